@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * compat.h - what differs between kernel versions, all of it
+ */
+#ifndef STACKBUF_COMPAT_H
+#define STACKBUF_COMPAT_H
+
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/stacktrace.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 15, 0)
+#error "stackbuf needs Linux 5.15 or later"
+#endif
+
+#ifdef CONFIG_CPU_BIG_ENDIAN
+#error "stackbuf's memory format is little-endian, as are the machines that it supports"
+#endif
+
+/*
+ * The lock that keeps lines of other CPUs out got its present name in 5.19
+ * ("printk: rename cpulock functions"); where a stable kernel carries that,
+ * the new name is a macro as well.
+ */
+#ifndef printk_cpu_sync_get_irqsave
+#define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
+#define printk_cpu_sync_put_irqrestore(flags)	printk_cpu_unlock_irqrestore(flags)
+#endif
+
+/*
+ * stack_trace_save_tsk() is exported in 6.12 and is not in 6.1.  Without it a
+ * module has no way to keep another task's stack from going away while it
+ * walks it, as put_task_stack() is not exported either.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define SB_HAVE_SAVE_TASK	1
+#else
+#define SB_HAVE_SAVE_TASK	0
+#define stack_trace_save_tsk(task, store, size, skipnr)	0U
+#endif
+
+/* Whether a task is on a CPU, or still leaving it; on one CPU only current is */
+#ifdef CONFIG_SMP
+#define SB_TASK_RUNS(task)	READ_ONCE((task)->on_cpu)
+#else
+#define SB_TASK_RUNS(task)	false
+#endif
+
+/* The unwinder's calls that start from registers are exported on x86-64 only. */
+#ifdef CONFIG_X86_64
+#define SB_HAVE_UNWIND	1
+#else
+#define SB_HAVE_UNWIND	0
+#endif
+
+#endif /* STACKBUF_COMPAT_H */

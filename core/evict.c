@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * evict.c - room for new stacks in a table that fills up
+ *
+ * A stack must stay as long as an event in the ring refers to it.  Nothing on
+ * the way of an event counts references; the ring is searched for them, in a
+ * worker, when the table is three quarters full:
+ *
+ *  1. Mark what the ring refers to.  Of the rest, the stacks that were seen
+ *     least recently are taken out of their chains.
+ *  2. Wait until every CPU has taken an interrupt.  Whoever found one of them
+ *     before had interrupts off until his event was in the ring, and an NMI
+ *     ends before the interrupt is taken.  Now nobody can find them any more.
+ *  3. Mark again.  What the ring refers to now goes back into its chain.
+ *  4. The rest is freed.
+ *
+ * A CPU that reuses a page of the ring meanwhile adds its events to their
+ * stacks' counts before it clears the page; so where step 3 finds an event
+ * gone, nothing uses its stack any more.
+ *
+ * CPUs do not come or go meanwhile: cpus_read_lock().
+ */
+
+static DECLARE_BITMAP(sb_marked, SB_GRANULES);
+/* Taken out of their chains by step 1; by their first granule, as sb_marked */
+static DECLARE_BITMAP(sb_unlinked, SB_GRANULES);
+
+/* Value of the ring's head from which on searching again makes sense */
+static u64 sb_evict_from;
+static struct irq_work sb_evict_irq_work;
+static struct work_struct sb_evict_work;
+
+static void sb_mark_referenced(void)
+{
+	u32 i;
+
+	bitmap_zero(sb_marked, SB_GRANULES);
+	for (i = 0; i < SB_EVENT_PAGES; i++) {
+		const struct stackbuf_events_page *page = &stackbuf_events[i];
+		unsigned int pos = 0;
+		u64 word;
+
+		/*
+		 * A page that is cleared while it is read may give numbers that
+		 * are no ids: marking too much does no harm.
+		 */
+		while (pos < STACKBUF_EVENT_WORDS && (word = READ_ONCE(page->word[pos]))) {
+			u32 granule = sb_id_granule(word);
+
+			if (granule < SB_GRANULES)
+				__set_bit(granule, sb_marked);
+			pos += sb_event_words(word);
+		}
+		cond_resched();
+	}
+	/* Events that were gone had been counted, see sb_take_page() */
+	smp_rmb();
+}
+
+/*
+ * The next stack after granule *@from, or NULL.  What is only just being written
+ * may look like one; sb_unlink() makes sure.
+ */
+static struct stackbuf_stack *sb_next_stack(u32 *from)
+{
+	u32 granule;
+
+	for (granule = *from + 1; granule < SB_GRANULES; granule++) {
+		struct stackbuf_stack *stack = sb_stack_at(granule);
+		u64 used = READ_ONCE(stackbuf_stacks[granule / SB_PAGE_GRANULES].used);
+
+		if (granule % SB_PAGE_GRANULES && used & BIT_ULL(granule % SB_PAGE_GRANULES) &&
+		    sb_id_granule(READ_ONCE(stack->id)) == granule) {
+			*from = granule;
+			return stack;
+		}
+	}
+	return NULL;
+}
+
+/* Granules to be had from unreferenced stacks last seen before page @seq */
+static u32 sb_room_before(u64 seq)
+{
+	struct stackbuf_stack *stack;
+	u32 granule = 0, room = 0;
+
+	while ((stack = sb_next_stack(&granule)))
+		if (!test_bit(granule, sb_marked) && stack->seen < seq)
+			room += sb_stack_granules(stack->words);
+	cond_resched();
+	return room;
+}
+
+/* The lowest page number that gives @wanted granules, or the present head's */
+static u64 sb_find_age(u32 wanted)
+{
+	u64 low = 0, high = atomic64_read(&sb_ring_head) + 1;
+
+	if (sb_room_before(high) <= wanted)
+		return high;
+	while (high - low > 1) {
+		u64 middle = low + (high - low) / 2;
+
+		if (sb_room_before(middle) >= wanted)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+static void sb_unlink(struct stackbuf_stack *stack)
+{
+	u32 *bucket = &sb_bucket[stack->hash & (SB_BUCKETS - 1)];
+	u32 id = READ_ONCE(stack->id), next, *link;
+
+again:
+	for (link = bucket; (next = READ_ONCE(*link)) != id; link = &sb_stack(next)->next)
+		/* Not in a chain: its inserter has not got that far, or gave up */
+		if (!next)
+			return;
+
+	/* New ones come in front at any time; further back only we write */
+	if (!id)
+		return;
+	if (link == bucket) {
+		if (cmpxchg(bucket, id, stack->next) != id)
+			goto again;
+	} else {
+		WRITE_ONCE(*link, stack->next);
+	}
+	__set_bit(sb_id_granule(id), sb_unlinked);
+}
+
+static void sb_relink(struct stackbuf_stack *stack)
+{
+	u32 *bucket = &sb_bucket[stack->hash & (SB_BUCKETS - 1)];
+	u32 head;
+
+	do {
+		head = READ_ONCE(*bucket);
+		WRITE_ONCE(stack->next, head);
+	} while (cmpxchg(bucket, head, stack->id) != head);
+}
+
+static void sb_interrupted(void *unused)
+{
+}
+
+static void sb_evict(struct work_struct *work)
+{
+	u32 used = atomic_read(&sb_granules_used);
+	struct stackbuf_stack *stack;
+	u32 granule;
+	u64 age;
+
+	if (used <= SB_GRANULES / 2)
+		return;
+	WRITE_ONCE(sb_evict_from, atomic64_read(&sb_ring_head) + 1 + SB_EVENT_PAGES / 8);
+
+	cpus_read_lock();
+	bitmap_zero(sb_unlinked, SB_GRANULES);
+	sb_mark_referenced();
+	age = sb_find_age(used - SB_GRANULES / 2);
+	granule = 0;
+	while ((stack = sb_next_stack(&granule)))
+		if (!test_bit(granule, sb_marked) && stack->seen < age)
+			sb_unlink(stack);
+
+	on_each_cpu(sb_interrupted, NULL, 1);
+
+	sb_mark_referenced();
+	/* Before any room is freed: what takes it gets an id never used there */
+	WRITE_ONCE(sb_epoch, sb_epoch + 1);
+	for_each_set_bit(granule, sb_unlinked, SB_GRANULES) {
+		stack = sb_stack_at(granule);
+		if (test_bit(granule, sb_marked)) {
+			sb_relink(stack);
+			continue;
+		}
+		sb_add(&stackbuf_info.evicted, 1);
+		sb_add(&stackbuf_info.evicted_events, stack->count);
+		if (!(stack->flags & STACKBUF_STACK_TEXT))
+			sb_add(&stackbuf_info.text_missing, -1);
+		WRITE_ONCE(stack->id, 0);
+		sb_give_room(granule, sb_stack_granules(stack->words));
+	}
+	cpus_read_unlock();
+}
+
+static void sb_evict_irq(struct irq_work *work)
+{
+	schedule_work(&sb_evict_work);
+}
+
+/*
+ * Called when a stack was inserted or could not be: ask for room in time.  Not
+ * again before the ring has moved on, as only that takes references away.
+ */
+static void sb_want_room(void)
+{
+	if (atomic_read(&sb_granules_used) > SB_GRANULES / 4 * 3 &&
+	    atomic64_read(&sb_ring_head) >= READ_ONCE(sb_evict_from))
+		irq_work_queue(&sb_evict_irq_work);
+}
+
+static void __init sb_init_evict(void)
+{
+	init_irq_work(&sb_evict_irq_work, sb_evict_irq);
+	INIT_WORK(&sb_evict_work, sb_evict);
+}
+
+/* After the last save: nothing queues it again */
+static void sb_exit_evict(void)
+{
+	irq_work_sync(&sb_evict_irq_work);
+	cancel_work_sync(&sb_evict_work);
+}

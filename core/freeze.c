@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * freeze.c - the record is kept when the machine goes down
+ *
+ * An oops and a panic stop recording, so that what led there is not overwritten
+ * by what follows.  With a kdump kernel loaded a panic jumps to it before
+ * anybody is notified; then the other CPUs are stopped and nothing follows.
+ */
+
+#define SB_PANIC_DUMP_MAX	1000
+
+/* Parameter panic_dump */
+static unsigned int sb_panic_dump;
+
+/* An event, decoded */
+struct sb_found {
+	u64 time;
+	u64 tag;
+	bool tagged;
+	u32 id;
+	u32 pid;
+	u32 cpu;
+	char comm[TASK_COMM_LEN];
+};
+
+/* Memory is not to be had in a panic */
+static struct sb_found sb_last[SB_PANIC_DUMP_MAX];
+static unsigned int sb_last_count;
+
+static void sb_freeze(u32 why)
+{
+	if (sb_recording())
+		WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
+	atomic_or(why, (atomic_t *)&stackbuf_info.state);
+}
+
+/* Give every event of a page that is not before time @since to @found */
+static unsigned int sb_read_page(const struct stackbuf_events_page *page, u64 since,
+				 void (*found)(const struct sb_found *event))
+{
+	struct sb_found event = { .cpu = page->cpu };
+	unsigned int pos, n = 0;
+	u64 word;
+
+	for (pos = 0; pos < STACKBUF_EVENT_WORDS && (word = page->word[pos]);
+	     pos += sb_event_words(word)) {
+		u64 dt = word >> STACKBUF_EVENT_TIME_SHIFT & (SB_SHORT_TIME_MAX - 1);
+		const u64 *at = &page->word[pos];
+
+		if (word & STACKBUF_EVENT_WRITING)
+			continue;
+		event.id = word;
+		event.tagged = sb_event_form(word) == STACKBUF_TAGGED;
+		if (sb_event_form(word) == STACKBUF_FULL) {
+			u64 high = at[2] >> STACKBUF_TASK_TIME_SHIFT &
+				   ((1U << STACKBUF_TASK_TIME_BITS) - 1);
+
+			event.time = page->time + (high << STACKBUF_EVENT_TIME_BITS | dt);
+			event.tagged = at[2] & STACKBUF_TASK_TAGGED;
+			event.pid = at[2] & ((1U << STACKBUF_TASK_PID_BITS) - 1);
+			memcpy(event.comm, &at[3], sizeof(event.comm));
+		} else {
+			event.time += dt;
+		}
+		event.tag = event.tagged ? at[1] : 0;
+		if (event.time < since)
+			continue;
+		n++;
+		if (found)
+			found(&event);
+	}
+	return n;
+}
+
+static unsigned int sb_read_ring(u64 since, void (*found)(const struct sb_found *event))
+{
+	unsigned int n = 0;
+	u32 i;
+
+	for (i = 0; i < SB_EVENT_PAGES; i++)
+		if (stackbuf_events[i].page.seq)
+			n += sb_read_page(&stackbuf_events[i], since, found);
+	return n;
+}
+
+static void sb_keep(const struct sb_found *event)
+{
+	if (sb_last_count < ARRAY_SIZE(sb_last))
+		sb_last[sb_last_count++] = *event;
+}
+
+static int sb_by_time(const void *a, const void *b)
+{
+	u64 x = ((const struct sb_found *)a)->time, y = ((const struct sb_found *)b)->time;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Print the last @n events, oldest first, each stack below its first event.
+ * Reads the ring some sixty times to find out since when there are @n: there is
+ * no memory to sort them all, and nothing else to do.
+ */
+static void sb_dump_last(unsigned int n)
+{
+	u64 low = 0, high = sb_now() + 1;
+	struct stackbuf_trace trace;
+	unsigned int first, i, j;
+
+	if (sb_read_ring(0, NULL) > n) {
+		/* More than n events since low, n or fewer since high */
+		while (high - low > 1) {
+			u64 middle = low + (high - low) / 2;
+
+			if (sb_read_ring(middle, NULL) > n)
+				low = middle;
+			else
+				high = middle;
+		}
+		low = high;
+	}
+	sb_last_count = 0;
+	sb_read_ring(low, sb_keep);
+	sort(sb_last, sb_last_count, sizeof(sb_last[0]), sb_by_time, NULL);
+	first = sb_last_count > n ? sb_last_count - n : 0;
+
+	pr_info("the last %u events:\n", sb_last_count - first);
+	for (i = first; i < sb_last_count; i++) {
+		const struct sb_found *event = &sb_last[i];
+		char comm[TASK_COMM_LEN], tag[24] = "";
+		u64 sec = event->time;
+		unsigned long us = do_div(sec, NSEC_PER_SEC) / NSEC_PER_USEC;
+
+		sb_printable(comm, event->comm);
+		if (event->tagged)
+			snprintf(tag, sizeof(tag), " tag 0x%llx", event->tag);
+		pr_info("[%5lu.%06lu] CPU: %u PID: %u Comm: %s stack %u%s\n",
+			(unsigned long)sec, us, event->cpu, event->pid, comm, event->id, tag);
+		for (j = first; j < i && sb_last[j].id != event->id; j++)
+			;
+		if (j < i || !sb_trace_of_id(&trace, event->id))
+			continue;
+		for (j = 0; j < trace.depth; j++)
+			pr_info(" %pS\n", (void *)trace.pc[j]);
+		if (trace.cut)
+			pr_info(" (cut at %u frames)\n", trace.depth);
+	}
+}
+
+static int sb_panic(struct notifier_block *block, unsigned long event, void *message)
+{
+	sb_freeze(STACKBUF_FROZEN_PANIC);
+	if (sb_panic_dump)
+		sb_dump_last(sb_panic_dump);
+	return NOTIFY_DONE;
+}
+
+static int sb_die(struct notifier_block *block, unsigned long event, void *data)
+{
+	if (event == DIE_OOPS && sb_recording()) {
+		sb_freeze(STACKBUF_FROZEN_OOPS);
+		pr_info("recording stopped by an oops; write 1 to the parameter enable to go on\n");
+	}
+	return NOTIFY_DONE;
+}
+
+/* First of all, so that what the others do is not recorded */
+static struct notifier_block sb_panic_block = {
+	.notifier_call = sb_panic,
+	.priority = INT_MAX,
+};
+
+static struct notifier_block sb_die_block = {
+	.notifier_call = sb_die,
+	.priority = INT_MAX,
+};
+
+static int __init sb_init_freeze(void)
+{
+	int err;
+
+	err = register_die_notifier(&sb_die_block);
+	if (err)
+		return err;
+	err = atomic_notifier_chain_register(&panic_notifier_list, &sb_panic_block);
+	if (err)
+		unregister_die_notifier(&sb_die_block);
+	return err;
+}
+
+static void sb_exit_freeze(void)
+{
+	atomic_notifier_chain_unregister(&panic_notifier_list, &sb_panic_block);
+	unregister_die_notifier(&sb_die_block);
+}

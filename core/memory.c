@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * memory.c - the four arrays, and how losses are counted
+ *
+ * Included by stackbuf.c.
+ */
+
+#define SB_KB_PER_PAGE		(STACKBUF_PAGE_SIZE / 1024)
+#define SB_EVENT_PAGES		(STACKBUF_EVENTS_KB / SB_KB_PER_PAGE)
+#define SB_STACK_PAGES		(STACKBUF_STACKS_KB / SB_KB_PER_PAGE)
+#define SB_TEXT_PAGES		(STACKBUF_TEXT_KB / SB_KB_PER_PAGE)
+
+/* An id holds the place of its stack in its low bits */
+#define SB_GRANULES		(SB_STACK_PAGES * (STACKBUF_PAGE_SIZE / STACKBUF_GRANULE))
+#define SB_ID_BITS		order_base_2(SB_GRANULES)
+
+/* The Makefile says the same in better words */
+static_assert(SB_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");
+static_assert(SB_STACK_PAGES >= 1 && STACKBUF_STACKS_KB <= 262144, "STACKS_KB: 4 to 262144");
+/* crash's printf copies the text on its own stack, hence its lower limit */
+static_assert(SB_TEXT_PAGES >= 1 && STACKBUF_TEXT_KB <= 4096, "TEXT_KB: 4 to 4096");
+
+/*
+ * In .bss, so that the module's file stays small and crash finds them at the
+ * right address on every version.  The element more than needed keeps zero
+ * bytes behind each array, as crash's gdb reads a byte as four.
+ */
+struct stackbuf_info stackbuf_info;
+EXPORT_SYMBOL_GPL(stackbuf_info);
+struct stackbuf_events_page stackbuf_events[SB_EVENT_PAGES + 1];
+EXPORT_SYMBOL_GPL(stackbuf_events);
+struct stackbuf_stacks_page stackbuf_stacks[SB_STACK_PAGES + 1];
+EXPORT_SYMBOL_GPL(stackbuf_stacks);
+char stackbuf[SB_TEXT_PAGES * STACKBUF_PAGE_SIZE + 8];
+EXPORT_SYMBOL_GPL(stackbuf);
+
+/* Number of the page of the ring that was taken last, counted from 1 */
+static atomic64_t sb_ring_head;
+
+/* Counters in the arrays are plain u64 to readers, atomic to the module. */
+static_assert(sizeof(atomic64_t) == sizeof(u64));
+
+static inline void sb_add(u64 *counter, s64 n)
+{
+	atomic64_add(n, (atomic64_t *)counter);
+}
+
+/*
+ * Count a loss in this CPU's line.  Atomic, as the caller may be moved to
+ * another CPU meanwhile or interrupted, and as CPUs may share a line; but that
+ * line is another CPU's only on machines of more than STACKBUF_LOSS_SLOTS.
+ */
+static void sb_lost(enum stackbuf_loss why)
+{
+	unsigned int slot = raw_smp_processor_id() % STACKBUF_LOSS_SLOTS;
+
+	sb_add(&stackbuf_info.loss[slot / 63].slot[slot % 63][why], 1);
+}
+
+static u64 sb_losses(enum stackbuf_loss why)
+{
+	u64 sum = 0;
+	int slot;
+
+	for (slot = 0; slot < STACKBUF_LOSS_SLOTS; slot++)
+		sum += READ_ONCE(stackbuf_info.loss[slot / 63].slot[slot % 63][why]);
+	return sum;
+}
+
+static inline bool sb_recording(void)
+{
+	return READ_ONCE(stackbuf_info.state) == STACKBUF_ENABLED;
+}
+
+/* printk's clock: monotonic on one CPU, without a lock, good in any context */
+static inline u64 sb_now(void)
+{
+	return local_clock();
+}
+
+static void sb_init_page(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
+{
+	u64 inverted = STACKBUF_MAGIC_INVERTED;
+
+	/* Or the compiler would put the magic itself into the module's file */
+	OPTIMIZER_HIDE_VAR(inverted);
+	page->magic = ~inverted;
+	page->version = STACKBUF_VERSION;
+	page->kind = kind;
+	page->index = index;
+	page->instance = stackbuf_info.load_realtime_ns;
+	page->seq = kind == STACKBUF_EVENTS ? 0 : 1;
+}
+
+static void __init sb_init_memory(void)
+{
+	struct stackbuf_info *info = &stackbuf_info;
+	u32 i;
+
+	info->load_ns = sb_now();
+	info->load_realtime_ns = ktime_get_real_ns();
+#ifdef CONFIG_X86_64
+	info->elf_machine = EM_X86_64;
+#else
+	info->elf_machine = EM_AARCH64;
+#endif
+	info->info_size = sizeof(stackbuf_info);
+	info->events_size = SB_EVENT_PAGES * STACKBUF_PAGE_SIZE;
+	info->stacks_size = SB_STACK_PAGES * STACKBUF_PAGE_SIZE;
+	info->text_size = SB_TEXT_PAGES * STACKBUF_PAGE_SIZE;
+	info->info_addr = (unsigned long)&stackbuf_info;
+	info->events_addr = (unsigned long)stackbuf_events;
+	info->stacks_addr = (unsigned long)stackbuf_stacks;
+	info->text_addr = (unsigned long)stackbuf;
+	info->base_addr = (unsigned long)stack_trace_save;
+	strscpy(info->base_symbol, "stack_trace_save", sizeof(info->base_symbol));
+	info->nr_cpus = num_possible_cpus();
+	info->id_bits = SB_ID_BITS;
+	strscpy(info->module_srcversion, THIS_MODULE->srcversion ?: "",
+		sizeof(info->module_srcversion));
+	strscpy(info->release, init_uts_ns.name.release, sizeof(info->release));
+	strscpy(info->kernel_version, init_uts_ns.name.version, sizeof(info->kernel_version));
+
+	sb_init_page(&info->page, STACKBUF_INFO, 0);
+	for (i = 0; i < STACKBUF_LOSS_PAGES; i++)
+		sb_init_page(&info->loss[i].page, STACKBUF_INFO, i + 1);
+	for (i = 0; i < SB_EVENT_PAGES; i++)
+		sb_init_page(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
+	for (i = 0; i < SB_STACK_PAGES; i++) {
+		sb_init_page(&stackbuf_stacks[i].page, STACKBUF_STACKS, i);
+		stackbuf_stacks[i].used = 1;
+		stackbuf_stacks[i].base_addr = info->base_addr;
+		stackbuf_stacks[i].id_bits = SB_ID_BITS;
+	}
+}

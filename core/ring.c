@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ring.c - the event ring
+ *
+ * A CPU takes a page by one atomic step on the ring's head and one on the
+ * page's owner field, and appends to it alone.  Pages come round oldest first;
+ * one that another CPU still has open is passed over, it may hold what an idle
+ * CPU did last.
+ *
+ * Appending runs with interrupts off, so that only an NMI (or what runs like
+ * one) can interrupt it, on the same CPU.  Who appends claims the place by a
+ * local cmpxchg() of the event's first word from 0, which tells the event's
+ * length at once: a page can be parsed at every instant, and a claim of both
+ * an append and the NMI that interrupts it can't succeed at the same place.
+ *
+ * An NMI inside an append uses the form that does not depend on the event
+ * before it and says so (sb_cpu.chained), as it can't know whether the
+ * interrupted one has updated sb_cpu yet.  It never takes a page: some room at
+ * a page's end is kept for it.  What is left over is refused and counted.
+ */
+
+#define SB_LEVELS		4	/* saves inside each other */
+#define SB_FULL_WORDS		5
+#define SB_NMI_WORDS		(2 * SB_FULL_WORDS)
+#define SB_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
+#define SB_FULL_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS + STACKBUF_TASK_TIME_BITS)
+
+static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
+
+/* What one level of saves inside each other works on */
+struct sb_level {
+	unsigned long pc[STACKBUF_DEPTH_MAX + 1];	/* one more tells a cut trace */
+	struct sb_trace trace;
+};
+
+/**
+ * struct sb_cpu - what a CPU records with
+ * @page:	the page it appends to, or NULL
+ * @pos:	word of @page where the next event goes, or one before that
+ * @chained:	the event before @pos is of @task and @comm, at @time
+ * @appending:	an append is going on
+ * @time:	time of the last event, ns
+ * @task:	PID and TGID, as in an event
+ * @comm:	the task's command, as in an event
+ * @recorded:	events recorded by this CPU
+ * @nest:	saves that have not ended on this CPU
+ * @level:	one for each of them
+ */
+struct sb_cpu {
+	struct stackbuf_events_page *page;
+	u32 pos;
+	bool chained;
+	bool appending;
+	u64 time;
+	u64 task;
+	u64 comm[2];
+	u64 recorded;
+	int nest;
+	struct sb_level level[SB_LEVELS];
+};
+
+static struct sb_cpu __percpu *sb_cpu;
+
+struct sb_event {
+	u32 id;
+	enum stackbuf_context context;
+	bool tagged;
+	unsigned long tag;
+	u64 task;
+	u64 comm[2];
+	u64 time;	/* set when appended */
+};
+
+static inline unsigned int sb_event_form(u64 word)
+{
+	return word >> STACKBUF_EVENT_FORM_SHIFT & 3;
+}
+
+static inline unsigned int sb_event_words(u64 word)
+{
+	switch (sb_event_form(word)) {
+	case STACKBUF_TAGGED:
+		return 2;
+	case STACKBUF_FULL:
+		return SB_FULL_WORDS;
+	default:
+		return 1;
+	}
+}
+
+static inline u64 sb_event_word(const struct sb_event *event, enum stackbuf_form form, u64 dt)
+{
+	return event->id |
+	       (dt & (SB_SHORT_TIME_MAX - 1)) << STACKBUF_EVENT_TIME_SHIFT |
+	       (u64)event->context << STACKBUF_EVENT_CONTEXT_SHIFT |
+	       (u64)form << STACKBUF_EVENT_FORM_SHIFT |
+	       (form == STACKBUF_SHORT ? 0 : STACKBUF_EVENT_WRITING);
+}
+
+/* Fill in what follows the first word, then show that it is complete */
+static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 first, u64 dt)
+{
+	if (first & STACKBUF_EVENT_WRITING) {
+		at[1] = event->tag;
+		if (sb_event_form(first) == STACKBUF_FULL) {
+			at[2] = event->task |
+				dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
+				(event->tagged ? STACKBUF_TASK_TAGGED : 0);
+			at[3] = event->comm[0];
+			at[4] = event->comm[1];
+		}
+		/* Readers on other CPUs see a complete event or one being written */
+		smp_store_release(at, first & ~STACKBUF_EVENT_WRITING);
+	}
+}
+
+static inline void sb_count(u32 id, u64 n, u64 seq)
+{
+	/* False only if somebody else's wild write hit the ring: stay away then */
+	if (n && sb_id_granule(id) < SB_GRANULES) {
+		sb_add(&sb_stack(id)->count, n);
+		WRITE_ONCE(sb_stack(id)->seen, seq);
+	}
+}
+
+/* Add what a page held to its stacks' counts, as the page is about to be reused */
+static void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
+{
+	u64 total = 0, run = 0;
+	unsigned int pos = 0;
+	u32 id = 0;
+
+	while (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
+		u64 word = page->word[pos];
+
+		/* Events of one stack often follow each other */
+		if ((u32)word != id) {
+			sb_count(id, run, seq);
+			id = word;
+			run = 0;
+		}
+		run++;
+		total++;
+		pos += sb_event_words(word);
+	}
+	sb_count(id, run, seq);
+	sb_add(&stackbuf_info.overwritten, total);
+}
+
+/* Number of events in a page that is being filled */
+static unsigned int sb_page_events(const struct stackbuf_events_page *page)
+{
+	unsigned int pos = 0, n = 0;
+	u64 word;
+
+	while (pos < STACKBUF_EVENT_WORDS && (word = READ_ONCE(page->word[pos]))) {
+		n++;
+		pos += sb_event_words(word);
+	}
+	return n;
+}
+
+static struct stackbuf_events_page *sb_claim_page(u32 cpu, u64 *seq)
+{
+	/* More pages than this are never open at the same time */
+	unsigned int tries = min_t(unsigned int, SB_EVENT_PAGES, nr_cpu_ids + 1);
+
+	while (tries--) {
+		struct stackbuf_events_page *page;
+
+		*seq = atomic64_inc_return(&sb_ring_head);
+		page = &stackbuf_events[*seq % SB_EVENT_PAGES];
+		/* Acquires what its owner wrote before he closed it */
+		if (!READ_ONCE(page->owner) && !cmpxchg(&page->owner, 0, cpu + 1))
+			return page;
+	}
+	return NULL;
+}
+
+static void sb_close_page(struct stackbuf_events_page *page)
+{
+	/* Whoever claims it finds all that we wrote */
+	smp_store_release(&page->owner, 0);
+}
+
+/* Get @cpu a new page; false if there is none to be had */
+static bool sb_take_page(struct sb_cpu *cpu)
+{
+	struct stackbuf_events_page *page, *old = cpu->page;
+	u32 this_cpu = smp_processor_id();
+	u64 seq, old_seq, recorded;
+
+	page = sb_claim_page(this_cpu, &seq);
+	if (!page && old) {
+		/* A ring of few pages: ours may be the only one to be had */
+		cpu->page = NULL;
+		barrier();
+		sb_close_page(old);
+		old = NULL;
+		page = sb_claim_page(this_cpu, &seq);
+	}
+	if (!page)
+		return false;
+
+	/* A reader who copies meanwhile finds the number changed afterwards */
+	old_seq = page->page.seq;
+	WRITE_ONCE(page->page.seq, 0);
+	smp_wmb();	/* the same, in readers' order */
+	if (old_seq)
+		sb_count_page(page, old_seq);
+	/* Who sees the page cleared (evict.c) sees its events counted */
+	smp_wmb();
+	memset(page->word, 0, sizeof(page->word));
+	page->time = sb_now();
+	page->cpu = this_cpu;
+
+	/*
+	 * An NMI may append at any point from here on: to the old page or, after
+	 * the switch, to the new one.  From position 0 it finds the end of both.
+	 */
+	cpu->chained = false;
+	cpu->pos = 0;
+	barrier();
+	WRITE_ONCE(cpu->page, page);
+	barrier();
+	do {
+		recorded = READ_ONCE(cpu->recorded);
+		page->first = recorded - sb_page_events(page);
+		barrier();
+	} while (READ_ONCE(cpu->recorded) != recorded);
+
+	/* Readers see the number only when the page is ready */
+	smp_store_release(&page->page.seq, seq);
+	if (old)
+		sb_close_page(old);
+	return true;
+}
+
+/* An append inside an append: see the top of the file */
+static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
+{
+	struct stackbuf_events_page *page = READ_ONCE(cpu->page);
+	unsigned int pos = READ_ONCE(cpu->pos);
+	u64 word, old, dt;
+
+	if (!page)
+		return false;
+	event->time = sb_now();
+	dt = event->time - page->time;
+	if (dt >= SB_FULL_TIME_MAX)
+		return false;
+	word = sb_event_word(event, STACKBUF_FULL, dt);
+
+	for (; pos + SB_FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += sb_event_words(old)) {
+		old = READ_ONCE(page->word[pos]);
+		if (old)
+			continue;
+		old = cmpxchg64_local(&page->word[pos], 0, word);
+		if (!old) {
+			cpu->chained = false;
+			sb_complete_event(&page->word[pos], event, word, dt);
+			this_cpu_inc(sb_cpu->recorded);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
+{
+	struct stackbuf_events_page *page;
+	enum stackbuf_form form;
+	u64 now, dt, word, old;
+	unsigned int pos;
+
+	for (;;) {
+		page = cpu->page;
+		pos = cpu->pos;
+		if (!page || pos + SB_FULL_WORDS + SB_NMI_WORDS > STACKBUF_EVENT_WORDS) {
+			if (!sb_take_page(cpu))
+				return false;
+			continue;
+		}
+
+		now = sb_now();
+		event->time = now;
+		/* Also true for a clock that went backwards: dt is huge then */
+		dt = now - cpu->time;
+		if (READ_ONCE(cpu->chained) && dt < SB_SHORT_TIME_MAX &&
+		    cpu->task == event->task &&
+		    cpu->comm[0] == event->comm[0] && cpu->comm[1] == event->comm[1]) {
+			form = event->tagged ? STACKBUF_TAGGED : STACKBUF_SHORT;
+		} else {
+			form = STACKBUF_FULL;
+			dt = now - page->time;
+			if (dt >= SB_FULL_TIME_MAX) {
+				if (!sb_take_page(cpu))
+					return false;
+				continue;
+			}
+		}
+
+		/*
+		 * Set before the claim: an NMI that appends before it makes the
+		 * claim fail, one that appends after it clears this again.
+		 */
+		WRITE_ONCE(cpu->chained, true);
+		barrier();
+		word = sb_event_word(event, form, dt);
+		old = cmpxchg64_local(&page->word[pos], 0, word);
+		if (likely(!old))
+			break;
+		WRITE_ONCE(cpu->chained, false);
+		cpu->pos = pos + sb_event_words(old);
+	}
+
+	this_cpu_inc(sb_cpu->recorded);
+	sb_complete_event(&page->word[pos], event, word, dt);
+	cpu->time = now;
+	cpu->task = event->task;
+	cpu->comm[0] = event->comm[0];
+	cpu->comm[1] = event->comm[1];
+	barrier();
+	cpu->pos = pos + sb_event_words(word);
+	return true;
+}
+
+/**
+ * sb_append() - append an event
+ * @cpu: this CPU's
+ * @event: the event
+ *
+ * Context: Any, interrupts off.
+ * Return: false if there was no page for it.
+ */
+static bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
+{
+	bool done;
+
+	if (unlikely(READ_ONCE(cpu->appending)))
+		return sb_append_nested(cpu, event);
+	WRITE_ONCE(cpu->appending, true);
+	barrier();
+	done = sb_append_outer(cpu, event);
+	barrier();
+	WRITE_ONCE(cpu->appending, false);
+	return done;
+}
+
+static u64 sb_recorded(void)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(sb_cpu, cpu)->recorded);
+	return sum;
+}

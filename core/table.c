@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * table.c - the stack table: from frames to an id
+ *
+ * A hash table of chains.  Looking up takes no lock; inserting takes one
+ * cmpxchg() on the page's bitmap for the room and one on the head of the chain,
+ * and is possible in any context, NMI included.  Only room-making (evict.c)
+ * removes, and only it writes the next field of a stack that is in a chain.
+ *
+ * Who looks up or inserts, and until the event that holds the id is appended,
+ * keeps interrupts off.  That is what evict.c waits for before it gives a
+ * stack's room away, see there.
+ *
+ * No two stacks in the chains are equal.  A new one is put in front by
+ * cmpxchg() on the head; if that fails, somebody has put others in front, and
+ * as new ones come only there, looking at these decides whether the stack is
+ * there by now.  (One that evict.c took out and puts back may have got a twin
+ * meanwhile: readers add up stacks of equal frames.)
+ */
+
+#define SB_PAGE_GRANULES	(STACKBUF_PAGE_SIZE / STACKBUF_GRANULE)
+#define SB_BUCKETS		roundup_pow_of_two(SB_GRANULES / 2)
+
+/* Heads of the chains: ids, or 0 */
+static u32 sb_bucket[SB_BUCKETS];
+
+/* Granules in use; when evict.c shall be asked for more room */
+static atomic_t sb_granules_used;
+
+/*
+ * Goes up before evict.c frees room, and is the high part of the ids given out
+ * from then on, so that a place used again gets another id.
+ */
+static u32 sb_epoch;
+
+/* Where to look for room first, and pages looked at in vain since the last room */
+static u32 sb_room_hint;
+static atomic_t sb_room_misses;
+
+/* An encoded trace, as the table keeps it */
+struct sb_trace {
+	unsigned int nr;
+	unsigned int words;
+	u32 hash;
+	bool cut;
+	u32 frames[STACKBUF_DEPTH_MAX * 3];
+};
+
+/* Encode addresses, see struct stackbuf_stack, and hash on the way */
+static void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)
+{
+	unsigned long base = (unsigned long)stack_trace_save;
+	u32 *out = trace->frames;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		s64 distance = pc[i] - base;
+
+		/* The lowest distance is the mark of the long form */
+		if (likely(distance == (s32)distance && distance != S32_MIN)) {
+			*out++ = distance;
+		} else {
+			*out++ = STACKBUF_FRAME_FAR;
+			*out++ = lower_32_bits(pc[i]);
+			*out++ = upper_32_bits(pc[i]);
+		}
+	}
+	trace->nr = nr;
+	trace->cut = cut;
+	trace->words = out - trace->frames;
+	trace->hash = stackbuf_hash(trace->frames, trace->words, cut);
+}
+
+static unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
+{
+	unsigned long base = (unsigned long)stack_trace_save;
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < words && nr < STACKBUF_DEPTH_MAX; i++) {
+		if (frames[i] == STACKBUF_FRAME_FAR && i + 2 < words) {
+			pc[nr++] = frames[i + 1] | (u64)frames[i + 2] << 32;
+			i += 2;
+		} else {
+			pc[nr++] = base + (s32)frames[i];
+		}
+	}
+	return nr;
+}
+
+static inline unsigned int sb_stack_granules(unsigned int words)
+{
+	return DIV_ROUND_UP(sizeof(struct stackbuf_stack) + words * sizeof(u32), STACKBUF_GRANULE);
+}
+
+static inline struct stackbuf_stack *sb_stack_at(u32 granule)
+{
+	return (void *)((char *)stackbuf_stacks + (size_t)granule * STACKBUF_GRANULE);
+}
+
+static inline u32 sb_id_granule(u32 id)
+{
+	return id & ((1U << SB_ID_BITS) - 1);
+}
+
+/* The stack of an id that is known to be good: out of a chain or the ring */
+static inline struct stackbuf_stack *sb_stack(u32 id)
+{
+	return sb_stack_at(sb_id_granule(id));
+}
+
+/*
+ * Look along a chain, from the id @from up to but not including @until.
+ *
+ * The dependency from an id to its stack orders the loads; the stack was
+ * complete before its id was published.
+ */
+static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb_trace *trace)
+{
+	while (from != until) {
+		struct stackbuf_stack *stack = sb_stack(from);
+
+		if (stack->hash == trace->hash && stack->words == trace->words &&
+		    !(stack->flags & STACKBUF_STACK_CUT) == !trace->cut) {
+			unsigned int i;
+
+			/* memcmp() is slow, byte by byte, on x86 */
+			for (i = 0; i < trace->words; i++)
+				if (stack->frames[i] != trace->frames[i])
+					break;
+			if (i == trace->words)
+				return stack;
+		}
+		from = READ_ONCE(stack->next);
+		if (!from)
+			break;
+	}
+	return NULL;
+}
+
+/* The lowest of @n clear bits in a row, or 0; bit 0 is always set */
+static unsigned int sb_find_run(u64 used, unsigned int n)
+{
+	u64 start = ~used;
+	unsigned int have = 1;
+
+	/* Bit i stays set while i .. i + have - 1 are all free */
+	while (have < n) {
+		unsigned int step = min(have, n - have);
+
+		start &= start >> step;
+		have += step;
+	}
+	return start ? __ffs64(start) : 0;
+}
+
+/*
+ * Take room for @n granules.  At most 256 pages are looked at in one call, and
+ * none at all once the whole table was looked through in vain, until evict.c
+ * has freed something: what this costs when the table is full is bounded.
+ */
+static u32 sb_take_room(unsigned int n)
+{
+	u32 page = READ_ONCE(sb_room_hint);
+	unsigned int tries;
+
+	if (atomic_read(&sb_room_misses) >= SB_STACK_PAGES)
+		return 0;
+
+	for (tries = 0; tries < min(SB_STACK_PAGES, 256); tries++) {
+		u64 *used = &stackbuf_stacks[page].used;
+		u64 old = READ_ONCE(*used), was;
+		unsigned int start;
+
+		while ((start = sb_find_run(old, n))) {
+			was = cmpxchg64(used, old, old | GENMASK_ULL(start + n - 1, start));
+			if (was == old) {
+				WRITE_ONCE(sb_room_hint, page);
+				atomic_set(&sb_room_misses, 0);
+				atomic_add(n, &sb_granules_used);
+				return page * SB_PAGE_GRANULES + start;
+			}
+			old = was;
+		}
+		page = page + 1 < SB_STACK_PAGES ? page + 1 : 0;
+	}
+	WRITE_ONCE(sb_room_hint, page);
+	atomic_add(tries, &sb_room_misses);
+	return 0;
+}
+
+static void sb_give_room(u32 granule, unsigned int n)
+{
+	unsigned int start = granule % SB_PAGE_GRANULES;
+
+	/* Full barriers: what was written to the room before stays before */
+	smp_mb__before_atomic();
+	atomic64_andnot(GENMASK_ULL(start + n - 1, start),
+			(atomic64_t *)&stackbuf_stacks[granule / SB_PAGE_GRANULES].used);
+	atomic_sub(n, &sb_granules_used);
+	atomic_set(&sb_room_misses, 0);
+}
+
+/**
+ * sb_find_or_insert() - the stack of a trace
+ * @trace: the trace
+ * @is_new: set if it was inserted just now
+ *
+ * Context: Any, interrupts off, and off until the event is appended.
+ * Return: the stack, or NULL when there is no room.
+ */
+static struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_new)
+{
+	u32 *bucket = &sb_bucket[trace->hash & (SB_BUCKETS - 1)];
+	u32 head = READ_ONCE(*bucket), seen = 0;
+	struct stackbuf_stack *stack, *mine = NULL;
+	unsigned int granules = sb_stack_granules(trace->words);
+	u32 granule = 0;
+
+	*is_new = false;
+	for (;;) {
+		u32 was;
+
+		stack = head ? sb_chain_find(head, seen, trace) : NULL;
+		if (stack)
+			break;
+
+		if (!mine) {
+			granule = sb_take_room(granules);
+			if (!granule)
+				return NULL;
+			mine = sb_stack_at(granule);
+			mine->nr = trace->nr;
+			mine->flags = trace->cut ? STACKBUF_STACK_CUT : 0;
+			mine->words = trace->words;
+			mine->hash = trace->hash;
+			mine->count = 0;
+			mine->seen = atomic64_read(&sb_ring_head);
+			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
+			/* For readers of raw memory: complete before its id is there */
+			smp_wmb();
+			/* The room, if used before, was freed after the epoch went up */
+			WRITE_ONCE(mine->id, READ_ONCE(sb_epoch) << SB_ID_BITS | granule);
+		}
+		mine->next = head;
+		/* A full barrier: the stack is complete before it can be found */
+		was = cmpxchg(bucket, head, mine->id);
+		if (was == head) {
+			*is_new = true;
+			return mine;
+		}
+		/*
+		 * Others came in front: look at them up to the head that we know.
+		 * If evict.c took just that one out, the chain's end stops us.
+		 */
+		seen = head;
+		head = was;
+	}
+
+	if (mine) {
+		WRITE_ONCE(mine->id, 0);
+		sb_give_room(granule, granules);
+	}
+	return stack;
+}

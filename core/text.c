@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text.c - the text log: every stack as text, once, when first seen
+ *
+ * Who sees a stack first renders it into a draft, off the log, as rendering
+ * takes long.  Copying drafts into the log is quick, and is done by one at a
+ * time: whoever gets the log copies all drafts that are ready, so that those
+ * who found it taken need not wait (any context must get through, an NMI
+ * that interrupted the very copier included).
+ *
+ * printf "%s" of the log gives whole records only, at every instant: the place
+ * of what is being copied begins with a NUL until the copy is complete.
+ */
+
+#define SB_TEXT_IDENTITY_MAX	96	/* more than the longest first line of a page */
+#define SB_TEXT_RECORD_MAX	(STACKBUF_PAGE_SIZE - SB_TEXT_IDENTITY_MAX)
+#define SB_DRAFTS		16
+
+enum sb_draft_state { SB_DRAFT_FREE, SB_DRAFT_RENDERING, SB_DRAFT_READY };
+
+struct sb_draft {
+	atomic_t state;
+	unsigned int len;
+	u64 time;
+	char text[SB_TEXT_RECORD_MAX];
+};
+
+static struct sb_draft sb_draft[SB_DRAFTS];
+
+/* 1 while somebody copies drafts; covers everything below */
+static atomic_t sb_text_busy;
+static u64 sb_text_seq;			/* pages begun so far */
+static unsigned int sb_text_pos;	/* in the page of sb_text_seq */
+static u16 sb_text_records[SB_TEXT_PAGES];
+
+static struct sb_draft *sb_claim_draft(void)
+{
+	int i;
+
+	for (i = 0; i < SB_DRAFTS; i++)
+		if (atomic_read(&sb_draft[i].state) == SB_DRAFT_FREE &&
+		    atomic_cmpxchg(&sb_draft[i].state, SB_DRAFT_FREE,
+				   SB_DRAFT_RENDERING) == SB_DRAFT_FREE)
+			return &sb_draft[i];
+	return NULL;
+}
+
+static void sb_printable(char *out, const char *comm)
+{
+	int i;
+
+	for (i = 0; i < TASK_COMM_LEN - 1 && comm[i]; i++)
+		out[i] = comm[i] >= ' ' && comm[i] < 0x7f ? comm[i] : '?';
+	out[i] = '\0';
+}
+
+static void sb_render(struct sb_draft *draft, const struct sb_event *event,
+		      struct task_struct *task, const unsigned long *pc, unsigned int nr,
+		      bool cut)
+{
+	/* Room for the last line, whichever it is */
+	const unsigned int size = sizeof(draft->text) - 48;
+	char comm[TASK_COMM_LEN];
+	unsigned int len, i;
+	unsigned long us;
+	u64 sec = event->time;
+
+	us = do_div(sec, NSEC_PER_SEC) / NSEC_PER_USEC;
+	sb_printable(comm, task->comm);
+	len = scnprintf(draft->text, size, STACKBUF_TEXT_RECORD_PRINT, event->id,
+			(unsigned long)sec, us, raw_smp_processor_id(), task->pid, comm);
+
+	for (i = 0; i < nr; i++) {
+		unsigned int n = snprintf(draft->text + len, size - len, "%pS\n", (void *)pc[i]);
+
+		if (n >= size - len)
+			break;
+		len += n;
+	}
+	if (i < nr)
+		len += sprintf(draft->text + len, "(%u more frames do not fit)\n", nr - i);
+	else if (cut)
+		len += sprintf(draft->text + len, "(cut at %u frames)\n", nr);
+
+	draft->len = len;
+	draft->time = event->time;
+}
+
+/* Copy so that the log ends before the copy until it is complete */
+static void sb_text_put(char *to, const char *text, unsigned int len)
+{
+	WRITE_ONCE(to[0], '\0');
+	smp_wmb();	/* the end mark is there before the copy begins */
+	memcpy(to + 1, text + 1, len - 1);
+	smp_wmb();	/* and goes when it is complete */
+	WRITE_ONCE(to[0], text[0]);
+}
+
+/* The same with blanks and a newline, up to the page's end */
+static void sb_text_blank(char *page, unsigned int pos)
+{
+	unsigned int last = STACKBUF_PAGE_SIZE - 1;
+
+	if (pos > last)
+		return;
+	WRITE_ONCE(page[pos], '\0');
+	smp_wmb();	/* as in sb_text_put() */
+	if (pos < last) {
+		memset(page + pos + 1, ' ', last - pos - 1);
+		page[last] = '\n';
+		smp_wmb();	/* as in sb_text_put() */
+	}
+	WRITE_ONCE(page[pos], pos < last ? ' ' : '\n');
+}
+
+static char *sb_text_page(u64 seq)
+{
+	return stackbuf + (seq - 1) % SB_TEXT_PAGES * STACKBUF_PAGE_SIZE;
+}
+
+static void sb_text_next_page(void)
+{
+	char line[SB_TEXT_IDENTITY_MAX];
+	unsigned int len;
+	u32 index;
+	char *page;
+
+	if (sb_text_seq)
+		sb_text_blank(sb_text_page(sb_text_seq), sb_text_pos);
+
+	index = sb_text_seq++ % SB_TEXT_PAGES;
+	page = sb_text_page(sb_text_seq);
+	if (sb_text_seq > SB_TEXT_PAGES) {
+		/* In later laps older pages follow: blanks let them be printed */
+		sb_add(&stackbuf_info.text_overwritten, sb_text_records[index]);
+		sb_text_records[index] = 0;
+		WRITE_ONCE(page[0], '\0');
+		smp_wmb();	/* as in sb_text_put() */
+		memset(page + 1, ' ', STACKBUF_PAGE_SIZE - 2);
+		page[STACKBUF_PAGE_SIZE - 1] = '\n';
+	}
+	len = scnprintf(line, sizeof(line), STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION, index,
+			(unsigned int)SB_TEXT_PAGES, sb_text_seq, stackbuf_info.load_realtime_ns);
+	sb_text_put(page, line, len);
+	sb_text_pos = len;
+}
+
+static void sb_text_append(const struct sb_draft *draft)
+{
+	if (!sb_text_seq || sb_text_pos + draft->len > STACKBUF_PAGE_SIZE)
+		sb_text_next_page();
+	sb_text_put(sb_text_page(sb_text_seq) + sb_text_pos, draft->text, draft->len);
+	sb_text_pos += draft->len;
+	sb_text_records[(sb_text_seq - 1) % SB_TEXT_PAGES]++;
+}
+
+static struct sb_draft *sb_oldest_ready_draft(void)
+{
+	struct sb_draft *oldest = NULL;
+	int i;
+
+	for (i = 0; i < SB_DRAFTS; i++)
+		if (atomic_read_acquire(&sb_draft[i].state) == SB_DRAFT_READY &&
+		    (!oldest || sb_draft[i].time < oldest->time))
+			oldest = &sb_draft[i];
+	return oldest;
+}
+
+/*
+ * Hand a rendered draft over.  The barriers pair with each other: either we
+ * find the log free and copy, or the one who has it sees our draft ready when
+ * he looks again after giving the log back.
+ */
+static void sb_publish(struct sb_draft *ready)
+{
+	struct sb_draft *draft;
+
+	atomic_set_release(&ready->state, SB_DRAFT_READY);
+	do {
+		smp_mb();	/* our draft is ready before we look at the log */
+		if (atomic_cmpxchg(&sb_text_busy, 0, 1))
+			return;
+		while ((draft = sb_oldest_ready_draft())) {
+			sb_text_append(draft);
+			atomic_set_release(&draft->state, SB_DRAFT_FREE);
+		}
+		atomic_set_release(&sb_text_busy, 0);
+		smp_mb();	/* the log is free before we look for drafts */
+	} while (sb_oldest_ready_draft());
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stackbuf - a flight recorder for kernel call stacks
+ *
+ * Code under study calls stackbuf_save(); every pass is kept in static memory
+ * of this module: which stack, when, on which CPU, in which task.  It is read
+ * live or from what is left of the machine, without the module's help: see
+ * stackbuf.h for the memory format and for the calls.
+ *
+ * The way of an event is the order of the files that follow below:
+ *
+ *	core/capture.c	walk the stack			(included last, as it
+ *	core/table.c	its id, new or known		 calls the others)
+ *	core/ring.c	append the event
+ *	core/text.c	render a new stack into the text log
+ *
+ * Memory: EVENTS_KB + STACKS_KB + TEXT_KB, 4 MiB by default; about 100 KiB
+ * besides and 1/32 of STACKS_KB; 6 KiB a CPU.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/atomic.h>
+#include <linux/bitmap.h>
+#include <linux/build_bug.h>
+#include <linux/cpu.h>
+#include <linux/debugfs.h>
+#include <linux/elf-em.h>
+#include <linux/irq_work.h>
+#include <linux/kdebug.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/sort.h>
+#include <linux/stacktrace.h>
+#include <linux/timekeeping.h>
+#include <linux/utsname.h>
+#include <linux/workqueue.h>
+
+#include "core/compat.h"
+#if SB_HAVE_UNWIND
+#include <asm/unwind.h>
+#endif
+
+#include "stackbuf.h"
+
+#include "core/memory.c"
+#include "core/table.c"
+#include "core/ring.c"
+#include "core/text.c"
+#include "core/evict.c"
+#include "core/capture.c"
+#include "core/print.c"
+#include "core/freeze.c"
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
+
+/* Before sb_init() there is nothing to record into: it looks at this itself */
+static bool sb_enable = true;
+
+static int sb_set_enable(const char *value, const struct kernel_param *param)
+{
+	bool enable;
+
+	if (!value || kstrtobool(value, &enable)) {
+		pr_err("enable: 0 or 1 is accepted, not '%s'\n", value ?: "");
+		return -EINVAL;
+	}
+	sb_enable = enable;
+	/* Not before the arrays are ready, and an instance that failed to load stays off */
+	if (stackbuf_info.page.instance) {
+		/* Also ends what an oops froze; after a panic nobody gets here */
+		WRITE_ONCE(stackbuf_info.state, enable ? STACKBUF_ENABLED : 0);
+		if (enable)
+			WRITE_ONCE(stackbuf_info.stop_ns, 0);
+		else
+			WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
+	}
+	return 0;
+}
+
+static int sb_get_enable(char *buffer, const struct kernel_param *param)
+{
+	bool on = stackbuf_info.page.instance ? sb_recording() : sb_enable;
+
+	return sprintf(buffer, "%d\n", on);
+}
+
+static const struct kernel_param_ops sb_enable_ops = {
+	.set = sb_set_enable,
+	.get = sb_get_enable,
+};
+
+module_param_cb(enable, &sb_enable_ops, NULL, 0644);
+MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). Reads 0 after an oops; 1 goes on");
+
+static int sb_set_panic_dump(const char *value, const struct kernel_param *param)
+{
+	unsigned int n;
+
+	if (!value || kstrtouint(value, 0, &n) || n > SB_PANIC_DUMP_MAX) {
+		pr_err("panic_dump: a number from 0 to %u is accepted, not '%s'\n",
+		       SB_PANIC_DUMP_MAX, value ?: "");
+		return -EINVAL;
+	}
+	sb_panic_dump = n;
+	return 0;
+}
+
+static const struct kernel_param_ops sb_panic_dump_ops = {
+	.set = sb_set_panic_dump,
+	.get = param_get_uint,
+};
+
+module_param_cb(panic_dump, &sb_panic_dump_ops, &sb_panic_dump, 0644);
+MODULE_PARM_DESC(panic_dump,
+		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
+
+/* debugfs: the bytes of the arrays */
+
+static struct dentry *sb_dir;
+static struct debugfs_blob_wrapper sb_blob[] = {
+	{ stackbuf, SB_TEXT_PAGES * STACKBUF_PAGE_SIZE },
+	{ &stackbuf_info, sizeof(stackbuf_info) },
+	{ stackbuf_events, SB_EVENT_PAGES * STACKBUF_PAGE_SIZE },
+	{ stackbuf_stacks, SB_STACK_PAGES * STACKBUF_PAGE_SIZE },
+};
+
+/* Whether debugfs is there or closed matters to nobody but its readers */
+static void __init sb_init_debugfs(void)
+{
+	static const char * const name[] = { "text", "info", "events", "stacks" };
+	int i;
+
+	sb_dir = debugfs_create_dir("stackbuf", NULL);
+	for (i = 0; i < ARRAY_SIZE(sb_blob); i++)
+		debugfs_create_blob(name[i], 0400, sb_dir, &sb_blob[i]);
+}
+
+static int __init stackbuf_init(void)
+{
+	int err;
+
+	sb_cpu = alloc_percpu(struct sb_cpu);
+	if (!sb_cpu)
+		return -ENOMEM;
+	sb_init_memory();
+	sb_init_evict();
+	err = sb_init_freeze();
+	if (err)
+		goto err_freeze;
+	sb_init_debugfs();
+	WRITE_ONCE(stackbuf_info.state, sb_enable ? STACKBUF_ENABLED : 0);
+
+	sb_printk(KERN_INFO "INIT stackbuf.\n");
+	stackbuf_print();
+	if (sb_enable)
+		stackbuf_save();
+	return 0;
+
+err_freeze:
+	free_percpu(sb_cpu);
+	return err;
+}
+module_init(stackbuf_init);
+
+/*
+ * Nobody calls in any more: callers are modules that use our symbols, and these
+ * are gone, or this function would not have been called.
+ */
+static void __exit stackbuf_exit(void)
+{
+	stackbuf_print();
+	sb_freeze(STACKBUF_UNLOADED);
+	debugfs_remove(sb_dir);
+	sb_exit_freeze();
+	sb_exit_evict();
+
+	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",
+		sb_recorded(), READ_ONCE(stackbuf_info.overwritten),
+		sb_losses(STACKBUF_LOST_OFF), sb_losses(STACKBUF_LOST_NESTED),
+		sb_losses(STACKBUF_LOST_TABLE), sb_losses(STACKBUF_LOST_PAGE),
+		sb_losses(STACKBUF_LOST_EMPTY), sb_losses(STACKBUF_CUT),
+		sb_losses(STACKBUF_LOST_PRINT));
+	sb_printk(KERN_INFO "EXIT stackbuf.\n");
+	free_percpu(sb_cpu);
+}
+module_exit(stackbuf_exit);

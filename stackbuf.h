@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The calls and the memory format of stackbuf
+ *
+ * Part 1 is the memory format: what stackbuf.ko leaves in memory, for anything
+ * that reads it (a debugger, a dump reader, the command "stackbuf").  It needs
+ * nothing but fixed-width integers, so user space includes this file as well.
+ *
+ * Part 2 is the calls, for kernel code that records or prints stacks.
+ */
+#ifndef STACKBUF_H
+#define STACKBUF_H
+
+#include <linux/types.h>
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#else
+#include <assert.h>
+#endif
+
+/* ------------------------------------------------- 1. the memory format --- */
+
+/*
+ * Four arrays, each of 4 KiB pages aligned to 4 KiB, each page found and
+ * understood by itself:
+ *
+ *   symbol            what                                  kind
+ *   stackbuf_info     sizes, state, counters                STACKBUF_INFO
+ *   stackbuf_events   the event ring                        STACKBUF_EVENTS
+ *   stackbuf_stacks   the stack table                       STACKBUF_STACKS
+ *   stackbuf          the text log; its pages begin with a line of text,
+ *                     see STACKBUF_TEXT_PAGE_SCAN
+ *
+ * All integers are little-endian.  At least 8 zero bytes follow each array.
+ *
+ * STACKBUF_VERSION is raised by every change that would make a reader of the
+ * version before print something wrong or miss something; giving a meaning to
+ * a reserved field that was zero does not, as long as zero keeps its meaning.
+ * A reader refuses any version that it does not know.
+ */
+#define STACKBUF_VERSION	1
+#define STACKBUF_PAGE_SIZE	4096
+#define STACKBUF_DEPTH_MAX	64	/* frames kept of one trace */
+#define STACKBUF_COMM_LEN	16
+
+/*
+ * The magic is stored as its complement here and in the module's code, so
+ * that neither the module's file nor a reader's binary, both likely to be in
+ * the page cache of a RAM image, holds it: ~0x..., bytes "\x89stkbuf\n".
+ */
+#define STACKBUF_MAGIC_INVERTED	0xf5998a9d948b8c76ULL
+
+enum stackbuf_kind {
+	STACKBUF_INFO	= 1,
+	STACKBUF_STACKS	= 2,
+	STACKBUF_EVENTS	= 3,
+	STACKBUF_SNAPSHOT = 16,	/* in files that "stackbuf save" writes, never in memory */
+};
+
+/**
+ * struct stackbuf_page - the first 32 bytes of every page but those of text
+ * @magic:	~STACKBUF_MAGIC_INVERTED
+ * @version:	STACKBUF_VERSION
+ * @kind:	enum stackbuf_kind
+ * @index:	number of this page in its array
+ * @instance:	tells one load of the module from another: its CLOCK_REALTIME
+ *		in ns; the same in all pages of a load
+ * @seq:	event pages: which taking of a page this is, counted from 1 over
+ *		the whole ring, so higher is newer; 0 while the page is being
+ *		rebuilt: from before its events are added to the counts of
+ *		their stacks until it is ready for new ones.  A copy of a page
+ *		is good when @seq was the same, and not 0, before and after
+ *		copying.  Other kinds: 1
+ */
+struct stackbuf_page {
+	__u64 magic;
+	__u16 version;
+	__u16 kind;
+	__u32 index;
+	__u64 instance;
+	__u64 seq;
+};
+
+/* State bits of struct stackbuf_info.state */
+#define STACKBUF_ENABLED	0x1	/* parameter enable */
+#define STACKBUF_FROZEN_OOPS	0x2	/* an oops stopped recording */
+#define STACKBUF_FROZEN_PANIC	0x4	/* a panic did */
+#define STACKBUF_UNLOADED	0x8	/* the module was removed */
+
+/*
+ * Events and texts that were lost, by reason, counted by CPU.  A CPU counts
+ * in slot cpu % STACKBUF_LOSS_SLOTS; the sum over all slots is the total.
+ */
+enum stackbuf_loss {
+	STACKBUF_LOST_OFF,	/* event: recording was off or frozen */
+	STACKBUF_LOST_NESTED,	/* event: more than four saves inside each other */
+	STACKBUF_LOST_TABLE,	/* event: no room for a new stack in the table */
+	STACKBUF_LOST_PAGE,	/* event: no page of the ring to be had */
+	STACKBUF_LOST_EMPTY,	/* event: the unwinder found no frame at all */
+	STACKBUF_CUT,		/* event recorded, its trace cut at 64 frames */
+	STACKBUF_LOST_PRINT,	/* stackbuf_print*() called in NMI */
+	STACKBUF_LOST_RESERVED,
+	STACKBUF_LOSSES
+};
+
+#define STACKBUF_LOSS_PAGES	4
+/* The very last slot stays 0: it is the zero bytes behind the array */
+#define STACKBUF_LOSS_SLOTS	(STACKBUF_LOSS_PAGES * 63 - 1)
+
+/**
+ * struct stackbuf_loss_page - loss counters, pages 1 to 4 of stackbuf_info
+ * @page:	kind STACKBUF_INFO
+ * @reserved:	0
+ * @slot:	one cache line a CPU
+ */
+struct stackbuf_loss_page {
+	struct stackbuf_page page;
+	__u64 reserved[4];
+	__u64 slot[63][STACKBUF_LOSSES];
+};
+
+/**
+ * struct stackbuf_info - what a reader must know first, at symbol stackbuf_info
+ * @page:		kind STACKBUF_INFO, index 0
+ * @elf_machine:	EM_X86_64 (62) or EM_AARCH64 (183)
+ * @state:		STACKBUF_ENABLED etc.
+ * @info_size:		bytes of stackbuf_info
+ * @events_size:	bytes of stackbuf_events
+ * @stacks_size:	bytes of stackbuf_stacks
+ * @text_size:		bytes of stackbuf
+ * @info_addr:		virtual address of stackbuf_info
+ * @events_addr:	virtual address of stackbuf_events
+ * @stacks_addr:	virtual address of stackbuf_stacks
+ * @text_addr:		virtual address of stackbuf
+ * @base_addr:		virtual address of the kernel's function @base_symbol:
+ *			its distance to the same symbol in vmlinux is what
+ *			KASLR added.  Frames are kept as distances from it
+ * @base_symbol:	name of that function, NUL-terminated
+ * @load_ns:		time of loading, ns, on the clock of events and printk
+ * @load_realtime_ns:	the same instant on CLOCK_REALTIME, ns
+ * @stop_ns:		time of freezing or removal, ns; 0 before
+ * @nr_cpus:		CPUs that the kernel may bring up
+ * @id_bits:		low bits of a stack's id that tell its place: granule
+ *			(page index * 64 + granule in page); those above are
+ *			a count of how often the place was used before
+ * @overwritten:	events overwritten in the ring
+ * @evicted:		stacks dropped from the table to make room
+ * @evicted_events:	overwritten events that these stacks had counted
+ * @text_overwritten:	records overwritten in the text log
+ * @text_missing:	stacks whose text is outstanding, because too many CPUs
+ *			were rendering at once; the next event of the stack
+ *			tries again
+ * @module_srcversion:	srcversion of stackbuf.ko, "" if unknown
+ * @release:		uname -r of the running kernel
+ * @kernel_version:	uname -v
+ * @reserved:		0
+ * @loss:		loss counters
+ */
+struct stackbuf_info {
+	struct stackbuf_page page;
+	__u32 elf_machine;
+	__u32 state;
+	__u64 info_size;
+	__u64 events_size;
+	__u64 stacks_size;
+	__u64 text_size;
+	__u64 info_addr;
+	__u64 events_addr;
+	__u64 stacks_addr;
+	__u64 text_addr;
+	__u64 base_addr;
+	char base_symbol[32];
+	__u64 load_ns;
+	__u64 load_realtime_ns;
+	__u64 stop_ns;
+	__u32 nr_cpus;
+	__u32 id_bits;
+	__u64 overwritten;
+	__u64 evicted;
+	__u64 evicted_events;
+	__u64 text_overwritten;
+	__u64 text_missing;
+	char module_srcversion[32];
+	char release[72];
+	char kernel_version[72];
+	__u8 reserved[3704];
+	struct stackbuf_loss_page loss[STACKBUF_LOSS_PAGES];
+};
+
+/**
+ * struct stackbuf_stacks_page - 4 KiB of the stack table
+ * @page:	kind STACKBUF_STACKS
+ * @used:	bit n set: granule n (the 64 bytes at n * 64) is in use; bit 0,
+ *		this header, is always set
+ * @base_addr:	as in stackbuf_info, so that a page can be read without it
+ * @id_bits:	likewise
+ * @reserved:	0
+ * @granule:	stacks; each takes as many granules in a row as it needs
+ */
+struct stackbuf_stacks_page {
+	struct stackbuf_page page;
+	__u64 used;
+	__u64 base_addr;
+	__u32 id_bits;
+	__u32 reserved[3];
+	__u8 granule[63][64];
+};
+
+#define STACKBUF_STACK_CUT	0x1	/* the trace had more frames */
+#define STACKBUF_STACK_TEXT	0x2	/* text written, or being written */
+
+/**
+ * struct stackbuf_stack - one distinct stack, at the start of a granule
+ * @id:		its id; 0 while it is written or dropped.  Valid only when its
+ *		low id_bits name this very granule
+ * @nr:		number of frames, 1 to STACKBUF_DEPTH_MAX
+ * @flags:	STACKBUF_STACK_CUT, STACKBUF_STACK_TEXT
+ * @words:	number of u32 in @frames
+ * @hash:	stackbuf_hash() over it; tells a whole copy from a torn one
+ * @next:	the module's own; meaningless to readers
+ * @count:	events of this stack that are no longer in the ring, so that
+ *		its total is @count + its events in the ring
+ * @seen:	page sequence number of its first event or of the newest one
+ *		counted in @count
+ * @frames:	return addresses, innermost first: one word holds the signed
+ *		32-bit distance from stackbuf_info.base_addr; where it does not
+ *		fit: STACKBUF_FRAME_FAR, then the low and the high half
+ *		of the address
+ */
+struct stackbuf_stack {
+	__u32 id;
+	__u8  nr;
+	__u8  flags;
+	__u16 words;
+	__u32 hash;
+	__u32 next;
+	__u64 count;
+	__u64 seen;
+	__u32 frames[];
+};
+
+#define STACKBUF_FRAME_FAR	0x80000000U
+#define STACKBUF_GRANULE	64
+
+/**
+ * stackbuf_hash() - the hash of an encoded stack
+ * @frames:	encoded frames
+ * @words:	how many
+ * @cut:	whether the trace was cut at the limit
+ *
+ * Return: 32-bit hash, part of the format.
+ */
+static inline __u32 stackbuf_hash(const __u32 *frames, unsigned int words, int cut)
+{
+	__u32 h = cut ? 0x9747b28cU : 0x2545f491U;
+
+	/* A multiply spreads a frame upwards, the shift brings it down again */
+	while (words--) {
+		h = (h ^ *frames++) * 0x9e3779b1U;
+		h ^= h >> 15;
+	}
+	return h;
+}
+
+/*
+ * An event is one to five 64-bit words.  The first:
+ *
+ *   bits  0..31   id of the stack, never 0
+ *   bits 32..58   time, low 27 bits, ns
+ *   bits 59..60   context: STACKBUF_TASK, _SOFTIRQ, _HARDIRQ, _NMI
+ *   bits 61..62   form: STACKBUF_SHORT, _TAGGED, _FULL
+ *   bit  63       being written: skip it, its length is right
+ *
+ * A word of 0 ends the page.
+ *
+ *   SHORT    1 word.  Time: ns since the event before it in the page.  Task:
+ *            as the event before it.  No tag.
+ *   TAGGED   2 words, the second is the tag.  Else as SHORT.
+ *   FULL     5 words: first word, tag, task, comm (two words).
+ *            task: bits 0..21 PID, 22..43 TGID (both in the initial
+ *            namespace), 44..62 time, high 19 bits; bit 63: there is a tag.
+ *            Time: ns since the page's base time.  comm: 16 bytes, ended by a NUL.
+ *
+ * A page's first event is FULL, and so is one that was recorded while another
+ * was being appended (from an NMI), the one after that, one of another task or
+ * CPU, and one whose time is 2^27 ns or more after the event before it.
+ *
+ * The words behind the first are stored before bit 63 is cleared.  A page whose
+ * base time is 2^46 ns or more ago, or in the future, is left for a new one.
+ */
+#define STACKBUF_EVENT_TIME_SHIFT	32
+#define STACKBUF_EVENT_TIME_BITS	27
+#define STACKBUF_EVENT_CONTEXT_SHIFT	59
+#define STACKBUF_EVENT_FORM_SHIFT	61
+#define STACKBUF_EVENT_WRITING		0x8000000000000000ULL
+#define STACKBUF_TASK_PID_BITS		22
+#define STACKBUF_TASK_TGID_SHIFT	22
+#define STACKBUF_TASK_TIME_SHIFT	44
+#define STACKBUF_TASK_TIME_BITS		19
+#define STACKBUF_TASK_TAGGED		0x8000000000000000ULL
+
+enum stackbuf_form {
+	STACKBUF_SHORT	= 1,
+	STACKBUF_TAGGED	= 2,
+	STACKBUF_FULL	= 3,
+};
+
+enum stackbuf_context {
+	STACKBUF_TASK,
+	STACKBUF_SOFTIRQ,
+	STACKBUF_HARDIRQ,
+	STACKBUF_NMI,
+};
+
+#define STACKBUF_EVENT_WORDS	504
+
+/**
+ * struct stackbuf_events_page - 4 KiB of the event ring, all of one CPU
+ * @page:	kind STACKBUF_EVENTS; @page.seq is 0 in a page never used
+ * @first:	events that this CPU had recorded before this page, so that the
+ *		CPU's total is @first + the events in its newest page
+ * @time:	base time, ns, printk's clock
+ * @cpu:	whose events these are
+ * @owner:	@cpu + 1 while the page may still grow, else 0.  Only its CPU
+ *		ends that, and only then the page can be reused
+ * @reserved:	0
+ * @word:	the events
+ */
+struct stackbuf_events_page {
+	struct stackbuf_page page;
+	__u64 first;
+	__u64 time;
+	__u32 cpu;
+	__u32 owner;
+	__u64 reserved;
+	__u64 word[STACKBUF_EVENT_WORDS];
+};
+
+/*
+ * The text log.  Every page begins with a line that says which it is:
+ *
+ *   stackbuf text v1 page 3/256 seq 259 instance 0123456789abcdef
+ *
+ * then whole records, then spaces and a newline up to the end of the page, or
+ * NULs in the newest page of the first lap.  A NUL in an earlier place means
+ * that a record was being copied there.  A record:
+ *
+ *   stack 66 [  618.059960] CPU: 2 PID: 1234 Comm: insmod
+ *   stackbuf_init+0x1a/0xeda [stackbuf]
+ *   do_one_initcall+0x46/0x1e0
+ *
+ * id, time, CPU and task of the first event, then a line a frame as %pS prints
+ * it.  Where the trace was cut, or did not fit a page, a line that begins with
+ * "(" says so.  Bytes of comm that are not printable are shown as '?'.
+ */
+#define STACKBUF_TEXT_PAGE_PRINT	"stackbuf text v%u page %u/%u seq %llu instance %016llx\n"
+#define STACKBUF_TEXT_PAGE_SCAN		"stackbuf text v%u page %u/%u seq %llu instance %16llx"
+#define STACKBUF_TEXT_RECORD_PRINT	"stack %u [%5lu.%06lu] CPU: %u PID: %d Comm: %s\n"
+
+static_assert(sizeof(struct stackbuf_page) == 32, "page header");
+static_assert(sizeof(struct stackbuf_loss_page) == STACKBUF_PAGE_SIZE, "loss page");
+static_assert(sizeof(struct stackbuf_info) == (1 + STACKBUF_LOSS_PAGES) * STACKBUF_PAGE_SIZE,
+	      "info pages");
+static_assert(sizeof(struct stackbuf_stacks_page) == STACKBUF_PAGE_SIZE, "stacks page");
+static_assert(sizeof(struct stackbuf_stack) == 32, "stack");
+static_assert(sizeof(struct stackbuf_events_page) == STACKBUF_PAGE_SIZE, "events page");
+
+/* -------------------------------------------------------- 2. the calls --- */
+
+#ifdef __KERNEL__
+
+struct pt_regs;
+struct task_struct;
+
+/* The arrays, see above */
+extern char stackbuf[] __aligned(STACKBUF_PAGE_SIZE);
+extern struct stackbuf_info stackbuf_info __aligned(STACKBUF_PAGE_SIZE);
+extern struct stackbuf_events_page stackbuf_events[] __aligned(STACKBUF_PAGE_SIZE);
+extern struct stackbuf_stacks_page stackbuf_stacks[] __aligned(STACKBUF_PAGE_SIZE);
+
+/**
+ * stackbuf_save() - record the caller's stack
+ *
+ * Keeps the return addresses from the caller on, with time, CPU and task.  A
+ * stack that is seen for the first time is also rendered into the text log.
+ *
+ * Context: Any, NMI included, whatever locks are held.  Takes no lock that
+ *	another context may hold, allocates nothing, never sleeps or prints.
+ * Return: the stack's id, which never is 0; or 0 when the event was not
+ *	recorded, which stackbuf_info then has counted (enum stackbuf_loss).
+ */
+u32 stackbuf_save(void);
+
+/**
+ * stackbuf_save_tag() - record the caller's stack and a word of its choice
+ * @tag: kept in the event as it is: an object's address, a length, ...
+ *
+ * Context: As stackbuf_save().
+ * Return: As stackbuf_save().
+ */
+u32 stackbuf_save_tag(unsigned long tag);
+
+/**
+ * stackbuf_save_regs() - record the stack that saved registers describe
+ * @regs: registers of the current task, saved on this CPU, as a kprobe or an
+ *	exception handler gets them; the trace begins at their instruction
+ *	pointer
+ * @tag: as for stackbuf_save_tag()
+ *
+ * Context: As stackbuf_save(); on the CPU and in the task of @regs.
+ * Return: As stackbuf_save().  0 also where the kernel exports no unwinder
+ *	that starts from registers (all but x86-64), counted as
+ *	STACKBUF_LOST_EMPTY.
+ */
+u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag);
+
+/**
+ * stackbuf_save_task() - record another task's stack
+ * @task: the task; the caller holds a reference.  The current task is allowed
+ * @tag: as for stackbuf_save_tag()
+ * @id: where the stack's id goes, or NULL
+ *
+ * The event counts as one of @task, and of the CPU that records it.
+ *
+ * Context: As stackbuf_save(), but not NMI.
+ * Return: 0, also when recording is off and @id became 0; -EBUSY while @task
+ *	runs on a CPU; -ESRCH if it has exited and has no stack; -EOPNOTSUPP
+ *	where the kernel exports no way to walk another task's stack.
+ */
+int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32 *id);
+
+/**
+ * stackbuf_print() - print the caller's stack to the kernel log
+ *
+ * As dump_stack() does: a line "Stack trace(BYTES):", then a line a frame,
+ * lines of other CPUs kept out.  BYTES is the length of the frames' text as
+ * the text log would hold it.  Nothing is recorded.
+ *
+ * Context: Any but NMI, where it returns at once and is counted
+ *	(STACKBUF_LOST_PRINT).
+ */
+void stackbuf_print(void);
+
+/**
+ * stackbuf_print_id() - print a stack that was saved before
+ * @id: what stackbuf_save() returned
+ *
+ * An id that is not in the table any more, or never was, gives one line that
+ * says so.
+ *
+ * Context: As stackbuf_print().
+ */
+void stackbuf_print_id(u32 id);
+
+/*
+ * A trace of the caller's own, with the calls of FreeBSD's stack(9); see the
+ * table in docs/stack9.md.  Nothing of it goes into the record.
+ */
+
+/**
+ * struct stackbuf_trace - one trace
+ * @depth: number of frames in @pc
+ * @cut: the stack had more frames than fit
+ * @pc: return addresses, innermost first
+ */
+struct stackbuf_trace {
+	unsigned int depth;
+	bool cut;
+	unsigned long pc[STACKBUF_DEPTH_MAX];
+};
+
+enum stackbuf_trace_style {
+	STACKBUF_TRACE_LONG,	/* a line a frame, as %pS prints it */
+	STACKBUF_TRACE_COMPACT,	/* all frames on one line */
+};
+
+/**
+ * stackbuf_trace_create() - allocate an empty trace
+ * @gfp: as for kmalloc()
+ *
+ * Context: As kmalloc() with @gfp.  A struct stackbuf_trace may as well be
+ *	embedded or static and emptied by stackbuf_trace_zero().
+ * Return: the trace, or NULL when memory is short.
+ */
+struct stackbuf_trace *stackbuf_trace_create(gfp_t gfp);
+
+/**
+ * stackbuf_trace_destroy() - free what stackbuf_trace_create() returned
+ * @trace: the trace, or NULL
+ *
+ * Context: As kfree().
+ */
+void stackbuf_trace_destroy(struct stackbuf_trace *trace);
+
+/**
+ * stackbuf_trace_put() - append an address
+ * @trace: the trace
+ * @pc: the address
+ *
+ * Context: Any; the caller keeps others off @trace.
+ * Return: 0, or -ENOSPC when the trace is full.
+ */
+int stackbuf_trace_put(struct stackbuf_trace *trace, unsigned long pc);
+
+/**
+ * stackbuf_trace_copy() - copy a trace
+ * @src: from
+ * @dst: to
+ *
+ * Context: Any.
+ */
+void stackbuf_trace_copy(const struct stackbuf_trace *src, struct stackbuf_trace *dst);
+
+/**
+ * stackbuf_trace_zero() - empty a trace
+ * @trace: the trace
+ *
+ * Context: Any.
+ */
+void stackbuf_trace_zero(struct stackbuf_trace *trace);
+
+/**
+ * stackbuf_trace_save() - take the caller's stack
+ * @trace: where to; what it held is replaced
+ *
+ * Context: Any.
+ */
+void stackbuf_trace_save(struct stackbuf_trace *trace);
+
+/**
+ * stackbuf_trace_save_task() - take another task's stack
+ * @trace: where to; empty after an error
+ * @task: the task; the caller holds a reference.  The current task is allowed
+ *
+ * Context: Any but NMI.
+ * Return: 0, -EBUSY, -ESRCH or -EOPNOTSUPP as stackbuf_save_task().
+ */
+int stackbuf_trace_save_task(struct stackbuf_trace *trace, struct task_struct *task);
+
+/**
+ * stackbuf_trace_print() - print a trace to the kernel log, a line a frame
+ * @trace: the trace
+ *
+ * Context: As stackbuf_print().
+ */
+void stackbuf_trace_print(const struct stackbuf_trace *trace);
+
+/**
+ * stackbuf_trace_print_short() - print all frames on one line
+ * @trace: the trace
+ *
+ * A record of the kernel log holds about 1,000 bytes: a line that would grow
+ * longer goes on in the next.
+ *
+ * Context: As stackbuf_print().
+ */
+void stackbuf_trace_print_short(const struct stackbuf_trace *trace);
+
+/**
+ * stackbuf_trace_snprint() - render a trace into memory
+ * @buf: where to; always terminated if @size is not 0
+ * @size: bytes at @buf
+ * @trace: the trace
+ * @style: one frame a line, or all on one
+ *
+ * Context: Any.
+ * Return: bytes that the whole text takes without the terminating NUL, as
+ *	snprintf(); @size or more means that the text was cut.
+ */
+int stackbuf_trace_snprint(char *buf, size_t size, const struct stackbuf_trace *trace,
+			   enum stackbuf_trace_style style);
+
+#endif /* __KERNEL__ */
+#endif /* STACKBUF_H */
