@@ -7,13 +7,6 @@
  * large lies on the stack under study.
  */
 
-/*
- * The frames of stackbuf itself between the caller and stack_trace_save():
- * sb_save() and the exported function.  Both are real frames: noinline, and
- * Kbuild turns tail calls off.
- */
-#define SB_OWN_FRAMES	2
-
 static enum stackbuf_context sb_context(void)
 {
 	if (in_nmi())
@@ -25,16 +18,16 @@ static enum stackbuf_context sb_context(void)
 	return STACKBUF_TASK;
 }
 
+#if SB_HAVE_UNWIND
 /*
  * The stack that registers describe.  stack_trace_save_regs() is not exported,
  * the unwinder that it uses is; the loop is arch_stack_walk()'s of
  * arch/x86/kernel/stacktrace.c.
  */
-static unsigned int sb_walk_regs(unsigned long *pc, unsigned int size, struct pt_regs *regs)
+static int sb_walk_regs(unsigned long *pc, unsigned int size, struct pt_regs *regs)
 {
-	unsigned int nr = 0;
-#if SB_HAVE_UNWIND
 	struct unwind_state state;
+	unsigned int nr = 0;
 
 	/* Nothing of the kernel's to be found */
 	if (user_mode(regs))
@@ -48,8 +41,43 @@ static unsigned int sb_walk_regs(unsigned long *pc, unsigned int size, struct pt
 			break;
 		pc[nr++] = address;
 	}
-#endif
 	return nr;
+}
+#else
+static int sb_walk_regs(unsigned long *pc, unsigned int size, struct pt_regs *regs)
+{
+	return 0;
+}
+#endif
+
+/*
+ * The stack of an exported function's caller, @frame being the function's
+ * __builtin_frame_address(0): what it points to is the caller's frame pointer,
+ * the word above is the return address, and above that the stack pointer was
+ * before the call.
+ *
+ * stack_trace_save() would walk from itself: through its own frames, those of
+ * the unwinder and ours, before it comes to the first one that counts, which
+ * costs as much as four frames.  So where the unwinder can be had, start it at
+ * the caller, as from registers saved at the instruction after the call.  They
+ * say the same as the unwinder would have found there; and the stack is the
+ * same before the call's return and after, as the call does return.
+ */
+static int sb_walk_caller(struct sb_level *level, const unsigned long *frame)
+{
+#if SB_HAVE_UNWIND_FROM_CALLER
+	struct pt_regs *regs = &level->regs;
+
+	regs->bp = frame[0];
+	regs->ip = frame[1];
+	regs->sp = (unsigned long)&frame[2];
+	/* What user_mode() looks at; the rest plays no part after a call */
+	regs->cs = __KERNEL_CS;
+	return sb_walk_regs(level->pc, ARRAY_SIZE(level->pc), regs);
+#else
+	/* Without us and the exported function, both real frames, see Kbuild */
+	return stack_trace_save(level->pc, ARRAY_SIZE(level->pc), 2);
+#endif
 }
 
 /*
@@ -148,24 +176,25 @@ lost:
 
 /**
  * sb_save() - one save
- * @task: NULL for the caller's own stack, else whose
- * @regs: NULL, or registers to start from
+ * @frame: frame of the exported function, for its caller's stack; or NULL and
+ * @task: whose stack; or NULL and
+ * @regs: registers to start from
  * @tag: the tag
  * @tagged: whether there is one
- * @id: where the id goes; 0 when the event was lost, and counted as such
  *
  * Context: Any.
- * Return: 0, or what sb_walk_task() returned.
+ * Return: the stack's id; 0 when the event was lost, and counted as such; or
+ *	what sb_walk_task() returned.
  */
-static noinline int sb_save(struct task_struct *task, struct pt_regs *regs,
-			    unsigned long tag, bool tagged, u32 *id)
+static noinline s64 sb_save(const unsigned long *frame, struct task_struct *task,
+			    struct pt_regs *regs, unsigned long tag, bool tagged)
 {
-	struct sb_event event = { .tag = tag, .tagged = tagged };
+	struct sb_event event;
 	struct sb_level *level;
 	struct sb_cpu *cpu;
-	int nest, nr, err = 0;
+	s64 result = 0;
+	int nest, nr;
 
-	*id = 0;
 	if (unlikely(!sb_recording())) {
 		sb_lost(STACKBUF_LOST_OFF);
 		return 0;
@@ -180,16 +209,15 @@ static noinline int sb_save(struct task_struct *task, struct pt_regs *regs,
 	}
 	level = &cpu->level[nest - 1];
 
-	if (unlikely(regs))
-		nr = sb_walk_regs(level->pc, ARRAY_SIZE(level->pc), regs);
-	else if (unlikely(task))
+	if (likely(frame))
+		nr = sb_walk_caller(level, frame);
+	else if (task)
 		nr = sb_walk_task(level->pc, ARRAY_SIZE(level->pc), task);
 	else
-		nr = stack_trace_save(level->pc, ARRAY_SIZE(level->pc), SB_OWN_FRAMES);
+		nr = sb_walk_regs(level->pc, ARRAY_SIZE(level->pc), regs);
 	if (unlikely(nr <= 0)) {
-		if (nr)
-			err = nr;
-		else
+		result = nr;
+		if (!nr)
 			sb_lost(STACKBUF_LOST_EMPTY);
 		goto out;
 	}
@@ -200,52 +228,51 @@ static noinline int sb_save(struct task_struct *task, struct pt_regs *regs,
 
 	if (likely(!task))
 		task = current;
+	event.tag = tag;
+	event.tagged = tagged;
 	sb_fill_event(&event, task);
-	*id = sb_store(cpu, level, &event, task);
-	if (unlikely(nr > STACKBUF_DEPTH_MAX && *id))
+	result = sb_store(cpu, level, &event, task);
+	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
 		sb_lost(STACKBUF_CUT);
 out:
 	this_cpu_dec(sb_cpu->nest);
 	preempt_enable_notrace();
-	return err;
+	return result;
 }
 
 NOKPROBE_SYMBOL(sb_save);
 
 noinline u32 stackbuf_save(void)
 {
-	u32 id;
-
-	sb_save(NULL, NULL, 0, false, &id);
-	return id;
+	return sb_save(__builtin_frame_address(0), NULL, NULL, 0, false);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save);
 NOKPROBE_SYMBOL(stackbuf_save);
 
 noinline u32 stackbuf_save_tag(unsigned long tag)
 {
-	u32 id;
-
-	sb_save(NULL, NULL, tag, true, &id);
-	return id;
+	return sb_save(__builtin_frame_address(0), NULL, NULL, tag, true);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_tag);
 NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	u32 id;
-
-	sb_save(NULL, regs, tag, true, &id);
-	return id;
+	return sb_save(NULL, NULL, regs, tag, true);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);
 
 noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32 *id)
 {
-	u32 ignored;
+	s64 result;
 
-	return sb_save(task == current ? NULL : task, NULL, tag, true, id ?: &ignored);
+	if (task == current)
+		result = sb_save(__builtin_frame_address(0), NULL, NULL, tag, true);
+	else
+		result = sb_save(NULL, task, NULL, tag, true);
+	if (id)
+		*id = max(result, 0LL);
+	return min(result, 0LL);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_task);

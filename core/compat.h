@@ -54,4 +54,11 @@
 #define SB_HAVE_UNWIND	0
 #endif
 
+/* Registers made up of a frame are enough for the ORC unwinder. */
+#if defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_ORC)
+#define SB_HAVE_UNWIND_FROM_CALLER	1
+#else
+#define SB_HAVE_UNWIND_FROM_CALLER	0
+#endif
+
 #endif /* STACKBUF_COMPAT_H */

@@ -29,6 +29,7 @@ static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
 
 /* What one level of saves inside each other works on */
 struct sb_level {
+	struct pt_regs regs;
 	unsigned long pc[STACKBUF_DEPTH_MAX + 1];	/* one more tells a cut trace */
 	struct sb_trace trace;
 };
