@@ -9,13 +9,17 @@
  *
  * The way of an event is the order of the files that follow below:
  *
- *	core/capture.c	walk the stack			(included last, as it
- *	core/table.c	its id, new or known		 calls the others)
- *	core/ring.c	append the event
- *	core/text.c	render a new stack into the text log
+ *	core/capture.c	one save, from here through all of these:
+ *	core/recall.c	a known stack is known again without walking it
+ *	core/table.c	else the frames that the walk found get their id
+ *	core/ring.c	the event is appended
+ *	core/text.c	a new stack is rendered into the text log
  *
- * Memory: EVENTS_KB + STACKS_KB + TEXT_KB, 4 MiB by default; about 100 KiB
- * besides and 1/32 of STACKS_KB; 6 KiB a CPU.
+ * core/evict.c makes room in the table, core/print.c prints to the kernel log,
+ * core/freeze.c stops recording when the machine goes down.
+ *
+ * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, 5 MiB by default, and 1/25 of
+ * STACKS_KB and 250 KiB besides; 13 KiB a CPU.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -57,6 +61,7 @@
 #include "core/ring.c"
 #include "core/text.c"
 #include "core/evict.c"
+#include "core/recall.c"
 #include "core/capture.c"
 #include "core/print.c"
 #include "core/freeze.c"
@@ -125,6 +130,28 @@ module_param_cb(panic_dump, &sb_panic_dump_ops, &sb_panic_dump, 0644);
 MODULE_PARM_DESC(panic_dump,
 		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
 
+static int sb_set_verify(const char *value, const struct kernel_param *param)
+{
+	unsigned int n;
+
+	if (!value || kstrtouint(value, 0, &n) || n > SB_VERIFY_MAX) {
+		pr_err("verify: a number from 0 to %u is accepted, not '%s'\n",
+		       SB_VERIFY_MAX, value ?: "");
+		return -EINVAL;
+	}
+	WRITE_ONCE(sb_verify, n);
+	return 0;
+}
+
+static const struct kernel_param_ops sb_verify_ops = {
+	.set = sb_set_verify,
+	.get = param_get_uint,
+};
+
+module_param_cb(verify, &sb_verify_ops, &sb_verify, 0644);
+MODULE_PARM_DESC(verify,
+		 "Check one in so many recalled stacks by a walk: 1 to 1000000 (default 4096), 0: none");
+
 /* debugfs: the bytes of the arrays */
 
 static struct dentry *sb_dir;
@@ -155,6 +182,9 @@ static int __init stackbuf_init(void)
 		return -ENOMEM;
 	sb_init_memory();
 	sb_init_evict();
+	err = sb_init_recall();
+	if (err)
+		goto err_recall;
 	err = sb_init_freeze();
 	if (err)
 		goto err_freeze;
@@ -168,6 +198,8 @@ static int __init stackbuf_init(void)
 	return 0;
 
 err_freeze:
+	sb_exit_recall();
+err_recall:
 	free_percpu(sb_cpu);
 	return err;
 }
@@ -183,6 +215,7 @@ static void __exit stackbuf_exit(void)
 	sb_freeze(STACKBUF_UNLOADED);
 	debugfs_remove(sb_dir);
 	sb_exit_freeze();
+	sb_exit_recall();
 	sb_exit_evict();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",

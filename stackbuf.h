@@ -31,7 +31,8 @@
  *   stackbuf          the text log; its pages begin with a line of text,
  *                     see STACKBUF_TEXT_PAGE_SCAN
  *
- * All integers are little-endian.  At least 8 zero bytes follow each array.
+ * All integers are little-endian.  At least 8 zero bytes follow each array, or
+ * are its last ones (stackbuf_info).
  *
  * STACKBUF_VERSION is raised by every change that would make a reader of the
  * version before print something wrong or miss something; giving a meaning to
@@ -99,24 +100,30 @@ enum stackbuf_loss {
 	STACKBUF_LOST_EMPTY,	/* event: the unwinder found no frame at all */
 	STACKBUF_CUT,		/* event recorded, its trace cut at 64 frames */
 	STACKBUF_LOST_PRINT,	/* stackbuf_print*() called in NMI */
-	STACKBUF_LOST_RESERVED,
-	STACKBUF_LOSSES
+	STACKBUF_WALKED_NEW,	/* event recorded by walking: stack not seen before */
+	STACKBUF_WALKED_ELSEWHERE, /* not on the task's own stack, or from other registers */
+	STACKBUF_WALKED_UNFIT,	/* a stack that recall cannot be exact for */
+	STACKBUF_WALKED_AGAIN,	/* known, but its layout was not, or was another */
+	STACKBUF_VERIFIED,	/* recalled, and walked to compare */
+	STACKBUF_DIFFERED,	/* of these, recalled wrongly: recall is off since */
+	STACKBUF_LOSSES = 16
 };
 
-#define STACKBUF_LOSS_PAGES	4
-/* The very last slot stays 0: it is the zero bytes behind the array */
-#define STACKBUF_LOSS_SLOTS	(STACKBUF_LOSS_PAGES * 63 - 1)
+#define STACKBUF_LOSS_PAGES	8
+#define STACKBUF_LOSS_LINES	31	/* slots in a page */
+/* The very last slot stays 0: it is the zero bytes behind this array */
+#define STACKBUF_LOSS_SLOTS	(STACKBUF_LOSS_PAGES * STACKBUF_LOSS_LINES - 1)
 
 /**
- * struct stackbuf_loss_page - loss counters, pages 1 to 4 of stackbuf_info
+ * struct stackbuf_loss_page - loss counters, pages 1 to 8 of stackbuf_info
  * @page:	kind STACKBUF_INFO
  * @reserved:	0
- * @slot:	one cache line a CPU
+ * @slot:	two cache lines a CPU
  */
 struct stackbuf_loss_page {
 	struct stackbuf_page page;
-	__u64 reserved[4];
-	__u64 slot[63][STACKBUF_LOSSES];
+	__u64 reserved[12];
+	__u64 slot[STACKBUF_LOSS_LINES][STACKBUF_LOSSES];
 };
 
 /**
@@ -147,9 +154,7 @@ struct stackbuf_loss_page {
  * @evicted:		stacks dropped from the table to make room
  * @evicted_events:	overwritten events that these stacks had counted
  * @text_overwritten:	records overwritten in the text log
- * @text_missing:	stacks whose text is outstanding, because too many CPUs
- *			were rendering at once; the next event of the stack
- *			tries again
+ * @reserved0:		0
  * @module_srcversion:	srcversion of stackbuf.ko, "" if unknown
  * @release:		uname -r of the running kernel
  * @kernel_version:	uname -v
@@ -179,7 +184,7 @@ struct stackbuf_info {
 	__u64 evicted;
 	__u64 evicted_events;
 	__u64 text_overwritten;
-	__u64 text_missing;
+	__u64 reserved0;
 	char module_srcversion[32];
 	char release[72];
 	char kernel_version[72];
@@ -207,14 +212,19 @@ struct stackbuf_stacks_page {
 };
 
 #define STACKBUF_STACK_CUT	0x1	/* the trace had more frames */
-#define STACKBUF_STACK_TEXT	0x2	/* text written, or being written */
+/*
+ * Text written, or being written.  Without it the text is outstanding because
+ * too many CPUs were rendering at once; the stack's next event tries again.
+ */
+#define STACKBUF_STACK_TEXT	0x2
+#define STACKBUF_STACK_LEAVING	0x4	/* the module's own */
 
 /**
  * struct stackbuf_stack - one distinct stack, at the start of a granule
  * @id:		its id; 0 while it is written or dropped.  Valid only when its
  *		low id_bits name this very granule
  * @nr:		number of frames, 1 to STACKBUF_DEPTH_MAX
- * @flags:	STACKBUF_STACK_CUT, STACKBUF_STACK_TEXT
+ * @flags:	STACKBUF_STACK_CUT etc.
  * @words:	number of u32 in @frames
  * @hash:	stackbuf_hash() over it; tells a whole copy from a torn one
  * @next:	the module's own; meaningless to readers
@@ -317,8 +327,9 @@ enum stackbuf_context {
 /**
  * struct stackbuf_events_page - 4 KiB of the event ring, all of one CPU
  * @page:	kind STACKBUF_EVENTS; @page.seq is 0 in a page never used
- * @first:	events that this CPU had recorded before this page, so that the
- *		CPU's total is @first + the events in its newest page
+ * @first:	events that this CPU had recorded before this page, so that a gap
+ *		to its page before tells what was overwritten in between.  The
+ *		total of all is stackbuf_info.overwritten + all that is in the ring
  * @time:	base time, ns, printk's clock
  * @cpu:	whose events these are
  * @owner:	@cpu + 1 while the page may still grow, else 0.  Only its CPU

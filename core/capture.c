@@ -18,37 +18,62 @@ static enum stackbuf_context sb_context(void)
 	return STACKBUF_TASK;
 }
 
-#if SB_HAVE_UNWIND
+/* At a function's entry, where probes mostly are, this is the return address */
+static inline unsigned long sb_start_hint(const struct pt_regs *regs)
+{
+	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
+
+	return sb_stack_end(sp) ? sb_load(sp) : 0;
+}
+
 /*
  * The stack that registers describe.  stack_trace_save_regs() is not exported,
  * the unwinder that it uses is; the loop is arch_stack_walk()'s of
  * arch/x86/kernel/stacktrace.c.
  */
-static int sb_walk_regs(unsigned long *pc, unsigned int size, struct pt_regs *regs)
+static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
 {
+	int nr = 0;
+#if SB_HAVE_UNWIND
+	struct sb_walk *walk = &level->walk;
 	struct unwind_state state;
-	unsigned int nr = 0;
 
 	/* Nothing of the kernel's to be found */
 	if (user_mode(regs))
 		return 0;
-	pc[nr++] = instruction_pointer(regs);
-	for (unwind_start(&state, current, regs, NULL); nr < size && !unwind_done(&state);
-	     unwind_next_frame(&state)) {
+	walk->epoch = READ_ONCE(sb_recall_epoch);
+	walk->user_regs = false;
+	walk->fit = true;
+#if SB_HAVE_RECALL
+	walk->hint = hint;
+	walk->r10 = regs->r10;
+	walk->r13 = regs->r13;
+#endif
+	walk->sp[0] = regs->sp;
+	walk->bp[0] = regs->bp;
+	level->pc[nr++] = instruction_pointer(regs);
+	for (unwind_start(&state, current, regs, NULL);
+	     nr < ARRAY_SIZE(level->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
 		unsigned long address = unwind_get_return_address(&state);
-
-		if (!address)
+#if SB_HAVE_ORC
+		walk->sp[nr] = address ? state.sp : (unsigned long)state.regs;
+		walk->bp[nr] = state.bp;
+		if (state.regs) {
+			walk->user_regs = !address && state.full_regs && user_mode(state.regs);
+			walk->fit &= walk->user_regs;
+		}
+#endif
+		if (!address) {
+			walk->fit &= walk->user_regs;
 			break;
-		pc[nr++] = address;
+		}
+		level->pc[nr++] = address;
 	}
+	if (unwind_error(&state))
+		walk->fit = false;
+#endif
 	return nr;
 }
-#else
-static int sb_walk_regs(unsigned long *pc, unsigned int size, struct pt_regs *regs)
-{
-	return 0;
-}
-#endif
 
 /*
  * The stack of an exported function's caller, @frame being the function's
@@ -65,15 +90,15 @@ static int sb_walk_regs(unsigned long *pc, unsigned int size, struct pt_regs *re
  */
 static int sb_walk_caller(struct sb_level *level, const unsigned long *frame)
 {
-#if SB_HAVE_UNWIND_FROM_CALLER
+#if SB_HAVE_ORC
 	struct pt_regs *regs = &level->regs;
 
 	regs->bp = frame[0];
 	regs->ip = frame[1];
 	regs->sp = (unsigned long)&frame[2];
-	/* What user_mode() looks at; the rest plays no part after a call */
+	/* What user_mode() looks at; the rest plays no part after a call, and is 0 */
 	regs->cs = __KERNEL_CS;
-	return sb_walk_regs(level->pc, ARRAY_SIZE(level->pc), regs);
+	return sb_walk_regs(level, regs, 0);
 #else
 	/* Without us and the exported function, both real frames, see Kbuild */
 	return stack_trace_save(level->pc, ARRAY_SIZE(level->pc), 2);
@@ -108,32 +133,47 @@ static int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct
 static void sb_fill_event(struct sb_event *event, struct task_struct *task)
 {
 	event->context = sb_context();
-	event->task = (u64)task->pid | (u64)task->tgid << STACKBUF_TASK_TGID_SHIFT;
+	event->task = sb_task_word(task);
 	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
 	memcpy(event->comm, task->comm, sizeof(event->comm));
-	/* Whoever changes the name does not stop us: the last byte is a NUL */
-	event->comm[1] &= ~0ULL >> 8;
+}
+
+/* The text of a stack that has none yet: returns a draft if it is ours to render */
+static struct sb_draft *sb_claim_text(struct stackbuf_stack *stack)
+{
+	u8 had = READ_ONCE(stack->flags);
+	struct sb_draft *draft;
+
+	if (likely(had & STACKBUF_STACK_TEXT))
+		return NULL;
+	draft = sb_claim_draft();
+	if (draft && cmpxchg(&stack->flags, had, had | STACKBUF_STACK_TEXT) != had) {
+		/* Another CPU does it, or the next event will */
+		atomic_set(&draft->state, SB_DRAFT_FREE);
+		draft = NULL;
+	}
+	return draft;
 }
 
 /*
- * From the frames in @level to an event: the part that runs with interrupts
- * off.  raw_: lockdep and the tracers of interrupts-off times are callers of
- * stackbuf, too, and must not be called.
+ * After a walk, whose frames are in @level: the stack, the event, the text.
+ * @recalled is what recall says this stack is, if it is to be verified, or 0.
  */
 static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event *event,
-		    struct task_struct *task)
+		    struct task_struct *task, bool own_stack, u32 recalled)
 {
 	const struct sb_trace *trace = &level->trace;
+	enum stackbuf_loss why = STACKBUF_WALKED_ELSEWHERE;
 	struct stackbuf_stack *stack;
-	struct sb_draft *draft = NULL;
-	enum stackbuf_loss why;
+	struct sb_draft *draft;
 	unsigned long flags;
 	bool is_new;
-	u8 had;
 
 	raw_local_irq_save(flags);
 	stack = sb_find_or_insert(trace, &is_new);
 	if (unlikely(!stack)) {
+		/* What our page refers to is no obstacle to sb_retire_pages() then */
+		sb_leave_page(cpu);
 		why = STACKBUF_LOST_TABLE;
 		goto lost;
 	}
@@ -143,22 +183,19 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 		goto lost;
 	}
 
-	had = READ_ONCE(stack->flags);
-	if (unlikely(!(had & STACKBUF_STACK_TEXT))) {
-		/* First sight, or no draft was free then */
-		draft = sb_claim_draft();
-		if (draft && cmpxchg(&stack->flags, had, had | STACKBUF_STACK_TEXT) != had) {
-			/* Another CPU does it */
-			atomic_set(&draft->state, SB_DRAFT_FREE);
-			draft = NULL;
-		} else if (draft && !is_new) {
-			sb_add(&stackbuf_info.text_missing, -1);
-		} else if (!draft && is_new) {
-			sb_add(&stackbuf_info.text_missing, 1);
-		}
+	if (own_stack) {
+		bool fit = level->walk.fit && !READ_ONCE(sb_recall_off) &&
+			sb_learn(stack, &level->walk, level->pc);
+
+		why = is_new ? STACKBUF_WALKED_NEW :
+			fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
 	}
+	if (recalled)
+		why = sb_verify_recall(recalled, stack);
+	draft = sb_claim_text(stack);
 	raw_local_irq_restore(flags);
 
+	sb_lost(why);
 	if (unlikely(is_new))
 		sb_want_room();
 	if (unlikely(draft)) {
@@ -174,23 +211,64 @@ lost:
 	return 0;
 }
 
+/*
+ * Record the caller's stack without a walk, if it is known.  Interrupts are off
+ * for all of it, so it needs no level of its own.  Returns the id or 0; in
+ * *@recalled what is to be verified by a walk.
+ */
+static __always_inline u32 sb_save_recalled(const struct sb_start *start, unsigned long tag,
+					    bool tagged, u32 *recalled)
+{
+	enum stackbuf_context context = sb_context();
+	struct stackbuf_stack *stack;
+	struct sb_cpu *cpu;
+	unsigned long flags;
+	u32 id = 0;
+
+	raw_local_irq_save(flags);
+	stack = sb_recall(start);
+	if (unlikely(!stack))
+		goto out;
+	cpu = this_cpu_ptr(sb_cpu);
+	if (unlikely(++cpu->unverified >= READ_ONCE(sb_verify) && READ_ONCE(sb_verify))) {
+		cpu->unverified = 0;
+		*recalled = stack->id;
+		goto out;
+	}
+	id = stack->id;
+	if (unlikely(!sb_append_chained(cpu, id, context, tag, tagged))) {
+		struct sb_event event = { .id = id, .tag = tag, .tagged = tagged };
+
+		sb_fill_event(&event, current);
+		if (!sb_append(cpu, &event))
+			id = 0;
+	}
+out:
+	raw_local_irq_restore(flags);
+	return id;
+}
+
 /**
- * sb_save() - one save
+ * sb_save_walked() - one save, by walking
  * @frame: frame of the exported function, for its caller's stack; or NULL and
  * @task: whose stack; or NULL and
  * @regs: registers to start from
  * @tag: the tag
  * @tagged: whether there is one
+ * @recalled: id of the stack that recall says it is, to be verified, or 0
  *
  * Context: Any.
  * Return: the stack's id; 0 when the event was lost, and counted as such; or
  *	what sb_walk_task() returned.
  */
-static noinline s64 sb_save(const unsigned long *frame, struct task_struct *task,
-			    struct pt_regs *regs, unsigned long tag, bool tagged)
+static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struct *task,
+				   struct pt_regs *regs, unsigned long tag, bool tagged,
+				   u32 recalled)
 {
-	struct sb_event event;
+	bool own_stack = sb_stack_end(frame ? (unsigned long)&frame[2] :
+				      regs ? kernel_stack_pointer(regs) : 0);
 	struct sb_level *level;
+	struct sb_event event;
 	struct sb_cpu *cpu;
 	s64 result = 0;
 	int nest, nr;
@@ -209,12 +287,12 @@ static noinline s64 sb_save(const unsigned long *frame, struct task_struct *task
 	}
 	level = &cpu->level[nest - 1];
 
-	if (likely(frame))
+	if (frame)
 		nr = sb_walk_caller(level, frame);
 	else if (task)
 		nr = sb_walk_task(level->pc, ARRAY_SIZE(level->pc), task);
 	else
-		nr = sb_walk_regs(level->pc, ARRAY_SIZE(level->pc), regs);
+		nr = sb_walk_regs(level, regs, sb_start_hint(regs));
 	if (unlikely(nr <= 0)) {
 		result = nr;
 		if (!nr)
@@ -226,12 +304,12 @@ static noinline s64 sb_save(const unsigned long *frame, struct task_struct *task
 	else
 		sb_encode(&level->trace, level->pc, nr, false);
 
-	if (likely(!task))
+	if (!task)
 		task = current;
 	event.tag = tag;
 	event.tagged = tagged;
 	sb_fill_event(&event, task);
-	result = sb_store(cpu, level, &event, task);
+	result = sb_store(cpu, level, &event, task, own_stack, recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
 		sb_lost(STACKBUF_CUT);
 out:
@@ -240,25 +318,57 @@ out:
 	return result;
 }
 
-NOKPROBE_SYMBOL(sb_save);
+NOKPROBE_SYMBOL(sb_save_walked);
+
+/* The stack of an exported function's caller; @frame as for sb_walk_caller() */
+static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned long tag,
+					  bool tagged)
+{
+	struct sb_start start = { frame[1], (unsigned long)&frame[2], frame[0] };
+	u32 recalled = 0, id;
+
+	if (likely(sb_recording() && sb_stack_end(start.sp))) {
+		id = sb_save_recalled(&start, tag, tagged, &recalled);
+		if (likely(id))
+			return id;
+	}
+	return sb_save_walked(frame, NULL, NULL, tag, tagged, recalled);
+}
+
+static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag)
+{
+	u32 recalled = 0, id;
+
+#if SB_HAVE_RECALL
+	struct sb_start start = { regs->ip, regs->sp, regs->bp };
+
+	if (likely(sb_recording() && sb_stack_end(start.sp) && !user_mode(regs))) {
+		start.hint = sb_start_hint(regs);
+		id = sb_save_recalled(&start, tag, true, &recalled);
+		if (likely(id))
+			return id;
+	}
+#endif
+	return sb_save_walked(NULL, NULL, regs, tag, true, recalled);
+}
 
 noinline u32 stackbuf_save(void)
 {
-	return sb_save(__builtin_frame_address(0), NULL, NULL, 0, false);
+	return sb_save_caller(__builtin_frame_address(0), 0, false);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save);
 NOKPROBE_SYMBOL(stackbuf_save);
 
 noinline u32 stackbuf_save_tag(unsigned long tag)
 {
-	return sb_save(__builtin_frame_address(0), NULL, NULL, tag, true);
+	return sb_save_caller(__builtin_frame_address(0), tag, true);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_tag);
 NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save(NULL, NULL, regs, tag, true);
+	return sb_save_regs(regs, tag);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);
@@ -268,9 +378,9 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 	s64 result;
 
 	if (task == current)
-		result = sb_save(__builtin_frame_address(0), NULL, NULL, tag, true);
+		result = sb_save_caller(__builtin_frame_address(0), tag, true);
 	else
-		result = sb_save(NULL, task, NULL, tag, true);
+		result = sb_save_walked(NULL, task, NULL, tag, true, 0);
 	if (id)
 		*id = max(result, 0LL);
 	return min(result, 0LL);

@@ -56,9 +56,12 @@
 
 /* Registers made up of a frame are enough for the ORC unwinder. */
 #if defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_ORC)
-#define SB_HAVE_UNWIND_FROM_CALLER	1
+#define SB_HAVE_ORC	1
 #else
-#define SB_HAVE_UNWIND_FROM_CALLER	0
+#define SB_HAVE_ORC	0
 #endif
+
+/* recall.c argues with the ORC unwinder. */
+#define SB_HAVE_RECALL	SB_HAVE_ORC
 
 #endif /* STACKBUF_COMPAT_H */

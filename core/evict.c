@@ -18,6 +18,9 @@
  * stacks' counts before it clears the page; so where step 3 finds an event
  * gone, nothing uses its stack any more.
  *
+ * If that leaves little room, the oldest pages of the ring are given up, and all
+ * starts again.
+ *
  * CPUs do not come or go meanwhile: cpus_read_lock().
  */
 
@@ -25,8 +28,12 @@ static DECLARE_BITMAP(sb_marked, SB_GRANULES);
 /* Taken out of their chains by step 1; by their first granule, as sb_marked */
 static DECLARE_BITMAP(sb_unlinked, SB_GRANULES);
 
-/* Value of the ring's head from which on searching again makes sense */
-static u64 sb_evict_from;
+/* When only this much is left, events must make room as well */
+#define SB_MUCH_USED	(SB_GRANULES / 8 * 7)
+
+/* The ring's head, and the jiffies, from which on searching again makes sense */
+static u64 sb_evict_head;
+static unsigned long sb_evict_time;
 static struct irq_work sb_evict_irq_work;
 static struct work_struct sb_evict_work;
 
@@ -109,6 +116,18 @@ static u64 sb_find_age(u32 wanted)
 	return high;
 }
 
+/* Recall does not go by the chains, but looks at this */
+static void sb_set_leaving(struct stackbuf_stack *stack, bool leaving)
+{
+	u8 was = READ_ONCE(stack->flags), old;
+
+	do {
+		old = was;
+		was = cmpxchg(&stack->flags, old, leaving ? old | STACKBUF_STACK_LEAVING :
+			      old & ~STACKBUF_STACK_LEAVING);
+	} while (was != old);
+}
+
 static void sb_unlink(struct stackbuf_stack *stack)
 {
 	u32 *bucket = &sb_bucket[stack->hash & (SB_BUCKETS - 1)];
@@ -129,6 +148,8 @@ again:
 	} else {
 		WRITE_ONCE(*link, stack->next);
 	}
+	/* Now that it is certain that this is a stack */
+	sb_set_leaving(stack, true);
 	__set_bit(sb_id_granule(id), sb_unlinked);
 }
 
@@ -141,28 +162,52 @@ static void sb_relink(struct stackbuf_stack *stack)
 		head = READ_ONCE(*bucket);
 		WRITE_ONCE(stack->next, head);
 	} while (cmpxchg(bucket, head, stack->id) != head);
+	sb_set_leaving(stack, false);
 }
 
 static void sb_interrupted(void *unused)
 {
 }
 
-static void sb_evict(struct work_struct *work)
+/*
+ * When all stacks are referred to and all that comes is new, nothing would be
+ * recorded any more, and as the ring stood still, never again.  The newest
+ * events matter most: end the oldest pages' time, up to the page before @seq.
+ */
+static void sb_retire_pages(u64 seq)
 {
-	u32 used = atomic_read(&sb_granules_used);
+	u32 i;
+
+	for (i = 0; i < SB_EVENT_PAGES; i++) {
+		struct stackbuf_events_page *page = &stackbuf_events[i];
+		u64 old = READ_ONCE(page->page.seq);
+
+		if (!old || old >= seq || cmpxchg(&page->owner, 0, U32_MAX))
+			continue;
+		/* It may have been taken and closed meanwhile */
+		old = page->page.seq;
+		if (old && old < seq) {
+			WRITE_ONCE(page->page.seq, 0);
+			smp_wmb();	/* as in sb_take_page() */
+			sb_count_page(page, old);
+			smp_wmb();	/* as in sb_take_page() */
+			memset(page->word, 0, sizeof(page->word));
+		}
+		sb_close_page(page);
+		cond_resched();
+	}
+}
+
+/* One round: free what is least recent of what the ring does not refer to */
+static void sb_evict_unreferenced(u32 wanted)
+{
 	struct stackbuf_stack *stack;
-	u32 granule;
+	u32 granule = 0;
 	u64 age;
 
-	if (used <= SB_GRANULES / 2)
-		return;
-	WRITE_ONCE(sb_evict_from, atomic64_read(&sb_ring_head) + 1 + SB_EVENT_PAGES / 8);
-
-	cpus_read_lock();
 	bitmap_zero(sb_unlinked, SB_GRANULES);
 	sb_mark_referenced();
-	age = sb_find_age(used - SB_GRANULES / 2);
-	granule = 0;
+	age = sb_find_age(wanted);
 	while ((stack = sb_next_stack(&granule)))
 		if (!test_bit(granule, sb_marked) && stack->seen < age)
 			sb_unlink(stack);
@@ -180,12 +225,35 @@ static void sb_evict(struct work_struct *work)
 		}
 		sb_add(&stackbuf_info.evicted, 1);
 		sb_add(&stackbuf_info.evicted_events, stack->count);
-		if (!(stack->flags & STACKBUF_STACK_TEXT))
-			sb_add(&stackbuf_info.text_missing, -1);
 		WRITE_ONCE(stack->id, 0);
 		sb_give_room(granule, sb_stack_granules(stack->words));
 	}
+}
+
+static void sb_evict(struct work_struct *work)
+{
+	u64 oldest = atomic64_read(&sb_ring_head) - min_t(u64, atomic64_read(&sb_ring_head),
+							  SB_EVENT_PAGES);
+	unsigned long started = jiffies;
+	u32 used;
+	int round;
+
+	cpus_read_lock();
+	for (round = 1; ; round++) {
+		used = atomic_read(&sb_granules_used);
+		if (used <= SB_GRANULES / 2)
+			break;
+		sb_evict_unreferenced(used - SB_GRANULES / 2);
+		/* The newest half of the ring stays in any case */
+		if (atomic_read(&sb_granules_used) <= SB_MUCH_USED || round > 4)
+			break;
+		sb_retire_pages(oldest + 1 + DIV_ROUND_UP(SB_EVENT_PAGES * round, 8));
+	}
 	cpus_read_unlock();
+
+	WRITE_ONCE(sb_evict_head, atomic64_read(&sb_ring_head) + 1 + SB_EVENT_PAGES / 8);
+	/* At most a fifth of a CPU's time, whatever comes */
+	WRITE_ONCE(sb_evict_time, jiffies + 1 + 4 * (jiffies - started));
 }
 
 static void sb_evict_irq(struct irq_work *work)
@@ -194,13 +262,17 @@ static void sb_evict_irq(struct irq_work *work)
 }
 
 /*
- * Called when a stack was inserted or could not be: ask for room in time.  Not
- * again before the ring has moved on, as only that takes references away.
+ * Called when a stack was inserted or could not be: ask for room in time.  As
+ * long as there is some, not again before the ring has moved on, as only that
+ * takes references away.
  */
 static void sb_want_room(void)
 {
-	if (atomic_read(&sb_granules_used) > SB_GRANULES / 4 * 3 &&
-	    atomic64_read(&sb_ring_head) >= READ_ONCE(sb_evict_from))
+	u32 used = atomic_read(&sb_granules_used);
+
+	if ((used > SB_GRANULES / 4 * 3 &&
+	     atomic64_read(&sb_ring_head) >= READ_ONCE(sb_evict_head)) ||
+	    (used > SB_MUCH_USED && time_after_eq(jiffies, READ_ONCE(sb_evict_time))))
 		irq_work_queue(&sb_evict_irq_work);
 }
 
@@ -208,6 +280,7 @@ static void __init sb_init_evict(void)
 {
 	init_irq_work(&sb_evict_irq_work, sb_evict_irq);
 	INIT_WORK(&sb_evict_work, sb_evict);
+	sb_evict_time = jiffies;
 }
 
 /* After the last save: nothing queues it again */

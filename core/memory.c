@@ -45,6 +45,11 @@ static inline void sb_add(u64 *counter, s64 n)
 	atomic64_add(n, (atomic64_t *)counter);
 }
 
+static inline u64 *sb_loss_slot(unsigned int slot)
+{
+	return stackbuf_info.loss[slot / STACKBUF_LOSS_LINES].slot[slot % STACKBUF_LOSS_LINES];
+}
+
 /*
  * Count a loss in this CPU's line.  Atomic, as the caller may be moved to
  * another CPU meanwhile or interrupted, and as CPUs may share a line; but that
@@ -54,7 +59,7 @@ static void sb_lost(enum stackbuf_loss why)
 {
 	unsigned int slot = raw_smp_processor_id() % STACKBUF_LOSS_SLOTS;
 
-	sb_add(&stackbuf_info.loss[slot / 63].slot[slot % 63][why], 1);
+	sb_add(&sb_loss_slot(slot)[why], 1);
 }
 
 static u64 sb_losses(enum stackbuf_loss why)
@@ -63,9 +68,17 @@ static u64 sb_losses(enum stackbuf_loss why)
 	int slot;
 
 	for (slot = 0; slot < STACKBUF_LOSS_SLOTS; slot++)
-		sum += READ_ONCE(stackbuf_info.loss[slot / 63].slot[slot % 63][why]);
+		sum += READ_ONCE(sb_loss_slot(slot)[why]);
 	return sum;
 }
+
+/* Where a walk starts: the unwinder's three values */
+struct sb_start {
+	unsigned long ip;
+	unsigned long sp;
+	unsigned long bp;
+	unsigned long hint;	/* tells paths to this place apart, or 0 */
+};
 
 static inline bool sb_recording(void)
 {

@@ -27,10 +27,35 @@
 
 static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
 
+/**
+ * struct sb_walk - what the unwinder had in each frame, for recall.c
+ * @epoch:	sb_recall_epoch when the walk began
+ * @fit:	nothing that recall.c keeps out was met, and the end was reached
+ * @user_regs:	which was registers of user mode
+ * @hint:	as in struct sb_start
+ * @r10:	register where the walk began
+ * @r13:	likewise
+ * @sp:		stack pointer in each frame, and where @user_regs lie
+ * @bp:		frame pointer register in each frame, and there
+ * @name:	for the name of a frame's symbol
+ */
+struct sb_walk {
+	u32 epoch;
+	bool fit;
+	bool user_regs;
+	unsigned long hint;
+	unsigned long r10;
+	unsigned long r13;
+	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
+	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
+	char name[KSYM_SYMBOL_LEN];
+};
+
 /* What one level of saves inside each other works on */
 struct sb_level {
 	struct pt_regs regs;
 	unsigned long pc[STACKBUF_DEPTH_MAX + 1];	/* one more tells a cut trace */
+	struct sb_walk walk;
 	struct sb_trace trace;
 };
 
@@ -44,6 +69,7 @@ struct sb_level {
  * @task:	PID and TGID, as in an event
  * @comm:	the task's command, as in an event
  * @recorded:	events recorded by this CPU
+ * @unverified:	recalls since one was verified
  * @nest:	saves that have not ended on this CPU
  * @level:	one for each of them
  */
@@ -56,6 +82,7 @@ struct sb_cpu {
 	u64 task;
 	u64 comm[2];
 	u64 recorded;
+	u32 unverified;
 	int nest;
 	struct sb_level level[SB_LEVELS];
 };
@@ -79,21 +106,15 @@ static inline unsigned int sb_event_form(u64 word)
 
 static inline unsigned int sb_event_words(u64 word)
 {
-	switch (sb_event_form(word)) {
-	case STACKBUF_TAGGED:
-		return 2;
-	case STACKBUF_FULL:
-		return SB_FULL_WORDS;
-	default:
-		return 1;
-	}
+	/* A digit a form, as this is done for every event in a page */
+	return 0x5211 >> 4 * sb_event_form(word) & 7;
 }
 
-static inline u64 sb_event_word(const struct sb_event *event, enum stackbuf_form form, u64 dt)
+static __always_inline u64 sb_event_word(u32 id, enum stackbuf_context context,
+					 enum stackbuf_form form, u64 dt)
 {
-	return event->id |
-	       (dt & (SB_SHORT_TIME_MAX - 1)) << STACKBUF_EVENT_TIME_SHIFT |
-	       (u64)event->context << STACKBUF_EVENT_CONTEXT_SHIFT |
+	return id | (dt & (SB_SHORT_TIME_MAX - 1)) << STACKBUF_EVENT_TIME_SHIFT |
+	       (u64)context << STACKBUF_EVENT_CONTEXT_SHIFT |
 	       (u64)form << STACKBUF_EVENT_FORM_SHIFT |
 	       (form == STACKBUF_SHORT ? 0 : STACKBUF_EVENT_WRITING);
 }
@@ -108,7 +129,8 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 				dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
 				(event->tagged ? STACKBUF_TASK_TAGGED : 0);
 			at[3] = event->comm[0];
-			at[4] = event->comm[1];
+			/* Somebody may have been changing the name: end it */
+			at[4] = event->comm[1] & (~0ULL >> 8);
 		}
 		/* Readers on other CPUs see a complete event or one being written */
 		smp_store_release(at, first & ~STACKBUF_EVENT_WRITING);
@@ -184,6 +206,22 @@ static void sb_close_page(struct stackbuf_events_page *page)
 	smp_store_release(&page->owner, 0);
 }
 
+/*
+ * End the time of the CPU's page before it is full.  Not in the middle of an
+ * append, whose page it is.
+ */
+static void sb_leave_page(struct sb_cpu *cpu)
+{
+	struct stackbuf_events_page *page = cpu->page;
+
+	if (!page || READ_ONCE(cpu->appending))
+		return;
+	WRITE_ONCE(cpu->chained, false);
+	/* Unless an NMI has just gone on to another page, and closed this one */
+	if (cmpxchg_local(&cpu->page, page, NULL) == page)
+		sb_close_page(page);
+}
+
 /* Get @cpu a new page; false if there is none to be had */
 static bool sb_take_page(struct sb_cpu *cpu)
 {
@@ -237,6 +275,68 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	return true;
 }
 
+static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *comm)
+{
+	return cpu->task == task && cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1];
+}
+
+static inline u64 sb_task_word(const struct task_struct *task)
+{
+	return (u64)task->pid | (u64)task->tgid << STACKBUF_TASK_TGID_SHIFT;
+}
+
+/*
+ * What sb_append_outer() does where an event follows another of the same task:
+ * most of them.  False if that is not so.
+ */
+static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u32 id,
+					      enum stackbuf_context context,
+					      unsigned long tag, bool tagged)
+{
+	const struct task_struct *task = current;
+	struct stackbuf_events_page *page;
+	u64 now, dt, word;
+	unsigned int pos;
+	bool done;
+
+	BUILD_BUG_ON(sizeof(task->comm) != sizeof(cpu->comm));
+	if (unlikely(READ_ONCE(cpu->appending)))
+		return false;
+	WRITE_ONCE(cpu->appending, true);
+	barrier();
+
+	done = false;
+	pos = cpu->pos;
+	page = cpu->page;
+	if (unlikely(!READ_ONCE(cpu->chained) ||
+		     pos + SB_FULL_WORDS + SB_NMI_WORDS > STACKBUF_EVENT_WORDS ||
+		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
+		goto out;
+	now = sb_now();
+	dt = now - cpu->time;
+	if (unlikely(dt >= SB_SHORT_TIME_MAX))
+		goto out;
+
+	word = sb_event_word(id, context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
+	/* Fails if an NMI appended since cpu->chained was looked at */
+	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
+		goto out;
+	this_cpu_inc(sb_cpu->recorded);
+	if (tagged) {
+		page->word[pos + 1] = tag;
+		/* As in sb_complete_event() */
+		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
+	}
+	cpu->time = now;
+	barrier();
+	cpu->pos = pos + (tagged ? 2 : 1);
+	done = true;
+out:
+	barrier();
+	WRITE_ONCE(cpu->appending, false);
+	return done;
+}
+
 /* An append inside an append: see the top of the file */
 static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 {
@@ -250,7 +350,7 @@ static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 	dt = event->time - page->time;
 	if (dt >= SB_FULL_TIME_MAX)
 		return false;
-	word = sb_event_word(event, STACKBUF_FULL, dt);
+	word = sb_event_word(event->id, event->context, STACKBUF_FULL, dt);
 
 	for (; pos + SB_FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += sb_event_words(old)) {
 		old = READ_ONCE(page->word[pos]);
@@ -288,8 +388,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		/* Also true for a clock that went backwards: dt is huge then */
 		dt = now - cpu->time;
 		if (READ_ONCE(cpu->chained) && dt < SB_SHORT_TIME_MAX &&
-		    cpu->task == event->task &&
-		    cpu->comm[0] == event->comm[0] && cpu->comm[1] == event->comm[1]) {
+		    sb_same_task(cpu, event->task, event->comm)) {
 			form = event->tagged ? STACKBUF_TAGGED : STACKBUF_SHORT;
 		} else {
 			form = STACKBUF_FULL;
@@ -307,7 +406,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		 */
 		WRITE_ONCE(cpu->chained, true);
 		barrier();
-		word = sb_event_word(event, form, dt);
+		word = sb_event_word(event->id, event->context, form, dt);
 		old = cmpxchg64_local(&page->word[pos], 0, word);
 		if (likely(!old))
 			break;
