@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# For people; kbuild reads Kbuild.  "make help" lists the targets.
+
+# The kernel to build for, and where to put what is built.
+KDIR ?= /lib/modules/$(shell uname -r)/build
+release := $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' '$(KDIR)/include/generated/utsrelease.h' 2>/dev/null),$(shell uname -r))
+BUILD ?= $(CURDIR)/build/$(release)$(if $(TESTS),-tests)
+build := $(abspath $(BUILD))
+module := $(build)/stackbuf.ko
+
+# Static memory, in KiB: event ring, stack table, text log.
+EVENTS_KB ?= 2048
+STACKS_KB ?= 1024
+TEXT_KB ?= 1024
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Of the scripts, those that are of use where the module is used.
+programs := scripts/stackbuf-crash scripts/stackbuf-decode
+pages := $(wildcard man/*.[1-9])
+
+# User space: insmod and others may be missing in a user's PATH.
+export PATH := $(PATH):/usr/sbin:/sbin
+
+kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
+	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
+	STACKBUF_TEXT_KB=$(TEXT_KB) $(if $(TESTS),CONFIG_STACKBUF_TEST=m)
+
+# The configuration of a kernel that gcc built names options that clang lacks.
+ifneq ($(filter clang%,$(notdir $(CC))),)
+ifneq ($(wildcard $(KDIR)/include/config/CC_IS_GCC),)
+kbuild += CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_SLS= CONFIG_MITIGATION_SLS= \
+	CONFIG_RETHUNK= CONFIG_MITIGATION_RETHUNK= CONFIG_FTRACE_MCOUNT_USE_CC= \
+	CONFIG_INIT_STACK_ALL_ZERO= CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough \
+	KCFLAGS='$(KCFLAGS) -Wno-unknown-warning-option -Wno-duplicate-decl-specifier'
+endif
+endif
+
+# Say one line and stop.  A comma within it is $(,).
+, := ,
+fail = { echo "stackbuf: $(1)" >&2; exit 1; }
+
+.PHONY: all module tools load unload install uninstall setup check test demo bench clean help
+
+all: module tools
+
+# kbuild writes beside the sources, so it gets a folder of links to them.
+module: checked-kdir checked-sizes
+	@mkdir -p '$(build)/tests'
+	@ln -sfn $(CURDIR)/Kbuild $(CURDIR)/stackbuf.c $(CURDIR)/stackbuf.h '$(build)/'
+	@ln -sfn $(CURDIR)/core '$(build)/core'
+	@ln -sfn $(wildcard $(CURDIR)/tests/Kbuild $(CURDIR)/tests/*.[ch]) '$(build)/tests/'
+	+@$(kbuild) modules
+
+.PHONY: checked-kdir checked-sizes checked-built checked-root
+
+checked-kdir:
+	@[ $(words $(CURDIR)) = 1 ] && [ $(words $(BUILD)) = 1 ] && [ $(words $(KDIR)) = 1 ] || \
+		$(call fail,kbuild cannot work in folders with blanks in their names: $(CURDIR) $(BUILD) $(KDIR))
+	@[ -e '$(KDIR)/Makefile' ] || if [ '$(origin KDIR)' = file ]; then \
+		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build folder: make KDIR=FOLDER (for a Debian kernel kept apart: KDIR=\`scripts/stackbuf-kernel 6.1\`/build)); \
+	else \
+		$(call fail,KDIR=$(KDIR) is no kernel build folder); \
+	fi
+
+checked-sizes:
+	@check() { \
+		case $$2 in \
+		''|0*|*[!0-9]*|???????*) $(call fail,$$1=$$2 is not a whole number of KiB from 4 to $$3); ;; esac; \
+		[ $$2 -ge 4 ] && [ $$2 -le $$3 ] || $(call fail,$$1=$$2 is out of range: 4 to $$3 KiB); \
+		[ $$(($$2 % 4)) -eq 0 ] || $(call fail,$$1=$$2 is not a multiple of 4 (KiB: memory comes in pages)); \
+	}; \
+	check EVENTS_KB '$(EVENTS_KB)' 262144 && \
+	check STACKS_KB '$(STACKS_KB)' 262144 && \
+	check TEXT_KB '$(TEXT_KB)' 4096
+
+# The module is of use without the command, so missing libraries do not stop make.
+tools:
+	+@if [ ! -e tools/Makefile ]; then :; \
+	elif printf '#include <popt.h>\n#include <jansson.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
+		$(MAKE) -C tools --no-print-directory; \
+	else \
+		echo 'stackbuf: left out the command stackbuf: install the packages libpopt-dev and libjansson-dev' >&2; \
+	fi
+
+checked-built:
+	@[ -e '$(module)' ] || $(call fail,$(module) is not built: run 'make' first)
+
+checked-root:
+	@[ "$$(id -u)" = 0 ] || $(call fail,this needs root: sudo make $(MAKECMDGOALS))
+
+# The kernel only warns about a parameter that it does not know.
+load: checked-root checked-built
+	@[ '$(release)' = "$$(uname -r)" ] || \
+		$(call fail,$(module) is built for $(release)$(,) this is $$(uname -r))
+	@known=$$(modinfo -F parm '$(module)' | cut -d: -f1 | sort); \
+	for word in $(PARAMS); do \
+		printf '%s\n' "$$known" | grep -qxF -e "$${word%%=*}" || \
+			$(call fail,no parameter $${word%%=*}: this module knows $$(echo $${known:-none})); \
+	done
+	@! grep -q '^stackbuf ' /proc/modules || $(call fail,already loaded: sudo make unload)
+	@insmod '$(module)' $(PARAMS) || $(call fail,not loaded; the kernel log says why: dmesg | tail)
+
+unload: checked-root
+	@grep -q '^stackbuf ' /proc/modules || $(call fail,not loaded)
+	@rmmod stackbuf
+
+install: checked-kdir checked-built
+	+@$(kbuild) INSTALL_MOD_DIR=updates $(if $(DESTDIR),INSTALL_MOD_PATH='$(DESTDIR)') modules_install
+	$(if $(DESTDIR),,depmod $(release))
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/bin' $(programs)
+	$(foreach page,$(pages),install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))' $(page) &&) :
+	+@if [ -e tools/Makefile ]; then $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'; fi
+
+uninstall:
+	rm -f '$(DESTDIR)/lib/modules/$(release)/updates/'stackbuf.ko*
+	$(if $(DESTDIR),,depmod $(release))
+	rm -f $(foreach file,$(notdir $(programs)),'$(DESTDIR)$(PREFIX)/bin/$(file)')
+	rm -f '$(DESTDIR)$(PREFIX)/sbin/stackbuf' '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/stackbuf'
+	rm -f $(foreach page,$(pages),'$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))')
+
+setup:
+	@scripts/stackbuf-setup test
+
+check: setup
+	@tests/run tests/check.t
+
+test: setup
+	@tests/run
+
+demo:
+	@scripts/stackbuf-demo
+
+bench: setup
+	@[ -e tests/bench ] || $(call fail,this version has no benchmark)
+	@tests/bench
+
+clean:
+	rm -rf '$(CURDIR)/build'
+	+@if [ -e tools/Makefile ]; then $(MAKE) -C tools --no-print-directory clean; fi
+
+help:
+	@echo 'make            build stackbuf.ko in build/RELEASE for the running kernel'
+	@echo 'make load       load it, as root; PARAMS="NAME=VALUE ..." for its parameters'
+	@echo 'make unload     unload it, as root'
+	@echo 'make install    install module, scripts, tools and manual pages (PREFIX, DESTDIR)'
+	@echo 'make uninstall  remove them'
+	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
+	@echo 'make test       everything that is tested, in virtual machines'
+	@echo 'make check      of these, what needs no virtual machine: warnings and style'
+	@echo 'make bench      measure what an event costs'
+	@echo 'make clean      remove what was built'
+	@echo
+	@echo 'KDIR=FOLDER     build for another kernel: its build folder'
+	@echo 'BUILD=FOLDER    put what is built there'
+	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)'
+	@echo '                size of event ring, stack table, text log: 4 to 262144 (text log:'
+	@echo '                4096), multiples of 4'
+	@echo 'W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'

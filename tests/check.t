@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# check.t: what needs no virtual machine: warnings of compilers, style, spelling,
+# and what the Makefile refuses
+
+set -u
+
+top=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
+cd "$top" || exit 1
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackbuf-check.XXXXXX") || exit 1
+trap 'rm -rf -- "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+
+number=0
+failures=0
+
+# result STATUS TEXT: one line of KTAP, and below it what $work/log holds if bad.
+result() {
+	number=$((number + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $number $2"
+	else
+		failures=$((failures + 1))
+		echo "not ok $number $2"
+		head -n 40 "$work/log" | sed 's/^/# /'
+	fi
+}
+
+skip() {
+	number=$((number + 1))
+	echo "ok $number $1 # SKIP $2"
+}
+
+# Files of the project, as git knows them or, in an unpacked archive, all.
+files() {
+	git ls-files -co --exclude-standard 2>/dev/null ||
+		find . -path ./build -prune -o -path ./.git -prune -o -type f -printf '%P\n'
+}
+
+mapfile -t all < <(files | while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
+# Texts that have no place for a comment.
+no_spdx='^(LICENSE$|.*\.md$|.*\.txt$|.*\.json$|.*/corpus/)'
+scripts=()
+sources=()
+for file in "${all[@]}"; do
+	case $file in
+	*.[ch]) sources+=("$file") ;;
+	*) [[ $(head -c 64 "$file" | head -n 1 | tr -d '\0') =~ ^'#!'.*/(ba|)sh$|^'#!'.*env\ bash$ ]] && scripts+=("$file") ;;
+	esac
+done
+
+builds=0
+for series in 6.1 6.12; do
+	for compiler in gcc clang; do
+		builds=$((builds + 1))
+	done
+done
+
+echo "KTAP version 1"
+echo "1..$((builds + 11))"
+
+for series in 6.1 6.12; do
+	kernel=$(scripts/stackbuf-kernel "$series" 2>"$work/log") || kernel=
+	for compiler in gcc clang; do
+		text="$series headers, $compiler, W=1 C=2: no warnings"
+		if [ -z "$kernel" ]; then
+			result 1 "$text"
+			continue
+		fi
+		# sparse warns only about what is compiled: a fresh folder.
+		make -s module KDIR="$kernel/build" BUILD="$work/$series-$compiler" TESTS=1 W=1 C=2 CC="$compiler" \
+			>"$work/log" 2>&1
+		status=$?
+		# Neither is about this code.
+		sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
+		[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
+		result $? "$text"
+		rm -rf "${work:?}/$series-$compiler"
+	done
+done
+
+kernel=$(scripts/stackbuf-kernel 6.12 2>"$work/log")
+# checkpatch TYPES FILE...: all but these types of message.  Not run in this
+# folder, where it leaves a cache; as --root it wants something with include/.
+checkpatch() {
+	local ignore=$1
+	shift
+	mkdir -p "$work/include"
+	(cd "$work" && "$kernel/checkpatch.pl" --no-tree --root="$work" --strict --terse --no-summary --color=never \
+		--ignore "FILE_PATH_CHANGES,$ignore" -f "${@/#/$top/}") >"$work/log" 2>&1
+}
+mapfile -t kernel_sources < <(printf '%s\n' "${sources[@]}" | grep -vE '^(tools|tests/guest)/')
+mapfile -t user_sources < <(printf '%s\n' "${sources[@]}" | grep -E '^(tools|tests/guest)/')
+checkpatch LINUX_VERSION_CODE "${kernel_sources[@]}"
+result $? "checkpatch --strict, kernel: ${#kernel_sources[@]} files"
+# What is said of kernel types, macros and calls does not hold in user space.
+checkpatch PREFER_KERNEL_TYPES,CAMELCASE,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_PRINTF,STRCPY,STRLCPY,SSCANF_TO_KSTRTO,NAKED_SSCANF,CONSTANT_COMPARISON,NEW_TYPEDEFS,VOLATILE,CONSIDER_KSTRTO \
+	"${user_sources[@]}"
+result $? "checkpatch --strict, user space: ${#user_sources[@]} files"
+
+shellcheck "${scripts[@]}" >"$work/log" 2>&1
+result $? "shellcheck: ${#scripts[@]} files"
+
+# modinfo says parm, troff .TE; fo is a variable.
+codespell --quiet-level=3 -L parm,fo,te "${all[@]}" >"$work/log" 2>&1
+result $? "codespell: ${#all[@]} files"
+
+printf '%s\n' "${all[@]}" | grep -vE "$no_spdx" | while read -r file; do
+	head -n 3 "$file" | grep -qE 'SPDX-License-Identifier: GPL-2\.0( |$)' || echo "$file has no SPDX line"
+done >"$work/log"
+[ ! -s "$work/log" ]
+result $? "every file says that its license is GPL-2.0"
+
+# Its text is the license that the files name, and no other version.
+grep -q 'GNU GENERAL PUBLIC LICENSE' LICENSE 2>"$work/log" && grep -q 'Version 2, June 1991' LICENSE &&
+	! grep -q 'Version 3' LICENSE
+result $? "LICENSE is version 2 of the GPL"
+
+if [ -e tools/Makefile ]; then
+	make -s --no-print-directory -C tools check >"$work/log" 2>&1
+	result $? "tools: their own check"
+else
+	skip "tools: their own check" "no tools here"
+fi
+
+# refused TEXT COMMAND...: fails with this text in one line, and make's own.
+refused() {
+	local text=$1
+	shift
+	rm -rf "$work"/refused*
+	"$@" >"$work/log" 2>&1 && { echo "was accepted" >>"$work/log"; return 1; }
+	grep -qE -- "$text" "$work/log" && [ "$(grep -vc '^make' "$work/log")" -eq 1 ] && [ ! -e "$work/refused" ]
+}
+
+status=0
+for size in 0 3 6 -4 4k 1e4 262148 99999999999999999999 '' '4 4'; do
+	refused 'EVENTS_KB=' make module KDIR="$kernel/build" BUILD="$work/refused" EVENTS_KB="$size" || { status=1; break; }
+	refused 'STACKS_KB=' make module KDIR="$kernel/build" BUILD="$work/refused" STACKS_KB="$size" || { status=1; break; }
+done
+[ "$status" -eq 0 ] && refused '4 to 4096 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" TEXT_KB=4100
+result $? "the Makefile refuses sizes that make no sense"
+
+refused 'is no kernel build folder' make module KDIR="$work/nothing" BUILD="$work/refused"
+result $? "the Makefile refuses a KDIR that is none"
+
+refused 'blanks' make module KDIR="$kernel/build" BUILD="$work/refused a"
+result $? "the Makefile refuses folders with blanks, as kbuild cannot"
+
+status=0
+for size in 4 262144; do
+	make -s module KDIR="$kernel/build" BUILD="$work/size" EVENTS_KB=$size STACKS_KB=$size \
+		TEXT_KB=$((size > 4096 ? 4096 : size)) >"$work/log" 2>&1 || { status=1; break; }
+done
+result $status "the smallest and the largest sizes build"
+
+[ "$failures" -eq 0 ]
