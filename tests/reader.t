@@ -1,0 +1,424 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The reader, tools/: its parts (plain and with sanitizers), the command on made-up
+# arrays, and a minute of arbitrary bytes.  Prints KTAP.
+set -u
+
+usage() {
+	cat <<-END
+	usage: tests/reader.t [-h]
+
+	Tests the command "stackbuf" on this machine; needs no module and no root.
+	Environment: FUZZ_SECONDS (60), O (where to build; build/tools)
+	END
+}
+case ${1-} in
+-h | --help) usage; exit 0 ;;
+'') ;;
+*) usage >&2; exit 2 ;;
+esac
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+build=$(realpath -m -- "${O:-$top/build/tools}")
+seconds=${FUZZ_SECONDS:-60}
+# Blanks in names must do no harm
+dir="$work/made for the reader"
+mkdir "$dir"
+export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
+
+# Measured on the way, printed behind the result
+notes=$dir/notes
+note() { echo "# $*" >>"$notes"; }
+check() { # TEXT COMMAND...
+	: >"$notes"
+	result "$@"
+	cat "$notes"
+}
+
+plain=$build/stackbuf
+sane=$build/asan/stackbuf
+fake=$build/fake
+
+all_tests() {
+
+# --------------------------------------------------------------- its parts ---
+
+unit() { # name, program
+	local line planned=0 seen=0
+	mkdir "$dir/$1"
+	(cd "$dir/$1" && "$2") >"$dir/$1.out" 2>"$dir/$1.err"
+	while read -r line; do
+		case $line in
+		1..*) planned=${line#1..} ;;
+		'ok '*) seen=$((seen + 1)); echo "ok $1: ${line#ok * }" ;;
+		'not ok '*) seen=$((seen + 1)); echo "not ok $1: ${line#not ok * }" ;;
+		'#'*) echo "$line" ;;
+		esac
+	done <"$dir/$1.out"
+	if [ "$seen" -eq 0 ] || [ "$seen" -ne "$planned" ]; then
+		echo "not ok $1: all tests came to their end"
+		head -40 "$dir/$1.err" | sed 's/^/# /'
+	fi
+}
+unit 'plain' "$build/unit"
+unit 'sanitized' "$build/asan/unit"
+
+# ------------------------------------------------------------- the command ---
+
+# A million known events: number n has time 5 s + n us, tag n (but every fifth), CPU n % 2
+made="$dir/made up"
+check 'a record of a million events' "$fake" "$made" 1000000
+
+# Times of a log's events go up by 1 us each, from $1 (or anything) to $2
+in_sequence() {
+	awk -v first="$1" -v last="$2" '
+	/^[0-9]/ {
+		n = int(($1 - 5) * 1000000 + 0.5)
+		if (seen++ ? n != before + 1 : first != "" && n != first) { print "event " n " after " before; bad = 1; exit }
+		if ($(NF) ~ /^0x/ && strtonum_hex($(NF)) != n) { print "tag " $NF " at " n; bad = 1; exit }
+		if ($(NF) !~ /^0x/ && n % 5) { print "no tag at " n; bad = 1; exit }
+		before = n
+	}
+	function strtonum_hex(text,   i, value) {
+		for (i = 3; i <= length(text); i++)
+			value = 16 * value + index("0123456789abcdef", substr(text, i, 1)) - 1
+		return value
+	}
+	END { if (bad || before != last) { print "the last is " before; exit 1 } }'
+}
+
+log_is_complete() {
+	"$plain" -f "$made" log >"$dir/log" || return
+	in_sequence '' 999999 <"$dir/log" || return
+	[ "$(grep -c '^[0-9]' "$dir/log")" -gt 150000 ]
+}
+check 'log: the newest events, each once, in order, with their tags' log_is_complete
+
+frames_fit() {
+	# Every event's first frame is of the stack that its number says
+	awk '/^[0-9]/ { n = int(($1 - 5) * 1000000 + 0.5); getline; split($1, part, "_"); if (part[2] != n % 7) { print n, $0; exit 1 } }' \
+		"$dir/log"
+}
+check 'log: each event has its own stack' frames_fit
+
+totals_fit() {
+	"$sane" -f "$made" count >"$dir/count" || return
+	[ "$(awk 'NF == 1 && /^    [0-9]/ { sum += $1; n++ } END { print sum, n }' "$dir/count")" = '1000000 7' ] || return
+	# The least frequent first
+	awk 'NF == 1 && /^    [0-9]/ { if ($1 < last) exit 1; last = $1 }' "$dir/count" || return
+	[ "$("$sane" -f "$made" count --folded | sed 's/.* //' | sort -u | tr '\n' ' ')" = '142857 142858 ' ]
+}
+check 'count: totals are exact after laps of the ring, least frequent first' totals_fit
+
+info_fits() {
+	"$sane" -f "$made" info >"$dir/info" || return
+	grep -q '^events recorded  *1000000$' "$dir/info" || return
+	awk '/^events in the ring/ { r = $NF } /^events overwritten/ { o = $NF } END { exit r + o != 1000000 }' "$dir/info" || return
+	grep -q '^loaded  *5.000000000  (2023-11-14T22:13:20.123456789)$' "$dir/info" || return
+	"$sane" -f "$made" info --json | grep -q '"events_recorded":1000000,'
+}
+check 'info: every event is accounted for' info_fits
+
+filters_choose() {
+	"$sane" -f "$made" log --since 5.999 --until 5.9995 | in_sequence 999000 999500 || return
+	"$sane" -f "$made" log --last 3 | in_sequence 999997 999999 || return
+	[ "$("$sane" -f "$made" log --tag 999998 | grep -c '^5.999998000 ')" = 1 ] || return
+	[ "$("$sane" -f "$made" log --tag 1 | grep -c '^[0-9]')" = 0 ] || return
+	[ "$("$sane" -f "$made" log --cpu 1 --last 2 | awk '/^[0-9]/ { printf "%s ", $1 }')" = '5.999997000 5.999999300 ' ] || return
+	[ "$("$plain" -f "$made" log --comm sh | grep '^[0-9]' | awk '{ print $2, $3 }' | sort -u)" = 'sh 102' ] || return
+	"$sane" -f "$made" count --comm sh >"$dir/out" 2>"$dir/err" || return
+	grep -q 'still in the ring' "$dir/err" && [ "$(grep -c '^    [0-9]' "$dir/out")" = 7 ] || return
+	[ "$("$sane" -f "$made" text --stack 1 | grep -c '^stack 1 \[')" = 1 ] &&
+	[ "$("$sane" -f "$made" text | grep -c '^stack ')" = 7 ]
+}
+check 'filters choose what they should' filters_choose
+
+perf_fits() {
+	"$plain" -f "$made" log --perf --last 2000 | awk '
+	state == 0 { if ($0 !~ /^[^ \t].* [0-9]+\/[0-9]+ \[[0-9][0-9][0-9]\] [0-9]+\.[0-9]+: 1 stackbuf:$/) exit bad = 1; state = 1; events++; next }
+	/^$/ { state = 0; next }
+	{ if ($0 !~ /^\t *[0-9a-f]+ [^ ]+ \([^ ]+\)$/) exit bad = 1; frames++ }
+	END { exit bad || state || events != 2000 || frames < 20000 }'
+}
+check 'log --perf: the grammar of perf script' perf_fits
+
+folded_fits() {
+	"$sane" -f "$made" log --folded >"$dir/folded" || return
+	[ "$(wc -l <"$dir/folded")" = 21 ] || return
+	[ "$(sed 's/.* //' "$dir/folded" | awk '{ n += $1 } END { print n }')" = "$(grep -c '^[0-9]' "$dir/log")" ] || return
+	grep -q '^sh;known_0_8;known_0_7;.*;known_0_0 [0-9]*$' "$dir/folded"
+}
+check 'log --folded: outermost first, added up' folded_fits
+
+if command -v python3 >/dev/null; then
+	json_fits() {
+		"$plain" -f "$made" log --json --wall --last 5000 | python3 -c '
+import json, sys
+n = 0
+for line in sys.stdin:
+    e = json.loads(line)
+    i = (e["time_ns"] - 5000000000) // 1000
+    assert i == 995000 + n and e["cpu"] == i % 2 and e["symbols"] == "text" and not e["gone"]
+    assert ("tag" in e) == bool(i % 5) and int(e.get("tag", "0x0"), 16) in (i, 0)
+    assert e["frames"][0].startswith("known_%d_0+" % (i % 7)) and len(e["frames"]) == len(e["addresses"])
+    assert e["wall"].startswith("2023-11-14T22:13:21.")
+    n += 1
+assert n == 5000' || return
+		"$plain" -f "$made" count --json | python3 -c '
+import json, sys
+assert sum(json.loads(line)["count"] for line in sys.stdin) == 1000000'
+	}
+	check 'log and count --json: one object a line, the keys of the manual page' json_fits
+else
+	echo 'ok log and count --json # SKIP python3 is not installed'
+fi
+
+# ---------------------------------------------------------------- snapshots ---
+
+snapshot_is_equal() {
+	local command
+	cd "$dir" || return
+	echo old >snapshot
+	chmod 644 snapshot
+	"$sane" -f "$made" save snapshot || return
+	[ "$(stat -c %a snapshot)" = 600 ] || { echo mode; return 1; }
+	for command in log count text; do
+		cmp <("$plain" -f "$made" "$command") <("$plain" -f snapshot "$command") || return
+	done
+	"$sane" -f snapshot save again && cmp snapshot again
+}
+check 'save: a snapshot, mode 0600, gives the same log, counts and text' snapshot_is_equal
+
+nothing_is_left() {
+	cd "$dir" && mkdir full && cd full || return
+	echo precious >kept
+	if (ulimit -f 500; exec "$sane" -f "$made" save kept) 2>err; then
+		return 1
+	fi
+	cat err
+	[ "$(wc -l <err)" = 1 ] && grep -q 'kept: cannot be written' err || return
+	rm err
+	ls
+	[ "$(ls)" = kept ] && [ "$(cat kept)" = precious ]
+}
+check 'save: when the file cannot be written, the old one stays and nothing else' nothing_is_left
+
+# ---------------------------------------------------------------- bad input ---
+
+# exit code, words of the message, arguments: one line on stderr, nothing on stdout
+refused() {
+	local code=$1 words=$2
+	shift 2
+	"$sane" "$@" >"$dir/out" 2>"$dir/err"
+	[ $? -eq "$code" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] &&
+		grep -qF -- "$words" "$dir/err" && return
+	echo "stackbuf $* said:"
+	cat "$dir/out" "$dir/err"
+	return 1
+}
+
+usage_is_refused() {
+	refused 2 'a command is missing' &&
+	refused 2 'no such command' frobnicate &&
+	refused 2 'unknown option' --frobnicate log &&
+	refused 2 'too many' log log &&
+	refused 2 'name of a file is missing' save &&
+	refused 2 '--perf is not for "count"' count --perf &&
+	refused 2 '--pid is not for "info"' info --pid 1 &&
+	refused 2 'only one of' log --json --perf &&
+	refused 2 "can't --follow" log --folded --follow &&
+	refused 2 'given twice' log --pid 1 --pid 2 &&
+	refused 2 'missing argument' log --pid &&
+	refused 2 '--since is later' log --since 2 --until 1 &&
+	refused 2 '--pid x: must be' log --pid x &&
+	refused 2 '--pid -1: must be' log --pid=-1 &&
+	refused 2 '--cpu 1,2: must be' log --cpu 1,2 &&
+	refused 2 '--tag : must be' log --tag '' &&
+	refused 2 '--last 0: must be' log --last 0 &&
+	refused 2 '--stack 0: must be' log --stack 0 &&
+	refused 2 '--since yesterday: must be' log --since yesterday &&
+	refused 2 '--comm' log --comm 'a name that is too long'
+}
+check 'nonsense on the command line is refused in one line' usage_is_refused
+
+sources_are_refused() {
+	local bad=$dir/bad
+	mkdir "$bad" "$bad/empty directory" || return
+	: >"$bad/empty"
+	echo 'just text' >"$bad/foreign"
+	head -c 1000000 /dev/zero >"$bad/zeroes"
+	head -c -4096 "$dir/snapshot" >"$bad/cut"
+	head -c -1 "$dir/snapshot" >"$bad/cut inside"
+	cp -r "$made" "$bad/cut directory"
+	truncate -s -1 "$bad/cut directory/stacks"
+	cp -r "$made" "$bad/mixed"
+	head -c 4194304 /dev/zero >"$bad/mixed/events"
+	cp -r "$made" "$bad/newer"
+	printf '\2' | dd of="$bad/newer/info" bs=1 seek=8 conv=notrunc status=none
+	refused 1 'No such file' -f "$bad/nothing" log &&
+	refused 1 'is empty' -f "$bad/empty" log &&
+	refused 1 'neither a snapshot' -f "$bad/foreign" log &&
+	refused 1 'neither a snapshot' -f "$bad/zeroes" count &&
+	refused 1 'is cut' -f "$bad/cut" log &&
+	refused 1 'is cut' -f "$bad/cut inside" text &&
+	refused 1 'holds no file' -f "$bad/empty directory" info &&
+	refused 1 'stacks is cut' -f "$bad/cut directory" log &&
+	refused 1 'events is not from stackbuf' -f "$bad/mixed" log &&
+	refused 1 'format version 2; this stackbuf knows version 1' -f "$bad/newer" log &&
+	refused 1 'neither a file nor a directory' -f /dev/null log &&
+	refused 1 'nothing to follow' -f "$dir/snapshot" log --follow
+}
+check 'bad sources are refused in one line' sources_are_refused
+
+no_rights() {
+	if [ "$(id -u)" = 0 ]; then
+		# Where another user finds it
+		mkdir -m 755 "$work/bin" && chmod 711 "$work" && cp "$plain" "$work/bin" || return
+		! setpriv --reuid=65534 --clear-groups "$work/bin/stackbuf" log 2>"$dir/err" || return
+	else
+		! "$plain" log 2>"$dir/err" || return
+	fi
+	cat "$dir/err"
+	[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'root' "$dir/err"
+}
+check 'without rights: one line' no_rights
+
+if [ "$(id -u)" != 0 ]; then
+	echo 'ok without the module: one line # SKIP not root'
+elif [ -e /sys/kernel/debug/stackbuf ]; then
+	echo 'ok without the module: one line # SKIP the module is loaded here'
+elif ! [ -r /proc/kallsyms ]; then
+	echo 'ok without the module: one line # SKIP /proc/kallsyms is not there'
+else
+	check 'without the module: one line' refused 1 'the module stackbuf is not loaded' log
+fi
+
+full_disk() {
+	! "$plain" -f "$made" log 2>"$dir/err" >/dev/full || return
+	cat "$dir/err"
+	[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cannot write: No space' "$dir/err"
+}
+check 'output that cannot be written is an error' full_disk
+
+# ------------------------------------------------------------------- follow ---
+
+# Of a log: events seen, how many are left out between them, the last; nothing if
+# two are out of order
+gaps() {
+	awk '/^[0-9]/ { n = int(($1 - 5) * 1000000 + 0.5); if (seen++ && n <= last) { bad = 1; exit }; gap += n - last - 1; last = n }
+		BEGIN { last = -1 }
+		END { if (!bad) print seen + 0, gap, last }'
+}
+
+# follow RATE SECONDS READER: counts of what was recorded, seen, left out, and said
+# to be printed and lost must fit
+follow() {
+	local recorded=$(($1 * $2)) writer seen=0 out=0 last=0 printed lost
+	rm -rf "$dir/live" "$dir/ready"
+	mkfifo "$dir/ready"
+	"$fake" "$dir/live" "$1" "$2" >"$dir/ready" &
+	writer=$!
+	read -r _ <"$dir/ready"
+	timeout -s INT $(($2 + 3)) "$plain" -f "$dir/live" log --follow 2>"$dir/err" | "$3" >"$dir/gaps"
+	wait "$writer"
+	printed=$(sed -n 's/^stackbuf: \([0-9]*\) events printed, .*/\1/p' "$dir/err")
+	lost=$(sed -n 's/^stackbuf: .* printed, \([0-9]*\) lost.*/\1/p' "$dir/err")
+	cat "$dir/err"
+	read -r seen out last <"$dir/gaps"
+	echo "seen $seen, left out $out, last $last"
+	note "$1 a second: $printed printed, $lost lost"
+	[ $((seen + out)) = "$recorded" ] && [ "$seen" = "$printed" ] && [ "$out" = "$lost" ] &&
+		[ "$last" = $((recorded - 1)) ]
+}
+check 'log --follow: 100,000 events/s, each in order and once, or counted as lost' follow 100000 5 gaps
+check 'log --follow: the same at 1,000,000 events/s' follow 1000000 3 gaps
+
+late() { sleep 6; gaps; }
+misses() { follow 100000 6 late && [ "$(cut -d ' ' -f 2 "$dir/gaps")" -gt 10000 ]; }
+check 'log --follow: what a slow reader misses is counted exactly' misses
+
+# -------------------------------------------------- help, manual, completion ---
+
+options() { "$plain" --help | grep -o -- '--[a-z]*' | sort -u; }
+
+documented() {
+	local option
+	[ "$(options | wc -l)" -gt 15 ] || return
+	"$plain" -h | grep -q 'Usage: stackbuf' && "$plain" --version | grep -q '^stackbuf [0-9]' || return
+	for option in $(options); do
+		sed 's/\\-/-/g; s/\\f[A-Z]//g' "$top/man/stackbuf.8" | grep -qF -- "$option" || { echo "stackbuf(8) lacks $option"; return 1; }
+		grep -qF -- "$option" "$top/tools/stackbuf.bash" || { echo "completion lacks $option"; return 1; }
+	done
+	for option in $("$sane" -f "$made" info --json | grep -o '"[a-z_]*":' | tr -d '":') \
+		$("$sane" -f "$made" log --json --wall --last 4 | grep -o '"[a-z_]*":' | tr -d '":' | sort -u); do
+		grep -qw -- "$option" "$top/man/stackbuf.8" || { echo "stackbuf(8) lacks key $option"; return 1; }
+	done
+}
+check 'every option and key is in the manual page and in completion' documented
+
+if command -v man >/dev/null && man -l --warnings "$top/man/stackbuf.8" >/dev/null 2>&1; then
+	check 'stackbuf(8) has no faults' test -z "$(man -l --warnings -Tutf8 "$top/man/stackbuf.8" 2>&1 >/dev/null)"
+else
+	echo 'ok stackbuf(8) has no faults # SKIP man is not installed'
+fi
+
+completes() {
+	complete_words() { # words: completes the last
+		COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1))
+		_stackbuf
+		echo "${COMPREPLY[*]-}"
+	}
+	# shellcheck source=/dev/null
+	. "$top/tools/stackbuf.bash" || return
+	[ "$(complete_words stackbuf l)" = log ] &&
+	[ "$(complete_words stackbuf '')" = 'info text log count save' ] &&
+	[ "$(complete_words stackbuf log --fo)" = '--folded --follow' ] &&
+	[ "$(complete_words stackbuf count --p)" = '--pid' ] &&
+	[ "$(cd "$dir" && complete_words stackbuf -f snap)" = snapshot ]
+}
+check 'completion for bash' completes
+
+installs() {
+	make -C "$top/tools" O="$build" DESTDIR="$dir/root" PREFIX=/usr install >/dev/null || return
+	"$dir/root/usr/sbin/stackbuf" --version &&
+	[ -s "$dir/root/usr/share/man/man8/stackbuf.8" ] &&
+	[ -s "$dir/root/usr/share/bash-completion/completions/stackbuf" ]
+}
+check 'make install' installs
+
+# -------------------------------------------------------------- any bytes ---
+
+if ! echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n == 77; }' |
+	clang -x c -fsanitize=fuzzer,address - -o "$dir/can fuzz" 2>/dev/null; then
+	echo 'ok arbitrary bytes # SKIP clang or its libFuzzer (libclang-rt-dev) is not installed'
+elif ! [ "$seconds" -gt 0 ]; then
+	echo 'ok arbitrary bytes # SKIP FUZZ_SECONDS is 0'
+else
+	fuzz() {
+		local runs
+		make -C "$top/tools" O="$build" fuzz SECONDS_TO_FUZZ="$seconds" >"$dir/fuzz" 2>&1 || { tail -40 "$dir/fuzz"; return 1; }
+		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/fuzz")
+		note "$runs runs"
+		[ "$runs" -gt 1000 ]
+	}
+	check "arbitrary bytes for $seconds seconds do no harm" fuzz
+fi
+}
+
+if ! make -C "$top/tools" O="$build" tests >"$dir/make" 2>&1; then
+	{
+		echo 'not ok the reader and its tests build'
+		tail -n 20 "$dir/make" | sed 's/^/# /'
+		echo 'done'
+	} | ktap
+	exit 1
+fi
+{
+	check 'the compilers have no warnings' make -C "$top/tools" O="$build" warnings
+	all_tests
+	echo 'done'
+} | ktap

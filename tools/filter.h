@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * filter.h - which events to show
+ */
+#ifndef FILTER_H
+#define FILTER_H
+
+#include "parse.h"
+
+/* Each has_ says whether its option was given */
+struct filter {
+	bool has_pid, has_cpu, has_tag, has_since, has_until, has_stack, has_last;
+	u32 pid, cpu, stack;
+	u64 tag, since, until, last;
+	const char *comm;
+};
+
+/*
+ * Take an option's value.  Return NULL, or what a value must be.
+ * @option is its name without dashes.
+ */
+const char *filter_set(struct filter *f, const char *option, const char *value);
+
+/* Does it choose among events, other than by their stack? */
+bool filter_events(const struct filter *f);
+bool filter_match(const struct filter *f, const struct event *e);
+
+/* Keep those that match, of them the last ones if so wanted.  Return how many */
+size_t filter_apply(const struct filter *f, struct event *event, size_t nr);
+
+#endif

@@ -1,0 +1,685 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * parse.c - from pages of memory to events, stacks and texts
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "parse.h"
+
+const char *const array_name[ARRAYS] = { "info", "events", "stacks", "text" };
+
+void *xrealloc(void *p, size_t n, size_t size)
+{
+	p = reallocarray(p, n, size);
+	if (!p && n && size) {
+		fputs("stackbuf: out of memory\n", stderr);
+		exit(1);
+	}
+	return p;
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	return memset(xrealloc(NULL, n, size), 0, n * size);
+}
+
+static char printable(char c)
+{
+	return c >= ' ' && c <= '~' ? c : '?';
+}
+
+/* --------------------------------------------------------------- pages --- */
+
+/*
+ * The line that a page of the text log begins with.  Return its length, 0 if
+ * there is none.
+ */
+static size_t text_head(const char *page, unsigned int *version, u32 *index, u64 *seq, u64 *instance)
+{
+	char line[128];
+	const char *end = memchr(page, '\n', sizeof(line) - 1);
+	unsigned int total;
+	size_t len;
+
+	if (!end || strncmp(page, "stackbuf text v", 15))
+		return 0;
+	len = end - page;
+	memcpy(line, page, len);
+	line[len] = '\0';
+	if (sscanf(line, STACKBUF_TEXT_PAGE_SCAN, version, index, &total, seq, instance) != 5)
+		return 0;
+	return len + 1;
+}
+
+enum page_is bag_add(struct bag *bag, const void *data)
+{
+	const struct stackbuf_page *head = data;
+	struct bag_page p = { .data = data };
+	unsigned int version;
+
+	if (head->magic == ~STACKBUF_MAGIC_INVERTED) {
+		version = head->version;
+		p.kind = head->kind;
+		p.index = head->index;
+		p.instance = head->instance;
+		p.seq = head->seq;
+	} else if (text_head(data, &version, &p.index, &p.seq, &p.instance)) {
+		p.kind = KIND_TEXT;
+	} else {
+		return PAGE_FOREIGN;
+	}
+	if (version != STACKBUF_VERSION) {
+		bag->other_version = version;
+		return PAGE_OTHER_VERSION;
+	}
+	GROW(bag->page, bag->nr, bag->room);
+	bag->page[bag->nr++] = p;
+	return PAGE_TAKEN;
+}
+
+void bag_empty(struct bag *bag)
+{
+	free(bag->page);
+	memset(bag, 0, sizeof(*bag));
+}
+
+u64 bag_newest(const struct bag *bag)
+{
+	u64 newest = 0, with_info = 0;
+	size_t i;
+
+	/* An instance is the time of its load */
+	for (i = 0; i < bag->nr; i++) {
+		const struct bag_page *p = &bag->page[i];
+
+		if (p->instance > newest)
+			newest = p->instance;
+		if (p->kind == STACKBUF_INFO && !p->index && p->instance > with_info)
+			with_info = p->instance;
+	}
+	return with_info ? with_info : newest;
+}
+
+/* -------------------------------------------------------------- events --- */
+
+void cursor_start(struct cursor *c, const struct stackbuf_events_page *page)
+{
+	memset(c, 0, sizeof(*c));
+	c->page = page;
+	c->event.cpu = page->cpu;
+	c->event.time = page->time;
+}
+
+static unsigned int event_words(u64 word)
+{
+	switch (word >> STACKBUF_EVENT_FORM_SHIFT & 3) {
+	case STACKBUF_SHORT:
+		return 1;
+	case STACKBUF_TAGGED:
+		return 2;
+	case STACKBUF_FULL:
+		return 5;
+	}
+	return 0;
+}
+
+enum step cursor_next(struct cursor *c)
+{
+	const u64 *w = &c->page->word[c->pos];
+	struct event *e = &c->event;
+	unsigned int words, i;
+	u64 word, time;
+
+	if (c->pos >= STACKBUF_EVENT_WORDS || !*w)
+		return STEP_END;
+	word = *w;
+	words = event_words(word);
+	if (!words || c->pos + words > STACKBUF_EVENT_WORDS || (!c->pos && words != 5))
+		return STEP_DAMAGED;
+	if (word & STACKBUF_EVENT_WRITING)
+		return STEP_HALF;
+	if (!(u32)word)
+		return STEP_DAMAGED;
+	if (c->lost && words != 5)
+		return STEP_HALF;
+
+	time = word >> STACKBUF_EVENT_TIME_SHIFT & ((1ULL << STACKBUF_EVENT_TIME_BITS) - 1);
+	e->stack = word;
+	e->context = word >> STACKBUF_EVENT_CONTEXT_SHIFT & 3;
+	if (words == 5) {
+		u64 task = w[2];
+
+		time |= (task >> STACKBUF_TASK_TIME_SHIFT & ((1ULL << STACKBUF_TASK_TIME_BITS) - 1))
+			<< STACKBUF_EVENT_TIME_BITS;
+		e->time = c->page->time + time;
+		e->tagged = task & STACKBUF_TASK_TAGGED;
+		e->tag = e->tagged ? w[1] : 0;
+		e->pid = task & ((1U << STACKBUF_TASK_PID_BITS) - 1);
+		e->tgid = task >> STACKBUF_TASK_TGID_SHIFT & ((1U << STACKBUF_TASK_PID_BITS) - 1);
+		memcpy(e->comm, &w[3], STACKBUF_COMM_LEN);
+		e->comm[STACKBUF_COMM_LEN - 1] = '\0';
+		for (i = 0; e->comm[i]; i++)
+			e->comm[i] = printable(e->comm[i]);
+		c->lost = false;
+	} else {
+		e->time += time;
+		e->tagged = words == 2;
+		e->tag = e->tagged ? w[1] : 0;
+	}
+	c->pos += words;
+	c->nr++;
+	return STEP_EVENT;
+}
+
+void cursor_skip(struct cursor *c)
+{
+	c->pos += event_words(c->page->word[c->pos]);
+	c->nr++;
+	c->lost = true;
+}
+
+static int event_order(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void events_sort(struct event *event, size_t nr)
+{
+	size_t i;
+
+	for (i = 1; i < nr; i++)
+		if (event_order(&event[i - 1], &event[i]) > 0) {
+			qsort(event, nr, sizeof(*event), event_order);
+			return;
+		}
+}
+
+static void parse_events(struct record *r, const struct stackbuf_events_page *page)
+{
+	struct cursor c;
+
+	cursor_start(&c, page);
+	if (page->word[0])
+		r->used_pages++;
+	for (;;) {
+		switch (cursor_next(&c)) {
+		case STEP_EVENT:
+			GROW(r->event, r->events, r->event_room);
+			c.event.order = r->events;
+			r->event[r->events++] = c.event;
+			stacks_get(&r->stacks, c.event.stack)->in_ring++;
+			break;
+		case STEP_HALF:
+			r->half++;
+			cursor_skip(&c);
+			break;
+		case STEP_DAMAGED:
+			r->damaged++;
+			return;
+		case STEP_END:
+			return;
+		}
+	}
+}
+
+/* -------------------------------------------------------------- stacks --- */
+
+static size_t stacks_slot(const struct stacks *s, u32 id)
+{
+	size_t i = (id * 0x9e3779b1U) & (s->room - 1);
+
+	while (s->slot[i] && s->slot[i]->id != id)
+		i = (i + 1) & (s->room - 1);
+	return i;
+}
+
+struct stack *stacks_find(const struct stacks *s, u32 id)
+{
+	return s->room ? s->slot[stacks_slot(s, id)] : NULL;
+}
+
+struct stack *stacks_get(struct stacks *s, u32 id)
+{
+	struct stack *stack;
+	size_t i;
+
+	if (2 * s->nr >= s->room) {
+		struct stacks old = *s;
+
+		s->room = old.room ? 2 * old.room : 1024;
+		s->slot = xcalloc(s->room, sizeof(*s->slot));
+		for (i = 0; (stack = stacks_next(&old, &i)); )
+			s->slot[stacks_slot(s, stack->id)] = stack;
+		free(old.slot);
+	}
+	i = stacks_slot(s, id);
+	if (!s->slot[i]) {
+		s->slot[i] = xcalloc(1, sizeof(*stack));
+		s->slot[i]->id = id;
+		s->nr++;
+	}
+	return s->slot[i];
+}
+
+struct stack *stacks_next(const struct stacks *s, size_t *i)
+{
+	while (*i < s->room)
+		if (s->slot[(*i)++])
+			return s->slot[*i - 1];
+	return NULL;
+}
+
+void stacks_empty(struct stacks *s)
+{
+	struct stack *stack;
+	unsigned int n;
+	size_t i;
+
+	for (i = 0; (stack = stacks_next(s, &i)); ) {
+		for (n = 0; n < stack->named; n++)
+			free(stack->name[n]);
+		free(stack->name);
+		free(stack->addr);
+		free(stack->block);
+		free(stack);
+	}
+	free(s->slot);
+	memset(s, 0, sizeof(*s));
+}
+
+/* The id that a stack at this place must have in its low bits */
+static bool id_fits(u32 id, const struct stackbuf_stacks_page *page, unsigned int granule)
+{
+	return page->id_bits >= 6 && page->id_bits <= 32 &&
+	       (id & ((1ULL << page->id_bits) - 1)) == page->page.index * 64ULL + granule;
+}
+
+struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *page,
+			  unsigned int granule, unsigned int *granules)
+{
+	const struct stackbuf_stack *raw;
+	unsigned int i, n = 0, bytes;
+	u64 addr[STACKBUF_DEPTH_MAX], bits;
+	struct stack *stack;
+
+	/* Granule 0 is the page's header */
+	if (!granule || granule > 63)
+		return NULL;
+	raw = (const void *)page->granule[granule - 1];
+	bytes = sizeof(*raw) + raw->words * sizeof(u32);
+	*granules = (bytes + STACKBUF_GRANULE - 1) / STACKBUF_GRANULE;
+	if (!raw->id || granule + *granules > 64 || raw->nr < 1 || raw->nr > STACKBUF_DEPTH_MAX)
+		return NULL;
+	if (!id_fits(raw->id, page, granule))
+		return NULL;
+	bits = ((1ULL << *granules) - 1) << granule;
+	if ((page->used & bits) != bits)
+		return NULL;
+	if (stackbuf_hash(raw->frames, raw->words, raw->flags & STACKBUF_STACK_CUT) != raw->hash)
+		return NULL;
+	for (i = 0; i < raw->words; ) {
+		if (n == raw->nr)
+			return NULL;
+		if (raw->frames[i] != STACKBUF_FRAME_FAR) {
+			addr[n++] = page->base_addr + (u64)(__s64)(__s32)raw->frames[i++];
+			continue;
+		}
+		if (i + 3 > raw->words)
+			return NULL;
+		addr[n++] = raw->frames[i + 1] | (u64)raw->frames[i + 2] << 32;
+		i += 3;
+	}
+	if (n != raw->nr)
+		return NULL;
+
+	stack = stacks_get(s, raw->id);
+	/*
+	 * The same id once more is a copy of this page made at another time.
+	 * Counts only grow, so that the larger one is the later.
+	 */
+	if (stack->nr && raw->count < stack->count)
+		return stack;
+	free(stack->addr);
+	stack->addr = xrealloc(NULL, n, sizeof(u64));
+	memcpy(stack->addr, addr, n * sizeof(u64));
+	stack->nr = n;
+	stack->cut = raw->flags & STACKBUF_STACK_CUT;
+	stack->rendered = raw->flags & STACKBUF_STACK_TEXT;
+	stack->count = raw->count;
+	stack->seen = raw->seen;
+	return stack;
+}
+
+bool stack_same(const struct stack *a, const struct stack *b)
+{
+	return a->nr == b->nr && a->cut == b->cut && !memcmp(a->addr, b->addr, a->nr * sizeof(u64));
+}
+
+static void parse_stacks(struct record *r, const struct stackbuf_stacks_page *page)
+{
+	unsigned int granule = 1, granules;
+
+	while (granule < 64) {
+		const struct stackbuf_stack *raw = (const void *)page->granule[granule - 1];
+
+		if (!(page->used >> granule & 1)) {
+			granule++;
+		} else if (stack_parse(&r->stacks, page, granule, &granules)) {
+			granule += granules;
+		} else {
+			/* Of what was not told, pass all up to the next that may be one */
+			if (raw->id && id_fits(raw->id, page, granule))
+				r->half_stacks++;
+			for (granule++; granule < 64; granule++)
+				if (stack_parse(&r->stacks, page, granule, &granules))
+					break;
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- text --- */
+
+static bool is_record(const char *p, const char *end)
+{
+	return end - p > 6 && !memcmp(p, "stack ", 6) && p[6] >= '1' && p[6] <= '9';
+}
+
+/* The next line that begins a record, at or after @p, which may be inside a line */
+static const char *next_record(const char *p, const char *end)
+{
+	while ((p = memchr(p, '\n', end - p)))
+		if (is_record(++p, end))
+			return p;
+	return NULL;
+}
+
+/* One record.  Return where the next may begin, NULL if this one is not whole */
+static const char *parse_text_record(struct record *r, const char *p, const char *end)
+{
+	const char *line = p, *nl, *frames = NULL, *d = p + 6;
+	unsigned int lines = 0;
+	struct stack *stack;
+	bool more = false;
+	u64 id = 0;
+
+	while (*d >= '0' && *d <= '9' && id <= 0xffffffff)
+		id = id * 10 + *d++ - '0';
+	if (*d != ' ' || id > 0xffffffff)
+		return NULL;
+	while (line < end) {
+		/* Padding, the unused rest of the page, or another record */
+		if (*line == ' ' || *line == '\0' || *line == '\n' || (frames && is_record(line, end)))
+			break;
+		nl = memchr(line, '\n', end - line);
+		if (!nl || memchr(line, '\0', nl - line))
+			return NULL;
+		if (!frames)
+			frames = nl + 1;
+		else if (*line == '(')
+			more = true;
+		else
+			lines++;
+		line = nl + 1;
+	}
+	if (!lines)
+		return NULL;
+	GROW(r->text, r->texts, r->text_room);
+	r->text[r->texts++] = (struct text){ .record = p, .len = line - p, .id = id };
+	/* Pages come oldest first: the newest record of an id stays */
+	stack = stacks_get(&r->stacks, id);
+	stack->text = frames;
+	stack->text_len = line - frames;
+	stack->lines = lines;
+	if (!stack->nr)
+		stack->cut = more;
+	return line;
+}
+
+void record_parse_text(struct record *r, const char *page)
+{
+	const char *end = page + STACKBUF_PAGE_SIZE, *p, *next;
+	unsigned int version;
+	u64 seq, instance;
+	u32 index;
+
+	p = page + text_head(page, &version, &index, &seq, &instance);
+	if (p == page)
+		return;
+	while (p && p < end) {
+		next = is_record(p, end) ? parse_text_record(r, p, end) : NULL;
+		if (!next) {
+			next = next_record(p, end);
+			/* Padding begins with a blank; what is being written, with a NUL */
+			if (is_record(p, end) || (!*p && next))
+				r->half_texts++;
+		}
+		p = next;
+	}
+}
+
+/* ---------------------------------------------------------- everything --- */
+
+bool info_sane(const struct stackbuf_info *info)
+{
+	const u64 size[ARRAYS] = { info->info_size, info->events_size, info->stacks_size, info->text_size };
+	unsigned int i;
+
+	for (i = 0; i < ARRAYS; i++)
+		if (!size[i] || size[i] % STACKBUF_PAGE_SIZE || size[i] > ARRAY_SIZE_MAX)
+			return false;
+	return info->info_size >= sizeof(*info) && info->id_bits >= 6 && info->id_bits <= 32 &&
+	       info->stacks_size / STACKBUF_GRANULE <= 1ULL << info->id_bits;
+}
+
+static u64 loss_sum(const struct stackbuf_loss_page *page)
+{
+	unsigned int slot, i;
+	u64 sum = 0;
+
+	for (slot = 0; slot < STACKBUF_LOSS_LINES; slot++)
+		for (i = 0; i < STACKBUF_LOSSES; i++)
+			sum += page->slot[slot][i];
+	return sum;
+}
+
+/* Of two copies of one page, is @a the later one?  What only grows tells */
+static bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b)
+{
+	if (!a->stop_ns != !b->stop_ns)
+		return a->stop_ns;
+	return a->overwritten + a->evicted + a->text_overwritten >
+	       b->overwritten + b->evicted + b->text_overwritten;
+}
+
+static void parse_info(struct record *r, const struct bag_page *p)
+{
+	const struct stackbuf_info *info = p->data;
+	unsigned int i = p->index;
+
+	if (!i) {
+		if (!info_sane(info) || (r->have_info && !info_later(info, &r->info)))
+			return;
+		r->have_info = true;
+		memcpy(&r->info, info, STACKBUF_PAGE_SIZE);
+		r->info.base_symbol[sizeof(r->info.base_symbol) - 1] = '\0';
+		r->info.module_srcversion[sizeof(r->info.module_srcversion) - 1] = '\0';
+		r->info.release[sizeof(r->info.release) - 1] = '\0';
+		r->info.kernel_version[sizeof(r->info.kernel_version) - 1] = '\0';
+	} else if (i <= STACKBUF_LOSS_PAGES) {
+		const struct stackbuf_loss_page *loss = p->data;
+
+		if (loss_sum(loss) >= loss_sum(&r->info.loss[i - 1]))
+			r->info.loss[i - 1] = *loss;
+	}
+}
+
+/* How much of an event page or page of text is in use: of two copies the fuller one is the later */
+static size_t page_fill(const struct bag_page *p)
+{
+	const u64 *word = p->data;
+	size_t n = STACKBUF_PAGE_SIZE / sizeof(u64);
+
+	while (n && !word[n - 1])
+		n--;
+	return n;
+}
+
+static int array_of(u16 kind)
+{
+	switch (kind) {
+	case STACKBUF_INFO:
+		return ARRAY_INFO;
+	case STACKBUF_EVENTS:
+		return ARRAY_EVENTS;
+	case STACKBUF_STACKS:
+		return ARRAY_STACKS;
+	case KIND_TEXT:
+		return ARRAY_TEXT;
+	}
+	return -1;
+}
+
+static bool has_seq(const struct bag_page *p)
+{
+	return p->kind == KIND_TEXT || p->kind == STACKBUF_EVENTS;
+}
+
+static int compare(u64 a, u64 b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By kind and index, the newest of several copies last */
+static int by_place(const void *a, const void *b)
+{
+	const struct bag_page *x = a, *y = b;
+	int c = compare(x->kind, y->kind);
+
+	if (!c)
+		c = compare(x->index, y->index);
+	if (!c)
+		c = compare(x->seq, y->seq);
+	if (!c && has_seq(x))
+		c = compare(page_fill(x), page_fill(y));
+	return c;
+}
+
+/* By kind; what has a sequence, by that, else by index */
+static int by_age(const void *a, const void *b)
+{
+	const struct bag_page *x = a, *y = b;
+	int c = compare(x->kind, y->kind);
+
+	if (!c && has_seq(x))
+		c = compare(x->seq, y->seq);
+	if (!c)
+		c = compare(x->index, y->index);
+	return c;
+}
+
+/*
+ * Copies of one page that differ in age come from the page cache of a memory
+ * image.  Of a page with a sequence, only the newest counts; what the others
+ * hold is merged record by record.
+ */
+static size_t drop_old_copies(struct bag_page *page, size_t nr)
+{
+	size_t i, n = 0;
+
+	qsort(page, nr, sizeof(*page), by_place);
+	for (i = 0; i < nr; i++) {
+		if (i + 1 < nr && has_seq(&page[i]) && page[i].kind == page[i + 1].kind &&
+		    page[i].index == page[i + 1].index)
+			continue;
+		page[n++] = page[i];
+	}
+	qsort(page, n, sizeof(*page), by_age);
+	return n;
+}
+
+void record_parse(struct record *r, const struct bag *bag, u64 instance)
+{
+	struct bag_page *page = xcalloc(bag->nr + 1, sizeof(*page));
+	u64 size[ARRAYS], index[ARRAYS];
+	struct stack *stack;
+	size_t i, nr = 0;
+	int a;
+
+	memset(r, 0, sizeof(*r));
+	r->instance = instance;
+	for (i = 0; i < bag->nr; i++)
+		if (bag->page[i].instance == instance)
+			page[nr++] = bag->page[i];
+	for (i = 0; i < nr; i++)
+		if (page[i].kind == STACKBUF_INFO)
+			parse_info(r, &page[i]);
+	nr = drop_old_copies(page, nr);
+
+	size[ARRAY_INFO] = r->info.info_size;
+	size[ARRAY_EVENTS] = r->info.events_size;
+	size[ARRAY_STACKS] = r->info.stacks_size;
+	size[ARRAY_TEXT] = r->info.text_size;
+	for (a = 0; a < ARRAYS; a++)
+		index[a] = ~0ULL;
+	for (i = 0; i < nr; i++) {
+		a = array_of(page[i].kind);
+		if (a >= 0 && r->have_info && page[i].index >= size[a] / STACKBUF_PAGE_SIZE)
+			continue;
+		/* Copies of pages without a sequence lie next to each other now */
+		if (a >= 0 && index[a] != page[i].index)
+			r->pages[a]++;
+		if (a >= 0)
+			index[a] = page[i].index;
+
+		switch (page[i].kind) {
+		case STACKBUF_EVENTS:
+			if (page[i].seq)
+				parse_events(r, page[i].data);
+			else if (((const struct stackbuf_events_page *)page[i].data)->word[0])
+				r->rebuilt++;
+			break;
+		case STACKBUF_STACKS:
+			parse_stacks(r, page[i].data);
+			break;
+		case KIND_TEXT:
+			record_parse_text(r, page[i].data);
+			break;
+		case STACKBUF_SNAPSHOT:
+			GROW(r->snapshot, r->snapshots, r->snapshot_room);
+			r->snapshot[r->snapshots++] =
+				(const char *)page[i].data + sizeof(struct stackbuf_page);
+			break;
+		}
+	}
+	free(page);
+
+	/* Pages of text that were never used need not have their line */
+	for (a = 0; a < ARRAY_TEXT && r->have_info; a++)
+		r->missing[a] = size[a] / STACKBUF_PAGE_SIZE - r->pages[a];
+	for (a = 0; a < STACKBUF_LOSSES; a++) {
+		unsigned int slot;
+
+		for (slot = 0; slot < STACKBUF_LOSS_SLOTS; slot++)
+			r->lost[a] += r->info.loss[slot / STACKBUF_LOSS_LINES].slot[slot % STACKBUF_LOSS_LINES][a];
+	}
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+		r->in_table += !!stack->nr;
+		r->not_rendered += stack->nr && !stack->rendered;
+		stack->gone = !stack->nr && !stack->text;
+	}
+	events_sort(r->event, r->events);
+}
+
+void record_free(struct record *r)
+{
+	stacks_empty(&r->stacks);
+	free(r->event);
+	free(r->text);
+	free(r->snapshot);
+	memset(r, 0, sizeof(*r));
+}

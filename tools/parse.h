@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * parse.h - from pages of memory to events, stacks and texts
+ *
+ * A library without input or output.  It trusts no byte that it is given:
+ * whatever the pages hold, it ends, stays inside them, and shows no event with
+ * a stack that is not its own.
+ */
+#ifndef PARSE_H
+#define PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "stackbuf.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the memory format is little-endian, and so must be the reader's machine"
+#endif
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+
+enum array { ARRAY_INFO, ARRAY_EVENTS, ARRAY_STACKS, ARRAY_TEXT, ARRAYS };
+extern const char *const array_name[ARRAYS];
+
+/* Larger arrays than this are no arrays but damage */
+#define ARRAY_SIZE_MAX	(1ULL << 32)
+
+/* Kind of the pages of the text log, which have none in memory */
+#define KIND_TEXT	0
+
+/*
+ * Pages of kind STACKBUF_SNAPSHOT are what "stackbuf save" adds to a file: a
+ * head as every page, then text, filled up with NULs.  Lines "pages N" (how
+ * many pages the file has, these included) and "frame ADDRESS NAME".
+ */
+#define SNAPSHOT_TEXT	(STACKBUF_PAGE_SIZE - sizeof(struct stackbuf_page))
+
+/* -------------------------------------------------------------- pages --- */
+
+struct bag_page {
+	const void *data;
+	u64 instance;
+	u64 seq;
+	u32 index;
+	u16 kind;
+};
+
+/**
+ * struct bag - pages found anywhere, in any order, of any load of the module
+ * @page: the pages; whoever adds a page keeps its memory, aligned to 8 bytes,
+ *	until the bag is no longer used
+ * @nr: how many
+ * @room: how many fit @page
+ * @other_version: a format version that was met and is not known, or 0
+ * @changed: event pages left out because they changed while they were read
+ * @changed_text: the same of pages of the text log
+ */
+struct bag {
+	struct bag_page *page;
+	size_t nr, room;
+	unsigned int other_version;
+	unsigned int changed;
+	unsigned int changed_text;
+};
+
+/* What bag_add() made of a page */
+enum page_is { PAGE_TAKEN, PAGE_FOREIGN, PAGE_OTHER_VERSION };
+
+enum page_is bag_add(struct bag *bag, const void *page);
+void bag_empty(struct bag *bag);
+
+/* The instance to read: the newest that has its info page, else the newest; 0 if none */
+u64 bag_newest(const struct bag *bag);
+
+/* -------------------------------------------------------------- events --- */
+
+/* Most events in a page: the first is FULL, the others SHORT */
+#define PAGE_EVENTS_MAX	(STACKBUF_EVENT_WORDS - 4)
+
+struct event {
+	u64 time;		/* ns, printk's clock */
+	u64 tag;
+	u32 stack;		/* id */
+	u32 cpu;
+	u32 pid, tgid;
+	u32 order;		/* as found: oldest page first */
+	u8 context;		/* enum stackbuf_context */
+	bool tagged;
+	char comm[STACKBUF_COMM_LEN];	/* NUL-terminated, printable */
+};
+
+/**
+ * struct cursor - a way through the events of one page
+ * @page: the page
+ * @pos: word of the event to look at next
+ * @nr: events passed
+ * @lost: the event before was skipped, so that a SHORT one cannot be told
+ * @event: the event that was found last
+ */
+struct cursor {
+	const struct stackbuf_events_page *page;
+	unsigned int pos;
+	unsigned int nr;
+	bool lost;
+	struct event event;
+};
+
+enum step {
+	STEP_EVENT,	/* cursor.event is the next one; the cursor is behind it */
+	STEP_END,	/* no more, until the page grows */
+	STEP_HALF,	/* one that is being written; cursor_skip() passes it */
+	STEP_DAMAGED,	/* no event can be told from here on */
+};
+
+void cursor_start(struct cursor *c, const struct stackbuf_events_page *page);
+enum step cursor_next(struct cursor *c);
+void cursor_skip(struct cursor *c);
+void events_sort(struct event *event, size_t nr);
+
+/* -------------------------------------------------------------- stacks --- */
+
+/* Where frames' names come from, best first; also see symbols.h */
+enum names { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
+
+/**
+ * struct stack - one distinct stack
+ * @id: its id
+ * @nr: frames in @addr; 0 if only its text is left
+ * @cut: the trace had more frames
+ * @rendered: its text was written to the text log
+ * @gone: neither frames nor text were found
+ * @count: events that are no longer in the ring
+ * @seen: see struct stackbuf_stack
+ * @in_ring: events found in the ring
+ * @addr: return addresses, innermost first
+ * @text: its frames in the text log, a line each, or NULL
+ * @text_len: bytes of @text
+ * @lines: number of frames in @text
+ * @names: set by symbols_name(), with ...
+ * @name: ... a name for each frame, and ...
+ * @named: ... how many there are
+ * @block: the output's own
+ * @block_len: bytes of @block
+ */
+struct stack {
+	u32 id;
+	u8 nr;
+	bool cut;
+	bool rendered;
+	bool gone;
+	u64 count;
+	u64 seen;
+	u64 in_ring;
+	u64 *addr;
+	const char *text;
+	u32 text_len;
+	u32 lines;
+	enum names names;
+	char **name;
+	unsigned int named;
+	char *block;
+	size_t block_len;
+};
+
+/* The table of stacks by id: open addressing, a power of two of slots */
+struct stacks {
+	struct stack **slot;
+	size_t room, nr;
+};
+
+struct stack *stacks_find(const struct stacks *s, u32 id);
+struct stack *stacks_get(struct stacks *s, u32 id);	/* makes it if need be */
+void stacks_empty(struct stacks *s);
+
+/* Iterate: for (i = 0; (stack = stacks_next(s, &i)); ) */
+struct stack *stacks_next(const struct stacks *s, size_t *i);
+
+/*
+ * The stack at a granule of a page, entered into @s.  NULL: none, or half
+ * written.  *@granules is how many it takes.
+ */
+struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *page,
+			  unsigned int granule, unsigned int *granules);
+
+/* Same frames and end */
+bool stack_same(const struct stack *a, const struct stack *b);
+
+/* ---------------------------------------------------------- everything --- */
+
+struct text {
+	const char *record;	/* its header line and its frames */
+	u32 len;
+	u32 id;
+};
+
+/**
+ * struct record - all that is known of one load of the module
+ * @instance: which
+ * @have_info: page 0 of stackbuf_info was there and makes sense
+ * @info: it, every string terminated
+ * @lost: losses by reason, added up
+ * @stacks: all stacks that the table, the ring or the text log know
+ * @in_table: those of the table
+ * @not_rendered: of these, whose text is outstanding
+ * @event: events in time order
+ * @events: how many
+ * @text: records of the text log, oldest first
+ * @texts: how many
+ * @snapshot: pages that a snapshot added
+ * @snapshots: how many
+ * @pages: pages found, by array
+ * @missing: pages that should be there and are not, by array; not of the text
+ * @used_pages: event pages that hold events
+ * @rebuilt: event pages that were being rebuilt
+ * @half: events that were being written
+ * @damaged: event pages that make no sense from some place on
+ * @half_stacks: stacks in the table that are not whole
+ * @half_texts: records of the text log that are not whole
+ */
+struct record {
+	u64 instance;
+	bool have_info;
+	struct stackbuf_info info;
+	u64 lost[STACKBUF_LOSSES];
+	struct stacks stacks;
+	size_t in_table;
+	size_t not_rendered;
+	struct event *event;
+	size_t events, event_room;
+	struct text *text;
+	size_t texts, text_room;
+	const char **snapshot;
+	size_t snapshots, snapshot_room;
+	unsigned int pages[ARRAYS];
+	unsigned int missing[ARRAYS];
+	unsigned int used_pages;
+	unsigned int rebuilt;
+	unsigned int half;
+	unsigned int damaged;
+	unsigned int half_stacks;
+	unsigned int half_texts;
+};
+
+/**
+ * record_parse() - parse all pages of one instance
+ * @r: where to; free it with record_free().  It refers to the pages' memory
+ * @bag: the pages
+ * @instance: which of them
+ */
+void record_parse(struct record *r, const struct bag *bag, u64 instance);
+void record_free(struct record *r);
+
+/* The parts of it that a follower of live memory needs on their own */
+bool info_sane(const struct stackbuf_info *info);
+void record_parse_text(struct record *r, const char *page);
+
+/* malloc and friends that never fail: they end the program with one line */
+void *xrealloc(void *p, size_t n, size_t size);
+void *xcalloc(size_t n, size_t size);
+
+/* Make room for one more at the end of an array */
+#define GROW(array, nr, room) do {					\
+	if ((nr) == (room)) {						\
+		(room) = (room) ? 2 * (room) : 64;			\
+		(array) = xrealloc((array), (room), sizeof(*(array)));	\
+	}								\
+} while (0)
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * save.c - write a snapshot: all pages, and names that would be lost
+ *
+ * The names of frames whose text the log does not hold any more are known here
+ * and now only, so they go along, in pages of kind STACKBUF_SNAPSHOT.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "save.h"
+
+/* The file being written, to be removed if a signal ends us */
+static char *unfinished;
+
+static void on_signal(int sig)
+{
+	unlink(unfinished);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+struct pages {
+	char (*page)[STACKBUF_PAGE_SIZE];
+	size_t nr, room;
+	size_t used;	/* of the last one's text */
+};
+
+static void add_line(struct pages *p, const struct record *r, const char *line)
+{
+	size_t len = strlen(line);
+
+	if (!p->nr || p->used + len > SNAPSHOT_TEXT) {
+		struct stackbuf_page head = {
+			.magic = ~STACKBUF_MAGIC_INVERTED,
+			.version = STACKBUF_VERSION,
+			.kind = STACKBUF_SNAPSHOT,
+			.index = p->nr,
+			.instance = r->instance,
+			.seq = 1,
+		};
+
+		GROW(p->page, p->nr, p->room);
+		memset(p->page[p->nr], 0, STACKBUF_PAGE_SIZE);
+		memcpy(p->page[p->nr], &head, sizeof(head));
+		p->nr++;
+		p->used = 0;
+	}
+	memcpy(p->page[p->nr - 1] + sizeof(struct stackbuf_page) + p->used, line, len);
+	p->used += len;
+}
+
+static int u64_order(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct frame {
+	u64 addr;
+	const char *name;
+};
+
+/* Names of all frames that have some and are not in the text log */
+static void add_frames(struct pages *p, struct record *r, struct symbols *symbols)
+{
+	struct frame *frame = NULL;
+	size_t frames = 0, room = 0, i, n;
+	struct stack *stack;
+	char line[1024];
+
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+		symbols_name(symbols, stack);
+		if (stack->names == NAMES_TEXT)
+			continue;
+		for (n = 0; n < stack->nr; n++) {
+			if (!strncmp(stack->name[n], "0x", 2))
+				continue;
+			GROW(frame, frames, room);
+			frame[frames++] = (struct frame){ stack->addr[n], stack->name[n] };
+		}
+	}
+	if (frames)
+		qsort(frame, frames, sizeof(*frame), u64_order);
+	for (i = 0; i < frames; i++) {
+		if (i && frame[i].addr == frame[i - 1].addr)
+			continue;
+		if (snprintf(line, sizeof(line), "frame %016llx %s\n", frame[i].addr, frame[i].name) <
+		    (int)sizeof(line))
+			add_line(p, r, line);
+	}
+	free(frame);
+}
+
+static int write_pages(FILE *f, const struct bag *bag, const struct record *r, const struct pages *own)
+{
+	size_t i;
+
+	if (own->nr && fwrite(own->page, STACKBUF_PAGE_SIZE, own->nr, f) != own->nr)
+		return -1;
+	for (i = 0; i < bag->nr; i++)
+		if (bag->page[i].instance == r->instance && bag->page[i].kind != STACKBUF_SNAPSHOT &&
+		    fwrite(bag->page[i].data, STACKBUF_PAGE_SIZE, 1, f) != 1)
+			return -1;
+	return fflush(f) || fsync(fileno(f)) ? -1 : 0;
+}
+
+int save(const char *name, const struct bag *bag, struct record *r, struct symbols *symbols,
+	 char *error, size_t size)
+{
+	struct pages own = { 0 };
+	u64 nr = 0;
+	char line[64];
+	FILE *f = NULL;
+	size_t i;
+	int fd, ret = -1;
+
+	/* The first line is written again when the number is known; its length stays */
+	add_line(&own, r, "pages 00000000000000000000\n");
+	add_frames(&own, r, symbols);
+	for (i = 0; i < bag->nr; i++)
+		nr += bag->page[i].instance == r->instance && bag->page[i].kind != STACKBUF_SNAPSHOT;
+	snprintf(line, sizeof(line), "pages %020llu\n", nr + own.nr);
+	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
+
+	if (asprintf(&unfinished, "%s.XXXXXX", name) < 0)
+		goto out;
+	/* 0600: what kernels do is their owner's affair */
+	fd = mkstemp(unfinished);
+	if (fd < 0) {
+		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
+		goto out;
+	}
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	signal(SIGHUP, on_signal);
+	/* A limit of the file's size is an error like a full disk */
+	signal(SIGXFSZ, SIG_IGN);
+	f = fdopen(fd, "w");
+	if (!f || write_pages(f, bag, r, &own) || rename(unfinished, name)) {
+		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
+		unlink(unfinished);
+	} else {
+		ret = 0;
+	}
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	if (f)
+		fclose(f);
+	else
+		close(fd);
+out:
+	free(unfinished);
+	free(own.page);
+	return ret;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * source.h - where the pages come from
+ */
+#ifndef SOURCE_H
+#define SOURCE_H
+
+#include "parse.h"
+
+struct source;
+
+/**
+ * struct source_ops - what a kind of source can do
+ * @load: put all pages into a bag; their memory is the source's and stays until
+ *	the next load.  What changed while it was read is left out and counted
+ *	in the bag.  Return 0, or -1 with source.error set
+ * @read: read a part of an array again, as it is now.  Return 0, or -1 with
+ *	source.error set.  NULL where nothing ever changes
+ * @close: free what it holds
+ */
+struct source_ops {
+	int (*load)(struct source *s, struct bag *bag);
+	int (*read)(struct source *s, enum array a, u64 offset, void *buf, size_t size);
+	void (*close)(struct source *s);
+};
+
+/**
+ * struct source - an open source
+ * @ops: see above
+ * @name: what it is, for messages
+ * @live: it is the running kernel's memory
+ * @kallsyms: a file of addresses and names that fits it, or NULL
+ * @error: one line that says what went wrong
+ */
+struct source {
+	const struct source_ops *ops;
+	char *name;
+	bool live;
+	char *kallsyms;
+	char error[512];
+
+	/* The rest is the sources' own */
+	int fd[ARRAYS];
+	u64 offset[ARRAYS];	/* of the array in the file */
+	u64 size[ARRAYS];
+	void *memory[ARRAYS];
+};
+
+/*
+ * Open the source @name, or with NULL the running kernel's memory.  Return 0,
+ * or -1 with s->error set.  To be closed in both cases.
+ */
+int source_open(struct source *s, const char *name);
+void source_close(struct source *s);
+
+/* The running kernel's memory through a core file, with the names of @kallsyms */
+int source_open_core(struct source *s, const char *core, const char *kallsyms);
+
+#endif

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0
+# Completion of stackbuf's command line for bash.  shellcheck shell=bash
+
+_stackbuf()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options
+	local commands='info text log count save'
+
+	# readline takes a "=" for a word of its own
+	if [[ $word == '=' ]]; then
+		word=''
+	elif [[ $before == '=' ]]; then
+		before=${COMP_WORDS[COMP_CWORD-2]}
+	fi
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		if [[ " $commands " == *" ${COMP_WORDS[i]} "* ]]; then
+			command=${COMP_WORDS[i]}
+		fi
+	done
+
+	COMPREPLY=()
+	case $before in
+	-f | --file)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		compopt -o filenames 2>/dev/null
+		return ;;
+	--comm)
+		mapfile -t COMPREPLY < <(compgen -W "$(cat /proc/[0-9]*/comm 2>/dev/null)" -- "$word")
+		return ;;
+	--pid)
+		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
+		return ;;
+	--cpu | --tag | --since | --until | --stack | --last)
+		return ;;
+	esac
+
+	options='--file --help --version'
+	case $command in
+	info)	options+=' --json' ;;
+	text)	options+=' --stack' ;;
+	log)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
+		options+=' --folded --json --perf --wall --follow' ;;
+	count)	options+=' --pid --comm --cpu --tag --since --until --stack --last --folded --json' ;;
+	save)	;;
+	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"
+		options+=" --folded --json --perf --wall --follow" ;;
+	esac
+	if [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
+	elif [[ -z $command ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
+	elif [[ $command == save ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		compopt -o filenames 2>/dev/null
+	fi
+}
+
+complete -F _stackbuf stackbuf

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz.c - arbitrary bytes as the four arrays (libFuzzer)
+ *
+ * The input is taken apart into pages.  Each begins with a byte that chooses:
+ * a page of a made-up record, changed in as many places as follow, or raw bytes
+ * with or without a good head.  So the fuzzer needs no corpus to get past the
+ * magic and the hashes: what it keeps are texts of a few bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "made.h"
+#include "output.h"
+
+#define PAGES_MAX	64
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+static struct made known;
+
+static void make_record(void)
+{
+	u32 id[MADE_STACKS];
+	struct made_event e;
+	u64 n;
+
+	made_init(&known, 4, 4, 8, NULL);
+	made_known_stacks(&known, id);
+	for (n = 0; n < 3000; n++) {
+		made_known(&e, n, id);
+		made_event(&known, &e);
+	}
+}
+
+static size_t take(const u8 **data, size_t *size, void *to, size_t n)
+{
+	if (n > *size)
+		n = *size;
+	memcpy(to, *data, n);
+	*data += n;
+	*size -= n;
+	return n;
+}
+
+/* One page out of the input */
+static void make_page(u8 *page, const u8 **data, size_t *size)
+{
+	static const u8 kind[] = { STACKBUF_INFO, STACKBUF_STACKS, STACKBUF_EVENTS, STACKBUF_SNAPSHOT };
+	struct stackbuf_page *head = (void *)page;
+	struct { u16 at; u8 len; } change;
+	u8 choice = 0, index = 0, n = 0;
+	struct stackbuf_stack *stack;
+	size_t array_size;
+	const char *array;
+
+	take(data, size, &choice, 1);
+	take(data, size, &index, 1);
+	memset(page, 0, STACKBUF_PAGE_SIZE);
+	if (choice & 0x80) {
+		/* Raw bytes, behind a good head unless the next bit says no */
+		u8 raw = 0;
+
+		take(data, size, &raw, 1);
+		take(data, size, page, 16 * (size_t)raw);
+		if (choice & 0x40)
+			return;
+		memcpy(head, &known.info->page, sizeof(*head));
+		head->kind = kind[choice & 3];
+		head->index = index;
+		head->seq = index;
+		return;
+	}
+	array = made_array(&known, choice & 3, &array_size);
+	memcpy(page, array + index * STACKBUF_PAGE_SIZE % array_size, STACKBUF_PAGE_SIZE);
+	take(data, size, &n, 1);
+	for (n &= 15; n; n--) {
+		memset(&change, 0, sizeof(change));
+		take(data, size, &change.at, 2);
+		take(data, size, &change.len, 1);
+		change.at %= STACKBUF_PAGE_SIZE;
+		if (change.len % 32 + change.at > STACKBUF_PAGE_SIZE)
+			change.len = 0;
+		take(data, size, page + change.at, change.len % 32);
+	}
+	/* Or no changed stack would ever be looked at closely */
+	if ((choice & 0x43) == (0x40 | ARRAY_STACKS)) {
+		stack = (void *)(page + STACKBUF_GRANULE);
+		if (stack->words <= (STACKBUF_PAGE_SIZE - STACKBUF_GRANULE - sizeof(*stack)) / 4)
+			stack->hash = stackbuf_hash(stack->frames, stack->words, stack->flags & STACKBUF_STACK_CUT);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	static FILE *sink;
+	struct filter none = { 0 };
+	struct symbols symbols;
+	struct record r;
+	struct bag bag = { 0 };
+	u8 *page[PAGES_MAX];
+	unsigned int pages = 0, i;
+	u8 format = 0;
+	size_t n;
+
+	if (!sink) {
+		sink = fopen("/dev/null", "w");
+		make_record();
+	}
+	take(&data, &size, &format, 1);
+	while (size && pages < PAGES_MAX) {
+		/* One allocation each: what reads beyond a page is seen */
+		page[pages] = xcalloc(1, STACKBUF_PAGE_SIZE);
+		make_page(page[pages], &data, &size);
+		bag_add(&bag, page[pages++]);
+	}
+	record_parse(&r, &bag, bag_newest(&bag));
+	symbols_init(&symbols, &r, NULL);
+	{
+		struct output o = { .file = sink, .format = format & 3, .wall = format & 4,
+				    .record = &r, .symbols = &symbols };
+
+		for (n = 0; n < r.events && n < 100; n++)
+			output_event(&o, &r.event[n]);
+		output_count(&o, &none, NULL, 0);
+		output_text(&o, &none);
+		if (r.have_info)
+			output_info(&o, "fuzz", 0);
+	}
+	symbols_free(&symbols);
+	record_free(&r);
+	bag_empty(&bag);
+	for (i = 0; i < pages; i++)
+		free(page[i]);
+	return 0;
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * made.c - arrays made up for tests, filled as the module fills them
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "made.h"
+
+#define STORE(place, value)	__atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+
+static void page_head(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
+{
+	page->magic = ~STACKBUF_MAGIC_INVERTED;
+	page->version = STACKBUF_VERSION;
+	page->kind = kind;
+	page->index = index;
+	page->instance = MADE_INSTANCE;
+	page->seq = kind == STACKBUF_EVENTS ? 0 : 1;
+}
+
+void made_init(struct made *m, unsigned int event_pages, unsigned int stack_pages,
+	       unsigned int text_pages, void *memory[ARRAYS])
+{
+	struct stackbuf_info *info;
+	unsigned int i;
+
+	memset(m, 0, sizeof(*m));
+	m->pages[ARRAY_INFO] = 1 + STACKBUF_LOSS_PAGES;
+	m->pages[ARRAY_EVENTS] = event_pages;
+	m->pages[ARRAY_STACKS] = stack_pages;
+	m->pages[ARRAY_TEXT] = text_pages;
+	m->own = !memory;
+	m->info = memory ? memory[ARRAY_INFO] : xcalloc(m->pages[ARRAY_INFO], STACKBUF_PAGE_SIZE);
+	m->events = memory ? memory[ARRAY_EVENTS] : xcalloc(event_pages, STACKBUF_PAGE_SIZE);
+	m->stacks = memory ? memory[ARRAY_STACKS] : xcalloc(stack_pages, STACKBUF_PAGE_SIZE);
+	m->text = memory ? memory[ARRAY_TEXT] : xcalloc(text_pages, STACKBUF_PAGE_SIZE);
+
+	info = m->info;
+	info->elf_machine = 62;
+	info->state = STACKBUF_ENABLED;
+	info->info_size = sizeof(*info);
+	info->events_size = (u64)event_pages * STACKBUF_PAGE_SIZE;
+	info->stacks_size = (u64)stack_pages * STACKBUF_PAGE_SIZE;
+	info->text_size = (u64)text_pages * STACKBUF_PAGE_SIZE;
+	info->info_addr = 0xffffffffc0100000;
+	info->events_addr = 0xffffffffc0200000;
+	info->stacks_addr = 0xffffffffc0300000;
+	info->text_addr = 0xffffffffc0400000;
+	info->base_addr = MADE_BASE;
+	strcpy(info->base_symbol, "stack_trace_save");
+	info->load_ns = MADE_LOAD;
+	info->load_realtime_ns = MADE_INSTANCE;
+	info->nr_cpus = MADE_CPUS;
+	for (info->id_bits = 6; 1U << info->id_bits < stack_pages * 64; info->id_bits++)
+		;
+	strcpy(info->module_srcversion, "0123456789ABCDEF01234567");
+	strcpy(info->release, "6.1.0-made");
+	strcpy(info->kernel_version, "#1 SMP made up");
+	page_head(&info->page, STACKBUF_INFO, 0);
+	for (i = 0; i < STACKBUF_LOSS_PAGES; i++)
+		page_head(&info->loss[i].page, STACKBUF_INFO, i + 1);
+	for (i = 0; i < event_pages; i++)
+		page_head(&m->events[i].page, STACKBUF_EVENTS, i);
+	for (i = 0; i < stack_pages; i++) {
+		page_head(&m->stacks[i].page, STACKBUF_STACKS, i);
+		m->stacks[i].used = 1;
+		m->stacks[i].base_addr = MADE_BASE;
+		m->stacks[i].id_bits = info->id_bits;
+	}
+}
+
+void made_free(struct made *m)
+{
+	if (m->own) {
+		free(m->info);
+		free(m->events);
+		free(m->stacks);
+		free(m->text);
+	}
+}
+
+/* ---------------------------------------------------------------- stacks --- */
+
+struct stackbuf_stack *made_at(struct made *m, u32 id)
+{
+	u32 place = id & ((1ULL << m->info->id_bits) - 1);
+
+	return (void *)m->stacks[place / 64].granule[place % 64 - 1];
+}
+
+static u64 granule_bits(const struct stackbuf_stack *stack, unsigned int at)
+{
+	return ((1ULL << (sizeof(*stack) + stack->words * 4 + 63) / 64) - 1) << at;
+}
+
+u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
+{
+	u32 frames[3 * STACKBUF_DEPTH_MAX];
+	unsigned int i, words = 0, page, at;
+	struct stackbuf_stack stack = { 0 }, *to;
+
+	for (i = 0; i < nr; i++) {
+		__s64 distance = addr[i] - MADE_BASE;
+
+		if (distance == (__s32)distance && (u32)distance != STACKBUF_FRAME_FAR) {
+			frames[words++] = distance;
+		} else {
+			frames[words++] = STACKBUF_FRAME_FAR;
+			frames[words++] = addr[i];
+			frames[words++] = addr[i] >> 32;
+		}
+	}
+	stack.nr = nr;
+	stack.flags = cut ? STACKBUF_STACK_CUT : 0;
+	stack.words = words;
+	stack.hash = stackbuf_hash(frames, words, cut);
+	stack.seen = m->head;
+	for (page = 0; page < m->pages[ARRAY_STACKS]; page++)
+		for (at = 1; at < 64; at++) {
+			u64 bits = granule_bits(&stack, at);
+
+			if (sizeof(stack) + words * 4 > (64 - at) * 64 || m->stacks[page].used & bits)
+				continue;
+			m->stacks[page].used |= bits;
+			to = (void *)m->stacks[page].granule[at - 1];
+			*to = stack;
+			memcpy(to->frames, frames, words * 4);
+			STORE(to->id, (m->epoch << m->info->id_bits) | (page * 64 + at));
+			return to->id;
+		}
+	return 0;
+}
+
+void made_drop(struct made *m, u32 id)
+{
+	u32 place = id & ((1ULL << m->info->id_bits) - 1);
+	struct stackbuf_stack *stack = made_at(m, id);
+
+	m->info->evicted++;
+	m->info->evicted_events += stack->count;
+	stack->id = 0;
+	m->stacks[place / 64].used &= ~granule_bits(stack, place % 64);
+	m->epoch++;
+}
+
+/* ------------------------------------------------------------------ text --- */
+
+static void put_text(char *to, const char *text, unsigned int len)
+{
+	STORE(to[0], '\0');
+	memcpy(to + 1, text + 1, len - 1);
+	STORE(to[0], text[0]);
+}
+
+void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const char *cut)
+{
+	char record[STACKBUF_PAGE_SIZE], *page;
+	unsigned int len, i, size = m->pages[ARRAY_TEXT];
+
+	len = sprintf(record, STACKBUF_TEXT_RECORD_PRINT, id, 6UL, 123456UL, 1, 42, "made");
+	for (i = 0; i < nr; i++)
+		len += sprintf(record + len, "%s_%u+0x10/0x20 [made]\n", name, i);
+	if (cut)
+		len += sprintf(record + len, "%s\n", cut);
+
+	page = m->text + (m->text_seq - 1) % size * STACKBUF_PAGE_SIZE;
+	if (!m->text_seq || m->text_pos + len > STACKBUF_PAGE_SIZE) {
+		char line[128];
+
+		if (m->text_seq && m->text_pos < STACKBUF_PAGE_SIZE) {
+			memset(page + m->text_pos, ' ', STACKBUF_PAGE_SIZE - m->text_pos);
+			page[STACKBUF_PAGE_SIZE - 1] = '\n';
+		}
+		page = m->text + m->text_seq++ % size * STACKBUF_PAGE_SIZE;
+		if (m->text_seq > size) {
+			STORE(page[0], '\0');
+			memset(page + 1, ' ', STACKBUF_PAGE_SIZE - 1);
+			page[STACKBUF_PAGE_SIZE - 1] = '\n';
+			m->info->text_overwritten++;
+		}
+		m->text_pos = sprintf(line, STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION,
+				      (unsigned int)((m->text_seq - 1) % size), size, m->text_seq,
+				      MADE_INSTANCE);
+		put_text(page, line, m->text_pos);
+	}
+	put_text(page + m->text_pos, record, len);
+	m->text_pos += len;
+	made_at(m, id)->flags |= STACKBUF_STACK_TEXT;
+}
+
+/* ---------------------------------------------------------------- events --- */
+
+static unsigned int words_of(u64 word)
+{
+	static const unsigned int words[] = { 0, 1, 2, 5 };
+
+	return words[word >> STACKBUF_EVENT_FORM_SHIFT & 3];
+}
+
+static void take_page(struct made *m, unsigned int cpu, u64 time)
+{
+	struct made_cpu *c = &m->cpu[cpu];
+	struct stackbuf_events_page *page;
+	unsigned int pos = 0;
+	u64 old;
+
+	do
+		page = &m->events[++m->head % m->pages[ARRAY_EVENTS]];
+	while (page->owner);
+	page->owner = cpu + 1;
+	old = page->page.seq;
+	STORE(page->page.seq, 0);
+	for (; old && pos < STACKBUF_EVENT_WORDS && page->word[pos]; pos += words_of(page->word[pos])) {
+		struct stackbuf_stack *stack = made_at(m, page->word[pos]);
+
+		stack->count++;
+		stack->seen = old;
+		m->info->overwritten++;
+	}
+	memset(page->word, 0, sizeof(page->word));
+	page->time = time;
+	page->cpu = cpu;
+	page->first = c->recorded;
+	STORE(page->page.seq, m->head);
+	if (c->page)
+		STORE(c->page->owner, 0);
+	c->page = page;
+	c->pos = 0;
+	c->chained = false;
+}
+
+u64 *made_event(struct made *m, const struct made_event *e)
+{
+	struct made_cpu *c = &m->cpu[e->cpu];
+	u64 comm[2] = { 0 }, task = e->pid | (u64)e->tgid << STACKBUF_TASK_TGID_SHIFT, word, dt, *at;
+	enum stackbuf_form form;
+
+	if (e->comm)
+		strncpy((char *)comm, e->comm, STACKBUF_COMM_LEN - 1);
+	if (!c->page || c->pos + 15 > STACKBUF_EVENT_WORDS || e->time - c->page->time >= 1ULL << 46)
+		take_page(m, e->cpu, e->time);
+	dt = e->time - c->time;
+	if (c->chained && dt < 1ULL << STACKBUF_EVENT_TIME_BITS && task == c->task &&
+	    !memcmp(comm, c->comm, sizeof(comm))) {
+		form = e->tagged ? STACKBUF_TAGGED : STACKBUF_SHORT;
+	} else {
+		form = STACKBUF_FULL;
+		dt = e->time - c->page->time;
+	}
+	at = &c->page->word[c->pos];
+	word = e->stack | (dt & ((1ULL << STACKBUF_EVENT_TIME_BITS) - 1)) << STACKBUF_EVENT_TIME_SHIFT |
+	       (u64)e->context << STACKBUF_EVENT_CONTEXT_SHIFT | (u64)form << STACKBUF_EVENT_FORM_SHIFT;
+	if (form != STACKBUF_SHORT) {
+		STORE(at[0], word | STACKBUF_EVENT_WRITING);
+		STORE(at[1], e->tagged ? e->tag : 0);
+	}
+	if (form == STACKBUF_FULL) {
+		at[2] = task | dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
+			(e->tagged ? STACKBUF_TASK_TAGGED : 0);
+		at[3] = comm[0];
+		at[4] = comm[1];
+	}
+	STORE(at[0], word);
+	c->pos += words_of(word);
+	c->chained = true;
+	c->time = e->time;
+	c->task = task;
+	memcpy(c->comm, comm, sizeof(comm));
+	c->recorded++;
+	return at;
+}
+
+/* ------------------------------------------------------------ everything --- */
+
+void *made_array(const struct made *m, enum array a, size_t *size)
+{
+	void *const array[ARRAYS] = { m->info, m->events, m->stacks, m->text };
+
+	*size = (size_t)m->pages[a] * STACKBUF_PAGE_SIZE;
+	return array[a];
+}
+
+void made_bag(const struct made *m, struct bag *bag, unsigned int seed)
+{
+	const char **page = NULL;
+	size_t nr = 0, room = 0, size, i, j;
+	const char *p, *start;
+	int a;
+
+	for (a = 0; a < ARRAYS; a++) {
+		start = made_array(m, a, &size);
+		for (p = start; p < start + size; p += STACKBUF_PAGE_SIZE) {
+			GROW(page, nr, room);
+			page[nr++] = p;
+		}
+	}
+	for (i = nr; seed && i > 1; i--) {
+		seed = seed * 1103515245 + 12345;
+		j = (seed >> 8) % i;
+		p = page[i - 1];
+		page[i - 1] = page[j];
+		page[j] = p;
+	}
+	for (i = 0; i < nr; i++)
+		bag_add(bag, page[i]);
+	free(page);
+}
+
+void made_known_stacks(struct made *m, u32 id[MADE_STACKS])
+{
+	unsigned int i, n;
+	char name[32];
+	u64 addr[STACKBUF_DEPTH_MAX];
+
+	for (i = 0; i < MADE_STACKS; i++) {
+		unsigned int nr = 9 + 10 * i > STACKBUF_DEPTH_MAX ? STACKBUF_DEPTH_MAX : 9 + 10 * i;
+
+		for (n = 0; n < nr; n++)
+			addr[n] = MADE_BASE + 0x1000 * i + 0x10 * n;
+		/* One in a module far away */
+		addr[0] = 0xffffa00000000000 + i;
+		id[i] = made_stack(m, addr, nr, nr == STACKBUF_DEPTH_MAX);
+		sprintf(name, "known_%u", i);
+		made_text(m, id[i], name, nr, nr == STACKBUF_DEPTH_MAX ? "(cut at 64 frames)" : NULL);
+	}
+}
+
+void made_known(struct made_event *e, u64 n, const u32 id[MADE_STACKS])
+{
+	static const char *const comm[] = { "init", "a longer name x", "sh" };
+	/* Tasks change now and then, each CPU has a clock of its own pace */
+	u64 task = n / 6 % 3;
+
+	*e = (struct made_event){
+		.cpu = n % 2,
+		.stack = id[n % MADE_STACKS],
+		.time = MADE_LOAD + 1000 * n + (n % 1000 == 999 ? 300 : 0),
+		.tagged = n % 5,
+		.tag = n,
+		.pid = 100 + task,
+		.tgid = 100 + (task == 1 ? 0 : task),
+		.comm = comm[task],
+		.context = n % 4,
+	};
+}

@@ -1,0 +1,1376 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * unit.c - tests of the reader's parts, on arrays that are made up (made.c)
+ *
+ * Prints KTAP.  Writes into the current directory, which should be a new one.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "follow.h"
+#include "made.h"
+#include "output.h"
+#include "save.h"
+#include "source.h"
+
+static unsigned int failures;
+
+#define CHECK(what) do {							\
+	if (!(what)) {								\
+		if (failures++ < 10)						\
+			printf("# %s:%d: not so: %s\n", __FILE__, __LINE__, #what);	\
+	}									\
+} while (0)
+
+/* ---------------------------------------------------------------- helpers --- */
+
+static void parse(const struct made *m, struct record *r, unsigned int seed)
+{
+	struct bag bag = { 0 };
+
+	made_bag(m, &bag, seed);
+	record_parse(r, &bag, bag_newest(&bag));
+	bag_empty(&bag);
+}
+
+static struct event *event_tagged(const struct record *r, u64 tag)
+{
+	size_t i;
+
+	for (i = 0; i < r->events; i++)
+		if (r->event[i].tagged && r->event[i].tag == tag)
+			return &r->event[i];
+	return NULL;
+}
+
+/* Is it, in all but the order, the event that was appended? */
+static bool event_is(const struct event *e, const struct made_event *m)
+{
+	return e->time == m->time && e->stack == m->stack && e->cpu == m->cpu && e->pid == m->pid &&
+	       e->tgid == m->tgid && e->context == m->context && e->tagged == m->tagged &&
+	       e->tag == (m->tagged ? m->tag : 0) && !strcmp(e->comm, m->comm);
+}
+
+static void write_file(const char *name, const void *data, size_t size)
+{
+	FILE *f = fopen(name, "w");
+
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f)) {
+		perror(name);
+		exit(1);
+	}
+}
+
+static void write_text(const char *name, const char *text)
+{
+	write_file(name, text, strlen(text));
+}
+
+static void write_arrays(const struct made *m, const char *dir)
+{
+	char path[128];
+	size_t size;
+	int a;
+
+	mkdir(dir, 0700);
+	for (a = 0; a < ARRAYS; a++) {
+		void *data = made_array(m, a, &size);
+
+		snprintf(path, sizeof(path), "%s/%s", dir, array_name[a]);
+		write_file(path, data, size);
+	}
+}
+
+/* A record of @n known events */
+static void make_known(struct made *m, u32 id[MADE_STACKS], u64 n)
+{
+	struct made_event e;
+	u64 i;
+
+	made_init(m, 16, 4, 8, NULL);
+	made_known_stacks(m, id);
+	for (i = 0; i < n; i++) {
+		made_known(&e, i, id);
+		made_event(m, &e);
+	}
+}
+
+/* What a command prints, in memory */
+struct capture {
+	struct output o;
+	struct symbols symbols;
+	char *text;
+	size_t size;
+};
+
+static void capture_start(struct capture *c, struct record *r, enum format format, const char *kallsyms)
+{
+	memset(c, 0, sizeof(*c));
+	symbols_init(&c->symbols, r, kallsyms);
+	c->o = (struct output){ .format = format, .record = r, .symbols = &c->symbols };
+	c->o.file = open_memstream(&c->text, &c->size);
+}
+
+static const char *capture_text(struct capture *c)
+{
+	fflush(c->o.file);
+	return c->text;
+}
+
+static void capture_end(struct capture *c)
+{
+	fclose(c->o.file);
+	free(c->text);
+	symbols_free(&c->symbols);
+}
+
+/* ----------------------------------------------------------------- events --- */
+
+static void test_every_event(void)
+{
+	u32 id[MADE_STACKS];
+	struct made_event e;
+	struct record r;
+	struct made m;
+	u64 i;
+
+	make_known(&m, id, 1000);
+	parse(&m, &r, 0);
+	CHECK(r.have_info && r.events == 1000);
+	for (i = 0; i < r.events; i++) {
+		made_known(&e, i, id);
+		CHECK(event_is(&r.event[i], &e));
+	}
+	CHECK(!r.half && !r.damaged && !r.rebuilt && !r.half_stacks && !r.half_texts);
+	CHECK(!r.missing[ARRAY_EVENTS] && !r.missing[ARRAY_STACKS] && !r.missing[ARRAY_INFO]);
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_forms(void)
+{
+	struct made_event e = { .stack = 1, .time = MADE_LOAD, .pid = 4194303, .tgid = 4194302,
+				.comm = "fifteen letters", .tagged = true, .tag = ~0ULL };
+	struct record r;
+	struct made m;
+	u64 *full, *tagged, *brief, *again, *far, *last;
+
+	made_init(&m, 4, 1, 1, NULL);
+	full = made_event(&m, &e);
+	e.time += (1 << 27) - 1;
+	e.context = STACKBUF_NMI;
+	tagged = made_event(&m, &e);
+	e.tagged = false;
+	e.time += 1;
+	brief = made_event(&m, &e);
+	e.time += 1 << 27;
+	again = made_event(&m, &e);
+	e.time = MADE_LOAD + (1ULL << 46) - 1;
+	far = made_event(&m, &e);
+	e.time++;
+	last = made_event(&m, &e);
+	CHECK(tagged == full + 5 && brief == tagged + 2 && again == brief + 1 && far == again + 5);
+	CHECK(last != far + 5);
+
+	parse(&m, &r, 0);
+	CHECK(r.events == 6);
+	CHECK(r.event[0].time == MADE_LOAD && r.event[0].tag == ~0ULL && r.event[0].tagged);
+	CHECK(r.event[0].pid == 4194303 && r.event[0].tgid == 4194302);
+	CHECK(!strcmp(r.event[0].comm, "fifteen letters") && r.event[0].context == STACKBUF_TASK);
+	CHECK(r.event[1].time == MADE_LOAD + (1 << 27) - 1 && r.event[1].tag == ~0ULL);
+	CHECK(r.event[1].context == STACKBUF_NMI && r.event[1].pid == 4194303);
+	CHECK(r.event[2].time == MADE_LOAD + (1 << 27) && !r.event[2].tagged && !r.event[2].tag);
+	CHECK(r.event[3].time == MADE_LOAD + (2 << 27) && !r.event[3].tagged);
+	CHECK(r.event[4].time == MADE_LOAD + (1ULL << 46) - 1);
+	CHECK(r.event[5].time == MADE_LOAD + (1ULL << 46));
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_laps(void)
+{
+	const u64 n = 50000;
+	u64 i, next[2] = { 0 }, first, total[MADE_STACKS] = { 0 }, sum = 0;
+	u32 id[MADE_STACKS];
+	struct made_event e;
+	struct record r;
+	struct made m;
+
+	make_known(&m, id, n);
+	parse(&m, &r, 0);
+	CHECK(r.events > 1000 && r.events < n);
+	CHECK(r.info.overwritten + r.events == n);
+	/* The newest of each CPU, each once, in order: untagged ones take their place from their time */
+	for (i = 0; i < r.events; i++) {
+		u64 at = (r.event[i].time - MADE_LOAD) / 1000;
+
+		made_known(&e, at, id);
+		CHECK(event_is(&r.event[i], &e));
+		CHECK(!next[at % 2] || next[at % 2] == at);
+		next[at % 2] = at + 2;
+		total[at % MADE_STACKS]++;
+	}
+	CHECK(next[0] == n && next[1] == n + 1);
+	for (i = 0; i < MADE_STACKS; i++) {
+		struct stack *s = stacks_find(&r.stacks, id[i]);
+
+		first = n / MADE_STACKS + (i < n % MADE_STACKS);
+		CHECK(s && s->in_ring == total[i] && s->count + s->in_ring == first);
+		sum += s ? s->count : 0;
+	}
+	CHECK(sum == r.info.overwritten);
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_half_written(void)
+{
+	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x", .tagged = true };
+	struct record r;
+	u64 *at[6];
+	struct made m;
+	int i;
+
+	made_init(&m, 4, 1, 1, NULL);
+	for (i = 0; i < 6; i++) {
+		e.tag = i;
+		e.time += 10;
+		e.pid = i == 4 ? 7 : 6;
+		at[i] = made_event(&m, &e);
+	}
+	/* 2 is being written.  3 depends on its time; 4, another task's, on nothing; 5 is of the first task */
+	*at[2] |= STACKBUF_EVENT_WRITING;
+	parse(&m, &r, 0);
+	CHECK(r.events == 4 && r.half == 2 && !r.damaged);
+	CHECK(event_tagged(&r, 1) && !event_tagged(&r, 2) && !event_tagged(&r, 3));
+	CHECK(event_tagged(&r, 4) && event_tagged(&r, 4)->time == MADE_LOAD + 50);
+	CHECK(event_tagged(&r, 5));
+	record_free(&r);
+
+	/* The last one, as when a machine stops: its words are not there yet */
+	*at[2] &= ~STACKBUF_EVENT_WRITING;
+	*at[5] |= STACKBUF_EVENT_WRITING;
+	at[5][1] = at[5][2] = 0;
+	parse(&m, &r, 0);
+	CHECK(r.events == 5 && r.half == 1 && !event_tagged(&r, 5) && event_tagged(&r, 3));
+	record_free(&r);
+
+	/* A page that is being rebuilt holds nothing */
+	m.cpu[0].page->page.seq = 0;
+	parse(&m, &r, 0);
+	CHECK(r.events == 0 && r.rebuilt == 1);
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_damaged_events(void)
+{
+	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x" };
+	struct stackbuf_events_page *page;
+	struct record r;
+	struct made m;
+	u64 *second, keep;
+
+	made_init(&m, 4, 1, 1, NULL);
+	made_event(&m, &e);
+	e.time += 10;
+	second = made_event(&m, &e);
+	e.time += 10;
+	made_event(&m, &e);
+	page = m.cpu[0].page;
+	keep = *second;
+
+	/* No form */
+	*second = keep & ~(3ULL << STACKBUF_EVENT_FORM_SHIFT);
+	parse(&m, &r, 0);
+	CHECK(r.events == 1 && r.damaged == 1);
+	record_free(&r);
+	/* No stack */
+	*second = keep & ~0xffffffffULL;
+	parse(&m, &r, 0);
+	CHECK(r.events == 1 && r.damaged == 1);
+	record_free(&r);
+	/* The first is not FULL */
+	*second = keep;
+	page->word[0] = keep;
+	parse(&m, &r, 0);
+	CHECK(r.events == 0 && r.damaged == 1);
+	record_free(&r);
+	/* Beyond the end */
+	memset(page->word, 0, sizeof(page->word));
+	page->word[0] = 1 | (u64)STACKBUF_FULL << STACKBUF_EVENT_FORM_SHIFT;
+	for (unsigned int i = 5; i < STACKBUF_EVENT_WORDS; i++)
+		page->word[i] = 1 | (u64)STACKBUF_SHORT << STACKBUF_EVENT_FORM_SHIFT;
+	parse(&m, &r, 0);
+	CHECK(r.events == PAGE_EVENTS_MAX && r.damaged == 0);
+	record_free(&r);
+	page->word[STACKBUF_EVENT_WORDS - 4] = 1 | (u64)STACKBUF_FULL << STACKBUF_EVENT_FORM_SHIFT;
+	parse(&m, &r, 0);
+	CHECK(r.events == PAGE_EVENTS_MAX - 4 && r.damaged == 1);
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_comm(void)
+{
+	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "a\x1b[31m\nb\xff" };
+	struct record r;
+	struct made m;
+
+	made_init(&m, 4, 1, 1, NULL);
+	made_event(&m, &e);
+	/* No NUL in 16 bytes */
+	memset(&m.cpu[0].page->word[3], 'z', 16);
+	e.cpu = 1;
+	e.time++;
+	made_event(&m, &e);
+	parse(&m, &r, 0);
+	CHECK(r.events == 2 && !strcmp(r.event[0].comm, "zzzzzzzzzzzzzzz"));
+	CHECK(r.events == 2 && !strcmp(r.event[1].comm, "a?[31m?b?"));
+	record_free(&r);
+	made_free(&m);
+}
+
+/* ------------------------------------------------------------------ pages --- */
+
+static bool same_record(const struct record *a, const struct record *b)
+{
+	size_t i;
+
+	if (a->events != b->events || a->stacks.nr != b->stacks.nr || a->texts != b->texts)
+		return false;
+	for (i = 0; i < a->events; i++) {
+		const struct event *x = &a->event[i], *y = &b->event[i];
+		const struct stack *s = stacks_find(&a->stacks, x->stack), *t = stacks_find(&b->stacks, y->stack);
+
+		if (x->time != y->time || x->tag != y->tag || x->stack != y->stack || x->cpu != y->cpu ||
+		    x->pid != y->pid || x->tgid != y->tgid || strcmp(x->comm, y->comm))
+			return false;
+		if (!s || !t || !stack_same(s, t) || s->count != t->count || s->lines != t->lines ||
+		    s->text_len != t->text_len || memcmp(s->text, t->text, s->text_len))
+			return false;
+	}
+	return true;
+}
+
+static void test_shuffled(void)
+{
+	struct record r, shuffled;
+	u32 id[MADE_STACKS];
+	unsigned int seed;
+	struct made m;
+
+	make_known(&m, id, 20000);
+	parse(&m, &r, 0);
+	CHECK(r.events > 1000 && r.texts == MADE_STACKS);
+	for (seed = 1; seed <= 20; seed++) {
+		parse(&m, &shuffled, seed);
+		CHECK(same_record(&r, &shuffled));
+		record_free(&shuffled);
+	}
+	/* Not even the page of sizes */
+	m.info->page.magic = 0;
+	parse(&m, &shuffled, 5);
+	CHECK(!shuffled.have_info && same_record(&r, &shuffled));
+	record_free(&shuffled);
+	record_free(&r);
+	made_free(&m);
+}
+
+/* As in a memory image: older copies of pages, another load's, foreign ones */
+static void test_copies(void)
+{
+	struct made old, new, other;
+	struct record r, all;
+	struct bag bag = { 0 };
+	u32 id[MADE_STACKS];
+	size_t i, size;
+	char *page;
+	char foreign[STACKBUF_PAGE_SIZE] __attribute__((aligned(8))) = "stackbuf text v%u page %u/%u";
+
+	make_known(&old, id, 9000);
+	make_known(&new, id, 12000);
+	make_known(&other, id, 500);
+	parse(&new, &r, 0);
+
+	for (int a = 0; a < ARRAYS; a++) {
+		page = made_array(&other, a, &size);
+		for (i = 0; a != ARRAY_TEXT && i < size; i += STACKBUF_PAGE_SIZE)
+			((struct stackbuf_page *)(page + i))->instance = MADE_INSTANCE - 1;
+	}
+	for (i = 0; i < 3; i++)
+		memset(other.text, 0, STACKBUF_PAGE_SIZE);
+	CHECK(bag_add(&bag, foreign) == PAGE_FOREIGN);
+	made_bag(&old, &bag, 0);
+	made_bag(&other, &bag, 3);
+	made_bag(&new, &bag, 9);
+	made_bag(&old, &bag, 4);
+	CHECK(bag_newest(&bag) == MADE_INSTANCE);
+	record_parse(&all, &bag, MADE_INSTANCE);
+	CHECK(same_record(&r, &all));
+	CHECK(all.info.overwritten == new.info->overwritten);
+	CHECK(all.pages[ARRAY_STACKS] == 4 && all.pages[ARRAY_EVENTS] == 16);
+	record_free(&all);
+	record_parse(&all, &bag, MADE_INSTANCE - 1);
+	CHECK(all.events == 500);
+	record_free(&all);
+
+	/* A page that is not there costs what it held */
+	bag_empty(&bag);
+	new.events[3].page.magic++;
+	made_bag(&new, &bag, 0);
+	record_parse(&all, &bag, MADE_INSTANCE);
+	CHECK(all.missing[ARRAY_EVENTS] == 1 && all.events < r.events && all.events > r.events / 2);
+	record_free(&all);
+	record_free(&r);
+	bag_empty(&bag);
+	made_free(&old);
+	made_free(&new);
+	made_free(&other);
+}
+
+/* ----------------------------------------------------------------- stacks --- */
+
+static void test_stacks(void)
+{
+	u64 addr[STACKBUF_DEPTH_MAX], back;
+	unsigned int i;
+	u32 one, far, deep, cut;
+	struct record r;
+	struct stack *s;
+	struct made m;
+
+	made_init(&m, 4, 2, 1, NULL);
+	for (i = 0; i < STACKBUF_DEPTH_MAX; i++)
+		addr[i] = 0xffff000000000000ULL + i * 0x123456789ULL;
+	/* The distances at the ends of what fits a word */
+	addr[0] = MADE_BASE;
+	addr[1] = MADE_BASE + 0x7fffffff;
+	addr[2] = MADE_BASE - 0x7fffffff;
+	addr[3] = MADE_BASE - 0x80000000;
+	addr[4] = MADE_BASE + 0x80000000;
+	one = made_stack(&m, addr, 1, false);
+	far = made_stack(&m, addr, 5, false);
+	deep = made_stack(&m, addr, 64, false);
+	cut = made_stack(&m, addr, 64, true);
+	CHECK(one && far && deep && cut);
+	parse(&m, &r, 0);
+	CHECK(r.in_table == 4 && !r.half_stacks);
+	s = stacks_find(&r.stacks, one);
+	CHECK(s && s->nr == 1 && s->addr[0] == MADE_BASE && !s->cut);
+	s = stacks_find(&r.stacks, far);
+	CHECK(s && s->nr == 5 && !memcmp(s->addr, addr, 40));
+	s = stacks_find(&r.stacks, deep);
+	CHECK(s && s->nr == 64 && !memcmp(s->addr, addr, 512) && !s->cut);
+	s = stacks_find(&r.stacks, cut);
+	CHECK(s && s->nr == 64 && !memcmp(s->addr, addr, 512) && s->cut);
+	CHECK(s && !stack_same(s, stacks_find(&r.stacks, deep)));
+	record_free(&r);
+
+#define SPOILT(what, undo) do {					\
+	what;							\
+	parse(&m, &r, 0);					\
+	CHECK(!stacks_find(&r.stacks, far));			\
+	CHECK(r.in_table == 3);					\
+	record_free(&r);					\
+	undo;							\
+} while (0)
+	SPOILT(made_at(&m, far)->frames[2]++, made_at(&m, far)->frames[2]--);
+	SPOILT(made_at(&m, far)->hash++, made_at(&m, far)->hash--);
+	SPOILT(made_at(&m, far)->nr++, made_at(&m, far)->nr--);
+	SPOILT(made_at(&m, far)->nr--, made_at(&m, far)->nr++);
+	SPOILT(made_at(&m, far)->nr = 65, made_at(&m, far)->nr = 5);
+	SPOILT(made_at(&m, far)->words = 0xffff, made_at(&m, far)->words = 9);
+	SPOILT(made_at(&m, far)->flags ^= STACKBUF_STACK_CUT, made_at(&m, far)->flags ^= STACKBUF_STACK_CUT);
+	SPOILT(made_at(&m, far)->id++, (made_at(&m, one) + 2)->id--);
+	back = m.stacks[0].used;
+	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64)), m.stacks[0].used = back);
+	/* It takes two granules */
+	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64 + 1)), m.stacks[0].used = back);
+	SPOILT(made_at(&m, far)->id = 0, made_at(&m, far)->id = far);
+#undef SPOILT
+	parse(&m, &r, 0);
+	CHECK(r.in_table == 4);
+	record_free(&r);
+	made_free(&m);
+}
+
+/* A place used again must not lend its new frames to an old event */
+static void test_gone(void)
+{
+	u64 old_addr[3] = { MADE_BASE + 1, MADE_BASE + 2, MADE_BASE + 3 };
+	u64 new_addr[3] = { MADE_BASE + 4, MADE_BASE + 5, MADE_BASE + 6 };
+	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
+	struct capture c;
+	struct record r;
+	u32 old, new;
+	struct made m;
+
+	made_init(&m, 4, 1, 1, NULL);
+	old = made_stack(&m, old_addr, 3, false);
+	e.stack = old;
+	made_event(&m, &e);
+	made_drop(&m, old);
+	new = made_stack(&m, new_addr, 3, false);
+	CHECK(new != old && (new & 63) == (old & 63));
+	made_text(&m, new, "new", 3, NULL);
+	parse(&m, &r, 0);
+	CHECK(r.events == 1 && stacks_find(&r.stacks, old)->gone && !stacks_find(&r.stacks, new)->gone);
+	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	output_event(&c.o, &r.event[0]);
+	CHECK(strstr(capture_text(&c), "stack 1 is gone") && !strstr(capture_text(&c), "new_"));
+	capture_end(&c);
+	record_free(&r);
+
+	/* While the log has its text, that is its own */
+	m.text_pos = 0;
+	m.text_seq = 0;
+	made_text(&m, old, "old", 3, NULL);
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	output_event(&c.o, &r.event[0]);
+	CHECK(strstr(capture_text(&c), "\told_0+0x10/0x20 [made]\n\told_1+"));
+	capture_end(&c);
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_twins(void)
+{
+	u64 addr[3] = { MADE_BASE + 1, MADE_BASE + 2, MADE_BASE + 3 };
+	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
+	struct filter none = { 0 }, by_id = { .has_stack = true };
+	struct capture c;
+	struct record r;
+	struct made m;
+	u32 id[2], other;
+	unsigned int i;
+
+	made_init(&m, 4, 1, 1, NULL);
+	id[0] = made_stack(&m, addr, 3, false);
+	id[1] = made_stack(&m, addr, 3, false);
+	other = made_stack(&m, addr, 2, false);
+	made_text(&m, id[1], "twin", 3, NULL);
+	made_text(&m, other, "other", 2, NULL);
+	made_at(&m, id[0])->count = 100;
+	for (i = 0; i < 11; i++) {
+		e.time++;
+		e.stack = i < 10 ? id[i % 2] : other;
+		made_event(&m, &e);
+	}
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	output_count(&c.o, &none, NULL, 0);
+	CHECK(!strcmp(capture_text(&c),
+		      "  other_0+0x10/0x20 [made]\n  other_1+0x10/0x20 [made]\n    1\n\n"
+		      "  twin_0+0x10/0x20 [made]\n  twin_1+0x10/0x20 [made]\n  twin_2+0x10/0x20 [made]\n    110\n\n"));
+	capture_end(&c);
+	record_free(&r);
+	parse(&m, &r, 0);
+	by_id.stack = id[0];
+	capture_start(&c, &r, FORMAT_FOLDED, NULL);
+	output_count(&c.o, &by_id, NULL, 0);
+	CHECK(!strcmp(capture_text(&c), "twin_2;twin_1;twin_0 110\n"));
+	capture_end(&c);
+	record_free(&r);
+	made_free(&m);
+}
+
+/* ------------------------------------------------------------------- text --- */
+
+static void test_text(void)
+{
+	u64 addr[2] = { MADE_BASE, MADE_BASE };
+	struct record r;
+	struct stack *s;
+	struct made m;
+	unsigned int i;
+	char *p;
+	u32 id;
+
+	made_init(&m, 2, 1, 3, NULL);
+	id = made_stack(&m, addr, 2, false);
+	CHECK(id == 1);
+	made_text(&m, id, "first", 2, NULL);
+	made_text(&m, id, "second", 2, NULL);
+	parse(&m, &r, 0);
+	s = stacks_find(&r.stacks, id);
+	CHECK(r.texts == 2 && s && s->lines == 2 && !strncmp(s->text, "second_0+", 9));
+	record_free(&r);
+
+	/* The second is being copied: a NUL in its place, and what follows is good */
+	made_text(&m, id, "third", 2, NULL);
+	p = strstr(m.text, "stack 1 [");
+	p = strstr(p + 1, "stack 1 [");
+	*p = '\0';
+	parse(&m, &r, 0);
+	s = stacks_find(&r.stacks, id);
+	CHECK(r.texts == 2 && r.half_texts == 1 && s && !strncmp(s->text, "third_0+", 8));
+	record_free(&r);
+	*p = 's';
+	/* A NUL in a frame */
+	p = strstr(m.text, "third_1");
+	p[3] = '\0';
+	parse(&m, &r, 0);
+	s = stacks_find(&r.stacks, id);
+	CHECK(r.texts == 2 && r.half_texts == 1 && s && !strncmp(s->text, "second_0+", 9));
+	record_free(&r);
+	p[3] = 'r';
+	/* Ids that are none */
+	p = strstr(m.text, "stack 1 [");
+	memcpy(p, "stack 0 [", 9);
+	p = strstr(p, "stack 1 [");
+	memcpy(p, "stack 1x[", 9);
+	parse(&m, &r, 0);
+	CHECK(r.texts == 1);
+	record_free(&r);
+
+	/* Laps: pages full of records, older ones overwritten, the newest last */
+	for (i = 0; i < 500; i++)
+		made_text(&m, id, i == 499 ? "newest" : i == 498 ? "newer" : "older", 2, i == 499 ? "(cut at 2 frames)" : NULL);
+	for (unsigned int seed = 0; seed < 5; seed++) {
+		parse(&m, &r, seed);
+		s = stacks_find(&r.stacks, id);
+		CHECK(r.texts > 50 && r.texts < 500 && !r.half_texts);
+		CHECK(s && s->lines == 2 && !strncmp(s->text, "newest_0+", 9));
+		CHECK(!strncmp(memchr(r.text[r.texts - 2].record, '\n', 200), "\nnewer_0", 8));
+		record_free(&r);
+	}
+	made_free(&m);
+}
+
+/* ------------------------------------------------------------------ names --- */
+
+static void test_names(void)
+{
+	static const char kallsyms[] =
+		"ffffffff81234500 T stack_trace_save\n"
+		"ffffffff81234500 T its_alias\n"
+		"ffffffff81234580 t next_one\n"
+		"ffffffff81300000 D data\n"
+		"ffffffff81400000 T _etext\n"
+		"ffffffffc0000100 t mod_f\t[mod]\n"
+		"ffffffffc0000140 t mod_g\t[mod]\n"
+		"ffffffffc0005000 t other_f\t[other]\n";
+	u64 addr[6] = { MADE_BASE + 0x7f, MADE_BASE + 0x80, 0xffffffffc0000120, 0xffffffffc0000fff,
+			0xffffffffc0001000, 0x1234 };
+	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
+	static char zeroes[sizeof(kallsyms)];
+	struct capture c;
+	struct record r;
+	struct stack *s;
+	struct made m;
+	u32 id, texted, half;
+	int keep;
+	char *p;
+
+	made_init(&m, 2, 1, 2, NULL);
+	id = made_stack(&m, addr, 6, false);
+	texted = made_stack(&m, addr, 3, false);
+	half = made_stack(&m, addr, 4, false);
+	made_text(&m, texted, "text", 3, NULL);
+	made_text(&m, half, "half", 2, "(2 more frames do not fit)");
+	e.stack = id;
+	made_event(&m, &e);
+	write_text("kallsyms", kallsyms);
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_TEXT, "kallsyms");
+	s = stacks_find(&r.stacks, texted);
+	symbols_name(&c.symbols, s);
+	CHECK(s->names == NAMES_TEXT && s->named == 3 && !strcmp(s->name[2], "text_2+0x10/0x20 [made]"));
+	s = stacks_find(&r.stacks, half);
+	symbols_name(&c.symbols, s);
+	CHECK(s->names == NAMES_KALLSYMS && s->named == 4 && !strcmp(s->name[1], "half_1+0x10/0x20 [made]"));
+	CHECK(!strcmp(s->name[2], "mod_f+0x20/0x40 [mod]"));
+	s = stacks_find(&r.stacks, id);
+	symbols_name(&c.symbols, s);
+	CHECK(s->names == NAMES_NONE && s->named == 6);
+	CHECK(!strcmp(s->name[0], "stack_trace_save+0x7f/0x80"));
+	CHECK(!strncmp(s->name[1], "next_one+0x0/", 13));
+	CHECK(!strncmp(s->name[3], "mod_g+0xebf/", 12));
+	CHECK(!strcmp(s->name[4], "0xffffffffc0001000"));
+	CHECK(!strcmp(s->name[5], "0x0000000000001234"));
+	output_event(&c.o, &r.event[0]);
+	CHECK(strstr(capture_text(&c), "(names missing)"));
+	capture_end(&c);
+	record_free(&r);
+
+	/* Of another boot: not used, and said */
+	p = strcpy(zeroes, kallsyms);
+	p[15] = '8';
+	write_text("kallsyms", p);
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_TEXT, "kallsyms");
+	s = stacks_find(&r.stacks, id);
+	fflush(stderr);
+	keep = dup(2);
+	CHECK(dup2(open("stderr", O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) == 2);
+	symbols_name(&c.symbols, s);
+	dup2(keep, 2);
+	close(keep);
+	CHECK(!system("grep -q 'another boot' stderr"));
+	CHECK(s->names == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
+	capture_end(&c);
+	record_free(&r);
+	made_free(&m);
+}
+
+/* ----------------------------------------------------------------- output --- */
+
+static void make_two(struct made *m)
+{
+	u64 addr[2] = { MADE_BASE + 0x10, 0xffffffffc0000010 };
+	struct made_event e = { .cpu = 1, .time = 618059960123, .tagged = true, .tag = 0xff, .pid = 7, .tgid = 6,
+				.comm = "a b", .context = STACKBUF_SOFTIRQ };
+
+	made_init(m, 2, 1, 1, NULL);
+	e.stack = made_stack(m, addr, 2, true);
+	made_text(m, e.stack, "f", 2, "(cut at 2 frames)");
+	made_event(m, &e);
+	e.tagged = false;
+	e.time += 1000000000;
+	made_event(m, &e);
+}
+
+static void test_formats(void)
+{
+	struct filter none = { 0 };
+	struct capture c;
+	struct record r;
+	struct made m;
+
+	make_two(&m);
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	output_head(&c.o);
+	output_event(&c.o, &r.event[0]);
+	CHECK(!strcmp(capture_text(&c),
+		"TIME(s)            COMM            PID     CPU STACK      TGID    CONTEXT TAG\n"
+		"618.059960123      a b             7       1   1          6       softirq 0xff\n"
+		"\tf_0+0x10/0x20 [made]\n\tf_1+0x10/0x20 [made]\n\t(more frames were not kept)\n\n"));
+	capture_end(&c);
+	record_free(&r);
+
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	c.o.wall = true;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	output_event(&c.o, &r.event[0]);
+	/* 613.059960123 s after the load */
+	CHECK(!strncmp(capture_text(&c), "2023-11-14T22:23:33.183416912 a b ", 34));
+	capture_end(&c);
+	record_free(&r);
+
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_PERF, NULL);
+	output_head(&c.o);
+	output_event(&c.o, &r.event[1]);
+	CHECK(!strcmp(capture_text(&c),
+		"a b 6/7 [001] 619.059960123: 1 stackbuf:\n"
+		"\tffffffff81234510 f_0+0x10 ([made])\n\tffffffffc0000010 f_1+0x10 ([made])\n\n"));
+	capture_end(&c);
+	record_free(&r);
+
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_FOLDED, NULL);
+	output_folded(&c.o, r.event, r.events);
+	output_count(&c.o, &none, NULL, 0);
+	CHECK(!strcmp(capture_text(&c), "a b;(more frames were not kept);f_1;f_0 2\n"
+					"(more frames were not kept);f_1;f_0 2\n"));
+	capture_end(&c);
+	record_free(&r);
+
+	parse(&m, &r, 0);
+	capture_start(&c, &r, FORMAT_JSON, NULL);
+	output_event(&c.o, &r.event[0]);
+	CHECK(!strcmp(capture_text(&c),
+		"{\"time_ns\":618059960123,\"cpu\":1,\"pid\":7,\"tgid\":6,\"comm\":\"a b\",\"context\":\"softirq\","
+		"\"tag\":\"0xff\",\"stack\":1,\"symbols\":\"text\",\"gone\":false,\"cut\":true,"
+		"\"frames\":[\"f_0+0x10/0x20 [made]\",\"f_1+0x10/0x20 [made]\"],"
+		"\"addresses\":[\"0xffffffff81234510\",\"0xffffffffc0000010\"]}\n"));
+	output_info(&c.o, "x", 0);
+	CHECK(strstr(capture_text(&c), "\"events_recorded\":2,\"events_in_ring\":2,\"events_overwritten\":0"));
+	capture_end(&c);
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_filters(void)
+{
+	static const struct {
+		const char *option, *good, *bad[8];
+	} value[] = {
+		{ "pid", "4194303", { "", "-1", "4194304", "1x", " 1", "0x", "1.5" } },
+		{ "cpu", "0", { "", "-1", "65536", "all" } },
+		{ "tag", "0xffffffffffffffff", { "", "18446744073709551616", "0xg", "-1" } },
+		{ "stack", "1", { "", "0", "4294967296", "-3" } },
+		{ "last", "1", { "", "0", "-1", "1k" } },
+		{ "since", "618.059960001", { "", "-1", ".", "1.", "1.2.3", "1.1234567891", "now" } },
+		{ "until", "0", { "", "-1", "1s", "99999999999" } },
+		{ "comm", "kworker/*", { "", "sixteen letters!" } },
+	};
+	struct filter f = { 0 };
+	u32 id[MADE_STACKS];
+	struct record r;
+	struct made m;
+	size_t i, j;
+
+	for (i = 0; i < sizeof(value) / sizeof(*value); i++) {
+		for (j = 0; j < 8 && value[i].bad[j]; j++)
+			CHECK(filter_set(&f, value[i].option, value[i].bad[j]));
+		CHECK(!filter_set(&f, value[i].option, value[i].good));
+	}
+	CHECK(f.since == 618059960001 && f.tag == ~0ULL && f.pid == 4194303);
+
+	make_known(&m, id, 540);
+	parse(&m, &r, 0);
+#define KEPT(option, text, number) do {						\
+	struct event *copy = xcalloc(r.events, sizeof(*copy));			\
+	memset(&f, 0, sizeof(f));						\
+	memcpy(copy, r.event, r.events * sizeof(*copy));			\
+	filter_set(&f, option, text);						\
+	CHECK(filter_apply(&f, copy, r.events) == (number));			\
+	free(copy);								\
+} while (0)
+	KEPT("pid", "101", 180);
+	/* Of a process, all threads: TGID 100 is that of PID 100 and 101 */
+	KEPT("pid", "100", 360);
+	KEPT("cpu", "1", 270);
+	KEPT("cpu", "2", 0);
+	KEPT("tag", "0x7", 1);
+	/* An event without a tag has none, not 0 */
+	KEPT("tag", "0", 0);
+	KEPT("comm", "sh", 180);
+	KEPT("comm", "*i*", 180);
+	KEPT("since", "5.000100", 440);
+	KEPT("until", "5.000099", 100);
+	KEPT("stack", "1", 78);
+	KEPT("last", "541", 540);
+	KEPT("last", "5", 5);
+	f.last = 1;
+	CHECK(filter_apply(&f, r.event, r.events) == 1 && r.event[0].tag == 539);
+#undef KEPT
+	record_free(&r);
+	made_free(&m);
+}
+
+/* ---------------------------------------------------------------- sources --- */
+
+static bool load(struct source *s, struct bag *bag, struct record *r, const char *name)
+{
+	bool good = !source_open(s, name) && !s->ops->load(s, bag);
+
+	if (good)
+		record_parse(r, bag, bag_newest(bag));
+	return good;
+}
+
+static void unload(struct source *s, struct bag *bag, struct record *r)
+{
+	record_free(r);
+	bag_empty(bag);
+	source_close(s);
+}
+
+static void test_directory_and_snapshot(void)
+{
+	struct record r, from_dir = { 0 }, from_file = { 0 };
+	struct symbols symbols;
+	struct bag bag = { 0 };
+	struct source s;
+	u32 id[MADE_STACKS];
+	char error[256] = "", *p;
+	struct stack *stack;
+	struct stat st;
+	struct made m;
+	u64 addr[2] = { MADE_BASE + 4, MADE_BASE + 8 };
+	u32 unnamed;
+
+	make_known(&m, id, 30000);
+	unnamed = made_stack(&m, addr, 2, false);
+	made_at(&m, unnamed)->count = 5;
+	write_arrays(&m, "dir");
+	parse(&m, &r, 0);
+	CHECK(load(&s, &bag, &from_dir, "dir") && same_record(&r, &from_dir) && !s.live);
+	CHECK(!bag.changed && !bag.changed_text);
+
+	write_text("kallsyms", "ffffffff81234500 T stack_trace_save\nffffffff81234506 T two\nffffffff81234600 T c\n");
+	symbols_init(&symbols, &from_dir, "kallsyms");
+	CHECK(!save("snapshot", &bag, &from_dir, &symbols, error, sizeof(error)) && !*error);
+	CHECK(!stat("snapshot", &st) && (st.st_mode & 0777) == 0600);
+	symbols_free(&symbols);
+	unload(&s, &bag, &from_dir);
+
+	CHECK(load(&s, &bag, &from_file, "snapshot") && same_record(&r, &from_file));
+	CHECK(from_file.have_info && !from_file.missing[ARRAY_EVENTS]);
+	symbols_init(&symbols, &from_file, NULL);
+	stack = stacks_find(&from_file.stacks, unnamed);
+	symbols_name(&symbols, stack);
+	CHECK(stack->names == NAMES_SNAPSHOT && stack->named == 2);
+	CHECK(!strcmp(stack->name[0], "stack_trace_save+0x4/0x6") && !strcmp(stack->name[1], "two+0x2/0xfa"));
+
+	/* Once more from the snapshot: nothing is lost on the way */
+	CHECK(!save("again", &bag, &from_file, &symbols, error, sizeof(error)));
+	CHECK(!system("cmp snapshot again"));
+	CHECK(save("no/such/place", &bag, &from_file, &symbols, error, sizeof(error)) && strstr(error, "no/such/place"));
+	symbols_free(&symbols);
+	unload(&s, &bag, &from_file);
+
+	/* Cut: at a page's end, and inside one */
+	CHECK(!truncate("again", st.st_size - STACKBUF_PAGE_SIZE));
+	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "is cut"));
+	unload(&s, &bag, &from_file);
+	CHECK(!truncate("again", st.st_size - 100));
+	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "is cut"));
+	unload(&s, &bag, &from_file);
+	CHECK(!truncate("again", 0));
+	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "is empty"));
+	unload(&s, &bag, &from_file);
+	write_text("again", "#!/bin/sh\n");
+	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "neither a snapshot"));
+	unload(&s, &bag, &from_file);
+	CHECK(!load(&s, &bag, &from_file, "nothing here") && strstr(s.error, "No such file"));
+	unload(&s, &bag, &from_file);
+
+	/* A directory of which one file is bad */
+	for (int a = 0; a < ARRAYS; a++) {
+		char path[32], word[64];
+		size_t size;
+
+		snprintf(path, sizeof(path), "dir/%s", array_name[a]);
+		p = made_array(&m, a, &size);
+		CHECK(!truncate(path, size - 1));
+		CHECK(!load(&s, &bag, &from_file, "dir"));
+		snprintf(word, sizeof(word), "%s is cut", array_name[a]);
+		CHECK(strstr(s.error, word));
+		unload(&s, &bag, &from_file);
+		CHECK(!truncate(path, 0));
+		CHECK(!load(&s, &bag, &from_file, "dir"));
+		CHECK(strstr(s.error, array_name[a]));
+		unload(&s, &bag, &from_file);
+		CHECK(!truncate(path, size));
+		CHECK(a == ARRAY_TEXT || !load(&s, &bag, &from_file, "dir"));
+		CHECK(a == ARRAY_TEXT || strstr(s.error, "not from stackbuf"));
+		unload(&s, &bag, &from_file);
+		unlink(path);
+		CHECK(!load(&s, &bag, &from_file, "dir") && strstr(s.error, "holds no file"));
+		unload(&s, &bag, &from_file);
+		write_file(path, p, size);
+	}
+	CHECK(load(&s, &bag, &from_file, "dir"));
+	unload(&s, &bag, &from_file);
+	record_free(&r);
+	made_free(&m);
+}
+
+static void test_version(void)
+{
+	struct record r = { 0 };
+	struct bag bag = { 0 };
+	u32 id[MADE_STACKS];
+	struct source s;
+	size_t i, size;
+	struct made m;
+	char *page;
+
+	make_known(&m, id, 100);
+	for (int a = 0; a < ARRAY_TEXT; a++) {
+		page = made_array(&m, a, &size);
+		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
+			((struct stackbuf_page *)(page + i))->version = 2;
+	}
+	write_arrays(&m, "newer");
+	CHECK(!load(&s, &bag, &r, "newer"));
+	CHECK(strstr(s.error, "format version 2; this stackbuf knows version 1"));
+	unload(&s, &bag, &r);
+
+	/* A snapshot likewise */
+	parse(&m, &r, 0);
+	CHECK(!r.events && !r.have_info);
+	page = strstr(m.text, " v1 ");
+	CHECK(page);
+	page[2] = '2';
+	write_file("newer/all", m.events, (size_t)m.pages[ARRAY_EVENTS] * STACKBUF_PAGE_SIZE);
+	record_free(&r);
+	CHECK(!load(&s, &bag, &r, "newer/all") && strstr(s.error, "format version 2"));
+	unload(&s, &bag, &r);
+	made_bag(&m, &bag, 0);
+	CHECK(bag.other_version == 2);
+	bag_empty(&bag);
+	made_free(&m);
+}
+
+/* A core file as /proc/kcore: the arrays at their addresses, far apart */
+static void test_core(void)
+{
+	static const char kallsyms[] =
+		"ffffffffc0000000 b stackbuf_info\t[imposter]\n"
+		"ffffffffc0100000 b stackbuf_info\t[stackbuf]\n";
+	Elf64_Ehdr head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			    .e_type = ET_CORE, .e_phoff = sizeof(head), .e_phentsize = sizeof(Elf64_Phdr),
+			    .e_phnum = ARRAYS + 1 };
+	Elf64_Phdr segment[ARRAYS + 1] = { { .p_type = PT_NOTE, .p_vaddr = 0xffffffffc0100000, .p_memsz = 1 << 20 } };
+	struct record r, from_core = { 0 };
+	struct bag bag = { 0 };
+	struct source s = { 0 };
+	u32 id[MADE_STACKS];
+	struct made m;
+	size_t size;
+	FILE *f;
+	int a;
+
+	make_known(&m, id, 30000);
+	parse(&m, &r, 0);
+	f = fopen("core", "w");
+	CHECK(f);
+	for (a = 0; a < ARRAYS; a++) {
+		const void *data = made_array(&m, a, &size);
+		const u64 addr[] = { m.info->info_addr, m.info->events_addr, m.info->stacks_addr, m.info->text_addr };
+
+		/* Each begins inside its segment */
+		segment[a + 1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_vaddr = addr[a] - 0x1000, .p_memsz = size + 0x2000,
+			.p_filesz = size + 0x2000, .p_offset = (a + 1) * 0x100000 };
+		fseek(f, (a + 1) * 0x100000 + 0x1000, SEEK_SET);
+		CHECK(fwrite(data, 1, size, f) == size);
+	}
+	fseek(f, 0, SEEK_SET);
+	CHECK(fwrite(&head, sizeof(head), 1, f) == 1 && fwrite(segment, sizeof(segment), 1, f) == 1);
+	fclose(f);
+	write_text("core.kallsyms", kallsyms);
+
+	memset(s.fd, -1, sizeof(s.fd));
+	CHECK(!source_open_core(&s, "core", "core.kallsyms") && s.live);
+	CHECK(s.ops && !s.ops->load(&s, &bag));
+	record_parse(&from_core, &bag, bag_newest(&bag));
+	CHECK(same_record(&r, &from_core));
+	unload(&s, &bag, &from_core);
+
+	write_text("core.kallsyms", "ffffffffc0000000 b stackbuf_info\t[imposter]\n");
+	memset(s.fd, -1, sizeof(s.fd));
+	CHECK(source_open_core(&s, "core", "core.kallsyms") && strstr(s.error, "is not loaded"));
+	source_close(&s);
+	write_text("core.kallsyms", "0000000000000000 b stackbuf_info\t[stackbuf]\n");
+	memset(s.fd, -1, sizeof(s.fd));
+	CHECK(source_open_core(&s, "core", "core.kallsyms") && strstr(s.error, "root"));
+	source_close(&s);
+	record_free(&r);
+	made_free(&m);
+}
+
+/* ------------------------------------------------------------------- live --- */
+
+/* How many so far: for the test, in a place that readers do not look at */
+static volatile u64 *events_written(void *memory[ARRAYS])
+{
+	return (u64 *)((struct stackbuf_info *)memory[ARRAY_INFO])->reserved;
+}
+
+/* Write known events as fast as can be, into memory that the parent reads as files */
+static void write_live(void *memory[ARRAYS])
+{
+	u32 id[MADE_STACKS];
+	struct made_event e;
+	struct made m;
+	volatile u64 *written = events_written(memory);
+	u64 n;
+
+	made_init(&m, 16, 4, 8, memory);
+	made_known_stacks(&m, id);
+	for (n = 0; ; n++) {
+		/* Within one: an event may be there a little before it is told */
+		*written = n;
+		made_known(&e, n, id);
+		made_event(&m, &e);
+		/* Old text over and over: readers meet pages that are being rewritten */
+		if (n % 64 == 0)
+			made_text(&m, id[n / 64 % 6], "other", 9 + n / 64 % 6 * 10, NULL);
+	}
+}
+
+static void test_live(void)
+{
+	void *memory[ARRAYS];
+	struct made m;
+	struct source s;
+	struct bag bag = { 0 };
+	struct record r = { 0 };
+	unsigned int changed = 0, changed_text = 0, rounds = 0, lacking = 0, a;
+	u64 events = 0, torn = 0, total, before, after, unsure;
+	volatile u64 *written;
+	struct timespec start, now;
+	struct stack *stack;
+	char path[32];
+	size_t size, i;
+	pid_t pid;
+
+	made_init(&m, 16, 4, 8, NULL);
+	write_arrays(&m, "live");
+	for (a = 0; a < ARRAYS; a++) {
+		int fd;
+
+		made_array(&m, a, &size);
+		snprintf(path, sizeof(path), "live/%s", array_name[a]);
+		fd = open(path, O_RDWR);
+		memory[a] = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(memory[a] != MAP_FAILED);
+		close(fd);
+		memset(memory[a], 0, size);
+	}
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		/* Not longer than the test, even if that fails badly */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		write_live(memory);
+		_exit(0);
+	}
+	written = events_written(memory);
+	usleep(100000);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	CHECK(!source_open(&s, "live"));
+	do {
+		u64 next[2] = { 0 };
+		u32 id[MADE_STACKS] = { 0 };
+
+		bag_empty(&bag);
+		before = *written;
+		CHECK(!s.ops->load(&s, &bag));
+		record_parse(&r, &bag, bag_newest(&bag));
+		changed += bag.changed;
+		changed_text += bag.changed_text;
+		torn += r.half;
+		CHECK(!r.damaged);
+		after = *written;
+		unsure = (u64)(bag.changed + r.rebuilt) * PAGE_EVENTS_MAX + r.half;
+		for (i = 0; i < r.events; i++) {
+			u64 at = (r.event[i].time - MADE_LOAD) / 1000;
+			struct made_event e;
+
+			stack = stacks_find(&r.stacks, r.event[i].stack);
+			/* Ids are not known here, but each n % MADE_STACKS has one only */
+			if (!id[at % MADE_STACKS])
+				id[at % MADE_STACKS] = r.event[i].stack;
+			made_known(&e, at, id);
+			CHECK(event_is(&r.event[i], &e));
+			/* Pages left out make gaps; within one that is there, there are none */
+			CHECK(at >= next[at % 2]);
+			next[at % 2] = at + 2;
+			CHECK(stack && stack->nr == (at % 7 == 6 ? 64 : 9 + at % 7 * 10));
+			if (!stack || stack->nr < 9)
+				continue;
+			CHECK(stack->addr[0] == 0xffffa00000000000 + at % 7);
+			CHECK(stack->addr[1] == MADE_BASE + 0x1000 * (at % 7) + 0x10);
+			/* Its text, if there is one, has its length */
+			CHECK(!stack->text || stack->lines == stack->nr);
+		}
+		/* Nothing is counted before it is there, and no more lacks than is said */
+		total = 0;
+		for (i = 0; (stack = stacks_next(&r.stacks, &i)); )
+			total += stack->count + stack->in_ring;
+		CHECK(total <= after + 1);
+		CHECK(total + unsure >= before);
+		lacking += total < before;
+		events += r.events;
+		rounds++;
+		record_free(&r);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		/* On a busy machine it takes longer to meet what is to be met */
+	} while (now.tv_sec - start.tv_sec < (changed && changed_text ? 4 : 40));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	unload(&s, &bag, &r);
+	printf("# live: %u rounds, %llu events, %u pages of events and %u of text changed while they were read, %llu half; %u times the totals were too small\n",
+	       rounds, events, changed, changed_text, torn, lacking);
+	CHECK(events > 1000 && changed > 0 && changed_text > 0);
+	for (a = 0; a < ARRAYS; a++) {
+		made_array(&m, a, &size);
+		munmap(memory[a], size);
+	}
+	made_free(&m);
+}
+
+/*
+ * A source that grows while it is looked at: with every read, some events are
+ * appended.  So pages that are read one after the other never fit each other.
+ */
+static struct {
+	struct made m;
+	u32 id[MADE_STACKS];
+	u64 n;
+	unsigned int step;
+} growing;
+
+static int growing_read(struct source *s, enum array a, u64 offset, void *buf, size_t size)
+{
+	struct made_event e;
+	size_t array_size;
+	char *array = made_array(&growing.m, a, &array_size);
+	unsigned int i;
+
+	CHECK(offset + size <= array_size);
+	/* Much later than --until: it does not end by itself */
+	if (growing.n > 1000000) {
+		snprintf(s->error, sizeof(s->error), "it never ends");
+		return -1;
+	}
+	memcpy(buf, array + offset, size);
+	for (i = 0; i < growing.step; i++) {
+		made_known(&e, growing.n++, growing.id);
+		made_event(&growing.m, &e);
+	}
+	return 0;
+}
+
+static void test_follow(void)
+{
+	static const struct source_ops ops = { .read = growing_read };
+	struct source s = { .ops = &ops, .name = (char *)"growing" };
+	static const unsigned int pages[] = { 64, 4 }, step[] = { 5, 60 }, until[] = { 4000, 20000 };
+	struct filter f = { .has_until = true, .has_last = true, .last = 10 };
+	unsigned int i;
+
+	/* A ring that is large enough, and one that is not */
+	for (i = 0; i < 2; i++) {
+		u64 seen = 0, left_out = 0, last = 0, n, printed = 0, lost = 0;
+		struct capture c;
+		struct record r;
+		const char *line;
+		FILE *said;
+		int keep;
+
+		made_init(&growing.m, pages[i], 4, 8, NULL);
+		made_known_stacks(&growing.m, growing.id);
+		growing.n = 0;
+		growing.step = step[i];
+		f.until = MADE_LOAD + until[i] * 1000;
+		parse(&growing.m, &r, 0);
+		capture_start(&c, &r, FORMAT_TEXT, NULL);
+		fflush(stderr);
+		keep = dup(2);
+		CHECK(dup2(open("followed", O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) == 2);
+		CHECK(!follow(&s, &c.o, &f));
+		fflush(stderr);
+		dup2(keep, 2);
+		close(keep);
+		for (line = capture_text(&c); line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+			if (*line != '5')
+				continue;
+			n = strtoull(line + 2, NULL, 10) / 1000;
+			CHECK(!seen || n > last);
+			left_out += seen ? n - last - 1 : 0;
+			last = n;
+			seen++;
+		}
+		said = fopen("followed", "r");
+		while (said) {
+			char text[200];
+
+			if (!fgets(text, sizeof(text), said))
+				break;
+			sscanf(text, "stackbuf: %llu events printed, %llu lost", &printed, &lost);
+		}
+		if (said)
+			fclose(said);
+		CHECK(seen > 100 && seen == printed);
+		/* Some of the lost ones are newer than the last that was printed */
+		CHECK(i ? lost > 100 && left_out <= lost && left_out > lost / 2 : !lost && !left_out && last == until[i]);
+		capture_end(&c);
+		record_free(&r);
+		made_free(&growing.m);
+	}
+}
+
+/* ---------------------------------------------------------------- garbage --- */
+
+/* Bits flipped anywhere: the parser ends, stays inside, and never shows frames that are not a stack's */
+static void test_flipped_bits(void)
+{
+	u32 id[MADE_STACKS], seed = 1;
+	unsigned int round, i;
+	struct record r, good;
+	struct stack *s, *t;
+	struct made m;
+	size_t size, n;
+	char *p;
+
+	make_known(&m, id, 3000);
+	parse(&m, &good, 0);
+	for (round = 0; round < 300; round++) {
+		int a = round % ARRAYS;
+		unsigned int at[16];
+		unsigned char mask[16];
+
+		p = made_array(&m, a, &size);
+		for (i = 0; i < 16; i++) {
+			seed = seed * 1103515245 + 12345;
+			at[i] = (seed >> 4) % size;
+			mask[i] = 1 << (seed & 7);
+			p[at[i]] ^= mask[i];
+		}
+		parse(&m, &r, round);
+		for (n = 0; a == ARRAY_STACKS && (s = stacks_next(&r.stacks, &n)); ) {
+			t = stacks_find(&good.stacks, s->id);
+			if (s->nr && t && t->nr && s->addr[0] >> 32 == t->addr[0] >> 32)
+				CHECK(stack_same(s, t) || s->addr[0] - t->addr[0] < 1ULL << 40);
+		}
+		record_free(&r);
+		while (i--)
+			p[at[i]] ^= mask[i];
+	}
+	parse(&m, &r, 0);
+	CHECK(same_record(&good, &r));
+	record_free(&r);
+	record_free(&good);
+	made_free(&m);
+}
+
+static const struct {
+	void (*run)(void);
+	const char *name;
+} tests[] = {
+	{ test_every_event, "every event comes back as it was appended" },
+	{ test_forms, "all forms of events, times at their limits" },
+	{ test_laps, "after laps of the ring: the newest, each once, in order; totals exact" },
+	{ test_half_written, "half-written events are left out and counted" },
+	{ test_damaged_events, "a damaged page counts up to the damage" },
+	{ test_comm, "commands are printable" },
+	{ test_shuffled, "shuffled pages, found by their magic alone, give the same" },
+	{ test_copies, "old copies, other loads, missing pages" },
+	{ test_stacks, "stacks near, far, deep and cut; spoilt ones are not taken" },
+	{ test_gone, "an event of a stack that is gone gets no other's frames" },
+	{ test_twins, "stacks entered twice are added up" },
+	{ test_text, "text log: whole records only, the newest counts" },
+	{ test_names, "names from text, kallsyms, or none, and which is told" },
+	{ test_formats, "text, wall clock, perf, folded, JSON" },
+	{ test_filters, "filters choose, and refuse nonsense" },
+	{ test_directory_and_snapshot, "directory and snapshot: the same; cut, empty, foreign, missing: refused" },
+	{ test_version, "another format version is refused" },
+	{ test_core, "arrays are found in a core file" },
+	{ test_live, "read while it is written: nothing torn" },
+	{ test_follow, "what is followed comes in order, each once, or is counted as lost" },
+	{ test_flipped_bits, "flipped bits do no harm" },
+};
+
+int main(void)
+{
+	unsigned int i, bad = 0, nr = sizeof(tests) / sizeof(*tests);
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("KTAP version 1\n1..%u\n", nr);
+	for (i = 0; i < nr; i++) {
+		failures = 0;
+		tests[i].run();
+		printf("%sok %u %s\n", failures ? "not " : "", i + 1, tests[i].name);
+		bad += !!failures;
+	}
+	return bad ? 1 : 0;
+}
