@@ -1,0 +1,435 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# scripts.t: stackbuf-crash and stackbuf-decode, on real dumps, on a live
+# kernel in the virtual machine, and on every kind of bad input
+
+# Conditions are for eval, which sees the variables of its time.
+# shellcheck disable=SC2016
+
+set -u
+shopt -s extglob
+
+top=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
+crash=$top/scripts/stackbuf-crash
+decode=$top/scripts/stackbuf-decode
+vm=$top/scripts/stackbuf-vm
+w=$(mktemp -d "${TMPDIR:-/var/tmp}/scripts.t.XXXXXX") || exit 1
+trap 'kill "${live_pid:-}" "${kdump_pid:-}" 2>/dev/null; wait; rm -rf -- "$w"' EXIT
+trap 'exit 130' INT TERM HUP
+
+n=0
+plan=55
+
+ok() { n=$((n + 1)); printf 'ok %d %s\n' "$n" "$*"; }
+not_ok() { n=$((n + 1)); printf 'not ok %d %s\n' "$n" "$*"; }
+skip() { n=$((n + 1)); printf 'ok %d %s # SKIP %s\n' "$n" "$1" "$2"; }
+diag() { sed 's/^/# /' "$@"; }
+
+bail() {
+	printf 'Bail out! %s\n' "$*"
+	exit 1
+}
+
+# t TEXT COMMAND...: one result.
+t() {
+	local text=$1
+
+	shift
+	if "$@" >"$w/diag" 2>&1; then
+		ok "$text"
+	else
+		not_ok "$text"
+		diag "$w/diag"
+	fi
+}
+
+# Run a command with its output in $w/out and $w/err and its status in $rc.
+run() {
+	"$@" >"$w/out" 2>"$w/err" </dev/null
+	rc=$?
+}
+
+# refuses TEXT STATUS PATTERN COMMAND...: exactly this status, nothing on
+# standard output, and on standard error one line that matches.
+refuses() {
+	local text=$1 status=$2 pattern=$3
+
+	shift 3
+	run "$@"
+	t "$text" refused "$status" "$pattern"
+}
+
+refused() {
+	printf 'status %s, expected %s\n' "$rc" "$1"
+	echo "standard output: $(wc -c <"$w/out") bytes; standard error:"
+	cat "$w/err"
+	[ "$rc" -eq "$1" ] && [ ! -s "$w/out" ] && [ "$(wc -l <"$w/err")" -eq 1 ] &&
+		grep -qE -- "^stackbuf-(crash|decode): .*$2" "$w/err"
+}
+
+# The last run printed the text that the guest read from the module itself.
+printed() {
+	echo "status $rc"
+	cat "$w/err"
+	[ "$rc" -eq 0 ] || return
+	tr -d '\0' <"$1" >"$w/expected"
+	grep -q '^stackbuf_init+0x.*\[stackbuf\]$' "$w/expected" && cmp "$w/expected" "$w/out"
+}
+
+echo "KTAP version 1"
+echo "1..$plan"
+
+# --- the kernels, the modules, the dumps ------------------------------------
+
+k61=$("$top/scripts/stackbuf-kernel" 6.1) && k612=$("$top/scripts/stackbuf-kernel" 6.12) ||
+	bail "no kernels"
+for series in 6.1:"$k61" 6.12:"$k612"; do
+	mkdir -p "$w/${series%%:*}"
+	make -s -C "$top" module BUILD="$w/build-${series%%:*}" KDIR="${series#*:}/build" >"$w/make.log" 2>&1 ||
+		{ diag "$w/make.log"; bail "stackbuf.ko for ${series%%:*} does not build"; }
+	cp "$w/build-${series%%:*}/stackbuf.ko" "$w/${series%%:*}/"
+done
+
+# Live: everything in its usual place, without and with a terminal.
+mkdir "$w/live"
+cp "$w/6.1/stackbuf.ko" "$crash" "$w/live/"
+ln -s "$k61/vmlinux" "$w/live/"
+cat >"$w/live/run" <<'END'
+#!/bin/sh
+insmod /t/stackbuf.ko || exit 1
+cat /sys/kernel/debug/stackbuf/text >/out/text
+cp /t/stackbuf-crash /tmp
+/usr/bin/setpriv --reuid=65534 --regid=65534 --clear-groups bash /tmp/stackbuf-crash -k /t/vmlinux >/out/nobody.out 2>/out/nobody.err
+echo $? >/out/nobody.rc
+mkdir /tmp/without
+for file in /bin/* /usr/bin/*; do
+	[ "${file##*/}" = strings ] || ln -sf "$file" /tmp/without/
+done
+PATH=/tmp/without bash /t/stackbuf-crash -k /t/vmlinux >/out/strings.out 2>/out/strings.err
+echo $? >/out/strings.rc
+mkdir -p /usr/lib/debug/boot
+ln -s /t/vmlinux "/usr/lib/debug/boot/vmlinux-$(uname -r)"
+# Both at once, as each takes a minute.  Not : for true, which would end the shell.
+setsid sh -c 'true </dev/tty && exit
+bash /t/stackbuf-crash -m /t/stackbuf.ko >/out/detached.out 2>/out/detached.err
+echo $? >/out/detached.rc' &
+mkdir -p "/lib/modules/$(uname -r)/updates" "/tmp/a b"
+ln -s /t/stackbuf.ko "/lib/modules/$(uname -r)/updates"
+true </dev/tty && TMPDIR="/tmp/a b" bash /t/stackbuf-crash >/out/terminal.out 2>/out/terminal.err
+echo $? >/out/terminal.rc
+wait
+END
+"$vm" -m 4096 -t 600 -o "$w/out-live" -x crash -x bash -x readelf -x strings -x setpriv "$w/live" >"$w/live.log" 2>&1 &
+live_pid=$!
+
+# QEMU's dumps: without and with the module.
+cat >"$w/6.1/run" <<'END'
+#!/bin/sh
+host elf empty.elf || exit 1
+insmod /t/stackbuf.ko || exit 1
+cat /sys/kernel/debug/stackbuf/text >/out/text
+host elf dump.elf && host kdump-zlib dump.zlib || exit 1
+dmesg >/out/dmesg
+END
+"$vm" -m 256 -o "$w/d" "$w/6.1" >"$w/vm.log" 2>&1 || { diag "$w/vm.log"; bail "no dumps"; }
+
+mkdir "$w/kdump"
+cp "$w/6.1/stackbuf.ko" "$w/kdump/"
+cat >"$w/kdump/run" <<'END'
+#!/bin/sh
+insmod /t/stackbuf.ko || exit 1
+cat /sys/kernel/debug/stackbuf/text >/out/text
+sync
+echo c >/proc/sysrq-trigger
+END
+"$vm" -K -e -o "$w/out-kdump" "$w/kdump" >"$w/kdump.log" 2>&1 &
+kdump_pid=$!
+
+# --- stackbuf-crash on dumps ------------------------------------------------
+
+run "$crash" -k "$k61/vmlinux" -m "$w/6.1/stackbuf.ko" "$w/d/dump.elf"
+t "ELF dump of QEMU" printed "$w/d/text"
+cp "$w/out" "$w/text"
+run "$crash" -k "$k61/vmlinux" "$w/d/dump.zlib"
+t "kdump-zlib dump of QEMU, without the module's file" printed "$w/d/text"
+
+mkdir "$w/a b" "$w/a b/t m p"
+ln -s "$k61/vmlinux" "$w/a b/vm linux"
+ln "$w/d/dump.elf" "$w/a b/the dump"
+ln "$w/6.1/stackbuf.ko" "$w/a b/stack buf.ko"
+cd "$w/a b" || exit 1
+# crash would read these from the current directory.
+echo exit >.crashrc
+echo quit >.gdbinit
+run env HOME="$w/a b" TMPDIR="$w/a b/t m p" "$crash" -k "vm linux" -m "stack buf.ko" "the dump"
+t "blanks in every path, relative ones, .crashrc and .gdbinit" printed "$w/d/text"
+t "no temporary files are left" rmdir "$w/a b/t m p"
+cd "$w" || exit 1
+
+# A good dump of another release than any that is installed.
+head -c 1M "$w/d/dump.elf" | LC_ALL=C sed 's/OSRELEASE=[0-9]/OSRELEASE=X/; s/BUILD-ID=..../BUILD-ID=0000/' |
+	LC_ALL=C sed 's/OSRELEASE=X/OSRELEASE=9/' >"$w/unknown"
+refuses "no vmlinux for this release: the places are named" 5 '/usr/lib/debug/boot/vmlinux-9' "$crash" "$w/unknown"
+refuses "vmlinux of another build" 6 'does not match' "$crash" -k "$k612/vmlinux" "$w/d/dump.elf"
+refuses "vmlinuz instead of vmlinux" 6 'no vmlinux with debug' "$crash" -k "$k61/vmlinuz" "$w/d/dump.elf"
+refuses "vmlinux that is not there" 11 'no such file' "$crash" -k "$w/none" "$w/d/dump.elf"
+refuses "module not loaded" 7 'not loaded' "$crash" -k "$k61/vmlinux" "$w/d/empty.elf"
+printf '\1\2\3\4\5\6\7\10\1\2\3\4\5\6\7\10\1\2\3\4' >"$w/id"
+printf '\4\0\0\0\24\0\0\0\3\0\0\0GNU\0' | cat - "$w/id" >"$w/note"
+objcopy --update-section .note.gnu.build-id="$w/note" "$w/6.1/stackbuf.ko" "$w/other.ko"
+refuses "stackbuf.ko of another build" 8 'not the module that is loaded' \
+	"$crash" -k "$k61/vmlinux" -m "$w/other.ko" "$w/d/dump.elf"
+refuses "another file instead of stackbuf.ko" 8 'no stackbuf.ko' \
+	"$crash" -k "$k61/vmlinux" -m "$k61/vmlinuz" "$w/d/dump.elf"
+cp /etc/services "$w/plain" 2>/dev/null || cp "$top/stackbuf.c" "$w/plain"
+refuses "text file instead of a dump" 9 'not a dump' "$crash" -k "$k61/vmlinux" "$w/plain"
+refuses "text file, nothing else given" 9 'not a dump' "$crash" "$w/plain"
+: >"$w/nothing"
+refuses "empty file" 9 'empty' "$crash" -k "$k61/vmlinux" "$w/nothing"
+refuses "directory" 11 'directory' "$crash" -k "$k61/vmlinux" "$w/d"
+refuses "no such dump" 11 'no such file' "$crash" -k "$k61/vmlinux" "$w/none"
+size=$(stat -c %s "$w/d/dump.elf")
+head -c $((size / 2)) "$w/d/dump.elf" >"$w/half"
+refuses "ELF dump cut in half" 10 'truncated' "$crash" -k "$k61/vmlinux" "$w/half"
+mv "$w/d/empty.elf" "$w/half"
+truncate -s $((size - 5000)) "$w/half"
+refuses "ELF dump that lacks its last page" 10 'truncated' "$crash" -k "$k61/vmlinux" "$w/half"
+head -c $(($(stat -c %s "$w/d/dump.zlib") / 2)) "$w/d/dump.zlib" >"$w/half"
+refuses "kdump-zlib dump cut in half" 10 'truncated' "$crash" -k "$k61/vmlinux" "$w/half"
+rm "$w/half"
+cp "$w/plain" "$w/secret"
+chmod 000 "$w/secret"
+cp "$crash" "$w/sc"
+chmod 755 "$w" "$w/sc"
+mv "$w/sc" "$w/stackbuf-crash"
+as=()
+[ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+refuses "unreadable dump" 11 'cannot be read' "${as[@]}" "$w/stackbuf-crash" "$w/secret"
+refuses "unknown option" 2 'no option -z' "$crash" -z
+refuses "option without its argument" 2 '-k needs' "$crash" -k
+refuses "two dumps" 2 'one dump' "$crash" a b
+run "$crash" -h
+t "-h" eval '[ "$rc" -eq 0 ] && grep -q ^Usage "$w/out" && [ ! -s "$w/err" ]'
+
+# --- stackbuf-crash with a crash of our own ---------------------------------
+
+# A PATH without crash, and then one with another.
+mkdir "$w/bin" "$w/fake"
+for tool in bash env dirname uname od tr sed grep head tail sort mktemp rm readelf strings cat wc ln fold awk date; do
+	ln -s "$(command -v "$tool")" "$w/bin/"
+done
+refuses "crash is missing" 3 'crash is missing: install' env PATH="$w/bin" "$crash" -k "$k61/vmlinux" "$w/d/dump.elf"
+
+cat >"$w/fake/crash" <<'END'
+#!/usr/bin/env bash
+[ "$1" != --version ] || { echo "crash $FAKE_VERSION"; exit; }
+[ -z "${FAKE_SIGNAL:-}" ] || kill -"$FAKE_SIGNAL" $$
+[ -n "${FAKE_FILES:-}" ] || exit 1
+cp "$FAKE_FILES"/* .
+END
+chmod +x "$w/fake/crash"
+fake() {
+	env PATH="$w/fake:$PATH" "$@"
+}
+LC_ALL=C sed "s/OSRELEASE=9/OSRELEASE=7/" "$w/unknown" | LC_ALL=C sed 's/BUILD-ID/BUILD-XX/' >"$w/7"
+refuses "crash too old for the kernel: the right one is named" 4 'crash 8.0.5 is too old for kernel 7[^ ]*: install crash 8.0.6' \
+	fake FAKE_VERSION=8.0.5 "$crash" -k "$k61/vmlinux" "$w/7"
+refuses "crash new enough, yet it fails" 1 'could not open' \
+	fake FAKE_VERSION=9.0.0 "$crash" -k "$k61/vmlinux" "$w/7"
+refuses "crash is killed by a signal" 1 'could not open' \
+	fake FAKE_VERSION=9.0.0 FAKE_SIGNAL=SEGV "$crash" -k "$k61/vmlinux" "$w/7"
+
+# Memory as crash would deliver it: page 0, a page that is being written, a page.
+mkdir "$w/files"
+echo 'set $mod = 0x1' >"$w/files/mod.gdb"
+echo 'set $info = 0x2' >"$w/files/info.gdb"
+echo x >"$w/files/modules"
+page() {
+	{ printf 'stackbuf text v1 page %d/3 seq %d instance 0000000000000001\n%s' "$1" "$1" "$2"; cat /dev/zero; } | head -c 4096
+}
+{ page 0 $'stack 1\na+0x1/0x2\n'; page 1 $'stack 2\n'; page 2 $'stack 3\n'; } >"$w/files/text"
+printf 'stack 99' | dd of="$w/files/text" bs=1 seek=6000 conv=notrunc status=none
+bytes() {
+	local byte
+
+	for byte; do
+		# shellcheck disable=SC2059 # the format is the byte
+		printf "\\$(printf %o "$byte")"
+	done
+}
+# info VERSION SIZE: its first page
+info() {
+	{
+		printf '\211stkbuf\n'
+		bytes "$1" 0 1 0
+		head -c 52 /dev/zero
+		bytes $(($2 & 255)) $(($2 >> 8 & 255)) $(($2 >> 16))
+		cat /dev/zero
+	} | head -c 4096 >"$w/files/info"
+}
+info 1 12288
+run fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
+for i in 0 1 2; do
+	echo "stackbuf text v1 page $i/3 seq $i instance 0000000000000001"
+	echo "stack $((i + 1))"
+	[ $i -gt 0 ] || echo a+0x1/0x2
+done >"$w/expected"
+t "a record being copied does not hide later pages" cmp "$w/expected" "$w/out"
+truncate -s 12287 "$w/files/text"
+refuses "text log that comes through in part" 10 'in full' \
+	fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
+truncate -s 0 "$w/files/text"
+truncate -s 12288 "$w/files/text"
+refuses "text log of zeros" 1 'no page' fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
+info 2 12288
+refuses "format version that is not known" 1 'version 2; .* knows version 1' \
+	fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
+truncate -s 0 "$w/files/info"
+truncate -s 4096 "$w/files/info"
+refuses "stackbuf_info of zeros" 1 'does not hold' \
+	fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
+
+# --- stackbuf-decode --------------------------------------------------------
+
+# Where frame $1 of [$2] (- for the kernel) lies, by addr2line.
+lines_of() {
+	local name=${1%%+*} offset=${1#*+} file=$k61/vmlinux address section option=()
+
+	[ "$2" = - ] || file=$w/6.1/stackbuf.ko
+	read -r address section < <(objdump -t "$file" | awk -v name="$name" '$NF == name { print $1, $(NF - 2); exit }')
+	[ "$2" = - ] || option=(-j "$section")
+	addr2line -i -e "$file" "${option[@]}" "$(printf '%x' $((16#$address + ${offset%%/*})))" | tr '\n' ' '
+}
+
+# Every frame of $w/text, against $w/out.
+decoded() {
+	local line got name module full bad=0 some=0
+
+	echo "status $rc"
+	cat "$w/err"
+	[ "$rc" -eq 0 ] && [ "$(wc -l <"$w/text")" -eq "$(wc -l <"$w/out")" ] || return
+	while IFS= read -r line <&3 && IFS= read -r got <&4; do
+		case $line in
+		*+0x*/0x*) ;;
+		*) [ "$line" = "$got" ] || { echo "changed: $got"; bad=1; }; continue ;;
+		esac
+		some=$((some + 1))
+		name=${line%%+*} module=-
+		[[ $line != *\[stackbuf\] ]] || module=stackbuf
+		full=$(lines_of "${line%% *}" "$module")
+		# The kernel's script cuts the build folder off.
+		full=${full//debian\/build\/build_*([^\/])\//} full=${full% }
+		[ "$module" = - ] || full="$full) $module"
+		[ "$got" = "$name ($full" ] || [ "$got" = "$name ($full)" ] || {
+			echo "got:      $got"
+			echo "expected: $name ($full"
+			bad=1
+		}
+	done 3<"$w/text" 4<"$w/out"
+	[ "$bad" -eq 0 ] && [ "$some" -ge 5 ] &&
+		grep -qE '^stackbuf_init \([^ ]*/stackbuf\.c:[0-9]+\) stackbuf$' "$w/out" &&
+		grep -qE '^do_one_initcall \(init/main\.c:[0-9]+\)$' "$w/out"
+}
+
+run "$decode" -k "$k61/vmlinux" -m "$w/6.1" "$w/text"
+t "every frame has the lines that addr2line gives" decoded
+cp "$w/out" "$w/decoded"
+t "notes: frames in .init.text" grep -q 'note: 1 frames in .init.text of \[stackbuf\]' "$w/err"
+
+# The first offset in a function whose line is not that of the byte before, and
+# the first where it is.
+read -r address size < <(nm -S "$k61/vmlinux" | awk '$4 == "vfs_read" { print $1, $2 }')
+for i in {0..200}; do
+	printf '%x\n' $((16#$address + i))
+done | addr2line -i -a -e "$k61/vmlinux" | awk '
+	/^0x/ { if (NR > 1) line[n++] = text; text = ""; next }
+	{ text = text $0 " " }
+	END {
+		for (i = 1; i < n && (!differs || !same); i++)
+			if (line[i] != line[i - 1])
+				differs = differs ? differs : i
+			else
+				same = same ? same : i
+		print differs, same
+	}' >"$w/offsets"
+read -r differs same <"$w/offsets"
+printf "vfs_read+0x%x/0x${size##*(0)}\n" "$differs" "$same" >"$w/in"
+run "$decode" -k "$k61/vmlinux" "$w/in"
+t "notes: return addresses, their number" grep -q 'note: 1 of 2 distinct frames: .* where the call returns' "$w/err"
+ln -s "$k61/decode_stacktrace.sh" "$w/a b/the script"
+mkdir "$w/a b/mod ules" "$w/a b/tmp"
+ln "$w/6.1/stackbuf.ko" "$w/a b/mod ules/"
+t "the same from standard input, with blanks in every path" eval 'TMPDIR="$w/a b/tmp" DECODE_STACKTRACE="$w/a b/the script" \
+	"$decode" -k "$w/a b/vm linux" -m "$w/a b/mod ules" <"$w/text" >"$w/out" && cmp "$w/decoded" "$w/out"'
+
+# What is no frame stays, byte for byte, and so does what stands around frames.
+frame=$(grep -m 1 '^do_one_initcall' "$w/text")
+want=$(grep -m 1 '^do_one_initcall' "$w/decoded")
+surround() {
+	printf '  indented\t\ttext  \n[    1.000000] CPU: 0 PID: 1 Comm: x 0123456789abcdef\nCode: 48 89 <c3> 00\n\n'
+	printf '[   12.345678]  %s (P)\r\n\t? %s\n0x41+0x1/zero \303\n%s; %s\n' "$1" "$1" "$1" "$1"
+}
+surround "$frame" >"$w/in"
+surround "$want" >"$w/expected"
+run "$decode" -k "$k61/vmlinux" "$w/in"
+t "all but the frames stays as it is" cmp "$w/expected" "$w/out"
+run "$decode" -k "$k61/vmlinux" "$w/plain"
+t "text without frames passes through" eval 'cmp "$w/plain" "$w/out" && [ "$rc" -eq 0 ] && [ ! -s "$w/err" ]'
+run "$decode" -k "$k61/vmlinux" -m "$w/d" "$w/text"
+t "notes: a module's file is missing" eval '[ "$rc" -eq 0 ] && grep -q "no stackbuf.ko with debug" "$w/err" && grep -q "^stackbuf_init+0x" "$w/out"'
+double=$(nm -S "$k61/vmlinux" | awk 'NF == 4 && $3 == "t" { n[$4]++; size[$4] = $2; if (n[$4] == 2 && $2 !~ /^0*.$/) { print $4 "+0x1/0x" size[$4]; exit } }')
+printf '%s\n' "$double" >"$w/in"
+run "$decode" -k "$k61/vmlinux" "$w/in"
+t "notes: a name of several functions" grep -q "1 names stand for several functions.*: ${double%%+*}\$" "$w/err"
+refuses "vmlinux of another kernel" 6 'of another kernel' "$decode" -k "$k612/vmlinux" -m "$w/6.1" "$w/text"
+echo 'no_such_function_anywhere+0x1/0x2' >"$w/in"
+refuses "no frame can be decoded" 4 'no frame' "$decode" -k "$k61/vmlinux" "$w/in"
+run "$decode" -k "$w/none" -m "$w/none" -s "$w/none" "$w/text"
+t "every missing piece is named" eval '[ "$rc" -eq 3 ] && [ ! -s "$w/out" ] && [ "$(wc -l <"$w/err")" -eq 3 ]'
+printf '#!/bin/sh\necho broken >&2\nexit 7\n' >"$w/broken"
+refuses "decode_stacktrace.sh fails" 1 'failed: broken' "$decode" -k "$k61/vmlinux" -m "$w/6.1" -s "$w/broken" "$w/text"
+refuses "no such text" 11 'cannot be read' "$decode" -k "$k61/vmlinux" "$w/none"
+refuses "decode: unknown option" 2 'no option -z' "$decode" -z
+
+# --- the other sessions -----------------------------------------------------
+
+wait "$kdump_pid" || { diag "$w/kdump.log"; bail "no kdump vmcore"; }
+run "$crash" -k "$k61/vmlinux" -m "$w/6.1/stackbuf.ko" "$w/out-kdump/vmcore"
+t "vmcore of kdump" printed "$w/out-kdump/text"
+head -c $(($(stat -c %s "$w/out-kdump/vmcore") / 2)) "$w/out-kdump/vmcore" >"$w/half"
+refuses "vmcore of kdump cut in half" 10 'truncated or damaged' "$crash" -k "$k61/vmlinux" "$w/half"
+
+cat >"$w/6.12/run" <<'END'
+#!/bin/sh
+insmod /t/stackbuf.ko || exit 1
+cat /sys/kernel/debug/stackbuf/text >/out/text
+host elf dump.elf
+END
+"$vm" -k 6.12 -m 256 -o "$w/d12" "$w/6.12" >"$w/vm.log" 2>&1 || { diag "$w/vm.log"; bail "no dump of 6.12"; }
+refuses "dump of 6.12 and a crash that is too old" 4 'crash 8.0.5 is too old for kernel 6.12.*: install crash 8.0.6' \
+	fake FAKE_VERSION=8.0.5 "$crash" -k "$k612/vmlinux" "$w/d12/dump.elf"
+run "$crash" -k "$k612/vmlinux" -m "$w/6.12/stackbuf.ko" "$w/d12/dump.elf"
+have=$(crash --version | sed -n 's/^crash \([0-9.]*\).*/\1/p')
+if printf '%s\n' 8.0.6 "$have" | sort -CV; then
+	t "ELF dump of 6.12" printed "$w/d12/text"
+elif refused 4 'too old for kernel 6.12' >"$w/diag"; then
+	skip "ELF dump of 6.12" "$(sed 's/^[^:]*: //' "$w/err")"
+else
+	not_ok "ELF dump of 6.12: crash $have is reported as too old"
+	diag "$w/diag"
+fi
+
+wait "$live_pid" || { diag "$w/live.log"; bail "no live session"; }
+# take NAME: what the guest got, as if it had run here
+take() {
+	mv "$w/out-live/$1.out" "$w/out" && mv "$w/out-live/$1.err" "$w/err" && rc=$(cat "$w/out-live/$1.rc")
+}
+take detached
+t "live, vmlinux found by itself, without a terminal" printed "$w/out-live/text"
+take terminal
+t "live, everything found by itself, with a terminal" printed "$w/out-live/text"
+take nobody
+t "live without the rights" refused 11 'cannot read /proc/kcore: run as root'
+take strings
+t "live without strings" refused 3 'strings is missing'
