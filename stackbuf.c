@@ -67,6 +67,7 @@
 #include "core/freeze.c"
 
 MODULE_LICENSE("GPL");
+MODULE_VERSION("1.0");
 MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
 
 /* Before sb_init() there is nothing to record into: it looks at this itself */

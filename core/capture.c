@@ -187,9 +187,10 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 		bool fit = level->walk.fit && !READ_ONCE(sb_recall_off) &&
 			sb_learn(stack, &level->walk, level->pc);
 
-		why = is_new ? STACKBUF_WALKED_NEW :
-			fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
+		why = fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
 	}
+	if (is_new)
+		why = STACKBUF_WALKED_NEW;
 	if (recalled)
 		why = sb_verify_recall(recalled, stack);
 	draft = sb_claim_text(stack);

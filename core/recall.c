@@ -454,8 +454,8 @@ static bool sb_may_save(const struct sb_fact *fact, unsigned long cfa, unsigned 
 /*
  * Where a walk starts from registers, the first frame's cfa may be r10 or r13
  * plus a constant, in the middle of a prologue.  If neither is near the stack, the
- * entry is another, now and ever; and at a function's first instruction it is
- * sp + 8.
+ * entry is another, now and ever.  So it is where a function begins: the lea and
+ * the and that make it r10 or r13 take nine bytes.
  */
 static bool sb_start_fits(struct sb_walk *walk, unsigned long ip, unsigned long end)
 {
@@ -465,7 +465,8 @@ static bool sb_start_fits(struct sb_walk *walk, unsigned long ip, unsigned long 
 		return true;
 	sprint_symbol(walk->name, ip);
 	offset = strchr(walk->name, '+');
-	return offset && !strncmp(offset, "+0x0/", 5) && walk->sp[1] == walk->sp[0] + 8;
+	return offset && offset[3] >= '0' && offset[3] <= '8' && offset[4] == '/' &&
+	       walk->sp[1] == walk->sp[0] + 8;
 }
 
 /* A layout in the making */
