@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh
+#
+# lib.sh - for what runs in the guest: results, and the modules under test
+#
+# Results go out as "ok TEXT" and "not ok TEXT"; the host numbers them, and the
+# last word must be "done", see ktap() in tests/lib.sh.
+
+set -u
+
+D=/sys/kernel/debug/stackbuf
+RUN=/sys/kernel/debug/stackbuf_test/run
+W=/tmp/work
+mkdir -p $W && cd $W || exit 1
+# Serial lines are slow, and the log is read by dmesg anyway
+dmesg -n 1
+
+note() {
+	sed 's/^/# /' "$@" | cut -c 1-400
+}
+
+# result TEXT COMMAND...: ok if the command succeeds
+result() {
+	text=$1
+	shift
+	if "$@" >result 2>&1; then
+		echo "ok $text"
+	else
+		echo "not ok $text"
+		note result
+	fi
+}
+
+# Sourced by the arithmetic of a shell: true if the expression is not 0
+is() {
+	[ $(($1)) -ne 0 ] || { echo "false: $1"; return 1; }
+}
+
+# Lines of the log from the last mark on
+mark() {
+	echo "mark" >/dev/kmsg
+}
+
+since() {
+	dmesg | awk '/\] mark$/ { n = 0; next } { line[n++] = $0 }
+		END { for (i = 0; i < n; i++) print line[i] }'
+}
+
+load() {
+	kind=$1
+	shift
+	insmod "/t/$kind/stackbuf.ko" "$@" && insmod "/t/$kind/stackbuf_test.ko"
+}
+
+unload() {
+	rmmod stackbuf_test && rmmod stackbuf
+}
+
+# A command for stackbuf_test, its answer on standard output
+run() {
+	echo "$*" >$RUN || { echo "command failed: $*"; return 1; }
+	cat $RUN
+}
+
+# value WORD FILE: what follows the word
+value() {
+	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"
+}
+
+# A copy of the arrays, nothing being recorded
+dump() {
+	rm -rf "$1"
+	mkdir -p "$1"
+	for array in info events stacks text; do
+		cat $D/$array >"$1/$array" || return 1
+	done
+}
+
+# Check the arrays as they are now, one against the other; figures in check
+check() {
+	# shellcheck disable=SC2094 # the file has the name of the command
+	dump now && /t/sbcheck check now "$@" >check 2>&1 && return
+	cat check
+	return 1
+}
+
+# record ID: its record in the text of now
+record() {
+	tr -s '\0' '\n' <now/text |
+		awk -v id="$1" '/^stack / { on = $2 == id } /^stackbuf text/ || /^ *$/ { on = 0 } on'
+}

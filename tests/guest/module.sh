@@ -1,0 +1,481 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# shellcheck disable=SC2094,SC2218 # files are named after the commands they come from
+#
+# What stackbuf.ko does, in the guest.  /t/big has the usual sizes, /t/small
+# 64 KiB for everything, /t/full 64 KiB for stacks and 2 MiB for events.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+began=$(cut -d. -f1 /proc/uptime)
+stage() {
+	now=$(cut -d. -f1 /proc/uptime)
+	echo "# $((now - began)) s: $*"
+}
+
+# ------------------------------------------------------- load, and at rest ---
+
+stage load
+mark
+load big
+since >log
+first() { grep -v 'stackbuf_test' log | sed 's/^\[ *[0-9.]*\] //' | grep -A 100 'INIT stackbuf'; }
+load_lines() {
+	first | sed -n 1p | grep -qx 'INIT stackbuf.' || { cat log; return 1; }
+	first | sed -n 2p | grep -qx 'Stack trace([1-9][0-9]*):' || { cat log; return 1; }
+	first | sed -n 3p | grep -qx ' stackbuf_init+0x[0-9a-f]*/0x[0-9a-f]* \[stackbuf\]' ||
+		{ cat log; return 1; }
+	first | grep -qx ' entry_SYSCALL_64_after_hwframe+0x[0-9a-f]*/0x[0-9a-f]*' ||
+		{ cat log; return 1; }
+	/t/sbcheck printed <log >printed || { cat printed; return 1; }
+	[ "$(value traces printed)" = 1 ]
+}
+result "load prints INIT, then its own stack line by line, and BYTES fits" load_lines
+load_record() {
+	check /proc/kallsyms || return 1
+	is "$(value stacks check) == 1 && $(value records check) == 1" || return 1
+	sed -n 3p now/text | tr -d '\0' | grep '^stackbuf_init+0x.*\[stackbuf\]$' | tee /out/first.frame
+}
+result "load records its own stack, as text as well" load_record
+
+refused() {
+	rmmod stackbuf 2>err && return 1
+	grep -q '^stackbuf ' /proc/modules && grep '^stackbuf .* stackbuf_test' /proc/modules
+}
+result "unload is refused while a client is loaded" refused
+
+# ------------------------------------------------------ paths and depths ---
+
+stage paths
+run path 0x1234 6 0x11 1 >a
+run path 0x1234 6 0x22 1 >b
+once() {
+	id=$(value id a)
+	is "$id > 0 && $id == $(value id b)" || return 1
+	dump now || return 1
+	n=$(tr -s '\0' '\n' <now/text | grep -c "^stack $id ")
+	is "$n == 1" || return 1
+	/t/sbcheck stacks now | grep "^stack $id total 2 "
+}
+result "the same path twice: one record, one id, a total of 2" once
+
+run depth 1 80 >depth
+depths() {
+	is "$(grep -c ' good$' depth) == 80" || { grep BAD depth; return 1; }
+	# The limit, and what lies on both sides of it, must have been among them
+	grep -q ' frames 63 of 63 cut 0 ' depth && grep -q ' frames 64 of 64 cut 0 ' depth &&
+		grep -q ' frames 64 of 65 cut 1 ' depth && grep -q ' frames 64 of 8[0-9] cut 1 ' depth
+}
+result "depths 1 to 80: frames as the kernel unwinds them, cut at 64 and marked" depths
+guards() {
+	run guards >guards
+	is "$(grep -c '^ok' guards) == 4" || { cat guards; return 1; }
+}
+result "defect 1: a stack of 80 frames leaves memory behind the arrays untouched" guards
+cuts() {
+	check || return 1
+	is "$(value cut check) == $(grep -c ' cut 1 ' depth)"
+}
+result "every cut is counted" cuts
+cut_text() {
+	id=$(awk '/ cut 1 / { print $4; exit }' depth)
+	record "$id" >lines
+	is "$(grep -c '^[a-z_].*+0x' lines) == 64" && tail -n 1 lines | grep '^(cut'
+}
+result "a cut trace has 64 frames and a line that says so in the text log" cut_text
+seventeen() {
+	id=$(awk '/ frames 17 of 17 / { print $4; exit }' depth)
+	record "$id" | grep -c '+0x' | grep -x 17
+}
+result "defect 6: a trace of 17 frames is whole" seventeen
+run distinct 1000 5 0 >distinct
+distinct() {
+	grep -x 'distinct 1000 none 0 differ 0 wrong 0 gone 0 same 0' distinct || { cat distinct; return 1; }
+}
+result "1,000 paths have 1,000 ids, the same ones again, each with its own frames" distinct
+
+# ------------------------------------------------------------ long names ---
+
+run long 1 >long
+run long 20 >long20
+long_name() {
+	dump now
+	id=$(value id long)
+	record "$id" >record
+	# 455 bytes of name; with offset, size and module more than 477
+	awk '/^long_a_name/ { if (length($0) > 477 && $0 ~ /an\+0x[0-9a-f]+\/0x[0-9a-f]+ \[stackbuf_test\]$/) n++ }
+		END { exit n != 2 }' record || { cat record; return 1; }
+}
+result "defect 2: a symbol's name of the greatest length is shown whole" long_name
+too_long() {
+	check || return 1
+	id=$(value id long20)
+	record "$id" >record
+	tail -n 1 record | grep '^(.* do not fit)$' || { tail -n 2 record; return 1; }
+	is "$(wc -c <record) < 4096 && $(grep -c '^long_a_name' record) >= 7"
+}
+result "defect 3: a record too long for a page is cut at a line and says so" too_long
+
+# -------------------------------------------------------------- contexts ---
+
+stage contexts
+run context >context
+dump now
+/t/sbcheck events now | grep ' tag c0ffee$' >events
+for where in task preempt_disable raw_spinlock timer tasklet hrtimer irq_work nmi; do
+	context() {
+		line=$(grep "^context $where " context) || { cat context; return 1; }
+		echo "$line" | grep ' right 1 ' || { echo "$line"; return 1; }
+		# The n-th event is of the n-th context
+		no=$(grep -n "^context $where " context | cut -d: -f1)
+		id=$(echo "$line" | cut -d' ' -f4)
+		case $where in
+		timer | tasklet) want=softirq ;;
+		hrtimer | irq_work) want=hardirq ;;
+		nmi) want=nmi ;;
+		*) want=task ;;
+		esac
+		sort -n -k 2 events | sed -n "${no}p" | grep " $want .* id $id tag" ||
+			{ echo "want $want: $line"; cat events; return 1; }
+	}
+	result "a save from $where is recorded, and its context with it" context
+done
+nmi_print() {
+	before=$(value print check)
+	mark
+	run nmiprint >/dev/null || return 1
+	check || return 1
+	is "$(value print check) == $before + 2" || return 1
+	if since | grep 'Stack trace\|stackbuf:'; then return 1; fi
+}
+result "prints in an NMI return at once and are counted" nmi_print
+nest() {
+	check || return 1
+	nested=$(value nested check)
+	run nest "$1" >nest || { cat nest; return 1; }
+	cat nest
+	check || return 1
+	is "$(grep -c ' id [1-9]' nest) == $2 && $(value nested check) == $nested + $1 - $2"
+}
+result "four saves inside each other are all recorded" nest 4 4
+result "five inside each other: four are recorded, one is counted as nested" nest 5 4
+regs() {
+	run regs >regs
+	cat regs
+	grep '^ok' regs
+}
+result "save_regs records from the probed instruction on" regs
+
+# ---------------------------------------------- stack(9) and the kernel log ---
+
+stage trace
+mark
+run trace >trace
+since >log
+cat trace
+sed 's/^\[ *[0-9.]*\] //' log >lines
+between() { awk -v a="stackbuf_test: $1 begin" -v b="stackbuf_test: $1 end" '$0 == b { on = 0 } on { print } $0 == a { on = 1 }' lines; }
+trace_print() {
+	between trace_print >got
+	n=$(awk '/^# LONG/ { print $(NF - 1) }' trace)
+	is "$(wc -l <got) == $n && $(grep -c '^ [a-zA-Z_0-9.]*+0x[0-9a-f]*/0x' got) == $n" ||
+		{ cat got; return 1; }
+	sed -n 1p got | grep '^ leaf_trace+0x'
+}
+result "trace_print: a line a frame" trace_print
+trace_short() {
+	between trace_print_short >got
+	is "$(grep -o '+0x[0-9a-f]*/0x' got | wc -l) == 64 && $(wc -l <got) > 1" ||
+		{ cat got; return 1; }
+	awk 'length($0) > 1000 { exit 1 }' got
+}
+result "trace_print_short: 64 frames on lines of less than 1,000 bytes" trace_short
+
+mark
+run print 0x42 80 1 >/dev/null
+print_deep() {
+	since >log
+	/t/sbcheck printed <log >printed || { cat printed; return 1; }
+	grep -x 'traces 1 deepest 64 cut 1' printed || { cat printed; return 1; }
+}
+result "defect 5: a print of 64 frames is whole, a log record a frame, cut marked" print_deep
+mark
+run print 0x42 12 60 1 >/dev/null
+print_both() {
+	since >log
+	/t/sbcheck printed <log >printed || { cat printed; return 1; }
+	grep '^traces 120 ' printed || { cat printed; return 1; }
+}
+result "prints of two CPUs and dump_stack() do not mix" print_both
+mark
+run printid "$(value id a)"
+print_id() {
+	since >log
+	/t/sbcheck printed <log >printed || { cat printed; return 1; }
+	grep '^traces 1 ' printed || { cat printed; return 1; }
+	# Line by line what the text log has
+	record "$(value id a)" | sed 1d >want
+	sed -n 's/^\[ *[0-9.]*\]  //p' log | cmp - want || { cat log want; return 1; }
+}
+result "print_id prints what the text log has" print_id
+unknown_id() {
+	for id in 0 64 4294967295 305419896 $(($(value id a) + 16777216)); do
+		mark
+		run printid "$id"
+		since >log
+		is "$(wc -l <log) == 1" && grep -q "$id.*not in the table" log || { cat log; return 1; }
+	done
+}
+result "print_id of an unknown id is one line that says so" unknown_id
+
+# ----------------------------------------------------------------- storms ---
+
+# Run a storm with a reader of the text; its figures in storm and watch
+storm() {
+	rm -f stop
+	check >/dev/null
+	total=$(value total check)
+	lost=$(value refused check)
+	/t/sbcheck watch "$D/text" stop >watch 2>&1 &
+	run storm "$@" >storm
+	touch stop
+	wait $!
+	watched=$?
+	sleep 1
+	check /proc/kallsyms >/dev/null
+	checked=$?
+	note storm watch
+}
+# Every save attempted was recorded or refused, and stackbuf's own figures agree
+accounted() {
+	attempted=$(value attempted storm)
+	recorded=$(value recorded storm)
+	refused=$(value refused storm)
+	is "$attempted > 1000 && $attempted == $recorded + $refused" || return 1
+	is "$(value total check) - $total == $recorded" || return 1
+	is "$(value refused check) - $lost == $refused" || return 1
+}
+
+# As a save on all CPUs leaves it: $1 with interrupts over it or not
+judge() {
+	result "$1: recorded + refused = attempted, and stackbuf's own figures agree" accounted
+	result "$1: no id is wrong or gone too early" ids_right
+	result "$1: text, table and ring are consistent, nothing is torn" [ "$checked" = 0 ]
+	[ "$checked" = 0 ] || note check
+	result "$1: every text that was read meanwhile is whole records" watch_right
+}
+ids_right() {
+	is "$(value wrong storm) == 0" || return 1
+	# In a small ring an event may be overwritten before its id was looked up
+	[ "$ring" = small ] || is "$(value gone storm) == 0"
+}
+watch_right() {
+	[ $watched = 0 ] || return 1
+	is "$(value rounds watch) > 3 && $(value records watch) > 1000"
+}
+
+ring=big
+stage storm
+storm 3000 600 0 0
+judge "defect 4, storm on all CPUs"
+first_lap() {
+	is "$(value dropped watch) == 0 && $(value text_overwritten check) == 0 &&
+		$(value refused storm) == 0"
+}
+result "storm: nothing refused; in the first lap no page changes its name while it is read" first_lap
+no_gap() {
+	is "$(value text_missing check) == 0 && $(value stacks check) == $(value records check)"
+}
+result "storm: every stack has its text" no_gap
+
+stage interrupts
+storm 4000 400 700 1
+judge "storm under timers and NMIs"
+from_all() {
+	is "$(value softirq storm) > 100 && $(value hardirq storm) > 1000 && $(value nmi storm) > 1000"
+}
+result "storm under timers and NMIs: saves came from all of them" from_all
+result "memory behind the arrays is still untouched" guards
+
+# --------------------------------------- the same from memory, and the end ---
+
+stage image
+# What is freed is zeroed (init_on_free=1), so no old copy of a page is left
+rm -rf now
+sleep 1
+host raw ram || echo "not ok the host takes a memory image"
+dump /out/live
+/t/sbcheck events /out/live >/out/live.events
+/t/sbcheck stacks /out/live >/out/live.stacks
+
+stage unload
+check
+total=$(value total check)
+over=$(value overwritten check)
+mark
+unload
+since | sed 's/^\[ *[0-9.]*\] //' >lines
+since >log
+unload_lines() {
+	sed -n 1p lines | grep -x 'Stack trace([1-9][0-9]*):' &&
+		sed -n 2p lines | grep -x ' stackbuf_exit+0x.* \[stackbuf\]' &&
+		tail -n 1 lines | grep -x 'EXIT stackbuf.' || { cat lines; return 1; }
+	/t/sbcheck printed <log || return 1
+	grep "^stackbuf: $total events recorded, $over overwritten; lost: .*" lines || { cat lines; return 1; }
+}
+result "unload prints its own stack, what was recorded and lost, and EXIT" unload_lines
+
+# ------------------------------------------------- rings that are too small ---
+
+stage tags
+load small
+N=30000
+run tags $N 40 4 >tags
+tags() {
+	dump now
+	/t/sbcheck tags now tags $N 40 >tagged || { cat tagged; return 1; }
+	# Several laps, a full ring, and all CPUs in it
+	is "$(value laps tagged) >= 5 && $(value shown tagged) > 2500" || { cat tagged; return 1; }
+}
+result "tags: the newest events, each once, in order, with the right stack; totals exact" tags
+result "tags: table and ring are consistent after several laps" check /proc/kallsyms
+
+stage wrap
+old=$(run path 0x5555 6 0 1 | sed 's/id //')
+rm -f stop
+/t/sbcheck watch "$D/text" stop >watch 2>&1 &
+run distinct 1500 5 20 >distinct
+touch stop
+wait $!
+watched=$?
+wrap() {
+	[ $watched = 0 ] || { cat watch; return 1; }
+	# As printf "%s" shows it, too
+	check || return 1
+	is "$(value text_overwritten check) > 250 && $(value records watch) > 1000 &&
+		$(value textpages check) == 16"
+}
+result "text of several laps: every record ever read is whole" wrap
+newest() {
+	id=$(run path 0x77777777 9 0 1 | sed 's/id //')
+	dump now
+	# The last record of the page with the highest number
+	tr -s '\0' '\n' <now/text | awk '/^stackbuf text/ { seq = $7 }
+		/^stack / && seq >= max { max = seq; last = $2 } END { print last }' | grep -x "$id"
+}
+result "text of several laps: the newest record is there" newest
+evicted() {
+	is "$(value evicted check) > 200 && $(value wrong distinct) == 0 && $(value gone distinct) == 0" || { cat distinct check; return 1; }
+}
+result "a table that fills up makes room, and no id is ever wrong" evicted
+gone() {
+	mark
+	run printid "$old"
+	since >log
+	is "$old > 0" && grep -q "$old.*not in the table" log || { echo "id $old"; cat log; return 1; }
+}
+result "print_id of a stack that made room says so" gone
+
+stage "small storm"
+ring=small
+storm 4000 100 700 1
+judge "storm in small arrays under timers and NMIs"
+result "memory behind the small arrays is untouched" guards
+
+unload
+
+stage full
+load full
+run distinct 1500 5 0 >distinct
+full() {
+	check /proc/kallsyms || return 1
+	cat distinct
+	none=$(value none distinct)
+	is "$none > 0 && $(value wrong distinct) == 0 && $(value gone distinct) == 0" || return 1
+	is "$(value table check) == $none" || return 1
+	# It does not stay full: what is new now is recorded after a while
+	for try in 1 2 3 4 5; do
+		run path 0x66666666 8 0 1 | grep 'id [1-9]' && break
+		sleep 1
+	done
+	check && is "$try < 5 && $(value evicted check) > 0"
+}
+result "a table full of stacks that the ring refers to: refused, counted, ids right; then room is made" full
+unload
+
+stage step
+load step
+echo 0 >/proc/sys/debug/kprobes-optimization
+step() {
+	check || return 1
+	total=$(value total check)
+	lost=$(value refused check)
+	/t/sbcheck step "$RUN" /sys/kernel/debug/stackbuf_test/snapshot /proc/kallsyms \
+		/t/instructions >step
+	stepped=$?
+	sed 's/^/# /' step
+	[ $stepped = 0 ] || { cat step; return 1; }
+	sleep 1
+	check || return 1
+	is "$(value hit step) > 100" || return 1
+	is "$(value total check) - $total == $(value recorded step)" || return 1
+	is "$(value refused check) - $lost == $(value refused step)"
+}
+# The first step makes the file snapshot
+run step 0 >/dev/null
+step >stepped
+stepped=$?
+grep '^# ' stepped
+result "stopped at every instruction, memory is whole, and a save from there is right" [ $stepped = 0 ]
+[ $stepped = 0 ] || note stepped
+unload
+
+# ------------------------------------------------------------ load, unload ---
+
+stage "50 loads"
+cycles() {
+	i=0
+	while [ $i -lt 50 ]; do
+		load small && run path $i 4 0 1 | grep -q 'id [1-9]' && unload || return 1
+		i=$((i + 1))
+	done
+}
+result "fifty loads and unloads" cycles
+
+for parameter in enable=maybe enable=2 enable= panic_dump=-1 panic_dump=99999999999 panic_dump=1001 panic_dump=ten; do
+	bad() {
+		mark
+		if insmod /t/big/stackbuf.ko "$parameter" 2>err; then
+			rmmod stackbuf
+			return 1
+		fi
+		if grep '^stackbuf ' /proc/modules; then return 1; fi
+		since | grep "stackbuf: ${parameter%%=*}: .*accepted" || { since; cat err; return 1; }
+	}
+	result "$parameter is refused with a message, the module is not loaded" bad
+done
+
+off() {
+	load big enable=0 || return 1
+	check || return 1
+	is "$(value total check) == 0" || return 1
+	run path 1 3 0 5 | grep -x 'id 0' || return 1
+	check || return 1
+	is "$(value off check) == 5 && $(value total check) == 0" || return 1
+	echo 1 >/sys/module/stackbuf/parameters/enable
+	run path 1 3 0 5 | grep -x 'id [1-9][0-9]*' || return 1
+	echo 0 >/sys/module/stackbuf/parameters/enable
+	run path 1 3 0 2 | grep -x 'id 0' || return 1
+	check || return 1
+	is "$(value off check) == 7 && $(value total check) == 5"
+	for value in 2 maybe ''; do
+		if echo "$value" >/sys/module/stackbuf/parameters/enable; then return 1; fi
+	done 2>/dev/null
+	unload
+}
+result "enable=0 records nothing and counts; it is switched at run time; nonsense is refused" off
+
+stage end
+echo "done"

@@ -1,0 +1,1394 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sbcheck - an independent reader of stackbuf's arrays, for the tests
+ *
+ * Written against stackbuf.h alone, and it shares no line with the command
+ * "stackbuf": where the two disagree, one of them misreads the header.  It
+ * believes nothing: whatever the format promises is looked after, and what is
+ * wrong is named in a line that begins with "problem:".
+ *
+ *   check DIR [KALLSYMS]       the four arrays at rest, one against the other
+ *   stopped DIR                the same for a machine that stopped at any time
+ *   events DIR                 every event, a line each, pages in their order
+ *   stacks DIR                 every stack: id, total, frames, cut, addresses
+ *   tags DIR FILE N PATHS      what "tags N PATHS" of stackbuf_test left in the
+ *                              ring, FILE is what it printed
+ *   watch TEXT STOP            read the text log over and over until the file
+ *                              STOP is there
+ *   printed < LOG              the kernel log: are printed stacks whole?
+ *   carve IMAGE DIR [SEED]     from a memory image, by the pages' magic alone
+ *   step RUN SNAPSHOT KALLSYMS LIST
+ *                              stop at every instruction of stackbuf in turn,
+ *                              LIST has lines FUNCTION OFFSET, as hex
+ *
+ * DIR holds info, events, stacks and text, as debugfs does.  Exit status: 0, 1
+ * with problems, 2 when it could not do its work.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../stackbuf.h"
+
+#define PAGE STACKBUF_PAGE_SIZE
+
+static unsigned int problems;
+
+static __attribute__((format(printf, 1, 2))) void problem(const char *fmt, ...)
+{
+	va_list args;
+
+	if (problems++ > 20)
+		return;
+	printf("problem: ");
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+}
+
+static __attribute__((noreturn, format(printf, 1, 2))) void die(const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "sbcheck: ");
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fprintf(stderr, "\n");
+	exit(2);
+}
+
+static void *grab(size_t size)
+{
+	void *p = calloc(1, size + 1);
+
+	if (!p)
+		die("no memory");
+	return p;
+}
+
+/* The whole file, and a NUL */
+static char *slurp(const char *name, size_t *size)
+{
+	size_t room = 1 << 20, len = 0;
+	char *buf = grab(room);
+	int fd = open(name, O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		die("%s: %s", name, strerror(errno));
+	while ((n = read(fd, buf + len, room - len)) > 0) {
+		len += n;
+		if (len == room) {
+			buf = realloc(buf, room * 2 + 1);
+			if (!buf)
+				die("no memory");
+			room *= 2;
+		}
+	}
+	if (n < 0)
+		die("%s: %s", name, strerror(errno));
+	close(fd);
+	buf[len] = 0;
+	if (size)
+		*size = len;
+	return buf;
+}
+
+/* ---------------------------------------------------------------- arrays --- */
+
+struct arrays {
+	struct stackbuf_info *info;
+	struct stackbuf_events_page *events;
+	struct stackbuf_stacks_page *stacks;
+	char *text;
+	size_t info_size, events_size, stacks_size, text_size;
+};
+
+static void load(struct arrays *a, const char *dir)
+{
+	char name[4096];
+
+	snprintf(name, sizeof(name), "%s/info", dir);
+	a->info = (void *)slurp(name, &a->info_size);
+	snprintf(name, sizeof(name), "%s/events", dir);
+	a->events = (void *)slurp(name, &a->events_size);
+	snprintf(name, sizeof(name), "%s/stacks", dir);
+	a->stacks = (void *)slurp(name, &a->stacks_size);
+	snprintf(name, sizeof(name), "%s/text", dir);
+	a->text = slurp(name, &a->text_size);
+	if (a->info_size != sizeof(*a->info))
+		die("%s/info: %zu bytes", dir, a->info_size);
+}
+
+static bool all_zero(const void *p, size_t size)
+{
+	const char *c = p;
+
+	while (size--)
+		if (*c++)
+			return false;
+	return true;
+}
+
+static bool check_page(const struct stackbuf_page *page, unsigned int kind, unsigned int index,
+		       uint64_t instance)
+{
+	if (page->magic == ~STACKBUF_MAGIC_INVERTED && page->version == STACKBUF_VERSION &&
+	    page->kind == kind && page->index == index && page->instance == instance &&
+	    (kind == STACKBUF_EVENTS || page->seq == 1))
+		return true;
+	problem("page %u of kind %u: header %" PRIx64 " version %u kind %u index %u instance %" PRIx64 " seq %" PRIu64,
+		index, kind, (uint64_t)page->magic, page->version, page->kind, page->index,
+		(uint64_t)page->instance, (uint64_t)page->seq);
+	return false;
+}
+
+static uint64_t lost(const struct arrays *a, enum stackbuf_loss why)
+{
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < STACKBUF_LOSS_SLOTS; i++)
+		sum += a->info->loss[i / STACKBUF_LOSS_LINES].slot[i % STACKBUF_LOSS_LINES][why];
+	return sum;
+}
+
+static void check_info(const struct arrays *a)
+{
+	const struct stackbuf_info *info = a->info;
+	int i;
+
+	check_page(&info->page, STACKBUF_INFO, 0, info->page.instance);
+	for (i = 0; i < STACKBUF_LOSS_PAGES; i++) {
+		check_page(&info->loss[i].page, STACKBUF_INFO, i + 1, info->page.instance);
+		if (!all_zero(info->loss[i].reserved, sizeof(info->loss[i].reserved)))
+			problem("loss page %d: reserved bytes in use", i);
+	}
+	if (!info->page.instance || info->page.instance != info->load_realtime_ns)
+		problem("instance %" PRIx64 ", load_realtime_ns %" PRIx64,
+			(uint64_t)info->page.instance, (uint64_t)info->load_realtime_ns);
+	if (info->info_size != a->info_size || info->events_size != a->events_size ||
+	    info->stacks_size != a->stacks_size || info->text_size != a->text_size)
+		problem("sizes in info: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ", files: %zu %zu %zu %zu",
+			(uint64_t)info->info_size, (uint64_t)info->events_size,
+			(uint64_t)info->stacks_size, (uint64_t)info->text_size,
+			a->info_size, a->events_size, a->stacks_size, a->text_size);
+	if (!all_zero(info->reserved, sizeof(info->reserved)) || info->reserved0)
+		problem("info: reserved bytes in use");
+	if (info->elf_machine != 62 && info->elf_machine != 183)
+		problem("elf_machine %u", info->elf_machine);
+	if (!info->base_symbol[0] || info->base_symbol[31] || info->release[71] ||
+	    info->kernel_version[71] || !info->release[0] || !info->kernel_version[0])
+		problem("a name in info is empty or not ended");
+	if (!info->nr_cpus || !info->load_ns || info->base_addr < 1ULL << 63 ||
+	    info->info_addr % PAGE || info->events_addr % PAGE || info->stacks_addr % PAGE ||
+	    info->text_addr % PAGE)
+		problem("info: nr_cpus, load_ns or an address makes no sense");
+	for (i = 0; i < STACKBUF_LOSS_SLOTS; i++)
+		if (i >= (int)info->nr_cpus && i < STACKBUF_LOSS_SLOTS &&
+		    !all_zero(info->loss[i / STACKBUF_LOSS_LINES].slot[i % STACKBUF_LOSS_LINES], 8 * STACKBUF_LOSSES))
+			problem("loss slot %d is used on %u CPUs", i, info->nr_cpus);
+}
+
+/* ------------------------------------------------------------ the table --- */
+
+struct stack {
+	uint32_t id;
+	unsigned int nr, flags;
+	uint64_t count, seen;
+	uint64_t in_ring;
+	uint64_t pc[STACKBUF_DEPTH_MAX];
+	const struct stackbuf_stack *raw;
+};
+
+struct table {
+	struct stack *stack;
+	unsigned int nr;
+	uint32_t *by_place;	/* 1 + index into stack, by granule */
+	uint32_t places;
+	unsigned int unknown;	/* granules in use that belong to no stack */
+	unsigned int twins;	/* stacks with the frames of another */
+};
+
+static struct stack *find_stack(const struct table *t, const struct arrays *a, uint32_t id)
+{
+	uint32_t place = id & ((1ULL << a->info->id_bits) - 1);
+
+	if (place >= t->places || !t->by_place[place])
+		return NULL;
+	if (t->stack[t->by_place[place] - 1].id != id)
+		return NULL;
+	return &t->stack[t->by_place[place] - 1];
+}
+
+/* Returns the granules that the stack takes, 0 if this is none */
+static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsigned int g,
+				struct stack *s)
+{
+	const struct stackbuf_stacks_page *p = &a->stacks[page];
+	const struct stackbuf_stack *raw = (const void *)((const char *)p + g * STACKBUF_GRANULE);
+	uint32_t place = page * 64 + g;
+	unsigned int i, n = 0, granules;
+
+	if (!raw->id || (raw->id & ((1ULL << a->info->id_bits) - 1)) != place)
+		return 0;
+	granules = (sizeof(*raw) + 4 * raw->words + 63) / 64;
+	if (!raw->nr || raw->nr > STACKBUF_DEPTH_MAX || g + granules > 64 || raw->words > 192) {
+		problem("stack %u: nr %u words %u", raw->id, raw->nr, raw->words);
+		return 0;
+	}
+	if (stackbuf_hash(raw->frames, raw->words, raw->flags & STACKBUF_STACK_CUT) != raw->hash) {
+		problem("stack %u: hash is wrong", raw->id);
+		return 0;
+	}
+	for (i = 0; i < raw->words && n < STACKBUF_DEPTH_MAX; n++) {
+		if (raw->frames[i] != STACKBUF_FRAME_FAR) {
+			s->pc[n] = a->info->base_addr + (int32_t)raw->frames[i++];
+		} else if (i + 2 < raw->words) {
+			s->pc[n] = raw->frames[i + 1] | (uint64_t)raw->frames[i + 2] << 32;
+			i += 3;
+		} else {
+			break;
+		}
+	}
+	if (n != raw->nr || i != raw->words)
+		problem("stack %u: %u frames in %u words, nr %u", raw->id, n, raw->words, raw->nr);
+	if (raw->flags & ~(STACKBUF_STACK_CUT | STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING))
+		problem("stack %u: flags %x", raw->id, raw->flags);
+	if (raw->flags & STACKBUF_STACK_CUT && raw->nr != STACKBUF_DEPTH_MAX)
+		problem("stack %u: cut, with %u frames", raw->id, raw->nr);
+	for (i = g; i < g + granules; i++)
+		if (!(p->used >> i & 1))
+			problem("stack %u: granule %u of page %u is not marked in use",
+				raw->id, i, page);
+	s->id = raw->id;
+	s->nr = raw->nr;
+	s->flags = raw->flags;
+	s->count = raw->count;
+	s->seen = raw->seen;
+	s->raw = raw;
+	return granules;
+}
+
+static int by_frames(const void *x, const void *y)
+{
+	const struct stack *a = *(const struct stack **)x, *b = *(const struct stack **)y;
+
+	if (a->nr != b->nr)
+		return a->nr < b->nr ? -1 : 1;
+	if ((a->flags ^ b->flags) & STACKBUF_STACK_CUT)
+		return a->flags & STACKBUF_STACK_CUT ? 1 : -1;
+	return memcmp(a->pc, b->pc, a->nr * sizeof(a->pc[0]));
+}
+
+static void parse_table(const struct arrays *a, struct table *t)
+{
+	unsigned int pages = a->stacks_size / PAGE, page, i;
+	struct stack **sorted;
+
+	memset(t, 0, sizeof(*t));
+	t->places = pages * 64;
+	t->by_place = grab(t->places * sizeof(*t->by_place));
+	t->stack = grab(t->places * sizeof(*t->stack));
+	for (page = 0; page < pages; page++) {
+		const struct stackbuf_stacks_page *p = &a->stacks[page];
+		unsigned int g, n;
+
+		if (!check_page(&p->page, STACKBUF_STACKS, page, a->info->page.instance))
+			continue;
+		if (!(p->used & 1) || p->base_addr != a->info->base_addr ||
+		    p->id_bits != a->info->id_bits || !all_zero(p->reserved, sizeof(p->reserved)))
+			problem("stacks page %u: header", page);
+		for (g = 1; g < 64; g += n) {
+			n = 1;
+			if (!(p->used >> g & 1))
+				continue;
+			n = parse_stack(a, page, g, &t->stack[t->nr]);
+			if (!n) {
+				n = 1;
+				t->unknown++;
+				continue;
+			}
+			t->by_place[page * 64 + g] = ++t->nr;
+		}
+	}
+	sorted = grab((t->nr + 1) * sizeof(*sorted));
+	for (i = 0; i < t->nr; i++)
+		sorted[i] = &t->stack[i];
+	qsort(sorted, t->nr, sizeof(*sorted), by_frames);
+	for (i = 1; i < t->nr; i++)
+		t->twins += !by_frames(&sorted[i], &sorted[i - 1]);
+	free(sorted);
+}
+
+static void free_table(struct table *t)
+{
+	free(t->stack);
+	free(t->by_place);
+}
+
+/* ------------------------------------------------------------- the ring --- */
+
+struct event {
+	uint64_t time, tag, page_seq;
+	uint32_t id, pid, tgid;
+	unsigned int cpu, context;
+	bool tagged, writing;
+	char comm[STACKBUF_COMM_LEN + 1];
+};
+
+struct ring {
+	struct event *event;
+	size_t nr, room;
+	unsigned int writing;
+	unsigned int pages;
+	uint64_t last_seq;
+	uint64_t by_cpu;	/* sum of the CPUs' totals */
+};
+
+static void parse_events_page(const struct stackbuf_events_page *p, struct ring *r)
+{
+	struct event e = { .cpu = p->cpu, .page_seq = p->page.seq };
+	unsigned int pos = 0, len;
+	bool have_task = false;
+
+	while (pos < STACKBUF_EVENT_WORDS && p->word[pos]) {
+		uint64_t word = p->word[pos];
+		unsigned int form = word >> STACKBUF_EVENT_FORM_SHIFT & 3;
+		uint64_t low = word >> STACKBUF_EVENT_TIME_SHIFT &
+			       ((1U << STACKBUF_EVENT_TIME_BITS) - 1);
+
+		len = form == STACKBUF_FULL ? 5 : form;
+		if (!form || pos + len > STACKBUF_EVENT_WORDS) {
+			problem("page seq %" PRIu64 " word %u: form %u", e.page_seq, pos, form);
+			return;
+		}
+		e.id = word;
+		e.context = word >> STACKBUF_EVENT_CONTEXT_SHIFT & 3;
+		e.writing = word & STACKBUF_EVENT_WRITING;
+		e.tagged = form == STACKBUF_TAGGED;
+		e.tag = e.tagged ? p->word[pos + 1] : 0;
+		if (!e.id)
+			problem("page seq %" PRIu64 " word %u: id 0", e.page_seq, pos);
+		if (!pos && form != STACKBUF_FULL)
+			problem("page seq %" PRIu64 ": first event is not FULL", e.page_seq);
+		if (form == STACKBUF_FULL && !e.writing) {
+			uint64_t task = p->word[pos + 2];
+
+			e.tagged = task & STACKBUF_TASK_TAGGED;
+			e.tag = p->word[pos + 1];
+			if (!e.tagged && e.tag)
+				problem("page seq %" PRIu64 " word %u: a tag and no mark of it",
+					e.page_seq, pos);
+			e.pid = task & ((1U << STACKBUF_TASK_PID_BITS) - 1);
+			e.tgid = task >> STACKBUF_TASK_TGID_SHIFT & ((1U << STACKBUF_TASK_PID_BITS) - 1);
+			e.time = p->time + ((task >> STACKBUF_TASK_TIME_SHIFT &
+					     ((1U << STACKBUF_TASK_TIME_BITS) - 1)) <<
+					    STACKBUF_EVENT_TIME_BITS | low);
+			memcpy(e.comm, &p->word[pos + 3], STACKBUF_COMM_LEN);
+			if (e.comm[STACKBUF_COMM_LEN - 1])
+				problem("page seq %" PRIu64 " word %u: comm has no end",
+					e.page_seq, pos);
+			have_task = true;
+		} else if (form != STACKBUF_FULL) {
+			if (!have_task)
+				problem("page seq %" PRIu64 " word %u: no event before it",
+					e.page_seq, pos);
+			e.time += low;
+		}
+		if (r->nr == r->room) {
+			r->room = r->room ? 2 * r->room : 4096;
+			r->event = realloc(r->event, r->room * sizeof(*r->event));
+			if (!r->event)
+				die("no memory");
+		}
+		r->writing += e.writing;
+		r->event[r->nr++] = e;
+		pos += len;
+	}
+}
+
+static int by_seq(const void *x, const void *y)
+{
+	const struct stackbuf_events_page *a = *(const struct stackbuf_events_page **)x;
+	const struct stackbuf_events_page *b = *(const struct stackbuf_events_page **)y;
+
+	return a->page.seq < b->page.seq ? -1 : a->page.seq > b->page.seq;
+}
+
+static void parse_ring(const struct arrays *a, struct ring *r, bool rest)
+{
+	unsigned int pages = a->events_size / PAGE, used = 0, i;
+	const struct stackbuf_events_page **page = grab((pages + 1) * sizeof(*page));
+	uint64_t *next = grab(a->info->nr_cpus * sizeof(*next));
+	bool *known = grab(a->info->nr_cpus * sizeof(*known));
+
+	memset(r, 0, sizeof(*r));
+	for (i = 0; i < pages; i++) {
+		const struct stackbuf_events_page *p = &a->events[i];
+
+		if (!check_page(&p->page, STACKBUF_EVENTS, i, a->info->page.instance))
+			continue;
+		if (!p->page.seq) {
+			/* One that is being rebuilt keeps its owner's mark only */
+			if (rest && !all_zero(p->word, sizeof(p->word)))
+				problem("page %u: seq 0 and words", i);
+			continue;
+		}
+		page[used++] = p;
+	}
+	r->pages = used;
+	qsort(page, used, sizeof(*page), by_seq);
+	for (i = 0; i < used; i++) {
+		const struct stackbuf_events_page *p = page[i];
+		size_t before = r->nr;
+
+		if (i && p->page.seq == page[i - 1]->page.seq)
+			problem("two pages of seq %" PRIu64, (uint64_t)p->page.seq);
+		if (p->page.seq % pages != p->page.index)
+			problem("page %u has seq %" PRIu64 " of %u pages", p->page.index,
+				(uint64_t)p->page.seq, pages);
+		if (p->cpu >= a->info->nr_cpus || (p->owner && p->owner != p->cpu + 1) || p->reserved) {
+			problem("page seq %" PRIu64 ": cpu %u owner %u reserved %" PRIx64,
+				(uint64_t)p->page.seq, p->cpu, p->owner, (uint64_t)p->reserved);
+			continue;
+		}
+		parse_events_page(p, r);
+		if (known[p->cpu] && next[p->cpu] != p->first)
+			problem("page seq %" PRIu64 " of CPU %u: first is %" PRIu64 ", %" PRIu64 " expected",
+				(uint64_t)p->page.seq, p->cpu, (uint64_t)p->first, next[p->cpu]);
+		known[p->cpu] = true;
+		next[p->cpu] = p->first + r->nr - before;
+		r->last_seq = p->page.seq;
+	}
+	for (i = 0; i < a->info->nr_cpus; i++)
+		r->by_cpu += next[i];
+	free(page);
+	free(next);
+	free(known);
+}
+
+/* ------------------------------------------------------------- the text --- */
+
+struct record {
+	uint32_t id;
+	unsigned int frames;
+	bool cut;		/* a line "(...)" follows */
+	bool short_of;		/* that says that frames did not fit */
+	const char *at;		/* first frame's line */
+};
+
+struct text {
+	struct record *record;
+	size_t nr, room;
+	unsigned int pages;
+};
+
+/* SYMBOL+0xOFF/0xSIZE [MODULE], or 0xADDRESS; the end of the line or NULL */
+static const char *frame_line(const char *at, const char *end)
+{
+	const char *p = at;
+
+	if (end - p > 2 && !strncmp(p, "0x", 2)) {
+		for (p += 2; p < end && isxdigit(*p);)
+			p++;
+		return p < end && *p == '\n' && p - at > 4 ? p : NULL;
+	}
+	while (p < end && (isalnum(*p) || strchr("_.$", *p)) && *p)
+		p++;
+	if (p == at || end - p < 3 || strncmp(p, "+0x", 3))
+		return NULL;
+	for (p += 3; p < end && isxdigit(*p);)
+		p++;
+	if (end - p < 3 || strncmp(p, "/0x", 3))
+		return NULL;
+	for (p += 3; p < end && isxdigit(*p);)
+		p++;
+	if (end - p > 2 && !strncmp(p, " [", 2)) {
+		for (p += 2; p < end && (isalnum(*p) || strchr("_ ", *p)) && *p;)
+			p++;
+		if (p == end || *p++ != ']')
+			return NULL;
+	}
+	return p < end && *p == '\n' ? p : NULL;
+}
+
+static void add_record(struct text *t, const struct record *r)
+{
+	if (t->nr == t->room) {
+		t->room = t->room ? 2 * t->room : 1024;
+		t->record = realloc(t->record, t->room * sizeof(*t->record));
+		if (!t->record)
+			die("no memory");
+	}
+	t->record[t->nr++] = *r;
+}
+
+/* The identity of a page; returns its length or 0 */
+static int text_identity(const char *page, unsigned int index, unsigned int pages,
+			 uint64_t instance, unsigned long long *seq)
+{
+	unsigned int version = 0, no = 0, of = 0;
+	unsigned long long load = 0;
+	char again[128];
+	int len;
+
+	if (sscanf(page, STACKBUF_TEXT_PAGE_SCAN, &version, &no, &of, seq, &load) != 5)
+		return 0;
+	len = snprintf(again, sizeof(again), STACKBUF_TEXT_PAGE_PRINT, version, no, of, *seq, load);
+	if (strncmp(again, page, len) || version != STACKBUF_VERSION || no != index || of != pages ||
+	    (instance && load != instance) || !*seq || (*seq - 1) % pages != index)
+		return 0;
+	return len;
+}
+
+/* One page up to its first NUL.  Returns false where a NUL ended it. */
+static bool check_text_page(const char *page, unsigned int index, unsigned int pages,
+			    uint64_t instance, struct text *t)
+{
+	const char *end = memchr(page, 0, PAGE), *p = page, *q;
+	bool ended = end;
+	unsigned long long seq = 0;
+	char line[256];
+	int len;
+
+	if (!end)
+		end = page + PAGE;
+	if (end == page)
+		return false;
+	snprintf(line, sizeof(line), "%.*s", (int)(end - page < 128 ? end - page : 128), page);
+	len = text_identity(line, index, pages, instance, &seq);
+	if (!len) {
+		problem("text page %u begins with '%.60s'", index, line);
+		return !ended;
+	}
+	t->pages++;
+	p += len;
+	while (p < end && !strncmp(p, "stack ", 6)) {
+		struct record r = { 0 };
+		unsigned long sec, usec;
+		unsigned int cpu;
+		int pid, n = 0;
+		char comm[64];
+
+		q = memchr(p, '\n', end - p);
+		snprintf(line, sizeof(line), "%.*s", q ? (int)(q - p) : 0, p);
+		if (!q || sscanf(line, "stack %u [%lu.%lu] CPU: %u PID: %d Comm: %n",
+				 &r.id, &sec, &usec, &cpu, &pid, &n) != 5 || !n) {
+			problem("text page %u: record line '%.80s'", index, p);
+			return !ended;
+		}
+		snprintf(comm, sizeof(comm), "%s", line + n);
+		snprintf(line, sizeof(line), STACKBUF_TEXT_RECORD_PRINT, r.id, sec, usec, cpu, pid, comm);
+		if (strncmp(line, p, q + 1 - p) || strlen(line) != (size_t)(q + 1 - p) || !r.id ||
+		    strlen(comm) >= STACKBUF_COMM_LEN)
+			problem("text page %u: record line '%.*s'", index, (int)(q - p), p);
+		for (n = 0; comm[n]; n++)
+			if (comm[n] < ' ' || comm[n] > '~')
+				problem("text page %u: a comm that is not printable", index);
+		r.at = p = q + 1;
+		while (p < end && (q = frame_line(p, end))) {
+			r.frames++;
+			p = q + 1;
+		}
+		if (p < end && *p == '(') {
+			q = memchr(p, '\n', end - p);
+			if (!q) {
+				problem("text page %u: a last line has no end", index);
+				return !ended;
+			}
+			r.cut = true;
+			r.short_of = memmem(p, q - p, "fit", 3);
+			p = q + 1;
+		}
+		if (!r.frames)
+			problem("text page %u: record %u has no frame", index, r.id);
+		add_record(t, &r);
+	}
+	if (ended) {
+		if (p != end)
+			problem("text page %u: '%.60s' at %zu", index, p, (size_t)(p - page));
+		return false;
+	}
+	for (q = p; q < end - 1; q++)
+		if (*q != ' ')
+			break;
+	if (q != end - 1 && p != end)
+		problem("text page %u: '%.60s' at %zu, blanks expected", index, q, (size_t)(q - page));
+	else if (p != end && *q != '\n')
+		problem("text page %u: does not end with a newline", index);
+	return true;
+}
+
+/* As printf "%s" would show it */
+static void check_text(const char *text, size_t size, uint64_t instance, struct text *t)
+{
+	unsigned int pages = size / PAGE, i;
+
+	memset(t, 0, sizeof(*t));
+	for (i = 0; i < pages; i++)
+		if (!check_text_page(text + i * PAGE, i, pages, instance, t))
+			break;
+}
+
+/* --------------------------------------------------------------- kallsyms --- */
+
+struct sym {
+	char *name, *module;
+	uint64_t addr;
+};
+
+static struct sym *syms;
+static size_t nr_syms;
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(((const struct sym *)x)->name, ((const struct sym *)y)->name);
+}
+
+static void read_kallsyms(const char *name)
+{
+	char *buf = slurp(name, NULL), *line, *save = NULL;
+	size_t room = 0;
+
+	for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *rest, *sym, *module;
+		uint64_t addr = strtoull(line, &rest, 16);
+
+		if (!addr || strlen(rest) < 4 || !strchr("tTwW", rest[1]))
+			continue;
+		sym = rest + 3;
+		module = strchr(sym, '\t');
+		if (module)
+			*module++ = 0;
+		if (nr_syms == room) {
+			room = room ? 2 * room : 65536;
+			syms = realloc(syms, room * sizeof(*syms));
+			if (!syms)
+				die("no memory");
+		}
+		syms[nr_syms++] = (struct sym) { sym, module, addr };
+	}
+	if (!nr_syms)
+		die("%s: no symbols", name);
+}
+
+/* Is one of the symbols of this name where the line says?  -1: no such symbol */
+static int line_means(const char *line, uint64_t pc)
+{
+	char name[1024];
+	struct sym key = { .name = name }, *s;
+	size_t len = strcspn(line, "+\n");
+
+	if (line[len] != '+' || len >= sizeof(name))
+		return -1;
+	memcpy(name, line, len);
+	name[len] = 0;
+	s = bsearch(&key, syms, nr_syms, sizeof(*syms), by_name);
+	if (!s)
+		return -1;
+	while (s > syms && !strcmp(s[-1].name, name))
+		s--;
+	for (; s < syms + nr_syms && !strcmp(s->name, name); s++)
+		if (s->addr + strtoull(line + len + 1, NULL, 16) == pc)
+			return 1;
+	return 0;
+}
+
+/* -------------------------------------------------------------- commands --- */
+
+static int by_id(const void *x, const void *y)
+{
+	uint32_t a = ((const struct record *)x)->id, b = ((const struct record *)y)->id;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Everything against everything; rest: nothing is being recorded any more */
+static void check_all(const struct arrays *a, bool rest, bool say)
+{
+	uint64_t counted = 0, nested = 0;
+	unsigned int orphans = 0, missing = 0, wrong_lines = 0, good_lines = 0, no_symbol = 0;
+	struct table t;
+	struct ring r;
+	struct text x;
+	size_t i;
+
+	check_info(a);
+	parse_table(a, &t);
+	parse_ring(a, &r, rest);
+	check_text(a->text, a->text_size, a->info->page.instance, &x);
+
+	for (i = 0; i < r.nr; i++) {
+		struct stack *s = find_stack(&t, a, r.event[i].id);
+
+		if (s)
+			s->in_ring++;
+		else if (!r.event[i].writing)
+			orphans++;
+		nested += i && r.event[i].time < r.event[i - 1].time &&
+			  r.event[i].page_seq == r.event[i - 1].page_seq;
+	}
+	if (orphans)
+		problem("%u events name a stack that is not in the table", orphans);
+	if (rest) {
+		if (r.writing)
+			problem("%u events half written", r.writing);
+		if (t.unknown)
+			problem("%u granules in use by no stack", t.unknown);
+		for (i = 0; i < t.nr; i++)
+			counted += t.stack[i].count;
+		if (counted + a->info->evicted_events != a->info->overwritten)
+			problem("counts %" PRIu64 " + evicted %" PRIu64 " is not overwritten %" PRIu64,
+				counted, (uint64_t)a->info->evicted_events,
+				(uint64_t)a->info->overwritten);
+		/* Pages may have been given up for room in the table */
+		if ((!a->info->evicted || r.pages == a->events_size / PAGE) &&
+		    r.by_cpu != r.nr + a->info->overwritten)
+			problem("the CPUs' totals are %" PRIu64 ", in ring %zu + overwritten %" PRIu64,
+				r.by_cpu, r.nr, (uint64_t)a->info->overwritten);
+		for (i = 0; i < t.nr; i++)
+			if (!t.stack[i].count && !t.stack[i].in_ring)
+				problem("stack %u has no event", t.stack[i].id);
+	}
+
+	/* Text and table: the same stacks, the same frames */
+	qsort(x.record, x.nr, sizeof(*x.record), by_id);
+	for (i = 1; i < x.nr; i++)
+		if (x.record[i].id == x.record[i - 1].id)
+			problem("two records of stack %u", x.record[i].id);
+	for (i = 0; i < t.nr; i++) {
+		struct record key = { .id = t.stack[i].id };
+		const struct record *rec = x.nr ? bsearch(&key, x.record, x.nr, sizeof(key), by_id) : NULL;
+		const char *line;
+		unsigned int k;
+
+		if (!rec) {
+			if (rest && !a->info->text_overwritten &&
+			    t.stack[i].flags & STACKBUF_STACK_TEXT)
+				problem("stack %u has no record in the text", key.id);
+			continue;
+		}
+		if (rec->short_of ? rec->frames >= t.stack[i].nr : rec->frames != t.stack[i].nr)
+			problem("stack %u: %u frames, in the text %u", key.id, t.stack[i].nr, rec->frames);
+		if (!rec->short_of && rec->cut != !!(t.stack[i].flags & STACKBUF_STACK_CUT))
+			problem("stack %u: cut in the text %d, in the table not so", key.id, rec->cut);
+		for (k = 0, line = rec->at; nr_syms && k < rec->frames && k < t.stack[i].nr; k++) {
+			switch (line_means(line, t.stack[i].pc[k])) {
+			case -1:
+				no_symbol++;
+				break;
+			case 0:
+				if (!wrong_lines++)
+					problem("stack %u: %.60s is not at %" PRIx64, key.id, line,
+						t.stack[i].pc[k]);
+				break;
+			default:
+				good_lines++;
+			}
+			line = strchr(line, '\n') + 1;
+		}
+	}
+	if (say && nr_syms && !good_lines)
+		problem("no frame of the text was found in kallsyms");
+
+	if (say) {
+		printf("stacks %u twins %u events %zu overwritten %" PRIu64 " total %" PRIu64 " pages %u lastseq %" PRIu64 "\n",
+		       t.nr, t.twins, r.nr, (uint64_t)a->info->overwritten,
+		       r.nr + (uint64_t)a->info->overwritten, r.pages, r.last_seq);
+		printf("evicted %" PRIu64 " evicted_events %" PRIu64 " backwards %" PRIu64 " state %u\n",
+		       (uint64_t)a->info->evicted, (uint64_t)a->info->evicted_events, nested,
+		       a->info->state);
+		for (i = 0; i < t.nr; i++)
+			missing += !(t.stack[i].flags & STACKBUF_STACK_TEXT);
+		printf("records %zu textpages %u text_overwritten %" PRIu64 " text_missing %u\n",
+		       x.nr, x.pages, (uint64_t)a->info->text_overwritten, missing);
+		printf("off %" PRIu64 " nested %" PRIu64 " table %" PRIu64 " page %" PRIu64 " empty %" PRIu64 " cut %" PRIu64 " print %" PRIu64 "\n",
+		       lost(a, STACKBUF_LOST_OFF), lost(a, STACKBUF_LOST_NESTED),
+		       lost(a, STACKBUF_LOST_TABLE), lost(a, STACKBUF_LOST_PAGE),
+		       lost(a, STACKBUF_LOST_EMPTY), lost(a, STACKBUF_CUT),
+		       lost(a, STACKBUF_LOST_PRINT));
+		printf("refused %" PRIu64 "\n", lost(a, STACKBUF_LOST_OFF) +
+		       lost(a, STACKBUF_LOST_NESTED) + lost(a, STACKBUF_LOST_TABLE) +
+		       lost(a, STACKBUF_LOST_PAGE) + lost(a, STACKBUF_LOST_EMPTY));
+		printf("new %" PRIu64 " elsewhere %" PRIu64 " unfit %" PRIu64 " again %" PRIu64 " verified %" PRIu64 " differed %" PRIu64 "\n",
+		       lost(a, STACKBUF_WALKED_NEW), lost(a, STACKBUF_WALKED_ELSEWHERE),
+		       lost(a, STACKBUF_WALKED_UNFIT), lost(a, STACKBUF_WALKED_AGAIN),
+		       lost(a, STACKBUF_VERIFIED), lost(a, STACKBUF_DIFFERED));
+		if (nr_syms)
+			printf("lines %u unknown %u\n", good_lines, no_symbol);
+	}
+	free_table(&t);
+	free(r.event);
+	free(x.record);
+}
+
+static void cmd_check(const char *dir, const char *kallsyms)
+{
+	struct arrays a;
+
+	load(&a, dir);
+	if (kallsyms) {
+		read_kallsyms(kallsyms);
+		qsort(syms, nr_syms, sizeof(*syms), by_name);
+	}
+	check_all(&a, true, true);
+}
+
+static void cmd_stopped(const char *dir)
+{
+	struct arrays a;
+
+	load(&a, dir);
+	check_all(&a, false, true);
+	printf("stop_ns %" PRIu64 "\n", (uint64_t)a.info->stop_ns);
+}
+
+static void cmd_events(const char *dir)
+{
+	static const char * const context[] = { "task", "softirq", "hardirq", "nmi" };
+	struct arrays a;
+	struct ring r;
+	size_t i;
+
+	load(&a, dir);
+	parse_ring(&a, &r, false);
+	for (i = 0; i < r.nr; i++) {
+		const struct event *e = &r.event[i];
+
+		if (e->writing) {
+			printf("%u half written id %u\n", e->cpu, e->id);
+			continue;
+		}
+		printf("%u %" PRIu64 " %s %u/%u %s id %u", e->cpu, e->time, context[e->context],
+		       e->tgid, e->pid, e->comm, e->id);
+		if (e->tagged)
+			printf(" tag %" PRIx64, e->tag);
+		printf("\n");
+	}
+}
+
+static void cmd_stacks(const char *dir)
+{
+	struct arrays a;
+	struct table t;
+	struct ring r;
+	unsigned int i, k;
+	size_t n;
+
+	load(&a, dir);
+	parse_table(&a, &t);
+	parse_ring(&a, &r, false);
+	for (n = 0; n < r.nr; n++) {
+		struct stack *s = find_stack(&t, &a, r.event[n].id);
+
+		if (s)
+			s->in_ring++;
+	}
+	for (i = 0; i < t.nr; i++) {
+		const struct stack *s = &t.stack[i];
+
+		printf("stack %u total %" PRIu64 " frames %u cut %d", s->id, s->count + s->in_ring,
+		       s->nr, !!(s->flags & STACKBUF_STACK_CUT));
+		for (k = 0; k < s->nr; k++)
+			printf(" %" PRIx64, s->pc[k]);
+		printf("\n");
+	}
+}
+
+/* What stackbuf_test's command "tags" says, and what must be in the ring */
+static void cmd_tags(const char *dir, const char *said, uint64_t n, unsigned int paths)
+{
+	static struct { bool on; unsigned int pid; bool seen; uint64_t next, time; } cpu[256];
+	char *buf = slurp(said, NULL), *line, *save = NULL;
+	uint32_t *ids = grab(256 * paths * sizeof(*ids));
+	uint64_t shown = 0, expect, total, before = 0;
+	unsigned int c, pid, path, id, cpus = 0, other, wrong, none;
+	struct arrays a;
+	struct table t;
+	struct ring r;
+	size_t i;
+
+	load(&a, dir);
+	parse_table(&a, &t);
+	parse_ring(&a, &r, true);
+	for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (sscanf(line, "cpu %u pid %u n %*u none %u other %u wrong %u", &c, &pid, &none,
+			   &other, &wrong) == 5 && c < 256) {
+			cpu[c].on = true;
+			cpu[c].pid = pid;
+			cpus++;
+			if (none || other || wrong)
+				problem("%s", line);
+		} else if (sscanf(line, "path %u %u id %u", &c, &path, &id) == 3 &&
+			   c < 256 && path < paths) {
+			ids[c * paths + path] = id;
+		}
+	}
+	if (!cpus)
+		problem("%s says nothing of any CPU", said);
+	for (i = 0; i < r.nr; i++) {
+		const struct event *e = &r.event[i];
+		uint64_t no = e->tag & ((1ULL << 48) - 1);
+		char comm[32];
+
+		c = e->tag >> 48 & 255;
+		if (!e->tagged || e->tag >> 56 != 0x5b) {
+			before++;
+			continue;
+		}
+		snprintf(comm, sizeof(comm), "sbtest/%u", c);
+		if (c != e->cpu || !cpu[c].on || e->pid != cpu[c].pid || e->tgid != e->pid ||
+		    strcmp(e->comm, comm) || e->context != STACKBUF_TASK || e->writing) {
+			problem("tag %" PRIx64 ": cpu %u pid %u/%u %s context %u", e->tag, e->cpu,
+				e->tgid, e->pid, e->comm, e->context);
+			continue;
+		}
+		if (cpu[c].seen && no != cpu[c].next)
+			problem("CPU %u: event %" PRIu64 " where %" PRIu64 " was due", c, no, cpu[c].next);
+		if (e->time < cpu[c].time || e->time < a.info->load_ns)
+			problem("CPU %u: event %" PRIu64 " goes back in time", c, no);
+		if (e->id != ids[c * paths + no % paths])
+			problem("CPU %u: event %" PRIu64 " has stack %u, not %u", c, no, e->id,
+				ids[c * paths + no % paths]);
+		cpu[c].seen = true;
+		cpu[c].next = no + 1;
+		cpu[c].time = e->time;
+		shown++;
+	}
+	for (c = 0; c < 256; c++)
+		if (cpu[c].on && cpu[c].next != n)
+			problem("CPU %u: last event is %" PRIu64 " of %" PRIu64, c, cpu[c].next, n);
+
+	/* Exact totals, over all CPUs and all ids that a path got */
+	for (i = 0; i < r.nr; i++) {
+		struct stack *s = find_stack(&t, &a, r.event[i].id);
+
+		if (s)
+			s->in_ring++;
+	}
+	for (path = 0; path < paths; path++) {
+		expect = (n / paths + (path < n % paths)) * cpus;
+		total = 0;
+		for (c = 0; c < 256; c++) {
+			struct stack *s = ids[c * paths + path] ?
+				find_stack(&t, &a, ids[c * paths + path]) : NULL;
+
+			if (s) {
+				total += s->count + s->in_ring;
+				s->count = s->in_ring = 0;
+			}
+		}
+		if (total != expect)
+			problem("path %u: total %" PRIu64 ", %" PRIu64 " expected", path, total, expect);
+	}
+	printf("shown %" PRIu64 " of %" PRIu64 " others %" PRIu64 " laps %" PRIu64 "\n", shown,
+	       n * cpus, before, r.last_seq / (a.events_size / PAGE));
+}
+
+static bool read_twice(int fd, char *page, off_t at)
+{
+	static char again[PAGE], line[129];
+	unsigned long long seq = 0;
+	unsigned int pages = 0;
+
+	if (pread(fd, page, PAGE, at) != PAGE)
+		die("cannot read the text: %s", strerror(errno));
+	memcpy(line, page, 128);
+	sscanf(line, "stackbuf text v1 page %*u/%u seq %llu", &pages, &seq);
+	/*
+	 * In the first lap the end of a page is NULs, and one copy is right.  Later
+	 * it is blanks: a copy may hold the blank where a record begins and then
+	 * some of the record.  So it counts if it was the same before and after.
+	 */
+	if (!page[0] || (seq && seq <= pages)) {
+		if (pread(fd, line, 128, at) != 128)
+			die("cannot read the text: %s", strerror(errno));
+		return !memcmp(line, page, strcspn(page, "\n"));
+	}
+	if (pread(fd, again, PAGE, at) != PAGE)
+		die("cannot read the text: %s", strerror(errno));
+	return !memcmp(page, again, PAGE);
+}
+
+/* While others write: what is copied, page by page, must be perfect */
+static void cmd_watch(const char *name, const char *stop)
+{
+	unsigned long rounds = 0, pages = 0, dropped = 0, records = 0, nulls = 0;
+	int fd = open(name, O_RDONLY);
+	static char page[PAGE + 1];
+	off_t size, at;
+
+	if (fd < 0)
+		die("%s: %s", name, strerror(errno));
+	for (size = 0; pread(fd, page, PAGE, size) == PAGE;)
+		size += PAGE;
+	if (!size)
+		die("%s: empty", name);
+	do {
+		rounds++;
+		for (at = 0; at < size; at += PAGE) {
+			struct text t = { 0 };
+
+			if (!read_twice(fd, page, at)) {
+				dropped++;
+				continue;
+			}
+			if (!page[0]) {
+				nulls++;
+				break;
+			}
+			pages++;
+			check_text_page(page, at / PAGE, size / PAGE, 0, &t);
+			records += t.nr;
+			free(t.record);
+		}
+	} while (access(stop, F_OK));
+	printf("rounds %lu pages %lu dropped %lu records %lu ends %lu\n", rounds, pages, dropped,
+	       records, nulls);
+}
+
+/* "Stack trace(BYTES):", then so many bytes of lines, nobody else's between */
+static void cmd_printed(void)
+{
+	unsigned int traces = 0, deepest = 0, cut = 0;
+	char *line = NULL;
+	size_t room = 0;
+	bool again = false;
+
+	while (again || getline(&line, &room, stdin) > 0) {
+		unsigned int want, have = 0, frames = 0;
+		char *text = strstr(line, "] ");
+
+		again = false;
+		if (!text || sscanf(text, "] Stack trace(%u):\n", &want) != 1)
+			continue;
+		traces++;
+		while (have < want && getline(&line, &room, stdin) > 0) {
+			text = strstr(line, "] ");
+			if (!text || text[2] != ' ' ||
+			    !frame_line(text + 3, text + strlen(text))) {
+				problem("after %u of %u bytes of a trace: %s", have, want, line);
+				again = true;
+				break;
+			}
+			have += strlen(text + 3);
+			frames++;
+		}
+		if (!again && have != want)
+			problem("a trace of %u bytes has %u", want, have);
+		if (frames > deepest)
+			deepest = frames;
+		/* A line about the cut is not one of the frames */
+		if (!again && frames == STACKBUF_DEPTH_MAX && getline(&line, &room, stdin) > 0) {
+			text = strstr(line, "] ");
+			cut += text && !strncmp(text + 2, " (cut", 5);
+			again = true;
+		}
+	}
+	printf("traces %u deepest %u cut %u\n", traces, deepest, cut);
+}
+
+/* --------------------------------------------------------------- carving --- */
+
+struct found {
+	uint64_t instance, seq;
+	unsigned int kind, index;	/* kind 0: text */
+	const char *page;
+};
+
+static struct found *found;
+static size_t nr_found, room_found;
+
+static void add_found(const struct found *f)
+{
+	if (nr_found == room_found) {
+		room_found = room_found ? 2 * room_found : 1024;
+		found = realloc(found, room_found * sizeof(*found));
+		if (!found)
+			die("no memory");
+	}
+	found[nr_found++] = *f;
+}
+
+static void put(const char *dir, const char *name, const void *data, size_t size)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		die("%s: %s", path, strerror(errno));
+}
+
+/* Pages in any order, several loads, copies: the newest load whose info is there */
+static void cmd_carve(const char *name, const char *dir, unsigned int seed)
+{
+	static const char text_magic[] = "stackbuf text v1 page ";
+	uint64_t magic = ~STACKBUF_MAGIC_INVERTED, instance = 0;
+	const struct stackbuf_info *info = NULL;
+	unsigned int copies = 0, differ = 0, loads = 0;
+	struct arrays a = { 0 };
+	struct stat st;
+	const char *image, *p, *end;
+	char *have[4];
+	size_t i;
+	int fd = open(name, O_RDONLY);
+
+	if (fd < 0 || fstat(fd, &st))
+		die("%s: %s", name, strerror(errno));
+	image = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (image == MAP_FAILED)
+		die("%s: %s", name, strerror(errno));
+	end = image + st.st_size;
+	for (p = image; (p = memmem(p, end - p, &magic, sizeof(magic))); p++) {
+		const struct stackbuf_page *h = (const void *)p;
+
+		if (end - p < PAGE)
+			break;
+		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > 3 || !h->instance)
+			continue;
+		add_found(&(struct found) { h->instance, h->seq, h->kind, h->index, p });
+	}
+	for (p = image; (p = memmem(p, end - p, text_magic, sizeof(text_magic) - 1)); p++) {
+		unsigned long long seq, load;
+		unsigned int version, no, of;
+		char line[129] = "";
+
+		if (end - p < PAGE)
+			break;
+		memcpy(line, p, 128);
+		if (sscanf(line, STACKBUF_TEXT_PAGE_SCAN, &version, &no, &of, &seq, &load) == 5)
+			add_found(&(struct found) { load, seq, 0, no, p });
+	}
+	/* Order must not matter */
+	srand(seed);
+	for (i = nr_found; i > 1; i--) {
+		size_t k = rand() % i;
+		struct found swap = found[i - 1];
+
+		found[i - 1] = found[k];
+		found[k] = swap;
+	}
+	for (i = 0; i < nr_found; i++)
+		if (found[i].kind == STACKBUF_INFO && !found[i].index &&
+		    found[i].instance > instance) {
+			info = (const void *)found[i].page;
+			instance = found[i].instance;
+			loads++;
+		}
+	if (!info)
+		die("%s: no page of stackbuf_info among %zu pages", name, nr_found);
+	/*
+	 * Pages lie on page boundaries, wherever these are in the file.  Between
+	 * them, on some task's stack, a page's first line may have been left.
+	 */
+	for (i = 0; i < nr_found; i++)
+		if ((found[i].page - (const char *)info) % PAGE)
+			found[i].instance = 0;
+	a.info_size = info->info_size;
+	a.events_size = info->events_size;
+	a.stacks_size = info->stacks_size;
+	a.text_size = info->text_size;
+	if (a.info_size != sizeof(*info) || a.events_size > 1 << 28 || a.stacks_size > 1 << 28 ||
+	    a.text_size > 1 << 28)
+		die("%s: stackbuf_info makes no sense", name);
+	have[0] = a.text = grab(a.text_size);
+	have[1] = grab(a.info_size);
+	have[2] = grab(a.stacks_size);
+	have[3] = grab(a.events_size);
+	for (i = 0; i < nr_found; i++) {
+		const struct found *f = &found[i];
+		size_t size = f->kind == 0 ? a.text_size : f->kind == 1 ? a.info_size :
+			      f->kind == 2 ? a.stacks_size : a.events_size;
+		char *to = have[f->kind] + (size_t)f->index * PAGE;
+		uint64_t seq;
+
+		if (f->instance != instance || (size_t)f->index * PAGE >= size)
+			continue;
+		if (*to || to[1]) {
+			copies++;
+			if (!memcmp(to, f->page, PAGE))
+				continue;
+			differ++;
+			printf("differ: kind %u page %u seq %" PRIu64 " at offset %#tx\n", f->kind,
+			       f->index, f->seq, f->page - image);
+			if (f->kind) {
+				seq = ((struct stackbuf_page *)to)->seq;
+			} else {
+				unsigned long long s = 0;
+
+				sscanf(to, "stackbuf text v1 page %*u/%*u seq %llu", &s);
+				seq = s;
+			}
+			if (seq > f->seq)
+				continue;
+		}
+		memcpy(to, f->page, PAGE);
+	}
+	put(dir, "text", have[0], a.text_size);
+	put(dir, "info", have[1], a.info_size);
+	put(dir, "stacks", have[2], a.stacks_size);
+	put(dir, "events", have[3], a.events_size);
+	printf("found %zu copies %u differ %u loads %u\n", nr_found, copies, differ, loads);
+}
+
+/* -------------------------------------------------------------- stepping --- */
+
+static void put_command(const char *run, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void put_command(const char *run, const char *fmt, ...)
+{
+	char line[128];
+	va_list args;
+	int len, fd = open(run, O_WRONLY);
+
+	va_start(args, fmt);
+	len = vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	if (fd < 0 || write(fd, line, len) != len)
+		die("%s: '%s': %s", run, line, strerror(errno));
+	close(fd);
+}
+
+static size_t get_answer(const char *run, char *to, size_t size)
+{
+	int fd = open(run, O_RDONLY);
+	ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
+
+	if (n < 0)
+		die("%s: %s", run, strerror(errno));
+	to[n] = 0;
+	close(fd);
+	return n;
+}
+
+static void read_snapshot(struct arrays *a, char *buf, const char *name)
+{
+	int fd = open(name, O_RDONLY);
+	ssize_t n, len = 0;
+
+	if (fd < 0)
+		die("%s: %s", name, strerror(errno));
+	while ((n = read(fd, buf + len, (8 << 20) - len)) > 0)
+		len += n;
+	close(fd);
+	a->info = (void *)buf;
+	a->info_size = a->info->info_size;
+	a->events_size = a->info->events_size;
+	a->stacks_size = a->info->stacks_size;
+	a->text_size = a->info->text_size;
+	if (a->info_size != sizeof(*a->info) ||
+	    a->info_size + a->events_size + a->stacks_size + a->text_size != (size_t)len)
+		die("%s: %zd bytes do not fit together", name, len);
+	a->events = (void *)(buf + a->info_size);
+	a->stacks = (void *)(buf + a->info_size + a->events_size);
+	a->text = buf + a->info_size + a->events_size + a->stacks_size;
+}
+
+/*
+ * At every instruction of the module that a save comes by: what a dump taken
+ * there holds, and a save from a handler that came there like an NMI.
+ */
+static void cmd_step(const char *run, const char *snapshot, const char *kallsyms, const char *list)
+{
+	unsigned long tried = 0, hits = 0, refused = 0, attempted = 0, recorded = 0, functions = 0;
+	char answer[256], name[512], skip[512] = "", *buf = grab(8 << 20), *line, *save = NULL;
+	uint64_t key = 0, offset;
+
+	read_kallsyms(kallsyms);
+	qsort(syms, nr_syms, sizeof(*syms), by_name);
+	for (line = strtok_r(slurp(list, NULL), "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		int hit, right = 0, inner_right = 0, calls = 0;
+		unsigned int id, inner, before = problems;
+		struct sym symkey = { .name = name };
+		const struct sym *s;
+		struct arrays a;
+
+		if (sscanf(line, "%511s %" SCNx64, name, &offset) != 2)
+			die("%s: '%s'", list, line);
+		if (!strcmp(name, skip))
+			continue;
+		s = bsearch(&symkey, syms, nr_syms, sizeof(*syms), by_name);
+		if (!s || !s->module || strcmp(s->module, "[stackbuf]"))
+			continue;
+		functions += !offset;
+		key++;
+		put_command(run, "step 0x%" PRIx64 " 0x%" PRIx64 " 6 %" PRIu64, s->addr + offset, key, key);
+		get_answer(run, answer, sizeof(answer));
+		if (!strncmp(answer, "none", 4))
+			continue;
+		tried++;
+		if (sscanf(answer, "hit %d id %u right %d inner %u right %d calls %d", &hit, &id,
+			   &right, &inner, &inner_right, &calls) != 6) {
+			problem("at %s: %s", line, answer);
+			break;
+		}
+		attempted += calls + hit;
+		recorded += (int)calls - !id + (hit && inner);
+		refused += !id + (hit && !inner);
+		/* Nobody comes by a function's first instruction: not by others */
+		if (!hit && !offset)
+			strcpy(skip, name);
+		if (!hit)
+			continue;
+		hits++;
+		if ((id && right != 1) || (inner && inner_right != 1))
+			problem("at %s: %s", line, answer);
+		read_snapshot(&a, buf, snapshot);
+		check_all(&a, false, false);
+		if (problems != before) {
+			problem("... that was at %s", line);
+			if (problems > 15)
+				break;
+		}
+	}
+	put_command(run, "step 0");
+	printf("functions %lu instructions %lu hit %lu attempted %lu recorded %lu refused %lu\n",
+	       functions, tried, hits, attempted, recorded, refused);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (!strcmp(what, "check") && (argc == 3 || argc == 4))
+		cmd_check(argv[2], argv[3]);
+	else if (!strcmp(what, "stopped") && argc == 3)
+		cmd_stopped(argv[2]);
+	else if (!strcmp(what, "events") && argc == 3)
+		cmd_events(argv[2]);
+	else if (!strcmp(what, "stacks") && argc == 3)
+		cmd_stacks(argv[2]);
+	else if (!strcmp(what, "tags") && argc == 6)
+		cmd_tags(argv[2], argv[3], strtoull(argv[4], NULL, 0), atoi(argv[5]));
+	else if (!strcmp(what, "watch") && argc == 4)
+		cmd_watch(argv[2], argv[3]);
+	else if (!strcmp(what, "printed") && argc == 2)
+		cmd_printed();
+	else if (!strcmp(what, "carve") && (argc == 4 || argc == 5))
+		cmd_carve(argv[2], argv[3], argc == 5 ? atoi(argv[4]) : 1);
+	else if (!strcmp(what, "step") && argc == 6)
+		cmd_step(argv[2], argv[3], argv[4], argv[5]);
+	else
+		die("unknown command '%s'; see the top of sbcheck.c", what);
+	if (problems)
+		printf("problems %u\n", problems);
+	return problems > 0;
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What stackbuf.ko does, on each kernel: tests/guest/module.sh in a machine, then
+# what can be told from the machine's memory, and from outside at all.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+sbcheck=$work/vm/sbcheck
+
+# The pages of the memory image, by their magic alone, in two random orders
+carved() {
+	local seed
+
+	for seed in 1 2; do
+		rm -rf "$work/carved"
+		mkdir "$work/carved" &&
+			"$sbcheck" carve "$work/out/ram" "$work/carved" "$seed" >"$work/carve" &&
+			cat "$work/carve" && "$sbcheck" events "$work/carved" >"$work/events" &&
+			cmp "$work/events" "$work/out/live.events" &&
+			"$sbcheck" stacks "$work/carved" >"$work/stacks" &&
+			cmp "$work/stacks" "$work/out/live.stacks" &&
+			cmp "$work/carved/text" "$work/out/live/text" || return
+	done
+	grep -q ' differ 0 ' "$work/carve" && [ "$(wc -l <"$work/events")" -gt 10000 ]
+}
+
+exports() {
+	local call
+
+	for call in $(grep -o 'stackbuf_[a-z_]*(' "$top/stackbuf.h" | sort -u | tr -d '('); do
+		case $call in
+		stackbuf_hash) continue ;;
+		esac
+		nm "$work/vm/big/stackbuf.ko" | grep -q " __ksymtab_$call\$" ||
+			{ echo "$call is not exported"; return 1; }
+		nm -u "$work/vm/big/stackbuf_test.ko" | grep -q " $call\$" ||
+			{ echo "$call is not used by the test module"; return 1; }
+	done
+	for call in stackbuf stackbuf_info stackbuf_events stackbuf_stacks; do
+		nm "$work/vm/big/stackbuf.ko" | grep -q "^[0-9a-f]* [BR] $call\$" ||
+			{ echo "$call is not in .bss"; return 1; }
+		nm "$work/vm/big/stackbuf.ko" | grep -q " __ksymtab_$call\$" ||
+			{ echo "$call is not exported"; return 1; }
+	done
+}
+
+# One licence: the file, every tag, and what the module tells the kernel
+license() {
+	local file
+
+	grep -q 'Version 2, June 1991' "$top/LICENSE" || { echo "LICENSE is not version 2"; return 1; }
+	[ "$(modinfo -F license "$work/vm/big/stackbuf.ko")" = GPL ] || { echo "modinfo"; return 1; }
+	while IFS= read -r file; do
+		head -n 3 "$file" | grep -Eq 'SPDX-License-Identifier: GPL-2\.0( |$)' ||
+			{ echo "$file: no SPDX tag of GPL-2.0 in its first lines"; return 1; }
+	done < <(find "$top"/Kbuild "$top"/Makefile "$top"/*.[ch] "$top"/core "$top"/scripts "$top"/tests "$top"/tools \
+		\( -name '*.[ch]' -o -name Kbuild -o -name Makefile -o -name '*.sh' -o -name '*.t' -o -name 'stackbuf-*' \) -type f)
+}
+
+# The first frame of the load's own record leads to the source as it is today
+source_line() {
+	local frame offset line
+
+	frame=$(cat "$work/out/first.frame") || return
+	offset=${frame#*+}
+	offset=$((${offset%%/*}))
+	# The function begins its section; the call is before the return address
+	line=$(addr2line -e "$work/vm/big/stackbuf.ko" -j .init.text \
+		"$(printf '%#x' $((0x$(nm "$work/vm/big/stackbuf.ko" | awk '$3 == "stackbuf_init" { print $1 }') + offset - 1)))")
+	line=${line%% *}
+	case $line in
+	*/stackbuf.c:*) ;;
+	*) echo "$frame is $line"; return 1 ;;
+	esac
+	sed -n "${line##*:}p" "$top/stackbuf.c" | grep 'stackbuf_save()' || { echo "$line"; return 1; }
+}
+
+# A quarter of the lines, as stopping takes its time, another one for each kernel;
+# all of them with STEP=all.  A function's first instruction says whether it matters.
+some() {
+	awk -v n="$1" -v all="${STEP:-}" '$2 == 0 || NR % 4 == n || all == "all"'
+}
+
+echo "KTAP version 1"
+read -ra all <<<"${SERIES:-6.1 6.12}"
+echo "1..${#all[@]}"
+test=0
+status=0
+for series in "${all[@]}"; do
+	test=$((test + 1))
+	{
+		rm -rf "$work/vm" "$work/out"
+		mkdir -p "$work/vm" "$work/out"
+		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
+			${CC:-cc} -static -O2 -Wall -o "$sbcheck" "$here/guest/sbcheck.c" &&
+			build "$series" big &&
+			build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
+			build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
+				KCFLAGS="-include $here/probeable.h" &&
+			instructions "$work/vm/step/stackbuf.ko" | some "$test" >"$work/vm/instructions" &&
+			build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 ||
+			echo "not ok everything is built"
+		"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a 'log_buf_len=4M init_on_free=1' "$work/vm" 2>"$work/vm.err" \
+			>"$work/guest.log"
+		vm=$?
+		grep -v '^done$' "$work/guest.log"
+		[ $vm = 0 ] || sed 's/^/# /' "$work/vm.err"
+		result "the machine ends well, without complaints in its log" [ $vm = 0 ]
+		result "from a memory image by magic alone, pages shuffled: the same events, stacks, text" carved
+		result "defect 7: one licence everywhere" license
+		result "defect 8: a frame of today's log is at the call in today's source" source_line
+		result "defect 9: every call is exported, and used by another module" exports
+		! grep -qx 'done' "$work/guest.log" || echo "done"
+	} | ktap | sed 's/^/    /'
+	if [ "${PIPESTATUS[1]}" = 0 ]; then
+		echo "ok $test the module on $series"
+	else
+		echo "not ok $test the module on $series"
+		status=1
+	fi
+done
+exit $status

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What is left in a kdump vmcore, and on the console, when the machine panics or
+# oopses while all CPUs record.
+#
+#   panic     panic(), with the notifiers before kdump: frozen, and printed
+#   plain     panic() as kdump is usually set up: it goes first, nobody is told
+#   oops      an oops, which stops recording by itself
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+sbcheck=$work/vm/sbcheck
+
+# The word that follows $1 in file $2
+value() {
+	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"
+}
+
+carved() {
+	rm -rf "$work/carved"
+	mkdir "$work/carved" &&
+		"$sbcheck" carve "$work/out/vmcore" "$work/carved" 3 &&
+		"$sbcheck" stopped "$work/carved" >"$work/stopped" || { cat "$work/stopped"; return 1; }
+	"$sbcheck" events "$work/carved" >"$work/events" && "$sbcheck" stacks "$work/carved" >"$work/stacks"
+}
+
+# ENABLED is 1, FROZEN_OOPS 2, FROZEN_PANIC 4
+state() {
+	local state
+	state=$(value state "$work/stopped")
+	echo "state $state"
+	case $kind in
+	panic) [ "$state" = 5 ] ;;
+	plain) [ "$state" = 1 ] ;;
+	oops) [ $((state & 3)) = 3 ] ;;
+	esac
+}
+
+# On the CPU that went down: exactly the events before, the last one last
+last_event() {
+	awk '$1 == 0 && $5 == "sbtest/0" && $NF ~ /^a/ { print $NF }' "$work/events" >"$work/tags"
+	seq 0 999 | awk '{ printf "a%014x\n", $1 }' | cmp - "$work/tags" || return
+	[ "$(awk '$1 == 0 { tag = $NF } END { print tag }' "$work/events")" = a000000000003e7 ]
+}
+
+# On the other one: consecutive up to where it was stopped
+other_cpu() {
+	awk '$1 == 1 && $5 == "sbtest/1" && $NF ~ /^b/ { print substr($NF, 2) }' "$work/events" |
+		while read -r tag; do echo $((0x$tag)); done >"$work/tags"
+	[ "$(wc -l <"$work/tags")" -gt 100 ] || { echo "only $(wc -l <"$work/tags") events"; return 1; }
+	awk 'NR > 1 && $1 != last + 1 { print "after", last, $1; bad = 1 } { last = $1 } END { exit bad }' "$work/tags"
+}
+
+nothing_after() {
+	! grep ' tag dead$' "$work/events" || return
+	[ "$kind" != panic ] || grep 'save after panic gives id 0' "$work/out/console.log" || return
+	local stop
+	stop=$(value stop_ns "$work/stopped")
+	# Clocks of CPUs differ by less than a tick of 4 ms
+	[ "$kind" = plain ] || awk -v stop="$stop" '$2 + 0 > stop + ($1 ? 4e6 : 0) { print "after", stop, $0; bad = 1 }
+		END { exit bad || !stop }' "$work/events"
+}
+
+# The dump on the console: the newest 20 events of all, a stack where it is first
+panic_dump() {
+	tr -d '\r' <"$work/out/console.log" | sed -n 's/^\[ *[0-9.]*\] //p' |
+		awk '/^stackbuf: the last [0-9]* events:/ { on = 1 } on && !/^stackbuf: \[| \(|^stackbuf: *[a-z_A-Z.0-9]*\+0x|^stackbuf: the last/ { exit } on' >"$work/dump"
+	grep -qx 'stackbuf: the last 20 events:' "$work/dump" || { cat "$work/dump"; return 1; }
+	grep ' half written ' -v "$work/events" | sort -n -k 2 | tail -n 20 |
+		awk '{ split($4, pid, "/"); printf "%s %s %s stack %s tag 0x%s\n", $1, pid[2], $5, $7, $9 }' |
+		sed 's/0x0*\(.\)/0x\1/' | sort >"$work/want"
+	sed -n 's/^stackbuf: \[ *[0-9.]*\] CPU: \([0-9]*\) PID: \([0-9]*\) Comm: \(.*\) stack \([0-9]*\) tag \(.*\)/\1 \2 \3 stack \4 tag \5/p' "$work/dump" |
+		sort >"$work/got"
+	diff "$work/got" "$work/want" || return
+	# Distinct stacks, and as many lines as they have frames
+	frames=$(awk '{ print $5 }' "$work/want" | sort -u | while read -r id; do
+		value frames <(grep "^stack $id " "$work/stacks")
+	done | paste -sd+ | { read -r sum && echo $((sum)); })
+	shown=$(grep -c '+0x[0-9a-f]*/0x[0-9a-f]*' "$work/dump")
+	echo "$frames frames, $shown lines"
+	[ "$frames" = "$shown" ] && [ "$frames" -gt 10 ]
+}
+
+boot() {
+	series=$1 kind=$2 append=''
+	rm -rf "$work/vm" "$work/out"
+	mkdir -p "$work/vm" "$work/out"
+	[ "$kind" != panic ] || append=crash_kexec_post_notifiers
+	echo "$kind" >"$work/vm/kind"
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/panic.sh" "$work/vm/run" &&
+		${CC:-cc} -static -O2 -Wall -o "$sbcheck" "$here/guest/sbcheck.c" &&
+		build "$series" big ||
+		echo "not ok everything is built"
+	VMCORE="cp" "$top/scripts/stackbuf-vm" -k "$series" -K -e -o "$work/out" -a "$append" "$work/vm" \
+		>"$work/guest.log" 2>&1
+	vm=$?
+	[ $vm = 0 ] || sed 's/^/# /' "$work/guest.log"
+	# An oops starts kdump before "Kernel panic" is printed, which is what -e looks for
+	[ "$kind" != oops ] || { grep -q 'BUG: kernel NULL pointer' "$work/out/console.log" && vm=0; }
+	[ -s "$work/out/vmcore" ] || vm=1
+	result "the machine goes down, and kdump saves its memory" [ $vm = 0 ]
+	result "the arrays in the vmcore are consistent" carved
+	result "its state says what happened" state
+	result "the last event is the one before" last_event
+	result "the other CPU's events go on until it was stopped" other_cpu
+	result "nothing is recorded afterwards" nothing_after
+	[ "$kind" != panic ] ||
+		result "panic_dump prints the newest events, each stack once" panic_dump
+	echo "done"
+}
+
+read -ra all <<<"${CASES:-6.1/panic 6.1/plain 6.12/panic 6.12/oops}"
+echo "KTAP version 1"
+echo "1..${#all[@]}"
+test=0
+status=0
+for case in "${all[@]}"; do
+	test=$((test + 1))
+	boot "${case%/*}" "${case#*/}" | ktap | sed 's/^/    /'
+	if [ "${PIPESTATUS[1]}" = 0 ]; then
+		echo "ok $test $case"
+	else
+		echo "not ok $test $case"
+		status=1
+	fi
+done
+exit $status

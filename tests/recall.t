@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A recalled stack is the one that a walk would find: tests/guest/recall.sh on
+# each kernel.  ROUNDS=N (default 1) makes the load as many times as long: about a
+# million events on each kernel a round.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+# The module with one comparison of recall left out: that of return addresses
+faulty() {
+	local series=$1 kernel
+
+	mkdir -p "$work/faulty" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/faulty/" || return
+	sed -i 's/if (sb_load(from + layout->ret\[i - 1\] \* 8L) !=/if (0 \&\& &/; s/&& if (sb_load/\&\& sb_load/' \
+		"$work/faulty/core/recall.c"
+	cmp -s "$top/core/recall.c" "$work/faulty/core/recall.c" && { echo "# the fault does not apply"; return 1; }
+	kernel=$("$top/scripts/stackbuf-kernel" "$series") || return
+	make -s -C "$work/faulty" module BUILD="$work/build/$series-fault" KDIR="$kernel/build" TESTS=1 \
+		>"$work/make.log" 2>&1 || { sed 's/^/# /' "$work/make.log"; return 1; }
+	mkdir -p "$work/vm/fault" && cp "$work/build/$series-fault/stackbuf.ko" \
+		"$work/build/$series-fault/tests/stackbuf_probe.ko" "$work/vm/fault/"
+}
+
+reader=$work/tools/stackbuf
+make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
+
+echo "KTAP version 1"
+read -ra all <<<"${SERIES:-6.1 6.12}"
+echo "1..${#all[@]}"
+test=0
+status=0
+for series in "${all[@]}"; do
+	test=$((test + 1))
+	{
+		rm -rf "$work/vm" "$work/out"
+		mkdir -p "$work/vm" "$work/out"
+		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
+			echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" && build "$series" big &&
+			cp "$work/build/$series-big/tests/stackbuf_probe.ko" "$work/vm/big/" &&
+			faulty "$series" || echo "not ok everything is built"
+		"$top/scripts/stackbuf-vm" -k "$series" -t "$((${ROUNDS:-1} * 120 + 120))" -o "$work/out" -x "$reader" "$work/vm" \
+			>"$work/guest.log" 2>"$work/vm.err"
+		vm=$?
+		grep -v '^done$' "$work/guest.log"
+		[ $vm = 0 ] || sed 's/^/# /' "$work/vm.err"
+		result "the machine ends well, without complaints in its log" [ $vm = 0 ]
+		! grep -qx 'done' "$work/guest.log" || echo "done"
+	} | ktap | sed 's/^/    /'
+	if [ "${PIPESTATUS[1]}" = 0 ]; then
+		echo "ok $test recall on $series"
+	else
+		echo "not ok $test recall on $series"
+		status=1
+	fi
+done
+exit $status

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stackbuf_bench - what one event costs, beside what others cost
+ *
+ * Loading it measures and prints one line a figure to the kernel log:
+ *
+ *	stackbuf_bench: NAME FRAMES COST
+ *
+ * COST is in units of the cycle counter, for one event, the mean of many.  In a
+ * machine that counts instructions (stackbuf-vm -i) it is instructions.  Loading
+ * always fails, so that it can be loaded again.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/math.h>
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+#include <linux/stackdepot.h>
+#include <linux/stacktrace.h>
+#include <linux/timex.h>
+#include "../stackbuf.h"
+
+static int rounds = 2000;
+module_param(rounds, int, 0444);
+MODULE_PARM_DESC(rounds, "Events of each measurement (default 2000)");
+
+static int threads;
+module_param(threads, int, 0444);
+MODULE_PARM_DESC(threads,
+		 "Instead: events per ms of so many threads, a CPU each, for rounds events each");
+
+static char *probed;
+module_param(probed, charp, 0444);
+MODULE_PARM_DESC(probed, "Instead: what a call of int_sqrt() costs, under this name");
+
+static unsigned long frames[STACKBUF_DEPTH_MAX];
+static char text[8192];
+
+/* What is measured, once; each is called at the depth wanted */
+
+static noinline void bench_nothing(void)
+{
+	barrier();
+}
+
+static noinline void bench_walk(void)
+{
+	stack_trace_save(frames, ARRAY_SIZE(frames), 0);
+	barrier();
+}
+
+static noinline void bench_depot(void)
+{
+	unsigned int nr = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
+
+	stack_depot_save(frames, nr, GFP_NOWAIT);
+	barrier();
+}
+
+static noinline void bench_text(void)
+{
+	unsigned int nr = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
+
+	stack_trace_snprint(text, sizeof(text), frames, nr, 0);
+	barrier();
+}
+
+static noinline void bench_clock(void)
+{
+	local_clock();
+	barrier();
+}
+
+static noinline void bench_save(void)
+{
+	stackbuf_save();
+	barrier();
+}
+
+static noinline void bench_save_tag(void)
+{
+	stackbuf_save_tag(4711);
+	barrier();
+}
+
+static noinline void bench_probed(void)
+{
+	int_sqrt(1);
+	barrier();
+}
+
+struct bench {
+	const char *name;
+	void (*run)(void);
+};
+
+static const struct bench benches[] = {
+	{ "stack_trace_save", bench_walk },
+	{ "stack_depot_save", bench_depot },
+	{ "stack_trace_snprint", bench_text },
+	{ "local_clock", bench_clock },
+	{ "stackbuf_save", bench_save },
+	{ "stackbuf_save_tag", bench_save_tag },
+};
+
+static noinline u64 measure(void (*run)(void), int n)
+{
+	cycles_t start;
+	int i;
+
+	/* First sights are another matter */
+	for (i = 0; i < 10; i++)
+		run();
+	start = get_cycles();
+	for (i = 0; i < n; i++)
+		run();
+	return div_u64(get_cycles() - start, n);
+}
+
+/* Real frames: each call is followed by something to do */
+static noinline u64 deeper(int more, void (*run)(void), int n)
+{
+	u64 cost = more > 0 ? deeper(more - 1, run, n) : measure(run, n);
+
+	barrier();
+	return cost;
+}
+
+static unsigned int depth_here;
+
+static noinline void find_depth(void)
+{
+	depth_here = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
+}
+
+static void measure_all(const struct bench *bench, int n)
+{
+	static const int depths[] = { 9, 19, 40 };
+	u64 nothing = 0;
+	int i, d;
+
+	deeper(0, find_depth, 1);
+	for (d = 0; d < ARRAY_SIZE(depths); d++) {
+		nothing = deeper(depths[d] - depth_here, bench_nothing, rounds);
+		for (i = 0; i < n; i++)
+			pr_info("%s %d %llu\n", bench[i].name, depths[d],
+				deeper(depths[d] - depth_here, bench[i].run, rounds) - nothing);
+	}
+}
+
+/* All at once on one CPU each, for as many events each */
+
+static atomic_t waiting;
+
+static int saver(void *result)
+{
+	u64 start;
+	int i;
+
+	atomic_dec(&waiting);
+	while (atomic_read(&waiting) > 0)
+		cpu_relax();
+	start = local_clock();
+	for (i = 0; i < rounds; i++) {
+		stackbuf_save();
+		if (i % 1000 == 0)
+			cond_resched();
+	}
+	*(u64 *)result = local_clock() - start;
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static int measure_threads(void)
+{
+	struct task_struct *task[16];
+	u64 took[16] = {}, longest = 0;
+	int i, err = 0;
+
+	if (threads > ARRAY_SIZE(task) || threads > num_online_cpus())
+		return -EINVAL;
+	atomic_set(&waiting, threads);
+	for (i = 0; i < threads; i++) {
+		task[i] = kthread_create(saver, &took[i], "saver/%d", i);
+		if (IS_ERR(task[i]))
+			return PTR_ERR(task[i]);
+		kthread_bind(task[i], i);
+		wake_up_process(task[i]);
+	}
+	for (i = 0; i < threads; i++) {
+		while (!READ_ONCE(took[i]))
+			schedule_timeout_uninterruptible(1);
+		kthread_stop(task[i]);
+		longest = max(longest, took[i]);
+	}
+	pr_info("threads %d %llu\n", threads,
+		div64_u64((u64)rounds * threads * NSEC_PER_MSEC, longest));
+	return err;
+}
+
+static int __init bench_init(void)
+{
+	int err;
+
+	if (threads) {
+		err = measure_threads();
+	} else if (probed) {
+		const struct bench bench = { probed, bench_probed };
+
+		err = 0;
+		measure_all(&bench, 1);
+	} else {
+		err = stack_depot_init();
+		if (!err)
+			measure_all(benches, ARRAY_SIZE(benches));
+	}
+	return err ?: -EAGAIN;
+}
+module_init(bench_init);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Costs of stackbuf and its peers");
