@@ -354,7 +354,9 @@ struct stackbuf_events_page {
  *
  * then whole records, then spaces and a newline up to the end of the page, or
  * NULs in the newest page of the first lap.  A NUL in an earlier place means
- * that a record was being copied there.  A record:
+ * that a record was being copied there.  At an instant every record in front of
+ * a NUL is whole; who copies while the log is written does it twice, and what
+ * differs was being written.  A record:
  *
  *   stack 66 [  618.059960] CPU: 2 PID: 1234 Comm: insmod
  *   stackbuf_init+0x1a/0xeda [stackbuf]

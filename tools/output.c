@@ -480,6 +480,7 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	const struct stackbuf_info *info = &r->info;
 	json_t *j = o->format == FORMAT_JSON ? json_object() : NULL;
 	u64 from[NAMES_NONE + 1] = { 0 }, refused = 0;
+	u64 recorded = info->overwritten + r->events, walked = 0;
 	struct stack *stack;
 	unsigned int i;
 	size_t n;
@@ -492,6 +493,9 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	}
 	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
 		refused += r->lost[i];
+	for (i = STACKBUF_WALKED_NEW; i <= STACKBUF_WALKED_AGAIN; i++)
+		walked += r->lost[i];
+	walked += r->lost[STACKBUF_DIFFERED];
 
 	fact(o, j, "source", "source", "%s", source);
 	fact_number(o, j, "version", "format version", STACKBUF_VERSION);
@@ -518,7 +522,9 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	fact_number(o, j, "stacks_bytes", "stack table, bytes", info->stacks_size);
 	fact_number(o, j, "text_bytes", "text log, bytes", info->text_size);
 
-	fact_number(o, j, "events_recorded", "events recorded", info->overwritten + r->events);
+	fact_number(o, j, "events_recorded", "events recorded", recorded);
+	fact_number(o, j, "events_recalled", "  of them recalled",
+		    recorded > walked ? recorded - walked : 0);
 	fact_number(o, j, "events_in_ring", "events in the ring", r->events);
 	fact_number(o, j, "events_overwritten", "events overwritten", info->overwritten);
 	fact_number(o, j, "events_per_mib", "events in a MiB of ring",
