@@ -31,6 +31,7 @@ static int save(struct kprobe *probe, struct pt_regs *regs)
 	regs->ip = ip;
 	return 0;
 }
+
 NOKPROBE_SYMBOL(save);
 
 static void report(int n)

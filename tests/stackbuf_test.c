@@ -50,7 +50,7 @@
 #define timer_delete_sync del_timer_sync
 #endif
 
-#define OUT_SIZE	(1 << 20)
+#define OUT_SIZE	0x100000
 #define REF_MAX		128
 #define MARGIN		512	/* a function here is shorter than that */
 #define GUARD		0x5ca1ab1edeadbeefULL
@@ -111,7 +111,7 @@ static __always_inline void next(struct walk *w)
 	static noinline void step_##n(struct walk *w)	\
 	{						\
 		next(w);				\
-		w->sum += 1000 + n;			\
+		w->sum += 1000 + (n);			\
 	}
 STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
 STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15)
@@ -521,8 +521,8 @@ static void tally_say(void)
 			sum.from[i] += t->from[i];
 	}
 	say("attempted %lu recorded %lu refused %lu wrong %lu gone %lu task %lu softirq %lu hardirq %lu nmi %lu\n",
-	    sum.attempted, sum.recorded, sum.refused, sum.wrong, sum.gone,
-	    sum.from[0], sum.from[1], sum.from[2], sum.from[3]);
+	    sum.attempted, sum.recorded, sum.refused, sum.wrong, sum.gone, sum.from[0], sum.from[1],
+	    sum.from[2], sum.from[3]);
 }
 
 static u64 mix(u64 x)
@@ -1125,7 +1125,8 @@ static void trace_task(void)
 		goto out;
 	err = stackbuf_trace_save_task(t, current);
 	check(!err && t->depth > 3, "trace_save_task: of the current task");
-	check(!err && inside(t->pc[0], trace_task), "trace_save_task: of the current task, from the caller on");
+	check(!err && inside(t->pc[0], trace_task),
+	      "trace_save_task: of the current task, from the caller on");
 
 	asleep = kthread_run(sleeper, NULL, "sbasleep");
 	busy = kthread_create(spinner, NULL, "sbbusy");
@@ -1161,7 +1162,8 @@ static void trace_task(void)
 	err = stackbuf_save_task(asleep, 0x7a5c, &id);
 	say("task pid %d id %u\n", asleep->pid, id);
 	check(!err && id, "save_task: a sleeper is recorded");
-	check(!stackbuf_save_task(asleep, 0x7a5d, NULL), "save_task: no place for the id is no error");
+	check(!stackbuf_save_task(asleep, 0x7a5d, NULL),
+	      "save_task: no place for the id is no error");
 	id = 1;
 	err = stackbuf_save_task(busy, 0x7a5e, &id);
 	check(err == -EBUSY && !id, "save_task: -EBUSY while it runs, id 0");
@@ -1173,7 +1175,8 @@ static void trace_task(void)
 	for (i = 0; i < 100 && READ_ONCE(asleep->stack); i++)
 		msleep(20);
 	err = stackbuf_trace_save_task(t, asleep);
-	check(err == -ESRCH && !t->depth, "trace_save_task: -ESRCH when it has exited, trace empty");
+	check(err == -ESRCH && !t->depth,
+	      "trace_save_task: -ESRCH when it has exited, trace empty");
 	id = 1;
 	err = stackbuf_save_task(asleep, 0x7a60, &id);
 	check(err == -ESRCH && !id, "save_task: -ESRCH when it has exited, id 0");
@@ -1373,7 +1376,8 @@ static void panic_worker(struct worker *wk)
 		cpu_relax();
 	for (i = 0; i < wk->arg[0]; i++) {
 		go(i % 10, 4, leaf_tag, 0xaULL << 56 | i);
-		while (i == wk->arg[0] / 2 && num_online_cpus() > 1 && READ_ONCE(panic_others) < 500)
+		while (i == wk->arg[0] / 2 && num_online_cpus() > 1 &&
+		       READ_ONCE(panic_others) < 500)
 			cpu_relax();
 	}
 	if (wk->arg[1])

@@ -83,7 +83,7 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 	} else if (!strcmp(option, "comm")) {
 		f->comm = value;
 		if (!*value || (strlen(value) >= STACKBUF_COMM_LEN && !strpbrk(value, "*?[")))
-			return "a command's name of 1 to 15 characters, or a pattern with *, ? and []";
+			return "a command's name of 1 to 15 bytes, or a pattern with *, ? and []";
 	}
 	return NULL;
 }

@@ -149,7 +149,8 @@ static int read_ring(struct follower *me)
 		struct ring_page *p = &me->page[i];
 		struct stackbuf_page head;
 
-		if (me->source->ops->read(me->source, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head)))
+		if (me->source->ops->read(me->source, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head,
+					  sizeof(head)))
 			return -1;
 		if (head.instance != me->o->record->instance) {
 			snprintf(me->source->error, sizeof(me->source->error),
@@ -198,7 +199,8 @@ static int learn_stacks(struct follower *me)
 			continue;
 		stack = stacks_get(&r->stacks, id);
 		if (place % 64 && place / 64 * STACKBUF_PAGE_SIZE < r->info.stacks_size) {
-			if (s->ops->read(s, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page, sizeof(page)))
+			if (s->ops->read(s, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page,
+					 sizeof(page)))
 				return -1;
 			/* By now the place may be another's */
 			raw = (void *)page.granule[place % 64 - 1];

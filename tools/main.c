@@ -56,20 +56,29 @@ static const unsigned int option_for[OPTIONS] = {
 
 static struct poptOption option_list[] = {
 	{ "file", 'f', POPT_ARG_STRING, NULL, OPT_FILE,
-	  "read SOURCE, not the running kernel: a directory with the files text, info, events and stacks, or a snapshot", "SOURCE" },
-	{ "pid", '\0', POPT_ARG_STRING, NULL, OPT_PID, "only events of this thread or process", "ID" },
-	{ "comm", '\0', POPT_ARG_STRING, NULL, OPT_COMM, "only events of this command; *, ? and [] match", "NAME" },
+	  "read SOURCE, not the running kernel: a directory with the files text, info, events and stacks, or a snapshot",
+	  "SOURCE" },
+	{ "pid", '\0', POPT_ARG_STRING, NULL, OPT_PID, "only events of this thread or process",
+	  "ID" },
+	{ "comm", '\0', POPT_ARG_STRING, NULL, OPT_COMM,
+	  "only events of this command; *, ? and [] match", "NAME" },
 	{ "cpu", '\0', POPT_ARG_STRING, NULL, OPT_CPU, "only events of this CPU", "N" },
 	{ "tag", '\0', POPT_ARG_STRING, NULL, OPT_TAG, "only events with this tag", "NUMBER" },
-	{ "since", '\0', POPT_ARG_STRING, NULL, OPT_SINCE, "only events at or after this time since boot", "SECONDS" },
-	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL, "only events at or before this time since boot", "SECONDS" },
+	{ "since", '\0', POPT_ARG_STRING, NULL, OPT_SINCE,
+	  "only events at or after this time since boot", "SECONDS" },
+	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL,
+	  "only events at or before this time since boot", "SECONDS" },
 	{ "stack", '\0', POPT_ARG_STRING, NULL, OPT_STACK, "only this stack", "ID" },
-	{ "last", '\0', POPT_ARG_STRING, NULL, OPT_LAST, "only the newest N of the events chosen", "N" },
-	{ "folded", '\0', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs", NULL },
+	{ "last", '\0', POPT_ARG_STRING, NULL, OPT_LAST, "only the newest N of the events chosen",
+	  "N" },
+	{ "folded", '\0', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
+	  NULL },
 	{ "json", '\0', POPT_ARG_NONE, NULL, OPT_JSON, "one JSON object a line", NULL },
 	{ "perf", '\0', POPT_ARG_NONE, NULL, OPT_PERF, "as \"perf script\" prints", NULL },
-	{ "wall", '\0', POPT_ARG_NONE, NULL, OPT_WALL, "times of day instead of seconds since boot", NULL },
-	{ "follow", '\0', POPT_ARG_NONE, NULL, OPT_FOLLOW, "go on with events as they are recorded", NULL },
+	{ "wall", '\0', POPT_ARG_NONE, NULL, OPT_WALL, "times of day instead of seconds since boot",
+	  NULL },
+	{ "follow", '\0', POPT_ARG_NONE, NULL, OPT_FOLLOW, "go on with events as they are recorded",
+	  NULL },
 	{ "help", 'h', POPT_ARG_NONE, NULL, OPT_HELP, "show this help", NULL },
 	{ "version", '\0', POPT_ARG_NONE, NULL, OPT_VERSION, "show the version", NULL },
 	POPT_TABLEEND
@@ -125,7 +134,8 @@ static void take_option(struct args *a, int option, char *value)
 		a->comm = value;
 	must = filter_set(&a->filter, option_list[option - 1].longName, value);
 	if (must)
-		die(EXIT_USAGE, "--%s %s: must be %s", option_list[option - 1].longName, value, must);
+		die(EXIT_USAGE, "--%s %s: must be %s", option_list[option - 1].longName, value,
+		    must);
 	if (option != OPT_COMM)
 		free(value);
 }
@@ -164,17 +174,19 @@ static poptContext read_args(struct args *a, int argc, const char **argv)
 		take_option(a, option, poptGetOptArg(context));
 	}
 	if (option < -1)
-		die(EXIT_USAGE, "%s: %s (see stackbuf --help)", poptBadOption(context, POPT_BADOPTION_NOALIAS),
-		    poptStrerror(option));
+		die(EXIT_USAGE, "%s: %s (see stackbuf --help)",
+		    poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
 
 	word = poptGetArg(context);
 	if (!word)
-		die(EXIT_USAGE, "a command is missing: info, text, log, count or save (see stackbuf --help)");
+		die(EXIT_USAGE,
+		    "a command is missing: info, text, log, count or save (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
-		die(EXIT_USAGE, "%s: no such command; there are info, text, log, count and save", word);
+		die(EXIT_USAGE, "%s: no such command; there are info, text, log, count and save",
+		    word);
 	if (a->command == SAVE) {
 		a->save_to = poptGetArg(context);
 		if (!a->save_to || !*a->save_to)
@@ -218,7 +230,8 @@ static void say_missing(const struct reading *r)
 {
 	const struct record *rec = &r->record;
 
-	note((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] + rec->missing[ARRAY_STACKS],
+	note((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
+		     rec->missing[ARRAY_STACKS],
 	     "page is missing", "pages are missing");
 	note(r->bag.changed, "page of events was overwritten while it was read and is left out",
 	     "pages of events were overwritten while they were read and are left out");
@@ -243,7 +256,9 @@ static void count(struct reading *r, const struct output *o, const struct args *
 	u64 unsure;
 	size_t nr;
 
-	for (tries = 1; tries < COUNT_TRIES && r->source.ops->read && (r->bag.changed || rec->rebuilt); tries++)
+	for (tries = 1;
+	     tries < COUNT_TRIES && r->source.ops->read && (r->bag.changed || rec->rebuilt);
+	     tries++)
 		load(r);
 	say_missing(r);
 	if (events) {
@@ -256,9 +271,12 @@ static void count(struct reading *r, const struct output *o, const struct args *
 	}
 	unsure = (u64)(r->bag.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
 	if (unsure)
-		fprintf(stderr, "stackbuf: totals may be too small, all together by at most %llu events\n", unsure);
+		fprintf(stderr,
+			"stackbuf: totals may be too small, all together by at most %llu events\n",
+			unsure);
 	if (rec->info.evicted_events)
-		fprintf(stderr, "stackbuf: %llu events are in no total: their %llu stacks had to make room\n",
+		fprintf(stderr,
+			"stackbuf: %llu events are in no total: their %llu stacks had to make room\n",
 			rec->info.evicted_events, rec->info.evicted);
 	output_count(o, &a->filter, NULL, 0);
 }
@@ -272,7 +290,8 @@ static void show_log(struct reading *r, struct output *o, const struct args *a)
 		if (!r->source.ops->read)
 			die(1, "%s: does not grow, so there is nothing to follow", r->source.name);
 		if (!rec->have_info)
-			die(1, "%s: the page of stackbuf_info is missing or damaged", r->source.name);
+			die(1, "%s: the page of stackbuf_info is missing or damaged",
+			    r->source.name);
 		if (follow(&r->source, o, &a->filter))
 			die(1, "%s", r->source.error);
 		return;
@@ -295,11 +314,13 @@ static void run(struct reading *r, struct output *o, const struct args *a)
 	switch (a->command) {
 	case INFO:
 		if (!r->record.have_info)
-			die(1, "%s: the page of stackbuf_info is missing or damaged", r->source.name);
+			die(1, "%s: the page of stackbuf_info is missing or damaged",
+			    r->source.name);
 		output_info(o, r->source.name, r->bag.changed);
 		break;
 	case TEXT:
-		note(r->bag.changed_text, "page of text was overwritten while it was read and is left out",
+		note(r->bag.changed_text,
+		     "page of text was overwritten while it was read and is left out",
 		     "pages of text were overwritten while they were read and are left out");
 		note(r->record.half_texts, "record was half written and is left out",
 		     "records were half written and are left out");
@@ -340,7 +361,8 @@ int main(int argc, const char **argv)
 		die(1, "%s", r.source.error);
 	load(&r);
 	if (output.wall && !r.record.have_info)
-		die(1, "%s: --wall needs the page of stackbuf_info, which is missing", r.source.name);
+		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
+		    r.source.name);
 	symbols_init(&r.symbols, &r.record, r.source.kallsyms);
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 	run(&r, &output, &args);

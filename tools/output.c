@@ -64,7 +64,8 @@ static size_t function_len(const char *name)
 	return plus ? (size_t)(plus - name) : strlen(name);
 }
 
-static void block_perf(const struct stack *stack, unsigned int i, char **p, size_t *len, size_t *room)
+static void block_perf(const struct stack *stack, unsigned int i, char **p, size_t *len,
+		       size_t *room)
 {
 	const char *name = stack->name[i], *slash = strchr(name, '/'), *module = strchr(name, '[');
 	u64 addr = i < stack->nr ? stack->addr[i] : 0;
@@ -95,7 +96,8 @@ static char *json_stack(const struct stack *stack)
 	for (i = 0; i < stack->nr; i++)
 		json_array_append_new(addresses, json_hex(stack->addr[i]));
 	json_object_set_new(j, "stack", json_integer(stack->id));
-	json_object_set_new(j, "symbols", json_string(stack->gone ? "none" : names_from[stack->names]));
+	json_object_set_new(j, "symbols",
+			    json_string(stack->gone ? "none" : names_from[stack->names]));
 	json_object_set_new(j, "gone", json_boolean(stack->gone));
 	json_object_set_new(j, "cut", json_boolean(stack->cut));
 	json_object_set_new(j, "frames", frames);
@@ -130,13 +132,15 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 		for (i = 0; i < stack->named; i++)
 			block_perf(stack, i, &p, &len, &room);
 		if (stack->gone)
-			add(&p, &len, &room, "\t%16x [stack_%u_is_gone] ([stackbuf])\n", 0, stack->id);
+			add(&p, &len, &room, "\t%16x [stack_%u_is_gone] ([stackbuf])\n", 0,
+			    stack->id);
 		break;
 	case FORMAT_FOLDED:
 		if (stack->cut)
 			add(&p, &len, &room, "(more frames were not kept);");
 		for (i = stack->named; i--; )
-			add(&p, &len, &room, "%.*s%s", (int)function_len(stack->name[i]), stack->name[i], i ? ";" : "");
+			add(&p, &len, &room, "%.*s%s", (int)function_len(stack->name[i]),
+			    stack->name[i], i ? ";" : "");
 		if (stack->gone)
 			add(&p, &len, &room, "stack %u is gone", stack->id);
 		break;
@@ -203,7 +207,8 @@ static void json_event(const struct output *o, const struct event *e, struct sta
 
 	json_object_set_new(j, "time_ns", json_integer(e->time));
 	if (o->wall)
-		json_object_set_new(j, "wall", json_string(time_text(o, e->time, when, sizeof(when))));
+		json_object_set_new(j, "wall",
+				    json_string(time_text(o, e->time, when, sizeof(when))));
 	json_object_set_new(j, "cpu", json_integer(e->cpu));
 	json_object_set_new(j, "pid", json_integer(e->pid));
 	json_object_set_new(j, "tgid", json_integer(e->tgid));
@@ -243,11 +248,12 @@ void output_event(const struct output *o, const struct event *e)
 		mark = names_mark(stack);
 		if (e->tagged)
 			snprintf(tag, sizeof(tag), "%#llx", e->tag);
-		fprintf(o->file, "%-18s %-15s %-7u %-3u %-10u %-7u %s", when, e->comm, e->pid, e->cpu,
-			e->stack, e->tgid, context_name[e->context & 3]);
+		fprintf(o->file, "%-18s %-15s %-7u %-3u %-10u %-7u %s", when, e->comm, e->pid,
+			e->cpu, e->stack, e->tgid, context_name[e->context & 3]);
 		if (*tag || *mark)
-			fprintf(o->file, "%*s%s%s%s%s", (int)(8 - strlen(context_name[e->context & 3])), "",
-				tag, *mark ? *tag ? "  (" : "(" : "", mark, *mark ? ")" : "");
+			fprintf(o->file, "%*s%s%s%s%s",
+				(int)(8 - strlen(context_name[e->context & 3])), "", tag,
+				*mark ? *tag ? "  (" : "(" : "", mark, *mark ? ")" : "");
 		putc('\n', o->file);
 	}
 	fwrite(block, 1, len, o->file);
@@ -293,7 +299,8 @@ struct total {
 
 static int by_frames(const void *a, const void *b)
 {
-	const struct stack *x = ((const struct total *)a)->stack, *y = ((const struct total *)b)->stack;
+	const struct stack *x = ((const struct total *)a)->stack,
+			   *y = ((const struct total *)b)->stack;
 	int c;
 
 	if (x->nr != y->nr)
@@ -342,8 +349,10 @@ void output_count(const struct output *o, const struct filter *f,
 	size_t i, n = 0;
 
 	if (event) {
-		for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
-			stack->in_ring = stack->count = 0;
+		for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+			stack->in_ring = 0;
+			stack->count = 0;
+		}
 		for (i = 0; i < nr; i++)
 			stack_of(o, event[i].stack)->in_ring++;
 	}
@@ -435,7 +444,8 @@ fact(const struct output *o, json_t *j, const char *key, const char *label, cons
 	free(text);
 }
 
-static void fact_number(const struct output *o, json_t *j, const char *key, const char *label, u64 n)
+static void fact_number(const struct output *o, json_t *j, const char *key, const char *label,
+			u64 n)
 {
 	if (j)
 		json_object_set_new(j, key, json_integer(n));
@@ -462,19 +472,20 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	static const struct {
 		const char *key, *label;
 	} loss[STACKBUF_LOSSES] = {
-		[STACKBUF_LOST_OFF]	= { "lost_off", "  recording was off" },
-		[STACKBUF_LOST_NESTED]	= { "lost_nested", "  nested too deep" },
-		[STACKBUF_LOST_TABLE]	= { "lost_table", "  stack table full" },
-		[STACKBUF_LOST_PAGE]	= { "lost_page", "  no room in the ring" },
-		[STACKBUF_LOST_EMPTY]	= { "lost_empty", "  no frame found" },
-		[STACKBUF_CUT]		= { "cut", "traces cut at 64 frames" },
-		[STACKBUF_LOST_PRINT]	= { "lost_print", "prints refused in NMI" },
-		[STACKBUF_WALKED_NEW]	= { "walked_new", "walked: new stack" },
-		[STACKBUF_WALKED_ELSEWHERE] = { "walked_elsewhere", "walked: not the task's stack" },
-		[STACKBUF_WALKED_UNFIT]	= { "walked_unfit", "walked: unfit for recall" },
-		[STACKBUF_WALKED_AGAIN]	= { "walked_again", "walked: another layout" },
-		[STACKBUF_VERIFIED]	= { "verified", "recalled and verified" },
-		[STACKBUF_DIFFERED]	= { "differed", "  recalled wrongly" },
+		[STACKBUF_LOST_OFF] = { "lost_off", "  recording was off" },
+		[STACKBUF_LOST_NESTED] = { "lost_nested", "  nested too deep" },
+		[STACKBUF_LOST_TABLE] = { "lost_table", "  stack table full" },
+		[STACKBUF_LOST_PAGE] = { "lost_page", "  no room in the ring" },
+		[STACKBUF_LOST_EMPTY] = { "lost_empty", "  no frame found" },
+		[STACKBUF_CUT] = { "cut", "traces cut at 64 frames" },
+		[STACKBUF_LOST_PRINT] = { "lost_print", "prints refused in NMI" },
+		[STACKBUF_WALKED_NEW] = { "walked_new", "walked: new stack" },
+		[STACKBUF_WALKED_ELSEWHERE] = { "walked_elsewhere",
+						"walked: not the task's stack" },
+		[STACKBUF_WALKED_UNFIT] = { "walked_unfit", "walked: unfit for recall" },
+		[STACKBUF_WALKED_AGAIN] = { "walked_again", "walked: another layout" },
+		[STACKBUF_VERIFIED] = { "verified", "recalled and verified" },
+		[STACKBUF_DIFFERED] = { "differed", "  recalled wrongly" },
 	};
 	const struct record *r = o->record;
 	const struct stackbuf_info *info = &r->info;
@@ -510,7 +521,8 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	fact(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
 	     info->elf_machine == 183 ? "arm64" : "unknown");
 	fact_number(o, j, "cpus", "CPUs", info->nr_cpus);
-	fact(o, j, "srcversion", "module's srcversion", "%s", *info->module_srcversion ? info->module_srcversion : "unknown");
+	fact(o, j, "srcversion", "module's srcversion", "%s",
+	     *info->module_srcversion ? info->module_srcversion : "unknown");
 	fact(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
 	fact(o, j, "base_address", "base address", "0x%llx", info->base_addr);
 	fact_time(o, j, "load_ns", "loaded", info->load_ns);
@@ -556,7 +568,8 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	fact_number(o, j, "pages_changed", "pages changed while read", changed);
 	fact_number(o, j, "pages_damaged", "damaged pages", r->damaged);
 	fact_number(o, j, "pages_missing", "missing pages",
-		    (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] + r->missing[ARRAY_STACKS]);
+		    (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] +
+			    r->missing[ARRAY_STACKS]);
 	if (j)
 		json_line(o, j, NULL);
 }

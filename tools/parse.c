@@ -35,7 +35,8 @@ static char printable(char c)
  * The line that a page of the text log begins with.  Return its length, 0 if
  * there is none.
  */
-static size_t text_head(const char *page, unsigned int *version, u32 *index, u64 *seq, u64 *instance)
+static size_t text_head(const char *page, unsigned int *version, u32 *index, u64 *seq,
+			u64 *instance)
 {
 	char line[128];
 	const char *end = memchr(page, '\n', sizeof(line) - 1);
@@ -413,7 +414,8 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 		return NULL;
 	while (line < end) {
 		/* Padding, the unused rest of the page, or another record */
-		if (*line == ' ' || *line == '\0' || *line == '\n' || (frames && is_record(line, end)))
+		if (*line == ' ' || *line == '\0' || *line == '\n' ||
+		    (frames && is_record(line, end)))
 			break;
 		nl = memchr(line, '\n', end - line);
 		if (!nl || memchr(line, '\0', nl - line))
@@ -466,7 +468,8 @@ void record_parse_text(struct record *r, const char *page)
 
 bool info_sane(const struct stackbuf_info *info)
 {
-	const u64 size[ARRAYS] = { info->info_size, info->events_size, info->stacks_size, info->text_size };
+	const u64 size[ARRAYS] = { info->info_size, info->events_size, info->stacks_size,
+				   info->text_size };
 	unsigned int i;
 
 	for (i = 0; i < ARRAYS; i++)
@@ -665,7 +668,8 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 		unsigned int slot;
 
 		for (slot = 0; slot < STACKBUF_LOSS_SLOTS; slot++)
-			r->lost[a] += r->info.loss[slot / STACKBUF_LOSS_LINES].slot[slot % STACKBUF_LOSS_LINES][a];
+			r->lost[a] += r->info.loss[slot / STACKBUF_LOSS_LINES]
+					      .slot[slot % STACKBUF_LOSS_LINES][a];
 	}
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		r->in_table += !!stack->nr;

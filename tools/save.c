@@ -90,21 +90,23 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 	for (i = 0; i < frames; i++) {
 		if (i && frame[i].addr == frame[i - 1].addr)
 			continue;
-		if (snprintf(line, sizeof(line), "frame %016llx %s\n", frame[i].addr, frame[i].name) <
-		    (int)sizeof(line))
+		if (snprintf(line, sizeof(line), "frame %016llx %s\n", frame[i].addr,
+			     frame[i].name) < (int)sizeof(line))
 			add_line(p, r, line);
 	}
 	free(frame);
 }
 
-static int write_pages(FILE *f, const struct bag *bag, const struct record *r, const struct pages *own)
+static int write_pages(FILE *f, const struct bag *bag, const struct record *r,
+		       const struct pages *own)
 {
 	size_t i;
 
 	if (own->nr && fwrite(own->page, STACKBUF_PAGE_SIZE, own->nr, f) != own->nr)
 		return -1;
 	for (i = 0; i < bag->nr; i++)
-		if (bag->page[i].instance == r->instance && bag->page[i].kind != STACKBUF_SNAPSHOT &&
+		if (bag->page[i].instance == r->instance &&
+		    bag->page[i].kind != STACKBUF_SNAPSHOT &&
 		    fwrite(bag->page[i].data, STACKBUF_PAGE_SIZE, 1, f) != 1)
 			return -1;
 	return fflush(f) || fsync(fileno(f)) ? -1 : 0;
@@ -124,7 +126,8 @@ int save(const char *name, const struct bag *bag, struct record *r, struct symbo
 	add_line(&own, r, "pages 00000000000000000000\n");
 	add_frames(&own, r, symbols);
 	for (i = 0; i < bag->nr; i++)
-		nr += bag->page[i].instance == r->instance && bag->page[i].kind != STACKBUF_SNAPSHOT;
+		nr += bag->page[i].instance == r->instance &&
+		      bag->page[i].kind != STACKBUF_SNAPSHOT;
 	snprintf(line, sizeof(line), "pages %020llu\n", nr + own.nr);
 	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
 

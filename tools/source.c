@@ -56,8 +56,8 @@ static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, si
 	ssize_t n = read_at(s->fd[a], buf, size, s->offset[a] + offset);
 
 	if (n < 0)
-		return failed(s, "%s: cannot read %s: %s%s", s->name, array_name[a], strerror(errno),
-			      s->live ? " (was the module removed?)" : "");
+		return failed(s, "%s: cannot read %s: %s%s", s->name, array_name[a],
+			      strerror(errno), s->live ? " (was the module removed?)" : "");
 	if ((size_t)n < size)
 		return failed(s, "%s: %s is cut: it ends after %llu of %llu bytes", s->name,
 			      array_name[a], offset + n, s->size[a]);
@@ -105,24 +105,31 @@ out:
 }
 
 /*
- * Look at the pages' heads again: those that differ now were changing while
- * they were copied.  In the copy they become pages without content.
+ * Read the text again.  A page whose first line differs now was taken for new
+ * records meanwhile, and becomes one without content.  Where it differs further
+ * back, a record was being copied there, or came later: the copy ends before it.
  */
 static int drop_changed_text(struct source *s, struct bag *bag)
 {
 	char *page = s->memory[ARRAY_TEXT], *end = page + s->size[ARRAY_TEXT];
-	char head[128];
+	char again[STACKBUF_PAGE_SIZE];
 
 	for (; page < end; page += STACKBUF_PAGE_SIZE) {
-		char *nl = memchr(page, '\n', sizeof(head));
-		size_t len = nl ? nl - page : 1;
+		char *nl = memchr(page, '\n', 128);
+		size_t len = nl ? nl - page : 1, same = 0;
 
-		if (arrays_read(s, ARRAY_TEXT, page - (char *)s->memory[ARRAY_TEXT], head, len))
+		if (arrays_read(s, ARRAY_TEXT, page - (char *)s->memory[ARRAY_TEXT], again,
+				sizeof(again)))
 			return -1;
-		if (!*page || !memcmp(page, head, len))
+		if (!*page)
 			continue;
-		memset(page, 0, STACKBUF_PAGE_SIZE);
-		bag->changed_text++;
+		while (same < sizeof(again) && page[same] == again[same])
+			same++;
+		if (same < len) {
+			same = 0;
+			bag->changed_text++;
+		}
+		memset(page + same, 0, sizeof(again) - same);
 	}
 	return 0;
 }
@@ -170,7 +177,8 @@ static int arrays_load(struct source *s, struct bag *bag)
 		return -1;
 
 	for (i = 0; i < ARRAYS; i++, strange = 0) {
-		for (page = s->memory[i]; page < (char *)s->memory[i] + s->size[i]; page += STACKBUF_PAGE_SIZE)
+		for (page = s->memory[i]; page < (char *)s->memory[i] + s->size[i];
+		     page += STACKBUF_PAGE_SIZE)
 			/* Pages of text are blank before they are used for the first time */
 			if (bag_add(bag, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page))
 				strange++;
@@ -211,8 +219,10 @@ static int open_directory(struct source *s, const char *name)
 		snprintf(path, sizeof(path), "%s/%s", name, array_name[i]);
 		s->fd[i] = open(path, O_RDONLY | O_CLOEXEC);
 		if (s->fd[i] < 0 && errno == ENOENT)
-			return failed(s, "%s: holds no file \"%s\": a directory must hold text, info, events and stacks",
-				      name, array_name[i]);
+			return failed(
+				s,
+				"%s: holds no file \"%s\": a directory must hold text, info, events and stacks",
+				name, array_name[i]);
 		if (s->fd[i] < 0)
 			return failed(s, "%s: %s%s", path, strerror(errno),
 				      errno == EACCES || errno == EPERM ? "; run it as root" : "");
@@ -244,7 +254,8 @@ static u64 find_info(struct source *s, const char *kallsyms)
 			!strcmp(name, "stackbuf_info") && !strcmp(module, "[stackbuf]");
 	fclose(f);
 	if (!found)
-		failed(s, "the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
+		failed(s,
+		       "the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
 	else if (!addr)
 		failed(s, "%s does not show addresses; run it as root", kallsyms);
 	return found ? addr : 0;
@@ -262,7 +273,8 @@ static u64 core_offset(int fd, u64 addr, u64 size)
 	    head.e_type != ET_CORE || head.e_phentsize != sizeof(segment))
 		return 0;
 	for (i = 0; i < head.e_phnum; i++) {
-		if (read_at(fd, &segment, sizeof(segment), head.e_phoff + i * sizeof(segment)) != sizeof(segment))
+		if (read_at(fd, &segment, sizeof(segment), head.e_phoff + i * sizeof(segment)) !=
+		    sizeof(segment))
 			return 0;
 		if (segment.p_type == PT_LOAD && addr >= segment.p_vaddr &&
 		    addr - segment.p_vaddr < segment.p_memsz &&
@@ -293,7 +305,8 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms)
 	}
 	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], sizeof(info));
 	if (!s->offset[ARRAY_INFO])
-		return failed(s, "%s: does not hold the module's memory at %#llx", core, addr[ARRAY_INFO]);
+		return failed(s, "%s: does not hold the module's memory at %#llx", core,
+			      addr[ARRAY_INFO]);
 	if (arrays_sizes(s) || arrays_read(s, ARRAY_INFO, 0, &info, STACKBUF_PAGE_SIZE))
 		return -1;
 	addr[ARRAY_EVENTS] = info.events_addr;
@@ -302,7 +315,8 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms)
 	for (i = 0; i < ARRAYS; i++) {
 		s->offset[i] = core_offset(s->fd[i], addr[i], s->size[i]);
 		if (!s->offset[i])
-			return failed(s, "%s: does not hold the array %s at %#llx", core, array_name[i], addr[i]);
+			return failed(s, "%s: does not hold the array %s at %#llx", core,
+				      array_name[i], addr[i]);
 	}
 	s->kallsyms = strdup(kallsyms);
 	return 0;
@@ -320,7 +334,8 @@ static unsigned long long pages_said(const struct bag *bag)
 	for (i = 0; i < bag->nr; i++) {
 		if (bag->page[i].kind != STACKBUF_SNAPSHOT || bag->page[i].index)
 			continue;
-		memcpy(text, (char *)bag->page[i].data + sizeof(struct stackbuf_page), sizeof(text) - 1);
+		memcpy(text, (char *)bag->page[i].data + sizeof(struct stackbuf_page),
+		       sizeof(text) - 1);
 		text[sizeof(text) - 1] = '\0';
 		if (sscanf(text, "pages %llu", &pages) == 1)
 			return pages;
@@ -374,7 +389,8 @@ static int open_file(struct source *s, const char *name, const struct stat *st)
 	is = bag_add(&bag, s->memory[0]);
 	bag_empty(&bag);
 	if (is == PAGE_FOREIGN)
-		return failed(s, "%s: is neither a snapshot nor any other file of stackbuf's pages", name);
+		return failed(s, "%s: is neither a snapshot nor any other file of stackbuf's pages",
+			      name);
 	if ((u64)st->st_size > ARRAYS * ARRAY_SIZE_MAX)
 		return failed(s, "%s: is too large for a snapshot", name);
 	free(s->memory[0]);
@@ -399,7 +415,9 @@ int source_open(struct source *s, const char *name)
 	if (!name && !access(DEBUGFS, X_OK))
 		name = DEBUGFS;
 	if (!name && geteuid())
-		return failed(s, "the running kernel's memory may be read by root only: run it as root, or name a source with -f");
+		return failed(
+			s,
+			"the running kernel's memory may be read by root only: run it as root, or name a source with -f");
 	if (!name)
 		name = CORE;
 	if (!strcmp(name, CORE))

@@ -78,7 +78,8 @@ static void read_kallsyms(struct symbols *s)
 
 	f = fopen(s->path, "re");
 	if (!f) {
-		fprintf(stderr, "stackbuf: %s: %s: some frames have no names\n", s->path, strerror(errno));
+		fprintf(stderr, "stackbuf: %s: %s: some frames have no names\n", s->path,
+			strerror(errno));
 		s->path = NULL;
 		return;
 	}
@@ -187,7 +188,8 @@ static char *kallsyms_name(const struct symbols *s, u64 addr)
 	if (addr >= end)
 		return NULL;
 	if (*at->module)
-		n = asprintf(&name, "%s+0x%llx/0x%llx [%s]", at->name, addr - at->addr, end - at->addr, at->module);
+		n = asprintf(&name, "%s+0x%llx/0x%llx [%s]", at->name, addr - at->addr,
+			     end - at->addr, at->module);
 	else
 		n = asprintf(&name, "%s+0x%llx/0x%llx", at->name, addr - at->addr, end - at->addr);
 	return n < 0 ? NULL : name;

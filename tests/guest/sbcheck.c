@@ -150,7 +150,8 @@ static bool check_page(const struct stackbuf_page *page, unsigned int kind, unsi
 	    page->kind == kind && page->index == index && page->instance == instance &&
 	    (kind == STACKBUF_EVENTS || page->seq == 1))
 		return true;
-	problem("page %u of kind %u: header %" PRIx64 " version %u kind %u index %u instance %" PRIx64 " seq %" PRIu64,
+	problem("page %u of kind %u: header %" PRIx64
+		" version %u kind %u index %u instance %" PRIx64 " seq %" PRIu64,
 		index, kind, (uint64_t)page->magic, page->version, page->kind, page->index,
 		(uint64_t)page->instance, (uint64_t)page->seq);
 	return false;
@@ -182,10 +183,11 @@ static void check_info(const struct arrays *a)
 			(uint64_t)info->page.instance, (uint64_t)info->load_realtime_ns);
 	if (info->info_size != a->info_size || info->events_size != a->events_size ||
 	    info->stacks_size != a->stacks_size || info->text_size != a->text_size)
-		problem("sizes in info: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ", files: %zu %zu %zu %zu",
+		problem("sizes in info: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			", files: %zu %zu %zu %zu",
 			(uint64_t)info->info_size, (uint64_t)info->events_size,
-			(uint64_t)info->stacks_size, (uint64_t)info->text_size,
-			a->info_size, a->events_size, a->stacks_size, a->text_size);
+			(uint64_t)info->stacks_size, (uint64_t)info->text_size, a->info_size,
+			a->events_size, a->stacks_size, a->text_size);
 	if (!all_zero(info->reserved, sizeof(info->reserved)) || info->reserved0)
 		problem("info: reserved bytes in use");
 	if (info->elf_machine != 62 && info->elf_machine != 183)
@@ -199,7 +201,8 @@ static void check_info(const struct arrays *a)
 		problem("info: nr_cpus, load_ns or an address makes no sense");
 	for (i = 0; i < STACKBUF_LOSS_SLOTS; i++)
 		if (i >= (int)info->nr_cpus && i < STACKBUF_LOSS_SLOTS &&
-		    !all_zero(info->loss[i / STACKBUF_LOSS_LINES].slot[i % STACKBUF_LOSS_LINES], 8 * STACKBUF_LOSSES))
+		    !all_zero(info->loss[i / STACKBUF_LOSS_LINES].slot[i % STACKBUF_LOSS_LINES],
+			      8 * STACKBUF_LOSSES))
 			problem("loss slot %d is used on %u CPUs", i, info->nr_cpus);
 }
 
@@ -359,6 +362,9 @@ struct ring {
 	uint64_t by_cpu;	/* sum of the CPUs' totals */
 };
 
+/* Set where every tag and PID is known not to be 0, as memory not yet written is */
+static bool no_zeros;
+
 static void parse_events_page(const struct stackbuf_events_page *p, struct ring *r)
 {
 	struct event e = { .cpu = p->cpu, .page_seq = p->page.seq };
@@ -394,7 +400,8 @@ static void parse_events_page(const struct stackbuf_events_page *p, struct ring 
 				problem("page seq %" PRIu64 " word %u: a tag and no mark of it",
 					e.page_seq, pos);
 			e.pid = task & ((1U << STACKBUF_TASK_PID_BITS) - 1);
-			e.tgid = task >> STACKBUF_TASK_TGID_SHIFT & ((1U << STACKBUF_TASK_PID_BITS) - 1);
+			e.tgid = task >> STACKBUF_TASK_TGID_SHIFT &
+				 ((1U << STACKBUF_TASK_PID_BITS) - 1);
 			e.time = p->time + ((task >> STACKBUF_TASK_TIME_SHIFT &
 					     ((1U << STACKBUF_TASK_TIME_BITS) - 1)) <<
 					    STACKBUF_EVENT_TIME_BITS | low);
@@ -409,6 +416,9 @@ static void parse_events_page(const struct stackbuf_events_page *p, struct ring 
 					e.page_seq, pos);
 			e.time += low;
 		}
+		if (no_zeros && !e.writing && ((e.tagged && !e.tag) || !e.pid || !e.comm[0]))
+			problem("page seq %" PRIu64 " word %u: not written yet, nor marked so",
+				e.page_seq, pos);
 		if (r->nr == r->room) {
 			r->room = r->room ? 2 * r->room : 4096;
 			r->event = realloc(r->event, r->room * sizeof(*r->event));
@@ -461,14 +471,16 @@ static void parse_ring(const struct arrays *a, struct ring *r, bool rest)
 		if (p->page.seq % pages != p->page.index)
 			problem("page %u has seq %" PRIu64 " of %u pages", p->page.index,
 				(uint64_t)p->page.seq, pages);
-		if (p->cpu >= a->info->nr_cpus || (p->owner && p->owner != p->cpu + 1) || p->reserved) {
+		if (p->cpu >= a->info->nr_cpus || (p->owner && p->owner != p->cpu + 1) ||
+		    p->reserved) {
 			problem("page seq %" PRIu64 ": cpu %u owner %u reserved %" PRIx64,
 				(uint64_t)p->page.seq, p->cpu, p->owner, (uint64_t)p->reserved);
 			continue;
 		}
 		parse_events_page(p, r);
 		if (known[p->cpu] && next[p->cpu] != p->first)
-			problem("page seq %" PRIu64 " of CPU %u: first is %" PRIu64 ", %" PRIu64 " expected",
+			problem("page seq %" PRIu64 " of CPU %u: first is %" PRIu64 ", %" PRIu64
+				" expected",
 				(uint64_t)p->page.seq, p->cpu, (uint64_t)p->first, next[p->cpu]);
 		known[p->cpu] = true;
 		next[p->cpu] = p->first + r->nr - before;
@@ -549,8 +561,8 @@ static int text_identity(const char *page, unsigned int index, unsigned int page
 	if (sscanf(page, STACKBUF_TEXT_PAGE_SCAN, &version, &no, &of, seq, &load) != 5)
 		return 0;
 	len = snprintf(again, sizeof(again), STACKBUF_TEXT_PAGE_PRINT, version, no, of, *seq, load);
-	if (strncmp(again, page, len) || version != STACKBUF_VERSION || no != index || of != pages ||
-	    (instance && load != instance) || !*seq || (*seq - 1) % pages != index)
+	if (strncmp(again, page, len) || version != STACKBUF_VERSION || no != index ||
+	    of != pages || (instance && load != instance) || !*seq || (*seq - 1) % pages != index)
 		return 0;
 	return len;
 }
@@ -592,14 +604,16 @@ static bool check_text_page(const char *page, unsigned int index, unsigned int p
 			return !ended;
 		}
 		snprintf(comm, sizeof(comm), "%s", line + n);
-		snprintf(line, sizeof(line), STACKBUF_TEXT_RECORD_PRINT, r.id, sec, usec, cpu, pid, comm);
+		snprintf(line, sizeof(line), STACKBUF_TEXT_RECORD_PRINT, r.id, sec, usec, cpu, pid,
+			 comm);
 		if (strncmp(line, p, q + 1 - p) || strlen(line) != (size_t)(q + 1 - p) || !r.id ||
 		    strlen(comm) >= STACKBUF_COMM_LEN)
 			problem("text page %u: record line '%.*s'", index, (int)(q - p), p);
 		for (n = 0; comm[n]; n++)
 			if (comm[n] < ' ' || comm[n] > '~')
 				problem("text page %u: a comm that is not printable", index);
-		r.at = p = q + 1;
+		p = q + 1;
+		r.at = p;
 		while (p < end && (q = frame_line(p, end))) {
 			r.frames++;
 			p = q + 1;
@@ -627,7 +641,8 @@ static bool check_text_page(const char *page, unsigned int index, unsigned int p
 		if (*q != ' ')
 			break;
 	if (q != end - 1 && p != end)
-		problem("text page %u: '%.60s' at %zu, blanks expected", index, q, (size_t)(q - page));
+		problem("text page %u: '%.60s' at %zu, blanks expected", index, q,
+			(size_t)(q - page));
 	else if (p != end && *q != '\n')
 		problem("text page %u: does not end with a newline", index);
 	return true;
@@ -752,13 +767,15 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		for (i = 0; i < t.nr; i++)
 			counted += t.stack[i].count;
 		if (counted + a->info->evicted_events != a->info->overwritten)
-			problem("counts %" PRIu64 " + evicted %" PRIu64 " is not overwritten %" PRIu64,
+			problem("counts %" PRIu64 " + evicted %" PRIu64
+				" is not overwritten %" PRIu64,
 				counted, (uint64_t)a->info->evicted_events,
 				(uint64_t)a->info->overwritten);
 		/* Pages may have been given up for room in the table */
 		if ((!a->info->evicted || r.pages == a->events_size / PAGE) &&
 		    r.by_cpu != r.nr + a->info->overwritten)
-			problem("the CPUs' totals are %" PRIu64 ", in ring %zu + overwritten %" PRIu64,
+			problem("the CPUs' totals are %" PRIu64
+				", in ring %zu + overwritten %" PRIu64,
 				r.by_cpu, r.nr, (uint64_t)a->info->overwritten);
 		for (i = 0; i < t.nr; i++)
 			if (!t.stack[i].count && !t.stack[i].in_ring)
@@ -772,7 +789,8 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 			problem("two records of stack %u", x.record[i].id);
 	for (i = 0; i < t.nr; i++) {
 		struct record key = { .id = t.stack[i].id };
-		const struct record *rec = x.nr ? bsearch(&key, x.record, x.nr, sizeof(key), by_id) : NULL;
+		const struct record *rec =
+			x.nr ? bsearch(&key, x.record, x.nr, sizeof(key), by_id) : NULL;
 		const char *line;
 		unsigned int k;
 
@@ -783,9 +801,11 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 			continue;
 		}
 		if (rec->short_of ? rec->frames >= t.stack[i].nr : rec->frames != t.stack[i].nr)
-			problem("stack %u: %u frames, in the text %u", key.id, t.stack[i].nr, rec->frames);
+			problem("stack %u: %u frames, in the text %u", key.id, t.stack[i].nr,
+				rec->frames);
 		if (!rec->short_of && rec->cut != !!(t.stack[i].flags & STACKBUF_STACK_CUT))
-			problem("stack %u: cut in the text %d, in the table not so", key.id, rec->cut);
+			problem("stack %u: cut in the text %d, in the table not so", key.id,
+				rec->cut);
 		for (k = 0, line = rec->at; nr_syms && k < rec->frames && k < t.stack[i].nr; k++) {
 			switch (line_means(line, t.stack[i].pc[k])) {
 			case -1:
@@ -806,17 +826,20 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		problem("no frame of the text was found in kallsyms");
 
 	if (say) {
-		printf("stacks %u twins %u events %zu overwritten %" PRIu64 " total %" PRIu64 " pages %u lastseq %" PRIu64 "\n",
+		printf("stacks %u twins %u events %zu overwritten %" PRIu64 " total %" PRIu64
+		       " pages %u lastseq %" PRIu64 "\n",
 		       t.nr, t.twins, r.nr, (uint64_t)a->info->overwritten,
 		       r.nr + (uint64_t)a->info->overwritten, r.pages, r.last_seq);
-		printf("evicted %" PRIu64 " evicted_events %" PRIu64 " backwards %" PRIu64 " state %u\n",
+		printf("evicted %" PRIu64 " evicted_events %" PRIu64 " backwards %" PRIu64
+		       " state %u\n",
 		       (uint64_t)a->info->evicted, (uint64_t)a->info->evicted_events, nested,
 		       a->info->state);
 		for (i = 0; i < t.nr; i++)
 			missing += !(t.stack[i].flags & STACKBUF_STACK_TEXT);
 		printf("records %zu textpages %u text_overwritten %" PRIu64 " text_missing %u\n",
 		       x.nr, x.pages, (uint64_t)a->info->text_overwritten, missing);
-		printf("off %" PRIu64 " nested %" PRIu64 " table %" PRIu64 " page %" PRIu64 " empty %" PRIu64 " cut %" PRIu64 " print %" PRIu64 "\n",
+		printf("off %" PRIu64 " nested %" PRIu64 " table %" PRIu64 " page %" PRIu64
+		       " empty %" PRIu64 " cut %" PRIu64 " print %" PRIu64 "\n",
 		       lost(a, STACKBUF_LOST_OFF), lost(a, STACKBUF_LOST_NESTED),
 		       lost(a, STACKBUF_LOST_TABLE), lost(a, STACKBUF_LOST_PAGE),
 		       lost(a, STACKBUF_LOST_EMPTY), lost(a, STACKBUF_CUT),
@@ -824,7 +847,8 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		printf("refused %" PRIu64 "\n", lost(a, STACKBUF_LOST_OFF) +
 		       lost(a, STACKBUF_LOST_NESTED) + lost(a, STACKBUF_LOST_TABLE) +
 		       lost(a, STACKBUF_LOST_PAGE) + lost(a, STACKBUF_LOST_EMPTY));
-		printf("new %" PRIu64 " elsewhere %" PRIu64 " unfit %" PRIu64 " again %" PRIu64 " verified %" PRIu64 " differed %" PRIu64 "\n",
+		printf("new %" PRIu64 " elsewhere %" PRIu64 " unfit %" PRIu64 " again %" PRIu64
+		       " verified %" PRIu64 " differed %" PRIu64 "\n",
 		       lost(a, STACKBUF_WALKED_NEW), lost(a, STACKBUF_WALKED_ELSEWHERE),
 		       lost(a, STACKBUF_WALKED_UNFIT), lost(a, STACKBUF_WALKED_AGAIN),
 		       lost(a, STACKBUF_VERIFIED), lost(a, STACKBUF_DIFFERED));
@@ -958,7 +982,8 @@ static void cmd_tags(const char *dir, const char *said, uint64_t n, unsigned int
 			continue;
 		}
 		if (cpu[c].seen && no != cpu[c].next)
-			problem("CPU %u: event %" PRIu64 " where %" PRIu64 " was due", c, no, cpu[c].next);
+			problem("CPU %u: event %" PRIu64 " where %" PRIu64 " was due", c, no,
+				cpu[c].next);
 		if (e->time < cpu[c].time || e->time < a.info->load_ns)
 			problem("CPU %u: event %" PRIu64 " goes back in time", c, no);
 		if (e->id != ids[c * paths + no % paths])
@@ -989,11 +1014,13 @@ static void cmd_tags(const char *dir, const char *said, uint64_t n, unsigned int
 
 			if (s) {
 				total += s->count + s->in_ring;
-				s->count = s->in_ring = 0;
+				s->count = 0;
+				s->in_ring = 0;
 			}
 		}
 		if (total != expect)
-			problem("path %u: total %" PRIu64 ", %" PRIu64 " expected", path, total, expect);
+			problem("path %u: total %" PRIu64 ", %" PRIu64 " expected", path, total,
+				expect);
 	}
 	printf("shown %" PRIu64 " of %" PRIu64 " others %" PRIu64 " laps %" PRIu64 "\n", shown,
 	       n * cpus, before, r.last_seq / (a.events_size / PAGE));
@@ -1207,7 +1234,8 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 	if (a.info_size != sizeof(*info) || a.events_size > 1 << 28 || a.stacks_size > 1 << 28 ||
 	    a.text_size > 1 << 28)
 		die("%s: stackbuf_info makes no sense", name);
-	have[0] = a.text = grab(a.text_size);
+	a.text = grab(a.text_size);
+	have[0] = a.text;
 	have[1] = grab(a.info_size);
 	have[2] = grab(a.stacks_size);
 	have[3] = grab(a.events_size);
@@ -1311,9 +1339,11 @@ static void cmd_step(const char *run, const char *snapshot, const char *kallsyms
 	char answer[256], name[512], skip[512] = "", *buf = grab(8 << 20), *line, *save = NULL;
 	uint64_t key = 0, offset;
 
+	no_zeros = true;
 	read_kallsyms(kallsyms);
 	qsort(syms, nr_syms, sizeof(*syms), by_name);
-	for (line = strtok_r(slurp(list, NULL), "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (line = strtok_r(slurp(list, NULL), "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		int hit, right = 0, inner_right = 0, calls = 0;
 		unsigned int id, inner, before = problems;
 		struct sym symkey = { .name = name };
@@ -1329,7 +1359,8 @@ static void cmd_step(const char *run, const char *snapshot, const char *kallsyms
 			continue;
 		functions += !offset;
 		key++;
-		put_command(run, "step 0x%" PRIx64 " 0x%" PRIx64 " 6 %" PRIu64, s->addr + offset, key, key);
+		put_command(run, "step 0x%" PRIx64 " 0x%" PRIx64 " 6 %" PRIu64, s->addr + offset,
+			    key, key);
 		get_answer(run, answer, sizeof(answer));
 		if (!strncmp(answer, "none", 4))
 			continue;

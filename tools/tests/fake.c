@@ -73,8 +73,9 @@ int main(int argc, char **argv)
 		due = total;
 		if (rate) {
 			clock_gettime(CLOCK_MONOTONIC, &now);
-			due = ((now.tv_sec - start.tv_sec) * 1000000000LL + now.tv_nsec - start.tv_nsec) / 1000 *
-				rate / 1000000;
+			due = ((now.tv_sec - start.tv_sec) * 1000000000LL + now.tv_nsec -
+			       start.tv_nsec) /
+			      1000 * rate / 1000000;
 			if (due > total)
 				due = total;
 		}

@@ -45,7 +45,8 @@ static size_t take(const u8 **data, size_t *size, void *to, size_t n)
 /* One page out of the input */
 static void make_page(u8 *page, const u8 **data, size_t *size)
 {
-	static const u8 kind[] = { STACKBUF_INFO, STACKBUF_STACKS, STACKBUF_EVENTS, STACKBUF_SNAPSHOT };
+	static const u8 kind[] = { STACKBUF_INFO, STACKBUF_STACKS, STACKBUF_EVENTS,
+				   STACKBUF_SNAPSHOT };
 	struct stackbuf_page *head = (void *)page;
 	struct { u16 at; u8 len; } change;
 	u8 choice = 0, index = 0, n = 0;
@@ -86,7 +87,8 @@ static void make_page(u8 *page, const u8 **data, size_t *size)
 	if ((choice & 0x43) == (0x40 | ARRAY_STACKS)) {
 		stack = (void *)(page + STACKBUF_GRANULE);
 		if (stack->words <= (STACKBUF_PAGE_SIZE - STACKBUF_GRANULE - sizeof(*stack)) / 4)
-			stack->hash = stackbuf_hash(stack->frames, stack->words, stack->flags & STACKBUF_STACK_CUT);
+			stack->hash = stackbuf_hash(stack->frames, stack->words,
+						    stack->flags & STACKBUF_STACK_CUT);
 	}
 }
 

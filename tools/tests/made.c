@@ -120,7 +120,8 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 		for (at = 1; at < 64; at++) {
 			u64 bits = granule_bits(&stack, at);
 
-			if (sizeof(stack) + words * 4 > (64 - at) * 64 || m->stacks[page].used & bits)
+			if (sizeof(stack) + words * 4 > (64 - at) * 64 ||
+			    m->stacks[page].used & bits)
 				continue;
 			m->stacks[page].used |= bits;
 			to = (void *)m->stacks[page].granule[at - 1];
@@ -211,7 +212,8 @@ static void take_page(struct made *m, unsigned int cpu, u64 time)
 	page->owner = cpu + 1;
 	old = page->page.seq;
 	STORE(page->page.seq, 0);
-	for (; old && pos < STACKBUF_EVENT_WORDS && page->word[pos]; pos += words_of(page->word[pos])) {
+	for (; old && pos < STACKBUF_EVENT_WORDS && page->word[pos];
+	     pos += words_of(page->word[pos])) {
 		struct stackbuf_stack *stack = made_at(m, page->word[pos]);
 
 		stack->count++;
@@ -233,7 +235,8 @@ static void take_page(struct made *m, unsigned int cpu, u64 time)
 u64 *made_event(struct made *m, const struct made_event *e)
 {
 	struct made_cpu *c = &m->cpu[e->cpu];
-	u64 comm[2] = { 0 }, task = e->pid | (u64)e->tgid << STACKBUF_TASK_TGID_SHIFT, word, dt, *at;
+	u64 comm[2] = { 0 }, task = e->pid | (u64)e->tgid << STACKBUF_TASK_TGID_SHIFT, word, dt,
+	    *at;
 	enum stackbuf_form form;
 
 	if (e->comm)
@@ -249,8 +252,10 @@ u64 *made_event(struct made *m, const struct made_event *e)
 		dt = e->time - c->page->time;
 	}
 	at = &c->page->word[c->pos];
-	word = e->stack | (dt & ((1ULL << STACKBUF_EVENT_TIME_BITS) - 1)) << STACKBUF_EVENT_TIME_SHIFT |
-	       (u64)e->context << STACKBUF_EVENT_CONTEXT_SHIFT | (u64)form << STACKBUF_EVENT_FORM_SHIFT;
+	word = e->stack |
+	       (dt & ((1ULL << STACKBUF_EVENT_TIME_BITS) - 1)) << STACKBUF_EVENT_TIME_SHIFT |
+	       (u64)e->context << STACKBUF_EVENT_CONTEXT_SHIFT |
+	       (u64)form << STACKBUF_EVENT_FORM_SHIFT;
 	if (form != STACKBUF_SHORT) {
 		STORE(at[0], word | STACKBUF_EVENT_WRITING);
 		STORE(at[1], e->tagged ? e->tag : 0);
@@ -322,7 +327,8 @@ void made_known_stacks(struct made *m, u32 id[MADE_STACKS])
 		addr[0] = 0xffffa00000000000 + i;
 		id[i] = made_stack(m, addr, nr, nr == STACKBUF_DEPTH_MAX);
 		sprintf(name, "known_%u", i);
-		made_text(m, id[i], name, nr, nr == STACKBUF_DEPTH_MAX ? "(cut at 64 frames)" : NULL);
+		made_text(m, id[i], name, nr,
+			  nr == STACKBUF_DEPTH_MAX ? "(cut at 64 frames)" : NULL);
 	}
 }
 

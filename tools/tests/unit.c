@@ -111,7 +111,8 @@ struct capture {
 	size_t size;
 };
 
-static void capture_start(struct capture *c, struct record *r, enum format format, const char *kallsyms)
+static void capture_start(struct capture *c, struct record *r, enum format format,
+			  const char *kallsyms)
 {
 	memset(c, 0, sizeof(*c));
 	symbols_init(&c->symbols, r, kallsyms);
@@ -208,7 +209,7 @@ static void test_laps(void)
 	parse(&m, &r, 0);
 	CHECK(r.events > 1000 && r.events < n);
 	CHECK(r.info.overwritten + r.events == n);
-	/* The newest of each CPU, each once, in order: untagged ones take their place from their time */
+	/* The newest of each CPU, each once, in order: an untagged one's place is by its time */
 	for (i = 0; i < r.events; i++) {
 		u64 at = (r.event[i].time - MADE_LOAD) / 1000;
 
@@ -246,7 +247,7 @@ static void test_half_written(void)
 		e.pid = i == 4 ? 7 : 6;
 		at[i] = made_event(&m, &e);
 	}
-	/* 2 is being written.  3 depends on its time; 4, another task's, on nothing; 5 is of the first task */
+	/* 2 is being written.  3 depends on its time; 4 and 5 on nothing */
 	*at[2] |= STACKBUF_EVENT_WRITING;
 	parse(&m, &r, 0);
 	CHECK(r.events == 4 && r.half == 2 && !r.damaged);
@@ -258,7 +259,8 @@ static void test_half_written(void)
 	/* The last one, as when a machine stops: its words are not there yet */
 	*at[2] &= ~STACKBUF_EVENT_WRITING;
 	*at[5] |= STACKBUF_EVENT_WRITING;
-	at[5][1] = at[5][2] = 0;
+	at[5][1] = 0;
+	at[5][2] = 0;
 	parse(&m, &r, 0);
 	CHECK(r.events == 5 && r.half == 1 && !event_tagged(&r, 5) && event_tagged(&r, 3));
 	record_free(&r);
@@ -349,10 +351,12 @@ static bool same_record(const struct record *a, const struct record *b)
 		return false;
 	for (i = 0; i < a->events; i++) {
 		const struct event *x = &a->event[i], *y = &b->event[i];
-		const struct stack *s = stacks_find(&a->stacks, x->stack), *t = stacks_find(&b->stacks, y->stack);
+		const struct stack *s = stacks_find(&a->stacks, x->stack),
+				   *t = stacks_find(&b->stacks, y->stack);
 
-		if (x->time != y->time || x->tag != y->tag || x->stack != y->stack || x->cpu != y->cpu ||
-		    x->pid != y->pid || x->tgid != y->tgid || strcmp(x->comm, y->comm))
+		if (x->time != y->time || x->tag != y->tag || x->stack != y->stack ||
+		    x->cpu != y->cpu || x->pid != y->pid || x->tgid != y->tgid ||
+		    strcmp(x->comm, y->comm))
 			return false;
 		if (!s || !t || !stack_same(s, t) || s->count != t->count || s->lines != t->lines ||
 		    s->text_len != t->text_len || memcmp(s->text, t->text, s->text_len))
@@ -394,7 +398,8 @@ static void test_copies(void)
 	u32 id[MADE_STACKS];
 	size_t i, size;
 	char *page;
-	char foreign[STACKBUF_PAGE_SIZE] __attribute__((aligned(8))) = "stackbuf text v%u page %u/%u";
+	char foreign[STACKBUF_PAGE_SIZE]
+		__attribute__((aligned(8))) = "stackbuf text v%u page %u/%u";
 
 	make_known(&old, id, 9000);
 	make_known(&new, id, 12000);
@@ -489,7 +494,8 @@ static void test_stacks(void)
 	SPOILT(made_at(&m, far)->nr--, made_at(&m, far)->nr++);
 	SPOILT(made_at(&m, far)->nr = 65, made_at(&m, far)->nr = 5);
 	SPOILT(made_at(&m, far)->words = 0xffff, made_at(&m, far)->words = 9);
-	SPOILT(made_at(&m, far)->flags ^= STACKBUF_STACK_CUT, made_at(&m, far)->flags ^= STACKBUF_STACK_CUT);
+	SPOILT(made_at(&m, far)->flags ^= STACKBUF_STACK_CUT,
+	       made_at(&m, far)->flags ^= STACKBUF_STACK_CUT);
 	SPOILT(made_at(&m, far)->id++, (made_at(&m, one) + 2)->id--);
 	back = m.stacks[0].used;
 	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64)), m.stacks[0].used = back);
@@ -523,7 +529,8 @@ static void test_gone(void)
 	CHECK(new != old && (new & 63) == (old & 63));
 	made_text(&m, new, "new", 3, NULL);
 	parse(&m, &r, 0);
-	CHECK(r.events == 1 && stacks_find(&r.stacks, old)->gone && !stacks_find(&r.stacks, new)->gone);
+	CHECK(r.events == 1 && stacks_find(&r.stacks, old)->gone &&
+	      !stacks_find(&r.stacks, new)->gone);
 	capture_start(&c, &r, FORMAT_TEXT, NULL);
 	output_event(&c.o, &r.event[0]);
 	CHECK(strstr(capture_text(&c), "stack 1 is gone") && !strstr(capture_text(&c), "new_"));
@@ -569,9 +576,11 @@ static void test_twins(void)
 	parse(&m, &r, 0);
 	capture_start(&c, &r, FORMAT_TEXT, NULL);
 	output_count(&c.o, &none, NULL, 0);
-	CHECK(!strcmp(capture_text(&c),
-		      "  other_0+0x10/0x20 [made]\n  other_1+0x10/0x20 [made]\n    1\n\n"
-		      "  twin_0+0x10/0x20 [made]\n  twin_1+0x10/0x20 [made]\n  twin_2+0x10/0x20 [made]\n    110\n\n"));
+	CHECK(!strcmp(
+		capture_text(&c),
+		"  other_0+0x10/0x20 [made]\n  other_1+0x10/0x20 [made]\n    1\n\n"
+		"  twin_0+0x10/0x20 [made]\n  twin_1+0x10/0x20 [made]\n"
+		"  twin_2+0x10/0x20 [made]\n    110\n\n"));
 	capture_end(&c);
 	record_free(&r);
 	parse(&m, &r, 0);
@@ -635,7 +644,11 @@ static void test_text(void)
 
 	/* Laps: pages full of records, older ones overwritten, the newest last */
 	for (i = 0; i < 500; i++)
-		made_text(&m, id, i == 499 ? "newest" : i == 498 ? "newer" : "older", 2, i == 499 ? "(cut at 2 frames)" : NULL);
+		made_text(&m, id,
+			  i == 499 ? "newest" :
+			  i == 498 ? "newer" :
+				     "older",
+			  2, i == 499 ? "(cut at 2 frames)" : NULL);
 	for (unsigned int seed = 0; seed < 5; seed++) {
 		parse(&m, &r, seed);
 		s = stacks_find(&r.stacks, id);
@@ -685,10 +698,12 @@ static void test_names(void)
 	capture_start(&c, &r, FORMAT_TEXT, "kallsyms");
 	s = stacks_find(&r.stacks, texted);
 	symbols_name(&c.symbols, s);
-	CHECK(s->names == NAMES_TEXT && s->named == 3 && !strcmp(s->name[2], "text_2+0x10/0x20 [made]"));
+	CHECK(s->names == NAMES_TEXT && s->named == 3 &&
+	      !strcmp(s->name[2], "text_2+0x10/0x20 [made]"));
 	s = stacks_find(&r.stacks, half);
 	symbols_name(&c.symbols, s);
-	CHECK(s->names == NAMES_KALLSYMS && s->named == 4 && !strcmp(s->name[1], "half_1+0x10/0x20 [made]"));
+	CHECK(s->names == NAMES_KALLSYMS && s->named == 4 &&
+	      !strcmp(s->name[1], "half_1+0x10/0x20 [made]"));
 	CHECK(!strcmp(s->name[2], "mod_f+0x20/0x40 [mod]"));
 	s = stacks_find(&r.stacks, id);
 	symbols_name(&c.symbols, s);
@@ -728,8 +743,14 @@ static void test_names(void)
 static void make_two(struct made *m)
 {
 	u64 addr[2] = { MADE_BASE + 0x10, 0xffffffffc0000010 };
-	struct made_event e = { .cpu = 1, .time = 618059960123, .tagged = true, .tag = 0xff, .pid = 7, .tgid = 6,
-				.comm = "a b", .context = STACKBUF_SOFTIRQ };
+	struct made_event e = { .cpu = 1,
+				.time = 618059960123,
+				.tagged = true,
+				.tag = 0xff,
+				.pid = 7,
+				.tgid = 6,
+				.comm = "a b",
+				.context = STACKBUF_SOFTIRQ };
 
 	made_init(m, 2, 1, 1, NULL);
 	e.stack = made_stack(m, addr, 2, true);
@@ -752,10 +773,12 @@ static void test_formats(void)
 	capture_start(&c, &r, FORMAT_TEXT, NULL);
 	output_head(&c.o);
 	output_event(&c.o, &r.event[0]);
-	CHECK(!strcmp(capture_text(&c),
+	CHECK(!strcmp(
+		capture_text(&c),
 		"TIME(s)            COMM            PID     CPU STACK      TGID    CONTEXT TAG\n"
 		"618.059960123      a b             7       1   1          6       softirq 0xff\n"
-		"\tf_0+0x10/0x20 [made]\n\tf_1+0x10/0x20 [made]\n\t(more frames were not kept)\n\n"));
+		"\tf_0+0x10/0x20 [made]\n\tf_1+0x10/0x20 [made]\n"
+		"\t(more frames were not kept)\n\n"));
 	capture_end(&c);
 	record_free(&r);
 
@@ -798,7 +821,10 @@ static void test_formats(void)
 		"\"frames\":[\"f_0+0x10/0x20 [made]\",\"f_1+0x10/0x20 [made]\"],"
 		"\"addresses\":[\"0xffffffff81234510\",\"0xffffffffc0000010\"]}\n"));
 	output_info(&c.o, "x", 0);
-	CHECK(strstr(capture_text(&c), "\"events_recorded\":2,\"events_in_ring\":2,\"events_overwritten\":0"));
+	CHECK(strstr(
+		capture_text(&c),
+		"\"events_recorded\":2,\"events_recalled\":2,\"events_in_ring\":2,"
+		"\"events_overwritten\":0"));
 	capture_end(&c);
 	record_free(&r);
 	made_free(&m);
@@ -814,7 +840,9 @@ static void test_filters(void)
 		{ "tag", "0xffffffffffffffff", { "", "18446744073709551616", "0xg", "-1" } },
 		{ "stack", "1", { "", "0", "4294967296", "-3" } },
 		{ "last", "1", { "", "0", "-1", "1k" } },
-		{ "since", "618.059960001", { "", "-1", ".", "1.", "1.2.3", "1.1234567891", "now" } },
+		{ "since",
+		  "618.059960001",
+		  { "", "-1", ".", "1.", "1.2.3", "1.1234567891", "now" } },
 		{ "until", "0", { "", "-1", "1s", "99999999999" } },
 		{ "comm", "kworker/*", { "", "sixteen letters!" } },
 	};
@@ -903,7 +931,9 @@ static void test_directory_and_snapshot(void)
 	CHECK(load(&s, &bag, &from_dir, "dir") && same_record(&r, &from_dir) && !s.live);
 	CHECK(!bag.changed && !bag.changed_text);
 
-	write_text("kallsyms", "ffffffff81234500 T stack_trace_save\nffffffff81234506 T two\nffffffff81234600 T c\n");
+	write_text(
+		"kallsyms",
+		"ffffffff81234500 T stack_trace_save\nffffffff81234506 T two\nffffffff81234600 T c\n");
 	symbols_init(&symbols, &from_dir, "kallsyms");
 	CHECK(!save("snapshot", &bag, &from_dir, &symbols, error, sizeof(error)) && !*error);
 	CHECK(!stat("snapshot", &st) && (st.st_mode & 0777) == 0600);
@@ -916,12 +946,14 @@ static void test_directory_and_snapshot(void)
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);
 	CHECK(stack->names == NAMES_SNAPSHOT && stack->named == 2);
-	CHECK(!strcmp(stack->name[0], "stack_trace_save+0x4/0x6") && !strcmp(stack->name[1], "two+0x2/0xfa"));
+	CHECK(!strcmp(stack->name[0], "stack_trace_save+0x4/0x6") &&
+	      !strcmp(stack->name[1], "two+0x2/0xfa"));
 
 	/* Once more from the snapshot: nothing is lost on the way */
 	CHECK(!save("again", &bag, &from_file, &symbols, error, sizeof(error)));
 	CHECK(!system("cmp snapshot again"));
-	CHECK(save("no/such/place", &bag, &from_file, &symbols, error, sizeof(error)) && strstr(error, "no/such/place"));
+	CHECK(save("no/such/place", &bag, &from_file, &symbols, error, sizeof(error)) &&
+	      strstr(error, "no/such/place"));
 	symbols_free(&symbols);
 	unload(&s, &bag, &from_file);
 
@@ -1016,9 +1048,13 @@ static void test_core(void)
 		"ffffffffc0000000 b stackbuf_info\t[imposter]\n"
 		"ffffffffc0100000 b stackbuf_info\t[stackbuf]\n";
 	Elf64_Ehdr head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
-			    .e_type = ET_CORE, .e_phoff = sizeof(head), .e_phentsize = sizeof(Elf64_Phdr),
+			    .e_type = ET_CORE,
+			    .e_phoff = sizeof(head),
+			    .e_phentsize = sizeof(Elf64_Phdr),
 			    .e_phnum = ARRAYS + 1 };
-	Elf64_Phdr segment[ARRAYS + 1] = { { .p_type = PT_NOTE, .p_vaddr = 0xffffffffc0100000, .p_memsz = 1 << 20 } };
+	Elf64_Phdr segment[ARRAYS + 1] = {
+		{ .p_type = PT_NOTE, .p_vaddr = 0xffffffffc0100000, .p_memsz = 1 << 20 }
+	};
 	struct record r, from_core = { 0 };
 	struct bag bag = { 0 };
 	struct source s = { 0 };
@@ -1034,16 +1070,21 @@ static void test_core(void)
 	CHECK(f);
 	for (a = 0; a < ARRAYS; a++) {
 		const void *data = made_array(&m, a, &size);
-		const u64 addr[] = { m.info->info_addr, m.info->events_addr, m.info->stacks_addr, m.info->text_addr };
+		const u64 addr[] = { m.info->info_addr, m.info->events_addr, m.info->stacks_addr,
+				     m.info->text_addr };
 
 		/* Each begins inside its segment */
-		segment[a + 1] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_vaddr = addr[a] - 0x1000, .p_memsz = size + 0x2000,
-			.p_filesz = size + 0x2000, .p_offset = (a + 1) * 0x100000 };
+		segment[a + 1] = (Elf64_Phdr){ .p_type = PT_LOAD,
+					       .p_vaddr = addr[a] - 0x1000,
+					       .p_memsz = size + 0x2000,
+					       .p_filesz = size + 0x2000,
+					       .p_offset = (a + 1) * 0x100000 };
 		fseek(f, (a + 1) * 0x100000 + 0x1000, SEEK_SET);
 		CHECK(fwrite(data, 1, size, f) == size);
 	}
 	fseek(f, 0, SEEK_SET);
-	CHECK(fwrite(&head, sizeof(head), 1, f) == 1 && fwrite(segment, sizeof(segment), 1, f) == 1);
+	CHECK(fwrite(&head, sizeof(head), 1, f) == 1 &&
+	      fwrite(segment, sizeof(segment), 1, f) == 1);
 	fclose(f);
 	write_text("core.kallsyms", kallsyms);
 
@@ -1234,7 +1275,8 @@ static void test_follow(void)
 {
 	static const struct source_ops ops = { .read = growing_read };
 	struct source s = { .ops = &ops, .name = (char *)"growing" };
-	static const unsigned int pages[] = { 64, 4 }, step[] = { 5, 60 }, until[] = { 4000, 20000 };
+	static const unsigned int pages[] = { 64, 4 }, step[] = { 5, 60 },
+				  until[] = { 4000, 20000 };
 	struct filter f = { .has_until = true, .has_last = true, .last = 10 };
 	unsigned int i;
 
@@ -1261,7 +1303,8 @@ static void test_follow(void)
 		fflush(stderr);
 		dup2(keep, 2);
 		close(keep);
-		for (line = capture_text(&c); line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		for (line = capture_text(&c); line && *line;
+		     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 			if (*line != '5')
 				continue;
 			n = strtoull(line + 2, NULL, 10) / 1000;
@@ -1282,7 +1325,8 @@ static void test_follow(void)
 			fclose(said);
 		CHECK(seen > 100 && seen == printed);
 		/* Some of the lost ones are newer than the last that was printed */
-		CHECK(i ? lost > 100 && left_out <= lost && left_out > lost / 2 : !lost && !left_out && last == until[i]);
+		CHECK(i ? lost > 100 && left_out <= lost && left_out > lost / 2 :
+			  !lost && !left_out && last == until[i]);
 		capture_end(&c);
 		record_free(&r);
 		made_free(&growing.m);
@@ -1291,7 +1335,7 @@ static void test_follow(void)
 
 /* ---------------------------------------------------------------- garbage --- */
 
-/* Bits flipped anywhere: the parser ends, stays inside, and never shows frames that are not a stack's */
+/* Bits flipped anywhere: the parser ends, stays inside, and shows no frames but a stack's */
 static void test_flipped_bits(void)
 {
 	u32 id[MADE_STACKS], seed = 1;
@@ -1352,7 +1396,8 @@ static const struct {
 	{ test_names, "names from text, kallsyms, or none, and which is told" },
 	{ test_formats, "text, wall clock, perf, folded, JSON" },
 	{ test_filters, "filters choose, and refuse nonsense" },
-	{ test_directory_and_snapshot, "directory and snapshot: the same; cut, empty, foreign, missing: refused" },
+	{ test_directory_and_snapshot,
+	  "directory and snapshot: the same; cut, empty, foreign, missing: refused" },
 	{ test_version, "another format version is refused" },
 	{ test_core, "arrays are found in a core file" },
 	{ test_live, "read while it is written: nothing torn" },
