@@ -199,28 +199,29 @@ static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
 	const unsigned long sp = start->sp, bp = start->bp;
 	const unsigned long text = (unsigned long)stack_trace_save;
 	const u32 epoch = READ_ONCE(layout->epoch);
+	const s32 *frames = (const s32 *)stack->frames;
+	const unsigned long parts = layout->parts;
+	unsigned long base[SB_PARTS], part, i;
+	const s16 *ret = layout->ret - 1;
 	const struct sb_check *check;
-	unsigned long base[SB_PARTS];
-	unsigned int part, i;
 
 	if (unlikely(epoch != READ_ONCE(sb_recall_epoch)))
 		return false;
 	smp_rmb();	/* pairs with sb_learn() */
-	if (unlikely(layout->id != stack->id || text + (s32)stack->frames[0] != start->ip ||
+	if (unlikely(layout->id != stack->id || text + frames[0] != start->ip ||
 		     sp + layout->part[0].top * 8UL >= end))
 		return false;
 
 	base[0] = sp;
 	for (part = 0, i = 1;;) {
 		const struct sb_part *next = &layout->part[part + 1];
-		unsigned int last = part + 1 < layout->parts ? next->first : stack->nr;
+		const unsigned long last = part + 1 < parts ? next->first : stack->nr;
 		const unsigned long from = base[part];
 
 		for (; i < last; i++)
-			if (sb_load(from + layout->ret[i - 1] * 8L) !=
-			    text + (s32)stack->frames[i])
+			if (sb_load(from + ret[i] * 8L) != text + frames[i])
 				return false;
-		if (++part >= layout->parts)
+		if (++part >= parts)
 			break;
 		base[part] = next->from == SB_REGISTER ? bp :
 			sb_load(base[next->from] + next->place * 8L);
@@ -244,7 +245,7 @@ static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
 			return false;
 	}
 	if (layout->user_regs &&
-	    !user_mode((struct pt_regs *)(base[layout->parts - 1] + layout->end * 8L)))
+	    !user_mode((struct pt_regs *)(base[parts - 1] + layout->end * 8L)))
 		return false;
 
 	smp_rmb();	/* pairs with sb_learn() */
