@@ -54,6 +54,7 @@
 #include <asm/unwind.h>
 #endif
 
+#define STACKBUF_RECORDER
 #include "stackbuf.h"
 
 #include "core/memory.c"

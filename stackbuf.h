@@ -14,6 +14,7 @@
 #include <linux/types.h>
 #ifdef __KERNEL__
 #include <linux/build_bug.h>
+#include <linux/compiler.h>
 #else
 #include <assert.h>
 #endif
@@ -582,6 +583,21 @@ void stackbuf_trace_print_short(const struct stackbuf_trace *trace);
  */
 int stackbuf_trace_snprint(char *buf, size_t size, const struct stackbuf_trace *trace,
 			   enum stackbuf_trace_style style);
+
+/*
+ * A call in the last place of a function would be a jump, and the function would
+ * be missing from the trace: have something follow the call.
+ */
+#ifndef STACKBUF_RECORDER
+#define stackbuf_save() \
+	({ u32 __stackbuf_id = stackbuf_save(); barrier(); __stackbuf_id; })
+#define stackbuf_save_tag(tag) \
+	({ u32 __stackbuf_id = stackbuf_save_tag(tag); barrier(); __stackbuf_id; })
+#define stackbuf_print() \
+	({ stackbuf_print(); barrier(); })
+#define stackbuf_trace_save(trace) \
+	({ stackbuf_trace_save(trace); barrier(); })
+#endif
 
 #endif /* __KERNEL__ */
 #endif /* STACKBUF_H */

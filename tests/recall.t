@@ -40,7 +40,7 @@ for series in "${all[@]}"; do
 			echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" && build "$series" big &&
 			cp "$work/build/$series-big/tests/stackbuf_probe.ko" "$work/vm/big/" &&
 			faulty "$series" || echo "not ok everything is built"
-		"$top/scripts/stackbuf-vm" -k "$series" -t "$((${ROUNDS:-1} * 120 + 120))" -o "$work/out" -x "$reader" "$work/vm" \
+		"$top/scripts/stackbuf-vm" -k "$series" -t "$((${ROUNDS:-1} * 120 + 300))" -o "$work/out" -x "$reader" "$work/vm" \
 			>"$work/guest.log" 2>"$work/vm.err"
 		vm=$?
 		grep -v '^done$' "$work/guest.log"
