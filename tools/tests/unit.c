@@ -1074,7 +1074,7 @@ static void test_core(void)
 				     m.info->text_addr };
 
 		/* Each begins inside its segment */
-		segment[a + 1] = (Elf64_Phdr){ .p_type = PT_LOAD,
+		segment[a + 1] = (Elf64_Phdr) { .p_type = PT_LOAD,
 					       .p_vaddr = addr[a] - 0x1000,
 					       .p_memsz = size + 0x2000,
 					       .p_filesz = size + 0x2000,
