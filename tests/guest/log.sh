@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# shellcheck disable=SC2094 # files are named after the commands they come from
+#
+# The command stackbuf, live in the guest: N tagged saves on each CPU over 40
+# paths, several laps of the ring; what it prints is held against what the client
+# module was told by stackbuf_save_tag().
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+STACKBUF=$(cat /t/reader)
+N=100000
+CPUS=2
+
+load big || exit 1
+run tags $N 40 4 >tags
+note tags
+
+# The newest of each CPU, each once, in order, up to the last, with the right stack
+newest() {
+	"$STACKBUF" log --json >log || return
+	# path CPU I id ID, then events with the tag 0x5b, CPU, number
+	awk -F '[:,"]+' -v n=$N -v cpus=$CPUS '
+		FNR == NR { split($0, w, " "); if (w[1] == "path") id[w[2], w[3]] = w[5]; next }
+		{
+			delete f
+			for (i = 2; i < NF; i += 2) f[$i] = $(i + 1)
+			if (f["tag"] !~ /^0x5b/) next
+			cpu = f["cpu"]; at = ("0x" substr(f["tag"], 7)) + 0
+			if (f["stack"] != id[cpu, at % 40]) { print "stack of", $0; bad = 1; exit }
+			if (seen[cpu]++ && at != last[cpu] + 1) { print "after", last[cpu], "comes", $0; bad = 1; exit }
+			last[cpu] = at
+		}
+		END {
+			for (cpu = 0; cpu < cpus; cpu++)
+				if (!bad && (last[cpu] != n - 1 || seen[cpu] < 1000)) {
+					print "CPU", cpu, "ends at", last[cpu], "after", seen[cpu]; bad = 1
+				}
+			exit bad
+		}' tags log
+}
+
+# Every path as often as it was saved, also those that were overwritten
+totals() {
+	"$STACKBUF" count --json >count || return
+	sed -n 's/.*"count": *\([0-9]*\).*/\1/p' count | sort -n | uniq -c >totals
+	awk -v each=$((N * CPUS / 40)) '
+		$2 == each { paths = $1; next }
+		{ others += $1 * $2 }
+		END { exit !(paths == 40 && others == 1) }' totals || { cat totals; return 1; }
+}
+
+same_by_kcore() {
+	echo 0 >/sys/module/stackbuf/parameters/enable
+	"$STACKBUF" log >by-debugfs && umount /sys/kernel/debug && "$STACKBUF" log >by-kcore || return
+	mount -t debugfs none /sys/kernel/debug
+	cmp by-debugfs by-kcore && [ "$(wc -l <by-kcore)" -gt 10000 ]
+}
+
+result "log: the newest events of each CPU, each once, in order, with the right stack" newest
+result "count: totals are exact after several laps of the ring" totals
+result "log: the same by /proc/kcore, without debugfs" same_by_kcore
+unload
+result "not loaded: one line, and a status that is not 0" sh -c \
+	"! '$STACKBUF' log >out 2>err && [ ! -s out ] && [ \"\$(wc -l <err)\" = 1 ]"
+echo "done"
