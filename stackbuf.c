@@ -35,6 +35,7 @@
 #include <linux/kprobes.h>
 #include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
 #include <linux/percpu.h>
@@ -61,8 +62,8 @@
 #include "core/table.c"
 #include "core/ring.c"
 #include "core/text.c"
-#include "core/evict.c"
 #include "core/recall.c"
+#include "core/evict.c"
 #include "core/capture.c"
 #include "core/print.c"
 #include "core/freeze.c"

@@ -42,7 +42,8 @@
 
 /* Whether a task is on a CPU, or still leaving it; on one CPU only current is */
 #ifdef CONFIG_SMP
-#define SB_TASK_RUNS(task)	READ_ONCE((task)->on_cpu)
+/* Acquires, so that what is read next is not older */
+#define SB_TASK_RUNS(task)	smp_load_acquire(&(task)->on_cpu)
 #else
 #define SB_TASK_RUNS(task)	false
 #endif

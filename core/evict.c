@@ -225,6 +225,8 @@ static void sb_evict_unreferenced(u32 wanted)
 		}
 		sb_add(&stackbuf_info.evicted, 1);
 		sb_add(&stackbuf_info.evicted_events, stack->count);
+		/* Ids come round one day */
+		sb_forget_layout(stack);
 		WRITE_ONCE(stack->id, 0);
 		sb_give_room(granule, sb_stack_granules(stack->words));
 	}
@@ -235,21 +237,28 @@ static void sb_evict(struct work_struct *work)
 	u64 oldest = atomic64_read(&sb_ring_head) - min_t(u64, atomic64_read(&sb_ring_head),
 							  SB_EVENT_PAGES);
 	unsigned long started = jiffies;
-	u32 used;
+	bool starved = atomic_read(&sb_room_misses) >= SB_STACK_PAGES;
+	u32 used, wanted;
 	int round;
 
 	cpus_read_lock();
 	for (round = 1; ; round++) {
 		used = atomic_read(&sb_granules_used);
-		if (used <= SB_GRANULES / 2)
+		wanted = used > SB_GRANULES / 2 ? used - SB_GRANULES / 2 : 0;
+		/* There may be much room, but none of it large enough */
+		if (starved && !wanted)
+			wanted = SB_GRANULES / 8 + 1;
+		if (!wanted)
 			break;
-		sb_evict_unreferenced(used - SB_GRANULES / 2);
+		sb_evict_unreferenced(wanted);
 		/* The newest half of the ring stays in any case */
 		if (atomic_read(&sb_granules_used) <= SB_MUCH_USED || round > 4)
 			break;
 		sb_retire_pages(oldest + 1 + DIV_ROUND_UP(SB_EVENT_PAGES * round, 8));
 	}
 	cpus_read_unlock();
+	/* Let them look for room again */
+	atomic_set(&sb_room_misses, 0);
 
 	WRITE_ONCE(sb_evict_head, atomic64_read(&sb_ring_head) + 1 + SB_EVENT_PAGES / 8);
 	/* At most a fifth of a CPU's time, whatever comes */
@@ -272,7 +281,8 @@ static void sb_want_room(void)
 
 	if ((used > SB_GRANULES / 4 * 3 &&
 	     atomic64_read(&sb_ring_head) >= READ_ONCE(sb_evict_head)) ||
-	    (used > SB_MUCH_USED && time_after_eq(jiffies, READ_ONCE(sb_evict_time))))
+	    ((used > SB_MUCH_USED || atomic_read(&sb_room_misses) >= SB_STACK_PAGES) &&
+	     time_after_eq(jiffies, READ_ONCE(sb_evict_time))))
 		irq_work_queue(&sb_evict_irq_work);
 }
 

@@ -108,6 +108,7 @@ struct sb_part {
  * struct sb_layout - where a stack's return addresses lie
  * @epoch:	sb_recall_epoch if usable, SB_LEARNING while it is written
  * @id:		of the stack; the place may have been another's
+ * @version:	goes up whenever it is written
  * @tries:	how often it was learnt
  * @checks:	number of words to compare besides
  * @parts:	number of parts; the first one's base is the stack pointer where the
@@ -123,6 +124,7 @@ struct sb_part {
 struct sb_layout {
 	u32 epoch;
 	u32 id;
+	u32 version;
 	u8 tries;
 	u8 checks;
 	u8 parts;
@@ -144,8 +146,11 @@ struct sb_check {
 
 static_assert(sizeof(struct sb_check) == 4);
 
-/* A layout has the room in here that its stack has in the table */
-static struct { u64 word[STACKBUF_GRANULE / 8]; } sb_layouts[SB_GRANULES];
+/*
+ * A layout has the room in here that its stack has in the table.  Behind the last
+ * there is as much as sb_layout_fits() may read of a mixture of two.
+ */
+static struct { u64 word[STACKBUF_GRANULE / 8]; } sb_layouts[SB_GRANULES + 20];
 
 /*
  * Ids of stacks by where the save is called, how deep, and in which system call:
@@ -170,6 +175,15 @@ static inline unsigned long sb_load(unsigned long address)
 	return READ_ONCE_NOCHECK(*(unsigned long *)address);
 }
 
+/* After the last event of the stack, in whose place another may come */
+static void sb_forget_layout(struct stackbuf_stack *stack)
+{
+	struct sb_layout *layout = sb_layout(stack);
+
+	layout->epoch = 0;
+	layout->id = 0;
+}
+
 #if SB_HAVE_RECALL
 
 /* The end of the task's own stack, if @sp lies on it, or 0 */
@@ -188,9 +202,18 @@ static inline u32 *sb_hint_of(const struct sb_start *start, unsigned long end)
 	return &sb_hint[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_HINTS)) & ~(SB_WAYS - 1UL)];
 }
 
+/* A word of the stack that begins at @start, wherever @offset points */
+static __always_inline unsigned long sb_stack_word(unsigned long start, unsigned long offset)
+{
+	return sb_load(start + (offset & (THREAD_SIZE - 8)));
+}
+
 /*
- * Compare the stack at @sp with a layout; see the top of the file.  Places were
- * inside the stack when it was as deep as now, which the first test makes sure.
+ * Compare the stack with a layout; see the top of the file.
+ *
+ * The layout may be written anew meanwhile, by somebody who walked the same stack
+ * and found another.  Then what is read here is a mixture: nothing of it leads
+ * outside of this stack, and the version tells in the end.
  */
 static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
 					   struct sb_layout *layout,
@@ -198,33 +221,44 @@ static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
 {
 	const unsigned long sp = start->sp, bp = start->bp;
 	const unsigned long text = (unsigned long)stack_trace_save;
-	const u32 epoch = READ_ONCE(layout->epoch);
+	const unsigned long bottom = end - THREAD_SIZE;
 	const s32 *frames = (const s32 *)stack->frames;
-	const unsigned long parts = layout->parts;
-	unsigned long base[SB_PARTS], part, i;
+	const u32 version = READ_ONCE(layout->version);
+	unsigned long base[SB_PARTS] = {}, parts, part, i;
 	const s16 *ret = layout->ret - 1;
 	const struct sb_check *check;
+	u32 epoch;
 
+	/*
+	 * Pairs with sb_learn(), which sets SB_LEARNING, then the version, then
+	 * writes, then sets the epoch: with this version and that epoch, either
+	 * all is written, or the version is another in the end.
+	 */
+	smp_rmb();
+	epoch = READ_ONCE(layout->epoch);
 	if (unlikely(epoch != READ_ONCE(sb_recall_epoch)))
 		return false;
-	smp_rmb();	/* pairs with sb_learn() */
+	smp_rmb();	/* likewise */
 	if (unlikely(layout->id != stack->id || text + frames[0] != start->ip ||
 		     sp + layout->part[0].top * 8UL >= end))
 		return false;
 
+	parts = min_t(unsigned long, READ_ONCE(layout->parts), SB_PARTS);
 	base[0] = sp;
 	for (part = 0, i = 1;;) {
 		const struct sb_part *next = &layout->part[part + 1];
-		const unsigned long last = part + 1 < parts ? next->first : stack->nr;
-		const unsigned long from = base[part];
+		const unsigned long last = part + 1 < parts ? min(next->first, stack->nr) :
+			stack->nr;
+		const unsigned long from = base[part] - bottom;
 
 		for (; i < last; i++)
-			if (sb_load(from + ret[i] * 8L) != text + frames[i])
+			if (sb_stack_word(bottom, from + ret[i] * 8L) != text + frames[i])
 				return false;
 		if (++part >= parts)
 			break;
 		base[part] = next->from == SB_REGISTER ? bp :
-			sb_load(base[next->from] + next->place * 8L);
+			sb_stack_word(bottom, base[next->from % SB_PARTS] - bottom +
+				      next->place * 8L);
 		if (unlikely(base[part] < sp || base[part] + next->top * 8UL >= end ||
 			     base[part] & 7))
 			return false;
@@ -235,21 +269,20 @@ static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
 		unsigned long is = bp;
 
 		if (likely(check->place != SB_CHECK_REGISTER)) {
-			unsigned long at = base[check->place_part] + check->place * 8L;
-
-			if (unlikely(at < sp))
-				return false;
-			is = sb_load(at);
+			is = sb_stack_word(bottom, base[check->place_part] - bottom +
+					   check->place * 8L);
 		}
 		if (is != base[check->value_part] + check->value)
 			return false;
 	}
+	/* user_mode() of the registers there */
 	if (layout->user_regs &&
-	    !user_mode((struct pt_regs *)(base[parts - 1] + layout->end * 8L)))
+	    (sb_stack_word(bottom, base[parts - 1] - bottom + layout->end * 8L +
+			   offsetof(struct pt_regs, cs)) & 3) != 3)
 		return false;
 
-	smp_rmb();	/* pairs with sb_learn() */
-	return READ_ONCE(layout->epoch) == epoch;
+	smp_rmb();	/* likewise */
+	return READ_ONCE(layout->epoch) == epoch && READ_ONCE(layout->version) == version;
 }
 
 /**
@@ -480,11 +513,16 @@ struct sb_draft_layout {
 	bool based[SB_PARTS];			/* it is known where the base comes from */
 };
 
-/* The value @value in a word at @place, or in the register bp if @place is 0 */
-static bool sb_add_check(struct sb_draft_layout *draft, unsigned long place, unsigned long value)
+/*
+ * The value @value in a word at @place, or in the register bp if @place is 0;
+ * @is_bp: it is there as bp, not as cfa.
+ */
+static bool sb_add_check(struct sb_draft_layout *draft, unsigned long place, unsigned long value,
+			 bool is_bp)
 {
 	struct sb_layout *layout = draft->layout;
 	unsigned int from = 0, to = 0, i;
+	long words, bytes;
 
 	for (i = 1; i < layout->parts; i++) {
 		if (place >= draft->sp[i])
@@ -493,19 +531,24 @@ static bool sb_add_check(struct sb_draft_layout *draft, unsigned long place, uns
 			to = i;
 	}
 
-	/* What holds a base is where it is loaded from */
-	if (!draft->based[to] && value == draft->base[to] && from < to) {
+	words = place ? (long)(place - draft->base[from]) / 8 : SB_CHECK_REGISTER;
+	bytes = value - draft->base[to];
+	if ((place && words <= SB_CHECK_REGISTER) || words > 2047 || bytes != (s16)bytes)
+		return false;
+
+	/* What holds a base as bp is where it is loaded from */
+	if (is_bp && !draft->based[to] && value == draft->base[to] && from < to) {
 		layout->part[to].from = place ? from : SB_REGISTER;
-		layout->part[to].place = place ? (long)(place - draft->base[from]) / 8 : 0;
+		layout->part[to].place = place ? words : 0;
 		draft->based[to] = true;
 		return true;
 	}
 	if (layout->checks >= draft->room)
 		return false;
 	draft->check[layout->checks++] = (struct sb_check) {
-		.place = place ? (long)(place - draft->base[from]) / 8 : SB_CHECK_REGISTER,
+		.place = words,
 		.place_part = from,
-		.value = value - draft->base[to],
+		.value = bytes,
 		.value_part = to,
 	};
 	return true;
@@ -519,7 +562,7 @@ static bool sb_check_cfa(struct sb_draft_layout *draft, const struct sb_walk *wa
 
 	for (place = walk->sp[i]; place < cfa; place += 8)
 		if (sb_load(place) == cfa && sb_may_load(fact, walk->bp[i], place) &&
-		    !sb_add_check(draft, place, cfa))
+		    !sb_add_check(draft, place, cfa, false))
 			return false;
 	return true;
 }
@@ -535,7 +578,7 @@ static int sb_check_bp(struct sb_draft_layout *draft, const struct sb_walk *walk
 		if (sb_load(place) != walk->bp[i + 1] ||
 		    !sb_may_save(fact, cfa, walk->bp[i], place))
 			continue;
-		if (!sb_add_check(draft, place, walk->bp[i + 1]))
+		if (!sb_add_check(draft, place, walk->bp[i + 1], true))
 			return -1;
 		n++;
 	}
@@ -637,7 +680,7 @@ static bool sb_make_layout(struct sb_layout *layout, unsigned int room, struct s
 			want = true;
 		}
 	}
-	if (want && !sb_add_check(&draft, 0, walk->bp[0]))
+	if (want && !sb_add_check(&draft, 0, walk->bp[0], true))
 		return false;
 	for (part = 0; part < layout->parts; part++)
 		if (!draft.based[part])
@@ -673,7 +716,8 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 	/* Somebody else does it, or we interrupted him */
 	if (epoch == SB_LEARNING || cmpxchg(&layout->epoch, epoch, SB_LEARNING) != epoch)
 		return true;
-	/* The cmpxchg() is a full barrier: readers do not take the new for the old */
+	WRITE_ONCE(layout->version, layout->version + 1);
+	smp_wmb();	/* readers who see any of the new see the version, too */
 	if (layout->id != stack->id) {
 		layout->id = stack->id;
 		layout->tries = 0;
@@ -721,6 +765,10 @@ static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_s
 	if (stack->hash == walked->hash && stack->words == walked->words &&
 	    !memcmp(stack->frames, walked->frames, walked->words * sizeof(u32)))
 		return STACKBUF_VERIFIED;
+	/* Or dropped just now, and what was compared was another's */
+	smp_rmb();
+	if (READ_ONCE(stack->id) != recalled)
+		return STACKBUF_WALKED_AGAIN;
 	if (!READ_ONCE(sb_recall_off)) {
 		WRITE_ONCE(sb_recall_off, true);
 		irq_work_queue(&sb_differed_work);
@@ -728,15 +776,21 @@ static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_s
 	return STACKBUF_DIFFERED;
 }
 
+static DEFINE_MUTEX(sb_module_mutex);
+
 /*
  * Code comes or goes.  A module's init code goes when it is live.  Whoever walks
  * just now has the old number: code that goes is on nobody's stack.
  */
 static int sb_module(struct notifier_block *block, unsigned long event, void *module)
 {
-	u32 epoch = READ_ONCE(sb_recall_epoch) + 1;
+	u32 epoch;
 
+	/* The chain's lock lets two of them run at once */
+	mutex_lock(&sb_module_mutex);
+	epoch = sb_recall_epoch + 1;
 	WRITE_ONCE(sb_recall_epoch, epoch == SB_LEARNING ? 1 : epoch);
+	mutex_unlock(&sb_module_mutex);
 	return NOTIFY_OK;
 }
 

@@ -207,14 +207,16 @@ static void sb_close_page(struct stackbuf_events_page *page)
 }
 
 /*
- * End the time of the CPU's page before it is full.  Not in the middle of an
- * append, whose page it is.
+ * The table is full: end the time of the CPU's page before it is full, if it is
+ * so old that evict.c may want it.  Not in the middle of an append, whose page
+ * it is.
  */
 static void sb_leave_page(struct sb_cpu *cpu)
 {
 	struct stackbuf_events_page *page = cpu->page;
 
-	if (!page || READ_ONCE(cpu->appending))
+	if (!page || READ_ONCE(cpu->appending) ||
+	    page->page.seq + SB_EVENT_PAGES / 2 > atomic64_read(&sb_ring_head))
 		return;
 	WRITE_ONCE(cpu->chained, false);
 	/* Unless an NMI has just gone on to another page, and closed this one */
@@ -308,7 +310,8 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u32 id,
 	done = false;
 	pos = cpu->pos;
 	page = cpu->page;
-	if (unlikely(!READ_ONCE(cpu->chained) ||
+	/* An NMI in sb_leave_page() may leave chained set when there is no page */
+	if (unlikely(!page || !READ_ONCE(cpu->chained) ||
 		     pos + SB_FULL_WORDS + SB_NMI_WORDS > STACKBUF_EVENT_WORDS ||
 		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
 		goto out;
