@@ -57,6 +57,47 @@ ktap() {
 	return "$failed"
 }
 
+# boot SERIES OPTION...: $work/vm in a machine; what it printed, and how it ended
+boot() {
+	local series=$1 status
+	shift
+
+	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" "$@" "$work/vm" \
+		>"$work/guest.log" 2>"$work/vm.err"
+	status=$?
+	grep -v '^done$' "$work/guest.log"
+	[ $status = 0 ] || sed 's/^/# /' "$work/vm.err"
+	result "the machine ends well, without complaints in its log" [ $status = 0 ]
+}
+
+# The guest's script came to its end: the last word for ktap
+ended() {
+	! grep -qx 'done' "$work/guest.log" || echo "done"
+}
+
+# on_each_kernel WHAT FUNCTION: results of "FUNCTION SERIES NUMBER" for each series
+# in SERIES
+on_each_kernel() {
+	local what=$1 each=$2 series number=0 status=0 all
+
+	read -ra all <<<"${SERIES:-6.1 6.12}"
+	echo "KTAP version 1"
+	echo "1..${#all[@]}"
+	for series in "${all[@]}"; do
+		number=$((number + 1))
+		rm -rf "$work/vm" "$work/out"
+		mkdir -p "$work/vm" "$work/out"
+		"$each" "$series" "$number" | ktap | sed 's/^/    /'
+		if [ "${PIPESTATUS[1]}" = 0 ]; then
+			echo "ok $number $what on $series"
+		else
+			echo "not ok $number $what on $series"
+			status=1
+		fi
+	done
+	return $status
+}
+
 # Where the instructions of the module $1 begin: lines FUNCTION OFFSET
 instructions() {
 	objdump -d -j .text --no-show-raw-insn "$1" | awk '

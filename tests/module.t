@@ -83,42 +83,24 @@ some() {
 	awk -v n="$1" -v all="${STEP:-}" '$2 == 0 || NR % 4 == n || all == "all"'
 }
 
-echo "KTAP version 1"
-read -ra all <<<"${SERIES:-6.1 6.12}"
-echo "1..${#all[@]}"
-test=0
-status=0
-for series in "${all[@]}"; do
-	test=$((test + 1))
-	{
-		rm -rf "$work/vm" "$work/out"
-		mkdir -p "$work/vm" "$work/out"
-		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
-			${CC:-cc} -static -O2 -Wall -o "$sbcheck" "$here/guest/sbcheck.c" &&
-			build "$series" big &&
-			build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
-			build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
-				KCFLAGS="-include $here/probeable.h" &&
-			instructions "$work/vm/step/stackbuf.ko" | some "$test" >"$work/vm/instructions" &&
-			build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 ||
-			echo "not ok everything is built"
-		"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a 'log_buf_len=4M init_on_free=1' "$work/vm" 2>"$work/vm.err" \
-			>"$work/guest.log"
-		vm=$?
-		grep -v '^done$' "$work/guest.log"
-		[ $vm = 0 ] || sed 's/^/# /' "$work/vm.err"
-		result "the machine ends well, without complaints in its log" [ $vm = 0 ]
-		result "from a memory image by magic alone, pages shuffled: the same events, stacks, text" carved
-		result "defect 7: one licence everywhere" license
-		result "defect 8: a frame of today's log is at the call in today's source" source_line
-		result "defect 9: every call is exported, and used by another module" exports
-		! grep -qx 'done' "$work/guest.log" || echo "done"
-	} | ktap | sed 's/^/    /'
-	if [ "${PIPESTATUS[1]}" = 0 ]; then
-		echo "ok $test the module on $series"
-	else
-		echo "not ok $test the module on $series"
-		status=1
-	fi
-done
-exit $status
+module() {
+	local series=$1
+
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
+		${CC:-cc} -static -O2 -Wall -o "$sbcheck" "$here/guest/sbcheck.c" &&
+		build "$series" big &&
+		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
+		build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
+			KCFLAGS="-include $here/probeable.h" &&
+		instructions "$work/vm/step/stackbuf.ko" | some "$2" >"$work/vm/instructions" &&
+		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 ||
+		echo "not ok everything is built"
+	boot "$series" -a 'log_buf_len=4M init_on_free=1'
+	result "from a memory image by magic alone, pages shuffled: the same events, stacks, text" carved
+	result "defect 7: one licence everywhere" license
+	result "defect 8: a frame of today's log is at the call in today's source" source_line
+	result "defect 9: every call is exported, and used by another module" exports
+	ended
+}
+
+on_each_kernel "the module" module

@@ -26,33 +26,14 @@ faulty() {
 reader=$work/tools/stackbuf
 make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
 
-echo "KTAP version 1"
-read -ra all <<<"${SERIES:-6.1 6.12}"
-echo "1..${#all[@]}"
-test=0
-status=0
-for series in "${all[@]}"; do
-	test=$((test + 1))
-	{
-		rm -rf "$work/vm" "$work/out"
-		mkdir -p "$work/vm" "$work/out"
-		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
-			echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" && build "$series" big &&
-			cp "$work/build/$series-big/tests/stackbuf_probe.ko" "$work/vm/big/" &&
-			faulty "$series" || echo "not ok everything is built"
-		"$top/scripts/stackbuf-vm" -k "$series" -t "$((${ROUNDS:-1} * 120 + 300))" -o "$work/out" -x "$reader" "$work/vm" \
-			>"$work/guest.log" 2>"$work/vm.err"
-		vm=$?
-		grep -v '^done$' "$work/guest.log"
-		[ $vm = 0 ] || sed 's/^/# /' "$work/vm.err"
-		result "the machine ends well, without complaints in its log" [ $vm = 0 ]
-		! grep -qx 'done' "$work/guest.log" || echo "done"
-	} | ktap | sed 's/^/    /'
-	if [ "${PIPESTATUS[1]}" = 0 ]; then
-		echo "ok $test recall on $series"
-	else
-		echo "not ok $test recall on $series"
-		status=1
-	fi
-done
-exit $status
+recall() {
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
+		echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
+		build "$1" big &&
+		cp "$work/build/$1-big/tests/stackbuf_probe.ko" "$work/vm/big/" &&
+		faulty "$1" || echo "not ok everything is built"
+	boot "$1" -t "$((${ROUNDS:-1} * 120 + 300))" -x "$reader"
+	ended
+}
+
+on_each_kernel recall recall
