@@ -17,7 +17,7 @@ costs() {
 insmod /t/stackbuf.ko || exit 1
 if [ -e /t/threads ]; then
 	for n in 1 2 1 2 1 2; do
-		costs threads=$n rounds=200000
+		costs threads=$n rounds=1000000
 	done
 	exit
 fi
