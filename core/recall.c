@@ -109,7 +109,8 @@ struct sb_part {
  * @epoch:	sb_recall_epoch if usable, SB_LEARNING while it is written
  * @id:		of the stack; the place may have been another's
  * @version:	goes up whenever it is written
- * @tries:	how often it was learnt
+ * @tried:	sb_recall_epoch, low half, that @tries is of
+ * @tries:	how often it was learnt in that
  * @checks:	number of words to compare besides
  * @parts:	number of parts; the first one's base is the stack pointer where the
  *		walk starts
@@ -124,7 +125,8 @@ struct sb_part {
 struct sb_layout {
 	u32 epoch;
 	u32 id;
-	u32 version;
+	u16 version;
+	u16 tried;
 	u8 tries;
 	u8 checks;
 	u8 parts;
@@ -223,7 +225,7 @@ static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
 	const unsigned long text = (unsigned long)stack_trace_save;
 	const unsigned long bottom = end - THREAD_SIZE;
 	const s32 *frames = (const s32 *)stack->frames;
-	const u32 version = READ_ONCE(layout->version);
+	const u16 version = READ_ONCE(layout->version);
 	unsigned long base[SB_PARTS] = {}, parts, part, i;
 	const s16 *ret = layout->ret - 1;
 	const struct sb_check *check;
@@ -708,7 +710,8 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 	u32 *hint;
 	int i;
 
-	if (layout->tries >= SB_LAYOUT_TRIES && layout->id == stack->id)
+	if (layout->tries >= SB_LAYOUT_TRIES && layout->id == stack->id &&
+	    layout->tried == (u16)walk->epoch)
 		return false;
 	/* Often only the hint is missing */
 	if (sb_layout_fits(stack, layout, &start, end))
@@ -718,8 +721,10 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 		return true;
 	WRITE_ONCE(layout->version, layout->version + 1);
 	smp_wmb();	/* readers who see any of the new see the version, too */
-	if (layout->id != stack->id) {
+	/* What a module event made forget is no failure */
+	if (layout->id != stack->id || layout->tried != (u16)walk->epoch) {
 		layout->id = stack->id;
+		layout->tried = walk->epoch;
 		layout->tries = 0;
 	}
 	layout->tries++;
