@@ -35,6 +35,7 @@
 #include <linux/kprobes.h>
 #include <linux/log2.h>
 #include <linux/module.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
@@ -64,7 +65,9 @@
 #include "core/text.c"
 #include "core/recall.c"
 #include "core/evict.c"
+#include "core/filter.c"
 #include "core/capture.c"
+#include "core/probe.c"
 #include "core/print.c"
 #include "core/freeze.c"
 
@@ -80,25 +83,24 @@ static int sb_set_enable(const char *value, const struct kernel_param *param)
 	bool enable;
 
 	if (!value || kstrtobool(value, &enable)) {
-		pr_err("enable: 0 or 1 is accepted, not '%s'\n", value ?: "");
+		pr_err("enable: 0 or 1 is accepted, not '%.*s'\n",
+		       value ? (int)strcspn(value, "\n") : 0, value);
 		return -EINVAL;
 	}
 	sb_enable = enable;
 	/* Not before the arrays are ready, and an instance that failed to load stays off */
 	if (stackbuf_info.page.instance) {
 		/* Also ends what an oops froze; after a panic nobody gets here */
-		WRITE_ONCE(stackbuf_info.state, enable ? STACKBUF_ENABLED : 0);
-		if (enable)
-			WRITE_ONCE(stackbuf_info.stop_ns, 0);
-		else
-			WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
+		sb_change_state(STACKBUF_FROZEN_OOPS, false);
+		sb_change_state(STACKBUF_ENABLED, enable);
+		WRITE_ONCE(stackbuf_info.stop_ns, enable ? 0 : sb_now());
 	}
 	return 0;
 }
 
 static int sb_get_enable(char *buffer, const struct kernel_param *param)
 {
-	bool on = stackbuf_info.page.instance ? sb_recording() : sb_enable;
+	bool on = stackbuf_info.page.instance ? sb_running() : sb_enable;
 
 	return sprintf(buffer, "%d\n", on);
 }
@@ -111,49 +113,76 @@ static const struct kernel_param_ops sb_enable_ops = {
 module_param_cb(enable, &sb_enable_ops, NULL, 0644);
 MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). Reads 0 after an oops; 1 goes on");
 
-static int sb_set_panic_dump(const char *value, const struct kernel_param *param)
-{
-	unsigned int n;
+/**
+ * struct sb_number - a parameter that is a number
+ * @value:	where it is kept
+ * @min:	least value accepted
+ * @max:	greatest; 0: the highest number of a CPU
+ * @written:	called when it was written, or NULL
+ */
+struct sb_number {
+	int *value;
+	s64 min;
+	s64 max;
+	void (*written)(void);
+};
 
-	if (!value || kstrtouint(value, 0, &n) || n > SB_PANIC_DUMP_MAX) {
-		pr_err("panic_dump: a number from 0 to %u is accepted, not '%s'\n",
-		       SB_PANIC_DUMP_MAX, value ?: "");
+static int sb_set_number(const char *value, const struct kernel_param *param)
+{
+	const struct sb_number *number = param->arg;
+	s64 max = number->max ?: nr_cpu_ids - 1;
+	s64 n;
+
+	if (!value || kstrtoll(value, 0, &n) || n < number->min || n > max) {
+		pr_err("%s: a number from %lld to %lld is accepted, not '%.*s'\n", param->name,
+		       number->min, max, value ? (int)strcspn(value, "\n") : 0, value);
 		return -EINVAL;
 	}
-	sb_panic_dump = n;
+	WRITE_ONCE(*number->value, n);
+	if (number->written)
+		number->written();
 	return 0;
 }
 
-static const struct kernel_param_ops sb_panic_dump_ops = {
-	.set = sb_set_panic_dump,
-	.get = param_get_uint,
+static int sb_get_number(char *buffer, const struct kernel_param *param)
+{
+	const struct sb_number *number = param->arg;
+
+	return sprintf(buffer, number->min < 0 ? "%d\n" : "%u\n", *number->value);
+}
+
+static const struct kernel_param_ops sb_number_ops = {
+	.set = sb_set_number,
+	.get = sb_get_number,
 };
 
-module_param_cb(panic_dump, &sb_panic_dump_ops, &sb_panic_dump, 0644);
+#define SB_NUMBER(name, variable, min, max, written)					\
+	static const struct sb_number sb_number_##name = {				\
+		(int *)&(variable), min, max, written					\
+	};										\
+	module_param_cb(name, &sb_number_ops, (void *)&sb_number_##name, 0644)
+
+SB_NUMBER(panic_dump, sb_panic_dump, 0, SB_PANIC_DUMP_MAX, NULL);
 MODULE_PARM_DESC(panic_dump,
 		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
-
-static int sb_set_verify(const char *value, const struct kernel_param *param)
-{
-	unsigned int n;
-
-	if (!value || kstrtouint(value, 0, &n) || n > SB_VERIFY_MAX) {
-		pr_err("verify: a number from 0 to %u is accepted, not '%s'\n",
-		       SB_VERIFY_MAX, value ?: "");
-		return -EINVAL;
-	}
-	WRITE_ONCE(sb_verify, n);
-	return 0;
-}
-
-static const struct kernel_param_ops sb_verify_ops = {
-	.set = sb_set_verify,
-	.get = param_get_uint,
-};
-
-module_param_cb(verify, &sb_verify_ops, &sb_verify, 0644);
+SB_NUMBER(verify, sb_verify, 0, SB_VERIFY_MAX, NULL);
 MODULE_PARM_DESC(verify,
 		 "Check one in so many recalled stacks by a walk: 1 to 1000000 (default 4096), 0: none");
+
+module_param_cb(probe, &sb_probe_ops, NULL, 0644);
+MODULE_PARM_DESC(probe,
+		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag, comma-separated; +... adds (default none)");
+SB_NUMBER(pid, sb_filter_pid, 0, PID_MAX_LIMIT, sb_apply_filter);
+MODULE_PARM_DESC(pid, "Record this process (thread group) only: its PID (default 0: all)");
+SB_NUMBER(cpu, sb_filter_cpu, -1, 0, sb_apply_filter);
+MODULE_PARM_DESC(cpu, "Record on this CPU only: its number (default -1: all)");
+module_param_cb(comm, &sb_comm_ops, NULL, 0644);
+MODULE_PARM_DESC(comm, "Record tasks of this name only: up to 15 bytes (default \"\": all)");
+SB_NUMBER(limit, sb_filter_limit, 0, U32_MAX, sb_apply_limit);
+MODULE_PARM_DESC(limit,
+		 "Record so many events from now on, then none: 0 to 4294967295 (default 0: no limit)");
+SB_NUMBER(every, sb_filter_every, 1, U32_MAX, sb_apply_every);
+MODULE_PARM_DESC(every, "Record one in so many events, by CPU: 1 to 4294967295 (default 1: all)");
 
 /* debugfs: the bytes of the arrays */
 
@@ -191,8 +220,12 @@ static int __init stackbuf_init(void)
 	err = sb_init_freeze();
 	if (err)
 		goto err_freeze;
+	sb_apply_limit();
+	sb_change_state(STACKBUF_ENABLED, sb_enable);
+	err = sb_init_probe();
+	if (err)
+		goto err_probe;
 	sb_init_debugfs();
-	WRITE_ONCE(stackbuf_info.state, sb_enable ? STACKBUF_ENABLED : 0);
 
 	sb_printk(KERN_INFO "INIT stackbuf.\n");
 	stackbuf_print();
@@ -200,6 +233,9 @@ static int __init stackbuf_init(void)
 		stackbuf_save();
 	return 0;
 
+err_probe:
+	sb_change_state(STACKBUF_ENABLED, false);
+	sb_exit_freeze();
 err_freeze:
 	sb_exit_recall();
 err_recall:
@@ -215,6 +251,7 @@ module_init(stackbuf_init);
 static void __exit stackbuf_exit(void)
 {
 	stackbuf_print();
+	sb_exit_probe();
 	sb_freeze(STACKBUF_UNLOADED);
 	debugfs_remove(sb_dir);
 	sb_exit_freeze();

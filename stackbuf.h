@@ -56,6 +56,7 @@ enum stackbuf_kind {
 	STACKBUF_INFO	= 1,
 	STACKBUF_STACKS	= 2,
 	STACKBUF_EVENTS	= 3,
+	STACKBUF_PROBES	= 4,	/* probes, in the array stackbuf_info */
 	STACKBUF_SNAPSHOT = 16,	/* in files that "stackbuf save" writes, never in memory */
 };
 
@@ -88,6 +89,7 @@ struct stackbuf_page {
 #define STACKBUF_FROZEN_OOPS	0x2	/* an oops stopped recording */
 #define STACKBUF_FROZEN_PANIC	0x4	/* a panic did */
 #define STACKBUF_UNLOADED	0x8	/* the module was removed */
+#define STACKBUF_FILTERED	0x10	/* stackbuf_info.filter is in force */
 
 /*
  * Events and texts that were lost, by reason, counted by CPU.  A CPU counts
@@ -107,12 +109,15 @@ enum stackbuf_loss {
 	STACKBUF_WALKED_AGAIN,	/* known, but its layout was not, or was another */
 	STACKBUF_VERIFIED,	/* recalled, and walked to compare */
 	STACKBUF_DIFFERED,	/* of these, recalled wrongly: recall is off since */
+	STACKBUF_KEPT_OUT,	/* event: not of the pid, cpu or comm asked for */
+	STACKBUF_NOT_SAMPLED,	/* event: left out by every */
+	STACKBUF_OVER_LIMIT,	/* event: limit was reached */
 	STACKBUF_LOSSES = 16
 };
 
 #define STACKBUF_LOSS_PAGES	8
 #define STACKBUF_LOSS_LINES	31	/* slots in a page */
-/* The very last slot stays 0: it is the zero bytes behind this array */
+/* The very last slot stays 0 */
 #define STACKBUF_LOSS_SLOTS	(STACKBUF_LOSS_PAGES * STACKBUF_LOSS_LINES - 1)
 
 /**
@@ -125,6 +130,76 @@ struct stackbuf_loss_page {
 	struct stackbuf_page page;
 	__u64 reserved[12];
 	__u64 slot[STACKBUF_LOSS_LINES][STACKBUF_LOSSES];
+};
+
+/**
+ * struct stackbuf_filter - which events are recorded; all 0: every event
+ * @comm:	those of tasks of this name; "": all
+ * @pid:	those of this thread group; 0: all
+ * @cpu:	those of this CPU, counted from 1; 0: all
+ * @every:	of these, on each CPU the first and then one in so many; 0, 1: all
+ * @limit:	of these, so many since it was set; 0: all
+ * @left:	events until @limit is reached
+ */
+struct stackbuf_filter {
+	char comm[STACKBUF_COMM_LEN];
+	__u32 pid;
+	__u32 cpu;
+	__u32 every;
+	__u32 limit;
+	__s64 left;
+};
+
+/* State of a probe */
+enum stackbuf_probe_state {
+	STACKBUF_PROBE_NONE,	/* the entry is free */
+	STACKBUF_PROBE_SET,	/* in the code */
+	STACKBUF_PROBE_PENDING,	/* waits for its module */
+	STACKBUF_PROBE_REFUSED,	/* its module came, but the probe could not be set */
+};
+
+#define STACKBUF_PROBE_NAME	160
+#define STACKBUF_PROBE_RETADDR	255	/* in stackbuf_probe.tag */
+
+/**
+ * struct stackbuf_probe - one probe
+ * @addr:	the address probed, at which its traces begin; 0: none
+ * @state:	enum stackbuf_probe_state
+ * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or
+ *		0: none
+ * @lists:	the module's own
+ * @reserved:	0
+ * @name:	as it was given, NUL-terminated
+ * @kprobe:	the kernel's struct kprobe.  At stackbuf_probes_page.missed_offset of
+ *		this struct it counts (64 bits) the hits that the kernel did not pass
+ *		on, as it does not inside of another probe
+ */
+struct stackbuf_probe {
+	__u64 addr;
+	__u8 state;
+	__u8 tag;
+	__u8 lists;
+	__u8 reserved[5];
+	char name[STACKBUF_PROBE_NAME];
+	__u64 kprobe[20];
+};
+
+#define STACKBUF_PROBE_PAGES	84
+#define STACKBUF_PAGE_PROBES	12
+#define STACKBUF_PROBES_MAX	(STACKBUF_PROBE_PAGES * STACKBUF_PAGE_PROBES)
+
+/**
+ * struct stackbuf_probes_page - probes, pages of stackbuf_info behind the losses
+ * @page:	kind STACKBUF_PROBES, index as page of stackbuf_info
+ * @missed_offset: see struct stackbuf_probe
+ * @reserved:	0
+ * @probe:	the probes; free entries may lie between them
+ */
+struct stackbuf_probes_page {
+	struct stackbuf_page page;
+	__u32 missed_offset;
+	__u32 reserved[7];
+	struct stackbuf_probe probe[STACKBUF_PAGE_PROBES];
 };
 
 /**
@@ -159,8 +234,11 @@ struct stackbuf_loss_page {
  * @module_srcversion:	srcversion of stackbuf.ko, "" if unknown
  * @release:		uname -r of the running kernel
  * @kernel_version:	uname -v
+ * @filter:		which events are recorded
+ * @missed_before:	hits missed of probes that are removed
  * @reserved:		0
  * @loss:		loss counters
+ * @probe:		probes
  */
 struct stackbuf_info {
 	struct stackbuf_page page;
@@ -189,8 +267,11 @@ struct stackbuf_info {
 	char module_srcversion[32];
 	char release[72];
 	char kernel_version[72];
-	__u8 reserved[3704];
+	struct stackbuf_filter filter;
+	__u64 missed_before;
+	__u8 reserved[3656];
 	struct stackbuf_loss_page loss[STACKBUF_LOSS_PAGES];
+	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 };
 
 /**
@@ -373,8 +454,9 @@ struct stackbuf_events_page {
 
 static_assert(sizeof(struct stackbuf_page) == 32, "page header");
 static_assert(sizeof(struct stackbuf_loss_page) == STACKBUF_PAGE_SIZE, "loss page");
-static_assert(sizeof(struct stackbuf_info) == (1 + STACKBUF_LOSS_PAGES) * STACKBUF_PAGE_SIZE,
-	      "info pages");
+static_assert(sizeof(struct stackbuf_probes_page) == STACKBUF_PAGE_SIZE, "probes page");
+static_assert(sizeof(struct stackbuf_info) ==
+	      (1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES) * STACKBUF_PAGE_SIZE, "info pages");
 static_assert(sizeof(struct stackbuf_stacks_page) == STACKBUF_PAGE_SIZE, "stacks page");
 static_assert(sizeof(struct stackbuf_stack) == 32, "stack");
 static_assert(sizeof(struct stackbuf_events_page) == STACKBUF_PAGE_SIZE, "events page");

@@ -7,15 +7,21 @@
  * large lies on the stack under study.
  */
 
-static enum stackbuf_context sb_context(void)
+/* What code runs in by the preemption count that it has */
+static inline enum stackbuf_context sb_context_of(unsigned int count)
 {
-	if (in_nmi())
+	if (count & NMI_MASK)
 		return STACKBUF_NMI;
-	if (in_hardirq())
+	if (count & HARDIRQ_MASK)
 		return STACKBUF_HARDIRQ;
 	if (in_serving_softirq())
 		return STACKBUF_SOFTIRQ;
 	return STACKBUF_TASK;
+}
+
+static inline enum stackbuf_context sb_context(void)
+{
+	return sb_context_of(preempt_count());
 }
 
 /* At a function's entry, where probes mostly are, this is the return address */
@@ -130,9 +136,27 @@ static int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct
 	return nr ? nr : -ESRCH;
 }
 
-static void sb_fill_event(struct sb_event *event, struct task_struct *task)
+/* Where these walks start, for recall.  ip is 0 if nothing is to be recalled */
+static inline struct sb_start sb_start_caller(const unsigned long *frame)
 {
-	event->context = sb_context();
+	return (struct sb_start){ frame[1], (unsigned long)&frame[2], frame[0] };
+}
+
+static inline struct sb_start sb_start_regs(const struct pt_regs *regs)
+{
+	struct sb_start start = {};
+
+#if SB_HAVE_RECALL
+	if (!user_mode((struct pt_regs *)regs))
+		start = (struct sb_start){ regs->ip, regs->sp, regs->bp, sb_start_hint(regs) };
+#endif
+	return start;
+}
+
+static void sb_fill_event(struct sb_event *event, struct task_struct *task,
+			  enum stackbuf_context context)
+{
+	event->context = context;
 	event->task = sb_task_word(task);
 	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
 	memcpy(event->comm, task->comm, sizeof(event->comm));
@@ -218,9 +242,9 @@ lost:
  * *@recalled what is to be verified by a walk.
  */
 static __always_inline u32 sb_save_recalled(const struct sb_start *start, unsigned long tag,
-					    bool tagged, u32 *recalled)
+					    bool tagged, enum stackbuf_context context,
+					    u32 *recalled)
 {
-	enum stackbuf_context context = sb_context();
 	struct stackbuf_stack *stack;
 	struct sb_cpu *cpu;
 	unsigned long flags;
@@ -240,7 +264,7 @@ static __always_inline u32 sb_save_recalled(const struct sb_start *start, unsign
 	if (unlikely(!sb_append_chained(cpu, id, context, tag, tagged))) {
 		struct sb_event event = { .id = id, .tag = tag, .tagged = tagged };
 
-		sb_fill_event(&event, current);
+		sb_fill_event(&event, current, context);
 		if (!sb_append(cpu, &event))
 			id = 0;
 	}
@@ -256,6 +280,7 @@ out:
  * @regs: registers to start from
  * @tag: the tag
  * @tagged: whether there is one
+ * @context: what the code ran in
  * @recalled: id of the stack that recall says it is, to be verified, or 0
  *
  * Context: Any.
@@ -264,7 +289,7 @@ out:
  */
 static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struct *task,
 				   struct pt_regs *regs, unsigned long tag, bool tagged,
-				   u32 recalled)
+				   enum stackbuf_context context, u32 recalled)
 {
 	bool own_stack = sb_stack_end(frame ? (unsigned long)&frame[2] :
 				      regs ? kernel_stack_pointer(regs) : 0);
@@ -273,11 +298,6 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 	struct sb_cpu *cpu;
 	s64 result = 0;
 	int nest, nr;
-
-	if (unlikely(!sb_recording())) {
-		sb_lost(STACKBUF_LOST_OFF);
-		return 0;
-	}
 
 	preempt_disable_notrace();
 	cpu = this_cpu_ptr(sb_cpu);
@@ -309,7 +329,7 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 		task = current;
 	event.tag = tag;
 	event.tagged = tagged;
-	sb_fill_event(&event, task);
+	sb_fill_event(&event, task, context);
 	result = sb_store(cpu, level, &event, task, own_stack, recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
 		sb_lost(STACKBUF_CUT);
@@ -321,36 +341,67 @@ out:
 
 NOKPROBE_SYMBOL(sb_save_walked);
 
+/* One save while filters are on, or recording is off; else as sb_save_walked() */
+static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_struct *task,
+				     struct pt_regs *regs, unsigned long tag, bool tagged,
+				     enum stackbuf_context context)
+{
+	struct sb_start start = {};
+	u32 recalled = 0;
+	s64 result = 0;
+
+	/* On the CPU that the filter looks at */
+	preempt_disable_notrace();
+	if (!sb_admit(task ?: current))
+		goto out;
+	if (frame)
+		start = sb_start_caller(frame);
+	else if (regs)
+		start = sb_start_regs(regs);
+	if (start.ip && sb_stack_end(start.sp))
+		result = sb_save_recalled(&start, tag, tagged, context, &recalled);
+	if (!result)
+		result = sb_save_walked(frame, task, regs, tag, tagged, context, recalled);
+	if (result <= 0)
+		sb_readmit();
+out:
+	preempt_enable_notrace();
+	return result;
+}
+NOKPROBE_SYMBOL(sb_save_filtered);
+
 /* The stack of an exported function's caller; @frame as for sb_walk_caller() */
 static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned long tag,
 					  bool tagged)
 {
-	struct sb_start start = { frame[1], (unsigned long)&frame[2], frame[0] };
+	struct sb_start start = sb_start_caller(frame);
+	enum stackbuf_context context = sb_context();
 	u32 recalled = 0, id;
 
-	if (likely(sb_recording() && sb_stack_end(start.sp))) {
-		id = sb_save_recalled(&start, tag, tagged, &recalled);
+	if (unlikely(!sb_recording()))
+		return sb_save_filtered(frame, NULL, NULL, tag, tagged, context);
+	if (likely(sb_stack_end(start.sp))) {
+		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
 		if (likely(id))
 			return id;
 	}
-	return sb_save_walked(frame, NULL, NULL, tag, tagged, recalled);
+	return sb_save_walked(frame, NULL, NULL, tag, tagged, context, recalled);
 }
 
-static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag)
+static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag, bool tagged,
+					enum stackbuf_context context)
 {
+	struct sb_start start = sb_start_regs(regs);
 	u32 recalled = 0, id;
 
-#if SB_HAVE_RECALL
-	struct sb_start start = { regs->ip, regs->sp, regs->bp };
-
-	if (likely(sb_recording() && sb_stack_end(start.sp) && !user_mode(regs))) {
-		start.hint = sb_start_hint(regs);
-		id = sb_save_recalled(&start, tag, true, &recalled);
+	if (unlikely(!sb_recording()))
+		return sb_save_filtered(NULL, NULL, regs, tag, tagged, context);
+	if (likely(start.ip && sb_stack_end(start.sp))) {
+		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
 		if (likely(id))
 			return id;
 	}
-#endif
-	return sb_save_walked(NULL, NULL, regs, tag, true, recalled);
+	return sb_save_walked(NULL, NULL, regs, tag, tagged, context, recalled);
 }
 
 noinline u32 stackbuf_save(void)
@@ -369,7 +420,7 @@ NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save_regs(regs, tag);
+	return sb_save_regs(regs, tag, true, sb_context());
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);
@@ -380,8 +431,10 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 
 	if (task == current)
 		result = sb_save_caller(__builtin_frame_address(0), tag, true);
+	else if (sb_recording())
+		result = sb_save_walked(NULL, task, NULL, tag, true, sb_context(), 0);
 	else
-		result = sb_save_walked(NULL, task, NULL, tag, true, 0);
+		result = sb_save_filtered(NULL, task, NULL, tag, true, sb_context());
 	if (id)
 		*id = max(result, 0LL);
 	return min(result, 0LL);

@@ -65,4 +65,13 @@
 /* recall.c argues with the ORC unwinder. */
 #define SB_HAVE_RECALL	SB_HAVE_ORC
 
+/* Arguments in registers, and where a called function finds its return address. */
+#ifdef CONFIG_X86_64
+#define SB_ARGUMENTS		6
+#define SB_RETURN_ADDRESS(regs)	regs_get_kernel_stack_nth(regs, 0)
+#else
+#define SB_ARGUMENTS		8
+#define SB_RETURN_ADDRESS(regs)	((regs)->regs[30])
+#endif
+
 #endif /* STACKBUF_COMPAT_H */

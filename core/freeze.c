@@ -29,9 +29,9 @@ static unsigned int sb_last_count;
 
 static void sb_freeze(u32 why)
 {
-	if (sb_recording())
+	if (sb_running())
 		WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
-	atomic_or(why, (atomic_t *)&stackbuf_info.state);
+	sb_change_state(why, true);
 }
 
 /* Give every event of a page that is not before time @since to @found */
@@ -157,7 +157,7 @@ static int sb_panic(struct notifier_block *block, unsigned long event, void *mes
 
 static int sb_die(struct notifier_block *block, unsigned long event, void *data)
 {
-	if (event == DIE_OOPS && sb_recording()) {
+	if (event == DIE_OOPS && sb_running()) {
 		sb_freeze(STACKBUF_FROZEN_OOPS);
 		pr_info("recording stopped by an oops; write 1 to the parameter enable to go on\n");
 	}

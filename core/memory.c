@@ -85,6 +85,20 @@ static inline bool sb_recording(void)
 	return READ_ONCE(stackbuf_info.state) == STACKBUF_ENABLED;
 }
 
+/* The same, filters or not: nobody switched it off */
+static inline bool sb_running(void)
+{
+	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;
+}
+
+static void sb_change_state(u32 bits, bool on)
+{
+	if (on)
+		atomic_or(bits, (atomic_t *)&stackbuf_info.state);
+	else
+		atomic_andnot(bits, (atomic_t *)&stackbuf_info.state);
+}
+
 /* printk's clock: monotonic on one CPU, without a lock, good in any context */
 static inline u64 sb_now(void)
 {
@@ -137,6 +151,12 @@ static void __init sb_init_memory(void)
 	sb_init_page(&info->page, STACKBUF_INFO, 0);
 	for (i = 0; i < STACKBUF_LOSS_PAGES; i++)
 		sb_init_page(&info->loss[i].page, STACKBUF_INFO, i + 1);
+	for (i = 0; i < STACKBUF_PROBE_PAGES; i++) {
+		sb_init_page(&info->probe[i].page, STACKBUF_PROBES,
+			     1 + STACKBUF_LOSS_PAGES + i);
+		info->probe[i].missed_offset = offsetof(struct stackbuf_probe, kprobe) +
+			offsetof(struct kprobe, nmissed);
+	}
 	for (i = 0; i < SB_EVENT_PAGES; i++)
 		sb_init_page(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
 	for (i = 0; i < SB_STACK_PAGES; i++) {

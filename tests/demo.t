@@ -187,7 +187,7 @@ options() {
 
 # Both ways: README.md's table and the source have the same
 parameters() {
-	grep -ohE '^module_param(_cb|_named)?\([a-z_]+' "$top/stackbuf.c" "$top"/core/*.c | cut -d'(' -f2 | sort >"$work/has"
+	grep -ohE '^(module_param(_cb|_named)?|SB_NUMBER)\([a-z_]+' "$top/stackbuf.c" "$top"/core/*.c | cut -d'(' -f2 | sort >"$work/has"
 	sed -n '/^### Parameters/,/^### Sizes/s/^| `\([a-z_]*\)` .*/\1/p' "$readme" | sort >"$work/says"
 	[ -s "$work/has" ] && diff "$work/says" "$work/has" &&
 		grep -oE 'PARAMS="[^"]*"' "$readme" | grep -oE '[a-z_]+=' | tr -d = | sort -u >"$work/used" &&

@@ -467,6 +467,73 @@ static void fact_time(const struct output *o, json_t *j, const char *key, const 
 			time_text(&wall, ns, b, sizeof(b)));
 }
 
+static void output_filter(const struct output *o, json_t *j, const struct stackbuf_info *info)
+{
+	const struct stackbuf_filter *f = &info->filter;
+
+	if (f->pid)
+		fact_number(o, j, "filter_pid", "only process", f->pid);
+	if (f->cpu)
+		fact_number(o, j, "filter_cpu", "only CPU", f->cpu - 1);
+	if (f->comm[0])
+		fact(o, j, "filter_comm", "only command", "%s", f->comm);
+	if (f->every)
+		fact_number(o, j, "every", "on each CPU one event in", f->every);
+	if (!f->limit)
+		return;
+	if (j) {
+		fact_number(o, j, "limit", NULL, f->limit);
+		fact_number(o, j, "limit_left", NULL, f->left);
+	} else {
+		fprintf(o->file, "%-28s %u%s\n", "limit", f->limit,
+			f->left ? "" : ", reached");
+	}
+}
+
+static void output_probes(const struct output *o, json_t *j, const struct record *r)
+{
+	static const char *const state[] = {
+		[STACKBUF_PROBE_SET] = "set",
+		[STACKBUF_PROBE_PENDING] = "pending: its module is not loaded",
+		[STACKBUF_PROBE_REFUSED] = "refused when its module came",
+	};
+	json_t *all = j ? json_array() : NULL;
+	u64 missed = r->info.missed_before;
+	unsigned int i, nr = 0;
+	struct probe probe;
+
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		const char *is;
+
+		if (!record_probe(r, i, &probe))
+			continue;
+		is = probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown";
+		missed += probe.missed;
+		nr++;
+		if (j)
+			json_array_append_new(all, json_pack("{s:s,s:s,s:I,s:I}", "name", probe.name,
+							     "state", is, "address",
+							     (json_int_t)probe.addr, "missed",
+							     (json_int_t)probe.missed));
+		free(probe.name);
+	}
+	if (j)
+		json_object_set_new(j, "probes", all);
+	else
+		fact_number(o, j, "probes", "probes", nr);
+	fact_number(o, j, "probes_missed", "hits that probes missed", missed);
+	for (i = 0; !j && i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(r, i, &probe))
+			continue;
+		fprintf(o->file, "  %-26s 0x%llx %s", probe.name, probe.addr,
+			probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown");
+		if (probe.missed)
+			fprintf(o->file, ", missed %llu", probe.missed);
+		fputc('\n', o->file);
+		free(probe.name);
+	}
+}
+
 void output_info(const struct output *o, const char *source, unsigned int changed)
 {
 	static const struct {
@@ -486,6 +553,9 @@ void output_info(const struct output *o, const char *source, unsigned int change
 		[STACKBUF_WALKED_AGAIN] = { "walked_again", "walked: another layout" },
 		[STACKBUF_VERIFIED] = { "verified", "recalled and verified" },
 		[STACKBUF_DIFFERED] = { "differed", "  recalled wrongly" },
+		[STACKBUF_KEPT_OUT] = { "kept_out", "events kept out by a filter" },
+		[STACKBUF_NOT_SAMPLED] = { "not_sampled", "  not sampled" },
+		[STACKBUF_OVER_LIMIT] = { "over_limit", "  over the limit" },
 	};
 	const struct record *r = o->record;
 	const struct stackbuf_info *info = &r->info;
@@ -516,6 +586,7 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	     info->state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
 	     info->state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
 	     info->state & STACKBUF_UNLOADED ? ", unloaded" : "");
+	output_filter(o, j, info);
 	fact(o, j, "release", "kernel", "%s", info->release);
 	fact(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);
 	fact(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
@@ -549,6 +620,8 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	for (i = 0; i < STACKBUF_LOSSES; i++)
 		if (loss[i].key)
 			fact_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
+
+	output_probes(o, j, r);
 
 	fact_number(o, j, "stacks", "stacks in the table", r->in_table);
 	fact_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);

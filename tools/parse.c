@@ -513,6 +513,11 @@ static void parse_info(struct record *r, const struct bag_page *p)
 		r->info.module_srcversion[sizeof(r->info.module_srcversion) - 1] = '\0';
 		r->info.release[sizeof(r->info.release) - 1] = '\0';
 		r->info.kernel_version[sizeof(r->info.kernel_version) - 1] = '\0';
+		r->info.filter.comm[sizeof(r->info.filter.comm) - 1] = '\0';
+	} else if (p->kind == STACKBUF_PROBES) {
+		i -= 1 + STACKBUF_LOSS_PAGES;
+		if (i < STACKBUF_PROBE_PAGES)
+			r->info.probe[i] = *(const struct stackbuf_probes_page *)p->data;
 	} else if (i <= STACKBUF_LOSS_PAGES) {
 		const struct stackbuf_loss_page *loss = p->data;
 
@@ -536,6 +541,7 @@ static int array_of(u16 kind)
 {
 	switch (kind) {
 	case STACKBUF_INFO:
+	case STACKBUF_PROBES:
 		return ARRAY_INFO;
 	case STACKBUF_EVENTS:
 		return ARRAY_EVENTS;
@@ -545,6 +551,25 @@ static int array_of(u16 kind)
 		return ARRAY_TEXT;
 	}
 	return -1;
+}
+
+bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
+{
+	const struct stackbuf_probes_page *page = &r->info.probe[i / STACKBUF_PAGE_PROBES];
+	const struct stackbuf_probe *p = &page->probe[i % STACKBUF_PAGE_PROBES];
+	u32 at = page->missed_offset;
+
+	if (page->page.kind != STACKBUF_PROBES || !p->state)
+		return false;
+	probe->name = xrealloc(NULL, sizeof(p->name) + 1, 1);
+	memcpy(probe->name, p->name, sizeof(p->name));
+	probe->name[sizeof(p->name)] = '\0';
+	probe->addr = p->addr;
+	probe->state = p->state;
+	probe->missed = 0;
+	if (at <= sizeof(*p) - sizeof(probe->missed))
+		memcpy(&probe->missed, (const char *)p + at, sizeof(probe->missed));
+	return true;
 }
 
 static bool has_seq(const struct bag_page *p)
@@ -619,7 +644,7 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 		if (bag->page[i].instance == instance)
 			page[nr++] = bag->page[i];
 	for (i = 0; i < nr; i++)
-		if (page[i].kind == STACKBUF_INFO)
+		if (array_of(page[i].kind) == ARRAY_INFO)
 			parse_info(r, &page[i]);
 	nr = drop_old_copies(page, nr);
 

@@ -253,6 +253,23 @@ struct record {
 void record_parse(struct record *r, const struct bag *bag, u64 instance);
 void record_free(struct record *r);
 
+/**
+ * struct probe - one probe
+ * @name: as it was given
+ * @addr: where it is; 0: nowhere yet
+ * @state: enum stackbuf_probe_state
+ * @missed: hits that the kernel did not pass on
+ */
+struct probe {
+	char *name;
+	u64 addr;
+	u8 state;
+	u64 missed;
+};
+
+/* Probe number @i of STACKBUF_PROBES_MAX, its name to be freed; false: none */
+bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
+
 /* The parts of it that a follower of live memory needs on their own */
 bool info_sane(const struct stackbuf_info *info);
 void record_parse_text(struct record *r, const char *page);

@@ -178,6 +178,12 @@ static void check_info(const struct arrays *a)
 		if (!all_zero(info->loss[i].reserved, sizeof(info->loss[i].reserved)))
 			problem("loss page %d: reserved bytes in use", i);
 	}
+	for (i = 0; i < STACKBUF_PROBE_PAGES; i++) {
+		check_page(&info->probe[i].page, STACKBUF_PROBES, 1 + STACKBUF_LOSS_PAGES + i,
+			   info->page.instance);
+		if (!all_zero(info->probe[i].reserved, sizeof(info->probe[i].reserved)))
+			problem("probes page %d: reserved bytes in use", i);
+	}
 	if (!info->page.instance || info->page.instance != info->load_realtime_ns)
 		problem("instance %" PRIx64 ", load_realtime_ns %" PRIx64,
 			(uint64_t)info->page.instance, (uint64_t)info->load_realtime_ns);
@@ -1187,9 +1193,11 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 
 		if (end - p < PAGE)
 			break;
-		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > 3 || !h->instance)
+		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > 4 || !h->instance)
 			continue;
-		add_found(&(struct found) { h->instance, h->seq, h->kind, h->index, p });
+		/* Probes lie in the same array as info */
+		add_found(&(struct found) { h->instance, h->seq, h->kind == STACKBUF_PROBES ?
+					    STACKBUF_INFO : h->kind, h->index, p });
 	}
 	for (p = image; (p = memmem(p, end - p, text_magic, sizeof(text_magic) - 1)); p++) {
 		unsigned long long seq, load;

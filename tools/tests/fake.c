@@ -38,7 +38,9 @@ static void *map(const char *dir, const char *name, size_t size)
 int main(int argc, char **argv)
 {
 	/* As the module's defaults, in pages: 4 MiB of events, 2 of stacks, 2 of text */
-	static const unsigned int pages[ARRAYS] = { 1 + STACKBUF_LOSS_PAGES, 1024, 512, 512 };
+	static const unsigned int pages[ARRAYS] = {
+		sizeof(struct stackbuf_info) / STACKBUF_PAGE_SIZE, 1024, 512, 512
+	};
 	u64 n = 0, total, rate = 0, due;
 	struct timespec start, now;
 	void *memory[ARRAYS];

@@ -26,7 +26,7 @@ void made_init(struct made *m, unsigned int event_pages, unsigned int stack_page
 	unsigned int i;
 
 	memset(m, 0, sizeof(*m));
-	m->pages[ARRAY_INFO] = 1 + STACKBUF_LOSS_PAGES;
+	m->pages[ARRAY_INFO] = sizeof(*info) / STACKBUF_PAGE_SIZE;
 	m->pages[ARRAY_EVENTS] = event_pages;
 	m->pages[ARRAY_STACKS] = stack_pages;
 	m->pages[ARRAY_TEXT] = text_pages;
@@ -60,6 +60,8 @@ void made_init(struct made *m, unsigned int event_pages, unsigned int stack_page
 	page_head(&info->page, STACKBUF_INFO, 0);
 	for (i = 0; i < STACKBUF_LOSS_PAGES; i++)
 		page_head(&info->loss[i].page, STACKBUF_INFO, i + 1);
+	for (i = 0; i < STACKBUF_PROBE_PAGES; i++)
+		page_head(&info->probe[i].page, STACKBUF_PROBES, 1 + STACKBUF_LOSS_PAGES + i);
 	for (i = 0; i < event_pages; i++)
 		page_head(&m->events[i].page, STACKBUF_EVENTS, i);
 	for (i = 0; i < stack_pages; i++) {
