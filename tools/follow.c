@@ -8,6 +8,7 @@
  * next page (stackbuf_events_page.first); it is counted and said.
  */
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -116,7 +117,7 @@ static int read_page(struct follower *me, size_t i)
 	struct cpu *cpu;
 	u64 offset = i * STACKBUF_PAGE_SIZE;
 
-	if (me->source->ops->read(me->source, ARRAY_EVENTS, offset, copy, sizeof(*copy)) ||
+	if (source_read_events(me->source, i, copy) ||
 	    me->source->ops->read(me->source, ARRAY_EVENTS, offset, &after, sizeof(after)))
 		return -1;
 	if (copy->page.seq != p->seq || after.seq != p->seq) {
@@ -284,6 +285,39 @@ static int print_events(struct follower *me, bool all)
 	return 0;
 }
 
+/*
+ * At the end: what was overwritten of CPUs none of whose pages could be read
+ * after that
+ */
+static int count_unread(struct follower *me)
+{
+	struct source *s = me->source;
+	u64 *first = xcalloc(me->cpus, sizeof(*first));
+	size_t i;
+
+	memset(first, 0xff, me->cpus * sizeof(*first));
+	for (i = 0; i < me->pages; i++) {
+		/* What lies between two readings of the same number is of that */
+		struct stackbuf_events_page head[3];
+		unsigned int n;
+
+		for (n = 0; n < 3; n++)
+			if (s->ops->read(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head[n],
+					 offsetof(struct stackbuf_events_page, word))) {
+				free(first);
+				return -1;
+			}
+		if (head[0].page.seq && head[0].page.seq == head[2].page.seq &&
+		    head[1].cpu < me->cpus && head[1].first < first[head[1].cpu])
+			first[head[1].cpu] = head[1].first;
+	}
+	for (i = 0; i < me->cpus; i++)
+		if (me->cpu[i].known && first[i] != ~0ULL && first[i] > me->cpu[i].next)
+			me->lost += first[i] - me->cpu[i].next;
+	free(first);
+	return 0;
+}
+
 /* What was recorded before: nothing of it, unless asked for */
 static void choose_old_events(struct follower *me)
 {
@@ -329,7 +363,7 @@ int follow(struct source *s, struct output *o, const struct filter *f)
 		else
 			us = us * 2 > POLL_MAX_US ? POLL_MAX_US : us * 2;
 	}
-	ret = print_events(&me, true);
+	ret = count_unread(&me) ?: print_events(&me, true);
 	if (!ret)
 		fprintf(stderr, "stackbuf: %llu events printed, %llu lost, %llu half-written\n",
 			me.printed, me.lost, me.skipped);

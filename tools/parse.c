@@ -180,6 +180,34 @@ void cursor_skip(struct cursor *c)
 	c->lost = true;
 }
 
+/*
+ * A copy is made in any order: rep movs, for one, may load the words behind an
+ * event's first word before that.  So an event may look complete when it is not.
+ * Once it is complete, it stays as it is.  So what an earlier copy shows complete
+ * is whole in a later one.
+ */
+void events_settle(struct stackbuf_events_page *page, const struct stackbuf_events_page *before)
+{
+	unsigned int pos = 0, words;
+
+	while (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
+		u64 was = before->word[pos];
+
+		words = event_words(was);
+		if (!words || (page->word[pos] ^ was) & ~STACKBUF_EVENT_WRITING)
+			break;
+		if (page->word[pos] != was)
+			page->owner = page->cpu + 1;
+		page->word[pos] = was;
+		pos += words;
+	}
+	/* Whoever looks at the owner shall come again for what is left out */
+	if (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
+		memset(&page->word[pos], 0, (STACKBUF_EVENT_WORDS - pos) * sizeof(u64));
+		page->owner = page->cpu + 1;
+	}
+}
+
 static int event_order(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;

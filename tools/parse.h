@@ -118,6 +118,12 @@ enum step {
 void cursor_start(struct cursor *c, const struct stackbuf_events_page *page);
 enum step cursor_next(struct cursor *c);
 void cursor_skip(struct cursor *c);
+
+/*
+ * Two copies of a page that may grow meanwhile, @before made before @page: leave
+ * in @page only what is surely whole.
+ */
+void events_settle(struct stackbuf_events_page *page, const struct stackbuf_events_page *before);
 void events_sort(struct event *event, size_t nr);
 
 /* -------------------------------------------------------------- stacks --- */

@@ -35,6 +35,8 @@ static ssize_t read_at(int fd, void *buf, size_t size, u64 offset)
 {
 	size_t done = 0;
 
+	/* What is read one after the other was so in memory, at that time */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while (done < size) {
 		ssize_t n = pread(fd, (char *)buf + done, size - done, offset + done);
 
@@ -104,6 +106,25 @@ out:
 	return ret;
 }
 
+int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page)
+{
+	struct stackbuf_events_page before;
+	u64 offset = index * STACKBUF_PAGE_SIZE;
+	struct stackbuf_page head;
+
+	/* The number first: with the same one in the end, both copies are of it */
+	if (s->ops->read(s, ARRAY_EVENTS, offset, &head, sizeof(head)) ||
+	    s->ops->read(s, ARRAY_EVENTS, offset, &before, sizeof(before)) ||
+	    s->ops->read(s, ARRAY_EVENTS, offset, page, sizeof(*page)))
+		return -1;
+	if (head.seq != page->page.seq)
+		page->page.seq = 0;
+	/* Closed before the second copy began, or it may have grown since */
+	page->owner = before.owner;
+	events_settle(page, &before);
+	return 0;
+}
+
 /*
  * Read the text again.  A page whose first line differs now was taken for new
  * records meanwhile, and becomes one without content.  Where it differs further
@@ -162,13 +183,17 @@ static int drop_changed_events(struct source *s, struct bag *bag)
  */
 static int arrays_load(struct source *s, struct bag *bag)
 {
-	static const enum array order[] = { ARRAY_EVENTS, ARRAY_STACKS, ARRAY_TEXT };
+	static const enum array order[] = { ARRAY_STACKS, ARRAY_TEXT };
 	unsigned int i, strange = 0;
 	const char *page;
 
 	for (i = 0; i < ARRAYS; i++)
 		if (!s->memory[i])
 			s->memory[i] = xcalloc(s->size[i], 1);
+	page = s->memory[ARRAY_EVENTS];
+	for (i = 0; i < s->size[ARRAY_EVENTS] / STACKBUF_PAGE_SIZE; i++)
+		if (source_read_events(s, i, (void *)(page + i * STACKBUF_PAGE_SIZE)))
+			return -1;
 	for (i = 0; i < sizeof(order) / sizeof(*order); i++)
 		if (arrays_read(s, order[i], 0, s->memory[order[i]], s->size[order[i]]))
 			return -1;

@@ -53,6 +53,14 @@ struct source {
 int source_open(struct source *s, const char *name);
 void source_close(struct source *s);
 
+/*
+ * Read page @index of the events, which may be written meanwhile.  It is good if
+ * its number, page.seq, is not 0, and is the same when it is read again now or
+ * later; it then holds events that are whole, and says truly if it may still grow.
+ * Return 0, or -1 with s->error set.
+ */
+int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page);
+
 /* The running kernel's memory through a core file, with the names of @kallsyms */
 int source_open_core(struct source *s, const char *core, const char *kallsyms);
 

@@ -1239,6 +1239,101 @@ static void test_live(void)
 	made_free(&m);
 }
 
+/* A source of which each read finds the next copy of one page */
+static struct {
+	struct stackbuf_events_page copy[3];
+	unsigned int next;
+} scripted;
+
+static int scripted_read(struct source *s, enum array a, u64 offset, void *buf, size_t size)
+{
+	CHECK(s && a == ARRAY_EVENTS && !offset);
+	memcpy(buf, &scripted.copy[scripted.next++ % 3], size);
+	return 0;
+}
+
+/* How many events are there if the page is copied, and copied again; is it closed? */
+static unsigned int scripted_events(unsigned int *half, bool *closed)
+{
+	static const struct source_ops ops = { .read = scripted_read };
+	struct stackbuf_events_page page;
+	struct source s = { .ops = &ops };
+	struct made_event e;
+	unsigned int n = 0;
+	struct cursor c;
+	enum step step;
+
+	scripted.next = 0;
+	*half = 0;
+	CHECK(!source_read_events(&s, 0, &page));
+	*closed = !page.owner;
+	if (!page.page.seq)
+		return 0;
+	cursor_start(&c, &page);
+	while ((step = cursor_next(&c)) != STEP_END) {
+		if (step == STEP_EVENT) {
+			e = (struct made_event){ .stack = 1, .tag = n, .tagged = true, .comm = "x",
+						 .time = MADE_LOAD + 10 * n, .pid = 6 + n % 2 };
+			CHECK(event_is(&c.event, &e));
+			n++;
+		} else {
+			CHECK(step == STEP_HALF);
+			++*half;
+			cursor_skip(&c);
+		}
+	}
+	return n;
+}
+
+/* Copies are not made in order: an event may look complete, and lack what follows */
+static void test_disorder(void)
+{
+	struct stackbuf_events_page *head = &scripted.copy[0], *first = &scripted.copy[1],
+				    *second = &scripted.copy[2];
+	struct made_event e = { .stack = 1, .comm = "x", .tagged = true };
+	unsigned int half, i;
+	bool closed;
+	struct made m;
+	u64 *at = NULL;
+	size_t last;
+
+	made_init(&m, 1, 1, 1, NULL);
+	for (i = 0; i < 4; i++) {
+		if (i == 3)
+			*first = *m.events;
+		e.time = MADE_LOAD + 10 * i;
+		e.tag = i;
+		e.pid = 6 + i % 2;
+		at = made_event(&m, &e);
+	}
+	last = at - m.events->word;
+	*head = *second = *m.events;
+
+	/* Nothing is said of an event that came in between, whole or not */
+	first->owner = 0;
+	CHECK(scripted_events(&half, &closed) == 3 && !half && !closed);
+	memset(&second->word[last + 1], 0, 4 * sizeof(u64));
+	CHECK(scripted_events(&half, &closed) == 3 && !half && !closed);
+
+	/* What the first copy shows complete is taken from the second */
+	*second = *m.events;
+	*first = *m.events;
+	memset(&first->word[last + 1], 0, 4 * sizeof(u64));
+	CHECK(scripted_events(&half, &closed) == 4 && !half && !closed);
+	first->owner = 0;
+	CHECK(scripted_events(&half, &closed) == 4 && !half && closed);
+	first->word[last] |= STACKBUF_EVENT_WRITING;
+	CHECK(scripted_events(&half, &closed) == 3 && half == 1 && !closed);
+	second->word[last] |= STACKBUF_EVENT_WRITING;
+	CHECK(scripted_events(&half, &closed) == 3 && half == 1 && closed);
+
+	/* Words of the lap before, though the number is new in the end */
+	*second = *m.events;
+	head->page.seq++;
+	CHECK(!scripted_events(&half, &closed));
+	made_free(&m);
+}
+
 /*
  * A source that grows while it is looked at: with every read, some events are
  * appended.  So pages that are read one after the other never fit each other.
@@ -1275,7 +1370,7 @@ static void test_follow(void)
 {
 	static const struct source_ops ops = { .read = growing_read };
 	struct source s = { .ops = &ops, .name = (char *)"growing" };
-	static const unsigned int pages[] = { 64, 4 }, step[] = { 5, 60 },
+	static const unsigned int pages[] = { 64, 4 }, step[] = { 5, 40 },
 				  until[] = { 4000, 20000 };
 	struct filter f = { .has_until = true, .has_last = true, .last = 10 };
 	unsigned int i;
@@ -1400,6 +1495,7 @@ static const struct {
 	  "directory and snapshot: the same; cut, empty, foreign, missing: refused" },
 	{ test_version, "another format version is refused" },
 	{ test_core, "arrays are found in a core file" },
+	{ test_disorder, "copies in disorder: only what is surely whole" },
 	{ test_live, "read while it is written: nothing torn" },
 	{ test_follow, "what is followed comes in order, each once, or is counted as lost" },
 	{ test_flipped_bits, "flipped bits do no harm" },
