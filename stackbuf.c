@@ -18,8 +18,8 @@
  * core/evict.c makes room in the table, core/print.c prints to the kernel log,
  * core/freeze.c stops recording when the machine goes down.
  *
- * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, 5 MiB by default, and 1/25 of
- * STACKS_KB and 250 KiB besides; 13 KiB a CPU.
+ * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, 5 MiB by default, and 1/6 of
+ * STACKS_KB and 600 KiB besides; 15 KiB a CPU.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -50,6 +50,7 @@
 #include <linux/timekeeping.h>
 #include <linux/utsname.h>
 #include <linux/workqueue.h>
+#include <asm/local.h>
 
 #include "core/compat.h"
 #if SB_HAVE_UNWIND
@@ -165,7 +166,7 @@ static const struct kernel_param_ops sb_number_ops = {
 SB_NUMBER(panic_dump, sb_panic_dump, 0, SB_PANIC_DUMP_MAX, NULL);
 MODULE_PARM_DESC(panic_dump,
 		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
-SB_NUMBER(verify, sb_verify, 0, SB_VERIFY_MAX, NULL);
+SB_NUMBER(verify, sb_verify, 0, SB_VERIFY_MAX, sb_apply_verify);
 MODULE_PARM_DESC(verify,
 		 "Check one in so many recalled stacks by a walk: 1 to 1000000 (default 4096), 0: none");
 
@@ -207,11 +208,13 @@ static void __init sb_init_debugfs(void)
 
 static int __init stackbuf_init(void)
 {
-	int err;
+	int err, cpu;
 
 	sb_cpu = alloc_percpu(struct sb_cpu);
 	if (!sb_cpu)
 		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, sb_verify);
 	sb_init_memory();
 	sb_init_evict();
 	err = sb_init_recall();

@@ -10,6 +10,10 @@
 /* What code runs in by the preemption count that it has */
 static inline enum stackbuf_context sb_context_of(unsigned int count)
 {
+	/* All at once; PREEMPT_RT keeps its count of softirqs elsewhere */
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT) &&
+	    likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+		return STACKBUF_TASK;
 	if (count & NMI_MASK)
 		return STACKBUF_NMI;
 	if (count & HARDIRQ_MASK)
@@ -29,7 +33,7 @@ static inline unsigned long sb_start_hint(const struct pt_regs *regs)
 {
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
 
-	return sb_stack_end(sp) ? sb_load(sp) : 0;
+	return sb_stack_of(sp) ? sb_load(sp) : 0;
 }
 
 /*
@@ -51,6 +55,7 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 	walk->user_regs = false;
 	walk->fit = true;
 #if SB_HAVE_RECALL
+	walk->regs[0] = 0;
 	walk->hint = hint;
 	walk->r10 = regs->r10;
 	walk->r13 = regs->r13;
@@ -58,15 +63,23 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 	walk->sp[0] = regs->sp;
 	walk->bp[0] = regs->bp;
 	level->pc[nr++] = instruction_pointer(regs);
-	for (unwind_start(&state, current, regs, NULL);
+	unwind_start(&state, current, regs, NULL);
+#if SB_HAVE_RECALL
+	if (state.stack_info.type == STACK_TYPE_IRQ)
+		this_cpu_write(sb_cpu->irq_stack, (unsigned long)state.stack_info.begin);
+#endif
+	for (;
 	     nr < ARRAY_SIZE(level->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
 		unsigned long address = unwind_get_return_address(&state);
 #if SB_HAVE_ORC
 		walk->sp[nr] = address ? state.sp : (unsigned long)state.regs;
 		walk->bp[nr] = state.bp;
+		walk->regs[nr] = 0;
 		if (state.regs) {
-			walk->user_regs = !address && state.full_regs && user_mode(state.regs);
-			walk->fit &= walk->user_regs;
+			walk->user_regs = !address && user_mode(state.regs);
+			walk->fit &= state.full_regs;
+			if (address)
+				walk->regs[nr] = (unsigned long)state.regs;
 		}
 #endif
 		if (!address) {
@@ -139,7 +152,7 @@ static int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct
 /* Where these walks start, for recall.  ip is 0 if nothing is to be recalled */
 static inline struct sb_start sb_start_caller(const unsigned long *frame)
 {
-	return (struct sb_start){ frame[1], (unsigned long)&frame[2], frame[0] };
+	return (struct sb_start){ frame[1], (unsigned long)&frame[2], frame };
 }
 
 static inline struct sb_start sb_start_regs(const struct pt_regs *regs)
@@ -148,7 +161,7 @@ static inline struct sb_start sb_start_regs(const struct pt_regs *regs)
 
 #if SB_HAVE_RECALL
 	if (!user_mode((struct pt_regs *)regs))
-		start = (struct sb_start){ regs->ip, regs->sp, regs->bp, sb_start_hint(regs) };
+		start = (struct sb_start){ regs->ip, regs->sp, &regs->bp, sb_start_hint(regs) };
 #endif
 	return start;
 }
@@ -208,7 +221,7 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 	}
 
 	if (own_stack) {
-		bool fit = level->walk.fit && !READ_ONCE(sb_recall_off) &&
+		bool fit = level->walk.fit && READ_ONCE(sb_recall_epoch) &&
 			sb_learn(stack, &level->walk, level->pc);
 
 		why = fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
@@ -249,19 +262,22 @@ static __always_inline u32 sb_save_recalled(const struct sb_start *start, unsign
 	struct sb_cpu *cpu;
 	unsigned long flags;
 	u32 id = 0;
+	u64 now;
 
 	raw_local_irq_save(flags);
+	/* First of all, as it is a call, when there is little yet to keep for later */
+	now = sb_now();
 	stack = sb_recall(start);
 	if (unlikely(!stack))
 		goto out;
 	cpu = this_cpu_ptr(sb_cpu);
-	if (unlikely(++cpu->unverified >= READ_ONCE(sb_verify) && READ_ONCE(sb_verify))) {
-		cpu->unverified = 0;
+	if (unlikely(local_dec_and_test(&cpu->verify_in))) {
+		sb_restart_verify(NULL);
 		*recalled = stack->id;
 		goto out;
 	}
 	id = stack->id;
-	if (unlikely(!sb_append_chained(cpu, id, context, tag, tagged))) {
+	if (unlikely(!sb_append_chained(cpu, now, id, context, tag, tagged))) {
 		struct sb_event event = { .id = id, .tag = tag, .tagged = tagged };
 
 		sb_fill_event(&event, current, context);
@@ -291,12 +307,11 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 				   struct pt_regs *regs, unsigned long tag, bool tagged,
 				   enum stackbuf_context context, u32 recalled)
 {
-	bool own_stack = sb_stack_end(frame ? (unsigned long)&frame[2] :
-				      regs ? kernel_stack_pointer(regs) : 0);
 	struct sb_level *level;
 	struct sb_event event;
 	struct sb_cpu *cpu;
 	s64 result = 0;
+	bool own_stack;
 	int nest, nr;
 
 	preempt_disable_notrace();
@@ -325,6 +340,8 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 	else
 		sb_encode(&level->trace, level->pc, nr, false);
 
+	own_stack = sb_stack_of(frame ? (unsigned long)&frame[2] :
+				regs ? kernel_stack_pointer(regs) : 0);
 	if (!task)
 		task = current;
 	event.tag = tag;
@@ -358,7 +375,7 @@ static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_str
 		start = sb_start_caller(frame);
 	else if (regs)
 		start = sb_start_regs(regs);
-	if (start.ip && sb_stack_end(start.sp))
+	if (SB_HAVE_RECALL && start.ip)
 		result = sb_save_recalled(&start, tag, tagged, context, &recalled);
 	if (!result)
 		result = sb_save_walked(frame, task, regs, tag, tagged, context, recalled);
@@ -368,6 +385,7 @@ out:
 	preempt_enable_notrace();
 	return result;
 }
+
 NOKPROBE_SYMBOL(sb_save_filtered);
 
 /* The stack of an exported function's caller; @frame as for sb_walk_caller() */
@@ -380,7 +398,7 @@ static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned l
 
 	if (unlikely(!sb_recording()))
 		return sb_save_filtered(frame, NULL, NULL, tag, tagged, context);
-	if (likely(sb_stack_end(start.sp))) {
+	if (SB_HAVE_RECALL) {
 		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
 		if (likely(id))
 			return id;
@@ -396,7 +414,7 @@ static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag,
 
 	if (unlikely(!sb_recording()))
 		return sb_save_filtered(NULL, NULL, regs, tag, tagged, context);
-	if (likely(start.ip && sb_stack_end(start.sp))) {
+	if (likely(start.ip)) {
 		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
 		if (likely(id))
 			return id;
@@ -404,21 +422,21 @@ static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag,
 	return sb_save_walked(NULL, NULL, regs, tag, tagged, context, recalled);
 }
 
-noinline u32 stackbuf_save(void)
+noinline __no_stack_protector u32 stackbuf_save(void)
 {
 	return sb_save_caller(__builtin_frame_address(0), 0, false);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save);
 NOKPROBE_SYMBOL(stackbuf_save);
 
-noinline u32 stackbuf_save_tag(unsigned long tag)
+noinline __no_stack_protector u32 stackbuf_save_tag(unsigned long tag)
 {
 	return sb_save_caller(__builtin_frame_address(0), tag, true);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_tag);
 NOKPROBE_SYMBOL(stackbuf_save_tag);
 
-noinline u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
+noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
 	return sb_save_regs(regs, tag, true, sb_context());
 }

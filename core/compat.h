@@ -74,4 +74,11 @@
 #define SB_RETURN_ADDRESS(regs)	((regs)->regs[30])
 #endif
 
+/* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
+#if __has_attribute(__uninitialized__)
+#define SB_UNINITIALIZED __attribute__((__uninitialized__))
+#else
+#define SB_UNINITIALIZED
+#endif
+
 #endif /* STACKBUF_COMPAT_H */

@@ -165,10 +165,6 @@ static void sb_relink(struct stackbuf_stack *stack)
 	sb_set_leaving(stack, false);
 }
 
-static void sb_interrupted(void *unused)
-{
-}
-
 /*
  * When all stacks are referred to and all that comes is new, nothing would be
  * recorded any more, and as the ring stood still, never again.  The newest
@@ -212,11 +208,14 @@ static void sb_evict_unreferenced(u32 wanted)
 		if (!test_bit(granule, sb_marked) && stack->seen < age)
 			sb_unlink(stack);
 
-	on_each_cpu(sb_interrupted, NULL, 1);
+	sb_wait_for_saves();
 
 	sb_mark_referenced();
 	/* Before any room is freed: what takes it gets an id never used there */
 	WRITE_ONCE(sb_epoch, sb_epoch + 1);
+	/* Ids come round one day: no layout may know one from the last time */
+	if (!(sb_epoch << SB_ID_BITS))
+		sb_forget_layouts();
 	for_each_set_bit(granule, sb_unlinked, SB_GRANULES) {
 		stack = sb_stack_at(granule);
 		if (test_bit(granule, sb_marked)) {
@@ -225,8 +224,6 @@ static void sb_evict_unreferenced(u32 wanted)
 		}
 		sb_add(&stackbuf_info.evicted, 1);
 		sb_add(&stackbuf_info.evicted_events, stack->count);
-		/* Ids come round one day */
-		sb_forget_layout(stack);
 		WRITE_ONCE(stack->id, 0);
 		sb_give_room(granule, sb_stack_granules(stack->words));
 	}

@@ -76,7 +76,7 @@ static u64 sb_losses(enum stackbuf_loss why)
 struct sb_start {
 	unsigned long ip;
 	unsigned long sp;
-	unsigned long bp;
+	const unsigned long *bp;	/* where it is kept */
 	unsigned long hint;	/* tells paths to this place apart, or 0 */
 };
 

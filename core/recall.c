@@ -17,18 +17,18 @@
  *	cfa, the caller's sp:	sp + constant			(1)
  *				bp + constant			(2)
  *				load(bp + constant)		(3)
+ *				load(sp) + constant		(4)
  *	the caller's ip:	load(cfa - 8)
- *	the caller's bp:	bp				(4)
- *				load(a place in this frame)	(5)
+ *	the caller's bp:	bp				(5)
+ *				load(a place in this frame)	(6)
  *
- * The other kinds of entries are kept out: registers saved by an interrupt or
- * exception (a trace that passes some in kernel mode is not learnt), r10, r13,
- * di and dx (only usable behind such), load(sp) (a change of stacks; all of a
- * recalled trace lies on the task's own), and code without an entry, where the
- * unwinder guesses and sets its error flag (not learnt).  So is the code whose
- * entry may change: a module's is forgotten when a module comes or goes, live
- * patches are modules, and ftrace's and kprobes' trampolines and BPF programs are
- * told by their symbols and not learnt.
+ * where an interrupt or exception saved registers, cfa is their place, and ip, sp
+ * and bp come from them.  Kept out are: r10, r13, di and dx for sp or bp (only
+ * usable where registers were saved, see sb_regs_fit()), registers saved in part,
+ * and code without an entry, where the unwinder guesses and sets its error flag.
+ * So is code whose entry may change: a module's is forgotten when a module comes
+ * or goes, live patches are modules, and ftrace's and kprobes' trampolines and BPF
+ * programs are told by their symbols and not learnt.
  *
  * We see what the unwinder found, not by which kind of entry.  But what we
  * compare covers all kinds that could have led there.  Say the walk that was
@@ -36,14 +36,15 @@
  * the walk now has, in each frame, the same ip, the same sp relative to where
  * it started, and the same bp relative to that if bp can matter:
  *
- * - bp[i] can matter in frame i only by (2) and (3): then it lies within 32 KiB
- *   of the stack, as constants have 16 bits.  If it lay further away when the
- *   stack was learnt, the entry of ip[i] is (1), now as then.
- * - Where bp[i] can matter, it was made by (5) in the frames inside, or comes by
- *   (4) from further inside, in the end from the register.  The place that (5)
- *   loads from held bp[i]; so all words of that frame that held it are compared.
- *   If (4) is possible, that is if bp did not change there, what is inside is
- *   compared as well, up to the register.
+ * - bp[i] can matter in frame i only by (2), (3) and by (6), if that place is one
+ *   relative to bp.  objtool makes such entries of "mov %rsp,%rbp", of a frame
+ *   pointer into its own frame: from sp[i] on, below cfa.  If it lay elsewhere when
+ *   the stack was learnt, the entry of ip[i] is another, now as then.
+ * - Where bp[i] can matter, it was made by (6) in the frames inside, or comes by
+ *   (5) from further inside, in the end from the register, or was saved by an
+ *   interrupt.  The place that it was loaded from held bp[i]; so all words of that
+ *   frame that held it are compared.  If (5) is possible, that is if bp did not
+ *   change there, what is inside is compared as well, up to the register.
  * - The place that (3) loads from held sp[i + 1]: all words of frame i that did
  *   are compared, if bp[i] can matter.
  * - With sp[i + 1] the same, ip[i + 1] is loaded from the same place: compared.
@@ -51,125 +52,185 @@
  * A word that held such a value by chance makes a comparison fail that need not,
  * which costs a walk, and nothing else.  There get fewer of them with time: the
  * entry of an ip is always the same, so what one walk rules out for it is ruled
- * out for all.  Not (1) if its frame had two sizes; not (2) if bp was far from
- * the stack, or not always as far from cfa; not (3) and (5) of a place that held
- * something else; not (4) if bp changed.  That is kept in sb_facts.
+ * out for all.  Not (1) if its frame had two sizes; not (2) if bp was outside of the
+ * frame, or not always as far from cfa; not (3) and (6) of a place that held
+ * something else; not (5) if bp changed.  That is kept in sb_facts.
  *
- * Functions that use alloca(), and do_syscall_64() with its random offset, have
- * frames of different sizes, as have those that align their stack.  A frame that
- * is not (1) parts a layout: what lies outside of it is found relative to its bp,
- * which is loaded as (5) or (4) say, no longer compared; all else is as above.
- * Which frames are taken for that does not matter to the argument: each other one
+ * What the stack pointer is may differ while all else is equal: functions that use
+ * alloca(), and do_syscall_64() with its random offset, have frames of different
+ * sizes, as have those that align their stack; on the stack of interrupts (4) leads
+ * back to where the task was, and saved registers say where that was interrupted.
+ * There a layout is parted: what lies outside is found relative to another base,
+ * which is bp, loaded as (6) or (5) say, or what (4) or the registers say.  It is
+ * loaded and no longer compared; all else is as above.  Which of the frames of
+ * varying size are taken for that does not matter to the argument: of the others sp
  * is compared.
  *
- * A walk ends at registers of user mode, which is looked at again each time, or
- * at an ip whose entry says so, or it was not learnt.
+ * (4) and (1) are told apart by distance: constants have 16 bits, and a cfa on
+ * another stack, further than 32 KiB away, can't be by (1).
+ *
+ * The unwinder ends with an error where sp does not grow from frame to frame on one
+ * stack.  In a part it grew when learnt; from part to part that is compared.
+ *
+ * A walk ends at registers of user mode, whose cs is compared, or at an ip whose
+ * entry says so, or it was not learnt.
  *
  * A return address that kretprobes or the function graph tracer replaced differs
  * from what the unwinder reports, and is not learnt; replaced later, it does not
  * compare equal, as only their trampolines' addresses are translated.
  *
- * Words are loaded from the running task's stack, above its stack pointer: they
- * are not written meanwhile, and interrupts work below.
+ * Words are loaded from the running task's stack, above its stack pointer, or from
+ * this CPU's stack of interrupts and what was interrupted: they are not written
+ * meanwhile, and interrupts work below.
  */
 
-/* What was learnt under another number is forgotten; never 0 */
-static u32 sb_recall_epoch = 1;
-
-/* Set by a difference that verification found: nothing is recalled any more */
-static bool sb_recall_off = !SB_HAVE_RECALL;
+/*
+ * What was learnt under another number is forgotten.  0 means that nothing is
+ * recalled any more: verification found a difference, or there is no recall here.
+ */
+static u32 sb_recall_epoch = SB_HAVE_RECALL;
 
 /* Parameter verify: one in so many recalls is checked by a walk; 0: none */
 static unsigned int sb_verify = 4096;
 
 #define SB_VERIFY_MAX	1000000
 
-#define SB_LAYOUT_TRIES	64	/* learnt so often, the stack counts as unfit */
-#define SB_LEARNING	U32_MAX	/* epoch of a layout that is being written */
+/* Count to the next one on this CPU; from 0 it takes for ever */
+static void sb_restart_verify(void *unused)
+{
+	local_set(&this_cpu_ptr(sb_cpu)->verify_in, READ_ONCE(sb_verify));
+}
 
-#define SB_PARTS	4	/* of a layout */
-#define SB_REGISTER	U8_MAX	/* the register bp instead of a place */
+/* From now on; if there is something yet to count on */
+static void sb_apply_verify(void)
+{
+	if (stackbuf_info.page.instance)
+		on_each_cpu(sb_restart_verify, NULL, 1);
+}
+
+#if SB_HAVE_RECALL
+
+#define SB_LAYOUT_TRIES	64	/* learnt so often, the stack counts as unfit */
+
+#define SB_PARTS	6	/* of a layout */
+
+/* What places and values are relative to: a part's base, or one of these */
+enum {
+	SB_BASE_BP = SB_PARTS,		/* where the register bp lies, at place 0 */
+	SB_BASE_TEXT,			/* as frames in the table */
+	SB_BASE_ZERO,
+	SB_BASE_STACK,			/* where the stack begins that the walk starts on */
+	SB_BASE_TASK,			/* where the task's stack begins */
+	SB_BASES
+};
 
 /**
- * struct sb_part - a part of a layout, outside of a frame of varying size
- * @first:	first frame found relative to this part's base
- * @from:	part whose base @place is relative to, or SB_REGISTER
- * @place:	where this part's base is loaded from, words from @from's base
- * @top:	words between the base and the highest place relative to it
+ * struct sb_part - a part of a layout but the first, whose base is sp
+ * @beyond:	the base is further than this from the one before
+ * @place:	where the base is loaded from, bytes from the base @from
+ * @ret:	place of the first return address in this part, from its base
+ * @ret_value:	that, as frames in the table
+ * @low:	bytes from the lowest place to the base
+ * @span:	what is left of the stack from there to the highest place's end
+ * @from:	see @place
+ * @stack:	base of the stack that it lies on
  */
 struct sb_part {
-	u8 first;
+	long beyond;
+	s32 place;
+	s32 ret;
+	s32 ret_value;
+	u16 low;
+	u16 span;
 	u8 from;
-	s16 place;
-	u16 top;
+	u8 stack;
+	u8 has_ret;	/* while it is made */
+	u8 reserved[5];
 };
+
+/* A word of the stack, at the place of its run's base, holds a value of its other base */
+struct sb_word {
+	s32 place;
+	s32 value;
+};
+
+/* So many words follow */
+struct sb_run {
+	u32 words;
+	u8 place_base;
+	u8 value_base;
+	u16 reserved;
+};
+
+static_assert(sizeof(struct sb_run) == sizeof(struct sb_word));
 
 /**
  * struct sb_layout - where a stack's return addresses lie
- * @epoch:	sb_recall_epoch if usable, SB_LEARNING while it is written
- * @id:		of the stack; the place may have been another's
- * @version:	goes up whenever it is written
- * @tried:	sb_recall_epoch, low half, that @tries is of
- * @tries:	how often it was learnt in that
- * @checks:	number of words to compare besides
- * @parts:	number of parts; the first one's base is the stack pointer where the
- *		walk starts
- * @user_regs:	it ends at registers of user mode, at @end
- * @end:	their place, words from the last base
- * @part:	the parts
- * @ret:	place of frame i's return address at index i - 1, words from the
- *		base of its part
+ * @stack:	the stack
+ * @head:	its first word when nothing keeps it from being recalled
+ * @ip:		where the walk starts
+ * @epoch:	of the walk that it was learnt from
+ * @span:	as in struct sb_part, for the first
+ * @frames:	number of words of the first part that hold frames
+ * @parts:	number of parts but the first
+ * @end:	where it ends at registers of user mode: place of their cs, from the
+ *		last base
+ * @user_cs:	what they hold; else 0
+ * @runs:	number of runs of words
+ * @part:	the parts but the first; then come @frames words, then the runs
  *
- * Behind @ret, aligned, @checks words of type struct sb_check.
+ * It is not written any more once others can find it.
  */
 struct sb_layout {
+	struct stackbuf_stack *stack;
+	u64 head;
+	unsigned long ip;
 	u32 epoch;
-	u32 id;
-	u16 version;
-	u16 tried;
-	u8 tries;
-	u8 checks;
+	u16 span;
+	u8 frames;
 	u8 parts;
-	u8 user_regs;
-	s16 end;
-	struct sb_part part[SB_PARTS];
-	s16 ret[];
+	s32 end;
+	u8 runs;
+	u8 user_cs;
+	u8 reserved[2];
+	struct sb_part part[];
 };
 
-#define SB_CHECK_REGISTER	-2048	/* instead of a place: the register bp */
+/*
+ * Layouts are put one behind the other into one half of this, until it is full;
+ * then sb_turn_layouts() empties the other half for those that come.  What is
+ * still needed gets learnt again.
+ */
+#define SB_UNIT			16UL
+#define SB_LAYOUTS_KB		(STACKBUF_STACKS_KB < 16384 ? STACKBUF_STACKS_KB : 16384)
+#define SB_HALF_UNITS		(SB_LAYOUTS_KB * 1024 / SB_UNIT / 2)
+static struct { u64 word[SB_UNIT / 8]; } __aligned(16) sb_layouts[2 * SB_HALF_UNITS];
 
-/* A word of the stack holds an address in the stack, both relative to a base */
-struct sb_check {
-	s32 place:12;		/* in words */
-	u32 place_part:2;
-	s32 value:16;		/* in bytes */
-	u32 value_part:2;
-};
-
-static_assert(sizeof(struct sb_check) == 4);
+/* The half in use in the topmost bit, units taken; the first is nobody's */
+#define SB_HALF		0x80000000U
+static atomic_t sb_layouts_taken = ATOMIC_INIT(1);
 
 /*
- * A layout has the room in here that its stack has in the table.  Behind the last
- * there is as much as sb_layout_fits() may read of a mixture of two.
+ * Layouts by where the save is called, how deep, and in which system call: sets of
+ * four, each entry the layout's unit and some bits of what it was put there for.
+ * A hint: what is in there is checked.
  */
-static struct { u64 word[STACKBUF_GRANULE / 8]; } sb_layouts[SB_GRANULES + 20];
-
-/*
- * Ids of stacks by where the save is called, how deep, and in which system call:
- * sets of four.  A hint: what is in there is checked.
- */
-#define SB_HINTS	8192
+#define SB_HINTS	16384
 #define SB_WAYS		4
+#define SB_UNIT_BITS	20
 static u32 sb_hint[SB_HINTS];
 
-static inline struct sb_layout *sb_layout(const struct stackbuf_stack *stack)
-{
-	return (void *)&sb_layouts[sb_id_granule(stack->id)];
-}
+static_assert(2 * SB_HALF_UNITS <= BIT(SB_UNIT_BITS));
 
-static inline struct sb_check *sb_layout_checks(struct sb_layout *layout, unsigned int nr)
+/* By a stack's granule: its newest layout, and how often it was learnt */
+static struct {
+	u32 unit;
+	u32 tries;	/* in the low byte; the others tell what for */
+} sb_learnt[SB_GRANULES];
+
+static inline u32 sb_layout_unit(const struct sb_layout *layout)
 {
-	return PTR_ALIGN((void *)&layout->ret[nr - 1], sizeof(struct sb_check));
+	return ((unsigned long)layout - (unsigned long)sb_layouts) / SB_UNIT;
 }
 
 static inline unsigned long sb_load(unsigned long address)
@@ -177,115 +238,216 @@ static inline unsigned long sb_load(unsigned long address)
 	return READ_ONCE_NOCHECK(*(unsigned long *)address);
 }
 
-/* After the last event of the stack, in whose place another may come */
-static void sb_forget_layout(struct stackbuf_stack *stack)
+static inline unsigned long sb_task_stack(void)
 {
-	struct sb_layout *layout = sb_layout(stack);
-
-	layout->epoch = 0;
-	layout->id = 0;
+	return (unsigned long)task_stack_page(current);
 }
 
-#if SB_HAVE_RECALL
-
-/* The end of the task's own stack, if @sp lies on it, or 0 */
-static inline unsigned long sb_stack_end(unsigned long sp)
+static inline bool sb_on_stack(unsigned long stack, unsigned long address)
 {
-	unsigned long start = (unsigned long)task_stack_page(current);
-
-	return sp - start < THREAD_SIZE && !(sp & 7) ? start + THREAD_SIZE : 0;
+	return address - stack <= THREAD_SIZE - sizeof(long);
 }
 
-static inline u32 *sb_hint_of(const struct sb_start *start, unsigned long end)
+/* Where the stack begins that @sp lies on, the task's or this CPU's for interrupts, or 0 */
+static __always_inline unsigned long sb_stack_of(unsigned long sp)
 {
-	u64 key = start->ip ^ start->hint << 20 ^ (end - start->sp) << 44 ^
-		  task_pt_regs(current)->orig_ax << 32;
+	unsigned long stack = sb_task_stack();
 
-	return &sb_hint[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_HINTS)) & ~(SB_WAYS - 1UL)];
+	if (likely(sb_on_stack(stack, sp)))
+		return stack;
+	/* Who is on the latter does not go to another CPU */
+	stack = this_cpu_read(sb_cpu->irq_stack);
+	return stack && sb_on_stack(stack, sp) ? stack : 0;
 }
 
-/* A word of the stack that begins at @start, wherever @offset points */
-static __always_inline unsigned long sb_stack_word(unsigned long start, unsigned long offset)
+/* What a hint is found by: the path's beginning, how deep, in which system call */
+static __always_inline u32 sb_hint_hash(const struct sb_start *start, unsigned long depth,
+					unsigned long call)
 {
-	return sb_load(start + (offset & (THREAD_SIZE - 8)));
+	unsigned long key = start->ip ^ start->hint << 20 ^ depth << 44 ^ call << 32;
+
+	return key * GOLDEN_RATIO_64 >> 32;
+}
+
+static __always_inline unsigned long sb_system_call(void)
+{
+	return task_pt_regs(current)->orig_ax;
+}
+
+/* Where two hints are kept for it: one for this depth, and one for any */
+static void sb_hint_hashes(const struct sb_start *start, unsigned long stack, u32 *hash)
+{
+	/* Interrupts come in any system call */
+	unsigned long call = stack == sb_task_stack() ? sb_system_call() : -1;
+
+	hash[0] = sb_hint_hash(start, start->sp - stack, call);
+	hash[1] = sb_hint_hash(start, 0, call);
+}
+
+static inline u32 *sb_hint_set(u32 hash)
+{
+	return &sb_hint[hash >> (32 - ilog2(SB_HINTS)) & ~(SB_WAYS - 1U)];
+}
+
+/* The unit of a hint that was put there for @hash; else 0 or more than there are */
+static inline u32 sb_hint_unit(u32 hint, u32 hash)
+{
+	return hint ^ hash << SB_UNIT_BITS;
+}
+
+/* Whether the word at @base + @place is @value: one instruction, and no sanitizer's */
+static __always_inline bool sb_holds(unsigned long base, long place, unsigned long value)
+{
+	bool equal;
+
+	asm volatile("cmpq %[value], (%[base], %[place])"
+		     : "=@cce" (equal)
+		     : [value] "r" (value), [base] "r" (base), [place] "r" (place));
+	return equal;
+}
+
+static __always_inline bool sb_word_fits(const struct sb_word *word, unsigned long place_base,
+					 unsigned long value_base)
+{
+	return sb_holds(place_base, word->place, value_base + word->value);
+}
+
+static __always_inline bool sb_words_fit(const struct sb_word *word, unsigned int n,
+					 unsigned long place_base, unsigned long value_base)
+{
+	for (; n >= 4; n -= 4, word += 4)
+		if (!sb_word_fits(word, place_base, value_base) ||
+		    !sb_word_fits(word + 1, place_base, value_base) ||
+		    !sb_word_fits(word + 2, place_base, value_base) ||
+		    !sb_word_fits(word + 3, place_base, value_base))
+			return false;
+	for (; n > 0; n--, word++)
+		if (!sb_word_fits(word, place_base, value_base))
+			return false;
+	return true;
+}
+
+/* Compare the stack with a layout; see the top of the file */
+static __always_inline bool sb_layout_fits(const struct sb_layout *layout,
+					   const struct sb_start *start, unsigned long stack)
+{
+	const unsigned long text = (unsigned long)stack_trace_save;
+	unsigned long base[SB_BASES] SB_UNINITIALIZED;
+	const struct sb_part *part = layout->part;
+	const struct sb_word *word;
+	unsigned long last;
+	unsigned int i;
+
+	if (unlikely(layout->ip != start->ip || start->sp - stack > layout->span))
+		return false;
+
+	last = start->sp;
+	base[0] = last;
+	base[SB_BASE_BP] = (unsigned long)start->bp;
+	base[SB_BASE_STACK] = stack;
+	base[SB_BASE_TASK] = sb_task_stack();
+	for (i = 0; i < layout->parts; i++, part++) {
+		unsigned long is = sb_load(base[part->from] + part->place);
+
+		if (unlikely(is - base[part->stack] - part->low > part->span ||
+			     (long)(is - last) <= part->beyond ||
+			     !sb_holds(is, part->ret, text + part->ret_value)))
+			return false;
+		base[i + 1] = is;
+		last = is;
+	}
+
+	word = (const struct sb_word *)part;
+	if (!sb_words_fit(word, layout->frames, start->sp, text))
+		return false;
+	if (layout->runs) {
+		word += layout->frames;
+		base[SB_BASE_TEXT] = text;
+		base[SB_BASE_ZERO] = 0;
+		for (i = layout->runs; i > 0; i--) {
+			const struct sb_run *run = (const struct sb_run *)word++;
+
+			if (!sb_words_fit(word, run->words, base[run->place_base],
+					  base[run->value_base]))
+				return false;
+			word += run->words;
+		}
+	}
+	return !layout->user_cs || sb_holds(last, layout->end, layout->user_cs);
+}
+
+/* The layout that a hint for @hash leads to, if it fits; else NULL */
+static __always_inline const struct sb_layout *sb_try_hint(u32 hint, u32 hash,
+							   const struct sb_start *start,
+							   unsigned long stack)
+{
+	/* The dependency orders the loads: the layout was complete before the hint */
+	u32 unit = sb_hint_unit(hint, hash);
+	const struct sb_layout *layout = (const struct sb_layout *)&sb_layouts[unit];
+
+	/*
+	 * With its text outstanding the stack must take the long way; and when evict.c
+	 * has it, it must not be found any more.
+	 */
+	if (likely(unit - 1 < BIT(SB_UNIT_BITS) - 1 &&
+		   READ_ONCE(*(u64 *)layout->stack) == layout->head &&
+		   layout->epoch == READ_ONCE(sb_recall_epoch) &&
+		   sb_layout_fits(layout, start, stack)))
+		return layout;
+	return NULL;
+}
+
+static const struct sb_layout *sb_try_hints(u32 hash, const struct sb_start *start,
+					    unsigned long stack)
+{
+	const u32 *hint = sb_hint_set(hash);
+	const struct sb_layout *layout = NULL;
+	unsigned int i;
+
+	for (i = 0; i < SB_WAYS && !layout; i++)
+		layout = sb_try_hint(READ_ONCE(hint[i]), hash, start, stack);
+	return layout;
+}
+
+NOKPROBE_SYMBOL(sb_try_hints);
+
+static void sb_add_hint(u32 hash, u32 unit)
+{
+	u32 *hint = sb_hint_set(hash), value = unit ^ hash << SB_UNIT_BITS;
+	unsigned int i;
+
+	for (i = 0; i < SB_WAYS; i++)
+		if (READ_ONCE(hint[i]) == value)
+			return;
+	for (i = SB_WAYS - 1; i > 0; i--)
+		WRITE_ONCE(hint[i], READ_ONCE(hint[i - 1]));
+	/* Complete before it can be found */
+	smp_store_release(hint, value);
 }
 
 /*
- * Compare the stack with a layout; see the top of the file.
- *
- * The layout may be written anew meanwhile, by somebody who walked the same stack
- * and found another.  Then what is read here is a mixture: nothing of it leads
- * outside of this stack, and the version tells in the end.
+ * The other hints; among them the same path at another depth, as with the random
+ * offset of a system call
  */
-static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
-					   struct sb_layout *layout,
-					   const struct sb_start *start, unsigned long end)
+static noinline struct stackbuf_stack *sb_recall_elsewhere(struct sb_start start)
 {
-	const unsigned long sp = start->sp, bp = start->bp;
-	const unsigned long text = (unsigned long)stack_trace_save;
-	const unsigned long bottom = end - THREAD_SIZE;
-	const s32 *frames = (const s32 *)stack->frames;
-	const u16 version = READ_ONCE(layout->version);
-	unsigned long base[SB_PARTS] = {}, parts, part, i;
-	const s16 *ret = layout->ret - 1;
-	const struct sb_check *check;
-	u32 epoch;
+	unsigned long stack = sb_stack_of(start.sp);
+	const struct sb_layout *layout;
+	u32 hash[2];
 
-	/*
-	 * Pairs with sb_learn(), which sets SB_LEARNING, then the version, then
-	 * writes, then sets the epoch: with this version and that epoch, either
-	 * all is written, or the version is another in the end.
-	 */
-	smp_rmb();
-	epoch = READ_ONCE(layout->epoch);
-	if (unlikely(epoch != READ_ONCE(sb_recall_epoch)))
-		return false;
-	smp_rmb();	/* likewise */
-	if (unlikely(layout->id != stack->id || text + frames[0] != start->ip ||
-		     sp + layout->part[0].top * 8UL >= end))
-		return false;
-
-	parts = min_t(unsigned long, READ_ONCE(layout->parts), SB_PARTS);
-	base[0] = sp;
-	for (part = 0, i = 1;;) {
-		const struct sb_part *next = &layout->part[part + 1];
-		const unsigned long last = part + 1 < parts ? min(next->first, stack->nr) :
-			stack->nr;
-		const unsigned long from = base[part] - bottom;
-
-		for (; i < last; i++)
-			if (sb_stack_word(bottom, from + ret[i] * 8L) != text + frames[i])
-				return false;
-		if (++part >= parts)
-			break;
-		base[part] = next->from == SB_REGISTER ? bp :
-			sb_stack_word(bottom, base[next->from % SB_PARTS] - bottom +
-				      next->place * 8L);
-		if (unlikely(base[part] < sp || base[part] + next->top * 8UL >= end ||
-			     base[part] & 7))
-			return false;
+	if (!stack)
+		return NULL;
+	sb_hint_hashes(&start, stack, hash);
+	layout = sb_try_hints(hash[0], &start, stack);
+	if (!layout) {
+		layout = sb_try_hints(hash[1], &start, stack);
+		if (layout)
+			sb_add_hint(hash[0], sb_layout_unit(layout));
 	}
-
-	check = sb_layout_checks(layout, stack->nr);
-	for (i = layout->checks; i > 0; i--, check++) {
-		unsigned long is = bp;
-
-		if (likely(check->place != SB_CHECK_REGISTER)) {
-			is = sb_stack_word(bottom, base[check->place_part] - bottom +
-					   check->place * 8L);
-		}
-		if (is != base[check->value_part] + check->value)
-			return false;
-	}
-	/* user_mode() of the registers there */
-	if (layout->user_regs &&
-	    (sb_stack_word(bottom, base[parts - 1] - bottom + layout->end * 8L +
-			   offsetof(struct pt_regs, cs)) & 3) != 3)
-		return false;
-
-	smp_rmb();	/* likewise */
-	return READ_ONCE(layout->epoch) == epoch && READ_ONCE(layout->version) == version;
+	return layout ? layout->stack : NULL;
 }
+
+NOKPROBE_SYMBOL(sb_recall_elsewhere);
 
 /**
  * sb_recall() - the stack that a walk would find
@@ -296,31 +458,17 @@ static __always_inline bool sb_layout_fits(const struct stackbuf_stack *stack,
  */
 static __always_inline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 {
-	unsigned long end = sb_stack_end(start->sp);
-	const u32 *hint;
-	int i;
+	unsigned long stack = sb_task_stack();
 
-	if (unlikely(READ_ONCE(sb_recall_off)))
-		return NULL;
-	hint = sb_hint_of(start, end);
-	for (i = 0; i < SB_WAYS; i++) {
-		u32 id = READ_ONCE(hint[i]);
-		struct stackbuf_stack *stack;
+	if (likely(sb_on_stack(stack, start->sp))) {
+		u32 hash = sb_hint_hash(start, start->sp - stack, sb_system_call());
+		const struct sb_layout *layout = sb_try_hint(READ_ONCE(*sb_hint_set(hash)), hash,
+							     start, stack);
 
-		if (!id)
-			continue;
-		stack = sb_stack(id);
-		/*
-		 * With its text outstanding it must take the long way; and when
-		 * evict.c has it, it must not be found any more.
-		 */
-		if (READ_ONCE(stack->id) == id &&
-		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING)) ==
-		    STACKBUF_STACK_TEXT &&
-		    sb_layout_fits(stack, sb_layout(stack), start, end))
-			return stack;
+		if (likely(layout))
+			return layout->stack;
 	}
-	return NULL;
+	return sb_recall_elsewhere(*start);
 }
 
 /* Code whose ORC entries stay: the kernel's own, and modules' while loaded */
@@ -339,9 +487,9 @@ static bool sb_entry_stays(unsigned long ip, char *name)
 #define SB_NOT_SP	0x1	/* (1) */
 #define SB_NOT_BP	0x2	/* (2) */
 #define SB_NOT_LOAD	0x4	/* (3) */
-#define SB_NOT_KEPT	0x8	/* (4) */
-#define SB_NOT_SAVED	0x10	/* (5) */
-#define SB_NOT_BY_BP	0x20	/* (5) relative to bp */
+#define SB_NOT_KEPT	0x8	/* (5) */
+#define SB_NOT_SAVED	0x10	/* (6) */
+#define SB_NOT_BY_BP	0x20	/* (6) relative to bp */
 
 #define SB_NO_DISTANCE	S32_MIN
 
@@ -351,9 +499,9 @@ static bool sb_entry_stays(unsigned long ip, char *name)
  * @ready:	the rest is there
  * @not:	SB_NOT_SP etc.; bits are only ever set
  * @size:	cfa - sp where it was first met
- * @above:	cfa - bp where bp was first near the stack, or SB_NO_DISTANCE
+ * @above:	cfa - bp where bp was first in the frame, or SB_NO_DISTANCE
  * @load:	places that (3) may load from, by sb_place_bit() from bp
- * @saved:	places that (5) may load from, by sb_place_bit() from cfa
+ * @saved:	places that (6) may load from, by sb_place_bit() from cfa
  * @saved_bp:	likewise, from bp; bits are only ever cleared in these three
  */
 struct sb_fact {
@@ -409,14 +557,14 @@ static inline u64 sb_place_bit(unsigned long from, unsigned long place)
 	return from + 64 >= place && n < 64 && !((from - place) & 7) ? BIT_ULL(n) : 0;
 }
 
-static inline bool sb_near_stack(unsigned long address, unsigned long end)
+/* Whether @address and a constant of 16 bits could be a cfa where the stack is at @sp */
+static inline bool sb_near_stack(unsigned long address, unsigned long sp)
 {
-	return address - (end - THREAD_SIZE - 32768) < THREAD_SIZE + 65536;
+	return address - (sp - 65536) < 2 * 65536;
 }
 
 /* See what frame @i of a walk rules out for its ip */
-static void sb_gather_facts(const struct sb_walk *walk, unsigned int i, unsigned long ip,
-			    unsigned long end)
+static void sb_gather_facts(const struct sb_walk *walk, unsigned int i, unsigned long ip)
 {
 	unsigned long sp = walk->sp[i], cfa = walk->sp[i + 1], bp = walk->bp[i], place;
 	struct sb_fact *fact = sb_fact_of(ip, cfa - sp);
@@ -441,7 +589,7 @@ static void sb_gather_facts(const struct sb_walk *walk, unsigned int i, unsigned
 	}
 	if (cfa - sp != fact->size)
 		not |= SB_NOT_SP;
-	if (!sb_near_stack(bp, end)) {
+	if (bp < sp || bp >= cfa) {
 		not |= SB_NOT_BP | SB_NOT_LOAD | SB_NOT_BY_BP;
 	} else {
 		s32 above = cmpxchg(&fact->above, SB_NO_DISTANCE, (s32)(cfa - bp));
@@ -466,11 +614,12 @@ static bool sb_may_load(const struct sb_fact *fact, unsigned long bp, unsigned l
 {
 	u64 bit = sb_place_bit(bp, place);
 
-	return !fact || (!(atomic_read(&fact->not) & SB_NOT_LOAD) &&
-			 (!bit || atomic64_read(&fact->load) & bit));
+	/* It is pushed in the prologue, near to where bp is saved */
+	return bit && (!fact || (!(atomic_read(&fact->not) & SB_NOT_LOAD) &&
+				 atomic64_read(&fact->load) & bit));
 }
 
-/* Whether (5) can load from @place */
+/* Whether (6) can load from @place */
 static bool sb_may_save(const struct sb_fact *fact, unsigned long cfa, unsigned long bp,
 			unsigned long place)
 {
@@ -487,207 +636,501 @@ static bool sb_may_save(const struct sb_fact *fact, unsigned long cfa, unsigned 
 	return !(not & SB_NOT_BY_BP) && (!from_bp || atomic64_read(&fact->saved_bp) & from_bp);
 }
 
-/*
- * Where a walk starts from registers, the first frame's cfa may be r10 or r13
- * plus a constant, in the middle of a prologue.  If neither is near the stack, the
- * entry is another, now and ever.  So it is where a function begins: the lea and
- * the and that make it r10 or r13 take nine bytes.
- */
-static bool sb_start_fits(struct sb_walk *walk, unsigned long ip, unsigned long end)
+/* On one of the stacks where the walk @walk has been, the same as @other */
+static bool sb_same_stack(const struct sb_walk *walk, unsigned long address, unsigned long other)
 {
+	unsigned long task = sb_task_stack();
+
+	if (sb_on_stack(task, other))
+		return sb_on_stack(task, address);
+	return sb_on_stack(walk->stack, other) && sb_on_stack(walk->stack, address);
+}
+
+/* Whether the stack is changed in frame @i, by (4) */
+static bool sb_switches(const struct sb_walk *walk, unsigned int i)
+{
+	return !walk->regs[i + 1] && !sb_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]);
+}
+
+/* Where frame @i begins: behind the change of stacks if there is one */
+static unsigned long sb_frame_low(const struct sb_walk *walk, unsigned int i)
+{
+	return sb_switches(walk, i) ? sb_load(walk->sp[i]) : walk->sp[i];
+}
+
+/* And where it ends: at the registers if there are some */
+static unsigned long sb_frame_cfa(const struct sb_walk *walk, unsigned int i)
+{
+	return walk->regs[i + 1] ?: walk->sp[i + 1];
+}
+
+static bool sb_bp_in_frame(const struct sb_walk *walk, unsigned int i)
+{
+	return walk->bp[i] >= sb_frame_low(walk, i) && walk->bp[i] < sb_frame_cfa(walk, i);
+}
+
+/*
+ * In frame @i, whose registers are all known, cfa may be r10 or r13 plus a constant,
+ * in the middle of a prologue.  If neither is near the stack, the entry is another,
+ * now and ever.  So it is where a function begins: the lea and the and that make it
+ * r10 or r13 take nine bytes.  di and dx serve in entry code, where interrupts are
+ * off and no probes allowed.
+ */
+static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
+			const struct pt_regs *regs)
+{
+	unsigned long r10 = regs ? sb_load((unsigned long)&regs->r10) : walk->r10;
+	unsigned long r13 = regs ? sb_load((unsigned long)&regs->r13) : walk->r13;
+	unsigned long sp = walk->sp[i];
 	const char *offset;
 
-	if (!sb_near_stack(walk->r10, end) && !sb_near_stack(walk->r13, end))
+	if (regs && !(sb_load((unsigned long)&regs->flags) & X86_EFLAGS_IF) &&
+	    (sb_near_stack(sb_load((unsigned long)&regs->di), sp) ||
+	     sb_near_stack(sb_load((unsigned long)&regs->dx), sp)))
+		return false;
+	if (!sb_near_stack(r10, sp) && !sb_near_stack(r13, sp))
 		return true;
 	sprint_symbol(walk->name, ip);
 	offset = strchr(walk->name, '+');
 	return offset && offset[3] >= '0' && offset[3] <= '8' && offset[4] == '/' &&
-	       walk->sp[1] == walk->sp[0] + 8;
+	       walk->sp[i + 1] == sp + 8;
 }
 
-/* A layout in the making */
+/* A layout in the making; arrays are by part */
 struct sb_draft_layout {
 	struct sb_layout *layout;
-	struct sb_check *check;
-	unsigned int room;			/* for checks */
+	const struct sb_walk *walk;
+	struct sb_run *run;			/* the last one */
+	struct sb_word *next;
+	struct sb_word *end;
+	unsigned int parts;
 	unsigned long base[SB_PARTS];
-	unsigned long sp[SB_PARTS];		/* places from here on are of this part */
+	unsigned long from[SB_PARTS];		/* places from here on are of this part */
+	unsigned long low[SB_PARTS];
+	unsigned long high[SB_PARTS];		/* end of the highest place */
 	bool based[SB_PARTS];			/* it is known where the base comes from */
 };
 
-/*
- * The value @value in a word at @place, or in the register bp if @place is 0;
- * @is_bp: it is there as bp, not as cfa.
- */
-static bool sb_add_check(struct sb_draft_layout *draft, unsigned long place, unsigned long value,
-			 bool is_bp)
+/* The outermost part on the stack of @address for which @from is not beyond it */
+static unsigned int sb_part_of(const struct sb_draft_layout *draft, const unsigned long *from,
+			       unsigned long address)
+{
+	unsigned int part = draft->parts;
+
+	while (--part > 0)
+		if (address >= from[part] && sb_same_stack(draft->walk, address, draft->base[part]))
+			break;
+	return part;
+}
+
+/* The part of the place @place, which belongs to it from now on */
+static unsigned int sb_use_place(struct sb_draft_layout *draft, unsigned long place)
+{
+	unsigned int part = sb_part_of(draft, draft->from, place);
+
+	draft->low[part] = min(draft->low[part], place);
+	draft->high[part] = max(draft->high[part], place + sizeof(long));
+	return part;
+}
+
+/* Compare the word at @place, or the register bp if that is 0; false if there is no room */
+static bool sb_add_word(struct sb_draft_layout *draft, unsigned long place,
+			unsigned int value_base, s64 value)
 {
 	struct sb_layout *layout = draft->layout;
-	unsigned int from = 0, to = 0, i;
-	long words, bytes;
+	unsigned int place_base = SB_BASE_BP;
 
-	for (i = 1; i < layout->parts; i++) {
-		if (place >= draft->sp[i])
-			from = i;
-		if (value >= draft->base[i])
-			to = i;
+	if (place) {
+		place_base = sb_use_place(draft, place);
+		place -= draft->base[place_base];
 	}
-
-	words = place ? (long)(place - draft->base[from]) / 8 : SB_CHECK_REGISTER;
-	bytes = value - draft->base[to];
-	if ((place && words <= SB_CHECK_REGISTER) || words > 2047 || bytes != (s16)bytes)
+	if (value != (s32)value || (s64)place != (s32)place)
 		return false;
+	if (value_base == SB_BASE_TEXT && place_base) {
+		struct sb_part *part = &layout->part[place_base - 1];
 
-	/* What holds a base as bp is where it is loaded from */
-	if (is_bp && !draft->based[to] && value == draft->base[to] && from < to) {
-		layout->part[to].from = place ? from : SB_REGISTER;
-		layout->part[to].place = place ? words : 0;
-		draft->based[to] = true;
-		return true;
+		if (!part->has_ret) {
+			part->ret = place;
+			part->ret_value = value;
+			part->has_ret = true;
+			return true;
+		}
 	}
-	if (layout->checks >= draft->room)
+	if (value_base == SB_BASE_TEXT && !place_base && !draft->run) {
+		layout->frames++;
+	} else {
+		if (!draft->run || draft->run->place_base != place_base ||
+		    draft->run->value_base != value_base) {
+			if (draft->next >= draft->end || layout->runs == U8_MAX)
+				return false;
+			draft->run = (struct sb_run *)draft->next++;
+			*draft->run = (struct sb_run) {
+				.place_base = place_base,
+				.value_base = value_base,
+			};
+			layout->runs++;
+		}
+		draft->run->words++;
+	}
+	if (draft->next >= draft->end)
 		return false;
-	draft->check[layout->checks++] = (struct sb_check) {
-		.place = words,
-		.place_part = from,
-		.value = bytes,
-		.value_part = to,
-	};
+	*draft->next++ = (struct sb_word) { .place = place, .value = value };
+	return true;
+}
+
+/* Likewise, for the value @value, which is an address in the stack */
+static bool sb_add_address(struct sb_draft_layout *draft, unsigned long place, unsigned long value)
+{
+	unsigned int part = sb_part_of(draft, draft->base, value);
+
+	return sb_add_word(draft, place, part, value - draft->base[part]);
+}
+
+/* Likewise, where the word is there as bp: what holds a base is where that is loaded from */
+static bool sb_add_bp(struct sb_draft_layout *draft, unsigned long place, unsigned long value)
+{
+	unsigned int to = sb_part_of(draft, draft->base, value), from = SB_BASE_BP;
+
+	if (draft->based[to] || value != draft->base[to])
+		return sb_add_address(draft, place, value);
+	if (place) {
+		from = sb_part_of(draft, draft->from, place);
+		if (from >= to)
+			return sb_add_address(draft, place, value);
+		sb_use_place(draft, place);
+		place -= draft->base[from];
+	}
+	draft->layout->part[to - 1].from = from;
+	draft->layout->part[to - 1].place = place;
+	draft->based[to] = true;
 	return true;
 }
 
 /* Compare what (3) may load in frame @i; false if there is no room for it */
-static bool sb_check_cfa(struct sb_draft_layout *draft, const struct sb_walk *walk,
-			 unsigned int i, const struct sb_fact *fact)
+static bool sb_check_cfa(struct sb_draft_layout *draft, unsigned int i, const struct sb_fact *fact)
 {
-	unsigned long cfa = walk->sp[i + 1], place;
+	unsigned long cfa = sb_frame_cfa(draft->walk, i), place;
 
-	for (place = walk->sp[i]; place < cfa; place += 8)
-		if (sb_load(place) == cfa && sb_may_load(fact, walk->bp[i], place) &&
-		    !sb_add_check(draft, place, cfa, false))
+	for (place = sb_frame_low(draft->walk, i); place < cfa; place += 8)
+		if (sb_load(place) == cfa && sb_may_load(fact, draft->walk->bp[i], place) &&
+		    !sb_add_address(draft, place, cfa))
 			return false;
 	return true;
 }
 
-/* Compare what (5) may load in frame @i; how many words, or -1 */
-static int sb_check_bp(struct sb_draft_layout *draft, const struct sb_walk *walk,
-		       unsigned int i, const struct sb_fact *fact)
+/* Compare what (6) may load in frame @i, saved registers included; how many words, or -1 */
+static int sb_check_bp(struct sb_draft_layout *draft, unsigned int i, const struct sb_fact *fact)
 {
-	unsigned long cfa = walk->sp[i + 1], place;
+	const struct sb_walk *walk = draft->walk;
+	unsigned long cfa = sb_frame_cfa(walk, i), place;
+	unsigned long end = cfa + (walk->regs[i + 1] ? sizeof(struct pt_regs) : 0);
 	int n = 0;
 
-	for (place = walk->sp[i]; place < cfa; place += 8) {
+	for (place = sb_frame_low(walk, i); place < end; place += 8) {
 		if (sb_load(place) != walk->bp[i + 1] ||
 		    !sb_may_save(fact, cfa, walk->bp[i], place))
 			continue;
-		if (!sb_add_check(draft, place, walk->bp[i + 1], true))
+		if (!sb_add_bp(draft, place, walk->bp[i + 1]))
 			return -1;
 		n++;
 	}
 	return n;
 }
 
-/* Part a layout outside of frames of varying size, the outermost ones */
-static void sb_make_parts(struct sb_draft_layout *draft, const struct sb_walk *walk,
-			  const unsigned long *pc, unsigned int frames)
+/* A part that begins in frame @i; false if there are too many */
+static bool sb_add_part(struct sb_draft_layout *draft, unsigned int i, unsigned long base,
+			unsigned long from, unsigned long place)
 {
-	unsigned int variable[SB_PARTS - 1], n = 0, i;
+	const struct sb_walk *walk = draft->walk;
+	unsigned int n = draft->parts;
+	struct sb_part *part = &draft->layout->part[n - 1];
 
-	for (i = frames; i-- > 1 && n < ARRAY_SIZE(variable);) {
-		const struct sb_fact *fact = sb_fact_of(pc[i], 0);
-
-		if (fact && atomic_read(&fact->not) & SB_NOT_SP && walk->bp[i] >= walk->sp[i] &&
-		    walk->bp[i] < walk->sp[i + 1] && !(walk->bp[i] & 7))
-			variable[n++] = i;
+	if (n == SB_PARTS)
+		return false;
+	*part = (struct sb_part) {};
+	if (place) {
+		part->from = sb_use_place(draft, place);
+		part->place = place - draft->base[part->from];
 	}
-	draft->base[0] = walk->sp[0];
-	draft->sp[0] = walk->sp[0];
-	draft->based[0] = true;
-	draft->layout->parts = 1;
-	while (n-- > 0) {
-		unsigned int part = draft->layout->parts++;
-
-		i = variable[n];
-		draft->base[part] = walk->bp[i];
-		draft->sp[part] = walk->sp[i];
-		draft->layout->part[part].first = i + 1;
-	}
+	draft->based[n] = place;
+	draft->base[n] = base;
+	draft->from[n] = from;
+	draft->low[n] = base;
+	draft->high[n] = base;
+	part->beyond = sb_same_stack(walk, base, draft->base[n - 1]) ?
+		(walk->sp[i] - draft->base[n - 1]) - (walk->sp[i + 1] - base) : LONG_MIN;
+	draft->parts++;
+	return true;
 }
 
-/* Fill in @layout; false if the stack is not fit */
-static bool sb_make_layout(struct sb_layout *layout, unsigned int room, struct sb_walk *walk,
-			   const unsigned long *pc, unsigned int nr, unsigned long end)
+/* Whether frame @i is one of varying size that can begin a part */
+static bool sb_is_variable(const struct sb_walk *walk, unsigned int i, unsigned long ip)
 {
-	struct sb_draft_layout draft = { .layout = layout };
-	unsigned int frames = nr - 1 + walk->user_regs, part, i;
-	unsigned long top = walk->sp[frames];
+	const struct sb_fact *fact = i && !walk->regs[i] ? sb_fact_of(ip, 0) : NULL;
+
+	return fact && atomic_read(&fact->not) & SB_NOT_SP && !walk->regs[i + 1] &&
+	       !sb_switches(walk, i) && sb_bp_in_frame(walk, i) && !(walk->bp[i] & 7);
+}
+
+/* Part a layout where (4), saved registers or a frame of varying size are */
+static bool sb_make_parts(struct sb_draft_layout *draft, const unsigned long *pc,
+			  unsigned int frames)
+{
+	const struct sb_walk *walk = draft->walk;
+	unsigned int variable = 0, others = 0, i;
+
+	for (i = 0; i < frames; i++) {
+		if (walk->regs[i + 1] || sb_switches(walk, i))
+			others++;
+		else if (sb_is_variable(walk, i, pc[i]))
+			variable++;
+	}
+	for (i = 0; i < frames; i++) {
+		unsigned long regs = walk->regs[i + 1];
+
+		if (regs) {
+			if (!sb_add_part(draft, i, walk->sp[i + 1], walk->sp[i + 1],
+					 regs + offsetof(struct pt_regs, sp)))
+				return false;
+		} else if (sb_switches(walk, i)) {
+			unsigned long was = sb_load(walk->sp[i]);
+
+			/* By (4), and not by (1) */
+			if (walk->sp[i + 1] - was > 32768 ||
+			    sb_near_stack(walk->sp[i + 1], walk->sp[i]) ||
+			    !sb_add_part(draft, i, was, was, walk->sp[i]))
+				return false;
+		} else if (sb_is_variable(walk, i, pc[i])) {
+			/* The outermost ones, as far as there are parts */
+			if (variable-- + others < SB_PARTS &&
+			    !sb_add_part(draft, i, walk->bp[i], walk->sp[i], 0))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* The bounds of all parts, when all places are known */
+static bool sb_bound_parts(struct sb_draft_layout *draft)
+{
+	unsigned long task = sb_task_stack();
+	unsigned int i;
+
+	for (i = 0; i < draft->parts; i++) {
+		bool on_task = sb_on_stack(task, draft->base[i]);
+		unsigned long stack = on_task ? task : draft->walk->stack;
+		unsigned long low = draft->base[i] - draft->low[i];
+		unsigned long size = draft->high[i] - draft->low[i];
+
+		if (!draft->based[i] || draft->low[i] < stack ||
+		    draft->high[i] > stack + THREAD_SIZE)
+			return false;
+		if (!i) {
+			draft->layout->span = THREAD_SIZE - size;
+			continue;
+		}
+		draft->layout->part[i - 1].low = low;
+		draft->layout->part[i - 1].span = THREAD_SIZE - size;
+		draft->layout->part[i - 1].stack = on_task ? SB_BASE_TASK : SB_BASE_STACK;
+		if (!draft->layout->part[i - 1].has_ret)
+			return false;
+	}
+	return true;
+}
+
+/* Whether each frame is one that this file's argument covers */
+static bool sb_walk_fits(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+{
+	unsigned int frames = nr - 1 + walk->user_regs, i;
+
+	/* Going outwards, by addresses that nobody replaced */
+	for (i = 0; i < nr; i++) {
+		const struct pt_regs *regs = (const struct pt_regs *)walk->regs[i];
+
+		if (!sb_entry_stays(pc[i], walk->name))
+			return false;
+		if (i < frames && (!i || regs) && !sb_regs_fit(walk, i, pc[i], regs))
+			return false;
+		if (i < frames && sb_switches(walk, i) && !sb_on_stack(walk->stack, walk->sp[i]))
+			return false;
+		if (!i)
+			continue;
+		if (walk->sp[i] & 7 || !(sb_on_stack(walk->stack, walk->sp[i] - 8) ||
+					 sb_on_stack(sb_task_stack(), walk->sp[i] - 8)) ||
+		    sb_load(regs ? (unsigned long)&regs->ip : walk->sp[i] - 8) != pc[i] ||
+		    (sb_same_stack(walk, walk->sp[i] - 8, walk->sp[i - 1]) &&
+		     walk->sp[i] <= walk->sp[i - 1]))
+			return false;
+	}
+	return !walk->user_regs ||
+	       (walk->sp[nr] >= walk->sp[nr - 1] &&
+		sb_on_stack(sb_task_stack(), walk->sp[nr] + sizeof(struct pt_regs) - 8));
+}
+
+/* Make a layout; its size in bytes, or 0 if the stack is not fit */
+static unsigned long sb_make_layout(struct sb_layout *layout, unsigned long room,
+				    struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+{
+	struct sb_draft_layout draft = {
+		.layout = layout,
+		.walk = walk,
+		.end = (void *)layout + room,
+		.parts = 1,
+		.base = { walk->sp[0] },
+		.from = { walk->sp[0] },
+		.low = { walk->sp[0] },
+		.high = { walk->sp[0] },
+		.based = { true },
+	};
+	unsigned int frames = nr - 1 + walk->user_regs, i;
 	bool want = false;
 
-	draft.check = sb_layout_checks(layout, nr);
-	if ((char *)draft.check > (char *)layout + room)
-		return false;
-	draft.room = min_t(unsigned long, U8_MAX,
-			   ((char *)layout + room - (char *)draft.check) / sizeof(struct sb_check));
-
-	if (frames && !sb_start_fits(walk, pc[0], end))
-		return false;
-	/* Going outwards on this stack, by addresses that nobody replaced */
-	for (i = 0; i < nr; i++)
-		if (!sb_entry_stays(pc[i], walk->name) ||
-		    (i && (walk->sp[i] <= walk->sp[i - 1] || walk->sp[i] >= end ||
-			   walk->sp[i] & 7 || sb_load(walk->sp[i] - 8) != pc[i])))
-			return false;
-	if (walk->user_regs && (top < walk->sp[nr - 1] || top + sizeof(struct pt_regs) > end))
-		return false;
-
-	/* The innermost frame's ip is looked up otherwise: no return address */
+	if (!sb_walk_fits(walk, pc, nr))
+		return 0;
+	/*
+	 * Where registers were saved, and in the innermost frame, the ip is looked up
+	 * otherwise: no return address
+	 */
 	for (i = 1; i < frames; i++)
-		sb_gather_facts(walk, i, pc[i], end);
+		if (!walk->regs[i] && !walk->regs[i + 1] && !sb_switches(walk, i))
+			sb_gather_facts(walk, i, pc[i]);
 
-	layout->checks = 0;
-	sb_make_parts(&draft, walk, pc, frames);
-	for (i = 1, part = 0; i < nr; i++) {
-		while (part + 1 < layout->parts && i >= layout->part[part + 1].first)
-			part++;
-		layout->ret[i - 1] = (long)(walk->sp[i] - 8 - draft.base[part]) / 8;
+	layout->frames = 0;
+	layout->runs = 0;
+	if (!sb_make_parts(&draft, pc, frames))
+		return 0;
+	draft.next = (struct sb_word *)&layout->part[draft.parts - 1];
+
+	for (i = 1; i < nr; i++) {
+		unsigned long place = walk->regs[i] ?
+			walk->regs[i] + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
+
+		if (!sb_add_word(&draft, place, SB_BASE_TEXT,
+				 pc[i] - (unsigned long)stack_trace_save))
+			return 0;
 	}
-	layout->user_regs = walk->user_regs;
-	if (walk->user_regs) {
-		layout->end = (long)(top - draft.base[layout->parts - 1]) / 8;
-		top += sizeof(struct pt_regs) - 8;
+	for (i = 1; i < nr; i++) {
+		unsigned long cs = walk->regs[i] + offsetof(struct pt_regs, cs);
+
+		if (walk->regs[i] && !sb_add_word(&draft, cs, SB_BASE_ZERO, sb_load(cs)))
+			return 0;
 	}
-	for (part = 0; part < layout->parts; part++)
-		layout->part[part].top = ((part + 1 < layout->parts ? draft.sp[part + 1] : top) -
-					  draft.base[part]) / 8;
 
 	/* From the outermost frame that bp can matter in, inwards */
 	for (i = frames; i-- > 0;) {
-		const struct sb_fact *fact = i ? sb_fact_of(pc[i], 0) : NULL;
+		bool call = i && !walk->regs[i] && !walk->regs[i + 1] && !sb_switches(walk, i);
+		const struct sb_fact *fact = call ? sb_fact_of(pc[i], 0) : NULL;
 		int not = fact ? atomic_read(&fact->not) : 0;
-		unsigned long bp = walk->bp[i];
+		bool want_here = want;
 
-		/* Carried on from the frame outside of this one: (4) and (5) */
+		/* Carried on from the frame outside of this one: (5) and (6) */
 		if (want) {
-			int n = sb_check_bp(&draft, walk, i, fact);
+			int n = sb_check_bp(&draft, i, fact);
 
-			want = bp == walk->bp[i + 1] && !(not & SB_NOT_KEPT);
+			want = walk->bp[i] == walk->bp[i + 1] && !(not & SB_NOT_KEPT);
 			if (n < 0 || (!n && !want))
-				return false;
+				return 0;
 		}
-		/* (2) and (3) */
-		if (sb_near_stack(bp, end) && (~not & (SB_NOT_BP | SB_NOT_LOAD))) {
-			if (bp < draft.base[0] || bp >= end ||
-			    !sb_check_cfa(&draft, walk, i, fact))
-				return false;
+		if (!sb_bp_in_frame(walk, i))
+			continue;
+		/* (2) and (3), and (6) by bp */
+		if (~not & (SB_NOT_BP | SB_NOT_LOAD)) {
+			if (!sb_check_cfa(&draft, i, fact))
+				return 0;
+			want = true;
+		} else if (want_here && ~not & SB_NOT_BY_BP) {
 			want = true;
 		}
 	}
-	if (want && !sb_add_check(&draft, 0, walk->bp[0], true))
-		return false;
-	for (part = 0; part < layout->parts; part++)
-		if (!draft.based[part])
-			return false;
-	return true;
+	if (want && !sb_add_bp(&draft, 0, walk->bp[0]))
+		return 0;
+
+	layout->parts = draft.parts - 1;
+	layout->user_cs = 0;
+	if (walk->user_regs) {
+		unsigned long cs = walk->sp[nr] + offsetof(struct pt_regs, cs);
+
+		if (sb_use_place(&draft, cs) != draft.parts - 1)
+			return 0;
+		layout->end = cs - draft.base[draft.parts - 1];
+		layout->user_cs = sb_load(cs);
+		if (sb_load(cs) != layout->user_cs)
+			return 0;
+	}
+	return sb_bound_parts(&draft) ? (void *)draft.next - (void *)layout : 0;
+}
+
+static struct irq_work sb_turn_irq_work;
+static struct work_struct sb_turn_work;
+
+/* The half that is full, and 1; and how often they were turned */
+static u32 sb_full_half;
+static u32 sb_turns;
+
+/* So many units for a layout, the first one's number, or 0 if there are none */
+static u32 sb_take_units(unsigned int n)
+{
+	u32 taken = atomic_read(&sb_layouts_taken), was;
+
+	for (;; taken = was) {
+		if ((taken & ~SB_HALF) + n > SB_HALF_UNITS) {
+			WRITE_ONCE(sb_full_half, (taken & SB_HALF) | 1);
+			irq_work_queue(&sb_turn_irq_work);
+			return 0;
+		}
+		was = atomic_cmpxchg(&sb_layouts_taken, taken, taken + n);
+		if (was == taken)
+			return (taken & ~SB_HALF) + (taken & SB_HALF ? SB_HALF_UNITS : 0);
+	}
+}
+
+/* What of them was too much, unless somebody else came behind */
+static void sb_return_units(u32 first, unsigned int n, unsigned int used)
+{
+	u32 end = first + n;
+
+	if (first >= SB_HALF_UNITS)
+		end = (end - SB_HALF_UNITS) | SB_HALF;
+	atomic_cmpxchg(&sb_layouts_taken, end, end - n + used);
+}
+
+static void sb_forget_half(u32 *unit, u32 first)
+{
+	u32 has = READ_ONCE(*unit);
+
+	if ((has & (BIT(SB_UNIT_BITS) - 1)) - first < SB_HALF_UNITS)
+		cmpxchg(unit, has, 0);
+}
+
+/*
+ * One half is full: go on in the other.  Who took units there did so before the
+ * last turn and had interrupts off until it could be found; so has who finds it.
+ */
+static void sb_turn_layouts(struct work_struct *work)
+{
+	u32 half = atomic_read(&sb_layouts_taken) & SB_HALF, first, i;
+
+	/* Somebody may have asked again meanwhile */
+	if (READ_ONCE(sb_full_half) != (half | 1))
+		return;
+	half ^= SB_HALF;
+	first = half ? SB_HALF_UNITS : 0;
+	cpus_read_lock();
+	sb_wait_for_saves();
+	for (i = 0; i < SB_HINTS; i++)
+		sb_forget_half(&sb_hint[i], first);
+	for (i = 0; i < SB_GRANULES; i++)
+		sb_forget_half(&sb_learnt[i].unit, first);
+	sb_wait_for_saves();
+	cpus_read_unlock();
+	WRITE_ONCE(sb_turns, sb_turns + 1);
+	/* The first unit of all is nobody's */
+	atomic_set_release(&sb_layouts_taken, half ?: 1);
+}
+
+static void sb_turn_irq(struct irq_work *work)
+{
+	schedule_work(&sb_turn_work);
 }
 
 /**
@@ -702,50 +1145,55 @@ static bool sb_make_layout(struct sb_layout *layout, unsigned int room, struct s
 static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
-	unsigned int room = sb_stack_granules(stack->words) * STACKBUF_GRANULE;
-	struct sb_layout *layout = sb_layout(stack);
-	unsigned long end = sb_stack_end(walk->sp[0]);
-	struct sb_start start = { pc[0], walk->sp[0], walk->bp[0], walk->hint };
-	u32 epoch = READ_ONCE(layout->epoch);
-	u32 *hint;
-	int i;
+	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
+	const u64 head = stack->id | (u64)stack->nr << 32 | (u64)STACKBUF_STACK_TEXT << 40 |
+			 (u64)stack->words << 48;
+	const u32 granule = sb_id_granule(stack->id);
+	u32 hash[2];
+	const u32 what = (stack->id + walk->epoch * 0x9e3779b1U + READ_ONCE(sb_turns)) << 8;
+	u32 tries = READ_ONCE(sb_learnt[granule].tries);
+	u32 unit = READ_ONCE(sb_learnt[granule].unit);
+	struct sb_layout *layout = (struct sb_layout *)&sb_layouts[unit];
+	unsigned long size;
+	unsigned int units;
 
-	if (layout->tries >= SB_LAYOUT_TRIES && layout->id == stack->id &&
-	    layout->tried == (u16)walk->epoch)
+	if ((tries & ~0xffU) != what)
+		tries = what;
+	if ((tries & 0xff) >= SB_LAYOUT_TRIES)
 		return false;
+	walk->stack = sb_stack_of(walk->sp[0]);
 	/* Often only the hint is missing */
-	if (sb_layout_fits(stack, layout, &start, end))
+	if (unit && layout->head == head && layout->epoch == walk->epoch &&
+	    sb_layout_fits(layout, &start, walk->stack))
 		goto hint;
-	/* Somebody else does it, or we interrupted him */
-	if (epoch == SB_LEARNING || cmpxchg(&layout->epoch, epoch, SB_LEARNING) != epoch)
+
+	/* Some words more than frames */
+	size = sizeof(*layout) + (SB_PARTS - 1) * sizeof(struct sb_part) +
+	       (stack->nr + 24) * sizeof(struct sb_word);
+	units = DIV_ROUND_UP(size, SB_UNIT);
+	unit = sb_take_units(units);
+	if (!unit)
 		return true;
-	WRITE_ONCE(layout->version, layout->version + 1);
-	smp_wmb();	/* readers who see any of the new see the version, too */
-	/* What a module event made forget is no failure */
-	if (layout->id != stack->id || layout->tried != (u16)walk->epoch) {
-		layout->id = stack->id;
-		layout->tried = walk->epoch;
-		layout->tries = 0;
-	}
-	layout->tries++;
-	if (stack->words != stack->nr || stack->flags & STACKBUF_STACK_CUT ||
-	    !sb_make_layout(layout, room, walk, pc, stack->nr, end)) {
-		layout->tries = SB_LAYOUT_TRIES;
-		WRITE_ONCE(layout->epoch, 0);
+	layout = (struct sb_layout *)&sb_layouts[unit];
+	/* An encoded frame is a word that is compared */
+	size = stack->words == stack->nr && !(stack->flags & STACKBUF_STACK_CUT) ?
+		sb_make_layout(layout, size, walk, pc, stack->nr) : 0;
+	sb_return_units(unit, units, DIV_ROUND_UP(size, SB_UNIT));
+	WRITE_ONCE(sb_learnt[granule].tries, size ? tries + 1 : what | SB_LAYOUT_TRIES);
+	if (!size)
 		return false;
-	}
-	/* Complete before it is used; void if code went away since the walk began */
-	smp_store_release(&layout->epoch, walk->epoch);
+	layout->head = head;
+	layout->ip = pc[0];
+	layout->stack = stack;
+	/* Void if code went away since the walk began */
+	layout->epoch = walk->epoch;
+	/* Complete before it can be found; likewise in sb_add_hint() */
+	smp_store_release(&sb_learnt[granule].unit, unit);
 
 hint:
-	hint = sb_hint_of(&start, end);
-	for (i = 0; i < SB_WAYS && READ_ONCE(hint[i]) != stack->id; i++)
-		;
-	if (i == SB_WAYS) {
-		for (i = SB_WAYS - 1; i > 0; i--)
-			WRITE_ONCE(hint[i], READ_ONCE(hint[i - 1]));
-		WRITE_ONCE(hint[0], stack->id);
-	}
+	sb_hint_hashes(&start, walk->stack, hash);
+	sb_add_hint(hash[0], unit);
+	sb_add_hint(hash[1], unit);
 	return true;
 }
 
@@ -774,14 +1222,23 @@ static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_s
 	smp_rmb();
 	if (READ_ONCE(stack->id) != recalled)
 		return STACKBUF_WALKED_AGAIN;
-	if (!READ_ONCE(sb_recall_off)) {
-		WRITE_ONCE(sb_recall_off, true);
+	if (xchg(&sb_recall_epoch, 0))
 		irq_work_queue(&sb_differed_work);
-	}
 	return STACKBUF_DIFFERED;
 }
 
-static DEFINE_MUTEX(sb_module_mutex);
+/* All that was learnt; who walks just now has the old number */
+static void sb_forget_layouts(void)
+{
+	u32 epoch = READ_ONCE(sb_recall_epoch), was;
+
+	/* 0 stays; and 1 comes after the highest */
+	for (; epoch; epoch = was) {
+		was = cmpxchg(&sb_recall_epoch, epoch, epoch + 1 ?: 1);
+		if (was == epoch)
+			break;
+	}
+}
 
 /*
  * Code comes or goes.  A module's init code goes when it is live.  Whoever walks
@@ -789,13 +1246,7 @@ static DEFINE_MUTEX(sb_module_mutex);
  */
 static int sb_module(struct notifier_block *block, unsigned long event, void *module)
 {
-	u32 epoch;
-
-	/* The chain's lock lets two of them run at once */
-	mutex_lock(&sb_module_mutex);
-	epoch = sb_recall_epoch + 1;
-	WRITE_ONCE(sb_recall_epoch, epoch == SB_LEARNING ? 1 : epoch);
-	mutex_unlock(&sb_module_mutex);
+	sb_forget_layouts();
 	return NOTIFY_OK;
 }
 
@@ -806,6 +1257,8 @@ static struct notifier_block sb_module_block = {
 static int __init sb_init_recall(void)
 {
 	init_irq_work(&sb_differed_work, sb_report_difference);
+	init_irq_work(&sb_turn_irq_work, sb_turn_irq);
+	INIT_WORK(&sb_turn_work, sb_turn_layouts);
 	return register_module_notifier(&sb_module_block);
 }
 
@@ -813,11 +1266,13 @@ static void sb_exit_recall(void)
 {
 	unregister_module_notifier(&sb_module_block);
 	irq_work_sync(&sb_differed_work);
+	irq_work_sync(&sb_turn_irq_work);
+	cancel_work_sync(&sb_turn_work);
 }
 
 #else /* SB_HAVE_RECALL */
 
-static unsigned long sb_stack_end(unsigned long sp)
+static unsigned long sb_stack_of(unsigned long sp)
 {
 	return 0;
 }
@@ -831,6 +1286,10 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	return false;
+}
+
+static void sb_forget_layouts(void)
+{
 }
 
 static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)

@@ -14,7 +14,7 @@
  * an append and the NMI that interrupts it can't succeed at the same place.
  *
  * An NMI inside an append uses the form that does not depend on the event
- * before it and says so (sb_cpu.chained), as it can't know whether the
+ * before it and says so (sb_cpu.chain_end), as it can't know whether the
  * interrupted one has updated sb_cpu yet.  It never takes a page: some room at
  * a page's end is kept for it.  What is left over is refused and counted.
  */
@@ -24,6 +24,9 @@
 #define SB_NMI_WORDS		(2 * SB_FULL_WORDS)
 #define SB_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
 #define SB_FULL_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS + STACKBUF_TASK_TIME_BITS)
+
+/* First position where no event can begin, as there is no room for any and for NMIs */
+#define SB_CHAIN_END		(STACKBUF_EVENT_WORDS - SB_FULL_WORDS - SB_NMI_WORDS + 1)
 
 static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
 
@@ -37,6 +40,9 @@ static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
  * @r13:	likewise
  * @sp:		stack pointer in each frame, and where @user_regs lie
  * @bp:		frame pointer register in each frame, and there
+ * @regs:	where the registers lie that were saved where each frame was
+ *		interrupted, or 0
+ * @stack:	where the stack begins that the walk began on
  * @name:	for the name of a frame's symbol
  */
 struct sb_walk {
@@ -48,6 +54,8 @@ struct sb_walk {
 	unsigned long r13;
 	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
 	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
+	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
+	unsigned long stack;
 	char name[KSYM_SYMBOL_LEN];
 };
 
@@ -63,27 +71,30 @@ struct sb_level {
  * struct sb_cpu - what a CPU records with
  * @page:	the page it appends to, or NULL
  * @pos:	word of @page where the next event goes, or one before that
- * @chained:	the event before @pos is of @task and @comm, at @time
+ * @chain_end:	if the event before @pos is of @task and @comm, at @time, how far
+ *		@pos may be for the next; else 0
  * @appending:	an append is going on
  * @time:	time of the last event, ns
- * @task:	PID and TGID, as in an event
+ * @task:	its PID, and TGID in the upper half
  * @comm:	the task's command, as in an event
  * @recorded:	events recorded by this CPU
- * @unverified:	recalls since one was verified
+ * @verify_in:	recalls until the one that is verified
+ * @irq_stack:	where its stack for interrupts begins, once a walk has been there
  * @nest:	saves that have not ended on this CPU
  * @level:	one for each of them
  */
 struct sb_cpu {
 	struct stackbuf_events_page *page;
 	u32 pos;
-	bool chained;
+	u32 chain_end;
 	bool appending;
 	u64 time;
 	u64 task;
 	u64 comm[2];
 	u64 recorded;
-	u32 unverified;
+	local_t verify_in;
 	int nest;
+	unsigned long irq_stack;
 	struct sb_level level[SB_LEVELS];
 };
 
@@ -125,7 +136,8 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 	if (first & STACKBUF_EVENT_WRITING) {
 		at[1] = event->tag;
 		if (sb_event_form(first) == STACKBUF_FULL) {
-			at[2] = event->task |
+			at[2] = (u32)event->task |
+				event->task >> 32 << STACKBUF_TASK_TGID_SHIFT |
 				dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
 				(event->tagged ? STACKBUF_TASK_TAGGED : 0);
 			at[3] = event->comm[0];
@@ -139,8 +151,9 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 
 static inline void sb_count(u32 id, u64 n, u64 seq)
 {
+	sb_add(&stackbuf_info.overwritten, n);
 	/* False only if somebody else's wild write hit the ring: stay away then */
-	if (n && sb_id_granule(id) < SB_GRANULES) {
+	if (sb_id_granule(id) < SB_GRANULES) {
 		sb_add(&sb_stack(id)->count, n);
 		WRITE_ONCE(sb_stack(id)->seen, seq);
 	}
@@ -149,25 +162,21 @@ static inline void sb_count(u32 id, u64 n, u64 seq)
 /* Add what a page held to its stacks' counts, as the page is about to be reused */
 static void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
 {
-	u64 total = 0, run = 0;
-	unsigned int pos = 0;
-	u32 id = 0;
+	const u64 *at = page->word, *end = at + STACKBUF_EVENT_WORDS;
 
-	while (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
-		u64 word = page->word[pos];
+	while (at < end && *at) {
+		u32 id = *at;
+		u64 run = 0;
 
 		/* Events of one stack often follow each other */
-		if ((u32)word != id) {
-			sb_count(id, run, seq);
-			id = word;
-			run = 0;
-		}
-		run++;
-		total++;
-		pos += sb_event_words(word);
+		do {
+			run++;
+			/* Most are short */
+			at += likely(!(*at & (u64)STACKBUF_TAGGED << STACKBUF_EVENT_FORM_SHIFT)) ?
+				1 : sb_event_words(*at);
+		} while (at < end && (u32)*at == id);
+		sb_count(id, run, seq);
 	}
-	sb_count(id, run, seq);
-	sb_add(&stackbuf_info.overwritten, total);
 }
 
 /* Number of events in a page that is being filled */
@@ -218,10 +227,12 @@ static void sb_leave_page(struct sb_cpu *cpu)
 	if (!page || READ_ONCE(cpu->appending) ||
 	    page->page.seq + SB_EVENT_PAGES / 2 > atomic64_read(&sb_ring_head))
 		return;
-	WRITE_ONCE(cpu->chained, false);
 	/* Unless an NMI has just gone on to another page, and closed this one */
-	if (cmpxchg_local(&cpu->page, page, NULL) == page)
-		sb_close_page(page);
+	if (cmpxchg_local(&cpu->page, page, NULL) != page)
+		return;
+	/* An NMI may have appended to it, or has another page by now: no harm then */
+	WRITE_ONCE(cpu->chain_end, 0);
+	sb_close_page(page);
 }
 
 /* Get @cpu a new page; false if there is none to be had */
@@ -251,7 +262,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 		sb_count_page(page, old_seq);
 	/* Who sees the page cleared (evict.c) sees its events counted */
 	smp_wmb();
-	memset(page->word, 0, sizeof(page->word));
+	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 	page->time = sb_now();
 	page->cpu = this_cpu;
 
@@ -259,7 +270,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	 * An NMI may append at any point from here on: to the old page or, after
 	 * the switch, to the new one.  From position 0 it finds the end of both.
 	 */
-	cpu->chained = false;
+	cpu->chain_end = 0;
 	cpu->pos = 0;
 	barrier();
 	WRITE_ONCE(cpu->page, page);
@@ -284,44 +295,46 @@ static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *c
 
 static inline u64 sb_task_word(const struct task_struct *task)
 {
-	return (u64)task->pid | (u64)task->tgid << STACKBUF_TASK_TGID_SHIFT;
+	/* Both at once */
+	BUILD_BUG_ON(offsetof(struct task_struct, tgid) !=
+		     offsetof(struct task_struct, pid) + sizeof(task->pid));
+	return *(const u64 *)&task->pid;
 }
 
 /*
  * What sb_append_outer() does where an event follows another of the same task:
- * most of them.  False if that is not so.
+ * most of them.  False if that is not so, or if an NMI appended one since @now.
  */
-static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u32 id,
+static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 id,
 					      enum stackbuf_context context,
 					      unsigned long tag, bool tagged)
 {
 	const struct task_struct *task = current;
 	struct stackbuf_events_page *page;
-	u64 now, dt, word;
 	unsigned int pos;
+	u64 dt, word;
 	bool done;
 
 	BUILD_BUG_ON(sizeof(task->comm) != sizeof(cpu->comm));
-	if (unlikely(READ_ONCE(cpu->appending)))
+	barrier();
+	if (unlikely(cpu->appending))
 		return false;
-	WRITE_ONCE(cpu->appending, true);
+	cpu->appending = true;
 	barrier();
 
 	done = false;
 	pos = cpu->pos;
-	page = cpu->page;
-	/* An NMI in sb_leave_page() may leave chained set when there is no page */
-	if (unlikely(!page || !READ_ONCE(cpu->chained) ||
-		     pos + SB_FULL_WORDS + SB_NMI_WORDS > STACKBUF_EVENT_WORDS ||
+	/* There is a page if this is not 0 */
+	if (unlikely(pos >= READ_ONCE(cpu->chain_end) ||
 		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
 		goto out;
-	now = sb_now();
 	dt = now - cpu->time;
 	if (unlikely(dt >= SB_SHORT_TIME_MAX))
 		goto out;
+	page = cpu->page;
 
 	word = sb_event_word(id, context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
-	/* Fails if an NMI appended since cpu->chained was looked at */
+	/* Fails if an NMI appended since cpu->chain_end was looked at */
 	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
 		goto out;
 	this_cpu_inc(sb_cpu->recorded);
@@ -361,7 +374,7 @@ static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 			continue;
 		old = cmpxchg64_local(&page->word[pos], 0, word);
 		if (!old) {
-			cpu->chained = false;
+			cpu->chain_end = 0;
 			sb_complete_event(&page->word[pos], event, word, dt);
 			this_cpu_inc(sb_cpu->recorded);
 			return true;
@@ -380,7 +393,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 	for (;;) {
 		page = cpu->page;
 		pos = cpu->pos;
-		if (!page || pos + SB_FULL_WORDS + SB_NMI_WORDS > STACKBUF_EVENT_WORDS) {
+		if (!page || pos >= SB_CHAIN_END) {
 			if (!sb_take_page(cpu))
 				return false;
 			continue;
@@ -390,7 +403,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		event->time = now;
 		/* Also true for a clock that went backwards: dt is huge then */
 		dt = now - cpu->time;
-		if (READ_ONCE(cpu->chained) && dt < SB_SHORT_TIME_MAX &&
+		if (READ_ONCE(cpu->chain_end) && dt < SB_SHORT_TIME_MAX &&
 		    sb_same_task(cpu, event->task, event->comm)) {
 			form = event->tagged ? STACKBUF_TAGGED : STACKBUF_SHORT;
 		} else {
@@ -407,13 +420,13 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		 * Set before the claim: an NMI that appends before it makes the
 		 * claim fail, one that appends after it clears this again.
 		 */
-		WRITE_ONCE(cpu->chained, true);
+		WRITE_ONCE(cpu->chain_end, SB_CHAIN_END);
 		barrier();
 		word = sb_event_word(event->id, event->context, form, dt);
 		old = cmpxchg64_local(&page->word[pos], 0, word);
 		if (likely(!old))
 			break;
-		WRITE_ONCE(cpu->chained, false);
+		WRITE_ONCE(cpu->chain_end, 0);
 		cpu->pos = pos + sb_event_words(old);
 	}
 

@@ -33,6 +33,20 @@ static atomic_t sb_granules_used;
  */
 static u32 sb_epoch;
 
+static void sb_interrupted(void *unused)
+{
+}
+
+/*
+ * Wait until every CPU has taken an interrupt: whoever had them off, on his way to
+ * an event, is through; an NMI ends before.  Under cpus_read_lock(), so that no CPU
+ * comes or goes meanwhile.
+ */
+static void sb_wait_for_saves(void)
+{
+	on_each_cpu(sb_interrupted, NULL, 1);
+}
+
 /* Where to look for room first, and pages looked at in vain since the last room */
 static u32 sb_room_hint;
 static atomic_t sb_room_misses;

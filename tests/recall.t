@@ -13,7 +13,7 @@ faulty() {
 	local series=$1 kernel
 
 	mkdir -p "$work/faulty" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/faulty/" || return
-	sed -i 's/if (sb_stack_word(bottom, from + ret\[i\] \* 8L) != text + frames\[i\])/if (0)/' \
+	sed -i 's/if (!sb_words_fit(word, layout->frames, start->sp, text))/if (0)/' \
 		"$work/faulty/core/recall.c"
 	cmp -s "$top/core/recall.c" "$work/faulty/core/recall.c" && { echo "# the fault does not apply"; return 1; }
 	kernel=$("$top/scripts/stackbuf-kernel" "$series") || return

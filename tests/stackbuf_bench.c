@@ -108,15 +108,17 @@ static const struct bench benches[] = {
 
 static noinline u64 measure(void (*run)(void), int n)
 {
-	cycles_t start;
+	cycles_t start = 0;
 	int i;
 
-	/* First sights are another matter */
-	for (i = 0; i < 10; i++)
+	/* First sights are another matter: from the same place, or they are another stack's */
+	for (i = -10; i < n; i++) {
+		/* Or the compiler makes two loops of it */
+		OPTIMIZER_HIDE_VAR(i);
+		if (!i)
+			start = get_cycles();
 		run();
-	start = get_cycles();
-	for (i = 0; i < n; i++)
-		run();
+	}
 	return div_u64(get_cycles() - start, n);
 }
 
