@@ -122,6 +122,27 @@ info_fits() {
 }
 check 'info: every event is accounted for' info_fits
 
+watched() {
+	local one
+	# Of one function, of all, by process: the same totals as without a pattern
+	one=$("$sane" -f "$made" count known_3_0 | awk 'NF == 1 && /^    [0-9]/ { print $1 }') || return
+	[ "$one" = 142857 ] || return
+	"$sane" -f "$made" count -r 'known_[0-9]_0' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } END { exit sum != 1000000 }' || return
+	"$sane" -f "$made" count -P 'known_*' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } /\[[0-9]+\]$/ { named++ } /^    unknown process$/ { unknown++ }
+		END { exit sum != 1000000 || !named || unknown != 7 }' || return
+	"$sane" -f "$made" count -f 'known_[01]_0' | awk '{ sum += $NF } /^\?;/ { unknown++ } !/;/ { exit 1 } END { exit sum != 285715 || unknown != 2 }' || return
+	"$sane" -f "$made" count -s -v known_0_0 | grep -qx '  [0-9a-f]\{16\} known_0_0+0x10' || return
+	[ -z "$("$sane" -f "$made" count known_0_1)" ] || return
+	# Behind "count" -f is not the source
+	[ "$("$sane" --file="$made" count -f known_0_0 | wc -l)" = "$("$sane" -f "$made" count --folded known_0_0 | wc -l)" ] || return
+	"$sane" -f "$made" snoop -n 2 -v known_5_0 known_6_0 >"$dir/snoop" || return
+	head -n 1 "$dir/snoop" | grep -qx 'TIME(s)            COMM            PID     CPU STACK' &&
+		[ "$(grep -c '^5\.[0-9]\{9\}  *[a-z ]*  *[0-9]*  *[0-9] *known_[56]_0\( tag=0x[0-9a-f]*\)\{0,1\}$' "$dir/snoop")" = 2 ] ||
+		{ head "$dir/snoop"; return 1; }
+	"$sane" -f "$made" snoop --last 1 --tag 999998 'known_*' >"$dir/snoop" && grep -q '^5.999998000  *known_._0 tag=0xf423e$' "$dir/snoop"
+}
+check 'snoop and count PATTERN of a source: totals, processes, folded' watched
+
 filters_choose() {
 	"$sane" -f "$made" log --since 5.999 --until 5.9995 | in_sequence 999000 999500 || return
 	"$sane" -f "$made" log --last 3 | in_sequence 999997 999999 || return
@@ -240,7 +261,20 @@ usage_is_refused() {
 	refused 2 '--last 0: must be' log --last 0 &&
 	refused 2 '--stack 0: must be' log --stack 0 &&
 	refused 2 '--since yesterday: must be' log --since yesterday &&
-	refused 2 '--comm' log --comm 'a name that is too long'
+	refused 2 '--comm' log --comm 'a name that is too long' &&
+	refused 2 'FUNCTION is missing' snoop &&
+	refused 2 'PATTERN is missing' count -P &&
+	refused 2 '--interval is not for "snoop"' snoop -i 1 vfs_read &&
+	refused 2 '--number is not for "count"' count -n 1 vfs_read &&
+	refused 2 'unknown option' log -P &&
+	refused 2 '--number 0: must be' snoop -n 0 vfs_read &&
+	refused 2 '--duration x: must be' count -D x vfs_read &&
+	refused 2 '--json is not for' count --json vfs_read &&
+	refused 2 'no regular expression' count -r 'vfs_(' &&
+	refused 2 'neither blanks nor commas' snoop 'vfs_read,dput' &&
+	refused 2 'name a source with -f' snoop --last 3 vfs_read &&
+	refused 2 'not kept by tag' count --tag 1 vfs_read &&
+	refused 2 'is read once' -f "$made" count -i 1 vfs_read
 }
 check 'nonsense on the command line is refused in one line' usage_is_refused
 
@@ -375,9 +409,10 @@ completes() {
 	# shellcheck source=/dev/null
 	. "$top/tools/stackbuf.bash" || return
 	[ "$(complete_words stackbuf l)" = log ] &&
-	[ "$(complete_words stackbuf '')" = 'info text log count save' ] &&
+	[ "$(complete_words stackbuf '')" = 'info text log count snoop save' ] &&
 	[ "$(complete_words stackbuf log --fo)" = '--folded --follow' ] &&
-	[ "$(complete_words stackbuf count --p)" = '--pid' ] &&
+	[ "$(complete_words stackbuf count --p)" = '--pid --perpid' ] &&
+	[ "$(complete_words stackbuf snoop --n)" = '--number' ] &&
 	[ "$(cd "$dir" && complete_words stackbuf -f snap)" = snapshot ]
 }
 check 'completion for bash' completes

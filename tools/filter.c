@@ -45,6 +45,16 @@ static bool seconds(const char *text, u64 *ns)
 	return !*text;
 }
 
+const char *filter_number(const char *value, u64 *n)
+{
+	return number(value, ~0ULL, n) && *n ? NULL : "a number of events, at least 1";
+}
+
+const char *filter_seconds(const char *value, u64 *ns)
+{
+	return seconds(value, ns) && *ns ? NULL : "seconds, as 5 or 0.5, more than 0";
+}
+
 const char *filter_set(struct filter *f, const char *option, const char *value)
 {
 	u64 n;
@@ -70,8 +80,7 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 			return "a number of up to 64 bits, as 123 or 0xff";
 	} else if (!strcmp(option, "last")) {
 		f->has_last = true;
-		if (!number(value, ~0ULL, &f->last) || !f->last)
-			return "a number of events, at least 1";
+		return filter_number(value, &f->last);
 	} else if (!strcmp(option, "since")) {
 		f->has_since = true;
 		if (!seconds(value, &f->since))

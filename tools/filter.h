@@ -21,6 +21,10 @@ struct filter {
  */
 const char *filter_set(struct filter *f, const char *option, const char *value);
 
+/* Values of other options, likewise: a number from 1, seconds in ns */
+const char *filter_number(const char *value, u64 *n);
+const char *filter_seconds(const char *value, u64 *ns);
+
 /* Does it choose among events, other than by their stack? */
 bool filter_events(const struct filter *f);
 bool filter_match(const struct filter *f, const struct event *e);

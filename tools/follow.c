@@ -7,6 +7,7 @@
  * it was read shows in the number of events that a CPU had recorded before its
  * next page (stackbuf_events_page.first); it is counted and said.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,12 +21,22 @@
 /* Ids never come back, so that in the long run what was known must be forgotten */
 #define STACKS_KEPT	100000
 
-static volatile sig_atomic_t stop;
+volatile sig_atomic_t stop;
 
 static void on_signal(int sig)
 {
 	(void)sig;
 	stop = 1;
+}
+
+void catch_signals(int flags)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
+
+	stop = 0;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 }
 
 struct ring_page {
@@ -43,6 +54,7 @@ struct follower {
 	struct source *source;
 	struct output *o;
 	const struct filter *filter;
+	const struct follow_hooks *hooks;
 	size_t pages;
 	struct ring_page *page;
 	struct stackbuf_events_page *memory;
@@ -241,7 +253,7 @@ static int learn_stacks(struct follower *me)
 
 static void say_lost(struct follower *me)
 {
-	if (me->lost == me->said)
+	if (me->lost == me->said || (me->hooks && me->hooks->quiet))
 		return;
 	fprintf(stderr, "stackbuf: %llu events were lost: overwritten before they were read\n",
 		me->lost - me->said);
@@ -258,6 +270,7 @@ static int print_events(struct follower *me, bool all)
 	struct event *e = me->event;
 	u64 newest = me->watermark;
 	size_t i, n = 0;
+	bool wanted = true;
 
 	events_sort(e, me->events);
 	if (me->events && e[me->events - 1].time > newest)
@@ -266,18 +279,35 @@ static int print_events(struct follower *me, bool all)
 		n++;
 	if (learn_stacks(me))
 		return -1;
-	for (i = 0; i < n; i++) {
+	/* There may be a ring full of them: whoever interrupts shall not wait for that */
+	for (i = 0; i < n && wanted && (all || !stop); i++) {
 		if (me->filter->has_until && e[i].time > me->filter->until)
 			stop = 1;
 		if (!filter_match(me->filter, &e[i]))
 			continue;
-		output_event(me->o, &e[i]);
+		if (me->hooks)
+			wanted = me->hooks->event(me->hooks->arg, &e[i]);
+		else
+			output_event(me->o, &e[i]);
 		me->printed++;
 	}
-	me->events -= n;
-	memmove(e, e + n, me->events * sizeof(*e));
+	me->events -= i;
+	memmove(e, e + i, me->events * sizeof(*e));
 	me->watermark = newest;
-	if (fflush(me->o->file)) {
+	if (!wanted)
+		stop = 1;
+	if (fflush(me->o->file) || ferror(me->o->file)) {
+		if (me->hooks && stop) {
+			/* Probes are to be removed, however slow the reader is */
+			fputs("stackbuf: interrupted while it printed: the output is cut\n",
+			      stderr);
+			clearerr(me->o->file);
+			return 0;
+		}
+		if (me->hooks && errno == EPIPE) {
+			stop = 1;
+			return 0;
+		}
 		snprintf(me->source->error, sizeof(me->source->error), "cannot write: %m");
 		return -1;
 	}
@@ -328,10 +358,12 @@ static void choose_old_events(struct follower *me)
 		me->events = 0;
 }
 
-int follow(struct source *s, struct output *o, const struct filter *f)
+int follow(struct source *s, struct output *o, const struct filter *f,
+	   const struct follow_hooks *hooks)
 {
-	struct follower me = { .source = s, .o = o, .filter = f, .first_round = true };
-	struct sigaction action = { .sa_handler = on_signal };
+	struct follower me = {
+		.source = s, .o = o, .filter = f, .hooks = hooks, .first_round = true
+	};
 	struct timespec pause = { 0 };
 	unsigned int us = POLL_MIN_US;
 	int ret = -1;
@@ -341,18 +373,22 @@ int follow(struct source *s, struct output *o, const struct filter *f)
 	me.memory = xcalloc(me.pages, sizeof(*me.memory));
 	me.fresh = xcalloc(me.pages, sizeof(*me.fresh));
 	me.text = xcalloc(o->record->info.text_size, 1);
-	stop = 0;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-
-	output_head(o);
+	if (!hooks) {
+		/* What was read is printed, even if it takes a while */
+		catch_signals(SA_RESTART);
+		output_head(o);
+	}
 	if (read_ring(&me))
 		goto out;
 	choose_old_events(&me);
 	me.first_round = false;
-	while (!stop) {
+	if (hooks && hooks->begin(hooks->arg))
+		goto out;
+	while (!stop && !(hooks && hooks->enough(hooks->arg, me.lost))) {
 		if (print_events(&me, false))
 			goto out;
+		if (stop)
+			break;
 		pause.tv_nsec = us * 1000L;
 		nanosleep(&pause, NULL);
 		if (read_ring(&me))
@@ -363,8 +399,12 @@ int follow(struct source *s, struct output *o, const struct filter *f)
 		else
 			us = us * 2 > POLL_MAX_US ? POLL_MAX_US : us * 2;
 	}
+	if (hooks && (hooks->end(hooks->arg) || read_ring(&me)))
+		goto out;
 	ret = count_unread(&me) ?: print_events(&me, true);
-	if (!ret)
+	if (hooks)
+		hooks->rest(hooks->arg, me.lost);
+	else if (!ret)
 		fprintf(stderr, "stackbuf: %llu events printed, %llu lost, %llu half-written\n",
 			me.printed, me.lost, me.skipped);
 out:

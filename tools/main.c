@@ -13,6 +13,7 @@
 #include "save.h"
 #include "source.h"
 #include "symbols.h"
+#include "watch.h"
 
 #ifndef VERSION
 #define VERSION "unknown"
@@ -23,36 +24,57 @@
 /* How often to read again when totals were spoilt by what was overwritten */
 #define COUNT_TRIES	5
 
-enum command { INFO, TEXT, LOG, COUNT, SAVE, COMMANDS };
+enum command { INFO, TEXT, LOG, COUNT, SNOOP, SAVE, COMMANDS };
 
 #define BIT(n)	(1U << (n))
 
-static const char *const command_name[COMMANDS] = { "info", "text", "log", "count", "save" };
+static const char *const command_name[COMMANDS] = {
+	"info", "text", "log", "count", "snoop", "save"
+};
 
-/* Options, in the order of option_list[] */
+/* Options, in the order of option_list[], then of watch_list[] */
 enum option {
 	OPT_NONE, OPT_FILE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL, OPT_STACK,
 	OPT_LAST, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_WALL, OPT_FOLLOW, OPT_HELP, OPT_VERSION,
+	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
+	OPT_PERPID, OPT_VERBOSE, OPT_DELIMITED,
 	OPTIONS
 };
 
 /* Which commands an option is for */
 static const unsigned int option_for[OPTIONS] = {
 	[OPT_FILE]	= ~0U,
-	[OPT_PID]	= BIT(LOG) | BIT(COUNT),
-	[OPT_COMM]	= BIT(LOG) | BIT(COUNT),
-	[OPT_CPU]	= BIT(LOG) | BIT(COUNT),
-	[OPT_TAG]	= BIT(LOG) | BIT(COUNT),
-	[OPT_SINCE]	= BIT(LOG) | BIT(COUNT),
-	[OPT_UNTIL]	= BIT(LOG) | BIT(COUNT),
-	[OPT_STACK]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT),
-	[OPT_LAST]	= BIT(LOG) | BIT(COUNT),
+	[OPT_PID]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_COMM]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_CPU]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_TAG]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_SINCE]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_UNTIL]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_STACK]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(SNOOP),
+	[OPT_LAST]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT),
 	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO),
 	[OPT_PERF]	= BIT(LOG),
 	[OPT_WALL]	= BIT(LOG),
 	[OPT_FOLLOW]	= BIT(LOG),
+	[OPT_NUMBER]	= BIT(SNOOP),
+	[OPT_INTERVAL]	= BIT(COUNT),
+	[OPT_DURATION]	= BIT(COUNT) | BIT(SNOOP),
+	[OPT_TIMESTAMP]	= BIT(COUNT),
+	[OPT_REGEXP]	= BIT(COUNT),
+	[OPT_OFFSET]	= BIT(COUNT) | BIT(SNOOP),
+	[OPT_PERPID]	= BIT(COUNT),
+	[OPT_VERBOSE]	= BIT(COUNT) | BIT(SNOOP),
+	[OPT_DELIMITED]	= BIT(COUNT),
 };
+
+/* Those that "count" takes with a PATTERN only */
+#define FOR_PATTERN	(BIT(OPT_INTERVAL) | BIT(OPT_DURATION) | BIT(OPT_TIMESTAMP) | \
+			 BIT(OPT_REGEXP) | BIT(OPT_OFFSET) | BIT(OPT_PERPID) | \
+			 BIT(OPT_VERBOSE) | BIT(OPT_DELIMITED))
+
+/* Those that choose among events of the past */
+#define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_STACK) | BIT(OPT_LAST))
 
 static struct poptOption option_list[] = {
 	{ "file", 'f', POPT_ARG_STRING, NULL, OPT_FILE,
@@ -84,6 +106,42 @@ static struct poptOption option_list[] = {
 	POPT_TABLEEND
 };
 
+/* Options of stacksnoop and stackcount, which "snoop" and "count" take behind their name */
+static struct poptOption watch_list[] = {
+	{ "number", 'n', POPT_ARG_STRING, NULL, OPT_NUMBER, "end after N events", "N" },
+	{ "interval", 'i', POPT_ARG_STRING, NULL, OPT_INTERVAL,
+	  "print totals every so many seconds", "SECONDS" },
+	{ "duration", 'D', POPT_ARG_STRING, NULL, OPT_DURATION, "end after so many seconds",
+	  "SECONDS" },
+	{ "timestamp", 'T', POPT_ARG_NONE, NULL, OPT_TIMESTAMP,
+	  "the time of day above the totals", NULL },
+	{ "regexp", 'r', POPT_ARG_NONE, NULL, OPT_REGEXP,
+	  "patterns are extended regular expressions", NULL },
+	{ "offset", 's', POPT_ARG_NONE, NULL, OPT_OFFSET,
+	  "frames with their distance from the function's beginning", NULL },
+	{ "perpid", 'P', POPT_ARG_NONE, NULL, OPT_PERPID, "each process by itself", NULL },
+	{ "verbose", 'v', POPT_ARG_NONE, NULL, OPT_VERBOSE,
+	  "snoop: command, process and CPU; count: addresses", NULL },
+	{ "delimited", 'd', POPT_ARG_NONE, NULL, OPT_DELIMITED,
+	  "no effect: there is no user stack to delimit", NULL },
+	{ "pid", 'p', POPT_ARG_STRING, NULL, OPT_PID, "only this process", "PID" },
+	{ "cpu", 'c', POPT_ARG_STRING, NULL, OPT_CPU, "only this CPU", "CPU" },
+	POPT_TABLEEND
+};
+
+/* For "count" alone; before "count", -f is the source */
+static struct poptOption folded_list[] = {
+	{ "folded", 'f', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
+	  NULL },
+	POPT_TABLEEND
+};
+
+static const char *option_name(int option)
+{
+	return option < OPT_NUMBER ? option_list[option - 1].longName :
+				     watch_list[option - OPT_NUMBER].longName;
+}
+
 static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const char *format, ...)
 {
 	va_list args;
@@ -96,35 +154,97 @@ static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const 
 	exit(code);
 }
 
-static void help(poptContext context)
-{
-	poptSetOtherOptionHelp(context, "[OPTION...] info | text | log | count | save FILE");
-	poptPrintHelp(context, stdout, 0);
-	puts("\n"
-	     "Commands:\n"
-	     "  info       state, sizes and counters of the recorder\n"
-	     "  text       the text log: every stack once, when it was first seen\n"
-	     "  log        every event in the ring, in order of time\n"
-	     "  count      every distinct stack with its total, least frequent first\n"
-	     "  save FILE  write all of it into a snapshot, to be read with -f FILE\n"
-	     "\n"
-	     "See stackbuf(8).");
-}
-
 struct args {
 	enum command command;
 	char *source, *comm;
 	const char *save_to;
+	const char **word;	/* functions or patterns; NULL: none */
+	poptContext context, context_behind;
+	const char **rest, **behind;	/* arguments behind the command */
 	unsigned int given;	/* bits of enum option */
+	u64 number, interval, duration;
 	struct filter filter;
 };
+
+/* One command's options: those that it takes, each once */
+static void help_command(const struct args *a)
+{
+	static const char *const words[COMMANDS] = {
+		[SAVE] = " FILE", [SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
+	};
+	const struct poptOption *const list[] = {
+		a->command == COUNT ? folded_list : option_list, watch_list, option_list
+	};
+	struct poptOption shown[OPTIONS + 1] = { 0 };
+	unsigned int i, n = 0, seen = 0;
+	const struct poptOption *o;
+	char usage[64], name[32];
+	const char *argv[2] = { name };
+	poptContext context;
+
+	for (i = a->command == COUNT ? 0 : 1; i < 3; i++)
+		for (o = list[i]; o->val; o++) {
+			if (seen & BIT(o->val) ||
+			    (o->val != OPT_HELP && !(option_for[o->val] & BIT(a->command))))
+				continue;
+			seen |= BIT(o->val);
+			shown[n] = *o;
+			if (o->val == OPT_FILE && a->command == COUNT)
+				shown[n].shortName = '\0';
+			n++;
+		}
+	snprintf(name, sizeof(name), "stackbuf %s", command_name[a->command]);
+	snprintf(usage, sizeof(usage), "[OPTION...]%s", words[a->command] ?: "");
+	context = poptGetContext(name, 1, argv, shown, 0);
+	poptSetOtherOptionHelp(context, usage);
+	poptPrintHelp(context, stdout, 0);
+	poptFreeContext(context);
+	if (a->command == COUNT)
+		puts("\n"
+		     "Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
+		     "  stackbuf count submit_bio         who called it, how often, until Ctrl-C\n"
+		     "  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
+		     "  stackbuf count -f -D 10 dput      10 seconds, for a flame graph\n"
+		     "  stackbuf -f FILE count dput       of what FILE has recorded: no probe is set");
+	if (a->command == SNOOP)
+		puts("\n"
+		     "As bcc's stacksnoop:\n"
+		     "  stackbuf snoop submit_bio         each call with its stack, until Ctrl-C\n"
+		     "  stackbuf snoop -v -n 5 -p 1234 vfs_read\n"
+		     "  stackbuf snoop kfree@arg1         its first argument, too\n"
+		     "  stackbuf -f FILE snoop vfs_read   of what FILE has recorded: no probe is set");
+	puts("\nSee stackbuf(8).");
+}
+
+static void help(poptContext context, const struct args *a)
+{
+	if (a->context_behind) {
+		help_command(a);
+		return;
+	}
+	poptSetOtherOptionHelp(context,
+			       "[OPTION...] info | text | log | count | snoop FUNCTION... | count PATTERN... | save FILE");
+	poptPrintHelp(context, stdout, 0);
+	puts("\n"
+	     "Commands:\n"
+	     "  info                state, sizes and counters of the recorder\n"
+	     "  text                the text log: every stack once, when it was first seen\n"
+	     "  log                 every event in the ring, in order of time\n"
+	     "  count               every distinct stack with its total, least frequent first\n"
+	     "  snoop FUNCTION...   probe functions, and print each call with its stack\n"
+	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
+	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
+	     "\n"
+	     "stackbuf snoop -h and stackbuf count -h show the options of these two.\n"
+	     "See stackbuf(8).");
+}
 
 static void take_option(struct args *a, int option, char *value)
 {
 	const char *must;
 
 	if (a->given & BIT(option))
-		die(EXIT_USAGE, "--%s is given twice", option_list[option - 1].longName);
+		die(EXIT_USAGE, "--%s is given twice", option_name(option));
 	a->given |= BIT(option);
 	if (option == OPT_FILE)
 		a->source = value;
@@ -132,22 +252,61 @@ static void take_option(struct args *a, int option, char *value)
 		return;
 	if (option == OPT_COMM)
 		a->comm = value;
-	must = filter_set(&a->filter, option_list[option - 1].longName, value);
+	if (option == OPT_NUMBER)
+		must = filter_number(value, &a->number);
+	else if (option == OPT_INTERVAL)
+		must = filter_seconds(value, &a->interval);
+	else if (option == OPT_DURATION)
+		must = filter_seconds(value, &a->duration);
+	else
+		must = filter_set(&a->filter, option_name(option), value);
 	if (must)
-		die(EXIT_USAGE, "--%s %s: must be %s", option_list[option - 1].longName, value,
-		    must);
+		die(EXIT_USAGE, "--%s %s: must be %s", option_name(option), value, must);
 	if (option != OPT_COMM)
 		free(value);
+}
+
+/* Does it watch functions; and does it set probes to do so? */
+static bool watches(const struct args *a)
+{
+	return a->command == SNOOP || (a->command == COUNT && a->word);
+}
+
+static bool live(const struct args *a)
+{
+	const char *parameters = getenv("STACKBUF_PARAMETERS");
+
+	return !a->source || (parameters && *parameters);
 }
 
 static void check_args(const struct args *a)
 {
 	unsigned int i, formats = a->given & (BIT(OPT_FOLDED) | BIT(OPT_JSON) | BIT(OPT_PERF));
 
-	for (i = OPT_FILE; i < OPT_HELP; i++)
-		if (a->given & BIT(i) && !(option_for[i] & BIT(a->command)))
+	for (i = OPT_FILE; i < OPTIONS; i++) {
+		if (!(a->given & BIT(i)))
+			continue;
+		if (!(option_for[i] & BIT(a->command)))
 			die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf --help)",
-			    option_list[i - 1].longName, command_name[a->command]);
+			    option_name(i), command_name[a->command]);
+		if (a->command == COUNT && !a->word && FOR_PATTERN & BIT(i))
+			die(EXIT_USAGE, "count --%s: a PATTERN is missing (see stackbuf count -h)",
+			    option_name(i));
+		if (a->command == COUNT && a->word && i == OPT_JSON)
+			die(EXIT_USAGE, "--json is not for \"count PATTERN\"");
+		if (watches(a) && live(a) && FOR_PAST & BIT(i))
+			die(EXIT_USAGE,
+			    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
+			    option_name(i), command_name[a->command]);
+		if (watches(a) && live(a) && i == OPT_TAG && a->command == COUNT)
+			die(EXIT_USAGE,
+			    "--tag: totals are not kept by tag: stackbuf snoop has the events");
+		if (watches(a) && !live(a) && (i == OPT_INTERVAL || i == OPT_DURATION))
+			die(EXIT_USAGE, "--%s: a source that was named (-f) is read once",
+			    option_name(i));
+	}
+	if (a->command == SNOOP && !a->word)
+		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
 	if (formats & (formats - 1))
 		die(EXIT_USAGE, "only one of --folded, --json and --perf can be had at a time");
 	if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(OPT_FOLDED))
@@ -156,15 +315,13 @@ static void check_args(const struct args *a)
 		die(EXIT_USAGE, "--since is later than --until: no event can be both");
 }
 
-static poptContext read_args(struct args *a, int argc, const char **argv)
+static void read_options(struct args *a, poptContext context)
 {
-	poptContext context = poptGetContext("stackbuf", argc, argv, option_list, 0);
-	const char *word;
 	int option;
 
 	while ((option = poptGetNextOpt(context)) > 0) {
 		if (option == OPT_HELP) {
-			help(context);
+			help(context, a);
 			exit(0);
 		}
 		if (option == OPT_VERSION) {
@@ -176,27 +333,70 @@ static poptContext read_args(struct args *a, int argc, const char **argv)
 	if (option < -1)
 		die(EXIT_USAGE, "%s: %s (see stackbuf --help)",
 		    poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
+}
 
-	word = poptGetArg(context);
+/*
+ * What stands before the command is for all commands; what stands behind it may
+ * be its own, as -f, which is the source for all but "count".
+ */
+static void read_args(struct args *a, int argc, const char **argv)
+{
+	static struct poptOption options[4];	/* the last one ends it */
+	struct poptOption *next = options;
+	const char *word;
+	int n = 0;
+
+	a->context = poptGetContext("stackbuf", argc, argv, option_list,
+				    POPT_CONTEXT_POSIXMEHARDER);
+	read_options(a, a->context);
+	word = poptGetArg(a->context);
 	if (!word)
 		die(EXIT_USAGE,
-		    "a command is missing: info, text, log, count or save (see stackbuf --help)");
+		    "a command is missing: info, text, log, count, snoop or save (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
-		die(EXIT_USAGE, "%s: no such command; there are info, text, log, count and save",
-		    word);
+		die(EXIT_USAGE,
+		    "%s: no such command; there are info, text, log, count, snoop and save", word);
+
+	/* The command takes the program's place in front of what follows it */
+	a->rest = poptGetArgs(a->context);
+	while (a->rest && a->rest[n])
+		n++;
+	a->behind = xcalloc(n + 2, sizeof(*a->behind));
+	a->behind[0] = word;
+	if (n)
+		memcpy(a->behind + 1, a->rest, n * sizeof(*a->behind));
+	if (a->command == COUNT)
+		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
+					       .arg = folded_list };
+	if (a->command == COUNT || a->command == SNOOP)
+		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
+					       .arg = watch_list };
+	*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE, .arg = option_list };
+	a->context_behind = poptGetContext("stackbuf", n + 1, a->behind, options, 0);
+	read_options(a, a->context_behind);
+	if (a->command == COUNT || a->command == SNOOP)
+		a->word = poptGetArgs(a->context_behind);
 	if (a->command == SAVE) {
-		a->save_to = poptGetArg(context);
+		a->save_to = poptGetArg(a->context_behind);
 		if (!a->save_to || !*a->save_to)
 			die(EXIT_USAGE, "save: the name of a file is missing");
 	}
-	word = poptGetArg(context);
+	word = a->word ? NULL : poptGetArg(a->context_behind);
 	if (word)
 		die(EXIT_USAGE, "%s: one argument too many (see stackbuf --help)", word);
 	check_args(a);
-	return context;
+}
+
+static void free_args(struct args *a)
+{
+	free(a->source);
+	free(a->comm);
+	free(a->behind);
+	poptFreeContext(a->context_behind);
+	poptFreeContext(a->context);
 }
 
 /* Everything that was read, and from where */
@@ -292,7 +492,7 @@ static void show_log(struct reading *r, struct output *o, const struct args *a)
 		if (!rec->have_info)
 			die(1, "%s: the page of stackbuf_info is missing or damaged",
 			    r->source.name);
-		if (follow(&r->source, o, &a->filter))
+		if (follow(&r->source, o, &a->filter, NULL))
 			die(1, "%s", r->source.error);
 		return;
 	}
@@ -307,9 +507,46 @@ static void show_log(struct reading *r, struct output *o, const struct args *a)
 		output_event(o, &rec->event[i]);
 }
 
-static void run(struct reading *r, struct output *o, const struct args *a)
+/* What is to be watched; ends the program if that makes no sense */
+static void prepare_watch(struct watch *w, const struct args *a)
+{
+	size_t i;
+
+	for (i = 0; a->word[i]; i++)
+		if (patterns_add(&w->patterns, a->word[i], a->given & BIT(OPT_REGEXP), w->error,
+				 sizeof(w->error)))
+			die(EXIT_USAGE, "%s", w->error);
+	w->filter = &a->filter;
+	w->live = live(a);
+	w->number = a->number;
+	w->interval = a->interval;
+	w->duration = a->duration;
+	w->offsets = a->given & BIT(OPT_OFFSET);
+	w->verbose = a->given & BIT(OPT_VERBOSE);
+	w->per_process = a->given & BIT(OPT_PERPID);
+	w->folded = a->given & BIT(OPT_FOLDED);
+	w->timestamp = a->given & BIT(OPT_TIMESTAMP);
+	if (w->live && module_load(&w->probes))
+		die(1, "%s", w->probes.error);
+}
+
+static void run(struct reading *r, struct output *o, const struct args *a, struct watch *w)
 {
 	char error[512];
+
+	if (watches(a)) {
+		w->source = &r->source;
+		w->o = o;
+		if (w->live && !r->record.have_info)
+			die(1, "%s: the page of stackbuf_info is missing or damaged",
+			    r->source.name);
+		if (!w->live)
+			say_missing(r);
+		if (a->command == SNOOP ? snoop(w) : stackcount(w))
+			die(1, "%s", w->error);
+		patterns_free(&w->patterns);
+		return;
+	}
 
 	switch (a->command) {
 	case INFO:
@@ -337,6 +574,7 @@ static void run(struct reading *r, struct output *o, const struct args *a)
 		if (save(a->save_to, &r->bag, &r->record, &r->symbols, error, sizeof(error)))
 			die(1, "%s", error);
 		break;
+	case SNOOP:
 	case COMMANDS:
 		break;
 	}
@@ -347,8 +585,9 @@ int main(int argc, const char **argv)
 	struct args args = { 0 };
 	struct reading r = { 0 };
 	struct output output = { .file = stdout, .record = &r.record, .symbols = &r.symbols };
-	poptContext context = read_args(&args, argc, argv);
+	struct watch watch = { 0 };
 
+	read_args(&args, argc, argv);
 	if (args.given & BIT(OPT_FOLDED))
 		output.format = FORMAT_FOLDED;
 	if (args.given & BIT(OPT_JSON))
@@ -357,15 +596,21 @@ int main(int argc, const char **argv)
 		output.format = FORMAT_PERF;
 	output.wall = args.given & BIT(OPT_WALL);
 
+	if (watches(&args))
+		prepare_watch(&watch, &args);
 	if (source_open(&r.source, args.source))
 		die(1, "%s", r.source.error);
-	load(&r);
+	/* For a start without delay: of the record only what is known before any event */
+	if (!watch.live)
+		load(&r);
+	else if (info_read(&r.source, &r.record))
+		die(1, "%s", r.source.error);
 	if (output.wall && !r.record.have_info)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    r.source.name);
 	symbols_init(&r.symbols, &r.record, r.source.kallsyms);
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
-	run(&r, &output, &args);
+	run(&r, &output, &args, &watch);
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
 
@@ -373,8 +618,6 @@ int main(int argc, const char **argv)
 	record_free(&r.record);
 	bag_empty(&r.bag);
 	source_close(&r.source);
-	free(args.source);
-	free(args.comm);
-	poptFreeContext(context);
+	free_args(&args);
 	return 0;
 }

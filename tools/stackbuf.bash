@@ -4,7 +4,7 @@
 _stackbuf()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options
-	local commands='info text log count save'
+	local commands='info text log count snoop save'
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -21,16 +21,20 @@ _stackbuf()
 	COMPREPLY=()
 	case $before in
 	-f | --file)
-		mapfile -t COMPREPLY < <(compgen -f -- "$word")
-		compopt -o filenames 2>/dev/null
-		return ;;
+		# Behind "count" it is --folded
+		[[ $before == -f && $command == count ]] || {
+			mapfile -t COMPREPLY < <(compgen -f -- "$word")
+			compopt -o filenames 2>/dev/null
+			return
+		} ;;
 	--comm)
 		mapfile -t COMPREPLY < <(compgen -W "$(cat /proc/[0-9]*/comm 2>/dev/null)" -- "$word")
 		return ;;
-	--pid)
+	-p | --pid)
 		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
 		return ;;
-	--cpu | --tag | --since | --until | --stack | --last)
+	-c | --cpu | --tag | --since | --until | --stack | --last | -n | --number | \
+	-i | --interval | -D | --duration)
 		return ;;
 	esac
 
@@ -40,7 +44,10 @@ _stackbuf()
 	text)	options+=' --stack' ;;
 	log)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
 		options+=' --folded --json --perf --wall --follow' ;;
-	count)	options+=' --pid --comm --cpu --tag --since --until --stack --last --folded --json' ;;
+	count)	options+=' --pid --comm --cpu --tag --since --until --stack --last --folded --json'
+		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited' ;;
+	snoop)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
+		options+=' --number --duration --offset --verbose' ;;
 	save)	;;
 	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"
 		options+=" --folded --json --perf --wall --follow" ;;
@@ -49,6 +56,10 @@ _stackbuf()
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
 	elif [[ -z $command ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
+	elif [[ $command == snoop || $command == count ]]; then
+		# Thousands: not before there is something to choose by
+		[[ ${#word} -lt 2 ]] || mapfile -t COMPREPLY < <(awk -v word="$word" 'index($1, word) == 1 { print $1 }' \
+			/sys/kernel/tracing/available_filter_functions 2>/dev/null | sort -u)
 	elif [[ $command == save ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames 2>/dev/null

@@ -18,6 +18,7 @@
 #include "follow.h"
 #include "made.h"
 #include "output.h"
+#include "probe.h"
 #include "save.h"
 #include "source.h"
 
@@ -1394,7 +1395,7 @@ static void test_follow(void)
 		fflush(stderr);
 		keep = dup(2);
 		CHECK(dup2(open("followed", O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) == 2);
-		CHECK(!follow(&s, &c.o, &f));
+		CHECK(!follow(&s, &c.o, &f, NULL));
 		fflush(stderr);
 		dup2(keep, 2);
 		close(keep);
@@ -1472,6 +1473,191 @@ static void test_flipped_bits(void)
 	made_free(&m);
 }
 
+/* --------------------------------------------------------------- functions --- */
+
+static const char kallsyms[] =
+	"ffffffff81000000 T vfs_read\n"
+	"ffffffff81000100 t vfs_read.cold\n"
+	"ffffffff81000200 t vfs_readv.isra.0\n"
+	"ffffffff81000300 D vfs_data\n"
+	"ffffffff81000400 W vfs_weak\n"
+	"ffffffff81000500 t vfs_twin\n"
+	"ffffffff81000600 t vfs_twin\n"
+	"ffffffff81000700 T vfs_black\n"
+	"ffffffff81000800 T vfs_notrace\n"
+	"ffffffff81000900 T __SCT__vfs_call\n"
+	"ffffffffc0000000 t vfs_read\t[mod]\n"
+	"ffffffffc0000100 t vfs_extra\t[mod]\n"
+	"ffffffffc0000200 t vfs_bpf\t[bpf]\n"
+	"ffffffffc0000300 t vfs_own\t[stackbuf]\n";
+
+static const char available[] =
+	"vfs_read\nvfs_read.cold\nvfs_readv.isra.0\nvfs_weak\nvfs_twin\nvfs_black\n"
+	"__SCT__vfs_call\nvfs_read [mod]\nvfs_extra [mod]\nvfs_own [stackbuf]\n";
+
+/* What a pattern chooses, separated by blanks, or the error */
+static const char *choose(const char *text, bool regex, bool lists, struct chosen *c)
+{
+	static char result[1024];
+	struct patterns p = { 0 };
+	char error[512] = "";
+	size_t i;
+
+	*result = '\0';
+	memset(c, 0, sizeof(*c));
+	if (patterns_add(&p, text, regex, error, sizeof(error)) ||
+	    patterns_choose(&p, "kallsyms", lists ? "blacklist" : "nothing",
+			    lists ? "available" : "nothing", c, error, sizeof(error)))
+		snprintf(result, sizeof(result), "error: %s", error);
+	for (i = 0; i < c->nr; i++)
+		sprintf(result + strlen(result), "%s%s", i ? " " : "", c->name[i]);
+	chosen_free(&(struct chosen){ .name = c->name, .nr = c->nr });
+	patterns_free(&p);
+	return result;
+}
+
+static void test_patterns(void)
+{
+	struct chosen c;
+
+	write_text("kallsyms", kallsyms);
+	write_text("available", available);
+	write_text("blacklist", "0xffffffff81000700-0xffffffff81000780\tvfs_black\n");
+
+	CHECK(!strcmp(choose("vfs_*", false, true, &c),
+		      "mod:vfs_extra mod:vfs_read vfs_read vfs_readv.isra.0 vfs_weak"));
+	CHECK(c.ambiguous == 1 && !strcmp(c.example, "vfs_twin") && c.no_probe == 2);
+	/* Without the lists the kernel will have to refuse */
+	CHECK(!strcmp(choose("vfs_[bn]*", false, false, &c), "vfs_black vfs_notrace"));
+	CHECK(!strcmp(choose("vfs_rea?", false, true, &c), "mod:vfs_read vfs_read"));
+	CHECK(!strcmp(choose("mod:*", false, true, &c), "mod:vfs_extra mod:vfs_read"));
+	CHECK(!strcmp(choose("*_weak@arg2", false, true, &c), "vfs_weak@arg2"));
+	CHECK(!strcmp(choose("vfs_(read|weak)", true, true, &c), "mod:vfs_read vfs_read vfs_weak"));
+	/* As a whole */
+	CHECK(!strcmp(choose("read", true, true, &c), ""));
+	CHECK(!strcmp(choose("mod:.*read", true, true, &c), "mod:vfs_read"));
+	CHECK(!strncmp(choose("vfs_(", true, true, &c), "error: vfs_(: no regular", 24));
+	/* Names are for the module to judge */
+	CHECK(!strcmp(choose("no:such+0x10@retaddr", false, true, &c), "no:such+0x10@retaddr"));
+	CHECK(!strcmp(choose("0xffffffff81000000@arg1", false, true, &c),
+		      "0xffffffff81000000@arg1"));
+	CHECK(!strncmp(choose("", false, true, &c), "error:", 6));
+	CHECK(!strncmp(choose("a,b", false, true, &c), "error:", 6));
+	CHECK(!strncmp(choose("0xzz", false, true, &c), "error:", 6));
+	CHECK(!strncmp(choose("a+b", false, true, &c), "error:", 6));
+	CHECK(!strncmp(choose("mod:", false, true, &c), "error:", 6));
+	CHECK(!strncmp(choose("@arg1", false, true, &c), "error:", 6));
+}
+
+static bool matches(const char *text, bool regex, const char *frame)
+{
+	struct patterns p = { 0 };
+	char error[512];
+	bool yes;
+
+	CHECK(!patterns_add(&p, text, regex, error, sizeof(error)));
+	yes = patterns_match_frame(&p, frame);
+	patterns_free(&p);
+	return yes;
+}
+
+static void test_frames_match(void)
+{
+	CHECK(matches("vfs_read", false, "vfs_read+0x0/0x20"));
+	CHECK(matches("vfs_read", false, "vfs_read+0x1a/0x20 [mod]"));
+	CHECK(!matches("vfs_read", false, "vfs_readv+0x0/0x20"));
+	CHECK(!matches("vfs_readv", false, "vfs_read+0x0/0x20"));
+	CHECK(matches("mod:vfs_read", false, "vfs_read+0x0/0x20 [mod]"));
+	CHECK(!matches("mod:vfs_read", false, "vfs_read+0x0/0x20"));
+	CHECK(!matches("mod:vfs_read", false, "vfs_read+0x0/0x20 [other]"));
+	CHECK(matches("vfs_read+0x10", false, "vfs_read+0x10/0x20"));
+	CHECK(matches("vfs_read+16@retaddr", false, "vfs_read+0x10/0x20"));
+	CHECK(!matches("vfs_read+0x10", false, "vfs_read+0x0/0x20"));
+	CHECK(matches("vfs_*", false, "vfs_read+0x0/0x20"));
+	CHECK(!matches("fs_*", false, "vfs_read+0x0/0x20"));
+	CHECK(matches("vfs_r.*", true, "vfs_read+0x0/0x20 [mod]"));
+	CHECK(!matches("vfs_r", true, "vfs_read+0x0/0x20"));
+	CHECK(matches("0xffffffff81000000", false, "0xffffffff81000000"));
+	CHECK(!matches("0xffffffff81000000", false, "0xffffffff81000001"));
+	CHECK(!matches("vfs_read", false, "?"));
+}
+
+/* What a file of one parameter holds */
+static const char *parameter(const char *name)
+{
+	static char text[64];
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "parameters/%s", name);
+	f = fopen(path, "r");
+	*text = '\0';
+	if (f && fgets(text, sizeof(text), f))
+		text[strcspn(text, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static void test_borrowed(void)
+{
+	char *names[2] = { "vfs_read", "vfs_write" };
+	struct chosen c = { .name = names, .nr = 2 };
+	struct probes p = { 0 }, second = { 0 };
+	struct source s;
+	struct made m;
+	u32 id[MADE_STACKS];
+	int status = 0;
+	pid_t child;
+
+	stop = 0;
+	make_known(&m, id, 10);
+	write_arrays(&m, "borrowed");
+	made_free(&m);
+	CHECK(!source_open(&s, "borrowed"));
+	setenv("STACKBUF_PARAMETERS", "parameters", 1);
+	CHECK(module_load(&p) && strstr(p.error, "parameters: No such file"));
+	mkdir("parameters", 0700);
+	CHECK(!module_load(&p));
+	CHECK(probes_open(&p) && strstr(p.error, "of an older build"));
+	write_text("parameters/probe", "dput\n");
+	write_text("parameters/pid", "5\n");
+	write_text("parameters/comm", "\n");
+
+	CHECK(!probes_open(&p));
+	CHECK(!probes_parameter(&p, PARAM_PID, "77") && !strcmp(parameter("pid"), "77"));
+	CHECK(!probes_parameter(&p, PARAM_COMM, "") && !p.before[PARAM_COMM]);
+	CHECK(probes_parameter(&p, PARAM_CPU, "1") && strstr(p.error, "cpu"));
+	CHECK(!probes_set(&p, &s, &c, true) && !strcmp(parameter("probe"), "+vfs_read,vfs_write"));
+
+	/* Another process, while this one holds them */
+	child = fork();
+	if (!child) {
+		_exit(module_load(&second) || !probes_open(&second) ||
+		      !strstr(second.error, "is running"));
+	}
+	CHECK(waitpid(child, &status, 0) == child && !status);
+
+	CHECK(!probes_remove(&p) && !strcmp(parameter("probe"), "dput"));
+	CHECK(!strcmp(parameter("pid"), "77"));
+	CHECK(!probes_restore(&p) && !strcmp(parameter("pid"), "5"));
+	probes_close(&p);
+
+	/* Whoever ends half-way: exit() sets all as it was */
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		if (module_load(&p) || probes_open(&p) || probes_parameter(&p, PARAM_PID, "78") ||
+		    probes_set(&p, &s, &c, true) || strcmp(parameter("pid"), "78"))
+			_exit(1);
+		exit(3);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+	CHECK(!strcmp(parameter("pid"), "5") && !strcmp(parameter("probe"), "dput"));
+	unsetenv("STACKBUF_PARAMETERS");
+	source_close(&s);
+}
+
 static const struct {
 	void (*run)(void);
 	const char *name;
@@ -1499,6 +1685,9 @@ static const struct {
 	{ test_live, "read while it is written: nothing torn" },
 	{ test_follow, "what is followed comes in order, each once, or is counted as lost" },
 	{ test_flipped_bits, "flipped bits do no harm" },
+	{ test_patterns, "names, globs and regular expressions choose functions" },
+	{ test_frames_match, "they match frames by function, module and offset" },
+	{ test_borrowed, "parameters are as before, after an exit half-way too; one at a time" },
 };
 
 int main(void)

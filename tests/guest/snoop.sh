@@ -1,0 +1,460 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# stackbuf snoop and stackbuf count PATTERN, live in the guest: what they print, that
+# nothing is left behind, and totals held against ftrace's and known ones.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+STACKBUF=$(cat /t/reader)
+P=/sys/module/stackbuf/parameters
+T=/sys/kernel/tracing
+
+# --------------------------------------------------------------------- tools ---
+
+# start OUT WORD...: a command in the background, when it has set its probes: then it
+# prints its first line, or, if that is folded, has the last parameter written
+start() {
+	out=$1
+	shift
+	probe=$(cat $P/probe)
+	rm -f "$out"
+	"$STACKBUF" "$@" >"$out" 2>"$out.err" &
+	job=$!
+	for _ in $(seq 200); do
+		[ ! -s "$out" ] || return 0
+		case $* in
+		*-f*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
+		esac
+		kill -0 $job 2>/dev/null || { cat "$out.err"; return 1; }
+		usleep 50000
+	done
+	echo "no first line: $*"
+	return 1
+}
+
+# finish SIGNAL: end it; its status in status
+finish() {
+	kill "-$1" "$job"
+	wait "$job"
+	status=$?
+}
+
+# ms since boot
+now() {
+	awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime
+}
+
+# write N bytes one by one, as a command that nobody else is
+writes() {
+	dd if=/dev/zero of=/dev/null bs=1 count="$1" status=none
+}
+
+# all parameters that are borrowed
+parameters() {
+	for parameter in probe pid cpu comm limit every; do
+		echo "$parameter=$(cat $P/$parameter)"
+	done
+}
+
+# refused PATTERN WORD...: no output, one line that matches, status 1 or 2, parameters as before
+refused() {
+	say=$1
+	shift
+	[ ! -d $P ] || parameters >before
+	"$STACKBUF" "$@" >out 2>err && { echo "accepted: $*"; return 1; }
+	[ ! -s out ] || { echo "it printed"; cat out; return 1; }
+	[ "$(wc -l <err)" = 1 ] && grep -q "^stackbuf: .*$say" err || { echo "$*:"; cat err; return 1; }
+	[ ! -d $P ] || { parameters >after; cmp before after; }
+}
+
+# A total for each stack of standard input: TOTAL INNERMOST;...;OUTERMOST
+stacks() {
+	awk '/^  [^ ]/ { s = s (s == "" ? "" : ";") $NF; next }
+		/^    [0-9]+$/ { print $1, s; s = "" }
+		/^$/ { s = "" }' "$@" | sort
+}
+
+# ------------------------------------------------------------------- loading ---
+
+nobody() {
+	/usr/bin/setpriv --reuid 65534 --clear-groups "$@"
+}
+
+loads_by_itself() {
+	refused 'not loaded, and neither modprobe nor' snoop vfs_read || return
+	mkdir -p /tmp/build/tools "/tmp/build/$(uname -r)"
+	cp "$STACKBUF" /tmp/build/tools/stackbuf
+	nobody /tmp/build/tools/stackbuf snoop -n 1 vfs_read 2>err && return 1
+	grep -q 'run it as root' err || { cat err; return 1; }
+	cp /t/big/stackbuf.ko "/tmp/build/$(uname -r)/"
+	# Something to see
+	(while [ ! -e loaded ]; do writes 1; usleep 50000; done) &
+	/tmp/build/tools/stackbuf snoop -n 1 -D 60 vfs_write >out 2>err
+	status=$?
+	touch loaded
+	[ $status = 0 ] && grep -q 'loaded the module (.*stackbuf.ko); it stays until rmmod' err &&
+		grep -q '^	vfs_write$' out && [ -d $P ] || { cat err out; return 1; }
+}
+
+not_root() {
+	nobody "$STACKBUF" snoop vfs_read >out 2>err && return 1
+	[ ! -s out ] && [ "$(wc -l <err)" = 1 ] && grep -q root err || { cat err; return 1; }
+}
+
+older_build() {
+	mkdir -p old && echo 1 >old/enable
+	STACKBUF_PARAMETERS=$W/old "$STACKBUF" snoop vfs_read 2>err && return 1
+	grep -q 'no such parameter.*rmmod' err || { cat err; return 1; }
+}
+
+# --------------------------------------------------------------------- snoop ---
+
+# The first event, from the moment when the command is typed: against reading the
+# list of symbols once, as both take longer in a busy emulator
+first_event() {
+	(while [ ! -e seen ]; do cat /proc/uptime; usleep 10000; done) >/dev/null &
+	for _ in 1 2 3; do
+		from=$(now)
+		"$STACKBUF" snoop -n 1 -D 30 vfs_open >out || return
+		echo $(($(now) - from))
+	done | sort -n | head -n 1 >ms
+	for _ in 1 2 3; do
+		from=$(now)
+		cat /proc/kallsyms >/dev/null
+		echo $(($(now) - from))
+	done | sort -n | head -n 1 >symbols
+	touch seen
+	echo "# from the command's start to its end after one event: $(cat ms) ms; reading kallsyms: $(cat symbols) ms" >>notes
+	grep -q '^	vfs_open$' out && is "$(cat ms) < 6 * $(cat symbols)"
+}
+
+snoop_block() {
+	start snoop snoop --comm dd vfs_write || return
+	writes 3
+	sleep 0.3
+	finish INT
+	[ $status = 0 ] && [ ! -s snoop.err ] || { cat snoop.err; return 1; }
+	head -n 1 snoop | grep -qx 'TIME(s)            STACK' || return
+	# TIME FUNCTION, a tab and a function for each frame, an empty line
+	awk 'NR == 1 { next }
+		/^[0-9]+\.[0-9]+ +vfs_write$/ { if (open) exit 1; open = 1; n++; frames = 0; next }
+		/^\t[a-z_0-9A-Z.]+$/ { if (!open) exit 1; frames++; if (frames == 1 && $1 != "vfs_write") exit 1; next }
+		/^$/ { if (!open || frames < 3) exit 1; open = 0; next }
+		{ print; exit 1 }
+		END { if (open || n < 3) exit 1 }' snoop || { cat snoop; return 1; }
+}
+
+snoop_options() {
+	start snoop snoop -s -v -n 2 -D 60 --comm dd vfs_write vfs_read || return
+	writes 5
+	wait $job || { cat snoop.err; return 1; }
+	head -n 1 snoop | grep -q '^TIME(s)  *COMM  *PID  *CPU STACK$' || return
+	[ "$(grep -c '^[0-9.]*  *dd  *[0-9]*  *[01]  *vfs_\(read\|write\)$' snoop)" = 2 ] &&
+		grep -q '^	vfs_\(read\|write\)+0x[0-9a-f]*$' snoop &&
+		grep -q '^	ksys_\(read\|write\)+0x[0-9a-f]*$' snoop || { cat snoop; return 1; }
+}
+
+snoop_tag() {
+	start snoop snoop -n 1 -D 60 --comm dd vfs_write@arg3 || return
+	writes 5
+	wait $job || return
+	# The number of bytes is its third argument
+	grep -q '^[0-9.]*  *vfs_write tag=0x1$' snoop || { cat snoop; return 1; }
+	address=0x$(awk '$3 == "vfs_write" { print $1 }' /proc/kallsyms)
+	start snoop snoop -n 1 -D 60 --comm dd "$address" || return
+	writes 5
+	wait $job || return
+	grep -q '^	vfs_write$' snoop || { cat snoop; return 1; }
+}
+
+snoop_process() {
+	# It ends with its process
+	(while [ ! -e go ]; do usleep 10000; done; exec dd if=/dev/zero of=/dev/null bs=1 count=3 status=none) &
+	child=$!
+	start snoop snoop -v -D 60 -p $child vfs_write || return
+	writes 10
+	touch go
+	wait $job || { cat snoop.err; return 1; }
+	awk -v pid=$child '/^[0-9]/ && $3 != pid { exit 1 } /^[0-9]/ && $2 == "dd" { n++ } END { exit n < 3 }' snoop ||
+		{ cat snoop; return 1; }
+	[ "$(cat $P/pid)" = 0 ] || return
+	refused "there is no process $child" snoop -p $child vfs_write || return
+	refused 'there is no CPU 7: this machine has 2' snoop -c 7 vfs_write
+}
+
+snoop_cpu() {
+	start snoop snoop -v -c 1 vfs_write || return
+	taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=5 2>/dev/null
+	taskset 2 dd if=/dev/zero of=/dev/null bs=1 count=5 2>/dev/null
+	sleep 0.3
+	finish INT
+	[ "$(cat $P/cpu)" = -1 ] &&
+		awk '/^[0-9]/ && $4 != 1 { exit 1 } /^[0-9]/ { n++ } END { exit n < 5 }' snoop || { cat snoop; return 1; }
+}
+
+never_called() {
+	"$STACKBUF" snoop -D 0.2 kernel_restart >out 2>err && [ "$(wc -l <out)" = 1 ] && [ ! -s err ]
+}
+
+no_debugfs() {
+	umount /sys/kernel/debug
+	start snoop snoop -n 1 -D 60 --comm dd vfs_write
+	writes 5
+	wait $job
+	status=$?
+	mount -t debugfs none /sys/kernel/debug
+	[ $status = 0 ] && grep -q '^	ksys_write$' snoop
+}
+
+# --------------------------------------------------------- nothing left behind ---
+
+restored() {
+	echo kernel_restart,vfs_fsync_range+0 >$P/probe || return
+	echo 5 >$P/every
+	echo 77 >$P/pid
+	echo abc >$P/comm
+	parameters >before
+	# What ends it, and what it is
+	for pair in INT:snoop TERM:count HUP:count,-P INT:count,-f; do
+		signal=${pair%:*}
+		command=$(echo "${pair#*:}" | tr , ' ')
+		# shellcheck disable=SC2086 # two words
+		start s $command vfs_write || return
+		parameters >during
+		finish "$signal"
+		parameters >after
+		[ $status = 0 ] || { echo "$command: status $status after $signal"; return 1; }
+		grep -q 'probe=kernel_restart,vfs_fsync_range+0,vfs_write' during &&
+			grep -qx 'every=1' during && grep -qx 'pid=0' during && grep -qx 'comm=' during ||
+			{ cat during; return 1; }
+		cmp before after || { echo "$command, $signal:"; cat after; return 1; }
+	done
+	# Nobody reads any more
+	(while [ ! -e gone ]; do writes 1; usleep 20000; done) &
+	"$STACKBUF" snoop -D 60 vfs_write 2>err | head -n 1 >out
+	touch gone
+	parameters >after
+	cmp before after && [ ! -s err ] || { cat err; return 1; }
+	# Refused half-way: the second one does not exist
+	refused 'probe: no_such_function: no such function' snoop vfs_read no_such_function
+	status=$?
+	echo >$P/probe; echo 1 >$P/every; echo 0 >$P/pid; echo >$P/comm
+	return $status
+}
+
+two_at_once() {
+	start first snoop vfs_fsync || return
+	refused "another snoop or count is running, process $job" count vfs_fsync
+	refused=$?
+	finish INT
+	return $refused
+}
+
+refusals() {
+	refused 'no such function' snoop no_such_function &&
+		refused 'no function matches' count 'no_such_*' &&
+		refused 'functions match; the module takes [0-9]* probes' count -r '.*' &&
+		refused 'no regular expression' count -r 'vfs_(' &&
+		refused 'neither blanks nor commas' snoop vfs_read,vfs_write &&
+		refused 'FUNCTION is missing' snoop &&
+		refused 'PATTERN is missing' count -i 1 &&
+		refused 'must be a number of events' snoop -n 0 vfs_read &&
+		refused 'must be seconds' count -i 0 vfs_read &&
+		refused 'chooses among what was recorded' snoop --last 3 vfs_read &&
+		refused 'interval is not for' snoop -i 1 vfs_read &&
+		refused 'blacklisted\|no probe there' snoop do_int3 || return
+	# A thread that is not its process: kernel threads are all processes of their own
+	echo 0 >$P/enable
+	refused 'recording is off' snoop vfs_read
+	status=$?
+	echo 1 >$P/enable
+	return $status
+}
+
+# --------------------------------------------------------------------- count ---
+
+# The same calls under ftrace's hist trigger and under count: stacks and totals
+like_hist() {
+	echo 'p:sbcount dput' >>$T/kprobe_events &&
+		echo 'hist:keys=stacktrace if comm == "find"' >$T/events/kprobes/sbcount/trigger &&
+		echo 1 >$T/events/kprobes/sbcount/enable || return
+	start count count --comm find dput || return
+	find /proc/1 /sys/module /t -maxdepth 2 >/dev/null 2>&1
+	find /sys/kernel -maxdepth 1 -exec true ';' >/dev/null 2>&1
+	finish INT
+	[ $status = 0 ] || return
+	cp $T/events/kprobes/sbcount/hist hist
+	echo 0 >$T/events/kprobes/sbcount/enable
+	echo '!hist:keys=stacktrace if comm == "find"' >$T/events/kprobes/sbcount/trigger
+	echo '-:sbcount' >>$T/kprobe_events
+	# It keeps 16 frames, some of them of its own in front of the probed function
+	awk '/stacktrace:/ { s = "dput"; n = 0; on = 0; next }
+		/hitcount:/ { sub(/.*hitcount: */, ""); sum[s] += $1; next }
+		/\+0x/ { f = $1; sub(/\+0x.*/, "", f); if (on && n++ < 12) s = s ";" f; on = on || f == "dput" }
+		END { for (s in sum) print sum[s], s }' hist | sort >by-hist
+	stacks count | awk '{ n = split($2, f, ";"); s = f[1]; for (i = 2; i <= n && i <= 13; i++) s = s ";" f[i]; sum[s] += $1 }
+		END { for (s in sum) print sum[s], s }' | sort >by-count
+	echo "# $(awk '{ n += $1 } END { print n, "calls on", NR, "paths" }' by-hist), by hist and by count" >>notes
+	cmp by-hist by-count && [ "$(wc -l <by-count)" -ge 5 ] || { cat by-hist by-count; head -n 30 hist; return 1; }
+}
+
+# Known totals, on two CPUs, the ring turning many times: each stack as often as it was
+# called; saves of the function's own, one instruction on, are not among them.
+wrapped() {
+	unload
+	load small || return
+	start count count stackbuf_test:leaf_tag || return
+	run tags 20000 40 4 >calls || return
+	finish INT
+	[ $status = 0 ] && [ ! -s count.err ] || { cat count.err; return 1; }
+	stacks count | awk '$1 != 1000 { bad = 1 } { n++ } END { exit bad || n != 40 }' || { stacks count | cut -c 1-80; return 1; }
+	overwritten=$("$STACKBUF" info | awk '/^events overwritten/ { print $NF }')
+	is "$overwritten > 40000"
+}
+
+# By process: what the ring could not hold is said, and in the total of no process
+by_process() {
+	start count count -P stackbuf_test:leaf_tag || return
+	run tags 20000 40 4 >calls || return
+	finish INT
+	[ $status = 0 ] || return
+	awk '/^    [0-9]+$/ { n += $1 } /\[[0-9]+\]$/ { named++ } END { print n; exit n != 40000 || !named }' count || return
+	if grep -q 'unknown process' count; then
+		grep -q 'events were overwritten before they were read' count.err
+	else
+		[ ! -s count.err ]
+	fi
+}
+
+# At a moderate pace everything has its process
+processes() {
+	start count count -P --comm dd vfs_write || return
+	writes 50
+	writes 70
+	sleep 0.3
+	finish INT
+	[ ! -s count.err ] || { cat count.err; return 1; }
+	[ "$(grep -c '^    dd \[[0-9]*\]$' count)" -ge 2 ] && grep -qx '    50' count && grep -qx '    70' count ||
+		{ cat count; return 1; }
+}
+
+count_shape() {
+	start count count -s -v --comm dd vfs_write || return
+	writes 20
+	finish INT
+	head -n 1 count | grep -qx 'Tracing 1 functions for "vfs_write"... Hit Ctrl-C to end.' &&
+		[ "$(sed -n 2p count)" = '' ] && [ "$(tail -n 1 count)" = Detaching... ] &&
+		grep -q '^  ffffffff[0-9a-f]\{8\} vfs_write+0x[04]$' count &&
+		grep -q '^  ffffffff[0-9a-f]\{8\} ksys_write+0x[0-9a-f]*$' count && grep -qx '    20' count ||
+		{ cat count; return 1; }
+	start count count -d --comm dd vfs_write || return
+	writes 20
+	finish INT
+	! grep -q -e -- count && grep -qx '  ksys_write' count && grep -qx '    20' count || { cat count; return 1; }
+}
+
+count_folded() {
+	start count count -f --comm dd vfs_write || return
+	writes 30
+	finish INT
+	grep -q '^dd;.*;ksys_write;vfs_write 30$' count && [ ! -s count.err ] && ! grep -v ';' count
+}
+
+count_intervals() {
+	start count count -T -i 1 -D 3 --comm dd vfs_write || return
+	for _ in 1 2 3 4; do
+		writes 25
+		sleep 0.5
+	done
+	wait $job || return
+	is "$(grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9]$' count) >= 3" &&
+		awk '/^    [0-9]+$/ { n += $1; m++ } END { exit n != 100 || m < 2 }' count || { cat count; return 1; }
+}
+
+count_patterns() {
+	start count count --comm dd 'vfs_rea[a-d]' 'vfs_writ?' || return
+	writes 10
+	finish INT
+	grep -q '^Tracing 2 functions for "vfs_rea\[a-d\]" "vfs_writ?"' count &&
+		grep -qx '  vfs_write' count && grep -qx '  vfs_read' count || { cat count; return 1; }
+	start count count --comm dd -r 'vfs_(read|write)' || return
+	writes 10
+	finish INT
+	grep -q '^Tracing 2 functions' count && grep -qx '  vfs_write' count && grep -qx '  vfs_read' count ||
+		{ cat count; return 1; }
+	start count count 'stackbuf_test:leaf_t[aw]*' || return
+	finish INT
+	grep -q '^Tracing [23] functions' count
+}
+
+# Called as often as two CPUs can: the system goes on, and an interrupt is answered
+hot() {
+	(while [ ! -e cool ]; do dd if=/dev/zero of=/dev/null bs=1 count=100000 2>/dev/null; done) &
+	(while [ ! -e cool ]; do dd if=/dev/zero of=/dev/null bs=1 count=100000 2>/dev/null; done) &
+	for command in snoop "count -P"; do
+		# shellcheck disable=SC2086 # two words
+		start hot $command vfs_write || return
+		sleep 2
+		from=$(now)
+		finish INT
+		echo "# under load $command ended $(($(now) - from)) ms after SIGINT" >>notes
+		is "$(now) - $from < 20000" || return
+		[ $status = 0 ] || return
+	done
+	touch cool
+	wait
+}
+
+# -------------------------------------------------------------- what was saved ---
+
+saved() {
+	start count count --comm dd vfs_write vfs_read || return
+	writes 40
+	finish INT
+	"$STACKBUF" save snapshot || return
+	"$STACKBUF" -f snapshot count vfs_write >totals || return
+	grep -qx '  vfs_write' totals && ! grep -qx '  vfs_read' totals && ! grep -q Tracing totals ||
+		{ cat totals; return 1; }
+	# What the log says of the same events, in its own way
+	"$STACKBUF" -f snapshot log --comm dd >log || return
+	writes=$(grep -c '^	vfs_write+0x[04]/' log)
+	is "$writes >= 40" || return
+	[ "$("$STACKBUF" -f snapshot count --comm dd 'vfs_w*' 2>err | stacks | awk '{ n += $1 } END { print n }')" = "$writes" ] &&
+		grep -q 'still in the ring' err || { cat err; return 1; }
+	[ "$("$STACKBUF" -f snapshot snoop --comm dd vfs_write | grep -c '^[0-9].* vfs_write$')" = "$writes" ] || return
+	[ "$("$STACKBUF" -f snapshot snoop -n 3 -v vfs_read | grep -c '^[0-9].* vfs_read$')" = 3 ] || return
+	"$STACKBUF" -f snapshot count -f -r --comm dd 'vfs_(w|x).*' 2>err | grep -q '^dd;.*;ksys_write;vfs_write [0-9]*$' || return
+	"$STACKBUF" -f snapshot count -P --comm dd vfs_write 2>err | grep -q '^    dd \[[0-9]*\]$'
+}
+
+: >notes
+result "no module: refused; loaded from where it was built; said" loads_by_itself
+result "no rights: one line" not_root
+result "a module without these parameters: refused" older_build
+insmod /t/big/stackbuf_test.ko
+result "snoop: the first event comes soon" first_event
+result "snoop: a block for each call, as stacksnoop prints it" snoop_block
+result "snoop -s -v -n, two functions" snoop_options
+result "snoop: an argument as the tag; a bare address" snoop_tag
+result "snoop -p: of one process, and it ends with it; no such process or CPU: refused" snoop_process
+result "snoop -c: of one CPU" snoop_cpu
+result "snoop: a function that is never called" never_called
+result "snoop without debugfs" no_debugfs
+result "what was set is set again after each signal, a closed pipe, an error half-way" restored
+result "two at once: the second is refused, and says who is the first" two_at_once
+result "what makes no sense is refused, in one line" refusals
+result "count: stacks and totals are those of ftrace's hist trigger" like_hist
+result "count: as stackcount prints it; -s -v -d" count_shape
+result "count -P: totals by process" processes
+result "count -f: folded, with the command" count_folded
+result "count -i -D -T: each event in one interval" count_intervals
+result "count: globs, -r, functions of a module" count_patterns
+result "snoop and count of a snapshot" saved
+result "a function called all the time: an interrupt is answered" hot
+result "count: totals are exact though the ring turned many times" wrapped
+result "count -P: what the ring could not hold is told, and in the totals" by_process
+cat notes
+unload
+echo "done"

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# stackbuf snoop and stackbuf count PATTERN: tests/guest/snoop.sh on each kernel.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+reader=$work/tools/stackbuf
+make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
+
+snoop() {
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
+		echo "$reader" >"$work/vm/reader" && build "$1" big &&
+		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 || echo "not ok everything is built"
+	boot "$1" -t 400 -x "$reader" -x setpriv
+	ended
+}
+
+on_each_kernel "snoop and count" snoop
