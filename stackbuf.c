@@ -43,10 +43,12 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/sort.h>
 #include <linux/stacktrace.h>
+#include <linux/stringhash.h>
 #include <linux/timekeeping.h>
 #include <linux/utsname.h>
 #include <linux/workqueue.h>

@@ -80,48 +80,78 @@ NOKPROBE_SYMBOL(sb_probe_hit);
 /* -------------------------------------------------------------- by name --- */
 
 /**
- * struct sb_wanted - a probe of a list that is being made
+ * struct sb_wanted - a probe that is being looked for
  * @name:	as it was given, up to @len
  * @len:	its length
- * @function:	name without offset and tag, or NULL for a bare address
+ * @text:	a copy of it, taken apart
+ * @function:	its function; "" for a bare address
+ * @module:	the function's module; NULL for one of the kernel itself or, if that
+ *		has none, of any module
  * @offset:	from the function's beginning
- * @addr:	where it is, without @offset; 0: not found (yet)
+ * @addr:	the function's or the bare address; 0: not found
  * @found:	how many functions of that name there are
+ * @loaded:	its module is there
  * @tag:	as in struct stackbuf_probe
- * @probe:	the probe, if there is one
+ * @probe:	its place
+ * @node:	in struct sb_names
  */
 struct sb_wanted {
 	const char *name;
 	unsigned int len;
-	char function[STACKBUF_PROBE_NAME];
+	char text[STACKBUF_PROBE_NAME];
+	const char *function;
+	const char *module;
 	unsigned long offset;
 	unsigned long addr;
 	unsigned int found;
+	bool loaded;
 	u8 tag;
 	struct stackbuf_probe *probe;
+	struct hlist_node node;
+};
+
+/* All that are looked for, by hash of the function's name */
+struct sb_names {
+	struct hlist_head head[256];
+	unsigned int nr;
+	struct sb_wanted want[];
 };
 
 #define sb_refuse(want, fmt, ...) \
 	pr_err("probe: %.*s: " fmt "\n", (int)(want)->len, (want)->name, ##__VA_ARGS__)
 
+static struct sb_names *sb_make_names(unsigned int nr)
+{
+	struct sb_names *names = kvzalloc(struct_size(names, want, nr), GFP_KERNEL);
+
+	if (names)
+		names->nr = nr;
+	return names;
+}
+
+static struct hlist_head *sb_names_head(struct sb_names *names, const char *function)
+{
+	return &names->head[full_name_hash(NULL, function, strlen(function)) %
+			    ARRAY_SIZE(names->head)];
+}
+
 /* Take a name apart; 0, or -EINVAL with a line in the log */
 static int sb_parse_probe(struct sb_wanted *want)
 {
-	char *text = want->function, *at, *plus;
+	char *text = want->text, *at, *plus, *colon;
 	unsigned int n;
 
-	if (want->len >= STACKBUF_PROBE_NAME) {
-		sb_refuse(want, "longer than %d bytes: give the address, 0x...",
-			  STACKBUF_PROBE_NAME - 1);
+	if (want->len >= sizeof(want->text)) {
+		sb_refuse(want, "longer than %zu bytes: give the address, 0x...",
+			  sizeof(want->text) - 1);
 		return -EINVAL;
 	}
 	memcpy(text, want->name, want->len);
 	text[want->len] = '\0';
 	if (!strncmp(text, "t:", 2)) {
-		sb_refuse(want, "tracepoints cannot be probed by name: probe the function that calls it, or register a probe of your own that calls stackbuf_save()");
+		sb_refuse(want, "tracepoints have no probes by name: probe a function that is called there, or register a probe of your own that calls stackbuf_save()");
 		return -EINVAL;
 	}
-
 	at = strchr(text, '@');
 	if (at) {
 		*at++ = '\0';
@@ -136,14 +166,12 @@ static int sb_parse_probe(struct sb_wanted *want)
 			return -EINVAL;
 		}
 	}
+	want->function = "";
 	if (!strncmp(text, "0x", 2)) {
-		if (kstrtoul(text, 16, &want->addr) || !want->addr) {
-			sb_refuse(want, "no address: 0x and hexadecimal digits are accepted");
-			return -EINVAL;
-		}
-		want->found = 1;
-		text[0] = '\0';
-		return 0;
+		if (!kstrtoul(text, 16, &want->addr) && want->addr)
+			return 0;
+		sb_refuse(want, "no address: 0x and hexadecimal digits are accepted");
+		return -EINVAL;
 	}
 	plus = strchr(text, '+');
 	if (plus) {
@@ -157,8 +185,15 @@ static int sb_parse_probe(struct sb_wanted *want)
 			return -EINVAL;
 		}
 	}
-	if (!text[0] || strpbrk(text, " \t\"'*?[]{}()/\\")) {
-		sb_refuse(want, "no function: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
+	want->function = text;
+	colon = strchr(text, ':');
+	if (colon) {
+		*colon = '\0';
+		want->module = text;
+		want->function = colon + 1;
+	}
+	if (!text[0] || !want->function[0] || strpbrk(want->function, ": \t\"'*?[]{}()/\\")) {
+		sb_refuse(want, "[MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
 		return -EINVAL;
 	}
 	return 0;
@@ -167,21 +202,22 @@ static int sb_parse_probe(struct sb_wanted *want)
 /* A symbol as sprint_symbol() tells it: name+0x12/0x34 [module] */
 struct sb_symbol {
 	unsigned long start, size;
-	char *module;
+	const char *module;
 	char name[KSYM_SYMBOL_LEN];
 };
 
 static bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 {
+	char *plus, *slash, *module;
 	unsigned long offset;
-	char *plus, *slash;
 
 	sprint_symbol(symbol->name, addr);
-	symbol->module = strstr(symbol->name, " [");
-	if (symbol->module) {
-		*symbol->module = '\0';
-		symbol->module += 2;
-		*strchrnul(symbol->module, ']') = '\0';
+	module = strstr(symbol->name, " [");
+	symbol->module = module;
+	if (module) {
+		*module = '\0';
+		symbol->module = module + 2;
+		*strchrnul(module + 2, ']') = '\0';
 	}
 	plus = strrchr(symbol->name, '+');
 	slash = plus ? strchr(plus, '/') : NULL;
@@ -195,22 +231,30 @@ static bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 	return true;
 }
 
-static void sb_meet(struct sb_wanted *want, unsigned int n, const struct sb_symbol *symbol)
+/* A function of the kernel, or of @module */
+static void sb_meet(struct sb_names *names, const char *module, const char *function,
+		    unsigned long addr)
 {
-	for (; n > 0; n--, want++)
-		if (!strcmp(want->function, symbol->name)) {
-			want->addr = symbol->start;
+	struct sb_wanted *want;
+
+	hlist_for_each_entry(want, sb_names_head(names, function), node)
+		if (!strcmp(want->function, function) &&
+		    (!want->module || (module && !strcmp(want->module, module)))) {
+			want->addr = addr;
 			want->found++;
 		}
 }
 
 /*
- * Find functions of the kernel itself, all in one pass: kallsyms tells nobody
- * outside of the kernel how many there are of a name, but it names an address.
- * From symbol to symbol through the kernel's text, outwards from a function that
- * is known; data behind it ends the pass.
+ * Functions of the kernel itself, all in one pass.  kallsyms tells nobody outside
+ * of the kernel how many functions bear a name, but it names any address: so go
+ * from symbol to symbol through the kernel's text, outwards from a function that
+ * is known, up to data that lies behind it.
+ *
+ * Of several symbols of one address this meets the first only.  The others are
+ * left to the kernel's own search for a name, sb_register().
  */
-static int sb_find_functions(struct sb_wanted *want, unsigned int n)
+static int sb_find_in_kernel(struct sb_names *names)
 {
 	const unsigned long middle = (unsigned long)stack_trace_save;
 	const unsigned long end = (unsigned long)hex_asc;
@@ -222,68 +266,160 @@ static int sb_find_functions(struct sb_wanted *want, unsigned int n)
 		return -ENOMEM;
 	for (addr = middle; addr < end && sb_symbol_at(symbol, addr) && !symbol->module;
 	     addr = symbol->start + symbol->size) {
-		sb_meet(want, n, symbol);
+		sb_meet(names, NULL, symbol->name, symbol->start);
 		cond_resched();
 	}
 	for (addr = middle; sb_symbol_at(symbol, addr - 1) && !symbol->module;
 	     addr = symbol->start) {
-		sb_meet(want, n, symbol);
+		sb_meet(names, NULL, symbol->name, symbol->start);
 		cond_resched();
 	}
 	kfree(symbol);
 	return 0;
 }
 
+/* Functions of a module; the caller keeps its symbols in place */
+static void sb_find_in_module(struct sb_names *names, const struct module *module)
+{
+	const struct mod_kallsyms *symbols = rcu_dereference_sched(module->kallsyms);
+	unsigned int i;
+
+	for (i = 0; i < names->nr; i++)
+		if (names->want[i].module && !strcmp(names->want[i].module, module->name))
+			names->want[i].loaded = true;
+	for (i = 1; i < symbols->num_symtab; i++) {
+		const Elf_Sym *symbol = &symbols->symtab[i];
+
+		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
+			sb_meet(names, module->name, symbols->strtab + symbol->st_name,
+				symbol->st_value);
+	}
+}
+
+/*
+ * All modules' functions, too.  The modules' list is read as the kernel itself
+ * reads it, under RCU, from the one entry that we know: our own.
+ */
+static void sb_find_in_modules(struct sb_names *names)
+{
+#if SB_MODULES_APART
+	const struct list_head *own = &THIS_MODULE->list, *at;
+
+	preempt_disable();
+	for (at = own; at; ) {
+		struct module *module = list_entry(at, struct module, list);
+
+		/* The list's head is no module */
+		if ((unsigned long)at >= MODULES_VADDR && (unsigned long)at < MODULES_END &&
+		    module->state != MODULE_STATE_UNFORMED && module->state != MODULE_STATE_GOING)
+			sb_find_in_module(names, module);
+		at = READ_ONCE(at->next);
+		if (at == own)
+			break;
+	}
+	preempt_enable();
+#endif
+}
+
 /* ------------------------------------------------------------- the list --- */
 
 /* One line for a probe that the kernel refused */
-static void sb_explain(const struct sb_wanted *want, int err)
+static int sb_explain(const struct sb_wanted *want, int err)
 {
-	if (err == -ENOENT)
+	switch (err) {
+	case -ENOENT:
 		sb_refuse(want, "no such function");
-	else if (err == -EILSEQ)
+		return err;
+	case -EILSEQ:
 		sb_refuse(want, "no instruction begins there");
-	else if (err == -EOPNOTSUPP)
-		sb_refuse(want, "this kernel has no kprobes");
-	else if (err == -EINVAL)
+		break;
+	case -EINVAL:
 		sb_refuse(want, "the kernel allows no probe there (blacklisted, or no code)");
-	else
+		break;
+	case -EOPNOTSUPP:
+		sb_refuse(want, "this kernel has no kprobes");
+		break;
+	default:
 		sb_refuse(want, "the kernel refused it with error %d", err);
+		return err;
+	}
+	return -EINVAL;
 }
 
+/* Whether a probe of a module is where it should be: that module may have gone */
+static bool sb_is_there(const struct sb_wanted *want)
+{
+	struct sb_symbol *symbol;
+	bool is;
+
+	symbol = kmalloc(sizeof(*symbol), GFP_KERNEL);
+	if (!symbol)
+		return false;
+	is = sb_symbol_at(symbol, (unsigned long)sb_kprobe(want->probe)->addr) &&
+		symbol->start == want->addr && symbol->module;
+	kfree(symbol);
+	return is;
+}
+
+/* Set a probe that has its place; its state tells whether it waits for its module */
 static int sb_register(struct sb_wanted *want)
 {
 	struct stackbuf_probe *probe = want->probe;
 	struct kprobe *kprobe = sb_kprobe(probe);
 	int err;
 
+	if (want->found > 1) {
+		sb_refuse(want, "there are %u functions of that name: give the address, 0x...",
+			  want->found);
+		return -EINVAL;
+	}
+	if (within_module(want->addr, THIS_MODULE)) {
+		sb_refuse(want, "stackbuf does not probe itself");
+		return -EINVAL;
+	}
+	if (want->module && !want->loaded) {
+		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
+		return 0;
+	}
 	memset(kprobe, 0, sizeof(probe->kprobe));
 	kprobe->pre_handler = sb_probe_hit;
 	kprobe->offset = want->offset;
 	if (want->addr)
 		kprobe->addr = (void *)want->addr;
-	else
+	else if (!want->module)
 		kprobe->symbol_name = want->function;
+	else
+		return sb_explain(want, -ENOENT);
 	err = register_kprobe(kprobe);
 	kprobe->symbol_name = NULL;
 	if (err)
+		return sb_explain(want, err);
+	if (want->tag && !(kprobe->flags & (KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE))) {
+		sb_refuse(want, "arguments are known at a function's beginning only");
+		err = -EINVAL;
+	} else if (want->module && !sb_is_there(want)) {
+		err = sb_explain(want, -ENOENT);
+	}
+	if (err) {
+		unregister_kprobe(kprobe);
 		return err;
+	}
 	WRITE_ONCE(probe->addr, (unsigned long)kprobe->addr);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
 	return 0;
 }
 
-/* Remove all probes that are in no list */
-static void sb_sweep_probes(void)
+/* Take all probes out of the code that are @no_more */
+static void sb_unregister(bool (*no_more)(struct stackbuf_probe *probe))
 {
 	struct stackbuf_probe *probe;
 	struct kprobe **set;
 	unsigned int n = 0, i;
 
-	/* If memory is short, one by one */
+	/* All at once, as each time takes a grace period; one by one if memory is short */
 	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
 	sb_for_each_probe(probe, i) {
-		if (probe->lists || probe->state != STACKBUF_PROBE_SET)
+		if (probe->state != STACKBUF_PROBE_SET || !no_more(probe))
 			continue;
 		if (set)
 			set[n++] = sb_kprobe(probe);
@@ -293,28 +429,132 @@ static void sb_sweep_probes(void)
 	if (n)
 		unregister_kprobes(set, n);
 	kvfree(set);
-	sb_for_each_probe(probe, i)
-		if (probe->state && !probe->lists) {
-			stackbuf_info.missed_before += sb_kprobe(probe)->nmissed;
-			WRITE_ONCE(probe->state, STACKBUF_PROBE_NONE);
-			memset(probe, 0, sizeof(*probe));
-		}
+	sb_for_each_probe(probe, i) {
+		if (probe->state != STACKBUF_PROBE_SET || !no_more(probe))
+			continue;
+		stackbuf_info.missed_before += sb_kprobe(probe)->nmissed;
+		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
+		WRITE_ONCE(probe->addr, 0);
+		memset(probe->kprobe, 0, sizeof(probe->kprobe));
+	}
 }
 
-/* Split a list; fills @want if it is not NULL; the number of probes */
-static unsigned int sb_split_list(const char *text, struct sb_wanted *want)
+static bool sb_in_no_list(struct stackbuf_probe *probe)
+{
+	return !probe->lists;
+}
+
+static struct stackbuf_probe *sb_probe_named(const struct sb_wanted *want)
+{
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
+	sb_for_each_probe(probe, i)
+		if (probe->name[0] && !strncmp(probe->name, want->name, want->len) &&
+		    !probe->name[want->len])
+			return probe;
+	return NULL;
+}
+
+/* Give a probe that is new its place */
+static int sb_place_probe(struct sb_wanted *want, u8 lists)
+{
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
+	sb_for_each_probe(probe, i) {
+		if (probe->name[0])
+			continue;
+		memcpy(probe->name, want->name, want->len);
+		probe->tag = want->tag;
+		probe->lists = lists;
+		want->probe = probe;
+		return 0;
+	}
+	sb_refuse(want, "no room: %d probes are the most", STACKBUF_PROBES_MAX);
+	return -ENOSPC;
+}
+
+/* Find out where those are whose probe is not set */
+static int sb_find(struct sb_names *names)
+{
+	bool in_kernel = false, in_modules = false;
+	struct sb_wanted *want;
+	int err;
+
+	for (want = names->want; want < names->want + names->nr; want++) {
+		if (want->probe || !want->function[0])
+			continue;
+		if (!want->module) {
+			hlist_add_head(&want->node, sb_names_head(names, want->function));
+			in_kernel = true;
+		}
+	}
+	if (in_kernel) {
+		err = sb_find_in_kernel(names);
+		if (err)
+			return err;
+	}
+	/* The kernel's own function is meant, if there is one */
+	for (want = names->want; want < names->want + names->nr; want++) {
+		if (want->probe || !want->function[0])
+			continue;
+		if (want->module)
+			hlist_add_head(&want->node, sb_names_head(names, want->function));
+		else if (want->found)
+			hlist_del_init(&want->node);
+		in_modules |= !want->found;
+	}
+	if (in_modules)
+		sb_find_in_modules(names);
+	return 0;
+}
+
+static int sb_make_list(struct sb_names *names, u8 next)
+{
+	struct sb_wanted *want;
+	int err;
+
+	for (want = names->want; want < names->want + names->nr; want++) {
+		err = sb_parse_probe(want);
+		if (err)
+			return err;
+		want->probe = sb_probe_named(want);
+	}
+	err = sb_find(names);
+	if (err)
+		return err;
+	for (want = names->want; want < names->want + names->nr; want++) {
+		/* From the old list, or from this one, where it stood before */
+		want->probe = sb_probe_named(want);
+		if (want->probe) {
+			want->probe->lists |= next;
+			continue;
+		}
+		err = sb_place_probe(want, next);
+		if (!err)
+			err = sb_register(want);
+		if (err)
+			return err;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Names between commas, blanks around them; fills @names if it is not NULL */
+static unsigned int sb_split_list(const char *text, struct sb_names *names)
 {
 	unsigned int n = 0;
 
 	for (;;) {
-		size_t len = strcspn(text, ",\n"), skip = strspn(text, " \t");
+		size_t len = strcspn(text, ",\n"), skip = strspn(text, " \t"), used = len;
 
-		if (len) {
-			if (want) {
-				want[n].name = text + min(skip, len);
-				want[n].len = len - min(skip, len);
-				while (want[n].len && want[n].name[want[n].len - 1] == ' ')
-					want[n].len--;
+		while (used > skip && text[used - 1] == ' ')
+			used--;
+		if (used > skip) {
+			if (names) {
+				names->want[n].name = text + skip;
+				names->want[n].len = used - skip;
 			}
 			n++;
 		}
@@ -324,114 +564,115 @@ static unsigned int sb_split_list(const char *text, struct sb_wanted *want)
 	}
 }
 
-static struct stackbuf_probe *sb_probe_named(const char *name, unsigned int len)
-{
-	struct stackbuf_probe *probe;
-	unsigned int i;
-
-	sb_for_each_probe(probe, i)
-		if (probe->state && !strncmp(probe->name, name, len) && !probe->name[len])
-			return probe;
-	return NULL;
-}
-
-/* Give a probe that is new its place */
-static int sb_place_probe(struct sb_wanted *want, u8 next)
-{
-	struct stackbuf_probe *probe;
-	unsigned int i;
-
-	sb_for_each_probe(probe, i)
-		if (!probe->state && !probe->lists)
-			break;
-	if (i == STACKBUF_PROBES_MAX) {
-		sb_refuse(want, "more than %d probes", STACKBUF_PROBES_MAX);
-		return -ENOSPC;
-	}
-	memcpy(probe->name, want->name, want->len);
-	probe->name[want->len] = '\0';
-	probe->tag = want->tag;
-	probe->lists = next;
-	want->probe = probe;
-	return 0;
-}
-
-static int sb_make_list(struct sb_wanted *want, unsigned int n, u8 next)
-{
-	unsigned int i, unknown = 0;
-	int err;
-
-	for (i = 0; i < n; i++) {
-		err = sb_parse_probe(&want[i]);
-		if (err)
-			return err;
-		if (want[i].function[0] && !strchr(want[i].function, ':') &&
-		    !sb_probe_named(want[i].name, want[i].len))
-			unknown++;
-	}
-	if (unknown) {
-		err = sb_find_functions(want, n);
-		if (err)
-			return err;
-	}
-	for (i = 0; i < n; i++) {
-		/* Again: it may stand twice in this list, which does no harm */
-		want[i].probe = sb_probe_named(want[i].name, want[i].len);
-		if (want[i].probe) {
-			want[i].probe->lists |= next;
-			continue;
-		}
-		if (want[i].found > 1) {
-			sb_refuse(&want[i], "there are %u functions of that name: give the address, 0x...",
-				  want[i].found);
-			return -EINVAL;
-		}
-		err = sb_place_probe(&want[i], next);
-		if (err)
-			return err;
-		err = sb_register(&want[i]);
-		if (err) {
-			sb_explain(&want[i], err);
-			return err == -ENOENT || err == -ENOMEM ? err : -EINVAL;
-		}
-	}
-	return 0;
-}
-
 static int sb_write_list(const char *text)
 {
 	bool add = text[0] == '+';
 	struct stackbuf_probe *probe;
 	u8 next = sb_list ^ 0x3;
-	struct sb_wanted *want;
-	unsigned int n, i;
+	struct sb_names *names;
+	unsigned int i;
 	int err;
 
 	text += add;
-	n = sb_split_list(text, NULL);
-	want = kvcalloc(n ?: 1, sizeof(*want), GFP_KERNEL);
-	if (!want)
+	names = sb_make_names(sb_split_list(text, NULL));
+	if (!names)
 		return -ENOMEM;
-	sb_split_list(text, want);
+	sb_split_list(text, names);
+	if (names->nr && security_locked_down(LOCKDOWN_KPROBES)) {
+		pr_err("probe: the kernel is locked down, which forbids probes\n");
+		kvfree(names);
+		return -EPERM;
+	}
 
 	mutex_lock(&sb_probe_mutex);
 	if (add)
 		sb_for_each_probe(probe, i)
 			if (probe->lists)
 				probe->lists |= next;
-	err = sb_make_list(want, n, next);
+	err = sb_make_list(names, next);
 	if (!err) {
 		/* From here on the new list counts, and the old one does not */
 		WRITE_ONCE(sb_list, next);
 		next ^= 0x3;
 	}
 	sb_for_each_probe(probe, i)
-		probe->lists &= ~next;
-	sb_sweep_probes();
+		WRITE_ONCE(probe->lists, probe->lists & ~next);
+	sb_unregister(sb_in_no_list);
+	sb_for_each_probe(probe, i)
+		if (!probe->lists)
+			memset(probe, 0, sizeof(*probe));
 	mutex_unlock(&sb_probe_mutex);
-	kvfree(want);
+	kvfree(names);
 	return err;
 }
+
+/* ------------------------------------------------ modules come and go --- */
+
+static bool sb_is_gone(struct stackbuf_probe *probe)
+{
+	return kprobe_gone(sb_kprobe(probe));
+}
+
+/* Set the probes that wait for this module */
+static void sb_module_comes(const struct module *module)
+{
+	struct stackbuf_probe *probe;
+	struct sb_names *names;
+	unsigned int n = 0, i;
+
+	sb_for_each_probe(probe, i)
+		n += probe->state == STACKBUF_PROBE_PENDING || probe->state == STACKBUF_PROBE_REFUSED;
+	if (!n)
+		return;
+	names = sb_make_names(n);
+	if (!names) {
+		pr_err("probe: no memory to set probes in %s\n", module->name);
+		return;
+	}
+	n = 0;
+	sb_for_each_probe(probe, i) {
+		struct sb_wanted *want = &names->want[n];
+
+		if (probe->state != STACKBUF_PROBE_PENDING && probe->state != STACKBUF_PROBE_REFUSED)
+			continue;
+		want->name = probe->name;
+		want->len = strlen(probe->name);
+		want->probe = probe;
+		n++;
+		if (!sb_parse_probe(want) && want->function[0])
+			hlist_add_head(&want->node, sb_names_head(names, want->function));
+	}
+	preempt_disable();
+	sb_find_in_module(names, module);
+	preempt_enable();
+	for (i = 0; i < n; i++) {
+		struct sb_wanted *want = &names->want[i];
+
+		if ((want->loaded || (!want->module && want->found)) && sb_register(want))
+			WRITE_ONCE(want->probe->state, STACKBUF_PROBE_REFUSED);
+	}
+	kvfree(names);
+}
+
+static int sb_probe_module(struct notifier_block *block, unsigned long event, void *module)
+{
+	mutex_lock(&sb_probe_mutex);
+	if (event == MODULE_STATE_COMING)
+		sb_module_comes(module);
+	else
+		/* All of a module's code, or that of its init functions: the kernel said so */
+		sb_unregister(sb_is_gone);
+	mutex_unlock(&sb_probe_mutex);
+	return NOTIFY_OK;
+}
+
+/* After kprobes' own, which knows then what of the module is not to be probed, or gone */
+static struct notifier_block sb_probe_module_block = {
+	.notifier_call = sb_probe_module,
+	.priority = -1,
+};
+
+/* -------------------------------------------------------- the parameter --- */
 
 /*
  * What insmod was given waits until recording is ready.  The lock of parameters
@@ -461,7 +702,7 @@ static int sb_get_probe(char *buffer, const struct kernel_param *param)
 
 	mutex_lock(&sb_probe_mutex);
 	sb_for_each_probe(probe, i) {
-		if (!probe->state)
+		if (!probe->name[0])
 			continue;
 		if (len + strlen(probe->name) + 6 > PAGE_SIZE) {
 			len += sprintf(buffer + len, ",...");
@@ -486,18 +727,24 @@ static const struct kernel_param_ops sb_probe_ops = {
 
 static int __init sb_init_probe(void)
 {
-	int err = 0;
+	int err;
 
+	err = register_module_notifier(&sb_probe_module_block);
+	if (err)
+		return err;
 	kernel_param_lock(THIS_MODULE);
 	if (sb_first_list)
 		err = sb_write_list(sb_first_list);
 	sb_probes = err ? SB_PROBES_CLOSED : SB_PROBES_OPEN;
 	kernel_param_unlock(THIS_MODULE);
+	if (err)
+		unregister_module_notifier(&sb_probe_module_block);
 	return err;
 }
 
 static void sb_exit_probe(void)
 {
+	unregister_module_notifier(&sb_probe_module_block);
 	kernel_param_lock(THIS_MODULE);
 	sb_write_list("");
 	sb_probes = SB_PROBES_CLOSED;
