@@ -129,10 +129,15 @@ static struct sb_names *sb_make_names(unsigned int nr)
 	return names;
 }
 
-static struct hlist_head *sb_names_head(struct sb_names *names, const char *function)
+static struct hlist_head *sb_names_head(struct sb_names *names, const char *function,
+					size_t len)
 {
-	return &names->head[full_name_hash(NULL, function, strlen(function)) %
-			    ARRAY_SIZE(names->head)];
+	return &names->head[full_name_hash(NULL, function, len) % ARRAY_SIZE(names->head)];
+}
+
+static void sb_look_for(struct sb_names *names, struct sb_wanted *want)
+{
+	hlist_add_head(&want->node, sb_names_head(names, want->function, strlen(want->function)));
 }
 
 /* Take a name apart; 0, or -EINVAL with a line in the log */
@@ -199,45 +204,55 @@ static int sb_parse_probe(struct sb_wanted *want)
 	return 0;
 }
 
-/* A symbol as sprint_symbol() tells it: name+0x12/0x34 [module] */
+/* A symbol as sprint_symbol() tells it: name+0x12/0x34, then [module] if it is one's */
 struct sb_symbol {
 	unsigned long start, size;
-	const char *module;
+	unsigned int len;	/* of its name */
+	bool of_module;
 	char name[KSYM_SYMBOL_LEN];
 };
 
+/* The number that ends before *@end, which then is where it begins */
+static unsigned long sb_hex_before(const char *text, unsigned int *end)
+{
+	unsigned long n = 0;
+	unsigned int shift = 0;
+
+	while (*end > 0 && isxdigit(text[*end - 1])) {
+		n |= (unsigned long)hex_to_bin(text[--*end]) << shift;
+		shift += 4;
+	}
+	return n;
+}
+
+/* From behind, as this is done for every symbol of the kernel */
 static bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 {
-	char *plus, *slash, *module;
-	unsigned long offset;
+	unsigned int end = sprint_symbol(symbol->name, addr);
+	char *text = symbol->name;
 
-	sprint_symbol(symbol->name, addr);
-	module = strstr(symbol->name, " [");
-	symbol->module = module;
-	if (module) {
-		*module = '\0';
-		symbol->module = module + 2;
-		*strchrnul(module + 2, ']') = '\0';
-	}
-	plus = strrchr(symbol->name, '+');
-	slash = plus ? strchr(plus, '/') : NULL;
-	if (!slash)
+	symbol->of_module = end && text[end - 1] == ']';
+	while (symbol->of_module && end > 0 && text[end] != ' ')
+		end--;
+	symbol->size = sb_hex_before(text, &end);
+	if (end < 3 || memcmp(text + end - 3, "/0x", 3))
 		return false;
-	*plus++ = '\0';
-	*slash++ = '\0';
-	if (kstrtoul(plus, 16, &offset) || kstrtoul(slash, 16, &symbol->size) || !symbol->size)
+	end -= 3;
+	symbol->start = addr - sb_hex_before(text, &end);
+	if (end < 3 || memcmp(text + end - 3, "+0x", 3))
 		return false;
-	symbol->start = addr - offset;
-	return true;
+	symbol->len = end - 3;
+	text[symbol->len] = '\0';
+	return symbol->size;
 }
 
 /* A function of the kernel, or of @module */
 static void sb_meet(struct sb_names *names, const char *module, const char *function,
-		    unsigned long addr)
+		    size_t len, unsigned long addr)
 {
 	struct sb_wanted *want;
 
-	hlist_for_each_entry(want, sb_names_head(names, function), node)
+	hlist_for_each_entry(want, sb_names_head(names, function, len), node)
 		if (!strcmp(want->function, function) &&
 		    (!want->module || (module && !strcmp(want->module, module)))) {
 			want->addr = addr;
@@ -264,14 +279,14 @@ static int sb_find_in_kernel(struct sb_names *names)
 	symbol = kmalloc(sizeof(*symbol), GFP_KERNEL);
 	if (!symbol)
 		return -ENOMEM;
-	for (addr = middle; addr < end && sb_symbol_at(symbol, addr) && !symbol->module;
+	for (addr = middle; addr < end && sb_symbol_at(symbol, addr) && !symbol->of_module;
 	     addr = symbol->start + symbol->size) {
-		sb_meet(names, NULL, symbol->name, symbol->start);
+		sb_meet(names, NULL, symbol->name, symbol->len, symbol->start);
 		cond_resched();
 	}
-	for (addr = middle; sb_symbol_at(symbol, addr - 1) && !symbol->module;
+	for (addr = middle; sb_symbol_at(symbol, addr - 1) && !symbol->of_module;
 	     addr = symbol->start) {
-		sb_meet(names, NULL, symbol->name, symbol->start);
+		sb_meet(names, NULL, symbol->name, symbol->len, symbol->start);
 		cond_resched();
 	}
 	kfree(symbol);
@@ -289,10 +304,10 @@ static void sb_find_in_module(struct sb_names *names, const struct module *modul
 			names->want[i].loaded = true;
 	for (i = 1; i < symbols->num_symtab; i++) {
 		const Elf_Sym *symbol = &symbols->symtab[i];
+		const char *name = symbols->strtab + symbol->st_name;
 
 		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
-			sb_meet(names, module->name, symbols->strtab + symbol->st_name,
-				symbol->st_value);
+			sb_meet(names, module->name, name, strlen(name), symbol->st_value);
 	}
 }
 
@@ -356,7 +371,7 @@ static bool sb_is_there(const struct sb_wanted *want)
 	if (!symbol)
 		return false;
 	is = sb_symbol_at(symbol, (unsigned long)sb_kprobe(want->probe)->addr) &&
-		symbol->start == want->addr && symbol->module;
+		symbol->start == want->addr && symbol->of_module;
 	kfree(symbol);
 	return is;
 }
@@ -486,7 +501,7 @@ static int sb_find(struct sb_names *names)
 		if (want->probe || !want->function[0])
 			continue;
 		if (!want->module) {
-			hlist_add_head(&want->node, sb_names_head(names, want->function));
+			sb_look_for(names, want);
 			in_kernel = true;
 		}
 	}
@@ -500,7 +515,7 @@ static int sb_find(struct sb_names *names)
 		if (want->probe || !want->function[0])
 			continue;
 		if (want->module)
-			hlist_add_head(&want->node, sb_names_head(names, want->function));
+			sb_look_for(names, want);
 		else if (want->found)
 			hlist_del_init(&want->node);
 		in_modules |= !want->found;
@@ -640,7 +655,7 @@ static void sb_module_comes(const struct module *module)
 		want->probe = probe;
 		n++;
 		if (!sb_parse_probe(want) && want->function[0])
-			hlist_add_head(&want->node, sb_names_head(names, want->function));
+			sb_look_for(names, want);
 	}
 	preempt_disable();
 	sb_find_in_module(names, module);
