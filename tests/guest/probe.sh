@@ -1,0 +1,425 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# shellcheck disable=SC2218 # functions are named after the commands they judge
+#
+# Probes and filters, in the guest, on two CPUs.  Functions of modules are named
+# where any will do: those of the kernel take a pass over all of its symbols.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+STACKBUF=$(cat /t/reader)
+P=/sys/module/stackbuf/parameters
+T=/sys/kernel/tracing
+[ -d $T/events ] || T=/sys/kernel/debug/tracing
+KPROBES=/sys/kernel/debug/kprobes
+
+# What info tells, as lines KEY NUMBER
+facts() {
+	"$STACKBUF" info --json >info.json &&
+		tr ',' '\n' <info.json | sed -n 's/.*"\([a-z_]*\)": *\([0-9][0-9]*\).*/\1 \2/p' >facts
+}
+
+# fact KEY: from the last facts
+fact() {
+	awk -v key="$1" '$1 == key { n = $2 } END { print n + 0 }' facts
+}
+
+# All that was attempted and is known: recorded, refused, kept out
+attempted() {
+	echo $(($(fact events_recorded) + $(fact events_refused) + $(fact kept_out) +
+		$(fact not_sampled) + $(fact over_limit)))
+}
+
+# set_list LIST: it becomes the list
+set_list() {
+	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
+}
+
+list_is() {
+	[ "$(cat $P/probe)" = "$1" ] || { echo "the list is $(cat $P/probe)"; return 1; }
+}
+
+# refuses LIST WORDS: refused with one line that has WORDS, the list stays
+refuses() {
+	old=$(cat $P/probe)
+	mark
+	if echo "$1" 2>/dev/null >$P/probe; then
+		echo "$1 was accepted"
+		return 1
+	fi
+	since >said
+	is "$(wc -l <said) == 1" && grep -q "stackbuf: probe: .*$2" said && list_is "$old" ||
+		{ cat said; return 1; }
+}
+
+# What a workload of one process does: under its PID, known before it begins
+work() {
+	# shellcheck disable=SC2016 # expanded by that shell
+	sh -c 'kill -STOP $$; exec ls -lR /sys/kernel/slab /proc/self /bin' >/dev/null 2>&1 &
+	worker=$!
+	until grep -q '^State:.*T' /proc/$worker/status; do sleep 0.1; done
+}
+
+# Two processes that keep both CPUs busy until the file "stop" is there
+busy() {
+	rm -f stop
+	for _ in 1 2; do
+		while [ ! -e stop ]; do
+			ls -lR /proc/self /sys/kernel/slab 2>/dev/null | cat | md5sum >/dev/null
+		done &
+	done
+}
+
+rest() {
+	touch stop
+	wait
+}
+
+load big verify=1
+
+# -------------------------------------------------------------------- names ---
+
+result "a function of a module" set_list stackbuf_test:context_save
+result "the list is read back" list_is stackbuf_test:context_save
+
+twice=$(awk 'NF == 3 && $2 ~ /[tT]/ { print $3 }' /proc/kallsyms | sort | uniq -d | grep -v '\.' | tail -n 1)
+result "refused: a function that does not exist" refuses no_such_function "no_such_function: no such function"
+result "refused: one of a name that several have ($twice)" refuses "$twice" "$twice: there are [0-9]* functions"
+result "refused: one that several modules have" refuses cleanup_module "cleanup_module: there are [0-9]* functions"
+result "refused: one that its module does not have" refuses stackbuf_test:nothing "nothing: no such function"
+result "refused: stackbuf itself" refuses stackbuf:stackbuf_save "does not probe itself"
+result "refused: blacklisted" refuses do_int3 "do_int3: the kernel allows no probe"
+result "refused: the middle of an instruction" refuses vfs_read+1 "vfs_read+1: .*no instruction begins\|vfs_read+1: the kernel allows"
+result "refused: data" refuses "0x$(awk '$3 == "jiffies" { print $1; exit }' /proc/kallsyms)" "allows no probe\|no such function"
+for bad in 'vfs_*' 'a b' 0xyz vfs_read+ vfs_read+x : stackbuf_test: :vfs_read vfs_read:a:b; do
+	result "refused: '$bad'" refuses "$bad" "is accepted"
+done
+result "refused: a tracepoint, with what to do instead" refuses t:sched:sched_switch "tracepoints have no probes by name.*stackbuf_save"
+for bad in @arg0 @arg7 @argx @ @ret; do
+	result "refused: '$bad'" refuses "stackbuf_test:context_save$bad" "@arg1 to @arg6 or @retaddr is accepted"
+done
+result "refused: an argument inside of a function" refuses "vfs_read+5@arg1" "beginning only"
+result "refused: a name of 160 bytes" refuses "$(printf '%0160d' 0)" "longer than 159 bytes: give the address"
+result "refused: one bad name among good ones" \
+	refuses "stackbuf_test:go,no_such_function,stackbuf_test:leaf_tag" "no_such_function: no such function"
+many() {
+	i=0
+	list=
+	while [ $i -le 1008 ]; do
+		list=$list,m:f$i
+		i=$((i + 1))
+		if [ $((i % 300)) = 0 ]; then
+			set_list "+$list" || return 1
+			list=
+		fi
+	done
+	refuses "+$list" "no room: 1008 probes" && set_list stackbuf_test:context_save
+}
+result "refused: more than 1008 probes" many
+
+lists() {
+	set_list stackbuf_test:go && set_list +stackbuf_test:leaf_tag &&
+		list_is stackbuf_test:go,stackbuf_test:leaf_tag &&
+		set_list ' stackbuf_test:leaf_tag , stackbuf_test:leaf_tag,,' &&
+		list_is stackbuf_test:leaf_tag && set_list '' && list_is '' &&
+		! grep stackbuf $KPROBES/list
+}
+result "a list replaces, + adds, one that stands twice is one, empty removes all" lists
+
+numbers() {
+	for word in pid=-1 pid=4194305 pid=x cpu=-2 cpu=2 limit=-1 limit=4294967296 every=0 every=x \
+		comm=0123456789abcdef 'verify=1000001' panic_dump=1001; do
+		name=${word%%=*}
+		old=$(cat "$P/$name")
+		mark
+		if echo "${word#*=}" 2>/dev/null >"$P/$name"; then echo "$word was accepted"; return 1; fi
+		since >said
+		is "$(wc -l <said) == 1" && grep -q "stackbuf: $name: .* is accepted, not '${word#*=}'" said &&
+			[ "$(cat "$P/$name")" = "$old" ] || { echo "$word"; cat said; return 1; }
+	done
+}
+result "filters and other numbers: what is out of range is refused, in one line" numbers
+
+# ------------------------------------------------- where traces begin, contexts ---
+
+# begins PROBE KIND: its events begin at the probed address, the caller next, and
+# tell the context that the inserted call tells right after
+begins() {
+	set_list "stackbuf_test:$1" || return 1
+	sleep "$3"
+	grep "context_save.*$2" $KPROBES/list || { cat $KPROBES/list; return 1; }
+	at=0x$(awk '/context_save/ { print $1 }' $KPROBES/list)
+	run context >context
+	"$STACKBUF" log --json --last 16 >log || return 1
+	# Event by event: of the probe, and of the call in the same place
+	awk -v at="$at" -F '"' '
+		{ split("", f); for (i = 2; i < NF; i += 2) f[$i] = $(i + 1)
+		  match($0, /"context":"[a-z]*"/); context = substr($0, RSTART, RLENGTH)
+		  match($0, /"addresses":\["[0-9a-fx]*","[0-9a-fx]*"/); two = substr($0, RSTART, RLENGTH)
+		  match($0, /"frames":\[.*\],"addr/); frames = substr($0, RSTART, RLENGTH) }
+		$0 !~ /c0ffee/ {
+			if (!index(two, "[\"" at "\"")) { print "begins elsewhere:", two; bad = 1 }
+			was = context
+			if (frames !~ /^"frames":\["context_save\+[^"]*","(context_run|cmd_context|context_nmi|nmi)/)
+				print "frames", frames
+			n++
+		}
+		$0 ~ /c0ffee/ { if (was != context) { print "context", was, "is not", context; bad = 1 } was = "" }
+		END { if (n != 8) { print n, "events"; bad = 1 } exit bad }' log
+}
+KIND=$(grep -q 'CONFIG_KPROBES_ON_FTRACE=y' /proc/config.gz 2>/dev/null; echo FTRACE)
+inside=$(cat /t/inside)
+result "a probe by ftrace: begins at the function, all contexts" begins context_save "$KIND" 0
+echo 0 >/proc/sys/debug/kprobes-optimization
+result "a probe by a breakpoint: begins there, all contexts" begins "context_save+$inside" 'context_save+0x[0-9a-f]*  stackbuf_test *$' 0
+echo 1 >/proc/sys/debug/kprobes-optimization
+result "a probe by a jump: begins there, all contexts" begins "context_save+$inside" OPTIMIZED 2
+
+# ---------------------------------------------------------------------- tags ---
+
+tags() {
+	set_list stackbuf_test:go@arg3 && run path 0x77 3 0 1 >/dev/null || return 1
+	set_list stackbuf_test:go@arg2 && run path 0x77 5 0 1 >/dev/null || return 1
+	set_list stackbuf_test:go@retaddr && run path 0x77 5 0 1 >/dev/null || return 1
+	"$STACKBUF" log --last 6 --json | grep -v 'frames":\["leaf\|frames":\["stackbuf_save' >log
+	"$STACKBUF" log --tag 5 --json | grep '"go+' >five
+	is "$(grep -c '"go+' five) == 1" || { cat log; return 1; }
+	# The return address is the second frame
+	grep '"go+' log | tail -n 1 | sed 's/.*"tag":"\(0x[0-9a-f]*\)".*"addresses":\["0x[0-9a-f]*","\(0x[0-9a-f]*\)".*/\1 \2/' |
+		awk '$1 == $2 && NF == 2 { ok = 1 } { print } END { exit !ok }'
+}
+result "an argument is the tag, and found by it; so is the return address" tags
+
+# ----------------------------------------------------- against ftrace's counts ---
+
+# Frames from the caller outwards and a total, a line a stack, of hist and of ours
+hist_lines() {
+	awk -v fn="$1" '
+		/_stacktrace:|stacktrace:/ { n = 0; at = 0; next }
+		/hitcount:/ { key = ""; for (i = at + 1; i <= n; i++) key = key " " line[i]
+			print key, "=" $NF; if (n == 16) print "depth", 16 - at >"depth"; next }
+		NF { line[++n] = $1; if (index($1, fn "+") == 1) at = n }' "$T/events/kprobes/sb_test/hist" |
+		sort
+}
+our_lines() {
+	"$STACKBUF" count | awk -v fn="$1" -v most="$2" '
+		NF == 0 { n = 0; next }
+		/^ *[0-9]+$/ { if (index(line[1], fn "+") == 1) {
+				key = ""; for (i = 2; i <= n && i <= most + 1; i++) key = key " " line[i]
+				sum[key] += $1 }
+			n = 0; next }
+		{ line[++n] = $1 }
+		END { for (key in sum) print key, "=" sum[key] }' | sort
+}
+against_hist() {
+	rm -f depth
+	work
+	echo "p:sb_test $1" >$T/kprobe_events &&
+		{ echo "hist:keys=stacktrace:size=16384 if common_pid == $worker" >$T/events/kprobes/sb_test/trigger ||
+		echo "hist:keys=common_stacktrace:size=16384 if common_pid == $worker" >$T/events/kprobes/sb_test/trigger; } &&
+		echo $worker >$P/pid && set_list "$1" || return 1
+	kill -CONT $worker
+	wait $worker
+	hist_lines "$1" >hist
+	our_lines "$1" "$( [ -e depth ] && awk '{ print $2 }' depth || echo 16)" >ours
+	grep -q 'Dropped: 0' $T/events/kprobes/sb_test/hist || { echo "hist dropped some"; return 1; }
+	trigger=$(grep -v '^#' $T/events/kprobes/sb_test/trigger | sed 's/ \[active\]//')
+	echo "!$trigger" >$T/events/kprobes/sb_test/trigger
+	echo >$T/kprobe_events
+	set_list '' && echo 0 >$P/pid
+	wc -l hist ours
+	is "$(wc -l <hist) > $2" && diff hist ours
+}
+result "vfs_read, by ftrace's hist trigger and here: the same stacks, the same totals" against_hist vfs_read 2
+note result
+result "dput: the same" against_hist dput 12
+note result
+
+# ------------------------------------------------------------------- filters ---
+
+N=20000
+# filtered FILTER=VALUE...: N tagged saves on each of two CPUs under it
+filtered() {
+	facts
+	before=$(attempted)
+	recorded=$(fact events_recorded)
+	for word; do echo "${word#*=}" >"$P/${word%%=*}" || return 1; done
+	run tags $N 10 3 >/dev/null
+	facts
+	for word; do
+		case ${word%%=*} in cpu) echo -1 ;; comm) echo ;; every) echo 1 ;; *) echo 0 ;; esac >"$P/${word%%=*}"
+	done
+	recorded=$(($(fact events_recorded) - recorded))
+	is "$(attempted) - $before == 2 * $N" || return 1
+}
+limit() { filtered limit=5000 && is "$recorded == 5000 && $(fact over_limit) == 2 * $N - 5000" && is "$(fact limit_left) == 0" && "$STACKBUF" info | grep 'over the limit'; }
+result "limit: exactly so many on two CPUs, the rest counted" limit
+again() { facts; over=$(fact over_limit); filtered limit=5000 && is "$recorded == 5000"; }
+result "limit written again: so many again" again
+every() { facts; out=$(fact not_sampled); filtered every=7 && is "$recorded == 2 * ((N + 6) / 7) && $(fact not_sampled) - $out == 2 * N - $recorded"; }
+result "every: on each CPU the first and then one in so many" every
+cpu() { facts; out=$(fact kept_out); filtered cpu=1 && is "$recorded == N && $(fact kept_out) - $out == N"; }
+result "cpu: events of that CPU only" cpu
+# The saves are made by kernel threads, one a CPU
+name() { facts; out=$(fact kept_out); filtered comm=stackbuf_test/1 && is "$recorded == N && $(fact kept_out) - $out == N"; }
+result "comm: events of that name only" name
+near() { filtered comm=stackbuf_test/ && is "$recorded == 0"; }
+result "comm: a part of the name is another name" near
+all() { filtered cpu=0 every=10 limit=100 && is "$recorded == 100"; }
+result "cpu, every and limit together" all
+of_pid() {
+	work
+	echo $worker >$P/pid && set_list 0x"$(awk '$3 == "vfs_read" { print $1 }' /proc/kallsyms)" || return 1
+	kill -CONT $worker
+	wait $worker
+	set_list '' && echo 0 >$P/pid
+	"$STACKBUF" log --json --last 5 | grep -o '"pid":[0-9]*,"tgid":[0-9]*' | sort -u >pids
+	facts
+	[ "$(cat pids)" = "\"pid\":$worker,\"tgid\":$worker" ] || { cat pids; "$STACKBUF" log --json --last 1; return 1; }
+}
+result "pid: events of that process only" of_pid
+off() {
+	echo 10 >$P/limit && echo 0 >$P/enable && run path 1 3 1 1 >a && echo 1 >$P/enable && run path 1 3 1 1 >b
+	echo 0 >$P/limit
+	is "$(value id a) == 0 && $(value id b) > 0 && $(cat $P/enable)"
+}
+result "enable=0 counts for more than a filter, and is taken back" off
+
+# ----------------------------------------------------------- what is missed ---
+
+# On one CPU, as the kernel counts missed hits of all CPUs in one plain word
+missed() {
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	set_list "stackbuf_test:storm_save$1" || return 1
+	facts
+	before=$(($(attempted) + $(fact probes_missed)))
+	was=$(fact probes_missed)
+	run storm 4000 40 300 1 >storm
+	facts
+	after=$(($(attempted) + $(fact probes_missed)))
+	set_list ''
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+	# Each has a call in it besides
+	echo "attempted $(value attempted storm) missed $(($(fact probes_missed) - was))"
+	is "$after - $before == 2 * $(value attempted storm) && $(fact probes_missed) > $was"
+}
+result "under NMIs: attempted = recorded + lost + missed, by ftrace" missed ''
+note result
+result "under NMIs: attempted = recorded + lost + missed, by a breakpoint" missed "+$(cat /t/storm)"
+note result
+
+for name in _raw_spin_lock memcpy preempt_count_add local_clock kallsyms_lookup _printk printk \
+	schedule native_sched_clock kallsyms_lookup_buildid sched_clock_cpu vsnprintf; do
+	hot() {
+		mark
+		if ! set_list "$name" >said; then
+			since >said
+			is "$(wc -l <said) == 1" && grep "stackbuf: probe: $name: " said | sed 's/.*probe: /refused: /'
+			return
+		fi
+		facts
+		before=$(fact events_recorded)
+		sleep 1
+		run storm 500 100 300 1 >storm
+		facts
+		set_list '' || return 1
+		echo "$name: $(($(fact events_recorded) - before)) recorded"
+		check
+	}
+	result "probing $name under load: no harm, or refused by name" hot
+	note result
+done
+
+# --------------------------------------------------- lists come and go, under load ---
+
+busy
+loops() {
+	facts
+	before=$(fact events_recorded)
+	i=0
+	while [ $i -lt 20 ]; do
+		set_list stackbuf_test:go,stackbuf_test:leaf_tag@arg1 &&
+			set_list "stackbuf_test:go+$(cat /t/go),stackbuf_test:leaf_tag" || return 1
+		refuses stackbuf_test:storm_save,stackbuf_test:nothing nothing || return 1
+		i=$((i + 1))
+	done
+	set_list ''
+	facts
+	is "$(fact events_recorded) - $before > 1000 && $(fact differed) == 0"
+}
+while [ ! -e stop ]; do run storm 200 50 500 0 >/dev/null; done &
+result "lists replaced in a loop while events come" loops
+changes() {
+	i=0
+	while [ $i -lt 5 ]; do
+		set_list stackbuf_test:go,stackbuf_test:stackbuf_test_init && rmmod stackbuf_test || return 1
+		"$STACKBUF" info | grep -c ' pending: its module' >pending
+		is "$(cat pending) == 2" || return 1
+		facts
+		before=$(fact events_recorded)
+		insmod /t/big/stackbuf_test.ko || return 1
+		"$STACKBUF" info >info
+		# The init function is gone again
+		grep -q 'stackbuf_test:go .* set' info && grep -q 'stackbuf_test_init .* pending' info ||
+			{ cat info; return 1; }
+		run path 1 3 1 1 >/dev/null
+		"$STACKBUF" log --last 50 | grep -q '^	stackbuf_test_init+' || { echo "its init function was not seen"; return 1; }
+		"$STACKBUF" log --last 50 | grep -q '^	go+' || return 1
+		i=$((i + 1))
+	done
+	# What is written now waits, and is set when the module comes
+	set_list '' && rmmod stackbuf_test && set_list stackbuf_test:go,stackbuf_test:no_such &&
+		insmod /t/big/stackbuf_test.ko && "$STACKBUF" info >info
+	grep -q 'stackbuf_test:go .* set' info && grep -q 'no_such .* refused when its module came' info || { cat info; return 1; }
+	set_list ''
+}
+rest
+result "a module goes and comes back: probes wait for it, init functions too" changes
+switched_off() {
+	echo 0 >$KPROBES/enabled
+	set_list stackbuf_test:go && run path 0x77 3 0 1 >/dev/null || return 1
+	facts
+	before=$(fact events_recorded)
+	run path 0x77 3 0 1 >/dev/null
+	facts
+	is "$(fact events_recorded) == $before + 1" || return 1
+	echo 1 >$KPROBES/enabled
+	run path 0x77 3 0 1 >/dev/null
+	facts
+	is "$(fact events_recorded) == $before + 3" && set_list ''
+}
+result "kprobes switched off and on again" switched_off
+facts
+result "every recall was verified, and none was wrong" is "$(fact verified) > 1000 && $(fact differed) == 0"
+result "text, table and ring are consistent" check /proc/kallsyms
+rmmod stackbuf_test
+
+hot_unload() {
+	i=0
+	while [ $i -lt 4 ]; do
+		sleep 0.5
+		rmmod stackbuf || return 1
+		grep stackbuf $KPROBES/list && return 1
+		insmod /t/big/stackbuf.ko probe="$1" || return 1
+		list_is "$1" || return 1
+		i=$((i + 1))
+	done
+}
+hot=vfs_read,dput@arg1,kmem_cache_free,pipe_write,schedule
+rmmod stackbuf
+insmod /t/big/stackbuf.ko probe=$hot
+busy
+result "unloaded and loaded with probes hot on all CPUs" hot_unload $hot
+rest
+rmmod stackbuf
+
+failing() {
+	mark
+	! insmod /t/big/stackbuf.ko probe=vfs_read,no_such_function 2>/dev/null || return 1
+	since | grep 'stackbuf: probe: no_such_function: no such function' || return 1
+	! grep '^stackbuf ' /proc/modules && [ ! -d $D ] && ! grep vfs_read $KPROBES/list
+}
+result "loaded with a name that does not exist: refused in one line, nothing is left" failing
+echo "done"
