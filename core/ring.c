@@ -387,7 +387,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 {
 	struct stackbuf_events_page *page;
 	enum stackbuf_form form;
-	u64 now, dt, word, old;
+	u64 now = 0, dt, word, old;
 	unsigned int pos;
 
 	for (;;) {
@@ -396,10 +396,16 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		if (!page || pos >= SB_CHAIN_END) {
 			if (!sb_take_page(cpu))
 				return false;
+			now = 0;
 			continue;
 		}
 
-		now = sb_now();
+		/*
+		 * Once: if a probe lies in what this calls, it appends an event each
+		 * time, and the claim below would fail for ever.
+		 */
+		if (!now)
+			now = sb_now();
 		event->time = now;
 		/* Also true for a clock that went backwards: dt is huge then */
 		dt = now - cpu->time;
@@ -412,6 +418,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 			if (dt >= SB_FULL_TIME_MAX) {
 				if (!sb_take_page(cpu))
 					return false;
+				now = 0;
 				continue;
 			}
 		}
