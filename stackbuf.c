@@ -67,6 +67,7 @@
 #include "core/ring.c"
 #include "core/text.c"
 #include "core/recall.c"
+#include "core/depth.c"
 #include "core/evict.c"
 #include "core/filter.c"
 #include "core/capture.c"

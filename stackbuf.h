@@ -57,6 +57,7 @@ enum stackbuf_kind {
 	STACKBUF_STACKS	= 2,
 	STACKBUF_EVENTS	= 3,
 	STACKBUF_PROBES	= 4,	/* probes, in the array stackbuf_info */
+	STACKBUF_DEPTHS	= 5,	/* deepest stacks, likewise */
 	STACKBUF_SNAPSHOT = 16,	/* in files that "stackbuf save" writes, never in memory */
 };
 
@@ -203,6 +204,48 @@ struct stackbuf_probes_page {
 };
 
 /**
+ * struct stackbuf_depth - the deepest stack seen from one place
+ * @origin:	the place: address at which its traces begin; 0: the entry is free
+ * @seq:	odd while the entry is written; a copy is good if it was the same,
+ *		and even, before and after
+ * @bytes:	from the stack pointer there to the end of the task's stack; 0: none yet
+ * @id:		id of the stack, which need not be in the table any more
+ * @nr:		frames in @frame
+ * @cut:	there were more, or they could not be told
+ * @reserved:	0
+ * @words:	from the stack pointer in each frame to the end, in 8 bytes
+ * @frame:	as in struct stackbuf_stack, but one word each: STACKBUF_FRAME_FAR for
+ *		an address that does not fit
+ */
+struct stackbuf_depth {
+	__u64 origin;
+	__u32 seq;
+	__u32 bytes;
+	__u32 id;
+	__u8 nr;
+	__u8 cut;
+	__u8 reserved[2];
+	__u16 words[STACKBUF_DEPTH_MAX];
+	__u32 frame[STACKBUF_DEPTH_MAX];
+};
+
+#define STACKBUF_DEPTH_PAGES	32
+#define STACKBUF_PAGE_DEPTHS	9
+#define STACKBUF_DEPTHS_MAX	(STACKBUF_DEPTH_PAGES * STACKBUF_PAGE_DEPTHS)
+
+/**
+ * struct stackbuf_depths_page - deepest stacks, pages of stackbuf_info behind the probes
+ * @page:	kind STACKBUF_DEPTHS, index as page of stackbuf_info
+ * @depth:	the deepest stacks; free entries may lie between them
+ * @reserved:	0
+ */
+struct stackbuf_depths_page {
+	struct stackbuf_page page;
+	struct stackbuf_depth depth[STACKBUF_PAGE_DEPTHS];
+	__u64 reserved[49];
+};
+
+/**
  * struct stackbuf_info - what a reader must know first, at symbol stackbuf_info
  * @page:		kind STACKBUF_INFO, index 0
  * @elf_machine:	EM_X86_64 (62) or EM_AARCH64 (183)
@@ -236,9 +279,11 @@ struct stackbuf_probes_page {
  * @kernel_version:	uname -v
  * @filter:		which events are recorded
  * @missed_before:	hits missed of probes that are removed
+ * @depths_full:	walks whose depth was not looked at, as there was no room
  * @reserved:		0
  * @loss:		loss counters
  * @probe:		probes
+ * @depth:		deepest stacks
  */
 struct stackbuf_info {
 	struct stackbuf_page page;
@@ -269,9 +314,11 @@ struct stackbuf_info {
 	char kernel_version[72];
 	struct stackbuf_filter filter;
 	__u64 missed_before;
-	__u8 reserved[3656];
+	__u64 depths_full;
+	__u8 reserved[3648];
 	struct stackbuf_loss_page loss[STACKBUF_LOSS_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
+	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];
 };
 
 /**
@@ -455,8 +502,10 @@ struct stackbuf_events_page {
 static_assert(sizeof(struct stackbuf_page) == 32, "page header");
 static_assert(sizeof(struct stackbuf_loss_page) == STACKBUF_PAGE_SIZE, "loss page");
 static_assert(sizeof(struct stackbuf_probes_page) == STACKBUF_PAGE_SIZE, "probes page");
+static_assert(sizeof(struct stackbuf_depths_page) == STACKBUF_PAGE_SIZE, "depths page");
 static_assert(sizeof(struct stackbuf_info) ==
-	      (1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES) * STACKBUF_PAGE_SIZE, "info pages");
+	      (1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES) *
+	      STACKBUF_PAGE_SIZE, "info pages");
 static_assert(sizeof(struct stackbuf_stacks_page) == STACKBUF_PAGE_SIZE, "stacks page");
 static_assert(sizeof(struct stackbuf_stack) == 32, "stack");
 static_assert(sizeof(struct stackbuf_events_page) == STACKBUF_PAGE_SIZE, "events page");

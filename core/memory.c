@@ -157,6 +157,9 @@ static void __init sb_init_memory(void)
 		info->probe[i].missed_offset = offsetof(struct stackbuf_probe, kprobe) +
 			offsetof(struct kprobe, nmissed);
 	}
+	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++)
+		sb_init_page(&info->depth[i].page, STACKBUF_DEPTHS,
+			     1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + i);
 	for (i = 0; i < SB_EVENT_PAGES; i++)
 		sb_init_page(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
 	for (i = 0; i < SB_STACK_PAGES; i++) {

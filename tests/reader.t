@@ -409,7 +409,7 @@ completes() {
 	# shellcheck source=/dev/null
 	. "$top/tools/stackbuf.bash" || return
 	[ "$(complete_words stackbuf l)" = log ] &&
-	[ "$(complete_words stackbuf '')" = 'info text log count snoop save' ] &&
+	[ "$(complete_words stackbuf '')" = 'info text log count snoop depth save' ] &&
 	[ "$(complete_words stackbuf log --fo)" = '--folded --follow' ] &&
 	[ "$(complete_words stackbuf count --p)" = '--pid --perpid' ] &&
 	[ "$(complete_words stackbuf snoop --n)" = '--number' ] &&

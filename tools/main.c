@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "depth.h"
 #include "filter.h"
 #include "follow.h"
 #include "output.h"
@@ -24,12 +25,12 @@
 /* How often to read again when totals were spoilt by what was overwritten */
 #define COUNT_TRIES	5
 
-enum command { INFO, TEXT, LOG, COUNT, SNOOP, SAVE, COMMANDS };
+enum command { INFO, TEXT, LOG, COUNT, SNOOP, DEPTH, SAVE, COMMANDS };
 
 #define BIT(n)	(1U << (n))
 
 static const char *const command_name[COMMANDS] = {
-	"info", "text", "log", "count", "snoop", "save"
+	"info", "text", "log", "count", "snoop", "depth", "save"
 };
 
 /* Options, in the order of option_list[], then of watch_list[] */
@@ -53,7 +54,7 @@ static const unsigned int option_for[OPTIONS] = {
 	[OPT_STACK]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(SNOOP),
 	[OPT_LAST]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT),
-	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO),
+	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH),
 	[OPT_PERF]	= BIT(LOG),
 	[OPT_WALL]	= BIT(LOG),
 	[OPT_FOLLOW]	= BIT(LOG),
@@ -223,7 +224,7 @@ static void help(poptContext context, const struct args *a)
 		return;
 	}
 	poptSetOtherOptionHelp(context,
-			       "[OPTION...] info | text | log | count | snoop FUNCTION... | count PATTERN... | save FILE");
+			       "[OPTION...] info | text | log | count | depth | snoop FUNCTION... | count PATTERN... | save FILE");
 	poptPrintHelp(context, stdout, 0);
 	puts("\n"
 	     "Commands:\n"
@@ -231,6 +232,7 @@ static void help(poptContext context, const struct args *a)
 	     "  text                the text log: every stack once, when it was first seen\n"
 	     "  log                 every event in the ring, in order of time\n"
 	     "  count               every distinct stack with its total, least frequent first\n"
+	     "  depth               the deepest stack seen from each place, frame by frame\n"
 	     "  snoop FUNCTION...   probe functions, and print each call with its stack\n"
 	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
 	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
@@ -352,13 +354,14 @@ static void read_args(struct args *a, int argc, const char **argv)
 	word = poptGetArg(a->context);
 	if (!word)
 		die(EXIT_USAGE,
-		    "a command is missing: info, text, log, count, snoop or save (see stackbuf --help)");
+		    "a command is missing: info, text, log, count, snoop, depth or save (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE,
-		    "%s: no such command; there are info, text, log, count, snoop and save", word);
+		    "%s: no such command; there are info, text, log, count, snoop, depth and save",
+		    word);
 
 	/* The command takes the program's place in front of what follows it */
 	a->rest = poptGetArgs(a->context);
@@ -568,6 +571,12 @@ static void run(struct reading *r, struct output *o, const struct args *a, struc
 		break;
 	case COUNT:
 		count(r, o, a);
+		break;
+	case DEPTH:
+		if (!r->record.have_info)
+			die(1, "%s: the page of stackbuf_info is missing or damaged",
+			    r->source.name);
+		output_depth(o);
 		break;
 	case SAVE:
 		say_missing(r);

@@ -546,6 +546,10 @@ static void parse_info(struct record *r, const struct bag_page *p)
 		i -= 1 + STACKBUF_LOSS_PAGES;
 		if (i < STACKBUF_PROBE_PAGES)
 			r->info.probe[i] = *(const struct stackbuf_probes_page *)p->data;
+	} else if (p->kind == STACKBUF_DEPTHS) {
+		i -= 1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES;
+		if (i < STACKBUF_DEPTH_PAGES)
+			r->info.depth[i] = *(const struct stackbuf_depths_page *)p->data;
 	} else if (i <= STACKBUF_LOSS_PAGES) {
 		const struct stackbuf_loss_page *loss = p->data;
 
@@ -570,6 +574,7 @@ static int array_of(u16 kind)
 	switch (kind) {
 	case STACKBUF_INFO:
 	case STACKBUF_PROBES:
+	case STACKBUF_DEPTHS:
 		return ARRAY_INFO;
 	case STACKBUF_EVENTS:
 		return ARRAY_EVENTS;

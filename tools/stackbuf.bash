@@ -4,7 +4,7 @@
 _stackbuf()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options
-	local commands='info text log count snoop save'
+	local commands='info text log count snoop depth save'
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -40,7 +40,7 @@ _stackbuf()
 
 	options='--file --help --version'
 	case $command in
-	info)	options+=' --json' ;;
+	info | depth)	options+=' --json' ;;
 	text)	options+=' --stack' ;;
 	log)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
 		options+=' --folded --json --perf --wall --follow' ;;

@@ -184,6 +184,13 @@ static void check_info(const struct arrays *a)
 		if (!all_zero(info->probe[i].reserved, sizeof(info->probe[i].reserved)))
 			problem("probes page %d: reserved bytes in use", i);
 	}
+	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++) {
+		check_page(&info->depth[i].page, STACKBUF_DEPTHS,
+			   1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + i,
+			   info->page.instance);
+		if (!all_zero(info->depth[i].reserved, sizeof(info->depth[i].reserved)))
+			problem("depths page %d: reserved bytes in use", i);
+	}
 	if (!info->page.instance || info->page.instance != info->load_realtime_ns)
 		problem("instance %" PRIx64 ", load_realtime_ns %" PRIx64,
 			(uint64_t)info->page.instance, (uint64_t)info->load_realtime_ns);
@@ -1193,10 +1200,10 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 
 		if (end - p < PAGE)
 			break;
-		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > 4 || !h->instance)
+		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > STACKBUF_DEPTHS || !h->instance)
 			continue;
-		/* Probes lie in the same array as info */
-		add_found(&(struct found) { h->instance, h->seq, h->kind == STACKBUF_PROBES ?
+		/* Probes and depths lie in the same array as info */
+		add_found(&(struct found) { h->instance, h->seq, h->kind > STACKBUF_EVENTS ?
 					    STACKBUF_INFO : h->kind, h->index, p });
 	}
 	for (p = image; (p = memmem(p, end - p, text_magic, sizeof(text_magic) - 1)); p++) {

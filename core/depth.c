@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * depth.c - the deepest stack seen from each place that records
+ *
+ * The counterpart of ftrace's stack tracer: for each innermost address the walk
+ * with the most bytes between its stack pointer and the end of the task's stack.
+ * A walk knows where every frame lies, so it is one comparison there, and a copy if
+ * it went deeper.  Frames are kept besides the stack's id, as a stack that is
+ * rare, which the deepest is likely to be, may have to make room in the table.
+ */
+
+/* How far from its hash an origin is looked for */
+#define SB_DEPTH_TRIES	8
+
+static struct stackbuf_depth *sb_depth_of(unsigned long origin)
+{
+	u32 at = origin * GOLDEN_RATIO_64 >> 32, i;
+
+	for (i = 0; i < SB_DEPTH_TRIES; i++) {
+		u32 n = (at + i) % STACKBUF_DEPTHS_MAX;
+		struct stackbuf_depth *depth = &stackbuf_info.depth[n / STACKBUF_PAGE_DEPTHS]
+							.depth[n % STACKBUF_PAGE_DEPTHS];
+		u64 has = READ_ONCE(depth->origin);
+
+		if (!has)
+			has = cmpxchg(&depth->origin, 0, origin) ?: origin;
+		if (has == origin)
+			return depth;
+	}
+	return NULL;
+}
+
+/**
+ * sb_note_depth() - see whether a walk went deeper than any before from its place
+ * @walk: the walk, all of it on the task's own stack
+ * @pc: what it found
+ * @nr: how many of these are kept
+ * @cut: there were more
+ * @id: the stack's id
+ *
+ * Context: Any, interrupts off.
+ */
+static void sb_note_depth(const struct sb_walk *walk, const unsigned long *pc, unsigned int nr,
+			  bool cut, u32 id)
+{
+	unsigned long end = sb_stack_end(walk->sp[0]);
+	struct stackbuf_depth *depth;
+	u32 seq, bytes, i;
+
+	if (!end)
+		return;
+	bytes = end - walk->sp[0];
+	depth = sb_depth_of(pc[0]);
+	if (!depth) {
+		sb_add(&stackbuf_info.depths_full, 1);
+		return;
+	}
+	seq = READ_ONCE(depth->seq);
+	if (likely(bytes <= READ_ONCE(depth->bytes)))
+		return;
+	/* Another CPU writes it, or we interrupted who does: one of the two is enough */
+	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
+		return;
+	smp_wmb();	/* a reader that sees any of this sees that it is being written */
+	depth->bytes = bytes;
+	depth->id = id;
+	depth->nr = nr;
+	depth->cut = cut;
+	for (i = 0; i < nr; i++) {
+		s64 distance = pc[i] - stackbuf_info.base_addr;
+
+		depth->frame[i] = distance == (s32)distance ? distance : STACKBUF_FRAME_FAR;
+		/* An unwinder that went astray is cut off */
+		if (walk->sp[i] < walk->sp[0] || walk->sp[i] >= end) {
+			depth->nr = i;
+			depth->cut = true;
+			break;
+		}
+		depth->words[i] = (end - walk->sp[i]) / sizeof(u64);
+	}
+	/* And one that sees the end of it sees all */
+	smp_store_release(&depth->seq, seq + 2);
+}
