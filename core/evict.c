@@ -66,7 +66,10 @@ static void sb_mark_referenced(void)
 
 /*
  * The next stack after granule *@from, or NULL.  What is only just being written
- * may look like one; sb_unlink() makes sure.
+ * may look like one, and so may frames in a stack's further granules, as the low
+ * bits of any number name their own granule now and then; sb_unlink() makes sure.
+ * But no stack has a size that none can have: taken at its word, it alone would
+ * be all the room that is wanted, and nothing would ever be freed again.
  */
 static struct stackbuf_stack *sb_next_stack(u32 *from)
 {
@@ -77,7 +80,9 @@ static struct stackbuf_stack *sb_next_stack(u32 *from)
 		u64 used = READ_ONCE(stackbuf_stacks[granule / SB_PAGE_GRANULES].used);
 
 		if (granule % SB_PAGE_GRANULES && used & BIT_ULL(granule % SB_PAGE_GRANULES) &&
-		    sb_id_granule(READ_ONCE(stack->id)) == granule) {
+		    sb_id_granule(READ_ONCE(stack->id)) == granule &&
+		    stack->nr && stack->nr <= STACKBUF_DEPTH_MAX &&
+		    stack->words >= stack->nr && stack->words <= 3 * stack->nr) {
 			*from = granule;
 			return stack;
 		}
