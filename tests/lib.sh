@@ -11,17 +11,43 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackbuf-test.XXXXXX") || exit 1
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# build SERIES NAME [VARIABLE=VALUE...]: both modules of that build into $work/vm/NAME
+# The kernel of SERIES: set kernel (its folder), words (for make) and cross (before
+# the names of binutils and gcc)
+kernel_of() {
+	local word
+
+	kernel=$("$top/scripts/stackbuf-kernel" "$1") || return
+	words=() cross=''
+	[ ! -e "$kernel/make" ] || read -ra words <"$kernel/make"
+	for word in "${words[@]}"; do
+		[[ $word != CROSS_COMPILE=* ]] || cross=${word#*=}
+	done
+}
+
+# build SERIES NAME [VARIABLE=VALUE...]: all modules of that build into $work/vm/NAME
 build() {
-	local series=$1 name=$2 kernel
+	local series=$1 name=$2 kernel words cross
 	shift 2
 
-	kernel=$("$top/scripts/stackbuf-kernel" "$series") || return
-	make -s -C "$top" module BUILD="$work/build/$series-$name" KDIR="$kernel/build" TESTS=1 "$@" \
-		>"$work/make.log" 2>&1 || { sed 's/^/# /' "$work/make.log"; return 1; }
+	kernel_of "$series" || return
+	make -s -C "${tree:-$top}" module BUILD="$work/build/$series-$name" KDIR="$kernel/build" TESTS=1 \
+		"${words[@]}" "$@" >"$work/make.log" 2>&1 || { sed 's/^/# /' "$work/make.log"; return 1; }
 	mkdir -p "$work/vm/$name" &&
-		cp "$work/build/$series-$name/stackbuf.ko" "$work/build/$series-$name/tests/stackbuf_test.ko" \
+		cp "$work/build/$series-$name/stackbuf.ko" "$work/build/$series-$name"/tests/*.ko \
 			"$work/vm/$name/"
+}
+
+# sbcheck of SERIES: for the host as $work/sbcheck, for the guest into $work/vm
+build_sbcheck() {
+	local kernel words cross
+
+	kernel_of "$1" || return
+	gcc -static -O2 -Wall -o "$work/sbcheck" "$here/guest/sbcheck.c" || return
+	if [ -n "$cross" ]; then
+		"${cross}gcc-12" -static -O2 -Wall -o "$work/vm/sbcheck" "$here/guest/sbcheck.c"
+	else
+		cp "$work/sbcheck" "$work/vm/sbcheck"
+	fi
 }
 
 # result TEXT COMMAND...
@@ -100,7 +126,7 @@ on_each_kernel() {
 
 # Where the instructions of the module $1 begin: lines FUNCTION OFFSET
 instructions() {
-	objdump -d -j .text --no-show-raw-insn "$1" | awk '
+	"${cross:-}objdump" -d -j .text --no-show-raw-insn "$1" | awk '
 		/^[0-9a-f]+ <.*>:$/ { start = $1; name = substr($2, 2, length($2) - 3) }
 		/^ +[0-9a-f]+:/ { sub(":", "", $1); print name, start, $1 }' |
 		while read -r name start at; do

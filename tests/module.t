@@ -7,7 +7,7 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-sbcheck=$work/vm/sbcheck
+sbcheck=$work/sbcheck
 
 # The pages of the memory image, by their magic alone, in two random orders
 carved() {
@@ -33,15 +33,15 @@ exports() {
 		case $call in
 		stackbuf_hash) continue ;;
 		esac
-		nm "$work/vm/big/stackbuf.ko" | grep -q " __ksymtab_$call\$" ||
+		"${cross}nm" "$work/vm/big/stackbuf.ko" | grep -q " __ksymtab_$call\$" ||
 			{ echo "$call is not exported"; return 1; }
-		nm -u "$work/vm/big/stackbuf_test.ko" | grep -q " $call\$" ||
+		"${cross}nm" -u "$work/vm/big/stackbuf_test.ko" | grep -q " $call\$" ||
 			{ echo "$call is not used by the test module"; return 1; }
 	done
 	for call in stackbuf stackbuf_info stackbuf_events stackbuf_stacks; do
-		nm "$work/vm/big/stackbuf.ko" | grep -q "^[0-9a-f]* [BR] $call\$" ||
+		"${cross}nm" "$work/vm/big/stackbuf.ko" | grep -q "^[0-9a-f]* [BR] $call\$" ||
 			{ echo "$call is not in .bss"; return 1; }
-		nm "$work/vm/big/stackbuf.ko" | grep -q " __ksymtab_$call\$" ||
+		"${cross}nm" "$work/vm/big/stackbuf.ko" | grep -q " __ksymtab_$call\$" ||
 			{ echo "$call is not exported"; return 1; }
 	done
 }
@@ -67,8 +67,8 @@ source_line() {
 	offset=${frame#*+}
 	offset=$((${offset%%/*}))
 	# The function begins its section; the call is before the return address
-	line=$(addr2line -e "$work/vm/big/stackbuf.ko" -j .init.text \
-		"$(printf '%#x' $((0x$(nm "$work/vm/big/stackbuf.ko" | awk '$3 == "stackbuf_init" { print $1 }') + offset - 1)))")
+	line=$("${cross}addr2line" -e "$work/vm/big/stackbuf.ko" -j .init.text \
+		"$(printf '%#x' $((0x$("${cross}nm" "$work/vm/big/stackbuf.ko" | awk '$3 == "stackbuf_init" { print $1 }') + offset - 1)))")
 	line=${line%% *}
 	case $line in
 	*/stackbuf.c:*) ;;
@@ -84,11 +84,15 @@ some() {
 }
 
 module() {
-	local series=$1
+	local series=$1 kernel words cross debug=()
+
+	kernel_of "$series" || return
+	# A kernel built here has no debug information, and gives modules none
+	[[ ! -e $top/scripts/kernel/${series#*-}.config ]] || debug=(KCFLAGS=-g)
 
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
-		${CC:-cc} -static -O2 -Wall -o "$sbcheck" "$here/guest/sbcheck.c" &&
-		build "$series" big &&
+		build_sbcheck "$series" &&
+		build "$series" big "${debug[@]}" &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
 		build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
 			KCFLAGS="-include $here/probeable.h" &&

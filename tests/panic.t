@@ -11,7 +11,7 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-sbcheck=$work/vm/sbcheck
+sbcheck=$work/sbcheck
 
 # The word that follows $1 in file $2
 value() {
@@ -90,7 +90,7 @@ boot() {
 	[ "$kind" != panic ] || append=crash_kexec_post_notifiers
 	echo "$kind" >"$work/vm/kind"
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/panic.sh" "$work/vm/run" &&
-		${CC:-cc} -static -O2 -Wall -o "$sbcheck" "$here/guest/sbcheck.c" &&
+		build_sbcheck "$series" &&
 		build "$series" big ||
 		echo "not ok everything is built"
 	VMCORE="cp" "$top/scripts/stackbuf-vm" -k "$series" -K -e -o "$work/out" -a "$append" "$work/vm" \

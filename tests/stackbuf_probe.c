@@ -22,13 +22,13 @@ static DEFINE_PER_CPU(unsigned long, attempted);
 
 static int save(struct kprobe *probe, struct pt_regs *regs)
 {
-	unsigned long ip = regs->ip;
+	unsigned long ip = instruction_pointer(regs);
 
 	/* As if before the probed instruction, however the probe is made */
-	regs->ip = (unsigned long)probe->addr;
+	instruction_pointer_set(regs, (unsigned long)probe->addr);
 	this_cpu_inc(attempted);
 	stackbuf_save_regs(regs, probe - probes);
-	regs->ip = ip;
+	instruction_pointer_set(regs, ip);
 	return 0;
 }
 

@@ -535,9 +535,10 @@ static u64 mix(u64 x)
 
 static DEFINE_PER_CPU(u64, nmi_turn);
 static bool nmi_on;
-static void (*nmi_fn)(void);
 
 #ifdef CONFIG_X86_LOCAL_APIC
+static void (*nmi_fn)(void);
+
 static int nmi_handler(unsigned int type, struct pt_regs *regs)
 {
 	/* All NMIs are ours: nothing else in the virtual machine sends any */
@@ -766,7 +767,8 @@ static enum hrtimer_restart context_hrtimer(struct hrtimer *timer)
 
 static DEFINE_TIMER(c_timer, context_timer);
 static DECLARE_TASKLET(c_tasklet, context_tasklet);
-static DEFINE_IRQ_WORK(c_irq_work, context_irq_work);
+/* Otherwise PREEMPT_RT runs it in a thread */
+static struct irq_work c_irq_work = IRQ_WORK_INIT_HARD(context_irq_work);
 static DEFINE_RAW_SPINLOCK(c_lock);
 
 static void context_say(const char *name, int want)
@@ -826,7 +828,7 @@ static int cmd_context(u64 *arg)
 
 	err = nmi_start(context_save);
 	if (err)
-		return err;
+		return err == -EOPNOTSUPP ? 0 : err;
 	preempt_disable();
 	nmi_send(smp_processor_id());
 	preempt_enable();
@@ -853,6 +855,12 @@ static int cmd_nmiprint(u64 *arg)
  * nest N: a save in a save in a save, N deep.  A function of the kernel that
  * every capture calls is traced; the callback saves, so it comes back here.
  */
+#ifdef CONFIG_UNWINDER_ORC
+#define WALKER	"__unwind_start"
+#else
+#define WALKER	"stack_trace_save"
+#endif
+
 static unsigned int nest_depth, nest_max;
 static u64 nest_path;
 static struct task_struct *nest_task;
@@ -882,7 +890,7 @@ static int cmd_nest(u64 *arg)
 	if (arg[0] < 1 || arg[0] > ARRAY_SIZE(nest_ids))
 		return -EINVAL;
 	memset(nest_ids, 0, sizeof(nest_ids));
-	err = ftrace_set_filter(&nest_ops, "__unwind_start", 14, 1);
+	err = ftrace_set_filter(&nest_ops, WALKER, sizeof(WALKER) - 1, 1);
 	if (err)
 		return err;
 	nest_task = NULL;

@@ -12,7 +12,7 @@
 
 STACKBUF=$(cat /t/reader)
 N=100000
-CPUS=2
+CPUS=$(nproc)
 
 load big || exit 1
 run tags $N 40 4 >tags
@@ -22,7 +22,7 @@ note tags
 newest() {
 	"$STACKBUF" log --json >log || return
 	# path CPU I id ID, then events with the tag 0x5b, CPU, number
-	awk -F '[:,"]+' -v n=$N -v cpus=$CPUS '
+	awk -F '[:,"]+' -v n=$N -v cpus="$CPUS" '
 		FNR == NR { split($0, w, " "); if (w[1] == "path") id[w[2], w[3]] = w[5]; next }
 		{
 			delete f

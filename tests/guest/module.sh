@@ -27,7 +27,7 @@ load_lines() {
 	first | sed -n 2p | grep -qx 'Stack trace([1-9][0-9]*):' || { cat log; return 1; }
 	first | sed -n 3p | grep -qx ' stackbuf_init+0x[0-9a-f]*/0x[0-9a-f]* \[stackbuf\]' ||
 		{ cat log; return 1; }
-	first | grep -qx ' entry_SYSCALL_64_after_hwframe+0x[0-9a-f]*/0x[0-9a-f]*' ||
+	first | grep -qx " $entry+0x[0-9a-f]*/0x[0-9a-f]*" ||
 		{ cat log; return 1; }
 	/t/sbcheck printed <log >printed || { cat printed; return 1; }
 	[ "$(value traces printed)" = 1 ]
@@ -124,6 +124,8 @@ stage contexts
 run context >context
 dump now
 /t/sbcheck events now | grep ' tag c0ffee$' >events
+nmi=0
+[ "$arch" != x86_64 ] || nmi=1
 for where in task preempt_disable raw_spinlock timer tasklet hrtimer irq_work nmi; do
 	context() {
 		line=$(grep "^context $where " context) || { cat context; return 1; }
@@ -140,6 +142,10 @@ for where in task preempt_disable raw_spinlock timer tasklet hrtimer irq_work nm
 		sort -n -k 2 events | sed -n "${no}p" | grep " $want .* id $id tag" ||
 			{ echo "want $want: $line"; cat events; return 1; }
 	}
+	if [ $where$nmi = nmi0 ]; then
+		echo "ok a save from nmi # SKIP the kernel lets no module send NMIs on $arch"
+		continue
+	fi
 	result "a save from $where is recorded, and its context with it" context
 done
 nmi_print() {
@@ -150,7 +156,7 @@ nmi_print() {
 	is "$(value print check) == $before + 2" || return 1
 	if since | grep 'Stack trace\|stackbuf:'; then return 1; fi
 }
-result "prints in an NMI return at once and are counted" nmi_print
+on_x86 "no NMIs to be had" "prints in an NMI return at once and are counted" nmi_print
 nest() {
 	check || return 1
 	nested=$(value nested check)
@@ -159,14 +165,14 @@ nest() {
 	check || return 1
 	is "$(grep -c ' id [1-9]' nest) == $2 && $(value nested check) == $nested + $1 - $2"
 }
-result "four saves inside each other are all recorded" nest 4 4
-result "five inside each other: four are recorded, one is counted as nested" nest 5 4
+on_x86 "ftrace lets a callback be called within itself only once" "four saves inside each other are all recorded" nest 4 4
+on_x86 "likewise" "five inside each other: four are recorded, one is counted as nested" nest 5 4
 regs() {
 	run regs >regs
 	cat regs
 	grep '^ok' regs
 }
-result "save_regs records from the probed instruction on" regs
+on_x86 "not supported there" "save_regs records from the probed instruction on" regs
 
 # ---------------------------------------------- stack(9) and the kernel log ---
 
@@ -291,10 +297,10 @@ no_gap() {
 result "storm: every stack has its text" no_gap
 
 stage interrupts
-storm 4000 400 700 1
+storm 4000 400 700 $nmi
 judge "storm under timers and NMIs"
 from_all() {
-	is "$(value softirq storm) > 100 && $(value hardirq storm) > 1000 && $(value nmi storm) > 1000"
+	is "$(value softirq storm) > 100 && $(value hardirq storm) > 1000 && $(value nmi storm) >= 1000 * $nmi"
 }
 result "storm under timers and NMIs: saves came from all of them" from_all
 result "memory behind the arrays is still untouched" guards
@@ -380,7 +386,7 @@ result "print_id of a stack that made room says so" gone
 
 stage "small storm"
 ring=small
-storm 4000 100 700 1
+storm 4000 100 700 $nmi
 judge "storm in small arrays under timers and NMIs"
 result "memory behind the small arrays is untouched" guards
 
