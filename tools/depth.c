@@ -36,7 +36,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 	for (i = 0; i < d->nr; i++) {
 		bool far = d->frame[i] == STACKBUF_FRAME_FAR;
 
-		addr[i] = far ? 0 : o->record->info.base_addr + (s64)(__s32)d->frame[i];
+		addr[i] = far ? 0 : o->record->info.base_addr + (__s64)(__s32)d->frame[i];
 		if (far && same)
 			addr[i] = known->addr[i];
 		same = same && known->addr[i] == addr[i];

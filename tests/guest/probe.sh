@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# shellcheck disable=SC2218 # functions are named after the commands they judge
+# shellcheck disable=SC2094,SC2218 # files and functions are named after commands
 #
 # Probes and filters, in the guest, on two CPUs.  Functions of modules are named
 # where any will do: those of the kernel take a pass over all of its symbols.
@@ -69,7 +69,7 @@ busy() {
 	rm -f stop
 	for _ in 1 2; do
 		while [ ! -e stop ]; do
-			ls -lR /proc/self /sys/kernel/slab 2>/dev/null | cat | md5sum >/dev/null
+			find /proc/self /sys/kernel/slab 2>/dev/null | cat | md5sum >/dev/null
 		done &
 	done
 }
@@ -149,6 +149,35 @@ numbers() {
 	done
 }
 result "filters and other numbers: what is out of range is refused, in one line" numbers
+
+# --------------------------------------------------------------------- depth ---
+
+stage depth
+# First, as no event has come from leaf_tag yet.  Sizes and locations behind the innermost frame, of ftrace's and ours
+frames() {
+	awk '/^ +Depth/ { n++ } n == 1 && $1 ~ /^[0-9]+\)$/ && $1 != "0)" { print $3, $4 }'
+}
+depth() {
+	echo leaf_tag >$T/stack_trace_filter && echo 1 >/proc/sys/kernel/stack_tracer_enabled &&
+		set_list stackbuf_test:leaf_tag && echo 0 >$T/stack_max_size || return 1
+	for levels in 3 12 25 7; do run path 0x2468ace 3 $levels 1 >/dev/null; run path 0x13579bdf $levels 1 1 >/dev/null; done
+	echo 0 >/proc/sys/kernel/stack_tracer_enabled
+	cat $T/stack_trace >theirs
+	set_list ''
+	"$STACKBUF" depth >depths
+	# Ours that begins as theirs does
+	awk -v RS= '/0\) +[0-9]+ +[0-9]+ +leaf_tag\+0x[04]\//' depths >ours
+	frames <theirs >a
+	frames <ours >b
+	is "$(wc -l <a) > 25" && diff a b || { cat theirs ours; return 1; }
+	# All of it adds up
+	awk '$1 == "0)" { all = $2 } $1 ~ /^[0-9]+\)$/ { sum += $3 } END { print all, sum; exit !all || all != sum }' ours
+}
+if [ -e $T/stack_trace_filter ]; then
+	result "depth: frame by frame as ftrace's stack tracer has it" depth
+else
+	echo "ok depth: frame by frame as ftrace's stack tracer has it # SKIP this kernel has none"
+fi
 
 # ------------------------------------------------- where traces begin, contexts ---
 
