@@ -5,6 +5,7 @@
 #ifndef STACKBUF_COMPAT_H
 #define STACKBUF_COMPAT_H
 
+#include <linux/kprobes.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/stacktrace.h>
@@ -68,10 +69,22 @@
 /* Arguments in registers, and where a called function finds its return address. */
 #ifdef CONFIG_X86_64
 #define SB_ARGUMENTS		6
-#define SB_RETURN_ADDRESS(regs)	regs_get_kernel_stack_nth(regs, 0)
 #else
 #define SB_ARGUMENTS		8
-#define SB_RETURN_ADDRESS(regs)	((regs)->regs[30])
+#endif
+
+static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	return regs_get_kernel_stack_nth(regs, 0);
+#else
+	return regs->regs[30];
+#endif
+}
+
+/* Came with 6.1 ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"); ftrace is at entries, too */
+#ifndef KPROBE_FLAG_ON_FUNC_ENTRY
+#define KPROBE_FLAG_ON_FUNC_ENTRY	0
 #endif
 
 /* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */

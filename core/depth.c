@@ -32,7 +32,7 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 
 /**
  * sb_note_depth() - see whether a walk went deeper than any before from its place
- * @walk: the walk, all of it on the task's own stack
+ * @walk: the walk; those that begin on a task's own stack count, and end there
  * @pc: what it found
  * @nr: how many of these are kept
  * @cut: there were more
@@ -43,11 +43,12 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 static void sb_note_depth(const struct sb_walk *walk, const unsigned long *pc, unsigned int nr,
 			  bool cut, u32 id)
 {
-	unsigned long end = sb_stack_end(walk->sp[0]);
+	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE;
 	struct stackbuf_depth *depth;
 	u32 seq, bytes, i;
 
-	if (!end)
+	/* On another stack */
+	if (walk->sp[0] >= end || end - walk->sp[0] > THREAD_SIZE)
 		return;
 	bytes = end - walk->sp[0];
 	depth = sb_depth_of(pc[0]);

@@ -23,13 +23,13 @@ static u8 sb_list = 0x1;
 /* Covers the probes; nests inside of the locks of module loading and of parameters */
 static DEFINE_MUTEX(sb_probe_mutex);
 
+/* Number @i, or NULL behind the last */
 static inline struct stackbuf_probe *sb_probe(unsigned int i)
 {
+	if (i >= STACKBUF_PROBES_MAX)
+		return NULL;
 	return &stackbuf_info.probe[i / STACKBUF_PAGE_PROBES].probe[i % STACKBUF_PAGE_PROBES];
 }
-
-#define sb_for_each_probe(probe, i)					\
-	for ((i) = 0; (i) < STACKBUF_PROBES_MAX && ((probe) = sb_probe(i)); (i)++)
 
 static inline struct kprobe *sb_kprobe(struct stackbuf_probe *probe)
 {
@@ -66,7 +66,7 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	if (unlikely(!(probe->lists & READ_ONCE(sb_list))))
 		return 0;
 	if (probe->tag == STACKBUF_PROBE_RETADDR)
-		tag = SB_RETURN_ADDRESS(regs);
+		tag = sb_return_address(regs);
 	else if (probe->tag)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As if before the probed instruction, however the probe is made */
@@ -75,6 +75,7 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
+
 NOKPROBE_SYMBOL(sb_probe_hit);
 
 /* -------------------------------------------------------------- by name --- */
@@ -117,8 +118,16 @@ struct sb_names {
 	struct sb_wanted want[];
 };
 
-#define sb_refuse(want, fmt, ...) \
-	pr_err("probe: %.*s: " fmt "\n", (int)(want)->len, (want)->name, ##__VA_ARGS__)
+static __printf(2, 3) void sb_refuse(const struct sb_wanted *want, const char *fmt, ...)
+{
+	struct va_format why = { .fmt = fmt };
+	va_list args;
+
+	va_start(args, fmt);
+	why.va = &args;
+	pr_err("probe: %.*s: %pV\n", (int)want->len, want->name, &why);
+	va_end(args);
+}
 
 static struct sb_names *sb_make_names(unsigned int nr)
 {
@@ -303,7 +312,7 @@ static void sb_find_in_module(struct sb_names *names, const struct module *modul
 		if (names->want[i].module && !strcmp(names->want[i].module, module->name))
 			names->want[i].loaded = true;
 	for (i = 1; i < symbols->num_symtab; i++) {
-		const Elf_Sym *symbol = &symbols->symtab[i];
+		const typeof(symbols->symtab[0]) *symbol = &symbols->symtab[i];
 		const char *name = symbols->strtab + symbol->st_name;
 
 		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
@@ -433,7 +442,7 @@ static void sb_unregister(bool (*no_more)(struct stackbuf_probe *probe))
 
 	/* All at once, as each time takes a grace period; one by one if memory is short */
 	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
-	sb_for_each_probe(probe, i) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (probe->state != STACKBUF_PROBE_SET || !no_more(probe))
 			continue;
 		if (set)
@@ -444,7 +453,7 @@ static void sb_unregister(bool (*no_more)(struct stackbuf_probe *probe))
 	if (n)
 		unregister_kprobes(set, n);
 	kvfree(set);
-	sb_for_each_probe(probe, i) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (probe->state != STACKBUF_PROBE_SET || !no_more(probe))
 			continue;
 		stackbuf_info.missed_before += sb_kprobe(probe)->nmissed;
@@ -464,7 +473,7 @@ static struct stackbuf_probe *sb_probe_named(const struct sb_wanted *want)
 	struct stackbuf_probe *probe;
 	unsigned int i;
 
-	sb_for_each_probe(probe, i)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		if (probe->name[0] && !strncmp(probe->name, want->name, want->len) &&
 		    !probe->name[want->len])
 			return probe;
@@ -477,7 +486,7 @@ static int sb_place_probe(struct sb_wanted *want, u8 lists)
 	struct stackbuf_probe *probe;
 	unsigned int i;
 
-	sb_for_each_probe(probe, i) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (probe->name[0])
 			continue;
 		memcpy(probe->name, want->name, want->len);
@@ -601,7 +610,7 @@ static int sb_write_list(const char *text)
 
 	mutex_lock(&sb_probe_mutex);
 	if (add)
-		sb_for_each_probe(probe, i)
+		for (i = 0; (probe = sb_probe(i)); i++)
 			if (probe->lists)
 				probe->lists |= next;
 	err = sb_make_list(names, next);
@@ -610,10 +619,10 @@ static int sb_write_list(const char *text)
 		WRITE_ONCE(sb_list, next);
 		next ^= 0x3;
 	}
-	sb_for_each_probe(probe, i)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~next);
 	sb_unregister(sb_in_no_list);
-	sb_for_each_probe(probe, i)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		if (!probe->lists)
 			memset(probe, 0, sizeof(*probe));
 	mutex_unlock(&sb_probe_mutex);
@@ -628,6 +637,11 @@ static bool sb_is_gone(struct stackbuf_probe *probe)
 	return kprobe_gone(sb_kprobe(probe));
 }
 
+static bool sb_waits(const struct stackbuf_probe *probe)
+{
+	return probe->state == STACKBUF_PROBE_PENDING || probe->state == STACKBUF_PROBE_REFUSED;
+}
+
 /* Set the probes that wait for this module */
 static void sb_module_comes(const struct module *module)
 {
@@ -635,8 +649,8 @@ static void sb_module_comes(const struct module *module)
 	struct sb_names *names;
 	unsigned int n = 0, i;
 
-	sb_for_each_probe(probe, i)
-		n += probe->state == STACKBUF_PROBE_PENDING || probe->state == STACKBUF_PROBE_REFUSED;
+	for (i = 0; (probe = sb_probe(i)); i++)
+		n += sb_waits(probe);
 	if (!n)
 		return;
 	names = sb_make_names(n);
@@ -645,10 +659,10 @@ static void sb_module_comes(const struct module *module)
 		return;
 	}
 	n = 0;
-	sb_for_each_probe(probe, i) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		struct sb_wanted *want = &names->want[n];
 
-		if (probe->state != STACKBUF_PROBE_PENDING && probe->state != STACKBUF_PROBE_REFUSED)
+		if (!sb_waits(probe))
 			continue;
 		want->name = probe->name;
 		want->len = strlen(probe->name);
@@ -716,7 +730,7 @@ static int sb_get_probe(char *buffer, const struct kernel_param *param)
 	int len = 0;
 
 	mutex_lock(&sb_probe_mutex);
-	sb_for_each_probe(probe, i) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (!probe->name[0])
 			continue;
 		if (len + strlen(probe->name) + 6 > PAGE_SIZE) {

@@ -511,10 +511,11 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		missed += probe.missed;
 		nr++;
 		if (j)
-			json_array_append_new(all, json_pack("{s:s,s:s,s:I,s:I}", "name", probe.name,
-							     "state", is, "address",
-							     (json_int_t)probe.addr, "missed",
-							     (json_int_t)probe.missed));
+			json_array_append_new(all,
+					      json_pack("{s:s,s:s,s:I,s:I}", "name", probe.name,
+							"state", is, "address",
+							(json_int_t)probe.addr, "missed",
+							(json_int_t)probe.missed));
 		free(probe.name);
 	}
 	if (j)

@@ -1197,14 +1197,16 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 	end = image + st.st_size;
 	for (p = image; (p = memmem(p, end - p, &magic, sizeof(magic))); p++) {
 		const struct stackbuf_page *h = (const void *)p;
+		unsigned int kind;
 
 		if (end - p < PAGE)
 			break;
-		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > STACKBUF_DEPTHS || !h->instance)
+		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > STACKBUF_DEPTHS ||
+		    !h->instance)
 			continue;
 		/* Probes and depths lie in the same array as info */
-		add_found(&(struct found) { h->instance, h->seq, h->kind > STACKBUF_EVENTS ?
-					    STACKBUF_INFO : h->kind, h->index, p });
+		kind = h->kind > STACKBUF_EVENTS ? STACKBUF_INFO : h->kind;
+		add_found(&(struct found) { h->instance, h->seq, kind, h->index, p });
 	}
 	for (p = image; (p = memmem(p, end - p, text_magic, sizeof(text_magic) - 1)); p++) {
 		unsigned long long seq, load;
