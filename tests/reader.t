@@ -409,9 +409,9 @@ completes() {
 	# shellcheck source=/dev/null
 	. "$top/tools/stackbuf.bash" || return
 	[ "$(complete_words stackbuf l)" = log ] &&
-	[ "$(complete_words stackbuf '')" = 'info text log count snoop depth save' ] &&
-	[ "$(complete_words stackbuf log --fo)" = '--folded --follow' ] &&
-	[ "$(complete_words stackbuf count --p)" = '--pid --perpid' ] &&
+	[ "$(complete_words stackbuf '')" = 'info text log count snoop depth save decode' ] &&
+	[ "$(complete_words stackbuf log --fol)" = '--folded --follow' ] &&
+	[ "$(complete_words stackbuf count --p)" = '--pid --pprof --perpid' ] &&
 	[ "$(complete_words stackbuf snoop --n)" = '--number' ] &&
 	[ "$(cd "$dir" && complete_words stackbuf -f snap)" = snapshot ]
 }

@@ -7,10 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "decode.h"
 #include "depth.h"
 #include "filter.h"
+#include "flame.h"
 #include "follow.h"
 #include "output.h"
+#include "pprof.h"
 #include "save.h"
 #include "source.h"
 #include "symbols.h"
@@ -25,26 +30,29 @@
 /* How often to read again when totals were spoilt by what was overwritten */
 #define COUNT_TRIES	5
 
-enum command { INFO, TEXT, LOG, COUNT, SNOOP, DEPTH, SAVE, COMMANDS };
+enum command { INFO, TEXT, LOG, COUNT, SNOOP, DEPTH, SAVE, DECODE, COMMANDS };
 
-#define BIT(n)	(1U << (n))
+#define BIT(n)	(1ULL << (n))
 
 static const char *const command_name[COMMANDS] = {
-	"info", "text", "log", "count", "snoop", "depth", "save"
+	"info", "text", "log", "count", "snoop", "depth", "save", "decode"
 };
 
 /* Options, in the order of option_list[], then of watch_list[] */
 enum option {
 	OPT_NONE, OPT_FILE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL, OPT_STACK,
-	OPT_LAST, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_WALL, OPT_FOLLOW, OPT_HELP, OPT_VERSION,
+	OPT_LAST, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW,
+	OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT, OPT_HELP, OPT_VERSION,
 	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
 	OPT_PERPID, OPT_VERBOSE, OPT_DELIMITED,
 	OPTIONS
 };
 
+static_assert(OPTIONS <= 64, "an option is a bit of a u64");
+
 /* Which commands an option is for */
-static const unsigned int option_for[OPTIONS] = {
-	[OPT_FILE]	= ~0U,
+static const u64 option_for[OPTIONS] = {
+	[OPT_FILE]	= ~BIT(DECODE),
 	[OPT_PID]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_COMM]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_CPU]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
@@ -56,8 +64,15 @@ static const unsigned int option_for[OPTIONS] = {
 	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT),
 	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH),
 	[OPT_PERF]	= BIT(LOG),
+	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT),
+	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT),
 	[OPT_WALL]	= BIT(LOG),
 	[OPT_FOLLOW]	= BIT(LOG),
+	[OPT_LINES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT),
+	[OPT_VMLINUX]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_MODULES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_FORCE]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_COMPAT]	= BIT(DECODE),
 	[OPT_NUMBER]	= BIT(SNOOP),
 	[OPT_INTERVAL]	= BIT(COUNT),
 	[OPT_DURATION]	= BIT(COUNT) | BIT(SNOOP),
@@ -98,9 +113,22 @@ static struct poptOption option_list[] = {
 	  NULL },
 	{ "json", '\0', POPT_ARG_NONE, NULL, OPT_JSON, "one JSON object a line", NULL },
 	{ "perf", '\0', POPT_ARG_NONE, NULL, OPT_PERF, "as \"perf script\" prints", NULL },
+	{ "pprof", '\0', POPT_ARG_NONE, NULL, OPT_PPROF, "a profile for pprof, gzipped", NULL },
+	{ "flame", '\0', POPT_ARG_STRING, NULL, OPT_FLAME,
+	  "write a flame graph, to be opened in a browser", "FILE.svg" },
 	{ "wall", '\0', POPT_ARG_NONE, NULL, OPT_WALL, "times of day instead of seconds since boot",
 	  NULL },
 	{ "follow", '\0', POPT_ARG_NONE, NULL, OPT_FOLLOW, "go on with events as they are recorded",
+	  NULL },
+	{ "lines", '\0', POPT_ARG_NONE, NULL, OPT_LINES,
+	  "source lines, from the kernel's debug information", NULL },
+	{ "vmlinux", 'k', POPT_ARG_STRING, NULL, OPT_VMLINUX,
+	  "the kernel's image with debug information", "FILE" },
+	{ "modules", 'm', POPT_ARG_STRING, NULL, OPT_MODULES,
+	  "where the modules are, with debug information", "DIR" },
+	{ "force", '\0', POPT_ARG_NONE, NULL, OPT_FORCE,
+	  "take vmlinux and modules of another build", NULL },
+	{ "compat", '\0', POPT_ARG_NONE, NULL, OPT_COMPAT, "as decode_stacktrace.sh writes it",
 	  NULL },
 	{ "help", 'h', POPT_ARG_NONE, NULL, OPT_HELP, "show this help", NULL },
 	{ "version", '\0', POPT_ARG_NONE, NULL, OPT_VERSION, "show the version", NULL },
@@ -157,12 +185,12 @@ static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const 
 
 struct args {
 	enum command command;
-	char *source, *comm;
-	const char *save_to;
+	char *source, *comm, *flame, *vmlinux, *modules;
+	const char *save_to, *text;
 	const char **word;	/* functions or patterns; NULL: none */
 	poptContext context, context_behind;
 	const char **rest, **behind;	/* arguments behind the command */
-	unsigned int given;	/* bits of enum option */
+	u64 given;	/* bits of enum option */
 	u64 number, interval, duration;
 	struct filter filter;
 };
@@ -171,13 +199,14 @@ struct args {
 static void help_command(const struct args *a)
 {
 	static const char *const words[COMMANDS] = {
-		[SAVE] = " FILE", [SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
+		[SAVE] = " FILE", [DECODE] = " [FILE]", [SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
 	};
 	const struct poptOption *const list[] = {
 		a->command == COUNT ? folded_list : option_list, watch_list, option_list
 	};
 	struct poptOption shown[OPTIONS + 1] = { 0 };
-	unsigned int i, n = 0, seen = 0;
+	unsigned int i, n = 0;
+	u64 seen = 0;
 	const struct poptOption *o;
 	char usage[64], name[32];
 	const char *argv[2] = { name };
@@ -224,7 +253,7 @@ static void help(poptContext context, const struct args *a)
 		return;
 	}
 	poptSetOtherOptionHelp(context,
-			       "[OPTION...] info | text | log | count | depth | snoop FUNCTION... | count PATTERN... | save FILE");
+			       "[OPTION...] info | text | log | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | decode [FILE]");
 	poptPrintHelp(context, stdout, 0);
 	puts("\n"
 	     "Commands:\n"
@@ -236,6 +265,7 @@ static void help(poptContext context, const struct args *a)
 	     "  snoop FUNCTION...   probe functions, and print each call with its stack\n"
 	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
 	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
+	     "  decode [FILE]       copy text that holds stack traces, as dmesg's, with source lines\n"
 	     "\n"
 	     "stackbuf snoop -h and stackbuf count -h show the options of these two.\n"
 	     "See stackbuf(8).");
@@ -245,12 +275,21 @@ static void take_option(struct args *a, int option, char *value)
 {
 	const char *must;
 
-	if (a->given & BIT(option))
+	if (a->given & BIT(option)) {
+		free(value);
 		die(EXIT_USAGE, "--%s is given twice", option_name(option));
+	}
 	a->given |= BIT(option);
 	if (option == OPT_FILE)
 		a->source = value;
-	if (!value || option == OPT_FILE)
+	else if (option == OPT_FLAME)
+		a->flame = value;
+	else if (option == OPT_VMLINUX)
+		a->vmlinux = value;
+	else if (option == OPT_MODULES)
+		a->modules = value;
+	if (!value || BIT(option) & (BIT(OPT_FILE) | BIT(OPT_FLAME) | BIT(OPT_VMLINUX) |
+				     BIT(OPT_MODULES)))
 		return;
 	if (option == OPT_COMM)
 		a->comm = value;
@@ -283,7 +322,10 @@ static bool live(const struct args *a)
 
 static void check_args(const struct args *a)
 {
-	unsigned int i, formats = a->given & (BIT(OPT_FOLDED) | BIT(OPT_JSON) | BIT(OPT_PERF));
+	u64 formats = a->given & (BIT(OPT_FOLDED) | BIT(OPT_JSON) | BIT(OPT_PERF) |
+					      BIT(OPT_PPROF) | BIT(OPT_FLAME));
+	const u64 sums = BIT(OPT_FOLDED) | BIT(OPT_PPROF) | BIT(OPT_FLAME);
+	unsigned int i;
 
 	for (i = OPT_FILE; i < OPTIONS; i++) {
 		if (!(a->given & BIT(i)))
@@ -294,8 +336,9 @@ static void check_args(const struct args *a)
 		if (a->command == COUNT && !a->word && FOR_PATTERN & BIT(i))
 			die(EXIT_USAGE, "count --%s: a PATTERN is missing (see stackbuf count -h)",
 			    option_name(i));
-		if (a->command == COUNT && a->word && i == OPT_JSON)
-			die(EXIT_USAGE, "--json is not for \"count PATTERN\"");
+		if (a->command == COUNT && a->word &&
+		    BIT(i) & (BIT(OPT_JSON) | BIT(OPT_PPROF) | BIT(OPT_FLAME) | BIT(OPT_LINES)))
+			die(EXIT_USAGE, "--%s is not for \"count PATTERN\"", option_name(i));
 		if (watches(a) && live(a) && FOR_PAST & BIT(i))
 			die(EXIT_USAGE,
 			    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
@@ -310,9 +353,18 @@ static void check_args(const struct args *a)
 	if (a->command == SNOOP && !a->word)
 		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
 	if (formats & (formats - 1))
-		die(EXIT_USAGE, "only one of --folded, --json and --perf can be had at a time");
-	if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(OPT_FOLDED))
-		die(EXIT_USAGE, "--folded adds up, so it can't --follow");
+		die(EXIT_USAGE,
+		    "only one of --folded, --json, --perf, --pprof and --flame can be had at a time");
+	for (i = OPT_FILE; i < OPT_HELP; i++)
+		if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(i) & sums)
+			die(EXIT_USAGE, "--%s adds up, so it can't --follow",
+			    option_list[i - 1].longName);
+	if (a->given & BIT(OPT_LINES) && formats & ~BIT(OPT_JSON))
+		die(EXIT_USAGE, "--lines is for plain text and --json");
+	if (a->command != DECODE && !(a->given & BIT(OPT_LINES)))
+		for (i = OPT_VMLINUX; i <= OPT_FORCE; i++)
+			if (a->given & BIT(i))
+				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
 	if (a->filter.has_since && a->filter.has_until && a->filter.since > a->filter.until)
 		die(EXIT_USAGE, "--since is later than --until: no event can be both");
 }
@@ -354,13 +406,13 @@ static void read_args(struct args *a, int argc, const char **argv)
 	word = poptGetArg(a->context);
 	if (!word)
 		die(EXIT_USAGE,
-		    "a command is missing: info, text, log, count, snoop, depth or save (see stackbuf --help)");
+		    "a command is missing: info, text, log, count, snoop, depth, save or decode (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE,
-		    "%s: no such command; there are info, text, log, count, snoop, depth and save",
+		    "%s: no such command; there are info, text, log, count, snoop, depth, save and decode",
 		    word);
 
 	/* The command takes the program's place in front of what follows it */
@@ -387,6 +439,8 @@ static void read_args(struct args *a, int argc, const char **argv)
 		if (!a->save_to || !*a->save_to)
 			die(EXIT_USAGE, "save: the name of a file is missing");
 	}
+	if (a->command == DECODE)
+		a->text = poptGetArg(a->context_behind);
 	word = a->word ? NULL : poptGetArg(a->context_behind);
 	if (word)
 		die(EXIT_USAGE, "%s: one argument too many (see stackbuf --help)", word);
@@ -397,6 +451,9 @@ static void free_args(struct args *a)
 {
 	free(a->source);
 	free(a->comm);
+	free(a->flame);
+	free(a->vmlinux);
+	free(a->modules);
 	free(a->behind);
 	poptFreeContext(a->context_behind);
 	poptFreeContext(a->context);
@@ -450,6 +507,20 @@ static void say_missing(const struct reading *r)
 		fputs("stackbuf: the page of stackbuf_info is missing or damaged\n", stderr);
 }
 
+/* Formats that are a file of their own.  @event is NULL for totals.  False: another format */
+static bool other_file(const struct output *o, const struct args *a, const struct event *event,
+		       size_t nr)
+{
+	char error[512];
+
+	if (o->format == FORMAT_PPROF && pprof(o, &a->filter, event, nr))
+		die(1, "cannot write: %m");
+	if (o->format == FORMAT_FLAME &&
+	    flame(o, &a->filter, event, nr, a->flame, error, sizeof(error)))
+		die(1, "%s", error);
+	return o->format == FORMAT_PPROF || o->format == FORMAT_FLAME;
+}
+
 /* Totals are what the table counted and what is in the ring, if nothing moved from here to there */
 static void count(struct reading *r, const struct output *o, const struct args *a)
 {
@@ -468,6 +539,8 @@ static void count(struct reading *r, const struct output *o, const struct args *
 		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
 		      stderr);
 		nr = filter_apply(&a->filter, rec->event, rec->events);
+		if (other_file(o, a, rec->event ?: &(struct event){ 0 }, nr))
+			return;
 		/* An array even if it is empty: NULL would mean all that was ever counted */
 		output_count(o, &a->filter, nr ? rec->event : &(struct event){ 0 }, nr);
 		return;
@@ -481,7 +554,8 @@ static void count(struct reading *r, const struct output *o, const struct args *
 		fprintf(stderr,
 			"stackbuf: %llu events are in no total: their %llu stacks had to make room\n",
 			rec->info.evicted_events, rec->info.evicted);
-	output_count(o, &a->filter, NULL, 0);
+	if (!other_file(o, a, NULL, 0))
+		output_count(o, &a->filter, NULL, 0);
 }
 
 static void show_log(struct reading *r, struct output *o, const struct args *a)
@@ -501,6 +575,8 @@ static void show_log(struct reading *r, struct output *o, const struct args *a)
 	}
 	say_missing(r);
 	nr = filter_apply(&a->filter, rec->event, rec->events);
+	if (other_file(o, a, rec->event ?: &(struct event){ 0 }, nr))
+		return;
 	if (o->format == FORMAT_FOLDED) {
 		output_folded(o, rec->event, nr);
 		return;
@@ -584,9 +660,70 @@ static void run(struct reading *r, struct output *o, const struct args *a, struc
 			die(1, "%s", error);
 		break;
 	case SNOOP:
+	case DECODE:
 	case COMMANDS:
 		break;
 	}
+}
+
+/* Source lines for the frames of a record, which says of which kernel they are */
+static struct lines *open_lines(const struct reading *r, const struct args *a, struct output *o)
+{
+	struct probe probe;
+	size_t i, room = 0;
+
+	const struct stackbuf_info *info = &r->record.info;
+	struct lines_where where = { .vmlinux = a->vmlinux, .modules = a->modules,
+				     .force = a->given & BIT(OPT_FORCE) };
+
+	if (r->record.have_info) {
+		where.release = info->release;
+		where.version = info->kernel_version;
+		where.srcversion = info->module_srcversion;
+		where.base_symbol = info->base_symbol;
+		where.base_addr = info->base_addr;
+	}
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(&r->record, i, &probe))
+			continue;
+		GROW(o->probed, o->nr_probed, room);
+		o->probed[o->nr_probed++] = probe.addr;
+		free(probe.name);
+	}
+	return lines_open(&where);
+}
+
+/* "decode": text in, text out; no record is read */
+static void decode(const struct args *a)
+{
+	struct lines_where where = { .vmlinux = a->vmlinux, .modules = a->modules,
+				     .force = a->given & BIT(OPT_FORCE) };
+	struct decoder d = { .lines = lines_open(&where), .compat = a->given & BIT(OPT_COMPAT) };
+	FILE *in = stdin;
+	struct stat st;
+	int ret;
+
+	if (a->text && strcmp(a->text, "-"))
+		in = fopen(a->text, "re");
+	if (!in)
+		die(1, "%s: %m", a->text);
+	/* Of "dmesg -w" every line as it comes */
+	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
+		setvbuf(stdout, NULL, _IOLBF, 0);
+	ret = decode_file(&d, in, stdout);
+	if (fflush(stdout) || ferror(stdout))
+		die(1, "cannot write: %m");
+	if (ret)
+		die(1, "%s", lines_error(d.lines));
+	if (ferror(in))
+		die(1, "%s: cannot be read", a->text ?: "standard input");
+	if (lines_say_missing(d.lines) && !where.force)
+		die(1, "most frames do not fit: the files are of another build than this text, and lines are not to be believed");
+	if (d.frames && !d.decoded)
+		die(1, "none of %llu frames could be decoded", d.frames);
+	if (in != stdin)
+		fclose(in);
+	lines_close(d.lines);
 }
 
 int main(int argc, const char **argv)
@@ -603,7 +740,18 @@ int main(int argc, const char **argv)
 		output.format = FORMAT_JSON;
 	if (args.given & BIT(OPT_PERF))
 		output.format = FORMAT_PERF;
+	if (args.given & BIT(OPT_PPROF))
+		output.format = FORMAT_PPROF;
+	if (args.given & BIT(OPT_FLAME))
+		output.format = FORMAT_FLAME;
+	if (output.format == FORMAT_PPROF && isatty(STDOUT_FILENO))
+		die(EXIT_USAGE, "--pprof writes no text: send it to a file");
 	output.wall = args.given & BIT(OPT_WALL);
+	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
+	if (args.command == DECODE) {
+		decode(&args);
+		goto out;
+	}
 
 	if (watches(&args))
 		prepare_watch(&watch, &args);
@@ -618,8 +766,14 @@ int main(int argc, const char **argv)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    r.source.name);
 	symbols_init(&r.symbols, &r.record, r.source.kallsyms);
-	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
+	if (args.given & BIT(OPT_LINES))
+		output.lines = open_lines(&r, &args, &output);
 	run(&r, &output, &args, &watch);
+	if (output.lines) {
+		lines_say_missing(output.lines);
+		lines_close(output.lines);
+		free(output.probed);
+	}
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
 
@@ -627,6 +781,7 @@ int main(int argc, const char **argv)
 	record_free(&r.record);
 	bag_empty(&r.bag);
 	source_close(&r.source);
+out:
 	free_args(&args);
 	return 0;
 }

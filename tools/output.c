@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "decode.h"
 #include "output.h"
 
 #define SEC	1000000000ULL
@@ -56,8 +57,7 @@ static void add(char **p, size_t *len, size_t *room, const char *format, ...)
 	*len += n;
 }
 
-/* Function without distance and module, as flame graphs want it */
-static size_t function_len(const char *name)
+size_t function_len(const char *name)
 {
 	const char *plus = strstr(name, "+0x");
 
@@ -79,20 +79,52 @@ static void block_perf(const struct stack *stack, unsigned int i, char **p, size
 		add(p, len, room, "\t%16llx %.*s ([kernel.kallsyms])\n", addr, n, name);
 }
 
+/* What goes behind frame @i of a stack, "" if nothing is known; ends the program on errors */
+static const char *line_of(const struct output *o, const struct stack *stack, unsigned int i)
+{
+	const char *name = stack->name[i], *before = i ? stack->name[i - 1] : NULL, *text = NULL;
+	enum frame_kind kind = FRAME_OPEN;
+	struct frame f;
+	size_t n;
+
+	if (!o->lines)
+		return "";
+	for (n = 0; !before && stack->nr && n < o->nr_probed; n++)
+		if (o->probed[n] == stack->addr[0])
+			kind = FRAME_EXACT;
+	if (before && !strncmp(before, "0x", 2) && i <= stack->nr)
+		before = lines_function(o->lines, stack->addr[i - 1]);
+	if (before)
+		kind = lines_entry(before, function_len(before)) ? FRAME_EXACT : FRAME_RETURN;
+	if (!frame_parse(&f, name, strlen(name)) && i >= stack->nr)
+		return "";
+	f.addr = i < stack->nr ? stack->addr[i] : 0;
+	if (lines_frame(o->lines, &f, kind, &text)) {
+		fflush(o->file);
+		fprintf(stderr, "stackbuf: %s\n", lines_error(o->lines));
+		exit(1);
+	}
+	return text ? text : "";
+}
+
 static json_t *json_hex(u64 value)
 {
 	return json_sprintf("0x%llx", value);
 }
 
 /* Keys that tell the stack, for events and counts */
-static char *json_stack(const struct stack *stack)
+static char *json_stack(const struct output *o, const struct stack *stack)
 {
 	json_t *j = json_object(), *frames = json_array(), *addresses = json_array();
+	json_t *lines = o->lines ? json_array() : NULL;
 	unsigned int i;
 	char *text;
 
 	for (i = 0; i < stack->named; i++)
 		json_array_append_new(frames, json_string(stack->name[i]));
+	for (i = 0; lines && i < stack->named; i++)
+		json_array_append_new(lines, json_string(line_of(o, stack, i) +
+							 !!*line_of(o, stack, i)));
 	for (i = 0; i < stack->nr; i++)
 		json_array_append_new(addresses, json_hex(stack->addr[i]));
 	json_object_set_new(j, "stack", json_integer(stack->id));
@@ -102,6 +134,8 @@ static char *json_stack(const struct stack *stack)
 	json_object_set_new(j, "cut", json_boolean(stack->cut));
 	json_object_set_new(j, "frames", frames);
 	json_object_set_new(j, "addresses", addresses);
+	if (lines)
+		json_object_set_new(j, "lines", lines);
 	text = json_dumps(j, JSON_COMPACT | JSON_EMBED);
 	json_decref(j);
 	return text;
@@ -122,7 +156,7 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 	switch (o->format) {
 	case FORMAT_TEXT:
 		for (i = 0; i < stack->named; i++)
-			add(&p, &len, &room, "\t%s\n", stack->name[i]);
+			add(&p, &len, &room, "\t%s%s\n", stack->name[i], line_of(o, stack, i));
 		if (stack->cut)
 			add(&p, &len, &room, "\t(more frames were not kept)\n");
 		if (stack->gone)
@@ -144,9 +178,12 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 		if (stack->gone)
 			add(&p, &len, &room, "stack %u is gone", stack->id);
 		break;
+	case FORMAT_PPROF:
+	case FORMAT_FLAME:
+		break;
 	case FORMAT_JSON:
 		free(p);
-		p = json_stack(stack);
+		p = json_stack(o, stack);
 		len = strlen(p);
 		break;
 	}
@@ -156,7 +193,7 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 	return p;
 }
 
-static struct stack *stack_of(const struct output *o, u32 id)
+struct stack *output_stack(const struct output *o, u32 id)
 {
 	struct stack *stack = stacks_find(&o->record->stacks, id);
 
@@ -165,6 +202,11 @@ static struct stack *stack_of(const struct output *o, u32 id)
 		stack->gone = true;
 	}
 	return stack;
+}
+
+const char *output_context(const struct event *e)
+{
+	return context_name[e->context & 3];
 }
 
 static const char *names_mark(const struct stack *stack)
@@ -230,7 +272,7 @@ void output_head(const struct output *o)
 
 void output_event(const struct output *o, const struct event *e)
 {
-	struct stack *stack = stack_of(o, e->stack);
+	struct stack *stack = output_stack(o, e->stack);
 	const char *block, *mark;
 	char when[64], tag[32] = "";
 	size_t len;
@@ -282,7 +324,7 @@ void output_folded(const struct output *o, const struct event *event, size_t nr)
 
 		for (n = 1; i + n < nr && !folded_order(&sorted[i], &sorted[i + n]); n++)
 			;
-		block = stack_block(o, stack_of(o, sorted[i].stack), &len);
+		block = stack_block(o, output_stack(o, sorted[i].stack), &len);
 		for (p = *sorted[i].comm ? sorted[i].comm : "?"; *p; p++)
 			putc(*p == ';' ? '_' : *p, o->file);
 		fprintf(o->file, ";%.*s %zu\n", (int)len, block, n);
@@ -354,7 +396,7 @@ void output_count(const struct output *o, const struct filter *f,
 			stack->count = 0;
 		}
 		for (i = 0; i < nr; i++)
-			stack_of(o, event[i].stack)->in_ring++;
+			output_stack(o, event[i].stack)->in_ring++;
 	}
 	total = xcalloc(r->stacks.nr + 1, sizeof(*total));
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
@@ -404,6 +446,28 @@ void output_count(const struct output *o, const struct filter *f,
 
 /* ------------------------------------------------------------------ text --- */
 
+/* A record with source lines; in the text log there are no addresses */
+static void text_lines(const struct output *o, const struct text *t)
+{
+	struct decoder d = { .lines = o->lines };
+	const char *p = t->record, *end = p + t->len, *nl;
+	char line[1024];
+	size_t i, len;
+
+	for (; p < end; p += len + 1) {
+		nl = memchr(p, '\n', end - p);
+		len = nl ? nl - p : end - p;
+		for (i = 0; i < len && i < sizeof(line); i++)
+			line[i] = p[i] >= ' ' && p[i] <= '~' ? p[i] : '?';
+		if (decode_line(&d, line, i, o->file)) {
+			fflush(o->file);
+			fprintf(stderr, "stackbuf: %s\n", lines_error(o->lines));
+			exit(1);
+		}
+		putc('\n', o->file);
+	}
+}
+
 void output_text(const struct output *o, const struct filter *f)
 {
 	size_t i;
@@ -414,6 +478,10 @@ void output_text(const struct output *o, const struct filter *f)
 
 		if (f->has_stack && t->id != f->stack)
 			continue;
+		if (o->lines) {
+			text_lines(o, t);
+			continue;
+		}
 		for (n = 0; n < t->len; n++) {
 			char c = t->record[n];
 

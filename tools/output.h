@@ -7,9 +7,10 @@
 
 #include <stdio.h>
 #include "filter.h"
+#include "lines.h"
 #include "symbols.h"
 
-enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF };
+enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF, FORMAT_FLAME };
 
 /**
  * struct output - how to print what
@@ -18,6 +19,9 @@ enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF };
  * @wall: times of day instead of seconds since boot
  * @record: where stacks are found
  * @symbols: where their frames' names are found
+ * @lines: where source lines are found, or NULL: none wanted
+ * @probed: addresses of probes, which are no return addresses
+ * @nr_probed: how many
  */
 struct output {
 	FILE *file;
@@ -25,7 +29,17 @@ struct output {
 	bool wall;
 	struct record *record;
 	struct symbols *symbols;
+	struct lines *lines;
+	u64 *probed;
+	size_t nr_probed;
 };
+
+/* For other formats: the stack of an event, by its id; never NULL */
+struct stack *output_stack(const struct output *o, u32 id);
+const char *output_context(const struct event *e);
+
+/* Of a frame's name: the function without distance and module */
+size_t function_len(const char *name);
 
 /* The line above the events, if the format has one */
 void output_head(const struct output *o);

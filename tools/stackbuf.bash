@@ -3,8 +3,8 @@
 
 _stackbuf()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options
-	local commands='info text log count snoop depth save'
+	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options lines
+	local commands='info text log count snoop depth save decode'
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -27,6 +27,14 @@ _stackbuf()
 			compopt -o filenames 2>/dev/null
 			return
 		} ;;
+	--flame | -k | --vmlinux)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		compopt -o filenames 2>/dev/null
+		return ;;
+	-m | --modules)
+		mapfile -t COMPREPLY < <(compgen -d -- "$word")
+		compopt -o filenames 2>/dev/null
+		return ;;
 	--comm)
 		mapfile -t COMPREPLY < <(compgen -W "$(cat /proc/[0-9]*/comm 2>/dev/null)" -- "$word")
 		return ;;
@@ -39,18 +47,21 @@ _stackbuf()
 	esac
 
 	options='--file --help --version'
+	lines='--lines --vmlinux --modules --force'
 	case $command in
 	info | depth)	options+=' --json' ;;
-	text)	options+=' --stack' ;;
+	text)	options+=" --stack $lines" ;;
 	log)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
-		options+=' --folded --json --perf --wall --follow' ;;
-	count)	options+=' --pid --comm --cpu --tag --since --until --stack --last --folded --json'
+		options+=" --folded --json --perf --pprof --flame --wall --follow $lines" ;;
+	count)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
+		options+=" --folded --json --pprof --flame $lines"
 		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited' ;;
 	snoop)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
 		options+=' --number --duration --offset --verbose' ;;
 	save)	;;
+	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
 	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"
-		options+=" --folded --json --perf --wall --follow" ;;
+		options+=" --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;
 	esac
 	if [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
@@ -60,7 +71,7 @@ _stackbuf()
 		# Thousands: not before there is something to choose by
 		[[ ${#word} -lt 2 ]] || mapfile -t COMPREPLY < <(awk -v word="$word" 'index($1, word) == 1 { print $1 }' \
 			/sys/kernel/tracing/available_filter_functions 2>/dev/null | sort -u)
-	elif [[ $command == save ]]; then
+	elif [[ $command == save || $command == decode ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames 2>/dev/null
 	fi

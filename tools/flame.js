@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+// Zoom and search, inside of a flame graph that "stackbuf --flame" wrote.  Without it the
+// graph is a still picture.
+"use strict";
+(function () {
+	var svg = document.querySelector("svg.stackbuf");
+	var total = +svg.dataset.total, char_width = 7.23;
+	var details = svg.querySelector(".details"), matched = svg.querySelector(".matched");
+	var field = svg.querySelector("input"), reset = svg.querySelector(".reset");
+	var zoomed = 0, pattern = "";
+	var frames = Array.from(svg.querySelectorAll("g.f")).map(function (g) {
+		var title = g.querySelector("title").textContent;
+
+		return {
+			g: g, rect: g.querySelector("rect"), text: g.querySelector("text"),
+			title: title, name: title.replace(/ \([^(]*\)$/, ""),
+			x: +g.dataset.x, w: +g.dataset.w, y: +g.querySelector("rect").getAttribute("y"),
+		};
+	});
+
+	// Place all frames as if the zoomed one were the whole width
+	function draw() {
+		var pixels = svg.getBoundingClientRect().width || 1200, root = frames[zoomed];
+
+		frames.forEach(function (f) {
+			var inside = f.y <= root.y && f.x >= root.x && f.x + f.w <= root.x + root.w;
+			var above = f.y > root.y && f.x <= root.x && f.x + f.w >= root.x + root.w;
+			var x = above ? 0 : 100 * (f.x - root.x) / root.w;
+			var w = above ? 100 : 100 * f.w / root.w;
+			var chars = Math.floor((pixels * w / 100 - 6) / char_width);
+
+			f.g.classList.toggle("hidden", !inside && !above);
+			f.g.classList.toggle("up", above);
+			if (!inside && !above)
+				return;
+			f.rect.setAttribute("x", x + "%");
+			f.rect.setAttribute("width", w + "%");
+			f.text.setAttribute("x", x + "%");
+			f.text.textContent = chars >= f.name.length ? f.name :
+				chars < 3 ? "" : f.name.slice(0, chars - 2) + "..";
+		});
+		reset.classList.toggle("hidden", !zoomed);
+	}
+
+	function to_regex(text) {
+		// As grep users expect: capitals count if there are any
+		var flags = /[A-Z]/.test(text) ? "" : "i";
+
+		try {
+			return new RegExp(text, flags);
+		} catch (e) {
+			return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags);
+		}
+	}
+
+	// Mark what matches, and tell which share of what is shown is in such a frame
+	function search() {
+		var regex = pattern && to_regex(pattern), root = frames[zoomed], end = root.x, sum = 0;
+
+		frames.filter(function (f) {
+			var hit = regex && regex.test(f.name);
+
+			f.g.classList.toggle("match", !!hit);
+			return hit && !f.g.classList.contains("hidden");
+		}).sort(function (a, b) {
+			return a.x - b.x || b.w - a.w;
+		}).forEach(function (f) {
+			var from = Math.max(f.x, end), to = Math.min(f.x + f.w, root.x + root.w);
+
+			if (to > from) {
+				sum += to - from;
+				end = to;
+			}
+		});
+		matched.textContent = pattern ? "matched: " + share(sum, root.w) : "";
+	}
+
+	function share(n, of) {
+		return n.toLocaleString("en-US") + " events, " + (100 * n / of).toFixed(2) + " %";
+	}
+
+	function tell(f) {
+		details.textContent = f ? f.name + ": " + share(f.w, total) +
+			(zoomed ? " (" + (100 * f.w / frames[zoomed].w).toFixed(2) + " % of what is shown)" : "") :
+			svg.dataset.details;
+	}
+
+	// What is shown is in the address, so that it can be kept and sent
+	function keep() {
+		var hash = [];
+
+		if (zoomed)
+			hash.push("zoom=" + zoomed);
+		if (pattern)
+			hash.push("search=" + encodeURIComponent(pattern));
+		try {
+			history.replaceState(null, "", hash.length ? "#" + hash.join("&") : location.pathname);
+		} catch (e) {
+			// Not everywhere allowed, and not needed
+		}
+	}
+
+	function show(to, text) {
+		zoomed = to > 0 && to < frames.length ? to : 0;
+		pattern = text;
+		if (field.value !== text)
+			field.value = text;
+		draw();
+		search();
+	}
+
+	function from_address() {
+		var zoom = /[#&]zoom=(\d+)/.exec(location.hash), text = /[#&]search=([^&]*)/.exec(location.hash);
+		var decoded = "";
+
+		try {
+			decoded = text ? decodeURIComponent(text[1]) : "";
+		} catch (e) {
+			// A broken address searches for nothing
+		}
+		show(zoom ? +zoom[1] : 0, decoded);
+	}
+
+	frames.forEach(function (f, i) {
+		f.g.addEventListener("click", function () {
+			show(i, pattern);
+			keep();
+			tell(f);
+		});
+		f.g.addEventListener("mouseover", function () { tell(f); });
+		f.g.addEventListener("mouseout", function () { tell(null); });
+	});
+	reset.addEventListener("click", function () { show(0, pattern); keep(); });
+	field.addEventListener("input", function () { show(zoomed, field.value); keep(); });
+	window.addEventListener("resize", draw);
+	window.addEventListener("hashchange", from_address);
+	window.addEventListener("keydown", function (e) {
+		if ((e.ctrlKey || e.metaKey) && e.key === "f" && document.activeElement !== field) {
+			e.preventDefault();
+			field.focus();
+			field.select();
+		} else if (e.key === "Escape") {
+			show(pattern ? zoomed : 0, "");
+			keep();
+		}
+	});
+	from_address();
+}());

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz_text.c - arbitrary text for "stackbuf decode", with this program for a kernel
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include "decode.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Where frames lead to if a name is right; its own lines are of no interest */
+static struct lines *lines;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct lines_where where = { .vmlinux = "/proc/self/exe",
+						  .modules = "/nonexistent", .force = true };
+	static unsigned int runs;
+	FILE *in, *out;
+	struct decoder d;
+	char *text = NULL;
+	size_t len = 0;
+
+	if (!size)
+		return 0;
+	/* What it keeps of every frame is freed at its end only */
+	if (lines && ++runs % 4096 == 0) {
+		lines_close(lines);
+		lines = NULL;
+	}
+	if (!lines)
+		lines = lines_open(&where);
+	d = (struct decoder){ .lines = lines, .compat = data[0] & 1 };
+	in = fmemopen((void *)(data + 1), size - 1 ? size - 1 : 1, "r");
+	out = open_memstream(&text, &len);
+	if (!in || !out)
+		abort();
+	if (size > 1)
+		decode_file(&d, in, out);
+	fclose(in);
+	fclose(out);
+	/* All that was there is still there, and at least as much */
+	if (size > 1 && !d.compat && len < size - 1)
+		abort();
+	free(text);
+	return 0;
+}
