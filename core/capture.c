@@ -28,12 +28,20 @@ static inline enum stackbuf_context sb_context(void)
 	return sb_context_of(preempt_count());
 }
 
-/* At a function's entry, where probes mostly are, this is the return address */
-static inline unsigned long sb_start_hint(const struct pt_regs *regs)
+/*
+ * What tells paths to one place apart: with ORC, what is the return address in a
+ * function's first instruction, where probes mostly are.  With frame records it is
+ * there only if that is certain, @entry, as it is part of the trace then.
+ */
+static inline unsigned long sb_start_hint(const struct pt_regs *regs, bool entry)
 {
+#if SB_HAVE_RECORDS
+	return entry ? SB_STRIP(regs->regs[30]) : 0;
+#else
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
 
 	return sb_stack_of(sp) ? sb_load(sp) : 0;
+#endif
 }
 
 /*
@@ -44,7 +52,13 @@ static inline unsigned long sb_start_hint(const struct pt_regs *regs)
 static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
 {
 	int nr = 0;
-#if SB_HAVE_UNWIND
+#if SB_HAVE_RECORDS
+	if (!user_mode(regs)) {
+		level->walk.epoch = READ_ONCE(sb_recall_epoch);
+		level->walk.fit = true;
+		nr = sb_walk_records(level, regs, hint);
+	}
+#elif SB_HAVE_UNWIND
 	struct sb_walk *walk = &level->walk;
 	struct unwind_state state;
 
@@ -54,7 +68,7 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 	walk->epoch = READ_ONCE(sb_recall_epoch);
 	walk->user_regs = false;
 	walk->fit = true;
-#if SB_HAVE_RECALL
+#if SB_HAVE_ORC
 	walk->regs[0] = 0;
 	walk->hint = hint;
 	walk->r10 = regs->r10;
@@ -64,7 +78,7 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 	walk->bp[0] = regs->bp;
 	level->pc[nr++] = instruction_pointer(regs);
 	unwind_start(&state, current, regs, NULL);
-#if SB_HAVE_RECALL
+#if SB_HAVE_ORC
 	if (state.stack_info.type == STACK_TYPE_IRQ)
 		this_cpu_write(sb_cpu->irq_stack, (unsigned long)state.stack_info.begin);
 #endif
@@ -119,6 +133,11 @@ static int sb_walk_caller(struct sb_level *level, const unsigned long *frame)
 	regs->cs = __KERNEL_CS;
 	return sb_walk_regs(level, regs, 0);
 #else
+	level->walk.epoch = READ_ONCE(sb_recall_epoch);
+	level->walk.fit = true;
+	level->walk.sp[0] = (unsigned long)&frame[2];
+	level->walk.bp[0] = frame[0];
+	level->walk.hint = 0;
 	/* Without us and the exported function, both real frames, see Kbuild */
 	return stack_trace_save(level->pc, ARRAY_SIZE(level->pc), 2);
 #endif
@@ -152,16 +171,19 @@ static int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct
 /* Where these walks start, for recall.  ip is 0 if nothing is to be recalled */
 static inline struct sb_start sb_start_caller(const unsigned long *frame)
 {
-	return (struct sb_start){ frame[1], (unsigned long)&frame[2], frame };
+	return (struct sb_start){ SB_STRIP(frame[1]), (unsigned long)&frame[2], frame };
 }
 
-static inline struct sb_start sb_start_regs(const struct pt_regs *regs)
+static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned long hint)
 {
 	struct sb_start start = {};
 
-#if SB_HAVE_RECALL
-	if (!user_mode((struct pt_regs *)regs))
-		start = (struct sb_start){ regs->ip, regs->sp, &regs->bp, sb_start_hint(regs) };
+	if (user_mode((struct pt_regs *)regs))
+		return start;
+#if SB_HAVE_ORC
+	start = (struct sb_start){ regs->ip, regs->sp, &regs->bp, hint };
+#elif SB_HAVE_RECORDS
+	start = (struct sb_start){ regs->pc, regs->sp, (unsigned long *)&regs->regs[29], hint };
 #endif
 	return start;
 }
@@ -225,7 +247,8 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 			sb_learn(stack, &level->walk, level->pc);
 
 		why = fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
-		sb_note_depth(&level->walk, level->pc, trace->nr, trace->cut, event->id);
+		if (SB_HAVE_ORC)
+			sb_note_depth(&level->walk, level->pc, trace->nr, trace->cut, event->id);
 	}
 	if (is_new)
 		why = STACKBUF_WALKED_NEW;
@@ -294,7 +317,8 @@ out:
  * sb_save_walked() - one save, by walking
  * @frame: frame of the exported function, for its caller's stack; or NULL and
  * @task: whose stack; or NULL and
- * @regs: registers to start from
+ * @regs: registers to start from, and
+ * @hint: sb_start_hint() of them
  * @tag: the tag
  * @tagged: whether there is one
  * @context: what the code ran in
@@ -305,8 +329,8 @@ out:
  *	what sb_walk_task() returned.
  */
 static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struct *task,
-				   struct pt_regs *regs, unsigned long tag, bool tagged,
-				   enum stackbuf_context context, u32 recalled)
+				   struct pt_regs *regs, unsigned long hint, unsigned long tag,
+				   bool tagged, enum stackbuf_context context, u32 recalled)
 {
 	struct sb_level *level;
 	struct sb_event event;
@@ -329,7 +353,7 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 	else if (task)
 		nr = sb_walk_task(level->pc, ARRAY_SIZE(level->pc), task);
 	else
-		nr = sb_walk_regs(level, regs, sb_start_hint(regs));
+		nr = sb_walk_regs(level, regs, hint);
 	if (unlikely(nr <= 0)) {
 		result = nr;
 		if (!nr)
@@ -361,8 +385,8 @@ NOKPROBE_SYMBOL(sb_save_walked);
 
 /* One save while filters are on, or recording is off; else as sb_save_walked() */
 static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_struct *task,
-				     struct pt_regs *regs, unsigned long tag, bool tagged,
-				     enum stackbuf_context context)
+				     struct pt_regs *regs, unsigned long hint, unsigned long tag,
+				     bool tagged, enum stackbuf_context context)
 {
 	struct sb_start start = {};
 	u32 recalled = 0;
@@ -375,11 +399,12 @@ static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_str
 	if (frame)
 		start = sb_start_caller(frame);
 	else if (regs)
-		start = sb_start_regs(regs);
+		start = sb_start_regs(regs, hint);
 	if (SB_HAVE_RECALL && start.ip)
 		result = sb_save_recalled(&start, tag, tagged, context, &recalled);
 	if (!result)
-		result = sb_save_walked(frame, task, regs, tag, tagged, context, recalled);
+		result = sb_save_walked(frame, task, regs, hint, tag, tagged, context,
+					recalled);
 	if (result <= 0)
 		sb_readmit();
 out:
@@ -398,29 +423,31 @@ static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned l
 	u32 recalled = 0, id;
 
 	if (unlikely(!sb_recording()))
-		return sb_save_filtered(frame, NULL, NULL, tag, tagged, context);
+		return sb_save_filtered(frame, NULL, NULL, 0, tag, tagged, context);
 	if (SB_HAVE_RECALL) {
 		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
 		if (likely(id))
 			return id;
 	}
-	return sb_save_walked(frame, NULL, NULL, tag, tagged, context, recalled);
+	return sb_save_walked(frame, NULL, NULL, 0, tag, tagged, context, recalled);
 }
 
-static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag, bool tagged,
-					enum stackbuf_context context)
+/* @entry: they are those of a function's first instruction */
+static __always_inline u32 sb_save_regs(struct pt_regs *regs, bool entry, unsigned long tag,
+					bool tagged, enum stackbuf_context context)
 {
-	struct sb_start start = sb_start_regs(regs);
+	unsigned long hint = sb_start_hint(regs, entry);
+	struct sb_start start = sb_start_regs(regs, hint);
 	u32 recalled = 0, id;
 
 	if (unlikely(!sb_recording()))
-		return sb_save_filtered(NULL, NULL, regs, tag, tagged, context);
+		return sb_save_filtered(NULL, NULL, regs, hint, tag, tagged, context);
 	if (likely(start.ip)) {
 		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
 		if (likely(id))
 			return id;
 	}
-	return sb_save_walked(NULL, NULL, regs, tag, tagged, context, recalled);
+	return sb_save_walked(NULL, NULL, regs, hint, tag, tagged, context, recalled);
 }
 
 noinline __no_stack_protector u32 stackbuf_save(void)
@@ -439,7 +466,7 @@ NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save_regs(regs, tag, true, sb_context());
+	return sb_save_regs(regs, false, tag, true, sb_context());
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);
@@ -451,9 +478,9 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 	if (task == current)
 		result = sb_save_caller(__builtin_frame_address(0), tag, true);
 	else if (sb_recording())
-		result = sb_save_walked(NULL, task, NULL, tag, true, sb_context(), 0);
+		result = sb_save_walked(NULL, task, NULL, 0, tag, true, sb_context(), 0);
 	else
-		result = sb_save_filtered(NULL, task, NULL, tag, true, sb_context());
+		result = sb_save_filtered(NULL, task, NULL, 0, tag, true, sb_context());
 	if (id)
 		*id = max(result, 0LL);
 	return min(result, 0LL);

@@ -71,7 +71,8 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As if before the probed instruction, however the probe is made */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	sb_save_regs(regs, tag, probe->tag, sb_probed_context(kprobe, regs));
+	sb_save_regs(regs, kprobe->flags & KPROBE_FLAG_ON_FUNC_ENTRY, tag, probe->tag,
+		     sb_probed_context(kprobe, regs));
 	instruction_pointer_set(regs, ip);
 	return 0;
 }

@@ -108,7 +108,24 @@ static void sb_apply_verify(void)
 		on_each_cpu(sb_restart_verify, NULL, 1);
 }
 
-#if SB_HAVE_RECALL
+static inline unsigned long sb_load(unsigned long address)
+{
+	return READ_ONCE_NOCHECK(*(unsigned long *)address);
+}
+
+static inline unsigned long sb_task_stack(void)
+{
+	return (unsigned long)task_stack_page(current);
+}
+
+static inline bool sb_on_stack(unsigned long stack, unsigned long address)
+{
+	return address - stack <= THREAD_SIZE - sizeof(long);
+}
+
+#if SB_HAVE_RECORDS
+#include "records.c"
+#elif SB_HAVE_ORC
 
 #define SB_LAYOUT_TRIES	64	/* learnt so often, the stack counts as unfit */
 
@@ -171,6 +188,8 @@ static_assert(sizeof(struct sb_run) == sizeof(struct sb_word));
  * @ip:		where the walk starts
  * @epoch:	of the walk that it was learnt from
  * @span:	as in struct sb_part, for the first
+ * @least:	bytes from the stack's beginning to where the walks that went deepest
+ *		started; a deeper one has to be seen by depth.c
  * @frames:	number of words of the first part that hold frames
  * @parts:	number of parts but the first
  * @end:	where it ends at registers of user mode: place of their cs, from the
@@ -179,7 +198,7 @@ static_assert(sizeof(struct sb_run) == sizeof(struct sb_word));
  * @runs:	number of runs of words
  * @part:	the parts but the first; then come @frames words, then the runs
  *
- * It is not written any more once others can find it.
+ * But for @least it is not written any more once others can find it.
  */
 struct sb_layout {
 	struct stackbuf_stack *stack;
@@ -192,7 +211,7 @@ struct sb_layout {
 	s32 end;
 	u8 runs;
 	u8 user_cs;
-	u8 reserved[2];
+	u16 least;
 	struct sb_part part[];
 };
 
@@ -231,21 +250,6 @@ static struct {
 static inline u32 sb_layout_unit(const struct sb_layout *layout)
 {
 	return ((unsigned long)layout - (unsigned long)sb_layouts) / SB_UNIT;
-}
-
-static inline unsigned long sb_load(unsigned long address)
-{
-	return READ_ONCE_NOCHECK(*(unsigned long *)address);
-}
-
-static inline unsigned long sb_task_stack(void)
-{
-	return (unsigned long)task_stack_page(current);
-}
-
-static inline bool sb_on_stack(unsigned long stack, unsigned long address)
-{
-	return address - stack <= THREAD_SIZE - sizeof(long);
 }
 
 /* Where the stack begins that @sp lies on, the task's or this CPU's for interrupts, or 0 */
@@ -338,7 +342,8 @@ static __always_inline bool sb_layout_fits(const struct sb_layout *layout,
 	unsigned long last;
 	unsigned int i;
 
-	if (unlikely(layout->ip != start->ip || start->sp - stack > layout->span))
+	if (unlikely(layout->ip != start->ip || start->sp - stack > layout->span ||
+		     start->sp - stack < READ_ONCE(layout->least)))
 		return false;
 
 	last = start->sp;
@@ -1162,10 +1167,13 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 	if ((tries & 0xff) >= SB_LAYOUT_TRIES)
 		return false;
 	walk->stack = sb_stack_of(walk->sp[0]);
-	/* Often only the hint is missing */
-	if (unit && layout->head == head && layout->epoch == walk->epoch &&
-	    sb_layout_fits(layout, &start, walk->stack))
-		goto hint;
+	/* Often only the hint is missing, or it went deeper */
+	if (unit && layout->head == head && layout->epoch == walk->epoch) {
+		if (start.sp - walk->stack < READ_ONCE(layout->least))
+			WRITE_ONCE(layout->least, start.sp - walk->stack);
+		if (sb_layout_fits(layout, &start, walk->stack))
+			goto hint;
+	}
 
 	/* Some words more than frames */
 	size = sizeof(*layout) + (SB_PARTS - 1) * sizeof(struct sb_part) +
@@ -1185,6 +1193,7 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 	layout->head = head;
 	layout->ip = pc[0];
 	layout->stack = stack;
+	layout->least = start.sp - walk->stack;
 	/* Void if code went away since the walk began */
 	layout->epoch = walk->epoch;
 	/* Complete before it can be found; likewise in sb_add_hint() */
@@ -1196,6 +1205,22 @@ hint:
 	sb_add_hint(hash[1], unit);
 	return true;
 }
+
+static void sb_init_layouts(void)
+{
+	init_irq_work(&sb_turn_irq_work, sb_turn_irq);
+	INIT_WORK(&sb_turn_work, sb_turn_layouts);
+}
+
+static void sb_exit_layouts(void)
+{
+	irq_work_sync(&sb_turn_irq_work);
+	cancel_work_sync(&sb_turn_work);
+}
+
+#endif /* SB_HAVE_ORC */
+
+#if SB_HAVE_RECALL
 
 static struct irq_work sb_differed_work;
 
@@ -1257,8 +1282,7 @@ static struct notifier_block sb_module_block = {
 static int __init sb_init_recall(void)
 {
 	init_irq_work(&sb_differed_work, sb_report_difference);
-	init_irq_work(&sb_turn_irq_work, sb_turn_irq);
-	INIT_WORK(&sb_turn_work, sb_turn_layouts);
+	sb_init_layouts();
 	return register_module_notifier(&sb_module_block);
 }
 
@@ -1266,8 +1290,7 @@ static void sb_exit_recall(void)
 {
 	unregister_module_notifier(&sb_module_block);
 	irq_work_sync(&sb_differed_work);
-	irq_work_sync(&sb_turn_irq_work);
-	cancel_work_sync(&sb_turn_work);
+	sb_exit_layouts();
 }
 
 #else /* SB_HAVE_RECALL */

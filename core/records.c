@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * records.c - recall where the unwinder follows frame records (arm64)
+ *
+ * Included by recall.c, in the place of what is there for ORC.
+ *
+ * The unwinder (arch/arm64/kernel/stacktrace.c) goes from record to record: fp
+ * points to two words, the next fp and a return address, which it takes as it is but
+ * for its signature (pointer authentication) and for the trampolines of kretprobes
+ * and the function graph tracer, whose place it looks up.  It ends at the record in
+ * the task's saved registers, or where a record does not lie above the one before on
+ * one of the task's stacks.  So what it finds follows from fp and from the words in the
+ * records alone: who follows the same records, finds at each the return address of a
+ * stack that the walk found before, and comes to the record in the saved registers
+ * right behind the last one, has the trace that the walk would find.  Not learnt, and
+ * walked for ever, is what has a trampoline in it, as it then differs from what the
+ * walk reports; what crosses stacks; and what ends elsewhere.
+ *
+ * Nothing but ids has to be remembered.  As code that goes away takes no frame
+ * sizes with it that were relied upon, but its addresses may be another's, hints are
+ * forgotten when a module comes or goes all the same: @hint, the caller where a
+ * function begins, is relied upon for an address.
+ */
+
+/* Ids of stacks in the low half, the epoch in the high one: sets of four */
+#define SB_HINTS	8192
+#define SB_WAYS		4
+static u64 sb_hint[SB_HINTS];
+
+static inline unsigned long sb_stack_of(unsigned long sp)
+{
+	return sb_on_stack(sb_task_stack(), sp) ? sb_task_stack() : 0;
+}
+
+static inline u64 *sb_hint_set(const struct sb_start *start, unsigned long depth)
+{
+	u64 key = start->ip ^ start->hint << 20 ^ depth << 44 ^
+		  (u64)task_pt_regs(current)->syscallno << 32;
+
+	return &sb_hint[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_HINTS)) & ~(SB_WAYS - 1UL)];
+}
+
+/*
+ * The return address in the record at *@fp, which lies from @low on below @end, and
+ * on to the next one; 0 if there is none.
+ */
+static __always_inline unsigned long sb_next_record(unsigned long *fp, unsigned long *low,
+						    unsigned long end)
+{
+	unsigned long at = *fp;
+
+	if (unlikely(at & 7 || at < *low || at > end - 16))
+		return 0;
+	*low = at + 16;
+	*fp = sb_load(at);
+	return SB_STRIP(sb_load(at + 8));
+}
+
+static inline unsigned long sb_final_record(void)
+{
+	return (unsigned long)task_pt_regs(current)->stackframe;
+}
+
+static __always_inline bool sb_records_fit(const struct stackbuf_stack *stack,
+					   const struct sb_start *start)
+{
+	const unsigned long end = sb_task_stack() + THREAD_SIZE;
+	const unsigned long text = (unsigned long)stack_trace_save;
+	const s32 *frames = (const s32 *)stack->frames;
+	unsigned long fp = *start->bp, low = start->sp;
+	unsigned int nr = stack->nr, i = 1;
+
+	if (stack->words != nr || text + frames[0] != start->ip)
+		return false;
+	if (start->hint && (nr < 2 || text + frames[i++] != start->hint))
+		return false;
+	for (; i < nr; i++)
+		if (sb_next_record(&fp, &low, end) != text + frames[i])
+			return false;
+	return fp == sb_final_record();
+}
+
+static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
+{
+	unsigned long task = sb_stack_of(start->sp);
+	u64 epoch = READ_ONCE(sb_recall_epoch), *hint;
+	int i;
+
+	if (!task)
+		return NULL;
+	hint = sb_hint_set(start, start->sp - task);
+	for (i = 0; i < SB_WAYS; i++) {
+		u64 has = READ_ONCE(hint[i]);
+		struct stackbuf_stack *stack = sb_stack((u32)has);
+
+		/* As for ORC */
+		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
+		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING |
+						STACKBUF_STACK_CUT)) == STACKBUF_STACK_TEXT &&
+		    sb_records_fit(stack, start))
+			return stack;
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(sb_recall);
+
+/* As for ORC */
+static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
+		     const unsigned long *pc)
+{
+	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
+	u64 *hint, value = stack->id | (u64)walk->epoch << 32;
+	int i;
+
+	if (stack->flags & STACKBUF_STACK_CUT || !sb_records_fit(stack, &start))
+		return false;
+	hint = sb_hint_set(&start, start.sp - sb_task_stack());
+	for (i = 0; i < SB_WAYS; i++)
+		if (READ_ONCE(hint[i]) == value)
+			return true;
+	for (i = SB_WAYS - 1; i > 0; i--)
+		WRITE_ONCE(hint[i], READ_ONCE(hint[i - 1]));
+	WRITE_ONCE(hint[0], value);
+	return true;
+}
+
+/*
+ * The stack that registers describe, as the unwinder would start from them.  In the
+ * first instruction of a function, @caller is what the link register holds: there is
+ * no record yet that has it.  A trampoline's address stays one.
+ */
+static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
+			   unsigned long caller)
+{
+	unsigned long fp = regs->regs[29], stack, low, pc;
+	int nr = 0;
+
+	level->walk.sp[0] = regs->sp;
+	level->walk.bp[0] = fp;
+	level->walk.hint = caller;
+	level->pc[nr++] = regs->pc;
+	if (caller)
+		level->pc[nr++] = caller;
+	/* A CPU's stack for interrupts is aligned like a task's if it was mapped */
+	stack = sb_stack_of(regs->sp);
+	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
+		stack = regs->sp & ~(THREAD_SIZE - 1UL);
+	low = stack;
+	while (stack && nr < ARRAY_SIZE(level->pc) && fp != sb_final_record()) {
+		if (stack != sb_task_stack() && sb_on_stack(sb_task_stack(), fp)) {
+			stack = sb_task_stack();
+			low = stack;
+		}
+		pc = sb_next_record(&fp, &low, stack + THREAD_SIZE);
+		if (!pc)
+			break;
+		level->pc[nr++] = pc;
+	}
+	return nr;
+}
+
+static void sb_init_layouts(void)
+{
+}
+
+static void sb_exit_layouts(void)
+{
+}
