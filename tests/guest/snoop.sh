@@ -174,9 +174,11 @@ snoop_process() {
 	(while [ ! -e go ]; do usleep 10000; done; exec dd if=/dev/zero of=/dev/null bs=1 count=3 status=none) &
 	child=$!
 	start snoop snoop -v -D 60 -p $child vfs_write || return
+	from=$(now)
 	writes 10
 	touch go
 	wait $job || { cat snoop.err; return 1; }
+	is "$(now) - $from < 55000" || return
 	awk -v pid=$child '/^[0-9]/ && $3 != pid { exit 1 } /^[0-9]/ && $2 == "dd" { n++ } END { exit n < 3 }' snoop ||
 		{ cat snoop; return 1; }
 	[ "$(cat $P/pid)" = 0 ] || return
@@ -418,12 +420,12 @@ saved() {
 	grep -qx '  vfs_write' totals && ! grep -qx '  vfs_read' totals && ! grep -q Tracing totals ||
 		{ cat totals; return 1; }
 	# What the log says of the same events, in its own way
-	"$STACKBUF" -f snapshot log --comm dd >log || return
-	writes=$(grep -c '^	vfs_write+0x[04]/' log)
+	"$STACKBUF" -f snapshot log --comm dd >events || return
+	writes=$(grep -c '^	vfs_write+0x[04]/' events)
 	is "$writes >= 40" || return
 	[ "$("$STACKBUF" -f snapshot count --comm dd 'vfs_w*' 2>err | stacks | awk '{ n += $1 } END { print n }')" = "$writes" ] &&
 		grep -q 'still in the ring' err || { cat err; return 1; }
-	[ "$("$STACKBUF" -f snapshot snoop --comm dd vfs_write | grep -c '^[0-9].* vfs_write$')" = "$writes" ] || return
+	[ "$("$STACKBUF" -f snapshot snoop --comm dd vfs_write | grep -c '^[0-9].* vfs_write\( tag=0x1\)\{0,1\}$')" = "$writes" ] || return
 	[ "$("$STACKBUF" -f snapshot snoop -n 3 -v vfs_read | grep -c '^[0-9].* vfs_read$')" = 3 ] || return
 	"$STACKBUF" -f snapshot count -f -r --comm dd 'vfs_(w|x).*' 2>err | grep -q '^dd;.*;ksys_write;vfs_write [0-9]*$' || return
 	"$STACKBUF" -f snapshot count -P --comm dd vfs_write 2>err | grep -q '^    dd \[[0-9]*\]$'
