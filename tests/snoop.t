@@ -13,7 +13,7 @@ snoop() {
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
 		echo "$reader" >"$work/vm/reader" && build "$1" big &&
 		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 || echo "not ok everything is built"
-	boot "$1" -t 400 -x "$reader" -x setpriv
+	boot "$1" -s -t 400 -x "$reader" -x setpriv
 	ended
 }
 

@@ -63,7 +63,7 @@ refused() {
 	say=$1
 	shift
 	[ ! -d $P ] || parameters >before
-	"$STACKBUF" "$@" >out 2>err && { echo "accepted: $*"; return 1; }
+	timeout 60 "$STACKBUF" "$@" >out 2>err && { echo "accepted: $*"; return 1; }
 	[ ! -s out ] || { echo "it printed"; cat out; return 1; }
 	[ "$(wc -l <err)" = 1 ] && grep -q "^stackbuf: .*$say" err || { echo "$*:"; cat err; return 1; }
 	[ ! -d $P ] || { parameters >after; cmp before after; }
