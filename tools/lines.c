@@ -101,7 +101,7 @@ struct lines {
 	char *build_id;
 	char *told_release, *told_banner;	/* not held against the image yet */
 	struct object *objects;	/* the kernel's is the first */
-	bool kernel_tried;
+	bool kernel_tried, kernel_usable;
 	struct directory directory[DIRECTORIES];
 	char *root[2];		/* of the sources: of C files, of assembly */
 	void *cache;
@@ -729,7 +729,7 @@ static int open_kernel(struct lines *l)
 	size_t i;
 
 	if (l->kernel_tried)
-		return o->path ? 0 : -1;
+		return l->kernel_usable ? 0 : -1;
 	l->kernel_tried = true;
 	if (l->where.vmlinux) {
 		if (object_open(o, l->where.vmlinux))
@@ -762,7 +762,8 @@ static int open_kernel(struct lines *l)
 	split_root(l, 1, "startup_64", "/arch/");
 	split_root(l, 1, "primary_entry", "/arch/");
 	split_root(l, 1, "asm_exc_page_fault", "/arch/");
-	return check_kernel(l, l->where.release, l->where.version, NULL);
+	l->kernel_usable = !check_kernel(l, l->where.release, l->where.version, NULL);
+	return l->kernel_usable ? 0 : -1;
 }
 
 /* ----------------------------------------------------------- the modules --- */
@@ -1251,6 +1252,9 @@ static int frame_text(struct lines *l, const struct frame *f, unsigned int kind,
 	int n;
 
 	*text = NULL;
+	/* A file that was named and does not fit is an error for frames of modules, too */
+	if (l->where.vmlinux && open_kernel(l))
+		return -1;
 	n = snprintf(key, sizeof(key), "%u %.*s+%llx/%llx[%.*s %.*s %llx", kind, (int)f->name_len,
 		     f->name, f->offset, f->size, (int)f->module_len, f->module,
 		     (int)f->build_id_len, f->build_id, f->addr);
