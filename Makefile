@@ -134,7 +134,7 @@ demo:
 
 bench: setup
 	@[ -e tests/bench ] || $(call fail,this version has no benchmark)
-	@tests/bench
+	@tests/bench && tests/bench-decode
 
 clean:
 	rm -rf '$(CURDIR)/build'

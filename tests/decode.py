@@ -1,0 +1,467 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+decode.py - hold "stackbuf decode" against objdump, addr2line and the kernel's script
+
+  decode.py lines STACKBUF VMLINUX MODULES SCRIPT SLOW N
+      "ok" or "not ok" for each of three: lines of N calls, as objdump and addr2line have
+      them; which frames are exact, which are return addresses; --compat against
+      decode_stacktrace.sh, of which SLOW frames go through it as it is
+  decode.py frames VMLINUX N
+      distinct frames, one a line
+  decode.py pprof [--no-comm] FOLDED < PROTOC
+      a profile that protoc --decode printed, against "--folded"
+  decode.py svg FOLDED < SVG
+      a flame graph, against "--folded"
+
+Status 0: all is as it should be.
+"""
+import bisect
+import collections
+import contextlib
+import io
+import os
+import random
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+
+def run(*command, text=None):
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False,
+                          env={**os.environ, "LC_ALL": "C"})
+
+
+def lines(*command, text=None):
+    return run(*command, text=text).stdout.splitlines()
+
+
+class Image:
+    """A vmlinux: its functions, and where calls are in a part of its code"""
+
+    def __init__(self, path, part=0x180000, seed=1):
+        self.path = path
+        self.random = random.Random(seed)
+        symbols = [line.split(" ", 2) for line in lines("nm", path)]
+        self.starts = sorted({int(a, 16) for a, t, _ in symbols if t in "tTwW"})
+        self.named = collections.defaultdict(set)
+        for address, kind, name in symbols:
+            if kind in "tT":
+                self.named[name].add(int(address, 16))
+        text = [int(a, 16) for a, _, n in symbols if n == "_stext"][0]
+        # Around most functions with a name in common
+        twins = sorted(a for n, s in self.named.items() if len(s) > 1 for a in s)
+        first = max(range(text, twins[-1], 0x80000),
+                    key=lambda p: bisect.bisect(twins, p + part) - bisect.bisect(twins, p))
+        self.after_call = []    # function, its start, address behind a call
+        self.others = []        # the same, behind something else
+        self.ends = []          # the same, behind the call that a function ends with
+        start = name = called = None
+        for line in lines("objdump", "-d", "--no-show-raw-insn", "--start-address=%d" % first,
+                          "--stop-address=%d" % (first + part), path):
+            match = re.match(r"([0-9a-f]+) <(.*)>:$", line)
+            if match:
+                if called:
+                    self.ends.append((name, start, int(match[1], 16)))
+                start, name, called = int(match[1], 16), match[2], None
+                continue
+            match = re.match(r" *([0-9a-f]+):\t(\S+)", line)
+            if match and name:
+                address = int(match[1], 16)
+                if called is not None and start in self.named[name]:
+                    (self.after_call if called else self.others).append((name, start, address))
+                called = match[2].startswith("call")
+
+    def frame(self, name, start, address):
+        end = self.starts[bisect.bisect_right(self.starts, start)]
+        return "%s+%#x/%#x" % (name, address - start, end - start)
+
+    def places(self, addresses):
+        """What addr2line -i says of each, without the root and discriminators"""
+        wanted = ["%x" % a for a in addresses]
+        found = []
+        for line in lines("addr2line", "-a", "-i", "-e", self.path, text="\n".join(wanted) + "\n"):
+            if re.match("0x[0-9a-f]+$", line):
+                found.append([])
+            else:
+                found[-1].append(shorten(re.sub(r" \(discriminator.*", "", line)))
+        return found
+
+
+def shorten(path):
+    path = re.sub(r"^(/build/[^ ]*?/linux-[^/]*/|debian/build/[^/]*/)", "", path)
+    while True:
+        shorter = re.sub(r"(^|/)(?!\.\./)[^/]+/\.\./", r"\1", path, count=1)
+        if shorter == path:
+            return path
+        path = shorter
+
+
+def given(line):
+    """Source lines in what "stackbuf decode" printed: one list, or several with "or" between"""
+    return [re.findall(r"\(([^() ]+:[0-9?]+)\)", part) for part in line.split(" or ")]
+
+
+def same(places, wanted):
+    """2: equal, 1: but for files that addr2line before 2.42 names wrongly (its bug 30783)"""
+    if places == wanted:
+        return 2
+    numbers = [p.rsplit(":", 1)[1] for p in places], [p.rsplit(":", 1)[1] for p in wanted]
+    return int(bool(places) and numbers[0] == numbers[1] and wanted[0].split(":")[0].endswith(".c"))
+
+
+def decode(stackbuf, image, text, *options):
+    done = run(stackbuf, "decode", "-k", image.path, *options, text=text)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout.splitlines()
+
+
+def truth(stackbuf, image, number):
+    pick = image.random.sample(image.after_call, number)
+    pick += [c for c in image.after_call if len(image.named[c[0]]) > 1][:number // 2]
+    text = "Call Trace:\n a+0x1/0x2\n" + "".join(" %s\n" % image.frame(*c) for c in pick)
+    wrong = several = files = moved = twins = 0
+    wanted = image.places([c[2] - 1 for c in pick])
+    returns = image.places([c[2] for c in pick])
+    for line, want, there, call in zip(decode(stackbuf, image, text)[2:], wanted, returns, pick):
+        best = max(same(places, want) for places in given(line))
+        several += " or " in line
+        files += best == 1
+        moved += want != there
+        twins += len(image.named[call[0]]) > 1
+        if not best:
+            wrong += 1
+            print(line, "but", want)
+    print("%d frames, %d of them with a name in common: %d wrong, %d with more than one answer, "
+          "%d where addr2line has another file; %d would have another line if decoded behind "
+          "the call" % (len(pick), twins, wrong, several, files, moved))
+    return wrong or files > len(pick) // 20 or several > twins // 4 or moved < len(pick) // 4 \
+        or twins < number // 4
+
+
+def kinds(stackbuf, image):
+    """Addresses whose line is not that of the byte before tell which of the two was meant"""
+
+    def turning(calls):
+        calls = [c for c in calls if len(image.named[c[0]]) == 1]
+        calls = image.random.sample(calls, 400)
+        here = image.places([c[2] for c in calls])
+        before = image.places([c[2] - 1 for c in calls])
+        return [(image.frame(*c), h, b) for c, h, b in zip(calls, here, before)
+                if h != b and same(h, b) != 1 and "?" not in str(h + b)]
+
+    call, other = turning(image.after_call), turning(image.others)
+    a, b, o = (call[0], call[1], other[0])
+    # The text, with %s for the frame in question; the frame; which is right
+    cases = [
+        ("RIP: 0010:%s", a, "exact"),
+        ("EIP: %s", a, "exact"),
+        ("[    1.2] IP: [<ffffffff81000000>] %s", a, "exact"),
+        ("pc : %s", a, "exact"),
+        ("PC is at %s", a, "exact"),
+        ("lr : %s", a, "call"),
+        ("LR is at %s", o, "call"),
+        ("WARNING: CPU: 0 PID: 1 at fs/x.c:1 %s", a, "exact"),
+        ("Call Trace:\n %s", a, "call"),
+        ("Call Trace:\n %s", o, "exact"),
+        ("stack 1 [    0.1] CPU: 0 PID: 1 Comm: x\n%s", a, "call"),
+        ("stack 1 [    0.1] CPU: 0 PID: 1 Comm: x\n%s", o, "exact"),
+        ("Call Trace:\n <TASK>\n " + a[0] + "\n %s", o, "call"),
+        ("[<0>] " + a[0] + "\n[<0>] %s", o, "call"),
+        ("Call Trace:\n <IRQ>\n " + a[0] + "\n </IRQ>\n <TASK>\n %s", o, "call"),
+        ("Call Trace:\n ? " + a[0] + "\n %s", o, "exact"),
+        ("Call Trace:\n " + a[0] + "\n ? %s", o, "exact"),
+        ("Call Trace:\n " + a[0] + "\n ? " + b[0] + "\n %s", o, "call"),
+        (" asm_exc_page_fault+0x26/0x30\n %s", a, "exact"),
+        (" asm_sysvec_apic_timer_interrupt+0x16/0x20\n %s", a, "exact"),
+        (" el1h_64_irq+0x64/0x68\n %s", a, "exact"),
+        (" asm_exc_int3+0x35/0x40\n %s", o, "call"),
+        (" asm_exc_page_fault+0x26/0x30\nRIP: 0010:" + a[0] + "\nCode: 00\n %s", b, "call"),
+        (" " + a[0] + "\n %s (P)", o, "exact"),
+        (" %s (P)", a, "exact"),
+        (" %s (C)", o, "call"),
+        (" " + a[0] + "\n %s (K)", o, "call"),
+        ("x " + a[0] + " <- %s", o, "call"),
+        ("BUG: data-race in " + a[0] + " / %s", o, "exact"),
+        ("[   12.345678][   T12]  " + a[0] + "\n[   12.345678][   T12]  %s", o, "call"),
+        ("Jan  1 00:00:00 host kernel:  " + a[0] + "\nJan  1 00:00:00 host kernel:  %s", o, "call"),
+    ]
+    # A call at a function's very end: the frame's name is that of the next function
+    name = {start: n for n, starts in image.named.items() for start in starts if len(starts) == 1}
+    ends = [e for e in image.ends if e[2] in name and e[0] in image.named][:5]
+    for (function, _, address), want in zip(ends, image.places([e[2] - 1 for e in ends])):
+        frame = image.frame(name[address], address, address)
+        cases.append(("Call Trace:\n " + a[0] + "\n %s", (frame, None, want, function), "call"))
+    said = decode(stackbuf, image, "".join("--\n" + text % frame[0] + "\n"
+                                           for text, frame, _ in cases) + "--\n")
+    said = [part.split("\n")[-2] for part in ("\n".join(said) + "\n").split("--\n")[1:-1]]
+    wrong = 0
+    for (text, frame, right), line in zip(cases, said):
+        place = given(line.rsplit("+0x", 1)[1])[0]
+        if not same(place, frame[1] if right == "exact" else frame[2]) or \
+                (len(frame) > 3 and frame[3].split(".")[0] not in line):
+            wrong += 1
+            print("%r: %s, but the %s is at" % (text, line, right), frame[1:])
+    print("%d cases, %d of them calls at the end of a function: %d wrong"
+          % (len(cases), len(ends), wrong))
+    return wrong or not ends or len(said) != len(cases)
+
+
+def module_frames(path):
+    """Frames behind calls in all sections of a module with calls, as the kernel counts sizes"""
+    found, name, start, called = [], None, 0, False
+    starts = collections.defaultdict(set)
+    section = {}
+    for line in lines("objdump", "-t", path):
+        part = line.split()
+        if len(part) > 4 and part[2] == "F":
+            starts[part[3]].add(int(part[0], 16))
+            section[part[-1]] = part[3]
+    for line in lines("objdump", "-dr", "--no-show-raw-insn", path):
+        match = re.match(r"([0-9a-f]+) <(.*)>:$", line)
+        if match:
+            start, name, called = int(match[1], 16), match[2], False
+            continue
+        match = re.match(r" *([0-9a-f]+):\t(\S+)", line)
+        if match and name in section:
+            address = int(match[1], 16)
+            if called:
+                later = [s for s in starts[section[name]] if s > start]
+                size = min(later) - start if later else 0xed0
+                found.append("%s+%#x/%#x [%s]" % (name, address - start, size,
+                                                  os.path.basename(path)[:-3]))
+            called = match[2].startswith("call")
+    return found
+
+
+def script_answers(vmlinux, modules, script, text, fast):
+    """What the script says; if fast, with one run of nm and addr2line for all frames"""
+    if not fast:
+        return lines("bash", script, vmlinux, "auto", modules, text=text)
+    with tempfile.TemporaryDirectory() as work:
+        with open(work + "/names", "w", encoding="utf-8") as names:
+            names.write("\n".join(set(re.findall(r"([\w.$]+)\+0x", text)) | {"kernel_init"}) + "\n")
+        tools = {
+            "nm": """k=%s/nm.$(basename "$1")
+[ -e "$k" ] || "$(PATH=$REAL command -v nm)" "$1" | awk 'NR == FNR { n[$0]; next } $3 in n' %s/names - >"$k"
+exec cat "$k" """ % (work, work),
+            "addr2line": """k=%s/lines.$(basename "$3").$4
+[ ! -e "$k" ] || exec cat "$k"
+echo "$3 $4" >>%s/todo; echo wait""" % (work, work),
+        }
+        os.mkdir(work + "/bin")
+        for tool, body in tools.items():
+            with open(work + "/bin/" + tool, "w", encoding="utf-8") as file:
+                file.write("#!/bin/bash\n" + body + "\n")
+            os.chmod(work + "/bin/" + tool, stat.S_IRWXU)
+        command = ["env", "REAL=" + os.environ["PATH"], "PATH=%s/bin:%s" % (work, os.environ["PATH"]),
+                   "bash", script, vmlinux, "auto", modules]
+        run(*command, text=text)
+        todo = collections.defaultdict(list)
+        with open(work + "/todo", encoding="utf-8") as file:
+            for line in file:
+                todo[line.split()[0]].append(line.split()[1])
+        for path, addresses in todo.items():
+            out = None
+            for line in lines("addr2line", "-a", "-i", "-e", path, text="\n".join(addresses) + "\n"):
+                if re.match("0x[0-9a-f]+$", line):
+                    if out:
+                        out.close()
+                    out = open("%s/lines.%s.%s" % (work, os.path.basename(path),
+                                                   line[2:].lstrip("0") or "0"),
+                               "w", encoding="utf-8")
+                else:
+                    out.write(line + "\n")
+            out.close()
+        return lines(*command, text=text)
+
+
+def compat(stackbuf, image, modules, script, slow, number):
+    pick = [image.frame(*c) for c in image.random.sample(image.after_call, number - number // 4)]
+    pick += [image.frame(n, min(s), min(s)) for n, s in image.random.sample(sorted((n, s) for n, s in image.named.items() if s),
+                                                                                number // 8)]
+    pick += [image.frame(*c) for c in image.after_call if len(image.named[c[0]]) > 1][:number // 8]
+    inside = module_frames(modules + "/stackbuf.ko")
+    image.random.shuffle(pick)
+    image.random.shuffle(inside)
+    shapes = [" %s", "[    3.427768]  %s", "[  303.427768] RIP: 0010:%s", " ? %s", "x (%s)", "%s",
+              " [<ffffffff81000000>] ? %s", "[ 1.0] no frame of its own %s", "\t%s\t"]
+    text = []
+    for number_, frame in enumerate(inside[:slow // 3] + pick[:slow] + pick[slow:] + inside):
+        text.append(shapes[number_ % len(shapes)] % frame)
+        if number_ % 10 == 0:
+            text.append("  a line  without frame")
+    wrong = files = 0
+    for part, fast in ((text[:slow], False), (text[slow:], True)):
+        joined = "\n".join(part) + "\n"
+        want = script_answers(image.path, modules, script, joined, fast)
+        # The modules may be of another kernel
+        got = decode(stackbuf, image, joined, "--compat", "--force", "-m", modules)
+        if len(got) != len(want):
+            print("%d lines, but the script wrote %d" % (len(got), len(want)))
+            wrong += 1
+        for ours, theirs in zip(got, want):
+            if ours == theirs:
+                continue
+            place = re.findall(r"[^( ]+:[0-9?]+", ours), re.findall(r"[^( ]+:[0-9?]+", theirs)
+            if same(place[0], place[1]):
+                files += 1
+            else:
+                wrong += 1
+                print("ours   ", ours, "\nscript ", theirs)
+    print("%d lines (%d by the unchanged script): %d differ, and %d in a file that addr2line names wrongly"
+          % (len(text), slow, wrong, files))
+    return wrong or files > len(text) // 20
+
+
+def all_lines(stackbuf, vmlinux, modules, script, slow, number):
+    image = Image(vmlinux)
+    bad = False
+    for text, function, args in (
+            ("of calls and functions that share a name none has a wrong line", truth, (number,)),
+            ("exact frames and return addresses are told apart", kinds, ()),
+            ("--compat writes what the kernel's script does", compat,
+             (modules, script, slow, number))):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            wrong = function(stackbuf, image, *args)
+        print("not ok" if wrong else "ok", text)
+        print("".join("# %s\n" % line for line in said.getvalue().splitlines()[-12:]), end="")
+        bad = bad or wrong
+    return bad
+
+
+def some_frames(vmlinux, number):
+    image = Image(vmlinux, part=0x400000)
+    seen = set()
+    for call in image.random.sample(image.after_call, number * 2):
+        seen.add(image.frame(*call))
+    print("\n".join(sorted(seen)[:number]))
+    return len(seen) < number
+
+
+def parse_protoc(source):
+    """Text of protoc: top-level messages as lists of (name, value), and strings"""
+    strings, messages, outer, fields = [], [], [], []
+    for line in source:
+        line = line.strip()
+        if line.endswith("{"):
+            outer.append((line.split()[0], fields))
+            fields = []
+        elif line == "}":
+            name, around = outer.pop()
+            around.append((name, fields))
+            if not outer:
+                messages.append((name, fields))
+            fields = around
+        else:
+            key, value = line.split(": ", 1)
+            if key == "string_table":
+                strings.append(value[1:-1].encode().decode("unicode_escape"))
+            fields.append((key, value))
+    return strings, messages
+
+
+def pprof(folded, with_comm):
+    """Samples added up by functions, and with_comm by command, against --folded"""
+    strings, messages = parse_protoc(sys.stdin)
+    functions = {int(dict(m)["id"]): strings[int(dict(m)["name"])]
+                 for kind, m in messages if kind == "function"}
+    locations = {int(dict(m)["id"]): [functions[int(dict(v)["function_id"])]
+                                      for k, v in m if k == "line"]
+                 for kind, m in messages if kind == "location"}
+    samples = [m for kind, m in messages if kind == "sample"]
+    sums, seen = collections.Counter(), collections.Counter()
+    for sample in samples:
+        labels = {strings[int(dict(v)["key"])]: dict(v) for k, v in sample if k == "label"}
+        names = [n for k, v in sample if k == "location_id" for n in locations[int(v)]][::-1]
+        events = sum(int(v) for k, v in sample if k == "value")
+        for label in labels:
+            seen[label] += events
+        if "comm" in labels:
+            assert set(labels) <= {"comm", "pid", "tgid", "cpu", "context", "tag"}
+            if with_comm:
+                names.insert(0, strings[int(labels["comm"]["str"])])
+        else:
+            assert list(labels) == ["event"] and strings[int(labels["event"]["str"])] == "overwritten"
+        sums[";".join(names)] += events
+    wanted = read_folded(folded)
+    total = sum(wanted.values())
+    for label in ("comm", "pid", "tgid", "cpu", "context", "tag"):
+        assert seen[label] + seen["event"] >= total - (label == "tag"), label
+    if strings[0] or sums != wanted:
+        print("sums differ:", list((sums - wanted).items())[:3], list((wanted - sums).items())[:3])
+        return True
+    print("%d samples, %d events, %d functions; labels: %s"
+          % (len(samples), total, len(functions), dict(seen)))
+    return not samples
+
+
+def read_folded(path):
+    folded = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            name, count = line.rstrip("\n").rsplit(" ", 1)
+            folded[name] += int(count)
+    return folded
+
+
+def svg(folded):
+    """Every frame of a flame graph: its place and width, against --folded"""
+    space = "{http://www.w3.org/2000/svg}"
+    root = xml.etree.ElementTree.fromstring(sys.stdin.read())
+    total = int(root.attrib["data-total"])
+    frames = []
+    for group in root.iter(space + "g"):
+        rect, title = group.find(space + "rect"), group.find(space + "title").text
+        name, events = re.match(r"(.*) \((\d+) events, [0-9.]+ %\)$", title).groups()
+        width, start = int(group.attrib["data-w"]), int(group.attrib["data-x"])
+        assert int(events) == width
+        assert abs(float(rect.attrib["width"][:-1]) - 100 * width / total) < 0.001
+        assert abs(float(rect.attrib["x"][:-1]) - 100 * start / total) < 0.001
+        frames.append((int(rect.attrib["y"]), start, width, name.split(" [")[0]))
+    rows = sorted({f[0] for f in frames}, reverse=True)
+    by_row = {y: sorted(f for f in frames if f[0] == y) for y in rows}
+    assert rows == list(range(rows[0], rows[-1] - 1, rows[1] - rows[0])), "rows with gaps"
+    # Each on its caller, none on another; what is left of a frame is its own
+    own = collections.Counter()
+    path = {by_row[rows[0]][0]: ""}
+    for above, y in zip(rows[1:] + [None], rows):
+        upper = by_row.get(above, [])
+        for frame in by_row[y]:
+            on = [u for u in upper if frame[1] <= u[1] and u[1] + u[2] <= frame[1] + frame[2]]
+            end = frame[1]
+            for u in on:
+                assert u[1] >= end, "overlap"
+                end = u[1] + u[2]
+                path[u] = path[frame] + (";" if path[frame] else "") + u[3]
+            own[path[frame]] += frame[2] - sum(u[2] for u in on)
+        assert all(u in path for u in upper), "a frame stands on nothing"
+    wanted = read_folded(folded)
+    own = +own
+    if own != wanted or sum(wanted.values()) != total:
+        print("sums differ:", list((own - wanted).items())[:3], list((wanted - own).items())[:3])
+        return True
+    print("%d frames, %d events, %d rows" % (len(frames), total, len(rows)))
+    return False
+
+
+def main():
+    what, *args = sys.argv[1:] or ["-h"]
+    if what == "lines":
+        return all_lines(*args[:4], int(args[4]), int(args[5]))
+    if what == "frames":
+        return some_frames(args[0], int(args[1]))
+    if what == "pprof":
+        return pprof(args[-1], args[0] != "--no-comm")
+    if what == "svg":
+        return svg(*args)
+    print(__doc__)
+    return what != "-h"
+
+
+sys.exit(bool(main()))

@@ -1,0 +1,360 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# decode.t: source lines ("stackbuf decode", --lines), profiles and flame graphs.
+# Lines are held against objdump, addr2line and the kernel's own script; a profile
+# against protoc; a flame graph in a browser.  DECODE_FRAMES (500) is how many
+# frames, DECODE_SLOW (12) how many of them go through the unchanged script.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
+frames=${DECODE_FRAMES:-500}
+slow=${DECODE_SLOW:-12}
+build=$work/tools
+plain=$build/stackbuf
+sane=$build/asan/stackbuf
+python=$here/decode.py
+modules=$work/modules
+kernel=$("$top/scripts/stackbuf-kernel" 6.1) || exit 1
+newer=$("$top/scripts/stackbuf-kernel" 6.12) || exit 1
+vmlinux=$kernel/vmlinux
+
+skip() { echo "ok $1 # SKIP $2"; }
+
+# measured TEXT COMMAND...: as result, and what it said goes behind it
+measured() {
+	local text=$1 said status
+	shift
+	said=$("$@" 2>&1)
+	status=$?
+	if [ $status = 0 ]; then
+		echo "ok $text"
+	else
+		echo "not ok $text"
+	fi
+	printf '%s\n' "$said" | tail -n 12 | sed 's/^/# /'
+}
+
+# -------------------------------------------------------------------- lines ---
+
+# 900 frames or so that lie behind calls, and nothing else
+some_frames() {
+	python3 "$python" frames "$vmlinux" 300 >"$work/frames" && [ -s "$work/frames" ]
+}
+
+# Text without what was inserted is the text that was there
+only_inserted() {
+	local text=$work/text decoded=$work/decoded
+	{
+		printf '\n\n  blanks  \tand tabs \r\nno frame: a+0x/0x1 +0x1/0x2 b+0x1 c+0x1/ d/0x2\n'
+		printf 'bytes \001\002\000\377\376 and %s\n' "$(head -c 3000 /dev/zero | tr '\0' x)"
+		sed 's/^/[    1.000000]  /' "$work/frames"
+		sed 's/$/ [unknown_module]/; s/^/ ? /' "$work/frames"
+		sed 's/$/ [stackbuf 0123456789abcdef0123456789abcdef01234567] (P)\r/' "$work/frames"
+		printf 'Code: 48 89 e5 <0f> 0b\nat the end, without one: %s' "$(head -n 1 "$work/frames")"
+	} >"$text"
+	"$sane" decode -k "$vmlinux" "$text" >"$decoded" 2>"$work/err" || { cat "$work/err"; return 1; }
+	[ "$(grep -ac ' ([a-z].*:[0-9]*)' "$decoded")" -ge 300 ] &&
+	[ "$(wc -l <"$text")" = "$(wc -l <"$decoded")" ] || return
+	# One place, or from the innermost on
+	local one='(?: [\w.]+)? \([^ ()]+:[0-9?]+\)'
+	perl -pe "s/$one(?: \(inlined by\)$one| or$one)*//g" "$decoded" | cmp - "$text"
+}
+
+# Standard input line by line, as "dmesg -w" gives it
+as_it_comes() {
+	local line
+	mkfifo "$work/in" "$work/out.fifo"
+	"$plain" decode -k "$vmlinux" <"$work/in" >"$work/out.fifo" &
+	exec 5>"$work/in" 6<"$work/out.fifo"
+	head -n 1 "$work/frames" >&5
+	read -r -t 20 line <&6
+	exec 5>&- 6<&-
+	echo "$line"
+	[[ $line == *:[0-9]*\) ]]
+}
+
+refused() { # STATUS WORDS COMMAND...: one line that says so
+	local status=$1 words=$2
+	shift 2
+	"$@" >"$work/refused" 2>"$work/err"
+	[ $? = "$status" ] && [ "$(wc -l <"$work/err")" = 1 ] && grep -qF -- "$words" "$work/err" && return
+	echo "$* said:"
+	head -n 5 "$work/err" "$work/refused"
+	return 1
+}
+
+another_kernel() {
+	local release
+	release=$(cat "$kernel/release")
+	{
+		echo "CPU: 0 PID: 1 Comm: x Not tainted $(cat "$newer/release") #1"
+		cat "$work/frames"
+	} >"$work/text"
+	refused 1 "not of $(cat "$newer/release")" "$sane" decode -k "$vmlinux" "$work/text" &&
+	"$sane" decode --force -k "$vmlinux" "$work/text" | grep -q ':[0-9]*)$' &&
+	sed -i "1s/.*/[ 0.0] Linux version $release (me@here) (gcc) #1 SMP another build/" "$work/text" &&
+	refused 1 "another build" "$sane" decode -k "$vmlinux" "$work/text" &&
+	sed -i "1s/.*/CPU: 0 PID: 1 Comm: x Not tainted $release #1/" "$work/text" &&
+	"$sane" decode -k "$vmlinux" "$work/text" | grep -q ':[0-9]*)$' &&
+	# Without a word in the text: most functions have other sizes there
+	! "$sane" decode -k "$newer/vmlinux" "$work/frames" >"$work/decoded" 2>"$work/err" &&
+	grep -q 'have another size' "$work/err" && grep -q 'most frames do not fit' "$work/err"
+}
+
+nonsense_is_refused() {
+	refused 1 'No such file' "$sane" decode "$work/nothing" &&
+	refused 1 'nothing' "$sane" decode -k "$work/nothing" "$work/frames" &&
+	refused 1 'not a valid ELF file' "$sane" decode -k "$python" "$work/frames" &&
+	refused 1 'no debug information' "$sane" decode -k /bin/ls "$work/frames" &&
+	refused 2 'too many' "$sane" decode a b &&
+	refused 2 '--pid is not for "decode"' "$sane" decode --pid 1 &&
+	refused 2 '--compat is not for "log"' "$sane" log --compat &&
+	refused 2 'needs --lines' "$sane" log -k "$vmlinux" &&
+	refused 2 '--lines is for plain text' "$sane" log --lines --pprof &&
+	refused 2 "--flame adds up" "$sane" log --follow --flame x &&
+	: | "$sane" decode -k "$work/nothing"
+}
+
+# Another build of the module, by what the text says of it
+another_module() {
+	local frame id
+	"$sane" decode -k "$vmlinux" -m "$modules" "$work/module" >"$work/decoded" &&
+	grep -q '^stackbuf_init+.*stackbuf.c:[0-9]*)$' "$work/decoded" || return
+	frame=$(head -n 1 "$work/module")
+	id=$(readelf -n "$modules/stackbuf.ko" | sed -n 's/.*Build ID: //p')
+	[ -n "$id" ] || return
+	echo "${frame%]} $id]" | "$sane" decode -k "$vmlinux" -m "$modules" | grep -q '\.c:[0-9]*)$' || return
+	echo "${frame%]} ${id//[0-9]/f}]" | "$sane" decode -k "$vmlinux" -m "$modules" >"$work/decoded" 2>"$work/err"
+	grep -q 'another build id' "$work/err" && ! grep -q ')' "$work/decoded" || return
+	echo "$frame" | "$sane" decode -k "$newer/vmlinux" -m "$modules" >"$work/decoded" 2>"$work/err"
+	cat "$work/err"
+	grep -q 'is for kernel' "$work/err" && ! grep -q ')' "$work/decoded"
+}
+
+# A server that has the module by its build id
+debuginfod() {
+	local frame id server port status=1
+	frame=$(head -n 1 "$work/module")
+	id=$(readelf -n "$modules/stackbuf.ko" | sed -n 's/.*Build ID: //p')
+	mkdir -p "$work/served/buildid/$id" && cp "$modules/stackbuf.ko" "$work/served/buildid/$id/debuginfo"
+	python3 -u -m http.server --bind 127.0.0.1 --directory "$work/served" 0 >"$work/port" 2>/dev/null &
+	server=$!
+	for _ in {1..100}; do
+		port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$work/port")
+		[ -z "$port" ] || break
+		sleep 0.1
+	done
+	echo "${frame%]} $id]" | DEBUGINFOD_URLS=http://127.0.0.1:$port/ HOME=$work \
+		DEBUGINFOD_CACHE_PATH=$work/cache "$plain" decode -k "$vmlinux" 2>&1 | grep '\.c:[0-9]*)$' && status=0
+	kill $server
+	return $status
+}
+
+# ------------------------------------------------------------------- records ---
+
+record=$work/record
+
+# The same places from names as from addresses, wherever the kernel was loaded
+named_or_not() {
+	local base there
+	"$plain" -f "$record" log --lines -k "$vmlinux" -m "$modules" >"$work/log" || return
+	"$plain" -f "$record" log | "$plain" decode -k "$vmlinux" -m "$modules" >"$work/log2" || return
+	# Where a name stands for several functions the address tells which
+	diff "$work/log" "$work/log2" | grep '^>' | grep -v ' or ' && return 1
+	mkdir "$work/bare" && cp "$record"/{info,events,stacks} "$work/bare" &&
+		head -c "$(stat -c %s "$record/text")" /dev/zero >"$work/bare/text" || return
+	"$plain" -f "$work/bare" log --lines -k "$vmlinux" -m "$modules" >"$work/log3" 2>/dev/null
+	[ "$(grep -c '0x[0-9a-f]* .*:[0-9]*)$' "$work/log3")" -gt 1000 ] || return
+	# All but those of modules, which an address alone does not name
+	diff <(sed -n '/\[/d; s/^\t[^ ]*//p' "$work/log") \
+		<(sed -n 's/^\t0xffffffff[89ab][^ ]*//p' "$work/log3") >"$work/differ" ||
+		{ head -n 5 "$work/differ"; return 1; }
+	base=$("$plain" -f "$record" info --json | sed -n 's/.*"base_address":"0x\([0-9a-f]*\)".*/\1/p')
+	there=$(nm "$vmlinux" | sed -n 's/^\([0-9a-f]*\) T stack_trace_save$/\1/p')
+	echo "loaded $(((0x$base - 0x$there) >> 20)) MiB from where it was linked"
+	[ "$base" != "$there" ]
+}
+
+all_have_lines() {
+	local command missing
+	for command in log count text; do
+		"$plain" -f "$record" "$command" --lines -k "$vmlinux" -m "$modules" >"$work/lines" 2>"$work/err" || return
+		grep -E '\+0x[0-9a-f]+/0x[0-9a-f]+' "$work/lines" >"$work/some"
+		missing=$(grep -vc ':[0-9?]*)$' "$work/some")
+		echo "$command: $missing of $(wc -l <"$work/some") frames without a line"
+		[ "$(wc -l <"$work/some")" -gt 500 ] && [ $((missing * 1000)) -lt "$(wc -l <"$work/some")" ] || return
+	done
+	# A probe is exact: the line of the function's beginning
+	grep -qE '^vfs_read\+0x0/0x[0-9a-f]+ \(fs/read_write.c:[0-9]+\)$' "$work/lines"
+}
+
+json_lines() {
+	"$plain" -f "$record" log --json --lines --last 500 -k "$vmlinux" -m "$modules" | python3 -c '
+import json, sys
+n = 0
+for line in sys.stdin:
+    e = json.loads(line)
+    assert len(e["lines"]) == len(e["frames"])
+    n += sum(":" in l for l in e["lines"])
+assert n > 1000'
+}
+
+record_of_another() {
+	refused 1 'not of' "$plain" -f "$record" log --lines -k "$newer/vmlinux" -m "$modules" &&
+	"$plain" -f "$record" log --lines --force --last 1 -k "$newer/vmlinux" -m "$modules" >/dev/null || return
+	mkdir "$work/other" && cp "$modules/stackbuf.ko" "$work/other" &&
+		objcopy --dump-section .modinfo="$work/modinfo" "$modules/stackbuf.ko" &&
+		sed -i 's/srcversion=./srcversion=_/' "$work/modinfo" &&
+		objcopy --update-section .modinfo="$work/modinfo" "$work/other/stackbuf.ko" || return
+	"$plain" -f "$record" text --lines -k "$vmlinux" -m "$work/other" >"$work/lines" 2>"$work/err"
+	cat "$work/err"
+	grep -q 'srcversion' "$work/err" && grep -q 'stackbuf_init+.*\]$' "$work/lines"
+}
+
+kernel_log() {
+	"$sane" decode -k "$vmlinux" -m "$modules" "$work/out/dmesg" >"$work/decoded" || return
+	grep 'stackbuf_init+' "$work/decoded"
+	sed -n 's/.*stackbuf_init+[^ ]* \[stackbuf\] (.*stackbuf.c:\([0-9]*\))$/\1/p' "$work/decoded" >"$work/at"
+	# The line of the call that prints
+	[ -s "$work/at" ] && sed -n "$(cat "$work/at")p" "$top/stackbuf.c" | grep print
+}
+
+# ------------------------------------------------- profiles and flame graphs ---
+
+profile() { # COMMAND
+	"$plain" -f "$record" "$1" --folded >"$work/$1.folded" &&
+	"$sane" -f "$record" "$1" --pprof >"$work/$1.pb.gz" &&
+	gzip -t "$work/$1.pb.gz" &&
+	zcat "$work/$1.pb.gz" | protoc --decode=Profile -I "$here" "$here/profile.proto" >"$work/profile" || return
+	# Totals of events that are gone have no labels but the one that says so
+	if [ "$1" = count ]; then
+		"$plain" -f "$record" info --json | grep -q '"events_overwritten":0,' ||
+			grep -q 'string_table: "overwritten"' "$work/profile" || return
+		python3 "$python" pprof --no-comm "$work/$1.folded" <"$work/profile"
+	else
+		python3 "$python" pprof "$work/$1.folded" <"$work/profile"
+	fi
+}
+
+graph() { # COMMAND
+	"$plain" -f "$record" "$1" --folded >"$work/$1.folded" &&
+	"$sane" -f "$record" "$1" --flame "$work/$1.svg" 2>"$work/err" &&
+	python3 "$python" svg "$work/$1.folded" <"$work/$1.svg"
+}
+
+graph_files() {
+	cd "$work" && mkdir graphs && cd graphs || return
+	"$plain" -f "$record" count --flame - | cmp - "$work/count.svg" &&
+	refused 1 'cannot be written' "$sane" -f "$record" count --flame "$work/nowhere/x.svg" &&
+	refused 1 'no event' "$sane" -f "$record" log --comm nobody --flame x.svg &&
+	[ -z "$(ls)" ]
+}
+
+# The page as it is when its script has run
+page() {
+	local user
+	user=$(mktemp -d -p "$work")
+	timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--user-data-dir="$user" --virtual-time-budget=2000 --dump-dom "$1" 2>"$work/chromium"
+	rm -rf "$user"
+}
+
+# Events in stacks with a function that matches
+matching() { grep -E "$1" "$work/log.folded" | awk '{ n += $NF } END { print n + 0 }'; }
+
+searches() {
+	local found
+	page "file://$work/log.svg#search=vfs_read%7Cdput" >"$work/page" || return
+	found=$(grep -o 'class="matched"[^<]*' "$work/page" | sed 's/.*matched: \([0-9,]*\) events.*/\1/; s/,//g')
+	echo "$found events found"
+	[ "$found" -gt 0 ] && [ "$found" = "$(matching 'vfs_read|dput')" ] &&
+		[ "$(grep -c 'class="f match"' "$work/page")" = "$(grep -cE '<title>[^<]*(vfs_read|dput)' "$work/log.svg")" ]
+}
+
+zooms() {
+	local number width
+	# The first vfs_read that is not the whole
+	number=$(grep '<g class="f"' "$work/log.svg" | grep -n -m 1 '<title>vfs_read ' | cut -d : -f 1)
+	[ "$number" -gt 1 ] || return
+	# By a click, and a search in the field, in a page that holds the graph
+	{
+		echo '<!doctype html><body>'
+		sed 1d "$work/log.svg"
+		echo "<script>
+			document.querySelectorAll('g.f')[$((number - 1))].dispatchEvent(new MouseEvent('click', { bubbles: true }));
+			document.querySelector('input').value = 'VFS_';
+			document.querySelector('input').dispatchEvent(new Event('input'));
+		</script>"
+	} >"$work/click.html"
+	page "file://$work/click.html" >"$work/clicked" &&
+	page "file://$work/log.svg#zoom=$((number - 1))" >"$work/zoomed" || return
+	for page in clicked zoomed; do
+		width=$(grep '<g class="f' "$work/$page" | sed -n "${number}s/.*<rect x=\"\([^\"]*\)\".* width=\"\([^\"]*\)\".*/\1 \2/p")
+		echo "$page: $width, $(grep -c 'class="f hidden"' "$work/$page") hidden, $(grep -c 'class="f up"' "$work/$page") below"
+		[ "$width" = '0% 100%' ] && [ "$(grep -c 'class="f hidden"' "$work/$page")" -gt 10 ] &&
+			[ "$(grep -c 'class="f up"' "$work/$page")" -gt 2 ] || return
+	done
+	# Capitals count if there are any
+	grep -q 'matched: 0 events' "$work/clicked"
+}
+
+# --------------------------------------------------------------- everything ---
+
+{
+	result 'the reader builds' make -s -C "$top/tools" O="$build" all "$build/asan/stackbuf"
+	result 'the module builds' build 6.1 big
+	mkdir -p "$modules" "$work/vm" "$work/out" && cp "$work/vm/big"/*.ko "$modules/"
+	cp "$work/build/6.1-big/tests/stackbuf_probe.ko" "$modules/" && cp "$modules/stackbuf_probe.ko" "$work/vm/" &&
+		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/decode.sh" "$work/vm/run"
+	boot 6.1 >"$work/booted" &
+	objdump -d --no-show-raw-insn "$modules/stackbuf.ko" | awk '
+		/^[0-9a-f]+ <init_module>:|^[0-9a-f]+ <stackbuf_init>:/ { at = 1; next }
+		/^$/ { at = 0 }
+		at && call { sub(":", "", $1); print "stackbuf_init+0x" $1 "/0x1000 [stackbuf]"; exit }
+		at { call = $2 ~ /^call/ }' >"$work/module"
+
+	for series in 6.1 6.12; do
+		python3 "$python" lines "$plain" "$("$top/scripts/stackbuf-kernel" "$series")/vmlinux" "$modules" \
+			"$newer/decode_stacktrace.sh" "$slow" "$frames" 2>&1 | sed -E "s/^((not )?ok) /\\1 $series: /"
+	done
+	result 'frames to work with' some_frames
+	result 'nothing but source lines is added, whatever the text' only_inserted
+	result 'lines are decoded as they come' as_it_comes
+	result 'a vmlinux of another release or build is refused' another_kernel
+	result 'a module of another build is not used; .init.text is found' another_module
+	if [ -e "$(ldconfig -p | sed -n 's/.*libdebuginfod.so.1 .*=> //p' | head -n 1)" ]; then
+		measured 'a module is fetched by its build id' debuginfod
+	else
+		skip 'a module is fetched by its build id' 'libdebuginfod1 is not installed'
+	fi
+	result 'nonsense is refused in one line' nonsense_is_refused
+
+	wait
+	cat "$work/booted"
+	mkdir "$record" && cp "$work/out"/{text,info,events,stacks,kallsyms} "$record/"
+	measured 'log --lines: the same from names as from addresses, KASLR undone' named_or_not
+	measured 'log, count, text --lines: all frames have lines' all_have_lines
+	result 'log --json --lines' json_lines
+	measured 'a record of another kernel or module is refused' record_of_another
+	measured 'the kernel log: the line of the call in an init function' kernel_log
+	if command -v protoc >/dev/null; then
+		measured 'log --pprof: the sums of --folded' profile log
+		measured 'count --pprof: likewise, events that are gone are labelled' profile count
+	else
+		skip 'log, count --pprof' 'protoc is not installed (protobuf-compiler)'
+	fi
+	measured 'log --flame: every frame has its place and width' graph log
+	measured 'count --flame: likewise' graph count
+	result 'a flame graph is written whole or not at all' graph_files
+	if command -v chromium >/dev/null; then
+		measured 'a flame graph in a browser: search' searches
+		measured 'a flame graph in a browser: zoom, by click and by address' zooms
+	else
+		skip 'a flame graph in a browser' 'chromium is not installed'
+	fi
+	ended
+} | ktap
