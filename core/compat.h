@@ -96,7 +96,10 @@ static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
 #endif
 }
 
-/* Came with 6.1 ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"); ftrace is at entries, too */
+/*
+ * Came with 6.1 ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"); before, a
+ * probe by ftrace is known to be at an entry.
+ */
 #ifndef KPROBE_FLAG_ON_FUNC_ENTRY
 #define KPROBE_FLAG_ON_FUNC_ENTRY	0
 #endif

@@ -51,7 +51,8 @@ refuses() {
 		echo "$1 was accepted"
 		return 1
 	fi
-	since >said
+	# Nobody else's lines
+	since | grep 'stackbuf: ' >said
 	is "$(wc -l <said) == 1" && grep -q "stackbuf: probe: .*$2" said && list_is "$old" ||
 		{ cat said; return 1; }
 }
@@ -143,7 +144,7 @@ numbers() {
 		old=$(cat "$P/$name")
 		mark
 		if echo "${word#*=}" 2>/dev/null >"$P/$name"; then echo "$word was accepted"; return 1; fi
-		since >said
+		since | grep 'stackbuf: ' >said
 		is "$(wc -l <said) == 1" && grep -q "stackbuf: $name: .* is accepted, not '${word#*=}'" said &&
 			[ "$(cat "$P/$name")" = "$old" ] || { echo "$word"; cat said; return 1; }
 	done
@@ -153,9 +154,18 @@ result "filters and other numbers: what is out of range is refused, in one line"
 # --------------------------------------------------------------------- depth ---
 
 stage depth
-# First, as no event has come from leaf_tag yet.  Sizes and locations behind the innermost frame, of ftrace's and ours
+# First, as no event has come from leaf_tag yet.  Sizes and locations behind the
+# innermost frame, of ftrace's and ours: ftrace counts from the place of a return
+# address on, so the outermost is larger by that.
 frames() {
-	awk '/^ +Depth/ { n++ } n == 1 && $1 ~ /^[0-9]+\)$/ && $1 != "0)" { print $3, $4 }'
+	awk -v more="$1" '
+		/^ +Depth/ { n++ }
+		n == 1 && $1 ~ /^[0-9]+\)$/ && $1 != "0)" {
+			if (at) print size, at
+			size = $3
+			at = $4
+		}
+		END { print size + more, at }'
 }
 depth() {
 	echo leaf_tag >$T/stack_trace_filter && echo 1 >/proc/sys/kernel/stack_tracer_enabled &&
@@ -167,8 +177,8 @@ depth() {
 	"$STACKBUF" depth >depths
 	# Ours that begins as theirs does
 	awk -v RS= '/0\) +[0-9]+ +[0-9]+ +leaf_tag\+0x[04]\//' depths >ours
-	frames <theirs >a
-	frames <ours >b
+	frames 0 <theirs >a
+	frames 8 <ours >b
 	is "$(wc -l <a) > 25" && diff a b || { cat theirs ours; return 1; }
 	# All of it adds up
 	awk '$1 == "0)" { all = $2 } $1 ~ /^[0-9]+\)$/ { sum += $3 } END { print all, sum; exit !all || all != sum }' ours
@@ -287,7 +297,7 @@ result "kmem_cache_free: the same" against_hist kmem_cache_free 8
 # ------------------------------------------------------------------- filters ---
 
 stage filters
-N=20000
+N=6000
 # filtered FILTER=VALUE...: N tagged saves on each of two CPUs under it
 filtered() {
 	facts
@@ -302,9 +312,9 @@ filtered() {
 	recorded=$(($(fact events_recorded) - recorded))
 	is "$(attempted) - $before == 2 * $N" || return 1
 }
-limit() { filtered limit=5000 && is "$recorded == 5000 && $(fact over_limit) == 2 * $N - 5000" && is "$(fact limit_left) == 0" && "$STACKBUF" info | grep 'over the limit'; }
+limit() { filtered limit=2000 && is "$recorded == 2000 && $(fact over_limit) == 2 * $N - 2000" && is "$(fact limit_left) == 0" && "$STACKBUF" info | grep 'over the limit'; }
 result "limit: exactly so many on two CPUs, the rest counted" limit
-again() { facts; over=$(fact over_limit); filtered limit=5000 && is "$recorded == 5000"; }
+again() { filtered limit=2000 && is "$recorded == 2000"; }
 result "limit written again: so many again" again
 every() { facts; out=$(fact not_sampled); filtered every=7 && is "$recorded == 2 * ((N + 6) / 7) && $(fact not_sampled) - $out == 2 * N - $recorded"; }
 result "every: on each CPU the first and then one in so many" every
@@ -365,7 +375,7 @@ for name in _raw_spin_lock memcpy preempt_count_add local_clock kallsyms_lookup 
 	hot() {
 		mark
 		if ! set_list "$name" >said; then
-			since >said
+			since | grep 'stackbuf: ' >said
 			is "$(wc -l <said) == 1" && grep "stackbuf: probe: $name: " said | sed 's/.*probe: /refused: /'
 			return
 		fi
@@ -376,7 +386,7 @@ for name in _raw_spin_lock memcpy preempt_count_add local_clock kallsyms_lookup 
 		facts
 		set_list '' || return 1
 		echo "$name: $(($(fact events_recorded) - before)) recorded"
-		check
+		check /proc/kallsyms
 	}
 	result "probing $name under load: no harm, or refused by name" hot
 	note result
@@ -390,7 +400,7 @@ loops() {
 	facts
 	before=$(fact events_recorded)
 	i=0
-	while [ $i -lt 20 ]; do
+	while [ $i -lt 6 ]; do
 		set_list stackbuf_test:go,stackbuf_test:leaf_tag@arg1 &&
 			set_list "stackbuf_test:go+$(cat /t/go),stackbuf_test:leaf_tag" || return 1
 		refuses stackbuf_test:storm_save,stackbuf_test:nothing nothing || return 1
@@ -398,14 +408,15 @@ loops() {
 	done
 	set_list ''
 	facts
-	is "$(fact events_recorded) - $before > 1000 && $(fact differed) == 0"
+	is "$(fact events_recorded) - $before > 200 && $(fact differed) == 0"
 }
 while [ ! -e stop ]; do run storm 200 50 500 0 >/dev/null; done &
 result "lists replaced in a loop while events come" loops
 changes() {
 	i=0
 	while [ $i -lt 5 ]; do
-		set_list stackbuf_test:go,stackbuf_test:stackbuf_test_init && rmmod stackbuf_test || return 1
+		# Its init functions have no names any more while it is there
+		set_list stackbuf_test:go && rmmod stackbuf_test && set_list +stackbuf_test:stackbuf_test_init || return 1
 		"$STACKBUF" info | grep -c ' pending: its module' >pending
 		is "$(cat pending) == 2" || return 1
 		facts
