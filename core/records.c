@@ -80,15 +80,11 @@ static __always_inline bool sb_records_fit(const struct stackbuf_stack *stack,
 	return fp == sb_final_record();
 }
 
-static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
+static struct stackbuf_stack *sb_try_hints(const u64 *hint, const struct sb_start *start,
+					   u64 epoch)
 {
-	unsigned long task = sb_stack_of(start->sp);
-	u64 epoch = READ_ONCE(sb_recall_epoch), *hint;
 	int i;
 
-	if (!task)
-		return NULL;
-	hint = sb_hint_set(start, start->sp - task);
 	for (i = 0; i < SB_WAYS; i++) {
 		u64 has = READ_ONCE(hint[i]);
 		struct stackbuf_stack *stack = sb_stack((u32)has);
@@ -103,6 +99,39 @@ static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 	return NULL;
 }
 
+NOKPROBE_SYMBOL(sb_try_hints);
+
+static void sb_add_hint(u64 *hint, u64 value)
+{
+	int i;
+
+	for (i = 0; i < SB_WAYS; i++)
+		if (READ_ONCE(hint[i]) == value)
+			return;
+	for (i = SB_WAYS - 1; i > 0; i--)
+		WRITE_ONCE(hint[i], READ_ONCE(hint[i - 1]));
+	WRITE_ONCE(hint[0], value);
+}
+
+static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
+{
+	unsigned long task = sb_stack_of(start->sp);
+	u64 epoch = READ_ONCE(sb_recall_epoch), *hint;
+	struct stackbuf_stack *stack;
+
+	if (!task || !epoch)
+		return NULL;
+	hint = sb_hint_set(start, start->sp - task);
+	stack = sb_try_hints(hint, start, epoch);
+	if (!stack) {
+		/* The same path at another depth, as for ORC */
+		stack = sb_try_hints(sb_hint_set(start, 0), start, epoch);
+		if (stack)
+			sb_add_hint(hint, stack->id | epoch << 32);
+	}
+	return stack;
+}
+
 NOKPROBE_SYMBOL(sb_recall);
 
 /* As for ORC */
@@ -110,18 +139,12 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
-	u64 *hint, value = stack->id | (u64)walk->epoch << 32;
-	int i;
+	const u64 value = stack->id | (u64)walk->epoch << 32;
 
 	if (stack->flags & STACKBUF_STACK_CUT || !sb_records_fit(stack, &start))
 		return false;
-	hint = sb_hint_set(&start, start.sp - sb_task_stack());
-	for (i = 0; i < SB_WAYS; i++)
-		if (READ_ONCE(hint[i]) == value)
-			return true;
-	for (i = SB_WAYS - 1; i > 0; i--)
-		WRITE_ONCE(hint[i], READ_ONCE(hint[i - 1]));
-	WRITE_ONCE(hint[0], value);
+	sb_add_hint(sb_hint_set(&start, start.sp - sb_task_stack()), value);
+	sb_add_hint(sb_hint_set(&start, 0), value);
 	return true;
 }
 
