@@ -91,12 +91,19 @@ static inline bool sb_running(void)
 	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;
 }
 
+/* In a memory image copies of a page may lie in the page cache: the newest one counts */
+static inline void sb_page_changed(struct stackbuf_page *page)
+{
+	atomic64_inc((atomic64_t *)&page->seq);
+}
+
 static void sb_change_state(u32 bits, bool on)
 {
 	if (on)
 		atomic_or(bits, (atomic_t *)&stackbuf_info.state);
 	else
 		atomic_andnot(bits, (atomic_t *)&stackbuf_info.state);
+	sb_page_changed(&stackbuf_info.page);
 }
 
 /* printk's clock: monotonic on one CPU, without a lock, good in any context */

@@ -191,6 +191,7 @@ static u32 sb_take_room(unsigned int n)
 				WRITE_ONCE(sb_room_hint, page);
 				atomic_set(&sb_room_misses, 0);
 				atomic_add(n, &sb_granules_used);
+				sb_page_changed(&stackbuf_stacks[page].page);
 				return page * SB_PAGE_GRANULES + start;
 			}
 			old = was;
@@ -204,12 +205,13 @@ static u32 sb_take_room(unsigned int n)
 
 static void sb_give_room(u32 granule, unsigned int n)
 {
+	struct stackbuf_stacks_page *page = &stackbuf_stacks[granule / SB_PAGE_GRANULES];
 	unsigned int start = granule % SB_PAGE_GRANULES;
 
+	sb_page_changed(&page->page);
 	/* Full barriers: what was written to the room before stays before */
 	smp_mb__before_atomic();
-	atomic64_andnot(GENMASK_ULL(start + n - 1, start),
-			(atomic64_t *)&stackbuf_stacks[granule / SB_PAGE_GRANULES].used);
+	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
 	atomic_sub(n, &sb_granules_used);
 	atomic_set(&sb_room_misses, 0);
 }

@@ -148,7 +148,7 @@ static bool check_page(const struct stackbuf_page *page, unsigned int kind, unsi
 {
 	if (page->magic == ~STACKBUF_MAGIC_INVERTED && page->version == STACKBUF_VERSION &&
 	    page->kind == kind && page->index == index && page->instance == instance &&
-	    (kind == STACKBUF_EVENTS || page->seq == 1))
+	    (kind == STACKBUF_EVENTS || page->seq))
 		return true;
 	problem("page %u of kind %u: header %" PRIx64
 		" version %u kind %u index %u instance %" PRIx64 " seq %" PRIu64,
