@@ -78,10 +78,10 @@ checked-sizes:
 # The module is of use without the command, so missing libraries do not stop make.
 tools:
 	+@if [ ! -e tools/Makefile ]; then :; \
-	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
+	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
 		$(MAKE) -C tools --no-print-directory; \
 	else \
-		echo 'stackbuf: left out the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev and zlib1g-dev' >&2; \
+		echo 'stackbuf: left out the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev and libkdumpfile-dev' >&2; \
 	fi
 
 checked-built:

@@ -40,9 +40,9 @@ static const char *const command_name[COMMANDS] = {
 
 /* Options, in the order of option_list[], then of watch_list[] */
 enum option {
-	OPT_NONE, OPT_FILE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL, OPT_STACK,
-	OPT_LAST, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW,
-	OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT, OPT_HELP, OPT_VERSION,
+	OPT_NONE, OPT_FILE, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE,
+	OPT_UNTIL, OPT_STACK, OPT_LAST, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL,
+	OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT, OPT_HELP, OPT_VERSION,
 	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
 	OPT_PERPID, OPT_VERBOSE, OPT_DELIMITED,
 	OPTIONS
@@ -53,6 +53,7 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
 /* Which commands an option is for */
 static const u64 option_for[OPTIONS] = {
 	[OPT_FILE]	= ~BIT(DECODE),
+	[OPT_INSTANCE]	= ~BIT(DECODE),
 	[OPT_PID]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_COMM]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_CPU]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
@@ -94,8 +95,10 @@ static const u64 option_for[OPTIONS] = {
 
 static struct poptOption option_list[] = {
 	{ "file", 'f', POPT_ARG_STRING, NULL, OPT_FILE,
-	  "read SOURCE, not the running kernel: a directory with the files text, info, events and stacks, or a snapshot",
+	  "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, or a directory with the files text, info, events and stacks",
 	  "SOURCE" },
+	{ "instance", '\0', POPT_ARG_STRING, NULL, OPT_INSTANCE,
+	  "of several loads of the module the one that \"info\" lists as ID", "ID" },
 	{ "pid", '\0', POPT_ARG_STRING, NULL, OPT_PID, "only events of this thread or process",
 	  "ID" },
 	{ "comm", '\0', POPT_ARG_STRING, NULL, OPT_COMM,
@@ -185,7 +188,9 @@ static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const 
 
 struct args {
 	enum command command;
-	char *source, *comm, *flame, *vmlinux, *modules;
+	char **source, *comm, *flame, *vmlinux, *modules;
+	unsigned int sources;
+	u64 instance;		/* 0: the default */
 	const char *save_to, *text;
 	const char **word;	/* functions or patterns; NULL: none */
 	poptContext context, context_behind;
@@ -275,22 +280,36 @@ static void take_option(struct args *a, int option, char *value)
 {
 	const char *must;
 
+	if (option == OPT_FILE) {
+		a->given |= BIT(option);
+		a->source = xrealloc(a->source, a->sources + 1, sizeof(*a->source));
+		a->source[a->sources++] = value;
+		return;
+	}
 	if (a->given & BIT(option)) {
 		free(value);
 		die(EXIT_USAGE, "--%s is given twice", option_name(option));
 	}
 	a->given |= BIT(option);
-	if (option == OPT_FILE)
-		a->source = value;
-	else if (option == OPT_FLAME)
+	if (option == OPT_FLAME)
 		a->flame = value;
 	else if (option == OPT_VMLINUX)
 		a->vmlinux = value;
 	else if (option == OPT_MODULES)
 		a->modules = value;
-	if (!value || BIT(option) & (BIT(OPT_FILE) | BIT(OPT_FLAME) | BIT(OPT_VMLINUX) |
-				     BIT(OPT_MODULES)))
+	if (!value || BIT(option) & (BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_MODULES)))
 		return;
+	if (option == OPT_INSTANCE) {
+		char *end;
+
+		a->instance = strtoull(value, &end, 16);
+		if (!a->instance || *end || *value == '-')
+			die(EXIT_USAGE,
+			    "--instance %s: must be the hexadecimal number that \"info\" shows",
+			    value);
+		free(value);
+		return;
+	}
 	if (option == OPT_COMM)
 		a->comm = value;
 	if (option == OPT_NUMBER)
@@ -449,6 +468,8 @@ static void read_args(struct args *a, int argc, const char **argv)
 
 static void free_args(struct args *a)
 {
+	while (a->sources)
+		free(a->source[--a->sources]);
 	free(a->source);
 	free(a->comm);
 	free(a->flame);
@@ -463,20 +484,42 @@ static void free_args(struct args *a)
 struct reading {
 	struct source source;
 	struct bag bag;
+	struct instance *instance;	/* newest first */
+	size_t instances;
+	const struct instance *chosen;
 	struct record record;
 	struct symbols symbols;
 };
 
-static void load(struct reading *r)
+static void choose_instance(struct reading *r, u64 wanted)
 {
-	u64 instance;
+	const struct instance *chosen = NULL;
+	size_t i;
 
+	if (!wanted)
+		chosen = instance_default(r->instance, r->instances);
+	for (i = 0; i < r->instances && wanted; i++)
+		if (r->instance[i].id == wanted)
+			chosen = &r->instance[i];
+	if (!chosen)
+		die(1, "%s: holds no instance %llx; \"stackbuf info\" lists those that it holds",
+		    r->source.name, wanted);
+	r->chosen = chosen;
+}
+
+static void load(struct reading *r, u64 wanted)
+{
 	record_free(&r->record);
 	bag_empty(&r->bag);
+	free(r->instance);
+	r->instance = NULL;
 	if (r->source.ops->load(&r->source, &r->bag))
 		die(1, "%s", r->source.error);
-	instance = bag_newest(&r->bag);
-	record_parse(&r->record, &r->bag, instance);
+	r->instances = bag_instances(&r->bag, &r->instance);
+	choose_instance(r, wanted);
+	if (r->source.ops->fetch && r->source.ops->fetch(&r->source, &r->bag, r->chosen->id))
+		die(1, "%s", r->source.error);
+	record_parse(&r->record, &r->bag, r->chosen->id);
 }
 
 static void note(u64 n, const char *one, const char *many)
@@ -485,11 +528,28 @@ static void note(u64 n, const char *one, const char *many)
 		fprintf(stderr, "stackbuf: %llu %s\n", n, n == 1 ? one : many);
 }
 
+/* What is wrong with the dump as a whole, and which of its recordings this is */
+static void say_source(const struct reading *r)
+{
+	if (r->bag.cut)
+		fprintf(stderr, "stackbuf: %s is cut: %llu bytes or more are missing at its end\n",
+			r->source.name, r->bag.cut);
+	note(r->bag.unreadable, "page of it cannot be read", "pages of it cannot be read");
+	note(r->bag.left_out, "page is one too many and was not looked at",
+	     "pages are too many and were not looked at");
+	if (r->instances > 1)
+		fprintf(stderr,
+			"stackbuf: this is instance %016llx%s; %zu more in %s: see info and --instance\n",
+			r->chosen->id, r->chosen == r->instance ? ", the newest" : "",
+			r->instances - 1, r->source.name);
+}
+
 /* What is not in the output, and why */
 static void say_missing(const struct reading *r)
 {
 	const struct record *rec = &r->record;
 
+	say_source(r);
 	note((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
 		     rec->missing[ARRAY_STACKS],
 	     "page is missing", "pages are missing");
@@ -533,7 +593,7 @@ static void count(struct reading *r, const struct output *o, const struct args *
 	for (tries = 1;
 	     tries < COUNT_TRIES && r->source.ops->read && (r->bag.changed || rec->rebuilt);
 	     tries++)
-		load(r);
+		load(r, a->instance);
 	say_missing(r);
 	if (events) {
 		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
@@ -632,9 +692,10 @@ static void run(struct reading *r, struct output *o, const struct args *a, struc
 		if (!r->record.have_info)
 			die(1, "%s: the page of stackbuf_info is missing or damaged",
 			    r->source.name);
-		output_info(o, r->source.name, r->bag.changed);
+		output_info(o, r->source.name, &r->bag, r->instance, r->instances);
 		break;
 	case TEXT:
+		say_source(r);
 		note(r->bag.changed_text,
 		     "page of text was overwritten while it was read and is left out",
 		     "pages of text were overwritten while they were read and are left out");
@@ -755,11 +816,11 @@ int main(int argc, const char **argv)
 
 	if (watches(&args))
 		prepare_watch(&watch, &args);
-	if (source_open(&r.source, args.source))
+	if (source_open(&r.source, args.source, args.sources))
 		die(1, "%s", r.source.error);
 	/* For a start without delay: of the record only what is known before any event */
 	if (!watch.live)
-		load(&r);
+		load(&r, args.instance);
 	else if (info_read(&r.source, &r.record))
 		die(1, "%s", r.source.error);
 	if (output.wall && !r.record.have_info)
@@ -781,6 +842,7 @@ int main(int argc, const char **argv)
 	record_free(&r.record);
 	bag_empty(&r.bag);
 	source_close(&r.source);
+	free(r.instance);
 out:
 	free_args(&args);
 	return 0;

@@ -17,20 +17,25 @@ static const char *const context_name[] = { "task", "softirq", "hardirq", "nmi" 
 /* ---------------------------------------------------------------- pieces --- */
 
 /* Seconds since boot or the time of day */
-static const char *time_text(const struct output *o, u64 ns, char *buf, size_t size)
+static const char *day_text(u64 ns, char *buf, size_t size)
 {
-	u64 wall = o->record->info.load_realtime_ns + ns - o->record->info.load_ns;
-	time_t sec = wall / SEC;
+	time_t sec = ns / SEC;
 	struct tm tm;
 	char day[32];
 
-	if (!o->wall) {
-		snprintf(buf, size, "%llu.%09llu", ns / SEC, ns % SEC);
-	} else {
-		localtime_r(&sec, &tm);
-		strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-		snprintf(buf, size, "%s.%09llu", day, wall % SEC);
-	}
+	localtime_r(&sec, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf, size, "%s.%09llu", day, ns % SEC);
+	return buf;
+}
+
+static const char *time_text(const struct output *o, u64 ns, char *buf, size_t size)
+{
+	u64 wall = o->record->info.load_realtime_ns + ns - o->record->info.load_ns;
+
+	if (o->wall)
+		return day_text(wall, buf, size);
+	snprintf(buf, size, "%llu.%09llu", ns / SEC, ns % SEC);
 	return buf;
 }
 
@@ -603,7 +608,48 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	}
 }
 
-void output_info(const struct output *o, const char *source, unsigned int changed)
+static void fact_instances(const struct output *o, json_t *j, const struct instance *in, size_t nr)
+{
+	json_t *list = j ? json_array() : NULL;
+	u64 stray = 0;
+	char when[64], state[64];
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		bool chosen = in[i].id == o->record->instance;
+
+		/* Damage makes instances of a page or so: only their pages are counted */
+		if (!in[i].have_info && !chosen) {
+			stray += in[i].pages;
+			continue;
+		}
+		if (in[i].have_info && in[i].missing)
+			snprintf(state, sizeof(state), "%llu pages missing", in[i].missing);
+		else
+			strcpy(state, in[i].have_info ? "complete" : "without stackbuf_info");
+		day_text(in[i].loaded, when, sizeof(when));
+		if (j) {
+			json_t *one = json_object();
+
+			json_object_set_new(one, "instance", json_sprintf("%016llx", in[i].id));
+			json_object_set_new(one, "chosen", json_boolean(chosen));
+			json_object_set_new(one, "load_realtime_ns", json_integer(in[i].loaded));
+			json_object_set_new(one, "release", json_string(in[i].release));
+			json_object_set_new(one, "state", json_string(state));
+			json_array_append_new(list, one);
+		} else {
+			fprintf(o->file, "%-28s %016llx, loaded %s, %s, %s\n",
+				chosen ? "found here: this" : "found here as well", in[i].id, when,
+				*in[i].release ? in[i].release : "unknown kernel", state);
+		}
+	}
+	if (j)
+		json_object_set_new(j, "instances", list);
+	fact_number(o, j, "stray_pages", "pages of no known instance", stray);
+}
+
+void output_info(const struct output *o, const char *source, const struct bag *bag,
+		 const struct instance *instance, size_t instances)
 {
 	static const struct {
 		const char *key, *label;
@@ -707,11 +753,14 @@ void output_info(const struct output *o, const char *source, unsigned int change
 	fact_number(o, j, "half_stacks", "half-written stacks", r->half_stacks);
 	fact_number(o, j, "half_texts", "half-written texts", r->half_texts);
 	fact_number(o, j, "pages_rebuilt", "pages being rebuilt", r->rebuilt);
-	fact_number(o, j, "pages_changed", "pages changed while read", changed);
+	fact_number(o, j, "pages_changed", "pages changed while read", bag->changed);
 	fact_number(o, j, "pages_damaged", "damaged pages", r->damaged);
 	fact_number(o, j, "pages_missing", "missing pages",
 		    (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] +
 			    r->missing[ARRAY_STACKS]);
+	fact_number(o, j, "unreadable_pages", "unreadable pages", bag->unreadable);
+	fact_number(o, j, "cut_bytes", "bytes cut off", bag->cut);
+	fact_instances(o, j, instance, instances);
 	if (j)
 		json_line(o, j, NULL);
 }

@@ -57,7 +57,8 @@ void output_count(const struct output *o, const struct filter *f,
 
 void output_text(const struct output *o, const struct filter *f);
 
-/* @changed as in struct bag; @source is its name */
-void output_info(const struct output *o, const char *source, unsigned int changed);
+/* What is known of the source: its name, all pages found there, all loads of the module */
+void output_info(const struct output *o, const char *source, const struct bag *bag,
+		 const struct instance *instance, size_t instances);
 
 #endif

@@ -2,6 +2,7 @@
 /*
  * parse.c - from pages of memory to events, stacks and texts
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,14 @@ void *xcalloc(size_t n, size_t size)
 static char printable(char c)
 {
 	return c >= ' ' && c <= '~' ? c : '?';
+}
+
+/* A string that stands in @size bytes, ended there at the latest */
+static void make_printable(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		*text = printable(*text);
 }
 
 /* --------------------------------------------------------------- pages --- */
@@ -65,7 +74,9 @@ enum page_is bag_add(struct bag *bag, const void *data)
 		p.index = head->index;
 		p.instance = head->instance;
 		p.seq = head->seq;
-	} else if (text_head(data, &version, &p.index, &p.seq, &p.instance)) {
+	} else if (text_head(data, &version, &p.index, &p.seq, &p.instance) &&
+		   !memmem(data, STACKBUF_PAGE_SIZE, "\nstackbuf text v", 16)) {
+		/* Two such lines in a page: a file of text that was printed */
 		p.kind = KIND_TEXT;
 	} else {
 		return PAGE_FOREIGN;
@@ -73,6 +84,10 @@ enum page_is bag_add(struct bag *bag, const void *data)
 	if (version != STACKBUF_VERSION) {
 		bag->other_version = version;
 		return PAGE_OTHER_VERSION;
+	}
+	if (bag->nr == BAG_PAGES_MAX) {
+		bag->left_out++;
+		return PAGE_TAKEN;
 	}
 	GROW(bag->page, bag->nr, bag->room);
 	bag->page[bag->nr++] = p;
@@ -83,23 +98,6 @@ void bag_empty(struct bag *bag)
 {
 	free(bag->page);
 	memset(bag, 0, sizeof(*bag));
-}
-
-u64 bag_newest(const struct bag *bag)
-{
-	u64 newest = 0, with_info = 0;
-	size_t i;
-
-	/* An instance is the time of its load */
-	for (i = 0; i < bag->nr; i++) {
-		const struct bag_page *p = &bag->page[i];
-
-		if (p->instance > newest)
-			newest = p->instance;
-		if (p->kind == STACKBUF_INFO && !p->index && p->instance > with_info)
-			with_info = p->instance;
-	}
-	return with_info ? with_info : newest;
 }
 
 /* -------------------------------------------------------------- events --- */
@@ -129,7 +127,7 @@ enum step cursor_next(struct cursor *c)
 {
 	const u64 *w = &c->page->word[c->pos];
 	struct event *e = &c->event;
-	unsigned int words, i;
+	unsigned int words;
 	u64 word, time;
 
 	if (c->pos >= STACKBUF_EVENT_WORDS || !*w)
@@ -159,9 +157,7 @@ enum step cursor_next(struct cursor *c)
 		e->pid = task & ((1U << STACKBUF_TASK_PID_BITS) - 1);
 		e->tgid = task >> STACKBUF_TASK_TGID_SHIFT & ((1U << STACKBUF_TASK_PID_BITS) - 1);
 		memcpy(e->comm, &w[3], STACKBUF_COMM_LEN);
-		e->comm[STACKBUF_COMM_LEN - 1] = '\0';
-		for (i = 0; e->comm[i]; i++)
-			e->comm[i] = printable(e->comm[i]);
+		make_printable(e->comm, STACKBUF_COMM_LEN);
 		c->lost = false;
 	} else {
 		e->time += time;
@@ -492,7 +488,7 @@ void record_parse_text(struct record *r, const char *page)
 	}
 }
 
-/* ---------------------------------------------------------- everything --- */
+/* ---------------------------------------------------------------- info --- */
 
 bool info_sane(const struct stackbuf_info *info)
 {
@@ -521,6 +517,8 @@ static u64 loss_sum(const struct stackbuf_loss_page *page)
 /* Of two copies of one page, is @a the later one?  What only grows tells */
 static bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b)
 {
+	if (a->page.seq != b->page.seq)
+		return a->page.seq > b->page.seq;
 	if (!a->stop_ns != !b->stop_ns)
 		return a->stop_ns;
 	return a->overwritten + a->evicted + a->text_overwritten >
@@ -537,11 +535,11 @@ static void parse_info(struct record *r, const struct bag_page *p)
 			return;
 		r->have_info = true;
 		memcpy(&r->info, info, STACKBUF_PAGE_SIZE);
-		r->info.base_symbol[sizeof(r->info.base_symbol) - 1] = '\0';
-		r->info.module_srcversion[sizeof(r->info.module_srcversion) - 1] = '\0';
-		r->info.release[sizeof(r->info.release) - 1] = '\0';
-		r->info.kernel_version[sizeof(r->info.kernel_version) - 1] = '\0';
-		r->info.filter.comm[sizeof(r->info.filter.comm) - 1] = '\0';
+		make_printable(r->info.base_symbol, sizeof(r->info.base_symbol));
+		make_printable(r->info.module_srcversion, sizeof(r->info.module_srcversion));
+		make_printable(r->info.release, sizeof(r->info.release));
+		make_printable(r->info.kernel_version, sizeof(r->info.kernel_version));
+		make_printable(r->info.filter.comm, sizeof(r->info.filter.comm));
 	} else if (p->kind == STACKBUF_PROBES) {
 		i -= 1 + STACKBUF_LOSS_PAGES;
 		if (i < STACKBUF_PROBE_PAGES)
@@ -596,7 +594,7 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 		return false;
 	probe->name = xrealloc(NULL, sizeof(p->name) + 1, 1);
 	memcpy(probe->name, p->name, sizeof(p->name));
-	probe->name[sizeof(p->name)] = '\0';
+	make_printable(probe->name, sizeof(p->name) + 1);
 	probe->addr = p->addr;
 	probe->state = p->state;
 	probe->missed = 0;
@@ -615,18 +613,26 @@ static int compare(u64 a, u64 b)
 	return a < b ? -1 : a > b;
 }
 
-/* By kind and index, the newest of several copies last */
+/* By load, kind and index, the newest of several copies last */
 static int by_place(const void *a, const void *b)
 {
 	const struct bag_page *x = a, *y = b;
-	int c = compare(x->kind, y->kind);
+	int c = compare(x->instance, y->instance);
 
+	if (!c)
+		c = compare(x->kind, y->kind);
 	if (!c)
 		c = compare(x->index, y->index);
 	if (!c)
 		c = compare(x->seq, y->seq);
-	if (!c && has_seq(x))
+	if (!c && has_seq(x) && x->data && y->data)
 		c = compare(page_fill(x), page_fill(y));
+	if (!c)
+		c = compare(x->file, y->file);
+	if (!c)
+		c = compare(x->where, y->where);
+	if (!c)
+		c = compare((uintptr_t)x->data, (uintptr_t)y->data);
 	return c;
 }
 
@@ -643,25 +649,126 @@ static int by_age(const void *a, const void *b)
 	return c;
 }
 
+static bool same_place(const struct bag_page *a, const struct bag_page *b)
+{
+	return a->instance == b->instance && a->kind == b->kind && a->index == b->index;
+}
+
 /*
  * Copies of one page that differ in age come from the page cache of a memory
- * image.  Of a page with a sequence, only the newest counts; what the others
- * hold is merged record by record.
+ * image, as the files that recordings are saved in lie there.  Only the newest
+ * counts: of ring and text the fullest of the highest sequence, of the rest all
+ * of the highest sequence, which are merged record by record.
  */
 static size_t drop_old_copies(struct bag_page *page, size_t nr)
 {
 	size_t i, n = 0;
 
 	qsort(page, nr, sizeof(*page), by_place);
-	for (i = 0; i < nr; i++) {
-		if (i + 1 < nr && has_seq(&page[i]) && page[i].kind == page[i + 1].kind &&
-		    page[i].index == page[i + 1].index)
+	for (i = nr; i--; ) {
+		/* The newest of all comes first in this direction */
+		if (n && same_place(&page[i], &page[nr - n]) &&
+		    (has_seq(&page[i]) || page[i].seq != page[nr - n].seq))
 			continue;
-		page[n++] = page[i];
+		page[nr - ++n] = page[i];
 	}
+	memmove(page, page + nr - n, n * sizeof(*page));
 	qsort(page, n, sizeof(*page), by_age);
 	return n;
 }
+
+/* ----------------------------------------------------------- instances --- */
+
+bool bag_outdated(const struct bag *bag, size_t i)
+{
+	const struct bag_page *p = &bag->page[i];
+
+	for (i++; i < bag->nr && same_place(p, &bag->page[i]); i++)
+		if (bag->page[i].seq != p->seq)
+			return true;
+	return false;
+}
+
+/* Pages of one array that are there, each counted once; @page is sorted */
+static u64 pages_there(const struct bag_page *page, size_t nr, enum array a, u64 size)
+{
+	u64 there = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		there += array_of(page[i].kind) == (int)a &&
+			 page[i].index < size / STACKBUF_PAGE_SIZE &&
+			 (!i || !same_place(&page[i - 1], &page[i]));
+	return there;
+}
+
+size_t bag_instances(struct bag *bag, struct instance **list)
+{
+	struct instance *in = NULL;
+	size_t i, n, nr = 0, room = 0;
+
+	if (bag->nr)
+		qsort(bag->page, bag->nr, sizeof(*bag->page), by_place);
+	/* An instance is the time of its load */
+	for (i = bag->nr; i; i -= n) {
+		struct instance new = { .id = bag->page[i - 1].instance };
+		const struct stackbuf_info *info = NULL;
+		const struct bag_page *first;
+		size_t k;
+
+		for (n = 0; n < i && bag->page[i - 1 - n].instance == new.id; n++)
+			;
+		first = &bag->page[i - n];
+		new.pages = n;
+		for (k = 0; k < n; k++)
+			if (first[k].kind == STACKBUF_INFO && !first[k].index && first[k].data &&
+			    info_sane(first[k].data) &&
+			    (!info || info_later(first[k].data, info)))
+				info = first[k].data;
+		if (info) {
+			u64 size = info->info_size + info->events_size + info->stacks_size;
+
+			new.missing = size / STACKBUF_PAGE_SIZE -
+				pages_there(first, n, ARRAY_INFO, info->info_size) -
+				pages_there(first, n, ARRAY_EVENTS, info->events_size) -
+				pages_there(first, n, ARRAY_STACKS, info->stacks_size);
+			new.have_info = true;
+			new.loaded = info->load_realtime_ns;
+			memcpy(new.release, info->release, sizeof(new.release));
+			make_printable(new.release, sizeof(new.release));
+		}
+		GROW(in, nr, room);
+		in[nr++] = new;
+	}
+	*list = in;
+	return nr;
+}
+
+u64 bag_newest(struct bag *bag)
+{
+	struct instance *list;
+	size_t nr = bag_instances(bag, &list);
+	u64 id = nr ? instance_default(list, nr)->id : 0;
+
+	free(list);
+	return id;
+}
+
+const struct instance *instance_default(const struct instance *list, size_t nr)
+{
+	const struct instance *with_info = NULL;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (list[i].have_info && !list[i].missing)
+			return &list[i];
+		if (list[i].have_info && !with_info)
+			with_info = &list[i];
+	}
+	return with_info ? with_info : nr ? list : NULL;
+}
+
+/* ---------------------------------------------------------- everything --- */
 
 void record_parse(struct record *r, const struct bag *bag, u64 instance)
 {
@@ -674,12 +781,12 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 	memset(r, 0, sizeof(*r));
 	r->instance = instance;
 	for (i = 0; i < bag->nr; i++)
-		if (bag->page[i].instance == instance)
+		if (bag->page[i].instance == instance && bag->page[i].data)
 			page[nr++] = bag->page[i];
+	nr = drop_old_copies(page, nr);
 	for (i = 0; i < nr; i++)
 		if (array_of(page[i].kind) == ARRAY_INFO)
 			parse_info(r, &page[i]);
-	nr = drop_old_copies(page, nr);
 
 	size[ARRAY_INFO] = r->info.info_size;
 	size[ARRAY_EVENTS] = r->info.events_size;

@@ -42,12 +42,24 @@ extern const char *const array_name[ARRAYS];
 
 /* -------------------------------------------------------------- pages --- */
 
+/**
+ * struct bag_page - one page
+ * @data: its 4 KiB, or NULL as long as nobody wanted them
+ * @where: the source's own: where it has the page
+ * @instance: which load of the module
+ * @seq: as in the page
+ * @index: likewise
+ * @kind: likewise
+ * @file: the source's own, too: which of its files
+ */
 struct bag_page {
 	const void *data;
+	u64 where;
 	u64 instance;
 	u64 seq;
 	u32 index;
 	u16 kind;
+	u16 file;
 };
 
 /**
@@ -59,6 +71,9 @@ struct bag_page {
  * @other_version: a format version that was met and is not known, or 0
  * @changed: event pages left out because they changed while they were read
  * @changed_text: the same of pages of the text log
+ * @left_out: pages that were too many
+ * @unreadable: pages of a dump that could not be read, of stackbuf or not
+ * @cut: bytes that a dump should have and does not
  */
 struct bag {
 	struct bag_page *page;
@@ -66,7 +81,13 @@ struct bag {
 	unsigned int other_version;
 	unsigned int changed;
 	unsigned int changed_text;
+	u64 left_out;
+	u64 unreadable;
+	u64 cut;
 };
+
+/* More pages than these are no record but damage, or malice */
+#define BAG_PAGES_MAX	(1U << 20)
 
 /* What bag_add() made of a page */
 enum page_is { PAGE_TAKEN, PAGE_FOREIGN, PAGE_OTHER_VERSION };
@@ -74,8 +95,38 @@ enum page_is { PAGE_TAKEN, PAGE_FOREIGN, PAGE_OTHER_VERSION };
 enum page_is bag_add(struct bag *bag, const void *page);
 void bag_empty(struct bag *bag);
 
-/* The instance to read: the newest that has its info page, else the newest; 0 if none */
-u64 bag_newest(const struct bag *bag);
+/**
+ * struct instance - one load of the module, of which pages were found
+ * @id: its number
+ * @pages: pages found, copies and all
+ * @have_info: its first page of stackbuf_info is among them, and tells the rest:
+ * @missing: pages that should be there and are not, the text log's left out
+ * @loaded: when, ns since 1970
+ * @release: the kernel's, printable
+ */
+struct instance {
+	u64 id;
+	u64 pages;
+	bool have_info;
+	u64 missing;
+	u64 loaded;
+	char release[sizeof(((struct stackbuf_info *)NULL)->release)];
+};
+
+/* All of them, newest first, in memory to be freed.  Sorts the bag */
+size_t bag_instances(struct bag *bag, struct instance **list);
+
+/* The one to read: the newest complete one, else the newest with info, else the newest */
+const struct instance *instance_default(const struct instance *list, size_t nr);
+
+/* The id of the default one, 0 if there is none */
+u64 bag_newest(struct bag *bag);
+
+/*
+ * Of copies of one page, those that are older than another: no need to look at
+ * them.  The bag is as bag_instances() left it.
+ */
+bool bag_outdated(const struct bag *bag, size_t i);
 
 /* -------------------------------------------------------------- events --- */
 

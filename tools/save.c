@@ -97,6 +97,11 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 	free(frame);
 }
 
+static bool is_saved(const struct bag_page *p, const struct record *r)
+{
+	return p->instance == r->instance && p->kind != STACKBUF_SNAPSHOT && p->data;
+}
+
 static int write_pages(FILE *f, const struct bag *bag, const struct record *r,
 		       const struct pages *own)
 {
@@ -105,8 +110,7 @@ static int write_pages(FILE *f, const struct bag *bag, const struct record *r,
 	if (own->nr && fwrite(own->page, STACKBUF_PAGE_SIZE, own->nr, f) != own->nr)
 		return -1;
 	for (i = 0; i < bag->nr; i++)
-		if (bag->page[i].instance == r->instance &&
-		    bag->page[i].kind != STACKBUF_SNAPSHOT &&
+		if (is_saved(&bag->page[i], r) &&
 		    fwrite(bag->page[i].data, STACKBUF_PAGE_SIZE, 1, f) != 1)
 			return -1;
 	return fflush(f) || fsync(fileno(f)) ? -1 : 0;
@@ -126,8 +130,7 @@ int save(const char *name, const struct bag *bag, struct record *r, struct symbo
 	add_line(&own, r, "pages 00000000000000000000\n");
 	add_frames(&own, r, symbols);
 	for (i = 0; i < bag->nr; i++)
-		nr += bag->page[i].instance == r->instance &&
-		      bag->page[i].kind != STACKBUF_SNAPSHOT;
+		nr += is_saved(&bag->page[i], r);
 	snprintf(line, sizeof(line), "pages %020llu\n", nr + own.nr);
 	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
 

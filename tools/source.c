@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * source.c - where the pages come from: four files, live or copied; the running
- * kernel's memory; a file of pages
+ * kernel's memory; files that hold pages anywhere, dumps and snapshots
  */
 #include <elf.h>
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 #include <unistd.h>
+#include "dump.h"
 #include "source.h"
 
 #define DEBUGFS		"/sys/kernel/debug/stackbuf"
@@ -28,27 +29,6 @@ static int __attribute__((format(printf, 2, 3))) failed(struct source *s, const 
 	vsnprintf(s->error, sizeof(s->error), format, args);
 	va_end(args);
 	return -1;
-}
-
-/* Read up to @size bytes.  Return how many there were, or -1 */
-static ssize_t read_at(int fd, void *buf, size_t size, u64 offset)
-{
-	size_t done = 0;
-
-	/* What is read one after the other was so in memory, at that time */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)buf + done, size - done, offset + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (!n)
-			break;
-		done += n;
-	}
-	return done;
 }
 
 /* ----------------------------------------------- arrays that may change --- */
@@ -289,23 +269,14 @@ static u64 find_info(struct source *s, const char *kallsyms)
 /* Find a virtual address in an ELF core file.  Return its offset, 0 if it is not there */
 static u64 core_offset(int fd, u64 addr, u64 size)
 {
-	Elf64_Ehdr head;
 	Elf64_Phdr segment;
-	unsigned int i;
+	u64 i = 0;
 
-	if (read_at(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_type != ET_CORE || head.e_phentsize != sizeof(segment))
-		return 0;
-	for (i = 0; i < head.e_phnum; i++) {
-		if (read_at(fd, &segment, sizeof(segment), head.e_phoff + i * sizeof(segment)) !=
-		    sizeof(segment))
-			return 0;
+	while (elf_segment(fd, &i, &segment) > 0)
 		if (segment.p_type == PT_LOAD && addr >= segment.p_vaddr &&
 		    addr - segment.p_vaddr < segment.p_memsz &&
 		    size <= segment.p_memsz - (addr - segment.p_vaddr))
 			return segment.p_offset + (addr - segment.p_vaddr);
-	}
 	return 0;
 }
 
@@ -347,114 +318,226 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms)
 	return 0;
 }
 
-/* -------------------------------------------------------- a file of pages --- */
+/* ------------------------------------------- files with a machine's memory --- */
 
-/* How many pages a snapshot says it has; 0 if it does not say */
-static unsigned long long pages_said(const struct bag *bag)
+/* Pages of info kept while scanning: one for each instance, and a few copies */
+#define INFO_PAGES_MAX	1000
+
+/* Copies of one page of the same sequence that are looked at */
+#define COPIES_MAX	16
+
+/* What vmcoreinfo, a page of every Linux kernel, begins with */
+#define VMCOREINFO	"OSRELEASE="
+
+static void *keep(struct source *s, const void *page)
 {
-	unsigned long long pages;
-	char text[64];
-	size_t i;
+	void *block = xrealloc(NULL, 1, STACKBUF_PAGE_SIZE);
 
-	for (i = 0; i < bag->nr; i++) {
-		if (bag->page[i].kind != STACKBUF_SNAPSHOT || bag->page[i].index)
-			continue;
-		memcpy(text, (char *)bag->page[i].data + sizeof(struct stackbuf_page),
-		       sizeof(text) - 1);
-		text[sizeof(text) - 1] = '\0';
-		if (sscanf(text, "pages %llu", &pages) == 1)
-			return pages;
+	if ((s->blocks & (s->blocks - 1)) == 0)
+		s->block = xrealloc(s->block, s->blocks ? 2 * s->blocks : 1, sizeof(*s->block));
+	s->block[s->blocks++] = block;
+	return memcpy(block, page, STACKBUF_PAGE_SIZE);
+}
+
+struct finding {
+	struct source *source;
+	struct bag *bag;
+	unsigned int file, infos;
+};
+
+/* Of most pages only the first word is looked at */
+static void look_at(void *arg, u64 where, const void *page)
+{
+	struct finding *f = arg;
+	struct source *s = f->source;
+	struct bag_page *p;
+	u64 word;
+
+	memcpy(&word, page, sizeof(word));
+	if (word != ~STACKBUF_MAGIC_INVERTED && memcmp(&word, "stackbuf", sizeof(word))) {
+		if (!memcmp(&word, VMCOREINFO, sizeof(word)) && !*s->linux_release &&
+		    !memcmp(page, VMCOREINFO, strlen(VMCOREINFO)))
+			sscanf((const char *)page + strlen(VMCOREINFO), "%63[!-~]",
+			       s->linux_release);
+		return;
+	}
+	if (f->bag->nr == BAG_PAGES_MAX || bag_add(f->bag, page) != PAGE_TAKEN)
+		return;
+	p = &f->bag->page[f->bag->nr - 1];
+	p->data = NULL;
+	p->where = where;
+	p->file = f->file;
+	/* To tell instances from each other */
+	if (p->kind == STACKBUF_INFO && !p->index && f->infos++ < INFO_PAGES_MAX)
+		p->data = keep(s, page);
+}
+
+/* How many pages a snapshot says it has; 0 if it is none */
+static unsigned long long pages_said(struct dump_file *f)
+{
+	char page[STACKBUF_PAGE_SIZE + 1] = "";
+	const struct stackbuf_page *head = (const void *)page;
+	unsigned long long pages;
+
+	if (f->kind != DUMP_RAW || dump_read(f, 0, page) ||
+	    head->magic != ~STACKBUF_MAGIC_INVERTED || head->version != STACKBUF_VERSION ||
+	    head->kind != STACKBUF_SNAPSHOT || head->index)
+		return 0;
+	return sscanf(page + sizeof(*head), "pages %llu", &pages) == 1 ? pages : 0;
+}
+
+static int nothing_found(struct source *s, const struct bag *bag)
+{
+	const char *why = NULL;
+	unsigned int i, machine = 0;
+
+	if (bag->other_version)
+		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
+			      bag->other_version, STACKBUF_VERSION);
+	for (i = 0; i < s->files && !why; i++) {
+		why = dump_explain(&s->file[i]);
+		machine |= s->file[i].machine;
+	}
+	if (why && !*s->linux_release)
+		return failed(s, "%s: %s", s->file[i - 1].name, why);
+	if ((*s->linux_release || machine) && (bag->cut || bag->unreadable))
+		return failed(
+			s,
+			"%s: is cut or damaged: what is left of this dump holds no page of stackbuf's memory",
+			s->name);
+	if (*s->linux_release || machine)
+		return failed(
+			s,
+			"%s: is a dump%s%s, and holds no page of stackbuf's memory: the module was not loaded",
+			s->name, *s->linux_release ? " of Linux " : "", s->linux_release);
+	return failed(s, "%s: is neither a snapshot nor a dump: no page of stackbuf's or of Linux is in it",
+		      s->name);
+}
+
+static int files_load(struct source *s, struct bag *bag)
+{
+	struct finding finding = { .source = s, .bag = bag };
+	struct scan scan = { .page = look_at, .arg = &finding };
+	unsigned long long said;
+	u64 total = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->files; i++)
+		total += dump_total(&s->file[i]);
+	scan_start(&scan, s->name, total);
+	for (i = 0; i < s->files; i++) {
+		finding.file = i;
+		dump_scan(&s->file[i], &scan);
+		bag->cut += s->file[i].cut;
+	}
+	scan_end(&scan);
+	bag->unreadable = scan.unreadable;
+	if (!bag->nr)
+		return nothing_found(s, bag);
+	for (i = 0; i < s->files; i++) {
+		u64 pages = s->file[i].size / STACKBUF_PAGE_SIZE;
+
+		said = pages_said(&s->file[i]);
+		if (said > pages)
+			return failed(s, "%s: is cut: %llu of %llu pages are there",
+				      s->file[i].name, pages, said);
+		if (said && s->file[i].size % STACKBUF_PAGE_SIZE)
+			return failed(s, "%s: is cut: it ends inside a page", s->file[i].name);
 	}
 	return 0;
 }
 
-static int file_load(struct source *s, struct bag *bag)
+static int files_fetch(struct source *s, struct bag *bag, u64 instance)
 {
-	char *page = s->memory[0], *end = page + s->size[0];
-	u64 pages = s->size[0] / STACKBUF_PAGE_SIZE;
-	unsigned long long said;
+	unsigned int copies = 0;
+	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));
+	size_t i, first = 0;
 
-	for (; end - page >= STACKBUF_PAGE_SIZE; page += STACKBUF_PAGE_SIZE)
-		bag_add(bag, page);
-	if (!bag->nr && bag->other_version)
-		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
-			      bag->other_version, STACKBUF_VERSION);
-	if (!bag->nr)
-		return failed(s, "%s: holds no page of stackbuf's memory", s->name);
-	said = pages_said(bag);
-	if (said > pages)
-		return failed(s, "%s: is cut: %llu of %llu pages are there", s->name, pages, said);
-	if (s->size[0] % STACKBUF_PAGE_SIZE)
-		return failed(s, "%s: is cut: it ends inside a page", s->name);
+	for (i = 0; i < bag->nr; i++) {
+		struct bag_page *p = &bag->page[i], *before = &bag->page[i - 1];
+
+		if (!i || p->kind != before->kind || p->index != before->index ||
+		    p->instance != before->instance || p->seq != before->seq)
+			first = i;
+		if (p->instance != instance || p->data || bag_outdated(bag, i))
+			continue;
+		if (first == i)
+			copies = 0;
+		if (copies++ == COPIES_MAX)
+			continue;
+		if (dump_read(&s->file[p->file], p->where, page)) {
+			bag->unreadable++;
+			continue;
+		}
+		/* Nothing new: each mapping of a page may have a segment of its own */
+		if (first < i && before->data && !memcmp(before->data, page, sizeof(page)))
+			continue;
+		p->data = keep(s, page);
+	}
 	return 0;
 }
 
-static const struct source_ops file_ops = {
-	.load = file_load,
-	.close = arrays_close,
+static void files_close(struct source *s)
+{
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; i < s->files; i++)
+		dump_close(&s->file[i]);
+	free(s->file);
+	for (n = 0; n < s->blocks; n++)
+		free(s->block[n]);
+	free(s->block);
+}
+
+static const struct source_ops files_ops = {
+	.load = files_load,
+	.fetch = files_fetch,
+	.close = files_close,
 };
 
-static int open_file(struct source *s, const char *name, const struct stat *st)
+static int open_files(struct source *s, char *const *name, unsigned int names)
 {
-	struct bag bag = { 0 };
-	enum page_is is;
-	ssize_t n;
+	unsigned int i;
 
-	s->ops = &file_ops;
-	s->fd[0] = open(name, O_RDONLY | O_CLOEXEC);
-	if (s->fd[0] < 0)
-		return failed(s, "%s: %s", name, strerror(errno));
-	if (!st->st_size)
-		return failed(s, "%s: is empty", name);
-	/* A page at the front tells whether reading all of it makes sense */
-	s->memory[0] = xcalloc(1, STACKBUF_PAGE_SIZE);
-	n = read_at(s->fd[0], s->memory[0], STACKBUF_PAGE_SIZE, 0);
-	if (n < 0)
-		return failed(s, "%s: %s", name, strerror(errno));
-	is = bag_add(&bag, s->memory[0]);
-	bag_empty(&bag);
-	if (is == PAGE_FOREIGN)
-		return failed(s, "%s: is neither a snapshot nor any other file of stackbuf's pages",
-			      name);
-	if ((u64)st->st_size > ARRAYS * ARRAY_SIZE_MAX)
-		return failed(s, "%s: is too large for a snapshot", name);
-	free(s->memory[0]);
-	s->memory[0] = xcalloc(st->st_size, 1);
-	n = read_at(s->fd[0], s->memory[0], st->st_size, 0);
-	if (n < 0)
-		return failed(s, "%s: %s", name, strerror(errno));
-	s->size[0] = n;
+	s->ops = &files_ops;
+	s->file = xcalloc(names, sizeof(*s->file));
+	for (i = 0; i < names; i++) {
+		s->files++;
+		if (dump_open(&s->file[i], name[i], s->error, sizeof(s->error)))
+			return -1;
+	}
 	return 0;
 }
 
 /* -------------------------------------------------------------- which one --- */
 
-int source_open(struct source *s, const char *name)
+int source_open(struct source *s, char *const *name, unsigned int names)
 {
+	const char *only = names == 1 ? name[0] : NULL;
 	struct stat st;
 	int i;
 
 	memset(s, 0, sizeof(*s));
 	for (i = 0; i < ARRAYS; i++)
 		s->fd[i] = -1;
-	if (!name && !access(DEBUGFS, X_OK))
-		name = DEBUGFS;
-	if (!name && geteuid())
+	if (!names && !access(DEBUGFS, X_OK))
+		only = DEBUGFS;
+	if (!names && !only && geteuid())
 		return failed(
 			s,
 			"the running kernel's memory may be read by root only: run it as root, or name a source with -f");
-	if (!name)
-		name = CORE;
-	if (!strcmp(name, CORE))
+	if (!names && !only)
+		only = CORE;
+	if (only && !strcmp(only, CORE))
 		return source_open_core(s, CORE, KALLSYMS);
-	s->name = strdup(name);
-	if (stat(name, &st))
-		return failed(s, "%s: %s", name, strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return open_directory(s, name);
-	if (S_ISREG(st.st_mode))
-		return open_file(s, name, &st);
-	return failed(s, "%s: is neither a file nor a directory", name);
+	if (names > 1 && asprintf(&s->name, "%s and %u more", name[0], names - 1) < 0)
+		s->name = NULL;
+	if (only)
+		s->name = strdup(only);
+	if (only && !stat(only, &st) && S_ISDIR(st.st_mode))
+		return open_directory(s, only);
+	return open_files(s, name, names);
 }
 
 void source_close(struct source *s)

@@ -14,12 +14,15 @@ struct source;
  * @load: put all pages into a bag; their memory is the source's and stays until
  *	the next load.  What changed while it was read is left out and counted
  *	in the bag.  Return 0, or -1 with source.error set
+ * @fetch: have the data of one instance's pages in the bag.  Return 0, or -1 with
+ *	source.error set.  NULL where load did
  * @read: read a part of an array again, as it is now.  Return 0, or -1 with
  *	source.error set.  NULL where nothing ever changes
  * @close: free what it holds
  */
 struct source_ops {
 	int (*load)(struct source *s, struct bag *bag);
+	int (*fetch)(struct source *s, struct bag *bag, u64 instance);
 	int (*read)(struct source *s, enum array a, u64 offset, void *buf, size_t size);
 	void (*close)(struct source *s);
 };
@@ -44,13 +47,19 @@ struct source {
 	u64 offset[ARRAYS];	/* of the array in the file */
 	u64 size[ARRAYS];
 	void *memory[ARRAYS];
+	struct dump_file *file;
+	unsigned int files;
+	void **block;		/* what was fetched */
+	size_t blocks;
+	char linux_release[64];	/* met in a dump */
 };
 
 /*
- * Open the source @name, or with NULL the running kernel's memory.  Return 0,
- * or -1 with s->error set.  To be closed in both cases.
+ * Open a source: what one name says, or several files that hold one machine's
+ * memory together; without any, the running kernel's memory.  Return 0, or -1
+ * with s->error set.  To be closed in both cases.
  */
-int source_open(struct source *s, const char *name);
+int source_open(struct source *s, char *const *name, unsigned int names);
 void source_close(struct source *s);
 
 /*

@@ -41,12 +41,12 @@ _stackbuf()
 	-p | --pid)
 		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
 		return ;;
-	-c | --cpu | --tag | --since | --until | --stack | --last | -n | --number | \
+	-c | --cpu | --instance | --tag | --since | --until | --stack | --last | -n | --number | \
 	-i | --interval | -D | --duration)
 		return ;;
 	esac
 
-	options='--file --help --version'
+	options='--file --instance --help --version'
 	lines='--lines --vmlinux --modules --force'
 	case $command in
 	info | depth)	options+=' --json' ;;

@@ -101,8 +101,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct bag bag = { 0 };
 	u8 *page[PAGES_MAX];
 	unsigned int pages = 0, i;
+	struct instance *in;
 	u8 format = 0;
-	size_t n;
+	size_t n, ins;
 
 	if (!sink) {
 		sink = fopen("/dev/null", "w");
@@ -115,7 +116,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		make_page(page[pages], &data, &size);
 		bag_add(&bag, page[pages++]);
 	}
-	record_parse(&r, &bag, bag_newest(&bag));
+	ins = bag_instances(&bag, &in);
+	record_parse(&r, &bag, ins ? instance_default(in, ins)->id : 0);
 	symbols_init(&symbols, &r, NULL);
 	{
 		struct output o = { .file = sink, .format = format & 3, .wall = format & 4,
@@ -126,11 +128,12 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		output_count(&o, &none, NULL, 0);
 		output_text(&o, &none);
 		if (r.have_info)
-			output_info(&o, "fuzz", 0);
+			output_info(&o, "fuzz", &bag, in, ins);
 	}
 	symbols_free(&symbols);
 	record_free(&r);
 	bag_empty(&bag);
+	free(in);
 	for (i = 0; i < pages; i++)
 		free(page[i]);
 	return 0;

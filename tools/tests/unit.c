@@ -821,7 +821,7 @@ static void test_formats(void)
 		"\"tag\":\"0xff\",\"stack\":1,\"symbols\":\"text\",\"gone\":false,\"cut\":true,"
 		"\"frames\":[\"f_0+0x10/0x20 [made]\",\"f_1+0x10/0x20 [made]\"],"
 		"\"addresses\":[\"0xffffffff81234510\",\"0xffffffffc0000010\"]}\n"));
-	output_info(&c.o, "x", 0);
+	output_info(&c.o, "x", &(struct bag){ 0 }, NULL, 0);
 	CHECK(strstr(
 		capture_text(&c),
 		"\"events_recorded\":2,\"events_recalled\":2,\"events_in_ring\":2,"
@@ -896,10 +896,14 @@ static void test_filters(void)
 
 static bool load(struct source *s, struct bag *bag, struct record *r, const char *name)
 {
-	bool good = !source_open(s, name) && !s->ops->load(s, bag);
+	char *const names[] = { (char *)name };
+	bool good = !source_open(s, names, 1) && !s->ops->load(s, bag);
+	u64 instance = bag_newest(bag);
 
+	if (good && s->ops->fetch)
+		good = !s->ops->fetch(s, bag, instance);
 	if (good)
-		record_parse(r, bag, bag_newest(bag));
+		record_parse(r, bag, instance);
 	return good;
 }
 
@@ -1178,7 +1182,7 @@ static void test_live(void)
 	written = events_written(memory);
 	usleep(100000);
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	CHECK(!source_open(&s, "live"));
+	CHECK(!source_open(&s, (char *const[]){ "live" }, 1));
 	do {
 		u64 next[2] = { 0 };
 		u32 id[MADE_STACKS] = { 0 };

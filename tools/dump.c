@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dump.c - a machine's memory in files: what kind of file, where its pages are
+ *
+ * Raw images and ELF cores are read as they lie there.  The kdump formats are
+ * libkdumpfile's affair; what was flattened for a pipe, which it does not know,
+ * is put in order in an unnamed temporary file first.
+ *
+ * No virtual address is ever translated: pages tell who they are.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libkdumpfile/kdumpfile.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "dump.h"
+
+static const char out_of_memory[] = "out of memory";
+
+/* ------------------------------------------------------------------ ELF --- */
+
+static int elf_header(int fd, Elf64_Ehdr *head)
+{
+	if (read_at(fd, head, sizeof(*head), 0) != sizeof(*head) ||
+	    memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    head->e_type != ET_CORE || head->e_phentsize != sizeof(Elf64_Phdr))
+		return -1;
+	return 0;
+}
+
+int elf_segment(int fd, u64 *i, Elf64_Phdr *segment)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr section;
+	u64 nr;
+
+	if (elf_header(fd, &head))
+		return -1;
+	nr = head.e_phnum;
+	/* More than fit there: the first section has their number */
+	if (nr == PN_XNUM) {
+		if (read_at(fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
+			return -1;
+		nr = section.sh_info;
+	}
+	if (*i >= nr)
+		return 0;
+	if (read_at(fd, segment, sizeof(*segment), head.e_phoff + *i * sizeof(*segment)) !=
+	    sizeof(*segment))
+		return -1;
+	++*i;
+	return 1;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	u64 p = x->offset % STACKBUF_PAGE_SIZE, q = y->offset % STACKBUF_PAGE_SIZE;
+
+	if (p != q)
+		return p < q ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Segments may share parts of the file: one for each mapping of the same memory */
+static size_t merge(struct range *range, size_t nr)
+{
+	size_t i, n = 0;
+
+	if (nr)
+		qsort(range, nr, sizeof(*range), by_offset);
+	for (i = 0; i < nr; i++) {
+		u64 end = range[i].offset + range[i].size;
+		struct range *last = &range[n - 1];
+
+		if (n && (last->offset ^ range[i].offset) % STACKBUF_PAGE_SIZE == 0 &&
+		    range[i].offset <= last->offset + last->size) {
+			if (end > last->offset + last->size)
+				last->size = end - last->offset;
+		} else {
+			range[n++] = range[i];
+		}
+	}
+	return n;
+}
+
+static int open_elf(struct dump_file *f, char *error, size_t size)
+{
+	size_t room = 0, nr = 0;
+	Elf64_Phdr segment;
+	u64 i = 0, end, skip, most = 0;
+	Elf64_Ehdr head;
+	int more;
+
+	if (read_at(f->fd, &head, sizeof(head), 0) != sizeof(head)) {
+		snprintf(error, size, "%s: is cut: its ELF header is not whole", f->name);
+		return -1;
+	}
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (head.e_machine != EM_X86_64 && head.e_machine != EM_AARCH64)) {
+		snprintf(error, size,
+			 "%s: is of another architecture (ELF machine %u, %s, %s-endian): stackbuf records on x86-64 and arm64",
+			 f->name, head.e_machine,
+			 head.e_ident[EI_CLASS] == ELFCLASS64 ? "64 bit" : "32 bit",
+			 head.e_ident[EI_DATA] == ELFDATA2LSB ? "little" : "big");
+		return -1;
+	}
+	if (head.e_type != ET_CORE) {
+		snprintf(error, size, "%s: is no dump: an ELF file, but no core file", f->name);
+		return -1;
+	}
+	f->machine = head.e_machine;
+	while ((more = elf_segment(f->fd, &i, &segment)) > 0) {
+		end = segment.p_offset + segment.p_filesz;
+		if (segment.p_type != PT_LOAD || end < segment.p_offset || end >> 62)
+			continue;
+		if (end > f->size && end > most)
+			most = end;
+		/* Pages are pages of memory, wherever the file has them */
+		skip = -segment.p_paddr % STACKBUF_PAGE_SIZE;
+		if (segment.p_offset >= f->size || skip >= segment.p_filesz)
+			continue;
+		if (end > f->size)
+			end = f->size;
+		GROW(f->range, nr, room);
+		f->range[nr].offset = segment.p_offset + skip;
+		f->range[nr].size = (end - segment.p_offset - skip) / STACKBUF_PAGE_SIZE *
+			STACKBUF_PAGE_SIZE;
+		/* Half of it to be merged; a dump of so many pieces has other troubles */
+		if (++nr == 1 << 20)
+			break;
+	}
+	if (most)
+		f->cut = most - f->size;
+	f->ranges = merge(f->range, nr);
+	if (more < 0 && !f->ranges) {
+		snprintf(error, size, "%s: is cut or damaged: its program headers cannot be read",
+			 f->name);
+		return -1;
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------- kdump formats --- */
+
+#define PFNS	32768	/* looked up in the bitmap at a time */
+
+static int open_kdump(struct dump_file *f, char *error, size_t size)
+{
+	/* Mapped, a file that ends early would end us, too */
+	kdump_attr_t never = { .type = KDUMP_NUMBER, .val.number = KDUMP_MMAP_NEVER };
+	const char *machine;
+
+	f->kdump = kdump_new();
+	if (!f->kdump) {
+		snprintf(error, size, "%s: %s", f->name, out_of_memory);
+		return -1;
+	}
+	kdump_set_attr(f->kdump, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
+	if (kdump_set_number_attr(f->kdump, KDUMP_ATTR_FILE_FD, f->fd) != KDUMP_OK) {
+		snprintf(error, size, "%s: is cut or damaged: %s", f->name,
+			 kdump_get_err(f->kdump));
+		return -1;
+	}
+	if (kdump_get_string_attr(f->kdump, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
+		return 0;
+	if (!strcmp(machine, "x86_64")) {
+		f->machine = EM_X86_64;
+	} else if (!strcmp(machine, "aarch64")) {
+		f->machine = EM_AARCH64;
+	} else {
+		snprintf(error, size,
+			 "%s: is of another architecture (%s): stackbuf records on x86-64 and arm64",
+			 f->name, machine);
+		return -1;
+	}
+	return 0;
+}
+
+/* The first page frame number that it cannot hold */
+static u64 kdump_end(const struct dump_file *f)
+{
+	kdump_num_t end;
+
+	if (kdump_get_number_attr(f->kdump, "max_pfn", &end) != KDUMP_OK)
+		return 0;
+	/* Each has a bit in the file, if that is whole */
+	return end < 8 * f->size ? end : 8 * f->size;
+}
+
+static u64 kdump_page_size(const struct dump_file *f)
+{
+	kdump_num_t size;
+
+	if (kdump_get_number_attr(f->kdump, KDUMP_ATTR_PAGE_SIZE, &size) != KDUMP_OK ||
+	    size < STACKBUF_PAGE_SIZE || size > 65536 || size & (size - 1))
+		return STACKBUF_PAGE_SIZE;
+	return size;
+}
+
+/*
+ * kdump_bmp_find_set() would be the call to use; in 0.5.1 it does not come back
+ * from some bitmaps.
+ */
+static void scan_kdump(struct dump_file *f, struct scan *scan)
+{
+	u64 end = kdump_end(f), size = kdump_page_size(f), pfn, first, last, i;
+	kdump_attr_t map = { .type = KDUMP_BITMAP };
+	unsigned char bits[PFNS / 8];
+	char *page = aligned_alloc(STACKBUF_PAGE_SIZE, 65536);
+	size_t n;
+
+	if (!page)
+		goto out;
+	if (kdump_get_typed_attr(f->kdump, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
+		end = 0;
+	if (!end || end == 8 * f->size)
+		scan->unreadable++;
+	for (first = 0; first < end; first += PFNS) {
+		last = first + PFNS - 1 < end ? first + PFNS - 1 : end - 1;
+		memset(bits, 0, sizeof(bits));
+		if (kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK) {
+			scan->unreadable++;
+			break;
+		}
+		for (pfn = first; pfn <= last; pfn++) {
+			if (!(bits[(pfn - first) / 8] >> (pfn - first) % 8 & 1))
+				continue;
+			n = size;
+			if (kdump_read(f->kdump, KDUMP_MACHPHYSADDR, pfn * size, page, &n) !=
+			    KDUMP_OK) {
+				scan->unreadable++;
+				continue;
+			}
+			for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
+				scan->page(scan->arg, pfn * size + i, page + i);
+			scan_passed(scan, 0, size);
+		}
+		scan_passed(scan, (last + 1 - first) * size, 0);
+	}
+out:
+	free(page);
+}
+
+/* -------------------------------------------------------------- flattened --- */
+
+/* makedumpfile -F, and QEMU: a head of a page, then pieces, numbers big-endian */
+#define FLAT_MAGIC	"makedumpfile\0\0\0"
+#define FLAT_HEAD	4096
+
+struct flat_piece {
+	u64 offset, size;
+};
+
+/* Of a file of @size bytes, an unnamed one with the pieces in their places.  -1: @error says why */
+static int unflatten(struct dump_file *f, char *error, size_t size)
+{
+	const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/var/tmp";
+	int to = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	size_t room = 1 << 20;
+	char *buf = xcalloc(1, room);
+	u64 at = FLAT_HEAD, got = 0, left, offset;
+	struct flat_piece piece;
+	struct stat st;
+	ssize_t n;
+
+	if (to < 0)
+		goto failed;
+	for (;;) {
+		n = read_at(f->fd, &piece, sizeof(piece), at);
+		if (n < 0)
+			goto unreadable;
+		if (n < (ssize_t)sizeof(piece)) {
+			f->cut = 1;
+			break;
+		}
+		at += n;
+		offset = be64toh(piece.offset);
+		left = be64toh(piece.size);
+		/* The last piece says -1 */
+		if (offset >> 63)
+			break;
+		/* Damage: where the next piece is, nobody knows */
+		if (left > f->size || offset > (1ULL << 62)) {
+			f->cut = 1;
+			break;
+		}
+		for (; left; left -= n, at += n, offset += n, got += n) {
+			n = read_at(f->fd, buf, left < room ? left : room, at);
+			if (n < 0)
+				goto unreadable;
+			if (!n)
+				break;
+			if (pwrite(to, buf, n, offset) != n) {
+				if (!errno)
+					errno = ENOSPC;
+				goto failed;
+			}
+		}
+		if (left) {
+			f->cut = left;
+			break;
+		}
+	}
+	free(buf);
+	if (fstat(to, &st)) {
+		close(to);
+		return -1;
+	}
+	close(f->fd);
+	f->fd = to;
+	f->size = st.st_size;
+	return 0;
+
+unreadable:
+	snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+	goto out;
+failed:
+	snprintf(error, size,
+		 "%s: is flattened; putting it in order in %s: %s (TMPDIR names another folder)",
+		 f->name, dir, strerror(errno));
+out:
+	free(buf);
+	if (to >= 0)
+		close(to);
+	return -1;
+}
+
+/* ---------------------------------------------------------- what is found --- */
+
+/* "FILE@0x80000000": FILE, if that is a file and the whole is not */
+static char *without_address(const char *name)
+{
+	const char *at = strrchr(name, '@');
+	struct stat st;
+	char *end;
+
+	if (at && at > name && at[1] >= '0' && at[1] <= '9' && stat(name, &st)) {
+		strtoull(at + 1, &end, 0);
+		if (!*end)
+			return strndup(name, at - name);
+	}
+	return strdup(name);
+}
+
+int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
+{
+	char head[16] = "";
+	struct stat st;
+	ssize_t n;
+
+	memset(f, 0, sizeof(*f));
+	f->name = without_address(name);
+	/* A pipe's other end may never come; not even opened for long */
+	f->fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0) {
+		snprintf(error, size, "%s: %s%s", f->name, strerror(errno),
+			 errno == EACCES || errno == EPERM ? "; run it as root" : "");
+		return -1;
+	}
+	if (fstat(f->fd, &st) || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))) {
+		snprintf(error, size, "%s: is neither a file nor a directory", f->name);
+		return -1;
+	}
+	f->size = S_ISBLK(st.st_mode) ? (u64)lseek(f->fd, 0, SEEK_END) : (u64)st.st_size;
+	n = read_at(f->fd, head, sizeof(head), 0);
+	if (n < 0) {
+		snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+		return -1;
+	}
+	if (!n) {
+		snprintf(error, size, "%s: is empty", f->name);
+		return -1;
+	}
+	if (!memcmp(head, FLAT_MAGIC, sizeof(head))) {
+		if (unflatten(f, error, size))
+			return -1;
+		memset(head, 0, sizeof(head));
+		read_at(f->fd, head, sizeof(head), 0);
+	}
+	if (!memcmp(head, ELFMAG, SELFMAG)) {
+		f->kind = DUMP_ELF;
+		return open_elf(f, error, size);
+	}
+	if (!memcmp(head, "KDUMP   ", 8) || !memcmp(head, "DISKDUMP", 8)) {
+		f->kind = DUMP_KDUMP;
+		return open_kdump(f, error, size);
+	}
+	f->kind = DUMP_RAW;
+	f->range = xcalloc(1, sizeof(*f->range));
+	f->range[0].size = f->size / STACKBUF_PAGE_SIZE * STACKBUF_PAGE_SIZE;
+	f->ranges = 1;
+	return 0;
+}
+
+void dump_close(struct dump_file *f)
+{
+	if (f->kdump)
+		kdump_free(f->kdump);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->range);
+	free(f->name);
+}
+
+u64 dump_total(const struct dump_file *f)
+{
+	u64 total = 0;
+	size_t i;
+
+	if (f->kind == DUMP_KDUMP)
+		return kdump_end(f) * kdump_page_size(f);
+	for (i = 0; i < f->ranges; i++)
+		total += f->range[i].size;
+	return total;
+}
+
+void dump_scan(struct dump_file *f, struct scan *scan)
+{
+	size_t i;
+
+	if (f->kind == DUMP_KDUMP) {
+		scan_kdump(f, scan);
+		return;
+	}
+	posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	for (i = 0; i < f->ranges; i++)
+		scan_pages(scan, f->fd, &f->range[i]);
+}
+
+int dump_read(struct dump_file *f, u64 where, void *page)
+{
+	size_t n = STACKBUF_PAGE_SIZE;
+
+	if (f->kind == DUMP_KDUMP)
+		return kdump_read(f->kdump, KDUMP_MACHPHYSADDR, where, page, &n) == KDUMP_OK ?
+			0 : -1;
+	return read_at(f->fd, page, n, where) == (ssize_t)n ? 0 : -1;
+}
+
+/* --------------------------------------------------------- what is not found --- */
+
+/* Bits of information in a byte, estimated from a page: 8 is as random as can be */
+static double entropy(const unsigned char *page)
+{
+	unsigned int count[256] = { 0 }, i;
+	double bits = 0;
+
+	for (i = 0; i < STACKBUF_PAGE_SIZE; i++)
+		count[page[i]]++;
+	for (i = 0; i < 256; i++)
+		if (count[i])
+			bits -= count[i] * log2((double)count[i] / STACKBUF_PAGE_SIZE);
+	return bits / STACKBUF_PAGE_SIZE;
+}
+
+/* A page of random numbers has 7.95 bits or so; compressed data seldom 7.9 all through */
+static bool all_random(const struct dump_file *f)
+{
+	unsigned char page[STACKBUF_PAGE_SIZE];
+	unsigned int n;
+	u64 pages = f->size / sizeof(page);
+
+	if (f->kind == DUMP_KDUMP || pages < 16)
+		return false;
+	for (n = 0; n < 64; n++)
+		if (read_at(f->fd, page, sizeof(page), pages * n / 64 * sizeof(page)) !=
+		    sizeof(page) || entropy(page) < 7.9)
+			/* Headers lie at the front */
+			if (n)
+				return false;
+	return true;
+}
+
+const char *dump_explain(const struct dump_file *f)
+{
+	static const struct {
+		const char *magic, *text;
+		size_t len;
+	} known[] = {
+#define KNOWN(magic, text) { magic, text, sizeof(magic) - 1 }
+		KNOWN("\x1f\x8b\x08", "is compressed by gzip: unpack it first"),
+		KNOWN("\xfd\x37zXZ", "is compressed by xz: unpack it first"),
+		KNOWN("\x28\xb5\x2f\xfd", "is compressed by zstd: unpack it first"),
+		KNOWN("\x04\x22\x4d\x18", "is compressed by lz4: unpack it first"),
+		KNOWN("BZh", "is compressed by bzip2: unpack it first"),
+		KNOWN("PK\x03\x04", "is a zip archive: unpack it first"),
+		KNOWN("7z\xbc\xaf\x27\x1c", "is a 7z archive: unpack it first"),
+		KNOWN("QFI\xfb", "is no dump: a qcow2 disk image"),
+		KNOWN("LUKS\xba\xbe", "is encrypted (LUKS): decrypt it first"),
+		KNOWN("Salted__", "is encrypted (openssl): decrypt it first"),
+		KNOWN("-----BEGIN PGP", "is encrypted (PGP): decrypt it first"),
+		KNOWN("age-encryption.org", "is encrypted (age): decrypt it first"),
+#undef KNOWN
+	};
+	char head[32] = "";
+	size_t i;
+
+	if (f->kind != DUMP_KDUMP)
+		read_at(f->fd, head, sizeof(head), 0);
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!memcmp(head, known[i].magic, known[i].len))
+			return known[i].text;
+	if (all_random(f))
+		return "is encrypted or compressed: its pages look like random numbers";
+	return NULL;
+}
