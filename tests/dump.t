@@ -1,0 +1,408 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Dumps as sources of the command "stackbuf": of one machine all kinds of dumps, which
+# must give the same events, those that the client module recorded; then damage, other
+# recordings in the same image, and files that are no dumps.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+export LC_ALL=C TZ=UTC
+tools=$work/tools
+make -s -C "$top/tools" O="$tools" tests "$tools/recompress" >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
+stackbuf=$tools/stackbuf
+sane=$tools/asan/stackbuf
+image=$here/image.py
+
+# ------------------------------------------------------------ one machine ---
+
+# What a source gives, in one file; what it says, in another
+given() { # SOURCE-OPTIONS...
+	local command
+
+	for command in log count text; do
+		"$stackbuf" "$@" $command || return
+	done >"$work/given" 2>"$work/said"
+}
+
+same() { # FILE or options
+	local options=("$@")
+
+	[ $# -gt 1 ] || options=(-f "$1")
+	given "${options[@]}" || { cat "$work/said"; return 1; }
+	cmp "$work/given" "$work/expected" && [ ! -s "$work/said" ] || { cat "$work/said"; return 1; }
+}
+
+# Every event's tag, CPU and stack against what the client module was told
+as_recorded() {
+	"$stackbuf" -f "$work/out/raw" log --json >"$work/json" || return
+	awk -F '[:,"]+' -v n=60000 -v cpus=2 '
+		FNR == NR { split($0, w, " "); if (w[1] == "path") id[w[2], w[3]] = w[5]; next }
+		{
+			delete f
+			for (i = 2; i < NF; i += 2) f[$i] = $(i + 1)
+			if (f["tag"] !~ /^0x5b/) next
+			cpu = f["cpu"]; at = 0
+			hex = substr(f["tag"], 7)
+			for (i = 1; i <= length(hex); i++)
+				at = 16 * at + index("0123456789abcdef", substr(hex, i, 1)) - 1
+			if (f["stack"] != id[cpu, at % 40]) { print "stack of", $0; bad = 1; exit }
+			if (seen[cpu]++ && at != last[cpu] + 1) { print "after", last[cpu], "comes", $0; bad = 1; exit }
+			last[cpu] = at
+		}
+		END {
+			for (cpu = 0; cpu < cpus; cpu++)
+				if (!bad && (last[cpu] != n - 1 || seen[cpu] < 1000)) {
+					print "CPU", cpu, "ends at", last[cpu], "after", seen[cpu]; bad = 1
+				}
+			exit bad
+		}' "$work/out/tags" "$work/json"
+}
+
+# makedumpfile OPTION... NAME: of the vmcore that the capture kernel saved
+converted() {
+	local name=${*: -1}
+
+	makedumpfile "${@:1:$#-1}" -d 31 "$work/out/vmcore" "$work/$name" >"$work/makedumpfile.log" 2>&1 ||
+		{ tail -n 3 "$work/makedumpfile.log"; return 1; }
+	same "$work/$name"
+}
+
+flattened() {
+	makedumpfile -F "$1" -d 31 "$work/out/vmcore" >"$work/flat" 2>"$work/makedumpfile.log" ||
+		{ tail -n 3 "$work/makedumpfile.log"; return 1; }
+	[ "$(head -c 12 "$work/flat")" = makedumpfile ] || return
+	mkdir -p "$work/tmp"
+	TMPDIR=$work/tmp same "$work/flat" && rmdir "$work/tmp"
+}
+
+recompressed() {
+	"$tools/recompress" "$1" "$work/md.plain" "$work/md.$1" && same "$work/md.$1"
+}
+
+several_files() {
+	local size status
+
+	size=$(stat -c %s "$work/out/raw")
+	size=$((size / 2))
+	head -c $size "$work/out/raw" >"$work/DDRCS0.BIN"
+	tail -c +$((size + 1)) "$work/out/raw" >"$work/DDRCS1.BIN"
+	same -f "$work/DDRCS1.BIN@0x8000000" -f "$work/DDRCS0.BIN@0x0" && same -f "$work/DDRCS0.BIN" -f "$work/DDRCS1.BIN"
+	status=$?
+	rm "$work"/DDRCS?.BIN
+	return $status
+}
+
+saved_again() {
+	rm -f "$work/small"
+	"$stackbuf" -f "$work/out/vmcore" save "$work/small" || return
+	[ "$(stat -c %a "$work/small")" = 600 ] && [ "$(stat -c %s "$work/small")" -lt 12000000 ] && same "$work/small"
+}
+
+in_capture_kernel() {
+	cat "$work/out/capture.err"
+	cat "$work/out"/capture.{log,count,text} | cmp - "$work/expected"
+}
+
+without_stackbuf() {
+	refused 'is a dump of Linux [0-9.]*-.*holds no page' -f "$work/out/before" log
+}
+
+little_memory() {
+	python3 "$image" limit 100 "$stackbuf" -f "$work/out/raw" log &&
+		python3 "$image" limit 100 "$stackbuf" -f "$work/md.zlib" log
+}
+
+# exit status 1, one line on standard error that says so, nothing on standard output
+refused() {
+	local words=$1
+	shift
+	"$sane" "$@" >"$work/given" 2>"$work/said"
+	[ $? = 1 ] && [ ! -s "$work/given" ] && [ "$(wc -l <"$work/said")" = 1 ] && grep -q -- "$words" "$work/said" && return
+	echo "stackbuf $*:"
+	head -n 5 "$work/given"
+	cat "$work/said"
+	return 1
+}
+
+machine() {
+	local out=$work/out
+
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/dump.sh" "$work/vm/run" &&
+		cp "$here/guest/dump.sh" "$work/vm/capture" && chmod +x "$work/vm/capture" &&
+		echo "$stackbuf" >"$work/vm/reader" && build "$1" big || echo "not ok everything is built"
+	VMCORE="cp" boot "$1" -K -e -m 384 -a crashkernel=160M -x "$stackbuf"
+	"$stackbuf" -f "$out/live" log >"$work/expected" && "$stackbuf" -f "$out/live" count >>"$work/expected" &&
+		"$stackbuf" -f "$out/live" text >>"$work/expected"
+	result "an image gives every event as it was recorded: tag, CPU, stack" as_recorded
+	result "as the module's arrays give: raw image" same "$out/raw"
+	result "... ELF of QEMU" same "$out/elf"
+	result "... ELF of QEMU with paging" same "$out/elf-paging"
+	result "... kdump-zlib of QEMU, flattened" same "$out/kdump-zlib"
+	result "... vmcore of kdump" same "$out/vmcore"
+	result "... /proc/vmcore in the capture kernel" in_capture_kernel
+	result "... makedumpfile, ELF" converted -E md.elf
+	result "... makedumpfile, zlib" converted -c md.zlib
+	result "... makedumpfile, lzo" converted -l md.lzo
+	result "... makedumpfile, not compressed" converted md.plain
+	result "... makedumpfile's format with snappy" recompressed snappy
+	result "... makedumpfile's format with zstd" recompressed zstd
+	result "... makedumpfile, flattened" flattened -c
+	result "... makedumpfile, flattened ELF" flattened -E
+	result "... two files with addresses, in any order" several_files
+	result "... a snapshot that was saved from a dump" saved_again
+	result "a dump from before the module was loaded is refused: it says so" without_stackbuf
+	result "at most 100 MiB of memory" little_memory
+	ended
+	if [ "$2" = 1 ]; then
+		mkdir -p "$work/kept" && cp "$out/live" "$work/md.zlib" "$work/kept/" && head -c 64M "$out/elf" >"$work/kept/elf"
+	fi
+}
+
+# ----------------------------------------------------------------- damage ---
+
+# The images are of a recording that was made up, small enough to be sorted over and over
+made=$work/made
+arrays=("$made/info" "$made/events" "$made/stacks" "$made/text")
+
+# How many of the events that the image $1 gives are not in the undamaged one's; what it
+# lacks goes to $work/lost
+foreign_events() {
+	"$sane" -f "$1" log >"$work/log" 2>"$work/said" || { cat "$work/said"; return 1; }
+	events "$work/log" >"$work/events"
+	comm -13 "$work/events.made" "$work/events" >"$work/wrong"
+	comm -23 "$work/events.made" "$work/events" >"$work/lost"
+	[ ! -s "$work/wrong" ] || { head -n 3 "$work/wrong"; return 1; }
+}
+
+# An event with its stack a line, sorted
+events() {
+	tail -n +2 "$1" | awk -v RS='' '{ gsub(/\n\t/, ";"); print }' | sort
+}
+
+lost_at_most() {
+	[ "$(wc -l <"$work/lost")" -le "$1" ] || { echo "$(wc -l <"$work/lost") events are lost"; return 1; }
+}
+
+fact() { # KEY IMAGE
+	"$sane" -f "$2" info --json 2>/dev/null | grep -o "\"$1\":[^,}]*" | cut -d: -f2
+}
+
+scattered() {
+	given -f "$work/scattered" && cmp "$work/given" "$work/given.made" && [ ! -s "$work/said" ]
+}
+
+shuffled() {
+	local seed
+
+	for seed in 1 2; do
+		"$image" shuffle "$work/scattered" "$work/image" $seed && given -f "$work/image" &&
+			cmp "$work/given" "$work/given.made" && [ ! -s "$work/said" ] || return
+	done
+}
+
+sparse() {
+	local start=$SECONDS
+
+	"$image" sparse "$work/scattered" "$work/image" 4 && [ "$(stat -c %s "$work/image")" = 4294967296 ] || return
+	given -f "$work/image" && cmp "$work/given" "$work/given.made" &&
+		python3 "$image" limit 100 "$stackbuf" -f "$work/image" log && [ $((SECONDS - start)) -lt 60 ]
+}
+
+missing_events() {
+	"$image" zero "$work/scattered" "$work/image" 5 3 1 && foreign_events "$work/image" &&
+		lost_at_most $((5 * 500)) && [ -s "$work/lost" ] || return
+	grep -qx 'stackbuf: 5 pages are missing' "$work/said" || { cat "$work/said"; return 1; }
+	[ "$(fact pages_missing "$work/image")" = 5 ]
+}
+
+# Frames gone: the text log has them still
+missing_stacks() {
+	"$image" zero "$work/scattered" "$work/image" 1 2 1 && foreign_events "$work/image" && lost_at_most 0 &&
+		grep -qx 'stackbuf: 1 page is missing' "$work/said"
+}
+
+missing_info() {
+	"$image" zero "$work/scattered" "$work/image" 9 1 1 && foreign_events "$work/image" && lost_at_most 0 &&
+		grep -q 'the page of stackbuf_info is missing' "$work/said"
+}
+
+overwritten() {
+	"$image" half "$work/scattered" "$work/image" 5 3 2 || return
+	# What is read where random words lie cannot be told from events
+	"$sane" -f "$work/image" log >"$work/log" 2>"$work/said" || return
+	events "$work/log" >"$work/events"
+	comm -23 "$work/events.made" "$work/events" >"$work/lost"
+	lost_at_most $((5 * 250)) || return
+	comm -13 "$work/events.made" "$work/events" >"$work/wrong"
+	[ "$(wc -l <"$work/wrong")" -le 500 ] || { wc -l "$work/wrong"; return 1; }
+	"$image" half "$work/scattered" "$work/image" 1 2 2 && foreign_events "$work/image" && lost_at_most 0
+}
+
+# The events of pages that no bit was flipped in are there, and nothing ends badly
+flipped() {
+	local seed command
+
+	for seed in 1 2 3 4 5 6; do
+		"$image" flip "$work/scattered" "$work/image" 200 $seed || return
+		for command in log count text info; do
+			"$sane" -f "$work/image" $command >"$work/log" 2>"$work/said" ||
+				{ cat "$work/said"; return 1; }
+			grep -q 'Sanitizer' "$work/said" && { cat "$work/said"; return 1; }
+			[ $command = log ] && events "$work/log" >"$work/events"
+		done
+		comm -23 "$work/events.made" "$work/events" >"$work/lost"
+		lost_at_most $((100 * 500)) || return
+	done
+}
+
+cut_anywhere() { # FILE WORDS
+	local size part
+
+	"$stackbuf" -f "$work/kept/live" log | events /dev/stdin >"$work/events.live" || return
+	size=$(stat -c %s "$1")
+	for part in 1 3 10 30 50 70 90 99; do
+		head -c $((size * part / 100 + 1)) "$1" >"$work/image"
+		"$sane" -f "$work/image" log >"$work/log" 2>"$work/said"
+		case $? in
+		0)
+			# Something is missing, and that is said
+			[ -s "$work/said" ] || { echo "$part %: not a word"; return 1; }
+			;;
+		1) [ ! -s "$work/log" ] && [ "$(wc -l <"$work/said")" = 1 ] || { cat "$work/said"; return 1; } ;;
+		*) cat "$work/said"; return 1 ;;
+		esac
+		grep -qE "$2" "$work/said" || { echo "$part %:"; cat "$work/said"; return 1; }
+		# Of some events the stack may be gone; none may have another
+		[ ! -s "$work/log" ] || events "$work/log" | grep -v 'stack [0-9]* is gone$' |
+			comm -13 "$work/events.live" - >"$work/wrong"
+		[ ! -s "$work/wrong" ] || { head -n 3 "$work/wrong"; return 1; }
+	done
+}
+
+two_instances() {
+	local other old
+
+	# The one that was made up is of 2023
+	"$image" scatter "$work/image" 64 7 "${arrays[@]}" "$work/kept/live" || return
+	other=$(fact instance "$work/kept/live" | head -n 1 | tr -d '"')
+	old=$(fact instance "$work/scattered" | head -n 1 | tr -d '"')
+	"$sane" -f "$work/image" info >"$work/info" || return
+	[ "$(grep -c '^found here' "$work/info")" = 2 ] && grep -q "^found here: this .*$other" "$work/info" ||
+		{ cat "$work/info"; return 1; }
+	cmp <("$sane" -f "$work/image" log 2>"$work/said") <("$stackbuf" -f "$work/kept/live" log) || return
+	grep -q "this is instance $other, the newest; 1 more" "$work/said" || { cat "$work/said"; return 1; }
+	cmp <("$sane" -f "$work/image" --instance "$old" log 2>/dev/null) <("$stackbuf" -f "$work/scattered" log) || return
+	refused 'holds no instance 123;' -f "$work/image" --instance 123 log
+}
+
+newest_complete() {
+	# One page of the newer one lacks: the older one is the default, and both are told
+	"$image" zero "$work/kept/live" "$work/incomplete" 1 2 3 &&
+		"$image" scatter "$work/image" 64 8 "${arrays[@]}" "$work/incomplete" || return
+	cmp <("$sane" -f "$work/image" log 2>"$work/said") <("$stackbuf" -f "$work/scattered" log) || return
+	grep -q 'this is instance [0-9a-f]*; 1 more' "$work/said" || { cat "$work/said"; return 1; }
+	"$sane" -f "$work/image" info | grep '^found here as well .*1 pages missing$'
+}
+
+# Files of the recording in the page cache: as it was before, and as text that was printed
+old_copies() {
+	local command
+
+	"$tools/fake" "$work/earlier" 150000 && "$tools/fake" "$work/later" 1000000 || return
+	{
+		"$stackbuf" -f "$work/later" text >"$work/printed"
+		cat "$work/printed"
+		head -c $((4096 - $(stat -c %s "$work/printed") % 4096)) /dev/zero
+	} >"$work/cached"
+	head -n 1 "$work/later/text" | cat - "$work/printed" | head -c 4096 >"$work/cached.head"
+	"$image" scatter "$work/image" 64 9 "$work/earlier"/{info,events,stacks,text} "$work/cached" "$work/cached.head" \
+		"$work/later"/{info,events,stacks,text} || return
+	for command in count text 'log --last 3000'; do
+		# shellcheck disable=SC2086 # a word and its options
+		cmp <("$sane" -f "$work/image" $command 2>"$work/said") <("$sane" -f "$work/later" $command) ||
+			{ cat "$work/said"; return 1; }
+	done
+}
+
+# --------------------------------------------------------------- no dumps ---
+
+no_dumps() {
+	local d=$work/bad
+
+	mkdir -p "$d"
+	cp "$top/stackbuf.h" "$d/text"
+	head -c 1000000 /dev/zero >"$d/zeros"
+	head -c 1000000 /dev/urandom >"$d/random"
+	gzip -c "$top/stackbuf.h" >"$d/gz"
+	{ printf Salted__; head -c 1000000 /dev/urandom; } >"$d/salted"
+	: >"$d/empty"
+	"$image" version "$work/scattered" "$d/version" 7 || return
+	head -c 100000 "$work/kept/elf" >"$d/ppc" && printf '\x15\x00' | dd of="$d/ppc" bs=1 seek=18 conv=notrunc status=none
+	head -c 100000 "$work/kept/elf" >"$d/32" && printf '\x01' | dd of="$d/32" bs=1 seek=4 conv=notrunc status=none
+	head -c 50 "$work/kept/elf" >"$d/elf"
+	head -c 3000 "$work/kept/md.zlib" >"$d/kdump"
+	cp "$work/kept/md.zlib" "$d/s390" && printf 's390x\0' | dd of="$d/s390" bs=1 seek=$((12 + 4 * 65)) conv=notrunc status=none
+	printf 'makedumpfile\0\0\0\0' >"$d/flat"
+	refused 'neither a snapshot nor a dump' -f "$d/text" log &&
+	refused 'neither a snapshot nor a dump' -f "$d/zeros" log &&
+	refused 'is encrypted or compressed' -f "$d/random" log &&
+	refused 'compressed by gzip' -f "$d/gz" log &&
+	refused 'is encrypted (openssl)' -f "$d/salted" log &&
+	refused 'is empty' -f "$d/empty" log &&
+	refused 'format version 7; this stackbuf knows version' -f "$d/version" log &&
+	refused 'another architecture (ELF machine 21' -f "$d/ppc" log &&
+	refused 'another architecture .*32 bit' -f "$d/32" log &&
+	refused 'another architecture (s390x)' -f "$d/s390" log &&
+	refused 'ELF file, but no core' -f /bin/true log &&
+	refused 'is cut' -f "$d/elf" log &&
+	refused 'is cut or damaged' -f "$d/kdump" log &&
+	refused 'neither a file nor a directory' -f /dev/null log &&
+	refused 'No such file' -f "$d/nothing" log &&
+	refused 'No such file' -f "$d/nothing@0x100" log &&
+	TMPDIR=/nowhere refused 'flattened; putting it in order in /nowhere: No such' -f "$d/flat" log
+}
+
+unreadable() {
+	chmod 711 "$work" && chmod -R go+rX "$work/tools" && cp "$work/scattered" "$work/secret" && chmod 600 "$work/secret" || return
+	setpriv --reuid=65534 --clear-groups "$stackbuf" -f "$work/secret" log >"$work/given" 2>"$work/said"
+	[ $? = 1 ] && [ ! -s "$work/given" ] && grep -q 'Permission denied; run it as root' "$work/said"
+}
+
+damage() {
+	"$tools/fake" "$made" 30000 && "$image" scatter "$work/scattered" 64 1 "${arrays[@]}" || echo "not ok images are made"
+	given -f "$made" && mv "$work/given" "$work/given.made"
+	"$stackbuf" -f "$made" log >"$work/log" && events "$work/log" >"$work/events.made"
+	result "an image with the pages scattered in other memory" scattered
+	result "pages shuffled: nothing changes" shuffled
+	result "4 GiB with a sparse hole: nothing changes, in time" sparse
+	result "pages of events are missing: what they held, and it is said" missing_events
+	result "a page of stacks is missing: nothing is wrong" missing_stacks
+	result "stackbuf_info is missing: every event is there" missing_info
+	result "half-overwritten pages cost what they held" overwritten
+	result "flipped bits" flipped
+	result "two instances in an image: the newest, and the other by --instance" two_instances
+	result "the newest is not complete: the newest complete one" newest_complete
+	result "old copies in the page cache do not count" old_copies
+	result "ELF dump, cut anywhere" cut_anywhere "$work/kept/elf" 'is cut'
+	result "kdump dump, cut anywhere" cut_anywhere "$work/kept/md.zlib" 'is cut|cannot be read'
+	result "what is no dump is refused: what it is, in one line" no_dumps
+	if [ "$(id -u)" = 0 ]; then
+		result "an unreadable file is refused" unreadable
+	else
+		echo "ok an unreadable file is refused # SKIP not root"
+	fi
+	echo "done"
+}
+
+each() {
+	if [ "$1" = made-up-images ]; then
+		damage
+	else
+		machine "$@"
+	fi
+}
+
+SERIES="${SERIES:-6.1 6.12} made-up-images"
+on_each_kernel "dumps" each
