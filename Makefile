@@ -110,6 +110,7 @@ install: checked-kdir checked-built
 	+@$(kbuild) INSTALL_MOD_DIR=updates $(if $(DESTDIR),INSTALL_MOD_PATH='$(DESTDIR)') modules_install
 	$(if $(DESTDIR),,depmod $(release))
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/bin' $(programs)
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/stackbuf' $(CURDIR)/scripts/stackbuf-gdb.py $(CURDIR)/scripts/stackbuf-drgn.py
 	$(foreach page,$(pages),install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))' $(page) &&) :
 	+@if [ -e tools/Makefile ]; then $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'; fi
 
@@ -117,6 +118,7 @@ uninstall:
 	rm -f '$(DESTDIR)/lib/modules/$(release)/updates/'stackbuf.ko*
 	$(if $(DESTDIR),,depmod $(release))
 	rm -f $(foreach file,$(notdir $(programs)),'$(DESTDIR)$(PREFIX)/bin/$(file)')
+	rm -rf '$(DESTDIR)$(PREFIX)/share/stackbuf'
 	rm -f '$(DESTDIR)$(PREFIX)/sbin/stackbuf' '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/stackbuf'
 	rm -f $(foreach page,$(pages),'$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))')
 
