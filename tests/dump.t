@@ -14,6 +14,7 @@ make -s -C "$top/tools" O="$tools" tests "$tools/recompress" >"$work/make.log" 2
 stackbuf=$tools/stackbuf
 sane=$tools/asan/stackbuf
 image=$here/image.py
+seconds=${FUZZ_SECONDS:-15}
 
 # ------------------------------------------------------------ one machine ---
 
@@ -114,6 +115,63 @@ little_memory() {
 		python3 "$image" limit 100 "$stackbuf" -f "$work/md.zlib" log
 }
 
+# --- The same by other people's tools, where they open the dump
+
+# What stands between addresses in vmlinux and in the machine
+kaslr() {
+	printf '0x%x' $((0x$(awk '$3 == "_text" { print $1; exit }' "$work/out/kallsyms") -
+		0x$(nm "$1/vmlinux" | awk '$3 == "_text" { print $1; exit }')))
+}
+
+by_crash() {
+	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" -m "$work/vm/big/stackbuf.ko" --log "$work/out/elf" --cpu 1 >"$work/given" &&
+		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --cpu 1) || return
+	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" -m "$work/vm/big/stackbuf.ko" --count "$work/md.zlib" >"$work/given" &&
+		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" count) || return
+	# The text as crash prints it, but for the lines between pages
+	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" "$work/out/elf" | grep -v -e '^stackbuf text v' -e '^ *$' >"$work/given"
+	cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text)
+}
+
+by_gdb() {
+	gdb -nx -q -batch -ex "symbol-file $1/vmlinux -o $(kaslr "$1")" -ex "core-file $work/out/elf-paging" \
+		-ex "source $work/scripts/stackbuf-gdb.py" -ex 'echo begin\n' -ex 'stackbuf log --last 100' >"$work/gdb" 2>&1 ||
+		{ tail -n 3 "$work/gdb"; return 1; }
+	cmp <(sed '1,/^begin$/d' "$work/gdb") <("$stackbuf" -f "$work/out/elf" log --last 100) || return
+	# Without symbols: one line that says what is missing
+	! gdb -nx -q -batch -ex "core-file $work/out/elf-paging" -ex "source $work/scripts/stackbuf-gdb.py" -ex 'stackbuf' \
+		>"$work/gdb" 2>&1
+	tail -n 1 "$work/gdb" | grep 'is vmlinux with debug information loaded?'
+}
+
+by_drgn() {
+	local dump
+
+	for dump in "$work/out/vmcore" "$work/md.zlib" "$work/out/elf-paging"; do
+		drgn -c "$dump" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" text >"$work/given" 2>"$work/said" ||
+			{ cat "$work/said"; return 1; }
+		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text) || return
+	done
+	drgn -c "$work/out/vmcore" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" >"$work/given" 2>/dev/null &&
+		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 20)
+}
+
+other_tools() { # SERIES
+	local kernel have
+
+	kernel=$("$top/scripts/stackbuf-kernel" "$1") || return
+	have=$(crash --version 2>/dev/null | sed -n 's/^crash \([0-9.]*\).*/\1/p')
+	mkdir -p "$work/scripts" "$work/build" && cp "$top"/scripts/stackbuf-* "$work/scripts/" &&
+		ln -sfn "$tools" "$work/build/tools"
+	if [ "$1" = 6.1 ] || printf '%s\n' 8.0.6 "$have" | sort -CV; then
+		result "stackbuf-crash: --log, --count and the text are what stackbuf -f gives" by_crash "$kernel"
+	else
+		echo "ok stackbuf-crash # SKIP crash $have is too old for kernel $1"
+	fi
+	result "stackbuf-gdb.py: what stackbuf -f gives; without symbols one line" by_gdb "$kernel"
+	result "stackbuf-drgn.py: what stackbuf -f gives" by_drgn "$kernel"
+}
+
 # exit status 1, one line on standard error that says so, nothing on standard output
 refused() {
 	local words=$1
@@ -154,6 +212,7 @@ machine() {
 	result "... a snapshot that was saved from a dump" saved_again
 	result "a dump from before the module was loaded is refused: it says so" without_stackbuf
 	result "at most 100 MiB of memory" little_memory
+	other_tools "$1"
 	ended
 	if [ "$2" = 1 ]; then
 		mkdir -p "$work/kept" && cp "$out/live" "$work/md.zlib" "$work/kept/" && head -c 64M "$out/elf" >"$work/kept/elf"
@@ -370,6 +429,13 @@ unreadable() {
 	[ $? = 1 ] && [ ! -s "$work/given" ] && grep -q 'Permission denied; run it as root' "$work/said"
 }
 
+fuzzed() {
+	mkdir "$work/corpus" && cd "$work/corpus" &&
+		timeout $((seconds + 60)) "$tools/fuzz_dump" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=1024 \
+			-max_len=4000 "$work/corpus" >"$work/fuzz" 2>&1 || { tail -n 30 "$work/fuzz"; return 1; }
+	grep -q '^Done [0-9][0-9]* runs' "$work/fuzz"
+}
+
 damage() {
 	"$tools/fake" "$made" 30000 && "$image" scatter "$work/scattered" 64 1 "${arrays[@]}" || echo "not ok images are made"
 	given -f "$made" && mv "$work/given" "$work/given.made"
@@ -388,6 +454,12 @@ damage() {
 	result "ELF dump, cut anywhere" cut_anywhere "$work/kept/elf" 'is cut'
 	result "kdump dump, cut anywhere" cut_anywhere "$work/kept/md.zlib" 'is cut|cannot be read'
 	result "what is no dump is refused: what it is, in one line" no_dumps
+	if command -v clang >/dev/null; then
+		make -s -C "$top/tools" O="$tools" "$tools/fuzz_dump" >"$work/make.log" 2>&1
+		result "arbitrary bytes as dump files, $seconds s" fuzzed
+	else
+		echo "ok arbitrary bytes as dump files # SKIP clang is not installed"
+	fi
 	if [ "$(id -u)" = 0 ]; then
 		result "an unreadable file is refused" unreadable
 	else

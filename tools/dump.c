@@ -77,7 +77,7 @@ static size_t merge(struct range *range, size_t nr)
 		qsort(range, nr, sizeof(*range), by_offset);
 	for (i = 0; i < nr; i++) {
 		u64 end = range[i].offset + range[i].size;
-		struct range *last = &range[n - 1];
+		struct range *last = &range[n ? n - 1 : 0];
 
 		if (n && (last->offset ^ range[i].offset) % STACKBUF_PAGE_SIZE == 0 &&
 		    range[i].offset <= last->offset + last->size) {

@@ -454,7 +454,7 @@ static int files_fetch(struct source *s, struct bag *bag, u64 instance)
 	size_t i, first = 0;
 
 	for (i = 0; i < bag->nr; i++) {
-		struct bag_page *p = &bag->page[i], *before = &bag->page[i - 1];
+		struct bag_page *p = &bag->page[i], *before = &bag->page[i ? i - 1 : 0];
 
 		if (!i || p->kind != before->kind || p->index != before->index ||
 		    p->instance != before->instance || p->seq != before->seq)

@@ -1618,7 +1618,7 @@ static void test_borrowed(void)
 	make_known(&m, id, 10);
 	write_arrays(&m, "borrowed");
 	made_free(&m);
-	CHECK(!source_open(&s, "borrowed"));
+	CHECK(!source_open(&s, (char *const[]){ "borrowed" }, 1));
 	setenv("STACKBUF_PARAMETERS", "parameters", 1);
 	CHECK(module_load(&p) && strstr(p.error, "parameters: No such file"));
 	mkdir("parameters", 0700);

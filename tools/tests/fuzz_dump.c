@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fuzz_dump.c - arbitrary bytes as dump files (libFuzzer)
+ *
+ * The first byte of the input chooses a kind of file, made of a few pages of a made-up
+ * record; what follows are changes to it: place, length, bytes; the rest is put behind
+ * it.  So the fuzzer gets into every header without a corpus.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "dump.h"
+#include "made.h"
+#include "source.h"
+
+#define PAGES	24	/* of the record, in each file */
+#define FILE_MAX	(1 << 18)
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+enum { RAW, ELF, KDUMP, KINDS };
+
+static struct {
+	u8 bytes[FILE_MAX];
+	size_t size, interesting;	/* of these the first ones are headers */
+} plain[KINDS];
+
+static u8 pages[PAGES][STACKBUF_PAGE_SIZE];
+
+static void put(int kind, const void *p, size_t n)
+{
+	memcpy(plain[kind].bytes + plain[kind].size, p, n);
+	plain[kind].size += n;
+}
+
+static void make_pages(void)
+{
+	struct made made;
+	u32 id[MADE_STACKS];
+	struct made_event e;
+	const char *array;
+	size_t size, n = 0, i, a;
+
+	made_init(&made, 4, 4, 4, NULL);
+	made_known_stacks(&made, id);
+	for (i = 0; i < 1500; i++) {
+		made_known(&e, i, id);
+		made_event(&made, &e);
+	}
+	for (a = 0; a < ARRAYS; a++) {
+		array = made_array(&made, a, &size);
+		for (i = 0; i < size && n < PAGES; i += STACKBUF_PAGE_SIZE)
+			memcpy(pages[n++], array + i, STACKBUF_PAGE_SIZE);
+	}
+	made_free(&made);
+}
+
+static void make_elf(void)
+{
+	Elf64_Ehdr head = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB },
+		.e_type = ET_CORE, .e_machine = EM_X86_64, .e_phoff = sizeof(head),
+		.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 3,
+	};
+	Elf64_Phdr segment = { .p_type = PT_LOAD };
+	unsigned int i;
+
+	put(ELF, &head, sizeof(head));
+	for (i = 0; i < 3; i++) {
+		segment.p_filesz = PAGES / 2 * STACKBUF_PAGE_SIZE;
+		segment.p_memsz = segment.p_filesz;
+		segment.p_offset = 256 + i * (PAGES / 4) * STACKBUF_PAGE_SIZE;
+		put(ELF, &segment, sizeof(segment));
+	}
+	plain[ELF].size = 256;
+	plain[ELF].interesting = 256;
+	put(ELF, pages, sizeof(pages));
+}
+
+static void put32(int kind, size_t at, u32 value)
+{
+	memcpy(plain[kind].bytes + at, &value, sizeof(value));
+}
+
+/* struct disk_dump_header, a sub header, two bitmaps, descriptors, pages */
+static void make_kdump(void)
+{
+	struct { u64 offset; u32 size, flags; u64 page_flags; } desc = {
+		.size = STACKBUF_PAGE_SIZE,
+	};
+	unsigned int i;
+
+	memcpy(plain[KDUMP].bytes, "KDUMP   \6", 9);
+	strcpy((char *)plain[KDUMP].bytes + 12 + 4 * 65, "x86_64");
+	put32(KDUMP, 428, STACKBUF_PAGE_SIZE);
+	put32(KDUMP, 432, 1);
+	put32(KDUMP, 436, 2);
+	put32(KDUMP, 440, PAGES);
+	memset(plain[KDUMP].bytes + 2 * STACKBUF_PAGE_SIZE, 0xff, PAGES / 8);
+	memset(plain[KDUMP].bytes + 3 * STACKBUF_PAGE_SIZE, 0xff, PAGES / 8);
+	plain[KDUMP].size = 4 * STACKBUF_PAGE_SIZE;
+	for (i = 0; i < PAGES; i++) {
+		desc.offset = 4 * STACKBUF_PAGE_SIZE + PAGES * sizeof(desc) +
+			i * STACKBUF_PAGE_SIZE;
+		put(KDUMP, &desc, sizeof(desc));
+	}
+	plain[KDUMP].interesting = plain[KDUMP].size;
+	put(KDUMP, pages, sizeof(pages));
+}
+
+static size_t take(const u8 **data, size_t *size, void *to, size_t n)
+{
+	if (n > *size)
+		n = *size;
+	memcpy(to, *data, n);
+	*data += n;
+	*size -= n;
+	return n;
+}
+
+/* The same in pieces, as "makedumpfile -F" writes them */
+static size_t flatten(u8 *file, size_t size)
+{
+	static u8 flat[2 * FILE_MAX];
+	size_t at = 4096, from = 0, n;
+	u64 piece[2];
+
+	memset(flat, 0, 4096);
+	strcpy((char *)flat, "makedumpfile");
+	while (from < size) {
+		n = size - from < 5000 ? size - from : 5000;
+		piece[0] = __builtin_bswap64(from);
+		piece[1] = __builtin_bswap64(n);
+		memcpy(flat + at, piece, sizeof(piece));
+		memcpy(flat + at + sizeof(piece), file + from, n);
+		at += sizeof(piece) + n;
+		from += n;
+	}
+	memset(flat + at, 0xff, 16);
+	if (at + 16 > FILE_MAX)
+		at = FILE_MAX - 16;
+	memcpy(file, flat, at + 16);
+	return at + 16;
+}
+
+static void change(u8 *file, size_t size, const u8 **data, size_t *left, unsigned int n)
+{
+	u32 at;
+	u8 len;
+
+	while (n-- && *left) {
+		at = 0;
+		len = 0;
+		take(data, left, &at, 3);
+		take(data, left, &len, 1);
+		len %= 16;
+		at %= size;
+		if (len > size - at)
+			len = size - at;
+		take(data, left, file + at, len);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	static u8 file[FILE_MAX];
+	char name[64], *names[] = { name };
+	u8 choice = 0, changes = 0, cut = 0;
+	struct bag bag = { 0 };
+	struct source s;
+	struct record r;
+	size_t n;
+	int fd, kind;
+
+	if (!plain[RAW].size) {
+		make_pages();
+		put(RAW, pages, sizeof(pages));
+		plain[RAW].interesting = sizeof(pages);
+		make_elf();
+		make_kdump();
+	}
+	take(&data, &size, &choice, 1);
+	take(&data, &size, &changes, 1);
+	take(&data, &size, &cut, 1);
+	kind = (choice & 15) % KINDS;
+	n = plain[kind].size;
+	memcpy(file, plain[kind].bytes, n);
+	change(file, plain[kind].interesting, &data, &size, changes & 7);
+	if (choice & 16) {
+		n = flatten(file, n);
+		change(file, n, &data, &size, changes >> 4 & 7);
+	}
+	if (choice & 32)
+		n = n * cut / 256;
+	n += take(&data, &size, file + n, FILE_MAX - n);
+
+	fd = memfd_create("dump", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, file, n) != (ssize_t)n)
+		abort();
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (!source_open(&s, names, 1) && !s.ops->load(&s, &bag)) {
+		u64 instance = bag_newest(&bag);
+
+		if (!s.ops->fetch(&s, &bag, instance)) {
+			record_parse(&r, &bag, instance);
+			record_free(&r);
+		}
+	} else if (!*s.error || strchr(s.error, '\n')) {
+		abort();	/* one line that says why */
+	}
+	bag_empty(&bag);
+	source_close(&s);
+	close(fd);
+	return 0;
+}
