@@ -388,14 +388,17 @@ static __always_inline const struct sb_layout *sb_try_hint(u32 hint, u32 hash,
 {
 	/* The dependency orders the loads: the layout was complete before the hint */
 	u32 unit = sb_hint_unit(hint, hash);
-	const struct sb_layout *layout = (const struct sb_layout *)&sb_layouts[unit];
+	const struct sb_layout *layout;
 
+	/* Of another hash: no place in the array */
+	if (unlikely(unit - 1 >= BIT(SB_UNIT_BITS) - 1))
+		return NULL;
+	layout = (const struct sb_layout *)&sb_layouts[unit];
 	/*
 	 * With its text outstanding the stack must take the long way; and when evict.c
 	 * has it, it must not be found any more.
 	 */
-	if (likely(unit - 1 < BIT(SB_UNIT_BITS) - 1 &&
-		   READ_ONCE(*(u64 *)layout->stack) == layout->head &&
+	if (likely(READ_ONCE(*(u64 *)layout->stack) == layout->head &&
 		   layout->epoch == READ_ONCE(sb_recall_epoch) &&
 		   sb_layout_fits(layout, start, stack)))
 		return layout;
