@@ -41,7 +41,7 @@ endif
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
-.PHONY: all module tools load unload install uninstall setup check test demo bench clean help
+.PHONY: all module tools load unload install uninstall setup check test test-long demo bench clean help
 
 all: module tools
 
@@ -131,6 +131,10 @@ check: setup
 test: setup
 	@tests/run
 
+# Of the test of recall, more than a million stacks on each kernel.
+test-long: setup
+	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run tests/recall.t
+
 demo:
 	@scripts/stackbuf-demo
 
@@ -150,6 +154,7 @@ help:
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
 	@echo 'make test       everything that is tested, in virtual machines'
+	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test'
 	@echo 'make check      of these, what needs no virtual machine: warnings and style'
 	@echo 'make bench      measure what an event costs'
 	@echo 'make clean      remove what was built'

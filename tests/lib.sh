@@ -50,6 +50,14 @@ build_sbcheck() {
 	fi
 }
 
+# The load for the guest into $work/vm
+build_load() {
+	local kernel words cross
+
+	kernel_of "$1" || return
+	"${cross}gcc${cross:+-12}" -static -O2 -Wall -o "$work/vm/load" "$here/guest/load.c"
+}
+
 # result TEXT COMMAND...
 result() {
 	local text=$1 said

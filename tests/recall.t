@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A recalled stack is the one that a walk would find: tests/guest/recall.sh on
-# each kernel.  ROUNDS=N (default 1) makes the load as many times as long: about a
-# million events on each kernel a round.
+# each kernel.  ROUNDS=N (default 1) makes the load as many times as long: about
+# half a million recalls on each kernel a round.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# The module with one comparison of recall left out: that of return addresses
-faulty() {
-	local series=$1
+# wrong SERIES NAME EDIT: the module after an edit of core/recall.c
+wrong() {
+	local series=$1 name=$2 edit=$3
 
-	mkdir -p "$work/faulty" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/faulty/" || return
-	sed -i 's/if (!sb_words_fit(word, layout->frames, start->sp, text))/if (0)/' \
-		"$work/faulty/core/recall.c"
-	cmp -s "$top/core/recall.c" "$work/faulty/core/recall.c" && { echo "# the fault does not apply"; return 1; }
-	tree=$work/faulty build "$series" fault
+	rm -rf "$work/wrong"
+	mkdir -p "$work/wrong" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/wrong/" || return
+	sed -i "$edit" "$work/wrong/core/recall.c"
+	cmp -s "$top/core/recall.c" "$work/wrong/core/recall.c" && { echo "# the fault $name does not apply"; return 1; }
+	tree=$work/wrong build "$series" "$name"
 }
 
 reader=$work/tools/stackbuf
@@ -25,8 +25,10 @@ make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/#
 recall() {
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
 		echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
-		build "$1" big && faulty "$1" || echo "not ok everything is built"
-	boot "$1" -t "$((${ROUNDS:-1} * 120 + 300))" -x "$reader"
+		build "$1" big && build_load "$1" &&
+		wrong "$1" fault 's/if (!sb_words_fit(word, layout->frames, start->sp, text))/if (0)/' &&
+		wrong "$1" keeps '/^static int sb_module(/,/^}/s/sb_forget_layouts();//' || echo "not ok everything is built"
+	boot "$1" -t "$((${ROUNDS:-1} * 200 + 400))" -x "$reader"
 	ended
 }
 

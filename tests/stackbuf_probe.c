@@ -4,12 +4,18 @@
  *
  * insmod stackbuf_probe.ko functions=dput,vfs_read,...; unloading prints
  *
- *	stackbuf_probe: attempted N missed M
+ *	stackbuf_probe: attempted N missed M cost C
+ *
+ * With walk=1 it takes the same stacks by stack_trace_save() instead.  C is what
+ * an event cost in the mean, in units of the cycle counter, the probe itself left
+ * out.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/stacktrace.h>
+#include <linux/timex.h>
 #include "../stackbuf.h"
 
 static char *functions[32];
@@ -17,17 +23,29 @@ static int nr_functions;
 module_param_array(functions, charp, &nr_functions, 0444);
 MODULE_PARM_DESC(functions, "Functions to probe");
 
+static bool walk;
+module_param(walk, bool, 0444);
+MODULE_PARM_DESC(walk, "Walk the stack and keep nothing (default 0)");
+
 static struct kprobe probes[32];
 static DEFINE_PER_CPU(unsigned long, attempted);
+static DEFINE_PER_CPU(u64, cycles);
+static DEFINE_PER_CPU(unsigned long [STACKBUF_DEPTH_MAX], trace);
 
 static int save(struct kprobe *probe, struct pt_regs *regs)
 {
 	unsigned long ip = instruction_pointer(regs);
+	u64 start;
 
 	/* As if before the probed instruction, however the probe is made */
 	instruction_pointer_set(regs, (unsigned long)probe->addr);
 	this_cpu_inc(attempted);
-	stackbuf_save_regs(regs, probe - probes);
+	start = get_cycles();
+	if (walk)
+		stack_trace_save(*this_cpu_ptr(&trace), STACKBUF_DEPTH_MAX, 0);
+	else
+		stackbuf_save_regs(regs, probe - probes);
+	this_cpu_add(cycles, get_cycles() - start);
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
@@ -37,15 +55,19 @@ NOKPROBE_SYMBOL(save);
 static void report(int n)
 {
 	unsigned long sum = 0, missed = 0;
+	u64 took = 0;
 	int i;
 
 	for (i = 0; i < n; i++) {
 		unregister_kprobe(&probes[i]);
 		missed += probes[i].nmissed;
 	}
-	for_each_possible_cpu(i)
+	for_each_possible_cpu(i) {
 		sum += per_cpu(attempted, i);
-	pr_info("attempted %lu missed %lu\n", sum, missed);
+		took += per_cpu(cycles, i);
+	}
+	pr_info("attempted %lu missed %lu cost %llu\n", sum, missed,
+		sum ? div64_u64(took, sum) : 0);
 }
 
 static int __init probe_init(void)

@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every recall is walked as well, under a mixed load on all CPUs, while return
-# addresses are replaced, modules come and go, and hot functions are probed.
-# Also with the module of the folder "fault", whose recall is wrong on purpose.
+# Every recall is walked as well: under a mixed load on all CPUs, while return
+# addresses are replaced, modules come and go, and hot functions are probed; from
+# frames made to be hard; and from code that replaced other code.  Also with
+# modules that are wrong on purpose: that of the folder "fault" leaves out a
+# comparison, that of "keeps" does not forget what was learnt of a module.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -12,6 +14,7 @@ tracing=/sys/kernel/tracing
 [ -d $tracing/events ] || tracing=/sys/kernel/debug/tracing
 hot=dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process
 hot=$hot,handle_mm_fault,pipe_write,getname_flags,tcp_sendmsg,do_send_sig_info
+hot=$hot,ip_rcv,tcp_v4_rcv,udp_sendmsg,copy_process,begin_new_exec,alloc_inode
 
 load() {
 	for _ in $(seq "$(cat /t/rounds)"); do
@@ -20,19 +23,14 @@ load() {
 		dd if=/dev/zero of="/tmp/load$1" bs=4k count=100 2>/dev/null
 		md5sum <"/tmp/load$1" >/dev/null
 		for _ in 1 2 3 4 5 6 7 8 9 10; do true | cat | cat >/dev/null; done
+		for kind in faults tcp udp sched signals execs threads files; do
+			/t/load $kind 10 || touch load-failed
+		done
 		sleep 60 &
 		kill $!
 		wait $! 2>/dev/null
 		rm -f "/tmp/load$1"
 	done
-}
-
-network() {
-	ip link set lo up 2>/dev/null || ifconfig lo 127.0.0.1 up
-	nc -l -p 4711 >/dev/null 2>&1 </dev/null &
-	sleep 1
-	dd if=/dev/zero bs=64k count=100 2>/dev/null | nc 127.0.0.1 4711
-	kill $! 2>/dev/null
 }
 
 # Return addresses replaced: by a kretprobe, by the function graph tracer.  On a few
@@ -52,6 +50,10 @@ trace() {
 	echo >$tracing/kprobe_events
 }
 
+facts() {
+	"$STACKBUF" info --json >info.json
+}
+
 fact() {
 	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" info.json
 }
@@ -59,13 +61,12 @@ fact() {
 # probes KIND: the load with probes on, then the facts in info.json
 probes() {
 	insmod "/t/$1/stackbuf.ko" verify=1 &&
-		insmod "/t/$1/stackbuf_probe.ko" "functions=$hot" || return
+		insmod /t/big/stackbuf_probe.ko "functions=$hot" || return
 	load 1 &
 	one=$!
 	load 2 &
 	two=$!
 	if [ "$1" = big ]; then
-		network
 		trace
 		# Modules come and go, in part at the same addresses
 		for _ in 1 2 3; do
@@ -74,10 +75,72 @@ probes() {
 	fi
 	wait $one $two
 	rmmod stackbuf_probe
-	"$STACKBUF" info --json >info.json
+	facts
 	rmmod stackbuf
 	attempted=$(dmesg | sed -n 's/.*stackbuf_probe: attempted \([0-9]*\).*/\1/p' | tail -n 1)
 	tr ',' '\n' <info.json | grep -E 'events_re|walked|verified|differed|lost' | note
+}
+
+FIT=/sys/module/stackbuf_fit/parameters
+
+# fit KIND: saves from tasks and kernel threads, on all CPUs
+fit() {
+	before=$(fact events_recalled)
+	echo "$1 3000" >$FIT/run &
+	echo "$1 3000" >$FIT/run
+	wait $!
+	echo "kthread $1 3000" >$FIT/run
+	facts
+	recalled=$(($(fact events_recalled) - before))
+	echo "# $1: 12000 saves, $recalled recalled"
+}
+
+fits() {
+	insmod /t/big/stackbuf.ko verify=1 && insmod /t/big/stackbuf_fit.ko || return
+	facts
+	for kind in alloca align tail mixed end; do
+		fit $kind
+		result "frames that are hard, $kind: recalled in part" is "$recalled >= 1000"
+	done
+	fit deep
+	attempted=$(cat $FIT/attempted)
+	result "frames that are hard: none differs" is "$(fact differed) == 0"
+	result "frames that are hard: every save is recorded" \
+		is "$(fact events_recorded) == $attempted + 1 && $(fact events_refused) == 0"
+	"$STACKBUF" count --folded >folded
+	result "frames that are hard: totals are exact" \
+		is "$(awk '{ n += $NF } END { print n }' folded) == $attempted + 1"
+	rmmod stackbuf_fit
+	rmmod stackbuf
+}
+
+# write TIMES TEXT FILE: each in a system call of its own, whose stack begins in
+# another place
+write() {
+	for _ in $(seq "$1"); do
+		echo "$2" >"$3" || return
+	done
+}
+
+# replace KIND: a module, then another in its place, with another frame
+replace() {
+	same=0
+	tries=0
+	insmod "/t/$1/stackbuf.ko" verify=1 || return
+	while [ $same -lt 3 ] && [ $tries -lt 20 ]; do
+		tries=$((tries + 1))
+		insmod /t/big/stackbuf_fit.ko && was=$(cat $FIT/../sections/.text) &&
+			write 200 "old 2" $FIT/run && rmmod stackbuf_fit &&
+			insmod /t/big/stackbuf_fit2.ko || return
+		if [ "$was" = "$(cat /sys/module/stackbuf_fit2/sections/.text)" ]; then
+			write 100 "new 2" /sys/module/stackbuf_fit2/parameters/run
+			same=$((same + 1))
+		fi
+		rmmod stackbuf_fit2
+	done
+	facts
+	rmmod stackbuf
+	echo "# $same of $tries modules took the place of the one before; $(fact events_recalled) events recalled"
 }
 
 STACKBUF=$(cat /t/reader)
@@ -85,16 +148,26 @@ STACKBUF=$(cat /t/reader)
 probes big
 result "every event that was attempted is recorded or counted as refused" \
 	is "$attempted == $(fact events_recorded) + $(fact events_refused) - 1"
-result "a hundred thousand recalled stacks are walked as well" is "$(fact verified) >= 100000"
+result "400,000 recalled stacks a round are walked as well" \
+	is "$(fact verified) >= 400000 * $(cat /t/rounds)"
 result "none of them differs" is "$(fact differed) == 0"
+result "each load did what it should" [ ! -e load-failed ]
 result "of ten events at least seven are recalled" \
 	is "$(fact events_recalled) * 10 >= $(fact events_recorded) * 7"
 result "no complaint in the log" sh -c '! dmesg | grep "recalled stack differed"'
 
+fits
+replace big
+result "a module in another's place: none differs" \
+	is "$same >= 1 && $(fact events_recalled) >= 100 && $(fact differed) == 0"
+replace keeps
+result "it would, if what was learnt of a module were kept" is "$(fact differed) >= 1"
+
+mark
 probes fault
 result "a recall that is wrong on purpose is found to differ" is "$(fact differed) >= 1"
 result "recall is off after that, and every event walked" \
 	is "$(fact differed) <= 4 && $(fact events_recalled) * 2 < $(fact events_recorded)"
 result "one line of the log says so" \
-	is "$(dmesg | grep -c 'recalled stack differed from the walked one: recall is off') == 1"
+	is "$(since | grep -c 'recalled stack differed from the walked one: recall is off') == 1"
 echo "done"

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stackbuf_fit - saves from frames that are hard to recall
+ *
+ *	echo "KIND ROUNDS" >/sys/module/stackbuf_fit/parameters/run
+ *
+ * makes ROUNDS saves in the writing task, "kthread KIND ROUNDS" in a thread on
+ * each CPU.  A save's way there is one of FIT_PATHS, each always by the same
+ * functions; the sizes of their frames are others after every few saves.  Kinds:
+ *
+ *	alloca	frames that grow while they run
+ *	align	frames that align the stack
+ *	tail	functions that others jump to
+ *	mixed	all of them
+ *	deep	the same, deeper than a trace may be
+ *	end	with little of the stack left
+ *	old	by a function whose frame is larger in stackbuf_fit2; and there:
+ *	new	by that one, called from elsewhere, with the old one's addresses
+ *		where its frame had them
+ *
+ * Reading "attempted" gives the number of saves.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/sched/task_stack.h>
+#include "../stackbuf.h"
+
+/* stackbuf_fit2 is the same but for the size of one frame */
+#ifndef FIT_WORDS
+#define FIT_WORDS	4
+#endif
+#define FIT_MORE	8
+
+#define FIT_PATHS	50
+#define FIT_SAME	8	/* so often in a row a path has the same sizes */
+#define FIT_LEFT	4096	/* bytes of the stack that the kernel may need */
+
+static atomic64_t attempted;
+
+struct fit;
+typedef int (*fit_function)(struct fit *fit);
+
+struct fit {
+	unsigned long path;	/* its bits say which functions */
+	u32 random;		/* what says how large their frames are */
+	int left;		/* how many more */
+	const fit_function *functions;
+	unsigned int nr;	/* of @functions */
+	u32 id;
+};
+
+static unsigned int fit_random(struct fit *fit, unsigned int below)
+{
+	fit->random = fit->random * 1103515245 + 12345;
+	return (fit->random >> 12) % below;
+}
+
+static noinline void fit_save(struct fit *fit)
+{
+	atomic64_inc(&attempted);
+	fit->id = stackbuf_save();
+}
+
+static noinline int fit_next(struct fit *fit)
+{
+	int ret = 0;
+
+	if (fit->left-- > 0) {
+		unsigned long function = fit->path % fit->nr;
+
+		fit->path = fit->path * 6364136223846793005UL + 1442695040888963407UL;
+		fit->path ^= fit->path >> 29;
+		ret = fit->functions[function](fit);
+	} else {
+		fit_save(fit);
+	}
+	barrier();
+	return ret;
+}
+
+static noinline int fit_plain(struct fit *fit)
+{
+	int ret = fit_next(fit);
+
+	barrier();
+	return ret;
+}
+
+static noinline int fit_alloca(struct fit *fit)
+{
+	char *more = __builtin_alloca(8 * (1 + fit_random(fit, 12)));
+	int ret;
+
+	barrier_data(more);
+	ret = fit_next(fit);
+	barrier_data(more);
+	return ret;
+}
+
+static noinline int fit_alloca_loop(struct fit *fit)
+{
+	int i, n = 1 + fit_random(fit, 5), ret;
+	char *more = NULL;
+
+	for (i = 0; i < n; i++) {
+		more = __builtin_alloca(8 * (1 + fit_random(fit, 4)));
+		barrier_data(more);
+	}
+	ret = fit_next(fit);
+	barrier_data(more);
+	return ret;
+}
+
+static noinline int fit_align16(struct fit *fit)
+{
+	char local[16] __aligned(16);
+	int ret;
+
+	barrier_data(local);
+	ret = fit_next(fit);
+	barrier_data(local);
+	return ret;
+}
+
+static noinline int fit_align64(struct fit *fit)
+{
+	char local[8] __aligned(64);
+	int ret;
+
+	barrier_data(local);
+	ret = fit_next(fit);
+	barrier_data(local);
+	return ret;
+}
+
+/* Arguments on the stack: gcc keeps their place in r10, and copies the return address */
+static noinline int fit_align_args_of(struct fit *fit, long b, long c, long d, long e, long f,
+				      long g, long h)
+{
+	char local[16] __aligned(32);
+	int ret;
+
+	barrier_data(local);
+	ret = fit_next(fit);
+	barrier_data(local);
+	return ret + b + c + d + e + f + g + h;
+}
+
+static noinline int fit_align_args(struct fit *fit)
+{
+	long is = fit->left;
+	int ret = fit_align_args_of(fit, is, is, is, is, is, is + 1, is + 2);
+
+	barrier();
+	return ret;
+}
+
+static noinline int fit_align_alloca(struct fit *fit)
+{
+	char local[16] __aligned(32);
+	char *more = __builtin_alloca(8 * (1 + fit_random(fit, 7)));
+	int ret;
+
+	barrier_data(local);
+	barrier_data(more);
+	ret = fit_next(fit);
+	barrier_data(more);
+	barrier_data(local);
+	return ret;
+}
+
+/* Leave copies of return addresses behind, where others' frames will be */
+static noinline int fit_stale(struct fit *fit)
+{
+	unsigned long stale[32], *frame = __builtin_frame_address(0);
+	int i, ret;
+
+	for (i = 0; i < ARRAY_SIZE(stale); i++)
+		stale[i] = i & 1 ? (unsigned long)__builtin_return_address(0) : frame[i % 8 + 1];
+	barrier_data(stale);
+	ret = fit_next(fit);
+	barrier();
+	return ret;
+}
+
+static noinline int fit_tail(struct fit *fit)
+{
+	return fit_next(fit);
+}
+
+/* Leave stale addresses, then jump */
+static noinline void fit_dig(void)
+{
+	unsigned long stale[48];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(stale); i++)
+		stale[i] = i & 1 ? (unsigned long)__builtin_return_address(0) :
+			   (unsigned long)&stale[i];
+	barrier_data(stale);
+}
+
+static noinline int fit_tail_later(struct fit *fit)
+{
+	fit_dig();
+	return fit_next(fit);
+}
+
+/* Called from frames of any alignment; what is below it begins where they end */
+static noinline int fit_odd(struct fit *fit)
+{
+	char *more = __builtin_alloca(8 * (1 + fit_random(fit, 2)));
+	int ret;
+
+	barrier_data(more);
+	ret = fit_align16(fit);
+	barrier_data(more);
+	return ret;
+}
+
+static noinline int fit_end(struct fit *fit)
+{
+	char *start = task_stack_page(current), *here = __builtin_frame_address(0);
+	/* Down to a word that is another each time */
+	char *more = __builtin_alloca(here - start - FIT_LEFT - 8 * fit_random(fit, 64));
+	int ret;
+
+	barrier_data(more);
+	ret = fit_next(fit);
+	barrier_data(more);
+	return ret;
+}
+
+static const fit_function fit_allocas[] = { fit_alloca, fit_alloca_loop, fit_plain };
+static const fit_function fit_aligns[] = {
+	fit_align16, fit_align64, fit_align_args, fit_odd, fit_plain, fit_stale,
+};
+
+static const fit_function fit_tails[] = { fit_tail, fit_tail_later, fit_plain };
+static const fit_function fit_all[] = {
+	fit_plain, fit_alloca, fit_alloca_loop, fit_align16, fit_align64, fit_align_args,
+	fit_align_alloca, fit_odd, fit_stale, fit_tail, fit_tail_later,
+};
+
+static const struct fit_kind {
+	const char *name;
+	const fit_function *functions;
+	unsigned int nr;
+	unsigned int depth;
+	bool end;
+} fit_kinds[] = {
+	{ "alloca", fit_allocas, ARRAY_SIZE(fit_allocas), 8 },
+	{ "align", fit_aligns, ARRAY_SIZE(fit_aligns), 6 },
+	{ "tail", fit_tails, ARRAY_SIZE(fit_tails), 8 },
+	{ "mixed", fit_all, ARRAY_SIZE(fit_all), 7 },
+	{ "deep", fit_all, ARRAY_SIZE(fit_all), 40 },
+	{ "end", fit_all, ARRAY_SIZE(fit_all), 4, true },
+};
+
+static noinline int fit_rounds(const struct fit_kind *kind, unsigned int rounds)
+{
+	struct fit fit = { .functions = kind->functions, .nr = kind->nr };
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < rounds; i++) {
+		fit.path = i % FIT_PATHS * 0x9e3779b97f4a7c15UL;
+		fit.random = i / (FIT_PATHS * FIT_SAME);
+		fit.left = kind->depth;
+		ret += kind->end ? fit_end(&fit) : fit_next(&fit);
+		if (i % 256 == 0)
+			cond_resched();
+	}
+	return ret;
+}
+
+/*
+ * The function that is replaced.  All return addresses are the same in both modules,
+ * and so are the places of those outside of fit_from_one() and fit_from_other().
+ * No register holds an address of the stack: recall would compare it.
+ */
+#define FIT_LOCAL(words)	unsigned long __attribute__((uninitialized)) local[words]
+
+static unsigned long fit_return;	/* the address in fit_from_one() */
+
+static noinline void fit_fill(unsigned long *word, unsigned int nr, unsigned long value)
+{
+	while (nr--)
+		WRITE_ONCE(word[nr], value);
+}
+
+static noinline void fit_replaced(struct fit *fit, bool one)
+{
+	FIT_LOCAL(FIT_WORDS);
+
+	if (one)
+		WRITE_ONCE(fit_return, (unsigned long)__builtin_return_address(0));
+	fit_fill(local, FIT_WORDS, READ_ONCE(fit_return));
+	if (fit)
+		fit_save(fit);
+	barrier();
+}
+
+static noinline void fit_from_one(struct fit *fit)
+{
+	FIT_LOCAL(4 + FIT_MORE);
+
+	barrier_data(local);
+	fit_replaced(fit, true);
+	barrier();
+}
+
+static noinline void fit_from_other(struct fit *fit)
+{
+	FIT_LOCAL(4);
+
+	barrier_data(local);
+	fit_replaced(fit, false);
+	barrier();
+}
+
+/* The same return address whomever it calls */
+static noinline void fit_by(void (*from)(struct fit *fit), struct fit *fit)
+{
+	from(fit);
+	barrier();
+}
+
+static noinline void fit_replace(bool new, unsigned int rounds)
+{
+	/* Not on the stack: addresses in it would be compared */
+	static struct fit fit;
+
+	/* Without a save, which would learn the way anew */
+	if (new)
+		fit_from_one(NULL);
+	while (rounds--)
+		fit_by(new ? fit_from_other : fit_from_one, &fit);
+}
+
+static noinline int fit_run(const char *name, unsigned int rounds)
+{
+	unsigned int i;
+
+	if (!strcmp(name, "old") || !strcmp(name, "new")) {
+		fit_replace(*name == 'n', rounds);
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(fit_kinds); i++)
+		if (!strcmp(name, fit_kinds[i].name)) {
+			fit_rounds(&fit_kinds[i], rounds);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+struct fit_job {
+	const char *name;
+	unsigned int rounds;
+	int ret;
+	bool done;
+};
+
+static int fit_thread(void *data)
+{
+	struct fit_job *job = data;
+
+	job->ret = fit_run(job->name, job->rounds);
+	WRITE_ONCE(job->done, true);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static int fit_threads(const char *name, unsigned int rounds)
+{
+	struct task_struct *task[8];
+	struct fit_job job[8];
+	int n = 0, ret = 0, cpu;
+
+	for_each_online_cpu(cpu) {
+		if (n == ARRAY_SIZE(task))
+			break;
+		job[n] = (struct fit_job){ name, rounds };
+		task[n] = kthread_create(fit_thread, &job[n], "fit/%d", cpu);
+		if (IS_ERR(task[n])) {
+			ret = PTR_ERR(task[n]);
+			break;
+		}
+		kthread_bind(task[n], cpu);
+		wake_up_process(task[n++]);
+	}
+	while (n--) {
+		while (!READ_ONCE(job[n].done))
+			schedule_timeout_uninterruptible(1);
+		kthread_stop(task[n]);
+		ret = ret ?: job[n].ret;
+	}
+	return ret;
+}
+
+static int run_set(const char *value, const struct kernel_param *param)
+{
+	char name[16];
+	unsigned int rounds;
+
+	if (sscanf(value, "kthread %15s %u", name, &rounds) == 2)
+		return fit_threads(name, rounds);
+	if (sscanf(value, "%15s %u", name, &rounds) == 2)
+		return fit_run(name, rounds);
+	return -EINVAL;
+}
+
+static const struct kernel_param_ops run_ops = { .set = run_set };
+module_param_cb(run, &run_ops, NULL, 0200);
+MODULE_PARM_DESC(run, "[kthread] KIND ROUNDS: saves, see stackbuf_fit.c");
+
+static int attempted_get(char *buf, const struct kernel_param *param)
+{
+	return sprintf(buf, "%lld\n", atomic64_read(&attempted));
+}
+
+static const struct kernel_param_ops attempted_ops = { .get = attempted_get };
+module_param_cb(attempted, &attempted_ops, NULL, 0444);
+MODULE_PARM_DESC(attempted, "Saves that were made");
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Saves from frames that are hard to recall, for tests");
