@@ -138,7 +138,8 @@ test-long: setup
 demo:
 	@scripts/stackbuf-demo
 
-bench: setup
+bench:
+	@scripts/stackbuf-setup bench
 	@[ -e tests/bench ] || $(call fail,this version has no benchmark)
 	@tests/bench && tests/bench-decode
 

@@ -7,8 +7,7 @@
  *	stackbuf_bench: NAME FRAMES COST
  *
  * COST is in units of the cycle counter, for one event, the mean of many.  In a
- * machine that counts instructions (stackbuf-vm -i) it is instructions.  Loading
- * always fails, so that it can be loaded again.
+ * machine that counts instructions (stackbuf-vm -i) it is instructions.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -27,10 +26,10 @@ static int rounds = 2000;
 module_param(rounds, int, 0444);
 MODULE_PARM_DESC(rounds, "Events of each measurement (default 2000)");
 
-static int threads;
-module_param(threads, int, 0444);
-MODULE_PARM_DESC(threads,
-		 "Instead: events per ms of so many threads, a CPU each, for rounds events each");
+static int pairs;
+module_param(pairs, int, 0444);
+MODULE_PARM_DESC(pairs,
+		 "Instead: so often, events per ms of one CPU and of two, for rounds events each");
 
 static char *probed;
 module_param(probed, charp, 0444);
@@ -153,63 +152,107 @@ static void measure_all(const struct bench *bench, int n)
 	}
 }
 
-/* All at once on one CPU each, for as many events each */
+/*
+ * All at once on one CPU each, for as many events each.  Of the same kind, but
+ * with nothing shared: what the machine itself makes of two CPUs.
+ */
+
+static noinline void alone(unsigned long *memory)
+{
+	int i;
+
+	for (i = 0; i < 100; i++)
+		WRITE_ONCE(memory[i % 16], READ_ONCE(memory[i % 16]) + i);
+}
+
+struct job {
+	bool save;
+	u64 start, end;
+	unsigned long memory[32] ____cacheline_aligned;
+};
 
 static atomic_t waiting;
 
-static int saver(void *result)
+static int worker(void *data)
 {
-	u64 start;
+	struct job *job = data;
 	int i;
 
 	atomic_dec(&waiting);
 	while (atomic_read(&waiting) > 0)
 		cpu_relax();
-	start = local_clock();
+	job->start = ktime_get_ns();
 	for (i = 0; i < rounds; i++) {
-		stackbuf_save();
+		if (job->save)
+			stackbuf_save();
+		else
+			alone(job->memory);
 		if (i % 1000 == 0)
 			cond_resched();
 	}
-	*(u64 *)result = local_clock() - start;
+	WRITE_ONCE(job->end, ktime_get_ns());
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
 	return 0;
 }
 
-static int measure_threads(void)
+/* Events per ms of @threads CPUs, or an error */
+static long throughput(bool save, int threads)
 {
-	struct task_struct *task[16];
-	u64 took[16] = {}, longest = 0;
-	int i, err = 0;
+	static struct job jobs[2];
+	struct task_struct *task[2];
+	u64 start = U64_MAX, end = 0;
+	int i;
 
-	if (threads > ARRAY_SIZE(task) || threads > num_online_cpus())
-		return -EINVAL;
 	atomic_set(&waiting, threads);
 	for (i = 0; i < threads; i++) {
-		task[i] = kthread_create(saver, &took[i], "saver/%d", i);
+		jobs[i].save = save;
+		jobs[i].end = 0;
+		task[i] = kthread_create(worker, &jobs[i], "worker/%d", i);
 		if (IS_ERR(task[i]))
 			return PTR_ERR(task[i]);
 		kthread_bind(task[i], i);
-		wake_up_process(task[i]);
 	}
+	for (i = 0; i < threads; i++)
+		wake_up_process(task[i]);
 	for (i = 0; i < threads; i++) {
-		while (!READ_ONCE(took[i]))
+		while (!READ_ONCE(jobs[i].end))
 			schedule_timeout_uninterruptible(1);
 		kthread_stop(task[i]);
-		longest = max(longest, took[i]);
+		start = min(start, jobs[i].start);
+		end = max(end, jobs[i].end);
 	}
-	pr_info("threads %d %llu\n", threads,
-		div64_u64((u64)rounds * threads * NSEC_PER_MSEC, longest));
-	return err;
+	return div64_u64((u64)rounds * threads * NSEC_PER_MSEC, end - start);
+}
+
+/* In turns, as the host may be faster now and slower then */
+static int measure_pairs(void)
+{
+	long rate[4];
+	int i, n;
+
+	if (num_online_cpus() < 2)
+		return -EINVAL;
+	/* Until the ring wraps: a page costs more when it was used before */
+	for (n = 0; n < 8; n++)
+		throughput(true, 2);
+	for (n = 0; n < pairs; n++) {
+		for (i = 0; i < ARRAY_SIZE(rate); i++) {
+			rate[i] = throughput(i >= 2, 1 + i % 2);
+			if (rate[i] < 0)
+				return rate[i];
+		}
+		pr_info("pair %ld %ld %ld %ld\n", rate[0], rate[1], rate[2], rate[3]);
+	}
+	return 0;
 }
 
 static int __init bench_init(void)
 {
 	int err;
 
-	if (threads) {
-		err = measure_threads();
+	if (pairs) {
+		err = measure_pairs();
 	} else if (probed) {
 		const struct bench bench = { probed, bench_probed };
 
@@ -220,9 +263,14 @@ static int __init bench_init(void)
 		if (!err)
 			measure_all(benches, ARRAY_SIZE(benches));
 	}
-	return err ?: -EAGAIN;
+	return err;
 }
 module_init(bench_init);
+
+static void __exit bench_exit(void)
+{
+}
+module_exit(bench_exit);
 
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Costs of stackbuf and its peers");

@@ -1,39 +1,122 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Costs, in the guest: lines "NAME FRAMES COST".  With /t/threads instead the
-# events per millisecond of so many CPUs.
+# Costs, in the guest.  The file /t/what says which:
+#
+#   costs   lines "NAME FRAMES COST"
+#   pairs   lines "pair A B C D": rounds per ms of one CPU and of two, with nothing
+#           shared, and saving a stack
+#   turns   one such line, in a machine whose CPUs take turns
+#   loads   lines "load NAME EVENTS RECALLED INTERRUPTS COST WALKCOST"; INTERRUPTS:
+#           how many of 10,000 events came in softirqs and interrupts
+
+set -u
 
 tracing=/sys/kernel/tracing
 [ -d $tracing/events ] || tracing=/sys/kernel/debug/tracing
+STACKBUF=$(cat /t/reader)
+probe=/sys/module/stackbuf/parameters/probe
 dmesg -n 1
 
 costs() {
 	dmesg -c >/dev/null
-	insmod /t/stackbuf_bench.ko "$@" 2>/dev/null
+	insmod /t/stackbuf_bench.ko "$@" && rmmod stackbuf_bench
 	dmesg | sed -n 's/.*stackbuf_bench: //p'
 }
 
-insmod /t/stackbuf.ko || exit 1
-if [ -e /t/threads ]; then
-	for n in 1 2 1 2 1 2; do
-		costs threads=$n rounds=1000000
+all_costs() {
+	insmod /t/stackbuf.ko || exit 1
+	costs
+	costs probed=call
+	echo int_sqrt >$probe && costs probed=stackbuf_probe
+	echo >$probe
+
+	cd $tracing || exit 1
+	echo 'p:bench int_sqrt' >kprobe_events && echo 1 >events/kprobes/bench/enable &&
+		costs probed=ftrace_kprobe
+	echo stacktrace >events/kprobes/bench/trigger && costs probed=ftrace_kprobe_stacktrace
+	echo '!stacktrace' >events/kprobes/bench/trigger
+	echo 'hist:keys=common_stacktrace' >events/kprobes/bench/trigger 2>/dev/null ||
+		echo 'hist:keys=stacktrace' >events/kprobes/bench/trigger
+	costs probed=ftrace_hist_stacktrace
+	echo 0 >events/kprobes/bench/enable
+	# A trigger keeps the event going
+	sed 's/^hist/!hist/; s/ \[active\]$//' events/kprobes/bench/trigger >/tmp/trigger
+	cat /tmp/trigger >events/kprobes/bench/trigger && echo >kprobe_events || exit 1
+
+	# Its probe is there while the command runs; then it prints what it counted
+	cat >/tmp/measure <<'END'
+dmesg -c >/dev/null
+insmod /t/stackbuf_bench.ko probed=bpftrace && rmmod stackbuf_bench
+dmesg | sed -n 's/.*stackbuf_bench: /measured /p'
+END
+	/usr/bin/bpftrace -e 'kprobe:int_sqrt { @[kstack] = count(); }' \
+		-c '/bin/busybox sh /tmp/measure' >/tmp/bpftrace 2>&1
+	if grep -q '^]: 2000' /tmp/bpftrace; then
+		sed -n 's/^measured //p' /tmp/bpftrace
+	else
+		head -n 20 /tmp/bpftrace >&2
+		exit 1
+	fi
+	"$STACKBUF" info | sed -n 's/^events in a MiB of ring *//p' | sed 's/^/events_per_mib 0 /'
+}
+
+# --- real loads
+
+hot=kmem_cache_free,dput,vfs_read,ip_rcv,submit_bio_noacct,try_to_wake_up,handle_mm_fault,__alloc_skb
+
+files() {
+	find / -xdev >/dev/null
+	ls -lR /proc/self /sys/kernel >/dev/null 2>&1
+	mkdir /root/copy
+	for n in 1 2 3 4 5 6 7 8 9 10; do
+		dd if=/dev/zero of=/root/copy/$n bs=4k count=50 2>/dev/null
+		md5sum </root/copy/$n | cat >/dev/null
+		mv /root/copy/$n /root/copy/other
 	done
-	exit
-fi
+	sync
+	rm -r /root/copy
+}
 
-costs
-costs probed=call
-insmod /t/stackbuf_probe.ko functions=int_sqrt && costs probed=stackbuf_probe
-rmmod stackbuf_probe
+tcp() {
+	/t/load tcp 50
+}
 
-cd $tracing || exit 1
-echo 'p:bench int_sqrt' >kprobe_events && echo 1 >events/kprobes/bench/enable &&
-	costs probed=ftrace_kprobe
-echo stacktrace >events/kprobes/bench/trigger && costs probed=ftrace_kprobe_stacktrace
-echo '!stacktrace' >events/kprobes/bench/trigger
-echo 'hist:keys=common_stacktrace' >events/kprobes/bench/trigger 2>/dev/null ||
-	echo 'hist:keys=stacktrace' >events/kprobes/bench/trigger
-costs probed=ftrace_hist_stacktrace
-echo 0 >events/kprobes/bench/enable
-$(cat /t/reader) info | sed -n 's/^events in a MiB of ring *//p' | sed 's/^/events_per_mib 0 /'
+compile() {
+	"$(cat /t/cc1)" -quiet -fpreprocessed -O1 /t/compiled.i -o /tmp/compiled.s &&
+		as /tmp/compiled.s -o /tmp/compiled.o
+}
+
+fact() {
+	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" /tmp/info
+}
+
+# under NAME WALK: the load with probes on, COST of an event
+under() {
+	echo 3 >/proc/sys/vm/drop_caches
+	insmod /t/stackbuf_probe.ko functions=$hot walk="$2" || exit 1
+	"$1" || echo "bench: load $1 failed" >&2
+	rmmod stackbuf_probe
+	cost=$(dmesg | sed -n 's/.*stackbuf_probe: .* cost //p' | tail -n 1)
+}
+
+loads() {
+	for name in files tcp compile; do
+		insmod /t/stackbuf.ko || exit 1
+		under $name 1
+		walk=$cost
+		under $name 0
+		"$STACKBUF" info --json >/tmp/info
+		interrupts=$("$STACKBUF" log --last 10000 --json | awk '
+			/"context": *"(soft|hard)irq"/ { n++ } END { printf "%d", n * 10000 / NR }')
+		rmmod stackbuf
+		echo "load $name $(fact events_recorded) $(fact events_recalled) $interrupts $cost $walk"
+	done
+}
+
+case $(cat /t/what) in
+costs) all_costs ;;
+pairs) insmod /t/stackbuf.ko && costs pairs=100 rounds=30000 ;;
+turns) insmod /t/stackbuf.ko && costs pairs=1 rounds=100000 ;;
+loads) loads ;;
+esac
