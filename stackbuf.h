@@ -38,9 +38,10 @@
  * STACKBUF_VERSION is raised by every change that would make a reader of the
  * version before print something wrong or miss something; giving a meaning to
  * a reserved field that was zero does not, as long as zero keeps its meaning.
- * A reader refuses any version that it does not know.
+ * A reader refuses any version that it does not know.  2 came with the pages of
+ * probes and of the deepest stacks, and with @seq in pages of all kinds.
  */
-#define STACKBUF_VERSION	1
+#define STACKBUF_VERSION	2
 #define STACKBUF_PAGE_SIZE	4096
 #define STACKBUF_DEPTH_MAX	64	/* frames kept of one trace */
 #define STACKBUF_COMM_LEN	16
@@ -481,7 +482,7 @@ struct stackbuf_events_page {
 /*
  * The text log.  Every page begins with a line that says which it is:
  *
- *   stackbuf text v1 page 3/256 seq 259 instance 0123456789abcdef
+ *   stackbuf text v2 page 3/256 seq 259 instance 0123456789abcdef
  *
  * then whole records, then spaces and a newline up to the end of the page, or
  * NULs in the newest page of the first lap.  A NUL in an earlier place means

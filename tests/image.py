@@ -115,7 +115,7 @@ def version(image, out, number):
             if page[:8] == MAGIC:
                 page = page[:8] + struct.pack("<H", int(number)) + page[10:]
             elif is_ours(page):
-                page = page.replace(b"text v1 ", b"text v%s " % number.encode(), 1)
+                page = page.replace(b"text v2 ", b"text v%s " % number.encode(), 1)
             f.write(page)
 
 

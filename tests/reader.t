@@ -291,7 +291,7 @@ sources_are_refused() {
 	cp -r "$made" "$bad/mixed"
 	head -c 4194304 /dev/zero >"$bad/mixed/events"
 	cp -r "$made" "$bad/newer"
-	printf '\2' | dd of="$bad/newer/info" bs=1 seek=8 conv=notrunc status=none
+	printf '\3' | dd of="$bad/newer/info" bs=1 seek=8 conv=notrunc status=none
 	refused 1 'No such file' -f "$bad/nothing" log &&
 	refused 1 'is empty' -f "$bad/empty" log &&
 	refused 1 'neither a snapshot' -f "$bad/foreign" log &&
@@ -301,7 +301,7 @@ sources_are_refused() {
 	refused 1 'holds no file' -f "$bad/empty directory" info &&
 	refused 1 'stacks is cut' -f "$bad/cut directory" log &&
 	refused 1 'events is not from stackbuf' -f "$bad/mixed" log &&
-	refused 1 'format version 2; this stackbuf knows version 1' -f "$bad/newer" log &&
+	refused 1 'format version 3; this stackbuf knows version 2' -f "$bad/newer" log &&
 	refused 1 'neither a file nor a directory' -f /dev/null log &&
 	refused 1 'nothing to follow' -f "$dir/snapshot" log --follow
 }

@@ -246,7 +246,7 @@ echo 'set $mod = 0x1' >"$w/files/mod.gdb"
 echo 'set $info = 0x2' >"$w/files/info.gdb"
 echo x >"$w/files/modules"
 page() {
-	{ printf 'stackbuf text v1 page %d/3 seq %d instance 0000000000000001\n%s' "$1" "$1" "$2"; cat /dev/zero; } | head -c 4096
+	{ printf 'stackbuf text v2 page %d/3 seq %d instance 0000000000000001\n%s' "$1" "$1" "$2"; cat /dev/zero; } | head -c 4096
 }
 { page 0 $'stack 1\na+0x1/0x2\n'; page 1 $'stack 2\n'; page 2 $'stack 3\n'; } >"$w/files/text"
 printf 'stack 99' | dd of="$w/files/text" bs=1 seek=6000 conv=notrunc status=none
@@ -268,10 +268,10 @@ info() {
 		cat /dev/zero
 	} | head -c 4096 >"$w/files/info"
 }
-info 1 12288
+info 2 12288
 run fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
 for i in 0 1 2; do
-	echo "stackbuf text v1 page $i/3 seq $i instance 0000000000000001"
+	echo "stackbuf text v2 page $i/3 seq $i instance 0000000000000001"
 	echo "stack $((i + 1))"
 	[ $i -gt 0 ] || echo a+0x1/0x2
 done >"$w/expected"
@@ -282,8 +282,8 @@ refuses "text log that comes through in part" 10 'in full' \
 truncate -s 0 "$w/files/text"
 truncate -s 12288 "$w/files/text"
 refuses "text log of zeros" 1 'no page' fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
-info 2 12288
-refuses "format version that is not known" 1 'version 2; .* knows version 1' \
+info 3 12288
+refuses "format version that is not known" 1 'version 3; .* knows version 2' \
 	fake FAKE_VERSION=9.0.0 FAKE_FILES="$w/files" "$crash" -k "$k61/vmlinux" "$w/7"
 truncate -s 0 "$w/files/info"
 truncate -s 4096 "$w/files/info"

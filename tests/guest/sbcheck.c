@@ -1048,7 +1048,7 @@ static bool read_twice(int fd, char *page, off_t at)
 	if (pread(fd, page, PAGE, at) != PAGE)
 		die("cannot read the text: %s", strerror(errno));
 	memcpy(line, page, 128);
-	sscanf(line, "stackbuf text v1 page %*u/%u seq %llu", &pages, &seq);
+	sscanf(line, "stackbuf text v2 page %*u/%u seq %llu", &pages, &seq);
 	/*
 	 * In the first lap the end of a page is NULs, and one copy is right.  Later
 	 * it is blanks: a copy may hold the blank where a record begins and then
@@ -1178,7 +1178,7 @@ static void put(const char *dir, const char *name, const void *data, size_t size
 /* Pages in any order, several loads, copies: the newest load whose info is there */
 static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 {
-	static const char text_magic[] = "stackbuf text v1 page ";
+	static const char text_magic[] = "stackbuf text v2 page ";
 	uint64_t magic = ~STACKBUF_MAGIC_INVERTED, instance = 0;
 	const struct stackbuf_info *info = NULL;
 	unsigned int copies = 0, differ = 0, loads = 0;
@@ -1277,7 +1277,7 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 			} else {
 				unsigned long long s = 0;
 
-				sscanf(to, "stackbuf text v1 page %*u/%*u seq %llu", &s);
+				sscanf(to, "stackbuf text v2 page %*u/%*u seq %llu", &s);
 				seq = s;
 			}
 			if (seq > f->seq)

@@ -1023,25 +1023,25 @@ static void test_version(void)
 	for (int a = 0; a < ARRAY_TEXT; a++) {
 		page = made_array(&m, a, &size);
 		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
-			((struct stackbuf_page *)(page + i))->version = 2;
+			((struct stackbuf_page *)(page + i))->version = 3;
 	}
 	write_arrays(&m, "newer");
 	CHECK(!load(&s, &bag, &r, "newer"));
-	CHECK(strstr(s.error, "format version 2; this stackbuf knows version 1"));
+	CHECK(strstr(s.error, "format version 3; this stackbuf knows version 2"));
 	unload(&s, &bag, &r);
 
 	/* A snapshot likewise */
 	parse(&m, &r, 0);
 	CHECK(!r.events && !r.have_info);
-	page = strstr(m.text, " v1 ");
+	page = strstr(m.text, " v2 ");
 	CHECK(page);
-	page[2] = '2';
+	page[2] = '3';
 	write_file("newer/all", m.events, (size_t)m.pages[ARRAY_EVENTS] * STACKBUF_PAGE_SIZE);
 	record_free(&r);
-	CHECK(!load(&s, &bag, &r, "newer/all") && strstr(s.error, "format version 2"));
+	CHECK(!load(&s, &bag, &r, "newer/all") && strstr(s.error, "format version 3"));
 	unload(&s, &bag, &r);
 	made_bag(&m, &bag, 0);
-	CHECK(bag.other_version == 2);
+	CHECK(bag.other_version == 3);
 	bag_empty(&bag);
 	made_free(&m);
 }
