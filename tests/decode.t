@@ -168,10 +168,10 @@ named_or_not() {
 		head -c "$(stat -c %s "$record/text")" /dev/zero >"$work/bare/text" || return
 	"$plain" -f "$work/bare" log --lines -k "$vmlinux" -m "$modules" >"$work/log3" 2>/dev/null
 	[ "$(grep -c '0x[0-9a-f]* .*:[0-9]*)$' "$work/log3")" -gt 1000 ] || return
-	# All but those of modules, which an address alone does not name
-	diff <(sed -n '/\[/d; s/^\t[^ ]*//p' "$work/log") \
+	# All but those of modules, which an address alone does not name, or beside them
+	diff <(sed -n '/\[/d; /^\t0xffffffff[c-f]/d; s/^\t[^ ]*//p' "$work/log") \
 		<(sed -n 's/^\t0xffffffff[89ab][^ ]*//p' "$work/log3") >"$work/differ" ||
-		{ head -n 5 "$work/differ"; return 1; }
+		{ head -n 5 "$work/differ"; grep -vE ':[0-9?]+\)$|^[^\t]|^$' "$work/log" | sort | uniq -c | head -n 5; return 1; }
 	base=$("$plain" -f "$record" info --json | sed -n 's/.*"base_address":"0x\([0-9a-f]*\)".*/\1/p')
 	there=$(nm "$vmlinux" | sed -n 's/^\([0-9a-f]*\) T stack_trace_save$/\1/p')
 	echo "loaded $(((0x$base - 0x$there) >> 20)) MiB from where it was linked"
