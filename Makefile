@@ -41,7 +41,8 @@ endif
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
-.PHONY: all module tools load unload install uninstall setup check test test-long demo bench clean help
+.PHONY: all module tools load unload install uninstall setup check test test-long demo bench clean help \
+	test-debug test-arm64 test-matrix test-limits test-faults soak
 
 all: module tools
 
@@ -135,6 +136,14 @@ test: setup
 test-long: setup
 	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run tests/recall.t
 
+# Longer than "make test" may take; results go into docs/tested.md
+test-debug test-arm64 test-matrix test-limits test-faults:
+	@tests/proof $(patsubst test-%,%,$@)
+
+MINUTES ?= 60
+soak:
+	@tests/proof soak '$(MINUTES)'
+
 demo:
 	@scripts/stackbuf-demo
 
@@ -157,6 +166,8 @@ help:
 	@echo 'make test       everything that is tested, in virtual machines'
 	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test'
 	@echo 'make check      of these, what needs no virtual machine: warnings and style'
+	@echo 'make test-debug, test-arm64, test-matrix, test-limits, test-faults, soak MINUTES=60'
+	@echo '                longer tests, on other kernels: see docs/tested.md'
 	@echo 'make bench      measure what an event costs'
 	@echo 'make clean      remove what was built'
 	@echo

@@ -1,0 +1,284 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# shellcheck disable=SC2094 # files are named after the commands they come from
+#
+# What stackbuf.ko does where the machine is small, large, or refuses things; the
+# file /t/kind says which it is.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+kind=$(cat /t/kind)
+STACKBUF=$(cat /t/reader)
+P=/sys/module/stackbuf/parameters
+
+nobody() {
+	su -s /bin/sh nobody -c "$1"
+}
+
+# The load of a shell on all CPUs: seconds
+work() {
+	end=$(($(date +%s) + $1))
+	for _ in $(seq "$(nproc)"); do
+		while [ "$(date +%s)" -lt $end ]; do
+			find /sys/kernel /proc/self >/dev/null 2>&1
+			true | cat >/dev/null
+		done &
+	done
+	wait
+}
+
+fact() {
+	"$STACKBUF" info --json | tr ',' '\n' | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"
+}
+
+# Recorded by probes, all consistent, nothing that verify found
+sound() {
+	echo 0 >$P/enable
+	check || return 1
+	is "$(fact differed) == 0 && $(fact events_recorded) > $1" || return 1
+	echo 1 >$P/enable
+}
+
+# ----------------------------------------------------------------- usual ---
+
+only_root() {
+	for file in $D $D/text $D/info $D/events $D/stacks /proc/kcore; do
+		if nobody "cat $file" >out 2>err || [ -s out ]; then echo "$file"; return 1; fi
+	done
+	is "$(stat -c %a $D/text) == 400 && $(stat -c %a $D/info) == 400 &&
+		$(stat -c %a $D/events) == 400 && $(stat -c %a $D/stacks) == 400" || return 1
+	# Parameters hold no address but what root wrote; nobody writes them
+	for file in "$P"/*; do
+		if nobody "echo 0 >$file" 2>err; then echo "$file"; return 1; fi
+	done
+	if nobody "$STACKBUF info" >out 2>err || [ -s out ]; then cat out; return 1; fi
+	is "$(wc -l <err) == 1"
+}
+snapshot() {
+	(umask 0; "$STACKBUF" save /tmp/snapshot) || return 1
+	is "$(stat -c %a /tmp/snapshot) == 600" || return 1
+	if nobody "cat /tmp/snapshot" >out 2>err; then return 1; fi
+	[ ! -u "$STACKBUF" ] && [ ! -g "$STACKBUF" ]
+}
+addresses() {
+	nobody 'cat /proc/modules /sys/module/stackbuf/parameters/* /sys/module/stackbuf/sections/.text' >out 2>/dev/null
+	if grep -i '0xffff\|ffffffff[0-9a-f]\{8\}' out; then return 1; fi
+}
+
+percpu() {
+	sed -n 's/^Percpu: *\([0-9]*\) kB/\1/p' /proc/meminfo
+}
+unwound() {
+	before=$(percpu)
+	for _ in $(seq 50); do
+		if insmod /t/big/stackbuf.ko probe=dput,no_such_function 2>err; then return 1; fi
+	done
+	if grep '^stackbuf ' /proc/modules; then return 1; fi
+	after=$(percpu)
+	echo "percpu $before, then $after kB"
+	is "$after - $before < 512"
+}
+
+kprobes_off() {
+	echo 0 >/sys/kernel/debug/kprobes/enabled || return 1
+	insmod /t/big/stackbuf.ko probe=dput || return 1
+	before=$(fact events_recorded)
+	work 1
+	is "$(fact events_recorded) == $before" || return 1
+	echo 1 >/sys/kernel/debug/kprobes/enabled
+	work 1
+	is "$(fact events_recorded) > $before + 100" || return 1
+	rmmod stackbuf
+}
+
+# Each allocation that loading makes fails once: refused or loaded, nothing between
+failing() {
+	cd /sys/kernel/debug || return 1
+	for kind in failslab fail_page_alloc; do
+		echo 0 >$kind/verbose && echo N >$kind/ignore-gfp-wait || return 1
+	done
+	echo 0 >fail_page_alloc/min-order
+	cd $W || return 1
+	refused=0 came=0 nth=0
+	while [ $came -lt 3 ] && [ $nth -lt 600 ]; do
+		nth=$((nth + 1))
+		if sh -c "echo $nth >/proc/self/fail-nth && exec insmod /t/big/stackbuf.ko probe=dput,vfs_read" 2>err; then
+			came=$((came + 1))
+			rmmod stackbuf || return 1
+		else
+			refused=$((refused + 1))
+			if grep '^stackbuf ' /proc/modules; then return 1; fi
+		fi
+	done
+	echo "refused $refused came $came"
+	is "$refused > 20 && $came > 0" || return 1
+	load big && run path 1 3 0 5 | grep -x 'id [1-9][0-9]*' && unload
+}
+
+hotplug() {
+	insmod /t/big/stackbuf.ko verify=1 probe=dput,vfs_read,kmem_cache_free || return 1
+	work 20 &
+	times=0
+	while [ "$(jobs | wc -l)" -gt 0 ] && [ $times -lt 12 ]; do
+		echo 0 >/sys/devices/system/cpu/cpu1/online || return 1
+		sleep 0.5
+		echo 1 >/sys/devices/system/cpu/cpu1/online || return 1
+		sleep 0.5
+		times=$((times + 1))
+	done
+	wait
+	sound 10000 || return 1
+	cat check
+	rmmod stackbuf
+}
+
+# To idle and back, by the kernel's own test of it: what goes to sleep wakes up after
+# five seconds, on a machine whose clock need not be able to do it
+idle() {
+	insmod /t/big/stackbuf.ko verify=1 probe=dput || return 1
+	work 1
+	before=$(fact events_recorded)
+	echo platform >/sys/power/pm_test && echo freeze >/sys/power/state || return 1
+	dmesg | grep 'PM: suspend exit' || return 1
+	work 1
+	is "$(fact events_recorded) > $before" && sound 100 && rmmod stackbuf
+}
+
+clock() {
+	insmod /t/big/stackbuf.ko verify=1 probe=dput || return 1
+	now=$(date +%s)
+	for jump in 100000000 -200000000 0 1000 -1000; do
+		date -s "@$((now + jump))" >/dev/null
+		find /sys/kernel >/dev/null 2>&1
+	done
+	date -s "@$now" >/dev/null
+	sound 1000 || return 1
+	is "$(value backwards check) == 0" || { cat check; return 1; }
+	"$STACKBUF" log --last 1000 >log || return 1
+	rmmod stackbuf
+}
+
+# ------------------------------------------------------------------------
+
+storm() {
+	run storm "$@" >storm
+	sleep 1
+	check /proc/kallsyms || return 1
+	note storm
+	is "$(value attempted storm) == $(value recorded storm) + $(value refused storm)" || return 1
+	is "$(value wrong storm) == 0 && $(value total check) - 1 == $(value recorded storm)"
+}
+
+case $kind in
+usual)
+	echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd
+	chmod 755 / /t /tmp
+	chmod 777 /tmp
+	insmod /t/big/stackbuf.ko
+	result "nobody but root reads anything, or writes a parameter" only_root
+	result "a snapshot is for root only, whatever the umask; the reader is not setuid" snapshot
+	result "no kernel address where anybody can read" addresses
+	rmmod stackbuf
+	result "a load that fails halfway leaves nothing behind, 50 times" unwound
+	result "kprobes disabled: nothing recorded, nothing breaks; enabled again, it records" kprobes_off
+	result "a CPU goes and comes back while all record, every recall verified" hotplug
+	echo "ok suspended to idle and back # SKIP this kernel has no /sys/power/pm_test: see the debug kernels"
+	result "the wall clock jumps: events stay in order" clock
+	;;
+failing)
+	result "suspended to idle and back" idle
+	result "each allocation fails once: the load is refused, or whole" failing
+	leak() {
+		for _ in 1 2; do
+			echo scan >/sys/kernel/debug/kmemleak || return 1
+			sleep 5
+		done
+		if grep -A 20 'unreferenced object' /sys/kernel/debug/kmemleak; then return 1; fi
+	}
+	result "kmemleak finds nothing afterwards" leak
+	;;
+one | eight)
+	result "there are as many CPUs as asked for" is "$(nproc) == $([ "$kind" = one ] && echo 1 || echo 8)"
+	load big
+	result "a storm on all CPUs under timers and NMIs: everything accounted for" storm 4000 400 700 1
+	unload
+	;;
+nodebugfs)
+	nothing() { [ ! -e $D ] && ! mount -t debugfs none /sys/kernel/debug; }
+	result "there is no debugfs" nothing
+	insmod /t/big/stackbuf.ko verify=1 probe=dput
+	work 1
+	by_kcore() { "$STACKBUF" log --last 100 >log && is "$(grep -c '+0x' log) > 200"; }
+	result "the reader reads the record by /proc/kcore" by_kcore
+	result "unloads" rmmod stackbuf
+	;;
+lockdown)
+	mount -t securityfs none /sys/kernel/security 2>/dev/null
+	load big probe=dput
+	integrity() {
+		echo integrity >/sys/kernel/security/lockdown || return 1
+		"$STACKBUF" log --last 10 >log || return 1
+		is "$(wc -l <log) > 10"
+	}
+	result "integrity: the record can be read" integrity
+	confidential() {
+		echo confidentiality >/sys/kernel/security/lockdown || return 1
+		before=$(cat $P/probe)
+		if echo +vfs_read >$P/probe; then return 1; fi 2>/dev/null
+		[ "$(cat $P/probe)" = "$before" ] || { cat $P/probe; return 1; }
+		if "$STACKBUF" log --last 10 >log 2>err; then return 0; fi
+		# Refused is right, if it says so in one line
+		cat err
+		is "$(wc -l <err) == 1"
+	}
+	result "confidentiality: a new probe is refused, the old ones stay, the reader works or says why not" confidential
+	result "unloads" unload
+	;;
+signed)
+	unsigned() {
+		if insmod /t/big/stackbuf.ko 2>err; then return 1; fi
+		if grep '^stackbuf ' /proc/modules; then return 1; fi
+		dmesg | grep -i "lockdown.*unsigned"
+	}
+	result "lockdown=integrity at boot: an unsigned module is refused by the kernel" unsigned
+	;;
+page)
+	load page
+	result "a page each for events, stacks, text" storm 3000 40 700 1
+	result "memory behind the arrays is untouched" sh -c "echo guards >$RUN; [ \$(grep -c ^ok $RUN) = 4 ]"
+	unload
+	;;
+huge)
+	load huge
+	full() {
+		run tags 3000000 40 4 >tags
+		check || return 1
+		cat check
+		is "$(value overwritten check) == 0 && $(value total check) == 3000000 * $(nproc) + 1"
+	}
+	result "256 MiB of events: millions, none overwritten" full
+	unload
+	;;
+clients)
+	insmod /t/big/stackbuf.ko verify=1
+	sixty_four() {
+		for n in $(seq 10 73); do
+			insmod "/t/big/client$n.ko" functions=dput || return 1
+		done
+		is "$(lsmod | grep -c '^stackbuf_pro') == 64" || return 1
+		work 3
+		sum=0
+		for n in $(seq 10 73); do
+			rmmod "stackbuf_pro$n" || return 1
+			sum=$((sum + $(dmesg | sed -n "s/.*stackbuf_pro$n: attempted \([0-9]*\) .*/\1/p")))
+		done
+		is "$sum > 10000 && $sum == $(fact events_recorded) + $(fact events_refused) - 1" || return 1
+		sound 10000
+	}
+	result "64 clients: what all attempted is recorded or counted" sixty_four
+	rmmod stackbuf
+	;;
+esac
+echo "done"

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# shellcheck disable=SC2094 # files are named after the commands they come from
+#
+# For /t/minutes, on all CPUs: probes on hot functions, every recall verified,
+# saves from timers, interrupts and NMIs, readers that follow, parameters that are
+# rewritten, modules that come and go.  Then everything is held against each other.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+STACKBUF=$(cat /t/reader)
+P=/sys/module/stackbuf/parameters
+end=$(($(date +%s) + $(cat /t/minutes) * 60))
+hot=dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process
+more=handle_mm_fault,pipe_write,getname_flags,tcp_sendmsg
+
+go_on() {
+	[ "$(date +%s)" -lt $end ]
+}
+
+shell_load() {
+	while go_on; do
+		find / -xdev >/dev/null
+		ls -lR /proc/self >/dev/null 2>&1
+		dd if=/dev/zero of="/tmp/load$1" bs=4k count=100 2>/dev/null
+		md5sum <"/tmp/load$1" >/dev/null
+		for _ in 1 2 3 4 5; do true | cat | cat >/dev/null; done
+	done
+	rm -f "/tmp/load$1"
+}
+
+network() {
+	while go_on; do
+		nc -l -p 4711 >/dev/null 2>&1 </dev/null &
+		sleep 1
+		dd if=/dev/zero bs=64k count=20 2>/dev/null | nc 127.0.0.1 4711
+		kill $! 2>/dev/null
+	done
+}
+
+# One who follows, one who reads all, one who watches the text
+readers() {
+	while go_on; do
+		timeout 20 "$STACKBUF" log --follow >/dev/null 2>err.follow
+		"$STACKBUF" count >/dev/null || echo "count failed" >>troubles
+		"$STACKBUF" save /tmp/snapshot.soak && "$STACKBUF" -f /tmp/snapshot.soak log >/dev/null ||
+			echo "snapshot failed" >>troubles
+	done
+}
+
+rewrite() {
+	while go_on; do
+		echo "+$more" >$P/probe || echo "adding probes failed" >>troubles
+		sleep 2
+		echo "$hot" >$P/probe || echo "replacing probes failed" >>troubles
+		if echo "+no_such_function" >$P/probe; then echo "nonsense was taken" >>troubles; fi 2>/dev/null
+		for value in 0 7 1; do echo $value >$P/verify; done
+		for value in 10 0; do echo $value >$P/panic_dump; done
+		sleep 1
+	done
+}
+
+modules() {
+	while go_on; do
+		insmod /t/big/stackbuf_bench.ko 2>/dev/null && rmmod stackbuf_bench
+		insmod /t/big/stackbuf_probe.ko functions=vfs_statx && rmmod stackbuf_probe
+		sleep 1
+	done
+}
+
+# The client's own saves: attempted = recorded + refused, none of another's stack
+storms() {
+	while go_on; do
+		run storm 4000 400 1000 1 >>storms || echo "storm failed" >>troubles
+	done
+}
+
+memory() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 2
+	awk '/^(Slab|VmallocUsed|Percpu|KernelStack):/ { n += $2 } END { print n }' /proc/meminfo
+}
+
+mark
+# Once before, so that what the kernel sets up only once is there
+insmod /t/big/stackbuf.ko probe=$hot && rmmod stackbuf
+before=$(memory)
+load big verify=1 "probe=$hot" || exit 1
+: >troubles
+: >storms
+first=$("$STACKBUF" info --json | tr ',' '\n' | sed -n 's/.*"events_recorded": *\([0-9]*\).*/\1/p')
+echo "# $first events before"
+shell_load 1 &
+shell_load 2 &
+network &
+readers &
+rewrite &
+modules &
+storms
+wait
+echo 0 >$P/enable
+echo >$P/probe
+"$STACKBUF" info --json >info.json
+fact() { tr ',' '\n' <info.json | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
+attempted=$(awk '{ n += $2 } END { printf "%.0f", n }' storms)
+recorded=$(awk '{ n += $4 } END { printf "%.0f", n }' storms)
+refused=$(awk '{ n += $6 } END { printf "%.0f", n }' storms)
+wrong=$(awk '{ n += $8 } END { printf "%.0f", n }' storms)
+echo "# attempted $attempted recorded $recorded refused $refused by the client"
+tr ',' '\n' <info.json | grep -E 'events_re|walked|verified|differed|lost|kept|missed' | note
+echo "# page: $(uname -r): $(cat /t/minutes) minutes, $(fact events_recorded) events recorded, $(fact events_refused) refused and counted, $(fact verified) recalls verified, $(fact differed) differed"
+result "what the client attempted was recorded or refused, nothing else" is "$attempted == $recorded + $refused && $attempted > 10000"
+result "no id of its own stood for another stack" is "$wrong == 0"
+result "no recalled stack differed from the walked one" is "$(fact differed) == 0 && $(fact verified) > 10000"
+result "nobody's work failed" sh -c 'cat troubles; [ ! -s troubles ]'
+result "ring, table and text are whole" check
+total() {
+	is "$(value total check) == $(fact events_recorded)"
+}
+result "the ring and the counts of stacks add up to the events recorded" total
+unload
+after=$(memory)
+result "memory as before: $before kB, then $after kB" is "$after - $before < 2048"
+quiet() {
+	since >log
+	# Slowness is the emulator's; stackbuf_bench sets the kernel's stack depot up
+	if grep -v -E 'stackbuf: .*events recorded|INIT stackbuf|EXIT stackbuf|Stack trace\(|^\[ *[0-9.]*\]  [a-zA-Z_]|stackbuf_probe: attempted|stackbuf: probe: |stackbuf_bench|module verification|taints kernel|drop_caches|Stack Depot|took too long to run|hrtimer: interrupt took' log; then return 1; fi
+}
+result "no line in the log that should not be there" quiet
+echo "done"

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Each patch of tests/faults/ breaks one thing on purpose; the test that it names
+# must then fail, and by the result that it names.  FAULTS="NAME..." for some only.
+
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
+
+said() {
+	sed -n "s/^$1: //p" "$patch"
+}
+
+# The test's output with the fault in is in $work/fault.log
+faulty() {
+	rm -rf "$work/tree"
+	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,core,tests,tools,scripts} "$work/tree/" &&
+		patch -s -p1 -d "$work/tree" <"$patch" || { echo "the fault does not apply"; return 1; }
+	SERIES=$(said Kernel) "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&
+		{ echo "nothing failed"; return 1; }
+	grep -E "^ *not ok .*($(said Fails))" "$work/fault.log" && return
+	grep -E 'not ok|error' "$work/fault.log"
+	return 1
+}
+
+all() {
+	local name
+
+	for name in ${FAULTS:-$(cd "$here/faults" && ls)}; do
+		patch=$here/faults/${name%.patch}.patch
+		result "found: ${name%.patch} (by $(said Test) on $(said Kernel))" faulty
+	done
+	echo "done"
+}
+
+all | ktap

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Machines that are small or large, or that refuse things: tests/guest/limits.sh on
+# each kernel, booted in several ways; on a debug kernel, allocations that fail.
+# KINDS="NAME..." for some of them only.
+
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
+
+reader=$work/tools/stackbuf
+make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
+
+# 64 modules of one: a module is told by its name
+clients() {
+	local n
+
+	for n in $(seq 10 73); do
+		LC_ALL=C sed "s/stackbuf_probe/stackbuf_pro$n/g" "$work/vm/big/stackbuf_probe.ko" \
+			>"$work/vm/big/client$n.ko" || return
+	done
+}
+
+limits() {
+	local series=$1 kind kinds="usual one eight nodebugfs lockdown signed page huge clients"
+
+	[[ $series != *-debug ]] || kinds=failing
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/limits.sh" "$work/vm/run" &&
+		echo "$reader" >"$work/vm/reader" && build_sbcheck "$series" &&
+		build "$series" big && build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 &&
+		build "$series" huge EVENTS_KB=262144 STACKS_KB=4096 TEXT_KB=4096 && clients ||
+		echo "not ok everything is built"
+	for kind in ${KINDS:-$kinds}; do
+		echo "$kind" >"$work/vm/kind"
+		echo "# $series $kind"
+		case $kind in
+		# With fewer pages than CPUs the ring does not tell what each CPU recorded
+		one | page) boot "$series" -t 900 -x "$reader" -c 1 ;;
+		eight) boot "$series" -t 900 -x "$reader" -c 8 -m 768 ;;
+		nodebugfs) boot "$series" -t 900 -x "$reader" -a debugfs=off ;;
+		signed) boot "$series" -t 900 -x "$reader" -a lockdown=integrity ;;
+		huge) boot "$series" -t 900 -x "$reader" -m 1024 ;;
+		*) boot "$series" -t 900 -x "$reader" ;;
+		esac | sed "s/^\(not \)\?ok /&$kind: /"
+		grep -qx "done" "$work/guest.log" || return
+	done
+	echo "done"
+}
+
+on_each_kernel limits limits

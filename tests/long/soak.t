@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# MINUTES (default 10) of a mixed load on all CPUs with everything on, on each
+# kernel: tests/guest/soak.sh.
+
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
+
+minutes=${MINUTES:-10}
+reader=$work/tools/stackbuf
+make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
+
+soak() {
+	local series=$1
+
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/soak.sh" "$work/vm/run" &&
+		echo "$reader" >"$work/vm/reader" && echo "$minutes" >"$work/vm/minutes" &&
+		build_sbcheck "$series" && build "$series" big || echo "not ok everything is built"
+	# -s: probes come and go, which patches code that runs
+	boot "$series" -s -x "$reader" -t $((minutes * 60 + 600))
+	ended
+}
+
+on_each_kernel soak soak
