@@ -14,6 +14,7 @@
 
 #include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/percpu.h>
 #include <linux/stacktrace.h>
 #include <linux/timex.h>
 #include "../stackbuf.h"
@@ -30,7 +31,8 @@ MODULE_PARM_DESC(walk, "Walk the stack and keep nothing (default 0)");
 static struct kprobe probes[32];
 static DEFINE_PER_CPU(unsigned long, attempted);
 static DEFINE_PER_CPU(u64, cycles);
-static DEFINE_PER_CPU(unsigned long [STACKBUF_DEPTH_MAX], trace);
+/* Allocated: for all modules' static data of this kind the kernel has only 8 KiB */
+static unsigned long __percpu *trace;
 
 static int save(struct kprobe *probe, struct pt_regs *regs)
 {
@@ -42,7 +44,7 @@ static int save(struct kprobe *probe, struct pt_regs *regs)
 	this_cpu_inc(attempted);
 	start = get_cycles();
 	if (walk)
-		stack_trace_save(*this_cpu_ptr(&trace), STACKBUF_DEPTH_MAX, 0);
+		stack_trace_save(this_cpu_ptr(trace), STACKBUF_DEPTH_MAX, 0);
 	else
 		stackbuf_save_regs(regs, probe - probes);
 	this_cpu_add(cycles, get_cycles() - start);
@@ -62,6 +64,7 @@ static void report(int n)
 		unregister_kprobe(&probes[i]);
 		missed += probes[i].nmissed;
 	}
+	free_percpu(trace);
 	for_each_possible_cpu(i) {
 		sum += per_cpu(attempted, i);
 		took += per_cpu(cycles, i);
@@ -74,6 +77,9 @@ static int __init probe_init(void)
 {
 	int i, err;
 
+	trace = __alloc_percpu(STACKBUF_DEPTH_MAX * sizeof(*trace), sizeof(*trace));
+	if (!trace)
+		return -ENOMEM;
 	for (i = 0; i < nr_functions; i++) {
 		probes[i].symbol_name = functions[i];
 		probes[i].pre_handler = save;
