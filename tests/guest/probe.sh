@@ -259,7 +259,7 @@ hist_lines() {
 		/_stacktrace:|stacktrace:/ { n = 0; at = 0; next }
 		/hitcount:/ { key = ""; for (i = at + 1; i <= n; i++) key = key " " line[i]
 			print key, "=" $NF; if (n == 16) print "depth", 16 - at >"depth"; next }
-		NF { line[++n] = $1; if (index($1, fn "+") == 1) at = n }' "$T/events/kprobes/sb_test/hist" |
+		NF { line[++n] = $1; if (!at && index($1, fn "+") == 1) at = n }' "$T/events/kprobes/sb_test/hist" |
 		sort
 }
 our_lines() {
