@@ -419,16 +419,28 @@ static const struct sb_layout *sb_try_hints(u32 hash, const struct sb_start *sta
 
 NOKPROBE_SYMBOL(sb_try_hints);
 
+/* The first unit of the half that is being emptied, or beyond all */
+static u32 sb_emptying = 2 * SB_HALF_UNITS;
+
+/* Hints are moved about all the time; one to that half must not come back */
+static inline u32 sb_lasting_hint(u32 hint)
+{
+	return (u32)((hint & (BIT(SB_UNIT_BITS) - 1)) - READ_ONCE(sb_emptying)) < SB_HALF_UNITS ?
+		0 : hint;
+}
+
 static void sb_add_hint(u32 hash, u32 unit)
 {
-	u32 *hint = sb_hint_set(hash), value = unit ^ hash << SB_UNIT_BITS;
+	u32 *hint = sb_hint_set(hash), value = sb_lasting_hint(unit ^ hash << SB_UNIT_BITS);
 	unsigned int i;
 
+	if (!value)
+		return;
 	for (i = 0; i < SB_WAYS; i++)
 		if (READ_ONCE(hint[i]) == value)
 			return;
 	for (i = SB_WAYS - 1; i > 0; i--)
-		WRITE_ONCE(hint[i], READ_ONCE(hint[i - 1]));
+		WRITE_ONCE(hint[i], sb_lasting_hint(READ_ONCE(hint[i - 1])));
 	/* Complete before it can be found */
 	smp_store_release(hint, value);
 }
@@ -1124,6 +1136,8 @@ static void sb_turn_layouts(struct work_struct *work)
 	half ^= SB_HALF;
 	first = half ? SB_HALF_UNITS : 0;
 	cpus_read_lock();
+	/* From the wait on nobody writes a hint to it */
+	WRITE_ONCE(sb_emptying, first);
 	sb_wait_for_saves();
 	for (i = 0; i < SB_HINTS; i++)
 		sb_forget_half(&sb_hint[i], first);
@@ -1132,6 +1146,7 @@ static void sb_turn_layouts(struct work_struct *work)
 	sb_wait_for_saves();
 	cpus_read_unlock();
 	WRITE_ONCE(sb_turns, sb_turns + 1);
+	WRITE_ONCE(sb_emptying, 2 * SB_HALF_UNITS);
 	/* The first unit of all is nobody's */
 	atomic_set_release(&sb_layouts_taken, half ?: 1);
 }
