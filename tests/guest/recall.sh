@@ -33,21 +33,35 @@ load() {
 	done
 }
 
-# Return addresses replaced: by a kretprobe, by the function graph tracer.  On a few
-# functions: the emulator may run a breakpoint of text patching that is gone by
-# then, and there are many of them when all functions are patched.
-trace() {
+# With one CPU: a CPU of the emulator may go on with code that another has patched,
+# a breakpoint or a trampoline of ftrace that is gone, and end at address 0.
+alone() {
+	echo 0 >/sys/devices/system/cpu/cpu1/online
+	"$@"
+	echo 1 >/sys/devices/system/cpu/cpu1/online
+}
+
+replacing() {
 	echo 'r:stackbuf_test do_filp_open' >$tracing/kprobe_events &&
 		echo 1 >$tracing/events/kprobes/stackbuf_test/enable
-	sleep 2
 	grep -q function_graph $tracing/available_tracers &&
 		echo 'do_sys_openat2 do_filp_open path_openat vfs_read' >$tracing/set_ftrace_filter &&
 		echo function_graph >$tracing/current_tracer
-	sleep 2
+}
+
+replaced() {
 	echo nop >$tracing/current_tracer
 	echo >$tracing/set_ftrace_filter
 	echo 0 >$tracing/events/kprobes/stackbuf_test/enable
 	echo >$tracing/kprobe_events
+}
+
+# Return addresses replaced: by a kretprobe, by the function graph tracer
+trace() {
+	sleep 1
+	alone replacing
+	sleep 3
+	alone replaced
 }
 
 facts() {
