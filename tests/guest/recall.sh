@@ -164,6 +164,7 @@ result "every event that was attempted is recorded or counted as refused" \
 	is "$attempted == $(fact events_recorded) + $(fact events_refused) - 1"
 result "400,000 recalled stacks a round are walked as well" \
 	is "$(fact verified) >= 400000 * $(cat /t/rounds)"
+echo "# page: $(fact verified) recalled stacks walked as well, $(fact differed) differed"
 result "none of them differs" is "$(fact differed) == 0"
 result "each load did what it should" [ ! -e load-failed ]
 result "of ten events at least seven are recalled" \
