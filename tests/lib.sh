@@ -96,6 +96,8 @@ boot() {
 	local series=$1 status
 	shift
 
+	# What a deliberate fault must make fail: enough when it did
+	[ -z "${FAILS:-}" ] || echo "$FAILS" >"$work/vm/fails"
 	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" "$@" "$work/vm" \
 		>"$work/guest.log" 2>"$work/vm.err"
 	status=$?

@@ -190,13 +190,6 @@ usual)
 failing)
 	result "suspended to idle and back" idle
 	result "each allocation fails once: the load is refused, or whole" failing
-	leak() {
-		for _ in 1 2; do
-			echo scan >/sys/kernel/debug/kmemleak || return 1
-			sleep 5
-		done
-		if grep -A 20 'unreferenced object' /sys/kernel/debug/kmemleak; then return 1; fi
-	}
 	result "kmemleak finds nothing afterwards" leak
 	;;
 one | eight)

@@ -483,15 +483,6 @@ off() {
 }
 result "enable=0 records nothing and counts; it is switched at run time; nonsense is refused" off
 
-# On kernels that have it: nothing of what was allocated is lost
-leak() {
-	# What was freed just now may still look lost in the first round
-	for _ in 1 2; do
-		echo scan >/sys/kernel/debug/kmemleak || return 1
-		sleep 5
-	done
-	if grep -A 20 'unreferenced object' /sys/kernel/debug/kmemleak; then return 1; fi
-}
 [ ! -e /sys/kernel/debug/kmemleak ] || result "kmemleak finds nothing" leak
 
 stage end

@@ -489,4 +489,5 @@ failing() {
 	! grep '^stackbuf ' /proc/modules && [ ! -d $D ] && ! grep vfs_read $KPROBES/list
 }
 result "loaded with a name that does not exist: refused in one line, nothing is left" failing
+[ ! -e /sys/kernel/debug/kmemleak ] || result "kmemleak finds nothing" leak
 echo "done"

@@ -3,6 +3,9 @@
 #
 # Each patch of tests/faults/ breaks one thing on purpose; the test that it names
 # must then fail, and by the result that it names.  FAULTS="NAME..." for some only.
+#
+# The first lines of a patch say so: "Kernel: SERIES", "Test: FILE", "Fails: REGEXP"
+# of the result, and with long/limits.t "Kinds: NAME" of the machine.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
@@ -16,7 +19,7 @@ faulty() {
 	rm -rf "$work/tree"
 	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,core,tests,tools,scripts} "$work/tree/" &&
 		patch -s -p1 -d "$work/tree" <"$patch" || { echo "the fault does not apply"; return 1; }
-	SERIES=$(said Kernel) "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&
+	SERIES=$(said Kernel) KINDS=$(said Kinds) FAILS=$(said Fails) "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&
 		{ echo "nothing failed"; return 1; }
 	grep -E "^ *not ok .*($(said Fails))" "$work/fault.log" && return
 	grep -E 'not ok|error' "$work/fault.log"
