@@ -23,6 +23,14 @@ reader=$work/tools/stackbuf
 make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
 
 recall() {
+	local kernel words cross
+
+	kernel_of "$1" || return
+	if grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config"; then
+		echo "ok a recalled stack is the one that a walk would find # SKIP with frame pointers every stack is walked"
+		echo "done"
+		return
+	fi
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
 		echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
 		build "$1" big && build_load "$1" &&
