@@ -425,6 +425,20 @@ installs() {
 }
 check 'make install' installs
 
+# Whoever gets a hostile dump past the parser shall find it hard to go on from there
+hardened() {
+	readelf -h "$plain" | grep -q 'Type: *DYN' || { echo 'no position-independent program'; return 1; }
+	readelf -lW "$plain" >"$dir/elf" && readelf -dW "$plain" >>"$dir/elf" &&
+		nm -D --undefined-only "$plain" >>"$dir/elf" || return
+	grep -q GNU_RELRO "$dir/elf" && grep -Eq 'BIND_NOW|Flags:.* NOW' "$dir/elf" ||
+		{ echo 'tables of addresses can be written'; return 1; }
+	grep -Eq 'GNU_STACK .* RW ' "$dir/elf" || { echo 'the stack can be executed'; return 1; }
+	! grep -Eq 'LOAD .* RWE|TEXTREL' "$dir/elf" || { echo 'code can be written'; return 1; }
+	grep -q ' __stack_chk_fail' "$dir/elf" || { echo 'no stack protector'; return 1; }
+	grep -q ' __[a-z]*printf_chk' "$dir/elf" || { echo 'no _FORTIFY_SOURCE'; return 1; }
+}
+check 'the command is built with hardening flags' hardened
+
 # -------------------------------------------------------------- any bytes ---
 
 if ! echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n == 77; }' |
