@@ -42,7 +42,7 @@ endif
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
 .PHONY: all module tools load unload install uninstall setup check test test-long demo bench clean help \
-	test-debug test-arm64 test-matrix test-limits test-faults soak
+	test-debug test-arm64 test-matrix test-limits test-faults test-fuzz soak
 
 all: module tools
 
@@ -143,6 +143,8 @@ test-debug test-arm64 test-matrix test-limits test-faults:
 MINUTES ?= 60
 soak:
 	@tests/proof soak '$(MINUTES)'
+test-fuzz:
+	@tests/proof fuzz '$(MINUTES)'
 
 demo:
 	@scripts/stackbuf-demo
@@ -166,7 +168,8 @@ help:
 	@echo 'make test       everything that is tested, in virtual machines'
 	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test'
 	@echo 'make check      of these, what needs no virtual machine: warnings and style'
-	@echo 'make test-debug, test-arm64, test-matrix, test-limits, test-faults, soak MINUTES=60'
+	@echo 'make test-debug, test-arm64, test-matrix, test-limits, test-faults'
+	@echo 'make soak, test-fuzz MINUTES=60'
 	@echo '                longer tests, on other kernels: see docs/tested.md'
 	@echo 'make bench      measure what an event costs'
 	@echo 'make clean      remove what was built'

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Arbitrary bytes for the command stackbuf, MINUTES (default 10) for each of its three
+# parsers: the arrays, the text of stacks to be decoded, and files of dumps.
+
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
+
+minutes=${MINUTES:-10}
+
+# fuzz WHAT COMMAND...: without a crash, a leak or undefined behaviour, and at work
+fuzz() {
+	local what=$1 runs
+	shift
+
+	"$@" >"$work/fuzz" 2>&1 || { grep -m 5 -E 'ERROR|SUMMARY|runtime error' "$work/fuzz"; tail -n 5 "$work/fuzz"; return 1; }
+	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/fuzz")
+	echo "# page: $what: $minutes minutes, $runs inputs" >>"$work/page"
+	[ "${runs:-0}" -gt 1000 ]
+}
+
+dumps() {
+	make -s -C "$top/tools" O="$work" "$work/fuzz_dump" && mkdir "$work/dumps" && cd "$work" &&
+		./fuzz_dump -max_total_time=$((minutes * 60)) -timeout=20 -rss_limit_mb=1024 -max_len=4000 \
+			-print_final_stats=1 dumps
+}
+
+all() {
+	: >"$work/page"
+	result "arbitrary bytes as arrays" fuzz arrays make -s -C "$top/tools" O="$work" MINUTES="$minutes" fuzz
+	result "arbitrary bytes as text" fuzz text make -s -C "$top/tools" O="$work" MINUTES="$minutes" fuzz-text
+	result "arbitrary bytes as dumps" fuzz dumps dumps
+	cat "$work/page"
+	echo "done"
+}
+
+all | ktap
