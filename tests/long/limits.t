@@ -39,7 +39,7 @@ limits() {
 		eight) boot "$series" -t 900 -x "$reader" -c 8 -m 768 ;;
 		nodebugfs) boot "$series" -s -t 900 -x "$reader" -a debugfs=off ;;
 		signed) boot "$series" -t 900 -x "$reader" -a lockdown=integrity ;;
-		huge) boot "$series" -t 900 -x "$reader" -m 1024 ;;
+		huge) boot "$series" -t 900 -x "$reader" -m 1536 ;;
 		# -s: probes come and go, which patches code that runs
 		*) boot "$series" -s -t 900 -x "$reader" ;;
 		esac | sed "s/^\(not \)\?ok /&$kind: /"
