@@ -85,15 +85,15 @@ some() {
 }
 
 module() {
-	local series=$1 kernel words cross debug=() every=4
+	local series=$1 kernel words cross debug=() every=4 slow=1
 
 	kernel_of "$series" || return
-	[[ $series != *-@(debug|kcsan) ]] || every=50
+	[[ $series != *-@(debug|kcsan) ]] || every=50 slow=10
 	# A kernel built here has no debug information, and gives modules none
 	[[ ! -e $top/scripts/kernel/${series#*-}.config ]] || debug=(KCFLAGS=-g)
 
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
-		build_sbcheck "$series" &&
+		echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
 		build "$series" big "${debug[@]}" &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
 		build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \

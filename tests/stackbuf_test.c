@@ -907,6 +907,7 @@ static int cmd_nest(u64 *arg)
 	nest_task = NULL;
 	preempt_enable();
 	unregister_ftrace_function(&nest_ops);
+	ftrace_free_filter(&nest_ops);
 	for (i = 0; i < arg[0]; i++)
 		say("nest %u id %u\n", i + 1, nest_ids[i]);
 	return 0;
