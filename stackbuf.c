@@ -68,6 +68,7 @@
 #include "core/ring.c"
 #include "core/text.c"
 #include "core/recall.c"
+#include "core/symbol.c"
 #include "core/depth.c"
 #include "core/evict.c"
 #include "core/filter.c"

@@ -555,9 +555,17 @@ u32 stackbuf_save_tag(unsigned long tag);
  *	pointer
  * @tag: as for stackbuf_save_tag()
  *
+ * On x86 a kprobe's handler gets an instruction pointer behind the breakpoint, where
+ * the stack may look otherwise: instruction_pointer_set() the probe's address for the
+ * time of the call.
+ *
+ * On arm64 a function has no frame in its beginning, in leaves, and behind what has
+ * one.  There the caller is taken from the link register; but behind a jump, past
+ * a part that has a frame, it is left out, as the kernel's own traces do.
+ *
  * Context: As stackbuf_save(); on the CPU and in the task of @regs.
  * Return: As stackbuf_save().  0 also where the kernel exports no unwinder
- *	that starts from registers (all but x86-64), counted as
+ *	that starts from registers (neither x86-64 nor arm64), counted as
  *	STACKBUF_LOST_EMPTY.
  */
 u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag);

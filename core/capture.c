@@ -31,12 +31,12 @@ static inline enum stackbuf_context sb_context(void)
 /*
  * What tells paths to one place apart: with ORC, what is the return address in a
  * function's first instruction, where probes mostly are.  With frame records it is
- * there only if that is certain, @entry, as it is part of the trace then.
+ * the caller if the link register alone knows it, as it is part of the trace then.
  */
-static inline unsigned long sb_start_hint(const struct pt_regs *regs, bool entry)
+static inline unsigned long sb_start_hint(const struct pt_regs *regs)
 {
 #if SB_HAVE_RECORDS
-	return entry ? SB_STRIP(regs->regs[30]) : 0;
+	return sb_is_bare(regs->pc) ? SB_STRIP(regs->regs[30]) : 0;
 #else
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
 
@@ -432,11 +432,11 @@ static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned l
 	return sb_save_walked(frame, NULL, NULL, 0, tag, tagged, context, recalled);
 }
 
-/* @entry: they are those of a function's first instruction */
-static __always_inline u32 sb_save_regs(struct pt_regs *regs, bool entry, unsigned long tag,
-					bool tagged, enum stackbuf_context context)
+/* The stack that registers describe */
+static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag, bool tagged,
+					enum stackbuf_context context)
 {
-	unsigned long hint = sb_start_hint(regs, entry);
+	unsigned long hint = sb_start_hint(regs);
 	struct sb_start start = sb_start_regs(regs, hint);
 	u32 recalled = 0, id;
 
@@ -466,7 +466,7 @@ NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save_regs(regs, false, tag, true, sb_context());
+	return sb_save_regs(regs, tag, true, sb_context());
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);

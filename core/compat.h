@@ -111,14 +111,4 @@ static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
 #define SB_UNINITIALIZED
 #endif
 
-/*
- * Where modules lie.  The head of their list does not, which tells it apart; on
- * arm64 modules may lie on both sides of the kernel.
- */
-#ifdef CONFIG_X86_64
-#define SB_MODULES_APART	1
-#else
-#define SB_MODULES_APART	0
-#endif
-
 #endif /* STACKBUF_COMPAT_H */

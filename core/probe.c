@@ -71,8 +71,7 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As if before the probed instruction, however the probe is made */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	sb_save_regs(regs, kprobe->flags & KPROBE_FLAG_ON_FUNC_ENTRY, tag, probe->tag,
-		     sb_probed_context(kprobe, regs));
+	sb_save_regs(regs, tag, probe->tag, sb_probed_context(kprobe, regs));
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
@@ -214,48 +213,6 @@ static int sb_parse_probe(struct sb_wanted *want)
 	return 0;
 }
 
-/* A symbol as sprint_symbol() tells it: name+0x12/0x34, then [module] if it is one's */
-struct sb_symbol {
-	unsigned long start, size;
-	unsigned int len;	/* of its name */
-	bool of_module;
-	char name[KSYM_SYMBOL_LEN];
-};
-
-/* The number that ends before *@end, which then is where it begins */
-static unsigned long sb_hex_before(const char *text, unsigned int *end)
-{
-	unsigned long n = 0;
-	unsigned int shift = 0;
-
-	while (*end > 0 && isxdigit(text[*end - 1])) {
-		n |= (unsigned long)hex_to_bin(text[--*end]) << shift;
-		shift += 4;
-	}
-	return n;
-}
-
-/* From behind, as this is done for every symbol of the kernel */
-static bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
-{
-	unsigned int end = sprint_symbol(symbol->name, addr);
-	char *text = symbol->name;
-
-	symbol->of_module = end && text[end - 1] == ']';
-	while (symbol->of_module && end > 0 && text[end] != ' ')
-		end--;
-	symbol->size = sb_hex_before(text, &end);
-	if (end < 3 || memcmp(text + end - 3, "/0x", 3))
-		return false;
-	end -= 3;
-	symbol->start = addr - sb_hex_before(text, &end);
-	if (end < 3 || memcmp(text + end - 3, "+0x", 3))
-		return false;
-	symbol->len = end - 3;
-	text[symbol->len] = '\0';
-	return symbol->size;
-}
-
 /* A function of the kernel, or of @module */
 static void sb_meet(struct sb_names *names, const char *module, const char *function,
 		    size_t len, unsigned long addr)
@@ -327,23 +284,20 @@ static void sb_find_in_module(struct sb_names *names, const struct module *modul
  */
 static void sb_find_in_modules(struct sb_names *names)
 {
-#if SB_MODULES_APART
-	const struct list_head *own = &THIS_MODULE->list, *at;
+	const struct list_head *own = &THIS_MODULE->list, *at = own;
+	struct sb_symbol symbol;
 
 	preempt_disable();
-	for (at = own; at; ) {
+	do {
 		struct module *module = list_entry(at, struct module, list);
 
-		/* The list's head is no module */
-		if ((unsigned long)at >= MODULES_VADDR && (unsigned long)at < MODULES_END &&
-		    module->state != MODULE_STATE_UNFORMED && module->state != MODULE_STATE_GOING)
+		/* The list's head is no module's, and one that is unformed nobody finds */
+		if (sb_symbol_at(&symbol, (unsigned long)at) && symbol.of_module &&
+		    module->state != MODULE_STATE_GOING)
 			sb_find_in_module(names, module);
 		at = READ_ONCE(at->next);
-		if (at == own)
-			break;
-	}
+	} while (at != own);
 	preempt_enable();
-#endif
 }
 
 /* ------------------------------------------------------------- the list --- */
