@@ -236,8 +236,10 @@ static void sb_evict_unreferenced(u32 wanted)
 
 static void sb_evict(struct work_struct *work)
 {
-	u64 oldest = atomic64_read(&sb_ring_head) - min_t(u64, atomic64_read(&sb_ring_head),
-							  SB_EVENT_PAGES);
+	static u64 last;
+	u64 head = atomic64_read(&sb_ring_head), oldest = head - min_t(u64, head, SB_EVENT_PAGES);
+	/* The newest half of the ring stays, unless it stands still: all that comes is new */
+	int rounds = head == last ? 8 : 4;
 	unsigned long started = jiffies;
 	bool starved = atomic_read(&sb_room_misses) >= SB_STACK_PAGES;
 	u32 used, wanted;
@@ -253,8 +255,7 @@ static void sb_evict(struct work_struct *work)
 		if (!wanted)
 			break;
 		sb_evict_unreferenced(wanted);
-		/* The newest half of the ring stays in any case */
-		if (atomic_read(&sb_granules_used) <= SB_MUCH_USED || round > 4)
+		if (atomic_read(&sb_granules_used) <= SB_MUCH_USED || round > rounds)
 			break;
 		sb_retire_pages(oldest + 1 + DIV_ROUND_UP(SB_EVENT_PAGES * round, 8));
 	}
@@ -262,6 +263,8 @@ static void sb_evict(struct work_struct *work)
 	/* Let them look for room again */
 	atomic_set(&sb_room_misses, 0);
 
+	last = atomic64_read(&sb_ring_head);
+	WRITE_ONCE(sb_ring_stands, last == head && atomic_read(&sb_granules_used) > SB_MUCH_USED);
 	WRITE_ONCE(sb_evict_head, atomic64_read(&sb_ring_head) + 1 + SB_EVENT_PAGES / 8);
 	/* At most a fifth of a CPU's time, whatever comes */
 	WRITE_ONCE(sb_evict_time, jiffies + 1 + 4 * (jiffies - started));

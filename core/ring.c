@@ -215,17 +215,21 @@ static void sb_close_page(struct stackbuf_events_page *page)
 	smp_store_release(&page->owner, 0);
 }
 
+/* Nothing came into the ring for a while, as the table is full: evict.c says so */
+static bool sb_ring_stands;
+
 /*
  * The table is full: end the time of the CPU's page before it is full, if it is
- * so old that evict.c may want it.  Not in the middle of an append, whose page
- * it is.
+ * so old that evict.c may want it, or may want them all.  Not in the middle of an
+ * append, whose page it is.
  */
 static void sb_leave_page(struct sb_cpu *cpu)
 {
 	struct stackbuf_events_page *page = cpu->page;
 
 	if (!page || READ_ONCE(cpu->appending) ||
-	    page->page.seq + SB_EVENT_PAGES / 2 > atomic64_read(&sb_ring_head))
+	    (page->page.seq + SB_EVENT_PAGES / 2 > atomic64_read(&sb_ring_head) &&
+	     !READ_ONCE(sb_ring_stands)))
 		return;
 	/* Unless an NMI has just gone on to another page, and closed this one */
 	if (cmpxchg_local(&cpu->page, page, NULL) != page)
