@@ -22,7 +22,7 @@ start() {
 	rm -f "$out"
 	"$STACKBUF" "$@" >"$out" 2>"$out.err" &
 	job=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		[ ! -s "$out" ] || return 0
 		case $* in
 		*-f*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
@@ -277,29 +277,74 @@ refusals() {
 
 # --------------------------------------------------------------------- count ---
 
-# The same calls under ftrace's hist trigger and under count: stacks and totals
-like_hist() {
+# The same calls under ftrace's hist trigger, bpftrace and count: stacks and totals, with
+# the offsets of all frames but the first, where each has its own
+by_hist() {
+	# It keeps 16 frames, some of them of its own in front of the probed function
+	awk '/stacktrace:/ { s = "dput"; n = 0; on = 0; next }
+		/hitcount:/ { sub(/.*hitcount: */, ""); sum[s] += $1; next }
+		/\+0x/ { f = $1; sub(/\/.*/, "", f); if (on && n++ < 12) s = s ";" f; on = on || f ~ /^dput\+/ }
+		END { for (s in sum) print sum[s], s }' "$1" | sort
+}
+
+by_bpftrace() {
+	awk '/^@\[/ { s = ""; on = 1; next }
+		/^\]: / { print $2, s; on = 0 }
+		on { plus = index($1, "+"); s = s (s == "" ? "dput" : sprintf(";%s0x%x", substr($1, 1, plus), substr($1, plus + 1))) }' "$1" |
+		sort
+}
+
+# innermost N: no more than so many frames behind the first
+innermost() {
+	awk -v most="$1" '{ n = split($2, f, ";"); s = "dput"; for (i = 2; i <= n && i <= most + 1; i++) s = s ";" f[i]; sum[s] += $1 }
+		END { for (s in sum) print sum[s], s }' | sort
+}
+
+alike() {
+	cat >workload <<'END'
+find /proc/1 /sys/module /t -maxdepth 2 >/dev/null 2>&1
+find /sys/kernel -maxdepth 1 -exec true ';' >/dev/null 2>&1
+END
 	echo 'p:sbcount dput' >>$T/kprobe_events &&
 		echo 'hist:keys=stacktrace if comm == "find"' >$T/events/kprobes/sbcount/trigger &&
 		echo 1 >$T/events/kprobes/sbcount/enable || return
-	start count count --comm find dput || return
-	find /proc/1 /sys/module /t -maxdepth 2 >/dev/null 2>&1
-	find /sys/kernel -maxdepth 1 -exec true ';' >/dev/null 2>&1
+	start count count -s --comm find dput || return
+	# Its probe is there while the command runs
+	if [ -x /usr/bin/bpftrace ]; then
+		/usr/bin/bpftrace -e 'kprobe:dput /comm == "find"/ { @[kstack(64)] = count(); }' \
+			-c "/bin/busybox sh $W/workload" >bpftrace 2>&1 || { cat bpftrace; return 1; }
+	else
+		sh workload
+	fi
 	finish INT
 	[ $status = 0 ] || return
 	cp $T/events/kprobes/sbcount/hist hist
 	echo 0 >$T/events/kprobes/sbcount/enable
 	echo '!hist:keys=stacktrace if comm == "find"' >$T/events/kprobes/sbcount/trigger
 	echo '-:sbcount' >>$T/kprobe_events
-	# It keeps 16 frames, some of them of its own in front of the probed function
-	awk '/stacktrace:/ { s = "dput"; n = 0; on = 0; next }
-		/hitcount:/ { sub(/.*hitcount: */, ""); sum[s] += $1; next }
-		/\+0x/ { f = $1; sub(/\+0x.*/, "", f); if (on && n++ < 12) s = s ";" f; on = on || f == "dput" }
-		END { for (s in sum) print sum[s], s }' hist | sort >by-hist
-	stacks count | awk '{ n = split($2, f, ";"); s = f[1]; for (i = 2; i <= n && i <= 13; i++) s = s ";" f[i]; sum[s] += $1 }
-		END { for (s in sum) print sum[s], s }' | sort >by-count
+}
+
+like_hist() {
+	by_hist hist >by-hist
+	stacks count | innermost 12 >by-count
 	echo "# $(awk '{ n += $1 } END { print n, "calls on", NR, "paths" }' by-hist), by hist and by count" >>notes
 	cmp by-hist by-count && [ "$(wc -l <by-count)" -ge 5 ] || { cat by-hist by-count; head -n 30 hist; return 1; }
+}
+
+like_bpftrace() {
+	by_bpftrace bpftrace >by-bpftrace
+	stacks count | innermost 99 >by-count
+	echo "# $(awk '{ n += $1 } END { print n, "calls on", NR, "stacks" }' by-bpftrace), by bpftrace and by count" >>notes
+	[ "$(wc -l <by-count)" -ge 5 ] || return
+	# Its stacks are kept by a hash alone: of two with the same one it drops the second's frames
+	awk 'NR == FNR { n[$2] = $1; next }
+		$2 == "" { lost += $1; next }
+		n[$2] != $1 { print "by bpftrace alone:", $0; bad = 1 }
+		{ delete n[$2] }
+		END { for (s in n) { lost -= n[s]; print "by count alone:", n[s], s }
+			exit bad || lost }' by-count by-bpftrace && return
+	head -n 40 bpftrace
+	return 1
 }
 
 # Known totals, on two CPUs, the ring turning many times: each stack as often as it was
@@ -328,6 +373,20 @@ by_process() {
 	else
 		[ ! -s count.err ]
 	fi
+}
+
+# More stacks than the table has room for: what cannot be shown by stack is told
+evicted() {
+	start count count stackbuf_test:regs_target || return
+	run calls 4000 4 >/dev/null || return
+	finish INT
+	[ $status = 0 ] || return
+	stacks count | awk '{ n += $1 } END { print n + 0 }' >shown
+	awk '/^stackbuf: up to [0-9]* events are in no total: their stacks had to make room/ { n += $4 } END { print n + 0 }' count.err >unshown
+	awk '/^stackbuf: [0-9]* events were not recorded: / { n += $2 } END { print n + 0 }' count.err >refused
+	echo "# of 4000 calls $(cat shown) have a stack that is there still, $(cat unshown) had one, $(cat refused) were refused" >>notes
+	is "$(cat shown) > 100 && $(cat unshown) > 1000" &&
+		is "$(cat shown) + $(cat unshown) + $(cat refused) == 4000" || { cat count.err; return 1; }
 }
 
 # At a moderate pace everything has its process
@@ -365,14 +424,18 @@ count_folded() {
 }
 
 count_intervals() {
-	start count count -T -i 1 -D 3 --comm dd vfs_write || return
+	start count count -T -i 1 --comm dd vfs_write || return
 	for _ in 1 2 3 4; do
 		writes 25
-		sleep 0.5
+		sleep 0.6
 	done
-	wait $job || return
+	finish INT
 	is "$(grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9]$' count) >= 3" &&
 		awk '/^    [0-9]+$/ { n += $1; m++ } END { exit n != 100 || m < 2 }' count || { cat count; return 1; }
+	# It ends by itself
+	from=$(now)
+	timeout 60 "$STACKBUF" count -D 1 --comm nobody vfs_write >last && is "$(now) - $from >= 1000" &&
+		[ "$(tail -n 1 last)" = Detaching... ]
 }
 
 count_patterns() {
@@ -402,7 +465,7 @@ hot() {
 		from=$(now)
 		finish INT
 		echo "# under load $command ended $(($(now) - from)) ms after SIGINT" >>notes
-		is "$(now) - $from < 20000" || return
+		is "$(now) - $from < 60000" || return
 		[ $status = 0 ] || return
 	done
 	touch cool
@@ -447,7 +510,13 @@ result "snoop without debugfs" no_debugfs
 result "what was set is set again after each signal, a closed pipe, an error half-way" restored
 result "two at once: the second is refused, and says who is the first" two_at_once
 result "what makes no sense is refused, in one line" refusals
+result "one load under ftrace's hist trigger, bpftrace and count" alike
 result "count: stacks and totals are those of ftrace's hist trigger" like_hist
+if [ -x /usr/bin/bpftrace ]; then
+	result "count: stacks and totals are those of bpftrace" like_bpftrace
+else
+	echo "ok count: stacks and totals are those of bpftrace # SKIP it is not installed"
+fi
 result "count: as stackcount prints it; -s -v -d" count_shape
 result "count -P: totals by process" processes
 result "count -f: folded, with the command" count_folded
@@ -457,6 +526,7 @@ result "snoop and count of a snapshot" saved
 result "a function called all the time: an interrupt is answered" hot
 result "count: totals are exact though the ring turned many times" wrapped
 result "count -P: what the ring could not hold is told, and in the totals" by_process
+result "count: stacks that had to make room: totals and what is in none are all calls" evicted
 cat notes
 unload
 echo "done"
