@@ -26,7 +26,7 @@ carved() {
 	"$sbcheck" events "$work/carved" >"$work/events" && "$sbcheck" stacks "$work/carved" >"$work/stacks"
 }
 
-# ENABLED is 1, FROZEN_OOPS 2, FROZEN_PANIC 4
+# ENABLED is 1, FROZEN_OOPS 2, FROZEN_PANIC 4, FILTERED 16
 state() {
 	local state
 	state=$(value state "$work/stopped")
@@ -34,7 +34,7 @@ state() {
 	case $kind in
 	panic) [ "$state" = 5 ] ;;
 	plain) [ "$state" = 1 ] ;;
-	oops) [ $((state & 3)) = 3 ] ;;
+	oops) [ $((state & 19)) = 19 ] ;;
 	esac
 }
 

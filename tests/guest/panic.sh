@@ -10,6 +10,10 @@ load big panic_dump=20
 # The log of the panic is read from the console
 dmesg -n 7
 case $(cat /t/kind) in
-oops) run panic 1000 0x10 ;;
+oops)
+	# Filters that let everything pass are no reason to go on
+	echo 4294967295 >/sys/module/stackbuf/parameters/limit
+	run panic 1000 0x10
+	;;
 *) run panic 1000 ;;
 esac
