@@ -37,9 +37,10 @@
  * it started, and the same bp relative to that if bp can matter:
  *
  * - bp[i] can matter in frame i only by (2), (3) and by (6), if that place is one
- *   relative to bp.  objtool makes such entries of "mov %rsp,%rbp", of a frame
- *   pointer into its own frame: from sp[i] on, below cfa.  If it lay elsewhere when
- *   the stack was learnt, the entry of ip[i] is another, now as then.
+ *   relative to bp.  objtool makes such entries of "push %rbp; mov %rsp,%rbp" only
+ *   (update_cfi_state() of tools/objtool/check.c): a frame pointer lies in its own
+ *   frame, from sp[i] on, below cfa, and the word there is bp[i + 1].  If it was not
+ *   so when the stack was learnt, the entry of ip[i] is another, now as then.
  * - Where bp[i] can matter, it was made by (6) in the frames inside, or comes by
  *   (5) from further inside, in the end from the register, or was saved by an
  *   interrupt.  The place that it was loaded from held bp[i]; so all words of that
@@ -52,8 +53,8 @@
  * A word that held such a value by chance makes a comparison fail that need not,
  * which costs a walk, and nothing else.  There get fewer of them with time: the
  * entry of an ip is always the same, so what one walk rules out for it is ruled
- * out for all.  Not (1) if its frame had two sizes; not (2) if bp was outside of the
- * frame, or not always as far from cfa; not (3) and (6) of a place that held
+ * out for all.  Not (1) if its frame had two sizes; not (2) if bp was no frame
+ * pointer, or not always as far from cfa; not (3) and (6) of a place that held
  * something else; not (5) if bp changed.  That is kept in sb_facts.
  *
  * What the stack pointer is may differ while all else is equal: functions that use
@@ -583,6 +584,43 @@ static inline bool sb_near_stack(unsigned long address, unsigned long sp)
 	return address - (sp - 65536) < 2 * 65536;
 }
 
+/* On one of the stacks where the walk @walk has been, the same as @other */
+static bool sb_same_stack(const struct sb_walk *walk, unsigned long address, unsigned long other)
+{
+	unsigned long task = sb_task_stack();
+
+	if (sb_on_stack(task, other))
+		return sb_on_stack(task, address);
+	return sb_on_stack(walk->stack, other) && sb_on_stack(walk->stack, address);
+}
+
+/* Whether the stack is changed in frame @i, by (4) */
+static bool sb_switches(const struct sb_walk *walk, unsigned int i)
+{
+	return !walk->regs[i + 1] && !sb_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]);
+}
+
+/* Where frame @i begins: behind the change of stacks if there is one */
+static unsigned long sb_frame_low(const struct sb_walk *walk, unsigned int i)
+{
+	return sb_switches(walk, i) ? sb_load(walk->sp[i]) : walk->sp[i];
+}
+
+/* And where it ends: at the registers if there are some */
+static unsigned long sb_frame_cfa(const struct sb_walk *walk, unsigned int i)
+{
+	return walk->regs[i + 1] ?: walk->sp[i + 1];
+}
+
+/* Whether bp may be frame @i's frame pointer */
+static bool sb_bp_in_frame(const struct sb_walk *walk, unsigned int i)
+{
+	unsigned long bp = walk->bp[i];
+
+	return bp >= sb_frame_low(walk, i) && bp < sb_frame_cfa(walk, i) && !(bp & 7) &&
+	       sb_load(bp) == walk->bp[i + 1];
+}
+
 /* See what frame @i of a walk rules out for its ip */
 static void sb_gather_facts(const struct sb_walk *walk, unsigned int i, unsigned long ip)
 {
@@ -609,7 +647,7 @@ static void sb_gather_facts(const struct sb_walk *walk, unsigned int i, unsigned
 	}
 	if (cfa - sp != fact->size)
 		not |= SB_NOT_SP;
-	if (bp < sp || bp >= cfa) {
+	if (!sb_bp_in_frame(walk, i)) {
 		not |= SB_NOT_BP | SB_NOT_LOAD | SB_NOT_BY_BP;
 	} else {
 		s32 above = cmpxchg(&fact->above, SB_NO_DISTANCE, (s32)(cfa - bp));
@@ -654,39 +692,6 @@ static bool sb_may_save(const struct sb_fact *fact, unsigned long cfa, unsigned 
 	if (!from_cfa || atomic64_read(&fact->saved) & from_cfa)
 		return true;
 	return !(not & SB_NOT_BY_BP) && (!from_bp || atomic64_read(&fact->saved_bp) & from_bp);
-}
-
-/* On one of the stacks where the walk @walk has been, the same as @other */
-static bool sb_same_stack(const struct sb_walk *walk, unsigned long address, unsigned long other)
-{
-	unsigned long task = sb_task_stack();
-
-	if (sb_on_stack(task, other))
-		return sb_on_stack(task, address);
-	return sb_on_stack(walk->stack, other) && sb_on_stack(walk->stack, address);
-}
-
-/* Whether the stack is changed in frame @i, by (4) */
-static bool sb_switches(const struct sb_walk *walk, unsigned int i)
-{
-	return !walk->regs[i + 1] && !sb_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]);
-}
-
-/* Where frame @i begins: behind the change of stacks if there is one */
-static unsigned long sb_frame_low(const struct sb_walk *walk, unsigned int i)
-{
-	return sb_switches(walk, i) ? sb_load(walk->sp[i]) : walk->sp[i];
-}
-
-/* And where it ends: at the registers if there are some */
-static unsigned long sb_frame_cfa(const struct sb_walk *walk, unsigned int i)
-{
-	return walk->regs[i + 1] ?: walk->sp[i + 1];
-}
-
-static bool sb_bp_in_frame(const struct sb_walk *walk, unsigned int i)
-{
-	return walk->bp[i] >= sb_frame_low(walk, i) && walk->bp[i] < sb_frame_cfa(walk, i);
 }
 
 /*
