@@ -3,15 +3,14 @@
  * dump.c - a machine's memory in files: what kind of file, where its pages are
  *
  * Raw images and ELF cores are read as they lie there.  The kdump formats are
- * libkdumpfile's affair; what was flattened for a pipe, which it does not know,
- * is put in order in an unnamed temporary file first.
+ * kdump.c's affair; what was flattened for a pipe, which libkdumpfile does
+ * not know, is put in order in an unnamed temporary file first.
  *
  * No virtual address is ever translated: pages tell who they are.
  */
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libkdumpfile/kdumpfile.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "dump.h"
-
-static const char out_of_memory[] = "out of memory";
 
 /* ------------------------------------------------------------------ ELF --- */
 
@@ -149,103 +146,15 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 
 /* --------------------------------------------------------- kdump formats --- */
 
-#define PFNS	32768	/* looked up in the bitmap at a time */
-
 static int open_kdump(struct dump_file *f, char *error, size_t size)
 {
-	/* Mapped, a file that ends early would end us, too */
-	kdump_attr_t never = { .type = KDUMP_NUMBER, .val.number = KDUMP_MMAP_NEVER };
-	const char *machine;
+	char why[256];
 
-	f->kdump = kdump_new();
-	if (!f->kdump) {
-		snprintf(error, size, "%s: %s", f->name, out_of_memory);
-		return -1;
-	}
-	kdump_set_attr(f->kdump, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
-	if (kdump_set_number_attr(f->kdump, KDUMP_ATTR_FILE_FD, f->fd) != KDUMP_OK) {
-		snprintf(error, size, "%s: is cut or damaged: %s", f->name,
-			 kdump_get_err(f->kdump));
-		return -1;
-	}
-	if (kdump_get_string_attr(f->kdump, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
+	f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
+	if (f->kdump)
 		return 0;
-	if (!strcmp(machine, "x86_64")) {
-		f->machine = EM_X86_64;
-	} else if (!strcmp(machine, "aarch64")) {
-		f->machine = EM_AARCH64;
-	} else {
-		snprintf(error, size,
-			 "%s: is of another architecture (%s): stackbuf records on x86-64 and arm64",
-			 f->name, machine);
-		return -1;
-	}
-	return 0;
-}
-
-/* The first page frame number that it cannot hold */
-static u64 kdump_end(const struct dump_file *f)
-{
-	kdump_num_t end;
-
-	if (kdump_get_number_attr(f->kdump, "max_pfn", &end) != KDUMP_OK)
-		return 0;
-	/* Each has a bit in the file, if that is whole */
-	return end < 8 * f->size ? end : 8 * f->size;
-}
-
-static u64 kdump_page_size(const struct dump_file *f)
-{
-	kdump_num_t size;
-
-	if (kdump_get_number_attr(f->kdump, KDUMP_ATTR_PAGE_SIZE, &size) != KDUMP_OK ||
-	    size < STACKBUF_PAGE_SIZE || size > 65536 || size & (size - 1))
-		return STACKBUF_PAGE_SIZE;
-	return size;
-}
-
-/*
- * kdump_bmp_find_set() would be the call to use; in 0.5.1 it does not come back
- * from some bitmaps.
- */
-static void scan_kdump(struct dump_file *f, struct scan *scan)
-{
-	u64 end = kdump_end(f), size = kdump_page_size(f), pfn, first, last, i;
-	kdump_attr_t map = { .type = KDUMP_BITMAP };
-	unsigned char bits[PFNS / 8];
-	char *page = aligned_alloc(STACKBUF_PAGE_SIZE, 65536);
-	size_t n;
-
-	if (!page)
-		goto out;
-	if (kdump_get_typed_attr(f->kdump, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
-		end = 0;
-	if (!end || end == 8 * f->size)
-		scan->unreadable++;
-	for (first = 0; first < end; first += PFNS) {
-		last = first + PFNS - 1 < end ? first + PFNS - 1 : end - 1;
-		memset(bits, 0, sizeof(bits));
-		if (kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK) {
-			scan->unreadable++;
-			break;
-		}
-		for (pfn = first; pfn <= last; pfn++) {
-			if (!(bits[(pfn - first) / 8] >> (pfn - first) % 8 & 1))
-				continue;
-			n = size;
-			if (kdump_read(f->kdump, KDUMP_MACHPHYSADDR, pfn * size, page, &n) !=
-			    KDUMP_OK) {
-				scan->unreadable++;
-				continue;
-			}
-			for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
-				scan->page(scan->arg, pfn * size + i, page + i);
-			scan_passed(scan, 0, size);
-		}
-		scan_passed(scan, (last + 1 - first) * size, 0);
-	}
-out:
-	free(page);
+	snprintf(error, size, "%s: %s", f->name, why);
+	return -1;
 }
 
 /* -------------------------------------------------------------- flattened --- */
@@ -402,7 +311,7 @@ int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
 void dump_close(struct dump_file *f)
 {
 	if (f->kdump)
-		kdump_free(f->kdump);
+		kd_close(f->kdump);
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->range);
@@ -415,7 +324,7 @@ u64 dump_total(const struct dump_file *f)
 	size_t i;
 
 	if (f->kind == DUMP_KDUMP)
-		return kdump_end(f) * kdump_page_size(f);
+		return kd_total(f->kdump);
 	for (i = 0; i < f->ranges; i++)
 		total += f->range[i].size;
 	return total;
@@ -426,7 +335,7 @@ void dump_scan(struct dump_file *f, struct scan *scan)
 	size_t i;
 
 	if (f->kind == DUMP_KDUMP) {
-		scan_kdump(f, scan);
+		kd_scan(f->kdump, scan);
 		return;
 	}
 	posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -439,8 +348,7 @@ int dump_read(struct dump_file *f, u64 where, void *page)
 	size_t n = STACKBUF_PAGE_SIZE;
 
 	if (f->kind == DUMP_KDUMP)
-		return kdump_read(f->kdump, KDUMP_MACHPHYSADDR, where, page, &n) == KDUMP_OK ?
-			0 : -1;
+		return kd_read(f->kdump, where, page);
 	return read_at(f->fd, page, n, where) == (ssize_t)n ? 0 : -1;
 }
 

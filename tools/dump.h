@@ -6,6 +6,7 @@
 #define DUMP_H
 
 #include <elf.h>
+#include "kdump.h"
 #include "scan.h"
 
 enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
@@ -19,7 +20,7 @@ enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
  * @range: where pages lie in it; of no use for DUMP_KDUMP
  * @ranges: how many
  * @cut: bytes that its headers promise and it does not have
- * @kdump: libkdumpfile's context for DUMP_KDUMP
+ * @kdump: reads it if it is DUMP_KDUMP
  * @machine: EM_... if its headers tell, else 0
  */
 struct dump_file {
@@ -30,7 +31,7 @@ struct dump_file {
 	struct range *range;
 	size_t ranges;
 	u64 cut;
-	struct _kdump_ctx *kdump;
+	struct kdump *kdump;
 	unsigned int machine;
 };
 
