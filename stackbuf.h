@@ -76,8 +76,8 @@ enum stackbuf_kind {
  *		their stacks until it is ready for new ones.  A copy of a page
  *		is good when @seq was the same, and not 0, before and after
  *		copying.  Other kinds: counted from 1, and up when stacks come or
- *		go and when the state changes, so that of two copies in a memory
- *		image the higher is newer
+ *		go, when the state or the probes change and when a deeper stack is
+ *		seen, so that of two copies in a memory image the higher is newer
  */
 struct stackbuf_page {
 	__u64 magic;

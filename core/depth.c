@@ -81,4 +81,5 @@ static void sb_note_depth(const struct sb_walk *walk, const unsigned long *pc, u
 	}
 	/* And one that sees the end of it sees all */
 	smp_store_release(&depth->seq, seq + 2);
+	sb_page_changed((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
 }

@@ -58,6 +58,15 @@ static inline enum stackbuf_context sb_probed_context(const struct kprobe *kprob
 	return sb_context_of(count);
 }
 
+/* What a copy of their pages in a memory image would not tell */
+static void sb_probes_changed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < STACKBUF_PROBE_PAGES; i++)
+		sb_page_changed(&stackbuf_info.probe[i].page);
+}
+
 static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct stackbuf_probe *probe = container_of((void *)kprobe, struct stackbuf_probe, kprobe);
@@ -580,6 +589,7 @@ static int sb_write_list(const char *text)
 	for (i = 0; (probe = sb_probe(i)); i++)
 		if (!probe->lists)
 			memset(probe, 0, sizeof(*probe));
+	sb_probes_changed();
 	mutex_unlock(&sb_probe_mutex);
 	kvfree(names);
 	return err;
@@ -646,6 +656,7 @@ static int sb_probe_module(struct notifier_block *block, unsigned long event, vo
 	else
 		/* All of a module's code, or that of its init functions: the kernel said so */
 		sb_unregister(sb_is_gone);
+	sb_probes_changed();
 	mutex_unlock(&sb_probe_mutex);
 	return NOTIFY_OK;
 }

@@ -552,8 +552,10 @@ static void say_missing(const struct reading *r)
 
 	say_source(r);
 	note((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
-		     rec->missing[ARRAY_STACKS],
+		     rec->missing[ARRAY_STACKS] + rec->missing[ARRAY_TEXT],
 	     "page is missing", "pages are missing");
+	note(rec->outlived, "page of these is there as an old copy, and is left out",
+	     "pages of these are there as old copies, and are left out");
 	note(r->bag.changed, "page of events was overwritten while it was read and is left out",
 	     "pages of events were overwritten while they were read and are left out");
 	note(r->bag.changed_text, "page of text was overwritten while it was read and is left out",
@@ -587,9 +589,10 @@ static void count(struct reading *r, const struct output *o, const struct args *
 {
 	struct record *rec = &r->record;
 	bool events = filter_events(&a->filter);
+	struct stack *stack;
 	unsigned int tries;
-	u64 unsure;
-	size_t nr;
+	u64 unsure, lacking;
+	size_t nr, i;
 
 	for (tries = 1;
 	     tries < COUNT_TRIES && r->source.ops->read && (r->bag.changed || rec->rebuilt);
@@ -611,6 +614,14 @@ static void count(struct reading *r, const struct output *o, const struct args *
 		fprintf(stderr,
 			"stackbuf: totals may be too small, all together by at most %llu events\n",
 			unsure);
+	/* What was overwritten was added to the counts of stacks */
+	lacking = rec->info.overwritten - rec->info.evicted_events;
+	for (i = 0; (stack = stacks_next(&rec->stacks, &i)) && lacking; )
+		lacking -= stack->count < lacking ? stack->count : lacking;
+	if (rec->have_info && !r->source.ops->read && lacking && lacking <= rec->info.overwritten)
+		fprintf(stderr,
+			"stackbuf: totals are too small, all together by %llu events: pages of stacks are missing, or there as old copies\n",
+			lacking);
 	if (rec->info.evicted_events)
 		fprintf(stderr,
 			"stackbuf: %llu events are in no total: their %llu stacks had to make room\n",

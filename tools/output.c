@@ -757,7 +757,7 @@ void output_info(const struct output *o, const char *source, const struct bag *b
 	fact_number(o, j, "pages_damaged", "damaged pages", r->damaged);
 	fact_number(o, j, "pages_missing", "missing pages",
 		    (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] +
-			    r->missing[ARRAY_STACKS]);
+			    r->missing[ARRAY_STACKS] + r->missing[ARRAY_TEXT]);
 	fact_number(o, j, "unreadable_pages", "unreadable pages", bag->unreadable);
 	fact_number(o, j, "cut_bytes", "bytes cut off", bag->cut);
 	fact_instances(o, j, instance, instances);

@@ -677,6 +677,60 @@ static size_t drop_old_copies(struct bag_page *page, size_t nr)
 	return n;
 }
 
+/*
+ * The newest page of a kind, @page up to @nr being the last of that kind: the highest
+ * sequence that is not far from all others, as one with a flipped bit may be.
+ */
+static u64 newest_seq(const struct bag_page *page, size_t nr, u64 lap)
+{
+	for (; nr > 1 && page[nr - 2].kind == page[nr - 1].kind; nr--)
+		if (page[nr - 1].seq - page[nr - 2].seq <= lap)
+			return page[nr - 1].seq;
+	return 0;
+}
+
+/* What its CPU had recorded when it went on to the next page */
+static u64 recorded_until(const struct stackbuf_events_page *page)
+{
+	struct cursor c;
+	enum step step;
+
+	cursor_start(&c, page);
+	while ((step = cursor_next(&c)) == STEP_EVENT || step == STEP_HALF)
+		if (step == STEP_HALF)
+			cursor_skip(&c);
+	return page->first + c.nr;
+}
+
+/*
+ * Where the live page is lost, an old copy of it from the page cache may be all that there
+ * is of it.  Its events have been overwritten since, and counted.
+ *
+ * Text pages are taken one after the other.  The ring's head comes by each page once a lap,
+ * and passes over those that are open.  A page was open until its CPU took the next one.  If
+ * that one is there, the page is gone when the head came by later; if it is not, it was
+ * overwritten as well, and then, too, the head came by.  Some CPUs may have taken pages
+ * between the taking of one and the closing of the one before.
+ */
+static bool is_outlived(const struct bag_page *page, size_t nr, size_t i, u64 newest, u64 lap,
+			u32 cpus)
+{
+	const struct stackbuf_events_page *p = page[i].data, *next;
+	u64 seq = page[i].seq, between = cpus < lap / 8 ? cpus : lap / 8;
+
+	if (!seq || newest <= seq || newest - seq < lap)
+		return false;
+	if (page[i].kind == KIND_TEXT)
+		return true;
+	for (i++; i < nr && page[i].kind == STACKBUF_EVENTS; i++) {
+		next = page[i].data;
+		if (page[i].seq > seq && next->cpu == p->cpu)
+			return next->first != recorded_until(p) ||
+				newest - (newest - seq) % lap > page[i].seq + between;
+	}
+	return false;
+}
+
 /* ----------------------------------------------------------- instances --- */
 
 bool bag_outdated(const struct bag *bag, size_t i)
@@ -773,7 +827,7 @@ const struct instance *instance_default(const struct instance *list, size_t nr)
 void record_parse(struct record *r, const struct bag *bag, u64 instance)
 {
 	struct bag_page *page = xcalloc(bag->nr + 1, sizeof(*page));
-	u64 size[ARRAYS], index[ARRAYS];
+	u64 size[ARRAYS], index[ARRAYS], newest[ARRAYS] = { 0 }, lap;
 	struct stack *stack;
 	size_t i, nr = 0;
 	int a;
@@ -794,10 +848,21 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 	size[ARRAY_TEXT] = r->info.text_size;
 	for (a = 0; a < ARRAYS; a++)
 		index[a] = ~0ULL;
+	for (i = 0; i < nr && r->have_info; i++)
+		if (has_seq(&page[i]) && (i + 1 == nr || page[i + 1].kind != page[i].kind)) {
+			a = array_of(page[i].kind);
+			newest[a] = newest_seq(page, i + 1, size[a] / STACKBUF_PAGE_SIZE);
+		}
 	for (i = 0; i < nr; i++) {
 		a = array_of(page[i].kind);
-		if (a >= 0 && r->have_info && page[i].index >= size[a] / STACKBUF_PAGE_SIZE)
+		lap = a >= 0 ? size[a] / STACKBUF_PAGE_SIZE : 0;
+		if (a >= 0 && r->have_info && page[i].index >= lap)
 			continue;
+		if (lap && has_seq(&page[i]) &&
+		    is_outlived(page, nr, i, newest[a], lap, r->info.nr_cpus)) {
+			r->outlived++;
+			continue;
+		}
 		/* Copies of pages without a sequence lie next to each other now */
 		if (a >= 0 && index[a] != page[i].index)
 			r->pages[a]++;
@@ -826,9 +891,13 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 	}
 	free(page);
 
-	/* Pages of text that were never used need not have their line */
-	for (a = 0; a < ARRAY_TEXT && r->have_info; a++)
-		r->missing[a] = size[a] / STACKBUF_PAGE_SIZE - r->pages[a];
+	for (a = 0; a < ARRAYS && r->have_info; a++) {
+		lap = size[a] / STACKBUF_PAGE_SIZE;
+		/* Pages of text that were never used have no line yet */
+		if (a == ARRAY_TEXT && newest[a] < lap)
+			lap = newest[a];
+		r->missing[a] = lap > r->pages[a] ? lap - r->pages[a] : 0;
+	}
 	for (a = 0; a < STACKBUF_LOSSES; a++) {
 		unsigned int slot;
 

@@ -271,7 +271,8 @@ struct text {
  * @snapshot: pages that a snapshot added
  * @snapshots: how many
  * @pages: pages found, by array
- * @missing: pages that should be there and are not, by array; not of the text
+ * @missing: pages that should be there and are not, by array
+ * @outlived: pages of ring and text of which only an old copy is there, which is left out
  * @used_pages: event pages that hold events
  * @rebuilt: event pages that were being rebuilt
  * @half: events that were being written
@@ -295,6 +296,7 @@ struct record {
 	size_t snapshots, snapshot_room;
 	unsigned int pages[ARRAYS];
 	unsigned int missing[ARRAYS];
+	unsigned int outlived;
 	unsigned int used_pages;
 	unsigned int rebuilt;
 	unsigned int half;

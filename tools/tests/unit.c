@@ -395,6 +395,7 @@ static void test_copies(void)
 {
 	struct made old, new, other;
 	struct record r, all;
+	struct probe probe;
 	struct bag bag = { 0 };
 	u32 id[MADE_STACKS];
 	size_t i, size;
@@ -405,6 +406,11 @@ static void test_copies(void)
 	make_known(&old, id, 9000);
 	make_known(&new, id, 12000);
 	make_known(&other, id, 500);
+	strcpy(old.info->probe[0].probe[0].name, "older");
+	old.info->probe[0].probe[0].state = STACKBUF_PROBE_SET;
+	strcpy(new.info->probe[0].probe[0].name, "newer");
+	new.info->probe[0].probe[0].state = STACKBUF_PROBE_PENDING;
+	new.info->probe[0].page.seq++;
 	parse(&new, &r, 0);
 
 	for (int a = 0; a < ARRAYS; a++) {
@@ -424,10 +430,35 @@ static void test_copies(void)
 	CHECK(same_record(&r, &all));
 	CHECK(all.info.overwritten == new.info->overwritten);
 	CHECK(all.pages[ARRAY_STACKS] == 4 && all.pages[ARRAY_EVENTS] == 16);
+	CHECK(record_probe(&all, 0, &probe) && !strcmp(probe.name, "newer") &&
+	      probe.state == STACKBUF_PROBE_PENDING);
+	free(probe.name);
 	record_free(&all);
 	record_parse(&all, &bag, MADE_INSTANCE - 1);
 	CHECK(all.events == 500);
 	record_free(&all);
+
+	/*
+	 * Where the live page is lost, its old copy does not take its place; but that it is
+	 * older cannot be told if it was the newest page that is lost.  (One may be in both.)
+	 */
+	for (i = 0; i < 16; i++) {
+		struct stackbuf_events_page *lost = &new.events[i];
+		size_t n;
+
+		bag_empty(&bag);
+		lost->page.magic++;
+		made_bag(&old, &bag, 5);
+		made_bag(&new, &bag, 6);
+		lost->page.magic--;
+		record_parse(&all, &bag, MADE_INSTANCE);
+		if (i != new.head % 16 && lost->page.seq != old.events[i].page.seq) {
+			CHECK(all.outlived == 1 && all.missing[ARRAY_EVENTS] == 1);
+			for (n = 0; n < all.events; n++)
+				CHECK(all.event[n].time >= r.event[0].time);
+		}
+		record_free(&all);
+	}
 
 	/* A page that is not there costs what it held */
 	bag_empty(&bag);
