@@ -53,6 +53,7 @@ only_inserted() {
 		sed 's/^/[    1.000000]  /' "$work/frames"
 		sed 's/$/ [unknown_module]/; s/^/ ? /' "$work/frames"
 		sed 's/$/ [stackbuf 0123456789abcdef0123456789abcdef01234567] (P)\r/' "$work/frames"
+		printf ' [<ffffffffc0a01234>] 0xffffffffc0a01234 ffffffff81000000\n'
 		printf 'Code: 48 89 e5 <0f> 0b\nat the end, without one: %s' "$(head -n 1 "$work/frames")"
 	} >"$text"
 	"$sane" decode -k "$vmlinux" "$text" >"$decoded" 2>"$work/err" || { cat "$work/err"; return 1; }
@@ -134,6 +135,40 @@ another_module() {
 	grep -q 'is for kernel' "$work/err" && ! grep -q ')' "$work/decoded"
 }
 
+# Below /usr/lib/debug, which is another one for a while
+with_debug() { # COMMAND...
+	# shellcheck disable=SC2016 # for the other shell
+	unshare -m sh -c 'mount --bind "$1" /usr/lib/debug && mount --bind "$2" /sys/kernel/notes && shift 2 && exec "$@"' - \
+		"$work/debug" "$work/notes" "$@"
+}
+
+build_ids() {
+	local file id kernel_id frame text=$work/text
+
+	for file in "$vmlinux" "$modules/stackbuf.ko"; do
+		id=$(readelf -n "$file" 2>/dev/null | sed -n 's/.*Build ID: //p')
+		kernel_id=${kernel_id:-$id}
+		mkdir -p "$work/debug/.build-id/${id:0:2}" && ln -s "$file" "$work/debug/.build-id/${id:0:2}/${id:2}.debug" || return
+	done
+	frame=$(head -n 1 "$work/module")
+	: >"$work/notes"
+	# As a kernel with CONFIG_STACKTRACE_BUILD_ID prints it
+	{
+		echo "CPU: 0 PID: 1 Comm: x Not tainted $(cat "$kernel/release") #1 $kernel_id"
+		head -n 20 "$work/frames"
+		echo "${frame%]} $id]"
+	} >"$text"
+	with_debug "$plain" decode "$text" >"$work/decoded" 2>"$work/err" || { cat "$work/err"; return 1; }
+	tail -n 1 "$work/decoded"
+	[ "$(grep -c ':[0-9]*)$' "$work/decoded")" = 21 ] || return
+	sed -i '1s/.$/x/' "$text"
+	refused 1 'no vmlinux with debug information' with_debug "$plain" decode "$text" || return
+	# What runs here, as its notes say
+	objcopy -O binary --only-section=.notes "$vmlinux" "$work/notes" && [ -s "$work/notes" ] || return
+	with_debug "$plain" decode "$work/frames" >"$work/decoded" 2>"$work/err" || { cat "$work/err"; return 1; }
+	[ "$(grep -c ':[0-9]*)$' "$work/decoded")" -gt 250 ]
+}
+
 # A server that has the module by its build id
 debuginfod() {
 	local frame id server port status=1
@@ -174,6 +209,9 @@ named_or_not() {
 		{ head -n 5 "$work/differ"; grep -vE ':[0-9?]+\)$|^[^\t]|^$' "$work/log" | sort | uniq -c | head -n 5; return 1; }
 	base=$("$plain" -f "$record" info --json | sed -n 's/.*"base_address":"0x\([0-9a-f]*\)".*/\1/p')
 	there=$(nm "$vmlinux" | sed -n 's/^\([0-9a-f]*\) T stack_trace_save$/\1/p')
+	# An address in a module stays alone: what is there in vmlinux is something else
+	[ "$(grep -cE '^\s0xffffffff[c-f][0-9a-f]*$' "$work/log3")" -gt 100 ] || return
+	grep -m 3 -E '^\s0xffffffff[c-f][0-9a-f]* ' "$work/log3" && return 1
 	echo "loaded $(((0x$base - 0x$there) >> 20)) MiB from where it was linked"
 	[ "$base" != "$there" ]
 }
@@ -326,6 +364,11 @@ zooms() {
 	result 'lines are decoded as they come' as_it_comes
 	result 'a vmlinux of another release or build is refused' another_kernel
 	result 'a module of another build is not used; .init.text is found' another_module
+	if [ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ]; then
+		measured 'vmlinux and modules are found by their build ids' build_ids
+	else
+		skip 'vmlinux and modules are found by their build ids' 'not root, or no /usr/lib/debug to put some into'
+	fi
 	if [ -e "$(ldconfig -p | sed -n 's/.*libdebuginfod.so.1 .*=> //p' | head -n 1)" ]; then
 		measured 'a module is fetched by its build id' debuginfod
 	else

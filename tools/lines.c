@@ -717,6 +717,45 @@ static int check_kernel(struct lines *l, const char *release, const char *versio
 	return 0;
 }
 
+#define NOTE_ALIGN(n)	(((n) + 3) & ~(size_t)3)
+
+/* Of the notes of what runs here: hexadecimal digits, or NULL */
+static char *running_build_id(const char *path)
+{
+	char notes[4096], *hex = NULL;
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(notes, 1, sizeof(notes), f) : 0, at = 0, i;
+	GElf_Nhdr note;
+
+	while (!hex && at + sizeof(note) <= n) {
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		if (note.n_namesz > n - at || note.n_descsz > n - at)
+			break;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    !memcmp(notes + at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
+		    note.n_descsz <= n - at - NOTE_ALIGN(note.n_namesz)) {
+			hex = xcalloc(2 * note.n_descsz + 1, 1);
+			for (i = 0; i < note.n_descsz; i++)
+				sprintf(hex + 2 * i, "%02x", (unsigned char)
+					notes[at + NOTE_ALIGN(note.n_namesz) + i]);
+		}
+		at += NOTE_ALIGN(note.n_namesz) + NOTE_ALIGN(note.n_descsz);
+	}
+	if (f)
+		fclose(f);
+	return hex;
+}
+
+/* Is what is decoded of the kernel that runs here, as far as is known? */
+static bool is_running(const struct lines *l)
+{
+	struct utsname uts;
+
+	return !uname(&uts) && l->release && !strcmp(l->release, uts.release) &&
+	       (!l->where.version || !strcmp(l->where.version, uts.version));
+}
+
 static int open_kernel(struct lines *l)
 {
 	static const char *const places[] = {
@@ -751,6 +790,8 @@ static int open_kernel(struct lines *l)
 				object_open(o, path);
 			free(path);
 		}
+		if (!o->path && !l->build_id && is_running(l))
+			l->build_id = running_build_id("/sys/kernel/notes");
 		if (!o->path && l->build_id)
 			object_find(o, l->build_id, strlen(l->build_id));
 		if (!o->path)
@@ -875,7 +916,9 @@ static bool try_module(struct lines *l, struct object *o, const struct frame *f)
 
 static void open_module(struct lines *l, struct object *o, const struct frame *f)
 {
+	char *notes, *id;
 	size_t i, n;
+	bool found;
 
 	if (!l->directory[1].path && !open_kernel(l)) {
 		char *path = copy_of(l->objects->path);
@@ -901,8 +944,16 @@ static void open_module(struct lines *l, struct object *o, const struct frame *f
 			    try_module(l, o, f))
 				return;
 	}
-	if (f->build_id_len && !object_find(o, f->build_id, f->build_id_len) &&
-	    try_module(l, o, f))
+	if (!f->build_id_len && is_running(l)) {
+		notes = text_of("/sys/module/%s/notes/.note.gnu.build-id", o->name);
+		id = running_build_id(notes);
+		free(notes);
+	} else {
+		id = text_of("%.*s", (int)f->build_id_len, f->build_id);
+	}
+	found = id && !object_find(o, id, strlen(id)) && try_module(l, o, f);
+	free(id);
+	if (found)
 		return;
 	if (!o->missing)
 		o->missing = text_of("no %s.ko in %s%s%s", o->name,
@@ -1347,7 +1398,7 @@ void lines_tell(struct lines *l, const char *release, const char *banner)
 
 void lines_build_id(struct lines *l, const char *hex, size_t len)
 {
-	if (l->where.vmlinux || l->kernel_tried || l->build_id)
+	if (l->where.vmlinux || l->kernel_tried || l->build_id || !len)
 		return;
 	l->build_id = text_of("%.*s", (int)len, hex);
 }

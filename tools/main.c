@@ -742,12 +742,12 @@ static void run(struct reading *r, struct output *o, const struct args *a, struc
 /* Source lines for the frames of a record, which says of which kernel they are */
 static struct lines *open_lines(const struct reading *r, const struct args *a, struct output *o)
 {
-	struct probe probe;
-	size_t i, room = 0;
-
 	const struct stackbuf_info *info = &r->record.info;
 	struct lines_where where = { .vmlinux = a->vmlinux, .modules = a->modules,
 				     .force = a->given & BIT(OPT_FORCE) };
+	struct lines *lines;
+	struct probe probe;
+	size_t i, room = 0;
 
 	if (r->record.have_info) {
 		where.release = info->release;
@@ -763,7 +763,13 @@ static struct lines *open_lines(const struct reading *r, const struct args *a, s
 		o->probed[o->nr_probed++] = probe.addr;
 		free(probe.name);
 	}
-	return lines_open(&where);
+	if (!r->record.have_info && *r->source.linux_release)
+		where.release = r->source.linux_release;
+	lines = lines_open(&where);
+	/* A dump's is that of its own kernel, not of one before */
+	if (where.release && !strcmp(r->source.linux_release, where.release))
+		lines_build_id(lines, r->source.linux_build_id, strlen(r->source.linux_build_id));
+	return lines;
 }
 
 /* "decode": text in, text out; no record is read */

@@ -357,8 +357,9 @@ static void look_at(void *arg, u64 where, const void *page)
 	if (word != ~STACKBUF_MAGIC_INVERTED && memcmp(&word, "stackbuf", sizeof(word))) {
 		if (!memcmp(&word, VMCOREINFO, sizeof(word)) && !*s->linux_release &&
 		    !memcmp(page, VMCOREINFO, strlen(VMCOREINFO)))
-			sscanf((const char *)page + strlen(VMCOREINFO), "%63[!-~]",
-			       s->linux_release);
+			sscanf((const char *)page + strlen(VMCOREINFO),
+			       "%63[!-~] BUILD-ID=%127[0-9a-f]", s->linux_release,
+			       s->linux_build_id);
 		return;
 	}
 	if (f->bag->nr == BAG_PAGES_MAX || bag_add(f->bag, page) != PAGE_TAKEN)

@@ -51,7 +51,8 @@ struct source {
 	unsigned int files;
 	void **block;		/* what was fetched */
 	size_t blocks;
-	char linux_release[64];	/* met in a dump */
+	char linux_release[64];	/* met in a dump; its build id, too, as hexadecimal digits */
+	char linux_build_id[128];
 };
 
 /*
