@@ -129,7 +129,23 @@ def limit(mib, *command):
     sys.exit(status or used > float(mib))
 
 
-COMMANDS = {f.__name__: f for f in (scatter, shuffle, sparse, zero, half, flip, version, limit)}
+def terminal(*command):
+    """Run it with a terminal as standard error, and print what that gets"""
+    import pty
+    import subprocess
+    ours, its = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=its) as process:
+        os.close(its)
+        try:
+            while data := os.read(ours, 4096):
+                sys.stdout.buffer.write(data)
+        except OSError:     # how a terminal ends
+            pass
+    sys.exit(process.returncode)
+
+
+COMMANDS = {f.__name__: f for f in (scatter, shuffle, sparse, zero, half, flip, version, limit,
+                                     terminal)}
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])
