@@ -152,7 +152,7 @@ demo:
 bench:
 	@scripts/stackbuf-setup bench
 	@[ -e tests/bench ] || $(call fail,this version has no benchmark)
-	@tests/bench && tests/bench-decode
+	@tests/bench && tests/bench-decode && tests/bench-dump
 
 clean:
 	rm -rf '$(CURDIR)/build'
@@ -171,7 +171,7 @@ help:
 	@echo 'make test-debug, test-arm64, test-matrix, test-limits, test-faults'
 	@echo 'make soak, test-fuzz MINUTES=60'
 	@echo '                longer tests, on other kernels: see docs/tested.md'
-	@echo 'make bench      measure what an event costs'
+	@echo 'make bench      measure what an event costs, and how long decoding and dumps take'
 	@echo 'make clean      remove what was built'
 	@echo
 	@echo 'KDIR=FOLDER     build for another kernel: its build folder'

@@ -143,3 +143,15 @@ instructions() {
 			printf '%s %x\n' "$name" $((0x$at - 0x$start))
 		done
 }
+
+# into_readme MARK FILE: what the file holds, between <!-- MARK --> and <!-- /MARK --> of README.md
+into_readme() {
+	awk -v mark="$1" -v file="$2" '
+		$0 == "<!-- /" mark " -->" { skip = 0; ends = 1 }
+		!skip
+		$0 == "<!-- " mark " -->" { while ((getline line < file) > 0) print line; skip = 1 }
+		END { exit skip || !ends }' "$top/README.md" >"$work/README.md" &&
+		cat "$work/README.md" >"$top/README.md" && return
+	echo "${0##*/}: README.md has no marks <!-- $1 --> and <!-- /$1 -->" >&2
+	return 1
+}
