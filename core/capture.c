@@ -194,7 +194,8 @@ static void sb_fill_event(struct sb_event *event, struct task_struct *task,
 	event->context = context;
 	event->task = sb_task_word(task);
 	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
-	memcpy(event->comm, task->comm, sizeof(event->comm));
+	/* Somebody may change the name just now: it stays one of so many bytes */
+	data_race(memcpy(event->comm, task->comm, sizeof(event->comm)));
 }
 
 /* The text of a stack that has none yet: returns a draft if it is ours to render */

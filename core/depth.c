@@ -63,7 +63,7 @@ static void sb_note_depth(const struct sb_walk *walk, const unsigned long *pc, u
 	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 		return;
 	smp_wmb();	/* a reader that sees any of this sees that it is being written */
-	depth->bytes = bytes;
+	WRITE_ONCE(depth->bytes, bytes);	/* others compare theirs meanwhile */
 	depth->id = id;
 	depth->nr = nr;
 	depth->cut = cut;

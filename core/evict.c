@@ -80,9 +80,11 @@ static struct stackbuf_stack *sb_next_stack(u32 *from)
 		u64 used = READ_ONCE(stackbuf_stacks[granule / SB_PAGE_GRANULES].used);
 
 		if (granule % SB_PAGE_GRANULES && used & BIT_ULL(granule % SB_PAGE_GRANULES) &&
-		    sb_id_granule(READ_ONCE(stack->id)) == granule &&
-		    stack->nr && stack->nr <= STACKBUF_DEPTH_MAX &&
-		    stack->words >= stack->nr && stack->words <= 3 * stack->nr) {
+		    sb_id_granule(READ_ONCE(stack->id)) == granule) {
+			unsigned int nr = READ_ONCE(stack->nr), words = READ_ONCE(stack->words);
+
+			if (!nr || nr > STACKBUF_DEPTH_MAX || words < nr || words > 3 * nr)
+				continue;
 			*from = granule;
 			return stack;
 		}
@@ -97,7 +99,7 @@ static u32 sb_room_before(u64 seq)
 	u32 granule = 0, room = 0;
 
 	while ((stack = sb_next_stack(&granule)))
-		if (!test_bit(granule, sb_marked) && stack->seen < seq)
+		if (!test_bit(granule, sb_marked) && READ_ONCE(stack->seen) < seq)
 			room += sb_stack_granules(stack->words);
 	cond_resched();
 	return room;
@@ -210,7 +212,7 @@ static void sb_evict_unreferenced(u32 wanted)
 	sb_mark_referenced();
 	age = sb_find_age(wanted);
 	while ((stack = sb_next_stack(&granule)))
-		if (!test_bit(granule, sb_marked) && stack->seen < age)
+		if (!test_bit(granule, sb_marked) && READ_ONCE(stack->seen) < age)
 			sb_unlink(stack);
 
 	sb_wait_for_saves();

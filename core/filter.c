@@ -32,11 +32,12 @@ static bool sb_filter_admits(const struct task_struct *task)
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
 	const u64 *comm = (const u64 *)task->comm;
 	const u64 *want = (const u64 *)filter->comm;
-	u32 every;
+	u32 pid = READ_ONCE(filter->pid), cpu = READ_ONCE(filter->cpu), every;
 
-	if ((filter->pid && task->tgid != filter->pid) ||
-	    (filter->cpu && raw_smp_processor_id() + 1 != filter->cpu) ||
-	    (comm[0] & sb_comm_mask[0]) != want[0] || (comm[1] & sb_comm_mask[1]) != want[1]) {
+	if ((pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
+	    /* Either may be changed just now: as in sb_apply_filter() */
+	    data_race((comm[0] & sb_comm_mask[0]) != want[0] ||
+		      (comm[1] & sb_comm_mask[1]) != want[1])) {
 		sb_lost(STACKBUF_KEPT_OUT);
 		return false;
 	}

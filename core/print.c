@@ -117,9 +117,11 @@ static bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id)
 	if (smp_load_acquire(&stack->id) != id)
 		return false;
 	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * STACKBUF_DEPTH_MAX);
-	trace->cut = stack->flags & STACKBUF_STACK_CUT;
-	trace->depth = sb_decode(trace->pc, stack->frames, words);
-	if (stackbuf_hash(stack->frames, words, trace->cut) != stack->hash)
+	trace->cut = READ_ONCE(stack->flags) & STACKBUF_STACK_CUT;
+	/* Perhaps another's by now: the id tells, below */
+	trace->depth = data_race(sb_decode(trace->pc, stack->frames, words));
+	/* Likewise */
+	if (data_race(stackbuf_hash(stack->frames, words, trace->cut) != stack->hash))
 		return false;
 	/* All was read before the id is looked at again */
 	smp_rmb();

@@ -52,7 +52,9 @@ static inline enum stackbuf_context sb_probed_context(const struct kprobe *kprob
 	unsigned int count = preempt_count();
 
 #ifdef CONFIG_X86_64
-	if (!(kprobe->flags & KPROBE_FLAG_FTRACE) && (unsigned long)(regs + 1) != regs->sp)
+	/* The optimiser changes flags meanwhile, but not those that are asked for here */
+	if (!(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
+	    (unsigned long)(regs + 1) != regs->sp)
 		count -= NMI_OFFSET + HARDIRQ_OFFSET;
 #endif
 	return sb_context_of(count);
@@ -72,7 +74,8 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	struct stackbuf_probe *probe = container_of((void *)kprobe, struct stackbuf_probe, kprobe);
 	unsigned long ip = instruction_pointer(regs), tag = 0;
 
-	if (unlikely(!(probe->lists & READ_ONCE(sb_list))))
+	/* Lists are made while probes hit; the bit in force stays what it is */
+	if (unlikely(!(data_race(probe->lists) & READ_ONCE(sb_list))))
 		return 0;
 	if (probe->tag == STACKBUF_PROBE_RETADDR)
 		tag = sb_return_address(regs);
@@ -516,7 +519,7 @@ static int sb_make_list(struct sb_names *names, u8 next)
 		/* From the old list, or from this one, where it stood before */
 		want->probe = sb_probe_named(want);
 		if (want->probe) {
-			want->probe->lists |= next;
+			WRITE_ONCE(want->probe->lists, want->probe->lists | next);
 			continue;
 		}
 		err = sb_place_probe(want, next);
@@ -576,7 +579,7 @@ static int sb_write_list(const char *text)
 	if (add)
 		for (i = 0; (probe = sb_probe(i)); i++)
 			if (probe->lists)
-				probe->lists |= next;
+				WRITE_ONCE(probe->lists, probe->lists | next);
 	err = sb_make_list(names, next);
 	if (!err) {
 		/* From here on the new list counts, and the old one does not */

@@ -134,15 +134,16 @@ static __always_inline u64 sb_event_word(u32 id, enum stackbuf_context context,
 static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 first, u64 dt)
 {
 	if (first & STACKBUF_EVENT_WRITING) {
-		at[1] = event->tag;
+		/* Once each: evict.c may take them for first words of a page just cleared */
+		WRITE_ONCE(at[1], event->tag);
 		if (sb_event_form(first) == STACKBUF_FULL) {
-			at[2] = (u32)event->task |
-				event->task >> 32 << STACKBUF_TASK_TGID_SHIFT |
-				dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
-				(event->tagged ? STACKBUF_TASK_TAGGED : 0);
-			at[3] = event->comm[0];
+			WRITE_ONCE(at[2], (u32)event->task |
+				   event->task >> 32 << STACKBUF_TASK_TGID_SHIFT |
+				   dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
+				   (event->tagged ? STACKBUF_TASK_TAGGED : 0));
+			WRITE_ONCE(at[3], event->comm[0]);
 			/* Somebody may have been changing the name: end it */
-			at[4] = event->comm[1] & (~0ULL >> 8);
+			WRITE_ONCE(at[4], event->comm[1] & (~0ULL >> 8));
 		}
 		/* Readers on other CPUs see a complete event or one being written */
 		smp_store_release(at, first & ~STACKBUF_EVENT_WRITING);
@@ -225,13 +226,14 @@ static bool sb_ring_stands;
  */
 static void sb_leave_page(struct sb_cpu *cpu)
 {
-	struct stackbuf_events_page *page = cpu->page;
+	/* An NMI may go on to another page, and another CPU then take this one */
+	struct stackbuf_events_page *page = READ_ONCE(cpu->page);
 
 	if (!page || READ_ONCE(cpu->appending) ||
-	    (page->page.seq + SB_EVENT_PAGES / 2 > atomic64_read(&sb_ring_head) &&
+	    (READ_ONCE(page->page.seq) + SB_EVENT_PAGES / 2 > atomic64_read(&sb_ring_head) &&
 	     !READ_ONCE(sb_ring_stands)))
 		return;
-	/* Unless an NMI has just gone on to another page, and closed this one */
+	/* Unless that has just been */
 	if (cmpxchg_local(&cpu->page, page, NULL) != page)
 		return;
 	/* An NMI may have appended to it, or has another page by now: no harm then */
@@ -249,7 +251,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	page = sb_claim_page(this_cpu, &seq);
 	if (!page && old) {
 		/* A ring of few pages: ours may be the only one to be had */
-		cpu->page = NULL;
+		WRITE_ONCE(cpu->page, NULL);
 		barrier();
 		sb_close_page(old);
 		old = NULL;
@@ -274,8 +276,8 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	 * An NMI may append at any point from here on: to the old page or, after
 	 * the switch, to the new one.  From position 0 it finds the end of both.
 	 */
-	cpu->chain_end = 0;
-	cpu->pos = 0;
+	WRITE_ONCE(cpu->chain_end, 0);
+	WRITE_ONCE(cpu->pos, 0);
 	barrier();
 	WRITE_ONCE(cpu->page, page);
 	barrier();
@@ -294,7 +296,10 @@ static bool sb_take_page(struct sb_cpu *cpu)
 
 static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *comm)
 {
-	return cpu->task == task && cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1];
+	if (cpu->task != task)
+		return false;
+	/* Somebody may change the name just now: then it is another, or not yet */
+	return data_race(cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1]);
 }
 
 static inline u64 sb_task_word(const struct task_struct *task)
@@ -321,9 +326,10 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 
 	BUILD_BUG_ON(sizeof(task->comm) != sizeof(cpu->comm));
 	barrier();
-	if (unlikely(cpu->appending))
+	/* An NMI leaves it as it found it */
+	if (unlikely(data_race(cpu->appending)))
 		return false;
-	cpu->appending = true;
+	WRITE_ONCE(cpu->appending, true);
 	barrier();
 
 	done = false;
@@ -343,13 +349,13 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 		goto out;
 	this_cpu_inc(sb_cpu->recorded);
 	if (tagged) {
-		page->word[pos + 1] = tag;
 		/* As in sb_complete_event() */
+		WRITE_ONCE(page->word[pos + 1], tag);
 		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	}
 	cpu->time = now;
 	barrier();
-	cpu->pos = pos + (tagged ? 2 : 1);
+	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));
 	done = true;
 out:
 	barrier();
@@ -378,7 +384,7 @@ static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 			continue;
 		old = cmpxchg64_local(&page->word[pos], 0, word);
 		if (!old) {
-			cpu->chain_end = 0;
+			WRITE_ONCE(cpu->chain_end, 0);
 			sb_complete_event(&page->word[pos], event, word, dt);
 			this_cpu_inc(sb_cpu->recorded);
 			return true;
@@ -438,7 +444,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		if (likely(!old))
 			break;
 		WRITE_ONCE(cpu->chain_end, 0);
-		cpu->pos = pos + sb_event_words(old);
+		WRITE_ONCE(cpu->pos, pos + sb_event_words(old));
 	}
 
 	this_cpu_inc(sb_cpu->recorded);
@@ -448,7 +454,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 	cpu->comm[0] = event->comm[0];
 	cpu->comm[1] = event->comm[1];
 	barrier();
-	cpu->pos = pos + sb_event_words(word);
+	WRITE_ONCE(cpu->pos, pos + sb_event_words(word));
 	return true;
 }
 

@@ -134,7 +134,8 @@ static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb
 		struct stackbuf_stack *stack = sb_stack(from);
 
 		if (stack->hash == trace->hash && stack->words == trace->words &&
-		    !(stack->flags & STACKBUF_STACK_CUT) == !trace->cut) {
+		    /* Its other flags change at any time */
+		    !(READ_ONCE(stack->flags) & STACKBUF_STACK_CUT) == !trace->cut) {
 			unsigned int i;
 
 			/* memcmp() is slow, byte by byte, on x86 */
