@@ -428,7 +428,7 @@ step() {
 	[ $stepped = 0 ] || { cat step; return 1; }
 	sleep 1
 	check || return 1
-	is "$(value hit step) > 100" || return 1
+	is "$(value hit step) * $slow > 100" || return 1
 	is "$(value total check) - $total == $(value recorded step)" || return 1
 	is "$(value refused check) - $lost == $(value refused step)"
 }
