@@ -16,12 +16,21 @@ said() {
 
 # The test's output with the fault in is in $work/fault.log
 faulty() {
+	: >"$work/found"
 	rm -rf "$work/tree"
 	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,core,tests,tools,scripts} "$work/tree/" &&
 		patch -s -p1 -d "$work/tree" <"$patch" || { echo "the fault does not apply"; return 1; }
 	SERIES=$(said Kernel) KINDS=$(said Kinds) FAILS=$(said Fails) "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&
 		{ echo "nothing failed"; return 1; }
-	grep -E "^ *not ok .*($(said Fails))" "$work/fault.log" && return
+	# Where nothing runs all fails
+	if grep -q 'not ok .*everything is built' "$work/fault.log"; then
+		grep -E 'error|not ok' "$work/fault.log"
+		return 1
+	fi
+	if grep -oE "not ok .*($(said Fails)).*" "$work/fault.log" | head -n 1 |
+		sed "s/^not ok [0-9]*/# page: ${patch##*/} on $(said Kernel):/" | grep . >"$work/found"; then
+		return
+	fi
 	grep -E 'not ok|error' "$work/fault.log"
 	return 1
 }
@@ -32,6 +41,7 @@ all() {
 	for name in ${FAULTS:-$(cd "$here/faults" && ls)}; do
 		patch=$here/faults/${name%.patch}.patch
 		result "found: ${name%.patch} (by $(said Test) on $(said Kernel))" faulty
+		cat "$work/found"
 	done
 	echo "done"
 }
