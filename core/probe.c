@@ -359,6 +359,11 @@ static int sb_register(struct sb_wanted *want)
 	struct kprobe *kprobe = sb_kprobe(probe);
 	int err;
 
+	/* What is set already may stay, or nobody could give it back */
+	if (security_locked_down(LOCKDOWN_KPROBES)) {
+		sb_refuse(want, "the kernel is locked down, which forbids probes");
+		return -EPERM;
+	}
 	if (want->found > 1) {
 		sb_refuse(want, "there are %u functions of that name: give the address, 0x...",
 			  want->found);
@@ -569,11 +574,6 @@ static int sb_write_list(const char *text)
 	if (!names)
 		return -ENOMEM;
 	sb_split_list(text, names);
-	if (names->nr && security_locked_down(LOCKDOWN_KPROBES)) {
-		pr_err("probe: the kernel is locked down, which forbids probes\n");
-		kvfree(names);
-		return -EPERM;
-	}
 
 	mutex_lock(&sb_probe_mutex);
 	if (add)

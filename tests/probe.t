@@ -18,7 +18,7 @@ probe() {
 	local ko=$work/vm/big/stackbuf_test.ko
 
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/probe.sh" "$work/vm/run" &&
-		echo "$reader" >"$work/vm/reader" && build "$1" big TEXT_KB=4096 STACKS_KB=4096 &&
+		echo "$reader" >"$work/vm/reader" && build "$1" big EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096 &&
 		${CC:-cc} -static -O2 -Wall -o "$work/vm/sbcheck" "$here/guest/sbcheck.c" ||
 		echo "not ok everything is built"
 	inside "$ko" context_save >"$work/vm/inside"

@@ -368,8 +368,10 @@ static int lock_owner(int fd)
 
 static void at_exit(void)
 {
-	if (borrowed && probes_restore(borrowed))
-		fprintf(stderr, "stackbuf: %s\n", borrowed->error);
+	struct probes *p = borrowed;
+
+	if (p && probes_restore(p))
+		fprintf(stderr, "stackbuf: %s\n", p->error);
 }
 
 int probes_open(struct probes *p)
