@@ -907,7 +907,6 @@ static int cmd_nest(u64 *arg)
 	nest_task = NULL;
 	preempt_enable();
 	unregister_ftrace_function(&nest_ops);
-	ftrace_free_filter(&nest_ops);
 	for (i = 0; i < arg[0]; i++)
 		say("nest %u id %u\n", i + 1, nest_ids[i]);
 	return 0;
@@ -1539,6 +1538,8 @@ static int __init stackbuf_test_init(void)
 static void __exit stackbuf_test_exit(void)
 {
 	debugfs_remove(dir);
+	/* Once: it stays pointing to what was freed */
+	ftrace_free_filter(&nest_ops);
 	step_end();
 	vfree(step_copy);
 	vfree(out);
