@@ -110,6 +110,7 @@ nonsense_is_refused() {
 	refused 1 'nothing' "$sane" decode -k "$work/nothing" "$work/frames" &&
 	refused 1 'not a valid ELF file' "$sane" decode -k "$python" "$work/frames" &&
 	refused 1 'no debug information' "$sane" decode -k /bin/ls "$work/frames" &&
+	refused 1 'nowhere: No such' "$sane" decode -m "$work/nowhere" "$work/frames" &&
 	refused 2 'too many' "$sane" decode a b &&
 	refused 2 '--pid is not for "decode"' "$sane" decode --pid 1 &&
 	refused 2 '--compat is not for "log"' "$sane" log --compat &&
@@ -242,6 +243,7 @@ assert n > 1000'
 
 record_of_another() {
 	refused 1 'not of' "$plain" -f "$record" log --lines -k "$newer/vmlinux" -m "$modules" &&
+	[ ! -s "$work/refused" ] &&
 	"$plain" -f "$record" log --lines --force --last 1 -k "$newer/vmlinux" -m "$modules" >/dev/null || return
 	mkdir "$work/other" && cp "$modules/stackbuf.ko" "$work/other" &&
 		objcopy --dump-section .modinfo="$work/modinfo" "$modules/stackbuf.ko" &&

@@ -555,6 +555,7 @@ no_dumps() {
 	refused 'is cut' -f "$d/elf" log &&
 	refused 'is cut or damaged' -f "$d/kdump" log &&
 	refused 'neither a file nor a directory' -f /dev/null log &&
+	refused 'is a directory' -f "$work/scattered" -f "$made" log &&
 	refused 'No such file' -f "$d/nothing" log &&
 	refused 'No such file' -f "$d/nothing@0x100" log &&
 	TMPDIR=/nowhere refused 'flattened; putting it in order in /nowhere: No such' -f "$d/flat" log

@@ -273,6 +273,10 @@ int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
 			 errno == EACCES || errno == EPERM ? "; run it as root" : "");
 		return -1;
 	}
+	if (!fstat(f->fd, &st) && S_ISDIR(st.st_mode)) {
+		snprintf(error, size, "%s: is a directory: only files are read together", f->name);
+		return -1;
+	}
 	if (fstat(f->fd, &st) || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))) {
 		snprintf(error, size, "%s: is neither a file nor a directory", f->name);
 		return -1;

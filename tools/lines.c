@@ -1356,6 +1356,11 @@ struct lines *lines_open(const struct lines_where *where)
 	return l;
 }
 
+int lines_ready(struct lines *l)
+{
+	return open_kernel(l);
+}
+
 void lines_close(struct lines *l)
 {
 	struct object *o, *next;

@@ -67,6 +67,9 @@ struct lines;
 struct lines *lines_open(const struct lines_where *where);
 void lines_close(struct lines *l);
 
+/* Find the kernel's image now, not when a frame needs it.  Return 0, or -1: lines_error() */
+int lines_ready(struct lines *l);
+
 /*
  * What goes on from here is of this kernel: its release, and "Linux version ..." as
  * it prints it when it boots, or NULL.  The next lines_frame() holds that against files.

@@ -385,6 +385,8 @@ static void check_args(const struct args *a)
 		for (i = OPT_VMLINUX; i <= OPT_FORCE; i++)
 			if (a->given & BIT(i))
 				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
+	if (a->modules && access(a->modules, X_OK))
+		die(1, "-m %s: %m", a->modules);
 	if (a->filter.has_since && a->filter.has_until && a->filter.since > a->filter.until)
 		die(EXIT_USAGE, "--since is later than --until: no event can be both");
 }
@@ -769,6 +771,9 @@ static struct lines *open_lines(const struct reading *r, const struct args *a, s
 	/* A dump's is that of its own kernel, not of one before */
 	if (where.release && !strcmp(r->source.linux_release, where.release))
 		lines_build_id(lines, r->source.linux_build_id, strlen(r->source.linux_build_id));
+	/* Before anything is printed */
+	if (r->record.stacks.nr && lines_ready(lines))
+		die(1, "%s", lines_error(lines));
 	return lines;
 }
 
