@@ -349,8 +349,8 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 		goto out;
 	this_cpu_inc(sb_cpu->recorded);
 	if (tagged) {
-		/* As in sb_complete_event() */
 		WRITE_ONCE(page->word[pos + 1], tag);
+		/* As in sb_complete_event() */
 		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	}
 	cpu->time = now;
