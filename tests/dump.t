@@ -362,9 +362,13 @@ cut_anywhere() { # FILE WORDS
 		*) cat "$work/said"; return 1 ;;
 		esac
 		grep -qE "$2" "$work/said" || { echo "$part %:"; cat "$work/said"; return 1; }
-		# Of some events the stack may be gone; none may have another
-		[ ! -s "$work/log" ] || events "$work/log" | grep -v 'stack [0-9]* is gone$' |
-			comm -13 "$work/events.live" - >"$work/wrong"
+		# Of some events the stack may be gone, or its names; none may have another
+		events "$work/log" | grep -v 'stack [0-9]* is gone$' >"$work/events"
+		{
+			grep -v '(names missing);' "$work/events" | comm -13 "$work/events.live" -
+			grep '(names missing);' "$work/events" | sed 's/ *(names missing);.*//' | sort |
+				comm -13 <(sed 's/;.*//' "$work/events.live" | sort) -
+		} >"$work/wrong"
 		[ ! -s "$work/wrong" ] || { head -n 3 "$work/wrong"; return 1; }
 	done
 }
