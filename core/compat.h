@@ -104,6 +104,14 @@ static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
 #define KPROBE_FLAG_ON_FUNC_ENTRY	0
 #endif
 
+/*
+ * Came with 6.4 ("start_kernel: Add __no_stack_protector function attribute"); Debian's 6.1
+ * has it from 6.1.0-54 on.
+ */
+#ifndef __no_stack_protector
+#define __no_stack_protector __attribute__((__no_stack_protector__))
+#endif
+
 /* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
 #if __has_attribute(__uninitialized__)
 #define SB_UNINITIALIZED __attribute__((__uninitialized__))
