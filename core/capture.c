@@ -31,12 +31,13 @@ static inline enum stackbuf_context sb_context(void)
 /*
  * What tells paths to one place apart: with ORC, what is the return address in a
  * function's first instruction, where probes mostly are.  With frame records it is
- * the caller if the link register alone knows it, as it is part of the trace then.
+ * the caller if no record has it yet, as it is part of the trace then.
  */
 static inline unsigned long sb_start_hint(const struct pt_regs *regs)
 {
 #if SB_HAVE_RECORDS
-	return sb_is_bare(regs->pc) ? SB_STRIP(regs->regs[30]) : 0;
+	return sb_is_bare(instruction_pointer((struct pt_regs *)regs)) ?
+		SB_STRIP(sb_return_address((struct pt_regs *)regs)) : 0;
 #else
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
 
@@ -52,13 +53,7 @@ static inline unsigned long sb_start_hint(const struct pt_regs *regs)
 static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
 {
 	int nr = 0;
-#if SB_HAVE_RECORDS
-	if (!user_mode(regs)) {
-		level->walk.epoch = READ_ONCE(sb_recall_epoch);
-		level->walk.fit = true;
-		nr = sb_walk_records(level, regs, hint);
-	}
-#elif SB_HAVE_UNWIND
+#if SB_HAVE_UNWIND
 	struct sb_walk *walk = &level->walk;
 	struct unwind_state state;
 
@@ -68,15 +63,18 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 	walk->epoch = READ_ONCE(sb_recall_epoch);
 	walk->user_regs = false;
 	walk->fit = true;
+	walk->hint = hint;
 #if SB_HAVE_ORC
 	walk->regs[0] = 0;
-	walk->hint = hint;
 	walk->r10 = regs->r10;
 	walk->r13 = regs->r13;
 #endif
 	walk->sp[0] = regs->sp;
 	walk->bp[0] = regs->bp;
 	level->pc[nr++] = instruction_pointer(regs);
+	/* There is no record of it yet */
+	if (SB_HAVE_RECORDS && hint)
+		level->pc[nr++] = hint;
 	unwind_start(&state, current, regs, NULL);
 #if SB_HAVE_ORC
 	if (state.stack_info.type == STACK_TYPE_IRQ)
@@ -97,13 +95,19 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 		}
 #endif
 		if (!address) {
-			walk->fit &= walk->user_regs;
+			walk->fit &= SB_HAVE_RECORDS || walk->user_regs;
 			break;
 		}
 		level->pc[nr++] = address;
 	}
 	if (unwind_error(&state))
 		walk->fit = false;
+#elif SB_HAVE_RECORDS
+	if (!user_mode(regs)) {
+		level->walk.epoch = READ_ONCE(sb_recall_epoch);
+		level->walk.fit = true;
+		nr = sb_walk_records(level, regs, hint);
+	}
 #endif
 	return nr;
 }
@@ -180,7 +184,7 @@ static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned
 
 	if (user_mode((struct pt_regs *)regs))
 		return start;
-#if SB_HAVE_ORC
+#if SB_HAVE_UNWIND
 	start = (struct sb_start){ regs->ip, regs->sp, &regs->bp, hint };
 #elif SB_HAVE_RECORDS
 	start = (struct sb_start){ regs->pc, regs->sp, (unsigned long *)&regs->regs[29], hint };

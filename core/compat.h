@@ -63,9 +63,14 @@
 #define SB_HAVE_ORC	0
 #endif
 
-/* arm64's unwinder follows frame records, which takes nothing that is not exported. */
-#ifdef CONFIG_ARM64
+/* These unwinders follow frame records, which takes nothing that is not exported. */
+#if defined(CONFIG_ARM64) || defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_FRAME_POINTER)
 #define SB_HAVE_RECORDS	1
+#else
+#define SB_HAVE_RECORDS	0
+#endif
+
+#ifdef CONFIG_ARM64
 /* A return address without its signature, as ptrauth_strip_insn_pac() has it */
 #define SB_STRIP(address)	sb_strip(address)
 static inline unsigned long sb_strip(unsigned long address)
@@ -73,11 +78,10 @@ static inline unsigned long sb_strip(unsigned long address)
 	return address & BIT_ULL(55) ? address | GENMASK_ULL(63, vabits_actual) : address;
 }
 #else
-#define SB_HAVE_RECORDS	0
 #define SB_STRIP(address)	(address)
 #endif
 
-/* recall.c argues with these two; with x86's frame pointers all is walked. */
+/* recall.c argues with these two. */
 #define SB_HAVE_RECALL	(SB_HAVE_ORC || SB_HAVE_RECORDS)
 
 /* Arguments in registers, and where a called function finds its return address. */

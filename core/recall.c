@@ -124,6 +124,15 @@ static inline bool sb_on_stack(unsigned long stack, unsigned long address)
 	return address - stack <= THREAD_SIZE - sizeof(long);
 }
 
+static __always_inline unsigned long sb_system_call(void)
+{
+#ifdef CONFIG_X86_64
+	return task_pt_regs(current)->orig_ax;
+#else
+	return task_pt_regs(current)->syscallno;
+#endif
+}
+
 #if SB_HAVE_RECORDS
 #include "records.c"
 #elif SB_HAVE_ORC
@@ -272,11 +281,6 @@ static __always_inline u32 sb_hint_hash(const struct sb_start *start, unsigned l
 	unsigned long key = start->ip ^ start->hint << 20 ^ depth << 44 ^ call << 32;
 
 	return key * GOLDEN_RATIO_64 >> 32;
-}
-
-static __always_inline unsigned long sb_system_call(void)
-{
-	return task_pt_regs(current)->orig_ax;
 }
 
 /* Where two hints are kept for it: one for this depth, and one for any */

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * records.c - recall where the unwinder follows frame records (arm64)
+ * records.c - recall where the unwinder follows frame records: arm64, and x86-64
+ * with frame pointers
  *
  * Included by recall.c, in the place of what is there for ORC.
  *
- * The unwinder (arch/arm64/kernel/stacktrace.c) goes from record to record: fp
- * points to two words, the next fp and a return address, which it takes as it is but
- * for its signature (pointer authentication) and for the trampolines of kretprobes
- * and the function graph tracer, whose place it looks up.  It ends at the record in
- * the task's saved registers, or where a record does not lie above the one before on
- * one of the task's stacks.  So what it finds follows from fp and from the words in the
- * records alone: who follows the same records, finds at each the return address of a
- * stack that the walk found before, and comes to the record in the saved registers
- * right behind the last one, has the trace that the walk would find.  Not learnt, and
- * walked for ever, is what has a trampoline in it, as it then differs from what the
- * walk reports; what crosses stacks; and what ends elsewhere.
+ * These unwinders (arch/arm64/kernel/stacktrace.c, arch/x86/kernel/unwind_frame.c) go
+ * from record to record: fp points to two words, the next fp and a return address,
+ * which is taken as it is but for its signature (pointer authentication) and for
+ * the trampolines of kretprobes and the function graph tracer, whose place they look
+ * up.  They end where a record does not lie above the one before on one of the task's
+ * stacks; on arm64 at the record in the task's saved registers; on x86 at the record
+ * right below these, or where fp leads to them with its lowest bit set.  So what is
+ * found follows from fp and from the words in the records alone: who follows the same
+ * records, finds at each the return address of a stack that the walk found before, and
+ * comes to the task's saved registers right behind the last one, has the trace that
+ * the walk would find.  Not learnt, and walked for ever, is what has a trampoline in
+ * it, as it then differs from what the walk reports; what crosses stacks or the
+ * registers of an interrupt; and what ends elsewhere.
  *
  * Nothing but ids has to be remembered.  As code that goes away takes no frame
  * sizes with it that were relied upon, but its addresses may be another's, hints are
@@ -34,8 +37,7 @@ static inline unsigned long sb_stack_of(unsigned long sp)
 
 static inline u64 *sb_hint_set(const struct sb_start *start, unsigned long depth)
 {
-	u64 key = start->ip ^ start->hint << 20 ^ depth << 44 ^
-		  (u64)task_pt_regs(current)->syscallno << 32;
+	u64 key = start->ip ^ start->hint << 20 ^ depth << 44 ^ sb_system_call() << 32;
 
 	return &sb_hint[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_HINTS)) & ~(SB_WAYS - 1UL)];
 }
@@ -56,15 +58,41 @@ static __always_inline unsigned long sb_next_record(unsigned long *fp, unsigned 
 	return SB_STRIP(sb_load(at + 8));
 }
 
-static inline unsigned long sb_final_record(void)
+#ifdef CONFIG_X86_64
+/* Above all records */
+static inline unsigned long sb_records_end(void)
 {
-	return (unsigned long)task_pt_regs(current)->stackframe;
+	return (unsigned long)task_pt_regs(current);
 }
+
+/*
+ * Whether the unwinder ends behind a record that ends at @low and has @fp.  It does so
+ * as well at a copy of the last record, which ftrace makes below that: sb_learn() sees
+ * to that.
+ */
+static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+
+	return low == (unsigned long)regs ||
+	       (fp == ((unsigned long)regs | 1) && (user_mode(regs) || !regs->ip));
+}
+#else
+static inline unsigned long sb_records_end(void)
+{
+	return sb_task_stack() + THREAD_SIZE;
+}
+
+static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
+{
+	return fp == (unsigned long)task_pt_regs(current)->stackframe;
+}
+#endif
 
 static __always_inline bool sb_records_fit(const struct stackbuf_stack *stack,
 					   const struct sb_start *start)
 {
-	const unsigned long end = sb_task_stack() + THREAD_SIZE;
+	const unsigned long end = sb_records_end();
 	const unsigned long text = (unsigned long)stack_trace_save;
 	const s32 *frames = (const s32 *)stack->frames;
 	unsigned long fp = *start->bp, low = start->sp;
@@ -77,7 +105,7 @@ static __always_inline bool sb_records_fit(const struct stackbuf_stack *stack,
 	for (; i < nr; i++)
 		if (sb_next_record(&fp, &low, end) != text + frames[i])
 			return false;
-	return fp == sb_final_record();
+	return sb_is_last_record(low, fp);
 }
 
 static struct stackbuf_stack *sb_try_hints(const u64 *hint, const struct sb_start *start,
@@ -143,11 +171,15 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 
 	if (stack->flags & STACKBUF_STACK_CUT || !sb_records_fit(stack, &start))
 		return false;
+	/* Perhaps the unwinder sees only one of the last two, see is_last_ftrace_frame() */
+	if (SB_HAVE_UNWIND && stack->nr > 1 && pc[stack->nr - 1] == pc[stack->nr - 2])
+		return false;
 	sb_add_hint(sb_hint_set(&start, start.sp - sb_task_stack()), value);
 	sb_add_hint(sb_hint_set(&start, 0), value);
 	return true;
 }
 
+#if !SB_HAVE_UNWIND
 /*
  * The stack that registers describe, as the unwinder would start from them.  In the
  * first instruction of a function, @caller is what the link register holds: there is
@@ -170,7 +202,7 @@ static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
 	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
 		stack = regs->sp & ~(THREAD_SIZE - 1UL);
 	low = stack;
-	while (stack && nr < ARRAY_SIZE(level->pc) && fp != sb_final_record()) {
+	while (stack && nr < ARRAY_SIZE(level->pc) && !sb_is_last_record(low, fp)) {
 		if (stack != sb_task_stack() && sb_on_stack(sb_task_stack(), fp)) {
 			stack = sb_task_stack();
 			low = stack;
@@ -182,6 +214,7 @@ static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
 	}
 	return nr;
 }
+#endif
 
 static void sb_init_layouts(void)
 {

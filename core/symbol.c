@@ -55,6 +55,17 @@ NOKPROBE_SYMBOL(sb_symbol_at);
 #define SB_BARE_SHIFT	9
 static u64 sb_bare[1 << SB_BARE_SHIFT];
 
+#ifdef CONFIG_X86_64
+/* At its beginning only, before "push %rbp" (0x55); four bytes of it may be endbr64 */
+static noinline bool sb_find_bare(unsigned long pc)
+{
+	struct sb_symbol symbol;
+
+	return sb_symbol_at(&symbol, pc) &&
+	       (pc == symbol.start ||
+		(pc == symbol.start + 4 && READ_ONCE(*(const u8 *)symbol.start) != 0x55));
+}
+#else
 /* Follow the code from the function's beginning on */
 static noinline bool sb_find_bare(unsigned long pc)
 {
@@ -84,13 +95,14 @@ static noinline bool sb_find_bare(unsigned long pc)
 	}
 	return bare;
 }
+#endif
 
 NOKPROBE_SYMBOL(sb_find_bare);
 
 /*
  * Whether at @pc the function has no record, and so its caller stands in the link
- * register and nowhere else: at its beginning, and in leaves, before and behind what
- * has one.
+ * register, on x86 on top of the stack, and nowhere else: at its beginning, and on
+ * arm64 in leaves, before and behind what has one.
  *
  * Which of the two it is does not depend on the way that was taken to @pc: compilers
  * see to that, or nobody could unwind.  So one way there tells it, the straight one: a
