@@ -137,7 +137,8 @@ static noinline void find_depth(void)
 	depth_here = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
 }
 
-static void measure_all(const struct bench *bench, int n)
+/* @inner: frames of the trace that are further inside than what is called */
+static void measure_all(const struct bench *bench, int n, int inner)
 {
 	static const int depths[] = { 9, 19, 40 };
 	u64 nothing = 0;
@@ -145,10 +146,16 @@ static void measure_all(const struct bench *bench, int n)
 
 	deeper(0, find_depth, 1);
 	for (d = 0; d < ARRAY_SIZE(depths); d++) {
-		nothing = deeper(depths[d] - depth_here, bench_nothing, rounds);
+		int more = depths[d] - depth_here - inner;
+
+		if (more < 0) {
+			pr_err("%d frames are more than %d\n", depth_here + inner, depths[d]);
+			continue;
+		}
+		nothing = deeper(more, bench_nothing, rounds);
 		for (i = 0; i < n; i++)
 			pr_info("%s %d %llu\n", bench[i].name, depths[d],
-				deeper(depths[d] - depth_here, bench[i].run, rounds) - nothing);
+				deeper(more, bench[i].run, rounds) - nothing);
 	}
 }
 
@@ -249,26 +256,23 @@ static int measure_pairs(void)
 
 static int __init bench_init(void)
 {
-	int err;
-
-	if (pairs) {
-		err = measure_pairs();
-	} else if (probed) {
-		const struct bench bench = { probed, bench_probed };
-
-		err = 0;
-		measure_all(&bench, 1);
-	} else {
-		err = stack_depot_init();
-		if (!err)
-			measure_all(benches, ARRAY_SIZE(benches));
-	}
-	return err;
+	if (pairs)
+		return measure_pairs();
+	return probed ? 0 : stack_depot_init();
 }
 module_init(bench_init);
 
+/* The other way in has more frames than nine */
 static void __exit bench_exit(void)
 {
+	const struct bench bench = { probed, bench_probed };
+
+	if (pairs)
+		return;
+	if (probed)
+		measure_all(&bench, 1, 1);
+	else
+		measure_all(benches, ARRAY_SIZE(benches), 0);
 }
 module_exit(bench_exit);
 
