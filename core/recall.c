@@ -47,7 +47,10 @@
  *   frame that held it are compared.  If (5) is possible, that is if bp did not
  *   change there, what is inside is compared as well, up to the register.
  * - The place that (3) loads from held sp[i + 1]: all words of frame i that did
- *   are compared, if bp[i] can matter.
+ *   are compared, if bp[i] can matter.  (3) is what gcc makes of a function that
+ *   aligns its stack (ix86_expand_prologue(); clang does so by (2), and no assembly
+ *   in the kernel that calls): between cfa and bp it leaves the return address, a copy
+ *   of it and the caller's bp, so where cfa is bp + 16 it is not (3).
  * - With sp[i + 1] the same, ip[i + 1] is loaded from the same place: compared.
  *
  * A word that held such a value by chance makes a comparison fail that need not,
@@ -434,6 +437,7 @@ static inline u32 sb_lasting_hint(u32 hint)
 		0 : hint;
 }
 
+/* First in its set, where it is found at once */
 static void sb_add_hint(u32 hash, u32 unit)
 {
 	u32 *hint = sb_hint_set(hash), value = sb_lasting_hint(unit ^ hash << SB_UNIT_BITS);
@@ -441,10 +445,10 @@ static void sb_add_hint(u32 hash, u32 unit)
 
 	if (!value)
 		return;
-	for (i = 0; i < SB_WAYS; i++)
-		if (READ_ONCE(hint[i]) == value)
-			return;
-	for (i = SB_WAYS - 1; i > 0; i--)
+	/* The one that it takes the place of is itself, if it is there */
+	for (i = 0; i < SB_WAYS - 1 && READ_ONCE(hint[i]) != value; i++)
+		;
+	for (; i > 0; i--)
 		WRITE_ONCE(hint[i], sb_lasting_hint(READ_ONCE(hint[i - 1])));
 	/* Complete before it can be found */
 	smp_store_release(hint, value);
@@ -464,11 +468,13 @@ static noinline struct stackbuf_stack *sb_recall_elsewhere(struct sb_start start
 		return NULL;
 	sb_hint_hashes(&start, stack, hash);
 	layout = sb_try_hints(hash[0], &start, stack);
-	if (!layout) {
+	if (!layout)
 		layout = sb_try_hints(hash[1], &start, stack);
-		if (layout)
-			sb_add_hint(hash[0], sb_layout_unit(layout));
-	}
+	/* Not each time: others of its set may come as often, on other CPUs as well */
+	else if (local_read(&this_cpu_ptr(sb_cpu)->verify_in) % 16)
+		return layout->stack;
+	if (layout)
+		sb_add_hint(hash[0], sb_layout_unit(layout));
 	return layout ? layout->stack : NULL;
 }
 
@@ -840,6 +846,9 @@ static bool sb_check_cfa(struct sb_draft_layout *draft, unsigned int i, const st
 {
 	unsigned long cfa = sb_frame_cfa(draft->walk, i), place;
 
+	/* Then it is not (3), see the top of the file */
+	if (cfa == draft->walk->bp[i] + 16)
+		return true;
 	for (place = sb_frame_low(draft->walk, i); place < cfa; place += 8)
 		if (sb_load(place) == cfa && sb_may_load(fact, draft->walk->bp[i], place) &&
 		    !sb_add_address(draft, place, cfa))
@@ -1266,9 +1275,9 @@ static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_s
 	/* Dropped meanwhile: nothing to be said */
 	if (READ_ONCE(stack->id) != recalled)
 		return STACKBUF_WALKED_AGAIN;
-	/* Twins, see table.c */
-	if (stack->hash == walked->hash && stack->words == walked->words &&
-	    !memcmp(stack->frames, walked->frames, walked->words * sizeof(u32)))
+	/* Twins, see table.c; it may be another's by now, which the id tells then */
+	if (data_race(stack->hash == walked->hash && stack->words == walked->words &&
+		      !memcmp(stack->frames, walked->frames, walked->words * sizeof(u32))))
 		return STACKBUF_VERIFIED;
 	/* Or dropped just now, and what was compared was another's */
 	smp_rmb();
