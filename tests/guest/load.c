@@ -157,12 +157,14 @@ static void sched(void)
 	reap(pid);
 }
 
-static volatile sig_atomic_t signals_seen;
+static volatile sig_atomic_t user_seen, alarm_seen;
 
 static void on_signal(int sig)
 {
-	(void)sig;
-	signals_seen++;
+	if (sig == SIGALRM)
+		alarm_seen = 1;
+	else
+		user_seen = 1;
 }
 
 /* Handled, from oneself, from another, from a timer; and one that kills */
@@ -172,11 +174,12 @@ static void signals(void)
 	int i, status;
 	pid_t pid;
 
-	signals_seen = 0;
 	signal(SIGUSR1, on_signal);
 	signal(SIGALRM, on_signal);
 	for (i = 0; i < 20; i++)
 		raise(SIGUSR1);
+	user_seen = 0;
+	alarm_seen = 0;
 	pid = split();
 	if (!pid) {
 		for (i = 0; i < 10; i++)
@@ -185,7 +188,7 @@ static void signals(void)
 		_exit(1);
 	}
 	setitimer(ITIMER_REAL, &timer, NULL);
-	while (signals_seen < 22)
+	while (!user_seen || !alarm_seen)
 		sched_yield();
 	kill(pid, SIGKILL);
 	check(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "killed");
