@@ -80,7 +80,14 @@ first_event() {
 
 # --- real loads
 
-hot=kmem_cache_free,dput,vfs_read,ip_rcv,submit_bio_noacct,try_to_wake_up,handle_mm_fault,__alloc_skb
+# What the load is probed by: the last two only in interrupts
+hot() {
+	case $1 in
+	softirq) echo ip_rcv,tcp_v4_rcv,tcp_rcv_established ;;
+	hardirq) echo nvme_irq,update_process_times ;;
+	*) echo kmem_cache_free,dput,vfs_read,ip_rcv,submit_bio_noacct,try_to_wake_up,handle_mm_fault,__alloc_skb ;;
+	esac
+}
 
 files() {
 	find / -xdev >/dev/null
@@ -104,6 +111,14 @@ compile() {
 		as /tmp/compiled.s -o /tmp/compiled.o
 }
 
+softirq() {
+	tcp
+}
+
+hardirq() {
+	files
+}
+
 fact() {
 	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" /tmp/info
 }
@@ -111,14 +126,14 @@ fact() {
 # under NAME WALK: the load with probes on, COST of an event
 under() {
 	echo 3 >/proc/sys/vm/drop_caches
-	insmod /t/stackbuf_probe.ko functions=$hot walk="$2" || exit 1
+	insmod /t/stackbuf_probe.ko "functions=$(hot "$1")" walk="$2" || exit 1
 	"$1" || echo "bench: load $1 failed" >&2
 	rmmod stackbuf_probe
 	cost=$(dmesg | sed -n 's/.*stackbuf_probe: .* cost //p' | tail -n 1)
 }
 
 loads() {
-	for name in files tcp compile; do
+	for name in files tcp compile softirq hardirq; do
 		insmod /t/stackbuf.ko || exit 1
 		under $name 1
 		walk=$cost
