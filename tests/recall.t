@@ -8,14 +8,14 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# wrong SERIES NAME EDIT: the module after an edit of core/recall.c
+# wrong SERIES NAME FILE EDIT: the module after an edit of that file of core
 wrong() {
-	local series=$1 name=$2 edit=$3
+	local series=$1 name=$2 file=$3 edit=$4
 
 	rm -rf "$work/wrong"
 	mkdir -p "$work/wrong" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/wrong/" || return
-	sed -i "$edit" "$work/wrong/core/recall.c"
-	cmp -s "$top/core/recall.c" "$work/wrong/core/recall.c" && { echo "# the fault $name does not apply"; return 1; }
+	sed -i "$edit" "$work/wrong/core/$file"
+	cmp -s "$top/core/$file" "$work/wrong/core/$file" && { echo "# the fault $name does not apply"; return 1; }
 	tree=$work/wrong build "$series" "$name"
 }
 
@@ -23,19 +23,19 @@ reader=$work/tools/stackbuf
 make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
 
 recall() {
-	local kernel words cross
+	local kernel words cross fault
 
 	kernel_of "$1" || return
-	if grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config"; then
-		echo "ok a recalled stack is the one that a walk would find # SKIP with frame pointers every stack is walked"
-		echo "done"
-		return
+	fault=(recall.c 's/if (!sb_words_fit(word, layout->frames, start->sp, text))/if (0)/')
+	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
+		touch "$work/vm/records"
+		fault=(records.c 's/if (sb_next_record(&fp, &low, end) != text + frames\[i\])/if (!sb_next_record(\&fp, \&low, end))/')
 	fi
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
 		echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
 		build "$1" big && build_load "$1" &&
-		wrong "$1" fault 's/if (!sb_words_fit(word, layout->frames, start->sp, text))/if (0)/' &&
-		wrong "$1" keeps '/^static int sb_module(/,/^}/s/sb_forget_layouts();//' || echo "not ok everything is built"
+		wrong "$1" fault "${fault[@]}" &&
+		wrong "$1" keeps recall.c '/^static int sb_module(/,/^}/s/sb_forget_layouts();//' || echo "not ok everything is built"
 	boot "$1" -t "$((${ROUNDS:-1} * 200 + 400))" -x "$reader"
 	ended
 }
