@@ -209,7 +209,8 @@ machine() {
 	else
 		cp "$here/guest/dump.sh" "$work/vm/capture" && chmod +x "$work/vm/capture" &&
 			echo "$stackbuf" >"$work/vm/reader"
-		VMCORE="cp" boot "$1" -K -e -m 384 -a crashkernel=160M -x "$stackbuf"
+		# Room for the capture kernel on one side at least, wherever the kernel lies
+		VMCORE="cp" boot "$1" -K -e -m 448 -a crashkernel=160M -x "$stackbuf"
 	fi
 	"$stackbuf" -f "$out/live" log >"$work/expected" && "$stackbuf" -f "$out/live" count >>"$work/expected" &&
 		"$stackbuf" -f "$out/live" text >>"$work/expected"
