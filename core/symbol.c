@@ -56,14 +56,25 @@ NOKPROBE_SYMBOL(sb_symbol_at);
 static u64 sb_bare[1 << SB_BARE_SHIFT];
 
 #ifdef CONFIG_X86_64
-/* At its beginning only, before "push %rbp" (0x55); four bytes of it may be endbr64 */
+/* Before "push %rbp" (0x55): at the beginning, behind endbr64, behind ftrace's five bytes */
 static noinline bool sb_find_bare(unsigned long pc)
 {
 	struct sb_symbol symbol;
+	const u8 *code;
 
-	return sb_symbol_at(&symbol, pc) &&
-	       (pc == symbol.start ||
-		(pc == symbol.start + 4 && READ_ONCE(*(const u8 *)symbol.start) != 0x55));
+	if (!sb_symbol_at(&symbol, pc))
+		return false;
+	code = (const u8 *)symbol.start;
+	if (pc == (unsigned long)code)
+		return true;
+	if (READ_ONCE(*(const u32 *)code) == 0xfa1e0ff3 ||
+	    READ_ONCE(*(const u32 *)code) == 0x001f0f66) { /* where nobody needs it */
+		code += 4;
+		if (pc == (unsigned long)code)
+			return true;
+	}
+	/* call, or the nop in its place */
+	return pc == (unsigned long)code + 5 && (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f);
 }
 #else
 /* Follow the code from the function's beginning on */

@@ -1137,12 +1137,15 @@ static void trace_task(void)
 	      "trace_save_task: of the current task, from the caller on");
 
 	asleep = kthread_run(sleeper, NULL, "sbasleep");
-	busy = kthread_create(spinner, NULL, "sbbusy");
+	/* On one CPU nobody else runs */
+	busy = num_online_cpus() > 1 ? kthread_create(spinner, NULL, "sbbusy") : NULL;
 	if (IS_ERR(asleep) || IS_ERR(busy))
 		goto out;
 	get_task_struct(asleep);
-	kthread_bind(busy, smp_processor_id() ? 0 : 1);
-	wake_up_process(busy);
+	if (busy) {
+		kthread_bind(busy, smp_processor_id() ? 0 : 1);
+		wake_up_process(busy);
+	}
 	msleep(50);
 
 	err = stackbuf_trace_save_task(t, asleep);
@@ -1152,7 +1155,8 @@ static void trace_task(void)
 		      "trace_save_task: -EOPNOTSUPP on this kernel, trace empty");
 		err = stackbuf_save_task(asleep, 0x7a5c, &id);
 		check(err == -EOPNOTSUPP && !id, "save_task: -EOPNOTSUPP on this kernel, id 0");
-		kthread_stop(busy);
+		if (busy)
+			kthread_stop(busy);
 		kthread_stop(asleep);
 		put_task_struct(asleep);
 		err = stackbuf_save_task(current, 0x7a5f, &id);
@@ -1164,21 +1168,27 @@ static void trace_task(void)
 	check(i, "trace_save_task: a sleeper's frames lead from where it waits");
 	if (!i)
 		say("# %d %u frames: %s\n", err, t->depth, text);
-	err = stackbuf_trace_save_task(t, busy);
-	check(err == -EBUSY && !t->depth, "trace_save_task: -EBUSY while it runs, trace empty");
+	if (busy) {
+		err = stackbuf_trace_save_task(t, busy);
+		check(err == -EBUSY && !t->depth,
+		      "trace_save_task: -EBUSY while it runs, trace empty");
+	}
 
 	err = stackbuf_save_task(asleep, 0x7a5c, &id);
 	say("task pid %d id %u\n", asleep->pid, id);
 	check(!err && id, "save_task: a sleeper is recorded");
 	check(!stackbuf_save_task(asleep, 0x7a5d, NULL),
 	      "save_task: no place for the id is no error");
-	id = 1;
-	err = stackbuf_save_task(busy, 0x7a5e, &id);
-	check(err == -EBUSY && !id, "save_task: -EBUSY while it runs, id 0");
+	if (busy) {
+		id = 1;
+		err = stackbuf_save_task(busy, 0x7a5e, &id);
+		check(err == -EBUSY && !id, "save_task: -EBUSY while it runs, id 0");
+	}
 	err = stackbuf_save_task(current, 0x7a5f, &id);
 	check(!err && id, "save_task: the current task is recorded");
 
-	kthread_stop(busy);
+	if (busy)
+		kthread_stop(busy);
 	kthread_stop(asleep);
 	for (i = 0; i < 100 && READ_ONCE(asleep->stack); i++)
 		msleep(20);
