@@ -6,7 +6,6 @@
 #   costs   lines "NAME FRAMES COST"
 #   pairs   lines "pair A B C D": rounds per ms of one CPU and of two, with nothing
 #           shared, and saving a stack
-#   turns   one such line, in a machine whose CPUs take turns
 #   loads   lines "load NAME EVENTS RECALLED INTERRUPTS COST WALKCOST"; INTERRUPTS:
 #           how many of 10,000 events came in softirqs and interrupts
 
@@ -149,6 +148,5 @@ loads() {
 case $(cat /t/what) in
 costs) all_costs ;;
 pairs) insmod /t/stackbuf.ko && costs pairs=100 rounds=30000 ;;
-turns) insmod /t/stackbuf.ko && costs pairs=1 rounds=100000 ;;
 loads) loads ;;
 esac
