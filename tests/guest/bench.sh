@@ -125,6 +125,8 @@ fact() {
 # under NAME WALK: the load with probes on, COST of an event
 under() {
 	echo 3 >/proc/sys/vm/drop_caches
+	# RCU frees later
+	sleep 2
 	insmod /t/stackbuf_probe.ko "functions=$(hot "$1")" walk="$2" || exit 1
 	"$1" || echo "bench: load $1 failed" >&2
 	rmmod stackbuf_probe
