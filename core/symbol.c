@@ -74,7 +74,8 @@ static noinline bool sb_find_bare(unsigned long pc)
 			return true;
 	}
 	/* call, or the nop in its place */
-	return pc == (unsigned long)code + 5 && (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f);
+	return pc == (unsigned long)code + 5 &&
+	       (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f);
 }
 #else
 /* Follow the code from the function's beginning on */
