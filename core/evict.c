@@ -241,7 +241,7 @@ static void sb_evict(struct work_struct *work)
 	static u64 last;
 	u64 head = atomic64_read(&sb_ring_head), oldest = head - min_t(u64, head, SB_EVENT_PAGES);
 	/* The newest half of the ring stays, unless it stands still: all that comes is new */
-	int rounds = head == last ? 8 : 4;
+	int rounds = sb_ring_stands && head == last ? 8 : 4;
 	unsigned long started = jiffies;
 	bool starved = atomic_read(&sb_room_misses) >= SB_STACK_PAGES;
 	u32 used, wanted;
