@@ -4,8 +4,8 @@
 decode.py - hold "stackbuf decode" against objdump, addr2line and the kernel's script
 
   decode.py lines STACKBUF VMLINUX MODULES SCRIPT SLOW N
-      "ok" or "not ok" for each of three: lines of N calls, as objdump and addr2line have
-      them; which frames are exact, which are return addresses; --compat against
+      "ok" or "not ok" for each of four: lines of N calls, as objdump and addr2line have
+      them; those of functions that cannot be told apart; which frames are exact, which are return addresses; --compat against
       decode_stacktrace.sh, of which SLOW frames go through it as it is
   decode.py frames VMLINUX N
       distinct frames, one a line
@@ -141,6 +141,37 @@ def truth(stackbuf, image, number):
           "the call" % (len(pick), twins, wrong, several, files, moved))
     return wrong or files > len(pick) // 20 or several > twins // 4 or moved < len(pick) // 4 \
         or twins < number // 4
+
+
+def interrupted(stackbuf, image, most=8000):
+    """Anywhere in functions with name and size in common: what is right is among the answers"""
+    sizes = {int(s[0], 16): int(s[1], 16) for s in map(str.split, lines("nm", "-S", image.path))
+             if len(s) == 4}
+    groups = collections.defaultdict(list)
+    for name, starts in image.named.items():
+        # Not the room before a function, __pfx_NAME: nothing runs there
+        for start in starts if len(starts) > 1 and not name.startswith("__pfx_") else ():
+            after = bisect.bisect_right(image.starts, start)
+            if after < len(image.starts):
+                groups[name, image.starts[after] - start].append(start)
+    groups = sorted((g, s) for g, s in groups.items() if len(s) > 1 and g[1] <= 0x80)
+    image.random.shuffle(groups)
+    pick = [(name, start, start + offset) for (name, size), starts in groups
+            for start in starts for offset in range(1, sizes.get(start, size))][:most]
+    wrong = several = bare = 0
+    said = decode(stackbuf, image, "".join("RIP: 0010:%s\n" % image.frame(*c) for c in pick))
+    for line, want in zip(said, image.places([c[2] for c in pick])):
+        none = want[0].endswith((":?", ":0"))
+        answers = [places for places in given(line) if places not in ([], ["?:?"])]
+        several += " or " in line
+        bare += none and bool(answers)
+        if not any(same(places, want) for places in answers) and \
+                not (none and (not answers or "(?:?)" in line)):
+            wrong += 1
+            print(line, "but", want)
+    print("%d places in %d functions: %d wrong, %d with more than one answer, %d without a line "
+          "where another has one" % (len(pick), sum(len(s) for _, s in groups), wrong, several, bare))
+    return wrong or several < 100 or len(said) != len(pick)
 
 
 def kinds(stackbuf, image):
@@ -323,6 +354,8 @@ def all_lines(stackbuf, vmlinux, modules, script, slow, number):
     bad = False
     for text, function, args in (
             ("of calls and functions that share a name none has a wrong line", truth, (number,)),
+            ("interrupted where functions share name and size: the right line is there",
+             interrupted, ()),
             ("exact frames and return addresses are told apart", kinds, ()),
             ("--compat writes what the kernel's script does", compat,
              (modules, script, slow, number))):

@@ -199,7 +199,8 @@ named_or_not() {
 	"$plain" -f "$record" log --lines -k "$vmlinux" -m "$modules" >"$work/log" || return
 	"$plain" -f "$record" log | "$plain" decode -k "$vmlinux" -m "$modules" >"$work/log2" || return
 	# Where a name stands for several functions the address tells which
-	diff "$work/log" "$work/log2" | grep '^>' | grep -v ' or ' && return 1
+	diff "$work/log" "$work/log2" >"$work/differ"
+	grep '^>' "$work/differ" | grep -qv ' or ' && { head -n 9 "$work/differ"; return 1; }
 	mkdir "$work/bare" && cp "$record"/{info,events,stacks} "$work/bare" &&
 		head -c "$(stat -c %s "$record/text")" /dev/zero >"$work/bare/text" || return
 	"$plain" -f "$work/bare" log --lines -k "$vmlinux" -m "$modules" >"$work/log3" 2>/dev/null

@@ -1169,10 +1169,10 @@ const char *lines_function(const struct lines *l, u64 addr)
 
 static char *decode(struct lines *l, struct object *o, const struct frame *f, enum frame_kind kind)
 {
-	char *text = NULL, *other;
+	char *text = NULL, *answer[TWINS_MAX];
 	u64 twin[TWINS_MAX], addr;
-	unsigned int nr = 0, all = 0, i;
-	bool calls = false;
+	unsigned int nr = 0, all = 0, answers = 0, i, j;
+	bool calls = false, more = false;
 	u32 fn = 0;
 
 	addr = image_addr(l, o, f);
@@ -1186,9 +1186,13 @@ static char *decode(struct lines *l, struct object *o, const struct frame *f, en
 		const struct function *function = &o->function[fn];
 
 		all++;
-		if (f->offset <= f->size && nr < TWINS_MAX &&
-		    (size_fits(o, function, f->size) || (l->where.force && !nr)))
+		if (f->offset > f->size ||
+		    !(size_fits(o, function, f->size) || (l->where.force && !nr)))
+			continue;
+		if (nr < TWINS_MAX)
 			twin[nr++] = function->addr + f->offset;
+		else
+			more = true;
 	}
 	if (!all)
 		l->unknown++;
@@ -1200,15 +1204,22 @@ static char *decode(struct lines *l, struct object *o, const struct frame *f, en
 	for (i = 0; i < nr; i++) {
 		if (calls && kind == FRAME_RETURN && !call_before(o, twin[i]))
 			continue;
-		other = describe(l, o, twin[i], kind, f->offset);
-		if (!text) {
-			text = other;
-			continue;
-		}
-		if (other && !strstr(text, other))
-			append(&text, " or%s", other);
-		free(other);
+		answer[answers] = describe(l, o, twin[i], kind, f->offset) ?: copy_of("");
+		for (j = 0; strcmp(answer[j], answer[answers]); j++)
+			;
+		if (j < answers)
+			free(answer[answers]);
+		else
+			answers++;
 	}
+	/* One that is without a line may be the right one, too */
+	for (i = 0; i < answers; i++) {
+		if (answers > 1 || *answer[i])
+			append(&text, "%s%s", i ? " or" : "", *answer[i] ? answer[i] : " (?:?)");
+		free(answer[i]);
+	}
+	if (more)
+		append(&text, "%s", text ? " or others" : " (?:?)");
 	if (nr && !text)
 		l->no_line++;
 	l->decoded += !!text;
