@@ -58,7 +58,7 @@ for series in 6.1 6.12; do
 done
 
 echo "KTAP version 1"
-echo "1..$((builds + 11))"
+echo "1..$((builds + 12))"
 
 for series in 6.1 6.12; do
 	kernel=$(scripts/stackbuf-kernel "$series" 2>"$work/log") || kernel=
@@ -119,6 +119,14 @@ result $? "every file says that its license is GPL-2.0"
 grep -q 'GNU GENERAL PUBLIC LICENSE' LICENSE 2>"$work/log" && grep -q 'Version 2, June 1991' LICENSE &&
 	! grep -q 'Version 3' LICENSE
 result $? "LICENSE is version 2 of the GPL"
+
+status=0
+for fault in tests/faults/*.patch; do
+	patch -p1 -F0 -s -f --dry-run <"$fault" >"$work/log" 2>&1 &&
+		[ -e "tests/$(sed -n 's/^Test: //p' "$fault")" ] && grep -q '^Fails: ..' "$fault" ||
+		{ status=1; echo "$fault" >>"$work/log"; break; }
+done
+result $status "deliberate faults fit the code"
 
 if [ -e tools/Makefile ]; then
 	make -s --no-print-directory -C tools check >"$work/log" 2>&1
