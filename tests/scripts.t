@@ -19,7 +19,7 @@ trap 'kill "${live_pid:-}" "${kdump_pid:-}" 2>/dev/null; wait; rm -rf -- "$w"' E
 trap 'exit 130' INT TERM HUP
 
 n=0
-plan=55
+plan=56
 
 ok() { n=$((n + 1)); printf 'ok %d %s\n' "$n" "$*"; }
 not_ok() { n=$((n + 1)); printf 'not ok %d %s\n' "$n" "$*"; }
@@ -433,3 +433,18 @@ take nobody
 t "live without the rights" refused 11 'cannot read /proc/kcore: run as root'
 take strings
 t "live without strings" refused 3 'strings is missing'
+
+# stackbuf-vm: what the kernel logs while its console is quiet
+complains() {
+	mkdir -p "$w/quiet" && cat >"$w/quiet/run" <<-'END' || return
+		#!/bin/sh
+		dmesg -n 1
+		if [ -e /t/bad ]; then echo '<3>BUG: sleeping function called' >/dev/kmsg; fi
+	END
+	"$vm" "$w/quiet" || return
+	touch "$w/quiet/bad"
+	run "$vm" "$w/quiet"
+	cat "$w/err"
+	[ "$rc" -eq 126 ] && grep -q 'the kernel complained' "$w/err"
+}
+t "the virtual machine fails for complaints that are only in the kernel's log" complains
