@@ -103,7 +103,8 @@ static int sb_by_time(const void *a, const void *b)
  */
 static void sb_dump_last(unsigned int n)
 {
-	u64 low = 0, high = sb_now() + 1;
+	/* Not the time now: another CPU's clock may be ahead of one whose interrupts are off */
+	u64 low = 0, high = ~0ULL;
 	struct stackbuf_trace trace;
 	unsigned int first, i, j;
 

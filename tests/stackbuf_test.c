@@ -23,6 +23,7 @@
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
+#include <linux/kdebug.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -1436,6 +1437,19 @@ static struct notifier_block panic_nb = { .notifier_call = late_panic, .priority
 static atomic_t panic_ready;
 static u64 panic_others;	/* events of the others so far */
 
+/* After stackbuf stopped recording: the others are to try for a while */
+static int late_die(struct notifier_block *nb, unsigned long action, void *data)
+{
+	u64 wanted = READ_ONCE(panic_others) + 100;
+	unsigned int ms;
+
+	for (ms = 0; action == DIE_OOPS && READ_ONCE(panic_others) < wanted && ms < 5000; ms++)
+		mdelay(1);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block die_nb = { .notifier_call = late_die, .priority = INT_MIN };
+
 static void panic_worker(struct worker *wk)
 {
 	u64 i;
@@ -1457,6 +1471,9 @@ static void panic_worker(struct worker *wk)
 		       READ_ONCE(panic_others) < 500)
 			cpu_relax();
 	}
+	/* Where clocks need ticks, this CPU's falls behind those of the others */
+	local_irq_disable();
+	mdelay(50);
 	if (wk->arg[1])
 		/* Not an address, and the compiler must not know */
 		WRITE_ONCE(*(int *)READ_ONCE(wk->arg[1]), 0);
@@ -1470,6 +1487,7 @@ static void panic_worker(struct worker *wk)
 static int cmd_panic(u64 *arg)
 {
 	atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
+	register_die_notifier(&die_nb);
 	return on_cpus(-1, panic_worker, arg);
 }
 
