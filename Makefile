@@ -41,7 +41,7 @@ endif
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
-.PHONY: all module tools load unload install uninstall setup check test test-long demo bench clean help \
+.PHONY: all module tools load unload install uninstall setup check test test-ci test-long demo bench clean help \
 	test-debug test-arm64 test-matrix test-limits test-faults test-fuzz soak
 
 all: module tools
@@ -132,6 +132,10 @@ check: setup
 test: setup
 	@tests/run
 
+# What every change runs: ten minutes of soak, on both kernels, beside the others
+test-ci: setup
+	@MINUTES=5 STACKBUF_TEST_LIMIT=1500 tests/run tests/long/soak.t tests/*.t
+
 # Of the test of recall, more than a million stacks on each kernel.
 test-long: setup
 	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run tests/recall.t
@@ -166,6 +170,7 @@ help:
 	@echo 'make uninstall  remove them'
 	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
 	@echo 'make test       everything that is tested, in virtual machines'
+	@echo 'make test-ci    the same and ten minutes of soak'
 	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test'
 	@echo 'make check      of these, what needs no virtual machine: warnings and style'
 	@echo 'make test-debug, test-arm64, test-matrix, test-limits, test-faults'
