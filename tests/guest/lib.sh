@@ -62,6 +62,15 @@ on_x86() {
 	fi
 }
 
+# with_hist TEXT COMMAND...: a result, skipped where ftrace cannot count by stack
+with_hist() {
+	if grep -q 'hist:keys=' /sys/kernel/tracing/README /sys/kernel/debug/tracing/README 2>/dev/null; then
+		result "$@"
+	else
+		echo "ok $1 # SKIP this kernel has no hist triggers"
+	fi
+}
+
 # Sourced by the arithmetic of a shell: true if the expression is not 0
 is() {
 	[ $(($1)) -ne 0 ] || { echo "false: $1"; return 1; }

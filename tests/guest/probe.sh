@@ -70,7 +70,7 @@ busy() {
 	rm -f stop
 	for _ in 1 2; do
 		# shellcheck disable=SC2016 # expanded by that shell
-		nice -n 19 sh -c 'while [ ! -e stop ]; do
+		sh -c 'renice -n 19 -p $$ && while [ ! -e stop ]; do
 			find /proc/self /sys/kernel/slab 2>/dev/null | cat | md5sum >/dev/null
 		done' &
 	done
@@ -78,6 +78,8 @@ busy() {
 
 rest() {
 	touch stop
+	# One that failed to be sent on its way is stopped for ever
+	kill -KILL "${worker:-}" 2>/dev/null
 	wait
 }
 
@@ -296,8 +298,8 @@ against_hist() {
 	wc -l hist ours
 	is "$(wc -l <hist) > $2" && diff hist ours
 }
-result "dput, by ftrace's hist trigger and here: the same stacks, the same totals" against_hist dput 12
-result "kmem_cache_free: the same" against_hist kmem_cache_free 8
+with_hist "dput, by ftrace's hist trigger and here: the same stacks, the same totals" against_hist dput 12
+with_hist "kmem_cache_free: the same" against_hist kmem_cache_free 8
 
 # ------------------------------------------------------------------- filters ---
 

@@ -515,10 +515,10 @@ result "snoop without debugfs" no_debugfs
 result "what was set is set again after each signal, a closed pipe, an error half-way" restored
 result "two at once: the second is refused, and says who is the first" two_at_once
 result "what makes no sense is refused, in one line" refusals
-result "one load under ftrace's hist trigger, bpftrace and count" alike
-result "count: stacks and totals are those of ftrace's hist trigger" like_hist
+with_hist "one load under ftrace's hist trigger, bpftrace and count" alike
+with_hist "count: stacks and totals are those of ftrace's hist trigger" like_hist
 if [ -x /usr/bin/bpftrace ]; then
-	result "count: stacks and totals are those of bpftrace" like_bpftrace
+	with_hist "count: stacks and totals are those of bpftrace" like_bpftrace
 else
 	echo "ok count: stacks and totals are those of bpftrace # SKIP it is not installed"
 fi
