@@ -110,6 +110,11 @@ fit() {
 	echo "# $1: 12000 saves, $recalled recalled"
 }
 
+# It puts calls into all functions of modules: stackbuf_fit.c's frames are not what they were
+kcsan() {
+	grep -qw __tsan_func_entry /proc/kallsyms
+}
+
 fits() {
 	insmod /t/big/stackbuf.ko verify=1 && insmod /t/big/stackbuf_fit.ko || return
 	facts
@@ -117,6 +122,10 @@ fits() {
 		fit $kind
 		# With records, where a jump leaves no trace, many paths lie alike: four are known
 		[ $kind != tail ] || [ ! -e /t/records ] || recalled=$((recalled * 10))
+		if [ $kind = tail ] && kcsan; then
+			echo "ok frames that are hard, tail: recalled in part # SKIP with KCSAN's calls they are others"
+			continue
+		fi
 		result "frames that are hard, $kind: recalled in part" is "$recalled >= 1000"
 	done
 	fit deep
@@ -180,6 +189,8 @@ result "a module in another's place: none differs" \
 	is "$same >= 1 && $(fact events_recalled) >= 100 && $(fact differed) == 0"
 if [ -e /t/records ]; then
 	echo "ok it would, if what was learnt of a module were kept # SKIP frame records take nothing from code"
+elif kcsan; then
+	echo "ok it would, if what was learnt of a module were kept # SKIP with KCSAN's calls the module's are not recalled"
 else
 	replace keeps
 	result "it would, if what was learnt of a module were kept" is "$(fact differed) >= 1"
