@@ -304,6 +304,7 @@ with_hist "kmem_cache_free: the same" against_hist kmem_cache_free 8
 # ------------------------------------------------------------------- filters ---
 
 stage filters
+set_list ''
 N=6000
 # Of the saves, those of each CPU; the last of which there is
 CPUS=$(nproc)
