@@ -180,7 +180,8 @@ static noinline int fit_stale(struct fit *fit)
 	int i, ret;
 
 	for (i = 0; i < ARRAY_SIZE(stale); i++)
-		stale[i] = i & 1 ? (unsigned long)__builtin_return_address(0) : frame[i % 8 + 1];
+		stale[i] = i & 1 ? (unsigned long)__builtin_return_address(0) :
+			   READ_ONCE_NOCHECK(frame[i % 8 + 1]);
 	barrier_data(stale);
 	ret = fit_next(fit);
 	barrier();

@@ -306,12 +306,10 @@ with_hist "kmem_cache_free: the same" against_hist kmem_cache_free 8
 stage filters
 set_list ''
 N=6000
-# Of the saves, those of each CPU; the last of which there is
 CPUS=$(nproc)
-# shellcheck disable=SC2034 # in arithmetic
-EACH=$((2 * N / CPUS))
+ALL=$((CPUS * N))
 LAST=$((CPUS - 1))
-# filtered FILTER=VALUE...: N tagged saves on each of two CPUs under it, or all on one
+# filtered FILTER=VALUE...: N tagged saves on each CPU under it
 filtered() {
 	facts
 	before=$(attempted)
@@ -323,18 +321,18 @@ filtered() {
 		case ${word%%=*} in cpu) echo -1 ;; comm) echo ;; every) echo 1 ;; *) echo 0 ;; esac >"$P/${word%%=*}"
 	done
 	recorded=$(($(fact events_recorded) - recorded))
-	is "$(attempted) - $before == 2 * $N" || return 1
+	is "$(attempted) - $before == $ALL" || return 1
 }
-limit() { filtered limit=2000 && is "$recorded == 2000 && $(fact over_limit) == 2 * $N - 2000" && is "$(fact limit_left) == 0" && "$STACKBUF" info | grep 'over the limit'; }
-result "limit: exactly so many on two CPUs, the rest counted" limit
+limit() { filtered limit=2000 && is "$recorded == 2000 && $(fact over_limit) == $ALL - 2000" && is "$(fact limit_left) == 0" && "$STACKBUF" info | grep 'over the limit'; }
+result "limit: exactly so many on all CPUs, the rest counted" limit
 again() { filtered limit=2000 && is "$recorded == 2000"; }
 result "limit written again: so many again" again
-every() { facts; out=$(fact not_sampled); filtered every=7 && is "$recorded == CPUS * ((EACH + 6) / 7) && $(fact not_sampled) - $out == 2 * N - $recorded"; }
+every() { facts; out=$(fact not_sampled); filtered every=7 && is "$recorded == CPUS * ((N + 6) / 7) && $(fact not_sampled) - $out == $ALL - $recorded"; }
 result "every: on each CPU the first and then one in so many" every
-cpu() { facts; out=$(fact kept_out); filtered cpu=$LAST && is "$recorded == EACH && $(fact kept_out) - $out == 2 * N - EACH"; }
+cpu() { facts; out=$(fact kept_out); filtered cpu=$LAST && is "$recorded == N && $(fact kept_out) - $out == $ALL - N"; }
 result "cpu: events of that CPU only" cpu
 # The saves are made by kernel threads, one a CPU
-name() { facts; out=$(fact kept_out); filtered comm=sbtest/$LAST && is "$recorded == EACH && $(fact kept_out) - $out == 2 * N - EACH"; }
+name() { facts; out=$(fact kept_out); filtered comm=sbtest/$LAST && is "$recorded == N && $(fact kept_out) - $out == $ALL - N"; }
 result "comm: events of that name only" name
 near() { filtered comm=sbtest/ && is "$recorded == 0"; }
 result "comm: a part of the name is another name" near
