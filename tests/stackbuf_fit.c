@@ -37,7 +37,8 @@
 
 #define FIT_PATHS	50
 #define FIT_SAME	8	/* so often in a row a path has the same sizes */
-#define FIT_LEFT	4096	/* bytes of the stack that the kernel may need */
+/* Bytes of the stack that the kernel may need; KASAN makes frames and stacks larger */
+#define FIT_LEFT	(IS_ENABLED(CONFIG_KASAN) ? 12288 : 4096)
 
 static atomic64_t attempted;
 
