@@ -195,7 +195,7 @@ record=$work/record
 
 # The same places from names as from addresses, wherever the kernel was loaded
 named_or_not() {
-	local base there
+	local base there inside
 	"$plain" -f "$record" log --lines -k "$vmlinux" -m "$modules" >"$work/log" || return
 	"$plain" -f "$record" log | "$plain" decode -k "$vmlinux" -m "$modules" >"$work/log2" || return
 	# Where a name stands for several functions the address tells which
@@ -204,7 +204,8 @@ named_or_not() {
 	mkdir "$work/bare" && cp "$record"/{info,events,stacks} "$work/bare" &&
 		head -c "$(stat -c %s "$record/text")" /dev/zero >"$work/bare/text" || return
 	"$plain" -f "$work/bare" log --lines -k "$vmlinux" -m "$modules" >"$work/log3" 2>/dev/null
-	[ "$(grep -c '0x[0-9a-f]* .*:[0-9]*)$' "$work/log3")" -gt 1000 ] || return
+	[ "$(grep -c '0x[0-9a-f]* .*:[0-9]*)$' "$work/log3")" -gt 1000 ] ||
+		{ echo "few lines for addresses"; return 1; }
 	# All but those of modules, which an address alone does not name, or beside them
 	diff <(sed -n '/\[/d; /^\t0xffffffff[c-f]/d; s/^\t[^ ]*//p' "$work/log") \
 		<(sed -n 's/^\t0xffffffff[89ab][^ ]*//p' "$work/log3") >"$work/differ" ||
@@ -212,7 +213,8 @@ named_or_not() {
 	base=$("$plain" -f "$record" info --json | sed -n 's/.*"base_address":"0x\([0-9a-f]*\)".*/\1/p')
 	there=$(nm "$vmlinux" | sed -n 's/^\([0-9a-f]*\) T stack_trace_save$/\1/p')
 	# An address in a module stays alone: what is there in vmlinux is something else
-	[ "$(grep -cE '^\s0xffffffff[c-f][0-9a-f]*$' "$work/log3")" -gt 100 ] || return
+	inside=$(grep -cE '^\s0xffffffff[c-f][0-9a-f]*$' "$work/log3")
+	[ "$inside" -gt 100 ] || { echo "only $inside frames in modules"; return 1; }
 	grep -m 3 -E '^\s0xffffffff[c-f][0-9a-f]* ' "$work/log3" && return 1
 	echo "loaded $(((0x$base - 0x$there) >> 20)) MiB from where it was linked"
 	[ "$base" != "$there" ]

@@ -16,6 +16,8 @@ for _ in 1 2 3; do
 	find /dev | sort >/dev/null &
 	wait
 done
+# Some frames in a module, whatever the scheduler and ftrace do
+run path 1 6 1 50 >/dev/null || exit 1
 rmmod stackbuf_probe
 for array in text info events stacks; do
 	cat /sys/kernel/debug/stackbuf/$array >/out/$array || exit 1
