@@ -153,9 +153,11 @@ static void measure_all(const struct bench *bench, int n, int inner)
 			continue;
 		}
 		nothing = deeper(more, bench_nothing, rounds);
-		for (i = 0; i < n; i++)
+		for (i = 0; i < n; i++) {
 			pr_info("%s %d %llu\n", bench[i].name, depths[d],
 				deeper(more, bench[i].run, rounds) - nothing);
+			cond_resched();
+		}
 	}
 }
 
