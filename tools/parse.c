@@ -466,6 +466,35 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 	return line;
 }
 
+/*
+ * Where the copies differ, a record was being copied there, or came later: the page
+ * ends before it.  That may be in the middle of a record that has its beginning in
+ * both: copies are made in any order, see events_settle(), and the earlier one has
+ * the beginning of later than the rest.  So back to that beginning.
+ */
+bool text_settle(char *page, const char *again)
+{
+	const char *nl = memchr(page, '\n', 128), *end = &again[STACKBUF_PAGE_SIZE - 1];
+	size_t same = 0, len = nl ? nl - page : 1;
+
+	if (!*page)
+		return true;
+	while (same < STACKBUF_PAGE_SIZE && page[same] == again[same])
+		same++;
+	if (same == STACKBUF_PAGE_SIZE)
+		return true;
+	if (same <= len) {
+		memset(page, 0, STACKBUF_PAGE_SIZE);
+		return false;
+	}
+	if (again[same - 1] != '\n' ||
+	    (again[same] && again[same] != ' ' && !is_record(again + same, end)))
+		while (same > len + 1 && !(again[same - 1] == '\n' && is_record(again + same, end)))
+			same--;
+	memset(page + same, 0, STACKBUF_PAGE_SIZE - same);
+	return true;
+}
+
 void record_parse_text(struct record *r, const char *page)
 {
 	const char *end = page + STACKBUF_PAGE_SIZE, *p, *next;

@@ -177,6 +177,11 @@ void cursor_skip(struct cursor *c);
  * in @page only what is surely whole.
  */
 void events_settle(struct stackbuf_events_page *page, const struct stackbuf_events_page *before);
+/*
+ * The same of a page of text and of @again, made after @page.  False if the page was
+ * taken for new records meanwhile: then it is one without content.
+ */
+bool text_settle(char *page, const char *again);
 void events_sort(struct event *event, size_t nr);
 
 /* -------------------------------------------------------------- stacks --- */

@@ -105,43 +105,16 @@ int source_read_events(struct source *s, size_t index, struct stackbuf_events_pa
 	return 0;
 }
 
-/* Does a copy end where a record ends?  @again: a later copy of the page */
-static bool is_text_end(const char *page, const char *again, size_t at)
-{
-	return page[at - 1] == '\n' &&
-	       (!again[at] || again[at] == ' ' || !strncmp(again + at, "stack ", 6));
-}
-
-/*
- * Read the text again.  A page whose first line differs now was taken for new
- * records meanwhile, and becomes one without content.  Where it differs further
- * back, a record was being copied there, or came later: the copy ends before it,
- * also if the record's beginning was read after the rest, as rep movs may.
- */
 static int drop_changed_text(struct source *s, struct bag *bag)
 {
 	char *page = s->memory[ARRAY_TEXT], *end = page + s->size[ARRAY_TEXT];
 	char again[STACKBUF_PAGE_SIZE];
 
 	for (; page < end; page += STACKBUF_PAGE_SIZE) {
-		char *nl = memchr(page, '\n', 128);
-		size_t len = nl ? nl - page : 1, same = 0;
-
 		if (arrays_read(s, ARRAY_TEXT, page - (char *)s->memory[ARRAY_TEXT], again,
 				sizeof(again)))
 			return -1;
-		if (!*page)
-			continue;
-		while (same < sizeof(again) && page[same] == again[same])
-			same++;
-		if (same < len) {
-			same = 0;
-			bag->changed_text++;
-		}
-		if (same > len && same < sizeof(again) && !is_text_end(page, again, same))
-			while (same > len && (page[same - 1] != '\n' || strncmp(page + same, "stack ", 6)))
-				same--;
-		memset(page + same, 0, sizeof(again) - same);
+		bag->changed_text += !text_settle(page, again);
 	}
 	return 0;
 }

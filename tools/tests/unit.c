@@ -1370,6 +1370,48 @@ static void test_disorder(void)
 	made_free(&m);
 }
 
+/* Of two copies of a page of text, records that are whole in both, or none */
+static void test_text_disorder(void)
+{
+	char page[STACKBUF_PAGE_SIZE], *second, *third;
+	size_t at[3], i;
+	struct made m;
+
+	made_init(&m, 1, 1, 1, NULL);
+	for (i = 0; i < 3; i++) {
+		made_text(&m, i + 1, "other", 9, NULL);
+		at[i] = m.text_pos;
+	}
+	second = page + at[0];
+	third = page + at[1];
+
+	/* Nothing new; and a record that came in between, or is on its way */
+	memcpy(page, m.text, sizeof(page));
+	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, sizeof(page)));
+	memset(third, 0, at[2] - at[1]);
+	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
+	memcpy(page, m.text, sizeof(page));
+	memset(third, ' ', at[2] - at[1]);
+	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
+	memcpy(page, m.text, sizeof(page));
+	*third = '\0';
+	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
+
+	/* The first copy has a record's beginning of later than the rest, from anywhere on */
+	for (i = at[0] + 1; i < at[1]; i++) {
+		memcpy(page, m.text, sizeof(page));
+		memset(page + i, i % 2 ? ' ' : 0, at[1] - i);
+		CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[0]) && !*second);
+	}
+
+	/* The page begins anew */
+	memcpy(page, m.text, sizeof(page));
+	page[20]++;
+	CHECK(!text_settle(page, m.text) && !page[0] && !page[at[0]]);
+	CHECK(text_settle(page, m.text) && !page[0]);
+	made_free(&m);
+}
+
 /*
  * A source that grows while it is looked at: with every read, some events are
  * appended.  So pages that are read one after the other never fit each other.
@@ -1718,6 +1760,7 @@ static const struct {
 	{ test_core, "arrays are found in a core file" },
 	{ test_disorder, "copies in disorder: only what is surely whole" },
 	{ test_live, "read while it is written: nothing torn" },
+	{ test_text_disorder, "copies of text that were not made in order: whole records only" },
 	{ test_follow, "what is followed comes in order, each once, or is counted as lost" },
 	{ test_flipped_bits, "flipped bits do no harm" },
 	{ test_patterns, "names, globs and regular expressions choose functions" },
