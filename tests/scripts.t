@@ -19,7 +19,7 @@ trap 'kill "${live_pid:-}" "${kdump_pid:-}" 2>/dev/null; wait; rm -rf -- "$w"' E
 trap 'exit 130' INT TERM HUP
 
 n=0
-plan=56
+plan=60
 
 ok() { n=$((n + 1)); printf 'ok %d %s\n' "$n" "$*"; }
 not_ok() { n=$((n + 1)); printf 'not ok %d %s\n' "$n" "$*"; }
@@ -448,3 +448,47 @@ complains() {
 	[ "$rc" -eq 126 ] && grep -q 'the kernel complained' "$w/err"
 }
 t "the virtual machine fails for complaints that are only in the kernel's log" complains
+
+# stackbuf-kernel and what calls it: what is missing is named, nothing is begun
+mkdir "$w/without" "$w/full" "$w/little" "$w/apt"
+for dir in /usr/local/bin /usr/sbin /usr/bin /sbin /bin; do
+	ln -s "$dir"/* "$w/without/" 2>/dev/null
+done
+rm -f "$w/without/flex"
+printf '#!/bin/sh\necho Filesystem\necho "none 100 90 10 90%% $3"\n' >"$w/full/df"
+# As if flex were not installed, nor to be had
+printf '#!/bin/sh\n/usr/bin/dpkg-query "$@" | grep -v -w flex\n' >"$w/little/dpkg-query"
+printf '#!/bin/sh\necho "E: Failed to fetch flex" >&2\nexit 100\n' >"$w/little/apt-get"
+chmod +x "$w/full/df" "$w/little/"*
+cat >"$w/apt/apt.conf" <<-'END'
+	Dir::Etc::Parts "/nonexistent";
+	Dir::Etc::Main "/nonexistent";
+	Acquire::Retries "0";
+	Acquire::http::Proxy "http://127.0.0.1:9";
+	Acquire::https::Proxy "http://127.0.0.1:9";
+END
+
+# stops PATTERN COMMAND...: the last line of standard error, and nothing is left
+stops() {
+	local pattern=$1
+
+	shift
+	rm -rf "$w/cache"
+	run env STACKBUF_CACHE="$w/cache" "$@"
+	echo "status $rc, left: $(find "$w/cache" -type f ! -name 'lock*' 2>/dev/null)"
+	cat "$w/err"
+	[ "$rc" -ne 0 ] && [ ! -s "$w/out" ] && tail -n 1 "$w/err" | grep -qE -- "$pattern" &&
+		[ -z "$(find "$w/cache" ! -type d ! -name 'lock*' 2>/dev/null)" ]
+}
+t "a kernel to build without flex" \
+	stops '^stackbuf-kernel: flex is missing: install the package flex$' \
+	PATH="$w/without" "$top/scripts/stackbuf-kernel" 6.1-debug
+t "a kernel without space for it" \
+	stops '^stackbuf-kernel: .* has 10 MiB free, 4000 MiB are needed$' \
+	PATH="$w/full:$PATH" "$top/scripts/stackbuf-kernel" 6.1
+t "a kernel whose download is refused" \
+	stops '^stackbuf-kernel: download failed: .*127\.0\.0\.1' \
+	APT_CONFIG="$w/apt/apt.conf" "$top/scripts/stackbuf-kernel" 6.1
+t "proofs, a package missing that is not to be had" \
+	stops '^stackbuf-setup: (cannot install flex|missing flex: run as root)' \
+	PATH="$w/little:$PATH" "$top/tests/proof" debug
