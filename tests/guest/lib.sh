@@ -62,6 +62,11 @@ on_x86() {
 	fi
 }
 
+# Whether KCSAN's calls are in all functions of modules, and in modules only
+kcsan() {
+	grep -qw __tsan_func_entry /proc/kallsyms
+}
+
 # with_hist TEXT COMMAND...: a result, skipped where ftrace cannot count by stack
 with_hist() {
 	if grep -q 'hist:keys=' /sys/kernel/tracing/README /sys/kernel/debug/tracing/README 2>/dev/null; then

@@ -110,11 +110,6 @@ fit() {
 	echo "# $1: 12000 saves, $recalled recalled"
 }
 
-# It puts calls into all functions of modules: stackbuf_fit.c's frames are not what they were
-kcsan() {
-	grep -qw __tsan_func_entry /proc/kallsyms
-}
-
 fits() {
 	insmod /t/big/stackbuf.ko verify=1 && insmod /t/big/stackbuf_fit.ko || return
 	facts
@@ -122,6 +117,7 @@ fits() {
 		fit $kind
 		# With records, where a jump leaves no trace, many paths lie alike: four are known
 		[ $kind != tail ] || [ ! -e /t/records ] || recalled=$((recalled * 10))
+		# stackbuf_fit.c's frames are not what they were
 		if [ $kind = tail ] && kcsan; then
 			echo "ok frames that are hard, tail: recalled in part # SKIP with KCSAN's calls they are others"
 			continue

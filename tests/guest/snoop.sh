@@ -127,7 +127,7 @@ first_event() {
 	done | sort -n | head -n 1 >symbols
 	touch seen
 	echo "# from the command's start to its end after one event: $(cat ms) ms; reading kallsyms: $(cat symbols) ms" >>notes
-	grep -q '^	vfs_open$' out && is "$(cat ms) < 6 * $(cat symbols)"
+	grep -q '^	vfs_open$' out && is "$(cat ms) < 6 * $slow * $(cat symbols)"
 }
 
 snoop_block() {
@@ -390,7 +390,7 @@ evicted() {
 	awk '/^stackbuf: up to [0-9]* events are in no total: their stacks had to make room/ { n += $4 } END { print n + 0 }' count.err >unshown
 	awk '/^stackbuf: [0-9]* events were not recorded: / { n += $2 } END { print n + 0 }' count.err >refused
 	echo "# of 4200 calls $(cat shown) have a stack that is there still, $(cat unshown) had one, $(cat refused) were refused" >>notes
-	is "$(cat shown) > 100 && $(cat unshown) > 1000" &&
+	is "$(cat shown) > 100 && $(cat unshown) > 1000 / $slow" &&
 		is "$(cat shown) + $(cat unshown) + $(cat refused) == 4200" || { cat count.err; return 1; }
 }
 
@@ -499,6 +499,9 @@ saved() {
 	"$STACKBUF" -f snapshot count -P --comm dd vfs_write 2>err | grep -q '^    dd \[[0-9]*\]$'
 }
 
+# What takes room is slower than the kernel that it is measured against
+slow=1
+! kcsan || slow=3
 : >notes
 result "no module: refused; loaded from where it was built; said" loads_by_itself
 result "no rights: one line" not_root
