@@ -31,6 +31,7 @@
 #include <linux/debugfs.h>
 #include <linux/elf-em.h>
 #include <linux/irq_work.h>
+#include <linux/kcsan-checks.h>
 #include <linux/kdebug.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>

@@ -381,6 +381,13 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
 		sb_lost(STACKBUF_CUT);
 out:
+	/*
+	 * Whoever saves next on this CPU uses the same level.  That is ordered: it is the
+	 * same CPU, and a task that goes to another one has the scheduler's barriers
+	 * behind it.  KCSAN does not see these where it watches modules only, and would
+	 * take what was written here for outstanding until this function returns.
+	 */
+	kcsan_release();
 	this_cpu_dec(sb_cpu->nest);
 	preempt_enable_notrace();
 	return result;
