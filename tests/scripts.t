@@ -19,7 +19,7 @@ trap 'kill "${live_pid:-}" "${kdump_pid:-}" 2>/dev/null; wait; rm -rf -- "$w"' E
 trap 'exit 130' INT TERM HUP
 
 n=0
-plan=60
+plan=61
 
 ok() { n=$((n + 1)); printf 'ok %d %s\n' "$n" "$*"; }
 not_ok() { n=$((n + 1)); printf 'not ok %d %s\n' "$n" "$*"; }
@@ -448,6 +448,20 @@ complains() {
 	[ "$rc" -eq 126 ] && grep -q 'the kernel complained' "$w/err"
 }
 t "the virtual machine fails for complaints that are only in the kernel's log" complains
+
+# Its last words in two pieces, as a busy machine hands them over
+in_pieces() {
+	mkdir "$w/pieces" && cat >"$w/pieces/run" <<-'END' || return
+		#!/bin/sh
+		printf exi >/dev/ttyS3
+		sleep 1.5
+		printf 't 9\n' >/dev/ttyS3
+	END
+	run "$vm" "$w/pieces"
+	cat "$w/err"
+	[ "$rc" -eq 9 ]
+}
+t "the virtual machine puts together what the guest says in pieces" in_pieces
 
 # stackbuf-kernel and what calls it: what is missing is named, nothing is begun
 mkdir "$w/without" "$w/full" "$w/little" "$w/apt"
