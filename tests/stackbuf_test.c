@@ -599,7 +599,7 @@ static u64 tick_ns;
 
 static enum hrtimer_restart storm_tick(struct hrtimer *timer)
 {
-	u64 now = ktime_get_ns(), end;
+	u64 now = ktime_get_ns();
 	int cpu;
 
 	storm_save(mix(now) % storm_paths, leaf_tag, now, STACKBUF_HARDIRQ);
@@ -609,12 +609,11 @@ static enum hrtimer_restart storm_tick(struct hrtimer *timer)
 	if (now & 64)
 		tasklet_schedule(this_cpu_ptr(&softer));
 	/*
-	 * From now on, and twice as long as this took at least: a machine, however slow,
-	 * gets on with its work.  hrtimer_forward_now() would keep to a grid, of which
-	 * the next line may be right ahead, each time.
+	 * From now on, so that a slow machine gets on with its work as well.
+	 * hrtimer_forward_now() would keep to a grid, of which the next line may be right
+	 * ahead, each time.
 	 */
-	end = ktime_get_ns();
-	hrtimer_set_expires(timer, ns_to_ktime(end + max(tick_ns, 2 * (end - now))));
+	hrtimer_set_expires(timer, ns_to_ktime(ktime_get_ns() + tick_ns));
 	return HRTIMER_RESTART;
 }
 
