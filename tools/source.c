@@ -231,18 +231,26 @@ static u64 find_info(struct source *s, const char *kallsyms)
 {
 	char line[512], type, name[256], module[256];
 	FILE *f = fopen(kallsyms, "re");
+	bool found = false, loaded = false;
 	unsigned long long addr = 0;
-	bool found = false;
 
 	if (!f) {
 		failed(s, "%s: %s", kallsyms, strerror(errno));
 		return 0;
 	}
-	while (!found && fgets(line, sizeof(line), f))
-		found = sscanf(line, "%llx %c %255s %255s", &addr, &type, name, module) == 4 &&
-			!strcmp(name, "stackbuf_info") && !strcmp(module, "[stackbuf]");
+	while (!found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %c %255s %255s", &addr, &type, name, module) != 4 ||
+		    strcmp(module, "[stackbuf]"))
+			continue;
+		loaded = true;
+		found = !strcmp(name, "stackbuf_info");
+	}
 	fclose(f);
-	if (!found)
+	if (!found && loaded)
+		failed(s,
+		       "the module stackbuf is loaded, but %s does not tell where its data is (a kernel without CONFIG_KALLSYMS_ALL): mount debugfs on /sys/kernel/debug",
+		       kallsyms);
+	else if (!found)
 		failed(s,
 		       "the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
 	else if (!addr)
