@@ -24,7 +24,7 @@ probe() {
 	inside "$ko" context_save >"$work/vm/inside"
 	inside "$ko" storm_save >"$work/vm/storm"
 	inside "$ko" go >"$work/vm/go"
-	boot "$1" -s -t 600 -x "$reader"
+	boot "$1" -s -t 720 -x "$reader"
 	ended
 }
 
