@@ -1440,6 +1440,7 @@ static struct notifier_block panic_nb = { .notifier_call = late_panic, .priority
 
 static atomic_t panic_ready;
 static u64 panic_others;	/* events of the others so far */
+static bool panic_near;		/* the others go on without being preempted */
 
 /* After stackbuf stopped recording: the others are to try for a while */
 static int late_die(struct notifier_block *nb, unsigned long action, void *data)
@@ -1464,7 +1465,10 @@ static void panic_worker(struct worker *wk)
 		for (i = 0;; i++) {
 			go(i % 50, 4, leaf_tag, 0xbULL << 56 | i);
 			WRITE_ONCE(panic_others, i);
-			cond_resched();
+			if (!READ_ONCE(panic_near))
+				cond_resched();
+			else if (!preempt_count())
+				preempt_disable();
 		}
 	}
 	while (atomic_read(&panic_ready) < num_online_cpus())
@@ -1475,6 +1479,14 @@ static void panic_worker(struct worker *wk)
 		       READ_ONCE(panic_others) < 500)
 			cpu_relax();
 	}
+	/*
+	 * A worker that would run there may wait for this CPU, for ever as it does not answer
+	 * any more: one that frees a module's init code has it unmapped everywhere
+	 */
+	WRITE_ONCE(panic_near, true);
+	i = READ_ONCE(panic_others) + 3;
+	while (num_online_cpus() > 1 && READ_ONCE(panic_others) < i)
+		cpu_relax();
 	/* Where clocks need ticks, this CPU's falls behind those of the others */
 	local_irq_disable();
 	mdelay(50);
