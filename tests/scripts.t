@@ -19,7 +19,7 @@ trap 'kill "${live_pid:-}" "${kdump_pid:-}" 2>/dev/null; wait; rm -rf -- "$w"' E
 trap 'exit 130' INT TERM HUP
 
 n=0
-plan=61
+plan=62
 
 ok() { n=$((n + 1)); printf 'ok %d %s\n' "$n" "$*"; }
 not_ok() { n=$((n + 1)); printf 'not ok %d %s\n' "$n" "$*"; }
@@ -462,6 +462,26 @@ in_pieces() {
 	[ "$rc" -eq 9 ]
 }
 t "the virtual machine puts together what the guest says in pieces" in_pieces
+
+# A kernel that ends in a breakpoint of its own while it boots; the second time it does not
+boots_again() {
+	mkdir "$w/again" "$w/emulator" && printf '#!/bin/sh\nexit 7\n' >"$w/again/run" || return
+	cat >"$w/emulator/qemu-system-x86_64" <<-END || return
+		#!/bin/sh
+		if [ ! -e "$w/emulator/once" ]; then
+			touch "$w/emulator/once"
+			echo 'Oops: int3: 0000 [#1] PREEMPT SMP' >console.log
+			exit 0
+		fi
+		case " \$* " in *" tcg,thread=single "*) ;; *) exit 1 ;; esac
+		exec $(command -v qemu-system-x86_64) "\$@"
+	END
+	chmod +x "$w/emulator/qemu-system-x86_64"
+	PATH=$w/emulator:$PATH run "$vm" "$w/again"
+	cat "$w/err"
+	[ "$rc" -eq 7 ] && [ "$(cat "$w/err")" = "stackbuf-vm: the emulator failed while the kernel booted: once more, with all CPUs in one thread" ]
+}
+t "the virtual machine starts again where the emulator failed at boot" boots_again
 
 # stackbuf-kernel and what calls it: what is missing is named, nothing is begun
 mkdir "$w/without" "$w/full" "$w/little" "$w/apt"
