@@ -20,6 +20,7 @@
 #define DEBUGFS		"/sys/kernel/debug/stackbuf"
 #define CORE		"/proc/kcore"
 #define KALLSYMS	"/proc/kallsyms"
+#define MODULE		"/sys/module/stackbuf"
 
 static int __attribute__((format(printf, 2, 3))) failed(struct source *s, const char *format, ...)
 {
@@ -226,38 +227,6 @@ static int open_directory(struct source *s, const char *name)
 
 /* ------------------------------------------------------------ /proc/kcore --- */
 
-/* Where stackbuf_info of the loaded module is; 0 and an error if unknown */
-static u64 find_info(struct source *s, const char *kallsyms)
-{
-	char line[512], type, name[256], module[256];
-	FILE *f = fopen(kallsyms, "re");
-	bool found = false, loaded = false;
-	unsigned long long addr = 0;
-
-	if (!f) {
-		failed(s, "%s: %s", kallsyms, strerror(errno));
-		return 0;
-	}
-	while (!found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %255s %255s", &addr, &type, name, module) != 4 ||
-		    strcmp(module, "[stackbuf]"))
-			continue;
-		loaded = true;
-		found = !strcmp(name, "stackbuf_info");
-	}
-	fclose(f);
-	if (!found && loaded)
-		failed(s,
-		       "the module stackbuf is loaded, but %s does not tell where its data is (a kernel without CONFIG_KALLSYMS_ALL): mount debugfs on /sys/kernel/debug",
-		       kallsyms);
-	else if (!found)
-		failed(s,
-		       "the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
-	else if (!addr)
-		failed(s, "%s does not show addresses; run it as root", kallsyms);
-	return found ? addr : 0;
-}
-
 /* Find a virtual address in an ELF core file.  Return its offset, 0 if it is not there */
 static u64 core_offset(int fd, u64 addr, u64 size)
 {
@@ -272,7 +241,84 @@ static u64 core_offset(int fd, u64 addr, u64 size)
 	return 0;
 }
 
-int source_open_core(struct source *s, const char *core, const char *kallsyms)
+/* The number in a file of sysfs; 0 if there is none */
+static u64 number_in(const char *directory, const char *name)
+{
+	char path[4096], line[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (!fgets(line, sizeof(line), f))
+		*line = '\0';
+	fclose(f);
+	return strtoull(line, NULL, 0);
+}
+
+/*
+ * Search the module's .bss, as a RAM image is searched, for the page that says that
+ * it is stackbuf_info and begins where it is found.  For kernels without
+ * CONFIG_KALLSYMS_ALL, which name functions only (Debian's for arm64 at 6.1).
+ */
+static u64 search_info(const char *core, const char *module)
+{
+	u64 addr = number_in(module, "sections/.bss"), end = addr + number_in(module, "coresize");
+	int fd = open(core, O_RDONLY | O_CLOEXEC);
+	struct stackbuf_info info;
+	u64 found = 0, offset;
+
+	addr = (addr + STACKBUF_PAGE_SIZE - 1) & -(u64)STACKBUF_PAGE_SIZE;
+	for (; fd >= 0 && addr && !found && addr < end; addr += STACKBUF_PAGE_SIZE) {
+		offset = core_offset(fd, addr, STACKBUF_PAGE_SIZE);
+		if (offset &&
+		    read_at(fd, &info, STACKBUF_PAGE_SIZE, offset) == STACKBUF_PAGE_SIZE &&
+		    info.page.magic == ~STACKBUF_MAGIC_INVERTED &&
+		    info.page.kind == STACKBUF_INFO && info.info_addr == addr)
+			found = addr;
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* Where stackbuf_info of the loaded module is; 0 and an error if unknown */
+static u64 find_info(struct source *s, const char *core, const char *kallsyms,
+		     const char *module)
+{
+	char line[512], type, name[256], owner[256];
+	FILE *f = fopen(kallsyms, "re");
+	bool found = false, loaded = false;
+	unsigned long long addr = 0;
+
+	if (!f) {
+		failed(s, "%s: %s", kallsyms, strerror(errno));
+		return 0;
+	}
+	while (!found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %c %255s %255s", &addr, &type, name, owner) != 4 ||
+		    strcmp(owner, "[stackbuf]"))
+			continue;
+		loaded = true;
+		found = !strcmp(name, "stackbuf_info");
+	}
+	fclose(f);
+	if (!loaded) {
+		failed(s,
+		       "the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
+		return 0;
+	}
+	if (!found)
+		addr = search_info(core, module);
+	if (!addr)
+		failed(s, "%s does not show %s; run it as root, or mount debugfs on /sys/kernel/debug",
+		       kallsyms, found ? "addresses" : "where the module's data is");
+	return addr;
+}
+
+int source_open_core(struct source *s, const char *core, const char *kallsyms,
+		     const char *module)
 {
 	struct stackbuf_info info;
 	u64 addr[ARRAYS];
@@ -281,7 +327,7 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms)
 	s->ops = &arrays_ops;
 	s->live = true;
 	s->name = strdup(core);
-	addr[ARRAY_INFO] = find_info(s, kallsyms);
+	addr[ARRAY_INFO] = find_info(s, core, kallsyms, module);
 	if (!addr[ARRAY_INFO])
 		return -1;
 	for (i = 0; i < ARRAYS; i++) {
@@ -523,7 +569,7 @@ int source_open(struct source *s, char *const *name, unsigned int names)
 	if (!names && !only)
 		only = CORE;
 	if (only && !strcmp(only, CORE))
-		return source_open_core(s, CORE, KALLSYMS);
+		return source_open_core(s, CORE, KALLSYMS, MODULE);
 	if (names > 1 && asprintf(&s->name, "%s and %u more", name[0], names - 1) < 0)
 		s->name = NULL;
 	if (only)

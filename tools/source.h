@@ -71,7 +71,11 @@ void source_close(struct source *s);
  */
 int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page);
 
-/* The running kernel's memory through a core file, with the names of @kallsyms */
-int source_open_core(struct source *s, const char *core, const char *kallsyms);
+/*
+ * The running kernel's memory through a core file, with the names of @kallsyms; where
+ * these are names of functions only, @module, the module's folder in sysfs, tells
+ * what to search
+ */
+int source_open_core(struct source *s, const char *core, const char *kallsyms, const char *module);
 
 #endif

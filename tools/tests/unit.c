@@ -1097,6 +1097,7 @@ static void test_core(void)
 	u32 id[MADE_STACKS];
 	struct made m;
 	size_t size;
+	char number[32];
 	FILE *f;
 	int a;
 
@@ -1125,19 +1126,38 @@ static void test_core(void)
 	write_text("core.kallsyms", kallsyms);
 
 	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(!source_open_core(&s, "core", "core.kallsyms") && s.live);
+	CHECK(!source_open_core(&s, "core", "core.kallsyms", "none") && s.live);
 	CHECK(s.ops && !s.ops->load(&s, &bag));
 	record_parse(&from_core, &bag, bag_newest(&bag));
 	CHECK(same_record(&r, &from_core));
 	unload(&s, &bag, &from_core);
 
+	/* Functions only: searched for from somewhere before it, and not beyond the module */
+	write_text("core.kallsyms", "ffffffffc0000000 t stackbuf_save\t[stackbuf]\n");
+	CHECK(!mkdir("module", 0700) && !mkdir("module/sections", 0700));
+	snprintf(number, sizeof(number), "%#llx\n", (unsigned long long)m.info->info_addr - 0xff0);
+	write_text("module/sections/.bss", number);
+	write_text("module/coresize", "8192\n");
+	memset(s.fd, -1, sizeof(s.fd));
+	CHECK(!source_open_core(&s, "core", "core.kallsyms", "module"));
+	CHECK(s.ops && !s.ops->load(&s, &bag));
+	record_parse(&from_core, &bag, bag_newest(&bag));
+	CHECK(same_record(&r, &from_core));
+	unload(&s, &bag, &from_core);
+	write_text("module/coresize", "4080\n");
+	memset(s.fd, -1, sizeof(s.fd));
+	CHECK(source_open_core(&s, "core", "core.kallsyms", "module") &&
+	      strstr(s.error, "where the module's data is"));
+	source_close(&s);
+
 	write_text("core.kallsyms", "ffffffffc0000000 b stackbuf_info\t[imposter]\n");
 	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(source_open_core(&s, "core", "core.kallsyms") && strstr(s.error, "is not loaded"));
+	CHECK(source_open_core(&s, "core", "core.kallsyms", "none") &&
+	      strstr(s.error, "is not loaded"));
 	source_close(&s);
 	write_text("core.kallsyms", "0000000000000000 b stackbuf_info\t[stackbuf]\n");
 	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(source_open_core(&s, "core", "core.kallsyms") && strstr(s.error, "root"));
+	CHECK(source_open_core(&s, "core", "core.kallsyms", "none") && strstr(s.error, "root"));
 	source_close(&s);
 	record_free(&r);
 	made_free(&m);
