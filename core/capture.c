@@ -252,7 +252,7 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 			sb_learn(stack, &level->walk, level->pc);
 
 		why = fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
-		if (SB_HAVE_ORC)
+		if (SB_HAVE_RECALL)
 			sb_note_depth(&level->walk, level->pc, trace->nr, trace->cut, event->id);
 	}
 	if (is_new)

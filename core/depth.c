@@ -4,9 +4,10 @@
  *
  * The counterpart of ftrace's stack tracer: for each innermost address the walk
  * with the most bytes between its stack pointer and the end of the task's stack.
- * A walk knows where every frame lies, so it is one comparison there, and a copy if
- * it went deeper.  Frames are kept besides the stack's id, as a stack that is
- * rare, which the deepest is likely to be, may have to make room in the table.
+ * A walk knows where every frame lies, or finds it once more from record to record, so
+ * it is one comparison there, and a copy if it went deeper.  Frames are kept besides
+ * the stack's id, as a stack that is rare, which the deepest is likely to be, may have
+ * to make room in the table.
  */
 
 /* How far from its hash an origin is looked for */
@@ -30,6 +31,20 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 	return NULL;
 }
 
+#if SB_HAVE_RECORDS
+/* Whether a walk from @sp, which begins at @origin, will be the deepest one from there */
+static bool sb_goes_deeper(unsigned long origin, unsigned long sp)
+{
+	struct stackbuf_depth *depth = sb_depth_of(origin);
+
+	return depth && sb_task_stack() + THREAD_SIZE - sp > READ_ONCE(depth->bytes);
+}
+
+/* As it is part of a recall */
+NOKPROBE_SYMBOL(sb_depth_of);
+NOKPROBE_SYMBOL(sb_goes_deeper);
+#endif
+
 /**
  * sb_note_depth() - see whether a walk went deeper than any before from its place
  * @walk: the walk; those that begin on a task's own stack count, and end there
@@ -40,8 +55,8 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
  *
  * Context: Any, interrupts off.
  */
-static void sb_note_depth(const struct sb_walk *walk, const unsigned long *pc, unsigned int nr,
-			  bool cut, u32 id)
+static void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
+			  u32 id)
 {
 	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE;
 	struct stackbuf_depth *depth;
@@ -62,6 +77,9 @@ static void sb_note_depth(const struct sb_walk *walk, const unsigned long *pc, u
 	/* Another CPU writes it, or we interrupted who does: one of the two is enough */
 	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 		return;
+#if SB_HAVE_RECORDS
+	sb_place_frames(walk, pc, nr);
+#endif
 	smp_wmb();	/* a reader that sees any of this sees that it is being written */
 	WRITE_ONCE(depth->bytes, bytes);	/* others compare theirs meanwhile */
 	depth->id = id;

@@ -108,6 +108,9 @@ static __always_inline bool sb_records_fit(const struct stackbuf_stack *stack,
 	return sb_is_last_record(low, fp);
 }
 
+/* In depth.c */
+static bool sb_goes_deeper(unsigned long origin, unsigned long sp);
+
 static struct stackbuf_stack *sb_try_hints(const u64 *hint, const struct sb_start *start,
 					   u64 epoch)
 {
@@ -154,6 +157,8 @@ static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 	if (!stack) {
 		/* The same path at another depth, as for ORC */
 		stack = sb_try_hints(sb_hint_set(start, 0), start, epoch);
+		if (stack && sb_goes_deeper(start->ip, start->sp))
+			return NULL;
 		if (stack)
 			sb_add_hint(hint, stack->id | epoch << 32);
 	}
@@ -177,6 +182,26 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 	sb_add_hint(sb_hint_set(&start, start.sp - sb_task_stack()), value);
 	sb_add_hint(sb_hint_set(&start, 0), value);
 	return true;
+}
+
+/*
+ * Where the frames of a walk lie, for depth.c: on x86-64 behind the record with the frame's
+ * address, as with ORC; on arm64, where a record lies at its frame's lower end, there.  0
+ * from the first one on that the records do not lead to.
+ */
+static void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+{
+	unsigned long fp = walk->bp[0], low = walk->sp[0];
+	const unsigned long end = sb_records_end();
+	unsigned int i = 1;
+
+	/* The caller that no record has yet */
+	if (walk->hint)
+		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
+	for (; i < nr && sb_next_record(&fp, &low, end) == pc[i]; i++)
+		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
+	for (; i < nr; i++)
+		walk->sp[i] = 0;
 }
 
 #if !SB_HAVE_UNWIND
