@@ -37,6 +37,20 @@ build() {
 			"$work/vm/$name/"
 }
 
+# The command stackbuf for the guest of SERIES: its path in reader, and in /t/reader there
+build_reader() {
+	local kernel words cross with=()
+
+	kernel_of "$1" || return
+	if [ -n "$cross" ]; then
+		with=(CC="${cross}gcc-12 --sysroot=$("$top/scripts/stackbuf-kernel" -s arm64)")
+	fi
+	reader=$work/${cross}tools/stackbuf
+	make -s -C "$top/tools" O="$work/${cross}tools" "${with[@]}" all >"$work/make.log" 2>&1 ||
+		{ sed 's/^/# /' "$work/make.log"; return 1; }
+	echo "$reader" >"$work/vm/reader"
+}
+
 # sbcheck of SERIES: for the host as $work/sbcheck, for the guest into $work/vm
 build_sbcheck() {
 	local kernel words cross

@@ -6,12 +6,11 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-reader=$work/tools/stackbuf
-make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
-
 live_reader() {
+	local reader=''
+
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/log.sh" "$work/vm/run" &&
-		echo "$reader" >"$work/vm/reader" && build "$1" big || echo "not ok everything is built"
+		build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	boot "$1" -x "$reader"
 	ended
 }

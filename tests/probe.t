@@ -6,20 +6,18 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-reader=$work/tools/stackbuf
-make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
-
 # inside MODULE FUNCTION: an offset in it where ftrace is not
 inside() {
 	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
 }
 
 probe() {
-	local ko=$work/vm/big/stackbuf_test.ko
+	local ko=$work/vm/big/stackbuf_test.ko kernel words cross reader=''
 
+	kernel_of "$1" || return
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/probe.sh" "$work/vm/run" &&
-		echo "$reader" >"$work/vm/reader" && build "$1" big EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096 &&
-		${CC:-cc} -static -O2 -Wall -o "$work/vm/sbcheck" "$here/guest/sbcheck.c" ||
+		build_reader "$1" && build "$1" big EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096 &&
+		build_sbcheck "$1" ||
 		echo "not ok everything is built"
 	inside "$ko" context_save >"$work/vm/inside"
 	inside "$ko" storm_save >"$work/vm/storm"

@@ -19,11 +19,8 @@ wrong() {
 	tree=$work/wrong build "$series" "$name"
 }
 
-reader=$work/tools/stackbuf
-make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
-
 recall() {
-	local kernel words cross fault
+	local kernel words cross reader='' fault
 
 	kernel_of "$1" || return
 	fault=(recall.c 's/if (!sb_words_fit(word, layout->frames, start->sp, text))/if (0)/')
@@ -32,7 +29,7 @@ recall() {
 		fault=(records.c 's/if (sb_next_record(&fp, &low, end) != text + frames\[i\])/if (!sb_next_record(\&fp, \&low, end))/')
 	fi
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
-		echo "$reader" >"$work/vm/reader" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
+		build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
 		build "$1" big && build_load "$1" &&
 		wrong "$1" fault "${fault[@]}" &&
 		wrong "$1" keeps recall.c '/^static int sb_module(/,/^}/s/sb_forget_layouts();//' || echo "not ok everything is built"

@@ -6,16 +6,13 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-reader=$work/tools/stackbuf
-make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
-
 snoop() {
-	local bpftrace
+	local reader='' bpftrace=''
 
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
-		echo "$reader" >"$work/vm/reader" && build "$1" big &&
+		build_reader "$1" && build "$1" big &&
 		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 || echo "not ok everything is built"
-	bpftrace=$(command -v bpftrace)
+	[[ $1 == *-arm64 ]] || bpftrace=$(command -v bpftrace)
 	boot "$1" -s -t 600 -m 1024 -x "$reader" -x setpriv ${bpftrace:+-x "$bpftrace"}
 	ended
 }

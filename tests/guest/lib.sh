@@ -43,12 +43,15 @@ leak() {
 	if grep -A 20 'unreferenced object' /sys/kernel/debug/kmemleak; then return 1; fi
 }
 
-# Which machine this is: what differs is asked for here
+# Which machine this is: what differs is asked for here.  nmi is 1 where a module can send
+# NMIs, arguments says how many of a function's are in registers,
+# unseen how many callers the kernel's own tracers leave out behind a probe at a function's
+# beginning, where arm64 has the return address in a register only.
 arch=$(uname -m)
 # shellcheck disable=SC2034 # for those that include this
 case $arch in
-x86_64) entry=entry_SYSCALL_64_after_hwframe ;;
-aarch64) entry=el0t_64_sync ;;
+x86_64) entry=entry_SYSCALL_64_after_hwframe nmi=1 arguments=6 unseen=0 ;;
+aarch64) entry=el0t_64_sync nmi=0 arguments=8 unseen=1 ;;
 esac
 
 # on_x86 WHY TEXT COMMAND...: a result, skipped elsewhere because WHY

@@ -126,8 +126,6 @@ stage contexts
 run context >context
 dump now
 /t/sbcheck events now | grep ' tag c0ffee$' >events
-nmi=0
-[ "$arch" != x86_64 ] || nmi=1
 for where in task preempt_disable raw_spinlock timer tasklet hrtimer irq_work nmi; do
 	context() {
 		line=$(grep "^context $where " context) || { cat context; return 1; }
@@ -144,7 +142,7 @@ for where in task preempt_disable raw_spinlock timer tasklet hrtimer irq_work nm
 		sort -n -k 2 events | sed -n "${no}p" | grep " $want .* id $id tag" ||
 			{ echo "want $want: $line"; cat events; return 1; }
 	}
-	if [ $where$nmi = nmi0 ]; then
+	if [ "$where$nmi" = nmi0 ]; then
 		echo "ok a save from nmi # SKIP the kernel lets no module send NMIs on $arch"
 		continue
 	fi
@@ -304,7 +302,7 @@ no_gap() {
 result "storm: every stack has its text" no_gap
 
 stage interrupts
-storm 4000 400 700 $nmi
+storm 4000 400 700 "$nmi"
 judge "storm under timers and NMIs"
 from_all() {
 	is "$(value softirq storm) * $slow > 100 && $(value hardirq storm) * $slow > 1000 &&
@@ -394,7 +392,7 @@ result "print_id of a stack that made room says so" gone
 
 stage "small storm"
 ring=small
-storm 4000 100 700 $nmi
+storm 4000 100 700 "$nmi"
 judge "storm in small arrays under timers and NMIs"
 result "memory behind the small arrays is untouched" guards
 

@@ -266,7 +266,7 @@ refusals() {
 		refused 'must be seconds' count -i 0 vfs_read &&
 		refused 'chooses among what was recorded' snoop --last 3 vfs_read &&
 		refused 'interval is not for' snoop -i 1 vfs_read &&
-		refused 'blacklisted\|no probe there' snoop do_int3 || return
+		refused 'blacklisted\|no probe there' snoop get_kprobe || return
 	# A thread that is not its process: kernel threads are all processes of their own
 	echo 0 >$P/enable
 	refused 'recording is off' snoop vfs_read
@@ -278,12 +278,17 @@ refusals() {
 # --------------------------------------------------------------------- count ---
 
 # The same calls under ftrace's hist trigger, bpftrace and count: stacks and totals, with
-# the offsets of all frames but the first, where each has its own
+# the offsets of all frames but the first, where each has its own.  A hist trigger keeps 16
+# frames, some of them of its own in front of the probed function: how many are behind it
+behind() {
+	awk '/stacktrace:/ { n = 0; next }
+		/\+0x/ { n++; if ($1 ~ /^dput\+/) { print 16 - n; exit } }' "$1"
+}
+
 by_hist() {
-	# It keeps 16 frames, some of them of its own in front of the probed function
-	awk '/stacktrace:/ { s = "dput"; n = 0; on = 0; next }
+	awk -v most="$(behind "$1")" '/stacktrace:/ { s = "dput"; n = 0; on = 0; next }
 		/hitcount:/ { sub(/.*hitcount: */, ""); sum[s] += $1; next }
-		/\+0x/ { f = $1; sub(/\/.*/, "", f); if (on && n++ < 12) s = s ";" f; on = on || f ~ /^dput\+/ }
+		/\+0x/ { f = $1; sub(/\/.*/, "", f); if (on && n++ < most) s = s ";" f; on = on || f ~ /^dput\+/ }
 		END { for (s in sum) print sum[s], s }' "$1" | sort
 }
 
@@ -294,9 +299,9 @@ by_bpftrace() {
 		sort
 }
 
-# innermost N: no more than so many frames behind the first
+# innermost N: no more than so many frames behind the first, of those that the others see
 innermost() {
-	awk -v most="$1" '{ n = split($2, f, ";"); s = "dput"; for (i = 2; i <= n && i <= most + 1; i++) s = s ";" f[i]; sum[s] += $1 }
+	awk -v first=$((2 + unseen)) -v most="$1" '{ n = split($2, f, ";"); s = "dput"; for (i = first; i <= n && i < most + first; i++) s = s ";" f[i]; sum[s] += $1 }
 		END { for (s in sum) print sum[s], s }' | sort
 }
 
@@ -326,7 +331,7 @@ END
 
 like_hist() {
 	by_hist hist >by-hist
-	stacks count | innermost 12 >by-count
+	stacks count | innermost "$(behind hist)" >by-count
 	echo "# $(awk '{ n += $1 } END { print n, "calls on", NR, "paths" }' by-hist), by hist and by count" >>notes
 	cmp by-hist by-count && [ "$(wc -l <by-count)" -ge 5 ] || { cat by-hist by-count; head -n 30 hist; return 1; }
 }
@@ -413,8 +418,8 @@ count_shape() {
 	finish INT
 	head -n 1 count | grep -qx 'Tracing 1 functions for "vfs_write"... Hit Ctrl-C to end.' &&
 		[ "$(sed -n 2p count)" = '' ] && [ "$(tail -n 1 count)" = Detaching... ] &&
-		grep -q '^  ffffffff[0-9a-f]\{8\} vfs_write+0x[04]$' count &&
-		grep -q '^  ffffffff[0-9a-f]\{8\} ksys_write+0x[0-9a-f]*$' count && grep -qx '    20' count ||
+		grep -q '^  ffff[0-9a-f]\{12\} vfs_write+0x[04]$' count &&
+		grep -q '^  ffff[0-9a-f]\{12\} ksys_write+0x[0-9a-f]*$' count && grep -qx '    20' count ||
 		{ cat count; return 1; }
 	start count count -d --comm dd vfs_write || return
 	writes 20

@@ -8,9 +8,6 @@
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-reader=$work/tools/stackbuf
-make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
-
 # 64 modules of one: a module is told by its name
 clients() {
 	local n
@@ -22,11 +19,11 @@ clients() {
 }
 
 limits() {
-	local series=$1 kind kinds="usual one eight nodebugfs lockdown signed page huge clients"
+	local series=$1 reader='' kind kinds="usual one eight nodebugfs lockdown signed page huge clients"
 
 	[[ $series != *-debug ]] || kinds=failing
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/limits.sh" "$work/vm/run" &&
-		echo "$reader" >"$work/vm/reader" && build_sbcheck "$series" &&
+		build_reader "$series" && build_sbcheck "$series" &&
 		build "$series" big && build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 &&
 		build "$series" huge EVENTS_KB=262144 STACKS_KB=4096 TEXT_KB=4096 && clients ||
 		echo "not ok everything is built"

@@ -8,14 +8,12 @@
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 minutes=${MINUTES:-10}
-reader=$work/tools/stackbuf
-make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
 
 soak() {
-	local series=$1
+	local series=$1 reader=''
 
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/soak.sh" "$work/vm/run" &&
-		echo "$reader" >"$work/vm/reader" && echo "$minutes" >"$work/vm/minutes" &&
+		build_reader "$series" && echo "$minutes" >"$work/vm/minutes" &&
 		build_sbcheck "$series" && build "$series" big || echo "not ok everything is built"
 	# -s: probes come and go, which patches code that runs.  In an emulator the kernel's
 	# watchdog of clocks finds them slow to read, and says so.
