@@ -113,10 +113,19 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 }
 
 /*
- * The stack of an exported function's caller, @frame being the function's
- * __builtin_frame_address(0): what it points to is the caller's frame pointer,
- * the word above is the return address, and above that the stack pointer was
- * before the call.
+ * Where the frame of an exported function's caller begins, @frame being the function's
+ * __builtin_frame_address(0).  On arm64 a record is at its frame's lower end, so what is
+ * above @frame is the function's own.
+ */
+static inline unsigned long sb_caller_sp(const unsigned long *frame)
+{
+	return IS_ENABLED(CONFIG_ARM64) ? frame[0] : (unsigned long)&frame[2];
+}
+
+/*
+ * The stack of an exported function's caller, @frame as for sb_caller_sp(): what it
+ * points to is the caller's frame pointer, the word above is the return address, and
+ * above that the stack pointer was before the call where addresses are pushed.
  *
  * stack_trace_save() would walk from itself: through its own frames, those of
  * the unwinder and ours, before it comes to the first one that counts, which
@@ -124,8 +133,11 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
  * the caller, as from registers saved at the instruction after the call.  They
  * say the same as the unwinder would have found there; and the stack is the
  * same before the call's return and after, as the call does return.
+ *
+ * Elsewhere @own is the number of our frames that stack_trace_save() is to leave out: all
+ * are real ones, see Kbuild, and none of those between is inlined.
  */
-static int sb_walk_caller(struct sb_level *level, const unsigned long *frame)
+static int sb_walk_caller(struct sb_level *level, const unsigned long *frame, unsigned int own)
 {
 #if SB_HAVE_ORC
 	struct pt_regs *regs = &level->regs;
@@ -139,11 +151,10 @@ static int sb_walk_caller(struct sb_level *level, const unsigned long *frame)
 #else
 	level->walk.epoch = READ_ONCE(sb_recall_epoch);
 	level->walk.fit = true;
-	level->walk.sp[0] = (unsigned long)&frame[2];
+	level->walk.sp[0] = sb_caller_sp(frame);
 	level->walk.bp[0] = frame[0];
 	level->walk.hint = 0;
-	/* Without us and the exported function, both real frames, see Kbuild */
-	return stack_trace_save(level->pc, ARRAY_SIZE(level->pc), 2);
+	return stack_trace_save(level->pc, ARRAY_SIZE(level->pc), own);
 #endif
 }
 
@@ -175,7 +186,7 @@ static int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct
 /* Where these walks start, for recall.  ip is 0 if nothing is to be recalled */
 static inline struct sb_start sb_start_caller(const unsigned long *frame)
 {
-	return (struct sb_start){ SB_STRIP(frame[1]), (unsigned long)&frame[2], frame };
+	return (struct sb_start){ SB_STRIP(frame[1]), sb_caller_sp(frame), frame };
 }
 
 static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned long hint)
@@ -321,6 +332,7 @@ out:
 /**
  * sb_save_walked() - one save, by walking
  * @frame: frame of the exported function, for its caller's stack; or NULL and
+ * @own: with @frame, our frames from the exported function's on to this one's
  * @task: whose stack; or NULL and
  * @regs: registers to start from, and
  * @hint: sb_start_hint() of them
@@ -333,9 +345,10 @@ out:
  * Return: the stack's id; 0 when the event was lost, and counted as such; or
  *	what sb_walk_task() returned.
  */
-static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struct *task,
-				   struct pt_regs *regs, unsigned long hint, unsigned long tag,
-				   bool tagged, enum stackbuf_context context, u32 recalled)
+static noinline s64 sb_save_walked(const unsigned long *frame, unsigned int own,
+				   struct task_struct *task, struct pt_regs *regs,
+				   unsigned long hint, unsigned long tag, bool tagged,
+				   enum stackbuf_context context, u32 recalled)
 {
 	struct sb_level *level;
 	struct sb_event event;
@@ -354,7 +367,7 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 	level = &cpu->level[nest - 1];
 
 	if (frame)
-		nr = sb_walk_caller(level, frame);
+		nr = sb_walk_caller(level, frame, own);
 	else if (task)
 		nr = sb_walk_task(level->pc, ARRAY_SIZE(level->pc), task);
 	else
@@ -370,7 +383,7 @@ static noinline s64 sb_save_walked(const unsigned long *frame, struct task_struc
 	else
 		sb_encode(&level->trace, level->pc, nr, false);
 
-	own_stack = sb_stack_of(frame ? (unsigned long)&frame[2] :
+	own_stack = sb_stack_of(frame ? sb_caller_sp(frame) :
 				regs ? kernel_stack_pointer(regs) : 0);
 	if (!task)
 		task = current;
@@ -415,7 +428,7 @@ static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_str
 	if (SB_HAVE_RECALL && start.ip)
 		result = sb_save_recalled(&start, tag, tagged, context, &recalled);
 	if (!result)
-		result = sb_save_walked(frame, task, regs, hint, tag, tagged, context,
+		result = sb_save_walked(frame, 3, task, regs, hint, tag, tagged, context,
 					recalled);
 	if (result <= 0)
 		sb_readmit();
@@ -441,7 +454,7 @@ static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned l
 		if (likely(id))
 			return id;
 	}
-	return sb_save_walked(frame, NULL, NULL, 0, tag, tagged, context, recalled);
+	return sb_save_walked(frame, 2, NULL, NULL, 0, tag, tagged, context, recalled);
 }
 
 /* The stack that registers describe */
@@ -459,7 +472,7 @@ static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag,
 		if (likely(id))
 			return id;
 	}
-	return sb_save_walked(NULL, NULL, regs, hint, tag, tagged, context, recalled);
+	return sb_save_walked(NULL, 0, NULL, regs, hint, tag, tagged, context, recalled);
 }
 
 noinline __no_stack_protector u32 stackbuf_save(void)
@@ -490,7 +503,7 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 	if (task == current)
 		result = sb_save_caller(__builtin_frame_address(0), tag, true);
 	else if (sb_recording())
-		result = sb_save_walked(NULL, task, NULL, 0, tag, true, sb_context(), 0);
+		result = sb_save_walked(NULL, 0, task, NULL, 0, tag, true, sb_context(), 0);
 	else
 		result = sb_save_filtered(NULL, task, NULL, 0, tag, true, sb_context());
 	if (id)

@@ -90,7 +90,8 @@ static void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigne
 
 		depth->frame[i] = distance == (s32)distance ? distance : STACKBUF_FRAME_FAR;
 		/* An unwinder that went astray is cut off */
-		if (walk->sp[i] < walk->sp[0] || walk->sp[i] >= end) {
+		if ((i && walk->sp[i] < walk->sp[i - 1]) || walk->sp[i] >= end ||
+		    walk->sp[i] & 7) {
 			depth->nr = i;
 			depth->cut = true;
 			break;

@@ -157,12 +157,10 @@ static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 	if (!stack) {
 		/* The same path at another depth, as for ORC */
 		stack = sb_try_hints(sb_hint_set(start, 0), start, epoch);
-		if (stack && sb_goes_deeper(start->ip, start->sp))
-			return NULL;
 		if (stack)
 			sb_add_hint(hint, stack->id | epoch << 32);
 	}
-	return stack;
+	return stack && !sb_goes_deeper(start->ip, start->sp) ? stack : NULL;
 }
 
 NOKPROBE_SYMBOL(sb_recall);
@@ -185,9 +183,10 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 }
 
 /*
- * Where the frames of a walk lie, for depth.c: on x86-64 behind the record with the frame's
- * address, as with ORC; on arm64, where a record lies at its frame's lower end, there.  0
- * from the first one on that the records do not lead to.
+ * Where the frames of a walk lie, for depth.c, which looks whether it makes sense: on
+ * x86-64 behind the record with the frame's address, as with ORC; on arm64, where a record
+ * lies at its frame's lower end, there.  0 from the first one on that the records do not
+ * lead to.
  */
 static void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
 {

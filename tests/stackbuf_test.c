@@ -31,6 +31,7 @@
 #include <linux/panic_notifier.h>
 #include <linux/percpu.h>
 #include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/stacktrace.h>
@@ -183,6 +184,33 @@ static noinline void LONG_NAME(struct walk *w)
 	else
 		w->leaf(w);
 	w->sum += 6;
+}
+
+/* Where frames are: their own word, and by which stackbuf names the places of callers */
+#define PLACES	32
+static unsigned long place[PLACES];
+
+static noinline void leaf_place(struct walk *w)
+{
+	w->id = stackbuf_save();
+	w->sum += 7;
+}
+
+static noinline void level_place(struct walk *w)
+{
+	unsigned long frame = (unsigned long)__builtin_frame_address(0);
+	unsigned int at = w->at++;
+
+	if (at < w->levels)
+		level_place(w);
+	else
+		w->leaf(w);
+	/* A caller's frame begins behind the return address; on arm64 with its record */
+	if (IS_ENABLED(CONFIG_ARM64))
+		place[at] = frame;
+	else if (at)
+		place[at - 1] = frame + 2 * sizeof(long);
+	w->sum += 8;
 }
 
 static u32 go(u64 path, unsigned int levels, void (*leaf)(struct walk *w), unsigned long tag)
@@ -446,6 +474,24 @@ static int cmd_path(u64 *arg)
 	if (!arg[3])
 		arg[3] = 1;
 	return on_cpus(0, path_worker, arg);
+}
+
+/* places LEVELS: how far each frame lies from the stack's end, from the innermost on */
+static void places_worker(struct worker *wk)
+{
+	struct walk w = { .levels = wk->arg[0], .leaf = leaf_place };
+	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE;
+	unsigned int i;
+
+	level_place(&w);
+	say("id %u\n", w.id);
+	for (i = w.levels; i-- > 0;)
+		say("place %lu\n", end - place[i]);
+}
+
+static int cmd_places(u64 *arg)
+{
+	return arg[0] < PLACES ? on_cpus(0, places_worker, arg) : -ERANGE;
 }
 
 /* long TIMES: a function with a name of the greatest length, calling itself */
@@ -1516,6 +1562,7 @@ static const struct {
 	{ "depth", cmd_depth },
 	{ "distinct", cmd_distinct },
 	{ "path", cmd_path },
+	{ "places", cmd_places },
 	{ "long", cmd_long },
 	{ "storm", cmd_storm },
 	{ "tags", cmd_tags },
