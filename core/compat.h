@@ -41,6 +41,18 @@
 #define stack_trace_save_tsk(task, store, size, skipnr)	0U
 #endif
 
+/*
+ * A module's functions but for its init code: ac3b43283923 ("module: replace
+ * module_layout with module_memory"), 6.4.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define SB_MODULE_TEXT(module)		((unsigned long)(module)->mem[MOD_TEXT].base)
+#define SB_MODULE_TEXT_SIZE(module)	((module)->mem[MOD_TEXT].size)
+#else
+#define SB_MODULE_TEXT(module)		((unsigned long)(module)->core_layout.base)
+#define SB_MODULE_TEXT_SIZE(module)	((module)->core_layout.text_size)
+#endif
+
 /* Whether a task is on a CPU, or still leaving it; on one CPU only current is */
 #ifdef CONFIG_SMP
 /* Acquires, so that what is read next is not older */

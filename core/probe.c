@@ -291,21 +291,35 @@ static void sb_find_in_module(struct sb_names *names, const struct module *modul
 }
 
 /*
+ * Whether an entry of the modules' list is a module: the list's head is none, and one that
+ * is unformed nobody finds.  kallsyms knows a module's data, which its entry is part of,
+ * or without CONFIG_KALLSYMS_ALL the last of its functions; where the head has data of
+ * others, there are none.
+ */
+static bool sb_is_module(const struct module *module)
+{
+	unsigned long text = SB_MODULE_TEXT(module), end = text + SB_MODULE_TEXT_SIZE(module);
+	struct sb_symbol symbol;
+
+	if (sb_symbol_at(&symbol, (unsigned long)&module->list) && symbol.of_module)
+		return true;
+	return end > text && sb_symbol_at(&symbol, end - 1) && symbol.of_module &&
+	       symbol.start >= text && symbol.start < end;
+}
+
+/*
  * All modules' functions, too.  The modules' list is read as the kernel itself
  * reads it, under RCU, from the one entry that we know: our own.
  */
 static void sb_find_in_modules(struct sb_names *names)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at = own;
-	struct sb_symbol symbol;
 
 	preempt_disable();
 	do {
 		struct module *module = list_entry(at, struct module, list);
 
-		/* The list's head is no module's, and one that is unformed nobody finds */
-		if (sb_symbol_at(&symbol, (unsigned long)at) && symbol.of_module &&
-		    module->state != MODULE_STATE_GOING)
+		if (sb_is_module(module) && module->state != MODULE_STATE_GOING)
 			sb_find_in_module(names, module);
 		at = READ_ONCE(at->next);
 	} while (at != own);
