@@ -262,30 +262,28 @@ static u64 number_in(const char *directory, const char *name)
  * it is stackbuf_info and begins where it is found.  For kernels without
  * CONFIG_KALLSYMS_ALL, which name functions only (Debian's for arm64 at 6.1).
  */
-static u64 search_info(const char *core, const char *module)
+static u64 search_info(int core, const char *module)
 {
 	u64 addr = number_in(module, "sections/.bss"), end = addr + number_in(module, "coresize");
-	int fd = open(core, O_RDONLY | O_CLOEXEC);
 	struct stackbuf_info info;
-	u64 found = 0, offset;
+	u64 offset;
 
 	addr = (addr + STACKBUF_PAGE_SIZE - 1) & -(u64)STACKBUF_PAGE_SIZE;
-	for (; fd >= 0 && addr && !found && addr < end; addr += STACKBUF_PAGE_SIZE) {
-		offset = core_offset(fd, addr, STACKBUF_PAGE_SIZE);
-		if (offset &&
-		    read_at(fd, &info, STACKBUF_PAGE_SIZE, offset) == STACKBUF_PAGE_SIZE &&
+	if (!addr || addr >= end)
+		return 0;
+	offset = core_offset(core, addr, end - addr);
+	if (!offset)
+		return 0;
+	for (; addr < end; addr += STACKBUF_PAGE_SIZE, offset += STACKBUF_PAGE_SIZE)
+		if (read_at(core, &info, STACKBUF_PAGE_SIZE, offset) == STACKBUF_PAGE_SIZE &&
 		    info.page.magic == ~STACKBUF_MAGIC_INVERTED &&
 		    info.page.kind == STACKBUF_INFO && info.info_addr == addr)
-			found = addr;
-	}
-	if (fd >= 0)
-		close(fd);
-	return found;
+			return addr;
+	return 0;
 }
 
 /* Where stackbuf_info of the loaded module is; 0 and an error if unknown */
-static u64 find_info(struct source *s, const char *core, const char *kallsyms,
-		     const char *module)
+static u64 find_info(struct source *s, const char *kallsyms, const char *module)
 {
 	char line[512], type, name[256], owner[256];
 	FILE *f = fopen(kallsyms, "re");
@@ -310,7 +308,7 @@ static u64 find_info(struct source *s, const char *core, const char *kallsyms,
 		return 0;
 	}
 	if (!found)
-		addr = search_info(core, module);
+		addr = search_info(s->fd[ARRAY_INFO], module);
 	if (!addr)
 		failed(s, "%s does not show %s; run it as root, or mount debugfs on /sys/kernel/debug",
 		       kallsyms, found ? "addresses" : "where the module's data is");
@@ -327,9 +325,6 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 	s->ops = &arrays_ops;
 	s->live = true;
 	s->name = strdup(core);
-	addr[ARRAY_INFO] = find_info(s, core, kallsyms, module);
-	if (!addr[ARRAY_INFO])
-		return -1;
 	for (i = 0; i < ARRAYS; i++) {
 		s->fd[i] = open(core, O_RDONLY | O_CLOEXEC);
 		if (s->fd[i] < 0)
@@ -337,6 +332,9 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 				      errno == EACCES || errno == EPERM ?
 				      "; run it as root, or kernel lockdown forbids it" : "");
 	}
+	addr[ARRAY_INFO] = find_info(s, kallsyms, module);
+	if (!addr[ARRAY_INFO])
+		return -1;
 	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], sizeof(info));
 	if (!s->offset[ARRAY_INFO])
 		return failed(s, "%s: does not hold the module's memory at %#llx", core,
