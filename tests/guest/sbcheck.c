@@ -250,9 +250,13 @@ static struct stack *find_stack(const struct table *t, const struct arrays *a, u
 	return &t->stack[t->by_place[place] - 1];
 }
 
-/* Returns the granules that the stack takes, 0 if this is none */
+/*
+ * Returns the granules that the stack takes, 0 if this is none.  @inner: it may be one
+ * further in of a stack that is just being written, with what was there before: a frame
+ * can look like an id.
+ */
 static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsigned int g,
-				struct stack *s)
+				bool inner, struct stack *s)
 {
 	const struct stackbuf_stacks_page *p = &a->stacks[page];
 	const struct stackbuf_stack *raw = (const void *)((const char *)p + g * STACKBUF_GRANULE);
@@ -263,11 +267,13 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 		return 0;
 	granules = (sizeof(*raw) + 4 * raw->words + 63) / 64;
 	if (!raw->nr || raw->nr > STACKBUF_DEPTH_MAX || g + granules > 64 || raw->words > 192) {
-		problem("stack %u: nr %u words %u", raw->id, raw->nr, raw->words);
+		if (!inner)
+			problem("stack %u: nr %u words %u", raw->id, raw->nr, raw->words);
 		return 0;
 	}
 	if (stackbuf_hash(raw->frames, raw->words, raw->flags & STACKBUF_STACK_CUT) != raw->hash) {
-		problem("stack %u: hash is wrong", raw->id);
+		if (!inner)
+			problem("stack %u: hash is wrong", raw->id);
 		return 0;
 	}
 	for (i = 0; i < raw->words && n < STACKBUF_DEPTH_MAX; n++) {
@@ -322,6 +328,7 @@ static void parse_table(const struct arrays *a, struct table *t)
 	for (page = 0; page < pages; page++) {
 		const struct stackbuf_stacks_page *p = &a->stacks[page];
 		unsigned int g, n;
+		bool inner = false;
 
 		if (!check_page(&p->page, STACKBUF_STACKS, page, a->info->page.instance))
 			continue;
@@ -330,9 +337,12 @@ static void parse_table(const struct arrays *a, struct table *t)
 			problem("stacks page %u: header", page);
 		for (g = 1; g < 64; g += n) {
 			n = 1;
-			if (!(p->used >> g & 1))
+			if (!(p->used >> g & 1)) {
+				inner = false;
 				continue;
-			n = parse_stack(a, page, g, &t->stack[t->nr]);
+			}
+			n = parse_stack(a, page, g, inner, &t->stack[t->nr]);
+			inner = !n;
 			if (!n) {
 				n = 1;
 				t->unknown++;
