@@ -39,11 +39,12 @@ build() {
 
 # The command stackbuf for the guest of SERIES: its path in reader, and in /t/reader there
 build_reader() {
-	local kernel words cross with=()
+	local kernel words cross sysroot with=()
 
 	kernel_of "$1" || return
 	if [ -n "$cross" ]; then
-		with=(CC="${cross}gcc-12 --sysroot=$("$top/scripts/stackbuf-kernel" -s arm64)")
+		sysroot=$("$top/scripts/stackbuf-kernel" -s arm64) || return
+		with=(CC="${cross}gcc-12 --sysroot=$sysroot")
 	fi
 	reader=$work/${cross}tools/stackbuf
 	make -s -C "$top/tools" O="$work/${cross}tools" "${with[@]}" all >"$work/make.log" 2>&1 ||
