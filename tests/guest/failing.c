@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * failing - load a module while one of the kernel's allocations for it fails
+ *
+ *   failing NTH MODULE PARAMETERS
+ *
+ * prints "left N": how many allocations more it would have taken until one had failed, 0
+ * if one did.  Status: 0 loaded, 1 refused, 2 for all else.  The kernel needs
+ * CONFIG_FAULT_INJECTION, see its Documentation/fault-injection/fault-injection.rst.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	int nth = open("/proc/thread-self/fail-nth", O_RDWR), file, err;
+	char left[32] = "";
+	struct stat st;
+	void *module;
+
+	if (argc != 4) {
+		fputs("usage: failing NTH MODULE PARAMETERS\n", stderr);
+		return 2;
+	}
+	if (nth < 0)
+		die("/proc/thread-self/fail-nth");
+	file = open(argv[2], O_RDONLY);
+	if (file < 0 || fstat(file, &st))
+		die(argv[2]);
+	module = malloc(st.st_size);
+	if (!module || read(file, module, st.st_size) != st.st_size)
+		die(argv[2]);
+	if (write(nth, argv[1], strlen(argv[1])) < 0)
+		die("fail-nth");
+	err = syscall(SYS_init_module, module, st.st_size, argv[3]) ? errno : 0;
+	/* 0 by itself where one failed; and nothing else shall */
+	if (pread(nth, left, sizeof(left) - 1, 0) <= 0 || pwrite(nth, "0", 1, 0) != 1)
+		die("fail-nth");
+	printf("left %d\n", atoi(left));
+	if (err)
+		fprintf(stderr, "%s: %s\n", argv[2], strerror(err));
+	return !!err;
+}
