@@ -96,11 +96,20 @@ static int sb_set_enable(const char *value, const struct kernel_param *param)
 	}
 	sb_enable = enable;
 	/* Not before the arrays are ready, and an instance that failed to load stays off */
-	if (stackbuf_info.page.instance) {
-		/* Also ends what an oops froze; after a panic nobody gets here */
+	if (!stackbuf_info.page.instance)
+		return 0;
+	/* Both also end what an oops froze; after a panic nobody gets here */
+	if (enable) {
 		sb_change_state(STACKBUF_FROZEN_OOPS, false);
-		sb_change_state(STACKBUF_ENABLED, enable);
-		WRITE_ONCE(stackbuf_info.stop_ns, enable ? 0 : sb_now());
+		sb_change_state(STACKBUF_ENABLED, true);
+		WRITE_ONCE(stackbuf_info.stop_ns, 0);
+	} else {
+		bool was = sb_running();
+
+		/* In one step, or recording would go on for a moment */
+		sb_change_state(STACKBUF_FROZEN_OOPS | STACKBUF_ENABLED, false);
+		if (was)
+			WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
 	}
 	return 0;
 }
@@ -212,6 +221,17 @@ static void __init sb_init_debugfs(void)
 		debugfs_create_blob(name[i], 0400, sb_dir, &sb_blob[i]);
 }
 
+/* Parameters can still be written then: who needs this memory looks for it, under the lock */
+static void sb_free_cpus(void)
+{
+	struct sb_cpu __percpu *cpus = sb_cpu;
+
+	kernel_param_lock(THIS_MODULE);
+	sb_cpu = NULL;
+	kernel_param_unlock(THIS_MODULE);
+	free_percpu(cpus);
+}
+
 static int __init stackbuf_init(void)
 {
 	int err, cpu;
@@ -248,7 +268,7 @@ err_probe:
 err_freeze:
 	sb_exit_recall();
 err_recall:
-	free_percpu(sb_cpu);
+	sb_free_cpus();
 	return err;
 }
 module_init(stackbuf_init);
@@ -274,6 +294,6 @@ static void __exit stackbuf_exit(void)
 		sb_losses(STACKBUF_LOST_EMPTY), sb_losses(STACKBUF_CUT),
 		sb_losses(STACKBUF_LOST_PRINT));
 	sb_printk(KERN_INFO "EXIT stackbuf.\n");
-	free_percpu(sb_cpu);
+	sb_free_cpus();
 }
 module_exit(stackbuf_exit);

@@ -105,11 +105,20 @@ static void sb_restart_verify(void *unused)
 	local_set(&this_cpu_ptr(sb_cpu)->verify_in, READ_ONCE(sb_verify));
 }
 
-/* From now on; if there is something yet to count on */
+/* From now on, if there is something yet to count on, or still: see sb_free_cpus() */
 static void sb_apply_verify(void)
 {
-	if (stackbuf_info.page.instance)
-		on_each_cpu(sb_restart_verify, NULL, 1);
+	int cpu;
+
+	if (!sb_cpu)
+		return;
+	cpus_read_lock();
+	on_each_cpu(sb_restart_verify, NULL, 1);
+	/* And for those that come back */
+	for_each_possible_cpu(cpu)
+		if (!cpu_online(cpu))
+			local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, READ_ONCE(sb_verify));
+	cpus_read_unlock();
 }
 
 static inline unsigned long sb_load(unsigned long address)
