@@ -737,8 +737,12 @@ int stackbuf_trace_snprint(char *buf, size_t size, const struct stackbuf_trace *
 	({ u32 __stackbuf_id = stackbuf_save_tag(tag); barrier(); __stackbuf_id; })
 #define stackbuf_print() \
 	({ stackbuf_print(); barrier(); })
+#define stackbuf_save_task(task, tag, id) \
+	({ int __stackbuf_err = stackbuf_save_task(task, tag, id); barrier(); __stackbuf_err; })
 #define stackbuf_trace_save(trace) \
 	({ stackbuf_trace_save(trace); barrier(); })
+#define stackbuf_trace_save_task(trace, task) \
+	({ int __stackbuf_err = stackbuf_trace_save_task(trace, task); barrier(); __stackbuf_err; })
 #endif
 
 #endif /* __KERNEL__ */

@@ -137,7 +137,8 @@ static inline unsigned long sb_caller_sp(const unsigned long *frame)
  * Elsewhere @own is the number of our frames that stack_trace_save() is to leave out: all
  * are real ones, see Kbuild, and none of those between is inlined.
  */
-static int sb_walk_caller(struct sb_level *level, const unsigned long *frame, unsigned int own)
+static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned long *frame,
+					  unsigned int own)
 {
 #if SB_HAVE_ORC
 	struct pt_regs *regs = &level->regs;

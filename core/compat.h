@@ -42,7 +42,7 @@
 #endif
 
 /*
- * A module's functions but for its init code: ac3b43283923 ("module: replace
+ * Where a module's functions are, but for its init code: ac3b43283923 ("module: replace
  * module_layout with module_memory"), 6.4.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)

@@ -206,10 +206,11 @@ static int sb_parse_probe(struct sb_wanted *want)
 			sb_refuse(want, "no offset: FUNCTION+NUMBER is accepted");
 			return -EINVAL;
 		}
-		if (want->tag && want->offset) {
-			sb_refuse(want, "@%s is known at a function's beginning only", at);
-			return -EINVAL;
-		}
+	}
+	/* What gcc split off is no function that is called */
+	if (want->tag && (want->offset || strstr(text, ".cold"))) {
+		sb_refuse(want, "@%s is known at a function's beginning only", at);
+		return -EINVAL;
 	}
 	want->function = text;
 	colon = strchr(text, ':');
@@ -294,15 +295,19 @@ static void sb_find_in_module(struct sb_names *names, const struct module *modul
  * Whether an entry of the modules' list is a module: the list's head is none, and one that
  * is unformed nobody finds.  kallsyms knows a module's data, which its entry is part of,
  * or without CONFIG_KALLSYMS_ALL the last of its functions; where the head has data of
- * others, there are none.
+ * others, which sanitizers do not know, there are none.
  */
-static bool sb_is_module(const struct module *module)
+static noinline __no_sanitize_address __no_kcsan bool sb_is_module(const struct module *module)
 {
-	unsigned long text = SB_MODULE_TEXT(module), end = text + SB_MODULE_TEXT_SIZE(module);
+	unsigned long text, end;
 	struct sb_symbol symbol;
 
 	if (sb_symbol_at(&symbol, (unsigned long)&module->list) && symbol.of_module)
 		return true;
+	if (IS_ENABLED(CONFIG_KALLSYMS_ALL))
+		return false;
+	text = SB_MODULE_TEXT(module);
+	end = text + SB_MODULE_TEXT_SIZE(module);
 	return end > text && sb_symbol_at(&symbol, end - 1) && symbol.of_module &&
 	       symbol.start >= text && symbol.start < end;
 }

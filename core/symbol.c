@@ -62,7 +62,8 @@ static noinline bool sb_find_bare(unsigned long pc)
 	struct sb_symbol symbol;
 	const u8 *code;
 
-	if (!sb_symbol_at(&symbol, pc))
+	/* A part that gcc split off begins where its function jumps to, with a record */
+	if (!sb_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
 	code = (const u8 *)symbol.start;
 	if (pc == (unsigned long)code)
@@ -73,9 +74,9 @@ static noinline bool sb_find_bare(unsigned long pc)
 		if (pc == (unsigned long)code)
 			return true;
 	}
-	/* call, or the nop in its place */
+	/* call, the nop in its place, or what is there while one becomes the other */
 	return pc == (unsigned long)code + 5 &&
-	       (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f);
+	       (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f || READ_ONCE(*code) == 0xcc);
 }
 #else
 /* Follow the code from the function's beginning on */
