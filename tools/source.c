@@ -282,37 +282,35 @@ static u64 search_info(int core, const char *module)
 	return 0;
 }
 
-/* Where stackbuf_info of the loaded module is; 0 and an error if unknown */
-static u64 find_info(struct source *s, const char *kallsyms, const char *module)
+/*
+ * Where stackbuf_info of the loaded module is, in *@addr: 0 if @kallsyms has functions
+ * only.  Return 0, or -1 with s->error set.
+ */
+static int find_info(struct source *s, const char *kallsyms, u64 *addr)
 {
-	char line[512], type, name[256], owner[256];
+	char line[512], type, name[256], module[256];
 	FILE *f = fopen(kallsyms, "re");
 	bool found = false, loaded = false;
-	unsigned long long addr = 0;
+	unsigned long long at = 0;
 
-	if (!f) {
-		failed(s, "%s: %s", kallsyms, strerror(errno));
-		return 0;
-	}
+	if (!f)
+		return failed(s, "%s: %s", kallsyms, strerror(errno));
 	while (!found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %255s %255s", &addr, &type, name, owner) != 4 ||
-		    strcmp(owner, "[stackbuf]"))
+		if (sscanf(line, "%llx %c %255s %255s", &at, &type, name, module) != 4 ||
+		    strcmp(module, "[stackbuf]"))
 			continue;
 		loaded = true;
 		found = !strcmp(name, "stackbuf_info");
 	}
 	fclose(f);
-	if (!loaded) {
-		failed(s,
-		       "the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
-		return 0;
-	}
-	if (!found)
-		addr = search_info(s->fd[ARRAY_INFO], module);
-	if (!addr)
-		failed(s, "%s does not show %s; run it as root, or mount debugfs on /sys/kernel/debug",
-		       kallsyms, found ? "addresses" : "where the module's data is");
-	return addr;
+	if (!loaded)
+		return failed(
+			s,
+			"the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
+	if (found && !at)
+		return failed(s, "%s does not show addresses; run it as root", kallsyms);
+	*addr = found ? at : 0;
+	return 0;
 }
 
 int source_open_core(struct source *s, const char *core, const char *kallsyms,
@@ -325,6 +323,8 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 	s->ops = &arrays_ops;
 	s->live = true;
 	s->name = strdup(core);
+	if (find_info(s, kallsyms, &addr[ARRAY_INFO]))
+		return -1;
 	for (i = 0; i < ARRAYS; i++) {
 		s->fd[i] = open(core, O_RDONLY | O_CLOEXEC);
 		if (s->fd[i] < 0)
@@ -332,9 +332,13 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 				      errno == EACCES || errno == EPERM ?
 				      "; run it as root, or kernel lockdown forbids it" : "");
 	}
-	addr[ARRAY_INFO] = find_info(s, kallsyms, module);
 	if (!addr[ARRAY_INFO])
-		return -1;
+		addr[ARRAY_INFO] = search_info(s->fd[ARRAY_INFO], module);
+	if (!addr[ARRAY_INFO])
+		return failed(
+			s,
+			"neither %s nor %s tells where the module's data is: run it as root, or mount debugfs on /sys/kernel/debug",
+			kallsyms, module);
 	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], sizeof(info));
 	if (!s->offset[ARRAY_INFO])
 		return failed(s, "%s: does not hold the module's memory at %#llx", core,
