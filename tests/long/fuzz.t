@@ -14,8 +14,8 @@ fuzz() {
 	local what=$1 runs
 	shift
 
-	"$@" >"$work/fuzz" 2>&1 || { grep -m 5 -E 'ERROR|SUMMARY|runtime error' "$work/fuzz"; tail -n 5 "$work/fuzz"; return 1; }
-	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/fuzz")
+	"$@" >"$work/fuzz.log" 2>&1 || { grep -m 5 -E 'ERROR|SUMMARY|runtime error' "$work/fuzz.log"; tail -n 5 "$work/fuzz.log"; return 1; }
+	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/fuzz.log")
 	echo "# page: $what: $minutes minutes, $runs inputs" >>"$work/page"
 	[ "${runs:-0}" -gt 1000 ]
 }
