@@ -25,7 +25,8 @@ struct sb_found {
 
 /* Memory is not to be had in a panic */
 static struct sb_found sb_last[SB_PANIC_DUMP_MAX];
-static unsigned int sb_last_count;
+static unsigned int sb_last_count, sb_last_most;
+static u64 sb_last_below;
 
 static void sb_freeze(u32 why)
 {
@@ -85,7 +86,7 @@ static unsigned int sb_read_ring(u64 since, void (*found)(const struct sb_found 
 
 static void sb_keep(const struct sb_found *event)
 {
-	if (sb_last_count < ARRAY_SIZE(sb_last))
+	if (event->time < sb_last_below && sb_last_count < sb_last_most)
 		sb_last[sb_last_count++] = *event;
 }
 
@@ -99,14 +100,15 @@ static int sb_by_time(const void *a, const void *b)
 /*
  * Print the last @n events, oldest first, each stack below its first event.
  * Reads the ring some sixty times to find out since when there are @n: there is
- * no memory to sort them all, and nothing else to do.
+ * no memory to sort them all, and nothing else to do.  Of those of the oldest time any
+ * may be left out: there can be many, as a CPU's clock may stand until its next tick.
  */
 static void sb_dump_last(unsigned int n)
 {
 	/* Not the time now: another CPU's clock may be ahead of one whose interrupts are off */
 	u64 low = 0, high = ~0ULL;
 	struct stackbuf_trace trace;
-	unsigned int first, i, j;
+	unsigned int i, j;
 
 	if (sb_read_ring(0, NULL) > n) {
 		/* More than n events since low, n or fewer since high */
@@ -118,15 +120,18 @@ static void sb_dump_last(unsigned int n)
 			else
 				high = middle;
 		}
-		low = high;
 	}
 	sb_last_count = 0;
+	sb_last_most = n;
+	sb_last_below = ~0ULL;
+	sb_read_ring(high, sb_keep);
+	/* With what there is of the time before that, up to @n; all if there are no more */
+	sb_last_below = high;
 	sb_read_ring(low, sb_keep);
 	sort(sb_last, sb_last_count, sizeof(sb_last[0]), sb_by_time, NULL);
-	first = sb_last_count > n ? sb_last_count - n : 0;
 
-	pr_info("the last %u events:\n", sb_last_count - first);
-	for (i = first; i < sb_last_count; i++) {
+	pr_info("the last %u events:\n", sb_last_count);
+	for (i = 0; i < sb_last_count; i++) {
 		const struct sb_found *event = &sb_last[i];
 		char comm[TASK_COMM_LEN], tag[24] = "";
 		u64 sec = event->time;
@@ -137,7 +142,7 @@ static void sb_dump_last(unsigned int n)
 			snprintf(tag, sizeof(tag), " tag 0x%llx", event->tag);
 		pr_info("[%5lu.%06lu] CPU: %u PID: %u Comm: %s stack %u%s\n",
 			(unsigned long)sec, us, event->cpu, event->pid, comm, event->id, tag);
-		for (j = first; j < i && sb_last[j].id != event->id; j++)
+		for (j = 0; j < i && sb_last[j].id != event->id; j++)
 			;
 		if (j < i || !sb_trace_of_id(&trace, event->id))
 			continue;
