@@ -28,6 +28,7 @@
 #include <linux/bitmap.h>
 #include <linux/build_bug.h>
 #include <linux/cpu.h>
+#include <linux/ctype.h>
 #include <linux/debugfs.h>
 #include <linux/elf-em.h>
 #include <linux/irq_work.h>
@@ -45,6 +46,7 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
+#include <linux/sched/task_stack.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/smp.h>

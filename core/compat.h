@@ -5,11 +5,22 @@
 #ifndef STACKBUF_COMPAT_H
 #define STACKBUF_COMPAT_H
 
+#include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/printk.h>
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/stacktrace.h>
 #include <linux/version.h>
+
+/*
+ * In linux/kernel.h before 6.4 ("kernel.h: split the hexadecimal related helpers to hex.h"),
+ * which does not include it any more from 7.0 on ("kernel.h: drop hex.h and update all hex.h
+ * users").
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#include <linux/hex.h>
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 15, 0)
 #error "stackbuf needs Linux 5.15 or later"
@@ -20,9 +31,9 @@
 #endif
 
 /*
- * The lock that keeps lines of other CPUs out got its present name in 5.19
- * ("printk: rename cpulock functions"); where a stable kernel carries that,
- * the new name is a macro as well.
+ * The lock that keeps lines of other CPUs out got its present name in 5.19: faebd693c593
+ * ("printk: rename cpulock functions").  Where a stable kernel carries that, the new name
+ * is a macro as well.
  */
 #ifndef printk_cpu_sync_get_irqsave
 #define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
@@ -30,11 +41,19 @@
 #endif
 
 /*
- * stack_trace_save_tsk() is exported in 6.12 and is not in 6.1.  Without it a
- * module has no way to keep another task's stack from going away while it
- * walks it, as put_task_stack() is not exported either.
+ * KCSAN models reordering from 5.17 on: 0b8b0830ac14 ("kcsan: Add core memory barrier
+ * instrumentation functions").  Before, it has nothing to be told.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#ifndef kcsan_release
+#define kcsan_release()		do { } while (0)
+#endif
+
+/*
+ * stack_trace_save_tsk() is exported from 6.7 on: 7d672f40941a ("stacktrace: Export
+ * stack_trace_save_tsk").  Without it a module has no way to keep another task's stack from
+ * going away while it walks it, as put_task_stack() is not exported either.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
 #define SB_HAVE_SAVE_TASK	1
 #else
 #define SB_HAVE_SAVE_TASK	0
@@ -93,6 +112,33 @@ static inline unsigned long sb_strip(unsigned long address)
 #define SB_STRIP(address)	(address)
 #endif
 
+/*
+ * On arm64 the registers that an exception saves include a frame record.  From 6.13 on,
+ * c2c6b27b5aa1 ("arm64: stacktrace: unwind exception boundaries"), that record is two zeros
+ * and a type; before, it was a copy of the interrupted fp and pc.
+ * sb_interrupted_regs() returns the registers that hold the record of zeros at @record, NULL
+ * if there are none on the stack that begins at @stack.
+ */
+#ifdef FRAME_META_TYPE_PT_REGS
+static inline const struct pt_regs *sb_interrupted_regs(unsigned long record,
+							unsigned long stack)
+{
+	const struct frame_record_meta *meta = (void *)record;
+
+	if (record - stack > THREAD_SIZE - sizeof(*meta) ||
+	    record - stack < offsetof(struct pt_regs, stackframe) ||
+	    READ_ONCE_NOCHECK(meta->type) != FRAME_META_TYPE_PT_REGS)
+		return NULL;
+	return container_of(meta, struct pt_regs, stackframe);
+}
+#else
+static inline const struct pt_regs *sb_interrupted_regs(unsigned long record,
+							unsigned long stack)
+{
+	return NULL;
+}
+#endif
+
 /* recall.c argues with these two. */
 #define SB_HAVE_RECALL	(SB_HAVE_ORC || SB_HAVE_RECORDS)
 
@@ -113,7 +159,7 @@ static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
 }
 
 /*
- * Came with 6.1 ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"); before, a
+ * bf7a87f1075f ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"), 6.1; before, a
  * probe by ftrace is known to be at an entry.
  */
 #ifndef KPROBE_FLAG_ON_FUNC_ENTRY
@@ -121,8 +167,8 @@ static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
 #endif
 
 /*
- * Came with 6.4 ("start_kernel: Add __no_stack_protector function attribute"); Debian's 6.1
- * has it from 6.1.0-54 on.
+ * 514ca14ed544 ("start_kernel: Add __no_stack_protector function attribute"), 6.5; stable
+ * kernels carry it as well.
  */
 #ifndef __no_stack_protector
 #define __no_stack_protector __attribute__((__no_stack_protector__))

@@ -85,7 +85,7 @@ static inline unsigned long sb_records_end(void)
 
 static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
 {
-	return fp == (unsigned long)task_pt_regs(current)->stackframe;
+	return fp == (unsigned long)&task_pt_regs(current)->stackframe;
 }
 #endif
 
@@ -212,7 +212,8 @@ static void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsig
 static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
 			   unsigned long caller)
 {
-	unsigned long fp = regs->regs[29], stack, low, pc;
+	unsigned long fp = regs->regs[29], stack, low, pc, at;
+	const struct pt_regs *interrupted;
 	int nr = 0;
 
 	level->walk.sp[0] = regs->sp;
@@ -231,7 +232,15 @@ static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
 			stack = sb_task_stack();
 			low = stack;
 		}
+		at = fp;
 		pc = sb_next_record(&fp, &low, stack + THREAD_SIZE);
+		/* A record of zeros may be that of an exception */
+		interrupted = pc || fp ? NULL : sb_interrupted_regs(at, stack);
+		if (interrupted) {
+			pc = interrupted->pc;
+			fp = interrupted->regs[29];
+			low = (unsigned long)(interrupted + 1);
+		}
 		if (!pc)
 			break;
 		level->pc[nr++] = pc;
