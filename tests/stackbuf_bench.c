@@ -17,10 +17,10 @@
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
-#include <linux/stackdepot.h>
 #include <linux/stacktrace.h>
 #include <linux/timex.h>
 #include "../stackbuf.h"
+#include "test_compat.h"
 
 static int rounds = 2000;
 module_param(rounds, int, 0444);
@@ -51,6 +51,7 @@ static noinline void bench_walk(void)
 	barrier();
 }
 
+#ifdef CONFIG_STACKDEPOT
 static noinline void bench_depot(void)
 {
 	unsigned int nr = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
@@ -58,6 +59,7 @@ static noinline void bench_depot(void)
 	stack_depot_save(frames, nr, GFP_NOWAIT);
 	barrier();
 }
+#endif
 
 static noinline void bench_text(void)
 {
@@ -98,7 +100,9 @@ struct bench {
 
 static const struct bench benches[] = {
 	{ "stack_trace_save", bench_walk },
+#ifdef CONFIG_STACKDEPOT
 	{ "stack_depot_save", bench_depot },
+#endif
 	{ "stack_trace_snprint", bench_text },
 	{ "local_clock", bench_clock },
 	{ "stackbuf_save", bench_save },

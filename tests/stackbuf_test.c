@@ -37,7 +37,6 @@
 #include <linux/stacktrace.h>
 #include <linux/timer.h>
 #include <linux/uaccess.h>
-#include <linux/version.h>
 #include <linux/vmalloc.h>
 
 #ifdef CONFIG_X86_LOCAL_APIC
@@ -46,11 +45,7 @@
 #endif
 
 #include "../stackbuf.h"
-
-/* 9b13df3fb64e ("timers: Rename del_timer_sync() to timer_delete_sync()"), 6.2 */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-#define timer_delete_sync del_timer_sync
-#endif
+#include "test_compat.h"
 
 #define OUT_SIZE	0x100000
 #define REF_MAX		128
@@ -674,13 +669,7 @@ static void storm_worker(struct worker *wk)
 	struct hrtimer *timer = this_cpu_ptr(&ticker);
 
 	if (tick_ns) {
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-		hrtimer_init(timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-		timer->function = storm_tick;
-#else
-		/* 908a1d775422 ("hrtimers: Introduce hrtimer_setup() ..."), 6.13 */
 		hrtimer_setup(timer, storm_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-#endif
 		tasklet_setup(this_cpu_ptr(&softer), storm_soft);
 		hrtimer_start(timer, ns_to_ktime(tick_ns), HRTIMER_MODE_REL_PINNED_HARD);
 	}
@@ -860,12 +849,7 @@ static int cmd_context(u64 *arg)
 	tasklet_kill(&c_tasklet);
 	context_say("tasklet", STACKBUF_SOFTIRQ);
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-	hrtimer_init_on_stack(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-	timer.function = context_hrtimer;
-#else
 	hrtimer_setup_on_stack(&timer, context_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
-#endif
 	hrtimer_start(&timer, ms_to_ktime(1), HRTIMER_MODE_REL_HARD);
 	wait_for_completion(&context_done);
 	hrtimer_cancel(&timer);
@@ -1024,7 +1008,7 @@ static void step_worker(struct worker *wk)
 	WRITE_ONCE(step_armed, false);
 	say("hit %d id %u right %d inner %u right %d calls %u\n", step_hit, id,
 	    id ? right(id, path, wk->arg[2], leaf_tag) : 0, step_id,
-	    step_id ? right(step_id, 7, 2, leaf_tag) : 0, min(calls, STEP_SAVES));
+	    step_id ? right(step_id, 7, 2, leaf_tag) : 0, min_t(unsigned int, calls, STEP_SAVES));
 }
 
 static int cmd_step(u64 *arg)
@@ -1131,9 +1115,9 @@ static void trace_save(void)
 		u64 before;
 		struct stackbuf_trace t;
 		u64 after[4];
+		unsigned long ref[REF_MAX];
 	} *g = kzalloc(sizeof(*g), GFP_KERNEL);
-	unsigned long ref[REF_MAX];
-	struct walk w = { .path = 0x9876543210ULL, .leaf = leaf_trace, .ref = ref };
+	struct walk w = { .path = 0x9876543210ULL, .leaf = leaf_trace };
 	unsigned int i, bad = 0;
 
 	if (!g)
@@ -1149,7 +1133,7 @@ static void trace_save(void)
 		w.at = 0;
 		next(&w);
 		/* This function's callers, and leaf_trace(), and the levels */
-		want = stack_trace_save(ref, REF_MAX, 0) + 1 + w.levels;
+		want = stack_trace_save(g->ref, REF_MAX, 0) + 1 + w.levels;
 		bad += g->t.depth != min_t(unsigned int, want, STACKBUF_DEPTH_MAX);
 		bad += g->t.cut != (want > STACKBUF_DEPTH_MAX);
 		bad += !inside(g->t.pc[0], leaf_trace);
@@ -1166,12 +1150,7 @@ static void trace_save(void)
 	kfree(g);
 }
 
-/*
- * stack_trace_save_tsk() was exported in 6.12 or shortly before; without it there
- * is no way, and the calls say so.
- */
-#define OTHER_TASKS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0))
-
+/* Where the kernel offers no way to walk another task's stack, the calls say so */
 static void trace_task(void)
 {
 	struct stackbuf_trace *t = stackbuf_trace_create(GFP_KERNEL);
@@ -1629,8 +1608,8 @@ static int __init stackbuf_test_init(void)
 static void __exit stackbuf_test_exit(void)
 {
 	debugfs_remove(dir);
-	/* Once: it stays pointing to what was freed */
-	ftrace_free_filter(&nest_ops);
+	/* Frees the filter; ftrace_free_filter() is for modules from 6.2 on only */
+	ftrace_set_filter(&nest_ops, NULL, 0, 1);
 	step_end();
 	vfree(step_copy);
 	vfree(out);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * test_compat.h - what differs between kernel versions for the test modules
+ *
+ * What stackbuf.ko itself needs is in core/compat.h.
+ */
+#ifndef STACKBUF_TEST_COMPAT_H
+#define STACKBUF_TEST_COMPAT_H
+
+#include <linux/hrtimer.h>
+#include <linux/stackdepot.h>
+#include <linux/timer.h>
+#include <linux/version.h>
+
+/* 9b13df3fb64e ("timers: Rename del_timer_sync() to timer_delete_sync()"), 6.2 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define timer_delete_sync del_timer_sync
+#endif
+
+/* 908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()"), 6.13 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+
+static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
+					  enum hrtimer_restart (*function)(struct hrtimer *),
+					  clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init_on_stack(timer, clock, mode);
+	timer->function = function;
+}
+#endif
+
+/*
+ * Until 5.16 the stack depot sets itself up at boot, and keeps that to itself: 2dba5eb1c73b
+ * ("lib/stackdepot: allow optional init and stack_table allocation by kvmalloc()"), 5.17.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 17, 0)
+#define stack_depot_init()	0
+#endif
+
+/* stack_trace_save_tsk() is exported: see core/compat.h */
+#define OTHER_TASKS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0))
+
+#endif /* STACKBUF_TEST_COMPAT_H */
