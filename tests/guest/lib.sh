@@ -70,6 +70,14 @@ kcsan() {
 	grep -qw __tsan_func_entry /proc/kallsyms
 }
 
+# those FUNCTION[@ARGUMENT],...: of these what this kernel has; one has that name
+those() {
+	echo "$1" | tr ',' '\n' >wanted
+	awk 'NR == FNR { if (NF < 4 && $2 ~ /[tTwW]/) n[$3]++; next }
+		n[substr($1, 1, match($1 "@", /@/) - 1)] == 1 { printf "%s%s", comma, $1; comma = "," }' \
+		/proc/kallsyms wanted
+}
+
 # with_hist TEXT COMMAND...: a result, skipped where ftrace cannot count by stack
 with_hist() {
 	if grep -q 'hist:keys=' /sys/kernel/tracing/README /sys/kernel/debug/tracing/README 2>/dev/null; then

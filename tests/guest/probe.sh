@@ -534,11 +534,11 @@ hot_unload() {
 		i=$((i + 1))
 	done
 }
-hot=vfs_read,dput@arg1,kmem_cache_free,pipe_write,schedule
+hot=$(those vfs_read,dput@arg1,kmem_cache_free,pipe_write,anon_pipe_write,schedule)
 rmmod stackbuf
-insmod /t/big/stackbuf.ko probe=$hot
+insmod /t/big/stackbuf.ko "probe=$hot"
 busy
-result "unloaded and loaded with probes hot on all CPUs" hot_unload $hot
+result "unloaded and loaded with probes hot on all CPUs" hot_unload "$hot"
 rest
 rmmod stackbuf
 

@@ -15,6 +15,8 @@ tracing=/sys/kernel/tracing
 hot=dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process
 hot=$hot,handle_mm_fault,pipe_write,getname_flags,tcp_sendmsg,do_send_sig_info
 hot=$hot,ip_rcv,tcp_v4_rcv,udp_sendmsg,copy_process,begin_new_exec,alloc_inode
+# What pipe_write() was in older kernels is anon_pipe_write() now
+hot=$(those "$hot,anon_pipe_write")
 
 load() {
 	for _ in $(seq "$(cat /t/rounds)"); do

@@ -12,8 +12,8 @@
 
 STACKBUF=$(cat /t/reader)
 P=/sys/module/stackbuf/parameters
-hot=dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process
-more=handle_mm_fault,pipe_write,getname_flags,tcp_sendmsg
+hot=$(those dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process)
+more=$(those handle_mm_fault,pipe_write,anon_pipe_write,getname_flags,tcp_sendmsg)
 
 go_on() {
 	[ "$(date +%s)" -lt $end ]
@@ -87,7 +87,7 @@ memory() {
 mark
 # Once before, so that what the kernel sets up only once is there, and what it keeps
 # of each of the load's tasks, sockets and files
-insmod /t/big/stackbuf.ko probe=$hot && insmod /t/big/stackbuf_bench.ko rounds=1 &&
+insmod /t/big/stackbuf.ko "probe=$hot" && insmod /t/big/stackbuf_bench.ko rounds=1 &&
 	rmmod stackbuf_bench && rmmod stackbuf
 end=$(($(date +%s) + 10))
 shell_load 1 &
