@@ -42,7 +42,7 @@ endif
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
 .PHONY: all module tools load unload install uninstall setup check test test-ci test-long demo bench clean help \
-	test-debug test-arm64 test-matrix test-limits test-faults test-fuzz soak
+	test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel soak
 
 all: module tools
 
@@ -144,6 +144,11 @@ test-long: setup
 test-debug test-arm64 test-matrix test-limits test-faults:
 	@tests/proof $(patsubst test-%,%,$@)
 
+# On a kernel that you built
+test-kernel:
+	@[ -n '$(KERNEL)' ] || $(call fail,name the folder that the kernel was built in: make test-kernel KERNEL=FOLDER)
+	@tests/proof kernel '$(KERNEL)'
+
 MINUTES ?= 60
 soak:
 	@tests/proof soak '$(MINUTES)'
@@ -176,6 +181,8 @@ help:
 	@echo 'make test-debug, test-arm64, test-matrix, test-limits, test-faults'
 	@echo 'make soak, test-fuzz MINUTES=60'
 	@echo '                longer tests, on other kernels: see docs/tested.md'
+	@echo 'make test-kernel KERNEL=FOLDER'
+	@echo '                the tests on a kernel that you built, in its output folder'
 	@echo 'make bench      measure what an event costs, and how long decoding and dumps take'
 	@echo 'make clean      remove what was built'
 	@echo

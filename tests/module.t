@@ -90,11 +90,12 @@ module() {
 
 	kernel_of "$series" || return
 	[[ $series != *-@(debug|kcsan) ]] || every=50 slow=10
-	# A kernel built here has no debug information, and gives modules none
-	[[ ! -e $top/scripts/kernel/${series#*-}.config ]] || debug=(KCFLAGS=-g)
+	# A kernel without debug information gives modules none
+	grep -q '^CONFIG_DEBUG_INFO=y' "$kernel/build/.config" || debug=(KCFLAGS=-g)
 
 	! grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config" || touch "$work/vm/records"
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
+	cp "$kernel/build/.config" "$work/vm/config" &&
+		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
 		echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
 		build "$series" big "${debug[@]}" &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&

@@ -890,6 +890,7 @@ static int cmd_nmiprint(u64 *arg)
  * nest N: a save in a save in a save, N deep.  A function of the kernel that
  * every capture calls is traced; the callback saves, so it comes back here.
  */
+#ifdef CONFIG_DYNAMIC_FTRACE
 #ifdef CONFIG_UNWINDER_ORC
 #define WALKER	"__unwind_start"
 #else
@@ -946,6 +947,22 @@ static int cmd_nest(u64 *arg)
 		say("nest %u id %u\n", i + 1, nest_ids[i]);
 	return 0;
 }
+
+static void nest_end(void)
+{
+	/* Frees the filter; ftrace_free_filter() is for modules from 6.2 on only */
+	ftrace_set_filter(&nest_ops, NULL, 0, 1);
+}
+#else
+static int cmd_nest(u64 *arg)
+{
+	return -EOPNOTSUPP;
+}
+
+static void nest_end(void)
+{
+}
+#endif
 
 /*
  * step ADDRESS PATH LEVELS TAG: as if an NMI came at this instruction of
@@ -1608,8 +1625,7 @@ static int __init stackbuf_test_init(void)
 static void __exit stackbuf_test_exit(void)
 {
 	debugfs_remove(dir);
-	/* Frees the filter; ftrace_free_filter() is for modules from 6.2 on only */
-	ftrace_set_filter(&nest_ops, NULL, 0, 1);
+	nest_end();
 	step_end();
 	vfree(step_copy);
 	vfree(out);

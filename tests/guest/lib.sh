@@ -65,6 +65,17 @@ on_x86() {
 	fi
 }
 
+# with OPTION TEXT COMMAND...: a result, skipped where the kernel's configuration lacks the option
+with() {
+	option=$1
+	shift
+	if grep -q "^CONFIG_$option=[ym]" /t/config; then
+		result "$@"
+	else
+		echo "ok $1 # SKIP CONFIG_$option is not set"
+	fi
+}
+
 # Whether KCSAN's calls are in all functions of modules, and in modules only
 kcsan() {
 	grep -qw __tsan_func_entry /proc/kallsyms

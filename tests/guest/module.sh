@@ -165,8 +165,14 @@ nest() {
 	check || return 1
 	is "$(grep -c ' id [1-9]' nest) == $2 && $(value nested check) == $nested + $1 - $2"
 }
-on_x86 "ftrace lets a callback be called within itself only once" "four saves inside each other are all recorded" nest 4 4
-on_x86 "likewise" "five inside each other: four are recorded, one is counted as nested" nest 5 4
+if [ "$arch" = x86_64 ]; then
+	with DYNAMIC_FTRACE "four saves inside each other are all recorded" nest 4 4
+	with DYNAMIC_FTRACE "five inside each other: four are recorded, one is counted as nested" nest 5 4
+else
+	why="ftrace lets a callback be called within itself only once"
+	echo "ok four saves inside each other are all recorded # SKIP $why"
+	echo "ok five inside each other: four are recorded, one is counted as nested # SKIP $why"
+fi
 regs() {
 	run regs >regs
 	cat regs
@@ -175,7 +181,7 @@ regs() {
 if [ -e /t/records ]; then
 	echo "ok save_regs records from the probed instruction on # SKIP the unwinder leaves out callers around push %rbp"
 else
-	result "save_regs records from the probed instruction on, the caller next, at every instruction" regs
+	with KPROBES "save_regs records from the probed instruction on, the caller next, at every instruction" regs
 fi
 
 # ---------------------------------------------- stack(9) and the kernel log ---
@@ -440,7 +446,7 @@ run step 0 >/dev/null
 step >stepped
 stepped=$?
 grep '^# ' stepped
-result "stopped at every instruction, memory is whole, and a save from there is right" [ $stepped = 0 ]
+with KPROBES "stopped at every instruction, memory is whole, and a save from there is right" [ $stepped = 0 ]
 [ $stepped = 0 ] || note stepped
 unload
 
