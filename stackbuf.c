@@ -31,6 +31,7 @@
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
 #include <linux/elf-em.h>
+#include <linux/fs.h>
 #include <linux/irq_work.h>
 #include <linux/kcsan-checks.h>
 #include <linux/kdebug.h>
@@ -120,7 +121,7 @@ static int sb_get_enable(char *buffer, const struct kernel_param *param)
 {
 	bool on = stackbuf_info.page.instance ? sb_running() : sb_enable;
 
-	return sprintf(buffer, "%d\n", on);
+	return sysfs_emit(buffer, "%d\n", on);
 }
 
 static const struct kernel_param_ops sb_enable_ops = {
@@ -166,7 +167,7 @@ static int sb_get_number(char *buffer, const struct kernel_param *param)
 {
 	const struct sb_number *number = param->arg;
 
-	return sprintf(buffer, number->min < 0 ? "%d\n" : "%u\n", *number->value);
+	return sysfs_emit(buffer, number->min < 0 ? "%d\n" : "%u\n", *number->value);
 }
 
 static const struct kernel_param_ops sb_number_ops = {

@@ -142,7 +142,7 @@ static int sb_set_comm(const char *value, const struct kernel_param *param)
 
 static int sb_get_comm(char *buffer, const struct kernel_param *param)
 {
-	return sprintf(buffer, "%s\n", sb_filter_comm);
+	return sysfs_emit(buffer, "%s\n", sb_filter_comm);
 }
 
 static const struct kernel_param_ops sb_comm_ops = {

@@ -714,21 +714,25 @@ static int sb_set_probe(const char *value, const struct kernel_param *param)
 static int sb_get_probe(char *buffer, const struct kernel_param *param)
 {
 	struct stackbuf_probe *probe;
+	int len = 0, cut = 0;
 	unsigned int i;
-	int len = 0;
 
 	mutex_lock(&sb_probe_mutex);
 	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (!probe->name[0])
 			continue;
-		if (len + strlen(probe->name) + 6 > PAGE_SIZE) {
-			len += sprintf(buffer + len, ",...");
+		/* With a comma, a newline and the NUL */
+		if (len + strlen(probe->name) + 3 > PAGE_SIZE) {
+			len = cut + sysfs_emit_at(buffer, cut, ",...");
 			break;
 		}
-		len += sprintf(buffer + len, "%s%s", len ? "," : "", probe->name);
+		len += sysfs_emit_at(buffer, len, "%s%s", len ? "," : "", probe->name);
+		/* The last place with room for ",...", a newline and the NUL */
+		if (len + 6 <= PAGE_SIZE)
+			cut = len;
 	}
 	mutex_unlock(&sb_probe_mutex);
-	return len + sprintf(buffer + len, "\n");
+	return len + sysfs_emit_at(buffer, len, "\n");
 }
 
 static void sb_free_probe(void *arg)

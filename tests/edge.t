@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Limits of the parameters, what is switched off, locked down or held by others:
+# tests/guest/edge.sh on each kernel, which looks for writes outside of allocations.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+edge() {
+	local reader='' kernel words cross
+
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/edge.sh" "$work/vm/run" &&
+		build_reader "$1" && build "$1" big || echo "not ok everything is built"
+	# -s: probes come and go, which patches code that runs
+	boot "$1" -s -t 600 -x "$reader" -a slub_debug=FZPU
+	ended
+}
+
+on_each_kernel edge edge
