@@ -114,7 +114,7 @@ struct sb_wanted {
 	char text[STACKBUF_PROBE_NAME];
 	const char *function;
 	const char *module;
-	unsigned long offset;
+	unsigned int offset;
 	unsigned long addr;
 	unsigned int found;
 	bool loaded;
@@ -202,8 +202,8 @@ static int sb_parse_probe(struct sb_wanted *want)
 	plus = strchr(text, '+');
 	if (plus) {
 		*plus++ = '\0';
-		if (kstrtoul(plus, 0, &want->offset)) {
-			sb_refuse(want, "no offset: FUNCTION+NUMBER is accepted");
+		if (kstrtouint(plus, 0, &want->offset)) {
+			sb_refuse(want, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
 			return -EINVAL;
 		}
 	}
@@ -356,6 +356,26 @@ static int sb_explain(const struct sb_wanted *want, int err)
 	return -EINVAL;
 }
 
+/* The kernel takes an offset after the end of the function at @start, and probes what is there */
+static int sb_check_offset(const struct sb_wanted *want, unsigned long start)
+{
+	struct sb_symbol *symbol;
+	int err = 0;
+
+	if (!want->offset)
+		return 0;
+	symbol = kmalloc(sizeof(*symbol), GFP_KERNEL);
+	if (!symbol)
+		return -ENOMEM;
+	if (sb_symbol_at(symbol, start) && want->offset >= symbol->size) {
+		sb_refuse(want, "the function has 0x%lx bytes: give a smaller offset",
+			  symbol->size);
+		err = -EINVAL;
+	}
+	kfree(symbol);
+	return err;
+}
+
 /* Whether a probe of a module is where it should be: that module may have gone */
 static bool sb_is_there(const struct sb_wanted *want)
 {
@@ -396,6 +416,9 @@ static int sb_register(struct sb_wanted *want)
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
 		return 0;
 	}
+	err = want->addr ? sb_check_offset(want, want->addr) : 0;
+	if (err)
+		return err;
 	memset(kprobe, 0, sizeof(probe->kprobe));
 	kprobe->pre_handler = sb_probe_hit;
 	kprobe->offset = want->offset;
@@ -414,6 +437,9 @@ static int sb_register(struct sb_wanted *want)
 		err = -EINVAL;
 	} else if (want->module && !sb_is_there(want)) {
 		err = sb_explain(want, -ENOENT);
+	} else if (!want->addr) {
+		/* The kernel found the function; in a list that is not in force yet */
+		err = sb_check_offset(want, (unsigned long)kprobe->addr - want->offset);
 	}
 	if (err) {
 		unregister_kprobe(kprobe);

@@ -16,6 +16,19 @@ set_list() {
 	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
 }
 
+# refuses LIST WORDS: refused with one line that has WORDS, the list stays
+refuses() {
+	old=$(cat $P/probe)
+	mark
+	if echo "$1" 2>/dev/null >$P/probe; then
+		echo "$1 was accepted"
+		return 1
+	fi
+	since | grep 'stackbuf: ' >said
+	is "$(wc -l <said) == 1" && grep -q "stackbuf: probe: .*$2" said && [ "$(cat $P/probe)" = "$old" ] ||
+		{ cat said $P/probe; return 1; }
+}
+
 load big
 
 # ---------------------------------------------------------------- parameters ---
@@ -49,6 +62,36 @@ lengths() {
 	[ -z "$wrong" ] || { echo "wrong:$wrong"; return 1; }
 }
 result "parameter probe is read at every length around a page, and nothing behind it is written" lengths
+
+# bytes FUNCTION: of the kernel's
+bytes() {
+	awk -v name="$1" '
+		at && $1 != at { print at, $1; exit }
+		$3 == name && NF == 3 { at = $1 }' sorted | { read -r a b; echo $((0x$b - 0x$a)); }
+}
+grep -v '\[' /proc/kallsyms | sort -k 1,1 >sorted
+size=$(printf '0x%x' "$(bytes vfs_open)")
+result "refused: an offset beyond 32 bits" refuses vfs_open+0x100000000 'vfs_open+0x100000000: no offset:.*up to 0xffffffff'
+result "refused: one beyond 32 bits in a module that is not loaded" refuses m:f+0x100000000 'no offset:.*up to 0xffffffff'
+result "refused: the end of a function ($size)" refuses "vfs_open+$size" "the function has $size bytes"
+result "refused: what comes after it" refuses vfs_open+0xffffffff "the function has $size bytes"
+result "refused: an offset after the end of a module's function" \
+	refuses stackbuf_test:context_save+0x100000 "the function has 0x[0-9a-f]* bytes"
+# Of several functions at one address only the kernel itself finds those after the first
+other_name() {
+	for name in $(awk '$2 ~ /[tT]/ && NR == FNR { n[$3]++; next }
+		$2 ~ /[tT]/ && $1 == at && n[$3] == 1 { print $3 } { at = $2 ~ /[tT]/ ? $1 : "" }' sorted sorted); do
+		echo "$name" 2>/dev/null >$P/probe || continue
+		set_list ''
+		echo "# by the name $name"
+		refuses "$name+$(bytes "$name")" "$name.*: the function has 0x[0-9a-f]* bytes"
+		return
+	done
+	echo "# no such function"
+	return 1
+}
+result "refused: the end of a function that has several names" other_name
+note result
 
 unload
 echo "done"
