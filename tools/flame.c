@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "flame.h"
+#include "outfile.h"
 
 #define FRAME_HEIGHT	17
 #define HEAD_HEIGHT	64
@@ -260,35 +260,17 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 	fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
-/* The file is there when it is complete */
 static int put_file(const char *name, const char *text, size_t len, char *error, size_t size)
 {
-	char *unfinished;
-	FILE *f = NULL;
-	mode_t mask;
-	int fd, ret;
+	struct outfile out;
+	mode_t mask = umask(0);
 
-	if (!strcmp(name, "-"))
-		return fwrite(text, 1, len, stdout) == len ? 0 : -1;
-	if (asprintf(&unfinished, "%s.XXXXXX", name) < 0)
-		return -1;
-	mask = umask(0);
 	umask(mask);
-	fd = mkstemp(unfinished);
-	if (fd >= 0)
-		f = fdopen(fd, "w");
-	ret = f && fwrite(text, 1, len, f) == len && !fflush(f) && !fchmod(fd, 0666 & ~mask) &&
-	      !rename(unfinished, name) ? 0 : -1;
-	if (ret)
-		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
-	if (ret && fd >= 0)
-		unlink(unfinished);
-	if (f)
-		fclose(f);
-	else if (fd >= 0)
-		close(fd);
-	free(unfinished);
-	return ret;
+	if (!outfile_open(&out, name, 0666 & ~mask) &&
+	    !outfile_close(&out, fwrite(text, 1, len, out.file) == len ? 0 : -1))
+		return 0;
+	snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
+	return -1;
 }
 
 int flame(const struct output *o, const struct filter *f, const struct event *event, size_t nr,

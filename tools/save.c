@@ -6,23 +6,12 @@
  * and now only, so they go along, in pages of kind STACKBUF_SNAPSHOT.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include "outfile.h"
 #include "save.h"
-
-/* The file being written, to be removed if a signal ends us */
-static char *unfinished;
-
-static void on_signal(int sig)
-{
-	unlink(unfinished);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
 
 struct pages {
 	char (*page)[STACKBUF_PAGE_SIZE];
@@ -113,7 +102,7 @@ static int write_pages(FILE *f, const struct bag *bag, const struct record *r,
 		if (is_saved(&bag->page[i], r) &&
 		    fwrite(bag->page[i].data, STACKBUF_PAGE_SIZE, 1, f) != 1)
 			return -1;
-	return fflush(f) || fsync(fileno(f)) ? -1 : 0;
+	return 0;
 }
 
 int save(const char *name, const struct bag *bag, struct record *r, struct symbols *symbols,
@@ -122,9 +111,9 @@ int save(const char *name, const struct bag *bag, struct record *r, struct symbo
 	struct pages own = { 0 };
 	u64 nr = 0;
 	char line[64];
-	FILE *f = NULL;
+	struct outfile out;
 	size_t i;
-	int fd, ret = -1;
+	int ret = -1;
 
 	/* The first line is written again when the number is known; its length stays */
 	add_line(&own, r, "pages 00000000000000000000\n");
@@ -134,35 +123,18 @@ int save(const char *name, const struct bag *bag, struct record *r, struct symbo
 	snprintf(line, sizeof(line), "pages %020llu\n", nr + own.nr);
 	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
 
-	if (asprintf(&unfinished, "%s.XXXXXX", name) < 0)
-		goto out;
 	/* 0600: what kernels do is their owner's affair */
-	fd = mkstemp(unfinished);
-	if (fd < 0) {
-		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
-		goto out;
+	if (!outfile_open(&out, name, 0600)) {
+		if (isatty(fileno(out.file))) {
+			outfile_close(&out, -1);
+			snprintf(error, size, "%s: is a terminal, and a snapshot is no text", name);
+			goto out;
+		}
+		ret = outfile_close(&out, write_pages(out.file, bag, r, &own));
 	}
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
-	signal(SIGHUP, on_signal);
-	/* A limit of the file's size is an error like a full disk */
-	signal(SIGXFSZ, SIG_IGN);
-	f = fdopen(fd, "w");
-	if (!f || write_pages(f, bag, r, &own) || rename(unfinished, name)) {
+	if (ret)
 		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
-		unlink(unfinished);
-	} else {
-		ret = 0;
-	}
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	if (f)
-		fclose(f);
-	else
-		close(fd);
 out:
-	free(unfinished);
 	free(own.page);
 	return ret;
 }

@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What users of the reader type: where its files go, filters, formats, help; on
+# made-up arrays.  Prints KTAP.
+set -u
+
+usage() {
+	cat <<-END
+	usage: tests/options.t [-h]
+
+	Tests the options of the command "stackbuf" on this machine; needs no module.
+	Environment: O (where to build; build/tools)
+	END
+}
+case ${1-} in
+-h | --help) usage; exit 0 ;;
+'') ;;
+*) usage >&2; exit 2 ;;
+esac
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+build=$(realpath -m -- "${O:-$top/build/tools}")
+# Blanks in names must do no harm
+dir="$work/made for options"
+mkdir "$dir"
+export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
+
+plain=$build/stackbuf
+sane=$build/asan/stackbuf
+fake=$build/fake
+made="$dir/made up"
+
+# exit code, words of the message, arguments: one line on stderr, nothing on stdout
+refused() {
+	local code=$1 words=$2
+	shift 2
+	"$sane" "$@" >"$dir/out" 2>"$dir/err"
+	[ $? -eq "$code" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] &&
+		grep -qF -- "$words" "$dir/err" && return
+	echo "stackbuf $* said:"
+	cat "$dir/out" "$dir/err"
+	return 1
+}
+
+unit() { # name, program
+	local line planned=0 seen=0
+	mkdir "$dir/$1"
+	(cd "$dir/$1" && "$2") >"$dir/$1.out" 2>"$dir/$1.err"
+	while read -r line; do
+		case $line in
+		1..*) planned=${line#1..} ;;
+		'ok '*) seen=$((seen + 1)); echo "ok $1: ${line#ok * }" ;;
+		'not ok '*) seen=$((seen + 1)); echo "not ok $1: ${line#not ok * }" ;;
+		'#'*) echo "$line" ;;
+		esac
+	done <"$dir/$1.out"
+	if [ "$seen" -eq 0 ] || [ "$seen" -ne "$planned" ]; then
+		echo "not ok $1: all tests came to their end"
+		head -40 "$dir/$1.err" | sed 's/^/# /'
+	fi
+}
+
+# ------------------------------------------------------------ where it goes ---
+
+links_are_followed() {
+	mkdir "$dir/links" "$dir/links/far" && cd "$dir/links" || return
+	echo old >far/file
+	ln -s far/link link && ln -s file far/link && ln -s far/new dangling || return
+	"$sane" -f "$made" save link && "$sane" -f "$made" save dangling || return
+	[ -L link ] && [ -L far/link ] && [ -L dangling ] && [ "$(ls far)" = $'file\nlink\nnew' ] &&
+		cmp far/file far/new && "$plain" -f far/file log >/dev/null || { ls -lR; return 1; }
+	ln -s loop loop
+	refused 1 'cannot be written: Too many' -f "$made" save loop &&
+	refused 1 'cannot be written: Is a directory' -f "$made" save far
+}
+
+# Before anything that names a file of /dev: a program that replaces it is found here
+special_files() {
+	mkdir "$dir/special" && cd "$dir/special" || return
+	mkfifo pipe && ln -s /dev/null sink || return
+	cat pipe >copy &
+	# A reader that never comes to its end must not hang the test
+	timeout 60 "$sane" -f "$made" save pipe || { kill $!; return 1; }
+	[ -p pipe ] || { kill $!; ls -l; return 1; }
+	wait $!
+	cmp copy ../snapshot && "$plain" -f copy log | cmp - ../log || return
+	"$sane" -f "$made" count --flame sink && "$sane" -f "$made" save sink &&
+		[ -L sink ] && [ -c /dev/null ] || { ls -l . /dev/null; return 1; }
+	[ "$(ls)" = $'copy\npipe\nsink' ]
+}
+
+devices() {
+	cd "$dir/special" && mknod null c 1 3 || return
+	"$sane" -f "$made" save null && "$sane" -f "$made" log --flame null && [ -c null ]
+}
+
+pipes() {
+	cd "$dir/special" || return
+	"$sane" -f "$made" save - | cmp - ../snapshot &&
+	"$sane" -f "$made" save /dev/stdout | cmp - ../snapshot &&
+	"$sane" -f "$made" save /dev/fd/5 5>&1 >/dev/null | cmp - ../snapshot || return
+	# Behind what is in the file already, as a command's output is
+	{ echo before; "$sane" -f "$made" count --flame /dev/stdout; } >out || return
+	[ "$(head -n 1 out)" = before ] && tail -n +2 out | cmp - <("$plain" -f "$made" count --flame -) || return
+	[ -L /dev/stdout ] && [ -p pipe ]
+}
+
+terminal() {
+	command -v script >/dev/null || return
+	! script -qec "'$plain' -f '$made' save -" /dev/null </dev/null >"$dir/tty" || return
+	[ "$(wc -l <"$dir/tty")" = 1 ] && grep -q 'is a terminal' "$dir/tty"
+}
+
+nothing_half() {
+	mkdir "$dir/full" && cd "$dir/full" || return
+	echo precious >kept
+	! (ulimit -f 1; exec "$sane" -f "$made" count --flame kept) 2>"$dir/err" || return
+	[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'kept: cannot be written: File too large' "$dir/err" &&
+		[ "$(ls)" = kept ] && [ "$(cat kept)" = precious ] || { ls; cat "$dir/err"; return 1; }
+	(umask 027 && "$sane" -f "$made" count --flame kept) && [ "$(stat -c %a kept)" = 640 ]
+}
+
+# ------------------------------------------------------------------ formats ---
+
+# Labels of all samples, added up: "cpu 0 N" and so on
+labels() {
+	zcat | protoc --decode=Profile -I "$here" "$here/profile.proto" | awk '
+		/^string_table: / { sub(/^string_table: "/, ""); sub(/"$/, ""); name[n++] = $0 }
+		/^sample \{/ { nr = 0 }
+		/^  value: / { events = $2 }
+		/^  label \{/ { key = value = 0 }
+		/^    key: / { key = $2 }
+		/^    (str|num): / { value = $2; text = $1 == "str:" }
+		/^  \}/ { if (value) sum[key, text, value] += events }
+		END { for (s in sum) { split(s, part, SUBSEP); print name[part[1]], part[2] ? name[part[3]] : part[3], sum[s] } }'
+}
+
+zeroes_survive() {
+	"$sane" -f "$made" log --pprof | labels >"$dir/labels" || return
+	"$plain" -f "$made" log | awk '/^[0-9]/ { print "cpu", substr($0, 44, 3) + 0; print "pid", substr($0, 36, 7) + 0 }' |
+		sort | uniq -c | awk '{ print $2, $3, $1 }' | sort >"$dir/wanted"
+	grep -q '^cpu 0 ' "$dir/wanted" && grep -q '^pid 0 ' "$dir/wanted" || return
+	diff "$dir/wanted" <(grep '^[cp][pi][ud] ' "$dir/labels" | sort)
+}
+
+all_tests() {
+unit 'plain' "$build/unit_options"
+unit 'sanitized' "$build/asan/unit_options"
+
+result 'a made-up record' "$fake" "$made" options
+"$plain" -f "$made" log >"$dir/log"
+"$plain" -f "$made" save "$dir/snapshot"
+
+result 'save follows symbolic links, and replaces what they lead to' links_are_followed
+if result 'save and --flame write into FIFOs and devices' special_files | tee "$dir/special.said" | grep -q '^ok'; then
+	cat "$dir/special.said"
+	if [ "$(id -u)" = 0 ] && mknod "$dir/try" c 1 3 2>/dev/null; then
+		result 'a device stays one' devices
+	else
+		echo 'ok a device stays one # SKIP not root, or no devices can be made here'
+	fi
+	result 'save - and /dev/stdout into a pipe: the same snapshot' pipes
+else
+	cat "$dir/special.said"
+fi
+if command -v script >/dev/null; then
+	result 'save - does not write to a terminal' terminal
+else
+	echo 'ok save - does not write to a terminal # SKIP script is not installed'
+fi
+result '--flame: when the file cannot be written, the old one stays and nothing else' nothing_half
+
+if command -v protoc >/dev/null; then
+	result '--pprof: CPU 0 and PID 0 have their labels' zeroes_survive
+else
+	echo 'ok --pprof: CPU 0 and PID 0 have their labels # SKIP protoc is not installed'
+fi
+}
+
+if ! make -C "$top/tools" O="$build" tests >"$dir/make" 2>&1; then
+	{
+		echo 'not ok the reader and its tests build'
+		tail -n 20 "$dir/make" | sed 's/^/# /'
+		echo 'done'
+	} | ktap
+	exit 1
+fi
+{
+	all_tests
+	echo 'done'
+} | ktap

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * unit_options.c - tests of what the command's options need, in parts
+ *
+ * Prints KTAP.  Writes into the current directory, which should be a new one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "outfile.h"
+
+static unsigned int failures;
+
+#define CHECK(what) do {							\
+	if (!(what)) {								\
+		if (failures++ < 10)						\
+			printf("# %s:%d: not so: %s\n", __FILE__, __LINE__, #what);	\
+	}									\
+} while (0)
+
+/* ---------------------------------------------------------------- files --- */
+
+static unsigned int files_here(void)
+{
+	unsigned int n = 0;
+	DIR *dir = opendir(".");
+	struct dirent *e;
+
+	while ((e = readdir(dir)))
+		n += *e->d_name != '.' || strlen(e->d_name) > 2;
+	closedir(dir);
+	return n;
+}
+
+static void write_old(void)
+{
+	FILE *f = fopen("kept", "w");
+
+	if (!f || fputs("old", f) < 0 || fclose(f)) {
+		perror("kept");
+		exit(1);
+	}
+}
+
+static bool is_old(void)
+{
+	char text[8] = "";
+	FILE *f = fopen("kept", "r");
+	bool same = f && fgets(text, sizeof(text), f) && !strcmp(text, "old");
+
+	if (f)
+		fclose(f);
+	return same;
+}
+
+/* Signals while a file is written: the old one stays, and nothing else */
+static void test_signals(void)
+{
+	static const int sent[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU };
+	struct outfile out;
+	int status;
+	size_t i;
+	pid_t child;
+
+	for (i = 0; i < sizeof(sent) / sizeof(*sent); i++) {
+		write_old();
+		fflush(stdout);
+		child = fork();
+		if (!child) {
+			setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
+			if (outfile_open(&out, "kept", 0600) || fputs("half", out.file) < 0 ||
+			    fflush(out.file) || files_here() != 2)
+				_exit(1);
+			raise(sent[i]);
+			_exit(2);
+		}
+		CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+		      WTERMSIG(status) == sent[i]);
+		CHECK(is_old() && files_here() == 1);
+	}
+
+	/* One that was ignored is ignored still */
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		signal(SIGHUP, SIG_IGN);
+		if (outfile_open(&out, "kept", 0600))
+			_exit(1);
+		raise(SIGHUP);
+		_exit(outfile_close(&out, -1) == -1 && is_old() ? 0 : 2);
+	}
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	CHECK(is_old() && files_here() == 1);
+	unlink("kept");
+}
+
+/* A limit of the file's size is an error, and handlers are as they were */
+static void test_limit(void)
+{
+	struct rlimit small = { 4096, RLIM_INFINITY }, before;
+	struct outfile out;
+	char text[8192] = "";
+	struct sigaction is;
+	int failed;
+
+	write_old();
+	getrlimit(RLIMIT_FSIZE, &before);
+	small.rlim_max = before.rlim_max;
+	CHECK(!outfile_open(&out, "kept", 0600));
+	setrlimit(RLIMIT_FSIZE, &small);
+	failed = fwrite(text, 1, sizeof(text), out.file) != sizeof(text);
+	CHECK(outfile_close(&out, failed) == -1 && errno == EFBIG);
+	setrlimit(RLIMIT_FSIZE, &before);
+	CHECK(is_old() && files_here() == 1);
+	sigaction(SIGXFSZ, NULL, &is);
+	CHECK(is.sa_handler == SIG_DFL);
+	sigaction(SIGINT, NULL, &is);
+	CHECK(is.sa_handler == SIG_DFL);
+	unlink("kept");
+}
+
+/* In a folder as /tmp another user's link or FIFO is not used */
+static void test_foreign(void)
+{
+	struct outfile out;
+
+	if (geteuid()) {
+		puts("# links of other users: not tested without root");
+		return;
+	}
+	mkdir("sticky", 0700);
+	chmod("sticky", 01777);
+	write_old();
+	if (symlink("../kept", "sticky/link") || lchown("sticky/link", 65534, 65534) ||
+	    mkfifo("sticky/fifo", 0600) || chown("sticky/fifo", 65534, 65534)) {
+		CHECK(!"made");
+		return;
+	}
+	CHECK(outfile_open(&out, "sticky/link", 0600) == -1 && errno == EACCES);
+	CHECK(outfile_open(&out, "sticky/fifo", 0600) == -1 && errno == EACCES);
+	CHECK(is_old());
+	/* The folder's owner may have links there */
+	CHECK(!lchown("sticky/link", 0, 0));
+	CHECK(!outfile_open(&out, "sticky/link", 0600) && fputs("new", out.file) >= 0 &&
+	      !outfile_close(&out, 0) && !is_old());
+	unlink("sticky/link");
+	unlink("sticky/fifo");
+	rmdir("sticky");
+	unlink("kept");
+}
+
+static const struct {
+	void (*run)(void);
+	const char *name;
+} tests[] = {
+	{ test_signals, "a signal leaves the old file and nothing else" },
+	{ test_limit, "a limit of the file's size is an error" },
+	{ test_foreign, "in a folder for all users no other user's link or FIFO is used" },
+};
+
+int main(void)
+{
+	unsigned int i, bad = 0, nr = sizeof(tests) / sizeof(*tests);
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("KTAP version 1\n1..%u\n", nr);
+	for (i = 0; i < nr; i++) {
+		failures = 0;
+		tests[i].run();
+		printf("%sok %u %s\n", failures ? "not " : "", i + 1, tests[i].name);
+		bad += !!failures;
+	}
+	return bad ? 1 : 0;
+}
