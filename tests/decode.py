@@ -415,6 +415,8 @@ def pprof(folded, with_comm):
         events = sum(int(v) for k, v in sample if k == "value")
         for label in labels:
             seen[label] += events
+            # pprof drops a label whose value is 0, as that is not in the file
+            assert int(labels[label].get("str", 0)), label
         if "comm" in labels:
             assert set(labels) <= {"comm", "pid", "tgid", "cpu", "context", "tag"}
             if with_comm:

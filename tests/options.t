@@ -110,7 +110,7 @@ pipes() {
 
 terminal() {
 	command -v script >/dev/null || return
-	! script -qec "'$plain' -f '$made' save -" /dev/null </dev/null >"$dir/tty" || return
+	cd "$dir" && ! script -qec "'$plain' -f '$made' save -" /dev/null </dev/null >"$dir/tty" || return
 	[ "$(wc -l <"$dir/tty")" = 1 ] && grep -q 'is a terminal' "$dir/tty"
 }
 

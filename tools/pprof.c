@@ -22,7 +22,7 @@ enum {
 
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
+enum { LABEL_KEY = 1, LABEL_STR };
 enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_HAS_FUNCTIONS = 7 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION_ID = 1 };
@@ -195,14 +195,16 @@ static void label_text(struct profile *p, struct message *sample, const char *ke
 	free(m.data);
 }
 
-static void label_number(struct profile *p, struct message *sample, const char *key, u64 number)
+/*
+ * As text: a numeric label of 0 is not in the file, as a field of 0 is not, and pprof
+ * drops the label.  And with text -tagfocus cpu=0 works.
+ */
+static void label_number(struct profile *p, struct message *sample, const char *key, u32 number)
 {
-	struct message m = { 0 };
+	char text[16];
 
-	put_number(&m, LABEL_KEY, string(p, key));
-	put_number(&m, LABEL_NUM, number);
-	put_message(sample, SAMPLE_LABEL, &m);
-	free(m.data);
+	snprintf(text, sizeof(text), "%u", number);
+	label_text(p, sample, key, text);
 }
 
 /* @e tells the labels; NULL: events that are only counted */
