@@ -146,6 +146,23 @@ zeroes_survive() {
 	diff "$dir/wanted" <(grep '^[cp][pi][ud] ' "$dir/labels" | sort)
 }
 
+# ------------------------------------------------------- snoop and count PATTERN ---
+
+# The newest event of "far" is not the newest of all
+last_of_pattern() {
+	local all last
+	all=$("$sane" -f "$made" snoop far_0 | grep -c '^[0-9]') &&
+		[ "$all" -gt 200 ] && [ "$all" -lt 800 ] || return
+	last=$("$plain" -f "$made" log | awk '/^[0-9]/ { t = $1 } /^\tfar_0/ { last = t } END { print last }')
+	[ "$last" != 1005.000000000 ] || return
+	[ "$("$sane" -f "$made" snoop --last 1 far_0 | awk '/^[0-9]/ { print $1 }')" = "$last" ] || return
+	[ "$("$sane" -f "$made" snoop --last 5 far_0 | grep -c '^[0-9]')" = 5 ] &&
+	[ "$("$sane" -f "$made" snoop --last 5 --cpu 1 far_0 | grep -c '^[0-9]')" = 5 ] &&
+	[ "$("$sane" -f "$made" count --last 7 far_0 2>/dev/null | grep -x '    [0-9]*')" = '    7' ] &&
+	[ "$("$sane" -f "$made" count --last 7 -P far_0 2>/dev/null | awk 'NF == 1 && /^    [0-9]/ { n += $1 } END { print n }')" = 7 ] &&
+	[ "$("$sane" -f "$made" count --last 7 -f far_0 2>/dev/null | awk '{ n += $NF } END { print n }')" = 7 ]
+}
+
 all_tests() {
 unit 'plain' "$build/unit_options"
 unit 'sanitized' "$build/asan/unit_options"
@@ -178,6 +195,8 @@ if command -v protoc >/dev/null; then
 else
 	echo 'ok --pprof: CPU 0 and PID 0 have their labels # SKIP protoc is not installed'
 fi
+
+result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
 }
 
 if ! make -C "$top/tools" O="$build" tests >"$dir/make" 2>&1; then

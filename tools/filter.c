@@ -120,6 +120,14 @@ bool filter_match(const struct filter *f, const struct event *e)
 	return !f->comm || !fnmatch(f->comm, e->comm, 0);
 }
 
+size_t filter_last(const struct filter *f, struct event *event, size_t nr)
+{
+	if (!f->has_last || nr <= f->last)
+		return nr;
+	memmove(event, event + nr - f->last, f->last * sizeof(*event));
+	return f->last;
+}
+
 size_t filter_apply(const struct filter *f, struct event *event, size_t nr)
 {
 	size_t i, n = 0;
@@ -127,9 +135,5 @@ size_t filter_apply(const struct filter *f, struct event *event, size_t nr)
 	for (i = 0; i < nr; i++)
 		if (filter_match(f, &event[i]))
 			event[n++] = event[i];
-	if (f->has_last && n > f->last) {
-		memmove(event, event + n - f->last, f->last * sizeof(*event));
-		n = f->last;
-	}
-	return n;
+	return filter_last(f, event, n);
 }

@@ -27,7 +27,9 @@ const char *filter_seconds(const char *value, u64 *ns);
 
 /* Does it choose among events, other than by their stack? */
 bool filter_events(const struct filter *f);
+/* All but --last, which depends on the other events */
 bool filter_match(const struct filter *f, const struct event *e);
+size_t filter_last(const struct filter *f, struct event *event, size_t nr);
 
 /* Keep those that match, of them the last ones if so wanted.  Return how many */
 size_t filter_apply(const struct filter *f, struct event *event, size_t nr);

@@ -125,7 +125,7 @@ int snoop(struct watch *w)
 		return -1;
 	if (!w->live) {
 		print_head(w);
-		nr = filter_apply(w->filter, r->event, r->events);
+		nr = watch_choose(w);
 		for (i = 0; i < nr; i++)
 			if (!take_event(&me, &r->event[i]))
 				break;

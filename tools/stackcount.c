@@ -511,8 +511,7 @@ static void copied(struct counter *me)
 	if (events)
 		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
 		      stderr);
-	nr = events || w->per_process || w->folded ?
-		     filter_apply(w->filter, r->event, r->events) : 0;
+	nr = events || w->per_process || w->folded ? watch_choose(w) : 0;
 	for (i = 0; i < nr; i++) {
 		struct tally key = { .id = r->event[i].stack };
 

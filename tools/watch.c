@@ -136,6 +136,20 @@ bool watch_wants(struct watch *w, struct stack *stack)
 	return stack->named && patterns_match_frame(&w->patterns, stack->name[0]);
 }
 
+size_t watch_choose(struct watch *w)
+{
+	struct record *r = w->o->record;
+	struct stack *stack;
+	size_t i, n = 0;
+
+	for (i = 0; i < r->events; i++) {
+		stack = stacks_find(&r->stacks, r->event[i].stack);
+		if (filter_match(w->filter, &r->event[i]) && stack && watch_wants(w, stack))
+			r->event[n++] = r->event[i];
+	}
+	return filter_last(w->filter, r->event, n);
+}
+
 /* --------------------------------------------------- from begin to finish --- */
 
 int watch_begin(struct watch *w)

@@ -74,6 +74,12 @@ bool watch_own(const struct watch *w, const struct event *e);
 /* Is it a stack of one of the functions? */
 bool watch_wants(struct watch *w, struct stack *stack);
 
+/*
+ * Of a source that is not watched live: keep the events of the functions that the filter
+ * wants, and of these the last ones if so wanted.  Return how many
+ */
+size_t watch_choose(struct watch *w);
+
 /* Print a frame's name as it was asked for */
 void watch_frame(const struct watch *w, const char *name);
 
