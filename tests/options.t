@@ -146,6 +146,42 @@ zeroes_survive() {
 	diff "$dir/wanted" <(grep '^[cp][pi][ud] ' "$dir/labels" | sort)
 }
 
+# ------------------------------------------- stacks that the table holds twice ---
+
+# Events of "same" as each command has them, all and of one id; its ids are 1 and 3
+one_identity() {
+	local id total other
+	total=$("$plain" -f "$dir/snapshot" count --folded | sed -n 's/^same_2.* //p') || return
+	[ "$total" -gt 500 ] && [ "$(wc -w <<<"$total")" = 1 ] || return
+	"$sane" -f "$made" log | awk '/^[0-9]/ { id = substr($0, 48, 10) + 0; getline; if (/^\tsame/) n[id]++ }
+		END { for (id in n) print id, n[id] }' >"$dir/ids"
+	[ "$(cat "$dir/ids")" = "1 $total" ] || { echo log; cat "$dir/ids"; return 1; }
+	for id in '' 1 3; do
+		for other in count log 'count same_0' 'count -P same_0' 'count -f same_0'; do
+			# shellcheck disable=SC2086 # words
+			"$sane" -f "$made" $other ${id:+--stack $id} >"$dir/out" || return
+			case $other in
+			log) grep -c '^	same_0' "$dir/out" ;;
+			'count -f'*) awk '{ n += $NF } END { print n }' "$dir/out" ;;
+			*) awk '/^  [a-z]*_0/ { same = /same_0/ } NF == 1 && /^    [0-9]/ && same { n += $1 } END { print n }' "$dir/out" ;;
+			esac >"$dir/n"
+			[ "$(cat "$dir/n")" = "$total" ] || { echo "$other, --stack $id: $(cat "$dir/n"), not $total"; return 1; }
+		done
+		"$sane" -f "$made" count --flame "$dir/twins.svg" ${id:+--stack $id} || return
+		grep -o 'same_0 \[made\] ([0-9]* events' "$dir/twins.svg" >"$dir/n"
+		[ "$(cat "$dir/n")" = "same_0 [made] ($total events" ] || { echo "flame, --stack $id"; cat "$dir/n"; return 1; }
+		[ "$("$sane" -f "$made" snoop same_0 ${id:+--stack $id} | grep -c '^[0-9]')" = "$total" ] || { echo snoop; return 1; }
+		if command -v protoc >/dev/null; then
+			"$sane" -f "$made" count --pprof ${id:+--stack $id} | labels >"$dir/n" || return
+			[ -z "$id" ] || [ "$(awk '$1 == "cpu" { n += $3 } END { print n }' "$dir/n")" = "$total" ] ||
+				{ echo "pprof, --stack $id"; cat "$dir/n"; return 1; }
+		fi
+	done
+	# The text log has a record of the second only
+	[ "$("$sane" -f "$made" text --stack 1)" = "$("$sane" -f "$made" text --stack 3)" ] &&
+		"$sane" -f "$made" text --stack 1 | grep -q '^stack 3 '
+}
+
 # ------------------------------------------------------- snoop and count PATTERN ---
 
 # The newest event of "far" is not the newest of all
@@ -196,6 +232,7 @@ else
 	echo 'ok --pprof: CPU 0 and PID 0 have their labels # SKIP protoc is not installed'
 fi
 
+result 'a stack that the table holds twice is one everywhere' one_identity
 result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
 }
 

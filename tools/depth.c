@@ -42,6 +42,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 		same = same && known->addr[i] == addr[i];
 	}
 	if (same) {
+		stack.id = known->same ? known->same->id : known->id;
 		stack.text = known->text;
 		stack.text_len = known->text_len;
 		stack.lines = known->lines;
@@ -60,7 +61,7 @@ static void print(const struct output *o, const struct stackbuf_depth *d)
 
 	if (o->format == FORMAT_JSON) {
 		json_t *j = json_pack("{s:I,s:I,s:b}", "depth", (json_int_t)d->bytes, "stack",
-				      (json_int_t)d->id, "cut", d->cut);
+				      (json_int_t)stack.id, "cut", d->cut);
 
 		for (i = 0; i < d->nr; i++)
 			json_array_append_new(frames, json_pack("{s:I,s:I,s:s}", "depth",
@@ -73,7 +74,7 @@ static void print(const struct output *o, const struct stackbuf_depth *d)
 		json_decref(j);
 	} else {
 		fprintf(o->file, "        Depth    Size   Location    (%u entries, stack %u)\n",
-			d->nr, d->id);
+			d->nr, stack.id);
 		fputs("        -----    ----   --------\n", o->file);
 		for (i = 0; i < d->nr; i++)
 			fprintf(o->file, "%3u) %8u %7u   %s\n", i, below(d, i),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "filter.h"
+#include "same.h"
 
 static bool number(const char *text, u64 max, u64 *value)
 {
@@ -97,6 +98,18 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 	return NULL;
 }
 
+void filter_resolve(struct filter *f, const struct record *r)
+{
+	struct stack *stack = f->has_stack ? stacks_find(&r->stacks, f->stack) : NULL;
+
+	f->first = stack ? same_first(stack)->id : 0;
+}
+
+bool filter_stack(const struct filter *f, u32 id)
+{
+	return !f->has_stack || id == f->stack || (f->first && id == f->first);
+}
+
 bool filter_events(const struct filter *f)
 {
 	return f->has_pid || f->has_cpu || f->has_tag || f->has_since || f->has_until ||
@@ -109,7 +122,7 @@ bool filter_match(const struct filter *f, const struct event *e)
 		return false;
 	if (f->has_cpu && e->cpu != f->cpu)
 		return false;
-	if (f->has_stack && e->stack != f->stack)
+	if (!filter_stack(f, e->stack))
 		return false;
 	if (f->has_tag && (!e->tagged || e->tag != f->tag))
 		return false;

@@ -286,7 +286,7 @@ int flame(const struct output *o, const struct filter *f, const struct event *ev
 	if (event)
 		add_event_lines(&g, o, event, nr);
 	for (i = 0; !event && (stack = stacks_next(&o->record->stacks, &i)); )
-		if (!f->has_stack || stack->id == f->stack)
+		if (filter_stack(f, stack->id))
 			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
 	if (!g.total) {
 		snprintf(error, size, "%s is not written: no event was found", name);

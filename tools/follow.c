@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include "follow.h"
+#include "same.h"
 
 #define POLL_MIN_US	1000
 #define POLL_MAX_US	50000
@@ -62,6 +63,7 @@ struct follower {
 	struct cpu *cpu;
 	size_t cpus;
 	size_t *fresh;		/* pages to read in this round */
+	void *frames;		/* known stacks by their frames */
 	struct event *event;	/* read, and not printed yet */
 	size_t events, room;
 	u32 order;
@@ -199,8 +201,10 @@ static int learn_stacks(struct follower *me)
 	size_t i, n;
 	char head[128];
 
-	if (r->stacks.nr > STACKS_KEPT)
+	if (r->stacks.nr > STACKS_KEPT) {
+		same_free(&me->frames);
 		stacks_empty(&r->stacks);
+	}
 	for (i = 0; i < me->events; i++) {
 		u32 id = me->event[i].stack;
 		u64 place = id & mask;
@@ -243,6 +247,7 @@ static int learn_stacks(struct follower *me)
 			stack->cut |= !stack->nr && found->cut;
 		}
 		stack->gone = !stack->nr && !stack->text;
+		same_enter(&me->frames, stack);
 		/* The text's memory is needed for others: take its names now */
 		symbols_name(me->o->symbols, stack);
 		stack->text = NULL;
@@ -258,6 +263,14 @@ static void say_lost(struct follower *me)
 	fprintf(stderr, "stackbuf: %llu events were lost: overwritten before they were read\n",
 		me->lost - me->said);
 	me->said = me->lost;
+}
+
+static void use_first(const struct follower *me, struct event *e)
+{
+	struct stack *stack = stacks_find(&me->o->record->stacks, e->stack);
+
+	if (stack && !(me->hooks && me->hooks->own_ids))
+		e->stack = same_first(stack)->id;
 }
 
 /*
@@ -281,6 +294,7 @@ static int print_events(struct follower *me, bool all)
 		return -1;
 	/* There may be a ring full of them: whoever interrupts shall not wait for that */
 	for (i = 0; i < n && wanted && (all || !stop); i++) {
+		use_first(me, &e[i]);
 		if (me->filter->has_until && e[i].time > me->filter->until)
 			stop = 1;
 		if (!filter_match(me->filter, &e[i]))
@@ -351,6 +365,10 @@ static int count_unread(struct follower *me)
 /* What was recorded before: nothing of it, unless asked for */
 static void choose_old_events(struct follower *me)
 {
+	size_t i;
+
+	for (i = 0; i < me->events; i++)
+		use_first(me, &me->event[i]);
 	events_sort(me->event, me->events);
 	if (me->filter->has_last || me->filter->has_since)
 		me->events = filter_apply(me->filter, me->event, me->events);
@@ -366,7 +384,9 @@ int follow(struct source *s, struct output *o, const struct filter *f,
 	};
 	struct timespec pause = { 0 };
 	unsigned int us = POLL_MIN_US;
+	struct stack *stack;
 	int ret = -1;
+	size_t i;
 
 	me.pages = o->record->info.events_size / STACKBUF_PAGE_SIZE;
 	me.page = xcalloc(me.pages, sizeof(*me.page));
@@ -384,6 +404,8 @@ int follow(struct source *s, struct output *o, const struct filter *f,
 	me.first_round = false;
 	if (hooks && hooks->begin(hooks->arg))
 		goto out;
+	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
+		same_enter(&me.frames, stack);
 	while (!stop && !(hooks && hooks->enough(hooks->arg, me.lost))) {
 		if (print_events(&me, false))
 			goto out;
@@ -408,6 +430,7 @@ int follow(struct source *s, struct output *o, const struct filter *f,
 		fprintf(stderr, "stackbuf: %llu events printed, %llu lost, %llu half-written\n",
 			me.printed, me.lost, me.skipped);
 out:
+	same_free(&me.frames);
 	free(me.page);
 	free(me.memory);
 	free(me.fresh);

@@ -20,6 +20,7 @@ void catch_signals(int flags);
  * struct follow_hooks - for those who do something else with the events than print them
  * @arg: for all of them
  * @quiet: say nothing of what was lost; @rest will
+ * @own_ids: events keep the id of their stack where an equal one stands for it, see same.h
  * @begin: the ring was looked at: events from now on will come.  -1, with
  *	source.error set, ends it
  * @event: one event; false if no more are wanted
@@ -30,6 +31,7 @@ void catch_signals(int flags);
 struct follow_hooks {
 	void *arg;
 	bool quiet;
+	bool own_ids;
 	int (*begin)(void *arg);
 	bool (*event)(void *arg, const struct event *e);
 	bool (*enough)(void *arg, u64 lost);

@@ -16,6 +16,7 @@
 #include "follow.h"
 #include "output.h"
 #include "pprof.h"
+#include "same.h"
 #include "save.h"
 #include "source.h"
 #include "symbols.h"
@@ -510,7 +511,7 @@ static void choose_instance(struct reading *r, u64 wanted)
 	r->chosen = chosen;
 }
 
-static void load(struct reading *r, u64 wanted)
+static void load(struct reading *r, struct args *a)
 {
 	record_free(&r->record);
 	bag_empty(&r->bag);
@@ -519,10 +520,12 @@ static void load(struct reading *r, u64 wanted)
 	if (r->source.ops->load(&r->source, &r->bag))
 		die(1, "%s", r->source.error);
 	r->instances = bag_instances(&r->bag, &r->instance);
-	choose_instance(r, wanted);
+	choose_instance(r, a->instance);
 	if (r->source.ops->fetch && r->source.ops->fetch(&r->source, &r->bag, r->chosen->id))
 		die(1, "%s", r->source.error);
 	record_parse(&r->record, &r->bag, r->chosen->id);
+	same_merge(&r->record);
+	filter_resolve(&a->filter, &r->record);
 }
 
 static void note(u64 n, const char *one, const char *many)
@@ -587,7 +590,7 @@ static bool other_file(const struct output *o, const struct args *a, const struc
 }
 
 /* Totals are what the table counted and what is in the ring, if nothing moved from here to there */
-static void count(struct reading *r, const struct output *o, const struct args *a)
+static void count(struct reading *r, const struct output *o, struct args *a)
 {
 	struct record *rec = &r->record;
 	bool events = filter_events(&a->filter);
@@ -599,7 +602,7 @@ static void count(struct reading *r, const struct output *o, const struct args *
 	for (tries = 1;
 	     tries < COUNT_TRIES && r->source.ops->read && (r->bag.changed || rec->rebuilt);
 	     tries++)
-		load(r, a->instance);
+		load(r, a);
 	say_missing(r);
 	if (events) {
 		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
@@ -683,7 +686,7 @@ static void prepare_watch(struct watch *w, const struct args *a)
 		die(1, "%s", w->probes.error);
 }
 
-static void run(struct reading *r, struct output *o, const struct args *a, struct watch *w)
+static void run(struct reading *r, struct output *o, struct args *a, struct watch *w)
 {
 	char error[512];
 
@@ -843,7 +846,7 @@ int main(int argc, const char **argv)
 		die(1, "%s", r.source.error);
 	/* For a start without delay: of the record only what is known before any event */
 	if (!watch.live)
-		load(&r, args.instance);
+		load(&r, &args);
 	else if (info_read(&r.source, &r.record))
 		die(1, "%s", r.source.error);
 	if (output.wall && !r.record.have_info)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include "decode.h"
 #include "output.h"
+#include "same.h"
 
 #define SEC	1000000000ULL
 
@@ -344,22 +345,6 @@ struct total {
 	u64 events;
 };
 
-static int by_frames(const void *a, const void *b)
-{
-	const struct stack *x = ((const struct total *)a)->stack,
-			   *y = ((const struct total *)b)->stack;
-	int c;
-
-	if (x->nr != y->nr)
-		return x->nr < y->nr ? -1 : 1;
-	if (x->cut != y->cut)
-		return x->cut ? 1 : -1;
-	c = x->nr ? memcmp(x->addr, y->addr, x->nr * sizeof(u64)) : 0;
-	if (c)
-		return c;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
 static int by_events(const void *a, const void *b)
 {
 	const struct total *x = a, *y = b;
@@ -367,24 +352,6 @@ static int by_events(const void *a, const void *b)
 	if (x->events != y->events)
 		return x->events < y->events ? -1 : 1;
 	return x->stack->id < y->stack->id ? -1 : x->stack->id > y->stack->id;
-}
-
-/* Two CPUs may have entered one stack twice */
-static size_t merge_equal(struct total *total, size_t nr)
-{
-	size_t i, n = 0;
-
-	qsort(total, nr, sizeof(*total), by_frames);
-	for (i = 0; i < nr; i++)
-		if (n && total[i].stack->nr && stack_same(total[n - 1].stack, total[i].stack)) {
-			total[n - 1].events += total[i].events;
-			/* The one whose names the text log still has */
-			if (!total[n - 1].stack->text && total[i].stack->text)
-				total[n - 1].stack = total[i].stack;
-		} else {
-			total[n++] = total[i];
-		}
-	return n;
 }
 
 void output_count(const struct output *o, const struct filter *f,
@@ -405,20 +372,8 @@ void output_count(const struct output *o, const struct filter *f,
 	}
 	total = xcalloc(r->stacks.nr + 1, sizeof(*total));
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
-		if (stack->count + stack->in_ring)
+		if (stack->count + stack->in_ring && filter_stack(f, stack->id))
 			total[n++] = (struct total){ stack, stack->count + stack->in_ring };
-	n = merge_equal(total, n);
-	/* By id only now, as its twin belongs to it */
-	if (f->has_stack) {
-		size_t kept = 0;
-		const struct stack *wanted = stacks_find(&r->stacks, f->stack);
-
-		for (i = 0; i < n; i++)
-			if (wanted && (total[i].stack == wanted ||
-				       (wanted->nr && stack_same(total[i].stack, wanted))))
-				total[kept++] = total[i];
-		n = kept;
-	}
 	qsort(total, n, sizeof(*total), by_events);
 
 	for (i = 0; i < n; i++) {
@@ -481,7 +436,7 @@ void output_text(const struct output *o, const struct filter *f)
 	for (i = 0; i < o->record->texts; i++) {
 		const struct text *t = &o->record->text[i];
 
-		if (f->has_stack && t->id != f->stack)
+		if (!filter_stack(f, same_first(stacks_find(&o->record->stacks, t->id))->id))
 			continue;
 		if (o->lines) {
 			text_lines(o, t);

@@ -206,6 +206,7 @@ enum names { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @names: set by symbols_name(), with ...
  * @name: ... a name for each frame, and ...
  * @named: ... how many there are
+ * @same: an equal stack that stands for this one, or NULL; see same.h
  * @block: the output's own
  * @block_len: bytes of @block
  */
@@ -225,6 +226,7 @@ struct stack {
 	enum names names;
 	char **name;
 	unsigned int named;
+	struct stack *same;
 	char *block;
 	size_t block_len;
 };

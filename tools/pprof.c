@@ -335,12 +335,12 @@ int pprof(const struct output *o, const struct filter *f, const struct event *ev
 	if (!event) {
 		chosen = xcalloc(r->events + 1, sizeof(*chosen));
 		for (i = 0, nr = 0; i < r->events; i++)
-			if (!f->has_stack || r->event[i].stack == f->stack)
+			if (filter_stack(f, r->event[i].stack))
 				chosen[nr++] = r->event[i];
 	}
 	put_samples(&p, event ?: chosen, nr);
 	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
-		if (stack->count && (!f->has_stack || stack->id == f->stack))
+		if (stack->count && filter_stack(f, stack->id))
 			put_sample(&p, stack, NULL, stack->count);
 	fflush(o->file);
 	ret = write_gzip(o->file, &p.message);

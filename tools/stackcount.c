@@ -461,7 +461,7 @@ static int wait_for_it(struct counter *me)
 static int live(struct counter *me)
 {
 	const struct follow_hooks hooks = {
-		.arg = me, .quiet = true, .begin = begin, .event = take_event, .enough = enough,
+		.arg = me, .quiet = true, .own_ids = true, .begin = begin, .event = take_event, .enough = enough,
 		.end = end, .rest = rest,
 	};
 	struct watch *w = me->w;
@@ -527,8 +527,7 @@ static void copied(struct counter *me)
 		const struct tally key = { .id = stack->id };
 		struct tally *t;
 
-		if (!(stack->count + stack->in_ring) ||
-		    (w->filter->has_stack && stack->id != w->filter->stack))
+		if (!(stack->count + stack->in_ring) || !filter_stack(w->filter, stack->id))
 			continue;
 		t = tally_of(me, &key);
 		t->total = stack->count + stack->in_ring;

@@ -19,6 +19,7 @@
 #include "made.h"
 #include "output.h"
 #include "probe.h"
+#include "same.h"
 #include "save.h"
 #include "source.h"
 
@@ -606,6 +607,7 @@ static void test_twins(void)
 		made_event(&m, &e);
 	}
 	parse(&m, &r, 0);
+	same_merge(&r);
 	capture_start(&c, &r, FORMAT_TEXT, NULL);
 	output_count(&c.o, &none, NULL, 0);
 	CHECK(!strcmp(
@@ -616,7 +618,9 @@ static void test_twins(void)
 	capture_end(&c);
 	record_free(&r);
 	parse(&m, &r, 0);
-	by_id.stack = id[0];
+	same_merge(&r);
+	by_id.stack = id[1];
+	filter_resolve(&by_id, &r);
 	capture_start(&c, &r, FORMAT_FOLDED, NULL);
 	output_count(&c.o, &by_id, NULL, 0);
 	CHECK(!strcmp(capture_text(&c), "twin_2;twin_1;twin_0 110\n"));
