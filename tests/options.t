@@ -199,6 +199,29 @@ last_of_pattern() {
 	[ "$("$sane" -f "$made" count --last 7 -f far_0 2>/dev/null | awk '{ n += $NF } END { print n }')" = 7 ]
 }
 
+# "far" begins with the frame 0xffffffffc0000010 far_0+0x10/0x20, which has a name
+addresses_match() {
+	local all
+	all=$("$plain" -f "$made" snoop far_0 | grep -c '^[0-9]')
+	[ "$("$sane" -f "$made" snoop 0xffffffffc0000010 | grep -c '^[0-9]')" = "$all" ] || { echo snoop; return 1; }
+	[ "$("$sane" -f "$made" count 0xffffffffc0000010 | grep -x '    [0-9]*')" = "    $all" ] || { echo count; return 1; }
+	# The function begins at ...00
+	[ "$("$sane" -f "$made" count 0xffffffffc0000000@arg1 | grep -x '    [0-9]*')" = "    $all" ] || { echo start; return 1; }
+	refused 1 'no stack begins in 0xffffffffc0000011' -f "$made" count 0xffffffffc0000011
+}
+
+nothing_matches() {
+	refused 1 "no stack begins in samme_0" -f "$made" snoop samme_0 &&
+	refused 1 "no stack begins in samme_0" -f "$made" count samme_0 &&
+	refused 1 "no stack begins in samme_0 or the others" -f "$made" count -r samme_0 'x.*' &&
+	refused 1 'no stack begins in other:*' -f "$made" count 'other:*' || return
+	# One of two: the rest is shown
+	"$sane" -f "$made" count samme_0 far_0 >"$dir/out" 2>"$dir/err" || return
+	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'no stack begins in samme_0$' "$dir/err" || return
+	# A function that is there, and a filter that leaves none of its events
+	"$sane" -f "$made" snoop --cpu 7 far_0 >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ]
+}
+
 all_tests() {
 unit 'plain' "$build/unit_options"
 unit 'sanitized' "$build/asan/unit_options"
@@ -234,6 +257,8 @@ fi
 
 result 'a stack that the table holds twice is one everywhere' one_identity
 result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
+result 'snoop and count PATTERN: an address is found where the frame has a name' addresses_match
+result 'snoop and count PATTERN: a function that no stack begins in' nothing_matches
 }
 
 if ! make -C "$top/tools" O="$build" tests >"$dir/make" 2>&1; then

@@ -125,7 +125,15 @@ static bool match(const struct pattern *p, const char *function, const char *mod
 	return !strcmp(p->function, function);
 }
 
-bool patterns_match_frame(const struct patterns *p, const char *name)
+/* A bare address means a probe there, or the function that begins there */
+static bool match_address(u64 wanted, const char *name, u64 addr, u64 offset)
+{
+	if (!addr && !strncmp(name, "0x", 2))
+		addr = strtoull(name, NULL, 16);
+	return addr && (addr == wanted || addr - offset == wanted);
+}
+
+bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr)
 {
 	const char *plus = strstr(name, "+0x"), *bracket = strrchr(name, '[');
 	char function[512], module[128] = "";
@@ -141,8 +149,7 @@ bool patterns_match_frame(const struct patterns *p, const char *name)
 	for (i = 0; i < p->nr; i++) {
 		const struct pattern *one = &p->pattern[i];
 
-		if (one->addr ? !strncmp(name, "0x", 2) &&
-				strtoull(name, NULL, 16) == one->addr :
+		if (one->addr ? match_address(one->addr, name, addr, offset) :
 				match(one, function, module) &&
 				(!one->has_offset || one->offset == offset))
 			return true;

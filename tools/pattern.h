@@ -46,8 +46,11 @@ struct patterns {
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
 void patterns_free(struct patterns *p);
 
-/* Does a frame's name, "function+0x1a/0x2b [module]" or "0x...", match any? */
-bool patterns_match_frame(const struct patterns *p, const char *name);
+/*
+ * Does a frame match any: its name, "function+0x1a/0x2b [module]" or "0x...", and its
+ * address, 0 if that is not known?
+ */
+bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
 
 /**
  * struct chosen - functions that match

@@ -69,6 +69,43 @@ static int check_filter(struct watch *w)
 	return 0;
 }
 
+static bool begins_in(const struct watch *w, const struct patterns *p, struct stack *stack)
+{
+	symbols_name(w->o->symbols, stack);
+	return stack->named &&
+	       patterns_match_frame(p, stack->name[0], stack->nr ? stack->addr[0] : 0);
+}
+
+/* Has any stack that was recorded this one for its innermost function? */
+static bool recorded(struct watch *w, struct pattern *pattern)
+{
+	const struct patterns one = { .pattern = pattern, .nr = 1 };
+	struct stack *stack;
+	size_t i;
+
+	for (i = 0; (stack = stacks_next(&w->o->record->stacks, &i)); )
+		if (begins_in(w, &one, stack))
+			return true;
+	return false;
+}
+
+/* Of a source that is not watched live: say which functions have no stack there */
+static int check_recorded(struct watch *w)
+{
+	size_t i, missing = 0;
+
+	for (i = 0; i < w->patterns.nr; i++)
+		missing += !recorded(w, &w->patterns.pattern[i]);
+	if (missing && missing == w->patterns.nr)
+		return failed(w, "%s: no stack begins in %s%s", w->source->name,
+			      w->patterns.pattern[0].text, missing > 1 ? " or the others" : "");
+	for (i = 0; missing && i < w->patterns.nr; i++)
+		if (!recorded(w, &w->patterns.pattern[i]))
+			fprintf(stderr, "stackbuf: %s: no stack begins in %s\n", w->source->name,
+				w->patterns.pattern[i].text);
+	return 0;
+}
+
 int watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;
@@ -77,7 +114,7 @@ int watch_prepare(struct watch *w)
 
 	w->pidfd = -1;
 	if (!w->live)
-		return 0;
+		return check_recorded(w);
 	catch_signals(0);
 	/* Whoever reads may go; the probes must not stay */
 	signal(SIGPIPE, SIG_IGN);
@@ -132,8 +169,7 @@ bool watch_wants(struct watch *w, struct stack *stack)
 		return true;
 	if (w->live && !p->pending)
 		return false;
-	symbols_name(w->o->symbols, stack);
-	return stack->named && patterns_match_frame(&w->patterns, stack->name[0]);
+	return begins_in(w, &w->patterns, stack);
 }
 
 size_t watch_choose(struct watch *w)

@@ -1657,7 +1657,7 @@ static bool matches(const char *text, bool regex, const char *frame)
 	bool yes;
 
 	CHECK(!patterns_add(&p, text, regex, error, sizeof(error)));
-	yes = patterns_match_frame(&p, frame);
+	yes = patterns_match_frame(&p, frame, 0);
 	patterns_free(&p);
 	return yes;
 }
