@@ -222,6 +222,91 @@ nothing_matches() {
 	"$sane" -f "$made" snoop --cpu 7 far_0 >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ]
 }
 
+# ----------------------------------------------------------------- filters ---
+
+events() { grep -c '^[0-9]'; }
+
+bytes_of_comm() {
+	local n
+	n=$("$sane" -f "$made" log --pid 9 | events) && [ "$n" -gt 200 ] || return
+	[ "$("$sane" -f "$made" log --comm $'gr\303\266\303\237e' | events)" = "$n" ] || return
+	[ "$("$sane" -f "$made" log --comm $'gr\303*e' | events)" = "$n" ] || return
+	[ "$("$sane" -f "$made" snoop --comm $'gr\303\266\303\237e' 'far*' 'same*' 'cut*' | events)" = "$n" ] || return
+	[ "$("$sane" -f "$made" log --comm $'gr\303\266\303\240e' | events)" = 0 ] || return
+	# Shown without bytes that a terminal might take for its own
+	! "$sane" -f "$made" log --pid 9 | grep -q '[^ -~	]' &&
+	"$sane" -f "$made" log --pid 9 | grep -q ' gr????e '
+}
+
+numbers() {
+	local option
+	[ "$("$sane" -f "$made" log --pid 0110 | events)" = "$("$sane" -f "$made" log --pid 110 | events)" ] || return
+	[ "$("$sane" -f "$made" log --pid 110 | events)" -gt 200 ] && [ "$("$sane" -f "$made" log --pid 72 | events)" -gt 200 ] || return
+	[ "$("$sane" -f "$made" log --last 010 | events)" = 10 ] || return
+	[ "$("$sane" -f "$made" log --pid 0x6e | events)" = "$("$sane" -f "$made" log --pid 110 | events)" ] || return
+	[ "$("$sane" -f "$made" snoop -n 010 'same*' | events)" = 10 ] || return
+	for option in pid cpu stack tag last; do
+		refused 2 "--$option 0x: must be" log --$option 0x && refused 2 "--$option 08x: must be" log --$option 08x || return
+	done
+}
+
+# -------------------------------------------------------------------- help ---
+
+# Each option that a command's help shows is accepted, and no other
+help_is_exact() {
+	local command option all value shown
+	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z]*' | grep -o -- '--[a-z]*' | sort -u) || return
+	all+=" $("$plain" count -h | grep -o -- '^  *-., --[a-z]*' | grep -o -- '--[a-z]*' | tr '\n' ' ')"
+	for command in info text log count snoop depth save decode; do
+		shown=$("$plain" "$command" -h | grep -o '^  *\(-., \)\?--[a-z]*') || return
+		for option in $all; do
+			case $option in
+			--help | --version) continue ;;
+			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until) value==1 ;;
+			--comm | --flame | --vmlinux | --top) value==1 ;;
+			--modules) value==/ ;;
+			*) value='' ;;
+			esac
+			# A source that is not there, if there is one: nothing is done
+			set -- "$command" "$option$value"
+			[ "$command" = decode ] || set -- --file "$dir/nowhere" "$@"
+			[ "$command" != save ] || set -- "$@" "$dir/nothing"
+			"$plain" "$@" </dev/null >/dev/null 2>"$dir/err"
+			if grep -qw -- "$option" <<<"$shown"; then
+				! grep -q "is not for\|unknown option" "$dir/err" || { echo "$command -h shows $option:"; cat "$dir/err"; return 1; }
+			else
+				grep -q "is not for\|unknown option" "$dir/err" || { echo "$command -h does not show $option:"; cat "$dir/err"; return 1; }
+			fi
+		done
+	done
+	! "$plain" log -h | grep -q -- '-[pc],' && "$plain" snoop -h | grep -q -- '-p, --pid' &&
+		"$plain" count -h | grep -q -- '-c, --cpu'
+}
+
+refusals() {
+	refused 2 'without --wall' -f "$made" log --perf --wall &&
+	refused 1 'does not grow, so there is nothing to follow' -f "$made" log --follow || return
+}
+
+empty_graph() {
+	cd "$dir" || return
+	"$sane" -f "$made" log --cpu 7 --flame empty.svg 2>err || { cat err; return 1; }
+	[ "$(wc -l <err)" = 1 ] && grep -q 'no event' err && grep -q '>0 events' empty.svg &&
+		! grep -qi 'nan\|inf%' <(grep '<rect' empty.svg) || return
+	! command -v python3 >/dev/null ||
+		python3 -c 'import sys, xml.etree.ElementTree as x; x.parse(sys.argv[1])' empty.svg
+}
+
+# A line of the kernel's script's, longer than anything it was made for: nothing is lost
+long_line() {
+	local n
+	for n in 4095 4096 4097 20000; do
+		{ printf ' foo+0x1/0x2'; seq -f ' w%g' "$n" | tr -d '\n'; echo ' end'; } >"$dir/line"
+		"$sane" decode --compat <"$dir/line" 2>/dev/null | tr -s ' ' '\n' | grep -c '^w' >"$dir/n"
+		[ "$(cat "$dir/n")" = "$n" ] || { echo "of $n words $(cat "$dir/n")"; return 1; }
+	done
+}
+
 all_tests() {
 unit 'plain' "$build/unit_options"
 unit 'sanitized' "$build/asan/unit_options"
@@ -256,6 +341,12 @@ else
 fi
 
 result 'a stack that the table holds twice is one everywhere' one_identity
+result '--comm compares bytes' bytes_of_comm
+result 'numbers are decimal, or hexadecimal with 0x' numbers
+result 'help shows what each command takes' help_is_exact
+result '--perf --wall, and --follow of a copy, are refused' refusals
+result '--flame without events: an empty graph' empty_graph
+result 'decode --compat: lines of any length' long_line
 result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
 result 'snoop and count PATTERN: an address is found where the frame has a name' addresses_match
 result 'snoop and count PATTERN: a function that no stack begins in' nothing_matches

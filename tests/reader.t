@@ -356,7 +356,7 @@ follow() {
 	"$fake" "$dir/live" "$1" "$2" >"$dir/ready" &
 	writer=$!
 	read -r _ <"$dir/ready"
-	timeout -s INT $(($2 + 3)) "$plain" -f "$dir/live" log --follow 2>"$dir/err" | "$3" >"$dir/gaps"
+	STACKBUF_PARAMETERS=$dir timeout -s INT $(($2 + 3)) "$plain" -f "$dir/live" log --follow 2>"$dir/err" | "$3" >"$dir/gaps"
 	wait "$writer"
 	printed=$(sed -n 's/^stackbuf: \([0-9]*\) events printed, .*/\1/p' "$dir/err")
 	lost=$(sed -n 's/^stackbuf: .* printed, \([0-9]*\) lost.*/\1/p' "$dir/err")

@@ -235,8 +235,6 @@ static int decode_frames(struct decoder *d, const char *line, size_t len, FILE *
 
 /* ---------------------------------------------------------------- compat --- */
 
-#define WORDS_MAX	4096
-
 struct word {
 	const char *text;
 	size_t len;
@@ -312,21 +310,24 @@ static int compat_symbol(struct decoder *d, struct word *symbol, const struct wo
 /* The script's handle_line(), of Linux 6.12; marks such as "(P)" as in 6.17 */
 static int compat_frames(struct decoder *d, const char *line, size_t len, FILE *out)
 {
-	static struct word word[WORDS_MAX];
+	static struct word *word;
+	static size_t room;
 	struct word module = { "", 0 }, mark = { NULL, 0 };
 	size_t at = 0, n = 0, i;
 	bool need_blank = false;
 	char stamp[64];
 
-	while (at < len && n < WORDS_MAX) {
+	while (at < len) {
 		size_t end;
 
 		for (; at < len && isblank((unsigned char)line[at]); at++)
 			;
 		for (end = at; end < len && !isblank((unsigned char)line[end]); end++)
 			;
-		if (end > at)
-			word[n++] = (struct word){ line + at, end - at };
+		if (end == at)
+			break;
+		GROW(word, n, room);
+		word[n++] = (struct word){ line + at, end - at };
 		at = end;
 	}
 	for (i = 0; i < n; i++) {

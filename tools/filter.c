@@ -17,7 +17,8 @@ static bool number(const char *text, u64 max, u64 *value)
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;
-	*value = strtoull(text, &end, 0);
+	/* A 0 in front does not make it octal */
+	*value = strtoull(text, &end, !strncmp(text, "0x", 2) ? 16 : 10);
 	return !errno && !*end && *value <= max;
 }
 
@@ -130,7 +131,8 @@ bool filter_match(const struct filter *f, const struct event *e)
 		return false;
 	if (f->has_until && e->time > f->until)
 		return false;
-	return !f->comm || !fnmatch(f->comm, e->comm, 0);
+	/* Byte by byte: the locale is C.  A name may look like a pattern */
+	return !f->comm || !strcmp(f->comm, e->comm) || !fnmatch(f->comm, e->comm, 0);
 }
 
 size_t filter_last(const struct filter *f, struct event *event, size_t nr)

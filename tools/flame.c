@@ -104,6 +104,7 @@ static int line_order(const void *a, const void *b)
 static void add_line(struct graph *g, const struct output *o, struct stack *stack,
 		     const char *comm, u64 events)
 {
+	char text[STACKBUF_COMM_LEN];
 	struct line *line;
 	unsigned int i, n = 0;
 
@@ -115,7 +116,7 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 	line->name = xcalloc(stack->named + 3, sizeof(*line->name));
 	line->events = events;
 	if (comm)
-		line->name[n++] = strdup(*comm ? comm : "?");
+		line->name[n++] = strdup(*comm ? output_comm(comm, text) : "?");
 	if (stack->cut)
 		line->name[n++] = strdup("(more frames were not kept)");
 	if (stack->gone)
@@ -176,7 +177,9 @@ static void put_colour(FILE *f, const char *name, unsigned int depth, bool comma
 static void put_frame(struct graph *g, const char *name, unsigned int depth, u64 from, u64 events,
 		      bool commands)
 {
-	double x = 100.0 * from / g->total, width = 100.0 * events / g->total;
+	/* Without events there is one frame, "all" */
+	double x = g->total ? 100.0 * from / g->total : 0;
+	double width = g->total ? 100.0 * events / g->total : 100;
 	int chars = (WIDTH * width / 100 - 6) / CHAR_WIDTH, len = strlen(name);
 	unsigned int y = HEAD_HEIGHT + (g->depth - depth) * FRAME_HEIGHT;
 
@@ -288,11 +291,10 @@ int flame(const struct output *o, const struct filter *f, const struct event *ev
 	for (i = 0; !event && (stack = stacks_next(&o->record->stacks, &i)); )
 		if (filter_stack(f, stack->id))
 			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
-	if (!g.total) {
-		snprintf(error, size, "%s is not written: no event was found", name);
-		goto out;
-	}
-	qsort(g.line, g.lines, sizeof(*g.line), line_order);
+	if (g.lines)
+		qsort(g.line, g.lines, sizeof(*g.line), line_order);
+	else
+		fprintf(stderr, "stackbuf: no event was found: the graph in %s is empty\n", name);
 	g.file = open_memstream(&text, &len);
 	if (!g.file)
 		goto out;

@@ -25,8 +25,8 @@
 		frames.forEach(function (f) {
 			var inside = f.y <= root.y && f.x >= root.x && f.x + f.w <= root.x + root.w;
 			var above = f.y > root.y && f.x <= root.x && f.x + f.w >= root.x + root.w;
-			var x = above ? 0 : 100 * (f.x - root.x) / root.w;
-			var w = above ? 100 : 100 * f.w / root.w;
+			var x = above || !root.w ? 0 : 100 * (f.x - root.x) / root.w;
+			var w = above || !root.w ? 100 : 100 * f.w / root.w;
 			var chars = Math.floor((pixels * w / 100 - 6) / char_width);
 
 			f.g.classList.toggle("hidden", !inside && !above);

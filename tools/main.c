@@ -219,7 +219,7 @@ static void help_command(const struct args *a)
 	const char *argv[2] = { name };
 	poptContext context;
 
-	for (i = a->command == COUNT ? 0 : 1; i < 3; i++)
+	for (i = a->command == COUNT ? 0 : a->command == SNOOP ? 1 : 2; i < 3; i++)
 		for (o = list[i]; o->val; o++) {
 			if (seen & BIT(o->val) ||
 			    (o->val != OPT_HELP && !(option_for[o->val] & BIT(a->command))))
@@ -380,6 +380,8 @@ static void check_args(const struct args *a)
 		if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(i) & sums)
 			die(EXIT_USAGE, "--%s adds up, so it can't --follow",
 			    option_list[i - 1].longName);
+	if (a->given & BIT(OPT_WALL) && a->given & BIT(OPT_PERF))
+		die(EXIT_USAGE, "--perf has no times of day: its readers take seconds, without --wall");
 	if (a->given & BIT(OPT_LINES) && formats & ~BIT(OPT_JSON))
 		die(EXIT_USAGE, "--lines is for plain text and --json");
 	if (a->command != DECODE && !(a->given & BIT(OPT_LINES)))
@@ -641,7 +643,8 @@ static void show_log(struct reading *r, struct output *o, const struct args *a)
 	size_t i, nr;
 
 	if (a->given & BIT(OPT_FOLLOW)) {
-		if (!r->source.ops->read)
+		/* Of a copy of the arrays no event ever comes */
+		if (!r->source.ops->read || !(r->source.live || live(a)))
 			die(1, "%s: does not grow, so there is nothing to follow", r->source.name);
 		if (!rec->have_info)
 			die(1, "%s: the page of stackbuf_info is missing or damaged",

@@ -210,6 +210,16 @@ struct stack *output_stack(const struct output *o, u32 id)
 	return stack;
 }
 
+const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN])
+{
+	unsigned int i;
+
+	for (i = 0; comm[i] && i < STACKBUF_COMM_LEN - 1; i++)
+		text[i] = comm[i] >= ' ' && comm[i] <= '~' ? comm[i] : '?';
+	text[i] = '\0';
+	return text;
+}
+
 const char *output_context(const struct event *e)
 {
 	return context_name[e->context & 3];
@@ -251,7 +261,7 @@ static void json_line(const struct output *o, json_t *object, struct stack *stac
 static void json_event(const struct output *o, const struct event *e, struct stack *stack)
 {
 	json_t *j = json_object();
-	char when[64];
+	char when[64], comm[STACKBUF_COMM_LEN];
 
 	json_object_set_new(j, "time_ns", json_integer(e->time));
 	if (o->wall)
@@ -260,7 +270,7 @@ static void json_event(const struct output *o, const struct event *e, struct sta
 	json_object_set_new(j, "cpu", json_integer(e->cpu));
 	json_object_set_new(j, "pid", json_integer(e->pid));
 	json_object_set_new(j, "tgid", json_integer(e->tgid));
-	json_object_set_new(j, "comm", json_string(e->comm));
+	json_object_set_new(j, "comm", json_string(output_comm(e->comm, comm)));
 	json_object_set_new(j, "context", json_string(context_name[e->context & 3]));
 	if (e->tagged)
 		json_object_set_new(j, "tag", json_hex(e->tag));
@@ -280,7 +290,7 @@ void output_event(const struct output *o, const struct event *e)
 {
 	struct stack *stack = output_stack(o, e->stack);
 	const char *block, *mark;
-	char when[64], tag[32] = "";
+	char when[64], tag[32] = "", comm[STACKBUF_COMM_LEN];
 	size_t len;
 
 	if (o->format == FORMAT_JSON) {
@@ -289,14 +299,15 @@ void output_event(const struct output *o, const struct event *e)
 	}
 	block = stack_block(o, stack, &len);
 	time_text(o, e->time, when, sizeof(when));
+	output_comm(e->comm, comm);
 	if (o->format == FORMAT_PERF) {
-		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", *e->comm ? e->comm : "?",
+		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", *comm ? comm : "?",
 			e->tgid, e->pid, e->cpu, when);
 	} else {
 		mark = names_mark(stack);
 		if (e->tagged)
 			snprintf(tag, sizeof(tag), "%#llx", e->tag);
-		fprintf(o->file, "%-18s %-15s %-7u %-3u %-10u %-7u %s", when, e->comm, e->pid,
+		fprintf(o->file, "%-18s %-15s %-7u %-3u %-10u %-7u %s", when, comm, e->pid,
 			e->cpu, e->stack, e->tgid, context_name[e->context & 3]);
 		if (*tag || *mark)
 			fprintf(o->file, "%*s%s%s%s%s",
@@ -326,12 +337,14 @@ void output_folded(const struct output *o, const struct event *event, size_t nr)
 	memcpy(sorted, event, nr * sizeof(*event));
 	qsort(sorted, nr, sizeof(*sorted), folded_order);
 	for (i = 0; i < nr; i += n) {
+		char comm[STACKBUF_COMM_LEN];
 		const char *block, *p;
 
 		for (n = 1; i + n < nr && !folded_order(&sorted[i], &sorted[i + n]); n++)
 			;
 		block = stack_block(o, output_stack(o, sorted[i].stack), &len);
-		for (p = *sorted[i].comm ? sorted[i].comm : "?"; *p; p++)
+		output_comm(sorted[i].comm, comm);
+		for (p = *comm ? comm : "?"; *p; p++)
 			putc(*p == ';' ? '_' : *p, o->file);
 		fprintf(o->file, ";%.*s %zu\n", (int)len, block, n);
 	}

@@ -36,6 +36,11 @@ struct output {
 
 /* For other formats: the stack of an event, by its id; never NULL */
 struct stack *output_stack(const struct output *o, u32 id);
+/*
+ * A command's name, in @text.  Terminals obey what they are shown, so that bytes beyond
+ * printable ASCII become "?"
+ */
+const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN]);
 const char *output_context(const struct event *e);
 
 /* Of a frame's name: the function without distance and module */

@@ -157,7 +157,7 @@ enum step cursor_next(struct cursor *c)
 		e->pid = task & ((1U << STACKBUF_TASK_PID_BITS) - 1);
 		e->tgid = task >> STACKBUF_TASK_TGID_SHIFT & ((1U << STACKBUF_TASK_PID_BITS) - 1);
 		memcpy(e->comm, &w[3], STACKBUF_COMM_LEN);
-		make_printable(e->comm, STACKBUF_COMM_LEN);
+		e->comm[STACKBUF_COMM_LEN - 1] = '\0';
 		c->lost = false;
 	} else {
 		e->time += time;

@@ -142,7 +142,7 @@ struct event {
 	u32 order;		/* as found: oldest page first */
 	u8 context;		/* enum stackbuf_context */
 	bool tagged;
-	char comm[STACKBUF_COMM_LEN];	/* NUL-terminated, printable */
+	char comm[STACKBUF_COMM_LEN];	/* NUL-terminated, any bytes: see output_comm() */
 };
 
 /**

@@ -228,7 +228,7 @@ static void put_sample(struct profile *p, struct stack *stack, const struct even
 	put_varint(&packed, events);
 	put_message(&sample, SAMPLE_VALUE, &packed);
 	if (e) {
-		label_text(p, &sample, "comm", *e->comm ? e->comm : "?");
+		label_text(p, &sample, "comm", *e->comm ? output_comm(e->comm, text) : "?");
 		label_text(p, &sample, "context", output_context(e));
 		label_number(p, &sample, "pid", e->pid);
 		label_number(p, &sample, "tgid", e->tgid);

@@ -28,12 +28,12 @@ static void print_event(const struct watch *w, const struct event *e, const stru
 {
 	FILE *f = w->o->file;
 	unsigned int i;
-	char when[32];
+	char when[32], comm[STACKBUF_COMM_LEN];
 
 	snprintf(when, sizeof(when), "%llu.%09llu", e->time / SEC, e->time % SEC);
 	fprintf(f, "%-18s ", when);
 	if (w->verbose)
-		fprintf(f, "%-15s %-7u %-3u ", e->comm, e->tgid, e->cpu);
+		fprintf(f, "%-15s %-7u %-3u ", output_comm(e->comm, comm), e->tgid, e->cpu);
 	fprintf(f, "%.*s", (int)strcspn(stack->name[0], "+ "), stack->name[0]);
 	if (e->tagged)
 		fprintf(f, " tag=%#llx", e->tag);

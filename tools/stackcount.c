@@ -278,7 +278,8 @@ static void print_folded(const struct counter *me, const struct tally *t, u64 n)
 {
 	FILE *f = me->w->o->file;
 	const struct shape *shape = t->shape;
-	const char *p = t->process && *t->comm ? t->comm : "?";
+	char comm[STACKBUF_COMM_LEN];
+	const char *p = t->process && *t->comm ? output_comm(t->comm, comm) : "?";
 	unsigned int i;
 
 	for (; *p; p++)
@@ -296,6 +297,7 @@ static void print_block(const struct counter *me, const struct tally *t, u64 n)
 {
 	FILE *f = me->w->o->file;
 	const struct shape *shape = t->shape;
+	char comm[STACKBUF_COMM_LEN];
 	unsigned int i;
 
 	for (i = 0; i < shape->named; i++) {
@@ -308,7 +310,7 @@ static void print_block(const struct counter *me, const struct tally *t, u64 n)
 	if (shape->cut)
 		fputs("  (more frames were not kept)\n", f);
 	if (t->process)
-		fprintf(f, "    %s [%u]\n", t->comm, t->tgid);
+		fprintf(f, "    %s [%u]\n", output_comm(t->comm, comm), t->tgid);
 	else if (me->w->per_process)
 		fputs("    unknown process\n", f);
 	fprintf(f, "    %llu\n\n", n);

@@ -326,6 +326,10 @@ static void test_damaged_events(void)
 static void test_comm(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "a\x1b[31m\nb\xff" };
+	static const enum format formats[] = { FORMAT_TEXT, FORMAT_JSON, FORMAT_PERF, FORMAT_FOLDED };
+	char comm[STACKBUF_COMM_LEN];
+	unsigned int format;
+	struct capture c;
 	struct record r;
 	struct made m;
 
@@ -338,7 +342,18 @@ static void test_comm(void)
 	made_event(&m, &e);
 	parse(&m, &r, 0);
 	CHECK(r.events == 2 && !strcmp(r.event[0].comm, "zzzzzzzzzzzzzzz"));
-	CHECK(r.events == 2 && !strcmp(r.event[1].comm, "a?[31m?b?"));
+	CHECK(r.events == 2 && !strcmp(output_comm(r.event[1].comm, comm), "a?[31m?b?"));
+	for (format = 0; r.events == 2 && format < sizeof(formats) / sizeof(*formats); format++) {
+		capture_start(&c, &r, formats[format], NULL);
+		if (formats[format] == FORMAT_FOLDED)
+			output_folded(&c.o, r.event, r.events);
+		else
+			output_event(&c.o, &r.event[1]);
+		CHECK(strstr(capture_text(&c), "a?[31m?b?"));
+		capture_end(&c);
+		record_free(&r);
+		parse(&m, &r, 0);
+	}
 	record_free(&r);
 	made_free(&m);
 }
