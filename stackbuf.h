@@ -45,6 +45,7 @@
 #define STACKBUF_PAGE_SIZE	4096
 #define STACKBUF_DEPTH_MAX	64	/* frames kept of one trace */
 #define STACKBUF_COMM_LEN	16
+#define STACKBUF_BUILD_ID_LEN	20	/* SHA-1, which the kernel's build asks for */
 
 /*
  * The magic is stored as its complement here and in the module's code, so
@@ -248,6 +249,20 @@ struct stackbuf_depths_page {
 	__u64 reserved[49];
 };
 
+#define STACKBUF_MODULES	32
+
+/**
+ * struct stackbuf_module - a module that was loaded while stackbuf was
+ * @time:	when, before its code ran: ns, on the clock of events.  0: the entry is free
+ * @build_id:	its build id, all 0 if unknown
+ * @name:	its name, NUL-terminated
+ */
+struct stackbuf_module {
+	__u64 time;
+	__u8 build_id[STACKBUF_BUILD_ID_LEN];
+	char name[60];
+};
+
 /**
  * struct stackbuf_info - what a reader must know first, at symbol stackbuf_info
  * @page:		kind STACKBUF_INFO, index 0
@@ -283,6 +298,10 @@ struct stackbuf_depths_page {
  * @filter:		which events are recorded
  * @missed_before:	hits missed of probes that are removed
  * @depths_full:	walks whose depth was not looked at, as there was no room
+ * @module_build_id:	build id of stackbuf.ko, all 0 if unknown
+ * @modules_loaded:	modules that were loaded since; number n, counted from 0, is in
+ *			@module[n % STACKBUF_MODULES]
+ * @module:		the last ones of these
  * @reserved:		0
  * @loss:		loss counters
  * @probe:		probes
@@ -318,7 +337,10 @@ struct stackbuf_info {
 	struct stackbuf_filter filter;
 	__u64 missed_before;
 	__u64 depths_full;
-	__u8 reserved[3648];
+	__u8 module_build_id[STACKBUF_BUILD_ID_LEN];
+	__u32 modules_loaded;
+	struct stackbuf_module module[STACKBUF_MODULES];
+	__u8 reserved[808];
 	struct stackbuf_loss_page loss[STACKBUF_LOSS_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];
@@ -506,6 +528,7 @@ static_assert(sizeof(struct stackbuf_page) == 32, "page header");
 static_assert(sizeof(struct stackbuf_loss_page) == STACKBUF_PAGE_SIZE, "loss page");
 static_assert(sizeof(struct stackbuf_probes_page) == STACKBUF_PAGE_SIZE, "probes page");
 static_assert(sizeof(struct stackbuf_depths_page) == STACKBUF_PAGE_SIZE, "depths page");
+static_assert(sizeof(struct stackbuf_module) == 88, "module");
 static_assert(sizeof(struct stackbuf_info) ==
 	      (1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES) *
 	      STACKBUF_PAGE_SIZE, "info pages");

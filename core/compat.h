@@ -7,6 +7,7 @@
 
 #include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -71,6 +72,20 @@
 #define SB_MODULE_TEXT(module)		((unsigned long)(module)->core_layout.base)
 #define SB_MODULE_TEXT_SIZE(module)	((module)->core_layout.text_size)
 #endif
+
+/* The same of its read-only data; returns the address behind it, too */
+static inline unsigned long sb_module_rodata(const struct module *module, unsigned long *end)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	unsigned long start = (unsigned long)module->mem[MOD_RODATA].base;
+
+	*end = start + module->mem[MOD_RODATA].size;
+	return start;
+#else
+	*end = SB_MODULE_TEXT(module) + module->core_layout.ro_size;
+	return SB_MODULE_TEXT(module) + SB_MODULE_TEXT_SIZE(module);
+#endif
+}
 
 /* Whether a task is on a CPU, or still leaving it; on one CPU only current is */
 #ifdef CONFIG_SMP

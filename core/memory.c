@@ -126,6 +126,54 @@ static void sb_init_page(struct stackbuf_page *page, enum stackbuf_kind kind, u3
 	page->seq = kind == STACKBUF_EVENTS ? 0 : 1;
 }
 
+/*
+ * The linker puts a module's build id into a note of its read-only data, with no symbol
+ * at it, so search for the head of that note.  With several matches, or none, the id stays
+ * unknown.  Debug kernels poison the gaps between constants, hence the unchecked reads.
+ */
+static void sb_find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_ID_LEN])
+{
+	unsigned long end, at = sb_module_rodata(module, &end), found = 0;
+
+	for (; at + 2 * sizeof(u64) + STACKBUF_BUILD_ID_LEN <= end; at += sizeof(u32)) {
+		/* Sizes of name and id; type 3 (NT_GNU_BUILD_ID), "GNU" */
+		if (READ_ONCE_NOCHECK(*(unsigned long *)at) !=
+		    ((u64)STACKBUF_BUILD_ID_LEN << 32 | 4) ||
+		    READ_ONCE_NOCHECK(*(unsigned long *)(at + sizeof(u64))) != 0x554e4700000003)
+			continue;
+		if (found)
+			return;
+		found = at + 2 * sizeof(u64);
+	}
+	if (found)
+		memcpy(id, (void *)found, STACKBUF_BUILD_ID_LEN);
+}
+
+/*
+ * A client is edited, built and loaded again while stackbuf stays: keep which build ran
+ * when.  Called before the module's code runs.  A dump may be taken in the middle: an
+ * entry is valid only while its time is not 0.
+ */
+static void sb_note_module(const struct module *module)
+{
+	static DEFINE_MUTEX(lock);
+	struct stackbuf_info *info = &stackbuf_info;
+	struct stackbuf_module *entry;
+
+	mutex_lock(&lock);
+	entry = &info->module[info->modules_loaded % STACKBUF_MODULES];
+	WRITE_ONCE(entry->time, 0);
+	smp_wmb();	/* the entry is free before it changes, ... */
+	memset(entry->build_id, 0, sizeof(entry->build_id));
+	sb_find_build_id(module, entry->build_id);
+	strscpy(entry->name, module->name, sizeof(entry->name));
+	WRITE_ONCE(info->modules_loaded, info->modules_loaded + 1);
+	smp_wmb();	/* ... and whole before it is valid */
+	WRITE_ONCE(entry->time, sb_now());
+	sb_page_changed(&info->page);
+	mutex_unlock(&lock);
+}
+
 static void __init sb_init_memory(void)
 {
 	struct stackbuf_info *info = &stackbuf_info;
@@ -152,6 +200,7 @@ static void __init sb_init_memory(void)
 	info->id_bits = SB_ID_BITS;
 	strscpy(info->module_srcversion, THIS_MODULE->srcversion ?: "",
 		sizeof(info->module_srcversion));
+	sb_find_build_id(THIS_MODULE, info->module_build_id);
 	strscpy(info->release, init_uts_ns.name.release, sizeof(info->release));
 	strscpy(info->kernel_version, init_uts_ns.name.version, sizeof(info->kernel_version));
 

@@ -1317,6 +1317,8 @@ static void sb_forget_layouts(void)
 static int sb_module(struct notifier_block *block, unsigned long event, void *module)
 {
 	sb_forget_layouts();
+	if (event == MODULE_STATE_COMING)
+		sb_note_module(module);
 	return NOTIFY_OK;
 }
 

@@ -1187,7 +1187,9 @@ static void test_core(void)
 /* How many so far: for the test, in a place that readers do not look at */
 static volatile u64 *events_written(void *memory[ARRAYS])
 {
-	return (u64 *)((struct stackbuf_info *)memory[ARRAY_INFO])->reserved;
+	struct stackbuf_info *info = memory[ARRAY_INFO];
+
+	return (u64 *)(info->reserved + sizeof(info->reserved)) - 1;
 }
 
 /* Write known events as fast as can be, into memory that the parent reads as files */
