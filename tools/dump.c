@@ -19,6 +19,12 @@
 #include <unistd.h>
 #include "dump.h"
 
+/* Program headers looked at, and segments kept: more are damage, or malice */
+#define SEGMENTS_MAX	(1U << 20)
+
+/* Times that a part of a file may be in segments whose pages begin at different places */
+#define LAYERS_MAX	4
+
 /* ------------------------------------------------------------------ ELF --- */
 
 static int elf_header(int fd, Elf64_Ehdr *head)
@@ -31,27 +37,47 @@ static int elf_header(int fd, Elf64_Ehdr *head)
 	return 0;
 }
 
-int elf_segment(int fd, u64 *i, Elf64_Phdr *segment)
+/* Read the header and from it where the program headers are.  Return 0 or -1 */
+static int elf_start(struct elf_segments *s)
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr section;
-	u64 nr;
 
-	if (elf_header(fd, &head))
+	if (elf_header(s->fd, &head))
 		return -1;
-	nr = head.e_phnum;
-	/* More than fit there: the first section has their number */
-	if (nr == PN_XNUM) {
-		if (read_at(fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
-			return -1;
-		nr = section.sh_info;
-	}
-	if (*i >= nr)
+	s->offset = head.e_phoff;
+	s->nr = head.e_phnum;
+	if (s->nr != PN_XNUM)
 		return 0;
-	if (read_at(fd, segment, sizeof(*segment), head.e_phoff + *i * sizeof(*segment)) !=
-	    sizeof(*segment))
+	/* More than fit there: the first section has their number */
+	if (read_at(s->fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
 		return -1;
-	++*i;
+	s->nr = section.sh_info;
+	return 0;
+}
+
+int elf_segment(struct elf_segments *s, Elf64_Phdr *segment)
+{
+	const unsigned int most = sizeof(s->part) / sizeof(*s->part);
+	u64 left;
+	ssize_t n;
+
+	if (!s->offset && elf_start(s))
+		return -1;
+	if (s->i >= s->nr)
+		return 0;
+	/* The count may be any number, and a sparse file holds any number of empty headers */
+	if (s->i >= SEGMENTS_MAX)
+		return -1;
+	if (s->i % most == 0) {
+		left = s->nr - s->i;
+		n = read_at(s->fd, s->part, (left < most ? left : most) * sizeof(*s->part),
+			    s->offset + s->i * sizeof(*s->part));
+		s->whole = n < 0 ? 0 : n / sizeof(*s->part);
+	}
+	if (s->i % most >= s->whole)
+		return -1;
+	*segment = s->part[s->i++ % most];
 	return 1;
 }
 
@@ -65,7 +91,10 @@ static int by_offset(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Segments may share parts of the file: one for each mapping of the same memory */
+/*
+ * Segments may share parts of the file: one for each mapping of the same memory.
+ * Return the number of ranges that are left.
+ */
 static size_t merge(struct range *range, size_t nr)
 {
 	size_t i, n = 0;
@@ -87,11 +116,30 @@ static size_t merge(struct range *range, size_t nr)
 	return n;
 }
 
+/*
+ * Pages of one dump begin at one place, modulo their size; damage to a header may add
+ * another.  Segments of every place would have the file scanned 4096 times.  Return the
+ * number of ranges that fit into LAYERS_MAX times @size bytes.
+ */
+static size_t limit_layers(const struct range *range, size_t nr, u64 size)
+{
+	u64 total = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		total += range[i].size / LAYERS_MAX;
+		if (total > size)
+			break;
+	}
+	return i;
+}
+
 static int open_elf(struct dump_file *f, char *error, size_t size)
 {
-	size_t room = 0, nr = 0;
+	size_t room = 0, nr = 0, merged;
+	struct elf_segments segments = { .fd = f->fd };
 	Elf64_Phdr segment;
-	u64 i = 0, end, skip, most = 0;
+	u64 end, skip, most = 0;
 	Elf64_Ehdr head;
 	int more;
 
@@ -113,7 +161,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 		return -1;
 	}
 	f->machine = head.e_machine;
-	while ((more = elf_segment(f->fd, &i, &segment)) > 0) {
+	while ((more = elf_segment(&segments, &segment)) > 0) {
 		end = segment.p_offset + segment.p_filesz;
 		if (segment.p_type != PT_LOAD || end < segment.p_offset || end >> 62)
 			continue;
@@ -125,17 +173,21 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 			continue;
 		if (end > f->size)
 			end = f->size;
+		if (segment.p_offset + skip + STACKBUF_PAGE_SIZE > end)
+			continue;
 		GROW(f->range, nr, room);
 		f->range[nr].offset = segment.p_offset + skip;
 		f->range[nr].size = (end - segment.p_offset - skip) / STACKBUF_PAGE_SIZE *
 			STACKBUF_PAGE_SIZE;
-		/* Half of it to be merged; a dump of so many pieces has other troubles */
-		if (++nr == 1 << 20)
-			break;
+		nr++;
 	}
 	if (most)
 		f->cut = most - f->size;
-	f->ranges = merge(f->range, nr);
+	merged = merge(f->range, nr);
+	f->ranges = limit_layers(f->range, merged, f->size);
+	/* Headers or segments are left out: that is reported as bytes that are missing */
+	if (!f->cut && (more < 0 || f->ranges < merged))
+		f->cut = 1;
 	if (more < 0 && !f->ranges) {
 		snprintf(error, size, "%s: is cut or damaged: its program headers cannot be read",
 			 f->name);

@@ -57,10 +57,26 @@ int dump_read(struct dump_file *f, u64 where, void *page);
  */
 const char *dump_explain(const struct dump_file *f);
 
-/*
- * Program header after program header of a 64-bit little-endian core file.  Start
- * with *@i = 0.  Return 1 with one in @segment, 0 at the end, -1 if it is none.
+/**
+ * struct elf_segments - the program headers of a 64-bit little-endian core file
+ * @fd: the file; all else is 0 at the beginning
+ * @offset: of the first header in the file
+ * @nr: how many there are
+ * @i: the next one
+ * @whole: how many of @part were read
+ * @part: those around @i
  */
-int elf_segment(int fd, u64 *i, Elf64_Phdr *segment);
+struct elf_segments {
+	int fd;
+	u64 offset, nr, i;
+	unsigned int whole;
+	Elf64_Phdr part[64];
+};
+
+/*
+ * Return 1 with the next program header in @segment, 0 at the end, -1 if the file is no core
+ * file, if it ends before, or if there are too many.
+ */
+int elf_segment(struct elf_segments *s, Elf64_Phdr *segment);
 
 #endif

@@ -230,10 +230,10 @@ static int open_directory(struct source *s, const char *name)
 /* Find a virtual address in an ELF core file.  Return its offset, 0 if it is not there */
 static u64 core_offset(int fd, u64 addr, u64 size)
 {
+	struct elf_segments segments = { .fd = fd };
 	Elf64_Phdr segment;
-	u64 i = 0;
 
-	while (elf_segment(fd, &i, &segment) > 0)
+	while (elf_segment(&segments, &segment) > 0)
 		if (segment.p_type == PT_LOAD && addr >= segment.p_vaddr &&
 		    addr - segment.p_vaddr < segment.p_memsz &&
 		    size <= segment.p_memsz - (addr - segment.p_vaddr))
