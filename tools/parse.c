@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include "parse.h"
 
 const char *const array_name[ARRAYS] = { "info", "events", "stacks", "text" };
@@ -254,49 +255,51 @@ static void parse_events(struct record *r, const struct stackbuf_events_page *pa
 
 /* -------------------------------------------------------------- stacks --- */
 
-static size_t stacks_slot(const struct stacks *s, u32 id)
+/* Multiply-shift: the upper bits of the product */
+static u32 *stacks_slot(const struct stacks *s, u32 id)
 {
-	size_t i = (id * 0x9e3779b1U) & (s->room - 1);
+	size_t i = (id * s->seed >> 32) & (s->room - 1);
 
-	while (s->slot[i] && s->slot[i]->id != id)
+	while (s->slot[i] && s->stack[s->slot[i] - 1]->id != id)
 		i = (i + 1) & (s->room - 1);
-	return i;
+	return &s->slot[i];
 }
 
 struct stack *stacks_find(const struct stacks *s, u32 id)
 {
-	return s->room ? s->slot[stacks_slot(s, id)] : NULL;
+	u32 at = s->room ? *stacks_slot(s, id) : 0;
+
+	return at ? s->stack[at - 1] : NULL;
 }
 
 struct stack *stacks_get(struct stacks *s, u32 id)
 {
-	struct stack *stack;
+	u32 *slot;
 	size_t i;
 
 	if (2 * s->nr >= s->room) {
-		struct stacks old = *s;
-
-		s->room = old.room ? 2 * old.room : 1024;
+		s->room = s->room ? 2 * s->room : 1024;
+		free(s->slot);
 		s->slot = xcalloc(s->room, sizeof(*s->slot));
-		for (i = 0; (stack = stacks_next(&old, &i)); )
-			s->slot[stacks_slot(s, stack->id)] = stack;
-		free(old.slot);
+		if (!s->seed && getrandom(&s->seed, sizeof(s->seed), GRND_NONBLOCK) < 0)
+			s->seed = (uintptr_t)s->slot * 0x9e3779b97f4a7c15ULL;
+		s->seed |= 1;
+		for (i = 0; i < s->nr; i++)
+			*stacks_slot(s, s->stack[i]->id) = i + 1;
 	}
-	i = stacks_slot(s, id);
-	if (!s->slot[i]) {
-		s->slot[i] = xcalloc(1, sizeof(*stack));
-		s->slot[i]->id = id;
-		s->nr++;
+	slot = stacks_slot(s, id);
+	if (!*slot) {
+		GROW(s->stack, s->nr, s->stack_room);
+		s->stack[s->nr] = xcalloc(1, sizeof(struct stack));
+		s->stack[s->nr]->id = id;
+		*slot = ++s->nr;
 	}
-	return s->slot[i];
+	return s->stack[*slot - 1];
 }
 
 struct stack *stacks_next(const struct stacks *s, size_t *i)
 {
-	while (*i < s->room)
-		if (s->slot[(*i)++])
-			return s->slot[*i - 1];
-	return NULL;
+	return *i < s->nr ? s->stack[(*i)++] : NULL;
 }
 
 void stacks_empty(struct stacks *s)
@@ -313,6 +316,7 @@ void stacks_empty(struct stacks *s)
 		free(stack->block);
 		free(stack);
 	}
+	free(s->stack);
 	free(s->slot);
 	memset(s, 0, sizeof(*s));
 }

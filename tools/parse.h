@@ -231,10 +231,21 @@ struct stack {
 	size_t block_len;
 };
 
-/* The table of stacks by id: open addressing, a power of two of slots */
+/**
+ * struct stacks - the table of stacks by id
+ * @stack: the stacks, in the order in which they were entered
+ * @nr: how many
+ * @stack_room: how many fit @stack
+ * @slot: open addressing: indices into @stack, counted from 1; 0: the slot is free
+ * @room: slots, a power of two
+ * @seed: of the hash, chosen at random: ids cannot be made to meet in few slots
+ */
 struct stacks {
-	struct stack **slot;
-	size_t room, nr;
+	struct stack **stack;
+	size_t nr, stack_room;
+	u32 *slot;
+	size_t room;
+	u64 seed;
 };
 
 struct stack *stacks_find(const struct stacks *s, u32 id);
