@@ -735,6 +735,43 @@ static u64 recorded_until(const struct stackbuf_events_page *page)
 	return page->first + c.nr;
 }
 
+static int by_cpu(const void *a, const void *b, void *arg)
+{
+	const struct bag_page *page = arg;
+	u32 i = *(const u32 *)a, k = *(const u32 *)b;
+	const struct stackbuf_events_page *x = page[i].data, *y = page[k].data;
+	int c = compare(x->cpu, y->cpu);
+
+	return c ? c : compare(i, k);
+}
+
+/*
+ * For each page of events, its CPU's next one, with a higher sequence; 0 if there is none.
+ * @page is sorted by kind and sequence.  Pages may be of as many CPUs as there are pages.
+ */
+static u32 *next_of_cpu(struct bag_page *page, size_t nr)
+{
+	u32 *next = xcalloc(nr + 1, sizeof(*next)), *events = xcalloc(nr + 1, sizeof(*events));
+	size_t i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		if (page[i].kind == STACKBUF_EVENTS)
+			events[n++] = i;
+	qsort_r(events, n, sizeof(*events), by_cpu, page);
+	/* From the newest page back, so that pages of one sequence share their next one */
+	while (n-- > 1) {
+		const struct stackbuf_events_page *p = page[events[n - 1]].data;
+		const struct stackbuf_events_page *after = page[events[n]].data;
+
+		if (p->cpu != after->cpu)
+			continue;
+		next[events[n - 1]] = page[events[n]].seq > page[events[n - 1]].seq ?
+				      events[n] : next[events[n]];
+	}
+	free(events);
+	return next;
+}
+
 /*
  * Where the live page is lost, an old copy of it from the page cache may be all that there
  * is of it.  Its events have been overwritten since, and counted.
@@ -745,23 +782,21 @@ static u64 recorded_until(const struct stackbuf_events_page *page)
  * overwritten as well, and then, too, the head came by.  Some CPUs may have taken pages
  * between the taking of one and the closing of the one before.
  */
-static bool is_outlived(const struct bag_page *page, size_t nr, size_t i, u64 newest, u64 lap,
-			u32 cpus)
+static bool is_outlived(const struct bag_page *page, const u32 *next_page, size_t i, u64 newest,
+			u64 lap, u32 cpus)
 {
-	const struct stackbuf_events_page *p = page[i].data, *next;
+	const struct stackbuf_events_page *next;
 	u64 seq = page[i].seq, between = cpus < lap / 8 ? cpus : lap / 8;
 
 	if (!seq || newest <= seq || newest - seq < lap)
 		return false;
 	if (page[i].kind == KIND_TEXT)
 		return true;
-	for (i++; i < nr && page[i].kind == STACKBUF_EVENTS; i++) {
-		next = page[i].data;
-		if (page[i].seq > seq && next->cpu == p->cpu)
-			return next->first != recorded_until(p) ||
-				newest - (newest - seq) % lap > page[i].seq + between;
-	}
-	return false;
+	if (!next_page[i])
+		return false;
+	next = page[next_page[i]].data;
+	return next->first != recorded_until(page[i].data) ||
+		newest - (newest - seq) % lap > page[next_page[i]].seq + between;
 }
 
 /* ----------------------------------------------------------- instances --- */
@@ -863,6 +898,7 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 	u64 size[ARRAYS], index[ARRAYS], newest[ARRAYS] = { 0 }, lap;
 	struct stack *stack;
 	size_t i, nr = 0;
+	u32 *next;
 	int a;
 
 	memset(r, 0, sizeof(*r));
@@ -871,6 +907,7 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 		if (bag->page[i].instance == instance && bag->page[i].data)
 			page[nr++] = bag->page[i];
 	nr = drop_old_copies(page, nr);
+	next = next_of_cpu(page, nr);
 	for (i = 0; i < nr; i++)
 		if (array_of(page[i].kind) == ARRAY_INFO)
 			parse_info(r, &page[i]);
@@ -892,7 +929,7 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 		if (a >= 0 && r->have_info && page[i].index >= lap)
 			continue;
 		if (lap && has_seq(&page[i]) &&
-		    is_outlived(page, nr, i, newest[a], lap, r->info.nr_cpus)) {
+		    is_outlived(page, next, i, newest[a], lap, r->info.nr_cpus)) {
 			r->outlived++;
 			continue;
 		}
@@ -922,6 +959,7 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 			break;
 		}
 	}
+	free(next);
 	free(page);
 
 	for (a = 0; a < ARRAYS && r->have_info; a++) {
