@@ -801,14 +801,13 @@ static bool is_outlived(const struct bag_page *page, const u32 *next_page, size_
 
 /* ----------------------------------------------------------- instances --- */
 
-bool bag_outdated(const struct bag *bag, size_t i)
+size_t bag_copies(const struct bag *bag, size_t i)
 {
-	const struct bag_page *p = &bag->page[i];
+	size_t n = 1;
 
-	for (i++; i < bag->nr && same_place(p, &bag->page[i]); i++)
-		if (bag->page[i].seq != p->seq)
-			return true;
-	return false;
+	while (i + n < bag->nr && same_place(&bag->page[i], &bag->page[i + n]))
+		n++;
+	return n;
 }
 
 /* Pages of one array that are there, each counted once; @page is sorted */

@@ -123,10 +123,10 @@ const struct instance *instance_default(const struct instance *list, size_t nr);
 u64 bag_newest(struct bag *bag);
 
 /*
- * Of copies of one page, those that are older than another: no need to look at
- * them.  The bag is as bag_instances() left it.
+ * How many copies of page @i lie from there on, the newest ones last.  The bag is as
+ * bag_instances() left it.
  */
-bool bag_outdated(const struct bag *bag, size_t i);
+size_t bag_copies(const struct bag *bag, size_t i);
 
 /* -------------------------------------------------------------- events --- */
 

@@ -391,6 +391,7 @@ static void look_at(void *arg, u64 where, const void *page)
 	struct finding *f = arg;
 	struct source *s = f->source;
 	struct bag_page *p;
+	size_t nr = f->bag->nr;
 	u64 word;
 
 	memcpy(&word, page, sizeof(word));
@@ -402,9 +403,10 @@ static void look_at(void *arg, u64 where, const void *page)
 			       s->linux_build_id);
 		return;
 	}
-	if (f->bag->nr == BAG_PAGES_MAX || bag_add(f->bag, page) != PAGE_TAKEN)
+	/* What does not fit is counted there */
+	if (bag_add(f->bag, page) != PAGE_TAKEN || f->bag->nr == nr)
 		return;
-	p = &f->bag->page[f->bag->nr - 1];
+	p = &f->bag->page[nr];
 	p->data = NULL;
 	p->where = where;
 	p->file = f->file;
@@ -488,32 +490,40 @@ static int files_load(struct source *s, struct bag *bag)
 	return 0;
 }
 
-static int files_fetch(struct source *s, struct bag *bag, u64 instance)
+/* The data of copies of one page that are of one age */
+static void fetch_copies(struct source *s, struct bag *bag, struct bag_page *copy, size_t nr)
 {
-	unsigned int copies = 0;
 	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));
-	size_t i, first = 0;
+	unsigned int copies = 0;
+	size_t i;
 
-	for (i = 0; i < bag->nr; i++) {
-		struct bag_page *p = &bag->page[i], *before = &bag->page[i ? i - 1 : 0];
-
-		if (!i || p->kind != before->kind || p->index != before->index ||
-		    p->instance != before->instance || p->seq != before->seq)
-			first = i;
-		if (p->instance != instance || p->data || bag_outdated(bag, i))
+	for (i = 0; i < nr && copies < COPIES_MAX; i++) {
+		if (copy[i].data)
 			continue;
-		if (first == i)
-			copies = 0;
-		if (copies++ == COPIES_MAX)
-			continue;
-		if (dump_read(&s->file[p->file], p->where, page)) {
+		copies++;
+		if (dump_read(&s->file[copy[i].file], copy[i].where, page)) {
 			bag->unreadable++;
 			continue;
 		}
 		/* Nothing new: each mapping of a page may have a segment of its own */
-		if (first < i && before->data && !memcmp(before->data, page, sizeof(page)))
+		if (i && copy[i - 1].data && !memcmp(copy[i - 1].data, page, sizeof(page)))
 			continue;
-		p->data = keep(s, page);
+		copy[i].data = keep(s, page);
+	}
+}
+
+static int files_fetch(struct source *s, struct bag *bag, u64 instance)
+{
+	size_t i, n, old;
+
+	for (i = 0; i < bag->nr; i += n) {
+		n = bag_copies(bag, i);
+		if (bag->page[i].instance != instance)
+			continue;
+		/* Those that are older than another need no look */
+		for (old = 0; bag->page[i + old].seq != bag->page[i + n - 1].seq; old++)
+			;
+		fetch_copies(s, bag, &bag->page[i + old], n - old);
 	}
 	return 0;
 }
