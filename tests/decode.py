@@ -404,7 +404,12 @@ def pprof(folded, with_comm):
     strings, messages = parse_protoc(sys.stdin)
     functions = {int(dict(m)["id"]): strings[int(dict(m)["name"])]
                  for kind, m in messages if kind == "function"}
-    locations = {int(dict(m)["id"]): [functions[int(dict(v)["function_id"])]
+    mappings = {int(dict(m)["id"]): strings[int(dict(m)["filename"])]
+                for kind, m in messages if kind == "mapping"}
+    modules = {key: "" if name == "[kernel.kallsyms]" else "_" + name.split(" ")[0].rstrip("]") + "]"
+               for key, name in mappings.items()}
+    locations = {int(dict(m)["id"]): [functions[int(dict(v)["function_id"])] +
+                                      modules[int(dict(m)["mapping_id"])]
                                       for k, v in m if k == "line"]
                  for kind, m in messages if kind == "location"}
     samples = [m for kind, m in messages if kind == "sample"]
@@ -458,7 +463,8 @@ def svg(folded):
         assert int(events) == width
         assert abs(float(rect.attrib["width"][:-1]) - 100 * width / total) < 0.001
         assert abs(float(rect.attrib["x"][:-1]) - 100 * start / total) < 0.001
-        frames.append((int(rect.attrib["y"]), start, width, name.split(" [")[0]))
+        name = re.sub(r" (\[[^] ]*)[^]]*\]$", r"_\1]", name)
+        frames.append((int(rect.attrib["y"]), start, width, name))
     rows = sorted({f[0] for f in frames}, reverse=True)
     by_row = {y: sorted(f for f in frames if f[0] == y) for y in rows}
     assert rows == list(range(rows[0], rows[-1] - 1, rows[1] - rows[0])), "rows with gaps"

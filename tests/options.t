@@ -151,7 +151,7 @@ zeroes_survive() {
 # Events of "same" as each command has them, all and of one id; its ids are 1 and 3
 one_identity() {
 	local id total other
-	total=$("$plain" -f "$dir/snapshot" count --folded | sed -n 's/^same_2.* //p') || return
+	total=$("$plain" -f "$dir/snapshot" count --folded | sed -n 's/.*;same_0[^ ]* //p') || return
 	[ "$total" -gt 500 ] && [ "$(wc -w <<<"$total")" = 1 ] || return
 	"$sane" -f "$made" log | awk '/^[0-9]/ { id = substr($0, 48, 10) + 0; getline; if (/^\tsame/) n[id]++ }
 		END { for (id in n) print id, n[id] }' >"$dir/ids"
@@ -250,6 +250,146 @@ numbers() {
 	done
 }
 
+# Events of a log that awk's condition holds for: t, pid and cpu
+expected() {
+	"$plain" -f "$made" log | awk '/^[0-9]/ { t = $1; pid = substr($0, 36, 7) + 0; cpu = substr($0, 44, 3) + 0; if ('"$1"') n++ } END { print n + 0 }'
+}
+
+# CONDITION OPTION...: as many events as the condition holds for, and some
+chooses() {
+	local want got
+	want=$(expected "$1")
+	shift
+	got=$("$sane" -f "$made" log "$@" | events)
+	[ "$got" = "$want" ] && [ "$got" -gt 0 ] && return
+	echo "log $*: $got events, not $want"
+	return 1
+}
+
+lists() {
+	local option
+	chooses 'pid == 110 || pid == 9' --pid 110,9 &&
+	chooses 'pid == 110 || pid == 9' --pid 110 --pid 9 &&
+	chooses 'pid >= 9 && pid <= 72' --pid 9-72 &&
+	chooses 'cpu != 1' --cpu 0,2-3 &&
+	chooses 'cpu != 1 && pid == 9' --cpu 2 --cpu 0 --pid 9 &&
+	chooses 'pid == 110 || pid == 72' --comm worker --comm b,c &&
+	chooses 'pid == 110 || pid == 9' --comm 'w*' --comm 'gr*' &&
+	chooses 't >= 7 && t <= 15 && t % 2' --tag 0xffff888100000001-0xffff888100000009 &&
+	chooses 't == 7 || t == 11' --tag 0xffff888100000001,0xffff888100000005 || return
+	[ "$("$sane" -f "$made" log --stack 2,4 | grep -c '^	\(far\|cut\)_0')" = "$("$plain" -f "$made" log --stack 2,4 | events)" ] &&
+	[ "$("$plain" -f "$made" log --stack 2 --stack 4 | events)" = "$("$plain" -f "$made" log | grep -c '^	\(far\|cut\)_0')" ] || return
+	refused 2 '--pid 1,: must be' log --pid 1, && refused 2 '--cpu 3-2: must be' log --cpu 3-2 || return
+	# What the kernel filters by
+	for option in --pid=1,2 --cpu=0-1 '--comm=a --comm=b'; do
+		# shellcheck disable=SC2086 # words
+		STACKBUF_PARAMETERS=$dir refused 2 'the kernel filters by one value' -f "$made" snoop $option x || return
+	done
+}
+
+# The newest event is at 1005 s, 22:30:00.123456789
+times() {
+	local first zone time
+	chooses 't >= 995' --since -10s && chooses 't >= 945' --since -1m && chooses 't <= 45' --until -16m &&
+	chooses 't >= 1004.5' --since -0.5s && chooses 't >= 6' --since -1h && chooses 't >= 6' --since -2d &&
+	chooses 't >= 995 && t <= 1000' --since -10s --until -5s &&
+	# Before the newest event of all, not before the newest that is chosen
+	chooses 't >= 1000 && pid == 9' --pid 9 --since -5s &&
+	chooses 't == 989 && pid == 9' --pid 9 --until -11s --last 1 || return
+	chooses 't >= 995' --since 22:29:50.123456789 && chooses 't >= 995' --since 22:29:50 &&
+	chooses 't > 995' --since 22:29:50.2 && chooses 't >= 945' --since 22:29 &&
+	chooses 't >= 945' --since '2023-11-14 22:29' && chooses 't >= 6' --since 2023-11-14 &&
+	chooses 't >= 995' --since 2023-11-14T22:29:50.123456789+00:00 &&
+	chooses 't >= 995' --since 2023-11-14T22:29:50Z &&
+	chooses 't >= 995' --since 2023-11-14T23:59:50+0130 &&
+	chooses 't <= 65' --until 22:14:20.2 || return
+	TZ=XYZ-2 chooses 't >= 995' --since 00:29:50 && TZ=XYZ-2 chooses 't >= 995' --since '2023-11-15 00:29:50' || return
+	# As --wall prints them, in any zone
+	for zone in UTC XYZ-5:30 ABC3; do
+		first=$(TZ=$zone "$plain" -f "$made" log --wall --last 11 | sed -n '2s/ .*//p')
+		TZ=$zone chooses 't >= 995' --since "$first" || return
+	done
+	[ "$(TZ=XYZ-5:30 "$sane" -f "$made" log --wall --last 1 | sed -n '2s/ .*//p')" = 2023-11-15T04:00:00.123456789+05:30 ] ||
+		{ echo zone; return 1; }
+	# Columns are where their heads are
+	TZ=ABC3 "$sane" -f "$made" log --wall --last 1 | awk 'NR == 1 { at = index($0, "COMM") } NR == 2 { exit substr($0, at - 1, 7) != " worker" }' ||
+		{ echo columns; return 1; }
+	refused 2 'later than --until' -f "$made" log --since -1s --until -2s &&
+	refused 2 'later than --until' -f "$made" log --since 22:29 --until 22:28 || return
+	for time in 7:00 24:00 22:60 22:29:61 22:29: '2023-02-30' '2023-11-14 ' '2023-11-14X' '2023-13-01' 22:29+01:00 -10 -s -10y --10s ''; do
+		refused 2 "--since $time: must be" log --since "$time" || return
+	done
+}
+
+# ----------------------------------------------------------------- totals ---
+
+totals() { awk '/^    [0-9]/ { print $1 }'; }
+
+top() {
+	local what
+	for what in count 'count far* same* cut*'; do
+		set -f
+		# shellcheck disable=SC2086 # words
+		set -- $what
+		set +f
+		[ "$("$sane" -f "$made" "$@" | totals | tail -n 2)" = "$("$sane" -f "$made" "$@" --top 2 | totals)" ] &&
+		[ "$("$plain" -f "$made" "$@" | totals | wc -l)" = 3 ] &&
+		[ "$("$plain" -f "$made" "$@" --top 3)" = "$("$plain" -f "$made" "$@")" ] &&
+		[ "$("$sane" -f "$made" "$@" --folded --top 1 | wc -l)" = 1 ] &&
+		[ "$("$sane" -f "$made" "$@" --json --top 1 | wc -l)" = 1 ] || { echo "$what"; return 1; }
+		# Of all events, also where some are not shown
+		"$sane" -f "$made" "$@" --percent --top 2 >"$dir/out" &&
+			awk '/^    [0-9]/ { if (NF != 3 || $3 != "%" || sprintf("%.2f", $1 / 10) != $2) exit 1; n++ } END { exit n != 2 }' "$dir/out" ||
+			{ echo "$what --percent"; cat "$dir/out"; return 1; }
+	done
+	refused 2 '--top is for text' count --top 1 --pprof && refused 2 '--percent is for text' count --percent --folded &&
+	refused 2 '--top 0: must be' count --top 0 && refused 2 '--top is not for "log"' log --top 1
+}
+
+json_of_functions() {
+	"$sane" -f "$made" snoop --json far_0 >"$dir/out" && [ -s "$dir/out" ] &&
+		"$plain" -f "$made" log --json | grep '"frames":\["far_0' | cmp - "$dir/out" || return
+	[ "$("$sane" -f "$made" snoop --json -n 2 far_0 | wc -l)" = 2 ] || return
+	"$sane" -f "$made" count --json 'far*' 'same*' 'cut*' >"$dir/out" &&
+		"$plain" -f "$made" count --json | cmp - "$dir/out" || return
+	"$sane" -f "$made" count --json -P -T --percent 'far*' 'same*' 'cut*' | python3 -c '
+import json, sys
+total = percent = 0
+for line in sys.stdin:
+    e = json.loads(line)
+    total += e["count"]
+    percent += e["percent"]
+    assert e["comm"] and e["tgid"] >= 0 and len(e["frames"]) == len(e["addresses"]) and e["stack"] != 3
+    assert e["wall"].endswith("+00:00")
+assert total == 1000 and abs(percent - 100) < 0.01, (total, percent)'
+}
+
+# No number that a reader of JSON with floating point would change
+exact_numbers() {
+	{ "$sane" -f "$made" log --json --wall; "$sane" -f "$made" count --json; "$sane" -f "$made" info --json; } | python3 -c '
+import json, sys
+def walk(x):
+    if isinstance(x, dict):
+        for value in x.values(): walk(value)
+    elif isinstance(x, list):
+        for value in x: walk(value)
+    elif isinstance(x, int): assert abs(x) <= 2 ** 53, x
+for line in sys.stdin:
+    e = json.loads(line)
+    walk(e)
+    for key in e:
+        assert not key.endswith("_ns") or isinstance(e[key], str) and int(e[key]), key
+assert e["load_realtime_ns"] == "1700000000123456789" and e["newest_ns"] == "1005000000000"'
+}
+
+modules() {
+	"$sane" -f "$made" count --folded | grep -q '^far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
+	"$sane" -f "$made" log --folded | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
+	"$sane" -f "$made" count -f far_0 | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' || return
+	# A field is a stack, another its total
+	! "$plain" -f "$made" count --folded | grep -v '^[^ ]* [0-9]*$' | grep -v 'more frames were not kept'
+}
+
 # -------------------------------------------------------------------- help ---
 
 # Each option that a command's help shows is accepted, and no other
@@ -343,6 +483,17 @@ fi
 result 'a stack that the table holds twice is one everywhere' one_identity
 result '--comm compares bytes' bytes_of_comm
 result 'numbers are decimal, or hexadecimal with 0x' numbers
+result 'lists of --pid, --cpu, --tag, --stack; several --comm' lists
+result '--since and --until: before the newest event, times of day, zones' times
+result 'count --top and --percent' top
+if command -v python3 >/dev/null; then
+	result 'snoop and count PATTERN --json' json_of_functions
+	result 'JSON: numbers beyond 2^53 are strings' exact_numbers
+else
+	echo 'ok snoop and count PATTERN --json # SKIP python3 is not installed'
+	echo 'ok JSON: numbers beyond 2^53 are strings # SKIP python3 is not installed'
+fi
+result 'folded frames have their module' modules
 result 'help shows what each command takes' help_is_exact
 result '--perf --wall, and --follow of a copy, are refused' refusals
 result '--flame without events: an empty graph' empty_graph

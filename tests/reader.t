@@ -117,7 +117,7 @@ info_fits() {
 	"$sane" -f "$made" info >"$dir/info" || return
 	grep -q '^events recorded  *1000000$' "$dir/info" || return
 	awk '/^events in the ring/ { r = $NF } /^events overwritten/ { o = $NF } END { exit r + o != 1000000 }' "$dir/info" || return
-	grep -q '^loaded  *5.000000000  (2023-11-14T22:13:20.123456789)$' "$dir/info" || return
+	grep -q '^loaded  *5.000000000  (2023-11-14T22:13:20.123456789+00:00)$' "$dir/info" || return
 	"$sane" -f "$made" info --json | grep -q '"events_recorded":1000000,'
 }
 check 'info: every event is accounted for' info_fits
@@ -170,7 +170,7 @@ folded_fits() {
 	"$sane" -f "$made" log --folded >"$dir/folded" || return
 	[ "$(wc -l <"$dir/folded")" = 21 ] || return
 	[ "$(sed 's/.* //' "$dir/folded" | awk '{ n += $1 } END { print n }')" = "$(grep -c '^[0-9]' "$dir/log")" ] || return
-	grep -q '^sh;known_0_8;known_0_7;.*;known_0_0 [0-9]*$' "$dir/folded"
+	grep -q '^sh;known_0_8_\[made\];known_0_7_\[made\];.*;known_0_0_\[made\] [0-9]*$' "$dir/folded"
 }
 check 'log --folded: outermost first, added up' folded_fits
 
@@ -181,7 +181,7 @@ import json, sys
 n = 0
 for line in sys.stdin:
     e = json.loads(line)
-    i = (e["time_ns"] - 5000000000) // 1000
+    i = (int(e["time_ns"]) - 5000000000) // 1000
     assert i == 995000 + n and e["cpu"] == i % 2 and e["symbols"] == "text" and not e["gone"]
     assert ("tag" in e) == bool(i % 5) and int(e.get("tag", "0x0"), 16) in (i, 0)
     assert e["frames"][0].startswith("known_%d_0+" % (i % 7)) and len(e["frames"]) == len(e["addresses"])
@@ -251,12 +251,12 @@ usage_is_refused() {
 	refused 2 '--pid is not for "info"' info --pid 1 &&
 	refused 2 'only one of' log --json --perf &&
 	refused 2 "can't --follow" log --folded --follow &&
-	refused 2 'given twice' log --pid 1 --pid 2 &&
+	refused 2 'given twice' log --last 1 --last 2 &&
 	refused 2 'missing argument' log --pid &&
 	refused 2 '--since is later' log --since 2 --until 1 &&
 	refused 2 '--pid x: must be' log --pid x &&
 	refused 2 '--pid -1: must be' log --pid=-1 &&
-	refused 2 '--cpu 1,2: must be' log --cpu 1,2 &&
+	refused 2 '--cpu 1,: must be' log --cpu 1, &&
 	refused 2 '--tag : must be' log --tag '' &&
 	refused 2 '--last 0: must be' log --last 0 &&
 	refused 2 '--stack 0: must be' log --stack 0 &&
@@ -269,7 +269,7 @@ usage_is_refused() {
 	refused 2 'unknown option' log -P &&
 	refused 2 '--number 0: must be' snoop -n 0 vfs_read &&
 	refused 2 '--duration x: must be' count -D x vfs_read &&
-	refused 2 '--json is not for' count --json vfs_read &&
+	refused 2 '--pprof is not for' count --pprof vfs_read &&
 	refused 2 'no regular expression' count -r 'vfs_(' &&
 	refused 2 'neither blanks nor commas' snoop 'vfs_read,dput' &&
 	refused 2 'name a source with -f' snoop --last 3 vfs_read &&

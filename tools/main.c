@@ -42,7 +42,7 @@ static const char *const command_name[COMMANDS] = {
 /* Options, in the order of option_list[], then of watch_list[] */
 enum option {
 	OPT_NONE, OPT_FILE, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE,
-	OPT_UNTIL, OPT_STACK, OPT_LAST, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME,
+	OPT_UNTIL, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME,
 	OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT,
 	OPT_HELP, OPT_VERSION,
 	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
@@ -64,8 +64,10 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_UNTIL]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_STACK]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(SNOOP),
 	[OPT_LAST]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_TOP]	= BIT(COUNT),
+	[OPT_PERCENT]	= BIT(COUNT),
 	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT),
-	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH),
+	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP),
 	[OPT_PERF]	= BIT(LOG),
 	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT),
 	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT),
@@ -92,6 +94,9 @@ static const u64 option_for[OPTIONS] = {
 			 BIT(OPT_REGEXP) | BIT(OPT_OFFSET) | BIT(OPT_PERPID) | \
 			 BIT(OPT_VERBOSE) | BIT(OPT_DELIMITED))
 
+/* Those that may be given several times: an event meets one of the values */
+#define FOR_LISTS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU) | BIT(OPT_TAG) | BIT(OPT_STACK))
+
 /* Those that choose among events of the past */
 #define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_STACK) | BIT(OPT_LAST))
 
@@ -101,19 +106,26 @@ static struct poptOption option_list[] = {
 	  "SOURCE" },
 	{ "instance", '\0', POPT_ARG_STRING, NULL, OPT_INSTANCE,
 	  "of several loads of the module the one that \"info\" lists as ID", "ID" },
-	{ "pid", '\0', POPT_ARG_STRING, NULL, OPT_PID, "only events of this thread or process",
-	  "ID" },
+	{ "pid", '\0', POPT_ARG_STRING, NULL, OPT_PID,
+	  "only events of these threads or processes, as 1 or 1,5-9", "ID" },
 	{ "comm", '\0', POPT_ARG_STRING, NULL, OPT_COMM,
-	  "only events of this command; *, ? and [] match", "NAME" },
-	{ "cpu", '\0', POPT_ARG_STRING, NULL, OPT_CPU, "only events of this CPU", "N" },
-	{ "tag", '\0', POPT_ARG_STRING, NULL, OPT_TAG, "only events with this tag", "NUMBER" },
+	  "only events of this command; *, ? and [] match; several: --comm NAME --comm ...",
+	  "NAME" },
+	{ "cpu", '\0', POPT_ARG_STRING, NULL, OPT_CPU,
+	  "only events of these CPUs, as 1 or 0,2-3", "N" },
+	{ "tag", '\0', POPT_ARG_STRING, NULL, OPT_TAG,
+	  "only events with these tags, as 123 or 0xff,0x200-0x2ff", "NUMBER" },
 	{ "since", '\0', POPT_ARG_STRING, NULL, OPT_SINCE,
-	  "only events at or after this time since boot", "SECONDS" },
-	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL,
-	  "only events at or before this time since boot", "SECONDS" },
-	{ "stack", '\0', POPT_ARG_STRING, NULL, OPT_STACK, "only this stack", "ID" },
+	  "only events from then on: seconds since boot, as 618.05; -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'",
+	  "TIME" },
+	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL, "only events up to then", "TIME" },
+	{ "stack", '\0', POPT_ARG_STRING, NULL, OPT_STACK, "only these stacks, as 1 or 1,5-9",
+	  "ID" },
 	{ "last", '\0', POPT_ARG_STRING, NULL, OPT_LAST, "only the newest N of the events chosen",
 	  "N" },
+	{ "top", '\0', POPT_ARG_STRING, NULL, OPT_TOP, "only the N most frequent stacks", "N" },
+	{ "percent", '\0', POPT_ARG_NONE, NULL, OPT_PERCENT,
+	  "totals also as percentages of all events counted", NULL },
 	{ "folded", '\0', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
 	  NULL },
 	{ "json", '\0', POPT_ARG_NONE, NULL, OPT_JSON, "one JSON object a line", NULL },
@@ -190,7 +202,7 @@ static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const 
 
 struct args {
 	enum command command;
-	char **source, *comm, *flame, *vmlinux, *modules;
+	char **source, *flame, *vmlinux, *modules;
 	unsigned int sources;
 	u64 instance;		/* 0: the default */
 	const char *save_to, *text;
@@ -198,7 +210,7 @@ struct args {
 	poptContext context, context_behind;
 	const char **rest, **behind;	/* arguments behind the command */
 	u64 given;	/* bits of enum option */
-	u64 number, interval, duration;
+	u64 number, interval, duration, top;
 	struct filter filter;
 };
 
@@ -288,7 +300,7 @@ static void take_option(struct args *a, int option, char *value)
 		a->source[a->sources++] = value;
 		return;
 	}
-	if (a->given & BIT(option)) {
+	if (a->given & BIT(option) & ~FOR_LISTS) {
 		free(value);
 		die(EXIT_USAGE, "--%s is given twice", option_name(option));
 	}
@@ -312,10 +324,10 @@ static void take_option(struct args *a, int option, char *value)
 		free(value);
 		return;
 	}
-	if (option == OPT_COMM)
-		a->comm = value;
 	if (option == OPT_NUMBER)
 		must = filter_number(value, &a->number);
+	else if (option == OPT_TOP)
+		must = filter_number(value, &a->top) ? "a number of stacks, at least 1" : NULL;
 	else if (option == OPT_INTERVAL)
 		must = filter_seconds(value, &a->interval);
 	else if (option == OPT_DURATION)
@@ -324,8 +336,7 @@ static void take_option(struct args *a, int option, char *value)
 		must = filter_set(&a->filter, option_name(option), value);
 	if (must)
 		die(EXIT_USAGE, "--%s %s: must be %s", option_name(option), value, must);
-	if (option != OPT_COMM)
-		free(value);
+	free(value);
 }
 
 /* Does it watch functions; and does it set probes to do so? */
@@ -339,6 +350,22 @@ static bool live(const struct args *a)
 	const char *parameters = getenv("STACKBUF_PARAMETERS");
 
 	return !a->source || (parameters && *parameters);
+}
+
+static void check_times(const struct filter *f)
+{
+	if (f->has_since && f->has_until && f->since > f->until)
+		die(EXIT_USAGE, "--since is later than --until: no event can be both");
+}
+
+/* The module's filters take one value each */
+static void check_single(const struct filter *f)
+{
+	u32 value;
+
+	if ((f->pid.nr && !filter_single(&f->pid, &value)) ||
+	    (f->cpu.nr && !filter_single(&f->cpu, &value)) || f->comms > 1)
+		die(EXIT_USAGE, "--pid, --cpu, --comm: the kernel filters by one value of each; read what was recorded (log, or -f) to choose several");
 }
 
 static void check_args(const struct args *a)
@@ -358,7 +385,7 @@ static void check_args(const struct args *a)
 			die(EXIT_USAGE, "count --%s: a PATTERN is missing (see stackbuf count -h)",
 			    option_name(i));
 		if (a->command == COUNT && a->word &&
-		    BIT(i) & (BIT(OPT_JSON) | BIT(OPT_PPROF) | BIT(OPT_FLAME) | BIT(OPT_LINES)))
+		    BIT(i) & (BIT(OPT_PPROF) | BIT(OPT_FLAME) | BIT(OPT_LINES)))
 			die(EXIT_USAGE, "--%s is not for \"count PATTERN\"", option_name(i));
 		if (watches(a) && live(a) && FOR_PAST & BIT(i))
 			die(EXIT_USAGE,
@@ -380,6 +407,10 @@ static void check_args(const struct args *a)
 		if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(i) & sums)
 			die(EXIT_USAGE, "--%s adds up, so it can't --follow",
 			    option_list[i - 1].longName);
+	if (a->given & BIT(OPT_TOP) && formats & (BIT(OPT_PPROF) | BIT(OPT_FLAME)))
+		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
+	if (a->given & BIT(OPT_PERCENT) && formats & ~BIT(OPT_JSON))
+		die(EXIT_USAGE, "--percent is for text and --json");
 	if (a->given & BIT(OPT_WALL) && a->given & BIT(OPT_PERF))
 		die(EXIT_USAGE, "--perf has no times of day: its readers take seconds, without --wall");
 	if (a->given & BIT(OPT_LINES) && formats & ~BIT(OPT_JSON))
@@ -390,8 +421,9 @@ static void check_args(const struct args *a)
 				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
 	if (a->modules && access(a->modules, X_OK))
 		die(1, "-m %s: %m", a->modules);
-	if (a->filter.has_since && a->filter.has_until && a->filter.since > a->filter.until)
-		die(EXIT_USAGE, "--since is later than --until: no event can be both");
+	check_times(&a->filter);
+	if (watches(a) && live(a))
+		check_single(&a->filter);
 }
 
 static void read_options(struct args *a, poptContext context)
@@ -477,7 +509,7 @@ static void free_args(struct args *a)
 	while (a->sources)
 		free(a->source[--a->sources]);
 	free(a->source);
-	free(a->comm);
+	filter_free(&a->filter);
 	free(a->flame);
 	free(a->vmlinux);
 	free(a->modules);
@@ -515,6 +547,8 @@ static void choose_instance(struct reading *r, u64 wanted)
 
 static void load(struct reading *r, struct args *a)
 {
+	const char *wrong;
+
 	record_free(&r->record);
 	bag_empty(&r->bag);
 	free(r->instance);
@@ -527,7 +561,10 @@ static void load(struct reading *r, struct args *a)
 		die(1, "%s", r->source.error);
 	record_parse(&r->record, &r->bag, r->chosen->id);
 	same_merge(&r->record);
-	filter_resolve(&a->filter, &r->record);
+	wrong = filter_resolve(&a->filter, &r->record);
+	if (wrong)
+		die(1, "%s: %s", r->source.name, wrong);
+	check_times(&a->filter);
 }
 
 static void note(u64 n, const char *one, const char *many)
@@ -837,6 +874,8 @@ int main(int argc, const char **argv)
 	if (output.format == FORMAT_PPROF && isatty(STDOUT_FILENO))
 		die(EXIT_USAGE, "--pprof writes no text: send it to a file");
 	output.wall = args.given & BIT(OPT_WALL);
+	output.percent = args.given & BIT(OPT_PERCENT);
+	output.top = args.top;
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 	if (args.command == DECODE) {
 		decode(&args);

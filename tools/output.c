@@ -26,7 +26,8 @@ static const char *day_text(u64 ns, char *buf, size_t size)
 
 	localtime_r(&sec, &tm);
 	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf, size, "%s.%09llu", day, ns % SEC);
+	snprintf(buf, size, "%s.%09llu%c%02ld:%02ld", day, ns % SEC, tm.tm_gmtoff < 0 ? '-' : '+',
+		 labs(tm.tm_gmtoff) / 3600, labs(tm.tm_gmtoff) / 60 % 60);
 	return buf;
 }
 
@@ -68,6 +69,17 @@ size_t function_len(const char *name)
 	const char *plus = strstr(name, "+0x");
 
 	return plus ? (size_t)(plus - name) : strlen(name);
+}
+
+const char *output_module(const char *name, char text[MODULE_MAX])
+{
+	const char *module = strchr(name, '[');
+	int len = module ? (int)strcspn(module + 1, " ]") : 0;
+
+	*text = '\0';
+	if (len)
+		snprintf(text, MODULE_MAX, "_[%.*s]", len, module + 1);
+	return text;
 }
 
 static void block_perf(const struct stack *stack, unsigned int i, char **p, size_t *len,
@@ -113,6 +125,18 @@ static const char *line_of(const struct output *o, const struct stack *stack, un
 	return text ? text : "";
 }
 
+/* Beyond 2^53 most readers of JSON round numbers */
+static json_t *json_number(u64 value)
+{
+	return value <= 1ULL << 53 ? json_integer(value) : json_sprintf("%llu", value);
+}
+
+/* What may be beyond that: always a string, as a key has one type */
+static json_t *json_ns(u64 ns)
+{
+	return json_sprintf("%llu", ns);
+}
+
 static json_t *json_hex(u64 value)
 {
 	return json_sprintf("0x%llx", value);
@@ -150,8 +174,8 @@ static char *json_stack(const struct output *o, const struct stack *stack)
 static const char *stack_block(const struct output *o, struct stack *stack, size_t *length)
 {
 	size_t len = 0, room = 4096;
+	char module[MODULE_MAX], *p;
 	unsigned int i;
-	char *p;
 
 	if (stack->block) {
 		*length = stack->block_len;
@@ -179,8 +203,8 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 		if (stack->cut)
 			add(&p, &len, &room, "(more frames were not kept);");
 		for (i = stack->named; i--; )
-			add(&p, &len, &room, "%.*s%s", (int)function_len(stack->name[i]),
-			    stack->name[i], i ? ";" : "");
+			add(&p, &len, &room, "%.*s%s%s", (int)function_len(stack->name[i]),
+			    stack->name[i], output_module(stack->name[i], module), i ? ";" : "");
 		if (stack->gone)
 			add(&p, &len, &room, "stack %u is gone", stack->id);
 		break;
@@ -248,7 +272,7 @@ static void json_line(const struct output *o, json_t *object, struct stack *stac
 	size_t len;
 
 	putc('{', o->file);
-	json_dumpf(object, o->file, JSON_COMPACT | JSON_EMBED);
+	json_dumpf(object, o->file, JSON_COMPACT | JSON_EMBED | JSON_REAL_PRECISION(6));
 	if (stack) {
 		block = stack_block(o, stack, &len);
 		putc(',', o->file);
@@ -263,7 +287,7 @@ static void json_event(const struct output *o, const struct event *e, struct sta
 	json_t *j = json_object();
 	char when[64], comm[STACKBUF_COMM_LEN];
 
-	json_object_set_new(j, "time_ns", json_integer(e->time));
+	json_object_set_new(j, "time_ns", json_ns(e->time));
 	if (o->wall)
 		json_object_set_new(j, "wall",
 				    json_string(time_text(o, e->time, when, sizeof(when))));
@@ -282,7 +306,7 @@ static void json_event(const struct output *o, const struct event *e, struct sta
 void output_head(const struct output *o)
 {
 	if (o->format == FORMAT_TEXT)
-		fprintf(o->file, "%-*s %-15s %-7s %-3s %-10s %-7s %-7s %s\n", o->wall ? 29 : 18,
+		fprintf(o->file, "%-*s %-15s %-7s %-3s %-10s %-7s %-7s %s\n", o->wall ? 35 : 18,
 			"TIME(s)", "COMM", "PID", "CPU", "STACK", "TGID", "CONTEXT", "TAG");
 }
 
@@ -367,6 +391,29 @@ static int by_events(const void *a, const void *b)
 	return x->stack->id < y->stack->id ? -1 : x->stack->id > y->stack->id;
 }
 
+double output_percent(u64 count, u64 sum)
+{
+	return sum ? 100.0 * count / sum : 0;
+}
+
+void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
+		  const char *comm, u32 tgid, u64 now)
+{
+	json_t *j = json_object();
+	char text[64];
+
+	json_object_set_new(j, "count", json_number(count));
+	if (o->percent)
+		json_object_set_new(j, "percent", json_real(output_percent(count, sum)));
+	if (now)
+		json_object_set_new(j, "wall", json_string(day_text(now, text, sizeof(text))));
+	if (comm) {
+		json_object_set_new(j, "comm", json_string(output_comm(comm, text)));
+		json_object_set_new(j, "tgid", json_integer(tgid));
+	}
+	json_line(o, j, stack);
+}
+
 void output_count(const struct output *o, const struct filter *f,
 		  const struct event *event, size_t nr)
 {
@@ -374,6 +421,7 @@ void output_count(const struct output *o, const struct filter *f,
 	struct total *total;
 	struct stack *stack;
 	size_t i, n = 0;
+	u64 sum = 0;
 
 	if (event) {
 		for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
@@ -389,16 +437,15 @@ void output_count(const struct output *o, const struct filter *f,
 			total[n++] = (struct total){ stack, stack->count + stack->in_ring };
 	qsort(total, n, sizeof(*total), by_events);
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
+		sum += total[i].events;
+	for (i = o->top && n > o->top ? n - o->top : 0; i < n; i++) {
 		const char *block;
 		size_t len;
 
 		stack = total[i].stack;
 		if (o->format == FORMAT_JSON) {
-			json_t *j = json_object();
-
-			json_object_set_new(j, "count", json_integer(total[i].events));
-			json_line(o, j, stack);
+			output_total(o, stack, total[i].events, sum, NULL, 0, 0);
 			continue;
 		}
 		block = stack_block(o, stack, &len);
@@ -410,6 +457,8 @@ void output_count(const struct output *o, const struct filter *f,
 		for (; len; len -= strcspn(block, "\n") + 1, block += strcspn(block, "\n") + 1)
 			fprintf(o->file, "  %.*s\n", (int)strcspn(block + 1, "\n"), block + 1);
 		fprintf(o->file, "    %llu", total[i].events);
+		if (o->percent)
+			fprintf(o->file, "  %.2f %%", output_percent(total[i].events, sum));
 		if (*names_mark(stack))
 			fprintf(o->file, "  (%s)", names_mark(stack));
 		fputs("\n\n", o->file);
@@ -489,7 +538,7 @@ static void fact_number(const struct output *o, json_t *j, const char *key, cons
 			u64 n)
 {
 	if (j)
-		json_object_set_new(j, key, json_integer(n));
+		json_object_set_new(j, key, json_number(n));
 	else
 		fprintf(o->file, "%-28s %llu\n", label, n);
 }
@@ -502,7 +551,7 @@ static void fact_time(const struct output *o, json_t *j, const char *key, const 
 	seconds.wall = false;
 	wall.wall = true;
 	if (j)
-		json_object_set_new(j, key, json_integer(ns));
+		json_object_set_new(j, key, json_ns(ns));
 	else
 		fprintf(o->file, "%-28s %s  (%s)\n", label, time_text(&seconds, ns, a, sizeof(a)),
 			time_text(&wall, ns, b, sizeof(b)));
@@ -553,10 +602,10 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		nr++;
 		if (j)
 			json_array_append_new(all,
-					      json_pack("{s:s,s:s,s:I,s:I}", "name", probe.name,
+					      json_pack("{s:s,s:s,s:o,s:o}", "name", probe.name,
 							"state", is, "address",
-							(json_int_t)probe.addr, "missed",
-							(json_int_t)probe.missed));
+							json_hex(probe.addr), "missed",
+							json_number(probe.missed)));
 		free(probe.name);
 	}
 	if (j)
@@ -601,7 +650,7 @@ static void fact_instances(const struct output *o, json_t *j, const struct insta
 
 			json_object_set_new(one, "instance", json_sprintf("%016llx", in[i].id));
 			json_object_set_new(one, "chosen", json_boolean(chosen));
-			json_object_set_new(one, "load_realtime_ns", json_integer(in[i].loaded));
+			json_object_set_new(one, "load_realtime_ns", json_ns(in[i].loaded));
 			json_object_set_new(one, "release", json_string(in[i].release));
 			json_object_set_new(one, "state", json_string(state));
 			json_array_append_new(list, one);
@@ -681,7 +730,7 @@ void output_info(const struct output *o, const char *source, const struct bag *b
 	fact(o, j, "base_address", "base address", "0x%llx", info->base_addr);
 	fact_time(o, j, "load_ns", "loaded", info->load_ns);
 	if (j)
-		json_object_set_new(j, "load_realtime_ns", json_integer(info->load_realtime_ns));
+		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));
 	if (info->stop_ns)
 		fact_time(o, j, "stop_ns", "stopped", info->stop_ns);
 	fact_number(o, j, "events_bytes", "event ring, bytes", info->events_size);

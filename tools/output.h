@@ -17,6 +17,8 @@ enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF
  * @file: where to
  * @format: how
  * @wall: times of day instead of seconds since boot
+ * @percent: totals also as percentages
+ * @top: only so many of the most frequent stacks; 0: all
  * @record: where stacks are found
  * @symbols: where their frames' names are found
  * @lines: where source lines are found, or NULL: none wanted
@@ -26,7 +28,8 @@ enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF
 struct output {
 	FILE *file;
 	enum format format;
-	bool wall;
+	bool wall, percent;
+	u64 top;
 	struct record *record;
 	struct symbols *symbols;
 	struct lines *lines;
@@ -45,6 +48,19 @@ const char *output_context(const struct event *e);
 
 /* Of a frame's name: the function without distance and module */
 size_t function_len(const char *name);
+
+/* Likewise: "_[module]" as folded frames end with it, in @text; "" for the kernel itself */
+#define MODULE_MAX	72
+const char *output_module(const char *name, char text[MODULE_MAX]);
+
+double output_percent(u64 count, u64 sum);
+
+/*
+ * One JSON object: @count events of a stack, a part of @sum; of a process, if @comm is not
+ * NULL; counted until @now, ns since 1970, if not 0
+ */
+void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
+		  const char *comm, u32 tgid, u64 now);
 
 /* The line above the events, if the format has one */
 void output_head(const struct output *o);

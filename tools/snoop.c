@@ -17,6 +17,8 @@ struct snooper {
 
 static void print_head(const struct watch *w)
 {
+	if (w->o->format == FORMAT_JSON)
+		return;
 	if (w->verbose)
 		fprintf(w->o->file, "%-18s %-15s %-7s %-3s %s\n", "TIME(s)", "COMM", "PID", "CPU",
 			"STACK");
@@ -30,6 +32,10 @@ static void print_event(const struct watch *w, const struct event *e, const stru
 	unsigned int i;
 	char when[32], comm[STACKBUF_COMM_LEN];
 
+	if (w->o->format == FORMAT_JSON) {
+		output_event(w->o, e);
+		return;
+	}
 	snprintf(when, sizeof(when), "%llu.%09llu", e->time / SEC, e->time % SEC);
 	fprintf(f, "%-18s ", when);
 	if (w->verbose)

@@ -42,7 +42,7 @@ _stackbuf()
 		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
 		return ;;
 	-c | --cpu | --instance | --tag | --since | --until | --stack | --last | -n | --number | \
-	-i | --interval | -D | --duration)
+	-i | --interval | -D | --duration | --top)
 		return ;;
 	esac
 
@@ -54,14 +54,14 @@ _stackbuf()
 	log)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
 		options+=" --folded --json --perf --pprof --flame --wall --follow $lines" ;;
 	count)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
-		options+=" --folded --json --pprof --flame $lines"
+		options+=" --top --percent --folded --json --pprof --flame $lines"
 		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited' ;;
 	snoop)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
-		options+=' --number --duration --offset --verbose' ;;
+		options+=' --json --number --duration --offset --verbose' ;;
 	save)	;;
 	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
 	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"
-		options+=" --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;
+		options+=" --top --percent --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;
 	esac
 	if [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")

@@ -27,6 +27,7 @@ struct shape {
 	u32 id;
 	unsigned int nr, named;
 	bool cut;
+	enum names names;
 	u64 *addr;
 	char **name;
 };
@@ -126,6 +127,7 @@ static const struct shape *shape_of(struct counter *me, struct stack *stack)
 	shape->nr = stack->nr;
 	shape->named = stack->named;
 	shape->cut = stack->cut;
+	shape->names = stack->names;
 	shape->addr = xcalloc(stack->nr + 1, sizeof(u64));
 	if (stack->nr)
 		memcpy(shape->addr, stack->addr, stack->nr * sizeof(u64));
@@ -278,7 +280,7 @@ static void print_folded(const struct counter *me, const struct tally *t, u64 n)
 {
 	FILE *f = me->w->o->file;
 	const struct shape *shape = t->shape;
-	char comm[STACKBUF_COMM_LEN];
+	char comm[STACKBUF_COMM_LEN], module[MODULE_MAX];
 	const char *p = t->process && *t->comm ? output_comm(t->comm, comm) : "?";
 	unsigned int i;
 
@@ -289,11 +291,25 @@ static void print_folded(const struct counter *me, const struct tally *t, u64 n)
 	for (i = shape->named; i--; ) {
 		putc(';', f);
 		watch_frame(me->w, shape->name[i]);
+		fputs(output_module(shape->name[i], module), f);
 	}
 	fprintf(f, " %llu\n", n);
 }
 
-static void print_block(const struct counter *me, const struct tally *t, u64 n)
+static void print_json(const struct counter *me, const struct tally *t, u64 n, u64 all, u64 now)
+{
+	const struct shape *shape = t->shape;
+	struct stack stack = {
+		.id = t->id, .nr = shape->nr, .cut = shape->cut, .names = shape->names,
+		.addr = shape->addr, .name = shape->name, .named = shape->named,
+	};
+
+	output_total(me->w->o, &stack, n, all, t->process ? t->comm : NULL, t->tgid,
+		     me->w->timestamp ? now : 0);
+	free(stack.block);
+}
+
+static void print_block(const struct counter *me, const struct tally *t, u64 n, u64 all)
 {
 	FILE *f = me->w->o->file;
 	const struct shape *shape = t->shape;
@@ -313,14 +329,19 @@ static void print_block(const struct counter *me, const struct tally *t, u64 n)
 		fprintf(f, "    %s [%u]\n", output_comm(t->comm, comm), t->tgid);
 	else if (me->w->per_process)
 		fputs("    unknown process\n", f);
-	fprintf(f, "    %llu\n\n", n);
+	fprintf(f, "    %llu", n);
+	if (me->w->o->percent)
+		fprintf(f, "  %.2f %%", output_percent(n, all));
+	fputs("\n\n", f);
 }
 
 /* What was not printed before */
 static void print_totals(struct counter *me)
 {
+	bool json = me->w->o->format == FORMAT_JSON;
 	struct tally *sum;
 	size_t i, n = 0;
+	u64 all = 0;
 	char clock[16];
 	time_t now = time(NULL);
 	struct tm tm;
@@ -338,6 +359,10 @@ static void print_totals(struct counter *me)
 			sum[n++].said = 0;
 		}
 		sum[n - 1].said += unsaid(me->row[i]);
+		/* The id that stands for equal stacks is the lowest, see same.h */
+		if (sum[n - 1].id > me->row[i]->id)
+			sum[n - 1].id = me->row[i]->id;
+		all += unsaid(me->row[i]);
 	}
 	for (i = 0; i < me->rows; i++)
 		me->row[i]->said = me->row[i]->total - me->row[i]->base;
@@ -346,18 +371,20 @@ static void print_totals(struct counter *me)
 	if (n)
 		qsort(me->row, n, sizeof(*me->row), by_number);
 
-	if (me->w->live && !me->w->folded)
+	if (me->w->live && !me->w->folded && !json)
 		putc('\n', me->w->o->file);
-	if (me->w->timestamp) {
+	if (me->w->timestamp && !json) {
 		localtime_r(&now, &tm);
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 		fprintf(me->w->o->file, "%-8s\n", clock);
 	}
-	for (i = 0; i < n; i++) {
-		if (me->w->folded)
+	for (i = me->w->o->top && n > me->w->o->top ? n - me->w->o->top : 0; i < n; i++) {
+		if (json)
+			print_json(me, me->row[i], me->row[i]->said, all, now * SEC);
+		else if (me->w->folded)
 			print_folded(me, me->row[i], me->row[i]->said);
 		else
-			print_block(me, me->row[i], me->row[i]->said);
+			print_block(me, me->row[i], me->row[i]->said, all);
 	}
 	fflush(me->w->o->file);
 	free(sum);
@@ -388,7 +415,7 @@ static int begin(void *arg)
 		fprintf(stderr,
 			"stackbuf: totals may be too large: others record so fast that what was before could not be told from now, by at most %llu events\n",
 			me->unsure);
-	if (!w->folded) {
+	if (!w->folded && w->o->format != FORMAT_JSON) {
 		fprintf(w->o->file, "Tracing %zu functions for", w->chosen.nr - w->probes.refused);
 		for (i = 0; i < w->patterns.nr; i++)
 			fprintf(w->o->file, " \"%s\"", w->patterns.pattern[i].text);
@@ -483,7 +510,7 @@ static int live(struct counter *me)
 	if (w->per_process || w->folded)
 		twalk_r(me->tallies, subtract, me);
 	print_totals(me);
-	if (!w->folded)
+	if (!w->folded && w->o->format != FORMAT_JSON)
 		fputs("Detaching...\n", w->o->file);
 	fflush(w->o->file);
 	if (me->lost)

@@ -50,22 +50,23 @@ static int check_filter(struct watch *w)
 {
 	const struct filter *f = w->filter;
 	unsigned int tgid;
+	u32 pid, cpu;
 
-	if (f->has_pid) {
-		tgid = process_of(f->pid);
+	if (filter_single(&f->pid, &pid)) {
+		tgid = process_of(pid);
 		if (!tgid)
-			return failed(w, "there is no process %u", f->pid);
-		if (tgid != f->pid)
-			return failed(w, "%u is a thread of process %u: give the process", f->pid,
+			return failed(w, "there is no process %u", pid);
+		if (tgid != pid)
+			return failed(w, "%u is a thread of process %u: give the process", pid,
 				      tgid);
-		w->pidfd = syscall(SYS_pidfd_open, f->pid, 0);
+		w->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	}
-	if (f->has_cpu && f->cpu >= w->o->record->info.nr_cpus)
-		return failed(w, "there is no CPU %u: this machine has %u, from 0", f->cpu,
+	if (filter_single(&f->cpu, &cpu) && cpu >= w->o->record->info.nr_cpus)
+		return failed(w, "there is no CPU %u: this machine has %u, from 0", cpu,
 			      w->o->record->info.nr_cpus);
-	if (f->comm && strpbrk(f->comm, "*?["))
+	if (f->comms && strpbrk(*f->comm, "*?["))
 		return failed(w, "--comm %s: the kernel compares whole names, without *, ? and []",
-			      f->comm);
+			      *f->comm);
 	return 0;
 }
 
@@ -194,16 +195,17 @@ int watch_begin(struct watch *w)
 	struct probes *p = &w->probes;
 	bool names_only = true;
 	char pid[16], cpu[16];
+	u32 value;
 	size_t i;
 
-	snprintf(pid, sizeof(pid), "%u", f->has_pid ? f->pid : 0);
-	snprintf(cpu, sizeof(cpu), "%d", f->has_cpu ? (int)f->cpu : -1);
+	snprintf(pid, sizeof(pid), "%u", filter_single(&f->pid, &value) ? value : 0);
+	snprintf(cpu, sizeof(cpu), "%d", filter_single(&f->cpu, &value) ? (int)value : -1);
 	memcpy(w->lost, w->o->record->lost, sizeof(w->lost));
 	w->missed = probes_missed(w->o->record);
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
 	if (probes_parameter(p, PARAM_PID, pid) || probes_parameter(p, PARAM_CPU, cpu) ||
-	    probes_parameter(p, PARAM_COMM, f->comm ?: "") ||
+	    probes_parameter(p, PARAM_COMM, f->comms ? *f->comm : "") ||
 	    probes_parameter(p, PARAM_LIMIT, "0") || probes_parameter(p, PARAM_EVERY, "1") ||
 	    probes_set(p, w->source, &w->chosen, names_only))
 		return failed(w, "%s", p->error);

@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "made.h"
 #include "outfile.h"
+#include "output.h"
 
 static unsigned int failures;
 
@@ -156,6 +158,37 @@ static void test_foreign(void)
 	unlink("kept");
 }
 
+/* ----------------------------------------------------------------- JSON --- */
+
+static void test_address(void)
+{
+	struct symbols symbols = { 0 };
+	struct output o = { .format = FORMAT_JSON, .symbols = &symbols };
+	struct stackbuf_probe *probe;
+	struct bag bag = { 0 };
+	struct record r;
+	struct made m;
+	char *text;
+	size_t size;
+
+	made_init(&m, 2, 1, 1, NULL);
+	probe = &m.info->probe[0].probe[0];
+	strcpy(probe->name, "vfs_read");
+	probe->addr = MADE_BASE;
+	probe->state = STACKBUF_PROBE_SET;
+	made_bag(&m, &bag, 0);
+	record_parse(&r, &bag, MADE_INSTANCE);
+	o.record = &r;
+	o.file = open_memstream(&text, &size);
+	output_info(&o, "x", &bag, NULL, 0);
+	fclose(o.file);
+	CHECK(strstr(text, "\"name\":\"vfs_read\",\"state\":\"set\",\"address\":\"0xffffffff81234500\""));
+	free(text);
+	record_free(&r);
+	bag_empty(&bag);
+	made_free(&m);
+}
+
 static const struct {
 	void (*run)(void);
 	const char *name;
@@ -163,6 +196,7 @@ static const struct {
 	{ test_signals, "a signal leaves the old file and nothing else" },
 	{ test_limit, "a limit of the file's size is an error" },
 	{ test_foreign, "in a folder for all users no other user's link or FIFO is used" },
+	{ test_address, "JSON: addresses of probes are strings" },
 };
 
 int main(void)
