@@ -25,7 +25,7 @@ start() {
 	for _ in $(seq 1200); do
 		[ ! -s "$out" ] || return 0
 		case $* in
-		*-f*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
+		*-f* | *--json*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
 		esac
 		kill -0 $job 2>/dev/null || { cat "$out.err"; return 1; }
 		usleep 50000
@@ -434,6 +434,22 @@ count_folded() {
 	grep -q '^dd;.*;ksys_write;vfs_write 30$' count && [ ! -s count.err ] && ! grep -v ';' count
 }
 
+json_lines() {
+	start count count --json --percent --comm dd vfs_write || return
+	writes 20
+	finish INT
+	is "$(wc -l <count) == 1" && grep -q '^{"count":20,"percent":100.0,"stack":[0-9]*,.*"frames":\["vfs_write+' count ||
+		{ cat count count.err; return 1; }
+	start snooped snoop --json -n 3 --comm dd vfs_write@arg1 || return
+	writes 20
+	wait $job || return
+	is "$(wc -l <snooped) == 3" &&
+		is "$(grep -c '^{"time_ns":"[0-9]*",.*"comm":"dd",.*"tag":"0x[0-9a-f]*",.*"frames":\["vfs_write+' snooped) == 3" ||
+		{ cat snooped snooped.err; return 1; }
+	# The filters of the kernel take one value each
+	refused 'the kernel filters by one value' snoop --pid 1,2 vfs_write
+}
+
 count_intervals() {
 	start count count -T -i 1 --comm dd vfs_write || return
 	for _ in 1 2 3 4; do
@@ -535,6 +551,7 @@ fi
 result "count: as stackcount prints it; -s -v -d" count_shape
 result "count -P: totals by process" processes
 result "count -f: folded, with the command" count_folded
+result "count --json, snoop --json: objects only" json_lines
 result "count -i -D -T: each event in one interval" count_intervals
 result "count: globs, -r, functions of a module" count_patterns
 result "snoop and count of a snapshot" saved
