@@ -587,9 +587,7 @@ u32 stackbuf_save_tag(unsigned long tag);
  * a part that has a frame, it is left out, as the kernel's own traces do.
  *
  * Context: As stackbuf_save(); on the CPU and in the task of @regs.
- * Return: As stackbuf_save().  0 also where the kernel exports no unwinder
- *	that starts from registers (neither x86-64 nor arm64), counted as
- *	STACKBUF_LOST_EMPTY.
+ * Return: As stackbuf_save().
  */
 u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag);
 

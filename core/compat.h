@@ -5,6 +5,14 @@
 #ifndef STACKBUF_COMPAT_H
 #define STACKBUF_COMPAT_H
 
+#if !defined(CONFIG_X86_64) && !defined(CONFIG_ARM64)
+#error "stackbuf knows x86-64 and arm64: it has not been made for this architecture"
+#endif
+
+#ifndef CONFIG_KALLSYMS
+#error "stackbuf needs CONFIG_KALLSYMS: without it the kernel has no names for its functions"
+#endif
+
 #include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>

@@ -1347,11 +1347,6 @@ static unsigned long sb_stack_of(unsigned long sp)
 	return 0;
 }
 
-static unsigned long sb_load(unsigned long address)
-{
-	return 0;
-}
-
 static struct stackbuf_stack *sb_recall(const struct sb_start *start)
 {
 	return NULL;

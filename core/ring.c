@@ -304,10 +304,11 @@ static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *c
 
 static inline u64 sb_task_word(const struct task_struct *task)
 {
-	/* Both at once */
-	BUILD_BUG_ON(offsetof(struct task_struct, tgid) !=
-		     offsetof(struct task_struct, pid) + sizeof(task->pid));
-	return *(const u64 *)&task->pid;
+	/* One load of both, unless CONFIG_RANDSTRUCT put them elsewhere */
+	if (offsetof(struct task_struct, tgid) ==
+	    offsetof(struct task_struct, pid) + sizeof(task->pid))
+		return *(const u64 *)&task->pid;
+	return (u32)task->pid | (u64)task->tgid << 32;
 }
 
 /*
