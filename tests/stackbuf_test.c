@@ -1421,8 +1421,8 @@ static int regs_handler(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-static void regs_at(void (*leaf)(struct walk *w), unsigned long offset, unsigned int *probed,
-		    unsigned int *wrong)
+static noinline void regs_at(void (*leaf)(struct walk *w), unsigned long offset,
+			     unsigned int *probed, unsigned int *wrong)
 {
 	struct kprobe p = { .addr = (void *)leaf + offset, .pre_handler = regs_handler };
 	unsigned long pc[STACKBUF_DEPTH_MAX] = {};
