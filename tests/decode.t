@@ -105,6 +105,42 @@ another_kernel() {
 	grep -q 'have another size' "$work/err" && grep -q 'most frames do not fit' "$work/err"
 }
 
+# What was interrupted has the line of its own, behind whatever the log puts in front
+prefixes() {
+	local frame exact='' call prefix n=0 blank=' '
+	while read -r frame; do
+		exact=$(echo "RIP: 0010:$frame" | "$plain" decode -k "$vmlinux" 2>/dev/null)
+		call=$(echo "lr : $frame" | "$plain" decode -k "$vmlinux" 2>/dev/null)
+		exact=${exact#RIP: 0010:}
+		[ "$exact" = "${call#lr : }" ] || break
+	done <"$work/frames"
+	echo "$exact, not ${call#lr : }"
+	while IFS= read -r prefix; do
+		printf '%s\n' "${prefix}Call Trace:" "$prefix <TASK>" "$prefix asm_exc_page_fault+0x22/0x30" \
+			"$prefix $frame" "$prefix </TASK>" | "$plain" decode -k "$vmlinux" >"$work/decoded" 2>/dev/null
+		grep -qxF -- "$prefix $exact" "$work/decoded" || { cat "$work/decoded"; return 1; }
+		n=$((n + 1))
+	done <<-END
+
+	[   12.345678]${blank}
+	[Nov22 12:08]${blank}
+	[Sun Nov 22 12:08:12 2026]${blank}
+	[   12.345678 <    0.000001>]${blank}
+	[   12.345678][  T123]${blank}
+	<4>[   12.345678]${blank}
+	kern  :warn  :${blank}
+	kern  :warn  : [   12.345678]${blank}
+	kern  :warn  : 2026-11-22T12:08:12,345678+00:00${blank}
+	2026-11-22T12:08:12,345678+00:00${blank}
+	Nov 22 12:08:12 host kernel:${blank}
+	Nov 22 12:08:12 host kernel: [   12.345678]${blank}
+	2026-11-22T12:08:12.345678+00:00 host kernel:${blank}
+	<4>1 2026-11-22T12:08:12.345678+00:00 host kernel - - -${blank}
+	4,339,5140900,-;
+	END
+	[ $n = 16 ]
+}
+
 nonsense_is_refused() {
 	refused 1 'No such file' "$sane" decode "$work/nothing" &&
 	refused 1 'nothing' "$sane" decode -k "$work/nothing" "$work/frames" &&
@@ -370,6 +406,7 @@ zooms() {
 	result 'nothing but source lines is added, whatever the text' only_inserted
 	result 'lines are decoded as they come' as_it_comes
 	result 'a vmlinux of another release or build is refused' another_kernel
+	measured 'what was interrupted has its own line in all forms of logs' prefixes
 	result 'a module of another build is not used; .init.text is found' another_module
 	if [ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ]; then
 		measured 'vmlinux and modules are found by their build ids' build_ids

@@ -20,6 +20,7 @@
  *   very beginning is exact.
  */
 #include <ctype.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include "decode.h"
@@ -46,12 +47,35 @@ static size_t trim_end(const char *text, size_t len)
 	return len;
 }
 
-/* What stands in front of a frame in a trace: nothing, or the log's own marks */
+#define LEVEL	"[a-z0-9]+ *:(emerg|alert|crit|err|warn|notice|info|debug) *: *"
+#define TIME	"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[-+][0-9:]+)?"
+
+/* Longer than what any log puts in front */
+#define PREFIX_MAX	256
+
+/*
+ * What stands in front of a frame in a trace: nothing, or the log's own marks, which are
+ * those of printk, of dmesg with -x (and -t) or --time-format iso, of syslog (also of RFC
+ * 5424), and of /dev/kmsg
+ */
 static bool is_log_prefix(const char *text, size_t len)
 {
+	static regex_t marks;
+	static bool compiled;
+	regmatch_t match = { 0 };
+
 	len = trim_end(text, len);
-	return !len || text[len - 1] == ']' || text[len - 1] == '>' ||
-	       ends_with(text, len, "kernel:");
+	if (!len || text[len - 1] == ']' || text[len - 1] == '>' ||
+	    ends_with(text, len, "kernel:") || ends_with(text, len, "kernel - - -"))
+		return true;
+	if (len > PREFIX_MAX)
+		return false;
+	if (!compiled && regcomp(&marks, "^((" LEVEL ")?(" TIME ")?|[0-9]+,[0-9]+,[0-9]+,[^;]*;)$",
+				 REG_EXTENDED))
+		return false;
+	compiled = true;
+	match.rm_eo = len;
+	return !regexec(&marks, text, 1, &match, REG_STARTEND);
 }
 
 /* "[<address>]" before a frame */
