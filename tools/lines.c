@@ -17,6 +17,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "lines.h"
+#include "text.h"
 
 #define DEBUG_DIR	"/usr/lib/debug"
 
@@ -116,6 +117,7 @@ static int __attribute__((format(printf, 2, 3))) failed(struct lines *l, const c
 	va_start(args, format);
 	vsnprintf(l->error, sizeof(l->error), format, args);
 	va_end(args);
+	printable(l->error);
 	return -1;
 }
 
@@ -1085,10 +1087,6 @@ static char *shown_path(const struct lines *l, const char *path)
 			break;
 		}
 	}
-	/* It comes from a file and goes to a terminal */
-	for (p = text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 127)
-			*p = '?';
 	return text;
 }
 
@@ -1340,6 +1338,9 @@ static int frame_text(struct lines *l, const struct frame *f, unsigned int kind,
 	c->key = copy_of(key);
 	if (o->path)
 		c->text = kind == COMPAT ? decode_compat(l, o, f) : decode(l, o, f, kind);
+	/* It comes from a file and goes to a terminal */
+	if (c->text)
+		printable(c->text);
 	tsearch(c, &l->cache, by_key);
 	*text = c->text;
 	return 0;

@@ -6,6 +6,7 @@
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "same.h"
 #include "save.h"
 #include "source.h"
+#include "text.h"
 
 static unsigned int failures;
 
@@ -1784,6 +1786,38 @@ static void test_borrowed(void)
 	source_close(&s);
 }
 
+static void test_printable(void)
+{
+	static const struct {
+		const char *text, *shown;
+	} texts[] = {
+		{ "fs/read_write.c", "fs/read_write.c" },
+		{ "\x1b[31mred\r\n\t\x7f", "?[31mred????" },
+		/* 8-bit control characters: alone and as UTF-8 */
+		{ "\2332J\220", "?2J?" },
+		{ "\302\2332J \302\200 \302\240", "??2J ?? \302\240" },
+		{ "gr\303\274\303\237e \342\202\254 \360\237\220\247",
+		  "gr\303\274\303\237e \342\202\254 \360\237\220\247" },
+		/* Latin-1, cut, too long a form, a half of UTF-16, beyond the last */
+		{ "gr\374\337e", "gr??e" },
+		{ "\xe2\x82", "??" },
+		{ "\xc0\x9b \xc1\xbf \xe0\x82\x9b \xf0\x80\x82\x9b", "?? ?? ??? ????" },
+		{ "\xed\xa0\x80 \xf4\x90\x80\x80 \xff", "??? ???? ?" },
+	};
+	char text[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		json_t *j;
+
+		snprintf(text, sizeof(text), "%s", texts[i].text);
+		CHECK(printable(text) == text && !strcmp(text, texts[i].shown));
+		j = json_string(text);
+		CHECK(j);
+		json_decref(j);
+	}
+}
+
 static const struct {
 	void (*run)(void);
 	const char *name;
@@ -1815,6 +1849,7 @@ static const struct {
 	{ test_patterns, "names, globs and regular expressions choose functions" },
 	{ test_frames_match, "they match frames by function, module and offset" },
 	{ test_borrowed, "parameters are as before, after an exit half-way too; one at a time" },
+	{ test_printable, "nothing that a terminal obeys is printed" },
 };
 
 int main(void)
