@@ -167,6 +167,10 @@ another_module() {
 	echo "${frame%]} $id]" | "$sane" decode -k "$vmlinux" -m "$modules" | grep -q '\.c:[0-9]*)$' || return
 	echo "${frame%]} ${id//[0-9]/f}]" | "$sane" decode -k "$vmlinux" -m "$modules" >"$work/decoded" 2>"$work/err"
 	grep -q 'another build id' "$work/err" && ! grep -q ')' "$work/decoded" || return
+	# One text may hold frames of several builds
+	printf '%s\n' "${frame%]} ${id//[0-9]/f}]" "${frame%]} $id]" "${frame%]} ${id//[a-f]/0}]" |
+		"$sane" decode -k "$vmlinux" -m "$modules" 2>"$work/err" | grep ')$' >"$work/decoded"
+	[ "$(wc -l <"$work/decoded")" = 1 ] && grep -q "$id.*\.c:[0-9]*)\$" "$work/decoded" || return
 	echo "$frame" | "$sane" decode -k "$newer/vmlinux" -m "$modules" >"$work/decoded" 2>"$work/err"
 	cat "$work/err"
 	grep -q 'is for kernel' "$work/err" && ! grep -q ')' "$work/decoded"

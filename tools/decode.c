@@ -23,6 +23,7 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include "buildid.h"
 #include "decode.h"
 
 /* The line before, within a trace */
@@ -174,14 +175,14 @@ static bool is_stack_mark(const char *line, size_t len)
 static void learn(struct decoder *d, const char *line, size_t len)
 {
 	const char *p = memmem(line, len, "Linux version ", 14), *end = line + len, *word;
-	char release[128], *banner;
+	char release[128], id[BUILD_ID_DIGITS + 1] = "", *banner;
 
-	if (p) {
+	if (p && is_log_prefix(line, p - line)) {
 		banner = strndup(p, trim_end(p, end - p));
 		if (banner && strlen(banner) > 14) {
 			snprintf(release, sizeof(release), "%.*s", (int)strcspn(banner + 14, " "),
 				 banner + 14);
-			lines_tell(d->lines, release, banner);
+			lines_tell(d->lines, release, banner, NULL);
 		}
 		free(banner);
 		return;
@@ -195,16 +196,16 @@ static void learn(struct decoder *d, const char *line, size_t len)
 		return;
 	for (word = p; word > line && word[-1] != ' '; word--)
 		;
-	if (word < p) {
-		snprintf(release, sizeof(release), "%.*s", (int)(p - word), word);
-		lines_tell(d->lines, release, NULL);
-	}
+	if (word == p)
+		return;
+	snprintf(release, sizeof(release), "%.*s", (int)(p - word), word);
 	/* With CONFIG_STACKTRACE_BUILD_ID */
 	end = line + trim_end(line, len);
 	for (word = end; word > p && isxdigit((unsigned char)word[-1]); word--)
 		;
-	if (end - word >= 32 && word[-1] == ' ')
-		lines_build_id(d->lines, word, end - word);
+	if (end - word >= 32 && end - word <= BUILD_ID_DIGITS && word[-1] == ' ')
+		snprintf(id, sizeof(id), "%.*s", (int)(end - word), word);
+	lines_tell(d->lines, release, NULL, *id ? id : NULL);
 }
 
 static int decode_frames(struct decoder *d, const char *line, size_t len, FILE *out)
@@ -241,6 +242,7 @@ static int decode_frames(struct decoder *d, const char *line, size_t len, FILE *
 		}
 		first = false;
 		d->frames++;
+		f.time = d->time;
 		if (lines_frame(d->lines, &f, kind, &text))
 			return -1;
 		at += n;
@@ -415,7 +417,8 @@ static int compat_line(struct decoder *d, const char *line, size_t len, FILE *ou
 
 int decode_line(struct decoder *d, const char *line, size_t len, FILE *out)
 {
-	learn(d, line, len);
+	if (!d->record)
+		learn(d, line, len);
 	return d->compat ? compat_line(d, line, len, out) : decode_frames(d, line, len, out);
 }
 

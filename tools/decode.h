@@ -12,13 +12,16 @@
  * struct decoder - what is known from the lines before
  * @lines: where source lines come from
  * @compat: write what decode_stacktrace.sh would
+ * @record: the text is a record's, which has said already of which kernel it is, ...
+ * @time: ... and when it was, ns since boot, 0 if unknown
  * @before: what the line before was, see decode.c
  * @frames: frames met
  * @decoded: of these, with a source line
  */
 struct decoder {
 	struct lines *lines;
-	bool compat;
+	bool compat, record;
+	u64 time;
 	int before;
 	u64 frames, decoded;
 };

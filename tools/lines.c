@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "buildid.h"
 #include "lines.h"
 #include "text.h"
 
@@ -63,6 +64,7 @@ struct unit_range {
 /* The kernel's image or a module's file */
 struct object {
 	char *name;		/* the module's, "" for the kernel itself */
+	char *build_id;		/* of what ran, in hexadecimal digits, or NULL if unknown */
 	char *path;		/* NULL: there is none that can be used, ... */
 	char *missing;		/* ... and why */
 	Dwfl *dwfl;
@@ -99,10 +101,13 @@ struct directory {
 struct lines {
 	struct lines_where where;
 	char *release;		/* of what is decoded, or NULL if unknown */
-	char *build_id;
-	char *told_release, *told_banner;	/* not held against the image yet */
+	char *told_release, *told_banner, *told_id;
+	bool told;		/* these are not held against the image yet */
+	char *unfit;		/* why what was told does not fit the image, or NULL */
 	struct object *objects;	/* the kernel's is the first */
 	bool kernel_tried, kernel_usable;
+	bool kernel_known;	/* the image is of the build that ran */
+	bool said_unknown, said_forced;
 	struct directory directory[DIRECTORIES];
 	char *root[2];		/* of the sources: of C files, of assembly */
 	void *cache;
@@ -136,6 +141,22 @@ static char *__attribute__((format(printf, 1, 2))) text_of(const char *format, .
 static char *copy_of(const char *text)
 {
 	return text ? text_of("%s", text) : NULL;
+}
+
+/* One line on standard error */
+static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0)
+		return;
+	fprintf(stderr, "stackbuf: %s\n", printable(text));
+	free(text);
 }
 
 /* -------------------------------------------------------------- objects --- */
@@ -449,18 +470,14 @@ static int object_find(struct object *o, const char *hex, size_t len)
 	return -1;
 }
 
-static bool build_id_is(struct object *o, const char *hex, size_t len)
+/* Hexadecimal digits, to be freed; NULL if the file has none */
+static char *build_id_of(struct object *o)
 {
 	const unsigned char *bits;
 	GElf_Addr addr;
-	int i, n = dwfl_module_build_id(o->module, &bits, &addr);
+	int n = dwfl_module_build_id(o->module, &bits, &addr);
 
-	if (n <= 0 || (size_t)n * 2 != len)
-		return false;
-	for (i = 0; i < n; i++)
-		if (bits[i] != (unhex(hex[2 * i]) << 4 | unhex(hex[2 * i + 1])))
-			return false;
-	return true;
+	return n > 0 ? build_id_hex(bits, n) : NULL;
 }
 
 /* -------------------------------------------------------- the debug data --- */
@@ -698,55 +715,59 @@ static bool banner_has(const char *banner, const char *text)
 	return false;
 }
 
-static int check_kernel(struct lines *l, const char *release, const char *version,
-			const char *whole)
+/*
+ * Why the image is not of what ran, to be freed, or NULL.  Sets l->kernel_known if it is
+ * certain that it is.
+ */
+static char *kernel_misfit(struct lines *l, const char *release, const char *version,
+			   const char *whole, const char *id)
 {
 	struct object *o = l->objects;
-	char banner[512];
+	char banner[512], *its, *why = NULL;
 
-	if (!o->path || l->where.force)
-		return 0;
+	l->kernel_known = false;
+	if (id && *id) {
+		its = build_id_of(o);
+		if (its && !strcmp(its, id))
+			l->kernel_known = true;
+		else
+			why = text_of("%s has %s %s, and that of the kernel that ran is %s",
+				      o->path, its ? "build id" : "no build", its ?: "id", id);
+		free(its);
+	}
 	read_banner(o, banner, sizeof(banner));
-	if (!*banner)
-		return 0;
-	if (release && *release && !banner_has(banner, release))
-		return failed(l, "%s is of kernel %.*s, not of %s (--force takes it nevertheless)",
-			      o->path, (int)strcspn(banner + 14, " "), banner + 14, release);
+	if (l->kernel_known || !*banner)
+		return why;
+	if (release && *release && !banner_has(banner, release)) {
+		free(why);
+		return text_of("%s is of kernel %.*s, not of %s", o->path,
+			       (int)strcspn(banner + 14, " "), banner + 14, release);
+	}
 	if ((version && *version && !banner_has(banner, version)) ||
-	    (whole && strncmp(whole, banner, strlen(banner))))
-		return failed(l, "%s is of another build of this kernel: \"%s\" there, \"%s\" here (--force takes it nevertheless)",
-			      o->path, banner, version ?: whole);
-	return 0;
+	    (whole && strncmp(whole, banner, strlen(banner)))) {
+		free(why);
+		return text_of("%s is of another build of this kernel: \"%s\" there, \"%s\" here",
+			       o->path, banner, version ?: whole);
+	}
+	l->kernel_known = !why && ((version && *version) || whole);
+	return why;
 }
 
-#define NOTE_ALIGN(n)	(((n) + 3) & ~(size_t)3)
-
-/* Of the notes of what runs here: hexadecimal digits, or NULL */
-static char *running_build_id(const char *path)
+/* Hold the image against what is known of what ran.  0, or -1 if it is not that */
+static int check_kernel(struct lines *l, const char *release, const char *version,
+			const char *whole, const char *id)
 {
-	char notes[4096], *hex = NULL;
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(notes, 1, sizeof(notes), f) : 0, at = 0, i;
-	GElf_Nhdr note;
+	char *why = kernel_misfit(l, release, version, whole, id);
 
-	while (!hex && at + sizeof(note) <= n) {
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		if (note.n_namesz > n - at || note.n_descsz > n - at)
-			break;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
-		    !memcmp(notes + at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) &&
-		    note.n_descsz <= n - at - NOTE_ALIGN(note.n_namesz)) {
-			hex = xcalloc(2 * note.n_descsz + 1, 1);
-			for (i = 0; i < note.n_descsz; i++)
-				sprintf(hex + 2 * i, "%02x", (unsigned char)
-					notes[at + NOTE_ALIGN(note.n_namesz) + i]);
-		}
-		at += NOTE_ALIGN(note.n_namesz) + NOTE_ALIGN(note.n_descsz);
-	}
-	if (f)
-		fclose(f);
-	return hex;
+	if (!why)
+		return 0;
+	if (!l->where.force)
+		failed(l, "%s (--force takes it nevertheless)", why);
+	else if (!l->said_forced)
+		say("%s: it is taken nevertheless (--force)", why);
+	l->said_forced = l->where.force;
+	free(why);
+	return l->where.force ? 0 : -1;
 }
 
 /* Is what is decoded of the kernel that runs here, as far as is known? */
@@ -767,6 +788,7 @@ static int open_kernel(struct lines *l)
 	};
 	struct object *o = l->objects;
 	struct utsname uts;
+	char *id = o->build_id;
 	size_t i;
 
 	if (l->kernel_tried)
@@ -776,7 +798,7 @@ static int open_kernel(struct lines *l)
 		if (object_open(o, l->where.vmlinux))
 			return failed(l, "%s", o->missing);
 	} else {
-		if (!l->release && !l->build_id && !uname(&uts))
+		if (!l->release && !id && !uname(&uts))
 			l->release = copy_of(uts.release);
 		for (i = 0; l->release && !o->path && i < sizeof(places) / sizeof(*places); i++) {
 			char *path;
@@ -792,21 +814,37 @@ static int open_kernel(struct lines *l)
 				object_open(o, path);
 			free(path);
 		}
-		if (!o->path && !l->build_id && is_running(l))
-			l->build_id = running_build_id("/sys/kernel/notes");
-		if (!o->path && l->build_id)
-			object_find(o, l->build_id, strlen(l->build_id));
+		id = id ? copy_of(id) :
+			  is_running(l) ? build_id_of_notes("/sys/kernel/notes") : NULL;
+		if (!o->path && id)
+			object_find(o, id, strlen(id));
+		free(id);
 		if (!o->path)
 			return failed(l, "no vmlinux with debug information of %s%s below %s, /boot or /lib/modules: install its debug package, or name the file: -k",
 				      l->release ? "kernel " : "build id ",
-				      l->release ?: l->build_id, DEBUG_DIR);
+				      l->release ?: o->build_id, DEBUG_DIR);
 	}
 	split_root(l, 0, "kernel_init", "/init/main.c");
 	split_root(l, 1, "startup_64", "/arch/");
 	split_root(l, 1, "primary_entry", "/arch/");
 	split_root(l, 1, "asm_exc_page_fault", "/arch/");
-	l->kernel_usable = !check_kernel(l, l->where.release, l->where.version, NULL);
+	l->kernel_usable = !check_kernel(l, l->where.release, l->where.version, NULL,
+					 o->build_id);
 	return l->kernel_usable ? 0 : -1;
+}
+
+/* What was told, against the image.  0, or -1 if what goes on from there is of another */
+static int check_told(struct lines *l)
+{
+	if (l->told) {
+		l->told = false;
+		free(l->unfit);
+		l->unfit = NULL;
+		if (!open_kernel(l) && check_kernel(l, l->told_release, NULL, l->told_banner,
+						    l->told_id ?: l->objects->build_id))
+			l->unfit = copy_of(l->error);
+	}
+	return l->unfit ? failed(l, "%s", l->unfit) : 0;
 }
 
 /* ----------------------------------------------------------- the modules --- */
@@ -875,51 +913,70 @@ static void module_says(struct object *o, const char *key, char *buf, size_t siz
 	}
 }
 
-/* Is this file the module that was running?  If not, say in o->missing why */
-static bool module_fits(struct lines *l, struct object *o, const struct frame *f)
+/* Why this file is not the module that ran, to be freed, or NULL.  *@known: it certainly is */
+static char *module_misfit(struct lines *l, struct object *o, bool *known)
 {
-	char value[128];
+	char value[128], *id;
 
-	if (l->where.force)
-		return true;
-	if (f->build_id_len && !build_id_is(o, f->build_id, f->build_id_len)) {
-		o->missing = text_of("%s has another build id than %.*s", o->path,
-				     (int)f->build_id_len, f->build_id);
-		return false;
-	}
+	*known = false;
 	module_says(o, "vermagic", value, sizeof(value));
 	value[strcspn(value, " ")] = '\0';
-	if (*value && l->release && strcmp(value, l->release)) {
-		o->missing = text_of("%s is for kernel %s, not for %s", o->path, value,
-				     l->release);
-		return false;
-	}
+	if (*value && l->release && strcmp(value, l->release))
+		return text_of("%s is for kernel %s, not for %s", o->path, value, l->release);
 	module_says(o, "srcversion", value, sizeof(value));
 	if (!strcmp(o->name, "stackbuf") && l->where.srcversion && *l->where.srcversion &&
-	    *value && strcmp(value, l->where.srcversion)) {
-		o->missing = text_of("%s has srcversion %s, and %s was loaded", o->path, value,
-				     l->where.srcversion);
+	    *value && strcmp(value, l->where.srcversion))
+		return text_of("%s has srcversion %s, and %s was loaded", o->path, value,
+			       l->where.srcversion);
+	if (!o->build_id)
+		return NULL;
+	id = build_id_of(o);
+	*known = id && !strcmp(id, o->build_id);
+	free(id);
+	return *known ? NULL : text_of("%s has another build id than what ran, %s", o->path,
+				       o->build_id);
+}
+
+/* Take the file that is open, or close it and leave in o->missing why not */
+static bool try_module(struct lines *l, struct object *o, bool force)
+{
+	bool known;
+	char *why = module_misfit(l, o, &known);
+
+	if (why && !force) {
+		object_close(o);
+		free(o->missing);
+		o->missing = why;
 		return false;
 	}
+	if (why)
+		say("%s: it is taken nevertheless (--force)", why);
+	else if (!known)
+		say("%s: not known to be the build that ran", o->path);
+	free(why);
 	return true;
 }
 
-static bool try_module(struct lines *l, struct object *o, const struct frame *f)
+static bool find_module(struct lines *l, struct object *o, bool force)
 {
-	char *why;
+	size_t i, n;
 
-	if (module_fits(l, o, f))
-		return true;
-	why = o->missing;
-	object_close(o);
-	o->missing = why;
+	for (i = 0; i < DIRECTORIES; i++) {
+		struct directory *d = &l->directory[i];
+
+		if (!d->read)
+			read_directory(d);
+		for (n = 0; n < d->files; n++)
+			if (is_file_of(d->file[n], o->name) && !object_open(o, d->file[n]) &&
+			    try_module(l, o, force))
+				return true;
+	}
 	return false;
 }
 
-static void open_module(struct lines *l, struct object *o, const struct frame *f)
+static void open_module(struct lines *l, struct object *o)
 {
 	char *notes, *id;
-	size_t i, n;
 	bool found;
 
 	if (!l->directory[1].path && !open_kernel(l)) {
@@ -936,26 +993,18 @@ static void open_module(struct lines *l, struct object *o, const struct frame *f
 		l->directory[2].path = text_of(DEBUG_DIR "/lib/modules/%s", l->release);
 		l->directory[3].path = text_of("/lib/modules/%s", l->release);
 	}
-	for (i = 0; i < DIRECTORIES; i++) {
-		struct directory *d = &l->directory[i];
-
-		if (!d->read)
-			read_directory(d);
-		for (n = 0; n < d->files; n++)
-			if (is_file_of(d->file[n], o->name) && !object_open(o, d->file[n]) &&
-			    try_module(l, o, f))
-				return;
-	}
-	if (!f->build_id_len && is_running(l)) {
+	if (find_module(l, o, false))
+		return;
+	if (!o->build_id && is_running(l)) {
 		notes = text_of("/sys/module/%s/notes/.note.gnu.build-id", o->name);
-		id = running_build_id(notes);
+		id = build_id_of_notes(notes);
 		free(notes);
 	} else {
-		id = text_of("%.*s", (int)f->build_id_len, f->build_id);
+		id = copy_of(o->build_id);
 	}
-	found = id && !object_find(o, id, strlen(id)) && try_module(l, o, f);
+	found = id && !object_find(o, id, strlen(id)) && try_module(l, o, false);
 	free(id);
-	if (found)
+	if (found || (l->where.force && find_module(l, o, true)))
 		return;
 	if (!o->missing)
 		o->missing = text_of("no %s.ko in %s%s%s", o->name,
@@ -964,27 +1013,50 @@ static void open_module(struct lines *l, struct object *o, const struct frame *f
 				     l->where.modules ? "" : " (name its directory: -m)");
 }
 
-static struct object *module_of(struct lines *l, const struct frame *f)
+/* The build id of what the frame is in, "" if unknown; a module may have had several */
+static void wanted_id(const struct lines *l, const struct frame *f, char id[BUILD_ID_DIGITS + 1])
+{
+	char name[64];
+	const char *known;
+	size_t n;
+
+	for (n = 0; n < f->build_id_len && n < BUILD_ID_DIGITS; n++)
+		id[n] = tolower((unsigned char)f->build_id[n]);
+	id[n] = '\0';
+	if (n || !f->module_len || !l->where.ids)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)f->module_len, f->module);
+	known = build_ids_find(l->where.ids, name, f->time);
+	if (known)
+		snprintf(id, BUILD_ID_DIGITS + 1, "%s", known);
+}
+
+static struct object *module_of(struct lines *l, const struct frame *f, const char *id)
 {
 	struct object **p, *o;
 
 	for (p = &l->objects->next; (o = *p); p = &o->next)
-		if (!strncmp(o->name, f->module, f->module_len) && !o->name[f->module_len])
+		if (!strncmp(o->name, f->module, f->module_len) && !o->name[f->module_len] &&
+		    !strcmp(o->build_id ?: "", id))
 			return o;
 	o = xcalloc(1, sizeof(*o));
 	o->name = text_of("%.*s", (int)f->module_len, f->module);
+	o->build_id = *id ? copy_of(id) : NULL;
 	*p = o;
-	open_module(l, o, f);
+	open_module(l, o);
 	return o;
 }
 
 /* Where the frame is; NULL if all is lost */
-static struct object *object_of(struct lines *l, const struct frame *f)
+static struct object *object_of(struct lines *l, const struct frame *f, const char *id)
 {
 	if (f->module_len)
-		return module_of(l, f);
+		return module_of(l, f, id);
 	if (open_kernel(l))
 		return NULL;
+	if (!l->kernel_known && !l->said_unknown && !l->said_forced)
+		say("%s: not known to be the build that ran", l->objects->path);
+	l->said_unknown |= !l->kernel_known;
 	return l->objects;
 }
 
@@ -1306,7 +1378,7 @@ static void free_cached(void *p)
 
 static int frame_text(struct lines *l, const struct frame *f, unsigned int kind, const char **text)
 {
-	char key[1024];
+	char key[1024], id[BUILD_ID_DIGITS + 1];
 	struct cached wanted = { .key = key }, *c, **found;
 	struct object *o;
 	int n;
@@ -1315,23 +1387,19 @@ static int frame_text(struct lines *l, const struct frame *f, unsigned int kind,
 	/* A file that was named and does not fit is an error for frames of modules, too */
 	if (l->where.vmlinux && open_kernel(l))
 		return -1;
-	n = snprintf(key, sizeof(key), "%u %.*s+%llx/%llx[%.*s %.*s %llx", kind, (int)f->name_len,
-		     f->name, f->offset, f->size, (int)f->module_len, f->module,
-		     (int)f->build_id_len, f->build_id, f->addr);
+	wanted_id(l, f, id);
+	n = snprintf(key, sizeof(key), "%u %.*s+%llx/%llx[%.*s %s %llx", kind, (int)f->name_len,
+		     f->name, f->offset, f->size, (int)f->module_len, f->module, id, f->addr);
 	if (n < 0 || (size_t)n >= sizeof(key))
 		return 0;
-	if (l->told_release) {
-		if (open_kernel(l) || check_kernel(l, l->told_release, NULL, l->told_banner))
-			return -1;
-		free(l->told_release);
-		l->told_release = NULL;
-	}
+	if (check_told(l))
+		return -1;
 	found = tfind(&wanted, &l->cache, by_key);
 	if (found) {
 		*text = (*found)->text;
 		return 0;
 	}
-	o = object_of(l, f);
+	o = object_of(l, f, id);
 	if (!o)
 		return -1;
 	c = xcalloc(1, sizeof(*c));
@@ -1364,6 +1432,7 @@ struct lines *lines_open(const struct lines_where *where)
 	l->release = copy_of(where->release);
 	l->objects = xcalloc(1, sizeof(*l->objects));
 	l->objects->name = copy_of("");
+	l->objects->build_id = copy_of(where->ids ? build_ids_find(where->ids, "", 0) : NULL);
 	l->directory[0].path = copy_of(where->modules);
 	return l;
 }
@@ -1373,51 +1442,87 @@ int lines_ready(struct lines *l)
 	return open_kernel(l);
 }
 
-void lines_close(struct lines *l)
+/* All but the kernel's image: modules, where to look for them, and what was found out */
+static void forget(struct lines *l)
 {
 	struct object *o, *next;
 	size_t i, n;
 
-	for (o = l->objects; o; o = next) {
+	for (o = l->objects->next; o; o = next) {
 		next = o->next;
 		object_close(o);
 		free(o->missing);
+		free(o->build_id);
 		free(o->name);
 		free(o);
 	}
-	for (i = 0; i < DIRECTORIES; i++) {
+	l->objects->next = NULL;
+	for (i = 1; i < DIRECTORIES; i++) {
 		for (n = 0; n < l->directory[i].files; n++)
 			free(l->directory[i].file[n]);
 		free(l->directory[i].file);
 		free(l->directory[i].path);
+		l->directory[i] = (struct directory){ 0 };
 	}
 	tdestroy(l->cache, free_cached);
+	l->cache = NULL;
+}
+
+void lines_close(struct lines *l)
+{
+	struct object *kernel = l->objects;
+	size_t n;
+
+	forget(l);
+	for (n = 0; n < l->directory[0].files; n++)
+		free(l->directory[0].file[n]);
+	free(l->directory[0].file);
+	free(l->directory[0].path);
+	object_close(kernel);
+	free(kernel->missing);
+	free(kernel->build_id);
+	free(kernel->name);
+	free(kernel);
 	free(l->release);
-	free(l->build_id);
 	free(l->told_release);
 	free(l->told_banner);
+	free(l->told_id);
+	free(l->unfit);
 	free(l->root[0]);
 	free(l->root[1]);
 	free(l);
 }
 
-void lines_tell(struct lines *l, const char *release, const char *banner)
+void lines_tell(struct lines *l, const char *release, const char *banner, const char *id)
 {
-	if (!l->kernel_tried && !l->where.vmlinux && !l->where.release) {
+	/* A later line of the kernel that the banner was of */
+	bool same = !banner && l->told_release && !strcmp(release, l->told_release);
+
+	/* What follows may have an image where what came before had none */
+	if (!l->where.vmlinux && !l->where.release && !l->objects->path &&
+	    (!l->release || strcmp(l->release, release))) {
+		forget(l);
+		l->kernel_tried = false;
 		free(l->release);
 		l->release = copy_of(release);
+		free(l->objects->build_id);
+		l->objects->build_id = NULL;
 	}
-	free(l->told_release);
-	free(l->told_banner);
-	l->told_release = copy_of(release);
-	l->told_banner = copy_of(banner);
-}
-
-void lines_build_id(struct lines *l, const char *hex, size_t len)
-{
-	if (l->where.vmlinux || l->kernel_tried || l->build_id || !len)
-		return;
-	l->build_id = text_of("%.*s", (int)len, hex);
+	if (!l->where.vmlinux && !l->kernel_tried && !l->objects->build_id)
+		l->objects->build_id = copy_of(id);
+	if (!same) {
+		free(l->told_release);
+		free(l->told_banner);
+		free(l->told_id);
+		l->told_release = copy_of(release);
+		l->told_banner = copy_of(banner);
+		l->told_id = NULL;
+	}
+	if (id) {
+		free(l->told_id);
+		l->told_id = copy_of(id);
+	}
+	l->told = true;
 }
 
 const char *lines_error(const struct lines *l)
@@ -1432,17 +1537,16 @@ bool lines_say_missing(const struct lines *l)
 
 	for (o = l->objects->next; o; o = o->next)
 		if (o->missing && !o->path)
-			fprintf(stderr, "stackbuf: frames of [%s] stay as they are: %s\n", o->name,
-				o->missing);
+			say("frames of [%s] stay as they are: %s", o->name, o->missing);
 	if (l->misfits)
-		fprintf(stderr, "stackbuf: %llu distinct frames stay as they are: their functions have another size in %s or its modules: are these of this very build? (--force decodes them)\n",
-			l->misfits, path);
+		say("%llu distinct frames stay as they are: their functions have another size in %s or its modules: are these of this very build? (--force decodes them)",
+		    l->misfits, path);
 	if (l->unknown)
-		fprintf(stderr, "stackbuf: %llu distinct frames stay as they are: %s or its modules have no such function\n",
-			l->unknown, path);
+		say("%llu distinct frames stay as they are: %s or its modules have no such function",
+		    l->unknown, path);
 	if (l->no_line)
-		fprintf(stderr, "stackbuf: %llu distinct frames stay as they are: their code has no line numbers\n",
-			l->no_line);
+		say("%llu distinct frames stay as they are: their code has no line numbers",
+		    l->no_line);
 	return l->misfits + l->unknown > l->decoded;
 }
 

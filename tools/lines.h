@@ -33,6 +33,7 @@ enum frame_kind {
  * @build_id: hexadecimal digits, not terminated
  * @build_id_len: how many, 0 if unknown
  * @addr: address in the running kernel, 0 if unknown
+ * @time: when it was met, ns since boot, 0 if unknown
  */
 struct frame {
 	const char *name;
@@ -42,7 +43,7 @@ struct frame {
 	size_t module_len;
 	const char *build_id;
 	size_t build_id_len;
-	u64 addr;
+	u64 addr, time;
 };
 
 /**
@@ -52,16 +53,19 @@ struct frame {
  * @release: uname -r, or NULL: the running kernel's if @vmlinux is NULL, too
  * @version: uname -v, or NULL if unknown
  * @srcversion: of stackbuf.ko, or NULL if unknown
+ * @ids: build ids of what ran, or NULL
  * @base_symbol: a function of the kernel, or NULL, ...
  * @base_addr: ... and where it was, for frames without names
- * @force: take files also if they are of another build
+ * @force: take files also if they are of another build, which standard error then says
  */
 struct lines_where {
 	const char *vmlinux, *modules, *release, *version, *srcversion, *base_symbol;
+	const struct build_ids *ids;
 	u64 base_addr;
 	bool force;
 };
 
+struct build_ids;
 struct lines;
 
 struct lines *lines_open(const struct lines_where *where);
@@ -72,18 +76,16 @@ int lines_ready(struct lines *l);
 
 /*
  * What goes on from here is of this kernel: its release, and "Linux version ..." as
- * it prints it when it boots, or NULL.  The next lines_frame() holds that against files.
+ * it prints it when it boots, or NULL, and its build id in hexadecimal digits, or NULL.
+ * The next lines_frame() holds that against files.
  */
-void lines_tell(struct lines *l, const char *release, const char *banner);
-
-/* The build id of the kernel's image, where no file is named */
-void lines_build_id(struct lines *l, const char *hex, size_t len);
+void lines_tell(struct lines *l, const char *release, const char *banner, const char *id);
 
 /*
  * What to print behind a frame, " (file:line)" or, with inlined functions, " inner
  * (file:line) (inlined by) outer (file:line)"; NULL where nothing is known.  It
- * stays until lines_close().  Return 0, or -1 if nothing at all can be decoded:
- * lines_error() then says why in one line.
+ * stays until the next lines_tell() or lines_close().  Return 0, or -1 if no frame of
+ * this kernel can be decoded: lines_error() then says why in one line.
  */
 int lines_frame(struct lines *l, const struct frame *f, enum frame_kind kind, const char **text);
 

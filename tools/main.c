@@ -784,11 +784,24 @@ static void run(struct reading *r, struct output *o, struct args *a, struct watc
 	}
 }
 
+/* Build ids that the source tells, besides those in the record itself */
+static void add_build_ids(struct reading *r)
+{
+	struct build_ids *ids = &r->symbols.ids;
+
+	if (r->source.live)
+		build_ids_running(ids);
+	/* A dump's is that of its own kernel, not of one before */
+	else if (!r->record.have_info || !strcmp(r->source.linux_release, r->record.info.release))
+		build_ids_add(ids, "", r->source.linux_build_id);
+}
+
 /* Source lines for the frames of a record, which says of which kernel they are */
 static struct lines *open_lines(const struct reading *r, const struct args *a, struct output *o)
 {
 	const struct stackbuf_info *info = &r->record.info;
 	struct lines_where where = { .vmlinux = a->vmlinux, .modules = a->modules,
+				     .ids = &r->symbols.ids,
 				     .force = a->given & BIT(OPT_FORCE) };
 	struct lines *lines;
 	struct probe probe;
@@ -811,9 +824,6 @@ static struct lines *open_lines(const struct reading *r, const struct args *a, s
 	if (!r->record.have_info && *r->source.linux_release)
 		where.release = r->source.linux_release;
 	lines = lines_open(&where);
-	/* A dump's is that of its own kernel, not of one before */
-	if (where.release && !strcmp(r->source.linux_release, where.release))
-		lines_build_id(lines, r->source.linux_build_id, strlen(r->source.linux_build_id));
 	/* Before anything is printed */
 	if (r->record.stacks.nr && lines_ready(lines))
 		die(1, "%s", lines_error(lines));
@@ -895,6 +905,8 @@ int main(int argc, const char **argv)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    r.source.name);
 	symbols_init(&r.symbols, &r.record, r.source.kallsyms);
+	if (args.given & BIT(OPT_LINES) || args.command == SAVE)
+		add_build_ids(&r);
 	if (args.given & BIT(OPT_LINES))
 		output.lines = open_lines(&r, &args, &output);
 	run(&r, &output, &args, &watch);

@@ -117,6 +117,7 @@ static const char *line_of(const struct output *o, const struct stack *stack, un
 	if (!frame_parse(&f, name, strlen(name)) && i >= stack->nr)
 		return "";
 	f.addr = i < stack->nr ? stack->addr[i] : 0;
+	f.time = stack->first;
 	if (lines_frame(o->lines, &f, kind, &text)) {
 		fflush(o->file);
 		fprintf(stderr, "stackbuf: %s\n", lines_error(o->lines));
@@ -471,7 +472,7 @@ void output_count(const struct output *o, const struct filter *f,
 /* A record with source lines; in the text log there are no addresses */
 static void text_lines(const struct output *o, const struct text *t)
 {
-	struct decoder d = { .lines = o->lines };
+	struct decoder d = { .lines = o->lines, .record = true, .time = text_time(t->record) };
 	const char *p = t->record, *end = p + t->len, *nl;
 	char line[1024];
 	size_t i, len;
@@ -726,6 +727,8 @@ void output_info(const struct output *o, const char *source, const struct bag *b
 	fact_number(o, j, "cpus", "CPUs", info->nr_cpus);
 	fact(o, j, "srcversion", "module's srcversion", "%s",
 	     *info->module_srcversion ? info->module_srcversion : "unknown");
+	fact(o, j, "build_id", "module's build id", "%s",
+	     build_ids_find(&o->symbols->ids, "stackbuf", 0) ?: "unknown");
 	fact(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
 	fact(o, j, "base_address", "base address", "0x%llx", info->base_addr);
 	fact_time(o, j, "load_ns", "loaded", info->load_ns);

@@ -428,6 +428,17 @@ static const char *next_record(const char *p, const char *end)
 }
 
 /* One record.  Return where the next may begin, NULL if this one is not whole */
+u64 text_time(const char *record)
+{
+	unsigned long long s, us;
+	char line[64];
+	size_t len = strcspn(record, "\n");
+
+	/* Its page is no string */
+	snprintf(line, sizeof(line), "%.*s", (int)(len < 63 ? len : 63), record);
+	return sscanf(line, "stack %*u [%llu.%6llu]", &s, &us) == 2 ? (s * 1000000 + us) * 1000 : 0;
+}
+
 static const char *parse_text_record(struct record *r, const char *p, const char *end)
 {
 	const char *line = p, *nl, *frames = NULL, *d = p + 6;
@@ -465,6 +476,7 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 	stack->text = frames;
 	stack->text_len = line - frames;
 	stack->lines = lines;
+	stack->first = text_time(p);
 	if (!stack->nr)
 		stack->cut = more;
 	return line;

@@ -36,7 +36,8 @@ extern const char *const array_name[ARRAYS];
 /*
  * Pages of kind STACKBUF_SNAPSHOT are what "stackbuf save" adds to a file: a
  * head as every page, then text, filled up with NULs.  Lines "pages N" (how
- * many pages the file has, these included) and "frame ADDRESS NAME".
+ * many pages the file has, these included), "kernel-id HEX" and "module-id NAME
+ * HEX" (build ids) and "frame ADDRESS NAME".  Readers pass over other lines.
  */
 #define SNAPSHOT_TEXT	(STACKBUF_PAGE_SIZE - sizeof(struct stackbuf_page))
 
@@ -203,6 +204,7 @@ enum names { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @text: its frames in the text log, a line each, or NULL
  * @text_len: bytes of @text
  * @lines: number of frames in @text
+ * @first: when it was seen first, by the text log, ns since boot; 0 if unknown
  * @names: set by symbols_name(), with ...
  * @name: ... a name for each frame, and ...
  * @named: ... how many there are
@@ -223,6 +225,7 @@ struct stack {
 	const char *text;
 	u32 text_len;
 	u32 lines;
+	u64 first;
 	enum names names;
 	char **name;
 	unsigned int named;
@@ -352,6 +355,9 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
 /* The parts of it that a follower of live memory needs on their own */
 bool info_sane(const struct stackbuf_info *info);
 void record_parse_text(struct record *r, const char *page);
+
+/* When the stack of a record of the text log was seen first: ns since boot, in us; 0 if unknown */
+u64 text_time(const char *record);
 
 /* malloc and friends that never fail: they end the program with one line */
 void *xrealloc(void *p, size_t n, size_t size);

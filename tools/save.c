@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * save.c - write a snapshot: all pages, and names that would be lost
+ * save.c - write a snapshot: all pages, names and build ids that would be lost
  *
- * The names of frames whose text the log does not hold any more are known here
- * and now only, so they go along, in pages of kind STACKBUF_SNAPSHOT.
+ * The names of frames whose text the log does not hold any more, and the build ids of
+ * the kernel and of its modules, are known here and now only, so they go along, in
+ * pages of kind STACKBUF_SNAPSHOT.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -86,6 +87,22 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 	free(frame);
 }
 
+static void add_build_ids(struct pages *p, const struct record *r, const struct build_ids *ids)
+{
+	char line[256];
+	size_t i;
+
+	for (i = 0; i < ids->nr; i++) {
+		const char *module = ids->id[i].module;
+
+		/* The record itself has those with a time */
+		if (!ids->id[i].since &&
+		    snprintf(line, sizeof(line), "%s%s %s\n", *module ? "module-id " : "kernel-id",
+			     module, ids->id[i].hex) < (int)sizeof(line))
+			add_line(p, r, line);
+	}
+}
+
 static bool is_saved(const struct bag_page *p, const struct record *r)
 {
 	return p->instance == r->instance && p->kind != STACKBUF_SNAPSHOT && p->data;
@@ -117,6 +134,7 @@ int save(const char *name, const struct bag *bag, struct record *r, struct symbo
 
 	/* The first line is written again when the number is known; its length stays */
 	add_line(&own, r, "pages 00000000000000000000\n");
+	add_build_ids(&own, r, &symbols->ids);
 	add_frames(&own, r, symbols);
 	for (i = 0; i < bag->nr; i++)
 		nr += is_saved(&bag->page[i], r);

@@ -128,11 +128,14 @@ void symbols_init(struct symbols *s, const struct record *r, const char *kallsym
 	size_t i;
 
 	memset(s, 0, sizeof(*s));
+	build_ids_record(&s->ids, &r->info);
 	s->path = r->have_info ? kallsyms : NULL;
 	s->base_addr = r->info.base_addr;
 	s->base_symbol = r->info.base_symbol;
-	for (i = 0; i < r->snapshots; i++)
+	for (i = 0; i < r->snapshots; i++) {
+		build_ids_snapshot(&s->ids, r->snapshot[i]);
 		read_snapshot(s, r->snapshot[i]);
+	}
 	if (s->snapshots)
 		qsort(s->snapshot, s->snapshots, sizeof(*s->snapshot), symbol_order);
 }
@@ -144,6 +147,7 @@ void symbols_free(struct symbols *s)
 	for (i = 0; i < s->snapshots; i++)
 		free(s->snapshot[i].name);
 	free(s->snapshot);
+	build_ids_free(&s->ids);
 	free_kallsyms(s);
 	free(s->kallsyms);
 	memset(s, 0, sizeof(*s));

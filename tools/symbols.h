@@ -10,6 +10,7 @@
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
+#include "buildid.h"
 #include "parse.h"
 
 struct symbol {
@@ -26,6 +27,7 @@ struct symbols {
 	const char *path;	/* of kallsyms, not read yet */
 	u64 base_addr;		/* kallsyms must have ... */
 	const char *base_symbol; /* ... this there, or it is of another boot */
+	struct build_ids ids;	/* of what ran, as far as the record and a snapshot hold them */
 };
 
 /* "text", "snapshot", "kallsyms", "none" */

@@ -1786,6 +1786,110 @@ static void test_borrowed(void)
 	source_close(&s);
 }
 
+/* ------------------------------------------------- build ids and terminals --- */
+
+#define ID_A	"0123456789abcdef0123456789abcdef01234567"
+#define ID_B	"89abcdef0123456789abcdef0123456789abcdef"
+
+static void test_build_ids(void)
+{
+	static const char notes[] =
+		"\11\0\0\0\2\0\0\0\1\0\0\0stackbuf\0\0\0\0xy\0\0"
+		"\4\0\0\0\24\0\0\0\3\0\0\0GNU\0"
+		"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67";
+	struct record r = { 0 }, again = { 0 };
+	struct symbols symbols;
+	struct build_ids ids = { 0 };
+	struct bag bag = { 0 };
+	char error[256] = "", *hex;
+	struct source s;
+	u32 id[MADE_STACKS];
+	struct made m;
+	size_t cut;
+
+	/* All of the notes, and each beginning of them */
+	for (cut = 0; cut < sizeof(notes); cut++) {
+		FILE *f = fopen("notes", "w");
+
+		fwrite(notes, 1, sizeof(notes) - 1 - cut, f);
+		fclose(f);
+		hex = build_id_of_notes("notes");
+		CHECK(cut ? !hex : hex && !strcmp(hex, ID_A));
+		free(hex);
+	}
+	CHECK(!build_id_of_notes("no notes"));
+
+	build_ids_add(&ids, "mine", ID_A);
+	build_ids_add(&ids, "mine", ID_B);
+	build_ids_add(&ids, "odd", "012");
+	build_ids_add(&ids, "none", "");
+	build_ids_add(&ids, "words", "not hex at all");
+	CHECK(ids.nr == 1 && !strcmp(build_ids_find(&ids, "mine", 0), ID_A));
+	build_ids_snapshot(&ids, "pages 1\nkernel-id " ID_B "\nmodule-id other " ID_A
+			   "\nmodule-id ../x " ID_A "\nmodule-id  " ID_A "\nmodule-id cut 0123");
+	CHECK(ids.nr == 3 && !strcmp(build_ids_find(&ids, "", 0), ID_B) &&
+	      !strcmp(build_ids_find(&ids, "other", 0), ID_A));
+	build_ids_free(&ids);
+
+	/* Loaded three times: what ran at a time; without a time only what all were */
+	made_init(&m, 1, 1, 1, NULL);
+	for (cut = 0; cut < 3; cut++) {
+		struct stackbuf_module *module = &m.info->module[cut];
+
+		strcpy(module->name, "mine");
+		module->time = (cut + 1) * 1000000;
+		memset(module->build_id, 0x11 * (1 + cut / 2), sizeof(module->build_id));
+	}
+	m.info->modules_loaded = 3;
+	build_ids_record(&ids, m.info);
+	build_ids_add(&ids, "mine", ID_B);
+	build_ids_add(&ids, "older", ID_B);
+	CHECK(!build_ids_find(&ids, "mine", 999000) && !build_ids_find(&ids, "mine", 0));
+	CHECK(!strncmp(build_ids_find(&ids, "mine", 1000000), "1111", 4) &&
+	      !strncmp(build_ids_find(&ids, "mine", 2999000), "1111", 4) &&
+	      !strncmp(build_ids_find(&ids, "mine", 3000000), "2222", 4));
+	CHECK(!strcmp(build_ids_find(&ids, "older", 1000), ID_B));
+	build_ids_free(&ids);
+	m.info->module[2].time = 0;
+	build_ids_record(&ids, m.info);
+	CHECK(!strncmp(build_ids_find(&ids, "mine", 0), "1111", 4) &&
+	      !strncmp(build_ids_find(&ids, "mine", 9999000), "1111", 4));
+	build_ids_free(&ids);
+	/* More loads than the record holds: of what came before nothing is known */
+	m.info->modules_loaded = STACKBUF_MODULES + 1;
+	memset(m.info->module[1].build_id, 0, sizeof(m.info->module[1].build_id));
+	build_ids_record(&ids, m.info);
+	build_ids_add(&ids, "older", ID_B);
+	build_ids_add(&ids, "", ID_B);
+	CHECK(!build_ids_find(&ids, "older", 999000) && !build_ids_find(&ids, "older", 0) &&
+	      !strcmp(build_ids_find(&ids, "older", 1000000), ID_B) &&
+	      !strcmp(build_ids_find(&ids, "", 0), ID_B) && !build_ids_find(&ids, "mine", 2000000));
+	build_ids_free(&ids);
+	made_free(&m);
+
+	/* What is known when it is saved is there when that is read, and saved again */
+	make_known(&m, id, 10);
+	memcpy(m.info->module_build_id, notes + sizeof(notes) - 21, 20);
+	write_arrays(&m, "with ids");
+	CHECK(load(&s, &bag, &r, "with ids"));
+	symbols_init(&symbols, &r, NULL);
+	CHECK(!strcmp(build_ids_find(&symbols.ids, "stackbuf", 0), ID_A));
+	build_ids_add(&symbols.ids, "", ID_A);
+	build_ids_add(&symbols.ids, "mine", ID_B);
+	CHECK(!save("ids", &bag, &r, &symbols, error, sizeof(error)));
+	symbols_free(&symbols);
+	unload(&s, &bag, &r);
+	CHECK(load(&s, &bag, &again, "ids"));
+	symbols_init(&symbols, &again, NULL);
+	CHECK(symbols.ids.nr == 3 && !strcmp(build_ids_find(&symbols.ids, "", 0), ID_A) &&
+	      !strcmp(build_ids_find(&symbols.ids, "mine", 0), ID_B));
+	CHECK(!save("ids2", &bag, &again, &symbols, error, sizeof(error)));
+	CHECK(!system("cmp ids ids2"));
+	symbols_free(&symbols);
+	unload(&s, &bag, &again);
+	made_free(&m);
+}
+
 static void test_printable(void)
 {
 	static const struct {
@@ -1849,6 +1953,7 @@ static const struct {
 	{ test_patterns, "names, globs and regular expressions choose functions" },
 	{ test_frames_match, "they match frames by function, module and offset" },
 	{ test_borrowed, "parameters are as before, after an exit half-way too; one at a time" },
+	{ test_build_ids, "build ids from notes, and from a snapshot" },
 	{ test_printable, "nothing that a terminal obeys is printed" },
 };
 

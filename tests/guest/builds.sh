@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# A record with frames of stackbuf.ko and of a client, mine.ko: /out gets it as a snapshot
+# and as the four arrays, the modules' notes, and a snapshot after another build of mine.ko
+# was loaded.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+load big || exit 1
+insmod /t/ran/mine.ko || exit 1
+"$(cat /t/reader)" save /out/snapshot || exit 1
+for array in text info events stacks; do
+	cat $D/$array >/out/$array || exit 1
+done
+for module in stackbuf mine; do
+	cat /sys/module/$module/notes/.note.gnu.build-id >/out/$module.note || exit 1
+done
+# To another address, as stacks of the same addresses are one: what has its size takes its place
+rmmod mine && insmod /t/ran/filler.ko && insmod /t/edited/mine.ko &&
+	"$(cat /t/reader)" save /out/again || exit 1
+rmmod mine
+rmmod filler
+rmmod stackbuf_test stackbuf
+echo "done"
