@@ -95,6 +95,7 @@ another_kernel() {
 		cat "$work/frames"
 	} >"$work/text"
 	refused 1 "not of $(cat "$newer/release")" "$sane" decode -k "$vmlinux" "$work/text" &&
+	cmp "$work/refused" "$work/text" &&
 	"$sane" decode --force -k "$vmlinux" "$work/text" | grep -q ':[0-9]*)$' &&
 	sed -i "1s/.*/[ 0.0] Linux version $release (me@here) (gcc) #1 SMP another build/" "$work/text" &&
 	refused 1 "another build" "$sane" decode -k "$vmlinux" "$work/text" &&
@@ -103,6 +104,54 @@ another_kernel() {
 	# Without a word in the text: most functions have other sizes there
 	! "$sane" decode -k "$newer/vmlinux" "$work/frames" >"$work/decoded" 2>"$work/err" &&
 	grep -q 'have another size' "$work/err" && grep -q 'most frames do not fit' "$work/err"
+}
+
+# Of several kernels in one log those frames that fit, and all of the text
+several_kernels() {
+	local release banner
+	release=$(cat "$kernel/release")
+	banner=$(strings "$vmlinux" | grep -m 1 '^Linux version.* #[0-9]')
+	ours() { sed -n "$1p" "$work/frames" | sed "s/^/[    ${1%,*}.000000]  /"; }
+	{
+		echo "[    0.000000] $banner"
+		ours 1,4
+		echo "[    0.000000] Linux version 5.0.0-other (me@here) (gcc) #1"
+		ours 5,8
+		# Within a message it is not the kernel that says so
+		echo "[    9.000000] $banner"
+		echo '[    9.000000] init: Linux version 5.0.0-words'
+		ours 9,12
+		# From user space: what follows is in doubt until the kernel says what it is
+		echo '[   13.000000] Linux version 5.0.0-spoofed'
+		ours 13,16
+		echo "[   16.000000] CPU: 0 PID: 1 Comm: x Not tainted $release #1"
+		ours 17,20
+		printf 'at the end, without one: %s' "$(sed -n 21p "$work/frames")"
+	} >"$work/text"
+	"$sane" decode -k "$vmlinux" "$work/text" >"$work/decoded" 2>"$work/err"
+	[ $? = 1 ] || { echo "status"; return 1; }
+	cat "$work/err"
+	[ "$(wc -l <"$work/err")" -le 3 ] &&
+		[ "$(grep -c "frames stay as they are: $vmlinux is of kernel .* not of 5.0.0-other" "$work/err")" = 1 ] &&
+		[ "$(grep -c "frames stay as they are: $vmlinux is of kernel .* not of 5.0.0-spoofed" "$work/err")" = 1 ] || return
+	[ "$(wc -l <"$work/text")" = "$(wc -l <"$work/decoded")" ] || { tail -n 3 "$work/decoded"; return 1; }
+	paste -d '\n' "$work/text" "$work/decoded" | awk '
+		NR % 2 { text = $0; next }
+		substr($0, 1, length(text)) != text { print "lost:", text; bad = 1 }
+		/^\[ +[0-9.]+\]  / {
+			n = $2 + 0
+			fits = n == 1 || n == 9 || n == 17
+			if (fits != (length($0) > length(text))) { print; bad = 1 }
+			frames++
+		}
+		END { exit bad || frames != 20 }'
+}
+
+# Where there is no vmlinux at all
+no_kernel() {
+	{ echo 'CPU: 0 PID: 1 Comm: x Not tainted 5.0.0-none #1'; head -n 5 "$work/frames"; printf 'the end'; } >"$work/text"
+	refused 1 'no vmlinux with debug information of kernel 5.0.0-none' "$sane" decode "$work/text" &&
+		cmp "$work/refused" "$work/text"
 }
 
 # What was interrupted has the line of its own, behind whatever the log puts in front
@@ -410,6 +459,8 @@ zooms() {
 	result 'nothing but source lines is added, whatever the text' only_inserted
 	result 'lines are decoded as they come' as_it_comes
 	result 'a vmlinux of another release or build is refused' another_kernel
+	measured 'several kernels in one log: those frames that fit, and all of the text' several_kernels
+	result 'no vmlinux: all of the text, and a line that says so' no_kernel
 	measured 'what was interrupted has its own line in all forms of logs' prefixes
 	result 'a module of another build is not used; .init.text is found' another_module
 	if [ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ]; then

@@ -208,7 +208,26 @@ static void learn(struct decoder *d, const char *line, size_t len)
 	lines_tell(d->lines, release, NULL, *id ? id : NULL);
 }
 
-static int decode_frames(struct decoder *d, const char *line, size_t len, FILE *out)
+/* The frame stays as it is, like all of its kernel: say why, once */
+static void leave(struct decoder *d)
+{
+	const char *why = lines_error(d->lines), *p;
+	u32 hash = 2166136261U;
+	unsigned int i;
+
+	d->left++;
+	for (p = why; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * 16777619U;
+	for (i = 0; i < d->nr_said; i++)
+		if (d->said[i] == hash)
+			return;
+	if (d->record || d->nr_said == DECODE_SAID_MAX)
+		return;
+	d->said[d->nr_said++] = hash;
+	fprintf(stderr, "stackbuf: frames stay as they are: %s\n", why);
+}
+
+static void decode_frames(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	size_t at = 0, done = 0, n;
 	bool first = true;
@@ -244,7 +263,7 @@ static int decode_frames(struct decoder *d, const char *line, size_t len, FILE *
 		d->frames++;
 		f.time = d->time;
 		if (lines_frame(d->lines, &f, kind, &text))
-			return -1;
+			leave(d);
 		at += n;
 		fwrite(from, 1, line + at - from, out);
 		if (text) {
@@ -256,7 +275,6 @@ static int decode_frames(struct decoder *d, const char *line, size_t len, FILE *
 	if (first && !is_stack_mark(line, len))
 		d->before = BEFORE_NONE;
 	fwrite(line + done, 1, len - done, out);
-	return 0;
 }
 
 /* ---------------------------------------------------------------- compat --- */
@@ -292,8 +310,8 @@ static void strip(struct word *w, char first, char last)
 }
 
 /* The script's parse_symbol(): what it puts in place of the symbol */
-static int compat_symbol(struct decoder *d, struct word *symbol, const struct word *module,
-			 FILE *out)
+static void compat_symbol(struct decoder *d, struct word *symbol, const struct word *module,
+			  FILE *out)
 {
 	struct frame f = { .build_id = "", .module = module->text, .module_len = module->len };
 	struct word segment = { symbol->text, 0 };
@@ -322,19 +340,18 @@ static int compat_symbol(struct decoder *d, struct word *symbol, const struct wo
 	if (f.name_len && f.name_len < 512 && f.module_len < 64 &&
 	    !memchr(f.name, '\0', f.name_len) && !memchr(f.module, '\0', f.module_len) &&
 	    lines_compat(d->lines, &f, &text))
-		return -1;
+		leave(d);
 	if (!text) {
 		fwrite(symbol->text, 1, symbol->len, out);
-		return 0;
+		return;
 	}
 	d->decoded++;
 	fprintf(out, "%.*s%.*s (%s)", (int)segment.len, segment.text, (int)f.name_len, f.name,
 		text);
-	return 0;
 }
 
 /* The script's handle_line(), of Linux 6.12; marks such as "(P)" as in 6.17 */
-static int compat_frames(struct decoder *d, const char *line, size_t len, FILE *out)
+static void compat_frames(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	static struct word *word;
 	static size_t room;
@@ -391,15 +408,14 @@ static int compat_frames(struct decoder *d, const char *line, size_t len, FILE *
 	}
 	if (need_blank)
 		putc(' ', out);
-	if (n && word[n - 1].text && compat_symbol(d, &word[n - 1], &module, out))
-		return -1;
+	if (n && word[n - 1].text)
+		compat_symbol(d, &word[n - 1], &module, out);
 	fprintf(out, " %.*s", (int)module.len, module.text);
 	if (mark.len)
 		fprintf(out, "%s%.*s", module.len ? " " : "", (int)mark.len, mark.text);
-	return 0;
 }
 
-static int compat_line(struct decoder *d, const char *line, size_t len, FILE *out)
+static void compat_line(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	size_t at = 0;
 	struct frame f;
@@ -408,34 +424,36 @@ static int compat_line(struct decoder *d, const char *line, size_t len, FILE *ou
 	for (len = trim_end(line, len); len && isspace((unsigned char)*line); len--)
 		line++;
 	if (has_address(line, len) || next_frame(&f, line, len, &at))
-		return compat_frames(d, line, len, out);
-	fwrite(line, 1, len, out);
-	return 0;
+		compat_frames(d, line, len, out);
+	else
+		fwrite(line, 1, len, out);
 }
 
 /* ------------------------------------------------------------ everything --- */
 
-int decode_line(struct decoder *d, const char *line, size_t len, FILE *out)
+void decode_line(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	if (!d->record)
 		learn(d, line, len);
-	return d->compat ? compat_line(d, line, len, out) : decode_frames(d, line, len, out);
+	if (d->compat)
+		compat_line(d, line, len, out);
+	else
+		decode_frames(d, line, len, out);
 }
 
-int decode_file(struct decoder *d, FILE *in, FILE *out)
+void decode_file(struct decoder *d, FILE *in, FILE *out)
 {
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t len;
-	int ret = 0;
 
-	while (!ret && (len = getline(&line, &room, in)) >= 0) {
+	/* Once what was written cannot be, no more of it can */
+	while (!ferror(out) && (len = getline(&line, &room, in)) >= 0) {
 		bool whole = len && line[len - 1] == '\n';
 
-		ret = decode_line(d, line, len - whole, out);
-		if (!ret && whole)
+		decode_line(d, line, len - whole, out);
+		if (whole)
 			putc('\n', out);
 	}
 	free(line);
-	return ret;
 }

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include "lines.h"
 
+/* Kernels that cannot be decoded, told one by one; more are not told */
+#define DECODE_SAID_MAX	8
+
 /**
  * struct decoder - what is known from the lines before
  * @lines: where source lines come from
@@ -17,22 +20,27 @@
  * @before: what the line before was, see decode.c
  * @frames: frames met
  * @decoded: of these, with a source line
+ * @left: of these, of kernels that cannot be decoded, ...
+ * @said: ... and why, as hashes of what standard error said
+ * @nr_said: how many
  */
 struct decoder {
 	struct lines *lines;
 	bool compat, record;
 	u64 time;
 	int before;
-	u64 frames, decoded;
+	u64 frames, decoded, left;
+	u32 said[DECODE_SAID_MAX];
+	unsigned int nr_said;
 };
 
 /*
- * One line, without its end.  Return 0, or -1 if nothing can be decoded; lines_error()
- * says why.
+ * One line, without its end.  What cannot be decoded is copied as it is; if that is
+ * as nothing of its kernel can, standard error says why, once.
  */
-int decode_line(struct decoder *d, const char *line, size_t len, FILE *out);
+void decode_line(struct decoder *d, const char *line, size_t len, FILE *out);
 
 /* All of a file.  As decode_line() */
-int decode_file(struct decoder *d, FILE *in, FILE *out);
+void decode_file(struct decoder *d, FILE *in, FILE *out);
 
 #endif

@@ -830,6 +830,15 @@ static struct lines *open_lines(const struct reading *r, const struct args *a, s
 	return lines;
 }
 
+static bool at_end(FILE *f)
+{
+	int c = getc(f);
+
+	if (c != EOF)
+		ungetc(c, f);
+	return c == EOF;
+}
+
 /* "decode": text in, text out; no record is read */
 static void decode(const struct args *a)
 {
@@ -838,7 +847,6 @@ static void decode(const struct args *a)
 	struct decoder d = { .lines = lines_open(&where), .compat = a->given & BIT(OPT_COMPAT) };
 	FILE *in = stdin;
 	struct stat st;
-	int ret;
 
 	if (a->text && strcmp(a->text, "-"))
 		in = fopen(a->text, "re");
@@ -847,15 +855,18 @@ static void decode(const struct args *a)
 	/* Of "dmesg -w" every line as it comes */
 	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
 		setvbuf(stdout, NULL, _IOLBF, 0);
-	ret = decode_file(&d, in, stdout);
+	/* A file that was named and is none is a mistake in the command, not in the text */
+	if (a->vmlinux && !at_end(in) && lines_ready(d.lines))
+		die(1, "%s", lines_error(d.lines));
+	decode_file(&d, in, stdout);
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
-	if (ret)
-		die(1, "%s", lines_error(d.lines));
 	if (ferror(in))
 		die(1, "%s: cannot be read", a->text ?: "standard input");
 	if (lines_say_missing(d.lines) && !where.force)
 		die(1, "most frames do not fit: the files are of another build than this text, and lines are not to be believed");
+	if (d.left)
+		exit(1);
 	if (d.frames && !d.decoded)
 		die(1, "none of %llu frames could be decoded", d.frames);
 	if (in != stdin)

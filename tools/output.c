@@ -482,7 +482,8 @@ static void text_lines(const struct output *o, const struct text *t)
 		len = nl ? nl - p : end - p;
 		for (i = 0; i < len && i < sizeof(line); i++)
 			line[i] = p[i] >= ' ' && p[i] <= '~' ? p[i] : '?';
-		if (decode_line(&d, line, i, o->file)) {
+		decode_line(&d, line, i, o->file);
+		if (d.left) {
 			fflush(o->file);
 			fprintf(stderr, "stackbuf: %s\n", lines_error(o->lines));
 			exit(1);
