@@ -526,6 +526,7 @@ struct reading {
 	size_t instances;
 	const struct instance *chosen;
 	struct record record;
+	struct keep keep;		/* without @wanted: all events */
 	struct symbols symbols;
 };
 
@@ -559,12 +560,32 @@ static void load(struct reading *r, struct args *a)
 	choose_instance(r, a->instance);
 	if (r->source.ops->fetch && r->source.ops->fetch(&r->source, &r->bag, r->chosen->id))
 		die(1, "%s", r->source.error);
-	record_parse(&r->record, &r->bag, r->chosen->id);
+	record_parse_kept(&r->record, &r->bag, r->chosen->id, r->keep.wanted ? &r->keep : NULL);
 	same_merge(&r->record);
 	wrong = filter_resolve(&a->filter, &r->record);
 	if (wrong)
 		die(1, "%s: %s", r->source.name, wrong);
 	check_times(&a->filter);
+}
+
+static bool wanted(const void *arg, const struct event *e)
+{
+	return filter_match(arg, e);
+}
+
+/*
+ * Events that no output will show need not be kept.  What --stack and times that depend on
+ * the record choose is known only afterwards, and --last counts events that match a PATTERN:
+ * these are left to the commands.
+ */
+static void choose_kept(struct reading *r, const struct args *a)
+{
+	if (!filter_events(&a->filter) || filter_needs_record(&a->filter) ||
+	    a->given & BIT(OPT_FOLLOW))
+		return;
+	r->keep.wanted = wanted;
+	r->keep.arg = &a->filter;
+	r->keep.last = a->filter.has_last && !a->word ? a->filter.last : 0;
 }
 
 static void note(u64 n, const char *one, const char *many)
@@ -908,6 +929,7 @@ int main(int argc, const char **argv)
 	if (source_open(&r.source, args.source, args.sources))
 		die(1, "%s", r.source.error);
 	/* For a start without delay: of the record only what is known before any event */
+	choose_kept(&r, &args);
 	if (!watch.live)
 		load(&r, &args);
 	else if (info_read(&r.source, &r.record))

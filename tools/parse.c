@@ -225,7 +225,34 @@ void events_sort(struct event *event, size_t nr)
 		}
 }
 
-static void parse_events(struct record *r, const struct stackbuf_events_page *page)
+/* Leave only the newest @last events, from time to time, so that each takes part in few sorts */
+static void drop_old_events(struct record *r, u64 last)
+{
+	if (r->events < 1024 || r->events / 2 < last)
+		return;
+	events_sort(r->event, r->events);
+	memmove(r->event, r->event + r->events - last, last * sizeof(*r->event));
+	r->events = last;
+}
+
+static void keep_event(struct record *r, struct event *e, const struct keep *keep)
+{
+	struct stack *stack = keep ? stacks_find(&r->stacks, e->stack) :
+				     stacks_get(&r->stacks, e->stack);
+
+	if (stack)
+		stack->in_ring++;
+	e->order = r->found++;
+	if (keep && !keep->wanted(keep->arg, e))
+		return;
+	GROW(r->event, r->events, r->event_room);
+	r->event[r->events++] = *e;
+	if (keep && keep->last)
+		drop_old_events(r, keep->last);
+}
+
+static void parse_events(struct record *r, const struct stackbuf_events_page *page,
+			 const struct keep *keep)
 {
 	struct cursor c;
 
@@ -235,10 +262,7 @@ static void parse_events(struct record *r, const struct stackbuf_events_page *pa
 	for (;;) {
 		switch (cursor_next(&c)) {
 		case STEP_EVENT:
-			GROW(r->event, r->events, r->event_room);
-			c.event.order = r->events;
-			r->event[r->events++] = c.event;
-			stacks_get(&r->stacks, c.event.stack)->in_ring++;
+			keep_event(r, &c.event, keep);
 			break;
 		case STEP_HALF:
 			r->half++;
@@ -905,6 +929,12 @@ const struct instance *instance_default(const struct instance *list, size_t nr)
 
 void record_parse(struct record *r, const struct bag *bag, u64 instance)
 {
+	record_parse_kept(r, bag, instance, NULL);
+}
+
+void record_parse_kept(struct record *r, const struct bag *bag, u64 instance,
+		       const struct keep *keep)
+{
 	struct bag_page *page = xcalloc(bag->nr + 1, sizeof(*page));
 	u64 size[ARRAYS], index[ARRAYS], newest[ARRAYS] = { 0 }, lap;
 	struct stack *stack;
@@ -953,7 +983,7 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance)
 		switch (page[i].kind) {
 		case STACKBUF_EVENTS:
 			if (page[i].seq)
-				parse_events(r, page[i].data);
+				parse_events(r, page[i].data, keep);
 			else if (((const struct stackbuf_events_page *)page[i].data)->word[0])
 				r->rebuilt++;
 			break;

@@ -287,6 +287,7 @@ struct text {
  * @not_rendered: of these, whose text is outstanding
  * @event: events in time order
  * @events: how many
+ * @found: events found, also those that are not kept
  * @text: records of the text log, oldest first
  * @texts: how many
  * @snapshot: pages that a snapshot added
@@ -311,6 +312,7 @@ struct record {
 	size_t not_rendered;
 	struct event *event;
 	size_t events, event_room;
+	u32 found;
 	struct text *text;
 	size_t texts, text_room;
 	const char **snapshot;
@@ -333,6 +335,26 @@ struct record {
  * @instance: which of them
  */
 void record_parse(struct record *r, const struct bag *bag, u64 instance);
+
+/**
+ * struct keep - the events that a record keeps
+ * @wanted: false for an event that is left out
+ * @arg: its first argument
+ * @last: of those wanted, only so many of the newest; 0: all
+ */
+struct keep {
+	bool (*wanted)(const void *arg, const struct event *e);
+	const void *arg;
+	u64 last;
+};
+
+/*
+ * record_parse() that keeps in memory only what @keep wants, and no stack that neither the
+ * table nor the text log has: an event in memory takes several times what it takes in the
+ * ring.  struct stack.in_ring counts all events.
+ */
+void record_parse_kept(struct record *r, const struct bag *bag, u64 instance,
+		       const struct keep *keep);
 void record_free(struct record *r);
 
 /**
