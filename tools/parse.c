@@ -11,9 +11,8 @@
 
 const char *const array_name[ARRAYS] = { "info", "events", "stacks", "text" };
 
-void *xrealloc(void *p, size_t n, size_t size)
+static void *not_null(void *p, size_t n, size_t size)
 {
-	p = reallocarray(p, n, size);
 	if (!p && n && size) {
 		fputs("stackbuf: out of memory\n", stderr);
 		exit(1);
@@ -21,9 +20,15 @@ void *xrealloc(void *p, size_t n, size_t size)
 	return p;
 }
 
+void *xrealloc(void *p, size_t n, size_t size)
+{
+	return not_null(reallocarray(p, n, size), n, size);
+}
+
+/* Pages of a large allocation take memory when they are written to, and not before */
 void *xcalloc(size_t n, size_t size)
 {
-	return memset(xrealloc(NULL, n, size), 0, n * size);
+	return not_null(calloc(n, size), n, size);
 }
 
 static char printable(char c)

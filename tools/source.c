@@ -200,6 +200,7 @@ static const struct source_ops arrays_ops = {
 static int open_directory(struct source *s, const char *name)
 {
 	struct statfs fs;
+	struct stat st;
 	char path[4096];
 	int i;
 
@@ -207,7 +208,8 @@ static int open_directory(struct source *s, const char *name)
 	s->live = !statfs(name, &fs) && fs.f_type == DEBUGFS_MAGIC;
 	for (i = 0; i < ARRAYS; i++) {
 		snprintf(path, sizeof(path), "%s/%s", name, array_name[i]);
-		s->fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+		/* A pipe's other end may never come */
+		s->fd[i] = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (s->fd[i] < 0 && errno == ENOENT)
 			return failed(
 				s,
@@ -216,11 +218,13 @@ static int open_directory(struct source *s, const char *name)
 		if (s->fd[i] < 0)
 			return failed(s, "%s: %s%s", path, strerror(errno),
 				      errno == EACCES || errno == EPERM ? "; run it as root" : "");
+		if (fstat(s->fd[i], &st) || !S_ISREG(st.st_mode))
+			return failed(s, "%s: is no regular file", path);
 	}
 	snprintf(path, sizeof(path), "%s/kallsyms", name);
 	if (s->live)
 		s->kallsyms = strdup(KALLSYMS);
-	else if (!access(path, R_OK))
+	else if (!access(path, R_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
 		s->kallsyms = strdup(path);
 	return arrays_sizes(s);
 }
