@@ -218,10 +218,11 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 		len = strlen(p);
 		break;
 	}
-	stack->block = p;
+	/* There may be millions of stacks */
+	stack->block = xrealloc(p, len + 1, 1);
 	stack->block_len = len;
 	*length = len;
-	return p;
+	return stack->block;
 }
 
 struct stack *output_stack(const struct output *o, u32 id)
