@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,78 +220,97 @@ struct flat_piece {
 	u64 offset, size;
 };
 
-/* Of a file of @size bytes, an unnamed one with the pieces in their places.  -1: @error says why */
-static int unflatten(struct dump_file *f, char *error, size_t size)
+/* Bytes of disk that the pieces may take beyond those that they have, as each takes a block */
+#define FLAT_WASTE_MAX	(1ULL << 28)
+
+/*
+ * Write the pieces of @f into their places in @to.  Return 0, 1 if @f cannot be read, 2 if
+ * @to cannot be written, 3 if the pieces lie so far apart that they would fill the disk.
+ */
+static int copy_pieces(struct dump_file *f, int to, char *buf, size_t room)
 {
-	const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/var/tmp";
-	int to = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	size_t room = 1 << 20;
-	char *buf = xcalloc(1, room);
-	u64 at = FLAT_HEAD, got = 0, left, offset;
+	u64 at = FLAT_HEAD, got = 0, left, offset, looked = 0;
 	struct flat_piece piece;
 	struct stat st;
 	ssize_t n;
 
-	if (to < 0)
-		goto failed;
 	for (;;) {
 		n = read_at(f->fd, &piece, sizeof(piece), at);
 		if (n < 0)
-			goto unreadable;
+			return 1;
 		if (n < (ssize_t)sizeof(piece)) {
 			f->cut = 1;
-			break;
+			return 0;
 		}
 		at += n;
 		offset = be64toh(piece.offset);
 		left = be64toh(piece.size);
 		/* The last piece says -1 */
 		if (offset >> 63)
-			break;
-		/* Damage: where the next piece is, nobody knows */
+			return 0;
+		/* Damage: where the next piece begins is unknown */
 		if (left > f->size || offset > (1ULL << 62)) {
 			f->cut = 1;
-			break;
+			return 0;
 		}
 		for (; left; left -= n, at += n, offset += n, got += n) {
 			n = read_at(f->fd, buf, left < room ? left : room, at);
 			if (n < 0)
-				goto unreadable;
-			if (!n)
-				break;
-			if (pwrite(to, buf, n, offset) != n) {
-				if (!errno)
-					errno = ENOSPC;
-				goto failed;
+				return 1;
+			if (!n) {
+				f->cut = left;
+				return 0;
 			}
+			errno = ENOSPC;
+			if (pwrite(to, buf, n, offset) != n)
+				return 2;
 		}
-		if (left) {
-			f->cut = left;
-			break;
-		}
+		if (at - looked < room)
+			continue;
+		looked = at;
+		if (!fstat(to, &st) && st.st_blocks * 512ULL > got + FLAT_WASTE_MAX)
+			return 3;
 	}
+}
+
+/* Replace @f's file by an unnamed one with the pieces in their places.  -1: @error says why */
+static int unflatten(struct dump_file *f, char *error, size_t size)
+{
+	const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/var/tmp";
+	int to = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	size_t room = 1 << 20;
+	char *buf = xcalloc(1, room);
+	void (*before)(int sig);
+	struct stat st;
+	int ret = 2;
+
+	/* A limit of the file's size is an error like a full disk */
+	before = signal(SIGXFSZ, SIG_IGN);
+	if (to >= 0)
+		ret = copy_pieces(f, to, buf, room);
+	if (!ret && fstat(to, &st))
+		ret = 2;
+	if (ret == 1)
+		snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+	else if (ret == 2)
+		snprintf(error, size,
+			 "%s: is flattened; putting it in order in %s: %s (TMPDIR names another folder)",
+			 f->name, dir, strerror(errno));
+	else if (ret == 3)
+		snprintf(error, size,
+			 "%s: is damaged: flattened, and its pieces lie too far apart to be put in order",
+			 f->name);
+	signal(SIGXFSZ, before);
 	free(buf);
-	if (fstat(to, &st)) {
-		close(to);
+	if (ret) {
+		if (to >= 0)
+			close(to);
 		return -1;
 	}
 	close(f->fd);
 	f->fd = to;
 	f->size = st.st_size;
 	return 0;
-
-unreadable:
-	snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
-	goto out;
-failed:
-	snprintf(error, size,
-		 "%s: is flattened; putting it in order in %s: %s (TMPDIR names another folder)",
-		 f->name, dir, strerror(errno));
-out:
-	free(buf);
-	if (to >= 0)
-		close(to);
-	return -1;
 }
 
 /* ---------------------------------------------------------- what is found --- */
