@@ -66,7 +66,8 @@ static void draw(struct scan *s, double elapsed)
 {
 	static const char bar[] = "==============================";
 	double part = s->total ? (double)s->done / s->total : 1;
-	unsigned int left = part > 0 ? elapsed / part - elapsed + 0.5 : 0;
+	double seconds = part > 0 ? elapsed / part - elapsed + 0.5 : 0;
+	unsigned int left = seconds < 3600000 ? seconds : 3600000;
 	int width = sizeof(bar) - 1, full;
 
 	if (part > 1)
