@@ -84,7 +84,10 @@ static void put32(int kind, size_t at, u32 value)
 	memcpy(plain[kind].bytes + at, &value, sizeof(value));
 }
 
-/* struct disk_dump_header, a sub header, two bitmaps, descriptors, pages */
+/*
+ * struct disk_dump_header, a sub header, two bitmaps, descriptors, pages.  Of version 6 the sub
+ * header would have the number of pages, too.
+ */
 static void make_kdump(void)
 {
 	struct { u64 offset; u32 size, flags; u64 page_flags; } desc = {
@@ -92,7 +95,7 @@ static void make_kdump(void)
 	};
 	unsigned int i;
 
-	memcpy(plain[KDUMP].bytes, "KDUMP   \6", 9);
+	memcpy(plain[KDUMP].bytes, "KDUMP   \5", 9);
 	strcpy((char *)plain[KDUMP].bytes + 12 + 4 * 65, "x86_64");
 	put32(KDUMP, 428, STACKBUF_PAGE_SIZE);
 	put32(KDUMP, 432, 1);
