@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Files that are made to take root's time, memory or disk: the command "stackbuf" reads
+# each within bounds, or says what is wrong with it.  Prints KTAP.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+# READER: another build, to be tried instead
+build=$work/tools
+plain=${READER:-$build/stackbuf}
+export LC_ALL=C TZ=UTC
+
+# Each took a minute or more before it was mended
+SECONDS_MAX=20
+
+# within CODE MB ARGUMENT...: the command ends with CODE, in time and memory
+within() {
+	local expected=$1 mb=$2 code
+	shift 2
+
+	timeout "$SECONDS_MAX" "$build/hostile" within "$mb" "$plain" "$@" >"$work/out" 2>"$work/err"
+	code=$?
+	[ $code = "$expected" ] || { echo "code $code, not $expected"; tail -n 3 "$work/err"; return 1; }
+	[ "$expected" = 0 ] || [ "$(wc -l <"$work/err")" = 1 ]
+}
+says() { grep -q -- "$1" "$work/err" || { cat "$work/err"; return 1; }; }
+
+headers() {
+	"$build/hostile" headers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
+}
+
+layers() {
+	"$build/hostile" layers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
+}
+
+# 5 million events; --last N shows what the end of all of them is
+last() {
+	"$build/hostile" events "$work/f" && within 0 80 -f "$work/f" log --last 1 &&
+		[ "$(grep -c '^[0-9]' "$work/out")" = 1 ] &&
+		within 0 80 -f "$work/f" count --last 5000 && within 0 80 -f "$work/f" log --pid 99 || return
+	"$plain" -f "$work/f" log --json 2>/dev/null | tail -n 3000 >"$work/all" || return
+	within 0 80 -f "$work/f" log --json --last 3000 && cmp "$work/all" "$work/out"
+}
+
+# 5 million stacks, none of which is there; each has a line in the totals
+ids() {
+	"$build/hostile" ids "$work/f" && within 0 80 -f "$work/f" log --last 1 || return
+	head -c 8M "$work/f" >"$work/part" && within 0 400 -f "$work/part" count &&
+		[ "$(grep -c 'is gone$' "$work/out")" = $((2047 * 500)) ]
+}
+
+meeting() {
+	"$build/hostile" meeting "$work/f" && within 0 200 -f "$work/f" info &&
+		grep -q '^events in the ring  *130000$' "$work/out"
+}
+
+copies() {
+	"$build/hostile" copies "$work/f" && within 0 200 -f "$work/f" log && [ "$(grep -c '^[0-9]' "$work/out")" = 500 ]
+}
+
+cpus() { timeout "$SECONDS_MAX" "$build/hostile" cpus; }
+
+# More pages than are looked at
+left_out() {
+	local i files=()
+
+	"$build/hostile" events "$work/f" || return
+	for ((i = 0; i < 103; i++)); do files+=(-f "$work/f"); done
+	SECONDS_MAX=120 within 0 1000 "${files[@]}" log --last 1 && says '^stackbuf: 6247 pages are too many and were not looked at$'
+}
+
+# 150,000 bytes that lie in as many blocks
+pieces() {
+	mkdir -p "$work/tmp"
+	"$build/hostile" pieces "$work/f" && TMPDIR=$work/tmp within 1 100 -f "$work/f" info &&
+		says 'is damaged: flattened, and its pieces lie too far apart'
+}
+
+# A file that may not become as large as it must
+limited() {
+	mkdir -p "$work/tmp"
+	"$build/hostile" flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
+		says 'File too large (TMPDIR names another folder)' && [ -z "$(ls -A "$work/tmp")" ] &&
+		TMPDIR=$work/tmp within 0 100 -f "$work/f" log --last 1
+}
+
+directory() {
+	local a
+	mkdir "$work/dir" && "$build/hostile" claims "$work/dir/info" || return
+	for a in events stacks text; do cp "$work/dir/info" "$work/dir/$a"; done
+	within 1 100 -f "$work/dir" info && says 'is cut: it ends after 4096 of 4294967296 bytes' || return
+	rm "$work/dir/events" && mkfifo "$work/dir/events" || return
+	within 1 100 -f "$work/dir" info && says 'dir/events: is no regular file' || return
+}
+
+one() {
+	rm -rf "$work/f" "$work/dir" "$work/part"
+	result "$@"
+}
+
+all() {
+	one 'billions of program headers, none of a segment' headers
+	one 'segments that overlap in every way' layers
+	one '--last, --pid: events that are not shown take no memory' last
+	one 'events of millions of stacks that are gone' ids
+	one 'ids that meet in a table of stacks' meeting
+	one 'many copies of one page' copies
+	one 'pages of as many CPUs as there are pages' cpus
+	one 'more pages than are looked at: it says how many' left_out
+	one 'a flattened file that would fill the disk' pieces
+	one 'a flattened file, and a limit of the size of files' limited
+	one 'a directory: sizes that are not true, a pipe for a file' directory
+	echo "done"
+}
+
+if ! make -s -C "$top/tools" O="$build" all "$build/hostile" >"$work/make" 2>&1; then
+	{ sed 's/^/# /' "$work/make"; echo 'not ok the reader builds'; echo "done"; } | ktap
+	exit 1
+fi
+all | ktap
