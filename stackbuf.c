@@ -16,8 +16,9 @@
  *	core/ring.c	the event is appended
  *	core/text.c	a new stack is rendered into the text log
  *
- * core/evict.c makes room in the table, core/print.c prints to the kernel log,
- * core/freeze.c stops recording when the machine goes down.
+ * core/evict.c makes room in the table; core/request.c starts it, and other workers.
+ * core/print.c prints to the kernel log, core/freeze.c stops recording when the
+ * machine goes down.
  *
  * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, 5 MiB by default, and 1/6 of
  * STACKS_KB and 750 KiB besides; 15 KiB a CPU.
@@ -68,6 +69,7 @@
 #include "stackbuf.h"
 
 #include "core/memory.c"
+#include "core/request.c"
 #include "core/table.c"
 #include "core/ring.c"
 #include "core/text.c"
@@ -271,6 +273,7 @@ err_probe:
 err_freeze:
 	sb_exit_recall();
 err_recall:
+	sb_exit_requests();
 	sb_free_cpus();
 	return err;
 }
@@ -288,7 +291,7 @@ static void __exit stackbuf_exit(void)
 	debugfs_remove(sb_dir);
 	sb_exit_freeze();
 	sb_exit_recall();
-	sb_exit_evict();
+	sb_exit_requests();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",
 		sb_recorded(), READ_ONCE(stackbuf_info.overwritten),

@@ -34,8 +34,6 @@ static DECLARE_BITMAP(sb_unlinked, SB_GRANULES);
 /* The ring's head, and the jiffies, from which on searching again makes sense */
 static u64 sb_evict_head;
 static unsigned long sb_evict_time;
-static struct irq_work sb_evict_irq_work;
-static struct work_struct sb_evict_work;
 
 static void sb_mark_referenced(void)
 {
@@ -272,11 +270,6 @@ static void sb_evict(struct work_struct *work)
 	WRITE_ONCE(sb_evict_time, jiffies + 1 + 4 * (jiffies - started));
 }
 
-static void sb_evict_irq(struct irq_work *work)
-{
-	schedule_work(&sb_evict_work);
-}
-
 /*
  * Called when a stack was inserted or could not be: ask for room in time.  As
  * long as there is some, not again before the ring has moved on, as only that
@@ -290,19 +283,11 @@ static void sb_want_room(void)
 	     atomic64_read(&sb_ring_head) >= READ_ONCE(sb_evict_head)) ||
 	    ((used > SB_MUCH_USED || atomic_read(&sb_room_misses) >= SB_STACK_PAGES) &&
 	     time_after_eq(jiffies, READ_ONCE(sb_evict_time))))
-		irq_work_queue(&sb_evict_irq_work);
+		sb_request(SB_REQUEST_ROOM);
 }
 
 static void __init sb_init_evict(void)
 {
-	init_irq_work(&sb_evict_irq_work, sb_evict_irq);
-	INIT_WORK(&sb_evict_work, sb_evict);
+	INIT_WORK(&sb_work[SB_REQUEST_ROOM], sb_evict);
 	sb_evict_time = jiffies;
-}
-
-/* After the last save: nothing queues it again */
-static void sb_exit_evict(void)
-{
-	irq_work_sync(&sb_evict_irq_work);
-	cancel_work_sync(&sb_evict_work);
 }

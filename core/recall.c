@@ -1107,9 +1107,6 @@ static unsigned long sb_make_layout(struct sb_layout *layout, unsigned long room
 	return sb_bound_parts(&draft) ? (void *)draft.next - (void *)layout : 0;
 }
 
-static struct irq_work sb_turn_irq_work;
-static struct work_struct sb_turn_work;
-
 /* The half that is full, and 1; and how often they were turned */
 static u32 sb_full_half;
 static u32 sb_turns;
@@ -1122,7 +1119,7 @@ static u32 sb_take_units(unsigned int n)
 	for (;; taken = was) {
 		if ((taken & ~SB_HALF) + n > SB_HALF_UNITS) {
 			WRITE_ONCE(sb_full_half, (taken & SB_HALF) | 1);
-			irq_work_queue(&sb_turn_irq_work);
+			sb_request(SB_REQUEST_TURN);
 			return 0;
 		}
 		was = atomic_cmpxchg(&sb_layouts_taken, taken, taken + n);
@@ -1176,11 +1173,6 @@ static void sb_turn_layouts(struct work_struct *work)
 	WRITE_ONCE(sb_emptying, 2 * SB_HALF_UNITS);
 	/* The first unit of all is nobody's */
 	atomic_set_release(&sb_layouts_taken, half ?: 1);
-}
-
-static void sb_turn_irq(struct irq_work *work)
-{
-	schedule_work(&sb_turn_work);
 }
 
 /**
@@ -1253,23 +1245,14 @@ hint:
 
 static void sb_init_layouts(void)
 {
-	init_irq_work(&sb_turn_irq_work, sb_turn_irq);
-	INIT_WORK(&sb_turn_work, sb_turn_layouts);
-}
-
-static void sb_exit_layouts(void)
-{
-	irq_work_sync(&sb_turn_irq_work);
-	cancel_work_sync(&sb_turn_work);
+	INIT_WORK(&sb_work[SB_REQUEST_TURN], sb_turn_layouts);
 }
 
 #endif /* SB_HAVE_ORC */
 
 #if SB_HAVE_RECALL
 
-static struct irq_work sb_differed_work;
-
-static void sb_report_difference(struct irq_work *work)
+static void sb_report_difference(struct work_struct *work)
 {
 	pr_err("a recalled stack differed from the walked one: recall is off. Please report this\n");
 }
@@ -1293,7 +1276,7 @@ static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_s
 	if (READ_ONCE(stack->id) != recalled)
 		return STACKBUF_WALKED_AGAIN;
 	if (xchg(&sb_recall_epoch, 0))
-		irq_work_queue(&sb_differed_work);
+		sb_request(SB_REQUEST_REPORT);
 	return STACKBUF_DIFFERED;
 }
 
@@ -1328,7 +1311,7 @@ static struct notifier_block sb_module_block = {
 
 static int __init sb_init_recall(void)
 {
-	init_irq_work(&sb_differed_work, sb_report_difference);
+	INIT_WORK(&sb_work[SB_REQUEST_REPORT], sb_report_difference);
 	sb_init_layouts();
 	return register_module_notifier(&sb_module_block);
 }
@@ -1336,8 +1319,6 @@ static int __init sb_init_recall(void)
 static void sb_exit_recall(void)
 {
 	unregister_module_notifier(&sb_module_block);
-	irq_work_sync(&sb_differed_work);
-	sb_exit_layouts();
 }
 
 #else /* SB_HAVE_RECALL */

@@ -252,7 +252,3 @@ static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
 static void sb_init_layouts(void)
 {
 }
-
-static void sb_exit_layouts(void)
-{
-}
