@@ -220,25 +220,39 @@ static void sb_close_page(struct stackbuf_events_page *page)
 static bool sb_ring_stands;
 
 /*
- * The table is full: end the time of the CPU's page before it is full, if it is
- * so old that evict.c may want it, or may want them all.  Not in the middle of an
- * append, whose page it is.
+ * Close @cpu's page, if it has one.  With @cpu->appending set: an NMI meanwhile may
+ * append to the page as long as it is @cpu's, but neither takes a page nor sets
+ * @cpu->chain_end.  So chain_end, cleared first, is 0 whenever there is no page.
+ */
+static void sb_drop_page(struct sb_cpu *cpu)
+{
+	struct stackbuf_events_page *page = cpu->page;
+
+	WRITE_ONCE(cpu->chain_end, 0);
+	barrier();
+	WRITE_ONCE(cpu->page, NULL);
+	barrier();
+	if (page)
+		sb_close_page(page);
+}
+
+/*
+ * The table is full: close this CPU's page before it is full, if the page is so old that
+ * evict.c may want it, or if evict.c may want all pages.  Not in the middle of an append,
+ * whose page it is.
  */
 static void sb_leave_page(struct sb_cpu *cpu)
 {
-	/* An NMI may go on to another page, and another CPU then take this one */
-	struct stackbuf_events_page *page = READ_ONCE(cpu->page);
-
-	if (!page || READ_ONCE(cpu->appending) ||
-	    (READ_ONCE(page->page.seq) + SB_EVENT_PAGES / 2 > atomic64_read(&sb_ring_head) &&
-	     !READ_ONCE(sb_ring_stands)))
+	if (READ_ONCE(cpu->appending))
 		return;
-	/* Unless that has just been */
-	if (cmpxchg_local(&cpu->page, page, NULL) != page)
-		return;
-	/* An NMI may have appended to it, or has another page by now: no harm then */
-	WRITE_ONCE(cpu->chain_end, 0);
-	sb_close_page(page);
+	WRITE_ONCE(cpu->appending, true);
+	barrier();
+	if (cpu->page && (READ_ONCE(sb_ring_stands) ||
+			  READ_ONCE(cpu->page->page.seq) + SB_EVENT_PAGES / 2 <=
+			  atomic64_read(&sb_ring_head)))
+		sb_drop_page(cpu);
+	barrier();
+	WRITE_ONCE(cpu->appending, false);
 }
 
 /* Get @cpu a new page; false if there is none to be had */
@@ -251,9 +265,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	page = sb_claim_page(this_cpu, &seq);
 	if (!page && old) {
 		/* A ring of few pages: ours may be the only one to be had */
-		WRITE_ONCE(cpu->page, NULL);
-		barrier();
-		sb_close_page(old);
+		sb_drop_page(cpu);
 		old = NULL;
 		page = sb_claim_page(this_cpu, &seq);
 	}
@@ -335,14 +347,16 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 
 	done = false;
 	pos = cpu->pos;
-	/* There is a page if this is not 0 */
 	if (unlikely(pos >= READ_ONCE(cpu->chain_end) ||
 		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
 		goto out;
 	dt = now - cpu->time;
 	if (unlikely(dt >= SB_SHORT_TIME_MAX))
 		goto out;
+	/* There is one, see sb_drop_page(); but a mistake there would panic the machine */
 	page = cpu->page;
+	if (unlikely(!page))
+		goto out;
 
 	word = sb_event_word(id, context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
 	/* Fails if an NMI appended since cpu->chain_end was looked at */
