@@ -247,6 +247,7 @@ static int __init stackbuf_init(void)
 	for_each_possible_cpu(cpu)
 		local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, sb_verify);
 	sb_init_memory();
+	sb_init_ring();
 	sb_init_evict();
 	err = sb_init_recall();
 	if (err)

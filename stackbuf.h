@@ -487,7 +487,8 @@ enum stackbuf_context {
  * @time:	base time, ns, printk's clock
  * @cpu:	whose events these are
  * @owner:	@cpu + 1 while the page may still grow, else 0.  Only its CPU
- *		ends that, and only then the page can be reused
+ *		ends that, or the module for a CPU that is offline, and only then
+ *		the page can be reused.  0xffffffff: the module clears the page
  * @reserved:	0
  * @word:	the events
  */

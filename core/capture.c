@@ -249,7 +249,7 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 	stack = sb_find_or_insert(trace, &is_new);
 	if (unlikely(!stack)) {
 		/* What our page refers to is no obstacle to sb_retire_pages() then */
-		sb_leave_page(cpu);
+		sb_leave_page(cpu, false);
 		why = STACKBUF_LOST_TABLE;
 		goto lost;
 	}
@@ -287,7 +287,10 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 lost:
 	raw_local_irq_restore(flags);
 	sb_lost(why);
-	sb_want_room();
+	if (why == STACKBUF_LOST_PAGE)
+		sb_want_page();
+	else
+		sb_want_room();
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 
 enum sb_worker {
 	SB_REQUEST_ROOM,	/* evict.c: the stack table fills up */
+	SB_REQUEST_PAGES,	/* ring.c: all pages are open */
 	SB_REQUEST_TURN,	/* recall.c: half of the layouts' memory is full */
 	SB_REQUEST_REPORT,	/* recall.c: recall was wrong */
 	SB_REQUESTS

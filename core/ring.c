@@ -74,6 +74,7 @@ struct sb_level {
  * @chain_end:	if the event before @pos is of @task and @comm, at @time, how far
  *		@pos may be for the next; else 0
  * @appending:	an append is going on
+ * @waiting:	it was refused a page, and gets one before CPUs that were not
  * @time:	time of the last event, ns
  * @task:	its PID, and TGID in the upper half
  * @comm:	the task's command, as in an event
@@ -88,6 +89,7 @@ struct sb_cpu {
 	u32 pos;
 	u32 chain_end;
 	bool appending;
+	bool waiting;
 	u64 time;
 	u64 task;
 	u64 comm[2];
@@ -193,18 +195,35 @@ static unsigned int sb_page_events(const struct stackbuf_events_page *page)
 	return n;
 }
 
-static struct stackbuf_events_page *sb_claim_page(u32 cpu, u64 *seq)
-{
-	/* More pages than this are never open at the same time */
-	unsigned int tries = min_t(unsigned int, SB_EVENT_PAGES, nr_cpu_ids + 1);
+/* Every page is open: until one is closed there is no use in looking again */
+static bool sb_ring_starved;
 
+/* sb_share_pages() is at work */
+static bool sb_ring_sharing;
+
+static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 *seq)
+{
+	/* One of these is closed: each CPU has at most one open, and so has evict.c */
+	unsigned int tries = min_t(unsigned int, SB_EVENT_PAGES, nr_cpu_ids + 2), i;
+	u64 head = atomic64_read(&sb_ring_head);
+
+	/* A claim that cannot succeed takes no number: each one ages the ring */
+	if (READ_ONCE(sb_ring_starved) || (READ_ONCE(sb_ring_sharing) && !cpu->waiting))
+		return NULL;
+	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SB_EVENT_PAGES].owner); i++) {
+		if (i < tries)
+			continue;
+		/* A page that is closed meanwhile is found when sb_share_pages() has run */
+		WRITE_ONCE(sb_ring_starved, true);
+		return NULL;
+	}
 	while (tries--) {
 		struct stackbuf_events_page *page;
 
 		*seq = atomic64_inc_return(&sb_ring_head);
 		page = &stackbuf_events[*seq % SB_EVENT_PAGES];
 		/* Acquires what its owner wrote before he closed it */
-		if (!READ_ONCE(page->owner) && !cmpxchg(&page->owner, 0, cpu + 1))
+		if (!READ_ONCE(page->owner) && !cmpxchg(&page->owner, 0, smp_processor_id() + 1))
 			return page;
 	}
 	return NULL;
@@ -214,6 +233,8 @@ static void sb_close_page(struct stackbuf_events_page *page)
 {
 	/* Whoever claims it finds all that we wrote */
 	smp_store_release(&page->owner, 0);
+	if (unlikely(READ_ONCE(sb_ring_starved)))
+		WRITE_ONCE(sb_ring_starved, false);
 }
 
 /* Nothing came into the ring for a while, as the table is full: evict.c says so */
@@ -237,17 +258,17 @@ static void sb_drop_page(struct sb_cpu *cpu)
 }
 
 /*
- * The table is full: close this CPU's page before it is full, if the page is so old that
- * evict.c may want it, or if evict.c may want all pages.  Not in the middle of an append,
- * whose page it is.
+ * Close @cpu's page before it is full: @always; or if the table is full and the page is
+ * so old that evict.c may want it, or evict.c may want all pages.  Not in the middle of
+ * an append, whose page it is.  @cpu is this CPU, with interrupts off, or is offline.
  */
-static void sb_leave_page(struct sb_cpu *cpu)
+static void sb_leave_page(struct sb_cpu *cpu, bool always)
 {
 	if (READ_ONCE(cpu->appending))
 		return;
 	WRITE_ONCE(cpu->appending, true);
 	barrier();
-	if (cpu->page && (READ_ONCE(sb_ring_stands) ||
+	if (cpu->page && (always || READ_ONCE(sb_ring_stands) ||
 			  READ_ONCE(cpu->page->page.seq) + SB_EVENT_PAGES / 2 <=
 			  atomic64_read(&sb_ring_head)))
 		sb_drop_page(cpu);
@@ -259,16 +280,16 @@ static void sb_leave_page(struct sb_cpu *cpu)
 static bool sb_take_page(struct sb_cpu *cpu)
 {
 	struct stackbuf_events_page *page, *old = cpu->page;
-	u32 this_cpu = smp_processor_id();
 	u64 seq, old_seq, recorded;
 
-	page = sb_claim_page(this_cpu, &seq);
+	page = sb_claim_page(cpu, &seq);
 	if (!page && old) {
 		/* A ring of few pages: ours may be the only one to be had */
 		sb_drop_page(cpu);
 		old = NULL;
-		page = sb_claim_page(this_cpu, &seq);
+		page = sb_claim_page(cpu, &seq);
 	}
+	cpu->waiting = !page;
 	if (!page)
 		return false;
 
@@ -282,7 +303,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	smp_wmb();
 	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 	page->time = sb_now();
-	page->cpu = this_cpu;
+	page->cpu = smp_processor_id();
 
 	/*
 	 * An NMI may append at any point from here on: to the old page or, after
@@ -304,6 +325,73 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	if (old)
 		sb_close_page(old);
 	return true;
+}
+
+/* The jiffies from which on sharing the pages out again makes sense */
+static unsigned long sb_share_time;
+
+/* Appends run with interrupts off, so these two interrupt none */
+static void sb_leave_this_page(void *unused)
+{
+	sb_leave_page(this_cpu_ptr(sb_cpu), true);
+}
+
+static void sb_take_if_waiting(void *unused)
+{
+	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
+
+	/* As an append, see sb_take_page() */
+	WRITE_ONCE(cpu->appending, true);
+	barrier();
+	if (cpu->waiting && !cpu->page)
+		sb_take_page(cpu);
+	barrier();
+	WRITE_ONCE(cpu->appending, false);
+}
+
+/*
+ * All pages are open, and a CPU that records nothing would keep its page: close them all,
+ * and give one to each CPU that waits; then any CPU may take one.  So with fewer pages
+ * than CPUs all of them record by turns.
+ *
+ * CPUs neither come nor go meanwhile.  One that is offline records nothing: Linux
+ * counts it as offline when it has reported to be dead; x86 ignores NMIs from when the
+ * CPU is not in cpu_online_mask; and what little runs from the report to the halt has a
+ * second, should it be probed.
+ */
+static void sb_share_pages(struct work_struct *work)
+{
+	unsigned long started = jiffies;
+	int i;
+
+	cpus_read_lock();
+	WRITE_ONCE(sb_ring_sharing, true);
+	on_each_cpu(sb_leave_this_page, NULL, 1);
+	for_each_possible_cpu(i) {
+		struct sb_cpu *cpu = per_cpu_ptr(sb_cpu, i);
+
+		if (!cpu_online(i) && (s64)(sb_now() - READ_ONCE(cpu->time)) > NSEC_PER_SEC)
+			sb_leave_page(cpu, true);
+	}
+	WRITE_ONCE(sb_ring_starved, false);
+	on_each_cpu(sb_take_if_waiting, NULL, 1);
+	WRITE_ONCE(sb_ring_sharing, false);
+	cpus_read_unlock();
+	/* Some 50 times a second, and at most a fifth of a CPU's time */
+	WRITE_ONCE(sb_share_time, jiffies + 1 + HZ / 50 + 4 * (jiffies - started));
+}
+
+/* Called when an event was refused because it got no page */
+static void sb_want_page(void)
+{
+	if (READ_ONCE(sb_ring_starved) && time_after_eq(jiffies, READ_ONCE(sb_share_time)))
+		sb_request(SB_REQUEST_PAGES);
+}
+
+static void __init sb_init_ring(void)
+{
+	INIT_WORK(&sb_work[SB_REQUEST_PAGES], sb_share_pages);
+	sb_share_time = jiffies;
 }
 
 static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *comm)
