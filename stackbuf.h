@@ -107,7 +107,7 @@ enum stackbuf_loss {
 	STACKBUF_LOST_PAGE,	/* event: no page of the ring to be had */
 	STACKBUF_LOST_EMPTY,	/* event: the unwinder found no frame at all */
 	STACKBUF_CUT,		/* event recorded, its trace cut at 64 frames */
-	STACKBUF_LOST_PRINT,	/* stackbuf_print*() called in NMI */
+	STACKBUF_LOST_PRINT,	/* stackbuf_print*() called in NMI, or of an id used again */
 	STACKBUF_WALKED_NEW,	/* event recorded by walking: stack not seen before */
 	STACKBUF_WALKED_ELSEWHERE, /* not on the task's own stack, or from other registers */
 	STACKBUF_WALKED_UNFIT,	/* a stack that recall cannot be exact for */
@@ -286,7 +286,8 @@ struct stackbuf_module {
  * @nr_cpus:		CPUs that the kernel may bring up
  * @id_bits:		low bits of a stack's id that tell its place: granule
  *			(page index * 64 + granule in page); those above are
- *			a count of how often the place was used before
+ *			a count of the rounds that made room, which starts
+ *			again from 0: see STACKBUF_STACK_AGAIN
  * @overwritten:	events overwritten in the ring
  * @evicted:		stacks dropped from the table to make room
  * @evicted_events:	overwritten events that these stacks had counted
@@ -372,6 +373,8 @@ struct stackbuf_stacks_page {
  */
 #define STACKBUF_STACK_TEXT	0x2
 #define STACKBUF_STACK_LEAVING	0x4	/* the module's own */
+/* All numbers above id_bits were used before: an older stack may have had the id */
+#define STACKBUF_STACK_AGAIN	0x8
 
 /**
  * struct stackbuf_stack - one distinct stack, at the start of a granule
@@ -624,7 +627,10 @@ void stackbuf_print(void);
  * @id: what stackbuf_save() returned
  *
  * An id that is not in the table any more, or never was, gives one line that
- * says so.
+ * says so.  So does a stack whose id an older stack may have had
+ * (STACKBUF_STACK_AGAIN): the id may stand for that one.  That is counted as
+ * STACKBUF_LOST_PRINT.  It takes 2^(32 - id_bits) rounds of making room in the
+ * table, 262,144 with its default size and 1,024 with the largest.
  *
  * Context: As stackbuf_print().
  */

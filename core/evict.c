@@ -219,7 +219,7 @@ static void sb_evict_unreferenced(u32 wanted)
 	/* Before any room is freed: what takes it gets an id never used there */
 	WRITE_ONCE(sb_epoch, sb_epoch + 1);
 	/* Ids come round one day: no layout may know one from the last time */
-	if (!(sb_epoch << SB_ID_BITS))
+	if (!(u32)(sb_epoch << SB_ID_BITS))
 		sb_forget_layouts();
 	for_each_set_bit(granule, sb_unlinked, SB_GRANULES) {
 		stack = sb_stack_at(granule);

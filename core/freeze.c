@@ -109,6 +109,7 @@ static void sb_dump_last(unsigned int n)
 	u64 low = 0, high = ~0ULL;
 	struct stackbuf_trace trace;
 	unsigned int i, j;
+	u8 flags;
 
 	if (sb_read_ring(0, NULL) > n) {
 		/* More than n events since low, n or fewer since high */
@@ -144,7 +145,7 @@ static void sb_dump_last(unsigned int n)
 			(unsigned long)sec, us, event->cpu, event->pid, comm, event->id, tag);
 		for (j = 0; j < i && sb_last[j].id != event->id; j++)
 			;
-		if (j < i || !sb_trace_of_id(&trace, event->id))
+		if (j < i || !sb_trace_of_id(&trace, event->id, &flags))
 			continue;
 		for (j = 0; j < trace.depth; j++)
 			pr_info(" %pS\n", (void *)trace.pc[j]);

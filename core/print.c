@@ -101,9 +101,11 @@ EXPORT_SYMBOL_GPL(stackbuf_print);
  * Fetch a stack by an id that may be anything.  As an id is used once only for a
  * place and goes to 0 before the place is freed, what was read is that stack if
  * the id was there before and after; the hash tells it from data in the middle
- * of another stack.
+ * of another stack.  With STACKBUF_STACK_AGAIN in *@flags the place had the id before,
+ * and only an id that was in use all the time, as an event's in the ring, is sure to
+ * stand for this stack.
  */
-static bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id)
+static bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags)
 {
 	u32 granule = sb_id_granule(id);
 	struct stackbuf_stack *stack;
@@ -117,7 +119,8 @@ static bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id)
 	if (smp_load_acquire(&stack->id) != id)
 		return false;
 	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * STACKBUF_DEPTH_MAX);
-	trace->cut = READ_ONCE(stack->flags) & STACKBUF_STACK_CUT;
+	*flags = READ_ONCE(stack->flags);
+	trace->cut = *flags & STACKBUF_STACK_CUT;
 	/* Perhaps another's by now: the id tells, below */
 	trace->depth = data_race(sb_decode(trace->pc, stack->frames, words));
 	/* Likewise */
@@ -131,13 +134,19 @@ static bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id)
 void stackbuf_print_id(u32 id)
 {
 	struct stackbuf_trace trace;
+	u8 flags;
 
 	if (!sb_may_print())
 		return;
-	if (sb_trace_of_id(&trace, id))
-		sb_print_trace(&trace);
-	else
+	if (!sb_trace_of_id(&trace, id, &flags)) {
 		sb_printk(KERN_INFO "stackbuf: stack %u is not in the table\n", id);
+	} else if (flags & STACKBUF_STACK_AGAIN) {
+		sb_lost(STACKBUF_LOST_PRINT);
+		sb_printk(KERN_INFO "stackbuf: stack %u is not printed: an older stack may have had this id\n",
+			  id);
+	} else {
+		sb_print_trace(&trace);
+	}
 }
 EXPORT_SYMBOL_GPL(stackbuf_print_id);
 

@@ -1188,8 +1188,9 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
-	const u64 head = stack->id | (u64)stack->nr << 32 | (u64)STACKBUF_STACK_TEXT << 40 |
-			 (u64)stack->words << 48;
+	/* Of the flags, one stays what it is, and one must be set */
+	const u64 flags = STACKBUF_STACK_TEXT | (READ_ONCE(stack->flags) & STACKBUF_STACK_AGAIN);
+	const u64 head = stack->id | (u64)stack->nr << 32 | flags << 40 | (u64)stack->words << 48;
 	const u32 granule = sb_id_granule(stack->id);
 	u32 hash[2];
 	const u32 what = (stack->id + walk->epoch * 0x9e3779b1U + READ_ONCE(sb_turns)) << 8;

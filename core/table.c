@@ -28,10 +28,11 @@ static u32 sb_bucket[SB_BUCKETS];
 static atomic_t sb_granules_used;
 
 /*
- * Goes up before evict.c frees room, and is the high part of the ids given out
- * from then on, so that a place used again gets another id.
+ * Goes up before evict.c frees room.  Its low bits are the high part of the ids given
+ * out from then on, so that a place used again gets another id: but for stacks of
+ * STACKBUF_STACK_AGAIN one that the place has never had.
  */
-static u32 sb_epoch;
+static u64 sb_epoch;
 
 static void sb_interrupted(void *unused)
 {
@@ -242,12 +243,17 @@ static struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bo
 			break;
 
 		if (!mine) {
+			u64 epoch;
+
 			granule = sb_take_room(granules);
 			if (!granule)
 				return NULL;
 			mine = sb_stack_at(granule);
 			mine->nr = trace->nr;
-			mine->flags = trace->cut ? STACKBUF_STACK_CUT : 0;
+			/* The room, if used before, was freed after the epoch went up */
+			epoch = READ_ONCE(sb_epoch);
+			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) |
+				(epoch >> (32 - SB_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
 			mine->words = trace->words;
 			mine->hash = trace->hash;
 			mine->count = 0;
@@ -255,8 +261,7 @@ static struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bo
 			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
 			/* For readers of raw memory: complete before its id is there */
 			smp_wmb();
-			/* The room, if used before, was freed after the epoch went up */
-			WRITE_ONCE(mine->id, READ_ONCE(sb_epoch) << SB_ID_BITS | granule);
+			WRITE_ONCE(mine->id, (u32)(epoch << SB_ID_BITS) | granule);
 		}
 		mine->next = head;
 		/* A full barrier: the stack is complete before it can be found */
