@@ -108,7 +108,8 @@ another_kernel() {
 
 # Of several kernels in one log those frames that fit, and all of the text
 several_kernels() {
-	local release banner
+	local release banner id
+	id=$(readelf -n "$vmlinux" 2>/dev/null | sed -n 's/.*Build ID: //p')
 	release=$(cat "$kernel/release")
 	banner=$(strings "$vmlinux" | grep -m 1 '^Linux version.* #[0-9]')
 	ours() { sed -n "$1p" "$work/frames" | sed "s/^/[    ${1%,*}.000000]  /"; }
@@ -126,25 +127,49 @@ several_kernels() {
 		ours 13,16
 		echo "[   16.000000] CPU: 0 PID: 1 Comm: x Not tainted $release #1"
 		ours 17,20
-		printf 'at the end, without one: %s' "$(sed -n 21p "$work/frames")"
+		# With CONFIG_STACKTRACE_BUILD_ID
+		echo "[   20.000000] CPU: 0 PID: 1 Comm: x Not tainted $release #1 ${id//[0-9]/f}"
+		ours 21,24
+		echo "[   24.000000] CPU: 0 PID: 1 Comm: x Not tainted $release #1 $id"
+		ours 25,28
+		echo "[   28.000000] Linux version $release (me@here) (gcc) #2 SMP another build"
+		ours 29,32
+		printf 'at the end, without one: %s' "$(sed -n 33p "$work/frames")"
 	} >"$work/text"
 	"$sane" decode -k "$vmlinux" "$work/text" >"$work/decoded" 2>"$work/err"
 	[ $? = 1 ] || { echo "status"; return 1; }
 	cat "$work/err"
-	[ "$(wc -l <"$work/err")" -le 3 ] &&
-		[ "$(grep -c "frames stay as they are: $vmlinux is of kernel .* not of 5.0.0-other" "$work/err")" = 1 ] &&
-		[ "$(grep -c "frames stay as they are: $vmlinux is of kernel .* not of 5.0.0-spoofed" "$work/err")" = 1 ] || return
+	[ "$(wc -l <"$work/err")" = 5 ] && for words in 'is of kernel .* not of 5.0.0-other' \
+		'is of kernel .* not of 5.0.0-spoofed' "has build id $id, and that" 'is of another build'; do
+		[ "$(grep -c "frames stay as they are: $vmlinux $words" "$work/err")" = 1 ] || return
+	done && grep -q 'not known to be the build that ran' "$work/err" || return
 	[ "$(wc -l <"$work/text")" = "$(wc -l <"$work/decoded")" ] || { tail -n 3 "$work/decoded"; return 1; }
 	paste -d '\n' "$work/text" "$work/decoded" | awk '
 		NR % 2 { text = $0; next }
 		substr($0, 1, length(text)) != text { print "lost:", text; bad = 1 }
 		/^\[ +[0-9.]+\]  / {
 			n = $2 + 0
-			fits = n == 1 || n == 9 || n == 17
+			fits = n == 1 || n == 9 || n == 17 || n == 25
 			if (fits != (length($0) > length(text))) { print; bad = 1 }
 			frames++
 		}
-		END { exit bad || frames != 20 }'
+		END { exit bad || frames != 32 }'
+}
+
+# A build id says of which kernel it is told, and of no other
+id_and_banner() {
+	local release id
+	release=$(cat "$kernel/release")
+	id=$(readelf -n "$vmlinux" 2>/dev/null | sed -n 's/.*Build ID: //p')
+	{
+		echo "CPU: 0 PID: 1 Comm: x Not tainted $release #1 $id"
+		head -n 1 "$work/frames"
+		echo "[    0.000000] Linux version $release (me@here) (gcc) #2 SMP another build"
+		head -n 1 "$work/frames"
+	} >"$work/text"
+	refused 1 'is of another build' "$sane" decode -k "$vmlinux" "$work/text" &&
+		sed -n 2p "$work/refused" | grep -q ':[0-9]*)$' &&
+		[ "$(sed -n 4p "$work/refused")" = "$(head -n 1 "$work/frames")" ]
 }
 
 # Where there is no vmlinux at all
@@ -460,6 +485,7 @@ zooms() {
 	result 'lines are decoded as they come' as_it_comes
 	result 'a vmlinux of another release or build is refused' another_kernel
 	measured 'several kernels in one log: those frames that fit, and all of the text' several_kernels
+	result 'a build id in text is of the kernel that it is told of' id_and_banner
 	result 'no vmlinux: all of the text, and a line that says so' no_kernel
 	measured 'what was interrupted has its own line in all forms of logs' prefixes
 	result 'a module of another build is not used; .init.text is found' another_module

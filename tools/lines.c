@@ -787,9 +787,10 @@ static int open_kernel(struct lines *l)
 		"/boot/vmlinux-%s", "/lib/modules/%s/vmlinux", "/lib/modules/%s/build/vmlinux",
 	};
 	struct object *o = l->objects;
+	const char *wanted = o->build_id ?: l->told_id;
 	struct utsname uts;
-	char *id = o->build_id;
 	size_t i;
+	char *id;
 
 	if (l->kernel_tried)
 		return l->kernel_usable ? 0 : -1;
@@ -798,7 +799,7 @@ static int open_kernel(struct lines *l)
 		if (object_open(o, l->where.vmlinux))
 			return failed(l, "%s", o->missing);
 	} else {
-		if (!l->release && !id && !uname(&uts))
+		if (!l->release && !wanted && !uname(&uts))
 			l->release = copy_of(uts.release);
 		for (i = 0; l->release && !o->path && i < sizeof(places) / sizeof(*places); i++) {
 			char *path;
@@ -814,15 +815,15 @@ static int open_kernel(struct lines *l)
 				object_open(o, path);
 			free(path);
 		}
-		id = id ? copy_of(id) :
-			  is_running(l) ? build_id_of_notes("/sys/kernel/notes") : NULL;
+		id = wanted ? copy_of(wanted) :
+			      is_running(l) ? build_id_of_notes("/sys/kernel/notes") : NULL;
 		if (!o->path && id)
 			object_find(o, id, strlen(id));
 		free(id);
 		if (!o->path)
 			return failed(l, "no vmlinux with debug information of %s%s below %s, /boot or /lib/modules: install its debug package, or name the file: -k",
 				      l->release ? "kernel " : "build id ",
-				      l->release ?: o->build_id, DEBUG_DIR);
+				      l->release ?: wanted, DEBUG_DIR);
 	}
 	split_root(l, 0, "kernel_init", "/init/main.c");
 	split_root(l, 1, "startup_64", "/arch/");
@@ -840,8 +841,8 @@ static int check_told(struct lines *l)
 		l->told = false;
 		free(l->unfit);
 		l->unfit = NULL;
-		if (!open_kernel(l) && check_kernel(l, l->told_release, NULL, l->told_banner,
-						    l->told_id ?: l->objects->build_id))
+		if (!open_kernel(l) &&
+		    check_kernel(l, l->told_release, NULL, l->told_banner, l->told_id))
 			l->unfit = copy_of(l->error);
 	}
 	return l->unfit ? failed(l, "%s", l->unfit) : 0;
@@ -1505,11 +1506,7 @@ void lines_tell(struct lines *l, const char *release, const char *banner, const 
 		l->kernel_tried = false;
 		free(l->release);
 		l->release = copy_of(release);
-		free(l->objects->build_id);
-		l->objects->build_id = NULL;
 	}
-	if (!l->where.vmlinux && !l->kernel_tried && !l->objects->build_id)
-		l->objects->build_id = copy_of(id);
 	if (!same) {
 		free(l->told_release);
 		free(l->told_banner);
