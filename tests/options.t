@@ -102,7 +102,7 @@ pipes() {
 	"$sane" -f "$made" save - | cmp - ../snapshot &&
 	"$sane" -f "$made" save /dev/stdout | cmp - ../snapshot &&
 	"$sane" -f "$made" save /dev/fd/5 5>&1 >/dev/null | cmp - ../snapshot || return
-	# Behind what is in the file already, as a command's output is
+	# After what is in the file already: it is the shell's descriptor
 	{ echo before; "$sane" -f "$made" count --flame /dev/stdout; } >out || return
 	[ "$(head -n 1 out)" = before ] && tail -n +2 out | cmp - <("$plain" -f "$made" count --flame -) || return
 	[ -L /dev/stdout ] && [ -p pipe ]

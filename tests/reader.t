@@ -411,7 +411,7 @@ completes() {
 	[ "$(complete_words stackbuf l)" = log ] &&
 	[ "$(complete_words stackbuf '')" = 'info text log count snoop depth save decode' ] &&
 	[ "$(complete_words stackbuf log --fol)" = '--folded --follow' ] &&
-	[ "$(complete_words stackbuf count --p)" = '--pid --pprof --perpid' ] &&
+	[ "$(complete_words stackbuf count --p)" = '--pid --percent --pprof --perpid' ] &&
 	[ "$(complete_words stackbuf snoop --n)" = '--number' ] &&
 	[ "$(cd "$dir" && complete_words stackbuf -f snap)" = snapshot ]
 }

@@ -145,7 +145,7 @@ static bool zone(const char **text, long *east)
 	return true;
 }
 
-/* "2026-11-22", or with a time of day behind a blank or "T", or with a zone behind that */
+/* "2026-11-22", "2026-11-22 14:03", "2026-11-22T14:03:05.059960+01:00" */
 static bool date(const char *text, u64 *ns)
 {
 	struct tm tm = { .tm_isdst = -1 }, day;

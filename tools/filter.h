@@ -35,13 +35,13 @@ struct when {
  * @comms: how many
  * @comm_room: how many fit @comm
  * @given_since: as it was given
- * @given_until: likewise
- * @has_since: @since is known, ns since boot
- * @since: see there
- * @has_until: the same of @until
- * @until: see there
- * @has_last: only so many of the newest events
- * @last: how many
+ * @given_until: as it was given
+ * @has_since: @since is known
+ * @since: ns since boot
+ * @has_until: @until is known
+ * @until: ns since boot
+ * @has_last: keep only the newest @last events
+ * @last: see @has_last
  * @first: ids of the stacks that stand for those of @stack; set by filter_resolve()
  * @firsts: how many
  * @first_room: how many fit @first

@@ -18,7 +18,7 @@ enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF
  * @format: how
  * @wall: times of day instead of seconds since boot
  * @percent: totals also as percentages
- * @top: only so many of the most frequent stacks; 0: all
+ * @top: print only this number of stacks, the most frequent ones; 0: all
  * @record: where stacks are found
  * @symbols: where their frames' names are found
  * @lines: where source lines are found, or NULL: none wanted
@@ -49,7 +49,7 @@ const char *output_context(const struct event *e);
 /* Of a frame's name: the function without distance and module */
 size_t function_len(const char *name);
 
-/* Likewise: "_[module]" as folded frames end with it, in @text; "" for the kernel itself */
+/* Of a frame's name: "_[module]", with which a folded frame ends, in @text; "" for the kernel */
 #define MODULE_MAX	72
 const char *output_module(const char *name, char text[MODULE_MAX]);
 
