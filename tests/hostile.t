@@ -90,9 +90,13 @@ directory() {
 	local a
 	mkdir "$work/dir" && "$build/hostile" claims "$work/dir/info" || return
 	for a in events stacks text; do cp "$work/dir/info" "$work/dir/$a"; done
-	within 1 100 -f "$work/dir" info && says 'is cut: it ends after 4096 of 4294967296 bytes' || return
+	within 1 100 -f "$work/dir" info && says 'is cut: it ends after 4096 of 1073741824 bytes' || return
 	rm "$work/dir/events" && mkfifo "$work/dir/events" || return
 	within 1 100 -f "$work/dir" info && says 'dir/events: is no regular file' || return
+	# Holes
+	rm "$work/dir/events" && truncate -s 1G "$work/dir"/{events,stacks,text} && truncate -s 1M "$work/dir/info" &&
+		within 1 100 -f "$work/dir" info && says 'events is not from stackbuf' || return
+	truncate -s 1T "$work/dir/kallsyms" && within 1 100 -f "$work/dir" info && says 'kallsyms: is too large'
 }
 
 one() {
@@ -111,7 +115,7 @@ all() {
 	one 'more pages than are looked at: it says how many' left_out
 	one 'a flattened file that would fill the disk' pieces
 	one 'a flattened file, and a limit of the size of files' limited
-	one 'a directory: sizes that are not true, a pipe for a file' directory
+	one 'a directory: sizes that are not true, a pipe for a file, holes' directory
 	echo "done"
 }
 

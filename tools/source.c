@@ -22,6 +22,12 @@
 #define KALLSYMS	"/proc/kallsyms"
 #define MODULE		"/sys/module/stackbuf"
 
+/* Bytes of an array that are read at a time */
+#define PART		((u64)1 << 20)
+
+/* A copy of kallsyms has 10 MB or so */
+#define KALLSYMS_MAX	(1LL << 28)
+
 static int __attribute__((format(printf, 2, 3))) failed(struct source *s, const char *format, ...)
 {
 	va_list args;
@@ -45,6 +51,18 @@ static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, si
 		return failed(s, "%s: %s is cut: it ends after %llu of %llu bytes", s->name,
 			      array_name[a], offset + n, s->size[a]);
 	return 0;
+}
+
+/* Is this part of a copied array a hole?  What cannot tell its holes has none */
+static bool is_hole(const struct source *s, enum array a, u64 offset, size_t size)
+{
+	struct stat st;
+	off_t data;
+
+	if (s->live || fstat(s->fd[a], &st) || offset + size > (u64)st.st_size)
+		return false;
+	data = lseek(s->fd[a], offset, SEEK_DATA);
+	return data < 0 ? errno == ENXIO : (u64)data >= offset + size;
 }
 
 /* Read the first page of stackbuf_info and from it the arrays' sizes */
@@ -106,12 +124,42 @@ int source_read_events(struct source *s, size_t index, struct stackbuf_events_pa
 	return 0;
 }
 
+/* A part of the ring, page by page */
+static int read_ring(struct source *s, u64 offset, u64 size)
+{
+	u64 end = offset + size;
+
+	for (; offset < end; offset += STACKBUF_PAGE_SIZE)
+		if (source_read_events(s, offset / STACKBUF_PAGE_SIZE,
+				       (void *)((char *)s->memory[ARRAY_EVENTS] + offset)))
+			return -1;
+	return 0;
+}
+
+/* All of an array.  Holes are passed over if @fresh: memory is 0, and need not be written to */
+static int arrays_read_all(struct source *s, enum array a, bool fresh)
+{
+	u64 offset, size;
+
+	for (offset = 0; offset < s->size[a]; offset += size) {
+		size = s->size[a] - offset < PART ? s->size[a] - offset : PART;
+		if (fresh && is_hole(s, a, offset, size))
+			continue;
+		if (a == ARRAY_EVENTS ? read_ring(s, offset, size) :
+		    arrays_read(s, a, offset, (char *)s->memory[a] + offset, size))
+			return -1;
+	}
+	return 0;
+}
+
 static int drop_changed_text(struct source *s, struct bag *bag)
 {
 	char *page = s->memory[ARRAY_TEXT], *end = page + s->size[ARRAY_TEXT];
 	char again[STACKBUF_PAGE_SIZE];
 
 	for (; page < end; page += STACKBUF_PAGE_SIZE) {
+		if (!*page)
+			continue;
 		if (arrays_read(s, ARRAY_TEXT, page - (char *)s->memory[ARRAY_TEXT], again,
 				sizeof(again)))
 			return -1;
@@ -127,6 +175,9 @@ static int drop_changed_events(struct source *s, struct bag *bag)
 	struct stackbuf_page head;
 
 	for (i = 0; i < nr; i++, page++) {
+		/* Nothing to drop */
+		if (!page->page.seq && !page->word[0])
+			continue;
 		if (arrays_read(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head)))
 			return -1;
 		if (page->page.seq == head.seq)
@@ -148,19 +199,16 @@ static int drop_changed_events(struct source *s, struct bag *bag)
  */
 static int arrays_load(struct source *s, struct bag *bag)
 {
-	static const enum array order[] = { ARRAY_STACKS, ARRAY_TEXT };
+	static const enum array order[] = { ARRAY_EVENTS, ARRAY_STACKS, ARRAY_TEXT };
+	bool fresh = !s->memory[ARRAY_INFO];
 	unsigned int i, strange = 0;
 	const char *page;
 
 	for (i = 0; i < ARRAYS; i++)
-		if (!s->memory[i])
+		if (fresh)
 			s->memory[i] = xcalloc(s->size[i], 1);
-	page = s->memory[ARRAY_EVENTS];
-	for (i = 0; i < s->size[ARRAY_EVENTS] / STACKBUF_PAGE_SIZE; i++)
-		if (source_read_events(s, i, (void *)(page + i * STACKBUF_PAGE_SIZE)))
-			return -1;
 	for (i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (arrays_read(s, order[i], 0, s->memory[order[i]], s->size[order[i]]))
+		if (arrays_read_all(s, order[i], fresh))
 			return -1;
 	if (drop_changed_text(s, bag) || drop_changed_events(s, bag) ||
 	    arrays_read(s, ARRAY_INFO, 0, s->memory[ARRAY_INFO], s->size[ARRAY_INFO]))
@@ -226,6 +274,8 @@ static int open_directory(struct source *s, const char *name)
 		s->kallsyms = strdup(KALLSYMS);
 	else if (!access(path, R_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
 		s->kallsyms = strdup(path);
+	if (!s->live && s->kallsyms && st.st_size > KALLSYMS_MAX)
+		return failed(s, "%s: is too large to be a list of the kernel's symbols", path);
 	return arrays_sizes(s);
 }
 

@@ -241,14 +241,14 @@ static void make_flat(FILE *f)
 	put(f, at, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16);
 }
 
-/* stackbuf_info that says that each array has 4 GiB */
+/* stackbuf_info that says that each array has 1 GiB */
 static void make_claims(FILE *f)
 {
 	static struct stackbuf_info info;
 
-	fill_info(&info, ARRAY_SIZE_MAX / STACKBUF_PAGE_SIZE);
-	info.stacks_size = ARRAY_SIZE_MAX;
-	info.text_size = ARRAY_SIZE_MAX;
+	fill_info(&info, (1 << 30) / STACKBUF_PAGE_SIZE);
+	info.stacks_size = 1 << 30;
+	info.text_size = 1 << 30;
 	put(f, 0, &info, STACKBUF_PAGE_SIZE);
 }
 
