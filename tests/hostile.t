@@ -56,6 +56,11 @@ meeting() {
 		grep -q '^events in the ring  *130000$' "$work/out"
 }
 
+names() {
+	"$build/hostile" names "$work/f" && within 0 100 -f "$work/f" log --flame "$work/svg" &&
+		grep -q 'data-total="50000"' "$work/svg"
+}
+
 copies() {
 	"$build/hostile" copies "$work/f" && within 0 200 -f "$work/f" log && [ "$(grep -c '^[0-9]' "$work/out")" = 500 ]
 }
@@ -110,6 +115,7 @@ all() {
 	one '--last, --pid: events that are not shown take no memory' last
 	one 'events of millions of stacks that are gone' ids
 	one 'ids that meet in a table of stacks' meeting
+	one 'a flame graph of stacks with thousands of names' names
 	one 'many copies of one page' copies
 	one 'pages of as many CPUs as there are pages' cpus
 	one 'more pages than are looked at: it says how many' left_out

@@ -137,23 +137,31 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 	g->total += events;
 }
 
+static int by_command(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	int c = strcmp(x->comm, y->comm);
+
+	if (c)
+		return c;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* A line for each command and stack: one for each event would take a hundred times the memory */
 static void add_event_lines(struct graph *g, const struct output *o, const struct event *event,
 			    size_t nr)
 {
-	size_t i;
+	struct event *sorted = xcalloc(nr + 1, sizeof(*sorted));
+	size_t i, n;
 
-	/* Equal ones are put together later */
-	for (i = 0; i < nr; i++) {
-		const struct event *e = &event[i];
-		size_t n = 1;
-
-		while (i + 1 < nr && event[i + 1].stack == e->stack &&
-		       !strcmp(event[i + 1].comm, e->comm)) {
-			n++;
-			i++;
-		}
-		add_line(g, o, output_stack(o, e->stack), e->comm, n);
+	memcpy(sorted, event, nr * sizeof(*event));
+	qsort(sorted, nr, sizeof(*sorted), by_command);
+	for (i = 0; i < nr; i += n) {
+		for (n = 1; i + n < nr && !by_command(&sorted[i], &sorted[i + n]); n++)
+			;
+		add_line(g, o, output_stack(o, sorted[i].stack), sorted[i].comm, n);
 	}
+	free(sorted);
 }
 
 /* Warm for the kernel, cool for modules, grey for what is no function */

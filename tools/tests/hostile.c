@@ -139,6 +139,35 @@ static void make_meeting(FILE *f)
 	put_events(f, 260, meeting_id);
 }
 
+static u32 two_ids(u32 n)
+{
+	return 1 + n % 2;
+}
+
+/* Two stacks of 2,000 frames each, as the text log has them, and 50,000 events of them in turn */
+static void make_names(FILE *f)
+{
+	static char page[STACKBUF_PAGE_SIZE];
+	static struct stackbuf_info info;
+	unsigned int i;
+	int at;
+
+	put_events(f, 100, two_ids);
+	fill_info(&info, 100);
+	info.text_size = 2 * STACKBUF_PAGE_SIZE;
+	put(f, 0, &info, STACKBUF_PAGE_SIZE);
+	for (i = 0; i < 2; i++) {
+		memset(page, 0, sizeof(page));
+		at = snprintf(page, sizeof(page),
+			      "stackbuf text v%u page %u/2 seq %u instance %016x\n"
+			      "stack %u [    0.000000] CPU: 0 PID: 1 Comm: hostile\n",
+			      STACKBUF_VERSION, i, i + 1, 1, i + 1);
+		for (; at < STACKBUF_PAGE_SIZE - 16; at += 2)
+			memcpy(page + at, i ? "b\n" : "a\n", 2);
+		put(f, (101ULL + i) * STACKBUF_PAGE_SIZE, page, sizeof(page));
+	}
+}
+
 /* ------------------------------------------------------------------ ELF --- */
 
 static void put_elf(FILE *f, u32 headers)
@@ -311,7 +340,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*make)(FILE *f);
 	} kinds[] = {
-		{ "events", make_events }, { "ids", make_ids }, { "meeting", make_meeting },
+		{ "events", make_events }, { "ids", make_ids }, { "meeting", make_meeting }, { "names", make_names },
 		{ "headers", make_headers }, { "layers", make_layers }, { "copies", make_copies },
 		{ "pieces", make_pieces }, { "flat", make_flat }, { "claims", make_claims },
 	};
