@@ -98,6 +98,8 @@ module() {
 		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
 		echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
 		build "$series" big "${debug[@]}" &&
+		"${cross}nm" "$work/vm/big/stackbuf_test.ko" |
+		awk '$3 ~ /^long_a_name/ { print length($3); exit }' >"$work/vm/long" &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
 		build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
 			KCFLAGS="-include $here/probeable.h" &&

@@ -157,7 +157,8 @@ static noinline void leaf_trace(struct walk *w)
 
 /*
  * A name as long as they come: with "+0x.../0x... [stackbuf_test]" it needs
- * more than KSYM_NAME_LEN bytes.
+ * more than KSYM_NAME_LEN bytes.  These were 128 before b8a94bfb3395 ("kallsyms: increase
+ * maximum kernel symbol length to 512"), 6.1.
  */
 #define GLUE2(a, b)	a##b
 #define GLUE(a, b)	GLUE2(a, b)
@@ -170,7 +171,11 @@ static noinline void leaf_trace(struct walk *w)
 #define N100		GLUE(N50, N50)
 #define N200		GLUE(N100, N100)
 #define N400		GLUE(N200, N200)
+#if KSYM_NAME_LEN < 512
+#define LONG_NAME	GLUE(long_, N100)
+#else
 #define LONG_NAME	GLUE(long_, GLUE(N400, N50))
+#endif
 
 static noinline void LONG_NAME(struct walk *w)
 {
