@@ -553,6 +553,13 @@ extern struct stackbuf_info stackbuf_info __aligned(STACKBUF_PAGE_SIZE);
 extern struct stackbuf_events_page stackbuf_events[] __aligned(STACKBUF_PAGE_SIZE);
 extern struct stackbuf_stacks_page stackbuf_stacks[] __aligned(STACKBUF_PAGE_SIZE);
 
+/* Bytes of the stack that a save takes at most */
+#ifdef CONFIG_KASAN
+#define STACKBUF_STACK_BYTES	4096
+#else
+#define STACKBUF_STACK_BYTES	1280
+#endif
+
 /**
  * stackbuf_save() - record the caller's stack
  *
@@ -561,6 +568,7 @@ extern struct stackbuf_stacks_page stackbuf_stacks[] __aligned(STACKBUF_PAGE_SIZ
  *
  * Context: Any, NMI included, whatever locks are held.  Takes no lock that
  *	another context may hold, allocates nothing, never sleeps or prints.
+ *	There must be STACKBUF_STACK_BYTES left of the stack.
  * Return: the stack's id, which never is 0; or 0 when the event was not
  *	recorded, which stackbuf_info then has counted (enum stackbuf_loss).
  */

@@ -279,7 +279,7 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 		sb_want_room();
 	sb_pass_late_requests();
 	if (unlikely(draft)) {
-		sb_render(draft, event, task, level->pc, trace->nr, trace->cut);
+		sb_render(draft, event, task, level->pc, trace->nr, trace->cut, level->walk.name);
 		sb_publish(draft);
 	}
 	return event->id;

@@ -54,9 +54,23 @@ static void sb_printable(char *out, const char *comm)
 	out[i] = '\0';
 }
 
-static void sb_render(struct sb_draft *draft, const struct sb_event *event,
-		      struct task_struct *task, const unsigned long *pc, unsigned int nr,
-		      bool cut)
+/* A line as of "%pS\n", or 0 if there is no room; @name as the stack is not ours */
+static unsigned int sb_put_symbol(char *text, unsigned int room, unsigned long pc, char *name)
+{
+	unsigned int len = IS_ENABLED(CONFIG_KALLSYMS) ? sprint_symbol(name, pc) :
+			   sprintf(name, "0x%016lx", pc);
+
+	if (len + 1 >= room)
+		return 0;
+	memcpy(text, name, len);
+	text[len] = '\n';
+	return len + 1;
+}
+
+/* @name is KSYM_SYMBOL_LEN bytes.  Not inlined, for what sb_save_walked() takes of the stack */
+static noinline void sb_render(struct sb_draft *draft, const struct sb_event *event,
+			       struct task_struct *task, const unsigned long *pc,
+			       unsigned int nr, bool cut, char *name)
 {
 	/* Room for the last line, whichever it is */
 	const unsigned int size = sizeof(draft->text) - 48;
@@ -71,9 +85,9 @@ static void sb_render(struct sb_draft *draft, const struct sb_event *event,
 			(unsigned long)sec, us, raw_smp_processor_id(), task->pid, comm);
 
 	for (i = 0; i < nr; i++) {
-		unsigned int n = snprintf(draft->text + len, size - len, "%pS\n", (void *)pc[i]);
+		unsigned int n = sb_put_symbol(draft->text + len, size - len, pc[i], name);
 
-		if (n >= size - len)
+		if (!n)
 			break;
 		len += n;
 	}
@@ -169,9 +183,9 @@ static struct sb_draft *sb_oldest_ready_draft(void)
 /*
  * Hand a rendered draft over.  The barriers pair with each other: either we
  * find the log free and copy, or the one who has it sees our draft ready when
- * he looks again after giving the log back.
+ * he looks again after giving the log back.  Not inlined, as sb_render().
  */
-static void sb_publish(struct sb_draft *ready)
+static noinline void sb_publish(struct sb_draft *ready)
 {
 	struct sb_draft *draft;
 
