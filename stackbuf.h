@@ -173,6 +173,7 @@ enum stackbuf_probe_state {
  * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or
  *		0: none
  * @lists:	the module's own
+ * @how:	likewise
  * @reserved:	0
  * @name:	as it was given, NUL-terminated
  * @kprobe:	the kernel's struct kprobe.  At stackbuf_probes_page.missed_offset of
@@ -184,7 +185,8 @@ struct stackbuf_probe {
 	__u8 state;
 	__u8 tag;
 	__u8 lists;
-	__u8 reserved[5];
+	__u8 how;
+	__u8 reserved[4];
 	char name[STACKBUF_PROBE_NAME];
 	__u64 kprobe[20];
 };

@@ -33,10 +33,11 @@ static inline enum stackbuf_context sb_context(void)
  * function's first instruction, where probes mostly are.  With frame records it is
  * the caller if no record has it yet, as it is part of the trace then.
  */
-static inline unsigned long sb_start_hint(const struct pt_regs *regs)
+static __always_inline unsigned long sb_start_hint(const struct pt_regs *regs, unsigned int how)
 {
 #if SB_HAVE_RECORDS
-	return sb_is_bare(instruction_pointer((struct pt_regs *)regs)) ?
+	return (how & SB_PROBED ? how & SB_ENTRY :
+		sb_is_bare(instruction_pointer((struct pt_regs *)regs))) ?
 		SB_STRIP(sb_return_address((struct pt_regs *)regs)) : 0;
 #else
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
@@ -50,7 +51,8 @@ static inline unsigned long sb_start_hint(const struct pt_regs *regs)
  * the unwinder that it uses is; the loop is arch_stack_walk()'s of
  * arch/x86/kernel/stacktrace.c.
  */
-static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
+static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint,
+			unsigned int how)
 {
 	int nr = 0;
 #if SB_HAVE_UNWIND
@@ -64,6 +66,7 @@ static int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned l
 	walk->user_regs = false;
 	walk->fit = true;
 	walk->hint = hint;
+	walk->how = how;
 #if SB_HAVE_ORC
 	walk->regs[0] = 0;
 	walk->r10 = regs->r10;
@@ -148,7 +151,7 @@ static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned
 	regs->sp = (unsigned long)&frame[2];
 	/* What user_mode() looks at; the rest plays no part after a call, and is 0 */
 	regs->cs = __KERNEL_CS;
-	return sb_walk_regs(level, regs, 0);
+	return sb_walk_regs(level, regs, 0, 0);
 #else
 	level->walk.epoch = READ_ONCE(sb_recall_epoch);
 	level->walk.fit = true;
@@ -234,16 +237,21 @@ static struct sb_draft *sb_claim_text(struct stackbuf_stack *stack)
 /*
  * After a walk, whose frames are in @level: the stack, the event, the text.
  * @recalled is what recall says this stack is, if it is to be verified, or 0.
+ *
+ * Interrupts are off for each step by itself, so that they have to wait for no more than
+ * that; they come between as they did while the stack was walked.
  */
 static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event *event,
 		    struct task_struct *task, bool own_stack, u32 recalled)
 {
 	const struct sb_trace *trace = &level->trace;
-	enum stackbuf_loss why = STACKBUF_WALKED_ELSEWHERE;
+	enum stackbuf_loss why = STACKBUF_WALKED_ELSEWHERE, verified;
 	struct stackbuf_stack *stack;
 	struct sb_draft *draft;
 	unsigned long flags;
 	bool is_new;
+
+	sb_take_page_ahead(cpu);
 
 	raw_local_irq_save(flags);
 	stack = sb_find_or_insert(trace, &is_new);
@@ -259,21 +267,27 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 		goto lost;
 	}
 
-	if (own_stack) {
-		bool fit = level->walk.fit && READ_ONCE(sb_recall_epoch) &&
-			sb_learn(stack, &level->walk, level->pc);
+	if (recalled)
+		verified = sb_verify_recall(recalled, stack);
+	draft = sb_claim_text(stack);
+	raw_local_irq_restore(flags);
 
-		why = fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
+	/* From here on the stack may be dropped: there is only what it was */
+	if (own_stack) {
+		bool fit;
+
+		raw_local_irq_save(flags);
+		fit = level->walk.fit && READ_ONCE(sb_recall_epoch) &&
+			sb_learn(event->id, trace, &level->walk, level->pc);
 		if (SB_HAVE_RECALL)
 			sb_note_depth(&level->walk, level->pc, trace->nr, trace->cut, event->id);
+		raw_local_irq_restore(flags);
+		why = fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
 	}
 	if (is_new)
 		why = STACKBUF_WALKED_NEW;
 	if (recalled)
-		why = sb_verify_recall(recalled, stack);
-	draft = sb_claim_text(stack);
-	raw_local_irq_restore(flags);
-
+		why = verified;
 	sb_lost(why);
 	if (unlikely(is_new))
 		sb_want_room();
@@ -341,8 +355,8 @@ out:
  * @task: whose stack; or NULL and
  * @regs: registers to start from, and
  * @hint: sb_start_hint() of them
- * @tag: the tag
- * @tagged: whether there is one
+ * @tag: the tag, if there is one
+ * @how: SB_TAGGED etc.
  * @context: what the code ran in
  * @recalled: id of the stack that recall says it is, to be verified, or 0
  *
@@ -352,7 +366,7 @@ out:
  */
 static noinline s64 sb_save_walked(const unsigned long *frame, unsigned int own,
 				   struct task_struct *task, struct pt_regs *regs,
-				   unsigned long hint, unsigned long tag, bool tagged,
+				   unsigned long hint, unsigned long tag, unsigned int how,
 				   enum stackbuf_context context, u32 recalled)
 {
 	struct sb_level *level;
@@ -376,7 +390,7 @@ static noinline s64 sb_save_walked(const unsigned long *frame, unsigned int own,
 	else if (task)
 		nr = sb_walk_task(level->pc, ARRAY_SIZE(level->pc), task);
 	else
-		nr = sb_walk_regs(level, regs, hint);
+		nr = sb_walk_regs(level, regs, hint, how);
 	if (unlikely(nr <= 0)) {
 		result = nr;
 		if (!nr)
@@ -393,7 +407,7 @@ static noinline s64 sb_save_walked(const unsigned long *frame, unsigned int own,
 	if (!task)
 		task = current;
 	event.tag = tag;
-	event.tagged = tagged;
+	event.tagged = how & SB_TAGGED;
 	sb_fill_event(&event, task, context);
 	result = sb_store(cpu, level, &event, task, own_stack, recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
@@ -416,7 +430,7 @@ NOKPROBE_SYMBOL(sb_save_walked);
 /* One save while filters are on, or recording is off; else as sb_save_walked() */
 static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_struct *task,
 				     struct pt_regs *regs, unsigned long hint, unsigned long tag,
-				     bool tagged, enum stackbuf_context context)
+				     unsigned int how, enum stackbuf_context context)
 {
 	struct sb_start start = {};
 	u32 recalled = 0;
@@ -431,10 +445,9 @@ static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_str
 	else if (regs)
 		start = sb_start_regs(regs, hint);
 	if (SB_HAVE_RECALL && start.ip)
-		result = sb_save_recalled(&start, tag, tagged, context, &recalled);
+		result = sb_save_recalled(&start, tag, how & SB_TAGGED, context, &recalled);
 	if (!result)
-		result = sb_save_walked(frame, 3, task, regs, hint, tag, tagged, context,
-					recalled);
+		result = sb_save_walked(frame, 3, task, regs, hint, tag, how, context, recalled);
 	if (result <= 0)
 		sb_readmit();
 out:
@@ -463,21 +476,21 @@ static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned l
 }
 
 /* The stack that registers describe */
-static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag, bool tagged,
-					enum stackbuf_context context)
+static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag,
+					unsigned int how, enum stackbuf_context context)
 {
-	unsigned long hint = sb_start_hint(regs);
+	unsigned long hint = sb_start_hint(regs, how);
 	struct sb_start start = sb_start_regs(regs, hint);
 	u32 recalled = 0, id;
 
 	if (unlikely(!sb_recording()))
-		return sb_save_filtered(NULL, NULL, regs, hint, tag, tagged, context);
+		return sb_save_filtered(NULL, NULL, regs, hint, tag, how, context);
 	if (likely(start.ip)) {
-		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
+		id = sb_save_recalled(&start, tag, how & SB_TAGGED, context, &recalled);
 		if (likely(id))
 			return id;
 	}
-	return sb_save_walked(NULL, 0, NULL, regs, hint, tag, tagged, context, recalled);
+	return sb_save_walked(NULL, 0, NULL, regs, hint, tag, how, context, recalled);
 }
 
 noinline __no_stack_protector u32 stackbuf_save(void)
@@ -496,7 +509,7 @@ NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save_regs(regs, tag, true, sb_context());
+	return sb_save_regs(regs, tag, SB_TAGGED, sb_context());
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);
@@ -508,9 +521,9 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 	if (task == current)
 		result = sb_save_caller(__builtin_frame_address(0), tag, true);
 	else if (sb_recording())
-		result = sb_save_walked(NULL, 0, task, NULL, 0, tag, true, sb_context(), 0);
+		result = sb_save_walked(NULL, 0, task, NULL, 0, tag, SB_TAGGED, sb_context(), 0);
 	else
-		result = sb_save_filtered(NULL, task, NULL, 0, tag, true, sb_context());
+		result = sb_save_filtered(NULL, task, NULL, 0, tag, SB_TAGGED, sb_context());
 	if (id)
 		*id = max(result, 0LL);
 	return min(result, 0LL);

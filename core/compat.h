@@ -70,15 +70,19 @@
 #endif
 
 /*
- * Where a module's functions are, but for its init code: ac3b43283923 ("module: replace
- * module_layout with module_memory"), 6.4.
+ * Where a module's functions are, and those of its init code: ac3b43283923 ("module:
+ * replace module_layout with module_memory"), 6.4.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define SB_MODULE_TEXT(module)		((unsigned long)(module)->mem[MOD_TEXT].base)
 #define SB_MODULE_TEXT_SIZE(module)	((module)->mem[MOD_TEXT].size)
+#define SB_MODULE_INIT_TEXT(module)	((unsigned long)(module)->mem[MOD_INIT_TEXT].base)
+#define SB_MODULE_INIT_TEXT_SIZE(module) ((module)->mem[MOD_INIT_TEXT].size)
 #else
 #define SB_MODULE_TEXT(module)		((unsigned long)(module)->core_layout.base)
 #define SB_MODULE_TEXT_SIZE(module)	((module)->core_layout.text_size)
+#define SB_MODULE_INIT_TEXT(module)	((unsigned long)(module)->init_layout.base)
+#define SB_MODULE_INIT_TEXT_SIZE(module) ((module)->init_layout.text_size)
 #endif
 
 /* The same of its read-only data; returns the address behind it, too */

@@ -80,6 +80,11 @@ struct sb_start {
 	unsigned long hint;	/* tells paths to this place apart, or 0 */
 };
 
+/* What is known of a save, bits */
+#define SB_TAGGED	0x1	/* there is a tag */
+#define SB_PROBED	0x2	/* by a probe of ours, */
+#define SB_ENTRY	0x4	/* which is where sb_is_entry() says so */
+
 static inline bool sb_recording(void)
 {
 	return READ_ONCE(stackbuf_info.state) == STACKBUF_ENABLED;

@@ -83,7 +83,7 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As if before the probed instruction, however the probe is made */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	sb_save_regs(regs, tag, probe->tag, sb_probed_context(kprobe, regs));
+	sb_save_regs(regs, tag, READ_ONCE(probe->how), sb_probed_context(kprobe, regs));
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
@@ -419,6 +419,8 @@ static int sb_register(struct sb_wanted *want)
 	err = want->addr ? sb_check_offset(want, want->addr) : 0;
 	if (err)
 		return err;
+	/* It may hit at once; until more is known, it is a save as any other */
+	WRITE_ONCE(probe->how, want->tag ? SB_TAGGED : 0);
 	memset(kprobe, 0, sizeof(probe->kprobe));
 	kprobe->pre_handler = sb_probe_hit;
 	kprobe->offset = want->offset;
@@ -445,6 +447,9 @@ static int sb_register(struct sb_wanted *want)
 		unregister_kprobe(kprobe);
 		return err;
 	}
+	/* Here and not where it hits, as symbols of a module take long: see sb_is_entry() */
+	WRITE_ONCE(probe->how, probe->how | SB_PROBED |
+		   (sb_is_entry((unsigned long)kprobe->addr) ? SB_ENTRY : 0));
 	WRITE_ONCE(probe->addr, (unsigned long)kprobe->addr);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
 	return 0;

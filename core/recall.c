@@ -511,16 +511,82 @@ static __always_inline struct stackbuf_stack *sb_recall(const struct sb_start *s
 	return sb_recall_elsewhere(*start);
 }
 
-/* Code whose ORC entries stay: the kernel's own, and modules' while loaded */
-static bool sb_entry_stays(unsigned long ip, char *name)
-{
-	const char *module;
+/*
+ * Pages of the modules' area with text of modules, a bit each.  Symbols would tell as well,
+ * but kallsyms searches those of a module one by one, which takes a millisecond where there
+ * are 20,000, and frames are looked at with interrupts off.  Trampolines of ftrace and of
+ * kprobes and BPF programs lie in the same area, in pages of their own
+ * (__vmalloc_node_range(), execmem_alloc()): their bits are never set.
+ *
+ * sb_mark_module() clears bits before sb_module() raises the epoch, and a walk reads the
+ * epoch before its frames' bits are read, in that order on x86.  So a layout that was made
+ * by a bit that was to be cleared carries an epoch that is over.
+ */
+static DECLARE_BITMAP(sb_module_text, MODULES_LEN >> PAGE_SHIFT);
 
+/* Covers sb_module_text; nests inside of the lock of the modules' notifiers */
+static DEFINE_MUTEX(sb_module_mutex);
+
+/* Set or clear the bits of the pages that are text and nothing else */
+static void sb_mark_text(unsigned long text, unsigned long size, bool is)
+{
+	unsigned long page = PAGE_ALIGN(text), end = (text + size) & PAGE_MASK;
+
+	if (page < MODULES_VADDR || end > MODULES_END)
+		return;
+	for (; page < end; page += PAGE_SIZE)
+		assign_bit((page - MODULES_VADDR) >> PAGE_SHIFT, sb_module_text, is);
+}
+
+/*
+ * A module is loaded, is done with its init code, or is unloaded: @state, which is what its
+ * notifiers are called with.
+ */
+static void sb_mark_module(const struct module *module, unsigned long state)
+{
+	mutex_lock(&sb_module_mutex);
+	sb_mark_text(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module),
+		     state != MODULE_STATE_GOING);
+	sb_mark_text(SB_MODULE_INIT_TEXT(module), SB_MODULE_INIT_TEXT_SIZE(module),
+		     state == MODULE_STATE_COMING);
+	mutex_unlock(&sb_module_mutex);
+}
+
+/*
+ * The modules that were there before our notifier was.  Their list is read under RCU, as the
+ * kernel itself does, from the one entry that is known: ours.  Its head is no module, and the
+ * only entry outside of the modules' area.
+ *
+ * Only modules that are live: the notifier is called for one that is loaded meanwhile when it
+ * becomes live, or if its loading fails, never, though it was seen.  A live one can only be
+ * unloaded.  It has its state (MODULE_STATE_GOING) before the notifier is called; if that ran
+ * before we had the mutex, we see that state, otherwise it clears what we set.
+ */
+static void sb_mark_modules(void)
+{
+	const struct list_head *own = &THIS_MODULE->list, *at = own;
+
+	mutex_lock(&sb_module_mutex);
+	preempt_disable();
+	do {
+		const struct module *module = list_entry(at, struct module, list);
+
+		if ((unsigned long)at >= MODULES_VADDR &&
+		    READ_ONCE(module->state) == MODULE_STATE_LIVE)
+			sb_mark_text(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module), true);
+		at = READ_ONCE(at->next);
+	} while (at != own);
+	preempt_enable();
+	mutex_unlock(&sb_module_mutex);
+}
+
+/* Code whose ORC entries stay: the kernel's own, and modules' while loaded */
+static bool sb_entry_stays(unsigned long ip)
+{
 	if (ip >= __START_KERNEL_map && ip < MODULES_VADDR)
 		return true;
-	sprint_symbol(name, ip);
-	module = strrchr(name, '[');
-	return module && strncmp(module, "[__builtin__", 12) && strcmp(module, "[bpf]");
+	return ip >= MODULES_VADDR && ip < MODULES_END &&
+	       test_bit((ip - MODULES_VADDR) >> PAGE_SHIFT, sb_module_text);
 }
 
 /* What is ruled out for the ORC entry of an ip */
@@ -613,10 +679,20 @@ static bool sb_same_stack(const struct sb_walk *walk, unsigned long address, uns
 	return sb_on_stack(walk->stack, other) && sb_on_stack(walk->stack, address);
 }
 
-/* Whether the stack is changed in frame @i, by (4) */
-static bool sb_switches(const struct sb_walk *walk, unsigned int i)
+/* Find out in which frames of a walk the stack is changed, by (4) */
+static void sb_find_switches(struct sb_walk *walk, unsigned int frames)
 {
-	return !walk->regs[i + 1] && !sb_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]);
+	unsigned int i;
+
+	walk->switches = 0;
+	for (i = 0; i < frames; i++)
+		if (!walk->regs[i + 1] && !sb_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]))
+			walk->switches |= BIT_ULL(i);
+}
+
+static inline bool sb_switches(const struct sb_walk *walk, unsigned int i)
+{
+	return walk->switches & BIT_ULL(i);
 }
 
 /* Where frame @i begins: behind the change of stacks if there is one */
@@ -713,12 +789,26 @@ static bool sb_may_save(const struct sb_fact *fact, unsigned long cfa, unsigned 
 	return !(not & SB_NOT_BY_BP) && (!from_bp || atomic64_read(&fact->saved_bp) & from_bp);
 }
 
+/* Whether a function of the kernel begins less than nine bytes before @ip */
+static bool sb_is_kernel_entry(unsigned long ip, char *name)
+{
+	const char *offset;
+
+	/* Not a module's: see sb_module_text */
+	if (ip >= MODULES_VADDR)
+		return false;
+	sprint_symbol(name, ip);
+	offset = strchr(name, '+');
+	return offset && offset[3] >= '0' && offset[3] <= '8' && offset[4] == '/';
+}
+
 /*
  * In frame @i, whose registers are all known, cfa may be r10 or r13 plus a constant,
  * in the middle of a prologue.  If neither is near the stack, the entry is another,
  * now and ever.  So it is where a function begins: the lea and the and that make it
- * r10 or r13 take nine bytes.  di and dx serve in entry code, where interrupts are
- * off and no probes allowed.
+ * r10 or r13 take nine bytes.  Where that is, a probe of ours says; elsewhere only the
+ * innermost frame's ip is looked up, if it is the kernel's, as that takes long.  di and
+ * dx serve in entry code, where interrupts are off and no probes allowed.
  */
 static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
 			const struct pt_regs *regs)
@@ -726,7 +816,6 @@ static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
 	unsigned long r10 = regs ? sb_load((unsigned long)&regs->r10) : walk->r10;
 	unsigned long r13 = regs ? sb_load((unsigned long)&regs->r13) : walk->r13;
 	unsigned long sp = walk->sp[i];
-	const char *offset;
 
 	if (regs && !(sb_load((unsigned long)&regs->flags) & X86_EFLAGS_IF) &&
 	    (sb_near_stack(sb_load((unsigned long)&regs->di), sp) ||
@@ -734,10 +823,8 @@ static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
 		return false;
 	if (!sb_near_stack(r10, sp) && !sb_near_stack(r13, sp))
 		return true;
-	sprint_symbol(walk->name, ip);
-	offset = strchr(walk->name, '+');
-	return offset && offset[3] >= '0' && offset[3] <= '8' && offset[4] == '/' &&
-	       walk->sp[i + 1] == sp + 8;
+	return !i && walk->sp[i + 1] == sp + 8 &&
+	       (walk->how & SB_PROBED ? walk->how & SB_ENTRY : sb_is_kernel_entry(ip, walk->name));
 }
 
 /* A layout in the making; arrays are by part */
@@ -994,7 +1081,7 @@ static bool sb_walk_fits(struct sb_walk *walk, const unsigned long *pc, unsigned
 	for (i = 0; i < nr; i++) {
 		const struct pt_regs *regs = (const struct pt_regs *)walk->regs[i];
 
-		if (!sb_entry_stays(pc[i], walk->name))
+		if (!sb_entry_stays(pc[i]))
 			return false;
 		if (i < frames && (!i || regs) && !sb_regs_fit(walk, i, pc[i], regs))
 			return false;
@@ -1032,6 +1119,7 @@ static unsigned long sb_make_layout(struct sb_layout *layout, unsigned long room
 	unsigned int frames = nr - 1 + walk->user_regs, i;
 	bool want = false;
 
+	sb_find_switches(walk, frames);
 	if (!sb_walk_fits(walk, pc, nr))
 		return 0;
 	/*
@@ -1177,23 +1265,26 @@ static void sb_turn_layouts(struct work_struct *work)
 
 /**
  * sb_learn() - remember the layout of a stack that was just walked
- * @stack: the stack
+ * @id: the stack's id, which it need not have any more: then nobody recalls what is learnt,
+ *	as sb_try_hint() compares it
+ * @trace: the stack
  * @walk: the walk
  * @pc: what it found
  *
- * Context: Any, interrupts off since the stack was found in the table.
+ * Context: Any, interrupts off.
  * Return: false if it is not fit for that.
  */
-static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
+static bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
 	/* Of the flags, one stays what it is, and one must be set */
-	const u64 flags = STACKBUF_STACK_TEXT | (READ_ONCE(stack->flags) & STACKBUF_STACK_AGAIN);
-	const u64 head = stack->id | (u64)stack->nr << 32 | flags << 40 | (u64)stack->words << 48;
-	const u32 granule = sb_id_granule(stack->id);
+	const u64 flags = STACKBUF_STACK_TEXT |
+			  (READ_ONCE(sb_stack(id)->flags) & STACKBUF_STACK_AGAIN);
+	const u64 head = id | (u64)trace->nr << 32 | flags << 40 | (u64)trace->words << 48;
+	const u32 granule = sb_id_granule(id);
 	u32 hash[2];
-	const u32 what = (stack->id + walk->epoch * 0x9e3779b1U + READ_ONCE(sb_turns)) << 8;
+	const u32 what = (id + walk->epoch * 0x9e3779b1U + READ_ONCE(sb_turns)) << 8;
 	u32 tries = READ_ONCE(sb_learnt[granule].tries);
 	u32 unit = READ_ONCE(sb_learnt[granule].unit);
 	struct sb_layout *layout = (struct sb_layout *)&sb_layouts[unit];
@@ -1215,22 +1306,22 @@ static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
 
 	/* Some words more than frames */
 	size = sizeof(*layout) + (SB_PARTS - 1) * sizeof(struct sb_part) +
-	       (stack->nr + 24) * sizeof(struct sb_word);
+	       (trace->nr + 24) * sizeof(struct sb_word);
 	units = DIV_ROUND_UP(size, SB_UNIT);
 	unit = sb_take_units(units);
 	if (!unit)
 		return true;
 	layout = (struct sb_layout *)&sb_layouts[unit];
 	/* An encoded frame is a word that is compared */
-	size = stack->words == stack->nr && !(stack->flags & STACKBUF_STACK_CUT) ?
-		sb_make_layout(layout, size, walk, pc, stack->nr) : 0;
+	size = trace->words == trace->nr && !trace->cut ?
+		sb_make_layout(layout, size, walk, pc, trace->nr) : 0;
 	sb_return_units(unit, units, DIV_ROUND_UP(size, SB_UNIT));
 	WRITE_ONCE(sb_learnt[granule].tries, size ? tries + 1 : what | SB_LAYOUT_TRIES);
 	if (!size)
 		return false;
 	layout->head = head;
 	layout->ip = pc[0];
-	layout->stack = stack;
+	layout->stack = sb_stack(id);
 	layout->least = start.sp - walk->stack;
 	/* Void if code went away since the walk began */
 	layout->epoch = walk->epoch;
@@ -1300,6 +1391,7 @@ static void sb_forget_layouts(void)
  */
 static int sb_module(struct notifier_block *block, unsigned long event, void *module)
 {
+	sb_mark_module(module, event);
 	sb_forget_layouts();
 	if (event == MODULE_STATE_COMING)
 		sb_note_module(module);
@@ -1312,9 +1404,14 @@ static struct notifier_block sb_module_block = {
 
 static int __init sb_init_recall(void)
 {
+	int err;
+
 	INIT_WORK(&sb_work[SB_REQUEST_REPORT], sb_report_difference);
 	sb_init_layouts();
-	return register_module_notifier(&sb_module_block);
+	err = register_module_notifier(&sb_module_block);
+	if (!err)
+		sb_mark_modules();
+	return err;
 }
 
 static void sb_exit_recall(void)
@@ -1334,7 +1431,7 @@ static struct stackbuf_stack *sb_recall(const struct sb_start *start)
 	return NULL;
 }
 
-static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
+static bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	return false;

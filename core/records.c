@@ -166,16 +166,16 @@ static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 NOKPROBE_SYMBOL(sb_recall);
 
 /* As for ORC */
-static bool sb_learn(struct stackbuf_stack *stack, struct sb_walk *walk,
+static bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
-	const u64 value = stack->id | (u64)walk->epoch << 32;
+	const u64 value = id | (u64)walk->epoch << 32;
 
-	if (stack->flags & STACKBUF_STACK_CUT || !sb_records_fit(stack, &start))
+	if (trace->cut || !sb_records_fit(sb_stack(id), &start))
 		return false;
 	/* Perhaps the unwinder sees only one of the last two, see is_last_ftrace_frame() */
-	if (SB_HAVE_UNWIND && stack->nr > 1 && pc[stack->nr - 1] == pc[stack->nr - 2])
+	if (SB_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
 	sb_add_hint(sb_hint_set(&start, start.sp - sb_task_stack()), value);
 	sb_add_hint(sb_hint_set(&start, 0), value);
@@ -248,6 +248,14 @@ static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
 	return nr;
 }
 #endif
+
+static void sb_mark_module(const struct module *module, unsigned long state)
+{
+}
+
+static void sb_mark_modules(void)
+{
+}
 
 static void sb_init_layouts(void)
 {

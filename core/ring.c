@@ -36,6 +36,7 @@ static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
  * @fit:	nothing that recall.c keeps out was met, and the end was reached
  * @user_regs:	which was registers of user mode
  * @hint:	as in struct sb_start
+ * @how:	as sb_save_walked() was given
  * @r10:	register where the walk began
  * @r13:	likewise
  * @sp:		stack pointer in each frame, and where @user_regs lie
@@ -43,12 +44,14 @@ static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
  * @regs:	where the registers lie that were saved where each frame was
  *		interrupted, or 0
  * @stack:	where the stack begins that the walk began on
+ * @switches:	frames that change the stack, a bit each: see sb_switches()
  * @name:	for the name of a frame's symbol
  */
 struct sb_walk {
 	u32 epoch;
 	bool fit;
 	bool user_regs;
+	u8 how;
 	unsigned long hint;
 	unsigned long r10;
 	unsigned long r13;
@@ -56,6 +59,7 @@ struct sb_walk {
 	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
 	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
 	unsigned long stack;
+	u64 switches;
 	char name[KSYM_SYMBOL_LEN];
 };
 
@@ -154,7 +158,6 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 
 static inline void sb_count(u32 id, u64 n, u64 seq)
 {
-	sb_add(&stackbuf_info.overwritten, n);
 	/* False only if somebody else's wild write hit the ring: stay away then */
 	if (sb_id_granule(id) < SB_GRANULES) {
 		sb_add(&sb_stack(id)->count, n);
@@ -166,6 +169,7 @@ static inline void sb_count(u32 id, u64 n, u64 seq)
 static void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
 {
 	const u64 *at = page->word, *end = at + STACKBUF_EVENT_WORDS;
+	u64 all = 0;
 
 	while (at < end && *at) {
 		u32 id = *at;
@@ -179,7 +183,9 @@ static void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
 				1 : sb_event_words(*at);
 		} while (at < end && (u32)*at == id);
 		sb_count(id, run, seq);
+		all += run;
 	}
+	sb_add(&stackbuf_info.overwritten, all);
 }
 
 /* Number of events in a page that is being filled */
@@ -276,7 +282,7 @@ static void sb_leave_page(struct sb_cpu *cpu, bool always)
 	WRITE_ONCE(cpu->appending, false);
 }
 
-/* Get @cpu a new page; false if there is none to be had */
+/* Get @cpu a new page; false if there is none to be had.  Interrupts are off */
 static bool sb_take_page(struct sb_cpu *cpu)
 {
 	struct stackbuf_events_page *page, *old = cpu->page;
@@ -581,6 +587,25 @@ static bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
 	barrier();
 	WRITE_ONCE(cpu->appending, false);
 	return done;
+}
+
+/*
+ * Take the next page ahead, if the one at hand is full: to count what it held takes as long
+ * as all else in a save, which keeps interrupts off by itself.
+ */
+static void sb_take_page_ahead(struct sb_cpu *cpu)
+{
+	unsigned long flags;
+
+	raw_local_irq_save(flags);
+	if (READ_ONCE(cpu->page) && cpu->pos >= SB_CHAIN_END && !READ_ONCE(cpu->appending)) {
+		WRITE_ONCE(cpu->appending, true);
+		barrier();
+		sb_take_page(cpu);
+		barrier();
+		WRITE_ONCE(cpu->appending, false);
+	}
+	raw_local_irq_restore(flags);
 }
 
 static u64 sb_recorded(void)

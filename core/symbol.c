@@ -147,4 +147,20 @@ static bool sb_is_bare(unsigned long pc)
 
 NOKPROBE_SYMBOL(sb_is_bare);
 
+/* What a probe at @pc must know of the place: see sb_start_hint() */
+static bool sb_is_entry(unsigned long pc)
+{
+	return sb_find_bare(pc);
+}
+
+#else
+
+/* What a probe at @pc must know of the place: see sb_regs_fit() */
+static bool sb_is_entry(unsigned long pc)
+{
+	struct sb_symbol symbol;
+
+	return sb_symbol_at(&symbol, pc) && pc - symbol.start <= 8;
+}
+
 #endif
