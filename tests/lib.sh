@@ -170,3 +170,13 @@ into_readme() {
 	echo "${0##*/}: README.md has no marks <!-- $1 --> and <!-- /$1 -->" >&2
 	return 1
 }
+
+# measured_build SERIES NAME: as build, with stackbuf.ko's parameter irqs_off
+measured_build() {
+	rm -rf "$work/measured"
+	mkdir -p "$work/measured" &&
+		cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/measured/" &&
+		sed -i '/^#include "core\/memory.c"/i #include "tests/stackbuf_irqs.h"' \
+			"$work/measured/stackbuf.c" || return
+	tree=$work/measured build "$@"
+}

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# How long stackbuf keeps interrupts off and how much of the stack it takes, in lines
+#
+#	irqs NAME LONGEST WALK	instructions; WALK: those of stack_trace_save() there
+#	stack NAME BYTES MOST
+#	recalled NAME EVENTS
+
+set -u
+
+P=/sys/module/stackbuf/parameters
+dmesg -n 1
+
+# longest NAME MODULE KIND ROUNDS
+longest() {
+	echo 0 >$P/irqs_off
+	echo "$3 $4" >/sys/module/"$2"/parameters/run || exit 1
+	echo "irqs $1 $(cat $P/irqs_off) $(cat /sys/module/"$2"/parameters/walk)"
+}
+
+recalled() {
+	"$(cat /t/reader)" info --json | sed -n 's/.*"events_recalled": *\([0-9]*\).*/\1/p'
+}
+
+# by_symbols MODULE: the same, whatever symbols there are
+by_symbols() {
+	insmod /t/stackbuf.ko && insmod "/t/stackbuf_$1.ko" || exit 1
+	longest "$1-new" "stackbuf_$1" save 1
+	# What was learnt is forgotten
+	insmod /t/stackbuf_fit.ko && rmmod stackbuf_fit || exit 1
+	longest "$1-again" "stackbuf_$1" save 1
+	# Recorded and recalled where a function of the module begins
+	echo many_probed >$P/probe || exit 1
+	before=$(recalled)
+	longest "$1-probe" "stackbuf_$1" probe 100
+	echo "recalled $1-probe $(($(recalled) - before))"
+	rmmod "stackbuf_$1" stackbuf
+}
+
+# taken NAME FRAMES: bytes of the stack that a save took
+taken() {
+	echo "stack $2" >/sys/module/stackbuf_few/parameters/run || exit 1
+	echo "stack $1 $(cat /sys/module/stackbuf_few/parameters/stack) $(cat /sys/module/stackbuf_few/parameters/stack_most)"
+}
+
+if [ -e /t/instructions ]; then
+	by_symbols few
+	by_symbols many
+fi
+
+insmod /t/stackbuf.ko && insmod /t/stackbuf_few.ko || exit 1
+taken new 20
+taken again 20
+taken deep 60
+if [ -e /t/instructions ]; then
+	# Twice round the ring, every event of another stack than the one before
+	longest page stackbuf_few save 600000
+	longest full stackbuf_few full 14
+	taken full 21
+fi
+rmmod stackbuf_few stackbuf
+echo "done"

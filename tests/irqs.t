@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# How long a save keeps interrupts off, and how much of the stack it takes:
+# tests/guest/irqs.sh on each kernel.  Interrupts are off for no longer than a walk of the
+# stack takes and 5,000 instructions, whatever modules there are.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+# within NAME: each line "irqs NAME..." is within the bound, and there is one
+within() {
+	awk -v name="$1" '$1 == "irqs" && $2 ~ "^" name {
+			n++
+			bad += $3 > $4 + 5000 || !$3 || !$4
+			print
+		}
+		END { exit !n || bad }' "$work/guest.log"
+}
+
+# figure KIND NAME FIELD
+figure() {
+	awk -v kind="$1" -v name="$2" -v field="$3" '$1 == kind && $2 == name { print $field }' "$work/guest.log"
+}
+
+# No lookup of symbols is among it: that of 20,000 takes half a million instructions
+alike() {
+	local name
+
+	for name in new again probe; do
+		echo "$name: $(figure irqs "many-$name" 3), $(figure irqs "few-$name" 3)"
+		[ $(($(figure irqs "many-$name" 3) - $(figure irqs "few-$name" 3))) -le 4000 ] || return
+	done
+}
+
+stack() {
+	awk '$1 == "stack" { n++; bad += $3 > $4 || $3 < 100; print } END { exit n < 3 || bad }' "$work/guest.log"
+}
+
+irqs() {
+	local kernel words cross reader='' options=()
+
+	kernel_of "$1" || return
+	measured_build "$1" irqs && mv "$work/vm/irqs"/* "$work/vm/" && build_reader "$1" &&
+		cp "$here/guest/irqs.sh" "$work/vm/run" && chmod +x "$work/vm/run" || echo "not ok everything is built"
+	# Elsewhere no counter is one of instructions
+	case $1 in
+	*-*) ;;
+	*) options=(-i) && : >"$work/vm/instructions" ;;
+	esac
+	boot "$1" -t 900 -x "$reader" "${options[@]}" >"$work/results"
+	sed '/^ok\|^not ok/!s/^/# /' "$work/results"
+	result "a save takes no more of the stack than stackbuf.h says" stack
+	if [ -e "$work/vm/instructions" ]; then
+		result "interrupts off: first sights, and what is learnt again" within 'few-'
+		result "interrupts off: the same from a module of 20,000 symbols" within 'many-'
+		result "interrupts off: that does not depend on symbols" alike
+		result "interrupts off: a page of the ring is counted and cleared" within page
+		result "interrupts off: the table is full" within full
+		result "a probe where a module's function begins is recalled" \
+			[ "$(figure recalled many-probe 3)" -ge 90 ]
+	else
+		echo "ok interrupts off # SKIP no counter of instructions on $1"
+	fi
+	ended
+}
+
+on_each_kernel "what a save holds up" irqs

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stackbuf_many - saves from a module with 20,000 symbols
+ *
+ *	echo "KIND ROUNDS" >/sys/module/stackbuf_many/parameters/run
+ *
+ * Kinds:
+ *
+ *	save	ROUNDS saves from seventeen frames of this module, each from one of two
+ *		places in turn
+ *	probe	many_probed() from there, for a probe
+ *	full	2^ROUNDS distinct stacks with preemption off, so that no worker makes room
+ *	stack	one save from ROUNDS frames; "stack" is how many bytes of the stack it took
+ *
+ * Reading "walk" gives what stack_trace_save() costs where these are.
+ */
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/sched/task_stack.h>
+#include <linux/stacktrace.h>
+#include <linux/stringify.h>
+#include <linux/timex.h>
+#include "../stackbuf.h"
+
+/* stackbuf_few is the same with few symbols */
+#ifndef MANY_SYMBOLS
+#define MANY_SYMBOLS	20000
+#endif
+
+/* One byte each, in front of all functions; kallsyms searches them one by one */
+asm(".pushsection .text\n"
+	".macro many_symbol\n"
+	"many_symbol_\\@: nop\n"
+	".endm\n"
+	".rept " __stringify(MANY_SYMBOLS) "\n"
+	"many_symbol\n"
+	".endr\n"
+	".popsection\n");
+
+static unsigned long frames[STACKBUF_DEPTH_MAX];
+static unsigned long walk;
+module_param(walk, ulong, 0400);
+static unsigned long stack;
+module_param(stack, ulong, 0400);
+static unsigned long stack_most = STACKBUF_STACK_BYTES;
+module_param(stack_most, ulong, 0400);
+
+static noinline void many_walk(void)
+{
+	cycles_t start = get_cycles();
+
+	stack_trace_save(frames, ARRAY_SIZE(frames), 0);
+	walk = get_cycles() - start;
+}
+
+static noinline void many_save(int n)
+{
+	many_walk();
+	for (; n > 0; n--) {
+		stackbuf_save();
+		barrier();
+		if (--n > 0)
+			stackbuf_save();
+		barrier();
+	}
+}
+
+static noinline void many_probed(int n)
+{
+	/* Used, or the function gets another name */
+	asm volatile("" : : "r" (n));
+}
+
+/* With an address of the stack in r13, as functions have that of a local variable there */
+static noinline void many_probe(int n)
+{
+	many_walk();
+	for (; n > 0; n--) {
+#ifdef CONFIG_X86_64
+		asm volatile("mov %%rsp, %%r13" : : : "r13", "memory");
+#endif
+		many_probed(n);
+	}
+}
+
+#define MANY_PATTERN	0xa5a5a5a5a5a5a5a5UL
+/* What a save may take, and more */
+#define MANY_BELOW	(THREAD_SIZE / 2)
+
+/* Nothing but the save uses the stack below its pointer meanwhile */
+static noinline __no_sanitize_address __no_kcsan void many_stack(int n)
+{
+	unsigned long flags, sp = current_stack_pointer, low = sp - MANY_BELOW, at;
+
+	if (low < (unsigned long)task_stack_page(current) + 512)
+		return;
+	raw_local_irq_save(flags);
+	for (at = low; at < sp; at += sizeof(long))
+		WRITE_ONCE(*(unsigned long *)at, MANY_PATTERN);
+	stackbuf_save();
+	for (at = low; at < sp && READ_ONCE(*(unsigned long *)at) == MANY_PATTERN;)
+		at += sizeof(long);
+	raw_local_irq_restore(flags);
+	stack = sp - at;
+}
+
+/* Real frames: each call is followed by something to do */
+static noinline void many_deeper(int more, void (*run)(int n), int n)
+{
+	if (more > 0)
+		many_deeper(more - 1, run, n);
+	else
+		run(n);
+	barrier();
+}
+
+static noinline void many_full(int n)
+{
+	if (n > 0) {
+		many_full(n - 1);
+		barrier();
+		many_full(n - 1);
+	} else {
+		if (!walk)
+			many_walk();
+		stackbuf_save();
+	}
+	barrier();
+}
+
+static int many_set(const char *value, const struct kernel_param *param)
+{
+	char kind[8];
+	int n;
+
+	if (sscanf(value, "%7s %d", kind, &n) != 2)
+		return -EINVAL;
+	if (!strcmp(kind, "save")) {
+		many_deeper(15, many_save, n);
+	} else if (!strcmp(kind, "probe")) {
+		many_deeper(15, many_probe, n);
+	} else if (!strcmp(kind, "stack")) {
+		many_deeper(n, many_stack, 0);
+	} else if (!strcmp(kind, "full")) {
+		walk = 0;
+		preempt_disable();
+		many_full(n);
+		preempt_enable();
+	} else {
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops many_ops = {
+	.set = many_set,
+};
+module_param_cb(run, &many_ops, NULL, 0200);
+
+static int __init many_init(void)
+{
+	return 0;
+}
+module_init(many_init);
+
+static void __exit many_exit(void)
+{
+}
+module_exit(many_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Saves from a module with many symbols");
