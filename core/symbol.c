@@ -124,6 +124,10 @@ NOKPROBE_SYMBOL(sb_find_bare);
  * this says no, and what the unwinder would leave out is missing: in a part of a
  * function that has no record, behind one that has.
  *
+ * A probe of ours knows it from when it was set.  Where stackbuf_save_regs() is given a place
+ * in a module, it is found here, once an epoch, by a search of all symbols of that module:
+ * half a million instructions if it has 20,000.
+ *
  * Kept as the address's distance from the kernel, in which the kernel's code and that of
  * modules lies, the epoch, and what was found: code that goes makes a new epoch.
  */
