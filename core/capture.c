@@ -427,6 +427,16 @@ out:
 
 NOKPROBE_SYMBOL(sb_save_walked);
 
+/* Not inlined into what calls sb_save_walked() besides, for what that takes of the stack */
+static noinline u32 sb_save_recalled_apart(const struct sb_start *start, unsigned long tag,
+					   unsigned int how, enum stackbuf_context context,
+					   u32 *recalled)
+{
+	return sb_save_recalled(start, tag, how & SB_TAGGED, context, recalled);
+}
+
+NOKPROBE_SYMBOL(sb_save_recalled_apart);
+
 /* One save while filters are on, or recording is off; else as sb_save_walked() */
 static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_struct *task,
 				     struct pt_regs *regs, unsigned long hint, unsigned long tag,
@@ -445,7 +455,7 @@ static noinline s64 sb_save_filtered(const unsigned long *frame, struct task_str
 	else if (regs)
 		start = sb_start_regs(regs, hint);
 	if (SB_HAVE_RECALL && start.ip)
-		result = sb_save_recalled(&start, tag, how & SB_TAGGED, context, &recalled);
+		result = sb_save_recalled_apart(&start, tag, how, context, &recalled);
 	if (!result)
 		result = sb_save_walked(frame, 3, task, regs, hint, tag, how, context, recalled);
 	if (result <= 0)

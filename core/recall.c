@@ -1105,19 +1105,21 @@ static bool sb_walk_fits(struct sb_walk *walk, const unsigned long *pc, unsigned
 static unsigned long sb_make_layout(struct sb_layout *layout, unsigned long room,
 				    struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
 {
-	struct sb_draft_layout draft = {
-		.layout = layout,
-		.walk = walk,
-		.end = (void *)layout + room,
-		.parts = 1,
-		.base = { walk->sp[0] },
-		.from = { walk->sp[0] },
-		.low = { walk->sp[0] },
-		.high = { walk->sp[0] },
-		.based = { true },
-	};
+	struct sb_draft_layout *draft = (struct sb_draft_layout *)walk->draft;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
 	bool want = false;
+
+	BUILD_BUG_ON(sizeof(*draft) > sizeof(walk->draft));
+	memset(draft, 0, sizeof(*draft));
+	draft->layout = layout;
+	draft->walk = walk;
+	draft->end = (void *)layout + room;
+	draft->parts = 1;
+	draft->base[0] = walk->sp[0];
+	draft->from[0] = walk->sp[0];
+	draft->low[0] = walk->sp[0];
+	draft->high[0] = walk->sp[0];
+	draft->based[0] = true;
 
 	sb_find_switches(walk, frames);
 	if (!sb_walk_fits(walk, pc, nr))
@@ -1132,22 +1134,22 @@ static unsigned long sb_make_layout(struct sb_layout *layout, unsigned long room
 
 	layout->frames = 0;
 	layout->runs = 0;
-	if (!sb_make_parts(&draft, pc, frames))
+	if (!sb_make_parts(draft, pc, frames))
 		return 0;
-	draft.next = (struct sb_word *)&layout->part[draft.parts - 1];
+	draft->next = (struct sb_word *)&layout->part[draft->parts - 1];
 
 	for (i = 1; i < nr; i++) {
 		unsigned long place = walk->regs[i] ?
 			walk->regs[i] + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
 
-		if (!sb_add_word(&draft, place, SB_BASE_TEXT,
+		if (!sb_add_word(draft, place, SB_BASE_TEXT,
 				 pc[i] - (unsigned long)stack_trace_save))
 			return 0;
 	}
 	for (i = 1; i < nr; i++) {
 		unsigned long cs = walk->regs[i] + offsetof(struct pt_regs, cs);
 
-		if (walk->regs[i] && !sb_add_word(&draft, cs, SB_BASE_ZERO, sb_load(cs)))
+		if (walk->regs[i] && !sb_add_word(draft, cs, SB_BASE_ZERO, sb_load(cs)))
 			return 0;
 	}
 
@@ -1160,7 +1162,7 @@ static unsigned long sb_make_layout(struct sb_layout *layout, unsigned long room
 
 		/* Carried on from the frame outside of this one: (5) and (6) */
 		if (want) {
-			int n = sb_check_bp(&draft, i, fact);
+			int n = sb_check_bp(draft, i, fact);
 
 			want = walk->bp[i] == walk->bp[i + 1] && !(not & SB_NOT_KEPT);
 			if (n < 0 || (!n && !want))
@@ -1170,29 +1172,29 @@ static unsigned long sb_make_layout(struct sb_layout *layout, unsigned long room
 			continue;
 		/* (2) and (3), and (6) by bp */
 		if (~not & (SB_NOT_BP | SB_NOT_LOAD)) {
-			if (!sb_check_cfa(&draft, i, fact))
+			if (!sb_check_cfa(draft, i, fact))
 				return 0;
 			want = true;
 		} else if (want_here && ~not & SB_NOT_BY_BP) {
 			want = true;
 		}
 	}
-	if (want && !sb_add_bp(&draft, 0, walk->bp[0]))
+	if (want && !sb_add_bp(draft, 0, walk->bp[0]))
 		return 0;
 
-	layout->parts = draft.parts - 1;
+	layout->parts = draft->parts - 1;
 	layout->user_cs = 0;
 	if (walk->user_regs) {
 		unsigned long cs = walk->sp[nr] + offsetof(struct pt_regs, cs);
 
-		if (sb_use_place(&draft, cs) != draft.parts - 1)
+		if (sb_use_place(draft, cs) != draft->parts - 1)
 			return 0;
-		layout->end = cs - draft.base[draft.parts - 1];
+		layout->end = cs - draft->base[draft->parts - 1];
 		layout->user_cs = sb_load(cs);
 		if (sb_load(cs) != layout->user_cs)
 			return 0;
 	}
-	return sb_bound_parts(&draft) ? (void *)draft.next - (void *)layout : 0;
+	return sb_bound_parts(draft) ? (void *)draft->next - (void *)layout : 0;
 }
 
 /* The half that is full, and 1; and how often they were turned */

@@ -45,6 +45,7 @@ static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
  *		interrupted, or 0
  * @stack:	where the stack begins that the walk began on
  * @switches:	frames that change the stack, a bit each: see sb_switches()
+ * @draft:	for struct sb_draft_layout
  * @name:	for the name of a frame's symbol
  */
 struct sb_walk {
@@ -60,6 +61,7 @@ struct sb_walk {
 	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
 	unsigned long stack;
 	u64 switches;
+	u64 draft[34];
 	char name[KSYM_SYMBOL_LEN];
 };
 

@@ -53,6 +53,10 @@ insmod /t/stackbuf.ko && insmod /t/stackbuf_few.ko || exit 1
 taken new 20
 taken again 20
 taken deep 60
+# With one function more
+echo 1000000 >$P/limit
+taken filtered 22
+echo 0 >$P/limit
 if [ -e /t/instructions ]; then
 	# Twice round the ring, every event of another stack than the one before
 	longest page stackbuf_few save 600000
