@@ -56,6 +56,13 @@ static void sb_pass_requests(void)
  */
 static void sb_request(enum sb_worker what)
 {
+	/*
+	 * Not while it is queued and has yet to start: with a probe on what sb_start_work()
+	 * calls (queue_work_on()), or on the way out of an interrupt, each request would lead to
+	 * the next, and this CPU would run nothing else, the worker included.
+	 */
+	if (work_pending(&sb_work[what]))
+		return;
 	/* A full barrier follows in irq_work_queue(), before it looks whether it is pending */
 	atomic_or(BIT(what), &sb_requested);
 	sb_pass_requests();
