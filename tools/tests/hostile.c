@@ -213,7 +213,9 @@ static void make_layers(FILE *f)
 /* 200,000 pages, each of which has the data of one and the same */
 static void make_copies(FILE *f)
 {
-	struct { u64 offset; u32 size, flags; u64 page_flags; } desc = { .size = STACKBUF_PAGE_SIZE };
+	struct { u64 offset; u32 size, flags; u64 page_flags; } desc = {
+		.size = STACKBUF_PAGE_SIZE,
+	};
 	const u32 pages = 200000, map = (pages / 8 / STACKBUF_PAGE_SIZE + 1) * STACKBUF_PAGE_SIZE;
 	const u32 blocks = 2 * map / STACKBUF_PAGE_SIZE;
 	const u32 words[] = { STACKBUF_PAGE_SIZE, 1, blocks, pages };
@@ -340,9 +342,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*make)(FILE *f);
 	} kinds[] = {
-		{ "events", make_events }, { "ids", make_ids }, { "meeting", make_meeting }, { "names", make_names },
-		{ "headers", make_headers }, { "layers", make_layers }, { "copies", make_copies },
-		{ "pieces", make_pieces }, { "flat", make_flat }, { "claims", make_claims },
+		{ "events", make_events }, { "ids", make_ids }, { "meeting", make_meeting },
+		{ "names", make_names }, { "headers", make_headers }, { "layers", make_layers },
+		{ "copies", make_copies }, { "pieces", make_pieces }, { "flat", make_flat },
+		{ "claims", make_claims },
 	};
 	size_t i;
 	FILE *f;
