@@ -55,6 +55,7 @@
 #include <linux/sort.h>
 #include <linux/stacktrace.h>
 #include <linux/stringhash.h>
+#include <linux/sysfs.h>
 #include <linux/timekeeping.h>
 #include <linux/utsname.h>
 #include <linux/workqueue.h>
@@ -190,7 +191,8 @@ SB_NUMBER(verify, sb_verify, 0, SB_VERIFY_MAX, sb_apply_verify);
 MODULE_PARM_DESC(verify,
 		 "Check one in so many recalled stacks by a walk: 1 to 1000000 (default 4096), 0: none");
 
-module_param_cb(probe, &sb_probe_ops, NULL, 0644);
+/* For root only: an address may have been written */
+module_param_cb(probe, &sb_probe_ops, NULL, 0600);
 MODULE_PARM_DESC(probe,
 		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag, comma-separated; +... adds (default none)");
 SB_NUMBER(pid, sb_filter_pid, 0, PID_MAX_LIMIT, sb_apply_filter);
@@ -215,6 +217,30 @@ static struct debugfs_blob_wrapper sb_blob[] = {
 	{ stackbuf_stacks, SB_STACK_PAGES * STACKBUF_PAGE_SIZE },
 };
 
+/* The arrays hold addresses and arguments, as tracefs does, and are closed when that is */
+static int sb_open_array(struct inode *inode, struct file *file)
+{
+	int err = security_locked_down(LOCKDOWN_TRACEFS);
+
+	return err ? err : simple_open(inode, file);
+}
+
+/* Recording goes on: readers check what they copied */
+static ssize_t sb_read_array(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	const struct debugfs_blob_wrapper *array = file->private_data;
+
+	return simple_read_from_buffer(to, count, pos, array->data, array->size);
+}
+
+static const struct file_operations sb_array_fops = {
+	/* The kernel looks at this struct again when a file is closed */
+	.owner = THIS_MODULE,
+	.open = sb_open_array,
+	.read = sb_read_array,
+	.llseek = default_llseek,
+};
+
 /* Whether debugfs is there or closed matters to nobody but its readers */
 static void __init sb_init_debugfs(void)
 {
@@ -223,7 +249,7 @@ static void __init sb_init_debugfs(void)
 
 	sb_dir = debugfs_create_dir("stackbuf", NULL);
 	for (i = 0; i < ARRAY_SIZE(sb_blob); i++)
-		debugfs_create_blob(name[i], 0400, sb_dir, &sb_blob[i]);
+		debugfs_create_file(name[i], 0400, sb_dir, &sb_blob[i], &sb_array_fops);
 }
 
 /* Parameters can still be written then: who needs this memory looks for it, under the lock */

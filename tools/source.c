@@ -265,6 +265,8 @@ static int open_directory(struct source *s, const char *name)
 				name, array_name[i]);
 		if (s->fd[i] < 0)
 			return failed(s, "%s: %s%s", path, strerror(errno),
+				      s->live && errno == EPERM && !geteuid() ?
+				      ": the kernel is locked down for confidentiality" :
 				      errno == EACCES || errno == EPERM ? "; run it as root" : "");
 		if (fstat(s->fd[i], &st) || !S_ISREG(st.st_mode))
 			return failed(s, "%s: is no regular file", path);

@@ -9,6 +9,7 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
+STACKBUF=$(cat /t/reader)
 P=/sys/module/stackbuf/parameters
 
 # set_list LIST: it becomes the list
@@ -27,6 +28,14 @@ refuses() {
 	since | grep 'stackbuf: ' >said
 	is "$(wc -l <said) == 1" && grep -q "stackbuf: probe: .*$2" said && [ "$(cat $P/probe)" = "$old" ] ||
 		{ cat said $P/probe; return 1; }
+}
+
+# One line on standard error that has these words, and nothing else
+one_line() {
+	words=$1
+	shift
+	if "$@" >out 2>err; then echo "$* succeeded"; return 1; fi
+	is "$(wc -l <err) == 1" && grep "$words" err && [ ! -s out ] || { cat err out; return 1; }
 }
 
 load big
@@ -62,6 +71,7 @@ lengths() {
 	[ -z "$wrong" ] || { echo "wrong:$wrong"; return 1; }
 }
 result "parameter probe is read at every length around a page, and nothing behind it is written" lengths
+result "parameter probe is for root only" is "$(stat -c %a $P/probe) == 600"
 
 # bytes FUNCTION: of the kernel's
 bytes() {
@@ -79,19 +89,51 @@ result "refused: an offset after the end of a module's function" \
 	refuses stackbuf_test:context_save+0x100000 "the function has 0x[0-9a-f]* bytes"
 # Of several functions at one address only the kernel itself finds those after the first
 other_name() {
-	for name in $(awk '$2 ~ /[tT]/ && NR == FNR { n[$3]++; next }
-		$2 ~ /[tT]/ && $1 == at && n[$3] == 1 { print $3 } { at = $2 ~ /[tT]/ ? $1 : "" }' sorted sorted); do
+	awk '$2 ~ /[tT]/ && NR == FNR { n[$3]++; next }
+		$2 ~ /[tT]/ && $1 == at && n[$3] == 1 { print $3 } { at = $2 ~ /[tT]/ ? $1 : "" }' sorted sorted >names
+	while read -r name; do
 		echo "$name" 2>/dev/null >$P/probe || continue
 		set_list ''
 		echo "# by the name $name"
 		refuses "$name+$(bytes "$name")" "$name.*: the function has 0x[0-9a-f]* bytes"
 		return
-	done
+	done <names
 	echo "# no such function"
 	return 1
 }
 result "refused: the end of a function that has several names" other_name
 note result
 
-unload
+# ------------------------------------------------------------------ lockdown ---
+
+# Nothing comes after this, as it cannot be taken back
+lockdown=/sys/kernel/security/lockdown
+[ -e $lockdown ] || mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+closed() {
+	set_list vfs_read && "$STACKBUF" log --last 1 >log && [ -s log ] &&
+		echo 0 >$P/enable && exec 9<$D/info || return 1
+	before=$("$STACKBUF" info | sed -n 's/^events recorded *//p')
+	echo confidentiality >$lockdown || return 1
+	for array in text info events stacks; do
+		if cat "$D/$array" >out 2>/dev/null || [ -s out ]; then echo "$array can be read"; return 1; fi
+	done
+	for command in info text log count depth 'log --follow' 'snoop vfs_read' 'count vfs_read' 'save x'; do
+		# shellcheck disable=SC2086 # words
+		one_line "$D/[a-z]*: .*locked down for confidentiality" "$STACKBUF" $command || return 1
+	done
+	# Recording goes on: the module itself reports it when it is unloaded
+	echo 1 >$P/enable && [ "$(cat $P/probe)" = vfs_read ] || return 1
+	# An open file keeps the module loaded
+	if rmmod stackbuf_test && rmmod stackbuf 2>/dev/null; then echo "unloaded while its memory is read"; return 1; fi
+	exec 9<&-
+	mark
+	rmmod stackbuf && since | sed -n 's/.*stackbuf: \([0-9]*\) events recorded, .*/\1/p' >recorded
+	is "$(cat recorded) > $before"
+}
+if [ -e $lockdown ]; then
+	result "locked down for confidentiality: the record is closed, in one line, and recording goes on" closed
+else
+	echo "ok locked down for confidentiality # SKIP this kernel has no lockdown"
+	unload
+fi
 echo "done"

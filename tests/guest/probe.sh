@@ -555,16 +555,19 @@ result "loaded with a name that does not exist: refused in one line, nothing is 
 lockdown=/sys/kernel/security/lockdown
 [ -e $lockdown ] || mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 locked() {
-	insmod /t/big/stackbuf.ko probe=vfs_read && echo confidentiality >$lockdown || return 1
+	insmod /t/big/stackbuf.ko probe=vfs_read && echo 0 >$P/enable || return 1
+	facts
+	before=$(fact events_recorded)
+	echo confidentiality >$lockdown && echo 1 >$P/enable || return 1
 	refuses vfs_write 'vfs_write: the kernel is locked down, which forbids probes' || return 1
 	refuses vfs_read,vfs_write 'vfs_write: the kernel is locked down' && set_list vfs_read || return 1
 	"$STACKBUF" snoop vfs_write 2>error >out && return 1
 	is "$(wc -l <error) == 1" && grep -q 'locked down' error && [ ! -s out ] || { cat error out; return 1; }
-	facts
-	before=$(fact events_recorded)
+	# The record is closed: the module itself reports what it recorded since
 	cat /proc/version >/dev/null
-	facts
-	is "$(fact events_recorded) > $before" && set_list '' && list_is '' && rmmod stackbuf
+	mark
+	set_list '' && list_is '' && rmmod stackbuf || return 1
+	is "$(since | sed -n 's/.*stackbuf: \([0-9]*\) events recorded, .*/\1/p') > $before"
 }
 if [ -e $lockdown ]; then
 	result "a kernel that is locked down: no new probes, in one line; those that are set stay, and go" locked
