@@ -7,11 +7,17 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
+# inside MODULE FUNCTION: an offset in it where ftrace is not
+inside() {
+	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
+}
+
 edge() {
 	local reader='' kernel words cross
 
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/edge.sh" "$work/vm/run" &&
 		build_reader "$1" && build "$1" big || echo "not ok everything is built"
+	inside "$work/vm/big/stackbuf_test.ko" context_save >"$work/vm/inside"
 	# -s: probes come and go, which patches code that runs
 	boot "$1" -s -t 600 -x "$reader" -a slub_debug=FZPU
 	ended

@@ -818,15 +818,13 @@ static void add_build_ids(struct reading *r)
 }
 
 /* Source lines for the frames of a record, which says of which kernel they are */
-static struct lines *open_lines(const struct reading *r, const struct args *a, struct output *o)
+static struct lines *open_lines(const struct reading *r, const struct args *a)
 {
 	const struct stackbuf_info *info = &r->record.info;
 	struct lines_where where = { .vmlinux = a->vmlinux, .modules = a->modules,
 				     .ids = &r->symbols.ids,
 				     .force = a->given & BIT(OPT_FORCE) };
 	struct lines *lines;
-	struct probe probe;
-	size_t i, room = 0;
 
 	if (r->record.have_info) {
 		where.release = info->release;
@@ -834,13 +832,6 @@ static struct lines *open_lines(const struct reading *r, const struct args *a, s
 		where.srcversion = info->module_srcversion;
 		where.base_symbol = info->base_symbol;
 		where.base_addr = info->base_addr;
-	}
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
-		if (!record_probe(&r->record, i, &probe))
-			continue;
-		GROW(o->probed, o->nr_probed, room);
-		o->probed[o->nr_probed++] = probe.addr;
-		free(probe.name);
 	}
 	if (!r->record.have_info && *r->source.linux_release)
 		where.release = r->source.linux_release;
@@ -895,6 +886,23 @@ static void decode(const struct args *a)
 	lines_close(d.lines);
 }
 
+/* Where the probes are that the record says are set */
+static void learn_probed(const struct record *r, struct output *o)
+{
+	struct probe probe;
+	size_t i, room = 0;
+
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(r, i, &probe))
+			continue;
+		if (probe.addr) {
+			GROW(o->probed, o->nr_probed, room);
+			o->probed[o->nr_probed++] = probe.addr;
+		}
+		free(probe.name);
+	}
+}
+
 int main(int argc, const char **argv)
 {
 	struct args args = { 0 };
@@ -940,14 +948,17 @@ int main(int argc, const char **argv)
 	symbols_init(&r.symbols, &r.record, r.source.kallsyms);
 	if (args.given & BIT(OPT_LINES) || args.command == SAVE)
 		add_build_ids(&r);
+	learn_probed(&r.record, &output);
+	if (r.source.live)
+		output.probes_off = probes_off(output.probed, output.nr_probed);
 	if (args.given & BIT(OPT_LINES))
-		output.lines = open_lines(&r, &args, &output);
+		output.lines = open_lines(&r, &args);
 	run(&r, &output, &args, &watch);
 	if (output.lines) {
 		lines_say_missing(output.lines);
 		lines_close(output.lines);
-		free(output.probed);
 	}
+	free(output.probed);
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
 

@@ -615,6 +615,8 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		json_object_set_new(j, "probes", all);
 	else
 		fact_number(o, j, "probes", "probes", nr);
+	if (o->probes_off)
+		fact(o, j, "probes_off", "probes are not hit", "%s", o->probes_off);
 	fact_number(o, j, "probes_missed", "hits that probes missed", missed);
 	for (i = 0; !j && i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))

@@ -24,6 +24,7 @@ enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF
  * @lines: where source lines are found, or NULL: none wanted
  * @probed: addresses of probes, which are no return addresses
  * @nr_probed: how many
+ * @probes_off: why the running kernel does not hit them, or NULL
  */
 struct output {
 	FILE *file;
@@ -35,6 +36,7 @@ struct output {
 	struct lines *lines;
 	u64 *probed;
 	size_t nr_probed;
+	const char *probes_off;
 };
 
 /* For other formats: the stack of an event, by its id; never NULL */

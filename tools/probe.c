@@ -21,6 +21,8 @@
 #include "follow.h"
 #include "probe.h"
 
+#define KPROBES		"/sys/kernel/debug/kprobes"
+
 /* What sysfs takes in one write */
 #define WRITE_MAX	4095
 
@@ -273,6 +275,46 @@ int info_read(struct source *s, struct record *r)
 	bag_empty(&bag);
 	free(info);
 	return ret;
+}
+
+static bool reads_zero(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	bool zero = f && getc(f) == '0';
+
+	if (f)
+		fclose(f);
+	return zero;
+}
+
+/* Whether the kernel made one of these probes by ftrace; true if that cannot be read */
+static bool by_ftrace(const u64 *addr, size_t nr)
+{
+	FILE *f = fopen(KPROBES "/list", "re");
+	unsigned long long at;
+	bool found = !f;
+	char line[512];
+	size_t i;
+
+	while (!found && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "[FTRACE]") || sscanf(line, "%llx", &at) != 1)
+			continue;
+		/* 0: the kernel shows no addresses */
+		for (i = 0; i < nr && !found; i++)
+			found = !at || at == addr[i];
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+const char *probes_off(const u64 *addr, size_t nr)
+{
+	if (nr && reads_zero(KPROBES "/enabled"))
+		return "kprobes are switched off, no probe is hit: " KPROBES "/enabled is 0";
+	if (nr && reads_zero("/proc/sys/kernel/ftrace_enabled") && by_ftrace(addr, nr))
+		return "ftrace is switched off, probes made by it are not hit: kernel.ftrace_enabled is 0";
+	return NULL;
 }
 
 u64 probes_missed(const struct record *r)

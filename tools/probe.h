@@ -65,6 +65,9 @@ void probes_close(struct probes *p);
 /* Only the array stackbuf_info.  Return 0, or -1 with s->error set */
 int info_read(struct source *s, struct record *r);
 
+/* Why the running kernel does not hit probes that are set at these addresses; or NULL */
+const char *probes_off(const u64 *addr, size_t nr);
+
 /* Hits that the kernel missed since loading */
 u64 probes_missed(const struct record *r);
 

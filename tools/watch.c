@@ -189,6 +189,16 @@ size_t watch_choose(struct watch *w)
 
 /* --------------------------------------------------- from begin to finish --- */
 
+/* Once: at the beginning, or at the end if that came later */
+static void say_off(struct watch *w)
+{
+	const char *off = w->said_off ? NULL : probes_off(w->probes.addr, w->probes.addrs);
+
+	if (off)
+		fprintf(stderr, "stackbuf: %s\n", off);
+	w->said_off |= !!off;
+}
+
 int watch_begin(struct watch *w)
 {
 	const struct filter *f = w->filter;
@@ -220,6 +230,7 @@ int watch_begin(struct watch *w)
 	if (p->pending)
 		fprintf(stderr, "stackbuf: %zu of %zu probes wait for their module\n", p->pending,
 			w->chosen.nr);
+	say_off(w);
 	return 0;
 }
 
@@ -267,6 +278,7 @@ void watch_wait(const struct watch *w, u64 ns)
 
 int watch_end(struct watch *w)
 {
+	say_off(w);
 	return probes_remove(&w->probes) ? failed(w, "%s", w->probes.error) : 0;
 }
 

@@ -43,6 +43,7 @@ struct watch {
 	struct chosen chosen;
 	struct probes probes;
 	int pidfd;
+	bool said_off;
 	u64 missed, lost[STACKBUF_LOSSES];
 };
 

@@ -11,6 +11,7 @@
 
 STACKBUF=$(cat /t/reader)
 P=/sys/module/stackbuf/parameters
+KPROBES=/sys/kernel/debug/kprobes
 
 # set_list LIST: it becomes the list
 set_list() {
@@ -103,6 +104,51 @@ other_name() {
 }
 result "refused: the end of a function that has several names" other_name
 note result
+
+# -------------------------------------------------------------- switched off ---
+
+# says_off WORDS COMMAND...: info, snoop and count report it, with these words
+says_off() {
+	words=$1
+	set_list stackbuf_test:go || return 1
+	"$STACKBUF" info >info && "$STACKBUF" info --json >json || return 1
+	grep "^probes are not hit .*$words" info && grep "\"probes_off\":\"[^\"]*$words" json || { cat info json; return 1; }
+	for command in 'snoop --duration 1' 'count --duration 1'; do
+		# shellcheck disable=SC2086 # words
+		"$STACKBUF" $command stackbuf_test:leaf_tag >out 2>err
+		is "$(grep -c "^stackbuf: .*$words" err) == 1" || { echo "$command:"; cat out err; return 1; }
+	done
+}
+says_nothing() {
+	"$STACKBUF" info >info && "$STACKBUF" snoop --duration 1 stackbuf_test:leaf_tag >out 2>err || return 1
+	if grep 'not hit' info err; then return 1; fi
+}
+kprobes_off() {
+	echo 0 >$KPROBES/enabled || return 1
+	says_off 'kprobes are switched off'
+	status=$?
+	echo 1 >$KPROBES/enabled
+	[ $status = 0 ] && says_nothing
+}
+result "kprobes are switched off: info, snoop and count say so" kprobes_off
+ftrace=/proc/sys/kernel/ftrace_enabled
+ftrace_off() {
+	says_nothing && set_list stackbuf_test:go && grep 'go+.*FTRACE' $KPROBES/list && echo 0 >$ftrace || return 1
+	# That is so
+	count=$("$STACKBUF" info | sed -n 's/^events recorded *//p')
+	run path 0x77 3 0 1 >/dev/null
+	is "$("$STACKBUF" info | sed -n 's/^events recorded *//p') == $count + 1" &&
+		says_off 'ftrace is switched off'
+	status=$?
+	# Set meanwhile, by a breakpoint: it is hit
+	set_list "stackbuf_test:context_save+$(cat /t/inside)" && "$STACKBUF" info >info || return 1
+	! grep 'not hit' info || status=1
+	echo 1 >$ftrace
+	set_list stackbuf_test:go || return 1
+	[ $status = 0 ] && says_nothing
+}
+on_x86 "all probes are breakpoints there" "ftrace is switched off: info, snoop and count say so" ftrace_off
+set_list ''
 
 # ------------------------------------------------------------------ lockdown ---
 
