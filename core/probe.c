@@ -20,7 +20,11 @@
 /* Bits of stackbuf_probe.lists: a list is made under the one that is not in force */
 static u8 sb_list = 0x1;
 
-/* Covers the probes; nests inside of the locks of module loading and of parameters */
+/*
+ * Covers the probes, and of their parameter sb_first_list and sb_probes.  Held for as long as
+ * a list is set, hence not inside of the lock of parameters: sb_lock_probes().  Nests inside
+ * of the locks of module loading.
+ */
 static DEFINE_MUTEX(sb_probe_mutex);
 
 /* Number @i, or NULL behind the last */
@@ -273,8 +277,39 @@ static int sb_find_in_kernel(struct sb_names *names)
 	return 0;
 }
 
-/* Functions of a module; the caller keeps its symbols in place */
-static void sb_find_in_module(struct sb_names *names, const struct module *module)
+/* Symbols of a module that are looked at with preemption off: some 20 us */
+#define SB_SYMBOLS_AT_ONCE	256
+
+/*
+ * Enable preemption for a moment.  Return whether @module is still loaded and has the same
+ * @symbols; if not, nothing of it may be used.
+ *
+ * sb_probe_mutex keeps a module that is loaded where it is: its removal, or the switch from
+ * the symbols of its loading to those that it keeps, waits in sb_probe_module(), unless it
+ * was there before, which its state or the pointer tells.  A module that fails early while
+ * it is loaded is not announced: it leaves the list, from which on a grace period passes.
+ */
+static bool sb_pause(const struct module *module, const struct mod_kallsyms *symbols)
+{
+	const struct list_head *own = &THIS_MODULE->list, *at = own;
+
+	preempt_enable();
+	cond_resched();
+	preempt_disable();
+	do {
+		if (at == &module->list)
+			return READ_ONCE(module->state) != MODULE_STATE_GOING &&
+			       rcu_access_pointer(module->kallsyms) == symbols;
+		at = READ_ONCE(at->next);
+	} while (at != own);
+	return false;
+}
+
+/*
+ * Functions of a module.  The caller has preemption off, which is on for moments.
+ * Return false if the module changed meanwhile.
+ */
+static bool sb_find_in_module(struct sb_names *names, const struct module *module)
 {
 	const struct mod_kallsyms *symbols = rcu_dereference_sched(module->kallsyms);
 	unsigned int i;
@@ -288,7 +323,10 @@ static void sb_find_in_module(struct sb_names *names, const struct module *modul
 
 		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
 			sb_meet(names, module->name, name, strlen(name), symbol->st_value);
+		if (i % SB_SYMBOLS_AT_ONCE == 0 && !sb_pause(module, symbols))
+			return false;
 	}
+	return sb_pause(module, symbols);
 }
 
 /*
@@ -319,15 +357,30 @@ static noinline __no_sanitize_address __no_kcsan bool sb_is_module(const struct 
 static void sb_find_in_modules(struct sb_names *names)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at = own;
+	struct sb_wanted *want;
+	bool again = false;
 
 	preempt_disable();
 	do {
 		struct module *module = list_entry(at, struct module, list);
 
-		if (sb_is_module(module) && module->state != MODULE_STATE_GOING)
-			sb_find_in_module(names, module);
-		at = READ_ONCE(at->next);
-	} while (at != own);
+		if (!sb_is_module(module) || READ_ONCE(module->state) == MODULE_STATE_GOING ||
+		    sb_find_in_module(names, module)) {
+			at = READ_ONCE(at->next);
+			again = false;
+			continue;
+		}
+		/* Its place in the list is lost with it: start again, from nothing */
+		for (want = names->want; want < names->want + names->nr; want++) {
+			want->loaded = false;
+			if (hlist_unhashed(&want->node))
+				continue;
+			want->addr = 0;
+			want->found = 0;
+		}
+		at = own;
+		again = true;
+	} while (again || at != own);
 	preempt_enable();
 }
 
@@ -610,6 +663,20 @@ static unsigned int sb_split_list(const char *text, struct sb_names *names)
 	}
 }
 
+/* Those that are in no list go, and their places are free */
+static void sb_drop_unlisted(void)
+{
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
+	sb_unregister(sb_in_no_list);
+	for (i = 0; (probe = sb_probe(i)); i++)
+		if (!probe->lists)
+			memset(probe, 0, sizeof(*probe));
+	sb_probes_changed();
+}
+
+/* The caller holds sb_probe_mutex */
 static int sb_write_list(const char *text)
 {
 	bool add = text[0] == '+';
@@ -625,7 +692,6 @@ static int sb_write_list(const char *text)
 		return -ENOMEM;
 	sb_split_list(text, names);
 
-	mutex_lock(&sb_probe_mutex);
 	if (add)
 		for (i = 0; (probe = sb_probe(i)); i++)
 			if (probe->lists)
@@ -638,12 +704,7 @@ static int sb_write_list(const char *text)
 	}
 	for (i = 0; (probe = sb_probe(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~next);
-	sb_unregister(sb_in_no_list);
-	for (i = 0; (probe = sb_probe(i)); i++)
-		if (!probe->lists)
-			memset(probe, 0, sizeof(*probe));
-	sb_probes_changed();
-	mutex_unlock(&sb_probe_mutex);
+	sb_drop_unlisted();
 	kvfree(names);
 	return err;
 }
@@ -723,23 +784,54 @@ static struct notifier_block sb_probe_module_block = {
 /* -------------------------------------------------------- the parameter --- */
 
 /*
- * What insmod was given waits until recording is ready.  The lock of parameters
- * covers these two; a file of a parameter can be written before init and after exit.
+ * What insmod was given waits until recording is ready; a file of a parameter can be
+ * written before init and after exit.
  */
 static char *sb_first_list;
 static enum { SB_PROBES_LATER, SB_PROBES_OPEN, SB_PROBES_CLOSED } sb_probes;
 
+/*
+ * The kernel calls a parameter's functions under one lock for all parameters of a module.
+ * A list takes seconds to set, and "enable" must not wait for it: so let go of that lock,
+ * which covers nothing here.  What else it is good for still holds:
+ *
+ * - the module and the text written stay, as whoever called has the parameter's file open,
+ *   which the module's removal waits for, or is loading the module;
+ * - param_attr_store(), param_attr_show() and parse_one() (kernel/params.c) use nothing
+ *   that the lock covers after the call, and only release it;
+ * - two calls for this parameter are kept apart by sb_probe_mutex, and those for others
+ *   use none of what it covers.
+ *
+ * Never the other way round, the kernel's lock inside of sb_probe_mutex.
+ */
+static void sb_lock_probes(void)
+{
+	kernel_param_unlock(THIS_MODULE);
+	mutex_lock(&sb_probe_mutex);
+}
+
+static void sb_unlock_probes(void)
+{
+	mutex_unlock(&sb_probe_mutex);
+	kernel_param_lock(THIS_MODULE);
+}
+
 static int sb_set_probe(const char *value, const struct kernel_param *param)
 {
+	int err = -ENODEV;
+
 	if (!value)
 		value = "";
-	if (sb_probes == SB_PROBES_OPEN)
-		return sb_write_list(value);
-	if (sb_probes == SB_PROBES_CLOSED)
-		return -ENODEV;
-	kfree(sb_first_list);
-	sb_first_list = kstrdup(value, GFP_KERNEL);
-	return sb_first_list ? 0 : -ENOMEM;
+	sb_lock_probes();
+	if (sb_probes == SB_PROBES_OPEN) {
+		err = sb_write_list(value);
+	} else if (sb_probes == SB_PROBES_LATER) {
+		kfree(sb_first_list);
+		sb_first_list = kstrdup(value, GFP_KERNEL);
+		err = sb_first_list ? 0 : -ENOMEM;
+	}
+	sb_unlock_probes();
+	return err;
 }
 
 static int sb_get_probe(char *buffer, const struct kernel_param *param)
@@ -748,7 +840,7 @@ static int sb_get_probe(char *buffer, const struct kernel_param *param)
 	int len = 0, cut = 0;
 	unsigned int i;
 
-	mutex_lock(&sb_probe_mutex);
+	sb_lock_probes();
 	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (!probe->name[0])
 			continue;
@@ -762,7 +854,7 @@ static int sb_get_probe(char *buffer, const struct kernel_param *param)
 		if (len + 6 <= PAGE_SIZE)
 			cut = len;
 	}
-	mutex_unlock(&sb_probe_mutex);
+	sb_unlock_probes();
 	return len + sysfs_emit_at(buffer, len, "\n");
 }
 
@@ -784,11 +876,11 @@ static int __init sb_init_probe(void)
 	err = register_module_notifier(&sb_probe_module_block);
 	if (err)
 		return err;
-	kernel_param_lock(THIS_MODULE);
+	mutex_lock(&sb_probe_mutex);
 	if (sb_first_list)
 		err = sb_write_list(sb_first_list);
 	sb_probes = err ? SB_PROBES_CLOSED : SB_PROBES_OPEN;
-	kernel_param_unlock(THIS_MODULE);
+	mutex_unlock(&sb_probe_mutex);
 	if (err)
 		unregister_module_notifier(&sb_probe_module_block);
 	return err;
@@ -796,9 +888,15 @@ static int __init sb_init_probe(void)
 
 static void sb_exit_probe(void)
 {
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
 	unregister_module_notifier(&sb_probe_module_block);
-	kernel_param_lock(THIS_MODULE);
-	sb_write_list("");
+	mutex_lock(&sb_probe_mutex);
+	/* An empty list would want memory, and may not be refused here */
+	for (i = 0; (probe = sb_probe(i)); i++)
+		WRITE_ONCE(probe->lists, 0);
+	sb_drop_unlisted();
 	sb_probes = SB_PROBES_CLOSED;
-	kernel_param_unlock(THIS_MODULE);
+	mutex_unlock(&sb_probe_mutex);
 }

@@ -105,6 +105,31 @@ other_name() {
 result "refused: the end of a function that has several names" other_name
 note result
 
+# ----------------------------------------------------------- held by others ---
+
+# Other parameters while a long list is set, and while its file is read
+long_list() {
+	grep '^ext4_[a-z_]* *$' /sys/kernel/tracing/available_filter_functions |
+		awk 'NR == FNR { want[$1]; next } $3 in want { print "0x" $1 }' - /proc/kallsyms |
+		head -n "$1" | tr '\n' ',' >list
+	is "$(tr ',' '\n' <list | wc -l) >= $1" || return 1
+	(cat list >$P/probe; cut -d' ' -f1 /proc/uptime >ended) &
+	writer=$!
+	sleep 0.3
+	cat $P/probe >got &
+	reader=$!
+	sleep 0.1
+	cut -d' ' -f1 /proc/uptime >began
+	echo 0 >$P/enable && echo 1 >$P/enable && echo 0 >$P/pid || return 1
+	cut -d' ' -f1 /proc/uptime >written
+	[ ! -e ended ] || { echo "they waited for the list"; return 1; }
+	wait $writer $reader
+	echo "# parameters written from $(cat began) to $(cat written), the list set at $(cat ended)"
+	is "$(tr ',' '\n' <$P/probe | wc -l) == $1" && cmp got $P/probe && set_list ''
+}
+result "while a list is set: other parameters are written at once" long_list 100
+note result
+
 # -------------------------------------------------------------- switched off ---
 
 # says_off WORDS COMMAND...: info, snoop and count report it, with these words

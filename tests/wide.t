@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# How long others wait for a CPU while a module's functions are searched:
+# tests/guest/wide.sh on each kernel, where time goes with instructions, one a nanosecond.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+wide() {
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/wide.sh" "$work/vm/run" &&
+		build "$1" big || echo "not ok everything is built"
+	boot "$1" -i -a preempt=full
+	ended
+}
+
+on_each_kernel wide wide
