@@ -31,6 +31,7 @@
 #include <linux/cpu.h>
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/elf-em.h>
 #include <linux/fs.h>
 #include <linux/irq_work.h>

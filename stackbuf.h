@@ -624,11 +624,13 @@ int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32 *id);
  * stackbuf_print() - print the caller's stack to the kernel log
  *
  * As dump_stack() does: a line "Stack trace(BYTES):", then a line a frame,
- * lines of other CPUs kept out.  BYTES is the length of the frames' text as
+ * lines of other CPUs kept out, unless one of them prints for more than 100 ms:
+ * then they may mix.  BYTES is the length of the frames' text as
  * the text log would hold it.  Nothing is recorded.
  *
  * Context: Any but NMI, where it returns at once and is counted
- *	(STACKBUF_LOST_PRINT).
+ *	(STACKBUF_LOST_PRINT).  With any lock held, a runqueue's too: it waits for
+ *	no other CPU for more than 100 ms, with interrupts as the caller has them.
  */
 void stackbuf_print(void);
 

@@ -45,8 +45,13 @@
  * is a macro as well.
  */
 #ifndef printk_cpu_sync_get_irqsave
-#define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
-#define printk_cpu_sync_put_irqrestore(flags)	printk_cpu_unlock_irqrestore(flags)
+#ifdef CONFIG_SMP
+#define __printk_cpu_sync_try_get()	__printk_cpu_trylock()
+#define __printk_cpu_sync_put()		__printk_cpu_unlock()
+#else
+#define __printk_cpu_sync_try_get()	true
+#define __printk_cpu_sync_put()
+#endif
 #endif
 
 /*

@@ -3,7 +3,7 @@
  * print.c - stacks in the kernel log, and traces that the caller owns
  *
  * Every line is a printk record of its own, as a record holds about 1,000
- * bytes, and printk's CPU lock keeps the lines together.
+ * bytes, and printk's CPU lock keeps the lines together, if it can be had in time.
  *
  * Lines go out by LOGLEVEL_SCHED, which is what printk_deferred() does: stored
  * at once, brought to the consoles a little later.  So printing takes no lock
@@ -23,24 +23,33 @@ static __printf(1, 2) void sb_printk(const char *fmt, ...)
 	va_end(args);
 }
 
+/* How long to wait for lines of another CPU: a dump_stack() to a slow serial console fits */
+#define SB_LINES_WAIT_US	100000
+
 /*
- * In an oops or a panic the lock may be held by a CPU that was stopped, and
- * lines of others are the lesser evil; lib/dump_stack.c does the same.
+ * Get printk's CPU lock.  Its owner may wait for what our caller holds (a runqueue's lock, if
+ * a console of its wakes a task), or be a CPU that was stopped in an oops or a panic.  Then
+ * lines of others between ours are the lesser evil; lib/dump_stack.c does the same in a panic.
+ * Interrupts are as the caller has them while this waits.
  */
 static bool sb_lock_lines(unsigned long *flags)
 {
-	unsigned long saved;
+	unsigned int us;
 
-	if (READ_ONCE(oops_in_progress))
-		return false;
-	printk_cpu_sync_get_irqsave(saved);
-	*flags = saved;
-	return true;
+	for (us = 0; us < SB_LINES_WAIT_US && !READ_ONCE(oops_in_progress); us++) {
+		local_irq_save(*flags);
+		if (__printk_cpu_sync_try_get())
+			return true;
+		local_irq_restore(*flags);
+		udelay(1);
+	}
+	return false;
 }
 
 static void sb_unlock_lines(unsigned long flags)
 {
-	printk_cpu_sync_put_irqrestore(flags);
+	__printk_cpu_sync_put();
+	local_irq_restore(flags);
 }
 
 static unsigned int sb_text_bytes(const struct stackbuf_trace *trace)

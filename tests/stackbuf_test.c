@@ -47,6 +47,12 @@
 #include "../stackbuf.h"
 #include "test_compat.h"
 
+/* As in core/compat.h */
+#ifndef printk_cpu_sync_get_irqsave
+#define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
+#define printk_cpu_sync_put_irqrestore(flags)	printk_cpu_unlock_irqrestore(flags)
+#endif
+
 #define OUT_SIZE	0x100000
 #define REF_MAX		128
 #define MARGIN		512	/* a function here is shorter than that */
@@ -1347,6 +1353,56 @@ static void print_worker(struct worker *wk)
 	}
 }
 
+/* Another CPU keeps printk's lock until "done", or for three seconds */
+struct keeper {
+	bool keeps, done;
+	struct completion ended;
+};
+
+static int keep_lines(void *arg)
+{
+	u64 until = ktime_get_ns() + 3 * NSEC_PER_SEC;
+	struct keeper *keeper = arg;
+	unsigned long flags;
+
+	printk_cpu_sync_get_irqsave(flags);
+	WRITE_ONCE(keeper->keeps, true);
+	while (!READ_ONCE(keeper->done) && ktime_get_ns() < until)
+		cpu_relax();
+	printk_cpu_sync_put_irqrestore(flags);
+	complete(&keeper->ended);
+	return 0;
+}
+
+/* Print while printk's lock is kept by a CPU that waits for us, as if by a lock that we hold */
+static int cmd_kept(u64 *arg)
+{
+	struct keeper keeper = {};
+	struct task_struct *task;
+	unsigned long flags;
+	u64 began;
+	int cpu;
+
+	init_completion(&keeper.ended);
+	task = kthread_create(keep_lines, &keeper, "sbtest/keeper");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	cpu = get_cpu();
+	kthread_bind(task, cpumask_any_but(cpu_online_mask, cpu));
+	wake_up_process(task);
+	while (!READ_ONCE(keeper.keeps))
+		cpu_relax();
+	local_irq_save(flags);
+	began = ktime_get_ns();
+	stackbuf_print();
+	say("kept_us %llu\n", (ktime_get_ns() - began) / NSEC_PER_USEC);
+	local_irq_restore(flags);
+	WRITE_ONCE(keeper.done, true);
+	put_cpu();
+	wait_for_completion(&keeper.ended);
+	return 0;
+}
+
 static int cmd_print(u64 *arg)
 {
 	if (!arg[2])
@@ -1573,6 +1629,7 @@ static const struct {
 	{ "step", cmd_step },
 	{ "trace", cmd_trace },
 	{ "print", cmd_print },
+	{ "kept", cmd_kept },
 	{ "printid", cmd_printid },
 	{ "guards", cmd_guards },
 	{ "regs", cmd_regs },

@@ -130,6 +130,16 @@ long_list() {
 result "while a list is set: other parameters are written at once" long_list 100
 note result
 
+# Its owner waits for the one that prints, which for want of real locks gives up after 3 s
+kept() {
+	mark
+	run kept >kept && note kept
+	is "$(value kept_us kept) < 1500000" && since | grep 'Stack trace(' && since | grep ' cmd_kept+' ||
+		{ cat kept; since; return 1; }
+}
+result "printk's lock kept by a CPU that waits for us: printed, and soon" kept
+note result
+
 # -------------------------------------------------------------- switched off ---
 
 # says_off WORDS COMMAND...: info, snoop and count report it, with these words
