@@ -508,6 +508,17 @@ static int sb_register(struct sb_wanted *want)
 	return 0;
 }
 
+/* A probe that was taken out of the code: it waits for its module, or its place is given up */
+static void sb_forget_kprobe(struct kprobe *kprobe)
+{
+	struct stackbuf_probe *probe = container_of((void *)kprobe, struct stackbuf_probe, kprobe);
+
+	stackbuf_info.missed_before += kprobe->nmissed;
+	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
+	WRITE_ONCE(probe->addr, 0);
+	memset(probe->kprobe, 0, sizeof(probe->kprobe));
+}
+
 /* Take all probes out of the code that are @no_more */
 static void sb_unregister(bool (*no_more)(struct stackbuf_probe *probe))
 {
@@ -520,22 +531,22 @@ static void sb_unregister(bool (*no_more)(struct stackbuf_probe *probe))
 	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (probe->state != STACKBUF_PROBE_SET || !no_more(probe))
 			continue;
-		if (set)
+		if (set) {
 			set[n++] = sb_kprobe(probe);
-		else
-			unregister_kprobe(sb_kprobe(probe));
+			continue;
+		}
+		unregister_kprobe(sb_kprobe(probe));
+		sb_forget_kprobe(sb_kprobe(probe));
 	}
 	if (n)
 		unregister_kprobes(set, n);
+	/*
+	 * These and no others: another module may have gone meanwhile.  Its probes are still
+	 * in the kernel's list until its own notifier gets here.
+	 */
+	while (n > 0)
+		sb_forget_kprobe(set[--n]);
 	kvfree(set);
-	for (i = 0; (probe = sb_probe(i)); i++) {
-		if (probe->state != STACKBUF_PROBE_SET || !no_more(probe))
-			continue;
-		stackbuf_info.missed_before += sb_kprobe(probe)->nmissed;
-		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
-		WRITE_ONCE(probe->addr, 0);
-		memset(probe->kprobe, 0, sizeof(probe->kprobe));
-	}
 }
 
 static bool sb_in_no_list(struct stackbuf_probe *probe)
