@@ -421,6 +421,12 @@ full() {
 	check && is "$try < 5 && $(value evicted check) > 0"
 }
 result "a table full of stacks that the ring refers to: refused, counted, ids right; then room is made" full
+# Its own stacks want what the request is for, as half of the memory for layouts is full
+probed_request() {
+	echo queue_work_on >/sys/module/stackbuf/parameters/probe && run distinct 1500 5 0 >distinct &&
+		echo >/sys/module/stackbuf/parameters/probe && is "$(value wrong distinct) == 0"
+}
+with KPROBES "a probe on what the recorder calls to start a worker" probed_request
 unload
 
 stage step

@@ -516,6 +516,22 @@ switched_off() {
 	is "$(fact events_recorded) == $before + 3" && set_list ''
 }
 result "kprobes switched off and on again" switched_off
+# Each removal waits, and the kernel marks the other module's probes in the meantime
+go_together() {
+	set_list stackbuf_fit:fit_replaced,stackbuf_fit2:fit_replaced || return 1
+	i=0
+	while [ $i -lt 10 ]; do
+		insmod /t/big/stackbuf_fit.ko && insmod /t/big/stackbuf_fit2.ko || return 1
+		is "$(grep -c fit_replaced $KPROBES/list) == 2" || { cat $KPROBES/list; return 1; }
+		rmmod stackbuf_fit &
+		rmmod stackbuf_fit2
+		wait $!
+		is "$(grep -c . $KPROBES/list) == 0" || { cat $KPROBES/list; return 1; }
+		i=$((i + 1))
+	done
+	set_list ''
+}
+result "two modules with probes are unloaded at the same time" go_together
 facts
 result "every recall was verified again, and none was wrong" is "$(fact verified) > 1000 && $(fact differed) == 0"
 # Not against kallsyms: modules have come and gone, and what was at their addresses
