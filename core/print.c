@@ -77,10 +77,12 @@ static bool sb_may_print(void)
 
 static void sb_print_trace(const struct stackbuf_trace *trace)
 {
+	/* Before interrupts are off: symbols of large modules take long */
+	unsigned int bytes = sb_text_bytes(trace);
 	unsigned long flags;
 	bool locked = sb_lock_lines(&flags);
 
-	sb_printk(KERN_INFO "Stack trace(%u):\n", sb_text_bytes(trace));
+	sb_printk(KERN_INFO "Stack trace(%u):\n", bytes);
 	sb_print_frames(trace);
 	if (locked)
 		sb_unlock_lines(flags);
