@@ -92,7 +92,7 @@
  * What was learnt under another number is forgotten.  0 means that nothing is
  * recalled any more: verification found a difference, or there is no recall here.
  */
-static u32 sb_recall_epoch = SB_HAVE_RECALL;
+static u32 sb_recall_epoch __read_mostly = SB_HAVE_RECALL;
 
 /* Parameter verify: one in so many recalls is checked by a walk; 0: none */
 static unsigned int sb_verify = 4096;

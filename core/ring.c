@@ -106,7 +106,7 @@ struct sb_cpu {
 	struct sb_level level[SB_LEVELS];
 };
 
-static struct sb_cpu __percpu *sb_cpu;
+static struct sb_cpu __percpu *sb_cpu __read_mostly;
 
 struct sb_event {
 	u32 id;
