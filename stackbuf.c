@@ -282,7 +282,10 @@ static int __init stackbuf_init(void)
 	err = sb_init_freeze();
 	if (err)
 		goto err_freeze;
+	/* Filters can be written already */
+	kernel_param_lock(THIS_MODULE);
 	sb_apply_limit();
+	kernel_param_unlock(THIS_MODULE);
 	sb_change_state(STACKBUF_ENABLED, sb_enable);
 	err = sb_init_probe();
 	if (err)
