@@ -38,6 +38,7 @@ static void give(struct stack *first, struct stack *other)
 		first->text = other->text;
 		first->text_len = other->text_len;
 		first->lines = other->lines;
+		first->first = other->first;
 	}
 }
 
