@@ -402,9 +402,9 @@ help_is_exact() {
 		for option in $all; do
 			case $option in
 			--help | --version) continue ;;
-			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until) value==1 ;;
-			--comm | --flame | --vmlinux | --top) value==1 ;;
-			--modules) value==/ ;;
+			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until) value="=1" ;;
+			--comm | --flame | --vmlinux | --top) value="=1" ;;
+			--modules) value="=/" ;;
 			*) value='' ;;
 			esac
 			# A source that is not there, if there is one: nothing is done

@@ -240,7 +240,7 @@ const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN])
 {
 	unsigned int i;
 
-	for (i = 0; comm[i] && i < STACKBUF_COMM_LEN - 1; i++)
+	for (i = 0; i < STACKBUF_COMM_LEN - 1 && comm[i]; i++)
 		text[i] = comm[i] >= ' ' && comm[i] <= '~' ? comm[i] : '?';
 	text[i] = '\0';
 	return text;
