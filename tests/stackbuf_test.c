@@ -47,12 +47,6 @@
 #include "../stackbuf.h"
 #include "test_compat.h"
 
-/* As in core/compat.h */
-#ifndef printk_cpu_sync_get_irqsave
-#define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
-#define printk_cpu_sync_put_irqrestore(flags)	printk_cpu_unlock_irqrestore(flags)
-#endif
-
 #define OUT_SIZE	0x100000
 #define REF_MAX		128
 #define MARGIN		512	/* a function here is shorter than that */

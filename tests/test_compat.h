@@ -8,6 +8,7 @@
 #define STACKBUF_TEST_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/printk.h>
 #include <linux/stackdepot.h>
 #include <linux/timer.h>
 #include <linux/version.h>
@@ -42,6 +43,12 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 17, 0)
 #define stack_depot_init()	0
+#endif
+
+/* As in core/compat.h */
+#ifndef printk_cpu_sync_get_irqsave
+#define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
+#define printk_cpu_sync_put_irqrestore(flags)	printk_cpu_unlock_irqrestore(flags)
 #endif
 
 /* stack_trace_save_tsk() is exported: see core/compat.h */
