@@ -517,30 +517,35 @@ static int cmd_long(u64 *arg)
 struct tally {
 	unsigned long attempted, recorded, refused, wrong, gone;
 	unsigned long from[4];	/* attempted in task, softirq, hardirq, NMI */
+	unsigned long recalled;	/* recorded in an NMI, by recall */
 };
 
 static DEFINE_PER_CPU(struct tally, tally);
 static unsigned int storm_paths, storm_levels;
 
-static void storm_save(u64 path, void (*leaf)(struct walk *w), unsigned long tag, int context)
+static void storm_count(u32 id, int is_right, int context)
 {
-	u32 id;
-
 	this_cpu_inc(tally.attempted);
 	this_cpu_inc(tally.from[context]);
-	id = go(path, storm_levels, leaf, tag);
 	if (!id) {
 		this_cpu_inc(tally.refused);
 		return;
 	}
 	this_cpu_inc(tally.recorded);
-	switch (right(id, path, storm_levels, leaf)) {
+	switch (is_right) {
 	case 0:
 		this_cpu_inc(tally.gone);
 		break;
 	case -1:
 		this_cpu_inc(tally.wrong);
 	}
+}
+
+static void storm_save(u64 path, void (*leaf)(struct walk *w), unsigned long tag, int context)
+{
+	u32 id = go(path, storm_levels, leaf, tag);
+
+	storm_count(id, id ? right(id, path, storm_levels, leaf) : 0, context);
 }
 
 static void tally_zero(void)
@@ -564,18 +569,86 @@ static void tally_say(void)
 		sum.refused += t->refused;
 		sum.wrong += t->wrong;
 		sum.gone += t->gone;
+		sum.recalled += t->recalled;
 		for (i = 0; i < 4; i++)
 			sum.from[i] += t->from[i];
 	}
-	say("attempted %lu recorded %lu refused %lu wrong %lu gone %lu task %lu softirq %lu hardirq %lu nmi %lu\n",
+	say("attempted %lu recorded %lu refused %lu wrong %lu gone %lu task %lu softirq %lu hardirq %lu nmi %lu recalled %lu\n",
 	    sum.attempted, sum.recorded, sum.refused, sum.wrong, sum.gone, sum.from[0], sum.from[1],
-	    sum.from[2], sum.from[3]);
+	    sum.from[2], sum.from[3], sum.recalled);
+	for_each_online_cpu(cpu)
+		say("cpu%d %lu of %lu\n", cpu, per_cpu(tally, cpu).recorded,
+		    per_cpu(tally, cpu).attempted);
 }
 
 static u64 mix(u64 x)
 {
 	x = (x ^ x >> 31) * 0x9e3779b97f4a7c15ULL;
 	return x ^ x >> 29;
+}
+
+/*
+ * Registers of a place in a function that goes on: as often as they are saved until it
+ * returns, it is one stack, so that it is recalled also in an NMI and at a breakpoint.
+ */
+struct held {
+	struct task_struct *task;
+	struct pt_regs regs;
+};
+
+static DEFINE_PER_CPU(struct held, held);
+
+static __always_inline void hold(void)
+{
+	struct held *h = this_cpu_ptr(&held);
+	unsigned long ip, sp, fp;
+
+	memset(&h->regs, 0, sizeof(h->regs));
+#ifdef CONFIG_ARM64
+	asm volatile("0: adr %0, 0b; mov %1, sp; mov %2, x29" : "=&r" (ip), "=&r" (sp), "=r" (fp));
+	h->regs.pc = ip;
+	h->regs.sp = sp;
+	h->regs.regs[29] = fp;
+	h->regs.pstate = PSR_MODE_EL1h;
+#else
+	asm volatile("0: leaq 0b(%%rip), %0; movq %%rsp, %1; movq %%rbp, %2" :
+		     "=&r" (ip), "=&r" (sp), "=r" (fp));
+	h->regs.ip = ip;
+	h->regs.sp = sp;
+	h->regs.bp = fp;
+	h->regs.cs = __KERNEL_CS;
+#endif
+	barrier();
+	WRITE_ONCE(h->task, current);
+}
+
+static void let_go(void)
+{
+	WRITE_ONCE(this_cpu_ptr(&held)->task, NULL);
+	barrier();
+}
+
+/* 1: the stack of @id begins where the registers do; 0: gone; -1: another one */
+static int right_held(u32 id, const struct pt_regs *regs)
+{
+	unsigned long pc[STACKBUF_DEPTH_MAX];
+	bool cut;
+	int nr = frames_of(id, pc, &cut);
+
+	if (nr <= 0)
+		return nr;
+	return pc[0] == instruction_pointer((struct pt_regs *)regs) && nr > 2 ? 1 : -1;
+}
+
+/* Walks counted on this CPU: a save that leaves it as it was recalled its stack */
+static u64 walks(void)
+{
+	unsigned int slot = raw_smp_processor_id() % STACKBUF_LOSS_SLOTS;
+	const u64 *line = stackbuf_info.loss[slot / STACKBUF_LOSS_LINES]
+					.slot[slot % STACKBUF_LOSS_LINES];
+
+	return READ_ONCE(line[STACKBUF_WALKED_NEW]) + READ_ONCE(line[STACKBUF_WALKED_ELSEWHERE]) +
+	       READ_ONCE(line[STACKBUF_WALKED_UNFIT]) + READ_ONCE(line[STACKBUF_WALKED_AGAIN]);
 }
 
 /* NMIs, sent from CPU to CPU */
@@ -635,7 +708,18 @@ static void nmi_send(int cpu)
 static void storm_nmi(void)
 {
 	u64 turn = this_cpu_inc_return(nmi_turn);
+	struct held *h = this_cpu_ptr(&held);
 
+	/* Mostly what is recalled */
+	if (h->task == current && turn % 8) {
+		u64 before = walks();
+		u32 id = stackbuf_save_regs(&h->regs, turn);
+
+		if (id && walks() == before)
+			this_cpu_inc(tally.recalled);
+		storm_count(id, id ? right_held(id, &h->regs) : 0, STACKBUF_NMI);
+		return;
+	}
 	storm_save(mix(turn) % storm_paths, leaf_save, 0, STACKBUF_NMI);
 }
 
@@ -672,7 +756,9 @@ static void storm_worker(struct worker *wk)
 {
 	u64 end = ktime_get_ns() + wk->arg[0] * NSEC_PER_MSEC, turn = wk->cpu << 20;
 	struct hrtimer *timer = this_cpu_ptr(&ticker);
+	int cpu;
 
+	hold();
 	if (tick_ns) {
 		hrtimer_setup(timer, storm_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 		tasklet_setup(this_cpu_ptr(&softer), storm_soft);
@@ -681,15 +767,22 @@ static void storm_worker(struct worker *wk)
 	while (ktime_get_ns() < end) {
 		turn++;
 		storm_save(mix(turn) % storm_paths, leaf_save, 0, STACKBUF_TASK);
+		for_each_online_cpu(cpu)
+			if (wk->arg[3] > 1 && cpu != wk->cpu)
+				nmi_send(cpu);
 		cond_resched();
 	}
+	let_go();
 	if (tick_ns) {
 		hrtimer_cancel(timer);
 		tasklet_kill(this_cpu_ptr(&softer));
 	}
 }
 
-/* storm MS PATHS TICK_US NMI: all CPUs save, with timers and NMIs over it */
+/*
+ * storm MS PATHS TICK_US NMI: all CPUs save, with timers and NMIs over it; NMI 1: the timer
+ * sends them, 2: each save as well, to the other CPUs
+ */
 static int cmd_storm(u64 *arg)
 {
 	int err = 0;
@@ -978,9 +1071,16 @@ static struct kprobe *step_probe[8192];
 static unsigned int step_probes;
 static void *step_copy;		/* info, events, stacks, text */
 static size_t step_size;
-static bool step_armed, step_hit;
+static bool step_armed, step_hit, step_recalled;
 static u32 step_id;
+static int step_right;		/* as of right() */
+static unsigned int step_mode;	/* STEP_HELD etc. */
+static u64 step_new;		/* paths that are new each time */
 static struct debugfs_blob_wrapper step_blob;
+
+#define STEP_HELD	1	/* the save from there is recalled */
+#define STEP_TABLE	2	/* the table is full */
+#define STEP_RING	4	/* the ring as well: all pages are open */
 
 static int step_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -997,8 +1097,32 @@ static int step_handler(struct kprobe *p, struct pt_regs *regs)
 	memcpy(to, stackbuf_stacks, stackbuf_info.stacks_size);
 	to += stackbuf_info.stacks_size;
 	memcpy(to, stackbuf, stackbuf_info.text_size);
-	step_id = go(7, 2, leaf_tag, 0x57e9);
+	if (step_mode & STEP_HELD) {
+		struct held *h = this_cpu_ptr(&held);
+		u64 before = walks();
+
+		step_id = stackbuf_save_regs(&h->regs, 0x57e9);
+		step_recalled = step_id && walks() == before;
+		step_right = step_id ? right_held(step_id, &h->regs) : 0;
+	} else {
+		step_id = go(7, 2, leaf_tag, 0x57e9);
+		step_right = step_id ? right(step_id, 7, 2, leaf_tag) : 0;
+	}
 	return 0;
+}
+
+/* Close every page of the ring that is not open, or let them be taken again */
+static unsigned int ring_shut(bool shut)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < stackbuf_info.events_size / STACKBUF_PAGE_SIZE; i++) {
+		u32 *owner = &stackbuf_events[i].owner;
+
+		n += shut ? cmpxchg(owner, 0, U32_MAX) == 0 || *owner == U32_MAX :
+		     cmpxchg(owner, U32_MAX, 0) == U32_MAX;
+	}
+	return n;
 }
 
 static void step_end(void)
@@ -1012,25 +1136,66 @@ static void step_end(void)
 /* A page of the ring holds fewer events of one task than this */
 #define STEP_SAVES	260
 
+static unsigned int step_saves, step_none;
+static int step_wrong;
+
+static u32 step_save(u64 path, const u64 *arg)
+{
+	u32 id = go(path, arg[2], leaf_tag, arg[3]);
+	int is = id ? right(id, path, arg[2], leaf_tag) : 0;
+
+	step_saves++;
+	step_none += !id;
+	/* In a table that is full it may have had to make room */
+	step_wrong += id && (is < 0 || (!is && !(step_mode & STEP_TABLE)));
+	return id;
+}
+
 /* A new stack, then a known one until a page of the ring is full */
 static void step_worker(struct worker *wk)
 {
-	unsigned int calls = 1;
-	u64 path = wk->arg[1];
-	u32 id;
+	const struct held *h = this_cpu_ptr(&held);
+	unsigned int calls, tries;
 
 	step_hit = false;
+	step_recalled = false;
 	step_id = 0;
+	step_saves = 0;
+	step_none = 0;
+	step_wrong = 0;
+	hold();
+	/* Learnt by the second time; a table that is full makes room meanwhile */
+	for (calls = 0, tries = 0; step_mode & STEP_HELD && calls < 3 && tries < 50; tries++) {
+		u32 id = stackbuf_save_regs((struct pt_regs *)&h->regs, 0x57e9);
+
+		calls += !!id;
+		step_saves++;
+		step_none += !id;
+		if (!id)
+			msleep(20);
+	}
+	if (step_mode & STEP_TABLE)
+		step_save(5, wk->arg);
+	for (tries = 0; step_mode & STEP_TABLE && tries < 400; tries++)
+		if (!step_save(0x100000 + step_new++, wk->arg))
+			break;
+	if (step_mode & STEP_RING)
+		ring_shut(true);
 	WRITE_ONCE(step_armed, true);
-	id = go(path, wk->arg[2], leaf_tag, wk->arg[3]);
-	while (id && !step_hit && calls++ < STEP_SAVES) {
-		path = 5;
-		id = go(path, wk->arg[2], leaf_tag, wk->arg[3]);
+	calls = 0;
+	step_save(step_mode & STEP_TABLE ? 0x100000 + step_new++ : wk->arg[1], wk->arg);
+	/* In a full table a new one each second time: it gives up the page that 5 came into */
+	while (!step_hit && calls++ < STEP_SAVES) {
+		if (step_mode & STEP_TABLE && calls % 2 == 0)
+			step_save(0x100000 + step_new++, wk->arg);
+		else if (!step_save(5, wk->arg) && !(step_mode & STEP_TABLE))
+			break;
 	}
 	WRITE_ONCE(step_armed, false);
-	say("hit %d id %u right %d inner %u right %d calls %u\n", step_hit, id,
-	    id ? right(id, path, wk->arg[2], leaf_tag) : 0, step_id,
-	    step_id ? right(step_id, 7, 2, leaf_tag) : 0, min_t(unsigned int, calls, STEP_SAVES));
+	let_go();
+	ring_shut(false);
+	say("hit %d wrong %d inner %u right %d recalled %d saves %u none %u\n", step_hit,
+	    step_wrong, step_id, step_right, step_recalled, step_saves, step_none);
 }
 
 static int cmd_step(u64 *arg)
@@ -1077,6 +1242,158 @@ static int cmd_step(u64 *arg)
 	if (!err) {
 		err = on_cpus(0, step_worker, arg);
 		disable_kprobe(p);
+	}
+	return err;
+}
+
+/* stepmode MODE: what steps are like from now on, STEP_HELD etc. */
+static int cmd_stepmode(u64 *arg)
+{
+	step_mode = arg[0];
+	return 0;
+}
+
+/* --------------------------------------- commands: the ring, dying CPUs --- */
+
+/*
+ * turns ROUNDS: the CPUs save one after the other, each until it was recorded, for up to a
+ * second: how long each waited, and how much the ring has aged
+ */
+static u32 turn_id;
+
+static void turn_worker(struct worker *wk)
+{
+	turn_id = go(wk->cpu, 4, leaf_tag, 0x7042);
+}
+
+static u64 ring_age(void)
+{
+	unsigned int i;
+	u64 age = 0;
+
+	for (i = 0; i < stackbuf_info.events_size / STACKBUF_PAGE_SIZE; i++)
+		age = max(age, READ_ONCE(stackbuf_events[i].page.seq));
+	return age;
+}
+
+static int cmd_turns(u64 *arg)
+{
+	unsigned int saves = 0, never = 0, worst = 0;
+	int cpu, err;
+	u64 round;
+
+	for (round = 0; round < arg[0]; round++) {
+		for_each_online_cpu(cpu) {
+			ktime_t start = ktime_get();
+			unsigned int ms;
+
+			do {
+				err = on_cpus(cpu, turn_worker, arg);
+				if (err)
+					return err;
+				saves++;
+				ms = ktime_ms_delta(ktime_get(), start);
+				if (!turn_id)
+					usleep_range(500, 1000);
+			} while (!turn_id && ms < 1000);
+			never += !turn_id;
+			worst = max(worst, ms);
+		}
+	}
+	say("saves %u never %u worst %u age %llu\n", saves, never, worst, ring_age());
+	return 0;
+}
+
+/*
+ * starve N: N saves on CPU 0 while the others have all pages of the ring, then one that
+ * gets a page: how much the ring has aged
+ */
+static unsigned int starve_none, starve_open;
+
+static void starve_worker(struct worker *wk)
+{
+	unsigned int i, pages = stackbuf_info.events_size / STACKBUF_PAGE_SIZE;
+	unsigned long flags;
+
+	starve_open = 0;
+	starve_none = 0;
+	/* Nothing that is asked for is done meanwhile */
+	local_irq_save(flags);
+	for (i = 0; i < pages; i++) {
+		u32 owner = READ_ONCE(stackbuf_events[i].owner);
+
+		starve_open += owner > 1 && owner != U32_MAX;
+	}
+	for (i = 0; i < wk->arg[0] && starve_open == pages; i++)
+		starve_none += !go(1, 4, leaf_tag, i);
+	local_irq_restore(flags);
+}
+
+static int cmd_starve(u64 *arg)
+{
+	unsigned int pages = stackbuf_info.events_size / STACKBUF_PAGE_SIZE;
+	u64 before = 0, i, k;
+	int err = 0;
+
+	for (i = 0; i < 50 && !err; i++) {
+		for (k = 1; k <= pages && !err; k++)
+			err = on_cpus(k % num_online_cpus(), turn_worker, arg);
+		before = ring_age();
+		err = err ?: on_cpus(0, starve_worker, arg);
+		if (starve_open == pages)
+			break;
+		msleep(40);
+	}
+	turn_id = 0;
+	for (i = 0; i < 100 && !err && !turn_id; i++) {
+		err = on_cpus(0, turn_worker, arg);
+		msleep(20);
+	}
+	say("pages %u open %u none %u aged %llu recovered %d\n", pages, starve_open, starve_none,
+	    ring_age() - before, turn_id != 0);
+	return err;
+}
+
+/*
+ * late N MS: from now on a CPU that goes offline saves N new stacks, MS apart, where it has
+ * nothing more to do than to report that it is dead.  "late 0": no more
+ */
+static unsigned int late_saves, late_ms, late_hits;
+
+static int late_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned int i;
+
+	late_hits++;
+	for (i = 0; i < late_saves; i++) {
+		storm_save(0x200000 + step_new++, leaf_tag, 0x1a7e, STACKBUF_TASK);
+		mdelay(late_ms);
+	}
+	return 0;
+}
+
+static struct kprobe late_probe = {
+	.symbol_name = "cpuhp_report_idle_dead",
+	.pre_handler = late_handler,
+};
+
+static int cmd_late(u64 *arg)
+{
+	int err = 0;
+
+	if (arg[0] && !late_saves) {
+		storm_levels = 6;
+		late_hits = 0;
+		late_ms = arg[1];
+		late_probe.addr = NULL;
+		late_probe.flags = 0;
+		err = register_kprobe(&late_probe);
+		if (!err)
+			late_saves = arg[0];
+	} else if (!arg[0] && late_saves) {
+		unregister_kprobe(&late_probe);
+		late_saves = 0;
+		say("late %u\n", late_hits);
 	}
 	return err;
 }
@@ -1621,6 +1938,10 @@ static const struct {
 	{ "nmiprint", cmd_nmiprint },
 	{ "nest", cmd_nest },
 	{ "step", cmd_step },
+	{ "stepmode", cmd_stepmode },
+	{ "turns", cmd_turns },
+	{ "starve", cmd_starve },
+	{ "late", cmd_late },
 	{ "trace", cmd_trace },
 	{ "print", cmd_print },
 	{ "kept", cmd_kept },
@@ -1683,6 +2004,8 @@ static void __exit stackbuf_test_exit(void)
 	debugfs_remove(dir);
 	nest_end();
 	step_end();
+	if (late_saves)
+		unregister_kprobe(&late_probe);
 	vfree(step_copy);
 	vfree(out);
 }

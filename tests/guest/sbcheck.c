@@ -494,7 +494,8 @@ static void parse_ring(const struct arrays *a, struct ring *r, bool rest)
 		if (p->page.seq % pages != p->page.index)
 			problem("page %u has seq %" PRIu64 " of %u pages", p->page.index,
 				(uint64_t)p->page.seq, pages);
-		if (p->cpu >= a->info->nr_cpus || (p->owner && p->owner != p->cpu + 1) ||
+		if (p->cpu >= a->info->nr_cpus ||
+		    (p->owner && p->owner != p->cpu + 1 && p->owner != UINT32_MAX) ||
 		    p->reserved) {
 			problem("page seq %" PRIu64 ": cpu %u owner %u reserved %" PRIx64,
 				(uint64_t)p->page.seq, p->cpu, p->owner, (uint64_t)p->reserved);
@@ -794,8 +795,13 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 				" is not overwritten %" PRIu64,
 				counted, (uint64_t)a->info->evicted_events,
 				(uint64_t)a->info->overwritten);
-		/* Pages may have been given up for room in the table */
+		/*
+		 * Pages may have been given up for room in the table; and where there are
+		 * fewer than CPUs, those without one are not known to have recorded
+		 */
 		if ((!a->info->evicted || r.pages == a->events_size / PAGE) &&
+		    (a->events_size / PAGE >= a->info->nr_cpus ||
+		     r.by_cpu > r.nr + a->info->overwritten) &&
 		    r.by_cpu != r.nr + a->info->overwritten)
 			problem("the CPUs' totals are %" PRIu64
 				", in ring %zu + overwritten %" PRIu64,
@@ -1366,6 +1372,7 @@ static void read_snapshot(struct arrays *a, char *buf, const char *name)
 static void cmd_step(const char *run, const char *snapshot, const char *kallsyms, const char *list)
 {
 	unsigned long tried = 0, hits = 0, refused = 0, attempted = 0, recorded = 0, functions = 0;
+	unsigned long recalled = 0;
 	char answer[256], name[512], skip[512] = "", *buf = grab(8 << 20), *line, *save = NULL;
 	uint64_t key = 0, offset;
 
@@ -1374,8 +1381,8 @@ static void cmd_step(const char *run, const char *snapshot, const char *kallsyms
 	qsort(syms, nr_syms, sizeof(*syms), by_name);
 	for (line = strtok_r(slurp(list, NULL), "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		int hit, right = 0, inner_right = 0, calls = 0;
-		unsigned int id, inner, before = problems;
+		unsigned int inner, saves, none, before = problems;
+		int hit, wrong, inner_right, by_recall;
 		struct sym symkey = { .name = name };
 		const struct sym *s;
 		struct arrays a;
@@ -1395,21 +1402,22 @@ static void cmd_step(const char *run, const char *snapshot, const char *kallsyms
 		if (!strncmp(answer, "none", 4))
 			continue;
 		tried++;
-		if (sscanf(answer, "hit %d id %u right %d inner %u right %d calls %d", &hit, &id,
-			   &right, &inner, &inner_right, &calls) != 6) {
+		if (sscanf(answer, "hit %d wrong %d inner %u right %d recalled %d saves %u none %u",
+			   &hit, &wrong, &inner, &inner_right, &by_recall, &saves, &none) != 7) {
 			problem("at %s: %s", line, answer);
 			break;
 		}
-		attempted += calls + hit;
-		recorded += (int)calls - !id + (hit && inner);
-		refused += !id + (hit && !inner);
+		attempted += saves + hit;
+		recorded += saves - none + (hit && inner);
+		refused += none + (hit && !inner);
+		recalled += by_recall;
 		/* Nobody comes by a function's first instruction: not by others */
 		if (!hit && !offset)
 			strcpy(skip, name);
 		if (!hit)
 			continue;
 		hits++;
-		if ((id && right != 1) || (inner && inner_right != 1))
+		if (wrong || (inner && inner_right != 1))
 			problem("at %s: %s", line, answer);
 		read_snapshot(&a, buf, snapshot);
 		check_all(&a, false, false);
@@ -1420,8 +1428,8 @@ static void cmd_step(const char *run, const char *snapshot, const char *kallsyms
 		}
 	}
 	put_command(run, "step 0");
-	printf("functions %lu instructions %lu hit %lu attempted %lu recorded %lu refused %lu\n",
-	       functions, tried, hits, attempted, recorded, refused);
+	printf("functions %lu instructions %lu hit %lu attempted %lu recorded %lu refused %lu recalled %lu\n",
+	       functions, tried, hits, attempted, recorded, refused, recalled);
 }
 
 int main(int argc, char **argv)

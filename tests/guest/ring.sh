@@ -1,0 +1,192 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# shellcheck disable=SC2094,SC2218 # files are named after the commands they come from
+#
+# What stackbuf.ko does with few pages, with all of them full, under NMIs and where CPUs
+# go offline; the file /t/what says which.  /t/few has 8 KiB for events and 64 KiB for
+# the rest, /t/full likewise but 2 MiB for events, /t/page a page for everything.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. /t/lib.sh
+
+# stage TEXT COMMAND...: a result, with the time that it took, and nothing left loaded
+stage() {
+	began=$(cut -d. -f1 /proc/uptime)
+	result "$@"
+	# What failed may have left them
+	rmmod stackbuf_test 2>/dev/null
+	rmmod stackbuf 2>/dev/null
+	echo "# $(($(cut -d. -f1 /proc/uptime) - began)) s: $text"
+}
+
+# ------------------------------------------------- fewer pages than CPUs ---
+
+turns() {
+	load "$1" || return 1
+	run turns 5 >turns
+	cat turns
+	is "$(value never turns) == 0 && $(value worst turns) < 500" || return 1
+	check || return 1
+	unload
+}
+
+starve() {
+	load "$1" || return 1
+	run turns 2 >turns || return 1
+	run starve 2000 >starve
+	cat starve
+	is "$(value pages starve) == $(value open starve) && $(value none starve) == 2000" || return 1
+	is "$(value aged starve) <= 2 * $(value pages starve) && $(value recovered starve) == 1" || return 1
+	check || return 1
+	unload
+}
+
+# All at once: a CPU that others keep out records nothing.  How often they take turns
+# depends on how busy the host is
+shares() {
+	load "$1" || return 1
+	run storm 5000 40 0 0 >storm
+	cat storm
+	accounted || return 1
+	for cpu in 0 1 2 3; do
+		is "$(value cpu$cpu storm) > 20" || return 1
+	done
+	unload
+}
+
+# What a storm tried was recorded or refused, nothing is wrong, and stackbuf agrees
+accounted() {
+	sleep 1
+	check /proc/kallsyms || { cat check; return 1; }
+	is "$(value attempted storm) > 100 && $(value wrong storm) == 0" || return 1
+	is "$(value attempted storm) == $(value recorded storm) + $(value refused storm)" || return 1
+	is "$(value total check) - 1 == $(value recorded storm)" || return 1
+	is "$(value refused check) == $(value refused storm)"
+}
+
+# ------------------------------------------------------------------ NMIs ---
+
+# nmis KIND MS PATHS [PARAMETER]
+nmis() {
+	# shellcheck disable=SC2086 # none, or one
+	load "$1" ${4:-} || return 1
+	run storm "$2" "$3" 0 2 >storm
+	cat storm
+	accounted || return 1
+	is "$(value nmi storm) > 200" || return 1
+	# Where the table is full or the ring is, few get so far
+	is "$(value recalled storm) > ${5:-100}" || return 1
+	unload
+}
+
+# ------------------------------------------------------------------ steps ---
+
+# steps KIND LIST MODE HITS RECALLED [PARAMETER]: stopped at each instruction of a list,
+# so many hits at least, and so many of the saves from there recalled
+steps() {
+	# shellcheck disable=SC2086 # none, or one
+	load "$1" ${6:-} || return 1
+	echo 0 >/proc/sys/debug/kprobes-optimization
+	run stepmode "$3" >/dev/null
+	# Makes the file snapshot
+	run step 0 >/dev/null
+	check || return 1
+	total=$(value total check)
+	lost=$(value refused check)
+	/t/sbcheck step "$RUN" /sys/kernel/debug/stackbuf_test/snapshot /proc/kallsyms "$2" >step
+	stepped=$?
+	sed 's/^/# /' step
+	[ $stepped = 0 ] || return 1
+	sleep 1
+	check || return 1
+	is "$(value hit step) >= $4 && $(value recalled step) >= $5" || return 1
+	is "$(value total check) - $total == $(value recorded step)" || return 1
+	is "$(value refused check) - $lost == $(value refused step)" || return 1
+	unload
+}
+
+# ----------------------------------------------------- CPUs go and return ---
+
+online=/sys/devices/system/cpu/cpu1/online
+
+# rmmod waits for what is pending: for ever, if it stays so
+in_time() {
+	rmmod stackbuf_test || return 1
+	rmmod stackbuf &
+	for _ in $(seq 100); do
+		grep -q '^stackbuf ' /proc/modules || return 0
+		sleep 0.1
+	done
+	echo "rmmod stackbuf does not end"
+	return 1
+}
+
+# What takes the other CPUs away and brings them back
+unplug() {
+	echo 0 >$online || return 1
+	# The table stays full meanwhile
+	run distinct 300 5 0 >distinct
+	echo 1 >$online
+}
+
+# To memory, and back by the alarm of the clock
+to_memory() {
+	echo 0 >/sys/class/rtc/rtc0/wakealarm
+	echo +6 >/sys/class/rtc/rtc0/wakealarm && echo mem >/sys/power/state || return 1
+	dmesg | grep 'PM: suspend exit'
+}
+
+# late COMMAND TIMES
+late() {
+	load full "probe=cpuhp_report_idle_dead" || return 1
+	run late 40 10 || return 1
+	# The table gets full and is kept full
+	run distinct 1500 5 0 >distinct
+	for _ in $(seq "$2"); do
+		"$1" || return 1
+		run distinct 300 5 0 >distinct
+	done
+	run late 0 >late
+	cat late
+	is "$(value late late) == $2" || return 1
+	check /proc/kallsyms || return 1
+	# Room is made
+	before=$(value evicted check)
+	for try in 1 2 3 4 5; do
+		run path 0x66666666 8 0 1 | grep 'id [1-9]' && break
+		sleep 1
+	done
+	run distinct 1500 5 0 >distinct
+	sleep 1
+	check && is "$try < 5 && $(value evicted check) > $before" || return 1
+	in_time
+}
+
+case $(cat /t/what) in
+storms)
+	result "there are four CPUs" is "$(nproc) == 4"
+	stage "two pages of events for four CPUs: one CPU after the other records" turns few
+	stage "one page of events for four CPUs: one CPU after the other records" turns page
+	stage "refused events do not age the ring" starve few
+	stage "two pages of events, all four CPUs at once: each records" shares few
+	stage "NMIs over two pages of events for four CPUs" nmis few 4000 200
+	stage "NMIs over a full table" nmis full 4000 5000
+	stage "NMIs over a full table, every recall verified" nmis full 3000 5000 verify=1 0
+	stage "NMIs over a page of events and a full page of stacks" nmis page 6000 5000 "" 0
+	;;
+steps)
+	stage "a save that is recalled, at every instruction of a save" steps few /t/instructions 1 20 20
+	stage "the same, every recall verified" steps few /t/instructions 1 20 0 verify=1
+	stage "the same, the table full" steps page /t/instructions.page 3 20 10
+	stage "the same, table and ring full" steps page /t/instructions.page 7 20 0
+	stage "the same, where a page is given up, at every instruction" steps page /t/instructions.leave 3 4 1
+	stage "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug 3
+	if grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ]; then
+		stage "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
+	else
+		echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"
+	fi
+	;;
+esac
+echo "done"

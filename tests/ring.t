@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The ring and the table in states that are rare: fewer pages than CPUs, all of it full,
+# NMIs over it, CPUs that go offline: tests/guest/ring.sh on each kernel.  KINDS="storms" or "steps" for a part.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+# As in module.t, but fewer
+some() {
+	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'
+}
+
+ring() {
+	local series=$1 kernel words cross what every=40 probeable="KCFLAGS=-include $here/probeable.h"
+
+	kernel_of "$series" || return
+	[[ $series != *-@(debug|kcsan) ]] || every=200
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/ring.sh" "$work/vm/run" &&
+		build_sbcheck "$series" &&
+		build "$series" few EVENTS_KB=8 STACKS_KB=64 TEXT_KB=64 "$probeable" &&
+		build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 "$probeable" &&
+		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 &&
+		instructions "$work/vm/few/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
+		instructions "$work/vm/page/stackbuf.ko" >"$work/instructions" &&
+		some "$2" "$every" <"$work/instructions" >"$work/vm/instructions.page" &&
+		# All of what gives a page up
+		grep -E '^sb_(leave|drop)_.*page' "$work/instructions" >"$work/vm/instructions.leave" ||
+		echo "not ok everything is built"
+	for what in ${KINDS:-storms steps}; do
+		echo "$what" >"$work/vm/what"
+		case $what in
+		storms) boot "$series" -c 4 -m 768 ;;
+		# -s: probes come and go, which patches code that runs
+		*) boot "$series" -s -t 600 ;;
+		esac
+		grep -qx 'done' "$work/guest.log" || return
+	done
+	echo "done"
+}
+
+on_each_kernel ring ring
