@@ -48,7 +48,7 @@ static_assert(__alignof__(struct kprobe) <= 8);
  * What the probed code ran in.  A breakpoint's handler runs like an NMI's, one
  * level above the code.  A jump's (an optimised probe) and ftrace's run like the
  * code; a jump's is told by registers saved right below the stack pointer, where
- * the processor leaves a gap at a breakpoint.
+ * the processor leaves a gap at a breakpoint.  In 5.15 a jump saves no ss, in 6.1 it does.
  */
 static inline enum stackbuf_context sb_probed_context(const struct kprobe *kprobe,
 						      const struct pt_regs *regs)
@@ -58,7 +58,7 @@ static inline enum stackbuf_context sb_probed_context(const struct kprobe *kprob
 #ifdef CONFIG_X86_64
 	/* The optimiser changes flags meanwhile, but not those that are asked for here */
 	if (!(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
-	    (unsigned long)(regs + 1) != regs->sp)
+	    (unsigned long)(regs + 1) != regs->sp && (unsigned long)&regs->ss != regs->sp)
 		count -= NMI_OFFSET + HARDIRQ_OFFSET;
 #endif
 	return sb_context_of(count);
