@@ -17,6 +17,7 @@
  *	core/text.c	a new stack is rendered into the text log
  *
  * core/evict.c makes room in the table; core/request.c starts it, and other workers.
+ * core/module.c sees modules loaded and unloaded.
  * core/print.c prints to the kernel log, core/freeze.c stops recording when the
  * machine goes down.
  *
@@ -79,6 +80,7 @@
 #include "core/symbol.c"
 #include "core/depth.c"
 #include "core/evict.c"
+#include "core/module.c"
 #include "core/filter.c"
 #include "core/capture.c"
 #include "core/probe.c"
@@ -276,9 +278,10 @@ static int __init stackbuf_init(void)
 	sb_init_memory();
 	sb_init_ring();
 	sb_init_evict();
-	err = sb_init_recall();
+	sb_init_recall();
+	err = sb_init_modules();
 	if (err)
-		goto err_recall;
+		goto err_modules;
 	err = sb_init_freeze();
 	if (err)
 		goto err_freeze;
@@ -302,8 +305,8 @@ err_probe:
 	sb_change_state(STACKBUF_ENABLED, false);
 	sb_exit_freeze();
 err_freeze:
-	sb_exit_recall();
-err_recall:
+	sb_exit_modules();
+err_modules:
 	sb_exit_requests();
 	sb_free_cpus();
 	return err;
@@ -321,7 +324,7 @@ static void __exit stackbuf_exit(void)
 	sb_freeze(STACKBUF_UNLOADED);
 	debugfs_remove(sb_dir);
 	sb_exit_freeze();
-	sb_exit_recall();
+	sb_exit_modules();
 	sb_exit_requests();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",

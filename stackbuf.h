@@ -377,6 +377,11 @@ struct stackbuf_stacks_page {
 #define STACKBUF_STACK_LEAVING	0x4	/* the module's own */
 /* All numbers above id_bits were used before: an older stack may have had the id */
 #define STACKBUF_STACK_AGAIN	0x8
+/*
+ * Code of a frame is gone, and other code may be at its address now: a stack with equal
+ * frames that is recorded later is another one.  Only the text log has the right names
+ */
+#define STACKBUF_STACK_STALE	0x10
 
 /**
  * struct stackbuf_stack - one distinct stack, at the start of a granule

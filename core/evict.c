@@ -24,6 +24,9 @@
  * CPUs do not come or go meanwhile: cpus_read_lock().
  */
 
+/* Held while stacks are taken out of their chains or become stale */
+static DEFINE_MUTEX(sb_table_mutex);
+
 static DECLARE_BITMAP(sb_marked, SB_GRANULES);
 /* Taken out of their chains by step 1; by their first granule, as sb_marked */
 static DECLARE_BITMAP(sb_unlinked, SB_GRANULES);
@@ -121,53 +124,63 @@ static u64 sb_find_age(u32 wanted)
 	return high;
 }
 
-/* Recall does not go by the chains, but looks at this */
-static void sb_set_leaving(struct stackbuf_stack *stack, bool leaving)
+/* Recall does not go by the chains, but looks at the flags */
+static void sb_set_flag(struct stackbuf_stack *stack, u8 flag, bool on)
 {
 	u8 was = READ_ONCE(stack->flags), old;
 
 	do {
 		old = was;
-		was = cmpxchg(&stack->flags, old, leaving ? old | STACKBUF_STACK_LEAVING :
-			      old & ~STACKBUF_STACK_LEAVING);
+		was = cmpxchg(&stack->flags, old, on ? old | flag : old & ~flag);
 	} while (was != old);
+}
+
+static u32 *sb_stack_bucket(const struct stackbuf_stack *stack)
+{
+	return &sb_bucket[stack->hash & (SB_BUCKETS - 1)];
+}
+
+/*
+ * What leads to the stack with @id in its chain.  NULL if it is in none: its inserter has not
+ * got that far, or gave up, or it is no stack at all.
+ */
+static u32 *sb_find_link(const struct stackbuf_stack *stack, u32 id)
+{
+	u32 *link, next;
+
+	for (link = sb_stack_bucket(stack); (next = READ_ONCE(*link)); link = &sb_stack(next)->next)
+		if (next == id)
+			return link;
+	return NULL;
 }
 
 static void sb_unlink(struct stackbuf_stack *stack)
 {
-	u32 *bucket = &sb_bucket[stack->hash & (SB_BUCKETS - 1)];
-	u32 id = READ_ONCE(stack->id), next, *link;
-
-again:
-	for (link = bucket; (next = READ_ONCE(*link)) != id; link = &sb_stack(next)->next)
-		/* Not in a chain: its inserter has not got that far, or gave up */
-		if (!next)
-			return;
+	u32 *bucket = sb_stack_bucket(stack);
+	u32 id = READ_ONCE(stack->id), *link;
 
 	/* New ones come in front at any time; further back only we write */
-	if (!id)
-		return;
-	if (link == bucket) {
-		if (cmpxchg(bucket, id, stack->next) != id)
-			goto again;
-	} else {
+	do {
+		link = sb_find_link(stack, id);
+		if (!link)
+			return;
+	} while (link == bucket && cmpxchg(bucket, id, stack->next) != id);
+	if (link != bucket)
 		WRITE_ONCE(*link, stack->next);
-	}
 	/* Now that it is certain that this is a stack */
-	sb_set_leaving(stack, true);
+	sb_set_flag(stack, STACKBUF_STACK_LEAVING, true);
 	__set_bit(sb_id_granule(id), sb_unlinked);
 }
 
 static void sb_relink(struct stackbuf_stack *stack)
 {
-	u32 *bucket = &sb_bucket[stack->hash & (SB_BUCKETS - 1)];
-	u32 head;
+	u32 *bucket = sb_stack_bucket(stack), head;
 
 	do {
 		head = READ_ONCE(*bucket);
 		WRITE_ONCE(stack->next, head);
 	} while (cmpxchg(bucket, head, stack->id) != head);
-	sb_set_leaving(stack, false);
+	sb_set_flag(stack, STACKBUF_STACK_LEAVING, false);
 }
 
 /*
@@ -245,6 +258,7 @@ static void sb_evict(struct work_struct *work)
 	u32 used, wanted;
 	int round;
 
+	mutex_lock(&sb_table_mutex);
 	cpus_read_lock();
 	for (round = 1; ; round++) {
 		used = atomic_read(&sb_granules_used);
@@ -260,6 +274,7 @@ static void sb_evict(struct work_struct *work)
 		sb_retire_pages(oldest + 1 + DIV_ROUND_UP(SB_EVENT_PAGES * round, 8));
 	}
 	cpus_read_unlock();
+	mutex_unlock(&sb_table_mutex);
 	/* Let them look for room again */
 	atomic_set(&sb_room_misses, 0);
 
@@ -284,6 +299,33 @@ static void sb_want_room(void)
 	    ((used > SB_MUCH_USED || atomic_read(&sb_room_misses) >= SB_STACK_PAGES) &&
 	     time_after_eq(jiffies, READ_ONCE(sb_evict_time))))
 		sb_request(SB_REQUEST_ROOM);
+}
+
+/*
+ * The code at @text is about to be freed, and another module may be loaded there.  Its stacks
+ * may have equal frames and are others: see that these are not found again.  Nothing runs or
+ * returns to this code any more, so no save in progress is on its way to one of them.
+ */
+static void sb_expire_stacks(unsigned long text, unsigned long size)
+{
+	static unsigned long pc[STACKBUF_DEPTH_MAX];
+	struct stackbuf_stack *stack;
+	unsigned int nr, i;
+	u32 granule = 0;
+
+	if (!size)
+		return;
+	mutex_lock(&sb_table_mutex);
+	while ((stack = sb_next_stack(&granule))) {
+		nr = data_race(sb_decode(pc, stack->frames, READ_ONCE(stack->words)));
+		/* A call may be a function's last instruction */
+		for (i = 0; i < nr && pc[i] - text > size; i++)
+			;
+		if (i < nr && sb_find_link(stack, READ_ONCE(stack->id)))
+			sb_set_flag(stack, STACKBUF_STACK_STALE, true);
+		cond_resched();
+	}
+	mutex_unlock(&sb_table_mutex);
 }
 
 static void __init sb_init_evict(void)

@@ -518,7 +518,7 @@ static __always_inline struct stackbuf_stack *sb_recall(const struct sb_start *s
  * kprobes and BPF programs lie in the same area, in pages of their own
  * (__vmalloc_node_range(), execmem_alloc()): their bits are never set.
  *
- * sb_mark_module() clears bits before sb_module() raises the epoch, and a walk reads the
+ * sb_mark_module() clears bits before sb_module_notify() raises the epoch, and a walk reads the
  * epoch before its frames' bits are read, in that order on x86.  So a layout that was made
  * by a bit that was to be cleared carries an epoch that is over.
  */
@@ -1387,38 +1387,10 @@ static void sb_forget_layouts(void)
 	}
 }
 
-/*
- * Code comes or goes.  A module's init code goes when it is live.  Whoever walks
- * just now has the old number: code that goes is on nobody's stack.
- */
-static int sb_module(struct notifier_block *block, unsigned long event, void *module)
+static void __init sb_init_recall(void)
 {
-	sb_mark_module(module, event);
-	sb_forget_layouts();
-	if (event == MODULE_STATE_COMING)
-		sb_note_module(module);
-	return NOTIFY_OK;
-}
-
-static struct notifier_block sb_module_block = {
-	.notifier_call = sb_module,
-};
-
-static int __init sb_init_recall(void)
-{
-	int err;
-
 	INIT_WORK(&sb_work[SB_REQUEST_REPORT], sb_report_difference);
 	sb_init_layouts();
-	err = register_module_notifier(&sb_module_block);
-	if (!err)
-		sb_mark_modules();
-	return err;
-}
-
-static void sb_exit_recall(void)
-{
-	unregister_module_notifier(&sb_module_block);
 }
 
 #else /* SB_HAVE_RECALL */
@@ -1448,12 +1420,15 @@ static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_s
 	return STACKBUF_DIFFERED;
 }
 
-static int __init sb_init_recall(void)
+static void sb_mark_module(const struct module *module, unsigned long state)
 {
-	return 0;
 }
 
-static void sb_exit_recall(void)
+static void sb_mark_modules(void)
+{
+}
+
+static void sb_init_recall(void)
 {
 }
 

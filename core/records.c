@@ -123,6 +123,7 @@ static struct stackbuf_stack *sb_try_hints(const u64 *hint, const struct sb_star
 		/* As for ORC */
 		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
 		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING |
+						STACKBUF_STACK_STALE |
 						STACKBUF_STACK_CUT)) == STACKBUF_STACK_TEXT &&
 		    sb_records_fit(stack, start))
 			return stack;

@@ -136,7 +136,8 @@ static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb
 
 		if (stack->hash == trace->hash && stack->words == trace->words &&
 		    /* Its other flags change at any time */
-		    !(READ_ONCE(stack->flags) & STACKBUF_STACK_CUT) == !trace->cut) {
+		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_CUT | STACKBUF_STACK_STALE)) ==
+		    (trace->cut ? STACKBUF_STACK_CUT : 0)) {
 			unsigned int i;
 
 			/* memcmp() is slow, byte by byte, on x86 */

@@ -288,7 +288,8 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 	}
 	if (n != raw->nr || i != raw->words)
 		problem("stack %u: %u frames in %u words, nr %u", raw->id, n, raw->words, raw->nr);
-	if (raw->flags & ~(STACKBUF_STACK_CUT | STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING))
+	if (raw->flags & ~(STACKBUF_STACK_CUT | STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING |
+			   STACKBUF_STACK_AGAIN | STACKBUF_STACK_STALE))
 		problem("stack %u: flags %x", raw->id, raw->flags);
 	if (raw->flags & STACKBUF_STACK_CUT && raw->nr != STACKBUF_DEPTH_MAX)
 		problem("stack %u: cut, with %u frames", raw->id, raw->nr);
