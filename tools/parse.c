@@ -408,6 +408,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	stack->nr = n;
 	stack->cut = raw->flags & STACKBUF_STACK_CUT;
 	stack->rendered = raw->flags & STACKBUF_STACK_TEXT;
+	stack->stale = raw->flags & STACKBUF_STACK_STALE;
 	stack->count = raw->count;
 	stack->seen = raw->seen;
 	return stack;

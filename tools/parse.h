@@ -196,6 +196,7 @@ enum names { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @nr: frames in @addr; 0 if only its text is left
  * @cut: the trace had more frames
  * @rendered: its text was written to the text log
+ * @stale: code of its frames was unloaded
  * @gone: neither frames nor text were found
  * @count: events that are no longer in the ring
  * @seen: see struct stackbuf_stack
@@ -217,6 +218,7 @@ struct stack {
 	u8 nr;
 	bool cut;
 	bool rendered;
+	bool stale;
 	bool gone;
 	u64 count;
 	u64 seen;

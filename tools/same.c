@@ -48,9 +48,9 @@ void same_merge(struct record *r)
 	size_t i, nr = 0;
 	bool any = false;
 
-	/* Without frames there is nothing to compare */
+	/* Without frames there is nothing to compare; and stale ones were of other code */
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
-		if (stack->nr)
+		if (stack->nr && !stack->stale)
 			all[nr++] = stack;
 	qsort(all, nr, sizeof(*all), by_frames_and_id);
 	for (i = 0; i < nr; i++) {

@@ -199,18 +199,23 @@ static char *kallsyms_name(const struct symbols *s, u64 addr)
 	return n < 0 ? NULL : name;
 }
 
-static char *name_frame(struct symbols *s, u64 addr, enum names *from)
+/* What module a @stale stack had at an address is not known: perhaps another one is there */
+static char *name_frame(struct symbols *s, u64 addr, bool stale, enum names *from)
 {
 	const struct symbol *kept = symbol_below(s->snapshot, s->snapshots, addr);
 	char *name = NULL;
 
-	if (kept && kept->addr == addr) {
+	if (kept && kept->addr == addr && !(stale && strchr(kept->name, '['))) {
 		*from = NAMES_SNAPSHOT;
 		return strdup(kept->name);
 	}
 	if (s->path)
 		read_kallsyms(s);
 	name = kallsyms_name(s, addr);
+	if (name && stale && strchr(name, '[')) {
+		free(name);
+		name = NULL;
+	}
 	*from = name ? NAMES_KALLSYMS : NAMES_NONE;
 	if (!name && asprintf(&name, "0x%016llx", addr) < 0)
 		name = NULL;
@@ -242,7 +247,7 @@ void symbols_name(struct symbols *s, struct stack *stack)
 		enum names from = NAMES_NONE;
 
 		if (i < stack->nr)
-			stack->name[i] = name_frame(s, stack->addr[i], &from);
+			stack->name[i] = name_frame(s, stack->addr[i], stack->stale, &from);
 		if (!stack->name[i])
 			stack->name[i] = copy("?", 1);
 		/* The least certain of its frames tells for all */

@@ -17,10 +17,9 @@ done
 for module in stackbuf mine; do
 	cat /sys/module/$module/notes/.note.gnu.build-id >/out/$module.note || exit 1
 done
-# To another address, as stacks of the same addresses are one: what has its size takes its place
-rmmod mine && insmod /t/ran/filler.ko && insmod /t/edited/mine.ko &&
+# Likely to the same address
+rmmod mine && insmod /t/edited/mine.ko &&
 	"$(cat /t/reader)" save /out/again || exit 1
 rmmod mine
-rmmod filler
 rmmod stackbuf_test stackbuf
 echo "done"
