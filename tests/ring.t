@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The ring and the table in states that are rare: fewer pages than CPUs, all of it full,
-# NMIs over it, CPUs that go offline: tests/guest/ring.sh on each kernel.  KINDS="storms" or "steps" for a part.
+# NMIs over it, CPUs that go offline: tests/guest/ring.sh on each kernel.  KINDS="late", for one,
+# runs a part.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -28,7 +29,7 @@ ring() {
 		# All of what gives a page up
 		grep -E '^sb_(leave|drop)_.*page' "$work/instructions" >"$work/vm/instructions.leave" ||
 		echo "not ok everything is built"
-	for what in ${KINDS:-storms steps}; do
+	for what in ${KINDS:-storms steps late}; do
 		echo "$what" >"$work/vm/what"
 		case $what in
 		storms) boot "$series" -c 4 -m 768 ;;

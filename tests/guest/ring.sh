@@ -140,7 +140,8 @@ to_memory() {
 # late COMMAND TIMES
 late() {
 	load full "probe=cpuhp_report_idle_dead" || return 1
-	run late 40 10 || return 1
+	# More than the table takes, so that room is asked for there
+	run late 1200 1 || return 1
 	# The table gets full and is kept full
 	run distinct 1500 5 0 >distinct
 	for _ in $(seq "$2"); do
@@ -181,6 +182,8 @@ steps)
 	stage "the same, the table full" steps page /t/instructions.page 3 20 10
 	stage "the same, table and ring full" steps page /t/instructions.page 7 20 0
 	stage "the same, where a page is given up, at every instruction" steps page /t/instructions.leave 3 4 1
+	;;
+late)
 	stage "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug 3
 	if grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ]; then
 		stage "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
