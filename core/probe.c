@@ -806,7 +806,7 @@ static enum { SB_PROBES_LATER, SB_PROBES_OPEN, SB_PROBES_CLOSED } sb_probes;
  * A list takes seconds to set, and "enable" must not wait for it: so let go of that lock,
  * which covers nothing here.  What else it is good for still holds:
  *
- * - the module and the text written stay, as whoever called has the parameter's file open,
+ * - the module and the text written stay, as the caller has the parameter's file open,
  *   which the module's removal waits for, or is loading the module;
  * - param_attr_store(), param_attr_show() and parse_one() (kernel/params.c) use nothing
  *   that the lock covers after the call, and only release it;

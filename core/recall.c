@@ -1267,8 +1267,8 @@ static void sb_turn_layouts(struct work_struct *work)
 
 /**
  * sb_learn() - remember the layout of a stack that was just walked
- * @id: the stack's id, which it need not have any more: then nobody recalls what is learnt,
- *	as sb_try_hint() compares it
+ * @id: the stack's id.  If the stack was dropped since, what is learnt is never recalled, as
+ *	sb_try_hint() compares the id
  * @trace: the stack
  * @walk: the walk
  * @pc: what it found

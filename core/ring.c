@@ -284,7 +284,7 @@ static void sb_leave_page(struct sb_cpu *cpu, bool always)
 	WRITE_ONCE(cpu->appending, false);
 }
 
-/* Get @cpu a new page; false if there is none to be had.  Interrupts are off */
+/* Get @cpu a new page; false if no page is free.  Interrupts are off */
 static bool sb_take_page(struct sb_cpu *cpu)
 {
 	struct stackbuf_events_page *page, *old = cpu->page;

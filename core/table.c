@@ -32,7 +32,10 @@ static atomic_t sb_granules_used;
  * out from then on, so that a place used again gets another id: but for stacks of
  * STACKBUF_STACK_AGAIN one that the place has never had.
  */
-static u64 sb_epoch;
+#ifndef SB_FIRST_EPOCH	/* a test begins where ids come round */
+#define SB_FIRST_EPOCH	0
+#endif
+static u64 sb_epoch = SB_FIRST_EPOCH;
 
 static void sb_interrupted(void *unused)
 {

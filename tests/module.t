@@ -100,6 +100,7 @@ module() {
 		build "$series" big "${debug[@]}" &&
 		"${cross}nm" "$work/vm/big/stackbuf_test.ko" |
 		awk '$3 ~ /^long_a_name/ { print length($3); exit }' >"$work/vm/long" &&
+		build "$series" again KCFLAGS="-DSB_FIRST_EPOCH=0x100000000" &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
 		build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
 			KCFLAGS="-include $here/probeable.h" &&

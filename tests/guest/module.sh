@@ -404,6 +404,31 @@ result "memory behind the small arrays is untouched" guards
 
 unload
 
+stage again
+# Of 1,000 saves of a known stack, how many walked
+walked() {
+	run path 0x77 8 0 8 >again && check || return 1
+	before=$(value again check)
+	run path 0x77 8 0 1000 >again && check || return 1
+	echo $(($(value again check) - before))
+}
+load big
+usual=$(walked)
+unload
+load again
+used_again() {
+	now=$(walked)
+	mark
+	run printid "$(value id again)"
+	since >log
+	# Recalled as any other
+	is "$now <= $usual + 20" &&
+		grep -q "stack $(value id again) is not printed: an older stack may have had this id" log ||
+		{ echo "usual $usual now $now"; cat again log; return 1; }
+}
+result "a stack whose id another one had is recalled, and print_id refuses it" used_again
+unload
+
 stage full
 load full
 run distinct 1500 5 0 >distinct
