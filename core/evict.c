@@ -317,6 +317,7 @@ static void sb_expire_stacks(unsigned long text, unsigned long size)
 		return;
 	mutex_lock(&sb_table_mutex);
 	while ((stack = sb_next_stack(&granule))) {
+		/* What is no stack may change meanwhile, which sb_find_link() sees */
 		nr = data_race(sb_decode(pc, stack->frames, READ_ONCE(stack->words)));
 		/* A call may be a function's last instruction */
 		for (i = 0; i < nr && pc[i] - text > size; i++)

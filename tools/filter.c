@@ -216,7 +216,8 @@ static const char *when(struct when *w, bool *known, u64 *value, const char *tex
 		w->ns = (tm.tm_hour * 3600ULL + tm.tm_min * 60 + tm.tm_sec) * SEC + part;
 		return NULL;
 	}
-	return "seconds since boot, as 618.059960, a time before the newest event, as -10s, or a time of day, as 14:03:05 or '2026-11-22 14:03'";
+	return "seconds since boot, as 618.059960, a time before the newest event, as -10s, "
+	       "or a time of day, as 14:03:05 or '2026-11-22 14:03'";
 }
 
 /* From ns since boot to ns since 1970 */
@@ -248,7 +249,7 @@ static void resolve_time(const struct when *w, const struct record *r, bool *kno
 		tm.tm_isdst = -1;
 		sec = mktime(&tm);
 		wall = (sec < 0 ? 0 : sec) * SEC + w->ns % SEC;
-		/* fall through */
+		__attribute__((fallthrough));
 	case WHEN_DATE:
 		/* Before boot is as good as at boot */
 		*value = wall > to_wall(&r->info, 0) ? wall - to_wall(&r->info, 0) : 0;

@@ -42,7 +42,8 @@ static const char *const command_name[COMMANDS] = {
 /* Options, in the order of option_list[], then of watch_list[] */
 enum option {
 	OPT_NONE, OPT_FILE, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE,
-	OPT_UNTIL, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME,
+	OPT_UNTIL, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_JSON, OPT_PERF,
+	OPT_PPROF, OPT_FLAME,
 	OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT,
 	OPT_HELP, OPT_VERSION,
 	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
@@ -95,7 +96,8 @@ static const u64 option_for[OPTIONS] = {
 			 BIT(OPT_VERBOSE) | BIT(OPT_DELIMITED))
 
 /* Those that may be given several times: an event meets one of the values */
-#define FOR_LISTS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU) | BIT(OPT_TAG) | BIT(OPT_STACK))
+#define FOR_LISTS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU) | BIT(OPT_TAG) | \
+			 BIT(OPT_STACK))
 
 /* Those that choose among events of the past */
 #define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_STACK) | BIT(OPT_LAST))

@@ -78,7 +78,7 @@ static int check_owner(const char *folder, const struct stat *st)
 
 	if (stat(folder, &dir))
 		return -1;
-	if (dir.st_mode & S_ISVTX && dir.st_mode & S_IWOTH && st->st_uid != geteuid() &&
+	if (dir.st_mode & S_ISVTX && dir.st_mode & 0002 && st->st_uid != geteuid() &&
 	    st->st_uid != dir.st_uid) {
 		errno = EACCES;
 		return -1;
@@ -200,10 +200,11 @@ int outfile_open(struct outfile *out, const char *name, mode_t mode)
 	memset(out, 0, sizeof(*out));
 	if (!strcmp(name, "-")) {
 		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	} else if (strlen(name) >= sizeof(path)) {
-		errno = ENAMETOOLONG;
-		return -1;
 	} else {
+		if (strlen(name) >= sizeof(path)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
 		strcpy(path, name);
 		direct = resolve(path);
 		if (direct < 0 || (direct && stat(path, &st)))

@@ -313,7 +313,8 @@ const char *probes_off(const u64 *addr, size_t nr)
 	if (nr && reads_zero(KPROBES "/enabled"))
 		return "kprobes are switched off, no probe is hit: " KPROBES "/enabled is 0";
 	if (nr && reads_zero("/proc/sys/kernel/ftrace_enabled") && by_ftrace(addr, nr))
-		return "ftrace is switched off, probes made by it are not hit: kernel.ftrace_enabled is 0";
+		return "ftrace is switched off, probes made by it are not hit: "
+		       "kernel.ftrace_enabled is 0";
 	return NULL;
 }
 

@@ -490,8 +490,8 @@ static int wait_for_it(struct counter *me)
 static int live(struct counter *me)
 {
 	const struct follow_hooks hooks = {
-		.arg = me, .quiet = true, .own_ids = true, .begin = begin, .event = take_event, .enough = enough,
-		.end = end, .rest = rest,
+		.arg = me, .quiet = true, .own_ids = true, .begin = begin, .event = take_event,
+		.enough = enough, .end = end, .rest = rest,
 	};
 	struct watch *w = me->w;
 	const struct filter none = { 0 };

@@ -86,7 +86,8 @@ int main(int argc, char **argv)
 	int a;
 
 	if (argc < 3 || argc > 4) {
-		fputs("usage: fake DIR EVENTS | fake DIR RATE SECONDS | fake DIR options\n", stderr);
+		fputs("usage: fake DIR EVENTS | fake DIR RATE SECONDS | fake DIR options\n",
+		      stderr);
 		return 2;
 	}
 	total = strtoull(argv[2], NULL, 0);

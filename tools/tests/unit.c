@@ -328,7 +328,9 @@ static void test_damaged_events(void)
 static void test_comm(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "a\x1b[31m\nb\xff" };
-	static const enum format formats[] = { FORMAT_TEXT, FORMAT_JSON, FORMAT_PERF, FORMAT_FOLDED };
+	static const enum format formats[] = {
+		FORMAT_TEXT, FORMAT_JSON, FORMAT_PERF, FORMAT_FOLDED
+	};
 	char comm[STACKBUF_COMM_LEN];
 	unsigned int format;
 	struct capture c;
