@@ -113,9 +113,9 @@ echo 0 >$P/enable
 echo >$P/probe
 "$STACKBUF" info --json >info.json
 fact() { tr ',' '\n' <info.json | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
-attempted=$(awk '{ n += $2 } END { printf "%.0f", n }' storms)
-recorded=$(awk '{ n += $4 } END { printf "%.0f", n }' storms)
-refused=$(awk '{ n += $6 } END { printf "%.0f", n }' storms)
+attempted=$(awk '$1 == "attempted" { n += $2 } END { printf "%.0f", n }' storms)
+recorded=$(awk '$1 == "attempted" { n += $4 } END { printf "%.0f", n }' storms)
+refused=$(awk '$1 == "attempted" { n += $6 } END { printf "%.0f", n }' storms)
 wrong=$(awk '{ n += $8 } END { printf "%.0f", n }' storms)
 echo "# attempted $attempted recorded $recorded refused $refused by the client"
 tr ',' '\n' <info.json | grep -E 'events_re|walked|verified|differed|lost|kept|missed' | note
