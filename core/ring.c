@@ -373,6 +373,8 @@ static void sb_share_pages(struct work_struct *work)
 	int i;
 
 	cpus_read_lock();
+	/* Other CPUs get no page until this is through, so it must not wait to run */
+	preempt_disable();
 	WRITE_ONCE(sb_ring_sharing, true);
 	on_each_cpu(sb_leave_this_page, NULL, 1);
 	for_each_possible_cpu(i) {
@@ -384,6 +386,7 @@ static void sb_share_pages(struct work_struct *work)
 	WRITE_ONCE(sb_ring_starved, false);
 	on_each_cpu(sb_take_if_waiting, NULL, 1);
 	WRITE_ONCE(sb_ring_sharing, false);
+	preempt_enable();
 	cpus_read_unlock();
 	/* Some 50 times a second, and at most a fifth of a CPU's time */
 	WRITE_ONCE(sb_share_time, jiffies + 1 + HZ / 50 + 4 * (jiffies - started));
