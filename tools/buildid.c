@@ -139,7 +139,7 @@ const char *build_ids_find(const struct build_ids *ids, const char *module, u64 
 	const struct build_id *last = NULL, *then = NULL, *id;
 	bool loads = false, differ = false;
 
-	for (id = ids->id; id < ids->id + ids->nr; id++) {
+	for (id = ids->id; ids->nr && id < ids->id + ids->nr; id++) {
 		if (strcmp(id->module, module))
 			continue;
 		if (!id->since) {
