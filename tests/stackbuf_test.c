@@ -758,7 +758,9 @@ static void storm_worker(struct worker *wk)
 	struct hrtimer *timer = this_cpu_ptr(&ticker);
 	int cpu;
 
-	hold();
+	/* Else each save is a call of storm_save(), which may be probed */
+	if (wk->arg[3] > 1)
+		hold();
 	if (tick_ns) {
 		hrtimer_setup(timer, storm_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 		tasklet_setup(this_cpu_ptr(&softer), storm_soft);
