@@ -24,6 +24,7 @@ ring() {
 		build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 "$probeable" &&
 		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 &&
 		instructions "$work/vm/few/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
+		instructions "$work/vm/full/stackbuf.ko" | some "$2" $((2 * every)) >"$work/vm/instructions.late" &&
 		instructions "$work/vm/page/stackbuf.ko" >"$work/instructions" &&
 		some "$2" "$every" <"$work/instructions" >"$work/vm/instructions.page" &&
 		# All of what gives a page up

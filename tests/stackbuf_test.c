@@ -1078,20 +1078,27 @@ static u32 step_id;
 static int step_right;		/* as of right() */
 static unsigned int step_mode;	/* STEP_HELD etc. */
 static u64 step_new;		/* paths that are new each time */
+static struct kprobe *step_only;	/* of all these probes, the one that is armed */
 static struct debugfs_blob_wrapper step_blob;
 
 #define STEP_HELD	1	/* the save from there is recalled */
 #define STEP_TABLE	2	/* the table is full */
 #define STEP_RING	4	/* the ring as well: all pages are open */
+#define STEP_LATE	8	/* "latesteps" does them all, on a dying CPU */
 
 static int step_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	void *to = step_copy;
 
-	if (!READ_ONCE(step_armed))
+	if (!READ_ONCE(step_armed) || (step_only && step_only != p))
 		return 0;
 	step_armed = false;
 	step_hit = true;
+	if (step_only) {
+		step_id = go(7, 2, leaf_tag, 0x57e9);
+		step_right = step_id ? right(step_id, 7, 2, leaf_tag) : 0;
+		return 0;
+	}
 	memcpy(to, &stackbuf_info, stackbuf_info.info_size);
 	to += stackbuf_info.info_size;
 	memcpy(to, stackbuf_events, stackbuf_info.events_size);
@@ -1241,7 +1248,7 @@ static int cmd_step(u64 *arg)
 		}
 		step_probe[step_probes++] = p;
 	}
-	if (!err) {
+	if (!err && !(step_mode & STEP_LATE)) {
 		err = on_cpus(0, step_worker, arg);
 		disable_kprobe(p);
 	}
@@ -1399,6 +1406,77 @@ static int cmd_late(u64 *arg)
 	}
 	return err;
 }
+
+/*
+ * latesteps 1: at each instruction that "step" named with STEP_LATE, a CPU that goes offline
+ * saves in the middle of another save, where it has nothing more to do than to report that it
+ * is dead.  ftrace calls it there, as a probe's handler runs no other probe's.  "latesteps 0":
+ * no more.
+ */
+#ifdef CONFIG_DYNAMIC_FTRACE
+static bool late_stepping;
+static unsigned int late_steps, late_inner, late_right, late_wrong;
+
+static notrace void late_callback(unsigned long ip, unsigned long parent,
+				  struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	static const u64 known[4] = { 0, 5, 6, 0x1a7e };
+	unsigned int i, calls;
+
+	step_saves = 0;
+	step_none = 0;
+	step_wrong = 0;
+	for (i = 0; i < step_probes; i++) {
+		step_only = step_probe[i];
+		step_hit = false;
+		step_id = 0;
+		WRITE_ONCE(step_armed, true);
+		step_save(0x300000 + step_new++, known);
+		/* Enough for a page of the ring to fill, once in a while */
+		for (calls = 0; !step_hit && calls < 3; calls++)
+			step_save(5, known);
+		WRITE_ONCE(step_armed, false);
+		late_steps += step_hit;
+		late_inner += step_id != 0;
+		late_right += step_id && step_right > 0;
+		/* As in step_save(): the table may be full, but no stack may be another */
+		late_wrong += step_id && step_right < 0;
+	}
+	step_only = NULL;
+	late_wrong += step_wrong;
+}
+
+static struct ftrace_ops late_ops = { .func = late_callback };
+
+static int cmd_latesteps(u64 *arg)
+{
+	static unsigned char place[] = "cpuhp_report_idle_dead";
+	int err = 0;
+
+	if (arg[0] && !late_stepping) {
+		late_steps = 0;
+		late_inner = 0;
+		late_right = 0;
+		late_wrong = 0;
+		err = ftrace_set_filter(&late_ops, place, sizeof(place) - 1, 1) ?:
+			register_ftrace_function(&late_ops);
+		late_stepping = !err;
+	} else if (!arg[0] && late_stepping) {
+		unregister_ftrace_function(&late_ops);
+		/* Frees the filter */
+		ftrace_set_filter(&late_ops, NULL, 0, 1);
+		late_stepping = false;
+		say("probes %u stepped %u inner %u right %u wrong %u saves %u none %u\n", step_probes,
+		    late_steps, late_inner, late_right, late_wrong, step_saves, step_none);
+	}
+	return err;
+}
+#else
+static int cmd_latesteps(u64 *arg)
+{
+	return -EOPNOTSUPP;
+}
+#endif
 
 /* ------------------------------------------- commands: stack(9), printing --- */
 
@@ -1944,6 +2022,7 @@ static const struct {
 	{ "turns", cmd_turns },
 	{ "starve", cmd_starve },
 	{ "late", cmd_late },
+	{ "latesteps", cmd_latesteps },
 	{ "trace", cmd_trace },
 	{ "print", cmd_print },
 	{ "kept", cmd_kept },
@@ -2003,8 +2082,11 @@ static int __init stackbuf_test_init(void)
 
 static void __exit stackbuf_test_exit(void)
 {
+	u64 none[4] = {};
+
 	debugfs_remove(dir);
 	nest_end();
+	cmd_latesteps(none);
 	step_end();
 	if (late_saves)
 		unregister_kprobe(&late_probe);

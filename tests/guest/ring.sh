@@ -164,6 +164,28 @@ late() {
 	in_time
 }
 
+# late_steps LIST: a save in the middle of another at each instruction of a list, on a CPU that
+# has gone offline
+late_steps() {
+	load full || return 1
+	echo 0 >/proc/sys/debug/kprobes-optimization
+	grep '\[stackbuf\]$' /proc/kallsyms >symbols
+	run stepmode 8 >/dev/null
+	while read -r name offset; do
+		at=$(awk -v name="$name" '$3 == name && !n++ { print "0x" $1 }' symbols)
+		[ -z "$at" ] || run step $((at + 0x$offset)) >/dev/null || return 1
+	done <"$1"
+	run latesteps 1 || return 1
+	unplug && unplug || return 1
+	run latesteps 0 >steps
+	run step 0 >/dev/null
+	cat steps
+	check /proc/kallsyms || { cat check; return 1; }
+	is "$(value stepped steps) > 30 && $(value wrong steps) == 0" || return 1
+	is "$(value right steps) > 20" || return 1
+	in_time
+}
+
 case $(cat /t/what) in
 storms)
 	result "there are four CPUs" is "$(nproc) == 4"
@@ -171,10 +193,10 @@ storms)
 	stage "one page of events for four CPUs: one CPU after the other records" turns page
 	stage "refused events do not age the ring" starve few
 	stage "two pages of events, all four CPUs at once: each records" shares few
-	stage "NMIs over two pages of events for four CPUs" nmis few 4000 200
-	stage "NMIs over a full table" nmis full 4000 5000
-	stage "NMIs over a full table, every recall verified" nmis full 3000 5000 verify=1 0
-	stage "NMIs over a page of events and a full page of stacks" nmis page 6000 5000 "" 0
+	stage "NMIs over two pages of events for four CPUs" nmis few 7000 200
+	stage "NMIs over a full table" nmis full 8000 5000
+	stage "NMIs over a full table, every recall verified" nmis full 7000 5000 verify=1 0
+	stage "NMIs over a page of events and a full page of stacks" nmis page 8000 5000 "" 0
 	;;
 steps)
 	stage "a save that is recalled, at every instruction of a save" steps few /t/instructions 1 20 20
@@ -184,6 +206,7 @@ steps)
 	stage "the same, where a page is given up, at every instruction" steps page /t/instructions.leave 3 4 1
 	;;
 late)
+	stage "a save at every instruction of another, on a CPU that has gone offline" late_steps /t/instructions.late
 	stage "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug 3
 	if grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ]; then
 		stage "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
