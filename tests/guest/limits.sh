@@ -183,6 +183,13 @@ storm() {
 	is "$(value wrong storm) == 0 && $(value total check) - 1 == $(value recorded storm)"
 }
 
+# run_turns N: N times each CPU in turn records
+run_turns() {
+	run turns "$1" >turns
+	cat turns
+	is "$(value never turns) == 0"
+}
+
 case $kind in
 usual)
 	echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd
@@ -211,6 +218,26 @@ one | eight)
 	load big
 	result "a storm on all CPUs under timers and NMIs: everything accounted for" storm 4000 400 700 1
 	unload
+	;;
+many)
+	result "there are 128 CPUs" is "$(nproc) == 128"
+	load many
+	result "64 pages of events for 128 CPUs: each of them records" run_turns 2
+	result "the record is whole" check
+	result "unloads" unload
+	;;
+possible)
+	text="600 possible CPUs, the usual sizes: a storm, everything accounted for"
+	if ! grep -qx 0-599 /sys/devices/system/cpu/possible; then
+		# Since 6.9
+		echo "ok $text # SKIP this kernel counts as possible only what the machine has places for"
+		echo "done"
+		exit 0
+	fi
+	load big
+	result "$text" storm 4000 400 700 1
+	result "each CPU that is there records" run_turns 5
+	result "unloads" unload
 	;;
 nodebugfs)
 	nothing() { [ ! -e $D ] && ! mount -t debugfs none /sys/kernel/debug; }

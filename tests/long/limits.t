@@ -19,7 +19,7 @@ clients() {
 }
 
 limits() {
-	local series=$1 reader='' kind kinds="usual one eight nodebugfs lockdown signed page huge clients"
+	local series=$1 reader='' kind kinds="usual one eight many possible nodebugfs lockdown signed page huge clients"
 
 	if [[ $series == *-debug ]]; then
 		kinds=failing
@@ -28,6 +28,7 @@ limits() {
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/limits.sh" "$work/vm/run" &&
 		build_reader "$series" && build_sbcheck "$series" &&
 		build "$series" big && build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 &&
+		build "$series" many EVENTS_KB=256 &&
 		build "$series" huge EVENTS_KB=262144 STACKS_KB=4096 TEXT_KB=4096 && clients ||
 		echo "not ok everything is built"
 	for kind in ${KINDS:-$kinds}; do
@@ -37,6 +38,9 @@ limits() {
 		# With fewer pages than CPUs the ring does not tell what each CPU recorded
 		one | page) boot "$series" -t 900 -x "$reader" -c 1 ;;
 		eight) boot "$series" -t 900 -x "$reader" -c 8 -m 768 ;;
+		# With threads of their own so many CPUs of the emulator hardly get ahead
+		many) boot "$series" -s -t 1800 -x "$reader" -c 128 -m 3072 ;;
+		possible) boot "$series" -t 900 -x "$reader" -m 768 -a possible_cpus=600 ;;
 		nodebugfs) boot "$series" -s -t 900 -x "$reader" -a debugfs=off ;;
 		signed) boot "$series" -t 900 -x "$reader" -a lockdown=integrity ;;
 		huge) boot "$series" -t 900 -x "$reader" -m 1536 ;;
