@@ -188,11 +188,11 @@ assert raw'
 }
 
 builds() {
-	local kernel words cross reader='' series=$1 host=$work/host/stackbuf
+	local kernel words cross reader='' series=$1 host=$tools/stackbuf
 
 	kernel_of "$series"
 	rm -rf "${work:?}"/{first,edited,ran,sized,rebuilt,older}
-	result 'everything is built' make -s -C "$top/tools" O="$work/host" all
+	result 'everything is built' build_tools all
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/builds.sh" "$work/vm/run" &&
 		build_reader "$series" && build "$series" small EVENTS_KB=64 && build "$series" big ||
 		echo "not ok everything is built"

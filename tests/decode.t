@@ -12,7 +12,7 @@
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
 frames=${DECODE_FRAMES:-500}
 slow=${DECODE_SLOW:-12}
-build=$work/tools
+build=$tools
 plain=$build/stackbuf
 sane=$build/asan/stackbuf
 python=$here/decode.py
@@ -464,7 +464,7 @@ zooms() {
 # --------------------------------------------------------------- everything ---
 
 {
-	result 'the reader builds' make -s -C "$top/tools" O="$build" all "$build/asan/stackbuf"
+	result 'the reader builds' build_tools all "$build/asan/stackbuf"
 	result 'the module builds' build 6.1 big
 	mkdir -p "$modules" "$work/vm" "$work/out" && cp "$work/vm/big"/*.ko "$modules/"
 	cp "$work/build/6.1-big/tests/stackbuf_probe.ko" "$modules/" && cp "$modules/stackbuf_probe.ko" "$work/vm/" &&

@@ -151,12 +151,12 @@ targets() {
 options() {
 	local command words word help n=0
 
-	make -s -C "$top/tools" O="$work/tools" all >"$work/make.log" 2>&1 || { tail "$work/make.log"; return 1; }
+	build_tools all || return
 	: >"$work/bad"
 	while read -r -a words; do
 		command=${words[0]}
 		case $command in
-		stackbuf) help=$("$work/tools/stackbuf" -h) ;;
+		stackbuf) help=$("$tools/stackbuf" -h) ;;
 		*)
 			command=scripts/${command##*/}
 			[ -x "$top/$command" ] || { echo "no $command" >>"$work/bad"; continue; }
@@ -178,7 +178,7 @@ options() {
 	done < <(grep -E '^((scripts/)?stackbuf-[a-z]+|stackbuf)( |$)' "$work/code" | sed -E 's/   .*//')
 	# Options that are named alone are the reader's
 	while read -r word; do
-		"$work/tools/stackbuf" -h | grep -qE -e " ${word}[ =]" || echo "stackbuf has no option $word" >>"$work/bad"
+		"$tools/stackbuf" -h | grep -qE -e " ${word}[ =]" || echo "stackbuf has no option $word" >>"$work/bad"
 		n=$((n + 1))
 	done < <(grep -oE '^--[a-z]+' "$work/code")
 	[ "$n" -ge 15 ] || { echo "only $n commands and options are found in README.md"; return 1; }

@@ -9,8 +9,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 export LC_ALL=C TZ=UTC
-tools=$work/tools
-make -s -C "$top/tools" O="$tools" tests "$tools/recompress" >"$work/make.log" 2>&1 || sed 's/^/# /' "$work/make.log"
+build_tools tests "$tools/recompress"
 stackbuf=$tools/stackbuf
 sane=$tools/asan/stackbuf
 image=$here/image.py
@@ -567,8 +566,9 @@ no_dumps() {
 }
 
 unreadable() {
-	chmod 711 "$work" && chmod -R go+rX "$work/tools" && cp "$work/scattered" "$work/secret" && chmod 600 "$work/secret" || return
-	setpriv --reuid=65534 --clear-groups "$stackbuf" -f "$work/secret" log >"$work/given" 2>"$work/said"
+	chmod 711 "$work" && install "$stackbuf" "$work/reader" &&
+		cp "$work/scattered" "$work/secret" && chmod 600 "$work/secret" || return
+	setpriv --reuid=65534 --clear-groups "$work/reader" -f "$work/secret" log >"$work/given" 2>"$work/said"
 	[ $? = 1 ] && [ ! -s "$work/given" ] && grep -q 'Permission denied; run it as root' "$work/said"
 }
 
@@ -601,7 +601,7 @@ damage() {
 	result "libkdumpfile fails at some pages: these are lost, no more" libkdumpfile_fails
 	result "what is no dump is refused: what it is, in one line" no_dumps
 	if command -v clang >/dev/null; then
-		make -s -C "$top/tools" O="$tools" "$tools/fuzz_dump" >"$work/make.log" 2>&1
+		build_tools "$tools/fuzz_dump"
 		result "arbitrary bytes as dump files, $seconds s" fuzzed
 	else
 		echo "ok arbitrary bytes as dump files # SKIP clang is not installed"

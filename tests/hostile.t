@@ -8,7 +8,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 # READER: another build, to be tried instead
-build=$work/tools
+build=$tools
 plain=${READER:-$build/stackbuf}
 export LC_ALL=C TZ=UTC
 
@@ -125,7 +125,7 @@ all() {
 	echo "done"
 }
 
-if ! make -s -C "$top/tools" O="$build" all "$build/hostile" >"$work/make" 2>&1; then
+if ! build_tools all "$build/hostile" >"$work/make"; then
 	{ sed 's/^/# /' "$work/make"; echo 'not ok the reader builds'; echo "done"; } | ktap
 	exit 1
 fi

@@ -10,6 +10,10 @@ top=${here%/*}
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackbuf-test.XXXXXX") || exit 1
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
+# What several tests of a run build the same way, each builds or finds here
+builds=${STACKBUF_TEST_BUILDS:-$work/builds}
+tools=$builds/tools
+mkdir -p "$builds" || exit 1
 
 # The kernel of SERIES: set kernel (its folder), words (for make) and cross (before
 # the names of binutils and gcc)
@@ -24,31 +28,60 @@ kernel_of() {
 	done
 }
 
-# build SERIES NAME [VARIABLE=VALUE...]: all modules of that build into $work/vm/NAME
+# once NAME COMMAND...: run the command unless it succeeded for this NAME already; what it says
+# goes to $work/make.log
+once() {
+	local name=$1 lock status=0
+	shift
+
+	exec {lock}>"$builds/$name.lock" && flock "$lock" || return
+	if [ ! -e "$builds/$name.done" ]; then
+		"$@" >"$work/make.log" 2>&1 && touch "$builds/$name.done" || status=1
+	fi
+	exec {lock}>&-
+	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
+	return $status
+}
+
+# build SERIES NAME [VARIABLE=VALUE...]: all modules of that build into $work/vm/NAME; the
+# folder that they are built in is $work/build/SERIES-NAME
 build() {
-	local series=$1 name=$2 kernel words cross
+	local series=$1 name=$2 kernel words cross key
 	shift 2
 
 	kernel_of "$series" || return
-	make -s -C "${tree:-$top}" module BUILD="$work/build/$series-$name" KDIR="$kernel/build" TESTS=1 \
-		"${words[@]}" "$@" >"$work/make.log" 2>&1 || { sed 's/^/# /' "$work/make.log"; return 1; }
-	mkdir -p "$work/vm/$name" &&
-		cp "$work/build/$series-$name/stackbuf.ko" "$work/build/$series-$name"/tests/*.ko \
-			"$work/vm/$name/"
+	key=$(printf '%s\n' "$series" "${tree:-$top}" "$@" | sha256sum | cut -c 1-16)
+	once "$key" make -s -C "${tree:-$top}" module BUILD="$builds/$key" KDIR="$kernel/build" TESTS=1 \
+		"${words[@]}" "$@" || return
+	mkdir -p "$work/vm/$name" "$work/build" && ln -sfn "$builds/$key" "$work/build/$series-$name" &&
+		cp "$builds/$key/stackbuf.ko" "$builds/$key"/tests/*.ko "$work/vm/$name/"
+}
+
+# build_tools TARGET...: programs for this machine into $tools, as tools/Makefile has them; make
+# itself knows what is there
+build_tools() {
+	local lock status=0
+
+	exec {lock}>"$tools.lock" && flock "$lock" || return
+	make -s -C "$top/tools" O="$tools" "$@" >"$work/make.log" 2>&1 || status=1
+	exec {lock}>&-
+	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
+	return $status
 }
 
 # The command stackbuf for the guest of SERIES: its path in reader, and in /t/reader there
 build_reader() {
-	local kernel words cross sysroot with=()
+	local kernel words cross sysroot
 
 	kernel_of "$1" || return
+	reader=$builds/${cross}tools/stackbuf
 	if [ -n "$cross" ]; then
 		sysroot=$("$top/scripts/stackbuf-kernel" -s arm64) || return
-		with=(CC="${cross}gcc-12 --sysroot=$sysroot")
+		once "${cross}tools" make -s -C "$top/tools" O="$builds/${cross}tools" \
+			CC="${cross}gcc-12 --sysroot=$sysroot" all || return
+	else
+		build_tools all || return
 	fi
-	reader=$work/${cross}tools/stackbuf
-	make -s -C "$top/tools" O="$work/${cross}tools" "${with[@]}" all >"$work/make.log" 2>&1 ||
-		{ sed 's/^/# /' "$work/make.log"; return 1; }
 	echo "$reader" >"$work/vm/reader"
 }
 

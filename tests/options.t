@@ -10,7 +10,6 @@ usage() {
 	usage: tests/options.t [-h]
 
 	Tests the options of the command "stackbuf" on this machine; needs no module.
-	Environment: O (where to build; build/tools)
 	END
 }
 case ${1-} in
@@ -22,7 +21,7 @@ esac
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-build=$(realpath -m -- "${O:-$top/build/tools}")
+build=$tools
 # Blanks in names must do no harm
 dir="$work/made for options"
 mkdir "$dir"
@@ -503,7 +502,7 @@ result 'snoop and count PATTERN: an address is found where the frame has a name'
 result 'snoop and count PATTERN: a function that no stack begins in' nothing_matches
 }
 
-if ! make -C "$top/tools" O="$build" tests >"$dir/make" 2>&1; then
+if ! build_tools tests >"$dir/make"; then
 	{
 		echo 'not ok the reader and its tests build'
 		tail -n 20 "$dir/make" | sed 's/^/# /'

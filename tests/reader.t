@@ -10,7 +10,7 @@ usage() {
 	usage: tests/reader.t [-h]
 
 	Tests the command "stackbuf" on this machine; needs no module and no root.
-	Environment: FUZZ_SECONDS (60), O (where to build; build/tools)
+	Environment: FUZZ_SECONDS (60)
 	END
 }
 case ${1-} in
@@ -22,7 +22,7 @@ esac
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-build=$(realpath -m -- "${O:-$top/build/tools}")
+build=$tools
 seconds=${FUZZ_SECONDS:-60}
 # Blanks in names must do no harm
 dir="$work/made for the reader"
@@ -458,7 +458,7 @@ else
 fi
 }
 
-if ! make -C "$top/tools" O="$build" tests >"$dir/make" 2>&1; then
+if ! build_tools tests >"$dir/make"; then
 	{
 		echo 'not ok the reader and its tests build'
 		tail -n 20 "$dir/make" | sed 's/^/# /'
