@@ -51,7 +51,7 @@ module: checked-kdir checked-sizes
 	@mkdir -p '$(build)/tests'
 	@ln -sfn $(CURDIR)/Kbuild $(CURDIR)/stackbuf.c $(CURDIR)/stackbuf.h '$(build)/'
 	@ln -sfn $(CURDIR)/core '$(build)/core'
-	@ln -sfn $(wildcard $(CURDIR)/tests/Kbuild $(CURDIR)/tests/*.[ch]) '$(build)/tests/'
+	@ln -sfn $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch]) '$(build)/tests/'
 	+@$(kbuild) modules
 
 .PHONY: checked-kdir checked-sizes checked-built checked-root

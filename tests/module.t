@@ -103,7 +103,7 @@ module() {
 		build "$series" again KCFLAGS="-DSB_FIRST_EPOCH=0x100000000" &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
 		build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
-			KCFLAGS="-include $here/probeable.h" &&
+			KCFLAGS="-include $here/modules/probeable.h" &&
 		instructions "$work/vm/step/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
 		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 ||
 		echo "not ok everything is built"

@@ -14,7 +14,7 @@ some() {
 }
 
 ring() {
-	local series=$1 kernel words cross what every=40 probeable="KCFLAGS=-include $here/probeable.h"
+	local series=$1 kernel words cross what every=40 probeable="KCFLAGS=-include $here/modules/probeable.h"
 
 	kernel_of "$series" || return
 	[[ $series != *-@(debug|kcsan) ]] || every=200

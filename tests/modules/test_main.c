@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stackbuf_test.ko - a user of stackbuf with many callers, for the tests
+ *
+ * A line written to /sys/kernel/debug/stackbuf_test/run is a command with up to
+ * four numbers, see commands[].  It has been carried out when the write returns;
+ * reading the file gives what it found: "ok ..." and "not ok ..." for what only
+ * the kernel can check, and figures for the scripts to check.
+ *
+ * The callers are sixteen functions that call each other as the nibbles of a
+ * number say: a "path" of so many levels is one stack, and the next number is
+ * another.  So the frames of a stack tell which path it was, and every id that
+ * stackbuf returns is looked up in its table at once and held against that.
+ *
+ * Only for the virtual machine of the tests: it panics on command.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/debugfs.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "test.h"
+
+#define OUT_SIZE	0x100000
+
+struct dentry *test_dir;
+static DEFINE_MUTEX(run_lock);	/* one command at a time; covers what follows */
+static char *out;		/* what the last command found */
+static size_t out_len;
+static DEFINE_RAW_SPINLOCK(out_lock);	/* covers the answer while it is printed */
+
+__printf(1, 2) void say(const char *fmt, ...)
+{
+	unsigned long flags;
+	va_list args;
+
+	va_start(args, fmt);
+	/* Workers may print at the same time */
+	raw_spin_lock_irqsave(&out_lock, flags);
+	out_len += vscnprintf(out + out_len, OUT_SIZE - out_len, fmt, args);
+	raw_spin_unlock_irqrestore(&out_lock, flags);
+	va_end(args);
+}
+
+void check(bool good, const char *what)
+{
+	say("%s %s\n", good ? "ok" : "not ok", what);
+}
+
+/* ------------------------------------------------------------- threads --- */
+
+static int worker_thread(void *data)
+{
+	struct worker *w = data;
+
+	w->fn(w);
+	complete(&w->done);
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+	return 0;
+}
+
+/* Runs fn on a thread of its own on each CPU at once, or on one CPU (>= 0) */
+int on_cpus(int only, void (*fn)(struct worker *w), const u64 *arg)
+{
+	struct worker *all = kcalloc(nr_cpu_ids, sizeof(*all), GFP_KERNEL);
+	int cpu, err = all ? 0 : -ENOMEM;
+
+	if (err)
+		return err;
+	for_each_online_cpu(cpu) {
+		struct worker *w = &all[cpu];
+
+		if (only >= 0 && cpu != only)
+			continue;
+		w->fn = fn;
+		w->cpu = cpu;
+		if (arg)
+			memcpy(w->arg, arg, sizeof(w->arg));
+		init_completion(&w->done);
+		w->task = kthread_create(worker_thread, w, "sbtest/%d", cpu);
+		if (IS_ERR(w->task)) {
+			err = PTR_ERR(w->task);
+			w->task = NULL;
+			break;
+		}
+		kthread_bind(w->task, cpu);
+	}
+	for_each_online_cpu(cpu)
+		if (all[cpu].task)
+			wake_up_process(all[cpu].task);
+	for_each_online_cpu(cpu) {
+		if (!all[cpu].task)
+			continue;
+		wait_for_completion(&all[cpu].done);
+		kthread_stop(all[cpu].task);
+	}
+	kfree(all);
+	return err;
+}
+
+/* -------------------------------------------------------------- the file --- */
+
+static const struct {
+	const char *name;
+	command_fn *fn;
+} commands[] = {
+	{ "depth", cmd_depth },
+	{ "distinct", cmd_distinct },
+	{ "path", cmd_path },
+	{ "places", cmd_places },
+	{ "long", cmd_long },
+	{ "storm", cmd_storm },
+	{ "tags", cmd_tags },
+	{ "context", cmd_context },
+	{ "nmiprint", cmd_nmiprint },
+	{ "nest", cmd_nest },
+	{ "step", cmd_step },
+	{ "stepmode", cmd_stepmode },
+	{ "turns", cmd_turns },
+	{ "starve", cmd_starve },
+	{ "late", cmd_late },
+	{ "latesteps", cmd_latesteps },
+	{ "trace", cmd_trace },
+	{ "print", cmd_print },
+	{ "kept", cmd_kept },
+	{ "printid", cmd_printid },
+	{ "guards", cmd_guards },
+	{ "regs", cmd_regs },
+	{ "calls", cmd_calls },
+	{ "panic", cmd_panic },
+};
+
+static ssize_t run_write(struct file *file, const char __user *from, size_t size, loff_t *pos)
+{
+	char line[128], name[16];
+	u64 arg[4] = {};
+	int i, err = -EINVAL;
+
+	if (size >= sizeof(line) || copy_from_user(line, from, size))
+		return -EINVAL;
+	line[size] = 0;
+	if (sscanf(line, "%15s %lli %lli %lli %lli", name, &arg[0], &arg[1], &arg[2], &arg[3]) < 1)
+		return -EINVAL;
+	mutex_lock(&run_lock);
+	out_len = 0;
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(name, commands[i].name))
+			err = commands[i].fn(arg);
+	mutex_unlock(&run_lock);
+	return err ?: size;
+}
+
+static ssize_t run_read(struct file *file, char __user *to, size_t size, loff_t *pos)
+{
+	ssize_t n;
+
+	mutex_lock(&run_lock);
+	n = simple_read_from_buffer(to, size, pos, out, out_len);
+	mutex_unlock(&run_lock);
+	return n;
+}
+
+static const struct file_operations run_fops = {
+	.owner = THIS_MODULE,
+	.write = run_write,
+	.read = run_read,
+	.llseek = default_llseek,
+};
+
+static int __init stackbuf_test_init(void)
+{
+	out = vmalloc(OUT_SIZE);
+	if (!out)
+		return -ENOMEM;
+	test_dir = debugfs_create_dir("stackbuf_test", NULL);
+	debugfs_create_file("run", 0600, test_dir, NULL, &run_fops);
+	return 0;
+}
+
+static void __exit stackbuf_test_exit(void)
+{
+	debugfs_remove(test_dir);
+	nest_end();
+	ring_end();
+	step_end();
+	vfree(out);
+}
+
+module_init(stackbuf_test_init);
+module_exit(stackbuf_test_exit);
+
+MODULE_AUTHOR("stackbuf");
+MODULE_DESCRIPTION("Callers of stackbuf for its tests");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * test_panic.c - a panic on command while other CPUs save
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/kdebug.h>
+#include <linux/panic_notifier.h>
+#include <linux/reboot.h>
+
+#include "test.h"
+
+static int late_panic(struct notifier_block *nb, unsigned long action, void *data)
+{
+	pr_emerg("save after panic gives id %u\n", go(0x77, 2, leaf_tag, 0xdead));
+	return 0;
+}
+
+/* Behind everybody else's, the recorder's included */
+static struct notifier_block panic_nb = { .notifier_call = late_panic, .priority = INT_MIN };
+
+static atomic_t panic_ready;
+static u64 panic_others;	/* events of the others so far */
+static bool panic_near;		/* the others go on without being preempted */
+
+/* After stackbuf stopped recording: the others are to try for a while */
+static int late_die(struct notifier_block *nb, unsigned long action, void *data)
+{
+	u64 wanted = READ_ONCE(panic_others) + 100;
+	unsigned int ms;
+
+	for (ms = 0; action == DIE_OOPS && READ_ONCE(panic_others) < wanted && ms < 5000; ms++)
+		mdelay(1);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block die_nb = { .notifier_call = late_die, .priority = INT_MIN };
+
+static void panic_worker(struct worker *wk)
+{
+	u64 i;
+
+	atomic_inc(&panic_ready);
+	if (wk->cpu) {
+		/* Saves on and on, also while the other one panics */
+		for (i = 0;; i++) {
+			go(i % 50, 4, leaf_tag, 0xbULL << 56 | i);
+			WRITE_ONCE(panic_others, i);
+			if (!READ_ONCE(panic_near))
+				cond_resched();
+			else if (!preempt_count())
+				preempt_disable();
+		}
+	}
+	while (atomic_read(&panic_ready) < num_online_cpus())
+		cpu_relax();
+	for (i = 0; i < wk->arg[0]; i++) {
+		go(i % 10, 4, leaf_tag, 0xaULL << 56 | i);
+		while (i == wk->arg[0] / 2 && num_online_cpus() > 1 &&
+		       READ_ONCE(panic_others) < 500)
+			cpu_relax();
+	}
+	/*
+	 * A worker that would run there may wait for this CPU, for ever as it does not answer
+	 * any more: one that frees a module's init code has it unmapped everywhere
+	 */
+	WRITE_ONCE(panic_near, true);
+	i = READ_ONCE(panic_others) + 3;
+	while (num_online_cpus() > 1 && READ_ONCE(panic_others) < i)
+		cpu_relax();
+	/* Where clocks need ticks, this CPU's falls behind those of the others */
+	local_irq_disable();
+	mdelay(50);
+	if (wk->arg[1])
+		/* Not an address, and the compiler must not know */
+		WRITE_ONCE(*(int *)READ_ONCE(wk->arg[1]), 0);
+	panic("stackbuf_test was told to");
+}
+
+/*
+ * panic N [ADDRESS]: N events, then the end of it, by an oops at the address or
+ * by panic(), while the other CPUs go on saving
+ */
+int cmd_panic(u64 *arg)
+{
+	atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
+	register_die_notifier(&die_nb);
+	return on_cpus(-1, panic_worker, arg);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * test_regs.c - stacks of registers, at every instruction of a function
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/delay.h>
+#include <linux/kprobes.h>
+
+#include "test.h"
+
+/*
+ * regs: a probe's registers recorded, beginning at the probed instruction: at each one
+ * of a function that needs no frame and of one that does
+ */
+static noinline void regs_target(struct walk *w)
+{
+	w->sum += 7;
+	barrier();
+}
+
+static noinline void regs_framed(struct walk *w)
+{
+	regs_target(w);
+	w->sum += 8;
+	regs_target(w);
+	w->sum += 9;
+}
+
+/* calls N LEVELS: N paths, each once, that save nothing; with pauses, for who makes room */
+static void calls_worker(struct worker *wk)
+{
+	u64 i;
+
+	for (i = 0; i < wk->arg[0]; i++) {
+		go(i, wk->arg[1], regs_target, 0);
+		if (i % 16 == 15)
+			usleep_range(500, 1000);
+	}
+}
+
+int cmd_calls(u64 *arg)
+{
+	return on_cpus(0, calls_worker, arg);
+}
+
+static u32 regs_id;
+
+static int regs_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned long ip = instruction_pointer(regs);
+
+	instruction_pointer_set(regs, (unsigned long)p->addr);
+	regs_id = stackbuf_save_regs(regs, 0x4e65);
+	instruction_pointer_set(regs, ip);
+	return 0;
+}
+
+static noinline void regs_at(void (*leaf)(struct walk *w), unsigned long offset,
+			     unsigned int *probed, unsigned int *wrong)
+{
+	struct kprobe p = { .addr = (void *)leaf + offset, .pre_handler = regs_handler };
+	unsigned long pc[STACKBUF_DEPTH_MAX] = {};
+	bool cut;
+	int nr;
+
+	/* Not where no instruction begins, or none that can be probed */
+	if (register_kprobe(&p))
+		return;
+	regs_id = 0;
+	go(0x21, 2, leaf, 0);
+	unregister_kprobe(&p);
+	/* Padding behind the end */
+	if (!regs_id)
+		return;
+	++*probed;
+	nr = frames_of(regs_id, pc, &cut);
+	if (nr > 4 && pc[0] == (unsigned long)p.addr && inside(pc[1], steps[2]) &&
+	    inside(pc[2], steps[1]))
+		return;
+	++*wrong;
+	say("# %ps+%lu: id %u nr %d %pS %pS %pS %pS\n", leaf, offset, regs_id, nr, (void *)pc[0],
+	    (void *)pc[1], (void *)pc[2], (void *)pc[3]);
+}
+
+int cmd_regs(u64 *arg)
+{
+	void (*const leaf[])(struct walk *w) = { regs_target, regs_framed };
+	unsigned int i, probed, wrong;
+	unsigned long offset, size;
+	char name[KSYM_SYMBOL_LEN];
+
+	for (i = 0; i < ARRAY_SIZE(leaf); i++) {
+		sprint_symbol(name, (unsigned long)leaf[i]);
+		if (sscanf(strchr(name, '/') ?: "", "/0x%lx", &size) != 1)
+			return -EINVAL;
+		probed = 0;
+		wrong = 0;
+		for (offset = 0; offset < size && offset < 128; offset++)
+			regs_at(leaf[i], offset, &probed, &wrong);
+		say("# %ps: %u instructions, wrong at %u\n", leaf[i], probed, wrong);
+		check(probed > i * 3 + 1 && !wrong, "regs begin at the probe");
+	}
+	return 0;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * test_ring.c - few pages for many CPUs; saves on a CPU that goes offline
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/ftrace.h>
+#include <linux/ktime.h>
+
+#include "test.h"
+
+/*
+ * turns ROUNDS: the CPUs save one after the other, each until it was recorded, for up to a
+ * second: how long each waited, and how much the ring has aged
+ */
+static u32 turn_id;
+
+static void turn_worker(struct worker *wk)
+{
+	turn_id = go(wk->cpu, 4, leaf_tag, 0x7042);
+}
+
+static u64 ring_age(void)
+{
+	unsigned int i;
+	u64 age = 0;
+
+	for (i = 0; i < stackbuf_info.events_size / STACKBUF_PAGE_SIZE; i++)
+		age = max(age, READ_ONCE(stackbuf_events[i].page.seq));
+	return age;
+}
+
+int cmd_turns(u64 *arg)
+{
+	unsigned int saves = 0, never = 0, worst = 0;
+	int cpu, err;
+	u64 round;
+
+	for (round = 0; round < arg[0]; round++) {
+		for_each_online_cpu(cpu) {
+			ktime_t start = ktime_get();
+			unsigned int ms;
+
+			do {
+				err = on_cpus(cpu, turn_worker, arg);
+				if (err)
+					return err;
+				saves++;
+				ms = ktime_ms_delta(ktime_get(), start);
+				if (!turn_id)
+					usleep_range(500, 1000);
+			} while (!turn_id && ms < 1000);
+			never += !turn_id;
+			worst = max(worst, ms);
+		}
+	}
+	say("saves %u never %u worst %u age %llu\n", saves, never, worst, ring_age());
+	return 0;
+}
+
+/*
+ * starve N: N saves on CPU 0 while the others have all pages of the ring, then one that
+ * gets a page: how much the ring has aged
+ */
+static unsigned int starve_none, starve_open;
+
+static void starve_worker(struct worker *wk)
+{
+	unsigned int i, pages = stackbuf_info.events_size / STACKBUF_PAGE_SIZE;
+	unsigned long flags;
+
+	starve_open = 0;
+	starve_none = 0;
+	/* Nothing that is asked for is done meanwhile */
+	local_irq_save(flags);
+	for (i = 0; i < pages; i++) {
+		u32 owner = READ_ONCE(stackbuf_events[i].owner);
+
+		starve_open += owner > 1 && owner != U32_MAX;
+	}
+	for (i = 0; i < wk->arg[0] && starve_open == pages; i++)
+		starve_none += !go(1, 4, leaf_tag, i);
+	local_irq_restore(flags);
+}
+
+int cmd_starve(u64 *arg)
+{
+	unsigned int pages = stackbuf_info.events_size / STACKBUF_PAGE_SIZE;
+	u64 before = 0, i, k;
+	int err = 0;
+
+	for (i = 0; i < 50 && !err; i++) {
+		for (k = 1; k <= pages && !err; k++)
+			err = on_cpus(k % num_online_cpus(), turn_worker, arg);
+		before = ring_age();
+		err = err ?: on_cpus(0, starve_worker, arg);
+		if (starve_open == pages)
+			break;
+		msleep(40);
+	}
+	turn_id = 0;
+	for (i = 0; i < 100 && !err && !turn_id; i++) {
+		err = on_cpus(0, turn_worker, arg);
+		msleep(20);
+	}
+	say("pages %u open %u none %u aged %llu recovered %d\n", pages, starve_open, starve_none,
+	    ring_age() - before, turn_id != 0);
+	return err;
+}
+
+/*
+ * late N MS: from now on a CPU that goes offline saves N new stacks, MS apart, where it has
+ * nothing more to do than to report that it is dead.  "late 0": no more
+ */
+static unsigned int late_saves, late_ms, late_hits;
+
+static int late_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	unsigned int i;
+
+	late_hits++;
+	for (i = 0; i < late_saves; i++) {
+		storm_save(0x200000 + step_new++, leaf_tag, 0x1a7e, STACKBUF_TASK);
+		mdelay(late_ms);
+	}
+	return 0;
+}
+
+static struct kprobe late_probe = {
+	.symbol_name = "cpuhp_report_idle_dead",
+	.pre_handler = late_handler,
+};
+
+int cmd_late(u64 *arg)
+{
+	int err = 0;
+
+	if (arg[0] && !late_saves) {
+		storm_levels = 6;
+		late_hits = 0;
+		late_ms = arg[1];
+		late_probe.addr = NULL;
+		late_probe.flags = 0;
+		err = register_kprobe(&late_probe);
+		if (!err)
+			late_saves = arg[0];
+	} else if (!arg[0] && late_saves) {
+		unregister_kprobe(&late_probe);
+		late_saves = 0;
+		say("late %u\n", late_hits);
+	}
+	return err;
+}
+
+/*
+ * latesteps 1: at each instruction that "step" named with STEP_LATE, a CPU that goes offline
+ * saves in the middle of another save, where it has nothing more to do than to report that it
+ * is dead.  ftrace calls it there, as a probe's handler runs no other probe's.  "latesteps 0":
+ * no more.
+ */
+#ifdef CONFIG_DYNAMIC_FTRACE
+static bool late_stepping;
+static unsigned int late_steps, late_inner, late_right, late_wrong;
+
+static notrace void late_callback(unsigned long ip, unsigned long parent,
+				  struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	static const u64 known[4] = { 0, 5, 6, 0x1a7e };
+	unsigned int i, calls;
+
+	step_saves = 0;
+	step_none = 0;
+	step_wrong = 0;
+	for (i = 0; i < step_probes; i++) {
+		step_only = step_probe[i];
+		step_hit = false;
+		step_id = 0;
+		WRITE_ONCE(step_armed, true);
+		step_save(0x300000 + step_new++, known);
+		/* Enough for a page of the ring to fill, once in a while */
+		for (calls = 0; !step_hit && calls < 3; calls++)
+			step_save(5, known);
+		WRITE_ONCE(step_armed, false);
+		late_steps += step_hit;
+		late_inner += step_id != 0;
+		late_right += step_id && step_right > 0;
+		/* As in step_save(): the table may be full, but no stack may be another */
+		late_wrong += step_id && step_right < 0;
+	}
+	step_only = NULL;
+	late_wrong += step_wrong;
+}
+
+static struct ftrace_ops late_ops = { .func = late_callback };
+
+int cmd_latesteps(u64 *arg)
+{
+	static unsigned char place[] = "cpuhp_report_idle_dead";
+	int err = 0;
+
+	if (arg[0] && !late_stepping) {
+		late_steps = 0;
+		late_inner = 0;
+		late_right = 0;
+		late_wrong = 0;
+		err = ftrace_set_filter(&late_ops, place, sizeof(place) - 1, 1) ?:
+			register_ftrace_function(&late_ops);
+		late_stepping = !err;
+	} else if (!arg[0] && late_stepping) {
+		unregister_ftrace_function(&late_ops);
+		/* Frees the filter */
+		ftrace_set_filter(&late_ops, NULL, 0, 1);
+		late_stepping = false;
+		say("probes %u stepped %u inner %u right %u wrong %u saves %u none %u\n", step_probes,
+		    late_steps, late_inner, late_right, late_wrong, step_saves, step_none);
+	}
+	return err;
+}
+#else
+int cmd_latesteps(u64 *arg)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+void ring_end(void)
+{
+	u64 none[4] = {};
+
+	cmd_late(none);
+	cmd_latesteps(none);
+}
