@@ -502,9 +502,12 @@ rest
 stage modules
 result "a module goes and comes back: probes wait for it, init functions too" changes
 stage off
+# Not a function that was probed while its module was unloaded: kernels without 0c76ef3f26d5
+# ("kprobes: Fix check for probe enabled in kill_kprobe()", 6.2, stable from 6.0 on) leave it
+# to ftrace, and a probe set there again is hit although kprobes are switched off.
 switched_off() {
 	echo 0 >$KPROBES/enabled
-	set_list stackbuf_test:go && run path 0x77 3 0 1 >/dev/null || return 1
+	set_list stackbuf_test:leaf_tag && run path 0x77 3 0 1 >/dev/null || return 1
 	facts
 	before=$(fact events_recorded)
 	run path 0x77 3 0 1 >/dev/null
@@ -516,6 +519,8 @@ switched_off() {
 	is "$(fact events_recorded) == $before + 3" && set_list ''
 }
 result "kprobes switched off and on again" switched_off
+# For the others, if that failed
+echo 1 >$KPROBES/enabled
 # Each removal waits, and the kernel marks the other module's probes in the meantime
 go_together() {
 	set_list stackbuf_fit:fit_replaced,stackbuf_fit2:fit_replaced || return 1
