@@ -139,14 +139,15 @@ ktap() {
 	return "$failed"
 }
 
-# boot SERIES OPTION...: $work/vm in a machine; what it printed, and how it ended
+# boot SERIES OPTION...: $work/vm in a machine; what it printed, and how it ended.  APPEND in
+# the environment has more words for the kernel's command line.
 boot() {
 	local series=$1 status
 	shift
 
 	# What a deliberate fault must make fail: enough when it did
 	[ -z "${FAILS:-}" ] || echo "$FAILS" >"$work/vm/fails"
-	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" "$@" "$work/vm" \
+	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
 		>"$work/guest.log" 2>"$work/vm.err"
 	status=$?
 	grep -v '^done$' "$work/guest.log"
