@@ -3,6 +3,7 @@
  * stackbuf_wide.ko - a module with 20,000 functions, for kallsyms to search, and a thread
  * of the highest priority that notes by how much it wakes too late
  */
+#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
