@@ -68,8 +68,7 @@
 #include <asm/unwind.h>
 #endif
 
-#define STACKBUF_RECORDER
-#include "stackbuf.h"
+#include "core/internal.h"
 
 #include "core/memory.c"
 #include "core/request.c"

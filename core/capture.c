@@ -166,7 +166,7 @@ static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned
  * Another task's stack, which must hold still: a task that ran meanwhile has
  * switched meanwhile.
  */
-static int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task)
+int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task)
 {
 	unsigned long switches;
 	unsigned int nr;
@@ -215,23 +215,6 @@ static void sb_fill_event(struct sb_event *event, struct task_struct *task,
 	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
 	/* Somebody may change the name just now: it stays one of so many bytes */
 	data_race(memcpy(event->comm, task->comm, sizeof(event->comm)));
-}
-
-/* The text of a stack that has none yet: returns a draft if it is ours to render */
-static struct sb_draft *sb_claim_text(struct stackbuf_stack *stack)
-{
-	u8 had = READ_ONCE(stack->flags);
-	struct sb_draft *draft;
-
-	if (likely(had & STACKBUF_STACK_TEXT))
-		return NULL;
-	draft = sb_claim_draft();
-	if (draft && cmpxchg(&stack->flags, had, had | STACKBUF_STACK_TEXT) != had) {
-		/* Another CPU does it, or the next event will */
-		atomic_set(&draft->state, SB_DRAFT_FREE);
-		draft = NULL;
-	}
-	return draft;
 }
 
 /*

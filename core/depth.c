@@ -33,7 +33,7 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 
 #if SB_HAVE_RECORDS
 /* Whether a walk from @sp, which begins at @origin, will be the deepest one from there */
-static bool sb_goes_deeper(unsigned long origin, unsigned long sp)
+bool sb_goes_deeper(unsigned long origin, unsigned long sp)
 {
 	struct stackbuf_depth *depth = sb_depth_of(origin);
 
@@ -55,8 +55,8 @@ NOKPROBE_SYMBOL(sb_goes_deeper);
  *
  * Context: Any, interrupts off.
  */
-static void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
-			  u32 id)
+void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
+		   u32 id)
 {
 	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE;
 	struct stackbuf_depth *depth;

@@ -290,7 +290,7 @@ static void sb_evict(struct work_struct *work)
  * long as there is some, not again before the ring has moved on, as only that
  * takes references away.
  */
-static void sb_want_room(void)
+void sb_want_room(void)
 {
 	u32 used = atomic_read(&sb_granules_used);
 
@@ -306,7 +306,7 @@ static void sb_want_room(void)
  * may have equal frames and are others: see that these are not found again.  Nothing runs or
  * returns to this code any more, so no save in progress is on its way to one of them.
  */
-static void sb_expire_stacks(unsigned long text, unsigned long size)
+void sb_expire_stacks(unsigned long text, unsigned long size)
 {
 	static unsigned long pc[STACKBUF_DEPTH_MAX];
 	struct stackbuf_stack *stack;
@@ -329,7 +329,7 @@ static void sb_expire_stacks(unsigned long text, unsigned long size)
 	mutex_unlock(&sb_table_mutex);
 }
 
-static void __init sb_init_evict(void)
+void __init sb_init_evict(void)
 {
 	INIT_WORK(&sb_work[SB_REQUEST_ROOM], sb_evict);
 	sb_evict_time = jiffies;

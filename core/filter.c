@@ -11,11 +11,11 @@
  */
 
 /* Parameters */
-static u32 sb_filter_pid;
-static int sb_filter_cpu = -1;
+u32 sb_filter_pid;
+int sb_filter_cpu = -1;
 static char sb_filter_comm[TASK_COMM_LEN];
-static u32 sb_filter_every = 1;
-static u32 sb_filter_limit;
+u32 sb_filter_every = 1;
+u32 sb_filter_limit;
 
 /* Bytes of a task's name to compare: behind its end there may be anything */
 static u64 sb_comm_mask[2];
@@ -62,7 +62,7 @@ static bool sb_filter_admits(const struct task_struct *task)
  * Return: true if it is; then sb_readmit() tells what it was lost for after all.
  *	False if not; then it is counted.
  */
-static bool sb_admit(const struct task_struct *task)
+bool sb_admit(const struct task_struct *task)
 {
 	u32 state = READ_ONCE(stackbuf_info.state);
 
@@ -76,7 +76,7 @@ static bool sb_admit(const struct task_struct *task)
 }
 
 /* An event that was admitted was lost: another may come in its place */
-static void sb_readmit(void)
+void sb_readmit(void)
 {
 	if (READ_ONCE(stackbuf_info.filter.limit))
 		atomic64_inc((atomic64_t *)&stackbuf_info.filter.left);
@@ -86,7 +86,7 @@ static void sb_readmit(void)
  * Bring what was written to the parameters into force.  Writers of parameters
  * keep each other off.
  */
-static void sb_apply_filter(void)
+void sb_apply_filter(void)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
 	u64 want[2] = {}, mask[2] = {};
@@ -110,13 +110,13 @@ static void sb_apply_filter(void)
 }
 
 /* Also when the same limit is written again: so many from now on */
-static void sb_apply_limit(void)
+void sb_apply_limit(void)
 {
 	atomic64_set((atomic64_t *)&stackbuf_info.filter.left, sb_filter_limit);
 	sb_apply_filter();
 }
 
-static void sb_apply_every(void)
+void sb_apply_every(void)
 {
 	int cpu;
 
@@ -145,7 +145,7 @@ static int sb_get_comm(char *buffer, const struct kernel_param *param)
 	return sysfs_emit(buffer, "%s\n", sb_filter_comm);
 }
 
-static const struct kernel_param_ops sb_comm_ops = {
+const struct kernel_param_ops sb_comm_ops = {
 	.set = sb_set_comm,
 	.get = sb_get_comm,
 };

@@ -7,10 +7,8 @@
  * anybody is notified; then the other CPUs are stopped and nothing follows.
  */
 
-#define SB_PANIC_DUMP_MAX	1000
-
 /* Parameter panic_dump */
-static unsigned int sb_panic_dump;
+unsigned int sb_panic_dump;
 
 /* An event, decoded */
 struct sb_found {
@@ -28,7 +26,7 @@ static struct sb_found sb_last[SB_PANIC_DUMP_MAX];
 static unsigned int sb_last_count, sb_last_most;
 static u64 sb_last_below;
 
-static void sb_freeze(u32 why)
+void sb_freeze(u32 why)
 {
 	if (sb_running())
 		WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
@@ -182,7 +180,7 @@ static struct notifier_block sb_die_block = {
 	.priority = INT_MAX,
 };
 
-static int __init sb_init_freeze(void)
+int __init sb_init_freeze(void)
 {
 	int err;
 
@@ -195,7 +193,7 @@ static int __init sb_init_freeze(void)
 	return err;
 }
 
-static void sb_exit_freeze(void)
+void sb_exit_freeze(void)
 {
 	atomic_notifier_chain_unregister(&panic_notifier_list, &sb_panic_block);
 	unregister_die_notifier(&sb_die_block);

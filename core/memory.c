@@ -5,15 +5,6 @@
  * Included by stackbuf.c.
  */
 
-#define SB_KB_PER_PAGE		(STACKBUF_PAGE_SIZE / 1024)
-#define SB_EVENT_PAGES		(STACKBUF_EVENTS_KB / SB_KB_PER_PAGE)
-#define SB_STACK_PAGES		(STACKBUF_STACKS_KB / SB_KB_PER_PAGE)
-#define SB_TEXT_PAGES		(STACKBUF_TEXT_KB / SB_KB_PER_PAGE)
-
-/* An id holds the place of its stack in its low bits */
-#define SB_GRANULES		(SB_STACK_PAGES * (STACKBUF_PAGE_SIZE / STACKBUF_GRANULE))
-#define SB_ID_BITS		order_base_2(SB_GRANULES)
-
 /* The Makefile says the same in better words */
 static_assert(SB_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");
 static_assert(SB_STACK_PAGES >= 1 && STACKBUF_STACKS_KB <= 262144, "STACKS_KB: 4 to 262144");
@@ -34,17 +25,6 @@ EXPORT_SYMBOL_GPL(stackbuf_stacks);
 char stackbuf[SB_TEXT_PAGES * STACKBUF_PAGE_SIZE + 8];
 EXPORT_SYMBOL_GPL(stackbuf);
 
-/* Number of the page of the ring that was taken last, counted from 1 */
-static atomic64_t sb_ring_head;
-
-/* Counters in the arrays are plain u64 to readers, atomic to the module. */
-static_assert(sizeof(atomic64_t) == sizeof(u64));
-
-static inline void sb_add(u64 *counter, s64 n)
-{
-	atomic64_add(n, (atomic64_t *)counter);
-}
-
 static inline u64 *sb_loss_slot(unsigned int slot)
 {
 	return stackbuf_info.loss[slot / STACKBUF_LOSS_LINES].slot[slot % STACKBUF_LOSS_LINES];
@@ -55,14 +35,14 @@ static inline u64 *sb_loss_slot(unsigned int slot)
  * another CPU meanwhile or interrupted, and as CPUs may share a line; but that
  * line is another CPU's only on machines of more than STACKBUF_LOSS_SLOTS.
  */
-static void sb_lost(enum stackbuf_loss why)
+void sb_lost(enum stackbuf_loss why)
 {
 	unsigned int slot = raw_smp_processor_id() % STACKBUF_LOSS_SLOTS;
 
 	sb_add(&sb_loss_slot(slot)[why], 1);
 }
 
-static u64 sb_losses(enum stackbuf_loss why)
+u64 sb_losses(enum stackbuf_loss why)
 {
 	u64 sum = 0;
 	int slot;
@@ -72,49 +52,13 @@ static u64 sb_losses(enum stackbuf_loss why)
 	return sum;
 }
 
-/* Where a walk starts: the unwinder's three values */
-struct sb_start {
-	unsigned long ip;
-	unsigned long sp;
-	const unsigned long *bp;	/* where it is kept */
-	unsigned long hint;	/* tells paths to this place apart, or 0 */
-};
-
-/* What is known of a save, bits */
-#define SB_TAGGED	0x1	/* there is a tag */
-#define SB_PROBED	0x2	/* by a probe of ours, */
-#define SB_ENTRY	0x4	/* which is where sb_is_entry() says so */
-
-static inline bool sb_recording(void)
-{
-	return READ_ONCE(stackbuf_info.state) == STACKBUF_ENABLED;
-}
-
-/* The same, filters or not: nobody switched it off */
-static inline bool sb_running(void)
-{
-	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;
-}
-
-/* In a memory image copies of a page may lie in the page cache: the newest one counts */
-static inline void sb_page_changed(struct stackbuf_page *page)
-{
-	atomic64_inc((atomic64_t *)&page->seq);
-}
-
-static void sb_change_state(u32 bits, bool on)
+void sb_change_state(u32 bits, bool on)
 {
 	if (on)
 		atomic_or(bits, (atomic_t *)&stackbuf_info.state);
 	else
 		atomic_andnot(bits, (atomic_t *)&stackbuf_info.state);
 	sb_page_changed(&stackbuf_info.page);
-}
-
-/* printk's clock: monotonic on one CPU, without a lock, good in any context */
-static inline u64 sb_now(void)
-{
-	return local_clock();
 }
 
 static void sb_init_page(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
@@ -159,7 +103,7 @@ static void sb_find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_I
  * when.  Called before the module's code runs.  A dump may be taken in the middle: an
  * entry is valid only while its time is not 0.
  */
-static void sb_note_module(const struct module *module)
+void sb_note_module(const struct module *module)
 {
 	static DEFINE_MUTEX(lock);
 	struct stackbuf_info *info = &stackbuf_info;
@@ -179,7 +123,7 @@ static void sb_note_module(const struct module *module)
 	mutex_unlock(&lock);
 }
 
-static void __init sb_init_memory(void)
+void __init sb_init_memory(void)
 {
 	struct stackbuf_info *info = &stackbuf_info;
 	u32 i;

@@ -28,7 +28,7 @@ static struct notifier_block sb_module_notifier = {
 	.notifier_call = sb_module_notify,
 };
 
-static int __init sb_init_modules(void)
+int __init sb_init_modules(void)
 {
 	int err = register_module_notifier(&sb_module_notifier);
 
@@ -37,7 +37,7 @@ static int __init sb_init_modules(void)
 	return err;
 }
 
-static void sb_exit_modules(void)
+void sb_exit_modules(void)
 {
 	unregister_module_notifier(&sb_module_notifier);
 }

@@ -14,7 +14,7 @@
 /* Frames of stackbuf itself: sb_take_trace() and the exported function */
 #define SB_OWN_TRACE_FRAMES	2
 
-static __printf(1, 2) void sb_printk(const char *fmt, ...)
+__printf(1, 2) void sb_printk(const char *fmt, ...)
 {
 	va_list args;
 
@@ -116,7 +116,7 @@ EXPORT_SYMBOL_GPL(stackbuf_print);
  * and only an id that was in use all the time, as an event's in the ring, is sure to
  * stand for this stack.
  */
-static bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags)
+bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags)
 {
 	u32 granule = sb_id_granule(id);
 	struct stackbuf_stack *stack;

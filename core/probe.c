@@ -874,13 +874,13 @@ static void sb_free_probe(void *arg)
 	kfree(sb_first_list);
 }
 
-static const struct kernel_param_ops sb_probe_ops = {
+const struct kernel_param_ops sb_probe_ops = {
 	.set = sb_set_probe,
 	.get = sb_get_probe,
 	.free = sb_free_probe,
 };
 
-static int __init sb_init_probe(void)
+int __init sb_init_probe(void)
 {
 	int err;
 
@@ -897,7 +897,7 @@ static int __init sb_init_probe(void)
 	return err;
 }
 
-static void sb_exit_probe(void)
+void sb_exit_probe(void)
 {
 	struct stackbuf_probe *probe;
 	unsigned int i;

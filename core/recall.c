@@ -92,21 +92,19 @@
  * What was learnt under another number is forgotten.  0 means that nothing is
  * recalled any more: verification found a difference, or there is no recall here.
  */
-static u32 sb_recall_epoch __read_mostly = SB_HAVE_RECALL;
+u32 sb_recall_epoch __read_mostly = SB_HAVE_RECALL;
 
 /* Parameter verify: one in so many recalls is checked by a walk; 0: none */
-static unsigned int sb_verify = 4096;
-
-#define SB_VERIFY_MAX	1000000
+unsigned int sb_verify = 4096;
 
 /* Count to the next one on this CPU; from 0 it takes for ever */
-static void sb_restart_verify(void *unused)
+void sb_restart_verify(void *unused)
 {
 	local_set(&this_cpu_ptr(sb_cpu)->verify_in, READ_ONCE(sb_verify));
 }
 
 /* From now on, if there is something yet to count on, or still: see sb_free_cpus() */
-static void sb_apply_verify(void)
+void sb_apply_verify(void)
 {
 	int cpu;
 
@@ -542,7 +540,7 @@ static void sb_mark_text(unsigned long text, unsigned long size, bool is)
  * A module is loaded, is done with its init code, or is unloaded: @state, which is what its
  * notifiers are called with.
  */
-static void sb_mark_module(const struct module *module, unsigned long state)
+void sb_mark_module(const struct module *module, unsigned long state)
 {
 	mutex_lock(&sb_module_mutex);
 	sb_mark_text(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module),
@@ -562,7 +560,7 @@ static void sb_mark_module(const struct module *module, unsigned long state)
  * unloaded.  It has its state (MODULE_STATE_GOING) before the notifier is called; if that ran
  * before we had the mutex, we see that state, otherwise it clears what we set.
  */
-static void sb_mark_modules(void)
+void sb_mark_modules(void)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at = own;
 
@@ -1276,7 +1274,7 @@ static void sb_turn_layouts(struct work_struct *work)
  * Context: Any, interrupts off.
  * Return: false if it is not fit for that.
  */
-static bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
+bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
@@ -1352,7 +1350,7 @@ static void sb_report_difference(struct work_struct *work)
 }
 
 /* Hold the stack @recalled against the one that the walk of the same event found */
-static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)
+enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)
 {
 	const struct stackbuf_stack *stack = sb_stack(recalled);
 
@@ -1375,7 +1373,7 @@ static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_s
 }
 
 /* All that was learnt; who walks just now has the old number */
-static void sb_forget_layouts(void)
+void sb_forget_layouts(void)
 {
 	u32 epoch = READ_ONCE(sb_recall_epoch), was;
 
@@ -1387,7 +1385,7 @@ static void sb_forget_layouts(void)
 	}
 }
 
-static void __init sb_init_recall(void)
+void __init sb_init_recall(void)
 {
 	INIT_WORK(&sb_work[SB_REQUEST_REPORT], sb_report_difference);
 	sb_init_layouts();
@@ -1405,30 +1403,30 @@ static struct stackbuf_stack *sb_recall(const struct sb_start *start)
 	return NULL;
 }
 
-static bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
+bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	return false;
 }
 
-static void sb_forget_layouts(void)
+void sb_forget_layouts(void)
 {
 }
 
-static enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)
+enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)
 {
 	return STACKBUF_DIFFERED;
 }
 
-static void sb_mark_module(const struct module *module, unsigned long state)
+void sb_mark_module(const struct module *module, unsigned long state)
 {
 }
 
-static void sb_mark_modules(void)
+void sb_mark_modules(void)
 {
 }
 
-static void sb_init_recall(void)
+void __init sb_init_recall(void)
 {
 }
 

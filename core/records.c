@@ -108,9 +108,6 @@ static __always_inline bool sb_records_fit(const struct stackbuf_stack *stack,
 	return sb_is_last_record(low, fp);
 }
 
-/* In depth.c */
-static bool sb_goes_deeper(unsigned long origin, unsigned long sp);
-
 static struct stackbuf_stack *sb_try_hints(const u64 *hint, const struct sb_start *start,
 					   u64 epoch)
 {
@@ -167,7 +164,7 @@ static noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 NOKPROBE_SYMBOL(sb_recall);
 
 /* As for ORC */
-static bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
+bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 		     const unsigned long *pc)
 {
 	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
@@ -189,7 +186,7 @@ static bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
  * lies at its frame's lower end, there.  0 from the first one on that the records do not
  * lead to.
  */
-static void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
 {
 	unsigned long fp = walk->bp[0], low = walk->sp[0];
 	const unsigned long end = sb_records_end();
@@ -210,8 +207,7 @@ static void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsig
  * first instruction of a function, @caller is what the link register holds: there is
  * no record yet that has it.  A trampoline's address stays one.
  */
-static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
-			   unsigned long caller)
+int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller)
 {
 	unsigned long fp = regs->regs[29], stack, low, pc, at;
 	const struct pt_regs *interrupted;
@@ -250,11 +246,11 @@ static int sb_walk_records(struct sb_level *level, const struct pt_regs *regs,
 }
 #endif
 
-static void sb_mark_module(const struct module *module, unsigned long state)
+void sb_mark_module(const struct module *module, unsigned long state)
 {
 }
 
-static void sb_mark_modules(void)
+void sb_mark_modules(void)
 {
 }
 

@@ -17,16 +17,8 @@
  * is parked before the CPU goes offline.
  */
 
-enum sb_worker {
-	SB_REQUEST_ROOM,	/* evict.c: the stack table fills up */
-	SB_REQUEST_PAGES,	/* ring.c: all pages are open */
-	SB_REQUEST_TURN,	/* recall.c: half of the layouts' memory is full */
-	SB_REQUEST_REPORT,	/* recall.c: recall was wrong */
-	SB_REQUESTS
-};
-
 static atomic_t sb_requested;
-static struct work_struct sb_work[SB_REQUESTS];
+struct work_struct sb_work[SB_REQUESTS];
 
 static void sb_start_work(struct irq_work *work)
 {
@@ -48,13 +40,7 @@ static void sb_pass_requests(void)
 	preempt_enable_notrace();
 }
 
-/**
- * sb_request() - have a worker started
- * @what: which
- *
- * Context: Any.
- */
-static void sb_request(enum sb_worker what)
+void sb_request(enum sb_worker what)
 {
 	/*
 	 * Not while it is queued and has yet to start: with a probe on what sb_start_work()
@@ -69,14 +55,14 @@ static void sb_request(enum sb_worker what)
 }
 
 /* Pass on what a CPU asked for that was going offline */
-static inline void sb_pass_late_requests(void)
+void sb_pass_late_requests(void)
 {
 	if (unlikely(atomic_read(&sb_requested)))
 		sb_pass_requests();
 }
 
 /* After the last save: nothing is requested any more */
-static void sb_exit_requests(void)
+void sb_exit_requests(void)
 {
 	unsigned int i;
 

@@ -19,7 +19,6 @@
  * a page's end is kept for it.  What is left over is refused and counted.
  */
 
-#define SB_LEVELS		4	/* saves inside each other */
 #define SB_FULL_WORDS		5
 #define SB_NMI_WORDS		(2 * SB_FULL_WORDS)
 #define SB_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
@@ -30,93 +29,9 @@
 
 static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
 
-/**
- * struct sb_walk - what the unwinder had in each frame, for recall.c
- * @epoch:	sb_recall_epoch when the walk began
- * @fit:	nothing that recall.c keeps out was met, and the end was reached
- * @user_regs:	which was registers of user mode
- * @hint:	as in struct sb_start
- * @how:	as sb_save_walked() was given
- * @r10:	register where the walk began
- * @r13:	likewise
- * @sp:		stack pointer in each frame, and where @user_regs lie
- * @bp:		frame pointer register in each frame, and there
- * @regs:	where the registers lie that were saved where each frame was
- *		interrupted, or 0
- * @stack:	where the stack begins that the walk began on
- * @switches:	frames that change the stack, a bit each: see sb_switches()
- * @draft:	for struct sb_draft_layout
- * @name:	for the name of a frame's symbol
- */
-struct sb_walk {
-	u32 epoch;
-	bool fit;
-	bool user_regs;
-	u8 how;
-	unsigned long hint;
-	unsigned long r10;
-	unsigned long r13;
-	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
-	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
-	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
-	unsigned long stack;
-	u64 switches;
-	u64 draft[34];
-	char name[KSYM_SYMBOL_LEN];
-};
+atomic64_t sb_ring_head;
 
-/* What one level of saves inside each other works on */
-struct sb_level {
-	struct pt_regs regs;
-	unsigned long pc[STACKBUF_DEPTH_MAX + 1];	/* one more tells a cut trace */
-	struct sb_walk walk;
-	struct sb_trace trace;
-};
-
-/**
- * struct sb_cpu - what a CPU records with
- * @page:	the page it appends to, or NULL
- * @pos:	word of @page where the next event goes, or one before that
- * @chain_end:	if the event before @pos is of @task and @comm, at @time, how far
- *		@pos may be for the next; else 0
- * @appending:	an append is going on
- * @waiting:	it was refused a page, and gets one before CPUs that were not
- * @time:	time of the last event, ns
- * @task:	its PID, and TGID in the upper half
- * @comm:	the task's command, as in an event
- * @recorded:	events recorded by this CPU
- * @verify_in:	recalls until the one that is verified
- * @irq_stack:	where its stack for interrupts begins, once a walk has been there
- * @nest:	saves that have not ended on this CPU
- * @level:	one for each of them
- */
-struct sb_cpu {
-	struct stackbuf_events_page *page;
-	u32 pos;
-	u32 chain_end;
-	bool appending;
-	bool waiting;
-	u64 time;
-	u64 task;
-	u64 comm[2];
-	u64 recorded;
-	local_t verify_in;
-	int nest;
-	unsigned long irq_stack;
-	struct sb_level level[SB_LEVELS];
-};
-
-static struct sb_cpu __percpu *sb_cpu __read_mostly;
-
-struct sb_event {
-	u32 id;
-	enum stackbuf_context context;
-	bool tagged;
-	unsigned long tag;
-	u64 task;
-	u64 comm[2];
-	u64 time;	/* set when appended */
-};
+struct sb_cpu __percpu *sb_cpu __read_mostly;
 
 static inline unsigned int sb_event_form(u64 word)
 {
@@ -168,7 +83,7 @@ static inline void sb_count(u32 id, u64 n, u64 seq)
 }
 
 /* Add what a page held to its stacks' counts, as the page is about to be reused */
-static void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
+void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
 {
 	const u64 *at = page->word, *end = at + STACKBUF_EVENT_WORDS;
 	u64 all = 0;
@@ -237,7 +152,7 @@ static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 
 	return NULL;
 }
 
-static void sb_close_page(struct stackbuf_events_page *page)
+void sb_close_page(struct stackbuf_events_page *page)
 {
 	/* Whoever claims it finds all that we wrote */
 	smp_store_release(&page->owner, 0);
@@ -246,7 +161,7 @@ static void sb_close_page(struct stackbuf_events_page *page)
 }
 
 /* Nothing came into the ring for a while, as the table is full: evict.c says so */
-static bool sb_ring_stands;
+bool sb_ring_stands;
 
 /*
  * Close @cpu's page, if it has one.  With @cpu->appending set: an NMI meanwhile may
@@ -270,7 +185,7 @@ static void sb_drop_page(struct sb_cpu *cpu)
  * so old that evict.c may want it, or evict.c may want all pages.  Not in the middle of
  * an append, whose page it is.  @cpu is this CPU, with interrupts off, or is offline.
  */
-static void sb_leave_page(struct sb_cpu *cpu, bool always)
+void sb_leave_page(struct sb_cpu *cpu, bool always)
 {
 	if (READ_ONCE(cpu->appending))
 		return;
@@ -393,13 +308,13 @@ static void sb_share_pages(struct work_struct *work)
 }
 
 /* Called when an event was refused because it got no page */
-static void sb_want_page(void)
+void sb_want_page(void)
 {
 	if (READ_ONCE(sb_ring_starved) && time_after_eq(jiffies, READ_ONCE(sb_share_time)))
 		sb_request(SB_REQUEST_PAGES);
 }
 
-static void __init sb_init_ring(void)
+void __init sb_init_ring(void)
 {
 	INIT_WORK(&sb_work[SB_REQUEST_PAGES], sb_share_pages);
 	sb_share_time = jiffies;
@@ -572,15 +487,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 	return true;
 }
 
-/**
- * sb_append() - append an event
- * @cpu: this CPU's
- * @event: the event
- *
- * Context: Any, interrupts off.
- * Return: false if there was no page for it.
- */
-static bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
+bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
 {
 	bool done;
 
@@ -598,7 +505,7 @@ static bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
  * Take the next page ahead, if the one at hand is full: to count what it held takes as long
  * as all else in a save, which keeps interrupts off by itself.
  */
-static void sb_take_page_ahead(struct sb_cpu *cpu)
+void sb_take_page_ahead(struct sb_cpu *cpu)
 {
 	unsigned long flags;
 
@@ -613,7 +520,7 @@ static void sb_take_page_ahead(struct sb_cpu *cpu)
 	raw_local_irq_restore(flags);
 }
 
-static u64 sb_recorded(void)
+u64 sb_recorded(void)
 {
 	u64 sum = 0;
 	int cpu;

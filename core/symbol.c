@@ -5,14 +5,6 @@
  * kallsyms tells a module the function in text only.
  */
 
-/* A symbol as sprint_symbol() tells it: name+0x12/0x34, then [module] if it is one's */
-struct sb_symbol {
-	unsigned long start, size;
-	unsigned int len;	/* of its name */
-	bool of_module;
-	char name[KSYM_SYMBOL_LEN];
-};
-
 /* The number that ends before *@end, which then is where it begins */
 static __always_inline unsigned long sb_hex_before(const char *text, unsigned int *end)
 {
@@ -27,7 +19,7 @@ static __always_inline unsigned long sb_hex_before(const char *text, unsigned in
 }
 
 /* From behind, as this is done for every symbol of the kernel */
-static bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
+bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 {
 	unsigned int end = sprint_symbol(symbol->name, addr);
 	char *text = symbol->name;
@@ -131,7 +123,7 @@ NOKPROBE_SYMBOL(sb_find_bare);
  * Kept as the address's distance from the kernel, in which the kernel's code and that of
  * modules lies, the epoch, and what was found: code that goes makes a new epoch.
  */
-static bool sb_is_bare(unsigned long pc)
+bool sb_is_bare(unsigned long pc)
 {
 	u64 epoch = READ_ONCE(sb_recall_epoch), key, had;
 	s64 distance = pc - (unsigned long)stack_trace_save;
@@ -152,7 +144,7 @@ static bool sb_is_bare(unsigned long pc)
 NOKPROBE_SYMBOL(sb_is_bare);
 
 /* What a probe at @pc must know of the place: see sb_start_hint() */
-static bool sb_is_entry(unsigned long pc)
+bool sb_is_entry(unsigned long pc)
 {
 	return sb_find_bare(pc);
 }
@@ -160,7 +152,7 @@ static bool sb_is_entry(unsigned long pc)
 #else
 
 /* What a probe at @pc must know of the place: see sb_regs_fit() */
-static bool sb_is_entry(unsigned long pc)
+bool sb_is_entry(unsigned long pc)
 {
 	struct sb_symbol symbol;
 

@@ -18,14 +18,11 @@
  * meanwhile: readers add up stacks of equal frames.)
  */
 
-#define SB_PAGE_GRANULES	(STACKBUF_PAGE_SIZE / STACKBUF_GRANULE)
-#define SB_BUCKETS		roundup_pow_of_two(SB_GRANULES / 2)
-
 /* Heads of the chains: ids, or 0 */
-static u32 sb_bucket[SB_BUCKETS];
+u32 sb_bucket[SB_BUCKETS];
 
 /* Granules in use; when evict.c shall be asked for more room */
-static atomic_t sb_granules_used;
+atomic_t sb_granules_used;
 
 /*
  * Goes up before evict.c frees room.  Its low bits are the high part of the ids given
@@ -35,7 +32,7 @@ static atomic_t sb_granules_used;
 #ifndef SB_FIRST_EPOCH	/* a test begins where ids come round */
 #define SB_FIRST_EPOCH	0
 #endif
-static u64 sb_epoch = SB_FIRST_EPOCH;
+u64 sb_epoch = SB_FIRST_EPOCH;
 
 static void sb_interrupted(void *unused)
 {
@@ -46,26 +43,17 @@ static void sb_interrupted(void *unused)
  * an event, is through; an NMI ends before.  Under cpus_read_lock(), so that no CPU
  * comes or goes meanwhile.
  */
-static void sb_wait_for_saves(void)
+void sb_wait_for_saves(void)
 {
 	on_each_cpu(sb_interrupted, NULL, 1);
 }
 
 /* Where to look for room first, and pages looked at in vain since the last room */
 static u32 sb_room_hint;
-static atomic_t sb_room_misses;
-
-/* An encoded trace, as the table keeps it */
-struct sb_trace {
-	unsigned int nr;
-	unsigned int words;
-	u32 hash;
-	bool cut;
-	u32 frames[STACKBUF_DEPTH_MAX * 3];
-};
+atomic_t sb_room_misses;
 
 /* Encode addresses, see struct stackbuf_stack, and hash on the way */
-static void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)
+void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)
 {
 	unsigned long base = (unsigned long)stack_trace_save;
 	u32 *out = trace->frames;
@@ -89,7 +77,7 @@ static void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned 
 	trace->hash = stackbuf_hash(trace->frames, trace->words, cut);
 }
 
-static unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
+unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
 {
 	unsigned long base = (unsigned long)stack_trace_save;
 	unsigned int i, nr = 0;
@@ -103,27 +91,6 @@ static unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int
 		}
 	}
 	return nr;
-}
-
-static inline unsigned int sb_stack_granules(unsigned int words)
-{
-	return DIV_ROUND_UP(sizeof(struct stackbuf_stack) + words * sizeof(u32), STACKBUF_GRANULE);
-}
-
-static inline struct stackbuf_stack *sb_stack_at(u32 granule)
-{
-	return (void *)((char *)stackbuf_stacks + (size_t)granule * STACKBUF_GRANULE);
-}
-
-static inline u32 sb_id_granule(u32 id)
-{
-	return id & ((1U << SB_ID_BITS) - 1);
-}
-
-/* The stack of an id that is known to be good: out of a chain or the ring */
-static inline struct stackbuf_stack *sb_stack(u32 id)
-{
-	return sb_stack_at(sb_id_granule(id));
 }
 
 /*
@@ -209,7 +176,7 @@ static u32 sb_take_room(unsigned int n)
 	return 0;
 }
 
-static void sb_give_room(u32 granule, unsigned int n)
+void sb_give_room(u32 granule, unsigned int n)
 {
 	struct stackbuf_stacks_page *page = &stackbuf_stacks[granule / SB_PAGE_GRANULES];
 	unsigned int start = granule % SB_PAGE_GRANULES;
@@ -222,15 +189,7 @@ static void sb_give_room(u32 granule, unsigned int n)
 	atomic_set(&sb_room_misses, 0);
 }
 
-/**
- * sb_find_or_insert() - the stack of a trace
- * @trace: the trace
- * @is_new: set if it was inserted just now
- *
- * Context: Any, interrupts off, and off until the event is appended.
- * Return: the stack, or NULL when there is no room.
- */
-static struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_new)
+struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_new)
 {
 	u32 *bucket = &sb_bucket[trace->hash & (SB_BUCKETS - 1)];
 	u32 head = READ_ONCE(*bucket), seen = 0;

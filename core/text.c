@@ -45,7 +45,24 @@ static struct sb_draft *sb_claim_draft(void)
 	return NULL;
 }
 
-static void sb_printable(char *out, const char *comm)
+/* The text of a stack that has none yet: returns a draft if it is ours to render */
+struct sb_draft *sb_claim_text(struct stackbuf_stack *stack)
+{
+	u8 had = READ_ONCE(stack->flags);
+	struct sb_draft *draft;
+
+	if (likely(had & STACKBUF_STACK_TEXT))
+		return NULL;
+	draft = sb_claim_draft();
+	if (draft && cmpxchg(&stack->flags, had, had | STACKBUF_STACK_TEXT) != had) {
+		/* Another CPU does it, or the next event will */
+		atomic_set(&draft->state, SB_DRAFT_FREE);
+		draft = NULL;
+	}
+	return draft;
+}
+
+void sb_printable(char *out, const char *comm)
 {
 	int i;
 
@@ -68,9 +85,9 @@ static unsigned int sb_put_symbol(char *text, unsigned int room, unsigned long p
 }
 
 /* @name is KSYM_SYMBOL_LEN bytes.  Not inlined, for what sb_save_walked() takes of the stack */
-static noinline void sb_render(struct sb_draft *draft, const struct sb_event *event,
-			       struct task_struct *task, const unsigned long *pc,
-			       unsigned int nr, bool cut, char *name)
+noinline void sb_render(struct sb_draft *draft, const struct sb_event *event,
+			struct task_struct *task, const unsigned long *pc,
+			unsigned int nr, bool cut, char *name)
 {
 	/* Room for the last line, whichever it is */
 	const unsigned int size = sizeof(draft->text) - 48;
@@ -185,7 +202,7 @@ static struct sb_draft *sb_oldest_ready_draft(void)
  * find the log free and copy, or the one who has it sees our draft ready when
  * he looks again after giving the log back.  Not inlined, as sb_render().
  */
-static noinline void sb_publish(struct sb_draft *ready)
+noinline void sb_publish(struct sb_draft *ready)
 {
 	struct sb_draft *draft;
 
