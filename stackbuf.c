@@ -81,6 +81,7 @@
 #include "core/evict.c"
 #include "core/module.c"
 #include "core/filter.c"
+#include "core/unwind.c"
 #include "core/capture.c"
 #include "core/probe.c"
 #include "core/print.c"

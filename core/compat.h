@@ -190,6 +190,16 @@ static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
 #endif
 }
 
+/* Where registers hold the frame pointer register */
+static __always_inline const unsigned long *sb_saved_bp(const struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	return &regs->bp;
+#else
+	return (const unsigned long *)&regs->regs[29];
+#endif
+}
+
 /*
  * bf7a87f1075f ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"), 6.1; before, a
  * probe by ftrace is known to be at an entry.

@@ -507,19 +507,6 @@ void sb_expire_stacks(unsigned long text, unsigned long size);
 int __init sb_init_modules(void);
 void sb_exit_modules(void);
 
-/* -------------------------------------------------------------- capture.c --- */
-
-/**
- * sb_walk_task() - walk another task's stack
- * @pc: where its addresses go
- * @size: how many fit
- * @task: the task, which is not current; the caller holds a reference
- *
- * Context: Any context but NMI.
- * Return: number of addresses, -EBUSY, -ESRCH or -EOPNOTSUPP: as stackbuf_save_task().
- */
-int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task);
-
 /* ----------------------------------------- recall.c: its owner moves it to recall.h --- */
 
 #define SB_VERIFY_MAX	1000000

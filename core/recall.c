@@ -88,6 +88,9 @@
  * meanwhile, and interrupts work below.
  */
 
+#include "internal.h"
+#include "unwind.h"
+
 /*
  * What was learnt under another number is forgotten.  0 means that nothing is
  * recalled any more: verification found a difference, or there is no recall here.
@@ -117,21 +120,6 @@ void sb_apply_verify(void)
 		if (!cpu_online(cpu))
 			local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, READ_ONCE(sb_verify));
 	cpus_read_unlock();
-}
-
-static inline unsigned long sb_load(unsigned long address)
-{
-	return READ_ONCE_NOCHECK(*(unsigned long *)address);
-}
-
-static inline unsigned long sb_task_stack(void)
-{
-	return (unsigned long)task_stack_page(current);
-}
-
-static inline bool sb_on_stack(unsigned long stack, unsigned long address)
-{
-	return address - stack <= THREAD_SIZE - sizeof(long);
 }
 
 static __always_inline unsigned long sb_system_call(void)
@@ -270,18 +258,6 @@ static struct {
 static inline u32 sb_layout_unit(const struct sb_layout *layout)
 {
 	return ((unsigned long)layout - (unsigned long)sb_layouts) / SB_UNIT;
-}
-
-/* Where the stack begins that @sp lies on, the task's or this CPU's for interrupts, or 0 */
-static __always_inline unsigned long sb_stack_of(unsigned long sp)
-{
-	unsigned long stack = sb_task_stack();
-
-	if (likely(sb_on_stack(stack, sp)))
-		return stack;
-	/* Who is on the latter does not go to another CPU */
-	stack = this_cpu_read(sb_cpu->irq_stack);
-	return stack && sb_on_stack(stack, sp) ? stack : 0;
 }
 
 /* What a hint is found by: the path's beginning, how deep, in which system call */
@@ -1392,11 +1368,6 @@ void __init sb_init_recall(void)
 }
 
 #else /* SB_HAVE_RECALL */
-
-static unsigned long sb_stack_of(unsigned long sp)
-{
-	return 0;
-}
 
 static struct stackbuf_stack *sb_recall(const struct sb_start *start)
 {

@@ -30,11 +30,6 @@
 #define SB_WAYS		4
 static u64 sb_hint[SB_HINTS];
 
-static inline unsigned long sb_stack_of(unsigned long sp)
-{
-	return sb_on_stack(sb_task_stack(), sp) ? sb_task_stack() : 0;
-}
-
 static inline u64 *sb_hint_set(const struct sb_start *start, unsigned long depth)
 {
 	u64 key = start->ip ^ start->hint << 20 ^ depth << 44 ^ sb_system_call() << 32;

@@ -19,9 +19,11 @@
  * a page's end is kept for it.  What is left over is refused and counted.
  */
 
+#include "internal.h"
+#include "ring.h"
+
 #define SB_FULL_WORDS		5
 #define SB_NMI_WORDS		(2 * SB_FULL_WORDS)
-#define SB_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
 #define SB_FULL_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS + STACKBUF_TASK_TIME_BITS)
 
 /* First position where no event can begin, as there is no room for any and for NMIs */
@@ -42,15 +44,6 @@ static inline unsigned int sb_event_words(u64 word)
 {
 	/* A digit a form, as this is done for every event in a page */
 	return 0x5211 >> 4 * sb_event_form(word) & 7;
-}
-
-static __always_inline u64 sb_event_word(u32 id, enum stackbuf_context context,
-					 enum stackbuf_form form, u64 dt)
-{
-	return id | (dt & (SB_SHORT_TIME_MAX - 1)) << STACKBUF_EVENT_TIME_SHIFT |
-	       (u64)context << STACKBUF_EVENT_CONTEXT_SHIFT |
-	       (u64)form << STACKBUF_EVENT_FORM_SHIFT |
-	       (form == STACKBUF_SHORT ? 0 : STACKBUF_EVENT_WRITING);
 }
 
 /* Fill in what follows the first word, then show that it is complete */
@@ -318,78 +311,6 @@ void __init sb_init_ring(void)
 {
 	INIT_WORK(&sb_work[SB_REQUEST_PAGES], sb_share_pages);
 	sb_share_time = jiffies;
-}
-
-static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *comm)
-{
-	if (cpu->task != task)
-		return false;
-	/* Somebody may change the name just now: then it is another, or not yet */
-	return data_race(cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1]);
-}
-
-static inline u64 sb_task_word(const struct task_struct *task)
-{
-	/* One load of both, unless CONFIG_RANDSTRUCT put them elsewhere */
-	if (offsetof(struct task_struct, tgid) ==
-	    offsetof(struct task_struct, pid) + sizeof(task->pid))
-		return *(const u64 *)&task->pid;
-	return (u32)task->pid | (u64)task->tgid << 32;
-}
-
-/*
- * What sb_append_outer() does where an event follows another of the same task:
- * most of them.  False if that is not so, or if an NMI appended one since @now.
- */
-static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 id,
-					      enum stackbuf_context context,
-					      unsigned long tag, bool tagged)
-{
-	const struct task_struct *task = current;
-	struct stackbuf_events_page *page;
-	unsigned int pos;
-	u64 dt, word;
-	bool done;
-
-	BUILD_BUG_ON(sizeof(task->comm) != sizeof(cpu->comm));
-	barrier();
-	/* An NMI leaves it as it found it */
-	if (unlikely(data_race(cpu->appending)))
-		return false;
-	WRITE_ONCE(cpu->appending, true);
-	barrier();
-
-	done = false;
-	pos = cpu->pos;
-	if (unlikely(pos >= READ_ONCE(cpu->chain_end) ||
-		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
-		goto out;
-	dt = now - cpu->time;
-	if (unlikely(dt >= SB_SHORT_TIME_MAX))
-		goto out;
-	/* There is one, see sb_drop_page(); but a mistake there would panic the machine */
-	page = cpu->page;
-	if (unlikely(!page))
-		goto out;
-
-	word = sb_event_word(id, context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
-	/* Fails if an NMI appended since cpu->chain_end was looked at */
-	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
-		goto out;
-	this_cpu_inc(sb_cpu->recorded);
-	if (tagged) {
-		WRITE_ONCE(page->word[pos + 1], tag);
-		/* As in sb_complete_event() */
-		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
-	}
-	cpu->time = now;
-	barrier();
-	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));
-	done = true;
-out:
-	barrier();
-	WRITE_ONCE(cpu->appending, false);
-	return done;
 }
 
 /* An append inside an append: see the top of the file */

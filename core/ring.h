@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ring.h - the part of an append that is inlined into the path of an event
+ *
+ * ring.c describes the ring; internal.h declares what else it offers.
+ */
+#ifndef STACKBUF_RING_H
+#define STACKBUF_RING_H
+
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/sched.h>
+
+#include "internal.h"
+
+#define SB_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
+
+/* The first word of an event; @dt is the time in ns, of which it holds the low bits */
+static __always_inline u64 sb_event_word(u32 id, enum stackbuf_context context,
+					 enum stackbuf_form form, u64 dt)
+{
+	return id | (dt & (SB_SHORT_TIME_MAX - 1)) << STACKBUF_EVENT_TIME_SHIFT |
+	       (u64)context << STACKBUF_EVENT_CONTEXT_SHIFT |
+	       (u64)form << STACKBUF_EVENT_FORM_SHIFT |
+	       (form == STACKBUF_SHORT ? 0 : STACKBUF_EVENT_WRITING);
+}
+
+/* A task's PID, and its TGID in the upper half */
+static inline u64 sb_task_word(const struct task_struct *task)
+{
+	/* Load both in one 64-bit read, unless CONFIG_RANDSTRUCT moved them apart */
+	if (offsetof(struct task_struct, tgid) ==
+	    offsetof(struct task_struct, pid) + sizeof(task->pid))
+		return *(const u64 *)&task->pid;
+	return (u32)task->pid | (u64)task->tgid << 32;
+}
+
+/* Whether the last event of @cpu is of this task and command */
+static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *comm)
+{
+	if (cpu->task != task)
+		return false;
+	/* Racy with a rename, harmlessly: a mismatch emits a FULL event, a match keeps the old name */
+	return data_race(cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1]);
+}
+
+/**
+ * sb_append_chained() - append an event of current that follows one of the same task
+ * @cpu: this CPU's
+ * @now: the time, ns
+ * @id: the event's stack
+ * @context: what the code ran in
+ * @tag: the tag
+ * @tagged: @tag is valid
+ *
+ * What sb_append() does in most cases, inlined.
+ *
+ * Context: Any context, interrupts off.
+ * Return: false if sb_append() must do it: the event before is of another task or too old, the
+ *	page is full or closed, this interrupted an append, or an NMI appended since @now.
+ */
+static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 id,
+					      enum stackbuf_context context,
+					      unsigned long tag, bool tagged)
+{
+	const struct task_struct *task = current;
+	struct stackbuf_events_page *page;
+	unsigned int pos;
+	u64 dt, word;
+	bool done;
+
+	BUILD_BUG_ON(sizeof(task->comm) != sizeof(cpu->comm));
+	barrier();
+	/* An NMI leaves it as it found it */
+	if (unlikely(data_race(cpu->appending)))
+		return false;
+	WRITE_ONCE(cpu->appending, true);
+	barrier();
+
+	done = false;
+	pos = cpu->pos;
+	if (unlikely(pos >= READ_ONCE(cpu->chain_end) ||
+		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
+		goto out;
+	dt = now - cpu->time;
+	if (unlikely(dt >= SB_SHORT_TIME_MAX))
+		goto out;
+	/* Never NULL here, see sb_drop_page(); but without the check a mistake there would panic */
+	page = cpu->page;
+	if (unlikely(!page))
+		goto out;
+
+	word = sb_event_word(id, context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
+	/* Fails if an NMI appended since cpu->chain_end was read */
+	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
+		goto out;
+	this_cpu_inc(sb_cpu->recorded);
+	if (tagged) {
+		WRITE_ONCE(page->word[pos + 1], tag);
+		/* As in sb_complete_event() */
+		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
+	}
+	cpu->time = now;
+	barrier();
+	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));
+	done = true;
+out:
+	barrier();
+	WRITE_ONCE(cpu->appending, false);
+	return done;
+}
+
+#endif /* STACKBUF_RING_H */

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * unwind.c - walk a stack: one that registers describe, or another task's
+ *
+ * Walking takes no lock, allocates nothing and does not sleep.
+ */
+#include <linux/errno.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/stacktrace.h>
+
+#include "internal.h"
+#include "unwind.h"
+
+#if SB_HAVE_UNWIND
+#include <asm/unwind.h>
+
+#if SB_HAVE_ORC
+/* What recall compares where the walk begins; and note this CPU's stack for interrupts */
+static inline void sb_note_start(struct sb_walk *walk, const struct pt_regs *regs,
+				 const struct unwind_state *state)
+{
+	walk->regs[0] = 0;
+	walk->r10 = regs->r10;
+	walk->r13 = regs->r13;
+	if (state->stack_info.type == STACK_TYPE_IRQ)
+		this_cpu_write(sb_cpu->irq_stack, (unsigned long)state->stack_info.begin);
+}
+
+/* What recall compares in frame @nr; @address is 0 at the end of the walk */
+static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
+				 const struct unwind_state *state, unsigned long address)
+{
+	walk->sp[nr] = address ? state->sp : (unsigned long)state->regs;
+	walk->bp[nr] = state->bp;
+	walk->regs[nr] = 0;
+	if (state->regs) {
+		walk->user_regs = !address && user_mode(state->regs);
+		walk->fit &= state->full_regs;
+		if (address)
+			walk->regs[nr] = (unsigned long)state->regs;
+	}
+	if (!address)
+		walk->fit &= walk->user_regs;
+}
+#else
+static inline void sb_note_start(struct sb_walk *walk, const struct pt_regs *regs,
+				 const struct unwind_state *state)
+{
+}
+
+static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
+				 const struct unwind_state *state, unsigned long address)
+{
+}
+#endif
+
+/*
+ * stack_trace_save_regs() is not exported, but the unwinder that it uses is.  The loop is that
+ * of arch_stack_walk() in arch/x86/kernel/stacktrace.c.
+ */
+static int sb_walk_frames(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
+{
+	struct sb_walk *walk = &level->walk;
+	struct unwind_state state;
+	int nr = 0;
+
+	walk->user_regs = false;
+	walk->sp[0] = regs->sp;
+	walk->bp[0] = regs->bp;
+	level->pc[nr++] = instruction_pointer(regs);
+	/* No frame record has the caller yet, so the unwinder would leave it out */
+	if (SB_HAVE_RECORDS && hint)
+		level->pc[nr++] = hint;
+	unwind_start(&state, current, regs, NULL);
+	sb_note_start(walk, regs, &state);
+	for (; nr < ARRAY_SIZE(level->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
+		unsigned long address = unwind_get_return_address(&state);
+
+		sb_note_frame(walk, nr, &state, address);
+		if (!address)
+			break;
+		level->pc[nr++] = address;
+	}
+	if (unwind_error(&state))
+		walk->fit = false;
+	return nr;
+}
+#else
+static int sb_walk_frames(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
+{
+	return sb_walk_records(level, regs, hint);
+}
+#endif
+
+int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint,
+		 unsigned int how)
+{
+	struct sb_walk *walk = &level->walk;
+
+	/* These describe no kernel stack */
+	if (user_mode(regs))
+		return 0;
+	walk->epoch = READ_ONCE(sb_recall_epoch);
+	walk->fit = true;
+	walk->hint = hint;
+	walk->how = how;
+	return sb_walk_frames(level, regs, hint);
+}
+
+/*
+ * The stack must not change during the walk.  A task that ran during the walk has also
+ * switched, which the scheduler counts.
+ */
+int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task)
+{
+	unsigned long switches;
+	unsigned int nr;
+
+	if (!SB_HAVE_SAVE_TASK)
+		return -EOPNOTSUPP;
+	switches = READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
+	/* Pairs with the scheduler's barriers: it counts a switch before it switches */
+	smp_rmb();
+	if (SB_TASK_RUNS(task))
+		return -EBUSY;
+	nr = stack_trace_save_tsk(task, pc, size, 0);
+	/* The frames are read before the counts are read again */
+	smp_rmb();
+	if (SB_TASK_RUNS(task) ||
+	    switches != READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw))
+		return -EBUSY;
+	return nr ? nr : -ESRCH;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * unwind.h - what depends on the kernel's unwinder
+ *
+ *	kernel				caller's stack		stack of registers	recall
+ *	x86-64, ORC			unwind_start()		unwind_start()		ORC
+ *	x86-64, frame pointers		stack_trace_save()	unwind_start()		records
+ *	x86-64, CONFIG_UNWINDER_GUESS	stack_trace_save()	unwind_start()		none
+ *	arm64				stack_trace_save()	sb_walk_records()	records
+ */
+#ifndef STACKBUF_UNWIND_H
+#define STACKBUF_UNWIND_H
+
+#include <linux/sched/task_stack.h>
+#include <linux/stacktrace.h>
+
+#include "internal.h"
+
+/* A word of a stack; KASAN may have poisoned it, as it need not be a variable */
+static inline unsigned long sb_load(unsigned long address)
+{
+	return READ_ONCE_NOCHECK(*(unsigned long *)address);
+}
+
+static inline unsigned long sb_task_stack(void)
+{
+	return (unsigned long)task_stack_page(current);
+}
+
+static inline bool sb_on_stack(unsigned long stack, unsigned long address)
+{
+	return address - stack <= THREAD_SIZE - sizeof(long);
+}
+
+/* sb_stack_of(): where the stack begins that @sp lies on, or 0 if recall does not know that stack */
+#if SB_HAVE_ORC
+/* The task's stack, or this CPU's for interrupts; a task does not migrate while on the latter */
+static __always_inline unsigned long sb_stack_of(unsigned long sp)
+{
+	unsigned long stack = sb_task_stack();
+
+	if (likely(sb_on_stack(stack, sp)))
+		return stack;
+	stack = this_cpu_read(sb_cpu->irq_stack);
+	return stack && sb_on_stack(stack, sp) ? stack : 0;
+}
+#elif SB_HAVE_RECORDS
+static inline unsigned long sb_stack_of(unsigned long sp)
+{
+	return sb_on_stack(sb_task_stack(), sp) ? sb_task_stack() : 0;
+}
+#else
+static inline unsigned long sb_stack_of(unsigned long sp)
+{
+	return 0;
+}
+#endif
+
+/*
+ * sb_start_hint(): what distinguishes paths to the place that @regs describe.  @how is
+ * SB_PROBED etc.
+ */
+#if SB_HAVE_RECORDS
+/* The caller, if no frame record has it yet: then it is part of the trace */
+static __always_inline unsigned long sb_start_hint(const struct pt_regs *regs, unsigned int how)
+{
+	struct pt_regs *r = (struct pt_regs *)regs;
+	bool bare = how & SB_PROBED ? how & SB_ENTRY : sb_is_bare(instruction_pointer(r));
+
+	return bare ? SB_STRIP(sb_return_address(r)) : 0;
+}
+#else
+/* The word on top: the return address where a function begins, which most probes are at */
+static __always_inline unsigned long sb_start_hint(const struct pt_regs *regs, unsigned int how)
+{
+	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
+
+	return sb_stack_of(sp) ? sb_load(sp) : 0;
+}
+#endif
+
+/*
+ * Where the frame of an exported function's caller begins; @frame is the function's
+ * __builtin_frame_address(0).  On arm64 a frame record lies at its frame's lower end, so what
+ * is above @frame is the function's own.
+ */
+static inline unsigned long sb_caller_sp(const unsigned long *frame)
+{
+	return IS_ENABLED(CONFIG_ARM64) ? frame[0] : (unsigned long)&frame[2];
+}
+
+/* Where sb_walk_caller() starts */
+static inline struct sb_start sb_start_caller(const unsigned long *frame)
+{
+	return (struct sb_start){ SB_STRIP(frame[1]), sb_caller_sp(frame), frame };
+}
+
+/* Where sb_walk_regs() starts; ip is 0 for registers of user mode */
+static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned long hint)
+{
+	struct pt_regs *r = (struct pt_regs *)regs;
+
+	if (user_mode(r))
+		return (struct sb_start){};
+	return (struct sb_start){ instruction_pointer(r), kernel_stack_pointer(r),
+				  sb_saved_bp(regs), hint };
+}
+
+/**
+ * sb_walk_regs() - walk the stack that registers describe
+ * @level: where the addresses go, and what recall needs of the walk
+ * @regs: registers of the current task, saved on this CPU
+ * @hint: sb_start_hint() of them
+ * @how: SB_PROBED etc.
+ *
+ * Context: Any context, on the CPU that @level belongs to, with preemption disabled.
+ * Return: number of addresses, up to STACKBUF_DEPTH_MAX + 1; 0 if there is none.
+ */
+int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint,
+		 unsigned int how);
+
+/**
+ * sb_walk_task() - walk another task's stack
+ * @pc: where its addresses go
+ * @size: how many fit
+ * @task: the task, which is not current; the caller holds a reference
+ *
+ * Context: Any context but NMI.
+ * Return: number of addresses, -EBUSY, -ESRCH or -EOPNOTSUPP: as stackbuf_save_task().
+ */
+int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task);
+
+/*
+ * sb_walk_caller(): walk the stack of an exported function's caller; @frame is as for
+ * sb_caller_sp(), the rest as for sb_walk_regs().  @frame[0] is the caller's frame pointer,
+ * @frame[1] the return address.
+ */
+#if SB_HAVE_ORC
+/*
+ * stack_trace_save() would walk through its own frames, the unwinder's and ours first, which
+ * costs as much as four frames.  Start the unwinder at the caller instead, as if registers had
+ * been saved at the instruction after the call: they hold what the unwinder would have found
+ * there.  The call does return, so the stack is the same before its return and after.
+ */
+static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned long *frame,
+					  unsigned int own)
+{
+	struct pt_regs *regs = &level->regs;
+
+	regs->bp = frame[0];
+	regs->ip = frame[1];
+	regs->sp = (unsigned long)&frame[2];
+	/* For user_mode().  The others stay 0: the unwinder uses none of them after a call */
+	regs->cs = __KERNEL_CS;
+	return sb_walk_regs(level, regs, 0, 0);
+}
+#else
+/*
+ * stack_trace_save() leaves out @own frames: stackbuf's, from the exported function's to the
+ * one that this is inlined into.  All of them exist: Kbuild forbids tail calls, and none of
+ * these functions is inlined.
+ */
+static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned long *frame,
+					  unsigned int own)
+{
+	level->walk.epoch = READ_ONCE(sb_recall_epoch);
+	level->walk.fit = true;
+	level->walk.sp[0] = sb_caller_sp(frame);
+	level->walk.bp[0] = frame[0];
+	level->walk.hint = 0;
+	return stack_trace_save(level->pc, ARRAY_SIZE(level->pc), own);
+}
+#endif
+
+#endif /* STACKBUF_UNWIND_H */
