@@ -548,28 +548,91 @@ extern const struct kernel_param_ops sb_probe_ops;
 int __init sb_init_probe(void);
 void sb_exit_probe(void);
 
-/* --------------------------- filter.c, print.c, freeze.c: their owner writes contracts --- */
+/* --------------------------------------------------------------- filter.c --- */
 
-extern u32 sb_filter_pid;
-extern int sb_filter_cpu;
-extern u32 sb_filter_every;
-extern u32 sb_filter_limit;
-extern const struct kernel_param_ops sb_comm_ops;
+/**
+ * struct sb_filter_settings - the parameters of filters
+ * @pid:	record this thread group; 0: all
+ * @cpu:	record on this CPU; -1: all
+ * @every:	of these, record on each CPU the first one and then one in @every
+ * @limit:	of these, record at most @limit; 0: all
+ * @comm:	record tasks of this name, NUL-terminated; "": all
+ */
+struct sb_filter_settings {
+	u32 pid;
+	int cpu;
+	u32 every;
+	u32 limit;
+	char comm[TASK_COMM_LEN];
+};
 
+/* Written under the lock of parameters; in force after sb_apply_filter() */
+extern struct sb_filter_settings sb_filter;
+
+/**
+ * sb_admit() - whether to record an event, where sb_recording() is false
+ * @task: the task whose stack it is
+ *
+ * Context: Any context, preemption disabled until the event is recorded.
+ * Return: true if it is to be recorded: if it is lost nevertheless, the caller calls
+ *	sb_readmit().  false if not; then it has been counted.
+ */
 bool sb_admit(const struct task_struct *task);
+
+/* An event that was admitted was lost, so that another may take its place within the limit */
 void sb_readmit(void);
+
+/*
+ * Put what was written to sb_filter into force, and restart the count of events up to the limit
+ * (also if the same limit was written again) or to the next sample.
+ *
+ * Context: Process context, under the lock of parameters.
+ */
 void sb_apply_filter(void);
 void sb_apply_limit(void);
 void sb_apply_every(void);
 
+/* ---------------------------------------------------------------- print.c --- */
+
+/* Print a line to the kernel log, from any context but NMI and with any lock held */
 __printf(1, 2) void sb_printk(const char *fmt, ...);
+
+/**
+ * sb_trace_of_id() - copy a stack of the table
+ * @trace: the copy; undefined on failure
+ * @id: any number
+ * @flags: STACKBUF_STACK_CUT etc. of the stack
+ *
+ * Context: Any context.
+ * Return: Whether there is a stack with this id.  If it has STACKBUF_STACK_AGAIN, an older stack
+ *	may have had the id; only one that was in use all the time, like that of an event in the
+ *	ring, is certain to stand for this stack.
+ */
 bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags);
 
+/* ---------------------------------------------------------------- panic.c --- */
+
+/* Parameter panic_dump */
 #define SB_PANIC_DUMP_MAX	1000
 extern unsigned int sb_panic_dump;
 
+/**
+ * sb_freeze() - stop recording
+ * @why: STACKBUF_FROZEN_OOPS, STACKBUF_FROZEN_PANIC or STACKBUF_UNLOADED
+ *
+ * Context: Any context.
+ */
 void sb_freeze(u32 why);
+
 int __init sb_init_freeze(void);
 void sb_exit_freeze(void);
+
+/* --------------------------------------------------------------- params.c --- */
+
+/* Parameter enable, as last written */
+extern bool sb_enable;
+
+void __init sb_init_debugfs(void);
+void sb_exit_debugfs(void);
 
 #endif /* STACKBUF_INTERNAL_H */

@@ -2,16 +2,26 @@
 /*
  * print.c - stacks in the kernel log, and traces that the caller owns
  *
- * Every line is a printk record of its own, as a record holds about 1,000
- * bytes, and printk's CPU lock keeps the lines together, if it can be had in time.
+ * Each line is a printk record of its own, as a record holds about 1,000 bytes.  printk's CPU
+ * lock keeps the lines of a stack together, unless it cannot be acquired in time.
  *
- * Lines go out by LOGLEVEL_SCHED, which is what printk_deferred() does: stored
- * at once, brought to the consoles a little later.  So printing takes no lock
- * of the scheduler's or a console's, whatever the caller holds, and interrupts
- * do not stay off for as long as a serial line needs.
+ * Lines are printed with LOGLEVEL_SCHED, like printk_deferred(): stored at once, brought to the
+ * consoles later.  So printing takes no lock of the scheduler or of a console, whatever the
+ * caller holds, and does not keep interrupts off for as long as a serial line takes.
  */
+#include <linux/delay.h>
+#include <linux/irqflags.h>
+#include <linux/kernel.h>
+#include <linux/preempt.h>
+#include <linux/printk.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
 
-/* Frames of stackbuf itself: sb_take_trace() and the exported function */
+#include "internal.h"
+#include "unwind.h"
+
+/* Frames of stackbuf in a trace: sb_take_trace() and the exported function */
 #define SB_OWN_TRACE_FRAMES	2
 
 __printf(1, 2) void sb_printk(const char *fmt, ...)
@@ -23,14 +33,15 @@ __printf(1, 2) void sb_printk(const char *fmt, ...)
 	va_end(args);
 }
 
-/* How long to wait for lines of another CPU: a dump_stack() to a slow serial console fits */
+/* How long to wait for lines of another CPU: enough for a dump_stack() to a slow serial console */
 #define SB_LINES_WAIT_US	100000
 
 /*
- * Get printk's CPU lock.  Its owner may wait for what our caller holds (a runqueue's lock, if
- * a console of its wakes a task), or be a CPU that was stopped in an oops or a panic.  Then
- * lines of others between ours are the lesser evil; lib/dump_stack.c does the same in a panic.
- * Interrupts are as the caller has them while this waits.
+ * Acquire printk's CPU lock and disable interrupts.  Give up after a while: the lock's owner may
+ * wait for a lock that our caller holds (a runqueue's, if one of the owner's consoles wakes a
+ * task), or be a CPU that an oops or a panic has stopped.  Then other CPUs' lines between ours
+ * are the lesser evil; lib/dump_stack.c, too, does without the lock in a panic.  Interrupts stay
+ * as the caller has them while this waits.
  */
 static bool sb_lock_lines(unsigned long *flags)
 {
@@ -77,7 +88,7 @@ static bool sb_may_print(void)
 
 static void sb_print_trace(const struct stackbuf_trace *trace)
 {
-	/* Before interrupts are off: symbols of large modules take long */
+	/* Before interrupts are disabled: looking up symbols of large modules is slow */
 	unsigned int bytes = sb_text_bytes(trace);
 	unsigned long flags;
 	bool locked = sb_lock_lines(&flags);
@@ -109,12 +120,9 @@ noinline void stackbuf_print(void)
 EXPORT_SYMBOL_GPL(stackbuf_print);
 
 /*
- * Fetch a stack by an id that may be anything.  As an id is used once only for a
- * place and goes to 0 before the place is freed, what was read is that stack if
- * the id was there before and after; the hash tells it from data in the middle
- * of another stack.  With STACKBUF_STACK_AGAIN in *@flags the place had the id before,
- * and only an id that was in use all the time, as an event's in the ring, is sure to
- * stand for this stack.
+ * A place in the table has each id only once, until the ids have come round, and its id is cleared
+ * before it is freed.  So if the id is there before and after reading, what was read is the stack
+ * of this id.  The hash rules out data in the middle of another stack that looks like the id.
  */
 bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags)
 {
@@ -126,18 +134,17 @@ bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags)
 		return false;
 
 	stack = sb_stack_at(granule);
-	/* Pairs with the inserter's smp_wmb(): the stack is complete if its id is there */
+	/* Pairs with the smp_wmb() in sb_find_or_insert(): with its id the stack is complete */
 	if (smp_load_acquire(&stack->id) != id)
 		return false;
 	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * STACKBUF_DEPTH_MAX);
 	*flags = READ_ONCE(stack->flags);
 	trace->cut = *flags & STACKBUF_STACK_CUT;
-	/* Perhaps another's by now: the id tells, below */
+	/* Racy: the place may have been reused.  The id is checked again below */
 	trace->depth = data_race(sb_decode(trace->pc, stack->frames, words));
-	/* Likewise */
 	if (data_race(stackbuf_hash(stack->frames, words, trace->cut) != stack->hash))
 		return false;
-	/* All was read before the id is looked at again */
+	/* The stack is read before the id is read again */
 	smp_rmb();
 	return READ_ONCE(stack->id) == id;
 }
@@ -161,7 +168,7 @@ void stackbuf_print_id(u32 id)
 }
 EXPORT_SYMBOL_GPL(stackbuf_print_id);
 
-/* The caller's own traces, after FreeBSD's stack(9) */
+/* ----------------- traces that the caller owns, after FreeBSD's stack(9) --- */
 
 struct stackbuf_trace *stackbuf_trace_create(gfp_t gfp)
 {
@@ -238,7 +245,7 @@ EXPORT_SYMBOL_GPL(stackbuf_trace_print);
 
 void stackbuf_trace_print_short(const struct stackbuf_trace *trace)
 {
-	/* A printk record's limit, less the time stamp and such */
+	/* The limit of a printk record, less its time stamp and the like */
 	const int room = 900;
 	unsigned long flags;
 	unsigned int i;

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * freeze.c - the record is kept when the machine goes down
+ * panic.c - stop recording when the machine goes down, and print the last events
  *
- * An oops and a panic stop recording, so that what led there is not overwritten
- * by what follows.  With a kdump kernel loaded a panic jumps to it before
- * anybody is notified; then the other CPUs are stopped and nothing follows.
+ * An oops and a panic stop recording, so that events that follow do not overwrite those that led
+ * there.  If a kdump kernel is loaded, a panic jumps to it without calling notifiers; then the
+ * other CPUs are stopped, and no events follow.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-/* Parameter panic_dump */
+#include <linux/kdebug.h>
+#include <linux/math64.h>
+#include <linux/notifier.h>
+#include <linux/panic_notifier.h>
+#include <linux/printk.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+
+#include "internal.h"
+
 unsigned int sb_panic_dump;
 
-/* An event, decoded */
-struct sb_found {
+struct sb_decoded_event {
 	u64 time;
 	u64 tag;
 	bool tagged;
@@ -21,10 +31,12 @@ struct sb_found {
 	char comm[TASK_COMM_LEN];
 };
 
-/* Memory is not to be had in a panic */
-static struct sb_found sb_last[SB_PANIC_DUMP_MAX];
-static unsigned int sb_last_count, sb_last_most;
-static u64 sb_last_below;
+/* The events to print.  Static, as a panic cannot allocate */
+static struct sb_decoded_event sb_last[SB_PANIC_DUMP_MAX];
+static unsigned int sb_last_count, sb_last_max;
+
+/* Collect events before this time */
+static u64 sb_last_before;
 
 void sb_freeze(u32 why)
 {
@@ -33,11 +45,11 @@ void sb_freeze(u32 why)
 	sb_change_state(why, true);
 }
 
-/* Give every event of a page that is not before time @since to @found */
+/* Call @use, if given, for all events of a page from time @since on.  Return how many they are */
 static unsigned int sb_read_page(const struct stackbuf_events_page *page, u64 since,
-				 void (*found)(const struct sb_found *event))
+				 void (*use)(const struct sb_decoded_event *event))
 {
-	struct sb_found event = { .cpu = page->cpu };
+	struct sb_decoded_event event = { .cpu = page->cpu };
 	unsigned int pos, n = 0;
 	u64 word;
 
@@ -65,52 +77,54 @@ static unsigned int sb_read_page(const struct stackbuf_events_page *page, u64 si
 		if (event.time < since)
 			continue;
 		n++;
-		if (found)
-			found(&event);
+		if (use)
+			use(&event);
 	}
 	return n;
 }
 
-static unsigned int sb_read_ring(u64 since, void (*found)(const struct sb_found *event))
+static unsigned int sb_read_ring(u64 since, void (*use)(const struct sb_decoded_event *event))
 {
 	unsigned int n = 0;
 	u32 i;
 
 	for (i = 0; i < SB_EVENT_PAGES; i++)
 		if (stackbuf_events[i].page.seq)
-			n += sb_read_page(&stackbuf_events[i], since, found);
+			n += sb_read_page(&stackbuf_events[i], since, use);
 	return n;
 }
 
-static void sb_keep(const struct sb_found *event)
+static void sb_collect_event(const struct sb_decoded_event *event)
 {
-	if (event->time < sb_last_below && sb_last_count < sb_last_most)
+	if (event->time < sb_last_before && sb_last_count < sb_last_max)
 		sb_last[sb_last_count++] = *event;
 }
 
 static int sb_by_time(const void *a, const void *b)
 {
-	u64 x = ((const struct sb_found *)a)->time, y = ((const struct sb_found *)b)->time;
+	const struct sb_decoded_event *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	return x->time < y->time ? -1 : x->time > y->time;
 }
 
 /*
  * Print the last @n events, oldest first, each stack below its first event.
- * Reads the ring some sixty times to find out since when there are @n: there is
- * no memory to sort them all, and nothing else to do.  Of those of the oldest time any
- * may be left out: there can be many, as a CPU's clock may stand until its next tick.
+ *
+ * There is no memory to sort all events, and time does not matter: so a binary search, which
+ * reads the ring some sixty times, finds the time since which there are @n.  Of several events
+ * at exactly that time some may be left out.  They can be many, as the clock of a CPU may not
+ * advance until its next tick.
  */
 static void sb_dump_last(unsigned int n)
 {
-	/* Not the time now: another CPU's clock may be ahead of one whose interrupts are off */
+	/* Do not use the current time as upper bound: other CPUs' clocks may be ahead */
 	u64 low = 0, high = ~0ULL;
 	struct stackbuf_trace trace;
 	unsigned int i, j;
 	u8 flags;
 
 	if (sb_read_ring(0, NULL) > n) {
-		/* More than n events since low, n or fewer since high */
+		/* Invariant: more than n events since low, at most n since high */
 		while (high - low > 1) {
 			u64 middle = low + (high - low) / 2;
 
@@ -121,17 +135,17 @@ static void sb_dump_last(unsigned int n)
 		}
 	}
 	sb_last_count = 0;
-	sb_last_most = n;
-	sb_last_below = ~0ULL;
-	sb_read_ring(high, sb_keep);
-	/* With what there is of the time before that, up to @n; all if there are no more */
-	sb_last_below = high;
-	sb_read_ring(low, sb_keep);
+	sb_last_max = n;
+	sb_last_before = ~0ULL;
+	sb_read_ring(high, sb_collect_event);
+	/* Then of those at time low, until there are n.  If the ring holds at most n: all of it */
+	sb_last_before = high;
+	sb_read_ring(low, sb_collect_event);
 	sort(sb_last, sb_last_count, sizeof(sb_last[0]), sb_by_time, NULL);
 
 	pr_info("the last %u events:\n", sb_last_count);
 	for (i = 0; i < sb_last_count; i++) {
-		const struct sb_found *event = &sb_last[i];
+		const struct sb_decoded_event *event = &sb_last[i];
 		char comm[TASK_COMM_LEN], tag[24] = "";
 		u64 sec = event->time;
 		unsigned long us = do_div(sec, NSEC_PER_SEC) / NSEC_PER_USEC;
@@ -169,7 +183,7 @@ static int sb_die(struct notifier_block *block, unsigned long event, void *data)
 	return NOTIFY_DONE;
 }
 
-/* First of all, so that what the others do is not recorded */
+/* Called first, so that what other notifiers do is not recorded */
 static struct notifier_block sb_panic_block = {
 	.notifier_call = sb_panic,
 	.priority = INT_MAX,
