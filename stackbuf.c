@@ -69,6 +69,7 @@
 #endif
 
 #include "core/internal.h"
+#include "core/probe.h"
 
 #include "core/memory.c"
 #include "core/request.c"
@@ -83,6 +84,7 @@
 #include "core/filter.c"
 #include "core/unwind.c"
 #include "core/capture.c"
+#include "core/probe_resolve.c"
 #include "core/probe.c"
 #include "core/print.c"
 #include "core/panic.c"

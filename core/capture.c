@@ -22,6 +22,7 @@
 
 #include "internal.h"
 #include "capture.h"
+#include "depth.h"
 
 void sb_fill_event(struct sb_event *event, struct task_struct *task,
 		   enum stackbuf_context context)

@@ -2,17 +2,26 @@
 /*
  * depth.c - the deepest stack seen from each place that records
  *
- * The counterpart of ftrace's stack tracer: for each innermost address the walk
- * with the most bytes between its stack pointer and the end of the task's stack.
- * A walk knows where every frame lies, or finds it once more from record to record, so
- * it is one comparison there, and a copy if it went deeper.  Frames are kept besides
- * the stack's id, as a stack that is rare, which the deepest is likely to be, may have
- * to make room in the table.
+ * The counterpart of ftrace's stack tracer.  For each origin, the innermost address of a trace,
+ * it keeps the walk with the most bytes between its stack pointer and the end of the task's
+ * stack.  A walk knows where each frame is, or finds it again by following the frame records.  So
+ * this costs a walk one comparison, and a copy if it went deeper.
+ *
+ * The frames are kept here, not only the stack's id: the deepest stack is likely to be a rare
+ * one, which the table evicts first.
  */
+#include <linux/bits.h>
+#include <linux/hash.h>
+#include <linux/kprobes.h>
+#include <linux/sched/task_stack.h>
 
-/* How far from its hash an origin is looked for */
+#include "depth.h"
+#include "unwind.h"
+
+/* Entries to try for an origin, from the one that its hash selects */
 #define SB_DEPTH_TRIES	8
 
+/* The entry of @origin, or NULL if the entries to try are those of others */
 static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 {
 	u32 at = origin * GOLDEN_RATIO_64 >> 32, i;
@@ -31,8 +40,8 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 	return NULL;
 }
 
-#if SB_HAVE_RECORDS
-/* Whether a walk from @sp, which begins at @origin, will be the deepest one from there */
+NOKPROBE_SYMBOL(sb_depth_of);
+
 bool sb_goes_deeper(unsigned long origin, unsigned long sp)
 {
 	struct stackbuf_depth *depth = sb_depth_of(origin);
@@ -40,21 +49,9 @@ bool sb_goes_deeper(unsigned long origin, unsigned long sp)
 	return depth && sb_task_stack() + THREAD_SIZE - sp > READ_ONCE(depth->bytes);
 }
 
-/* As it is part of a recall */
-NOKPROBE_SYMBOL(sb_depth_of);
+/* Part of a recall */
 NOKPROBE_SYMBOL(sb_goes_deeper);
-#endif
 
-/**
- * sb_note_depth() - see whether a walk went deeper than any before from its place
- * @walk: the walk; those that begin on a task's own stack count, and end there
- * @pc: what it found
- * @nr: how many of these are kept
- * @cut: there were more
- * @id: the stack's id
- *
- * Context: Any, interrupts off.
- */
 void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
 		   u32 id)
 {
@@ -62,7 +59,7 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 	struct stackbuf_depth *depth;
 	u32 seq, bytes, i;
 
-	/* On another stack */
+	/* It begins on another stack */
 	if (walk->sp[0] >= end || end - walk->sp[0] > THREAD_SIZE)
 		return;
 	bytes = end - walk->sp[0];
@@ -74,14 +71,14 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 	seq = READ_ONCE(depth->seq);
 	if (likely(bytes <= READ_ONCE(depth->bytes)))
 		return;
-	/* Another CPU writes it, or we interrupted who does: one of the two is enough */
+	/* Another CPU, or the context that we interrupted, is writing this entry: drop ours */
 	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 		return;
-#if SB_HAVE_RECORDS
-	sb_place_frames(walk, pc, nr);
-#endif
-	smp_wmb();	/* a reader that sees any of this sees that it is being written */
-	WRITE_ONCE(depth->bytes, bytes);	/* others compare theirs meanwhile */
+	if (SB_HAVE_RECORDS)
+		sb_place_frames(walk, pc, nr);
+	smp_wmb();	/* for readers: seq is odd before anything else changes */
+	/* Other contexts compare their depth with it concurrently */
+	WRITE_ONCE(depth->bytes, bytes);
 	depth->id = id;
 	depth->nr = nr;
 	depth->cut = cut;
@@ -89,7 +86,7 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 		s64 distance = pc[i] - stackbuf_info.base_addr;
 
 		depth->frame[i] = distance == (s32)distance ? distance : STACKBUF_FRAME_FAR;
-		/* An unwinder that went astray is cut off */
+		/* The unwinder went astray: cut the stack here */
 		if ((i && walk->sp[i] < walk->sp[i - 1]) || walk->sp[i] >= end ||
 		    walk->sp[i] & 7) {
 			depth->nr = i;
@@ -98,7 +95,7 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 		}
 		depth->words[i] = (end - walk->sp[i]) / sizeof(u64);
 	}
-	/* And one that sees the end of it sees all */
+	/* For readers: everything is written before seq is even again */
 	smp_store_release(&depth->seq, seq + 2);
 	sb_page_changed((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
 }

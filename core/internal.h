@@ -526,27 +526,55 @@ void sb_mark_modules(void);
 int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller);
 void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr);
 
-/* ------------------------ symbol.c, depth.c, probe.c: their owner moves it to probe.h --- */
+/* --------------------------------------------------------------- symbol.c --- */
 
-/* A symbol as sprint_symbol() gives it: name+0x12/0x34, then [module] if it is one's */
+/**
+ * struct sb_symbol - the function that an address is in
+ * @start:	its first address
+ * @size:	its bytes
+ * @len:	length of @name
+ * @of_module:	it is a module's
+ * @name:	its name, NUL-terminated
+ */
 struct sb_symbol {
-	unsigned long start, size;
-	unsigned int len;	/* of its name */
+	unsigned long start;
+	unsigned long size;
+	unsigned int len;
 	bool of_module;
 	char name[KSYM_SYMBOL_LEN];
 };
 
+/**
+ * sb_symbol_at() - look up the symbol at an address
+ * @symbol: where to put it; undefined on failure
+ * @addr: any address
+ *
+ * Context: Any.
+ * Return: Whether kallsyms has a symbol there.
+ */
 bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr);
+
+/**
+ * sb_is_bare() - whether a function has no frame record at an address
+ * @pc: address in a function
+ *
+ * Then its caller is in the link register (arm64) or on top of the stack (x86) only.  Caches
+ * its answers.  With frame records only (SB_HAVE_RECORDS).
+ *
+ * Context: Any.
+ * Return: true if there is no record; false if there is one, or if that is not known.
+ */
 bool sb_is_bare(unsigned long pc);
+
+/**
+ * sb_is_entry() - what sb_start_hint() and recall must know of the place of a probe
+ * @pc: address of the probe
+ *
+ * Context: Process; looks up symbols, which may take milliseconds.
+ * Return: With frame records, what sb_is_bare() returns.  Else, whether @pc is in a function's
+ *	first instructions.
+ */
 bool sb_is_entry(unsigned long pc);
-
-bool sb_goes_deeper(unsigned long origin, unsigned long sp);
-void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
-		   u32 id);
-
-extern const struct kernel_param_ops sb_probe_ops;
-int __init sb_init_probe(void);
-void sb_exit_probe(void);
 
 /* --------------------------------------------------------------- filter.c --- */
 

@@ -88,6 +88,7 @@
  * meanwhile, and interrupts work below.
  */
 
+#include "depth.h"
 #include "internal.h"
 #include "unwind.h"
 

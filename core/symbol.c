@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * symbol.c - which function an address lies in, and whether that has a frame there
- *
- * kallsyms tells a module the function in text only.
+ * symbol.c - the function at an address, and whether it has a frame record there
  */
+#include <linux/ctype.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
 
-/* The number that ends before *@end, which then is where it begins */
+#include "internal.h"
+
+/* Parse the hexadecimal number that ends before *@end; *@end moves to its beginning */
 static __always_inline unsigned long sb_hex_before(const char *text, unsigned int *end)
 {
 	unsigned long n = 0;
@@ -18,7 +24,10 @@ static __always_inline unsigned long sb_hex_before(const char *text, unsigned in
 	return n;
 }
 
-/* From behind, as this is done for every symbol of the kernel */
+/*
+ * The symbols of modules are available to modules as text only: name+0x12/0x34, then [module] if
+ * it is in one.  Parsed from its end, as this runs for every symbol of the kernel.
+ */
 bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 {
 	unsigned int end = sprint_symbol(symbol->name, addr);
@@ -43,42 +52,38 @@ NOKPROBE_SYMBOL(sb_symbol_at);
 
 #if SB_HAVE_RECORDS
 
-/* What sb_is_bare() found, by a hash of the address: see there */
-#define SB_BARE_SHIFT	9
-static u64 sb_bare[1 << SB_BARE_SHIFT];
-
 #ifdef CONFIG_X86_64
-/* Before "push %rbp" (0x55): at the beginning, behind endbr64, behind ftrace's five bytes */
-static noinline bool sb_find_bare(unsigned long pc)
+/* Before "push %rbp" (0x55): at the beginning, after endbr64, or after ftrace's five bytes */
+static noinline bool sb_search_frameless(unsigned long pc)
 {
 	struct sb_symbol symbol;
 	const u8 *code;
 
-	/* A part that gcc split off begins where its function jumps to, with a record */
+	/* A part that gcc split off is entered by a jump from its function, with a record */
 	if (!sb_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
 	code = (const u8 *)symbol.start;
 	if (pc == (unsigned long)code)
 		return true;
 	if (READ_ONCE(*(const u32 *)code) == 0xfa1e0ff3 ||
-	    READ_ONCE(*(const u32 *)code) == 0x001f0f66) { /* where nobody needs it */
+	    READ_ONCE(*(const u32 *)code) == 0x001f0f66) { /* a nop where it is not needed */
 		code += 4;
 		if (pc == (unsigned long)code)
 			return true;
 	}
-	/* call, the nop in its place, or what is there while one becomes the other */
+	/* A call, the nop in its place, or int3 while one is patched into the other */
 	return pc == (unsigned long)code + 5 &&
 	       (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f || READ_ONCE(*code) == 0xcc);
 }
 #else
-/* Follow the code from the function's beginning on */
-static noinline bool sb_find_bare(unsigned long pc)
+/* Follow the code from the function's beginning to @pc */
+static noinline bool sb_search_frameless(unsigned long pc)
 {
 	struct sb_symbol symbol;
 	const u32 *start, *at;
-	bool bare = true;
+	bool frameless = true;
 
-	/* A part that gcc split off begins where its function sends it, with a record or not */
+	/* A part that gcc split off is entered by a jump, with a record or without */
 	if (pc & 3 || !sb_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
 	start = (const u32 *)symbol.start;
@@ -86,72 +91,76 @@ static noinline bool sb_find_bare(unsigned long pc)
 		u32 code = READ_ONCE(*at), rd = code & 0x1f, rt2 = code >> 10 & 0x1f;
 
 		if ((code & 0xfe407fff) == 0xa8407bfd)			/* ldp x29, x30, [sp...] */
-			bare = true;
+			frameless = true;
 		else if ((code & 0xfe407fff) == 0xa8007bfd)		/* stp x29, x30, [sp...] */
 			continue;
 		else if ((code & 0xfc000000) == 0x94000000)		/* bl, but for ftrace's */
-			bare = bare && at > start && READ_ONCE(at[-1]) == 0xaa1e03e9;
+			frameless = frameless && at > start && READ_ONCE(at[-1]) == 0xaa1e03e9;
 		else if ((code & 0xfc000000) == 0x14000000 ||		/* b */
 			 (code & 0xfe000000) == 0xd6000000 ||		/* br, blr, ret */
 			 ((code & 0xff000000) == 0xd4000000 && at > start) || /* brk */
 			 rd == 29 || rd == 30 ||			/* mov x29, sp */
 			 ((code & 0x3a000000) == 0x28000000 && (rt2 == 29 || rt2 == 30)))
-			bare = false;
+			frameless = false;
 	}
-	return bare;
+	return frameless;
 }
 #endif
 
-NOKPROBE_SYMBOL(sb_find_bare);
+NOKPROBE_SYMBOL(sb_search_frameless);
 
 /*
- * Whether at @pc the function has no record, and so its caller stands in the link
- * register, on x86 on top of the stack, and nowhere else: at its beginning, and on
- * arm64 in leaves, before and behind what has one.
+ * Answers of sb_is_bare(), by a hash of the address: its distance from the kernel, where the
+ * code of kernel and modules is (32 bits), the epoch (31 bits) and the answer.  Code that is
+ * freed ends the epoch.
+ */
+#define SB_BARE_SHIFT	9
+static u64 sb_bare[1 << SB_BARE_SHIFT];
+
+/*
+ * A function has no frame record in its first instructions and, on arm64, in leaves, and before
+ * and after the part that has one.
  *
- * Which of the two it is does not depend on the way that was taken to @pc: compilers
- * see to that, or nobody could unwind.  So one way there tells it, the straight one: a
- * record is there from where x29 is set, until it is loaded again with x30.  Behind a
- * jump there is no straight way, and behind a call without a record x30 is another; then
- * this says no, and what the unwinder would leave out is missing: in a part of a
- * function that has no record, behind one that has.
+ * Whether it has one at @pc does not depend on the path that led there: compilers ensure that,
+ * as unwinding would be impossible otherwise.  So it suffices to follow one path, the straight
+ * one: a record exists from where x29 is set until x29 and x30 are loaded again.  After a jump
+ * there is no straight path, and after a call without a record x30 has changed; there the answer
+ * is false, and the trace lacks what it lacks when the unwinder makes it: the caller, in a part
+ * without a record that follows one with a record.
  *
- * A probe of ours knows it from when it was set.  Where stackbuf_save_regs() is given a place
- * in a module, it is found here, once an epoch, by a search of all symbols of that module:
- * half a million instructions if it has 20,000.
- *
- * Kept as the address's distance from the kernel, in which the kernel's code and that of
- * modules lies, the epoch, and what was found: code that goes makes a new epoch.
+ * A probe set by the parameter probe has its answer from when it was set: sb_is_entry().  An
+ * address in a module that is given to stackbuf_save_regs() is looked up here, once an epoch, by a
+ * search through all symbols of that module: half a million instructions for 20,000 symbols.
  */
 bool sb_is_bare(unsigned long pc)
 {
-	u64 epoch = READ_ONCE(sb_recall_epoch), key, had;
+	u64 epoch = READ_ONCE(sb_recall_epoch), key, cached;
 	s64 distance = pc - (unsigned long)stack_trace_save;
-	u64 *at = &sb_bare[pc * GOLDEN_RATIO_64 >> (64 - SB_BARE_SHIFT)];
-	bool is;
+	u64 *slot = &sb_bare[pc * GOLDEN_RATIO_64 >> (64 - SB_BARE_SHIFT)];
+	bool bare;
 
 	if (unlikely(!epoch || distance != (s32)distance))
-		return sb_find_bare(pc);
+		return sb_search_frameless(pc);
 	key = (u64)distance << 32 | (u32)epoch << 1;
-	had = READ_ONCE(*at);
-	if (likely((had & ~1ULL) == key))
-		return had & 1;
-	is = sb_find_bare(pc);
-	WRITE_ONCE(*at, key | is);
-	return is;
+	cached = READ_ONCE(*slot);
+	if (likely((cached & ~1ULL) == key))
+		return cached & 1;
+	bare = sb_search_frameless(pc);
+	WRITE_ONCE(*slot, key | bare);
+	return bare;
 }
 
 NOKPROBE_SYMBOL(sb_is_bare);
 
-/* What a probe at @pc must know of the place: see sb_start_hint() */
+/* For sb_start_hint() */
 bool sb_is_entry(unsigned long pc)
 {
-	return sb_find_bare(pc);
+	return sb_search_frameless(pc);
 }
 
 #else
 
-/* What a probe at @pc must know of the place: see sb_regs_fit() */
+/* For sb_regs_fit() */
 bool sb_is_entry(unsigned long pc)
 {
 	struct sb_symbol symbol;

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * probe.h - probes by name
+ */
+#ifndef STACKBUF_PROBE_H
+#define STACKBUF_PROBE_H
+
+#include "internal.h"
+
+struct module;
+
+/* probe.c */
+
+/**
+ * sb_init_probe() - set the probes that insmod was given, and accept writes of the parameter
+ *
+ * Context: Module init, after all that saves need.
+ * Return: 0, or what a write of the parameter would return.
+ */
+int sb_init_probe(void);
+
+/* Remove all probes and refuse writes.  No handler of a probe runs afterwards */
+void sb_exit_probe(void);
+
+/* Parameter probe */
+extern const struct kernel_param_ops sb_probe_ops;
+
+/* probe_resolve.c */
+
+/**
+ * struct sb_probe_request - a probe that is being resolved
+ * @name:	as given, not terminated
+ * @len:	its length
+ * @text:	a copy of it, split by sb_parse_probe()
+ * @function:	its function; "" for a bare address
+ * @module:	the function's module; NULL for a function of the kernel or, if the kernel has
+ *		none of that name, of any module
+ * @offset:	from the function's beginning
+ * @addr:	the function's address, or the bare address; 0: not found
+ * @matches:	functions of that name
+ * @module_loaded: @module is loaded
+ * @tag:	as in struct stackbuf_probe
+ * @probe:	its entry in stackbuf_info, if it has one
+ * @node:	in struct sb_resolver, by @function
+ */
+struct sb_probe_request {
+	const char *name;
+	unsigned int len;
+	char text[STACKBUF_PROBE_NAME];
+	const char *function;
+	const char *module;
+	unsigned int offset;
+	unsigned long addr;
+	unsigned int matches;
+	bool module_loaded;
+	u8 tag;
+	struct stackbuf_probe *probe;
+	struct hlist_node node;
+};
+
+/* Requests that are resolved together, and a hash table of those to look for */
+struct sb_resolver {
+	struct hlist_head head[256];
+	unsigned int nr;
+	struct sb_probe_request request[];
+};
+
+#define for_each_request(resolver, at)						\
+	for ((at) = (resolver)->request; (at) < (resolver)->request + (resolver)->nr; (at)++)
+
+/*
+ * A resolver with @nr empty requests, or with the names of a list, which is not copied.  NULL
+ * if there is no memory.  The caller frees it by kvfree().
+ */
+struct sb_resolver *sb_resolver_create(unsigned int nr);
+struct sb_resolver *sb_resolver_of_list(const char *text);
+
+/* Split a request's name: 0; or -EINVAL, and the log has a line that says what is wrong */
+int sb_parse_probe(struct sb_probe_request *request);
+
+/* Look for a request's function from now on.  It has been parsed and has one */
+void sb_resolver_add(struct sb_resolver *resolver, struct sb_probe_request *request);
+
+/**
+ * sb_resolve() - find the functions of all requests that have no probe yet
+ * @resolver: requests, parsed and not added
+ *
+ * Sets addr, matches and module_loaded of each.
+ *
+ * Context: Process, under sb_probe_mutex.  Takes some 100 ms.
+ * Return: 0, or -ENOMEM.
+ */
+int sb_resolve(struct sb_resolver *resolver);
+
+/* The same for the requests that were added, in one module that is being loaded */
+void sb_resolve_in_module(struct sb_resolver *resolver, const struct module *module);
+
+/* Log why a request is refused, in one line that begins with its name */
+__printf(2, 3) void sb_refuse(const struct sb_probe_request *request, const char *fmt, ...);
+
+#endif /* STACKBUF_PROBE_H */

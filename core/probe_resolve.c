@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * probe_resolve.c - from the name of a probe to the address of its function
+ *
+ * A list may hold a thousand names, and the kernel has some 100,000 symbols.  So all names of
+ * a list are resolved together, in one pass over the symbols.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/elf.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include <linux/stringhash.h>
+
+#include "probe.h"
+
+void sb_refuse(const struct sb_probe_request *request, const char *fmt, ...)
+{
+	struct va_format reason = { .fmt = fmt };
+	va_list args;
+
+	va_start(args, fmt);
+	reason.va = &args;
+	pr_err("probe: %.*s: %pV\n", (int)request->len, request->name, &reason);
+	va_end(args);
+}
+
+struct sb_resolver *sb_resolver_create(unsigned int nr)
+{
+	struct sb_resolver *resolver = kvzalloc(struct_size(resolver, request, nr), GFP_KERNEL);
+
+	if (resolver)
+		resolver->nr = nr;
+	return resolver;
+}
+
+/* Count the names between commas, without blanks around them; put them into @resolver if given */
+static unsigned int sb_split_list(const char *text, struct sb_resolver *resolver)
+{
+	unsigned int n = 0;
+
+	for (;;) {
+		size_t len = strcspn(text, ",\n"), skip = strspn(text, " \t"), used = len;
+
+		while (used > skip && text[used - 1] == ' ')
+			used--;
+		if (used > skip) {
+			if (resolver) {
+				resolver->request[n].name = text + skip;
+				resolver->request[n].len = used - skip;
+			}
+			n++;
+		}
+		if (!text[len])
+			return n;
+		text += len + 1;
+	}
+}
+
+struct sb_resolver *sb_resolver_of_list(const char *text)
+{
+	struct sb_resolver *resolver = sb_resolver_create(sb_split_list(text, NULL));
+
+	if (resolver)
+		sb_split_list(text, resolver);
+	return resolver;
+}
+
+static struct hlist_head *sb_resolver_head(struct sb_resolver *resolver, const char *function,
+					   size_t len)
+{
+	u32 hash = full_name_hash(NULL, function, len);
+
+	return &resolver->head[hash % ARRAY_SIZE(resolver->head)];
+}
+
+void sb_resolver_add(struct sb_resolver *resolver, struct sb_probe_request *request)
+{
+	hlist_add_head(&request->node,
+		       sb_resolver_head(resolver, request->function, strlen(request->function)));
+}
+
+int sb_parse_probe(struct sb_probe_request *request)
+{
+	char *text = request->text, *at, *plus, *colon;
+	unsigned int n;
+
+	if (request->len >= sizeof(request->text)) {
+		sb_refuse(request, "longer than %zu bytes: give the address, 0x...",
+			  sizeof(request->text) - 1);
+		return -EINVAL;
+	}
+	memcpy(text, request->name, request->len);
+	text[request->len] = '\0';
+	if (!strncmp(text, "t:", 2)) {
+		sb_refuse(request, "tracepoints have no probes by name: probe a function that is called there, or register a probe of your own that calls stackbuf_save()");
+		return -EINVAL;
+	}
+	at = strchr(text, '@');
+	if (at) {
+		*at++ = '\0';
+		if (!strcmp(at, "retaddr")) {
+			request->tag = STACKBUF_PROBE_RETADDR;
+		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
+			   n <= SB_ARGUMENTS) {
+			request->tag = n;
+		} else {
+			sb_refuse(request, "@arg1 to @arg%d or @retaddr is accepted, not @%s",
+				  SB_ARGUMENTS, at);
+			return -EINVAL;
+		}
+	}
+	request->function = "";
+	if (!strncmp(text, "0x", 2)) {
+		if (!kstrtoul(text, 16, &request->addr) && request->addr)
+			return 0;
+		sb_refuse(request, "no address: 0x and hexadecimal digits are accepted");
+		return -EINVAL;
+	}
+	plus = strchr(text, '+');
+	if (plus) {
+		*plus++ = '\0';
+		if (kstrtouint(plus, 0, &request->offset)) {
+			sb_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
+			return -EINVAL;
+		}
+	}
+	/* A ".cold" part is entered by a jump from the middle of its function */
+	if (request->tag && (request->offset || strstr(text, ".cold"))) {
+		sb_refuse(request, "@%s is known at a function's beginning only", at);
+		return -EINVAL;
+	}
+	request->function = text;
+	colon = strchr(text, ':');
+	if (colon) {
+		*colon = '\0';
+		request->module = text;
+		request->function = colon + 1;
+	}
+	if (!text[0] || !request->function[0] ||
+	    strpbrk(request->function, ": \t\"'*?[]{}()/\\")) {
+		sb_refuse(request, "[MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Note in all requests for @function of @module that it is at @addr; @module NULL: the kernel */
+static void sb_resolve_match(struct sb_resolver *resolver, const char *module,
+			     const char *function, size_t len, unsigned long addr)
+{
+	struct sb_probe_request *request;
+
+	hlist_for_each_entry(request, sb_resolver_head(resolver, function, len), node)
+		if (!strcmp(request->function, function) &&
+		    (!request->module || (module && !strcmp(request->module, module)))) {
+			request->addr = addr;
+			request->matches++;
+		}
+}
+
+/*
+ * Resolve functions of the kernel itself.  A module cannot ask kallsyms for all functions of a
+ * name, but for the symbol at any address: so go from symbol to symbol through the kernel's
+ * text, from a known function in both directions, up to data that follows the text.
+ *
+ * Of several symbols at one address this finds only the first.  sb_register() leaves the
+ * others to the kernel's own lookup by name.
+ */
+static int sb_resolve_in_kernel(struct sb_resolver *resolver)
+{
+	const unsigned long middle = (unsigned long)stack_trace_save;
+	const unsigned long end = (unsigned long)hex_asc;
+	struct sb_symbol *symbol;
+	unsigned long addr;
+
+	symbol = kmalloc(sizeof(*symbol), GFP_KERNEL);
+	if (!symbol)
+		return -ENOMEM;
+	for (addr = middle; addr < end && sb_symbol_at(symbol, addr) && !symbol->of_module;
+	     addr = symbol->start + symbol->size) {
+		sb_resolve_match(resolver, NULL, symbol->name, symbol->len, symbol->start);
+		cond_resched();
+	}
+	for (addr = middle; sb_symbol_at(symbol, addr - 1) && !symbol->of_module;
+	     addr = symbol->start) {
+		sb_resolve_match(resolver, NULL, symbol->name, symbol->len, symbol->start);
+		cond_resched();
+	}
+	kfree(symbol);
+	return 0;
+}
+
+/* Symbols of a module to look at before preemption is enabled again: some 20 us */
+#define SB_SYMBOLS_AT_ONCE	256
+
+/*
+ * Enable preemption for a moment.  Return whether @module is still loaded and still has the
+ * same @symbols; if not, nothing of either may be used.
+ *
+ * The caller holds sb_probe_mutex.  Unloading a module, and replacing the symbols that it has
+ * while it is loaded by those that it keeps, both wait for that mutex in sb_probe_module().  If
+ * either had passed there before, the module's state or the pointer to its symbols shows it.
+ * A module that fails early while it is loaded is not announced to sb_probe_module(): it is
+ * removed from the list and freed after a grace period.
+ */
+static bool sb_pause(const struct module *module, const struct mod_kallsyms *symbols)
+{
+	const struct list_head *own = &THIS_MODULE->list, *at = own;
+
+	preempt_enable();
+	cond_resched();
+	preempt_disable();
+	do {
+		if (at == &module->list)
+			return READ_ONCE(module->state) != MODULE_STATE_GOING &&
+			       rcu_access_pointer(module->kallsyms) == symbols;
+		at = READ_ONCE(at->next);
+	} while (at != own);
+	return false;
+}
+
+/*
+ * Resolve functions of a module.  Preemption is disabled by the caller, and enabled now and
+ * then by sb_pause().  Return false if the module changed then.
+ */
+static bool sb_resolve_in(struct sb_resolver *resolver, const struct module *module)
+{
+	const struct mod_kallsyms *symbols = rcu_dereference_sched(module->kallsyms);
+	unsigned int i;
+
+	for (i = 0; i < resolver->nr; i++) {
+		struct sb_probe_request *request = &resolver->request[i];
+
+		if (request->module && !strcmp(request->module, module->name))
+			request->module_loaded = true;
+	}
+	for (i = 1; i < symbols->num_symtab; i++) {
+		const typeof(symbols->symtab[0]) *symbol = &symbols->symtab[i];
+		const char *name = symbols->strtab + symbol->st_name;
+
+		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
+			sb_resolve_match(resolver, module->name, name, strlen(name),
+					 symbol->st_value);
+		if (i % SB_SYMBOLS_AT_ONCE == 0 && !sb_pause(module, symbols))
+			return false;
+	}
+	return sb_pause(module, symbols);
+}
+
+void sb_resolve_in_module(struct sb_resolver *resolver, const struct module *module)
+{
+	preempt_disable();
+	sb_resolve_in(resolver, module);
+	preempt_enable();
+}
+
+/*
+ * Whether an entry of the list of modules is a module that kallsyms knows.  The list's head is
+ * none, and an unformed module is not to be found.  A module's entry is data of the module:
+ * kallsyms has a symbol for it or, without CONFIG_KALLSYMS_ALL, for its last function.  At the
+ * head, the fields that would locate that function are unrelated data, which sanitizers must not
+ * check; no function's symbol is there.
+ */
+static noinline __no_sanitize_address __no_kcsan bool sb_is_module(const struct module *module)
+{
+	unsigned long text, end;
+	struct sb_symbol symbol;
+
+	if (sb_symbol_at(&symbol, (unsigned long)&module->list) && symbol.of_module)
+		return true;
+	if (IS_ENABLED(CONFIG_KALLSYMS_ALL))
+		return false;
+	text = SB_MODULE_TEXT(module);
+	end = text + SB_MODULE_TEXT_SIZE(module);
+	return end > text && sb_symbol_at(&symbol, end - 1) && symbol.of_module &&
+	       symbol.start >= text && symbol.start < end;
+}
+
+/*
+ * Resolve functions of all modules.  Reads the list of modules as the kernel does, under RCU,
+ * from the only entry that a module knows: its own.
+ */
+static void sb_resolve_in_modules(struct sb_resolver *resolver)
+{
+	const struct list_head *own = &THIS_MODULE->list, *at = own;
+	struct sb_probe_request *request;
+	bool restarted = false;
+
+	preempt_disable();
+	do {
+		struct module *module = list_entry(at, struct module, list);
+
+		if (!sb_is_module(module) || READ_ONCE(module->state) == MODULE_STATE_GOING ||
+		    sb_resolve_in(resolver, module)) {
+			at = READ_ONCE(at->next);
+			restarted = false;
+			continue;
+		}
+		/* The module changed: its place in the list is lost, so start again, from nothing */
+		for_each_request(resolver, request) {
+			request->module_loaded = false;
+			if (hlist_unhashed(&request->node))
+				continue;
+			request->addr = 0;
+			request->matches = 0;
+		}
+		at = own;
+		restarted = true;
+	} while (restarted || at != own);
+	preempt_enable();
+}
+
+int sb_resolve(struct sb_resolver *resolver)
+{
+	bool in_kernel = false, in_modules = false;
+	struct sb_probe_request *request;
+	int err;
+
+	for_each_request(resolver, request) {
+		if (request->probe || !request->function[0])
+			continue;
+		if (!request->module) {
+			sb_resolver_add(resolver, request);
+			in_kernel = true;
+		}
+	}
+	if (in_kernel) {
+		err = sb_resolve_in_kernel(resolver);
+		if (err)
+			return err;
+	}
+	/* A name without a module means the kernel's own function, if there is one */
+	for_each_request(resolver, request) {
+		if (request->probe || !request->function[0])
+			continue;
+		if (request->module)
+			sb_resolver_add(resolver, request);
+		else if (request->matches)
+			hlist_del_init(&request->node);
+		in_modules |= !request->matches;
+	}
+	if (in_modules)
+		sb_resolve_in_modules(resolver);
+	return 0;
+}
