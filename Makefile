@@ -14,6 +14,10 @@ EVENTS_KB ?= 2048
 STACKS_KB ?= 1024
 TEXT_KB ?= 1024
 
+# Parts that can be left out: probes, the deepest stacks.
+PROBES ?= y
+DEEPEST ?= y
+
 PREFIX ?= /usr/local
 DESTDIR ?=
 # Of the scripts, those that are of use where the module is used.
@@ -25,7 +29,8 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
-	STACKBUF_TEXT_KB=$(TEXT_KB) $(if $(TESTS),CONFIG_STACKBUF_TEST=m)
+	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
+	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
 
 # The configuration of a kernel that gcc built names options that clang lacks.
 ifneq ($(filter clang%,$(notdir $(CC))),)
@@ -75,6 +80,10 @@ checked-sizes:
 	check EVENTS_KB '$(EVENTS_KB)' 262144 && \
 	check STACKS_KB '$(STACKS_KB)' 262144 && \
 	check TEXT_KB '$(TEXT_KB)' 4096
+	@check() { \
+		case $$2 in y|n) ;; *) $(call fail,$$1=$$2 is neither y nor n); ;; esac; \
+	}; \
+	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)'
 
 # The module is of use without the command, so missing libraries do not stop make.
 tools:
@@ -191,4 +200,6 @@ help:
 	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)'
 	@echo '                size of event ring, stack table, text log: 4 to 262144 (text log:'
 	@echo '                4096), multiples of 4'
+	@echo 'PROBES=n DEEPEST=n'
+	@echo '                leave out the parameter probe, and the table of deepest stacks'
 	@echo 'W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'

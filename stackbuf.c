@@ -78,14 +78,18 @@
 #include "core/text.c"
 #include "core/recall.c"
 #include "core/symbol.c"
+#if STACKBUF_WITH_DEEPEST
 #include "core/depth.c"
+#endif
 #include "core/evict.c"
 #include "core/module.c"
 #include "core/filter.c"
 #include "core/unwind.c"
 #include "core/capture.c"
+#if STACKBUF_WITH_PROBES
 #include "core/probe_resolve.c"
 #include "core/probe.c"
+#endif
 #include "core/print.c"
 #include "core/panic.c"
 #include "core/params.c"

@@ -54,6 +54,17 @@
  */
 #define STACKBUF_MAGIC_INVERTED	0xf5998a9d948b8c76ULL
 
+/*
+ * Parts that a build of the module may leave out, with their pages: make PROBES=n DEEPEST=n.
+ * stackbuf_info.info_size shows which pages there are.
+ */
+#ifndef STACKBUF_WITH_PROBES
+#define STACKBUF_WITH_PROBES	1
+#endif
+#ifndef STACKBUF_WITH_DEEPEST
+#define STACKBUF_WITH_DEEPEST	1
+#endif
+
 enum stackbuf_kind {
 	STACKBUF_INFO	= 1,
 	STACKBUF_STACKS	= 2,
@@ -191,7 +202,7 @@ struct stackbuf_probe {
 	__u64 kprobe[20];
 };
 
-#define STACKBUF_PROBE_PAGES	84
+#define STACKBUF_PROBE_PAGES	(84 * STACKBUF_WITH_PROBES)
 #define STACKBUF_PAGE_PROBES	12
 #define STACKBUF_PROBES_MAX	(STACKBUF_PROBE_PAGES * STACKBUF_PAGE_PROBES)
 
@@ -235,7 +246,7 @@ struct stackbuf_depth {
 	__u32 frame[STACKBUF_DEPTH_MAX];
 };
 
-#define STACKBUF_DEPTH_PAGES	32
+#define STACKBUF_DEPTH_PAGES	(32 * STACKBUF_WITH_DEEPEST)
 #define STACKBUF_PAGE_DEPTHS	9
 #define STACKBUF_DEPTHS_MAX	(STACKBUF_DEPTH_PAGES * STACKBUF_PAGE_DEPTHS)
 

@@ -7,6 +7,8 @@
 
 #include "internal.h"
 
+#if STACKBUF_WITH_DEEPEST
+
 /**
  * sb_goes_deeper() - whether a recalled stack is the deepest one seen from its origin
  * @origin: its innermost address
@@ -29,5 +31,19 @@ bool sb_goes_deeper(unsigned long origin, unsigned long sp);
  */
 void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
 		   u32 id);
+
+#else
+
+static inline bool sb_goes_deeper(unsigned long origin, unsigned long sp)
+{
+	return false;
+}
+
+static inline void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr,
+				 bool cut, u32 id)
+{
+}
+
+#endif
 
 #endif /* STACKBUF_DEPTH_H */

@@ -146,10 +146,12 @@ SB_NUMBER(verify, sb_verify, 0, SB_VERIFY_MAX, sb_apply_verify);
 MODULE_PARM_DESC(verify,
 		 "Check one in so many recalled stacks by a walk: 1 to 1000000 (default 4096), 0: none");
 
+#if STACKBUF_WITH_PROBES
 /* For root only: an address may have been written */
 module_param_cb(probe, &sb_probe_ops, NULL, 0600);
 MODULE_PARM_DESC(probe,
 		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag, comma-separated; +... adds (default none)");
+#endif
 
 SB_NUMBER(pid, sb_filter.pid, 0, PID_MAX_LIMIT, sb_apply_filter);
 MODULE_PARM_DESC(pid, "Record this process (thread group) only: its PID (default 0: all)");

@@ -9,6 +9,8 @@
 
 struct module;
 
+#if STACKBUF_WITH_PROBES
+
 /* probe.c */
 
 /**
@@ -97,5 +99,12 @@ void sb_resolve_in_module(struct sb_resolver *resolver, const struct module *mod
 
 /* Log why a request is refused, in one line that begins with its name */
 __printf(2, 3) void sb_refuse(const struct sb_probe_request *request, const char *fmt, ...);
+
+#else
+
+static inline int sb_init_probe(void) { return 0; }
+static inline void sb_exit_probe(void) { }
+
+#endif
 
 #endif /* STACKBUF_PROBE_H */
