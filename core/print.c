@@ -142,6 +142,7 @@ bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags)
 	trace->cut = *flags & STACKBUF_STACK_CUT;
 	/* Racy: the place may have been reused.  The id is checked again below */
 	trace->depth = data_race(sb_decode(trace->pc, stack->frames, words));
+	/* Racy, see above */
 	if (data_race(stackbuf_hash(stack->frames, words, trace->cut) != stack->hash))
 		return false;
 	/* The stack is read before the id is read again */

@@ -54,8 +54,6 @@ static inline struct stackbuf_probe *sb_probe(unsigned int i)
 	return &stackbuf_info.probe[i / STACKBUF_PAGE_PROBES].probe[i % STACKBUF_PAGE_PROBES];
 }
 
-#define for_each_probe(i, probe)	for ((i) = 0; ((probe) = sb_probe(i)); (i)++)
-
 static inline struct kprobe *sb_kprobe(struct stackbuf_probe *probe)
 {
 	return (struct kprobe *)probe->kprobe;
@@ -281,7 +279,7 @@ static void sb_unregister(bool (*obsolete)(struct stackbuf_probe *probe))
 
 	/* All in one call, as each waits for a grace period; one by one if memory is short */
 	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
-	for_each_probe(i, probe) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (probe->state != STACKBUF_PROBE_SET || !obsolete(probe))
 			continue;
 		if (set) {
@@ -310,7 +308,7 @@ static struct stackbuf_probe *sb_probe_named(const struct sb_probe_request *requ
 	struct stackbuf_probe *probe;
 	unsigned int i;
 
-	for_each_probe(i, probe)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		if (probe->name[0] && !strncmp(probe->name, request->name, request->len) &&
 		    !probe->name[request->len])
 			return probe;
@@ -323,7 +321,7 @@ static int sb_take_entry(struct sb_probe_request *request, u8 lists)
 	struct stackbuf_probe *probe;
 	unsigned int i;
 
-	for_each_probe(i, probe) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (probe->name[0])
 			continue;
 		memcpy(probe->name, request->name, request->len);
@@ -342,7 +340,7 @@ static int sb_make_list(struct sb_resolver *resolver, u8 next)
 	struct sb_probe_request *request;
 	int err;
 
-	for_each_request(resolver, request) {
+	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 		err = sb_parse_probe(request);
 		if (err)
 			return err;
@@ -351,7 +349,7 @@ static int sb_make_list(struct sb_resolver *resolver, u8 next)
 	err = sb_resolve(resolver);
 	if (err)
 		return err;
-	for_each_request(resolver, request) {
+	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 		/* In the old list, or named before in this one */
 		request->probe = sb_probe_named(request);
 		if (request->probe) {
@@ -380,7 +378,7 @@ static void sb_drop_unlisted(void)
 	unsigned int i;
 
 	sb_unregister(sb_is_unlisted);
-	for_each_probe(i, probe)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		if (!probe->lists)
 			memset(probe, 0, sizeof(*probe));
 	sb_probes_changed();
@@ -401,13 +399,13 @@ static int sb_write_list(const char *text)
 		return -ENOMEM;
 
 	if (add)
-		for_each_probe(i, probe)
+		for (i = 0; (probe = sb_probe(i)); i++)
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, probe->lists | next);
 	err = sb_make_list(resolver, next);
 	if (!err)
 		WRITE_ONCE(sb_live_list, next);
-	for_each_probe(i, probe)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	sb_drop_unlisted();
 	kvfree(resolver);
@@ -434,7 +432,7 @@ static void sb_set_pending(const struct module *module)
 	struct sb_resolver *resolver;
 	unsigned int n = 0, i;
 
-	for_each_probe(i, probe)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		n += sb_is_pending(probe);
 	if (!n)
 		return;
@@ -444,7 +442,7 @@ static void sb_set_pending(const struct module *module)
 		return;
 	}
 	request = resolver->request;
-	for_each_probe(i, probe) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (!sb_is_pending(probe))
 			continue;
 		request->name = probe->name;
@@ -455,7 +453,7 @@ static void sb_set_pending(const struct module *module)
 		request++;
 	}
 	sb_resolve_in_module(resolver, module);
-	for_each_request(resolver, request)
+	for (request = resolver->request; request < sb_resolver_end(resolver); request++)
 		if ((request->module_loaded || (!request->module && request->matches)) &&
 		    sb_register(request))
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
@@ -540,7 +538,7 @@ static int sb_get_probe(char *buffer, const struct kernel_param *param)
 	unsigned int i;
 
 	sb_lock_probes();
-	for_each_probe(i, probe) {
+	for (i = 0; (probe = sb_probe(i)); i++) {
 		if (!probe->name[0])
 			continue;
 		/* With a comma, a newline and the NUL */
@@ -593,7 +591,7 @@ void sb_exit_probe(void)
 	unregister_module_notifier(&sb_probe_module_block);
 	mutex_lock(&sb_probe_mutex);
 	/* Not by sb_write_list(""), which needs memory and could fail */
-	for_each_probe(i, probe)
+	for (i = 0; (probe = sb_probe(i)); i++)
 		WRITE_ONCE(probe->lists, 0);
 	sb_drop_unlisted();
 	sb_parameter = SB_CLOSED;

@@ -67,8 +67,10 @@ struct sb_resolver {
 	struct sb_probe_request request[];
 };
 
-#define for_each_request(resolver, at)						\
-	for ((at) = (resolver)->request; (at) < (resolver)->request + (resolver)->nr; (at)++)
+static inline struct sb_probe_request *sb_resolver_end(struct sb_resolver *resolver)
+{
+	return resolver->request + resolver->nr;
+}
 
 /*
  * A resolver with @nr empty requests, or with the names of a list, which is not copied.  NULL

@@ -305,8 +305,8 @@ static void sb_resolve_in_modules(struct sb_resolver *resolver)
 			restarted = false;
 			continue;
 		}
-		/* The module changed: its place in the list is lost, so start again, from nothing */
-		for_each_request(resolver, request) {
+		/* The module changed, and its place in the list is lost: start again, from nothing */
+		for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 			request->module_loaded = false;
 			if (hlist_unhashed(&request->node))
 				continue;
@@ -325,7 +325,7 @@ int sb_resolve(struct sb_resolver *resolver)
 	struct sb_probe_request *request;
 	int err;
 
-	for_each_request(resolver, request) {
+	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 		if (request->probe || !request->function[0])
 			continue;
 		if (!request->module) {
@@ -339,7 +339,7 @@ int sb_resolve(struct sb_resolver *resolver)
 			return err;
 	}
 	/* A name without a module means the kernel's own function, if there is one */
-	for_each_request(resolver, request) {
+	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 		if (request->probe || !request->function[0])
 			continue;
 		if (request->module)
