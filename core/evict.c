@@ -57,7 +57,7 @@ static void sb_mark_referenced(void)
 
 			if (granule < SB_GRANULES)
 				__set_bit(granule, sb_marked);
-			pos += sb_event_words(word);
+			pos += stackbuf_event_words(word);
 		}
 		cond_resched();
 	}

@@ -21,18 +21,8 @@
 
 unsigned int sb_panic_dump;
 
-struct sb_decoded_event {
-	u64 time;
-	u64 tag;
-	bool tagged;
-	u32 id;
-	u32 pid;
-	u32 cpu;
-	char comm[TASK_COMM_LEN];
-};
-
 /* The events to print.  Static, as a panic cannot allocate */
-static struct sb_decoded_event sb_last[SB_PANIC_DUMP_MAX];
+static struct stackbuf_event sb_last[SB_PANIC_DUMP_MAX];
 static unsigned int sb_last_count, sb_last_max;
 
 /* Collect events before this time */
@@ -47,33 +37,17 @@ void sb_freeze(u32 why)
 
 /* Call @use, if given, for all events of a page from time @since on.  Return how many they are */
 static unsigned int sb_read_page(const struct stackbuf_events_page *page, u64 since,
-				 void (*use)(const struct sb_decoded_event *event))
+				 void (*use)(const struct stackbuf_event *event))
 {
-	struct sb_decoded_event event = { .cpu = page->cpu };
+	struct stackbuf_event event = {};
 	unsigned int pos, n = 0;
 	u64 word;
 
 	for (pos = 0; pos < STACKBUF_EVENT_WORDS && (word = page->word[pos]);
-	     pos += sb_event_words(word)) {
-		u64 dt = word >> STACKBUF_EVENT_TIME_SHIFT & (SB_SHORT_TIME_MAX - 1);
-		const u64 *at = &page->word[pos];
-
+	     pos += stackbuf_event_words(word)) {
 		if (word & STACKBUF_EVENT_WRITING)
 			continue;
-		event.id = word;
-		event.tagged = sb_event_form(word) == STACKBUF_TAGGED;
-		if (sb_event_form(word) == STACKBUF_FULL) {
-			u64 high = at[2] >> STACKBUF_TASK_TIME_SHIFT &
-				   ((1U << STACKBUF_TASK_TIME_BITS) - 1);
-
-			event.time = page->time + (high << STACKBUF_EVENT_TIME_BITS | dt);
-			event.tagged = at[2] & STACKBUF_TASK_TAGGED;
-			event.pid = at[2] & ((1U << STACKBUF_TASK_PID_BITS) - 1);
-			memcpy(event.comm, &at[3], sizeof(event.comm));
-		} else {
-			event.time += dt;
-		}
-		event.tag = event.tagged ? at[1] : 0;
+		stackbuf_decode_event(&event, page, pos);
 		if (event.time < since)
 			continue;
 		n++;
@@ -83,7 +57,7 @@ static unsigned int sb_read_page(const struct stackbuf_events_page *page, u64 si
 	return n;
 }
 
-static unsigned int sb_read_ring(u64 since, void (*use)(const struct sb_decoded_event *event))
+static unsigned int sb_read_ring(u64 since, void (*use)(const struct stackbuf_event *event))
 {
 	unsigned int n = 0;
 	u32 i;
@@ -94,7 +68,7 @@ static unsigned int sb_read_ring(u64 since, void (*use)(const struct sb_decoded_
 	return n;
 }
 
-static void sb_collect_event(const struct sb_decoded_event *event)
+static void sb_collect_event(const struct stackbuf_event *event)
 {
 	if (event->time < sb_last_before && sb_last_count < sb_last_max)
 		sb_last[sb_last_count++] = *event;
@@ -102,7 +76,7 @@ static void sb_collect_event(const struct sb_decoded_event *event)
 
 static int sb_by_time(const void *a, const void *b)
 {
-	const struct sb_decoded_event *x = a, *y = b;
+	const struct stackbuf_event *x = a, *y = b;
 
 	return x->time < y->time ? -1 : x->time > y->time;
 }
@@ -145,7 +119,7 @@ static void sb_dump_last(unsigned int n)
 
 	pr_info("the last %u events:\n", sb_last_count);
 	for (i = 0; i < sb_last_count; i++) {
-		const struct sb_decoded_event *event = &sb_last[i];
+		const struct stackbuf_event *event = &sb_last[i];
 		char comm[TASK_COMM_LEN], tag[24] = "";
 		u64 sec = event->time;
 		unsigned long us = do_div(sec, NSEC_PER_SEC) / NSEC_PER_USEC;

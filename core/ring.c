@@ -35,24 +35,13 @@ atomic64_t sb_ring_head;
 
 struct sb_cpu __percpu *sb_cpu __read_mostly;
 
-static inline unsigned int sb_event_form(u64 word)
-{
-	return word >> STACKBUF_EVENT_FORM_SHIFT & 3;
-}
-
-static inline unsigned int sb_event_words(u64 word)
-{
-	/* A digit a form, as this is done for every event in a page */
-	return 0x5211 >> 4 * sb_event_form(word) & 7;
-}
-
 /* Fill in what follows the first word, then show that it is complete */
 static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 first, u64 dt)
 {
 	if (first & STACKBUF_EVENT_WRITING) {
 		/* Once each: evict.c may take them for first words of a page just cleared */
 		WRITE_ONCE(at[1], event->tag);
-		if (sb_event_form(first) == STACKBUF_FULL) {
+		if (stackbuf_event_form(first) == STACKBUF_FULL) {
 			WRITE_ONCE(at[2], (u32)event->task |
 				   event->task >> 32 << STACKBUF_TASK_TGID_SHIFT |
 				   dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
@@ -90,7 +79,7 @@ void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
 			run++;
 			/* Most are short */
 			at += likely(!(*at & (u64)STACKBUF_TAGGED << STACKBUF_EVENT_FORM_SHIFT)) ?
-				1 : sb_event_words(*at);
+				1 : stackbuf_event_words(*at);
 		} while (at < end && (u32)*at == id);
 		sb_count(id, run, seq);
 		all += run;
@@ -106,7 +95,7 @@ static unsigned int sb_page_events(const struct stackbuf_events_page *page)
 
 	while (pos < STACKBUF_EVENT_WORDS && (word = READ_ONCE(page->word[pos]))) {
 		n++;
-		pos += sb_event_words(word);
+		pos += stackbuf_event_words(word);
 	}
 	return n;
 }
@@ -328,7 +317,7 @@ static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 		return false;
 	word = sb_event_word(event->id, event->context, STACKBUF_FULL, dt);
 
-	for (; pos + SB_FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += sb_event_words(old)) {
+	for (; pos + SB_FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += stackbuf_event_words(old)) {
 		old = READ_ONCE(page->word[pos]);
 		if (old)
 			continue;
@@ -394,7 +383,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		if (likely(!old))
 			break;
 		WRITE_ONCE(cpu->chain_end, 0);
-		WRITE_ONCE(cpu->pos, pos + sb_event_words(old));
+		WRITE_ONCE(cpu->pos, pos + stackbuf_event_words(old));
 	}
 
 	this_cpu_inc(sb_cpu->recorded);
@@ -404,7 +393,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 	cpu->comm[0] = event->comm[0];
 	cpu->comm[1] = event->comm[1];
 	barrier();
-	WRITE_ONCE(cpu->pos, pos + sb_event_words(word));
+	WRITE_ONCE(cpu->pos, pos + stackbuf_event_words(word));
 	return true;
 }
 

@@ -79,16 +79,14 @@ void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr,
 
 unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
 {
-	unsigned long base = (unsigned long)stack_trace_save;
-	unsigned int i, nr = 0;
+	unsigned int nr = 0, n;
+	u64 addr;
 
-	for (i = 0; i < words && nr < STACKBUF_DEPTH_MAX; i++) {
-		if (frames[i] == STACKBUF_FRAME_FAR && i + 2 < words) {
-			pc[nr++] = frames[i + 1] | (u64)frames[i + 2] << 32;
-			i += 2;
-		} else {
-			pc[nr++] = base + (s32)frames[i];
-		}
+	for (; words && nr < STACKBUF_DEPTH_MAX; frames += n, words -= n) {
+		n = stackbuf_decode_frame(frames, words, (unsigned long)stack_trace_save, &addr);
+		if (!n)
+			break;
+		pc[nr++] = addr;
 	}
 	return nr;
 }

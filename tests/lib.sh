@@ -209,7 +209,7 @@ into_readme() {
 measured_build() {
 	rm -rf "$work/measured"
 	mkdir -p "$work/measured" &&
-		cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/measured/" &&
+		cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests} "$work/measured/" &&
 		sed -i '/^#include "core\/memory.c"/i #include "tests/stackbuf_irqs.h"' \
 			"$work/measured/stackbuf.c" || return
 	tree=$work/measured build "$@"

@@ -13,7 +13,7 @@ wrong() {
 	local series=$1 name=$2 file=$3 edit=$4
 
 	rm -rf "$work/wrong"
-	mkdir -p "$work/wrong" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,core,tests} "$work/wrong/" || return
+	mkdir -p "$work/wrong" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests} "$work/wrong/" || return
 	sed -i "$edit" "$work/wrong/core/$file"
 	cmp -s "$top/core/$file" "$work/wrong/core/$file" && { echo "# the fault $name does not apply"; return 1; }
 	tree=$work/wrong build "$series" "$name"

@@ -18,7 +18,7 @@ said() {
 faulty() {
 	: >"$work/found"
 	rm -rf "$work/tree"
-	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,core,tests,tools,scripts} "$work/tree/" &&
+	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests,tools,scripts} "$work/tree/" &&
 		patch -s -p1 -d "$work/tree" <"$patch" || { echo "the fault does not apply"; return 1; }
 	SERIES=$(said Kernel) KINDS=$(said Kinds) FAILS=$(said Fails) "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&
 		{ echo "nothing failed"; return 1; }

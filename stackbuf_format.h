@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stackbuf_format.h - what stackbuf.ko leaves in memory
+ *
+ * For everything that reads that memory: debuggers, dump readers, the command "stackbuf".  It
+ * needs fixed-width integers only, so user space includes this file as well.  The inline
+ * functions that decode events and frames are the ones that the module itself uses.
+ */
+#ifndef STACKBUF_FORMAT_H
+#define STACKBUF_FORMAT_H
+
+#include <linux/types.h>
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#include <linux/compiler.h>
+#else
+#include <assert.h>
+#endif
+
+/**
+ * DOC: memory format
+ *
+ * Four arrays of 4 KiB pages, aligned to 4 KiB.  Each page can be found and decoded without the
+ * others:
+ *
+ *   symbol            what                                  kind
+ *   stackbuf_info     sizes, state, counters                STACKBUF_INFO
+ *   stackbuf_events   the event ring                        STACKBUF_EVENTS
+ *   stackbuf_stacks   the stack table                       STACKBUF_STACKS
+ *   stackbuf          the text log; its pages begin with a line of text,
+ *                     see STACKBUF_TEXT_PAGE_SCAN
+ *
+ * All integers are little-endian.  At least 8 zero bytes follow each array, or
+ * are its last ones (stackbuf_info).
+ *
+ * STACKBUF_VERSION is raised by every change that would make a reader of the previous
+ * version print something wrong or miss something.  Giving a meaning to a reserved field that
+ * was zero does not raise it, as long as zero keeps its meaning.  A reader refuses any version
+ * that it does not know.  Version 2 added the pages of probes and of the deepest stacks, and
+ * @seq in pages of all kinds.
+ */
+#define STACKBUF_VERSION	2
+#define STACKBUF_PAGE_SIZE	4096
+#define STACKBUF_DEPTH_MAX	64	/* frames kept of one trace */
+#define STACKBUF_COMM_LEN	16
+#define STACKBUF_BUILD_ID_LEN	20	/* SHA-1, which the kernel's build asks for */
+
+/*
+ * The magic is ~0x..., bytes "\x89stkbuf\n".  Here and in the module's code it stands as its
+ * complement, so that neither the module's file nor a reader's binary holds it: a RAM image is
+ * likely to have both in its page cache.
+ */
+#define STACKBUF_MAGIC_INVERTED	0xf5998a9d948b8c76ULL
+
+/*
+ * Parts that a build of the module may leave out, with their pages: make PROBES=n DEEPEST=n.
+ * stackbuf_info.info_size shows which pages there are.
+ */
+#ifndef STACKBUF_WITH_PROBES
+#define STACKBUF_WITH_PROBES	1
+#endif
+#ifndef STACKBUF_WITH_DEEPEST
+#define STACKBUF_WITH_DEEPEST	1
+#endif
+
+/**
+ * enum stackbuf_kind - what a page holds
+ * @STACKBUF_INFO: sizes, state and counters, in the array stackbuf_info
+ * @STACKBUF_STACKS: stacks, in the array stackbuf_stacks
+ * @STACKBUF_EVENTS: events, in the array stackbuf_events
+ * @STACKBUF_PROBES: probes, in the array stackbuf_info
+ * @STACKBUF_DEPTHS: deepest stacks, in the array stackbuf_info
+ * @STACKBUF_SNAPSHOT: in files that "stackbuf save" writes, never in memory
+ */
+enum stackbuf_kind {
+	STACKBUF_INFO	= 1,
+	STACKBUF_STACKS	= 2,
+	STACKBUF_EVENTS	= 3,
+	STACKBUF_PROBES	= 4,
+	STACKBUF_DEPTHS	= 5,
+	STACKBUF_SNAPSHOT = 16,
+};
+
+/**
+ * struct stackbuf_page - the first 32 bytes of every page but those of text
+ * @magic:	~STACKBUF_MAGIC_INVERTED
+ * @version:	STACKBUF_VERSION
+ * @kind:	enum stackbuf_kind
+ * @index:	number of this page in its array
+ * @instance:	identifies the load of the module, the same in all its pages:
+ *		CLOCK_REALTIME in ns
+ * @seq:	event pages: number of the allocation of this page, counted from 1 over
+ *		the whole ring, so higher is newer; 0 while the page is being
+ *		rebuilt: from before its events are added to the counts of
+ *		their stacks until it is ready for new ones.  A copy of a page
+ *		is valid when @seq was the same, and not 0, before and after
+ *		copying.  Other kinds: counted from 1; it goes up when a stack is added or
+ *		evicted, when the state or the probes change and when a deeper stack is
+ *		seen, so that of two copies in a memory image the higher is newer
+ */
+struct stackbuf_page {
+	__u64 magic;
+	__u16 version;
+	__u16 kind;
+	__u32 index;
+	__u64 instance;
+	__u64 seq;
+};
+
+/* State bits of struct stackbuf_info.state */
+#define STACKBUF_ENABLED	0x1	/* parameter enable */
+#define STACKBUF_FROZEN_OOPS	0x2	/* an oops stopped recording */
+#define STACKBUF_FROZEN_PANIC	0x4	/* a panic did */
+#define STACKBUF_UNLOADED	0x8	/* the module was unloaded */
+#define STACKBUF_FILTERED	0x10	/* stackbuf_info.filter is in force */
+
+/**
+ * enum stackbuf_loss - counters of events
+ * @STACKBUF_LOST_OFF: not recorded: recording was off or frozen
+ * @STACKBUF_LOST_NESTED: not recorded: more than four saves interrupted each other
+ * @STACKBUF_LOST_TABLE: not recorded: the table had no room for a new stack
+ * @STACKBUF_LOST_PAGE: not recorded: no page of the ring was free
+ * @STACKBUF_LOST_EMPTY: not recorded: the unwinder found no frame
+ * @STACKBUF_CUT: recorded, with the trace cut at 64 frames
+ * @STACKBUF_LOST_PRINT: stackbuf_print*() was called in NMI, or of an id that was used before
+ * @STACKBUF_WALKED_NEW: recorded by walking: a stack not seen before
+ * @STACKBUF_WALKED_ELSEWHERE: recorded by walking: another task's, or one that recall does not know
+ * @STACKBUF_WALKED_UNFIT: recorded by walking: recall cannot be exact for this stack
+ * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack is known, its layout was not
+ * @STACKBUF_VERIFIED: recorded by recall, and walked to compare
+ * @STACKBUF_DIFFERED: of these, recall was wrong; it is off since
+ * @STACKBUF_KEPT_OUT: not recorded: not of the pid, cpu or comm asked for
+ * @STACKBUF_NOT_SAMPLED: not recorded: left out by the parameter every
+ * @STACKBUF_OVER_LIMIT: not recorded: the parameter limit was reached
+ * @STACKBUF_LOSSES: how many counters there are
+ *
+ * Each CPU counts in slot cpu % STACKBUF_LOSS_SLOTS; the sum over all slots is the total.
+ */
+enum stackbuf_loss {
+	STACKBUF_LOST_OFF,
+	STACKBUF_LOST_NESTED,
+	STACKBUF_LOST_TABLE,
+	STACKBUF_LOST_PAGE,
+	STACKBUF_LOST_EMPTY,
+	STACKBUF_CUT,
+	STACKBUF_LOST_PRINT,
+	STACKBUF_WALKED_NEW,
+	STACKBUF_WALKED_ELSEWHERE,
+	STACKBUF_WALKED_UNFIT,
+	STACKBUF_WALKED_AGAIN,
+	STACKBUF_VERIFIED,
+	STACKBUF_DIFFERED,
+	STACKBUF_KEPT_OUT,
+	STACKBUF_NOT_SAMPLED,
+	STACKBUF_OVER_LIMIT,
+	STACKBUF_LOSSES = 16
+};
+
+#define STACKBUF_LOSS_PAGES	8
+#define STACKBUF_LOSS_LINES	31	/* slots in a page */
+/* The very last slot stays 0 */
+#define STACKBUF_LOSS_SLOTS	(STACKBUF_LOSS_PAGES * STACKBUF_LOSS_LINES - 1)
+
+/**
+ * struct stackbuf_loss_page - counters, pages 1 to 8 of stackbuf_info
+ * @page:	kind STACKBUF_INFO
+ * @reserved:	0
+ * @slot:	two cache lines a CPU
+ */
+struct stackbuf_loss_page {
+	struct stackbuf_page page;
+	__u64 reserved[12];
+	__u64 slot[STACKBUF_LOSS_LINES][STACKBUF_LOSSES];
+};
+
+/**
+ * struct stackbuf_filter - which events are recorded; all 0: every event
+ * @comm:	events of tasks with this name; "": all
+ * @pid:	events of this thread group; 0: all
+ * @cpu:	events of this CPU, counted from 1; 0: all
+ * @every:	of these, on each CPU the first and then every @every-th; 0, 1: all
+ * @limit:	of these, this number since it was set; 0: all
+ * @left:	events until @limit is reached
+ */
+struct stackbuf_filter {
+	char comm[STACKBUF_COMM_LEN];
+	__u32 pid;
+	__u32 cpu;
+	__u32 every;
+	__u32 limit;
+	__s64 left;
+};
+
+/**
+ * enum stackbuf_probe_state - state of a probe
+ * @STACKBUF_PROBE_NONE: the entry is free
+ * @STACKBUF_PROBE_SET: in the code
+ * @STACKBUF_PROBE_PENDING: waits for its module
+ * @STACKBUF_PROBE_REFUSED: its module was loaded, but the probe could not be set
+ */
+enum stackbuf_probe_state {
+	STACKBUF_PROBE_NONE,
+	STACKBUF_PROBE_SET,
+	STACKBUF_PROBE_PENDING,
+	STACKBUF_PROBE_REFUSED,
+};
+
+#define STACKBUF_PROBE_NAME	160
+#define STACKBUF_PROBE_RETADDR	255	/* in stackbuf_probe.tag */
+
+/**
+ * struct stackbuf_probe - one probe
+ * @addr:	the address probed, at which its traces begin; 0: none
+ * @state:	enum stackbuf_probe_state
+ * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or
+ *		0: none
+ * @lists:	for the module only
+ * @how:	for the module only
+ * @reserved:	0
+ * @name:	as it was given, NUL-terminated
+ * @kprobe:	the kernel's struct kprobe.  At stackbuf_probes_page.missed_offset of
+ *		struct stackbuf_probe it counts (64 bits) the hits that the kernel did not
+ *		pass on: it passes on none inside another probe's handler
+ */
+struct stackbuf_probe {
+	__u64 addr;
+	__u8 state;
+	__u8 tag;
+	__u8 lists;
+	__u8 how;
+	__u8 reserved[4];
+	char name[STACKBUF_PROBE_NAME];
+	__u64 kprobe[20];
+};
+
+#define STACKBUF_PROBE_PAGES	(84 * STACKBUF_WITH_PROBES)
+#define STACKBUF_PAGE_PROBES	12
+#define STACKBUF_PROBES_MAX	(STACKBUF_PROBE_PAGES * STACKBUF_PAGE_PROBES)
+
+/**
+ * struct stackbuf_probes_page - probes, pages of stackbuf_info after the counters
+ * @page:	kind STACKBUF_PROBES, index as page of stackbuf_info
+ * @missed_offset: see struct stackbuf_probe
+ * @reserved:	0
+ * @probe:	the probes; free entries may lie between them
+ */
+struct stackbuf_probes_page {
+	struct stackbuf_page page;
+	__u32 missed_offset;
+	__u32 reserved[7];
+	struct stackbuf_probe probe[STACKBUF_PAGE_PROBES];
+};
+
+/**
+ * struct stackbuf_depth - the deepest stack seen from one place
+ * @origin:	the place: address at which its traces begin; 0: the entry is free
+ * @seq:	odd while the entry is written; a copy is valid if it was the same,
+ *		and even, before and after
+ * @bytes:	from the stack pointer there to the end of the task's stack; 0: none yet
+ * @id:		id of the stack, which may have been evicted from the table
+ * @nr:		frames in @frame
+ * @cut:	there were more, or it is not known where they lie
+ * @reserved:	0
+ * @words:	from the stack pointer in each frame to the end, in 8 bytes
+ * @frame:	as in struct stackbuf_stack, but one word each: STACKBUF_FRAME_FAR for
+ *		an address that does not fit
+ */
+struct stackbuf_depth {
+	__u64 origin;
+	__u32 seq;
+	__u32 bytes;
+	__u32 id;
+	__u8 nr;
+	__u8 cut;
+	__u8 reserved[2];
+	__u16 words[STACKBUF_DEPTH_MAX];
+	__u32 frame[STACKBUF_DEPTH_MAX];
+};
+
+#define STACKBUF_DEPTH_PAGES	(32 * STACKBUF_WITH_DEEPEST)
+#define STACKBUF_PAGE_DEPTHS	9
+#define STACKBUF_DEPTHS_MAX	(STACKBUF_DEPTH_PAGES * STACKBUF_PAGE_DEPTHS)
+
+/**
+ * struct stackbuf_depths_page - deepest stacks, pages of stackbuf_info after the probes
+ * @page:	kind STACKBUF_DEPTHS, index as page of stackbuf_info
+ * @depth:	the deepest stacks; free entries may lie between them
+ * @reserved:	0
+ */
+struct stackbuf_depths_page {
+	struct stackbuf_page page;
+	struct stackbuf_depth depth[STACKBUF_PAGE_DEPTHS];
+	__u64 reserved[49];
+};
+
+#define STACKBUF_MODULES	32
+
+/**
+ * struct stackbuf_module - a module that was loaded while stackbuf was loaded
+ * @time:	when, before its code ran: ns, on the clock of events.  0: the entry is free
+ * @build_id:	its build id, all 0 if unknown
+ * @name:	its name, NUL-terminated
+ */
+struct stackbuf_module {
+	__u64 time;
+	__u8 build_id[STACKBUF_BUILD_ID_LEN];
+	char name[60];
+};
+
+/**
+ * struct stackbuf_info - what a reader must know first, at symbol stackbuf_info
+ * @page:		kind STACKBUF_INFO, index 0
+ * @elf_machine:	EM_X86_64 (62) or EM_AARCH64 (183)
+ * @state:		STACKBUF_ENABLED etc.
+ * @info_size:		bytes of stackbuf_info
+ * @events_size:	bytes of stackbuf_events
+ * @stacks_size:	bytes of stackbuf_stacks
+ * @text_size:		bytes of stackbuf
+ * @info_addr:		virtual address of stackbuf_info
+ * @events_addr:	virtual address of stackbuf_events
+ * @stacks_addr:	virtual address of stackbuf_stacks
+ * @text_addr:		virtual address of stackbuf
+ * @base_addr:		virtual address of the kernel's function @base_symbol.  Frames are
+ *			stored as distances from it.  Its distance from the same symbol in
+ *			vmlinux is the offset of KASLR
+ * @base_symbol:	name of that function, NUL-terminated
+ * @load_ns:		time of loading, ns, on the clock of events and printk
+ * @load_realtime_ns:	the same instant on CLOCK_REALTIME, ns
+ * @stop_ns:		time of freezing or unloading, ns; 0 before
+ * @nr_cpus:		CPUs that the kernel may bring up
+ * @id_bits:		low bits of a stack's id that hold its place: granule
+ *			(page index * 64 + granule in page); those above count the
+ *			rounds of eviction, and wrap: see STACKBUF_STACK_AGAIN
+ * @overwritten:	events overwritten in the ring
+ * @evicted:		stacks evicted from the table
+ * @evicted_events:	overwritten events that these stacks had counted
+ * @text_overwritten:	records overwritten in the text log
+ * @reserved0:		0
+ * @module_srcversion:	srcversion of stackbuf.ko, "" if unknown
+ * @release:		uname -r of the running kernel
+ * @kernel_version:	uname -v
+ * @filter:		which events are recorded
+ * @missed_before:	hits missed of probes that were removed since
+ * @depths_full:	walks whose depth was not compared, as @depth had no free entry
+ * @module_build_id:	build id of stackbuf.ko, all 0 if unknown
+ * @modules_loaded:	modules that were loaded since @load_ns; number n, counted from 0, is
+ *			in @module[n % STACKBUF_MODULES]
+ * @module:		the last ones of these
+ * @reserved:		0
+ * @loss:		counters
+ * @probe:		probes
+ * @depth:		deepest stacks
+ */
+struct stackbuf_info {
+	struct stackbuf_page page;
+	__u32 elf_machine;
+	__u32 state;
+	__u64 info_size;
+	__u64 events_size;
+	__u64 stacks_size;
+	__u64 text_size;
+	__u64 info_addr;
+	__u64 events_addr;
+	__u64 stacks_addr;
+	__u64 text_addr;
+	__u64 base_addr;
+	char base_symbol[32];
+	__u64 load_ns;
+	__u64 load_realtime_ns;
+	__u64 stop_ns;
+	__u32 nr_cpus;
+	__u32 id_bits;
+	__u64 overwritten;
+	__u64 evicted;
+	__u64 evicted_events;
+	__u64 text_overwritten;
+	__u64 reserved0;
+	char module_srcversion[32];
+	char release[72];
+	char kernel_version[72];
+	struct stackbuf_filter filter;
+	__u64 missed_before;
+	__u64 depths_full;
+	__u8 module_build_id[STACKBUF_BUILD_ID_LEN];
+	__u32 modules_loaded;
+	struct stackbuf_module module[STACKBUF_MODULES];
+	__u8 reserved[808];
+	struct stackbuf_loss_page loss[STACKBUF_LOSS_PAGES];
+	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
+	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];
+};
+
+/**
+ * struct stackbuf_stacks_page - 4 KiB of the stack table
+ * @page:	kind STACKBUF_STACKS
+ * @used:	bit n set: granule n (the 64 bytes at n * 64) is in use; bit 0,
+ *		this header, is always set
+ * @base_addr:	as in stackbuf_info, so that a page can be read without it
+ * @id_bits:	as in stackbuf_info
+ * @reserved:	0
+ * @granule:	stacks; each takes as many granules in a row as it needs
+ */
+struct stackbuf_stacks_page {
+	struct stackbuf_page page;
+	__u64 used;
+	__u64 base_addr;
+	__u32 id_bits;
+	__u32 reserved[3];
+	__u8 granule[63][64];
+};
+
+/**
+ * DOC: flags of a stack
+ *
+ * STACKBUF_STACK_CUT: the trace had more frames.
+ *
+ * STACKBUF_STACK_TEXT: the text is written or being written.  A stack has no text yet if too
+ * many CPUs rendered at once; the stack's next event tries again.
+ *
+ * STACKBUF_STACK_LEAVING: for the module only.
+ *
+ * STACKBUF_STACK_AGAIN: the numbers above id_bits have wrapped, so an older stack may have had
+ * this id.
+ *
+ * STACKBUF_STACK_STALE: the code of a frame was freed, and other code may be at its address now.
+ * A stack with equal frames that is recorded later is another one.  Only the text log has the
+ * right names.
+ */
+#define STACKBUF_STACK_CUT	0x1
+#define STACKBUF_STACK_TEXT	0x2
+#define STACKBUF_STACK_LEAVING	0x4
+#define STACKBUF_STACK_AGAIN	0x8
+#define STACKBUF_STACK_STALE	0x10
+
+/**
+ * struct stackbuf_stack - one distinct stack, at the start of a granule
+ * @id:		its id; 0 while it is written or evicted.  Valid only when its
+ *		low id_bits are the number of this granule
+ * @nr:		number of frames, 1 to STACKBUF_DEPTH_MAX
+ * @flags:	STACKBUF_STACK_CUT etc.
+ * @words:	number of u32 in @frames
+ * @hash:	stackbuf_hash() of @frames; a torn copy does not match it
+ * @next:	for the module only
+ * @count:	events of this stack that are no longer in the ring, so that
+ *		its total is @count + its events in the ring
+ * @seen:	page sequence number of its first event or of the newest one
+ *		counted in @count
+ * @frames:	return addresses, innermost first: one word holds the signed
+ *		32-bit distance from stackbuf_info.base_addr; where it does not
+ *		fit: STACKBUF_FRAME_FAR, then the low and the high half
+ *		of the address
+ */
+struct stackbuf_stack {
+	__u32 id;
+	__u8  nr;
+	__u8  flags;
+	__u16 words;
+	__u32 hash;
+	__u32 next;
+	__u64 count;
+	__u64 seen;
+	__u32 frames[];
+};
+
+#define STACKBUF_FRAME_FAR	0x80000000U
+#define STACKBUF_GRANULE	64
+
+/**
+ * stackbuf_hash() - the hash of an encoded stack
+ * @frames:	encoded frames
+ * @words:	number of u32 in @frames
+ * @cut:	whether the trace was cut at the limit
+ *
+ * Context: Any context.
+ * Return: 32-bit hash, part of the format.
+ */
+static inline __u32 stackbuf_hash(const __u32 *frames, unsigned int words, int cut)
+{
+	__u32 h = cut ? 0x9747b28cU : 0x2545f491U;
+
+	/* The multiplication spreads a frame to higher bits, the shift to lower ones */
+	while (words--) {
+		h = (h ^ *frames++) * 0x9e3779b1U;
+		h ^= h >> 15;
+	}
+	return h;
+}
+
+/**
+ * stackbuf_decode_frame() - decode the first of a stack's frames
+ * @frames:	encoded frames; any values are accepted
+ * @left:	number of u32 in @frames, not 0
+ * @base_addr:	as in struct stackbuf_info
+ * @addr:	set to the return address
+ *
+ * Context: Any context.
+ * Return: number of u32 that the frame takes, 1 or 3; 0 if it takes more than @left.
+ */
+static inline unsigned int stackbuf_decode_frame(const __u32 *frames, unsigned int left,
+						 __u64 base_addr, __u64 *addr)
+{
+	__u32 word = frames[0];
+
+	if (word != STACKBUF_FRAME_FAR) {
+		*addr = base_addr + (__s64)(__s32)word;
+		return 1;
+	}
+	if (left < 3)
+		return 0;
+	*addr = frames[1] | (__u64)frames[2] << 32;
+	return 3;
+}
+
+/**
+ * DOC: events
+ *
+ * An event is one to five 64-bit words.  The first:
+ *
+ *   bits  0..31   id of the stack, never 0
+ *   bits 32..58   time, low 27 bits, ns
+ *   bits 59..60   context: STACKBUF_TASK, _SOFTIRQ, _HARDIRQ, _NMI
+ *   bits 61..62   form: STACKBUF_SHORT, _TAGGED, _FULL
+ *   bit  63       being written: skip it, its length is right
+ *
+ * A word of 0 ends the page.
+ *
+ *   SHORT    1 word.  Time: ns since the event before it in the page.  Task:
+ *            as the event before it.  No tag.
+ *   TAGGED   2 words, the second is the tag.  Else as SHORT.
+ *   FULL     5 words: first word, tag, task, comm (two words).
+ *            task: bits 0..21 PID, 22..43 TGID (both in the initial
+ *            namespace), 44..62 time, high 19 bits; bit 63: there is a tag.
+ *            Time: ns since the page's base time.  comm: 16 bytes, ended by a NUL.
+ *
+ * FULL events are: a page's first event, one recorded by an NMI that interrupted an append, the
+ * event after that, one of another task or CPU, and one whose time is 2^27 ns or more
+ * after the event before it.
+ *
+ * The words after the first are stored before bit 63 is cleared.  A page whose
+ * base time is 2^46 ns or more ago, or in the future, is closed.
+ */
+#define STACKBUF_EVENT_TIME_SHIFT	32
+#define STACKBUF_EVENT_TIME_BITS	27
+#define STACKBUF_EVENT_CONTEXT_SHIFT	59
+#define STACKBUF_EVENT_FORM_SHIFT	61
+#define STACKBUF_EVENT_WRITING		0x8000000000000000ULL
+#define STACKBUF_TASK_PID_BITS		22
+#define STACKBUF_TASK_TGID_SHIFT	22
+#define STACKBUF_TASK_TIME_SHIFT	44
+#define STACKBUF_TASK_TIME_BITS		19
+#define STACKBUF_TASK_TAGGED		0x8000000000000000ULL
+
+/**
+ * enum stackbuf_form - the form of an event, see above
+ * @STACKBUF_SHORT: one word
+ * @STACKBUF_TAGGED: two words, with a tag
+ * @STACKBUF_FULL: five words, with a task
+ */
+enum stackbuf_form {
+	STACKBUF_SHORT	= 1,
+	STACKBUF_TAGGED	= 2,
+	STACKBUF_FULL	= 3,
+};
+
+/**
+ * enum stackbuf_context - what the code ran in that an event was recorded in
+ * @STACKBUF_TASK: a task
+ * @STACKBUF_SOFTIRQ: a softirq
+ * @STACKBUF_HARDIRQ: a hardirq
+ * @STACKBUF_NMI: an NMI
+ */
+enum stackbuf_context {
+	STACKBUF_TASK,
+	STACKBUF_SOFTIRQ,
+	STACKBUF_HARDIRQ,
+	STACKBUF_NMI,
+};
+
+/**
+ * stackbuf_event_form() - the form of an event
+ * @word:	its first word
+ *
+ * Context: Any context.
+ * Return: enum stackbuf_form, or 0 in what is no event.
+ */
+static inline unsigned int stackbuf_event_form(__u64 word)
+{
+	return word >> STACKBUF_EVENT_FORM_SHIFT & 3;
+}
+
+/**
+ * stackbuf_event_words() - how many words an event takes
+ * @word:	its first word
+ *
+ * Context: Any context.
+ * Return: 1, 2 or 5; 1 for what is no event, so that a loop over any words ends.
+ */
+static inline unsigned int stackbuf_event_words(__u64 word)
+{
+	/* One hexadecimal digit a form: the module does this for every event of a page */
+	return 0x5211 >> 4 * stackbuf_event_form(word) & 7;
+}
+
+#define STACKBUF_EVENT_WORDS	504
+
+/**
+ * struct stackbuf_events_page - 4 KiB of the event ring, all of one CPU
+ * @page:	kind STACKBUF_EVENTS; @page.seq is 0 in a page never used
+ * @first:	events that this CPU had recorded before this page: a gap between two of its
+ *		pages is what was overwritten between them.  The total of all CPUs is
+ *		stackbuf_info.overwritten + the events in the ring
+ * @time:	base time, ns, printk's clock
+ * @cpu:	the CPU that recorded these events
+ * @owner:	@cpu + 1 while the page is open: it may grow, and is not reused.  Its CPU
+ *		closes it, or the module if that CPU is offline: then 0.
+ *		0xffffffff: the module clears the page
+ * @reserved:	0
+ * @word:	the events
+ */
+struct stackbuf_events_page {
+	struct stackbuf_page page;
+	__u64 first;
+	__u64 time;
+	__u32 cpu;
+	__u32 owner;
+	__u64 reserved;
+	__u64 word[STACKBUF_EVENT_WORDS];
+};
+
+/**
+ * struct stackbuf_event - an event, decoded
+ * @time:	ns, printk's clock
+ * @tag:	the tag, or 0
+ * @id:		id of its stack
+ * @pid:	PID of its task in the initial namespace
+ * @tgid:	TGID of its task in the initial namespace
+ * @cpu:	stackbuf_events_page.cpu
+ * @context:	enum stackbuf_context
+ * @tagged:	there is a tag
+ * @comm:	the task's command
+ */
+struct stackbuf_event {
+	__u64 time;
+	__u64 tag;
+	__u32 id;
+	__u32 pid;
+	__u32 tgid;
+	__u32 cpu;
+	__u8 context;
+	__u8 tagged;
+	char comm[STACKBUF_COMM_LEN];
+};
+
+/**
+ * stackbuf_decode_event() - decode an event
+ * @event:	the event before it in the page, which this replaces; for the first one, which
+ *		is FULL, any
+ * @page:	the page
+ * @pos:	the event's first word in @page; STACKBUF_EVENT_WRITING is clear, and the words
+ *		that stackbuf_event_words() says are in the page
+ *
+ * Context: Any context.
+ */
+static inline void stackbuf_decode_event(struct stackbuf_event *event,
+					 const struct stackbuf_events_page *page, unsigned int pos)
+{
+	const __u64 *at = &page->word[pos];
+	const __u64 time_mask = (1ULL << STACKBUF_EVENT_TIME_BITS) - 1;
+	const __u32 pid_mask = (1U << STACKBUF_TASK_PID_BITS) - 1;
+	__u64 word = at[0], time = word >> STACKBUF_EVENT_TIME_SHIFT & time_mask;
+
+	event->id = (__u32)word;
+	event->cpu = page->cpu;
+	event->context = word >> STACKBUF_EVENT_CONTEXT_SHIFT & 3;
+	event->tagged = stackbuf_event_form(word) == STACKBUF_TAGGED;
+	if (stackbuf_event_form(word) == STACKBUF_FULL) {
+		__u64 task = at[2], high = task >> STACKBUF_TASK_TIME_SHIFT &
+					   ((1U << STACKBUF_TASK_TIME_BITS) - 1);
+
+		event->time = page->time + (high << STACKBUF_EVENT_TIME_BITS | time);
+		event->tagged = !!(task & STACKBUF_TASK_TAGGED);
+		event->pid = task & pid_mask;
+		event->tgid = task >> STACKBUF_TASK_TGID_SHIFT & pid_mask;
+		__builtin_memcpy(event->comm, &at[3], STACKBUF_COMM_LEN);
+	} else {
+		event->time += time;
+	}
+	event->tag = event->tagged ? at[1] : 0;
+}
+
+/**
+ * DOC: text log
+ *
+ * Every page begins with a line that identifies it:
+ *
+ *   stackbuf text v2 page 3/256 seq 259 instance 0123456789abcdef
+ *
+ * then whole records, then spaces and a newline up to the end of the page, or
+ * NULs in the newest page of the first lap.  A NUL elsewhere means that a record was being
+ * copied there.  At every instant each record before a NUL is whole.  A reader that copies a page
+ * while the log is written copies it twice: what differs was being written.  A record:
+ *
+ *   stack 66 [  618.059960] CPU: 2 PID: 1234 Comm: insmod
+ *   stackbuf_init+0x1a/0xeda [stackbuf]
+ *   do_one_initcall+0x46/0x1e0
+ *
+ * id, time, CPU and task of the first event, then a line a frame as %pS prints
+ * it.  A line that begins with "(" follows if the trace was cut or did not fit a page.
+ * Bytes of comm that are not printable are shown as '?'.
+ */
+#define STACKBUF_TEXT_PAGE_PRINT	"stackbuf text v%u page %u/%u seq %llu instance %016llx\n"
+#define STACKBUF_TEXT_PAGE_SCAN		"stackbuf text v%u page %u/%u seq %llu instance %16llx"
+#define STACKBUF_TEXT_RECORD_PRINT	"stack %u [%5lu.%06lu] CPU: %u PID: %d Comm: %s\n"
+
+static_assert(sizeof(struct stackbuf_page) == 32, "page header");
+static_assert(sizeof(struct stackbuf_loss_page) == STACKBUF_PAGE_SIZE, "loss page");
+static_assert(sizeof(struct stackbuf_probes_page) == STACKBUF_PAGE_SIZE, "probes page");
+static_assert(sizeof(struct stackbuf_depths_page) == STACKBUF_PAGE_SIZE, "depths page");
+static_assert(sizeof(struct stackbuf_module) == 88, "module");
+static_assert(sizeof(struct stackbuf_info) ==
+	      (1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES) *
+	      STACKBUF_PAGE_SIZE, "info pages");
+static_assert(sizeof(struct stackbuf_stacks_page) == STACKBUF_PAGE_SIZE, "stacks page");
+static_assert(sizeof(struct stackbuf_stack) == 32, "stack");
+static_assert(sizeof(struct stackbuf_events_page) == STACKBUF_PAGE_SIZE, "events page");
+
+#ifdef __KERNEL__
+/* The arrays, see above */
+extern char stackbuf[] __aligned(STACKBUF_PAGE_SIZE);
+extern struct stackbuf_info stackbuf_info __aligned(STACKBUF_PAGE_SIZE);
+extern struct stackbuf_events_page stackbuf_events[] __aligned(STACKBUF_PAGE_SIZE);
+extern struct stackbuf_stacks_page stackbuf_stacks[] __aligned(STACKBUF_PAGE_SIZE);
+#endif
+
+#endif /* STACKBUF_FORMAT_H */
