@@ -30,30 +30,17 @@ struct sb_source {
 	struct task_struct *task;
 };
 
-/**
- * sb_save_walked() - one save, by walking
- * @source: whose stack
- * @tag: the tag, if there is one
- * @how: SB_TAGGED etc.
- * @context: what the code ran in
- * @recalled: id of the stack that recall returned, to be verified, or 0
- *
- * Context: Any context.
- * Return: the stack's id; 0 when the event was lost, and counted as such; or
- *	what sb_walk_task() returned.
+/*
+ * One save by walking, in any context.  @how is SB_TAGGED etc., @context what the code ran in,
+ * @recalled the id of the stack that recall returned, for the walk to verify, or 0.  Return the
+ * stack's id; 0 if the event was lost, and counted as such; or what sb_walk_task() returned.
  */
 s64 sb_save_walked(const struct sb_source *source, unsigned long tag, unsigned int how,
 		   enum stackbuf_context context, u32 recalled);
 
-/**
- * sb_save_filtered() - one save while filters are in force or recording is off
- * @source: whose stack; with a frame, @source->own counts this function's frame, too
- * @tag: the tag, if there is one
- * @how: SB_TAGGED etc.
- * @context: what the code ran in
- *
- * Context: Any context.
- * Return: as sb_save_walked(); 0 also when a filter kept the event out.
+/*
+ * One save while filters are in force or recording is off, else as sb_save_walked().  With a
+ * frame, @source->own counts this function's frame as well.
  */
 s64 sb_save_filtered(const struct sb_source *source, unsigned long tag, unsigned int how,
 		     enum stackbuf_context context);
@@ -78,19 +65,10 @@ static inline enum stackbuf_context sb_context_of(unsigned int count)
 	return STACKBUF_TASK;
 }
 
-/**
- * sb_save_recalled() - one save without a walk
- * @start: where a walk would start
- * @tag: the tag, if there is one
- * @tagged: there is one
- * @context: what the code ran in
- * @recalled: set to the id of the stack that recall returned, if a walk is to verify it
- *
- * Interrupts are off for all of it, so it needs no struct sb_level.
- *
- * Context: Any context.
- * Return: the stack's id; 0 if the stack is not known, is to be verified, or there was no page
- *	for the event: then sb_save_walked() is to be called.
+/*
+ * One save without a walk, in any context; needs no struct sb_level, as interrupts are off for all
+ * of it.  Return the stack's id; 0 if sb_save_walked() is to be called: the stack is not known,
+ * there was no page for the event, or a walk is to verify the stack whose id is in *@recalled.
  */
 static __always_inline u32 sb_save_recalled(const struct sb_start *start, unsigned long tag,
 					    bool tagged, enum stackbuf_context context,
@@ -127,16 +105,7 @@ out:
 	return id;
 }
 
-/**
- * sb_save_regs() - record the stack that registers describe
- * @regs: registers of the current task, saved on this CPU
- * @tag: the tag, if there is one
- * @how: SB_TAGGED etc.
- * @context: what the code ran in
- *
- * Context: Any context.
- * Return: the stack's id, or 0 when the event was not recorded, and counted as such.
- */
+/* stackbuf_save_regs(), for the probes' handler, which knows @how and @context */
 static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag,
 					unsigned int how, enum stackbuf_context context)
 {

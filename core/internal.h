@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * internal.h - what the files of core/ offer each other
+ * internal.h - what the files of core/ offer each other, a section a file
  *
- * A section for each file.  recall.h, probe.h and depth.h do it for the parts that can be left
- * out, unwind.h for what depends on the unwinder, ring.h and capture.h for what is inlined into
- * the path of an event.
+ * recall.h, probe.h and depth.h have what the parts offer that a build may lack, unwind.h what
+ * depends on the unwinder, ring.h and capture.h what is inlined into the path of an event.
+ *
+ * Any context may call a function whose comment names no context.
  */
 #ifndef STACKBUF_INTERNAL_H
 #define STACKBUF_INTERNAL_H
@@ -178,47 +179,20 @@ struct sb_event {
 	u64 time;
 };
 
-/* --------------------------------------------------------------- memory.c --- */
+/* ------------------------------------------------------------- memory.c --- */
 
-/**
- * sb_init_memory() - fill in the arrays' page headers and stackbuf_info
- *
- * Context: Module init, before anything is recorded.
- */
+/* Fill in the arrays' page headers and stackbuf_info, before anything is recorded */
 void __init sb_init_memory(void);
 
-/**
- * sb_lost() - count a loss, or what else enum stackbuf_loss lists
- * @why: which counter
- *
- * Context: Any context.
- */
+/* Count an event in this CPU's slot */
 void sb_lost(enum stackbuf_loss why);
-
-/**
- * sb_losses() - the sum of a counter over all CPUs
- * @why: which counter
- *
- * Context: Any context.
- * Return: the sum; saves that run concurrently may be in it or not.
- */
+/* Return the sum of a counter over all CPUs */
 u64 sb_losses(enum stackbuf_loss why);
 
-/**
- * sb_change_state() - set or clear bits of stackbuf_info.state
- * @bits: STACKBUF_ENABLED etc.
- * @on: set them
- *
- * Context: Any context.
- */
+/* Set or clear bits of stackbuf_info.state */
 void sb_change_state(u32 bits, bool on);
 
-/**
- * sb_note_module() - record that a module is loaded
- * @module: the module
- *
- * Context: Process context, before the module's code runs.
- */
+/* Record that a module is loaded.  Process context, before the module's code runs */
 void sb_note_module(const struct module *module);
 
 /* Counters in the arrays are plain u64 to readers, atomic to the module */
@@ -229,7 +203,7 @@ static inline void sb_add(u64 *counter, s64 n)
 	atomic64_add(n, (atomic64_t *)counter);
 }
 
-/* In a memory image copies of a page may lie in the page cache: the newest one counts */
+/* A memory image may hold older copies of a page in its page cache: the highest seq counts */
 static inline void sb_page_changed(struct stackbuf_page *page)
 {
 	atomic64_inc((atomic64_t *)&page->seq);
@@ -247,107 +221,59 @@ static inline bool sb_running(void)
 	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;
 }
 
-/* printk's clock: monotonic on one CPU, without a lock, good in any context */
+/* printk's clock: monotonic on one CPU, takes no lock */
 static inline u64 sb_now(void)
 {
 	return local_clock();
 }
 
-/* -------------------------------------------------------------- request.c --- */
+/* ------------------------------------------------------------ request.c --- */
 
 enum sb_worker {
 	SB_REQUEST_ROOM,	/* evict.c: the stack table fills up */
 	SB_REQUEST_PAGES,	/* ring.c: all pages are open */
-	SB_REQUEST_TURN,	/* recall.c: half of the layouts' memory is full */
-	SB_REQUEST_REPORT,	/* recall.c: recall was wrong */
+	SB_REQUEST_TURN,	/* recall: half of the layouts' memory is full */
+	SB_REQUEST_REPORT,	/* recall: a recalled stack was wrong */
 	SB_REQUESTS
 };
 
-/* A file that offers a worker initialises its element at init; others have no function */
+/* The file that has a worker initialises its element; an element without function is unused */
 extern struct work_struct sb_work[SB_REQUESTS];
 
-/**
- * sb_request() - have a worker started
- * @what: which
- *
- * Context: Any context.
- */
+/* Start a worker */
 void sb_request(enum sb_worker what);
-
-/**
- * sb_pass_late_requests() - pass on requests of a CPU that was going offline
- *
- * Context: Any context.
- */
+/* Pass on requests of a CPU that was going offline */
 void sb_pass_late_requests(void);
-
-/**
- * sb_exit_requests() - wait until no worker runs and none is requested
- *
- * Context: Process context, after the last save.
- */
+/* Wait until no worker runs or is requested.  Process context, after the last save */
 void sb_exit_requests(void);
 
-/* ---------------------------------------------------------------- table.c --- */
+/* -------------------------------------------------------------- table.c --- */
 
 /* Heads of the chains: ids, or 0 */
 #define SB_BUCKETS	roundup_pow_of_two(SB_GRANULES / 2)
 extern u32 sb_bucket[SB_BUCKETS];
 
 extern atomic_t sb_granules_used;
-
 /* Pages searched without success since granules were last allocated or freed */
 extern atomic_t sb_room_misses;
-
-/* See evict.c: it goes up before evict.c frees granules */
+/* Rounds of eviction, see table.c; written by evict.c */
 extern u64 sb_epoch;
 
-/**
- * sb_encode() - encode a trace and hash it
- * @trace: the result
- * @pc: its addresses
- * @nr: how many, 1 to STACKBUF_DEPTH_MAX
- * @cut: the stack had more
- *
- * Context: Any context.
- */
+/* Encode and hash the @nr addresses @pc, 1 to STACKBUF_DEPTH_MAX; @cut: the stack had more */
 void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr, bool cut);
-
-/**
- * sb_decode() - the addresses of encoded frames
- * @pc: the result, STACKBUF_DEPTH_MAX elements
- * @frames: encoded frames; any values are accepted
- * @words: how many words there are
- *
- * Context: Any context.
- * Return: number of addresses.
- */
+/* Decode frames, which may be any data; return how many are in @pc, up to STACKBUF_DEPTH_MAX */
 unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words);
 
-/**
- * sb_find_or_insert() - the stack of a trace
- * @trace: the trace
- * @is_new: set if this call inserted it
- *
- * Context: Any context, interrupts off, and off until the event is appended: evict.c waits
- *	for that before it frees a stack.
- * Return: the stack, or NULL when the table has no room.
+/*
+ * Return the stack of a trace, NULL if the table has no room; set *@is_new if this call inserted
+ * it.  Interrupts are off, and off until the event is appended: eviction waits for that.
  */
 struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_new);
-
-/**
- * sb_give_room() - free granules
- * @granule: the first one
- * @n: how many
- *
- * Context: Any context; no CPU finds a stack there any more.
- */
+/* Free @n granules, where no CPU finds a stack any more */
 void sb_give_room(u32 granule, unsigned int n);
-
-/**
- * sb_wait_for_saves() - wait until saves in progress are in the ring or refused
- *
- * Context: Process context, under cpus_read_lock().
+/*
+ * Wait until saves in progress on any CPU have appended their event or given up.  Process
+ * context, under cpus_read_lock()
  */
 void sb_wait_for_saves(void);
 
@@ -372,137 +298,60 @@ static inline struct stackbuf_stack *sb_stack(u32 id)
 	return sb_stack_at(sb_id_granule(id));
 }
 
-/* ----------------------------------------------------------------- ring.c --- */
+/* --------------------------------------------------------------- ring.c --- */
 
-/* Number of the page that was taken last, counted from 1 over the whole ring */
+/* Number of the page that was claimed last, counted from 1 over the whole ring */
 extern atomic64_t sb_ring_head;
-
-/* Set by evict.c: no events came into the ring for a while, as the table is full */
+/* Set by evict.c if no event came into the ring for a while because the table is full */
 extern bool sb_ring_stands;
 
 void __init sb_init_ring(void);
 
-/**
- * sb_append() - append an event
- * @cpu: this CPU's
- * @event: the event
- *
- * Context: Any context, interrupts off.
- * Return: false if there was no page for it.
- */
+/* Append an event on @cpu, which is this CPU, with interrupts off; false if there is no page */
 bool sb_append(struct sb_cpu *cpu, struct sb_event *event);
-
-/**
- * sb_take_page_ahead() - take the next page now if the current one is full
- * @cpu: this CPU's
- *
- * Context: Any context.
- */
+/* Claim the next page now if that of @cpu, which is this CPU, is full */
 void sb_take_page_ahead(struct sb_cpu *cpu);
-
-/**
- * sb_leave_page() - close a CPU's page before it is full
- * @cpu: the CPU
- * @always: close it; else only if evict.c may want it
- *
- * Context: @cpu is this CPU, with interrupts off, or is offline.
+/*
+ * Close a CPU's page before it is full: @always, or if eviction may want it.  @cpu is this CPU,
+ * with interrupts off, or is offline.
  */
 void sb_leave_page(struct sb_cpu *cpu, bool always);
-
-/**
- * sb_close_page() - let any CPU claim a page
- * @page: the page, which the caller owns
- *
- * Context: Any context.
- */
+/* Give up a page that the caller owns: any CPU may claim it */
 void sb_close_page(struct stackbuf_events_page *page);
-
-/**
- * sb_count_page() - add a page's events to their stacks' counts
- * @page: the page, which the caller owns and is about to clear
- * @seq: its sequence number
- *
- * Context: Any context.
- */
+/* Add the events of a page with number @seq, which the caller owns, to their stacks' counts */
 void sb_count_page(const struct stackbuf_events_page *page, u64 seq);
-
-/**
- * sb_want_page() - request pages, after an event was refused one
- *
- * Context: Any context.
- */
+/* Request pages, after an event was refused one */
 void sb_want_page(void);
-
-/* Events that all CPUs recorded */
+/* Return the number of events that all CPUs recorded */
 u64 sb_recorded(void);
 
-/* ----------------------------------------------------------------- text.c --- */
+/* --------------------------------------------------------------- text.c --- */
 
 struct sb_draft;
 
-/**
- * sb_claim_text() - claim the text of a stack that has none yet
- * @stack: the stack
- *
- * Context: Any context, interrupts off.
- * Return: where to render it, for sb_render(); NULL if the stack has a text, another context
- *	renders it, or no draft is free.
+/*
+ * Claim the text of a stack, with interrupts off.  Return where to render it; NULL if the stack
+ * has a text, another context claimed it, or no draft is free: its next event tries again.
  */
 struct sb_draft *sb_claim_text(struct stackbuf_stack *stack);
-
-/**
- * sb_render() - render a stack into a draft
- * @draft: from sb_claim_text()
- * @event: its first event
- * @task: the task whose stack it is
- * @pc: its addresses
- * @nr: how many
- * @cut: the stack had more
- * @name: memory for a symbol's name, KSYM_SYMBOL_LEN bytes
- *
- * Context: Any context.
- */
+/* Render a stack and its first event; @name is memory for a symbol, KSYM_SYMBOL_LEN bytes */
 void sb_render(struct sb_draft *draft, const struct sb_event *event, struct task_struct *task,
 	       const unsigned long *pc, unsigned int nr, bool cut, char *name);
-
-/**
- * sb_publish() - copy a rendered draft, and others that are ready, into the text log
- * @ready: the draft
- *
- * Context: Any context.
- */
+/* Copy a rendered draft, and others that are ready, into the text log */
 void sb_publish(struct sb_draft *ready);
-
-/**
- * sb_printable() - copy a command, with '?' for what is not printable
- * @out: TASK_COMM_LEN bytes
- * @comm: the command, TASK_COMM_LEN bytes, need not be terminated
- *
- * Context: Any context.
- */
+/* Copy a command of TASK_COMM_LEN bytes, terminate it, replace what is not printable by '?' */
 void sb_printable(char *out, const char *comm);
 
-/* ---------------------------------------------------------------- evict.c --- */
+/* -------------------------------------------------------------- evict.c --- */
 
 void __init sb_init_evict(void);
 
-/**
- * sb_want_room() - request eviction if the table fills up
- *
- * Context: Any context; after a stack was inserted or was refused.
- */
+/* Request eviction if the table fills up; after a stack was inserted or refused */
 void sb_want_room(void);
-
-/**
- * sb_expire_stacks() - mark stacks stale whose code is about to be freed
- * @text: where the code begins
- * @size: its size, bytes; may be 0
- *
- * Context: Process context.
- */
+/* Mark stacks stale that have frames in code that is about to be freed.  Process context */
 void sb_expire_stacks(unsigned long text, unsigned long size);
 
-/* --------------------------------------------------------------- module.c --- */
+/* ------------------------------------------------------------- module.c --- */
 
 int __init sb_init_modules(void);
 void sb_exit_modules(void);
@@ -526,16 +375,9 @@ void sb_mark_modules(void);
 int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller);
 void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr);
 
-/* --------------------------------------------------------------- symbol.c --- */
+/* ------------------------------------------------------------- symbol.c --- */
 
-/**
- * struct sb_symbol - the function that an address is in
- * @start:	its first address
- * @size:	its bytes
- * @len:	length of @name
- * @of_module:	it is a module's
- * @name:	its name, NUL-terminated
- */
+/* The function that an address is in; @len is the length of its @name */
 struct sb_symbol {
 	unsigned long start;
 	unsigned long size;
@@ -544,39 +386,21 @@ struct sb_symbol {
 	char name[KSYM_SYMBOL_LEN];
 };
 
-/**
- * sb_symbol_at() - look up the symbol at an address
- * @symbol: where to put it; undefined on failure
- * @addr: any address
- *
- * Context: Any.
- * Return: Whether kallsyms has a symbol there.
- */
+/* Look up the symbol at any address; false if there is none, and @symbol is undefined */
 bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr);
-
-/**
- * sb_is_bare() - whether a function has no frame record at an address
- * @pc: address in a function
- *
- * Then its caller is in the link register (arm64) or on top of the stack (x86) only.  Caches
- * its answers.  With frame records only (SB_HAVE_RECORDS).
- *
- * Context: Any.
- * Return: true if there is no record; false if there is one, or if that is not known.
+/*
+ * With frame records only: whether a function has none at @pc, so that its caller is in the link
+ * register (arm64) or on top of the stack (x86) only.  false also if that is not known.  Caches
+ * its answers.
  */
 bool sb_is_bare(unsigned long pc);
-
-/**
- * sb_is_entry() - what sb_start_hint() and recall must know of the place of a probe
- * @pc: address of the probe
- *
- * Context: Process; looks up symbols, which may take milliseconds.
- * Return: With frame records, what sb_is_bare() returns.  Else, whether @pc is in a function's
- *	first instructions.
+/*
+ * What sb_start_hint() and recall must know of a probe's place: with frame records sb_is_bare(),
+ * else whether @pc is in a function's first instructions.  Process context; takes milliseconds.
  */
 bool sb_is_entry(unsigned long pc);
 
-/* --------------------------------------------------------------- filter.c --- */
+/* ------------------------------------------------------------- filter.c --- */
 
 /**
  * struct sb_filter_settings - the parameters of filters
@@ -597,65 +421,48 @@ struct sb_filter_settings {
 /* Written under the lock of parameters; in force after sb_apply_filter() */
 extern struct sb_filter_settings sb_filter;
 
-/**
- * sb_admit() - whether to record an event, where sb_recording() is false
- * @task: the task whose stack it is
- *
- * Context: Any context, preemption disabled until the event is recorded.
- * Return: true if it is to be recorded: if it is lost nevertheless, the caller calls
- *	sb_readmit().  false if not; then it has been counted.
+/*
+ * Whether to record an event of @task, where sb_recording() is false; if not, it is counted.
+ * Preemption is disabled until the event is recorded; if that fails, call sb_readmit().
  */
 bool sb_admit(const struct task_struct *task);
-
-/* An event that was admitted was lost, so that another may take its place within the limit */
+/* An admitted event was lost: another may take its place within the limit */
 void sb_readmit(void);
 
 /*
  * Put what was written to sb_filter into force, and restart the count of events up to the limit
- * (also if the same limit was written again) or to the next sample.
- *
- * Context: Process context, under the lock of parameters.
+ * (also if the same limit was written again) or to the next sample.  Process context, under the
+ * lock of parameters.
  */
 void sb_apply_filter(void);
 void sb_apply_limit(void);
 void sb_apply_every(void);
 
-/* ---------------------------------------------------------------- print.c --- */
+/* -------------------------------------------------------------- print.c --- */
 
-/* Print a line to the kernel log, from any context but NMI and with any lock held */
+/* Print a line to the kernel log, with any lock held; not in NMI */
 __printf(1, 2) void sb_printk(const char *fmt, ...);
 
-/**
- * sb_trace_of_id() - copy a stack of the table
- * @trace: the copy; undefined on failure
- * @id: any number
- * @flags: STACKBUF_STACK_CUT etc. of the stack
- *
- * Context: Any context.
- * Return: Whether there is a stack with this id.  If it has STACKBUF_STACK_AGAIN, an older stack
- *	may have had the id; only one that was in use all the time, like that of an event in the
- *	ring, is certain to stand for this stack.
+/*
+ * Copy the stack with @id, any number, and its flags.  Return whether there is one.  If it has
+ * STACKBUF_STACK_AGAIN, an older stack may have had the id; only an id that was in use all the
+ * time, as that of an event in the ring, is certain to stand for this stack.
  */
 bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags);
 
-/* ---------------------------------------------------------------- panic.c --- */
+/* -------------------------------------------------------------- panic.c --- */
 
 /* Parameter panic_dump */
 #define SB_PANIC_DUMP_MAX	1000
 extern unsigned int sb_panic_dump;
 
-/**
- * sb_freeze() - stop recording
- * @why: STACKBUF_FROZEN_OOPS, STACKBUF_FROZEN_PANIC or STACKBUF_UNLOADED
- *
- * Context: Any context.
- */
+/* Stop recording; @why is STACKBUF_FROZEN_OOPS, STACKBUF_FROZEN_PANIC or STACKBUF_UNLOADED */
 void sb_freeze(u32 why);
 
 int __init sb_init_freeze(void);
 void sb_exit_freeze(void);
 
-/* --------------------------------------------------------------- params.c --- */
+/* ------------------------------------------------------------- params.c --- */
 
 /* Parameter enable, as last written */
 extern bool sb_enable;

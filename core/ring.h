@@ -44,20 +44,11 @@ static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *c
 	return data_race(cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1]);
 }
 
-/**
- * sb_append_chained() - append an event of current that follows one of the same task
- * @cpu: this CPU's
- * @now: the time, ns
- * @id: the event's stack
- * @context: what the code ran in
- * @tag: the tag
- * @tagged: @tag is valid
- *
- * What sb_append() does in most cases, inlined.
- *
- * Context: Any context, interrupts off.
- * Return: false if sb_append() must do it: the event before is of another task or too old, the
- *	page is full or closed, this interrupted an append, or an NMI appended since @now.
+/*
+ * What sb_append() does in most cases, inlined: append an event of current, at time @now in ns,
+ * with interrupts off.  Return false if sb_append() must do it: the event before is of another task
+ * or too old, the page is full or closed, this interrupted an append, or an NMI appended since
+ * @now.
  */
 static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 id,
 					      enum stackbuf_context context,

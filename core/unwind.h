@@ -32,7 +32,7 @@ static inline bool sb_on_stack(unsigned long stack, unsigned long address)
 	return address - stack <= THREAD_SIZE - sizeof(long);
 }
 
-/* sb_stack_of(): where the stack begins that @sp lies on, or 0 if recall does not know that stack */
+/* sb_stack_of(): where the stack begins that @sp lies on; 0 if recall does not know that stack */
 #if SB_HAVE_ORC
 /* The task's stack, or this CPU's for interrupts; a task does not migrate while on the latter */
 static __always_inline unsigned long sb_stack_of(unsigned long sp)
@@ -106,27 +106,18 @@ static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned
 				  sb_saved_bp(regs), hint };
 }
 
-/**
- * sb_walk_regs() - walk the stack that registers describe
- * @level: where the addresses go, and what recall needs of the walk
- * @regs: registers of the current task, saved on this CPU
- * @hint: sb_start_hint() of them
- * @how: SB_PROBED etc.
- *
- * Context: Any context, on the CPU that @level belongs to, with preemption disabled.
- * Return: number of addresses, up to STACKBUF_DEPTH_MAX + 1; 0 if there is none.
+/*
+ * Walk the stack that registers of the current task describe, saved on this CPU, with preemption
+ * disabled; @hint is sb_start_hint() of them, @how SB_PROBED etc.  Return how many addresses are in
+ * @level, up to STACKBUF_DEPTH_MAX + 1.
  */
 int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint,
 		 unsigned int how);
 
-/**
- * sb_walk_task() - walk another task's stack
- * @pc: where its addresses go
- * @size: how many fit
- * @task: the task, which is not current; the caller holds a reference
- *
- * Context: Any context but NMI.
- * Return: number of addresses, -EBUSY, -ESRCH or -EOPNOTSUPP: as stackbuf_save_task().
+/*
+ * Walk the stack of a task other than current, not in NMI; the caller holds a reference.  Return
+ * how many addresses are in @pc, up to @size, or -EBUSY, -ESRCH, -EOPNOTSUPP as
+ * stackbuf_save_task().
  */
 int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task);
 
