@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * memory.c - the four arrays, and how losses are counted
- *
- * Included by stackbuf.c.
+ * memory.c - the four arrays, and the counters
  */
+#include <linux/elf-em.h>
+#include <linux/mutex.h>
+#include <linux/smp.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/utsname.h>
 
-/* The Makefile says the same in better words */
+#include "internal.h"
+
+/* The Makefile checks these first, with better messages */
 static_assert(SB_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");
 static_assert(SB_STACK_PAGES >= 1 && STACKBUF_STACKS_KB <= 262144, "STACKS_KB: 4 to 262144");
-/* crash's printf copies the text on its own stack, hence its lower limit */
+/* Lower than the others: crash's printf copies the text to its stack */
 static_assert(SB_TEXT_PAGES >= 1 && STACKBUF_TEXT_KB <= 4096, "TEXT_KB: 4 to 4096");
 
 /*
  * In .bss, so that the module's file stays small and crash finds them at the
- * right address on every version.  The element more than needed keeps zero
- * bytes behind each array, as crash's gdb reads a byte as four.
+ * right address on every version.  The extra element keeps zero bytes after each
+ * array, as crash's gdb reads four bytes where it needs one.
  */
 struct stackbuf_info stackbuf_info;
 EXPORT_SYMBOL_GPL(stackbuf_info);
@@ -31,9 +38,8 @@ static inline u64 *sb_loss_slot(unsigned int slot)
 }
 
 /*
- * Count a loss in this CPU's line.  Atomic, as the caller may be moved to
- * another CPU meanwhile or interrupted, and as CPUs may share a line; but that
- * line is another CPU's only on machines of more than STACKBUF_LOSS_SLOTS.
+ * Atomic, as the caller may migrate or be interrupted, and as CPUs share slots on machines with
+ * more than STACKBUF_LOSS_SLOTS CPUs.
  */
 void sb_lost(enum stackbuf_loss why)
 {
@@ -65,7 +71,7 @@ static void sb_init_page(struct stackbuf_page *page, enum stackbuf_kind kind, u3
 {
 	u64 inverted = STACKBUF_MAGIC_INVERTED;
 
-	/* Or the compiler would put the magic itself into the module's file */
+	/* Keeps the compiler from computing the magic, which would put it into the module's file */
 	OPTIMIZER_HIDE_VAR(inverted);
 	page->magic = ~inverted;
 	page->version = STACKBUF_VERSION;
@@ -76,8 +82,8 @@ static void sb_init_page(struct stackbuf_page *page, enum stackbuf_kind kind, u3
 }
 
 /*
- * The linker puts a module's build id into a note of its read-only data, with no symbol
- * at it, so search for the head of that note.  With several matches, or none, the id stays
+ * The linker puts a module's build id into a note of its read-only data, without a symbol, so
+ * search for the head of that note.  With several matches, or none, the id stays
  * unknown.  Debug kernels poison the gaps between constants, hence the unchecked reads.
  */
 static void sb_find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_ID_LEN])
@@ -99,9 +105,9 @@ static void sb_find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_I
 }
 
 /*
- * A client is edited, built and loaded again while stackbuf stays: keep which build ran
- * when.  Called before the module's code runs.  A dump may be taken in the middle: an
- * entry is valid only while its time is not 0.
+ * While stackbuf stays loaded, its user edits, builds and loads a client again: record which build
+ * ran when.  A dump may be taken at any point of this: an entry is valid only while its time is
+ * not 0.
  */
 void sb_note_module(const struct module *module)
 {
@@ -112,7 +118,7 @@ void sb_note_module(const struct module *module)
 	mutex_lock(&lock);
 	entry = &info->module[info->modules_loaded % STACKBUF_MODULES];
 	WRITE_ONCE(entry->time, 0);
-	smp_wmb();	/* the entry is free before it changes, ... */
+	smp_wmb();	/* a reader sees it free before it changes, ... */
 	memset(entry->build_id, 0, sizeof(entry->build_id));
 	sb_find_build_id(module, entry->build_id);
 	strscpy(entry->name, module->name, sizeof(entry->name));

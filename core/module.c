@@ -3,10 +3,13 @@
  * module.c - modules that are loaded and unloaded while stackbuf records
  *
  * A module's code is freed when it is unloaded, that of its init functions when they have
- * returned; then other code may get its addresses.  What is known of the code by address ends
- * here, before that: what recall learnt, and that a trace of equal frames is the stack in the
- * table.
+ * returned; then other code may get its addresses.  What stackbuf knows of the code by address
+ * is invalidated before that: what recall learnt, and which stack in the table a trace equals.
  */
+#include <linux/module.h>
+#include <linux/notifier.h>
+
+#include "internal.h"
 
 static int sb_module_notify(struct notifier_block *block, unsigned long event, void *data)
 {
@@ -19,7 +22,7 @@ static int sb_module_notify(struct notifier_block *block, unsigned long event, v
 	if (event == MODULE_STATE_GOING)
 		sb_expire_stacks(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module));
 	sb_mark_module(module, event);
-	/* A walk in progress has the old epoch; code that goes is on no stack */
+	/* A walk in progress has the old epoch; code that is freed is on no stack */
 	sb_forget_layouts();
 	return NOTIFY_OK;
 }

@@ -2,57 +2,60 @@
 /*
  * table.c - the stack table: from frames to an id
  *
- * A hash table of chains.  Looking up takes no lock; inserting takes one
- * cmpxchg() on the page's bitmap for the room and one on the head of the chain,
- * and is possible in any context, NMI included.  Only room-making (evict.c)
- * removes, and only it writes the next field of a stack that is in a chain.
+ * A hash table of chains.  Lookup takes no lock; insertion takes one cmpxchg() on the page's bitmap
+ * to allocate granules and one on the head of the chain, and is possible in any context, NMI
+ * included.  Only eviction (evict.c) removes stacks, and only it writes the next field of a stack
+ * that is in a chain.
  *
- * Who looks up or inserts, and until the event that holds the id is appended,
- * keeps interrupts off.  That is what evict.c waits for before it gives a
- * stack's room away, see there.
+ * A save keeps interrupts off from its lookup or insertion until it has appended the event with
+ * the id.  Eviction waits for that before it frees a stack's granules, see evict.c.
  *
- * No two stacks in the chains are equal.  A new one is put in front by
- * cmpxchg() on the head; if that fails, somebody has put others in front, and
- * as new ones come only there, looking at these decides whether the stack is
- * there by now.  (One that evict.c took out and puts back may have got a twin
- * meanwhile: readers add up stacks of equal frames.)
+ * No two stacks in the chains are equal.  A new stack is put in front by cmpxchg() on the
+ * head.  If that fails, other stacks were put in front; as new stacks are put there only, comparing
+ * these shows whether the stack is in the chain now.  (Exception: a stack that evict.c unlinked
+ * and relinks may have a duplicate by then.  Readers add up stacks of equal frames.)
  */
+#include <linux/bits.h>
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/smp.h>
+#include <linux/stacktrace.h>
+#include <linux/string.h>
 
-/* Heads of the chains: ids, or 0 */
+#include "internal.h"
+
 u32 sb_bucket[SB_BUCKETS];
-
-/* Granules in use; when evict.c shall be asked for more room */
 atomic_t sb_granules_used;
 
 /*
- * Goes up before evict.c frees room.  Its low bits are the high part of the ids given
- * out from then on, so that a place used again gets another id: but for stacks of
- * STACKBUF_STACK_AGAIN one that the place has never had.
+ * Its low bits are the high part of new ids.  It goes up before evict.c frees granules, so that the
+ * next stack there gets another id: one that the place never had, unless the count has wrapped
+ * (STACKBUF_STACK_AGAIN).
  */
-#ifndef SB_FIRST_EPOCH	/* a test begins where ids come round */
+#ifndef SB_FIRST_EPOCH	/* a test begins where ids wrap */
 #define SB_FIRST_EPOCH	0
 #endif
 u64 sb_epoch = SB_FIRST_EPOCH;
+
+/* Page to search first for free granules */
+static u32 sb_room_hint;
+atomic_t sb_room_misses;
 
 static void sb_interrupted(void *unused)
 {
 }
 
 /*
- * Wait until every CPU has taken an interrupt: whoever had them off, on his way to
- * an event, is through; an NMI ends before.  Under cpus_read_lock(), so that no CPU
- * comes or goes meanwhile.
+ * Saves run with interrupts off, so once every CPU has handled this IPI, earlier saves have
+ * finished.  NMIs complete before the IPI is taken.  cpus_read_lock() keeps CPUs from going on- or
+ * offline.
  */
 void sb_wait_for_saves(void)
 {
 	on_each_cpu(sb_interrupted, NULL, 1);
 }
 
-/* Where to look for room first, and pages looked at in vain since the last room */
-static u32 sb_room_hint;
-atomic_t sb_room_misses;
-
-/* Encode addresses, see struct stackbuf_stack, and hash on the way */
 void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)
 {
 	unsigned long base = (unsigned long)stack_trace_save;
@@ -62,7 +65,7 @@ void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr,
 	for (i = 0; i < nr; i++) {
 		s64 distance = pc[i] - base;
 
-		/* The lowest distance is the mark of the long form */
+		/* The lowest distance, STACKBUF_FRAME_FAR, marks the long form */
 		if (likely(distance == (s32)distance && distance != S32_MIN)) {
 			*out++ = distance;
 		} else {
@@ -92,10 +95,9 @@ unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
 }
 
 /*
- * Look along a chain, from the id @from up to but not including @until.
- *
- * The dependency from an id to its stack orders the loads; the stack was
- * complete before its id was published.
+ * Search a chain, from the id @from up to but not including @until.  The address dependency from an
+ * id to its stack orders the loads.  Pairs with the cmpxchg() in sb_find_or_insert(): a stack is
+ * complete before it is in a chain.
  */
 static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb_trace *trace)
 {
@@ -103,12 +105,12 @@ static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb
 		struct stackbuf_stack *stack = sb_stack(from);
 
 		if (stack->hash == trace->hash && stack->words == trace->words &&
-		    /* Its other flags change at any time */
+		    /* The other flags may change concurrently */
 		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_CUT | STACKBUF_STACK_STALE)) ==
 		    (trace->cut ? STACKBUF_STACK_CUT : 0)) {
 			unsigned int i;
 
-			/* memcmp() is slow, byte by byte, on x86 */
+			/* The kernel's memcmp() on x86 is slow: byte by byte */
 			for (i = 0; i < trace->words; i++)
 				if (stack->frames[i] != trace->frames[i])
 					break;
@@ -122,7 +124,7 @@ static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb
 	return NULL;
 }
 
-/* The lowest of @n clear bits in a row, or 0; bit 0 is always set */
+/* Find @n clear bits in a row; return the lowest, or 0, as bit 0 is always set */
 static unsigned int sb_find_run(u64 used, unsigned int n)
 {
 	u64 start = ~used;
@@ -139,9 +141,9 @@ static unsigned int sb_find_run(u64 used, unsigned int n)
 }
 
 /*
- * Take room for @n granules.  At most 256 pages are looked at in one call, and
- * none at all once the whole table was looked through in vain, until evict.c
- * has freed something: what this costs when the table is full is bounded.
+ * Allocate @n granules; return the first, or 0.  The cost is bounded when the table is full: one
+ * call searches 256 pages at most, and none once the whole table was searched without success,
+ * until evict.c frees granules.
  */
 static u32 sb_take_room(unsigned int n)
 {
@@ -180,7 +182,7 @@ void sb_give_room(u32 granule, unsigned int n)
 	unsigned int start = granule % SB_PAGE_GRANULES;
 
 	sb_page_changed(&page->page);
-	/* Full barriers: what was written to the room before stays before */
+	/* Full barrier: earlier writes to these granules stay before they are free */
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
 	atomic_sub(n, &sb_granules_used);
@@ -211,7 +213,7 @@ struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_
 				return NULL;
 			mine = sb_stack_at(granule);
 			mine->nr = trace->nr;
-			/* The room, if used before, was freed after the epoch went up */
+			/* If these granules were used before, the epoch went up before they were freed */
 			epoch = READ_ONCE(sb_epoch);
 			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) |
 				(epoch >> (32 - SB_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
@@ -220,20 +222,20 @@ struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_
 			mine->count = 0;
 			mine->seen = atomic64_read(&sb_ring_head);
 			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
-			/* For readers of raw memory: complete before its id is there */
+			/* Readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
 			WRITE_ONCE(mine->id, (u32)(epoch << SB_ID_BITS) | granule);
 		}
 		mine->next = head;
-		/* A full barrier: the stack is complete before it can be found */
+		/* A full barrier: the stack is complete before sb_chain_find() reaches it */
 		was = cmpxchg(bucket, head, mine->id);
 		if (was == head) {
 			*is_new = true;
 			return mine;
 		}
 		/*
-		 * Others came in front: look at them up to the head that we know.
-		 * If evict.c took just that one out, the chain's end stops us.
+		 * Other stacks were put in front: search them, up to the head that was searched.
+		 * If evict.c unlinked that one, the search ends at the chain's end.
 		 */
 		seen = head;
 		head = was;

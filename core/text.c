@@ -2,15 +2,24 @@
 /*
  * text.c - the text log: every stack as text, once, when first seen
  *
- * Who sees a stack first renders it into a draft, off the log, as rendering
- * takes long.  Copying drafts into the log is quick, and is done by one at a
- * time: whoever gets the log copies all drafts that are ready, so that those
- * who found it taken need not wait (any context must get through, an NMI
- * that interrupted the very copier included).
+ * A save that sees a stack first renders it into a draft outside the log, as rendering takes long.
+ * Copying a draft into the log is quick; one context at a time does it, for all drafts that are
+ * ready.  A context that finds the log busy leaves its draft ready and does not wait, as it may be
+ * any context: an NMI may have interrupted the one that copies.
  *
- * printf "%s" of the log gives whole records only, at every instant: the place
- * of what is being copied begins with a NUL until the copy is complete.
+ * printf "%s" of the log prints whole records only, at every instant: a record that is being copied
+ * begins with a NUL until the copy is complete.
  */
+#include <linux/atomic.h>
+#include <linux/kallsyms.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+
+#include "internal.h"
 
 #define SB_TEXT_IDENTITY_MAX	96	/* more than the longest first line of a page */
 #define SB_TEXT_RECORD_MAX	(STACKBUF_PAGE_SIZE - SB_TEXT_IDENTITY_MAX)
@@ -27,9 +36,9 @@ struct sb_draft {
 
 static struct sb_draft sb_draft[SB_DRAFTS];
 
-/* 1 while somebody copies drafts; covers everything below */
+/* 1 while a context copies drafts, which owns everything below */
 static atomic_t sb_text_busy;
-static u64 sb_text_seq;			/* pages begun so far */
+static u64 sb_text_seq;			/* pages begun */
 static unsigned int sb_text_pos;	/* in the page of sb_text_seq */
 static u16 sb_text_records[SB_TEXT_PAGES];
 
@@ -45,7 +54,6 @@ static struct sb_draft *sb_claim_draft(void)
 	return NULL;
 }
 
-/* The text of a stack that has none yet: returns a draft if it is ours to render */
 struct sb_draft *sb_claim_text(struct stackbuf_stack *stack)
 {
 	u8 had = READ_ONCE(stack->flags);
@@ -55,7 +63,7 @@ struct sb_draft *sb_claim_text(struct stackbuf_stack *stack)
 		return NULL;
 	draft = sb_claim_draft();
 	if (draft && cmpxchg(&stack->flags, had, had | STACKBUF_STACK_TEXT) != had) {
-		/* Another CPU does it, or the next event will */
+		/* Another context claimed the text, or changed a flag: then the next event tries again */
 		atomic_set(&draft->state, SB_DRAFT_FREE);
 		draft = NULL;
 	}
@@ -71,7 +79,10 @@ void sb_printable(char *out, const char *comm)
 	out[i] = '\0';
 }
 
-/* A line as of "%pS\n", or 0 if there is no room; @name as the stack is not ours */
+/*
+ * Print a line as "%pS\n" does; return its length, or 0 if there is no room.  @name is memory for a
+ * symbol, as this must not take so much of the stack.
+ */
 static unsigned int sb_put_symbol(char *text, unsigned int room, unsigned long pc, char *name)
 {
 	unsigned int len = IS_ENABLED(CONFIG_KALLSYMS) ? sprint_symbol(name, pc) :
@@ -84,7 +95,7 @@ static unsigned int sb_put_symbol(char *text, unsigned int room, unsigned long p
 	return len + 1;
 }
 
-/* @name is KSYM_SYMBOL_LEN bytes.  Not inlined, for what sb_save_walked() takes of the stack */
+/* Not inlined: that would add to the stack that sb_save_walked() needs */
 noinline void sb_render(struct sb_draft *draft, const struct sb_event *event,
 			struct task_struct *task, const unsigned long *pc,
 			unsigned int nr, bool cut, char *name)
@@ -117,17 +128,17 @@ noinline void sb_render(struct sb_draft *draft, const struct sb_event *event,
 	draft->time = event->time;
 }
 
-/* Copy so that the log ends before the copy until it is complete */
+/* Copy a record: the log's printable part ends before it until the copy is complete */
 static void sb_text_put(char *to, const char *text, unsigned int len)
 {
 	WRITE_ONCE(to[0], '\0');
-	smp_wmb();	/* the end mark is there before the copy begins */
+	smp_wmb();	/* the NUL is there before the copy begins, ... */
 	memcpy(to + 1, text + 1, len - 1);
-	smp_wmb();	/* and goes when it is complete */
+	smp_wmb();	/* ... and until it is complete */
 	WRITE_ONCE(to[0], text[0]);
 }
 
-/* The same with blanks and a newline, up to the page's end */
+/* Fill the rest of a page with blanks and a newline, in the order of sb_text_put() */
 static void sb_text_blank(char *page, unsigned int pos)
 {
 	unsigned int last = STACKBUF_PAGE_SIZE - 1;
@@ -162,7 +173,7 @@ static void sb_text_next_page(void)
 	index = sb_text_seq++ % SB_TEXT_PAGES;
 	page = sb_text_page(sb_text_seq);
 	if (sb_text_seq > SB_TEXT_PAGES) {
-		/* In later laps older pages follow: blanks let them be printed */
+		/* Older pages follow from the second lap on: a NUL would hide them */
 		sb_add(&stackbuf_info.text_overwritten, sb_text_records[index]);
 		sb_text_records[index] = 0;
 		WRITE_ONCE(page[0], '\0');
@@ -198,9 +209,9 @@ static struct sb_draft *sb_oldest_ready_draft(void)
 }
 
 /*
- * Hand a rendered draft over.  The barriers pair with each other: either we
- * find the log free and copy, or the one who has it sees our draft ready when
- * he looks again after giving the log back.  Not inlined, as sb_render().
+ * The two smp_mb() pair with each other: either this context finds the log free and copies, or the
+ * context that has it finds this draft ready when it looks again after it released the log.  Not
+ * inlined, as sb_render().
  */
 noinline void sb_publish(struct sb_draft *ready)
 {
@@ -208,7 +219,7 @@ noinline void sb_publish(struct sb_draft *ready)
 
 	atomic_set_release(&ready->state, SB_DRAFT_READY);
 	do {
-		smp_mb();	/* our draft is ready before we look at the log */
+		smp_mb();	/* the draft is ready before the log is checked */
 		if (atomic_cmpxchg(&sb_text_busy, 0, 1))
 			return;
 		while ((draft = sb_oldest_ready_draft())) {
@@ -216,6 +227,6 @@ noinline void sb_publish(struct sb_draft *ready)
 			atomic_set_release(&draft->state, SB_DRAFT_FREE);
 		}
 		atomic_set_release(&sb_text_busy, 0);
-		smp_mb();	/* the log is free before we look for drafts */
+		smp_mb();	/* the log is free before drafts are checked */
 	} while (sb_oldest_ready_draft());
 }
