@@ -1,40 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * evict.c - room for new stacks in a table that fills up
+ * evict.c - eviction: make room for new stacks in a table that fills up
  *
- * A stack must stay as long as an event in the ring refers to it.  Nothing on
- * the way of an event counts references; the ring is searched for them, in a
- * worker, when the table is three quarters full:
+ * A stack must stay as long as an event in the ring refers to it.  The path of an event does not
+ * count references.  Instead, when the table is three quarters full, a worker searches the ring
+ * for them:
  *
- *  1. Mark what the ring refers to.  Of the rest, the stacks that were seen
- *     least recently are taken out of their chains.
- *  2. Wait until every CPU has taken an interrupt.  Whoever found one of them
- *     before had interrupts off until his event was in the ring, and an NMI
- *     ends before the interrupt is taken.  Now nobody can find them any more.
- *  3. Mark again.  What the ring refers to now goes back into its chain.
- *  4. The rest is freed.
+ *  1. Mark the stacks that the ring refers to.  Unlink those of the others from their chains
+ *     that were seen least recently.
+ *  2. Wait until every CPU has taken an interrupt.  A save that found one of them before had
+ *     interrupts off until its event was in the ring; an NMI completes before the interrupt is
+ *     taken.  No save can find them from here on.
+ *  3. Mark again.  Relink the stacks that the ring refers to now.
+ *  4. Free the others.
  *
- * A CPU that reuses a page of the ring meanwhile adds its events to their
- * stacks' counts before it clears the page; so where step 3 finds an event
- * gone, nothing uses its stack any more.
+ * A CPU that reuses a page of the ring concurrently adds its events to their stacks' counts before
+ * it clears the page.  So if step 3 no longer finds an event, no CPU will use its stack for it.
  *
- * If that leaves little room, the oldest pages of the ring are given up, and all
- * starts again.
+ * If that frees little, the oldest pages of the ring are closed and cleared, and all starts again.
  *
- * CPUs do not come or go meanwhile: cpus_read_lock().
+ * cpus_read_lock() keeps CPUs from going on- or offline.
  */
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/cpu.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/workqueue.h>
 
-/* Held while stacks are taken out of their chains or become stale */
+#include "internal.h"
+
+/* Held while stacks are unlinked from their chains or marked stale */
 static DEFINE_MUTEX(sb_table_mutex);
 
 static DECLARE_BITMAP(sb_marked, SB_GRANULES);
-/* Taken out of their chains by step 1; by their first granule, as sb_marked */
+/* Unlinked by step 1.  Stacks are marked in both by their first granule */
 static DECLARE_BITMAP(sb_unlinked, SB_GRANULES);
 
-/* When only this much is left, events must make room as well */
+/* Above this, old pages of the ring are retired as well */
 #define SB_MUCH_USED	(SB_GRANULES / 8 * 7)
 
-/* The ring's head, and the jiffies, from which on searching again makes sense */
+/* Eviction does not run again before this ring head or this time, in jiffies */
 static u64 sb_evict_head;
 static unsigned long sb_evict_time;
 
@@ -49,8 +59,8 @@ static void sb_mark_referenced(void)
 		u64 word;
 
 		/*
-		 * A page that is cleared while it is read may give numbers that
-		 * are no ids: marking too much does no harm.
+		 * Racy: a page that is cleared concurrently may yield words that are no ids.
+		 * Marking too many stacks is harmless.
 		 */
 		while (pos < STACKBUF_EVENT_WORDS && (word = READ_ONCE(page->word[pos]))) {
 			u32 granule = sb_id_granule(word);
@@ -61,16 +71,17 @@ static void sb_mark_referenced(void)
 		}
 		cond_resched();
 	}
-	/* Events that were gone had been counted, see sb_take_page() */
+	/* Pairs with the smp_wmb() in sb_take_page(): events that are gone have been counted */
 	smp_rmb();
 }
 
 /*
- * The next stack after granule *@from, or NULL.  What is only just being written
- * may look like one, and so may frames in a stack's further granules, as the low
- * bits of any number name their own granule now and then; sb_unlink() makes sure.
- * But no stack has a size that none can have: taken at its word, it alone would
- * be all the room that is wanted, and nothing would ever be freed again.
+ * Return the next stack after granule *@from, or NULL.  It need not be one: granules that are being
+ * written may look like a stack, and so may frames in a stack's further granules, as the low bits
+ * of a number equal its granule now and then.  sb_unlink() and sb_expire_stacks() check it.
+ *
+ * A size that no stack can have is rejected here: if it counted, it alone could exceed all
+ * granules that are wanted, and nothing would be freed any more.
  */
 static struct stackbuf_stack *sb_next_stack(u32 *from)
 {
@@ -93,7 +104,7 @@ static struct stackbuf_stack *sb_next_stack(u32 *from)
 	return NULL;
 }
 
-/* Granules to be had from unreferenced stacks last seen before page @seq */
+/* Granules of unreferenced stacks that were last seen before page @seq */
 static u32 sb_room_before(u64 seq)
 {
 	struct stackbuf_stack *stack;
@@ -106,7 +117,7 @@ static u32 sb_room_before(u64 seq)
 	return room;
 }
 
-/* The lowest page number that gives @wanted granules, or the present head's */
+/* The lowest page number for which that is @wanted granules; or one above the head's */
 static u64 sb_find_age(u32 wanted)
 {
 	u64 low = 0, high = atomic64_read(&sb_ring_head) + 1;
@@ -124,7 +135,7 @@ static u64 sb_find_age(u32 wanted)
 	return high;
 }
 
-/* Recall does not go by the chains, but looks at the flags */
+/* Recall does not search chains, but compares the flags */
 static void sb_set_flag(struct stackbuf_stack *stack, u8 flag, bool on)
 {
 	u8 was = READ_ONCE(stack->flags), old;
@@ -141,8 +152,8 @@ static u32 *sb_stack_bucket(const struct stackbuf_stack *stack)
 }
 
 /*
- * What leads to the stack with @id in its chain.  NULL if it is in none: its inserter has not
- * got that far, or gave up, or it is no stack at all.
+ * Return the link to the stack with @id in its chain, or NULL if it is in none: it is not yet
+ * inserted, its inserter gave up, or it is no stack.
  */
 static u32 *sb_find_link(const struct stackbuf_stack *stack, u32 id)
 {
@@ -159,7 +170,7 @@ static void sb_unlink(struct stackbuf_stack *stack)
 	u32 *bucket = sb_stack_bucket(stack);
 	u32 id = READ_ONCE(stack->id), *link;
 
-	/* New ones come in front at any time; further back only we write */
+	/* Saves put new stacks in front at any time; only eviction writes the links after that */
 	do {
 		link = sb_find_link(stack, id);
 		if (!link)
@@ -167,7 +178,7 @@ static void sb_unlink(struct stackbuf_stack *stack)
 	} while (link == bucket && cmpxchg(bucket, id, stack->next) != id);
 	if (link != bucket)
 		WRITE_ONCE(*link, stack->next);
-	/* Now that it is certain that this is a stack */
+	/* Found in its chain, so this is a real stack */
 	sb_set_flag(stack, STACKBUF_STACK_LEAVING, true);
 	__set_bit(sb_id_granule(id), sb_unlinked);
 }
@@ -184,9 +195,9 @@ static void sb_relink(struct stackbuf_stack *stack)
 }
 
 /*
- * When all stacks are referred to and all that comes is new, nothing would be
- * recorded any more, and as the ring stood still, never again.  The newest
- * events matter most: end the oldest pages' time, up to the page before @seq.
+ * If the ring refers to all stacks and all events are of new stacks, no event could be recorded
+ * any more; the ring would stand still, and that would not change.  The newest events matter most:
+ * clear the oldest pages, up to the page before @seq.
  */
 static void sb_retire_pages(u64 seq)
 {
@@ -198,7 +209,7 @@ static void sb_retire_pages(u64 seq)
 
 		if (!old || old >= seq || cmpxchg(&page->owner, 0, U32_MAX))
 			continue;
-		/* It may have been taken and closed meanwhile */
+		/* Another CPU may have claimed and closed it since */
 		old = page->page.seq;
 		if (old && old < seq) {
 			WRITE_ONCE(page->page.seq, 0);
@@ -212,7 +223,7 @@ static void sb_retire_pages(u64 seq)
 	}
 }
 
-/* One round: free what is least recent of what the ring does not refer to */
+/* One round: free the stacks seen least recently that the ring does not refer to */
 static void sb_evict_unreferenced(u32 wanted)
 {
 	struct stackbuf_stack *stack;
@@ -229,9 +240,9 @@ static void sb_evict_unreferenced(u32 wanted)
 	sb_wait_for_saves();
 
 	sb_mark_referenced();
-	/* Before any room is freed: what takes it gets an id never used there */
+	/* Before granules are freed, so that the next stack there gets another id */
 	WRITE_ONCE(sb_epoch, sb_epoch + 1);
-	/* Ids come round one day: no layout may know one from the last time */
+	/* When ids wrap, no layout may hold one from the previous lap */
 	if (!(u32)(sb_epoch << SB_ID_BITS))
 		sb_forget_layouts();
 	for_each_set_bit(granule, sb_unlinked, SB_GRANULES) {
@@ -251,7 +262,7 @@ static void sb_evict(struct work_struct *work)
 {
 	static u64 last;
 	u64 head = atomic64_read(&sb_ring_head), oldest = head - min_t(u64, head, SB_EVENT_PAGES);
-	/* The newest half of the ring stays, unless it stands still: all that comes is new */
+	/* Keep the newest half of the ring, unless it stands still: all events are of new stacks */
 	int rounds = sb_ring_stands && head == last ? 8 : 4;
 	unsigned long started = jiffies;
 	bool starved = atomic_read(&sb_room_misses) >= SB_STACK_PAGES;
@@ -263,7 +274,7 @@ static void sb_evict(struct work_struct *work)
 	for (round = 1; ; round++) {
 		used = atomic_read(&sb_granules_used);
 		wanted = used > SB_GRANULES / 2 ? used - SB_GRANULES / 2 : 0;
-		/* There may be much room, but none of it large enough */
+		/* Many granules may be free, but not enough of them in a row */
 		if (starved && !wanted)
 			wanted = SB_GRANULES / 8 + 1;
 		if (!wanted)
@@ -275,20 +286,19 @@ static void sb_evict(struct work_struct *work)
 	}
 	cpus_read_unlock();
 	mutex_unlock(&sb_table_mutex);
-	/* Let them look for room again */
+	/* Saves may search for granules again */
 	atomic_set(&sb_room_misses, 0);
 
 	last = atomic64_read(&sb_ring_head);
 	WRITE_ONCE(sb_ring_stands, last == head && atomic_read(&sb_granules_used) > SB_MUCH_USED);
 	WRITE_ONCE(sb_evict_head, atomic64_read(&sb_ring_head) + 1 + SB_EVENT_PAGES / 8);
-	/* At most a fifth of a CPU's time, whatever comes */
+	/* Use at most a fifth of a CPU's time */
 	WRITE_ONCE(sb_evict_time, jiffies + 1 + 4 * (jiffies - started));
 }
 
 /*
- * Called when a stack was inserted or could not be: ask for room in time.  As
- * long as there is some, not again before the ring has moved on, as only that
- * takes references away.
+ * Requested early, at three quarters.  While there are free granules, it is not requested again
+ * before the ring has advanced, as only that drops references.
  */
 void sb_want_room(void)
 {
@@ -302,9 +312,9 @@ void sb_want_room(void)
 }
 
 /*
- * The code at @text is about to be freed, and another module may be loaded there.  Its stacks
- * may have equal frames and are others: see that these are not found again.  Nothing runs or
- * returns to this code any more, so no save in progress is on its way to one of them.
+ * Another module may be loaded at @text later.  Its stacks may have equal frames and are others, so
+ * the stacks of this one must not be found again.  No CPU runs this code or returns to it any
+ * more, so no save in progress is about to find one of them.
  */
 void sb_expire_stacks(unsigned long text, unsigned long size)
 {
@@ -317,9 +327,9 @@ void sb_expire_stacks(unsigned long text, unsigned long size)
 		return;
 	mutex_lock(&sb_table_mutex);
 	while ((stack = sb_next_stack(&granule))) {
-		/* What is no stack may change meanwhile, which sb_find_link() sees */
+		/* Racy: what is no stack may change concurrently; sb_find_link() rejects it */
 		nr = data_race(sb_decode(pc, stack->frames, READ_ONCE(stack->words)));
-		/* A call may be a function's last instruction */
+		/* A return address may be the first byte after the code: a call may end a function */
 		for (i = 0; i < nr && pc[i] - text > size; i++)
 			;
 		if (i < nr && sb_find_link(stack, READ_ONCE(stack->id)))

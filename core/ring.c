@@ -2,22 +2,32 @@
 /*
  * ring.c - the event ring
  *
- * A CPU takes a page by one atomic step on the ring's head and one on the
- * page's owner field, and appends to it alone.  Pages come round oldest first;
- * one that another CPU still has open is passed over, it may hold what an idle
- * CPU did last.
+ * A CPU claims a page by one atomic step on the ring's head and one on the page's owner field, and
+ * then is the only one that appends to it.  Pages are reused oldest first; one that another CPU
+ * still has open is passed over: it may hold the last events of a CPU that is idle.
  *
- * Appending runs with interrupts off, so that only an NMI (or what runs like
- * one) can interrupt it, on the same CPU.  Who appends claims the place by a
- * local cmpxchg() of the event's first word from 0, which tells the event's
- * length at once: a page can be parsed at every instant, and a claim of both
- * an append and the NMI that interrupts it can't succeed at the same place.
+ * An append runs with interrupts off, so that only an NMI (or what runs like one) can interrupt
+ * it, on the same CPU.  It claims the place of its event by a local cmpxchg() of the event's first
+ * word from 0.  That word holds the event's length, so a page can be parsed at every instant, and
+ * an append and an NMI that interrupts it cannot both claim the same place.
  *
- * An NMI inside an append uses the form that does not depend on the event
- * before it and says so (sb_cpu.chain_end), as it can't know whether the
- * interrupted one has updated sb_cpu yet.  It never takes a page: some room at
- * a page's end is kept for it.  What is left over is refused and counted.
+ * An NMI inside an append does not know whether the append has updated sb_cpu yet.  So it appends a
+ * FULL event, which does not depend on the event before it, and clears sb_cpu.chain_end, so that
+ * the next event is FULL, too.  It never claims a page: a page's end is reserved for NMIs, and
+ * events that do not fit there are refused and counted.
  */
+#include <linux/atomic.h>
+#include <linux/bits.h>
+#include <linux/cpu.h>
+#include <linux/irqflags.h>
+#include <linux/jiffies.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/time64.h>
+#include <linux/workqueue.h>
 
 #include "internal.h"
 #include "ring.h"
@@ -26,7 +36,7 @@
 #define SB_NMI_WORDS		(2 * SB_FULL_WORDS)
 #define SB_FULL_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS + STACKBUF_TASK_TIME_BITS)
 
-/* First position where no event can begin, as there is no room for any and for NMIs */
+/* First position where no event can begin, so that there is room for any event and for NMIs */
 #define SB_CHAIN_END		(STACKBUF_EVENT_WORDS - SB_FULL_WORDS - SB_NMI_WORDS + 1)
 
 static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
@@ -35,11 +45,11 @@ atomic64_t sb_ring_head;
 
 struct sb_cpu __percpu *sb_cpu __read_mostly;
 
-/* Fill in what follows the first word, then show that it is complete */
+/* Write the words after the first, then clear STACKBUF_EVENT_WRITING */
 static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 first, u64 dt)
 {
 	if (first & STACKBUF_EVENT_WRITING) {
-		/* Once each: evict.c may take them for first words of a page just cleared */
+		/* WRITE_ONCE(): evict.c may read them as first words if the page was just cleared */
 		WRITE_ONCE(at[1], event->tag);
 		if (stackbuf_event_form(first) == STACKBUF_FULL) {
 			WRITE_ONCE(at[2], (u32)event->task |
@@ -47,24 +57,23 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 				   dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
 				   (event->tagged ? STACKBUF_TASK_TAGGED : 0));
 			WRITE_ONCE(at[3], event->comm[0]);
-			/* Somebody may have been changing the name: end it */
+			/* The task may have been renamed during the copy: terminate the name */
 			WRITE_ONCE(at[4], event->comm[1] & (~0ULL >> 8));
 		}
-		/* Readers on other CPUs see a complete event or one being written */
+		/* Readers on other CPUs see a complete event or one that is being written */
 		smp_store_release(at, first & ~STACKBUF_EVENT_WRITING);
 	}
 }
 
 static inline void sb_count(u32 id, u64 n, u64 seq)
 {
-	/* False only if somebody else's wild write hit the ring: stay away then */
+	/* An out-of-range id means a stray write corrupted the ring; do not follow it */
 	if (sb_id_granule(id) < SB_GRANULES) {
 		sb_add(&sb_stack(id)->count, n);
 		WRITE_ONCE(sb_stack(id)->seen, seq);
 	}
 }
 
-/* Add what a page held to its stacks' counts, as the page is about to be reused */
 void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
 {
 	const u64 *at = page->word, *end = at + STACKBUF_EVENT_WORDS;
@@ -100,25 +109,25 @@ static unsigned int sb_page_events(const struct stackbuf_events_page *page)
 	return n;
 }
 
-/* Every page is open: until one is closed there is no use in looking again */
+/* All pages are open: a search is useless until one is closed */
 static bool sb_ring_starved;
 
-/* sb_share_pages() is at work */
+/* sb_share_pages() is running */
 static bool sb_ring_sharing;
 
 static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 *seq)
 {
-	/* One of these is closed: each CPU has at most one open, and so has evict.c */
+	/* One of these is closed: each CPU has at most one open, and so does evict.c */
 	unsigned int tries = min_t(unsigned int, SB_EVENT_PAGES, nr_cpu_ids + 2), i;
 	u64 head = atomic64_read(&sb_ring_head);
 
-	/* A claim that cannot succeed takes no number: each one ages the ring */
+	/* A claim that cannot succeed must not advance the head, which ages all pages */
 	if (READ_ONCE(sb_ring_starved) || (READ_ONCE(sb_ring_sharing) && !cpu->waiting))
 		return NULL;
 	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SB_EVENT_PAGES].owner); i++) {
 		if (i < tries)
 			continue;
-		/* A page that is closed meanwhile is found when sb_share_pages() has run */
+		/* A page that is closed concurrently is found after sb_share_pages() has run */
 		WRITE_ONCE(sb_ring_starved, true);
 		return NULL;
 	}
@@ -127,7 +136,7 @@ static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 
 
 		*seq = atomic64_inc_return(&sb_ring_head);
 		page = &stackbuf_events[*seq % SB_EVENT_PAGES];
-		/* Acquires what its owner wrote before he closed it */
+		/* Pairs with the smp_store_release() in sb_close_page() */
 		if (!READ_ONCE(page->owner) && !cmpxchg(&page->owner, 0, smp_processor_id() + 1))
 			return page;
 	}
@@ -136,19 +145,18 @@ static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 
 
 void sb_close_page(struct stackbuf_events_page *page)
 {
-	/* Whoever claims it finds all that we wrote */
+	/* Pairs with the cmpxchg() in sb_claim_page(): the next owner sees all writes to the page */
 	smp_store_release(&page->owner, 0);
 	if (unlikely(READ_ONCE(sb_ring_starved)))
 		WRITE_ONCE(sb_ring_starved, false);
 }
 
-/* Nothing came into the ring for a while, as the table is full: evict.c says so */
 bool sb_ring_stands;
 
 /*
- * Close @cpu's page, if it has one.  With @cpu->appending set: an NMI meanwhile may
- * append to the page as long as it is @cpu's, but neither takes a page nor sets
- * @cpu->chain_end.  So chain_end, cleared first, is 0 whenever there is no page.
+ * Close @cpu's page, if it has one.  The caller has set @cpu->appending: then an NMI may append to
+ * the page while it is @cpu's, but neither claims a page nor sets @cpu->chain_end.  That is
+ * cleared first, so it is 0 whenever there is no page.
  */
 static void sb_drop_page(struct sb_cpu *cpu)
 {
@@ -163,9 +171,8 @@ static void sb_drop_page(struct sb_cpu *cpu)
 }
 
 /*
- * Close @cpu's page before it is full: @always; or if the table is full and the page is
- * so old that evict.c may want it, or evict.c may want all pages.  Not in the middle of
- * an append, whose page it is.  @cpu is this CPU, with interrupts off, or is offline.
+ * If the table is full, eviction may want an old page, and all pages if the ring has stalled.
+ * Never during an append, which owns the page.
  */
 void sb_leave_page(struct sb_cpu *cpu, bool always)
 {
@@ -181,7 +188,7 @@ void sb_leave_page(struct sb_cpu *cpu, bool always)
 	WRITE_ONCE(cpu->appending, false);
 }
 
-/* Get @cpu a new page; false if no page is free.  Interrupts are off */
+/* Claim a new page for @cpu and close the old one; false if no page is free.  Interrupts are off */
 static bool sb_take_page(struct sb_cpu *cpu)
 {
 	struct stackbuf_events_page *page, *old = cpu->page;
@@ -189,7 +196,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 
 	page = sb_claim_page(cpu, &seq);
 	if (!page && old) {
-		/* A ring of few pages: ours may be the only one to be had */
+		/* In a ring of few pages, the only page to claim may be this CPU's own */
 		sb_drop_page(cpu);
 		old = NULL;
 		page = sb_claim_page(cpu, &seq);
@@ -198,21 +205,21 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	if (!page)
 		return false;
 
-	/* A reader who copies meanwhile finds the number changed afterwards */
+	/* A reader that copies the page concurrently finds that the number has changed */
 	old_seq = page->page.seq;
 	WRITE_ONCE(page->page.seq, 0);
-	smp_wmb();	/* the same, in readers' order */
+	smp_wmb();	/* the number changes before the counts and the words */
 	if (old_seq)
 		sb_count_page(page, old_seq);
-	/* Who sees the page cleared (evict.c) sees its events counted */
+	/* Pairs with the smp_rmb() in sb_mark_referenced(): events are counted before they are gone */
 	smp_wmb();
 	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 	page->time = sb_now();
 	page->cpu = smp_processor_id();
 
 	/*
-	 * An NMI may append at any point from here on: to the old page or, after
-	 * the switch, to the new one.  From position 0 it finds the end of both.
+	 * An NMI may append at any point of this: to the old page or, after the switch, to the new
+	 * one.  From position 0 it finds the end of either.
 	 */
 	WRITE_ONCE(cpu->chain_end, 0);
 	WRITE_ONCE(cpu->pos, 0);
@@ -225,17 +232,17 @@ static bool sb_take_page(struct sb_cpu *cpu)
 		barrier();
 	} while (READ_ONCE(cpu->recorded) != recorded);
 
-	/* Readers see the number only when the page is ready */
+	/* Readers see the new number only when the page is ready */
 	smp_store_release(&page->page.seq, seq);
 	if (old)
 		sb_close_page(old);
 	return true;
 }
 
-/* The jiffies from which on sharing the pages out again makes sense */
+/* Pages are not shared out again before this time, in jiffies */
 static unsigned long sb_share_time;
 
-/* Appends run with interrupts off, so these two interrupt none */
+/* These two run in an IPI, which interrupts no append, as appends run with interrupts off */
 static void sb_leave_this_page(void *unused)
 {
 	sb_leave_page(this_cpu_ptr(sb_cpu), true);
@@ -255,14 +262,14 @@ static void sb_take_if_waiting(void *unused)
 }
 
 /*
- * All pages are open, and a CPU that records nothing would keep its page: close them all,
- * and give one to each CPU that waits; then any CPU may take one.  So with fewer pages
- * than CPUs all of them record by turns.
+ * All pages are open, and a CPU that records nothing would keep its page: close them all, and
+ * give one to each CPU that was refused one; then any CPU may claim one.  So with fewer pages
+ * than CPUs all of them record in turn.
  *
- * CPUs neither come nor go meanwhile.  One that is offline records nothing: Linux
- * counts it as offline when it has reported to be dead; x86 ignores NMIs from when the
- * CPU is not in cpu_online_mask; and what little runs from the report to the halt has a
- * second, should it be probed.
+ * cpus_read_lock() keeps CPUs from going on- or offline.  One that is offline records nothing:
+ * Linux counts a CPU as offline when it has reported that it is dead, and x86 ignores NMIs once
+ * the CPU is no longer in cpu_online_mask.  The little code that runs from the report to the halt
+ * may be probed; it has a second to finish.
  */
 static void sb_share_pages(struct work_struct *work)
 {
@@ -270,7 +277,7 @@ static void sb_share_pages(struct work_struct *work)
 	int i;
 
 	cpus_read_lock();
-	/* Other CPUs get no page until this is through, so it must not wait to run */
+	/* Other CPUs get no page until this has finished, so it must not be preempted */
 	preempt_disable();
 	WRITE_ONCE(sb_ring_sharing, true);
 	on_each_cpu(sb_leave_this_page, NULL, 1);
@@ -285,11 +292,10 @@ static void sb_share_pages(struct work_struct *work)
 	WRITE_ONCE(sb_ring_sharing, false);
 	preempt_enable();
 	cpus_read_unlock();
-	/* Some 50 times a second, and at most a fifth of a CPU's time */
+	/* About 50 times a second, and at most a fifth of a CPU's time */
 	WRITE_ONCE(sb_share_time, jiffies + 1 + HZ / 50 + 4 * (jiffies - started));
 }
 
-/* Called when an event was refused because it got no page */
 void sb_want_page(void)
 {
 	if (READ_ONCE(sb_ring_starved) && time_after_eq(jiffies, READ_ONCE(sb_share_time)))
@@ -302,7 +308,7 @@ void __init sb_init_ring(void)
 	sb_share_time = jiffies;
 }
 
-/* An append inside an append: see the top of the file */
+/* An append in an NMI that interrupted an append: see the top of the file */
 static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 {
 	struct stackbuf_events_page *page = READ_ONCE(cpu->page);
@@ -350,13 +356,13 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		}
 
 		/*
-		 * Once: if a probe lies in what this calls, it appends an event each
-		 * time, and the claim below would fail for ever.
+		 * Read the clock once: if a function that it calls is probed, each call appends an
+		 * event, and the claim below would fail each time.
 		 */
 		if (!now)
 			now = sb_now();
 		event->time = now;
-		/* Also true for a clock that went backwards: dt is huge then */
+		/* If the clock went backwards, dt is huge, and the event becomes FULL */
 		dt = now - cpu->time;
 		if (READ_ONCE(cpu->chain_end) && dt < SB_SHORT_TIME_MAX &&
 		    sb_same_task(cpu, event->task, event->comm)) {
@@ -373,8 +379,8 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		}
 
 		/*
-		 * Set before the claim: an NMI that appends before it makes the
-		 * claim fail, one that appends after it clears this again.
+		 * Set before the claim: an NMI that appends before the claim makes it fail, one
+		 * that appends after it clears this again.
 		 */
 		WRITE_ONCE(cpu->chain_end, SB_CHAIN_END);
 		barrier();
@@ -412,8 +418,8 @@ bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
 }
 
 /*
- * Take the next page ahead, if the one at hand is full: to count what it held takes as long
- * as all else in a save, which keeps interrupts off by itself.
+ * Counting what the next page held takes as long as the rest of a save with interrupts off: do it
+ * separately, so that interrupts wait for one of the two only.
  */
 void sb_take_page_ahead(struct sb_cpu *cpu)
 {
