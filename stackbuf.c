@@ -69,6 +69,7 @@
 #endif
 
 #include "core/internal.h"
+#include "core/recall.h"
 #include "core/probe.h"
 
 #include "core/memory.c"
@@ -77,6 +78,14 @@
 #include "core/ring.c"
 #include "core/text.c"
 #include "core/recall.c"
+#if SB_HAVE_ORC
+#include "core/recall_lookup.c"
+#include "core/recall_orc.c"
+#include "core/recall_code.c"
+#include "core/recall_cache.c"
+#elif SB_HAVE_RECORDS
+#include "core/recall_fp.c"
+#endif
 #include "core/symbol.c"
 #if STACKBUF_WITH_DEEPEST
 #include "core/depth.c"

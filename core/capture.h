@@ -12,7 +12,7 @@
 
 #include "internal.h"
 #include "ring.h"
-#include "unwind.h"
+#include "recall.h"
 
 /**
  * struct sb_source - whose stack a save walks; one of @frame, @regs and @task is set

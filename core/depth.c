@@ -16,7 +16,7 @@
 #include <linux/sched/task_stack.h>
 
 #include "depth.h"
-#include "unwind.h"
+#include "recall.h"
 
 /* Entries to try for an origin, from the one that its hash selects */
 #define SB_DEPTH_TRIES	8

@@ -33,6 +33,7 @@
 #include <linux/workqueue.h>
 
 #include "internal.h"
+#include "recall.h"
 
 /* Held while stacks are unlinked from their chains or marked stale */
 static DEFINE_MUTEX(sb_table_mutex);

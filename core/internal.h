@@ -64,19 +64,18 @@ struct sb_start {
 /**
  * struct sb_walk - what the unwinder had in each frame, for recall
  * @epoch:	sb_recall_epoch when the walk began
- * @fit:	nothing that recall.c keeps out was met, and the end was reached
+ * @fit:	nothing was met that recall keeps out, and the end was reached
  * @user_regs:	the walk ended at registers of user mode
  * @hint:	as in struct sb_start
  * @how:	SB_TAGGED etc.
- * @r10:	register where the walk began
- * @r13:	register where the walk began
+ * @start_regs:	the registers that the walk began with
  * @sp:		stack pointer in each frame, and where @user_regs lie
  * @bp:		frame pointer register in each frame, and in @user_regs
  * @regs:	where the registers lie that were saved where each frame was
  *		interrupted, or 0
  * @stack:	where the stack begins that the walk began on
  * @switches:	frames that change the stack, a bit each: see sb_switches()
- * @draft:	for struct sb_draft_layout
+ * @draft:	for struct sb_builder
  * @name:	for the name of a frame's symbol
  */
 struct sb_walk {
@@ -85,8 +84,7 @@ struct sb_walk {
 	bool user_regs;
 	u8 how;
 	unsigned long hint;
-	unsigned long r10;
-	unsigned long r13;
+	const struct pt_regs *start_regs;
 	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
 	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
 	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
@@ -232,8 +230,8 @@ static inline u64 sb_now(void)
 enum sb_worker {
 	SB_REQUEST_ROOM,	/* evict.c: the stack table fills up */
 	SB_REQUEST_PAGES,	/* ring.c: all pages are open */
-	SB_REQUEST_TURN,	/* recall: half of the layouts' memory is full */
-	SB_REQUEST_REPORT,	/* recall: a recalled stack was wrong */
+	SB_REQUEST_TURN,	/* recall_cache.c: half of the cache is full */
+	SB_REQUEST_REPORT,	/* recall.c: a recalled stack was wrong */
 	SB_REQUESTS
 };
 
@@ -356,24 +354,10 @@ void sb_expire_stacks(unsigned long text, unsigned long size);
 int __init sb_init_modules(void);
 void sb_exit_modules(void);
 
-/* ----------------------------------------- recall.c: its owner moves it to recall.h --- */
+/* --------------------------------------------------------------- recall.c --- */
 
-#define SB_VERIFY_MAX	1000000
-
+/* Walks and what was learnt from them carry it: void if it was another.  0: recall is off */
 extern u32 sb_recall_epoch;
-extern unsigned int sb_verify;
-
-void __init sb_init_recall(void);
-void sb_restart_verify(void *unused);
-void sb_apply_verify(void);
-bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
-	      const unsigned long *pc);
-enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked);
-void sb_forget_layouts(void);
-void sb_mark_module(const struct module *module, unsigned long state);
-void sb_mark_modules(void);
-int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller);
-void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr);
 
 /* ------------------------------------------------------------- symbol.c --- */
 

@@ -10,6 +10,7 @@
 #include <linux/notifier.h>
 
 #include "internal.h"
+#include "recall.h"
 
 static int sb_module_notify(struct notifier_block *block, unsigned long event, void *data)
 {

@@ -16,6 +16,7 @@
 #include <linux/threads.h>
 
 #include "internal.h"
+#include "recall.h"
 #include "probe.h"
 
 /* Before init there is nothing to record into: stackbuf_init() applies this when there is */

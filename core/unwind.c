@@ -11,6 +11,7 @@
 #include <linux/stacktrace.h>
 
 #include "internal.h"
+#include "recall.h"
 #include "unwind.h"
 
 #if SB_HAVE_UNWIND
@@ -22,8 +23,7 @@ static inline void sb_note_start(struct sb_walk *walk, const struct pt_regs *reg
 				 const struct unwind_state *state)
 {
 	walk->regs[0] = 0;
-	walk->r10 = regs->r10;
-	walk->r13 = regs->r13;
+	walk->start_regs = regs;
 	if (state->stack_info.type == STACK_TYPE_IRQ)
 		this_cpu_write(sb_cpu->irq_stack, (unsigned long)state->stack_info.begin);
 }

@@ -13,7 +13,7 @@ wrong() {
 	local series=$1 name=$2 file=$3 edit=$4
 
 	rm -rf "$work/wrong"
-	mkdir -p "$work/wrong" && cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests} "$work/wrong/" || return
+	mkdir -p "$work/wrong" && cp -r "$top"/{Makefile,Kbuild,core,tests} "$top"/stackbuf*.[ch] "$work/wrong/" || return
 	sed -i "$edit" "$work/wrong/core/$file"
 	cmp -s "$top/core/$file" "$work/wrong/core/$file" && { echo "# the fault $name does not apply"; return 1; }
 	tree=$work/wrong build "$series" "$name"
@@ -23,10 +23,10 @@ recall() {
 	local kernel words cross reader='' fault
 
 	kernel_of "$1" || return
-	fault=(recall.c 's/if (!sb_words_fit(word, layout->frames, start->sp, text))/if (0)/')
+	fault=(recall_orc.h 's/if (!sb_checks_hold(check, entry->frames, start->sp, text))/if (0)/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
-		fault=(records.c 's/if (sb_next_record(&fp, &low, end) != text + frames\[i\])/if (!sb_next_record(\&fp, \&low, end))/')
+		fault=(recall_fp.c 's/if (sb_next_record(&fp, &low, end) != text + frames\[i\])/if (!sb_next_record(\&fp, \&low, end))/')
 	fi
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
 		build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * recall.h - recall: a cache of unwound stacks, validated against stack memory
+ *
+ * Unwinding is nearly all that a save costs, and the same path through the code leaves the same
+ * return addresses in the same slots of the stack.  So a walk is cached by where its return
+ * addresses lay; the next save loads these slots and compares.  A match is the stack that the
+ * unwinder would find, exactly: docs/recall.md has the proof.
+ *
+ *	recall.c	epoch and verification, for all unwinders
+ *	recall_orc.h	x86-64 with ORC: the cache entry and the lookup on the fast path
+ *	recall_lookup.c	the rest of the lookup
+ *	recall_orc.c	learning an entry from a walk
+ *	recall_code.c	which code keeps its ORC entries
+ *	recall_cache.c	the memory of the entries
+ *	recall_fp.c	unwinders that follow frame records: arm64, x86-64 with frame pointers
+ *
+ * With another unwinder every save walks: that is what the stubs in this file do.
+ */
+#ifndef STACKBUF_RECALL_H
+#define STACKBUF_RECALL_H
+
+#include <linux/module.h>
+#include <linux/sched/task_stack.h>
+
+#include "internal.h"
+#include "unwind.h"
+
+/* Parameter verify: each CPU verifies one recall in this many by a walk; 0: none */
+extern unsigned int sb_verify;
+
+#define SB_VERIFY_MAX	1000000
+
+void __init sb_init_recall(void);
+
+/**
+ * sb_apply_verify() - restart the countdown to the next verified recall on all CPUs
+ *
+ * Context: Process context, under the parameters' lock: before init and after exit there is no
+ *	sb_cpu, and it does nothing.
+ */
+void sb_apply_verify(void);
+
+/**
+ * sb_restart_verify() - restart this CPU's countdown to the next verified recall
+ * @unused: for on_each_cpu()
+ *
+ * Context: Any context, interrupts off.
+ */
+void sb_restart_verify(void *unused);
+
+/**
+ * sb_verify_recall() - compare a recalled stack with what a walk of the same event found
+ * @recalled: id of the recalled stack
+ * @walked: the other one
+ *
+ * Context: Any context, interrupts off since sb_find_or_insert() returned @walked.
+ * Return: STACKBUF_VERIFIED; STACKBUF_DIFFERED, after which recall is off for good; or
+ *	STACKBUF_WALKED_AGAIN if @recalled was dropped from the table in between.
+ */
+enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked);
+
+/**
+ * sb_forget_layouts() - invalidate all that was learnt
+ *
+ * A walk in progress carries the old epoch, so what it learns is void too.
+ *
+ * Context: Any context.
+ */
+void sb_forget_layouts(void);
+
+/* Number of the system call that the task is in, if it is in one */
+static __always_inline unsigned long sb_system_call(void)
+{
+#ifdef CONFIG_X86_64
+	return task_pt_regs(current)->orig_ax;
+#else
+	return task_pt_regs(current)->syscallno;
+#endif
+}
+
+/*
+ * What the unwinders' variants of recall define, or a stub:
+ *
+ * sb_recall(): the stack that a walk from @start would find, or NULL if only a walk can find it.
+ *	Context: Any context, interrupts off, and off until the event is appended.
+ *
+ * sb_learn(): cache the stack @id with the frames @trace, which @walk found at the addresses @pc.
+ *	Uses @walk->draft and @walk->name.  If the stack was dropped since, the entry never matches.
+ *	Context: Any context, interrupts off; on the CPU and in the context of the walk.
+ *	Return: false if the stack is not cacheable: every event of it takes a walk.
+ *
+ * sb_mark_module(): @module is in the state MODULE_STATE_COMING etc., as its notifiers are told.
+ *	Context: Process context, before sb_forget_layouts().
+ *
+ * sb_mark_modules(): look at the modules that were loaded before stackbuf.
+ *	Context: Process context, after our module notifier is registered.
+ *
+ * sb_place_frames(): fill in @walk->sp where the walk did not; 0 where it is unknown.
+ *	Context: as sb_learn().
+ *
+ * sb_walk_records(): walk from @regs of kernel mode, where the kernel exports no such function.
+ *	@caller is the return address that is still in the link register, or 0.  Trampolines'
+ *	addresses are reported as they are.  Returns the number of addresses, at least 1.
+ *	Context: Any context, preemption disabled.
+ */
+#if SB_HAVE_RECALL
+bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
+	      const unsigned long *pc);
+#else
+static inline struct stackbuf_stack *sb_recall(const struct sb_start *start)
+{
+	return NULL;
+}
+
+static inline bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
+			    const unsigned long *pc)
+{
+	return false;
+}
+#endif
+
+#if SB_HAVE_ORC
+#include "recall_orc.h"
+
+void sb_mark_module(const struct module *module, unsigned long state);
+void sb_mark_modules(void);
+#else
+static inline void sb_mark_module(const struct module *module, unsigned long state)
+{
+}
+
+static inline void sb_mark_modules(void)
+{
+}
+
+static inline void sb_init_cache(void)
+{
+}
+#endif
+
+#if SB_HAVE_RECORDS
+struct stackbuf_stack *sb_recall(const struct sb_start *start);
+void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr);
+int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller);
+#else
+static inline void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+{
+}
+#endif
+
+#endif /* STACKBUF_RECALL_H */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * recall_code.c - which code keeps its ORC entries: the kernel's own, and modules' while loaded
+ *
+ * What is left out has entries that change, or none: trampolines of ftrace and of kprobes, and
+ * BPF programs.  They lie in the modules' area as well, in pages of their own
+ * (__vmalloc_node_range(), execmem_alloc()), so a bit for each page of that area is enough.
+ *
+ * Symbols would answer the question too, but kallsyms searches those of a module one by one,
+ * which takes a millisecond where there are 20,000, and frames are looked at with interrupts off.
+ */
+
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rculist.h>
+#include <asm/pgtable.h>
+
+#include "recall.h"
+
+/*
+ * Pages of the modules' area with text of modules.
+ *
+ * sb_mark_module() clears bits before sb_module_notify() raises the epoch.  A walk reads the
+ * epoch before sb_orc_is_stable() reads the bits of its frames, and x86 keeps the order of both.
+ * So an entry that was learnt by a bit that was about to be cleared carries an epoch that is over.
+ */
+static DECLARE_BITMAP(sb_module_text, MODULES_LEN >> PAGE_SHIFT);
+
+/* Protects sb_module_text; nests inside the lock of the kernel's module notifiers */
+static DEFINE_MUTEX(sb_module_mutex);
+
+bool sb_orc_is_stable(unsigned long ip)
+{
+	if (ip >= __START_KERNEL_map && ip < MODULES_VADDR)
+		return true;
+	return ip >= MODULES_VADDR && ip < MODULES_END &&
+	       test_bit((ip - MODULES_VADDR) >> PAGE_SHIFT, sb_module_text);
+}
+
+/* Set or clear the bits of the pages that hold this text and nothing else */
+static void sb_mark_text(unsigned long text, unsigned long size, bool is)
+{
+	unsigned long page = PAGE_ALIGN(text), end = (text + size) & PAGE_MASK;
+
+	if (page < MODULES_VADDR || end > MODULES_END)
+		return;
+	for (; page < end; page += PAGE_SIZE)
+		assign_bit((page - MODULES_VADDR) >> PAGE_SHIFT, sb_module_text, is);
+}
+
+void sb_mark_module(const struct module *module, unsigned long state)
+{
+	mutex_lock(&sb_module_mutex);
+	sb_mark_text(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module),
+		     state != MODULE_STATE_GOING);
+	sb_mark_text(SB_MODULE_INIT_TEXT(module), SB_MODULE_INIT_TEXT_SIZE(module),
+		     state == MODULE_STATE_COMING);
+	mutex_unlock(&sb_module_mutex);
+}
+
+/*
+ * The list of modules is read under RCU, as the kernel itself does, from the one entry that is
+ * known: ours.  Its head is no module, and the only entry outside the modules' area.
+ *
+ * Only modules that are live are marked.  For a module that is being loaded, the notifier is
+ * called when it becomes live; if its loading fails, the notifier is not called, so marking it
+ * would be final.  A live module can only be unloaded.  Its state becomes MODULE_STATE_GOING
+ * before the notifier is called: if the notifier ran before this function took the mutex, this
+ * function sees that state; otherwise the notifier clears what this function sets.
+ */
+void sb_mark_modules(void)
+{
+	const struct list_head *own = &THIS_MODULE->list, *at = own;
+
+	mutex_lock(&sb_module_mutex);
+	preempt_disable();
+	do {
+		const struct module *module = list_entry(at, struct module, list);
+
+		if ((unsigned long)at >= MODULES_VADDR &&
+		    READ_ONCE(module->state) == MODULE_STATE_LIVE)
+			sb_mark_text(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module), true);
+		at = READ_ONCE(at->next);
+	} while (at != own);
+	preempt_enable();
+	mutex_unlock(&sb_module_mutex);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * recall_fp.c - recall where the unwinder follows frame records: arm64, and x86-64 with frame
+ * pointers
+ *
+ * A record is two words: the address of the next record, and a return address.  A known stack is
+ * recalled if the records lead through its return addresses to the end: "Frame records" in
+ * docs/recall.md has the proof.  All that must be cached is ids.
+ *
+ * The index is void after modules were loaded or unloaded, although no frame size was learnt:
+ * the addresses of freed code may become another function's, and @hint of struct sb_start, the
+ * caller where a function has no record yet, is relied upon for an address.
+ */
+
+#include <linux/hash.h>
+#include <linux/kprobes.h>
+
+#include "depth.h"
+#include "recall.h"
+
+/* Ids of stacks in the low half, the epoch in the high half: sets of SB_WAYS slots */
+#define SB_INDEX_SLOTS	8192
+#define SB_WAYS		4
+static u64 sb_id_index[SB_INDEX_SLOTS];
+
+static inline u64 *sb_id_set(const struct sb_start *start, unsigned long depth)
+{
+	u64 key = start->ip ^ start->hint << 20 ^ depth << 44 ^ sb_system_call() << 32;
+
+	return &sb_id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_INDEX_SLOTS)) &
+			    ~(SB_WAYS - 1UL)];
+}
+
+/*
+ * Read the record at *@fp, which must lie from *@low on below @end, and advance both to what
+ * follows it.  Returns its return address, or 0 if there is no record.
+ */
+static __always_inline unsigned long sb_next_record(unsigned long *fp, unsigned long *low,
+						    unsigned long end)
+{
+	unsigned long at = *fp;
+
+	if (unlikely(at & 7 || at < *low || at > end - 16))
+		return 0;
+	*low = at + 16;
+	*fp = sb_load(at);
+	return SB_STRIP(sb_load(at + 8));
+}
+
+#ifdef CONFIG_X86_64
+/* All records lie below the task's saved registers */
+static inline unsigned long sb_records_end(void)
+{
+	return (unsigned long)task_pt_regs(current);
+}
+
+/*
+ * Whether the unwinder ends after a record that ends at @low and holds @fp.  It also ends at a
+ * copy of the last record that ftrace makes below it: sb_learn() leaves such stacks out.
+ */
+static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+
+	return low == (unsigned long)regs ||
+	       (fp == ((unsigned long)regs | 1) && (user_mode(regs) || !regs->ip));
+}
+#else
+static inline unsigned long sb_records_end(void)
+{
+	return sb_task_stack() + THREAD_SIZE;
+}
+
+static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
+{
+	return fp == (unsigned long)&task_pt_regs(current)->stackframe;
+}
+#endif
+
+static __always_inline bool sb_records_match(const struct stackbuf_stack *stack,
+					     const struct sb_start *start)
+{
+	const unsigned long end = sb_records_end();
+	const unsigned long text = (unsigned long)stack_trace_save;
+	const s32 *frames = (const s32 *)stack->frames;
+	unsigned long fp = *start->bp, low = start->sp;
+	unsigned int nr = stack->nr, i = 1;
+
+	if (stack->words != nr || text + frames[0] != start->ip)
+		return false;
+	if (start->hint && (nr < 2 || text + frames[i++] != start->hint))
+		return false;
+	for (; i < nr; i++)
+		if (sb_next_record(&fp, &low, end) != text + frames[i])
+			return false;
+	return sb_is_last_record(low, fp);
+}
+
+static struct stackbuf_stack *sb_try_ids(const u64 *slot, const struct sb_start *start, u64 epoch)
+{
+	int i;
+
+	for (i = 0; i < SB_WAYS; i++) {
+		u64 has = READ_ONCE(slot[i]);
+		struct stackbuf_stack *stack = sb_stack((u32)has);
+
+		/* A stack without text takes the walk; evict.c may have unlinked it */
+		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
+		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING |
+						STACKBUF_STACK_STALE |
+						STACKBUF_STACK_CUT)) == STACKBUF_STACK_TEXT &&
+		    sb_records_match(stack, start))
+			return stack;
+	}
+	return NULL;
+}
+
+NOKPROBE_SYMBOL(sb_try_ids);
+
+static void sb_add_id(u64 *slot, u64 value)
+{
+	int i;
+
+	for (i = 0; i < SB_WAYS; i++)
+		if (READ_ONCE(slot[i]) == value)
+			return;
+	for (i = SB_WAYS - 1; i > 0; i--)
+		WRITE_ONCE(slot[i], READ_ONCE(slot[i - 1]));
+	WRITE_ONCE(slot[0], value);
+}
+
+noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
+{
+	unsigned long task = sb_stack_of(start->sp);
+	u64 epoch = READ_ONCE(sb_recall_epoch), *slot;
+	struct stackbuf_stack *stack;
+
+	if (!task || !epoch)
+		return NULL;
+	slot = sb_id_set(start, start->sp - task);
+	stack = sb_try_ids(slot, start, epoch);
+	if (!stack) {
+		/* The same path at another depth: a system call's random offset changes it */
+		stack = sb_try_ids(sb_id_set(start, 0), start, epoch);
+		if (stack)
+			sb_add_id(slot, stack->id | epoch << 32);
+	}
+	return stack && !sb_goes_deeper(start->ip, start->sp) ? stack : NULL;
+}
+
+NOKPROBE_SYMBOL(sb_recall);
+
+bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)
+{
+	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
+	const u64 value = id | (u64)walk->epoch << 32;
+
+	if (trace->cut || !sb_records_match(sb_stack(id), &start))
+		return false;
+	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
+	if (SB_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
+		return false;
+	sb_add_id(sb_id_set(&start, start.sp - sb_task_stack()), value);
+	sb_add_id(sb_id_set(&start, 0), value);
+	return true;
+}
+
+/*
+ * On x86-64 a frame lies above the record that holds its address, as with ORC; on arm64 a
+ * record lies at the lower end of its frame.
+ */
+void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+{
+	unsigned long fp = walk->bp[0], low = walk->sp[0];
+	const unsigned long end = sb_records_end();
+	unsigned int i = 1;
+
+	/* The caller that no record holds yet */
+	if (walk->hint)
+		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
+	for (; i < nr && sb_next_record(&fp, &low, end) == pc[i]; i++)
+		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
+	for (; i < nr; i++)
+		walk->sp[i] = 0;
+}
+
+#if !SB_HAVE_UNWIND
+int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller)
+{
+	unsigned long fp = regs->regs[29], stack, low, pc, at;
+	const struct pt_regs *interrupted;
+	int nr = 0;
+
+	level->walk.sp[0] = regs->sp;
+	level->walk.bp[0] = fp;
+	level->walk.hint = caller;
+	level->pc[nr++] = regs->pc;
+	if (caller)
+		level->pc[nr++] = caller;
+	/* If it is mapped, a CPU's stack for interrupts is aligned like a task's */
+	stack = sb_stack_of(regs->sp);
+	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
+		stack = regs->sp & ~(THREAD_SIZE - 1UL);
+	low = stack;
+	while (stack && nr < ARRAY_SIZE(level->pc) && !sb_is_last_record(low, fp)) {
+		if (stack != sb_task_stack() && sb_on_stack(sb_task_stack(), fp)) {
+			stack = sb_task_stack();
+			low = stack;
+		}
+		at = fp;
+		pc = sb_next_record(&fp, &low, stack + THREAD_SIZE);
+		/* A record of zeros may be that of an exception */
+		interrupted = pc || fp ? NULL : sb_interrupted_regs(at, stack);
+		if (interrupted) {
+			pc = interrupted->pc;
+			fp = interrupted->regs[29];
+			low = (unsigned long)(interrupted + 1);
+		}
+		if (!pc)
+			break;
+		level->pc[nr++] = pc;
+	}
+	return nr;
+}
+#endif
