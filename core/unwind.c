@@ -76,8 +76,12 @@ static int sb_walk_frames(struct sb_level *level, struct pt_regs *regs, unsigned
 	unwind_start(&state, current, regs, NULL);
 	sb_note_start(walk, regs, &state);
 	for (; nr < ARRAY_SIZE(level->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
-		unsigned long address = unwind_get_return_address(&state);
+		const struct pt_regs *entry = unwind_get_entry_regs(&state, NULL);
+		unsigned long address = 0;
 
+		/* User mode's ip is no frame, even if the task jumped to a kernel address */
+		if (!entry || !user_mode((struct pt_regs *)entry))
+			address = unwind_get_return_address(&state);
 		sb_note_frame(walk, nr, &state, address);
 		if (!address)
 			break;
