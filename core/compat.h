@@ -126,6 +126,19 @@ static inline unsigned long sb_module_rodata(const struct module *module, unsign
 #define SB_HAVE_ORC	0
 #endif
 
+/*
+ * Where ORC_REG_AX exists, ax, dx and di may hold the caller's stack pointer in any code, see
+ * unwind_next_frame().  Before, di and dx did so in entry code only; compilers use r10 and r13.
+ */
+#if SB_HAVE_ORC
+#include <asm/orc_types.h>
+#endif
+#ifdef ORC_REG_AX
+#define SB_ORC_ANY_REG	1
+#else
+#define SB_ORC_ANY_REG	0
+#endif
+
 /* These unwinders follow frame records, which takes nothing that is not exported. */
 #if defined(CONFIG_ARM64) || defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_FRAME_POINTER)
 #define SB_HAVE_RECORDS	1

@@ -232,8 +232,8 @@ static bool sb_is_function_start(unsigned long ip, char *name)
 /*
  * Rule out CFA_REG for frame @i, all of whose registers are known: lemma 5.
  *
- * If r10 and r13 are far from the stack, then the ORC entry of @ip refers to neither, in this walk
- * or any other.  Nor does it where
+ * If r10 and r13 are far from the stack, or a register that compilers use less is not the cfa,
+ * then the ORC entry of @ip does not refer to it, in this walk or any other.  Nor does it where
  * a function begins: the lea and the and that make a register the cfa take nine bytes.  A probe
  * of ours knows whether it is there; else only the innermost frame's ip is looked up, if it is
  * the kernel's, because a lookup takes long.  In entry code, where interrupts are off and no
@@ -244,13 +244,15 @@ static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
 {
 	const struct pt_regs *at = regs ?: walk->start_regs;
 	unsigned long di = sb_load((unsigned long)&at->di), dx = sb_load((unsigned long)&at->dx);
-	unsigned long sp = walk->sp[i];
+	unsigned long sp = walk->sp[i], cfa = sb_frame_cfa(walk, i);
 
 	if (regs && !(sb_load((unsigned long)&regs->flags) & X86_EFLAGS_IF) &&
 	    (sb_near_stack(di, sp) || sb_near_stack(dx, sp)))
 		return false;
 	if (!sb_near_stack(sb_load((unsigned long)&at->r10), sp) &&
-	    !sb_near_stack(sb_load((unsigned long)&at->r13), sp))
+	    !sb_near_stack(sb_load((unsigned long)&at->r13), sp) &&
+	    !(SB_ORC_ANY_REG &&
+	      (di == cfa || dx == cfa || sb_load((unsigned long)&at->ax) == cfa)))
 		return true;
 	return !i && walk->sp[i + 1] == sp + 8 &&
 	       (walk->how & SB_PROBED ? walk->how & SB_ENTRY :
