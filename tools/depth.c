@@ -96,6 +96,8 @@ void output_depth(const struct output *o)
 	const struct stackbuf_info *info = &o->record->info;
 	unsigned int i, nr = 0, half = 0;
 
+	if (!info_has_depths(info))
+		fprintf(stderr, "stackbuf: the module keeps no deepest stacks: it was built without (DEEPEST=n)\n");
 	for (i = 0; i < STACKBUF_DEPTHS_MAX; i++) {
 		const struct stackbuf_depth *d = &info->depth[i / STACKBUF_PAGE_DEPTHS]
 							.depth[i % STACKBUF_PAGE_DEPTHS];

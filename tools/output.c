@@ -595,6 +595,10 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	unsigned int i, nr = 0;
 	struct probe probe;
 
+	if (!j && !info_has_probes(&r->info)) {
+		fact(o, j, "probes", "probes", "none: the module was built without (PROBES=n)");
+		return;
+	}
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		const char *is;
 

@@ -565,6 +565,39 @@ void record_parse_text(struct record *r, const char *page)
 
 /* ---------------------------------------------------------------- info --- */
 
+/* Pages of stackbuf_info after those of losses: parts that a build may leave out */
+static u64 part_pages(const struct stackbuf_info *info)
+{
+	return info->info_size / STACKBUF_PAGE_SIZE - 1 - STACKBUF_LOSS_PAGES;
+}
+
+bool info_has_probes(const struct stackbuf_info *info)
+{
+	return part_pages(info) >= STACKBUF_PROBE_PAGES;
+}
+
+/* The pages before those of the deepest stacks */
+static u32 depths_index(const struct stackbuf_info *info)
+{
+	return 1 + STACKBUF_LOSS_PAGES + (info_has_probes(info) ? STACKBUF_PROBE_PAGES : 0);
+}
+
+bool info_has_depths(const struct stackbuf_info *info)
+{
+	return info->info_size / STACKBUF_PAGE_SIZE - depths_index(info) >= STACKBUF_DEPTH_PAGES;
+}
+
+/* Whether it is the size of a whole stackbuf_info, or of one without some of the parts */
+static bool info_size_sane(u64 size)
+{
+	const u64 whole = sizeof(struct stackbuf_info);
+	const u64 probes = STACKBUF_PROBE_PAGES * STACKBUF_PAGE_SIZE;
+	const u64 depths = STACKBUF_DEPTH_PAGES * STACKBUF_PAGE_SIZE;
+
+	return size >= whole || size == whole - probes || size == whole - depths ||
+	       size == whole - probes - depths;
+}
+
 bool info_sane(const struct stackbuf_info *info)
 {
 	const u64 size[ARRAYS] = { info->info_size, info->events_size, info->stacks_size,
@@ -574,7 +607,7 @@ bool info_sane(const struct stackbuf_info *info)
 	for (i = 0; i < ARRAYS; i++)
 		if (!size[i] || size[i] % STACKBUF_PAGE_SIZE || size[i] > ARRAY_SIZE_MAX)
 			return false;
-	return info->info_size >= sizeof(*info) && info->id_bits >= 6 && info->id_bits <= 32 &&
+	return info_size_sane(info->info_size) && info->id_bits >= 6 && info->id_bits <= 32 &&
 	       info->stacks_size / STACKBUF_GRANULE <= 1ULL << info->id_bits;
 }
 
@@ -620,7 +653,7 @@ static void parse_info(struct record *r, const struct bag_page *p)
 		if (i < STACKBUF_PROBE_PAGES)
 			r->info.probe[i] = *(const struct stackbuf_probes_page *)p->data;
 	} else if (p->kind == STACKBUF_DEPTHS) {
-		i -= 1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES;
+		i -= depths_index(&r->info);
 		if (i < STACKBUF_DEPTH_PAGES)
 			r->info.depth[i] = *(const struct stackbuf_depths_page *)p->data;
 	} else if (i <= STACKBUF_LOSS_PAGES) {

@@ -376,6 +376,13 @@ struct probe {
 /* Probe number @i of STACKBUF_PROBES_MAX, its name to be freed; false: none */
 bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
 
+/*
+ * Whether the module that made the record keeps probes, or deepest stacks: a build may leave
+ * them out.  True if the record has no page that says so.
+ */
+bool info_has_probes(const struct stackbuf_info *info);
+bool info_has_depths(const struct stackbuf_info *info);
+
 /* The parts of it that a follower of live memory needs on their own */
 bool info_sane(const struct stackbuf_info *info);
 void record_parse_text(struct record *r, const char *page);

@@ -158,7 +158,7 @@ static char *read_value(struct probes *p, const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		failed(p,
-		       "%s: the loaded module has no such parameter, it is of an older build: rmmod stackbuf, and load this one",
+		       "%s: the loaded module has no such parameter, it is of an older build or, if that is probe, was built without (PROBES=n): rmmod stackbuf, and load this one",
 		       path);
 		return NULL;
 	}
