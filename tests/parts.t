@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Builds that leave out parts (make PROBES=n DEEPEST=n): tests/guest/parts.sh on each kernel.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+# without SERIES FOLDER VARIABLE=n...: that build compiles without warnings
+without() {
+	local series=$1 folder=$2 parts
+	shift 2
+
+	build "$series" "$folder" W=1 "$@" || return
+	# Neither is about this code
+	if sed -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/make.log" | grep .; then
+		return 1
+	fi
+	parts=("${@/%=n/=0}")
+	"${cross:-}gcc${cross:+-12}" -static -O2 -Wall "${parts[@]/#/-DSTACKBUF_WITH_}" \
+		-o "$work/vm/$folder/sbcheck" "$here/guest/sbcheck.c"
+}
+
+# refused VARIABLE=VALUE: in one line, before anything is built
+refused() {
+	! make -s -C "$top" module BUILD="$work/refused" KDIR="$kernel/build" "$1" >"$work/log" 2>&1 &&
+		grep -x "stackbuf: $1 is neither y nor n" "$work/log" && [ ! -e "$work/refused" ] &&
+		[ "$(grep -vc '^make' "$work/log")" = 1 ]
+}
+
+parts() {
+	local kernel words cross reader='' bad
+
+	kernel_of "$1" || return
+	result "PROBES=n DEEPEST=n: no warnings" without "$1" neither PROBES=n DEEPEST=n
+	result "PROBES=n: no warnings" without "$1" no-probes PROBES=n
+	result "DEEPEST=n: no warnings" without "$1" no-deepest DEEPEST=n
+	for bad in PROBES=x DEEPEST= PROBES=no; do
+		result "$bad is refused in one line" refused "$bad"
+	done
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/parts.sh" "$work/vm/run" && build_reader "$1" ||
+		echo "not ok everything is built"
+	boot "$1" -x "$reader"
+	ended
+}
+
+on_each_kernel "builds without parts" parts
