@@ -64,7 +64,7 @@ static const struct kernel_param_ops sb_enable_ops = {
 };
 
 module_param_cb(enable, &sb_enable_ops, NULL, 0644);
-MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). Reads 0 after an oops; 1 goes on");
+MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). After an oops it reads 0; write 1 to resume");
 
 /**
  * struct sb_number - a parameter that is a number
@@ -145,7 +145,7 @@ MODULE_PARM_DESC(panic_dump,
 		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
 SB_NUMBER(verify, sb_verify, 0, SB_VERIFY_MAX, sb_apply_verify);
 MODULE_PARM_DESC(verify,
-		 "Check one in so many recalled stacks by a walk: 1 to 1000000 (default 4096), 0: none");
+		 "Verify one in N recalled stacks by a walk: 1 to 1000000 (default 4096); 0: none");
 
 #if STACKBUF_WITH_PROBES
 /* For root only: an address may have been written */
@@ -162,14 +162,14 @@ module_param_cb(comm, &sb_comm_ops, NULL, 0644);
 MODULE_PARM_DESC(comm, "Record tasks of this name only: up to 15 bytes (default \"\": all)");
 SB_NUMBER(limit, sb_filter.limit, 0, U32_MAX, sb_apply_limit);
 MODULE_PARM_DESC(limit,
-		 "Record so many events from now on, then none: 0 to 4294967295 (default 0: no limit)");
+		 "Record N more events, then none: 0 to 4294967295 (default 0: no limit)");
 SB_NUMBER(every, sb_filter.every, 1, U32_MAX, sb_apply_every);
-MODULE_PARM_DESC(every, "Record one in so many events, by CPU: 1 to 4294967295 (default 1: all)");
+MODULE_PARM_DESC(every, "Record one in N events of each CPU: 1 to 4294967295 (default 1: all)");
 
 /* ---------------------------------------------------------------- debugfs --- */
 
-static struct dentry *sb_dir;
-static struct debugfs_blob_wrapper sb_blob[] = {
+static struct dentry *sb_debugfs_dir;
+static struct debugfs_blob_wrapper sb_debugfs_array[] = {
 	{ stackbuf, SB_TEXT_PAGES * STACKBUF_PAGE_SIZE },
 	{ &stackbuf_info, sizeof(stackbuf_info) },
 	{ stackbuf_events, SB_EVENT_PAGES * STACKBUF_PAGE_SIZE },
@@ -184,7 +184,7 @@ static int sb_open_array(struct inode *inode, struct file *file)
 	return err ? err : simple_open(inode, file);
 }
 
-/* Recording goes on meanwhile: readers check what they copied */
+/* Recording continues while this copies: readers check their copies */
 static ssize_t sb_read_array(struct file *file, char __user *to, size_t count, loff_t *pos)
 {
 	const struct debugfs_blob_wrapper *array = file->private_data;
@@ -206,12 +206,13 @@ void __init sb_init_debugfs(void)
 	static const char * const name[] = { "text", "info", "events", "stacks" };
 	int i;
 
-	sb_dir = debugfs_create_dir("stackbuf", NULL);
-	for (i = 0; i < ARRAY_SIZE(sb_blob); i++)
-		debugfs_create_file(name[i], 0400, sb_dir, &sb_blob[i], &sb_array_fops);
+	sb_debugfs_dir = debugfs_create_dir("stackbuf", NULL);
+	for (i = 0; i < ARRAY_SIZE(sb_debugfs_array); i++)
+		debugfs_create_file(name[i], 0400, sb_debugfs_dir, &sb_debugfs_array[i],
+				    &sb_array_fops);
 }
 
 void sb_exit_debugfs(void)
 {
-	debugfs_remove(sb_dir);
+	debugfs_remove(sb_debugfs_dir);
 }
