@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall.c - recall's epoch, and its verification by walks
- *
- * One recall of sb_verify on each CPU is walked as well, in production too, and the two stacks
- * are compared.  The first difference switches recall off.
+ * recall.c - recall's epoch; and verification: each CPU walks one recall of sb_verify as well, in
+ * production too, and the first difference switches recall off
  */
 
 #include <linux/cpu.h>
@@ -27,6 +25,7 @@ void sb_apply_verify(void)
 {
 	int cpu;
 
+	/* Parameters can be written before init and after exit */
 	if (!sb_cpu)
 		return;
 	cpus_read_lock();

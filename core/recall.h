@@ -33,21 +33,12 @@ extern unsigned int sb_verify;
 
 void __init sb_init_recall(void);
 
-/**
- * sb_apply_verify() - restart the countdown to the next verified recall on all CPUs
- *
- * Context: Process context, under the parameters' lock: before init and after exit there is no
- *	sb_cpu, and it does nothing.
- */
-void sb_apply_verify(void);
-
-/**
- * sb_restart_verify() - restart this CPU's countdown to the next verified recall
- * @unused: for on_each_cpu()
- *
- * Context: Any context, interrupts off.
+/*
+ * Restart the countdown to the next verified recall: on this CPU, with interrupts off; or on all
+ * CPUs, in process context, under the parameters' lock.
  */
 void sb_restart_verify(void *unused);
+void sb_apply_verify(void);
 
 /**
  * sb_verify_recall() - compare a recalled stack with what a walk of the same event found
@@ -60,13 +51,7 @@ void sb_restart_verify(void *unused);
  */
 enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked);
 
-/**
- * sb_forget_layouts() - invalidate all that was learnt
- *
- * A walk in progress carries the old epoch, so what it learns is void too.
- *
- * Context: Any context.
- */
+/* Invalidate all that was learnt, and what walks in progress will learn.  Any context */
 void sb_forget_layouts(void);
 
 /* Number of the system call that the task is in, if it is in one */

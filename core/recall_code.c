@@ -2,12 +2,10 @@
 /*
  * recall_code.c - which code keeps its ORC entries: the kernel's own, and modules' while loaded
  *
- * What is left out has entries that change, or none: trampolines of ftrace and of kprobes, and
- * BPF programs.  They lie in the modules' area as well, in pages of their own
- * (__vmalloc_node_range(), execmem_alloc()), so a bit for each page of that area is enough.
- *
- * Symbols would answer the question too, but kallsyms searches those of a module one by one,
- * which takes a millisecond where there are 20,000, and frames are looked at with interrupts off.
+ * Trampolines of ftrace and of kprobes, and BPF programs, have entries that change, or none.  They
+ * lie in the modules' area too, in pages of their own (__vmalloc_node_range(), execmem_alloc()): a
+ * bit for each page is enough.  kallsyms would know as well, but searches a module's symbols one by
+ * one: a millisecond for 20,000, and frames are looked at with interrupts off.
  */
 
 #include <linux/bitmap.h>

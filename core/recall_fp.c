@@ -3,13 +3,11 @@
  * recall_fp.c - recall where the unwinder follows frame records: arm64, and x86-64 with frame
  * pointers
  *
- * A record is two words: the address of the next record, and a return address.  A known stack is
- * recalled if the records lead through its return addresses to the end: "Frame records" in
- * docs/recall.md has the proof.  All that must be cached is ids.
+ * A known stack is recalled if the records lead through its return addresses to the end, so all
+ * that is cached is ids.  "Frame records" in docs/recall.md has the proof.
  *
- * The index is void after modules were loaded or unloaded, although no frame size was learnt:
- * the addresses of freed code may become another function's, and @hint of struct sb_start, the
- * caller where a function has no record yet, is relied upon for an address.
+ * The epoch matters here too: freed code's addresses may become another function's, and @hint of
+ * struct sb_start, the caller where a function has no record yet, is taken for a frame.
  */
 
 #include <linux/hash.h>

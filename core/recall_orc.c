@@ -84,7 +84,7 @@ static inline u64 sb_slot_bit(unsigned long from, unsigned long slot)
 	return from + 64 >= slot && n < 64 && !((from - slot) & 7) ? BIT_ULL(n) : 0;
 }
 
-/* Whether @address could be a cfa that is a register and a 16-bit constant, with the stack at @sp */
+/* Whether @address and a 16-bit constant may make a cfa, with the stack at @sp */
 static inline bool sb_near_stack(unsigned long address, unsigned long sp)
 {
 	return address - (sp - 65536) < 2 * 65536;
@@ -233,11 +233,10 @@ static bool sb_is_function_start(unsigned long ip, char *name)
  * Rule out CFA_REG for frame @i, all of whose registers are known: lemma 5.
  *
  * If r10 and r13 are far from the stack, or a register that compilers use less is not the cfa,
- * then the ORC entry of @ip does not refer to it, in this walk or any other.  Nor does it where
- * a function begins: the lea and the and that make a register the cfa take nine bytes.  A probe
- * of ours knows whether it is there; else only the innermost frame's ip is looked up, if it is
- * the kernel's, because a lookup takes long.  In entry code, where interrupts are off and no
- * probes are allowed, di and dx serve as well.
+ * the ORC entry of @ip does not refer to it, in this walk or any other.  Nor does it where a
+ * function begins: the lea and the and that make a register the cfa take nine bytes.  A probe of
+ * ours knows whether it is there; else only the innermost frame's ip is looked up, if it is the
+ * kernel's, as that takes long.  di and dx serve entry code too, where interrupts are off.
  */
 static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
 			const struct pt_regs *regs)
@@ -338,15 +337,13 @@ static bool sb_add_check(struct sb_builder *builder, unsigned long slot, unsigne
 	}
 	if (value != (s32)value || (s64)slot != (s32)slot)
 		return false;
-	if (value_base == SB_BASE_TEXT && slot_base) {
+	if (value_base == SB_BASE_TEXT && slot_base && !entry->segment[slot_base - 1].has_ret) {
 		struct sb_segment *segment = &entry->segment[slot_base - 1];
 
-		if (!segment->has_ret) {
-			segment->ret_offset = slot;
-			segment->ret_value = value;
-			segment->has_ret = true;
-			return true;
-		}
+		segment->ret_offset = slot;
+		segment->ret_value = value;
+		segment->has_ret = true;
+		return true;
 	}
 	if (value_base == SB_BASE_TEXT && !slot_base && !builder->run) {
 		entry->frames++;
@@ -461,7 +458,7 @@ static bool sb_add_segment(struct sb_builder *builder, unsigned int i, unsigned 
 	return true;
 }
 
-/* Whether frame @i is of varying size and can begin a segment */
+/* Whether frame @i, a call, is of varying size and can begin a segment */
 static bool sb_is_variable(const struct sb_walk *walk, unsigned int i, unsigned long ip)
 {
 	const struct sb_constraint *known = sb_is_call(walk, i) ? sb_constraint_of(ip, 0) : NULL;
@@ -477,10 +474,8 @@ static bool sb_add_segments(struct sb_builder *builder, const unsigned long *pc,
 	unsigned int variable = 0, others = 0, i;
 
 	for (i = 0; i < frames; i++) {
-		if (walk->regs[i + 1] || sb_switches(walk, i))
-			others++;
-		else if (sb_is_variable(walk, i, pc[i]))
-			variable++;
+		others += walk->regs[i + 1] || sb_switches(walk, i);
+		variable += sb_is_variable(walk, i, pc[i]);
 	}
 	for (i = 0; i < frames; i++) {
 		unsigned long regs = walk->regs[i + 1];
@@ -530,15 +525,12 @@ static bool sb_add_returns(struct sb_builder *builder, const unsigned long *pc, 
 	return true;
 }
 
-/*
- * Check the values of bp that can matter, from the outermost frame inwards: lemmas 1 to 3.
- * @want is whether frame i's caller needs bp[i + 1], so that where it came from is checked.
- */
+/* Check the values of bp that can matter, outermost first: lemmas 1 to 3 */
 static bool sb_add_frame_pointers(struct sb_builder *builder, const unsigned long *pc,
 				  unsigned int frames)
 {
 	const struct sb_walk *walk = builder->walk;
-	bool want = false;
+	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {

@@ -29,7 +29,7 @@ struct sb_segment {
 	s32 ret_offset;	/* of the slot of the first return address here, from this base */
 	s32 ret_value;	/* that address, from SB_BASE_TEXT */
 	u16 low;	/* bytes from the lowest slot to the base */
-	u16 span;	/* THREAD_SIZE less the bytes from the lowest slot to the highest one's end */
+	u16 span;	/* THREAD_SIZE less the bytes from the lowest to the highest slot's end */
 	u8 from;
 	u8 stack;	/* the stack that it lies on: SB_BASE_STACK or SB_BASE_TASK */
 	u8 has_ret;	/* @ret_offset is set; used while the entry is built */
@@ -61,7 +61,7 @@ struct sb_cache_entry {
 	u16 span;	/* as in struct sb_segment, for the first segment */
 	u8 frames;	/* number of checks of return addresses in the first segment */
 	u8 segments;	/* number of elements of @segment */
-	s32 end;	/* offset of the saved cs from the last base, if the stack ends in user mode */
+	s32 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 runs;	/* number of runs of checks */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
 	u16 least;	/* bytes from the stack's beginning to the deepest start of a walk */
