@@ -63,8 +63,8 @@ void sb_mark_module(const struct module *module, unsigned long state)
  * known: ours.  Its head is no module, and the only entry outside the modules' area.
  *
  * Only modules that are live are marked.  For a module that is being loaded, the notifier is
- * called when it becomes live; if its loading fails, the notifier is not called, so marking it
- * would be final.  A live module can only be unloaded.  Its state becomes MODULE_STATE_GOING
+ * called when it becomes live; if its loading fails, the notifier may not be called, and the mark
+ * would stay.  A live module can only be unloaded.  Its state becomes MODULE_STATE_GOING
  * before the notifier is called: if the notifier ran before this function took the mutex, this
  * function sees that state; otherwise the notifier clears what this function sets.
  */

@@ -17,9 +17,9 @@
 #include "recall.h"
 
 /*
- * ORC constraints: which cases walks have ruled out for the ORC entry of an ip.  An ip of the
- * kernel itself has one ORC entry for ever, so what one walk rules out stays ruled out, and
- * checks of words that only happen to hold a value become fewer.
+ * ORC constraints: which cases walks have ruled out for the ORC entry of an ip.  The kernel's own
+ * ORC entries never change, so what one walk rules out stays ruled out, and checks of words that
+ * only happen to hold a value become fewer.
  */
 #define SB_NOT_CFA_SP		0x1
 #define SB_NOT_CFA_BP		0x2
@@ -50,7 +50,7 @@ static struct sb_constraint *sb_constraint_of(unsigned long ip, s32 size)
 {
 	u32 at = ip * GOLDEN_RATIO_64 >> (64 - ilog2(SB_CONSTRAINTS)), i;
 
-	/* Another module may be loaded at the addresses of one that was unloaded */
+	/* A module's ORC entries go away with it */
 	if (ip >= MODULES_VADDR)
 		return NULL;
 	for (i = 0; i < 8; i++) {
@@ -116,7 +116,7 @@ static inline bool sb_switches(const struct sb_walk *walk, unsigned int i)
 	return walk->switches & BIT_ULL(i);
 }
 
-/* Whether frame @i, not the innermost, is a call, called: no switch and no saved registers */
+/* Whether frame @i was called and calls: not the innermost, no switch, no saved registers */
 static inline bool sb_is_call(const struct sb_walk *walk, unsigned int i)
 {
 	return i && !walk->regs[i] && !walk->regs[i + 1] && !sb_switches(walk, i);
@@ -375,7 +375,7 @@ static bool sb_add_address(struct sb_builder *builder, unsigned long slot, unsig
 	return sb_add_check(builder, slot, n, value - builder->base[n]);
 }
 
-/* Do so for a value of bp; but if it is a base not located yet, load that from @slot */
+/* As sb_add_address(), for a bp; if @value is a base not located yet, locate it at @slot */
 static bool sb_add_bp(struct sb_builder *builder, unsigned long slot, unsigned long value)
 {
 	unsigned int to = sb_segment_of(builder, builder->base, value), from = SB_BASE_BP;
@@ -431,7 +431,7 @@ static int sb_add_bp_checks(struct sb_builder *builder, unsigned int i,
 	return n;
 }
 
-/* Begin a segment in frame @i with the slots from @from on; @slot of its base may be unknown, 0 */
+/* Begin a segment in frame @i, with the slots from @from on.  @slot of @base: 0 if not yet known */
 static bool sb_add_segment(struct sb_builder *builder, unsigned int i, unsigned long base,
 			   unsigned long from, unsigned long slot)
 {
@@ -638,7 +638,7 @@ static unsigned long sb_build_entry(struct sb_cache_entry *entry, unsigned long 
 	return (void *)builder->next - (void *)entry;
 }
 
-/* A stack that was learnt so often without being recalled is taken for uncacheable */
+/* A stack learnt this often in one epoch and generation is taken for uncacheable */
 #define SB_LEARN_TRIES	64
 
 bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)
