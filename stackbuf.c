@@ -11,7 +11,7 @@
  *
  *	core/capture.c	one save, from here through all of these:
  *	core/recall.c	a known stack is known again without walking it
- *			(on arm64 core/records.c)
+ *			(on arm64 core/recall_fp.c)
  *	core/table.c	else the frames that the walk found get their id
  *	core/ring.c	the event is appended
  *	core/text.c	a new stack is rendered into the text log

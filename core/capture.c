@@ -77,15 +77,15 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 
 	/* The stack may be evicted from here on: use its id and the trace only */
 	if (own_stack) {
-		bool fit;
+		bool cacheable;
 
 		raw_local_irq_save(flags);
-		fit = level->walk.fit && READ_ONCE(sb_recall_epoch) &&
+		cacheable = level->walk.cacheable && READ_ONCE(sb_recall_epoch) &&
 			sb_learn(event->id, trace, &level->walk, level->pc);
 		if (SB_HAVE_RECALL)
 			sb_note_depth(&level->walk, level->pc, trace->nr, trace->cut, event->id);
 		raw_local_irq_restore(flags);
-		why = fit ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
+		why = cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
 	}
 	if (is_new)
 		why = STACKBUF_WALKED_NEW;

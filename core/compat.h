@@ -184,7 +184,7 @@ static inline const struct pt_regs *sb_interrupted_regs(unsigned long record,
 }
 #endif
 
-/* recall.c argues with these two. */
+/* docs/recall.md has a proof for these two. */
 #define SB_HAVE_RECALL	(SB_HAVE_ORC || SB_HAVE_RECORDS)
 
 /* Arguments in registers, and where a called function finds its return address. */

@@ -64,7 +64,7 @@ struct sb_start {
 /**
  * struct sb_walk - what the unwinder had in each frame, for recall
  * @epoch:	sb_recall_epoch when the walk began
- * @fit:	nothing was met that recall keeps out, and the end was reached
+ * @cacheable:	nothing was met that recall keeps out, and the end was reached
  * @user_regs:	the walk ended at registers of user mode
  * @hint:	as in struct sb_start
  * @how:	SB_TAGGED etc.
@@ -80,7 +80,7 @@ struct sb_start {
  */
 struct sb_walk {
 	u32 epoch;
-	bool fit;
+	bool cacheable;
 	bool user_regs;
 	u8 how;
 	unsigned long hint;

@@ -37,12 +37,12 @@ static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
 	walk->regs[nr] = 0;
 	if (state->regs) {
 		walk->user_regs = !address && user_mode(state->regs);
-		walk->fit &= state->full_regs;
+		walk->cacheable &= state->full_regs;
 		if (address)
 			walk->regs[nr] = (unsigned long)state->regs;
 	}
 	if (!address)
-		walk->fit &= walk->user_regs;
+		walk->cacheable &= walk->user_regs;
 }
 #else
 static inline void sb_note_start(struct sb_walk *walk, const struct pt_regs *regs,
@@ -88,7 +88,7 @@ static int sb_walk_frames(struct sb_level *level, struct pt_regs *regs, unsigned
 		level->pc[nr++] = address;
 	}
 	if (unwind_error(&state))
-		walk->fit = false;
+		walk->cacheable = false;
 	return nr;
 }
 #else
@@ -107,7 +107,7 @@ int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hin
 	if (user_mode(regs))
 		return 0;
 	walk->epoch = READ_ONCE(sb_recall_epoch);
-	walk->fit = true;
+	walk->cacheable = true;
 	walk->hint = hint;
 	walk->how = how;
 	return sb_walk_frames(level, regs, hint);

@@ -155,7 +155,7 @@ static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned
 					  unsigned int own)
 {
 	level->walk.epoch = READ_ONCE(sb_recall_epoch);
-	level->walk.fit = true;
+	level->walk.cacheable = true;
 	level->walk.sp[0] = sb_caller_sp(frame);
 	level->walk.bp[0] = frame[0];
 	level->walk.hint = 0;
