@@ -386,20 +386,13 @@ bool sb_is_entry(unsigned long pc);
 
 /* ------------------------------------------------------------- filter.c --- */
 
-/**
- * struct sb_filter_settings - the parameters of filters
- * @pid:	record this thread group; 0: all
- * @cpu:	record on this CPU; -1: all
- * @every:	of these, record on each CPU the first one and then one in @every
- * @limit:	of these, record at most @limit; 0: all
- * @comm:	record tasks of this name, NUL-terminated; "": all
- */
+/* The parameters of filters */
 struct sb_filter_settings {
-	u32 pid;
-	int cpu;
-	u32 every;
-	u32 limit;
-	char comm[TASK_COMM_LEN];
+	u32 pid;	/* record this thread group; 0: all */
+	int cpu;	/* record on this CPU; -1: all */
+	u32 every;	/* of these, record on each CPU the first one and then one in @every */
+	u32 limit;	/* of these, record at most @limit; 0: all */
+	char comm[TASK_COMM_LEN];	/* record tasks of this name, NUL-terminated; "": all */
 };
 
 /* Written under the lock of parameters; in force after sb_apply_filter() */

@@ -66,18 +66,12 @@ static const struct kernel_param_ops sb_enable_ops = {
 module_param_cb(enable, &sb_enable_ops, NULL, 0644);
 MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). After an oops it reads 0; write 1 to resume");
 
-/**
- * struct sb_number - a parameter that is a number
- * @value:	its variable, int or unsigned int
- * @min:	least value accepted
- * @max:	greatest value accepted; 0: the highest number of a CPU
- * @apply:	called after the parameter was written, or NULL
- */
+/* A parameter that is a number */
 struct sb_number {
-	int *value;
-	s64 min;
-	s64 max;
-	void (*apply)(void);
+	int *value;		/* its variable, int or unsigned int */
+	s64 min;		/* least value accepted */
+	s64 max;		/* greatest value accepted; 0: the highest number of a CPU */
+	void (*apply)(void);	/* called after the parameter was written, or NULL */
 };
 
 static int sb_set_number(const char *value, const struct kernel_param *param)

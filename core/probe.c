@@ -23,7 +23,6 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/ptrace.h>
@@ -139,19 +138,15 @@ static int sb_explain(const struct sb_probe_request *request, int err)
 		sb_refuse(request, "no such function");
 		return err;
 	case -EILSEQ:
-		sb_refuse(request, "no instruction begins there");
-		break;
+		return sb_refuse(request, "no instruction begins there");
 	case -EINVAL:
-		sb_refuse(request, "the kernel allows no probe there (blacklisted, or no code)");
-		break;
+		return sb_refuse(request,
+				 "the kernel allows no probe there (blacklisted, or no code)");
 	case -EOPNOTSUPP:
-		sb_refuse(request, "this kernel has no kprobes");
-		break;
-	default:
-		sb_refuse(request, "the kernel refused it with error %d", err);
-		return err;
+		return sb_refuse(request, "this kernel has no kprobes");
 	}
-	return -EINVAL;
+	sb_refuse(request, "the kernel refused it with error %d", err);
+	return err;
 }
 
 /*
@@ -160,36 +155,21 @@ static int sb_explain(const struct sb_probe_request *request, int err)
  */
 static int sb_check_offset(const struct sb_probe_request *request, unsigned long start)
 {
-	struct sb_symbol *symbol;
-	int err = 0;
+	struct sb_symbol symbol;
 
-	if (!request->offset)
-		return 0;
-	symbol = kmalloc(sizeof(*symbol), GFP_KERNEL);
-	if (!symbol)
-		return -ENOMEM;
-	if (sb_symbol_at(symbol, start) && request->offset >= symbol->size) {
-		sb_refuse(request, "the function has 0x%lx bytes: give a smaller offset",
-			  symbol->size);
-		err = -EINVAL;
-	}
-	kfree(symbol);
-	return err;
+	if (request->offset && sb_symbol_at(&symbol, start) && request->offset >= symbol.size)
+		return sb_refuse(request, "the function has 0x%lx bytes: give a smaller offset",
+				 symbol.size);
+	return 0;
 }
 
 /* Whether a probe was set in the function that was resolved: its module may be unloaded since */
 static bool sb_is_in_place(const struct sb_probe_request *request)
 {
-	struct sb_symbol *symbol;
-	bool in_place;
+	struct sb_symbol symbol;
 
-	symbol = kmalloc(sizeof(*symbol), GFP_KERNEL);
-	if (!symbol)
-		return false;
-	in_place = sb_symbol_at(symbol, (unsigned long)sb_kprobe(request->probe)->addr) &&
-		   symbol->start == request->addr && symbol->of_module;
-	kfree(symbol);
-	return in_place;
+	return sb_symbol_at(&symbol, (unsigned long)sb_kprobe(request->probe)->addr) &&
+	       symbol.start == request->addr && symbol.of_module;
 }
 
 /*
@@ -207,15 +187,12 @@ static int sb_register(struct sb_probe_request *request)
 		sb_refuse(request, "the kernel is locked down, which forbids probes");
 		return -EPERM;
 	}
-	if (request->matches > 1) {
-		sb_refuse(request, "there are %u functions of that name: give the address, 0x...",
-			  request->matches);
-		return -EINVAL;
-	}
-	if (within_module(request->addr, THIS_MODULE)) {
-		sb_refuse(request, "stackbuf does not probe itself");
-		return -EINVAL;
-	}
+	if (request->matches > 1)
+		return sb_refuse(request,
+				 "there are %u functions of that name: give the address, 0x...",
+				 request->matches);
+	if (within_module(request->addr, THIS_MODULE))
+		return sb_refuse(request, "stackbuf does not probe itself");
 	if (request->module && !request->module_loaded) {
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
 		return 0;
@@ -238,15 +215,13 @@ static int sb_register(struct sb_probe_request *request)
 	kprobe->symbol_name = NULL;
 	if (err)
 		return sb_explain(request, err);
-	if (request->tag && !(kprobe->flags & (KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE))) {
-		sb_refuse(request, "arguments are known at a function's beginning only");
-		err = -EINVAL;
-	} else if (request->module && !sb_is_in_place(request)) {
+	if (request->tag && !(kprobe->flags & (KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE)))
+		err = sb_refuse(request, "arguments are known at a function's beginning only");
+	else if (request->module && !sb_is_in_place(request))
 		err = sb_explain(request, -ENOENT);
-	} else if (!request->addr) {
+	else if (!request->addr)
 		/* Only the kernel's lookup found the function.  Its list does not record yet */
 		err = sb_check_offset(request, (unsigned long)kprobe->addr - request->offset);
-	}
 	if (err) {
 		unregister_kprobe(kprobe);
 		return err;
@@ -346,9 +321,7 @@ static int sb_make_list(struct sb_resolver *resolver, u8 next)
 			return err;
 		request->probe = sb_probe_named(request);
 	}
-	err = sb_resolve(resolver);
-	if (err)
-		return err;
+	sb_resolve(resolver);
 	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 		/* In the old list, or named before in this one */
 		request->probe = sb_probe_named(request);

@@ -29,35 +29,20 @@ extern const struct kernel_param_ops sb_probe_ops;
 
 /* probe_resolve.c */
 
-/**
- * struct sb_probe_request - a probe that is being resolved
- * @name:	as given, not terminated
- * @len:	its length
- * @text:	a copy of it, split by sb_parse_probe()
- * @function:	its function; "" for a bare address
- * @module:	the function's module; NULL for a function of the kernel or, if the kernel has
- *		none of that name, of any module
- * @offset:	from the function's beginning
- * @addr:	the function's address, or the bare address; 0: not found
- * @matches:	functions of that name
- * @module_loaded: @module is loaded
- * @tag:	as in struct stackbuf_probe
- * @probe:	its entry in stackbuf_info, if it has one
- * @node:	in struct sb_resolver, by @function
- */
+/* A probe that is being resolved */
 struct sb_probe_request {
-	const char *name;
-	unsigned int len;
-	char text[STACKBUF_PROBE_NAME];
-	const char *function;
-	const char *module;
-	unsigned int offset;
-	unsigned long addr;
-	unsigned int matches;
+	const char *name;		/* as given, not terminated */
+	unsigned int len;		/* of @name */
+	char text[STACKBUF_PROBE_NAME];	/* a copy of @name, split by sb_parse_probe() */
+	const char *function;		/* "": a bare address */
+	const char *module;		/* NULL: the kernel or, if not found there, any module */
+	unsigned int offset;		/* from the function's beginning */
+	unsigned long addr;		/* of the function, or the bare address; 0: not found */
+	unsigned int matches;		/* functions of that name */
 	bool module_loaded;
-	u8 tag;
-	struct stackbuf_probe *probe;
-	struct hlist_node node;
+	u8 tag;				/* as in struct stackbuf_probe */
+	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
+	struct hlist_node node;		/* in struct sb_resolver, by @function */
 };
 
 /* Requests that are resolved together, and a hash table of those to look for */
@@ -91,16 +76,15 @@ void sb_resolver_add(struct sb_resolver *resolver, struct sb_probe_request *requ
  *
  * Sets addr, matches and module_loaded of each.
  *
- * Context: Process, under sb_probe_mutex.  Takes some 100 ms.
- * Return: 0, or -ENOMEM.
+ * Context: Process context, under sb_probe_mutex.  Takes some 100 ms.
  */
-int sb_resolve(struct sb_resolver *resolver);
+void sb_resolve(struct sb_resolver *resolver);
 
 /* The same for the requests that were added, in one module that is being loaded */
 void sb_resolve_in_module(struct sb_resolver *resolver, const struct module *module);
 
-/* Log why a request is refused, in one line that begins with its name */
-__printf(2, 3) void sb_refuse(const struct sb_probe_request *request, const char *fmt, ...);
+/* Log why a request is refused, in one line that begins with its name.  Return -EINVAL */
+__printf(2, 3) int sb_refuse(const struct sb_probe_request *request, const char *fmt, ...);
 
 #else
 

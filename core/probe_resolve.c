@@ -9,20 +9,17 @@
 
 #include <linux/elf.h>
 #include <linux/kernel.h>
-#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
 
 #include "probe.h"
 
-void sb_refuse(const struct sb_probe_request *request, const char *fmt, ...)
+int sb_refuse(const struct sb_probe_request *request, const char *fmt, ...)
 {
 	struct va_format reason = { .fmt = fmt };
 	va_list args;
@@ -31,6 +28,7 @@ void sb_refuse(const struct sb_probe_request *request, const char *fmt, ...)
 	reason.va = &args;
 	pr_err("probe: %.*s: %pV\n", (int)request->len, request->name, &reason);
 	va_end(args);
+	return -EINVAL;
 }
 
 struct sb_resolver *sb_resolver_create(unsigned int nr)
@@ -93,17 +91,13 @@ int sb_parse_probe(struct sb_probe_request *request)
 	char *text = request->text, *at, *plus, *colon;
 	unsigned int n;
 
-	if (request->len >= sizeof(request->text)) {
-		sb_refuse(request, "longer than %zu bytes: give the address, 0x...",
-			  sizeof(request->text) - 1);
-		return -EINVAL;
-	}
+	if (request->len >= sizeof(request->text))
+		return sb_refuse(request, "longer than %zu bytes: give the address, 0x...",
+				 sizeof(request->text) - 1);
 	memcpy(text, request->name, request->len);
 	text[request->len] = '\0';
-	if (!strncmp(text, "t:", 2)) {
-		sb_refuse(request, "tracepoints have no probes by name: probe a function that is called there, or register a probe of your own that calls stackbuf_save()");
-		return -EINVAL;
-	}
+	if (!strncmp(text, "t:", 2))
+		return sb_refuse(request, "tracepoints have no probes by name: probe a function that is called there, or register a probe of your own that calls stackbuf_save()");
 	at = strchr(text, '@');
 	if (at) {
 		*at++ = '\0';
@@ -113,31 +107,26 @@ int sb_parse_probe(struct sb_probe_request *request)
 			   n <= SB_ARGUMENTS) {
 			request->tag = n;
 		} else {
-			sb_refuse(request, "@arg1 to @arg%d or @retaddr is accepted, not @%s",
-				  SB_ARGUMENTS, at);
-			return -EINVAL;
+			return sb_refuse(request,
+					 "@arg1 to @arg%d or @retaddr is accepted, not @%s",
+					 SB_ARGUMENTS, at);
 		}
 	}
 	request->function = "";
 	if (!strncmp(text, "0x", 2)) {
 		if (!kstrtoul(text, 16, &request->addr) && request->addr)
 			return 0;
-		sb_refuse(request, "no address: 0x and hexadecimal digits are accepted");
-		return -EINVAL;
+		return sb_refuse(request, "no address: 0x and hexadecimal digits are accepted");
 	}
 	plus = strchr(text, '+');
 	if (plus) {
 		*plus++ = '\0';
-		if (kstrtouint(plus, 0, &request->offset)) {
-			sb_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
-			return -EINVAL;
-		}
+		if (kstrtouint(plus, 0, &request->offset))
+			return sb_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
 	}
 	/* A ".cold" part is entered by a jump from the middle of its function */
-	if (request->tag && (request->offset || strstr(text, ".cold"))) {
-		sb_refuse(request, "@%s is known at a function's beginning only", at);
-		return -EINVAL;
-	}
+	if (request->tag && (request->offset || strstr(text, ".cold")))
+		return sb_refuse(request, "@%s is known at a function's beginning only", at);
 	request->function = text;
 	colon = strchr(text, ':');
 	if (colon) {
@@ -145,11 +134,8 @@ int sb_parse_probe(struct sb_probe_request *request)
 		request->module = text;
 		request->function = colon + 1;
 	}
-	if (!text[0] || !request->function[0] ||
-	    strpbrk(request->function, ": \t\"'*?[]{}()/\\")) {
-		sb_refuse(request, "[MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
-		return -EINVAL;
-	}
+	if (!text[0] || !request->function[0] || strpbrk(request->function, ": \t\"'*?[]{}()/\\"))
+		return sb_refuse(request, "[MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
 	return 0;
 }
 
@@ -175,28 +161,23 @@ static void sb_resolve_match(struct sb_resolver *resolver, const char *module,
  * Of several symbols at one address this finds only the first.  sb_register() leaves the
  * others to the kernel's own lookup by name.
  */
-static int sb_resolve_in_kernel(struct sb_resolver *resolver)
+static void sb_resolve_in_kernel(struct sb_resolver *resolver)
 {
 	const unsigned long middle = (unsigned long)stack_trace_save;
 	const unsigned long end = (unsigned long)hex_asc;
-	struct sb_symbol *symbol;
+	struct sb_symbol symbol;
 	unsigned long addr;
 
-	symbol = kmalloc(sizeof(*symbol), GFP_KERNEL);
-	if (!symbol)
-		return -ENOMEM;
-	for (addr = middle; addr < end && sb_symbol_at(symbol, addr) && !symbol->of_module;
-	     addr = symbol->start + symbol->size) {
-		sb_resolve_match(resolver, NULL, symbol->name, symbol->len, symbol->start);
+	for (addr = middle; addr < end && sb_symbol_at(&symbol, addr) && !symbol.of_module;
+	     addr = symbol.start + symbol.size) {
+		sb_resolve_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
 		cond_resched();
 	}
-	for (addr = middle; sb_symbol_at(symbol, addr - 1) && !symbol->of_module;
-	     addr = symbol->start) {
-		sb_resolve_match(resolver, NULL, symbol->name, symbol->len, symbol->start);
+	for (addr = middle; sb_symbol_at(&symbol, addr - 1) && !symbol.of_module;
+	     addr = symbol.start) {
+		sb_resolve_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
 		cond_resched();
 	}
-	kfree(symbol);
-	return 0;
 }
 
 /* Symbols of a module to look at before preemption is enabled again: some 20 us */
@@ -305,7 +286,7 @@ static void sb_resolve_in_modules(struct sb_resolver *resolver)
 			restarted = false;
 			continue;
 		}
-		/* The module changed, and its place in the list is lost: start again, from nothing */
+		/* The module changed, so its place in the list is lost: start again */
 		for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 			request->module_loaded = false;
 			if (hlist_unhashed(&request->node))
@@ -319,25 +300,19 @@ static void sb_resolve_in_modules(struct sb_resolver *resolver)
 	preempt_enable();
 }
 
-int sb_resolve(struct sb_resolver *resolver)
+void sb_resolve(struct sb_resolver *resolver)
 {
 	bool in_kernel = false, in_modules = false;
 	struct sb_probe_request *request;
-	int err;
 
 	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
-		if (request->probe || !request->function[0])
+		if (request->probe || !request->function[0] || request->module)
 			continue;
-		if (!request->module) {
-			sb_resolver_add(resolver, request);
-			in_kernel = true;
-		}
+		sb_resolver_add(resolver, request);
+		in_kernel = true;
 	}
-	if (in_kernel) {
-		err = sb_resolve_in_kernel(resolver);
-		if (err)
-			return err;
-	}
+	if (in_kernel)
+		sb_resolve_in_kernel(resolver);
 	/* A name without a module means the kernel's own function, if there is one */
 	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
 		if (request->probe || !request->function[0])
@@ -350,5 +325,4 @@ int sb_resolve(struct sb_resolver *resolver)
 	}
 	if (in_modules)
 		sb_resolve_in_modules(resolver);
-	return 0;
 }
