@@ -264,11 +264,12 @@ int info_read(struct source *s, struct record *r)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
 	struct bag bag = { 0 };
-	int ret = s->ops->read(s, ARRAY_INFO, 0, info, sizeof(*info));
-	size_t i;
+	/* A build may leave out its last pages */
+	size_t size = s->size[ARRAY_INFO] < sizeof(*info) ? s->size[ARRAY_INFO] : sizeof(*info), i;
+	int ret = s->ops->read(s, ARRAY_INFO, 0, info, size);
 
 	if (!ret) {
-		for (i = 0; i < sizeof(*info); i += STACKBUF_PAGE_SIZE)
+		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
 			bag_add(&bag, (char *)info + i);
 		record_parse(r, &bag, bag_newest(&bag));
 	}

@@ -395,7 +395,7 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 			s,
 			"neither %s nor %s tells where the module's data is: run it as root, or mount debugfs on /sys/kernel/debug",
 			kallsyms, module);
-	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], sizeof(info));
+	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], STACKBUF_PAGE_SIZE);
 	if (!s->offset[ARRAY_INFO])
 		return failed(s, "%s: does not hold the module's memory at %#llx", core,
 			      addr[ARRAY_INFO]);

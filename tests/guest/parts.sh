@@ -23,7 +23,7 @@ reads_back() {
 	run path 0x1234 6 0xc0ffee 10 >path || return 1
 	dump now && /t/"$kind"/sbcheck check now || return 1
 	"$STACKBUF" log --tag 0xc0ffee >events || return 1
-	[ "$(grep -c 'tag 0xc0ffee' events)" = 10 ] || { cat events; return 1; }
+	[ "$(grep -c '0xc0ffee$' events)" = 10 ] || { cat events; return 1; }
 	"$STACKBUF" -f now log --tag 0xc0ffee >copy 2>said && cmp events copy && [ ! -s said ] || { cat said; return 1; }
 	"$STACKBUF" text >text && grep -q "^stack $(value id path) " text || { cat text; return 1; }
 }
@@ -69,7 +69,7 @@ stops() {
 	echo 1 >$PARAMETERS/enable
 	run path 0x1234 6 0xfeed 1 >path || return 1
 	"$STACKBUF" log >events
-	! grep 'tag 0xdecaf' events && grep -q 'tag 0xfeed' events
+	! grep '0xdecaf$' events && grep -q '0xfeed$' events
 }
 
 for kind in neither no-probes no-deepest; do
