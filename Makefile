@@ -53,10 +53,11 @@ all: module tools
 
 # kbuild writes beside the sources, so it gets a folder of links to them.
 module: checked-kdir checked-sizes
-	@mkdir -p '$(build)/tests'
+	@[ ! -L '$(build)/core' ] || rm '$(build)/core'
+	@mkdir -p '$(build)/core' '$(build)/tests'
 	@ln -sfn $(CURDIR)/Kbuild $(CURDIR)/stackbuf.c $(CURDIR)/stackbuf.h \
 		$(CURDIR)/stackbuf_format.h '$(build)/'
-	@ln -sfn $(CURDIR)/core '$(build)/core'
+	@ln -sfn $(wildcard $(CURDIR)/core/*.[ch]) '$(build)/core/'
 	@ln -sfn $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch]) '$(build)/tests/'
 	+@$(kbuild) modules
 

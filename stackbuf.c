@@ -26,82 +26,17 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/atomic.h>
-#include <linux/bitmap.h>
-#include <linux/build_bug.h>
-#include <linux/cpu.h>
-#include <linux/ctype.h>
-#include <linux/debugfs.h>
-#include <linux/delay.h>
-#include <linux/elf-em.h>
-#include <linux/fs.h>
-#include <linux/irq_work.h>
-#include <linux/kcsan-checks.h>
-#include <linux/kdebug.h>
+#include <linux/init.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/mutex.h>
-#include <linux/notifier.h>
-#include <linux/panic_notifier.h>
 #include <linux/percpu.h>
-#include <linux/ptrace.h>
-#include <linux/sched.h>
-#include <linux/sched/clock.h>
-#include <linux/sched/task_stack.h>
-#include <linux/security.h>
-#include <linux/slab.h>
-#include <linux/smp.h>
-#include <linux/sort.h>
-#include <linux/stacktrace.h>
-#include <linux/stringhash.h>
-#include <linux/sysfs.h>
-#include <linux/timekeeping.h>
-#include <linux/utsname.h>
-#include <linux/workqueue.h>
+#include <linux/printk.h>
 #include <asm/local.h>
 
-#include "core/compat.h"
-#if SB_HAVE_UNWIND
-#include <asm/unwind.h>
-#endif
-
 #include "core/internal.h"
-#include "core/recall.h"
 #include "core/probe.h"
-
-#include "core/memory.c"
-#include "core/request.c"
-#include "core/table.c"
-#include "core/ring.c"
-#include "core/text.c"
-#include "core/recall.c"
-#if SB_HAVE_ORC
-#include "core/recall_lookup.c"
-#include "core/recall_orc.c"
-#include "core/recall_code.c"
-#include "core/recall_cache.c"
-#elif SB_HAVE_RECORDS
-#include "core/recall_fp.c"
-#endif
-#include "core/symbol.c"
-#if STACKBUF_WITH_DEEPEST
-#include "core/depth.c"
-#endif
-#include "core/evict.c"
-#include "core/module.c"
-#include "core/filter.c"
-#include "core/unwind.c"
-#include "core/capture.c"
-#if STACKBUF_WITH_PROBES
-#include "core/probe_resolve.c"
-#include "core/probe.c"
-#endif
-#include "core/print.c"
-#include "core/panic.c"
-#include "core/params.c"
+#include "core/recall.h"
 
 MODULE_LICENSE("GPL");
 MODULE_VERSION("1.0");

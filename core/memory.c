@@ -7,7 +7,7 @@
 #include <linux/smp.h>
 #include <linux/stacktrace.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
+#include <linux/ktime.h>
 #include <linux/utsname.h>
 
 #include "internal.h"

@@ -2,13 +2,17 @@
 /*
  * recall_orc.h - recall with the ORC unwinder: the cache entry and the lookup on the fast path
  *
- * Included by recall.h only.  Names in capitals such as CFA_BP are cases of the proof in
+ * recall.h includes this.  Names in capitals such as CFA_BP are cases of the proof in
  * docs/recall.md.
  */
 #ifndef STACKBUF_RECALL_ORC_H
 #define STACKBUF_RECALL_ORC_H
 
+#include <linux/build_bug.h>
 #include <linux/hash.h>
+#include <linux/log2.h>
+
+#include "recall.h"
 
 #define SB_SEGMENTS	6	/* of an entry */
 

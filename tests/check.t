@@ -50,7 +50,7 @@ for file in "${all[@]}"; do
 	esac
 done
 
-plan=12
+plan=16
 for series in 6.1 6.12; do
 	for compiler in gcc clang; do
 		plan=$((plan + 1))
@@ -76,11 +76,80 @@ for series in 6.1 6.12; do
 		sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
 		[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
 		result $? "$text"
+		(cd "$work/$series-$compiler/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
 		rm -rf "${work:?}/$series-$compiler"
 	done
 done
 
 kernel=$(scripts/stackbuf-kernel 6.12 2>"$work/log")
+
+# Frame pointers, which no kernel here has: compiled, and not linked.
+cat >"$work/other.h" <<'END'
+#undef CONFIG_UNWINDER_ORC
+#define CONFIG_UNWINDER_FRAME_POINTER 1
+#define CONFIG_FRAME_POINTER 1
+END
+for compiler in gcc clang; do
+	make -s module KDIR="$kernel/build" BUILD="$work/frames" W=1 C=2 CC="$compiler" CONFIG_UNWINDER_ORC= \
+		CONFIG_UNWINDER_FRAME_POINTER=y KCFLAGS="-include $work/other.h" >"$work/log" 2>&1
+	status=$?
+	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
+	[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
+	result $? "unwinding by frame pointers, $compiler, W=1 C=2: no warnings"
+	(cd "$work/frames/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
+	rm -rf "$work/frames"
+done
+
+# Each file was an object of its own there, and none includes another.
+printf '%s\n' core/*.c | grep -vxFf "$work/alone" >"$work/log"
+grep -nE '^#include ".*\.c"' stackbuf.c core/* >>"$work/log"
+[ ! -s "$work/log" ]
+result $? "each file of core/ compiles alone"
+
+# A source that includes nothing but that header, each, and one for code without stackbuf.
+mkdir -p "$work/headers" && ln -s "$top"/{core,stackbuf.h,stackbuf_format.h} "$work/headers/" || exit 1
+objects=()
+for header in core/*.h stackbuf.h stackbuf_format.h; do
+	name=${header//[\/.]/_}
+	objects+=("$name.o")
+	printf '#include "%s"\n' "$header" >"$work/headers/$name.c"
+done
+objects+=(disabled.o)
+cat >"$work/headers/disabled.c" <<'END'
+#include <linux/gfp.h>
+
+#define STACKBUF_DISABLED
+#include "stackbuf.h"
+
+int disabled(struct pt_regs *regs, struct task_struct *task, char *buf, size_t size);
+int disabled(struct pt_regs *regs, struct task_struct *task, char *buf, size_t size)
+{
+	struct stackbuf_trace trace = {}, *copy = stackbuf_trace_create(GFP_KERNEL);
+	u32 id = stackbuf_save() + stackbuf_save_tag(1) + stackbuf_save_regs(regs, 1);
+
+	stackbuf_print();
+	stackbuf_print_id(id);
+	stackbuf_trace_zero(&trace);
+	stackbuf_trace_save(&trace);
+	stackbuf_trace_print(&trace);
+	stackbuf_trace_print_short(&trace);
+	if (copy)
+		stackbuf_trace_copy(&trace, copy);
+	stackbuf_trace_destroy(copy);
+	return stackbuf_save_task(task, 1, &id) + stackbuf_trace_put(&trace, 1) +
+		stackbuf_trace_save_task(&trace, task) +
+		stackbuf_trace_snprint(buf, size, &trace, STACKBUF_TRACE_LONG);
+}
+END
+{
+	echo "obj-m := ${objects[*]}"
+	echo "ccflags-y := -I$work/headers -DSTACKBUF_EVENTS_KB=4 -DSTACKBUF_STACKS_KB=4 -DSTACKBUF_TEXT_KB=4"
+} >"$work/headers/Kbuild"
+make -s -C "$kernel/build" M="$work/headers" W=1 C=2 "${objects[@]}" >"$work/log" 2>&1
+sed -i -E '/^warning: the compiler differs/,+2d' "$work/log"
+[ ! -s "$work/log" ] && [ -e "$work/headers/disabled.o" ]
+result $? "each header compiles alone, and code without stackbuf, W=1 C=2: no warnings"
+
 # checkpatch TYPES FILE...: all but these types of message.  Not run in this
 # folder, where it leaves a cache; as --root it wants something with include/.
 checkpatch() {

@@ -9,11 +9,14 @@
 
 kernel=$("$top/scripts/stackbuf-kernel" 6.12) || exit 1
 
-# compile CC: the module with the header $work/other.h; what was said is in $work/log
+# compile CC [WORD...]: the module with the header $work/other.h and these words for make; what was
+# said is in $work/log
 compile() {
+	local compiler=$1
+	shift
 	rm -rf "$work/build"
-	make -s -C "${tree:-$top}" module BUILD="$work/build" KDIR="$kernel/build" W=1 CC="$1" \
-		KCFLAGS="-include $work/other.h" >"$work/log" 2>&1
+	make -s -C "${tree:-$top}" module BUILD="$work/build" KDIR="$kernel/build" W=1 CC="$compiler" \
+		KCFLAGS="-include $work/other.h" "$@" >"$work/log" 2>&1
 	local status=$?
 	# Neither is about this code
 	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
@@ -21,7 +24,7 @@ compile() {
 }
 
 compiles() {
-	compile "$1" && [ ! -s "$work/log" ] || { cat "$work/log"; return 1; }
+	compile "$@" && [ ! -s "$work/log" ] || { cat "$work/log"; return 1; }
 }
 
 # refused WORDS: the first error says them
@@ -36,7 +39,8 @@ refused() {
 		#define CONFIG_UNWINDER_GUESS 1
 	END
 	for compiler in gcc clang; do
-		result "CONFIG_UNWINDER_GUESS, which leaves no recall: $compiler, no warnings" compiles "$compiler"
+		result "CONFIG_UNWINDER_GUESS, which leaves no recall: $compiler, no warnings" compiles "$compiler" \
+			CONFIG_UNWINDER_ORC= CONFIG_UNWINDER_GUESS=y
 	done
 
 	# As CONFIG_RANDSTRUCT may have it: something between a task's pid and its tgid

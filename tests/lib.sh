@@ -210,7 +210,8 @@ measured_build() {
 	rm -rf "$work/measured"
 	mkdir -p "$work/measured" &&
 		cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests} "$work/measured/" &&
-		sed -i '/^#include "core\/memory.c"/i #include "tests/stackbuf_irqs.h"' \
-			"$work/measured/stackbuf.c" || return
+		sed -i '1i #define IRQS_OFF_HERE' "$work/measured/stackbuf.c" &&
+		sed -i '/^#endif .* STACKBUF_INTERNAL_H/i #include "../tests/stackbuf_irqs.h"' \
+			"$work/measured/core/internal.h" || return
 	tree=$work/measured build "$@"
 }

@@ -2,15 +2,21 @@
 /*
  * stackbuf_irqs.h - how long stackbuf keeps interrupts off
  *
- * For a build of stackbuf.ko that includes this in front of core/: its parameter irqs_off
+ * For a build of stackbuf.ko whose core/internal.h ends with an #include of this file, and whose
+ * stackbuf.c defines IRQS_OFF_HERE before that: its parameter irqs_off
  * holds the longest time since it was set to 0, in units of the cycle counter, which in a
  * machine that counts instructions (stackbuf-vm -i) is instructions.  That machine runs
  * one CPU at a time, so one variable will do.
  */
+#include <linux/irqflags.h>
+#include <linux/moduleparam.h>
 #include <linux/timex.h>
 
-static unsigned long irqs_off_since, irqs_off_longest;
+extern unsigned long irqs_off_since, irqs_off_longest;
+#ifdef IRQS_OFF_HERE
+unsigned long irqs_off_since, irqs_off_longest;
 module_param_named(irqs_off, irqs_off_longest, ulong, 0600);
+#endif
 
 #undef raw_local_irq_save
 #define raw_local_irq_save(flags)					\
