@@ -2,24 +2,23 @@
 /*
  * stackbuf - a flight recorder for kernel call stacks
  *
- * Code under study calls stackbuf_save(); every pass is kept in static memory
- * of this module: which stack, when, on which CPU, in which task.  It is read
- * live or from what is left of the machine, without the module's help: see
- * stackbuf.h for the memory format and for the calls.
+ * Code under study calls stackbuf_save(), and every call is recorded in static memory of this
+ * module: which stack, when, on which CPU, in which task.  Readers read that memory live or in a
+ * dump, without the module's help.  stackbuf.h has the calls, stackbuf_format.h the memory format.
  *
- * The way of an event is the order of the files that follow below:
+ * An event goes through these files, in this order:
  *
- *	core/capture.c	one save, from here through all of these:
- *	core/recall.c	a known stack is known again without walking it
- *			(on arm64 core/recall_fp.c)
- *	core/table.c	else the frames that the walk found get their id
- *	core/ring.c	the event is appended
- *	core/text.c	a new stack is rendered into the text log
+ *	core/capture.h	a save of a stack that recall knows, else
+ *	core/capture.c	a save that walks
+ *	core/recall.h	is this stack known?  Compares memory instead of walking
+ *	core/unwind.c	walks the stack
+ *	core/table.c	gives the frames that the walk found their id
+ *	core/ring.c	appends the event
+ *	core/text.c	renders a new stack into the text log
  *
  * core/evict.c makes room in the table; core/request.c starts it, and other workers.
- * core/module.c sees modules loaded and unloaded.
- * core/print.c prints to the kernel log, core/panic.c stops recording when the
- * machine goes down.
+ * core/module.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
+ * log, core/panic.c stops recording when the machine goes down.  core/params.c has the parameters.
  *
  * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, 5 MiB by default, and 1/6 of
  * STACKS_KB and 780 KiB besides; 15 KiB a CPU.
@@ -42,7 +41,7 @@ MODULE_LICENSE("GPL");
 MODULE_VERSION("1.0");
 MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
 
-/* Parameters can still be written then: who needs this memory looks for it, under the lock */
+/* Parameters stay writable during exit; clear sb_cpu under their lock so that setters see NULL */
 static void sb_free_cpus(void)
 {
 	struct sb_cpu __percpu *cpus = sb_cpu;
@@ -72,7 +71,7 @@ static int __init stackbuf_init(void)
 	err = sb_init_freeze();
 	if (err)
 		goto err_freeze;
-	/* Filters can be written already */
+	/* Parameters are writable already */
 	kernel_param_lock(THIS_MODULE);
 	sb_apply_limit();
 	kernel_param_unlock(THIS_MODULE);
@@ -101,8 +100,8 @@ err_modules:
 module_init(stackbuf_init);
 
 /*
- * Nobody calls in any more: callers are modules that use our symbols, and these
- * are gone, or this function would not have been called.
+ * No save can begin any more: the calls' users are modules that depend on this one, which are
+ * unloaded before it, and probes are removed first.
  */
 static void __exit stackbuf_exit(void)
 {

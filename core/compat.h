@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * compat.h - what differs between kernel versions, all of it
+ * compat.h - all that differs between kernel versions
  */
 #ifndef STACKBUF_COMPAT_H
 #define STACKBUF_COMPAT_H
@@ -56,7 +56,7 @@
 
 /*
  * KCSAN models reordering from 5.17 on: 0b8b0830ac14 ("kcsan: Add core memory barrier
- * instrumentation functions").  Before, it has nothing to be told.
+ * instrumentation functions").  Before, it needs no hint.
  */
 #ifndef kcsan_release
 #define kcsan_release()		do { } while (0)
@@ -90,7 +90,7 @@
 #define SB_MODULE_INIT_TEXT_SIZE(module) ((module)->init_layout.text_size)
 #endif
 
-/* The same of its read-only data; returns the address behind it, too */
+/* Where a module's read-only data begins; *@end is set to its end */
 static inline unsigned long sb_module_rodata(const struct module *module, unsigned long *end)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
