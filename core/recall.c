@@ -3,6 +3,7 @@
  * recall.c - recall's epoch; and verification: each CPU walks one recall of sb_verify as well, in
  * production too, and the first difference switches recall off
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu.h>
 #include <linux/printk.h>

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall_cache.c - the memory of recall's cache entries
- *
- * Entries are allocated one after the other from one half of sb_cache.  When it is full, a
- * worker empties the other half and allocation goes on there: sb_recycle_half().  Stacks that
- * still occur are learnt again.
+ * recall_cache.c - the memory of recall's cache entries: allocated one after the other from one
+ * half of sb_cache; when that is full, a worker empties the other half, and allocation goes on
+ * there.  Stacks that still occur are learnt again.
  */
-
 #include <linux/atomic.h>
 #include <linux/cpu.h>
 #include <linux/workqueue.h>

@@ -7,7 +7,6 @@
  * bit for each page is enough.  kallsyms would know as well, but searches a module's symbols one by
  * one: a millisecond for 20,000, and frames are looked at with interrupts off.
  */
-
 #include <linux/bitmap.h>
 #include <linux/mm.h>
 #include <linux/module.h>

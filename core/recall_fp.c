@@ -9,7 +9,6 @@
  * The epoch matters here too: freed code's addresses may become another function's, and @hint of
  * struct sb_start, the caller where a function has no record yet, is taken for a frame.
  */
-
 #include <linux/hash.h>
 #include <linux/kprobes.h>
 

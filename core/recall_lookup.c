@@ -2,7 +2,6 @@
 /*
  * recall_lookup.c - the index of recall's cache, but for the first slot that sb_recall() tries
  */
-
 #include "recall.h"
 
 u32 sb_cache_index[SB_INDEX_SLOTS];

@@ -247,9 +247,7 @@ void sb_index_entry(u32 unit, const struct sb_start *start, unsigned long stack)
 /* recall_code.c: whether the ORC entry of @ip stays the same for the whole epoch */
 bool sb_orc_is_stable(unsigned long ip);
 
-/* recall_cache.c */
-
-/* First unit of the half that is being recycled, or beyond all units */
+/* recall_cache.c: first unit of the half that is being recycled, or beyond all units */
 extern u32 sb_recycling_first;
 
 /* How often a half was recycled */
