@@ -34,15 +34,9 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 
 #else
 
-static inline bool sb_goes_deeper(unsigned long origin, unsigned long sp)
-{
-	return false;
-}
-
+static inline bool sb_goes_deeper(unsigned long origin, unsigned long sp) { return false; }
 static inline void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr,
-				 bool cut, u32 id)
-{
-}
+				 bool cut, u32 id) { }
 
 #endif
 
