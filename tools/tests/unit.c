@@ -410,6 +410,45 @@ static void test_shuffled(void)
 	made_free(&m);
 }
 
+/* A module that was built without probes, without deepest stacks, or without both */
+static void test_parts(void)
+{
+	const u32 probes = STACKBUF_PROBE_PAGES, depths = STACKBUF_DEPTH_PAGES;
+	struct stackbuf_depths_page *depth;
+	struct record r;
+	struct made m;
+	u32 id[MADE_STACKS], i;
+
+	make_known(&m, id, 500);
+	m.info->depth[1].depth[2].origin = 0xc0ffee;
+	/* The pages of deepest stacks take the place of those of probes */
+	depth = (void *)m.info->probe;
+	memmove(depth, m.info->depth, sizeof(m.info->depth));
+	for (i = 0; i < depths; i++)
+		depth[i].page.index -= probes;
+	m.pages[ARRAY_INFO] -= probes;
+	m.info->info_size -= (u64)probes * STACKBUF_PAGE_SIZE;
+	parse(&m, &r, 7);
+	CHECK(r.have_info && !r.missing[ARRAY_INFO] && r.events == 500);
+	CHECK(!info_has_probes(&r.info) && info_has_depths(&r.info));
+	CHECK(r.info.depth[1].depth[2].origin == 0xc0ffee);
+	record_free(&r);
+
+	m.pages[ARRAY_INFO] -= depths;
+	m.info->info_size -= (u64)depths * STACKBUF_PAGE_SIZE;
+	parse(&m, &r, 7);
+	CHECK(r.have_info && !r.missing[ARRAY_INFO] && r.events == 500);
+	CHECK(!info_has_probes(&r.info) && !info_has_depths(&r.info));
+	record_free(&r);
+
+	m.info->info_size += (u64)probes * STACKBUF_PAGE_SIZE;
+	CHECK(info_sane(m.info) && info_has_probes(m.info) && !info_has_depths(m.info));
+	/* No build has this size */
+	m.info->info_size += STACKBUF_PAGE_SIZE;
+	CHECK(!info_sane(m.info));
+	made_free(&m);
+}
+
 /* As in a memory image: older copies of pages, another load's, foreign ones */
 static void test_copies(void)
 {
@@ -1936,6 +1975,7 @@ static const struct {
 	{ test_comm, "commands are printable" },
 	{ test_shuffled, "shuffled pages, found by their magic alone, give the same" },
 	{ test_copies, "old copies, other loads, missing pages" },
+	{ test_parts, "records of builds that leave out parts" },
 	{ test_stacks, "stacks near, far, deep and cut; spoilt ones are not taken" },
 	{ test_gone, "an event of a stack that is gone gets no other's frames" },
 	{ test_twins, "stacks entered twice are added up" },
