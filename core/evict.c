@@ -330,7 +330,7 @@ void sb_expire_stacks(unsigned long text, unsigned long size)
 	while ((stack = sb_next_stack(&granule))) {
 		/* Racy: what is no stack may change concurrently; sb_find_link() rejects it */
 		nr = data_race(sb_decode(pc, stack->frames, READ_ONCE(stack->words)));
-		/* A return address may be the first byte after the code: a call may end a function */
+		/* A call may end the code: its return address is the byte after that */
 		for (i = 0; i < nr && pc[i] - text > size; i++)
 			;
 		if (i < nr && sb_find_link(stack, READ_ONCE(stack->id)))

@@ -49,7 +49,7 @@ struct sb_cpu __percpu *sb_cpu __read_mostly;
 static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 first, u64 dt)
 {
 	if (first & STACKBUF_EVENT_WRITING) {
-		/* WRITE_ONCE(): evict.c may read them as first words if the page was just cleared */
+		/* WRITE_ONCE(): evict.c may read these as first words of a cleared page */
 		WRITE_ONCE(at[1], event->tag);
 		if (stackbuf_event_form(first) == STACKBUF_FULL) {
 			WRITE_ONCE(at[2], (u32)event->task |
@@ -145,7 +145,7 @@ static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 
 
 void sb_close_page(struct stackbuf_events_page *page)
 {
-	/* Pairs with the cmpxchg() in sb_claim_page(): the next owner sees all writes to the page */
+	/* Pairs with the cmpxchg() in sb_claim_page(): the next owner sees all writes to it */
 	smp_store_release(&page->owner, 0);
 	if (unlikely(READ_ONCE(sb_ring_starved)))
 		WRITE_ONCE(sb_ring_starved, false);
@@ -211,7 +211,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	smp_wmb();	/* the number changes before the counts and the words */
 	if (old_seq)
 		sb_count_page(page, old_seq);
-	/* Pairs with the smp_rmb() in sb_mark_referenced(): events are counted before they are gone */
+	/* Pairs with the smp_rmb() in sb_mark_referenced(): events that are gone are counted */
 	smp_wmb();
 	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 	page->time = sb_now();

@@ -40,7 +40,7 @@ static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *c
 {
 	if (cpu->task != task)
 		return false;
-	/* Racy with a rename, harmlessly: a mismatch emits a FULL event, a match keeps the old name */
+	/* Racy with a rename, harmlessly: a mismatch emits a FULL event, a match the old name */
 	return data_race(cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1]);
 }
 

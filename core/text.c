@@ -63,7 +63,7 @@ struct sb_draft *sb_claim_text(struct stackbuf_stack *stack)
 		return NULL;
 	draft = sb_claim_draft();
 	if (draft && cmpxchg(&stack->flags, had, had | STACKBUF_STACK_TEXT) != had) {
-		/* Another context claimed the text, or changed a flag: then the next event tries again */
+		/* Another context claimed the text or changed a flag: the next event tries again */
 		atomic_set(&draft->state, SB_DRAFT_FREE);
 		draft = NULL;
 	}
