@@ -213,7 +213,7 @@ struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_
 				return NULL;
 			mine = sb_stack_at(granule);
 			mine->nr = trace->nr;
-			/* If the granules were used before, the epoch went up before they were freed */
+			/* If used before, these granules were freed after the epoch went up */
 			epoch = READ_ONCE(sb_epoch);
 			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) |
 				(epoch >> (32 - SB_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
