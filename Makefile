@@ -47,7 +47,7 @@ endif
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
 .PHONY: all module tools load unload install uninstall setup check test test-ci test-long demo bench clean help \
-	test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel soak
+	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel soak
 
 all: module tools
 
@@ -151,8 +151,8 @@ test-ci: setup
 test-long: setup
 	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run tests/recall.t
 
-# Longer than "make test" may take; results go into docs/tested.md
-test-debug test-arm64 test-matrix test-limits test-faults:
+# Longer than "make test" may take; results go into docs/runs.md and docs/testing.md
+test-suite test-debug test-arm64 test-matrix test-limits test-faults:
 	@tests/proof $(patsubst test-%,%,$@)
 
 # On a kernel that you built
@@ -189,9 +189,9 @@ help:
 	@echo 'make test-ci    the same and ten minutes of soak'
 	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test'
 	@echo 'make check      of these, what needs no virtual machine: warnings and style'
-	@echo 'make test-debug, test-arm64, test-matrix, test-limits, test-faults'
+	@echo 'make test-suite, test-debug, test-arm64, test-matrix, test-limits, test-faults'
 	@echo 'make soak, test-fuzz MINUTES=60'
-	@echo '                longer tests, on other kernels: see docs/tested.md'
+	@echo '                longer tests, on other kernels: see docs/testing.md'
 	@echo 'make test-kernel KERNEL=FOLDER'
 	@echo '                the tests on a kernel that you built, in its output folder'
 	@echo 'make bench      measure what an event costs, and how long decoding and dumps take'

@@ -26,13 +26,13 @@ result() {
 refuses() {
 	local rc
 
-	cp "$top/docs/tested.md" "$w/page"
+	cp "$top/docs/runs.md" "$w/page"
 	env STACKBUF_CACHE="$w/cache" "$top/tests/proof" kernel "$1" >"$w/out" 2>"$w/err"
 	rc=$?
 	echo "status $rc"
 	cat "$w/out" "$w/err"
 	[ "$rc" = 1 ] && [ ! -s "$w/out" ] && [ "$(wc -l <"$w/err")" = 1 ] && grep -qE -- "^[a-z-]*: .*$2" "$w/err" &&
-		cmp "$w/page" "$top/docs/tested.md" &&
+		cmp "$w/page" "$top/docs/runs.md" &&
 		[ -z "$(find "$w/cache" ! -type d ! -name 'lock*' 2>/dev/null)" ]
 }
 
