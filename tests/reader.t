@@ -378,25 +378,36 @@ check 'log --follow: what a slow reader misses is counted exactly' misses
 
 options() { "$plain" --help | grep -o -- '--[a-z]*' | sort -u; }
 
+# Text of a manual page, without its macros' escapes
+page() { sed 's/\\-/-/g; s/\\f[A-Z]//g' "$top/man/$1"; }
+
 documented() {
-	local option
+	local option command
 	[ "$(options | wc -l)" -gt 15 ] || return
 	"$plain" -h | grep -q 'Usage: stackbuf' && "$plain" --version | grep -q '^stackbuf [0-9]' || return
 	for option in $(options); do
-		sed 's/\\-/-/g; s/\\f[A-Z]//g' "$top/man/stackbuf.8" | grep -qF -- "$option" || { echo "stackbuf(8) lacks $option"; return 1; }
+		page stackbuf.8 | grep -qF -- "$option" || { echo "stackbuf(8) lacks $option"; return 1; }
 		grep -qF -- "$option" "$top/tools/stackbuf.bash" || { echo "completion lacks $option"; return 1; }
 	done
 	for option in $("$sane" -f "$made" info --json | grep -o '"[a-z_]*":' | tr -d '":') \
 		$("$sane" -f "$made" log --json --wall --last 4 | grep -o '"[a-z_]*":' | tr -d '":' | sort -u); do
-		grep -qw -- "$option" "$top/man/stackbuf.8" || { echo "stackbuf(8) lacks key $option"; return 1; }
+		grep -qw -- "$option" "$top/man/stackbuf-json.5" || { echo "stackbuf-json(5) lacks key $option"; return 1; }
+	done
+	for command in snoop count; do
+		for option in $("$plain" "$command" -h | grep -oE '^ +(-[a-zA-Z]|--[a-z]+)' | sort -u); do
+			page "stackbuf-$command.8" | grep -qE -e "(^|[^-a-z])$option\\b" ||
+				{ echo "stackbuf-$command(8) lacks $option"; return 1; }
+		done
 	done
 }
-check 'every option and key is in the manual page and in completion' documented
+check 'every option and key is in its manual page and in completion' documented
 
 if command -v man >/dev/null && man -l --warnings "$top/man/stackbuf.8" >/dev/null 2>&1; then
-	check 'stackbuf(8) has no faults' test -z "$(man -l --warnings -Tutf8 "$top/man/stackbuf.8" 2>&1 >/dev/null)"
+	for page in "$top"/man/*.[1-9]; do
+		check "${page##*/}: no warnings" test -z "$(man -l --warnings -Tutf8 "$page" 2>&1 >/dev/null)"
+	done
 else
-	echo 'ok stackbuf(8) has no faults # SKIP man is not installed'
+	echo 'ok no manual page has warnings # SKIP man is not installed'
 fi
 
 completes() {
