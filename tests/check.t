@@ -50,7 +50,7 @@ for file in "${all[@]}"; do
 	esac
 done
 
-plan=16
+plan=23
 for series in 6.1 6.12; do
 	for compiler in gcc clang; do
 		plan=$((plan + 1))
@@ -196,6 +196,26 @@ for fault in tests/faults/*.patch; do
 		{ status=1; echo "$fault" >>"$work/log"; break; }
 done
 result $status "deliberate faults fit the code"
+
+while read -r what text; do
+	tests/docs "$what" >"$work/log" 2>&1
+	result $? "documents: $text"
+done <<'END'
+paths files and headings that they name exist
+names identifiers that they name are in the sources
+barriers docs/design.md has each function of core/ with a memory barrier
+layout offsets of the memory format are those of the header
+keys stackbuf-json(5) has all keys, and no others
+parameters stackbuf(4) has all parameters, and no others
+END
+
+text="documents: the tables of runs show the logs"
+if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
+	tests/proof-tables -c >"$work/log" 2>&1
+	result $? "$text"
+else
+	skip "$text" "no history here to compare runs with"
+fi
 
 if [ -e tools/Makefile ]; then
 	# Where other tests build the same, and one at a time
