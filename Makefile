@@ -172,7 +172,7 @@ demo:
 bench:
 	@scripts/stackbuf-setup bench
 	@[ -e tests/bench ] || $(call fail,this version has no benchmark)
-	@tests/bench && tests/bench-decode && tests/bench-dump
+	@tests/bench -w && tests/bench-decode -w && tests/bench-dump -w
 
 clean:
 	rm -rf '$(CURDIR)/build'
@@ -194,7 +194,8 @@ help:
 	@echo '                longer tests, on other kernels: see docs/testing.md'
 	@echo 'make test-kernel KERNEL=FOLDER'
 	@echo '                the tests on a kernel that you built, in its output folder'
-	@echo 'make bench      measure what an event costs, and how long decoding and dumps take'
+	@echo 'make bench      measure what an event costs, and how long decoding and dumps take, into'
+	@echo '                docs/performance.md'
 	@echo 'make clean      remove what was built'
 	@echo
 	@echo 'KDIR=FOLDER     build for another kernel: its build folder'

@@ -193,16 +193,36 @@ instructions() {
 		done
 }
 
-# into_readme MARK FILE: what the file holds, between <!-- MARK --> and <!-- /MARK --> of README.md
-into_readme() {
-	awk -v mark="$1" -v file="$2" '
+# part PAGE MARK: what stands between <!-- MARK --> and <!-- /MARK --> of this page
+part() {
+	sed -n "/^<!-- $2 -->\$/,/^<!-- \/$2 -->\$/p" "$top/$1" | sed '1d; $d'
+}
+
+# into_page PAGE MARK FILE: what the file holds, between these marks of the page
+into_page() {
+	awk -v mark="$2" -v file="$3" '
 		$0 == "<!-- /" mark " -->" { skip = 0; ends = 1 }
 		!skip
 		$0 == "<!-- " mark " -->" { while ((getline line < file) > 0) print line; skip = 1 }
-		END { exit skip || !ends }' "$top/README.md" >"$work/README.md" &&
-		cat "$work/README.md" >"$top/README.md" && return
-	echo "${0##*/}: README.md has no marks <!-- $1 --> and <!-- /$1 -->" >&2
+		END { exit skip || !ends }' "$top/$1" >"$work/page" &&
+		cat "$work/page" >"$top/$1" && return
+	echo "${0##*/}: $1 has no marks <!-- $2 --> and <!-- /$2 -->" >&2
 	return 1
+}
+
+# What README.md says of costs.  docs/performance.md is the origin: demo.t compares.
+costs_for_readme() {
+	part docs/performance.md bench-costs | awk -F '|' '
+		function row(text) { printf "| %s |%s|%s|%s|\n", text, $3, $4, $5; n++ }
+		BEGIN {
+			print "| instructions for one event, on 6.1 | 9 frames | 19 frames | 40 frames |"
+			print "| --- | --- | --- | --- |"
+		}
+		/^\| \*\*`stackbuf_save\(\)`/ { row("**`stackbuf_save()`**: recorded, with its stack, time and task") }
+		/^\| `stack_trace_save\(\)`/ { row("`stack_trace_save()`: the walk of the stack alone, nothing kept") }
+		/^\| \*\*`probe=`/ { row("**`probe=`**: the same record by a probe, the probed call included") }
+		/^\| bpftrace/ { row("bpftrace `kprobe:f { @[kstack] = count(); }`, the probed call included") }
+		END { exit n != 4 }'
 }
 
 # measured_build SERIES NAME: as build, with stackbuf.ko's parameter irqs_off

@@ -30,6 +30,7 @@ all_costs() {
 		costs rounds=2 >/dev/null
 	done
 	costs
+	costs sights=1
 	costs probed=call
 	echo int_sqrt >$probe && costs probed=stackbuf_probe
 	echo >$probe
@@ -63,18 +64,51 @@ END
 	fi
 	"$STACKBUF" info | sed -n 's/^events in a MiB of ring *//p' | sed 's/^/events_per_mib 0 /'
 	first_event
+	probe_costs
 }
 
-# From the command to the first event that it prints, ms: an instruction takes a
-# nanosecond here.  The function is called every 30 ms.
+# Times by marks in the kernel log.  An instruction takes a nanosecond here, and time that
+# the CPU waits counts, too.
+mark() {
+	echo "bench mark $1" >/dev/kmsg
+}
+
+# between FROM TO: microseconds between the last two marks of these names
+between() {
+	dmesg | awk -v from="$1" -v to="$2" '
+		/bench mark / { sub(/^\[ */, ""); at[$NF] = $1 * 1000000 }
+		END { printf "%.0f\n", at[to] - at[from] }'
+}
+
+# From the command to the first event that it prints, in ms.  The function is called every 30 ms.
 first_event() {
 	(while [ ! -e /tmp/seen ]; do cat /proc/version; usleep 30000; done) >/dev/null &
-	from=$(cut -d ' ' -f 1 /proc/uptime)
+	mark from
 	"$STACKBUF" snoop -n 1 -D 30 vfs_open >/tmp/first || exit 1
-	to=$(cut -d ' ' -f 1 /proc/uptime)
+	mark to
 	touch /tmp/seen
+	wait
 	grep -q '^	vfs_open$' /tmp/first || exit 1
-	echo "first_event 0 $(awk "BEGIN { printf \"%.0f\", 1000 * ($to - $from) }")"
+	echo "first_event 0 $(($(between from to) / 1000))"
+}
+
+# Setting and removing one probe, by its name and by its address, in ms: the median of 9
+probe_costs() {
+	address=0x$(sed -n 's/^\([0-9a-f]*\) T int_sqrt$/\1/p' /proc/kallsyms)
+	for how in name address; do
+		[ $how = name ] && what=int_sqrt || what=$address
+		for _ in 1 2 3 4 5 6 7 8 9; do
+			mark from
+			echo "$what" >$probe || exit 1
+			mark set
+			echo >$probe
+			mark removed
+			echo "$(between from set) $(between set removed)"
+		done >/tmp/times
+		for column in 1 2; do
+			cut -d ' ' -f $column /tmp/times | sort -n | sed -n "5s/...\$//;5s/^/probe_$how $column /p"
+		done
+	done
 }
 
 # --- real loads

@@ -35,6 +35,10 @@ static char *probed;
 module_param(probed, charp, 0444);
 MODULE_PARM_DESC(probed, "Instead: what a call of int_sqrt() costs, under this name");
 
+static bool sights;
+module_param(sights, bool, 0444);
+MODULE_PARM_DESC(sights, "Instead: the first and the second event of each of 16 stacks");
+
 static unsigned long frames[STACKBUF_DEPTH_MAX];
 static char text[8192];
 
@@ -134,6 +138,70 @@ static noinline u64 deeper(int more, void (*run)(void), int n)
 	return cost;
 }
 
+/*
+ * The first events of a stack: each of 16 calls is another stack.  Called twice from one
+ * place, so that the second event has the stack of the first.
+ */
+
+#define SIGHTS		2
+#define SIGHT_STACKS	16
+
+static u64 sight_cost[SIGHTS];
+
+static noinline void sight_one(void (*run)(void), int which)
+{
+	/* The operand keeps the compiler from making one call of all */
+#define CALL(n) case n: run(); asm volatile("" : : "i" (__COUNTER__)); break
+	switch (which) {
+	CALL(0);
+	CALL(1);
+	CALL(2);
+	CALL(3);
+	CALL(4);
+	CALL(5);
+	CALL(6);
+	CALL(7);
+	CALL(8);
+	CALL(9);
+	CALL(10);
+	CALL(11);
+	CALL(12);
+	CALL(13);
+	CALL(14);
+	CALL(15);
+	}
+#undef CALL
+	barrier();
+}
+
+static noinline void sight_all(void (*run)(void))
+{
+	int which, i;
+
+	memset(sight_cost, 0, sizeof(sight_cost));
+	for (which = 0; which < SIGHT_STACKS; which++) {
+		for (i = 0; i < SIGHTS; i++) {
+			cycles_t start;
+
+			/* Or the compiler makes two calls of it */
+			OPTIMIZER_HIDE_VAR(i);
+			start = get_cycles();
+			sight_one(run, which);
+			sight_cost[i] += get_cycles() - start;
+		}
+	}
+	barrier();
+}
+
+static noinline void sight_deeper(int more, void (*run)(void))
+{
+	if (more > 0)
+		sight_deeper(more - 1, run);
+	else
+		sight_all(run);
+	barrier();
+}
+
 static unsigned int depth_here;
 
 static noinline void find_depth(void)
@@ -162,6 +230,31 @@ static void measure_all(const struct bench *bench, int n, int inner)
 				deeper(more, bench[i].run, rounds) - nothing);
 			cond_resched();
 		}
+	}
+}
+
+static void measure_sights(void)
+{
+	static const char * const names[SIGHTS] = { "first_sight", "second_sight" };
+	static const int depths[] = { 9, 19, 40 };
+	u64 nothing;
+	int i, d;
+
+	sight_deeper(0, find_depth);
+	for (d = 0; d < ARRAY_SIZE(depths); d++) {
+		int more = depths[d] - depth_here;
+
+		if (more < 0) {
+			pr_err("%d frames are more than %d\n", depth_here, depths[d]);
+			continue;
+		}
+		sight_deeper(more, bench_nothing);
+		nothing = sight_cost[SIGHTS - 1];
+		sight_deeper(more, bench_save);
+		for (i = 0; i < SIGHTS; i++)
+			pr_info("%s %d %llu\n", names[i], depths[d],
+				div_u64(sight_cost[i] - nothing, SIGHT_STACKS));
+		cond_resched();
 	}
 }
 
@@ -264,7 +357,7 @@ static int __init bench_init(void)
 {
 	if (pairs)
 		return measure_pairs();
-	return probed ? 0 : stack_depot_init();
+	return probed || sights ? 0 : stack_depot_init();
 }
 module_init(bench_init);
 
@@ -275,7 +368,9 @@ static void __exit bench_exit(void)
 
 	if (pairs)
 		return;
-	if (probed)
+	if (sights)
+		measure_sights();
+	else if (probed)
 		measure_all(&bench, 1, 1);
 	else
 		measure_all(benches, ARRAY_SIZE(benches), 0);
