@@ -2,6 +2,9 @@
 #
 # For people; kbuild reads Kbuild.  "make help" lists the targets.
 
+# Of the module, the command and the manual pages.  CHANGELOG.md begins with it.
+VERSION := 1.0
+
 # The kernel to build for, and where to put what is built.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 release := $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' '$(KDIR)/include/generated/utsrelease.h' 2>/dev/null),$(shell uname -r))
@@ -23,6 +26,9 @@ DESTDIR ?=
 # Of the scripts, those that are of use where the module is used.
 programs := scripts/stackbuf-crash scripts/stackbuf-decode
 pages := $(wildcard man/*.[1-9])
+man = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+# With the version in its head
+install_page = install -D -m 644 $(1) '$(man)' && sed -i '/^\.TH /s/ "\?stackbuf"\? / "stackbuf $(VERSION)" /' '$(man)'
 
 # User space: insmod and others may be missing in a user's PATH.
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -30,6 +36,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
 	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
+	STACKBUF_MODULE_VERSION=$(VERSION) \
 	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
 
 # The configuration of a kernel that gcc built names options that clang lacks.
@@ -123,7 +130,7 @@ install: checked-kdir checked-built
 	$(if $(DESTDIR),,depmod $(release))
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/bin' $(programs)
 	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/stackbuf' $(CURDIR)/scripts/stackbuf-gdb.py $(CURDIR)/scripts/stackbuf-drgn.py
-	$(foreach page,$(pages),install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))' $(page) &&) :
+	$(foreach page,$(pages),$(call install_page,$(page)) &&) :
 	+@if [ -e tools/Makefile ]; then $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'; fi
 
 uninstall:

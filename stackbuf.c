@@ -38,7 +38,7 @@
 #include "core/recall.h"
 
 MODULE_LICENSE("GPL");
-MODULE_VERSION("1.0");
+MODULE_VERSION(STACKBUF_MODULE_VERSION);
 MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
 
 /* Parameters stay writable during exit; clear sb_cpu under their lock so that setters see NULL */
