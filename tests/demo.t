@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# demo.t: "make demo" works, README.md shows what it prints, and what README.md
-# names exists and works as it says
+# demo.t: "make demo" works, docs/demo.md shows what it prints, README.md takes its figures
+# and output from documents that runs write, and what README.md and the other documents
+# name exists and works as they say
 
 # Backquotes are Markdown's.
 # shellcheck disable=SC2016
@@ -10,19 +11,23 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 readme=$top/README.md
+manual=$top/man/stackbuf.4
+picture=$top/docs/demo.svg
+# Those of users
+documents=("$readme" "$top"/docs/*.md "$top/CONTRIBUTING.md" "$top/CHANGELOG.md")
 
 case ${1-} in
 -h)
 	echo "Usage: ${0##*/} [-u]"
-	echo "Run \"make demo\" and hold README.md against it and against the source."
-	echo "  -u    put what it prints into README.md instead"
+	echo "Run \"make demo\" and hold the documents against it and against the source."
+	echo "  -u    write docs/demo.md, docs/demo.svg and the excerpt in README.md instead"
 	exit 0
 	;;
 '' | -u) ;;
 *) echo "${0##*/}: try -h" >&2; exit 2 ;;
 esac
 
-# Both sessions of a demo, without the directories that differ from machine to
+# The sessions of a demo, without the directories that differ from machine to
 # machine, and without empty lines and blanks at ends
 sessions() {
 	sed -n '/^=== Session 1/,/^=== What next/p' | sed '/^=== What next/d' |
@@ -30,41 +35,60 @@ sessions() {
 		sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
 }
 
-# What stands between two markers of README.md, without the fences
-between() {
-	sed -n "/^<!-- $1 -->\$/,/^<!-- \/$1 -->\$/p" "$readme" | sed '/^<!-- /d; /^```/d'
+# The flame graph of a demo, without the kernel's package
+drawn() {
+	sed -E "$no_release"
 }
 
-# Figures that differ from run to run, and with each version of kernel and source.
-# Names of functions, how they are nested, files and counters stay.
+no_release='s/([0-9]+\.[0-9]+)[-_.+0-9a-z]*-cloud-amd64/\1/g'
+
+# Files of ours that lines are cited of, as a regular expression
+own=$(cd "$top" && find stackbuf.c core -name '*.[ch]' | sed 's@.*/@@; s/\./\\./g' | paste -sd '|') || exit 1
+
+# Figures that differ from run to run, and with each version of kernel and compiler.  Names
+# of functions, how they are nested, files and counters stay, and the lines of our own files:
+# where the source moves, docs/demo.md is to be written again (-u).
 shape() {
 	sed -E -e 's/[-_.0-9a-z]*-cloud-amd64/RELEASE/g' \
 		-e 's/^\[ *[0-9]+\.[0-9]+\]/[T]/; s/^(stack [0-9]+ )\[ *[0-9]+\.[0-9]+\]/\1[T]/' \
 		-e 's/CPU: [0-9]+ PID: [0-9]+/CPU: N PID: N/' \
+		-e 's/^[0-9.]+ +rm +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +/T rm N /' \
 		-e 's/\+0x[0-9a-f]+\/0x[0-9a-f]+/+X\/X/' \
 		-e 's/instance [0-9a-f]{16}$/instance X/' \
 		-e 's/Stack trace\([0-9]+\)/Stack trace(N)/' \
 		-e 's/^(stackbuf +)[0-9]+( +0)/\1N\2/' \
 		-e 's/It ran [0-9]+ seconds/It ran N seconds/' \
+		-e "s@<dir>/($own):([0-9]+)@<dir>/\\1 line \\2@g" \
 		-e 's/([( ][^ ():]+\.[cSh]):[0-9?]+/\1:N/g'
+}
+
+# A flame graph without what its load made: one line for all frames
+frame='<g class="f" data-x="[0-9]+" data-w="[0-9]+"><title>[^<]* \([0-9]+ events, [0-9.]+ %\)</title><rect x="[0-9.]+%" y="[0-9]+" width="[0-9.]+%" height="16" fill="hsl\([0-9,%]*\)"/><text x="[0-9.]+%" dx="4" y="[0-9]+">[^<]*</text></g>'
+shape_of_picture() {
+	sed -E -e "s@^$frame\$@FRAME@" -e 's/height="[0-9]+" data-total="[0-9]+"/height="N" data-total="N"/' \
+		-e 's/[0-9]+ events, Linux [.0-9]+/N events, Linux V/g' | uniq
 }
 
 make -s -C "$top" --no-print-directory demo >"$work/demo" 2>"$work/demo.err"
 status=$?
 sessions <"$work/demo" >"$work/sessions"
 
+drawn <"$top/build/demo/demo.svg" >"$work/demo.svg"
+
+# README.md shows the session that names a function: from these lines to the next empty line
+excerpt() {
+	part docs/demo.md demo | sed -n '/^# insmod stackbuf\.ko probe=/,/^# stackbuf save /p; /^\$ .* log .*--lines/,/^$/p' |
+		sed -E 's@build/(tools|demo)/(kernel/)?@@g; /^$/d'
+}
+
 if [ "${1-}" = -u ]; then
-	[ "$status" = 0 ] && [ -s "$work/sessions" ] ||
-		{ echo "${0##*/}: make demo failed; README.md is unchanged" >&2; exit 1; }
-	awk -v text="$work/sessions" '
-		/^<!-- \/demo -->$/ { skip = 0 }
-		!skip
-		/^<!-- demo -->$/ {
-			skip = 1
-			print "```"
-			while ((getline line < text) > 0) print line
-			print "```"
-		}' "$readme" >"$work/readme" && cat "$work/readme" >"$readme"
+	[ "$status" = 0 ] && [ -s "$work/sessions" ] && [ -s "$work/demo.svg" ] ||
+		{ echo "${0##*/}: make demo failed; docs/demo.md is unchanged" >&2; exit 1; }
+	{ echo '```'; cat "$work/sessions"; echo '```'; } >"$work/fenced"
+	into_page docs/demo.md demo "$work/fenced" || exit 1
+	cat "$work/demo.svg" >"$picture" || exit 1
+	{ echo '```'; excerpt; echo '```'; } >"$work/fenced"
+	into_page README.md demo "$work/fenced"
 	exit
 fi
 
@@ -85,25 +109,54 @@ has_both() {
 }
 
 same_shape() {
-	between demo | shape >"$work/shape.readme"
+	part docs/demo.md demo | sed '/^```/d' | shape >"$work/shape.page"
 	shape <"$work/sessions" >"$work/shape.demo"
-	[ -s "$work/shape.readme" ] || { echo "README.md holds no transcript"; return 1; }
+	[ -s "$work/shape.page" ] || { echo "docs/demo.md holds no transcript"; return 1; }
 	# The first difference, by line of the transcript
 	awk -v other="$work/shape.demo" '
 		{
 			if ((getline now < other) <= 0) now = "(nothing more)"
-			if ($0 != now) { bad = 1; print "line " NR " of the transcript\nREADME.md: " $0 "\nmake demo: " now; exit }
+			if ($0 != now) { bad = 1; print "line " NR " of the transcript\ndocs/demo.md: " $0 "\nmake demo: " now; exit }
 		}
 		END {
-			if (!bad && (getline now < other) > 0) { bad = 1; print "README.md ends before: " now }
+			if (!bad && (getline now < other) > 0) { bad = 1; print "docs/demo.md ends before: " now }
+			if (bad) print "tests/demo.t -u writes it again"
 			exit bad
-		}' "$work/shape.readme"
+		}' "$work/shape.page"
 }
 
-# What README.md says in code: lines of fenced blocks and inline spans, without
-# prompts and sudo; the transcript left out
+# The picture is today's, but for what the load made of it; every stack in it ends where the
+# probe was
+same_picture() {
+	shape_of_picture <"$picture" >"$work/picture.page"
+	shape_of_picture <"$work/demo.svg" >"$work/picture.demo"
+	[ "$(grep -c '^FRAME$' "$work/picture.demo")" = 1 ] || { echo "no frames in the picture"; return 1; }
+	diff "$work/picture.page" "$work/picture.demo" || { echo "tests/demo.t -u writes it again"; return 1; }
+	[ "$(grep -cE "^$frame\$" "$picture")" -ge 20 ] && grep -q '<title>submit_bio (' "$picture"
+}
+
+# What README.md shows of the demo and of costs is in those documents, which runs write
+one_origin() {
+	part README.md demo | sed '/^```/d' >"$work/says"
+	excerpt | diff "$work/says" - || { echo "docs/demo.md has it otherwise"; return 1; }
+	[ "$(wc -l <"$work/says")" -ge 8 ] && grep -q '^	vfs_unlink+0x0/' "$work/says" || return
+	part README.md bench >"$work/says"
+	costs_for_readme | diff "$work/says" - || { echo "docs/performance.md has it otherwise"; return 1; }
+}
+
+# A newcomer meets a recorded stack on the first screen, and an end
+short() {
+	local first
+
+	first=$(grep -n '^	[a-z_0-9]*+0x' "$readme" | head -n 1 | cut -d: -f1)
+	echo "README.md: $(wc -l <"$readme") lines, the first stack in line ${first:-none}"
+	[ "$(wc -l <"$readme")" -le 150 ] && [ -n "$first" ] && [ "$first" -le 24 ]
+}
+
+# What README.md and CONTRIBUTING.md say in code: lines of fenced blocks and inline spans,
+# without prompts and sudo; the transcript left out
 code() {
-	sed '/^<!-- demo -->$/,/^<!-- \/demo -->$/d' "$readme" | awk '
+	cat "$readme" "$top/CONTRIBUTING.md" | sed '/^<!-- demo -->$/,/^<!-- \/demo -->$/d' | awk '
 		/^```/ { fence = !fence; next }
 		fence { print; next }
 		{
@@ -185,13 +238,20 @@ options() {
 	none <"$work/bad"
 }
 
-# Both ways: README.md's table and the source have the same
+# Both ways: the manual page and the source have the same, with the same defaults
 parameters() {
 	grep -ohE '^(module_param(_cb|_named)?|SB_NUMBER)\([a-z_]+' "$top/stackbuf.c" "$top"/core/*.c | cut -d'(' -f2 | sort >"$work/has"
-	sed -n '/^### Parameters/,/^### Sizes/s/^| `\([a-z_]*\)` .*/\1/p' "$readme" | sort >"$work/says"
+	sed -nE '/^\.SH PARAMETERS/,/^\.SH [^P]/s/^\.B[IR]* *([a-z_]+)=.*/\1/p' "$manual" | sort >"$work/says"
 	[ -s "$work/has" ] && diff "$work/says" "$work/has" &&
-		grep -oE 'PARAMS="[^"]*"' "$readme" | grep -oE '[a-z_]+=' | tr -d = | sort -u >"$work/used" &&
-		comm -23 "$work/used" "$work/has" | none
+		cat "${documents[@]}" | grep -oE 'PARAMS="[^"]*"' | grep -oE '[a-z_]+=' | tr -d = | sort -u >"$work/used" &&
+		comm -23 "$work/used" "$work/has" | none || return
+	# NAME DEFAULT of each number
+	cat "$top/stackbuf.c" "$top"/core/*.c |
+		sed -nE '/^MODULE_PARM_DESC/{/;$/!N;s/^MODULE_PARM_DESC\(([a-z_]+),.*\(default (-?[0-9]+).*/\1 \2/p}' | sort >"$work/has"
+	awk '/^\.SH/ { on = $2 == "PARAMETERS" }
+		on && /^\.B[IR]* *[a-z_]+=/ { name = $2; sub(/=.*/, "", name) }
+		on && /^\(default / { gsub(/[\\;]/, ""); if ($2 ~ /^-?[0-9]+$/) print name, $2 }' "$manual" | sort >"$work/says"
+	[ "$(wc -l <"$work/has")" -ge 7 ] && diff "$work/says" "$work/has"
 }
 
 defaults() {
@@ -203,8 +263,8 @@ defaults() {
 		grep -qx "$name ?= $value" "$top/Makefile" || { echo "$name is not $value by default"; return 1; }
 		grep -qE "check $name '.*' $range\b" "$top/Makefile" || { echo "$name does not go up to $range"; return 1; }
 		n=$((n + 1))
-	done < <(grep -E '^\| `[A-Z]+_KB`' "$readme")
-	[ "$n" = 3 ] || { echo "$n sizes in README.md"; return 1; }
+	done < <(grep -E '^\| `[A-Z]+_KB`' "$top/docs/performance.md")
+	[ "$n" = 3 ] || { echo "$n sizes in docs/performance.md"; return 1; }
 }
 
 calls() {
@@ -214,14 +274,30 @@ calls() {
 	while read -r file; do
 		[ -e "$top/$file" ] || echo "no file $file" >>"$work/bad"
 		n=$((n + 1))
-	done < <(cat "$readme" "$top"/docs/*.md | grep -oE '\]\([^)#]+\)|`(tests|tools|core|docs|man|scripts)/[^`< *]*`' |
-		sed -E 's/^\]\(|^`|[)`]$//g; s@^\.\./@@' | sort -u)
+	done < <(cat "${documents[@]}" | grep -oE '\]\([^)#]+\)|src="[^"]*"|`(tests|tools|core|docs|man|scripts)/[^`< *]*`' |
+		sed -E 's/^\]\(|^`|[)`"]$//g; s/^src="//; s@^\.\./@@; s@^(demo|tested|internals)@docs/\1@' | sort -u)
 	while read -r call; do
 		grep -qE "\\b$call\\(" "$top/stackbuf.h" || echo "no call $call()" >>"$work/bad"
 		n=$((n + 1))
-	done < <(cat "$readme" "$top"/docs/*.md | grep -oE 'stackbuf_[a-z_]*[a-z]\(' | tr -d '(' | grep -vE '^stackbuf_(init|exit)$' | sort -u)
+	done < <(cat "${documents[@]}" | grep -oE 'stackbuf_[a-z_]*[a-z]\(' | tr -d '(' | grep -vE '^stackbuf_(init|exit)$' | sort -u)
 	[ "$n" -ge 20 ] || { echo "only $n files and calls are found"; return 1; }
 	none <"$work/bad"
+}
+
+# One version: the Makefile's
+one_version() {
+	local version
+
+	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
+	[[ $version =~ ^[0-9]+\.[0-9]+$ ]] || { echo "the Makefile has no version"; return 1; }
+	echo "the Makefile has $version"
+	"$work/tools/stackbuf" --version | tee /dev/stderr | grep -qF "stackbuf $version," &&
+		[ "$(modinfo -F version "$work/vm/example/stackbuf.ko")" = "$version" ] &&
+		grep '^## ' "$top/CHANGELOG.md" | head -n 1 | tee /dev/stderr | grep -qE "^## $version( |\$)" || return
+	# Installed pages have it, those of the tree none
+	make -s -C "$top/tools" O="$work/tools" DESTDIR="$work/root" install >"$work/make.log" 2>&1 &&
+		grep -q "^\.TH .* \"stackbuf $version\" " "$work/root/usr/local/share/man/man8/stackbuf.8" || return
+	! grep -n '^\.TH .*[0-9]\.[0-9]' "$top"/man/*
 }
 
 # The block of README.md that begins with ```$1
@@ -229,7 +305,7 @@ block() {
 	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$readme" | sed '/^```/d'
 }
 
-# Somebody else's module, just as README.md says
+# A module as README.md has it
 example() {
 	local kernel line
 
@@ -259,12 +335,16 @@ example() {
 {
 	result "make demo succeeds" exits
 	result "both sessions are there, with source lines" has_both
-	result "README.md's transcript has the shape of today's" same_shape
-	result "what README.md has make do, it can do" targets
-	result "commands and options in README.md exist" options
-	result "parameters in README.md are those of the module" parameters
-	result "sizes in README.md are those of the Makefile" defaults
-	result "files and calls named in README.md and docs exist" calls
+	result "the transcript in docs/demo.md is today's, with the lines of our own source" same_shape
+	result "the picture is today's, but for the load" same_picture
+	result "README.md has output and figures from docs/demo.md and docs/performance.md" one_origin
+	result "README.md is short, and begins with a recorded stack" short
+	result "what README.md and CONTRIBUTING.md have make do, it can do" targets
+	result "commands and options in README.md and CONTRIBUTING.md exist" options
+	result "parameters in stackbuf(4) are those of the module" parameters
+	result "sizes in docs/performance.md are those of the Makefile" defaults
+	result "files and calls named in documents exist" calls
 	result "the example in README.md is built, loaded and recorded as it says" example
+	result "module, command and manual pages have one version" one_version
 	echo "done"
 } | ktap

@@ -210,6 +210,15 @@ into_page() {
 	return 1
 }
 
+# Which stackbuf was measured, and when
+measured() {
+	local version
+
+	version=$(git -C "$top" describe --always --exclude '*' 2>/dev/null || echo 'an unknown version')
+	git -C "$top" diff --quiet HEAD -- . ':!docs' ':!README.md' 2>/dev/null || version+=-dirty
+	printf '\nMeasured on %s, stackbuf at %s.\n' "$(date -u +%F)" "$version"
+}
+
 # What README.md says of costs.  docs/performance.md is the origin: demo.t compares.
 costs_for_readme() {
 	part docs/performance.md bench-costs | awk -F '|' '
