@@ -224,7 +224,7 @@ costs_for_readme() {
 	part docs/performance.md bench-costs | awk -F '|' '
 		function row(text) { printf "| %s |%s|%s|%s|\n", text, $3, $4, $5; n++ }
 		BEGIN {
-			print "| instructions for one event, on 6.1 | 9 frames | 19 frames | 40 frames |"
+			print "| instructions for an event of a known stack, on 6.1 | 9 frames | 19 frames | 40 frames |"
 			print "| --- | --- | --- | --- |"
 		}
 		/^\| \*\*`stackbuf_save\(\)`/ { row("**`stackbuf_save()`**: recorded, with its stack, time and task") }
