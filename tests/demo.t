@@ -35,9 +35,9 @@ sessions() {
 		sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
 }
 
-# The flame graph of a demo, without the kernel's package
+# The flame graph of a demo, with its license and without the kernel's package
 drawn() {
-	sed -E "$no_release"
+	sed -E -e '1a<!-- SPDX-License-Identifier: GPL-2.0 -->' -e "$no_release"
 }
 
 no_release='s/([0-9]+\.[0-9]+)[-_.+0-9a-z]*-cloud-amd64/\1/g'
@@ -77,7 +77,7 @@ drawn <"$top/build/demo/demo.svg" >"$work/demo.svg"
 
 # README.md shows the session that names a function: from these lines to the next empty line
 excerpt() {
-	part docs/demo.md demo | sed -n '/^# insmod stackbuf\.ko probe=/,/^# stackbuf save /p; /^\$ .* log .*--lines/,/^$/p' |
+	part docs/demo.md demo | sed -n '/^# insmod stackbuf\.ko probe=vfs_unlink$/,/^# stackbuf save /p; /^\$ .* log .*--lines/,/^$/p' |
 		sed -E 's@build/(tools|demo)/(kernel/)?@@g; /^$/d'
 }
 
@@ -190,12 +190,13 @@ targets() {
 			case $word in
 			*=*)
 				target=${word%%=*}
-				grep -qE "^$target \?=|\\$\($target\)" "$top/Makefile" || echo "no variable $target"
+				grep -qE "^$target \?=|\\$\($target\)|echo '(.* )?$target=.* work as usual" "$top/Makefile" ||
+					echo "no variable $target"
 				;;
-			*) grep -qE "^$word:" "$top/Makefile" || echo "no target: make $word" ;;
+			*) grep -qE "^([-a-z0-9]+ )*$word( [-a-z0-9]+)*:" "$top/Makefile" || echo "no target: make $word" ;;
 			esac
 		done
-	done < <(grep -E '^make( |$)' "$work/code" | grep -v ' -C ' | sed -E 's/"[^"]*"/X/') >"$work/bad"
+	done < <(grep -E '^make( |$)' "$work/code" | grep -v ' -C ' | sed -E 's/"[^"]*"|`[^`]*`/X/g; s/   .*//') >"$work/bad"
 	n=$(grep -cE '^make( |$)' "$work/code")
 	[ "$n" -ge 8 ] || { echo "only $n times make is found in README.md"; return 1; }
 	none <"$work/bad"
@@ -267,20 +268,78 @@ defaults() {
 	[ "$n" = 3 ] || { echo "$n sizes in docs/performance.md"; return 1; }
 }
 
+# What documents say of the format in numbers: a program that the format is compiled into says it
+figures() {
+	local phrase sizes
+
+	cat >"$work/figures.c" <<-'END' || return
+		#include <stddef.h>
+		#include <stdio.h>
+		#include "stackbuf_format.h"
+
+		#define PAGE	4096
+		#define GRANULES(nr) \
+			((offsetof(struct stackbuf_stack, frames) + 4 * (nr) + STACKBUF_GRANULE - 1) / STACKBUF_GRANULE)
+
+		static unsigned int bytes(unsigned long form)
+		{
+			return 8 * stackbuf_event_words(form << STACKBUF_EVENT_FORM_SHIFT);
+		}
+
+		int main(void)
+		{
+			unsigned int shortest = bytes(STACKBUF_SHORT), tagged = bytes(STACKBUF_TAGGED);
+			unsigned int full = bytes(STACKBUF_FULL), ring = EVENTS_KB / 4 * STACKBUF_EVENT_WORDS * 8;
+			unsigned int granules = STACKS_KB / 4 * (PAGE / STACKBUF_GRANULE - 1);
+
+			printf("An event takes %u to %u bytes.\n", shortest, full);
+			printf("An event takes %u bytes (%u with a tag)\n", shortest, tagged);
+			printf("follow each other on a CPU, %u otherwise.\n", full);
+			printf("A distinct stack takes %zu bytes and 4 for each frame, rounded up to %d\n",
+			       offsetof(struct stackbuf_stack, frames), STACKBUF_GRANULE);
+			printf("%d frames of a trace are kept\n", STACKBUF_DEPTH_MAX);
+			printf("event ring: %u0,000 events (each of another\n", ring / full / 10000);
+			printf("to %u0,000 (a run of one task, no tags)\n", ring / shortest / 10000);
+			printf("room for %zu,000 distinct stacks (of %d frames) to %zu,000 (of 8 or fewer)\n",
+			       granules / GRANULES(STACKBUF_DEPTH_MAX) / 1000, STACKBUF_DEPTH_MAX,
+			       granules / GRANULES(8) / 1000);
+			return 0;
+		}
+	END
+	mapfile -t sizes < <(sed -nE 's/^(EVENTS|STACKS)_KB \?= ([0-9]+)$/-D\1_KB=\2/p' "$top/Makefile")
+	gcc -Wall -Werror -I"$top" "${sizes[@]}" -o "$work/figures" "$work/figures.c" &&
+		"$work/figures" >"$work/phrases" || return
+	[ "$(wc -l <"$work/phrases")" = 8 ] || return
+	# In one line, wherever they are wrapped
+	cat "$readme" "$top/docs/performance.md" | tr '\n' ' ' >"$work/texts"
+	while IFS= read -r phrase; do
+		grep -qF -e "$phrase" "$work/texts" || echo "not in README.md and docs/performance.md: $phrase"
+	done <"$work/phrases" | none || return
+	# The size of the download stands in two places
+	grep -oE 'about [0-9]+ MB' "$readme" "$top/scripts/stackbuf-demo" | cut -d: -f2 | sort -u >"$work/sizes"
+	[ "$(wc -l <"$work/sizes")" = 1 ] || { cat "$work/sizes"; return 1; }
+}
+
+# Links go from where the document is, paths in code from the top
 calls() {
-	local file call n=0
+	local page file call n=0
 
 	: >"$work/bad"
-	while read -r file; do
-		[ -e "$top/$file" ] || echo "no file $file" >>"$work/bad"
-		n=$((n + 1))
-	done < <(cat "${documents[@]}" | grep -oE '\]\([^)#]+\)|src="[^"]*"|`(tests|tools|core|docs|man|scripts)/[^`< *]*`' |
-		sed -E 's/^\]\(|^`|[)`"]$//g; s/^src="//; s@^\.\./@@; s@^(demo|tested|internals)@docs/\1@' | sort -u)
+	for page in "${documents[@]}"; do
+		while read -r file; do
+			[ -e "${page%/*}/$file" ] || echo "${page#"$top"/}: no file $file" >>"$work/bad"
+			n=$((n + 1))
+		done < <(grep -oE '\]\([^)#]+\)|src="[^"]*"' "$page" | sed -E 's/^\]\(|[)"]$//g; s/^src="//' | grep -v '^https:')
+		while read -r file; do
+			[ -e "$top/$file" ] || echo "${page#"$top"/}: no file $file" >>"$work/bad"
+			n=$((n + 1))
+		done < <(grep -oE '`(tests|tools|core|docs|man|scripts)/[^`< *]*`' "$page" | tr -d '`')
+	done
 	while read -r call; do
-		grep -qE "\\b$call\\(" "$top/stackbuf.h" || echo "no call $call()" >>"$work/bad"
+		cat "$top"/stackbuf*.h | grep -qE "\\b$call\\(" || echo "no call $call()" >>"$work/bad"
 		n=$((n + 1))
 	done < <(cat "${documents[@]}" | grep -oE 'stackbuf_[a-z_]*[a-z]\(' | tr -d '(' | grep -vE '^stackbuf_(init|exit)$' | sort -u)
-	[ "$n" -ge 20 ] || { echo "only $n files and calls are found"; return 1; }
+	[ "$n" -ge 40 ] || { echo "only $n files and calls are found"; return 1; }
 	none <"$work/bad"
 }
 
@@ -343,6 +402,7 @@ example() {
 	result "commands and options in README.md and CONTRIBUTING.md exist" options
 	result "parameters in stackbuf(4) are those of the module" parameters
 	result "sizes in docs/performance.md are those of the Makefile" defaults
+	result "figures of the format in documents are those of stackbuf_format.h" figures
 	result "files and calls named in documents exist" calls
 	result "the example in README.md is built, loaded and recorded as it says" example
 	result "module, command and manual pages have one version" one_version
