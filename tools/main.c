@@ -3,24 +3,23 @@
  * main.c - stackbuf: read the flight recorder of kernel call stacks
  */
 #include <popt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "decode.h"
-#include "depth.h"
-#include "filter.h"
-#include "flame.h"
-#include "follow.h"
-#include "output.h"
-#include "pprof.h"
-#include "same.h"
-#include "save.h"
-#include "source.h"
-#include "symbols.h"
-#include "watch.h"
+#include "symbol/decode.h"
+#include "output/depth.h"
+#include "record/filter.h"
+#include "output/flame.h"
+#include "live/follow.h"
+#include "output/output.h"
+#include "output/pprof.h"
+#include "record/duplicates.h"
+#include "output/save.h"
+#include "input/source.h"
+#include "symbol/symbols.h"
+#include "live/watch.h"
 
 #ifndef VERSION
 #define VERSION "unknown"
@@ -188,18 +187,6 @@ static const char *option_name(int option)
 {
 	return option < OPT_NUMBER ? option_list[option - 1].longName :
 				     watch_list[option - OPT_NUMBER].longName;
-}
-
-static void __attribute__((noreturn, format(printf, 2, 3))) die(int code, const char *format, ...)
-{
-	va_list args;
-
-	fputs("stackbuf: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	putc('\n', stderr);
-	exit(code);
 }
 
 struct args {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "made.h"
-#include "output.h"
+#include "output/output.h"
 
 #define PAGES_MAX	64
 

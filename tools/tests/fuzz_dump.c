@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "dump.h"
+#include "input/dump.h"
 #include "made.h"
-#include "source.h"
+#include "input/source.h"
 
 #define PAGES	24	/* of the record, in each file */
 #define FILE_MAX	(1 << 18)

@@ -4,7 +4,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
-#include "decode.h"
+#include "symbol/decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

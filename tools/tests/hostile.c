@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "parse.h"
+#include "record/parse.h"
 
 static const char *path;
 
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 		return parse_cpus();
 	if (argc > 3 && !strcmp(argv[1], "within"))
 		return run_within(atol(argv[2]), argv + 3);
-	for (i = 0; argc == 3 && i < sizeof(kinds) / sizeof(*kinds); i++) {
+	for (i = 0; argc == 3 && i < ARRAY_SIZE(kinds); i++) {
 		if (strcmp(argv[1], kinds[i].name))
 			continue;
 		path = argv[2];

@@ -8,7 +8,7 @@
 #ifndef MADE_H
 #define MADE_H
 
-#include "parse.h"
+#include "record/parse.h"
 
 #define MADE_CPUS	8
 #define MADE_BASE	0xffffffff81234500ULL

@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "follow.h"
+#include "live/follow.h"
 #include "made.h"
-#include "output.h"
-#include "probe.h"
-#include "same.h"
-#include "save.h"
-#include "source.h"
-#include "text.h"
+#include "output/output.h"
+#include "live/probe.h"
+#include "record/duplicates.h"
+#include "output/save.h"
+#include "input/source.h"
+#include "util.h"
 
 static unsigned int failures;
 

@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "made.h"
-#include "outfile.h"
-#include "output.h"
+#include "output/outfile.h"
+#include "output/output.h"
 
 static unsigned int failures;
 

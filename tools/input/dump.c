@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dump.c - a machine's memory in files: what kind of file, where its pages are
+ *
+ * Raw images and ELF cores are read as they lie there.  The kdump formats are
+ * kdump.c's affair; what was flattened for a pipe, which libkdumpfile does
+ * not know, is put in order in an unnamed temporary file first.
+ *
+ * No virtual address is ever translated: pages tell who they are.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "input/dump.h"
+
+/* Program headers looked at, and segments kept: more are damage, or malice */
+#define SEGMENTS_MAX	(1U << 20)
+
+/* Times that a part of a file may be in segments whose pages begin at different places */
+#define LAYERS_MAX	4
+
+/* ------------------------------------------------------------------ ELF --- */
+
+static int elf_header(int fd, Elf64_Ehdr *head)
+{
+	if (read_at(fd, head, sizeof(*head), 0) != sizeof(*head) ||
+	    memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    head->e_type != ET_CORE || head->e_phentsize != sizeof(Elf64_Phdr))
+		return -1;
+	return 0;
+}
+
+/* Read the header and from it where the program headers are.  Return 0 or -1 */
+static int elf_start(struct elf_segments *s)
+{
+	Elf64_Ehdr head;
+	Elf64_Shdr section;
+
+	if (elf_header(s->fd, &head))
+		return -1;
+	s->offset = head.e_phoff;
+	s->nr = head.e_phnum;
+	if (s->nr != PN_XNUM)
+		return 0;
+	/* More than fit there: the first section has their number */
+	if (read_at(s->fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
+		return -1;
+	s->nr = section.sh_info;
+	return 0;
+}
+
+int elf_segment(struct elf_segments *s, Elf64_Phdr *segment)
+{
+	const unsigned int most = ARRAY_SIZE(s->part);
+	u64 left;
+	ssize_t n;
+
+	if (!s->offset && elf_start(s))
+		return -1;
+	if (s->i >= s->nr)
+		return 0;
+	/* The count may be any number, and a sparse file holds any number of empty headers */
+	if (s->i >= SEGMENTS_MAX)
+		return -1;
+	if (s->i % most == 0) {
+		left = s->nr - s->i;
+		n = read_at(s->fd, s->part, (left < most ? left : most) * sizeof(*s->part),
+			    s->offset + s->i * sizeof(*s->part));
+		s->whole = n < 0 ? 0 : n / sizeof(*s->part);
+	}
+	if (s->i % most >= s->whole)
+		return -1;
+	*segment = s->part[s->i++ % most];
+	return 1;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+	u64 p = x->offset % STACKBUF_PAGE_SIZE, q = y->offset % STACKBUF_PAGE_SIZE;
+
+	if (p != q)
+		return p < q ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/*
+ * Segments may share parts of the file: one for each mapping of the same memory.
+ * Return the number of ranges that are left.
+ */
+static size_t merge(struct range *range, size_t nr)
+{
+	size_t i, n = 0;
+
+	if (nr)
+		qsort(range, nr, sizeof(*range), by_offset);
+	for (i = 0; i < nr; i++) {
+		u64 end = range[i].offset + range[i].size;
+		struct range *last = &range[n ? n - 1 : 0];
+
+		if (n && (last->offset ^ range[i].offset) % STACKBUF_PAGE_SIZE == 0 &&
+		    range[i].offset <= last->offset + last->size) {
+			if (end > last->offset + last->size)
+				last->size = end - last->offset;
+		} else {
+			range[n++] = range[i];
+		}
+	}
+	return n;
+}
+
+/*
+ * Pages of one dump begin at one place, modulo their size; damage to a header may add
+ * another.  Segments of every place would have the file scanned 4096 times.  Return the
+ * number of ranges that fit into LAYERS_MAX times @size bytes.
+ */
+static size_t limit_layers(const struct range *range, size_t nr, u64 size)
+{
+	u64 total = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		total += range[i].size / LAYERS_MAX;
+		if (total > size)
+			break;
+	}
+	return i;
+}
+
+static int open_elf(struct dump_file *f, char *error, size_t size)
+{
+	size_t room = 0, nr = 0, merged;
+	struct elf_segments segments = { .fd = f->fd };
+	Elf64_Phdr segment;
+	u64 end, skip, most = 0;
+	Elf64_Ehdr head;
+	int more;
+
+	if (read_at(f->fd, &head, sizeof(head), 0) != sizeof(head)) {
+		snprintf(error, size, "%s: is cut: its ELF header is not whole", f->name);
+		return -1;
+	}
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (head.e_machine != EM_X86_64 && head.e_machine != EM_AARCH64)) {
+		snprintf(error, size,
+			 "%s: is of another architecture (ELF machine %u, %s, %s-endian): stackbuf records on x86-64 and arm64",
+			 f->name, head.e_machine,
+			 head.e_ident[EI_CLASS] == ELFCLASS64 ? "64 bit" : "32 bit",
+			 head.e_ident[EI_DATA] == ELFDATA2LSB ? "little" : "big");
+		return -1;
+	}
+	if (head.e_type != ET_CORE) {
+		snprintf(error, size, "%s: is no dump: an ELF file, but no core file", f->name);
+		return -1;
+	}
+	f->machine = head.e_machine;
+	while ((more = elf_segment(&segments, &segment)) > 0) {
+		end = segment.p_offset + segment.p_filesz;
+		if (segment.p_type != PT_LOAD || end < segment.p_offset || end >> 62)
+			continue;
+		if (end > f->size && end > most)
+			most = end;
+		/* Pages are pages of memory, wherever the file has them */
+		skip = -segment.p_paddr % STACKBUF_PAGE_SIZE;
+		if (segment.p_offset >= f->size || skip >= segment.p_filesz)
+			continue;
+		if (end > f->size)
+			end = f->size;
+		if (segment.p_offset + skip + STACKBUF_PAGE_SIZE > end)
+			continue;
+		GROW(f->range, nr, room);
+		f->range[nr].offset = segment.p_offset + skip;
+		f->range[nr].size = (end - segment.p_offset - skip) / STACKBUF_PAGE_SIZE *
+			STACKBUF_PAGE_SIZE;
+		nr++;
+	}
+	if (most)
+		f->cut = most - f->size;
+	merged = merge(f->range, nr);
+	f->ranges = limit_layers(f->range, merged, f->size);
+	/* Headers or segments are left out: that is reported as bytes that are missing */
+	if (!f->cut && (more < 0 || f->ranges < merged))
+		f->cut = 1;
+	if (more < 0 && !f->ranges) {
+		snprintf(error, size, "%s: is cut or damaged: its program headers cannot be read",
+			 f->name);
+		return -1;
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------- kdump formats --- */
+
+static int open_kdump(struct dump_file *f, char *error, size_t size)
+{
+	char why[256];
+
+	f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
+	if (f->kdump)
+		return 0;
+	snprintf(error, size, "%s: %s", f->name, why);
+	return -1;
+}
+
+/* -------------------------------------------------------------- flattened --- */
+
+/* makedumpfile -F, and QEMU: a head of a page, then pieces, numbers big-endian */
+#define FLAT_MAGIC	"makedumpfile\0\0\0"
+#define FLAT_HEAD	4096
+
+struct flat_piece {
+	u64 offset, size;
+};
+
+/* Bytes of disk that the pieces may take beyond those that they have, as each takes a block */
+#define FLAT_WASTE_MAX	(1ULL << 28)
+
+/*
+ * Write the pieces of @f into their places in @to.  Return 0, 1 if @f cannot be read, 2 if
+ * @to cannot be written, 3 if the pieces lie so far apart that they would fill the disk.
+ */
+static int copy_pieces(struct dump_file *f, int to, char *buf, size_t room)
+{
+	u64 at = FLAT_HEAD, got = 0, left, offset, looked = 0;
+	struct flat_piece piece;
+	struct stat st;
+	ssize_t n;
+
+	for (;;) {
+		n = read_at(f->fd, &piece, sizeof(piece), at);
+		if (n < 0)
+			return 1;
+		if (n < (ssize_t)sizeof(piece)) {
+			f->cut = 1;
+			return 0;
+		}
+		at += n;
+		offset = be64toh(piece.offset);
+		left = be64toh(piece.size);
+		/* The last piece says -1 */
+		if (offset >> 63)
+			return 0;
+		/* Damage: where the next piece begins is unknown */
+		if (left > f->size || offset > (1ULL << 62)) {
+			f->cut = 1;
+			return 0;
+		}
+		for (; left; left -= n, at += n, offset += n, got += n) {
+			n = read_at(f->fd, buf, left < room ? left : room, at);
+			if (n < 0)
+				return 1;
+			if (!n) {
+				f->cut = left;
+				return 0;
+			}
+			errno = ENOSPC;
+			if (pwrite(to, buf, n, offset) != n)
+				return 2;
+		}
+		if (at - looked < room)
+			continue;
+		looked = at;
+		if (!fstat(to, &st) && st.st_blocks * 512ULL > got + FLAT_WASTE_MAX)
+			return 3;
+	}
+}
+
+/* Replace @f's file by an unnamed one with the pieces in their places.  -1: @error says why */
+static int unflatten(struct dump_file *f, char *error, size_t size)
+{
+	const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/var/tmp";
+	int to = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	size_t room = 1 << 20;
+	char *buf = xcalloc(1, room);
+	void (*before)(int sig);
+	struct stat st;
+	int ret = 2;
+
+	/* A limit of the file's size is an error like a full disk */
+	before = signal(SIGXFSZ, SIG_IGN);
+	if (to >= 0)
+		ret = copy_pieces(f, to, buf, room);
+	if (!ret && fstat(to, &st))
+		ret = 2;
+	if (ret == 1)
+		snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+	else if (ret == 2)
+		snprintf(error, size,
+			 "%s: is flattened; putting it in order in %s: %s (TMPDIR names another folder)",
+			 f->name, dir, strerror(errno));
+	else if (ret == 3)
+		snprintf(error, size,
+			 "%s: is damaged: flattened, and its pieces lie too far apart to be put in order",
+			 f->name);
+	signal(SIGXFSZ, before);
+	free(buf);
+	if (ret) {
+		if (to >= 0)
+			close(to);
+		return -1;
+	}
+	close(f->fd);
+	f->fd = to;
+	f->size = st.st_size;
+	return 0;
+}
+
+/* ---------------------------------------------------------- what is found --- */
+
+/* "FILE@0x80000000": FILE, if that is a file and the whole is not */
+static char *without_address(const char *name)
+{
+	const char *at = strrchr(name, '@');
+	struct stat st;
+	char *end;
+
+	if (at && at > name && at[1] >= '0' && at[1] <= '9' && stat(name, &st)) {
+		strtoull(at + 1, &end, 0);
+		if (!*end)
+			return xasprintf("%.*s", (int)(at - name), name);
+	}
+	return xstrdup(name);
+}
+
+int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
+{
+	char head[16] = "";
+	struct stat st;
+	ssize_t n;
+
+	memset(f, 0, sizeof(*f));
+	f->name = without_address(name);
+	/* A pipe's other end may never come; not even opened for long */
+	f->fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0) {
+		snprintf(error, size, "%s: %s%s", f->name, strerror(errno),
+			 errno == EACCES || errno == EPERM ? "; run it as root" : "");
+		return -1;
+	}
+	if (!fstat(f->fd, &st) && S_ISDIR(st.st_mode)) {
+		snprintf(error, size, "%s: is a directory: only files are read together", f->name);
+		return -1;
+	}
+	if (fstat(f->fd, &st) || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))) {
+		snprintf(error, size, "%s: is neither a file nor a directory", f->name);
+		return -1;
+	}
+	f->size = S_ISBLK(st.st_mode) ? (u64)lseek(f->fd, 0, SEEK_END) : (u64)st.st_size;
+	n = read_at(f->fd, head, sizeof(head), 0);
+	if (n < 0) {
+		snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+		return -1;
+	}
+	if (!n) {
+		snprintf(error, size, "%s: is empty", f->name);
+		return -1;
+	}
+	if (!memcmp(head, FLAT_MAGIC, sizeof(head))) {
+		if (unflatten(f, error, size))
+			return -1;
+		memset(head, 0, sizeof(head));
+		read_at(f->fd, head, sizeof(head), 0);
+	}
+	if (!memcmp(head, ELFMAG, SELFMAG)) {
+		f->kind = DUMP_ELF;
+		return open_elf(f, error, size);
+	}
+	if (!memcmp(head, "KDUMP   ", 8) || !memcmp(head, "DISKDUMP", 8)) {
+		f->kind = DUMP_KDUMP;
+		return open_kdump(f, error, size);
+	}
+	f->kind = DUMP_RAW;
+	f->range = xcalloc(1, sizeof(*f->range));
+	f->range[0].size = f->size / STACKBUF_PAGE_SIZE * STACKBUF_PAGE_SIZE;
+	f->ranges = 1;
+	return 0;
+}
+
+void dump_close(struct dump_file *f)
+{
+	if (f->kdump)
+		kd_close(f->kdump);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->range);
+	free(f->name);
+}
+
+u64 dump_total(const struct dump_file *f)
+{
+	u64 total = 0;
+	size_t i;
+
+	if (f->kind == DUMP_KDUMP)
+		return kd_total(f->kdump);
+	for (i = 0; i < f->ranges; i++)
+		total += f->range[i].size;
+	return total;
+}
+
+void dump_scan(struct dump_file *f, struct scan *scan)
+{
+	size_t i;
+
+	if (f->kind == DUMP_KDUMP) {
+		kd_scan(f->kdump, scan);
+		return;
+	}
+	posix_fadvise(f->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	for (i = 0; i < f->ranges; i++)
+		scan_pages(scan, f->fd, &f->range[i]);
+}
+
+int dump_read(struct dump_file *f, u64 where, void *page)
+{
+	size_t n = STACKBUF_PAGE_SIZE;
+
+	if (f->kind == DUMP_KDUMP)
+		return kd_read(f->kdump, where, page);
+	return read_at(f->fd, page, n, where) == (ssize_t)n ? 0 : -1;
+}
+
+/* --------------------------------------------------------- what is not found --- */
+
+/* Bits of information in a byte, estimated from a page: 8 is as random as can be */
+static double entropy(const unsigned char *page)
+{
+	unsigned int count[256] = { 0 }, i;
+	double bits = 0;
+
+	for (i = 0; i < STACKBUF_PAGE_SIZE; i++)
+		count[page[i]]++;
+	for (i = 0; i < 256; i++)
+		if (count[i])
+			bits -= count[i] * log2((double)count[i] / STACKBUF_PAGE_SIZE);
+	return bits / STACKBUF_PAGE_SIZE;
+}
+
+/* A page of random numbers has 7.95 bits or so; compressed data seldom 7.9 all through */
+static bool all_random(const struct dump_file *f)
+{
+	unsigned char page[STACKBUF_PAGE_SIZE];
+	unsigned int n;
+	u64 pages = f->size / sizeof(page);
+
+	if (f->kind == DUMP_KDUMP || pages < 16)
+		return false;
+	for (n = 0; n < 64; n++)
+		if (read_at(f->fd, page, sizeof(page), pages * n / 64 * sizeof(page)) !=
+		    sizeof(page) || entropy(page) < 7.9)
+			/* Headers lie at the front */
+			if (n)
+				return false;
+	return true;
+}
+
+const char *dump_explain(const struct dump_file *f)
+{
+	static const struct {
+		const char *magic, *text;
+		size_t len;
+	} known[] = {
+#define KNOWN(magic, text) { magic, text, sizeof(magic) - 1 }
+		KNOWN("\x1f\x8b\x08", "is compressed by gzip: unpack it first"),
+		KNOWN("\xfd\x37zXZ", "is compressed by xz: unpack it first"),
+		KNOWN("\x28\xb5\x2f\xfd", "is compressed by zstd: unpack it first"),
+		KNOWN("\x04\x22\x4d\x18", "is compressed by lz4: unpack it first"),
+		KNOWN("BZh", "is compressed by bzip2: unpack it first"),
+		KNOWN("PK\x03\x04", "is a zip archive: unpack it first"),
+		KNOWN("7z\xbc\xaf\x27\x1c", "is a 7z archive: unpack it first"),
+		KNOWN("QFI\xfb", "is no dump: a qcow2 disk image"),
+		KNOWN("LUKS\xba\xbe", "is encrypted (LUKS): decrypt it first"),
+		KNOWN("Salted__", "is encrypted (openssl): decrypt it first"),
+		KNOWN("-----BEGIN PGP", "is encrypted (PGP): decrypt it first"),
+		KNOWN("age-encryption.org", "is encrypted (age): decrypt it first"),
+#undef KNOWN
+	};
+	char head[32] = "";
+	size_t i;
+
+	if (f->kind != DUMP_KDUMP)
+		read_at(f->fd, head, sizeof(head), 0);
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (!memcmp(head, known[i].magic, known[i].len))
+			return known[i].text;
+	if (all_random(f))
+		return "is encrypted or compressed: its pages look like random numbers";
+	return NULL;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * dump.h - a machine's memory in files: what kind of file, where its pages are
+ */
+#ifndef DUMP_H
+#define DUMP_H
+
+#include <elf.h>
+#include "input/kdump.h"
+#include "input/scan.h"
+
+enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
+
+/**
+ * struct dump_file - one of the files
+ * @name: as given, without the address behind it
+ * @fd: open for reading; where the file was flattened, its contents in order
+ * @kind: what it is
+ * @size: bytes that the file has
+ * @range: where pages lie in it; of no use for DUMP_KDUMP
+ * @ranges: how many
+ * @cut: bytes that its headers promise and it does not have
+ * @kdump: reads it if it is DUMP_KDUMP
+ * @machine: EM_... if its headers tell, else 0
+ */
+struct dump_file {
+	char *name;
+	int fd;
+	enum dump_kind kind;
+	u64 size;
+	struct range *range;
+	size_t ranges;
+	u64 cut;
+	struct kdump *kdump;
+	unsigned int machine;
+};
+
+/*
+ * Open @name, which may have "@ADDRESS" behind it.  Return 0, or -1 with a line
+ * in @error.  To be closed in both cases.
+ */
+int dump_open(struct dump_file *f, const char *name, char *error, size_t size);
+void dump_close(struct dump_file *f);
+
+/* What scan_start() wants: bytes to pass */
+u64 dump_total(const struct dump_file *f);
+
+/* Each page of it through scan->page; @where is what dump_read() takes */
+void dump_scan(struct dump_file *f, struct scan *scan);
+
+/* One page again.  Return 0 or -1 */
+int dump_read(struct dump_file *f, u64 where, void *page);
+
+/*
+ * Why nothing was found in it: a line like "is compressed by gzip: unpack it first",
+ * or NULL if nothing is to be said.
+ */
+const char *dump_explain(const struct dump_file *f);
+
+/**
+ * struct elf_segments - the program headers of a 64-bit little-endian core file
+ * @fd: the file; all else is 0 at the beginning
+ * @offset: of the first header in the file
+ * @nr: how many there are
+ * @i: the next one
+ * @whole: how many of @part were read
+ * @part: those around @i
+ */
+struct elf_segments {
+	int fd;
+	u64 offset, nr, i;
+	unsigned int whole;
+	Elf64_Phdr part[64];
+};
+
+/*
+ * Return 1 with the next program header in @segment, 0 at the end, -1 if the file is no core
+ * file, if it ends before, or if there are too many.
+ */
+int elf_segment(struct elf_segments *s, Elf64_Phdr *segment);
+
+#endif

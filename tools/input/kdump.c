@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdump.c - dumps in kdump's formats, read by libkdumpfile in a process of its own
+ *
+ * libkdumpfile 0.5.1 trusts a file's headers: where they are damaged it may read beyond
+ * its memory, or not come back.  So it works in a child, which puts pages into memory
+ * that both share.  When the child ends, or takes too much time, the page that it was at
+ * counts as unreadable, and another child goes on behind that.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libkdumpfile/kdumpfile.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "input/kdump.h"
+
+#define PAGES		256	/* handed over at a time */
+#define PFNS		32768	/* looked up in the bitmap at a time */
+#define PAGE_MAX	65536	/* of the kernel's own pages */
+#define PFNS_MAX	(512 * PFNS)	/* passed in one go, for the sake of the progress bar */
+#define FAILURES_MAX	20	/* and then no more of this file */
+
+/* Processor time that one answer may take: a megabyte is unpacked in a hundredth of that */
+#define SECONDS_MAX	2
+
+/* Memory that the library may take: for the bitmap of 16 TiB of memory, and as much again */
+#define MEMORY_MAX	(1ULL << 30)
+
+enum { SCAN, READ };
+
+/**
+ * struct shared - what child and parent share
+ * @what: what is wanted of the child: SCAN, as many pages as fit; READ, this one
+ * @pfn: the kernel's page to begin with; then the one that it is at
+ * @end: the first page that the file cannot hold
+ * @page_size: of the kernel's pages
+ * @unreadable: pages that could not be read
+ * @nr: pages of 4 KiB in @page
+ * @where: their places in memory
+ * @machine: EM_..., 0 if it is not known
+ * @error: what went wrong on opening, or ""
+ */
+struct shared {
+	int what;
+	u64 pfn, end, page_size, unreadable;
+	size_t nr;
+	unsigned int machine;
+	char error[256];
+	u64 where[PAGES];
+	char page[PAGES][STACKBUF_PAGE_SIZE] __attribute__((aligned(STACKBUF_PAGE_SIZE)));
+};
+
+/**
+ * struct kdump - a file that is read
+ * @s: shared with the child
+ * @file: the file
+ * @bytes: it has
+ * @end: the first page that it cannot hold
+ * @page_size: of the kernel's pages
+ * @child: its process, 0: none
+ * @fd: where it is spoken to
+ * @failures: children that ended
+ */
+struct kdump {
+	struct shared *s;
+	int file;
+	u64 bytes, end, page_size;
+	pid_t child;
+	int fd;
+	unsigned int failures;
+};
+
+/* ------------------------------------------------------------- the child --- */
+
+static void __attribute__((format(printf, 2, 3))) say(struct shared *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(s->error, sizeof(s->error), format, args);
+	va_end(args);
+}
+
+static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
+{
+	/* Mapped, a file that ends early would end us */
+	kdump_attr_t never = { .type = KDUMP_NUMBER, .val.number = KDUMP_MMAP_NEVER };
+	kdump_ctx_t *ctx = kdump_new();
+	const char *machine;
+	kdump_num_t n;
+
+	if (!ctx) {
+		say(s, "out of memory");
+		return NULL;
+	}
+	kdump_set_attr(ctx, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
+	if (kdump_set_number_attr(ctx, KDUMP_ATTR_FILE_FD, fd) != KDUMP_OK) {
+		say(s, "is cut or damaged: %s", kdump_get_err(ctx));
+		return NULL;
+	}
+	s->page_size = STACKBUF_PAGE_SIZE;
+	if (kdump_get_number_attr(ctx, KDUMP_ATTR_PAGE_SIZE, &n) == KDUMP_OK &&
+	    n >= STACKBUF_PAGE_SIZE && n <= PAGE_MAX && !(n & (n - 1)))
+		s->page_size = n;
+	/* Each has a bit in the file, if that is whole */
+	if (kdump_get_number_attr(ctx, "max_pfn", &n) == KDUMP_OK)
+		s->end = n < 8 * bytes ? n : 8 * bytes;
+	if (kdump_get_string_attr(ctx, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
+		return ctx;
+	if (!strcmp(machine, "x86_64"))
+		s->machine = EM_X86_64;
+	else if (!strcmp(machine, "aarch64"))
+		s->machine = EM_AARCH64;
+	else
+		say(s, "is of another architecture (%.30s): stackbuf records on x86-64 and arm64",
+		    machine);
+	return ctx;
+}
+
+/* The kernel's page s->pfn, as pages of 4 KiB */
+static void child_page(struct shared *s, kdump_ctx_t *ctx)
+{
+	u64 addr = s->pfn * s->page_size, i;
+	size_t n = s->page_size;
+
+	if (kdump_read(ctx, KDUMP_MACHPHYSADDR, addr, s->page[s->nr], &n) != KDUMP_OK) {
+		s->unreadable++;
+		return;
+	}
+	for (i = 0; i < s->page_size; i += STACKBUF_PAGE_SIZE)
+		s->where[s->nr++] = addr + i;
+}
+
+/*
+ * From s->pfn on, as many as fit.  kdump_bmp_find_set() would be the call to
+ * use; in 0.5.1 it does not come back from some bitmaps.
+ */
+static void child_scan(struct shared *s, kdump_ctx_t *ctx)
+{
+	static unsigned char bits[PFNS / 8];
+	static u64 first = 1, last;		/* what @bits hold */
+	static kdump_attr_t map = { .type = KDUMP_BITMAP };
+	u64 stop = s->end - s->pfn < PFNS_MAX ? s->end : s->pfn + PFNS_MAX;
+
+	if (!map.val.bitmap &&
+	    kdump_get_typed_attr(ctx, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
+		goto failed;
+	for (; s->pfn < stop; s->pfn++) {
+		if (s->nr + s->page_size / STACKBUF_PAGE_SIZE > PAGES)
+			return;
+		if (s->pfn < first || s->pfn > last || first > last) {
+			first = s->pfn;
+			last = s->end - first < PFNS ? s->end - 1 : first + PFNS - 1;
+			memset(bits, 0, sizeof(bits));
+			if (kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK)
+				goto failed;
+		}
+		if (bits[(s->pfn - first) / 8] >> (s->pfn - first) % 8 & 1)
+			child_page(s, ctx);
+	}
+	return;
+failed:
+	s->unreadable++;
+	s->pfn = s->end;
+}
+
+/* A header may ask for any amount */
+static void limit_memory(void)
+{
+	struct rlimit limit;
+	unsigned long data;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &data) == 1 &&
+	    !getrlimit(RLIMIT_DATA, &limit)) {
+		data = data * sysconf(_SC_PAGESIZE) + MEMORY_MAX;
+		if (limit.rlim_cur > data)
+			limit.rlim_cur = data;
+		setrlimit(RLIMIT_DATA, &limit);
+	}
+	if (f)
+		fclose(f);
+}
+
+static void __attribute__((noreturn)) child(const struct kdump *k, int fd)
+{
+	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGINT,
+				     SIGTERM, SIGHUP };
+	struct itimerval limit = { .it_value.tv_sec = SECONDS_MAX };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct shared *s = k->s;
+	kdump_ctx_t *ctx;
+	size_t i;
+	char c;
+
+	/* If it ends, it does so without a word, and without leaving a core file */
+	for (i = 0; i < ARRAY_SIZE(fatal); i++)
+		signal(fatal[i], SIG_DFL);
+	limit_memory();
+	prctl(PR_SET_DUMPABLE, 0);
+	for (i = 0; null >= 0 && i < 3; i++)
+		dup2(null, i);
+	setitimer(ITIMER_PROF, &limit, NULL);
+	ctx = child_open(s, k->file, k->bytes);
+	while (write(fd, "", 1) == 1 && ctx && read(fd, &c, 1) == 1) {
+		setitimer(ITIMER_PROF, &limit, NULL);
+		s->nr = 0;
+		s->unreadable = 0;
+		if (s->what == SCAN)
+			child_scan(s, ctx);
+		else
+			child_page(s, ctx);
+	}
+	_exit(0);
+}
+
+/* ------------------------------------------------------------ the parent --- */
+
+static void stop(struct kdump *k)
+{
+	if (!k->child)
+		return;
+	close(k->fd);
+	kill(k->child, SIGKILL);
+	while (waitpid(k->child, NULL, 0) < 0 && errno == EINTR)
+		;
+	k->child = 0;
+}
+
+/* Has the child answered? */
+static bool answered(struct kdump *k)
+{
+	ssize_t n;
+	char c;
+
+	do
+		n = read(k->fd, &c, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
+		return true;
+	stop(k);
+	k->failures++;
+	return false;
+}
+
+static int start(struct kdump *k)
+{
+	int fd[2];
+
+	k->s->error[0] = '\0';
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd)) {
+		say(k->s, "cannot be read: %s", strerror(errno));
+		return -1;
+	}
+	k->child = fork();
+	if (!k->child) {
+		close(fd[0]);
+		child(k, fd[1]);
+	}
+	close(fd[1]);
+	if (k->child < 0) {
+		k->child = 0;
+		close(fd[0]);
+		say(k->s, "cannot be read: %s", strerror(errno));
+		return -1;
+	}
+	k->fd = fd[0];
+	if (answered(k))
+		return k->s->error[0] ? -1 : 0;
+	say(k->s, "is cut or damaged: libkdumpfile fails on its headers");
+	return -1;
+}
+
+/* Have the child do it.  Return 0; 1 if it ended at page s->pfn; -1 if no child can be had */
+static int ask(struct kdump *k, int what, u64 pfn)
+{
+	k->s->nr = 0;
+	if (!k->child && (k->failures > FAILURES_MAX || start(k)))
+		return -1;
+	k->s->what = what;
+	k->s->pfn = pfn;
+	/* Should it have ended, that is seen by its silence */
+	send(k->fd, "", 1, MSG_NOSIGNAL);
+	return answered(k) ? 0 : 1;
+}
+
+struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, size_t size)
+{
+	struct kdump *k = xcalloc(1, sizeof(*k));
+
+	k->file = fd;
+	k->bytes = bytes;
+	k->s = mmap(NULL, sizeof(*k->s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (k->s == MAP_FAILED) {
+		snprintf(error, size, "out of memory");
+		free(k);
+		return NULL;
+	}
+	if (start(k)) {
+		snprintf(error, size, "%s", k->s->error);
+		kd_close(k);
+		return NULL;
+	}
+	*machine = k->s->machine;
+	k->end = k->s->end;
+	k->page_size = k->s->page_size;
+	return k;
+}
+
+void kd_close(struct kdump *k)
+{
+	stop(k);
+	munmap(k->s, sizeof(*k->s));
+	free(k);
+}
+
+u64 kd_total(const struct kdump *k)
+{
+	return k->end * k->page_size;
+}
+
+void kd_scan(struct kdump *k, struct scan *scan)
+{
+	struct shared *s = k->s;
+	u64 pfn = 0, from;
+	size_t i;
+	int ret;
+
+	/* Even an empty machine has some */
+	if (!k->end || k->end == 8 * k->bytes)
+		scan->unreadable++;
+	while (pfn < k->end) {
+		from = pfn;
+		ret = ask(k, SCAN, pfn);
+		/* What was read before the page that it ended at is whole */
+		pfn = s->pfn + !!ret;
+		if (ret < 0 || pfn <= from || s->nr > PAGES) {
+			scan->unreadable++;
+			break;
+		}
+		scan->unreadable += s->unreadable + ret;
+		for (i = 0; i < s->nr; i++)
+			scan->page(scan->arg, s->where[i], s->page[i]);
+		scan_passed(scan, (pfn - from) * k->page_size, s->nr * STACKBUF_PAGE_SIZE);
+	}
+}
+
+int kd_read(struct kdump *k, u64 where, void *page)
+{
+	u64 i = where % k->page_size / STACKBUF_PAGE_SIZE;
+
+	if (ask(k, READ, where / k->page_size) || k->s->nr > PAGES || i >= k->s->nr)
+		return -1;
+	memcpy(page, k->s->page[i], STACKBUF_PAGE_SIZE);
+	return 0;
+}

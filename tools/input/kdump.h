@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdump.h - dumps in kdump's formats, read by libkdumpfile in a process of its own
+ */
+#ifndef KDUMP_H
+#define KDUMP_H
+
+#include "input/scan.h"
+
+struct kdump;
+
+/*
+ * Start to read the file @fd, of @bytes bytes.  Return NULL with a line in @error,
+ * without the file's name.  @machine becomes EM_..., 0 if the file does not tell.
+ */
+struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, size_t size);
+void kd_close(struct kdump *k);
+
+/* Bytes of memory that it spans */
+u64 kd_total(const struct kdump *k);
+
+/* Each page of it through scan->page; those that cannot be read are counted there */
+void kd_scan(struct kdump *k, struct scan *scan);
+
+/* One page again.  Return 0 or -1 */
+int kd_read(struct kdump *k, u64 where, void *page);
+
+#endif

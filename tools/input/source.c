@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * source.c - where the pages come from: four files, live or copied; the running
+ * kernel's memory; files that hold pages anywhere, dumps and snapshots
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+#include <unistd.h>
+#include "input/dump.h"
+#include "input/source.h"
+
+#define DEBUGFS		"/sys/kernel/debug/stackbuf"
+#define CORE		"/proc/kcore"
+#define KALLSYMS	"/proc/kallsyms"
+#define MODULE		"/sys/module/stackbuf"
+
+/* Bytes of an array that are read at a time */
+#define PART		((u64)1 << 20)
+
+/* A copy of kallsyms has 10 MB or so */
+#define KALLSYMS_MAX	(1LL << 28)
+
+/* ----------------------------------------------- arrays that may change --- */
+
+static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, size_t size)
+{
+	ssize_t n = read_at(s->fd[a], buf, size, s->offset[a] + offset);
+
+	if (n < 0)
+		return failed(s, "%s: cannot read %s: %s%s", s->name, array_name[a],
+			      strerror(errno), s->live ? " (was the module removed?)" : "");
+	if ((size_t)n < size)
+		return failed(s, "%s: %s is cut: it ends after %llu of %llu bytes", s->name,
+			      array_name[a], offset + n, s->size[a]);
+	return 0;
+}
+
+/* Is this part of a copied array a hole?  What cannot tell its holes has none */
+static bool is_hole(const struct source *s, enum array a, u64 offset, size_t size)
+{
+	struct stat st;
+	off_t data;
+
+	if (s->live || fstat(s->fd[a], &st) || offset + size > (u64)st.st_size)
+		return false;
+	data = lseek(s->fd[a], offset, SEEK_DATA);
+	return data < 0 ? errno == ENXIO : (u64)data >= offset + size;
+}
+
+/* Read the first page of stackbuf_info and from it the arrays' sizes */
+static int arrays_sizes(struct source *s)
+{
+	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
+	struct bag bag = { 0 };
+	enum page_is is;
+	ssize_t n;
+	int ret = 0;
+
+	n = read_at(s->fd[ARRAY_INFO], info, STACKBUF_PAGE_SIZE, s->offset[ARRAY_INFO]);
+	if (n < 0) {
+		ret = failed(s, "%s: cannot read info: %s", s->name, strerror(errno));
+		goto out;
+	}
+	if (!n) {
+		ret = failed(s, "%s: info is empty", s->name);
+		goto out;
+	}
+	is = n < (ssize_t)sizeof(struct stackbuf_page) ? PAGE_FOREIGN : bag_add(&bag, info);
+	if (is == PAGE_OTHER_VERSION)
+		ret = failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
+			     bag.other_version, STACKBUF_VERSION);
+	else if (is == PAGE_FOREIGN || info->page.kind != STACKBUF_INFO || info->page.index)
+		ret = failed(s, "%s: info is not from stackbuf", s->name);
+	else if (n < STACKBUF_PAGE_SIZE)
+		ret = failed(s, "%s: info is cut: it ends after %zd bytes", s->name, n);
+	else if (!info_sane(info))
+		ret = failed(s, "%s: info is damaged: its sizes make no sense", s->name);
+	if (ret)
+		goto out;
+	s->size[ARRAY_INFO] = info->info_size;
+	s->size[ARRAY_EVENTS] = info->events_size;
+	s->size[ARRAY_STACKS] = info->stacks_size;
+	s->size[ARRAY_TEXT] = info->text_size;
+out:
+	bag_empty(&bag);
+	free(info);
+	return ret;
+}
+
+int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page)
+{
+	struct stackbuf_events_page before;
+	u64 offset = index * STACKBUF_PAGE_SIZE;
+	struct stackbuf_page head;
+
+	/* The number first: with the same one in the end, both copies are of it */
+	if (s->ops->read(s, ARRAY_EVENTS, offset, &head, sizeof(head)) ||
+	    s->ops->read(s, ARRAY_EVENTS, offset, &before, sizeof(before)) ||
+	    s->ops->read(s, ARRAY_EVENTS, offset, page, sizeof(*page)))
+		return -1;
+	if (head.seq != page->page.seq)
+		page->page.seq = 0;
+	/* Closed before the second copy began, or it may have grown since */
+	page->owner = before.owner;
+	events_settle(page, &before);
+	return 0;
+}
+
+/* A part of the ring, page by page */
+static int read_ring(struct source *s, u64 offset, u64 size)
+{
+	u64 end = offset + size;
+
+	for (; offset < end; offset += STACKBUF_PAGE_SIZE)
+		if (source_read_events(s, offset / STACKBUF_PAGE_SIZE,
+				       (void *)((char *)s->memory[ARRAY_EVENTS] + offset)))
+			return -1;
+	return 0;
+}
+
+/* All of an array.  Holes are passed over if @fresh: memory is 0, and need not be written to */
+static int arrays_read_all(struct source *s, enum array a, bool fresh)
+{
+	u64 offset, size;
+
+	for (offset = 0; offset < s->size[a]; offset += size) {
+		size = s->size[a] - offset < PART ? s->size[a] - offset : PART;
+		if (fresh && is_hole(s, a, offset, size))
+			continue;
+		if (a == ARRAY_EVENTS ? read_ring(s, offset, size) :
+		    arrays_read(s, a, offset, (char *)s->memory[a] + offset, size))
+			return -1;
+	}
+	return 0;
+}
+
+static int drop_changed_text(struct source *s, struct bag *bag)
+{
+	char *page = s->memory[ARRAY_TEXT], *end = page + s->size[ARRAY_TEXT];
+	char again[STACKBUF_PAGE_SIZE];
+
+	for (; page < end; page += STACKBUF_PAGE_SIZE) {
+		if (!*page)
+			continue;
+		if (arrays_read(s, ARRAY_TEXT, page - (char *)s->memory[ARRAY_TEXT], again,
+				sizeof(again)))
+			return -1;
+		bag->changed_text += !text_settle(page, again);
+	}
+	return 0;
+}
+
+static int drop_changed_events(struct source *s, struct bag *bag)
+{
+	struct stackbuf_events_page *page = s->memory[ARRAY_EVENTS];
+	size_t i, nr = s->size[ARRAY_EVENTS] / STACKBUF_PAGE_SIZE;
+	struct stackbuf_page head;
+
+	for (i = 0; i < nr; i++, page++) {
+		/* Nothing to drop */
+		if (!page->page.seq && !page->word[0])
+			continue;
+		if (arrays_read(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head)))
+			return -1;
+		if (page->page.seq == head.seq)
+			continue;
+		/* If it was blank, all that it held had been counted before */
+		if (page->word[0])
+			bag->changed++;
+		memset((char *)page + sizeof(head), 0, sizeof(*page) - sizeof(head));
+		page->page.seq = 0;
+	}
+	return 0;
+}
+
+/*
+ * In an order that loses nothing: a stack stays as long as the ring refers to
+ * it, and its text is older than its events.  What was overwritten since the
+ * ring was read is seen by its heads; the counters are read after that, so that
+ * they hold what was dropped.
+ */
+static int arrays_load(struct source *s, struct bag *bag)
+{
+	static const enum array order[] = { ARRAY_EVENTS, ARRAY_STACKS, ARRAY_TEXT };
+	bool fresh = !s->memory[ARRAY_INFO];
+	unsigned int i, strange = 0;
+	const char *page;
+
+	for (i = 0; i < ARRAYS; i++)
+		if (fresh)
+			s->memory[i] = xcalloc(s->size[i], 1);
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		if (arrays_read_all(s, order[i], fresh))
+			return -1;
+	if (drop_changed_text(s, bag) || drop_changed_events(s, bag) ||
+	    arrays_read(s, ARRAY_INFO, 0, s->memory[ARRAY_INFO], s->size[ARRAY_INFO]))
+		return -1;
+
+	for (i = 0; i < ARRAYS; i++, strange = 0) {
+		for (page = s->memory[i]; page < (char *)s->memory[i] + s->size[i];
+		     page += STACKBUF_PAGE_SIZE)
+			/* Pages of text are blank before they are used for the first time */
+			if (bag_add(bag, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page))
+				strange++;
+		if (strange == s->size[i] / STACKBUF_PAGE_SIZE)
+			return failed(s, "%s: %s is not from stackbuf", s->name, array_name[i]);
+	}
+	return 0;
+}
+
+static void arrays_close(struct source *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAYS; i++) {
+		free(s->memory[i]);
+		if (s->fd[i] >= 0)
+			close(s->fd[i]);
+	}
+}
+
+static const struct source_ops arrays_ops = {
+	.load = arrays_load,
+	.read = arrays_read,
+	.close = arrays_close,
+};
+
+/* ----------------------------------------------------------- a directory --- */
+
+static int open_directory(struct source *s, const char *name)
+{
+	struct statfs fs;
+	struct stat st;
+	char path[4096];
+	int i;
+
+	s->ops = &arrays_ops;
+	s->live = !statfs(name, &fs) && fs.f_type == DEBUGFS_MAGIC;
+	for (i = 0; i < ARRAYS; i++) {
+		snprintf(path, sizeof(path), "%s/%s", name, array_name[i]);
+		/* A pipe's other end may never come */
+		s->fd[i] = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (s->fd[i] < 0 && errno == ENOENT)
+			return failed(
+				s,
+				"%s: holds no file \"%s\": a directory must hold text, info, events and stacks",
+				name, array_name[i]);
+		if (s->fd[i] < 0)
+			return failed(s, "%s: %s%s", path, strerror(errno),
+				      s->live && errno == EPERM && !geteuid() ?
+				      ": the kernel is locked down for confidentiality" :
+				      errno == EACCES || errno == EPERM ? "; run it as root" : "");
+		if (fstat(s->fd[i], &st) || !S_ISREG(st.st_mode))
+			return failed(s, "%s: is no regular file", path);
+	}
+	snprintf(path, sizeof(path), "%s/kallsyms", name);
+	if (s->live)
+		s->kallsyms = xstrdup(KALLSYMS);
+	else if (!access(path, R_OK) && !stat(path, &st) && S_ISREG(st.st_mode))
+		s->kallsyms = xstrdup(path);
+	if (!s->live && s->kallsyms && st.st_size > KALLSYMS_MAX)
+		return failed(s, "%s: is too large to be a list of the kernel's symbols", path);
+	return arrays_sizes(s);
+}
+
+/* ------------------------------------------------------------ /proc/kcore --- */
+
+/* Find a virtual address in an ELF core file.  Return its offset, 0 if it is not there */
+static u64 core_offset(int fd, u64 addr, u64 size)
+{
+	struct elf_segments segments = { .fd = fd };
+	Elf64_Phdr segment;
+
+	while (elf_segment(&segments, &segment) > 0)
+		if (segment.p_type == PT_LOAD && addr >= segment.p_vaddr &&
+		    addr - segment.p_vaddr < segment.p_memsz &&
+		    size <= segment.p_memsz - (addr - segment.p_vaddr))
+			return segment.p_offset + (addr - segment.p_vaddr);
+	return 0;
+}
+
+/* The number in a file of sysfs; 0 if there is none */
+static u64 number_in(const char *directory, const char *name)
+{
+	char path[4096], line[64] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (!fgets(line, sizeof(line), f))
+		*line = '\0';
+	fclose(f);
+	return strtoull(line, NULL, 0);
+}
+
+/*
+ * Search the module's .bss, as a RAM image is searched, for the page that says that
+ * it is stackbuf_info and begins where it is found.  For kernels without
+ * CONFIG_KALLSYMS_ALL, which name functions only (Debian's for arm64 at 6.1).
+ */
+static u64 search_info(int core, const char *module)
+{
+	u64 addr = number_in(module, "sections/.bss"), end = addr + number_in(module, "coresize");
+	struct stackbuf_info info;
+	u64 offset;
+
+	addr = (addr + STACKBUF_PAGE_SIZE - 1) & -(u64)STACKBUF_PAGE_SIZE;
+	if (!addr || addr >= end)
+		return 0;
+	offset = core_offset(core, addr, end - addr);
+	if (!offset)
+		return 0;
+	for (; addr < end; addr += STACKBUF_PAGE_SIZE, offset += STACKBUF_PAGE_SIZE)
+		if (read_at(core, &info, STACKBUF_PAGE_SIZE, offset) == STACKBUF_PAGE_SIZE &&
+		    info.page.magic == ~STACKBUF_MAGIC_INVERTED &&
+		    info.page.kind == STACKBUF_INFO && info.info_addr == addr)
+			return addr;
+	return 0;
+}
+
+/*
+ * Where stackbuf_info of the loaded module is, in *@addr: 0 if @kallsyms has functions
+ * only.  Return 0, or -1 with s->error set.
+ */
+static int find_info(struct source *s, const char *kallsyms, u64 *addr)
+{
+	char line[512], type, name[256], module[256];
+	FILE *f = fopen(kallsyms, "re");
+	bool found = false, loaded = false;
+	unsigned long long at = 0;
+
+	if (!f)
+		return failed(s, "%s: %s", kallsyms, strerror(errno));
+	while (!found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %c %255s %255s", &at, &type, name, module) != 4 ||
+		    strcmp(module, "[stackbuf]"))
+			continue;
+		loaded = true;
+		found = !strcmp(name, "stackbuf_info");
+	}
+	fclose(f);
+	if (!loaded)
+		return failed(
+			s,
+			"the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
+	if (found && !at)
+		return failed(s, "%s does not show addresses; run it as root", kallsyms);
+	*addr = found ? at : 0;
+	return 0;
+}
+
+int source_open_core(struct source *s, const char *core, const char *kallsyms,
+		     const char *module)
+{
+	struct stackbuf_info info;
+	u64 addr[ARRAYS];
+	int i;
+
+	s->ops = &arrays_ops;
+	s->live = true;
+	s->name = xstrdup(core);
+	if (find_info(s, kallsyms, &addr[ARRAY_INFO]))
+		return -1;
+	for (i = 0; i < ARRAYS; i++) {
+		s->fd[i] = open(core, O_RDONLY | O_CLOEXEC);
+		if (s->fd[i] < 0)
+			return failed(s, "%s: %s%s", core, strerror(errno),
+				      errno == EACCES || errno == EPERM ?
+				      "; run it as root, or kernel lockdown forbids it" : "");
+	}
+	if (!addr[ARRAY_INFO])
+		addr[ARRAY_INFO] = search_info(s->fd[ARRAY_INFO], module);
+	if (!addr[ARRAY_INFO])
+		return failed(
+			s,
+			"neither %s nor %s tells where the module's data is: run it as root, or mount debugfs on /sys/kernel/debug",
+			kallsyms, module);
+	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], STACKBUF_PAGE_SIZE);
+	if (!s->offset[ARRAY_INFO])
+		return failed(s, "%s: does not hold the module's memory at %#llx", core,
+			      addr[ARRAY_INFO]);
+	if (arrays_sizes(s) || arrays_read(s, ARRAY_INFO, 0, &info, STACKBUF_PAGE_SIZE))
+		return -1;
+	addr[ARRAY_EVENTS] = info.events_addr;
+	addr[ARRAY_STACKS] = info.stacks_addr;
+	addr[ARRAY_TEXT] = info.text_addr;
+	for (i = 0; i < ARRAYS; i++) {
+		s->offset[i] = core_offset(s->fd[i], addr[i], s->size[i]);
+		if (!s->offset[i])
+			return failed(s, "%s: does not hold the array %s at %#llx", core,
+				      array_name[i], addr[i]);
+	}
+	s->kallsyms = xstrdup(kallsyms);
+	return 0;
+}
+
+/* ------------------------------------------- files with a machine's memory --- */
+
+/* Pages of info kept while scanning: one for each instance, and a few copies */
+#define INFO_PAGES_MAX	1000
+
+/* Copies of one page of the same sequence that are looked at */
+#define COPIES_MAX	16
+
+/* What vmcoreinfo, a page of every Linux kernel, begins with */
+#define VMCOREINFO	"OSRELEASE="
+
+static void *keep(struct source *s, const void *page)
+{
+	void *block = xrealloc(NULL, 1, STACKBUF_PAGE_SIZE);
+
+	if ((s->blocks & (s->blocks - 1)) == 0)
+		s->block = xrealloc(s->block, s->blocks ? 2 * s->blocks : 1, sizeof(*s->block));
+	s->block[s->blocks++] = block;
+	return memcpy(block, page, STACKBUF_PAGE_SIZE);
+}
+
+struct finding {
+	struct source *source;
+	struct bag *bag;
+	unsigned int file, infos;
+};
+
+/* Of most pages only the first word is looked at */
+static void look_at(void *arg, u64 where, const void *page)
+{
+	struct finding *f = arg;
+	struct source *s = f->source;
+	struct bag_page *p;
+	size_t nr = f->bag->nr;
+	u64 word;
+
+	memcpy(&word, page, sizeof(word));
+	if (word != ~STACKBUF_MAGIC_INVERTED && memcmp(&word, "stackbuf", sizeof(word))) {
+		if (!memcmp(&word, VMCOREINFO, sizeof(word)) && !*s->linux_release &&
+		    !memcmp(page, VMCOREINFO, strlen(VMCOREINFO)))
+			sscanf((const char *)page + strlen(VMCOREINFO),
+			       "%63[!-~] BUILD-ID=%127[0-9a-f]", s->linux_release,
+			       s->linux_build_id);
+		return;
+	}
+	/* What does not fit is counted there */
+	if (bag_add(f->bag, page) != PAGE_TAKEN || f->bag->nr == nr)
+		return;
+	p = &f->bag->page[nr];
+	p->data = NULL;
+	p->where = where;
+	p->file = f->file;
+	/* To tell instances from each other */
+	if (p->kind == STACKBUF_INFO && !p->index && f->infos++ < INFO_PAGES_MAX)
+		p->data = keep(s, page);
+}
+
+/* How many pages a snapshot says it has; 0 if it is none */
+static unsigned long long pages_said(struct dump_file *f)
+{
+	char page[STACKBUF_PAGE_SIZE + 1] = "";
+	const struct stackbuf_page *head = (const void *)page;
+	unsigned long long pages;
+
+	if (f->kind != DUMP_RAW || dump_read(f, 0, page) ||
+	    head->magic != ~STACKBUF_MAGIC_INVERTED || head->version != STACKBUF_VERSION ||
+	    head->kind != STACKBUF_SNAPSHOT || head->index)
+		return 0;
+	return sscanf(page + sizeof(*head), "pages %llu", &pages) == 1 ? pages : 0;
+}
+
+static int nothing_found(struct source *s, const struct bag *bag)
+{
+	const char *why = NULL;
+	unsigned int i, machine = 0;
+
+	if (bag->other_version)
+		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
+			      bag->other_version, STACKBUF_VERSION);
+	for (i = 0; i < s->files && !why; i++) {
+		why = dump_explain(&s->file[i]);
+		machine |= s->file[i].machine;
+	}
+	if (why && !*s->linux_release)
+		return failed(s, "%s: %s", s->file[i - 1].name, why);
+	if ((*s->linux_release || machine) && (bag->cut || bag->unreadable))
+		return failed(
+			s,
+			"%s: is cut or damaged: what is left of this dump holds no page of stackbuf's memory",
+			s->name);
+	if (*s->linux_release || machine)
+		return failed(
+			s,
+			"%s: is a dump%s%s, and holds no page of stackbuf's memory: the module was not loaded",
+			s->name, *s->linux_release ? " of Linux " : "", s->linux_release);
+	return failed(s, "%s: is neither a snapshot nor a dump: no page of stackbuf's or of Linux is in it",
+		      s->name);
+}
+
+static int files_load(struct source *s, struct bag *bag)
+{
+	struct finding finding = { .source = s, .bag = bag };
+	struct scan scan = { .page = look_at, .arg = &finding };
+	unsigned long long said;
+	u64 total = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->files; i++)
+		total += dump_total(&s->file[i]);
+	scan_start(&scan, s->name, total);
+	for (i = 0; i < s->files; i++) {
+		finding.file = i;
+		dump_scan(&s->file[i], &scan);
+		bag->cut += s->file[i].cut;
+	}
+	scan_end(&scan);
+	bag->unreadable = scan.unreadable;
+	if (!bag->nr)
+		return nothing_found(s, bag);
+	for (i = 0; i < s->files; i++) {
+		u64 pages = s->file[i].size / STACKBUF_PAGE_SIZE;
+
+		said = pages_said(&s->file[i]);
+		if (said > pages)
+			return failed(s, "%s: is cut: %llu of %llu pages are there",
+				      s->file[i].name, pages, said);
+		if (said && s->file[i].size % STACKBUF_PAGE_SIZE)
+			return failed(s, "%s: is cut: it ends inside a page", s->file[i].name);
+	}
+	return 0;
+}
+
+/* The data of copies of one page that are of one age */
+static void fetch_copies(struct source *s, struct bag *bag, struct bag_page *copy, size_t nr)
+{
+	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));
+	unsigned int copies = 0;
+	size_t i;
+
+	for (i = 0; i < nr && copies < COPIES_MAX; i++) {
+		if (copy[i].data)
+			continue;
+		copies++;
+		if (dump_read(&s->file[copy[i].file], copy[i].where, page)) {
+			bag->unreadable++;
+			continue;
+		}
+		/* Nothing new: each mapping of a page may have a segment of its own */
+		if (i && copy[i - 1].data && !memcmp(copy[i - 1].data, page, sizeof(page)))
+			continue;
+		copy[i].data = keep(s, page);
+	}
+}
+
+static int files_fetch(struct source *s, struct bag *bag, u64 instance)
+{
+	size_t i, n, old;
+
+	for (i = 0; i < bag->nr; i += n) {
+		n = bag_copies(bag, i);
+		if (bag->page[i].instance != instance)
+			continue;
+		/* Those that are older than another need no look */
+		for (old = 0; bag->page[i + old].seq != bag->page[i + n - 1].seq; old++)
+			;
+		fetch_copies(s, bag, &bag->page[i + old], n - old);
+	}
+	return 0;
+}
+
+static void files_close(struct source *s)
+{
+	unsigned int i;
+	size_t n;
+
+	for (i = 0; i < s->files; i++)
+		dump_close(&s->file[i]);
+	free(s->file);
+	for (n = 0; n < s->blocks; n++)
+		free(s->block[n]);
+	free(s->block);
+}
+
+static const struct source_ops files_ops = {
+	.load = files_load,
+	.fetch = files_fetch,
+	.close = files_close,
+};
+
+static int open_files(struct source *s, char *const *name, unsigned int names)
+{
+	unsigned int i;
+
+	s->ops = &files_ops;
+	s->file = xcalloc(names, sizeof(*s->file));
+	for (i = 0; i < names; i++) {
+		s->files++;
+		if (dump_open(&s->file[i], name[i], s->error, sizeof(s->error)))
+			return -1;
+	}
+	return 0;
+}
+
+/* -------------------------------------------------------------- which one --- */
+
+int source_open(struct source *s, char *const *name, unsigned int names)
+{
+	const char *only = names == 1 ? name[0] : NULL;
+	struct stat st;
+	int i;
+
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < ARRAYS; i++)
+		s->fd[i] = -1;
+	if (!names && !access(DEBUGFS, X_OK))
+		only = DEBUGFS;
+	if (!names && !only && geteuid())
+		return failed(
+			s,
+			"the running kernel's memory may be read by root only: run it as root, or name a source with -f");
+	if (!names && !only)
+		only = CORE;
+	if (only && !strcmp(only, CORE))
+		return source_open_core(s, CORE, KALLSYMS, MODULE);
+	if (names > 1)
+		s->name = xasprintf("%s and %u more", name[0], names - 1);
+	if (only)
+		s->name = xstrdup(only);
+	if (only && !stat(only, &st) && S_ISDIR(st.st_mode))
+		return open_directory(s, only);
+	return open_files(s, name, names);
+}
+
+void source_close(struct source *s)
+{
+	if (s->ops)
+		s->ops->close(s);
+	free(s->name);
+	free(s->kallsyms);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pattern.c - which functions are meant: names, globs, regular expressions
+ *
+ * What a pattern chooses is what bcc's stackcount would: the text symbols in
+ * kallsyms that match as a whole, those of modules too, that ftrace's list has
+ * and that the blacklist of kprobes has not, without the .cold parts that gcc
+ * splits off; .isra, .constprop and .part stay, as they are functions.  Unlike
+ * there a name that several functions have is left out, and said.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "live/pattern.h"
+
+static bool word(const char *text, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-",
+			    text[i]))
+			return false;
+	return len;
+}
+
+static int compile(struct pattern *p, char *error, size_t size)
+{
+	char *whole = xasprintf("^(%s)$", p->function), why[128];
+	int code;
+
+	code = regcomp(&p->regex, whole, REG_EXTENDED | REG_NOSUB);
+	free(whole);
+	if (!code)
+		return 0;
+	regerror(code, NULL, why, sizeof(why));
+	snprintf(error, size, "%s: no regular expression: %s", p->text, why);
+	p->kind = PATTERN_NAME;
+	return -1;
+}
+
+int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size)
+{
+	struct pattern *one;
+	const char *at, *colon;
+	char *plus, *end;
+
+	GROW(p->pattern, p->nr, p->room);
+	one = &p->pattern[p->nr++];
+	memset(one, 0, sizeof(*one));
+	one->text = text;
+	one->tag = "";
+	one->kind = regex ? PATTERN_REGEX : strpbrk(text, "*?[") ? PATTERN_GLOB : PATTERN_NAME;
+	if (!*text || strpbrk(text, " \t\n") || (!regex && strchr(text, ','))) {
+		snprintf(error, size, "'%s': a function's name holds neither blanks nor commas",
+			 text);
+		return -1;
+	}
+	colon = strchr(text, ':');
+	if (colon && word(text, colon - text)) {
+		one->module = xasprintf("%.*s", (int)(colon - text), text);
+		text = colon + 1;
+	}
+	at = regex ? NULL : strchr(text, '@');
+	if (at)
+		one->tag = at;
+	one->function = xasprintf("%.*s", at ? (int)(at - text) : (int)strlen(text), text);
+	if (!*one->function) {
+		snprintf(error, size, "'%s': the function's name is missing", one->text);
+		return -1;
+	}
+	if (regex)
+		return compile(one, error, size);
+	if (one->kind == PATTERN_NAME && !strncmp(one->function, "0x", 2)) {
+		one->addr = strtoull(one->function, &end, 16);
+		if (*end || !one->addr) {
+			snprintf(error, size, "%s: no address", one->text);
+			return -1;
+		}
+	}
+	plus = one->kind == PATTERN_NAME ? strchr(one->function, '+') : NULL;
+	if (plus) {
+		one->offset = strtoull(plus + 1, &end, 0);
+		one->has_offset = true;
+		if (plus[1] < '0' || plus[1] > '9' || *end) {
+			snprintf(error, size, "%s: no distance behind the +", one->text);
+			return -1;
+		}
+		*plus = '\0';
+	}
+	return 0;
+}
+
+void patterns_free(struct patterns *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		if (p->pattern[i].kind == PATTERN_REGEX)
+			regfree(&p->pattern[i].regex);
+		free(p->pattern[i].module);
+		free(p->pattern[i].function);
+	}
+	free(p->pattern);
+	memset(p, 0, sizeof(*p));
+}
+
+/* @module is "" for the kernel itself; a pattern without one takes functions of all modules */
+static bool match(const struct pattern *p, const char *function, const char *module)
+{
+	if (p->module && strcmp(p->module, module))
+		return false;
+	switch (p->kind) {
+	case PATTERN_GLOB:
+		return !fnmatch(p->function, function, 0);
+	case PATTERN_REGEX:
+		return !regexec(&p->regex, function, 0, NULL, 0);
+	case PATTERN_NAME:
+		break;
+	}
+	return !strcmp(p->function, function);
+}
+
+/* A bare address means a probe there, or the function that begins there */
+static bool match_address(u64 wanted, const char *name, u64 addr, u64 offset)
+{
+	if (!addr && !strncmp(name, "0x", 2))
+		addr = strtoull(name, NULL, 16);
+	return addr && (addr == wanted || addr - offset == wanted);
+}
+
+bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr)
+{
+	const char *plus = strstr(name, "+0x"), *bracket = strrchr(name, '[');
+	char function[512], module[128] = "";
+	u64 offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
+	size_t i, len = plus ? (size_t)(plus - name) : strcspn(name, " ");
+
+	if (len >= sizeof(function))
+		return false;
+	memcpy(function, name, len);
+	function[len] = '\0';
+	if (bracket)
+		sscanf(bracket, "[%127[^] ]", module);
+	for (i = 0; i < p->nr; i++) {
+		const struct pattern *one = &p->pattern[i];
+
+		if (one->addr ? match_address(one->addr, name, addr, offset) :
+				match(one, function, module) &&
+				(!one->has_offset || one->offset == offset))
+			return true;
+	}
+	return false;
+}
+
+/* ------------------------------------------------------- from kallsyms --- */
+
+struct candidate {
+	char *function, *module;
+	const struct pattern *pattern;
+	size_t times;
+	bool available, blacklisted;
+};
+
+struct candidates {
+	struct candidate *one;
+	size_t nr, room;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int c = strcmp(x->module, y->module);
+
+	return c ? c : strcmp(x->function, y->function);
+}
+
+static struct candidate *find(const struct candidates *c, char *function, char *module)
+{
+	const struct candidate key = { .function = function, .module = module };
+
+	return c->nr ? bsearch(&key, c->one, c->nr, sizeof(key), by_name) : NULL;
+}
+
+/* Parts of functions, and what is no function although kallsyms says "t" */
+static bool unwanted(const char *function, const char *module)
+{
+	const char *cold = strstr(function, ".cold");
+
+	if (cold && cold[5 + strspn(cold + 5, ".0123456789")] == '\0')
+		return true;
+	return !strncmp(function, "__SCT__", 7) || !strncmp(function, "__pfx_", 6) ||
+	       !strncmp(module, "__builtin__", 11) || !strcmp(module, "bpf") ||
+	       !strcmp(module, "stackbuf");
+}
+
+/* "[module]" or "" to "module" */
+static char *bare(char *module)
+{
+	char *end = strchr(module, ']');
+
+	if (*module != '[')
+		return module;
+	if (end)
+		*end = '\0';
+	return module + 1;
+}
+
+static int read_kallsyms(const struct patterns *p, const char *path, struct candidates *c,
+			 char *error, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0, i, n = 0;
+
+	if (!f) {
+		snprintf(error, size, "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	/* ADDRESS TYPE NAME[\t[MODULE]], some 150,000 times: no sscanf() */
+	while (getline(&line, &room, f) > 0) {
+		char *type = strchr(line, ' '), *function, *module;
+
+		if (!type || !strchr("tTwW", type[1]) || type[2] != ' ')
+			continue;
+		function = type + 3;
+		module = function + strcspn(function, " \t\n");
+		if (*module)
+			*module++ = '\0';
+		module += strspn(module, " \t\n");
+		module = bare(module);
+		for (i = 0; i < p->nr; i++)
+			if (p->pattern[i].kind != PATTERN_NAME &&
+			    match(&p->pattern[i], function, module))
+				break;
+		if (i == p->nr || unwanted(function, module))
+			continue;
+		GROW(c->one, c->nr, c->room);
+		c->one[c->nr++] = (struct candidate){
+			.function = xstrdup(function), .module = xstrdup(module),
+			.pattern = &p->pattern[i], .times = 1 };
+	}
+	free(line);
+	fclose(f);
+	if (!c->nr)
+		return 0;
+	qsort(c->one, c->nr, sizeof(*c->one), by_name);
+	for (i = 0; i < c->nr; i++) {
+		if (n && !by_name(&c->one[n - 1], &c->one[i])) {
+			c->one[n - 1].times++;
+			free(c->one[i].function);
+			free(c->one[i].module);
+			continue;
+		}
+		c->one[n++] = c->one[i];
+	}
+	c->nr = n;
+	return 0;
+}
+
+/* Lines "FUNCTION[ [MODULE]]".  Return whether there were any */
+static bool read_available(const char *path, struct candidates *c)
+{
+	FILE *f = path ? fopen(path, "re") : NULL;
+	char *line = NULL;
+	size_t room = 0;
+	bool any = false;
+
+	if (!f)
+		return false;
+	while (getline(&line, &room, f) > 0) {
+		char *module = line + strcspn(line, " \t\n");
+		struct candidate *found;
+
+		any = true;
+		if (*module)
+			*module++ = '\0';
+		module += strspn(module, " \t\n");
+		found = find(c, line, bare(module));
+		if (found)
+			found->available = true;
+	}
+	free(line);
+	fclose(f);
+	return any;
+}
+
+/* Lines "ADDRESS-ADDRESS\tFUNCTION[ [MODULE]]" */
+static void read_blacklist(const char *path, struct candidates *c)
+{
+	FILE *f = path ? fopen(path, "re") : NULL;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!f)
+		return;
+	while (getline(&line, &room, f) > 0) {
+		char *function = strchr(line, '\t'), *module;
+		struct candidate *found;
+
+		if (!function)
+			continue;
+		function++;
+		module = function + strcspn(function, " \t\n");
+		if (*module)
+			*module++ = '\0';
+		module += strspn(module, " \t\n");
+		found = find(c, function, bare(module));
+		if (found)
+			found->blacklisted = true;
+	}
+	free(line);
+	fclose(f);
+}
+
+static void add_name(struct chosen *c, char *name)
+{
+	GROW(c->name, c->nr, c->room);
+	c->name[c->nr++] = name;
+}
+
+static void drop_twins(struct chosen *c)
+{
+	size_t i, n = 0;
+
+	if (!c->nr)
+		return;
+	qsort(c->name, c->nr, sizeof(*c->name), order_strings);
+	for (i = 0; i < c->nr; i++)
+		if (n && !strcmp(c->name[n - 1], c->name[i]))
+			free(c->name[i]);
+		else
+			c->name[n++] = c->name[i];
+	c->nr = n;
+}
+
+int patterns_choose(const struct patterns *p, const char *kallsyms, const char *blacklist,
+		    const char *available, struct chosen *c, char *error, size_t size)
+{
+	struct candidates all = { 0 };
+	bool names_only = true, listed;
+	int ret = 0;
+	size_t i;
+
+	memset(c, 0, sizeof(*c));
+	for (i = 0; i < p->nr; i++) {
+		if (p->pattern[i].kind == PATTERN_NAME)
+			add_name(c, xstrdup(p->pattern[i].text));
+		else
+			names_only = false;
+	}
+	if (!names_only)
+		ret = read_kallsyms(p, kallsyms, &all, error, size);
+	listed = all.nr && read_available(available, &all);
+	if (all.nr)
+		read_blacklist(blacklist, &all);
+	for (i = 0; i < all.nr; i++) {
+		struct candidate *one = &all.one[i];
+
+		if (one->blacklisted || (listed && !one->available)) {
+			c->no_probe += one->times;
+		} else if (one->times > 1) {
+			if (!c->ambiguous++)
+				snprintf(c->example, sizeof(c->example), "%s", one->function);
+		} else {
+			add_name(c, xasprintf("%s%s%s%s", one->module, *one->module ? ":" : "",
+					      one->function, one->pattern->tag));
+		}
+		free(one->function);
+		free(one->module);
+	}
+	free(all.one);
+	drop_twins(c);
+	return ret;
+}
+
+void chosen_free(struct chosen *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr; i++)
+		free(c->name[i]);
+	free(c->name);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pattern.h - which functions are meant: names, globs, regular expressions
+ */
+#ifndef PATTERN_H
+#define PATTERN_H
+
+#include <regex.h>
+#include "record/parse.h"
+
+enum pattern_kind {
+	PATTERN_NAME,	/* as parameter "probe" takes it, but for "@..." */
+	PATTERN_GLOB,
+	PATTERN_REGEX,
+};
+
+/**
+ * struct pattern - one of those on the command line
+ * @text: as it was given
+ * @kind: what it is
+ * @module: functions of this module only, or NULL
+ * @function: what the function's name is, or must match
+ * @offset: of a name: so many bytes into the function, ...
+ * @has_offset: ... if that was said
+ * @addr: of a name: it is this bare address, or 0
+ * @tag: "@..." for each probe, or ""
+ * @regex: compiled, for PATTERN_REGEX
+ */
+struct pattern {
+	const char *text;
+	enum pattern_kind kind;
+	char *module;
+	char *function;
+	u64 offset, addr;
+	bool has_offset;
+	const char *tag;
+	regex_t regex;
+};
+
+struct patterns {
+	struct pattern *pattern;
+	size_t nr, room;
+};
+
+/* Return 0, or -1 and what is wrong in @error */
+int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
+void patterns_free(struct patterns *p);
+
+/*
+ * Does a frame match any: its name, "function+0x1a/0x2b [module]" or "0x...", and its
+ * address, 0 if that is not known?
+ */
+bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
+
+/**
+ * struct chosen - functions that match
+ * @name: "[module:]function[@...]", as parameter "probe" takes it, in order of names
+ * @nr: how many
+ * @room: how many fit @name
+ * @ambiguous: names left out because several functions have them
+ * @no_probe: functions left out because the kernel's lists say that they can't be probed
+ * @example: one of the ambiguous, or ""
+ */
+struct chosen {
+	char **name;
+	size_t nr, room;
+	size_t ambiguous, no_probe;
+	char example[128];
+};
+
+/*
+ * Names as they are; globs and regular expressions over the functions in the
+ * file @kallsyms, which is read only if there are any, minus what the files
+ * @blacklist and @available (of ftrace; either may be NULL or missing) say.
+ * Return 0, or -1 and what is wrong in @error.
+ */
+int patterns_choose(const struct patterns *p, const char *kallsyms, const char *blacklist,
+		    const char *available, struct chosen *c, char *error, size_t size);
+void chosen_free(struct chosen *c);
+
+#endif

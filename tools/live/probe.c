@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * probe.c - the running module's parameters, borrowed for the time of a command
+ *
+ * What was set before is written back when the command ends, however it ends,
+ * but for SIGKILL.  A probe that is in the list already stays as it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "live/follow.h"
+#include "live/probe.h"
+
+#define KPROBES		"/sys/kernel/debug/kprobes"
+
+/* What sysfs takes in one write */
+#define WRITE_MAX	4095
+
+/* Probes set at a time: between them progress is shown, and an interrupt answered */
+#define SOME		32
+
+static const char *const parameter_name[PARAMETERS_NR] = {
+	"pid", "cpu", "comm", "limit", "every"
+};
+
+/* For exit() */
+static struct probes *borrowed;
+
+/* ------------------------------------------------------------- the module --- */
+
+/* Return modprobe's status, or -1 if there is none, or nothing that it could find */
+static int run_modprobe(void)
+{
+	char path[PATH_MAX];
+	struct utsname name;
+	int status;
+	pid_t pid;
+
+	if (uname(&name))
+		return -1;
+	snprintf(path, sizeof(path), "/lib/modules/%s", name.release);
+	if (access(path, X_OK))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		/* It looks where depmod has been; without a word if there is nothing */
+		execlp("modprobe", "modprobe", "-q", "stackbuf", NULL);
+		execl("/sbin/modprobe", "modprobe", "-q", "stackbuf", NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
+}
+
+static int load_file(struct probes *p, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return failed(p, "%s: %s", path, strerror(errno));
+	ret = syscall(SYS_finit_module, fd, "", 0);
+	if (!ret || errno == EEXIST)
+		ret = 0;
+	else if (errno == EPERM)
+		failed(p, "%s: not loaded: run it as root, or kernel lockdown forbids it", path);
+	else
+		failed(p, "%s: not loaded: %s; the kernel log says why (dmesg | tail)", path,
+		       strerror(errno));
+	close(fd);
+	return ret;
+}
+
+/*
+ * Beside the program, or where make puts it: build/RELEASE beside build/tools.
+ * Not in the current directory: root may be anywhere.
+ */
+static bool find_file(char *path, size_t size)
+{
+	char self[PATH_MAX], *slash;
+	struct utsname name;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (len < 0 || uname(&name))
+		return false;
+	self[len] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	snprintf(path, size, "%s/stackbuf.ko", self);
+	if (!access(path, R_OK))
+		return true;
+	snprintf(path, size, "%s/../%s/stackbuf.ko", self, name.release);
+	return !access(path, R_OK);
+}
+
+int module_load(struct probes *p)
+{
+	char path[2 * PATH_MAX];
+	const char *how = "modprobe stackbuf";
+
+	p->lock = -1;
+	p->dir = getenv("STACKBUF_PARAMETERS");
+	if (!p->dir || !*p->dir)
+		p->dir = PARAMETERS;
+	if (!access(p->dir, X_OK))
+		return 0;
+	if (strcmp(p->dir, PARAMETERS))
+		return failed(p, "%s: %s", p->dir, strerror(errno));
+	if (geteuid())
+		return failed(p, "the module stackbuf is not loaded: run it as root, which loads it");
+	if (run_modprobe()) {
+		if (!find_file(path, sizeof(path)))
+			return failed(
+				p,
+				"the module stackbuf is not loaded, and neither modprobe nor a look beside the program found it: insmod stackbuf.ko first");
+		if (load_file(p, path))
+			return -1;
+		how = path;
+	}
+	if (access(p->dir, X_OK))
+		return failed(p, "the module stackbuf was loaded (%s), but %s is missing", how,
+			      p->dir);
+	fprintf(stderr, "stackbuf: loaded the module (%s); it stays until rmmod stackbuf\n", how);
+	return 0;
+}
+
+/* ---------------------------------------------------------- one parameter --- */
+
+static char *read_value(struct probes *p, const char *name)
+{
+	char path[PATH_MAX], buf[2 * STACKBUF_PAGE_SIZE];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT) {
+		failed(p,
+		       "%s: the loaded module has no such parameter, it is of an older build or, if that is probe, was built without (PROBES=n): rmmod stackbuf, and load this one",
+		       path);
+		return NULL;
+	}
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (n < 0)
+		failed(p, "%s: %s%s", path, strerror(errno),
+		       errno == EACCES ? "; run it as root" : "");
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return NULL;
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return xstrdup(buf);
+}
+
+/* The kernel log from now on, or -1 */
+static int log_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/* What the module last said there: why it refused something */
+static void log_last(int fd, char *said, size_t size)
+{
+	char line[1024];
+	ssize_t n;
+
+	*said = '\0';
+	while (fd >= 0) {
+		char *text;
+
+		n = read(fd, line, sizeof(line) - 1);
+		/* Overwritten before it was read: go on with the next */
+		if (n < 0 && errno == EPIPE)
+			continue;
+		if (n <= 0)
+			break;
+		line[n] = '\0';
+		text = strchr(line, ';');
+		if (!text || strncmp(text + 1, "stackbuf: ", 10))
+			continue;
+		text += 11;
+		text[strcspn(text, "\n")] = '\0';
+		snprintf(said, size, "%s", text);
+	}
+}
+
+/* Return 0, or -1 with errno, p->error and in @said the module's own words */
+static int write_value(struct probes *p, const char *name, const char *value, char *said,
+		       size_t size)
+{
+	char path[PATH_MAX];
+	size_t len = strlen(value);
+	int fd, kmsg, code = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
+	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0) {
+		code = errno;
+		*said = '\0';
+		failed(p, "%s: %s%s", path, strerror(code),
+		       code == EACCES ? "; run it as root" : "");
+		errno = code;
+		return -1;
+	}
+	kmsg = log_open();
+	/* An empty write would not get to the module */
+	if (write(fd, len ? value : "\n", len ?: 1) < 0)
+		code = errno;
+	log_last(kmsg, said, size);
+	if (code)
+		failed(p, "%s", *said ? said : strerror(code));
+	if (kmsg >= 0)
+		close(kmsg);
+	close(fd);
+	errno = code;
+	return code ? -1 : 0;
+}
+
+int probes_parameter(struct probes *p, enum parameter which, const char *value)
+{
+	const char *name = parameter_name[which];
+	char *before = read_value(p, name), said[256];
+
+	if (!before)
+		return -1;
+	if (!strcmp(before, value)) {
+		free(before);
+		return 0;
+	}
+	p->before[which] = before;
+	return write_value(p, name, value, said, sizeof(said));
+}
+
+/* --------------------------------------------------------------- the list --- */
+
+int info_read(struct source *s, struct record *r)
+{
+	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
+	struct bag bag = { 0 };
+	/* A build may leave out its last pages */
+	size_t size = s->size[ARRAY_INFO] < sizeof(*info) ? s->size[ARRAY_INFO] : sizeof(*info), i;
+	int ret = s->ops->read(s, ARRAY_INFO, 0, info, size);
+
+	if (!ret) {
+		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
+			bag_add(&bag, (char *)info + i);
+		record_parse(r, &bag, bag_newest(&bag));
+	}
+	bag_empty(&bag);
+	free(info);
+	return ret;
+}
+
+static bool reads_zero(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	bool zero = f && getc(f) == '0';
+
+	if (f)
+		fclose(f);
+	return zero;
+}
+
+/* Whether the kernel made one of these probes by ftrace; true if that cannot be read */
+static bool by_ftrace(const u64 *addr, size_t nr)
+{
+	FILE *f = fopen(KPROBES "/list", "re");
+	unsigned long long at;
+	bool found = !f;
+	char line[512];
+	size_t i;
+
+	while (!found && fgets(line, sizeof(line), f)) {
+		if (!strstr(line, "[FTRACE]") || sscanf(line, "%llx", &at) != 1)
+			continue;
+		/* 0: the kernel shows no addresses */
+		for (i = 0; i < nr && !found; i++)
+			found = !at || at == addr[i];
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+const char *probes_off(const u64 *addr, size_t nr)
+{
+	if (nr && reads_zero(KPROBES "/enabled"))
+		return "kprobes are switched off, no probe is hit: " KPROBES "/enabled is 0";
+	if (nr && reads_zero("/proc/sys/kernel/ftrace_enabled") && by_ftrace(addr, nr))
+		return "ftrace is switched off, probes made by it are not hit: "
+		       "kernel.ftrace_enabled is 0";
+	return NULL;
+}
+
+u64 probes_missed(const struct record *r)
+{
+	u64 missed = r->info.missed_before;
+	struct probe probe;
+	unsigned int i;
+
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
+		if (record_probe(r, i, &probe)) {
+			missed += probe.missed;
+			free(probe.name);
+		}
+	return missed;
+}
+
+struct list {
+	char *text;
+	size_t len, room;
+};
+
+static void append(struct list *t, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (t->len + len + 2 > t->room) {
+		t->room = 2 * t->room + 4096;
+		t->text = xrealloc(t->text, t->room, 1);
+	}
+	if (t->len)
+		t->text[t->len++] = ',';
+	memcpy(t->text + t->len, name, len + 1);
+	t->len += len;
+}
+
+/* The list in force: the file has room for a page of text, memory for all */
+static char *read_list(struct probes *p, const struct record *r)
+{
+	char *text = read_value(p, "probe");
+	struct list all = { 0 };
+	struct probe probe;
+	unsigned int i;
+
+	if (!text || !strstr(text, ",..."))
+		return text;
+	free(text);
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
+		if (record_probe(r, i, &probe)) {
+			append(&all, probe.name);
+			free(probe.name);
+		}
+	return all.text;
+}
+
+/* A list of any length: the first write replaces what is set unless @add, others add */
+static int write_list(struct probes *p, const char *list, bool add, char *said, size_t size)
+{
+	char chunk[WRITE_MAX + 1];
+
+	do {
+		size_t room = WRITE_MAX - add, len = strlen(list);
+
+		if (len > room) {
+			for (len = room; len && list[len] != ','; len--)
+				;
+		}
+		snprintf(chunk, sizeof(chunk), "%s%.*s", add ? "+" : "", (int)len, list);
+		if (write_value(p, "probe", chunk, said, size))
+			return -1;
+		list += len + (list[len] == ',');
+		add = true;
+	} while (*list);
+	return 0;
+}
+
+/* Whose lock it is: "FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE" in /proc/locks */
+static int lock_owner(int fd)
+{
+	FILE *f = fopen("/proc/locks", "re");
+	unsigned long long inode;
+	char line[256];
+	struct stat st;
+	int pid, owner = 0;
+
+	while (f && !fstat(fd, &st) && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s FLOCK ADVISORY WRITE %d %*x:%*x:%llu", &pid, &inode) == 2 &&
+		    inode == st.st_ino)
+			owner = pid;
+	if (f)
+		fclose(f);
+	return owner;
+}
+
+static void at_exit(void)
+{
+	struct probes *p = borrowed;
+
+	if (p && probes_restore(p))
+		fprintf(stderr, "stackbuf: %s\n", p->error);
+}
+
+int probes_open(struct probes *p)
+{
+	static bool registered;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/probe", p->dir);
+	p->lock = open(path, O_RDONLY | O_CLOEXEC);
+	if (p->lock < 0) {
+		free(read_value(p, "probe"));	/* for its error */
+		return -1;
+	}
+	if (flock(p->lock, LOCK_EX | LOCK_NB)) {
+		int owner = lock_owner(p->lock);
+		char who[32] = "";
+
+		if (owner > 0)
+			snprintf(who, sizeof(who), ", process %d", owner);
+		return failed(p,
+			      "another snoop or count is running%s: one at a time, as they share the module's filters",
+			      who);
+	}
+	if (access(path, W_OK))
+		return failed(p, "%s: %s; run it as root", path, strerror(errno));
+	if (!registered)
+		atexit(at_exit);
+	registered = true;
+	borrowed = p;
+	return 0;
+}
+
+/* Which of the names the module's words are about: "probe: NAME: REASON" */
+static size_t refused_name(const char *said, char **name, size_t nr)
+{
+	size_t i, len;
+
+	for (i = 0; i < nr && !strncmp(said, "probe: ", 7); i++) {
+		len = strlen(name[i]);
+		if (!strncmp(said + 7, name[i], len) && !strncmp(said + 7 + len, ": ", 2))
+			return i;
+	}
+	return nr;
+}
+
+/*
+ * Add some of the names, at most SOME.  Those that are refused are left out
+ * unless @all: the module names the first, or they are looked for by halves.
+ */
+static int add_some(struct probes *p, char **name, size_t nr, bool all)
+{
+	char *left[SOME], said[256];
+	size_t i, bad;
+
+	memcpy(left, name, nr * sizeof(*left));
+	while (nr && !stop) {
+		struct list list = { 0 };
+		int ret;
+
+		for (i = 0; i < nr; i++)
+			append(&list, left[i]);
+		ret = write_list(p, list.text, true, said, sizeof(said));
+		free(list.text);
+		/* No room, no rights, no module any more: that is not one name's fault */
+		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
+		    errno == ENODEV || errno == ENOMEM ||
+		    (errno == ENOENT && access(p->dir, F_OK)))
+			return ret;
+		bad = nr > 1 ? refused_name(said, left, nr) : 0;
+		if (bad == nr)
+			return add_some(p, left, nr / 2, all) ||
+			       add_some(p, left + nr / 2, nr - nr / 2, all) ? -1 : 0;
+		if (!p->refused++)
+			snprintf(p->why, sizeof(p->why), "%s", *said ? said : left[bad]);
+		memmove(left + bad, left + bad + 1, (--nr - bad) * sizeof(*left));
+	}
+	return 0;
+}
+
+/* Where those of the chosen ones are that are set now */
+static void learn_addresses(struct probes *p, const struct record *r, const struct chosen *c)
+{
+	struct probe probe;
+	unsigned int i;
+
+	p->addrs = 0;
+	p->pending = 0;
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(r, i, &probe))
+			continue;
+		if (bsearch(&probe.name, c->name, c->nr, sizeof(probe.name), order_strings)) {
+			p->pending += probe.state == STACKBUF_PROBE_PENDING;
+			if (probe.addr) {
+				GROW(p->addr, p->addrs, p->room);
+				p->addr[p->addrs++] = probe.addr;
+			}
+		}
+		free(probe.name);
+	}
+}
+
+int probes_set(struct probes *p, struct source *s, const struct chosen *c, bool all)
+{
+	struct record *r = xcalloc(1, sizeof(*r));
+	bool show = isatty(STDERR_FILENO);
+	size_t i, some = 0, bytes;
+	int ret = -1;
+
+	if (info_read(s, r)) {
+		failed(p, "%s", s->error);
+		goto out;
+	}
+	p->list = read_list(p, r);
+	if (!p->list)
+		goto out;
+	for (i = 0; i < c->nr && !stop; i += some) {
+		for (some = 0, bytes = 1; some < SOME && i + some < c->nr; some++) {
+			bytes += strlen(c->name[i + some]) + 1;
+			if (some && bytes > WRITE_MAX)
+				break;
+		}
+		if (show && some < c->nr)
+			fprintf(stderr, "\rstackbuf: setting probes: %zu of %zu ", i, c->nr);
+		if (add_some(p, c->name + i, some, all))
+			break;
+	}
+	if (show && some < c->nr)
+		fputs("\r\033[K", stderr);
+	if (i < c->nr && !stop)
+		goto out;
+	record_free(r);
+	if (info_read(s, r)) {
+		failed(p, "%s", s->error);
+		goto out;
+	}
+	learn_addresses(p, r, c);
+	ret = 0;
+out:
+	record_free(r);
+	free(r);
+	return ret;
+}
+
+int probes_remove(struct probes *p)
+{
+	char said[512];
+	int ret = 0;
+
+	if (p->list)
+		ret = write_list(p, p->list, false, said, sizeof(said));
+	free(p->list);
+	p->list = NULL;
+	if (ret && errno == ENOENT && access(p->dir, F_OK))
+		return 0;	/* the module went, and took them along */
+	if (ret) {
+		memcpy(said, p->error, sizeof(said));
+		failed(p, "the probes that were set before could not be set again: %.400s", said);
+	}
+	return ret;
+}
+
+int probes_restore(struct probes *p)
+{
+	int ret = probes_remove(p), i;
+	char said[256];
+
+	borrowed = NULL;
+	for (i = 0; i < PARAMETERS_NR; i++) {
+		if (p->before[i] && !access(p->dir, F_OK) &&
+		    write_value(p, parameter_name[i], p->before[i], said, sizeof(said)))
+			ret = -1;
+		free(p->before[i]);
+		p->before[i] = NULL;
+	}
+	return ret;
+}
+
+void probes_close(struct probes *p)
+{
+	if (p->lock >= 0)
+		close(p->lock);
+	p->lock = -1;
+	free(p->addr);
+	p->addr = NULL;
+	p->addrs = 0;
+	p->room = 0;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * watch.c - what "snoop" and "count PATTERN" share
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "live/watch.h"
+
+#define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
+#define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
+#define AVAILABLE_DEBUG	"/sys/kernel/debug/tracing/available_filter_functions"
+
+/* ------------------------------------------------------------ which ones --- */
+
+/* The process that a thread belongs to; 0 if there is no such thread */
+static unsigned int process_of(unsigned int pid)
+{
+	char path[64], line[256];
+	unsigned int tgid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %u", &tgid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return tgid;
+}
+
+static int check_filter(struct watch *w)
+{
+	const struct filter *f = w->filter;
+	unsigned int tgid;
+	u32 pid, cpu;
+
+	if (filter_single(&f->pid, &pid)) {
+		tgid = process_of(pid);
+		if (!tgid)
+			return failed(w, "there is no process %u", pid);
+		if (tgid != pid)
+			return failed(w, "%u is a thread of process %u: give the process", pid,
+				      tgid);
+		w->pidfd = syscall(SYS_pidfd_open, pid, 0);
+	}
+	if (filter_single(&f->cpu, &cpu) && cpu >= w->o->record->info.nr_cpus)
+		return failed(w, "there is no CPU %u: this machine has %u, from 0", cpu,
+			      w->o->record->info.nr_cpus);
+	if (f->comms && strpbrk(*f->comm, "*?["))
+		return failed(w, "--comm %s: the kernel compares whole names, without *, ? and []",
+			      *f->comm);
+	return 0;
+}
+
+static bool begins_in(const struct watch *w, const struct patterns *p, struct stack *stack)
+{
+	symbols_name(w->o->symbols, stack);
+	return stack->named &&
+	       patterns_match_frame(p, stack->name[0], stack->nr ? stack->addr[0] : 0);
+}
+
+/* Has any stack that was recorded this one for its innermost function? */
+static bool recorded(struct watch *w, struct pattern *pattern)
+{
+	const struct patterns one = { .pattern = pattern, .nr = 1 };
+	struct stack *stack;
+	size_t i;
+
+	for (i = 0; (stack = stacks_next(&w->o->record->stacks, &i)); )
+		if (begins_in(w, &one, stack))
+			return true;
+	return false;
+}
+
+/* Of a source that is not watched live: say which functions have no stack there */
+static int check_recorded(struct watch *w)
+{
+	size_t i, missing = 0;
+
+	for (i = 0; i < w->patterns.nr; i++)
+		missing += !recorded(w, &w->patterns.pattern[i]);
+	if (missing && missing == w->patterns.nr)
+		return failed(w, "%s: no stack begins in %s%s", w->source->name,
+			      w->patterns.pattern[0].text, missing > 1 ? " or the others" : "");
+	for (i = 0; missing && i < w->patterns.nr; i++)
+		if (!recorded(w, &w->patterns.pattern[i]))
+			fprintf(stderr, "stackbuf: %s: no stack begins in %s\n", w->source->name,
+				w->patterns.pattern[i].text);
+	return 0;
+}
+
+int watch_prepare(struct watch *w)
+{
+	const struct stackbuf_info *info = &w->o->record->info;
+	struct chosen *c = &w->chosen;
+	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
+
+	w->pidfd = -1;
+	if (!w->live)
+		return check_recorded(w);
+	catch_signals(0);
+	/* Whoever reads may go; the probes must not stay */
+	signal(SIGPIPE, SIG_IGN);
+	if (!(info->state & STACKBUF_ENABLED))
+		return failed(w, "recording is off: write 1 to %s/enable first", w->probes.dir);
+	if (info->state & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC))
+		return failed(
+			w,
+			"an oops has stopped recording: stackbuf save keeps what led to it; 1 in %s/enable goes on",
+			w->probes.dir);
+	if (check_filter(w))
+		return -1;
+	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available, c, w->error,
+			    sizeof(w->error)))
+		return -1;
+	if (!c->nr && c->no_probe + c->ambiguous)
+		return failed(w, "none of the %zu functions that match can be probed",
+			      c->no_probe + c->ambiguous);
+	if (!c->nr)
+		return failed(w, "no function matches");
+	if (c->nr > STACKBUF_PROBES_MAX)
+		return failed(w, "%zu functions match; the module takes %u probes", c->nr,
+			      STACKBUF_PROBES_MAX);
+	if (probes_open(&w->probes))
+		return failed(w, "%s", w->probes.error);
+	if (c->ambiguous)
+		fprintf(stderr,
+			"stackbuf: %zu names are left out, as several functions have each of them: %s, ...\n",
+			c->ambiguous, c->example);
+	return 0;
+}
+
+bool watch_own(const struct watch *w, const struct event *e)
+{
+	return w->live && e->tgid == (u32)getpid();
+}
+
+bool watch_wants(struct watch *w, struct stack *stack)
+{
+	const struct probes *p = &w->probes;
+
+	/* The innermost frame of a probe's event is exactly the probed address */
+	if (w->live && stack->nr &&
+	    bsearch(&stack->addr[0], p->addr, p->addrs, sizeof(u64), order_u64))
+		return true;
+	if (w->live && !p->pending)
+		return false;
+	return begins_in(w, &w->patterns, stack);
+}
+
+size_t watch_choose(struct watch *w)
+{
+	struct record *r = w->o->record;
+	struct stack *stack;
+	size_t i, n = 0;
+
+	for (i = 0; i < r->events; i++) {
+		stack = stacks_find(&r->stacks, r->event[i].stack);
+		if (filter_match(w->filter, &r->event[i]) && stack && watch_wants(w, stack))
+			r->event[n++] = r->event[i];
+	}
+	return filter_last(w->filter, r->event, n);
+}
+
+/* --------------------------------------------------- from begin to finish --- */
+
+/* Once: at the beginning, or at the end if that came later */
+static void say_off(struct watch *w)
+{
+	const char *off = w->said_off ? NULL : probes_off(w->probes.addr, w->probes.addrs);
+
+	if (off)
+		fprintf(stderr, "stackbuf: %s\n", off);
+	w->said_off |= !!off;
+}
+
+int watch_begin(struct watch *w)
+{
+	const struct filter *f = w->filter;
+	struct probes *p = &w->probes;
+	bool names_only = true;
+	char pid[16], cpu[16];
+	u32 value;
+	size_t i;
+
+	snprintf(pid, sizeof(pid), "%u", filter_single(&f->pid, &value) ? value : 0);
+	snprintf(cpu, sizeof(cpu), "%d", filter_single(&f->cpu, &value) ? (int)value : -1);
+	memcpy(w->lost, w->o->record->lost, sizeof(w->lost));
+	w->missed = probes_missed(w->o->record);
+	for (i = 0; i < w->patterns.nr; i++)
+		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
+	if (probes_parameter(p, PARAM_PID, pid) || probes_parameter(p, PARAM_CPU, cpu) ||
+	    probes_parameter(p, PARAM_COMM, f->comms ? *f->comm : "") ||
+	    probes_parameter(p, PARAM_LIMIT, "0") || probes_parameter(p, PARAM_EVERY, "1") ||
+	    probes_set(p, w->source, &w->chosen, names_only))
+		return failed(w, "%s", p->error);
+	if (p->addrs)
+		qsort(p->addr, p->addrs, sizeof(u64), order_u64);
+	if (p->refused && p->refused == w->chosen.nr)
+		return failed(w, "none of the %zu functions that match can be probed: %s",
+			      w->chosen.nr, p->why);
+	if (p->refused)
+		fprintf(stderr, "stackbuf: %zu of %zu functions are left out, as the kernel refused them: %s%s\n",
+			p->refused, w->chosen.nr, p->why, p->refused > 1 ? ", ..." : "");
+	if (p->pending)
+		fprintf(stderr, "stackbuf: %zu of %zu probes wait for their module\n", p->pending,
+			w->chosen.nr);
+	say_off(w);
+	return 0;
+}
+
+u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/* Return whether something says that it is over */
+static bool poll_for(const struct watch *w, const struct timespec *timeout, const sigset_t *mask)
+{
+	struct pollfd p[2] = {
+		{ .fd = STDOUT_FILENO },	/* POLLERR: a pipe that nobody reads */
+		{ .fd = w->pidfd, .events = POLLIN },
+	};
+
+	return ppoll(p, 2, timeout, mask) > 0 && (p[0].revents & POLLERR || p[1].revents & POLLIN);
+}
+
+bool watch_over(const struct watch *w)
+{
+	static const struct timespec now;
+
+	return stop || poll_for(w, &now, NULL);
+}
+
+void watch_wait(const struct watch *w, u64 ns)
+{
+	struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+	sigset_t blocked, before;
+
+	/* No signal may come between the look at stop and the wait */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	if (!stop)
+		poll_for(w, ns == ~0ULL ? NULL : &timeout, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+int watch_end(struct watch *w)
+{
+	say_off(w);
+	return probes_remove(&w->probes) ? failed(w, "%s", w->probes.error) : 0;
+}
+
+static void note(u64 n, const char *what)
+{
+	if (n)
+		fprintf(stderr, "stackbuf: %llu %s\n", n, what);
+}
+
+int watch_finish(struct watch *w)
+{
+	static const char *const refused[] = {
+		[STACKBUF_LOST_OFF] = "events were not recorded: recording was switched off",
+		[STACKBUF_LOST_NESTED] = "events were not recorded: nested too deep",
+		[STACKBUF_LOST_TABLE] = "events were not recorded: the stack table was full",
+		[STACKBUF_LOST_PAGE] = "events were not recorded: no page of the ring was free",
+		[STACKBUF_LOST_EMPTY] = "events were not recorded: no frame was found",
+	};
+	struct pollfd reader = { .fd = STDOUT_FILENO };
+	struct record *r = xcalloc(1, sizeof(*r));
+	unsigned int i;
+	int ret = 0;
+
+	if (w->live && probes_restore(&w->probes))
+		ret = failed(w, "%s", w->probes.error);
+	if (w->live && !ret && !access(w->probes.dir, F_OK)) {
+		if (info_read(w->source, r))
+			ret = failed(w, "%s", w->source->error);
+		for (i = 0; !ret && i < ARRAY_SIZE(refused); i++)
+			note(r->lost[i] - w->lost[i], refused[i]);
+		if (!ret)
+			note(probes_missed(r) - w->missed,
+			     "calls were missed: the kernel runs no probe inside of another");
+		record_free(r);
+	}
+	free(r);
+	probes_close(&w->probes);
+	chosen_free(&w->chosen);
+	if (w->pidfd >= 0)
+		close(w->pidfd);
+	/* Nobody reads any more: end as everybody does then, now that all is as before */
+	fflush(stdout);
+	if (w->live && ferror(stdout) && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) {
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
+	return ret;
+}
+
+void watch_frame(const struct watch *w, const char *name)
+{
+	const char *plus = strstr(name, "+0x");
+	size_t len = !plus ? strcspn(name, " ") : w->offsets ? strcspn(name, "/ ") :
+		     (size_t)(plus - name);
+
+	fwrite(name, 1, len, w->o->file);
+}

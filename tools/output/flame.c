@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * flame.c - a flame graph: one SVG file, with zoom and search in it
+ *
+ * Every function is as wide as the number of events in which it was on the stack, and
+ * stands on its caller.  What can be zoomed is in the file from the beginning, in
+ * units of events; flame.js only moves it.  Colours tell the kernel from modules.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "output/flame.h"
+#include "output/outfile.h"
+
+#define FRAME_HEIGHT	17
+#define HEAD_HEIGHT	64
+#define FOOT_HEIGHT	8
+#define CHAR_WIDTH	7.23	/* of 12px monospace */
+#define WIDTH		1200	/* assumed until a browser knows better */
+
+/* Narrower frames are left out: this part of the whole width */
+#define NARROWEST	1000000
+
+static const char script[] =
+#include "flame_js.h"
+;
+
+static const char style[] =
+	"svg { font-family: 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace; font-size: 12px; background: #fff; }\n"
+	"text { fill: #1a1a1a; pointer-events: none; }\n"
+	".title { font-size: 16px; font-weight: bold; }\n"
+	".f { cursor: pointer; }\n"
+	".f rect { stroke: #fff; stroke-width: 0.6; rx: 1.5px; }\n"
+	".f:hover rect { stroke: #000; stroke-width: 1; }\n"
+	".f text { clip-path: inset(0); }\n"
+	".up { opacity: 0.55; }\n"
+	".hidden { display: none; }\n"
+	".match rect { fill: #d63384 !important; }\n"
+	".match text { fill: #fff; }\n"
+	".reset { cursor: pointer; fill: #0b5ed7; text-decoration: underline; pointer-events: all; }\n"
+	"input { box-sizing: border-box; width: 100%; height: 24px; font: inherit; padding: 2px 6px; border: 1px solid #999; border-radius: 4px; background: #fff; color: #1a1a1a; }\n"
+	"@media (prefers-color-scheme: dark) {\n"
+	"svg { background: #1b1b1f; }\n"
+	"text { fill: #e8e8e8; }\n"
+	".f text { fill: #1a1a1a; }\n"
+	".f rect { stroke: #1b1b1f; }\n"
+	".reset { fill: #7db1ff; }\n"
+	"input { background: #2a2a30; color: #e8e8e8; }\n"
+	"}\n";
+
+/* A stack, outermost name first, and its events */
+struct line {
+	char **name;
+	unsigned int nr;
+	u64 events;
+};
+
+struct graph {
+	FILE *file;
+	struct line *line;
+	size_t lines, room;
+	u64 total;
+	unsigned int depth;	/* of the deepest */
+	u64 frames, omitted;
+};
+
+static void put_escaped(FILE *f, const char *text, size_t len)
+{
+	for (; len; len--, text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", f);
+			break;
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '"':
+			fputs("&quot;", f);
+			break;
+		default:
+			putc(printable_ascii(*text), f);
+		}
+	}
+}
+
+static int line_order(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	unsigned int i;
+
+	for (i = 0; i < x->nr && i < y->nr; i++) {
+		int c = strcmp(x->name[i], y->name[i]);
+
+		if (c)
+			return c;
+	}
+	return x->nr < y->nr ? -1 : x->nr > y->nr;
+}
+
+static void add_line(struct graph *g, const struct output *o, struct stack *stack,
+		     const char *comm, u64 events)
+{
+	char text[STACKBUF_COMM_LEN];
+	struct line *line;
+	unsigned int i, n = 0;
+
+	if (!events)
+		return;
+	symbols_name(o->symbols, stack);
+	GROW(g->line, g->lines, g->room);
+	line = &g->line[g->lines++];
+	line->name = xcalloc(stack->named + 3, sizeof(*line->name));
+	line->events = events;
+	if (comm)
+		line->name[n++] = xstrdup(*comm ? output_comm(comm, text) : "?");
+	if (stack->cut)
+		line->name[n++] = xstrdup("(more frames were not kept)");
+	if (stack->gone)
+		line->name[n++] = xstrdup("(stacks that are gone)");
+	for (i = stack->named; i--; ) {
+		const char *name = stack->name[i], *module = strchr(name, '[');
+
+		line->name[n++] = xasprintf("%.*s%s%s", (int)function_len(name), name,
+					    module ? " " : "", module ?: "");
+	}
+	line->nr = n;
+	if (n > g->depth)
+		g->depth = n;
+	g->total += events;
+}
+
+static int by_command(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	int c = strcmp(x->comm, y->comm);
+
+	if (c)
+		return c;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+/* A line for each command and stack: one for each event would take a hundred times the memory */
+static void add_event_lines(struct graph *g, const struct output *o, const struct event *event,
+			    size_t nr)
+{
+	struct event *sorted = xcalloc(nr + 1, sizeof(*sorted));
+	size_t i, n;
+
+	memcpy(sorted, event, nr * sizeof(*event));
+	qsort(sorted, nr, sizeof(*sorted), by_command);
+	for (i = 0; i < nr; i += n) {
+		for (n = 1; i + n < nr && !by_command(&sorted[i], &sorted[i + n]); n++)
+			;
+		add_line(g, o, output_stack(o, sorted[i].stack), sorted[i].comm, n);
+	}
+	free(sorted);
+}
+
+/* Warm for the kernel, cool for modules, grey for what is no function */
+static void put_colour(FILE *f, const char *name, unsigned int depth, bool commands)
+{
+	u32 hash = hash_bytes(name, strcspn(name, " "));
+
+	hash ^= hash >> 15;
+	if (!depth || *name == '(' || (depth == 1 && commands))
+		fprintf(f, "hsl(220,12%%,%u%%)", 74 + hash % 9);
+	else if (strchr(name, '['))
+		fprintf(f, "hsl(%u,52%%,%u%%)", 165 + hash % 32, 62 + hash / 64 % 11);
+	else
+		fprintf(f, "hsl(%u,%u%%,%u%%)", 12 + hash % 36, 82 + hash / 64 % 12,
+			62 + hash / 1024 % 9);
+}
+
+static void put_frame(struct graph *g, const char *name, unsigned int depth, u64 from, u64 events,
+		      bool commands)
+{
+	/* Without events there is one frame, "all" */
+	double x = g->total ? 100.0 * from / g->total : 0;
+	double width = g->total ? 100.0 * events / g->total : 100;
+	int chars = (WIDTH * width / 100 - 6) / CHAR_WIDTH, len = strlen(name);
+	unsigned int y = HEAD_HEIGHT + (g->depth - depth) * FRAME_HEIGHT;
+
+	if (events * NARROWEST < g->total) {
+		g->omitted++;
+		return;
+	}
+	g->frames++;
+	fprintf(g->file, "<g class=\"f\" data-x=\"%llu\" data-w=\"%llu\"><title>", from, events);
+	put_escaped(g->file, name, len);
+	fprintf(g->file, " (%llu events, %.2f %%)</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%u\" fill=\"",
+		events, width, x, y, width, FRAME_HEIGHT - 1);
+	put_colour(g->file, name, depth, commands);
+	fprintf(g->file, "\"/><text x=\"%.4f%%\" dx=\"4\" y=\"%u\">", x, y + 12);
+	if (chars >= len) {
+		put_escaped(g->file, name, len);
+	} else if (chars >= 3) {
+		put_escaped(g->file, name, chars - 2);
+		fputs("..", g->file);
+	}
+	fputs("</text></g>\n", g->file);
+}
+
+/* What stands on the same frames, lines @first to @last - 1, sorted, from @depth on */
+static void put_frames(struct graph *g, size_t first, size_t last, unsigned int depth, u64 from,
+		       bool commands)
+{
+	size_t i, end;
+
+	/* Those that end here come first */
+	for (i = first; i < last && g->line[i].nr == depth; i++)
+		from += g->line[i].events;
+	for (; i < last; i = end) {
+		u64 events = 0;
+
+		for (end = i; end < last && !strcmp(g->line[i].name[depth],
+						    g->line[end].name[depth]); end++)
+			events += g->line[end].events;
+		put_frame(g, g->line[i].name[depth], depth + 1, from, events, commands);
+		put_frames(g, i, end, depth + 1, from, commands);
+		from += events;
+	}
+}
+
+static void put_details(struct graph *g, const struct output *o)
+{
+	const struct stackbuf_info *info = &o->record->info;
+
+	fprintf(g->file, "%llu events", g->total);
+	if (o->record->have_info) {
+		fputs(", Linux ", g->file);
+		put_escaped(g->file, info->release, strlen(info->release));
+	}
+	fputs(".  Click: zoom.  Ctrl-F: search, regular expressions too.  Esc: back.", g->file);
+}
+
+static void put_graph(struct graph *g, const struct output *o, bool commands)
+{
+	unsigned int height = HEAD_HEIGHT + (g->depth + 1) * FRAME_HEIGHT + FOOT_HEIGHT;
+	FILE *f = g->file;
+
+	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stackbuf\" width=\"100%%\" height=\"%u\" data-total=\"%llu\" data-details=\"",
+		height, g->total);
+	put_details(g, o);
+	fprintf(f, "\">\n<title>stackbuf: flame graph</title>\n<style>\n%s</style>\n"
+		"<text class=\"title\" x=\"10\" y=\"24\">stackbuf: kernel call stacks</text>\n"
+		"<text class=\"details\" x=\"10\" y=\"50\">", style);
+	put_details(g, o);
+	fputs("</text>\n"
+	      "<svg x=\"100%\" overflow=\"visible\">\n"
+	      "<text class=\"matched\" x=\"-280\" y=\"25\" text-anchor=\"end\"></text>\n"
+	      "<text class=\"reset hidden\" x=\"-10\" y=\"50\" text-anchor=\"end\">show all</text>\n"
+	      "<foreignObject x=\"-270\" y=\"8\" width=\"260\" height=\"26\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" placeholder=\"search\" aria-label=\"search\" spellcheck=\"false\" autocomplete=\"off\"/></foreignObject>\n"
+	      "</svg>\n", f);
+	put_frame(g, "all", 0, 0, g->total, commands);
+	put_frames(g, 0, g->lines, 0, 0, commands);
+	if (g->omitted)
+		fprintf(f, "<!-- left out: %llu frames narrower than 1/%u of the width -->\n",
+			g->omitted, NARROWEST);
+	fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+}
+
+static int put_file(const char *name, const char *text, size_t len, char *error, size_t size)
+{
+	struct outfile out;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (!outfile_open(&out, name, 0666 & ~mask) &&
+	    !outfile_close(&out, fwrite(text, 1, len, out.file) == len ? 0 : -1))
+		return 0;
+	snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
+	return -1;
+}
+
+int flame(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
+	  const char *name, char *error, size_t size)
+{
+	struct graph g = { 0 };
+	struct stack *stack;
+	char *text = NULL;
+	size_t i, n, len = 0;
+	int ret = -1;
+
+	snprintf(error, size, "%s: cannot be written", name);
+	if (event)
+		add_event_lines(&g, o, event, nr);
+	for (i = 0; !event && (stack = stacks_next(&o->record->stacks, &i)); )
+		if (filter_stack(f, stack->id))
+			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
+	if (g.lines)
+		qsort(g.line, g.lines, sizeof(*g.line), line_order);
+	else
+		fprintf(stderr, "stackbuf: no event was found: the graph in %s is empty\n", name);
+	g.file = open_memstream(&text, &len);
+	if (!g.file)
+		goto out;
+	put_graph(&g, o, event);
+	fclose(g.file);
+	ret = put_file(name, text, len, error, size);
+	if (g.omitted)
+		fprintf(stderr, "stackbuf: %llu frames are too narrow to be drawn: each of less than 1/%u of the events\n",
+			g.omitted, NARROWEST);
+out:
+	for (i = 0; i < g.lines; i++) {
+		for (n = 0; n < g.line[i].nr; n++)
+			free(g.line[i].name[n]);
+		free(g.line[i].name);
+	}
+	free(g.line);
+	free(text);
+	return ret;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * flame.h - a flame graph: one SVG file, with zoom and search in it
+ */
+#ifndef FLAME_H
+#define FLAME_H
+
+#include "output/output.h"
+
+/*
+ * Write the graph of @event, the outermost frames being commands; with NULL that of
+ * all events since loading, by stack alone.  Return 0, or -1 with @error set; then no
+ * file was written.
+ */
+int flame(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
+	  const char *name, char *error, size_t size);
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * outfile.c - a file that appears under its name when it is complete
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include "output/outfile.h"
+#include "util.h"
+
+/* As many as the kernel follows */
+#define LINKS_MAX	40
+
+/* Signals that end the program and leave it the time to remove a file */
+static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU };
+
+#define ENDING	ARRAY_SIZE(ending)
+
+/* One file is written at a time */
+static char *volatile to_remove;
+static struct sigaction before[ENDING], before_xfsz;
+
+static void on_signal(int sig)
+{
+	unlink(to_remove);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void catch(void)
+{
+	const struct sigaction remove = { .sa_handler = on_signal };
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	size_t i;
+
+	for (i = 0; i < ENDING; i++) {
+		sigaction(ending[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(ending[i], &remove, NULL);
+	}
+	/* A limit of the file's size is then an error, as a full disk is */
+	sigaction(SIGXFSZ, &ignore, &before_xfsz);
+}
+
+static void release(void)
+{
+	size_t i;
+
+	for (i = 0; i < ENDING; i++)
+		sigaction(ending[i], &before[i], NULL);
+	sigaction(SIGXFSZ, &before_xfsz, NULL);
+	to_remove = NULL;
+}
+
+/* The folder of @path, "." if it names none */
+static void folder_of(const char *path, char folder[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+	int len = !slash ? 0 : slash == path ? 1 : (int)(slash - path);
+
+	snprintf(folder, PATH_MAX, "%.*s", len ? len : 1, len ? path : ".");
+}
+
+/*
+ * In a folder where every user may create files, as /tmp, one of another user is not
+ * followed or written to: the kernel's fs.protected_symlinks and fs.protected_fifos.
+ * Its own check does not see what readlink() and rename() do.
+ */
+static int check_owner(const char *folder, const struct stat *st)
+{
+	struct stat dir;
+
+	if (stat(folder, &dir))
+		return -1;
+	if (dir.st_mode & S_ISVTX && dir.st_mode & 0002 && st->st_uid != geteuid() &&
+	    st->st_uid != dir.st_uid) {
+		errno = EACCES;
+		return -1;
+	}
+	return 0;
+}
+
+/* Open what is no regular file; if it is one of this program's open files, that one */
+static int open_direct(const char *path, const struct stat *st)
+{
+	struct stat mine;
+	int fd;
+
+	for (fd = STDOUT_FILENO; fd < 1024; fd++)
+		if (!fstat(fd, &mine) && mine.st_dev == st->st_dev && mine.st_ino == st->st_ino &&
+		    mine.st_rdev == st->st_rdev && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+			return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(st->st_mode) ? O_TRUNC : 0));
+}
+
+/*
+ * Where symbolic links at the end of @path lead to.  Return 1 if that is to be written
+ * directly, 0 if it is a regular file or is not there, -1 with errno set
+ */
+static int resolve(char path[PATH_MAX])
+{
+	char folder[PATH_MAX], link[PATH_MAX], joined[2 * PATH_MAX];
+	struct statfs fs;
+	struct stat st;
+	unsigned int i;
+	ssize_t len;
+	int fd;
+
+	for (i = 0; i < LINKS_MAX; i++) {
+		folder_of(path, folder);
+		fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return errno == ENOENT ? 0 : -1;
+		if (fstat(fd, &st)) {
+			close(fd);
+			return -1;
+		}
+		if (!S_ISLNK(st.st_mode)) {
+			close(fd);
+			if (S_ISREG(st.st_mode))
+				return 0;
+			if (S_ISDIR(st.st_mode))
+				errno = EISDIR;
+			return S_ISDIR(st.st_mode) || check_owner(folder, &st) ? -1 : 1;
+		}
+		/* In /proc a link is not its text but an open file, which has no other name */
+		if (!fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC) {
+			close(fd);
+			return 1;
+		}
+		len = check_owner(folder, &st) ? -1 : readlinkat(fd, "", link, sizeof(link) - 1);
+		close(fd);
+		if (len < 0)
+			return -1;
+		link[len] = '\0';
+		snprintf(joined, sizeof(joined), "%s/%s", folder, link);
+		if (strlen(*link == '/' ? link : joined) >= PATH_MAX) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		strcpy(path, *link == '/' ? link : joined);
+	}
+	errno = ELOOP;
+	return -1;
+}
+
+/* A file of a name of its own beside @path, which is removed if a signal comes */
+static int open_beside(struct outfile *out, const char *path, mode_t mode)
+{
+	sigset_t block, mask;
+	size_t i;
+	int fd;
+
+	out->target = xstrdup(path);
+	out->unfinished = xasprintf("%s.XXXXXX", path);
+	sigemptyset(&block);
+	for (i = 0; i < ENDING; i++)
+		sigaddset(&block, ending[i]);
+	sigprocmask(SIG_BLOCK, &block, &mask);
+	fd = mkostemp(out->unfinished, O_CLOEXEC);
+	if (fd >= 0) {
+		to_remove = out->unfinished;
+		catch();
+	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	/* mkostemp() made it 0600.  Not every filesystem knows modes */
+	if (fd >= 0 && mode != 0600)
+		fchmod(fd, mode);
+	return fd;
+}
+
+/* Without the file if that is not complete */
+static void forget(struct outfile *out)
+{
+	int error = errno;
+
+	if (to_remove) {
+		unlink(to_remove);
+		release();
+	}
+	free(out->unfinished);
+	free(out->target);
+	memset(out, 0, sizeof(*out));
+	errno = error;
+}
+
+int outfile_open(struct outfile *out, const char *name, mode_t mode)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int fd, direct;
+
+	memset(out, 0, sizeof(*out));
+	if (!strcmp(name, "-")) {
+		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	} else {
+		if (strlen(name) >= sizeof(path)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		strcpy(path, name);
+		direct = resolve(path);
+		if (direct < 0 || (direct && stat(path, &st)))
+			return -1;
+		fd = direct ? open_direct(path, &st) : open_beside(out, path, mode);
+	}
+	out->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (out->file)
+		return 0;
+	if (fd >= 0)
+		close(fd);
+	forget(out);
+	return -1;
+}
+
+int outfile_close(struct outfile *out, int failed)
+{
+	int error = errno;
+
+	if (!failed) {
+		failed = fflush(out->file) || (out->unfinished && fsync(fileno(out->file)));
+		error = errno;
+	}
+	if (fclose(out->file) && !failed) {
+		failed = -1;
+		error = errno;
+	}
+	if (!failed && out->unfinished) {
+		failed = rename(out->unfinished, out->target);
+		error = errno;
+		if (!failed)
+			release();
+	}
+	errno = error;
+	forget(out);
+	return failed ? -1 : 0;
+}

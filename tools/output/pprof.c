@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pprof.c - a profile as pprof, Parca, Pyroscope and speedscope read it: the protocol
+ * buffer "perftools.profiles.Profile", gzipped
+ *
+ * It is written by hand: the format needs numbers and strings of bytes, forty lines,
+ * where a generator would need the schema, whose license does not go with this one.
+ */
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include "output/pprof.h"
+
+/* Numbers of fields, from pprof's proto/profile.proto */
+enum {
+	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
+	PROFILE_FUNCTION, PROFILE_STRING_TABLE, PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS,
+	PROFILE_COMMENT = 13
+};
+
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_STR };
+enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_HAS_FUNCTIONS = 7 };
+enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION_ID = 1 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME };
+
+struct message {
+	u8 *data;
+	size_t len, room;
+};
+
+/* A string of the table, a mapping, a function or a location, by its text */
+struct named {
+	char *text;
+	u64 id;
+};
+
+struct name_list {
+	void *tree;
+	u64 nr;
+};
+
+struct profile {
+	const struct output *o;
+	struct message message;
+	struct name_list strings, mappings, functions, locations;
+};
+
+static void put_byte(struct message *m, u8 byte)
+{
+	GROW(m->data, m->len, m->room);
+	m->data[m->len++] = byte;
+}
+
+static void put_varint(struct message *m, u64 value)
+{
+	for (; value >= 0x80; value >>= 7)
+		put_byte(m, value | 0x80);
+	put_byte(m, value);
+}
+
+/* 0 is what a field has that is not there */
+static void put_number(struct message *m, unsigned int field, u64 value)
+{
+	if (!value)
+		return;
+	put_varint(m, field << 3);
+	put_varint(m, value);
+}
+
+static void put_bytes(struct message *m, unsigned int field, const void *data, size_t len)
+{
+	const u8 *p = data;
+
+	put_varint(m, field << 3 | 2);
+	put_varint(m, len);
+	while (len--)
+		put_byte(m, *p++);
+}
+
+/* And empties it, for the next */
+static void put_message(struct message *m, unsigned int field, struct message *inner)
+{
+	put_bytes(m, field, inner->data, inner->len);
+	inner->len = 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->text, ((const struct named *)b)->text);
+}
+
+static void free_named(void *p)
+{
+	free(((struct named *)p)->text);
+	free(p);
+}
+
+/* The id of a text, from 1; *@is_new if it was not there yet */
+static u64 name_id(struct name_list *names, const char *text, bool *is_new)
+{
+	struct named wanted = { .text = (char *)text }, *n, **found;
+
+	found = tfind(&wanted, &names->tree, by_text);
+	*is_new = !found;
+	if (found)
+		return (*found)->id;
+	n = xcalloc(1, sizeof(*n));
+	n->text = xstrdup(text);
+	n->id = ++names->nr;
+	tsearch(n, &names->tree, by_text);
+	return n->id;
+}
+
+/* Index in the table of strings, whose first is "" */
+static u64 string(struct profile *p, const char *text)
+{
+	bool is_new;
+	u64 id = name_id(&p->strings, text, &is_new) - 1;
+
+	if (is_new)
+		put_bytes(&p->message, PROFILE_STRING_TABLE, text, strlen(text));
+	return id;
+}
+
+static u64 mapping(struct profile *p, const char *name)
+{
+	struct message m = { 0 };
+	bool is_new;
+	u64 id = name_id(&p->mappings, name, &is_new);
+
+	if (is_new) {
+		put_number(&m, MAPPING_ID, id);
+		put_number(&m, MAPPING_FILENAME, string(p, name));
+		put_number(&m, MAPPING_HAS_FUNCTIONS, 1);
+		put_message(&p->message, PROFILE_MAPPING, &m);
+	}
+	free(m.data);
+	return id;
+}
+
+static u64 function(struct profile *p, const char *name)
+{
+	struct message m = { 0 };
+	bool is_new;
+	u64 id = name_id(&p->functions, name, &is_new);
+
+	if (is_new) {
+		put_number(&m, FUNCTION_ID, id);
+		put_number(&m, FUNCTION_NAME, string(p, name));
+		put_number(&m, FUNCTION_SYSTEM_NAME, string(p, name));
+		put_message(&p->message, PROFILE_FUNCTION, &m);
+	}
+	free(m.data);
+	return id;
+}
+
+/* @frame as %pS prints it; @addr may be 0 */
+static u64 location(struct profile *p, const char *frame, u64 addr)
+{
+	struct message m = { 0 }, line = { 0 };
+	const char *module = strchr(frame, '[');
+	char key[1024], *name;
+	bool is_new;
+	u64 id;
+
+	snprintf(key, sizeof(key), "%llx %s", addr, frame);
+	id = name_id(&p->locations, key, &is_new);
+	if (is_new) {
+		name = xasprintf("%.*s", (int)function_len(frame), frame);
+		put_number(&line, LINE_FUNCTION_ID, function(p, name));
+		put_number(&m, LOCATION_ID, id);
+		put_number(&m, LOCATION_MAPPING_ID, mapping(p, module ?: "[kernel.kallsyms]"));
+		put_number(&m, LOCATION_ADDRESS, addr);
+		put_message(&m, LOCATION_LINE, &line);
+		put_message(&p->message, PROFILE_LOCATION, &m);
+		free(name);
+	}
+	free(line.data);
+	free(m.data);
+	return id;
+}
+
+static void label_text(struct profile *p, struct message *sample, const char *key, const char *text)
+{
+	struct message m = { 0 };
+
+	put_number(&m, LABEL_KEY, string(p, key));
+	put_number(&m, LABEL_STR, string(p, text));
+	put_message(sample, SAMPLE_LABEL, &m);
+	free(m.data);
+}
+
+/*
+ * As text: a numeric label of 0 is not in the file, as a field of 0 is not, and pprof
+ * drops the label.  And with text -tagfocus cpu=0 works.
+ */
+static void label_number(struct profile *p, struct message *sample, const char *key, u32 number)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", number);
+	label_text(p, sample, key, text);
+}
+
+/* @e tells the labels; NULL: events that are only counted */
+static void put_sample(struct profile *p, struct stack *stack, const struct event *e, u64 events)
+{
+	struct message sample = { 0 }, packed = { 0 };
+	char text[64];
+	unsigned int i;
+
+	symbols_name(p->o->symbols, stack);
+	for (i = 0; i < stack->named; i++)
+		put_varint(&packed, location(p, stack->name[i],
+					     i < stack->nr ? stack->addr[i] : 0));
+	if (stack->cut)
+		put_varint(&packed, location(p, "(more frames were not kept)", 0));
+	if (stack->gone) {
+		snprintf(text, sizeof(text), "stack %u is gone", stack->id);
+		put_varint(&packed, location(p, text, 0));
+	}
+	put_message(&sample, SAMPLE_LOCATION_ID, &packed);
+	put_varint(&packed, events);
+	put_message(&sample, SAMPLE_VALUE, &packed);
+	if (e) {
+		label_text(p, &sample, "comm", *e->comm ? output_comm(e->comm, text) : "?");
+		label_text(p, &sample, "context", output_context(e));
+		label_number(p, &sample, "pid", e->pid);
+		label_number(p, &sample, "tgid", e->tgid);
+		label_number(p, &sample, "cpu", e->cpu);
+		if (e->tagged) {
+			snprintf(text, sizeof(text), "%#llx", e->tag);
+			label_text(p, &sample, "tag", text);
+		}
+	} else {
+		label_text(p, &sample, "event", "overwritten");
+	}
+	put_message(&p->message, PROFILE_SAMPLE, &sample);
+	free(packed.data);
+	free(sample.data);
+}
+
+/* All that labels show, so that equal events become one sample */
+static int by_labels(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	const u64 one[] = { x->stack, x->cpu, x->pid, x->tgid, x->context, x->tagged, x->tag };
+	const u64 other[] = { y->stack, y->cpu, y->pid, y->tgid, y->context, y->tagged, y->tag };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(one); i++)
+		if (one[i] != other[i])
+			return one[i] < other[i] ? -1 : 1;
+	return strcmp(x->comm, y->comm);
+}
+
+static void put_samples(struct profile *p, const struct event *event, size_t nr)
+{
+	struct event *sorted = xcalloc(nr + 1, sizeof(*sorted));
+	size_t i, n;
+
+	memcpy(sorted, event, nr * sizeof(*event));
+	qsort(sorted, nr, sizeof(*sorted), by_labels);
+	for (i = 0; i < nr; i += n) {
+		for (n = 1; i + n < nr && !by_labels(&sorted[i], &sorted[i + n]); n++)
+			;
+		put_sample(p, output_stack(p->o, sorted[i].stack), &sorted[i], n);
+	}
+	free(sorted);
+}
+
+static void put_head(struct profile *p, const struct event *event, size_t nr)
+{
+	const struct stackbuf_info *info = &p->o->record->info;
+	struct message m = { 0 };
+	char text[256];
+
+	string(p, "");
+	put_number(&m, VALUE_TYPE, string(p, "events"));
+	put_number(&m, VALUE_UNIT, string(p, "count"));
+	put_message(&p->message, PROFILE_SAMPLE_TYPE, &m);
+	/* The first mapping is the main one */
+	mapping(p, "[kernel.kallsyms]");
+	if (p->o->record->have_info) {
+		snprintf(text, sizeof(text), "Linux %s %s", info->release, info->kernel_version);
+		put_number(&p->message, PROFILE_COMMENT, string(p, text));
+		if (nr)
+			put_number(&p->message, PROFILE_TIME_NANOS,
+				   info->load_realtime_ns + event[0].time - info->load_ns);
+	}
+	if (nr)
+		put_number(&p->message, PROFILE_DURATION_NANOS,
+			   event[nr - 1].time - event[0].time);
+	free(m.data);
+}
+
+static int write_gzip(FILE *file, const struct message *m)
+{
+	int fd = dup(fileno(file));
+	gzFile gz = fd >= 0 ? gzdopen(fd, "wb") : NULL;
+	size_t done = 0;
+
+	if (!gz) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	while (done < m->len) {
+		size_t part = m->len - done < 1 << 20 ? m->len - done : 1 << 20;
+
+		if (gzwrite(gz, m->data + done, part) != (int)part) {
+			gzclose(gz);
+			return -1;
+		}
+		done += part;
+	}
+	return gzclose(gz) == Z_OK ? 0 : -1;
+}
+
+int pprof(const struct output *o, const struct filter *f, const struct event *event, size_t nr)
+{
+	const struct record *r = o->record;
+	struct profile p = { .o = o };
+	struct event *chosen = NULL;
+	struct stack *stack;
+	size_t i;
+	int ret;
+
+	put_head(&p, event ?: r->event, event ? nr : r->events);
+	if (!event) {
+		chosen = xcalloc(r->events + 1, sizeof(*chosen));
+		for (i = 0, nr = 0; i < r->events; i++)
+			if (filter_stack(f, r->event[i].stack))
+				chosen[nr++] = r->event[i];
+	}
+	put_samples(&p, event ?: chosen, nr);
+	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
+		if (stack->count && filter_stack(f, stack->id))
+			put_sample(&p, stack, NULL, stack->count);
+	fflush(o->file);
+	ret = write_gzip(o->file, &p.message);
+
+	tdestroy(p.strings.tree, free_named);
+	tdestroy(p.mappings.tree, free_named);
+	tdestroy(p.functions.tree, free_named);
+	tdestroy(p.locations.tree, free_named);
+	free(p.message.data);
+	free(chosen);
+	return ret;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pprof.h - a profile as pprof, Parca, Pyroscope and speedscope read it
+ */
+#ifndef PPROF_H
+#define PPROF_H
+
+#include "output/output.h"
+
+/*
+ * Write the profile of @event; with NULL that of all events since loading, in which
+ * those that the ring no longer holds have no labels but one that says so.  Return 0, or
+ * -1 if it cannot be written.
+ */
+int pprof(const struct output *o, const struct filter *f, const struct event *event, size_t nr);
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * save.c - write a snapshot: all pages, names and build ids that would be lost
+ *
+ * The names of frames whose text the log does not hold any more, and the build ids of
+ * the kernel and of its modules, are known here and now only, so they go along, in
+ * pages of kind STACKBUF_SNAPSHOT.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "output/outfile.h"
+#include "output/save.h"
+
+struct pages {
+	char (*page)[STACKBUF_PAGE_SIZE];
+	size_t nr, room;
+	size_t used;	/* of the last one's text */
+};
+
+static void add_line(struct pages *p, const struct record *r, const char *line)
+{
+	size_t len = strlen(line);
+
+	if (!p->nr || p->used + len > SNAPSHOT_TEXT) {
+		struct stackbuf_page head = {
+			.magic = ~STACKBUF_MAGIC_INVERTED,
+			.version = STACKBUF_VERSION,
+			.kind = STACKBUF_SNAPSHOT,
+			.index = p->nr,
+			.instance = r->instance,
+			.seq = 1,
+		};
+
+		GROW(p->page, p->nr, p->room);
+		memset(p->page[p->nr], 0, STACKBUF_PAGE_SIZE);
+		memcpy(p->page[p->nr], &head, sizeof(head));
+		p->nr++;
+		p->used = 0;
+	}
+	memcpy(p->page[p->nr - 1] + sizeof(struct stackbuf_page) + p->used, line, len);
+	p->used += len;
+}
+
+struct frame {
+	u64 addr;
+	const char *name;
+};
+
+/* Names of all frames that have some and are not in the text log */
+static void add_frames(struct pages *p, struct record *r, struct symbols *symbols)
+{
+	struct frame *frame = NULL;
+	size_t frames = 0, room = 0, i, n;
+	struct stack *stack;
+	char line[1024];
+
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+		symbols_name(symbols, stack);
+		if (stack->names == NAMES_TEXT)
+			continue;
+		for (n = 0; n < stack->nr; n++) {
+			if (!strncmp(stack->name[n], "0x", 2))
+				continue;
+			GROW(frame, frames, room);
+			frame[frames++] = (struct frame){ stack->addr[n], stack->name[n] };
+		}
+	}
+	if (frames)
+		qsort(frame, frames, sizeof(*frame), order_u64);
+	for (i = 0; i < frames; i++) {
+		if (i && frame[i].addr == frame[i - 1].addr)
+			continue;
+		if (snprintf(line, sizeof(line), "frame %016llx %s\n", frame[i].addr,
+			     frame[i].name) < (int)sizeof(line))
+			add_line(p, r, line);
+	}
+	free(frame);
+}
+
+static void add_build_ids(struct pages *p, const struct record *r, const struct build_ids *ids)
+{
+	char line[256];
+	size_t i;
+
+	for (i = 0; i < ids->nr; i++) {
+		const char *module = ids->id[i].module;
+
+		/* The record itself has those with a time */
+		if (!ids->id[i].since &&
+		    snprintf(line, sizeof(line), "%s%s %s\n", *module ? "module-id " : "kernel-id",
+			     module, ids->id[i].hex) < (int)sizeof(line))
+			add_line(p, r, line);
+	}
+}
+
+static bool is_saved(const struct bag_page *p, const struct record *r)
+{
+	return p->instance == r->instance && p->kind != STACKBUF_SNAPSHOT && p->data;
+}
+
+static int write_pages(FILE *f, const struct bag *bag, const struct record *r,
+		       const struct pages *own)
+{
+	size_t i;
+
+	if (own->nr && fwrite(own->page, STACKBUF_PAGE_SIZE, own->nr, f) != own->nr)
+		return -1;
+	for (i = 0; i < bag->nr; i++)
+		if (is_saved(&bag->page[i], r) &&
+		    fwrite(bag->page[i].data, STACKBUF_PAGE_SIZE, 1, f) != 1)
+			return -1;
+	return 0;
+}
+
+int save(const char *name, const struct bag *bag, struct record *r, struct symbols *symbols,
+	 char *error, size_t size)
+{
+	struct pages own = { 0 };
+	u64 nr = 0;
+	char line[64];
+	struct outfile out;
+	size_t i;
+	int ret = -1;
+
+	/* The first line is written again when the number is known; its length stays */
+	add_line(&own, r, "pages 00000000000000000000\n");
+	add_build_ids(&own, r, &symbols->ids);
+	add_frames(&own, r, symbols);
+	for (i = 0; i < bag->nr; i++)
+		nr += is_saved(&bag->page[i], r);
+	snprintf(line, sizeof(line), "pages %020llu\n", nr + own.nr);
+	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
+
+	/* 0600: what kernels do is their owner's affair */
+	if (!outfile_open(&out, name, 0600)) {
+		if (isatty(fileno(out.file))) {
+			outfile_close(&out, -1);
+			snprintf(error, size, "%s: is a terminal, and a snapshot is no text", name);
+			goto out;
+		}
+		ret = outfile_close(&out, write_pages(out.file, bag, r, &own));
+	}
+	if (ret)
+		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
+out:
+	free(own.page);
+	return ret;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * same.c - one identity for stacks that the table holds twice
+ */
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include "record/duplicates.h"
+
+static int by_frames(const void *a, const void *b)
+{
+	const struct stack *x = a, *y = b;
+
+	if (x->nr != y->nr)
+		return x->nr < y->nr ? -1 : 1;
+	if (x->cut != y->cut)
+		return x->cut ? 1 : -1;
+	return memcmp(x->addr, y->addr, x->nr * sizeof(u64));
+}
+
+static int by_frames_and_id(const void *a, const void *b)
+{
+	const struct stack *x = *(struct stack *const *)a, *y = *(struct stack *const *)b;
+	int c = by_frames(x, y);
+
+	return c ? c : x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void give(struct stack *first, struct stack *other)
+{
+	other->same = first;
+	first->count += other->count;
+	first->in_ring += other->in_ring;
+	other->count = 0;
+	other->in_ring = 0;
+	/* The text log may have kept the names of one of them only */
+	if (!first->text && other->text) {
+		first->text = other->text;
+		first->text_len = other->text_len;
+		first->lines = other->lines;
+		first->first = other->first;
+	}
+}
+
+void same_merge(struct record *r)
+{
+	struct stack **all = xcalloc(r->stacks.nr + 1, sizeof(*all)), *stack, *first = NULL;
+	size_t i, nr = 0;
+	bool any = false;
+
+	/* Without frames there is nothing to compare; and stale ones were of other code */
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
+		if (stack->nr && !stack->stale)
+			all[nr++] = stack;
+	qsort(all, nr, sizeof(*all), by_frames_and_id);
+	for (i = 0; i < nr; i++) {
+		if (!first || by_frames(first, all[i])) {
+			first = all[i];
+			continue;
+		}
+		give(first, all[i]);
+		any = true;
+	}
+	free(all);
+	for (i = 0; any && i < r->events; i++) {
+		stack = stacks_find(&r->stacks, r->event[i].stack);
+		if (stack)
+			r->event[i].stack = same_first(stack)->id;
+	}
+}
+
+struct stack *same_first(struct stack *stack)
+{
+	return stack->same ?: stack;
+}
+
+void same_enter(void **tree, struct stack *stack)
+{
+	struct stack **found;
+
+	if (!stack->nr || stack->same)
+		return;
+	found = tsearch(stack, tree, by_frames);
+	if (found && *found != stack)
+		stack->same = *found;
+}
+
+/* The stacks are not the tree's */
+static void keep(void *stack)
+{
+	(void)stack;
+}
+
+void same_free(void **tree)
+{
+	tdestroy(*tree, keep);
+	*tree = NULL;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * filter.c - which events to show
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "record/filter.h"
+#include "record/duplicates.h"
+
+/* At the beginning of @text; *@end is what follows */
+static bool number(const char *text, const char **end, u64 max, u64 *value)
+{
+	char *stop;
+
+	/* strtoull() takes blanks and signs as well */
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	/* A 0 in front does not make it octal */
+	*value = strtoull(text, &stop, !strncmp(text, "0x", 2) ? 16 : 10);
+	*end = stop;
+	return !errno && *value <= max;
+}
+
+/* "1,5-9" */
+static bool ranges(struct ranges *r, const char *text, u64 min, u64 max)
+{
+	struct range one;
+
+	for (;;) {
+		if (!number(text, &text, max, &one.first))
+			return false;
+		one.last = one.first;
+		if (*text == '-' && !number(text + 1, &text, max, &one.last))
+			return false;
+		if (one.first < min || one.first > one.last)
+			return false;
+		GROW(r->range, r->nr, r->room);
+		r->range[r->nr++] = one;
+		if (*text != ',')
+			return !*text;
+		text++;
+	}
+}
+
+static bool in_ranges(const struct ranges *r, u64 value)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr; i++)
+		if (value >= r->range[i].first && value <= r->range[i].last)
+			return true;
+	return false;
+}
+
+bool filter_single(const struct ranges *r, u32 *value)
+{
+	if (r->nr != 1 || r->range->first != r->range->last)
+		return false;
+	*value = r->range->first;
+	return true;
+}
+
+/* ---------------------------------------------------------------- times --- */
+
+/* ".059960", up to nine digits, if it is there */
+static bool fraction(const char **text, u64 *ns)
+{
+	const char *p = *text;
+	u64 unit = NSEC_PER_SEC;
+
+	*ns = 0;
+	if (*p != '.')
+		return true;
+	for (p++; *p >= '0' && *p <= '9' && unit > 1; p++) {
+		unit /= 10;
+		*ns += unit * (*p - '0');
+	}
+	*text = p;
+	return unit < NSEC_PER_SEC;
+}
+
+/* Seconds, with up to nine decimals, to ns; *@end is what follows */
+static bool seconds(const char *text, const char **end, u64 *ns)
+{
+	u64 value = 0, part;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	for (; *text >= '0' && *text <= '9'; text++) {
+		value = 10 * value + *text - '0';
+		if (value > 10000000000ULL)
+			return false;
+	}
+	if (!fraction(&text, &part))
+		return false;
+	*ns = value * NSEC_PER_SEC + part;
+	*end = text;
+	return true;
+}
+
+/* Exactly @digits of them */
+static bool digits(const char **text, unsigned int count, int min, int max, int *value)
+{
+	for (*value = 0; count; count--, ++*text) {
+		if (**text < '0' || **text > '9')
+			return false;
+		*value = 10 * *value + **text - '0';
+	}
+	return *value >= min && *value <= max;
+}
+
+/* "14:03", "14:03:05", "14:03:05.059960" */
+static bool time_of_day(const char **text, struct tm *tm, u64 *ns)
+{
+	*ns = 0;
+	if (!digits(text, 2, 0, 23, &tm->tm_hour) || *(*text)++ != ':' ||
+	    !digits(text, 2, 0, 59, &tm->tm_min))
+		return false;
+	if (**text != ':')
+		return true;
+	++*text;
+	return digits(text, 2, 0, 60, &tm->tm_sec) && fraction(text, ns);
+}
+
+/* "Z", "+01:00", "-0530": seconds before UTC */
+static bool zone(const char **text, long *east)
+{
+	int hours, minutes, sign = **text == '-' ? -1 : 1;
+
+	*east = 0;
+	if (*(*text)++ == 'Z')
+		return true;
+	if (!digits(text, 2, 0, 23, &hours))
+		return false;
+	*text += **text == ':';
+	if (!digits(text, 2, 0, 59, &minutes))
+		return false;
+	*east = sign * (3600L * hours + 60 * minutes);
+	return true;
+}
+
+/* "2026-11-22", "2026-11-22 14:03", "2026-11-22T14:03:05.059960+01:00" */
+static bool date(const char *text, u64 *ns)
+{
+	struct tm tm = { .tm_isdst = -1 }, day;
+	u64 part = 0;
+	time_t sec;
+	long east;
+
+	if (!digits(&text, 4, 1970, 9999, &tm.tm_year) || *text++ != '-' ||
+	    !digits(&text, 2, 1, 12, &tm.tm_mon) || *text++ != '-' ||
+	    !digits(&text, 2, 1, 31, &tm.tm_mday))
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon--;
+	day = tm;
+	if ((*text == ' ' || *text == 'T') && (text++, !time_of_day(&text, &tm, &part)))
+		return false;
+	/* Is there such a day? */
+	timegm(&day);
+	if (day.tm_mday != tm.tm_mday)
+		return false;
+	if (*text) {
+		if (!strchr("Z+-", *text) || !zone(&text, &east))
+			return false;
+		sec = timegm(&tm) - east;
+	} else {
+		sec = mktime(&tm);
+	}
+	if (*text || sec < 0)
+		return false;
+	*ns = sec * NSEC_PER_SEC + part;
+	return true;
+}
+
+/* "-10s", "-1.5h": ns */
+static bool before_newest(const char *text, u64 *ns)
+{
+	static const char unit[] = "smhd";
+	static const u64 length[] = { 1, 60, 3600, 86400 };
+	const char *found;
+
+	if (!seconds(text + 1, &text, ns) || !*text || text[1])
+		return false;
+	found = strchr(unit, *text);
+	return found && !__builtin_mul_overflow(*ns, length[found - unit], ns);
+}
+
+static const char *when(struct when *w, bool *known, u64 *value, const char *text)
+{
+	const char *p = text;
+	struct tm tm = { 0 };
+	u64 part;
+
+	*w = (struct when){ .kind = WHEN_BOOT };
+	if (seconds(text, &p, &w->ns) && !*p) {
+		*known = true;
+		*value = w->ns;
+		return NULL;
+	}
+	w->kind = WHEN_BEFORE_NEWEST;
+	if (*text == '-' && before_newest(text, &w->ns))
+		return NULL;
+	w->kind = WHEN_DATE;
+	if (date(text, &w->ns))
+		return NULL;
+	w->kind = WHEN_DAY;
+	p = text;
+	if (time_of_day(&p, &tm, &part) && !*p) {
+		w->ns = (tm.tm_hour * 3600ULL + tm.tm_min * 60 + tm.tm_sec) * NSEC_PER_SEC + part;
+		return NULL;
+	}
+	return "seconds since boot, as 618.059960, a time before the newest event, as -10s, "
+	       "or a time of day, as 14:03:05 or '2026-11-22 14:03'";
+}
+
+/* From ns since boot to ns since 1970 */
+static u64 to_wall(const struct stackbuf_info *info, u64 ns)
+{
+	return info->load_realtime_ns + ns - info->load_ns;
+}
+
+static void resolve_time(const struct when *w, const struct record *r, bool *known, u64 *value)
+{
+	u64 newest = r->events ? r->event[r->events - 1].time : 0, wall = w->ns;
+	struct tm tm;
+	time_t sec;
+
+	switch (w->kind) {
+	case WHEN_NONE:
+	case WHEN_BOOT:
+		return;
+	case WHEN_BEFORE_NEWEST:
+		*value = newest > w->ns ? newest - w->ns : 0;
+		break;
+	case WHEN_DAY:
+		sec = to_wall(&r->info, newest) / NSEC_PER_SEC;
+		localtime_r(&sec, &tm);
+		/* Not midnight and so much later: the clocks may be changed in between */
+		tm.tm_hour = w->ns / NSEC_PER_SEC / 3600;
+		tm.tm_min = w->ns / NSEC_PER_SEC / 60 % 60;
+		tm.tm_sec = w->ns / NSEC_PER_SEC % 60;
+		tm.tm_isdst = -1;
+		sec = mktime(&tm);
+		wall = (sec < 0 ? 0 : sec) * NSEC_PER_SEC + w->ns % NSEC_PER_SEC;
+		__attribute__((fallthrough));
+	case WHEN_DATE:
+		/* Before boot is as good as at boot */
+		*value = wall > to_wall(&r->info, 0) ? wall - to_wall(&r->info, 0) : 0;
+		break;
+	}
+	*known = true;
+}
+
+/* --------------------------------------------------------------- filters --- */
+
+const char *filter_number(const char *value, u64 *n)
+{
+	return number(value, &value, ~0ULL, n) && !*value && *n ? NULL :
+		"a number of events, at least 1";
+}
+
+const char *filter_seconds(const char *value, u64 *ns)
+{
+	return seconds(value, &value, ns) && !*value && *ns ? NULL :
+		"seconds, as 5 or 0.5, more than 0";
+}
+
+const char *filter_set(struct filter *f, const char *option, const char *value)
+{
+	if (!strcmp(option, "pid")) {
+		if (!ranges(&f->pid, value, 0, (1U << STACKBUF_TASK_PID_BITS) - 1))
+			return "numbers from 0 to 4194303, as 1 or 1,5-9";
+	} else if (!strcmp(option, "cpu")) {
+		if (!ranges(&f->cpu, value, 0, 0xffff))
+			return "numbers from 0 to 65535, as 1 or 0,2-3";
+	} else if (!strcmp(option, "stack")) {
+		if (!ranges(&f->stack, value, 1, 0xffffffff))
+			return "ids of stacks, from 1 to 4294967295, as 1 or 1,5-9";
+	} else if (!strcmp(option, "tag")) {
+		if (!ranges(&f->tag, value, 0, ~0ULL))
+			return "numbers of up to 64 bits, as 123 or 0xff,0x200-0x2ff";
+	} else if (!strcmp(option, "last")) {
+		f->has_last = true;
+		return filter_number(value, &f->last);
+	} else if (!strcmp(option, "since")) {
+		return when(&f->given_since, &f->has_since, &f->since, value);
+	} else if (!strcmp(option, "until")) {
+		return when(&f->given_until, &f->has_until, &f->until, value);
+	} else if (!strcmp(option, "comm")) {
+		if (!*value || (strlen(value) >= STACKBUF_COMM_LEN && !strpbrk(value, "*?[")))
+			return "a command's name of 1 to 15 bytes, or a pattern with *, ? and []";
+		GROW(f->comm, f->comms, f->comm_room);
+		f->comm[f->comms++] = xstrdup(value);
+	}
+	return NULL;
+}
+
+void filter_free(struct filter *f)
+{
+	while (f->comms)
+		free(f->comm[--f->comms]);
+	free(f->comm);
+	free(f->pid.range);
+	free(f->cpu.range);
+	free(f->tag.range);
+	free(f->stack.range);
+	free(f->first);
+	memset(f, 0, sizeof(*f));
+}
+
+static bool is_wall(const struct when *w)
+{
+	return w->kind == WHEN_DAY || w->kind == WHEN_DATE;
+}
+
+bool filter_needs_record(const struct filter *f)
+{
+	return f->stack.nr || f->given_since.kind > WHEN_BOOT || f->given_until.kind > WHEN_BOOT;
+}
+
+const char *filter_resolve(struct filter *f, const struct record *r)
+{
+	struct stack *stack;
+	size_t i;
+
+	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info)
+		return "times of day need the page of stackbuf_info, which is missing";
+	resolve_time(&f->given_since, r, &f->has_since, &f->since);
+	resolve_time(&f->given_until, r, &f->has_until, &f->until);
+	f->firsts = 0;
+	for (i = 0; f->stack.nr && (stack = stacks_next(&r->stacks, &i)); ) {
+		if (!stack->same || !in_ranges(&f->stack, stack->id))
+			continue;
+		GROW(f->first, f->firsts, f->first_room);
+		f->first[f->firsts++] = stack->same->id;
+	}
+	return NULL;
+}
+
+bool filter_stack(const struct filter *f, u32 id)
+{
+	size_t i;
+
+	if (!f->stack.nr || in_ranges(&f->stack, id))
+		return true;
+	for (i = 0; i < f->firsts; i++)
+		if (f->first[i] == id)
+			return true;
+	return false;
+}
+
+bool filter_events(const struct filter *f)
+{
+	return f->pid.nr || f->cpu.nr || f->tag.nr || f->given_since.kind || f->given_until.kind ||
+	       f->has_last || f->comms;
+}
+
+/* Byte by byte: the locale is C.  A name may look like a pattern */
+static bool match_comm(const struct filter *f, const char *comm)
+{
+	size_t i;
+
+	for (i = 0; i < f->comms; i++)
+		if (!strcmp(f->comm[i], comm) || !fnmatch(f->comm[i], comm, 0))
+			return true;
+	return !f->comms;
+}
+
+bool filter_match(const struct filter *f, const struct event *e)
+{
+	if (f->pid.nr && !in_ranges(&f->pid, e->pid) && !in_ranges(&f->pid, e->tgid))
+		return false;
+	if (f->cpu.nr && !in_ranges(&f->cpu, e->cpu))
+		return false;
+	if (!filter_stack(f, e->stack))
+		return false;
+	if (f->tag.nr && !(e->tagged && in_ranges(&f->tag, e->tag)))
+		return false;
+	if (f->has_since && e->time < f->since)
+		return false;
+	if (f->has_until && e->time > f->until)
+		return false;
+	return match_comm(f, e->comm);
+}
+
+size_t filter_last(const struct filter *f, struct event *event, size_t nr)
+{
+	if (!f->has_last || nr <= f->last)
+		return nr;
+	memmove(event, event + nr - f->last, f->last * sizeof(*event));
+	return f->last;
+}
+
+size_t filter_apply(const struct filter *f, struct event *event, size_t nr)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		if (filter_match(f, &event[i]))
+			event[n++] = event[i];
+	return filter_last(f, event, n);
+}

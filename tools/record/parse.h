@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * parse.h - from pages of memory to events, stacks and texts
+ *
+ * A library without input or output.  It trusts no byte that it is given:
+ * whatever the pages hold, it ends, stays inside them, and shows no event with
+ * a stack that is not its own.
+ */
+#ifndef PARSE_H
+#define PARSE_H
+
+#include "stackbuf.h"
+#include "util.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the memory format is little-endian, and so must be the reader's machine"
+#endif
+
+enum array { ARRAY_INFO, ARRAY_EVENTS, ARRAY_STACKS, ARRAY_TEXT, ARRAYS };
+extern const char *const array_name[ARRAYS];
+
+/* Larger arrays than this are no arrays but damage */
+#define ARRAY_BYTES_MAX	(1ULL << 32)
+
+/* Kind of the pages of the text log, which have none in memory */
+#define KIND_TEXT	0
+
+/*
+ * Pages of kind STACKBUF_SNAPSHOT are what "stackbuf save" adds to a file: a
+ * head as every page, then text, filled up with NULs.  Lines "pages N" (how
+ * many pages the file has, these included), "kernel-id HEX" and "module-id NAME
+ * HEX" (build ids) and "frame ADDRESS NAME".  Readers pass over other lines.
+ */
+#define SNAPSHOT_TEXT	(STACKBUF_PAGE_SIZE - sizeof(struct stackbuf_page))
+
+/* -------------------------------------------------------------- pages --- */
+
+/**
+ * struct bag_page - one page
+ * @data: its 4 KiB, or NULL as long as nobody wanted them
+ * @where: the source's own: where it has the page
+ * @instance: which load of the module
+ * @seq: as in the page
+ * @index: likewise
+ * @kind: likewise
+ * @file: the source's own, too: which of its files
+ */
+struct bag_page {
+	const void *data;
+	u64 where;
+	u64 instance;
+	u64 seq;
+	u32 index;
+	u16 kind;
+	u16 file;
+};
+
+/**
+ * struct bag - pages found anywhere, in any order, of any load of the module
+ * @page: the pages; whoever adds a page keeps its memory, aligned to 8 bytes,
+ *	until the bag is no longer used
+ * @nr: how many
+ * @room: how many fit @page
+ * @other_version: a format version that was met and is not known, or 0
+ * @changed: event pages left out because they changed while they were read
+ * @changed_text: the same of pages of the text log
+ * @left_out: pages that were too many
+ * @unreadable: pages of a dump that could not be read, of stackbuf or not
+ * @cut: bytes that a dump should have and does not
+ */
+struct bag {
+	struct bag_page *page;
+	size_t nr, room;
+	unsigned int other_version;
+	unsigned int changed;
+	unsigned int changed_text;
+	u64 left_out;
+	u64 unreadable;
+	u64 cut;
+};
+
+/* More pages than these are no record but damage, or malice */
+#define BAG_PAGES_MAX	(1U << 20)
+
+/* What bag_add() made of a page */
+enum page_is { PAGE_TAKEN, PAGE_FOREIGN, PAGE_OTHER_VERSION };
+
+enum page_is bag_add(struct bag *bag, const void *page);
+void bag_empty(struct bag *bag);
+
+/**
+ * struct instance - one load of the module, of which pages were found
+ * @id: its number
+ * @pages: pages found, copies and all
+ * @have_info: its first page of stackbuf_info is among them, and tells the rest:
+ * @missing: pages that should be there and are not, the text log's left out
+ * @loaded: when, ns since 1970
+ * @release: the kernel's, printable
+ */
+struct instance {
+	u64 id;
+	u64 pages;
+	bool have_info;
+	u64 missing;
+	u64 loaded;
+	char release[sizeof(((struct stackbuf_info *)NULL)->release)];
+};
+
+/* All of them, newest first, in memory to be freed.  Sorts the bag */
+size_t bag_instances(struct bag *bag, struct instance **list);
+
+/* The one to read: the newest complete one, else the newest with info, else the newest */
+const struct instance *instance_default(const struct instance *list, size_t nr);
+
+/* The id of the default one, 0 if there is none */
+u64 bag_newest(struct bag *bag);
+
+/*
+ * How many copies of page @i lie from there on, the newest ones last.  The bag is as
+ * bag_instances() left it.
+ */
+size_t bag_copies(const struct bag *bag, size_t i);
+
+/* -------------------------------------------------------------- events --- */
+
+/* Most events in a page: the first is FULL, the others SHORT */
+#define PAGE_EVENTS_MAX	(STACKBUF_EVENT_WORDS - 4)
+
+struct event {
+	u64 time;		/* ns, printk's clock */
+	u64 tag;
+	u32 stack;		/* id */
+	u32 cpu;
+	u32 pid, tgid;
+	u32 order;		/* as found: oldest page first */
+	u8 context;		/* enum stackbuf_context */
+	bool tagged;
+	char comm[STACKBUF_COMM_LEN];	/* NUL-terminated, any bytes: see output_comm() */
+};
+
+/**
+ * struct cursor - a way through the events of one page
+ * @page: the page
+ * @pos: word of the event to look at next
+ * @nr: events passed
+ * @lost: the event before was skipped, so that a SHORT one cannot be told
+ * @event: the event that was found last
+ */
+struct cursor {
+	const struct stackbuf_events_page *page;
+	unsigned int pos;
+	unsigned int nr;
+	bool lost;
+	struct event event;
+};
+
+enum step {
+	STEP_EVENT,	/* cursor.event is the next one; the cursor is behind it */
+	STEP_END,	/* no more, until the page grows */
+	STEP_HALF,	/* one that is being written; cursor_skip() passes it */
+	STEP_DAMAGED,	/* no event can be told from here on */
+};
+
+void cursor_start(struct cursor *c, const struct stackbuf_events_page *page);
+enum step cursor_next(struct cursor *c);
+void cursor_skip(struct cursor *c);
+
+/*
+ * Two copies of a page that may grow meanwhile, @before made before @page: leave
+ * in @page only what is surely whole.
+ */
+void events_settle(struct stackbuf_events_page *page, const struct stackbuf_events_page *before);
+/*
+ * The same of a page of text and of @again, made after @page.  False if the page was
+ * taken for new records meanwhile: then it is one without content.
+ */
+bool text_settle(char *page, const char *again);
+void events_sort(struct event *event, size_t nr);
+
+/* -------------------------------------------------------------- stacks --- */
+
+/* Where frames' names come from, best first; also see symbols.h */
+enum names { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
+
+/**
+ * struct stack - one distinct stack
+ * @id: its id
+ * @nr: frames in @addr; 0 if only its text is left
+ * @cut: the trace had more frames
+ * @rendered: its text was written to the text log
+ * @stale: code of its frames was unloaded
+ * @gone: neither frames nor text were found
+ * @count: events that are no longer in the ring
+ * @seen: see struct stackbuf_stack
+ * @in_ring: events found in the ring
+ * @addr: return addresses, innermost first
+ * @text: its frames in the text log, a line each, or NULL
+ * @text_len: bytes of @text
+ * @lines: number of frames in @text
+ * @first: when it was seen first, by the text log, ns since boot; 0 if unknown
+ * @names: set by symbols_name(), with ...
+ * @name: ... a name for each frame, and ...
+ * @named: ... how many there are
+ * @same: an equal stack that stands for this one, or NULL; see same.h
+ * @block: the output's own
+ * @block_len: bytes of @block
+ */
+struct stack {
+	u32 id;
+	u8 nr;
+	bool cut;
+	bool rendered;
+	bool stale;
+	bool gone;
+	u64 count;
+	u64 seen;
+	u64 in_ring;
+	u64 *addr;
+	const char *text;
+	u32 text_len;
+	u32 lines;
+	u64 first;
+	enum names names;
+	char **name;
+	unsigned int named;
+	struct stack *same;
+	char *block;
+	size_t block_len;
+};
+
+/**
+ * struct stacks - the table of stacks by id
+ * @stack: the stacks, in the order in which they were entered
+ * @nr: how many
+ * @stack_room: how many fit @stack
+ * @slot: open addressing: indices into @stack, counted from 1; 0: the slot is free
+ * @room: slots, a power of two
+ * @seed: of the hash, chosen at random: ids cannot be made to meet in few slots
+ */
+struct stacks {
+	struct stack **stack;
+	size_t nr, stack_room;
+	u32 *slot;
+	size_t room;
+	u64 seed;
+};
+
+struct stack *stacks_find(const struct stacks *s, u32 id);
+struct stack *stacks_get(struct stacks *s, u32 id);	/* makes it if need be */
+void stacks_empty(struct stacks *s);
+
+/* Iterate: for (i = 0; (stack = stacks_next(s, &i)); ) */
+struct stack *stacks_next(const struct stacks *s, size_t *i);
+
+/*
+ * The stack at a granule of a page, entered into @s.  NULL: none, or half
+ * written.  *@granules is how many it takes.
+ */
+struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *page,
+			  unsigned int granule, unsigned int *granules);
+
+/* Same frames and end */
+bool stack_same(const struct stack *a, const struct stack *b);
+
+/* ---------------------------------------------------------- everything --- */
+
+struct text {
+	const char *record;	/* its header line and its frames */
+	u32 len;
+	u32 id;
+};
+
+/**
+ * struct record - all that is known of one load of the module
+ * @instance: which
+ * @have_info: page 0 of stackbuf_info was there and makes sense
+ * @info: it, every string terminated
+ * @lost: losses by reason, added up
+ * @stacks: all stacks that the table, the ring or the text log know
+ * @in_table: those of the table
+ * @not_rendered: of these, whose text is outstanding
+ * @event: events in time order
+ * @events: how many
+ * @found: events found, also those that are not kept
+ * @text: records of the text log, oldest first
+ * @texts: how many
+ * @snapshot: pages that a snapshot added
+ * @snapshots: how many
+ * @pages: pages found, by array
+ * @missing: pages that should be there and are not, by array
+ * @outlived: pages of ring and text of which only an old copy is there, which is left out
+ * @used_pages: event pages that hold events
+ * @rebuilt: event pages that were being rebuilt
+ * @half: events that were being written
+ * @damaged: event pages that make no sense from some place on
+ * @half_stacks: stacks in the table that are not whole
+ * @half_texts: records of the text log that are not whole
+ */
+struct record {
+	u64 instance;
+	bool have_info;
+	struct stackbuf_info info;
+	u64 lost[STACKBUF_LOSSES];
+	struct stacks stacks;
+	size_t in_table;
+	size_t not_rendered;
+	struct event *event;
+	size_t events, event_room;
+	u32 found;
+	struct text *text;
+	size_t texts, text_room;
+	const char **snapshot;
+	size_t snapshots, snapshot_room;
+	unsigned int pages[ARRAYS];
+	unsigned int missing[ARRAYS];
+	unsigned int outlived;
+	unsigned int used_pages;
+	unsigned int rebuilt;
+	unsigned int half;
+	unsigned int damaged;
+	unsigned int half_stacks;
+	unsigned int half_texts;
+};
+
+/**
+ * record_parse() - parse all pages of one instance
+ * @r: where to; free it with record_free().  It refers to the pages' memory
+ * @bag: the pages
+ * @instance: which of them
+ */
+void record_parse(struct record *r, const struct bag *bag, u64 instance);
+
+/**
+ * struct keep - the events that a record keeps
+ * @wanted: false for an event that is left out
+ * @arg: its first argument
+ * @last: of those wanted, only so many of the newest; 0: all
+ */
+struct keep {
+	bool (*wanted)(const void *arg, const struct event *e);
+	const void *arg;
+	u64 last;
+};
+
+/*
+ * record_parse() that keeps in memory only what @keep wants, and no stack that neither the
+ * table nor the text log has: an event in memory takes several times what it takes in the
+ * ring.  struct stack.in_ring counts all events.
+ */
+void record_parse_kept(struct record *r, const struct bag *bag, u64 instance,
+		       const struct keep *keep);
+void record_free(struct record *r);
+
+/**
+ * struct probe - one probe
+ * @name: as it was given
+ * @addr: where it is; 0: nowhere yet
+ * @state: enum stackbuf_probe_state
+ * @missed: hits that the kernel did not pass on
+ */
+struct probe {
+	char *name;
+	u64 addr;
+	u8 state;
+	u64 missed;
+};
+
+/* Probe number @i of STACKBUF_PROBES_MAX, its name to be freed; false: none */
+bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
+
+/*
+ * Whether the module that made the record keeps probes, or deepest stacks: a build may leave
+ * them out.  True if the record has no page that says so.
+ */
+bool info_has_probes(const struct stackbuf_info *info);
+bool info_has_depths(const struct stackbuf_info *info);
+
+/* The parts of it that a follower of live memory needs on their own */
+bool info_sane(const struct stackbuf_info *info);
+void record_parse_text(struct record *r, const char *page);
+
+/* When the stack of a record of the text log was seen first: ns since boot, in us; 0 if unknown */
+u64 text_time(const char *record);
+
+#endif

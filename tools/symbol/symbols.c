@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * symbols.c - names for frames
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbol/symbols.h"
+
+const char *const names_from[] = { "text", "snapshot", "kallsyms", "none" };
+
+static int symbol_order(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static char *copy(const char *text, size_t len)
+{
+	char *p = xrealloc(NULL, len + 1, 1);
+	size_t i;
+
+	/* Files come from anywhere; terminals obey what they are shown */
+	for (i = 0; i < len; i++)
+		p[i] = printable_ascii(text[i]);
+	p[len] = '\0';
+	return p;
+}
+
+/* Lines "frame ADDRESS NAME" of a snapshot's page */
+static void read_snapshot(struct symbols *s, const char *text)
+{
+	const char *end = text + strnlen(text, SNAPSHOT_TEXT), *nl;
+
+	for (; (nl = memchr(text, '\n', end - text)); text = nl + 1) {
+		char line[512], *name;
+		size_t len = nl - text;
+		u64 addr;
+
+		if (len >= sizeof(line))
+			continue;
+		memcpy(line, text, len);
+		line[len] = '\0';
+		if (strncmp(line, "frame ", 6))
+			continue;
+		addr = strtoull(line + 6, &name, 16);
+		if (*name++ != ' ' || !*name)
+			continue;
+		GROW(s->snapshot, s->snapshots, s->snapshot_room);
+		s->snapshot[s->snapshots] = (struct symbol){
+			.addr = addr, .order = s->snapshots, .name = copy(name, strlen(name)) };
+		s->snapshots++;
+	}
+}
+
+static void free_kallsyms(struct symbols *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr; i++) {
+		free(s->kallsyms[i].name);
+		free(s->kallsyms[i].module);
+	}
+	s->nr = 0;
+}
+
+static void read_kallsyms(struct symbols *s)
+{
+	char line[1024], name[512], module[128], type;
+	bool base = false, hidden = true;
+	unsigned long long addr;
+	size_t i, n = 0;
+	FILE *f;
+
+	f = fopen(s->path, "re");
+	if (!f) {
+		fprintf(stderr, "stackbuf: %s: %s: some frames have no names\n", s->path,
+			strerror(errno));
+		s->path = NULL;
+		return;
+	}
+	while (fgets(line, sizeof(line), f)) {
+		int fields = sscanf(line, "%llx %c %511s [%127[^]]", &addr, &type, name, module);
+
+		if (fields < 3)
+			continue;
+		hidden = hidden && !addr;
+		base = base || (addr == s->base_addr && !strcmp(name, s->base_symbol));
+		if (!addr || !strchr("tTwW", type))
+			continue;
+		GROW(s->kallsyms, s->nr, s->room);
+		s->kallsyms[s->nr] = (struct symbol){
+			.addr = addr, .order = s->nr, .name = copy(name, strlen(name)),
+			.module = copy(module, fields == 4 ? strlen(module) : 0) };
+		s->nr++;
+	}
+	fclose(f);
+	if (!base) {
+		fprintf(stderr, "stackbuf: %s %s: some frames have no names\n", s->path,
+			hidden ? "does not show addresses" : "is of another boot or kernel");
+		free_kallsyms(s);
+	}
+	s->path = NULL;
+
+	/* Of several names for one address the kernel shows the first in its list */
+	for (i = 1; i < s->nr; i++)
+		if (s->kallsyms[i - 1].addr > s->kallsyms[i].addr)
+			break;
+	if (i < s->nr)
+		qsort(s->kallsyms, s->nr, sizeof(*s->kallsyms), symbol_order);
+	for (i = 0; i < s->nr; i++) {
+		if (n && s->kallsyms[n - 1].addr == s->kallsyms[i].addr) {
+			free(s->kallsyms[i].name);
+			free(s->kallsyms[i].module);
+			continue;
+		}
+		s->kallsyms[n++] = s->kallsyms[i];
+	}
+	s->nr = n;
+}
+
+void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms)
+{
+	size_t i;
+
+	memset(s, 0, sizeof(*s));
+	build_ids_record(&s->ids, &r->info);
+	s->path = r->have_info ? kallsyms : NULL;
+	s->base_addr = r->info.base_addr;
+	s->base_symbol = r->info.base_symbol;
+	for (i = 0; i < r->snapshots; i++) {
+		build_ids_snapshot(&s->ids, r->snapshot[i]);
+		read_snapshot(s, r->snapshot[i]);
+	}
+	if (s->snapshots)
+		qsort(s->snapshot, s->snapshots, sizeof(*s->snapshot), symbol_order);
+}
+
+void symbols_free(struct symbols *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->snapshots; i++)
+		free(s->snapshot[i].name);
+	free(s->snapshot);
+	build_ids_free(&s->ids);
+	free_kallsyms(s);
+	free(s->kallsyms);
+	memset(s, 0, sizeof(*s));
+}
+
+/* The last symbol at or below an address */
+static const struct symbol *symbol_below(const struct symbol *symbol, size_t nr, u64 addr)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbol[middle].addr <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &symbol[low - 1] : NULL;
+}
+
+/* As %pS prints it; NULL if no symbol covers the address */
+static char *kallsyms_name(const struct symbols *s, u64 addr)
+{
+	const struct symbol *at = symbol_below(s->kallsyms, s->nr, addr), *next;
+	u64 end;
+
+	if (!at)
+		return NULL;
+	/*
+	 * The kernel knows where a module's code ends, kallsyms does not show it.
+	 * The last function of a module is believed up to the end of its page:
+	 * better no name than that of a neighbour.
+	 */
+	next = at + 1;
+	if (next < s->kallsyms + s->nr && !strcmp(next->module, at->module))
+		end = next->addr;
+	else
+		end = (at->addr | 4095) + 1;
+	if (addr >= end)
+		return NULL;
+	if (*at->module)
+		return xasprintf("%s+0x%llx/0x%llx [%s]", at->name, addr - at->addr,
+				 end - at->addr, at->module);
+	return xasprintf("%s+0x%llx/0x%llx", at->name, addr - at->addr, end - at->addr);
+}
+
+/* What module a @stale stack had at an address is not known: perhaps another one is there */
+static char *name_frame(struct symbols *s, u64 addr, bool stale, enum names *from)
+{
+	const struct symbol *kept = symbol_below(s->snapshot, s->snapshots, addr);
+	char *name = NULL;
+
+	if (kept && kept->addr == addr && !(stale && strchr(kept->name, '['))) {
+		*from = NAMES_SNAPSHOT;
+		return xstrdup(kept->name);
+	}
+	if (s->path)
+		read_kallsyms(s);
+	name = kallsyms_name(s, addr);
+	if (name && stale && strchr(name, '[')) {
+		free(name);
+		name = NULL;
+	}
+	*from = name ? NAMES_KALLSYMS : NAMES_NONE;
+	return name ?: xasprintf("0x%016llx", addr);
+}
+
+void symbols_name(struct symbols *s, struct stack *stack)
+{
+	unsigned int frames = stack->nr ? stack->nr : stack->lines, i;
+	const char *line = stack->text, *end = line ? line + stack->text_len : NULL;
+	/* Text may lack the outermost frames, for which its page had no room; never others */
+	unsigned int lines = stack->lines <= frames ? stack->lines : 0;
+
+	if (stack->name || !frames)
+		return;
+	stack->name = xcalloc(frames, sizeof(*stack->name));
+	stack->named = frames;
+	stack->names = NAMES_TEXT;
+	for (i = 0; i < lines && line < end; line++) {
+		const char *nl = memchr(line, '\n', end - line);
+
+		if (!nl)
+			break;
+		if (*line != '(')
+			stack->name[i++] = copy(line, nl - line);
+		line = nl;
+	}
+	for (; i < frames; i++) {
+		enum names from = NAMES_NONE;
+
+		if (i < stack->nr)
+			stack->name[i] = name_frame(s, stack->addr[i], stack->stale, &from);
+		if (!stack->name[i])
+			stack->name[i] = copy("?", 1);
+		/* The least certain of its frames tells for all */
+		if (from > stack->names)
+			stack->names = from;
+	}
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * util.c - types, memory, errors and text, for all of the tools
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "util.h"
+
+/* ---------------------------------------------------------------- memory --- */
+
+static void *not_null(void *p, size_t n, size_t size)
+{
+	if (!p && n && size)
+		die(1, "out of memory");
+	return p;
+}
+
+void *xrealloc(void *p, size_t n, size_t size)
+{
+	return not_null(reallocarray(p, n, size), n, size);
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	return not_null(calloc(n, size), n, size);
+}
+
+char *xstrdup(const char *text)
+{
+	return text ? not_null(strdup(text), 1, 1) : NULL;
+}
+
+char *xasprintf(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	return not_null(n < 0 ? NULL : text, 1, 1);
+}
+
+/* ---------------------------------------------------------------- errors --- */
+
+static void __attribute__((format(printf, 1, 0))) print_error(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0) {
+		fputs("stackbuf: out of memory\n", stderr);
+		return;
+	}
+	fprintf(stderr, "stackbuf: %s\n", printable(text));
+	free(text);
+}
+
+void die(int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(format, args);
+	va_end(args);
+	exit(code);
+}
+
+void report(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(format, args);
+	va_end(args);
+}
+
+int set_error(char *error, size_t size, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(error, size, format, args);
+	va_end(args);
+	printable(error);
+	return -1;
+}
+
+/* ------------------------------------------------------------------ text --- */
+
+/*
+ * Length of the UTF-8 character at @p, or 0 if it is incomplete, not in its shortest form,
+ * or a control character
+ */
+static size_t character(const unsigned char *p)
+{
+	static const struct {
+		unsigned char mask, lead;
+		unsigned int least;
+	} form[] = { { 0x80, 0, 0x20 }, { 0xe0, 0xc0, 0xa0 }, { 0xf0, 0xe0, 0x800 },
+		     { 0xf8, 0xf0, 0x10000 } };
+	unsigned int code;
+	size_t len, i;
+
+	for (len = 0; len < 4 && (*p & form[len].mask) != form[len].lead; len++)
+		;
+	if (len == 4)
+		return 0;
+	code = *p & ~form[len].mask & 0xff;
+	for (i = 1; i <= len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (p[i] & 0x3f);
+	}
+	if (code < form[len].least || code == 0x7f || (code >= 0xd800 && code < 0xe000) ||
+	    code > 0x10ffff)
+		return 0;
+	return len + 1;
+}
+
+char *printable(char *text)
+{
+	unsigned char *p = (unsigned char *)text;
+	size_t len;
+
+	for (; *p; p += len) {
+		len = character(p);
+		if (!len) {
+			*p = '?';
+			len = 1;
+		}
+	}
+	return text;
+}
+
+char printable_ascii(char c)
+{
+	return c >= ' ' && c <= '~' ? c : '?';
+}
+
+u32 hash_bytes(const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes;
+	u32 hash = 2166136261U;
+
+	while (len--)
+		hash = (hash ^ *p++) * 16777619U;
+	return hash;
+}
+
+/* ----------------------------------------------------------------- order --- */
+
+int compare_u64(u64 a, u64 b)
+{
+	return a < b ? -1 : a > b;
+}
+
+int order_u64(const void *a, const void *b)
+{
+	return compare_u64(*(const u64 *)a, *(const u64 *)b);
+}
+
+int order_strings(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * util.h - types, memory, errors and text, for all of the tools
+ */
+#ifndef UTIL_H
+#define UTIL_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof(*(array)))
+
+#define NSEC_PER_SEC	1000000000ULL
+
+/* ---------------------------------------------------------------- memory --- */
+
+/* Allocate, or end the program with one line on standard error */
+void *xrealloc(void *p, size_t n, size_t size);
+void *xcalloc(size_t n, size_t size);	/* pages take memory when they are first written */
+char *xstrdup(const char *text);	/* NULL for NULL */
+char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Make room for one more element at the end of an array */
+#define GROW(array, nr, room) do {					\
+	if ((nr) == (room)) {						\
+		(room) = (room) ? 2 * (room) : 64;			\
+		(array) = xrealloc((array), (room), sizeof(*(array)));	\
+	}								\
+} while (0)
+
+/* ---------------------------------------------------------------- errors --- */
+
+/* Print one line on standard error and end the program with @code */
+void die(int code, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* Print one line on standard error */
+void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Write one printable line into @error, of @size bytes.  Return -1 */
+int set_error(char *error, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same for the array @owner->error */
+#define failed(owner, ...)	set_error((owner)->error, sizeof((owner)->error), __VA_ARGS__)
+
+/* ------------------------------------------------------------------ text --- */
+
+/*
+ * Replace in place by question marks what a terminal would obey and what is not UTF-8:
+ * control characters, including the 8-bit ones (C1) in either encoding.  Return @text.
+ */
+char *printable(char *text);
+
+/* @c if it is printable ASCII, else a question mark */
+char printable_ascii(char c);
+
+/* FNV-1a */
+u32 hash_bytes(const void *bytes, size_t len);
+
+/* ----------------------------------------------------------------- order --- */
+
+int compare_u64(u64 a, u64 b);
+
+/* For qsort() and bsearch(): of u64, of structs that begin with one, and of pointers to strings */
+int order_u64(const void *a, const void *b);
+int order_strings(const void *a, const void *b);
+
+#endif
