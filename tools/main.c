@@ -16,7 +16,7 @@
 #include "output/output.h"
 #include "output/pprof.h"
 #include "record/duplicates.h"
-#include "output/save.h"
+#include "output/snapshot.h"
 #include "input/source.h"
 #include "symbol/symbols.h"
 #include "live/watch.h"
@@ -508,18 +508,18 @@ static void free_args(struct args *a)
 }
 
 /* Everything that was read, and from where */
-struct reading {
+struct session {
 	struct source source;
-	struct bag bag;
+	struct page_set set;
 	struct instance *instance;	/* newest first */
 	size_t instances;
 	const struct instance *chosen;
 	struct record record;
-	struct keep keep;		/* without @wanted: all events */
+	struct event_choice choice;		/* without @wanted: all events */
 	struct symbols symbols;
 };
 
-static void choose_instance(struct reading *r, u64 wanted)
+static void choose_instance(struct session *r, u64 wanted)
 {
 	const struct instance *chosen = NULL;
 	size_t i;
@@ -535,22 +535,22 @@ static void choose_instance(struct reading *r, u64 wanted)
 	r->chosen = chosen;
 }
 
-static void load(struct reading *r, struct args *a)
+static void load(struct session *r, struct args *a)
 {
 	const char *wrong;
 
 	record_free(&r->record);
-	bag_empty(&r->bag);
+	page_set_clear(&r->set);
 	free(r->instance);
 	r->instance = NULL;
-	if (r->source.ops->load(&r->source, &r->bag))
+	if (r->source.ops->load(&r->source, &r->set))
 		die(1, "%s", r->source.error);
-	r->instances = bag_instances(&r->bag, &r->instance);
+	r->instances = page_set_instances(&r->set, &r->instance);
 	choose_instance(r, a->instance);
-	if (r->source.ops->fetch && r->source.ops->fetch(&r->source, &r->bag, r->chosen->id))
+	if (r->source.ops->fetch && r->source.ops->fetch(&r->source, &r->set, r->chosen->id))
 		die(1, "%s", r->source.error);
-	record_parse_kept(&r->record, &r->bag, r->chosen->id, r->keep.wanted ? &r->keep : NULL);
-	same_merge(&r->record);
+	record_parse_chosen(&r->record, &r->set, r->chosen->id, r->choice.wanted ? &r->choice : NULL);
+	duplicates_merge(&r->record);
 	wrong = filter_resolve(&a->filter, &r->record);
 	if (wrong)
 		die(1, "%s: %s", r->source.name, wrong);
@@ -567,14 +567,14 @@ static bool wanted(const void *arg, const struct event *e)
  * the record choose is known only afterwards, and --last counts events that match a PATTERN:
  * these are left to the commands.
  */
-static void choose_kept(struct reading *r, const struct args *a)
+static void choose_events(struct session *r, const struct args *a)
 {
 	if (!filter_events(&a->filter) || filter_needs_record(&a->filter) ||
 	    a->given & BIT(OPT_FOLLOW))
 		return;
-	r->keep.wanted = wanted;
-	r->keep.arg = &a->filter;
-	r->keep.last = a->filter.has_last && !a->word ? a->filter.last : 0;
+	r->choice.wanted = wanted;
+	r->choice.arg = &a->filter;
+	r->choice.last = a->filter.has_last && !a->word ? a->filter.last : 0;
 }
 
 static void note(u64 n, const char *one, const char *many)
@@ -584,13 +584,13 @@ static void note(u64 n, const char *one, const char *many)
 }
 
 /* What is wrong with the dump as a whole, and which of its recordings this is */
-static void say_source(const struct reading *r)
+static void report_source(const struct session *r)
 {
-	if (r->bag.cut)
+	if (r->set.cut)
 		fprintf(stderr, "stackbuf: %s is cut: %llu bytes or more are missing at its end\n",
-			r->source.name, r->bag.cut);
-	note(r->bag.unreadable, "page of it cannot be read", "pages of it cannot be read");
-	note(r->bag.left_out, "page is one too many and was not looked at",
+			r->source.name, r->set.cut);
+	note(r->set.unreadable, "page of it cannot be read", "pages of it cannot be read");
+	note(r->set.left_out, "page is one too many and was not looked at",
 	     "pages are too many and were not looked at");
 	if (r->instances > 1)
 		fprintf(stderr,
@@ -600,19 +600,19 @@ static void say_source(const struct reading *r)
 }
 
 /* What is not in the output, and why */
-static void say_missing(const struct reading *r)
+static void report_missing(const struct session *r)
 {
 	const struct record *rec = &r->record;
 
-	say_source(r);
+	report_source(r);
 	note((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
 		     rec->missing[ARRAY_STACKS] + rec->missing[ARRAY_TEXT],
 	     "page is missing", "pages are missing");
 	note(rec->outlived, "page of these is there as an old copy, and is left out",
 	     "pages of these are there as old copies, and are left out");
-	note(r->bag.changed, "page of events was overwritten while it was read and is left out",
+	note(r->set.changed, "page of events was overwritten while it was read and is left out",
 	     "pages of events were overwritten while they were read and are left out");
-	note(r->bag.changed_text, "page of text was overwritten while it was read and is left out",
+	note(r->set.changed_text, "page of text was overwritten while it was read and is left out",
 	     "pages of text were overwritten while they were read and are left out");
 	note(rec->rebuilt, "page was about to be reused: its events are only counted",
 	     "pages were about to be reused: their events are only counted");
@@ -630,16 +630,16 @@ static bool other_file(const struct output *o, const struct args *a, const struc
 {
 	char error[512];
 
-	if (o->format == FORMAT_PPROF && pprof(o, &a->filter, event, nr))
+	if (o->format == FORMAT_PPROF && pprof_write(o, &a->filter, event, nr))
 		die(1, "cannot write: %m");
 	if (o->format == FORMAT_FLAME &&
-	    flame(o, &a->filter, event, nr, a->flame, error, sizeof(error)))
+	    flame_write(o, &a->filter, event, nr, a->flame, error, sizeof(error)))
 		die(1, "%s", error);
 	return o->format == FORMAT_PPROF || o->format == FORMAT_FLAME;
 }
 
 /* Totals are what the table counted and what is in the ring, if nothing moved from here to there */
-static void count(struct reading *r, const struct output *o, struct args *a)
+static void count(struct session *r, const struct output *o, struct args *a)
 {
 	struct record *rec = &r->record;
 	bool events = filter_events(&a->filter);
@@ -649,10 +649,10 @@ static void count(struct reading *r, const struct output *o, struct args *a)
 	size_t nr, i;
 
 	for (tries = 1;
-	     tries < COUNT_TRIES && r->source.ops->read && (r->bag.changed || rec->rebuilt);
+	     tries < COUNT_TRIES && r->source.ops->read && (r->set.changed || rec->rebuilt);
 	     tries++)
 		load(r, a);
-	say_missing(r);
+	report_missing(r);
 	if (events) {
 		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
 		      stderr);
@@ -663,7 +663,7 @@ static void count(struct reading *r, const struct output *o, struct args *a)
 		output_count(o, &a->filter, nr ? rec->event : &(struct event){ 0 }, nr);
 		return;
 	}
-	unsure = (u64)(r->bag.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
+	unsure = (u64)(r->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
 	if (unsure)
 		fprintf(stderr,
 			"stackbuf: totals may be too small, all together by at most %llu events\n",
@@ -684,7 +684,7 @@ static void count(struct reading *r, const struct output *o, struct args *a)
 		output_count(o, &a->filter, NULL, 0);
 }
 
-static void show_log(struct reading *r, struct output *o, const struct args *a)
+static void show_log(struct session *r, struct output *o, const struct args *a)
 {
 	struct record *rec = &r->record;
 	size_t i, nr;
@@ -696,11 +696,11 @@ static void show_log(struct reading *r, struct output *o, const struct args *a)
 		if (!rec->have_info)
 			die(1, "%s: the page of stackbuf_info is missing or damaged",
 			    r->source.name);
-		if (follow(&r->source, o, &a->filter, NULL))
+		if (follow_events(&r->source, o, &a->filter, NULL))
 			die(1, "%s", r->source.error);
 		return;
 	}
-	say_missing(r);
+	report_missing(r);
 	nr = filter_apply(&a->filter, rec->event, rec->events);
 	if (other_file(o, a, rec->event ?: &(struct event){ 0 }, nr))
 		return;
@@ -732,11 +732,11 @@ static void prepare_watch(struct watch *w, const struct args *a)
 	w->per_process = a->given & BIT(OPT_PERPID);
 	w->folded = a->given & BIT(OPT_FOLDED);
 	w->timestamp = a->given & BIT(OPT_TIMESTAMP);
-	if (w->live && module_load(&w->probes))
+	if (w->live && probes_load_module(&w->probes))
 		die(1, "%s", w->probes.error);
 }
 
-static void run(struct reading *r, struct output *o, struct args *a, struct watch *w)
+static void run(struct session *r, struct output *o, struct args *a, struct watch *w)
 {
 	char error[512];
 
@@ -747,8 +747,8 @@ static void run(struct reading *r, struct output *o, struct args *a, struct watc
 			die(1, "%s: the page of stackbuf_info is missing or damaged",
 			    r->source.name);
 		if (!w->live)
-			say_missing(r);
-		if (a->command == SNOOP ? snoop(w) : stackcount(w))
+			report_missing(r);
+		if (a->command == SNOOP ? snoop_run(w) : stackcount_run(w))
 			die(1, "%s", w->error);
 		patterns_free(&w->patterns);
 		return;
@@ -759,11 +759,11 @@ static void run(struct reading *r, struct output *o, struct args *a, struct watc
 		if (!r->record.have_info)
 			die(1, "%s: the page of stackbuf_info is missing or damaged",
 			    r->source.name);
-		output_info(o, r->source.name, &r->bag, r->instance, r->instances);
+		output_info(o, r->source.name, &r->set, r->instance, r->instances);
 		break;
 	case TEXT:
-		say_source(r);
-		note(r->bag.changed_text,
+		report_source(r);
+		note(r->set.changed_text,
 		     "page of text was overwritten while it was read and is left out",
 		     "pages of text were overwritten while they were read and are left out");
 		note(r->record.half_texts, "record was half written and is left out",
@@ -783,8 +783,8 @@ static void run(struct reading *r, struct output *o, struct args *a, struct watc
 		output_depth(o);
 		break;
 	case SAVE:
-		say_missing(r);
-		if (save(a->save_to, &r->bag, &r->record, &r->symbols, error, sizeof(error)))
+		report_missing(r);
+		if (snapshot_write(a->save_to, &r->set, &r->record, &r->symbols, error, sizeof(error)))
 			die(1, "%s", error);
 		break;
 	case SNOOP:
@@ -795,7 +795,7 @@ static void run(struct reading *r, struct output *o, struct args *a, struct watc
 }
 
 /* Build ids that the source tells, besides those in the record itself */
-static void add_build_ids(struct reading *r)
+static void add_build_ids(struct session *r)
 {
 	struct build_ids *ids = &r->symbols.ids;
 
@@ -807,13 +807,13 @@ static void add_build_ids(struct reading *r)
 }
 
 /* Source lines for the frames of a record, which says of which kernel they are */
-static struct lines *open_lines(const struct reading *r, const struct args *a)
+static struct srcline *open_lines(const struct session *r, const struct args *a)
 {
 	const struct stackbuf_info *info = &r->record.info;
-	struct lines_where where = { .vmlinux = a->vmlinux, .modules = a->modules,
+	struct srcline_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
 				     .ids = &r->symbols.ids,
 				     .force = a->given & BIT(OPT_FORCE) };
-	struct lines *lines;
+	struct srcline *lines;
 
 	if (r->record.have_info) {
 		where.release = info->release;
@@ -824,10 +824,10 @@ static struct lines *open_lines(const struct reading *r, const struct args *a)
 	}
 	if (!r->record.have_info && *r->source.linux_release)
 		where.release = r->source.linux_release;
-	lines = lines_open(&where);
+	lines = srcline_open(&where);
 	/* Before anything is printed */
-	if (r->record.stacks.nr && lines_ready(lines))
-		die(1, "%s", lines_error(lines));
+	if (r->record.stacks.nr && srcline_ready(lines))
+		die(1, "%s", srcline_error(lines));
 	return lines;
 }
 
@@ -843,9 +843,9 @@ static bool at_end(FILE *f)
 /* "decode": text in, text out; no record is read */
 static void decode(const struct args *a)
 {
-	struct lines_where where = { .vmlinux = a->vmlinux, .modules = a->modules,
+	struct srcline_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
 				     .force = a->given & BIT(OPT_FORCE) };
-	struct decoder d = { .lines = lines_open(&where), .compat = a->given & BIT(OPT_COMPAT) };
+	struct decoder d = { .srcline = srcline_open(&where), .compat = a->given & BIT(OPT_COMPAT) };
 	FILE *in = stdin;
 	struct stat st;
 
@@ -857,14 +857,14 @@ static void decode(const struct args *a)
 	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
 		setvbuf(stdout, NULL, _IOLBF, 0);
 	/* A file that was named and is none is a mistake in the command, not in the text */
-	if (a->vmlinux && !at_end(in) && lines_ready(d.lines))
-		die(1, "%s", lines_error(d.lines));
+	if (a->vmlinux && !at_end(in) && srcline_ready(d.srcline))
+		die(1, "%s", srcline_error(d.srcline));
 	decode_file(&d, in, stdout);
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
 	if (ferror(in))
 		die(1, "%s: cannot be read", a->text ?: "standard input");
-	if (lines_say_missing(d.lines) && !where.force)
+	if (srcline_report_missing(d.srcline) && !where.force)
 		die(1, "most frames do not fit: the files are of another build than this text, and lines are not to be believed");
 	if (d.left)
 		exit(1);
@@ -872,7 +872,7 @@ static void decode(const struct args *a)
 		die(1, "none of %llu frames could be decoded", d.frames);
 	if (in != stdin)
 		fclose(in);
-	lines_close(d.lines);
+	srcline_close(d.srcline);
 }
 
 /* Where the probes are that the record says are set */
@@ -895,7 +895,7 @@ static void learn_probed(const struct record *r, struct output *o)
 int main(int argc, const char **argv)
 {
 	struct args args = { 0 };
-	struct reading r = { 0 };
+	struct session r = { 0 };
 	struct output output = { .file = stdout, .record = &r.record, .symbols = &r.symbols };
 	struct watch watch = { 0 };
 
@@ -926,10 +926,10 @@ int main(int argc, const char **argv)
 	if (source_open(&r.source, args.source, args.sources))
 		die(1, "%s", r.source.error);
 	/* For a start without delay: of the record only what is known before any event */
-	choose_kept(&r, &args);
+	choose_events(&r, &args);
 	if (!watch.live)
 		load(&r, &args);
-	else if (info_read(&r.source, &r.record))
+	else if (source_read_info(&r.source, &r.record))
 		die(1, "%s", r.source.error);
 	if (output.wall && !r.record.have_info)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
@@ -941,11 +941,11 @@ int main(int argc, const char **argv)
 	if (r.source.live)
 		output.probes_off = probes_off(output.probed, output.nr_probed);
 	if (args.given & BIT(OPT_LINES))
-		output.lines = open_lines(&r, &args);
+		output.srcline = open_lines(&r, &args);
 	run(&r, &output, &args, &watch);
-	if (output.lines) {
-		lines_say_missing(output.lines);
-		lines_close(output.lines);
+	if (output.srcline) {
+		srcline_report_missing(output.srcline);
+		srcline_close(output.srcline);
 	}
 	free(output.probed);
 	if (fflush(stdout) || ferror(stdout))
@@ -953,7 +953,7 @@ int main(int argc, const char **argv)
 
 	symbols_free(&r.symbols);
 	record_free(&r.record);
-	bag_empty(&r.bag);
+	page_set_clear(&r.set);
 	source_close(&r.source);
 	free(r.instance);
 out:

@@ -2,10 +2,12 @@
 /*
  * util.c - types, memory, errors and text, for all of the tools
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "util.h"
 
 /* ---------------------------------------------------------------- memory --- */
@@ -86,6 +88,28 @@ int set_error(char *error, size_t size, const char *format, ...)
 	va_end(args);
 	printable(error);
 	return -1;
+}
+
+/* ----------------------------------------------------------------- files --- */
+
+ssize_t read_at(int fd, void *buf, size_t size, u64 offset)
+{
+	size_t done = 0;
+
+	/* Callers rely on the order of their reads of live memory */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while (done < size) {
+		ssize_t n = pread(fd, (char *)buf + done, size - done, offset + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (!n)
+			break;
+		done += n;
+	}
+	return done;
 }
 
 /* ------------------------------------------------------------------ text --- */

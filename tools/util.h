@@ -8,6 +8,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -50,6 +51,11 @@ int set_error(char *error, size_t size, const char *format, ...)
 
 /* The same for the array @owner->error */
 #define failed(owner, ...)	set_error((owner)->error, sizeof((owner)->error), __VA_ARGS__)
+
+/* ----------------------------------------------------------------- files --- */
+
+/* Read up to @size bytes, fewer only at the end of the file.  Return their number, or -1 */
+ssize_t read_at(int fd, void *buf, size_t size, u64 offset);
 
 /* ------------------------------------------------------------------ text --- */
 

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "input/dump.h"
+#include "stackbuf.h"
 
 /* Program headers looked at, and segments kept: more are damage, or malice */
 #define SEGMENTS_MAX	(1U << 20)
@@ -28,7 +29,7 @@
 
 /* ------------------------------------------------------------------ ELF --- */
 
-static int elf_header(int fd, Elf64_Ehdr *head)
+static int core_header(int fd, Elf64_Ehdr *head)
 {
 	if (read_at(fd, head, sizeof(*head), 0) != sizeof(*head) ||
 	    memcmp(head->e_ident, ELFMAG, SELFMAG) ||
@@ -39,12 +40,12 @@ static int elf_header(int fd, Elf64_Ehdr *head)
 }
 
 /* Read the header and from it where the program headers are.  Return 0 or -1 */
-static int elf_start(struct elf_segments *s)
+static int core_start(struct core_segments *s)
 {
 	Elf64_Ehdr head;
 	Elf64_Shdr section;
 
-	if (elf_header(s->fd, &head))
+	if (core_header(s->fd, &head))
 		return -1;
 	s->offset = head.e_phoff;
 	s->nr = head.e_phnum;
@@ -57,13 +58,13 @@ static int elf_start(struct elf_segments *s)
 	return 0;
 }
 
-int elf_segment(struct elf_segments *s, Elf64_Phdr *segment)
+int core_segment(struct core_segments *s, Elf64_Phdr *segment)
 {
 	const unsigned int most = ARRAY_SIZE(s->part);
 	u64 left;
 	ssize_t n;
 
-	if (!s->offset && elf_start(s))
+	if (!s->offset && core_start(s))
 		return -1;
 	if (s->i >= s->nr)
 		return 0;
@@ -138,7 +139,7 @@ static size_t limit_layers(const struct range *range, size_t nr, u64 size)
 static int open_elf(struct dump_file *f, char *error, size_t size)
 {
 	size_t room = 0, nr = 0, merged;
-	struct elf_segments segments = { .fd = f->fd };
+	struct core_segments segments = { .fd = f->fd };
 	Elf64_Phdr segment;
 	u64 end, skip, most = 0;
 	Elf64_Ehdr head;
@@ -162,7 +163,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 		return -1;
 	}
 	f->machine = head.e_machine;
-	while ((more = elf_segment(&segments, &segment)) > 0) {
+	while ((more = core_segment(&segments, &segment)) > 0) {
 		end = segment.p_offset + segment.p_filesz;
 		if (segment.p_type != PT_LOAD || end < segment.p_offset || end >> 62)
 			continue;

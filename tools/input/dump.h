@@ -58,7 +58,7 @@ int dump_read(struct dump_file *f, u64 where, void *page);
 const char *dump_explain(const struct dump_file *f);
 
 /**
- * struct elf_segments - the program headers of a 64-bit little-endian core file
+ * struct core_segments - the program headers of a 64-bit little-endian core file
  * @fd: the file; all else is 0 at the beginning
  * @offset: of the first header in the file
  * @nr: how many there are
@@ -66,7 +66,7 @@ const char *dump_explain(const struct dump_file *f);
  * @whole: how many of @part were read
  * @part: those around @i
  */
-struct elf_segments {
+struct core_segments {
 	int fd;
 	u64 offset, nr, i;
 	unsigned int whole;
@@ -77,6 +77,6 @@ struct elf_segments {
  * Return 1 with the next program header in @segment, 0 at the end, -1 if the file is no core
  * file, if it ends before, or if there are too many.
  */
-int elf_segment(struct elf_segments *s, Elf64_Phdr *segment);
+int core_segment(struct core_segments *s, Elf64_Phdr *segment);
 
 #endif

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <libkdumpfile/kdumpfile.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "input/kdump.h"
+#include "stackbuf.h"
 
 #define PAGES		256	/* handed over at a time */
 #define PFNS		32768	/* looked up in the bitmap at a time */
@@ -83,15 +83,6 @@ struct kdump {
 
 /* ------------------------------------------------------------- the child --- */
 
-static void __attribute__((format(printf, 2, 3))) say(struct shared *s, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(s->error, sizeof(s->error), format, args);
-	va_end(args);
-}
-
 static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 {
 	/* Mapped, a file that ends early would end us */
@@ -101,12 +92,12 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	kdump_num_t n;
 
 	if (!ctx) {
-		say(s, "out of memory");
+		failed(s, "out of memory");
 		return NULL;
 	}
 	kdump_set_attr(ctx, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
 	if (kdump_set_number_attr(ctx, KDUMP_ATTR_FILE_FD, fd) != KDUMP_OK) {
-		say(s, "is cut or damaged: %s", kdump_get_err(ctx));
+		failed(s, "is cut or damaged: %s", kdump_get_err(ctx));
 		return NULL;
 	}
 	s->page_size = STACKBUF_PAGE_SIZE;
@@ -123,7 +114,7 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	else if (!strcmp(machine, "aarch64"))
 		s->machine = EM_AARCH64;
 	else
-		say(s, "is of another architecture (%.30s): stackbuf records on x86-64 and arm64",
+		failed(s, "is of another architecture (%.30s): stackbuf records on x86-64 and arm64",
 		    machine);
 	return ctx;
 }
@@ -193,7 +184,7 @@ static void limit_memory(void)
 		fclose(f);
 }
 
-static void __attribute__((noreturn)) child(const struct kdump *k, int fd)
+static void __attribute__((noreturn)) child_main(const struct kdump *k, int fd)
 {
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGINT,
 				     SIGTERM, SIGHUP };
@@ -227,7 +218,7 @@ static void __attribute__((noreturn)) child(const struct kdump *k, int fd)
 
 /* ------------------------------------------------------------ the parent --- */
 
-static void stop(struct kdump *k)
+static void stop_child(struct kdump *k)
 {
 	if (!k->child)
 		return;
@@ -239,7 +230,7 @@ static void stop(struct kdump *k)
 }
 
 /* Has the child answered? */
-static bool answered(struct kdump *k)
+static bool child_answered(struct kdump *k)
 {
 	ssize_t n;
 	char c;
@@ -249,50 +240,50 @@ static bool answered(struct kdump *k)
 	while (n < 0 && errno == EINTR);
 	if (n == 1)
 		return true;
-	stop(k);
+	stop_child(k);
 	k->failures++;
 	return false;
 }
 
-static int start(struct kdump *k)
+static int start_child(struct kdump *k)
 {
 	int fd[2];
 
 	k->s->error[0] = '\0';
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd)) {
-		say(k->s, "cannot be read: %s", strerror(errno));
+		failed(k->s, "cannot be read: %s", strerror(errno));
 		return -1;
 	}
 	k->child = fork();
 	if (!k->child) {
 		close(fd[0]);
-		child(k, fd[1]);
+		child_main(k, fd[1]);
 	}
 	close(fd[1]);
 	if (k->child < 0) {
 		k->child = 0;
 		close(fd[0]);
-		say(k->s, "cannot be read: %s", strerror(errno));
+		failed(k->s, "cannot be read: %s", strerror(errno));
 		return -1;
 	}
 	k->fd = fd[0];
-	if (answered(k))
+	if (child_answered(k))
 		return k->s->error[0] ? -1 : 0;
-	say(k->s, "is cut or damaged: libkdumpfile fails on its headers");
+	failed(k->s, "is cut or damaged: libkdumpfile fails on its headers");
 	return -1;
 }
 
 /* Have the child do it.  Return 0; 1 if it ended at page s->pfn; -1 if no child can be had */
-static int ask(struct kdump *k, int what, u64 pfn)
+static int ask_child(struct kdump *k, int what, u64 pfn)
 {
 	k->s->nr = 0;
-	if (!k->child && (k->failures > FAILURES_MAX || start(k)))
+	if (!k->child && (k->failures > FAILURES_MAX || start_child(k)))
 		return -1;
 	k->s->what = what;
 	k->s->pfn = pfn;
 	/* Should it have ended, that is seen by its silence */
 	send(k->fd, "", 1, MSG_NOSIGNAL);
-	return answered(k) ? 0 : 1;
+	return child_answered(k) ? 0 : 1;
 }
 
 struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, size_t size)
@@ -307,7 +298,7 @@ struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, siz
 		free(k);
 		return NULL;
 	}
-	if (start(k)) {
+	if (start_child(k)) {
 		snprintf(error, size, "%s", k->s->error);
 		kd_close(k);
 		return NULL;
@@ -320,7 +311,7 @@ struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, siz
 
 void kd_close(struct kdump *k)
 {
-	stop(k);
+	stop_child(k);
 	munmap(k->s, sizeof(*k->s));
 	free(k);
 }
@@ -342,7 +333,7 @@ void kd_scan(struct kdump *k, struct scan *scan)
 		scan->unreadable++;
 	while (pfn < k->end) {
 		from = pfn;
-		ret = ask(k, SCAN, pfn);
+		ret = ask_child(k, SCAN, pfn);
 		/* What was read before the page that it ended at is whole */
 		pfn = s->pfn + !!ret;
 		if (ret < 0 || pfn <= from || s->nr > PAGES) {
@@ -360,7 +351,7 @@ int kd_read(struct kdump *k, u64 where, void *page)
 {
 	u64 i = where % k->page_size / STACKBUF_PAGE_SIZE;
 
-	if (ask(k, READ, where / k->page_size) || k->s->nr > PAGES || i >= k->s->nr)
+	if (ask_child(k, READ, where / k->page_size) || k->s->nr > PAGES || i >= k->s->nr)
 		return -1;
 	memcpy(page, k->s->page[i], STACKBUF_PAGE_SIZE);
 	return 0;

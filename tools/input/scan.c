@@ -11,32 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 #include "input/scan.h"
+#include "stackbuf.h"
 
 #define BLOCK		((size_t)1 << 20)
 
 /* In seconds: a scan that is shorter than the first needs no bar */
 #define SHOW_AFTER	0.5
 #define SHOW_EVERY	0.1
-
-ssize_t read_at(int fd, void *buf, size_t size, u64 offset)
-{
-	size_t done = 0;
-
-	/* What is read one after the other was so in memory, at that time */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)buf + done, size - done, offset + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (!n)
-			break;
-		done += n;
-	}
-	return done;
-}
 
 /* ------------------------------------------------------------- progress --- */
 

@@ -5,9 +5,8 @@
 #ifndef SCAN_H
 #define SCAN_H
 
-#include <sys/types.h>
 #include <time.h>
-#include "record/parse.h"
+#include "util.h"
 
 /**
  * struct range - bytes of a file that hold memory, a page behind the other
@@ -47,8 +46,5 @@ void scan_start(struct scan *s, const char *name, u64 total);
 void scan_pages(struct scan *s, int fd, const struct range *r);
 void scan_passed(struct scan *s, u64 bytes, u64 read);
 void scan_end(struct scan *s);
-
-/* Read up to @size bytes.  Return how many there were, or -1 */
-ssize_t read_at(int fd, void *buf, size_t size, u64 offset);
 
 #endif

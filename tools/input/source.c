@@ -58,7 +58,7 @@ static bool is_hole(const struct source *s, enum array a, u64 offset, size_t siz
 static int arrays_sizes(struct source *s)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	enum page_is is;
 	ssize_t n;
 	int ret = 0;
@@ -72,10 +72,10 @@ static int arrays_sizes(struct source *s)
 		ret = failed(s, "%s: info is empty", s->name);
 		goto out;
 	}
-	is = n < (ssize_t)sizeof(struct stackbuf_page) ? PAGE_FOREIGN : bag_add(&bag, info);
+	is = n < (ssize_t)sizeof(struct stackbuf_page) ? PAGE_FOREIGN : page_set_add(&set, info);
 	if (is == PAGE_OTHER_VERSION)
 		ret = failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
-			     bag.other_version, STACKBUF_VERSION);
+			     set.other_version, STACKBUF_VERSION);
 	else if (is == PAGE_FOREIGN || info->page.kind != STACKBUF_INFO || info->page.index)
 		ret = failed(s, "%s: info is not from stackbuf", s->name);
 	else if (n < STACKBUF_PAGE_SIZE)
@@ -89,7 +89,7 @@ static int arrays_sizes(struct source *s)
 	s->size[ARRAY_STACKS] = info->stacks_size;
 	s->size[ARRAY_TEXT] = info->text_size;
 out:
-	bag_empty(&bag);
+	page_set_clear(&set);
 	free(info);
 	return ret;
 }
@@ -109,8 +109,25 @@ int source_read_events(struct source *s, size_t index, struct stackbuf_events_pa
 		page->page.seq = 0;
 	/* Closed before the second copy began, or it may have grown since */
 	page->owner = before.owner;
-	events_settle(page, &before);
+	events_drop_torn(page, &before);
 	return 0;
+}
+
+int source_read_info(struct source *s, struct record *r)
+{
+	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
+	struct page_set set = { 0 };
+	int ret = s->ops->read(s, ARRAY_INFO, 0, info, sizeof(*info));
+	size_t i;
+
+	if (!ret) {
+		for (i = 0; i < sizeof(*info); i += STACKBUF_PAGE_SIZE)
+			page_set_add(&set, (char *)info + i);
+		record_parse(r, &set, page_set_newest(&set));
+	}
+	page_set_clear(&set);
+	free(info);
+	return ret;
 }
 
 /* A part of the ring, page by page */
@@ -141,7 +158,7 @@ static int arrays_read_all(struct source *s, enum array a, bool fresh)
 	return 0;
 }
 
-static int drop_changed_text(struct source *s, struct bag *bag)
+static int drop_changed_text(struct source *s, struct page_set *set)
 {
 	char *page = s->memory[ARRAY_TEXT], *end = page + s->size[ARRAY_TEXT];
 	char again[STACKBUF_PAGE_SIZE];
@@ -152,12 +169,12 @@ static int drop_changed_text(struct source *s, struct bag *bag)
 		if (arrays_read(s, ARRAY_TEXT, page - (char *)s->memory[ARRAY_TEXT], again,
 				sizeof(again)))
 			return -1;
-		bag->changed_text += !text_settle(page, again);
+		set->changed_text += !text_drop_torn(page, again);
 	}
 	return 0;
 }
 
-static int drop_changed_events(struct source *s, struct bag *bag)
+static int drop_changed_events(struct source *s, struct page_set *set)
 {
 	struct stackbuf_events_page *page = s->memory[ARRAY_EVENTS];
 	size_t i, nr = s->size[ARRAY_EVENTS] / STACKBUF_PAGE_SIZE;
@@ -173,7 +190,7 @@ static int drop_changed_events(struct source *s, struct bag *bag)
 			continue;
 		/* If it was blank, all that it held had been counted before */
 		if (page->word[0])
-			bag->changed++;
+			set->changed++;
 		memset((char *)page + sizeof(head), 0, sizeof(*page) - sizeof(head));
 		page->page.seq = 0;
 	}
@@ -186,7 +203,7 @@ static int drop_changed_events(struct source *s, struct bag *bag)
  * ring was read is seen by its heads; the counters are read after that, so that
  * they hold what was dropped.
  */
-static int arrays_load(struct source *s, struct bag *bag)
+static int arrays_load(struct source *s, struct page_set *set)
 {
 	static const enum array order[] = { ARRAY_EVENTS, ARRAY_STACKS, ARRAY_TEXT };
 	bool fresh = !s->memory[ARRAY_INFO];
@@ -199,7 +216,7 @@ static int arrays_load(struct source *s, struct bag *bag)
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		if (arrays_read_all(s, order[i], fresh))
 			return -1;
-	if (drop_changed_text(s, bag) || drop_changed_events(s, bag) ||
+	if (drop_changed_text(s, set) || drop_changed_events(s, set) ||
 	    arrays_read(s, ARRAY_INFO, 0, s->memory[ARRAY_INFO], s->size[ARRAY_INFO]))
 		return -1;
 
@@ -207,7 +224,7 @@ static int arrays_load(struct source *s, struct bag *bag)
 		for (page = s->memory[i]; page < (char *)s->memory[i] + s->size[i];
 		     page += STACKBUF_PAGE_SIZE)
 			/* Pages of text are blank before they are used for the first time */
-			if (bag_add(bag, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page))
+			if (page_set_add(set, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page))
 				strange++;
 		if (strange == s->size[i] / STACKBUF_PAGE_SIZE)
 			return failed(s, "%s: %s is not from stackbuf", s->name, array_name[i]);
@@ -275,10 +292,10 @@ static int open_directory(struct source *s, const char *name)
 /* Find a virtual address in an ELF core file.  Return its offset, 0 if it is not there */
 static u64 core_offset(int fd, u64 addr, u64 size)
 {
-	struct elf_segments segments = { .fd = fd };
+	struct core_segments segments = { .fd = fd };
 	Elf64_Phdr segment;
 
-	while (elf_segment(&segments, &segment) > 0)
+	while (core_segment(&segments, &segment) > 0)
 		if (segment.p_type == PT_LOAD && addr >= segment.p_vaddr &&
 		    addr - segment.p_vaddr < segment.p_memsz &&
 		    size <= segment.p_memsz - (addr - segment.p_vaddr))
@@ -414,7 +431,7 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 /* What vmcoreinfo, a page of every Linux kernel, begins with */
 #define VMCOREINFO	"OSRELEASE="
 
-static void *keep(struct source *s, const void *page)
+static void *keep_page(struct source *s, const void *page)
 {
 	void *block = xrealloc(NULL, 1, STACKBUF_PAGE_SIZE);
 
@@ -424,19 +441,19 @@ static void *keep(struct source *s, const void *page)
 	return memcpy(block, page, STACKBUF_PAGE_SIZE);
 }
 
-struct finding {
+struct page_search {
 	struct source *source;
-	struct bag *bag;
+	struct page_set *set;
 	unsigned int file, infos;
 };
 
 /* Of most pages only the first word is looked at */
-static void look_at(void *arg, u64 where, const void *page)
+static void visit_page(void *arg, u64 where, const void *page)
 {
-	struct finding *f = arg;
+	struct page_search *f = arg;
 	struct source *s = f->source;
-	struct bag_page *p;
-	size_t nr = f->bag->nr;
+	struct found_page *p;
+	size_t nr = f->set->nr;
 	u64 word;
 
 	memcpy(&word, page, sizeof(word));
@@ -449,19 +466,19 @@ static void look_at(void *arg, u64 where, const void *page)
 		return;
 	}
 	/* What does not fit is counted there */
-	if (bag_add(f->bag, page) != PAGE_TAKEN || f->bag->nr == nr)
+	if (page_set_add(f->set, page) != PAGE_TAKEN || f->set->nr == nr)
 		return;
-	p = &f->bag->page[nr];
+	p = &f->set->page[nr];
 	p->data = NULL;
 	p->where = where;
 	p->file = f->file;
 	/* To tell instances from each other */
 	if (p->kind == STACKBUF_INFO && !p->index && f->infos++ < INFO_PAGES_MAX)
-		p->data = keep(s, page);
+		p->data = keep_page(s, page);
 }
 
 /* How many pages a snapshot says it has; 0 if it is none */
-static unsigned long long pages_said(struct dump_file *f)
+static unsigned long long promised_pages(struct dump_file *f)
 {
 	char page[STACKBUF_PAGE_SIZE + 1] = "";
 	const struct stackbuf_page *head = (const void *)page;
@@ -474,21 +491,21 @@ static unsigned long long pages_said(struct dump_file *f)
 	return sscanf(page + sizeof(*head), "pages %llu", &pages) == 1 ? pages : 0;
 }
 
-static int nothing_found(struct source *s, const struct bag *bag)
+static int nothing_found(struct source *s, const struct page_set *set)
 {
 	const char *why = NULL;
 	unsigned int i, machine = 0;
 
-	if (bag->other_version)
+	if (set->other_version)
 		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
-			      bag->other_version, STACKBUF_VERSION);
+			      set->other_version, STACKBUF_VERSION);
 	for (i = 0; i < s->files && !why; i++) {
 		why = dump_explain(&s->file[i]);
 		machine |= s->file[i].machine;
 	}
 	if (why && !*s->linux_release)
 		return failed(s, "%s: %s", s->file[i - 1].name, why);
-	if ((*s->linux_release || machine) && (bag->cut || bag->unreadable))
+	if ((*s->linux_release || machine) && (set->cut || set->unreadable))
 		return failed(
 			s,
 			"%s: is cut or damaged: what is left of this dump holds no page of stackbuf's memory",
@@ -502,11 +519,11 @@ static int nothing_found(struct source *s, const struct bag *bag)
 		      s->name);
 }
 
-static int files_load(struct source *s, struct bag *bag)
+static int files_load(struct source *s, struct page_set *set)
 {
-	struct finding finding = { .source = s, .bag = bag };
-	struct scan scan = { .page = look_at, .arg = &finding };
-	unsigned long long said;
+	struct page_search search = { .source = s, .set = set };
+	struct scan scan = { .page = visit_page, .arg = &search };
+	unsigned long long promised;
 	u64 total = 0;
 	unsigned int i;
 
@@ -514,29 +531,29 @@ static int files_load(struct source *s, struct bag *bag)
 		total += dump_total(&s->file[i]);
 	scan_start(&scan, s->name, total);
 	for (i = 0; i < s->files; i++) {
-		finding.file = i;
+		search.file = i;
 		dump_scan(&s->file[i], &scan);
-		bag->cut += s->file[i].cut;
+		set->cut += s->file[i].cut;
 	}
 	scan_end(&scan);
-	bag->unreadable = scan.unreadable;
-	if (!bag->nr)
-		return nothing_found(s, bag);
+	set->unreadable = scan.unreadable;
+	if (!set->nr)
+		return nothing_found(s, set);
 	for (i = 0; i < s->files; i++) {
 		u64 pages = s->file[i].size / STACKBUF_PAGE_SIZE;
 
-		said = pages_said(&s->file[i]);
-		if (said > pages)
+		promised = promised_pages(&s->file[i]);
+		if (promised > pages)
 			return failed(s, "%s: is cut: %llu of %llu pages are there",
-				      s->file[i].name, pages, said);
-		if (said && s->file[i].size % STACKBUF_PAGE_SIZE)
+				      s->file[i].name, pages, promised);
+		if (promised && s->file[i].size % STACKBUF_PAGE_SIZE)
 			return failed(s, "%s: is cut: it ends inside a page", s->file[i].name);
 	}
 	return 0;
 }
 
 /* The data of copies of one page that are of one age */
-static void fetch_copies(struct source *s, struct bag *bag, struct bag_page *copy, size_t nr)
+static void fetch_copies(struct source *s, struct page_set *set, struct found_page *copy, size_t nr)
 {
 	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));
 	unsigned int copies = 0;
@@ -547,28 +564,28 @@ static void fetch_copies(struct source *s, struct bag *bag, struct bag_page *cop
 			continue;
 		copies++;
 		if (dump_read(&s->file[copy[i].file], copy[i].where, page)) {
-			bag->unreadable++;
+			set->unreadable++;
 			continue;
 		}
 		/* Nothing new: each mapping of a page may have a segment of its own */
 		if (i && copy[i - 1].data && !memcmp(copy[i - 1].data, page, sizeof(page)))
 			continue;
-		copy[i].data = keep(s, page);
+		copy[i].data = keep_page(s, page);
 	}
 }
 
-static int files_fetch(struct source *s, struct bag *bag, u64 instance)
+static int files_fetch(struct source *s, struct page_set *set, u64 instance)
 {
 	size_t i, n, old;
 
-	for (i = 0; i < bag->nr; i += n) {
-		n = bag_copies(bag, i);
-		if (bag->page[i].instance != instance)
+	for (i = 0; i < set->nr; i += n) {
+		n = page_set_copies(set, i);
+		if (set->page[i].instance != instance)
 			continue;
 		/* Those that are older than another need no look */
-		for (old = 0; bag->page[i + old].seq != bag->page[i + n - 1].seq; old++)
+		for (old = 0; set->page[i + old].seq != set->page[i + n - 1].seq; old++)
 			;
-		fetch_copies(s, bag, &bag->page[i + old], n - old);
+		fetch_copies(s, set, &set->page[i + old], n - old);
 	}
 	return 0;
 }

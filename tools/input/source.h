@@ -21,8 +21,8 @@ struct source;
  * @close: free what it holds
  */
 struct source_ops {
-	int (*load)(struct source *s, struct bag *bag);
-	int (*fetch)(struct source *s, struct bag *bag, u64 instance);
+	int (*load)(struct source *s, struct page_set *set);
+	int (*fetch)(struct source *s, struct page_set *set, u64 instance);
 	int (*read)(struct source *s, enum array a, u64 offset, void *buf, size_t size);
 	void (*close)(struct source *s);
 };
@@ -70,6 +70,9 @@ void source_close(struct source *s);
  * Return 0, or -1 with s->error set.
  */
 int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page);
+
+/* Read and parse nothing but the array stackbuf_info.  Return 0, or -1 with s->error set */
+int source_read_info(struct source *s, struct record *r);
 
 /*
  * The running kernel's memory through a core file, with the names of @kallsyms; where

@@ -5,16 +5,8 @@
 #ifndef FOLLOW_H
 #define FOLLOW_H
 
-#include <signal.h>
 #include "output/output.h"
 #include "input/source.h"
-
-/*
- * Set by SIGINT, SIGTERM and SIGHUP once they are caught; they interrupt what
- * waits, and what writes unless @flags are SA_RESTART.
- */
-extern volatile sig_atomic_t stop;
-void catch_signals(int flags);
 
 /**
  * struct follow_hooks - for those who do something else with the events than print them
@@ -45,7 +37,7 @@ struct follow_hooks {
  * Return 0, or -1 with s->error set.  Whoever gives @hooks, which may be NULL,
  * has caught the signals.
  */
-int follow(struct source *s, struct output *o, const struct filter *f,
+int follow_events(struct source *s, struct output *o, const struct filter *f,
 	   const struct follow_hooks *hooks);
 
 #endif

@@ -15,7 +15,7 @@
 #include <string.h>
 #include "live/pattern.h"
 
-static bool word(const char *text, size_t len)
+static bool is_word(const char *text, size_t len)
 {
 	size_t i;
 
@@ -59,7 +59,7 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 		return -1;
 	}
 	colon = strchr(text, ':');
-	if (colon && word(text, colon - text)) {
+	if (colon && is_word(text, colon - text)) {
 		one->module = xasprintf("%.*s", (int)(colon - text), text);
 		text = colon + 1;
 	}
@@ -197,7 +197,7 @@ static bool unwanted(const char *function, const char *module)
 }
 
 /* "[module]" or "" to "module" */
-static char *bare(char *module)
+static char *strip_brackets(char *module)
 {
 	char *end = strchr(module, ']');
 
@@ -230,7 +230,7 @@ static int read_kallsyms(const struct patterns *p, const char *path, struct cand
 		if (*module)
 			*module++ = '\0';
 		module += strspn(module, " \t\n");
-		module = bare(module);
+		module = strip_brackets(module);
 		for (i = 0; i < p->nr; i++)
 			if (p->pattern[i].kind != PATTERN_NAME &&
 			    match(&p->pattern[i], function, module))
@@ -278,7 +278,7 @@ static bool read_available(const char *path, struct candidates *c)
 		if (*module)
 			*module++ = '\0';
 		module += strspn(module, " \t\n");
-		found = find(c, line, bare(module));
+		found = find(c, line, strip_brackets(module));
 		if (found)
 			found->available = true;
 	}
@@ -307,7 +307,7 @@ static void read_blacklist(const char *path, struct candidates *c)
 		if (*module)
 			*module++ = '\0';
 		module += strspn(module, " \t\n");
-		found = find(c, function, bare(module));
+		found = find(c, function, strip_brackets(module));
 		if (found)
 			found->blacklisted = true;
 	}
@@ -315,13 +315,13 @@ static void read_blacklist(const char *path, struct candidates *c)
 	fclose(f);
 }
 
-static void add_name(struct chosen *c, char *name)
+static void add_name(struct matches *c, char *name)
 {
 	GROW(c->name, c->nr, c->room);
 	c->name[c->nr++] = name;
 }
 
-static void drop_twins(struct chosen *c)
+static void drop_duplicates(struct matches *c)
 {
 	size_t i, n = 0;
 
@@ -337,7 +337,7 @@ static void drop_twins(struct chosen *c)
 }
 
 int patterns_choose(const struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, struct chosen *c, char *error, size_t size)
+		    const char *available, struct matches *c, char *error, size_t size)
 {
 	struct candidates all = { 0 };
 	bool names_only = true, listed;
@@ -372,11 +372,11 @@ int patterns_choose(const struct patterns *p, const char *kallsyms, const char *
 		free(one->module);
 	}
 	free(all.one);
-	drop_twins(c);
+	drop_duplicates(c);
 	return ret;
 }
 
-void chosen_free(struct chosen *c)
+void matches_free(struct matches *c)
 {
 	size_t i;
 

@@ -61,7 +61,7 @@ bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
  * @no_probe: functions left out because the kernel's lists say that they can't be probed
  * @example: one of the ambiguous, or ""
  */
-struct chosen {
+struct matches {
 	char **name;
 	size_t nr, room;
 	size_t ambiguous, no_probe;
@@ -75,7 +75,7 @@ struct chosen {
  * Return 0, or -1 and what is wrong in @error.
  */
 int patterns_choose(const struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, struct chosen *c, char *error, size_t size);
-void chosen_free(struct chosen *c);
+		    const char *available, struct matches *c, char *error, size_t size);
+void matches_free(struct matches *c);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "live/follow.h"
+#include "live/interrupt.h"
 #include "live/probe.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
@@ -104,7 +104,7 @@ static bool find_file(char *path, size_t size)
 	return !access(path, R_OK);
 }
 
-int module_load(struct probes *p)
+int probes_load_module(struct probes *p)
 {
 	char path[2 * PATH_MAX];
 	const char *how = "modprobe stackbuf";
@@ -175,12 +175,12 @@ static int log_open(void)
 }
 
 /* What the module last said there: why it refused something */
-static void log_last(int fd, char *said, size_t size)
+static void log_last(int fd, char *reply, size_t size)
 {
 	char line[1024];
 	ssize_t n;
 
-	*said = '\0';
+	*reply = '\0';
 	while (fd >= 0) {
 		char *text;
 
@@ -196,12 +196,12 @@ static void log_last(int fd, char *said, size_t size)
 			continue;
 		text += 11;
 		text[strcspn(text, "\n")] = '\0';
-		snprintf(said, size, "%s", text);
+		snprintf(reply, size, "%s", text);
 	}
 }
 
 /* Return 0, or -1 with errno, p->error and in @said the module's own words */
-static int write_value(struct probes *p, const char *name, const char *value, char *said,
+static int write_value(struct probes *p, const char *name, const char *value, char *reply,
 		       size_t size)
 {
 	char path[PATH_MAX];
@@ -212,7 +212,7 @@ static int write_value(struct probes *p, const char *name, const char *value, ch
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0) {
 		code = errno;
-		*said = '\0';
+		*reply = '\0';
 		failed(p, "%s: %s%s", path, strerror(code),
 		       code == EACCES ? "; run it as root" : "");
 		errno = code;
@@ -222,9 +222,9 @@ static int write_value(struct probes *p, const char *name, const char *value, ch
 	/* An empty write would not get to the module */
 	if (write(fd, len ? value : "\n", len ?: 1) < 0)
 		code = errno;
-	log_last(kmsg, said, size);
+	log_last(kmsg, reply, size);
 	if (code)
-		failed(p, "%s", *said ? said : strerror(code));
+		failed(p, "%s", *reply ? reply : strerror(code));
 	if (kmsg >= 0)
 		close(kmsg);
 	close(fd);
@@ -235,7 +235,7 @@ static int write_value(struct probes *p, const char *name, const char *value, ch
 int probes_parameter(struct probes *p, enum parameter which, const char *value)
 {
 	const char *name = parameter_name[which];
-	char *before = read_value(p, name), said[256];
+	char *before = read_value(p, name), reply[256];
 
 	if (!before)
 		return -1;
@@ -244,28 +244,10 @@ int probes_parameter(struct probes *p, enum parameter which, const char *value)
 		return 0;
 	}
 	p->before[which] = before;
-	return write_value(p, name, value, said, sizeof(said));
+	return write_value(p, name, value, reply, sizeof(reply));
 }
 
 /* --------------------------------------------------------------- the list --- */
-
-int info_read(struct source *s, struct record *r)
-{
-	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
-	struct bag bag = { 0 };
-	/* A build may leave out its last pages */
-	size_t size = s->size[ARRAY_INFO] < sizeof(*info) ? s->size[ARRAY_INFO] : sizeof(*info), i;
-	int ret = s->ops->read(s, ARRAY_INFO, 0, info, size);
-
-	if (!ret) {
-		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
-			bag_add(&bag, (char *)info + i);
-		record_parse(r, &bag, bag_newest(&bag));
-	}
-	bag_empty(&bag);
-	free(info);
-	return ret;
-}
 
 static bool reads_zero(const char *path)
 {
@@ -361,7 +343,7 @@ static char *read_list(struct probes *p, const struct record *r)
 }
 
 /* A list of any length: the first write replaces what is set unless @add, others add */
-static int write_list(struct probes *p, const char *list, bool add, char *said, size_t size)
+static int write_list(struct probes *p, const char *list, bool add, char *reply, size_t size)
 {
 	char chunk[WRITE_MAX + 1];
 
@@ -373,7 +355,7 @@ static int write_list(struct probes *p, const char *list, bool add, char *said, 
 				;
 		}
 		snprintf(chunk, sizeof(chunk), "%s%.*s", add ? "+" : "", (int)len, list);
-		if (write_value(p, "probe", chunk, said, size))
+		if (write_value(p, "probe", chunk, reply, size))
 			return -1;
 		list += len + (list[len] == ',');
 		add = true;
@@ -438,13 +420,13 @@ int probes_open(struct probes *p)
 }
 
 /* Which of the names the module's words are about: "probe: NAME: REASON" */
-static size_t refused_name(const char *said, char **name, size_t nr)
+static size_t refused_name(const char *reply, char **name, size_t nr)
 {
 	size_t i, len;
 
-	for (i = 0; i < nr && !strncmp(said, "probe: ", 7); i++) {
+	for (i = 0; i < nr && !strncmp(reply, "probe: ", 7); i++) {
 		len = strlen(name[i]);
-		if (!strncmp(said + 7, name[i], len) && !strncmp(said + 7 + len, ": ", 2))
+		if (!strncmp(reply + 7, name[i], len) && !strncmp(reply + 7 + len, ": ", 2))
 			return i;
 	}
 	return nr;
@@ -456,36 +438,36 @@ static size_t refused_name(const char *said, char **name, size_t nr)
  */
 static int add_some(struct probes *p, char **name, size_t nr, bool all)
 {
-	char *left[SOME], said[256];
+	char *left[SOME], reply[256];
 	size_t i, bad;
 
 	memcpy(left, name, nr * sizeof(*left));
-	while (nr && !stop) {
+	while (nr && !interrupted) {
 		struct list list = { 0 };
 		int ret;
 
 		for (i = 0; i < nr; i++)
 			append(&list, left[i]);
-		ret = write_list(p, list.text, true, said, sizeof(said));
+		ret = write_list(p, list.text, true, reply, sizeof(reply));
 		free(list.text);
 		/* No room, no rights, no module any more: that is not one name's fault */
 		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
 		    errno == ENODEV || errno == ENOMEM ||
 		    (errno == ENOENT && access(p->dir, F_OK)))
 			return ret;
-		bad = nr > 1 ? refused_name(said, left, nr) : 0;
+		bad = nr > 1 ? refused_name(reply, left, nr) : 0;
 		if (bad == nr)
 			return add_some(p, left, nr / 2, all) ||
 			       add_some(p, left + nr / 2, nr - nr / 2, all) ? -1 : 0;
 		if (!p->refused++)
-			snprintf(p->why, sizeof(p->why), "%s", *said ? said : left[bad]);
+			snprintf(p->why, sizeof(p->why), "%s", *reply ? reply : left[bad]);
 		memmove(left + bad, left + bad + 1, (--nr - bad) * sizeof(*left));
 	}
 	return 0;
 }
 
 /* Where those of the chosen ones are that are set now */
-static void learn_addresses(struct probes *p, const struct record *r, const struct chosen *c)
+static void learn_addresses(struct probes *p, const struct record *r, const struct matches *c)
 {
 	struct probe probe;
 	unsigned int i;
@@ -506,21 +488,21 @@ static void learn_addresses(struct probes *p, const struct record *r, const stru
 	}
 }
 
-int probes_set(struct probes *p, struct source *s, const struct chosen *c, bool all)
+int probes_set(struct probes *p, struct source *s, const struct matches *c, bool all)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
 	bool show = isatty(STDERR_FILENO);
 	size_t i, some = 0, bytes;
 	int ret = -1;
 
-	if (info_read(s, r)) {
+	if (source_read_info(s, r)) {
 		failed(p, "%s", s->error);
 		goto out;
 	}
 	p->list = read_list(p, r);
 	if (!p->list)
 		goto out;
-	for (i = 0; i < c->nr && !stop; i += some) {
+	for (i = 0; i < c->nr && !interrupted; i += some) {
 		for (some = 0, bytes = 1; some < SOME && i + some < c->nr; some++) {
 			bytes += strlen(c->name[i + some]) + 1;
 			if (some && bytes > WRITE_MAX)
@@ -533,10 +515,10 @@ int probes_set(struct probes *p, struct source *s, const struct chosen *c, bool 
 	}
 	if (show && some < c->nr)
 		fputs("\r\033[K", stderr);
-	if (i < c->nr && !stop)
+	if (i < c->nr && !interrupted)
 		goto out;
 	record_free(r);
-	if (info_read(s, r)) {
+	if (source_read_info(s, r)) {
 		failed(p, "%s", s->error);
 		goto out;
 	}
@@ -550,18 +532,18 @@ out:
 
 int probes_remove(struct probes *p)
 {
-	char said[512];
+	char reply[512];
 	int ret = 0;
 
 	if (p->list)
-		ret = write_list(p, p->list, false, said, sizeof(said));
+		ret = write_list(p, p->list, false, reply, sizeof(reply));
 	free(p->list);
 	p->list = NULL;
 	if (ret && errno == ENOENT && access(p->dir, F_OK))
 		return 0;	/* the module went, and took them along */
 	if (ret) {
-		memcpy(said, p->error, sizeof(said));
-		failed(p, "the probes that were set before could not be set again: %.400s", said);
+		memcpy(reply, p->error, sizeof(reply));
+		failed(p, "the probes that were set before could not be set again: %.400s", reply);
 	}
 	return ret;
 }
@@ -569,12 +551,12 @@ int probes_remove(struct probes *p)
 int probes_restore(struct probes *p)
 {
 	int ret = probes_remove(p), i;
-	char said[256];
+	char reply[256];
 
 	borrowed = NULL;
 	for (i = 0; i < PARAMETERS_NR; i++) {
 		if (p->before[i] && !access(p->dir, F_OK) &&
-		    write_value(p, parameter_name[i], p->before[i], said, sizeof(said)))
+		    write_value(p, parameter_name[i], p->before[i], reply, sizeof(reply)))
 			ret = -1;
 		free(p->before[i]);
 		p->before[i] = NULL;

@@ -41,7 +41,7 @@ struct probes {
 };
 
 /* Load the module if it is not loaded and can be found.  Return 0, or -1 with p->error set */
-int module_load(struct probes *p);
+int probes_load_module(struct probes *p);
 
 /*
  * All below: 0, or -1 with p->error set.  probes_open() also refuses a second one
@@ -55,15 +55,12 @@ int probes_parameter(struct probes *p, enum parameter which, const char *value);
  * Add to the list in force.  If @all, each must be taken; else those that the
  * module refuses are left out, and counted.  A signal (stop) ends it early.
  */
-int probes_set(struct probes *p, struct source *s, const struct chosen *c, bool all);
+int probes_set(struct probes *p, struct source *s, const struct matches *c, bool all);
 
 /* The list as it was, then the other parameters */
 int probes_remove(struct probes *p);
 int probes_restore(struct probes *p);
 void probes_close(struct probes *p);
-
-/* Only the array stackbuf_info.  Return 0, or -1 with s->error set */
-int info_read(struct source *s, struct record *r);
 
 /* Why the running kernel does not hit probes that are set at these addresses; or NULL */
 const char *probes_off(const u64 *addr, size_t nr);

@@ -3,6 +3,7 @@
  * snoop.c - each call of a function with its stack, as bcc's stacksnoop prints it
  */
 #include <string.h>
+#include "live/interrupt.h"
 #include "live/watch.h"
 
 /* So many are still printed after an interrupt; the ring may hold a lot */
@@ -54,71 +55,71 @@ static void print_event(const struct watch *w, const struct event *e, const stru
 
 static bool take_event(void *arg, const struct event *e)
 {
-	struct snooper *me = arg;
-	struct watch *w = me->w;
+	struct snooper *ctx = arg;
+	struct watch *w = ctx->w;
 	struct stack *stack = stacks_find(&w->o->record->stacks, e->stack);
 
-	if (w->number && me->printed == w->number)
+	if (w->number && ctx->printed == w->number)
 		return false;
 	if (!stack || watch_own(w, e) || !watch_wants(w, stack))
 		return true;
-	if (w->live && stop && me->rest++ >= REST_MAX) {
-		me->hidden++;
+	if (w->live && interrupted && ctx->rest++ >= REST_MAX) {
+		ctx->hidden++;
 		return true;
 	}
 	symbols_name(w->o->symbols, stack);
 	print_event(w, e, stack);
-	me->printed++;
-	return !w->number || me->printed < w->number;
+	ctx->printed++;
+	return !w->number || ctx->printed < w->number;
 }
 
 static int begin(void *arg)
 {
-	struct snooper *me = arg;
+	struct snooper *ctx = arg;
 
-	if (watch_begin(me->w)) {
-		snprintf(me->w->source->error, sizeof(me->w->source->error), "%s", me->w->error);
+	if (watch_begin(ctx->w)) {
+		snprintf(ctx->w->source->error, sizeof(ctx->w->source->error), "%s", ctx->w->error);
 		return -1;
 	}
-	me->started = now_ns();
-	print_head(me->w);
-	fflush(me->w->o->file);
+	ctx->started = watch_now();
+	print_head(ctx->w);
+	fflush(ctx->w->o->file);
 	return 0;
 }
 
 static bool enough(void *arg, u64 lost)
 {
-	const struct snooper *me = arg;
+	const struct snooper *ctx = arg;
 
 	(void)lost;
-	return watch_over(me->w) || (me->w->duration && now_ns() - me->started >= me->w->duration);
+	return watch_over(ctx->w) || (ctx->w->duration && watch_now() - ctx->started >= ctx->w->duration);
 }
 
 static int end(void *arg)
 {
-	const struct snooper *me = arg;
+	const struct snooper *ctx = arg;
 
-	if (!watch_end(me->w))
+	if (!watch_end(ctx->w))
 		return 0;
-	snprintf(me->w->source->error, sizeof(me->w->source->error), "%s", me->w->error);
+	snprintf(ctx->w->source->error, sizeof(ctx->w->source->error), "%s", ctx->w->error);
 	return -1;
 }
 
 static void rest(void *arg, u64 lost)
 {
-	const struct snooper *me = arg;
+	const struct snooper *ctx = arg;
 
 	(void)lost;
-	if (me->hidden)
+	if (ctx->hidden)
 		fprintf(stderr, "stackbuf: %llu events more had been recorded when it was interrupted; stackbuf log has them\n",
-			me->hidden);
+			ctx->hidden);
 }
 
-int snoop(struct watch *w)
+int snoop_run(struct watch *w)
 {
-	struct snooper me = { .w = w };
+	struct snooper ctx = { .w = w };
 	const struct follow_hooks hooks = {
-		.arg = &me, .begin = begin, .event = take_event, .enough = enough, .end = end,
+		.arg = &ctx, .begin = begin, .event = take_event, .enough = enough, .end = end,
 		.rest = rest,
 	};
 	struct record *r = w->o->record;
@@ -131,11 +132,11 @@ int snoop(struct watch *w)
 		print_head(w);
 		nr = watch_choose(w);
 		for (i = 0; i < nr; i++)
-			if (!take_event(&me, &r->event[i]))
+			if (!take_event(&ctx, &r->event[i]))
 				break;
 		return watch_finish(w);
 	}
-	ret = follow(w->source, w->o, w->filter, &hooks);
+	ret = follow_events(w->source, w->o, w->filter, &hooks);
 	if (ret)
 		snprintf(w->error, sizeof(w->error), "%s", w->source->error);
 	return ret ? ret : watch_finish(w);

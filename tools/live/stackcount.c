@@ -21,11 +21,11 @@
 #define TRIES	10
 
 /* A stack's frames, kept although the table may drop it */
-struct shape {
+struct saved_stack {
 	u32 id;
 	unsigned int nr, named;
 	bool cut;
-	enum names names;
+	enum name_origin name_origin;
 	u64 *addr;
 	char **name;
 };
@@ -47,14 +47,14 @@ struct tally {
 	bool process;
 	u32 tgid;
 	char comm[STACKBUF_COMM_LEN];
-	u64 base, total, said;
+	u64 base, total, reported;
 	unsigned int reading;
-	const struct shape *shape;
+	const struct saved_stack *saved;
 };
 
 struct counter {
 	struct watch *w;
-	void *shapes, *tallies;		/* trees */
+	void *saved_stacks, *tallies;		/* trees */
 	struct tally *last;		/* the one that was met last */
 	struct tally **row;		/* all that are to be printed */
 	size_t rows, room;
@@ -67,9 +67,9 @@ struct counter {
 
 /* --------------------------------------------------------------- tallies --- */
 
-static int shape_order(const void *a, const void *b)
+static int saved_stack_order(const void *a, const void *b)
 {
-	const struct shape *x = a, *y = b;
+	const struct saved_stack *x = a, *y = b;
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
@@ -102,134 +102,134 @@ static void *entry(void **tree, const void *key, size_t size,
 	return copy;
 }
 
-static struct tally *tally_of(struct counter *me, const struct tally *key)
+static struct tally *tally_of(struct counter *ctx, const struct tally *key)
 {
-	return entry(&me->tallies, key, sizeof(*key), tally_order);
+	return entry(&ctx->tallies, key, sizeof(*key), tally_order);
 }
 
 /* The frames of a stack, or NULL if it is of none of the functions */
-static const struct shape *shape_of(struct counter *me, struct stack *stack)
+static const struct saved_stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 {
-	const struct shape key = { .id = stack->id };
-	struct shape *shape;
+	const struct saved_stack key = { .id = stack->id };
+	struct saved_stack *saved;
 	unsigned int i;
 
-	if (!watch_wants(me->w, stack))
+	if (!watch_wants(ctx->w, stack))
 		return NULL;
-	shape = entry(&me->shapes, &key, sizeof(key), shape_order);
-	if (shape->named)
-		return shape;
-	symbols_name(me->w->o->symbols, stack);
-	shape->nr = stack->nr;
-	shape->named = stack->named;
-	shape->cut = stack->cut;
-	shape->names = stack->names;
-	shape->addr = xcalloc(stack->nr + 1, sizeof(u64));
+	saved = entry(&ctx->saved_stacks, &key, sizeof(key), saved_stack_order);
+	if (saved->named)
+		return saved;
+	symbols_name(ctx->w->o->symbols, stack);
+	saved->nr = stack->nr;
+	saved->named = stack->named;
+	saved->cut = stack->cut;
+	saved->name_origin = stack->name_origin;
+	saved->addr = xcalloc(stack->nr + 1, sizeof(u64));
 	if (stack->nr)
-		memcpy(shape->addr, stack->addr, stack->nr * sizeof(u64));
-	shape->name = xcalloc(stack->named + 1, sizeof(char *));
+		memcpy(saved->addr, stack->addr, stack->nr * sizeof(u64));
+	saved->name = xcalloc(stack->named + 1, sizeof(char *));
 	for (i = 0; i < stack->named; i++)
-		shape->name[i] = xstrdup(stack->name[i]);
-	return shape;
+		saved->name[i] = xstrdup(stack->name[i]);
+	return saved;
 }
 
-static void free_shape(void *node)
+static void free_saved_stack(void *node)
 {
-	struct shape *shape = node;
+	struct saved_stack *saved = node;
 	unsigned int i;
 
-	for (i = 0; i < shape->named; i++)
-		free(shape->name[i]);
-	free(shape->name);
-	free(shape->addr);
-	free(shape);
+	for (i = 0; i < saved->named; i++)
+		free(saved->name[i]);
+	free(saved->name);
+	free(saved->addr);
+	free(saved);
 }
 
 /* --------------------------------------------------------------- reading --- */
 
 /* One more event of its process */
-static void count_event(struct counter *me, const struct event *e)
+static void count_event(struct counter *ctx, const struct event *e)
 {
-	struct tally key = { .id = e->stack, .process = true }, *t = me->last;
+	struct tally key = { .id = e->stack, .process = true }, *t = ctx->last;
 	struct stack *stack;
 
-	if (watch_own(me->w, e)) {
+	if (watch_own(ctx->w, e)) {
 		key.process = false;
-		tally_of(me, &key)->said++;
+		tally_of(ctx, &key)->reported++;
 		return;
 	}
-	if (me->w->per_process)
+	if (ctx->w->per_process)
 		key.tgid = e->tgid;
 	memcpy(key.comm, e->comm, sizeof(key.comm));
 	if (!t || tally_order(t, &key)) {
-		t = tally_of(me, &key);
-		me->last = t;
-		stack = stacks_find(&me->w->o->record->stacks, e->stack);
-		if (!t->shape && stack)
-			t->shape = shape_of(me, stack);
+		t = tally_of(ctx, &key);
+		ctx->last = t;
+		stack = stacks_find(&ctx->w->o->record->stacks, e->stack);
+		if (!t->saved && stack)
+			t->saved = saved_stack_of(ctx, stack);
 	}
 	t->total++;
 }
 
 /* The totals as they are now, or with @base as they were */
-static int read_totals(struct counter *me, bool base)
+static int read_totals(struct counter *ctx, bool base)
 {
-	struct source *s = me->w->source;
-	struct record *r = me->w->o->record;
-	struct bag bag = { 0 };
+	struct source *s = ctx->w->source;
+	struct record *r = ctx->w->o->record;
+	struct page_set set = { 0 };
 	struct stack *stack;
 	unsigned int tries;
 	size_t i;
 
 	for (tries = 0; tries < TRIES; tries++) {
 		record_free(r);
-		bag_empty(&bag);
-		if (s->ops->load(s, &bag)) {
-			snprintf(me->w->error, sizeof(me->w->error), "%s", s->error);
+		page_set_clear(&set);
+		if (s->ops->load(s, &set)) {
+			snprintf(ctx->w->error, sizeof(ctx->w->error), "%s", s->error);
 			return -1;
 		}
-		record_parse(r, &bag, bag_newest(&bag));
+		record_parse(r, &set, page_set_newest(&set));
 		/* While probes are set something may well always be on its way */
-		if (!(bag.changed || r->rebuilt || r->half) || !(base || me->ends))
+		if (!(set.changed || r->rebuilt || r->half) || !(base || ctx->ends))
 			break;
 	}
-	me->unsure = (u64)(bag.changed + r->rebuilt) * PAGE_EVENTS_MAX + r->half;
-	bag_empty(&bag);
-	me->reading++;
-	me->evicted = r->info.evicted_events;
+	ctx->unsure = (u64)(set.changed + r->rebuilt) * PAGE_EVENTS_MAX + r->half;
+	page_set_clear(&set);
+	ctx->reading++;
+	ctx->evicted = r->info.evicted_events;
 	if (base)
-		me->evicted_before = me->evicted;
+		ctx->evicted_before = ctx->evicted;
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		const struct tally key = { .id = stack->id };
 		struct tally *t;
 
 		if (!stack->nr && !stack->in_ring)
 			continue;
-		t = tally_of(me, &key);
-		t->reading = me->reading;
+		t = tally_of(ctx, &key);
+		t->reading = ctx->reading;
 		if (t->total < stack->count + stack->in_ring)
 			t->total = stack->count + stack->in_ring;
 		if (base)
 			t->base = t->total;
-		else if (t->total > t->base && !t->shape)
-			t->shape = shape_of(me, stack);
+		else if (t->total > t->base && !t->saved)
+			t->saved = saved_stack_of(ctx, stack);
 	}
 	return 0;
 }
 
 /* -------------------------------------------------------------- printing --- */
 
-static u64 unsaid(const struct tally *t)
+static u64 unreported(const struct tally *t)
 {
 	u64 n = t->total - t->base;
 
-	return n > t->said ? n - t->said : 0;
+	return n > t->reported ? n - t->reported : 0;
 }
 
 static int by_frames(const void *a, const void *b)
 {
 	const struct tally *x = *(struct tally *const *)a, *y = *(struct tally *const *)b;
-	const struct shape *s = x->shape, *t = y->shape;
+	const struct saved_stack *s = x->saved, *t = y->saved;
 	int c;
 
 	if (s->nr != t->nr)
@@ -238,7 +238,7 @@ static int by_frames(const void *a, const void *b)
 		return s->cut ? 1 : -1;
 	c = s->nr ? memcmp(s->addr, t->addr, s->nr * sizeof(u64)) : 0;
 	if (!c && !s->nr)
-		c = shape_order(s, t);
+		c = saved_stack_order(s, t);
 	if (!c)
 		c = x->process - y->process;
 	if (!c)
@@ -251,90 +251,90 @@ static int by_number(const void *a, const void *b)
 {
 	const struct tally *x = *(struct tally *const *)a, *y = *(struct tally *const *)b;
 
-	if (x->said != y->said)
-		return x->said < y->said ? -1 : 1;
+	if (x->reported != y->reported)
+		return x->reported < y->reported ? -1 : 1;
 	return tally_order(x, y);
 }
 
 static void collect(const void *node, VISIT visit, void *arg)
 {
-	struct counter *me = arg;
+	struct counter *ctx = arg;
 	struct tally *t = *(struct tally *const *)node;
 
 	if (visit != postorder && visit != leaf)
 		return;
-	if (!t->process && t->reading != me->reading)
-		me->evicted_known += t->total;
-	if (!t->shape || !unsaid(t) ||
-	    ((me->w->per_process || me->w->folded) && !t->process && !me->ends))
+	if (!t->process && t->reading != ctx->reading)
+		ctx->evicted_known += t->total;
+	if (!t->saved || !unreported(t) ||
+	    ((ctx->w->per_process || ctx->w->folded) && !t->process && !ctx->ends))
 		return;
-	GROW(me->row, me->rows, me->room);
-	me->row[me->rows++] = t;
+	GROW(ctx->row, ctx->rows, ctx->room);
+	ctx->row[ctx->rows++] = t;
 }
 
-static void print_folded(const struct counter *me, const struct tally *t, u64 n)
+static void print_folded(const struct counter *ctx, const struct tally *t, u64 n)
 {
-	FILE *f = me->w->o->file;
-	const struct shape *shape = t->shape;
-	char comm[STACKBUF_COMM_LEN], module[MODULE_MAX];
+	FILE *f = ctx->w->o->file;
+	const struct saved_stack *saved = t->saved;
+	char comm[STACKBUF_COMM_LEN], module[FRAME_MODULE_MAX];
 	const char *p = t->process && *t->comm ? output_comm(t->comm, comm) : "?";
 	unsigned int i;
 
 	for (; *p; p++)
 		putc(*p == ';' ? '_' : *p, f);
-	if (shape->cut)
+	if (saved->cut)
 		fputs(";(more frames were not kept)", f);
-	for (i = shape->named; i--; ) {
+	for (i = saved->named; i--; ) {
 		putc(';', f);
-		watch_frame(me->w, shape->name[i]);
-		fputs(output_module(shape->name[i], module), f);
+		watch_frame(ctx->w, saved->name[i]);
+		fputs(frame_module(saved->name[i], module), f);
 	}
 	fprintf(f, " %llu\n", n);
 }
 
-static void print_json(const struct counter *me, const struct tally *t, u64 n, u64 all, u64 now)
+static void print_json(const struct counter *ctx, const struct tally *t, u64 n, u64 all, u64 now)
 {
-	const struct shape *shape = t->shape;
+	const struct saved_stack *saved = t->saved;
 	struct stack stack = {
-		.id = t->id, .nr = shape->nr, .cut = shape->cut, .names = shape->names,
-		.addr = shape->addr, .name = shape->name, .named = shape->named,
+		.id = t->id, .nr = saved->nr, .cut = saved->cut, .name_origin = saved->name_origin,
+		.addr = saved->addr, .name = saved->name, .named = saved->named,
 	};
 
-	output_total(me->w->o, &stack, n, all, t->process ? t->comm : NULL, t->tgid,
-		     me->w->timestamp ? now : 0);
+	output_total(ctx->w->o, &stack, n, all, t->process ? t->comm : NULL, t->tgid,
+		     ctx->w->timestamp ? now : 0);
 	free(stack.block);
 }
 
-static void print_block(const struct counter *me, const struct tally *t, u64 n, u64 all)
+static void print_block(const struct counter *ctx, const struct tally *t, u64 n, u64 all)
 {
-	FILE *f = me->w->o->file;
-	const struct shape *shape = t->shape;
+	FILE *f = ctx->w->o->file;
+	const struct saved_stack *saved = t->saved;
 	char comm[STACKBUF_COMM_LEN];
 	unsigned int i;
 
-	for (i = 0; i < shape->named; i++) {
+	for (i = 0; i < saved->named; i++) {
 		fputs("  ", f);
-		if (me->w->verbose && i < shape->nr)
-			fprintf(f, "%-16llx ", shape->addr[i]);
-		watch_frame(me->w, shape->name[i]);
+		if (ctx->w->verbose && i < saved->nr)
+			fprintf(f, "%-16llx ", saved->addr[i]);
+		watch_frame(ctx->w, saved->name[i]);
 		putc('\n', f);
 	}
-	if (shape->cut)
+	if (saved->cut)
 		fputs("  (more frames were not kept)\n", f);
 	if (t->process)
 		fprintf(f, "    %s [%u]\n", output_comm(t->comm, comm), t->tgid);
-	else if (me->w->per_process)
+	else if (ctx->w->per_process)
 		fputs("    unknown process\n", f);
 	fprintf(f, "    %llu", n);
-	if (me->w->o->percent)
+	if (ctx->w->o->percent)
 		fprintf(f, "  %.2f %%", output_percent(n, all));
 	fputs("\n\n", f);
 }
 
 /* What was not printed before */
-static void print_totals(struct counter *me)
+static void print_totals(struct counter *ctx)
 {
-	bool json = me->w->o->format == FORMAT_JSON;
+	bool json = ctx->w->o->format == FORMAT_JSON;
 	struct tally *sum;
 	size_t i, n = 0;
 	u64 all = 0;
@@ -342,84 +342,84 @@ static void print_totals(struct counter *me)
 	time_t now = time(NULL);
 	struct tm tm;
 
-	me->rows = 0;
-	me->evicted_known = 0;
-	twalk_r(me->tallies, collect, me);
-	if (me->rows)
-		qsort(me->row, me->rows, sizeof(*me->row), by_frames);
+	ctx->rows = 0;
+	ctx->evicted_known = 0;
+	twalk_r(ctx->tallies, collect, ctx);
+	if (ctx->rows)
+		qsort(ctx->row, ctx->rows, sizeof(*ctx->row), by_frames);
 	/* Two CPUs may have entered one stack twice */
-	sum = xcalloc(me->rows + 1, sizeof(*sum));
-	for (i = 0; i < me->rows; i++) {
-		if (!n || by_frames(&me->row[i - 1], &me->row[i])) {
-			sum[n] = *me->row[i];
-			sum[n++].said = 0;
+	sum = xcalloc(ctx->rows + 1, sizeof(*sum));
+	for (i = 0; i < ctx->rows; i++) {
+		if (!n || by_frames(&ctx->row[i - 1], &ctx->row[i])) {
+			sum[n] = *ctx->row[i];
+			sum[n++].reported = 0;
 		}
-		sum[n - 1].said += unsaid(me->row[i]);
+		sum[n - 1].reported += unreported(ctx->row[i]);
 		/* The id that stands for equal stacks is the lowest, see same.h */
-		if (sum[n - 1].id > me->row[i]->id)
-			sum[n - 1].id = me->row[i]->id;
-		all += unsaid(me->row[i]);
+		if (sum[n - 1].id > ctx->row[i]->id)
+			sum[n - 1].id = ctx->row[i]->id;
+		all += unreported(ctx->row[i]);
 	}
-	for (i = 0; i < me->rows; i++)
-		me->row[i]->said = me->row[i]->total - me->row[i]->base;
+	for (i = 0; i < ctx->rows; i++)
+		ctx->row[i]->reported = ctx->row[i]->total - ctx->row[i]->base;
 	for (i = 0; i < n; i++)
-		me->row[i] = &sum[i];
+		ctx->row[i] = &sum[i];
 	if (n)
-		qsort(me->row, n, sizeof(*me->row), by_number);
+		qsort(ctx->row, n, sizeof(*ctx->row), by_number);
 
-	if (me->w->live && !me->w->folded && !json)
-		putc('\n', me->w->o->file);
-	if (me->w->timestamp && !json) {
+	if (ctx->w->live && !ctx->w->folded && !json)
+		putc('\n', ctx->w->o->file);
+	if (ctx->w->timestamp && !json) {
 		localtime_r(&now, &tm);
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
-		fprintf(me->w->o->file, "%-8s\n", clock);
+		fprintf(ctx->w->o->file, "%-8s\n", clock);
 	}
-	for (i = me->w->o->top && n > me->w->o->top ? n - me->w->o->top : 0; i < n; i++) {
+	for (i = ctx->w->o->top && n > ctx->w->o->top ? n - ctx->w->o->top : 0; i < n; i++) {
 		if (json)
-			print_json(me, me->row[i], me->row[i]->said, all, now * NSEC_PER_SEC);
-		else if (me->w->folded)
-			print_folded(me, me->row[i], me->row[i]->said);
+			print_json(ctx, ctx->row[i], ctx->row[i]->reported, all, now * NSEC_PER_SEC);
+		else if (ctx->w->folded)
+			print_folded(ctx, ctx->row[i], ctx->row[i]->reported);
 		else
-			print_block(me, me->row[i], me->row[i]->said, all);
+			print_block(ctx, ctx->row[i], ctx->row[i]->reported, all);
 	}
-	fflush(me->w->o->file);
+	fflush(ctx->w->o->file);
 	free(sum);
 }
 
 /* What was counted by process needs no total of no process */
 static void subtract(const void *node, VISIT visit, void *arg)
 {
-	struct counter *me = arg;
+	struct counter *ctx = arg;
 	const struct tally *t = *(struct tally *const *)node;
 	const struct tally key = { .id = t->id };
 
 	if ((visit == postorder || visit == leaf) && t->process)
-		tally_of(me, &key)->said += t->total;
+		tally_of(ctx, &key)->reported += t->total;
 }
 
 /* -------------------------------------------------------------- commands --- */
 
 static int begin(void *arg)
 {
-	struct counter *me = arg;
-	struct watch *w = me->w;
+	struct counter *ctx = arg;
+	struct watch *w = ctx->w;
 	size_t i;
 
-	if (read_totals(me, true) || watch_begin(w))
+	if (read_totals(ctx, true) || watch_begin(w))
 		goto failed;
-	if (me->unsure)
+	if (ctx->unsure)
 		fprintf(stderr,
 			"stackbuf: totals may be too large: others record so fast that what was before could not be told from now, by at most %llu events\n",
-			me->unsure);
+			ctx->unsure);
 	if (!w->folded && w->o->format != FORMAT_JSON) {
-		fprintf(w->o->file, "Tracing %zu functions for", w->chosen.nr - w->probes.refused);
+		fprintf(w->o->file, "Tracing %zu functions for", w->matches.nr - w->probes.refused);
 		for (i = 0; i < w->patterns.nr; i++)
 			fprintf(w->o->file, " \"%s\"", w->patterns.pattern[i].text);
 		fputs("... Hit Ctrl-C to end.\n", w->o->file);
 		fflush(w->o->file);
 	}
-	me->started = now_ns();
-	me->next = me->started + w->interval;
+	ctx->started = watch_now();
+	ctx->next = ctx->started + w->interval;
 	return 0;
 failed:
 	snprintf(w->source->error, sizeof(w->source->error), "%s", w->error);
@@ -435,29 +435,29 @@ static bool take_event(void *arg, const struct event *e)
 /* Print when it is time; true when it is time to end */
 static bool enough(void *arg, u64 lost)
 {
-	struct counter *me = arg;
-	const struct watch *w = me->w;
-	u64 now = now_ns();
+	struct counter *ctx = arg;
+	const struct watch *w = ctx->w;
+	u64 now = watch_now();
 
 	(void)lost;
-	if (watch_over(me->w) || (w->duration && now - me->started >= w->duration))
+	if (watch_over(ctx->w) || (w->duration && now - ctx->started >= w->duration))
 		return true;
-	if (w->interval && now >= me->next) {
-		me->next += w->interval * ((now - me->next) / w->interval + 1);
-		if (!(w->per_process || w->folded) && read_totals(me, false))
+	if (w->interval && now >= ctx->next) {
+		ctx->next += w->interval * ((now - ctx->next) / w->interval + 1);
+		if (!(w->per_process || w->folded) && read_totals(ctx, false))
 			return true;
-		print_totals(me);
+		print_totals(ctx);
 	}
 	return false;
 }
 
 static int end(void *arg)
 {
-	struct counter *me = arg;
+	struct counter *ctx = arg;
 
-	if (!watch_end(me->w))
+	if (!watch_end(ctx->w))
 		return 0;
-	snprintf(me->w->source->error, sizeof(me->w->source->error), "%s", me->w->error);
+	snprintf(ctx->w->source->error, sizeof(ctx->w->source->error), "%s", ctx->w->error);
 	return -1;
 }
 
@@ -467,72 +467,72 @@ static void rest(void *arg, u64 lost)
 }
 
 /* Without following: the table counts, and nothing needs to be done */
-static int wait_for_it(struct counter *me)
+static int wait_for_it(struct counter *ctx)
 {
-	const struct watch *w = me->w;
+	const struct watch *w = ctx->w;
 	u64 until, now;
 
-	while (!enough(me, 0)) {
-		now = now_ns();
-		until = w->interval ? me->next : ~0ULL;
-		if (w->duration && me->started + w->duration < until)
-			until = me->started + w->duration;
+	while (!enough(ctx, 0)) {
+		now = watch_now();
+		until = w->interval ? ctx->next : ~0ULL;
+		if (w->duration && ctx->started + w->duration < until)
+			until = ctx->started + w->duration;
 		if (until > now)
 			watch_wait(w, until == ~0ULL ? until : until - now);
 	}
 	return *w->error ? -1 : 0;
 }
 
-static int live(struct counter *me)
+static int live(struct counter *ctx)
 {
 	const struct follow_hooks hooks = {
-		.arg = me, .quiet = true, .own_ids = true, .begin = begin, .event = take_event,
+		.arg = ctx, .quiet = true, .own_ids = true, .begin = begin, .event = take_event,
 		.enough = enough, .end = end, .rest = rest,
 	};
-	struct watch *w = me->w;
+	struct watch *w = ctx->w;
 	const struct filter none = { 0 };
 
 	if (w->per_process || w->folded) {
-		if (follow(w->source, w->o, &none, &hooks)) {
+		if (follow_events(w->source, w->o, &none, &hooks)) {
 			snprintf(w->error, sizeof(w->error), "%s", w->source->error);
 			return -1;
 		}
-	} else if (begin(me) || wait_for_it(me) || end(me)) {
+	} else if (begin(ctx) || wait_for_it(ctx) || end(ctx)) {
 		return -1;
 	}
-	me->ends = true;
-	if (read_totals(me, false))
+	ctx->ends = true;
+	if (read_totals(ctx, false))
 		return -1;
 	if (w->per_process || w->folded)
-		twalk_r(me->tallies, subtract, me);
-	print_totals(me);
+		twalk_r(ctx->tallies, subtract, ctx);
+	print_totals(ctx);
 	if (!w->folded && w->o->format != FORMAT_JSON)
 		fputs("Detaching...\n", w->o->file);
 	fflush(w->o->file);
-	if (me->lost)
+	if (ctx->lost)
 		fprintf(stderr,
 			"stackbuf: %llu events were overwritten before they were read: of those of these functions only the stacks are known, not the processes\n",
-			me->lost);
-	if (me->unsure)
+			ctx->lost);
+	if (ctx->unsure)
 		fprintf(stderr,
 			"stackbuf: totals may be too small, all together by at most %llu events\n",
-			me->unsure);
-	if (me->evicted - me->evicted_before > me->evicted_known)
+			ctx->unsure);
+	if (ctx->evicted - ctx->evicted_before > ctx->evicted_known)
 		fprintf(stderr,
 			"stackbuf: up to %llu events are in no total: their stacks had to make room in the table\n",
-			me->evicted - me->evicted_before - me->evicted_known);
+			ctx->evicted - ctx->evicted_before - ctx->evicted_known);
 	return 0;
 }
 
-static void copied(struct counter *me)
+static void copied(struct counter *ctx)
 {
-	struct watch *w = me->w;
+	struct watch *w = ctx->w;
 	struct record *r = w->o->record;
 	bool events = filter_events(w->filter);
 	struct stack *stack;
 	size_t i, nr;
 
-	me->ends = true;
+	ctx->ends = true;
 	if (events)
 		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
 		      stderr);
@@ -541,12 +541,12 @@ static void copied(struct counter *me)
 		struct tally key = { .id = r->event[i].stack };
 
 		if (w->per_process || w->folded) {
-			count_event(me, &r->event[i]);
+			count_event(ctx, &r->event[i]);
 			continue;
 		}
 		stack = stacks_find(&r->stacks, key.id);
-		tally_of(me, &key)->shape = stack ? shape_of(me, stack) : NULL;
-		tally_of(me, &key)->total++;
+		tally_of(ctx, &key)->saved = stack ? saved_stack_of(ctx, stack) : NULL;
+		tally_of(ctx, &key)->total++;
 	}
 	for (i = 0; !events && (stack = stacks_next(&r->stacks, &i)); ) {
 		const struct tally key = { .id = stack->id };
@@ -554,32 +554,32 @@ static void copied(struct counter *me)
 
 		if (!(stack->count + stack->in_ring) || !filter_stack(w->filter, stack->id))
 			continue;
-		t = tally_of(me, &key);
+		t = tally_of(ctx, &key);
 		t->total = stack->count + stack->in_ring;
-		t->shape = shape_of(me, stack);
+		t->saved = saved_stack_of(ctx, stack);
 	}
 	if (!events && (w->per_process || w->folded))
-		twalk_r(me->tallies, subtract, me);
-	print_totals(me);
+		twalk_r(ctx->tallies, subtract, ctx);
+	print_totals(ctx);
 	if (!events && r->info.evicted_events)
 		fprintf(stderr,
 			"stackbuf: %llu events are in no total: their %llu stacks had to make room\n",
 			r->info.evicted_events, r->info.evicted);
 }
 
-int stackcount(struct watch *w)
+int stackcount_run(struct watch *w)
 {
-	struct counter me = { .w = w };
+	struct counter ctx = { .w = w };
 	int ret = 0;
 
 	if (watch_prepare(w))
 		return -1;
 	if (w->live)
-		ret = live(&me);
+		ret = live(&ctx);
 	else
-		copied(&me);
-	tdestroy(me.tallies, free);
-	tdestroy(me.shapes, free_shape);
-	free(me.row);
+		copied(&ctx);
+	tdestroy(ctx.tallies, free);
+	tdestroy(ctx.saved_stacks, free_saved_stack);
+	free(ctx.row);
 	return ret ? ret : watch_finish(w);
 }

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "live/interrupt.h"
 #include "live/watch.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
@@ -97,13 +98,13 @@ static int check_recorded(struct watch *w)
 int watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;
-	struct chosen *c = &w->chosen;
+	struct matches *c = &w->matches;
 	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
 
 	w->pidfd = -1;
 	if (!w->live)
 		return check_recorded(w);
-	catch_signals(0);
+	interrupt_catch(0);
 	/* Whoever reads may go; the probes must not stay */
 	signal(SIGPIPE, SIG_IGN);
 	if (!(info->state & STACKBUF_ENABLED))
@@ -170,13 +171,13 @@ size_t watch_choose(struct watch *w)
 /* --------------------------------------------------- from begin to finish --- */
 
 /* Once: at the beginning, or at the end if that came later */
-static void say_off(struct watch *w)
+static void report_off(struct watch *w)
 {
-	const char *off = w->said_off ? NULL : probes_off(w->probes.addr, w->probes.addrs);
+	const char *off = w->reported_off ? NULL : probes_off(w->probes.addr, w->probes.addrs);
 
 	if (off)
 		fprintf(stderr, "stackbuf: %s\n", off);
-	w->said_off |= !!off;
+	w->reported_off |= !!off;
 }
 
 int watch_begin(struct watch *w)
@@ -197,24 +198,24 @@ int watch_begin(struct watch *w)
 	if (probes_parameter(p, PARAM_PID, pid) || probes_parameter(p, PARAM_CPU, cpu) ||
 	    probes_parameter(p, PARAM_COMM, f->comms ? *f->comm : "") ||
 	    probes_parameter(p, PARAM_LIMIT, "0") || probes_parameter(p, PARAM_EVERY, "1") ||
-	    probes_set(p, w->source, &w->chosen, names_only))
+	    probes_set(p, w->source, &w->matches, names_only))
 		return failed(w, "%s", p->error);
 	if (p->addrs)
 		qsort(p->addr, p->addrs, sizeof(u64), order_u64);
-	if (p->refused && p->refused == w->chosen.nr)
+	if (p->refused && p->refused == w->matches.nr)
 		return failed(w, "none of the %zu functions that match can be probed: %s",
-			      w->chosen.nr, p->why);
+			      w->matches.nr, p->why);
 	if (p->refused)
 		fprintf(stderr, "stackbuf: %zu of %zu functions are left out, as the kernel refused them: %s%s\n",
-			p->refused, w->chosen.nr, p->why, p->refused > 1 ? ", ..." : "");
+			p->refused, w->matches.nr, p->why, p->refused > 1 ? ", ..." : "");
 	if (p->pending)
 		fprintf(stderr, "stackbuf: %zu of %zu probes wait for their module\n", p->pending,
-			w->chosen.nr);
-	say_off(w);
+			w->matches.nr);
+	report_off(w);
 	return 0;
 }
 
-u64 now_ns(void)
+u64 watch_now(void)
 {
 	struct timespec now;
 
@@ -237,7 +238,7 @@ bool watch_over(const struct watch *w)
 {
 	static const struct timespec now;
 
-	return stop || poll_for(w, &now, NULL);
+	return interrupted || poll_for(w, &now, NULL);
 }
 
 void watch_wait(const struct watch *w, u64 ns)
@@ -251,14 +252,14 @@ void watch_wait(const struct watch *w, u64 ns)
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
-	if (!stop)
+	if (!interrupted)
 		poll_for(w, ns == ~0ULL ? NULL : &timeout, &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 int watch_end(struct watch *w)
 {
-	say_off(w);
+	report_off(w);
 	return probes_remove(&w->probes) ? failed(w, "%s", w->probes.error) : 0;
 }
 
@@ -285,7 +286,7 @@ int watch_finish(struct watch *w)
 	if (w->live && probes_restore(&w->probes))
 		ret = failed(w, "%s", w->probes.error);
 	if (w->live && !ret && !access(w->probes.dir, F_OK)) {
-		if (info_read(w->source, r))
+		if (source_read_info(w->source, r))
 			ret = failed(w, "%s", w->source->error);
 		for (i = 0; !ret && i < ARRAY_SIZE(refused); i++)
 			note(r->lost[i] - w->lost[i], refused[i]);
@@ -296,7 +297,7 @@ int watch_finish(struct watch *w)
 	}
 	free(r);
 	probes_close(&w->probes);
-	chosen_free(&w->chosen);
+	matches_free(&w->matches);
 	if (w->pidfd >= 0)
 		close(w->pidfd);
 	/* Nobody reads any more: end as everybody does then, now that all is as before */

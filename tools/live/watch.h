@@ -40,16 +40,16 @@ struct watch {
 	char error[512];
 
 	/* The rest is for snoop.c and stackcount.c */
-	struct chosen chosen;
+	struct matches matches;
 	struct probes probes;
 	int pidfd;
-	bool said_off;
+	bool reported_off;
 	u64 missed, lost[STACKBUF_LOSSES];
 };
 
 /* The commands.  Return 0, or -1 with w->error set */
-int snoop(struct watch *w);
-int stackcount(struct watch *w);
+int snoop_run(struct watch *w);
+int stackcount_run(struct watch *w);
 
 /* What they share; the same way */
 int watch_prepare(struct watch *w);	/* which functions; nothing is changed yet */
@@ -64,7 +64,7 @@ bool watch_over(const struct watch *w);
 void watch_wait(const struct watch *w, u64 ns);
 
 /* CLOCK_MONOTONIC */
-u64 now_ns(void);
+u64 watch_now(void);
 
 /*
  * Is it an event of this very process?  A probe on what it calls to read and to

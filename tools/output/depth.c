@@ -42,7 +42,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 		same = same && known->addr[i] == addr[i];
 	}
 	if (same) {
-		stack.id = known->same ? known->same->id : known->id;
+		stack.id = known->canonical ? known->canonical->id : known->id;
 		stack.text = known->text;
 		stack.text_len = known->text_len;
 		stack.lines = known->lines;

@@ -124,7 +124,7 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 	for (i = stack->named; i--; ) {
 		const char *name = stack->name[i], *module = strchr(name, '[');
 
-		line->name[n++] = xasprintf("%.*s%s%s", (int)function_len(name), name,
+		line->name[n++] = xasprintf("%.*s%s%s", (int)frame_function_len(name), name,
 					    module ? " " : "", module ?: "");
 	}
 	line->nr = n;
@@ -277,7 +277,7 @@ static int put_file(const char *name, const char *text, size_t len, char *error,
 	return -1;
 }
 
-int flame(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
+int flame_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
 	  const char *name, char *error, size_t size)
 {
 	struct graph g = { 0 };

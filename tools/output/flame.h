@@ -12,7 +12,7 @@
  * all events since loading, by stack alone.  Return 0, or -1 with @error set; then no
  * file was written.
  */
-int flame(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
+int flame_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
 	  const char *name, char *error, size_t size);
 
 #endif

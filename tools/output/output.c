@@ -62,21 +62,21 @@ static void add(char **p, size_t *len, size_t *room, const char *format, ...)
 	*len += n;
 }
 
-size_t function_len(const char *name)
+size_t frame_function_len(const char *name)
 {
 	const char *plus = strstr(name, "+0x");
 
 	return plus ? (size_t)(plus - name) : strlen(name);
 }
 
-const char *output_module(const char *name, char text[MODULE_MAX])
+const char *frame_module(const char *name, char text[FRAME_MODULE_MAX])
 {
 	const char *module = strchr(name, '[');
 	int len = module ? (int)strcspn(module + 1, " ]") : 0;
 
 	*text = '\0';
 	if (len)
-		snprintf(text, MODULE_MAX, "_[%.*s]", len, module + 1);
+		snprintf(text, FRAME_MODULE_MAX, "_[%.*s]", len, module + 1);
 	return text;
 }
 
@@ -103,22 +103,22 @@ static const char *line_of(const struct output *o, const struct stack *stack, un
 	struct frame f;
 	size_t n;
 
-	if (!o->lines)
+	if (!o->srcline)
 		return "";
 	for (n = 0; !before && stack->nr && n < o->nr_probed; n++)
 		if (o->probed[n] == stack->addr[0])
 			kind = FRAME_EXACT;
 	if (before && !strncmp(before, "0x", 2) && i <= stack->nr)
-		before = lines_function(o->lines, stack->addr[i - 1]);
+		before = srcline_function(o->srcline, stack->addr[i - 1]);
 	if (before)
-		kind = lines_entry(before, function_len(before)) ? FRAME_EXACT : FRAME_RETURN;
+		kind = frame_is_entry(before, frame_function_len(before)) ? FRAME_EXACT : FRAME_RETURN;
 	if (!frame_parse(&f, name, strlen(name)) && i >= stack->nr)
 		return "";
 	f.addr = i < stack->nr ? stack->addr[i] : 0;
 	f.time = stack->first;
-	if (lines_frame(o->lines, &f, kind, &text)) {
+	if (srcline_frame(o->srcline, &f, kind, &text)) {
 		fflush(o->file);
-		fprintf(stderr, "stackbuf: %s\n", lines_error(o->lines));
+		fprintf(stderr, "stackbuf: %s\n", srcline_error(o->srcline));
 		exit(1);
 	}
 	return text ? text : "";
@@ -145,7 +145,7 @@ static json_t *json_hex(u64 value)
 static char *json_stack(const struct output *o, const struct stack *stack)
 {
 	json_t *j = json_object(), *frames = json_array(), *addresses = json_array();
-	json_t *lines = o->lines ? json_array() : NULL;
+	json_t *lines = o->srcline ? json_array() : NULL;
 	unsigned int i;
 	char *text;
 
@@ -158,7 +158,7 @@ static char *json_stack(const struct output *o, const struct stack *stack)
 		json_array_append_new(addresses, json_hex(stack->addr[i]));
 	json_object_set_new(j, "stack", json_integer(stack->id));
 	json_object_set_new(j, "symbols",
-			    json_string(stack->gone ? "none" : names_from[stack->names]));
+			    json_string(stack->gone ? "none" : name_origins[stack->name_origin]));
 	json_object_set_new(j, "gone", json_boolean(stack->gone));
 	json_object_set_new(j, "cut", json_boolean(stack->cut));
 	json_object_set_new(j, "frames", frames);
@@ -173,7 +173,7 @@ static char *json_stack(const struct output *o, const struct stack *stack)
 static const char *stack_block(const struct output *o, struct stack *stack, size_t *length)
 {
 	size_t len = 0, room = 4096;
-	char module[MODULE_MAX], *p;
+	char module[FRAME_MODULE_MAX], *p;
 	unsigned int i;
 
 	if (stack->block) {
@@ -202,8 +202,8 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 		if (stack->cut)
 			add(&p, &len, &room, "(more frames were not kept);");
 		for (i = stack->named; i--; )
-			add(&p, &len, &room, "%.*s%s%s", (int)function_len(stack->name[i]),
-			    stack->name[i], output_module(stack->name[i], module), i ? ";" : "");
+			add(&p, &len, &room, "%.*s%s%s", (int)frame_function_len(stack->name[i]),
+			    stack->name[i], frame_module(stack->name[i], module), i ? ";" : "");
 		if (stack->gone)
 			add(&p, &len, &room, "stack %u is gone", stack->id);
 		break;
@@ -251,7 +251,7 @@ const char *output_context(const struct event *e)
 
 static const char *names_mark(const struct stack *stack)
 {
-	switch (stack->names) {
+	switch (stack->name_origin) {
 	case NAMES_SNAPSHOT:
 		return "names from snapshot";
 	case NAMES_KALLSYMS:
@@ -471,7 +471,7 @@ void output_count(const struct output *o, const struct filter *f,
 /* A record with source lines; in the text log there are no addresses */
 static void text_lines(const struct output *o, const struct text *t)
 {
-	struct decoder d = { .lines = o->lines, .record = true, .time = text_time(t->record) };
+	struct decoder d = { .srcline = o->srcline, .record = true, .time = text_time(t->record) };
 	const char *p = t->record, *end = p + t->len, *nl;
 	char line[1024];
 	size_t i, len;
@@ -484,7 +484,7 @@ static void text_lines(const struct output *o, const struct text *t)
 		decode_line(&d, line, i, o->file);
 		if (d.left) {
 			fflush(o->file);
-			fprintf(stderr, "stackbuf: %s\n", lines_error(o->lines));
+			fprintf(stderr, "stackbuf: %s\n", srcline_error(o->srcline));
 			exit(1);
 		}
 		putc('\n', o->file);
@@ -499,9 +499,9 @@ void output_text(const struct output *o, const struct filter *f)
 	for (i = 0; i < o->record->texts; i++) {
 		const struct text *t = &o->record->text[i];
 
-		if (!filter_stack(f, same_first(stacks_find(&o->record->stacks, t->id))->id))
+		if (!filter_stack(f, stack_canonical(stacks_find(&o->record->stacks, t->id))->id))
 			continue;
-		if (o->lines) {
+		if (o->srcline) {
 			text_lines(o, t);
 			continue;
 		}
@@ -517,7 +517,7 @@ void output_text(const struct output *o, const struct filter *f)
 
 /* Each fact once: as a line for people, or as a key */
 static void __attribute__((format(printf, 5, 6)))
-fact(const struct output *o, json_t *j, const char *key, const char *label, const char *format, ...)
+info_field(const struct output *o, json_t *j, const char *key, const char *label, const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -535,7 +535,7 @@ fact(const struct output *o, json_t *j, const char *key, const char *label, cons
 	free(text);
 }
 
-static void fact_number(const struct output *o, json_t *j, const char *key, const char *label,
+static void info_number(const struct output *o, json_t *j, const char *key, const char *label,
 			u64 n)
 {
 	if (j)
@@ -544,7 +544,7 @@ static void fact_number(const struct output *o, json_t *j, const char *key, cons
 		fprintf(o->file, "%-28s %llu\n", label, n);
 }
 
-static void fact_time(const struct output *o, json_t *j, const char *key, const char *label, u64 ns)
+static void info_time(const struct output *o, json_t *j, const char *key, const char *label, u64 ns)
 {
 	struct output seconds = *o, wall = *o;
 	char a[64], b[64];
@@ -563,18 +563,18 @@ static void output_filter(const struct output *o, json_t *j, const struct stackb
 	const struct stackbuf_filter *f = &info->filter;
 
 	if (f->pid)
-		fact_number(o, j, "filter_pid", "only process", f->pid);
+		info_number(o, j, "filter_pid", "only process", f->pid);
 	if (f->cpu)
-		fact_number(o, j, "filter_cpu", "only CPU", f->cpu - 1);
+		info_number(o, j, "filter_cpu", "only CPU", f->cpu - 1);
 	if (f->comm[0])
-		fact(o, j, "filter_comm", "only command", "%s", f->comm);
+		info_field(o, j, "filter_comm", "only command", "%s", f->comm);
 	if (f->every)
-		fact_number(o, j, "every", "on each CPU one event in", f->every);
+		info_number(o, j, "every", "on each CPU one event in", f->every);
 	if (!f->limit)
 		return;
 	if (j) {
-		fact_number(o, j, "limit", NULL, f->limit);
-		fact_number(o, j, "limit_left", NULL, f->left);
+		info_number(o, j, "limit", NULL, f->limit);
+		info_number(o, j, "limit_left", NULL, f->left);
 	} else {
 		fprintf(o->file, "%-28s %u%s\n", "limit", f->limit,
 			f->left ? "" : ", reached");
@@ -616,10 +616,10 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	if (j)
 		json_object_set_new(j, "probes", all);
 	else
-		fact_number(o, j, "probes", "probes", nr);
+		info_number(o, j, "probes", "probes", nr);
 	if (o->probes_off)
-		fact(o, j, "probes_off", "probes are not hit", "%s", o->probes_off);
-	fact_number(o, j, "probes_missed", "hits that probes missed", missed);
+		info_field(o, j, "probes_off", "probes are not hit", "%s", o->probes_off);
+	info_number(o, j, "probes_missed", "hits that probes missed", missed);
 	for (i = 0; !j && i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
@@ -632,7 +632,7 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	}
 }
 
-static void fact_instances(const struct output *o, json_t *j, const struct instance *in, size_t nr)
+static void info_instances(const struct output *o, json_t *j, const struct instance *in, size_t nr)
 {
 	json_t *list = j ? json_array() : NULL;
 	u64 stray = 0;
@@ -669,10 +669,10 @@ static void fact_instances(const struct output *o, json_t *j, const struct insta
 	}
 	if (j)
 		json_object_set_new(j, "instances", list);
-	fact_number(o, j, "stray_pages", "pages of no known instance", stray);
+	info_number(o, j, "stray_pages", "pages of no known instance", stray);
 }
 
-void output_info(const struct output *o, const char *source, const struct bag *bag,
+void output_info(const struct output *o, const char *source, const struct page_set *set,
 		 const struct instance *instance, size_t instances)
 {
 	static const struct {
@@ -709,7 +709,7 @@ void output_info(const struct output *o, const char *source, const struct bag *b
 		if (!stack->nr)
 			continue;
 		symbols_name(o->symbols, stack);
-		from[stack->names]++;
+		from[stack->name_origin]++;
 	}
 	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
 		refused += r->lost[i];
@@ -717,76 +717,76 @@ void output_info(const struct output *o, const char *source, const struct bag *b
 		walked += r->lost[i];
 	walked += r->lost[STACKBUF_DIFFERED];
 
-	fact(o, j, "source", "source", "%s", source);
-	fact_number(o, j, "version", "format version", STACKBUF_VERSION);
-	fact(o, j, "instance", "instance", "%016llx", r->instance);
-	fact(o, j, "state", "state", "%s%s%s%s",
+	info_field(o, j, "source", "source", "%s", source);
+	info_number(o, j, "version", "format version", STACKBUF_VERSION);
+	info_field(o, j, "instance", "instance", "%016llx", r->instance);
+	info_field(o, j, "state", "state", "%s%s%s%s",
 	     info->state & STACKBUF_ENABLED ? "enabled" : "disabled",
 	     info->state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
 	     info->state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
 	     info->state & STACKBUF_UNLOADED ? ", unloaded" : "");
 	output_filter(o, j, info);
-	fact(o, j, "release", "kernel", "%s", info->release);
-	fact(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);
-	fact(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
+	info_field(o, j, "release", "kernel", "%s", info->release);
+	info_field(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);
+	info_field(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
 	     info->elf_machine == 183 ? "arm64" : "unknown");
-	fact_number(o, j, "cpus", "CPUs", info->nr_cpus);
-	fact(o, j, "srcversion", "module's srcversion", "%s",
+	info_number(o, j, "cpus", "CPUs", info->nr_cpus);
+	info_field(o, j, "srcversion", "module's srcversion", "%s",
 	     *info->module_srcversion ? info->module_srcversion : "unknown");
-	fact(o, j, "build_id", "module's build id", "%s",
+	info_field(o, j, "build_id", "module's build id", "%s",
 	     build_ids_find(&o->symbols->ids, "stackbuf", 0) ?: "unknown");
-	fact(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
-	fact(o, j, "base_address", "base address", "0x%llx", info->base_addr);
-	fact_time(o, j, "load_ns", "loaded", info->load_ns);
+	info_field(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
+	info_field(o, j, "base_address", "base address", "0x%llx", info->base_addr);
+	info_time(o, j, "load_ns", "loaded", info->load_ns);
 	if (j)
 		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));
 	if (info->stop_ns)
-		fact_time(o, j, "stop_ns", "stopped", info->stop_ns);
-	fact_number(o, j, "events_bytes", "event ring, bytes", info->events_size);
-	fact_number(o, j, "stacks_bytes", "stack table, bytes", info->stacks_size);
-	fact_number(o, j, "text_bytes", "text log, bytes", info->text_size);
+		info_time(o, j, "stop_ns", "stopped", info->stop_ns);
+	info_number(o, j, "events_bytes", "event ring, bytes", info->events_size);
+	info_number(o, j, "stacks_bytes", "stack table, bytes", info->stacks_size);
+	info_number(o, j, "text_bytes", "text log, bytes", info->text_size);
 
-	fact_number(o, j, "events_recorded", "events recorded", recorded);
-	fact_number(o, j, "events_recalled", "  of them recalled",
+	info_number(o, j, "events_recorded", "events recorded", recorded);
+	info_number(o, j, "events_recalled", "  of them recalled",
 		    recorded > walked ? recorded - walked : 0);
-	fact_number(o, j, "events_in_ring", "events in the ring", r->events);
-	fact_number(o, j, "events_overwritten", "events overwritten", info->overwritten);
-	fact_number(o, j, "events_per_mib", "events in a MiB of ring",
+	info_number(o, j, "events_in_ring", "events in the ring", r->events);
+	info_number(o, j, "events_overwritten", "events overwritten", info->overwritten);
+	info_number(o, j, "events_per_mib", "events in a MiB of ring",
 		    r->used_pages ? r->events * 256 / r->used_pages : 0);
 	if (r->events) {
-		fact_time(o, j, "oldest_ns", "oldest event", r->event[0].time);
-		fact_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
+		info_time(o, j, "oldest_ns", "oldest event", r->event[0].time);
+		info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
 	}
-	fact_number(o, j, "events_refused", "events refused", refused);
+	info_number(o, j, "events_refused", "events refused", refused);
 	for (i = 0; i < STACKBUF_LOSSES; i++)
 		if (loss[i].key)
-			fact_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
+			info_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
 
 	output_probes(o, j, r);
 
-	fact_number(o, j, "stacks", "stacks in the table", r->in_table);
-	fact_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
-	fact_number(o, j, "evicted_events", "  events they had counted", info->evicted_events);
-	fact_number(o, j, "names_text", "  named by the text log", from[NAMES_TEXT]);
-	fact_number(o, j, "names_snapshot", "  named by the snapshot", from[NAMES_SNAPSHOT]);
-	fact_number(o, j, "names_kallsyms", "  named by kallsyms", from[NAMES_KALLSYMS]);
-	fact_number(o, j, "names_none", "  without some names", from[NAMES_NONE]);
-	fact_number(o, j, "texts", "records in the text log", r->texts);
-	fact_number(o, j, "texts_overwritten", "records overwritten", info->text_overwritten);
-	fact_number(o, j, "texts_missing", "stacks not yet rendered", r->not_rendered);
+	info_number(o, j, "stacks", "stacks in the table", r->in_table);
+	info_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
+	info_number(o, j, "evicted_events", "  events they had counted", info->evicted_events);
+	info_number(o, j, "names_text", "  named by the text log", from[NAMES_TEXT]);
+	info_number(o, j, "names_snapshot", "  named by the snapshot", from[NAMES_SNAPSHOT]);
+	info_number(o, j, "names_kallsyms", "  named by kallsyms", from[NAMES_KALLSYMS]);
+	info_number(o, j, "names_none", "  without some names", from[NAMES_NONE]);
+	info_number(o, j, "texts", "records in the text log", r->texts);
+	info_number(o, j, "texts_overwritten", "records overwritten", info->text_overwritten);
+	info_number(o, j, "texts_missing", "stacks not yet rendered", r->not_rendered);
 
-	fact_number(o, j, "half_events", "half-written events", r->half);
-	fact_number(o, j, "half_stacks", "half-written stacks", r->half_stacks);
-	fact_number(o, j, "half_texts", "half-written texts", r->half_texts);
-	fact_number(o, j, "pages_rebuilt", "pages being rebuilt", r->rebuilt);
-	fact_number(o, j, "pages_changed", "pages changed while read", bag->changed);
-	fact_number(o, j, "pages_damaged", "damaged pages", r->damaged);
-	fact_number(o, j, "pages_missing", "missing pages",
+	info_number(o, j, "half_events", "half-written events", r->half);
+	info_number(o, j, "half_stacks", "half-written stacks", r->half_stacks);
+	info_number(o, j, "half_texts", "half-written texts", r->half_texts);
+	info_number(o, j, "pages_rebuilt", "pages being rebuilt", r->rebuilt);
+	info_number(o, j, "pages_changed", "pages changed while read", set->changed);
+	info_number(o, j, "pages_damaged", "damaged pages", r->damaged);
+	info_number(o, j, "pages_missing", "missing pages",
 		    (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] +
 			    r->missing[ARRAY_STACKS] + r->missing[ARRAY_TEXT]);
-	fact_number(o, j, "unreadable_pages", "unreadable pages", bag->unreadable);
-	fact_number(o, j, "cut_bytes", "bytes cut off", bag->cut);
-	fact_instances(o, j, instance, instances);
+	info_number(o, j, "unreadable_pages", "unreadable pages", set->unreadable);
+	info_number(o, j, "cut_bytes", "bytes cut off", set->cut);
+	info_instances(o, j, instance, instances);
 	if (j)
 		json_line(o, j, NULL);
 }

@@ -21,7 +21,7 @@ enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF
  * @top: print only this number of stacks, the most frequent ones; 0: all
  * @record: where stacks are found
  * @symbols: where their frames' names are found
- * @lines: where source lines are found, or NULL: none wanted
+ * @srcline: where source lines are found, or NULL: none wanted
  * @probed: addresses of probes, which are no return addresses
  * @nr_probed: how many
  * @probes_off: why the running kernel does not hit them, or NULL
@@ -33,7 +33,7 @@ struct output {
 	u64 top;
 	struct record *record;
 	struct symbols *symbols;
-	struct lines *lines;
+	struct srcline *srcline;
 	u64 *probed;
 	size_t nr_probed;
 	const char *probes_off;
@@ -49,11 +49,11 @@ const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN]);
 const char *output_context(const struct event *e);
 
 /* Of a frame's name: the function without distance and module */
-size_t function_len(const char *name);
+size_t frame_function_len(const char *name);
 
 /* Of a frame's name: "_[module]", with which a folded frame ends, in @text; "" for the kernel */
-#define MODULE_MAX	72
-const char *output_module(const char *name, char text[MODULE_MAX]);
+#define FRAME_MODULE_MAX	72
+const char *frame_module(const char *name, char text[FRAME_MODULE_MAX]);
 
 double output_percent(u64 count, u64 sum);
 
@@ -81,7 +81,7 @@ void output_count(const struct output *o, const struct filter *f,
 void output_text(const struct output *o, const struct filter *f);
 
 /* What is known of the source: its name, all pages found there, all loads of the module */
-void output_info(const struct output *o, const char *source, const struct bag *bag,
+void output_info(const struct output *o, const char *source, const struct page_set *set,
 		 const struct instance *instance, size_t instances);
 
 #endif

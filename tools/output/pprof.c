@@ -171,7 +171,7 @@ static u64 location(struct profile *p, const char *frame, u64 addr)
 	snprintf(key, sizeof(key), "%llx %s", addr, frame);
 	id = name_id(&p->locations, key, &is_new);
 	if (is_new) {
-		name = xasprintf("%.*s", (int)function_len(frame), frame);
+		name = xasprintf("%.*s", (int)frame_function_len(frame), frame);
 		put_number(&line, LINE_FUNCTION_ID, function(p, name));
 		put_number(&m, LOCATION_ID, id);
 		put_number(&m, LOCATION_MAPPING_ID, mapping(p, module ?: "[kernel.kallsyms]"));
@@ -322,7 +322,7 @@ static int write_gzip(FILE *file, const struct message *m)
 	return gzclose(gz) == Z_OK ? 0 : -1;
 }
 
-int pprof(const struct output *o, const struct filter *f, const struct event *event, size_t nr)
+int pprof_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr)
 {
 	const struct record *r = o->record;
 	struct profile p = { .o = o };

@@ -12,6 +12,6 @@
  * those that the ring no longer holds have no labels but one that says so.  Return 0, or
  * -1 if it cannot be written.
  */
-int pprof(const struct output *o, const struct filter *f, const struct event *event, size_t nr);
+int pprof_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr);
 
 #endif

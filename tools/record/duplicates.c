@@ -26,9 +26,9 @@ static int by_frames_and_id(const void *a, const void *b)
 	return c ? c : x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void give(struct stack *first, struct stack *other)
+static void absorb(struct stack *first, struct stack *other)
 {
-	other->same = first;
+	other->canonical = first;
 	first->count += other->count;
 	first->in_ring += other->in_ring;
 	other->count = 0;
@@ -42,7 +42,7 @@ static void give(struct stack *first, struct stack *other)
 	}
 }
 
-void same_merge(struct record *r)
+void duplicates_merge(struct record *r)
 {
 	struct stack **all = xcalloc(r->stacks.nr + 1, sizeof(*all)), *stack, *first = NULL;
 	size_t i, nr = 0;
@@ -58,41 +58,41 @@ void same_merge(struct record *r)
 			first = all[i];
 			continue;
 		}
-		give(first, all[i]);
+		absorb(first, all[i]);
 		any = true;
 	}
 	free(all);
 	for (i = 0; any && i < r->events; i++) {
 		stack = stacks_find(&r->stacks, r->event[i].stack);
 		if (stack)
-			r->event[i].stack = same_first(stack)->id;
+			r->event[i].stack = stack_canonical(stack)->id;
 	}
 }
 
-struct stack *same_first(struct stack *stack)
+struct stack *stack_canonical(struct stack *stack)
 {
-	return stack->same ?: stack;
+	return stack->canonical ?: stack;
 }
 
-void same_enter(void **tree, struct stack *stack)
+void duplicates_enter(void **tree, struct stack *stack)
 {
 	struct stack **found;
 
-	if (!stack->nr || stack->same)
+	if (!stack->nr || stack->canonical)
 		return;
 	found = tsearch(stack, tree, by_frames);
 	if (found && *found != stack)
-		stack->same = *found;
+		stack->canonical = *found;
 }
 
 /* The stacks are not the tree's */
-static void keep(void *stack)
+static void not_owned(void *stack)
 {
 	(void)stack;
 }
 
-void same_free(void **tree)
+void duplicates_free(void **tree)
 {
-	tdestroy(*tree, keep);
+	tdestroy(*tree, not_owned);
 	*tree = NULL;
 }

@@ -14,16 +14,16 @@
  * Of equal stacks of a record, let the one with the lowest id stand for all: give it the
  * totals of the others and their events, and set their stack->same.
  */
-void same_merge(struct record *r);
+void duplicates_merge(struct record *r);
 
 /* The stack that stands for this one */
-struct stack *same_first(struct stack *stack);
+struct stack *stack_canonical(struct stack *stack);
 
 /*
  * For stacks that become known one by one: the first that was entered into @tree, which
  * is NULL at the beginning, stands for its equals.
  */
-void same_enter(void **tree, struct stack *stack);
-void same_free(void **tree);
+void duplicates_enter(void **tree, struct stack *stack);
+void duplicates_free(void **tree);
 
 #endif

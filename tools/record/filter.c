@@ -11,7 +11,7 @@
 #include "record/duplicates.h"
 
 /* At the beginning of @text; *@end is what follows */
-static bool number(const char *text, const char **end, u64 max, u64 *value)
+static bool parse_number(const char *text, const char **end, u64 max, u64 *value)
 {
 	char *stop;
 
@@ -26,15 +26,15 @@ static bool number(const char *text, const char **end, u64 max, u64 *value)
 }
 
 /* "1,5-9" */
-static bool ranges(struct ranges *r, const char *text, u64 min, u64 max)
+static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max)
 {
 	struct range one;
 
 	for (;;) {
-		if (!number(text, &text, max, &one.first))
+		if (!parse_number(text, &text, max, &one.first))
 			return false;
 		one.last = one.first;
-		if (*text == '-' && !number(text + 1, &text, max, &one.last))
+		if (*text == '-' && !parse_number(text + 1, &text, max, &one.last))
 			return false;
 		if (one.first < min || one.first > one.last)
 			return false;
@@ -67,7 +67,7 @@ bool filter_single(const struct ranges *r, u32 *value)
 /* ---------------------------------------------------------------- times --- */
 
 /* ".059960", up to nine digits, if it is there */
-static bool fraction(const char **text, u64 *ns)
+static bool parse_fraction(const char **text, u64 *ns)
 {
 	const char *p = *text;
 	u64 unit = NSEC_PER_SEC;
@@ -84,7 +84,7 @@ static bool fraction(const char **text, u64 *ns)
 }
 
 /* Seconds, with up to nine decimals, to ns; *@end is what follows */
-static bool seconds(const char *text, const char **end, u64 *ns)
+static bool parse_seconds(const char *text, const char **end, u64 *ns)
 {
 	u64 value = 0, part;
 
@@ -95,7 +95,7 @@ static bool seconds(const char *text, const char **end, u64 *ns)
 		if (value > 10000000000ULL)
 			return false;
 	}
-	if (!fraction(&text, &part))
+	if (!parse_fraction(&text, &part))
 		return false;
 	*ns = value * NSEC_PER_SEC + part;
 	*end = text;
@@ -103,7 +103,7 @@ static bool seconds(const char *text, const char **end, u64 *ns)
 }
 
 /* Exactly @digits of them */
-static bool digits(const char **text, unsigned int count, int min, int max, int *value)
+static bool parse_digits(const char **text, unsigned int count, int min, int max, int *value)
 {
 	for (*value = 0; count; count--, ++*text) {
 		if (**text < '0' || **text > '9')
@@ -114,58 +114,58 @@ static bool digits(const char **text, unsigned int count, int min, int max, int 
 }
 
 /* "14:03", "14:03:05", "14:03:05.059960" */
-static bool time_of_day(const char **text, struct tm *tm, u64 *ns)
+static bool parse_time_of_day(const char **text, struct tm *tm, u64 *ns)
 {
 	*ns = 0;
-	if (!digits(text, 2, 0, 23, &tm->tm_hour) || *(*text)++ != ':' ||
-	    !digits(text, 2, 0, 59, &tm->tm_min))
+	if (!parse_digits(text, 2, 0, 23, &tm->tm_hour) || *(*text)++ != ':' ||
+	    !parse_digits(text, 2, 0, 59, &tm->tm_min))
 		return false;
 	if (**text != ':')
 		return true;
 	++*text;
-	return digits(text, 2, 0, 60, &tm->tm_sec) && fraction(text, ns);
+	return parse_digits(text, 2, 0, 60, &tm->tm_sec) && parse_fraction(text, ns);
 }
 
 /* "Z", "+01:00", "-0530": seconds before UTC */
-static bool zone(const char **text, long *east)
+static bool parse_zone(const char **text, long *east)
 {
 	int hours, minutes, sign = **text == '-' ? -1 : 1;
 
 	*east = 0;
 	if (*(*text)++ == 'Z')
 		return true;
-	if (!digits(text, 2, 0, 23, &hours))
+	if (!parse_digits(text, 2, 0, 23, &hours))
 		return false;
 	*text += **text == ':';
-	if (!digits(text, 2, 0, 59, &minutes))
+	if (!parse_digits(text, 2, 0, 59, &minutes))
 		return false;
 	*east = sign * (3600L * hours + 60 * minutes);
 	return true;
 }
 
 /* "2026-11-22", "2026-11-22 14:03", "2026-11-22T14:03:05.059960+01:00" */
-static bool date(const char *text, u64 *ns)
+static bool parse_date(const char *text, u64 *ns)
 {
 	struct tm tm = { .tm_isdst = -1 }, day;
 	u64 part = 0;
 	time_t sec;
 	long east;
 
-	if (!digits(&text, 4, 1970, 9999, &tm.tm_year) || *text++ != '-' ||
-	    !digits(&text, 2, 1, 12, &tm.tm_mon) || *text++ != '-' ||
-	    !digits(&text, 2, 1, 31, &tm.tm_mday))
+	if (!parse_digits(&text, 4, 1970, 9999, &tm.tm_year) || *text++ != '-' ||
+	    !parse_digits(&text, 2, 1, 12, &tm.tm_mon) || *text++ != '-' ||
+	    !parse_digits(&text, 2, 1, 31, &tm.tm_mday))
 		return false;
 	tm.tm_year -= 1900;
 	tm.tm_mon--;
 	day = tm;
-	if ((*text == ' ' || *text == 'T') && (text++, !time_of_day(&text, &tm, &part)))
+	if ((*text == ' ' || *text == 'T') && (text++, !parse_time_of_day(&text, &tm, &part)))
 		return false;
 	/* Is there such a day? */
 	timegm(&day);
 	if (day.tm_mday != tm.tm_mday)
 		return false;
 	if (*text) {
-		if (!strchr("Z+-", *text) || !zone(&text, &east))
+		if (!strchr("Z+-", *text) || !parse_zone(&text, &east))
 			return false;
 		sec = timegm(&tm) - east;
 	} else {
@@ -178,39 +178,39 @@ static bool date(const char *text, u64 *ns)
 }
 
 /* "-10s", "-1.5h": ns */
-static bool before_newest(const char *text, u64 *ns)
+static bool parse_before_newest(const char *text, u64 *ns)
 {
 	static const char unit[] = "smhd";
 	static const u64 length[] = { 1, 60, 3600, 86400 };
 	const char *found;
 
-	if (!seconds(text + 1, &text, ns) || !*text || text[1])
+	if (!parse_seconds(text + 1, &text, ns) || !*text || text[1])
 		return false;
 	found = strchr(unit, *text);
 	return found && !__builtin_mul_overflow(*ns, length[found - unit], ns);
 }
 
-static const char *when(struct when *w, bool *known, u64 *value, const char *text)
+static const char *parse_time(struct given_time *w, bool *known, u64 *value, const char *text)
 {
 	const char *p = text;
 	struct tm tm = { 0 };
 	u64 part;
 
-	*w = (struct when){ .kind = WHEN_BOOT };
-	if (seconds(text, &p, &w->ns) && !*p) {
+	*w = (struct given_time){ .kind = WHEN_BOOT };
+	if (parse_seconds(text, &p, &w->ns) && !*p) {
 		*known = true;
 		*value = w->ns;
 		return NULL;
 	}
 	w->kind = WHEN_BEFORE_NEWEST;
-	if (*text == '-' && before_newest(text, &w->ns))
+	if (*text == '-' && parse_before_newest(text, &w->ns))
 		return NULL;
 	w->kind = WHEN_DATE;
-	if (date(text, &w->ns))
+	if (parse_date(text, &w->ns))
 		return NULL;
 	w->kind = WHEN_DAY;
 	p = text;
-	if (time_of_day(&p, &tm, &part) && !*p) {
+	if (parse_time_of_day(&p, &tm, &part) && !*p) {
 		w->ns = (tm.tm_hour * 3600ULL + tm.tm_min * 60 + tm.tm_sec) * NSEC_PER_SEC + part;
 		return NULL;
 	}
@@ -224,7 +224,7 @@ static u64 to_wall(const struct stackbuf_info *info, u64 ns)
 	return info->load_realtime_ns + ns - info->load_ns;
 }
 
-static void resolve_time(const struct when *w, const struct record *r, bool *known, u64 *value)
+static void resolve_time(const struct given_time *w, const struct record *r, bool *known, u64 *value)
 {
 	u64 newest = r->events ? r->event[r->events - 1].time : 0, wall = w->ns;
 	struct tm tm;
@@ -260,37 +260,37 @@ static void resolve_time(const struct when *w, const struct record *r, bool *kno
 
 const char *filter_number(const char *value, u64 *n)
 {
-	return number(value, &value, ~0ULL, n) && !*value && *n ? NULL :
+	return parse_number(value, &value, ~0ULL, n) && !*value && *n ? NULL :
 		"a number of events, at least 1";
 }
 
 const char *filter_seconds(const char *value, u64 *ns)
 {
-	return seconds(value, &value, ns) && !*value && *ns ? NULL :
+	return parse_seconds(value, &value, ns) && !*value && *ns ? NULL :
 		"seconds, as 5 or 0.5, more than 0";
 }
 
 const char *filter_set(struct filter *f, const char *option, const char *value)
 {
 	if (!strcmp(option, "pid")) {
-		if (!ranges(&f->pid, value, 0, (1U << STACKBUF_TASK_PID_BITS) - 1))
+		if (!parse_ranges(&f->pid, value, 0, (1U << STACKBUF_TASK_PID_BITS) - 1))
 			return "numbers from 0 to 4194303, as 1 or 1,5-9";
 	} else if (!strcmp(option, "cpu")) {
-		if (!ranges(&f->cpu, value, 0, 0xffff))
+		if (!parse_ranges(&f->cpu, value, 0, 0xffff))
 			return "numbers from 0 to 65535, as 1 or 0,2-3";
 	} else if (!strcmp(option, "stack")) {
-		if (!ranges(&f->stack, value, 1, 0xffffffff))
+		if (!parse_ranges(&f->stack, value, 1, 0xffffffff))
 			return "ids of stacks, from 1 to 4294967295, as 1 or 1,5-9";
 	} else if (!strcmp(option, "tag")) {
-		if (!ranges(&f->tag, value, 0, ~0ULL))
+		if (!parse_ranges(&f->tag, value, 0, ~0ULL))
 			return "numbers of up to 64 bits, as 123 or 0xff,0x200-0x2ff";
 	} else if (!strcmp(option, "last")) {
 		f->has_last = true;
 		return filter_number(value, &f->last);
 	} else if (!strcmp(option, "since")) {
-		return when(&f->given_since, &f->has_since, &f->since, value);
+		return parse_time(&f->given_since, &f->has_since, &f->since, value);
 	} else if (!strcmp(option, "until")) {
-		return when(&f->given_until, &f->has_until, &f->until, value);
+		return parse_time(&f->given_until, &f->has_until, &f->until, value);
 	} else if (!strcmp(option, "comm")) {
 		if (!*value || (strlen(value) >= STACKBUF_COMM_LEN && !strpbrk(value, "*?[")))
 			return "a command's name of 1 to 15 bytes, or a pattern with *, ? and []";
@@ -309,11 +309,11 @@ void filter_free(struct filter *f)
 	free(f->cpu.range);
 	free(f->tag.range);
 	free(f->stack.range);
-	free(f->first);
+	free(f->canonical);
 	memset(f, 0, sizeof(*f));
 }
 
-static bool is_wall(const struct when *w)
+static bool is_wall(const struct given_time *w)
 {
 	return w->kind == WHEN_DAY || w->kind == WHEN_DATE;
 }
@@ -332,12 +332,12 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 		return "times of day need the page of stackbuf_info, which is missing";
 	resolve_time(&f->given_since, r, &f->has_since, &f->since);
 	resolve_time(&f->given_until, r, &f->has_until, &f->until);
-	f->firsts = 0;
+	f->canonicals = 0;
 	for (i = 0; f->stack.nr && (stack = stacks_next(&r->stacks, &i)); ) {
-		if (!stack->same || !in_ranges(&f->stack, stack->id))
+		if (!stack->canonical || !in_ranges(&f->stack, stack->id))
 			continue;
-		GROW(f->first, f->firsts, f->first_room);
-		f->first[f->firsts++] = stack->same->id;
+		GROW(f->canonical, f->canonicals, f->canonical_room);
+		f->canonical[f->canonicals++] = stack->canonical->id;
 	}
 	return NULL;
 }
@@ -348,8 +348,8 @@ bool filter_stack(const struct filter *f, u32 id)
 
 	if (!f->stack.nr || in_ranges(&f->stack, id))
 		return true;
-	for (i = 0; i < f->firsts; i++)
-		if (f->first[i] == id)
+	for (i = 0; i < f->canonicals; i++)
+		if (f->canonical[i] == id)
 			return true;
 	return false;
 }

@@ -20,7 +20,7 @@ struct ranges {
  * @kind: from what it counts
  * @ns: since boot, before the newest event, of the day (local time), or since 1970
  */
-struct when {
+struct given_time {
 	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_DAY, WHEN_DATE } kind;
 	u64 ns;
 };
@@ -50,11 +50,11 @@ struct filter {
 	struct ranges pid, cpu, tag, stack;
 	char **comm;
 	size_t comms, comm_room;
-	struct when given_since, given_until;
+	struct given_time given_since, given_until;
 	bool has_since, has_until, has_last;
 	u64 since, until, last;
-	u32 *first;
-	size_t firsts, first_room;
+	u32 *canonical;
+	size_t canonicals, canonical_room;
 };
 
 /*
@@ -69,7 +69,7 @@ const char *filter_number(const char *value, u64 *n);
 const char *filter_seconds(const char *value, u64 *ns);
 
 /*
- * Find in a record, of which same_merge() has been called, what the options mean: times
+ * Find in a record, of which duplicates_merge() has been called, what the options mean: times
  * of day and before the newest event, stacks with two ids.  Return NULL, or what is wrong.
  */
 const char *filter_resolve(struct filter *f, const struct record *r);

@@ -43,10 +43,10 @@ static size_t text_head(const char *page, unsigned int *version, u32 *index, u64
 	return len + 1;
 }
 
-enum page_is bag_add(struct bag *bag, const void *data)
+enum page_is page_set_add(struct page_set *set, const void *data)
 {
 	const struct stackbuf_page *head = data;
-	struct bag_page p = { .data = data };
+	struct found_page p = { .data = data };
 	unsigned int version;
 
 	if (head->magic == ~STACKBUF_MAGIC_INVERTED) {
@@ -63,22 +63,22 @@ enum page_is bag_add(struct bag *bag, const void *data)
 		return PAGE_FOREIGN;
 	}
 	if (version != STACKBUF_VERSION) {
-		bag->other_version = version;
+		set->other_version = version;
 		return PAGE_OTHER_VERSION;
 	}
-	if (bag->nr == BAG_PAGES_MAX) {
-		bag->left_out++;
+	if (set->nr == PAGE_SET_MAX) {
+		set->left_out++;
 		return PAGE_TAKEN;
 	}
-	GROW(bag->page, bag->nr, bag->room);
-	bag->page[bag->nr++] = p;
+	GROW(set->page, set->nr, set->room);
+	set->page[set->nr++] = p;
 	return PAGE_TAKEN;
 }
 
-void bag_empty(struct bag *bag)
+void page_set_clear(struct page_set *set)
 {
-	free(bag->page);
-	memset(bag, 0, sizeof(*bag));
+	free(set->page);
+	memset(set, 0, sizeof(*set));
 }
 
 /* -------------------------------------------------------------- events --- */
@@ -163,7 +163,7 @@ void cursor_skip(struct cursor *c)
  * Once it is complete, it stays as it is.  So what an earlier copy shows complete
  * is whole in a later one.
  */
-void events_settle(struct stackbuf_events_page *page, const struct stackbuf_events_page *before)
+void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_events_page *before)
 {
 	unsigned int pos = 0, words;
 
@@ -215,24 +215,24 @@ static void drop_old_events(struct record *r, u64 last)
 	r->events = last;
 }
 
-static void keep_event(struct record *r, struct event *e, const struct keep *keep)
+static void keep_event(struct record *r, struct event *e, const struct event_choice *choice)
 {
-	struct stack *stack = keep ? stacks_find(&r->stacks, e->stack) :
+	struct stack *stack = choice ? stacks_find(&r->stacks, e->stack) :
 				     stacks_get(&r->stacks, e->stack);
 
 	if (stack)
 		stack->in_ring++;
 	e->order = r->found++;
-	if (keep && !keep->wanted(keep->arg, e))
+	if (choice && !choice->wanted(choice->arg, e))
 		return;
 	GROW(r->event, r->events, r->event_room);
 	r->event[r->events++] = *e;
-	if (keep && keep->last)
-		drop_old_events(r, keep->last);
+	if (choice && choice->last)
+		drop_old_events(r, choice->last);
 }
 
 static void parse_events(struct record *r, const struct stackbuf_events_page *page,
-			 const struct keep *keep)
+			 const struct event_choice *choice)
 {
 	struct cursor c;
 
@@ -242,7 +242,7 @@ static void parse_events(struct record *r, const struct stackbuf_events_page *pa
 	for (;;) {
 		switch (cursor_next(&c)) {
 		case STEP_EVENT:
-			keep_event(r, &c.event, keep);
+			keep_event(r, &c.event, choice);
 			break;
 		case STEP_HALF:
 			r->half++;
@@ -389,7 +389,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	return stack;
 }
 
-bool stack_same(const struct stack *a, const struct stack *b)
+bool stack_equal(const struct stack *a, const struct stack *b)
 {
 	return a->nr == b->nr && a->cut == b->cut && !memcmp(a->addr, b->addr, a->nr * sizeof(u64));
 }
@@ -490,10 +490,10 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 /*
  * Where the copies differ, a record was being copied there, or came later: the page
  * ends before it.  That may be in the middle of a record that has its beginning in
- * both: copies are made in any order, see events_settle(), and the earlier one has
+ * both: copies are made in any order, see events_drop_torn(), and the earlier one has
  * the beginning of later than the rest.  So back to that beginning.
  */
-bool text_settle(char *page, const char *again)
+bool text_drop_torn(char *page, const char *again)
 {
 	const char *nl = memchr(page, '\n', 128), *end = &again[STACKBUF_PAGE_SIZE - 1];
 	size_t same = 0, len = nl ? nl - page : 1;
@@ -608,7 +608,7 @@ static bool info_later(const struct stackbuf_info *a, const struct stackbuf_info
 	       b->overwritten + b->evicted + b->text_overwritten;
 }
 
-static void parse_info(struct record *r, const struct bag_page *p)
+static void parse_info(struct record *r, const struct found_page *p)
 {
 	const struct stackbuf_info *info = p->data;
 	unsigned int i = p->index;
@@ -640,7 +640,7 @@ static void parse_info(struct record *r, const struct bag_page *p)
 }
 
 /* How much of an event page or page of text is in use: of two copies the fuller one is the later */
-static size_t page_fill(const struct bag_page *p)
+static size_t page_fill(const struct found_page *p)
 {
 	const u64 *word = p->data;
 	size_t n = STACKBUF_PAGE_SIZE / sizeof(u64);
@@ -686,7 +686,7 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 	return true;
 }
 
-static bool has_seq(const struct bag_page *p)
+static bool has_seq(const struct found_page *p)
 {
 	return p->kind == KIND_TEXT || p->kind == STACKBUF_EVENTS;
 }
@@ -694,7 +694,7 @@ static bool has_seq(const struct bag_page *p)
 /* By load, kind and index, the newest of several copies last */
 static int by_place(const void *a, const void *b)
 {
-	const struct bag_page *x = a, *y = b;
+	const struct found_page *x = a, *y = b;
 	int c = compare_u64(x->instance, y->instance);
 
 	if (!c)
@@ -717,7 +717,7 @@ static int by_place(const void *a, const void *b)
 /* By kind; what has a sequence, by that, else by index */
 static int by_age(const void *a, const void *b)
 {
-	const struct bag_page *x = a, *y = b;
+	const struct found_page *x = a, *y = b;
 	int c = compare_u64(x->kind, y->kind);
 
 	if (!c && has_seq(x))
@@ -727,7 +727,7 @@ static int by_age(const void *a, const void *b)
 	return c;
 }
 
-static bool same_place(const struct bag_page *a, const struct bag_page *b)
+static bool same_place(const struct found_page *a, const struct found_page *b)
 {
 	return a->instance == b->instance && a->kind == b->kind && a->index == b->index;
 }
@@ -738,7 +738,7 @@ static bool same_place(const struct bag_page *a, const struct bag_page *b)
  * counts: of ring and text the fullest of the highest sequence, of the rest all
  * of the highest sequence, which are merged record by record.
  */
-static size_t drop_old_copies(struct bag_page *page, size_t nr)
+static size_t drop_old_copies(struct found_page *page, size_t nr)
 {
 	size_t i, n = 0;
 
@@ -759,7 +759,7 @@ static size_t drop_old_copies(struct bag_page *page, size_t nr)
  * The newest page of a kind, @page up to @nr being the last of that kind: the highest
  * sequence that is not far from all others, as one with a flipped bit may be.
  */
-static u64 newest_seq(const struct bag_page *page, size_t nr, u64 lap)
+static u64 newest_seq(const struct found_page *page, size_t nr, u64 lap)
 {
 	for (; nr > 1 && page[nr - 2].kind == page[nr - 1].kind; nr--)
 		if (page[nr - 1].seq - page[nr - 2].seq <= lap)
@@ -782,7 +782,7 @@ static u64 recorded_until(const struct stackbuf_events_page *page)
 
 static int by_cpu(const void *a, const void *b, void *arg)
 {
-	const struct bag_page *page = arg;
+	const struct found_page *page = arg;
 	u32 i = *(const u32 *)a, k = *(const u32 *)b;
 	const struct stackbuf_events_page *x = page[i].data, *y = page[k].data;
 	int c = compare_u64(x->cpu, y->cpu);
@@ -794,7 +794,7 @@ static int by_cpu(const void *a, const void *b, void *arg)
  * For each page of events, its CPU's next one, with a higher sequence; 0 if there is none.
  * @page is sorted by kind and sequence.  Pages may be of as many CPUs as there are pages.
  */
-static u32 *next_of_cpu(struct bag_page *page, size_t nr)
+static u32 *next_of_cpu(struct found_page *page, size_t nr)
 {
 	u32 *next = xcalloc(nr + 1, sizeof(*next)), *events = xcalloc(nr + 1, sizeof(*events));
 	size_t i, n = 0;
@@ -827,7 +827,7 @@ static u32 *next_of_cpu(struct bag_page *page, size_t nr)
  * overwritten as well, and then, too, the head came by.  Some CPUs may have taken pages
  * between the taking of one and the closing of the one before.
  */
-static bool is_outlived(const struct bag_page *page, const u32 *next_page, size_t i, u64 newest,
+static bool is_outlived(const struct found_page *page, const u32 *next_page, size_t i, u64 newest,
 			u64 lap, u32 cpus)
 {
 	const struct stackbuf_events_page *next;
@@ -846,17 +846,17 @@ static bool is_outlived(const struct bag_page *page, const u32 *next_page, size_
 
 /* ----------------------------------------------------------- instances --- */
 
-size_t bag_copies(const struct bag *bag, size_t i)
+size_t page_set_copies(const struct page_set *set, size_t i)
 {
 	size_t n = 1;
 
-	while (i + n < bag->nr && same_place(&bag->page[i], &bag->page[i + n]))
+	while (i + n < set->nr && same_place(&set->page[i], &set->page[i + n]))
 		n++;
 	return n;
 }
 
 /* Pages of one array that are there, each counted once; @page is sorted */
-static u64 pages_there(const struct bag_page *page, size_t nr, enum array a, u64 size)
+static u64 pages_there(const struct found_page *page, size_t nr, enum array a, u64 size)
 {
 	u64 there = 0;
 	size_t i;
@@ -868,23 +868,23 @@ static u64 pages_there(const struct bag_page *page, size_t nr, enum array a, u64
 	return there;
 }
 
-size_t bag_instances(struct bag *bag, struct instance **list)
+size_t page_set_instances(struct page_set *set, struct instance **list)
 {
 	struct instance *in = NULL;
 	size_t i, n, nr = 0, room = 0;
 
-	if (bag->nr)
-		qsort(bag->page, bag->nr, sizeof(*bag->page), by_place);
+	if (set->nr)
+		qsort(set->page, set->nr, sizeof(*set->page), by_place);
 	/* An instance is the time of its load */
-	for (i = bag->nr; i; i -= n) {
-		struct instance new = { .id = bag->page[i - 1].instance };
+	for (i = set->nr; i; i -= n) {
+		struct instance new = { .id = set->page[i - 1].instance };
 		const struct stackbuf_info *info = NULL;
-		const struct bag_page *first;
+		const struct found_page *first;
 		size_t k;
 
-		for (n = 0; n < i && bag->page[i - 1 - n].instance == new.id; n++)
+		for (n = 0; n < i && set->page[i - 1 - n].instance == new.id; n++)
 			;
-		first = &bag->page[i - n];
+		first = &set->page[i - n];
 		new.pages = n;
 		for (k = 0; k < n; k++)
 			if (first[k].kind == STACKBUF_INFO && !first[k].index && first[k].data &&
@@ -910,10 +910,10 @@ size_t bag_instances(struct bag *bag, struct instance **list)
 	return nr;
 }
 
-u64 bag_newest(struct bag *bag)
+u64 page_set_newest(struct page_set *set)
 {
 	struct instance *list;
-	size_t nr = bag_instances(bag, &list);
+	size_t nr = page_set_instances(set, &list);
 	u64 id = nr ? instance_default(list, nr)->id : 0;
 
 	free(list);
@@ -936,15 +936,15 @@ const struct instance *instance_default(const struct instance *list, size_t nr)
 
 /* ---------------------------------------------------------- everything --- */
 
-void record_parse(struct record *r, const struct bag *bag, u64 instance)
+void record_parse(struct record *r, const struct page_set *set, u64 instance)
 {
-	record_parse_kept(r, bag, instance, NULL);
+	record_parse_chosen(r, set, instance, NULL);
 }
 
-void record_parse_kept(struct record *r, const struct bag *bag, u64 instance,
-		       const struct keep *keep)
+void record_parse_chosen(struct record *r, const struct page_set *set, u64 instance,
+		       const struct event_choice *choice)
 {
-	struct bag_page *page = xcalloc(bag->nr + 1, sizeof(*page));
+	struct found_page *page = xcalloc(set->nr + 1, sizeof(*page));
 	u64 size[ARRAYS], index[ARRAYS], newest[ARRAYS] = { 0 }, lap;
 	struct stack *stack;
 	size_t i, nr = 0;
@@ -953,9 +953,9 @@ void record_parse_kept(struct record *r, const struct bag *bag, u64 instance,
 
 	memset(r, 0, sizeof(*r));
 	r->instance = instance;
-	for (i = 0; i < bag->nr; i++)
-		if (bag->page[i].instance == instance && bag->page[i].data)
-			page[nr++] = bag->page[i];
+	for (i = 0; i < set->nr; i++)
+		if (set->page[i].instance == instance && set->page[i].data)
+			page[nr++] = set->page[i];
 	nr = drop_old_copies(page, nr);
 	next = next_of_cpu(page, nr);
 	for (i = 0; i < nr; i++)
@@ -992,7 +992,7 @@ void record_parse_kept(struct record *r, const struct bag *bag, u64 instance,
 		switch (page[i].kind) {
 		case STACKBUF_EVENTS:
 			if (page[i].seq)
-				parse_events(r, page[i].data, keep);
+				parse_events(r, page[i].data, choice);
 			else if (((const struct stackbuf_events_page *)page[i].data)->word[0])
 				r->rebuilt++;
 			break;

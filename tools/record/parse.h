@@ -36,7 +36,7 @@ extern const char *const array_name[ARRAYS];
 /* -------------------------------------------------------------- pages --- */
 
 /**
- * struct bag_page - one page
+ * struct found_page - one page
  * @data: its 4 KiB, or NULL as long as nobody wanted them
  * @where: the source's own: where it has the page
  * @instance: which load of the module
@@ -45,7 +45,7 @@ extern const char *const array_name[ARRAYS];
  * @kind: likewise
  * @file: the source's own, too: which of its files
  */
-struct bag_page {
+struct found_page {
 	const void *data;
 	u64 where;
 	u64 instance;
@@ -68,8 +68,8 @@ struct bag_page {
  * @unreadable: pages of a dump that could not be read, of stackbuf or not
  * @cut: bytes that a dump should have and does not
  */
-struct bag {
-	struct bag_page *page;
+struct page_set {
+	struct found_page *page;
 	size_t nr, room;
 	unsigned int other_version;
 	unsigned int changed;
@@ -80,13 +80,13 @@ struct bag {
 };
 
 /* More pages than these are no record but damage, or malice */
-#define BAG_PAGES_MAX	(1U << 20)
+#define PAGE_SET_MAX	(1U << 20)
 
-/* What bag_add() made of a page */
+/* What page_set_add() made of a page */
 enum page_is { PAGE_TAKEN, PAGE_FOREIGN, PAGE_OTHER_VERSION };
 
-enum page_is bag_add(struct bag *bag, const void *page);
-void bag_empty(struct bag *bag);
+enum page_is page_set_add(struct page_set *set, const void *page);
+void page_set_clear(struct page_set *set);
 
 /**
  * struct instance - one load of the module, of which pages were found
@@ -107,19 +107,19 @@ struct instance {
 };
 
 /* All of them, newest first, in memory to be freed.  Sorts the bag */
-size_t bag_instances(struct bag *bag, struct instance **list);
+size_t page_set_instances(struct page_set *set, struct instance **list);
 
 /* The one to read: the newest complete one, else the newest with info, else the newest */
 const struct instance *instance_default(const struct instance *list, size_t nr);
 
 /* The id of the default one, 0 if there is none */
-u64 bag_newest(struct bag *bag);
+u64 page_set_newest(struct page_set *set);
 
 /*
  * How many copies of page @i lie from there on, the newest ones last.  The bag is as
- * bag_instances() left it.
+ * page_set_instances() left it.
  */
-size_t bag_copies(const struct bag *bag, size_t i);
+size_t page_set_copies(const struct page_set *set, size_t i);
 
 /* -------------------------------------------------------------- events --- */
 
@@ -169,18 +169,18 @@ void cursor_skip(struct cursor *c);
  * Two copies of a page that may grow meanwhile, @before made before @page: leave
  * in @page only what is surely whole.
  */
-void events_settle(struct stackbuf_events_page *page, const struct stackbuf_events_page *before);
+void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_events_page *before);
 /*
  * The same of a page of text and of @again, made after @page.  False if the page was
  * taken for new records meanwhile: then it is one without content.
  */
-bool text_settle(char *page, const char *again);
+bool text_drop_torn(char *page, const char *again);
 void events_sort(struct event *event, size_t nr);
 
 /* -------------------------------------------------------------- stacks --- */
 
 /* Where frames' names come from, best first; also see symbols.h */
-enum names { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
+enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
 
 /**
  * struct stack - one distinct stack
@@ -198,10 +198,10 @@ enum names { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @text_len: bytes of @text
  * @lines: number of frames in @text
  * @first: when it was seen first, by the text log, ns since boot; 0 if unknown
- * @names: set by symbols_name(), with ...
- * @name: ... a name for each frame, and ...
- * @named: ... how many there are
- * @same: an equal stack that stands for this one, or NULL; see same.h
+ * @name_origin: the least certain origin of its names; set by symbols_name()
+ * @name: a name for each frame, set by symbols_name()
+ * @named: number of names
+ * @canonical: the equal stack that represents this one, or NULL; see duplicates.h
  * @block: the output's own
  * @block_len: bytes of @block
  */
@@ -220,10 +220,10 @@ struct stack {
 	u32 text_len;
 	u32 lines;
 	u64 first;
-	enum names names;
+	enum name_origin name_origin;
 	char **name;
 	unsigned int named;
-	struct stack *same;
+	struct stack *canonical;
 	char *block;
 	size_t block_len;
 };
@@ -260,7 +260,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 			  unsigned int granule, unsigned int *granules);
 
 /* Same frames and end */
-bool stack_same(const struct stack *a, const struct stack *b);
+bool stack_equal(const struct stack *a, const struct stack *b);
 
 /* ---------------------------------------------------------- everything --- */
 
@@ -328,7 +328,7 @@ struct record {
  * @bag: the pages
  * @instance: which of them
  */
-void record_parse(struct record *r, const struct bag *bag, u64 instance);
+void record_parse(struct record *r, const struct page_set *set, u64 instance);
 
 /**
  * struct keep - the events that a record keeps
@@ -336,7 +336,7 @@ void record_parse(struct record *r, const struct bag *bag, u64 instance);
  * @arg: its first argument
  * @last: of those wanted, only so many of the newest; 0: all
  */
-struct keep {
+struct event_choice {
 	bool (*wanted)(const void *arg, const struct event *e);
 	const void *arg;
 	u64 last;
@@ -347,8 +347,8 @@ struct keep {
  * table nor the text log has: an event in memory takes several times what it takes in the
  * ring.  struct stack.in_ring counts all events.
  */
-void record_parse_kept(struct record *r, const struct bag *bag, u64 instance,
-		       const struct keep *keep);
+void record_parse_chosen(struct record *r, const struct page_set *set, u64 instance,
+		       const struct event_choice *choice);
 void record_free(struct record *r);
 
 /**

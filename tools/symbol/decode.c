@@ -133,7 +133,7 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, b
 		else if (!within(mark, mark_length, "U"))
 			kind = FRAME_RETURN;
 	}
-	d->before = lines_entry(f->name, f->name_len) ? BEFORE_ENTRY : BEFORE_FRAME;
+	d->before = frame_is_entry(f->name, f->name_len) ? BEFORE_ENTRY : BEFORE_FRAME;
 	return kind;
 }
 
@@ -182,7 +182,7 @@ static void learn(struct decoder *d, const char *line, size_t len)
 		if (banner && strlen(banner) > 14) {
 			snprintf(release, sizeof(release), "%.*s", (int)strcspn(banner + 14, " "),
 				 banner + 14);
-			lines_tell(d->lines, release, banner, NULL);
+			srcline_set_kernel(d->srcline, release, banner, NULL);
 		}
 		free(banner);
 		return;
@@ -205,23 +205,23 @@ static void learn(struct decoder *d, const char *line, size_t len)
 		;
 	if (end - word >= 32 && end - word <= BUILD_ID_DIGITS && word[-1] == ' ')
 		snprintf(id, sizeof(id), "%.*s", (int)(end - word), word);
-	lines_tell(d->lines, release, NULL, *id ? id : NULL);
+	srcline_set_kernel(d->srcline, release, NULL, *id ? id : NULL);
 }
 
 /* The frame stays as it is, like all of its kernel: say why, once */
 static void leave(struct decoder *d)
 {
-	const char *why = lines_error(d->lines);
+	const char *why = srcline_error(d->srcline);
 	u32 hash = hash_bytes(why, strlen(why));
 	unsigned int i;
 
 	d->left++;
-	for (i = 0; i < d->nr_said; i++)
-		if (d->said[i] == hash)
+	for (i = 0; i < d->nr_reported; i++)
+		if (d->reported[i] == hash)
 			return;
-	if (d->record || d->nr_said == DECODE_SAID_MAX)
+	if (d->record || d->nr_reported == DECODE_REPORTED_MAX)
 		return;
-	d->said[d->nr_said++] = hash;
+	d->reported[d->nr_reported++] = hash;
 	fprintf(stderr, "stackbuf: frames stay as they are: %s\n", why);
 }
 
@@ -260,7 +260,7 @@ static void decode_frames(struct decoder *d, const char *line, size_t len, FILE 
 		first = false;
 		d->frames++;
 		f.time = d->time;
-		if (lines_frame(d->lines, &f, kind, &text))
+		if (srcline_frame(d->srcline, &f, kind, &text))
 			leave(d);
 		at += n;
 		fwrite(from, 1, line + at - from, out);
@@ -337,7 +337,7 @@ static void compat_symbol(struct decoder *d, struct word *symbol, const struct w
 	text = NULL;
 	if (f.name_len && f.name_len < 512 && f.module_len < 64 &&
 	    !memchr(f.name, '\0', f.name_len) && !memchr(f.module, '\0', f.module_len) &&
-	    lines_compat(d->lines, &f, &text))
+	    srcline_compat(d->srcline, &f, &text))
 		leave(d);
 	if (!text) {
 		fwrite(symbol->text, 1, symbol->len, out);

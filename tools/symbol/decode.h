@@ -9,11 +9,11 @@
 #include "symbol/srcline.h"
 
 /* Kernels that cannot be decoded, told one by one; more are not told */
-#define DECODE_SAID_MAX	8
+#define DECODE_REPORTED_MAX	8
 
 /**
  * struct decoder - what is known from the lines before
- * @lines: where source lines come from
+ * @srcline: where source lines come from
  * @compat: write what decode_stacktrace.sh would
  * @record: the text is a record's, which has said already of which kernel it is, ...
  * @time: ... and when it was, ns since boot, 0 if unknown
@@ -21,17 +21,17 @@
  * @frames: frames met
  * @decoded: of these, with a source line
  * @left: of these, of kernels that cannot be decoded, ...
- * @said: ... and why, as hashes of what standard error said
- * @nr_said: how many
+ * @reported: hashes of the reasons that standard error has given
+ * @nr_reported: how many
  */
 struct decoder {
-	struct lines *lines;
+	struct srcline *srcline;
 	bool compat, record;
 	u64 time;
 	int before;
 	u64 frames, decoded, left;
-	u32 said[DECODE_SAID_MAX];
-	unsigned int nr_said;
+	u32 reported[DECODE_REPORTED_MAX];
+	unsigned int nr_reported;
 };
 
 /*

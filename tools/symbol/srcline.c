@@ -26,7 +26,7 @@
 #define PLACES_MAX	32
 
 /* Functions of one name and size */
-#define TWINS_MAX	16
+#define CANDIDATES_MAX	16
 
 struct function {
 	const char *name;
@@ -43,7 +43,7 @@ struct section {
 };
 
 /* A function that has code of its own, in the debug information */
-struct body {
+struct subprogram {
 	u64 start, end;
 	Dwarf_Die die;
 };
@@ -52,8 +52,8 @@ struct body {
 struct unit {
 	Dwarf_Die die;
 	bool read;
-	struct body *body;
-	size_t bodies, room;
+	struct subprogram *subprogram;
+	size_t subprograms, room;
 };
 
 struct unit_range {
@@ -98,20 +98,20 @@ struct directory {
 
 #define DIRECTORIES	4
 
-struct lines {
-	struct lines_where where;
+struct srcline {
+	struct srcline_config where;
 	char *release;		/* of what is decoded, or NULL if unknown */
-	char *told_release, *told_banner, *told_id;
-	bool told;		/* these are not held against the image yet */
-	char *unfit;		/* why what was told does not fit the image, or NULL */
+	char *announced_release, *announced_banner, *announced_id;
+	bool announced;		/* these are not held against the image yet */
+	char *mismatch;		/* why what was told does not fit the image, or NULL */
 	struct object *objects;	/* the kernel's is the first */
 	bool kernel_tried, kernel_usable;
 	bool kernel_known;	/* the image is of the build that ran */
-	bool said_unknown, said_forced;
+	bool reported_unknown, reported_forced;
 	struct directory directory[DIRECTORIES];
 	char *root[2];		/* of the sources: of C files, of assembly */
 	void *cache;
-	u64 decoded, misfits, unknown, no_line;
+	u64 decoded, size_mismatches, unknown, no_line;
 	char error[1024];
 };
 
@@ -290,7 +290,7 @@ static void object_close(struct object *o)
 	size_t i;
 
 	for (i = 0; i < o->units; i++)
-		free(o->unit[i].body);
+		free(o->unit[i].subprogram);
 	free(o->unit);
 	free(o->range);
 	free(o->section);
@@ -486,7 +486,7 @@ static struct unit *unit_at(struct object *o, u64 addr)
 }
 
 /* Functions with code, wherever they are declared: Rust has them inside of namespaces */
-static void read_bodies(struct unit *u, Dwarf_Die *parent)
+static void read_subprograms(struct unit *u, Dwarf_Die *parent)
 {
 	Dwarf_Die die;
 	int ret = dwarf_child(parent, &die);
@@ -498,18 +498,18 @@ static void read_bodies(struct unit *u, Dwarf_Die *parent)
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
 			while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
-				GROW(u->body, u->bodies, u->room);
-				u->body[u->bodies++] = (struct body){ start, end, die };
+				GROW(u->subprogram, u->subprograms, u->room);
+				u->subprogram[u->subprograms++] = (struct subprogram){ start, end, die };
 			}
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
-			read_bodies(u, &die);
+			read_subprograms(u, &die);
 			break;
 		case DW_TAG_structure_type:
 		case DW_TAG_enumeration_type:
 			if (dwarf_srclang(&u->die) == DW_LANG_Rust)
-				read_bodies(u, &die);
+				read_subprograms(u, &die);
 			break;
 		}
 	}
@@ -590,19 +590,19 @@ static unsigned int places_at(struct object *o, u64 addr, struct place *place)
 		return 0;
 	if (!u->read) {
 		u->read = true;
-		read_bodies(u, &u->die);
+		read_subprograms(u, &u->die);
 	}
 	dwarf_lineno(line, &number);
 	dwarf_linediscriminator(line, &discriminator);
 	place[nr++] = (struct place){ NULL, dwarf_linesrc(line, NULL, NULL), number,
 				      discriminator };
 
-	for (i = 0; i < u->bodies; i++)
-		if (addr >= u->body[i].start && addr < u->body[i].end)
+	for (i = 0; i < u->subprograms; i++)
+		if (addr >= u->subprogram[i].start && addr < u->subprogram[i].end)
 			break;
-	if (i == u->bodies)
+	if (i == u->subprograms)
 		return nr;
-	inlined_at(&u->body[i].die, addr, path, &depth);
+	inlined_at(&u->subprogram[i].die, addr, path, &depth);
 	if (dwarf_getsrcfiles(&u->die, &files, &file_count))
 		files = NULL;
 	while (depth) {
@@ -615,13 +615,13 @@ static unsigned int places_at(struct object *o, u64 addr, struct place *place)
 			.line = die_number(die, DW_AT_call_line),
 			.discriminator = discriminator };
 	}
-	place[nr - 1].function = die_name(&u->body[i].die);
+	place[nr - 1].function = die_name(&u->subprogram[i].die);
 	return nr;
 }
 
 /* ------------------------------------------------------------ the kernel --- */
 
-static void split_root(struct lines *l, int which, const char *symbol, const char *below)
+static void split_root(struct srcline *l, int which, const char *symbol, const char *below)
 {
 	struct object *o = l->objects;
 	struct place place[PLACES_MAX];
@@ -666,7 +666,7 @@ static bool banner_has(const char *banner, const char *text)
  * Why the image is not of what ran, to be freed, or NULL.  Sets l->kernel_known if it is
  * certain that it is.
  */
-static char *kernel_misfit(struct lines *l, const char *release, const char *version,
+static char *kernel_mismatch(struct srcline *l, const char *release, const char *version,
 			   const char *whole, const char *id)
 {
 	struct object *o = l->objects;
@@ -701,24 +701,24 @@ static char *kernel_misfit(struct lines *l, const char *release, const char *ver
 }
 
 /* Hold the image against what is known of what ran.  0, or -1 if it is not that */
-static int check_kernel(struct lines *l, const char *release, const char *version,
+static int check_kernel(struct srcline *l, const char *release, const char *version,
 			const char *whole, const char *id)
 {
-	char *why = kernel_misfit(l, release, version, whole, id);
+	char *why = kernel_mismatch(l, release, version, whole, id);
 
 	if (!why)
 		return 0;
 	if (!l->where.force)
 		failed(l, "%s (--force takes it nevertheless)", why);
-	else if (!l->said_forced)
+	else if (!l->reported_forced)
 		report("%s: it is taken nevertheless (--force)", why);
-	l->said_forced = l->where.force;
+	l->reported_forced = l->where.force;
 	free(why);
 	return l->where.force ? 0 : -1;
 }
 
 /* Is what is decoded of the kernel that runs here, as far as is known? */
-static bool is_running(const struct lines *l)
+static bool is_running(const struct srcline *l)
 {
 	struct utsname uts;
 
@@ -726,7 +726,7 @@ static bool is_running(const struct lines *l)
 	       (!l->where.version || !strcmp(l->where.version, uts.version));
 }
 
-static int open_kernel(struct lines *l)
+static int open_kernel(struct srcline *l)
 {
 	static const char *const places[] = {
 		DEBUG_DIR "/boot/vmlinux-%s", DEBUG_DIR "/boot/vmlinux-%s.debug",
@@ -734,7 +734,7 @@ static int open_kernel(struct lines *l)
 		"/boot/vmlinux-%s", "/lib/modules/%s/vmlinux", "/lib/modules/%s/build/vmlinux",
 	};
 	struct object *o = l->objects;
-	const char *wanted = o->build_id ?: l->told_id;
+	const char *wanted = o->build_id ?: l->announced_id;
 	struct utsname uts;
 	size_t i;
 	char *id;
@@ -782,17 +782,17 @@ static int open_kernel(struct lines *l)
 }
 
 /* What was told, against the image.  0, or -1 if what goes on from there is of another */
-static int check_told(struct lines *l)
+static int check_announced(struct srcline *l)
 {
-	if (l->told) {
-		l->told = false;
-		free(l->unfit);
-		l->unfit = NULL;
+	if (l->announced) {
+		l->announced = false;
+		free(l->mismatch);
+		l->mismatch = NULL;
 		if (!open_kernel(l) &&
-		    check_kernel(l, l->told_release, NULL, l->told_banner, l->told_id))
-			l->unfit = xstrdup(l->error);
+		    check_kernel(l, l->announced_release, NULL, l->announced_banner, l->announced_id))
+			l->mismatch = xstrdup(l->error);
 	}
-	return l->unfit ? failed(l, "%s", l->unfit) : 0;
+	return l->mismatch ? failed(l, "%s", l->mismatch) : 0;
 }
 
 /* ----------------------------------------------------------- the modules --- */
@@ -862,7 +862,7 @@ static void module_says(struct object *o, const char *key, char *buf, size_t siz
 }
 
 /* Why this file is not the module that ran, to be freed, or NULL.  *@known: it certainly is */
-static char *module_misfit(struct lines *l, struct object *o, bool *known)
+static char *module_mismatch(struct srcline *l, struct object *o, bool *known)
 {
 	char value[128], *id;
 
@@ -886,10 +886,10 @@ static char *module_misfit(struct lines *l, struct object *o, bool *known)
 }
 
 /* Take the file that is open, or close it and leave in o->missing why not */
-static bool try_module(struct lines *l, struct object *o, bool force)
+static bool try_module(struct srcline *l, struct object *o, bool force)
 {
 	bool known;
-	char *why = module_misfit(l, o, &known);
+	char *why = module_mismatch(l, o, &known);
 
 	if (why && !force) {
 		object_close(o);
@@ -905,7 +905,7 @@ static bool try_module(struct lines *l, struct object *o, bool force)
 	return true;
 }
 
-static bool find_module(struct lines *l, struct object *o, bool force)
+static bool find_module(struct srcline *l, struct object *o, bool force)
 {
 	size_t i, n;
 
@@ -922,7 +922,7 @@ static bool find_module(struct lines *l, struct object *o, bool force)
 	return false;
 }
 
-static void open_module(struct lines *l, struct object *o)
+static void open_module(struct srcline *l, struct object *o)
 {
 	char *notes, *id;
 	bool found;
@@ -962,7 +962,7 @@ static void open_module(struct lines *l, struct object *o)
 }
 
 /* The build id of what the frame is in, "" if unknown; a module may have had several */
-static void wanted_id(const struct lines *l, const struct frame *f, char id[BUILD_ID_DIGITS + 1])
+static void wanted_id(const struct srcline *l, const struct frame *f, char id[BUILD_ID_DIGITS + 1])
 {
 	char name[64];
 	const char *known;
@@ -979,7 +979,7 @@ static void wanted_id(const struct lines *l, const struct frame *f, char id[BUIL
 		snprintf(id, BUILD_ID_DIGITS + 1, "%s", known);
 }
 
-static struct object *module_of(struct lines *l, const struct frame *f, const char *id)
+static struct object *module_of(struct srcline *l, const struct frame *f, const char *id)
 {
 	struct object **p, *o;
 
@@ -996,21 +996,21 @@ static struct object *module_of(struct lines *l, const struct frame *f, const ch
 }
 
 /* Where the frame is; NULL if all is lost */
-static struct object *object_of(struct lines *l, const struct frame *f, const char *id)
+static struct object *object_of(struct srcline *l, const struct frame *f, const char *id)
 {
 	if (f->module_len)
 		return module_of(l, f, id);
 	if (open_kernel(l))
 		return NULL;
-	if (!l->kernel_known && !l->said_unknown && !l->said_forced)
+	if (!l->kernel_known && !l->reported_unknown && !l->reported_forced)
 		report("%s: not known to be the build that ran", l->objects->path);
-	l->said_unknown |= !l->kernel_known;
+	l->reported_unknown |= !l->kernel_known;
 	return l->objects;
 }
 
 /* ---------------------------------------------------------------- frames --- */
 
-bool lines_entry(const char *name, size_t len)
+bool frame_is_entry(const char *name, size_t len)
 {
 	static const char *const entry[] = {
 		/* x86; of all exceptions only int3 reports the address behind itself */
@@ -1083,7 +1083,7 @@ static bool call_before(struct object *o, u64 addr)
 }
 
 /* A path without what all sources have in common, and without "directory/.." */
-static char *shown_path(const struct lines *l, const char *path)
+static char *shown_path(const struct srcline *l, const char *path)
 {
 	char *text, *p;
 	size_t i, len;
@@ -1128,7 +1128,7 @@ static void append(char **text, const char *format, ...)
 }
 
 /* " (file:line)" etc., or NULL */
-static char *describe(struct lines *l, struct object *o, u64 addr, enum frame_kind kind, u64 offset)
+static char *describe(struct srcline *l, struct object *o, u64 addr, enum frame_kind kind, u64 offset)
 {
 	struct place place[PLACES_MAX];
 	unsigned int i, nr;
@@ -1159,7 +1159,7 @@ static char *describe(struct lines *l, struct object *o, u64 addr, enum frame_ki
  * Where a frame's address is in the image, wherever the kernel was loaded; 0 if that
  * is unknown, or if the frame's name belongs to something else.
  */
-static u64 image_addr(const struct lines *l, const struct object *o, const struct frame *f)
+static u64 image_addr(const struct srcline *l, const struct object *o, const struct frame *f)
 {
 	const char *base = l->where.base_symbol;
 	u32 i = base ? next_named(o, base, strlen(base), 0) : 0;
@@ -1177,7 +1177,7 @@ static u64 image_addr(const struct lines *l, const struct object *o, const struc
 	return 0;
 }
 
-const char *lines_function(const struct lines *l, u64 addr)
+const char *srcline_function(const struct srcline *l, u64 addr)
 {
 	const struct frame f = { .addr = addr };
 
@@ -1185,10 +1185,10 @@ const char *lines_function(const struct lines *l, u64 addr)
 	return addr ? function_at(l->objects, addr)->name : "";
 }
 
-static char *decode(struct lines *l, struct object *o, const struct frame *f, enum frame_kind kind)
+static char *decode(struct srcline *l, struct object *o, const struct frame *f, enum frame_kind kind)
 {
-	char *text = NULL, *answer[TWINS_MAX];
-	u64 twin[TWINS_MAX], addr;
+	char *text = NULL, *answer[CANDIDATES_MAX];
+	u64 candidate[CANDIDATES_MAX], addr;
 	unsigned int nr = 0, all = 0, answers = 0, i, j;
 	bool calls = false, more = false;
 	u32 fn = 0;
@@ -1207,22 +1207,22 @@ static char *decode(struct lines *l, struct object *o, const struct frame *f, en
 		if (f->offset > f->size ||
 		    !(size_fits(o, function, f->size) || (l->where.force && !nr)))
 			continue;
-		if (nr < TWINS_MAX)
-			twin[nr++] = function->addr + f->offset;
+		if (nr < CANDIDATES_MAX)
+			candidate[nr++] = function->addr + f->offset;
 		else
 			more = true;
 	}
 	if (!all)
 		l->unknown++;
 	else if (!nr)
-		l->misfits++;
+		l->size_mismatches++;
 	/* Of functions with name and size in common, those that call there */
 	for (i = 0; nr > 1 && f->offset && i < nr; i++)
-		calls |= call_before(o, twin[i]);
+		calls |= call_before(o, candidate[i]);
 	for (i = 0; i < nr; i++) {
-		if (calls && kind == FRAME_RETURN && !call_before(o, twin[i]))
+		if (calls && kind == FRAME_RETURN && !call_before(o, candidate[i]))
 			continue;
-		answer[answers] = describe(l, o, twin[i], kind, f->offset) ?: xstrdup("");
+		answer[answers] = describe(l, o, candidate[i], kind, f->offset) ?: xstrdup("");
 		for (j = 0; strcmp(answer[j], answer[answers]); j++)
 			;
 		if (j < answers)
@@ -1247,7 +1247,7 @@ static char *decode(struct lines *l, struct object *o, const struct frame *f, en
 /* --------------------------------------------------------------- compat --- */
 
 /* As "addr2line -i -e FILE ADDRESS", on one line */
-static char *addr2line(struct lines *l, struct object *o, u64 addr)
+static char *addr2line(struct srcline *l, struct object *o, u64 addr)
 {
 	size_t len = l->root[0] ? strlen(l->root[0]) : 0;
 	struct place place[PLACES_MAX];
@@ -1277,7 +1277,7 @@ static char *addr2line(struct lines *l, struct object *o, u64 addr)
  * The first symbol of the name, whatever its size; in a module its distance from its
  * section, looked up in the first section that is long enough.
  */
-static char *decode_compat(struct lines *l, struct object *o, const struct frame *f)
+static char *decode_compat(struct srcline *l, struct object *o, const struct frame *f)
 {
 	u32 fn = 0;
 	size_t i;
@@ -1324,7 +1324,7 @@ static void free_cached(void *p)
 
 #define COMPAT	(FRAME_OPEN + 1)
 
-static int frame_text(struct lines *l, const struct frame *f, unsigned int kind, const char **text)
+static int frame_text(struct srcline *l, const struct frame *f, unsigned int kind, const char **text)
 {
 	char key[1024], id[BUILD_ID_DIGITS + 1];
 	struct cached wanted = { .key = key }, *c, **found;
@@ -1340,7 +1340,7 @@ static int frame_text(struct lines *l, const struct frame *f, unsigned int kind,
 		     f->name, f->offset, f->size, (int)f->module_len, f->module, id, f->addr);
 	if (n < 0 || (size_t)n >= sizeof(key))
 		return 0;
-	if (check_told(l))
+	if (check_announced(l))
 		return -1;
 	found = tfind(&wanted, &l->cache, by_key);
 	if (found) {
@@ -1362,19 +1362,19 @@ static int frame_text(struct lines *l, const struct frame *f, unsigned int kind,
 	return 0;
 }
 
-int lines_frame(struct lines *l, const struct frame *f, enum frame_kind kind, const char **text)
+int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind, const char **text)
 {
 	return frame_text(l, f, kind, text);
 }
 
-int lines_compat(struct lines *l, const struct frame *f, const char **text)
+int srcline_compat(struct srcline *l, const struct frame *f, const char **text)
 {
 	return frame_text(l, f, COMPAT, text);
 }
 
-struct lines *lines_open(const struct lines_where *where)
+struct srcline *srcline_open(const struct srcline_config *where)
 {
-	struct lines *l = xcalloc(1, sizeof(*l));
+	struct srcline *l = xcalloc(1, sizeof(*l));
 
 	l->where = *where;
 	l->release = xstrdup(where->release);
@@ -1385,13 +1385,13 @@ struct lines *lines_open(const struct lines_where *where)
 	return l;
 }
 
-int lines_ready(struct lines *l)
+int srcline_ready(struct srcline *l)
 {
 	return open_kernel(l);
 }
 
 /* All but the kernel's image: modules, where to look for them, and what was found out */
-static void forget(struct lines *l)
+static void forget(struct srcline *l)
 {
 	struct object *o, *next;
 	size_t i, n;
@@ -1416,7 +1416,7 @@ static void forget(struct lines *l)
 	l->cache = NULL;
 }
 
-void lines_close(struct lines *l)
+void srcline_close(struct srcline *l)
 {
 	struct object *kernel = l->objects;
 	size_t n;
@@ -1432,19 +1432,19 @@ void lines_close(struct lines *l)
 	free(kernel->name);
 	free(kernel);
 	free(l->release);
-	free(l->told_release);
-	free(l->told_banner);
-	free(l->told_id);
-	free(l->unfit);
+	free(l->announced_release);
+	free(l->announced_banner);
+	free(l->announced_id);
+	free(l->mismatch);
 	free(l->root[0]);
 	free(l->root[1]);
 	free(l);
 }
 
-void lines_tell(struct lines *l, const char *release, const char *banner, const char *id)
+void srcline_set_kernel(struct srcline *l, const char *release, const char *banner, const char *id)
 {
 	/* A later line of the kernel that the banner was of */
-	bool same = !banner && l->told_release && !strcmp(release, l->told_release);
+	bool same = !banner && l->announced_release && !strcmp(release, l->announced_release);
 
 	/* What follows may have an image where what came before had none */
 	if (!l->where.vmlinux && !l->where.release && !l->objects->path &&
@@ -1455,26 +1455,26 @@ void lines_tell(struct lines *l, const char *release, const char *banner, const 
 		l->release = xstrdup(release);
 	}
 	if (!same) {
-		free(l->told_release);
-		free(l->told_banner);
-		free(l->told_id);
-		l->told_release = xstrdup(release);
-		l->told_banner = xstrdup(banner);
-		l->told_id = NULL;
+		free(l->announced_release);
+		free(l->announced_banner);
+		free(l->announced_id);
+		l->announced_release = xstrdup(release);
+		l->announced_banner = xstrdup(banner);
+		l->announced_id = NULL;
 	}
 	if (id) {
-		free(l->told_id);
-		l->told_id = xstrdup(id);
+		free(l->announced_id);
+		l->announced_id = xstrdup(id);
 	}
-	l->told = true;
+	l->announced = true;
 }
 
-const char *lines_error(const struct lines *l)
+const char *srcline_error(const struct srcline *l)
 {
 	return l->error;
 }
 
-bool lines_say_missing(const struct lines *l)
+bool srcline_report_missing(const struct srcline *l)
 {
 	const struct object *o;
 	const char *path = l->objects->path ?: "its module";
@@ -1482,16 +1482,16 @@ bool lines_say_missing(const struct lines *l)
 	for (o = l->objects->next; o; o = o->next)
 		if (o->missing && !o->path)
 			report("frames of [%s] stay as they are: %s", o->name, o->missing);
-	if (l->misfits)
+	if (l->size_mismatches)
 		report("%llu distinct frames stay as they are: their functions have another size in %s or its modules: are these of this very build? (--force decodes them)",
-		    l->misfits, path);
+		    l->size_mismatches, path);
 	if (l->unknown)
 		report("%llu distinct frames stay as they are: %s or its modules have no such function",
 		    l->unknown, path);
 	if (l->no_line)
 		report("%llu distinct frames stay as they are: their code has no line numbers",
 		    l->no_line);
-	return l->misfits + l->unknown > l->decoded;
+	return l->size_mismatches + l->unknown > l->decoded;
 }
 
 static bool name_char(char c)

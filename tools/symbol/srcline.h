@@ -47,7 +47,7 @@ struct frame {
 };
 
 /**
- * struct lines_where - where to look for files, and what they must be of
+ * struct srcline_config - where to look for files, and what they must be of
  * @vmlinux: file, or NULL: that of @release in the usual places
  * @modules: directory, or NULL: beside @vmlinux and in those of @release
  * @release: uname -r, or NULL: the running kernel's if @vmlinux is NULL, too
@@ -58,7 +58,7 @@ struct frame {
  * @base_addr: ... and where it was, for frames without names
  * @force: take files also if they are of another build, which standard error then says
  */
-struct lines_where {
+struct srcline_config {
 	const char *vmlinux, *modules, *release, *version, *srcversion, *base_symbol;
 	const struct build_ids *ids;
 	u64 base_addr;
@@ -66,48 +66,48 @@ struct lines_where {
 };
 
 struct build_ids;
-struct lines;
+struct srcline;
 
-struct lines *lines_open(const struct lines_where *where);
-void lines_close(struct lines *l);
+struct srcline *srcline_open(const struct srcline_config *where);
+void srcline_close(struct srcline *l);
 
-/* Find the kernel's image now, not when a frame needs it.  Return 0, or -1: lines_error() */
-int lines_ready(struct lines *l);
+/* Find the kernel's image now, not when a frame needs it.  Return 0, or -1: srcline_error() */
+int srcline_ready(struct srcline *l);
 
 /*
  * What goes on from here is of this kernel: its release, and "Linux version ..." as
  * it prints it when it boots, or NULL, and its build id in hexadecimal digits, or NULL.
- * The next lines_frame() holds that against files.
+ * The next srcline_frame() holds that against files.
  */
-void lines_tell(struct lines *l, const char *release, const char *banner, const char *id);
+void srcline_set_kernel(struct srcline *l, const char *release, const char *banner, const char *id);
 
 /*
  * What to print behind a frame, " (file:line)" or, with inlined functions, " inner
  * (file:line) (inlined by) outer (file:line)"; NULL where nothing is known.  It
- * stays until the next lines_tell() or lines_close().  Return 0, or -1 if no frame of
- * this kernel can be decoded: lines_error() then says why in one line.
+ * stays until the next srcline_set_kernel() or srcline_close().  Return 0, or -1 if no frame of
+ * this kernel can be decoded: srcline_error() then says why in one line.
  */
-int lines_frame(struct lines *l, const struct frame *f, enum frame_kind kind, const char **text);
+int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind, const char **text);
 
 /* The kernel's function at an address, "" if unknown or if no frame was decoded before */
-const char *lines_function(const struct lines *l, u64 addr);
+const char *srcline_function(const struct srcline *l, u64 addr);
 
 /*
  * As decode_stacktrace.sh would: what stands between the parentheses, or NULL if
  * it leaves the frame as it is.
  */
-int lines_compat(struct lines *l, const struct frame *f, const char **text);
+int srcline_compat(struct srcline *l, const struct frame *f, const char **text);
 
-const char *lines_error(const struct lines *l);
+const char *srcline_error(const struct srcline *l);
 
 /*
  * Frames that stay without a line, and why: each reason once, on standard error.  True
  * if so many of them do not fit the files that the rest is not to be believed either.
  */
-bool lines_say_missing(const struct lines *l);
+bool srcline_report_missing(const struct srcline *l);
 
 /* Does an exception or interrupt enter the kernel here, so that the caller's frame is exact? */
-bool lines_entry(const char *name, size_t len);
+bool frame_is_entry(const char *name, size_t len);
 
 /* "name+0xoffset/0xsize", perhaps with " [module]" or " [module build-id]".  Its length or 0 */
 size_t frame_parse(struct frame *f, const char *text, size_t len);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "symbol/symbols.h"
 
-const char *const names_from[] = { "text", "snapshot", "kallsyms", "none" };
+const char *const name_origins[] = { "text", "snapshot", "kallsyms", "none" };
 
 static int symbol_order(const void *a, const void *b)
 {
@@ -196,7 +196,7 @@ static char *kallsyms_name(const struct symbols *s, u64 addr)
 }
 
 /* What module a @stale stack had at an address is not known: perhaps another one is there */
-static char *name_frame(struct symbols *s, u64 addr, bool stale, enum names *from)
+static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origin *from)
 {
 	const struct symbol *kept = symbol_below(s->snapshot, s->snapshots, addr);
 	char *name = NULL;
@@ -227,7 +227,7 @@ void symbols_name(struct symbols *s, struct stack *stack)
 		return;
 	stack->name = xcalloc(frames, sizeof(*stack->name));
 	stack->named = frames;
-	stack->names = NAMES_TEXT;
+	stack->name_origin = NAMES_TEXT;
 	for (i = 0; i < lines && line < end; line++) {
 		const char *nl = memchr(line, '\n', end - line);
 
@@ -238,14 +238,14 @@ void symbols_name(struct symbols *s, struct stack *stack)
 		line = nl;
 	}
 	for (; i < frames; i++) {
-		enum names from = NAMES_NONE;
+		enum name_origin from = NAMES_NONE;
 
 		if (i < stack->nr)
 			stack->name[i] = name_frame(s, stack->addr[i], stack->stale, &from);
 		if (!stack->name[i])
 			stack->name[i] = copy("?", 1);
 		/* The least certain of its frames tells for all */
-		if (from > stack->names)
-			stack->names = from;
+		if (from > stack->name_origin)
+			stack->name_origin = from;
 	}
 }

@@ -31,7 +31,7 @@ struct symbols {
 };
 
 /* "text", "snapshot", "kallsyms", "none" */
-extern const char *const names_from[];
+extern const char *const name_origins[];
 
 /* @kallsyms may be NULL; it is read when the first frame needs it */
 void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms);

@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct filter none = { 0 };
 	struct symbols symbols;
 	struct record r;
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	u8 *page[PAGES_MAX];
 	unsigned int pages = 0, i;
 	struct instance *in;
@@ -114,10 +114,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		/* One allocation each: what reads beyond a page is seen */
 		page[pages] = xcalloc(1, STACKBUF_PAGE_SIZE);
 		make_page(page[pages], &data, &size);
-		bag_add(&bag, page[pages++]);
+		page_set_add(&set, page[pages++]);
 	}
-	ins = bag_instances(&bag, &in);
-	record_parse(&r, &bag, ins ? instance_default(in, ins)->id : 0);
+	ins = page_set_instances(&set, &in);
+	record_parse(&r, &set, ins ? instance_default(in, ins)->id : 0);
 	symbols_init(&symbols, &r, NULL);
 	{
 		struct output o = { .file = sink, .format = format & 3, .wall = format & 4,
@@ -128,11 +128,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		output_count(&o, &none, NULL, 0);
 		output_text(&o, &none);
 		if (r.have_info)
-			output_info(&o, "fuzz", &bag, in, ins);
+			output_info(&o, "fuzz", &set, in, ins);
 	}
 	symbols_free(&symbols);
 	record_free(&r);
-	bag_empty(&bag);
+	page_set_clear(&set);
 	free(in);
 	for (i = 0; i < pages; i++)
 		free(page[i]);

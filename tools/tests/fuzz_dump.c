@@ -171,7 +171,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	static u8 file[FILE_MAX];
 	char name[64], *names[] = { name };
 	u8 choice = 0, changes = 0, cut = 0;
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	struct source s;
 	struct record r;
 	size_t n;
@@ -203,17 +203,17 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (fd < 0 || write(fd, file, n) != (ssize_t)n)
 		abort();
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	if (!source_open(&s, names, 1) && !s.ops->load(&s, &bag)) {
-		u64 instance = bag_newest(&bag);
+	if (!source_open(&s, names, 1) && !s.ops->load(&s, &set)) {
+		u64 instance = page_set_newest(&set);
 
-		if (!s.ops->fetch(&s, &bag, instance)) {
-			record_parse(&r, &bag, instance);
+		if (!s.ops->fetch(&s, &set, instance)) {
+			record_parse(&r, &set, instance);
 			record_free(&r);
 		}
 	} else if (!*s.error || strchr(s.error, '\n')) {
 		abort();	/* one line that says why */
 	}
-	bag_empty(&bag);
+	page_set_clear(&set);
 	source_close(&s);
 	close(fd);
 	return 0;

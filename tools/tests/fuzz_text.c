@@ -9,11 +9,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Where frames lead to if a name is right; its own lines are of no interest */
-static struct lines *lines;
+static struct srcline *srcline;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct lines_where where = { .vmlinux = "/proc/self/exe",
+	static const struct srcline_config where = { .vmlinux = "/proc/self/exe",
 						  .modules = "/nonexistent", .force = true };
 	static unsigned int runs;
 	FILE *in, *out;
@@ -24,13 +24,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	/* What it keeps of every frame is freed at its end only */
-	if (lines && ++runs % 4096 == 0) {
-		lines_close(lines);
-		lines = NULL;
+	if (srcline && ++runs % 4096 == 0) {
+		srcline_close(srcline);
+		srcline = NULL;
 	}
-	if (!lines)
-		lines = lines_open(&where);
-	d = (struct decoder){ .lines = lines, .compat = data[0] & 1 };
+	if (!srcline)
+		srcline = srcline_open(&where);
+	d = (struct decoder){ .srcline = srcline, .compat = data[0] & 1 };
 	in = fmemopen((void *)(data + 1), size - 1 ? size - 1 : 1, "r");
 	out = open_memstream(&text, &len);
 	if (!in || !out)

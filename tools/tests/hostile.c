@@ -292,24 +292,24 @@ static int parse_cpus(void)
 	enum { PAGES = 300000, STEP = 128 };
 	char *memory = xcalloc(PAGES + STACKBUF_PAGE_SIZE / STEP, STEP);
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	struct record r;
 	u32 i;
 
 	fill_info(info, PAGES);
-	bag_add(&bag, info);
+	page_set_add(&set, info);
 	for (i = 0; i < PAGES; i++) {
 		struct stackbuf_events_page *page = (void *)(memory + (size_t)i * STEP);
 
 		page->page = page_head(STACKBUF_EVENTS, i, 3ULL * i + 1);
 		page->cpu = i;
-		bag_add(&bag, page);
+		page_set_add(&set, page);
 	}
-	record_parse(&r, &bag, 1);
+	record_parse(&r, &set, 1);
 	/* Without a later page of its CPU, no page is known to be outlived */
 	i = r.pages[ARRAY_EVENTS];
 	record_free(&r);
-	bag_empty(&bag);
+	page_set_clear(&set);
 	free(info);
 	free(memory);
 	return i == PAGES ? 0 : 1;

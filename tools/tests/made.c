@@ -291,7 +291,7 @@ void *made_array(const struct made *m, enum array a, size_t *size)
 	return array[a];
 }
 
-void made_bag(const struct made *m, struct bag *bag, unsigned int seed)
+void made_pages(const struct made *m, struct page_set *set, unsigned int seed)
 {
 	const char **page = NULL;
 	size_t nr = 0, room = 0, size, i, j;
@@ -313,7 +313,7 @@ void made_bag(const struct made *m, struct bag *bag, unsigned int seed)
 		page[j] = p;
 	}
 	for (i = 0; i < nr; i++)
-		bag_add(bag, page[i]);
+		page_set_add(set, page[i]);
 	free(page);
 }
 

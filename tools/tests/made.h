@@ -65,7 +65,7 @@ void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const 
 u64 *made_event(struct made *m, const struct made_event *e);
 
 /* All pages to a bag, in order or shuffled by @seed if not 0 */
-void made_bag(const struct made *m, struct bag *bag, unsigned int seed);
+void made_pages(const struct made *m, struct page_set *set, unsigned int seed);
 
 /* Bytes of an array and their number */
 void *made_array(const struct made *m, enum array a, size_t *size);

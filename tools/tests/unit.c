@@ -17,11 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 #include "live/follow.h"
+#include "live/interrupt.h"
 #include "made.h"
 #include "output/output.h"
 #include "live/probe.h"
 #include "record/duplicates.h"
-#include "output/save.h"
+#include "output/snapshot.h"
 #include "input/source.h"
 #include "util.h"
 
@@ -38,11 +39,11 @@ static unsigned int failures;
 
 static void parse(const struct made *m, struct record *r, unsigned int seed)
 {
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 
-	made_bag(m, &bag, seed);
-	record_parse(r, &bag, bag_newest(&bag));
-	bag_empty(&bag);
+	made_pages(m, &set, seed);
+	record_parse(r, &set, page_set_newest(&set));
+	page_set_clear(&set);
 }
 
 static struct event *event_tagged(const struct record *r, u64 tag)
@@ -379,7 +380,7 @@ static bool same_record(const struct record *a, const struct record *b)
 		    x->cpu != y->cpu || x->pid != y->pid || x->tgid != y->tgid ||
 		    strcmp(x->comm, y->comm))
 			return false;
-		if (!s || !t || !stack_same(s, t) || s->count != t->count || s->lines != t->lines ||
+		if (!s || !t || !stack_equal(s, t) || s->count != t->count || s->lines != t->lines ||
 		    s->text_len != t->text_len || memcmp(s->text, t->text, s->text_len))
 			return false;
 	}
@@ -455,7 +456,7 @@ static void test_copies(void)
 	struct made old, new, other;
 	struct record r, all;
 	struct probe probe;
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	u32 id[MADE_STACKS];
 	size_t i, size;
 	char *page;
@@ -479,13 +480,13 @@ static void test_copies(void)
 	}
 	for (i = 0; i < 3; i++)
 		memset(other.text, 0, STACKBUF_PAGE_SIZE);
-	CHECK(bag_add(&bag, foreign) == PAGE_FOREIGN);
-	made_bag(&old, &bag, 0);
-	made_bag(&other, &bag, 3);
-	made_bag(&new, &bag, 9);
-	made_bag(&old, &bag, 4);
-	CHECK(bag_newest(&bag) == MADE_INSTANCE);
-	record_parse(&all, &bag, MADE_INSTANCE);
+	CHECK(page_set_add(&set, foreign) == PAGE_FOREIGN);
+	made_pages(&old, &set, 0);
+	made_pages(&other, &set, 3);
+	made_pages(&new, &set, 9);
+	made_pages(&old, &set, 4);
+	CHECK(page_set_newest(&set) == MADE_INSTANCE);
+	record_parse(&all, &set, MADE_INSTANCE);
 	CHECK(same_record(&r, &all));
 	CHECK(all.info.overwritten == new.info->overwritten);
 	CHECK(all.pages[ARRAY_STACKS] == 4 && all.pages[ARRAY_EVENTS] == 16);
@@ -493,7 +494,7 @@ static void test_copies(void)
 	      probe.state == STACKBUF_PROBE_PENDING);
 	free(probe.name);
 	record_free(&all);
-	record_parse(&all, &bag, MADE_INSTANCE - 1);
+	record_parse(&all, &set, MADE_INSTANCE - 1);
 	CHECK(all.events == 500);
 	record_free(&all);
 
@@ -505,12 +506,12 @@ static void test_copies(void)
 		struct stackbuf_events_page *lost = &new.events[i];
 		size_t n;
 
-		bag_empty(&bag);
+		page_set_clear(&set);
 		lost->page.magic++;
-		made_bag(&old, &bag, 5);
-		made_bag(&new, &bag, 6);
+		made_pages(&old, &set, 5);
+		made_pages(&new, &set, 6);
 		lost->page.magic--;
-		record_parse(&all, &bag, MADE_INSTANCE);
+		record_parse(&all, &set, MADE_INSTANCE);
 		if (i != new.head % 16 && lost->page.seq != old.events[i].page.seq) {
 			CHECK(all.outlived == 1 && all.missing[ARRAY_EVENTS] == 1);
 			for (n = 0; n < all.events; n++)
@@ -520,14 +521,14 @@ static void test_copies(void)
 	}
 
 	/* A page that is not there costs what it held */
-	bag_empty(&bag);
+	page_set_clear(&set);
 	new.events[3].page.magic++;
-	made_bag(&new, &bag, 0);
-	record_parse(&all, &bag, MADE_INSTANCE);
+	made_pages(&new, &set, 0);
+	record_parse(&all, &set, MADE_INSTANCE);
 	CHECK(all.missing[ARRAY_EVENTS] == 1 && all.events < r.events && all.events > r.events / 2);
 	record_free(&all);
 	record_free(&r);
-	bag_empty(&bag);
+	page_set_clear(&set);
 	made_free(&old);
 	made_free(&new);
 	made_free(&other);
@@ -568,7 +569,7 @@ static void test_stacks(void)
 	CHECK(s && s->nr == 64 && !memcmp(s->addr, addr, 512) && !s->cut);
 	s = stacks_find(&r.stacks, cut);
 	CHECK(s && s->nr == 64 && !memcmp(s->addr, addr, 512) && s->cut);
-	CHECK(s && !stack_same(s, stacks_find(&r.stacks, deep)));
+	CHECK(s && !stack_equal(s, stacks_find(&r.stacks, deep)));
 	record_free(&r);
 
 #define SPOILT(what, undo) do {					\
@@ -666,7 +667,7 @@ static void test_twins(void)
 		made_event(&m, &e);
 	}
 	parse(&m, &r, 0);
-	same_merge(&r);
+	duplicates_merge(&r);
 	capture_start(&c, &r, FORMAT_TEXT, NULL);
 	output_count(&c.o, &none, NULL, 0);
 	CHECK(!strcmp(
@@ -677,7 +678,7 @@ static void test_twins(void)
 	capture_end(&c);
 	record_free(&r);
 	parse(&m, &r, 0);
-	same_merge(&r);
+	duplicates_merge(&r);
 	snprintf(text, sizeof(text), "%u", id[1]);
 	CHECK(!filter_set(&by_id, "stack", text) && !filter_resolve(&by_id, &r));
 	capture_start(&c, &r, FORMAT_FOLDED, NULL);
@@ -794,16 +795,16 @@ static void test_names(void)
 	capture_start(&c, &r, FORMAT_TEXT, "kallsyms");
 	s = stacks_find(&r.stacks, texted);
 	symbols_name(&c.symbols, s);
-	CHECK(s->names == NAMES_TEXT && s->named == 3 &&
+	CHECK(s->name_origin == NAMES_TEXT && s->named == 3 &&
 	      !strcmp(s->name[2], "text_2+0x10/0x20 [made]"));
 	s = stacks_find(&r.stacks, half);
 	symbols_name(&c.symbols, s);
-	CHECK(s->names == NAMES_KALLSYMS && s->named == 4 &&
+	CHECK(s->name_origin == NAMES_KALLSYMS && s->named == 4 &&
 	      !strcmp(s->name[1], "half_1+0x10/0x20 [made]"));
 	CHECK(!strcmp(s->name[2], "mod_f+0x20/0x40 [mod]"));
 	s = stacks_find(&r.stacks, id);
 	symbols_name(&c.symbols, s);
-	CHECK(s->names == NAMES_NONE && s->named == 6);
+	CHECK(s->name_origin == NAMES_NONE && s->named == 6);
 	CHECK(!strcmp(s->name[0], "stack_trace_save+0x7f/0x80"));
 	CHECK(!strncmp(s->name[1], "next_one+0x0/", 13));
 	CHECK(!strncmp(s->name[3], "mod_g+0xebf/", 12));
@@ -814,7 +815,7 @@ static void test_names(void)
 	capture_end(&c);
 	record_free(&r);
 
-	/* Of another boot: not used, and said */
+	/* Of another boot: not used, and reported */
 	p = strcpy(zeroes, kallsyms);
 	p[15] = '8';
 	write_text("kallsyms", p);
@@ -828,7 +829,7 @@ static void test_names(void)
 	dup2(keep, 2);
 	close(keep);
 	CHECK(!system("grep -q 'another boot' stderr"));
-	CHECK(s->names == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
+	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
 	capture_end(&c);
 	record_free(&r);
 	made_free(&m);
@@ -916,7 +917,7 @@ static void test_formats(void)
 		"\"tag\":\"0xff\",\"stack\":1,\"symbols\":\"text\",\"gone\":false,\"cut\":true,"
 		"\"frames\":[\"f_0+0x10/0x20 [made]\",\"f_1+0x10/0x20 [made]\"],"
 		"\"addresses\":[\"0xffffffff81234510\",\"0xffffffffc0000010\"]}\n"));
-	output_info(&c.o, "x", &(struct bag){ 0 }, NULL, 0);
+	output_info(&c.o, "x", &(struct page_set){ 0 }, NULL, 0);
 	CHECK(strstr(
 		capture_text(&c),
 		"\"events_recorded\":2,\"events_recalled\":2,\"events_in_ring\":2,"
@@ -995,23 +996,23 @@ static void test_filters(void)
 
 /* ---------------------------------------------------------------- sources --- */
 
-static bool load(struct source *s, struct bag *bag, struct record *r, const char *name)
+static bool load(struct source *s, struct page_set *set, struct record *r, const char *name)
 {
 	char *const names[] = { (char *)name };
-	bool good = !source_open(s, names, 1) && !s->ops->load(s, bag);
-	u64 instance = bag_newest(bag);
+	bool good = !source_open(s, names, 1) && !s->ops->load(s, set);
+	u64 instance = page_set_newest(set);
 
 	if (good && s->ops->fetch)
-		good = !s->ops->fetch(s, bag, instance);
+		good = !s->ops->fetch(s, set, instance);
 	if (good)
-		record_parse(r, bag, instance);
+		record_parse(r, set, instance);
 	return good;
 }
 
-static void unload(struct source *s, struct bag *bag, struct record *r)
+static void unload(struct source *s, struct page_set *set, struct record *r)
 {
 	record_free(r);
-	bag_empty(bag);
+	page_set_clear(set);
 	source_close(s);
 }
 
@@ -1019,7 +1020,7 @@ static void test_directory_and_snapshot(void)
 {
 	struct record r, from_dir = { 0 }, from_file = { 0 };
 	struct symbols symbols;
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	struct source s;
 	u32 id[MADE_STACKS];
 	char error[256] = "", *p;
@@ -1034,50 +1035,50 @@ static void test_directory_and_snapshot(void)
 	made_at(&m, unnamed)->count = 5;
 	write_arrays(&m, "dir");
 	parse(&m, &r, 0);
-	CHECK(load(&s, &bag, &from_dir, "dir") && same_record(&r, &from_dir) && !s.live);
-	CHECK(!bag.changed && !bag.changed_text);
+	CHECK(load(&s, &set, &from_dir, "dir") && same_record(&r, &from_dir) && !s.live);
+	CHECK(!set.changed && !set.changed_text);
 
 	write_text(
 		"kallsyms",
 		"ffffffff81234500 T stack_trace_save\nffffffff81234506 T two\nffffffff81234600 T c\n");
 	symbols_init(&symbols, &from_dir, "kallsyms");
-	CHECK(!save("snapshot", &bag, &from_dir, &symbols, error, sizeof(error)) && !*error);
+	CHECK(!snapshot_write("snapshot", &set, &from_dir, &symbols, error, sizeof(error)) && !*error);
 	CHECK(!stat("snapshot", &st) && (st.st_mode & 0777) == 0600);
 	symbols_free(&symbols);
-	unload(&s, &bag, &from_dir);
+	unload(&s, &set, &from_dir);
 
-	CHECK(load(&s, &bag, &from_file, "snapshot") && same_record(&r, &from_file));
+	CHECK(load(&s, &set, &from_file, "snapshot") && same_record(&r, &from_file));
 	CHECK(from_file.have_info && !from_file.missing[ARRAY_EVENTS]);
 	symbols_init(&symbols, &from_file, NULL);
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);
-	CHECK(stack->names == NAMES_SNAPSHOT && stack->named == 2);
+	CHECK(stack->name_origin == NAMES_SNAPSHOT && stack->named == 2);
 	CHECK(!strcmp(stack->name[0], "stack_trace_save+0x4/0x6") &&
 	      !strcmp(stack->name[1], "two+0x2/0xfa"));
 
 	/* Once more from the snapshot: nothing is lost on the way */
-	CHECK(!save("again", &bag, &from_file, &symbols, error, sizeof(error)));
+	CHECK(!snapshot_write("again", &set, &from_file, &symbols, error, sizeof(error)));
 	CHECK(!system("cmp snapshot again"));
-	CHECK(save("no/such/place", &bag, &from_file, &symbols, error, sizeof(error)) &&
+	CHECK(snapshot_write("no/such/place", &set, &from_file, &symbols, error, sizeof(error)) &&
 	      strstr(error, "no/such/place"));
 	symbols_free(&symbols);
-	unload(&s, &bag, &from_file);
+	unload(&s, &set, &from_file);
 
 	/* Cut: at a page's end, and inside one */
 	CHECK(!truncate("again", st.st_size - STACKBUF_PAGE_SIZE));
-	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "is cut"));
-	unload(&s, &bag, &from_file);
+	CHECK(!load(&s, &set, &from_file, "again") && strstr(s.error, "is cut"));
+	unload(&s, &set, &from_file);
 	CHECK(!truncate("again", st.st_size - 100));
-	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "is cut"));
-	unload(&s, &bag, &from_file);
+	CHECK(!load(&s, &set, &from_file, "again") && strstr(s.error, "is cut"));
+	unload(&s, &set, &from_file);
 	CHECK(!truncate("again", 0));
-	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "is empty"));
-	unload(&s, &bag, &from_file);
+	CHECK(!load(&s, &set, &from_file, "again") && strstr(s.error, "is empty"));
+	unload(&s, &set, &from_file);
 	write_text("again", "#!/bin/sh\n");
-	CHECK(!load(&s, &bag, &from_file, "again") && strstr(s.error, "neither a snapshot"));
-	unload(&s, &bag, &from_file);
-	CHECK(!load(&s, &bag, &from_file, "nothing here") && strstr(s.error, "No such file"));
-	unload(&s, &bag, &from_file);
+	CHECK(!load(&s, &set, &from_file, "again") && strstr(s.error, "neither a snapshot"));
+	unload(&s, &set, &from_file);
+	CHECK(!load(&s, &set, &from_file, "nothing here") && strstr(s.error, "No such file"));
+	unload(&s, &set, &from_file);
 
 	/* A directory of which one file is bad */
 	for (int a = 0; a < ARRAYS; a++) {
@@ -1087,25 +1088,25 @@ static void test_directory_and_snapshot(void)
 		snprintf(path, sizeof(path), "dir/%s", array_name[a]);
 		p = made_array(&m, a, &size);
 		CHECK(!truncate(path, size - 1));
-		CHECK(!load(&s, &bag, &from_file, "dir"));
+		CHECK(!load(&s, &set, &from_file, "dir"));
 		snprintf(word, sizeof(word), "%s is cut", array_name[a]);
 		CHECK(strstr(s.error, word));
-		unload(&s, &bag, &from_file);
+		unload(&s, &set, &from_file);
 		CHECK(!truncate(path, 0));
-		CHECK(!load(&s, &bag, &from_file, "dir"));
+		CHECK(!load(&s, &set, &from_file, "dir"));
 		CHECK(strstr(s.error, array_name[a]));
-		unload(&s, &bag, &from_file);
+		unload(&s, &set, &from_file);
 		CHECK(!truncate(path, size));
-		CHECK(a == ARRAY_TEXT || !load(&s, &bag, &from_file, "dir"));
+		CHECK(a == ARRAY_TEXT || !load(&s, &set, &from_file, "dir"));
 		CHECK(a == ARRAY_TEXT || strstr(s.error, "not from stackbuf"));
-		unload(&s, &bag, &from_file);
+		unload(&s, &set, &from_file);
 		unlink(path);
-		CHECK(!load(&s, &bag, &from_file, "dir") && strstr(s.error, "holds no file"));
-		unload(&s, &bag, &from_file);
+		CHECK(!load(&s, &set, &from_file, "dir") && strstr(s.error, "holds no file"));
+		unload(&s, &set, &from_file);
 		write_file(path, p, size);
 	}
-	CHECK(load(&s, &bag, &from_file, "dir"));
-	unload(&s, &bag, &from_file);
+	CHECK(load(&s, &set, &from_file, "dir"));
+	unload(&s, &set, &from_file);
 	record_free(&r);
 	made_free(&m);
 }
@@ -1113,7 +1114,7 @@ static void test_directory_and_snapshot(void)
 static void test_version(void)
 {
 	struct record r = { 0 };
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	u32 id[MADE_STACKS];
 	struct source s;
 	size_t i, size;
@@ -1127,9 +1128,9 @@ static void test_version(void)
 			((struct stackbuf_page *)(page + i))->version = 3;
 	}
 	write_arrays(&m, "newer");
-	CHECK(!load(&s, &bag, &r, "newer"));
+	CHECK(!load(&s, &set, &r, "newer"));
 	CHECK(strstr(s.error, "format version 3; this stackbuf knows version 2"));
-	unload(&s, &bag, &r);
+	unload(&s, &set, &r);
 
 	/* A snapshot likewise */
 	parse(&m, &r, 0);
@@ -1139,11 +1140,11 @@ static void test_version(void)
 	page[2] = '3';
 	write_file("newer/all", m.events, (size_t)m.pages[ARRAY_EVENTS] * STACKBUF_PAGE_SIZE);
 	record_free(&r);
-	CHECK(!load(&s, &bag, &r, "newer/all") && strstr(s.error, "format version 3"));
-	unload(&s, &bag, &r);
-	made_bag(&m, &bag, 0);
-	CHECK(bag.other_version == 3);
-	bag_empty(&bag);
+	CHECK(!load(&s, &set, &r, "newer/all") && strstr(s.error, "format version 3"));
+	unload(&s, &set, &r);
+	made_pages(&m, &set, 0);
+	CHECK(set.other_version == 3);
+	page_set_clear(&set);
 	made_free(&m);
 }
 
@@ -1162,7 +1163,7 @@ static void test_core(void)
 		{ .p_type = PT_NOTE, .p_vaddr = 0xffffffffc0100000, .p_memsz = 1 << 20 }
 	};
 	struct record r, from_core = { 0 };
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	struct source s = { 0 };
 	u32 id[MADE_STACKS];
 	struct made m;
@@ -1197,10 +1198,10 @@ static void test_core(void)
 
 	memset(s.fd, -1, sizeof(s.fd));
 	CHECK(!source_open_core(&s, "core", "core.kallsyms", "none") && s.live);
-	CHECK(s.ops && !s.ops->load(&s, &bag));
-	record_parse(&from_core, &bag, bag_newest(&bag));
+	CHECK(s.ops && !s.ops->load(&s, &set));
+	record_parse(&from_core, &set, page_set_newest(&set));
 	CHECK(same_record(&r, &from_core));
-	unload(&s, &bag, &from_core);
+	unload(&s, &set, &from_core);
 
 	/* Functions only: searched for from somewhere before it, and not beyond the module */
 	write_text("core.kallsyms", "ffffffffc0000000 t stackbuf_save\t[stackbuf]\n");
@@ -1210,10 +1211,10 @@ static void test_core(void)
 	write_text("module/coresize", "8192\n");
 	memset(s.fd, -1, sizeof(s.fd));
 	CHECK(!source_open_core(&s, "core", "core.kallsyms", "module"));
-	CHECK(s.ops && !s.ops->load(&s, &bag));
-	record_parse(&from_core, &bag, bag_newest(&bag));
+	CHECK(s.ops && !s.ops->load(&s, &set));
+	record_parse(&from_core, &set, page_set_newest(&set));
 	CHECK(same_record(&r, &from_core));
-	unload(&s, &bag, &from_core);
+	unload(&s, &set, &from_core);
 	write_text("module/coresize", "4080\n");
 	memset(s.fd, -1, sizeof(s.fd));
 	CHECK(source_open_core(&s, "core", "core.kallsyms", "module") &&
@@ -1270,7 +1271,7 @@ static void test_live(void)
 	void *memory[ARRAYS];
 	struct made m;
 	struct source s;
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	struct record r = { 0 };
 	unsigned int changed = 0, changed_text = 0, rounds = 0, lacking = 0, a;
 	u64 events = 0, torn = 0, total, before, after, unsure;
@@ -1310,16 +1311,16 @@ static void test_live(void)
 		u64 next[2] = { 0 };
 		u32 id[MADE_STACKS] = { 0 };
 
-		bag_empty(&bag);
+		page_set_clear(&set);
 		before = *written;
-		CHECK(!s.ops->load(&s, &bag));
-		record_parse(&r, &bag, bag_newest(&bag));
-		changed += bag.changed;
-		changed_text += bag.changed_text;
+		CHECK(!s.ops->load(&s, &set));
+		record_parse(&r, &set, page_set_newest(&set));
+		changed += set.changed;
+		changed_text += set.changed_text;
 		torn += r.half;
 		CHECK(!r.damaged);
 		after = *written;
-		unsure = (u64)(bag.changed + r.rebuilt) * PAGE_EVENTS_MAX + r.half;
+		unsure = (u64)(set.changed + r.rebuilt) * PAGE_EVENTS_MAX + r.half;
 		for (i = 0; i < r.events; i++) {
 			u64 at = (r.event[i].time - MADE_LOAD) / 1000;
 			struct made_event e;
@@ -1341,7 +1342,7 @@ static void test_live(void)
 			/* Its text, if there is one, has its length */
 			CHECK(!stack->text || stack->lines == stack->nr);
 		}
-		/* Nothing is counted before it is there, and no more lacks than is said */
+		/* Nothing is counted before it is there, and no more lacks than is reported */
 		total = 0;
 		for (i = 0; (stack = stacks_next(&r.stacks, &i)); )
 			total += stack->count + stack->in_ring;
@@ -1356,7 +1357,7 @@ static void test_live(void)
 	} while (now.tv_sec - start.tv_sec < (changed && changed_text ? 4 : 40));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	unload(&s, &bag, &r);
+	unload(&s, &set, &r);
 	printf("# live: %u rounds, %llu events, %u pages of events and %u of text changed while they were read, %llu half; %u times the totals were too small\n",
 	       rounds, events, changed, changed_text, torn, lacking);
 	CHECK(events > 1000 && changed > 0 && changed_text > 0);
@@ -1437,7 +1438,7 @@ static void test_disorder(void)
 	last = at - m.events->word;
 	*head = *second = *m.events;
 
-	/* Nothing is said of an event that came in between, whole or not */
+	/* Nothing is reported of an event that came in between, whole or not */
 	first->owner = 0;
 	CHECK(scripted_events(&half, &closed) == 3 && !half && !closed);
 	memset(&second->word[last + 1], 0, 4 * sizeof(u64));
@@ -1479,28 +1480,28 @@ static void test_text_disorder(void)
 
 	/* Nothing new; and a record that came in between, or is on its way */
 	memcpy(page, m.text, sizeof(page));
-	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, sizeof(page)));
+	CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, sizeof(page)));
 	memset(third, 0, at[2] - at[1]);
-	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
+	CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
 	memcpy(page, m.text, sizeof(page));
 	memset(third, ' ', at[2] - at[1]);
-	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
+	CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
 	memcpy(page, m.text, sizeof(page));
 	*third = '\0';
-	CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
+	CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
 
 	/* The first copy has a record's beginning of later than the rest, from anywhere on */
 	for (i = at[0] + 1; i < at[1]; i++) {
 		memcpy(page, m.text, sizeof(page));
 		memset(page + i, i % 2 ? ' ' : 0, at[1] - i);
-		CHECK(text_settle(page, m.text) && !memcmp(page, m.text, at[0]) && !*second);
+		CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[0]) && !*second);
 	}
 
 	/* The page begins anew */
 	memcpy(page, m.text, sizeof(page));
 	page[20]++;
-	CHECK(!text_settle(page, m.text) && !page[0] && !page[at[0]]);
-	CHECK(text_settle(page, m.text) && !page[0]);
+	CHECK(!text_drop_torn(page, m.text) && !page[0] && !page[at[0]]);
+	CHECK(text_drop_torn(page, m.text) && !page[0]);
 	made_free(&m);
 }
 
@@ -1551,7 +1552,7 @@ static void test_follow(void)
 		struct capture c;
 		struct record r;
 		const char *line;
-		FILE *said;
+		FILE *log;
 		int keep;
 
 		made_init(&growing.m, pages[i], 4, 8, NULL);
@@ -1564,7 +1565,7 @@ static void test_follow(void)
 		fflush(stderr);
 		keep = dup(2);
 		CHECK(dup2(open("followed", O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) == 2);
-		CHECK(!follow(&s, &c.o, &f, NULL));
+		CHECK(!follow_events(&s, &c.o, &f, NULL));
 		fflush(stderr);
 		dup2(keep, 2);
 		close(keep);
@@ -1578,16 +1579,16 @@ static void test_follow(void)
 			last = n;
 			seen++;
 		}
-		said = fopen("followed", "r");
-		while (said) {
+		log = fopen("followed", "r");
+		while (log) {
 			char text[200];
 
-			if (!fgets(text, sizeof(text), said))
+			if (!fgets(text, sizeof(text), log))
 				break;
 			sscanf(text, "stackbuf: %llu events printed, %llu lost", &printed, &lost);
 		}
-		if (said)
-			fclose(said);
+		if (log)
+			fclose(log);
 		CHECK(seen > 100 && seen == printed);
 		/* Some of the lost ones are newer than the last that was printed */
 		CHECK(i ? lost > 100 && left_out <= lost && left_out > lost / 2 :
@@ -1629,7 +1630,7 @@ static void test_flipped_bits(void)
 		for (n = 0; a == ARRAY_STACKS && (s = stacks_next(&r.stacks, &n)); ) {
 			t = stacks_find(&good.stacks, s->id);
 			if (s->nr && t && t->nr && s->addr[0] >> 32 == t->addr[0] >> 32)
-				CHECK(stack_same(s, t) || s->addr[0] - t->addr[0] < 1ULL << 40);
+				CHECK(stack_equal(s, t) || s->addr[0] - t->addr[0] < 1ULL << 40);
 		}
 		record_free(&r);
 		while (i--)
@@ -1665,7 +1666,7 @@ static const char available[] =
 	"__SCT__vfs_call\nvfs_read [mod]\nvfs_extra [mod]\nvfs_own [stackbuf]\n";
 
 /* What a pattern chooses, separated by blanks, or the error */
-static const char *choose(const char *text, bool regex, bool lists, struct chosen *c)
+static const char *choose(const char *text, bool regex, bool lists, struct matches *c)
 {
 	static char result[1024];
 	struct patterns p = { 0 };
@@ -1680,14 +1681,14 @@ static const char *choose(const char *text, bool regex, bool lists, struct chose
 		snprintf(result, sizeof(result), "error: %s", error);
 	for (i = 0; i < c->nr; i++)
 		sprintf(result + strlen(result), "%s%s", i ? " " : "", c->name[i]);
-	chosen_free(&(struct chosen){ .name = c->name, .nr = c->nr });
+	matches_free(&(struct matches){ .name = c->name, .nr = c->nr });
 	patterns_free(&p);
 	return result;
 }
 
 static void test_patterns(void)
 {
-	struct chosen c;
+	struct matches c;
 
 	write_text("kallsyms", kallsyms);
 	write_text("available", available);
@@ -1771,7 +1772,7 @@ static const char *parameter(const char *name)
 static void test_borrowed(void)
 {
 	char *names[2] = { "vfs_read", "vfs_write" };
-	struct chosen c = { .name = names, .nr = 2 };
+	struct matches c = { .name = names, .nr = 2 };
 	struct probes p = { 0 }, second = { 0 };
 	struct source s;
 	struct made m;
@@ -1779,15 +1780,15 @@ static void test_borrowed(void)
 	int status = 0;
 	pid_t child;
 
-	stop = 0;
+	interrupted = 0;
 	make_known(&m, id, 10);
 	write_arrays(&m, "borrowed");
 	made_free(&m);
 	CHECK(!source_open(&s, (char *const[]){ "borrowed" }, 1));
 	setenv("STACKBUF_PARAMETERS", "parameters", 1);
-	CHECK(module_load(&p) && strstr(p.error, "parameters: No such file"));
+	CHECK(probes_load_module(&p) && strstr(p.error, "parameters: No such file"));
 	mkdir("parameters", 0700);
-	CHECK(!module_load(&p));
+	CHECK(!probes_load_module(&p));
 	CHECK(probes_open(&p) && strstr(p.error, "of an older build"));
 	write_text("parameters/probe", "dput\n");
 	write_text("parameters/pid", "5\n");
@@ -1802,7 +1803,7 @@ static void test_borrowed(void)
 	/* Another process, while this one holds them */
 	child = fork();
 	if (!child) {
-		_exit(module_load(&second) || !probes_open(&second) ||
+		_exit(probes_load_module(&second) || !probes_open(&second) ||
 		      !strstr(second.error, "is running"));
 	}
 	CHECK(waitpid(child, &status, 0) == child && !status);
@@ -1816,7 +1817,7 @@ static void test_borrowed(void)
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		if (module_load(&p) || probes_open(&p) || probes_parameter(&p, PARAM_PID, "78") ||
+		if (probes_load_module(&p) || probes_open(&p) || probes_parameter(&p, PARAM_PID, "78") ||
 		    probes_set(&p, &s, &c, true) || strcmp(parameter("pid"), "78"))
 			_exit(1);
 		exit(3);
@@ -1841,7 +1842,7 @@ static void test_build_ids(void)
 	struct record r = { 0 }, again = { 0 };
 	struct symbols symbols;
 	struct build_ids ids = { 0 };
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	char error[256] = "", *hex;
 	struct source s;
 	u32 id[MADE_STACKS];
@@ -1912,22 +1913,22 @@ static void test_build_ids(void)
 	make_known(&m, id, 10);
 	memcpy(m.info->module_build_id, notes + sizeof(notes) - 21, 20);
 	write_arrays(&m, "with ids");
-	CHECK(load(&s, &bag, &r, "with ids"));
+	CHECK(load(&s, &set, &r, "with ids"));
 	symbols_init(&symbols, &r, NULL);
 	CHECK(!strcmp(build_ids_find(&symbols.ids, "stackbuf", 0), ID_A));
 	build_ids_add(&symbols.ids, "", ID_A);
 	build_ids_add(&symbols.ids, "mine", ID_B);
-	CHECK(!save("ids", &bag, &r, &symbols, error, sizeof(error)));
+	CHECK(!snapshot_write("ids", &set, &r, &symbols, error, sizeof(error)));
 	symbols_free(&symbols);
-	unload(&s, &bag, &r);
-	CHECK(load(&s, &bag, &again, "ids"));
+	unload(&s, &set, &r);
+	CHECK(load(&s, &set, &again, "ids"));
 	symbols_init(&symbols, &again, NULL);
 	CHECK(symbols.ids.nr == 3 && !strcmp(build_ids_find(&symbols.ids, "", 0), ID_A) &&
 	      !strcmp(build_ids_find(&symbols.ids, "mine", 0), ID_B));
-	CHECK(!save("ids2", &bag, &again, &symbols, error, sizeof(error)));
+	CHECK(!snapshot_write("ids2", &set, &again, &symbols, error, sizeof(error)));
 	CHECK(!system("cmp ids ids2"));
 	symbols_free(&symbols);
-	unload(&s, &bag, &again);
+	unload(&s, &set, &again);
 	made_free(&m);
 }
 

@@ -167,7 +167,7 @@ static void test_address(void)
 	struct symbols symbols = { 0 };
 	struct output o = { .format = FORMAT_JSON, .symbols = &symbols };
 	struct stackbuf_probe *probe;
-	struct bag bag = { 0 };
+	struct page_set set = { 0 };
 	struct record r;
 	struct made m;
 	char *text;
@@ -178,17 +178,17 @@ static void test_address(void)
 	strcpy(probe->name, "vfs_read");
 	probe->addr = MADE_BASE;
 	probe->state = STACKBUF_PROBE_SET;
-	made_bag(&m, &bag, 0);
-	record_parse(&r, &bag, MADE_INSTANCE);
+	made_pages(&m, &set, 0);
+	record_parse(&r, &set, MADE_INSTANCE);
 	o.record = &r;
 	o.file = open_memstream(&text, &size);
-	output_info(&o, "x", &bag, NULL, 0);
+	output_info(&o, "x", &set, NULL, 0);
 	fclose(o.file);
 	CHECK(strstr(text, "\"name\":\"vfs_read\",\"state\":\"set\","
 		     "\"address\":\"0xffffffff81234500\""));
 	free(text);
 	record_free(&r);
-	bag_empty(&bag);
+	page_set_clear(&set);
 	made_free(&m);
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "output/outfile.h"
-#include "output/save.h"
+#include "output/snapshot.h"
 
 struct pages {
 	char (*page)[STACKBUF_PAGE_SIZE];
@@ -59,7 +59,7 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		symbols_name(symbols, stack);
-		if (stack->names == NAMES_TEXT)
+		if (stack->name_origin == NAMES_TEXT)
 			continue;
 		for (n = 0; n < stack->nr; n++) {
 			if (!strncmp(stack->name[n], "0x", 2))
@@ -96,26 +96,26 @@ static void add_build_ids(struct pages *p, const struct record *r, const struct 
 	}
 }
 
-static bool is_saved(const struct bag_page *p, const struct record *r)
+static bool is_saved(const struct found_page *p, const struct record *r)
 {
 	return p->instance == r->instance && p->kind != STACKBUF_SNAPSHOT && p->data;
 }
 
-static int write_pages(FILE *f, const struct bag *bag, const struct record *r,
+static int write_pages(FILE *f, const struct page_set *set, const struct record *r,
 		       const struct pages *own)
 {
 	size_t i;
 
 	if (own->nr && fwrite(own->page, STACKBUF_PAGE_SIZE, own->nr, f) != own->nr)
 		return -1;
-	for (i = 0; i < bag->nr; i++)
-		if (is_saved(&bag->page[i], r) &&
-		    fwrite(bag->page[i].data, STACKBUF_PAGE_SIZE, 1, f) != 1)
+	for (i = 0; i < set->nr; i++)
+		if (is_saved(&set->page[i], r) &&
+		    fwrite(set->page[i].data, STACKBUF_PAGE_SIZE, 1, f) != 1)
 			return -1;
 	return 0;
 }
 
-int save(const char *name, const struct bag *bag, struct record *r, struct symbols *symbols,
+int snapshot_write(const char *name, const struct page_set *set, struct record *r, struct symbols *symbols,
 	 char *error, size_t size)
 {
 	struct pages own = { 0 };
@@ -129,8 +129,8 @@ int save(const char *name, const struct bag *bag, struct record *r, struct symbo
 	add_line(&own, r, "pages 00000000000000000000\n");
 	add_build_ids(&own, r, &symbols->ids);
 	add_frames(&own, r, symbols);
-	for (i = 0; i < bag->nr; i++)
-		nr += is_saved(&bag->page[i], r);
+	for (i = 0; i < set->nr; i++)
+		nr += is_saved(&set->page[i], r);
 	snprintf(line, sizeof(line), "pages %020llu\n", nr + own.nr);
 	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
 
@@ -141,7 +141,7 @@ int save(const char *name, const struct bag *bag, struct record *r, struct symbo
 			snprintf(error, size, "%s: is a terminal, and a snapshot is no text", name);
 			goto out;
 		}
-		ret = outfile_close(&out, write_pages(out.file, bag, r, &own));
+		ret = outfile_close(&out, write_pages(out.file, set, r, &own));
 	}
 	if (ret)
 		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));

@@ -8,7 +8,7 @@
 #include "symbol/symbols.h"
 
 /* Return 0, or -1 with a line in @error; @name is then as it was before */
-int save(const char *name, const struct bag *bag, struct record *r, struct symbols *symbols,
+int snapshot_write(const char *name, const struct page_set *set, struct record *r, struct symbols *symbols,
 	 char *error, size_t size);
 
 #endif
