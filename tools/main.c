@@ -810,7 +810,7 @@ static void add_build_ids(struct session *r)
 static struct srcline *open_lines(const struct session *r, const struct args *a)
 {
 	const struct stackbuf_info *info = &r->record.info;
-	struct srcline_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
+	struct debug_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
 				     .ids = &r->symbols.ids,
 				     .force = a->given & BIT(OPT_FORCE) };
 	struct srcline *lines;
@@ -843,7 +843,7 @@ static bool at_end(FILE *f)
 /* "decode": text in, text out; no record is read */
 static void decode(const struct args *a)
 {
-	struct srcline_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
+	struct debug_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
 				     .force = a->given & BIT(OPT_FORCE) };
 	struct decoder d = { .srcline = srcline_open(&where), .compat = a->given & BIT(OPT_COMPAT) };
 	FILE *in = stdin;

@@ -164,6 +164,11 @@ char printable_ascii(char c)
 	return c >= ' ' && c <= '~' ? c : '?';
 }
 
+unsigned int hex_digit(char c)
+{
+	return c <= '9' ? c - '0' : (c | 32) - 'a' + 10;
+}
+
 u32 hash_bytes(const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;

@@ -68,6 +68,9 @@ char *printable(char *text);
 /* @c if it is printable ASCII, else a question mark */
 char printable_ascii(char c);
 
+/* The value of a hexadecimal digit */
+unsigned int hex_digit(char c);
+
 /* FNV-1a */
 u32 hash_bytes(const void *bytes, size_t len);
 

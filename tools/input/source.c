@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "input/dump.h"
 #include "input/source.h"
+#include "symbol/kallsyms.h"
 
 #define DEBUGFS		"/sys/kernel/debug/stackbuf"
 #define CORE		"/proc/kcore"
@@ -350,28 +351,25 @@ static u64 search_info(int core, const char *module)
  */
 static int find_info(struct source *s, const char *kallsyms, u64 *addr)
 {
-	char line[512], type, name[256], module[256];
-	FILE *f = fopen(kallsyms, "re");
 	bool found = false, loaded = false;
-	unsigned long long at = 0;
+	struct kallsyms k;
 
-	if (!f)
+	if (kallsyms_open(&k, kallsyms))
 		return failed(s, "%s: %s", kallsyms, strerror(errno));
-	while (!found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %255s %255s", &at, &type, name, module) != 4 ||
-		    strcmp(module, "[stackbuf]"))
+	while (!found && kallsyms_next(&k)) {
+		if (strcmp(k.module, "stackbuf"))
 			continue;
 		loaded = true;
-		found = !strcmp(name, "stackbuf_info");
+		found = !strcmp(k.name, "stackbuf_info");
 	}
-	fclose(f);
+	kallsyms_close(&k);
 	if (!loaded)
 		return failed(
 			s,
 			"the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
-	if (found && !at)
+	if (found && !k.addr)
 		return failed(s, "%s does not show addresses; run it as root", kallsyms);
-	*addr = found ? at : 0;
+	*addr = found ? k.addr : 0;
 	return 0;
 }
 

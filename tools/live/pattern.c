@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "live/pattern.h"
+#include "symbol/kallsyms.h"
 
 static bool is_word(const char *text, size_t len)
 {
@@ -177,9 +178,9 @@ static int by_name(const void *a, const void *b)
 	return c ? c : strcmp(x->function, y->function);
 }
 
-static struct candidate *find(const struct candidates *c, char *function, char *module)
+static struct candidate *find(const struct candidates *c, const char *function, const char *module)
 {
-	const struct candidate key = { .function = function, .module = module };
+	const struct candidate key = { .function = (char *)function, .module = (char *)module };
 
 	return c->nr ? bsearch(&key, c->one, c->nr, sizeof(key), by_name) : NULL;
 }
@@ -196,54 +197,31 @@ static bool unwanted(const char *function, const char *module)
 	       !strcmp(module, "stackbuf");
 }
 
-/* "[module]" or "" to "module" */
-static char *strip_brackets(char *module)
-{
-	char *end = strchr(module, ']');
-
-	if (*module != '[')
-		return module;
-	if (end)
-		*end = '\0';
-	return module + 1;
-}
-
 static int read_kallsyms(const struct patterns *p, const char *path, struct candidates *c,
 			 char *error, size_t size)
 {
-	FILE *f = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0, i, n = 0;
+	struct kallsyms k;
+	size_t i, n = 0;
 
-	if (!f) {
+	if (kallsyms_open(&k, path)) {
 		snprintf(error, size, "%s: %s", path, strerror(errno));
 		return -1;
 	}
-	/* ADDRESS TYPE NAME[\t[MODULE]], some 150,000 times: no sscanf() */
-	while (getline(&line, &room, f) > 0) {
-		char *type = strchr(line, ' '), *function, *module;
-
-		if (!type || !strchr("tTwW", type[1]) || type[2] != ' ')
+	while (kallsyms_next(&k)) {
+		if (!kallsyms_is_code(&k))
 			continue;
-		function = type + 3;
-		module = function + strcspn(function, " \t\n");
-		if (*module)
-			*module++ = '\0';
-		module += strspn(module, " \t\n");
-		module = strip_brackets(module);
 		for (i = 0; i < p->nr; i++)
 			if (p->pattern[i].kind != PATTERN_NAME &&
-			    match(&p->pattern[i], function, module))
+			    match(&p->pattern[i], k.name, k.module))
 				break;
-		if (i == p->nr || unwanted(function, module))
+		if (i == p->nr || unwanted(k.name, k.module))
 			continue;
 		GROW(c->one, c->nr, c->room);
 		c->one[c->nr++] = (struct candidate){
-			.function = xstrdup(function), .module = xstrdup(module),
+			.function = xstrdup(k.name), .module = xstrdup(k.module),
 			.pattern = &p->pattern[i], .times = 1 };
 	}
-	free(line);
-	fclose(f);
+	kallsyms_close(&k);
 	if (!c->nr)
 		return 0;
 	qsort(c->one, c->nr, sizeof(*c->one), by_name);
@@ -271,14 +249,10 @@ static bool read_available(const char *path, struct candidates *c)
 	if (!f)
 		return false;
 	while (getline(&line, &room, f) > 0) {
-		char *module = line + strcspn(line, " \t\n");
-		struct candidate *found;
+		const char *module, *function = kallsyms_split(line, &module);
+		struct candidate *found = find(c, function, module);
 
 		any = true;
-		if (*module)
-			*module++ = '\0';
-		module += strspn(module, " \t\n");
-		found = find(c, line, strip_brackets(module));
 		if (found)
 			found->available = true;
 	}
@@ -297,17 +271,14 @@ static void read_blacklist(const char *path, struct candidates *c)
 	if (!f)
 		return;
 	while (getline(&line, &room, f) > 0) {
-		char *function = strchr(line, '\t'), *module;
+		const char *function, *module;
 		struct candidate *found;
+		char *tab = strchr(line, '\t');
 
-		if (!function)
+		if (!tab)
 			continue;
-		function++;
-		module = function + strcspn(function, " \t\n");
-		if (*module)
-			*module++ = '\0';
-		module += strspn(module, " \t\n");
-		found = find(c, function, strip_brackets(module));
+		function = kallsyms_split(tab + 1, &module);
+		found = find(c, function, module);
 		if (found)
 			found->blacklisted = true;
 	}

@@ -62,24 +62,6 @@ static void add(char **p, size_t *len, size_t *room, const char *format, ...)
 	*len += n;
 }
 
-size_t frame_function_len(const char *name)
-{
-	const char *plus = strstr(name, "+0x");
-
-	return plus ? (size_t)(plus - name) : strlen(name);
-}
-
-const char *frame_module(const char *name, char text[FRAME_MODULE_MAX])
-{
-	const char *module = strchr(name, '[');
-	int len = module ? (int)strcspn(module + 1, " ]") : 0;
-
-	*text = '\0';
-	if (len)
-		snprintf(text, FRAME_MODULE_MAX, "_[%.*s]", len, module + 1);
-	return text;
-}
-
 static void block_perf(const struct stack *stack, unsigned int i, char **p, size_t *len,
 		       size_t *room)
 {

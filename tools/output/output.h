@@ -48,13 +48,6 @@ struct stack *output_stack(const struct output *o, u32 id);
 const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN]);
 const char *output_context(const struct event *e);
 
-/* Of a frame's name: the function without distance and module */
-size_t frame_function_len(const char *name);
-
-/* Of a frame's name: "_[module]", with which a folded frame ends, in @text; "" for the kernel */
-#define FRAME_MODULE_MAX	72
-const char *frame_module(const char *name, char text[FRAME_MODULE_MAX]);
-
 double output_percent(u64 count, u64 sum);
 
 /*

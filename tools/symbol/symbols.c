@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbol/kallsyms.h"
 #include "symbol/symbols.h"
 
 const char *const name_origins[] = { "text", "snapshot", "kallsyms", "none" };
@@ -70,35 +71,28 @@ static void free_kallsyms(struct symbols *s)
 
 static void read_kallsyms(struct symbols *s)
 {
-	char line[1024], name[512], module[128], type;
 	bool base = false, hidden = true;
-	unsigned long long addr;
+	struct kallsyms k;
 	size_t i, n = 0;
-	FILE *f;
 
-	f = fopen(s->path, "re");
-	if (!f) {
+	if (kallsyms_open(&k, s->path)) {
 		fprintf(stderr, "stackbuf: %s: %s: some frames have no names\n", s->path,
 			strerror(errno));
 		s->path = NULL;
 		return;
 	}
-	while (fgets(line, sizeof(line), f)) {
-		int fields = sscanf(line, "%llx %c %511s [%127[^]]", &addr, &type, name, module);
-
-		if (fields < 3)
-			continue;
-		hidden = hidden && !addr;
-		base = base || (addr == s->base_addr && !strcmp(name, s->base_symbol));
-		if (!addr || !strchr("tTwW", type))
+	while (kallsyms_next(&k)) {
+		hidden = hidden && !k.addr;
+		base = base || (k.addr == s->base_addr && !strcmp(k.name, s->base_symbol));
+		if (!k.addr || !kallsyms_is_code(&k))
 			continue;
 		GROW(s->kallsyms, s->nr, s->room);
 		s->kallsyms[s->nr] = (struct symbol){
-			.addr = addr, .order = s->nr, .name = copy(name, strlen(name)),
-			.module = copy(module, fields == 4 ? strlen(module) : 0) };
+			.addr = k.addr, .order = s->nr, .name = copy(k.name, strlen(k.name)),
+			.module = copy(k.module, strlen(k.module)) };
 		s->nr++;
 	}
-	fclose(f);
+	kallsyms_close(&k);
 	if (!base) {
 		fprintf(stderr, "stackbuf: %s %s: some frames have no names\n", s->path,
 			hidden ? "does not show addresses" : "is of another boot or kernel");

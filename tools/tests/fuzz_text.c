@@ -13,7 +13,7 @@ static struct srcline *srcline;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct srcline_config where = { .vmlinux = "/proc/self/exe",
+	static const struct debug_config where = { .vmlinux = "/proc/self/exe",
 						  .modules = "/nonexistent", .force = true };
 	static unsigned int runs;
 	FILE *in, *out;

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dwarf_lines.c - from an address to source lines, by DWARF
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbol/dwarf_lines.h"
+
+/* A function with code of its own */
+struct subprogram {
+	u64 start, end;
+	Dwarf_Die die;
+};
+
+/* A compilation unit; its subprograms are read when a frame is in it */
+struct dwarf_unit {
+	Dwarf_Die die;
+	bool read;
+	struct subprogram *subprogram;
+	size_t subprograms, room;
+};
+
+struct dwarf_range {
+	u64 start, end;
+	u32 unit;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct dwarf_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/*
+ * Read which unit covers which addresses.  .debug_aranges has the same, but clang writes it on
+ * request only; reading the ranges of 2,400 units takes some milliseconds.
+ */
+static void read_units(struct dwarf_units *d)
+{
+	Dwarf *dwarf = dwfl_module_getdwarf(d->module, &d->bias);
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	uint8_t type;
+
+	d->read = true;
+	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
+		Dwarf_Addr base, start, end;
+		ptrdiff_t at = 0;
+
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		GROW(d->unit, d->units, d->unit_room);
+		d->unit[d->units] = (struct dwarf_unit){ .die = die };
+		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+			if (start >= end)
+				continue;
+			GROW(d->range, d->ranges, d->range_room);
+			d->range[d->ranges++] = (struct dwarf_range){ start, end, d->units };
+		}
+		d->units++;
+	}
+	if (d->ranges)
+		qsort(d->range, d->ranges, sizeof(*d->range), by_start);
+}
+
+static struct dwarf_unit *unit_at(struct dwarf_units *d, u64 addr)
+{
+	size_t low = 0, high;
+
+	for (high = d->ranges; low < high; ) {
+		size_t middle = low + (high - low) / 2;
+
+		if (d->range[middle].start <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && addr < d->range[low - 1].end ? &d->unit[d->range[low - 1].unit] : NULL;
+}
+
+/* Read the functions that have code, also inside namespaces and types, where Rust has them */
+static void read_subprograms(struct dwarf_unit *u, Dwarf_Die *parent)
+{
+	Dwarf_Die die;
+	int ret = dwarf_child(parent, &die);
+
+	for (; !ret; ret = dwarf_siblingof(&die, &die)) {
+		Dwarf_Addr base, start, end;
+		ptrdiff_t at = 0;
+
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+				GROW(u->subprogram, u->subprograms, u->room);
+				u->subprogram[u->subprograms++] = (struct subprogram){ start, end, die };
+			}
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+			read_subprograms(u, &die);
+			break;
+		case DW_TAG_structure_type:
+		case DW_TAG_enumeration_type:
+			if (dwarf_srclang(&u->die) == DW_LANG_Rust)
+				read_subprograms(u, &die);
+			break;
+		}
+	}
+}
+
+/*
+ * Collect the inlined functions that hold the address, the outermost first.  The blocks
+ * between them need not have addresses.
+ */
+static bool inlined_at(Dwarf_Die *parent, u64 addr, Dwarf_Die *path, unsigned int *nr)
+{
+	Dwarf_Die die;
+	int ret = dwarf_child(parent, &die);
+
+	for (; !ret; ret = dwarf_siblingof(&die, &die)) {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_inlined_subroutine && dwarf_haspc(&die, addr) > 0) {
+			if (*nr == DWARF_PLACES_MAX - 1)
+				return true;
+			path[(*nr)++] = die;
+			inlined_at(&die, addr, path, nr);
+			return true;
+		}
+		if (tag == DW_TAG_lexical_block && inlined_at(&die, addr, path, nr))
+			return true;
+	}
+	return false;
+}
+
+static const char *die_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr_integrate(die, DW_AT_name, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
+static unsigned int die_number(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &value))
+		return 0;
+	return value;
+}
+
+unsigned int dwarf_places(struct dwarf_units *d, u64 addr,
+			  struct dwarf_place place[DWARF_PLACES_MAX])
+{
+	struct dwarf_unit *u;
+	Dwarf_Die path[DWARF_PLACES_MAX];
+	unsigned int nr = 0, depth = 0, discriminator = 0;
+	Dwarf_Files *files;
+	Dwarf_Line *line;
+	int number = 0;
+	size_t i, file_count;
+
+	if (!d->read)
+		read_units(d);
+	addr -= d->bias;
+	u = unit_at(d, addr);
+	if (!u)
+		return 0;
+	line = dwarf_getsrc_die(&u->die, addr);
+	if (!line)
+		return 0;
+	if (!u->read) {
+		u->read = true;
+		read_subprograms(u, &u->die);
+	}
+	dwarf_lineno(line, &number);
+	dwarf_linediscriminator(line, &discriminator);
+	place[nr++] = (struct dwarf_place){ NULL, dwarf_linesrc(line, NULL, NULL), number,
+				      discriminator };
+
+	for (i = 0; i < u->subprograms; i++)
+		if (addr >= u->subprogram[i].start && addr < u->subprogram[i].end)
+			break;
+	if (i == u->subprograms)
+		return nr;
+	inlined_at(&u->subprogram[i].die, addr, path, &depth);
+	if (dwarf_getsrcfiles(&u->die, &files, &file_count))
+		files = NULL;
+	while (depth) {
+		Dwarf_Die *die = &path[--depth];
+		unsigned int file = die_number(die, DW_AT_call_file);
+
+		place[nr - 1].function = die_name(die);
+		place[nr++] = (struct dwarf_place){
+			.file = files ? dwarf_filesrc(files, file, NULL, NULL) : NULL,
+			.line = die_number(die, DW_AT_call_line),
+			.discriminator = discriminator };
+	}
+	place[nr - 1].function = die_name(&u->subprogram[i].die);
+	return nr;
+}
+
+void dwarf_units_close(struct dwarf_units *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->units; i++)
+		free(d->unit[i].subprogram);
+	free(d->unit);
+	free(d->range);
+	memset(d, 0, sizeof(*d));
+}

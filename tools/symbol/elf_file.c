@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * elf_file.c - the functions and code of a kernel's image or a module's file
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "symbol/build_id.h"
+#include "symbol/elf_file.h"
+
+static char *debuginfo_path;
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debuginfo_path,
+};
+
+/* ------------------------------------------------------------- functions --- */
+
+static void read_sections(struct elf_file *e, Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t nr = 0;
+
+	elf_getshdrnum(elf, &nr);
+	e->section = xcalloc(nr + 1, sizeof(*e->section));
+	e->sections = nr;
+	while ((scn = elf_nextscn(elf, scn))) {
+		size_t i = elf_ndxscn(scn);
+
+		if (i >= nr || !gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_ALLOC))
+			continue;
+		/* libdwfl has placed the sections of a module side by side */
+		e->section[i] = (struct elf_section){ shdr.sh_addr, shdr.sh_size,
+						      shdr.sh_flags & SHF_EXECINSTR };
+	}
+}
+
+static int by_addr(const void *a, const void *b, void *file)
+{
+	const struct elf_function *x = &((struct elf_file *)file)->function[*(const u32 *)a],
+			      *y = &((struct elf_file *)file)->function[*(const u32 *)b];
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void read_functions(struct elf_file *e)
+{
+	int i, nr = dwfl_module_getsymtab(e->module);
+	const char *file = NULL;
+	size_t n;
+
+	e->functions = 1;
+	e->function_room = nr > 0 ? nr + 1 : 1;
+	e->function = xcalloc(e->function_room, sizeof(*e->function));
+	for (i = 1; i < nr; i++) {
+		GElf_Sym sym;
+		GElf_Word shndx;
+		GElf_Addr addr;
+		const char *name = dwfl_module_getsym_info(e->module, i, &sym, &addr, &shndx, NULL,
+							   NULL);
+		unsigned int type = GELF_ST_TYPE(sym.st_info);
+
+		if (type == STT_FILE)
+			file = name;
+		if (!name || shndx >= e->sections || type == STT_SECTION || type == STT_FILE)
+			continue;
+		if (!e->section[shndx].code) {
+			if (!strcmp(name, "linux_banner"))
+				e->banner_addr = addr;
+			continue;
+		}
+		/* The kernel leaves these labels out of its list as well */
+		if (!*name || *name == '$' || !strncmp(name, ".L", 2))
+			continue;
+		e->function[e->functions++] = (struct elf_function){
+			.name = name, .addr = addr, .size = sym.st_size, .section = shndx,
+			.file = GELF_ST_BIND(sym.st_info) == STB_LOCAL ? file : NULL,
+			.weak = GELF_ST_BIND(sym.st_info) == STB_WEAK };
+	}
+
+	e->by_addr = xcalloc(e->functions, sizeof(*e->by_addr));
+	for (n = 1; n < e->functions; n++)
+		e->by_addr[n - 1] = n;
+	qsort_r(e->by_addr, e->functions - 1, sizeof(*e->by_addr), by_addr, e);
+
+	for (e->buckets = 64; e->buckets < e->functions; e->buckets *= 2)
+		;
+	e->bucket = xcalloc(e->buckets, sizeof(*e->bucket));
+	for (n = e->functions; --n; ) {
+		struct elf_function *f = &e->function[n];
+		u32 *bucket = &e->bucket[hash_bytes(f->name, strlen(f->name)) & (e->buckets - 1)];
+
+		f->next = *bucket;
+		*bucket = n;
+	}
+}
+
+u32 elf_file_next_named(const struct elf_file *e, const char *name, size_t len, u32 i)
+{
+	if (!e->buckets)
+		return 0;
+	i = i ? e->function[i].next : e->bucket[hash_bytes(name, len) & (e->buckets - 1)];
+	while (i && (strncmp(e->function[i].name, name, len) || e->function[i].name[len]))
+		i = e->function[i].next;
+	return i;
+}
+
+/* Position in by_addr[] of the first symbol above an address */
+static size_t symbol_above(const struct elf_file *e, u64 addr)
+{
+	size_t low = 0, high = e->functions - 1;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (e->function[e->by_addr[middle]].addr <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * For the kernel a function ends at the next symbol that it lists, which may leave out some
+ * that the file has.  Where the last function of a section ends, the file does not tell: at
+ * another section of the module, or at the end of a page.
+ */
+bool elf_file_size_fits(const struct elf_file *e, const struct elf_function *f, u64 size)
+{
+	u64 end = f->addr + size;
+	size_t i;
+
+	if (end < f->addr)
+		return false;
+	for (i = symbol_above(e, f->addr); i < e->functions - 1; i++) {
+		const struct elf_function *next = &e->function[e->by_addr[i]];
+
+		if (next->addr >= e->section[f->section].addr + e->section[f->section].size)
+			break;
+		if (next->addr >= end)
+			return next->addr == end;
+	}
+	return size >= f->size;
+}
+
+const struct elf_function *elf_file_function_at(const struct elf_file *e, u64 addr)
+{
+	static const struct elf_function none = { .name = "?" };
+	size_t i = symbol_above(e, addr);
+
+	return i ? &e->function[e->by_addr[i - 1]] : &none;
+}
+
+/* -------------------------------------------------------------- contents --- */
+
+size_t elf_file_read(struct elf_file *e, u64 addr, void *buf, size_t size)
+{
+	GElf_Addr offset = addr, bias;
+	Elf_Scn *scn = dwfl_module_address_section(e->module, &offset, &bias);
+	GElf_Shdr shdr;
+	Elf_Data *data;
+
+	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
+		return 0;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf || offset >= data->d_size)
+		return 0;
+	if (size > data->d_size - offset)
+		size = data->d_size - offset;
+	memcpy(buf, (char *)data->d_buf + offset, size);
+	return size;
+}
+
+char *elf_file_build_id(struct elf_file *e)
+{
+	const unsigned char *bits;
+	GElf_Addr addr;
+	int n = dwfl_module_build_id(e->module, &bits, &addr);
+
+	return n > 0 ? build_id_hex(bits, n) : NULL;
+}
+
+void elf_file_modinfo(struct elf_file *e, const char *key, char *buf, size_t size)
+{
+	Dwarf_Addr bias;
+	Elf *elf = dwfl_module_getelf(e->module, &bias);
+	Elf_Scn *scn = NULL;
+	size_t strings = 0, len = strlen(key);
+	GElf_Shdr shdr;
+
+	*buf = '\0';
+	elf_getshdrstrndx(elf, &strings);
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name, *p, *end;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, strings, shdr.sh_name);
+		if (!name || strcmp(name, ".modinfo"))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf)
+			continue;
+		end = (const char *)data->d_buf + data->d_size;
+		for (p = data->d_buf; p < end; p += strnlen(p, end - p) + 1)
+			if ((size_t)(end - p) > len && !strncmp(p, key, len) && p[len] == '=')
+				snprintf(buf, size, "%.*s", (int)(end - p - len - 1), p + len + 1);
+	}
+}
+
+/* --------------------------------------------------------------- opening --- */
+
+void elf_file_close(struct elf_file *e)
+{
+	free(e->section);
+	free(e->function);
+	free(e->by_addr);
+	free(e->bucket);
+	free(e->path);
+	if (e->dwfl)
+		dwfl_end(e->dwfl);
+	memset(e, 0, sizeof(*e));
+}
+
+/* Take the file that libdwfl has opened.  Return 0, or -1 with *@why set; then @e is closed */
+static int take_file(struct elf_file *e, const char *path, char **why)
+{
+	Dwarf_Addr bias;
+	GElf_Ehdr ehdr;
+	Elf *elf;
+
+	free(*why);
+	*why = NULL;
+	e->path = xstrdup(path);
+	elf = e->module ? dwfl_module_getelf(e->module, &bias) : NULL;
+	if (!elf || !gelf_getehdr(elf, &ehdr)) {
+		*why = xasprintf("%s: %s", path, dwfl_errmsg(-1) ?: "is no ELF file");
+		goto bad;
+	}
+	e->machine = ehdr.e_machine;
+	e->relocatable = ehdr.e_type == ET_REL;
+	if (!dwfl_module_getdwarf(e->module, &bias)) {
+		*why = xasprintf("%s has no debug information", path);
+		goto bad;
+	}
+	read_sections(e, elf);
+	read_functions(e);
+	return 0;
+bad:
+	elf_file_close(e);
+	return -1;
+}
+
+int elf_file_open(struct elf_file *e, const char *name, const char *path, char **why)
+{
+	e->dwfl = dwfl_begin(&callbacks);
+	if (e->dwfl) {
+		dwfl_report_begin(e->dwfl);
+		e->module = dwfl_report_offline(e->dwfl, name, path, -1);
+		dwfl_report_end(e->dwfl, NULL, NULL);
+	}
+	return take_file(e, path, why);
+}
+
+int elf_file_find(struct elf_file *e, const char *name, const char *hex, char **why)
+{
+	static const char *const suffix[] = { ".debug", "" };
+	unsigned char id[64];
+	char *path = NULL;
+	size_t len = strlen(hex), i;
+	int fd;
+
+	if (len < 4 || len % 2 || len > 2 * sizeof(id))
+		return -1;
+	for (i = 0; i < len; i++) {
+		if (!isxdigit((unsigned char)hex[i]))
+			return -1;
+		id[i / 2] = id[i / 2] << 4 | hex_digit(hex[i]);
+	}
+	for (i = 0; i < 2; i++) {
+		path = xasprintf(ELF_DEBUG_DIR "/.build-id/%.2s/%.*s%s", hex, (int)len - 2, hex + 2,
+			       suffix[i]);
+		if (!access(path, R_OK) && !elf_file_open(e, name, path, why)) {
+			free(path);
+			return 0;
+		}
+		free(path);
+	}
+
+	path = NULL;
+	e->dwfl = dwfl_begin(&callbacks);
+	if (!e->dwfl)
+		return -1;
+	dwfl_report_begin(e->dwfl);
+	e->module = dwfl_report_module(e->dwfl, name, 0, ~0ULL);
+	if (e->module && !dwfl_module_report_build_id(e->module, id, len / 2, 0)) {
+		fd = dwfl_standard_find_debuginfo(e->module, NULL, name, 0, name, NULL, 0, &path);
+		if (fd >= 0) {
+			/* Replace the module that had nothing but the id */
+			dwfl_report_begin(e->dwfl);
+			e->module = dwfl_report_offline(e->dwfl, name, path ?: name, fd);
+			dwfl_report_end(e->dwfl, NULL, NULL);
+			fd = take_file(e, path ?: name, why);
+			free(path);
+			return fd;
+		}
+	}
+	dwfl_end(e->dwfl);
+	e->dwfl = NULL;
+	e->module = NULL;
+	return -1;
+}

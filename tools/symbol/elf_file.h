@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * elf_file.h - the functions and code of a kernel's image or a module's file
+ */
+#ifndef ELF_FILE_H
+#define ELF_FILE_H
+
+#include <elfutils/libdwfl.h>
+#include <gelf.h>
+#include "util.h"
+
+#define ELF_DEBUG_DIR	"/usr/lib/debug"
+
+struct elf_function {
+	const char *name;
+	const char *file;	/* of a local one, by the symbol table; else NULL */
+	u64 addr, size;
+	u32 section;
+	u32 next;		/* of the same hash, in the order of the symbol table; 0: none */
+	bool weak;
+};
+
+struct elf_section {
+	u64 addr, size;
+	bool code;
+};
+
+/**
+ * struct elf_file - an open file, or one that is closed: all 0
+ * @path: its name; NULL: it is closed
+ * @dwfl: libdwfl's session
+ * @module: the file as libdwfl knows it
+ * @machine: EM_...
+ * @relocatable: a module, whose sections libdwfl has placed side by side
+ * @section: its sections, by index
+ * @sections: number of sections
+ * @function: its functions in the order of the symbol table; the first element is unused
+ * @functions: number of elements
+ * @function_room: how many fit @function
+ * @by_addr: indexes of functions, by address
+ * @bucket: indexes of functions, by hash of name
+ * @buckets: number of buckets, a power of two
+ * @banner_addr: address of linux_banner, 0 if it has none
+ */
+struct elf_file {
+	char *path;
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	GElf_Half machine;
+	bool relocatable;
+	struct elf_section *section;
+	size_t sections;
+	struct elf_function *function;
+	size_t functions, function_room;
+	u32 *by_addr;
+	u32 *bucket;
+	size_t buckets;
+	u64 banner_addr;
+};
+
+/*
+ * Open a file with debug information.  @name is a module's, or "kernel".  Return 0, or -1 with
+ * the reason in *@why, which is freed before it is set.
+ */
+int elf_file_open(struct elf_file *e, const char *name, const char *path, char **why);
+
+/*
+ * Find a file by its build id alone, in hexadecimal digits: below ELF_DEBUG_DIR/.build-id, or
+ * by debuginfod.  Return as elf_file_open(); *@why is set only for a file that was found.
+ */
+int elf_file_find(struct elf_file *e, const char *name, const char *hex, char **why);
+
+void elf_file_close(struct elf_file *e);
+
+/* Iterate over the functions of a name: for (i = 0; (i = elf_file_next_named(e, ..., i)); ) */
+u32 elf_file_next_named(const struct elf_file *e, const char *name, size_t len, u32 i);
+
+/* Can the function have this size in the kernel, which counts up to the next listed symbol? */
+bool elf_file_size_fits(const struct elf_file *e, const struct elf_function *f, u64 size);
+
+/* The function at or below an address; its name is "?" if there is none */
+const struct elf_function *elf_file_function_at(const struct elf_file *e, u64 addr);
+
+/* Read up to @size bytes of the memory image.  Return how many there were */
+size_t elf_file_read(struct elf_file *e, u64 addr, void *buf, size_t size);
+
+/* The build id in hexadecimal digits, to be freed; NULL if the file has none */
+char *elf_file_build_id(struct elf_file *e);
+
+/* Write a value of a module's .modinfo into @buf: "" if there is none */
+void elf_file_modinfo(struct elf_file *e, const char *key, char *buf, size_t size);
+
+#endif

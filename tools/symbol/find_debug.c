@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * find_debug.c - the files with debug information of the kernel that ran and its modules
+ */
+#include <fts.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "symbol/build_id.h"
+#include "symbol/find_debug.h"
+
+static void debug_file_close(struct debug_file *dbg)
+{
+	dwarf_units_close(&dbg->units);
+	elf_file_close(&dbg->elf);
+}
+
+static void debug_file_free(struct debug_file *dbg)
+{
+	debug_file_close(dbg);
+	free(dbg->missing);
+	free(dbg->build_id);
+	free(dbg->name);
+	free(dbg);
+}
+
+static const char *file_name(const struct debug_file *dbg)
+{
+	return *dbg->name ? dbg->name : "kernel";
+}
+
+static int open_file(struct debug_file *dbg, const char *path)
+{
+	if (elf_file_open(&dbg->elf, file_name(dbg), path, &dbg->missing))
+		return -1;
+	dbg->units.module = dbg->elf.module;
+	return 0;
+}
+
+static int find_file(struct debug_file *dbg, const char *id)
+{
+	if (elf_file_find(&dbg->elf, file_name(dbg), id, &dbg->missing))
+		return -1;
+	dbg->units.module = dbg->elf.module;
+	return 0;
+}
+
+/* ------------------------------------------------------------ the kernel --- */
+
+/* Read the line "Linux version ..." of the image: "" if that is not possible */
+static void read_banner(struct debug_file *dbg, char *banner, size_t size)
+{
+	size_t n = 0;
+
+	if (dbg->elf.banner_addr)
+		n = elf_file_read(&dbg->elf, dbg->elf.banner_addr, banner, size - 1);
+	banner[n] = '\0';
+	banner[strcspn(banner, "\n")] = '\0';
+	if (strncmp(banner, "Linux version ", 14))
+		*banner = '\0';
+}
+
+/* Does @banner hold @text as whole words? */
+static bool banner_has(const char *banner, const char *text)
+{
+	size_t len = strlen(text);
+	const char *p;
+
+	for (p = banner; len && (p = strstr(p, text)); p++)
+		if ((p == banner || p[-1] == ' ') && (!p[len] || p[len] == ' '))
+			return true;
+	return false;
+}
+
+/*
+ * Compare the image with what is known of the kernel that ran: its release, version, the whole
+ * banner, and build id, of which each may be NULL.  Return why it is of another build, to be
+ * freed, or NULL.  Set d->kernel_known if it certainly is of this build.
+ */
+static char *kernel_mismatch(struct debug_files *d, const char *release, const char *version,
+			     const char *whole, const char *id)
+{
+	struct debug_file *dbg = d->kernel;
+	char banner[512], *image_id, *why = NULL;
+
+	d->kernel_known = false;
+	if (id && *id) {
+		image_id = elf_file_build_id(&dbg->elf);
+		if (image_id && !strcmp(image_id, id))
+			d->kernel_known = true;
+		else
+			why = xasprintf("%s has %s %s, and that of the kernel that ran is %s",
+					dbg->elf.path, image_id ? "build id" : "no build",
+					image_id ?: "id", id);
+		free(image_id);
+	}
+	read_banner(dbg, banner, sizeof(banner));
+	if (d->kernel_known || !*banner)
+		return why;
+	if (release && *release && !banner_has(banner, release)) {
+		free(why);
+		return xasprintf("%s is of kernel %.*s, not of %s", dbg->elf.path,
+				 (int)strcspn(banner + 14, " "), banner + 14, release);
+	}
+	if ((version && *version && !banner_has(banner, version)) ||
+	    (whole && strncmp(whole, banner, strlen(banner)))) {
+		free(why);
+		return xasprintf("%s is of another build of this kernel: \"%s\" there, \"%s\" here",
+				 dbg->elf.path, banner, version ?: whole);
+	}
+	d->kernel_known = !why && ((version && *version) || whole);
+	return why;
+}
+
+/* Return 0 if the image may be used, or -1 with d->error set.  Arguments as above */
+static int check_kernel(struct debug_files *d, const char *release, const char *version,
+			const char *whole, const char *id)
+{
+	char *why = kernel_mismatch(d, release, version, whole, id);
+
+	if (!why)
+		return 0;
+	if (!d->config.force)
+		failed(d, "%s (--force takes it nevertheless)", why);
+	else if (!d->reported_forced)
+		report("%s: it is taken nevertheless (--force)", why);
+	d->reported_forced = d->config.force;
+	free(why);
+	return d->config.force ? 0 : -1;
+}
+
+/* Are the frames of the kernel that runs here, as far as is known? */
+static bool is_running(const struct debug_files *d)
+{
+	struct utsname uts;
+
+	return !uname(&uts) && d->release && !strcmp(d->release, uts.release) &&
+	       (!d->config.version || !strcmp(d->config.version, uts.version));
+}
+
+int debug_files_kernel(struct debug_files *d)
+{
+	static const char *const places[] = {
+		ELF_DEBUG_DIR "/boot/vmlinux-%s", ELF_DEBUG_DIR "/boot/vmlinux-%s.debug",
+		ELF_DEBUG_DIR "/lib/modules/%s/vmlinux",
+		ELF_DEBUG_DIR "/lib/modules/%s/vmlinux.debug",
+		"/boot/vmlinux-%s", "/lib/modules/%s/vmlinux", "/lib/modules/%s/build/vmlinux",
+	};
+	struct debug_file *dbg = d->kernel;
+	const char *wanted = dbg->build_id ?: d->announced_id;
+	struct utsname uts;
+	size_t i;
+	char *id;
+
+	if (d->kernel_tried)
+		return d->kernel_usable ? 0 : -1;
+	d->kernel_tried = true;
+	if (d->config.vmlinux) {
+		if (open_file(dbg, d->config.vmlinux))
+			return failed(d, "%s", dbg->missing);
+	} else {
+		if (!d->release && !wanted && !uname(&uts))
+			d->release = xstrdup(uts.release);
+		for (i = 0; d->release && !dbg->elf.path && i < ARRAY_SIZE(places); i++) {
+			char *path;
+
+			/* The release becomes part of a path */
+			if (strchr(d->release, '/'))
+				break;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+			path = xasprintf(places[i], d->release);
+#pragma GCC diagnostic pop
+			if (!access(path, R_OK))
+				open_file(dbg, path);
+			free(path);
+		}
+		id = wanted ? xstrdup(wanted) :
+			      is_running(d) ? build_id_of_notes("/sys/kernel/notes") : NULL;
+		if (!dbg->elf.path && id)
+			find_file(dbg, id);
+		free(id);
+		if (!dbg->elf.path)
+			return failed(d, "no vmlinux with debug information of %s%s below %s, /boot or /lib/modules: install its debug package, or name the file: -k",
+				      d->release ? "kernel " : "build id ",
+				      d->release ?: wanted, ELF_DEBUG_DIR);
+	}
+	d->kernel_usable = !check_kernel(d, d->config.release, d->config.version, NULL,
+					 dbg->build_id);
+	return d->kernel_usable ? 0 : -1;
+}
+
+int debug_files_check(struct debug_files *d)
+{
+	if (d->announced) {
+		d->announced = false;
+		free(d->mismatch);
+		d->mismatch = NULL;
+		if (!debug_files_kernel(d) &&
+		    check_kernel(d, d->announced_release, NULL, d->announced_banner,
+				 d->announced_id))
+			d->mismatch = xstrdup(d->error);
+	}
+	return d->mismatch ? failed(d, "%s", d->mismatch) : 0;
+}
+
+/* ----------------------------------------------------------- the modules --- */
+
+static void read_directory(struct module_directory *dir)
+{
+	char *const roots[] = { dir->path, NULL };
+	FTS *fts;
+	FTSENT *entry;
+
+	dir->read = true;
+	if (!dir->path)
+		return;
+	fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT | FTS_COMFOLLOW, NULL);
+	while (fts && (entry = fts_read(fts))) {
+		if (entry->fts_info == FTS_D || entry->fts_info == FTS_DP)
+			continue;
+		if (!strstr(entry->fts_name, ".ko"))
+			continue;
+		GROW(dir->file, dir->files, dir->room);
+		dir->file[dir->files++] = xstrdup(entry->fts_path);
+	}
+	if (fts)
+		fts_close(fts);
+}
+
+/* Is it NAME.ko or NAME.ko.gz etc.?  "-" and "_" are the same in names of modules */
+static bool is_file_of(const char *path, const char *module)
+{
+	const char *file = strrchr(path, '/');
+
+	for (file = file ? file + 1 : path; *module; file++, module++)
+		if (*file != *module && !(*file == '-' && *module == '_') &&
+		    !(*file == '_' && *module == '-'))
+			return false;
+	return !strncmp(file, ".ko", 3) && (!file[3] || file[3] == '.');
+}
+
+/*
+ * Return why this file is not the module that ran, to be freed, or NULL.  *@known is whether
+ * it certainly is.
+ */
+static char *module_mismatch(struct debug_files *d, struct debug_file *dbg, bool *known)
+{
+	char value[128], *id;
+
+	*known = false;
+	elf_file_modinfo(&dbg->elf, "vermagic", value, sizeof(value));
+	value[strcspn(value, " ")] = '\0';
+	if (*value && d->release && strcmp(value, d->release))
+		return xasprintf("%s is for kernel %s, not for %s", dbg->elf.path, value, d->release);
+	elf_file_modinfo(&dbg->elf, "srcversion", value, sizeof(value));
+	if (!strcmp(dbg->name, "stackbuf") && d->config.srcversion && *d->config.srcversion &&
+	    *value && strcmp(value, d->config.srcversion))
+		return xasprintf("%s has srcversion %s, and %s was loaded", dbg->elf.path, value,
+				 d->config.srcversion);
+	if (!dbg->build_id)
+		return NULL;
+	id = elf_file_build_id(&dbg->elf);
+	*known = id && !strcmp(id, dbg->build_id);
+	free(id);
+	if (*known)
+		return NULL;
+	return xasprintf("%s has another build id than what ran, %s", dbg->elf.path,
+			 dbg->build_id);
+}
+
+/* Accept the file that is open, or close it and set dbg->missing to the reason */
+static bool try_module(struct debug_files *d, struct debug_file *dbg, bool force)
+{
+	bool known;
+	char *why = module_mismatch(d, dbg, &known);
+
+	if (why && !force) {
+		debug_file_close(dbg);
+		free(dbg->missing);
+		dbg->missing = why;
+		return false;
+	}
+	if (why)
+		report("%s: it is taken nevertheless (--force)", why);
+	else if (!known)
+		report("%s: not known to be the build that ran", dbg->elf.path);
+	free(why);
+	return true;
+}
+
+static bool find_module(struct debug_files *d, struct debug_file *dbg, bool force)
+{
+	size_t i, n;
+
+	for (i = 0; i < DEBUG_DIRECTORIES; i++) {
+		struct module_directory *dir = &d->directory[i];
+
+		if (!dir->read)
+			read_directory(dir);
+		for (n = 0; n < dir->files; n++)
+			if (is_file_of(dir->file[n], dbg->name) && !open_file(dbg, dir->file[n]) &&
+			    try_module(d, dbg, force))
+				return true;
+	}
+	return false;
+}
+
+static void open_module(struct debug_files *d, struct debug_file *dbg)
+{
+	char *notes, *id;
+	bool found;
+
+	if (!d->directory[1].path && !debug_files_kernel(d)) {
+		char *path = xstrdup(d->kernel->elf.path);
+		char banner[512];
+
+		d->directory[1].path = xstrdup(dirname(path));
+		free(path);
+		read_banner(d->kernel, banner, sizeof(banner));
+		if (!d->release && *banner)
+			d->release = xasprintf("%.*s", (int)strcspn(banner + 14, " "), banner + 14);
+	}
+	if (!d->directory[2].path && d->release && !strchr(d->release, '/')) {
+		d->directory[2].path = xasprintf(ELF_DEBUG_DIR "/lib/modules/%s", d->release);
+		d->directory[3].path = xasprintf("/lib/modules/%s", d->release);
+	}
+	if (find_module(d, dbg, false))
+		return;
+	if (!dbg->build_id && is_running(d)) {
+		notes = xasprintf("/sys/module/%s/notes/.note.gnu.build-id", dbg->name);
+		id = build_id_of_notes(notes);
+		free(notes);
+	} else {
+		id = xstrdup(dbg->build_id);
+	}
+	found = id && !find_file(dbg, id) && try_module(d, dbg, false);
+	free(id);
+	if (found || (d->config.force && find_module(d, dbg, true)))
+		return;
+	if (!dbg->missing)
+		dbg->missing = xasprintf("no %s.ko in %s%s%s", dbg->name,
+				     d->config.modules ?: "the usual places",
+				     d->config.modules ? " or the usual places" : "",
+				     d->config.modules ? "" : " (name its directory: -m)");
+}
+
+static struct debug_file *find_or_open_module(struct debug_files *d, const char *module, size_t len,
+					      const char *id)
+{
+	struct debug_file **p, *dbg;
+
+	for (p = &d->kernel->next; (dbg = *p); p = &dbg->next)
+		if (!strncmp(dbg->name, module, len) && !dbg->name[len] &&
+		    !strcmp(dbg->build_id ?: "", id))
+			return dbg;
+	dbg = xcalloc(1, sizeof(*dbg));
+	dbg->name = xasprintf("%.*s", (int)len, module);
+	dbg->build_id = *id ? xstrdup(id) : NULL;
+	*p = dbg;
+	open_module(d, dbg);
+	return dbg;
+}
+
+struct debug_file *debug_files_find(struct debug_files *d, const char *module, size_t len,
+				    const char *id)
+{
+	if (len)
+		return find_or_open_module(d, module, len, id);
+	if (debug_files_kernel(d))
+		return NULL;
+	if (!d->kernel_known && !d->reported_unknown && !d->reported_forced)
+		report("%s: not known to be the build that ran", d->kernel->elf.path);
+	d->reported_unknown |= !d->kernel_known;
+	return d->kernel;
+}
+
+/* ------------------------------------------------------------ everything --- */
+
+void debug_files_init(struct debug_files *d, const struct debug_config *config)
+{
+	const char *id = config->ids ? build_ids_find(config->ids, "", 0) : NULL;
+
+	memset(d, 0, sizeof(*d));
+	d->config = *config;
+	d->release = xstrdup(config->release);
+	d->kernel = xcalloc(1, sizeof(*d->kernel));
+	d->kernel->name = xstrdup("");
+	d->kernel->build_id = xstrdup(id);
+	d->directory[0].path = xstrdup(config->modules);
+}
+
+static void close_directory(struct module_directory *dir)
+{
+	size_t i;
+
+	for (i = 0; i < dir->files; i++)
+		free(dir->file[i]);
+	free(dir->file);
+	free(dir->path);
+	memset(dir, 0, sizeof(*dir));
+}
+
+/* Close the modules and forget where they may lie, but for the directory that was named */
+static void forget_modules(struct debug_files *d)
+{
+	struct debug_file *dbg, *next;
+	size_t i;
+
+	for (dbg = d->kernel->next; dbg; dbg = next) {
+		next = dbg->next;
+		debug_file_free(dbg);
+	}
+	d->kernel->next = NULL;
+	for (i = 1; i < DEBUG_DIRECTORIES; i++)
+		close_directory(&d->directory[i]);
+}
+
+bool debug_files_announce(struct debug_files *d, const char *release, const char *banner,
+			  const char *id)
+{
+	/* A line without a banner may be of the kernel that the last banner was of */
+	bool same = !banner && d->announced_release && !strcmp(release, d->announced_release);
+	bool changed = false;
+
+	/* An image may be found for this kernel although none was for the one before */
+	if (!d->config.vmlinux && !d->config.release && !d->kernel->elf.path &&
+	    (!d->release || strcmp(d->release, release))) {
+		forget_modules(d);
+		changed = true;
+		d->kernel_tried = false;
+		free(d->release);
+		d->release = xstrdup(release);
+	}
+	if (!same) {
+		free(d->announced_release);
+		free(d->announced_banner);
+		free(d->announced_id);
+		d->announced_release = xstrdup(release);
+		d->announced_banner = xstrdup(banner);
+		d->announced_id = NULL;
+	}
+	if (id) {
+		free(d->announced_id);
+		d->announced_id = xstrdup(id);
+	}
+	d->announced = true;
+	return changed;
+}
+
+void debug_files_free(struct debug_files *d)
+{
+	forget_modules(d);
+	close_directory(&d->directory[0]);
+	debug_file_free(d->kernel);
+	free(d->release);
+	free(d->announced_release);
+	free(d->announced_banner);
+	free(d->announced_id);
+	free(d->mismatch);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * frame.h - one frame of a trace, as the kernel prints it
+ */
+#ifndef FRAME_H
+#define FRAME_H
+
+#include "util.h"
+
+/**
+ * enum frame_kind - what an address in a trace is
+ * @FRAME_RETURN: a return address: the call before it counts, which may be in another line or
+ *	even in another function
+ * @FRAME_EXACT: the place itself, from registers or a probe
+ * @FRAME_OPEN: one of the two: a return address if there is a call right before it
+ */
+enum frame_kind { FRAME_RETURN, FRAME_EXACT, FRAME_OPEN };
+
+/**
+ * struct frame - one frame, "name+0xoffset/0xsize [module build-id]", or an address
+ * @name: function; not terminated
+ * @name_len: bytes of it; 0 if only @addr is known
+ * @offset: distance from the function's start
+ * @size: the function's size as the kernel sees it: up to the next symbol
+ * @module: not terminated
+ * @module_len: bytes of it, 0 for the kernel itself
+ * @build_id: hexadecimal digits, not terminated
+ * @build_id_len: how many, 0 if unknown
+ * @addr: address in the running kernel, 0 if unknown
+ * @time: when its stack was recorded, ns since boot; 0 if unknown
+ */
+struct frame {
+	const char *name;
+	size_t name_len;
+	u64 offset, size;
+	const char *module;
+	size_t module_len;
+	const char *build_id;
+	size_t build_id_len;
+	u64 addr, time;
+};
+
+/*
+ * Parse "name+0xoffset/0xsize", with or without " [module]" or " [module build-id]" after it.
+ * @f then refers to @text.  Return the length of the frame, 0 if @text does not begin with one.
+ */
+size_t frame_parse(struct frame *f, const char *text, size_t len);
+
+/* Does an exception or interrupt enter the kernel here, so that the caller's frame is exact? */
+bool frame_is_entry(const char *name, size_t len);
+
+/* Length of the function's name in a frame's name: up to the offset and module */
+size_t frame_function_len(const char *name);
+
+/* Write "_[module]", with which a folded frame ends, into @text: "" for the kernel itself */
+#define FRAME_MODULE_MAX	72
+const char *frame_module(const char *name, char text[FRAME_MODULE_MAX]);
+
+#endif
