@@ -79,6 +79,12 @@ void report(const char *format, ...)
 	va_end(args);
 }
 
+void report_count(u64 n, const char *one, const char *many)
+{
+	if (n)
+		report("%llu %s", n, n == 1 ? one : many);
+}
+
 int set_error(char *error, size_t size, const char *format, ...)
 {
 	va_list args;

@@ -45,6 +45,9 @@ void die(int code, const char *format, ...) __attribute__((noreturn, format(prin
 /* Print one line on standard error */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The same: "@n @one" for 1, "@n @many" for more, nothing for 0 */
+void report_count(u64 n, const char *one, const char *many);
+
 /* Write one printable line into @error, of @size bytes.  Return -1 */
 int set_error(char *error, size_t size, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -263,12 +263,6 @@ int watch_end(struct watch *w)
 	return probes_remove(&w->probes) ? failed(w, "%s", w->probes.error) : 0;
 }
 
-static void note(u64 n, const char *what)
-{
-	if (n)
-		fprintf(stderr, "stackbuf: %llu %s\n", n, what);
-}
-
 int watch_finish(struct watch *w)
 {
 	static const char *const refused[] = {
@@ -289,10 +283,11 @@ int watch_finish(struct watch *w)
 		if (source_read_info(w->source, r))
 			ret = failed(w, "%s", w->source->error);
 		for (i = 0; !ret && i < ARRAY_SIZE(refused); i++)
-			note(r->lost[i] - w->lost[i], refused[i]);
+			report_count(r->lost[i] - w->lost[i], refused[i], refused[i]);
 		if (!ret)
-			note(probes_missed(r) - w->missed,
-			     "calls were missed: the kernel runs no probe inside of another");
+			report_count(probes_missed(r) - w->missed,
+				     "call was missed: the kernel runs no probe inside of another",
+				     "calls were missed: the kernel runs no probe inside of another");
 		record_free(r);
 	}
 	free(r);

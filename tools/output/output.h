@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * output.h - events, counts, texts and the state, printed
+ * output.h - what all formats share: times, commands, stacks by id, source lines
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -39,42 +39,25 @@ struct output {
 	const char *probes_off;
 };
 
-/* For other formats: the stack of an event, by its id; never NULL */
+/* The stack of an event, by its id; never NULL */
 struct stack *output_stack(const struct output *o, u32 id);
-/*
- * A command's name, in @text.  Terminals obey what they are shown, so that bytes beyond
- * printable ASCII become "?"
- */
+
+/* A command's name, in @text.  Bytes that are not printable ASCII become "?" */
 const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN]);
 const char *output_context(const struct event *e);
+
+/* ns since 1970 as a time of day, in @buf */
+const char *output_day(u64 ns, char *buf, size_t size);
+
+/* ns since boot as seconds since boot, or as a time of day if @o->wall; in @buf */
+const char *output_time(const struct output *o, u64 ns, char *buf, size_t size);
 
 double output_percent(u64 count, u64 sum);
 
 /*
- * One JSON object: @count events of a stack, a part of @sum; of a process, if @comm is not
- * NULL; counted until @now, ns since 1970, if not 0
+ * What is printed after frame @i of a stack: its source line, "" if unknown or not wanted.  Ends
+ * the program where no frame of this kernel can be decoded.
  */
-void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
-		  const char *comm, u32 tgid, u64 now);
-
-/* The line above the events, if the format has one */
-void output_head(const struct output *o);
-void output_event(const struct output *o, const struct event *e);
-
-/* All events of a --folded log at once: commands and stacks with their counts */
-void output_folded(const struct output *o, const struct event *event, size_t nr);
-
-/*
- * Distinct stacks with their totals, least frequent first: all events since
- * loading, or with @event only those given.
- */
-void output_count(const struct output *o, const struct filter *f,
-		  const struct event *event, size_t nr);
-
-void output_text(const struct output *o, const struct filter *f);
-
-/* What is known of the source: its name, all pages found there, all loads of the module */
-void output_info(const struct output *o, const char *source, const struct page_set *set,
-		 const struct instance *instance, size_t instances);
+const char *output_line(const struct output *o, const struct stack *stack, unsigned int i);
 
 #endif

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "made.h"
+#include "output/events.h"
+#include "output/info.h"
+#include "output/text.h"
 #include "output/output.h"
 
 #define PAGES_MAX	64

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include "made.h"
 #include "output/outfile.h"
+#include "output/info.h"
+#include "output/events.h"
 #include "output/output.h"
 
 static unsigned int failures;

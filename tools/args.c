@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * args.c - the command line: commands and options
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "args.h"
+#include "stackbuf.h"
+
+#ifndef VERSION
+#define VERSION "unknown"
+#endif
+
+static const char *const command_name[COMMANDS] = {
+	"info", "text", "log", "count", "snoop", "depth", "save", "decode"
+};
+
+/* Which commands an option is for */
+static const u64 option_for[OPTIONS] = {
+	[OPT_FILE]	= ~BIT(DECODE),
+	[OPT_INSTANCE]	= ~BIT(DECODE),
+	[OPT_PID]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_COMM]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_CPU]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_TAG]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_SINCE]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_UNTIL]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_STACK]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(SNOOP),
+	[OPT_LAST]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_TOP]	= BIT(COUNT),
+	[OPT_PERCENT]	= BIT(COUNT),
+	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT),
+	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP),
+	[OPT_PERF]	= BIT(LOG),
+	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT),
+	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT),
+	[OPT_WALL]	= BIT(LOG),
+	[OPT_FOLLOW]	= BIT(LOG),
+	[OPT_LINES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT),
+	[OPT_VMLINUX]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_MODULES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_FORCE]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_COMPAT]	= BIT(DECODE),
+	[OPT_NUMBER]	= BIT(SNOOP),
+	[OPT_INTERVAL]	= BIT(COUNT),
+	[OPT_DURATION]	= BIT(COUNT) | BIT(SNOOP),
+	[OPT_TIMESTAMP]	= BIT(COUNT),
+	[OPT_REGEXP]	= BIT(COUNT),
+	[OPT_OFFSET]	= BIT(COUNT) | BIT(SNOOP),
+	[OPT_PERPID]	= BIT(COUNT),
+	[OPT_VERBOSE]	= BIT(COUNT) | BIT(SNOOP),
+	[OPT_DELIMITED]	= BIT(COUNT),
+};
+
+/* Those that "count" takes with a PATTERN only */
+#define FOR_PATTERN	(BIT(OPT_INTERVAL) | BIT(OPT_DURATION) | BIT(OPT_TIMESTAMP) | \
+			 BIT(OPT_REGEXP) | BIT(OPT_OFFSET) | BIT(OPT_PERPID) | \
+			 BIT(OPT_VERBOSE) | BIT(OPT_DELIMITED))
+
+/* Those that may be given several times: an event meets one of the values */
+#define FOR_LISTS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU) | BIT(OPT_TAG) | \
+			 BIT(OPT_STACK))
+
+/* Those that choose among events of the past */
+#define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_STACK) | BIT(OPT_LAST))
+
+static struct poptOption option_list[] = {
+	{ "file", 'f', POPT_ARG_STRING, NULL, OPT_FILE,
+	  "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, or a directory with the files text, info, events and stacks",
+	  "SOURCE" },
+	{ "instance", '\0', POPT_ARG_STRING, NULL, OPT_INSTANCE,
+	  "of several loads of the module the one that \"info\" lists as ID", "ID" },
+	{ "pid", '\0', POPT_ARG_STRING, NULL, OPT_PID,
+	  "only events of these threads or processes, as 1 or 1,5-9", "ID" },
+	{ "comm", '\0', POPT_ARG_STRING, NULL, OPT_COMM,
+	  "only events of this command; *, ? and [] match; several: --comm NAME --comm ...",
+	  "NAME" },
+	{ "cpu", '\0', POPT_ARG_STRING, NULL, OPT_CPU,
+	  "only events of these CPUs, as 1 or 0,2-3", "N" },
+	{ "tag", '\0', POPT_ARG_STRING, NULL, OPT_TAG,
+	  "only events with these tags, as 123 or 0xff,0x200-0x2ff", "NUMBER" },
+	{ "since", '\0', POPT_ARG_STRING, NULL, OPT_SINCE,
+	  "only events from then on: seconds since boot, as 618.05; -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'",
+	  "TIME" },
+	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL, "only events up to then", "TIME" },
+	{ "stack", '\0', POPT_ARG_STRING, NULL, OPT_STACK, "only these stacks, as 1 or 1,5-9",
+	  "ID" },
+	{ "last", '\0', POPT_ARG_STRING, NULL, OPT_LAST, "only the newest N of the events chosen",
+	  "N" },
+	{ "top", '\0', POPT_ARG_STRING, NULL, OPT_TOP, "only the N most frequent stacks", "N" },
+	{ "percent", '\0', POPT_ARG_NONE, NULL, OPT_PERCENT,
+	  "totals also as percentages of all events counted", NULL },
+	{ "folded", '\0', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
+	  NULL },
+	{ "json", '\0', POPT_ARG_NONE, NULL, OPT_JSON, "one JSON object a line", NULL },
+	{ "perf", '\0', POPT_ARG_NONE, NULL, OPT_PERF, "as \"perf script\" prints", NULL },
+	{ "pprof", '\0', POPT_ARG_NONE, NULL, OPT_PPROF, "a profile for pprof, gzipped", NULL },
+	{ "flame", '\0', POPT_ARG_STRING, NULL, OPT_FLAME,
+	  "write a flame graph, to be opened in a browser", "FILE.svg" },
+	{ "wall", '\0', POPT_ARG_NONE, NULL, OPT_WALL, "times of day instead of seconds since boot",
+	  NULL },
+	{ "follow", '\0', POPT_ARG_NONE, NULL, OPT_FOLLOW, "go on with events as they are recorded",
+	  NULL },
+	{ "lines", '\0', POPT_ARG_NONE, NULL, OPT_LINES,
+	  "source lines, from the kernel's debug information", NULL },
+	{ "vmlinux", 'k', POPT_ARG_STRING, NULL, OPT_VMLINUX,
+	  "the kernel's image with debug information", "FILE" },
+	{ "modules", 'm', POPT_ARG_STRING, NULL, OPT_MODULES,
+	  "where the modules are, with debug information", "DIR" },
+	{ "force", '\0', POPT_ARG_NONE, NULL, OPT_FORCE,
+	  "take vmlinux and modules of another build", NULL },
+	{ "compat", '\0', POPT_ARG_NONE, NULL, OPT_COMPAT, "as decode_stacktrace.sh writes it",
+	  NULL },
+	{ "help", 'h', POPT_ARG_NONE, NULL, OPT_HELP, "show this help", NULL },
+	{ "version", '\0', POPT_ARG_NONE, NULL, OPT_VERSION, "show the version", NULL },
+	POPT_TABLEEND
+};
+
+/* Options of stacksnoop and stackcount, which "snoop" and "count" take behind their name */
+static struct poptOption watch_list[] = {
+	{ "number", 'n', POPT_ARG_STRING, NULL, OPT_NUMBER, "end after N events", "N" },
+	{ "interval", 'i', POPT_ARG_STRING, NULL, OPT_INTERVAL,
+	  "print totals every so many seconds", "SECONDS" },
+	{ "duration", 'D', POPT_ARG_STRING, NULL, OPT_DURATION, "end after so many seconds",
+	  "SECONDS" },
+	{ "timestamp", 'T', POPT_ARG_NONE, NULL, OPT_TIMESTAMP,
+	  "the time of day above the totals", NULL },
+	{ "regexp", 'r', POPT_ARG_NONE, NULL, OPT_REGEXP,
+	  "patterns are extended regular expressions", NULL },
+	{ "offset", 's', POPT_ARG_NONE, NULL, OPT_OFFSET,
+	  "frames with their distance from the function's beginning", NULL },
+	{ "perpid", 'P', POPT_ARG_NONE, NULL, OPT_PERPID, "each process by itself", NULL },
+	{ "verbose", 'v', POPT_ARG_NONE, NULL, OPT_VERBOSE,
+	  "snoop: command, process and CPU; count: addresses", NULL },
+	{ "delimited", 'd', POPT_ARG_NONE, NULL, OPT_DELIMITED,
+	  "no effect: there is no user stack to delimit", NULL },
+	{ "pid", 'p', POPT_ARG_STRING, NULL, OPT_PID, "only this process", "PID" },
+	{ "cpu", 'c', POPT_ARG_STRING, NULL, OPT_CPU, "only this CPU", "CPU" },
+	POPT_TABLEEND
+};
+
+/* For "count" alone; before "count", -f is the source */
+static struct poptOption folded_list[] = {
+	{ "folded", 'f', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
+	  NULL },
+	POPT_TABLEEND
+};
+
+static const char *option_name(int option)
+{
+	return option < OPT_NUMBER ? option_list[option - 1].longName :
+				     watch_list[option - OPT_NUMBER].longName;
+}
+
+/* One command's options: those that it takes, each once */
+static void help_command(const struct args *a)
+{
+	static const char *const words[COMMANDS] = {
+		[SAVE] = " FILE", [DECODE] = " [FILE]", [SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
+	};
+	const struct poptOption *const list[] = {
+		a->command == COUNT ? folded_list : option_list, watch_list, option_list
+	};
+	struct poptOption shown[OPTIONS + 1] = { 0 };
+	unsigned int i, n = 0;
+	u64 seen = 0;
+	const struct poptOption *o;
+	char usage[64], name[32];
+	const char *argv[2] = { name };
+	poptContext context;
+
+	for (i = a->command == COUNT ? 0 : a->command == SNOOP ? 1 : 2; i < 3; i++)
+		for (o = list[i]; o->val; o++) {
+			if (seen & BIT(o->val) ||
+			    (o->val != OPT_HELP && !(option_for[o->val] & BIT(a->command))))
+				continue;
+			seen |= BIT(o->val);
+			shown[n] = *o;
+			if (o->val == OPT_FILE && a->command == COUNT)
+				shown[n].shortName = '\0';
+			n++;
+		}
+	snprintf(name, sizeof(name), "stackbuf %s", command_name[a->command]);
+	snprintf(usage, sizeof(usage), "[OPTION...]%s", words[a->command] ?: "");
+	context = poptGetContext(name, 1, argv, shown, 0);
+	poptSetOtherOptionHelp(context, usage);
+	poptPrintHelp(context, stdout, 0);
+	poptFreeContext(context);
+	if (a->command == COUNT)
+		puts("\n"
+		     "Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
+		     "  stackbuf count submit_bio         who called it, how often, until Ctrl-C\n"
+		     "  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
+		     "  stackbuf count -f -D 10 dput      10 seconds, for a flame graph\n"
+		     "  stackbuf -f FILE count dput       of what FILE has recorded: no probe is set");
+	if (a->command == SNOOP)
+		puts("\n"
+		     "As bcc's stacksnoop:\n"
+		     "  stackbuf snoop submit_bio         each call with its stack, until Ctrl-C\n"
+		     "  stackbuf snoop -v -n 5 -p 1234 vfs_read\n"
+		     "  stackbuf snoop kfree@arg1         its first argument, too\n"
+		     "  stackbuf -f FILE snoop vfs_read   of what FILE has recorded: no probe is set");
+	puts("\nSee stackbuf(8).");
+}
+
+static void help(poptContext context, const struct args *a)
+{
+	if (a->context_after) {
+		help_command(a);
+		return;
+	}
+	poptSetOtherOptionHelp(context,
+			       "[OPTION...] info | text | log | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | decode [FILE]");
+	poptPrintHelp(context, stdout, 0);
+	puts("\n"
+	     "Commands:\n"
+	     "  info                state, sizes and counters of the recorder\n"
+	     "  text                the text log: every stack once, when it was first seen\n"
+	     "  log                 every event in the ring, in order of time\n"
+	     "  count               every distinct stack with its total, least frequent first\n"
+	     "  depth               the deepest stack seen from each place, frame by frame\n"
+	     "  snoop FUNCTION...   probe functions, and print each call with its stack\n"
+	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
+	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
+	     "  decode [FILE]       copy text that holds stack traces, as dmesg's, with source lines\n"
+	     "\n"
+	     "stackbuf snoop -h and stackbuf count -h show the options of these two.\n"
+	     "See stackbuf(8).");
+}
+
+static void take_option(struct args *a, int option, char *value)
+{
+	const char *must;
+
+	if (option == OPT_FILE) {
+		a->given |= BIT(option);
+		a->source = xrealloc(a->source, a->sources + 1, sizeof(*a->source));
+		a->source[a->sources++] = value;
+		return;
+	}
+	if (a->given & BIT(option) & ~FOR_LISTS) {
+		free(value);
+		die(EXIT_USAGE, "--%s is given twice", option_name(option));
+	}
+	a->given |= BIT(option);
+	if (option == OPT_FLAME)
+		a->flame = value;
+	else if (option == OPT_VMLINUX)
+		a->vmlinux = value;
+	else if (option == OPT_MODULES)
+		a->modules = value;
+	if (!value || BIT(option) & (BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_MODULES)))
+		return;
+	if (option == OPT_INSTANCE) {
+		char *end;
+
+		a->instance = strtoull(value, &end, 16);
+		if (!a->instance || *end || *value == '-')
+			die(EXIT_USAGE,
+			    "--instance %s: must be the hexadecimal number that \"info\" shows",
+			    value);
+		free(value);
+		return;
+	}
+	if (option == OPT_NUMBER)
+		must = filter_number(value, &a->number);
+	else if (option == OPT_TOP)
+		must = filter_number(value, &a->top) ? "a number of stacks, at least 1" : NULL;
+	else if (option == OPT_INTERVAL)
+		must = filter_seconds(value, &a->interval);
+	else if (option == OPT_DURATION)
+		must = filter_seconds(value, &a->duration);
+	else
+		must = filter_set(&a->filter, option_name(option), value);
+	if (must)
+		die(EXIT_USAGE, "--%s %s: must be %s", option_name(option), value, must);
+	free(value);
+}
+
+/* Does it watch functions; and does it set probes to do so? */
+bool args_watch(const struct args *a)
+{
+	return a->command == SNOOP || (a->command == COUNT && a->word);
+}
+
+bool args_live(const struct args *a)
+{
+	const char *parameters = getenv("STACKBUF_PARAMETERS");
+
+	return !a->source || (parameters && *parameters);
+}
+
+void args_check_times(const struct filter *f)
+{
+	if (f->has_since && f->has_until && f->since > f->until)
+		die(EXIT_USAGE, "--since is later than --until: no event can be both");
+}
+
+/* The module's filters take one value each */
+static void check_single(const struct filter *f)
+{
+	u32 value;
+
+	if ((f->pid.nr && !filter_single(&f->pid, &value)) ||
+	    (f->cpu.nr && !filter_single(&f->cpu, &value)) || f->comms > 1)
+		die(EXIT_USAGE, "--pid, --cpu, --comm: the kernel filters by one value of each; read what was recorded (log, or -f) to choose several");
+}
+
+static void check_args(const struct args *a)
+{
+	u64 formats = a->given & (BIT(OPT_FOLDED) | BIT(OPT_JSON) | BIT(OPT_PERF) |
+					      BIT(OPT_PPROF) | BIT(OPT_FLAME));
+	const u64 sums = BIT(OPT_FOLDED) | BIT(OPT_PPROF) | BIT(OPT_FLAME);
+	unsigned int i;
+
+	for (i = OPT_FILE; i < OPTIONS; i++) {
+		if (!(a->given & BIT(i)))
+			continue;
+		if (!(option_for[i] & BIT(a->command)))
+			die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf --help)",
+			    option_name(i), command_name[a->command]);
+		if (a->command == COUNT && !a->word && FOR_PATTERN & BIT(i))
+			die(EXIT_USAGE, "count --%s: a PATTERN is missing (see stackbuf count -h)",
+			    option_name(i));
+		if (a->command == COUNT && a->word &&
+		    BIT(i) & (BIT(OPT_PPROF) | BIT(OPT_FLAME) | BIT(OPT_LINES)))
+			die(EXIT_USAGE, "--%s is not for \"count PATTERN\"", option_name(i));
+		if (args_watch(a) && args_live(a) && FOR_PAST & BIT(i))
+			die(EXIT_USAGE,
+			    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
+			    option_name(i), command_name[a->command]);
+		if (args_watch(a) && args_live(a) && i == OPT_TAG && a->command == COUNT)
+			die(EXIT_USAGE,
+			    "--tag: totals are not kept by tag: stackbuf snoop has the events");
+		if (args_watch(a) && !args_live(a) && (i == OPT_INTERVAL || i == OPT_DURATION))
+			die(EXIT_USAGE, "--%s: a source that was named (-f) is read once",
+			    option_name(i));
+	}
+	if (a->command == SNOOP && !a->word)
+		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
+	if (formats & (formats - 1))
+		die(EXIT_USAGE,
+		    "only one of --folded, --json, --perf, --pprof and --flame can be had at a time");
+	for (i = OPT_FILE; i < OPT_HELP; i++)
+		if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(i) & sums)
+			die(EXIT_USAGE, "--%s adds up, so it can't --follow",
+			    option_list[i - 1].longName);
+	if (a->given & BIT(OPT_TOP) && formats & (BIT(OPT_PPROF) | BIT(OPT_FLAME)))
+		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
+	if (a->given & BIT(OPT_PERCENT) && formats & ~BIT(OPT_JSON))
+		die(EXIT_USAGE, "--percent is for text and --json");
+	if (a->given & BIT(OPT_WALL) && a->given & BIT(OPT_PERF))
+		die(EXIT_USAGE, "--perf has no times of day: its readers take seconds, without --wall");
+	if (a->given & BIT(OPT_LINES) && formats & ~BIT(OPT_JSON))
+		die(EXIT_USAGE, "--lines is for plain text and --json");
+	if (a->command != DECODE && !(a->given & BIT(OPT_LINES)))
+		for (i = OPT_VMLINUX; i <= OPT_FORCE; i++)
+			if (a->given & BIT(i))
+				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
+	if (a->modules && access(a->modules, X_OK))
+		die(1, "-m %s: %m", a->modules);
+	args_check_times(&a->filter);
+	if (args_watch(a) && args_live(a))
+		check_single(&a->filter);
+}
+
+static void read_options(struct args *a, poptContext context)
+{
+	int option;
+
+	while ((option = poptGetNextOpt(context)) > 0) {
+		if (option == OPT_HELP) {
+			help(context, a);
+			exit(0);
+		}
+		if (option == OPT_VERSION) {
+			printf("stackbuf %s, memory format %u\n", VERSION, STACKBUF_VERSION);
+			exit(0);
+		}
+		take_option(a, option, poptGetOptArg(context));
+	}
+	if (option < -1)
+		die(EXIT_USAGE, "%s: %s (see stackbuf --help)",
+		    poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
+}
+
+/*
+ * What stands before the command is for all commands; what stands behind it may
+ * be its own, as -f, which is the source for all but "count".
+ */
+void args_read(struct args *a, int argc, const char **argv)
+{
+	static struct poptOption options[4];	/* the last one ends it */
+	struct poptOption *next = options;
+	const char *word;
+	int n = 0;
+
+	a->context = poptGetContext("stackbuf", argc, argv, option_list,
+				    POPT_CONTEXT_POSIXMEHARDER);
+	read_options(a, a->context);
+	word = poptGetArg(a->context);
+	if (!word)
+		die(EXIT_USAGE,
+		    "a command is missing: info, text, log, count, snoop, depth, save or decode (see stackbuf --help)");
+	for (a->command = 0; a->command < COMMANDS; a->command++)
+		if (!strcmp(word, command_name[a->command]))
+			break;
+	if (a->command == COMMANDS)
+		die(EXIT_USAGE,
+		    "%s: no such command; there are info, text, log, count, snoop, depth, save and decode",
+		    word);
+
+	/* The command takes the program's place in front of what follows it */
+	a->rest = poptGetArgs(a->context);
+	while (a->rest && a->rest[n])
+		n++;
+	a->after = xcalloc(n + 2, sizeof(*a->after));
+	a->after[0] = word;
+	if (n)
+		memcpy(a->after + 1, a->rest, n * sizeof(*a->after));
+	if (a->command == COUNT)
+		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
+					       .arg = folded_list };
+	if (a->command == COUNT || a->command == SNOOP)
+		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
+					       .arg = watch_list };
+	*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE, .arg = option_list };
+	a->context_after = poptGetContext("stackbuf", n + 1, a->after, options, 0);
+	read_options(a, a->context_after);
+	if (a->command == COUNT || a->command == SNOOP)
+		a->word = poptGetArgs(a->context_after);
+	if (a->command == SAVE) {
+		a->save_to = poptGetArg(a->context_after);
+		if (!a->save_to || !*a->save_to)
+			die(EXIT_USAGE, "save: the name of a file is missing");
+	}
+	if (a->command == DECODE)
+		a->text = poptGetArg(a->context_after);
+	word = a->word ? NULL : poptGetArg(a->context_after);
+	if (word)
+		die(EXIT_USAGE, "%s: one argument too many (see stackbuf --help)", word);
+	check_args(a);
+}
+
+void args_free(struct args *a)
+{
+	while (a->sources)
+		free(a->source[--a->sources]);
+	free(a->source);
+	filter_free(&a->filter);
+	free(a->flame);
+	free(a->vmlinux);
+	free(a->modules);
+	free(a->after);
+	poptFreeContext(a->context_after);
+	poptFreeContext(a->context);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_count.c - "count": every distinct stack with its total
+ */
+#include <stdio.h>
+#include "cmd.h"
+#include "output/events.h"
+
+/* How often to read again when totals were spoilt by what was overwritten */
+#define COUNT_TRIES	5
+
+/* Totals are what the table counted and what is in the ring, if nothing moved from here to there */
+void cmd_count(struct session *s, struct output *o, struct args *a)
+{
+	struct record *rec = &s->record;
+	bool events = filter_events(&a->filter);
+	struct stack *stack;
+	unsigned int tries;
+	u64 unsure, lacking;
+	size_t nr, i;
+
+	for (tries = 1;
+	     tries < COUNT_TRIES && s->source.ops->read && (s->set.changed || rec->rebuilt);
+	     tries++)
+		session_load(s, a);
+	session_report_missing(s);
+	if (events) {
+		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
+		      stderr);
+		nr = filter_apply(&a->filter, rec->event, rec->events);
+		if (cmd_profile(o, a, rec->event ?: &(struct event){ 0 }, nr))
+			return;
+		/* An array even if it is empty: NULL would mean all that was ever counted */
+		output_count(o, &a->filter, nr ? rec->event : &(struct event){ 0 }, nr);
+		return;
+	}
+	unsure = (u64)(s->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
+	if (unsure)
+		fprintf(stderr,
+			"stackbuf: totals may be too small, all together by at most %llu events\n",
+			unsure);
+	/* What was overwritten was added to the counts of stacks */
+	lacking = rec->info.overwritten - rec->info.evicted_events;
+	for (i = 0; (stack = stacks_next(&rec->stacks, &i)) && lacking; )
+		lacking -= stack->count < lacking ? stack->count : lacking;
+	if (rec->have_info && !s->source.ops->read && lacking && lacking <= rec->info.overwritten)
+		fprintf(stderr,
+			"stackbuf: totals are too small, all together by %llu events: pages of stacks are missing, or there as old copies\n",
+			lacking);
+	if (rec->info.evicted_events)
+		fprintf(stderr,
+			"stackbuf: %llu events are in no total: their %llu stacks had to make room\n",
+			rec->info.evicted_events, rec->info.evicted);
+	if (!cmd_profile(o, a, NULL, 0))
+		output_count(o, &a->filter, NULL, 0);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_decode.c - "decode": copy text that holds stack traces, with source lines
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "cmd.h"
+#include "symbol/decode.h"
+
+static bool at_end(FILE *f)
+{
+	int c = getc(f);
+
+	if (c != EOF)
+		ungetc(c, f);
+	return c == EOF;
+}
+
+void cmd_decode(const struct args *a)
+{
+	struct debug_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
+				     .force = a->given & BIT(OPT_FORCE) };
+	struct decoder d = { .srcline = srcline_open(&where), .compat = a->given & BIT(OPT_COMPAT) };
+	FILE *in = stdin;
+	struct stat st;
+
+	if (a->text && strcmp(a->text, "-"))
+		in = fopen(a->text, "re");
+	if (!in)
+		die(1, "%s: %m", a->text);
+	/* Of "dmesg -w" every line as it comes */
+	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
+		setvbuf(stdout, NULL, _IOLBF, 0);
+	/* A file that was named and is none is a mistake in the command, not in the text */
+	if (a->vmlinux && !at_end(in) && srcline_ready(d.srcline))
+		die(1, "%s", srcline_error(d.srcline));
+	decode_file(&d, in, stdout);
+	if (fflush(stdout) || ferror(stdout))
+		die(1, "cannot write: %m");
+	if (ferror(in))
+		die(1, "%s: cannot be read", a->text ?: "standard input");
+	if (srcline_report_missing(d.srcline) && !where.force)
+		die(1, "most frames do not fit: the files are of another build than this text, and lines are not to be believed");
+	if (d.left)
+		exit(1);
+	if (d.frames && !d.decoded)
+		die(1, "none of %llu frames could be decoded", d.frames);
+	if (in != stdin)
+		fclose(in);
+	srcline_close(d.srcline);
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_log.c - "log": every event in the ring, or as they are recorded
+ */
+#include "cmd.h"
+#include "live/follow.h"
+#include "output/events.h"
+
+void cmd_log(struct session *s, struct output *o, struct args *a)
+{
+	struct record *rec = &s->record;
+	size_t i, nr;
+
+	if (a->given & BIT(OPT_FOLLOW)) {
+		/* Of a copy of the arrays no event ever comes */
+		if (!s->source.ops->read || !(s->source.live || args_live(a)))
+			die(1, "%s: does not grow, so there is nothing to follow", s->source.name);
+		session_need_info(s);
+		if (follow_events(&s->source, o, &a->filter, NULL))
+			die(1, "%s", s->source.error);
+		return;
+	}
+	session_report_missing(s);
+	nr = filter_apply(&a->filter, rec->event, rec->events);
+	if (cmd_profile(o, a, rec->event ?: &(struct event){ 0 }, nr))
+		return;
+	if (o->format == FORMAT_FOLDED) {
+		output_folded(o, rec->event, nr);
+		return;
+	}
+	output_head(o);
+	for (i = 0; i < nr; i++)
+		output_event(o, &rec->event[i]);
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * events.c - events and totals, each with its stack: plain text, folded, JSON, perf
+ */
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "output/events.h"
+#include "output/json.h"
+
+/* ----------------------------------------------------- a stack, as text --- */
+
+/* What is printed below an event or a count; made once for each stack */
+static void add(char **p, size_t *len, size_t *room, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void add(char **p, size_t *len, size_t *room, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	for (;;) {
+		va_start(args, format);
+		n = vsnprintf(*p + *len, *room - *len, format, args);
+		va_end(args);
+		if (n < 0)
+			return;
+		if (*len + n < *room)
+			break;
+		*room = 2 * (*room + n);
+		*p = xrealloc(*p, *room, 1);
+	}
+	*len += n;
+}
+
+static void block_perf(const struct stack *stack, unsigned int i, char **p, size_t *len,
+		       size_t *room)
+{
+	const char *name = stack->name[i], *slash = strchr(name, '/'), *module = strchr(name, '[');
+	u64 addr = i < stack->nr ? stack->addr[i] : 0;
+	int n = slash ? (int)(slash - name) : (int)strcspn(name, " ");
+
+	if (!strncmp(name, "0x", 2) || *name == '?')
+		add(p, len, room, "\t%16llx [unknown] ([kernel.kallsyms])\n", addr);
+	else if (module)
+		add(p, len, room, "\t%16llx %.*s (%s)\n", addr, n, name, module);
+	else
+		add(p, len, room, "\t%16llx %.*s ([kernel.kallsyms])\n", addr, n, name);
+}
+
+static const char *stack_block(const struct output *o, struct stack *stack, size_t *length)
+{
+	size_t len = 0, room = 4096;
+	char module[FRAME_MODULE_MAX], *p;
+	unsigned int i;
+
+	if (stack->block) {
+		*length = stack->block_len;
+		return stack->block;
+	}
+	symbols_name(o->symbols, stack);
+	p = xcalloc(room, 1);
+	switch (o->format) {
+	case FORMAT_TEXT:
+		for (i = 0; i < stack->named; i++)
+			add(&p, &len, &room, "\t%s%s\n", stack->name[i], output_line(o, stack, i));
+		if (stack->cut)
+			add(&p, &len, &room, "\t(more frames were not kept)\n");
+		if (stack->gone)
+			add(&p, &len, &room, "\tstack %u is gone\n", stack->id);
+		break;
+	case FORMAT_PERF:
+		for (i = 0; i < stack->named; i++)
+			block_perf(stack, i, &p, &len, &room);
+		if (stack->gone)
+			add(&p, &len, &room, "\t%16x [stack_%u_is_gone] ([stackbuf])\n", 0,
+			    stack->id);
+		break;
+	case FORMAT_FOLDED:
+		if (stack->cut)
+			add(&p, &len, &room, "(more frames were not kept);");
+		for (i = stack->named; i--; )
+			add(&p, &len, &room, "%.*s%s%s", (int)frame_function_len(stack->name[i]),
+			    stack->name[i], frame_module(stack->name[i], module), i ? ";" : "");
+		if (stack->gone)
+			add(&p, &len, &room, "stack %u is gone", stack->id);
+		break;
+	case FORMAT_PPROF:
+	case FORMAT_FLAME:
+		break;
+	case FORMAT_JSON:
+		free(p);
+		p = json_stack_keys(o, stack);
+		len = strlen(p);
+		break;
+	}
+	/* There may be millions of stacks */
+	stack->block = xrealloc(p, len + 1, 1);
+	stack->block_len = len;
+	*length = len;
+	return stack->block;
+}
+
+static const char *names_mark(const struct stack *stack)
+{
+	switch (stack->name_origin) {
+	case NAMES_SNAPSHOT:
+		return "names from snapshot";
+	case NAMES_KALLSYMS:
+		return "names from kallsyms";
+	case NAMES_NONE:
+		return "names missing";
+	default:
+		return "";
+	}
+}
+
+/* ---------------------------------------------------------------- events --- */
+
+/* Print an object: @object's own keys, then those of the stack, which are made once only */
+static void print_json(const struct output *o, json_t *object, struct stack *stack)
+{
+	size_t len;
+	const char *keys = stack_block(o, stack, &len);
+
+	json_print(o, object, keys, len);
+}
+
+/* ------------------------------------------------------------------ JSON --- */
+
+static void json_event(const struct output *o, const struct event *e, struct stack *stack)
+{
+	json_t *j = json_object();
+	char when[64], comm[STACKBUF_COMM_LEN];
+
+	json_object_set_new(j, "time_ns", json_ns(e->time));
+	if (o->wall)
+		json_object_set_new(j, "wall",
+				    json_string(output_time(o, e->time, when, sizeof(when))));
+	json_object_set_new(j, "cpu", json_integer(e->cpu));
+	json_object_set_new(j, "pid", json_integer(e->pid));
+	json_object_set_new(j, "tgid", json_integer(e->tgid));
+	json_object_set_new(j, "comm", json_string(output_comm(e->comm, comm)));
+	json_object_set_new(j, "context", json_string(output_context(e)));
+	if (e->tagged)
+		json_object_set_new(j, "tag", json_hex(e->tag));
+	print_json(o, j, stack);
+}
+
+/* ---------------------------------------------------------------- events --- */
+
+void output_head(const struct output *o)
+{
+	if (o->format == FORMAT_TEXT)
+		fprintf(o->file, "%-*s %-15s %-7s %-3s %-10s %-7s %-7s %s\n", o->wall ? 35 : 18,
+			"TIME(s)", "COMM", "PID", "CPU", "STACK", "TGID", "CONTEXT", "TAG");
+}
+
+void output_event(const struct output *o, const struct event *e)
+{
+	struct stack *stack = output_stack(o, e->stack);
+	const char *block, *mark;
+	char when[64], tag[32] = "", comm[STACKBUF_COMM_LEN];
+	size_t len;
+
+	if (o->format == FORMAT_JSON) {
+		json_event(o, e, stack);
+		return;
+	}
+	block = stack_block(o, stack, &len);
+	output_time(o, e->time, when, sizeof(when));
+	output_comm(e->comm, comm);
+	if (o->format == FORMAT_PERF) {
+		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", *comm ? comm : "?",
+			e->tgid, e->pid, e->cpu, when);
+	} else {
+		mark = names_mark(stack);
+		if (e->tagged)
+			snprintf(tag, sizeof(tag), "%#llx", e->tag);
+		fprintf(o->file, "%-18s %-15s %-7u %-3u %-10u %-7u %s", when, comm, e->pid,
+			e->cpu, e->stack, e->tgid, output_context(e));
+		if (*tag || *mark)
+			fprintf(o->file, "%*s%s%s%s%s",
+				(int)(8 - strlen(output_context(e))), "", tag,
+				*mark ? *tag ? "  (" : "(" : "", mark, *mark ? ")" : "");
+		putc('\n', o->file);
+	}
+	fwrite(block, 1, len, o->file);
+	putc('\n', o->file);
+}
+
+static int folded_order(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	int c = strcmp(x->comm, y->comm);
+
+	if (c)
+		return c;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
+}
+
+void output_folded(const struct output *o, const struct event *event, size_t nr)
+{
+	struct event *sorted = xcalloc(nr + 1, sizeof(*sorted));
+	size_t i, n, len;
+
+	memcpy(sorted, event, nr * sizeof(*event));
+	qsort(sorted, nr, sizeof(*sorted), folded_order);
+	for (i = 0; i < nr; i += n) {
+		char comm[STACKBUF_COMM_LEN];
+		const char *block, *p;
+
+		for (n = 1; i + n < nr && !folded_order(&sorted[i], &sorted[i + n]); n++)
+			;
+		block = stack_block(o, output_stack(o, sorted[i].stack), &len);
+		output_comm(sorted[i].comm, comm);
+		for (p = *comm ? comm : "?"; *p; p++)
+			putc(*p == ';' ? '_' : *p, o->file);
+		fprintf(o->file, ";%.*s %zu\n", (int)len, block, n);
+	}
+	free(sorted);
+}
+
+/* ---------------------------------------------------------------- totals --- */
+
+/* ---------------------------------------------------------------- counts --- */
+
+struct total {
+	struct stack *stack;
+	u64 events;
+};
+
+static int by_events(const void *a, const void *b)
+{
+	const struct total *x = a, *y = b;
+
+	if (x->events != y->events)
+		return x->events < y->events ? -1 : 1;
+	return x->stack->id < y->stack->id ? -1 : x->stack->id > y->stack->id;
+}
+
+void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
+		  const char *comm, u32 tgid, u64 now)
+{
+	json_t *j = json_object();
+	char text[64];
+
+	json_object_set_new(j, "count", json_number(count));
+	if (o->percent)
+		json_object_set_new(j, "percent", json_real(output_percent(count, sum)));
+	if (now)
+		json_object_set_new(j, "wall", json_string(output_day(now, text, sizeof(text))));
+	if (comm) {
+		json_object_set_new(j, "comm", json_string(output_comm(comm, text)));
+		json_object_set_new(j, "tgid", json_integer(tgid));
+	}
+	print_json(o, j, stack);
+}
+
+void output_count(const struct output *o, const struct filter *f,
+		  const struct event *event, size_t nr)
+{
+	struct record *r = o->record;
+	struct total *total;
+	struct stack *stack;
+	size_t i, n = 0;
+	u64 sum = 0;
+
+	if (event) {
+		for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+			stack->in_ring = 0;
+			stack->count = 0;
+		}
+		for (i = 0; i < nr; i++)
+			output_stack(o, event[i].stack)->in_ring++;
+	}
+	total = xcalloc(r->stacks.nr + 1, sizeof(*total));
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
+		if (stack->count + stack->in_ring && filter_stack(f, stack->id))
+			total[n++] = (struct total){ stack, stack->count + stack->in_ring };
+	qsort(total, n, sizeof(*total), by_events);
+
+	for (i = 0; i < n; i++)
+		sum += total[i].events;
+	for (i = o->top && n > o->top ? n - o->top : 0; i < n; i++) {
+		const char *block;
+		size_t len;
+
+		stack = total[i].stack;
+		if (o->format == FORMAT_JSON) {
+			output_total(o, stack, total[i].events, sum, NULL, 0, 0);
+			continue;
+		}
+		block = stack_block(o, stack, &len);
+		if (o->format == FORMAT_FOLDED) {
+			fprintf(o->file, "%.*s %llu\n", (int)len, block, total[i].events);
+			continue;
+		}
+		/* As stackcount: two blanks before a frame, four before the count */
+		for (; len; len -= strcspn(block, "\n") + 1, block += strcspn(block, "\n") + 1)
+			fprintf(o->file, "  %.*s\n", (int)strcspn(block + 1, "\n"), block + 1);
+		fprintf(o->file, "    %llu", total[i].events);
+		if (o->percent)
+			fprintf(o->file, "  %.2f %%", output_percent(total[i].events, sum));
+		if (*names_mark(stack))
+			fprintf(o->file, "  (%s)", names_mark(stack));
+		fputs("\n\n", o->file);
+	}
+	free(total);
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * info.c - the state of the recorder: sizes, counters, probes, and the loads that were found
+ */
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "output/info.h"
+#include "output/json.h"
+
+/* Each fact once: as a line for people, or as a key */
+static void __attribute__((format(printf, 5, 6)))
+info_field(const struct output *o, json_t *j, const char *key, const char *label, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	if (n < 0)
+		return;
+	if (j)
+		json_object_set_new(j, key, json_string(text));
+	else
+		fprintf(o->file, "%-28s %s\n", label, text);
+	free(text);
+}
+
+static void info_number(const struct output *o, json_t *j, const char *key, const char *label,
+			u64 n)
+{
+	if (j)
+		json_object_set_new(j, key, json_number(n));
+	else
+		fprintf(o->file, "%-28s %llu\n", label, n);
+}
+
+static void info_time(const struct output *o, json_t *j, const char *key, const char *label, u64 ns)
+{
+	struct output seconds = *o, wall = *o;
+	char a[64], b[64];
+
+	seconds.wall = false;
+	wall.wall = true;
+	if (j)
+		json_object_set_new(j, key, json_ns(ns));
+	else
+		fprintf(o->file, "%-28s %s  (%s)\n", label, output_time(&seconds, ns, a, sizeof(a)),
+			output_time(&wall, ns, b, sizeof(b)));
+}
+
+static void output_filter(const struct output *o, json_t *j, const struct stackbuf_info *info)
+{
+	const struct stackbuf_filter *f = &info->filter;
+
+	if (f->pid)
+		info_number(o, j, "filter_pid", "only process", f->pid);
+	if (f->cpu)
+		info_number(o, j, "filter_cpu", "only CPU", f->cpu - 1);
+	if (f->comm[0])
+		info_field(o, j, "filter_comm", "only command", "%s", f->comm);
+	if (f->every)
+		info_number(o, j, "every", "on each CPU one event in", f->every);
+	if (!f->limit)
+		return;
+	if (j) {
+		info_number(o, j, "limit", NULL, f->limit);
+		info_number(o, j, "limit_left", NULL, f->left);
+	} else {
+		fprintf(o->file, "%-28s %u%s\n", "limit", f->limit,
+			f->left ? "" : ", reached");
+	}
+}
+
+static void output_probes(const struct output *o, json_t *j, const struct record *r)
+{
+	static const char *const state[] = {
+		[STACKBUF_PROBE_SET] = "set",
+		[STACKBUF_PROBE_PENDING] = "pending: its module is not loaded",
+		[STACKBUF_PROBE_REFUSED] = "refused when its module came",
+	};
+	json_t *all = j ? json_array() : NULL;
+	u64 missed = r->info.missed_before;
+	unsigned int i, nr = 0;
+	struct probe probe;
+
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		const char *is;
+
+		if (!record_probe(r, i, &probe))
+			continue;
+		is = probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown";
+		missed += probe.missed;
+		nr++;
+		if (j)
+			json_array_append_new(all,
+					      json_pack("{s:s,s:s,s:o,s:o}", "name", probe.name,
+							"state", is, "address",
+							json_hex(probe.addr), "missed",
+							json_number(probe.missed)));
+		free(probe.name);
+	}
+	if (j)
+		json_object_set_new(j, "probes", all);
+	else
+		info_number(o, j, "probes", "probes", nr);
+	if (o->probes_off)
+		info_field(o, j, "probes_off", "probes are not hit", "%s", o->probes_off);
+	info_number(o, j, "probes_missed", "hits that probes missed", missed);
+	for (i = 0; !j && i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(r, i, &probe))
+			continue;
+		fprintf(o->file, "  %-26s 0x%llx %s", probe.name, probe.addr,
+			probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown");
+		if (probe.missed)
+			fprintf(o->file, ", missed %llu", probe.missed);
+		fputc('\n', o->file);
+		free(probe.name);
+	}
+}
+
+static void info_instances(const struct output *o, json_t *j, const struct instance *in, size_t nr)
+{
+	json_t *list = j ? json_array() : NULL;
+	u64 stray = 0;
+	char when[64], state[64];
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		bool chosen = in[i].id == o->record->instance;
+
+		/* Damage makes instances of a page or so: only their pages are counted */
+		if (!in[i].have_info && !chosen) {
+			stray += in[i].pages;
+			continue;
+		}
+		if (in[i].have_info && in[i].missing)
+			snprintf(state, sizeof(state), "%llu pages missing", in[i].missing);
+		else
+			strcpy(state, in[i].have_info ? "complete" : "without stackbuf_info");
+		output_day(in[i].loaded, when, sizeof(when));
+		if (j) {
+			json_t *one = json_object();
+
+			json_object_set_new(one, "instance", json_sprintf("%016llx", in[i].id));
+			json_object_set_new(one, "chosen", json_boolean(chosen));
+			json_object_set_new(one, "load_realtime_ns", json_ns(in[i].loaded));
+			json_object_set_new(one, "release", json_string(in[i].release));
+			json_object_set_new(one, "state", json_string(state));
+			json_array_append_new(list, one);
+		} else {
+			fprintf(o->file, "%-28s %016llx, loaded %s, %s, %s\n",
+				chosen ? "found here: this" : "found here as well", in[i].id, when,
+				*in[i].release ? in[i].release : "unknown kernel", state);
+		}
+	}
+	if (j)
+		json_object_set_new(j, "instances", list);
+	info_number(o, j, "stray_pages", "pages of no known instance", stray);
+}
+
+void output_info(const struct output *o, const char *source, const struct page_set *set,
+		 const struct instance *instance, size_t instances)
+{
+	static const struct {
+		const char *key, *label;
+	} loss[STACKBUF_LOSSES] = {
+		[STACKBUF_LOST_OFF] = { "lost_off", "  recording was off" },
+		[STACKBUF_LOST_NESTED] = { "lost_nested", "  nested too deep" },
+		[STACKBUF_LOST_TABLE] = { "lost_table", "  stack table full" },
+		[STACKBUF_LOST_PAGE] = { "lost_page", "  no room in the ring" },
+		[STACKBUF_LOST_EMPTY] = { "lost_empty", "  no frame found" },
+		[STACKBUF_CUT] = { "cut", "traces cut at 64 frames" },
+		[STACKBUF_LOST_PRINT] = { "lost_print", "prints refused" },
+		[STACKBUF_WALKED_NEW] = { "walked_new", "walked: new stack" },
+		[STACKBUF_WALKED_ELSEWHERE] = { "walked_elsewhere",
+						"walked: not the task's stack" },
+		[STACKBUF_WALKED_UNFIT] = { "walked_unfit", "walked: unfit for recall" },
+		[STACKBUF_WALKED_AGAIN] = { "walked_again", "walked: another layout" },
+		[STACKBUF_VERIFIED] = { "verified", "recalled and verified" },
+		[STACKBUF_DIFFERED] = { "differed", "  recalled wrongly" },
+		[STACKBUF_KEPT_OUT] = { "kept_out", "events kept out by a filter" },
+		[STACKBUF_NOT_SAMPLED] = { "not_sampled", "  not sampled" },
+		[STACKBUF_OVER_LIMIT] = { "over_limit", "  over the limit" },
+	};
+	const struct record *r = o->record;
+	const struct stackbuf_info *info = &r->info;
+	json_t *j = o->format == FORMAT_JSON ? json_object() : NULL;
+	u64 from[NAMES_NONE + 1] = { 0 }, refused = 0;
+	u64 recorded = info->overwritten + r->events, walked = 0;
+	struct stack *stack;
+	unsigned int i;
+	size_t n;
+
+	for (n = 0; (stack = stacks_next(&r->stacks, &n)); ) {
+		if (!stack->nr)
+			continue;
+		symbols_name(o->symbols, stack);
+		from[stack->name_origin]++;
+	}
+	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
+		refused += r->lost[i];
+	for (i = STACKBUF_WALKED_NEW; i <= STACKBUF_WALKED_AGAIN; i++)
+		walked += r->lost[i];
+	walked += r->lost[STACKBUF_DIFFERED];
+
+	info_field(o, j, "source", "source", "%s", source);
+	info_number(o, j, "version", "format version", STACKBUF_VERSION);
+	info_field(o, j, "instance", "instance", "%016llx", r->instance);
+	info_field(o, j, "state", "state", "%s%s%s%s",
+	     info->state & STACKBUF_ENABLED ? "enabled" : "disabled",
+	     info->state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
+	     info->state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
+	     info->state & STACKBUF_UNLOADED ? ", unloaded" : "");
+	output_filter(o, j, info);
+	info_field(o, j, "release", "kernel", "%s", info->release);
+	info_field(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);
+	info_field(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
+	     info->elf_machine == 183 ? "arm64" : "unknown");
+	info_number(o, j, "cpus", "CPUs", info->nr_cpus);
+	info_field(o, j, "srcversion", "module's srcversion", "%s",
+	     *info->module_srcversion ? info->module_srcversion : "unknown");
+	info_field(o, j, "build_id", "module's build id", "%s",
+	     build_ids_find(&o->symbols->ids, "stackbuf", 0) ?: "unknown");
+	info_field(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
+	info_field(o, j, "base_address", "base address", "0x%llx", info->base_addr);
+	info_time(o, j, "load_ns", "loaded", info->load_ns);
+	if (j)
+		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));
+	if (info->stop_ns)
+		info_time(o, j, "stop_ns", "stopped", info->stop_ns);
+	info_number(o, j, "events_bytes", "event ring, bytes", info->events_size);
+	info_number(o, j, "stacks_bytes", "stack table, bytes", info->stacks_size);
+	info_number(o, j, "text_bytes", "text log, bytes", info->text_size);
+
+	info_number(o, j, "events_recorded", "events recorded", recorded);
+	info_number(o, j, "events_recalled", "  of them recalled",
+		    recorded > walked ? recorded - walked : 0);
+	info_number(o, j, "events_in_ring", "events in the ring", r->events);
+	info_number(o, j, "events_overwritten", "events overwritten", info->overwritten);
+	info_number(o, j, "events_per_mib", "events in a MiB of ring",
+		    r->used_pages ? r->events * 256 / r->used_pages : 0);
+	if (r->events) {
+		info_time(o, j, "oldest_ns", "oldest event", r->event[0].time);
+		info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
+	}
+	info_number(o, j, "events_refused", "events refused", refused);
+	for (i = 0; i < STACKBUF_LOSSES; i++)
+		if (loss[i].key)
+			info_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
+
+	output_probes(o, j, r);
+
+	info_number(o, j, "stacks", "stacks in the table", r->in_table);
+	info_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
+	info_number(o, j, "evicted_events", "  events they had counted", info->evicted_events);
+	info_number(o, j, "names_text", "  named by the text log", from[NAMES_TEXT]);
+	info_number(o, j, "names_snapshot", "  named by the snapshot", from[NAMES_SNAPSHOT]);
+	info_number(o, j, "names_kallsyms", "  named by kallsyms", from[NAMES_KALLSYMS]);
+	info_number(o, j, "names_none", "  without some names", from[NAMES_NONE]);
+	info_number(o, j, "texts", "records in the text log", r->texts);
+	info_number(o, j, "texts_overwritten", "records overwritten", info->text_overwritten);
+	info_number(o, j, "texts_missing", "stacks not yet rendered", r->not_rendered);
+
+	info_number(o, j, "half_events", "half-written events", r->half);
+	info_number(o, j, "half_stacks", "half-written stacks", r->half_stacks);
+	info_number(o, j, "half_texts", "half-written texts", r->half_texts);
+	info_number(o, j, "pages_rebuilt", "pages being rebuilt", r->rebuilt);
+	info_number(o, j, "pages_changed", "pages changed while read", set->changed);
+	info_number(o, j, "pages_damaged", "damaged pages", r->damaged);
+	info_number(o, j, "pages_missing", "missing pages",
+		    (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] +
+			    r->missing[ARRAY_STACKS] + r->missing[ARRAY_TEXT]);
+	info_number(o, j, "unreadable_pages", "unreadable pages", set->unreadable);
+	info_number(o, j, "cut_bytes", "bytes cut off", set->cut);
+	info_instances(o, j, instance, instances);
+	if (j)
+		json_print(o, j, NULL, 0);
+}

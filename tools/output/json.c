@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * json.c - JSON: one object a line
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include "output/json.h"
+#include "symbol/symbols.h"
+
+/* Beyond 2^53 most readers of JSON round numbers */
+json_t *json_number(u64 value)
+{
+	return value <= 1ULL << 53 ? json_integer(value) : json_sprintf("%llu", value);
+}
+
+/* What may be beyond that: always a string, as a key has one type */
+json_t *json_ns(u64 ns)
+{
+	return json_sprintf("%llu", ns);
+}
+
+json_t *json_hex(u64 value)
+{
+	return json_sprintf("0x%llx", value);
+}
+
+/* Keys that tell the stack, for events and counts */
+char *json_stack_keys(const struct output *o, const struct stack *stack)
+{
+	json_t *j = json_object(), *frames = json_array(), *addresses = json_array();
+	json_t *lines = o->srcline ? json_array() : NULL;
+	unsigned int i;
+	char *text;
+
+	for (i = 0; i < stack->named; i++)
+		json_array_append_new(frames, json_string(stack->name[i]));
+	for (i = 0; lines && i < stack->named; i++)
+		json_array_append_new(lines, json_string(output_line(o, stack, i) +
+							 !!*output_line(o, stack, i)));
+	for (i = 0; i < stack->nr; i++)
+		json_array_append_new(addresses, json_hex(stack->addr[i]));
+	json_object_set_new(j, "stack", json_integer(stack->id));
+	json_object_set_new(j, "symbols",
+			    json_string(stack->gone ? "none" : name_origins[stack->name_origin]));
+	json_object_set_new(j, "gone", json_boolean(stack->gone));
+	json_object_set_new(j, "cut", json_boolean(stack->cut));
+	json_object_set_new(j, "frames", frames);
+	json_object_set_new(j, "addresses", addresses);
+	if (lines)
+		json_object_set_new(j, "lines", lines);
+	text = json_dumps(j, JSON_COMPACT | JSON_EMBED);
+	json_decref(j);
+	return text;
+}
+
+/* An object and behind its keys, if given, those of a stack (which are made once only) */
+void json_print(const struct output *o, json_t *object, const char *keys, size_t len)
+{
+	putc('{', o->file);
+	json_dumpf(object, o->file, JSON_COMPACT | JSON_EMBED | JSON_REAL_PRECISION(6));
+	if (keys) {
+		putc(',', o->file);
+		fwrite(keys, 1, len, o->file);
+	}
+	fputs("}\n", o->file);
+	json_decref(object);
+}

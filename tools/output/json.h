@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * json.h - JSON: one object a line
+ */
+#ifndef JSON_H
+#define JSON_H
+
+#include <jansson.h>
+#include "output/output.h"
+
+/* A number, or a string beyond 2^53, where most readers of JSON round numbers */
+json_t *json_number(u64 value);
+
+/* Nanoseconds, always as a string: they may be beyond that, and a key has one type */
+json_t *json_ns(u64 ns);
+json_t *json_hex(u64 value);
+
+/* The keys of a stack, for events and totals: text without braces, to be freed */
+char *json_stack_keys(const struct output *o, const struct stack *stack);
+
+/* Print an object, and free it; @keys, if not NULL, is the text of more keys */
+void json_print(const struct output *o, json_t *object, const char *keys, size_t len);
+
+#endif

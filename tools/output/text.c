@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text.c - the text log
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "output/text.h"
+#include "record/duplicates.h"
+#include "symbol/decode.h"
+
+/* A record with source lines; in the text log there are no addresses */
+static void text_lines(const struct output *o, const struct text *t)
+{
+	struct decoder d = { .srcline = o->srcline, .record = true, .time = text_time(t->record) };
+	const char *p = t->record, *end = p + t->len, *nl;
+	char line[1024];
+	size_t i, len;
+
+	for (; p < end; p += len + 1) {
+		nl = memchr(p, '\n', end - p);
+		len = nl ? nl - p : end - p;
+		for (i = 0; i < len && i < sizeof(line); i++)
+			line[i] = printable_ascii(p[i]);
+		decode_line(&d, line, i, o->file);
+		if (d.left) {
+			fflush(o->file);
+			fprintf(stderr, "stackbuf: %s\n", srcline_error(o->srcline));
+			exit(1);
+		}
+		putc('\n', o->file);
+	}
+}
+
+void output_text(const struct output *o, const struct filter *f)
+{
+	size_t i;
+	u32 n;
+
+	for (i = 0; i < o->record->texts; i++) {
+		const struct text *t = &o->record->text[i];
+
+		if (!filter_stack(f, stack_canonical(stacks_find(&o->record->stacks, t->id))->id))
+			continue;
+		if (o->srcline) {
+			text_lines(o, t);
+			continue;
+		}
+		for (n = 0; n < t->len; n++) {
+			char c = t->record[n];
+
+			putc(c == '\n' ? c : printable_ascii(c), o->file);
+		}
+	}
+}
+

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * session.c - a source, and the record of one load of the module that was read from it
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "record/duplicates.h"
+#include "session.h"
+
+/* --------------------------------------------------------------- reading --- */
+
+static bool wanted(const void *arg, const struct event *e)
+{
+	return filter_match(arg, e);
+}
+
+/*
+ * Events that no output will show need not be kept.  What --stack and times that depend on
+ * the record choose is known only afterwards, and --last counts events that match a PATTERN:
+ * these are left to the commands.
+ */
+static void choose_events(struct session *s, const struct args *a)
+{
+	if (!filter_events(&a->filter) || filter_needs_record(&a->filter) ||
+	    a->given & BIT(OPT_FOLLOW))
+		return;
+	s->choice.wanted = wanted;
+	s->choice.arg = &a->filter;
+	s->choice.last = a->filter.has_last && !a->word ? a->filter.last : 0;
+}
+
+void session_open(struct session *s, const struct args *a)
+{
+	if (source_open(&s->source, a->source, a->sources))
+		die(1, "%s", s->source.error);
+	choose_events(s, a);
+}
+
+static void choose_instance(struct session *s, u64 wanted)
+{
+	const struct instance *chosen = NULL;
+	size_t i;
+
+	if (!wanted)
+		chosen = instance_default(s->instance, s->instances);
+	for (i = 0; i < s->instances && wanted; i++)
+		if (s->instance[i].id == wanted)
+			chosen = &s->instance[i];
+	if (!chosen)
+		die(1, "%s: holds no instance %llx; \"stackbuf info\" lists those that it holds",
+		    s->source.name, wanted);
+	s->chosen = chosen;
+}
+
+void session_load(struct session *s, struct args *a)
+{
+	const char *wrong;
+
+	record_free(&s->record);
+	page_set_clear(&s->set);
+	free(s->instance);
+	s->instance = NULL;
+	if (s->source.ops->load(&s->source, &s->set))
+		die(1, "%s", s->source.error);
+	s->instances = page_set_instances(&s->set, &s->instance);
+	choose_instance(s, a->instance);
+	if (s->source.ops->fetch && s->source.ops->fetch(&s->source, &s->set, s->chosen->id))
+		die(1, "%s", s->source.error);
+	record_parse_chosen(&s->record, &s->set, s->chosen->id, s->choice.wanted ? &s->choice : NULL);
+	duplicates_merge(&s->record);
+	wrong = filter_resolve(&a->filter, &s->record);
+	if (wrong)
+		die(1, "%s: %s", s->source.name, wrong);
+	args_check_times(&a->filter);
+}
+
+void session_load_info(struct session *s)
+{
+	if (source_read_info(&s->source, &s->record))
+		die(1, "%s", s->source.error);
+}
+
+void session_close(struct session *s)
+{
+	symbols_free(&s->symbols);
+	record_free(&s->record);
+	page_set_clear(&s->set);
+	source_close(&s->source);
+	free(s->instance);
+}
+
+void session_need_info(const struct session *s)
+{
+	if (!s->record.have_info)
+		die(1, "%s: the page of stackbuf_info is missing or damaged", s->source.name);
+}
+
+/* ------------------------------------------------------------- reporting --- */
+
+/* What is wrong with the dump as a whole, and which of its recordings this is */
+void session_report_source(const struct session *s)
+{
+	if (s->set.cut)
+		fprintf(stderr, "stackbuf: %s is cut: %llu bytes or more are missing at its end\n",
+			s->source.name, s->set.cut);
+	report_count(s->set.unreadable, "page of it cannot be read", "pages of it cannot be read");
+	report_count(s->set.left_out, "page is one too many and was not looked at",
+	     "pages are too many and were not looked at");
+	if (s->instances > 1)
+		fprintf(stderr,
+			"stackbuf: this is instance %016llx%s; %zu more in %s: see info and --instance\n",
+			s->chosen->id, s->chosen == s->instance ? ", the newest" : "",
+			s->instances - 1, s->source.name);
+}
+
+/* What is not in the output, and why */
+void session_report_missing(const struct session *s)
+{
+	const struct record *rec = &s->record;
+
+	session_report_source(s);
+	report_count((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
+		     rec->missing[ARRAY_STACKS] + rec->missing[ARRAY_TEXT],
+	     "page is missing", "pages are missing");
+	report_count(rec->outlived, "page of these is there as an old copy, and is left out",
+	     "pages of these are there as old copies, and are left out");
+	report_count(s->set.changed, "page of events was overwritten while it was read and is left out",
+	     "pages of events were overwritten while they were read and are left out");
+	report_count(s->set.changed_text, "page of text was overwritten while it was read and is left out",
+	     "pages of text were overwritten while they were read and are left out");
+	report_count(rec->rebuilt, "page was about to be reused: its events are only counted",
+	     "pages were about to be reused: their events are only counted");
+	report_count(rec->damaged, "page of events is damaged: what follows the damage is left out",
+	     "pages of events are damaged: what follows the damage is left out");
+	report_count(rec->half, "event was half written and is left out",
+	     "events were half written and are left out");
+	if (!rec->have_info)
+		fputs("stackbuf: the page of stackbuf_info is missing or damaged\n", stderr);
+}
+
+/* --------------------------------------------------- what the output needs --- */
+
+/* Build ids that the source tells, besides those in the record itself */
+void session_add_build_ids(struct session *s)
+{
+	struct build_ids *ids = &s->symbols.ids;
+
+	if (s->source.live)
+		build_ids_running(ids);
+	/* A dump's is that of its own kernel, not of one before */
+	else if (!s->record.have_info || !strcmp(s->source.linux_release, s->record.info.release))
+		build_ids_add(ids, "", s->source.linux_build_id);
+}
+
+/* Source lines for the frames of a record, which says of which kernel they are */
+struct srcline *session_open_srcline(const struct session *s, const struct args *a)
+{
+	const struct stackbuf_info *info = &s->record.info;
+	struct debug_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
+				     .ids = &s->symbols.ids,
+				     .force = a->given & BIT(OPT_FORCE) };
+	struct srcline *lines;
+
+	if (s->record.have_info) {
+		where.release = info->release;
+		where.version = info->kernel_version;
+		where.srcversion = info->module_srcversion;
+		where.base_symbol = info->base_symbol;
+		where.base_addr = info->base_addr;
+	}
+	if (!s->record.have_info && *s->source.linux_release)
+		where.release = s->source.linux_release;
+	lines = srcline_open(&where);
+	/* Before anything is printed */
+	if (s->record.stacks.nr && srcline_ready(lines))
+		die(1, "%s", srcline_error(lines));
+	return lines;
+}
+
+u64 *session_probed(const struct session *s, size_t *nr)
+{
+	u64 *addr = NULL;
+	struct probe probe;
+	size_t i, room = 0;
+
+	*nr = 0;
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(&s->record, i, &probe))
+			continue;
+		if (probe.addr) {
+			GROW(addr, *nr, room);
+			addr[(*nr)++] = probe.addr;
+		}
+		free(probe.name);
+	}
+	return addr;
+}

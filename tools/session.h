@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * session.h - a source, and the record of one load of the module that was read from it
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "args.h"
+#include "input/source.h"
+#include "output/output.h"
+
+/**
+ * struct session - a source that was read
+ * @source: where pages come from
+ * @set: the pages
+ * @instance: the loads of the module found there, newest first
+ * @instances: number of loads
+ * @chosen: the one that is read
+ * @record: its record
+ * @choice: which events are kept in memory; without @wanted: all
+ * @symbols: names for its frames
+ */
+struct session {
+	struct source source;
+	struct page_set set;
+	struct instance *instance;
+	size_t instances;
+	const struct instance *chosen;
+	struct record record;
+	struct event_choice choice;
+	struct symbols symbols;
+};
+
+/* All of these end the program with one line if something goes wrong */
+
+/* Open the source that was named, or the running kernel's memory */
+void session_open(struct session *s, const struct args *a);
+
+/* Read all of it, again if that was done before */
+void session_load(struct session *s, struct args *a);
+
+/* Read only what is known before any event, for a start without delay */
+void session_load_info(struct session *s);
+
+void session_close(struct session *s);
+
+/* End the program unless the page of stackbuf_info is there */
+void session_need_info(const struct session *s);
+
+/* Report what is wrong with the source as a whole, and which of its loads this is */
+void session_report_source(const struct session *s);
+
+/* Report this and all that the output will lack */
+void session_report_missing(const struct session *s);
+
+/* Learn the build ids that the source has besides those in the record itself */
+void session_add_build_ids(struct session *s);
+
+/* Source lines for the record's frames */
+struct srcline *session_open_srcline(const struct session *s, const struct args *a);
+
+/* Addresses of the probes that the record says are set, to be freed */
+u64 *session_probed(const struct session *s, size_t *nr);
+
+#endif
