@@ -54,16 +54,16 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_DELIMITED]	= BIT(COUNT),
 };
 
-/* Those that "count" takes with a PATTERN only */
+/* Those that "count" takes only with a PATTERN */
 #define FOR_PATTERN	(BIT(OPT_INTERVAL) | BIT(OPT_DURATION) | BIT(OPT_TIMESTAMP) | \
 			 BIT(OPT_REGEXP) | BIT(OPT_OFFSET) | BIT(OPT_PERPID) | \
 			 BIT(OPT_VERBOSE) | BIT(OPT_DELIMITED))
 
-/* Those that may be given several times: an event meets one of the values */
+/* Those that may be given several times: an event matches any of the values */
 #define FOR_LISTS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU) | BIT(OPT_TAG) | \
 			 BIT(OPT_STACK))
 
-/* Those that choose among events of the past */
+/* Those that choose among recorded events */
 #define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_STACK) | BIT(OPT_LAST))
 
 static struct poptOption option_list[] = {
@@ -118,7 +118,7 @@ static struct poptOption option_list[] = {
 	POPT_TABLEEND
 };
 
-/* Options of stacksnoop and stackcount, which "snoop" and "count" take behind their name */
+/* Options of stacksnoop and stackcount, which "snoop" and "count" take after their name */
 static struct poptOption watch_list[] = {
 	{ "number", 'n', POPT_ARG_STRING, NULL, OPT_NUMBER, "end after N events", "N" },
 	{ "interval", 'i', POPT_ARG_STRING, NULL, OPT_INTERVAL,
@@ -141,7 +141,7 @@ static struct poptOption watch_list[] = {
 	POPT_TABLEEND
 };
 
-/* For "count" alone; before "count", -f is the source */
+/* For "count" alone, after its name: before it, -f is the source */
 static struct poptOption folded_list[] = {
 	{ "folded", 'f', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
 	  NULL },
@@ -154,7 +154,7 @@ static const char *option_name(int option)
 				     watch_list[option - OPT_NUMBER].longName;
 }
 
-/* One command's options: those that it takes, each once */
+/* Print the options that the command takes, each once */
 static void help_command(const struct args *a)
 {
 	static const char *const words[COMMANDS] = {
@@ -279,7 +279,6 @@ static void take_option(struct args *a, int option, char *value)
 	free(value);
 }
 
-/* Does it watch functions; and does it set probes to do so? */
 bool args_watch(const struct args *a)
 {
 	return a->command == SNOOP || (a->command == COUNT && a->word);
@@ -298,7 +297,7 @@ void args_check_times(const struct filter *f)
 		die(EXIT_USAGE, "--since is later than --until: no event can be both");
 }
 
-/* The module's filters take one value each */
+/* The module's filters take one value each: no lists */
 static void check_single(const struct filter *f)
 {
 	u32 value;
@@ -387,8 +386,8 @@ static void read_options(struct args *a, poptContext context)
 }
 
 /*
- * What stands before the command is for all commands; what stands behind it may
- * be its own, as -f, which is the source for all but "count".
+ * Options before the command are the same for all commands; options after it may be its own, as -f,
+ * which is the source for all but "count".
  */
 void args_read(struct args *a, int argc, const char **argv)
 {
@@ -412,7 +411,7 @@ void args_read(struct args *a, int argc, const char **argv)
 		    "%s: no such command; there are info, text, log, count, snoop, depth, save and decode",
 		    word);
 
-	/* The command takes the program's place in front of what follows it */
+	/* popt skips the first argument: that is now the command */
 	a->rest = poptGetArgs(a->context);
 	while (a->rest && a->rest[n])
 		n++;

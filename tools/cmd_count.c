@@ -6,10 +6,10 @@
 #include "cmd.h"
 #include "output/events.h"
 
-/* How often to read again when totals were spoilt by what was overwritten */
+/* How often to read again when pages were overwritten while they were read */
 #define COUNT_TRIES	5
 
-/* Totals are what the table counted and what is in the ring, if nothing moved from here to there */
+/* A total is what the table counted plus what is in the ring, if no page moved in between */
 void cmd_count(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
@@ -30,7 +30,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		nr = filter_apply(&a->filter, rec->event, rec->events);
 		if (cmd_profile(o, a, rec->event ?: &(struct event){ 0 }, nr))
 			return;
-		/* An array even if it is empty: NULL would mean all that was ever counted */
+		/* Pass an array even if it is empty: NULL means all events since loading */
 		output_count(o, &a->filter, nr ? rec->event : &(struct event){ 0 }, nr);
 		return;
 	}
@@ -39,7 +39,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		fprintf(stderr,
 			"stackbuf: totals may be too small, all together by at most %llu events\n",
 			unsure);
-	/* What was overwritten was added to the counts of stacks */
+	/* Overwritten events were added to the counts of their stacks: is each of them here? */
 	lacking = rec->info.overwritten - rec->info.evicted_events;
 	for (i = 0; (stack = stacks_next(&rec->stacks, &i)) && lacking; )
 		lacking -= stack->count < lacking ? stack->count : lacking;

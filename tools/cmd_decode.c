@@ -20,9 +20,10 @@ static bool at_end(FILE *f)
 
 void cmd_decode(const struct args *a)
 {
-	struct debug_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
-				     .force = a->given & BIT(OPT_FORCE) };
-	struct decoder d = { .srcline = srcline_open(&where), .compat = a->given & BIT(OPT_COMPAT) };
+	struct debug_config config = { .vmlinux = a->vmlinux, .modules = a->modules,
+				       .force = a->given & BIT(OPT_FORCE) };
+	struct decoder d = { .srcline = srcline_open(&config),
+			     .compat = a->given & BIT(OPT_COMPAT) };
 	FILE *in = stdin;
 	struct stat st;
 
@@ -30,10 +31,10 @@ void cmd_decode(const struct args *a)
 		in = fopen(a->text, "re");
 	if (!in)
 		die(1, "%s: %m", a->text);
-	/* Of "dmesg -w" every line as it comes */
+	/* Write line by line, for "dmesg -w" */
 	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
 		setvbuf(stdout, NULL, _IOLBF, 0);
-	/* A file that was named and is none is a mistake in the command, not in the text */
+	/* If the image that was named cannot be used, fail before anything is printed */
 	if (a->vmlinux && !at_end(in) && srcline_ready(d.srcline))
 		die(1, "%s", srcline_error(d.srcline));
 	decode_file(&d, in, stdout);
@@ -41,7 +42,7 @@ void cmd_decode(const struct args *a)
 		die(1, "cannot write: %m");
 	if (ferror(in))
 		die(1, "%s: cannot be read", a->text ?: "standard input");
-	if (srcline_report_missing(d.srcline) && !where.force)
+	if (srcline_report_missing(d.srcline) && !config.force)
 		die(1, "most frames do not fit: the files are of another build than this text, and lines are not to be believed");
 	if (d.left)
 		exit(1);

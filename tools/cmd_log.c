@@ -12,7 +12,7 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 	size_t i, nr;
 
 	if (a->given & BIT(OPT_FOLLOW)) {
-		/* Of a copy of the arrays no event ever comes */
+		/* A copy of the arrays does not grow */
 		if (!s->source.ops->read || !(s->source.live || args_live(a)))
 			die(1, "%s: does not grow, so there is nothing to follow", s->source.name);
 		session_need_info(s);

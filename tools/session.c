@@ -16,9 +16,9 @@ static bool wanted(const void *arg, const struct event *e)
 }
 
 /*
- * Events that no output will show need not be kept.  What --stack and times that depend on
- * the record choose is known only afterwards, and --last counts events that match a PATTERN:
- * these are left to the commands.
+ * Keep no events that the output will not show.  Commands apply the rest of the filter: --stack and
+ * times that depend on the record are known only when it was read, and with a PATTERN --last counts
+ * matching events.
  */
 static void choose_events(struct session *s, const struct args *a)
 {
@@ -67,7 +67,8 @@ void session_load(struct session *s, struct args *a)
 	choose_instance(s, a->instance);
 	if (s->source.ops->fetch && s->source.ops->fetch(&s->source, &s->set, s->chosen->id))
 		die(1, "%s", s->source.error);
-	record_parse_chosen(&s->record, &s->set, s->chosen->id, s->choice.wanted ? &s->choice : NULL);
+	record_parse_chosen(&s->record, &s->set, s->chosen->id,
+			    s->choice.wanted ? &s->choice : NULL);
 	duplicates_merge(&s->record);
 	wrong = filter_resolve(&a->filter, &s->record);
 	if (wrong)
@@ -98,7 +99,6 @@ void session_need_info(const struct session *s)
 
 /* ------------------------------------------------------------- reporting --- */
 
-/* What is wrong with the dump as a whole, and which of its recordings this is */
 void session_report_source(const struct session *s)
 {
 	if (s->set.cut)
@@ -114,7 +114,6 @@ void session_report_source(const struct session *s)
 			s->instances - 1, s->source.name);
 }
 
-/* What is not in the output, and why */
 void session_report_missing(const struct session *s)
 {
 	const struct record *rec = &s->record;
@@ -141,38 +140,36 @@ void session_report_missing(const struct session *s)
 
 /* --------------------------------------------------- what the output needs --- */
 
-/* Build ids that the source tells, besides those in the record itself */
 void session_add_build_ids(struct session *s)
 {
 	struct build_ids *ids = &s->symbols.ids;
 
 	if (s->source.live)
 		build_ids_running(ids);
-	/* A dump's is that of its own kernel, not of one before */
+	/* A dump has the id of its own kernel; the record may be of an earlier boot */
 	else if (!s->record.have_info || !strcmp(s->source.linux_release, s->record.info.release))
 		build_ids_add(ids, "", s->source.linux_build_id);
 }
 
-/* Source lines for the frames of a record, which says of which kernel they are */
 struct srcline *session_open_srcline(const struct session *s, const struct args *a)
 {
 	const struct stackbuf_info *info = &s->record.info;
-	struct debug_config where = { .vmlinux = a->vmlinux, .modules = a->modules,
+	struct debug_config config = { .vmlinux = a->vmlinux, .modules = a->modules,
 				     .ids = &s->symbols.ids,
 				     .force = a->given & BIT(OPT_FORCE) };
 	struct srcline *lines;
 
 	if (s->record.have_info) {
-		where.release = info->release;
-		where.version = info->kernel_version;
-		where.srcversion = info->module_srcversion;
-		where.base_symbol = info->base_symbol;
-		where.base_addr = info->base_addr;
+		config.release = info->release;
+		config.version = info->kernel_version;
+		config.srcversion = info->module_srcversion;
+		config.base_symbol = info->base_symbol;
+		config.base_addr = info->base_addr;
 	}
 	if (!s->record.have_info && *s->source.linux_release)
-		where.release = s->source.linux_release;
-	lines = srcline_open(&where);
-	/* Before anything is printed */
+		config.release = s->source.linux_release;
+	lines = srcline_open(&config);
+	/* Fail before anything is printed */
 	if (s->record.stacks.nr && srcline_ready(lines))
 		die(1, "%s", srcline_error(lines));
 	return lines;

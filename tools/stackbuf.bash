@@ -21,7 +21,7 @@ _stackbuf()
 	COMPREPLY=()
 	case $before in
 	-f | --file)
-		# Behind "count" it is --folded
+		# After "count" it is --folded
 		[[ $before == -f && $command == count ]] || {
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 			compopt -o filenames 2>/dev/null

@@ -2,11 +2,11 @@
 /*
  * dump.c - a machine's memory in files: what kind of file, where its pages are
  *
- * Raw images and ELF cores are read as they lie there.  The kdump formats are
- * kdump.c's affair; what was flattened for a pipe, which libkdumpfile does
- * not know, is put in order in an unnamed temporary file first.
+ * Raw images and ELF cores are read in place; kdump.c reads the kdump formats.  libkdumpfile does
+ * not know files that were flattened for a pipe: these are put in order in an unnamed temporary
+ * file first.
  *
- * No virtual address is ever translated: pages tell who they are.
+ * No virtual address is translated: pages identify themselves.
  */
 #include <endian.h>
 #include <errno.h>
@@ -21,10 +21,10 @@
 #include "input/dump.h"
 #include "stackbuf.h"
 
-/* Program headers looked at, and segments kept: more are damage, or malice */
+/* Program headers that are read: more come from damage or a hostile file */
 #define SEGMENTS_MAX	(1U << 20)
 
-/* Times that a part of a file may be in segments whose pages begin at different places */
+/* How often segments whose pages begin at different offsets may share a part of the file */
 #define LAYERS_MAX	4
 
 /* ------------------------------------------------------------------ ELF --- */
@@ -39,7 +39,7 @@ static int core_header(int fd, Elf64_Ehdr *head)
 	return 0;
 }
 
-/* Read the header and from it where the program headers are.  Return 0 or -1 */
+/* Read the ELF header: where the program headers are.  Return 0 or -1 */
 static int core_start(struct core_segments *s)
 {
 	Elf64_Ehdr head;
@@ -51,7 +51,7 @@ static int core_start(struct core_segments *s)
 	s->nr = head.e_phnum;
 	if (s->nr != PN_XNUM)
 		return 0;
-	/* More than fit there: the first section has their number */
+	/* The number does not fit the ELF header: the first section has it */
 	if (read_at(s->fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
 		return -1;
 	s->nr = section.sh_info;
@@ -68,7 +68,7 @@ int core_segment(struct core_segments *s, Elf64_Phdr *segment)
 		return -1;
 	if (s->i >= s->nr)
 		return 0;
-	/* The count may be any number, and a sparse file holds any number of empty headers */
+	/* A sparse file may hold any number of empty headers */
 	if (s->i >= SEGMENTS_MAX)
 		return -1;
 	if (s->i % most == 0) {
@@ -94,8 +94,8 @@ static int by_offset(const void *a, const void *b)
 }
 
 /*
- * Segments may share parts of the file: one for each mapping of the same memory.
- * Return the number of ranges that are left.
+ * Merge ranges that overlap: segments share parts of the file, one for each mapping of the same
+ * memory.  Return the number of ranges that remain.
  */
 static size_t merge(struct range *range, size_t nr)
 {
@@ -119,9 +119,9 @@ static size_t merge(struct range *range, size_t nr)
 }
 
 /*
- * Pages of one dump begin at one place, modulo their size; damage to a header may add
- * another.  Segments of every place would have the file scanned 4096 times.  Return the
- * number of ranges that fit into LAYERS_MAX times @size bytes.
+ * Pages of one dump begin at one offset modulo their size; a damaged header may add another.
+ * Segments of every offset would make the file be scanned 4096 times.  Return the number of
+ * ranges that fit into LAYERS_MAX times @size bytes.
  */
 static size_t limit_layers(const struct range *range, size_t nr, u64 size)
 {
@@ -169,7 +169,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 			continue;
 		if (end > f->size && end > most)
 			most = end;
-		/* Pages are pages of memory, wherever the file has them */
+		/* Pages begin where the memory's pages do, at any offset of the file */
 		skip = -segment.p_paddr % STACKBUF_PAGE_SIZE;
 		if (segment.p_offset >= f->size || skip >= segment.p_filesz)
 			continue;
@@ -187,7 +187,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 		f->cut = most - f->size;
 	merged = merge(f->range, nr);
 	f->ranges = limit_layers(f->range, merged, f->size);
-	/* Headers or segments are left out: that is reported as bytes that are missing */
+	/* Report headers or segments that were left out as missing bytes */
 	if (!f->cut && (more < 0 || f->ranges < merged))
 		f->cut = 1;
 	if (more < 0 && !f->ranges) {
@@ -213,7 +213,7 @@ static int open_kdump(struct dump_file *f, char *error, size_t size)
 
 /* -------------------------------------------------------------- flattened --- */
 
-/* makedumpfile -F, and QEMU: a head of a page, then pieces, numbers big-endian */
+/* As makedumpfile -F and QEMU write it: a head of one page, then pieces; numbers are big-endian */
 #define FLAT_MAGIC	"makedumpfile\0\0\0"
 #define FLAT_HEAD	4096
 
@@ -221,7 +221,7 @@ struct flat_piece {
 	u64 offset, size;
 };
 
-/* Bytes of disk that the pieces may take beyond those that they have, as each takes a block */
+/* Bytes of disk that the pieces may take beyond their own: each takes a block at least */
 #define FLAT_WASTE_MAX	(1ULL << 28)
 
 /*
@@ -246,10 +246,10 @@ static int copy_pieces(struct dump_file *f, int to, char *buf, size_t room)
 		at += n;
 		offset = be64toh(piece.offset);
 		left = be64toh(piece.size);
-		/* The last piece says -1 */
+		/* The last piece has offset -1 */
 		if (offset >> 63)
 			return 0;
-		/* Damage: where the next piece begins is unknown */
+		/* Damaged: where the next piece begins is unknown */
 		if (left > f->size || offset > (1ULL << 62)) {
 			f->cut = 1;
 			return 0;
@@ -274,7 +274,7 @@ static int copy_pieces(struct dump_file *f, int to, char *buf, size_t room)
 	}
 }
 
-/* Replace @f's file by an unnamed one with the pieces in their places.  -1: @error says why */
+/* Replace @f's file by an unnamed one with the pieces in place.  Return 0, or -1 with @error set */
 static int unflatten(struct dump_file *f, char *error, size_t size)
 {
 	const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/var/tmp";
@@ -285,7 +285,7 @@ static int unflatten(struct dump_file *f, char *error, size_t size)
 	struct stat st;
 	int ret = 2;
 
-	/* A limit of the file's size is an error like a full disk */
+	/* Let RLIMIT_FSIZE make write() fail, as a full disk does */
 	before = signal(SIGXFSZ, SIG_IGN);
 	if (to >= 0)
 		ret = copy_pieces(f, to, buf, room);
@@ -316,7 +316,7 @@ static int unflatten(struct dump_file *f, char *error, size_t size)
 
 /* ---------------------------------------------------------- what is found --- */
 
-/* "FILE@0x80000000": FILE, if that is a file and the whole is not */
+/* Return FILE of "FILE@0x80000000", unless a file has the whole name; to be freed */
 static char *without_address(const char *name)
 {
 	const char *at = strrchr(name, '@');
@@ -339,7 +339,7 @@ int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
 
 	memset(f, 0, sizeof(*f));
 	f->name = without_address(name);
-	/* A pipe's other end may never come; not even opened for long */
+	/* Opening a FIFO would block until a writer opens it */
 	f->fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0) {
 		snprintf(error, size, "%s: %s%s", f->name, strerror(errno),
@@ -431,7 +431,7 @@ int dump_read(struct dump_file *f, u64 where, void *page)
 
 /* --------------------------------------------------------- what is not found --- */
 
-/* Bits of information in a byte, estimated from a page: 8 is as random as can be */
+/* Bits of information in a byte, estimated from a page: 8 for random numbers */
 static double entropy(const unsigned char *page)
 {
 	unsigned int count[256] = { 0 }, i;
@@ -445,7 +445,10 @@ static double entropy(const unsigned char *page)
 	return bits / STACKBUF_PAGE_SIZE;
 }
 
-/* A page of random numbers has 7.95 bits or so; compressed data seldom 7.9 all through */
+/*
+ * Are the pages random?  A page of random numbers has about 7.95 bits in a byte; compressed data
+ * seldom has 7.9 in every page.
+ */
 static bool all_random(const struct dump_file *f)
 {
 	unsigned char page[STACKBUF_PAGE_SIZE];
@@ -457,7 +460,7 @@ static bool all_random(const struct dump_file *f)
 	for (n = 0; n < 64; n++)
 		if (read_at(f->fd, page, sizeof(page), pages * n / 64 * sizeof(page)) !=
 		    sizeof(page) || entropy(page) < 7.9)
-			/* Headers lie at the front */
+			/* The first page may hold headers */
 			if (n)
 				return false;
 	return true;

@@ -13,15 +13,15 @@ enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
 
 /**
  * struct dump_file - one of the files
- * @name: as given, without the address behind it
- * @fd: open for reading; where the file was flattened, its contents in order
+ * @name: as given, without the address after it
+ * @fd: open for reading; of a flattened file, its contents put in order
  * @kind: what it is
  * @size: bytes that the file has
- * @range: where pages lie in it; of no use for DUMP_KDUMP
+ * @range: where pages lie in it; unused for DUMP_KDUMP
  * @ranges: how many
- * @cut: bytes that its headers promise and it does not have
- * @kdump: reads it if it is DUMP_KDUMP
- * @machine: EM_... if its headers tell, else 0
+ * @cut: bytes that its headers promise and the file lacks
+ * @kdump: reads the file if it is DUMP_KDUMP
+ * @machine: EM_... by its headers, 0 if they do not have it
  */
 struct dump_file {
 	char *name;
@@ -36,24 +36,24 @@ struct dump_file {
 };
 
 /*
- * Open @name, which may have "@ADDRESS" behind it.  Return 0, or -1 with a line
- * in @error.  To be closed in both cases.
+ * Open @name, which may be followed by "@ADDRESS".  Return 0, or -1 with a line in @error.  To be
+ * closed in both cases.
  */
 int dump_open(struct dump_file *f, const char *name, char *error, size_t size);
 void dump_close(struct dump_file *f);
 
-/* What scan_start() wants: bytes to pass */
+/* The bytes to pass, for scan_start() */
 u64 dump_total(const struct dump_file *f);
 
-/* Each page of it through scan->page; @where is what dump_read() takes */
+/* Call scan->page for each page; its @where is what dump_read() takes */
 void dump_scan(struct dump_file *f, struct scan *scan);
 
-/* One page again.  Return 0 or -1 */
+/* Read one page.  Return 0 or -1 */
 int dump_read(struct dump_file *f, u64 where, void *page);
 
 /*
- * Why nothing was found in it: a line like "is compressed by gzip: unpack it first",
- * or NULL if nothing is to be said.
+ * Why nothing was found in the file: a line as "is compressed by gzip: unpack it first", or NULL
+ * if no reason is known.
  */
 const char *dump_explain(const struct dump_file *f);
 

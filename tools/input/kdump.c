@@ -2,10 +2,10 @@
 /*
  * kdump.c - dumps in kdump's formats, read by libkdumpfile in a process of its own
  *
- * libkdumpfile 0.5.1 trusts a file's headers: where they are damaged it may read beyond
- * its memory, or not come back.  So it works in a child, which puts pages into memory
- * that both share.  When the child ends, or takes too much time, the page that it was at
- * counts as unreadable, and another child goes on behind that.
+ * libkdumpfile 0.5.1 trusts a file's headers: where they are damaged it may read beyond its
+ * memory, or never return.  So it runs in a child, which puts pages into shared memory.  When the
+ * child dies, or takes too much time, the page that it was reading counts as unreadable, and
+ * another child continues after that page.
  */
 #include <elf.h>
 #include <errno.h>
@@ -28,21 +28,21 @@
 #define PAGES		256	/* handed over at a time */
 #define PFNS		32768	/* looked up in the bitmap at a time */
 #define PAGE_MAX	65536	/* of the kernel's own pages */
-#define PFNS_MAX	(512 * PFNS)	/* passed in one go, for the sake of the progress bar */
-#define FAILURES_MAX	20	/* and then no more of this file */
+#define PFNS_MAX	(512 * PFNS)	/* passed in one answer, so that the progress bar moves */
+#define FAILURES_MAX	20	/* children of one file that may die */
 
-/* Processor time that one answer may take: a megabyte is unpacked in a hundredth of that */
+/* Processor time for one answer, which unpacks a megabyte: a hundred times what it needs */
 #define SECONDS_MAX	2
 
-/* Memory that the library may take: for the bitmap of 16 TiB of memory, and as much again */
+/* Memory that the library may take: twice the bitmap of 16 TiB of memory */
 #define MEMORY_MAX	(1ULL << 30)
 
 enum { SCAN, READ };
 
 /**
  * struct shared - what child and parent share
- * @what: what is wanted of the child: SCAN, as many pages as fit; READ, this one
- * @pfn: the kernel's page to begin with; then the one that it is at
+ * @what: the request: SCAN, as many pages as fit; READ, one page
+ * @pfn: the kernel's page to begin with; then the one that the child is reading
  * @end: the first page that the file cannot hold
  * @page_size: of the kernel's pages
  * @unreadable: pages that could not be read
@@ -65,12 +65,12 @@ struct shared {
  * struct kdump - a file that is read
  * @s: shared with the child
  * @file: the file
- * @bytes: it has
+ * @bytes: size of the file
  * @end: the first page that it cannot hold
  * @page_size: of the kernel's pages
  * @child: its process, 0: none
- * @fd: where it is spoken to
- * @failures: children that ended
+ * @fd: the socket to the child
+ * @failures: children that died
  */
 struct kdump {
 	struct shared *s;
@@ -85,7 +85,7 @@ struct kdump {
 
 static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 {
-	/* Mapped, a file that ends early would end us */
+	/* A mapped file that is truncated would end the child by SIGBUS */
 	kdump_attr_t never = { .type = KDUMP_NUMBER, .val.number = KDUMP_MMAP_NEVER };
 	kdump_ctx_t *ctx = kdump_new();
 	const char *machine;
@@ -104,7 +104,7 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	if (kdump_get_number_attr(ctx, KDUMP_ATTR_PAGE_SIZE, &n) == KDUMP_OK &&
 	    n >= STACKBUF_PAGE_SIZE && n <= PAGE_MAX && !(n & (n - 1)))
 		s->page_size = n;
-	/* Each has a bit in the file, if that is whole */
+	/* A whole file has a bit for each page */
 	if (kdump_get_number_attr(ctx, "max_pfn", &n) == KDUMP_OK)
 		s->end = n < 8 * bytes ? n : 8 * bytes;
 	if (kdump_get_string_attr(ctx, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
@@ -119,7 +119,7 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	return ctx;
 }
 
-/* The kernel's page s->pfn, as pages of 4 KiB */
+/* Read the kernel's page s->pfn, as pages of 4 KiB */
 static void child_page(struct shared *s, kdump_ctx_t *ctx)
 {
 	u64 addr = s->pfn * s->page_size, i;
@@ -134,13 +134,13 @@ static void child_page(struct shared *s, kdump_ctx_t *ctx)
 }
 
 /*
- * From s->pfn on, as many as fit.  kdump_bmp_find_set() would be the call to
- * use; in 0.5.1 it does not come back from some bitmaps.
+ * Read pages from s->pfn on, as many as fit.  kdump_bmp_find_set() cannot be used: in 0.5.1 it
+ * does not return for some bitmaps.
  */
 static void child_scan(struct shared *s, kdump_ctx_t *ctx)
 {
 	static unsigned char bits[PFNS / 8];
-	static u64 first = 1, last;		/* what @bits hold */
+	static u64 first = 1, last;		/* the pages that @bits are of */
 	static kdump_attr_t map = { .type = KDUMP_BITMAP };
 	u64 stop = s->end - s->pfn < PFNS_MAX ? s->end : s->pfn + PFNS_MAX;
 
@@ -166,7 +166,7 @@ failed:
 	s->pfn = s->end;
 }
 
-/* A header may ask for any amount */
+/* A damaged header may make the library allocate any amount */
 static void limit_memory(void)
 {
 	struct rlimit limit;
@@ -195,7 +195,7 @@ static void __attribute__((noreturn)) child_main(const struct kdump *k, int fd)
 	size_t i;
 	char c;
 
-	/* If it ends, it does so without a word, and without leaving a core file */
+	/* If the child dies, it prints nothing and leaves no core file */
 	for (i = 0; i < ARRAY_SIZE(fatal); i++)
 		signal(fatal[i], SIG_DFL);
 	limit_memory();
@@ -229,7 +229,7 @@ static void stop_child(struct kdump *k)
 	k->child = 0;
 }
 
-/* Has the child answered? */
+/* Wait for the answer.  Return false if the child has died */
 static bool child_answered(struct kdump *k)
 {
 	ssize_t n;
@@ -273,7 +273,7 @@ static int start_child(struct kdump *k)
 	return -1;
 }
 
-/* Have the child do it.  Return 0; 1 if it ended at page s->pfn; -1 if no child can be had */
+/* Ask the child, started if need be.  Return 0; 1 if it died at page s->pfn; -1 without a child */
 static int ask_child(struct kdump *k, int what, u64 pfn)
 {
 	k->s->nr = 0;
@@ -281,7 +281,7 @@ static int ask_child(struct kdump *k, int what, u64 pfn)
 		return -1;
 	k->s->what = what;
 	k->s->pfn = pfn;
-	/* Should it have ended, that is seen by its silence */
+	/* If the child has died, the read of its answer fails */
 	send(k->fd, "", 1, MSG_NOSIGNAL);
 	return child_answered(k) ? 0 : 1;
 }
@@ -328,13 +328,13 @@ void kd_scan(struct kdump *k, struct scan *scan)
 	size_t i;
 	int ret;
 
-	/* Even an empty machine has some */
+	/* Damaged: no pages, or so many that child_open() took the limit from the file's size */
 	if (!k->end || k->end == 8 * k->bytes)
 		scan->unreadable++;
 	while (pfn < k->end) {
 		from = pfn;
 		ret = ask_child(k, SCAN, pfn);
-		/* What was read before the page that it ended at is whole */
+		/* The pages before the one that the child died at are whole */
 		pfn = s->pfn + !!ret;
 		if (ret < 0 || pfn <= from || s->nr > PAGES) {
 			scan->unreadable++;

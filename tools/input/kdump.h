@@ -11,18 +11,18 @@ struct kdump;
 
 /*
  * Start to read the file @fd, of @bytes bytes.  Return NULL with a line in @error,
- * without the file's name.  @machine becomes EM_..., 0 if the file does not tell.
+ * without the file's name.  Set *@machine to EM_..., 0 if the file does not have it.
  */
 struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, size_t size);
 void kd_close(struct kdump *k);
 
-/* Bytes of memory that it spans */
+/* Bytes of memory that the file spans */
 u64 kd_total(const struct kdump *k);
 
-/* Each page of it through scan->page; those that cannot be read are counted there */
+/* Call scan->page for each page; count those that cannot be read in @scan */
 void kd_scan(struct kdump *k, struct scan *scan);
 
-/* One page again.  Return 0 or -1 */
+/* Read one page.  Return 0 or -1 */
 int kd_read(struct kdump *k, u64 where, void *page);
 
 #endif

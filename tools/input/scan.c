@@ -2,8 +2,8 @@
 /*
  * scan.c - look at every page of a file
  *
- * By pread() in blocks that stay in the processor's cache, not by mmap(): the
- * file may end, or its disk fail, under our hands.
+ * By pread() in blocks that stay in the processor's cache.  With mmap() a file that is truncated,
+ * or a disk that fails, would end the program by SIGBUS.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define BLOCK		((size_t)1 << 20)
 
-/* In seconds: a scan that is shorter than the first needs no bar */
+/* In seconds: a scan shorter than SHOW_AFTER shows no bar */
 #define SHOW_AFTER	0.5
 #define SHOW_EVERY	0.1
 
@@ -42,7 +42,7 @@ void scan_start(struct scan *s, const char *name, u64 total)
 	s->shown = s->start;
 }
 
-/* The rate is that of reading: holes, which cost nothing, would make it jump */
+/* Show the rate of reading: holes cost nothing and would make the rate jump */
 static void draw(struct scan *s, double elapsed)
 {
 	static const char bar[] = "==============================";
@@ -85,8 +85,8 @@ void scan_end(struct scan *s)
 /* ----------------------------------------------------------------- pages --- */
 
 /*
- * The next part of a range that is no hole, in whole pages: [*at, *end).  False:
- * there is none.  What cannot tell its holes has none.
+ * Set [*@at, *@end) to the next part of a range that is not a hole, in whole pages.  Return false
+ * if there is none.  A file that does not support SEEK_DATA has no holes.
  */
 static bool next_data(int fd, const struct range *r, u64 *at, u64 *end)
 {
@@ -108,7 +108,7 @@ static bool next_data(int fd, const struct range *r, u64 *at, u64 *end)
 	return true;
 }
 
-/* Pages at [@at, @end).  Return false when the file has ended */
+/* Scan the pages of [@at, @end).  Return false at the end of the file */
 static bool scan_data(struct scan *s, int fd, char *block, u64 at, u64 end)
 {
 	size_t size, i, singly = 0;
@@ -155,7 +155,7 @@ void scan_pages(struct scan *s, int fd, const struct range *r)
 			break;
 		at = end;
 	}
-	/* What is a hole at the end, or is not there */
+	/* Count the hole at the end, or what the file lacks */
 	scan_passed(s, before + r->size - s->done, 0);
 	free(block);
 }

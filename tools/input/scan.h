@@ -9,9 +9,9 @@
 #include "util.h"
 
 /**
- * struct range - bytes of a file that hold memory, a page behind the other
+ * struct range - bytes of a file that hold memory, page after page
  * @offset: where the first whole page begins
- * @size: bytes up to the end of the last one, whether the file has them or not
+ * @size: bytes up to the end of the last page, which the file may lack
  */
 struct range {
 	u64 offset, size;
@@ -23,14 +23,14 @@ struct range {
  *	its offset in the file
  * @arg: its first argument
  * @name: what is scanned, for the progress bar
- * @total: bytes that all of it will take
- * @done: bytes that were passed
- * @read: of these, bytes that were really read
+ * @total: bytes to pass
+ * @done: bytes passed
+ * @read: bytes read; holes are passed without reading
  * @unreadable: pages that could not be read
- * @terminal: standard error shows a progress bar
- * @drawn: it does now
- * @start: when it began
- * @shown: when the bar was drawn
+ * @terminal: standard error is a terminal, for a progress bar
+ * @drawn: the bar is on the screen
+ * @start: when the scan began
+ * @shown: when the bar was drawn last
  */
 struct scan {
 	void (*page)(void *arg, u64 where, const void *page);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source.c - where the pages come from: four files, live or copied; the running
- * kernel's memory; files that hold pages anywhere, dumps and snapshots
+ * source.c - the sources of pages: four files, live or copied; the running kernel's memory; dumps
+ * and snapshots, which hold pages anywhere
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 /* Bytes of an array that are read at a time */
 #define PART		((u64)1 << 20)
 
-/* A copy of kallsyms has 10 MB or so */
+/* A copy of kallsyms has about 10 MB */
 #define KALLSYMS_MAX	(1LL << 28)
 
 /* ----------------------------------------------- arrays that may change --- */
@@ -43,7 +43,7 @@ static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, si
 	return 0;
 }
 
-/* Is this part of a copied array a hole?  What cannot tell its holes has none */
+/* Is this part of a copied array a hole?  A file that does not support SEEK_DATA has no holes */
 static bool is_hole(const struct source *s, enum array a, u64 offset, size_t size)
 {
 	struct stat st;
@@ -101,14 +101,14 @@ int source_read_events(struct source *s, size_t index, struct stackbuf_events_pa
 	u64 offset = index * STACKBUF_PAGE_SIZE;
 	struct stackbuf_page head;
 
-	/* The number first: with the same one in the end, both copies are of it */
+	/* Read the head first: if its number is the same at the end, both copies are of one page */
 	if (s->ops->read(s, ARRAY_EVENTS, offset, &head, sizeof(head)) ||
 	    s->ops->read(s, ARRAY_EVENTS, offset, &before, sizeof(before)) ||
 	    s->ops->read(s, ARRAY_EVENTS, offset, page, sizeof(*page)))
 		return -1;
 	if (head.seq != page->page.seq)
 		page->page.seq = 0;
-	/* Closed before the second copy began, or it may have grown since */
+	/* If it was not closed before the second copy, it may have grown since */
 	page->owner = before.owner;
 	events_drop_torn(page, &before);
 	return 0;
@@ -118,11 +118,12 @@ int source_read_info(struct source *s, struct record *r)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
 	struct page_set set = { 0 };
-	int ret = s->ops->read(s, ARRAY_INFO, 0, info, sizeof(*info));
-	size_t i;
+	/* A build may leave out its last pages */
+	size_t size = s->size[ARRAY_INFO] < sizeof(*info) ? s->size[ARRAY_INFO] : sizeof(*info), i;
+	int ret = s->ops->read(s, ARRAY_INFO, 0, info, size);
 
 	if (!ret) {
-		for (i = 0; i < sizeof(*info); i += STACKBUF_PAGE_SIZE)
+		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
 			page_set_add(&set, (char *)info + i);
 		record_parse(r, &set, page_set_newest(&set));
 	}
@@ -131,7 +132,7 @@ int source_read_info(struct source *s, struct record *r)
 	return ret;
 }
 
-/* A part of the ring, page by page */
+/* Read a part of the ring, page by page */
 static int read_ring(struct source *s, u64 offset, u64 size)
 {
 	u64 end = offset + size;
@@ -143,7 +144,7 @@ static int read_ring(struct source *s, u64 offset, u64 size)
 	return 0;
 }
 
-/* All of an array.  Holes are passed over if @fresh: memory is 0, and need not be written to */
+/* Read all of an array.  If @fresh the memory is 0, and holes need not be read */
 static int arrays_read_all(struct source *s, enum array a, bool fresh)
 {
 	u64 offset, size;
@@ -182,14 +183,14 @@ static int drop_changed_events(struct source *s, struct page_set *set)
 	struct stackbuf_page head;
 
 	for (i = 0; i < nr; i++, page++) {
-		/* Nothing to drop */
+		/* A blank page has nothing to drop */
 		if (!page->page.seq && !page->word[0])
 			continue;
 		if (arrays_read(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head)))
 			return -1;
 		if (page->page.seq == head.seq)
 			continue;
-		/* If it was blank, all that it held had been counted before */
+		/* Events of a page that was blank already are counted as overwritten */
 		if (page->word[0])
 			set->changed++;
 		memset((char *)page + sizeof(head), 0, sizeof(*page) - sizeof(head));
@@ -199,10 +200,9 @@ static int drop_changed_events(struct source *s, struct page_set *set)
 }
 
 /*
- * In an order that loses nothing: a stack stays as long as the ring refers to
- * it, and its text is older than its events.  What was overwritten since the
- * ring was read is seen by its heads; the counters are read after that, so that
- * they hold what was dropped.
+ * Read in an order that loses nothing: ring, stacks, text.  A stack stays while the ring refers
+ * to it, and its text is older than its events.  Then read the heads of the ring again, to drop
+ * what was overwritten since; and last the counters, so that they include what was dropped.
  */
 static int arrays_load(struct source *s, struct page_set *set)
 {
@@ -224,7 +224,7 @@ static int arrays_load(struct source *s, struct page_set *set)
 	for (i = 0; i < ARRAYS; i++, strange = 0) {
 		for (page = s->memory[i]; page < (char *)s->memory[i] + s->size[i];
 		     page += STACKBUF_PAGE_SIZE)
-			/* Pages of text are blank before they are used for the first time */
+			/* Pages of text are blank until they are first used */
 			if (page_set_add(set, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page))
 				strange++;
 		if (strange == s->size[i] / STACKBUF_PAGE_SIZE)
@@ -263,7 +263,7 @@ static int open_directory(struct source *s, const char *name)
 	s->live = !statfs(name, &fs) && fs.f_type == DEBUGFS_MAGIC;
 	for (i = 0; i < ARRAYS; i++) {
 		snprintf(path, sizeof(path), "%s/%s", name, array_name[i]);
-		/* A pipe's other end may never come */
+		/* Opening a FIFO would block until a writer opens it */
 		s->fd[i] = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (s->fd[i] < 0 && errno == ENOENT)
 			return failed(
@@ -290,7 +290,7 @@ static int open_directory(struct source *s, const char *name)
 
 /* ------------------------------------------------------------ /proc/kcore --- */
 
-/* Find a virtual address in an ELF core file.  Return its offset, 0 if it is not there */
+/* Return the offset of a virtual address in an ELF core file, 0 if it is not there */
 static u64 core_offset(int fd, u64 addr, u64 size)
 {
 	struct core_segments segments = { .fd = fd };
@@ -304,7 +304,7 @@ static u64 core_offset(int fd, u64 addr, u64 size)
 	return 0;
 }
 
-/* The number in a file of sysfs; 0 if there is none */
+/* Return the number in a file of sysfs, 0 if there is none */
 static u64 number_in(const char *directory, const char *name)
 {
 	char path[4096], line[64] = "";
@@ -321,9 +321,9 @@ static u64 number_in(const char *directory, const char *name)
 }
 
 /*
- * Search the module's .bss, as a RAM image is searched, for the page that says that
- * it is stackbuf_info and begins where it is found.  For kernels without
- * CONFIG_KALLSYMS_ALL, which name functions only (Debian's for arm64 at 6.1).
+ * Search the module's .bss, as a RAM image is searched, for the page of stackbuf_info that has
+ * its own address in it.  For kernels without CONFIG_KALLSYMS_ALL, whose kallsyms names functions
+ * only (Debian's for arm64 at 6.1).
  */
 static u64 search_info(int core, const char *module)
 {
@@ -346,7 +346,7 @@ static u64 search_info(int core, const char *module)
 }
 
 /*
- * Where stackbuf_info of the loaded module is, in *@addr: 0 if @kallsyms has functions
+ * Set *@addr to the address of the loaded module's stackbuf_info, 0 if @kallsyms has functions
  * only.  Return 0, or -1 with s->error set.
  */
 static int find_info(struct source *s, const char *kallsyms, u64 *addr)
@@ -420,13 +420,13 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 
 /* ------------------------------------------- files with a machine's memory --- */
 
-/* Pages of info kept while scanning: one for each instance, and a few copies */
+/* Pages of info kept while scanning: one for each instance, and copies */
 #define INFO_PAGES_MAX	1000
 
-/* Copies of one page of the same sequence that are looked at */
+/* Copies of one page with the same sequence that are read */
 #define COPIES_MAX	16
 
-/* What vmcoreinfo, a page of every Linux kernel, begins with */
+/* The beginning of vmcoreinfo, a page of every Linux kernel */
 #define VMCOREINFO	"OSRELEASE="
 
 static void *keep_page(struct source *s, const void *page)
@@ -445,7 +445,7 @@ struct page_search {
 	unsigned int file, infos;
 };
 
-/* Of most pages only the first word is looked at */
+/* Take a page into the set.  For most pages this reads no more than the first word */
 static void visit_page(void *arg, u64 where, const void *page)
 {
 	struct page_search *f = arg;
@@ -463,19 +463,19 @@ static void visit_page(void *arg, u64 where, const void *page)
 			       s->linux_build_id);
 		return;
 	}
-	/* What does not fit is counted there */
+	/* page_set_add() counts pages that do not fit the set */
 	if (page_set_add(f->set, page) != PAGE_TAKEN || f->set->nr == nr)
 		return;
 	p = &f->set->page[nr];
 	p->data = NULL;
 	p->where = where;
 	p->file = f->file;
-	/* To tell instances from each other */
+	/* The page of info identifies its instance */
 	if (p->kind == STACKBUF_INFO && !p->index && f->infos++ < INFO_PAGES_MAX)
 		p->data = keep_page(s, page);
 }
 
-/* How many pages a snapshot says it has; 0 if it is none */
+/* Return the number of pages that a snapshot should have, 0 for a file that is no snapshot */
 static unsigned long long promised_pages(struct dump_file *f)
 {
 	char page[STACKBUF_PAGE_SIZE + 1] = "";
@@ -550,7 +550,7 @@ static int files_load(struct source *s, struct page_set *set)
 	return 0;
 }
 
-/* The data of copies of one page that are of one age */
+/* Read the data of copies of one page that have the same age */
 static void fetch_copies(struct source *s, struct page_set *set, struct found_page *copy, size_t nr)
 {
 	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));
@@ -565,7 +565,7 @@ static void fetch_copies(struct source *s, struct page_set *set, struct found_pa
 			set->unreadable++;
 			continue;
 		}
-		/* Nothing new: each mapping of a page may have a segment of its own */
+		/* A page with several mappings may be in several segments: one copy is enough */
 		if (i && copy[i - 1].data && !memcmp(copy[i - 1].data, page, sizeof(page)))
 			continue;
 		copy[i].data = keep_page(s, page);
@@ -580,7 +580,7 @@ static int files_fetch(struct source *s, struct page_set *set, u64 instance)
 		n = page_set_copies(set, i);
 		if (set->page[i].instance != instance)
 			continue;
-		/* Those that are older than another need no look */
+		/* Older copies are not needed */
 		for (old = 0; set->page[i + old].seq != set->page[i + n - 1].seq; old++)
 			;
 		fetch_copies(s, set, &set->page[i + old], n - old);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * source.h - where the pages come from
+ * source.h - the sources of pages
  */
 #ifndef SOURCE_H
 #define SOURCE_H
@@ -11,14 +11,14 @@ struct source;
 
 /**
  * struct source_ops - what a kind of source can do
- * @load: put all pages into a bag; their memory is the source's and stays until
- *	the next load.  What changed while it was read is left out and counted
- *	in the bag.  Return 0, or -1 with source.error set
- * @fetch: have the data of one instance's pages in the bag.  Return 0, or -1 with
- *	source.error set.  NULL where load did
- * @read: read a part of an array again, as it is now.  Return 0, or -1 with
- *	source.error set.  NULL where nothing ever changes
- * @close: free what it holds
+ * @load: put all pages into a set; their memory is the source's and stays until the next load.
+ *	Pages that changed while they were read are left out and counted in the set.  Return 0,
+ *	or -1 with source.error set
+ * @fetch: read the data of one instance's pages in the set.  Return 0, or -1 with source.error
+ *	set.  NULL where @load does that
+ * @read: read a part of an array as it is now.  Return 0, or -1 with source.error set.  NULL
+ *	where nothing changes
+ * @close: free all memory
  */
 struct source_ops {
 	int (*load)(struct source *s, struct page_set *set);
@@ -29,8 +29,8 @@ struct source_ops {
 
 /**
  * struct source - an open source
- * @ops: see above
- * @name: what it is, for messages
+ * @ops: its functions
+ * @name: its name in messages
  * @live: it is the running kernel's memory
  * @kallsyms: a file of addresses and names that fits it, or NULL
  * @error: one line that says what went wrong
@@ -42,7 +42,7 @@ struct source {
 	char *kallsyms;
 	char error[512];
 
-	/* The rest is the sources' own */
+	/* The rest is for source.c only */
 	int fd[ARRAYS];
 	u64 offset[ARRAYS];	/* of the array in the file */
 	u64 size[ARRAYS];
@@ -51,23 +51,23 @@ struct source {
 	unsigned int files;
 	void **block;		/* what was fetched */
 	size_t blocks;
-	char linux_release[64];	/* met in a dump; its build id, too, as hexadecimal digits */
-	char linux_build_id[128];
+	char linux_release[64];	/* of the kernel that a dump is of, "" if unknown */
+	char linux_build_id[128];	/* its build id in hexadecimal digits */
 };
 
 /*
- * Open a source: what one name says, or several files that hold one machine's
- * memory together; without any, the running kernel's memory.  Return 0, or -1
- * with s->error set.  To be closed in both cases.
+ * Open a source: one name, or several files that together hold one machine's memory; without
+ * names, the running kernel's memory.  Return 0, or -1 with s->error set.  To be closed in both
+ * cases.
  */
 int source_open(struct source *s, char *const *name, unsigned int names);
 void source_close(struct source *s);
 
 /*
- * Read page @index of the events, which may be written meanwhile.  It is good if
- * its number, page.seq, is not 0, and is the same when it is read again now or
- * later; it then holds events that are whole, and says truly if it may still grow.
- * Return 0, or -1 with s->error set.
+ * Read page @index of the ring, which may be written concurrently.  The copy is good if its number,
+ * page.seq, is not 0 and is still the same when it is read again: then it holds only whole
+ * events, and page.owner is 0 only if the page cannot grow any more.  Return 0, or -1 with
+ * s->error set.
  */
 int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page);
 
@@ -75,9 +75,8 @@ int source_read_events(struct source *s, size_t index, struct stackbuf_events_pa
 int source_read_info(struct source *s, struct record *r);
 
 /*
- * The running kernel's memory through a core file, with the names of @kallsyms; where
- * these are names of functions only, @module, the module's folder in sysfs, tells
- * what to search
+ * Open the running kernel's memory through a core file, with the names of @kallsyms.  If it has
+ * functions only, search the memory that @module, the module's folder in sysfs, gives.
  */
 int source_open_core(struct source *s, const char *core, const char *kallsyms, const char *module);
 

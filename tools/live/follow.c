@@ -2,10 +2,10 @@
 /*
  * follow.c - print events as they are recorded
  *
- * Every few milliseconds the heads of all pages of the ring are looked at, and
- * the pages that are new or still grow are read.  What was overwritten before
- * it was read shows in the number of events that a CPU had recorded before its
- * next page (stackbuf_events_page.first); it is counted and said.
+ * Every few milliseconds the heads of all pages of the ring are read, and then the pages that are
+ * new or still grow.  Each page has the number of events that its CPU had recorded before it
+ * (stackbuf_events_page.first): from this follows how many were overwritten before they were
+ * read, which is counted and reported.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #define POLL_MIN_US	1000
 #define POLL_MAX_US	50000
 
-/* Ids never come back, so that in the long run what was known must be forgotten */
+/* Stacks kept in memory: ids are not reused, so old ones must be forgotten in the long run */
 #define STACKS_KEPT	100000
 
 struct ring_page {
@@ -30,7 +30,7 @@ struct ring_page {
 
 struct cpu {
 	bool known;
-	u64 next;	/* number of the event that comes next, as .first counts */
+	u64 next;	/* number of its next event, as stackbuf_events_page.first counts */
 };
 
 struct follower {
@@ -45,8 +45,8 @@ struct follower {
 	struct cpu *cpu;
 	size_t cpus;
 	size_t *fresh;		/* pages to read in this round */
-	void *frames;		/* known stacks by their frames */
-	struct event *event;	/* read, and not printed yet */
+	void *frames;		/* tree of known stacks, see duplicates_enter() */
+	struct event *event;	/* events that were read and not printed yet */
 	size_t events, room;
 	u32 order;
 	u64 watermark;		/* the newest event of the round before */
@@ -75,7 +75,7 @@ static int oldest_first(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* Take what is new in a page's copy */
+/* Take the new events of a page's copy */
 static void take_events(struct follower *ctx, size_t i, struct cpu *cpu)
 {
 	const struct stackbuf_events_page *copy = &ctx->memory[i];
@@ -90,7 +90,7 @@ static void take_events(struct follower *ctx, size_t i, struct cpu *cpu)
 			ctx->event[ctx->events] = c->event;
 			ctx->event[ctx->events++].order = ctx->order++;
 		} else if (step == STEP_HALF && p->done) {
-			/* Its CPU has gone on to another page: it will not be completed */
+			/* Its CPU has taken another page: the event will not be completed */
 			cursor_skip(c);
 			ctx->skipped++;
 		} else {
@@ -117,7 +117,7 @@ static int read_page(struct follower *ctx, size_t i)
 	    ctx->source->ops->read(ctx->source, ARRAY_EVENTS, offset, &after, sizeof(after)))
 		return -1;
 	if (copy->page.seq != p->seq || after.seq != p->seq) {
-		/* Overwritten meanwhile.  The CPU's next page tells how much that was */
+		/* Overwritten in between.  The CPU's next page has the number of lost events */
 		p->seq = 0;
 		return 0;
 	}
@@ -125,8 +125,8 @@ static int read_page(struct follower *ctx, size_t i)
 	if (!p->cursor.page) {
 		cursor_start(&p->cursor, copy);
 		/*
-		 * A CPU keeps its page until it has another one.  So one that shows
-		 * no page at the start has recorded nothing yet.
+		 * A CPU keeps its page until it has another one, so a CPU without a page in
+		 * the first round has recorded nothing: its count begins at 0.
 		 */
 		if (cpu && !ctx->first_round && copy->first > cpu->next)
 			ctx->lost += copy->first - cpu->next;
@@ -136,7 +136,7 @@ static int read_page(struct follower *ctx, size_t i)
 	return 0;
 }
 
-/* Read all that has come since the round before */
+/* Read all that was recorded since the round before */
 static int read_ring(struct follower *ctx)
 {
 	size_t i, n = 0;
@@ -171,7 +171,7 @@ static int read_ring(struct follower *ctx)
 	return 0;
 }
 
-/* Frames and names of stacks that were not seen before */
+/* Read the frames and names of stacks that were not seen before */
 static int learn_stacks(struct follower *ctx)
 {
 	struct source *s = ctx->source;
@@ -201,7 +201,7 @@ static int learn_stacks(struct follower *ctx)
 			if (s->ops->read(s, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page,
 					 sizeof(page)))
 				return -1;
-			/* By now the place may be another's */
+			/* Racy: the place may have been reused for another stack */
 			raw = (void *)page.granule[place % 64 - 1];
 			if (raw->id == id)
 				stack_parse(&r->stacks, &page, place % 64, &granules);
@@ -230,7 +230,7 @@ static int learn_stacks(struct follower *ctx)
 		}
 		stack->gone = !stack->nr && !stack->text;
 		duplicates_enter(&ctx->frames, stack);
-		/* The text's memory is needed for others: take its names now */
+		/* The text's memory is reused in the next round: take its names now */
 		symbols_name(ctx->o->symbols, stack);
 		stack->text = NULL;
 	}
@@ -256,9 +256,8 @@ static void use_first(const struct follower *ctx, struct event *e)
 }
 
 /*
- * Print what can't be preceded by anything still to come: an event is in the
- * ring at once, so that all that are older than the newest of the round before
- * have been read in this one.
+ * Print the events that no later event can precede.  An event is in the ring as soon as it is
+ * recorded, so all events older than the newest of the round before were read in this round.
  */
 static int print_events(struct follower *ctx, bool all)
 {
@@ -274,7 +273,7 @@ static int print_events(struct follower *ctx, bool all)
 		n++;
 	if (learn_stacks(ctx))
 		return -1;
-	/* There may be a ring full of them: whoever interrupts shall not wait for that */
+	/* The ring may be full of events: an interrupt must not wait until all are printed */
 	for (i = 0; i < n && wanted && (all || !interrupted); i++) {
 		use_first(ctx, &e[i]);
 		if (ctx->filter->has_until && e[i].time > ctx->filter->until)
@@ -294,7 +293,7 @@ static int print_events(struct follower *ctx, bool all)
 		interrupted = 1;
 	if (fflush(ctx->o->file) || ferror(ctx->o->file)) {
 		if (ctx->hooks && interrupted) {
-			/* Probes are to be removed, however slow the reader is */
+			/* Continue: the probes must be removed, however slow the reader is */
 			fputs("stackbuf: interrupted while it printed: the output is cut\n",
 			      stderr);
 			clearerr(ctx->o->file);
@@ -312,8 +311,7 @@ static int print_events(struct follower *ctx, bool all)
 }
 
 /*
- * At the end: what was overwritten of CPUs none of whose pages could be read
- * after that
+ * At the end, count the events that were overwritten of CPUs of which no later page was read
  */
 static int count_unread(struct follower *ctx)
 {
@@ -323,7 +321,7 @@ static int count_unread(struct follower *ctx)
 
 	memset(first, 0xff, ctx->cpus * sizeof(*first));
 	for (i = 0; i < ctx->pages; i++) {
-		/* What lies between two readings of the same number is of that */
+		/* If the first and the third have the same number, the second has it too */
 		struct stackbuf_events_page head[3];
 		unsigned int n;
 
@@ -344,7 +342,7 @@ static int count_unread(struct follower *ctx)
 	return 0;
 }
 
-/* What was recorded before: nothing of it, unless asked for */
+/* Of what was recorded before keep what --last and --since ask for, else nothing */
 static void choose_old_events(struct follower *ctx)
 {
 	size_t i;
@@ -376,7 +374,7 @@ int follow_events(struct source *s, struct output *o, const struct filter *f,
 	ctx.fresh = xcalloc(ctx.pages, sizeof(*ctx.fresh));
 	ctx.text = xcalloc(o->record->info.text_size, 1);
 	if (!hooks) {
-		/* What was read is printed, even if it takes a while */
+		/* SA_RESTART: print all that was read, also after an interrupt */
 		interrupt_catch(SA_RESTART);
 		output_head(o);
 	}
@@ -397,7 +395,7 @@ int follow_events(struct source *s, struct output *o, const struct filter *f,
 		nanosleep(&pause, NULL);
 		if (read_ring(&ctx))
 			goto out;
-		/* The faster the ring turns, the sooner the next look */
+		/* The faster the ring wraps, the shorter the pause */
 		if (ctx.taken > ctx.pages / 16)
 			us = us / 2 < POLL_MIN_US ? POLL_MIN_US : us / 2;
 		else

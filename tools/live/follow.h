@@ -10,16 +10,16 @@
 #include "input/source.h"
 
 /**
- * struct follow_hooks - for those who do something else with the events than print them
- * @arg: for all of them
- * @quiet: say nothing of what was lost; @rest will
- * @own_ids: events keep the id of their stack where an equal one stands for it, see same.h
- * @begin: the ring was looked at: events from now on will come.  -1, with
- *	source.error set, ends it
- * @event: one event; false if no more are wanted
- * @enough: asked after each round, with the events lost until now
- * @end: no more will be waited for; what is in the ring still comes.  As @begin
- * @rest: the last word, with the events that were lost
+ * struct follow_hooks - for commands that do not just print the events
+ * @arg: first argument of all functions
+ * @quiet: do not report lost events; @rest does
+ * @own_ids: do not replace the id of a stack by that of an equal one, see duplicates.h
+ * @begin: called when all later events will be passed to @event.  To end, return -1 with
+ *	source.error set
+ * @event: called for each event; returns false if no more are wanted
+ * @enough: called after each round with the number of lost events; returns true to end
+ * @end: called before the events that are still in the ring are passed.  Returns as @begin
+ * @rest: called last, with the number of lost events
  */
 struct follow_hooks {
 	void *arg;
@@ -33,10 +33,9 @@ struct follow_hooks {
 };
 
 /*
- * Print what is recorded from now on, and before it what is in the ring if the
- * filter wants --last or --since, until SIGINT, SIGTERM, SIGHUP or --until.
- * Return 0, or -1 with s->error set.  Whoever gives @hooks, which may be NULL,
- * has caught the signals.
+ * Print what is recorded from now on, until SIGINT, SIGTERM, SIGHUP or --until; before that, with
+ * --last or --since, what is in the ring.  With @hooks, which may be NULL, the caller must have
+ * caught the signals.  Return 0, or -1 with s->error set.
  */
 int follow_events(struct source *s, struct output *o, const struct filter *f,
 	   const struct follow_hooks *hooks);

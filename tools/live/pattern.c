@@ -2,11 +2,10 @@
 /*
  * pattern.c - which functions are meant: names, globs, regular expressions
  *
- * What a pattern chooses is what bcc's stackcount would: the text symbols in
- * kallsyms that match as a whole, those of modules too, that ftrace's list has
- * and that the blacklist of kprobes has not, without the .cold parts that gcc
- * splits off; .isra, .constprop and .part stay, as they are functions.  Unlike
- * there a name that several functions have is left out, and said.
+ * A pattern chooses what bcc's stackcount would choose: the text symbols in kallsyms, including
+ * those of modules, whose whole name matches, that are in ftrace's list and not in the blacklist of
+ * kprobes, without the .cold parts that gcc splits off; .isra, .constprop and .part remain, as they
+ * are functions.  Unlike bcc, a name that several functions have is left out, and reported.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -108,7 +107,7 @@ void patterns_free(struct patterns *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* @module is "" for the kernel itself; a pattern without one takes functions of all modules */
+/* @module is "" for the kernel itself; a pattern without a module matches functions of all */
 static bool match(const struct pattern *p, const char *function, const char *module)
 {
 	if (p->module && strcmp(p->module, module))
@@ -185,7 +184,7 @@ static struct candidate *find(const struct candidates *c, const char *function, 
 	return c->nr ? bsearch(&key, c->one, c->nr, sizeof(key), by_name) : NULL;
 }
 
-/* Parts of functions, and what is no function although kallsyms says "t" */
+/* Is it a part of a function, or not a function although kallsyms has it as text? */
 static bool unwanted(const char *function, const char *module)
 {
 	const char *cold = strstr(function, ".cold");
@@ -238,7 +237,7 @@ static int read_kallsyms(const struct patterns *p, const char *path, struct cand
 	return 0;
 }
 
-/* Lines "FUNCTION[ [MODULE]]".  Return whether there were any */
+/* Read lines "FUNCTION[ [MODULE]]".  Return whether there were any */
 static bool read_available(const char *path, struct candidates *c)
 {
 	FILE *f = path ? fopen(path, "re") : NULL;
@@ -261,7 +260,7 @@ static bool read_available(const char *path, struct candidates *c)
 	return any;
 }
 
-/* Lines "ADDRESS-ADDRESS\tFUNCTION[ [MODULE]]" */
+/* Read lines "ADDRESS-ADDRESS\tFUNCTION[ [MODULE]]" */
 static void read_blacklist(const char *path, struct candidates *c)
 {
 	FILE *f = path ? fopen(path, "re") : NULL;

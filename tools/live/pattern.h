@@ -20,10 +20,10 @@ enum pattern_kind {
  * @kind: what it is
  * @module: functions of this module only, or NULL
  * @function: what the function's name is, or must match
- * @offset: of a name: so many bytes into the function, ...
- * @has_offset: ... if that was said
- * @addr: of a name: it is this bare address, or 0
- * @tag: "@..." for each probe, or ""
+ * @offset: of a name: bytes from the function's start
+ * @has_offset: @offset was given
+ * @addr: of a name that is a bare address: the address; else 0
+ * @tag: "@..." that each probe gets, or ""
  * @regex: compiled, for PATTERN_REGEX
  */
 struct pattern {
@@ -42,24 +42,24 @@ struct patterns {
 	size_t nr, room;
 };
 
-/* Return 0, or -1 and what is wrong in @error */
+/* Return 0, or -1 with a line in @error */
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
 void patterns_free(struct patterns *p);
 
 /*
- * Does a frame match any: its name, "function+0x1a/0x2b [module]" or "0x...", and its
- * address, 0 if that is not known?
+ * Does a frame match any pattern?  @name is "function+0x1a/0x2b [module]" or "0x...", @addr its
+ * address, 0 if unknown.
  */
 bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
 
 /**
- * struct chosen - functions that match
+ * struct matches - functions that match
  * @name: "[module:]function[@...]", as parameter "probe" takes it, in order of names
  * @nr: how many
  * @room: how many fit @name
  * @ambiguous: names left out because several functions have them
- * @no_probe: functions left out because the kernel's lists say that they can't be probed
- * @example: one of the ambiguous, or ""
+ * @no_probe: functions left out because the kernel's lists exclude them from probes
+ * @example: an ambiguous name, or ""
  */
 struct matches {
 	char **name;
@@ -69,10 +69,9 @@ struct matches {
 };
 
 /*
- * Names as they are; globs and regular expressions over the functions in the
- * file @kallsyms, which is read only if there are any, minus what the files
- * @blacklist and @available (of ftrace; either may be NULL or missing) say.
- * Return 0, or -1 and what is wrong in @error.
+ * Take names as they are; match globs and regular expressions with the functions in the file
+ * @kallsyms, which is read only for these, without what the files @blacklist and @available (of
+ * ftrace; each may be NULL or missing) exclude.  Return 0, or -1 with a line in @error.
  */
 int patterns_choose(const struct patterns *p, const char *kallsyms, const char *blacklist,
 		    const char *available, struct matches *c, char *error, size_t size);

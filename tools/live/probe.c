@@ -2,8 +2,8 @@
 /*
  * probe.c - the running module's parameters, borrowed for the time of a command
  *
- * What was set before is written back when the command ends, however it ends,
- * but for SIGKILL.  A probe that is in the list already stays as it is.
+ * What was set before is written back when the command ends, unless SIGKILL ends it.  A probe that
+ * is already in the list stays as it is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,22 +22,22 @@
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
 
-/* What sysfs takes in one write */
+/* Bytes that sysfs takes in one write */
 #define WRITE_MAX	4095
 
-/* Probes set at a time: between them progress is shown, and an interrupt answered */
+/* Probes set at a time; after each batch progress is shown and an interrupt is noticed */
 #define SOME		32
 
 static const char *const parameter_name[PARAMETERS_NR] = {
 	"pid", "cpu", "comm", "limit", "every"
 };
 
-/* For exit() */
+/* What to restore at exit() */
 static struct probes *borrowed;
 
 /* ------------------------------------------------------------- the module --- */
 
-/* Return modprobe's status, or -1 if there is none, or nothing that it could find */
+/* Return modprobe's status, or -1 without modprobe or without a folder of modules */
 static int run_modprobe(void)
 {
 	char path[PATH_MAX];
@@ -52,7 +52,7 @@ static int run_modprobe(void)
 		return -1;
 	pid = fork();
 	if (!pid) {
-		/* It looks where depmod has been; without a word if there is nothing */
+		/* -q: no message if depmod's lists do not have the module */
 		execlp("modprobe", "modprobe", "-q", "stackbuf", NULL);
 		execl("/sbin/modprobe", "modprobe", "-q", "stackbuf", NULL);
 		_exit(127);
@@ -81,8 +81,8 @@ static int load_file(struct probes *p, const char *path)
 }
 
 /*
- * Beside the program, or where make puts it: build/RELEASE beside build/tools.
- * Not in the current directory: root may be anywhere.
+ * Look beside the program, and where make puts the module: build/RELEASE beside build/tools.  Not
+ * in the current directory, which another user may own.
  */
 static bool find_file(char *path, size_t size)
 {
@@ -164,7 +164,7 @@ static char *read_value(struct probes *p, const char *name)
 	return xstrdup(buf);
 }
 
-/* The kernel log from now on, or -1 */
+/* Open the kernel log at its end.  Return the descriptor, or -1 */
 static int log_open(void)
 {
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -174,7 +174,7 @@ static int log_open(void)
 	return fd;
 }
 
-/* What the module last said there: why it refused something */
+/* Read the module's last line there, the reason for a refusal, into @reply */
 static void log_last(int fd, char *reply, size_t size)
 {
 	char line[1024];
@@ -185,7 +185,7 @@ static void log_last(int fd, char *reply, size_t size)
 		char *text;
 
 		n = read(fd, line, sizeof(line) - 1);
-		/* Overwritten before it was read: go on with the next */
+		/* EPIPE: a line was overwritten before it was read; continue with the next */
 		if (n < 0 && errno == EPIPE)
 			continue;
 		if (n <= 0)
@@ -200,7 +200,7 @@ static void log_last(int fd, char *reply, size_t size)
 	}
 }
 
-/* Return 0, or -1 with errno, p->error and in @said the module's own words */
+/* Return 0, or -1 with errno and p->error set, and the module's reason in @reply */
 static int write_value(struct probes *p, const char *name, const char *value, char *reply,
 		       size_t size)
 {
@@ -219,7 +219,7 @@ static int write_value(struct probes *p, const char *name, const char *value, ch
 		return -1;
 	}
 	kmsg = log_open();
-	/* An empty write would not get to the module */
+	/* sysfs does not pass an empty write on to the module */
 	if (write(fd, len ? value : "\n", len ?: 1) < 0)
 		code = errno;
 	log_last(kmsg, reply, size);
@@ -259,7 +259,7 @@ static bool reads_zero(const char *path)
 	return zero;
 }
 
-/* Whether the kernel made one of these probes by ftrace; true if that cannot be read */
+/* Did the kernel make one of these probes by ftrace?  True if its list cannot be read */
 static bool by_ftrace(const u64 *addr, size_t nr)
 {
 	FILE *f = fopen(KPROBES "/list", "re");
@@ -323,7 +323,7 @@ static void append(struct list *t, const char *name)
 	t->len += len;
 }
 
-/* The list in force: the file has room for a page of text, memory for all */
+/* Read the list of probes: from the parameter or, if that is cut at a page, from the record */
 static char *read_list(struct probes *p, const struct record *r)
 {
 	char *text = read_value(p, "probe");
@@ -342,7 +342,7 @@ static char *read_list(struct probes *p, const struct record *r)
 	return all.text;
 }
 
-/* A list of any length: the first write replaces what is set unless @add, others add */
+/* Write a list of any length: the first write replaces the list unless @add, the others add */
 static int write_list(struct probes *p, const char *list, bool add, char *reply, size_t size)
 {
 	char chunk[WRITE_MAX + 1];
@@ -363,7 +363,7 @@ static int write_list(struct probes *p, const char *list, bool add, char *reply,
 	return 0;
 }
 
-/* Whose lock it is: "FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE" in /proc/locks */
+/* The process that holds the lock: "FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE" in /proc/locks */
 static int lock_owner(int fd)
 {
 	FILE *f = fopen("/proc/locks", "re");
@@ -397,7 +397,7 @@ int probes_open(struct probes *p)
 	snprintf(path, sizeof(path), "%s/probe", p->dir);
 	p->lock = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->lock < 0) {
-		free(read_value(p, "probe"));	/* for its error */
+		free(read_value(p, "probe"));	/* sets p->error */
 		return -1;
 	}
 	if (flock(p->lock, LOCK_EX | LOCK_NB)) {
@@ -419,7 +419,7 @@ int probes_open(struct probes *p)
 	return 0;
 }
 
-/* Which of the names the module's words are about: "probe: NAME: REASON" */
+/* Index of the name that the module refused: "probe: NAME: REASON"; @nr if it is none of them */
 static size_t refused_name(const char *reply, char **name, size_t nr)
 {
 	size_t i, len;
@@ -433,8 +433,8 @@ static size_t refused_name(const char *reply, char **name, size_t nr)
 }
 
 /*
- * Add some of the names, at most SOME.  Those that are refused are left out
- * unless @all: the module names the first, or they are looked for by halves.
+ * Add at most SOME names.  Unless @all, leave out those that are refused: the module's line has the
+ * name of the first one; without it, the names are halved to find it.
  */
 static int add_some(struct probes *p, char **name, size_t nr, bool all)
 {
@@ -450,7 +450,7 @@ static int add_some(struct probes *p, char **name, size_t nr, bool all)
 			append(&list, left[i]);
 		ret = write_list(p, list.text, true, reply, sizeof(reply));
 		free(list.text);
-		/* No room, no rights, no module any more: that is not one name's fault */
+		/* These errors are not about one name: no room, no permission, no module */
 		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
 		    errno == ENODEV || errno == ENOMEM ||
 		    (errno == ENOENT && access(p->dir, F_OK)))
@@ -466,7 +466,7 @@ static int add_some(struct probes *p, char **name, size_t nr, bool all)
 	return 0;
 }
 
-/* Where those of the chosen ones are that are set now */
+/* Take the addresses of the chosen probes from the record */
 static void learn_addresses(struct probes *p, const struct record *r, const struct matches *c)
 {
 	struct probe probe;
@@ -540,7 +540,7 @@ int probes_remove(struct probes *p)
 	free(p->list);
 	p->list = NULL;
 	if (ret && errno == ENOENT && access(p->dir, F_OK))
-		return 0;	/* the module went, and took them along */
+		return 0;	/* unloading the module removed them */
 	if (ret) {
 		memcpy(reply, p->error, sizeof(reply));
 		failed(p, "the probes that were set before could not be set again: %.400s", reply);

@@ -11,20 +11,21 @@
 /* Where the parameters are, if STACKBUF_PARAMETERS does not say otherwise */
 #define PARAMETERS	"/sys/module/stackbuf/parameters"
 
-/* Those that are borrowed beside "probe" */
+/* Parameters that are borrowed in addition to "probe" */
 enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAMETERS_NR };
 
 /**
  * struct probes - what is set, and what was set before
  * @dir: where the parameters are
- * @lock: the file of parameter probe, locked against others that do the same; or -1
- * @before: values to go back to; NULL: as it was
- * @list: the list of probes to go back to; NULL: as it was
- * @addr: where the probes are that were set; the module tells
+ * @lock: the file of parameter probe, locked against a second command; or -1
+ * @before: parameters to restore; NULL: unchanged
+ * @list: the list of probes to restore; NULL: unchanged
+ * @addr: addresses of the probes that were set, by the record
  * @addrs: how many
- * @pending: of those that were set, how many wait for their module
- * @refused: names that the module refused one by one
- * @why: what it said of the first, and its name
+ * @room: how many fit @addr
+ * @pending: probes that were set and wait for their module
+ * @refused: names that the module refused
+ * @why: the module's reason for the first of them
  * @error: one line that says what went wrong
  */
 struct probes {
@@ -44,20 +45,19 @@ struct probes {
 int probes_load_module(struct probes *p);
 
 /*
- * All below: 0, or -1 with p->error set.  probes_open() also refuses a second one
- * at a time.  Whatever is set from then on is restored at exit(), if
- * probes_restore() has not done it before.
+ * All below return 0, or -1 with p->error set.  probes_open() refuses a second command.  What is
+ * set after it is restored at exit(), unless probes_restore() has done so before.
  */
 int probes_open(struct probes *p);
 int probes_parameter(struct probes *p, enum parameter which, const char *value);
 
 /*
- * Add to the list in force.  If @all, each must be taken; else those that the
- * module refuses are left out, and counted.  A signal (stop) ends it early.
+ * Add to the list of probes.  If @all, every name must be accepted; else those that the module
+ * refuses are left out, and counted.  A signal ends it early, see interrupt.h.
  */
 int probes_set(struct probes *p, struct source *s, const struct matches *c, bool all);
 
-/* The list as it was, then the other parameters */
+/* Restore the list; restore the list and the other parameters */
 int probes_remove(struct probes *p);
 int probes_restore(struct probes *p);
 void probes_close(struct probes *p);

@@ -6,7 +6,7 @@
 #include "live/interrupt.h"
 #include "live/watch.h"
 
-/* So many are still printed after an interrupt; the ring may hold a lot */
+/* Events that are still printed after an interrupt: the ring may hold many */
 #define REST_MAX	1000
 
 struct snooper {
@@ -92,7 +92,8 @@ static bool enough(void *arg, u64 lost)
 	const struct snooper *ctx = arg;
 
 	(void)lost;
-	return watch_over(ctx->w) || (ctx->w->duration && watch_now() - ctx->started >= ctx->w->duration);
+	return watch_over(ctx->w) ||
+	       (ctx->w->duration && watch_now() - ctx->started >= ctx->w->duration);
 }
 
 static int end(void *arg)

@@ -2,14 +2,13 @@
 /*
  * stackcount.c - totals of the stacks of chosen functions, as bcc's stackcount prints them
  *
- * A stack's total is what the table has counted and what is in the ring, less
- * what it was before the probes were set: exact, however often the ring turned.
- * While events come a page may be on its way from the one to the other, and is
- * left out of that reading; the next one has it.  The last one is made when the
- * probes are gone.
+ * A stack's total is what the table has counted plus what is in the ring, minus what it was before
+ * the probes were set: exact, however often the ring wraps.  While events are recorded, a page may
+ * be moving from ring to table; it is left out of that reading, and the next one has it.  The
+ * last reading is made after the probes were removed.
  *
- * Who it was only the events tell.  For -P and -f the ring is followed; what it
- * could not hold is in the totals, of a process unknown.
+ * The process is only in the events.  For -P and -f the ring is followed; events that were
+ * overwritten before they were read are in the totals, of an unknown process.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -17,10 +16,10 @@
 #include <time.h>
 #include "live/watch.h"
 
-/* How often to read again when something was on its way */
+/* How often to read again when a page was moving */
 #define TRIES	10
 
-/* A stack's frames, kept although the table may drop it */
+/* A stack's frames, kept after the table has evicted it */
 struct saved_stack {
 	u32 id;
 	unsigned int nr, named;
@@ -32,15 +31,15 @@ struct saved_stack {
 
 /**
  * struct tally - a total
- * @id: of this stack, ...
- * @process: ... if set by this process and command only
- * @tgid: see @process
- * @comm: see @process
+ * @id: the stack
+ * @process: count only events of @tgid and @comm
+ * @tgid: process, see @process
+ * @comm: command, see @process
  * @base: events before the probes were set
  * @total: events until now
- * @said: of those after @base, what was printed, or has a process; in a sum, the sum
- * @reading: the reading that found it last
- * @shape: its frames; NULL if it is of another function, or had no event
+ * @reported: of those after @base, what was printed or has a process; in a sum, the sum
+ * @reading: number of the reading that found it last
+ * @saved: its frames; NULL if it begins in another function, or has no event
  */
 struct tally {
 	u32 id;
@@ -55,14 +54,14 @@ struct tally {
 struct counter {
 	struct watch *w;
 	void *saved_stacks, *tallies;		/* trees */
-	struct tally *last;		/* the one that was met last */
-	struct tally **row;		/* all that are to be printed */
+	struct tally *last;		/* of the event before: the next is often the same */
+	struct tally **row;		/* those to print */
 	size_t rows, room;
 	unsigned int reading;
 	u64 evicted, evicted_before, evicted_known;
 	u64 unsure, lost;
 	u64 started, next;		/* CLOCK_MONOTONIC, ns */
-	bool ends;			/* no more to come: what has no process is printed, too */
+	bool ends;			/* last reading: also print what has no process */
 };
 
 /* --------------------------------------------------------------- tallies --- */
@@ -87,7 +86,7 @@ static int tally_order(const void *a, const void *b)
 	return strcmp(x->comm, y->comm);
 }
 
-/* Find what is like @key in a tree, or enter a copy of it */
+/* Find what equals @key in a tree, or enter a copy of it */
 static void *entry(void **tree, const void *key, size_t size,
 		   int (*order)(const void *a, const void *b))
 {
@@ -107,7 +106,7 @@ static struct tally *tally_of(struct counter *ctx, const struct tally *key)
 	return entry(&ctx->tallies, key, sizeof(*key), tally_order);
 }
 
-/* The frames of a stack, or NULL if it is of none of the functions */
+/* The frames of a stack, or NULL if it begins in none of the functions */
 static const struct saved_stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 {
 	const struct saved_stack key = { .id = stack->id };
@@ -147,7 +146,7 @@ static void free_saved_stack(void *node)
 
 /* --------------------------------------------------------------- reading --- */
 
-/* One more event of its process */
+/* Count an event of its process */
 static void count_event(struct counter *ctx, const struct event *e)
 {
 	struct tally key = { .id = e->stack, .process = true }, *t = ctx->last;
@@ -171,7 +170,7 @@ static void count_event(struct counter *ctx, const struct event *e)
 	t->total++;
 }
 
-/* The totals as they are now, or with @base as they were */
+/* Read the totals; with @base, as those before the probes were set */
 static int read_totals(struct counter *ctx, bool base)
 {
 	struct source *s = ctx->w->source;
@@ -189,7 +188,7 @@ static int read_totals(struct counter *ctx, bool base)
 			return -1;
 		}
 		record_parse(r, &set, page_set_newest(&set));
-		/* While probes are set something may well always be on its way */
+		/* While probes are set, a page may always be moving: do not insist */
 		if (!(set.changed || r->rebuilt || r->half) || !(base || ctx->ends))
 			break;
 	}
@@ -331,7 +330,7 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 	fputs("\n\n", f);
 }
 
-/* What was not printed before */
+/* Print what was not printed before */
 static void print_totals(struct counter *ctx)
 {
 	bool json = ctx->w->o->format == FORMAT_JSON;
@@ -347,7 +346,7 @@ static void print_totals(struct counter *ctx)
 	twalk_r(ctx->tallies, collect, ctx);
 	if (ctx->rows)
 		qsort(ctx->row, ctx->rows, sizeof(*ctx->row), by_frames);
-	/* Two CPUs may have entered one stack twice */
+	/* Add up stacks that two CPUs have entered twice */
 	sum = xcalloc(ctx->rows + 1, sizeof(*sum));
 	for (i = 0; i < ctx->rows; i++) {
 		if (!n || by_frames(&ctx->row[i - 1], &ctx->row[i])) {
@@ -355,7 +354,7 @@ static void print_totals(struct counter *ctx)
 			sum[n++].reported = 0;
 		}
 		sum[n - 1].reported += unreported(ctx->row[i]);
-		/* The id that stands for equal stacks is the lowest, see same.h */
+		/* The lowest id represents equal stacks, see duplicates.h */
 		if (sum[n - 1].id > ctx->row[i]->id)
 			sum[n - 1].id = ctx->row[i]->id;
 		all += unreported(ctx->row[i]);
@@ -376,7 +375,8 @@ static void print_totals(struct counter *ctx)
 	}
 	for (i = ctx->w->o->top && n > ctx->w->o->top ? n - ctx->w->o->top : 0; i < n; i++) {
 		if (json)
-			print_json(ctx, ctx->row[i], ctx->row[i]->reported, all, now * NSEC_PER_SEC);
+			print_json(ctx, ctx->row[i], ctx->row[i]->reported, all,
+				   now * NSEC_PER_SEC);
 		else if (ctx->w->folded)
 			print_folded(ctx, ctx->row[i], ctx->row[i]->reported);
 		else
@@ -386,7 +386,7 @@ static void print_totals(struct counter *ctx)
 	free(sum);
 }
 
-/* What was counted by process needs no total of no process */
+/* Take what was counted by process out of the totals without a process */
 static void subtract(const void *node, VISIT visit, void *arg)
 {
 	struct counter *ctx = arg;
@@ -432,7 +432,7 @@ static bool take_event(void *arg, const struct event *e)
 	return true;
 }
 
-/* Print when it is time; true when it is time to end */
+/* Print when an interval ends.  Return true when it is time to end */
 static bool enough(void *arg, u64 lost)
 {
 	struct counter *ctx = arg;
@@ -466,7 +466,7 @@ static void rest(void *arg, u64 lost)
 	((struct counter *)arg)->lost = lost;
 }
 
-/* Without following: the table counts, and nothing needs to be done */
+/* Wait without following the ring: the table counts */
 static int wait_for_it(struct counter *ctx)
 {
 	const struct watch *w = ctx->w;

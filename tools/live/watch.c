@@ -65,7 +65,7 @@ static bool begins_in(const struct watch *w, const struct patterns *p, struct st
 	       patterns_match_frame(p, stack->name[0], stack->nr ? stack->addr[0] : 0);
 }
 
-/* Has any stack that was recorded this one for its innermost function? */
+/* Does a recorded stack begin in a function of this pattern? */
 static bool recorded(struct watch *w, struct pattern *pattern)
 {
 	const struct patterns one = { .pattern = pattern, .nr = 1 };
@@ -78,7 +78,7 @@ static bool recorded(struct watch *w, struct pattern *pattern)
 	return false;
 }
 
-/* Of a source that is not watched live: say which functions have no stack there */
+/* Of a source that is not live, report the functions in which no stack begins */
 static int check_recorded(struct watch *w)
 {
 	size_t i, missing = 0;
@@ -105,7 +105,7 @@ int watch_prepare(struct watch *w)
 	if (!w->live)
 		return check_recorded(w);
 	interrupt_catch(0);
-	/* Whoever reads may go; the probes must not stay */
+	/* If the reader of a pipe ends, the probes must still be removed */
 	signal(SIGPIPE, SIG_IGN);
 	if (!(info->state & STACKBUF_ENABLED))
 		return failed(w, "recording is off: write 1 to %s/enable first", w->probes.dir);
@@ -145,7 +145,7 @@ bool watch_wants(struct watch *w, struct stack *stack)
 {
 	const struct probes *p = &w->probes;
 
-	/* The innermost frame of a probe's event is exactly the probed address */
+	/* The innermost frame of a probe's event is the probed address */
 	if (w->live && stack->nr &&
 	    bsearch(&stack->addr[0], p->addr, p->addrs, sizeof(u64), order_u64))
 		return true;
@@ -170,7 +170,7 @@ size_t watch_choose(struct watch *w)
 
 /* --------------------------------------------------- from begin to finish --- */
 
-/* Once: at the beginning, or at the end if that came later */
+/* Report once that probes are not hit: at the beginning or, if it happened later, at the end */
 static void report_off(struct watch *w)
 {
 	const char *off = w->reported_off ? NULL : probes_off(w->probes.addr, w->probes.addrs);
@@ -223,11 +223,11 @@ u64 watch_now(void)
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* Return whether something says that it is over */
+/* Return whether the output has no reader any more, or the process of --pid has ended */
 static bool poll_for(const struct watch *w, const struct timespec *timeout, const sigset_t *mask)
 {
 	struct pollfd p[2] = {
-		{ .fd = STDOUT_FILENO },	/* POLLERR: a pipe that nobody reads */
+		{ .fd = STDOUT_FILENO },	/* POLLERR: a pipe without a reader */
 		{ .fd = w->pidfd, .events = POLLIN },
 	};
 
@@ -246,7 +246,7 @@ void watch_wait(const struct watch *w, u64 ns)
 	struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
 	sigset_t blocked, before;
 
-	/* No signal may come between the look at stop and the wait */
+	/* Block signals between the check of @interrupted and ppoll(), which unblocks them */
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGINT);
 	sigaddset(&blocked, SIGTERM);
@@ -295,7 +295,7 @@ int watch_finish(struct watch *w)
 	matches_free(&w->matches);
 	if (w->pidfd >= 0)
 		close(w->pidfd);
-	/* Nobody reads any more: end as everybody does then, now that all is as before */
+	/* All is restored.  If the output has no reader, end by SIGPIPE as other programs do */
 	fflush(stdout);
 	if (w->live && ferror(stdout) && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) {
 		signal(SIGPIPE, SIG_DFL);

@@ -2,8 +2,8 @@
 /*
  * watch.h - "snoop" and "count PATTERN": events of chosen functions
  *
- * Of the running kernel: probes are set for the time of the command.  Of any
- * other source: its events are chosen by their innermost function.
+ * In the running kernel, probes are set for the time of the command.  Of any other source the
+ * events are chosen by their innermost function.
  */
 #ifndef WATCH_H
 #define WATCH_H
@@ -18,8 +18,8 @@
  * @filter: what was given beside functions
  * @live: set probes
  * @patterns: the functions
- * @number: snoop: end after so many events; 0: never
- * @offsets: frames with their distance from the function's beginning
+ * @number: snoop: end after this number of events; 0: never
+ * @offsets: print frames with their offset in the function
  * @verbose: snoop: more columns; count: addresses
  * @per_process: count: a total for each process
  * @folded: count: one line a stack, with the command
@@ -51,37 +51,37 @@ struct watch {
 int snoop_run(struct watch *w);
 int stackcount_run(struct watch *w);
 
-/* What they share; the same way */
-int watch_prepare(struct watch *w);	/* which functions; nothing is changed yet */
-int watch_begin(struct watch *w);	/* filters and probes are set */
-int watch_end(struct watch *w);		/* probes are as before; what is recorded stays filtered */
-int watch_finish(struct watch *w);	/* all is as before; says what was missed */
+/* Their steps, in this order.  They return as the commands do */
+int watch_prepare(struct watch *w);	/* choose functions; change nothing */
+int watch_begin(struct watch *w);	/* set filters and probes */
+int watch_end(struct watch *w);		/* restore probes, but not yet filters */
+int watch_finish(struct watch *w);	/* restore filters; report what was missed */
 
-/* Is it time to end: interrupted, the process of --pid has ended, nobody reads? */
+/* Is it time to end: an interrupt, the process of --pid has ended, the output has no reader? */
 bool watch_over(const struct watch *w);
 
-/* Wait until it may be, at most so many ns; ~0ULL: however long it takes */
+/* Wait until watch_over() may be true, for @ns at most; ~0ULL: without limit */
 void watch_wait(const struct watch *w, u64 ns);
 
-/* CLOCK_MONOTONIC */
+/* CLOCK_MONOTONIC, ns */
 u64 watch_now(void);
 
 /*
- * Is it an event of this very process?  A probe on what it calls to read and to
- * print would feed itself.
+ * Is it an event of this process?  A probe on a function that this process calls to read and print
+ * would produce events without end.
  */
 bool watch_own(const struct watch *w, const struct event *e);
 
-/* Is it a stack of one of the functions? */
+/* Does the stack begin in one of the functions? */
 bool watch_wants(struct watch *w, struct stack *stack);
 
 /*
- * Of a source that is not watched live: keep the events of the functions that the filter
- * wants, and of these the last ones if so wanted.  Return how many
+ * Of a source that is not live, keep the events of the functions that match the filter, then those
+ * of --last.  Return how many remain.
  */
 size_t watch_choose(struct watch *w);
 
-/* Print a frame's name as it was asked for */
+/* Print a frame's name, with its offset if w->offsets */
 void watch_frame(const struct watch *w, const char *name);
 
 #endif

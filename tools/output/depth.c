@@ -15,15 +15,15 @@ static int deeper(const void *a, const void *b)
 	       x->origin > y->origin ? 1 : -1;
 }
 
-/* Bytes from the stack pointer in frame @i to the stack's end */
+/* Bytes of stack in use at frame @i: from its stack pointer to the end of the stack */
 static unsigned int below(const struct stackbuf_depth *d, unsigned int i)
 {
 	return i < d->nr ? d->words[i] * 8U : 0;
 }
 
 /*
- * Its frames with names, by the stack if that is there yet.  What is returned holds
- * @addr and nothing else of its own: names are to be freed.
+ * Return the frames of a depth entry with their names, which are to be freed; the addresses are in
+ * @addr.  If the table still has the stack, its far frames and its text are taken from there.
  */
 static struct stack frames_of(const struct output *o, const struct stackbuf_depth *d,
 			      u64 addr[STACKBUF_DEPTH_MAX])

@@ -7,7 +7,7 @@
 
 #include "output/output.h"
 
-/* As text or JSON, the deepest first */
+/* Print the deepest first, as text or JSON */
 void output_depth(const struct output *o);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ----------------------------------------------------- a stack, as text --- */
 
-/* What is printed below an event or a count; made once for each stack */
+/* Append to the text of @len bytes in *@p, which has room for @room */
 static void add(char **p, size_t *len, size_t *room, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
@@ -49,6 +49,7 @@ static void block_perf(const struct stack *stack, unsigned int i, char **p, size
 		add(p, len, room, "\t%16llx %.*s ([kernel.kallsyms])\n", addr, n, name);
 }
 
+/* What is printed below an event or a total, in the output's format; made once for each stack */
 static const char *stack_block(const struct output *o, struct stack *stack, size_t *length)
 {
 	size_t len = 0, room = 4096;
@@ -95,7 +96,7 @@ static const char *stack_block(const struct output *o, struct stack *stack, size
 		len = strlen(p);
 		break;
 	}
-	/* There may be millions of stacks */
+	/* Give back unused room: there may be millions of stacks */
 	stack->block = xrealloc(p, len + 1, 1);
 	stack->block_len = len;
 	*length = len;
@@ -297,7 +298,7 @@ void output_count(const struct output *o, const struct filter *f,
 			fprintf(o->file, "%.*s %llu\n", (int)len, block, total[i].events);
 			continue;
 		}
-		/* As stackcount: two blanks before a frame, four before the count */
+		/* As stackcount prints it: two blanks before a frame, four before the count */
 		for (; len; len -= strcspn(block, "\n") + 1, block += strcspn(block, "\n") + 1)
 			fprintf(o->file, "  %.*s\n", (int)strcspn(block + 1, "\n"), block + 1);
 		fprintf(o->file, "    %llu", total[i].events);

@@ -2,9 +2,9 @@
 /*
  * flame.c - a flame graph: one SVG file, with zoom and search in it
  *
- * Every function is as wide as the number of events in which it was on the stack, and
- * stands on its caller.  What can be zoomed is in the file from the beginning, in
- * units of events; flame.js only moves it.  Colours tell the kernel from modules.
+ * The width of a function is the number of events in which it was on the stack; it stands on its
+ * caller.  All frames are in the file, placed in units of events; flame.js only moves them.  The
+ * kernel and modules have different colours.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #define HEAD_HEIGHT	64
 #define FOOT_HEIGHT	8
 #define CHAR_WIDTH	7.23	/* of 12px monospace */
-#define WIDTH		1200	/* assumed until a browser knows better */
+#define WIDTH		1200	/* assumed; flame.js uses the real one */
 
-/* Narrower frames are left out: this part of the whole width */
+/* Frames narrower than 1/NARROWEST of the whole width are left out */
 #define NARROWEST	1000000
 
 static const char script[] =
@@ -143,7 +143,7 @@ static int by_command(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* A line for each command and stack: one for each event would take a hundred times the memory */
+/* Add a line for each command and stack: one for each event would take 100 times the memory */
 static void add_event_lines(struct graph *g, const struct output *o, const struct event *event,
 			    size_t nr)
 {
@@ -160,7 +160,7 @@ static void add_event_lines(struct graph *g, const struct output *o, const struc
 	free(sorted);
 }
 
-/* Warm for the kernel, cool for modules, grey for what is no function */
+/* Warm colours for the kernel, cool for modules, grey for what is not a function */
 static void put_colour(FILE *f, const char *name, unsigned int depth, bool commands)
 {
 	u32 hash = hash_bytes(name, strcspn(name, " "));
@@ -178,7 +178,7 @@ static void put_colour(FILE *f, const char *name, unsigned int depth, bool comma
 static void put_frame(struct graph *g, const char *name, unsigned int depth, u64 from, u64 events,
 		      bool commands)
 {
-	/* Without events there is one frame, "all" */
+	/* Without events the graph is the frame "all" alone */
 	double x = g->total ? 100.0 * from / g->total : 0;
 	double width = g->total ? 100.0 * events / g->total : 100;
 	int chars = (WIDTH * width / 100 - 6) / CHAR_WIDTH, len = strlen(name);
@@ -204,13 +204,13 @@ static void put_frame(struct graph *g, const char *name, unsigned int depth, u64
 	fputs("</text></g>\n", g->file);
 }
 
-/* What stands on the same frames, lines @first to @last - 1, sorted, from @depth on */
+/* Draw the frames of lines @first to @last - 1, which are sorted and equal below @depth */
 static void put_frames(struct graph *g, size_t first, size_t last, unsigned int depth, u64 from,
 		       bool commands)
 {
 	size_t i, end;
 
-	/* Those that end here come first */
+	/* Stacks that end at this depth are sorted first */
 	for (i = first; i < last && g->line[i].nr == depth; i++)
 		from += g->line[i].events;
 	for (; i < last; i = end) {
@@ -277,8 +277,8 @@ static int put_file(const char *name, const char *text, size_t len, char *error,
 	return -1;
 }
 
-int flame_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
-	  const char *name, char *error, size_t size)
+int flame_write(const struct output *o, const struct filter *f, const struct event *event,
+		size_t nr, const char *name, char *error, size_t size)
 {
 	struct graph g = { 0 };
 	struct stack *stack;

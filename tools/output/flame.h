@@ -8,11 +8,10 @@
 #include "output/output.h"
 
 /*
- * Write the graph of @event, the outermost frames being commands; with NULL that of
- * all events since loading, by stack alone.  Return 0, or -1 with @error set; then no
- * file was written.
+ * Write the graph of @event, with commands as outermost frames; with NULL that of all events since
+ * loading, by stack alone.  Return 0, or -1 with @error set and no file written.
  */
-int flame_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr,
-	  const char *name, char *error, size_t size);
+int flame_write(const struct output *o, const struct filter *f, const struct event *event,
+		size_t nr, const char *name, char *error, size_t size);
 
 #endif

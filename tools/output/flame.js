@@ -53,7 +53,7 @@
 		}
 	}
 
-	// Mark what matches, and tell which share of what is shown is in such a frame
+	// Mark the frames that match, and show the share of the events that have one
 	function search() {
 		var regex = pattern && to_regex(pattern), root = frames[zoomed], end = root.x, sum = 0;
 
@@ -85,7 +85,7 @@
 			svg.dataset.details;
 	}
 
-	// What is shown is in the address, so that it can be kept and sent
+	// Keep what is shown in the address, so that it can be saved and sent
 	function keep() {
 		var hash = [];
 

@@ -9,9 +9,10 @@
 #include "output/info.h"
 #include "output/json.h"
 
-/* Each fact once: as a line for people, or as a key */
+/* Print one field: as a key of @j, or as a line if @j is NULL */
 static void __attribute__((format(printf, 5, 6)))
-info_field(const struct output *o, json_t *j, const char *key, const char *label, const char *format, ...)
+info_field(const struct output *o, json_t *j, const char *key, const char *label,
+	   const char *format, ...)
 {
 	va_list args;
 	char *text;
@@ -87,6 +88,10 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	unsigned int i, nr = 0;
 	struct probe probe;
 
+	if (!j && !info_has_probes(&r->info)) {
+		info_field(o, j, "probes", "probes", "none: the module was built without (PROBES=n)");
+		return;
+	}
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		const char *is;
 
@@ -132,7 +137,7 @@ static void info_instances(const struct output *o, json_t *j, const struct insta
 	for (i = 0; i < nr; i++) {
 		bool chosen = in[i].id == o->record->instance;
 
-		/* Damage makes instances of a page or so: only their pages are counted */
+		/* A damaged page may look like an instance of its own: count its pages only */
 		if (!in[i].have_info && !chosen) {
 			stray += in[i].pages;
 			continue;

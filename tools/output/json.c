@@ -7,13 +7,11 @@
 #include "output/json.h"
 #include "symbol/symbols.h"
 
-/* Beyond 2^53 most readers of JSON round numbers */
 json_t *json_number(u64 value)
 {
 	return value <= 1ULL << 53 ? json_integer(value) : json_sprintf("%llu", value);
 }
 
-/* What may be beyond that: always a string, as a key has one type */
 json_t *json_ns(u64 ns)
 {
 	return json_sprintf("%llu", ns);
@@ -24,7 +22,6 @@ json_t *json_hex(u64 value)
 	return json_sprintf("0x%llx", value);
 }
 
-/* Keys that tell the stack, for events and counts */
 char *json_stack_keys(const struct output *o, const struct stack *stack)
 {
 	json_t *j = json_object(), *frames = json_array(), *addresses = json_array();
@@ -53,7 +50,6 @@ char *json_stack_keys(const struct output *o, const struct stack *stack)
 	return text;
 }
 
-/* An object and behind its keys, if given, those of a stack (which are made once only) */
 void json_print(const struct output *o, json_t *object, const char *keys, size_t len)
 {
 	putc('{', o->file);

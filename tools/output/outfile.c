@@ -15,10 +15,10 @@
 #include "output/outfile.h"
 #include "util.h"
 
-/* As many as the kernel follows */
+/* Symbolic links in a row, as the kernel limits them */
 #define LINKS_MAX	40
 
-/* Signals that end the program and leave it the time to remove a file */
+/* Signals that end the program but let it remove the unfinished file first */
 static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU };
 
 #define ENDING	ARRAY_SIZE(ending)
@@ -45,7 +45,7 @@ static void catch(void)
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(ending[i], &remove, NULL);
 	}
-	/* A limit of the file's size is then an error, as a full disk is */
+	/* Let RLIMIT_FSIZE make write() fail, as a full disk does */
 	sigaction(SIGXFSZ, &ignore, &before_xfsz);
 }
 
@@ -59,7 +59,7 @@ static void release(void)
 	to_remove = NULL;
 }
 
-/* The folder of @path, "." if it names none */
+/* Write the folder of @path, "." if it has none, into @folder */
 static void folder_of(const char *path, char folder[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -69,9 +69,9 @@ static void folder_of(const char *path, char folder[PATH_MAX])
 }
 
 /*
- * In a folder where every user may create files, as /tmp, one of another user is not
- * followed or written to: the kernel's fs.protected_symlinks and fs.protected_fifos.
- * Its own check does not see what readlink() and rename() do.
+ * In a folder where every user may create files, as /tmp, do not follow or write to what another
+ * user owns.  The kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not
+ * cover readlink() and rename().
  */
 static int check_owner(const char *folder, const struct stat *st)
 {
@@ -87,7 +87,7 @@ static int check_owner(const char *folder, const struct stat *st)
 	return 0;
 }
 
-/* Open what is no regular file; if it is one of this program's open files, that one */
+/* Open what is not a regular file; if this program has it open, duplicate that descriptor */
 static int open_direct(const char *path, const struct stat *st)
 {
 	struct stat mine;
@@ -101,8 +101,8 @@ static int open_direct(const char *path, const struct stat *st)
 }
 
 /*
- * Where symbolic links at the end of @path lead to.  Return 1 if that is to be written
- * directly, 0 if it is a regular file or is not there, -1 with errno set
+ * Follow symbolic links at the end of @path, in place.  Return 1 if the target is to be written
+ * directly, 0 if it is a regular file or does not exist, -1 with errno set.
  */
 static int resolve(char path[PATH_MAX])
 {
@@ -130,7 +130,7 @@ static int resolve(char path[PATH_MAX])
 				errno = EISDIR;
 			return S_ISDIR(st.st_mode) || check_owner(folder, &st) ? -1 : 1;
 		}
-		/* In /proc a link is not its text but an open file, which has no other name */
+		/* A link in /proc is an open file, whatever the link's text is */
 		if (!fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC) {
 			close(fd);
 			return 1;
@@ -151,7 +151,7 @@ static int resolve(char path[PATH_MAX])
 	return -1;
 }
 
-/* A file of a name of its own beside @path, which is removed if a signal comes */
+/* Create a file with a unique name beside @path; signals remove it */
 static int open_beside(struct outfile *out, const char *path, mode_t mode)
 {
 	sigset_t block, mask;
@@ -170,13 +170,13 @@ static int open_beside(struct outfile *out, const char *path, mode_t mode)
 		catch();
 	}
 	sigprocmask(SIG_SETMASK, &mask, NULL);
-	/* mkostemp() made it 0600.  Not every filesystem knows modes */
+	/* mkostemp() made it 0600.  Ignore errors: some filesystems have no modes */
 	if (fd >= 0 && mode != 0600)
 		fchmod(fd, mode);
 	return fd;
 }
 
-/* Without the file if that is not complete */
+/* Remove the file unless it is complete, and free @out */
 static void forget(struct outfile *out)
 {
 	int error = errno;

@@ -11,8 +11,8 @@
 /**
  * struct outfile - a file that is being written
  * @file: where to write
- * @unfinished: the name it has until it is complete; NULL: written directly
- * @target: the name it gets
+ * @unfinished: its name until it is complete; NULL if it is written directly
+ * @target: its name when it is complete
  */
 struct outfile {
 	FILE *file;
@@ -21,17 +21,16 @@ struct outfile {
 };
 
 /*
- * Begin to write @name, with @mode if it becomes a file.  "-" is standard output.
- * Symbolic links are followed.  What is there and no regular file (a device, a FIFO,
- * a pipe under /dev/fd) is written directly; a regular file is replaced by
- * outfile_close(), and is as before until then, also if a signal ends the program.
- * Return 0, or -1 with errno set.
+ * Begin to write @name; a new file gets @mode.  "-" is standard output.  Symbolic links are
+ * followed.  What exists and is not a regular file (a device, a FIFO, a pipe under /dev/fd) is
+ * written directly.  A regular file is unchanged until outfile_close() replaces it, even if a
+ * signal ends the program.  Return 0, or -1 with errno set.
  */
 int outfile_open(struct outfile *out, const char *name, mode_t mode);
 
 /*
- * Put the file into its place; @failed: do not, as what was written is not complete.
- * Return 0, or -1 with errno set if that was not possible, or @failed.
+ * Put the file into its place, or remove it if @failed.  Return 0, or -1 with errno set if that
+ * was not possible, or if @failed.
  */
 int outfile_close(struct outfile *out, int failed);
 

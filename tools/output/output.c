@@ -7,7 +7,6 @@
 #include <time.h>
 #include "output/output.h"
 
-/* Seconds since boot or the time of day */
 const char *output_day(u64 ns, char *buf, size_t size)
 {
 	time_t sec = ns / NSEC_PER_SEC;
@@ -16,8 +15,9 @@ const char *output_day(u64 ns, char *buf, size_t size)
 
 	localtime_r(&sec, &tm);
 	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf, size, "%s.%09llu%c%02ld:%02ld", day, ns % NSEC_PER_SEC, tm.tm_gmtoff < 0 ? '-' : '+',
-		 labs(tm.tm_gmtoff) / 3600, labs(tm.tm_gmtoff) / 60 % 60);
+	snprintf(buf, size, "%s.%09llu%c%02ld:%02ld", day, ns % NSEC_PER_SEC,
+		 tm.tm_gmtoff < 0 ? '-' : '+', labs(tm.tm_gmtoff) / 3600,
+		 labs(tm.tm_gmtoff) / 60 % 60);
 	return buf;
 }
 
@@ -66,7 +66,6 @@ double output_percent(u64 count, u64 sum)
 	return sum ? 100.0 * count / sum : 0;
 }
 
-/* What goes behind frame @i of a stack, "" if nothing is known; ends the program on errors */
 const char *output_line(const struct output *o, const struct stack *stack, unsigned int i)
 {
 	const char *name = stack->name[i], *before = i ? stack->name[i - 1] : NULL, *text = NULL;
@@ -82,7 +81,8 @@ const char *output_line(const struct output *o, const struct stack *stack, unsig
 	if (before && !strncmp(before, "0x", 2) && i <= stack->nr)
 		before = srcline_function(o->srcline, stack->addr[i - 1]);
 	if (before)
-		kind = frame_is_entry(before, frame_function_len(before)) ? FRAME_EXACT : FRAME_RETURN;
+		kind = frame_is_entry(before, frame_function_len(before)) ? FRAME_EXACT :
+									    FRAME_RETURN;
 	if (!frame_parse(&f, name, strlen(name)) && i >= stack->nr)
 		return "";
 	f.addr = i < stack->nr ? stack->addr[i] : 0;

@@ -10,25 +10,27 @@
 #include "symbol/srcline.h"
 #include "symbol/symbols.h"
 
-enum format { FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF, FORMAT_FLAME };
+enum output_format {
+	FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF, FORMAT_FLAME,
+};
 
 /**
- * struct output - how to print what
- * @file: where to
+ * struct output - where and how to print
+ * @file: where
  * @format: how
  * @wall: times of day instead of seconds since boot
  * @percent: totals also as percentages
  * @top: print only this number of stacks, the most frequent ones; 0: all
- * @record: where stacks are found
- * @symbols: where their frames' names are found
- * @srcline: where source lines are found, or NULL: none wanted
- * @probed: addresses of probes, which are no return addresses
+ * @record: the record
+ * @symbols: names of its frames
+ * @srcline: source lines, or NULL if they are not wanted
+ * @probed: addresses of probes, which are not return addresses
  * @nr_probed: how many
- * @probes_off: why the running kernel does not hit them, or NULL
+ * @probes_off: why the running kernel does not hit the probes, or NULL
  */
 struct output {
 	FILE *file;
-	enum format format;
+	enum output_format format;
 	bool wall, percent;
 	u64 top;
 	struct record *record;

@@ -3,8 +3,8 @@
  * pprof.c - a profile as pprof, Parca, Pyroscope and speedscope read it: the protocol
  * buffer "perftools.profiles.Profile", gzipped
  *
- * It is written by hand: the format needs numbers and strings of bytes, forty lines,
- * where a generator would need the schema, whose license does not go with this one.
+ * Written by hand: the format needs numbers and strings of bytes, 40 lines.  A generator would need
+ * the schema, whose license is not compatible with this one.
  */
 #include <search.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void put_varint(struct message *m, u64 value)
 	put_byte(m, value);
 }
 
-/* 0 is what a field has that is not there */
+/* A field that is missing has the value 0 */
 static void put_number(struct message *m, unsigned int field, u64 value)
 {
 	if (!value)
@@ -82,7 +82,7 @@ static void put_bytes(struct message *m, unsigned int field, const void *data, s
 		put_byte(m, *p++);
 }
 
-/* And empties it, for the next */
+/* Put an inner message, and empty it for reuse */
 static void put_message(struct message *m, unsigned int field, struct message *inner)
 {
 	put_bytes(m, field, inner->data, inner->len);
@@ -100,7 +100,7 @@ static void free_named(void *p)
 	free(p);
 }
 
-/* The id of a text, from 1; *@is_new if it was not there yet */
+/* Return the id of a text, from 1; set *@is_new to whether it was added */
 static u64 name_id(struct name_list *names, const char *text, bool *is_new)
 {
 	struct named wanted = { .text = (char *)text }, *n, **found;
@@ -116,7 +116,7 @@ static u64 name_id(struct name_list *names, const char *text, bool *is_new)
 	return n->id;
 }
 
-/* Index in the table of strings, whose first is "" */
+/* Return the index in the table of strings, whose first is "" */
 static u64 string(struct profile *p, const char *text)
 {
 	bool is_new;
@@ -196,8 +196,8 @@ static void label_text(struct profile *p, struct message *sample, const char *ke
 }
 
 /*
- * As text: a numeric label of 0 is not in the file, as a field of 0 is not, and pprof
- * drops the label.  And with text -tagfocus cpu=0 works.
+ * Put a number as text: a field of 0 is not written, so pprof would drop a numeric label of 0.
+ * Text also makes -tagfocus cpu=0 work.
  */
 static void label_number(struct profile *p, struct message *sample, const char *key, u32 number)
 {
@@ -207,7 +207,7 @@ static void label_number(struct profile *p, struct message *sample, const char *
 	label_text(p, sample, key, text);
 }
 
-/* @e tells the labels; NULL: events that are only counted */
+/* Put one sample, with the labels of @e; NULL: of events that are only counted */
 static void put_sample(struct profile *p, struct stack *stack, const struct event *e, u64 events)
 {
 	struct message sample = { 0 }, packed = { 0 };
@@ -245,7 +245,7 @@ static void put_sample(struct profile *p, struct stack *stack, const struct even
 	free(sample.data);
 }
 
-/* All that labels show, so that equal events become one sample */
+/* Compare what labels show: equal events become one sample */
 static int by_labels(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
@@ -284,7 +284,7 @@ static void put_head(struct profile *p, const struct event *event, size_t nr)
 	put_number(&m, VALUE_TYPE, string(p, "events"));
 	put_number(&m, VALUE_UNIT, string(p, "count"));
 	put_message(&p->message, PROFILE_SAMPLE_TYPE, &m);
-	/* The first mapping is the main one */
+	/* pprof takes the first mapping for the main binary */
 	mapping(p, "[kernel.kallsyms]");
 	if (p->o->record->have_info) {
 		snprintf(text, sizeof(text), "Linux %s %s", info->release, info->kernel_version);
@@ -322,7 +322,8 @@ static int write_gzip(FILE *file, const struct message *m)
 	return gzclose(gz) == Z_OK ? 0 : -1;
 }
 
-int pprof_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr)
+int pprof_write(const struct output *o, const struct filter *f, const struct event *event,
+		size_t nr)
 {
 	const struct record *r = o->record;
 	struct profile p = { .o = o };

@@ -8,10 +8,11 @@
 #include "output/output.h"
 
 /*
- * Write the profile of @event; with NULL that of all events since loading, in which
- * those that the ring no longer holds have no labels but one that says so.  Return 0, or
- * -1 if it cannot be written.
+ * Write the profile of @event; with NULL that of all events since loading, of which those that the
+ * ring no longer holds have the label event=overwritten and no others.  Return 0, or -1 if it
+ * cannot be written.
  */
-int pprof_write(const struct output *o, const struct filter *f, const struct event *event, size_t nr);
+int pprof_write(const struct output *o, const struct filter *f, const struct event *event,
+		size_t nr);
 
 #endif

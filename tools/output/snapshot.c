@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * save.c - write a snapshot: all pages, names and build ids that would be lost
+ * snapshot.c - write a snapshot: all pages, and the names and build ids that would be lost
  *
- * The names of frames whose text the log does not hold any more, and the build ids of
- * the kernel and of its modules, are known here and now only, so they go along, in
- * pages of kind STACKBUF_SNAPSHOT.
+ * Names of frames whose text the log no longer holds, and the build ids of the kernel and its
+ * modules, are known only while this kernel runs.  They are saved in pages of kind
+ * STACKBUF_SNAPSHOT.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 struct pages {
 	char (*page)[STACKBUF_PAGE_SIZE];
 	size_t nr, room;
-	size_t used;	/* of the last one's text */
+	size_t used;	/* bytes of text in the last page */
 };
 
 static void add_line(struct pages *p, const struct record *r, const char *line)
@@ -49,7 +49,7 @@ struct frame {
 	const char *name;
 };
 
-/* Names of all frames that have some and are not in the text log */
+/* Add the names of frames that have one which is not from the text log */
 static void add_frames(struct pages *p, struct record *r, struct symbols *symbols)
 {
 	struct frame *frame = NULL;
@@ -88,7 +88,7 @@ static void add_build_ids(struct pages *p, const struct record *r, const struct 
 	for (i = 0; i < ids->nr; i++) {
 		const char *module = ids->id[i].module;
 
-		/* The record itself has those with a time */
+		/* Ids with a time are in the record itself */
 		if (!ids->id[i].since &&
 		    snprintf(line, sizeof(line), "%s%s %s\n", *module ? "module-id " : "kernel-id",
 			     module, ids->id[i].hex) < (int)sizeof(line))
@@ -115,8 +115,8 @@ static int write_pages(FILE *f, const struct page_set *set, const struct record 
 	return 0;
 }
 
-int snapshot_write(const char *name, const struct page_set *set, struct record *r, struct symbols *symbols,
-	 char *error, size_t size)
+int snapshot_write(const char *name, const struct page_set *set, struct record *r,
+		   struct symbols *symbols, char *error, size_t size)
 {
 	struct pages own = { 0 };
 	u64 nr = 0;
@@ -125,7 +125,7 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 	size_t i;
 	int ret = -1;
 
-	/* The first line is written again when the number is known; its length stays */
+	/* The first line is replaced when the number is known; its length does not change */
 	add_line(&own, r, "pages 00000000000000000000\n");
 	add_build_ids(&own, r, &symbols->ids);
 	add_frames(&own, r, symbols);
@@ -134,7 +134,7 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 	snprintf(line, sizeof(line), "pages %020llu\n", nr + own.nr);
 	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
 
-	/* 0600: what kernels do is their owner's affair */
+	/* 0600: a record has kernel addresses and names of commands */
 	if (!outfile_open(&out, name, 0600)) {
 		if (isatty(fileno(out.file))) {
 			outfile_close(&out, -1);

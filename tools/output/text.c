@@ -8,7 +8,7 @@
 #include "record/duplicates.h"
 #include "symbol/decode.h"
 
-/* A record with source lines; in the text log there are no addresses */
+/* Print a record with source lines, found by name: the text log has no addresses */
 static void text_lines(const struct output *o, const struct text *t)
 {
 	struct decoder d = { .srcline = o->srcline, .record = true, .time = text_time(t->record) };

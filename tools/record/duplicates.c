@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * same.c - one identity for stacks that the table holds twice
+ * duplicates.c - one identity for stacks that the table holds twice
  */
 #include <search.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void absorb(struct stack *first, struct stack *other)
 	first->in_ring += other->in_ring;
 	other->count = 0;
 	other->in_ring = 0;
-	/* The text log may have kept the names of one of them only */
+	/* The text log may hold the record of one of them only */
 	if (!first->text && other->text) {
 		first->text = other->text;
 		first->text_len = other->text_len;
@@ -48,7 +48,7 @@ void duplicates_merge(struct record *r)
 	size_t i, nr = 0;
 	bool any = false;
 
-	/* Without frames there is nothing to compare; and stale ones were of other code */
+	/* Without frames nothing can be compared; frames of stale stacks were in other code */
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->nr && !stack->stale)
 			all[nr++] = stack;
@@ -85,7 +85,7 @@ void duplicates_enter(void **tree, struct stack *stack)
 		stack->canonical = *found;
 }
 
-/* The stacks are not the tree's */
+/* The tree refers to stacks, it does not own them */
 static void not_owned(void *stack)
 {
 	(void)stack;

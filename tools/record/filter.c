@@ -10,7 +10,7 @@
 #include "record/filter.h"
 #include "record/duplicates.h"
 
-/* At the beginning of @text; *@end is what follows */
+/* Parse a number at the beginning of @text; *@end is what follows */
 static bool parse_number(const char *text, const char **end, u64 max, u64 *value)
 {
 	char *stop;
@@ -19,7 +19,7 @@ static bool parse_number(const char *text, const char **end, u64 max, u64 *value
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;
-	/* A 0 in front does not make it octal */
+	/* A leading 0 does not make a number octal */
 	*value = strtoull(text, &stop, !strncmp(text, "0x", 2) ? 16 : 10);
 	*end = stop;
 	return !errno && *value <= max;
@@ -66,7 +66,7 @@ bool filter_single(const struct ranges *r, u32 *value)
 
 /* ---------------------------------------------------------------- times --- */
 
-/* ".059960", up to nine digits, if it is there */
+/* Parse ".059960", up to nine digits, if it is there */
 static bool parse_fraction(const char **text, u64 *ns)
 {
 	const char *p = *text;
@@ -83,7 +83,7 @@ static bool parse_fraction(const char **text, u64 *ns)
 	return unit < NSEC_PER_SEC;
 }
 
-/* Seconds, with up to nine decimals, to ns; *@end is what follows */
+/* Parse seconds with up to nine decimals, to ns; *@end is what follows */
 static bool parse_seconds(const char *text, const char **end, u64 *ns)
 {
 	u64 value = 0, part;
@@ -102,7 +102,7 @@ static bool parse_seconds(const char *text, const char **end, u64 *ns)
 	return true;
 }
 
-/* Exactly @digits of them */
+/* Parse a number of exactly @count digits */
 static bool parse_digits(const char **text, unsigned int count, int min, int max, int *value)
 {
 	for (*value = 0; count; count--, ++*text) {
@@ -126,7 +126,7 @@ static bool parse_time_of_day(const char **text, struct tm *tm, u64 *ns)
 	return parse_digits(text, 2, 0, 60, &tm->tm_sec) && parse_fraction(text, ns);
 }
 
-/* "Z", "+01:00", "-0530": seconds before UTC */
+/* Parse "Z", "+01:00", "-0530" to seconds east of UTC */
 static bool parse_zone(const char **text, long *east)
 {
 	int hours, minutes, sign = **text == '-' ? -1 : 1;
@@ -160,7 +160,7 @@ static bool parse_date(const char *text, u64 *ns)
 	day = tm;
 	if ((*text == ' ' || *text == 'T') && (text++, !parse_time_of_day(&text, &tm, &part)))
 		return false;
-	/* Is there such a day? */
+	/* timegm() turns February 30 into a day of March */
 	timegm(&day);
 	if (day.tm_mday != tm.tm_mday)
 		return false;
@@ -224,7 +224,8 @@ static u64 to_wall(const struct stackbuf_info *info, u64 ns)
 	return info->load_realtime_ns + ns - info->load_ns;
 }
 
-static void resolve_time(const struct given_time *w, const struct record *r, bool *known, u64 *value)
+static void resolve_time(const struct given_time *w, const struct record *r, bool *known,
+			 u64 *value)
 {
 	u64 newest = r->events ? r->event[r->events - 1].time : 0, wall = w->ns;
 	struct tm tm;
@@ -240,7 +241,7 @@ static void resolve_time(const struct given_time *w, const struct record *r, boo
 	case WHEN_DAY:
 		sec = to_wall(&r->info, newest) / NSEC_PER_SEC;
 		localtime_r(&sec, &tm);
-		/* Not midnight and so much later: the clocks may be changed in between */
+		/* Do not add to midnight: the clocks may be changed in between */
 		tm.tm_hour = w->ns / NSEC_PER_SEC / 3600;
 		tm.tm_min = w->ns / NSEC_PER_SEC / 60 % 60;
 		tm.tm_sec = w->ns / NSEC_PER_SEC % 60;
@@ -249,7 +250,7 @@ static void resolve_time(const struct given_time *w, const struct record *r, boo
 		wall = (sec < 0 ? 0 : sec) * NSEC_PER_SEC + w->ns % NSEC_PER_SEC;
 		__attribute__((fallthrough));
 	case WHEN_DATE:
-		/* Before boot is as good as at boot */
+		/* A time before boot chooses what the time of boot chooses */
 		*value = wall > to_wall(&r->info, 0) ? wall - to_wall(&r->info, 0) : 0;
 		break;
 	}
@@ -360,7 +361,7 @@ bool filter_events(const struct filter *f)
 	       f->has_last || f->comms;
 }
 
-/* Byte by byte: the locale is C.  A name may look like a pattern */
+/* The locale is C, so bytes are compared.  A name that looks like a pattern matches itself */
 static bool match_comm(const struct filter *f, const char *comm)
 {
 	size_t i;

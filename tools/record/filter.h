@@ -7,7 +7,7 @@
 
 #include "record/parse.h"
 
-/* "1,5-9" */
+/* Numbers as "1,5-9" */
 struct ranges {
 	struct range {
 		u64 first, last;
@@ -16,9 +16,9 @@ struct ranges {
 };
 
 /**
- * struct when - a time as it was given
- * @kind: from what it counts
- * @ns: since boot, before the newest event, of the day (local time), or since 1970
+ * struct given_time - a time as it was given
+ * @kind: what @ns counts from
+ * @ns: ns since boot, before the newest event, since midnight (local time), or since 1970
  */
 struct given_time {
 	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_DAY, WHEN_DATE } kind;
@@ -36,15 +36,15 @@ struct given_time {
  * @comm_room: how many fit @comm
  * @given_since: as it was given
  * @given_until: as it was given
- * @has_since: @since is known
+ * @has_since: @since is set
  * @since: ns since boot
- * @has_until: @until is known
+ * @has_until: @until is set
  * @until: ns since boot
  * @has_last: keep only the newest @last events
  * @last: see @has_last
- * @first: ids of the stacks that stand for those of @stack; set by filter_resolve()
- * @firsts: how many
- * @first_room: how many fit @first
+ * @canonical: ids of the stacks that represent those of @stack; set by filter_resolve()
+ * @canonicals: how many
+ * @canonical_room: how many fit @canonical
  */
 struct filter {
 	struct ranges pid, cpu, tag, stack;
@@ -58,39 +58,39 @@ struct filter {
 };
 
 /*
- * Take an option's value; of --pid, --cpu, --tag, --stack and --comm one more.  Return
- * NULL, or what a value must be.  @option is its name without dashes.
+ * Set an option, or add a value to --pid, --cpu, --tag, --stack and --comm.  @option is its name
+ * without dashes.  Return NULL, or what a value must be.
  */
 const char *filter_set(struct filter *f, const char *option, const char *value);
 void filter_free(struct filter *f);
 
-/* Values of other options, likewise: a number from 1, seconds in ns */
+/* Parse values of other options: a number from 1, seconds to ns.  Return as filter_set() */
 const char *filter_number(const char *value, u64 *n);
 const char *filter_seconds(const char *value, u64 *ns);
 
 /*
- * Find in a record, of which duplicates_merge() has been called, what the options mean: times
- * of day and before the newest event, stacks with two ids.  Return NULL, or what is wrong.
+ * Find in a record what the options mean: times of day, times before the newest event, stacks
+ * with two ids.  Call duplicates_merge() first.  Return NULL, or what is wrong.
  */
 const char *filter_resolve(struct filter *f, const struct record *r);
 
-/* Does filter_match() take too much or too little before filter_resolve()? */
+/* Is filter_match() wrong before filter_resolve()? */
 bool filter_needs_record(const struct filter *f);
 
-/* The only value of an option; false if there are none or several */
+/* Set *@value to the only value of an option.  Return false if it has none or several */
 bool filter_single(const struct ranges *r, u32 *value);
 
-/* Is it a stack that --stack chooses? */
+/* Does --stack choose this stack? */
 bool filter_stack(const struct filter *f, u32 id);
 
-/* Does it choose among events, other than by their stack? */
+/* Does the filter choose among events by anything but their stack? */
 bool filter_events(const struct filter *f);
 
-/* All but --last, which depends on the other events */
+/* Apply all but --last, which depends on the other events; then --last.  Return how many remain */
 bool filter_match(const struct filter *f, const struct event *e);
 size_t filter_last(const struct filter *f, struct event *event, size_t nr);
 
-/* Keep those that match, of them the last ones if so wanted.  Return how many */
+/* Keep the events that match, then those of --last.  Return how many remain */
 size_t filter_apply(const struct filter *f, struct event *event, size_t nr);
 
 #endif

@@ -11,7 +11,7 @@
 
 const char *const array_name[ARRAYS] = { "info", "events", "stacks", "text" };
 
-/* A string that stands in @size bytes, ended there at the latest */
+/* Terminate a string of @size bytes, and replace what is not printable */
 static void make_printable(char *text, size_t size)
 {
 	text[size - 1] = '\0';
@@ -21,10 +21,7 @@ static void make_printable(char *text, size_t size)
 
 /* --------------------------------------------------------------- pages --- */
 
-/*
- * The line that a page of the text log begins with.  Return its length, 0 if
- * there is none.
- */
+/* Parse the line that a page of the text log begins with.  Return its length, 0 if there is none */
 static size_t text_head(const char *page, unsigned int *version, u32 *index, u64 *seq,
 			u64 *instance)
 {
@@ -57,7 +54,7 @@ enum page_is page_set_add(struct page_set *set, const void *data)
 		p.seq = head->seq;
 	} else if (text_head(data, &version, &p.index, &p.seq, &p.instance) &&
 		   !memmem(data, STACKBUF_PAGE_SIZE, "\nstackbuf text v", 16)) {
-		/* Two such lines in a page: a file of text that was printed */
+		/* A page with two such lines is part of a file of printed text */
 		p.kind = KIND_TEXT;
 	} else {
 		return PAGE_FOREIGN;
@@ -158,10 +155,10 @@ void cursor_skip(struct cursor *c)
 }
 
 /*
- * A copy is made in any order: rep movs, for one, may load the words behind an
- * event's first word before that.  So an event may look complete when it is not.
- * Once it is complete, it stays as it is.  So what an earlier copy shows complete
- * is whole in a later one.
+ * A copy loads words in any order: rep movs, for one, may load the words after an event's first
+ * word before the first.  So an event may look complete in a copy that lacks its other words.
+ * A complete event does not change any more, so what looks complete in the earlier copy is
+ * whole in the later one.
  */
 void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_events_page *before)
 {
@@ -178,7 +175,7 @@ void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_e
 		page->word[pos] = was;
 		pos += words;
 	}
-	/* Whoever looks at the owner shall come again for what is left out */
+	/* An owner makes the follower read the page again, for the events left out here */
 	if (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
 		memset(&page->word[pos], 0, (STACKBUF_EVENT_WORDS - pos) * sizeof(u64));
 		page->owner = page->cpu + 1;
@@ -205,7 +202,7 @@ void events_sort(struct event *event, size_t nr)
 		}
 }
 
-/* Leave only the newest @last events, from time to time, so that each takes part in few sorts */
+/* Drop all but the newest @last events, but seldom, so that each event is sorted few times */
 static void drop_old_events(struct record *r, u64 last)
 {
 	if (r->events < 1024 || r->events / 2 < last)
@@ -259,7 +256,7 @@ static void parse_events(struct record *r, const struct stackbuf_events_page *pa
 
 /* -------------------------------------------------------------- stacks --- */
 
-/* Multiply-shift: the upper bits of the product */
+/* Multiply-shift hash: the upper bits of the product */
 static u32 *stacks_slot(const struct stacks *s, u32 id)
 {
 	size_t i = (id * s->seed >> 32) & (s->room - 1);
@@ -325,7 +322,7 @@ void stacks_empty(struct stacks *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* The id that a stack at this place must have in its low bits */
+/* Does the id have the low bits that the id of a stack at this place must have? */
 static bool id_fits(u32 id, const struct stackbuf_stacks_page *page, unsigned int granule)
 {
 	return page->id_bits >= 6 && page->id_bits <= 32 &&
@@ -372,8 +369,8 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 
 	stack = stacks_get(s, raw->id);
 	/*
-	 * The same id once more is a copy of this page made at another time.
-	 * Counts only grow, so that the larger one is the later.
+	 * The stack was entered before, from a copy of this page of another time.  Counts only
+	 * grow, so the copy with the larger count is the later one.
 	 */
 	if (stack->nr && raw->count < stack->count)
 		return stack;
@@ -406,7 +403,7 @@ static void parse_stacks(struct record *r, const struct stackbuf_stacks_page *pa
 		} else if (stack_parse(&r->stacks, page, granule, &granules)) {
 			granule += granules;
 		} else {
-			/* Of what was not told, pass all up to the next that may be one */
+			/* Pass over what makes no sense, up to the next stack */
 			if (raw->id && id_fits(raw->id, page, granule))
 				r->half_stacks++;
 			for (granule++; granule < 64; granule++)
@@ -432,18 +429,18 @@ static const char *next_record(const char *p, const char *end)
 	return NULL;
 }
 
-/* One record.  Return where the next may begin, NULL if this one is not whole */
 u64 text_time(const char *record)
 {
 	unsigned long long s, us;
 	char line[64];
 	size_t len = strcspn(record, "\n");
 
-	/* Its page is no string */
+	/* A page of text is not terminated */
 	snprintf(line, sizeof(line), "%.*s", (int)(len < 63 ? len : 63), record);
 	return sscanf(line, "stack %*u [%llu.%6llu]", &s, &us) == 2 ? (s * 1000000 + us) * 1000 : 0;
 }
 
+/* Parse one record.  Return where the next may begin, NULL if this one is not whole */
 static const char *parse_text_record(struct record *r, const char *p, const char *end)
 {
 	const char *line = p, *nl, *frames = NULL, *d = p + 6;
@@ -457,7 +454,7 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 	if (*d != ' ' || id > 0xffffffff)
 		return NULL;
 	while (line < end) {
-		/* Padding, the unused rest of the page, or another record */
+		/* The record ends at padding, the unused part of the page, or another record */
 		if (*line == ' ' || *line == '\0' || *line == '\n' ||
 		    (frames && is_record(line, end)))
 			break;
@@ -476,7 +473,7 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 		return NULL;
 	GROW(r->text, r->texts, r->text_room);
 	r->text[r->texts++] = (struct text){ .record = p, .len = line - p, .id = id };
-	/* Pages come oldest first: the newest record of an id stays */
+	/* Pages are parsed oldest first, so the newest record of an id remains */
 	stack = stacks_get(&r->stacks, id);
 	stack->text = frames;
 	stack->text_len = line - frames;
@@ -488,10 +485,10 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 }
 
 /*
- * Where the copies differ, a record was being copied there, or came later: the page
- * ends before it.  That may be in the middle of a record that has its beginning in
- * both: copies are made in any order, see events_drop_torn(), and the earlier one has
- * the beginning of later than the rest.  So back to that beginning.
+ * The copies differ from where a record was being written, or was written in between: the page
+ * is cut before that.  The difference may lie inside a record whose beginning is in both copies,
+ * as a copy loads words in any order (see events_drop_torn()), so that the earlier copy may have
+ * the beginning from a later time than the rest: the page is cut at that beginning.
  */
 bool text_drop_torn(char *page, const char *again)
 {
@@ -530,7 +527,7 @@ void record_parse_text(struct record *r, const char *page)
 		next = is_record(p, end) ? parse_text_record(r, p, end) : NULL;
 		if (!next) {
 			next = next_record(p, end);
-			/* Padding begins with a blank; what is being written, with a NUL */
+			/* Padding begins with a blank, a record that is being written with a NUL */
 			if (is_record(p, end) || (!*p && next))
 				r->half_texts++;
 		}
@@ -597,7 +594,7 @@ static u64 loss_sum(const struct stackbuf_loss_page *page)
 	return sum;
 }
 
-/* Of two copies of one page, is @a the later one?  What only grows tells */
+/* Is @a the later of two copies of one page?  The counters compared here only grow */
 static bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b)
 {
 	if (a->page.seq != b->page.seq)
@@ -639,7 +636,7 @@ static void parse_info(struct record *r, const struct found_page *p)
 	}
 }
 
-/* How much of an event page or page of text is in use: of two copies the fuller one is the later */
+/* The used part of an event page or page of text.  The later of two copies is the fuller one */
 static size_t page_fill(const struct found_page *p)
 {
 	const u64 *word = p->data;
@@ -691,7 +688,7 @@ static bool has_seq(const struct found_page *p)
 	return p->kind == KIND_TEXT || p->kind == STACKBUF_EVENTS;
 }
 
-/* By load, kind and index, the newest of several copies last */
+/* Order by load, kind and index; of several copies the newest last */
 static int by_place(const void *a, const void *b)
 {
 	const struct found_page *x = a, *y = b;
@@ -714,7 +711,7 @@ static int by_place(const void *a, const void *b)
 	return c;
 }
 
-/* By kind; what has a sequence, by that, else by index */
+/* Order by kind, then by sequence where there is one, else by index */
 static int by_age(const void *a, const void *b)
 {
 	const struct found_page *x = a, *y = b;
@@ -733,10 +730,10 @@ static bool same_place(const struct found_page *a, const struct found_page *b)
 }
 
 /*
- * Copies of one page that differ in age come from the page cache of a memory
- * image, as the files that recordings are saved in lie there.  Only the newest
- * counts: of ring and text the fullest of the highest sequence, of the rest all
- * of the highest sequence, which are merged record by record.
+ * A memory image may hold several copies of one page, of different age: the page cache has the
+ * files that recordings were saved in.  Only the newest counts: for ring and text the fullest
+ * of the highest sequence; for the other arrays all of the highest sequence, which are merged
+ * record by record.
  */
 static size_t drop_old_copies(struct found_page *page, size_t nr)
 {
@@ -744,7 +741,7 @@ static size_t drop_old_copies(struct found_page *page, size_t nr)
 
 	qsort(page, nr, sizeof(*page), by_place);
 	for (i = nr; i--; ) {
-		/* The newest of all comes first in this direction */
+		/* In this direction the newest copy is met first */
 		if (n && same_place(&page[i], &page[nr - n]) &&
 		    (has_seq(&page[i]) || page[i].seq != page[nr - n].seq))
 			continue;
@@ -756,8 +753,8 @@ static size_t drop_old_copies(struct found_page *page, size_t nr)
 }
 
 /*
- * The newest page of a kind, @page up to @nr being the last of that kind: the highest
- * sequence that is not far from all others, as one with a flipped bit may be.
+ * The sequence of the newest page of a kind, whose last page is number @nr - 1: the highest that
+ * is not far from all others, as a sequence with a flipped bit would be.
  */
 static u64 newest_seq(const struct found_page *page, size_t nr, u64 lap)
 {
@@ -767,7 +764,7 @@ static u64 newest_seq(const struct found_page *page, size_t nr, u64 lap)
 	return 0;
 }
 
-/* What its CPU had recorded when it went on to the next page */
+/* The number of events that its CPU had recorded when it took the next page */
 static u64 recorded_until(const struct stackbuf_events_page *page)
 {
 	struct cursor c;
@@ -791,8 +788,9 @@ static int by_cpu(const void *a, const void *b, void *arg)
 }
 
 /*
- * For each page of events, its CPU's next one, with a higher sequence; 0 if there is none.
- * @page is sorted by kind and sequence.  Pages may be of as many CPUs as there are pages.
+ * For each page of events return the index of its CPU's next page, with a higher sequence; 0 if
+ * there is none.  @page is sorted by kind and sequence.  A hostile file may have as many CPUs
+ * as pages.
  */
 static u32 *next_of_cpu(struct found_page *page, size_t nr)
 {
@@ -803,7 +801,7 @@ static u32 *next_of_cpu(struct found_page *page, size_t nr)
 		if (page[i].kind == STACKBUF_EVENTS)
 			events[n++] = i;
 	qsort_r(events, n, sizeof(*events), by_cpu, page);
-	/* From the newest page back, so that pages of one sequence share their next one */
+	/* Go back from the newest page, so that pages of one sequence share their next page */
 	while (n-- > 1) {
 		const struct stackbuf_events_page *p = page[events[n - 1]].data;
 		const struct stackbuf_events_page *after = page[events[n]].data;
@@ -818,14 +816,15 @@ static u32 *next_of_cpu(struct found_page *page, size_t nr)
 }
 
 /*
- * Where the live page is lost, an old copy of it from the page cache may be all that there
- * is of it.  Its events have been overwritten since, and counted.
+ * Is the page an old copy from the page cache, whose live page was not found?  The events of
+ * such a copy were overwritten since, and are counted as overwritten.
  *
- * Text pages are taken one after the other.  The ring's head comes by each page once a lap,
- * and passes over those that are open.  A page was open until its CPU took the next one.  If
- * that one is there, the page is gone when the head came by later; if it is not, it was
- * overwritten as well, and then, too, the head came by.  Some CPUs may have taken pages
- * between the taking of one and the closing of the one before.
+ * Pages of text are taken one after the other.  The ring's head passes each page once a lap, and
+ * reuses it unless it is open.  A page is open until its CPU takes the next one.  If that next
+ * page is found, this page was reused if the head passed it after the next one was taken.  If
+ * the next page is not found, it was overwritten, so the head passed this page as well.  Between
+ * the taking of a page and the closing of the one before, other CPUs may have taken pages:
+ * @between allows for these.
  */
 static bool is_outlived(const struct found_page *page, const u32 *next_page, size_t i, u64 newest,
 			u64 lap, u32 cpus)
@@ -855,7 +854,7 @@ size_t page_set_copies(const struct page_set *set, size_t i)
 	return n;
 }
 
-/* Pages of one array that are there, each counted once; @page is sorted */
+/* The number of pages of one array that were found, each counted once; @page is sorted */
 static u64 pages_there(const struct found_page *page, size_t nr, enum array a, u64 size)
 {
 	u64 there = 0;
@@ -875,7 +874,7 @@ size_t page_set_instances(struct page_set *set, struct instance **list)
 
 	if (set->nr)
 		qsort(set->page, set->nr, sizeof(*set->page), by_place);
-	/* An instance is the time of its load */
+	/* An instance's id is the time of its load: go from the newest to the oldest */
 	for (i = set->nr; i; i -= n) {
 		struct instance new = { .id = set->page[i - 1].instance };
 		const struct stackbuf_info *info = NULL;
@@ -983,7 +982,7 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 			r->outlived++;
 			continue;
 		}
-		/* Copies of pages without a sequence lie next to each other now */
+		/* Copies of pages without a sequence lie next to each other: count them once */
 		if (a >= 0 && index[a] != page[i].index)
 			r->pages[a]++;
 		if (a >= 0)
@@ -1014,7 +1013,7 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 
 	for (a = 0; a < ARRAYS && r->have_info; a++) {
 		lap = size[a] / STACKBUF_PAGE_SIZE;
-		/* Pages of text that were never used have no line yet */
+		/* Pages of text that were never used have no head, and are not missing */
 		if (a == ARRAY_TEXT && newest[a] < lap)
 			lap = newest[a];
 		r->missing[a] = lap > r->pages[a] ? lap - r->pages[a] : 0;

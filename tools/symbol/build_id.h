@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * buildid.h - build ids of the kernel and of modules that ran
+ * build_id.h - build ids of the kernel and of modules that ran
  */
-#ifndef BUILDID_H
-#define BUILDID_H
+#ifndef BUILD_ID_H
+#define BUILD_ID_H
 
 #include "record/parse.h"
 
@@ -14,7 +14,7 @@
  * struct build_id - the id of what ran
  * @module: its name, "" for the kernel itself
  * @hex: the id in hexadecimal digits, "" if unknown
- * @since: when it was loaded, ns since boot; 0: what is loaded last
+ * @since: when it was loaded, ns since boot; 0: it is what was loaded last
  */
 struct build_id {
 	char *module, *hex;
@@ -26,7 +26,7 @@ struct build_id {
  * @id: the ids
  * @nr: how many
  * @room: how many fit @id
- * @from: loads of modules before this time are not known; 0: all are, ns since boot
+ * @from: loads of modules before this time are unknown, ns since boot; 0: all are known
  */
 struct build_ids {
 	struct build_id *id;
@@ -37,22 +37,22 @@ struct build_ids {
 /* Hexadecimal digits of @len bytes, to be freed */
 char *build_id_hex(const void *bytes, size_t len);
 
-/* Of a file of notes, as sysfs has them: to be freed; NULL if there is none */
+/* The build id in a file of notes, as sysfs has them: digits to be freed, NULL if there is none */
 char *build_id_of_notes(const char *path);
 
-/* What is loaded last: the first such id of a module counts.  Takes none that makes no sense */
+/* Add the id of what was loaded last, unless it is malformed or the module has one already */
 void build_ids_add(struct build_ids *ids, const char *module, const char *hex);
 
-/* Those in the record itself: stackbuf.ko's, and modules that were loaded after it */
+/* Add those in the record itself: stackbuf.ko's, and of modules that were loaded after it */
 void build_ids_record(struct build_ids *ids, const struct stackbuf_info *info);
 
-/* Those of the kernel that runs here and of the modules that it has loaded */
+/* Add those of the kernel that runs here and of its modules */
 void build_ids_running(struct build_ids *ids);
 
-/* Those in the text of a snapshot's page: lines "kernel-id HEX" and "module-id NAME HEX" */
+/* Add those in a snapshot's page: lines "kernel-id HEX" and "module-id NAME HEX" */
 void build_ids_snapshot(struct build_ids *ids, const char *text);
 
-/* What ran at a time, in ns since boot, or 0 if that is unknown: digits, or NULL if unknown */
+/* The id of what ran at @time, ns since boot or 0 if unknown: digits, or NULL if unknown */
 const char *build_ids_find(const struct build_ids *ids, const char *module, u64 time);
 
 void build_ids_free(struct build_ids *ids);

@@ -2,22 +2,21 @@
 /*
  * decode.c - source lines for text that holds stack traces
  *
- * A frame is "name+0xoffset/0xsize", perhaps with " [module]" or " [module build-id]"
- * behind it, anywhere in a line.  Its source line is put behind it; all else stays.
+ * A frame is "name+0xoffset/0xsize", with or without " [module]" or " [module build-id]" after it,
+ * anywhere in a line.  Its source line is inserted after it; all other text is copied.
  *
- * Which frames are return addresses, so that their call is meant, and which are exact:
+ * Which frames are return addresses, so that the call before them counts, and which are exact:
  *
- * - Exact: where registers stood ("RIP:", "EIP:", "IP:", "pc :", "PC is at", "NIP", and
- *   "WARNING:", which tells where it was), a frame that the kernel marks "(P)", and in
- *   a trace the frame after that of an entry for exceptions or interrupts, which is
- *   what was interrupted.  (The kernel's oops text for x86 prints that one as a line
- *   "RIP:" instead, and goes on with its caller.)
+ * - Exact: a program counter ("RIP:", "EIP:", "IP:", "pc :", "PC is at", "NIP", and "WARNING:",
+ *   whose line has the place of the warning); a frame that the kernel marks "(P)"; and in a
+ *   trace the frame after an entry for exceptions or interrupts, which is what was
+ *   interrupted.  (The kernel's oops text for x86 prints that one as a line "RIP:" instead, and
+ *   continues with its caller.)
  * - Return addresses: all other frames of a trace but its first, "lr :", and those
  *   marked with other letters.
- * - The first of a trace is either: a probe, or the caller of what took the trace.
- *   So is a guess ("?"), and a frame within other text.  These are return
- *   addresses if the instruction before them is a call, exact if not; a function's
- *   very beginning is exact.
+ * - The first frame of a trace may be either: a probe, or the caller of what took the trace.  So
+ *   may a guess ("?"), and a frame within other text.  These are return addresses if the
+ *   instruction before them is a call, else exact; a function's first byte is exact.
  */
 #include <ctype.h>
 #include <regex.h>
@@ -26,7 +25,7 @@
 #include "symbol/build_id.h"
 #include "symbol/decode.h"
 
-/* The line before, within a trace */
+/* What the line before was */
 enum { BEFORE_NONE, BEFORE_FRAME, BEFORE_ENTRY };
 
 static bool within(const char *text, size_t len, const char *what)
@@ -51,13 +50,12 @@ static size_t trim_end(const char *text, size_t len)
 #define LEVEL	"[a-z0-9]+ *:(emerg|alert|crit|err|warn|notice|info|debug) *: *"
 #define TIME	"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[-+][0-9:]+)?"
 
-/* Longer than what any log puts in front */
+/* Longer than the prefix of any log */
 #define PREFIX_MAX	256
 
 /*
- * What stands in front of a frame in a trace: nothing, or the log's own marks, which are
- * those of printk, of dmesg with -x (and -t) or --time-format iso, of syslog (also of RFC
- * 5424), and of /dev/kmsg
+ * Is it a prefix that a frame of a trace may have: nothing, or the marks of printk, of dmesg with
+ * -x (and -t) or --time-format iso, of syslog (also by RFC 5424), or of /dev/kmsg?
  */
 static bool is_log_prefix(const char *text, size_t len)
 {
@@ -79,7 +77,7 @@ static bool is_log_prefix(const char *text, size_t len)
 	return !regexec(&marks, text, 1, &match, REG_STARTEND);
 }
 
-/* "[<address>]" before a frame */
+/* Length without "[<address>]" before a frame */
 static size_t trim_address(const char *text, size_t len)
 {
 	size_t n = trim_end(text, len), at;
@@ -91,7 +89,7 @@ static size_t trim_address(const char *text, size_t len)
 	return at >= 2 && text[at - 1] == '<' && text[at - 2] == '[' ? at - 2 : len;
 }
 
-/* "(P)": letters that tell where arm64 has an address from.  Their length, or 0 */
+/* Length of "(P)" etc., letters for where arm64 found an address; 0 if there are none */
 static size_t mark_len(const char *text, size_t len)
 {
 	size_t n;
@@ -137,7 +135,7 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, b
 	return kind;
 }
 
-/* The next frame at or after *@at, which becomes its place.  Its length, or 0 */
+/* Find the next frame at or after *@at, and set *@at to it.  Return its length, or 0 */
 static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *at)
 {
 	const char *plus = line + *at;
@@ -158,7 +156,7 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 	return 0;
 }
 
-/* A line such as " <TASK>" or " </IRQ>", which does not end a trace */
+/* Is it a line as " <TASK>" or " </IRQ>", which does not end a trace? */
 static bool is_stack_mark(const char *line, size_t len)
 {
 	size_t n = trim_end(line, len), at;
@@ -171,7 +169,7 @@ static bool is_stack_mark(const char *line, size_t len)
 	return at && line[at - 1] == '<' && at < n - 1 && is_log_prefix(line, at - 1);
 }
 
-/* Does the line tell which kernel it is of? */
+/* Take from the line which kernel the lines that follow are of */
 static void learn(struct decoder *d, const char *line, size_t len)
 {
 	const char *p = memmem(line, len, "Linux version ", 14), *end = line + len, *word;
@@ -208,7 +206,7 @@ static void learn(struct decoder *d, const char *line, size_t len)
 	srcline_set_kernel(d->srcline, release, NULL, *id ? id : NULL);
 }
 
-/* The frame stays as it is, like all of its kernel: say why, once */
+/* No frame of this kernel can be decoded: report why, once */
 static void leave(struct decoder *d)
 {
 	const char *why = srcline_error(d->srcline);
@@ -252,7 +250,7 @@ static void decode_frames(struct decoder *d, const char *line, size_t len, FILE 
 				kind = kind_in_text(line, at);
 			}
 		} else {
-			/* A trace on one line, or a function and its caller */
+			/* Further frames: a trace on one line, or a function and its caller */
 			bool called = before == 4 && !memcmp(from, " <- ", 4);
 
 			kind = called || !trim_end(from, before) ? FRAME_RETURN : FRAME_OPEN;
@@ -307,7 +305,7 @@ static void strip(struct word *w, char first, char last)
 		w->len--;
 }
 
-/* The script's parse_symbol(): what it puts in place of the symbol */
+/* Print what the script's parse_symbol() puts in place of the symbol */
 static void compat_symbol(struct decoder *d, struct word *symbol, const struct word *module,
 			  FILE *out)
 {
@@ -348,7 +346,7 @@ static void compat_symbol(struct decoder *d, struct word *symbol, const struct w
 		text);
 }
 
-/* The script's handle_line(), of Linux 6.12; marks such as "(P)" as in 6.17 */
+/* As the script's handle_line() of Linux 6.12; marks as "(P)" as in 6.17 */
 static void compat_frames(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	static struct word *word;
@@ -418,7 +416,7 @@ static void compat_line(struct decoder *d, const char *line, size_t len, FILE *o
 	size_t at = 0;
 	struct frame f;
 
-	/* As "read" does; backslashes it takes away, too */
+	/* Trim blanks as the script's "read" does, which also removes backslashes: these stay */
 	for (len = trim_end(line, len); len && isspace((unsigned char)*line); len--)
 		line++;
 	if (has_address(line, len) || next_frame(&f, line, len, &at))
@@ -445,7 +443,7 @@ void decode_file(struct decoder *d, FILE *in, FILE *out)
 	size_t room = 0;
 	ssize_t len;
 
-	/* Once what was written cannot be, no more of it can */
+	/* Stop at the first error of writing */
 	while (!ferror(out) && (len = getline(&line, &room, in)) >= 0) {
 		bool whole = len && line[len - 1] == '\n';
 

@@ -8,19 +8,19 @@
 #include <stdio.h>
 #include "symbol/srcline.h"
 
-/* Kernels that cannot be decoded, told one by one; more are not told */
+/* Reasons why kernels cannot be decoded that are reported; further ones are not */
 #define DECODE_REPORTED_MAX	8
 
 /**
  * struct decoder - what is known from the lines before
  * @srcline: where source lines come from
  * @compat: write what decode_stacktrace.sh would
- * @record: the text is a record's, which has said already of which kernel it is, ...
- * @time: ... and when it was, ns since boot, 0 if unknown
+ * @record: the text is a record of the text log, whose kernel is known
+ * @time: when the record was made, ns since boot; 0 if unknown
  * @before: what the line before was, see decode.c
- * @frames: frames met
- * @decoded: of these, with a source line
- * @left: of these, of kernels that cannot be decoded, ...
+ * @frames: frames found
+ * @decoded: frames with a source line
+ * @left: frames of kernels that cannot be decoded
  * @reported: hashes of the reasons that standard error has given
  * @nr_reported: how many
  */
@@ -35,12 +35,12 @@ struct decoder {
 };
 
 /*
- * One line, without its end.  What cannot be decoded is copied as it is; if that is
- * as nothing of its kernel can, standard error says why, once.
+ * Copy one line, without its end, with source lines.  Frames that cannot be decoded are copied as
+ * they are; if that is so for all of a kernel, the reason is reported once.
  */
 void decode_line(struct decoder *d, const char *line, size_t len, FILE *out);
 
-/* All of a file.  As decode_line() */
+/* Copy all of a file as decode_line() does */
 void decode_file(struct decoder *d, FILE *in, FILE *out);
 
 #endif

@@ -95,7 +95,8 @@ static void read_subprograms(struct dwarf_unit *u, Dwarf_Die *parent)
 		case DW_TAG_subprogram:
 			while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
 				GROW(u->subprogram, u->subprograms, u->room);
-				u->subprogram[u->subprograms++] = (struct subprogram){ start, end, die };
+				u->subprogram[u->subprograms++] =
+					(struct subprogram){ start, end, die };
 			}
 			break;
 		case DW_TAG_namespace:

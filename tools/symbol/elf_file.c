@@ -131,8 +131,8 @@ static size_t symbol_above(const struct elf_file *e, u64 addr)
 
 /*
  * For the kernel a function ends at the next symbol that it lists, which may leave out some
- * that the file has.  Where the last function of a section ends, the file does not tell: at
- * another section of the module, or at the end of a page.
+ * that the file has.  The file does not have the end of a
+ * section's last function, which may be another section of the module or the end of a page.
  */
 bool elf_file_size_fits(const struct elf_file *e, const struct elf_function *f, u64 size)
 {

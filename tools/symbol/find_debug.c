@@ -254,7 +254,8 @@ static char *module_mismatch(struct debug_files *d, struct debug_file *dbg, bool
 	elf_file_modinfo(&dbg->elf, "vermagic", value, sizeof(value));
 	value[strcspn(value, " ")] = '\0';
 	if (*value && d->release && strcmp(value, d->release))
-		return xasprintf("%s is for kernel %s, not for %s", dbg->elf.path, value, d->release);
+		return xasprintf("%s is for kernel %s, not for %s", dbg->elf.path, value,
+				 d->release);
 	elf_file_modinfo(&dbg->elf, "srcversion", value, sizeof(value));
 	if (!strcmp(dbg->name, "stackbuf") && d->config.srcversion && *d->config.srcversion &&
 	    *value && strcmp(value, d->config.srcversion))

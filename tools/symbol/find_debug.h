@@ -110,7 +110,7 @@ struct debug_file *debug_files_find(struct debug_files *d, const char *module, s
 /*
  * The frames that follow are of this kernel: its release; the line "Linux version ..." that it
  * prints when it boots, or NULL; its build id in hexadecimal digits, or NULL.  Return whether
- * all files were closed, so that what was decoded may be decoded anew.
+ * all files were closed, so that what was decoded before is no longer valid.
  */
 bool debug_files_announce(struct debug_files *d, const char *release, const char *banner,
 			  const char *id);

@@ -25,14 +25,14 @@ static char *copy(const char *text, size_t len)
 	char *p = xrealloc(NULL, len + 1, 1);
 	size_t i;
 
-	/* Files come from anywhere; terminals obey what they are shown */
+	/* The text may come from a hostile file, and go to a terminal */
 	for (i = 0; i < len; i++)
 		p[i] = printable_ascii(text[i]);
 	p[len] = '\0';
 	return p;
 }
 
-/* Lines "frame ADDRESS NAME" of a snapshot's page */
+/* Read the lines "frame ADDRESS NAME" of a snapshot's page */
 static void read_snapshot(struct symbols *s, const char *text)
 {
 	const char *end = text + strnlen(text, SNAPSHOT_TEXT), *nl;
@@ -100,7 +100,7 @@ static void read_kallsyms(struct symbols *s)
 	}
 	s->path = NULL;
 
-	/* Of several names for one address the kernel shows the first in its list */
+	/* For an address with several names the kernel prints the first in its list */
 	for (i = 1; i < s->nr; i++)
 		if (s->kallsyms[i - 1].addr > s->kallsyms[i].addr)
 			break;
@@ -163,7 +163,7 @@ static const struct symbol *symbol_below(const struct symbol *symbol, size_t nr,
 	return low ? &symbol[low - 1] : NULL;
 }
 
-/* As %pS prints it; NULL if no symbol covers the address */
+/* Return the name as %pS prints it, to be freed, or NULL if no symbol covers the address */
 static char *kallsyms_name(const struct symbols *s, u64 addr)
 {
 	const struct symbol *at = symbol_below(s->kallsyms, s->nr, addr), *next;
@@ -172,9 +172,8 @@ static char *kallsyms_name(const struct symbols *s, u64 addr)
 	if (!at)
 		return NULL;
 	/*
-	 * The kernel knows where a module's code ends, kallsyms does not show it.
-	 * The last function of a module is believed up to the end of its page:
-	 * better no name than that of a neighbour.
+	 * kallsyms does not show where a module's code ends.  Assume that its last function ends
+	 * with the page: no name is better than a neighbour's.
 	 */
 	next = at + 1;
 	if (next < s->kallsyms + s->nr && !strcmp(next->module, at->module))
@@ -189,7 +188,7 @@ static char *kallsyms_name(const struct symbols *s, u64 addr)
 	return xasprintf("%s+0x%llx/0x%llx", at->name, addr - at->addr, end - at->addr);
 }
 
-/* What module a @stale stack had at an address is not known: perhaps another one is there */
+/* If @stale, another module may be at the address now: take no module's name */
 static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origin *from)
 {
 	const struct symbol *kept = symbol_below(s->snapshot, s->snapshots, addr);
@@ -214,7 +213,7 @@ void symbols_name(struct symbols *s, struct stack *stack)
 {
 	unsigned int frames = stack->nr ? stack->nr : stack->lines, i;
 	const char *line = stack->text, *end = line ? line + stack->text_len : NULL;
-	/* Text may lack the outermost frames, for which its page had no room; never others */
+	/* Text may lack the outermost frames, if its page had no room; never others */
 	unsigned int lines = stack->lines <= frames ? stack->lines : 0;
 
 	if (stack->name || !frames)
@@ -238,7 +237,7 @@ void symbols_name(struct symbols *s, struct stack *stack)
 			stack->name[i] = name_frame(s, stack->addr[i], stack->stale, &from);
 		if (!stack->name[i])
 			stack->name[i] = copy("?", 1);
-		/* The least certain of its frames tells for all */
+		/* The least certain name counts for the stack */
 		if (from > stack->name_origin)
 			stack->name_origin = from;
 	}

@@ -2,10 +2,10 @@
 /*
  * symbols.h - names for frames
  *
- * From the text log, which holds what the kernel itself printed when it saw the
- * stack first; else from a snapshot, which holds what was known when it was
- * saved; else from kallsyms, which is true only for code that has not moved
- * since; else none: the bare address.
+ * From the text log, which holds what the kernel itself printed when it first saw the stack;
+ * else from a snapshot, which holds what was known when it was saved; else from kallsyms, which
+ * is right only for code that is still loaded at the same address; else there is no name but the
+ * bare address.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -15,8 +15,8 @@
 
 struct symbol {
 	u64 addr;
-	size_t order;	/* in its file */
-	char *name;	/* for kallsyms without, for a snapshot with distance and module */
+	size_t order;	/* position in its file */
+	char *name;	/* from a snapshot with offset and module, from kallsyms without */
 	char *module;	/* "" for the kernel itself; kallsyms only */
 };
 
@@ -24,10 +24,10 @@ struct symbols {
 	struct symbol *snapshot, *kallsyms;
 	size_t snapshots, nr;
 	size_t snapshot_room, room;
-	const char *path;	/* of kallsyms, not read yet */
-	u64 base_addr;		/* kallsyms must have ... */
-	const char *base_symbol; /* ... this there, or it is of another boot */
-	struct build_ids ids;	/* of what ran, as far as the record and a snapshot hold them */
+	const char *path;	/* of kallsyms if it was not read yet, or NULL */
+	u64 base_addr;		/* a kallsyms of this boot has @base_symbol here */
+	const char *base_symbol;
+	struct build_ids ids;	/* of what ran, by the record and a snapshot */
 };
 
 /* "text", "snapshot", "kallsyms", "none" */
@@ -37,7 +37,7 @@ extern const char *const name_origins[];
 void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms);
 void symbols_free(struct symbols *s);
 
-/* Names for all frames of a stack: sets stack->name, named, names */
+/* Name all frames of a stack: set its @name, @named and @name_origin */
 void symbols_name(struct symbols *s, struct stack *stack);
 
 #endif

@@ -64,7 +64,7 @@ void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const 
 /* Append.  Return the place of its first word */
 u64 *made_event(struct made *m, const struct made_event *e);
 
-/* All pages to a bag, in order or shuffled by @seed if not 0 */
+/* Add all pages to a set, in order, or shuffled by @seed if not 0 */
 void made_pages(const struct made *m, struct page_set *set, unsigned int seed);
 
 /* Bytes of an array and their number */

@@ -119,7 +119,7 @@ struct capture {
 	size_t size;
 };
 
-static void capture_start(struct capture *c, struct record *r, enum format format,
+static void capture_start(struct capture *c, struct record *r, enum output_format format,
 			  const char *kallsyms)
 {
 	memset(c, 0, sizeof(*c));
@@ -332,7 +332,7 @@ static void test_damaged_events(void)
 static void test_comm(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "a\x1b[31m\nb\xff" };
-	static const enum format formats[] = {
+	static const enum output_format formats[] = {
 		FORMAT_TEXT, FORMAT_JSON, FORMAT_PERF, FORMAT_FOLDED
 	};
 	char comm[STACKBUF_COMM_LEN];
@@ -383,7 +383,8 @@ static bool same_record(const struct record *a, const struct record *b)
 		    x->cpu != y->cpu || x->pid != y->pid || x->tgid != y->tgid ||
 		    strcmp(x->comm, y->comm))
 			return false;
-		if (!s || !t || !stack_equal(s, t) || s->count != t->count || s->lines != t->lines ||
+		if (!s || !t || !stack_equal(s, t) || s->count != t->count ||
+		    s->lines != t->lines ||
 		    s->text_len != t->text_len || memcmp(s->text, t->text, s->text_len))
 			return false;
 	}
@@ -1045,7 +1046,8 @@ static void test_directory_and_snapshot(void)
 		"kallsyms",
 		"ffffffff81234500 T stack_trace_save\nffffffff81234506 T two\nffffffff81234600 T c\n");
 	symbols_init(&symbols, &from_dir, "kallsyms");
-	CHECK(!snapshot_write("snapshot", &set, &from_dir, &symbols, error, sizeof(error)) && !*error);
+	CHECK(!snapshot_write("snapshot", &set, &from_dir, &symbols, error, sizeof(error)));
+	CHECK(!*error);
 	CHECK(!stat("snapshot", &st) && (st.st_mode & 0777) == 0600);
 	symbols_free(&symbols);
 	unload(&s, &set, &from_dir);
@@ -1820,7 +1822,8 @@ static void test_borrowed(void)
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		if (probes_load_module(&p) || probes_open(&p) || probes_parameter(&p, PARAM_PID, "78") ||
+		if (probes_load_module(&p) || probes_open(&p) ||
+		    probes_parameter(&p, PARAM_PID, "78") ||
 		    probes_set(&p, &s, &c, true) || strcmp(parameter("pid"), "78"))
 			_exit(1);
 		exit(3);
