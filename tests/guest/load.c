@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,33 @@ static void files(void)
 	check(!rmdir(dir), "rmdir");
 }
 
+static sigjmp_buf landing;
+
+static void on_fault(int sig)
+{
+	siglongjmp(landing, sig);
+}
+
+/* Jumps to an address that is not mapped, and to one of the kernel's code: faults there */
+static void jumps(void)
+{
+	const struct sigaction catch = { .sa_handler = on_fault };
+	FILE *symbols = fopen("/proc/kallsyms", "r");
+	char line[256], name[64], type;
+	unsigned long to[2] = { 0, 0 };
+	int i;
+
+	check(!!symbols, "/proc/kallsyms");
+	while (fgets(line, sizeof(line), symbols))
+		if (sscanf(line, "%lx %c %63s", &to[1], &type, name) == 3 && !strcmp(name, "_text"))
+			break;
+	fclose(symbols);
+	check(!sigaction(SIGSEGV, &catch, NULL), "sigaction");
+	for (i = 0; i < 20; i++)
+		if (!sigsetjmp(landing, 1))
+			((void (*)(void))to[i % 2])();
+}
+
 static void nothing(void)
 {
 }
@@ -254,7 +282,7 @@ static const struct {
 } kinds[] = {
 	{ "faults", faults },	{ "tcp", tcp },	      { "udp", udp },	  { "sched", sched },
 	{ "signals", signals }, { "execs", execs },   { "threads", threads }, { "files", files },
-	{ "nothing", nothing },
+	{ "jumps", jumps },	{ "nothing", nothing },
 };
 
 int main(int argc, char **argv)

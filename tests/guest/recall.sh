@@ -25,7 +25,7 @@ load() {
 		dd if=/dev/zero of="/tmp/load$1" bs=4k count=100 2>/dev/null
 		md5sum <"/tmp/load$1" >/dev/null
 		for _ in 1 2 3 4 5 6 7 8 9 10; do true | cat | cat >/dev/null; done
-		for kind in faults tcp udp sched signals execs threads files; do
+		for kind in faults jumps tcp udp sched signals execs threads files; do
 			/t/load $kind 10 || touch load-failed
 		done
 		sleep 60 &
