@@ -68,7 +68,7 @@ static int __init stackbuf_init(void)
 	err = sb_init_modules();
 	if (err)
 		goto err_modules;
-	err = sb_init_freeze();
+	err = sb_init_panic();
 	if (err)
 		goto err_freeze;
 	/* Parameters are writable already */
@@ -89,7 +89,7 @@ static int __init stackbuf_init(void)
 
 err_probe:
 	sb_change_state(STACKBUF_ENABLED, false);
-	sb_exit_freeze();
+	sb_exit_panic();
 err_freeze:
 	sb_exit_modules();
 err_modules:
@@ -109,16 +109,16 @@ static void __exit stackbuf_exit(void)
 	sb_exit_probe();
 	sb_freeze(STACKBUF_UNLOADED);
 	sb_exit_debugfs();
-	sb_exit_freeze();
+	sb_exit_panic();
 	sb_exit_modules();
 	sb_exit_requests();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",
 		sb_recorded(), READ_ONCE(stackbuf_info.overwritten),
-		sb_losses(STACKBUF_LOST_OFF), sb_losses(STACKBUF_LOST_NESTED),
-		sb_losses(STACKBUF_LOST_TABLE), sb_losses(STACKBUF_LOST_PAGE),
-		sb_losses(STACKBUF_LOST_EMPTY), sb_losses(STACKBUF_CUT),
-		sb_losses(STACKBUF_LOST_PRINT));
+		sb_counter(STACKBUF_LOST_OFF), sb_counter(STACKBUF_LOST_NESTED),
+		sb_counter(STACKBUF_LOST_TABLE), sb_counter(STACKBUF_LOST_PAGE),
+		sb_counter(STACKBUF_LOST_EMPTY), sb_counter(STACKBUF_CUT),
+		sb_counter(STACKBUF_LOST_PRINT));
 	sb_printk(KERN_INFO "EXIT stackbuf.\n");
 	sb_free_cpus();
 }

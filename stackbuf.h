@@ -74,7 +74,7 @@ enum stackbuf_trace_style {
  *
  * Context: Any context.  STACKBUF_STACK_BYTES of the stack must be left.
  * Return: the stack's id, never 0; or 0 if the event was not recorded, which stackbuf_info
- *	counts (enum stackbuf_loss).
+ *	counts (enum stackbuf_counter).
  */
 u32 stackbuf_save(void);
 

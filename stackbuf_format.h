@@ -115,7 +115,7 @@ struct stackbuf_page {
 #define STACKBUF_FILTERED	0x10	/* stackbuf_info.filter is in force */
 
 /**
- * enum stackbuf_loss - counters of events
+ * enum stackbuf_counter - counters of events
  * @STACKBUF_LOST_OFF: not recorded: recording was off or frozen
  * @STACKBUF_LOST_NESTED: not recorded: more than four saves interrupted each other
  * @STACKBUF_LOST_TABLE: not recorded: the table had no room for a new stack
@@ -125,18 +125,18 @@ struct stackbuf_page {
  * @STACKBUF_LOST_PRINT: stackbuf_print*() was called in NMI, or of an id that was used before
  * @STACKBUF_WALKED_NEW: recorded by walking: a stack not seen before
  * @STACKBUF_WALKED_ELSEWHERE: recorded by walking: another task's, or one that recall does not know
- * @STACKBUF_WALKED_UNFIT: recorded by walking: recall cannot be exact for this stack
+ * @STACKBUF_WALKED_UNCACHEABLE: recorded by walking: recall cannot be exact for this stack
  * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack is known, its layout was not
  * @STACKBUF_VERIFIED: recorded by recall, and walked to compare
  * @STACKBUF_DIFFERED: of these, recall was wrong; it is off since
  * @STACKBUF_KEPT_OUT: not recorded: not of the pid, cpu or comm asked for
  * @STACKBUF_NOT_SAMPLED: not recorded: left out by the parameter every
  * @STACKBUF_OVER_LIMIT: not recorded: the parameter limit was reached
- * @STACKBUF_LOSSES: how many counters there are
+ * @STACKBUF_COUNTERS: how many counters there are
  *
- * Each CPU counts in slot cpu % STACKBUF_LOSS_SLOTS; the sum over all slots is the total.
+ * Each CPU counts in slot cpu % STACKBUF_COUNTER_SLOTS; the sum over all slots is the total.
  */
-enum stackbuf_loss {
+enum stackbuf_counter {
 	STACKBUF_LOST_OFF,
 	STACKBUF_LOST_NESTED,
 	STACKBUF_LOST_TABLE,
@@ -146,31 +146,31 @@ enum stackbuf_loss {
 	STACKBUF_LOST_PRINT,
 	STACKBUF_WALKED_NEW,
 	STACKBUF_WALKED_ELSEWHERE,
-	STACKBUF_WALKED_UNFIT,
+	STACKBUF_WALKED_UNCACHEABLE,
 	STACKBUF_WALKED_AGAIN,
 	STACKBUF_VERIFIED,
 	STACKBUF_DIFFERED,
 	STACKBUF_KEPT_OUT,
 	STACKBUF_NOT_SAMPLED,
 	STACKBUF_OVER_LIMIT,
-	STACKBUF_LOSSES = 16
+	STACKBUF_COUNTERS = 16
 };
 
-#define STACKBUF_LOSS_PAGES	8
-#define STACKBUF_LOSS_LINES	31	/* slots in a page */
+#define STACKBUF_COUNTER_PAGES	8
+#define STACKBUF_COUNTER_LINES	31	/* slots in a page */
 /* The very last slot stays 0 */
-#define STACKBUF_LOSS_SLOTS	(STACKBUF_LOSS_PAGES * STACKBUF_LOSS_LINES - 1)
+#define STACKBUF_COUNTER_SLOTS	(STACKBUF_COUNTER_PAGES * STACKBUF_COUNTER_LINES - 1)
 
 /**
- * struct stackbuf_loss_page - counters, pages 1 to 8 of stackbuf_info
+ * struct stackbuf_counters_page - counters, pages 1 to 8 of stackbuf_info
  * @page:	kind STACKBUF_INFO
  * @reserved:	0
  * @slot:	two cache lines a CPU
  */
-struct stackbuf_loss_page {
+struct stackbuf_counters_page {
 	struct stackbuf_page page;
 	__u64 reserved[12];
-	__u64 slot[STACKBUF_LOSS_LINES][STACKBUF_LOSSES];
+	__u64 slot[STACKBUF_COUNTER_LINES][STACKBUF_COUNTERS];
 };
 
 /**
@@ -347,7 +347,7 @@ struct stackbuf_module {
  *			in @module[n % STACKBUF_MODULES]
  * @module:		the last ones of these
  * @reserved:		0
- * @loss:		counters
+ * @counter:		counters
  * @probe:		probes
  * @depth:		deepest stacks
  */
@@ -385,7 +385,7 @@ struct stackbuf_info {
 	__u32 modules_loaded;
 	struct stackbuf_module module[STACKBUF_MODULES];
 	__u8 reserved[808];
-	struct stackbuf_loss_page loss[STACKBUF_LOSS_PAGES];
+	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];
 };
@@ -417,7 +417,7 @@ struct stackbuf_stacks_page {
  * STACKBUF_STACK_TEXT: the text is written or being written.  A stack has no text yet if too
  * many CPUs rendered at once; the stack's next event tries again.
  *
- * STACKBUF_STACK_LEAVING: for the module only.
+ * STACKBUF_STACK_EVICTING: for the module only.
  *
  * STACKBUF_STACK_AGAIN: the numbers above id_bits have wrapped, so an older stack may have had
  * this id.
@@ -428,7 +428,7 @@ struct stackbuf_stacks_page {
  */
 #define STACKBUF_STACK_CUT	0x1
 #define STACKBUF_STACK_TEXT	0x2
-#define STACKBUF_STACK_LEAVING	0x4
+#define STACKBUF_STACK_EVICTING	0x4
 #define STACKBUF_STACK_AGAIN	0x8
 #define STACKBUF_STACK_STALE	0x10
 
@@ -713,12 +713,12 @@ static inline void stackbuf_decode_event(struct stackbuf_event *event,
 #define STACKBUF_TEXT_RECORD_PRINT	"stack %u [%5lu.%06lu] CPU: %u PID: %d Comm: %s\n"
 
 static_assert(sizeof(struct stackbuf_page) == 32, "page header");
-static_assert(sizeof(struct stackbuf_loss_page) == STACKBUF_PAGE_SIZE, "loss page");
+static_assert(sizeof(struct stackbuf_counters_page) == STACKBUF_PAGE_SIZE, "loss page");
 static_assert(sizeof(struct stackbuf_probes_page) == STACKBUF_PAGE_SIZE, "probes page");
 static_assert(sizeof(struct stackbuf_depths_page) == STACKBUF_PAGE_SIZE, "depths page");
 static_assert(sizeof(struct stackbuf_module) == 88, "module");
 static_assert(sizeof(struct stackbuf_info) ==
-	      (1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES) *
+	      (1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES) *
 	      STACKBUF_PAGE_SIZE, "info pages");
 static_assert(sizeof(struct stackbuf_stacks_page) == STACKBUF_PAGE_SIZE, "stacks page");
 static_assert(sizeof(struct stackbuf_stack) == 32, "stack");

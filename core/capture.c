@@ -7,7 +7,7 @@
  * let recall learn it, render the stack if it is new (text.c).
  *
  * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt
- * each other on a CPU; each level has its own struct sb_level, so that nothing
+ * each other on a CPU; each has its own struct sb_scratch, so that nothing
  * large lies on the stack under study.
  */
 #include <linux/irqflags.h>
@@ -38,17 +38,17 @@ void sb_fill_event(struct sb_event *event, struct task_struct *task,
 }
 
 /*
- * After a walk, whose frames are in @level: the stack, the event, the text.  @recalled is the id
+ * After a walk, whose frames are in @scratch: the stack, the event, the text.  @recalled is the id
  * of the stack that recall returned, if the walk verifies that, or 0.
  *
  * Interrupts are off for each step separately, so that they wait for one step at most.  They
  * may come in between, as they may while the stack is walked.
  */
-static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event *event,
+static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, struct sb_event *event,
 		    struct task_struct *task, bool own_stack, u32 recalled)
 {
-	const struct sb_trace *trace = &level->trace;
-	enum stackbuf_loss why = STACKBUF_WALKED_ELSEWHERE, verified;
+	const struct sb_trace *trace = &scratch->trace;
+	enum stackbuf_counter why = STACKBUF_WALKED_ELSEWHERE, verified;
 	struct stackbuf_stack *stack;
 	struct sb_draft *draft;
 	unsigned long flags;
@@ -60,7 +60,7 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 	stack = sb_find_or_insert(trace, &is_new);
 	if (unlikely(!stack)) {
 		/* Then the stacks of this page can be evicted: sb_retire_pages() needs it closed */
-		sb_leave_page(cpu, false);
+		sb_close_page_early(cpu, false);
 		why = STACKBUF_LOST_TABLE;
 		goto lost;
 	}
@@ -80,34 +80,36 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_level *level, struct sb_event 
 		bool cacheable;
 
 		raw_local_irq_save(flags);
-		cacheable = level->walk.cacheable && READ_ONCE(sb_recall_epoch) &&
-			sb_learn(event->id, trace, &level->walk, level->pc);
+		cacheable = scratch->walk.cacheable && READ_ONCE(sb_recall_epoch) &&
+			sb_learn(event->id, trace, &scratch->walk, scratch->pc);
 		if (SB_HAVE_RECALL)
-			sb_note_depth(&level->walk, level->pc, trace->nr, trace->cut, event->id);
+			sb_note_depth(&scratch->walk, scratch->pc, trace->nr, trace->cut,
+				      event->id);
 		raw_local_irq_restore(flags);
-		why = cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNFIT;
+		why = cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
 	}
 	if (is_new)
 		why = STACKBUF_WALKED_NEW;
 	if (recalled)
 		why = verified;
-	sb_lost(why);
+	sb_count_event(why);
 	if (unlikely(is_new))
-		sb_want_room();
+		sb_request_eviction();
 	sb_pass_late_requests();
 	if (unlikely(draft)) {
-		sb_render(draft, event, task, level->pc, trace->nr, trace->cut, level->walk.name);
+		sb_render(draft, event, task, scratch->pc, trace->nr, trace->cut,
+			  scratch->walk.name);
 		sb_publish(draft);
 	}
 	return event->id;
 
 lost:
 	raw_local_irq_restore(flags);
-	sb_lost(why);
+	sb_count_event(why);
 	if (why == STACKBUF_LOST_PAGE)
-		sb_want_page();
+		sb_request_page();
 	else
-		sb_want_room();
+		sb_request_eviction();
 	return 0;
 }
 
@@ -115,7 +117,7 @@ noinline s64 sb_save_walked(const struct sb_source *source, unsigned long tag, u
 			    enum stackbuf_context context, u32 recalled)
 {
 	struct task_struct *task = source->task ?: current;
-	struct sb_level *level;
+	struct sb_scratch *scratch;
 	struct sb_event event;
 	struct sb_cpu *cpu;
 	unsigned long sp = 0;
@@ -125,41 +127,41 @@ noinline s64 sb_save_walked(const struct sb_source *source, unsigned long tag, u
 	preempt_disable_notrace();
 	cpu = this_cpu_ptr(sb_cpu);
 	nest = this_cpu_inc_return(sb_cpu->nest);
-	if (unlikely(nest > SB_LEVELS)) {
-		sb_lost(STACKBUF_LOST_NESTED);
+	if (unlikely(nest > SB_NESTING)) {
+		sb_count_event(STACKBUF_LOST_NESTED);
 		goto out;
 	}
-	level = &cpu->level[nest - 1];
+	scratch = &cpu->scratch[nest - 1];
 
 	if (source->frame) {
-		nr = sb_walk_caller(level, source->frame, source->own);
+		nr = sb_walk_caller(scratch, source->frame, source->own);
 		sp = sb_caller_sp(source->frame);
 	} else if (source->task) {
-		nr = sb_walk_task(level->pc, ARRAY_SIZE(level->pc), task);
+		nr = sb_walk_task(scratch->pc, ARRAY_SIZE(scratch->pc), task);
 	} else {
-		nr = sb_walk_regs(level, source->regs, source->hint, how);
+		nr = sb_walk_regs(scratch, source->regs, source->caller, how);
 		sp = kernel_stack_pointer(source->regs);
 	}
 	if (unlikely(nr <= 0)) {
 		result = nr;
 		if (!nr)
-			sb_lost(STACKBUF_LOST_EMPTY);
+			sb_count_event(STACKBUF_LOST_EMPTY);
 		goto out;
 	}
 	if (unlikely(nr > STACKBUF_DEPTH_MAX))
-		sb_encode(&level->trace, level->pc, STACKBUF_DEPTH_MAX, true);
+		sb_encode(&scratch->trace, scratch->pc, STACKBUF_DEPTH_MAX, true);
 	else
-		sb_encode(&level->trace, level->pc, nr, false);
+		sb_encode(&scratch->trace, scratch->pc, nr, false);
 
 	event.tag = tag;
 	event.tagged = how & SB_TAGGED;
 	sb_fill_event(&event, task, context);
-	result = sb_store(cpu, level, &event, task, sb_stack_of(sp), recalled);
+	result = sb_store(cpu, scratch, &event, task, sb_stack_of(sp), recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
-		sb_lost(STACKBUF_CUT);
+		sb_count_event(STACKBUF_CUT);
 out:
 	/*
-	 * The next save on this CPU reuses the level.  That is ordered: it runs on the same CPU,
+	 * The next save on this CPU reuses the scratch.  That is ordered: it runs on the same CPU,
 	 * and a task that migrates passes the scheduler's barriers first.  Where KCSAN watches
 	 * modules only, it does not see those, and would take these writes for outstanding until
 	 * this function returns.
@@ -196,13 +198,13 @@ noinline s64 sb_save_filtered(const struct sb_source *source, unsigned long tag,
 	if (source->frame)
 		start = sb_start_caller(source->frame);
 	else if (source->regs)
-		start = sb_start_regs(source->regs, source->hint);
+		start = sb_start_regs(source->regs, source->caller);
 	if (SB_HAVE_RECALL && start.ip)
 		result = sb_save_recalled_apart(&start, tag, how, context, &recalled);
 	if (!result)
 		result = sb_save_walked(source, tag, how, context, recalled);
 	if (result <= 0)
-		sb_readmit();
+		sb_undo_admit();
 out:
 	preempt_enable_notrace();
 	return result;
@@ -218,7 +220,7 @@ static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned l
 	struct sb_start start = sb_start_caller(frame);
 	u32 recalled = 0, id;
 
-	if (unlikely(!sb_recording()))
+	if (unlikely(!sb_recording_unfiltered()))
 		return sb_save_filtered(&(struct sb_source){ .frame = frame, .own = 3 },
 					tag, tagged, context);
 	if (SB_HAVE_RECALL) {
@@ -261,7 +263,7 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 
 	if (task == current)
 		result = sb_save_caller(__builtin_frame_address(0), tag, true);
-	else if (sb_recording())
+	else if (sb_recording_unfiltered())
 		result = sb_save_walked(&source, tag, SB_TAGGED, context, 0);
 	else
 		result = sb_save_filtered(&source, tag, SB_TAGGED, context);

@@ -19,14 +19,14 @@
  * @frame:	frame of the exported function, for its caller's stack
  * @own:	with @frame: stackbuf's frames from the exported function's to sb_save_walked()'s
  * @regs:	registers to start from
- * @hint:	sb_start_hint() of @regs
+ * @caller:	sb_likely_caller() of @regs
  * @task:	a task other than current
  */
 struct sb_source {
 	const unsigned long *frame;
 	unsigned int own;
 	struct pt_regs *regs;
-	unsigned long hint;
+	unsigned long caller;
 	struct task_struct *task;
 };
 
@@ -66,8 +66,8 @@ static inline enum stackbuf_context sb_context_of(unsigned int count)
 }
 
 /*
- * One save without a walk, in any context; needs no struct sb_level, as interrupts are off for all
- * of it.  Return the stack's id; 0 if sb_save_walked() is to be called: the stack is not known,
+ * One save without a walk, in any context; needs no struct sb_scratch, as interrupts are off for
+ * all of it.  Return the stack's id; 0 if sb_save_walked() is to be called: the stack is not known,
  * there was no page for the event, or a walk is to verify the stack whose id is in *@recalled.
  */
 static __always_inline u32 sb_save_recalled(const struct sb_start *start, unsigned long tag,
@@ -109,19 +109,19 @@ out:
 static __always_inline u32 sb_save_regs(struct pt_regs *regs, unsigned long tag,
 					unsigned int how, enum stackbuf_context context)
 {
-	unsigned long hint = sb_start_hint(regs, how);
-	struct sb_start start = sb_start_regs(regs, hint);
+	unsigned long caller = sb_likely_caller(regs, how);
+	struct sb_start start = sb_start_regs(regs, caller);
 	u32 recalled = 0, id;
 
-	if (unlikely(!sb_recording()))
-		return sb_save_filtered(&(struct sb_source){ .regs = regs, .hint = hint },
+	if (unlikely(!sb_recording_unfiltered()))
+		return sb_save_filtered(&(struct sb_source){ .regs = regs, .caller = caller },
 					tag, how, context);
 	if (likely(start.ip)) {
 		id = sb_save_recalled(&start, tag, how & SB_TAGGED, context, &recalled);
 		if (likely(id))
 			return id;
 	}
-	return sb_save_walked(&(struct sb_source){ .regs = regs, .hint = hint },
+	return sb_save_walked(&(struct sb_source){ .regs = regs, .caller = caller },
 			      tag, how, context, recalled);
 }
 

@@ -180,7 +180,7 @@ static void sb_unlink(struct stackbuf_stack *stack)
 	if (link != bucket)
 		WRITE_ONCE(*link, stack->next);
 	/* Found in its chain, so this is a real stack */
-	sb_set_flag(stack, STACKBUF_STACK_LEAVING, true);
+	sb_set_flag(stack, STACKBUF_STACK_EVICTING, true);
 	__set_bit(sb_id_granule(id), sb_unlinked);
 }
 
@@ -192,7 +192,7 @@ static void sb_relink(struct stackbuf_stack *stack)
 		head = READ_ONCE(*bucket);
 		WRITE_ONCE(stack->next, head);
 	} while (cmpxchg(bucket, head, stack->id) != head);
-	sb_set_flag(stack, STACKBUF_STACK_LEAVING, false);
+	sb_set_flag(stack, STACKBUF_STACK_EVICTING, false);
 }
 
 /*
@@ -238,14 +238,14 @@ static void sb_evict_unreferenced(u32 wanted)
 		if (!test_bit(granule, sb_marked) && READ_ONCE(stack->seen) < age)
 			sb_unlink(stack);
 
-	sb_wait_for_saves();
+	sb_synchronize_saves();
 
 	sb_mark_referenced();
 	/* Before granules are freed, so that the next stack there gets another id */
 	WRITE_ONCE(sb_epoch, sb_epoch + 1);
 	/* When ids wrap, no layout may hold one from the previous lap */
 	if (!(u32)(sb_epoch << SB_ID_BITS))
-		sb_forget_layouts();
+		sb_invalidate_recall();
 	for_each_set_bit(granule, sb_unlinked, SB_GRANULES) {
 		stack = sb_stack_at(granule);
 		if (test_bit(granule, sb_marked)) {
@@ -255,7 +255,7 @@ static void sb_evict_unreferenced(u32 wanted)
 		sb_add(&stackbuf_info.evicted, 1);
 		sb_add(&stackbuf_info.evicted_events, stack->count);
 		WRITE_ONCE(stack->id, 0);
-		sb_give_room(granule, sb_stack_granules(stack->words));
+		sb_free_granules(granule, sb_stack_granules(stack->words));
 	}
 }
 
@@ -264,9 +264,9 @@ static void sb_evict(struct work_struct *work)
 	static u64 last;
 	u64 head = atomic64_read(&sb_ring_head), oldest = head - min_t(u64, head, SB_EVENT_PAGES);
 	/* Keep the newest half of the ring, unless it stands still: all events are of new stacks */
-	int rounds = sb_ring_stands && head == last ? 8 : 4;
+	int rounds = sb_ring_stalled && head == last ? 8 : 4;
 	unsigned long started = jiffies;
-	bool starved = atomic_read(&sb_room_misses) >= SB_STACK_PAGES;
+	bool starved = atomic_read(&sb_alloc_misses) >= SB_STACK_PAGES;
 	u32 used, wanted;
 	int round;
 
@@ -288,10 +288,10 @@ static void sb_evict(struct work_struct *work)
 	cpus_read_unlock();
 	mutex_unlock(&sb_table_mutex);
 	/* Saves may search for granules again */
-	atomic_set(&sb_room_misses, 0);
+	atomic_set(&sb_alloc_misses, 0);
 
 	last = atomic64_read(&sb_ring_head);
-	WRITE_ONCE(sb_ring_stands, last == head && atomic_read(&sb_granules_used) > SB_MUCH_USED);
+	WRITE_ONCE(sb_ring_stalled, last == head && atomic_read(&sb_granules_used) > SB_MUCH_USED);
 	WRITE_ONCE(sb_evict_head, atomic64_read(&sb_ring_head) + 1 + SB_EVENT_PAGES / 8);
 	/* Use at most a fifth of a CPU's time */
 	WRITE_ONCE(sb_evict_time, jiffies + 1 + 4 * (jiffies - started));
@@ -301,15 +301,15 @@ static void sb_evict(struct work_struct *work)
  * Requested early, at three quarters.  While there are free granules, it is not requested again
  * before the ring has advanced, as only that drops references.
  */
-void sb_want_room(void)
+void sb_request_eviction(void)
 {
 	u32 used = atomic_read(&sb_granules_used);
 
 	if ((used > SB_GRANULES / 4 * 3 &&
 	     atomic64_read(&sb_ring_head) >= READ_ONCE(sb_evict_head)) ||
-	    ((used > SB_MUCH_USED || atomic_read(&sb_room_misses) >= SB_STACK_PAGES) &&
+	    ((used > SB_MUCH_USED || atomic_read(&sb_alloc_misses) >= SB_STACK_PAGES) &&
 	     time_after_eq(jiffies, READ_ONCE(sb_evict_time))))
-		sb_request(SB_REQUEST_ROOM);
+		sb_request(SB_REQUEST_EVICTION);
 }
 
 /*
@@ -342,6 +342,6 @@ void sb_expire_stacks(unsigned long text, unsigned long size)
 
 void __init sb_init_evict(void)
 {
-	INIT_WORK(&sb_work[SB_REQUEST_ROOM], sb_evict);
+	INIT_WORK(&sb_work[SB_REQUEST_EVICTION], sb_evict);
 	sb_evict_time = jiffies;
 }

@@ -3,7 +3,7 @@
  * filter.c - which events are recorded, and how many
  *
  * While no filter is set this costs nothing: a filter sets STACKBUF_FILTERED in the state, and
- * only then the one test that every event takes, sb_recording(), fails and leads here.
+ * only then the one test that every event takes, sb_recording_unfiltered(), fails and leads here.
  *
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
@@ -39,17 +39,17 @@ static bool sb_filter_admits(const struct task_struct *task)
 	    /* Racy with sb_apply_filter() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & sb_comm_mask[0]) != want[0] ||
 		      (comm[1] & sb_comm_mask[1]) != want[1])) {
-		sb_lost(STACKBUF_KEPT_OUT);
+		sb_count_event(STACKBUF_KEPT_OUT);
 		return false;
 	}
 	every = READ_ONCE(filter->every);
 	if (every > 1 && (this_cpu_inc_return(sb_sampled) - 1) % every) {
-		sb_lost(STACKBUF_NOT_SAMPLED);
+		sb_count_event(STACKBUF_NOT_SAMPLED);
 		return false;
 	}
 	if (READ_ONCE(filter->limit) &&
 	    atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
-		sb_lost(STACKBUF_OVER_LIMIT);
+		sb_count_event(STACKBUF_OVER_LIMIT);
 		return false;
 	}
 	return true;
@@ -61,14 +61,14 @@ bool sb_admit(const struct task_struct *task)
 
 	if (likely(state == (STACKBUF_ENABLED | STACKBUF_FILTERED)))
 		return sb_filter_admits(task);
-	/* The last filter was removed after sb_recording() */
+	/* The last filter was removed after sb_recording_unfiltered() */
 	if (state == STACKBUF_ENABLED)
 		return true;
-	sb_lost(STACKBUF_LOST_OFF);
+	sb_count_event(STACKBUF_LOST_OFF);
 	return false;
 }
 
-void sb_readmit(void)
+void sb_undo_admit(void)
 {
 	if (READ_ONCE(stackbuf_info.filter.limit))
 		atomic64_inc((atomic64_t *)&stackbuf_info.filter.left);

@@ -52,13 +52,13 @@
  * @ip:		instruction pointer; 0: this walk cannot be replaced by recall
  * @sp:		stack pointer
  * @bp:		where the frame pointer register was saved
- * @hint:	distinguishes paths to this place, or 0; see sb_start_hint()
+ * @caller:	distinguishes paths to this place, or 0; see sb_likely_caller()
  */
 struct sb_start {
 	unsigned long ip;
 	unsigned long sp;
 	const unsigned long *bp;
-	unsigned long hint;
+	unsigned long caller;
 };
 
 /**
@@ -66,7 +66,7 @@ struct sb_start {
  * @epoch:	sb_recall_epoch when the walk began
  * @cacheable:	nothing was met that recall keeps out, and the end was reached
  * @user_regs:	the walk ended at registers of user mode
- * @hint:	as in struct sb_start
+ * @caller:	as in struct sb_start
  * @how:	SB_TAGGED etc.
  * @start_regs:	the registers that the walk began with
  * @sp:		stack pointer in each frame, and where @user_regs lie
@@ -83,7 +83,7 @@ struct sb_walk {
 	bool cacheable;
 	bool user_regs;
 	u8 how;
-	unsigned long hint;
+	unsigned long caller;
 	const struct pt_regs *start_regs;
 	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
 	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
@@ -110,10 +110,10 @@ struct sb_trace {
 	u32 frames[STACKBUF_DEPTH_MAX * 3];
 };
 
-#define SB_LEVELS	4	/* saves that can interrupt each other on a CPU */
+#define SB_NESTING	4	/* saves that can interrupt each other on a CPU */
 
 /* Memory of one of the saves that interrupted each other on a CPU */
-struct sb_level {
+struct sb_scratch {
 	struct pt_regs regs;
 	unsigned long pc[STACKBUF_DEPTH_MAX + 1];	/* one more shows that a trace is cut */
 	struct sb_walk walk;
@@ -136,7 +136,7 @@ struct sb_level {
  * @verify_in:	recalls until the one that is verified
  * @irq_stack:	where this CPU's stack for interrupts begins, once a walk has been there
  * @nest:	saves that have not ended on this CPU
- * @level:	one for each of them
+ * @scratch:	one for each of them
  */
 struct sb_cpu {
 	struct stackbuf_events_page *page;
@@ -151,7 +151,7 @@ struct sb_cpu {
 	local_t verify_in;
 	int nest;
 	unsigned long irq_stack;
-	struct sb_level level[SB_LEVELS];
+	struct sb_scratch scratch[SB_NESTING];
 };
 
 /* NULL before init and after exit, when parameters can still be written */
@@ -183,9 +183,9 @@ struct sb_event {
 void __init sb_init_memory(void);
 
 /* Count an event in this CPU's slot */
-void sb_lost(enum stackbuf_loss why);
+void sb_count_event(enum stackbuf_counter why);
 /* Return the sum of a counter over all CPUs */
-u64 sb_losses(enum stackbuf_loss why);
+u64 sb_counter(enum stackbuf_counter why);
 
 /* Set or clear bits of stackbuf_info.state */
 void sb_change_state(u32 bits, bool on);
@@ -208,13 +208,13 @@ static inline void sb_page_changed(struct stackbuf_page *page)
 }
 
 /* Recording is on and no filter is in force: the one test that every event takes */
-static inline bool sb_recording(void)
+static inline bool sb_recording_unfiltered(void)
 {
 	return READ_ONCE(stackbuf_info.state) == STACKBUF_ENABLED;
 }
 
 /* Recording is on, with filters or without */
-static inline bool sb_running(void)
+static inline bool sb_recording(void)
 {
 	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;
 }
@@ -228,9 +228,9 @@ static inline u64 sb_now(void)
 /* ------------------------------------------------------------ request.c --- */
 
 enum sb_worker {
-	SB_REQUEST_ROOM,	/* evict.c: the stack table fills up */
+	SB_REQUEST_EVICTION,	/* evict.c: the stack table fills up */
 	SB_REQUEST_PAGES,	/* ring.c: all pages are open */
-	SB_REQUEST_TURN,	/* recall_cache.c: half of the cache is full */
+	SB_REQUEST_RECYCLE,	/* recall_cache.c: half of the cache is full */
 	SB_REQUEST_REPORT,	/* recall.c: a recalled stack was wrong */
 	SB_REQUESTS
 };
@@ -253,7 +253,7 @@ extern u32 sb_bucket[SB_BUCKETS];
 
 extern atomic_t sb_granules_used;
 /* Pages searched without success since granules were last allocated or freed */
-extern atomic_t sb_room_misses;
+extern atomic_t sb_alloc_misses;
 /* Rounds of eviction, see table.c; written by evict.c */
 extern u64 sb_epoch;
 
@@ -268,12 +268,12 @@ unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
  */
 struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_new);
 /* Free @n granules, where no CPU finds a stack any more */
-void sb_give_room(u32 granule, unsigned int n);
+void sb_free_granules(u32 granule, unsigned int n);
 /*
  * Wait until saves in progress on any CPU have appended their event or given up.  Process
  * context, under cpus_read_lock()
  */
-void sb_wait_for_saves(void);
+void sb_synchronize_saves(void);
 
 static inline unsigned int sb_stack_granules(unsigned int words)
 {
@@ -301,7 +301,7 @@ static inline struct stackbuf_stack *sb_stack(u32 id)
 /* Number of the page that was claimed last, counted from 1 over the whole ring */
 extern atomic64_t sb_ring_head;
 /* Set by evict.c if no event came into the ring for a while because the table is full */
-extern bool sb_ring_stands;
+extern bool sb_ring_stalled;
 
 void __init sb_init_ring(void);
 
@@ -313,13 +313,13 @@ void sb_take_page_ahead(struct sb_cpu *cpu);
  * Close a CPU's page before it is full: @always, or if eviction may want it.  @cpu is this CPU,
  * with interrupts off, or is offline.
  */
-void sb_leave_page(struct sb_cpu *cpu, bool always);
+void sb_close_page_early(struct sb_cpu *cpu, bool always);
 /* Give up a page that the caller owns: any CPU may claim it */
 void sb_close_page(struct stackbuf_events_page *page);
 /* Add the events of a page with number @seq, which the caller owns, to their stacks' counts */
 void sb_count_page(const struct stackbuf_events_page *page, u64 seq);
 /* Request pages, after an event was refused one */
-void sb_want_page(void);
+void sb_request_page(void);
 /* Return the number of events that all CPUs recorded */
 u64 sb_recorded(void);
 
@@ -345,7 +345,7 @@ void sb_printable(char *out, const char *comm);
 void __init sb_init_evict(void);
 
 /* Request eviction if the table fills up; after a stack was inserted or refused */
-void sb_want_room(void);
+void sb_request_eviction(void);
 /* Mark stacks stale that have frames in code that is about to be freed.  Process context */
 void sb_expire_stacks(unsigned long text, unsigned long size);
 
@@ -377,10 +377,11 @@ bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr);
  * register (arm64) or on top of the stack (x86) only.  false also if that is not known.  Caches
  * its answers.
  */
-bool sb_is_bare(unsigned long pc);
+bool sb_ip_is_frameless(unsigned long pc);
 /*
- * What sb_start_hint() and recall must know of a probe's place: with frame records sb_is_bare(),
- * else whether @pc is in a function's first instructions.  Process context; takes milliseconds.
+ * What sb_likely_caller() and recall must know of a probe's place: with frame records
+ * sb_ip_is_frameless(), else whether @pc is in a function's first instructions.  Process context;
+ * takes milliseconds.
  */
 bool sb_is_entry(unsigned long pc);
 
@@ -399,12 +400,13 @@ struct sb_filter_settings {
 extern struct sb_filter_settings sb_filter;
 
 /*
- * Whether to record an event of @task, where sb_recording() is false; if not, it is counted.
- * Preemption is disabled until the event is recorded; if that fails, call sb_readmit().
+ * Whether to record an event of @task, where sb_recording_unfiltered() is false; if not, it is
+ * counted.  Preemption is disabled until the event is recorded; if that fails, call
+ * sb_undo_admit().
  */
 bool sb_admit(const struct task_struct *task);
 /* An admitted event was lost: another may take its place within the limit */
-void sb_readmit(void);
+void sb_undo_admit(void);
 
 /*
  * Put what was written to sb_filter into force, and restart the count of events up to the limit
@@ -436,8 +438,8 @@ extern unsigned int sb_panic_dump;
 /* Stop recording; @why is STACKBUF_FROZEN_OOPS, STACKBUF_FROZEN_PANIC or STACKBUF_UNLOADED */
 void sb_freeze(u32 why);
 
-int __init sb_init_freeze(void);
-void sb_exit_freeze(void);
+int __init sb_init_panic(void);
+void sb_exit_panic(void);
 
 /* ------------------------------------------------------------- params.c --- */
 

@@ -32,29 +32,30 @@ EXPORT_SYMBOL_GPL(stackbuf_stacks);
 char stackbuf[SB_TEXT_PAGES * STACKBUF_PAGE_SIZE + 8];
 EXPORT_SYMBOL_GPL(stackbuf);
 
-static inline u64 *sb_loss_slot(unsigned int slot)
+static inline u64 *sb_counter_slot(unsigned int slot)
 {
-	return stackbuf_info.loss[slot / STACKBUF_LOSS_LINES].slot[slot % STACKBUF_LOSS_LINES];
+	return stackbuf_info.counter[slot / STACKBUF_COUNTER_LINES]
+		.slot[slot % STACKBUF_COUNTER_LINES];
 }
 
 /*
  * Atomic, as the caller may migrate or be interrupted, and as CPUs share slots on machines with
- * more than STACKBUF_LOSS_SLOTS CPUs.
+ * more than STACKBUF_COUNTER_SLOTS CPUs.
  */
-void sb_lost(enum stackbuf_loss why)
+void sb_count_event(enum stackbuf_counter why)
 {
-	unsigned int slot = raw_smp_processor_id() % STACKBUF_LOSS_SLOTS;
+	unsigned int slot = raw_smp_processor_id() % STACKBUF_COUNTER_SLOTS;
 
-	sb_add(&sb_loss_slot(slot)[why], 1);
+	sb_add(&sb_counter_slot(slot)[why], 1);
 }
 
-u64 sb_losses(enum stackbuf_loss why)
+u64 sb_counter(enum stackbuf_counter why)
 {
 	u64 sum = 0;
 	int slot;
 
-	for (slot = 0; slot < STACKBUF_LOSS_SLOTS; slot++)
-		sum += READ_ONCE(sb_loss_slot(slot)[why]);
+	for (slot = 0; slot < STACKBUF_COUNTER_SLOTS; slot++)
+		sum += READ_ONCE(sb_counter_slot(slot)[why]);
 	return sum;
 }
 
@@ -160,17 +161,17 @@ void __init sb_init_memory(void)
 	strscpy(info->kernel_version, init_uts_ns.name.version, sizeof(info->kernel_version));
 
 	sb_init_page(&info->page, STACKBUF_INFO, 0);
-	for (i = 0; i < STACKBUF_LOSS_PAGES; i++)
-		sb_init_page(&info->loss[i].page, STACKBUF_INFO, i + 1);
+	for (i = 0; i < STACKBUF_COUNTER_PAGES; i++)
+		sb_init_page(&info->counter[i].page, STACKBUF_INFO, i + 1);
 	for (i = 0; i < STACKBUF_PROBE_PAGES; i++) {
 		sb_init_page(&info->probe[i].page, STACKBUF_PROBES,
-			     1 + STACKBUF_LOSS_PAGES + i);
+			     1 + STACKBUF_COUNTER_PAGES + i);
 		info->probe[i].missed_offset = offsetof(struct stackbuf_probe, kprobe) +
 			offsetof(struct kprobe, nmissed);
 	}
 	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++)
 		sb_init_page(&info->depth[i].page, STACKBUF_DEPTHS,
-			     1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + i);
+			     1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i);
 	for (i = 0; i < SB_EVENT_PAGES; i++)
 		sb_init_page(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
 	for (i = 0; i < SB_STACK_PAGES; i++) {

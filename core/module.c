@@ -24,7 +24,7 @@ static int sb_module_notify(struct notifier_block *block, unsigned long event, v
 		sb_expire_stacks(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module));
 	sb_mark_module(module, event);
 	/* A walk in progress has the old epoch; code that is freed is on no stack */
-	sb_forget_layouts();
+	sb_invalidate_recall();
 	return NOTIFY_OK;
 }
 

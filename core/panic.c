@@ -30,7 +30,7 @@ static u64 sb_last_before;
 
 void sb_freeze(u32 why)
 {
-	if (sb_running())
+	if (sb_recording())
 		WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
 	sb_change_state(why, true);
 }
@@ -150,7 +150,7 @@ static int sb_panic(struct notifier_block *block, unsigned long event, void *mes
 
 static int sb_die(struct notifier_block *block, unsigned long event, void *data)
 {
-	if (event == DIE_OOPS && sb_running()) {
+	if (event == DIE_OOPS && sb_recording()) {
 		sb_freeze(STACKBUF_FROZEN_OOPS);
 		pr_info("recording stopped by an oops; write 1 to the parameter enable to go on\n");
 	}
@@ -168,7 +168,7 @@ static struct notifier_block sb_die_block = {
 	.priority = INT_MAX,
 };
 
-int __init sb_init_freeze(void)
+int __init sb_init_panic(void)
 {
 	int err;
 
@@ -181,7 +181,7 @@ int __init sb_init_freeze(void)
 	return err;
 }
 
-void sb_exit_freeze(void)
+void sb_exit_panic(void)
 {
 	atomic_notifier_chain_unregister(&panic_notifier_list, &sb_panic_block);
 	unregister_die_notifier(&sb_die_block);

@@ -41,7 +41,7 @@ static int sb_set_enable(const char *value, const struct kernel_param *param)
 		sb_change_state(STACKBUF_ENABLED, true);
 		WRITE_ONCE(stackbuf_info.stop_ns, 0);
 	} else {
-		bool was_running = sb_running();
+		bool was_running = sb_recording();
 
 		/* In one step, or recording would resume in between */
 		sb_change_state(STACKBUF_FROZEN_OOPS | STACKBUF_ENABLED, false);
@@ -53,7 +53,7 @@ static int sb_set_enable(const char *value, const struct kernel_param *param)
 
 static int sb_get_enable(char *buffer, const struct kernel_param *param)
 {
-	bool on = stackbuf_info.page.instance ? sb_running() : sb_enable;
+	bool on = stackbuf_info.page.instance ? sb_recording() : sb_enable;
 
 	return sysfs_emit(buffer, "%d\n", on);
 }

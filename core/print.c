@@ -82,7 +82,7 @@ static bool sb_may_print(void)
 {
 	if (likely(!in_nmi()))
 		return true;
-	sb_lost(STACKBUF_LOST_PRINT);
+	sb_count_event(STACKBUF_LOST_PRINT);
 	return false;
 }
 
@@ -160,7 +160,7 @@ void stackbuf_print_id(u32 id)
 	if (!sb_trace_of_id(&trace, id, &flags)) {
 		sb_printk(KERN_INFO "stackbuf: stack %u is not in the table\n", id);
 	} else if (flags & STACKBUF_STACK_AGAIN) {
-		sb_lost(STACKBUF_LOST_PRINT);
+		sb_count_event(STACKBUF_LOST_PRINT);
 		sb_printk(KERN_INFO "stackbuf: stack %u is not printed: an older stack may have had this id\n",
 			  id);
 	} else {

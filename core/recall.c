@@ -43,7 +43,7 @@ static void sb_report_difference(struct work_struct *work)
 	pr_err("a recalled stack differed from the walked one: recall is off. Please report this\n");
 }
 
-enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)
+enum stackbuf_counter sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)
 {
 	const struct stackbuf_stack *stack = sb_stack(recalled);
 
@@ -68,7 +68,7 @@ enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *w
 	return STACKBUF_DIFFERED;
 }
 
-void sb_forget_layouts(void)
+void sb_invalidate_recall(void)
 {
 	u32 epoch = READ_ONCE(sb_recall_epoch), was;
 

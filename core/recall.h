@@ -49,10 +49,10 @@ void sb_apply_verify(void);
  * Return: STACKBUF_VERIFIED; STACKBUF_DIFFERED, after which recall is off for good; or
  *	STACKBUF_WALKED_AGAIN if @recalled was dropped from the table in between.
  */
-enum stackbuf_loss sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked);
+enum stackbuf_counter sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked);
 
 /* Invalidate all that was learnt, and what walks in progress will learn.  Any context */
-void sb_forget_layouts(void);
+void sb_invalidate_recall(void);
 
 /* Number of the system call that the task is in, if it is in one */
 static __always_inline unsigned long sb_system_call(void)
@@ -76,7 +76,7 @@ static __always_inline unsigned long sb_system_call(void)
  *	Return: false if the stack is not cacheable: every event of it takes a walk.
  *
  * sb_mark_module(): @module is in the state MODULE_STATE_COMING etc., as its notifiers are told.
- *	Context: Process context, before sb_forget_layouts().
+ *	Context: Process context, before sb_invalidate_recall().
  *
  * sb_mark_modules(): look at the modules that were loaded before stackbuf.
  *	Context: Process context, after our module notifier is registered.
@@ -127,7 +127,7 @@ static inline void sb_init_cache(void)
 #if SB_HAVE_RECORDS
 struct stackbuf_stack *sb_recall(const struct sb_start *start);
 void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr);
-int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller);
+int sb_walk_records(struct sb_scratch *scratch, const struct pt_regs *regs, unsigned long caller);
 #else
 static inline void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
 {

@@ -29,7 +29,7 @@ u32 sb_alloc_units(unsigned int n)
 	for (;; used = was) {
 		if ((used & ~SB_HALF) + n > SB_HALF_UNITS) {
 			WRITE_ONCE(sb_full_half, (used & SB_HALF) | 1);
-			sb_request(SB_REQUEST_TURN);
+			sb_request(SB_REQUEST_RECYCLE);
 			return 0;
 		}
 		was = atomic_cmpxchg(&sb_units_used, used, used + n);
@@ -76,12 +76,12 @@ static void sb_recycle_half(struct work_struct *work)
 	first = half ? SB_HALF_UNITS : 0;
 	cpus_read_lock();
 	WRITE_ONCE(sb_recycling_first, first);
-	sb_wait_for_saves();
+	sb_synchronize_saves();
 	for (i = 0; i < SB_INDEX_SLOTS; i++)
 		sb_clear_if_in_half(&sb_cache_index[i], first);
 	for (i = 0; i < SB_GRANULES; i++)
 		sb_clear_if_in_half(&sb_newest[i].unit, first);
-	sb_wait_for_saves();
+	sb_synchronize_saves();
 	cpus_read_unlock();
 	WRITE_ONCE(sb_cache_generation, sb_cache_generation + 1);
 	WRITE_ONCE(sb_recycling_first, 2 * SB_HALF_UNITS);
@@ -91,5 +91,5 @@ static void sb_recycle_half(struct work_struct *work)
 
 void __init sb_init_cache(void)
 {
-	INIT_WORK(&sb_work[SB_REQUEST_TURN], sb_recycle_half);
+	INIT_WORK(&sb_work[SB_REQUEST_RECYCLE], sb_recycle_half);
 }

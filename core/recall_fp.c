@@ -6,7 +6,7 @@
  * A known stack is recalled if the records lead through its return addresses to the end, so all
  * that is cached is ids.  "Frame records" in docs/recall.md has the proof.
  *
- * The epoch matters here too: freed code's addresses may become another function's, and @hint of
+ * The epoch matters here too: freed code's addresses may become another function's, and @caller of
  * struct sb_start, the caller where a function has no record yet, is taken for a frame.
  */
 #include <linux/hash.h>
@@ -22,7 +22,7 @@ static u64 sb_id_index[SB_INDEX_SLOTS];
 
 static inline u64 *sb_id_set(const struct sb_start *start, unsigned long depth)
 {
-	u64 key = start->ip ^ start->hint << 20 ^ depth << 44 ^ sb_system_call() << 32;
+	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ sb_system_call() << 32;
 
 	return &sb_id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_INDEX_SLOTS)) &
 			    ~(SB_WAYS - 1UL)];
@@ -85,7 +85,7 @@ static __always_inline bool sb_records_match(const struct stackbuf_stack *stack,
 
 	if (stack->words != nr || text + frames[0] != start->ip)
 		return false;
-	if (start->hint && (nr < 2 || text + frames[i++] != start->hint))
+	if (start->caller && (nr < 2 || text + frames[i++] != start->caller))
 		return false;
 	for (; i < nr; i++)
 		if (sb_next_record(&fp, &low, end) != text + frames[i])
@@ -103,7 +103,7 @@ static struct stackbuf_stack *sb_try_ids(const u64 *slot, const struct sb_start 
 
 		/* A stack without text takes the walk; evict.c may have unlinked it */
 		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
-		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING |
+		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_EVICTING |
 						STACKBUF_STACK_STALE |
 						STACKBUF_STACK_CUT)) == STACKBUF_STACK_TEXT &&
 		    sb_records_match(stack, start))
@@ -149,7 +149,7 @@ NOKPROBE_SYMBOL(sb_recall);
 
 bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)
 {
-	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
+	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	const u64 value = id | (u64)walk->epoch << 32;
 
 	if (trace->cut || !sb_records_match(sb_stack(id), &start))
@@ -173,7 +173,7 @@ void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int
 	unsigned int i = 1;
 
 	/* The caller that no record holds yet */
-	if (walk->hint)
+	if (walk->caller)
 		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
 	for (; i < nr && sb_next_record(&fp, &low, end) == pc[i]; i++)
 		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
@@ -182,24 +182,24 @@ void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int
 }
 
 #if !SB_HAVE_UNWIND
-int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned long caller)
+int sb_walk_records(struct sb_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
 {
 	unsigned long fp = regs->regs[29], stack, low, pc, at;
 	const struct pt_regs *interrupted;
 	int nr = 0;
 
-	level->walk.sp[0] = regs->sp;
-	level->walk.bp[0] = fp;
-	level->walk.hint = caller;
-	level->pc[nr++] = regs->pc;
+	scratch->walk.sp[0] = regs->sp;
+	scratch->walk.bp[0] = fp;
+	scratch->walk.caller = caller;
+	scratch->pc[nr++] = regs->pc;
 	if (caller)
-		level->pc[nr++] = caller;
+		scratch->pc[nr++] = caller;
 	/* If it is mapped, a CPU's stack for interrupts is aligned like a task's */
 	stack = sb_stack_of(regs->sp);
 	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
 		stack = regs->sp & ~(THREAD_SIZE - 1UL);
 	low = stack;
-	while (stack && nr < ARRAY_SIZE(level->pc) && !sb_is_last_record(low, fp)) {
+	while (stack && nr < ARRAY_SIZE(scratch->pc) && !sb_is_last_record(low, fp)) {
 		if (stack != sb_task_stack() && sb_on_stack(sb_task_stack(), fp)) {
 			stack = sb_task_stack();
 			low = stack;
@@ -215,7 +215,7 @@ int sb_walk_records(struct sb_level *level, const struct pt_regs *regs, unsigned
 		}
 		if (!pc)
 			break;
-		level->pc[nr++] = pc;
+		scratch->pc[nr++] = pc;
 	}
 	return nr;
 }

@@ -642,7 +642,7 @@ static unsigned long sb_build_entry(struct sb_cache_entry *entry, unsigned long 
 
 bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)
 {
-	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->hint };
+	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	/* AGAIN never changes.  TEXT must be set: until then the stack is not recalled */
 	const u64 flags = STACKBUF_STACK_TEXT |
 			  (READ_ONCE(sb_stack(id)->flags) & STACKBUF_STACK_AGAIN);

@@ -100,7 +100,7 @@ static inline struct sb_cache_entry *sb_entry_at(u32 unit)
 static __always_inline u32 sb_index_hash(const struct sb_start *start, unsigned long depth,
 					 unsigned long call)
 {
-	unsigned long key = start->ip ^ start->hint << 20 ^ depth << 44 ^ call << 32;
+	unsigned long key = start->ip ^ start->caller << 20 ^ depth << 44 ^ call << 32;
 
 	return key * GOLDEN_RATIO_64 >> 32;
 }

@@ -151,14 +151,14 @@ void sb_close_page(struct stackbuf_events_page *page)
 		WRITE_ONCE(sb_ring_starved, false);
 }
 
-bool sb_ring_stands;
+bool sb_ring_stalled;
 
 /*
  * Close @cpu's page, if it has one.  The caller has set @cpu->appending: then an NMI may append to
  * the page while it is @cpu's, but neither claims a page nor sets @cpu->chain_end.  That is
  * cleared first, so it is 0 whenever there is no page.
  */
-static void sb_drop_page(struct sb_cpu *cpu)
+static void sb_close_current_page(struct sb_cpu *cpu)
 {
 	struct stackbuf_events_page *page = cpu->page;
 
@@ -174,16 +174,16 @@ static void sb_drop_page(struct sb_cpu *cpu)
  * If the table is full, eviction may want an old page, and all pages if the ring has stalled.
  * Never during an append, which owns the page.
  */
-void sb_leave_page(struct sb_cpu *cpu, bool always)
+void sb_close_page_early(struct sb_cpu *cpu, bool always)
 {
 	if (READ_ONCE(cpu->appending))
 		return;
 	WRITE_ONCE(cpu->appending, true);
 	barrier();
-	if (cpu->page && (always || READ_ONCE(sb_ring_stands) ||
+	if (cpu->page && (always || READ_ONCE(sb_ring_stalled) ||
 			  READ_ONCE(cpu->page->page.seq) + SB_EVENT_PAGES / 2 <=
 			  atomic64_read(&sb_ring_head)))
-		sb_drop_page(cpu);
+		sb_close_current_page(cpu);
 	barrier();
 	WRITE_ONCE(cpu->appending, false);
 }
@@ -197,7 +197,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	page = sb_claim_page(cpu, &seq);
 	if (!page && old) {
 		/* In a ring of few pages, the only page to claim may be this CPU's own */
-		sb_drop_page(cpu);
+		sb_close_current_page(cpu);
 		old = NULL;
 		page = sb_claim_page(cpu, &seq);
 	}
@@ -243,9 +243,9 @@ static bool sb_take_page(struct sb_cpu *cpu)
 static unsigned long sb_share_time;
 
 /* These two run in an IPI, which interrupts no append, as appends run with interrupts off */
-static void sb_leave_this_page(void *unused)
+static void sb_close_this_page(void *unused)
 {
-	sb_leave_page(this_cpu_ptr(sb_cpu), true);
+	sb_close_page_early(this_cpu_ptr(sb_cpu), true);
 }
 
 static void sb_take_if_waiting(void *unused)
@@ -280,12 +280,12 @@ static void sb_share_pages(struct work_struct *work)
 	/* Other CPUs get no page until this has finished, so it must not be preempted */
 	preempt_disable();
 	WRITE_ONCE(sb_ring_sharing, true);
-	on_each_cpu(sb_leave_this_page, NULL, 1);
+	on_each_cpu(sb_close_this_page, NULL, 1);
 	for_each_possible_cpu(i) {
 		struct sb_cpu *cpu = per_cpu_ptr(sb_cpu, i);
 
 		if (!cpu_online(i) && (s64)(sb_now() - READ_ONCE(cpu->time)) > NSEC_PER_SEC)
-			sb_leave_page(cpu, true);
+			sb_close_page_early(cpu, true);
 	}
 	WRITE_ONCE(sb_ring_starved, false);
 	on_each_cpu(sb_take_if_waiting, NULL, 1);
@@ -296,7 +296,7 @@ static void sb_share_pages(struct work_struct *work)
 	WRITE_ONCE(sb_share_time, jiffies + 1 + HZ / 50 + 4 * (jiffies - started));
 }
 
-void sb_want_page(void)
+void sb_request_page(void)
 {
 	if (READ_ONCE(sb_ring_starved) && time_after_eq(jiffies, READ_ONCE(sb_share_time)))
 		sb_request(SB_REQUEST_PAGES);

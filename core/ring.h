@@ -76,7 +76,7 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 	dt = now - cpu->time;
 	if (unlikely(dt >= SB_SHORT_TIME_MAX))
 		goto out;
-	/* Never NULL here, see sb_drop_page(); but without the check a mistake there would panic */
+	/* Never NULL: this check keeps a mistake in sb_close_current_page() from a panic */
 	page = cpu->page;
 	if (unlikely(!page))
 		goto out;

@@ -110,8 +110,8 @@ static noinline bool sb_search_frameless(unsigned long pc)
 NOKPROBE_SYMBOL(sb_search_frameless);
 
 /*
- * Answers of sb_is_bare(), by a hash of the address: its distance from the kernel, where the
- * code of kernel and modules is (32 bits), the epoch (31 bits) and the answer.  Code that is
+ * Answers of sb_ip_is_frameless(), by a hash of the address: its distance from the kernel, where
+ * the code of kernel and modules is (32 bits), the epoch (31 bits) and the answer.  Code that is
  * freed ends the epoch.
  */
 #define SB_BARE_SHIFT	9
@@ -132,7 +132,7 @@ static u64 sb_bare[1 << SB_BARE_SHIFT];
  * address in a module that is given to stackbuf_save_regs() is looked up here, once an epoch, by a
  * search through all symbols of that module: half a million instructions for 20,000 symbols.
  */
-bool sb_is_bare(unsigned long pc)
+bool sb_ip_is_frameless(unsigned long pc)
 {
 	u64 epoch = READ_ONCE(sb_recall_epoch), key, cached;
 	s64 distance = pc - (unsigned long)stack_trace_save;
@@ -150,9 +150,9 @@ bool sb_is_bare(unsigned long pc)
 	return bare;
 }
 
-NOKPROBE_SYMBOL(sb_is_bare);
+NOKPROBE_SYMBOL(sb_ip_is_frameless);
 
-/* For sb_start_hint() */
+/* For sb_likely_caller() */
 bool sb_is_entry(unsigned long pc)
 {
 	return sb_search_frameless(pc);

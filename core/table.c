@@ -40,7 +40,7 @@ u64 sb_epoch = SB_FIRST_EPOCH;
 
 /* Page to search first for free granules */
 static u32 sb_room_hint;
-atomic_t sb_room_misses;
+atomic_t sb_alloc_misses;
 
 static void sb_interrupted(void *unused)
 {
@@ -51,7 +51,7 @@ static void sb_interrupted(void *unused)
  * finished.  NMIs complete before the IPI is taken.  cpus_read_lock() keeps CPUs from going on- or
  * offline.
  */
-void sb_wait_for_saves(void)
+void sb_synchronize_saves(void)
 {
 	on_each_cpu(sb_interrupted, NULL, 1);
 }
@@ -145,12 +145,12 @@ static unsigned int sb_find_run(u64 used, unsigned int n)
  * call searches 256 pages at most, and none once the whole table was searched without success,
  * until evict.c frees granules.
  */
-static u32 sb_take_room(unsigned int n)
+static u32 sb_alloc_granules(unsigned int n)
 {
 	u32 page = READ_ONCE(sb_room_hint);
 	unsigned int tries;
 
-	if (atomic_read(&sb_room_misses) >= SB_STACK_PAGES)
+	if (atomic_read(&sb_alloc_misses) >= SB_STACK_PAGES)
 		return 0;
 
 	for (tries = 0; tries < min(SB_STACK_PAGES, 256); tries++) {
@@ -162,7 +162,7 @@ static u32 sb_take_room(unsigned int n)
 			was = cmpxchg64(used, old, old | GENMASK_ULL(start + n - 1, start));
 			if (was == old) {
 				WRITE_ONCE(sb_room_hint, page);
-				atomic_set(&sb_room_misses, 0);
+				atomic_set(&sb_alloc_misses, 0);
 				atomic_add(n, &sb_granules_used);
 				sb_page_changed(&stackbuf_stacks[page].page);
 				return page * SB_PAGE_GRANULES + start;
@@ -172,11 +172,11 @@ static u32 sb_take_room(unsigned int n)
 		page = page + 1 < SB_STACK_PAGES ? page + 1 : 0;
 	}
 	WRITE_ONCE(sb_room_hint, page);
-	atomic_add(tries, &sb_room_misses);
+	atomic_add(tries, &sb_alloc_misses);
 	return 0;
 }
 
-void sb_give_room(u32 granule, unsigned int n)
+void sb_free_granules(u32 granule, unsigned int n)
 {
 	struct stackbuf_stacks_page *page = &stackbuf_stacks[granule / SB_PAGE_GRANULES];
 	unsigned int start = granule % SB_PAGE_GRANULES;
@@ -186,7 +186,7 @@ void sb_give_room(u32 granule, unsigned int n)
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
 	atomic_sub(n, &sb_granules_used);
-	atomic_set(&sb_room_misses, 0);
+	atomic_set(&sb_alloc_misses, 0);
 }
 
 struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_new)
@@ -208,7 +208,7 @@ struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_
 		if (!mine) {
 			u64 epoch;
 
-			granule = sb_take_room(granules);
+			granule = sb_alloc_granules(granules);
 			if (!granule)
 				return NULL;
 			mine = sb_stack_at(granule);
@@ -243,7 +243,7 @@ struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_
 
 	if (mine) {
 		WRITE_ONCE(mine->id, 0);
-		sb_give_room(granule, granules);
+		sb_free_granules(granule, granules);
 	}
 	return stack;
 }

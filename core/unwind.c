@@ -60,22 +60,22 @@ static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
  * stack_trace_save_regs() is not exported, but the unwinder that it uses is.  The loop is that
  * of arch_stack_walk() in arch/x86/kernel/stacktrace.c.
  */
-static int sb_walk_frames(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
+static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller)
 {
-	struct sb_walk *walk = &level->walk;
+	struct sb_walk *walk = &scratch->walk;
 	struct unwind_state state;
 	int nr = 0;
 
 	walk->user_regs = false;
 	walk->sp[0] = regs->sp;
 	walk->bp[0] = regs->bp;
-	level->pc[nr++] = instruction_pointer(regs);
+	scratch->pc[nr++] = instruction_pointer(regs);
 	/* No frame record has the caller yet, so the unwinder would leave it out */
-	if (SB_HAVE_RECORDS && hint)
-		level->pc[nr++] = hint;
+	if (SB_HAVE_RECORDS && caller)
+		scratch->pc[nr++] = caller;
 	unwind_start(&state, current, regs, NULL);
 	sb_note_start(walk, regs, &state);
-	for (; nr < ARRAY_SIZE(level->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
+	for (; nr < ARRAY_SIZE(scratch->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
 		const struct pt_regs *entry = unwind_get_entry_regs(&state, NULL);
 		unsigned long address = 0;
 
@@ -85,32 +85,32 @@ static int sb_walk_frames(struct sb_level *level, struct pt_regs *regs, unsigned
 		sb_note_frame(walk, nr, &state, address);
 		if (!address)
 			break;
-		level->pc[nr++] = address;
+		scratch->pc[nr++] = address;
 	}
 	if (unwind_error(&state))
 		walk->cacheable = false;
 	return nr;
 }
 #else
-static int sb_walk_frames(struct sb_level *level, struct pt_regs *regs, unsigned long hint)
+static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller)
 {
-	return sb_walk_records(level, regs, hint);
+	return sb_walk_records(scratch, regs, caller);
 }
 #endif
 
-int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint,
+int sb_walk_regs(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller,
 		 unsigned int how)
 {
-	struct sb_walk *walk = &level->walk;
+	struct sb_walk *walk = &scratch->walk;
 
 	/* These describe no kernel stack */
 	if (user_mode(regs))
 		return 0;
 	walk->epoch = READ_ONCE(sb_recall_epoch);
 	walk->cacheable = true;
-	walk->hint = hint;
+	walk->caller = caller;
 	walk->how = how;
-	return sb_walk_frames(level, regs, hint);
+	return sb_walk_frames(scratch, regs, caller);
 }
 
 /*

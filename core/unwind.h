@@ -57,21 +57,21 @@ static inline unsigned long sb_stack_of(unsigned long sp)
 #endif
 
 /*
- * sb_start_hint(): what distinguishes paths to the place that @regs describe.  @how is
+ * sb_likely_caller(): what distinguishes paths to the place that @regs describe.  @how is
  * SB_PROBED etc.
  */
 #if SB_HAVE_RECORDS
 /* The caller, if no frame record has it yet: then it is part of the trace */
-static __always_inline unsigned long sb_start_hint(const struct pt_regs *regs, unsigned int how)
+static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs, unsigned int how)
 {
 	struct pt_regs *r = (struct pt_regs *)regs;
-	bool bare = how & SB_PROBED ? how & SB_ENTRY : sb_is_bare(instruction_pointer(r));
+	bool bare = how & SB_PROBED ? how & SB_ENTRY : sb_ip_is_frameless(instruction_pointer(r));
 
 	return bare ? SB_STRIP(sb_return_address(r)) : 0;
 }
 #else
 /* The word on top: the return address where a function begins, which most probes are at */
-static __always_inline unsigned long sb_start_hint(const struct pt_regs *regs, unsigned int how)
+static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs, unsigned int how)
 {
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
 
@@ -96,22 +96,22 @@ static inline struct sb_start sb_start_caller(const unsigned long *frame)
 }
 
 /* Where sb_walk_regs() starts; ip is 0 for registers of user mode */
-static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned long hint)
+static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned long caller)
 {
 	struct pt_regs *r = (struct pt_regs *)regs;
 
 	if (user_mode(r))
 		return (struct sb_start){};
 	return (struct sb_start){ instruction_pointer(r), kernel_stack_pointer(r),
-				  sb_saved_bp(regs), hint };
+				  sb_saved_bp(regs), caller };
 }
 
 /*
  * Walk the stack that registers of the current task describe, saved on this CPU, with preemption
- * disabled; @hint is sb_start_hint() of them, @how SB_PROBED etc.  Return how many addresses are in
- * @level, up to STACKBUF_DEPTH_MAX + 1.
+ * disabled; @caller is sb_likely_caller() of them, @how SB_PROBED etc.  Return how many addresses
+ * are in @scratch, up to STACKBUF_DEPTH_MAX + 1.
  */
-int sb_walk_regs(struct sb_level *level, struct pt_regs *regs, unsigned long hint,
+int sb_walk_regs(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller,
 		 unsigned int how);
 
 /*
@@ -133,17 +133,17 @@ int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task)
  * been saved at the instruction after the call: they hold what the unwinder would have found
  * there.  The call does return, so the stack is the same before its return and after.
  */
-static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned long *frame,
+static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame,
 					  unsigned int own)
 {
-	struct pt_regs *regs = &level->regs;
+	struct pt_regs *regs = &scratch->regs;
 
 	regs->bp = frame[0];
 	regs->ip = frame[1];
 	regs->sp = (unsigned long)&frame[2];
 	/* For user_mode().  The others stay 0: the unwinder uses none of them after a call */
 	regs->cs = __KERNEL_CS;
-	return sb_walk_regs(level, regs, 0, 0);
+	return sb_walk_regs(scratch, regs, 0, 0);
 }
 #else
 /*
@@ -151,15 +151,15 @@ static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned
  * one that this is inlined into.  All of them exist: Kbuild forbids tail calls, and none of
  * these functions is inlined.
  */
-static __always_inline int sb_walk_caller(struct sb_level *level, const unsigned long *frame,
+static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame,
 					  unsigned int own)
 {
-	level->walk.epoch = READ_ONCE(sb_recall_epoch);
-	level->walk.cacheable = true;
-	level->walk.sp[0] = sb_caller_sp(frame);
-	level->walk.bp[0] = frame[0];
-	level->walk.hint = 0;
-	return stack_trace_save(level->pc, ARRAY_SIZE(level->pc), own);
+	scratch->walk.epoch = READ_ONCE(sb_recall_epoch);
+	scratch->walk.cacheable = true;
+	scratch->walk.sp[0] = sb_caller_sp(frame);
+	scratch->walk.bp[0] = frame[0];
+	scratch->walk.caller = 0;
+	return stack_trace_save(scratch->pc, ARRAY_SIZE(scratch->pc), own);
 }
 #endif
 

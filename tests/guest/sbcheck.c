@@ -157,13 +157,13 @@ static bool check_page(const struct stackbuf_page *page, unsigned int kind, unsi
 	return false;
 }
 
-static uint64_t lost(const struct arrays *a, enum stackbuf_loss why)
+static uint64_t lost(const struct arrays *a, enum stackbuf_counter why)
 {
 	uint64_t sum = 0;
 	int i;
 
-	for (i = 0; i < STACKBUF_LOSS_SLOTS; i++)
-		sum += a->info->loss[i / STACKBUF_LOSS_LINES].slot[i % STACKBUF_LOSS_LINES][why];
+	for (i = 0; i < STACKBUF_COUNTER_SLOTS; i++)
+		sum += a->info->counter[i / STACKBUF_COUNTER_LINES].slot[i % STACKBUF_COUNTER_LINES][why];
 	return sum;
 }
 
@@ -173,20 +173,20 @@ static void check_info(const struct arrays *a)
 	int i;
 
 	check_page(&info->page, STACKBUF_INFO, 0, info->page.instance);
-	for (i = 0; i < STACKBUF_LOSS_PAGES; i++) {
-		check_page(&info->loss[i].page, STACKBUF_INFO, i + 1, info->page.instance);
-		if (!all_zero(info->loss[i].reserved, sizeof(info->loss[i].reserved)))
+	for (i = 0; i < STACKBUF_COUNTER_PAGES; i++) {
+		check_page(&info->counter[i].page, STACKBUF_INFO, i + 1, info->page.instance);
+		if (!all_zero(info->counter[i].reserved, sizeof(info->counter[i].reserved)))
 			problem("loss page %d: reserved bytes in use", i);
 	}
 	for (i = 0; i < STACKBUF_PROBE_PAGES; i++) {
-		check_page(&info->probe[i].page, STACKBUF_PROBES, 1 + STACKBUF_LOSS_PAGES + i,
+		check_page(&info->probe[i].page, STACKBUF_PROBES, 1 + STACKBUF_COUNTER_PAGES + i,
 			   info->page.instance);
 		if (!all_zero(info->probe[i].reserved, sizeof(info->probe[i].reserved)))
 			problem("probes page %d: reserved bytes in use", i);
 	}
 	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++) {
 		check_page(&info->depth[i].page, STACKBUF_DEPTHS,
-			   1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + i,
+			   1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i,
 			   info->page.instance);
 		if (!all_zero(info->depth[i].reserved, sizeof(info->depth[i].reserved)))
 			problem("depths page %d: reserved bytes in use", i);
@@ -212,10 +212,10 @@ static void check_info(const struct arrays *a)
 	    info->info_addr % PAGE || info->events_addr % PAGE || info->stacks_addr % PAGE ||
 	    info->text_addr % PAGE)
 		problem("info: nr_cpus, load_ns or an address makes no sense");
-	for (i = 0; i < STACKBUF_LOSS_SLOTS; i++)
-		if (i >= (int)info->nr_cpus && i < STACKBUF_LOSS_SLOTS &&
-		    !all_zero(info->loss[i / STACKBUF_LOSS_LINES].slot[i % STACKBUF_LOSS_LINES],
-			      8 * STACKBUF_LOSSES))
+	for (i = 0; i < STACKBUF_COUNTER_SLOTS; i++)
+		if (i >= (int)info->nr_cpus && i < STACKBUF_COUNTER_SLOTS &&
+		    !all_zero(info->counter[i / STACKBUF_COUNTER_LINES].slot[i % STACKBUF_COUNTER_LINES],
+			      8 * STACKBUF_COUNTERS))
 			problem("loss slot %d is used on %u CPUs", i, info->nr_cpus);
 }
 
@@ -288,7 +288,7 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 	}
 	if (n != raw->nr || i != raw->words)
 		problem("stack %u: %u frames in %u words, nr %u", raw->id, n, raw->words, raw->nr);
-	if (raw->flags & ~(STACKBUF_STACK_CUT | STACKBUF_STACK_TEXT | STACKBUF_STACK_LEAVING |
+	if (raw->flags & ~(STACKBUF_STACK_CUT | STACKBUF_STACK_TEXT | STACKBUF_STACK_EVICTING |
 			   STACKBUF_STACK_AGAIN | STACKBUF_STACK_STALE))
 		problem("stack %u: flags %x", raw->id, raw->flags);
 	if (raw->flags & STACKBUF_STACK_CUT && raw->nr != STACKBUF_DEPTH_MAX)
@@ -883,7 +883,7 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		printf("new %" PRIu64 " elsewhere %" PRIu64 " unfit %" PRIu64 " again %" PRIu64
 		       " verified %" PRIu64 " differed %" PRIu64 "\n",
 		       lost(a, STACKBUF_WALKED_NEW), lost(a, STACKBUF_WALKED_ELSEWHERE),
-		       lost(a, STACKBUF_WALKED_UNFIT), lost(a, STACKBUF_WALKED_AGAIN),
+		       lost(a, STACKBUF_WALKED_UNCACHEABLE), lost(a, STACKBUF_WALKED_AGAIN),
 		       lost(a, STACKBUF_VERIFIED), lost(a, STACKBUF_DIFFERED));
 		if (nr_syms)
 			printf("lines %u unknown %u\n", good_lines, no_symbol);

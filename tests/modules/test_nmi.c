@@ -37,12 +37,13 @@ int right_held(u32 id, const struct pt_regs *regs)
 /* Walks counted on this CPU: a save that leaves it as it was recalled its stack */
 u64 walks(void)
 {
-	unsigned int slot = raw_smp_processor_id() % STACKBUF_LOSS_SLOTS;
-	const u64 *line = stackbuf_info.loss[slot / STACKBUF_LOSS_LINES]
-					.slot[slot % STACKBUF_LOSS_LINES];
+	unsigned int slot = raw_smp_processor_id() % STACKBUF_COUNTER_SLOTS;
+	const u64 *line = stackbuf_info.counter[slot / STACKBUF_COUNTER_LINES]
+					.slot[slot % STACKBUF_COUNTER_LINES];
 
 	return READ_ONCE(line[STACKBUF_WALKED_NEW]) + READ_ONCE(line[STACKBUF_WALKED_ELSEWHERE]) +
-	       READ_ONCE(line[STACKBUF_WALKED_UNFIT]) + READ_ONCE(line[STACKBUF_WALKED_AGAIN]);
+	       READ_ONCE(line[STACKBUF_WALKED_UNCACHEABLE]) +
+	       READ_ONCE(line[STACKBUF_WALKED_AGAIN]);
 }
 
 /* NMIs, sent from CPU to CPU */

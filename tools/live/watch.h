@@ -44,7 +44,7 @@ struct watch {
 	struct probes probes;
 	int pidfd;
 	bool reported_off;
-	u64 missed, lost[STACKBUF_LOSSES];
+	u64 missed, lost[STACKBUF_COUNTERS];
 };
 
 /* The commands.  Return 0, or -1 with w->error set */

@@ -172,7 +172,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 {
 	static const struct {
 		const char *key, *label;
-	} loss[STACKBUF_LOSSES] = {
+	} loss[STACKBUF_COUNTERS] = {
 		[STACKBUF_LOST_OFF] = { "lost_off", "  recording was off" },
 		[STACKBUF_LOST_NESTED] = { "lost_nested", "  nested too deep" },
 		[STACKBUF_LOST_TABLE] = { "lost_table", "  stack table full" },
@@ -183,7 +183,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		[STACKBUF_WALKED_NEW] = { "walked_new", "walked: new stack" },
 		[STACKBUF_WALKED_ELSEWHERE] = { "walked_elsewhere",
 						"walked: not the task's stack" },
-		[STACKBUF_WALKED_UNFIT] = { "walked_unfit", "walked: unfit for recall" },
+		[STACKBUF_WALKED_UNCACHEABLE] = { "walked_unfit", "walked: unfit for recall" },
 		[STACKBUF_WALKED_AGAIN] = { "walked_again", "walked: another layout" },
 		[STACKBUF_VERIFIED] = { "verified", "recalled and verified" },
 		[STACKBUF_DIFFERED] = { "differed", "  recalled wrongly" },
@@ -253,7 +253,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
 	}
 	info_number(o, j, "events_refused", "events refused", refused);
-	for (i = 0; i < STACKBUF_LOSSES; i++)
+	for (i = 0; i < STACKBUF_COUNTERS; i++)
 		if (loss[i].key)
 			info_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
 

@@ -540,7 +540,7 @@ void record_parse_text(struct record *r, const char *page)
 /* Pages of stackbuf_info after those of losses: parts that a build may leave out */
 static u64 part_pages(const struct stackbuf_info *info)
 {
-	return info->info_size / STACKBUF_PAGE_SIZE - 1 - STACKBUF_LOSS_PAGES;
+	return info->info_size / STACKBUF_PAGE_SIZE - 1 - STACKBUF_COUNTER_PAGES;
 }
 
 bool info_has_probes(const struct stackbuf_info *info)
@@ -551,7 +551,7 @@ bool info_has_probes(const struct stackbuf_info *info)
 /* The pages before those of the deepest stacks */
 static u32 depths_index(const struct stackbuf_info *info)
 {
-	return 1 + STACKBUF_LOSS_PAGES + (info_has_probes(info) ? STACKBUF_PROBE_PAGES : 0);
+	return 1 + STACKBUF_COUNTER_PAGES + (info_has_probes(info) ? STACKBUF_PROBE_PAGES : 0);
 }
 
 bool info_has_depths(const struct stackbuf_info *info)
@@ -583,13 +583,13 @@ bool info_sane(const struct stackbuf_info *info)
 	       info->stacks_size / STACKBUF_GRANULE <= 1ULL << info->id_bits;
 }
 
-static u64 loss_sum(const struct stackbuf_loss_page *page)
+static u64 loss_sum(const struct stackbuf_counters_page *page)
 {
 	unsigned int slot, i;
 	u64 sum = 0;
 
-	for (slot = 0; slot < STACKBUF_LOSS_LINES; slot++)
-		for (i = 0; i < STACKBUF_LOSSES; i++)
+	for (slot = 0; slot < STACKBUF_COUNTER_LINES; slot++)
+		for (i = 0; i < STACKBUF_COUNTERS; i++)
 			sum += page->slot[slot][i];
 	return sum;
 }
@@ -621,18 +621,18 @@ static void parse_info(struct record *r, const struct found_page *p)
 		make_printable(r->info.kernel_version, sizeof(r->info.kernel_version));
 		make_printable(r->info.filter.comm, sizeof(r->info.filter.comm));
 	} else if (p->kind == STACKBUF_PROBES) {
-		i -= 1 + STACKBUF_LOSS_PAGES;
+		i -= 1 + STACKBUF_COUNTER_PAGES;
 		if (i < STACKBUF_PROBE_PAGES)
 			r->info.probe[i] = *(const struct stackbuf_probes_page *)p->data;
 	} else if (p->kind == STACKBUF_DEPTHS) {
 		i -= depths_index(&r->info);
 		if (i < STACKBUF_DEPTH_PAGES)
 			r->info.depth[i] = *(const struct stackbuf_depths_page *)p->data;
-	} else if (i <= STACKBUF_LOSS_PAGES) {
-		const struct stackbuf_loss_page *loss = p->data;
+	} else if (i <= STACKBUF_COUNTER_PAGES) {
+		const struct stackbuf_counters_page *loss = p->data;
 
-		if (loss_sum(loss) >= loss_sum(&r->info.loss[i - 1]))
-			r->info.loss[i - 1] = *loss;
+		if (loss_sum(loss) >= loss_sum(&r->info.counter[i - 1]))
+			r->info.counter[i - 1] = *loss;
 	}
 }
 
@@ -1018,12 +1018,12 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 			lap = newest[a];
 		r->missing[a] = lap > r->pages[a] ? lap - r->pages[a] : 0;
 	}
-	for (a = 0; a < STACKBUF_LOSSES; a++) {
+	for (a = 0; a < STACKBUF_COUNTERS; a++) {
 		unsigned int slot;
 
-		for (slot = 0; slot < STACKBUF_LOSS_SLOTS; slot++)
-			r->lost[a] += r->info.loss[slot / STACKBUF_LOSS_LINES]
-					      .slot[slot % STACKBUF_LOSS_LINES][a];
+		for (slot = 0; slot < STACKBUF_COUNTER_SLOTS; slot++)
+			r->lost[a] += r->info.counter[slot / STACKBUF_COUNTER_LINES]
+					      .slot[slot % STACKBUF_COUNTER_LINES][a];
 	}
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		r->in_table += !!stack->nr;

@@ -301,7 +301,7 @@ struct record {
 	u64 instance;
 	bool have_info;
 	struct stackbuf_info info;
-	u64 lost[STACKBUF_LOSSES];
+	u64 lost[STACKBUF_COUNTERS];
 	struct stacks stacks;
 	size_t in_table;
 	size_t not_rendered;

@@ -58,13 +58,13 @@ void made_init(struct made *m, unsigned int event_pages, unsigned int stack_page
 	strcpy(info->release, "6.1.0-made");
 	strcpy(info->kernel_version, "#1 SMP made up");
 	page_head(&info->page, STACKBUF_INFO, 0);
-	for (i = 0; i < STACKBUF_LOSS_PAGES; i++)
-		page_head(&info->loss[i].page, STACKBUF_INFO, i + 1);
+	for (i = 0; i < STACKBUF_COUNTER_PAGES; i++)
+		page_head(&info->counter[i].page, STACKBUF_INFO, i + 1);
 	for (i = 0; i < STACKBUF_PROBE_PAGES; i++)
-		page_head(&info->probe[i].page, STACKBUF_PROBES, 1 + STACKBUF_LOSS_PAGES + i);
+		page_head(&info->probe[i].page, STACKBUF_PROBES, 1 + STACKBUF_COUNTER_PAGES + i);
 	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++)
 		page_head(&info->depth[i].page, STACKBUF_DEPTHS,
-			  1 + STACKBUF_LOSS_PAGES + STACKBUF_PROBE_PAGES + i);
+			  1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i);
 	for (i = 0; i < event_pages; i++)
 		page_head(&m->events[i].page, STACKBUF_EVENTS, i);
 	for (i = 0; i < stack_pages; i++) {
