@@ -76,12 +76,16 @@ static noinline bool sb_search_frameless(unsigned long pc)
 	       (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f || READ_ONCE(*code) == 0xcc);
 }
 #else
+/* Which of its caller's registers the function has left as they were, or loaded again */
+#define SB_X29	0x1
+#define SB_X30	0x2
+
 /* Follow the code from the function's beginning to @pc */
 static noinline bool sb_search_frameless(unsigned long pc)
 {
+	unsigned int callers = SB_X29 | SB_X30;
 	struct sb_symbol symbol;
 	const u32 *start, *at;
-	bool frameless = true;
 
 	/* A part that gcc split off is entered by a jump, with a record or without */
 	if (pc & 3 || !sb_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
@@ -91,19 +95,26 @@ static noinline bool sb_search_frameless(unsigned long pc)
 		u32 code = READ_ONCE(*at), rd = code & 0x1f, rt2 = code >> 10 & 0x1f;
 
 		if ((code & 0xfe407fff) == 0xa8407bfd)			/* ldp x29, x30, [sp...] */
-			frameless = true;
-		else if ((code & 0xfe407fff) == 0xa8007bfd)		/* stp x29, x30, [sp...] */
+			callers = SB_X29 | SB_X30;
+		else if ((code & 0xfe407fff) == 0xa8007bfd ||		/* stp x29, x30, [sp...] */
+			 code == 0xf800865e)				/* str x30, [x18], #8 */
 			continue;
+		/* With a shadow call stack (x18) gcc loads the two one by one, in either order */
+		else if (code == 0xf85f8e5e)				/* ldr x30, [x18, #-8]! */
+			callers |= SB_X30;
+		else if ((code & 0xffe00fff) == 0xf84007fd ||		/* ldr x29, [sp], #... */
+			 (code & 0xffc003ff) == 0xf94003fd)		/* ldr x29, [sp, #...] */
+			callers |= SB_X29;
 		else if ((code & 0xfc000000) == 0x94000000)		/* bl, but for ftrace's */
-			frameless = frameless && at > start && READ_ONCE(at[-1]) == 0xaa1e03e9;
+			callers = at > start && READ_ONCE(at[-1]) == 0xaa1e03e9 ? callers : 0;
 		else if ((code & 0xfc000000) == 0x14000000 ||		/* b */
 			 (code & 0xfe000000) == 0xd6000000 ||		/* br, blr, ret */
 			 ((code & 0xff000000) == 0xd4000000 && at > start) || /* brk */
 			 rd == 29 || rd == 30 ||			/* mov x29, sp */
 			 ((code & 0x3a000000) == 0x28000000 && (rt2 == 29 || rt2 == 30)))
-			frameless = false;
+			callers = 0;
 	}
-	return frameless;
+	return callers == (SB_X29 | SB_X30);
 }
 #endif
 
