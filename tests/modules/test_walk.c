@@ -96,7 +96,8 @@ noinline void level_place(struct walk *w)
 	w->sum += 8;
 }
 
-u32 go(u64 path, unsigned int levels, void (*leaf)(struct walk *w), unsigned long tag)
+/* Probed by its name */
+noinline u32 go(u64 path, unsigned int levels, void (*leaf)(struct walk *w), unsigned long tag)
 {
 	struct walk w = { .path = path, .levels = levels, .leaf = leaf, .tag = tag };
 
