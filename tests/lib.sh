@@ -50,7 +50,8 @@ build() {
 	shift 2
 
 	kernel_of "$series" || return
-	key=$(printf '%s\n' "$series" "${tree:-$top}" "$@" | sha256sum | cut -c 1-16)
+	# A tree of the test's own may change from one build to the next
+	key=$(printf '%s\n' "$series" "${tree:+$tree $name}" "$@" | sha256sum | cut -c 1-16)
 	once "$key" make -s -C "${tree:-$top}" module BUILD="$builds/$key" KDIR="$kernel/build" TESTS=1 \
 		"${words[@]}" "$@" || return
 	mkdir -p "$work/vm/$name" "$work/build" && ln -sfn "$builds/$key" "$work/build/$series-$name" &&
