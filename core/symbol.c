@@ -125,8 +125,8 @@ NOKPROBE_SYMBOL(sb_search_frameless);
  * the code of kernel and modules is (32 bits), the epoch (31 bits) and the answer.  Code that is
  * freed ends the epoch.
  */
-#define SB_BARE_SHIFT	9
-static u64 sb_bare[1 << SB_BARE_SHIFT];
+#define SB_FRAMELESS_SHIFT	9
+static u64 sb_frameless[1 << SB_FRAMELESS_SHIFT];
 
 /*
  * A function has no frame record in its first instructions and, on arm64, in leaves, and before
@@ -147,7 +147,7 @@ bool sb_ip_is_frameless(unsigned long pc)
 {
 	u64 epoch = READ_ONCE(sb_recall_epoch), key, cached;
 	s64 distance = pc - (unsigned long)stack_trace_save;
-	u64 *slot = &sb_bare[pc * GOLDEN_RATIO_64 >> (64 - SB_BARE_SHIFT)];
+	u64 *slot = &sb_frameless[pc * GOLDEN_RATIO_64 >> (64 - SB_FRAMELESS_SHIFT)];
 	bool bare;
 
 	if (unlikely(!epoch || distance != (s32)distance))

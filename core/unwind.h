@@ -65,9 +65,9 @@ static inline unsigned long sb_stack_of(unsigned long sp)
 static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs, unsigned int how)
 {
 	struct pt_regs *r = (struct pt_regs *)regs;
-	bool bare = how & SB_PROBED ? how & SB_ENTRY : sb_ip_is_frameless(instruction_pointer(r));
+	bool frameless = how & SB_PROBED ? how & SB_ENTRY : sb_ip_is_frameless(instruction_pointer(r));
 
-	return bare ? SB_STRIP(sb_return_address(r)) : 0;
+	return frameless ? SB_STRIP(sb_return_address(r)) : 0;
 }
 #else
 /* The word on top: the return address where a function begins, which most probes are at */

@@ -28,7 +28,7 @@ ring() {
 		instructions "$work/vm/page/stackbuf.ko" >"$work/instructions" &&
 		some "$2" "$every" <"$work/instructions" >"$work/vm/instructions.page" &&
 		# All of what gives a page up
-		grep -E '^sb_(leave|drop)_.*page' "$work/instructions" >"$work/vm/instructions.leave" ||
+		grep -E '^sb_close_(page_early|this_page|current_page)' "$work/instructions" >"$work/vm/instructions.leave" ||
 		echo "not ok everything is built"
 	for what in ${KINDS:-storms steps late}; do
 		echo "$what" >"$work/vm/what"
