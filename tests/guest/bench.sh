@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Costs, in the guest.  The file /t/what says which:
+# Measures costs in the guest.  The file /t/what selects one of:
 #
-#   costs   lines "NAME FRAMES COST"
-#   pairs   lines "pair A B C D": rounds per ms of one CPU and of two, with nothing
-#           shared, and saving a stack
-#   loads   lines "load NAME EVENTS RECALLED INTERRUPTS COST WALKCOST"; INTERRUPTS:
-#           how many of 10,000 events came in softirqs and interrupts
+#   costs   prints lines "NAME FRAMES COST"
+#   pairs   prints lines "pair A B C D": rounds per ms of one CPU and of two that share
+#           nothing, then of one and of two that save a stack
+#   loads   prints lines "load NAME EVENTS RECALLED INTERRUPTS COST WALKCOST"; INTERRUPTS
+#           is how many of 10,000 events occurred in softirqs and interrupts
 
 set -u
 
@@ -25,7 +25,7 @@ costs() {
 
 all_costs() {
 	insmod /t/stackbuf.ko || exit 1
-	# Recall compares less when it has seen the kernel's frames in some system calls
+	# Recall compares less after it has seen the kernel's frames in a few system calls
 	for _ in 1 2 3 4 5 6 7 8; do
 		costs rounds=2 >/dev/null
 	done
@@ -44,11 +44,11 @@ all_costs() {
 		echo 'hist:keys=stacktrace' >events/kprobes/bench/trigger
 	costs probed=ftrace_hist_stacktrace
 	echo 0 >events/kprobes/bench/enable
-	# A trigger keeps the event going
+	# The trigger keeps the event enabled: remove it before the probe
 	sed 's/^hist/!hist/; s/ \[active\]$//' events/kprobes/bench/trigger >/tmp/trigger
 	cat /tmp/trigger >events/kprobes/bench/trigger && echo >kprobe_events || exit 1
 
-	# Its probe is there while the command runs; then it prints what it counted
+	# bpftrace's probe is set while the command runs; then bpftrace prints its counts
 	cat >/tmp/measure <<'END'
 dmesg -c >/dev/null
 insmod /t/stackbuf_bench.ko probed=bpftrace && rmmod stackbuf_bench
@@ -67,8 +67,8 @@ END
 	probe_costs
 }
 
-# Times by marks in the kernel log.  An instruction takes a nanosecond here, and time that
-# the CPU waits counts, too.
+# mark NAME: a time stamp in the kernel log.  An instruction takes a nanosecond here; time
+# that the CPU spends waiting counts, too.
 mark() {
 	echo "bench mark $1" >/dev/kmsg
 }
@@ -80,7 +80,8 @@ between() {
 		END { printf "%.0f\n", at[to] - at[from] }'
 }
 
-# From the command to the first event that it prints, in ms.  The function is called every 30 ms.
+# Time from the start of the command until it prints an event, in ms.  The function is called
+# every 30 ms.
 first_event() {
 	(while [ ! -e /tmp/seen ]; do cat /proc/version; usleep 30000; done) >/dev/null &
 	mark from
@@ -92,7 +93,7 @@ first_event() {
 	echo "first_event 0 $(($(between from to) / 1000))"
 }
 
-# Setting and removing one probe, by its name and by its address, in ms: the median of 9
+# Time to set and to remove one probe, by name and by address, in ms: the median of 9
 probe_costs() {
 	address=0x$(sed -n 's/^\([0-9a-f]*\) T int_sqrt$/\1/p' /proc/kallsyms)
 	for how in name address; do
@@ -113,7 +114,7 @@ probe_costs() {
 
 # --- real loads
 
-# What the load is probed by: the last two only in interrupts
+# Functions to probe for a load: the last two run in interrupts only
 hot() {
 	case $1 in
 	softirq) echo ip_rcv,tcp_v4_rcv,tcp_rcv_established ;;
@@ -156,10 +157,10 @@ fact() {
 	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" /tmp/info
 }
 
-# under NAME WALK: the load with probes on, COST of an event
+# under NAME WALK: runs the load with probes set; leaves the cost of an event in cost
 under() {
 	echo 3 >/proc/sys/vm/drop_caches
-	# RCU frees later
+	# RCU frees the dropped objects with a delay
 	sleep 2
 	insmod /t/stackbuf_probe.ko "functions=$(hot "$1")" walk="$2" || exit 1
 	"$1" || echo "bench: load $1 failed" >&2

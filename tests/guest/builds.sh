@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A record with frames of stackbuf.ko and of a client, mine.ko: /out gets it as a snapshot
-# and as the four arrays, the modules' notes, and a snapshot after another build of mine.ko
-# was loaded.
+# Records frames of stackbuf.ko and of a client, mine.ko.  Writes to /out: the record as a
+# snapshot and as the four arrays, the modules' build ids, and a snapshot taken after another
+# build of mine.ko was loaded.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -17,7 +17,7 @@ done
 for module in stackbuf mine; do
 	cat /sys/module/$module/notes/.note.gnu.build-id >/out/$module.note || exit 1
 done
-# The other build in the first one's place, which takes some tries
+# Load the other build to the addresses of the first, which may take several tries
 places() {
 	cat /sys/module/mine/sections/.text /sys/module/mine/sections/.init.text
 }

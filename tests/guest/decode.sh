@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# A record of some work, with probes, for the tests of source lines, profiles and
-# flame graphs: /out gets the four arrays, kallsyms and the kernel's log.
+# Records a workload with probes, for the tests of source lines, profiles and flame
+# graphs.  Writes the four arrays, kallsyms and the kernel log to /out.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -16,7 +16,7 @@ for _ in 1 2 3; do
 	find /dev | sort >/dev/null &
 	wait
 done
-# Some frames in a module, whatever the scheduler and ftrace do
+# Make sure that the record has frames of a module
 run path 1 6 1 50 >/dev/null || exit 1
 rmmod stackbuf_probe
 for array in text info events stacks; do

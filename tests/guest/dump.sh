@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# One workload, then every kind of dump of this machine; at last, if there is a kernel
-# for it, a panic, so that the capture kernel takes its own.  There, as /t/capture, this
+# Runs a workload, then takes every kind of dump of this machine.  At the end, if a capture
+# kernel is loaded, panics, so that this script runs in the capture kernel, as /t/capture, and
 # reads /proc/vmcore.
 
 if [ "${0##*/}" = capture ]; then
@@ -35,6 +35,6 @@ done
 sync
 echo "done"
 [ "$(cat /sys/kernel/kexec_crash_loaded)" = 1 ] || exit 0
-# What was said shall have gone out before the machine stops
+# Let the output reach the host before the machine stops
 sleep 1
 echo c >/proc/sysrq-trigger

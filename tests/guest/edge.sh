@@ -3,8 +3,8 @@
 #
 # shellcheck disable=SC2094 # files are named after the commands they come from
 #
-# Limits of the parameters, and what is switched off, locked down or held by others,
-# in the guest.
+# Tests limits of the parameters, and probes, locks and files that are switched off, locked
+# down or in use, in the guest.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -13,12 +13,12 @@ STACKBUF=$(cat /t/reader)
 P=/sys/module/stackbuf/parameters
 KPROBES=/sys/kernel/debug/kprobes
 
-# set_list LIST: it becomes the list
+# set_list LIST: sets the list of probes
 set_list() {
 	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
 }
 
-# refuses LIST WORDS: refused with one line that has WORDS, the list stays
+# refuses LIST WORDS: LIST is refused with one line that has WORDS; the old list stays
 refuses() {
 	old=$(cat $P/probe)
 	mark
@@ -31,7 +31,7 @@ refuses() {
 		{ cat said $P/probe; return 1; }
 }
 
-# One line on standard error that has these words, and nothing else
+# one_line WORDS COMMAND...: fails and prints one line on standard error, with WORDS
 one_line() {
 	words=$1
 	shift
@@ -43,7 +43,7 @@ load big
 
 # ---------------------------------------------------------------- parameters ---
 
-# Names of modules that are not loaded, LENGTH bytes altogether
+# Lists of probes in modules that are not loaded, around the greatest length that is read back
 lengths() {
 	list=
 	for i in $(seq 25); do
@@ -74,7 +74,7 @@ lengths() {
 result "parameter probe is read at every length around a page, and nothing behind it is written" lengths
 result "parameter probe is for root only" is "$(stat -c %a $P/probe) == 600"
 
-# bytes FUNCTION: of the kernel's
+# bytes FUNCTION: its size, of a function of the kernel
 bytes() {
 	awk -v name="$1" '
 		at && $1 != at { print at, $1; exit }
@@ -88,7 +88,7 @@ result "refused: the end of a function ($size)" refuses "vfs_open+$size" "the fu
 result "refused: what comes after it" refuses vfs_open+0xffffffff "the function has $size bytes"
 result "refused: an offset after the end of a module's function" \
 	refuses stackbuf_test:context_save+0x100000 "the function has 0x[0-9a-f]* bytes"
-# Of several functions at one address only the kernel itself finds those after the first
+# Of several names of one address, all but the first are found by the kernel only
 other_name() {
 	awk '$2 ~ /[tT]/ && NR == FNR { n[$3]++; next }
 		$2 ~ /[tT]/ && $1 == at && n[$3] == 1 { print $3 } { at = $2 ~ /[tT]/ ? $1 : "" }' sorted sorted >names
@@ -107,7 +107,7 @@ note result
 
 # ----------------------------------------------------------- held by others ---
 
-# Other parameters while a long list is set, and while its file is read
+# Writes other parameters while a long list is being set and another process reads the list
 long_list() {
 	grep '^ext4_[a-z_]* *$' /sys/kernel/tracing/available_filter_functions |
 		awk 'NR == FNR { want[$1]; next } $3 in want { print "0x" $1 }' - /proc/kallsyms |
@@ -130,7 +130,8 @@ long_list() {
 result "while a list is set: other parameters are written at once" long_list 100
 note result
 
-# Its owner waits for the one that prints, which for want of real locks gives up after 3 s
+# The lock's owner waits for the CPU that prints.  The test uses no real lock for that: after
+# 3 s the owner gives up.
 kept() {
 	mark
 	run kept >kept && note kept
@@ -142,7 +143,7 @@ note result
 
 # -------------------------------------------------------------- switched off ---
 
-# says_off WORDS COMMAND...: info, snoop and count report it, with these words
+# says_off WORDS: info, snoop and count report that probes are not hit, with these words
 says_off() {
 	words=$1
 	set_list stackbuf_test:go || return 1
@@ -169,13 +170,13 @@ result "kprobes are switched off: info, snoop and count say so" kprobes_off
 ftrace=/proc/sys/kernel/ftrace_enabled
 ftrace_off() {
 	says_nothing && set_list stackbuf_test:go && grep 'go+.*FTRACE' $KPROBES/list && echo 0 >$ftrace || return 1
-	# That is so
+	# Probes are indeed not hit: a path adds only its own save
 	count=$("$STACKBUF" info | sed -n 's/^events recorded *//p')
 	run path 0x77 3 0 1 >/dev/null
 	is "$("$STACKBUF" info | sed -n 's/^events recorded *//p') == $count + 1" &&
 		says_off 'ftrace is switched off'
 	status=$?
-	# Set meanwhile, by a breakpoint: it is hit
+	# A probe set now by a breakpoint is hit although ftrace is off
 	set_list "stackbuf_test:context_save+$(cat /t/inside)" && "$STACKBUF" info >info || return 1
 	! grep 'not hit' info || status=1
 	echo 1 >$ftrace
@@ -187,7 +188,7 @@ set_list ''
 
 # ------------------------------------------------------------------ lockdown ---
 
-# Nothing comes after this, as it cannot be taken back
+# The last test, as a lockdown cannot be undone
 lockdown=/sys/kernel/security/lockdown
 [ -e $lockdown ] || mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 closed() {
@@ -202,7 +203,7 @@ closed() {
 		# shellcheck disable=SC2086 # words
 		one_line "$D/[a-z]*: .*locked down for confidentiality" "$STACKBUF" $command || return 1
 	done
-	# Recording goes on: the module itself reports it when it is unloaded
+	# Recording continues: the module reports its events when it is unloaded
 	echo 1 >$P/enable && [ "$(cat $P/probe)" = vfs_read ] || return 1
 	# An open file keeps the module loaded
 	if rmmod stackbuf_test && rmmod stackbuf 2>/dev/null; then echo "unloaded while its memory is read"; return 1; fi

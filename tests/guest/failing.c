@@ -4,8 +4,8 @@
  *
  *   failing NTH MODULE PARAMETERS
  *
- * prints "left N": how many allocations more it would have taken until one had failed, 0
- * if one did.  Status: 0 loaded, 1 refused, 2 for all else.  The kernel needs
+ * prints "left N": how many more allocations were needed for one to fail, 0 if one
+ * failed.  Status: 0 loaded, 1 refused, 2 any other error.  The kernel needs
  * CONFIG_FAULT_INJECTION, see its Documentation/fault-injection/fault-injection.rst.
  */
 #define _GNU_SOURCE
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	if (write(nth, argv[1], strlen(argv[1])) < 0)
 		die("fail-nth");
 	err = syscall(SYS_init_module, module, st.st_size, argv[3]) ? errno : 0;
-	/* 0 by itself where one failed; and nothing else shall */
+	/* Read what is left, 0 if an allocation failed; then let no further allocation fail */
 	if (pread(nth, left, sizeof(left) - 1, 0) <= 0 || pwrite(nth, "0", 1, 0) != 1)
 		die("fail-nth");
 	printf("left %d\n", atoi(left));

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# How long stackbuf keeps interrupts off and how much of the stack it takes, in lines
+# Measures how long stackbuf keeps interrupts off and how much stack it uses.  Prints lines
 #
-#	irqs NAME LONGEST WALK	instructions; WALK: those of stack_trace_save() there
+#	irqs NAME LONGEST WALK	instructions; WALK: of stack_trace_save() at the same depth
 #	stack NAME BYTES MOST
 #	recalled NAME EVENTS
 
@@ -23,14 +23,14 @@ recalled() {
 	"$(cat /t/reader)" info --json | sed -n 's/.*"events_recalled": *\([0-9]*\).*/\1/p'
 }
 
-# by_symbols MODULE: the same, whatever symbols there are
+# by_symbols MODULE: measurements that must not depend on the number of symbols
 by_symbols() {
 	insmod /t/stackbuf.ko && insmod "/t/stackbuf_$1.ko" || exit 1
 	longest "$1-new" "stackbuf_$1" save 1
-	# What was learnt is forgotten
+	# Unloading a module makes recall forget all layouts
 	insmod /t/stackbuf_fit.ko && rmmod stackbuf_fit || exit 1
 	longest "$1-again" "stackbuf_$1" save 1
-	# Recorded and recalled where a function of the module begins
+	# Record and recall at the beginning of a function of the module
 	echo many_probed >$P/probe || exit 1
 	before=$(recalled)
 	longest "$1-probe" "stackbuf_$1" probe 100
@@ -38,7 +38,7 @@ by_symbols() {
 	rmmod "stackbuf_$1" stackbuf
 }
 
-# taken NAME FRAMES: bytes of the stack that a save took
+# taken NAME FRAMES: bytes of the stack that a save used
 taken() {
 	echo "stack $2" >/sys/module/stackbuf_few/parameters/run || exit 1
 	echo "stack $1 $(cat /sys/module/stackbuf_few/parameters/stack) $(cat /sys/module/stackbuf_few/parameters/stack_most)"
@@ -53,12 +53,12 @@ insmod /t/stackbuf.ko && insmod /t/stackbuf_few.ko || exit 1
 taken new 20
 taken again 20
 taken deep 60
-# With one function more
+# A filter adds one function call
 echo 1000000 >$P/limit
 taken filtered 22
 echo 0 >$P/limit
 if [ -e /t/instructions ]; then
-	# Twice round the ring, every event of another stack than the one before
+	# Two laps of the ring, consecutive events having different stacks
 	longest page stackbuf_few save 600000
 	longest full stackbuf_few full 14
 	taken full 21

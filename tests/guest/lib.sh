@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=sh
 #
-# lib.sh - for what runs in the guest: results, and the modules under test
+# lib.sh - shared by the scripts in the guest: results, and the modules under test
 #
-# Results go out as "ok TEXT" and "not ok TEXT"; the host numbers them, and the
-# last word must be "done", see ktap() in tests/lib.sh.
+# Results are printed as "ok TEXT" and "not ok TEXT", and the last line must be
+# "done".  The host numbers the results, see ktap() in tests/lib.sh.
 
 set -u
 
@@ -12,7 +12,7 @@ D=/sys/kernel/debug/stackbuf
 RUN=/sys/kernel/debug/stackbuf_test/run
 W=/tmp/work
 mkdir -p $W && cd $W || exit 1
-# Serial lines are slow, and the log is read by dmesg anyway
+# Keep the log off the slow serial line: tests read it by dmesg
 dmesg -n 1
 
 note() {
@@ -28,14 +28,14 @@ result() {
 	else
 		echo "not ok $text"
 		note result
-		# A deliberate fault was found: the rest can be spared
+		# The test for a deliberate fault failed as it should: skip the rest
 		if [ -e /t/fails ] && echo "$text" | grep -qE "$(cat /t/fails)"; then exit 0; fi
 	fi
 }
 
-# On kernels that have kmemleak: nothing of what was allocated is lost
+# Where the kernel has kmemleak, check that nothing leaked
 leak() {
-	# What was freed just now may still look lost in the first round
+	# The first scan may report memory that was freed recently
 	for _ in 1 2; do
 		echo scan >/sys/kernel/debug/kmemleak || return 1
 		sleep 5
@@ -43,10 +43,10 @@ leak() {
 	if grep -A 20 'unreferenced object' /sys/kernel/debug/kmemleak; then return 1; fi
 }
 
-# Which machine this is: what differs is asked for here.  nmi is 1 where a module can send
-# NMIs, arguments says how many of a function's are in registers,
-# unseen how many callers the kernel's own tracers leave out behind a probe at a function's
-# beginning, where arm64 has the return address in a register only.
+# Differences between machines.  nmi: 1 where a module can send NMIs.  arguments: how many
+# arguments of a function are in registers.  unseen: how many callers the kernel's own tracers
+# leave out after a probe at a function's beginning, where arm64 has the return address in a
+# register only.
 arch=$(uname -m)
 # shellcheck disable=SC2034 # for those that include this
 case $arch in
@@ -76,12 +76,12 @@ with() {
 	fi
 }
 
-# Whether KCSAN's calls are in all functions of modules, and in modules only
+# Whether KCSAN instruments all functions of modules, and of modules only
 kcsan() {
 	grep -qw __tsan_func_entry /proc/kallsyms
 }
 
-# those FUNCTION[@ARGUMENT],...: of these what this kernel has; one has that name
+# those FUNCTION[@ARGUMENT],...: keeps those whose name this kernel has exactly once
 those() {
 	echo "$1" | tr ',' '\n' >wanted
 	awk 'NR == FNR { if (NF < 4 && $2 ~ /[tTwW]/) n[$3]++; next }
@@ -98,12 +98,12 @@ with_hist() {
 	fi
 }
 
-# Sourced by the arithmetic of a shell: true if the expression is not 0
+# is EXPRESSION: true if it is not 0, by the arithmetic of the shell
 is() {
 	[ $(($1)) -ne 0 ] || { echo "false: $1"; return 1; }
 }
 
-# Lines of the log from the last mark on
+# mark, later since: the lines of the log after the last mark
 mark() {
 	echo "mark" >/dev/kmsg
 }
@@ -123,18 +123,18 @@ unload() {
 	rmmod stackbuf_test && rmmod stackbuf
 }
 
-# A command for stackbuf_test, its answer on standard output
+# run COMMAND NUMBER...: a command of stackbuf_test, its output on standard output
 run() {
 	echo "$*" >$RUN || { echo "command failed: $*"; return 1; }
 	cat $RUN
 }
 
-# value WORD FILE: what follows the word
+# value WORD FILE: the word after WORD
 value() {
 	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"
 }
 
-# A copy of the arrays, nothing being recorded
+# dump FOLDER: copies the arrays while nothing is recorded
 dump() {
 	rm -rf "$1"
 	mkdir -p "$1"
@@ -143,7 +143,7 @@ dump() {
 	done
 }
 
-# Check the arrays as they are now, one against the other; figures in check
+# check [KALLSYMS]: copies the arrays to now and compares them; figures go to the file check
 check() {
 	# shellcheck disable=SC2094 # the file has the name of the command
 	dump now && /t/sbcheck check now "$@" >check 2>&1 && return
@@ -151,7 +151,7 @@ check() {
 	return 1
 }
 
-# record ID: its record in the text of now
+# record ID: prints its record from now/text
 record() {
 	tr -s '\0' '\n' <now/text |
 		awk -v id="$1" '/^stack / { on = $2 == id } /^stackbuf text/ || /^ *$/ { on = 0 } on'

@@ -3,8 +3,8 @@
 #
 # shellcheck disable=SC2094 # files are named after the commands they come from
 #
-# What stackbuf.ko does where the machine is small, large, or refuses things; the
-# file /t/kind says which it is.
+# Tests stackbuf.ko on machines that are small or large, or where calls fail.  The file
+# /t/kind selects the kind of machine.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -17,7 +17,7 @@ nobody() {
 	su -s /bin/sh nobody -c "$1"
 }
 
-# The load of a shell on all CPUs: seconds
+# work SECONDS: a shell workload on all CPUs
 work() {
 	end=$(($(date +%s) + $1))
 	for _ in $(seq "$(nproc)"); do
@@ -33,7 +33,7 @@ fact() {
 	"$STACKBUF" info --json | tr ',' '\n' | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"
 }
 
-# Recorded by probes, all consistent, nothing that verify found
+# sound EVENTS: probes recorded at least that many, arrays are consistent, verify found nothing
 sound() {
 	echo 0 >$P/enable
 	check || return 1
@@ -49,7 +49,7 @@ only_root() {
 	done
 	is "$(stat -c %a $D/text) == 400 && $(stat -c %a $D/info) == 400 &&
 		$(stat -c %a $D/events) == 400 && $(stat -c %a $D/stacks) == 400" || return 1
-	# Parameters hold no address but what root wrote; nobody writes them
+	# Parameters show no addresses except those that root wrote; only root can write them
 	for file in "$P"/*; do
 		if nobody "echo 0 >$file" 2>err; then echo "$file"; return 1; fi
 	done
@@ -93,8 +93,8 @@ kprobes_off() {
 	rmmod stackbuf
 }
 
-# Allocations that loading makes fail one by one, up to 300 of them: refused or loaded, and
-# then whole, nothing between
+# Lets each of up to 300 allocations during loading fail in turn: the module must be refused,
+# or loaded and complete
 failing() {
 	for kind in failslab fail_page_alloc; do
 		echo 0 >/sys/kernel/debug/$kind/verbose && echo N >/sys/kernel/debug/$kind/ignore-gfp-wait || return 1
@@ -116,7 +116,7 @@ failing() {
 			;;
 		*) cat err; return 1 ;;
 		esac
-		# This time it took fewer
+		# Loading made fewer allocations this time
 		[ "$(value left said)" = 0 ] || break
 		nth=$((nth + step))
 	done
@@ -142,13 +142,13 @@ hotplug() {
 	rmmod stackbuf
 }
 
-# To idle and back, by the kernel's own test of it: what goes to sleep wakes up after
-# five seconds, on a machine whose clock need not be able to do it
+# Suspends to idle and resumes, by the kernel's pm_test: it resumes after five seconds, also
+# on a machine whose clock cannot wake it
 idle() {
 	insmod /t/big/stackbuf.ko verify=1 probe=dput || return 1
 	work 1
 	before=$(fact events_recorded)
-	# Lockdep of 6.12 takes queues for locks, and objects to NVMe, which leaves them frozen
+	# Lockdep of 6.12 treats frozen queues as held locks, and complains about NVMe
 	level=platform
 	! grep -q 'q_usage_counter(io)' /proc/lockdep || level=freezer
 	echo "# page: suspended to idle up to the level $level of pm_test"
@@ -183,7 +183,7 @@ storm() {
 	is "$(value wrong storm) == 0 && $(value total check) - 1 == $(value recorded storm)"
 }
 
-# run_turns N: N times each CPU in turn records
+# run_turns N: N rounds in which each CPU records in turn
 run_turns() {
 	run turns "$1" >turns
 	cat turns
@@ -263,7 +263,7 @@ lockdown)
 		if echo +vfs_read >$P/probe; then return 1; fi 2>/dev/null
 		[ "$(cat $P/probe)" = "$before" ] || { cat $P/probe; return 1; }
 		if "$STACKBUF" log --last 10 >log 2>err; then return 0; fi
-		# Refused is right, if it says so in one line
+		# A refusal is right if it is one line
 		cat err
 		is "$(wc -l <err) == 1"
 	}
@@ -296,7 +296,7 @@ huge)
 	unload
 	;;
 clients)
-	# 64 saves at each call are enough for an emulator without as many walks
+	# Verify one of 64 recalls only: an emulator is too slow to walk them all
 	insmod /t/big/stackbuf.ko verify=64
 	sixty_four() {
 		for n in $(seq 10 73); do

@@ -4,7 +4,7 @@
  *
  *   load KIND ROUNDS    KIND is one of those at the end of this file
  *
- * A round is short, and ends when what it began has ended.
+ * A round is short.  It waits for all processes and threads that it started.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -53,7 +53,7 @@ static pid_t split(void)
 	return pid;
 }
 
-/* Memory that is touched for the first time, also by the kernel, and copied on write */
+/* Page faults: first touches by user space and by the kernel, and copies on write */
 static void faults(void)
 {
 	size_t size = 64 * 4096, i;
@@ -80,7 +80,7 @@ static void faults(void)
 	close(fd);
 }
 
-/* A connection over loopback, and what goes through it, both ways */
+/* A TCP connection over loopback, with data in both directions */
 static void tcp(void)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET,
@@ -132,7 +132,7 @@ static void udp(void)
 	close(from);
 }
 
-/* Two processes that wake each other, and give way */
+/* Two processes that wake each other and yield */
 static void sched(void)
 {
 	int a[2], b[2], i;
@@ -168,7 +168,7 @@ static void on_signal(int sig)
 		user_seen = 1;
 }
 
-/* Handled, from oneself, from another, from a timer; and one that kills */
+/* Signals from the process itself, another process and a timer; and a fatal one */
 static void signals(void)
 {
 	struct itimerval timer = { .it_value.tv_usec = 200 };
@@ -222,7 +222,7 @@ static void threads(void)
 		pthread_join(t[i], NULL);
 }
 
-/* Made, written, read, looked at, renamed, and removed */
+/* Files: created, written, read, renamed, removed */
 static void files(void)
 {
 	char dir[32], name[64], other[64], data[4096];
@@ -252,7 +252,7 @@ static void on_fault(int sig)
 	siglongjmp(landing, sig);
 }
 
-/* Jumps to an address that is not mapped, and to one of the kernel's code: faults there */
+/* Jumps to an unmapped address and to a kernel address: both fault at the target */
 static void jumps(void)
 {
 	const struct sigaction catch = { .sa_handler = on_fault };

@@ -3,9 +3,9 @@
 #
 # shellcheck disable=SC2094 # files are named after the commands they come from
 #
-# The command stackbuf, live in the guest: N tagged saves on each CPU over 40
-# paths, several laps of the ring; what it prints is held against what the client
-# module was told by stackbuf_save_tag().
+# Tests the command stackbuf, live in the guest: N tagged saves on each CPU over 40
+# paths, several laps of the ring.  What the command prints is compared with what
+# stackbuf_save_tag() returned to the client module.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -18,10 +18,10 @@ load big || exit 1
 run tags $N 40 4 >tags
 note tags
 
-# The newest of each CPU, each once, in order, up to the last, with the right stack
+# The newest events of each CPU: each once, in order, up to the last, with the right stack
 newest() {
 	"$STACKBUF" log --json >log || return
-	# path CPU I id ID, then events with the tag 0x5b, CPU, number
+	# First lines "path CPU I id ID", then events with the tag 0x5b, CPU, number
 	awk -F '[:,"]+' -v n=$N -v cpus="$CPUS" '
 		FNR == NR { split($0, w, " "); if (w[1] == "path") id[w[2], w[3]] = w[5]; next }
 		{
@@ -42,7 +42,7 @@ newest() {
 		}' tags log
 }
 
-# Every path as often as it was saved, also those that were overwritten
+# The total of every path, including events that were overwritten
 totals() {
 	"$STACKBUF" count --json >count || return
 	sed -n 's/.*"count": *\([0-9]*\).*/\1/p' count | sort -n | uniq -c >totals

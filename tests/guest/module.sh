@@ -3,13 +3,13 @@
 #
 # shellcheck disable=SC2094,SC2218 # files are named after the commands they come from
 #
-# What stackbuf.ko does, in the guest.  /t/big has the usual sizes, /t/small
-# 64 KiB for everything, /t/full 64 KiB for stacks and 2 MiB for events.
+# Tests stackbuf.ko in the guest.  /t/big has the usual sizes, /t/small 64 KiB for
+# each array, /t/full 64 KiB for stacks and 2 MiB for events.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-# How many times slower than others this kernel is, about
+# How many times slower than a usual kernel this one is, about
 slow=$(cat /t/slow)
 began=$(cut -d. -f1 /proc/uptime)
 stage() {
@@ -66,7 +66,7 @@ result "the same path twice: one record, one id, a total of 2" once
 run depth 1 80 >depth
 depths() {
 	is "$(grep -c ' good$' depth) == 80" || { grep BAD depth; return 1; }
-	# The limit, and what lies on both sides of it, must have been among them
+	# The depths must include the limit and its neighbours
 	grep -q ' frames 63 of 63 cut 0 ' depth && grep -q ' frames 64 of 64 cut 0 ' depth &&
 		grep -q ' frames 64 of 65 cut 1 ' depth && grep -q ' frames 64 of 8[0-9] cut 1 ' depth
 }
@@ -106,7 +106,7 @@ long_name() {
 	dump now
 	id=$(value id long)
 	record "$id" >record
-	# With offset, size and module 22 bytes more than the name
+	# Offset, size and module add more than 22 bytes to the name
 	awk -v name="$(cat /t/long)" '/^long_a_name/ { if (name >= 105 && length($0) > name + 22 && $0 ~ /an\+0x[0-9a-f]+\/0x[0-9a-f]+ \[stackbuf_test\]$/) n++ }
 		END { exit n != 2 }' record || { cat record; return 1; }
 }
@@ -130,7 +130,7 @@ for where in task preempt_disable raw_spinlock timer tasklet hrtimer irq_work nm
 	context() {
 		line=$(grep "^context $where " context) || { cat context; return 1; }
 		echo "$line" | grep ' right 1 ' || { echo "$line"; return 1; }
-		# The n-th event is of the n-th context
+		# The n-th event is that of the n-th context
 		no=$(grep -n "^context $where " context | cut -d: -f1)
 		id=$(echo "$line" | cut -d' ' -f4)
 		case $where in
@@ -231,7 +231,7 @@ print_id() {
 	since >log
 	/t/sbcheck printed <log >printed || { cat printed; return 1; }
 	grep '^traces 1 ' printed || { cat printed; return 1; }
-	# Line by line what the text log has
+	# Each line is printed as in the text log
 	record "$(value id a)" | sed 1d >want
 	sed -n 's/^\[ *[0-9.]*\]  //p' log | cmp - want || { cat log want; return 1; }
 }
@@ -248,7 +248,7 @@ result "print_id of an unknown id is one line that says so" unknown_id
 
 # ----------------------------------------------------------------- storms ---
 
-# Run a storm with a reader of the text; its figures in storm and watch
+# storm ARGUMENT...: runs a storm with a reader of the text; figures go to storm and watch
 storm() {
 	rm -f stop
 	check >/dev/null
@@ -264,7 +264,7 @@ storm() {
 	checked=$?
 	note storm watch
 }
-# Every save attempted was recorded or refused, and stackbuf's own figures agree
+# Every attempted save was recorded or refused, and stackbuf's own figures agree
 accounted() {
 	attempted=$(value attempted storm)
 	recorded=$(value recorded storm)
@@ -274,7 +274,7 @@ accounted() {
 	is "$(value refused check) - $lost == $refused" || return 1
 }
 
-# As a save on all CPUs leaves it: $1 with interrupts over it or not
+# judge TEXT: the results of the last storm
 judge() {
 	result "$1: recorded + refused = attempted, and stackbuf's own figures agree" accounted
 	result "$1: no id is wrong or gone too early" ids_right
@@ -284,7 +284,7 @@ judge() {
 }
 ids_right() {
 	is "$(value wrong storm) == 0" || return 1
-	# In a small ring an event may be overwritten before its id was looked up
+	# With a small ring a stack may be evicted before the test looks up its id
 	[ "$ring" = small ] || is "$(value gone storm) == 0"
 }
 watch_right() {
@@ -294,7 +294,7 @@ watch_right() {
 
 ring=big
 stage storm
-# Stacks are longer on debug kernels: no more of them than the text log has room for
+# Debug kernels have longer stacks: save no more of them than the text log has room for
 storm 3000 $((slow == 1 ? 600 : 450)) 0 0
 judge "defect 4, storm on all CPUs"
 first_lap() {
@@ -320,7 +320,7 @@ result "memory behind the arrays is still untouched" guards
 # --------------------------------------- the same from memory, and the end ---
 
 stage image
-# What is freed is zeroed (init_on_free=1), so no old copy of a page is left
+# Freed memory is zeroed (init_on_free=1), so no old copy of a page is left in the image
 rm -rf now
 sleep 1
 host raw ram || echo "not ok the host takes a memory image"
@@ -354,7 +354,7 @@ run tags $N 40 4 >tags
 tags() {
 	dump now
 	/t/sbcheck tags now tags $N 40 >tagged || { cat tagged; return 1; }
-	# Several laps, a full ring, and all CPUs in it
+	# There were several laps, and the ring is full
 	is "$(value laps tagged) >= 5 && $(value shown tagged) > 2500" || { cat tagged; return 1; }
 }
 result "tags: the newest events, each once, in order, with the right stack; totals exact" tags
@@ -370,7 +370,7 @@ wait $!
 watched=$?
 wrap() {
 	[ $watched = 0 ] || { cat watch; return 1; }
-	# As printf "%s" shows it, too
+	# The text must be right as printf "%s" shows it, too
 	check || return 1
 	is "$(value text_overwritten check) > 250 && $(value records watch) > 1000 &&
 		$(value textpages check) == 16"
@@ -405,7 +405,7 @@ result "memory behind the small arrays is untouched" guards
 unload
 
 stage again
-# Of 1,000 saves of a known stack, how many walked
+# walked: how many of 1,000 saves of a known stack walk
 walked() {
 	run path 0x77 8 0 8 >again && check || return 1
 	before=$(value again check)
@@ -421,7 +421,7 @@ used_again() {
 	mark
 	run printid "$(value id again)"
 	since >log
-	# Recalled as any other
+	# The stack is recalled as usual
 	is "$now <= $usual + 20" &&
 		grep -q "stack $(value id again) is not printed: an older stack may have had this id" log ||
 		{ echo "usual $usual now $now"; cat again log; return 1; }
@@ -438,7 +438,7 @@ full() {
 	none=$(value none distinct)
 	is "$none > 0 && $(value wrong distinct) == 0 && $(value gone distinct) == 0" || return 1
 	is "$(value table check) == $none" || return 1
-	# It does not stay full: what is new now is recorded after a while
+	# Eviction makes room: a new stack is recorded within a few seconds
 	for try in 1 2 3 4 5; do
 		run path 0x66666666 8 0 1 | grep 'id [1-9]' && break
 		sleep 1
@@ -446,7 +446,8 @@ full() {
 	check && is "$try < 5 && $(value evicted check) > 0"
 }
 result "a table full of stacks that the ring refers to: refused, counted, ids right; then room is made" full
-# Its own stacks want what the request is for, as half of the memory for layouts is full
+# The probe saves stacks while the recorder requests its worker, because half of the memory for
+# layouts is full; these stacks need the same memory
 probed_request() {
 	echo queue_work_on >/sys/module/stackbuf/parameters/probe && run distinct 1500 5 0 >distinct &&
 		echo >/sys/module/stackbuf/parameters/probe && is "$(value wrong distinct) == 0"
@@ -472,7 +473,7 @@ step() {
 	is "$(value total check) - $total == $(value recorded step)" || return 1
 	is "$(value refused check) - $lost == $(value refused step)"
 }
-# The first step makes the file snapshot
+# The first step creates the file snapshot
 run step 0 >/dev/null
 step >stepped
 stepped=$?

@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# The end of a machine that records, in the guest: what is left, the host checks.
+# Panics while all CPUs record, in the guest.  The host checks what is left.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
 load big panic_dump=20
-# The log of the panic is read from the console
+# The host reads the log of the panic from the console
 dmesg -n 7
 case $(cat /t/kind) in
 oops)
-	# Filters that let everything pass are no reason to go on
+	# The oops must stop recording also while a filter is set, here one that passes everything
 	echo 4294967295 >/sys/module/stackbuf/parameters/limit
 	run panic 1000 0x10
 	;;

@@ -3,8 +3,8 @@
 #
 # shellcheck disable=SC2094 # files are named after the commands they come from
 #
-# Builds that leave out parts, in the guest: /t/FOLDER of each has its modules and an sbcheck
-# that knows which pages it has.
+# Tests builds that leave out parts, in the guest.  /t/FOLDER of each has its modules and an
+# sbcheck that knows which pages the build has.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -18,7 +18,7 @@ prints() {
 	/t/"$kind"/sbcheck printed <log
 }
 
-# Live, and a copy of the arrays
+# The command reads the live module and a copy of the arrays
 reads_back() {
 	run path 0x1234 6 0xc0ffee 10 >path || return 1
 	dump now && /t/"$kind"/sbcheck check now || return 1
@@ -28,7 +28,7 @@ reads_back() {
 	"$STACKBUF" text >text && grep -q "^stack $(value id path) " text || { cat text; return 1; }
 }
 
-# What is left out is absent; what is not works
+# Parts that are left out are absent, the others work
 has() {
 	case $kind in
 	no-deepest)
@@ -45,7 +45,7 @@ has() {
 	esac
 }
 
-# No page is missed, and the reader names what is left out
+# The reader misses no page and names the parts that are left out
 says() {
 	"$STACKBUF" info >info 2>said && [ ! -s said ] && grep -qx 'missing pages  *0' info &&
 		grep -qx 'damaged pages  *0' info || { cat info said; return 1; }
@@ -57,7 +57,7 @@ says() {
 	esac
 }
 
-# Nor does it set probes
+# The command refuses to set probes
 sets_none() {
 	[ "$kind" = no-deepest ] && return
 	! "$STACKBUF" snoop vfs_read >snoop 2>said && cat said && grep -q 'PROBES=n' said

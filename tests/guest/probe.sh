@@ -3,8 +3,8 @@
 #
 # shellcheck disable=SC2094,SC2218 # files and functions are named after commands
 #
-# Probes and filters, in the guest, on two CPUs.  Functions of modules are named
-# where any will do: those of the kernel take a pass over all of its symbols.
+# Tests probes and filters, in the guest, on two CPUs.  Where any function will do, the tests
+# name one of a module: a lookup of a kernel function searches all of the kernel's symbols.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -15,7 +15,7 @@ T=/sys/kernel/tracing
 [ -d $T/events ] || T=/sys/kernel/debug/tracing
 KPROBES=/sys/kernel/debug/kprobes
 
-# What info tells, as lines KEY NUMBER
+# The output of info, as lines KEY NUMBER
 facts() {
 	"$STACKBUF" info --json >info.json &&
 		tr ',' '\n' <info.json | sed -n 's/.*"\([a-z_]*\)": *\([0-9][0-9]*\).*/\1 \2/p' >facts
@@ -26,24 +26,24 @@ fact() {
 	awk -v key="$1" '$1 == key { n = $2 } END { print n + 0 }' facts
 }
 
-# All that was attempted and is known: recorded, refused, kept out
+# All attempts that stackbuf counts: recorded, refused, or kept out by filters
 attempted() {
 	echo $(($(fact events_recorded) + $(fact events_refused) + $(fact kept_out) +
 		$(fact not_sampled) + $(fact over_limit)))
 }
 
-# set_list LIST: it becomes the list
+# set_list LIST: sets the list of probes
 set_list() {
 	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
 }
 
-# In any order
+# list_is LIST: the list of probes is this, in any order
 list_is() {
 	[ "$(tr ',' '\n' <$P/probe | sort)" = "$(echo "$1" | tr ',' '\n' | sort)" ] ||
 		{ echo "the list is $(cat $P/probe)"; return 1; }
 }
 
-# refuses LIST WORDS: refused with one line that has WORDS, the list stays
+# refuses LIST WORDS: LIST is refused with one line that has WORDS; the old list stays
 refuses() {
 	old=$(cat $P/probe)
 	mark
@@ -51,13 +51,13 @@ refuses() {
 		echo "$1 was accepted"
 		return 1
 	fi
-	# Nobody else's lines
+	# Only lines of stackbuf
 	since | grep 'stackbuf: ' >said
 	is "$(wc -l <said) == 1" && grep -q "stackbuf: probe: .*$2" said && list_is "$old" ||
 		{ cat said; return 1; }
 }
 
-# What a workload of one process does: under its PID, known before it begins
+# Start the workload of one process, stopped, so that its PID is known before it begins
 work() {
 	# shellcheck disable=SC2016 # expanded by that shell
 	sh -c 'kill -STOP $$; exec grep -r nothing /sys/kernel/slab /proc/self/fdinfo /etc /bin/busybox' >/dev/null 2>&1 &
@@ -65,7 +65,7 @@ work() {
 	until grep -q '^State:.*T' /proc/$worker/status; do sleep 0.1; done
 }
 
-# Two processes that keep both CPUs busy until the file "stop" is there, and let others go first
+# Two processes of low priority keep both CPUs busy until the file "stop" exists
 busy() {
 	rm -f stop
 	for _ in 1 2; do
@@ -78,7 +78,7 @@ busy() {
 
 rest() {
 	touch stop
-	# One that failed to be sent on its way is stopped for ever
+	# The worker of a test that failed is still stopped
 	kill -KILL "${worker:-}" 2>/dev/null
 	wait
 }
@@ -103,7 +103,7 @@ result "refused: one that its module does not have" refuses stackbuf_test:nothin
 result "refused: stackbuf itself" refuses stackbuf:stackbuf_save "does not probe itself"
 result "refused: blacklisted" refuses get_kprobe "get_kprobe: the kernel allows no probe"
 result "refused: the middle of an instruction" refuses vfs_read+1 "vfs_read+1: .*no instruction begins\|vfs_read+1: the kernel allows"
-# Where kallsyms has no data, what is behind the text
+# If kallsyms lists no data, use the end of the text
 data=$(awk '$3 == "jiffies" { at = $1 } $3 == "_etext" { end = $1 } END { print at ? at : end }' /proc/kallsyms)
 result "refused: data" refuses "0x$data" "allows no probe\|no such function"
 for bad in 'vfs_*' 'a b' 0xyz vfs_read+ vfs_read+x : stackbuf_test: :vfs_read vfs_read:a:b; do
@@ -159,9 +159,9 @@ result "filters and other numbers: what is out of range is refused, in one line"
 # --------------------------------------------------------------------- depth ---
 
 stage depth
-# First, as no event has come from leaf_tag yet.  Sizes and locations behind the
-# innermost frame, of ftrace's and ours: ftrace counts from the place of a return
-# address on, so the outermost is larger by that.
+# This test comes first, before any event from leaf_tag.  Prints sizes and locations of the
+# frames outside of the innermost one, from ftrace's table or ours.  ftrace measures from the
+# slot of a return address, so ours has 8 bytes more in the outermost frame.
 frames() {
 	awk -v more="$1" '
 		/^ +Depth/ { n++ }
@@ -182,12 +182,12 @@ depth() {
 	[ ! -e $tracer ] || echo 0 >$tracer
 	set_list ''
 	"$STACKBUF" depth >depths
-	# That which begins as the tracer's does
+	# The stack that begins where the tracer's does
 	awk -v RS= '/0\) +[0-9]+ +[0-9]+ +leaf_tag\+0x[04]\//' depths >ours
 	frames 8 <ours >b
 	is "$(wc -l <b) > 25" && ! grep cut ours || { cat depths; return 1; }
 }
-# Where functions say themselves that they are
+# Frames have the places that the functions themselves report
 placed() {
 	run places 20 | sed -n 's/^place //p' >places
 	"$STACKBUF" depth | awk -v RS= '/leaf_place\+/' |
@@ -211,11 +211,12 @@ fi
 # ------------------------------------------------- where traces begin, contexts ---
 
 stage kinds
-# begins PROBE KIND PAIRS: set so, its events begin at the probed address, and the
-# rest is what the inserted call finds that comes next, its context, too
+# begins PROBE KIND PAIRS: the probe is implemented as KIND; each of its events begins at the
+# probed address, and its other frames and its context are those of the next event, from a
+# stackbuf_save_tag() in the same function
 begins() {
 	set_list "stackbuf_test:$1" || return 1
-	# A jump takes its time
+	# The kernel optimizes a probe into a jump with a delay
 	for _ in $(seq 300); do
 		! grep -q "$2" $KPROBES/list || break
 		usleep 100000
@@ -278,9 +279,8 @@ result "an argument is the tag, and found by it; so is the return address" tags
 # ----------------------------------------------------- against ftrace's counts ---
 
 stage hist
-# Frames from the caller outwards and a total, a line a stack, of hist and of ours.  Hist
-# triggers keep 16 frames, in 7.1 31: where one has that many, in the file depth, how many of
-# them there was room for.
+# Print a line per stack, with the frames from the caller outwards and the total: hist's and ours.
+# Hist triggers keep 16 frames, in 7.1 31: the file depth has the most that any stack has there.
 hist_lines() {
 	awk -v fn="$1" '
 		/_stacktrace:|stacktrace:/ { n = 0; at = 0; next }
@@ -330,7 +330,7 @@ N=6000
 CPUS=$(nproc)
 ALL=$((CPUS * N))
 LAST=$((CPUS - 1))
-# filtered FILTER=VALUE...: N tagged saves on each CPU under it
+# filtered FILTER=VALUE...: makes N tagged saves on each CPU with these filters
 filtered() {
 	facts
 	before=$(attempted)
@@ -352,7 +352,7 @@ every() { facts; out=$(fact not_sampled); filtered every=7 && is "$recorded == C
 result "every: on each CPU the first and then one in so many" every
 cpu() { facts; out=$(fact kept_out); filtered cpu=$LAST && is "$recorded == N && $(fact kept_out) - $out == $ALL - N"; }
 result "cpu: events of that CPU only" cpu
-# The saves are made by kernel threads, one a CPU
+# Kernel threads make the saves, one per CPU
 name() { facts; out=$(fact kept_out); filtered comm=sbtest/$LAST && is "$recorded == N && $(fact kept_out) - $out == $ALL - N"; }
 result "comm: events of that name only" name
 near() { filtered comm=sbtest/ && is "$recorded == 0"; }
@@ -370,7 +370,7 @@ of_pid() {
 	[ "$(cat pids)" = "\"pid\":$worker,\"tgid\":$worker" ] || { cat pids; "$STACKBUF" log --json --last 1; return 1; }
 }
 result "pid: events of that process only" of_pid
-# A stack is the same with a filter and without, recalled and verified or walked first
+# A stack gets the same id with a filter and without, whether it is walked or recalled first
 same() {
 	facts
 	differed=$(fact differed)
@@ -397,7 +397,7 @@ result "enable=0 counts for more than a filter, and is taken back" off
 # ----------------------------------------------------------- what is missed ---
 
 stage missed
-# On one CPU, as the kernel counts missed hits of all CPUs in one plain word
+# On one CPU, as the kernel counts missed hits in a plain word shared by all CPUs
 missed() {
 	[ "$CPUS" = 1 ] || echo 0 >/sys/devices/system/cpu/cpu1/online
 	set_list "stackbuf_test:storm_save$1" || return 1
@@ -411,11 +411,11 @@ missed() {
 	set_list ''
 	[ "$CPUS" = 1 ] || echo 1 >/sys/devices/system/cpu/cpu1/online
 	[ $stormed = 0 ] || { cat storm; return 1; }
-	# Each has a call in it besides
+	# Each probed call makes a save of its own besides
 	echo "attempted $(value attempted storm) missed $(($(fact probes_missed) - was))"
-	# Whether an NMI comes just then is chance
+	# Whether an NMI interrupts a probe is chance, so no minimum of missed hits is required
 	is "$after - $before == 2 * $(value attempted storm)" || return 1
-	# What a probe missed is known when it is gone, too
+	# The count of missed hits stays after a probe is removed
 	was=$(fact probes_missed)
 	facts
 	is "$(fact probes_missed) >= $was && $(attempted) + $(fact probes_missed) == $after"
@@ -454,7 +454,7 @@ done
 
 facts
 result "every recall was verified, and none was wrong" is "$(fact verified) > 1000 && $(fact differed) == 0"
-# What is there is read again and again: begin with little
+# The tests below read all events repeatedly: begin with few
 unload
 load big verify=1
 
@@ -479,7 +479,7 @@ result "lists replaced in a loop while events come" loops
 changes() {
 	i=0
 	while [ $i -lt 5 ]; do
-		# Its init functions have no names any more while it is there
+		# Once a module is loaded, its init functions have no names
 		set_list stackbuf_test:go && rmmod stackbuf_test && set_list +stackbuf_test:stackbuf_test_init || return 1
 		"$STACKBUF" info | grep -c ' pending: its module' >pending
 		is "$(cat pending) == 2" || return 1
@@ -487,7 +487,7 @@ changes() {
 		before=$(fact events_recorded)
 		insmod /t/big/stackbuf_test.ko || return 1
 		"$STACKBUF" info >info
-		# The init function is gone again
+		# The init function was freed again
 		grep -q 'stackbuf_test:go .* set' info && grep -q 'stackbuf_test_init .* pending' info ||
 			{ cat info; return 1; }
 		run path 1 3 1 1 >/dev/null
@@ -495,7 +495,7 @@ changes() {
 		"$STACKBUF" log --last 50 | grep -q '^	go+' || return 1
 		i=$((i + 1))
 	done
-	# What is written now waits, and is set when the module comes
+	# A list written now waits, and is set when the module is loaded
 	set_list '' && rmmod stackbuf_test && set_list stackbuf_test:go,stackbuf_test:no_such &&
 		insmod /t/big/stackbuf_test.ko && "$STACKBUF" info >info
 	grep -q 'stackbuf_test:go .* set' info && grep -q 'no_such .* refused when its module came' info || { cat info; return 1; }
@@ -505,9 +505,10 @@ rest
 stage modules
 result "a module goes and comes back: probes wait for it, init functions too" changes
 stage off
-# Not a function that was probed while its module was unloaded: kernels without 0c76ef3f26d5
-# ("kprobes: Fix check for probe enabled in kill_kprobe()", 6.2, stable from 6.0 on) leave it
-# to ftrace, and a probe set there again is hit although kprobes are switched off.
+# Do not use a function that was probed while its module was unloaded: kernels without
+# 0c76ef3f26d5 ("kprobes: Fix check for probe enabled in kill_kprobe()", 6.2, stable from 6.0
+# on) leave it registered with ftrace, and a new probe there is hit although kprobes are
+# switched off.
 switched_off() {
 	echo 0 >$KPROBES/enabled
 	set_list stackbuf_test:leaf_tag && run path 0x77 3 0 1 >/dev/null || return 1
@@ -522,9 +523,9 @@ switched_off() {
 	is "$(fact events_recorded) == $before + 3" && set_list ''
 }
 result "kprobes switched off and on again" switched_off
-# For the others, if that failed
+# Restore the switch for the next tests, if that failed
 echo 1 >$KPROBES/enabled
-# Each removal waits, and the kernel marks the other module's probes in the meantime
+# Each removal waits; concurrently the kernel marks the other module's probes as gone
 go_together() {
 	set_list stackbuf_fit:fit_replaced,stackbuf_fit2:fit_replaced || return 1
 	i=0
@@ -542,7 +543,7 @@ go_together() {
 result "two modules with probes are unloaded at the same time" go_together
 facts
 result "every recall was verified again, and none was wrong" is "$(fact verified) > 1000 && $(fact differed) == 0"
-# Not against kallsyms: modules have come and gone, and what was at their addresses
+# Without kallsyms: modules were unloaded, so names in the text may be in kallsyms no more
 result "text, table and ring are consistent" check
 rmmod stackbuf_test
 
@@ -575,7 +576,7 @@ failing() {
 result "loaded with a name that does not exist: refused in one line, nothing is left" failing
 [ ! -e /sys/kernel/debug/kmemleak ] || result "kmemleak finds nothing" leak
 
-# Nothing comes after this, as it cannot be taken back
+# The last test, as a lockdown cannot be undone
 lockdown=/sys/kernel/security/lockdown
 [ -e $lockdown ] || mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 locked() {
@@ -587,7 +588,7 @@ locked() {
 	refuses vfs_read,vfs_write 'vfs_write: the kernel is locked down' && set_list vfs_read || return 1
 	"$STACKBUF" snoop vfs_write 2>error >out && return 1
 	is "$(wc -l <error) == 1" && grep -q 'locked down' error && [ ! -s out ] || { cat error out; return 1; }
-	# The record is closed: the module itself reports what it recorded since
+	# debugfs is locked: the module reports the events recorded since when it is unloaded
 	cat /proc/version >/dev/null
 	mark
 	set_list '' && list_is '' && rmmod stackbuf || return 1

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Every recall is walked as well: under a mixed load on all CPUs, while return
-# addresses are replaced, modules come and go, and hot functions are probed; from
-# frames made to be hard; and from code that replaced other code.  Also with
-# modules that are wrong on purpose: that of the folder "fault" leaves out a
-# comparison, that of "keeps" does not forget what was learnt of a module.
+# Compares every recall with a walk: under a mixed load on all CPUs, while return
+# addresses are replaced, modules are loaded and unloaded, and hot functions are
+# probed; from frames that are hard to recall; and from code that replaced other code.
+# Also with deliberately faulty modules: that of the folder "fault" leaves out a
+# comparison, that of "keeps" does not forget what was learnt of an unloaded module.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -15,7 +15,7 @@ tracing=/sys/kernel/tracing
 hot=dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process
 hot=$hot,handle_mm_fault,pipe_write,getname_flags,tcp_sendmsg,do_send_sig_info
 hot=$hot,ip_rcv,tcp_v4_rcv,udp_sendmsg,copy_process,begin_new_exec,alloc_inode
-# What pipe_write() was in older kernels is anon_pipe_write() now
+# pipe_write() is called anon_pipe_write() in newer kernels
 hot=$(those "$hot,anon_pipe_write")
 
 load() {
@@ -35,8 +35,8 @@ load() {
 	done
 }
 
-# With one CPU: a CPU of the emulator may go on with code that another has patched,
-# a breakpoint or a trampoline of ftrace that is gone, and end at address 0.
+# alone COMMAND...: with one CPU.  A CPU of the emulator may still execute code that another
+# CPU has patched, a removed breakpoint or ftrace trampoline, and end at address 0.
 alone() {
 	other=/sys/devices/system/cpu/cpu1/online
 	[ ! -e $other ] || echo 0 >$other
@@ -44,7 +44,7 @@ alone() {
 	[ ! -e $other ] || echo 1 >$other
 }
 
-# What opens a file: do_filp_open() is do_file_open() in 7.1
+# do_filp_open() is called do_file_open() in 7.1
 opens=$(those do_filp_open,do_file_open)
 
 replacing() {
@@ -81,7 +81,7 @@ fact() {
 	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" info.json
 }
 
-# probes KIND: the load with probes on, then the facts in info.json
+# probes KIND: runs the load with probes set; then facts go to info.json
 probes() {
 	insmod "/t/$1/stackbuf.ko" verify=1 &&
 		insmod /t/big/stackbuf_probe.ko "functions=$hot" || return
@@ -91,7 +91,7 @@ probes() {
 	two=$!
 	if [ "$1" = big ]; then
 		trace
-		# Modules come and go, in part at the same addresses
+		# Load and unload a module, sometimes at the same addresses
 		for _ in 1 2 3; do
 			insmod /t/big/stackbuf_test.ko && rmmod stackbuf_test
 		done
@@ -123,9 +123,10 @@ fits() {
 	facts
 	for kind in alloca align tail mixed end; do
 		fit $kind
-		# With records, where a jump leaves no trace, many paths lie alike: four are known
+		# A jump leaves no frame record, so with records many paths have the same places;
+		# recall knows only four stacks with the same places
 		[ $kind != tail ] || [ ! -e /t/records ] || recalled=$((recalled * 10))
-		# stackbuf_fit.c's frames are not what they were
+		# KCSAN's calls change the frames of stackbuf_fit.c
 		if [ $kind = tail ] && kcsan; then
 			echo "ok frames that are hard, tail: recalled in part # SKIP with KCSAN's calls they are others"
 			continue
@@ -144,15 +145,14 @@ fits() {
 	rmmod stackbuf
 }
 
-# write TIMES TEXT FILE: each in a system call of its own, whose stack begins in
-# another place
+# write TIMES TEXT FILE: each time in another system call, so that the stack's offset differs
 write() {
 	for _ in $(seq "$1"); do
 		echo "$2" >"$3" || return
 	done
 }
 
-# replace KIND: a module, then another in its place, with another frame
+# replace KIND: loads a module, then in its place another whose function has another frame
 replace() {
 	same=0
 	tries=0

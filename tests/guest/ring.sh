@@ -3,18 +3,18 @@
 #
 # shellcheck disable=SC2094,SC2218 # files are named after the commands they come from
 #
-# What stackbuf.ko does with few pages, with all of them full, under NMIs and where CPUs
-# go offline; the file /t/what says which.  /t/few has 8 KiB for events and 64 KiB for
-# the rest, /t/full likewise but 2 MiB for events, /t/page a page for everything.
+# Tests stackbuf.ko with few pages, with all of them full, under NMIs and where CPUs go
+# offline; the file /t/what selects which.  /t/few has 8 KiB for events and 64 KiB for each
+# other array, /t/full 2 MiB for events and 64 KiB for each other, /t/page a page for each.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-# stage TEXT COMMAND...: a result, with the time that it took, and nothing left loaded
+# stage TEXT COMMAND...: a result and the time it took; unloads the modules after a failure
 stage() {
 	began=$(cut -d. -f1 /proc/uptime)
 	result "$@"
-	# What failed may have left them
+	# A test that failed may have left the modules loaded
 	rmmod stackbuf_test 2>/dev/null
 	rmmod stackbuf 2>/dev/null
 	echo "# $(($(cut -d. -f1 /proc/uptime) - began)) s: $text"
@@ -42,8 +42,8 @@ starve() {
 	unload
 }
 
-# All at once: a CPU that others keep out records nothing.  How often they take turns
-# depends on how busy the host is
+# All CPUs save concurrently: one that never gets a page records nothing.  How often they take
+# turns depends on how busy the host is.
 shares() {
 	load "$1" || return 1
 	run storm 5000 40 0 0 >storm
@@ -55,7 +55,8 @@ shares() {
 	unload
 }
 
-# What a storm tried was recorded or refused, nothing is wrong, and stackbuf agrees
+# Every attempted save of a storm was recorded or refused, no id is wrong, and stackbuf's own
+# figures agree
 accounted() {
 	sleep 1
 	check /proc/kallsyms || { cat check; return 1; }
@@ -67,7 +68,7 @@ accounted() {
 
 # ------------------------------------------------------------------ NMIs ---
 
-# nmis KIND MS PATHS [PARAMETER]
+# nmis KIND MS PATHS [PARAMETER [RECALLED]]: a storm with NMIs, more than RECALLED recalled
 nmis() {
 	# shellcheck disable=SC2086 # none, or one
 	load "$1" ${4:-} || return 1
@@ -75,21 +76,21 @@ nmis() {
 	cat storm
 	accounted || return 1
 	is "$(value nmi storm) > 200" || return 1
-	# Where the table is full or the ring is, few get so far
+	# Where the table or the ring is full, few saves get as far as recall
 	is "$(value recalled storm) > ${5:-100}" || return 1
 	unload
 }
 
 # ------------------------------------------------------------------ steps ---
 
-# steps KIND LIST MODE HITS RECALLED [PARAMETER]: stopped at each instruction of a list,
-# so many hits at least, and so many of the saves from there recalled
+# steps KIND LIST MODE HITS RECALLED [PARAMETER]: stops at each instruction of LIST; there are
+# at least HITS hits, and RECALLED of the saves made there are recalled
 steps() {
 	# shellcheck disable=SC2086 # none, or one
 	load "$1" ${6:-} || return 1
 	echo 0 >/proc/sys/debug/kprobes-optimization
 	run stepmode "$3" >/dev/null
-	# Makes the file snapshot
+	# Creates the file snapshot
 	run step 0 >/dev/null
 	check || return 1
 	total=$(value total check)
@@ -110,7 +111,7 @@ steps() {
 
 online=/sys/devices/system/cpu/cpu1/online
 
-# rmmod waits for what is pending: for ever, if it stays so
+# rmmod waits for pending work, endlessly if that never runs
 in_time() {
 	rmmod stackbuf_test || return 1
 	rmmod stackbuf &
@@ -122,27 +123,27 @@ in_time() {
 	return 1
 }
 
-# What takes the other CPUs away and brings them back
+# Take the other CPU offline and back online
 unplug() {
 	echo 0 >$online || return 1
-	# The table stays full meanwhile
+	# Keep the table full while the CPU is offline
 	run distinct 300 5 0 >distinct
 	echo 1 >$online
 }
 
-# To memory, and back by the alarm of the clock
+# Suspend to memory, and resume by the alarm of the clock
 to_memory() {
 	echo 0 >/sys/class/rtc/rtc0/wakealarm
 	echo +6 >/sys/class/rtc/rtc0/wakealarm && echo mem >/sys/power/state || return 1
 	dmesg | grep 'PM: suspend exit'
 }
 
-# late COMMAND TIMES
+# late COMMAND TIMES: COMMAND takes CPUs offline; these save as late as possible
 late() {
 	load full "probe=cpuhp_report_idle_dead" || return 1
-	# More than the table takes, so that room is asked for there
+	# More stacks than the table holds, so that these CPUs request an eviction
 	run late 1200 1 || return 1
-	# The table gets full and is kept full
+	# Fill the table and keep it full
 	run distinct 1500 5 0 >distinct
 	for _ in $(seq "$2"); do
 		"$1" || return 1
@@ -152,7 +153,7 @@ late() {
 	cat late
 	is "$(value late late) == $2" || return 1
 	check /proc/kallsyms || return 1
-	# Room is made
+	# Eviction still works
 	before=$(value evicted check)
 	for try in 1 2 3 4 5; do
 		run path 0x66666666 8 0 1 | grep 'id [1-9]' && break
@@ -164,8 +165,8 @@ late() {
 	in_time
 }
 
-# late_steps LIST: a save in the middle of another at each instruction of a list, on a CPU that
-# has gone offline
+# late_steps LIST: a save inside another at each instruction of LIST, on a CPU that has gone
+# offline
 late_steps() {
 	load full || return 1
 	echo 0 >/proc/sys/debug/kprobes-optimization

@@ -2,27 +2,28 @@
 /*
  * sbcheck - an independent reader of stackbuf's arrays, for the tests
  *
- * Written against stackbuf.h alone, and it shares no line with the command
- * "stackbuf": where the two disagree, one of them misreads the header.  It
- * believes nothing: whatever the format promises is looked after, and what is
- * wrong is named in a line that begins with "problem:".
+ * Written against stackbuf.h alone.  It shares no code with the command
+ * "stackbuf": if the two disagree, one of them misreads the header.  It checks
+ * everything that the format promises, and reports each violation in a line
+ * that begins with "problem:".
  *
- *   check DIR [KALLSYMS]       the four arrays at rest, one against the other
+ *   check DIR [KALLSYMS]       compare the four arrays, while nothing is recorded
  *   stopped DIR                the same for a machine that stopped at any time
- *   events DIR                 every event, a line each, pages in their order
+ *   events DIR                 every event, one per line, in the order of pages
  *   stacks DIR                 every stack: id, total, frames, cut, addresses
- *   tags DIR FILE N PATHS      what "tags N PATHS" of stackbuf_test left in the
- *                              ring, FILE is what it printed
- *   watch TEXT STOP            read the text log over and over until the file
- *                              STOP is there
- *   printed < LOG              the kernel log: are printed stacks whole?
- *   carve IMAGE DIR [SEED]     from a memory image, by the pages' magic alone
+ *   tags DIR FILE N PATHS      compare the ring after "tags N PATHS" of
+ *                              stackbuf_test with FILE, its output
+ *   watch TEXT STOP            read and check the text log repeatedly until the
+ *                              file STOP exists
+ *   printed < LOG              check that stacks in the kernel log are whole
+ *   carve IMAGE DIR [SEED]     find the arrays in a memory image, by the magic
+ *                              numbers of their pages alone
  *   step RUN SNAPSHOT KALLSYMS LIST
  *                              stop at every instruction of stackbuf in turn,
  *                              LIST has lines FUNCTION OFFSET, as hex
  *
- * DIR holds info, events, stacks and text, as debugfs does.  Exit status: 0, 1
- * with problems, 2 when it could not do its work.
+ * DIR holds info, events, stacks and text, as in debugfs.  Exit status: 0, 1
+ * if there were problems, 2 if the check could not be done.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -79,7 +80,7 @@ static void *grab(size_t size)
 	return p;
 }
 
-/* The whole file, and a NUL */
+/* Read a whole file and append a NUL */
 static char *slurp(const char *name, size_t *size)
 {
 	size_t room = 1 << 20, len = 0;
@@ -251,8 +252,8 @@ static struct stack *find_stack(const struct table *t, const struct arrays *a, u
 }
 
 /*
- * Returns the granules that the stack takes, 0 if this is none.  @inner: it may be one
- * further in of a stack that is just being written, with what was there before: a frame
+ * Returns the granules of the stack that begins here, 0 if none does.  @inner: this granule
+ * may be a later one of a stack that was being written, with old content: a frame in it
  * can look like an id.
  */
 static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsigned int g,
@@ -386,7 +387,7 @@ struct ring {
 	uint64_t by_cpu;	/* sum of the CPUs' totals */
 };
 
-/* Set where every tag and PID is known not to be 0, as memory not yet written is */
+/* Set if no tag and no PID of the record is 0: then 0 means memory not yet written */
 static bool no_zeros;
 
 static void parse_events_page(const struct stackbuf_events_page *p, struct ring *r)
@@ -477,7 +478,7 @@ static void parse_ring(const struct arrays *a, struct ring *r, bool rest)
 		if (!check_page(&p->page, STACKBUF_EVENTS, i, a->info->page.instance))
 			continue;
 		if (!p->page.seq) {
-			/* One that is being rebuilt keeps its owner's mark only */
+			/* A page being reused keeps its owner field only */
 			if (rest && !all_zero(p->word, sizeof(p->word)))
 				problem("page %u: seq 0 and words", i);
 			continue;
@@ -524,7 +525,7 @@ struct record {
 	uint32_t id;
 	unsigned int frames;
 	bool cut;		/* a line "(...)" follows */
-	bool short_of;		/* that says that frames did not fit */
+	bool short_of;		/* and that line reports frames that did not fit */
 	const char *at;		/* first frame's line */
 };
 
@@ -534,7 +535,7 @@ struct text {
 	unsigned int pages;
 };
 
-/* SYMBOL+0xOFF/0xSIZE [MODULE], or 0xADDRESS; the end of the line or NULL */
+/* Parse SYMBOL+0xOFF/0xSIZE [MODULE], or 0xADDRESS: returns the end of the line, or NULL */
 static const char *frame_line(const char *at, const char *end)
 {
 	const char *p = at;
@@ -574,7 +575,7 @@ static void add_record(struct text *t, const struct record *r)
 	t->record[t->nr++] = *r;
 }
 
-/* The identity of a page; returns its length or 0 */
+/* Check the first line of a page; returns its length, or 0 */
 static int text_identity(const char *page, unsigned int index, unsigned int pages,
 			 uint64_t instance, unsigned long long *seq)
 {
@@ -592,7 +593,7 @@ static int text_identity(const char *page, unsigned int index, unsigned int page
 	return len;
 }
 
-/* One page up to its first NUL.  Returns false where a NUL ended it. */
+/* Check one page up to its first NUL.  Returns false if there was a NUL. */
 static bool check_text_page(const char *page, unsigned int index, unsigned int pages,
 			    uint64_t instance, struct text *t)
 {
@@ -673,7 +674,7 @@ static bool check_text_page(const char *page, unsigned int index, unsigned int p
 	return true;
 }
 
-/* As printf "%s" would show it */
+/* Check the text as printf "%s" would show it: up to the first NUL */
 static void check_text(const char *text, size_t size, uint64_t instance, struct text *t)
 {
 	unsigned int pages = size / PAGE, i;
@@ -726,7 +727,7 @@ static void read_kallsyms(const char *name)
 		die("%s: no symbols", name);
 }
 
-/* Is one of the symbols of this name where the line says?  -1: no such symbol */
+/* 1: a symbol of this name has the address that the line gives; 0: none does; -1: no symbol */
 static int line_means(const char *line, uint64_t pc)
 {
 	char name[1024];
@@ -757,7 +758,7 @@ static int by_id(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* Everything against everything; rest: nothing is being recorded any more */
+/* Compare all arrays; @rest: nothing was being recorded when they were copied */
 static void check_all(const struct arrays *a, bool rest, bool say)
 {
 	uint64_t counted = 0, nested = 0, eventless = 0;
@@ -797,8 +798,8 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 				counted, (uint64_t)a->info->evicted_events,
 				(uint64_t)a->info->overwritten);
 		/*
-		 * Pages may have been given up for room in the table; and where there are
-		 * fewer than CPUs, those without one are not known to have recorded
+		 * Totals may be incomplete if eviction freed pages of the ring, or if the ring
+		 * has fewer pages than the machine CPUs: a CPU without a page has no total
 		 */
 		if ((!a->info->evicted || r.pages == a->events_size / PAGE) &&
 		    (a->events_size / PAGE >= a->info->nr_cpus ||
@@ -807,14 +808,14 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 			problem("the CPUs' totals are %" PRIu64
 				", in ring %zu + overwritten %" PRIu64,
 				r.by_cpu, r.nr, (uint64_t)a->info->overwritten);
-		/* But for new ones for whose event there was no page */
+		/* Except new stacks whose event was lost for want of a page */
 		for (i = 0; i < t.nr; i++)
 			if (!t.stack[i].count && !t.stack[i].in_ring &&
 			    ++eventless > lost(a, STACKBUF_LOST_PAGE))
 				problem("stack %u has no event", t.stack[i].id);
 	}
 
-	/* Text and table: the same stacks, the same frames */
+	/* The text and the table must have the same stacks with the same frames */
 	qsort(x.record, x.nr, sizeof(*x.record), by_id);
 	for (i = 1; i < x.nr; i++)
 		if (x.record[i].id == x.record[i - 1].id)
@@ -854,7 +855,7 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 			line = strchr(line, '\n') + 1;
 		}
 	}
-	/* With a page of each, the table may have been emptied just now */
+	/* If each array is one page, the table may be empty after an eviction */
 	if (say && no_symbol && !good_lines)
 		problem("no frame of the text was found in kallsyms");
 
@@ -966,7 +967,7 @@ static void cmd_stacks(const char *dir)
 	}
 }
 
-/* What stackbuf_test's command "tags" says, and what must be in the ring */
+/* Compare the output of stackbuf_test's command "tags" with the ring */
 static void cmd_tags(const char *dir, const char *said, uint64_t n, unsigned int paths)
 {
 	static struct { bool on; unsigned int pid; bool seen; uint64_t next, time; } cpu[256];
@@ -1031,7 +1032,7 @@ static void cmd_tags(const char *dir, const char *said, uint64_t n, unsigned int
 		if (cpu[c].on && cpu[c].next != n)
 			problem("CPU %u: last event is %" PRIu64 " of %" PRIu64, c, cpu[c].next, n);
 
-	/* Exact totals, over all CPUs and all ids that a path got */
+	/* Totals must be exact, over all CPUs and all ids of a path */
 	for (i = 0; i < r.nr; i++) {
 		struct stack *s = find_stack(&t, &a, r.event[i].id);
 
@@ -1070,9 +1071,9 @@ static bool read_twice(int fd, char *page, off_t at)
 	memcpy(line, page, 128);
 	sscanf(line, "stackbuf text v2 page %*u/%u seq %llu", &pages, &seq);
 	/*
-	 * In the first lap the end of a page is NULs, and one copy is right.  Later
-	 * it is blanks: a copy may hold the blank where a record begins and then
-	 * some of the record.  So it counts if it was the same before and after.
+	 * In the first lap the end of a page is NULs, and a single copy is right.  Later
+	 * it is blanks: a copy may have a blank in place of a record's first byte, then
+	 * more of the record.  So two copies must be equal.
 	 */
 	if (!page[0] || (seq && seq <= pages)) {
 		if (pread(fd, line, 128, at) != 128)
@@ -1084,7 +1085,7 @@ static bool read_twice(int fd, char *page, off_t at)
 	return !memcmp(page, again, PAGE);
 }
 
-/* While others write: what is copied, page by page, must be perfect */
+/* Check copies of pages while saves write the text concurrently */
 static void cmd_watch(const char *name, const char *stop)
 {
 	unsigned long rounds = 0, pages = 0, dropped = 0, records = 0, nulls = 0;
@@ -1121,7 +1122,7 @@ static void cmd_watch(const char *name, const char *stop)
 	       records, nulls);
 }
 
-/* "Stack trace(BYTES):", then so many bytes of lines, nobody else's between */
+/* After "Stack trace(BYTES):" there must be BYTES bytes of frames, and no other line between */
 static void cmd_printed(void)
 {
 	unsigned int traces = 0, deepest = 0, cut = 0;
@@ -1152,7 +1153,7 @@ static void cmd_printed(void)
 			problem("a trace of %u bytes has %u", want, have);
 		if (frames > deepest)
 			deepest = frames;
-		/* A line about the cut is not one of the frames */
+		/* BYTES does not include the line that reports a cut */
 		if (!again && frames == STACKBUF_DEPTH_MAX && getline(&line, &room, stdin) > 0) {
 			text = strstr(line, "] ");
 			cut += text && !strncmp(text + 2, " (cut", 5);
@@ -1195,7 +1196,7 @@ static void put(const char *dir, const char *name, const void *data, size_t size
 		die("%s: %s", path, strerror(errno));
 }
 
-/* Pages in any order, several loads, copies: the newest load whose info is there */
+/* Assemble the newest load that has info, from pages of several loads and copies, in any order */
 static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 {
 	static const char text_magic[] = "stackbuf text v2 page ";
@@ -1224,7 +1225,7 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > STACKBUF_DEPTHS ||
 		    !h->instance)
 			continue;
-		/* Probes and depths lie in the same array as info */
+		/* Pages of probes and depths follow info in its array */
 		kind = h->kind > STACKBUF_EVENTS ? STACKBUF_INFO : h->kind;
 		add_found(&(struct found) { h->instance, h->seq, kind, h->index, p });
 	}
@@ -1239,7 +1240,7 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 		if (sscanf(line, STACKBUF_TEXT_PAGE_SCAN, &version, &no, &of, &seq, &load) == 5)
 			add_found(&(struct found) { load, seq, 0, no, p });
 	}
-	/* Order must not matter */
+	/* Shuffle: the order must not matter */
 	srand(seed);
 	for (i = nr_found; i > 1; i--) {
 		size_t k = rand() % i;
@@ -1258,8 +1259,8 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 	if (!info)
 		die("%s: no page of stackbuf_info among %zu pages", name, nr_found);
 	/*
-	 * Pages lie on page boundaries, wherever these are in the file.  Between
-	 * them, on some task's stack, a page's first line may have been left.
+	 * Ignore what is not at a page boundary, relative to info: a page's first line
+	 * may have been left on a task's stack.
 	 */
 	for (i = 0; i < nr_found; i++)
 		if ((found[i].page - (const char *)info) % PAGE)
@@ -1367,8 +1368,8 @@ static void read_snapshot(struct arrays *a, char *buf, const char *name)
 }
 
 /*
- * At every instruction of the module that a save comes by: what a dump taken
- * there holds, and a save from a handler that came there like an NMI.
+ * For every instruction of the module that a save executes: check a dump taken there,
+ * and a save from a handler that interrupts it there as an NMI would.
  */
 static void cmd_step(const char *run, const char *snapshot, const char *kallsyms, const char *list)
 {
@@ -1412,7 +1413,7 @@ static void cmd_step(const char *run, const char *snapshot, const char *kallsyms
 		recorded += saves - none + (hit && inner);
 		refused += none + (hit && !inner);
 		recalled += by_recall;
-		/* Nobody comes by a function's first instruction: not by others */
+		/* A save that does not reach the first instruction reaches none of the function */
 		if (!hit && !offset)
 			strcpy(skip, name);
 		if (!hit)

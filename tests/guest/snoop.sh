@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# stackbuf snoop and stackbuf count PATTERN, live in the guest: what they print, that
-# nothing is left behind, and totals held against ftrace's and known ones.
+# Tests stackbuf snoop and stackbuf count PATTERN, live in the guest: what they print, that
+# they leave no probe or parameter set, and their totals against ftrace's and known ones.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -13,8 +13,8 @@ T=/sys/kernel/tracing
 
 # --------------------------------------------------------------------- tools ---
 
-# start OUT WORD...: a command in the background, when it has set its probes: then it
-# prints its first line, or, if that is folded, has the last parameter written
+# start OUT WORD...: starts a command in the background and waits until it has set its probes.
+# It then prints its first line; folded and JSON output have none, so watch the probes.
 start() {
 	out=$1
 	shift
@@ -34,7 +34,7 @@ start() {
 	return 1
 }
 
-# finish SIGNAL: end it; its status in status
+# finish SIGNAL: ends the command; its exit status is left in status
 finish() {
 	kill "-$1" "$job"
 	wait "$job"
@@ -46,19 +46,20 @@ now() {
 	awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime
 }
 
-# write N bytes one by one, as a command that nobody else is
+# writes N: writes N bytes one by one, as dd, a command name that no other task has
 writes() {
 	dd if=/dev/zero of=/dev/null bs=1 count="$1" status=none
 }
 
-# all parameters that are borrowed
+# All parameters that snoop and count set and restore
 parameters() {
 	for parameter in probe pid cpu comm limit every; do
 		echo "$parameter=$(cat $P/$parameter)"
 	done
 }
 
-# refused PATTERN WORD...: no output, one line that matches, status 1 or 2, parameters as before
+# refused PATTERN WORD...: prints one matching line on standard error and no output, exits with
+# status 1 or 2, and leaves all parameters as before
 refused() {
 	say=$1
 	shift
@@ -69,7 +70,7 @@ refused() {
 	[ ! -d $P ] || { parameters >after; cmp before after; }
 }
 
-# A total for each stack of standard input: TOTAL INNERMOST;...;OUTERMOST
+# Convert standard input to lines TOTAL INNERMOST;...;OUTERMOST, one per stack
 stacks() {
 	awk '/^  [^ ]/ { s = s (s == "" ? "" : ";") $NF; next }
 		/^    [0-9]+$/ { print $1, s; s = "" }
@@ -89,7 +90,7 @@ loads_by_itself() {
 	nobody /tmp/build/tools/stackbuf snoop -n 1 vfs_read 2>err && return 1
 	grep -q 'run it as root' err || { cat err; return 1; }
 	cp /t/big/stackbuf.ko "/tmp/build/$(uname -r)/"
-	# Something to see
+	# Make events for snoop to show
 	(while [ ! -e loaded ]; do writes 1; usleep 50000; done) &
 	/tmp/build/tools/stackbuf snoop -n 1 -D 60 vfs_write >out 2>err
 	status=$?
@@ -111,7 +112,7 @@ older_build() {
 
 # --------------------------------------------------------------------- snoop ---
 
-# The first event, from the moment when the command is typed: against reading the
+# Time from the start of the command to its first event, compared with that of reading the
 # list of symbols once, as both take longer in a busy emulator
 first_event() {
 	(while [ ! -e seen ]; do cat /proc/uptime; usleep 10000; done) >/dev/null &
@@ -137,7 +138,7 @@ snoop_block() {
 	finish INT
 	[ $status = 0 ] && [ ! -s snoop.err ] || { cat snoop.err; return 1; }
 	head -n 1 snoop | grep -qx 'TIME(s)            STACK' || return
-	# TIME FUNCTION, a tab and a function for each frame, an empty line
+	# Each event: TIME FUNCTION, a tab and a function for each frame, an empty line
 	awk 'NR == 1 { next }
 		/^[0-9]+\.[0-9]+ +vfs_write$/ { if (open) exit 1; open = 1; n++; frames = 0; next }
 		/^\t[a-z_0-9A-Z.]+$/ { if (!open) exit 1; frames++; if (frames == 1 && $1 != "vfs_write") exit 1; next }
@@ -160,7 +161,7 @@ snoop_tag() {
 	start snoop snoop -n 1 -D 60 --comm dd vfs_write@arg3 || return
 	writes 5
 	wait $job || return
-	# The number of bytes is its third argument
+	# The third argument of vfs_write() is the number of bytes
 	grep -q '^[0-9.]*  *vfs_write tag=0x1$' snoop || { cat snoop; return 1; }
 	address=0x$(awk '$3 == "vfs_write" { print $1 }' /proc/kallsyms)
 	start snoop snoop -n 1 -D 60 --comm dd "$address" || return
@@ -170,7 +171,7 @@ snoop_tag() {
 }
 
 snoop_process() {
-	# It ends with its process
+	# snoop ends with the process that it watches
 	(while [ ! -e go ]; do usleep 10000; done; exec dd if=/dev/zero of=/dev/null bs=1 count=3 status=none) &
 	child=$!
 	start snoop snoop -v -D 60 -p $child vfs_write || return
@@ -218,7 +219,7 @@ restored() {
 	echo 77 >$P/pid
 	echo abc >$P/comm
 	parameters >before
-	# What ends it, and what it is
+	# Pairs SIGNAL:COMMAND,OPTION
 	for pair in INT:snoop TERM:count HUP:count,-P INT:count,-f; do
 		signal=${pair%:*}
 		command=$(echo "${pair#*:}" | tr , ' ')
@@ -233,13 +234,13 @@ restored() {
 			{ cat during; return 1; }
 		cmp before after || { echo "$command, $signal:"; cat after; return 1; }
 	done
-	# Nobody reads any more
+	# The reader of the pipe ends first
 	(while [ ! -e gone ]; do writes 1; usleep 20000; done) &
 	"$STACKBUF" snoop -D 60 vfs_write 2>err | head -n 1 >out
 	touch gone
 	parameters >after
 	cmp before after && [ ! -s err ] || { cat err; return 1; }
-	# Refused half-way: the second one does not exist
+	# Refused half-way: the second function does not exist
 	refused 'probe: no_such_function: no such function' snoop vfs_read no_such_function
 	status=$?
 	echo >$P/probe; echo 1 >$P/every; echo 0 >$P/pid; echo >$P/comm
@@ -267,7 +268,6 @@ refusals() {
 		refused 'chooses among what was recorded' snoop --last 3 vfs_read &&
 		refused 'interval is not for' snoop -i 1 vfs_read &&
 		refused 'blacklisted\|no probe there' snoop get_kprobe || return
-	# A thread that is not its process: kernel threads are all processes of their own
 	echo 0 >$P/enable
 	refused 'recording is off' snoop vfs_read
 	status=$?
@@ -277,9 +277,10 @@ refusals() {
 
 # --------------------------------------------------------------------- count ---
 
-# The same calls under ftrace's hist trigger, bpftrace and count: stacks and totals, with
-# the offsets of all frames but the first, where each has its own.  A hist trigger keeps 16
-# frames, some of them of its own in front of the probed function: how many are behind it
+# Counts the same calls with ftrace's hist trigger, bpftrace and count, and compares stacks
+# and totals, with the offsets of all frames but the first, whose offset differs between tools.
+# A hist trigger keeps 16 frames; the first of them are its own.
+# behind FILE: how many frames follow the probed function in a hist trigger's stacks
 behind() {
 	awk '/stacktrace:/ { n = 0; next }
 		/\+0x/ { n++; if ($1 ~ /^dput\+/) { print 16 - n; exit } }' "$1"
@@ -299,7 +300,7 @@ by_bpftrace() {
 		sort
 }
 
-# innermost N: no more than so many frames behind the first, of those that the others see
+# innermost N: cuts stacks to N frames after the first, without callers that the other tools miss
 innermost() {
 	awk -v first=$((2 + unseen)) -v most="$1" '{ n = split($2, f, ";"); s = "dput"; for (i = first; i <= n && i < most + first; i++) s = s ";" f[i]; sum[s] += $1 }
 		END { for (s in sum) print sum[s], s }' | sort
@@ -314,7 +315,7 @@ END
 		echo 'hist:keys=stacktrace if comm == "find"' >$T/events/kprobes/sbcount/trigger &&
 		echo 1 >$T/events/kprobes/sbcount/enable || return
 	start count count -s --comm find dput || return
-	# Its probe is there while the command runs
+	# bpftrace's probe is set while the command runs
 	if [ -x /usr/bin/bpftrace ]; then
 		/usr/bin/bpftrace -e 'kprobe:dput /comm == "find"/ { @[kstack(64)] = count(); }' \
 			-c "/bin/busybox sh $W/workload" >bpftrace 2>&1 || { cat bpftrace; return 1; }
@@ -341,7 +342,7 @@ like_bpftrace() {
 	stacks count | innermost 99 >by-count
 	echo "# $(awk '{ n += $1 } END { print n, "calls on", NR, "stacks" }' by-bpftrace), by bpftrace and by count" >>notes
 	[ "$(wc -l <by-count)" -ge 5 ] || return
-	# Its stacks are kept by a hash alone: of two with the same one it drops the second's frames
+	# bpftrace identifies stacks by a hash alone: if two collide, it drops the second's frames
 	awk 'NR == FNR { n[$2] = $1; next }
 		$2 == "" { lost += $1; next }
 		n[$2] != $1 { print "by bpftrace alone:", $0; bad = 1 }
@@ -352,8 +353,8 @@ like_bpftrace() {
 	return 1
 }
 
-# Known totals, on all CPUs, the ring turning many times: each stack as often as it was
-# called; saves of the function's own, one instruction on, are not among them.
+# Known totals, on all CPUs, over many laps of the ring: each stack's total is the number of
+# calls.  Saves that the function itself makes are not included.
 wrapped() {
 	unload
 	load small || return
@@ -366,7 +367,7 @@ wrapped() {
 	is "$overwritten > 20000 * $cpus"
 }
 
-# By process: what the ring could not hold is said, and in the total of no process
+# By process: overwritten events are reported, and counted under an unknown process
 by_process() {
 	start count count -P stackbuf_test:leaf_tag || return
 	run tags 20000 40 4 >calls || return
@@ -381,11 +382,11 @@ by_process() {
 	fi
 }
 
-# More stacks than the table has room for: what cannot be shown by stack is told
+# More stacks than the table has room for: totals of evicted stacks are reported
 evicted() {
 	start count count stackbuf_test:regs_target || return
 	run calls 4000 4 >/dev/null || return
-	# With some patience what comes after it has room again
+	# Later calls, at a moderate pace, are recorded again
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		sleep 0.2
 		run calls 20 4 >/dev/null || return
@@ -400,7 +401,7 @@ evicted() {
 		is "$(cat shown) + $(cat unshown) + $(cat refused) == 4200" || { cat count.err; return 1; }
 }
 
-# At a moderate pace everything has its process
+# At a moderate pace every event is counted under its process
 processes() {
 	start count count -P --comm dd vfs_write || return
 	writes 50
@@ -440,14 +441,14 @@ json_lines() {
 	finish INT
 	is "$(wc -l <count) == 1" && grep -q '^{"count":20,"percent":100.0,"stack":[0-9]*,.*"frames":\["vfs_write+' count ||
 		{ cat count count.err; return 1; }
-	# Not vfs_write: what is saved later shall have no tags of it
+	# Not vfs_write: its later events must have no tags
 	start snooped snoop --json -n 3 --comm dd ksys_write@arg1 || return
 	writes 20
 	wait $job || return
 	is "$(wc -l <snooped) == 3" &&
 		is "$(grep -c '^{"time_ns":"[0-9]*",.*"comm":"dd",.*"tag":"0x1",.*"frames":\["ksys_write+' snooped) == 3" ||
 		{ cat snooped snooped.err; return 1; }
-	# The filters of the kernel take one value each
+	# Each filter of the kernel takes one value
 	refused 'the kernel filters by one value' snoop --pid 1,2 vfs_write
 }
 
@@ -460,7 +461,7 @@ count_intervals() {
 	finish INT
 	is "$(grep -c '^[0-2][0-9]:[0-5][0-9]:[0-5][0-9]$' count) >= 3" &&
 		awk '/^    [0-9]+$/ { n += $1; m++ } END { exit n != 100 || m < 2 }' count || { cat count; return 1; }
-	# It ends by itself
+	# With -D the command ends by itself
 	from=$(now)
 	timeout 60 "$STACKBUF" count -D 1 --comm nobody vfs_write >last && is "$(now) - $from >= 1000" &&
 		[ "$(tail -n 1 last)" = Detaching... ]
@@ -482,7 +483,7 @@ count_patterns() {
 	grep -q '^Tracing [23] functions' count
 }
 
-# Called as often as two CPUs can: the system goes on, and an interrupt is answered
+# With as many calls as two CPUs can make, the system stays usable, and SIGINT ends the command
 hot() {
 	(while [ ! -e cool ]; do dd if=/dev/zero of=/dev/null bs=1 count=100000 2>/dev/null; done) &
 	(while [ ! -e cool ]; do dd if=/dev/zero of=/dev/null bs=1 count=100000 2>/dev/null; done) &
@@ -510,7 +511,7 @@ saved() {
 	"$STACKBUF" -f snapshot count vfs_write >totals || return
 	grep -qx '  vfs_write' totals && ! grep -qx '  vfs_read' totals && ! grep -q Tracing totals ||
 		{ cat totals; return 1; }
-	# What the log says of the same events, in its own way
+	# The log of the same events
 	"$STACKBUF" -f snapshot log --comm dd >events || return
 	writes=$(grep -c '^	vfs_write+0x[04]/' events)
 	is "$writes >= 40" || return
@@ -523,7 +524,7 @@ saved() {
 }
 
 cpus=$(nproc)
-# What takes room is slower than the kernel that it is measured against
+# KCSAN instruments modules only, which slows eviction but not the calls that fill the table
 slow=1
 ! kcsan || slow=3
 : >notes

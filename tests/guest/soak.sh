@@ -3,9 +3,9 @@
 #
 # shellcheck disable=SC2094 # files are named after the commands they come from
 #
-# For /t/minutes, on all CPUs: probes on hot functions, every recall verified,
+# Runs for /t/minutes on all CPUs: probes on hot functions, every recall verified,
 # saves from timers, interrupts and NMIs, readers that follow, parameters that are
-# rewritten, modules that come and go.  Then everything is held against each other.
+# rewritten, modules that are loaded and unloaded.  Then compares the arrays and all figures.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -39,7 +39,7 @@ network() {
 	done
 }
 
-# One who follows, one who reads all, one who watches the text
+# Readers, in turn: one that follows the log, one of totals, one of a snapshot
 readers() {
 	while go_on; do
 		timeout 20 "$STACKBUF" log --follow >/dev/null 2>err.follow
@@ -63,14 +63,14 @@ rewrite() {
 
 modules() {
 	while go_on; do
-		# What it measures does not matter here, and it keeps a CPU to itself meanwhile
+		# Its figures do not matter here; few rounds, as it occupies a CPU while it measures
 		insmod /t/big/stackbuf_bench.ko rounds=20 && rmmod stackbuf_bench
 		insmod /t/big/stackbuf_probe.ko functions=vfs_statx && rmmod stackbuf_probe
 		sleep 1
 	done
 }
 
-# The client's own saves: attempted = recorded + refused, none of another's stack
+# The client's own saves: attempted = recorded + refused, and no id is wrong
 storms() {
 	while go_on; do
 		run storm 4000 400 1000 1 >>storms || echo "storm failed" >>troubles
@@ -85,8 +85,8 @@ memory() {
 }
 
 mark
-# Once before, so that what the kernel sets up only once is there, and what it keeps
-# of each of the load's tasks, sockets and files
+# Run everything once before memory is measured: the kernel sets up some memory only once, and
+# keeps some of each of the load's tasks, sockets and files
 insmod /t/big/stackbuf.ko "probe=$hot" && insmod /t/big/stackbuf_bench.ko rounds=1 &&
 	rmmod stackbuf_bench && rmmod stackbuf
 end=$(($(date +%s) + 10))
@@ -134,7 +134,7 @@ after=$(memory)
 result "memory as before: $before kB, then $after kB" is "$after - $before < 1024"
 quiet() {
 	since >log
-	# Slowness is the emulator's; stackbuf_bench sets the kernel's stack depot up
+	# The emulator causes complaints about slowness; stackbuf_bench sets up the stack depot
 	if grep -v -E 'stackbuf: .*events recorded|INIT stackbuf|EXIT stackbuf|Stack trace\(|^\[ *[0-9.]*\]  [a-zA-Z_]|stackbuf_probe: attempted|stackbuf: probe: |stackbuf_bench|module verification|taints kernel|drop_caches|Stack Depot|stackdepot: allocating|took too long to run|nmi_check_duration: [0-9]+ callbacks suppressed|hrtimer: interrupt took' log; then return 1; fi
 }
 result "no line in the log that should not be there" quiet

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# How late a task of the highest priority wakes while a list of probes is set, in the guest.
+# Measures how late a task of the highest priority wakes while a list of probes is set, in the
+# guest.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -9,7 +10,7 @@
 P=/sys/module/stackbuf/parameters
 LATE=/sys/module/stackbuf_wide/parameters/late_ns
 
-# late COMMAND...: the latest while the command runs, of three times
+# late COMMAND...: the latest wakeup in ns while the command runs three times
 late() {
 	echo 0 >$LATE
 	for _ in 1 2 3; do
@@ -25,7 +26,7 @@ nothing() {
 	sleep 0.1
 }
 search() {
-	# Of a module that has it not, so that nothing is set
+	# The module does not have this function, so no probe is set
 	echo stackbuf_wide:nothing >$P/probe
 }
 

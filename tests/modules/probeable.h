@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * probeable.h - given to the compiler by -include: the same module, but with
+ * probeable.h - passed to the compiler with -include: builds stackbuf.ko with
  * probes allowed everywhere, so that a test can stop it at every instruction
  */
 #ifndef STACKBUF_PROBEABLE_H
@@ -11,7 +11,7 @@
 #undef NOKPROBE_SYMBOL
 #define NOKPROBE_SYMBOL(fname)
 
-/* The sources define their own */
+/* Each source file defines its own */
 #undef pr_fmt
 
 #endif

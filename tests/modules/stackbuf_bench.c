@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stackbuf_bench - what one event costs, beside what others cost
+ * stackbuf_bench - what one event costs, compared with the kernel's own calls
  *
- * Loading it measures and prints one line a figure to the kernel log:
+ * Unloading it measures and prints one line per figure to the kernel log; with
+ * the parameter pairs, loading it does:
  *
  *	stackbuf_bench: NAME FRAMES COST
  *
- * COST is in units of the cycle counter, for one event, the mean of many.  In a
- * machine that counts instructions (stackbuf-vm -i) it is instructions.
+ * COST is the mean of many events, in units of the cycle counter.  In a machine
+ * that counts instructions (stackbuf-vm -i) the unit is one instruction.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -42,7 +43,7 @@ MODULE_PARM_DESC(sights, "Instead: the first and the second event of each of 16 
 static unsigned long frames[STACKBUF_DEPTH_MAX];
 static char text[8192];
 
-/* What is measured, once; each is called at the depth wanted */
+/* One function for each call that is measured, run at the depth wanted */
 
 static noinline void bench_nothing(void)
 {
@@ -118,9 +119,12 @@ static noinline u64 measure(void (*run)(void), int n)
 	cycles_t start = 0;
 	int i;
 
-	/* First sights are another matter: from the same place, or they are another stack's */
+	/*
+	 * Ten calls to warm up: the first events of a stack cost more.  They come from the
+	 * same call as the measured ones, as another return address is another stack.
+	 */
 	for (i = -10; i < n; i++) {
-		/* Or the compiler makes two loops of it */
+		/* Keeps the compiler from splitting this into two loops */
 		OPTIMIZER_HIDE_VAR(i);
 		if (!i)
 			start = get_cycles();
@@ -129,7 +133,7 @@ static noinline u64 measure(void (*run)(void), int n)
 	return div_u64(get_cycles() - start, n);
 }
 
-/* Real frames: each call is followed by something to do */
+/* The barrier() prevents a tail call, so each level has a frame */
 static noinline u64 deeper(int more, void (*run)(void), int n)
 {
 	u64 cost = more > 0 ? deeper(more - 1, run, n) : measure(run, n);
@@ -139,8 +143,8 @@ static noinline u64 deeper(int more, void (*run)(void), int n)
 }
 
 /*
- * The first events of a stack: each of 16 calls is another stack.  Called twice from one
- * place, so that the second event has the stack of the first.
+ * The first two events of a stack.  Each of 16 call sites gives another stack; a loop runs
+ * each twice, so that the second event has the stack of the first.
  */
 
 #define SIGHTS		2
@@ -150,7 +154,7 @@ static u64 sight_cost[SIGHTS];
 
 static noinline void sight_one(void (*run)(void), int which)
 {
-	/* The operand keeps the compiler from making one call of all */
+	/* The operand keeps the compiler from merging the calls */
 #define CALL(n) case n: run(); asm volatile("" : : "i" (__COUNTER__)); break
 	switch (which) {
 	CALL(0);
@@ -183,7 +187,7 @@ static noinline void sight_all(void (*run)(void))
 		for (i = 0; i < SIGHTS; i++) {
 			cycles_t start;
 
-			/* Or the compiler makes two calls of it */
+			/* Keeps the compiler from unrolling this into two calls */
 			OPTIMIZER_HIDE_VAR(i);
 			start = get_cycles();
 			sight_one(run, which);
@@ -209,7 +213,7 @@ static noinline void find_depth(void)
 	depth_here = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
 }
 
-/* @inner: frames of the trace that are further inside than what is called */
+/* @inner: frames of the recorded trace that are further inside than the measured function */
 static void measure_all(const struct bench *bench, int n, int inner)
 {
 	static const int depths[] = { 9, 19, 40 };
@@ -259,8 +263,8 @@ static void measure_sights(void)
 }
 
 /*
- * All at once on one CPU each, for as many events each.  Of the same kind, but
- * with nothing shared: what the machine itself makes of two CPUs.
+ * Threads on one CPU each, started together, for the same number of events.  alone() shares
+ * nothing between CPUs: it shows what the machine itself loses with two CPUs busy.
  */
 
 static noinline void alone(unsigned long *memory)
@@ -331,7 +335,7 @@ static long throughput(bool save, int threads)
 	return div64_u64((u64)rounds * threads * NSEC_PER_MSEC, end - start);
 }
 
-/* In turns, as the host may be faster now and slower then */
+/* Alternate between the four measurements, as the speed of the host varies */
 static int measure_pairs(void)
 {
 	long rate[4];
@@ -339,7 +343,7 @@ static int measure_pairs(void)
 
 	if (num_online_cpus() < 2)
 		return -EINVAL;
-	/* Until the ring wraps: a page costs more when it was used before */
+	/* Wrap the ring first: reusing a page costs more than the first use */
 	for (n = 0; n < 8; n++)
 		throughput(true, 2);
 	for (n = 0; n < pairs; n++) {
@@ -361,7 +365,7 @@ static int __init bench_init(void)
 }
 module_init(bench_init);
 
-/* The other way in has more frames than nine */
+/* Measure on unload: module_init() functions already run more than nine frames deep */
 static void __exit bench_exit(void)
 {
 	const struct bench bench = { probed, bench_probed };

@@ -5,18 +5,19 @@
  *	echo "KIND ROUNDS" >/sys/module/stackbuf_fit/parameters/run
  *
  * makes ROUNDS saves in the writing task, "kthread KIND ROUNDS" in a thread on
- * each CPU.  A save's way there is one of FIT_PATHS, each always by the same
- * functions; the sizes of their frames are others after every few saves.  Kinds:
+ * each CPU.  Each save is reached by one of FIT_PATHS call paths.  A path always
+ * has the same functions, but their frame sizes change after every FIT_SAME saves.
+ * Kinds:
  *
- *	alloca	frames that grow while they run
+ *	alloca	frames that grow while the function runs
  *	align	frames that align the stack
- *	tail	functions that others jump to
- *	mixed	all of them
- *	deep	the same, deeper than a trace may be
- *	end	with little of the stack left
- *	old	by a function whose frame is larger in stackbuf_fit2; and there:
- *	new	by that one, called from elsewhere, with the old one's addresses
- *		where its frame had them
+ *	tail	functions that are reached by a jump
+ *	mixed	all of these
+ *	deep	all of these, on call paths longer than a trace may be
+ *	end	all of these, with little of the stack left
+ *	old	from a function whose frame is larger in stackbuf_fit2
+ *	new	in stackbuf_fit2: from that function, called from elsewhere, with
+ *		return addresses left where the smaller frame had them
  *
  * Reading "attempted" gives the number of saves.
  */
@@ -29,15 +30,15 @@
 #include <linux/sched/task_stack.h>
 #include "../stackbuf.h"
 
-/* stackbuf_fit2 is the same but for the size of one frame */
+/* stackbuf_fit2 differs in the size of one frame */
 #ifndef FIT_WORDS
 #define FIT_WORDS	4
 #endif
 #define FIT_MORE	8
 
 #define FIT_PATHS	50
-#define FIT_SAME	8	/* so often in a row a path has the same sizes */
-/* Bytes of the stack that the kernel may need; KASAN makes frames and stacks larger */
+#define FIT_SAME	8	/* saves of a path before its frame sizes change */
+/* Bytes of the stack to leave to the kernel; KASAN makes frames and stacks larger */
 #define FIT_LEFT	(IS_ENABLED(CONFIG_KASAN) ? 12288 : 4096)
 
 static atomic64_t attempted;
@@ -46,9 +47,9 @@ struct fit;
 typedef int (*fit_function)(struct fit *fit);
 
 struct fit {
-	unsigned long path;	/* its bits say which functions */
-	u32 random;		/* what says how large their frames are */
-	int left;		/* how many more */
+	unsigned long path;	/* selects the functions */
+	u32 random;		/* state of the generator of their frame sizes */
+	int left;		/* functions still to call */
 	const fit_function *functions;
 	unsigned int nr;	/* of @functions */
 	u32 id;
@@ -138,7 +139,7 @@ static noinline int fit_align64(struct fit *fit)
 	return ret;
 }
 
-/* Arguments on the stack: gcc keeps their place in r10, and copies the return address */
+/* With arguments on the stack gcc keeps their address in r10 and copies the return address */
 static noinline int fit_align_args_of(struct fit *fit, long b, long c, long d, long e, long f,
 				      long g, long h)
 {
@@ -174,7 +175,7 @@ static noinline int fit_align_alloca(struct fit *fit)
 	return ret;
 }
 
-/* Leave copies of return addresses behind, where others' frames will be */
+/* Leave copies of return addresses on the stack, where later calls have their frames */
 static noinline int fit_stale(struct fit *fit)
 {
 	unsigned long stale[32], *frame = __builtin_frame_address(0);
@@ -194,7 +195,7 @@ static noinline int fit_tail(struct fit *fit)
 	return fit_next(fit);
 }
 
-/* Leave stale addresses, then jump */
+/* Leave stale addresses below the caller's frame, where fit_next() has its own after the jump */
 static noinline void fit_dig(void)
 {
 	unsigned long stale[48];
@@ -212,7 +213,7 @@ static noinline int fit_tail_later(struct fit *fit)
 	return fit_next(fit);
 }
 
-/* Called from frames of any alignment; what is below it begins where they end */
+/* Calls fit_align16() with a stack pointer of varying alignment */
 static noinline int fit_odd(struct fit *fit)
 {
 	char *more = __builtin_alloca(8 * (1 + fit_random(fit, 2)));
@@ -227,7 +228,7 @@ static noinline int fit_odd(struct fit *fit)
 static noinline int fit_end(struct fit *fit)
 {
 	char *start = task_stack_page(current), *here = __builtin_frame_address(0);
-	/* Down to a word that is another each time */
+	/* Leave FIT_LEFT bytes and a varying number of words */
 	char *more = __builtin_alloca(here - start - FIT_LEFT - 8 * fit_random(fit, 64));
 	int ret;
 
@@ -281,13 +282,14 @@ static noinline int fit_rounds(const struct fit_kind *kind, unsigned int rounds)
 }
 
 /*
- * The function that is replaced.  All return addresses are the same in both modules,
- * and so are the places of those outside of fit_from_one() and fit_from_other().
- * No register holds an address of the stack: recall would compare it.
+ * fit_replaced() is the function with another frame in stackbuf_fit2.  All return addresses
+ * are the same in both modules, and so are the stack slots of those outside of
+ * fit_from_one() and fit_from_other().  No register holds an address of the stack, as
+ * recall would compare it.
  */
 #define FIT_LOCAL(words)	unsigned long __attribute__((uninitialized)) local[words]
 
-static unsigned long fit_return;	/* the address in fit_from_one() */
+static unsigned long fit_return;	/* return address in fit_from_one() */
 
 static noinline void fit_fill(unsigned long *word, unsigned int nr, unsigned long value)
 {
@@ -325,7 +327,7 @@ static noinline void fit_from_other(struct fit *fit)
 	barrier();
 }
 
-/* The same return address whomever it calls */
+/* One call site, so that both callees return to the same address */
 static noinline void fit_by(void (*from)(struct fit *fit), struct fit *fit)
 {
 	from(fit);
@@ -334,10 +336,10 @@ static noinline void fit_by(void (*from)(struct fit *fit), struct fit *fit)
 
 static noinline void fit_replace(bool new, unsigned int rounds)
 {
-	/* Not on the stack: addresses in it would be compared */
+	/* Not on the stack, as recall would compare a pointer to it */
 	static struct fit fit;
 
-	/* Without a save, which would learn the way anew */
+	/* Sets fit_return; without a save, from which recall would learn the new layout */
 	if (new)
 		fit_from_one(NULL);
 	while (rounds--)

@@ -6,13 +6,14 @@
  *
  * Kinds:
  *
- *	save	ROUNDS saves from seventeen frames of this module, each from one of two
- *		places in turn
- *	probe	many_probed() from there, for a probe
- *	full	2^ROUNDS distinct stacks with preemption off, so that no worker makes room
- *	stack	one save from ROUNDS frames; "stack" is how many bytes of the stack it took
+ *	save	ROUNDS saves below seventeen frames of this module, alternating between
+ *		two call sites
+ *	probe	ROUNDS calls of many_probed() at that depth, for a probe
+ *	full	2^ROUNDS distinct stacks with preemption off, so that no worker can evict
+ *	stack	one save below ROUNDS frames; "stack" then holds the bytes of the stack
+ *		that it used
  *
- * Reading "walk" gives what stack_trace_save() costs where these are.
+ * Reading "walk" gives the cost of stack_trace_save() at the same depth.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -24,12 +25,12 @@
 #include <linux/timex.h>
 #include "../stackbuf.h"
 
-/* stackbuf_few is the same with few symbols */
+/* stackbuf_few.c sets this to 1 */
 #ifndef MANY_SYMBOLS
 #define MANY_SYMBOLS	20000
 #endif
 
-/* One byte each, in front of all functions; kallsyms searches them one by one */
+/* One byte each, before all functions; kallsyms searches them one by one */
 asm(".pushsection .text\n"
 	".macro many_symbol\n"
 	"many_symbol_\\@: nop\n"
@@ -69,11 +70,11 @@ static noinline void many_save(int n)
 
 static noinline void many_probed(int n)
 {
-	/* Used, or the function gets another name */
+	/* An unused argument would get the function another name, as many_probed.isra.0 */
 	asm volatile("" : : "r" (n));
 }
 
-/* With an address of the stack in r13, as functions have that of a local variable there */
+/* Puts a stack address into r13, where functions often keep the address of a local variable */
 static noinline void many_probe(int n)
 {
 	many_walk();
@@ -86,10 +87,10 @@ static noinline void many_probe(int n)
 }
 
 #define MANY_PATTERN	0xa5a5a5a5a5a5a5a5UL
-/* What a save may take, and more */
+/* More than a save may use */
 #define MANY_BELOW	(THREAD_SIZE / 2)
 
-/* Nothing but the save uses the stack below its pointer meanwhile */
+/* With interrupts off, only the save uses the stack below the stack pointer */
 static noinline __no_sanitize_address __no_kcsan void many_stack(int n)
 {
 	unsigned long flags, sp = current_stack_pointer, low = sp - MANY_BELOW, at;
@@ -106,7 +107,7 @@ static noinline __no_sanitize_address __no_kcsan void many_stack(int n)
 	stack = sp - at;
 }
 
-/* Real frames: each call is followed by something to do */
+/* The barrier() prevents a tail call, so each level has a frame */
 static noinline void many_deeper(int more, void (*run)(int n), int n)
 {
 	if (more > 0)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stackbuf_probe - save a stack whenever one of the functions named is called
+ * stackbuf_probe - save a stack whenever one of the given functions is called
  *
  * insmod stackbuf_probe.ko functions=dput,vfs_read,...; unloading prints
  *
  *	stackbuf_probe: attempted N missed M cost C
  *
- * With walk=1 it takes the same stacks by stack_trace_save() instead.  C is what
- * an event cost in the mean, in units of the cycle counter, the probe itself left
- * out.
+ * With walk=1 it takes the stacks with stack_trace_save() instead.  C is the mean
+ * cost of an event without the probe itself, in units of the cycle counter.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -31,7 +30,7 @@ MODULE_PARM_DESC(walk, "Walk the stack and keep nothing (default 0)");
 static struct kprobe probes[32];
 static DEFINE_PER_CPU(unsigned long, attempted);
 static DEFINE_PER_CPU(u64, cycles);
-/* Allocated: for all modules' static data of this kind the kernel has only 8 KiB */
+/* Allocated: the kernel has only 8 KiB for the static per-CPU data of all modules */
 static unsigned long __percpu *trace;
 
 static int save(struct kprobe *probe, struct pt_regs *regs)
@@ -39,7 +38,7 @@ static int save(struct kprobe *probe, struct pt_regs *regs)
 	unsigned long ip = instruction_pointer(regs);
 	u64 start;
 
-	/* As if before the probed instruction, however the probe is made */
+	/* Point to the probed instruction, whichever way kprobes implement this probe */
 	instruction_pointer_set(regs, (unsigned long)probe->addr);
 	this_cpu_inc(attempted);
 	start = get_cycles();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stackbuf_wide.ko - a module with 20,000 functions, for kallsyms to search, and a thread
- * of the highest priority that notes by how much it wakes too late
+ * stackbuf_wide.ko - 20,000 functions for kallsyms to search, and a thread of the highest
+ * priority that records how late it wakes
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test.h - what the files of stackbuf_test.ko offer each other
+ * test.h - the interfaces between the files of stackbuf_test.ko
  *
- * test_main.c carries out commands; each other file has those of one behaviour.
+ * test_main.c runs commands; each other file has the commands for one behaviour.
  */
 #ifndef STACKBUF_TEST_H
 #define STACKBUF_TEST_H
@@ -23,10 +23,10 @@
 
 extern struct dentry *test_dir;	/* in debugfs */
 
-/* Print into the answer to the command */
+/* Append to the output of the command */
 __printf(1, 2) void say(const char *fmt, ...);
 
-/* A result: "ok" or "not ok" */
+/* Append a result: "ok WHAT" or "not ok WHAT" */
 void check(bool good, const char *what);
 
 struct worker {
@@ -38,12 +38,12 @@ struct worker {
 };
 
 /**
- * on_cpus() - run a function on a thread of its own on each CPU at the same time
- * @only: on this CPU alone, if it is 0 or more
+ * on_cpus() - run a function in a thread on each CPU concurrently
+ * @only: if 0 or more, run it on this CPU alone
  * @fn: the function
  * @arg: four numbers for it, or NULL
  *
- * Context: Process context.
+ * Context: Process context.  Sleeps until all threads have finished.
  * Return: 0, or the error of a thread that could not be started.
  */
 int on_cpus(int only, void (*fn)(struct worker *w), const u64 *arg);
@@ -60,7 +60,7 @@ command_fn cmd_trace, cmd_print, cmd_kept, cmd_printid, cmd_guards;	/* test_trac
 command_fn cmd_regs, cmd_calls;						/* test_regs.c */
 command_fn cmd_panic;							/* test_panic.c */
 
-/* Undo what a command left in place; when the module is unloaded */
+/* Undo what commands left in place; called when the module is unloaded */
 void nest_end(void);
 void step_end(void);
 void ring_end(void);
@@ -69,10 +69,10 @@ void ring_end(void);
 
 #define REF_MAX		128	/* frames of leaf_twin() */
 #define PLACES		32
-#define MARGIN		512	/* a function here is shorter than that */
+#define MARGIN		512	/* longer than any function here */
 
 struct walk {
-	u64 path;		/* a nibble a level, the lowest is called first */
+	u64 path;		/* one nibble per level, the lowest is called first */
 	unsigned int levels;
 	unsigned int at;
 	void (*leaf)(struct walk *w);
@@ -97,14 +97,13 @@ static __always_inline void next(struct walk *w)
 		steps[nibble(w->path, w->at++)](w);
 	else
 		w->leaf(w);
-	/* Whatever the compiler thinks of it: no tail call */
-	barrier();
+	barrier(); /* prevents a tail call */
 }
 
-/* Save the stack of a path: @levels functions, then @leaf.  Returns what @leaf left in id */
+/* Call @levels functions as @path says, then @leaf.  Returns the id that @leaf stored. */
 u32 go(u64 path, unsigned int levels, void (*leaf)(struct walk *w), unsigned long tag);
 
-/* Leaves of a path; each does what its name says */
+/* Leaves of a path */
 void leaf_save(struct walk *w);
 void leaf_tag(struct walk *w);
 void leaf_twin(struct walk *w);
@@ -114,17 +113,17 @@ void leaf_trace(struct walk *w);
 void leaf_place(struct walk *w);
 void level_place(struct walk *w);
 
-/* Where the frames of the last call of level_place() were */
+/* Places of the frames of the last level_place() */
 extern unsigned long place[PLACES];
 
 /*
- * LONG_NAME: a name as long as possible.  With "+0x.../0x... [stackbuf_test]" it needs
- * more than KSYM_NAME_LEN bytes.  These were 128 before b8a94bfb3395 ("kallsyms: increase
- * maximum kernel symbol length to 512"), 6.1.
+ * LONG_NAME: a name almost as long as possible.  With "+0x.../0x... [stackbuf_test]" it needs
+ * more than KSYM_NAME_LEN bytes.  KSYM_NAME_LEN was 128 before b8a94bfb3395 ("kallsyms:
+ * increase maximum kernel symbol length to 512"), 6.1.
  */
 #define GLUE2(a, b)	a##b
 #define GLUE(a, b)	GLUE2(a, b)
-/* sparse takes no longer ones */
+/* sparse refuses longer names */
 #ifdef __CHECKER__
 #define N50		a_short_name
 #else
@@ -140,20 +139,23 @@ extern unsigned long place[PLACES];
 #endif
 void LONG_NAME(struct walk *w);
 
-/* Copy the frames of a stack: their number; 0: it is gone; -1: what is there is no stack */
+/*
+ * Look up the stack of @id and copy its frames.  Returns their number, 0 if it was evicted,
+ * -1 if the table has no valid stack there.
+ */
 int frames_of(u32 id, unsigned long *pc, bool *cut);
 
-/* Whether @pc is in @fn, the nearest of the functions here below @pc */
+/* Whether @pc is in @fn, if @fn is the nearest function of this module below @pc */
 bool inside(unsigned long pc, void *fn);
 
-/* 1: the stack of @id is that of the path; 0: it is gone; -1: it is another one */
+/* 1: the stack of @id is that of the path; 0: it was evicted; -1: it is another one */
 int right(u32 id, u64 path, unsigned int levels, void *leaf);
 
 /* ------------------------------------------------------------- test_nmi.c --- */
 
 /*
- * Registers of a place in a function that goes on: as often as they are saved until it
- * returns, it is one stack, so that it is recalled also in an NMI and at a breakpoint.
+ * Registers of one place in a function.  Until that function returns, each save of them has
+ * the same stack, so that saves in NMIs and at breakpoints can be recalled.
  */
 struct held {
 	struct task_struct *task;
@@ -162,7 +164,7 @@ struct held {
 
 DECLARE_PER_CPU(struct held, held);
 
-/* Take registers here; let_go() is to be called before the function returns */
+/* Record the registers here; call let_go() before the function returns */
 static __always_inline void hold(void)
 {
 	struct held *h = this_cpu_ptr(&held);
@@ -189,13 +191,13 @@ static __always_inline void hold(void)
 
 void let_go(void);
 
-/* 1: the stack of @id begins where the registers do; 0: it is gone; -1: it is another one */
+/* 1: the stack of @id begins at the registers' ip; 0: it was evicted; -1: it is another one */
 int right_held(u32 id, const struct pt_regs *regs);
 
-/* Walks counted on this CPU: a save that leaves the number as it was recalled its stack */
+/* Walks counted on this CPU: a save that does not change it recalled its stack */
 u64 walks(void);
 
-/* Have @fn called in NMIs, and send one to a CPU; -EOPNOTSUPP where a module cannot */
+/* Call @fn in each NMI; -EOPNOTSUPP where a module cannot handle NMIs */
 int nmi_start(void (*fn)(void));
 void nmi_stop(void);
 void nmi_send(int cpu);
@@ -215,11 +217,11 @@ void storm_save(u64 path, void (*leaf)(struct walk *w), unsigned long tag, int c
 
 extern struct kprobe *step_probe[STEP_PROBES];
 extern unsigned int step_probes;
-extern struct kprobe *step_only;	/* of all these probes, the one that is armed */
+extern struct kprobe *step_only;	/* the one armed probe, or NULL: all are */
 extern bool step_armed, step_hit;
 extern u32 step_id;			/* of the save at the probe */
-extern int step_right;			/* as of right() */
-extern u64 step_new;			/* paths that are new each time */
+extern int step_right;			/* right() of that save */
+extern u64 step_new;			/* next path that was never saved */
 extern unsigned int step_saves, step_none;
 extern int step_wrong;
 

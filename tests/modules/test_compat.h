@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test_compat.h - what differs between kernel versions for the test modules
+ * test_compat.h - differences between kernel versions that concern the test modules
  *
- * What stackbuf.ko itself needs is in core/compat.h.
+ * Those that concern stackbuf.ko itself are in core/compat.h.
  */
 #ifndef STACKBUF_TEST_COMPAT_H
 #define STACKBUF_TEST_COMPAT_H
@@ -38,8 +38,9 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #endif
 
 /*
- * Until 5.16 the stack depot sets itself up at boot, and keeps that to itself: 2dba5eb1c73b
- * ("lib/stackdepot: allow optional init and stack_table allocation by kvmalloc()"), 5.17.
+ * Until 5.16 the stack depot is set up at boot and stack_depot_init() is not exported:
+ * 2dba5eb1c73b ("lib/stackdepot: allow optional init and stack_table allocation by
+ * kvmalloc()"), 5.17.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(5, 17, 0)
 #define stack_depot_init()	0
@@ -51,7 +52,7 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define printk_cpu_sync_put_irqrestore(flags)	printk_cpu_unlock_irqrestore(flags)
 #endif
 
-/* stack_trace_save_tsk() is exported: see core/compat.h */
+/* Whether stack_trace_save_tsk() is exported: see core/compat.h */
 #define OTHER_TASKS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0))
 
 #endif /* STACKBUF_TEST_COMPAT_H */

@@ -58,7 +58,7 @@ static enum hrtimer_restart context_hrtimer(struct hrtimer *timer)
 
 static DEFINE_TIMER(c_timer, context_timer);
 static DECLARE_TASKLET(c_tasklet, context_tasklet);
-/* Otherwise PREEMPT_RT runs it in a thread */
+/* HARD: PREEMPT_RT would run it in a thread otherwise */
 static struct irq_work c_irq_work = IRQ_WORK_INIT_HARD(context_irq_work);
 static DEFINE_RAW_SPINLOCK(c_lock);
 
@@ -69,7 +69,7 @@ static void context_say(const char *name, int want)
 	context_id = 0;
 }
 
-/* context: a save from each, with the context that its event must show */
+/* context: a save from each context, and the context that its event must show */
 int cmd_context(u64 *arg)
 {
 	struct hrtimer timer;
@@ -138,8 +138,8 @@ int cmd_nmiprint(u64 *arg)
 }
 
 /*
- * nest N: a save in a save in a save, N deep.  A function of the kernel that
- * every capture calls is traced; the callback saves, so it comes back here.
+ * nest N: saves nested N deep.  ftrace calls nest_callback() from a kernel function that
+ * every walk calls; the callback saves, which walks, which calls the callback again.
  */
 #ifdef CONFIG_DYNAMIC_FTRACE
 #ifdef CONFIG_UNWINDER_ORC
@@ -161,9 +161,9 @@ static notrace void nest_callback(unsigned long ip, unsigned long parent,
 	if (current != nest_task || in_interrupt() || depth >= nest_max)
 		return;
 	nest_depth++;
-	/* Always a new stack, so that it is walked */
+	/* A new path each time, so that the save walks */
 	nest_ids[depth] = go(nest_path++, 8, leaf_tag, 0x4e570000 + depth);
-	/* The walk calls the function more than once: each level nests once */
+	/* The walk calls the traced function more than once, but each level must nest once */
 	nest_depth = nest_max;
 }
 
@@ -201,7 +201,7 @@ int cmd_nest(u64 *arg)
 
 void nest_end(void)
 {
-	/* Frees the filter; ftrace_free_filter() is for modules from 6.2 on only */
+	/* Frees the filter: ftrace_free_filter() is not exported before 6.2 */
 	ftrace_set_filter(&nest_ops, NULL, 0, 1);
 }
 #else

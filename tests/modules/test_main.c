@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stackbuf_test.ko - a user of stackbuf with many callers, for the tests
+ * stackbuf_test.ko - a client of stackbuf with many callers, for the tests
  *
  * A line written to /sys/kernel/debug/stackbuf_test/run is a command with up to
- * four numbers, see commands[].  It has been carried out when the write returns;
- * reading the file gives what it found: "ok ..." and "not ok ..." for what only
+ * four numbers, see commands[].  The write returns when the command has finished;
+ * reading the file then gives its results: "ok ..." and "not ok ..." for what only
  * the kernel can check, and figures for the scripts to check.
  *
- * The callers are sixteen functions that call each other as the nibbles of a
- * number say: a "path" of so many levels is one stack, and the next number is
- * another.  So the frames of a stack tell which path it was, and every id that
- * stackbuf returns is looked up in its table at once and held against that.
+ * The callers are sixteen functions that call each other in the order given by the
+ * nibbles of a number, the "path": each path is another stack, and the frames of a
+ * stack identify its path.  Every id that stackbuf returns is looked up in its table
+ * immediately, and the stack there is compared with the path.
  *
  * Only for the virtual machine of the tests: it panics on command.
  */
@@ -29,10 +29,10 @@
 #define OUT_SIZE	0x100000
 
 struct dentry *test_dir;
-static DEFINE_MUTEX(run_lock);	/* one command at a time; covers what follows */
-static char *out;		/* what the last command found */
+static DEFINE_MUTEX(run_lock);	/* one command at a time; protects out and out_len */
+static char *out;		/* output of the last command */
 static size_t out_len;
-static DEFINE_RAW_SPINLOCK(out_lock);	/* covers the answer while it is printed */
+static DEFINE_RAW_SPINLOCK(out_lock);	/* serializes say() */
 
 __printf(1, 2) void say(const char *fmt, ...)
 {
@@ -40,7 +40,7 @@ __printf(1, 2) void say(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	/* Workers may print at the same time */
+	/* Workers may print concurrently */
 	raw_spin_lock_irqsave(&out_lock, flags);
 	out_len += vscnprintf(out + out_len, OUT_SIZE - out_len, fmt, args);
 	raw_spin_unlock_irqrestore(&out_lock, flags);
@@ -69,7 +69,6 @@ static int worker_thread(void *data)
 	return 0;
 }
 
-/* Runs fn on a thread of its own on each CPU at once, or on one CPU (>= 0) */
 int on_cpus(int only, void (*fn)(struct worker *w), const u64 *arg)
 {
 	struct worker *all = kcalloc(nr_cpu_ids, sizeof(*all), GFP_KERNEL);

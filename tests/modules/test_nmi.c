@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_nmi.c - NMIs sent from CPU to CPU, and registers that they can save
+ * test_nmi.c - NMIs sent from CPU to CPU, and registers for them to save
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,7 +22,6 @@ void let_go(void)
 	barrier();
 }
 
-/* 1: the stack of @id begins where the registers do; 0: gone; -1: another one */
 int right_held(u32 id, const struct pt_regs *regs)
 {
 	unsigned long pc[STACKBUF_DEPTH_MAX];
@@ -34,7 +33,6 @@ int right_held(u32 id, const struct pt_regs *regs)
 	return pc[0] == instruction_pointer((struct pt_regs *)regs) && nr > 2 ? 1 : -1;
 }
 
-/* Walks counted on this CPU: a save that leaves it as it was recalled its stack */
 u64 walks(void)
 {
 	unsigned int slot = raw_smp_processor_id() % STACKBUF_COUNTER_SLOTS;
@@ -46,8 +44,6 @@ u64 walks(void)
 	       READ_ONCE(line[STACKBUF_WALKED_AGAIN]);
 }
 
-/* NMIs, sent from CPU to CPU */
-
 DEFINE_PER_CPU(u64, nmi_turn);
 bool nmi_on;
 
@@ -56,7 +52,7 @@ static void (*nmi_fn)(void);
 
 static int nmi_handler(unsigned int type, struct pt_regs *regs)
 {
-	/* All NMIs are ours: nothing else in the virtual machine sends any */
+	/* Nothing else in the virtual machine sends NMIs */
 	if (nmi_fn)
 		nmi_fn();
 	return NMI_HANDLED;
@@ -76,7 +72,7 @@ void nmi_stop(void)
 {
 	if (!nmi_on)
 		return;
-	msleep(20);	/* those that are on the way */
+	msleep(20);	/* lets NMIs in flight arrive */
 	unregister_nmi_handler(NMI_LOCAL, "stackbuf_test");
 	nmi_on = false;
 }

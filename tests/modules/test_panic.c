@@ -17,14 +17,14 @@ static int late_panic(struct notifier_block *nb, unsigned long action, void *dat
 	return 0;
 }
 
-/* Behind everybody else's, the recorder's included */
+/* Runs after all other notifiers, the recorder's included */
 static struct notifier_block panic_nb = { .notifier_call = late_panic, .priority = INT_MIN };
 
 static atomic_t panic_ready;
-static u64 panic_others;	/* events of the others so far */
-static bool panic_near;		/* the others go on without being preempted */
+static u64 panic_others;	/* saves so far on the CPUs that do not panic */
+static bool panic_near;		/* these CPUs disable preemption */
 
-/* After stackbuf stopped recording: the others are to try for a while */
+/* Runs after stackbuf has stopped recording: wait until the other CPUs have tried 100 saves */
 static int late_die(struct notifier_block *nb, unsigned long action, void *data)
 {
 	u64 wanted = READ_ONCE(panic_others) + 100;
@@ -43,7 +43,7 @@ static void panic_worker(struct worker *wk)
 
 	atomic_inc(&panic_ready);
 	if (wk->cpu) {
-		/* Saves on and on, also while the other one panics */
+		/* Keep saving while CPU 0 panics */
 		for (i = 0;; i++) {
 			go(i % 50, 4, leaf_tag, 0xbULL << 56 | i);
 			WRITE_ONCE(panic_others, i);
@@ -62,25 +62,25 @@ static void panic_worker(struct worker *wk)
 			cpu_relax();
 	}
 	/*
-	 * A worker that would run there may wait for this CPU, for ever as it does not answer
-	 * any more: one that frees a module's init code has it unmapped everywhere
+	 * Keep kworkers off the other CPUs: after the panic this CPU answers no IPI, so a
+	 * worker that sends one, as to unmap a module's init code, would wait endlessly
 	 */
 	WRITE_ONCE(panic_near, true);
 	i = READ_ONCE(panic_others) + 3;
 	while (num_online_cpus() > 1 && READ_ONCE(panic_others) < i)
 		cpu_relax();
-	/* Where clocks need ticks, this CPU's falls behind those of the others */
+	/* Where clocks need ticks, make this CPU's clock lag behind the other CPUs' clocks */
 	local_irq_disable();
 	mdelay(50);
 	if (wk->arg[1])
-		/* Not an address, and the compiler must not know */
+		/* READ_ONCE() hides from the compiler that this may be no address */
 		WRITE_ONCE(*(int *)READ_ONCE(wk->arg[1]), 0);
 	panic("stackbuf_test was told to");
 }
 
 /*
- * panic N [ADDRESS]: N events, then the end of it, by an oops at the address or
- * by panic(), while the other CPUs go on saving
+ * panic N [ADDRESS]: N events, then an oops at the address, or panic(), while the
+ * other CPUs keep saving
  */
 int cmd_panic(u64 *arg)
 {

@@ -12,7 +12,7 @@
 
 #include "test.h"
 
-/* depth FROM TO: is each trace what the kernel itself unwinds, up to the limit? */
+/* depth FROM TO: compares each trace, up to the limit, with what the kernel itself unwinds */
 static void depth_worker(struct worker *wk)
 {
 	unsigned long *ref = kcalloc(REF_MAX + STACKBUF_DEPTH_MAX, sizeof(*ref), GFP_KERNEL);
@@ -63,8 +63,8 @@ static int cmp_u32(const void *a, const void *b)
 }
 
 /*
- * distinct N LEVELS OTHERS: N paths, each twice: N ids, the same ones the second
- * time.  After each, so many saves of a path that stays the same.
+ * distinct N LEVELS OTHERS: saves N paths twice, and counts ids that are shared between paths
+ * or differ the second time.  After each save, OTHERS saves of one fixed path.
  */
 static void distinct_worker(struct worker *wk)
 {
@@ -75,7 +75,7 @@ static void distinct_worker(struct worker *wk)
 	if (!ids)
 		return;
 	for (i = 0; i < 2 * n; i++) {
-		/* Both rounds by this one call, which is part of the path */
+		/* One call for both rounds, as its return address is part of the stack */
 		u32 id = go(i % n, levels, leaf_save, 0);
 
 		if (!id) {
@@ -109,7 +109,7 @@ int cmd_distinct(u64 *arg)
 	return on_cpus(0, distinct_worker, arg);
 }
 
-/* path KEY LEVELS TAG TIMES: one path, so often; the last id */
+/* path KEY LEVELS TAG TIMES: saves path KEY that often; prints the last id */
 static void path_worker(struct worker *wk)
 {
 	u32 id = 0;
@@ -129,7 +129,7 @@ int cmd_path(u64 *arg)
 	return on_cpus(0, path_worker, arg);
 }
 
-/* places LEVELS: how far each frame lies from the stack's end, from the innermost on */
+/* places LEVELS: prints each frame's distance from the stack's end, innermost first */
 static void places_worker(struct worker *wk)
 {
 	struct walk w = { .levels = wk->arg[0], .leaf = leaf_place };
@@ -147,7 +147,7 @@ int cmd_places(u64 *arg)
 	return arg[0] < PLACES ? on_cpus(0, places_worker, arg) : -ERANGE;
 }
 
-/* long TIMES: a function with a name of the greatest length, calling itself */
+/* long TIMES: saves below a function with the longest name, which calls itself */
 static void long_worker(struct worker *wk)
 {
 	struct walk w = { .levels = wk->arg[0], .leaf = leaf_tag, .tag = 0x1049 };

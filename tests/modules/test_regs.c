@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_regs.c - stacks of registers, at every instruction of a function
+ * test_regs.c - stacks saved from a probe's registers, at every instruction of a function
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -10,8 +10,8 @@
 #include "test.h"
 
 /*
- * regs: a probe's registers recorded, beginning at the probed instruction: at each one
- * of a function that needs no frame and of one that does
+ * regs: probes each instruction of a function that needs no frame and of one that does; each
+ * stack saved from the probe's registers must begin at the probed instruction
  */
 static noinline void regs_target(struct walk *w)
 {
@@ -27,7 +27,7 @@ static noinline void regs_framed(struct walk *w)
 	w->sum += 9;
 }
 
-/* calls N LEVELS: N paths, each once, that save nothing; with pauses, for who makes room */
+/* calls N LEVELS: calls N paths without a save, for probes; pauses let the evict worker run */
 static void calls_worker(struct worker *wk)
 {
 	u64 i;
@@ -64,13 +64,13 @@ static noinline void regs_at(void (*leaf)(struct walk *w), unsigned long offset,
 	bool cut;
 	int nr;
 
-	/* Not where no instruction begins, or none that can be probed */
+	/* No instruction begins here, or it cannot be probed */
 	if (register_kprobe(&p))
 		return;
 	regs_id = 0;
 	go(0x21, 2, leaf, 0);
 	unregister_kprobe(&p);
-	/* Padding behind the end */
+	/* Padding after the function's end: never executed */
 	if (!regs_id)
 		return;
 	++*probed;

@@ -12,8 +12,8 @@
 #include "test.h"
 
 /*
- * turns ROUNDS: the CPUs save one after the other, each until it was recorded, for up to a
- * second: how long each waited, and how much the ring has aged
+ * turns ROUNDS: the CPUs save one after the other, each until a save was recorded, for up to
+ * a second; prints the longest wait and the age of the ring
  */
 static u32 turn_id;
 
@@ -61,8 +61,8 @@ int cmd_turns(u64 *arg)
 }
 
 /*
- * starve N: N saves on CPU 0 while the others have all pages of the ring, then one that
- * gets a page: how much the ring has aged
+ * starve N: N saves on CPU 0 while all pages of the ring are open, then saves until one gets
+ * a page; prints by how much the ring has aged
  */
 static unsigned int starve_none, starve_open;
 
@@ -73,7 +73,7 @@ static void starve_worker(struct worker *wk)
 
 	starve_open = 0;
 	starve_none = 0;
-	/* Nothing that is asked for is done meanwhile */
+	/* Keep requested work, as closing pages, from running on this CPU */
 	local_irq_save(flags);
 	for (i = 0; i < pages; i++) {
 		u32 owner = READ_ONCE(stackbuf_events[i].owner);
@@ -111,8 +111,8 @@ int cmd_starve(u64 *arg)
 }
 
 /*
- * late N MS: from now on a CPU that goes offline saves N new stacks, MS apart, where it has
- * nothing more to do than to report that it is dead.  "late 0": no more
+ * late N MS: makes each CPU that goes offline save N new stacks, MS apart, in its last
+ * function, where it only has to report that it is dead.  "late 0" ends this.
  */
 static unsigned int late_saves, late_ms, late_hits;
 
@@ -155,10 +155,10 @@ int cmd_late(u64 *arg)
 }
 
 /*
- * latesteps 1: at each instruction that "step" named with STEP_LATE, a CPU that goes offline
- * saves in the middle of another save, where it has nothing more to do than to report that it
- * is dead.  ftrace calls it there, as a probe's handler runs no other probe's.  "latesteps 0":
- * no more.
+ * latesteps 1: a CPU that goes offline makes a save in the same place as for "late", and at
+ * each instruction that "step" added with STEP_LATE a second save inside the first.  ftrace
+ * calls late_callback() there: kprobes would not be hit inside a kprobe's handler.
+ * "latesteps 0" ends this.
  */
 #ifdef CONFIG_DYNAMIC_FTRACE
 static bool late_stepping;
@@ -179,14 +179,14 @@ static notrace void late_callback(unsigned long ip, unsigned long parent,
 		step_id = 0;
 		WRITE_ONCE(step_armed, true);
 		step_save(0x300000 + step_new++, known);
-		/* Enough for a page of the ring to fill, once in a while */
+		/* A few events more, so that a page of the ring fills occasionally */
 		for (calls = 0; !step_hit && calls < 3; calls++)
 			step_save(5, known);
 		WRITE_ONCE(step_armed, false);
 		late_steps += step_hit;
 		late_inner += step_id != 0;
 		late_right += step_id && step_right > 0;
-		/* As in step_save(): the table may be full, but no stack may be another */
+		/* As in step_save(): a full table may have evicted it, but no id may be wrong */
 		late_wrong += step_id && step_right < 0;
 	}
 	step_only = NULL;

@@ -12,9 +12,9 @@
 #include "test.h"
 
 /*
- * step ADDRESS PATH LEVELS TAG: as if an NMI came at this instruction of
- * stackbuf.  A probe there keeps a copy of all four arrays, as a dump taken in
- * this instant would, and saves.  "step 0" removes the probes.
+ * step ADDRESS PATH LEVELS TAG: imitates an NMI at this instruction of stackbuf.  A
+ * probe there copies all four arrays, as a dump at this moment would have them, and
+ * saves.  "step 0" removes the probes.
  */
 struct kprobe *step_probe[STEP_PROBES];
 unsigned int step_probes;
@@ -22,16 +22,16 @@ static void *step_copy;		/* info, events, stacks, text */
 static size_t step_size;
 bool step_armed, step_hit, step_recalled;
 u32 step_id;
-int step_right;		/* as of right() */
+int step_right;
 static unsigned int step_mode;	/* STEP_HELD etc. */
-u64 step_new;		/* paths that are new each time */
-struct kprobe *step_only;	/* of all these probes, the one that is armed */
+u64 step_new;
+struct kprobe *step_only;
 static struct debugfs_blob_wrapper step_blob;
 
-#define STEP_HELD	1	/* the save from there is recalled */
+#define STEP_HELD	1	/* the probe saves held registers, to be recalled */
 #define STEP_TABLE	2	/* the table is full */
-#define STEP_RING	4	/* the ring as well: all pages are open */
-#define STEP_LATE	8	/* "latesteps" does them all, on a dying CPU */
+#define STEP_RING	4	/* no page of the ring can be taken */
+#define STEP_LATE	8	/* only add the probe; "latesteps" runs it on a dying CPU */
 
 static int step_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -67,7 +67,7 @@ static int step_handler(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* Close every page of the ring that is not open, or let them be taken again */
+/* Mark every page of the ring that is not open as owned, or release them all again */
 static unsigned int ring_shut(bool shut)
 {
 	unsigned int i, n = 0;
@@ -102,7 +102,7 @@ u32 step_save(u64 path, const u64 *arg)
 
 	step_saves++;
 	step_none += !id;
-	/* In a table that is full it may have had to make room */
+	/* A full table may have evicted it */
 	step_wrong += id && (is < 0 || (!is && !(step_mode & STEP_TABLE)));
 	return id;
 }
@@ -120,7 +120,7 @@ static void step_worker(struct worker *wk)
 	step_none = 0;
 	step_wrong = 0;
 	hold();
-	/* Learnt by the second time; a table that is full makes room meanwhile */
+	/* Recall learns the stack within three saves; if the table is full, wait for eviction */
 	for (calls = 0, tries = 0; step_mode & STEP_HELD && calls < 3 && tries < 50; tries++) {
 		u32 id = stackbuf_save_regs((struct pt_regs *)&h->regs, 0x57e9);
 
@@ -140,7 +140,7 @@ static void step_worker(struct worker *wk)
 	WRITE_ONCE(step_armed, true);
 	calls = 0;
 	step_save(step_mode & STEP_TABLE ? 0x100000 + step_new++ : wk->arg[1], wk->arg);
-	/* In a full table a new one each second time: it gives up the page that 5 came into */
+	/* If the table is full, alternate with new paths: these make a CPU close its page */
 	while (!step_hit && calls++ < STEP_SAVES) {
 		if (step_mode & STEP_TABLE && calls % 2 == 0)
 			step_save(0x100000 + step_new++, wk->arg);
@@ -202,7 +202,7 @@ int cmd_step(u64 *arg)
 	return err;
 }
 
-/* stepmode MODE: what steps are like from now on, STEP_HELD etc. */
+/* stepmode MODE: sets STEP_HELD etc. for the steps that follow */
 int cmd_stepmode(u64 *arg)
 {
 	step_mode = arg[0];

@@ -12,13 +12,13 @@
 #include "test.h"
 
 /*
- * What was tried and what came of it, counted by CPU: the increment of a
- * per-CPU variable is one instruction, so interrupts do not tear it.
+ * Saves attempted and their results, per CPU: this_cpu_inc() is atomic with
+ * respect to interrupts and NMIs.
  */
 struct tally {
 	unsigned long attempted, recorded, refused, wrong, gone;
 	unsigned long from[4];	/* attempted in task, softirq, hardirq, NMI */
-	unsigned long recalled;	/* recorded in an NMI, by recall */
+	unsigned long recalled;	/* recalled in an NMI */
 };
 
 static DEFINE_PER_CPU(struct tally, tally);
@@ -93,7 +93,7 @@ static void storm_nmi(void)
 	u64 turn = this_cpu_inc_return(nmi_turn);
 	struct held *h = this_cpu_ptr(&held);
 
-	/* Mostly what is recalled */
+	/* Seven of eight from held registers, which can be recalled */
 	if (h->task == current && turn % 8) {
 		u64 before = walks();
 		u32 id = stackbuf_save_regs(&h->regs, turn);
@@ -122,9 +122,9 @@ static enum hrtimer_restart storm_tick(struct hrtimer *timer)
 	if (now & 64)
 		tasklet_schedule(this_cpu_ptr(&softer));
 	/*
-	 * From now on, so that a slow machine gets on with its work as well.
-	 * hrtimer_forward_now() would keep to a grid, of which the next line may be right
-	 * ahead, each time.
+	 * Relative to the current time, so that a slow machine has time left for other
+	 * work: hrtimer_forward_now() keeps to a grid, and the next tick of the grid may
+	 * already be due each time.
 	 */
 	hrtimer_set_expires(timer, ns_to_ktime(ktime_get_ns() + tick_ns));
 	return HRTIMER_RESTART;
@@ -141,7 +141,7 @@ static void storm_worker(struct worker *wk)
 	struct hrtimer *timer = this_cpu_ptr(&ticker);
 	int cpu;
 
-	/* Else each save is a call of storm_save(), which may be probed */
+	/* Without NMIs from tasks, all saves must be calls of storm_save(), which may be probed */
 	if (wk->arg[3] > 1)
 		hold();
 	if (tick_ns) {
@@ -165,8 +165,8 @@ static void storm_worker(struct worker *wk)
 }
 
 /*
- * storm MS PATHS TICK_US NMI: all CPUs save, with timers and NMIs over it; NMI 1: the timer
- * sends them, 2: each save as well, to the other CPUs
+ * storm MS PATHS TICK_US NMI: all CPUs save, interrupted by timers and NMIs.  NMI 1: the
+ * timers send NMIs; 2: after each save, a task also sends one to every other CPU
  */
 int cmd_storm(u64 *arg)
 {
@@ -191,7 +191,7 @@ int cmd_storm(u64 *arg)
  * tags N PATHS LEVELS: on each CPU, N events whose tags count up:
  * 0x5b, CPU (one byte), number (48 bits).  The path is number % PATHS.
  */
-static u32 *tag_ids;		/* of each CPU and path, the id */
+static u32 *tag_ids;		/* the last id of each path on each CPU */
 
 static void tags_worker(struct worker *wk)
 {

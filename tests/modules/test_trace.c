@@ -87,7 +87,7 @@ static void trace_save(void)
 			g->after[i] = GUARD;
 		w.at = 0;
 		next(&w);
-		/* This function's callers, and leaf_trace(), and the levels */
+		/* This function and its callers, the levels and leaf_trace() */
 		want = stack_trace_save(g->ref, REF_MAX, 0) + 1 + w.levels;
 		bad += g->t.depth != min_t(unsigned int, want, STACKBUF_DEPTH_MAX);
 		bad += g->t.cut != (want > STACKBUF_DEPTH_MAX);
@@ -105,7 +105,7 @@ static void trace_save(void)
 	kfree(g);
 }
 
-/* Where the kernel offers no way to walk another task's stack, the calls say so */
+/* Where the kernel cannot walk another task's stack, the calls return -EOPNOTSUPP */
 static void trace_task(void)
 {
 	struct stackbuf_trace *t = stackbuf_trace_create(GFP_KERNEL);
@@ -122,7 +122,7 @@ static void trace_task(void)
 	      "trace_save_task: of the current task, from the caller on");
 
 	asleep = kthread_run(sleeper, NULL, "sbasleep");
-	/* On one CPU nobody else runs */
+	/* With one CPU, no other task runs while this one does */
 	busy = num_online_cpus() > 1 ? kthread_create(spinner, NULL, "sbbusy") : NULL;
 	if (IS_ERR(asleep) || IS_ERR(busy))
 		goto out;
@@ -266,21 +266,21 @@ int cmd_trace(u64 *arg)
 	return on_cpus(0, trace_worker, arg);
 }
 
-/* print PATH LEVELS TIMES: on one CPU; with a fourth number: on all at once */
+/* print PATH LEVELS TIMES [ALL]: prints on CPU 0; if ALL is not 0, on all CPUs concurrently */
 static void print_worker(struct worker *wk)
 {
 	u64 i;
 
 	for (i = 0; i < wk->arg[2]; i++) {
 		go(wk->arg[0], wk->arg[1], leaf_print, 0);
-		/* What dump_stack() prints keeps out as well */
+		/* dump_stack() takes the same lock: its lines must not mix with ours */
 		if (wk->arg[3] && wk->cpu)
 			go(wk->arg[0], 1, leaf_dump, 0);
 		cond_resched();
 	}
 }
 
-/* Another CPU keeps printk's lock until "done", or for three seconds */
+/* Another CPU holds printk's lock until @done is set, or for three seconds */
 struct keeper {
 	bool keeps, done;
 	struct completion ended;
@@ -301,7 +301,10 @@ static int keep_lines(void *arg)
 	return 0;
 }
 
-/* Print while printk's lock is kept by a CPU that waits for us, as if by a lock that we hold */
+/*
+ * kept: prints while another CPU holds printk's lock and waits for this CPU, as it might for
+ * a lock that this CPU holds
+ */
 int cmd_kept(u64 *arg)
 {
 	struct keeper keeper = {};
@@ -343,7 +346,7 @@ int cmd_printid(u64 *arg)
 	return 0;
 }
 
-/* guards: are the zero bytes at the arrays' ends still there? */
+/* guards: checks that the zero bytes at the arrays' ends are still zero */
 int cmd_guards(u64 *arg)
 {
 	const void *end[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * test_walk.c - callers of many paths, and whether the table has what they saved
+ * test_walk.c - the functions that paths consist of, and lookups of saved stacks in the table
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-/* Each adds a number of its own, or the compiler makes one function of all */
+/* Each adds another number, so that the compiler does not merge the functions */
 #define STEP(n)						\
 	static noinline void step_##n(struct walk *w)	\
 	{						\
@@ -70,7 +70,6 @@ noinline void LONG_NAME(struct walk *w)
 	w->sum += 6;
 }
 
-/* Where frames are: their own word, and by which stackbuf names the places of callers */
 unsigned long place[PLACES];
 
 noinline void leaf_place(struct walk *w)
@@ -88,7 +87,7 @@ noinline void level_place(struct walk *w)
 		level_place(w);
 	else
 		w->leaf(w);
-	/* A caller's frame begins behind the return address; on arm64 with its record */
+	/* On arm64 a frame begins with its record; on x86 the caller's, after the return address */
 	if (IS_ENABLED(CONFIG_ARM64))
 		place[at] = frame;
 	else if (at)
@@ -107,10 +106,6 @@ noinline u32 go(u64 path, unsigned int levels, void (*leaf)(struct walk *w), uns
 
 /* -------------------------------------------------- looking into the table --- */
 
-/*
- * Finds the stack of an id and copies its frames.  Returns their number, 0 when
- * it is gone, -1 when what is there is no stack.
- */
 int frames_of(u32 id, unsigned long *pc, bool *cut)
 {
 	u64 granules = READ_ONCE(stackbuf_info.stacks_size) / STACKBUF_GRANULE;
@@ -124,7 +119,7 @@ int frames_of(u32 id, unsigned long *pc, bool *cut)
 	s = (void *)stackbuf_stacks + (size_t)place * STACKBUF_GRANULE;
 	if (READ_ONCE(s->id) != id)
 		return 0;
-	smp_rmb(); /* the id before what it stands for */
+	smp_rmb(); /* read the id before the record */
 	nr = READ_ONCE(s->nr);
 	words = READ_ONCE(s->words);
 	hash = READ_ONCE(s->hash);
@@ -141,19 +136,17 @@ int frames_of(u32 id, unsigned long *pc, bool *cut)
 			pc[n] = READ_ONCE(stackbuf_info.base_addr) + (s32)s->frames[i++];
 		}
 	}
-	smp_rmb(); /* what it stood for before the id */
+	smp_rmb(); /* read the record before checking the id again */
 	if (READ_ONCE(s->id) != id)
 		return 0;
 	return n == nr && i == words ? nr : -1;
 }
 
-/* Is pc inside fn?  Of the functions here fn then is the nearest below. */
 bool inside(unsigned long pc, void *fn)
 {
 	return pc > (unsigned long)fn && pc - (unsigned long)fn < MARGIN;
 }
 
-/* 1: the stack of id is that of the path; 0: gone; -1: another one */
 int right(u32 id, u64 path, unsigned int levels, void *leaf)
 {
 	unsigned long pc[STACKBUF_DEPTH_MAX];
