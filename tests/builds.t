@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# builds.t: source lines come from the very files that ran, or it is said that this is not
-# known: stackbuf.ko of other sizes, a client edited and rebuilt since, another vmlinux.
+# builds.t: source lines come from the builds that ran, or a message reports that this is not
+# known: with a stackbuf.ko of other sizes, a client edited and rebuilt, another vmlinux.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 export TZ=UTC LC_ALL=C
 
-# client NAME: mine.c of that folder into NAME/mine.ko
+# client NAME: builds NAME/mine.ko from NAME/mine.c
 client() {
 	printf 'obj-m := mine.o\nccflags-y += -I%s\n' "$top" >"$1/Kbuild" &&
 		make -s -C "$kernel/build" M="$1" KBUILD_MODPOST_WARN= "${words[@]}" \
@@ -21,7 +21,7 @@ client() {
 
 clients() {
 	mkdir "$work/first" "$work/edited" || return
-	# The second function's file has a name that no terminal should be shown
+	# The second function's file has a name with bytes that a terminal must not get
 	{
 		printf '%s\n' '// SPDX-License-Identifier: GPL-2.0' '#include <linux/module.h>' \
 			'#include "stackbuf.h"' '' 'static noinline void mine_save(void)' '{' \
@@ -34,11 +34,11 @@ clients() {
 			'module_exit(mine_exit);' 'MODULE_LICENSE("GPL");' \
 			'MODULE_DESCRIPTION("a client");'
 	} >"$work/first/mine.c"
-	# Of the same size, five lines further down
+	# The same code, five lines further down
 	sed '3a //\n//\n//\n//\n//' "$work/first/mine.c" >"$work/edited/mine.c"
 	client "$work/first" && client "$work/edited" && mkdir "$work/vm/ran" "$work/vm/edited" &&
 		cp "$work/first"/*.ko "$work/vm/ran/" && cp "$work/edited/mine.ko" "$work/vm/edited/" || return
-	# What ran: both modules of it; and each with one of another build
+	# ran has both modules that ran; sized and rebuilt have one of another build each
 	mkdir "$work/ran" "$work/sized" "$work/rebuilt" &&
 		cp "$work/vm/big/stackbuf.ko" "$work/first/mine.ko" "$work/ran/" &&
 		cp "$work/vm/small/stackbuf.ko" "$work/first/mine.ko" "$work/sized/" &&
@@ -47,7 +47,8 @@ clients() {
 
 id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
 
-# lines SOURCE MODULES [OPTION...]: of its text, into $work/lines; what it said, into $work/said
+# lines SOURCE MODULES [OPTION...]: writes the text with lines to $work/lines, messages to
+# $work/said
 lines() {
 	local source=$1 modules=$2
 	shift 2
@@ -55,10 +56,10 @@ lines() {
 		{ cat "$work/said"; return 1; }
 }
 
-# Which line of which file a function's frame got; "" if none
+# line_of FUNCTION: file and line of its frame, "" if it has none
 line_of() { sed -n "s/^$1+0x.*[( ]\([^ ]*:[0-9]*\))\$/\1/p" "$work/lines" | head -n 1; }
 
-# said NUMBER [WORDS...]: so many lines on standard error, of which each has one of these
+# said NUMBER [WORDS...]: there are NUMBER messages, and one with each of the WORDS
 said() {
 	local number=$1 found=0 words
 	shift
@@ -83,7 +84,8 @@ id_in_record() {
 		[ "$(od -An -tx1 -v "$work/out/stackbuf.note" | tr -d ' \n' | tail -c 40)" = "$id" ]
 }
 
-# What ran, from a snapshot, which knows all ids: where stackbuf_init() and mine_save() call
+# With the builds that ran, and a snapshot, which has all build ids: the lines of the calls in
+# stackbuf_init() and mine_save()
 of_what_ran() {
 	local at
 	lines "$work/out/snapshot" "$work/ran" && said 0 || return
@@ -116,7 +118,7 @@ edited_since() {
 		said 1 'it is taken nevertheless (--force)'
 }
 
-# Two builds in one record: each frame has the lines of its own, or none
+# Two builds in one record: each frame has the line of its own build, or none
 loaded_again() {
 	local modules line
 	for modules in ran:7 rebuilt:12; do
@@ -131,7 +133,7 @@ loaded_again() {
 }
 
 not_known() {
-	# A record of an older stackbuf.ko holds no ids
+	# A record of an older stackbuf.ko has no build ids
 	mkdir "$work/older" && cp "$work/out"/{text,info,events,stacks} "$work/older/" &&
 		python3 - "$work/older/info" "$(id_of "$work/ran/stackbuf.ko")" "$(id_of "$work/ran/mine.ko")" <<-'END' &&
 		import sys
@@ -144,13 +146,13 @@ not_known() {
 		"$host" -f "$work/older" info | grep -qx "module's build id  *unknown" || return
 	lines "$work/older" "$work/rebuilt" && [[ $(line_of mine_save) == *mine.c:12 ]] &&
 		said 2 "$work/rebuilt/stackbuf.ko: $unknown" "$work/rebuilt/mine.ko: $unknown" || return
-	# Text holds no more than names
+	# Text has no build ids, only names
 	"$host" -f "$work/out/snapshot" text | "$host" decode -k "$kernel/vmlinux" -m "$work/ran" >"$work/lines" 2>"$work/said" &&
 		[[ $(line_of mine_save) == *mine.c:7 ]] &&
 		said 3 "vmlinux: $unknown" "stackbuf.ko: $unknown" "mine.ko: $unknown"
 }
 
-# The same text, version and all, with another id
+# A vmlinux that differs in its build id only
 another_vmlinux() {
 	local id
 	id=$(id_of "$kernel/vmlinux")
@@ -170,7 +172,7 @@ another_vmlinux() {
 	return $status
 }
 
-# Paths from debug information, of which a terminal would obey some bytes
+# Paths from debug information with bytes that would control a terminal
 raw_paths() {
 	lines "$work/out/snapshot" "$work/ran" || return
 	grep -q '^mine_raw+.*mine?\[31m??\.c:102)$' "$work/lines" ||

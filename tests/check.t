@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# check.t: what needs no virtual machine: warnings of compilers, style, spelling,
+# check.t: checks that need no virtual machine: compiler warnings, style, spelling,
 # and what the Makefile refuses
 
 set -u
@@ -15,7 +15,7 @@ trap 'exit 130' INT TERM HUP
 number=0
 failures=0
 
-# result STATUS TEXT: one line of KTAP, and below it what $work/log holds if bad.
+# result STATUS TEXT: one line of KTAP, and $work/log below it if STATUS is not 0.
 result() {
 	number=$((number + 1))
 	if [ "$1" -eq 0 ]; then
@@ -32,14 +32,14 @@ skip() {
 	echo "ok $number $1 # SKIP $2"
 }
 
-# Files of the project, as git knows them or, in an unpacked archive, all.
+# Files of the project: those that git tracks or, in an unpacked archive, all.
 files() {
 	git ls-files -co --exclude-standard 2>/dev/null ||
 		find . -path ./build -prune -o -path ./.git -prune -o -type f -printf '%P\n'
 }
 
 mapfile -t all < <(files | while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
-# Texts that have no place for a comment.
+# Files that cannot hold a comment.
 no_spdx='^(LICENSE$|.*\.md$|.*\.txt$|.*\.json$|.*/corpus/)'
 scripts=()
 sources=()
@@ -68,11 +68,11 @@ for series in 6.1 6.12; do
 			result 1 "$text"
 			continue
 		fi
-		# sparse warns only about what is compiled: a fresh folder.
+		# sparse checks only files that are compiled: use a fresh folder.
 		make -s module KDIR="$kernel/build" BUILD="$work/$series-$compiler" TESTS=1 W=1 C=2 CC="$compiler" \
 			>"$work/log" 2>&1
 		status=$?
-		# Neither is about this code.
+		# These messages do not concern our code.
 		sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
 		[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
 		result $? "$text"
@@ -83,7 +83,7 @@ done
 
 kernel=$(scripts/stackbuf-kernel 6.12 2>"$work/log")
 
-# Frame pointers, which no kernel here has: compiled, and not linked.
+# No kernel here has frame pointers: compile for one, without linking.
 cat >"$work/other.h" <<'END'
 #undef CONFIG_UNWINDER_ORC
 #define CONFIG_UNWINDER_FRAME_POINTER 1
@@ -100,13 +100,13 @@ for compiler in gcc clang; do
 	rm -rf "$work/frames"
 done
 
-# Each file was an object of its own there, and none includes another.
+# Each file was compiled to an object of its own, and none includes another.
 printf '%s\n' core/*.c | grep -vxFf "$work/alone" >"$work/log"
 grep -nE '^#include ".*\.c"' stackbuf.c core/* >>"$work/log"
 [ ! -s "$work/log" ]
 result $? "each file of core/ compiles alone"
 
-# A source that includes nothing but that header, each, and one for code without stackbuf.
+# A source file for each header, which includes nothing else, and one for code without stackbuf.
 mkdir -p "$work/headers" && ln -s "$top"/{core,stackbuf.h,stackbuf_format.h} "$work/headers/" || exit 1
 objects=()
 for header in core/*.h stackbuf.h stackbuf_format.h; do
@@ -150,8 +150,8 @@ sed -i -E '/^warning: the compiler differs/,+2d' "$work/log"
 [ ! -s "$work/log" ] && [ -e "$work/headers/disabled.o" ]
 result $? "each header compiles alone, and code without stackbuf, W=1 C=2: no warnings"
 
-# checkpatch TYPES FILE...: all but these types of message.  Not run in this
-# folder, where it leaves a cache; as --root it wants something with include/.
+# checkpatch TYPES FILE...: runs it without these types of message.  It leaves a
+# cache in the current folder, so run it in another; --root must have include/.
 checkpatch() {
 	local ignore=$1
 	shift
@@ -161,12 +161,12 @@ checkpatch() {
 }
 mapfile -t kernel_sources < <(printf '%s\n' "${sources[@]}" | grep -vE '^(tools|tests/guest)/')
 mapfile -t user_sources < <(printf '%s\n' "${sources[@]}" | grep -E '^(tools|tests/guest)/')
-# Out of tree: versions are compared, and macros stand for calls of other versions.
-# The names of tests begin with the call that they are about.
+# An out-of-tree module compares versions and has macros for calls of other versions.
+# Messages of tests begin with the name of the tested call.
 checkpatch LINUX_VERSION_CODE,CONSTANT_COMPARISON,MACRO_ARG_UNUSED,EMBEDDED_FUNCTION_NAME,LONG_LINE_STRING \
 	"${kernel_sources[@]}"
 result $? "checkpatch --strict, kernel: ${#kernel_sources[@]} files"
-# What is said of kernel types, macros and calls does not hold in user space.
+# Advice on kernel types, macros and calls does not apply to user space.
 checkpatch PREFER_KERNEL_TYPES,CAMELCASE,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_PRINTF,STRCPY,STRLCPY,SSCANF_TO_KSTRTO,NAKED_SSCANF,CONSTANT_COMPARISON,NEW_TYPEDEFS,VOLATILE,CONSIDER_KSTRTO,AVOID_EXTERNS,BIT_MACRO,MACRO_ARG_REUSE,OPEN_ENDED_LINE,SPLIT_STRING,STRNCPY,LONG_LINE_STRING,PARENTHESIS_ALIGNMENT \
 	"${user_sources[@]}"
 result $? "checkpatch --strict, user space: ${#user_sources[@]} files"
@@ -174,7 +174,7 @@ result $? "checkpatch --strict, user space: ${#user_sources[@]} files"
 shellcheck "${scripts[@]}" >"$work/log" 2>&1
 result $? "shellcheck: ${#scripts[@]} files"
 
-# modinfo says parm, troff .TE; fo is a variable.
+# parm is a word of modinfo, .TE of troff; fo is a variable.
 codespell --quiet-level=3 -L parm,fo,te "${all[@]}" >"$work/log" 2>&1
 result $? "codespell: ${#all[@]} files"
 
@@ -184,7 +184,7 @@ done >"$work/log"
 [ ! -s "$work/log" ]
 result $? "every file says that its license is GPL-2.0"
 
-# Its text is the license that the files name, and no other version.
+# LICENSE must be the version that the files name.
 grep -q 'GNU GENERAL PUBLIC LICENSE' LICENSE 2>"$work/log" && grep -q 'Version 2, June 1991' LICENSE &&
 	! grep -q 'Version 3' LICENSE
 result $? "LICENSE is version 2 of the GPL"
@@ -218,7 +218,7 @@ else
 fi
 
 if [ -e tools/Makefile ]; then
-	# Where other tests build the same, and one at a time
+	# Share builds with other tests, one at a time
 	builds=${STACKBUF_TEST_BUILDS:-$work}
 	mkdir -p "$builds" &&
 		flock "$builds/tools.lock" make -s --no-print-directory -C tools tests O="$builds/tools" >"$work/log" 2>&1 &&
@@ -228,7 +228,7 @@ else
 	skip "tools: their own check" "no tools here"
 fi
 
-# refused TEXT COMMAND...: fails with this text in one line, and make's own.
+# refused TEXT COMMAND...: fails with this text in one line, besides make's own lines.
 refused() {
 	local text=$1
 	shift

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Kernels that are configured in ways that no kernel here is: the module is compiled for
-# them by changing what a header says.  It cannot be loaded.
+# Kernel configurations that no kernel here has: the module is compiled for them with changed
+# headers.  It cannot be loaded.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 kernel=$("$top/scripts/stackbuf-kernel" 6.12) || exit 1
 
-# compile CC [WORD...]: the module with the header $work/other.h and these words for make; what was
-# said is in $work/log
+# compile CC [WORD...]: compiles the module with the header $work/other.h, with these words for
+# make; messages go to $work/log
 compile() {
 	local compiler=$1
 	shift
@@ -18,7 +18,7 @@ compile() {
 	make -s -C "${tree:-$top}" module BUILD="$work/build" KDIR="$kernel/build" W=1 CC="$compiler" \
 		KCFLAGS="-include $work/other.h" "$@" >"$work/log" 2>&1
 	local status=$?
-	# Neither is about this code
+	# These messages do not concern our code
 	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
 	return $status
 }
@@ -27,7 +27,7 @@ compiles() {
 	compile "$@" && [ ! -s "$work/log" ] || { cat "$work/log"; return 1; }
 }
 
-# refused WORDS: the first error says them
+# refused WORDS: the first error has these words
 refused() {
 	if compile gcc; then echo "it compiled"; return 1; fi
 	grep -m 1 'error:' "$work/log" | grep -F "#error \"$1" || { cat "$work/log"; return 1; }
@@ -43,7 +43,7 @@ refused() {
 			CONFIG_UNWINDER_ORC= CONFIG_UNWINDER_GUESS=y
 	done
 
-	# As CONFIG_RANDSTRUCT may have it: something between a task's pid and its tgid
+	# CONFIG_RANDSTRUCT may put a field between a task's pid and its tgid
 	cat >"$work/other.h" <<-'END'
 		#define tgid apart; pid_t tgid __attribute__((unused))
 		#include <linux/sched.h>
@@ -58,7 +58,7 @@ refused() {
 
 	echo '#undef CONFIG_KALLSYMS' >"$work/other.h"
 	result "no CONFIG_KALLSYMS: refused in one sentence" refused "stackbuf needs CONFIG_KALLSYMS"
-	# Whatever else the kernel's headers say then
+	# The kernel's own headers may fail, too: look at the first error only
 	printf '#undef CONFIG_X86_64\n#include "%s/core/compat.h"\n' "${tree:-$top}" >"$work/other.h"
 	result "another architecture: refused in one sentence" refused "stackbuf knows x86-64 and arm64"
 	echo "done"

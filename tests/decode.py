@@ -52,7 +52,7 @@ class Image:
             if kind in "tT":
                 self.named[name].add(int(address, 16))
         text = [int(a, 16) for a, _, n in symbols if n == "_stext"][0]
-        # Around most functions with a name in common
+        # Begin where most functions share their name with another
         twins = sorted(a for n, s in self.named.items() if len(s) > 1 for a in s)
         first = max(range(text, twins[-1], 0x80000),
                     key=lambda p: bisect.bisect(twins, p + part) - bisect.bisect(twins, p))
@@ -149,7 +149,7 @@ def interrupted(stackbuf, image, most=8000):
              if len(s) == 4}
     groups = collections.defaultdict(list)
     for name, starts in image.named.items():
-        # Not the room before a function, __pfx_NAME: nothing runs there
+        # Not __pfx_NAME, the padding before a function: it is not executed
         for start in starts if len(starts) > 1 and not name.startswith("__pfx_") else ():
             after = bisect.bisect_right(image.starts, start)
             if after < len(image.starts):
@@ -187,7 +187,7 @@ def kinds(stackbuf, image):
 
     call, other = turning(image.after_call), turning(image.others)
     a, b, o = (call[0], call[1], other[0])
-    # The text, with %s for the frame in question; the frame; which is right
+    # The text, with %s in place of the frame; the frame; the place whose line is right
     cases = [
         ("RIP: 0010:%s", a, "exact"),
         ("EIP: %s", a, "exact"),
@@ -221,7 +221,7 @@ def kinds(stackbuf, image):
         ("[   12.345678][   T12]  " + a[0] + "\n[   12.345678][   T12]  %s", o, "call"),
         ("Jan  1 00:00:00 host kernel:  " + a[0] + "\nJan  1 00:00:00 host kernel:  %s", o, "call"),
     ]
-    # A call at a function's very end: the frame's name is that of the next function
+    # After a call at the end of a function, the return address is in the next function
     name = {start: n for n, starts in image.named.items() for start in starts if len(starts) == 1}
     ends = [e for e in image.ends if e[2] in name and e[0] in image.named][:5]
     for (function, _, address), want in zip(ends, image.places([e[2] - 1 for e in ends])):
@@ -330,7 +330,7 @@ def compat(stackbuf, image, modules, script, slow, number):
     for part, fast in ((text[:slow], False), (text[slow:], True)):
         joined = "\n".join(part) + "\n"
         want = script_answers(image.path, modules, script, joined, fast)
-        # The modules may be of another kernel
+        # --force: the modules may be of another kernel
         got = decode(stackbuf, image, joined, "--compat", "--force", "-m", modules)
         if len(got) != len(want):
             print("%d lines, but the script wrote %d" % (len(got), len(want)))
@@ -420,7 +420,7 @@ def pprof(folded, with_comm):
         events = sum(int(v) for k, v in sample if k == "value")
         for label in labels:
             seen[label] += events
-            # pprof drops a label whose value is 0, as that is not in the file
+            # A value of 0 is not in the file: pprof would drop the label
             assert int(labels[label].get("str", 0)), label
         if "comm" in labels:
             assert set(labels) <= {"comm", "pid", "tgid", "cpu", "context", "tag"}
@@ -468,7 +468,7 @@ def svg(folded):
     rows = sorted({f[0] for f in frames}, reverse=True)
     by_row = {y: sorted(f for f in frames if f[0] == y) for y in rows}
     assert rows == list(range(rows[0], rows[-1] - 1, rows[1] - rows[0])), "rows with gaps"
-    # Each on its caller, none on another; what is left of a frame is its own
+    # Each frame lies on its caller and overlaps no other; the rest of its width is its own total
     own = collections.Counter()
     path = {by_row[rows[0]][0]: ""}
     for above, y in zip(rows[1:] + [None], rows):

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # decode.t: source lines ("stackbuf decode", --lines), profiles and flame graphs.
-# Lines are held against objdump, addr2line and the kernel's own script; a profile
-# against protoc; a flame graph in a browser.  DECODE_FRAMES (500) is how many
-# frames, DECODE_SLOW (12) how many of them go through the unchanged script.
+# Lines are compared with objdump, addr2line and the kernel's own script; a profile is
+# decoded by protoc, a flame graph tried in a browser.  DECODE_FRAMES (500) is the number of
+# frames, DECODE_SLOW (12) the number that also goes through the unchanged script.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -23,7 +23,7 @@ vmlinux=$kernel/vmlinux
 
 skip() { echo "ok $1 # SKIP $2"; }
 
-# measured TEXT COMMAND...: as result, and what it said goes behind it
+# measured TEXT COMMAND...: a result with the command's output after the text
 measured() {
 	local text=$1 said status
 	shift
@@ -39,12 +39,12 @@ measured() {
 
 # -------------------------------------------------------------------- lines ---
 
-# 900 frames or so that lie behind calls, and nothing else
+# About 900 frames, each an address after a call
 some_frames() {
 	python3 "$python" frames "$vmlinux" 300 >"$work/frames" && [ -s "$work/frames" ]
 }
 
-# Text without what was inserted is the text that was there
+# Without the inserted lines, the output is the input
 only_inserted() {
 	local text=$work/text decoded=$work/decoded
 	{
@@ -59,12 +59,12 @@ only_inserted() {
 	"$sane" decode -k "$vmlinux" "$text" >"$decoded" 2>"$work/err" || { cat "$work/err"; return 1; }
 	[ "$(grep -ac ' ([a-z].*:[0-9]*)' "$decoded")" -ge 300 ] &&
 	[ "$(wc -l <"$text")" = "$(wc -l <"$decoded")" ] || return
-	# One place, or from the innermost on
+	# One place, or a list of inlined functions, the innermost first
 	local one='(?: [\w.]+)? \([^ ()]+:[0-9?]+\)'
 	perl -pe "s/$one(?: \(inlined by\)$one| or$one)*//g" "$decoded" | cmp - "$text"
 }
 
-# Standard input line by line, as "dmesg -w" gives it
+# Input that arrives line by line, as from "dmesg -w"
 as_it_comes() {
 	local line
 	mkfifo "$work/in" "$work/out.fifo"
@@ -101,12 +101,12 @@ another_kernel() {
 	refused 1 "another build" "$sane" decode -k "$vmlinux" "$work/text" &&
 	sed -i "1s/.*/CPU: 0 PID: 1 Comm: x Not tainted $release #1/" "$work/text" &&
 	"$sane" decode -k "$vmlinux" "$work/text" | grep -q ':[0-9]*)$' &&
-	# Without a word in the text: most functions have other sizes there
+	# The text names no kernel, but most functions have other sizes in this vmlinux
 	! "$sane" decode -k "$newer/vmlinux" "$work/frames" >"$work/decoded" 2>"$work/err" &&
 	grep -q 'have another size' "$work/err" && grep -q 'most frames do not fit' "$work/err"
 }
 
-# Of several kernels in one log those frames that fit, and all of the text
+# A log of several kernels: only frames of the given kernel get lines, and all text stays
 several_kernels() {
 	local release banner id
 	id=$(readelf -n "$vmlinux" 2>/dev/null | sed -n 's/.*Build ID: //p')
@@ -118,11 +118,11 @@ several_kernels() {
 		ours 1,4
 		echo "[    0.000000] Linux version 5.0.0-other (me@here) (gcc) #1"
 		ours 5,8
-		# Within a message it is not the kernel that says so
+		# Our banner again; then a message of a process that contains another one
 		echo "[    9.000000] $banner"
 		echo '[    9.000000] init: Linux version 5.0.0-words'
 		ours 9,12
-		# From user space: what follows is in doubt until the kernel says what it is
+		# Possibly written by user space: frames are in doubt until the kernel names itself
 		echo '[   13.000000] Linux version 5.0.0-spoofed'
 		ours 13,16
 		echo "[   16.000000] CPU: 0 PID: 1 Comm: x Not tainted $release #1"
@@ -156,7 +156,7 @@ several_kernels() {
 		END { exit bad || frames != 32 }'
 }
 
-# A build id says of which kernel it is told, and of no other
+# A build id identifies the kernel of the frames after it, until another banner
 id_and_banner() {
 	local release id
 	release=$(cat "$kernel/release")
@@ -172,14 +172,14 @@ id_and_banner() {
 		[ "$(sed -n 4p "$work/refused")" = "$(head -n 1 "$work/frames")" ]
 }
 
-# Where there is no vmlinux at all
+# There is no vmlinux at all
 no_kernel() {
 	{ echo 'CPU: 0 PID: 1 Comm: x Not tainted 5.0.0-none #1'; head -n 5 "$work/frames"; printf 'the end'; } >"$work/text"
 	refused 1 'no vmlinux with debug information of kernel 5.0.0-none' "$sane" decode "$work/text" &&
 		cmp "$work/refused" "$work/text"
 }
 
-# What was interrupted has the line of its own, behind whatever the log puts in front
+# An interrupted instruction gets its own line, not that of a call, whatever prefix the log has
 prefixes() {
 	local frame exact='' call prefix n=0 blank=' '
 	while read -r frame; do
@@ -230,7 +230,7 @@ nonsense_is_refused() {
 	: | "$sane" decode -k "$work/nothing"
 }
 
-# Another build of the module, by what the text says of it
+# Another build of the module, identified by the build id in the text
 another_module() {
 	local frame id
 	"$sane" decode -k "$vmlinux" -m "$modules" "$work/module" >"$work/decoded" &&
@@ -241,7 +241,7 @@ another_module() {
 	echo "${frame%]} $id]" | "$sane" decode -k "$vmlinux" -m "$modules" | grep -q '\.c:[0-9]*)$' || return
 	echo "${frame%]} ${id//[0-9]/f}]" | "$sane" decode -k "$vmlinux" -m "$modules" >"$work/decoded" 2>"$work/err"
 	grep -q 'another build id' "$work/err" && ! grep -q ')' "$work/decoded" || return
-	# One text may hold frames of several builds
+	# A text with frames of several builds
 	printf '%s\n' "${frame%]} ${id//[0-9]/f}]" "${frame%]} $id]" "${frame%]} ${id//[a-f]/0}]" |
 		"$sane" decode -k "$vmlinux" -m "$modules" 2>"$work/err" | grep ')$' >"$work/decoded"
 	[ "$(wc -l <"$work/decoded")" = 1 ] && grep -q "$id.*\.c:[0-9]*)\$" "$work/decoded" || return
@@ -250,7 +250,7 @@ another_module() {
 	grep -q 'is for kernel' "$work/err" && ! grep -q ')' "$work/decoded"
 }
 
-# Below /usr/lib/debug, which is another one for a while
+# Run a command with another /usr/lib/debug and other notes of the kernel
 with_debug() { # COMMAND...
 	# shellcheck disable=SC2016 # for the other shell
 	unshare -m sh -c 'mount --bind "$1" /usr/lib/debug && mount --bind "$2" /sys/kernel/notes && shift 2 && exec "$@"' - \
@@ -278,13 +278,13 @@ build_ids() {
 	[ "$(grep -c ':[0-9]*)$' "$work/decoded")" = 21 ] || return
 	sed -i '1s/.$/x/' "$text"
 	refused 1 'no vmlinux with debug information' with_debug "$plain" decode "$text" || return
-	# What runs here, as its notes say
+	# The notes identify the running kernel
 	objcopy -O binary --only-section=.notes "$vmlinux" "$work/notes" && [ -s "$work/notes" ] || return
 	with_debug "$plain" decode "$work/frames" >"$work/decoded" 2>"$work/err" || { cat "$work/err"; return 1; }
 	[ "$(grep -c ':[0-9]*)$' "$work/decoded")" -gt 250 ]
 }
 
-# A server that has the module by its build id
+# A debuginfod server that has the module under its build id
 debuginfod() {
 	local frame id server port status=1
 	frame=$(head -n 1 "$work/module")
@@ -307,12 +307,12 @@ debuginfod() {
 
 record=$work/record
 
-# The same places from names as from addresses, wherever the kernel was loaded
+# Names and addresses give the same lines, wherever the kernel was loaded
 named_or_not() {
 	local base there inside
 	"$plain" -f "$record" log --lines -k "$vmlinux" -m "$modules" >"$work/log" || return
 	"$plain" -f "$record" log | "$plain" decode -k "$vmlinux" -m "$modules" >"$work/log2" || return
-	# Where a name stands for several functions the address tells which
+	# They may differ where several functions have one name: the address identifies one
 	diff "$work/log" "$work/log2" >"$work/differ"
 	grep '^>' "$work/differ" | grep -qv ' or ' && { head -n 9 "$work/differ"; return 1; }
 	mkdir "$work/bare" && cp "$record"/{info,events,stacks} "$work/bare" &&
@@ -320,13 +320,13 @@ named_or_not() {
 	"$plain" -f "$work/bare" log --lines -k "$vmlinux" -m "$modules" >"$work/log3" 2>/dev/null
 	[ "$(grep -c '0x[0-9a-f]* .*:[0-9]*)$' "$work/log3")" -gt 1000 ] ||
 		{ echo "few lines for addresses"; return 1; }
-	# All but those of modules, which an address alone does not name, or beside them
+	# Compare all frames except those in modules, which an address alone cannot identify
 	diff <(sed -n '/\[/d; /^\t0xffffffff[c-f]/d; s/^\t[^ ]*//p' "$work/log") \
 		<(sed -n 's/^\t0xffffffff[89ab][^ ]*//p' "$work/log3") >"$work/differ" ||
 		{ head -n 5 "$work/differ"; grep -vE ':[0-9?]+\)$|^[^\t]|^$' "$work/log" | sort | uniq -c | head -n 5; return 1; }
 	base=$("$plain" -f "$record" info --json | sed -n 's/.*"base_address":"0x\([0-9a-f]*\)".*/\1/p')
 	there=$(nm "$vmlinux" | sed -n 's/^\([0-9a-f]*\) T stack_trace_save$/\1/p')
-	# An address in a module stays alone: what is there in vmlinux is something else
+	# An address in a module must get no line from vmlinux
 	inside=$(grep -cE '^\s0xffffffff[c-f][0-9a-f]*$' "$work/log3")
 	[ "$inside" -gt 100 ] || { echo "only $inside frames in modules"; return 1; }
 	grep -m 3 -E '^\s0xffffffff[c-f][0-9a-f]* ' "$work/log3" && return 1
@@ -343,7 +343,7 @@ all_have_lines() {
 		echo "$command: $missing of $(wc -l <"$work/some") frames without a line"
 		[ "$(wc -l <"$work/some")" -gt 500 ] && [ $((missing * 1000)) -lt "$(wc -l <"$work/some")" ] || return
 	done
-	# A probe is exact: the line of the function's beginning
+	# A probe's frame is exact: it gets the line of the function's beginning
 	grep -qE '^vfs_read\+0x0/0x[0-9a-f]+ \(fs/read_write.c:[0-9]+\)$' "$work/lines"
 }
 
@@ -375,7 +375,7 @@ kernel_log() {
 	"$sane" decode -k "$vmlinux" -m "$modules" "$work/out/dmesg" >"$work/decoded" || return
 	grep 'stackbuf_init+' "$work/decoded"
 	sed -n 's/.*stackbuf_init+[^ ]* \[stackbuf\] (.*stackbuf.c:\([0-9]*\))$/\1/p' "$work/decoded" >"$work/at"
-	# The line of the call that prints
+	# The line must be that of the call that prints
 	[ -s "$work/at" ] && sed -n "$(cat "$work/at")p" "$top/stackbuf.c" | grep print
 }
 
@@ -386,7 +386,7 @@ profile() { # COMMAND
 	"$sane" -f "$record" "$1" --pprof >"$work/$1.pb.gz" &&
 	gzip -t "$work/$1.pb.gz" &&
 	zcat "$work/$1.pb.gz" | protoc --decode=Profile -I "$here" "$here/profile.proto" >"$work/profile" || return
-	# Totals of events that are gone have no labels but the one that says so
+	# Totals of overwritten events have a single label, which reports that
 	if [ "$1" = count ]; then
 		"$plain" -f "$record" info --json | grep -q '"events_overwritten":0,' ||
 			grep -q 'string_table: "overwritten"' "$work/profile" || return
@@ -407,12 +407,12 @@ graph_files() {
 	"$plain" -f "$record" count --flame - | cmp - "$work/count.svg" &&
 	refused 1 'cannot be written' "$sane" -f "$record" count --flame "$work/nowhere/x.svg" &&
 	[ -z "$(ls)" ] || return
-	# Without events: a graph that says so
+	# No events: the graph reports that
 	"$sane" -f "$record" log --comm nobody --flame x.svg 2>"$work/err" && grep -q 'no event' "$work/err" &&
 		grep -q '>0 events' x.svg
 }
 
-# The page as it is when its script has run
+# page URL: the document after its script has run
 page() {
 	local user
 	user=$(mktemp -d -p "$work")
@@ -422,7 +422,7 @@ page() {
 	rm -rf "$user"
 }
 
-# Events in stacks with a function that matches
+# matching REGEXP: events in stacks with a matching function
 matching() { grep -E "$1" "$work/log.folded" | awk '{ n += $NF } END { print n + 0 }'; }
 
 searches() {
@@ -436,10 +436,10 @@ searches() {
 
 zooms() {
 	local number width
-	# The first vfs_read that is not the whole
+	# The first vfs_read that does not fill the whole graph
 	number=$(grep '<g class="f"' "$work/log.svg" | grep -n -m 1 '<title>vfs_read ' | cut -d : -f 1)
 	[ "$number" -gt 1 ] || return
-	# By a click, and a search in the field, in a page that holds the graph
+	# Zoom by a click and search by the field, in a page that embeds the graph
 	{
 		echo '<!doctype html><body>'
 		sed 1d "$work/log.svg"
@@ -457,7 +457,7 @@ zooms() {
 		[ "$width" = '0% 100%' ] && [ "$(grep -c 'class="f hidden"' "$work/$page")" -gt 10 ] &&
 			[ "$(grep -c 'class="f up"' "$work/$page")" -gt 2 ] || return
 	done
-	# Capitals count if there are any
+	# A search with capitals is case-sensitive
 	grep -q 'matched: 0 events' "$work/clicked"
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# demo.t: "make demo" works, docs/demo.md shows what it prints, README.md takes its figures
-# and output from documents that runs write, and what README.md and the other documents
-# name exists and works as they say
+# demo.t: "make demo" works, docs/demo.md shows its output, README.md takes figures and output
+# from documents that runs write, and everything that the documents name exists and works as
+# they describe
 
 # Backquotes are Markdown's.
 # shellcheck disable=SC2016
@@ -13,7 +13,7 @@
 readme=$top/README.md
 manual=$top/man/stackbuf.4
 picture=$top/docs/demo.svg
-# Those of users
+# Documents for users
 documents=("$readme" "$top"/docs/*.md "$top/CONTRIBUTING.md" "$top/CHANGELOG.md")
 
 case ${1-} in
@@ -27,8 +27,8 @@ case ${1-} in
 *) echo "${0##*/}: try -h" >&2; exit 2 ;;
 esac
 
-# The sessions of a demo, without the directories that differ from machine to
-# machine, and without empty lines and blanks at ends
+# The sessions of a demo, without directories that depend on the machine, empty lines
+# and trailing blanks
 sessions() {
 	sed -n '/^=== Session 1/,/^=== What next/p' | sed '/^=== What next/d' |
 		sed -E 's@([( ])/[^ :)]*/([^ :)/]*):@\1<dir>/\2:@g; s/ +$//' |
@@ -42,12 +42,12 @@ drawn() {
 
 no_release='s/([0-9]+\.[0-9]+)[-_.+0-9a-z]*-cloud-amd64/\1/g'
 
-# Files of ours that lines are cited of, as a regular expression
+# Our source files, whose lines the demo cites, as a regular expression
 own=$(cd "$top" && find stackbuf.c core -name '*.[ch]' | sed 's@.*/@@; s/\./\\./g' | paste -sd '|') || exit 1
 
-# Figures that differ from run to run, and with each version of kernel and compiler.  Names
-# of functions, how they are nested, files and counters stay, and the lines of our own files:
-# where the source moves, docs/demo.md is to be written again (-u).
+# Remove figures that differ between runs, or between versions of the kernel and the compiler.
+# Names of functions, their nesting, files and counters stay, and so do lines of our own files:
+# if the source moves, docs/demo.md must be written again (-u).
 shape() {
 	sed -E -e 's/[-_.0-9a-z]*-cloud-amd64/RELEASE/g' \
 		-e 's/^\[ *[0-9]+\.[0-9]+\]/[T]/; s/^(stack [0-9]+ )\[ *[0-9]+\.[0-9]+\]/\1[T]/' \
@@ -62,7 +62,7 @@ shape() {
 		-e 's/([( ][^ ():]+\.[cSh]):[0-9?]+/\1:N/g'
 }
 
-# A flame graph without what its load made: one line for all frames
+# A flame graph without what depends on the load: one line for all frames
 frame='<g class="f" data-x="[0-9]+" data-w="[0-9]+"><title>[^<]* \([0-9]+ events, [0-9.]+ %\)</title><rect x="[0-9.]+%" y="[0-9]+" width="[0-9.]+%" height="16" fill="hsl\([0-9,%]*\)"/><text x="[0-9.]+%" dx="4" y="[0-9]+">[^<]*</text></g>'
 shape_of_picture() {
 	sed -E -e "s@^$frame\$@FRAME@" -e 's/height="[0-9]+" data-total="[0-9]+"/height="N" data-total="N"/' \
@@ -75,7 +75,7 @@ sessions <"$work/demo" >"$work/sessions"
 
 drawn <"$top/build/demo/demo.svg" >"$work/demo.svg"
 
-# README.md shows the session that names a function: from these lines to the next empty line
+# The session that README.md shows, which names a function: up to the next empty line
 excerpt() {
 	part docs/demo.md demo | sed -n '/^# insmod stackbuf\.ko probe=vfs_unlink$/,/^# stackbuf save /p; /^\$ .* log .*--lines/,/^$/p' |
 		sed -E 's@build/(tools|demo)/(kernel/)?@@g; /^$/d'
@@ -112,7 +112,7 @@ same_shape() {
 	part docs/demo.md demo | sed '/^```/d' | shape >"$work/shape.page"
 	shape <"$work/sessions" >"$work/shape.demo"
 	[ -s "$work/shape.page" ] || { echo "docs/demo.md holds no transcript"; return 1; }
-	# The first difference, by line of the transcript
+	# Report the first difference, with its line of the transcript
 	awk -v other="$work/shape.demo" '
 		{
 			if ((getline now < other) <= 0) now = "(nothing more)"
@@ -125,8 +125,8 @@ same_shape() {
 		}' "$work/shape.page"
 }
 
-# The picture is today's, but for what the load made of it; every stack in it ends where the
-# probe was
+# The picture is up to date, except for what depends on the load, and every stack in it ends at
+# the probe
 same_picture() {
 	shape_of_picture <"$picture" >"$work/picture.page"
 	shape_of_picture <"$work/demo.svg" >"$work/picture.demo"
@@ -135,7 +135,7 @@ same_picture() {
 	[ "$(grep -cE "^$frame\$" "$picture")" -ge 20 ] && grep -q '<title>submit_bio (' "$picture"
 }
 
-# What README.md shows of the demo and of costs is in those documents, which runs write
+# README.md has its demo and costs from docs/demo.md and docs/performance.md, which runs write
 one_origin() {
 	part README.md demo | sed '/^```/d' >"$work/says"
 	excerpt | diff "$work/says" - || { echo "docs/demo.md has it otherwise"; return 1; }
@@ -144,7 +144,7 @@ one_origin() {
 	costs_for_readme | diff "$work/says" - || { echo "docs/performance.md has it otherwise"; return 1; }
 }
 
-# A newcomer meets a recorded stack on the first screen, and an end
+# README.md shows a recorded stack on the first screen, and is short
 short() {
 	local first
 
@@ -153,8 +153,8 @@ short() {
 	[ "$(wc -l <"$readme")" -le 150 ] && [ -n "$first" ] && [ "$first" -le 24 ]
 }
 
-# What README.md and CONTRIBUTING.md say in code: lines of fenced blocks and inline spans,
-# without prompts and sudo; the transcript left out
+# Code in README.md and CONTRIBUTING.md: lines of fenced blocks and inline spans, without
+# prompts and sudo, and without the transcript
 code() {
 	cat "$readme" "$top/CONTRIBUTING.md" | sed '/^<!-- demo -->$/,/^<!-- \/demo -->$/d' | awk '
 		/^```/ { fence = !fence; next }
@@ -164,13 +164,13 @@ code() {
 			held = ""
 			n = split(line, part, "`")
 			for (i = 2; i < n; i += 2) print part[i]
-			# A span that goes on in the next line
+			# A span that continues in the next line
 			if (n && n % 2 == 0) held = "`" part[n]
 		}' | sed -E 's/^(crash> |[$#] )//; s/^.*\| *//; s/^sudo //'
 }
 code >"$work/code"
 
-# Complain about each line of standard input; false if there is one
+# Print each line of standard input; fail if there is one
 none() {
 	local line bad=0
 
@@ -184,7 +184,7 @@ none() {
 targets() {
 	local words word target n=0
 
-	# Those of kbuild (-C) are not ours
+	# Skip targets of kbuild (-C)
 	while read -r -a words; do
 		for word in "${words[@]:1}"; do
 			case $word in
@@ -230,7 +230,7 @@ options() {
 				printf '%s\n' "$help" | grep -qE -e "^  $word " || echo "stackbuf has no command $word" >>"$work/bad"
 		fi
 	done < <(grep -E '^((scripts/)?stackbuf-[a-z]+|stackbuf)( |$)' "$work/code" | sed -E 's/   .*//')
-	# Options that are named alone are the reader's
+	# Options without a command are those of stackbuf
 	while read -r word; do
 		"$tools/stackbuf" -h | grep -qE -e " ${word}[ =]" || echo "stackbuf has no option $word" >>"$work/bad"
 		n=$((n + 1))
@@ -239,7 +239,7 @@ options() {
 	none <"$work/bad"
 }
 
-# Both ways: the manual page and the source have the same, with the same defaults
+# The manual page and the source have the same parameters with the same defaults
 parameters() {
 	grep -ohE '^(module_param(_cb|_named)?|SB_NUMBER)\([a-z_]+' "$top/stackbuf.c" "$top"/core/*.c | cut -d'(' -f2 | sort >"$work/has"
 	sed -nE '/^\.SH PARAMETERS/,/^\.SH [^P]/s/^\.B[IR]* *([a-z_]+)=.*/\1/p' "$manual" | sort >"$work/says"
@@ -268,7 +268,7 @@ defaults() {
 	[ "$n" = 3 ] || { echo "$n sizes in docs/performance.md"; return 1; }
 }
 
-# What documents say of the format in numbers: a program that the format is compiled into says it
+# Numbers in documents that concern the format agree with a program compiled with the header
 figures() {
 	local phrase sizes
 
@@ -310,17 +310,17 @@ figures() {
 	gcc -Wall -Werror -I"$top" "${sizes[@]}" -o "$work/figures" "$work/figures.c" &&
 		"$work/figures" >"$work/phrases" || return
 	[ "$(wc -l <"$work/phrases")" = 8 ] || return
-	# In one line, wherever they are wrapped
+	# Join lines, as a figure may be wrapped
 	cat "$readme" "$top/docs/performance.md" | tr '\n' ' ' >"$work/texts"
 	while IFS= read -r phrase; do
 		grep -qF -e "$phrase" "$work/texts" || echo "not in README.md and docs/performance.md: $phrase"
 	done <"$work/phrases" | none || return
-	# The size of the download stands in two places
+	# The size of the download is given in two places
 	grep -oE 'about [0-9]+ MB' "$readme" "$top/scripts/stackbuf-demo" | cut -d: -f2 | sort -u >"$work/sizes"
 	[ "$(wc -l <"$work/sizes")" = 1 ] || { cat "$work/sizes"; return 1; }
 }
 
-# Links go from where the document is, paths in code from the top
+# Links are relative to the document, paths in code to the top folder
 calls() {
 	local page file call n=0
 
@@ -343,7 +343,7 @@ calls() {
 	none <"$work/bad"
 }
 
-# One version: the Makefile's
+# The version is the Makefile's everywhere
 one_version() {
 	local version
 
@@ -353,7 +353,7 @@ one_version() {
 	"$work/tools/stackbuf" --version | tee /dev/stderr | grep -qF "stackbuf $version," &&
 		[ "$(modinfo -F version "$work/vm/example/stackbuf.ko")" = "$version" ] &&
 		grep '^## ' "$top/CHANGELOG.md" | head -n 1 | tee /dev/stderr | grep -qE "^## $version( |\$)" || return
-	# Installed pages have it, those of the tree none
+	# Installed pages have the version, those of the tree have none
 	make -s -C "$top/tools" O="$work/tools" DESTDIR="$work/root" install >"$work/make.log" 2>&1 &&
 		grep -q "^\.TH .* \"stackbuf $version\" " "$work/root/usr/local/share/man/man8/stackbuf.8" || return
 	! grep -n '^\.TH .*[0-9]\.[0-9]' "$top"/man/*
@@ -364,7 +364,7 @@ block() {
 	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$readme" | sed '/^```/d'
 }
 
-# A module as README.md has it
+# The example module of README.md compiles
 example() {
 	local kernel line
 
@@ -376,7 +376,7 @@ example() {
 	line=${line//\/lib\/modules\/RELEASE\/build/$kernel/build}
 	line=${line//\/path\/to\/mine/$work/mine}
 	line=${line//\/path\/to\/stackbuf\/build\/RELEASE/$work/build/6.1-example}
-	# A symbol that is not known is only a warning in some versions
+	# Make unresolved symbols errors: modpost may only warn of them
 	eval "$line KBUILD_MODPOST_WARN=" >"$work/make.log" 2>&1 && [ -e "$work/mine/mine.ko" ] &&
 		! grep -i warning "$work/make.log" || { tail -n 20 "$work/make.log"; return 1; }
 	modinfo -F depends "$work/mine/mine.ko" | grep -qx stackbuf || { echo "mine.ko does not depend on stackbuf"; return 1; }

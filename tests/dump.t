@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Dumps as sources of the command "stackbuf": of one machine all kinds of dumps, which
-# must give the same events, those that the client module recorded; then damage, other
-# recordings in the same image, and files that are no dumps.
+# Dumps as sources of the command "stackbuf".  All kinds of dumps of one machine must give the
+# same events, those that the client module recorded; then damaged images, several recordings
+# in one image, and files that are no dumps.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -17,7 +17,7 @@ seconds=${FUZZ_SECONDS:-15}
 
 # ------------------------------------------------------------ one machine ---
 
-# What a source gives, in one file; what it says, in another
+# All output from a source goes to $work/given, messages to $work/said
 given() { # SOURCE-OPTIONS...
 	local command
 
@@ -34,7 +34,7 @@ same() { # FILE or options
 	cmp "$work/given" "$work/expected" && [ ! -s "$work/said" ] || { cat "$work/said"; return 1; }
 }
 
-# Every event's tag, CPU and stack against what the client module was told
+# Compare every event's tag, CPU and stack with what the client module printed
 as_recorded() {
 	"$stackbuf" -f "$work/out/raw" log --json >"$work/json" || return
 	awk -F '[:,"]+' -v n=60000 -v cpus=2 '
@@ -60,7 +60,7 @@ as_recorded() {
 		}' "$work/out/tags" "$work/json"
 }
 
-# makedumpfile OPTION... NAME: of the vmcore that the capture kernel saved
+# converted OPTION... NAME: converts the vmcore that the capture kernel saved
 converted() {
 	local name=${*: -1}
 
@@ -100,7 +100,7 @@ saved_again() {
 	[ "$(stat -c %a "$work/small")" = 600 ] && [ "$(stat -c %s "$work/small")" -lt 12000000 ] && same "$work/small"
 }
 
-# With source lines, vmlinux being found by the build id that stands in the dump
+# With source lines: vmlinux is found by the build id in the dump
 found_by_build_id() {
 	local kernel id
 
@@ -127,9 +127,9 @@ little_memory() {
 		python3 "$image" limit 100 "$stackbuf" -f "$work/md.zlib" log
 }
 
-# --- The same by other people's tools, where they open the dump
+# --- The same in crash, gdb and drgn, where they open the dump
 
-# What stands between addresses in vmlinux and in the machine
+# The difference between addresses in the machine and in vmlinux
 kaslr() {
 	printf '0x%x' $((0x$(awk '$3 == "_text" { print $1; exit }' "$work/out/kallsyms") -
 		0x$(nm "$1/vmlinux" | awk '$3 == "_text" { print $1; exit }')))
@@ -140,7 +140,7 @@ by_crash() {
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --cpu 1) || return
 	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" -m "$work/vm/big/stackbuf.ko" --count "$work/md.zlib" >"$work/given" &&
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" count) || return
-	# The text as crash prints it, but for the lines between pages
+	# The text as crash prints it, without the lines between pages
 	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" "$work/out/elf" | grep -v -e '^stackbuf text v' -e '^ *$' >"$work/given"
 	cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text)
 }
@@ -150,7 +150,7 @@ by_gdb() {
 		-ex "source $work/scripts/stackbuf-gdb.py" -ex 'echo begin\n' -ex 'stackbuf log --last 100' >"$work/gdb" 2>&1 ||
 		{ tail -n 3 "$work/gdb"; return 1; }
 	cmp <(sed '1,/^begin$/d' "$work/gdb") <("$stackbuf" -f "$work/out/elf" log --last 100) || return
-	# Without symbols: one line that says what is missing
+	# Without symbols: one line that reports what is missing
 	! gdb -nx -q -batch -ex "core-file $work/out/elf-paging" -ex "source $work/scripts/stackbuf-gdb.py" -ex 'stackbuf' \
 		>"$work/gdb" 2>&1
 	tail -n 1 "$work/gdb" | grep 'is vmlinux with debug information loaded?'
@@ -184,7 +184,7 @@ other_tools() { # SERIES
 	result "stackbuf-drgn.py: what stackbuf -f gives" by_drgn "$kernel"
 }
 
-# exit status 1, one line on standard error that says so, nothing on standard output
+# refused WORDS ARGUMENT...: exit status 1, one line with WORDS on standard error, no output
 refused() {
 	local words=$1
 	shift
@@ -199,7 +199,7 @@ refused() {
 machine() {
 	local out=$work/out
 
-	# The other kernel's; makedumpfile writes no file twice
+	# Remove dumps of the previous kernel: makedumpfile does not overwrite files
 	rm -f "$work"/md.*
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/dump.sh" "$work/vm/run" && build "$1" big ||
 		echo "not ok everything is built"
@@ -208,7 +208,7 @@ machine() {
 	else
 		cp "$here/guest/dump.sh" "$work/vm/capture" && chmod +x "$work/vm/capture" &&
 			echo "$stackbuf" >"$work/vm/reader"
-		# Room for the capture kernel on one side at least, wherever the kernel lies
+		# Leaves room for the capture kernel on one side of the kernel, wherever that is
 		VMCORE="cp" boot "$1" -K -e -m 448 -a crashkernel=160M -x "$stackbuf"
 	fi
 	"$stackbuf" -f "$out/live" log >"$work/expected" && "$stackbuf" -f "$out/live" count >>"$work/expected" &&
@@ -250,12 +250,12 @@ machine() {
 
 # ----------------------------------------------------------------- damage ---
 
-# The images are of a recording that was made up, small enough to be sorted over and over
+# The images hold a made-up recording, small enough to be sorted repeatedly
 made=$work/made
 arrays=("$made/info" "$made/events" "$made/stacks" "$made/text")
 
-# How many of the events that the image $1 gives are not in the undamaged one's; what it
-# lacks goes to $work/lost
+# Fail if image $1 gives events that the undamaged one does not; missing events go to
+# $work/lost
 foreign_events() {
 	"$sane" -f "$1" log >"$work/log" 2>"$work/said" || { cat "$work/said"; return 1; }
 	events "$work/log" >"$work/events"
@@ -264,7 +264,7 @@ foreign_events() {
 	[ ! -s "$work/wrong" ] || { head -n 3 "$work/wrong"; return 1; }
 }
 
-# An event with its stack a line, sorted
+# One line per event with its stack, sorted
 events() {
 	tail -n +2 "$1" | awk -v RS='' '{ gsub(/\n\t/, ";"); print }' | sort
 }
@@ -305,7 +305,7 @@ missing_events() {
 	[ "$(fact pages_missing "$work/image")" = 5 ]
 }
 
-# Frames gone: the text log has them still
+# Stacks are missing: their frames are still in the text log
 missing_stacks() {
 	"$image" zero "$work/scattered" "$work/image" 1 2 1 && foreign_events "$work/image" && lost_at_most 0 &&
 		grep -qx 'stackbuf: 1 page is missing' "$work/said"
@@ -318,7 +318,7 @@ missing_info() {
 
 overwritten() {
 	"$image" half "$work/scattered" "$work/image" 5 3 2 || return
-	# What is read where random words lie cannot be told from events
+	# Random words in a page may look like events: allow some wrong ones
 	"$sane" -f "$work/image" log >"$work/log" 2>"$work/said" || return
 	events "$work/log" >"$work/events"
 	comm -23 "$work/events.made" "$work/events" >"$work/lost"
@@ -328,7 +328,7 @@ overwritten() {
 	"$image" half "$work/scattered" "$work/image" 1 2 2 && foreign_events "$work/image" && lost_at_most 0
 }
 
-# The events of pages that no bit was flipped in are there, and nothing ends badly
+# Events of pages without a flipped bit are there, and no command crashes
 flipped() {
 	local seed command
 
@@ -355,14 +355,14 @@ cut_anywhere() { # FILE WORDS
 		"$sane" -f "$work/image" log >"$work/log" 2>"$work/said"
 		case $? in
 		0)
-			# Something is missing, and that is said
+			# Something is missing, and must be reported
 			[ -s "$work/said" ] || { echo "$part %: not a word"; return 1; }
 			;;
 		1) [ ! -s "$work/log" ] && [ "$(wc -l <"$work/said")" = 1 ] || { cat "$work/said"; return 1; } ;;
 		*) cat "$work/said"; return 1 ;;
 		esac
 		grep -qE "$2" "$work/said" || { echo "$part %:"; cat "$work/said"; return 1; }
-		# Of some events the stack may be gone, or its names; none may have another
+		# Events may lack their stack or its names, but none may have a wrong one
 		events "$work/log" | grep -v 'stack [0-9]* is gone$' >"$work/events"
 		{
 			grep -v '(names missing);' "$work/events" | comm -13 "$work/events.live" -
@@ -376,7 +376,7 @@ cut_anywhere() { # FILE WORDS
 two_instances() {
 	local other old
 
-	# The one that was made up is of 2023
+	# The made-up recording is dated 2023: the live one is newer
 	"$image" scatter "$work/image" 64 7 "${arrays[@]}" "$work/kept/live" || return
 	other=$(fact instance "$work/kept/live" | head -n 1 | tr -d '"')
 	old=$(fact instance "$work/scattered" | head -n 1 | tr -d '"')
@@ -390,7 +390,7 @@ two_instances() {
 }
 
 newest_complete() {
-	# One page of the newer one lacks: the older one is the default, and both are told
+	# The newer recording lacks a page: the older one is the default, and both are reported
 	"$image" zero "$work/kept/live" "$work/incomplete" 1 2 3 &&
 		"$image" scatter "$work/image" 64 8 "${arrays[@]}" "$work/incomplete" || return
 	cmp <("$sane" -f "$work/image" log 2>"$work/said") <("$stackbuf" -f "$work/scattered" log) || return
@@ -398,7 +398,7 @@ newest_complete() {
 	"$sane" -f "$work/image" info | grep '^found here as well .*1 pages missing$'
 }
 
-# Files of the recording in the page cache: as it was before, and as text that was printed
+# The image also has files in the page cache: an earlier state of the recording, printed text
 old_copies() {
 	local command
 
@@ -418,11 +418,11 @@ old_copies() {
 	done
 }
 
-# Where live pages are lost, copies that were made long before do not take their places
+# If live pages are lost, much older copies of them are not used instead
 outlived() {
 	local page=$work/page
 
-	# The newest pages of the ring and their counterparts
+	# Lose the newest pages of the ring, and the stacks in the first page
 	events <("$sane" -f "$work/later" log 2>/dev/null) >"$work/events.later"
 	rm -rf "$page" && cp -r "$work/later" "$page" || return
 	dd if=/dev/zero of="$page/events" bs=4096 seek=300 count=20 conv=notrunc status=none &&
@@ -434,13 +434,13 @@ outlived() {
 		{ cat "$work/said"; return 1; }
 	events "$work/log" | comm -23 - "$work/events.later" >"$work/wrong"
 	[ ! -s "$work/wrong" ] || { head -n 3 "$work/wrong"; return 1; }
-	# Of stacks that can't be told by the page itself, but by the sum
+	# A page of stacks does not show that it is old, but the sum of totals does
 	"$sane" -f "$work/image" count 2>&1 >/dev/null | grep '^stackbuf: totals are too small, all together by [0-9]* events'
 }
 
 # -------------------------------------------------- a library that fails ---
 
-# libkdumpfile as it might be: it ends at some pages, or does not come back from them
+# A faulty libkdumpfile: it exits, or never returns, when it reads certain pages
 libkdumpfile_fails() {
 	local how dump=$work/kept/md.zlib start
 
@@ -493,7 +493,7 @@ END
 
 # ----------------------------------------------------------- the progress ---
 
-# Slow reads, as of a large file
+# Reads are slowed down, as for a large file
 progress() {
 	local before=-1 percent line bars=0
 
@@ -515,14 +515,14 @@ END
 	while read -r line; do
 		[[ $line =~ ^scattered\ \[=*\ *\]\ +([0-9]+)\ %,\ ([0-9]+)\.[0-9]\ MB/s,\ 0:0[0-9]\ left ]] || continue
 		percent=${BASH_REMATCH[1]}
-		# A MiB in 30 ms or more
+		# Reading a MiB takes 30 ms or more
 		[ "$percent" -ge "$before" ] && [ "${BASH_REMATCH[2]}" -le 35 ] || { echo "$line"; return 1; }
 		before=$percent
 		bars=$((bars + 1))
 	done <"$work/bars"
 	echo "$bars bars, the last at $before %"
 	[ $bars -ge 5 ] && [ "$before" -gt 80 ] && [ "$(tail -c 4 "$work/bar")" = $'\r\e[K' ] || { tail -n 2 "$work/bars"; return 1; }
-	# Nobody sees it
+	# Standard error is no terminal: no progress
 	LD_PRELOAD="$work/slow.so" "$stackbuf" -f "$work/scattered" info 2>&1 >/dev/null | cmp - /dev/null
 }
 
@@ -623,6 +623,6 @@ each() {
 }
 
 SERIES=${SERIES:-6.1 6.12}
-# They take dumps of the first machine along
+# The made-up images also use dumps of the first machine
 [[ ${SERIES%% *} == *-arm64 ]] || SERIES+=" made-up-images"
 on_each_kernel "dumps" each

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Limits of the parameters, what is switched off, locked down or held by others:
-# tests/guest/edge.sh on each kernel, which looks for writes outside of allocations.
+# Limits of the parameters, and probes, locks and files that are switched off, locked down or
+# in use: tests/guest/edge.sh on each kernel, which checks for writes outside of allocations.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# inside MODULE FUNCTION: an offset in it where ftrace is not
+# inside MODULE FUNCTION: the offset of an instruction after ftrace's
 inside() {
 	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
 }
@@ -18,7 +18,7 @@ edge() {
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/edge.sh" "$work/vm/run" &&
 		build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	inside "$work/vm/big/stackbuf_test.ko" context_save >"$work/vm/inside"
-	# -s: probes come and go, which patches code that runs
+	# -s: setting and removing probes patches running code
 	boot "$1" -s -t 600 -x "$reader" -a slub_debug=FZPU
 	ended
 }

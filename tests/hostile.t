@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Files that are made to take root's time, memory or disk: the command "stackbuf" reads
-# each within bounds, or says what is wrong with it.  Prints KTAP.
+# Files that are made to use up time, memory or disk space: the command "stackbuf" reads
+# each within bounds, or reports what is wrong with it.  Prints KTAP.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# READER: another build, to be tried instead
+# READER: another build to test instead
 build=$tools
 plain=${READER:-$build/stackbuf}
 export LC_ALL=C TZ=UTC
 
-# Each took a minute or more before it was mended
+# Each file took a minute or more before the reader was fixed
 SECONDS_MAX=20
 
-# within CODE MB ARGUMENT...: the command ends with CODE, in time and memory
+# within CODE MB ARGUMENT...: the command ends with CODE, within SECONDS_MAX and MB of memory
 within() {
 	local expected=$1 mb=$2 code
 	shift 2
@@ -35,7 +35,7 @@ layers() {
 	"$build/hostile" layers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
 }
 
-# 5 million events; --last N shows what the end of all of them is
+# 5 million events, of which --last shows one
 last() {
 	"$build/hostile" events "$work/f" && within 0 80 -f "$work/f" log --last 1 &&
 		[ "$(grep -c '^[0-9]' "$work/out")" = 1 ] &&
@@ -44,7 +44,7 @@ last() {
 	within 0 80 -f "$work/f" log --json --last 3000 && cmp "$work/all" "$work/out"
 }
 
-# 5 million stacks, none of which is there; each has a line in the totals
+# 5 million ids of stacks that are not in the table; each has a line in the totals
 ids() {
 	"$build/hostile" ids "$work/f" && within 0 80 -f "$work/f" log --last 1 || return
 	head -c 8M "$work/f" >"$work/part" && within 0 400 -f "$work/part" count &&
@@ -67,7 +67,7 @@ copies() {
 
 cpus() { timeout "$SECONDS_MAX" "$build/hostile" cpus; }
 
-# More pages than are looked at
+# More pages than the reader looks at
 left_out() {
 	local i files=()
 
@@ -76,14 +76,14 @@ left_out() {
 	SECONDS_MAX=120 within 0 1000 "${files[@]}" log --last 1 && says '^stackbuf: 6247 pages are too many and were not looked at$'
 }
 
-# 150,000 bytes that lie in as many blocks
+# 150,000 pieces of one byte, each in another block of the flattened file
 pieces() {
 	mkdir -p "$work/tmp"
 	"$build/hostile" pieces "$work/f" && TMPDIR=$work/tmp within 1 100 -f "$work/f" info &&
 		says 'is damaged: flattened, and its pieces lie too far apart'
 }
 
-# A file that may not become as large as it must
+# The limit of the file size is too low for the temporary file
 limited() {
 	mkdir -p "$work/tmp"
 	"$build/hostile" flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
@@ -98,7 +98,7 @@ directory() {
 	within 1 100 -f "$work/dir" info && says 'is cut: it ends after 4096 of 1073741824 bytes' || return
 	rm "$work/dir/events" && mkfifo "$work/dir/events" || return
 	within 1 100 -f "$work/dir" info && says 'dir/events: is no regular file' || return
-	# Holes
+	# Large files that are holes
 	rm "$work/dir/events" && truncate -s 1G "$work/dir"/{events,stacks,text} && truncate -s 1M "$work/dir/info" &&
 		within 1 100 -f "$work/dir" info && says 'events is not from stackbuf' || return
 	truncate -s 1T "$work/dir/kallsyms" && within 1 100 -f "$work/dir" info && says 'kallsyms: is too large'

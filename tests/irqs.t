@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# How long a save keeps interrupts off, and how much of the stack it takes:
-# tests/guest/irqs.sh on each kernel.  Interrupts are off for no longer than a walk of the
-# stack takes and 5,000 instructions, whatever modules there are.
+# How long a save keeps interrupts off, and how much of the stack it uses:
+# tests/guest/irqs.sh on each kernel.  Interrupts must be off for no longer than a walk of the
+# stack takes plus 5,000 instructions, whatever modules are loaded.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# within NAME: each line "irqs NAME..." is within the bound, and there is one
+# within NAME: there are lines "irqs NAME...", and each is within the bound
 within() {
 	awk -v name="$1" '$1 == "irqs" && $2 ~ "^" name {
 			n++
@@ -23,7 +23,7 @@ figure() {
 	awk -v kind="$1" -v name="$2" -v field="$3" '$1 == kind && $2 == name { print $field }' "$work/guest.log"
 }
 
-# No lookup of symbols is among it: that of 20,000 takes half a million instructions
+# The time must not depend on symbols: a search of 20,000 takes half a million instructions
 alike() {
 	local name
 
@@ -43,7 +43,7 @@ irqs() {
 	kernel_of "$1" || return
 	measured_build "$1" irqs && mv "$work/vm/irqs"/* "$work/vm/" && build_reader "$1" &&
 		cp "$here/guest/irqs.sh" "$work/vm/run" && chmod +x "$work/vm/run" || echo "not ok everything is built"
-	# Elsewhere no counter is one of instructions
+	# For other kernels the cycle counter does not count instructions
 	case $1 in
 	*-*) ;;
 	*) options=(-i) && : >"$work/vm/instructions" ;;

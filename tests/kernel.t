@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make test-kernel KERNEL=FOLDER: what it refuses, and what it says of a configuration
+# make test-kernel KERNEL=FOLDER: what it refuses, and what it reports about a configuration
 
 set -u
 
@@ -22,7 +22,7 @@ result() {
 	fi
 }
 
-# What the command says besides make's own words is this one line; status 1 from the script
+# refuses FOLDER PATTERN: fails with status 1 and one line that matches; docs/runs.md stays
 refuses() {
 	local rc
 
@@ -42,7 +42,7 @@ by_make() {
 	[ "$(grep -vc '^make' "$w/err")" = 1 ]
 }
 
-# folder NAME OPTION...: as kbuild leaves it, for an x86-64 kernel with these options
+# folder NAME OPTION...: imitates a build folder of kbuild, for x86-64 with these options
 folder() {
 	mkdir -p "$w/$1/arch/x86/boot" "$w/$1/include/config"
 	echo 6.6.9 >"$w/$1/include/config/kernel.release"
@@ -53,7 +53,7 @@ folder() {
 	printf 'CONFIG_%s\n' 'CC_VERSION_TEXT="gcc-12 (Debian 12.2.0-14) 12.2.0"' X86_64=y "${@:2}" >"$w/$1/.config"
 }
 
-# All that is needed, as the list has it
+# All options that scripts/kernel/needs requires
 mapfile -t needed < <(awk '$3 == "need" && $2 != "aarch64" && /^[A-Z]/ {
 	print $1 ($1 ~ /UARTS/ ? "=4" : "=y") }' "$top/scripts/kernel/needs")
 

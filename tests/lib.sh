@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# lib.sh - for the tests that boot a machine
+# lib.sh - shared by the tests that boot a machine
 
 set -u
 
@@ -10,13 +10,13 @@ top=${here%/*}
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackbuf-test.XXXXXX") || exit 1
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-# What several tests of a run build the same way, each builds or finds here
+# Builds that several tests of a run share
 builds=${STACKBUF_TEST_BUILDS:-$work/builds}
 tools=$builds/tools
 mkdir -p "$builds" || exit 1
 
-# The kernel of SERIES: set kernel (its folder), words (for make) and cross (before
-# the names of binutils and gcc)
+# kernel_of SERIES: sets kernel (its folder), words (for make) and cross (the prefix of
+# binutils and gcc)
 kernel_of() {
 	local word
 
@@ -28,8 +28,8 @@ kernel_of() {
 	done
 }
 
-# once NAME COMMAND...: run the command unless it succeeded for this NAME already; what it says
-# goes to $work/make.log
+# once NAME COMMAND...: runs the command unless it has succeeded for this NAME; its output goes
+# to $work/make.log
 once() {
 	local name=$1 lock status=0
 	shift
@@ -43,8 +43,8 @@ once() {
 	return $status
 }
 
-# build SERIES NAME [VARIABLE=VALUE...]: all modules of that build into $work/vm/NAME; the
-# folder that they are built in is $work/build/SERIES-NAME
+# build SERIES NAME [VARIABLE=VALUE...]: puts all modules of that build into $work/vm/NAME,
+# built in $work/build/SERIES-NAME
 build() {
 	local series=$1 name=$2 kernel words cross key
 	shift 2
@@ -58,8 +58,8 @@ build() {
 		cp "$builds/$key/stackbuf.ko" "$builds/$key"/tests/*.ko "$work/vm/$name/"
 }
 
-# build_tools TARGET...: programs for this machine into $tools, as tools/Makefile has them; make
-# itself knows what is there
+# build_tools TARGET...: builds programs for this machine into $tools, by tools/Makefile; no once,
+# as make itself knows what is up to date
 build_tools() {
 	local lock status=0
 
@@ -70,7 +70,8 @@ build_tools() {
 	return $status
 }
 
-# The command stackbuf for the guest of SERIES: its path in reader, and in /t/reader there
+# build_reader SERIES: the command stackbuf for the guest; sets reader to its path, which
+# /t/reader holds in the guest
 build_reader() {
 	local kernel words cross sysroot
 
@@ -86,7 +87,7 @@ build_reader() {
 	echo "$reader" >"$work/vm/reader"
 }
 
-# sbcheck of SERIES: for the host as $work/sbcheck, for the guest into $work/vm
+# build_sbcheck SERIES: for the host as $work/sbcheck, for the guest into $work/vm
 build_sbcheck() {
 	local kernel words cross
 
@@ -99,7 +100,7 @@ build_sbcheck() {
 	fi
 }
 
-# The load for the guest into $work/vm
+# build_load SERIES: the load for the guest, into $work/vm
 build_load() {
 	local kernel words cross
 
@@ -119,8 +120,8 @@ result() {
 	fi
 }
 
-# ktap: "ok TEXT" and "not ok TEXT" of standard input, numbered, with a plan.
-# Without a last word "done" something went missing: that is a failure, too.
+# ktap: numbers lines "ok TEXT" and "not ok TEXT" of standard input and adds a plan.
+# If the last line is not "done", results are missing, which is a failure, too.
 ktap() {
 	local line number=0 lines=() finished='' failed=0
 
@@ -140,13 +141,13 @@ ktap() {
 	return "$failed"
 }
 
-# boot SERIES OPTION...: $work/vm in a machine; what it printed, and how it ended.  APPEND in
-# the environment has more words for the kernel's command line.
+# boot SERIES OPTION...: runs $work/vm in a machine and prints its output and how it ended.
+# APPEND in the environment is added to the kernel's command line.
 boot() {
 	local series=$1 status
 	shift
 
-	# What a deliberate fault must make fail: enough when it did
+	# The guest may stop after the result that a deliberate fault must make fail
 	[ -z "${FAILS:-}" ] || echo "$FAILS" >"$work/vm/fails"
 	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
 		>"$work/guest.log" 2>"$work/vm.err"
@@ -156,12 +157,12 @@ boot() {
 	result "the machine ends well, without complaints in its log" [ $status = 0 ]
 }
 
-# The guest's script came to its end: the last word for ktap
+# Print "done" for ktap if the guest's script ran to its end
 ended() {
 	! grep -qx 'done' "$work/guest.log" || echo "done"
 }
 
-# on_each_kernel WHAT FUNCTION: results of "FUNCTION SERIES NUMBER" for each series
+# on_each_kernel WHAT FUNCTION: prints results of "FUNCTION SERIES NUMBER" for each series
 # in SERIES
 on_each_kernel() {
 	local what=$1 each=$2 series number=0 status=0 all
@@ -184,7 +185,7 @@ on_each_kernel() {
 	return $status
 }
 
-# Where the instructions of the module $1 begin: lines FUNCTION OFFSET
+# instructions MODULE: a line FUNCTION OFFSET for each of its instructions
 instructions() {
 	"${cross:-}objdump" -d -j .text --no-show-raw-insn "$1" | awk '
 		/^[0-9a-f]+ <.*>:$/ { start = $1; name = substr($2, 2, length($2) - 3) }
@@ -194,12 +195,12 @@ instructions() {
 		done
 }
 
-# part PAGE MARK: what stands between <!-- MARK --> and <!-- /MARK --> of this page
+# part PAGE MARK: prints the lines between <!-- MARK --> and <!-- /MARK --> of this page
 part() {
 	sed -n "/^<!-- $2 -->\$/,/^<!-- \/$2 -->\$/p" "$top/$1" | sed '1d; $d'
 }
 
-# into_page PAGE MARK FILE: what the file holds, between these marks of the page
+# into_page PAGE MARK FILE: replaces the lines between these marks of the page by the file
 into_page() {
 	awk -v mark="$2" -v file="$3" '
 		$0 == "<!-- /" mark " -->" { skip = 0; ends = 1 }
@@ -211,7 +212,7 @@ into_page() {
 	return 1
 }
 
-# Which stackbuf was measured, and when
+# The version of stackbuf that was measured, and the date
 measured() {
 	local version
 
@@ -220,7 +221,7 @@ measured() {
 	printf '\nMeasured on %s, stackbuf at %s.\n' "$(date -u +%F)" "$version"
 }
 
-# What README.md says of costs.  docs/performance.md is the origin: demo.t compares.
+# The costs in README.md, taken from docs/performance.md: demo.t compares them
 costs_for_readme() {
 	part docs/performance.md bench-costs | awk -F '|' '
 		function row(text) { printf "| %s |%s|%s|%s|\n", text, $3, $4, $5; n++ }
@@ -235,7 +236,7 @@ costs_for_readme() {
 		END { exit n != 4 }'
 }
 
-# measured_build SERIES NAME: as build, with stackbuf.ko's parameter irqs_off
+# measured_build SERIES NAME: as build, but stackbuf.ko has the parameter irqs_off
 measured_build() {
 	rm -rf "$work/measured"
 	mkdir -p "$work/measured" &&

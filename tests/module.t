@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What stackbuf.ko does, on each kernel: tests/guest/module.sh in a machine, then
-# what can be told from the machine's memory, and from outside at all.
+# Tests stackbuf.ko on each kernel: tests/guest/module.sh in a machine, then checks of
+# the machine's memory and of the module's files on the host.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 sbcheck=$work/sbcheck
 
-# The pages of the memory image, by their magic alone, in two random orders
+# Find the pages in the memory image by their magic alone, in two random orders
 carved() {
 	local seed
 
@@ -47,7 +47,7 @@ exports() {
 	done
 }
 
-# One licence: the file, every tag, and what the module tells the kernel
+# One license: in LICENSE, in every tag, and in the module
 license() {
 	local file
 
@@ -60,14 +60,14 @@ license() {
 		\( -name '*.[ch]' -o -name Kbuild -o -name Makefile -o -name '*.sh' -o -name '*.t' -o -name 'stackbuf-*' \) -type f)
 }
 
-# The first frame of the load's own record leads to the source as it is today
+# The first frame of the event recorded on load leads to the call in the present source
 source_line() {
 	local frame offset line
 
 	frame=$(cat "$work/out/first.frame") || return
 	offset=${frame#*+}
 	offset=$((${offset%%/*}))
-	# The function begins its section; the call is before the return address
+	# The function is the first of its section; the call is before the return address
 	line=$("${cross}addr2line" -e "$work/vm/big/stackbuf.ko" -j .init.text \
 		"$(printf '%#x' $((0x$("${cross}nm" "$work/vm/big/stackbuf.ko" | awk '$3 == "stackbuf_init" { print $1 }') + offset - 1)))")
 	line=${line%% *}
@@ -78,9 +78,9 @@ source_line() {
 	sed -n "${line##*:}p" "$top/stackbuf.c" | grep 'stackbuf_save()' || { echo "$line"; return 1; }
 }
 
-# A quarter of the lines, as stopping takes its time, another one for each kernel,
-# and few on a slow one; all of them with STEP=all.  A function's first instruction
-# says whether it matters.
+# some N EVERY: one of EVERY lines, as stepping is slow: others for each kernel, and fewer
+# on a slow one; all of them with STEP=all.  First instructions are always among them: they
+# show whether a save reaches the function.
 some() {
 	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'
 }
@@ -90,7 +90,7 @@ module() {
 
 	kernel_of "$series" || return
 	[[ $series != *-@(debug|kcsan) ]] || every=50 slow=10
-	# A kernel without debug information gives modules none
+	# If the kernel has no debug information, kbuild gives modules none
 	grep -q '^CONFIG_DEBUG_INFO=y' "$kernel/build/.config" || debug=(KCFLAGS=-g)
 
 	! grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config" || touch "$work/vm/records"

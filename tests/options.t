@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What users of the reader type: where its files go, filters, formats, help; on
-# made-up arrays.  Prints KTAP.
+# Options of the command: output files, filters, formats, help; on made-up
+# arrays.  Prints KTAP.
 set -u
 
 usage() {
@@ -22,7 +22,7 @@ esac
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 build=$tools
-# Blanks in names must do no harm
+# The name has blanks, which must do no harm
 dir="$work/made for options"
 mkdir "$dir"
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
@@ -32,7 +32,7 @@ sane=$build/asan/stackbuf
 fake=$build/fake
 made="$dir/made up"
 
-# exit code, words of the message, arguments: one line on stderr, nothing on stdout
+# refused CODE WORDS ARGUMENT...: exit code, one line on stderr with WORDS, nothing on stdout
 refused() {
 	local code=$1 words=$2
 	shift 2
@@ -76,12 +76,12 @@ links_are_followed() {
 	refused 1 'cannot be written: Is a directory' -f "$made" save far
 }
 
-# Before anything that names a file of /dev: a program that replaces it is found here
+# Run before any test that names a file of /dev: finds a command that replaces such files
 special_files() {
 	mkdir "$dir/special" && cd "$dir/special" || return
 	mkfifo pipe && ln -s /dev/null sink || return
 	cat pipe >copy &
-	# A reader that never comes to its end must not hang the test
+	# The reader of the pipe must not hang the test
 	timeout 60 "$sane" -f "$made" save pipe || { kill $!; return 1; }
 	[ -p pipe ] || { kill $!; ls -l; return 1; }
 	wait $!
@@ -101,7 +101,7 @@ pipes() {
 	"$sane" -f "$made" save - | cmp - ../snapshot &&
 	"$sane" -f "$made" save /dev/stdout | cmp - ../snapshot &&
 	"$sane" -f "$made" save /dev/fd/5 5>&1 >/dev/null | cmp - ../snapshot || return
-	# After what is in the file already: it is the shell's descriptor
+	# /dev/stdout is the shell's descriptor: append to what the file has already
 	{ echo before; "$sane" -f "$made" count --flame /dev/stdout; } >out || return
 	[ "$(head -n 1 out)" = before ] && tail -n +2 out | cmp - <("$plain" -f "$made" count --flame -) || return
 	[ -L /dev/stdout ] && [ -p pipe ]
@@ -124,7 +124,7 @@ nothing_half() {
 
 # ------------------------------------------------------------------ formats ---
 
-# Labels of all samples, added up: "cpu 0 N" and so on
+# Sums of all samples by label: "cpu 0 N" and so on
 labels() {
 	zcat | protoc --decode=Profile -I "$here" "$here/profile.proto" | awk '
 		/^string_table: / { sub(/^string_table: "/, ""); sub(/"$/, ""); name[n++] = $0 }
@@ -147,7 +147,7 @@ zeroes_survive() {
 
 # ------------------------------------------- stacks that the table holds twice ---
 
-# Events of "same" as each command has them, all and of one id; its ids are 1 and 3
+# Events of the stack "same", which has the ids 1 and 3: by each command, for all ids and for one
 one_identity() {
 	local id total other
 	total=$("$plain" -f "$dir/snapshot" count --folded | sed -n 's/.*;same_0[^ ]* //p') || return
@@ -176,7 +176,7 @@ one_identity() {
 				{ echo "pprof, --stack $id"; cat "$dir/n"; return 1; }
 		fi
 	done
-	# The text log has a record of the second only
+	# The text log has a record of one of the ids only
 	[ "$("$sane" -f "$made" text --stack 1)" = "$("$sane" -f "$made" text --stack 3)" ] &&
 		"$sane" -f "$made" text --stack 1 | grep -q '^stack 3 '
 }
@@ -204,7 +204,7 @@ addresses_match() {
 	all=$("$plain" -f "$made" snoop far_0 | grep -c '^[0-9]')
 	[ "$("$sane" -f "$made" snoop 0xffffffffc0000010 | grep -c '^[0-9]')" = "$all" ] || { echo snoop; return 1; }
 	[ "$("$sane" -f "$made" count 0xffffffffc0000010 | grep -x '    [0-9]*')" = "    $all" ] || { echo count; return 1; }
-	# The function begins at ...00
+	# An address without an offset: that of the function's beginning
 	[ "$("$sane" -f "$made" count 0xffffffffc0000000@arg1 | grep -x '    [0-9]*')" = "    $all" ] || { echo start; return 1; }
 	refused 1 'no stack begins in 0xffffffffc0000011' -f "$made" count 0xffffffffc0000011
 }
@@ -214,10 +214,10 @@ nothing_matches() {
 	refused 1 "no stack begins in samme_0" -f "$made" count samme_0 &&
 	refused 1 "no stack begins in samme_0 or the others" -f "$made" count -r samme_0 'x.*' &&
 	refused 1 'no stack begins in other:*' -f "$made" count 'other:*' || return
-	# One of two: the rest is shown
+	# One of two functions does not exist: events of the other are shown
 	"$sane" -f "$made" count samme_0 far_0 >"$dir/out" 2>"$dir/err" || return
 	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'no stack begins in samme_0$' "$dir/err" || return
-	# A function that is there, and a filter that leaves none of its events
+	# The function exists, but the filter leaves none of its events
 	"$sane" -f "$made" snoop --cpu 7 far_0 >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ]
 }
 
@@ -232,7 +232,7 @@ bytes_of_comm() {
 	[ "$("$sane" -f "$made" log --comm $'gr\303*e' | events)" = "$n" ] || return
 	[ "$("$sane" -f "$made" snoop --comm $'gr\303\266\303\237e' 'far*' 'same*' 'cut*' | events)" = "$n" ] || return
 	[ "$("$sane" -f "$made" log --comm $'gr\303\266\303\240e' | events)" = 0 ] || return
-	# Shown without bytes that a terminal might take for its own
+	# Output has no bytes that could control a terminal
 	! "$sane" -f "$made" log --pid 9 | grep -q '[^ -~	]' &&
 	"$sane" -f "$made" log --pid 9 | grep -q ' gr????e '
 }
@@ -249,12 +249,12 @@ numbers() {
 	done
 }
 
-# Events of a log that awk's condition holds for: t, pid and cpu
+# expected CONDITION: events of a log for which awk's condition on t, pid and cpu holds
 expected() {
 	"$plain" -f "$made" log | awk '/^[0-9]/ { t = $1; pid = substr($0, 36, 7) + 0; cpu = substr($0, 44, 3) + 0; if ('"$1"') n++ } END { print n + 0 }'
 }
 
-# CONDITION OPTION...: as many events as the condition holds for, and some
+# chooses CONDITION OPTION...: the options choose the events for which the condition holds
 chooses() {
 	local want got
 	want=$(expected "$1")
@@ -279,7 +279,7 @@ lists() {
 	[ "$("$sane" -f "$made" log --stack 2,4 | grep -c '^	\(far\|cut\)_0')" = "$("$plain" -f "$made" log --stack 2,4 | events)" ] &&
 	[ "$("$plain" -f "$made" log --stack 2 --stack 4 | events)" = "$("$plain" -f "$made" log | grep -c '^	\(far\|cut\)_0')" ] || return
 	refused 2 '--pid 1,: must be' log --pid 1, && refused 2 '--cpu 3-2: must be' log --cpu 3-2 || return
-	# What the kernel filters by
+	# Filters of the kernel take one value each
 	for option in --pid=1,2 --cpu=0-1 '--comm=a --comm=b'; do
 		# shellcheck disable=SC2086 # words
 		STACKBUF_PARAMETERS=$dir refused 2 'the kernel filters by one value' -f "$made" snoop $option x || return
@@ -292,7 +292,7 @@ times() {
 	chooses 't >= 995' --since -10s && chooses 't >= 945' --since -1m && chooses 't <= 45' --until -16m &&
 	chooses 't >= 1004.5' --since -0.5s && chooses 't >= 6' --since -1h && chooses 't >= 6' --since -2d &&
 	chooses 't >= 995 && t <= 1000' --since -10s --until -5s &&
-	# Before the newest event of all, not before the newest that is chosen
+	# Relative to the newest event of all, not to the newest that is chosen
 	chooses 't >= 1000 && pid == 9' --pid 9 --since -5s &&
 	chooses 't == 989 && pid == 9' --pid 9 --until -11s --last 1 || return
 	chooses 't >= 995' --since 22:29:50.123456789 && chooses 't >= 995' --since 22:29:50 &&
@@ -303,14 +303,14 @@ times() {
 	chooses 't >= 995' --since 2023-11-14T23:59:50+0130 &&
 	chooses 't <= 65' --until 22:14:20.2 || return
 	TZ=XYZ-2 chooses 't >= 995' --since 00:29:50 && TZ=XYZ-2 chooses 't >= 995' --since '2023-11-15 00:29:50' || return
-	# As --wall prints them, in any zone
+	# Times as --wall prints them, in any zone
 	for zone in UTC XYZ-5:30 ABC3; do
 		first=$(TZ=$zone "$plain" -f "$made" log --wall --last 11 | sed -n '2s/ .*//p')
 		TZ=$zone chooses 't >= 995' --since "$first" || return
 	done
 	[ "$(TZ=XYZ-5:30 "$sane" -f "$made" log --wall --last 1 | sed -n '2s/ .*//p')" = 2023-11-15T04:00:00.123456789+05:30 ] ||
 		{ echo zone; return 1; }
-	# Columns are where their heads are
+	# Columns are aligned with their headings
 	TZ=ABC3 "$sane" -f "$made" log --wall --last 1 | awk 'NR == 1 { at = index($0, "COMM") } NR == 2 { exit substr($0, at - 1, 7) != " worker" }' ||
 		{ echo columns; return 1; }
 	refused 2 'later than --until' -f "$made" log --since -1s --until -2s &&
@@ -336,7 +336,7 @@ top() {
 		[ "$("$plain" -f "$made" "$@" --top 3)" = "$("$plain" -f "$made" "$@")" ] &&
 		[ "$("$sane" -f "$made" "$@" --folded --top 1 | wc -l)" = 1 ] &&
 		[ "$("$sane" -f "$made" "$@" --json --top 1 | wc -l)" = 1 ] || { echo "$what"; return 1; }
-		# Of all events, also where some are not shown
+		# Percentages are of all events, also if some are not shown
 		"$sane" -f "$made" "$@" --percent --top 2 >"$dir/out" &&
 			awk '/^    [0-9]/ { if (NF != 3 || $3 != "%" || sprintf("%.2f", $1 / 10) != $2) exit 1; n++ } END { exit n != 2 }' "$dir/out" ||
 			{ echo "$what --percent"; cat "$dir/out"; return 1; }
@@ -363,7 +363,7 @@ for line in sys.stdin:
 assert total == 1000 and abs(percent - 100) < 0.01, (total, percent)'
 }
 
-# No number that a reader of JSON with floating point would change
+# Numbers that a double cannot hold exactly are strings
 exact_numbers() {
 	{ "$sane" -f "$made" log --json --wall; "$sane" -f "$made" count --json; "$sane" -f "$made" info --json; } | python3 -c '
 import json, sys
@@ -385,7 +385,7 @@ modules() {
 	"$sane" -f "$made" count --folded | grep -q '^far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
 	"$sane" -f "$made" log --folded | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
 	"$sane" -f "$made" count -f far_0 | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' || return
-	# A field is a stack, another its total
+	# Each line has two fields: the stack and its total
 	! "$plain" -f "$made" count --folded | grep -v '^[^ ]* [0-9]*$' | grep -v 'more frames were not kept'
 }
 
@@ -406,7 +406,7 @@ help_is_exact() {
 			--modules) value="=/" ;;
 			*) value='' ;;
 			esac
-			# A source that is not there, if there is one: nothing is done
+			# A source that does not exist, where one is needed, so that nothing is done
 			set -- "$command" "$option$value"
 			[ "$command" = decode ] || set -- --file "$dir/nowhere" "$@"
 			[ "$command" != save ] || set -- "$@" "$dir/nothing"
@@ -436,7 +436,7 @@ empty_graph() {
 		python3 -c 'import sys, xml.etree.ElementTree as x; x.parse(sys.argv[1])' empty.svg
 }
 
-# A line of the kernel's script's, longer than anything it was made for: nothing is lost
+# A very long line of input to decode: nothing is lost
 long_line() {
 	local n
 	for n in 4095 4096 4097 20000; do

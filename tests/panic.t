@@ -4,8 +4,8 @@
 # What is left in a kdump vmcore, and on the console, when the machine panics or
 # oopses while all CPUs record.
 #
-#   panic     panic(), with the notifiers before kdump: frozen, and printed
-#   plain     panic() as kdump is usually set up: it goes first, nobody is told
+#   panic     panic() with notifiers before kdump: recording is stopped, events are printed
+#   plain     panic() with kdump as usually set up: kdump runs first, no notifier is called
 #   oops      an oops, which stops recording by itself
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -13,7 +13,7 @@
 
 sbcheck=$work/sbcheck
 
-# The word that follows $1 in file $2
+# value WORD FILE: the word after WORD
 value() {
 	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"
 }
@@ -38,14 +38,14 @@ state() {
 	esac
 }
 
-# On the CPU that went down: exactly the events before, the last one last
+# The CPU that panicked has exactly the events before the panic, in order
 last_event() {
 	awk '$1 == 0 && $5 == "sbtest/0" && $NF ~ /^a/ { print $NF }' "$work/events" >"$work/tags"
 	seq 0 999 | awk '{ printf "a%014x\n", $1 }' | cmp - "$work/tags" || return
 	[ "$(awk '$1 == 0 { tag = $NF } END { print tag }' "$work/events")" = a000000000003e7 ]
 }
 
-# On the other one: consecutive up to where it was stopped
+# The other CPU has consecutive events up to where it was stopped
 other_cpu() {
 	awk '$1 == 1 && $5 == "sbtest/1" && $NF ~ /^b/ { print substr($NF, 2) }' "$work/events" |
 		while read -r tag; do echo $((0x$tag)); done >"$work/tags"
@@ -56,14 +56,15 @@ other_cpu() {
 nothing_after() {
 	! grep ' tag dead$' "$work/events" || return
 	[ "$kind" != panic ] || grep 'save after panic gives id 0' "$work/out/console.log" || return
-	# By the clock of the CPU that stopped it.  Another one's may be ahead by as long as
-	# that one had interrupts off, so there it counts that it was refused: if it had
-	# recorded again, other_cpu() would have found a gap.
+	# The time of the stop is by the clock of the CPU that stopped recording.  Another CPU's
+	# clock may be ahead by as long as that CPU had interrupts off, so do not compare its
+	# times: it must have refused events, and if it had recorded again, other_cpu() would
+	# have found a gap.
 	local stop off
 	stop=$(value stop_ns "$work/stopped")
 	off=$(value off "$work/stopped")
 	echo "stopped at $stop, then refused $off"
-	# Of the 100 calls that late_die() waits for, one may have been under way
+	# late_die() waits for 100 calls, of which one may have begun before the stop
 	case $kind in
 	panic) [ "$off" -gt 0 ] ;;
 	oops) [ "$off" -ge 99 ] ;;
@@ -72,12 +73,12 @@ nothing_after() {
 		END { exit bad || !stop }' "$work/events"
 }
 
-# The dump on the console: the newest 20 events of all, a stack where it is first
+# The console shows the newest 20 events, and each stack with its first event
 panic_dump() {
 	tr -d '\r' <"$work/out/console.log" | sed -n 's/^\[ *[0-9.]*\] //p' |
 		awk '/^stackbuf: the last [0-9]* events:/ { on = 1 } on && !/^stackbuf: \[| \(|^stackbuf: *[a-z_A-Z.0-9]*\+0x|^stackbuf: the last/ { exit } on' >"$work/dump"
 	grep -qx 'stackbuf: the last 20 events:' "$work/dump" || { cat "$work/dump"; return 1; }
-	# Those of one time are in no order: any of them may be the first
+	# Events with equal times have no order: any of them may be the first
 	grep ' half written ' -v "$work/events" | sort -n -k 2 >"$work/by_time"
 	first=$(tail -n 20 "$work/by_time" | awk '{ print $2; exit }')
 	awk -v first="$first" '$2 >= first { split($4, pid, "/")
@@ -89,7 +90,7 @@ panic_dump() {
 	sed 's/ [a-z]*$//' "$work/want" | sort | comm -23 "$work/got" - >"$work/others"
 	[ "$(wc -l <"$work/got")" = 20 ] && [ ! -s "$work/missing" ] && [ ! -s "$work/others" ] ||
 		{ diff "$work/got" "$work/want"; return 1; }
-	# Distinct stacks, and as many lines as they have frames
+	# Each distinct stack is shown once, with one line per frame
 	frames=$(awk '{ print $5 }' "$work/got" | sort -u | while read -r id; do
 		value frames <(grep "^stack $id " "$work/stacks")
 	done | paste -sd+ | { read -r sum && echo $((sum)); })
@@ -112,7 +113,7 @@ boot() {
 		>"$work/guest.log" 2>&1
 	vm=$?
 	[ $vm = 0 ] || sed 's/^/# /' "$work/guest.log"
-	# An oops starts kdump before "Kernel panic" is printed, which is what -e looks for
+	# An oops starts kdump before "Kernel panic" is printed, for which -e looks
 	[ "$kind" != oops ] || { grep -q 'BUG: kernel NULL pointer' "$work/out/console.log" && vm=0; }
 	[ -s "$work/out/vmcore" ] || vm=1
 	result "the machine goes down, and kdump saves its memory" [ $vm = 0 ]

@@ -6,13 +6,13 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# without SERIES FOLDER VARIABLE=n...: that build compiles without warnings
+# without SERIES FOLDER VARIABLE=n...: builds FOLDER without a warning
 without() {
 	local series=$1 folder=$2 parts
 	shift 2
 
 	build "$series" "$folder" W=1 "$@" || return
-	# Neither is about this code
+	# These messages do not concern our code
 	if sed -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/make.log" | grep .; then
 		return 1
 	fi
@@ -21,7 +21,7 @@ without() {
 		-o "$work/vm/$folder/sbcheck" "$here/guest/sbcheck.c"
 }
 
-# refused VARIABLE=VALUE: in one line, before anything is built
+# refused VARIABLE=VALUE: make refuses it in one line, before anything is built
 refused() {
 	! make -s -C "$top" module BUILD="$work/refused" KDIR="$kernel/build" "$1" >"$work/log" 2>&1 &&
 		grep -x "stackbuf: $1 is neither y nor n" "$work/log" && [ ! -e "$work/refused" ] &&

@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# inside MODULE FUNCTION: an offset in it where ftrace is not
+# inside MODULE FUNCTION: the offset of an instruction after ftrace's
 inside() {
 	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# proof.t: what tests/proof writes into docs/runs.md and docs/testing.md, by a made-up test in
-# a repository of its own
+# proof.t: what tests/proof writes into docs/runs.md and docs/testing.md, tried with a made-up
+# test in a separate repository
 
 set -u
 
@@ -35,7 +35,7 @@ cat >"$tree/scripts/stackbuf-kernel" <<'END'
 #!/bin/sh
 mkdir -p "$0-cache" && echo 1.2.3 >"$0-cache/release" && echo "$0-cache"
 END
-# Two results, the second as the file second says
+# The made-up test has two results; the file second decides about the second
 cat >"$tree/tests/module.t" <<'END'
 #!/bin/sh
 second=$(cat "${0%/tests/*}/second")
@@ -77,12 +77,12 @@ proof() {
 	env -u MAKEFLAGS TESTS="module" "$tree/tests/proof" "$@"
 }
 
-# cells KERNEL: its row without the dates
+# cells KERNEL: its row of the table without dates
 cells() {
 	grep "^| $1 |" "$tree/docs/testing.md" | sed -E 's/ [-0-9]{10}( to [-0-9]{10})? / D /'
 }
 
-# is WHAT: that is on standard input
+# is TEXT: standard input is this text
 is() {
 	local got
 
@@ -110,7 +110,7 @@ rest_kept() {
 		! grep -q 'what was there' "$tree/docs/testing.md"
 }
 
-# A test that fails makes the run fail, and its row says so
+# A test that fails makes the run fail, and its row shows that
 fails() {
 	echo "not ok" >"$tree/second"
 	SERIES=b proof debug && return 1
@@ -119,7 +119,7 @@ fails() {
 		grep -qxF '  * failed: so is b' "$tree/docs/runs.md"
 }
 
-# Of other kinds of runs
+# Rows of other kinds of runs
 others() {
 	SERIES=c-arm64 proof arm64 && cells c-arm64 | is "| c-arm64 | 2/0/1 |  | D | \`$commit\` |" &&
 		cells a | is "| a | 2/0/1 |  | D | \`$commit\` |" &&
@@ -133,7 +133,7 @@ unchanged() {
 		"$tree/tests/proof-tables" -c
 }
 
-# Each of these changes the code that a run was about, or does not
+# Changes that make a run's result outdated, and changes that do not
 remarks() {
 	local first=$commit
 

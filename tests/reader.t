@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The reader, tools/: its parts (plain and with sanitizers), the command on made-up
-# arrays, and a minute of arbitrary bytes.  Prints KTAP.
+# The reader in tools/: unit tests (plain and with sanitizers), the command on made-up
+# arrays, and a minute of fuzzing.  Prints KTAP.
 set -u
 
 usage() {
@@ -24,12 +24,12 @@ esac
 
 build=$tools
 seconds=${FUZZ_SECONDS:-60}
-# Blanks in names must do no harm
+# The name has blanks, which must do no harm
 dir="$work/made for the reader"
 mkdir "$dir"
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
 
-# Measured on the way, printed behind the result
+# Figures measured by a test, printed after its result
 notes=$dir/notes
 note() { echo "# $*" >>"$notes"; }
 check() { # TEXT COMMAND...
@@ -72,7 +72,8 @@ unit 'sanitized' "$build/asan/unit"
 made="$dir/made up"
 check 'a record of a million events' "$fake" "$made" 1000000
 
-# Times of a log's events go up by 1 us each, from $1 (or anything) to $2
+# in_sequence FIRST LAST: times of a log's events increase by 1 us from FIRST, or any if that is
+# empty, to LAST
 in_sequence() {
 	awk -v first="$1" -v last="$2" '
 	/^[0-9]/ {
@@ -98,7 +99,7 @@ log_is_complete() {
 check 'log: the newest events, each once, in order, with their tags' log_is_complete
 
 frames_fit() {
-	# Every event's first frame is of the stack that its number says
+	# Every event's number determines its stack
 	awk '/^[0-9]/ { n = int(($1 - 5) * 1000000 + 0.5); getline; split($1, part, "_"); if (part[2] != n % 7) { print n, $0; exit 1 } }' \
 		"$dir/log"
 }
@@ -107,7 +108,7 @@ check 'log: each event has its own stack' frames_fit
 totals_fit() {
 	"$sane" -f "$made" count >"$dir/count" || return
 	[ "$(awk 'NF == 1 && /^    [0-9]/ { sum += $1; n++ } END { print sum, n }' "$dir/count")" = '1000000 7' ] || return
-	# The least frequent first
+	# Totals are sorted, the lowest first
 	awk 'NF == 1 && /^    [0-9]/ { if ($1 < last) exit 1; last = $1 }' "$dir/count" || return
 	[ "$("$sane" -f "$made" count --folded | sed 's/.* //' | sort -u | tr '\n' ' ')" = '142857 142858 ' ]
 }
@@ -124,7 +125,7 @@ check 'info: every event is accounted for' info_fits
 
 watched() {
 	local one
-	# Of one function, of all, by process: the same totals as without a pattern
+	# Totals of one function, of all, by process: as without a pattern
 	one=$("$sane" -f "$made" count known_3_0 | awk 'NF == 1 && /^    [0-9]/ { print $1 }') || return
 	[ "$one" = 142857 ] || return
 	"$sane" -f "$made" count -r 'known_[0-9]_0' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } END { exit sum != 1000000 }' || return
@@ -133,7 +134,7 @@ watched() {
 	"$sane" -f "$made" count -f 'known_[01]_0' | awk '{ sum += $NF } /^\?;/ { unknown++ } !/;/ { exit 1 } END { exit sum != 285715 || unknown != 2 }' || return
 	"$sane" -f "$made" count -s -v known_0_0 | grep -qx '  [0-9a-f]\{16\} known_0_0+0x10' || return
 	[ -z "$("$sane" -f "$made" count known_0_1)" ] || return
-	# Behind "count" -f is not the source
+	# After "count", -f means --folded, not the source
 	[ "$("$sane" --file="$made" count -f known_0_0 | wc -l)" = "$("$sane" -f "$made" count --folded known_0_0 | wc -l)" ] || return
 	"$sane" -f "$made" snoop -n 2 -v known_5_0 known_6_0 >"$dir/snoop" || return
 	head -n 1 "$dir/snoop" | grep -qx 'TIME(s)            COMM            PID     CPU STACK' &&
@@ -229,7 +230,7 @@ check 'save: when the file cannot be written, the old one stays and nothing else
 
 # ---------------------------------------------------------------- bad input ---
 
-# exit code, words of the message, arguments: one line on stderr, nothing on stdout
+# refused CODE WORDS ARGUMENT...: exit code, one line on stderr with WORDS, nothing on stdout
 refused() {
 	local code=$1 words=$2
 	shift 2
@@ -309,7 +310,7 @@ check 'bad sources are refused in one line' sources_are_refused
 
 no_rights() {
 	if [ "$(id -u)" = 0 ]; then
-		# Where another user finds it
+		# Another user must be able to run the command
 		mkdir -m 755 "$work/bin" && chmod 711 "$work" && cp "$plain" "$work/bin" || return
 		! setpriv --reuid=65534 --clear-groups "$work/bin/stackbuf" log 2>"$dir/err" || return
 	else
@@ -339,16 +340,16 @@ check 'output that cannot be written is an error' full_disk
 
 # ------------------------------------------------------------------- follow ---
 
-# Of a log: events seen, how many are left out between them, the last; nothing if
-# two are out of order
+# Of a log: the number of events, how many are missing between them, and the last; nothing
+# if two are out of order
 gaps() {
 	awk '/^[0-9]/ { n = int(($1 - 5) * 1000000 + 0.5); if (seen++ && n <= last) { bad = 1; exit }; gap += n - last - 1; last = n }
 		BEGIN { last = -1 }
 		END { if (!bad) print seen + 0, gap, last }'
 }
 
-# follow RATE SECONDS READER: counts of what was recorded, seen, left out, and said
-# to be printed and lost must fit
+# follow RATE SECONDS READER: the events seen and missing must agree with the numbers recorded,
+# and with those that the reader reports as printed and lost
 follow() {
 	local recorded=$(($1 * $2)) writer seen=0 out=0 last=0 printed lost
 	rm -rf "$dir/live" "$dir/ready"
@@ -378,7 +379,7 @@ check 'log --follow: what a slow reader misses is counted exactly' misses
 
 options() { "$plain" --help | grep -o -- '--[a-z]*' | sort -u; }
 
-# Text of a manual page, without its macros' escapes
+# page NAME: the text of a manual page without escapes
 page() { sed 's/\\-/-/g; s/\\f[A-Z]//g' "$top/man/$1"; }
 
 documented() {
@@ -436,7 +437,7 @@ installs() {
 }
 check 'make install' installs
 
-# Whoever gets a hostile dump past the parser shall find it hard to go on from there
+# The binary is hardened, should a hostile dump exploit a bug in a parser
 hardened() {
 	readelf -h "$plain" | grep -q 'Type: *DYN' || { echo 'no position-independent program'; return 1; }
 	readelf -lW "$plain" >"$dir/elf" && readelf -dW "$plain" >>"$dir/elf" &&

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A recalled stack is the one that a walk would find: tests/guest/recall.sh on
-# each kernel.  ROUNDS=N (default 1) makes the load as many times as long: about
-# half a million recalls on each kernel a round.
+# each kernel.  ROUNDS=N (default 1) repeats the load; each round makes about half
+# a million recalls on each kernel.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# wrong SERIES NAME FILE EDIT: the module after an edit of that file of core
+# wrong SERIES NAME FILE EDIT: builds the module after an edit of that file of core
 wrong() {
 	local series=$1 name=$2 file=$3 edit=$4
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The ring and the table in states that are rare: fewer pages than CPUs, all of it full,
-# NMIs over it, CPUs that go offline: tests/guest/ring.sh on each kernel.  KINDS="late", for one,
-# runs a part.
+# Rare states of the ring and the table: fewer pages than CPUs, both full, interrupted by
+# NMIs, CPUs that go offline: tests/guest/ring.sh on each kernel.  KINDS selects parts, as
+# KINDS="late".
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# As in module.t, but fewer
+# As in module.t, but fewer lines
 some() {
 	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'
 }
@@ -27,14 +27,14 @@ ring() {
 		instructions "$work/vm/full/stackbuf.ko" | some "$2" $((2 * every)) >"$work/vm/instructions.late" &&
 		instructions "$work/vm/page/stackbuf.ko" >"$work/instructions" &&
 		some "$2" "$every" <"$work/instructions" >"$work/vm/instructions.page" &&
-		# All of what gives a page up
+		# All instructions of the functions that give up a page
 		grep -E '^sb_close_(page_early|this_page|current_page)' "$work/instructions" >"$work/vm/instructions.leave" ||
 		echo "not ok everything is built"
 	for what in ${KINDS:-storms steps late}; do
 		echo "$what" >"$work/vm/what"
 		case $what in
 		storms) boot "$series" -c 4 -m 768 ;;
-		# -s: probes come and go, which patches code that runs
+		# -s: setting and removing probes patches running code
 		*) boot "$series" -s -t 600 ;;
 		esac
 		grep -qx 'done' "$work/guest.log" || return

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # scripts.t: stackbuf-crash and stackbuf-decode, on real dumps, on a live
-# kernel in the virtual machine, and on every kind of bad input
+# kernel in the virtual machine, and on bad input; stackbuf-vm and stackbuf-kernel
 
-# Conditions are for eval, which sees the variables of its time.
+# Conditions are quoted for eval, which expands variables when it runs.
 # shellcheck disable=SC2016
 
 set -u
@@ -31,7 +31,7 @@ bail() {
 	exit 1
 }
 
-# t TEXT COMMAND...: one result.
+# t TEXT COMMAND...: a result.
 t() {
 	local text=$1
 
@@ -44,14 +44,14 @@ t() {
 	fi
 }
 
-# Run a command with its output in $w/out and $w/err and its status in $rc.
+# run COMMAND...: its output goes to $w/out and $w/err, its status to $rc.
 run() {
 	"$@" >"$w/out" 2>"$w/err" </dev/null
 	rc=$?
 }
 
-# refuses TEXT STATUS PATTERN COMMAND...: exactly this status, nothing on
-# standard output, and on standard error one line that matches.
+# refuses TEXT STATUS PATTERN COMMAND...: this exit status, nothing on standard
+# output, and one line on standard error, which matches.
 refuses() {
 	local text=$1 status=$2 pattern=$3
 
@@ -91,7 +91,7 @@ for series in 6.1:"$k61" 6.12:"$k612"; do
 	cp "$w/build-${series%%:*}/stackbuf.ko" "$w/${series%%:*}/"
 done
 
-# Live: everything in its usual place, without and with a terminal.
+# Live: all files in their usual places, without and with a terminal.
 mkdir "$w/live"
 cp "$w/6.1/stackbuf.ko" "$crash" "$w/live/"
 ln -s "$k61/vmlinux" "$w/live/"
@@ -110,7 +110,8 @@ PATH=/tmp/without bash /t/stackbuf-crash -k /t/vmlinux >/out/strings.out 2>/out/
 echo $? >/out/strings.rc
 mkdir -p /usr/lib/debug/boot
 ln -s /t/vmlinux "/usr/lib/debug/boot/vmlinux-$(uname -r)"
-# Both at once, as each takes a minute.  Not : for true, which would end the shell.
+# Run both concurrently, as each takes a minute.  true, not ":": a failed redirection of a
+# special built-in ends the shell.
 setsid sh -c 'true </dev/tty && exit
 bash /t/stackbuf-crash -m /t/stackbuf.ko >/out/detached.out 2>/out/detached.err
 echo $? >/out/detached.rc' &
@@ -159,7 +160,7 @@ ln -s "$k61/vmlinux" "$w/a b/vm linux"
 ln "$w/d/dump.elf" "$w/a b/the dump"
 ln "$w/6.1/stackbuf.ko" "$w/a b/stack buf.ko"
 cd "$w/a b" || exit 1
-# crash would read these from the current directory.
+# crash would read these files from the current directory.
 echo exit >.crashrc
 echo quit >.gdbinit
 run env HOME="$w/a b" TMPDIR="$w/a b/t m p" "$crash" -k "vm linux" -m "stack buf.ko" "the dump"
@@ -167,7 +168,7 @@ t "blanks in every path, relative ones, .crashrc and .gdbinit" printed "$w/d/tex
 t "no temporary files are left" rmdir "$w/a b/t m p"
 cd "$w" || exit 1
 
-# A good dump of another release than any that is installed.
+# A good dump of a release that is not installed.
 head -c 1M "$w/d/dump.elf" | LC_ALL=C sed 's/OSRELEASE=[0-9]/OSRELEASE=X/; s/BUILD-ID=..../BUILD-ID=0000/' |
 	LC_ALL=C sed 's/OSRELEASE=X/OSRELEASE=9/' >"$w/unknown"
 refuses "no vmlinux for this release: the places are named" 5 '/usr/lib/debug/boot/vmlinux-9' "$crash" "$w/unknown"
@@ -212,9 +213,9 @@ refuses "two dumps" 2 'one dump' "$crash" a b
 run "$crash" -h
 t "-h" eval '[ "$rc" -eq 0 ] && grep -q ^Usage "$w/out" && [ ! -s "$w/err" ]'
 
-# --- stackbuf-crash with a crash of our own ---------------------------------
+# --- stackbuf-crash with a fake crash ---------------------------------------
 
-# A PATH without crash, and then one with another.
+# A PATH without crash, and one with a fake crash.
 mkdir "$w/bin" "$w/fake"
 for tool in bash env dirname uname od tr sed grep head tail sort mktemp rm readelf strings cat wc ln fold awk date; do
 	ln -s "$(command -v "$tool")" "$w/bin/"
@@ -240,7 +241,7 @@ refuses "crash new enough, yet it fails" 1 'could not open' \
 refuses "crash is killed by a signal" 1 'could not open' \
 	fake FAKE_VERSION=9.0.0 FAKE_SIGNAL=SEGV "$crash" -k "$k61/vmlinux" "$w/7"
 
-# Memory as crash would deliver it: page 0, a page that is being written, a page.
+# Memory as crash would read it: page 0, a page that is being written, a page.
 mkdir "$w/files"
 echo 'set $mod = 0x1' >"$w/files/mod.gdb"
 echo 'set $info = 0x2' >"$w/files/info.gdb"
@@ -258,7 +259,7 @@ bytes() {
 		printf "\\$(printf %o "$byte")"
 	done
 }
-# info VERSION SIZE: its first page
+# info VERSION SIZE: the first page of info
 info() {
 	{
 		printf '\211stkbuf\n'
@@ -292,7 +293,7 @@ refuses "stackbuf_info of zeros" 1 'does not hold' \
 
 # --- stackbuf-decode --------------------------------------------------------
 
-# Where frame $1 of [$2] (- for the kernel) lies, by addr2line.
+# lines_of FRAME MODULE (- for the kernel): its lines, by addr2line.
 lines_of() {
 	local name=${1%%+*} offset=${1#*+} file=$k61/vmlinux address section option=()
 
@@ -302,7 +303,7 @@ lines_of() {
 	addr2line -i -e "$file" "${option[@]}" "$(printf '%x' $((16#$address + ${offset%%/*})))" | tr '\n' ' '
 }
 
-# Every frame of $w/text, against $w/out.
+# Compare the lines of every frame of $w/text with those in $w/out.
 decoded() {
 	local line got name module full bad=0 some=0
 
@@ -337,8 +338,8 @@ t "every frame has the lines that addr2line gives" decoded
 cp "$w/out" "$w/decoded"
 t "notes: frames in .init.text" grep -q 'note: 1 frames in .init.text of \[stackbuf\]' "$w/err"
 
-# The first offset in a function whose line is not that of the byte before, and
-# the first where it is.
+# The first offset in a function where another line begins than at the byte before, and
+# the first where none begins.
 read -r address size < <(nm -S "$k61/vmlinux" | awk '$4 == "vfs_read" { print $1, $2 }')
 for i in {0..200}; do
 	printf '%x\n' $((16#$address + i))
@@ -363,7 +364,7 @@ ln "$w/6.1/stackbuf.ko" "$w/a b/mod ules/"
 t "the same from standard input, with blanks in every path" eval 'TMPDIR="$w/a b/tmp" DECODE_STACKTRACE="$w/a b/the script" \
 	"$decode" -k "$w/a b/vm linux" -m "$w/a b/mod ules" <"$w/text" >"$w/out" && cmp "$w/decoded" "$w/out"'
 
-# What is no frame stays, byte for byte, and so does what stands around frames.
+# Text that is no frame stays as it is, byte for byte, also around frames.
 frame=$(grep -m 1 '^do_one_initcall' "$w/text")
 want=$(grep -m 1 '^do_one_initcall' "$w/decoded")
 surround() {
@@ -421,7 +422,7 @@ else
 fi
 
 wait "$live_pid" || { diag "$w/live.log"; bail "no live session"; }
-# take NAME: what the guest got, as if it had run here
+# take NAME: the guest's output and status of a command, as run leaves them
 take() {
 	mv "$w/out-live/$1.out" "$w/out" && mv "$w/out-live/$1.err" "$w/err" && rc=$(cat "$w/out-live/$1.rc")
 }
@@ -434,7 +435,7 @@ t "live without the rights" refused 11 'cannot read /proc/kcore: run as root'
 take strings
 t "live without strings" refused 3 'strings is missing'
 
-# stackbuf-vm: what the kernel logs while its console is quiet
+# stackbuf-vm: complaints that the kernel logs while its console is quiet
 complains() {
 	mkdir -p "$w/quiet" && cat >"$w/quiet/run" <<-'END' || return
 		#!/bin/sh
@@ -449,7 +450,7 @@ complains() {
 }
 t "the virtual machine fails for complaints that are only in the kernel's log" complains
 
-# Its last words in two pieces, as a busy machine hands them over
+# The guest's last message arrives in two pieces, as on a busy machine
 in_pieces() {
 	mkdir "$w/pieces" && cat >"$w/pieces/run" <<-'END' || return
 		#!/bin/sh
@@ -463,7 +464,7 @@ in_pieces() {
 }
 t "the virtual machine puts together what the guest says in pieces" in_pieces
 
-# A kernel that ends in a breakpoint of its own while it boots; the second time it does not
+# A kernel that ends at one of its own breakpoints while it boots, but not at the second try
 boots_again() {
 	mkdir "$w/again" "$w/emulator" && printf '#!/bin/sh\nexit 7\n' >"$w/again/run" || return
 	cat >"$w/emulator/qemu-system-x86_64" <<-END || return
@@ -483,14 +484,14 @@ boots_again() {
 }
 t "the virtual machine starts again where the emulator failed at boot" boots_again
 
-# stackbuf-kernel and what calls it: what is missing is named, nothing is begun
+# stackbuf-kernel and its callers report what is missing before they begin
 mkdir "$w/without" "$w/full" "$w/little" "$w/apt"
 for dir in /usr/local/bin /usr/sbin /usr/bin /sbin /bin; do
 	ln -s "$dir"/* "$w/without/" 2>/dev/null
 done
 rm -f "$w/without/flex"
 printf '#!/bin/sh\necho Filesystem\necho "none 100 90 10 90%% $3"\n' >"$w/full/df"
-# As if flex were not installed, nor to be had
+# Imitate a machine where flex is not installed and cannot be downloaded
 printf '#!/bin/sh\n/usr/bin/dpkg-query "$@" | grep -v -w flex\n' >"$w/little/dpkg-query"
 printf '#!/bin/sh\necho "E: Failed to fetch flex" >&2\nexit 100\n' >"$w/little/apt-get"
 chmod +x "$w/full/df" "$w/little/"*
@@ -502,7 +503,7 @@ cat >"$w/apt/apt.conf" <<-'END'
 	Acquire::https::Proxy "http://127.0.0.1:9";
 END
 
-# stops PATTERN COMMAND...: the last line of standard error, and nothing is left
+# stops PATTERN COMMAND...: fails with a matching last line on standard error, and leaves no file
 stops() {
 	local pattern=$1
 
@@ -514,7 +515,7 @@ stops() {
 	[ "$rc" -ne 0 ] && [ ! -s "$w/out" ] && tail -n 1 "$w/err" | grep -qE -- "$pattern" &&
 		[ -z "$(find "$w/cache" ! -type d ! -name 'lock*' 2>/dev/null)" ]
 }
-# stops_or_skip TEXT ...: where apt has lists, without which all ends before that
+# stops_or_skip TEXT ...: as stops; skipped if apt has no lists, as the command then ends earlier
 stops_or_skip() {
 	if [ -n "$(apt-cache pkgnames linux-source-6.1)" ]; then
 		t "$1" stops "${@:2}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# How long others wait for a CPU while a module's functions are searched:
-# tests/guest/wide.sh on each kernel, where time goes with instructions, one a nanosecond.
+# How long a task waits for a CPU while a module's functions are searched:
+# tests/guest/wide.sh on each kernel.  Time is counted in instructions, one per nanosecond.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"

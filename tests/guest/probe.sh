@@ -280,7 +280,8 @@ result "an argument is the tag, and found by it; so is the return address" tags
 
 stage hist
 # Print a line per stack, with the frames from the caller outwards and the total: hist's and ours.
-# Hist triggers keep 16 frames, in 7.1 31: the file depth has the most that any stack has there.
+# Hist triggers keep 16 frames, in 7.1 31.  If a stack has that many, the file depth holds how many
+# of them are from the caller on.
 hist_lines() {
 	awk -v fn="$1" '
 		/_stacktrace:|stacktrace:/ { n = 0; at = 0; next }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Each patch of tests/faults/ breaks one thing on purpose; the test that it names
-# must then fail, and by the result that it names.  FAULTS="NAME..." for some only.
+# Each patch of tests/faults/ breaks one thing on purpose.  The test that it names must
+# then fail, with the result that it names.  FAULTS="NAME..." selects patches.
 #
-# The first lines of a patch say so: "Kernel: SERIES", "Test: FILE", "Fails: REGEXP"
-# of the result, and with long/limits.t "Kinds: NAME" of the machine.
+# The first lines of a patch are "Kernel: SERIES", "Test: FILE", "Fails: REGEXP" for the
+# result, and for long/limits.t "Kinds: NAME" for the machine.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
@@ -14,7 +14,7 @@ said() {
 	sed -n "s/^$1: //p" "$patch"
 }
 
-# The test's output with the fault in is in $work/fault.log
+# Run the test with the fault; its output goes to $work/fault.log
 faulty() {
 	: >"$work/found"
 	rm -rf "$work/tree"
@@ -22,7 +22,7 @@ faulty() {
 		patch -s -p1 -d "$work/tree" <"$patch" || { echo "the fault does not apply"; return 1; }
 	SERIES=$(said Kernel) KINDS=$(said Kinds) FAILS=$(said Fails) "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&
 		{ echo "nothing failed"; return 1; }
-	# Where nothing runs all fails
+	# If the build fails, all results do
 	if grep -q 'not ok .*everything is built' "$work/fault.log"; then
 		grep -E 'error|not ok' "$work/fault.log"
 		return 1

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Arbitrary bytes for the command stackbuf, MINUTES (default 10) for each of its three
-# parsers: the arrays, the text of stacks to be decoded, and files of dumps.
+# Fuzzes the three parsers of the command stackbuf, each for MINUTES (default 10): the
+# arrays, the text of stacks to decode, and dump files.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 minutes=${MINUTES:-10}
 
-# fuzz WHAT COMMAND...: without a crash, a leak or undefined behaviour, and at work
+# fuzz WHAT COMMAND...: runs a fuzzer: no crash, leak or undefined behaviour, and enough inputs
 fuzz() {
 	local what=$1 runs
 	shift

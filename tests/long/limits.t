@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Machines that are small or large, or that refuse things: tests/guest/limits.sh on
-# each kernel, booted in several ways; on a debug kernel, allocations that fail.
-# KINDS="NAME..." for some of them only.
+# Machines that are small or large, or where calls fail: tests/guest/limits.sh on each
+# kernel, booted in several ways; on a debug kernel, allocations that fail.
+# KINDS="NAME..." selects machines.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-# 64 modules of one: a module is told by its name
+# Make 64 modules from one, each with another name
 clients() {
 	local n
 
@@ -35,16 +35,16 @@ limits() {
 		echo "$kind" >"$work/vm/kind"
 		echo "# $series $kind"
 		case $kind in
-		# With fewer pages than CPUs the ring does not tell what each CPU recorded
+		# With fewer pages than CPUs the ring lacks the totals of some CPUs
 		one | page) boot "$series" -t 900 -x "$reader" -c 1 ;;
 		eight) boot "$series" -t 900 -x "$reader" -c 8 -m 768 ;;
-		# With threads of their own so many CPUs of the emulator hardly get ahead
+		# -s: with a thread each, 128 CPUs of the emulator make little progress
 		many) boot "$series" -s -t 1800 -x "$reader" -c 128 -m 3072 ;;
 		possible) boot "$series" -t 900 -x "$reader" -m 768 -a possible_cpus=600 ;;
 		nodebugfs) boot "$series" -s -t 900 -x "$reader" -a debugfs=off ;;
 		signed) boot "$series" -t 900 -x "$reader" -a lockdown=integrity ;;
 		huge) boot "$series" -t 900 -x "$reader" -m 1536 ;;
-		# -s: probes come and go, which patches code that runs
+		# -s: setting and removing probes patches running code
 		*) boot "$series" -s -t 900 -x "$reader" ;;
 		esac | sed "s/^\(not \)\?ok /&$kind: /"
 		grep -qx "done" "$work/guest.log" || return

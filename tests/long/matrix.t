@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The modules for every kernel that the archive has header packages for, by gcc and
-# by clang, without a warning at W=1; then each flavour's newest, booted once.
-# RELEASES="..." for some only.
+# Compiles the modules for every kernel that the archive has header packages for, by gcc
+# and by clang, without a warning at W=1; then boots the newest of each flavour once.
+# RELEASES="..." selects kernels.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
@@ -16,7 +16,7 @@ compiles() {
 	rm -rf "$work/build"
 	make -s -C "$top" module W=1 TESTS=1 BUILD="$work/build" KDIR="$kdir" CC="$compiler" "${llvm[@]}" \
 		>"$work/make.log" 2>&1 || { cat "$work/make.log"; return 1; }
-	# The kernel was built by gcc, which is no news; nor is a missing vmlinux
+	# Expected: the kernel was built by gcc, and there is no vmlinux
 	! grep -v -E 'compiler differs|The kernel was built by|You are using|Skipping BTF|^make' "$work/make.log" ||
 		return 1
 	[ "$(modinfo -F vermagic "$work/build/stackbuf.ko" | cut -d' ' -f1)" = "$release" ]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# MINUTES (default 10) of a mixed load on all CPUs with everything on, on each
+# A mixed load on all CPUs with everything switched on, for MINUTES (default 10) on each
 # kernel: tests/guest/soak.sh.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
@@ -15,8 +15,8 @@ soak() {
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/soak.sh" "$work/vm/run" &&
 		build_reader "$series" && echo "$minutes" >"$work/vm/minutes" &&
 		build_sbcheck "$series" && build "$series" big || echo "not ok everything is built"
-	# -s: probes come and go, which patches code that runs.  In an emulator the kernel's
-	# watchdog of clocks finds them slow to read, and says so.
+	# -s: setting and removing probes patches running code.  nowatchdog: in an emulator the
+	# kernel's clocksource watchdog would complain about slow reads.
 	boot "$series" -s -a tsc=nowatchdog -x "$reader" -t $((minutes * 60 + 600))
 	ended
 }
