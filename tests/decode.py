@@ -56,9 +56,9 @@ class Image:
         twins = sorted(a for n, s in self.named.items() if len(s) > 1 for a in s)
         first = max(range(text, twins[-1], 0x80000),
                     key=lambda p: bisect.bisect(twins, p + part) - bisect.bisect(twins, p))
-        self.after_call = []    # function, its start, address behind a call
-        self.others = []        # the same, behind something else
-        self.ends = []          # the same, behind the call that a function ends with
+        self.after_call = []    # function, its start, address after a call
+        self.others = []        # the same, address after another instruction
+        self.ends = []          # the same, address after a call at the function's end
         start = name = called = None
         for line in lines("objdump", "-d", "--no-show-raw-insn", "--start-address=%d" % first,
                           "--stop-address=%d" % (first + part), path):

@@ -62,7 +62,7 @@ unit() { # name, program
 	fi
 }
 
-# ------------------------------------------------------------ where it goes ---
+# ------------------------------------------------------------- output files ---
 
 links_are_followed() {
 	mkdir "$dir/links" "$dir/links/far" && cd "$dir/links" || return

@@ -105,7 +105,7 @@ other_name() {
 result "refused: the end of a function that has several names" other_name
 note result
 
-# ----------------------------------------------------------- held by others ---
+# ---------------------------------------------------------- locks in use ---
 
 # Writes other parameters while a long list is being set and another process reads the list
 long_list() {

@@ -451,7 +451,7 @@ for name in _raw_spin_lock memcpy preempt_count_add local_clock kallsyms_lookup 
 	note result
 done
 
-# --------------------------------------------------- lists come and go, under load ---
+# ------------------------------------------- lists set and removed, under load ---
 
 facts
 result "every recall was verified, and none was wrong" is "$(fact verified) > 1000 && $(fact differed) == 0"

@@ -111,7 +111,7 @@ int cmd_starve(u64 *arg)
 }
 
 /*
- * late N MS: makes each CPU that goes offline save N new stacks, MS apart, in its last
+ * late N MS: lets each CPU that goes offline save N new stacks, MS apart, in its last
  * function, where it only has to report that it is dead.  "late 0" ends this.
  */
 static unsigned int late_saves, late_ms, late_hits;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fake.c - a directory of the four arrays, made up, for tests of the command
+ * fake.c - writes made-up arrays into a directory, for tests of the command
  *
- *   fake DIR EVENTS              EVENTS known events on two CPUs, tags counted up
- *   fake DIR RATE SECONDS        the same, RATE a second, while others read
+ *   fake DIR EVENTS              EVENTS known events on two CPUs, with increasing tags
+ *   fake DIR RATE SECONDS        the same, RATE per second, for concurrent readers
  *   fake DIR options             few events of all kinds: see options()
  */
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void *map(const char *dir, const char *name, size_t size)
 
 /*
  * 1000 events on three CPUs, 1 s apart, the last one at 1005 s.  Stacks "same" and "again"
- * have equal frames, as when two CPUs enter a stack at a time; "far" is in a module.  One
+ * have equal frames, as when two CPUs add a stack concurrently; "far" is in a module.  One
  * task has PID 0, one a comma in its name, one a name that is not ASCII.
  */
 static void options(struct made *m)
@@ -73,7 +73,7 @@ static void options(struct made *m)
 
 int main(int argc, char **argv)
 {
-	/* As the module's defaults, in pages: 4 MiB of events, 2 of stacks, 2 of text */
+	/* The module's default sizes, in pages: 4 MiB of events, 2 of stacks, 2 of text */
 	static const unsigned int pages[ARRAYS] = {
 		sizeof(struct stackbuf_info) / STACKBUF_PAGE_SIZE, 1024, 512, 512
 	};
@@ -104,14 +104,14 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	made_known_stacks(&m, id);
-	/* Whoever reads can begin */
+	/* The arrays are valid: let readers begin */
 	if (rate) {
 		puts("ready");
 		fflush(stdout);
 		sleep(1);
 	}
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	/* Without a pause: events are to come while the ring is read, one by one */
+	/* No sleep: events must be written one by one while a reader reads the ring */
 	while (n < total) {
 		due = total;
 		if (rate) {

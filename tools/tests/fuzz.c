@@ -2,10 +2,10 @@
 /*
  * fuzz.c - arbitrary bytes as the four arrays (libFuzzer)
  *
- * The input is taken apart into pages.  Each begins with a byte that chooses:
- * a page of a made-up record, changed in as many places as follow, or raw bytes
- * with or without a good head.  So the fuzzer needs no corpus to get past the
- * magic and the hashes: what it keeps are texts of a few bytes.
+ * The input is split into pages.  The first byte of each selects a page of a
+ * made-up record, with changes that follow, or raw bytes with or without a valid
+ * header.  So the fuzzer passes the checks of magic numbers and hashes without a
+ * corpus, with inputs of a few bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static size_t take(const u8 **data, size_t *size, void *to, size_t n)
 	return n;
 }
 
-/* One page out of the input */
+/* Make one page from the input */
 static void make_page(u8 *page, const u8 **data, size_t *size)
 {
 	static const u8 kind[] = { STACKBUF_INFO, STACKBUF_STACKS, STACKBUF_EVENTS,
@@ -61,7 +61,7 @@ static void make_page(u8 *page, const u8 **data, size_t *size)
 	take(data, size, &index, 1);
 	memset(page, 0, STACKBUF_PAGE_SIZE);
 	if (choice & 0x80) {
-		/* Raw bytes, behind a good head unless the next bit says no */
+		/* Raw bytes, after a valid header unless the next bit is set */
 		u8 raw = 0;
 
 		take(data, size, &raw, 1);
@@ -86,7 +86,7 @@ static void make_page(u8 *page, const u8 **data, size_t *size)
 			change.len = 0;
 		take(data, size, page + change.at, change.len % 32);
 	}
-	/* Or no changed stack would ever be looked at closely */
+	/* Fix the hash, or the reader would reject every changed stack early */
 	if ((choice & 0x43) == (0x40 | ARRAY_STACKS)) {
 		stack = (void *)(page + STACKBUF_GRANULE);
 		if (stack->words <= (STACKBUF_PAGE_SIZE - STACKBUF_GRANULE - sizeof(*stack)) / 4)
@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	take(&data, &size, &format, 1);
 	while (size && pages < PAGES_MAX) {
-		/* One allocation each: what reads beyond a page is seen */
+		/* Allocate pages separately, so that the sanitizer detects reads beyond a page */
 		page[pages] = xcalloc(1, STACKBUF_PAGE_SIZE);
 		make_page(page[pages], &data, &size);
 		page_set_add(&set, page[pages++]);

@@ -2,9 +2,9 @@
 /*
  * fuzz_dump.c - arbitrary bytes as dump files (libFuzzer)
  *
- * The first byte of the input chooses a kind of file, made of a few pages of a made-up
- * record; what follows are changes to it: place, length, bytes; the rest is put behind
- * it.  So the fuzzer gets into every header without a corpus.
+ * The first byte of the input selects a kind of file, made of a few pages of a made-up
+ * record.  Changes follow: place, length, bytes; the rest is appended.  So the fuzzer
+ * reaches every header without a corpus.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum { RAW, ELF, KDUMP, KINDS };
 
 static struct {
 	u8 bytes[FILE_MAX];
-	size_t size, interesting;	/* of these the first ones are headers */
+	size_t size, interesting;	/* the first @interesting bytes are headers */
 } plain[KINDS];
 
 static u8 pages[PAGES][STACKBUF_PAGE_SIZE];
@@ -85,8 +85,8 @@ static void put32(int kind, size_t at, u32 value)
 }
 
 /*
- * struct disk_dump_header, a sub header, two bitmaps, descriptors, pages.  Of version 6 the sub
- * header would have the number of pages, too.
+ * struct disk_dump_header, a sub header, two bitmaps, descriptors, pages.  Only from version 6
+ * on does the sub header have the number of pages.
  */
 static void make_kdump(void)
 {
@@ -123,7 +123,7 @@ static size_t take(const u8 **data, size_t *size, void *to, size_t n)
 	return n;
 }
 
-/* The same in pieces, as "makedumpfile -F" writes them */
+/* Convert a kdump file to the flattened format of "makedumpfile -F" */
 static size_t flatten(u8 *file, size_t size)
 {
 	static u8 flat[2 * FILE_MAX];
@@ -211,7 +211,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			record_free(&r);
 		}
 	} else if (!*s.error || strchr(s.error, '\n')) {
-		abort();	/* one line that says why */
+		abort();	/* an error must be one line */
 	}
 	page_set_clear(&set);
 	source_close(&s);

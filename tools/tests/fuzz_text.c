@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fuzz_text.c - arbitrary text for "stackbuf decode", with this program for a kernel
+ * fuzz_text.c - arbitrary text for "stackbuf decode", with this program as vmlinux
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Where frames lead to if a name is right; its own lines are of no interest */
+/* Lookups of frames with a valid name; their results do not matter */
 static struct srcline *srcline;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	/* What it keeps of every frame is freed at its end only */
+	/* srcline keeps memory for every frame until it is closed: reopen it occasionally */
 	if (srcline && ++runs % 4096 == 0) {
 		srcline_close(srcline);
 		srcline = NULL;
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		decode_file(&d, in, out);
 	fclose(in);
 	fclose(out);
-	/* All that was there is still there, and at least as much */
+	/* Decoding only adds text */
 	if (size > 1 && !d.compat && len < size - 1)
 		abort();
 	free(text);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hostile.c - files that are made to take a reader's time or memory
+ * hostile.c - writes files that are made to use up a reader's time or memory
  *
  *   hostile KIND FILE       writes FILE; KIND is one of the table at the end
- *   hostile cpus            parses pages in memory, as many CPUs as pages
- *   hostile within MB COMMAND...    runs it; fails if it took more memory
+ *   hostile cpus            parses pages in memory, each of another CPU
+ *   hostile within MB COMMAND...    runs the command; fails if it used more memory
  */
 #include <elf.h>
 #include <endian.h>
@@ -31,7 +31,7 @@ static void put(FILE *f, u64 at, const void *data, size_t size)
 		fail(path);
 }
 
-/* A file that ends at @size, where it is a hole */
+/* Extend the file to @size by a hole */
 static void put_end(FILE *f, u64 size)
 {
 	put(f, size - 1, "", 1);
@@ -67,7 +67,7 @@ static void put_info(FILE *f, u64 event_pages)
 	put(f, 0, &info, STACKBUF_PAGE_SIZE);
 }
 
-/* A FULL event, and then as many SHORT ones as fit; @id makes their ids */
+/* A FULL event, then as many SHORT ones as fit; @id returns their ids */
 static void fill_events(struct stackbuf_events_page *page, u32 index, u32 (*id)(u32 n))
 {
 	u32 n = index * PAGE_EVENTS_MAX;
@@ -108,22 +108,22 @@ static u32 own_id(u32 n)
 }
 
 /*
- * Ids of which 2^14 at a time begin their search at one slot of a table of 2^18, hashed by
- * the lower bits of the product with 0x9e3779b1
+ * Ids that collide: 2^14 at a time hash to one slot of a table of 2^18, by the lower bits
+ * of the product with 0x9e3779b1
  */
 static u32 meeting_id(u32 n)
 {
 	u32 inverse = 1, wanted = n << 18 | n >> 14;
 	int i;
 
-	/* Newton: each round doubles the bits that are right */
+	/* Newton's method: each round doubles the number of correct bits */
 	for (i = 0; i < 6; i++)
 		inverse *= 2 - 0x9e3779b1U * inverse;
 	wanted *= inverse;
 	return wanted ? wanted : 1;
 }
 
-/* 40 MB of events of few stacks, and of as many stacks as events */
+/* 40 MB of events, either of few stacks or each of another stack */
 static void make_events(FILE *f)
 {
 	put_events(f, 10240, few_ids);
@@ -144,7 +144,7 @@ static u32 two_ids(u32 n)
 	return 1 + n % 2;
 }
 
-/* Two stacks of 2,000 frames each, as the text log has them, and 50,000 events of them in turn */
+/* Two stacks of 2,000 frames each in the text log, and 50,000 events that alternate between them */
 static void make_names(FILE *f)
 {
 	static char page[STACKBUF_PAGE_SIZE];
@@ -190,7 +190,7 @@ static void make_headers(FILE *f)
 	put_end(f, 1ULL << 38);
 }
 
-/* Segments of 48 MB, the same ones, with pages that begin at each byte of the first page */
+/* Overlapping segments of 48 MB, which begin at each byte of the first page */
 static void make_layers(FILE *f)
 {
 	static char data[1 << 20];
@@ -208,9 +208,9 @@ static void make_layers(FILE *f)
 		put(f, from + i * sizeof(data), data, sizeof(data));
 }
 
-/* ---------------------------------------------------------------- others --- */
+/* ----------------------------------------------------------- other files --- */
 
-/* 200,000 pages, each of which has the data of one and the same */
+/* 200,000 pages that share the data of one */
 static void make_copies(FILE *f)
 {
 	struct { u64 offset; u32 size, flags; u64 page_flags; } desc = {
@@ -247,7 +247,7 @@ static u64 put_piece(FILE *f, u64 at, u64 offset, const void *data, size_t size)
 	return at + sizeof(piece) + size;
 }
 
-/* Pieces of one byte, each in a block of its own: 2.5 MB that take 600 MB */
+/* Pieces of one byte, each in another block: 2.5 MB that unpack to 600 MB on disk */
 static void make_pieces(FILE *f)
 {
 	u64 at = STACKBUF_PAGE_SIZE, i;
@@ -258,7 +258,7 @@ static void make_pieces(FILE *f)
 	put(f, at, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16);
 }
 
-/* A good one, of 8 MB */
+/* A valid flattened file of 8 MB */
 static void make_flat(FILE *f)
 {
 	struct stackbuf_events_page page;
@@ -272,7 +272,7 @@ static void make_flat(FILE *f)
 	put(f, at, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16);
 }
 
-/* stackbuf_info that says that each array has 1 GiB */
+/* stackbuf_info that claims 1 GiB for each array */
 static void make_claims(FILE *f)
 {
 	static struct stackbuf_info info;
@@ -284,8 +284,8 @@ static void make_claims(FILE *f)
 }
 
 /*
- * Pages of events that look outlived, each of a CPU of its own.  Of each only the head is
- * looked at, so that they need not have 4 KiB each.
+ * Pages of events that look outdated, each of another CPU.  The reader looks at their headers
+ * only, so they need not have 4 KiB each.
  */
 static int parse_cpus(void)
 {
@@ -306,7 +306,7 @@ static int parse_cpus(void)
 		page_set_add(&set, page);
 	}
 	record_parse(&r, &set, 1);
-	/* Without a later page of its CPU, no page is known to be outlived */
+	/* A page is outdated only if its CPU has a later one: all must be kept */
 	i = r.pages[ARRAY_EVENTS];
 	record_free(&r);
 	page_set_clear(&set);
@@ -315,7 +315,7 @@ static int parse_cpus(void)
 	return i == PAGES ? 0 : 1;
 }
 
-/* Return the command's code, or 125 if it took more than @mb megabytes */
+/* Return the command's exit status, or 125 if it used more than @mb megabytes */
 static int run_within(long mb, char **command)
 {
 	struct rusage usage;

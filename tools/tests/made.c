@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * made.c - arrays made up for tests, filled as the module fills them
+ * made.c - made-up arrays for tests, filled as the module fills them
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,7 +328,7 @@ void made_known_stacks(struct made *m, u32 id[MADE_STACKS])
 
 		for (n = 0; n < nr; n++)
 			addr[n] = MADE_BASE + 0x1000 * i + 0x10 * n;
-		/* One in a module far away */
+		/* A frame too far from the base for a relative address */
 		addr[0] = 0xffffa00000000000 + i;
 		id[i] = made_stack(m, addr, nr, nr == STACKBUF_DEPTH_MAX);
 		sprintf(name, "known_%u", i);
@@ -340,7 +340,7 @@ void made_known_stacks(struct made *m, u32 id[MADE_STACKS])
 void made_known(struct made_event *e, u64 n, const u32 id[MADE_STACKS])
 {
 	static const char *const comm[] = { "init", "a longer name x", "sh" };
-	/* Tasks change now and then, each CPU has a clock of its own pace */
+	/* Tasks switch occasionally, and each CPU's clock has another pace */
 	u64 task = n / 6 % 3;
 
 	*e = (struct made_event){

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recompress.c - compress the pages of a dump as Debian's makedumpfile cannot
+ * recompress.c - compress the pages of a dump by methods that Debian's makedumpfile lacks
  *
  *   recompress snappy|zstd IN OUT
  *
- * IN is what "makedumpfile -d 31" without -c, -l or -p writes: kdump's format with
- * every page as it is.
+ * IN is from "makedumpfile -d 31" without -c, -l or -p: kdump's format with
+ * uncompressed pages.
  */
 #include <snappy-c.h>
 #include <stdint.h>
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	memcpy(&sub, in + 432, 4);
 	memcpy(&bitmap, in + 436, 4);
 	desc = (void *)(in + (size_t)(1 + sub + bitmap) * block);
-	/* The first page's data is behind the last descriptor */
+	/* The data of the first page follows the last descriptor */
 	for (i = 0; !max || i < max; i++) {
 		size_t before = (desc[i].offset - ((char *)desc - in)) / sizeof(*desc);
 

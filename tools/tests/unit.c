@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unit.c - tests of the reader's parts, on arrays that are made up (made.c)
+ * unit.c - tests of the reader's parts, on made-up arrays (made.c)
  *
  * Prints KTAP.  Writes into the current directory, which should be a new one.
  */
@@ -59,7 +59,7 @@ static struct event *event_tagged(const struct record *r, u64 tag)
 	return NULL;
 }
 
-/* Is it, in all but the order, the event that was appended? */
+/* Whether this is the event that was appended, apart from its order */
 static bool event_is(const struct event *e, const struct made_event *m)
 {
 	return e->time == m->time && e->stack == m->stack && e->cpu == m->cpu && e->pid == m->pid &&
@@ -111,7 +111,7 @@ static void make_known(struct made *m, u32 id[MADE_STACKS], u64 n)
 	}
 }
 
-/* What a command prints, in memory */
+/* The output of a command, in memory */
 struct capture {
 	struct output o;
 	struct symbols symbols;
@@ -217,7 +217,7 @@ static void test_laps(void)
 	parse(&m, &r, 0);
 	CHECK(r.events > 1000 && r.events < n);
 	CHECK(r.info.overwritten + r.events == n);
-	/* The newest of each CPU, each once, in order: an untagged one's place is by its time */
+	/* The newest events of each CPU, once each and in order; untagged ones by their time */
 	for (i = 0; i < r.events; i++) {
 		u64 at = (r.event[i].time - MADE_LOAD) / 1000;
 
@@ -255,7 +255,7 @@ static void test_half_written(void)
 		e.pid = i == 4 ? 7 : 6;
 		at[i] = made_event(&m, &e);
 	}
-	/* 2 is being written.  3 depends on its time; 4 and 5 on nothing */
+	/* 2 is being written.  3 has its time relative to that; 4 and 5 are independent */
 	*at[2] |= STACKBUF_EVENT_WRITING;
 	parse(&m, &r, 0);
 	CHECK(r.events == 4 && r.half == 2 && !r.damaged);
@@ -264,7 +264,7 @@ static void test_half_written(void)
 	CHECK(event_tagged(&r, 5));
 	record_free(&r);
 
-	/* The last one, as when a machine stops: its words are not there yet */
+	/* The last event, as when the machine stops before its words are written */
 	*at[2] &= ~STACKBUF_EVENT_WRITING;
 	*at[5] |= STACKBUF_EVENT_WRITING;
 	at[5][1] = 0;
@@ -273,7 +273,7 @@ static void test_half_written(void)
 	CHECK(r.events == 5 && r.half == 1 && !event_tagged(&r, 5) && event_tagged(&r, 3));
 	record_free(&r);
 
-	/* A page that is being rebuilt holds nothing */
+	/* A page that is being reused holds no events */
 	m.cpu[0].page->page.seq = 0;
 	parse(&m, &r, 0);
 	CHECK(r.events == 0 && r.rebuilt == 1);
@@ -298,23 +298,23 @@ static void test_damaged_events(void)
 	page = m.cpu[0].page;
 	keep = *second;
 
-	/* No form */
+	/* An event without a form */
 	*second = keep & ~(3ULL << STACKBUF_EVENT_FORM_SHIFT);
 	parse(&m, &r, 0);
 	CHECK(r.events == 1 && r.damaged == 1);
 	record_free(&r);
-	/* No stack */
+	/* An event without a stack */
 	*second = keep & ~0xffffffffULL;
 	parse(&m, &r, 0);
 	CHECK(r.events == 1 && r.damaged == 1);
 	record_free(&r);
-	/* The first is not FULL */
+	/* The first event of a page is not FULL */
 	*second = keep;
 	page->word[0] = keep;
 	parse(&m, &r, 0);
 	CHECK(r.events == 0 && r.damaged == 1);
 	record_free(&r);
-	/* Beyond the end */
+	/* An event that extends beyond the end */
 	memset(page->word, 0, sizeof(page->word));
 	page->word[0] = 1 | (u64)STACKBUF_FULL << STACKBUF_EVENT_FORM_SHIFT;
 	for (unsigned int i = 5; i < STACKBUF_EVENT_WORDS; i++)
@@ -343,7 +343,7 @@ static void test_comm(void)
 
 	made_init(&m, 4, 1, 1, NULL);
 	made_event(&m, &e);
-	/* No NUL in 16 bytes */
+	/* A task name without a NUL in its 16 bytes */
 	memset(&m.cpu[0].page->word[3], 'z', 16);
 	e.cpu = 1;
 	e.time++;
@@ -406,7 +406,7 @@ static void test_shuffled(void)
 		CHECK(same_record(&r, &shuffled));
 		record_free(&shuffled);
 	}
-	/* Not even the page of sizes */
+	/* The first page of info, with the sizes, is missing as well */
 	m.info->page.magic = 0;
 	parse(&m, &shuffled, 5);
 	CHECK(!shuffled.have_info && same_record(&r, &shuffled));
@@ -415,7 +415,7 @@ static void test_shuffled(void)
 	made_free(&m);
 }
 
-/* A module that was built without probes, without deepest stacks, or without both */
+/* A module built without probes, without deepest stacks, or without both */
 static void test_parts(void)
 {
 	const u32 probes = STACKBUF_PROBE_PAGES, depths = STACKBUF_DEPTH_PAGES;
@@ -454,7 +454,7 @@ static void test_parts(void)
 	made_free(&m);
 }
 
-/* As in a memory image: older copies of pages, another load's, foreign ones */
+/* Pages as in a memory image: older copies, pages of another load, foreign pages */
 static void test_copies(void)
 {
 	struct made old, new, other;
@@ -524,7 +524,7 @@ static void test_copies(void)
 		record_free(&all);
 	}
 
-	/* A page that is not there costs what it held */
+	/* A missing page loses what it held, and nothing else */
 	page_set_clear(&set);
 	new.events[3].page.magic++;
 	made_pages(&new, &set, 0);
@@ -552,7 +552,7 @@ static void test_stacks(void)
 	made_init(&m, 4, 2, 1, NULL);
 	for (i = 0; i < STACKBUF_DEPTH_MAX; i++)
 		addr[i] = 0xffff000000000000ULL + i * 0x123456789ULL;
-	/* The distances at the ends of what fits a word */
+	/* The greatest distances that fit into a word */
 	addr[0] = MADE_BASE;
 	addr[1] = MADE_BASE + 0x7fffffff;
 	addr[2] = MADE_BASE - 0x7fffffff;
@@ -595,7 +595,7 @@ static void test_stacks(void)
 	SPOILT(made_at(&m, far)->id++, (made_at(&m, one) + 2)->id--);
 	back = m.stacks[0].used;
 	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64)), m.stacks[0].used = back);
-	/* It takes two granules */
+	/* The stack takes two granules: without the second it is invalid */
 	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64 + 1)), m.stacks[0].used = back);
 	SPOILT(made_at(&m, far)->id = 0, made_at(&m, far)->id = far);
 #undef SPOILT
@@ -605,7 +605,7 @@ static void test_stacks(void)
 	made_free(&m);
 }
 
-/* A place used again must not lend its new frames to an old event */
+/* An old event must not get the frames of a new stack in the same place */
 static void test_gone(void)
 {
 	u64 old_addr[3] = { MADE_BASE + 1, MADE_BASE + 2, MADE_BASE + 3 };
@@ -633,7 +633,7 @@ static void test_gone(void)
 	capture_end(&c);
 	record_free(&r);
 
-	/* While the log has its text, that is its own */
+	/* As long as the text log has the old stack, the event gets its frames */
 	m.text_pos = 0;
 	m.text_seq = 0;
 	made_text(&m, old, "old", 3, NULL);
@@ -716,7 +716,7 @@ static void test_text(void)
 	CHECK(r.texts == 2 && s && s->lines == 2 && !strncmp(s->text, "second_0+", 9));
 	record_free(&r);
 
-	/* The second is being copied: a NUL in its place, and what follows is good */
+	/* The second record is being copied: it begins with a NUL, and later records are valid */
 	made_text(&m, id, "third", 2, NULL);
 	p = strstr(m.text, "stack 1 [");
 	p = strstr(p + 1, "stack 1 [");
@@ -734,7 +734,7 @@ static void test_text(void)
 	CHECK(r.texts == 2 && r.half_texts == 1 && s && !strncmp(s->text, "second_0+", 9));
 	record_free(&r);
 	p[3] = 'r';
-	/* Ids that are none */
+	/* Invalid ids */
 	p = strstr(m.text, "stack 1 [");
 	memcpy(p, "stack 0 [", 9);
 	p = strstr(p, "stack 1 [");
@@ -743,7 +743,7 @@ static void test_text(void)
 	CHECK(r.texts == 1);
 	record_free(&r);
 
-	/* Laps: pages full of records, older ones overwritten, the newest last */
+	/* Several laps: older records are overwritten, the newest is the last */
 	for (i = 0; i < 500; i++)
 		made_text(&m, id,
 			  i == 499 ? "newest" :
@@ -819,7 +819,7 @@ static void test_names(void)
 	capture_end(&c);
 	record_free(&r);
 
-	/* Of another boot: not used, and reported */
+	/* kallsyms of another boot: reported, and not used */
 	p = strcpy(zeroes, kallsyms);
 	p[15] = '8';
 	write_text("kallsyms", p);
@@ -889,7 +889,7 @@ static void test_formats(void)
 	setenv("TZ", "UTC", 1);
 	tzset();
 	output_event(&c.o, &r.event[0]);
-	/* 613.059960123 s after the load */
+	/* The event is 613.059960123 s after the load */
 	CHECK(!strncmp(capture_text(&c), "2023-11-14T22:23:33.183416912+00:00 a b ", 40));
 	capture_end(&c);
 	record_free(&r);
@@ -956,7 +956,7 @@ static void test_filters(void)
 	for (i = 0; i < sizeof(value) / sizeof(*value); i++) {
 		for (j = 0; j < 8 && value[i].bad[j]; j++)
 			CHECK(filter_set(&f, value[i].option, value[i].bad[j]));
-		/* Of a list that is refused a part may have been taken: the command ends */
+		/* A refused list may be left in part, as the command exits then: clear it */
 		filter_free(&f);
 		CHECK(!filter_set(&f, value[i].option, value[i].good));
 	}
@@ -976,12 +976,12 @@ static void test_filters(void)
 	free(copy);								\
 } while (0)
 	KEPT("pid", "101", 180);
-	/* Of a process, all threads: TGID 100 is that of PID 100 and 101 */
+	/* All threads of a process: PIDs 100 and 101 have TGID 100 */
 	KEPT("pid", "100", 360);
 	KEPT("cpu", "1", 270);
 	KEPT("cpu", "2", 0);
 	KEPT("tag", "0x7", 1);
-	/* An event without a tag has none, not 0 */
+	/* An event without a tag does not match tag 0 */
 	KEPT("tag", "0", 0);
 	KEPT("comm", "sh", 180);
 	KEPT("comm", "*i*", 180);
@@ -1061,7 +1061,7 @@ static void test_directory_and_snapshot(void)
 	CHECK(!strcmp(stack->name[0], "stack_trace_save+0x4/0x6") &&
 	      !strcmp(stack->name[1], "two+0x2/0xfa"));
 
-	/* Once more from the snapshot: nothing is lost on the way */
+	/* A snapshot of the snapshot: nothing is lost */
 	CHECK(!snapshot_write("again", &set, &from_file, &symbols, error, sizeof(error)));
 	CHECK(!system("cmp snapshot again"));
 	CHECK(snapshot_write("no/such/place", &set, &from_file, &symbols, error, sizeof(error)) &&
@@ -1069,7 +1069,7 @@ static void test_directory_and_snapshot(void)
 	symbols_free(&symbols);
 	unload(&s, &set, &from_file);
 
-	/* Cut: at a page's end, and inside one */
+	/* Cut the snapshot at a page boundary, and inside a page */
 	CHECK(!truncate("again", st.st_size - STACKBUF_PAGE_SIZE));
 	CHECK(!load(&s, &set, &from_file, "again") && strstr(s.error, "is cut"));
 	unload(&s, &set, &from_file);
@@ -1085,7 +1085,7 @@ static void test_directory_and_snapshot(void)
 	CHECK(!load(&s, &set, &from_file, "nothing here") && strstr(s.error, "No such file"));
 	unload(&s, &set, &from_file);
 
-	/* A directory of which one file is bad */
+	/* A directory with one bad file */
 	for (int a = 0; a < ARRAYS; a++) {
 		char path[32], word[64];
 		size_t size;
@@ -1137,7 +1137,7 @@ static void test_version(void)
 	CHECK(strstr(s.error, "format version 3; this stackbuf knows version 2"));
 	unload(&s, &set, &r);
 
-	/* A snapshot likewise */
+	/* A snapshot with a bad array */
 	parse(&m, &r, 0);
 	CHECK(!r.events && !r.have_info);
 	page = strstr(m.text, " v2 ");
@@ -1153,7 +1153,7 @@ static void test_version(void)
 	made_free(&m);
 }
 
-/* A core file as /proc/kcore: the arrays at their addresses, far apart */
+/* A core file like /proc/kcore: the arrays at their addresses, far apart */
 static void test_core(void)
 {
 	static const char kallsyms[] =
@@ -1186,7 +1186,7 @@ static void test_core(void)
 		const u64 addr[] = { m.info->info_addr, m.info->events_addr, m.info->stacks_addr,
 				     m.info->text_addr };
 
-		/* Each begins inside its segment */
+		/* Each array begins inside its segment, not at its start */
 		segment[a + 1] = (Elf64_Phdr) { .p_type = PT_LOAD,
 					       .p_vaddr = addr[a] - 0x1000,
 					       .p_memsz = size + 0x2000,
@@ -1241,7 +1241,7 @@ static void test_core(void)
 
 /* ------------------------------------------------------------------- live --- */
 
-/* How many so far: for the test, in a place that readers do not look at */
+/* The number of events written so far, for the test: in a place that readers ignore */
 static volatile u64 *events_written(void *memory[ARRAYS])
 {
 	struct stackbuf_info *info = memory[ARRAY_INFO];
@@ -1249,7 +1249,7 @@ static volatile u64 *events_written(void *memory[ARRAYS])
 	return (u64 *)(info->reserved + sizeof(info->reserved)) - 1;
 }
 
-/* Write known events as fast as can be, into memory that the parent reads as files */
+/* Write known events as fast as possible, into memory that the parent reads as files */
 static void write_live(void *memory[ARRAYS])
 {
 	u32 id[MADE_STACKS];
@@ -1261,11 +1261,11 @@ static void write_live(void *memory[ARRAYS])
 	made_init(&m, 16, 4, 8, memory);
 	made_known_stacks(&m, id);
 	for (n = 0; ; n++) {
-		/* Within one: an event may be there a little before it is told */
+		/* Lags by one at most: an event is visible slightly before it is counted */
 		*written = n;
 		made_known(&e, n, id);
 		made_event(&m, &e);
-		/* Old text over and over: readers meet pages that are being rewritten */
+		/* Write the same text repeatedly, so that readers see pages being rewritten */
 		if (n % 64 == 0)
 			made_text(&m, id[n / 64 % 6], "other", 9 + n / 64 % 6 * 10, NULL);
 	}
@@ -1303,7 +1303,7 @@ static void test_live(void)
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* Not longer than the test, even if that fails badly */
+		/* Do not outlive the test, even if it crashes */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		write_live(memory);
 		_exit(0);
@@ -1331,12 +1331,12 @@ static void test_live(void)
 			struct made_event e;
 
 			stack = stacks_find(&r.stacks, r.event[i].stack);
-			/* Ids are not known here, but each n % MADE_STACKS has one only */
+			/* The test does not know the ids, but each n % MADE_STACKS has only one */
 			if (!id[at % MADE_STACKS])
 				id[at % MADE_STACKS] = r.event[i].stack;
 			made_known(&e, at, id);
 			CHECK(event_is(&r.event[i], &e));
-			/* Pages left out make gaps; within one that is there, there are none */
+			/* Pages that were left out make gaps, but order is kept */
 			CHECK(at >= next[at % 2]);
 			next[at % 2] = at + 2;
 			CHECK(stack && stack->nr == (at % 7 == 6 ? 64 : 9 + at % 7 * 10));
@@ -1344,10 +1344,10 @@ static void test_live(void)
 				continue;
 			CHECK(stack->addr[0] == 0xffffa00000000000 + at % 7);
 			CHECK(stack->addr[1] == MADE_BASE + 0x1000 * (at % 7) + 0x10);
-			/* Its text, if there is one, has its length */
+			/* A record in the text has as many lines as the stack has frames */
 			CHECK(!stack->text || stack->lines == stack->nr);
 		}
-		/* Nothing is counted before it is there, and no more lacks than is reported */
+		/* No event is counted early, and no more are missing than reported */
 		total = 0;
 		for (i = 0; (stack = stacks_next(&r.stacks, &i)); )
 			total += stack->count + stack->in_ring;
@@ -1358,7 +1358,7 @@ static void test_live(void)
 		rounds++;
 		record_free(&r);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		/* On a busy machine it takes longer to meet what is to be met */
+		/* On a busy machine it takes longer until a read meets a page being rewritten */
 	} while (now.tv_sec - start.tv_sec < (changed && changed_text ? 4 : 40));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -1373,7 +1373,7 @@ static void test_live(void)
 	made_free(&m);
 }
 
-/* A source of which each read finds the next copy of one page */
+/* A source whose reads return successive copies of one page */
 static struct {
 	struct stackbuf_events_page copy[3];
 	unsigned int next;
@@ -1386,7 +1386,7 @@ static int scripted_read(struct source *s, enum array a, u64 offset, void *buf, 
 	return 0;
 }
 
-/* How many events are there if the page is copied, and copied again; is it closed? */
+/* Copy the page twice: returns its events; @half: half-written ones; @closed: it is closed */
 static unsigned int scripted_events(unsigned int *half, bool *closed)
 {
 	static const struct source_ops ops = { .read = scripted_read };
@@ -1419,7 +1419,7 @@ static unsigned int scripted_events(unsigned int *half, bool *closed)
 	return n;
 }
 
-/* Copies are not made in order: an event may look complete, and lack what follows */
+/* Copying is unordered: an event may look complete while its later words are old */
 static void test_disorder(void)
 {
 	struct stackbuf_events_page *head = &scripted.copy[0], *first = &scripted.copy[1],
@@ -1443,13 +1443,13 @@ static void test_disorder(void)
 	last = at - m.events->word;
 	*head = *second = *m.events;
 
-	/* Nothing is reported of an event that came in between, whole or not */
+	/* An event written between the copies is not reported, complete or not */
 	first->owner = 0;
 	CHECK(scripted_events(&half, &closed) == 3 && !half && !closed);
 	memset(&second->word[last + 1], 0, 4 * sizeof(u64));
 	CHECK(scripted_events(&half, &closed) == 3 && !half && !closed);
 
-	/* What the first copy shows complete is taken from the second */
+	/* An event that is complete in the first copy is taken from the second */
 	*second = *m.events;
 	*first = *m.events;
 	memset(&first->word[last + 1], 0, 4 * sizeof(u64));
@@ -1461,14 +1461,14 @@ static void test_disorder(void)
 	second->word[last] |= STACKBUF_EVENT_WRITING;
 	CHECK(scripted_events(&half, &closed) == 3 && half == 1 && closed);
 
-	/* Words of the lap before, though the number is new in the end */
+	/* Words of the previous lap, although the page's number is new at the end */
 	*second = *m.events;
 	head->page.seq++;
 	CHECK(!scripted_events(&half, &closed));
 	made_free(&m);
 }
 
-/* Of two copies of a page of text, records that are whole in both, or none */
+/* Two copies of a page of text: only records that are whole in both are used */
 static void test_text_disorder(void)
 {
 	char page[STACKBUF_PAGE_SIZE], *second, *third;
@@ -1483,7 +1483,7 @@ static void test_text_disorder(void)
 	second = page + at[0];
 	third = page + at[1];
 
-	/* Nothing new; and a record that came in between, or is on its way */
+	/* Equal copies; then a record that was added between them, or is being written */
 	memcpy(page, m.text, sizeof(page));
 	CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, sizeof(page)));
 	memset(third, 0, at[2] - at[1]);
@@ -1495,14 +1495,14 @@ static void test_text_disorder(void)
 	*third = '\0';
 	CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[1]) && !*third);
 
-	/* The first copy has a record's beginning of later than the rest, from anywhere on */
+	/* The first copy has a new record up to any byte, and older content after that */
 	for (i = at[0] + 1; i < at[1]; i++) {
 		memcpy(page, m.text, sizeof(page));
 		memset(page + i, i % 2 ? ' ' : 0, at[1] - i);
 		CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[0]) && !*second);
 	}
 
-	/* The page begins anew */
+	/* The page is reused between the copies */
 	memcpy(page, m.text, sizeof(page));
 	page[20]++;
 	CHECK(!text_drop_torn(page, m.text) && !page[0] && !page[at[0]]);
@@ -1511,8 +1511,8 @@ static void test_text_disorder(void)
 }
 
 /*
- * A source that grows while it is looked at: with every read, some events are
- * appended.  So pages that are read one after the other never fit each other.
+ * A source that grows while it is read: every read appends some events.  So pages
+ * read one after the other never match each other.
  */
 static struct {
 	struct made m;
@@ -1529,7 +1529,7 @@ static int growing_read(struct source *s, enum array a, u64 offset, void *buf, s
 	unsigned int i;
 
 	CHECK(offset + size <= array_size);
-	/* Much later than --until: it does not end by itself */
+	/* Well past --until: the command failed to end by itself */
 	if (growing.n > 1000000) {
 		snprintf(s->error, sizeof(s->error), "it never ends");
 		return -1;
@@ -1551,7 +1551,7 @@ static void test_follow(void)
 	struct filter f = { .has_until = true, .has_last = true, .last = 10 };
 	unsigned int i;
 
-	/* A ring that is large enough, and one that is not */
+	/* A ring that is large enough, and one that is too small */
 	for (i = 0; i < 2; i++) {
 		u64 seen = 0, left_out = 0, last = 0, n, printed = 0, lost = 0;
 		struct capture c;
@@ -1595,7 +1595,7 @@ static void test_follow(void)
 		if (log)
 			fclose(log);
 		CHECK(seen > 100 && seen == printed);
-		/* Some of the lost ones are newer than the last that was printed */
+		/* Some lost events are newer than the last one printed */
 		CHECK(i ? lost > 100 && left_out <= lost && left_out > lost / 2 :
 			  !lost && !left_out && last == until[i]);
 		capture_end(&c);
@@ -1606,7 +1606,7 @@ static void test_follow(void)
 
 /* ---------------------------------------------------------------- garbage --- */
 
-/* Bits flipped anywhere: the parser ends, stays inside, and shows no frames but a stack's */
+/* With bits flipped anywhere the parser ends, stays in bounds, and shows only frames of stacks */
 static void test_flipped_bits(void)
 {
 	u32 id[MADE_STACKS], seed = 1;
@@ -1670,7 +1670,7 @@ static const char available[] =
 	"vfs_read\nvfs_read.cold\nvfs_readv.isra.0\nvfs_weak\nvfs_twin\nvfs_black\n"
 	"__SCT__vfs_call\nvfs_read [mod]\nvfs_extra [mod]\nvfs_own [stackbuf]\n";
 
-/* What a pattern chooses, separated by blanks, or the error */
+/* The functions that a pattern chooses, separated by blanks, or the error */
 static const char *choose(const char *text, bool regex, bool lists, struct matches *c)
 {
 	static char result[1024];
@@ -1702,17 +1702,17 @@ static void test_patterns(void)
 	CHECK(!strcmp(choose("vfs_*", false, true, &c),
 		      "mod:vfs_extra mod:vfs_read vfs_read vfs_readv.isra.0 vfs_weak"));
 	CHECK(c.ambiguous == 1 && !strcmp(c.example, "vfs_twin") && c.no_probe == 2);
-	/* Without the lists the kernel will have to refuse */
+	/* Without the lists of functions that allow no probe, the kernel must refuse them */
 	CHECK(!strcmp(choose("vfs_[bn]*", false, false, &c), "vfs_black vfs_notrace"));
 	CHECK(!strcmp(choose("vfs_rea?", false, true, &c), "mod:vfs_read vfs_read"));
 	CHECK(!strcmp(choose("mod:*", false, true, &c), "mod:vfs_extra mod:vfs_read"));
 	CHECK(!strcmp(choose("*_weak@arg2", false, true, &c), "vfs_weak@arg2"));
 	CHECK(!strcmp(choose("vfs_(read|weak)", true, true, &c), "mod:vfs_read vfs_read vfs_weak"));
-	/* As a whole */
+	/* A pattern must match the whole name */
 	CHECK(!strcmp(choose("read", true, true, &c), ""));
 	CHECK(!strcmp(choose("mod:.*read", true, true, &c), "mod:vfs_read"));
 	CHECK(!strncmp(choose("vfs_(", true, true, &c), "error: vfs_(: no regular", 24));
-	/* Names are for the module to judge */
+	/* Plain names are passed to the module unchecked */
 	CHECK(!strcmp(choose("no:such+0x10@retaddr", false, true, &c), "no:such+0x10@retaddr"));
 	CHECK(!strcmp(choose("0xffffffff81000000@arg1", false, true, &c),
 		      "0xffffffff81000000@arg1"));
@@ -1757,7 +1757,7 @@ static void test_frames_match(void)
 	CHECK(!matches("vfs_read", false, "?"));
 }
 
-/* What a file of one parameter holds */
+/* The content of a parameter's file */
 static const char *parameter(const char *name)
 {
 	static char text[64];
@@ -1805,7 +1805,7 @@ static void test_borrowed(void)
 	CHECK(probes_parameter(&p, PARAM_CPU, "1") && strstr(p.error, "cpu"));
 	CHECK(!probes_set(&p, &s, &c, true) && !strcmp(parameter("probe"), "+vfs_read,vfs_write"));
 
-	/* Another process, while this one holds them */
+	/* Another process tries while this one holds the parameters */
 	child = fork();
 	if (!child) {
 		_exit(probes_load_module(&second) || !probes_open(&second) ||
@@ -1818,7 +1818,7 @@ static void test_borrowed(void)
 	CHECK(!probes_restore(&p) && !strcmp(parameter("pid"), "5"));
 	probes_close(&p);
 
-	/* Whoever ends half-way: exit() sets all as it was */
+	/* A process that exits early: exit() restores all parameters */
 	fflush(stdout);
 	child = fork();
 	if (!child) {
@@ -1855,7 +1855,7 @@ static void test_build_ids(void)
 	struct made m;
 	size_t cut;
 
-	/* All of the notes, and each beginning of them */
+	/* The notes, whole and cut after each byte */
 	for (cut = 0; cut < sizeof(notes); cut++) {
 		FILE *f = fopen("notes", "w");
 
@@ -1879,7 +1879,7 @@ static void test_build_ids(void)
 	      !strcmp(build_ids_find(&ids, "other", 0), ID_A));
 	build_ids_free(&ids);
 
-	/* Loaded three times: what ran at a time; without a time only what all were */
+	/* Three loads: a time selects one; without a time the id is known only if all are equal */
 	made_init(&m, 1, 1, 1, NULL);
 	for (cut = 0; cut < 3; cut++) {
 		struct stackbuf_module *module = &m.info->module[cut];
@@ -1903,7 +1903,7 @@ static void test_build_ids(void)
 	CHECK(!strncmp(build_ids_find(&ids, "mine", 0), "1111", 4) &&
 	      !strncmp(build_ids_find(&ids, "mine", 9999000), "1111", 4));
 	build_ids_free(&ids);
-	/* More loads than the record holds: of what came before nothing is known */
+	/* More loads than the record holds: nothing is known about the earliest */
 	m.info->modules_loaded = STACKBUF_MODULES + 1;
 	memset(m.info->module[1].build_id, 0, sizeof(m.info->module[1].build_id));
 	build_ids_record(&ids, m.info);
@@ -1915,7 +1915,7 @@ static void test_build_ids(void)
 	build_ids_free(&ids);
 	made_free(&m);
 
-	/* What is known when it is saved is there when that is read, and saved again */
+	/* Ids in a snapshot are there when it is read, and saved again */
 	make_known(&m, id, 10);
 	memcpy(m.info->module_build_id, notes + sizeof(notes) - 21, 20);
 	write_arrays(&m, "with ids");
@@ -1950,7 +1950,7 @@ static void test_printable(void)
 		{ "\302\2332J \302\200 \302\240", "??2J ?? \302\240" },
 		{ "gr\303\274\303\237e \342\202\254 \360\237\220\247",
 		  "gr\303\274\303\237e \342\202\254 \360\237\220\247" },
-		/* Latin-1, cut, too long a form, a half of UTF-16, beyond the last */
+		/* Latin-1, a cut sequence, an overlong form, a surrogate, a code above the last */
 		{ "gr\374\337e", "gr??e" },
 		{ "\xe2\x82", "??" },
 		{ "\xc0\x9b \xc1\xbf \xe0\x82\x9b \xf0\x80\x82\x9b", "?? ?? ??? ????" },

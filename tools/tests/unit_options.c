@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unit_options.c - tests of what the command's options need, in parts
+ * unit_options.c - tests of the functions that implement the command's options
  *
  * Prints KTAP.  Writes into the current directory, which should be a new one.
  */
@@ -64,7 +64,7 @@ static bool is_old(void)
 	return same;
 }
 
-/* Signals while a file is written: the old one stays, and nothing else */
+/* A signal while a file is written: the old file stays, and no other is left */
 static void test_signals(void)
 {
 	static const int sent[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU };
@@ -79,7 +79,7 @@ static void test_signals(void)
 		child = fork();
 		if (!child) {
 			setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
-			/* In the background of a shell some are ignored */
+			/* A shell may have set signals of background processes to be ignored */
 			signal(sent[i], SIG_DFL);
 			if (outfile_open(&out, "kept", 0600) || fputs("half", out.file) < 0 ||
 			    fflush(out.file) || files_here() != 2)
@@ -92,7 +92,7 @@ static void test_signals(void)
 		CHECK(is_old() && files_here() == 1);
 	}
 
-	/* One that was ignored is ignored still */
+	/* A signal that was ignored stays ignored */
 	fflush(stdout);
 	child = fork();
 	if (!child) {
@@ -107,7 +107,7 @@ static void test_signals(void)
 	unlink("kept");
 }
 
-/* A limit of the file's size is an error, and handlers are as they were */
+/* Reaching the limit of the file size is an error, and signal handlers are restored */
 static void test_limit(void)
 {
 	struct rlimit small = { 4096, RLIM_INFINITY }, before;
@@ -132,7 +132,7 @@ static void test_limit(void)
 	unlink("kept");
 }
 
-/* In a folder as /tmp another user's link or FIFO is not used */
+/* In a folder like /tmp, another user's link or FIFO is not followed */
 static void test_foreign(void)
 {
 	struct outfile out;
@@ -152,7 +152,7 @@ static void test_foreign(void)
 	CHECK(outfile_open(&out, "sticky/link", 0600) == -1 && errno == EACCES);
 	CHECK(outfile_open(&out, "sticky/fifo", 0600) == -1 && errno == EACCES);
 	CHECK(is_old());
-	/* The folder's owner may have links there */
+	/* A link of the folder's owner is followed */
 	CHECK(!lchown("sticky/link", 0, 0));
 	CHECK(!outfile_open(&out, "sticky/link", 0600) && fputs("new", out.file) >= 0 &&
 	      !outfile_close(&out, 0) && !is_old());
