@@ -65,7 +65,8 @@ static inline unsigned long sb_stack_of(unsigned long sp)
 static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs, unsigned int how)
 {
 	struct pt_regs *r = (struct pt_regs *)regs;
-	bool frameless = how & SB_PROBED ? how & SB_ENTRY : sb_ip_is_frameless(instruction_pointer(r));
+	bool frameless = how & SB_PROBED ? how & SB_ENTRY :
+					   sb_ip_is_frameless(instruction_pointer(r));
 
 	return frameless ? SB_STRIP(sb_return_address(r)) : 0;
 }

@@ -350,11 +350,12 @@ one_version() {
 	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 	[[ $version =~ ^[0-9]+\.[0-9]+$ ]] || { echo "the Makefile has no version"; return 1; }
 	echo "the Makefile has $version"
-	"$work/tools/stackbuf" --version | tee /dev/stderr | grep -qF "stackbuf $version," &&
+	build_tools all || return
+	"$tools/stackbuf" --version | tee /dev/stderr | grep -qF "stackbuf $version," &&
 		[ "$(modinfo -F version "$work/vm/example/stackbuf.ko")" = "$version" ] &&
 		grep '^## ' "$top/CHANGELOG.md" | head -n 1 | tee /dev/stderr | grep -qE "^## $version( |\$)" || return
 	# Installed pages have the version, those of the tree have none
-	make -s -C "$top/tools" O="$work/tools" DESTDIR="$work/root" install >"$work/make.log" 2>&1 &&
+	make -s -C "$top/tools" O="$tools" DESTDIR="$work/root" install >"$work/make.log" 2>&1 &&
 		grep -q "^\.TH .* \"stackbuf $version\" " "$work/root/usr/local/share/man/man8/stackbuf.8" || return
 	! grep -n '^\.TH .*[0-9]\.[0-9]' "$top"/man/*
 }

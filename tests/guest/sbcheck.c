@@ -164,7 +164,8 @@ static uint64_t lost(const struct arrays *a, enum stackbuf_counter why)
 	int i;
 
 	for (i = 0; i < STACKBUF_COUNTER_SLOTS; i++)
-		sum += a->info->counter[i / STACKBUF_COUNTER_LINES].slot[i % STACKBUF_COUNTER_LINES][why];
+		sum += a->info->counter[i / STACKBUF_COUNTER_LINES]
+			.slot[i % STACKBUF_COUNTER_LINES][why];
 	return sum;
 }
 
@@ -215,8 +216,8 @@ static void check_info(const struct arrays *a)
 		problem("info: nr_cpus, load_ns or an address makes no sense");
 	for (i = 0; i < STACKBUF_COUNTER_SLOTS; i++)
 		if (i >= (int)info->nr_cpus && i < STACKBUF_COUNTER_SLOTS &&
-		    !all_zero(info->counter[i / STACKBUF_COUNTER_LINES].slot[i % STACKBUF_COUNTER_LINES],
-			      8 * STACKBUF_COUNTERS))
+		    !all_zero(info->counter[i / STACKBUF_COUNTER_LINES]
+				      .slot[i % STACKBUF_COUNTER_LINES], 8 * STACKBUF_COUNTERS))
 			problem("loss slot %d is used on %u CPUs", i, info->nr_cpus);
 }
 

@@ -213,8 +213,9 @@ int cmd_latesteps(u64 *arg)
 		/* Frees the filter */
 		ftrace_set_filter(&late_ops, NULL, 0, 1);
 		late_stepping = false;
-		say("probes %u stepped %u inner %u right %u wrong %u saves %u none %u\n", step_probes,
-		    late_steps, late_inner, late_right, late_wrong, step_saves, step_none);
+		say("probes %u stepped %u inner %u right %u wrong %u saves %u none %u\n",
+		    step_probes, late_steps, late_inner, late_right, late_wrong, step_saves,
+		    step_none);
 	}
 	return err;
 }

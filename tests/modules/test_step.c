@@ -20,7 +20,8 @@ struct kprobe *step_probe[STEP_PROBES];
 unsigned int step_probes;
 static void *step_copy;		/* info, events, stacks, text */
 static size_t step_size;
-bool step_armed, step_hit, step_recalled;
+bool step_armed, step_hit;
+static bool step_recalled;
 u32 step_id;
 int step_right;
 static unsigned int step_mode;	/* STEP_HELD etc. */

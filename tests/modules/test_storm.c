@@ -22,7 +22,8 @@ struct tally {
 };
 
 static DEFINE_PER_CPU(struct tally, tally);
-unsigned int storm_paths, storm_levels;
+unsigned int storm_levels;
+static unsigned int storm_paths;
 
 static void storm_count(u32 id, int is_right, int context)
 {
