@@ -23,7 +23,7 @@
  * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, 5 MiB by default, and 1/6 of
  * STACKS_KB and 780 KiB besides; 15 KiB a CPU.
  */
-#define pr_fmt(fmt) "stackbuf: " fmt
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/init.h>
 #include <linux/kernel.h>

@@ -43,7 +43,8 @@ refused() {
 			CONFIG_UNWINDER_ORC= CONFIG_UNWINDER_GUESS=y
 	done
 
-	# CONFIG_RANDSTRUCT may put a field between a task's pid and its tgid
+	# CONFIG_RANDSTRUCT may put a field between a task's pid and its tgid.  What linux/sched.h
+	# defines before the source does must be the same
 	cat >"$work/other.h" <<-'END'
 		#define tgid apart; pid_t tgid __attribute__((unused))
 		#include <linux/sched.h>
