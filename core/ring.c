@@ -16,20 +16,15 @@
  * the next event is FULL, too.  It never claims a page: a page's end is reserved for NMIs, and
  * events that do not fit there are refused and counted.
  */
-#include <linux/atomic.h>
-#include <linux/bits.h>
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
-#include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/time64.h>
-#include <linux/workqueue.h>
 
-#include "internal.h"
 #include "ring.h"
 
 #define SB_FULL_WORDS		5
@@ -176,16 +171,13 @@ static void sb_close_current_page(struct sb_cpu *cpu)
  */
 void sb_close_page_early(struct sb_cpu *cpu, bool always)
 {
-	if (READ_ONCE(cpu->appending))
+	if (!sb_begin_append(cpu))
 		return;
-	WRITE_ONCE(cpu->appending, true);
-	barrier();
 	if (cpu->page && (always || READ_ONCE(sb_ring_stalled) ||
 			  READ_ONCE(cpu->page->page.seq) + SB_EVENT_PAGES / 2 <=
 			  atomic64_read(&sb_ring_head)))
 		sb_close_current_page(cpu);
-	barrier();
-	WRITE_ONCE(cpu->appending, false);
+	sb_end_append(cpu);
 }
 
 /* Claim a new page for @cpu and close the old one; false if no page is free.  Interrupts are off */
@@ -252,13 +244,11 @@ static void sb_take_if_waiting(void *unused)
 {
 	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
 
-	/* As an append, see sb_take_page() */
-	WRITE_ONCE(cpu->appending, true);
-	barrier();
-	if (cpu->waiting && !cpu->page)
-		sb_take_page(cpu);
-	barrier();
-	WRITE_ONCE(cpu->appending, false);
+	/* As an append, see sb_take_page().  It interrupted none */
+	if (!cpu->waiting || cpu->page || !sb_begin_append(cpu))
+		return;
+	sb_take_page(cpu);
+	sb_end_append(cpu);
 }
 
 /*
@@ -407,13 +397,10 @@ bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
 {
 	bool done;
 
-	if (unlikely(READ_ONCE(cpu->appending)))
+	if (unlikely(!sb_begin_append(cpu)))
 		return sb_append_nested(cpu, event);
-	WRITE_ONCE(cpu->appending, true);
-	barrier();
 	done = sb_append_outer(cpu, event);
-	barrier();
-	WRITE_ONCE(cpu->appending, false);
+	sb_end_append(cpu);
 	return done;
 }
 
@@ -426,12 +413,9 @@ void sb_take_page_ahead(struct sb_cpu *cpu)
 	unsigned long flags;
 
 	raw_local_irq_save(flags);
-	if (READ_ONCE(cpu->page) && cpu->pos >= SB_CHAIN_END && !READ_ONCE(cpu->appending)) {
-		WRITE_ONCE(cpu->appending, true);
-		barrier();
+	if (READ_ONCE(cpu->page) && cpu->pos >= SB_CHAIN_END && sb_begin_append(cpu)) {
 		sb_take_page(cpu);
-		barrier();
-		WRITE_ONCE(cpu->appending, false);
+		sb_end_append(cpu);
 	}
 	raw_local_irq_restore(flags);
 }

@@ -35,6 +35,26 @@ static inline u64 sb_task_word(const struct task_struct *task)
 	return (u32)task->pid | (u64)task->tgid << 32;
 }
 
+/*
+ * Begin an append, or what must not run inside of one: false if this interrupted one.  An NMI in
+ * between leaves sb_cpu.appending as it found it.
+ */
+static __always_inline bool sb_begin_append(struct sb_cpu *cpu)
+{
+	barrier();
+	if (unlikely(data_race(READ_ONCE(cpu->appending))))
+		return false;
+	WRITE_ONCE(cpu->appending, true);
+	barrier();
+	return true;
+}
+
+static __always_inline void sb_end_append(struct sb_cpu *cpu)
+{
+	barrier();
+	WRITE_ONCE(cpu->appending, false);
+}
+
 /* Whether the last event of @cpu is of this task and command */
 static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *comm)
 {
@@ -57,18 +77,12 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 	const struct task_struct *task = current;
 	struct stackbuf_events_page *page;
 	unsigned int pos;
+	bool done = false;
 	u64 dt, word;
-	bool done;
 
 	BUILD_BUG_ON(sizeof(task->comm) != sizeof(cpu->comm));
-	barrier();
-	/* An NMI leaves it as it found it */
-	if (unlikely(data_race(cpu->appending)))
+	if (!sb_begin_append(cpu))
 		return false;
-	WRITE_ONCE(cpu->appending, true);
-	barrier();
-
-	done = false;
 	pos = cpu->pos;
 	if (unlikely(pos >= READ_ONCE(cpu->chain_end) ||
 		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
@@ -96,8 +110,7 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));
 	done = true;
 out:
-	barrier();
-	WRITE_ONCE(cpu->appending, false);
+	sb_end_append(cpu);
 	return done;
 }
 
