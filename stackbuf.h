@@ -30,6 +30,7 @@
  */
 
 #include <linux/compiler.h>
+#include <linux/errno.h>
 #include <linux/types.h>
 
 struct pt_regs;
@@ -63,6 +64,52 @@ enum stackbuf_trace_style {
 	STACKBUF_TRACE_LONG,
 	STACKBUF_TRACE_COMPACT,
 };
+
+/*
+ * stackbuf_trace_*(): traces of the caller's own, with the calls of FreeBSD's stack(9); see
+ * docs/stack9.md.  The caller keeps other contexts off the trace.
+ */
+
+/**
+ * stackbuf_trace_zero() - empty a trace
+ * @trace: the trace
+ *
+ * Context: Any context.
+ */
+static inline void stackbuf_trace_zero(struct stackbuf_trace *trace)
+{
+	trace->depth = 0;
+	trace->cut = false;
+}
+
+/**
+ * stackbuf_trace_put() - append an address
+ * @trace: the trace
+ * @pc: the address
+ *
+ * Context: Any context.
+ * Return: 0, or -ENOSPC if the trace is full.
+ */
+static inline int stackbuf_trace_put(struct stackbuf_trace *trace, unsigned long pc)
+{
+	if (trace->depth >= STACKBUF_DEPTH_MAX)
+		return -ENOSPC;
+	trace->pc[trace->depth++] = pc;
+	return 0;
+}
+
+/**
+ * stackbuf_trace_copy() - copy a trace
+ * @src: from
+ * @dst: to
+ *
+ * Context: Any context.
+ */
+static inline void stackbuf_trace_copy(const struct stackbuf_trace *src,
+				       struct stackbuf_trace *dst)
+{
+	*dst = *src;
+}
 
 #ifndef STACKBUF_DISABLED
 
@@ -148,11 +195,6 @@ void stackbuf_print(void);
  */
 void stackbuf_print_id(u32 id);
 
-/*
- * stackbuf_trace_*(): traces of the caller's own, with the calls of FreeBSD's stack(9); see
- * docs/stack9.md.  The caller keeps other contexts off the trace.
- */
-
 /**
  * stackbuf_trace_create() - allocate an empty trace
  * @gfp: as for kmalloc()
@@ -171,33 +213,6 @@ struct stackbuf_trace *stackbuf_trace_create(gfp_t gfp);
  * Context: As kfree().
  */
 void stackbuf_trace_destroy(struct stackbuf_trace *trace);
-
-/**
- * stackbuf_trace_put() - append an address
- * @trace: the trace
- * @pc: the address
- *
- * Context: Any context.
- * Return: 0, or -ENOSPC if the trace is full.
- */
-int stackbuf_trace_put(struct stackbuf_trace *trace, unsigned long pc);
-
-/**
- * stackbuf_trace_copy() - copy a trace
- * @src: from
- * @dst: to
- *
- * Context: Any context.
- */
-void stackbuf_trace_copy(const struct stackbuf_trace *src, struct stackbuf_trace *dst);
-
-/**
- * stackbuf_trace_zero() - empty a trace
- * @trace: the trace
- *
- * Context: Any context.
- */
-void stackbuf_trace_zero(struct stackbuf_trace *trace);
 
 /**
  * stackbuf_trace_save() - take the caller's stack
@@ -254,21 +269,16 @@ int stackbuf_trace_snprint(char *buf, size_t size, const struct stackbuf_trace *
  * missing from the trace: the barrier follows the call.
  */
 #ifndef STACKBUF_RECORDER
-#define stackbuf_save() \
-	({ u32 __stackbuf_id = stackbuf_save(); barrier(); __stackbuf_id; })
-#define stackbuf_save_tag(tag) \
-	({ u32 __stackbuf_id = stackbuf_save_tag(tag); barrier(); __stackbuf_id; })
-#define stackbuf_print() \
-	({ stackbuf_print(); barrier(); })
-#define stackbuf_save_task(task, tag, id) \
-	({ int __stackbuf_err = stackbuf_save_task(task, tag, id); barrier(); __stackbuf_err; })
-#define stackbuf_trace_save(trace) \
-	({ stackbuf_trace_save(trace); barrier(); })
-#define stackbuf_trace_save_task(trace, task) \
-	({ int __stackbuf_err = stackbuf_trace_save_task(trace, task); barrier(); __stackbuf_err; })
+#define STACKBUF_CALL(call)		({ __auto_type __saved = (call); barrier(); __saved; })
+#define stackbuf_save()			STACKBUF_CALL(stackbuf_save())
+#define stackbuf_save_tag(tag)		STACKBUF_CALL(stackbuf_save_tag(tag))
+#define stackbuf_save_task(task, tag, id) STACKBUF_CALL(stackbuf_save_task(task, tag, id))
+#define stackbuf_trace_save_task(trace, task) STACKBUF_CALL(stackbuf_trace_save_task(trace, task))
+#define stackbuf_print()		({ stackbuf_print(); barrier(); })
+#define stackbuf_trace_save(trace)	({ stackbuf_trace_save(trace); barrier(); })
 #endif
 
-#else /* STACKBUF_DISABLED: nothing is recorded or printed, all traces are empty */
+#else /* STACKBUF_DISABLED: nothing is recorded or printed, all stacks are empty */
 
 static inline u32 stackbuf_save(void) { return 0; }
 static inline u32 stackbuf_save_tag(unsigned long tag) { return 0; }
@@ -285,24 +295,7 @@ static inline void stackbuf_print(void) {}
 static inline void stackbuf_print_id(u32 id) {}
 static inline struct stackbuf_trace *stackbuf_trace_create(gfp_t gfp) { return NULL; }
 static inline void stackbuf_trace_destroy(struct stackbuf_trace *trace) {}
-static inline int stackbuf_trace_put(struct stackbuf_trace *trace, unsigned long pc) { return 0; }
-
-static inline void stackbuf_trace_zero(struct stackbuf_trace *trace)
-{
-	trace->depth = 0;
-	trace->cut = false;
-}
-
-static inline void stackbuf_trace_copy(const struct stackbuf_trace *src,
-				       struct stackbuf_trace *dst)
-{
-	stackbuf_trace_zero(dst);
-}
-
-static inline void stackbuf_trace_save(struct stackbuf_trace *trace)
-{
-	stackbuf_trace_zero(trace);
-}
+static inline void stackbuf_trace_save(struct stackbuf_trace *trace) { stackbuf_trace_zero(trace); }
 
 static inline int stackbuf_trace_save_task(struct stackbuf_trace *trace, struct task_struct *task)
 {

@@ -13,12 +13,9 @@
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
 #include <linux/preempt.h>
-#include <linux/printk.h>
 #include <linux/slab.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 
-#include "internal.h"
 #include "unwind.h"
 
 /* Frames of stackbuf in a trace: sb_take_trace() and the exported function */
@@ -63,21 +60,6 @@ static void sb_unlock_lines(unsigned long flags)
 	local_irq_restore(flags);
 }
 
-static unsigned int sb_text_bytes(const struct stackbuf_trace *trace)
-{
-	return stackbuf_trace_snprint(NULL, 0, trace, STACKBUF_TRACE_LONG);
-}
-
-static void sb_print_frames(const struct stackbuf_trace *trace)
-{
-	unsigned int i;
-
-	for (i = 0; i < trace->depth; i++)
-		sb_printk(KERN_INFO " %pS\n", (void *)trace->pc[i]);
-	if (trace->cut)
-		sb_printk(KERN_INFO " (cut at %u frames)\n", trace->depth);
-}
-
 static bool sb_may_print(void)
 {
 	if (likely(!in_nmi()))
@@ -86,15 +68,23 @@ static bool sb_may_print(void)
 	return false;
 }
 
-static void sb_print_trace(const struct stackbuf_trace *trace)
+/* Print a trace, below a line with the length of its text if @headed */
+static void sb_print_trace(const struct stackbuf_trace *trace, bool headed)
 {
-	/* Before interrupts are disabled: looking up symbols of large modules is slow */
-	unsigned int bytes = sb_text_bytes(trace);
+	unsigned int bytes = 0, i;
 	unsigned long flags;
-	bool locked = sb_lock_lines(&flags);
+	bool locked;
 
-	sb_printk(KERN_INFO "Stack trace(%u):\n", bytes);
-	sb_print_frames(trace);
+	/* Before interrupts are disabled: looking up symbols of large modules is slow */
+	if (headed)
+		bytes = stackbuf_trace_snprint(NULL, 0, trace, STACKBUF_TRACE_LONG);
+	locked = sb_lock_lines(&flags);
+	if (headed)
+		sb_printk(KERN_INFO "Stack trace(%u):\n", bytes);
+	for (i = 0; i < trace->depth; i++)
+		sb_printk(KERN_INFO " %pS\n", (void *)trace->pc[i]);
+	if (trace->cut)
+		sb_printk(KERN_INFO " (cut at %u frames)\n", trace->depth);
 	if (locked)
 		sb_unlock_lines(flags);
 }
@@ -115,7 +105,7 @@ noinline void stackbuf_print(void)
 	if (!sb_may_print())
 		return;
 	sb_take_trace(&trace);
-	sb_print_trace(&trace);
+	sb_print_trace(&trace, true);
 }
 EXPORT_SYMBOL_GPL(stackbuf_print);
 
@@ -164,7 +154,7 @@ void stackbuf_print_id(u32 id)
 		sb_printk(KERN_INFO "stackbuf: stack %u is not printed: an older stack may have had this id\n",
 			  id);
 	} else {
-		sb_print_trace(&trace);
+		sb_print_trace(&trace, true);
 	}
 }
 EXPORT_SYMBOL_GPL(stackbuf_print_id);
@@ -182,27 +172,6 @@ void stackbuf_trace_destroy(struct stackbuf_trace *trace)
 	kfree(trace);
 }
 EXPORT_SYMBOL_GPL(stackbuf_trace_destroy);
-
-int stackbuf_trace_put(struct stackbuf_trace *trace, unsigned long pc)
-{
-	if (trace->depth >= ARRAY_SIZE(trace->pc))
-		return -ENOSPC;
-	trace->pc[trace->depth++] = pc;
-	return 0;
-}
-EXPORT_SYMBOL_GPL(stackbuf_trace_put);
-
-void stackbuf_trace_copy(const struct stackbuf_trace *src, struct stackbuf_trace *dst)
-{
-	*dst = *src;
-}
-EXPORT_SYMBOL_GPL(stackbuf_trace_copy);
-
-void stackbuf_trace_zero(struct stackbuf_trace *trace)
-{
-	memset(trace, 0, sizeof(*trace));
-}
-EXPORT_SYMBOL_GPL(stackbuf_trace_zero);
 
 noinline void stackbuf_trace_save(struct stackbuf_trace *trace)
 {
@@ -232,15 +201,8 @@ EXPORT_SYMBOL_GPL(stackbuf_trace_save_task);
 
 void stackbuf_trace_print(const struct stackbuf_trace *trace)
 {
-	unsigned long flags;
-	bool locked;
-
-	if (!sb_may_print())
-		return;
-	locked = sb_lock_lines(&flags);
-	sb_print_frames(trace);
-	if (locked)
-		sb_unlock_lines(flags);
+	if (sb_may_print())
+		sb_print_trace(trace, false);
 }
 EXPORT_SYMBOL_GPL(stackbuf_trace_print);
 
