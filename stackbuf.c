@@ -25,15 +25,9 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/init.h>
 #include <linux/kernel.h>
-#include <linux/module.h>
 #include <linux/moduleparam.h>
-#include <linux/percpu.h>
-#include <linux/printk.h>
-#include <asm/local.h>
 
-#include "core/internal.h"
 #include "core/probe.h"
 #include "core/recall.h"
 

@@ -10,17 +10,9 @@
  * each other on a CPU; each has its own struct sb_scratch, so that nothing
  * large lies on the stack under study.
  */
-#include <linux/irqflags.h>
-#include <linux/kcsan-checks.h>
-#include <linux/kprobes.h>
 #include <linux/minmax.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
-#include <linux/ptrace.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 
-#include "internal.h"
 #include "capture.h"
 #include "depth.h"
 
@@ -171,7 +163,6 @@ out:
 	preempt_enable_notrace();
 	return result;
 }
-
 NOKPROBE_SYMBOL(sb_save_walked);
 
 /* Not inlined into sb_save_filtered(): it would add to the stack that sb_save_walked() needs */
@@ -181,7 +172,6 @@ static noinline u32 sb_save_recalled_apart(const struct sb_start *start, unsigne
 {
 	return sb_save_recalled(start, tag, how & SB_TAGGED, context, recalled);
 }
-
 NOKPROBE_SYMBOL(sb_save_recalled_apart);
 
 noinline s64 sb_save_filtered(const struct sb_source *source, unsigned long tag, unsigned int how,
@@ -209,7 +199,6 @@ out:
 	preempt_enable_notrace();
 	return result;
 }
-
 NOKPROBE_SYMBOL(sb_save_filtered);
 
 /* The stack of an exported function's caller; @frame is as for sb_walk_caller() */

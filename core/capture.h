@@ -10,7 +10,6 @@
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 
-#include "internal.h"
 #include "ring.h"
 #include "recall.h"
 

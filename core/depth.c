@@ -12,11 +12,9 @@
  */
 #include <linux/bits.h>
 #include <linux/hash.h>
-#include <linux/kprobes.h>
-#include <linux/sched/task_stack.h>
 
 #include "depth.h"
-#include "recall.h"
+#include "records.h"
 
 /* Entries to try for an origin, from the one that its hash selects */
 #define SB_DEPTH_TRIES	8
@@ -39,7 +37,6 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 	}
 	return NULL;
 }
-
 NOKPROBE_SYMBOL(sb_depth_of);
 
 bool sb_goes_deeper(unsigned long origin, unsigned long sp)

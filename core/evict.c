@@ -28,11 +28,8 @@
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
-#include <linux/sched.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
 
-#include "internal.h"
 #include "recall.h"
 
 /* Held while stacks are unlinked from their chains or marked stale */

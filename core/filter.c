@@ -8,9 +8,6 @@
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
  */
-#include <linux/atomic.h>
-#include <linux/percpu.h>
-#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 

@@ -2,8 +2,9 @@
 /*
  * internal.h - what the files of core/ offer each other, a section a file
  *
- * recall.h, probe.h and depth.h have what the parts offer that a build may lack, unwind.h what
- * depends on the unwinder, ring.h and capture.h what is inlined into the path of an event.
+ * recall.h, probe.h and depth.h have what the parts offer that a build may lack, unwind.h and
+ * records.h what depends on the unwinder, ring.h and capture.h what is inlined into the path of
+ * an event.  A file relies on what these headers include.
  *
  * Any context may call a function whose comment names no context.
  */

@@ -5,7 +5,6 @@
 #include <linux/elf-em.h>
 #include <linux/mutex.h>
 #include <linux/smp.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/ktime.h>
 #include <linux/utsname.h>

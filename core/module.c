@@ -6,10 +6,8 @@
  * returned; then other code may get its addresses.  What stackbuf knows of the code by address
  * is invalidated before that: what recall learnt, and which stack in the table a trace equals.
  */
-#include <linux/module.h>
 #include <linux/notifier.h>
 
-#include "internal.h"
 #include "recall.h"
 
 static int sb_module_notify(struct notifier_block *block, unsigned long event, void *data)

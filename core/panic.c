@@ -12,7 +12,6 @@
 #include <linux/math64.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
-#include <linux/printk.h>
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/time64.h>

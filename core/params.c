@@ -8,14 +8,12 @@
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
-#include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/security.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 #include <linux/threads.h>
 
-#include "internal.h"
 #include "recall.h"
 #include "probe.h"
 

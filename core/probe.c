@@ -20,12 +20,9 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/notifier.h>
-#include <linux/ptrace.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -116,7 +113,6 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
-
 NOKPROBE_SYMBOL(sb_probe_hit);
 
 /* Mark the pages changed: an older copy of them in a memory image lacks the change */

@@ -10,10 +10,7 @@
 #include <linux/elf.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/preempt.h>
-#include <linux/sched.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
 

@@ -6,7 +6,6 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu.h>
-#include <linux/printk.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 

@@ -13,7 +13,8 @@
  *	recall_orc.c	learning an entry from a walk
  *	recall_code.c	which code keeps its ORC entries
  *	recall_cache.c	the memory of the entries
- *	recall_fp.c	unwinders that follow frame records: arm64, x86-64 with frame pointers
+ *	recall_fp.c	unwinders that follow frame records (records.h): arm64, x86-64 with
+ *			frame pointers
  *
  * With another unwinder every save walks: that is what the stubs in this file do.
  */
@@ -23,7 +24,6 @@
 #include <linux/module.h>
 #include <linux/sched/task_stack.h>
 
-#include "internal.h"
 #include "unwind.h"
 
 /* Parameter verify: each CPU verifies one recall in this many by a walk; 0: none */
@@ -80,23 +80,12 @@ static __always_inline unsigned long sb_system_call(void)
  *
  * sb_mark_modules(): look at the modules that were loaded before stackbuf.
  *	Context: Process context, after our module notifier is registered.
- *
- * sb_place_frames(): fill in @walk->sp where the walk did not; 0 where it is unknown.
- *	Context: as sb_learn().
- *
- * sb_walk_records(): walk from @regs of kernel mode, where the kernel exports no such function.
- *	@caller is the return address that is still in the link register, or 0.  Trampolines'
- *	addresses are reported as they are.  Returns the number of addresses, at least 1.
- *	Context: Any context, preemption disabled.
  */
 #if SB_HAVE_RECALL
 bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 	      const unsigned long *pc);
 #else
-static inline struct stackbuf_stack *sb_recall(const struct sb_start *start)
-{
-	return NULL;
-}
+static inline struct stackbuf_stack *sb_recall(const struct sb_start *start) { return NULL; }
 
 static inline bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
 			    const unsigned long *pc)
@@ -111,27 +100,13 @@ static inline bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk
 void sb_mark_module(const struct module *module, unsigned long state);
 void sb_mark_modules(void);
 #else
-static inline void sb_mark_module(const struct module *module, unsigned long state)
-{
-}
-
-static inline void sb_mark_modules(void)
-{
-}
-
-static inline void sb_init_cache(void)
-{
-}
+static inline void sb_mark_module(const struct module *module, unsigned long state) { }
+static inline void sb_mark_modules(void) { }
+static inline void sb_init_cache(void) { }
 #endif
 
 #if SB_HAVE_RECORDS
 struct stackbuf_stack *sb_recall(const struct sb_start *start);
-void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr);
-int sb_walk_records(struct sb_scratch *scratch, const struct pt_regs *regs, unsigned long caller);
-#else
-static inline void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
-{
-}
 #endif
 
 #endif /* STACKBUF_RECALL_H */

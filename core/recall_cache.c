@@ -4,9 +4,7 @@
  * half of sb_cache; when that is full, a worker empties the other half, and allocation goes on
  * there.  Stacks that still occur are learnt again.
  */
-#include <linux/atomic.h>
 #include <linux/cpu.h>
-#include <linux/workqueue.h>
 
 #include "recall.h"
 

@@ -9,7 +9,6 @@
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <asm/pgtable.h>

@@ -10,10 +10,10 @@
  * struct sb_start, the caller where a function has no record yet, is taken for a frame.
  */
 #include <linux/hash.h>
-#include <linux/kprobes.h>
 
 #include "depth.h"
 #include "recall.h"
+#include "records.h"
 
 /* Ids of stacks in the low half, the epoch in the high half: sets of SB_WAYS slots */
 #define SB_INDEX_SLOTS	8192
@@ -27,52 +27,6 @@ static inline u64 *sb_id_set(const struct sb_start *start, unsigned long depth)
 	return &sb_id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_INDEX_SLOTS)) &
 			    ~(SB_WAYS - 1UL)];
 }
-
-/*
- * Read the record at *@fp, which must lie from *@low on below @end, and advance both to what
- * follows it.  Returns its return address, or 0 if there is no record.
- */
-static __always_inline unsigned long sb_next_record(unsigned long *fp, unsigned long *low,
-						    unsigned long end)
-{
-	unsigned long at = *fp;
-
-	if (unlikely(at & 7 || at < *low || at > end - 16))
-		return 0;
-	*low = at + 16;
-	*fp = sb_load(at);
-	return SB_STRIP(sb_load(at + 8));
-}
-
-#ifdef CONFIG_X86_64
-/* All records lie below the task's saved registers */
-static inline unsigned long sb_records_end(void)
-{
-	return (unsigned long)task_pt_regs(current);
-}
-
-/*
- * Whether the unwinder ends after a record that ends at @low and holds @fp.  It also ends at a
- * copy of the last record that ftrace makes below it: sb_learn() leaves such stacks out.
- */
-static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
-{
-	struct pt_regs *regs = task_pt_regs(current);
-
-	return low == (unsigned long)regs ||
-	       (fp == ((unsigned long)regs | 1) && (user_mode(regs) || !regs->ip));
-}
-#else
-static inline unsigned long sb_records_end(void)
-{
-	return sb_task_stack() + THREAD_SIZE;
-}
-
-static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
-{
-	return fp == (unsigned long)&task_pt_regs(current)->stackframe;
-}
-#endif
 
 static __always_inline bool sb_records_match(const struct stackbuf_stack *stack,
 					     const struct sb_start *start)
@@ -111,7 +65,6 @@ static struct stackbuf_stack *sb_try_ids(const u64 *slot, const struct sb_start 
 	}
 	return NULL;
 }
-
 NOKPROBE_SYMBOL(sb_try_ids);
 
 static void sb_add_id(u64 *slot, u64 value)
@@ -144,7 +97,6 @@ noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 	}
 	return stack && !sb_goes_deeper(start->ip, start->sp) ? stack : NULL;
 }
-
 NOKPROBE_SYMBOL(sb_recall);
 
 bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)
@@ -161,62 +113,3 @@ bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const 
 	sb_add_id(sb_id_set(&start, 0), value);
 	return true;
 }
-
-/*
- * On x86-64 a frame lies above the record that holds its address, as with ORC; on arm64 a
- * record lies at the lower end of its frame.
- */
-void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
-{
-	unsigned long fp = walk->bp[0], low = walk->sp[0];
-	const unsigned long end = sb_records_end();
-	unsigned int i = 1;
-
-	/* The caller that no record holds yet */
-	if (walk->caller)
-		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
-	for (; i < nr && sb_next_record(&fp, &low, end) == pc[i]; i++)
-		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
-	for (; i < nr; i++)
-		walk->sp[i] = 0;
-}
-
-#if !SB_HAVE_UNWIND
-int sb_walk_records(struct sb_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
-{
-	unsigned long fp = regs->regs[29], stack, low, pc, at;
-	const struct pt_regs *interrupted;
-	int nr = 0;
-
-	scratch->walk.sp[0] = regs->sp;
-	scratch->walk.bp[0] = fp;
-	scratch->walk.caller = caller;
-	scratch->pc[nr++] = regs->pc;
-	if (caller)
-		scratch->pc[nr++] = caller;
-	/* If it is mapped, a CPU's stack for interrupts is aligned like a task's */
-	stack = sb_stack_of(regs->sp);
-	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
-		stack = regs->sp & ~(THREAD_SIZE - 1UL);
-	low = stack;
-	while (stack && nr < ARRAY_SIZE(scratch->pc) && !sb_is_last_record(low, fp)) {
-		if (stack != sb_task_stack() && sb_on_stack(sb_task_stack(), fp)) {
-			stack = sb_task_stack();
-			low = stack;
-		}
-		at = fp;
-		pc = sb_next_record(&fp, &low, stack + THREAD_SIZE);
-		/* A record of zeros may be that of an exception */
-		interrupted = pc || fp ? NULL : sb_interrupted_regs(at, stack);
-		if (interrupted) {
-			pc = interrupted->pc;
-			fp = interrupted->regs[29];
-			low = (unsigned long)(interrupted + 1);
-		}
-		if (!pc)
-			break;
-		scratch->pc[nr++] = pc;
-	}
-	return nr;
-}
-#endif

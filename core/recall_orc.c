@@ -9,8 +9,6 @@
  * A slot is the address of a word on the stack; cfa is the unwinder's word for the sp of the
  * caller.  Frame i's callers have higher numbers and lie at higher addresses: "outwards".
  */
-#include <linux/atomic.h>
-#include <linux/kallsyms.h>
 #include <linux/string.h>
 
 #include "recall.h"

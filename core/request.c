@@ -19,7 +19,6 @@
 #include <linux/irq_work.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
-#include <linux/workqueue.h>
 
 #include "internal.h"
 

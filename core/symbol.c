@@ -3,10 +3,7 @@
  * symbol.c - the function at an address, and whether it has a frame record there
  */
 #include <linux/ctype.h>
-#include <linux/kallsyms.h>
 #include <linux/kernel.h>
-#include <linux/kprobes.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 
 #include "internal.h"
@@ -47,7 +44,6 @@ bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 	text[symbol->len] = '\0';
 	return symbol->size;
 }
-
 NOKPROBE_SYMBOL(sb_symbol_at);
 
 #if SB_HAVE_RECORDS
@@ -160,7 +156,6 @@ bool sb_ip_is_frameless(unsigned long pc)
 	WRITE_ONCE(*slot, key | bare);
 	return bare;
 }
-
 NOKPROBE_SYMBOL(sb_ip_is_frameless);
 
 /* For sb_likely_caller() */

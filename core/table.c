@@ -20,7 +20,6 @@
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/smp.h>
-#include <linux/stacktrace.h>
 #include <linux/string.h>
 
 #include "internal.h"

@@ -10,11 +10,8 @@
  * printf "%s" of the log prints whole records only, at every instant: a record that is being copied
  * begins with a NUL until the copy is complete.
  */
-#include <linux/atomic.h>
-#include <linux/kallsyms.h>
 #include <linux/kernel.h>
 #include <linux/math64.h>
-#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/time64.h>

@@ -4,14 +4,8 @@
  *
  * Walking takes no lock, allocates nothing and does not sleep.
  */
-#include <linux/errno.h>
-#include <linux/percpu.h>
-#include <linux/ptrace.h>
-#include <linux/sched.h>
-#include <linux/stacktrace.h>
 
-#include "internal.h"
-#include "recall.h"
+#include "records.h"
 #include "unwind.h"
 
 #if SB_HAVE_UNWIND
