@@ -145,14 +145,14 @@ setup:
 	@scripts/stackbuf-setup test
 
 check: setup
-	@tests/run tests/check.t
+	@tests/run tests/host/check.t
 
 test: setup
 	@tests/run
 
 # What every change runs: ten minutes of soak, on both kernels, beside the others
 test-ci: setup
-	@MINUTES=5 STACKBUF_TEST_LIMIT=1500 tests/run tests/long/soak.t tests/*.t
+	@MINUTES=5 STACKBUF_TEST_LIMIT=1500 tests/run tests/long/soak.t tests/*.t tests/host/*.t
 
 # Of the test of recall, more than a million stacks on each kernel.
 test-long: setup
@@ -178,8 +178,7 @@ demo:
 
 bench:
 	@scripts/stackbuf-setup bench
-	@[ -e tests/bench ] || $(call fail,this version has no benchmark)
-	@tests/bench -w && tests/bench-decode -w && tests/bench-dump -w
+	@tests/bench/module -w && tests/bench/decode -w && tests/bench/dump -w
 
 clean:
 	rm -rf '$(CURDIR)/build'

@@ -15,7 +15,7 @@ slow=${DECODE_SLOW:-12}
 build=$tools
 plain=$build/stackbuf
 sane=$build/asan/stackbuf
-python=$here/decode.py
+python=$here/helpers/decode.py
 modules=$work/modules
 kernel=$("$top/scripts/stackbuf-kernel" 6.1) || exit 1
 newer=$("$top/scripts/stackbuf-kernel" 6.12) || exit 1
@@ -385,7 +385,7 @@ profile() { # COMMAND
 	"$plain" -f "$record" "$1" --folded >"$work/$1.folded" &&
 	"$sane" -f "$record" "$1" --pprof >"$work/$1.pb.gz" &&
 	gzip -t "$work/$1.pb.gz" &&
-	zcat "$work/$1.pb.gz" | protoc --decode=Profile -I "$here" "$here/profile.proto" >"$work/profile" || return
+	zcat "$work/$1.pb.gz" | protoc --decode=Profile -I "$here/helpers" "$here/helpers/profile.proto" >"$work/profile" || return
 	# Totals of overwritten events have a single label, which reports that
 	if [ "$1" = count ]; then
 		"$plain" -f "$record" info --json | grep -q '"events_overwritten":0,' ||

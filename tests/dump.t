@@ -12,7 +12,7 @@ export LC_ALL=C TZ=UTC
 build_tools tests "$tools/recompress"
 stackbuf=$tools/stackbuf
 sane=$tools/asan/stackbuf
-image=$here/image.py
+image=$here/helpers/image.py
 seconds=${FUZZ_SECONDS:-15}
 
 # ------------------------------------------------------------ one machine ---

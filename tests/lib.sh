@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# lib.sh - shared by the tests that boot a machine
+# lib.sh - shared by tests and benchmarks
 
 set -u
 

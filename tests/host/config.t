@@ -4,8 +4,8 @@
 # Kernel configurations that no kernel here has: the module is compiled for them with changed
 # headers.  It cannot be loaded.
 
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "${BASH_SOURCE[0]%/*}/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 kernel=$("$top/scripts/stackbuf-kernel" 6.12) || exit 1
 

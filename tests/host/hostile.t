@@ -4,8 +4,8 @@
 # Files that are made to use up time, memory or disk space: the command "stackbuf" reads
 # each within bounds, or reports what is wrong with it.  Prints KTAP.
 
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "${BASH_SOURCE[0]%/*}/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 # READER: another build to test instead
 build=$tools

@@ -7,7 +7,7 @@ set -u
 
 usage() {
 	cat <<-END
-	usage: tests/options.t [-h]
+	usage: tests/host/options.t [-h]
 
 	Tests the options of the command "stackbuf" on this machine; needs no module.
 	END
@@ -18,8 +18,8 @@ case ${1-} in
 *) usage >&2; exit 2 ;;
 esac
 
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "${BASH_SOURCE[0]%/*}/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 build=$tools
 # The name has blanks, which must do no harm
@@ -126,7 +126,7 @@ nothing_half() {
 
 # Sums of all samples by label: "cpu 0 N" and so on
 labels() {
-	zcat | protoc --decode=Profile -I "$here" "$here/profile.proto" | awk '
+	zcat | protoc --decode=Profile -I "$here/helpers" "$here/helpers/profile.proto" | awk '
 		/^string_table: / { sub(/^string_table: "/, ""); sub(/"$/, ""); name[n++] = $0 }
 		/^sample \{/ { nr = 0 }
 		/^  value: / { events = $2 }

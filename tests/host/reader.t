@@ -7,7 +7,7 @@ set -u
 
 usage() {
 	cat <<-END
-	usage: tests/reader.t [-h]
+	usage: tests/host/reader.t [-h]
 
 	Tests the command "stackbuf" on this machine; needs no module and no root.
 	Environment: FUZZ_SECONDS (60)
@@ -19,8 +19,8 @@ case ${1-} in
 *) usage >&2; exit 2 ;;
 esac
 
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "${BASH_SOURCE[0]%/*}/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
 
 build=$tools
 seconds=${FUZZ_SECONDS:-60}

@@ -24,7 +24,7 @@ result() {
 
 tree=$w/tree
 mkdir -p "$tree"/{core,docs,tests/long,tools,scripts}
-cp "$here"/{proof,proof-tables,run} "$tree/tests/"
+cp "${here%/*}"/{proof,proof-tables,run} "$tree/tests/"
 for file in core/a.c tools/b.c stackbuf.c stackbuf.h; do
 	echo "/* $file */" >"$tree/$file"
 done

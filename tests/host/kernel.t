@@ -6,7 +6,7 @@
 set -u
 
 here=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd) || exit 1
-top=${here%/*}
+top=${here%/*/*}
 w=$(mktemp -d "${TMPDIR:-/var/tmp}/kernel.t.XXXXXX") || exit 1
 trap 'rm -rf -- "$w"' EXIT
 trap 'exit 130' INT TERM HUP

@@ -6,7 +6,7 @@
 
 set -u
 
-top=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd) || exit 1
+top=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackbuf-check.XXXXXX") || exit 1
 trap 'rm -rf -- "$work"' EXIT
@@ -198,7 +198,7 @@ done
 result $status "deliberate faults fit the code"
 
 while read -r what text; do
-	tests/docs "$what" >"$work/log" 2>&1
+	tests/host/docs "$what" >"$work/log" 2>&1
 	result $? "documents: $text"
 done <<'END'
 paths files and headings that they name exist
