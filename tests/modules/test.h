@@ -10,6 +10,7 @@
 #include <linux/completion.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/kthread.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -47,6 +48,17 @@ struct worker {
  * Return: 0, or the error of a thread that could not be started.
  */
 int on_cpus(int only, void (*fn)(struct worker *w), const u64 *arg);
+
+/* Inlined, so that a thread's stack begins with the function that calls this */
+static __always_inline void sleep_until_stopped(void)
+{
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+}
 
 /* A command: four numbers, 0 where fewer were given; returns 0 or an error */
 typedef int command_fn(u64 *arg);

@@ -60,12 +60,7 @@ static int worker_thread(void *data)
 
 	w->fn(w);
 	complete(&w->done);
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
-	}
+	sleep_until_stopped();
 	return 0;
 }
 

@@ -18,12 +18,7 @@
 
 static noinline int sleeper(void *data)
 {
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
-	}
+	sleep_until_stopped();
 	return 0;
 }
 
