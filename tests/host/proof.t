@@ -4,27 +4,12 @@
 # proof.t: what tests/proof writes into docs/runs.md and docs/testing.md, tried with a made-up
 # test in a separate repository
 
-set -u
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-here=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd) || exit 1
-w=$(mktemp -d "${TMPDIR:-/var/tmp}/proof.t.XXXXXX") || exit 1
-trap 'rm -rf -- "$w"' EXIT
-trap 'exit 130' INT TERM HUP
-
-n=0
-result() {
-	n=$((n + 1))
-	if "${@:2}" >"$w/diag" 2>&1; then
-		echo "ok $n $1"
-	else
-		echo "not ok $n $1"
-		sed 's/^/# /' "$w/diag"
-	fi
-}
-
-tree=$w/tree
+tree=$work/tree
 mkdir -p "$tree"/{core,docs,tests/long,tools,scripts}
-cp "${here%/*}"/{proof,proof-tables,run} "$tree/tests/"
+cp "$here"/{proof,proof-tables,run} "$tree/tests/"
 for file in core/a.c tools/b.c stackbuf.c stackbuf.h; do
 	echo "/* $file */" >"$tree/$file"
 done
@@ -70,7 +55,12 @@ git() {
 }
 
 commit() {
-	git add -A && git commit -q -m "$1" && commit=$(git describe --always)
+	git add -A && git commit -q -m "$1"
+}
+
+# The version that a run names
+version() {
+	git describe --always
 }
 
 proof() {
@@ -93,15 +83,15 @@ is() {
 }
 
 passes() {
-	SERIES=a proof debug && cells a | is "| a | 2/0/1 |  | D | \`$commit\` |" &&
+	SERIES=a proof debug && cells a | is "| a | 2/0/1 |  | D | \`$(version)\` |" &&
 		cells b | is "| b |  |  | not run | |"
 }
 
 log_kept() {
-	sed -n '/^<!-- debug a module -->$/,/^<!-- \/debug a module -->$/p' "$tree/docs/runs.md" >"$w/part"
-	grep -qE "^\* a \(1\.2\.3\) module: $(date -u +%Y)-..-.., [01] minutes, stackbuf at $commit: \*\*2 passed, 0 failed, 1 skipped\*\*$" "$w/part" &&
-		grep -qxF '  * 7 saves attempted, of which 5 recorded and 2 refused and counted' "$w/part" &&
-		grep -qxF '  * skipped: nor that: no such thing' "$w/part" || { cat "$w/part"; return 1; }
+	sed -n '/^<!-- debug a module -->$/,/^<!-- \/debug a module -->$/p' "$tree/docs/runs.md" >"$work/part"
+	grep -qE "^\* a \(1\.2\.3\) module: $(date -u +%Y)-..-.., [01] minutes, stackbuf at $(version): \*\*2 passed, 0 failed, 1 skipped\*\*$" "$work/part" &&
+		grep -qxF '  * 7 saves attempted, of which 5 recorded and 2 refused and counted' "$work/part" &&
+		grep -qxF '  * skipped: nor that: no such thing' "$work/part" || { cat "$work/part"; return 1; }
 }
 
 rest_kept() {
@@ -115,28 +105,29 @@ fails() {
 	echo "not ok" >"$tree/second"
 	SERIES=b proof debug && return 1
 	echo ok >"$tree/second"
-	cells b | is "| b | **1/1/1** |  | D | \`$commit\` |" &&
+	cells b | is "| b | **1/1/1** |  | D | \`$(version)\` |" &&
 		grep -qxF '  * failed: so is b' "$tree/docs/runs.md"
 }
 
 # Rows of other kinds of runs
 others() {
-	SERIES=c-arm64 proof arm64 && cells c-arm64 | is "| c-arm64 | 2/0/1 |  | D | \`$commit\` |" &&
-		cells a | is "| a | 2/0/1 |  | D | \`$commit\` |" &&
-		cells b | is "| b | **1/1/1** |  | D | \`$commit\` |" &&
+	SERIES=c-arm64 proof arm64 && cells c-arm64 | is "| c-arm64 | 2/0/1 |  | D | \`$(version)\` |" &&
+		cells a | is "| a | 2/0/1 |  | D | \`$(version)\` |" &&
+		cells b | is "| b | **1/1/1** |  | D | \`$(version)\` |" &&
 		grep '^| fuzz ' "$tree/docs/testing.md" | is '| fuzz |  |  |  | not run |  |'
 }
 
 unchanged() {
-	cp "$tree/docs/testing.md" "$w/page"
-	commit results && "$tree/tests/proof-tables" && cmp "$w/page" "$tree/docs/testing.md" &&
+	cp "$tree/docs/testing.md" "$work/page"
+	commit results && "$tree/tests/proof-tables" && cmp "$work/page" "$tree/docs/testing.md" &&
 		"$tree/tests/proof-tables" -c
 }
 
 # Changes that make a run's result outdated, and changes that do not
 remarks() {
-	local first=$commit
+	local first
 
+	first=$(version)
 	proof fuzz 1 && SERIES=a proof debug || return
 	commit runs
 	echo '/* tools */' >>"$tree/tools/b.c" && "$tree/tests/proof-tables" &&
@@ -144,38 +135,39 @@ remarks() {
 		grep '^| fuzz ' "$tree/docs/testing.md" | grep -F '| 2/0/1 (old) |' || return
 	commit tools
 	echo '/* core */' >>"$tree/core/a.c"
-	"$tree/tests/proof-tables" -c >"$w/diff" 2>&1 && { echo "not noticed"; return 1; }
-	grep '^+| a | 2/0/1 (old) |' "$w/diff" && "$tree/tests/proof-tables" &&
+	"$tree/tests/proof-tables" -c >"$work/diff" 2>&1 && { echo "not noticed"; return 1; }
+	grep '^+| a | 2/0/1 (old) |' "$work/diff" && "$tree/tests/proof-tables" &&
 		cells a | is "| a | 2/0/1 (old) |  | D | \`$first\` |" || return
 	commit core
 	"$tree/tests/proof-tables" -c || return
-	SERIES=a proof debug && cells a | is "| a | 2/0/1 |  | D | \`$commit\` |"
+	SERIES=a proof debug && cells a | is "| a | 2/0/1 |  | D | \`$(version)\` |"
 }
 
 dirty() {
 	echo '/* more */' >>"$tree/core/a.c"
-	SERIES=a proof debug && cells a | is "| a | 2/0/1 (other) |  | D | \`$commit-dirty\` |"
+	SERIES=a proof debug && cells a | is "| a | 2/0/1 (other) |  | D | \`$(version)-dirty\` |"
 }
 
 interrupted() {
-	cp "$tree/docs/runs.md" "$w/runs"
-	cp "$tree/docs/testing.md" "$w/page"
-	cp "$tree/tests/run" "$w/run"
+	cp "$tree/docs/runs.md" "$work/runs"
+	cp "$tree/docs/testing.md" "$work/page"
+	cp "$tree/tests/run" "$work/run"
 	printf '#!/bin/sh\necho "KTAP version 1"; echo 1..1; exit 130\n' >"$tree/tests/run"
 	SERIES=a proof debug && return 1
-	cp "$w/run" "$tree/tests/run"
-	cmp "$w/runs" "$tree/docs/runs.md" && cmp "$w/page" "$tree/docs/testing.md"
+	cp "$work/run" "$tree/tests/run"
+	cmp "$work/runs" "$tree/docs/runs.md" && cmp "$work/page" "$tree/docs/testing.md"
 }
 
-echo "KTAP version 1"
-echo "1..10"
-result "a repository for the test" eval 'git init -q && commit first'
-result "a run that passes has its result, date and commit in the table" passes
-result "... and its log" log_kept
-result "... and nothing else changes" rest_kept
-result "a run that fails is bold, and the failure is named" fails
-result "each kernel has a row" others
-result "the tables are the same after the results are committed" unchanged
-result "a run is marked as old when the code it was about changes, and only then" remarks
-result "a run of uncommitted code is marked" dirty
-result "an interrupted run changes nothing" interrupted
+{
+	result "a repository for the test" eval 'git init -q && commit first'
+	result "a run that passes has its result, date and commit in the table" passes
+	result "... and its log" log_kept
+	result "... and nothing else changes" rest_kept
+	result "a run that fails is bold, and the failure is named" fails
+	result "each kernel has a row" others
+	result "the tables are the same after the results are committed" unchanged
+	result "a run is marked as old when the code it was about changes, and only then" remarks
+	result "a run of uncommitted code is marked" dirty
+	result "an interrupted run changes nothing" interrupted
+	echo "done"
+} | ktap
