@@ -4,13 +4,11 @@
 # Files that are made to use up time, memory or disk space: the command "stackbuf" reads
 # each within bounds, or reports what is wrong with it.  Prints KTAP.
 
-# shellcheck source-path=SCRIPTDIR source=../lib.sh
-. "${BASH_SOURCE[0]%/*}/../lib.sh"
+# shellcheck source-path=SCRIPTDIR source=tools.sh
+. "${BASH_SOURCE[0]%/*}/tools.sh"
 
 # READER: another build to test instead
-build=$tools
-plain=${READER:-$build/stackbuf}
-export LC_ALL=C TZ=UTC
+plain=${READER:-$plain}
 
 # Each file took a minute or more before the reader was fixed
 SECONDS_MAX=20
@@ -20,7 +18,7 @@ within() {
 	local expected=$1 mb=$2 code
 	shift 2
 
-	timeout "$SECONDS_MAX" "$build/hostile" within "$mb" "$plain" "$@" >"$work/out" 2>"$work/err"
+	timeout "$SECONDS_MAX" "$tools/hostile" within "$mb" "$plain" "$@" >"$work/out" 2>"$work/err"
 	code=$?
 	[ $code = "$expected" ] || { echo "code $code, not $expected"; tail -n 3 "$work/err"; return 1; }
 	[ "$expected" = 0 ] || [ "$(wc -l <"$work/err")" = 1 ]
@@ -28,16 +26,16 @@ within() {
 says() { grep -q -- "$1" "$work/err" || { cat "$work/err"; return 1; }; }
 
 headers() {
-	"$build/hostile" headers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
+	"$tools/hostile" headers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
 }
 
 layers() {
-	"$build/hostile" layers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
+	"$tools/hostile" layers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
 }
 
 # 5 million events, of which --last shows one
 last() {
-	"$build/hostile" events "$work/f" && within 0 80 -f "$work/f" log --last 1 &&
+	"$tools/hostile" events "$work/f" && within 0 80 -f "$work/f" log --last 1 &&
 		[ "$(grep -c '^[0-9]' "$work/out")" = 1 ] &&
 		within 0 80 -f "$work/f" count --last 5000 && within 0 80 -f "$work/f" log --pid 99 || return
 	"$plain" -f "$work/f" log --json 2>/dev/null | tail -n 3000 >"$work/all" || return
@@ -46,32 +44,32 @@ last() {
 
 # 5 million ids of stacks that are not in the table; each has a line in the totals
 ids() {
-	"$build/hostile" ids "$work/f" && within 0 80 -f "$work/f" log --last 1 || return
+	"$tools/hostile" ids "$work/f" && within 0 80 -f "$work/f" log --last 1 || return
 	head -c 8M "$work/f" >"$work/part" && within 0 400 -f "$work/part" count &&
 		[ "$(grep -c 'is gone$' "$work/out")" = $((2047 * 500)) ]
 }
 
 meeting() {
-	"$build/hostile" meeting "$work/f" && within 0 200 -f "$work/f" info &&
+	"$tools/hostile" meeting "$work/f" && within 0 200 -f "$work/f" info &&
 		grep -q '^events in the ring  *130000$' "$work/out"
 }
 
 names() {
-	"$build/hostile" names "$work/f" && within 0 100 -f "$work/f" log --flame "$work/svg" &&
+	"$tools/hostile" names "$work/f" && within 0 100 -f "$work/f" log --flame "$work/svg" &&
 		grep -q 'data-total="50000"' "$work/svg"
 }
 
 copies() {
-	"$build/hostile" copies "$work/f" && within 0 200 -f "$work/f" log && [ "$(grep -c '^[0-9]' "$work/out")" = 500 ]
+	"$tools/hostile" copies "$work/f" && within 0 200 -f "$work/f" log && [ "$(grep -c '^[0-9]' "$work/out")" = 500 ]
 }
 
-cpus() { timeout "$SECONDS_MAX" "$build/hostile" cpus; }
+cpus() { timeout "$SECONDS_MAX" "$tools/hostile" cpus; }
 
 # More pages than the reader looks at
 left_out() {
 	local i files=()
 
-	"$build/hostile" events "$work/f" || return
+	"$tools/hostile" events "$work/f" || return
 	for ((i = 0; i < 103; i++)); do files+=(-f "$work/f"); done
 	SECONDS_MAX=120 within 0 1000 "${files[@]}" log --last 1 && says '^stackbuf: 6247 pages are too many and were not looked at$'
 }
@@ -79,21 +77,21 @@ left_out() {
 # 150,000 pieces of one byte, each in another block of the flattened file
 pieces() {
 	mkdir -p "$work/tmp"
-	"$build/hostile" pieces "$work/f" && TMPDIR=$work/tmp within 1 100 -f "$work/f" info &&
+	"$tools/hostile" pieces "$work/f" && TMPDIR=$work/tmp within 1 100 -f "$work/f" info &&
 		says 'is damaged: flattened, and its pieces lie too far apart'
 }
 
 # The limit of the file size is too low for the temporary file
 limited() {
 	mkdir -p "$work/tmp"
-	"$build/hostile" flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
+	"$tools/hostile" flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
 		says 'File too large (TMPDIR names another folder)' && [ -z "$(ls -A "$work/tmp")" ] &&
 		TMPDIR=$work/tmp within 0 100 -f "$work/f" log --last 1
 }
 
 directory() {
 	local a
-	mkdir "$work/dir" && "$build/hostile" claims "$work/dir/info" || return
+	mkdir "$work/dir" && "$tools/hostile" claims "$work/dir/info" || return
 	for a in events stacks text; do cp "$work/dir/info" "$work/dir/$a"; done
 	within 1 100 -f "$work/dir" info && says 'is cut: it ends after 4096 of 1073741824 bytes' || return
 	rm "$work/dir/events" && mkfifo "$work/dir/events" || return
@@ -122,11 +120,6 @@ all() {
 	one 'a flattened file that would fill the disk' pieces
 	one 'a flattened file, and a limit of the size of files' limited
 	one 'a directory: sizes that are not true, a pipe for a file, holes' directory
-	echo "done"
 }
 
-if ! build_tools all "$build/hostile" >"$work/make"; then
-	{ sed 's/^/# /' "$work/make"; echo 'not ok the reader builds'; echo "done"; } | ktap
-	exit 1
-fi
-all | ktap
+with_tools all all "$tools/hostile"

@@ -3,64 +3,11 @@
 #
 # Options of the command: output files, filters, formats, help; on made-up
 # arrays.  Prints KTAP.
-set -u
 
-usage() {
-	cat <<-END
-	usage: tests/host/options.t [-h]
+# shellcheck source-path=SCRIPTDIR source=tools.sh
+. "${BASH_SOURCE[0]%/*}/tools.sh"
 
-	Tests the options of the command "stackbuf" on this machine; needs no module.
-	END
-}
-case ${1-} in
--h | --help) usage; exit 0 ;;
-'') ;;
-*) usage >&2; exit 2 ;;
-esac
-
-# shellcheck source-path=SCRIPTDIR source=../lib.sh
-. "${BASH_SOURCE[0]%/*}/../lib.sh"
-
-build=$tools
-# The name has blanks, which must do no harm
-dir="$work/made for options"
-mkdir "$dir"
-export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
-
-plain=$build/stackbuf
-sane=$build/asan/stackbuf
-fake=$build/fake
 made="$dir/made up"
-
-# refused CODE WORDS ARGUMENT...: exit code, one line on stderr with WORDS, nothing on stdout
-refused() {
-	local code=$1 words=$2
-	shift 2
-	"$sane" "$@" >"$dir/out" 2>"$dir/err"
-	[ $? -eq "$code" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] &&
-		grep -qF -- "$words" "$dir/err" && return
-	echo "stackbuf $* said:"
-	cat "$dir/out" "$dir/err"
-	return 1
-}
-
-unit() { # name, program
-	local line planned=0 seen=0
-	mkdir "$dir/$1"
-	(cd "$dir/$1" && "$2") >"$dir/$1.out" 2>"$dir/$1.err"
-	while read -r line; do
-		case $line in
-		1..*) planned=${line#1..} ;;
-		'ok '*) seen=$((seen + 1)); echo "ok $1: ${line#ok * }" ;;
-		'not ok '*) seen=$((seen + 1)); echo "not ok $1: ${line#not ok * }" ;;
-		'#'*) echo "$line" ;;
-		esac
-	done <"$dir/$1.out"
-	if [ "$seen" -eq 0 ] || [ "$seen" -ne "$planned" ]; then
-		echo "not ok $1: all tests came to their end"
-		head -40 "$dir/$1.err" | sed 's/^/# /'
-	fi
-}
 
 # ------------------------------------------------------------- output files ---
 
@@ -447,8 +394,8 @@ long_line() {
 }
 
 all_tests() {
-unit 'plain' "$build/unit_options"
-unit 'sanitized' "$build/asan/unit_options"
+unit 'plain' "$tools/unit_options"
+unit 'sanitized' "$tools/asan/unit_options"
 
 result 'a made-up record' "$fake" "$made" options
 "$plain" -f "$made" log >"$dir/log"
@@ -502,15 +449,4 @@ result 'snoop and count PATTERN: an address is found where the frame has a name'
 result 'snoop and count PATTERN: a function that no stack begins in' nothing_matches
 }
 
-if ! build_tools tests >"$dir/make"; then
-	{
-		echo 'not ok the reader and its tests build'
-		tail -n 20 "$dir/make" | sed 's/^/# /'
-		echo 'done'
-	} | ktap
-	exit 1
-fi
-{
-	all_tests
-	echo 'done'
-} | ktap
+with_tools all_tests tests

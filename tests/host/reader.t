@@ -2,32 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The reader in tools/: unit tests (plain and with sanitizers), the command on made-up
-# arrays, and a minute of fuzzing.  Prints KTAP.
-set -u
+# arrays, and fuzzing for FUZZ_SECONDS (60).  Prints KTAP.
 
-usage() {
-	cat <<-END
-	usage: tests/host/reader.t [-h]
+# shellcheck source-path=SCRIPTDIR source=tools.sh
+. "${BASH_SOURCE[0]%/*}/tools.sh"
 
-	Tests the command "stackbuf" on this machine; needs no module and no root.
-	Environment: FUZZ_SECONDS (60)
-	END
-}
-case ${1-} in
--h | --help) usage; exit 0 ;;
-'') ;;
-*) usage >&2; exit 2 ;;
-esac
-
-# shellcheck source-path=SCRIPTDIR source=../lib.sh
-. "${BASH_SOURCE[0]%/*}/../lib.sh"
-
-build=$tools
 seconds=${FUZZ_SECONDS:-60}
-# The name has blanks, which must do no harm
-dir="$work/made for the reader"
-mkdir "$dir"
-export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
 
 # Figures measured by a test, printed after its result
 notes=$dir/notes
@@ -38,33 +18,14 @@ check() { # TEXT COMMAND...
 	cat "$notes"
 }
 
-plain=$build/stackbuf
-sane=$build/asan/stackbuf
-fake=$build/fake
-
 all_tests() {
+
+check 'the compilers have no warnings' make -C "$top/tools" O="$tools" warnings
 
 # --------------------------------------------------------------- its parts ---
 
-unit() { # name, program
-	local line planned=0 seen=0
-	mkdir "$dir/$1"
-	(cd "$dir/$1" && "$2") >"$dir/$1.out" 2>"$dir/$1.err"
-	while read -r line; do
-		case $line in
-		1..*) planned=${line#1..} ;;
-		'ok '*) seen=$((seen + 1)); echo "ok $1: ${line#ok * }" ;;
-		'not ok '*) seen=$((seen + 1)); echo "not ok $1: ${line#not ok * }" ;;
-		'#'*) echo "$line" ;;
-		esac
-	done <"$dir/$1.out"
-	if [ "$seen" -eq 0 ] || [ "$seen" -ne "$planned" ]; then
-		echo "not ok $1: all tests came to their end"
-		head -40 "$dir/$1.err" | sed 's/^/# /'
-	fi
-}
-unit 'plain' "$build/unit"
-unit 'sanitized' "$build/asan/unit"
+unit 'plain' "$tools/unit"
+unit 'sanitized' "$tools/asan/unit"
 
 # ------------------------------------------------------------- the command ---
 
@@ -229,18 +190,6 @@ nothing_is_left() {
 check 'save: when the file cannot be written, the old one stays and nothing else' nothing_is_left
 
 # ---------------------------------------------------------------- bad input ---
-
-# refused CODE WORDS ARGUMENT...: exit code, one line on stderr with WORDS, nothing on stdout
-refused() {
-	local code=$1 words=$2
-	shift 2
-	"$sane" "$@" >"$dir/out" 2>"$dir/err"
-	[ $? -eq "$code" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] &&
-		grep -qF -- "$words" "$dir/err" && return
-	echo "stackbuf $* said:"
-	cat "$dir/out" "$dir/err"
-	return 1
-}
 
 usage_is_refused() {
 	refused 2 'a command is missing' &&
@@ -430,7 +379,7 @@ completes() {
 check 'completion for bash' completes
 
 installs() {
-	make -C "$top/tools" O="$build" DESTDIR="$dir/root" PREFIX=/usr install >/dev/null || return
+	make -C "$top/tools" O="$tools" DESTDIR="$dir/root" PREFIX=/usr install >/dev/null || return
 	"$dir/root/usr/sbin/stackbuf" --version &&
 	[ -s "$dir/root/usr/share/man/man8/stackbuf.8" ] &&
 	[ -s "$dir/root/usr/share/bash-completion/completions/stackbuf" ]
@@ -461,7 +410,7 @@ elif ! [ "$seconds" -gt 0 ]; then
 else
 	fuzz() {
 		local runs
-		make -C "$top/tools" O="$build" fuzz SECONDS_TO_FUZZ="$seconds" >"$dir/fuzz" 2>&1 || { tail -40 "$dir/fuzz"; return 1; }
+		make -C "$top/tools" O="$tools" fuzz SECONDS_TO_FUZZ="$seconds" >"$dir/fuzz" 2>&1 || { tail -40 "$dir/fuzz"; return 1; }
 		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/fuzz")
 		note "$runs runs"
 		[ "$runs" -gt 1000 ]
@@ -470,16 +419,4 @@ else
 fi
 }
 
-if ! build_tools tests >"$dir/make"; then
-	{
-		echo 'not ok the reader and its tests build'
-		tail -n 20 "$dir/make" | sed 's/^/# /'
-		echo 'done'
-	} | ktap
-	exit 1
-fi
-{
-	check 'the compilers have no warnings' make -C "$top/tools" O="$build" warnings
-	all_tests
-	echo 'done'
-} | ktap
+with_tools all_tests tests
