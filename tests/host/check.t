@@ -57,6 +57,22 @@ for series in 6.1 6.12; do
 	done
 done
 
+# silent TEXT WORD...: a result, the module built for $kernel with these words for make and without
+# a message.  Adds the files of core/ that were compiled to $work/alone.
+silent() {
+	local status
+
+	# sparse checks only files that are compiled: use a fresh folder.
+	make -s module KDIR="$kernel/build" BUILD="$work/silent" W=1 C=2 "${@:2}" >"$work/log" 2>&1
+	status=$?
+	# These messages do not concern our code.
+	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
+	[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
+	result $? "$1"
+	(cd "$work/silent/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
+	rm -rf "$work/silent"
+}
+
 echo "KTAP version 1"
 echo "1..$plan"
 
@@ -68,16 +84,7 @@ for series in 6.1 6.12; do
 			result 1 "$text"
 			continue
 		fi
-		# sparse checks only files that are compiled: use a fresh folder.
-		make -s module KDIR="$kernel/build" BUILD="$work/$series-$compiler" TESTS=1 W=1 C=2 CC="$compiler" \
-			>"$work/log" 2>&1
-		status=$?
-		# These messages do not concern our code.
-		sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
-		[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
-		result $? "$text"
-		(cd "$work/$series-$compiler/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
-		rm -rf "${work:?}/$series-$compiler"
+		silent "$text" CC="$compiler" TESTS=1
 	done
 done
 
@@ -90,14 +97,8 @@ cat >"$work/other.h" <<'END'
 #define CONFIG_FRAME_POINTER 1
 END
 for compiler in gcc clang; do
-	make -s module KDIR="$kernel/build" BUILD="$work/frames" W=1 C=2 CC="$compiler" CONFIG_UNWINDER_ORC= \
-		CONFIG_UNWINDER_FRAME_POINTER=y KCFLAGS="-include $work/other.h" >"$work/log" 2>&1
-	status=$?
-	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
-	[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
-	result $? "unwinding by frame pointers, $compiler, W=1 C=2: no warnings"
-	(cd "$work/frames/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
-	rm -rf "$work/frames"
+	silent "unwinding by frame pointers, $compiler, W=1 C=2: no warnings" CC="$compiler" CONFIG_UNWINDER_ORC= \
+		CONFIG_UNWINDER_FRAME_POINTER=y KCFLAGS="-include $work/other.h"
 done
 
 # Each file was compiled to an object of its own, and none includes another.
