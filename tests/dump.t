@@ -37,27 +37,7 @@ same() { # FILE or options
 # Compare every event's tag, CPU and stack with what the client module printed
 as_recorded() {
 	"$stackbuf" -f "$work/out/raw" log --json >"$work/json" || return
-	awk -F '[:,"]+' -v n=60000 -v cpus=2 '
-		FNR == NR { split($0, w, " "); if (w[1] == "path") id[w[2], w[3]] = w[5]; next }
-		{
-			delete f
-			for (i = 2; i < NF; i += 2) f[$i] = $(i + 1)
-			if (f["tag"] !~ /^0x5b/) next
-			cpu = f["cpu"]; at = 0
-			hex = substr(f["tag"], 7)
-			for (i = 1; i <= length(hex); i++)
-				at = 16 * at + index("0123456789abcdef", substr(hex, i, 1)) - 1
-			if (f["stack"] != id[cpu, at % 40]) { print "stack of", $0; bad = 1; exit }
-			if (seen[cpu]++ && at != last[cpu] + 1) { print "after", last[cpu], "comes", $0; bad = 1; exit }
-			last[cpu] = at
-		}
-		END {
-			for (cpu = 0; cpu < cpus; cpu++)
-				if (!bad && (last[cpu] != n - 1 || seen[cpu] < 1000)) {
-					print "CPU", cpu, "ends at", last[cpu], "after", seen[cpu]; bad = 1
-				}
-			exit bad
-		}' "$work/out/tags" "$work/json"
+	awk -v n=60000 -v cpus=2 -f "$here/guest/tags.awk" "$work/out/tags" "$work/json"
 }
 
 # converted OPTION... NAME: converts the vmcore that the capture kernel saved

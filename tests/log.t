@@ -9,7 +9,7 @@
 live_reader() {
 	local reader=''
 
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/log.sh" "$work/vm/run" &&
+	cp "$here/guest/lib.sh" "$here/guest/tags.awk" "$work/vm/" && cp "$here/guest/log.sh" "$work/vm/run" &&
 		build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	boot "$1" -x "$reader"
 	ended

@@ -21,25 +21,7 @@ note tags
 # The newest events of each CPU: each once, in order, up to the last, with the right stack
 newest() {
 	"$STACKBUF" log --json >log || return
-	# First lines "path CPU I id ID", then events with the tag 0x5b, CPU, number
-	awk -F '[:,"]+' -v n=$N -v cpus="$CPUS" '
-		FNR == NR { split($0, w, " "); if (w[1] == "path") id[w[2], w[3]] = w[5]; next }
-		{
-			delete f
-			for (i = 2; i < NF; i += 2) f[$i] = $(i + 1)
-			if (f["tag"] !~ /^0x5b/) next
-			cpu = f["cpu"]; at = ("0x" substr(f["tag"], 7)) + 0
-			if (f["stack"] != id[cpu, at % 40]) { print "stack of", $0; bad = 1; exit }
-			if (seen[cpu]++ && at != last[cpu] + 1) { print "after", last[cpu], "comes", $0; bad = 1; exit }
-			last[cpu] = at
-		}
-		END {
-			for (cpu = 0; cpu < cpus; cpu++)
-				if (!bad && (last[cpu] != n - 1 || seen[cpu] < 1000)) {
-					print "CPU", cpu, "ends at", last[cpu], "after", seen[cpu]; bad = 1
-				}
-			exit bad
-		}' tags log
+	awk -v n=$N -v cpus="$CPUS" -f /t/tags.awk tags log
 }
 
 # The total of every path, including events that were overwritten
