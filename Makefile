@@ -152,7 +152,7 @@ test: setup
 
 # What every change runs: ten minutes of soak, on both kernels, beside the others
 test-ci: setup
-	@MINUTES=5 STACKBUF_TEST_LIMIT=1500 tests/run tests/long/soak.t tests/*.t tests/host/*.t
+	@MINUTES=5 STACKBUF_TEST_LIMIT=1500 tests/run -a tests/long/soak.t
 
 # Of the test of recall, more than a million stacks on each kernel.
 test-long: setup
