@@ -27,7 +27,7 @@ void cmd_watch(struct session *s, struct output *o, struct args *a, struct watch
  * Write formats that are a file of their own: of @event, or with NULL of all totals.  Return
  * false if the format is another one.
  */
-bool cmd_profile(const struct output *o, const struct args *a, const struct event *event,
+bool cmd_profile(const struct output *o, const struct args *a, const struct stackbuf_event *event,
 		 size_t nr);
 
 #endif

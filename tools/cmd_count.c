@@ -28,10 +28,10 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
 		      stderr);
 		nr = filter_apply(&a->filter, rec->event, rec->events);
-		if (cmd_profile(o, a, rec->event ?: &(struct event){ 0 }, nr))
+		if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 			return;
 		/* Pass an array even if it is empty: NULL means all events since loading */
-		output_count(o, &a->filter, nr ? rec->event : &(struct event){ 0 }, nr);
+		output_count(o, &a->filter, nr ? rec->event : &(struct stackbuf_event){ 0 }, nr);
 		return;
 	}
 	unsure = (u64)(s->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;

@@ -22,7 +22,7 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 	}
 	session_report_missing(s);
 	nr = filter_apply(&a->filter, rec->event, rec->events);
-	if (cmd_profile(o, a, rec->event ?: &(struct event){ 0 }, nr))
+	if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 		return;
 	if (o->format == FORMAT_FOLDED) {
 		output_folded(o, rec->event, nr);

@@ -6,7 +6,7 @@
 #include "output/flame.h"
 #include "output/pprof.h"
 
-bool cmd_profile(const struct output *o, const struct args *a, const struct event *event,
+bool cmd_profile(const struct output *o, const struct args *a, const struct stackbuf_event *event,
 		 size_t nr)
 {
 	char error[512];

@@ -10,7 +10,7 @@
 
 /* --------------------------------------------------------------- reading --- */
 
-static bool wanted(const void *arg, const struct event *e)
+static bool wanted(const void *arg, const struct stackbuf_event *e)
 {
 	return filter_match(arg, e);
 }

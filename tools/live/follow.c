@@ -46,9 +46,8 @@ struct follower {
 	size_t cpus;
 	size_t *fresh;		/* pages to read in this round */
 	void *frames;		/* tree of known stacks, see duplicates_enter() */
-	struct event *event;	/* events that were read and not printed yet */
+	struct stackbuf_event *event;	/* events that were read and not printed yet */
 	size_t events, room;
-	u32 order;
 	u64 watermark;		/* the newest event of the round before */
 	u64 printed, lost, reported, skipped;
 	unsigned int taken;	/* new pages in this round */
@@ -87,8 +86,7 @@ static void take_events(struct follower *ctx, size_t i, struct cpu *cpu)
 		step = cursor_next(c);
 		if (step == STEP_EVENT) {
 			GROW(ctx->event, ctx->events, ctx->room);
-			ctx->event[ctx->events] = c->event;
-			ctx->event[ctx->events++].order = ctx->order++;
+			ctx->event[ctx->events++] = c->event;
 		} else if (step == STEP_HALF && p->done) {
 			/* Its CPU has taken another page: the event will not be completed */
 			cursor_skip(c);
@@ -188,7 +186,7 @@ static int learn_stacks(struct follower *ctx)
 		stacks_empty(&r->stacks);
 	}
 	for (i = 0; i < ctx->events; i++) {
-		u32 id = ctx->event[i].stack;
+		u32 id = ctx->event[i].id;
 		u64 place = id & mask;
 		struct stackbuf_stack *raw;
 		struct stack *stack, *found;
@@ -247,12 +245,12 @@ static void report_lost(struct follower *ctx)
 	ctx->reported = ctx->lost;
 }
 
-static void use_first(const struct follower *ctx, struct event *e)
+static void use_first(const struct follower *ctx, struct stackbuf_event *e)
 {
-	struct stack *stack = stacks_find(&ctx->o->record->stacks, e->stack);
+	struct stack *stack = stacks_find(&ctx->o->record->stacks, e->id);
 
 	if (stack && !(ctx->hooks && ctx->hooks->own_ids))
-		e->stack = stack_canonical(stack)->id;
+		e->id = stack_canonical(stack)->id;
 }
 
 /*
@@ -261,7 +259,7 @@ static void use_first(const struct follower *ctx, struct event *e)
  */
 static int print_events(struct follower *ctx, bool all)
 {
-	struct event *e = ctx->event;
+	struct stackbuf_event *e = ctx->event;
 	u64 newest = ctx->watermark;
 	size_t i, n = 0;
 	bool wanted = true;

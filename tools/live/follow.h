@@ -26,7 +26,7 @@ struct follow_hooks {
 	bool quiet;
 	bool own_ids;
 	int (*begin)(void *arg);
-	bool (*event)(void *arg, const struct event *e);
+	bool (*event)(void *arg, const struct stackbuf_event *e);
 	bool (*enough)(void *arg, u64 lost);
 	int (*end)(void *arg);
 	void (*rest)(void *arg, u64 lost);

@@ -25,7 +25,8 @@ static void print_head(const struct watch *w)
 		fprintf(w->o->file, "%-18s %s\n", "TIME(s)", "STACK");
 }
 
-static void print_event(const struct watch *w, const struct event *e, const struct stack *stack)
+static void print_event(const struct watch *w, const struct stackbuf_event *e,
+			const struct stack *stack)
 {
 	FILE *f = w->o->file;
 	unsigned int i;
@@ -53,11 +54,11 @@ static void print_event(const struct watch *w, const struct event *e, const stru
 	putc('\n', f);
 }
 
-static bool take_event(void *arg, const struct event *e)
+static bool take_event(void *arg, const struct stackbuf_event *e)
 {
 	struct snooper *ctx = arg;
 	struct watch *w = ctx->w;
-	struct stack *stack = stacks_find(&w->o->record->stacks, e->stack);
+	struct stack *stack = stacks_find(&w->o->record->stacks, e->id);
 
 	if (w->number && ctx->printed == w->number)
 		return false;

@@ -147,9 +147,9 @@ static void free_saved_stack(void *node)
 /* --------------------------------------------------------------- reading --- */
 
 /* Count an event of its process */
-static void count_event(struct counter *ctx, const struct event *e)
+static void count_event(struct counter *ctx, const struct stackbuf_event *e)
 {
-	struct tally key = { .id = e->stack, .process = true }, *t = ctx->last;
+	struct tally key = { .id = e->id, .process = true }, *t = ctx->last;
 	struct stack *stack;
 
 	if (watch_own(ctx->w, e)) {
@@ -163,7 +163,7 @@ static void count_event(struct counter *ctx, const struct event *e)
 	if (!t || tally_order(t, &key)) {
 		t = tally_of(ctx, &key);
 		ctx->last = t;
-		stack = stacks_find(&ctx->w->o->record->stacks, e->stack);
+		stack = stacks_find(&ctx->w->o->record->stacks, e->id);
 		if (!t->saved && stack)
 			t->saved = saved_stack_of(ctx, stack);
 	}
@@ -426,7 +426,7 @@ failed:
 	return -1;
 }
 
-static bool take_event(void *arg, const struct event *e)
+static bool take_event(void *arg, const struct stackbuf_event *e)
 {
 	count_event(arg, e);
 	return true;
@@ -538,7 +538,7 @@ static void copied(struct counter *ctx)
 		      stderr);
 	nr = events || w->per_process || w->folded ? watch_choose(w) : 0;
 	for (i = 0; i < nr; i++) {
-		struct tally key = { .id = r->event[i].stack };
+		struct tally key = { .id = r->event[i].id };
 
 		if (w->per_process || w->folded) {
 			count_event(ctx, &r->event[i]);

@@ -136,7 +136,7 @@ int watch_prepare(struct watch *w)
 	return 0;
 }
 
-bool watch_own(const struct watch *w, const struct event *e)
+bool watch_own(const struct watch *w, const struct stackbuf_event *e)
 {
 	return w->live && e->tgid == (u32)getpid();
 }
@@ -161,7 +161,7 @@ size_t watch_choose(struct watch *w)
 	size_t i, n = 0;
 
 	for (i = 0; i < r->events; i++) {
-		stack = stacks_find(&r->stacks, r->event[i].stack);
+		stack = stacks_find(&r->stacks, r->event[i].id);
 		if (filter_match(w->filter, &r->event[i]) && stack && watch_wants(w, stack))
 			r->event[n++] = r->event[i];
 	}

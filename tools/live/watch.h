@@ -70,7 +70,7 @@ u64 watch_now(void);
  * Is it an event of this process?  A probe on a function that this process calls to read and print
  * would produce events without end.
  */
-bool watch_own(const struct watch *w, const struct event *e);
+bool watch_own(const struct watch *w, const struct stackbuf_event *e);
 
 /* Does the stack begin in one of the functions? */
 bool watch_wants(struct watch *w, struct stack *stack);

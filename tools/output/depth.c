@@ -34,11 +34,9 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 	unsigned int i;
 
 	for (i = 0; i < d->nr; i++) {
-		bool far = d->frame[i] == STACKBUF_FRAME_FAR;
-
-		addr[i] = far ? 0 : o->record->info.base_addr + (__s64)(__s32)d->frame[i];
-		if (far && same)
-			addr[i] = known->addr[i];
+		/* One word of a far frame does not hold its address */
+		if (!stackbuf_decode_frame(&d->frame[i], 1, o->record->info.base_addr, &addr[i]))
+			addr[i] = same ? known->addr[i] : 0;
 		same = same && known->addr[i] == addr[i];
 	}
 	if (same) {

@@ -130,7 +130,7 @@ static void print_json(const struct output *o, json_t *object, struct stack *sta
 
 /* ------------------------------------------------------------------ JSON --- */
 
-static void json_event(const struct output *o, const struct event *e, struct stack *stack)
+static void json_event(const struct output *o, const struct stackbuf_event *e, struct stack *stack)
 {
 	json_t *j = json_object();
 	char when[64], comm[STACKBUF_COMM_LEN];
@@ -158,9 +158,9 @@ void output_head(const struct output *o)
 			"TIME(s)", "COMM", "PID", "CPU", "STACK", "TGID", "CONTEXT", "TAG");
 }
 
-void output_event(const struct output *o, const struct event *e)
+void output_event(const struct output *o, const struct stackbuf_event *e)
 {
-	struct stack *stack = output_stack(o, e->stack);
+	struct stack *stack = output_stack(o, e->id);
 	const char *block, *mark;
 	char when[64], tag[32] = "", comm[STACKBUF_COMM_LEN];
 	size_t len;
@@ -180,7 +180,7 @@ void output_event(const struct output *o, const struct event *e)
 		if (e->tagged)
 			snprintf(tag, sizeof(tag), "%#llx", e->tag);
 		fprintf(o->file, "%-18s %-15s %-7u %-3u %-10u %-7u %s", when, comm, e->pid,
-			e->cpu, e->stack, e->tgid, output_context(e));
+			e->cpu, e->id, e->tgid, output_context(e));
 		if (*tag || *mark)
 			fprintf(o->file, "%*s%s%s%s%s",
 				(int)(8 - strlen(output_context(e))), "", tag,
@@ -193,17 +193,17 @@ void output_event(const struct output *o, const struct event *e)
 
 static int folded_order(const void *a, const void *b)
 {
-	const struct event *x = a, *y = b;
+	const struct stackbuf_event *x = a, *y = b;
 	int c = strcmp(x->comm, y->comm);
 
 	if (c)
 		return c;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-void output_folded(const struct output *o, const struct event *event, size_t nr)
+void output_folded(const struct output *o, const struct stackbuf_event *event, size_t nr)
 {
-	struct event *sorted = xcalloc(nr + 1, sizeof(*sorted));
+	struct stackbuf_event *sorted = xcalloc(nr + 1, sizeof(*sorted));
 	size_t i, n, len;
 
 	memcpy(sorted, event, nr * sizeof(*event));
@@ -214,7 +214,7 @@ void output_folded(const struct output *o, const struct event *event, size_t nr)
 
 		for (n = 1; i + n < nr && !folded_order(&sorted[i], &sorted[i + n]); n++)
 			;
-		block = stack_block(o, output_stack(o, sorted[i].stack), &len);
+		block = stack_block(o, output_stack(o, sorted[i].id), &len);
 		output_comm(sorted[i].comm, comm);
 		for (p = *comm ? comm : "?"; *p; p++)
 			putc(*p == ';' ? '_' : *p, o->file);
@@ -260,7 +260,7 @@ void output_total(const struct output *o, struct stack *stack, u64 count, u64 su
 }
 
 void output_count(const struct output *o, const struct filter *f,
-		  const struct event *event, size_t nr)
+		  const struct stackbuf_event *event, size_t nr)
 {
 	struct record *r = o->record;
 	struct total *total;
@@ -274,7 +274,7 @@ void output_count(const struct output *o, const struct filter *f,
 			stack->count = 0;
 		}
 		for (i = 0; i < nr; i++)
-			output_stack(o, event[i].stack)->in_ring++;
+			output_stack(o, event[i].id)->in_ring++;
 	}
 	total = xcalloc(r->stacks.nr + 1, sizeof(*total));
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )

@@ -16,16 +16,16 @@ void output_total(const struct output *o, struct stack *stack, u64 count, u64 su
 
 /* Print the line above the events, if the format has one */
 void output_head(const struct output *o);
-void output_event(const struct output *o, const struct event *e);
+void output_event(const struct output *o, const struct stackbuf_event *e);
 
 /* Print all events of a --folded log: each command and stack with its count */
-void output_folded(const struct output *o, const struct event *event, size_t nr);
+void output_folded(const struct output *o, const struct stackbuf_event *event, size_t nr);
 
 /*
  * Print distinct stacks with their totals, the least frequent first: of all events since loading,
  * or with @event of those alone.
  */
 void output_count(const struct output *o, const struct filter *f,
-		  const struct event *event, size_t nr);
+		  const struct stackbuf_event *event, size_t nr);
 
 #endif

@@ -135,19 +135,19 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 
 static int by_command(const void *a, const void *b)
 {
-	const struct event *x = a, *y = b;
+	const struct stackbuf_event *x = a, *y = b;
 	int c = strcmp(x->comm, y->comm);
 
 	if (c)
 		return c;
-	return x->stack < y->stack ? -1 : x->stack > y->stack;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 /* Add a line for each command and stack: one for each event would take 100 times the memory */
-static void add_event_lines(struct graph *g, const struct output *o, const struct event *event,
-			    size_t nr)
+static void add_event_lines(struct graph *g, const struct output *o,
+			    const struct stackbuf_event *event, size_t nr)
 {
-	struct event *sorted = xcalloc(nr + 1, sizeof(*sorted));
+	struct stackbuf_event *sorted = xcalloc(nr + 1, sizeof(*sorted));
 	size_t i, n;
 
 	memcpy(sorted, event, nr * sizeof(*event));
@@ -155,7 +155,7 @@ static void add_event_lines(struct graph *g, const struct output *o, const struc
 	for (i = 0; i < nr; i += n) {
 		for (n = 1; i + n < nr && !by_command(&sorted[i], &sorted[i + n]); n++)
 			;
-		add_line(g, o, output_stack(o, sorted[i].stack), sorted[i].comm, n);
+		add_line(g, o, output_stack(o, sorted[i].id), sorted[i].comm, n);
 	}
 	free(sorted);
 }
@@ -277,7 +277,7 @@ static int put_file(const char *name, const char *text, size_t len, char *error,
 	return -1;
 }
 
-int flame_write(const struct output *o, const struct filter *f, const struct event *event,
+int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr, const char *name, char *error, size_t size)
 {
 	struct graph g = { 0 };

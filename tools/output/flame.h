@@ -11,7 +11,7 @@
  * Write the graph of @event, with commands as outermost frames; with NULL that of all events since
  * loading, by stack alone.  Return 0, or -1 with @error set and no file written.
  */
-int flame_write(const struct output *o, const struct filter *f, const struct event *event,
+int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr, const char *name, char *error, size_t size);
 
 #endif

@@ -56,7 +56,7 @@ const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN])
 
 static const char *const context_name[] = { "task", "softirq", "hardirq", "nmi" };
 
-const char *output_context(const struct event *e)
+const char *output_context(const struct stackbuf_event *e)
 {
 	return context_name[e->context & 3];
 }

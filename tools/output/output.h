@@ -46,7 +46,7 @@ struct stack *output_stack(const struct output *o, u32 id);
 
 /* A command's name, in @text.  Bytes that are not printable ASCII become "?" */
 const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN]);
-const char *output_context(const struct event *e);
+const char *output_context(const struct stackbuf_event *e);
 
 /* ns since 1970 as a time of day, in @buf */
 const char *output_day(u64 ns, char *buf, size_t size);

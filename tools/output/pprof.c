@@ -208,7 +208,8 @@ static void label_number(struct profile *p, struct message *sample, const char *
 }
 
 /* Put one sample, with the labels of @e; NULL: of events that are only counted */
-static void put_sample(struct profile *p, struct stack *stack, const struct event *e, u64 events)
+static void put_sample(struct profile *p, struct stack *stack, const struct stackbuf_event *e,
+		       u64 events)
 {
 	struct message sample = { 0 }, packed = { 0 };
 	char text[64];
@@ -248,9 +249,9 @@ static void put_sample(struct profile *p, struct stack *stack, const struct even
 /* Compare what labels show: equal events become one sample */
 static int by_labels(const void *a, const void *b)
 {
-	const struct event *x = a, *y = b;
-	const u64 one[] = { x->stack, x->cpu, x->pid, x->tgid, x->context, x->tagged, x->tag };
-	const u64 other[] = { y->stack, y->cpu, y->pid, y->tgid, y->context, y->tagged, y->tag };
+	const struct stackbuf_event *x = a, *y = b;
+	const u64 one[] = { x->id, x->cpu, x->pid, x->tgid, x->context, x->tagged, x->tag };
+	const u64 other[] = { y->id, y->cpu, y->pid, y->tgid, y->context, y->tagged, y->tag };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(one); i++)
@@ -259,9 +260,9 @@ static int by_labels(const void *a, const void *b)
 	return strcmp(x->comm, y->comm);
 }
 
-static void put_samples(struct profile *p, const struct event *event, size_t nr)
+static void put_samples(struct profile *p, const struct stackbuf_event *event, size_t nr)
 {
-	struct event *sorted = xcalloc(nr + 1, sizeof(*sorted));
+	struct stackbuf_event *sorted = xcalloc(nr + 1, sizeof(*sorted));
 	size_t i, n;
 
 	memcpy(sorted, event, nr * sizeof(*event));
@@ -269,12 +270,12 @@ static void put_samples(struct profile *p, const struct event *event, size_t nr)
 	for (i = 0; i < nr; i += n) {
 		for (n = 1; i + n < nr && !by_labels(&sorted[i], &sorted[i + n]); n++)
 			;
-		put_sample(p, output_stack(p->o, sorted[i].stack), &sorted[i], n);
+		put_sample(p, output_stack(p->o, sorted[i].id), &sorted[i], n);
 	}
 	free(sorted);
 }
 
-static void put_head(struct profile *p, const struct event *event, size_t nr)
+static void put_head(struct profile *p, const struct stackbuf_event *event, size_t nr)
 {
 	const struct stackbuf_info *info = &p->o->record->info;
 	struct message m = { 0 };
@@ -322,12 +323,12 @@ static int write_gzip(FILE *file, const struct message *m)
 	return gzclose(gz) == Z_OK ? 0 : -1;
 }
 
-int pprof_write(const struct output *o, const struct filter *f, const struct event *event,
+int pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr)
 {
 	const struct record *r = o->record;
 	struct profile p = { .o = o };
-	struct event *chosen = NULL;
+	struct stackbuf_event *chosen = NULL;
 	struct stack *stack;
 	size_t i;
 	int ret;
@@ -336,7 +337,7 @@ int pprof_write(const struct output *o, const struct filter *f, const struct eve
 	if (!event) {
 		chosen = xcalloc(r->events + 1, sizeof(*chosen));
 		for (i = 0, nr = 0; i < r->events; i++)
-			if (filter_stack(f, r->event[i].stack))
+			if (filter_stack(f, r->event[i].id))
 				chosen[nr++] = r->event[i];
 	}
 	put_samples(&p, event ?: chosen, nr);

@@ -12,7 +12,7 @@
  * ring no longer holds have the label event=overwritten and no others.  Return 0, or -1 if it
  * cannot be written.
  */
-int pprof_write(const struct output *o, const struct filter *f, const struct event *event,
+int pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr);
 
 #endif

@@ -63,9 +63,9 @@ void duplicates_merge(struct record *r)
 	}
 	free(all);
 	for (i = 0; any && i < r->events; i++) {
-		stack = stacks_find(&r->stacks, r->event[i].stack);
+		stack = stacks_find(&r->stacks, r->event[i].id);
 		if (stack)
-			r->event[i].stack = stack_canonical(stack)->id;
+			r->event[i].id = stack_canonical(stack)->id;
 	}
 }
 

@@ -372,13 +372,13 @@ static bool match_comm(const struct filter *f, const char *comm)
 	return !f->comms;
 }
 
-bool filter_match(const struct filter *f, const struct event *e)
+bool filter_match(const struct filter *f, const struct stackbuf_event *e)
 {
 	if (f->pid.nr && !in_ranges(&f->pid, e->pid) && !in_ranges(&f->pid, e->tgid))
 		return false;
 	if (f->cpu.nr && !in_ranges(&f->cpu, e->cpu))
 		return false;
-	if (!filter_stack(f, e->stack))
+	if (!filter_stack(f, e->id))
 		return false;
 	if (f->tag.nr && !(e->tagged && in_ranges(&f->tag, e->tag)))
 		return false;
@@ -389,7 +389,7 @@ bool filter_match(const struct filter *f, const struct event *e)
 	return match_comm(f, e->comm);
 }
 
-size_t filter_last(const struct filter *f, struct event *event, size_t nr)
+size_t filter_last(const struct filter *f, struct stackbuf_event *event, size_t nr)
 {
 	if (!f->has_last || nr <= f->last)
 		return nr;
@@ -397,7 +397,7 @@ size_t filter_last(const struct filter *f, struct event *event, size_t nr)
 	return f->last;
 }
 
-size_t filter_apply(const struct filter *f, struct event *event, size_t nr)
+size_t filter_apply(const struct filter *f, struct stackbuf_event *event, size_t nr)
 {
 	size_t i, n = 0;
 

@@ -87,10 +87,10 @@ bool filter_stack(const struct filter *f, u32 id);
 bool filter_events(const struct filter *f);
 
 /* Apply all but --last, which depends on the other events; then --last.  Return how many remain */
-bool filter_match(const struct filter *f, const struct event *e);
-size_t filter_last(const struct filter *f, struct event *event, size_t nr);
+bool filter_match(const struct filter *f, const struct stackbuf_event *e);
+size_t filter_last(const struct filter *f, struct stackbuf_event *event, size_t nr);
 
 /* Keep the events that match, then those of --last.  Return how many remain */
-size_t filter_apply(const struct filter *f, struct event *event, size_t nr);
+size_t filter_apply(const struct filter *f, struct stackbuf_event *event, size_t nr);
 
 #endif

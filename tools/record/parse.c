@@ -88,60 +88,28 @@ void cursor_start(struct cursor *c, const struct stackbuf_events_page *page)
 	c->event.time = page->time;
 }
 
-static unsigned int event_words(u64 word)
-{
-	switch (word >> STACKBUF_EVENT_FORM_SHIFT & 3) {
-	case STACKBUF_SHORT:
-		return 1;
-	case STACKBUF_TAGGED:
-		return 2;
-	case STACKBUF_FULL:
-		return 5;
-	}
-	return 0;
-}
-
 enum step cursor_next(struct cursor *c)
 {
-	const u64 *w = &c->page->word[c->pos];
-	struct event *e = &c->event;
-	unsigned int words;
-	u64 word, time;
+	unsigned int form, words;
+	u64 word;
 
-	if (c->pos >= STACKBUF_EVENT_WORDS || !*w)
+	if (c->pos >= STACKBUF_EVENT_WORDS || !c->page->word[c->pos])
 		return STEP_END;
-	word = *w;
-	words = event_words(word);
-	if (!words || c->pos + words > STACKBUF_EVENT_WORDS || (!c->pos && words != 5))
+	word = c->page->word[c->pos];
+	form = stackbuf_event_form(word);
+	words = stackbuf_event_words(word);
+	if (!form || c->pos + words > STACKBUF_EVENT_WORDS || (!c->pos && form != STACKBUF_FULL))
 		return STEP_DAMAGED;
 	if (word & STACKBUF_EVENT_WRITING)
 		return STEP_HALF;
 	if (!(u32)word)
 		return STEP_DAMAGED;
-	if (c->lost && words != 5)
+	if (c->lost && form != STACKBUF_FULL)
 		return STEP_HALF;
+	c->lost = false;
 
-	time = word >> STACKBUF_EVENT_TIME_SHIFT & ((1ULL << STACKBUF_EVENT_TIME_BITS) - 1);
-	e->stack = word;
-	e->context = word >> STACKBUF_EVENT_CONTEXT_SHIFT & 3;
-	if (words == 5) {
-		u64 task = w[2];
-
-		time |= (task >> STACKBUF_TASK_TIME_SHIFT & ((1ULL << STACKBUF_TASK_TIME_BITS) - 1))
-			<< STACKBUF_EVENT_TIME_BITS;
-		e->time = c->page->time + time;
-		e->tagged = task & STACKBUF_TASK_TAGGED;
-		e->tag = e->tagged ? w[1] : 0;
-		e->pid = task & ((1U << STACKBUF_TASK_PID_BITS) - 1);
-		e->tgid = task >> STACKBUF_TASK_TGID_SHIFT & ((1U << STACKBUF_TASK_PID_BITS) - 1);
-		memcpy(e->comm, &w[3], STACKBUF_COMM_LEN);
-		e->comm[STACKBUF_COMM_LEN - 1] = '\0';
-		c->lost = false;
-	} else {
-		e->time += time;
-		e->tagged = words == 2;
-		e->tag = e->tagged ? w[1] : 0;
-	}
+	stackbuf_decode_event(&c->event, c->page, c->pos);
+	c->event.comm[STACKBUF_COMM_LEN - 1] = '\0';
 	c->pos += words;
 	c->nr++;
 	return STEP_EVENT;
@@ -149,7 +117,7 @@ enum step cursor_next(struct cursor *c)
 
 void cursor_skip(struct cursor *c)
 {
-	c->pos += event_words(c->page->word[c->pos]);
+	c->pos += stackbuf_event_words(c->page->word[c->pos]);
 	c->nr++;
 	c->lost = true;
 }
@@ -162,18 +130,17 @@ void cursor_skip(struct cursor *c)
  */
 void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_events_page *before)
 {
-	unsigned int pos = 0, words;
+	unsigned int pos = 0;
 
 	while (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
 		u64 was = before->word[pos];
 
-		words = event_words(was);
-		if (!words || (page->word[pos] ^ was) & ~STACKBUF_EVENT_WRITING)
+		if (!stackbuf_event_form(was) || (page->word[pos] ^ was) & ~STACKBUF_EVENT_WRITING)
 			break;
 		if (page->word[pos] != was)
 			page->owner = page->cpu + 1;
 		page->word[pos] = was;
-		pos += words;
+		pos += stackbuf_event_words(was);
 	}
 	/* An owner makes the follower read the page again, for the events left out here */
 	if (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
@@ -182,24 +149,32 @@ void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_e
 	}
 }
 
-static int event_order(const void *a, const void *b)
+/* A stable merge sort.  Each page is in order: only what overlaps between pages is moved */
+static void merge_sort(struct stackbuf_event *event, size_t nr, struct stackbuf_event *room)
 {
-	const struct event *x = a, *y = b;
+	size_t half = nr / 2, to = half, right = half, i = 1, n;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	while (i < nr && event[i - 1].time <= event[i].time)
+		i++;
+	if (i >= nr)
+		return;
+	merge_sort(event, half, room);
+	merge_sort(event + half, nr - half, room);
+	while (to && event[to - 1].time > event[half].time)
+		to--;
+	n = half - to;
+	memcpy(room, event + to, n * sizeof(*event));
+	for (i = 0; i < n; to++)
+		event[to] = right < nr && event[right].time < room[i].time ?
+			    event[right++] : room[i++];
 }
 
-void events_sort(struct event *event, size_t nr)
+void events_sort(struct stackbuf_event *event, size_t nr)
 {
-	size_t i;
+	struct stackbuf_event *room = xrealloc(NULL, nr / 2 + 1, sizeof(*room));
 
-	for (i = 1; i < nr; i++)
-		if (event_order(&event[i - 1], &event[i]) > 0) {
-			qsort(event, nr, sizeof(*event), event_order);
-			return;
-		}
+	merge_sort(event, nr, room);
+	free(room);
 }
 
 /* Drop all but the newest @last events, but seldom, so that each event is sorted few times */
@@ -212,14 +187,15 @@ static void drop_old_events(struct record *r, u64 last)
 	r->events = last;
 }
 
-static void keep_event(struct record *r, struct event *e, const struct event_choice *choice)
+static void keep_event(struct record *r, const struct stackbuf_event *e,
+		       const struct event_choice *choice)
 {
-	struct stack *stack = choice ? stacks_find(&r->stacks, e->stack) :
-				     stacks_get(&r->stacks, e->stack);
+	struct stack *stack = choice ? stacks_find(&r->stacks, e->id) :
+				     stacks_get(&r->stacks, e->id);
 
 	if (stack)
 		stack->in_ring++;
-	e->order = r->found++;
+	r->found++;
 	if (choice && !choice->wanted(choice->arg, e))
 		return;
 	GROW(r->event, r->events, r->event_room);
@@ -333,7 +309,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 			  unsigned int granule, unsigned int *granules)
 {
 	const struct stackbuf_stack *raw;
-	unsigned int i, n = 0, bytes;
+	unsigned int i, n = 0, words, bytes;
 	u64 addr[STACKBUF_DEPTH_MAX], bits;
 	struct stack *stack;
 
@@ -352,19 +328,13 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 		return NULL;
 	if (stackbuf_hash(raw->frames, raw->words, raw->flags & STACKBUF_STACK_CUT) != raw->hash)
 		return NULL;
-	for (i = 0; i < raw->words; ) {
-		if (n == raw->nr)
+	for (i = 0; i < raw->words && n < raw->nr; i += words) {
+		words = stackbuf_decode_frame(&raw->frames[i], raw->words - i, page->base_addr,
+					      &addr[n++]);
+		if (!words)
 			return NULL;
-		if (raw->frames[i] != STACKBUF_FRAME_FAR) {
-			addr[n++] = page->base_addr + (u64)(__s64)(__s32)raw->frames[i++];
-			continue;
-		}
-		if (i + 3 > raw->words)
-			return NULL;
-		addr[n++] = raw->frames[i + 1] | (u64)raw->frames[i + 2] << 32;
-		i += 3;
 	}
-	if (n != raw->nr)
+	if (i < raw->words || n < raw->nr)
 		return NULL;
 
 	stack = stacks_get(s, raw->id);

@@ -126,32 +126,21 @@ size_t page_set_copies(const struct page_set *set, size_t i);
 /* Most events in a page: the first is FULL, the others SHORT */
 #define PAGE_EVENTS_MAX	(STACKBUF_EVENT_WORDS - 4)
 
-struct event {
-	u64 time;		/* ns, printk's clock */
-	u64 tag;
-	u32 stack;		/* id */
-	u32 cpu;
-	u32 pid, tgid;
-	u32 order;		/* as found: oldest page first */
-	u8 context;		/* enum stackbuf_context */
-	bool tagged;
-	char comm[STACKBUF_COMM_LEN];	/* NUL-terminated, any bytes: see output_comm() */
-};
-
 /**
  * struct cursor - a way through the events of one page
  * @page: the page
  * @pos: word of the event to look at next
  * @nr: events passed
  * @lost: the event before was skipped, so that a SHORT one, which depends on it, is lost too
- * @event: the event that was found last
+ * @event: the event that was found last; its comm is NUL-terminated, of any bytes: see
+ *	output_comm()
  */
 struct cursor {
 	const struct stackbuf_events_page *page;
 	unsigned int pos;
 	unsigned int nr;
 	bool lost;
-	struct event event;
+	struct stackbuf_event event;
 };
 
 enum step {
@@ -176,7 +165,9 @@ void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_e
  * was reused for new records in between: then @page is blank.
  */
 bool text_drop_torn(char *page, const char *again);
-void events_sort(struct event *event, size_t nr);
+
+/* Sort by time; events of the same time keep their order */
+void events_sort(struct stackbuf_event *event, size_t nr);
 
 /* -------------------------------------------------------------- stacks --- */
 
@@ -305,7 +296,7 @@ struct record {
 	struct stacks stacks;
 	size_t in_table;
 	size_t not_rendered;
-	struct event *event;
+	struct stackbuf_event *event;
 	size_t events, event_room;
 	u32 found;
 	struct text *text;
@@ -338,7 +329,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance);
  * @last: keep only this number of the newest of those wanted; 0: all
  */
 struct event_choice {
-	bool (*wanted)(const void *arg, const struct event *e);
+	bool (*wanted)(const void *arg, const struct stackbuf_event *e);
 	const void *arg;
 	u64 last;
 };

@@ -197,13 +197,6 @@ void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const 
 
 /* ---------------------------------------------------------------- events --- */
 
-static unsigned int words_of(u64 word)
-{
-	static const unsigned int words[] = { 0, 1, 2, 5 };
-
-	return words[word >> STACKBUF_EVENT_FORM_SHIFT & 3];
-}
-
 static void take_page(struct made *m, unsigned int cpu, u64 time)
 {
 	struct made_cpu *c = &m->cpu[cpu];
@@ -218,7 +211,7 @@ static void take_page(struct made *m, unsigned int cpu, u64 time)
 	old = page->page.seq;
 	STORE(page->page.seq, 0);
 	for (; old && pos < STACKBUF_EVENT_WORDS && page->word[pos];
-	     pos += words_of(page->word[pos])) {
+	     pos += stackbuf_event_words(page->word[pos])) {
 		struct stackbuf_stack *stack = made_at(m, page->word[pos]);
 
 		stack->count++;
@@ -272,7 +265,7 @@ u64 *made_event(struct made *m, const struct made_event *e)
 		at[4] = comm[1];
 	}
 	STORE(at[0], word);
-	c->pos += words_of(word);
+	c->pos += stackbuf_event_words(word);
 	c->chained = true;
 	c->time = e->time;
 	c->task = task;

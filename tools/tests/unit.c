@@ -49,7 +49,7 @@ static void parse(const struct made *m, struct record *r, unsigned int seed)
 	page_set_clear(&set);
 }
 
-static struct event *event_tagged(const struct record *r, u64 tag)
+static struct stackbuf_event *event_tagged(const struct record *r, u64 tag)
 {
 	size_t i;
 
@@ -60,9 +60,9 @@ static struct event *event_tagged(const struct record *r, u64 tag)
 }
 
 /* Whether this is the event that was appended, apart from its order */
-static bool event_is(const struct event *e, const struct made_event *m)
+static bool event_is(const struct stackbuf_event *e, const struct made_event *m)
 {
-	return e->time == m->time && e->stack == m->stack && e->cpu == m->cpu && e->pid == m->pid &&
+	return e->time == m->time && e->id == m->stack && e->cpu == m->cpu && e->pid == m->pid &&
 	       e->tgid == m->tgid && e->context == m->context && e->tagged == m->tagged &&
 	       e->tag == (m->tagged ? m->tag : 0) && !strcmp(e->comm, m->comm);
 }
@@ -375,11 +375,11 @@ static bool same_record(const struct record *a, const struct record *b)
 	if (a->events != b->events || a->stacks.nr != b->stacks.nr || a->texts != b->texts)
 		return false;
 	for (i = 0; i < a->events; i++) {
-		const struct event *x = &a->event[i], *y = &b->event[i];
-		const struct stack *s = stacks_find(&a->stacks, x->stack),
-				   *t = stacks_find(&b->stacks, y->stack);
+		const struct stackbuf_event *x = &a->event[i], *y = &b->event[i];
+		const struct stack *s = stacks_find(&a->stacks, x->id),
+				   *t = stacks_find(&b->stacks, y->id);
 
-		if (x->time != y->time || x->tag != y->tag || x->stack != y->stack ||
+		if (x->time != y->time || x->tag != y->tag || x->id != y->id ||
 		    x->cpu != y->cpu || x->pid != y->pid || x->tgid != y->tgid ||
 		    strcmp(x->comm, y->comm))
 			return false;
@@ -968,7 +968,7 @@ static void test_filters(void)
 	make_known(&m, id, 540);
 	parse(&m, &r, 0);
 #define KEPT(option, text, number) do {						\
-	struct event *copy = xcalloc(r.events, sizeof(*copy));			\
+	struct stackbuf_event *copy = xcalloc(r.events, sizeof(*copy));			\
 	filter_free(&f);							\
 	memcpy(copy, r.event, r.events * sizeof(*copy));			\
 	filter_set(&f, option, text);						\
@@ -1330,10 +1330,10 @@ static void test_live(void)
 			u64 at = (r.event[i].time - MADE_LOAD) / 1000;
 			struct made_event e;
 
-			stack = stacks_find(&r.stacks, r.event[i].stack);
+			stack = stacks_find(&r.stacks, r.event[i].id);
 			/* The test does not know the ids, but each n % MADE_STACKS has only one */
 			if (!id[at % MADE_STACKS])
-				id[at % MADE_STACKS] = r.event[i].stack;
+				id[at % MADE_STACKS] = r.event[i].id;
 			made_known(&e, at, id);
 			CHECK(event_is(&r.event[i], &e));
 			/* Pages that were left out make gaps, but order is kept */
