@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "record/duplicates.h"
+#include "record/info.h"
 #include "session.h"
 
 /* --------------------------------------------------------------- reading --- */

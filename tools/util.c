@@ -170,6 +170,13 @@ char printable_ascii(char c)
 	return c >= ' ' && c <= '~' ? c : '?';
 }
 
+void make_printable(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		*text = printable_ascii(*text);
+}
+
 unsigned int hex_digit(char c)
 {
 	return c <= '9' ? c - '0' : (c | 32) - 'a' + 10;

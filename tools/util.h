@@ -71,6 +71,9 @@ char *printable(char *text);
 /* @c if it is printable ASCII, else a question mark */
 char printable_ascii(char c);
 
+/* Terminate a string of @size bytes, and replace what is not printable ASCII */
+void make_printable(char *text, size_t size);
+
 /* The value of a hexadecimal digit */
 unsigned int hex_digit(char c);
 

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include "input/dump.h"
 #include "input/source.h"
+#include "record/info.h"
+#include "record/text_log.h"
 #include "symbol/kallsyms.h"
 
 #define DEBUGFS		"/sys/kernel/debug/stackbuf"

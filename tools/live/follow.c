@@ -15,6 +15,7 @@
 #include "live/follow.h"
 #include "live/interrupt.h"
 #include "record/duplicates.h"
+#include "record/text_log.h"
 
 #define POLL_MIN_US	1000
 #define POLL_MAX_US	50000

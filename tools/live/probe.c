@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "live/interrupt.h"
 #include "live/probe.h"
+#include "record/info.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
 

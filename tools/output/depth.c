@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/depth.h"
+#include "record/info.h"
 
 static int deeper(const void *a, const void *b)
 {

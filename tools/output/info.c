@@ -8,6 +8,7 @@
 #include <string.h>
 #include "output/info.h"
 #include "output/json.h"
+#include "record/info.h"
 
 /* Print one field: as a key of @j, or as a line if @j is NULL */
 static void __attribute__((format(printf, 5, 6)))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "output/text.h"
 #include "record/duplicates.h"
+#include "record/text_log.h"
 #include "symbol/decode.h"
 
 /* Print a record with source lines, found by name: the text log has no addresses */

@@ -27,6 +27,8 @@
 #include "record/duplicates.h"
 #include "output/snapshot.h"
 #include "input/source.h"
+#include "record/info.h"
+#include "record/text_log.h"
 #include "util.h"
 
 static unsigned int failures;

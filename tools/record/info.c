@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * info.c - stackbuf_info: sizes, counters, probes, deepest stacks
+ */
+#include <string.h>
+#include "record/info.h"
+
+/* Pages of stackbuf_info after the counters: parts that a build may leave out */
+static u64 part_pages(const struct stackbuf_info *info)
+{
+	return info->info_size / STACKBUF_PAGE_SIZE - 1 - STACKBUF_COUNTER_PAGES;
+}
+
+bool info_has_probes(const struct stackbuf_info *info)
+{
+	return part_pages(info) >= STACKBUF_PROBE_PAGES;
+}
+
+/* The pages before those of the deepest stacks */
+static u32 depths_index(const struct stackbuf_info *info)
+{
+	return 1 + STACKBUF_COUNTER_PAGES + (info_has_probes(info) ? STACKBUF_PROBE_PAGES : 0);
+}
+
+bool info_has_depths(const struct stackbuf_info *info)
+{
+	return info->info_size / STACKBUF_PAGE_SIZE - depths_index(info) >= STACKBUF_DEPTH_PAGES;
+}
+
+/* Whether it is the size of a whole stackbuf_info, or of one without some of the parts */
+static bool info_size_sane(u64 size)
+{
+	const u64 whole = sizeof(struct stackbuf_info);
+	const u64 probes = STACKBUF_PROBE_PAGES * STACKBUF_PAGE_SIZE;
+	const u64 depths = STACKBUF_DEPTH_PAGES * STACKBUF_PAGE_SIZE;
+
+	return size >= whole || size == whole - probes || size == whole - depths ||
+	       size == whole - probes - depths;
+}
+
+bool info_sane(const struct stackbuf_info *info)
+{
+	const u64 size[ARRAYS] = { info->info_size, info->events_size, info->stacks_size,
+				   info->text_size };
+	unsigned int i;
+
+	for (i = 0; i < ARRAYS; i++)
+		if (!size[i] || size[i] % STACKBUF_PAGE_SIZE || size[i] > ARRAY_BYTES_MAX)
+			return false;
+	return info_size_sane(info->info_size) && info->id_bits >= 6 && info->id_bits <= 32 &&
+	       info->stacks_size / STACKBUF_GRANULE <= 1ULL << info->id_bits;
+}
+
+static u64 counters_sum(const struct stackbuf_counters_page *page)
+{
+	unsigned int slot, i;
+	u64 sum = 0;
+
+	for (slot = 0; slot < STACKBUF_COUNTER_LINES; slot++)
+		for (i = 0; i < STACKBUF_COUNTERS; i++)
+			sum += page->slot[slot][i];
+	return sum;
+}
+
+/* The counters compared here only grow */
+bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b)
+{
+	if (a->page.seq != b->page.seq)
+		return a->page.seq > b->page.seq;
+	if (!a->stop_ns != !b->stop_ns)
+		return a->stop_ns;
+	return a->overwritten + a->evicted + a->text_overwritten >
+	       b->overwritten + b->evicted + b->text_overwritten;
+}
+
+void record_parse_info(struct record *r, const struct found_page *p)
+{
+	const struct stackbuf_info *info = p->data;
+	unsigned int i = p->index;
+
+	if (!i) {
+		if (!info_sane(info) || (r->have_info && !info_later(info, &r->info)))
+			return;
+		r->have_info = true;
+		memcpy(&r->info, info, STACKBUF_PAGE_SIZE);
+		make_printable(r->info.base_symbol, sizeof(r->info.base_symbol));
+		make_printable(r->info.module_srcversion, sizeof(r->info.module_srcversion));
+		make_printable(r->info.release, sizeof(r->info.release));
+		make_printable(r->info.kernel_version, sizeof(r->info.kernel_version));
+		make_printable(r->info.filter.comm, sizeof(r->info.filter.comm));
+	} else if (p->kind == STACKBUF_PROBES) {
+		i -= 1 + STACKBUF_COUNTER_PAGES;
+		if (i < STACKBUF_PROBE_PAGES)
+			r->info.probe[i] = *(const struct stackbuf_probes_page *)p->data;
+	} else if (p->kind == STACKBUF_DEPTHS) {
+		i -= depths_index(&r->info);
+		if (i < STACKBUF_DEPTH_PAGES)
+			r->info.depth[i] = *(const struct stackbuf_depths_page *)p->data;
+	} else if (i <= STACKBUF_COUNTER_PAGES) {
+		const struct stackbuf_counters_page *loss = p->data;
+
+		if (counters_sum(loss) >= counters_sum(&r->info.counter[i - 1]))
+			r->info.counter[i - 1] = *loss;
+	}
+}
+
+bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
+{
+	const struct stackbuf_probes_page *page = &r->info.probe[i / STACKBUF_PAGE_PROBES];
+	const struct stackbuf_probe *p = &page->probe[i % STACKBUF_PAGE_PROBES];
+	u32 at = page->missed_offset;
+
+	if (page->page.kind != STACKBUF_PROBES || !p->state)
+		return false;
+	probe->name = xrealloc(NULL, sizeof(p->name) + 1, 1);
+	memcpy(probe->name, p->name, sizeof(p->name));
+	make_printable(probe->name, sizeof(p->name) + 1);
+	probe->addr = p->addr;
+	probe->state = p->state;
+	probe->missed = 0;
+	if (at <= sizeof(*p) - sizeof(probe->missed))
+		memcpy(&probe->missed, (const char *)p + at, sizeof(probe->missed));
+	return true;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * info.h - stackbuf_info: sizes, counters, probes, deepest stacks
+ */
+#ifndef RECORD_INFO_H
+#define RECORD_INFO_H
+
+#include "record/parse.h"
+
+/**
+ * struct probe - one probe
+ * @name: as it was given
+ * @addr: its address, 0 while it has none
+ * @state: enum stackbuf_probe_state
+ * @missed: hits that the kernel did not pass on
+ */
+struct probe {
+	char *name;
+	u64 addr;
+	u8 state;
+	u64 missed;
+};
+
+/* Probe @i of STACKBUF_PROBES_MAX; its name is to be freed.  Return false if there is none */
+bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
+
+/*
+ * Did the module that made the record keep probes, or deepest stacks?  A build may leave them out.
+ * True, too, if the record lacks the page of stackbuf_info.
+ */
+bool info_has_probes(const struct stackbuf_info *info);
+bool info_has_depths(const struct stackbuf_info *info);
+
+/* Are the sizes in a copy of the first page possible? */
+bool info_sane(const struct stackbuf_info *info);
+
+/* Is @a the later of two copies of the first page? */
+bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b);
+
+/* Take a page of stackbuf_info into the record, unless it is an older copy; the first page first */
+void record_parse_info(struct record *r, const struct found_page *page);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stacks.c - the table of stacks by id, and the stacks of a page
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "record/stacks.h"
+
+/* Multiply-shift hash: the upper bits of the product */
+static u32 *stacks_slot(const struct stacks *s, u32 id)
+{
+	size_t i = (id * s->seed >> 32) & (s->room - 1);
+
+	while (s->slot[i] && s->stack[s->slot[i] - 1]->id != id)
+		i = (i + 1) & (s->room - 1);
+	return &s->slot[i];
+}
+
+struct stack *stacks_find(const struct stacks *s, u32 id)
+{
+	u32 at = s->room ? *stacks_slot(s, id) : 0;
+
+	return at ? s->stack[at - 1] : NULL;
+}
+
+struct stack *stacks_get(struct stacks *s, u32 id)
+{
+	u32 *slot;
+	size_t i;
+
+	if (2 * s->nr >= s->room) {
+		s->room = s->room ? 2 * s->room : 1024;
+		free(s->slot);
+		s->slot = xcalloc(s->room, sizeof(*s->slot));
+		if (!s->seed && getrandom(&s->seed, sizeof(s->seed), GRND_NONBLOCK) < 0)
+			s->seed = (uintptr_t)s->slot * 0x9e3779b97f4a7c15ULL;
+		s->seed |= 1;
+		for (i = 0; i < s->nr; i++)
+			*stacks_slot(s, s->stack[i]->id) = i + 1;
+	}
+	slot = stacks_slot(s, id);
+	if (!*slot) {
+		GROW(s->stack, s->nr, s->stack_room);
+		s->stack[s->nr] = xcalloc(1, sizeof(struct stack));
+		s->stack[s->nr]->id = id;
+		*slot = ++s->nr;
+	}
+	return s->stack[*slot - 1];
+}
+
+struct stack *stacks_next(const struct stacks *s, size_t *i)
+{
+	return *i < s->nr ? s->stack[(*i)++] : NULL;
+}
+
+void stacks_empty(struct stacks *s)
+{
+	struct stack *stack;
+	unsigned int n;
+	size_t i;
+
+	for (i = 0; (stack = stacks_next(s, &i)); ) {
+		for (n = 0; n < stack->named; n++)
+			free(stack->name[n]);
+		free(stack->name);
+		free(stack->addr);
+		free(stack->block);
+		free(stack);
+	}
+	free(s->stack);
+	free(s->slot);
+	memset(s, 0, sizeof(*s));
+}
+
+/* Does the id have the low bits that the id of a stack at this place must have? */
+static bool id_fits(u32 id, const struct stackbuf_stacks_page *page, unsigned int granule)
+{
+	return page->id_bits >= 6 && page->id_bits <= 32 &&
+	       (id & ((1ULL << page->id_bits) - 1)) == page->page.index * 64ULL + granule;
+}
+
+struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *page,
+			  unsigned int granule, unsigned int *granules)
+{
+	const struct stackbuf_stack *raw;
+	unsigned int i, n = 0, words, bytes;
+	u64 addr[STACKBUF_DEPTH_MAX], bits;
+	struct stack *stack;
+
+	/* Granule 0 is the page's header */
+	if (!granule || granule > 63)
+		return NULL;
+	raw = (const void *)page->granule[granule - 1];
+	bytes = sizeof(*raw) + raw->words * sizeof(u32);
+	*granules = (bytes + STACKBUF_GRANULE - 1) / STACKBUF_GRANULE;
+	if (!raw->id || granule + *granules > 64 || raw->nr < 1 || raw->nr > STACKBUF_DEPTH_MAX)
+		return NULL;
+	if (!id_fits(raw->id, page, granule))
+		return NULL;
+	bits = ((1ULL << *granules) - 1) << granule;
+	if ((page->used & bits) != bits)
+		return NULL;
+	if (stackbuf_hash(raw->frames, raw->words, raw->flags & STACKBUF_STACK_CUT) != raw->hash)
+		return NULL;
+	for (i = 0; i < raw->words && n < raw->nr; i += words) {
+		words = stackbuf_decode_frame(&raw->frames[i], raw->words - i, page->base_addr,
+					      &addr[n++]);
+		if (!words)
+			return NULL;
+	}
+	if (i < raw->words || n < raw->nr)
+		return NULL;
+
+	stack = stacks_get(s, raw->id);
+	/*
+	 * The stack was entered before, from a copy of this page of another time.  Counts only
+	 * grow, so the copy with the larger count is the later one.
+	 */
+	if (stack->nr && raw->count < stack->count)
+		return stack;
+	free(stack->addr);
+	stack->addr = xrealloc(NULL, n, sizeof(u64));
+	memcpy(stack->addr, addr, n * sizeof(u64));
+	stack->nr = n;
+	stack->cut = raw->flags & STACKBUF_STACK_CUT;
+	stack->rendered = raw->flags & STACKBUF_STACK_TEXT;
+	stack->stale = raw->flags & STACKBUF_STACK_STALE;
+	stack->count = raw->count;
+	stack->seen = raw->seen;
+	return stack;
+}
+
+bool stack_equal(const struct stack *a, const struct stack *b)
+{
+	return a->nr == b->nr && a->cut == b->cut && !memcmp(a->addr, b->addr, a->nr * sizeof(u64));
+}
+
+unsigned int stacks_parse(struct stacks *s, const struct stackbuf_stacks_page *page)
+{
+	unsigned int granule = 1, granules, half = 0;
+
+	while (granule < 64) {
+		const struct stackbuf_stack *raw = (const void *)page->granule[granule - 1];
+
+		if (!(page->used >> granule & 1)) {
+			granule++;
+		} else if (stack_parse(s, page, granule, &granules)) {
+			granule += granules;
+		} else {
+			/* Pass over what makes no sense, up to the next stack */
+			if (raw->id && id_fits(raw->id, page, granule))
+				half++;
+			for (granule++; granule < 64; granule++)
+				if (stack_parse(s, page, granule, &granules))
+					break;
+		}
+	}
+	return half;
+}

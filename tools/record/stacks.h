@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * stacks.h - the table of stacks by id
+ */
+#ifndef STACKS_H
+#define STACKS_H
+
+#include "stackbuf.h"
+#include "util.h"
+
+/* Where frames' names come from, the most certain first; see symbols.h */
+enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
+
+/**
+ * struct stack - one distinct stack
+ * @id: its id
+ * @nr: frames in @addr; 0 if only its text is left
+ * @cut: the trace had more frames
+ * @rendered: its text was written to the text log
+ * @stale: code of its frames was unloaded
+ * @gone: neither its frames nor its text were found
+ * @count: events that are no longer in the ring
+ * @seen: see struct stackbuf_stack
+ * @in_ring: events found in the ring
+ * @addr: return addresses, innermost first
+ * @text: its frames in the text log, a line each, or NULL
+ * @text_len: bytes of @text
+ * @lines: number of frames in @text
+ * @first: when it was first seen, by the text log, ns since boot; 0 if unknown
+ * @name_origin: the least certain origin of its names; set by symbols_name()
+ * @name: a name for each frame, set by symbols_name()
+ * @named: number of names
+ * @canonical: the equal stack that represents this one, or NULL; see duplicates.h
+ * @block: for the output only: the stack as text
+ * @block_len: bytes of @block
+ */
+struct stack {
+	u32 id;
+	u8 nr;
+	bool cut;
+	bool rendered;
+	bool stale;
+	bool gone;
+	u64 count;
+	u64 seen;
+	u64 in_ring;
+	u64 *addr;
+	const char *text;
+	u32 text_len;
+	u32 lines;
+	u64 first;
+	enum name_origin name_origin;
+	char **name;
+	unsigned int named;
+	struct stack *canonical;
+	char *block;
+	size_t block_len;
+};
+
+/**
+ * struct stacks - the table of stacks by id
+ * @stack: the stacks, in the order in which they were entered
+ * @nr: how many
+ * @stack_room: how many fit @stack
+ * @slot: open addressing: indices into @stack, counted from 1; 0: the slot is free
+ * @room: slots, a power of two
+ * @seed: of the hash, random, so that a hostile file cannot make ids collide
+ */
+struct stacks {
+	struct stack **stack;
+	size_t nr, stack_room;
+	u32 *slot;
+	size_t room;
+	u64 seed;
+};
+
+struct stack *stacks_find(const struct stacks *s, u32 id);
+struct stack *stacks_get(struct stacks *s, u32 id);	/* enters it if it is new */
+void stacks_empty(struct stacks *s);
+
+/* Iterate: for (i = 0; (stack = stacks_next(s, &i)); ) */
+struct stack *stacks_next(const struct stacks *s, size_t *i);
+
+/*
+ * Enter the stack at a granule of a page into @s.  *@granules is how many it takes.  Return
+ * NULL if there is none, or one that is half written.
+ */
+struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *page,
+			  unsigned int granule, unsigned int *granules);
+
+/* Enter all stacks of a page.  Return how many are not whole */
+unsigned int stacks_parse(struct stacks *s, const struct stackbuf_stacks_page *page);
+
+/* Have they the same frames, and are both cut or both not? */
+bool stack_equal(const struct stack *a, const struct stack *b);
+
+#endif
