@@ -104,7 +104,7 @@ other_sizes() {
 			{ cat "$work/said"; return 1; }
 	done
 	lines "$work/out/snapshot" "$work/sized" --force && [ -n "$(line_of stackbuf_init)" ] &&
-		said 1 'another build id than what ran'
+		said 1 'another build id than the module that ran'
 }
 
 edited_since() {
@@ -115,7 +115,7 @@ edited_since() {
 		said 1 "frames of [mine] stay as they are: $work/rebuilt/mine.ko has another build id" || return
 	done
 	lines "$work/out/snapshot" "$work/rebuilt" --force && [[ $(line_of mine_save) == *mine.c:12 ]] &&
-		said 1 'it is taken nevertheless (--force)'
+		said 1 'used anyway (--force)'
 }
 
 # Two builds in one record: each frame has the line of its own build, or none
@@ -164,9 +164,9 @@ another_vmlinux() {
 	open(sys.argv[2], "wb").write(data.replace(id, bytes(reversed(id))))
 	END
 	! "$host" -f "$work/out/snapshot" text --lines -k "$work/vmlinux" -m "$work/ran" >"$work/lines" 2>"$work/said" &&
-		said 1 "and that of the kernel that ran is $id" && [ ! -s "$work/lines" ] || return
+		said 1 "the kernel that ran has build id $id" && [ ! -s "$work/lines" ] || return
 	"$host" -f "$work/out/snapshot" text --lines -k "$work/vmlinux" -m "$work/ran" --force >"$work/lines" 2>"$work/said" &&
-		said 1 'it is taken nevertheless (--force)' && [[ $(line_of mine_save) == *mine.c:7 ]]
+		said 1 'used anyway (--force)' && [[ $(line_of mine_save) == *mine.c:7 ]]
 	status=$?
 	rm "$work/vmlinux"
 	return $status

@@ -140,7 +140,7 @@ several_kernels() {
 	[ $? = 1 ] || { echo "status"; return 1; }
 	cat "$work/err"
 	[ "$(wc -l <"$work/err")" = 5 ] && for words in 'is of kernel .* not of 5.0.0-other' \
-		'is of kernel .* not of 5.0.0-spoofed' "has build id $id, and that" 'is of another build'; do
+		'is of kernel .* not of 5.0.0-spoofed' "has build id $id; the kernel that ran" 'is of another build'; do
 		[ "$(grep -c "frames stay as they are: $vmlinux $words" "$work/err")" = 1 ] || return
 	done && grep -q 'not known to be the build that ran' "$work/err" || return
 	[ "$(wc -l <"$work/text")" = "$(wc -l <"$work/decoded")" ] || { tail -n 3 "$work/decoded"; return 1; }

@@ -410,12 +410,12 @@ outlived() {
 	"$image" scatter "$work/image" 64 10 "$work/earlier"/{info,events,stacks,text} "$page"/{info,events,stacks,text} || return
 	"$sane" -f "$work/image" log >"$work/log" 2>"$work/said" || { cat "$work/said"; return 1; }
 	grep -q '^stackbuf: 20 pages are missing$' "$work/said" &&
-		grep -q '^stackbuf: 20 pages of these are there as old copies, and are left out$' "$work/said" ||
+		grep -q '^stackbuf: 20 pages of these were found only as old copies and are left out$' "$work/said" ||
 		{ cat "$work/said"; return 1; }
 	events "$work/log" | comm -23 - "$work/events.later" >"$work/wrong"
 	[ ! -s "$work/wrong" ] || { head -n 3 "$work/wrong"; return 1; }
 	# A page of stacks does not show that it is old, but the sum of totals does
-	"$sane" -f "$work/image" count 2>&1 >/dev/null | grep '^stackbuf: totals are too small, all together by [0-9]* events'
+	"$sane" -f "$work/image" count 2>&1 >/dev/null | grep '^stackbuf: totals are too small, by [0-9]* events in all'
 }
 
 # -------------------------------------------------- a library that fails ---
@@ -462,8 +462,8 @@ END
 		start=$SECONDS
 		LD_PRELOAD=$work/fails.so HOW=$how "$stackbuf" -f "$dump" log >"$work/given" 2>"$work/said"
 		case $how,$? in
-		end,0) grep -qE '^stackbuf: [1-9][0-9]? pages? of it cannot be read$' "$work/said" ;;
-		hang,0) grep -qE '^stackbuf: [1-3] pages? of it cannot be read$' "$work/said" && [ $((SECONDS - start)) -lt 100 ] ;;
+		end,0) grep -qE '^stackbuf: [1-9][0-9]? pages? cannot be read$' "$work/said" ;;
+		hang,0) grep -qE '^stackbuf: [1-3] pages? cannot be read$' "$work/said" && [ $((SECONDS - start)) -lt 100 ] ;;
 		always,1 | open,1) [ ! -s "$work/given" ] && [ "$(wc -l <"$work/said")" = 1 ] && grep -q 'is cut or damaged' "$work/said" ;;
 		*) false ;;
 		esac || { echo "$how:"; cat "$work/said"; return 1; }
@@ -535,14 +535,14 @@ no_dumps() {
 	refused 'another architecture (ELF machine 21' -f "$d/ppc" log &&
 	refused 'another architecture .*32 bit' -f "$d/32" log &&
 	refused 'another architecture (s390x)' -f "$d/s390" log &&
-	refused 'ELF file, but no core' -f /bin/true log &&
+	refused 'ELF file, but not a core file' -f /bin/true log &&
 	refused 'is cut' -f "$d/elf" log &&
 	refused 'is cut or damaged' -f "$d/kdump" log &&
 	refused 'neither a file nor a directory' -f /dev/null log &&
 	refused 'is a directory' -f "$work/scattered" -f "$made" log &&
 	refused 'No such file' -f "$d/nothing" log &&
 	refused 'No such file' -f "$d/nothing@0x100" log &&
-	TMPDIR=/nowhere refused 'flattened; putting it in order in /nowhere: No such' -f "$d/flat" log
+	TMPDIR=/nowhere refused 'flattened, and cannot be put in order in /nowhere: No such' -f "$d/flat" log
 }
 
 unreadable() {

@@ -82,9 +82,9 @@ static struct poptOption option_list[] = {
 	{ "tag", '\0', POPT_ARG_STRING, NULL, OPT_TAG,
 	  "only events with these tags, as 123 or 0xff,0x200-0x2ff", "NUMBER" },
 	{ "since", '\0', POPT_ARG_STRING, NULL, OPT_SINCE,
-	  "only events from then on: seconds since boot, as 618.05; -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'",
+	  "only events from this time on: seconds since boot, as 618.05; -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'",
 	  "TIME" },
-	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL, "only events up to then", "TIME" },
+	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL, "only events up to this time", "TIME" },
 	{ "stack", '\0', POPT_ARG_STRING, NULL, OPT_STACK, "only these stacks, as 1 or 1,5-9",
 	  "ID" },
 	{ "last", '\0', POPT_ARG_STRING, NULL, OPT_LAST, "only the newest N of the events chosen",
@@ -101,16 +101,16 @@ static struct poptOption option_list[] = {
 	  "write a flame graph, to be opened in a browser", "FILE.svg" },
 	{ "wall", '\0', POPT_ARG_NONE, NULL, OPT_WALL, "times of day instead of seconds since boot",
 	  NULL },
-	{ "follow", '\0', POPT_ARG_NONE, NULL, OPT_FOLLOW, "go on with events as they are recorded",
+	{ "follow", '\0', POPT_ARG_NONE, NULL, OPT_FOLLOW, "keep printing events as they are recorded",
 	  NULL },
 	{ "lines", '\0', POPT_ARG_NONE, NULL, OPT_LINES,
 	  "source lines, from the kernel's debug information", NULL },
 	{ "vmlinux", 'k', POPT_ARG_STRING, NULL, OPT_VMLINUX,
 	  "the kernel's image with debug information", "FILE" },
 	{ "modules", 'm', POPT_ARG_STRING, NULL, OPT_MODULES,
-	  "where the modules are, with debug information", "DIR" },
+	  "directory of the modules with debug information", "DIR" },
 	{ "force", '\0', POPT_ARG_NONE, NULL, OPT_FORCE,
-	  "take vmlinux and modules of another build", NULL },
+	  "use vmlinux and modules even if of another build", NULL },
 	{ "compat", '\0', POPT_ARG_NONE, NULL, OPT_COMPAT, "as decode_stacktrace.sh writes it",
 	  NULL },
 	{ "help", 'h', POPT_ARG_NONE, NULL, OPT_HELP, "show this help", NULL },
@@ -130,8 +130,8 @@ static struct poptOption watch_list[] = {
 	{ "regexp", 'r', POPT_ARG_NONE, NULL, OPT_REGEXP,
 	  "patterns are extended regular expressions", NULL },
 	{ "offset", 's', POPT_ARG_NONE, NULL, OPT_OFFSET,
-	  "frames with their distance from the function's beginning", NULL },
-	{ "perpid", 'P', POPT_ARG_NONE, NULL, OPT_PERPID, "each process by itself", NULL },
+	  "frames with their offset in the function", NULL },
+	{ "perpid", 'P', POPT_ARG_NONE, NULL, OPT_PERPID, "count each process separately", NULL },
 	{ "verbose", 'v', POPT_ARG_NONE, NULL, OPT_VERBOSE,
 	  "snoop: command, process and CPU; count: addresses", NULL },
 	{ "delimited", 'd', POPT_ARG_NONE, NULL, OPT_DELIMITED,
@@ -191,17 +191,17 @@ static void help_command(const struct args *a)
 	if (a->command == COUNT)
 		puts("\n"
 		     "Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
-		     "  stackbuf count submit_bio         who called it, how often, until Ctrl-C\n"
+		     "  stackbuf count submit_bio         its callers, and how often, until Ctrl-C\n"
 		     "  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
 		     "  stackbuf count -f -D 10 dput      10 seconds, for a flame graph\n"
-		     "  stackbuf -f FILE count dput       of what FILE has recorded: no probe is set");
+		     "  stackbuf -f FILE count dput       from the recording in FILE: no probe is set");
 	if (a->command == SNOOP)
 		puts("\n"
 		     "As bcc's stacksnoop:\n"
 		     "  stackbuf snoop submit_bio         each call with its stack, until Ctrl-C\n"
 		     "  stackbuf snoop -v -n 5 -p 1234 vfs_read\n"
 		     "  stackbuf snoop kfree@arg1         its first argument, too\n"
-		     "  stackbuf -f FILE snoop vfs_read   of what FILE has recorded: no probe is set");
+		     "  stackbuf -f FILE snoop vfs_read   from the recording in FILE: no probe is set");
 	puts("\nSee stackbuf(8).");
 }
 
@@ -224,7 +224,7 @@ static void help(poptContext context, const struct args *a)
 	     "  snoop FUNCTION...   probe functions, and print each call with its stack\n"
 	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
 	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
-	     "  decode [FILE]       copy text that holds stack traces, as dmesg's, with source lines\n"
+	     "  decode [FILE]       add source lines to stack traces in text, as dmesg's\n"
 	     "\n"
 	     "stackbuf snoop -h and stackbuf count -h show the options of these two.\n"
 	     "See stackbuf(8).");
@@ -294,7 +294,7 @@ bool args_live(const struct args *a)
 void args_check_times(const struct filter *f)
 {
 	if (f->has_since && f->has_until && f->since > f->until)
-		die(EXIT_USAGE, "--since is later than --until: no event can be both");
+		die(EXIT_USAGE, "--since is later than --until: no event can match both");
 }
 
 /* The module's filters take one value each: no lists */
@@ -304,7 +304,7 @@ static void check_single(const struct filter *f)
 
 	if ((f->pid.nr && !filter_single(&f->pid, &value)) ||
 	    (f->cpu.nr && !filter_single(&f->cpu, &value)) || f->comms > 1)
-		die(EXIT_USAGE, "--pid, --cpu, --comm: the kernel filters by one value of each; read what was recorded (log, or -f) to choose several");
+		die(EXIT_USAGE, "--pid, --cpu, --comm: the kernel filters by one value of each: to choose several, read what was recorded (log, or -f)");
 }
 
 static void check_args(const struct args *a)
@@ -341,17 +341,17 @@ static void check_args(const struct args *a)
 		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
 	if (formats & (formats - 1))
 		die(EXIT_USAGE,
-		    "only one of --folded, --json, --perf, --pprof and --flame can be had at a time");
+		    "use only one of --folded, --json, --perf, --pprof and --flame");
 	for (i = OPT_FILE; i < OPT_HELP; i++)
 		if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(i) & sums)
-			die(EXIT_USAGE, "--%s adds up, so it can't --follow",
+			die(EXIT_USAGE, "--%s adds up events, so it cannot be used with --follow",
 			    option_list[i - 1].longName);
 	if (a->given & BIT(OPT_TOP) && formats & (BIT(OPT_PPROF) | BIT(OPT_FLAME)))
 		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
 	if (a->given & BIT(OPT_PERCENT) && formats & ~BIT(OPT_JSON))
 		die(EXIT_USAGE, "--percent is for text and --json");
 	if (a->given & BIT(OPT_WALL) && a->given & BIT(OPT_PERF))
-		die(EXIT_USAGE, "--perf has no times of day: its readers take seconds, without --wall");
+		die(EXIT_USAGE, "--perf cannot be used with --wall: readers of its format expect seconds");
 	if (a->given & BIT(OPT_LINES) && formats & ~BIT(OPT_JSON))
 		die(EXIT_USAGE, "--lines is for plain text and --json");
 	if (a->command != DECODE && !(a->given & BIT(OPT_LINES)))
@@ -408,7 +408,7 @@ void args_read(struct args *a, int argc, const char **argv)
 			break;
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE,
-		    "%s: no such command; there are info, text, log, count, snoop, depth, save and decode",
+		    "%s: no such command; the commands are info, text, log, count, snoop, depth, save and decode",
 		    word);
 
 	/* popt skips the first argument: that is now the command */

@@ -25,7 +25,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		session_load(s, a);
 	session_report_missing(s);
 	if (events) {
-		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
+		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
 		      stderr);
 		nr = filter_apply(&a->filter, rec->event, rec->events);
 		if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
@@ -37,7 +37,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	unsure = (u64)(s->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
 	if (unsure)
 		fprintf(stderr,
-			"stackbuf: totals may be too small, all together by at most %llu events\n",
+			"stackbuf: totals may be too small, by at most %llu events in all\n",
 			unsure);
 	/* Overwritten events were added to the counts of their stacks: is each of them here? */
 	lacking = rec->info.overwritten - rec->info.evicted_events;
@@ -45,11 +45,11 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		lacking -= stack->count < lacking ? stack->count : lacking;
 	if (rec->have_info && !s->source.ops->read && lacking && lacking <= rec->info.overwritten)
 		fprintf(stderr,
-			"stackbuf: totals are too small, all together by %llu events: pages of stacks are missing, or there as old copies\n",
+			"stackbuf: totals are too small, by %llu events in all: pages of stacks are missing, or were found only as old copies\n",
 			lacking);
 	if (rec->info.evicted_events)
 		fprintf(stderr,
-			"stackbuf: %llu events are in no total: their %llu stacks had to make room\n",
+			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",
 			rec->info.evicted_events, rec->info.evicted);
 	if (!cmd_profile(o, a, NULL, 0))
 		output_count(o, &a->filter, NULL, 0);

@@ -43,7 +43,7 @@ void cmd_decode(const struct args *a)
 	if (ferror(in))
 		die(1, "%s: cannot be read", a->text ?: "standard input");
 	if (srcline_report_missing(d.srcline) && !config.force)
-		die(1, "most frames do not fit: the files are of another build than this text, and lines are not to be believed");
+		die(1, "most frames do not fit: the files are of another build than this text; do not trust the lines");
 	if (d.left)
 		exit(1);
 	if (d.frames && !d.decoded)

@@ -49,7 +49,7 @@ static void choose_instance(struct session *s, u64 wanted)
 		if (s->instance[i].id == wanted)
 			chosen = &s->instance[i];
 	if (!chosen)
-		die(1, "%s: holds no instance %llx; \"stackbuf info\" lists those that it holds",
+		die(1, "%s: holds no instance %llx; \"stackbuf info\" lists those it holds",
 		    s->source.name, wanted);
 	s->chosen = chosen;
 }
@@ -105,9 +105,9 @@ void session_report_source(const struct session *s)
 	if (s->set.cut)
 		fprintf(stderr, "stackbuf: %s is cut: %llu bytes or more are missing at its end\n",
 			s->source.name, s->set.cut);
-	report_count(s->set.unreadable, "page of it cannot be read", "pages of it cannot be read");
-	report_count(s->set.left_out, "page is one too many and was not looked at",
-	     "pages are too many and were not looked at");
+	report_count(s->set.unreadable, "page cannot be read", "pages cannot be read");
+	report_count(s->set.left_out, "page is beyond the limit and was not read",
+	     "pages are beyond the limit and were not read");
 	if (s->instances > 1)
 		fprintf(stderr,
 			"stackbuf: this is instance %016llx%s; %zu more in %s: see info and --instance\n",
@@ -123,8 +123,8 @@ void session_report_missing(const struct session *s)
 	report_count((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
 		     rec->missing[ARRAY_STACKS] + rec->missing[ARRAY_TEXT],
 	     "page is missing", "pages are missing");
-	report_count(rec->outlived, "page of these is there as an old copy, and is left out",
-	     "pages of these are there as old copies, and are left out");
+	report_count(rec->outlived, "page of these was found only as an old copy and is left out",
+	     "pages of these were found only as old copies and are left out");
 	report_count(s->set.changed, "page of events was overwritten while it was read and is left out",
 	     "pages of events were overwritten while they were read and are left out");
 	report_count(s->set.changed_text, "page of text was overwritten while it was read and is left out",

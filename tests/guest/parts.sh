@@ -53,7 +53,7 @@ says() {
 	grep '^probes ' info
 	case $kind in
 	no-deepest) grep -qx 'probes  *0' info ;;
-	*) grep -qx 'probes  *none: .*(PROBES=n)' info ;;
+	*) grep -qx 'probes  *none: .*with PROBES=n' info ;;
 	esac
 }
 

@@ -499,7 +499,7 @@ changes() {
 	# A list written now waits, and is set when the module is loaded
 	set_list '' && rmmod stackbuf_test && set_list stackbuf_test:go,stackbuf_test:no_such &&
 		insmod /t/big/stackbuf_test.ko && "$STACKBUF" info >info
-	grep -q 'stackbuf_test:go .* set' info && grep -q 'no_such .* refused when its module came' info || { cat info; return 1; }
+	grep -q 'stackbuf_test:go .* set' info && grep -q 'no_such .* refused when its module was loaded' info || { cat info; return 1; }
 	set_list ''
 }
 rest

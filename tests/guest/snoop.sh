@@ -84,7 +84,7 @@ nobody() {
 }
 
 loads_by_itself() {
-	refused 'not loaded, and neither modprobe nor' snoop vfs_read || return
+	refused 'not loaded, and was found neither by modprobe nor' snoop vfs_read || return
 	mkdir -p /tmp/build/tools "/tmp/build/$(uname -r)"
 	cp "$STACKBUF" /tmp/build/tools/stackbuf
 	nobody /tmp/build/tools/stackbuf snoop -n 1 vfs_read 2>err && return 1
@@ -259,7 +259,7 @@ refusals() {
 	refused 'no such function' snoop no_such_function &&
 		refused 'no function matches' count 'no_such_*' &&
 		refused 'functions match; the module takes [0-9]* probes' count -r '.*' &&
-		refused 'no regular expression' count -r 'vfs_(' &&
+		refused 'not a regular expression' count -r 'vfs_(' &&
 		refused 'neither blanks nor commas' snoop vfs_read,vfs_write &&
 		refused 'FUNCTION is missing' snoop &&
 		refused 'PATTERN is missing' count -i 1 &&
@@ -394,7 +394,7 @@ evicted() {
 	finish INT
 	[ $status = 0 ] || return
 	stacks count | awk '{ n += $1 } END { print n + 0 }' >shown
-	awk '/^stackbuf: up to [0-9]* events are in no total: their stacks had to make room/ { n += $4 } END { print n + 0 }' count.err >unshown
+	awk '/^stackbuf: up to [0-9]* events are in no total: their stacks were evicted/ { n += $4 } END { print n + 0 }' count.err >unshown
 	awk '/^stackbuf: [0-9]* events were not recorded: / { n += $2 } END { print n + 0 }' count.err >refused
 	echo "# of 4200 calls $(cat shown) have a stack that is there still, $(cat unshown) had one, $(cat refused) were refused" >>notes
 	is "$(cat shown) > 100 && $(cat unshown) > 1000 / $slow" &&

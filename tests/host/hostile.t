@@ -71,7 +71,7 @@ left_out() {
 
 	"$tools/hostile" events "$work/f" || return
 	for ((i = 0; i < 103; i++)); do files+=(-f "$work/f"); done
-	SECONDS_MAX=120 within 0 1000 "${files[@]}" log --last 1 && says '^stackbuf: 6247 pages are too many and were not looked at$'
+	SECONDS_MAX=120 within 0 1000 "${files[@]}" log --last 1 && says '^stackbuf: 6247 pages are beyond the limit and were not read$'
 }
 
 # 150,000 pieces of one byte, each in another block of the flattened file
@@ -85,7 +85,7 @@ pieces() {
 limited() {
 	mkdir -p "$work/tmp"
 	"$tools/hostile" flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
-		says 'File too large (TMPDIR names another folder)' && [ -z "$(ls -A "$work/tmp")" ] &&
+		says 'File too large (set TMPDIR to another directory)' && [ -z "$(ls -A "$work/tmp")" ] &&
 		TMPDIR=$work/tmp within 0 100 -f "$work/f" log --last 1
 }
 
@@ -95,7 +95,7 @@ directory() {
 	for a in events stacks text; do cp "$work/dir/info" "$work/dir/$a"; done
 	within 1 100 -f "$work/dir" info && says 'is cut: it ends after 4096 of 1073741824 bytes' || return
 	rm "$work/dir/events" && mkfifo "$work/dir/events" || return
-	within 1 100 -f "$work/dir" info && says 'dir/events: is no regular file' || return
+	within 1 100 -f "$work/dir" info && says 'dir/events: is not a regular file' || return
 	# Large files that are holes
 	rm "$work/dir/events" && truncate -s 1G "$work/dir"/{events,stacks,text} && truncate -s 1M "$work/dir/info" &&
 		within 1 100 -f "$work/dir" info && says 'events is not from stackbuf' || return

@@ -370,7 +370,7 @@ help_is_exact() {
 }
 
 refusals() {
-	refused 2 'without --wall' -f "$made" log --perf --wall &&
+	refused 2 'cannot be used with --wall' -f "$made" log --perf --wall &&
 	refused 1 'does not grow, so there is nothing to follow' -f "$made" log --follow || return
 }
 

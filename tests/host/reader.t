@@ -200,7 +200,7 @@ usage_is_refused() {
 	refused 2 '--perf is not for "count"' count --perf &&
 	refused 2 '--pid is not for "info"' info --pid 1 &&
 	refused 2 'only one of' log --json --perf &&
-	refused 2 "can't --follow" log --folded --follow &&
+	refused 2 'cannot be used with --follow' log --folded --follow &&
 	refused 2 'given twice' log --last 1 --last 2 &&
 	refused 2 'missing argument' log --pid &&
 	refused 2 '--since is later' log --since 2 --until 1 &&
@@ -220,7 +220,7 @@ usage_is_refused() {
 	refused 2 '--number 0: must be' snoop -n 0 vfs_read &&
 	refused 2 '--duration x: must be' count -D x vfs_read &&
 	refused 2 '--pprof is not for' count --pprof vfs_read &&
-	refused 2 'no regular expression' count -r 'vfs_(' &&
+	refused 2 'not a regular expression' count -r 'vfs_(' &&
 	refused 2 'neither blanks nor commas' snoop 'vfs_read,dput' &&
 	refused 2 'name a source with -f' snoop --last 3 vfs_read &&
 	refused 2 'not kept by tag' count --tag 1 vfs_read &&

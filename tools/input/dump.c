@@ -159,7 +159,8 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 		return -1;
 	}
 	if (head.e_type != ET_CORE) {
-		snprintf(error, size, "%s: is no dump: an ELF file, but no core file", f->name);
+		snprintf(error, size, "%s: is not a dump: an ELF file, but not a core file",
+			 f->name);
 		return -1;
 	}
 	f->machine = head.e_machine;
@@ -295,7 +296,7 @@ static int unflatten(struct dump_file *f, char *error, size_t size)
 		snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
 	else if (ret == 2)
 		snprintf(error, size,
-			 "%s: is flattened; putting it in order in %s: %s (TMPDIR names another folder)",
+			 "%s: is flattened, and cannot be put in order in %s: %s (set TMPDIR to another directory)",
 			 f->name, dir, strerror(errno));
 	else if (ret == 3)
 		snprintf(error, size,
@@ -480,7 +481,7 @@ const char *dump_explain(const struct dump_file *f)
 		KNOWN("BZh", "is compressed by bzip2: unpack it first"),
 		KNOWN("PK\x03\x04", "is a zip archive: unpack it first"),
 		KNOWN("7z\xbc\xaf\x27\x1c", "is a 7z archive: unpack it first"),
-		KNOWN("QFI\xfb", "is no dump: a qcow2 disk image"),
+		KNOWN("QFI\xfb", "is not a dump: a qcow2 disk image"),
 		KNOWN("LUKS\xba\xbe", "is encrypted (LUKS): decrypt it first"),
 		KNOWN("Salted__", "is encrypted (openssl): decrypt it first"),
 		KNOWN("-----BEGIN PGP", "is encrypted (PGP): decrypt it first"),

@@ -278,7 +278,7 @@ static int open_directory(struct source *s, const char *name)
 				      ": the kernel is locked down for confidentiality" :
 				      errno == EACCES || errno == EPERM ? "; run it as root" : "");
 		if (fstat(s->fd[i], &st) || !S_ISREG(st.st_mode))
-			return failed(s, "%s: is no regular file", path);
+			return failed(s, "%s: is not a regular file", path);
 	}
 	snprintf(path, sizeof(path), "%s/kallsyms", name);
 	if (s->live)
@@ -399,7 +399,7 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 	if (!addr[ARRAY_INFO])
 		return failed(
 			s,
-			"neither %s nor %s tells where the module's data is: run it as root, or mount debugfs on /sys/kernel/debug",
+			"neither %s nor %s shows where the module's data is: run it as root, or mount debugfs on /sys/kernel/debug",
 			kallsyms, module);
 	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], STACKBUF_PAGE_SIZE);
 	if (!s->offset[ARRAY_INFO])
@@ -515,7 +515,7 @@ static int nothing_found(struct source *s, const struct page_set *set)
 			s,
 			"%s: is a dump%s%s, and holds no page of stackbuf's memory: the module was not loaded",
 			s->name, *s->linux_release ? " of Linux " : "", s->linux_release);
-	return failed(s, "%s: is neither a snapshot nor a dump: no page of stackbuf's or of Linux is in it",
+	return failed(s, "%s: is neither a snapshot nor a dump: it holds no page of stackbuf's or of Linux",
 		      s->name);
 }
 
@@ -639,7 +639,7 @@ int source_open(struct source *s, char *const *name, unsigned int names)
 	if (!names && !only && geteuid())
 		return failed(
 			s,
-			"the running kernel's memory may be read by root only: run it as root, or name a source with -f");
+			"only root may read the running kernel's memory: run it as root, or name a source with -f");
 	if (!names && !only)
 		only = CORE;
 	if (only && !strcmp(only, CORE))

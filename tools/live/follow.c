@@ -150,7 +150,7 @@ static int read_ring(struct follower *ctx)
 			return -1;
 		if (head.instance != ctx->o->record->instance) {
 			snprintf(ctx->source->error, sizeof(ctx->source->error),
-				 "%s: the module was loaded anew", ctx->source->name);
+				 "%s: the module was reloaded", ctx->source->name);
 			return -1;
 		}
 		if (!head.seq || (head.seq == p->seq && p->done))
@@ -293,7 +293,7 @@ static int print_events(struct follower *ctx, bool all)
 	if (fflush(ctx->o->file) || ferror(ctx->o->file)) {
 		if (ctx->hooks && interrupted) {
 			/* Continue: the probes must be removed, however slow the reader is */
-			fputs("stackbuf: interrupted while it printed: the output is cut\n",
+			fputs("stackbuf: interrupted while printing: the output is incomplete\n",
 			      stderr);
 			clearerr(ctx->o->file);
 			return 0;

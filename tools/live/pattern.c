@@ -36,7 +36,7 @@ static int compile(struct pattern *p, char *error, size_t size)
 	if (!code)
 		return 0;
 	regerror(code, NULL, why, sizeof(why));
-	snprintf(error, size, "%s: no regular expression: %s", p->text, why);
+	snprintf(error, size, "%s: not a regular expression: %s", p->text, why);
 	p->kind = PATTERN_NAME;
 	return -1;
 }
@@ -76,7 +76,7 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 	if (one->kind == PATTERN_NAME && !strncmp(one->function, "0x", 2)) {
 		one->addr = strtoull(one->function, &end, 16);
 		if (*end || !one->addr) {
-			snprintf(error, size, "%s: no address", one->text);
+			snprintf(error, size, "%s: not an address", one->text);
 			return -1;
 		}
 	}
@@ -85,7 +85,7 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 		one->offset = strtoull(plus + 1, &end, 0);
 		one->has_offset = true;
 		if (plus[1] < '0' || plus[1] > '9' || *end) {
-			snprintf(error, size, "%s: no distance behind the +", one->text);
+			snprintf(error, size, "%s: no offset after the +", one->text);
 			return -1;
 		}
 		*plus = '\0';

@@ -119,12 +119,12 @@ int probes_load_module(struct probes *p)
 	if (strcmp(p->dir, PARAMETERS))
 		return failed(p, "%s: %s", p->dir, strerror(errno));
 	if (geteuid())
-		return failed(p, "the module stackbuf is not loaded: run it as root, which loads it");
+		return failed(p, "the module stackbuf is not loaded: run it as root to load it");
 	if (run_modprobe()) {
 		if (!find_file(path, sizeof(path)))
 			return failed(
 				p,
-				"the module stackbuf is not loaded, and neither modprobe nor a look beside the program found it: insmod stackbuf.ko first");
+				"the module stackbuf is not loaded, and was found neither by modprobe nor beside the program: insmod stackbuf.ko first");
 		if (load_file(p, path))
 			return -1;
 		how = path;
@@ -148,7 +148,7 @@ static char *read_value(struct probes *p, const char *name)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT) {
 		failed(p,
-		       "%s: the loaded module has no such parameter, it is of an older build or, if that is probe, was built without (PROBES=n): rmmod stackbuf, and load this one",
+		       "%s: the loaded module has no such parameter: it is an older build, or was built with PROBES=n: rmmod stackbuf, and load this one",
 		       path);
 		return NULL;
 	}

@@ -113,7 +113,7 @@ static void rest(void *arg, u64 lost)
 
 	(void)lost;
 	if (ctx->hidden)
-		fprintf(stderr, "stackbuf: %llu events more had been recorded when it was interrupted; stackbuf log has them\n",
+		fprintf(stderr, "stackbuf: %llu more events had been recorded when it was interrupted: stackbuf log shows them\n",
 			ctx->hidden);
 }
 

@@ -409,7 +409,7 @@ static int begin(void *arg)
 		goto failed;
 	if (ctx->unsure)
 		fprintf(stderr,
-			"stackbuf: totals may be too large: others record so fast that what was before could not be told from now, by at most %llu events\n",
+			"stackbuf: totals may be too large, by at most %llu events: the ring fills so fast that earlier events could not be told from new ones\n",
 			ctx->unsure);
 	if (!w->folded && w->o->format != FORMAT_JSON) {
 		fprintf(w->o->file, "Tracing %zu functions for", w->matches.nr - w->probes.refused);
@@ -511,15 +511,15 @@ static int live(struct counter *ctx)
 	fflush(w->o->file);
 	if (ctx->lost)
 		fprintf(stderr,
-			"stackbuf: %llu events were overwritten before they were read: of those of these functions only the stacks are known, not the processes\n",
+			"stackbuf: %llu events were overwritten before they were read: for those of these functions the stacks are known, but not the processes\n",
 			ctx->lost);
 	if (ctx->unsure)
 		fprintf(stderr,
-			"stackbuf: totals may be too small, all together by at most %llu events\n",
+			"stackbuf: totals may be too small, by at most %llu events in all\n",
 			ctx->unsure);
 	if (ctx->evicted - ctx->evicted_before > ctx->evicted_known)
 		fprintf(stderr,
-			"stackbuf: up to %llu events are in no total: their stacks had to make room in the table\n",
+			"stackbuf: up to %llu events are in no total: their stacks were evicted from the table\n",
 			ctx->evicted - ctx->evicted_before - ctx->evicted_known);
 	return 0;
 }
@@ -534,7 +534,7 @@ static void copied(struct counter *ctx)
 
 	ctx->ends = true;
 	if (events)
-		fputs("stackbuf: only events that are still in the ring are counted, as the filter needs to see them\n",
+		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
 		      stderr);
 	nr = events || w->per_process || w->folded ? watch_choose(w) : 0;
 	for (i = 0; i < nr; i++) {
@@ -563,7 +563,7 @@ static void copied(struct counter *ctx)
 	print_totals(ctx);
 	if (!events && r->info.evicted_events)
 		fprintf(stderr,
-			"stackbuf: %llu events are in no total: their %llu stacks had to make room\n",
+			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",
 			r->info.evicted_events, r->info.evicted);
 }
 

@@ -112,7 +112,7 @@ int watch_prepare(struct watch *w)
 	if (info->state & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC))
 		return failed(
 			w,
-			"an oops has stopped recording: stackbuf save keeps what led to it; 1 in %s/enable goes on",
+			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
 			w->probes.dir);
 	if (check_filter(w))
 		return -1;
@@ -131,7 +131,7 @@ int watch_prepare(struct watch *w)
 		return failed(w, "%s", w->probes.error);
 	if (c->ambiguous)
 		fprintf(stderr,
-			"stackbuf: %zu names are left out, as several functions have each of them: %s, ...\n",
+			"stackbuf: %zu names are left out, as each is that of several functions: %s, ...\n",
 			c->ambiguous, c->example);
 	return 0;
 }
@@ -286,8 +286,8 @@ int watch_finish(struct watch *w)
 			report_count(r->lost[i] - w->lost[i], refused[i], refused[i]);
 		if (!ret)
 			report_count(probes_missed(r) - w->missed,
-				     "call was missed: the kernel runs no probe inside of another",
-				     "calls were missed: the kernel runs no probe inside of another");
+				     "call was missed: the kernel runs no probe inside another",
+				     "calls were missed: the kernel runs no probe inside another");
 		record_free(r);
 	}
 	free(r);

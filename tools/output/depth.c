@@ -79,7 +79,7 @@ static void print(const struct output *o, const struct stackbuf_depth *d)
 			fprintf(o->file, "%3u) %8u %7u   %s\n", i, below(d, i),
 				below(d, i) - below(d, i + 1), stack.name[i]);
 		if (d->cut)
-			fprintf(o->file, "(cut at %u frames: the last one's size is that of all further out)\n",
+			fprintf(o->file, "(cut at %u frames: the last size includes all frames further out)\n",
 				d->nr);
 		putc('\n', o->file);
 	}
@@ -96,7 +96,7 @@ void output_depth(const struct output *o)
 	unsigned int i, nr = 0, half = 0;
 
 	if (!info_has_depths(info))
-		fprintf(stderr, "stackbuf: the module keeps no deepest stacks: it was built without (DEEPEST=n)\n");
+		fprintf(stderr, "stackbuf: the module keeps no deepest stacks: it was built with DEEPEST=n\n");
 	for (i = 0; i < STACKBUF_DEPTHS_MAX; i++) {
 		const struct stackbuf_depth *d = &info->depth[i / STACKBUF_PAGE_DEPTHS]
 							.depth[i % STACKBUF_PAGE_DEPTHS];
@@ -116,6 +116,6 @@ void output_depth(const struct output *o)
 			half);
 	if (info->depths_full)
 		fprintf(stderr,
-			"stackbuf: %llu walks came from places without room here (%d is the most)\n",
+			"stackbuf: %llu walks were not compared: there is room for only %d places\n",
 			info->depths_full, STACKBUF_DEPTHS_MAX);
 }

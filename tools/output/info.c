@@ -82,7 +82,7 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	static const char *const state[] = {
 		[STACKBUF_PROBE_SET] = "set",
 		[STACKBUF_PROBE_PENDING] = "pending: its module is not loaded",
-		[STACKBUF_PROBE_REFUSED] = "refused when its module came",
+		[STACKBUF_PROBE_REFUSED] = "refused when its module was loaded",
 	};
 	json_t *all = j ? json_array() : NULL;
 	u64 missed = r->info.missed_before;
@@ -90,7 +90,7 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	struct probe probe;
 
 	if (!j && !info_has_probes(&r->info)) {
-		info_field(o, j, "probes", "probes", "none: the module was built without (PROBES=n)");
+		info_field(o, j, "probes", "probes", "none: the module was built with PROBES=n");
 		return;
 	}
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {

@@ -138,7 +138,8 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 	if (!outfile_open(&out, name, 0600)) {
 		if (isatty(fileno(out.file))) {
 			outfile_close(&out, -1);
-			snprintf(error, size, "%s: is a terminal, and a snapshot is no text", name);
+			snprintf(error, size, "%s: is a terminal, and a snapshot is not text",
+				 name);
 			goto out;
 		}
 		ret = outfile_close(&out, write_pages(out.file, set, r, &own));

@@ -244,7 +244,7 @@ static int take_file(struct elf_file *e, const char *path, char **why)
 	e->path = xstrdup(path);
 	elf = e->module ? dwfl_module_getelf(e->module, &bias) : NULL;
 	if (!elf || !gelf_getehdr(elf, &ehdr)) {
-		*why = xasprintf("%s: %s", path, dwfl_errmsg(-1) ?: "is no ELF file");
+		*why = xasprintf("%s: %s", path, dwfl_errmsg(-1) ?: "is not an ELF file");
 		goto bad;
 	}
 	e->machine = ehdr.e_machine;

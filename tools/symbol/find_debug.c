@@ -91,7 +91,7 @@ static char *kernel_mismatch(struct debug_files *d, const char *release, const c
 		if (image_id && !strcmp(image_id, id))
 			d->kernel_known = true;
 		else
-			why = xasprintf("%s has %s %s, and that of the kernel that ran is %s",
+			why = xasprintf("%s has %s %s; the kernel that ran has build id %s",
 					dbg->elf.path, image_id ? "build id" : "no build",
 					image_id ?: "id", id);
 		free(image_id);
@@ -123,9 +123,9 @@ static int check_kernel(struct debug_files *d, const char *release, const char *
 	if (!why)
 		return 0;
 	if (!d->config.force)
-		failed(d, "%s (--force takes it nevertheless)", why);
+		failed(d, "%s (--force uses it anyway)", why);
 	else if (!d->reported_forced)
-		report("%s: it is taken nevertheless (--force)", why);
+		report("%s: used anyway (--force)", why);
 	d->reported_forced = d->config.force;
 	free(why);
 	return d->config.force ? 0 : -1;
@@ -268,7 +268,7 @@ static char *module_mismatch(struct debug_files *d, struct debug_file *dbg, bool
 	free(id);
 	if (*known)
 		return NULL;
-	return xasprintf("%s has another build id than what ran, %s", dbg->elf.path,
+	return xasprintf("%s has another build id than the module that ran, %s", dbg->elf.path,
 			 dbg->build_id);
 }
 
@@ -285,7 +285,7 @@ static bool try_module(struct debug_files *d, struct debug_file *dbg, bool force
 		return false;
 	}
 	if (why)
-		report("%s: it is taken nevertheless (--force)", why);
+		report("%s: used anyway (--force)", why);
 	else if (!known)
 		report("%s: not known to be the build that ran", dbg->elf.path);
 	free(why);

@@ -434,7 +434,7 @@ bool srcline_report_missing(const struct srcline *l)
 		if (dbg->missing && !dbg->elf.path)
 			report("frames of [%s] stay as they are: %s", dbg->name, dbg->missing);
 	if (l->size_mismatches)
-		report("%llu distinct frames stay as they are: their functions have another size in %s or its modules: are these of this very build? (--force decodes them)",
+		report("%llu distinct frames stay as they are: their functions have another size in %s or its modules: are they of exactly this build? (--force decodes them)",
 		    l->size_mismatches, path);
 	if (l->unknown)
 		report("%llu distinct frames stay as they are: %s or its modules have no such function",
