@@ -42,7 +42,7 @@ static inline u64 sb_task_word(const struct task_struct *task)
 static __always_inline bool sb_begin_append(struct sb_cpu *cpu)
 {
 	barrier();
-	if (unlikely(data_race(READ_ONCE(cpu->appending))))
+	if (unlikely(data_race(cpu->appending)))
 		return false;
 	WRITE_ONCE(cpu->appending, true);
 	barrier();
