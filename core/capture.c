@@ -163,6 +163,7 @@ out:
 	preempt_enable_notrace();
 	return result;
 }
+
 NOKPROBE_SYMBOL(sb_save_walked);
 
 /* Not inlined into sb_save_filtered(): it would add to the stack that sb_save_walked() needs */
@@ -172,6 +173,7 @@ static noinline u32 sb_save_recalled_apart(const struct sb_start *start, unsigne
 {
 	return sb_save_recalled(start, tag, how & SB_TAGGED, context, recalled);
 }
+
 NOKPROBE_SYMBOL(sb_save_recalled_apart);
 
 noinline s64 sb_save_filtered(const struct sb_source *source, unsigned long tag, unsigned int how,
@@ -199,6 +201,7 @@ out:
 	preempt_enable_notrace();
 	return result;
 }
+
 NOKPROBE_SYMBOL(sb_save_filtered);
 
 /* The stack of an exported function's caller; @frame is as for sb_walk_caller() */

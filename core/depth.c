@@ -37,6 +37,7 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 	}
 	return NULL;
 }
+
 NOKPROBE_SYMBOL(sb_depth_of);
 
 bool sb_goes_deeper(unsigned long origin, unsigned long sp)

@@ -15,12 +15,8 @@
 #include <linux/init.h>
 #include <linux/kallsyms.h>
 #include <linux/log2.h>
-#include <linux/module.h>
 #include <linux/percpu.h>
-#include <linux/ptrace.h>
-#include <linux/sched.h>
 #include <linux/sched/clock.h>
-#include <linux/types.h>
 #include <linux/workqueue.h>
 #include <asm/local.h>
 

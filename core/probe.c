@@ -113,6 +113,7 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
+
 NOKPROBE_SYMBOL(sb_probe_hit);
 
 /* Mark the pages changed: an older copy of them in a memory image lacks the change */

@@ -21,9 +21,6 @@
 #ifndef STACKBUF_RECALL_H
 #define STACKBUF_RECALL_H
 
-#include <linux/module.h>
-#include <linux/sched/task_stack.h>
-
 #include "unwind.h"
 
 /* Parameter verify: each CPU verifies one recall in this many by a walk; 0: none */

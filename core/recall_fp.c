@@ -65,6 +65,7 @@ static struct stackbuf_stack *sb_try_ids(const u64 *slot, const struct sb_start 
 	}
 	return NULL;
 }
+
 NOKPROBE_SYMBOL(sb_try_ids);
 
 static void sb_add_id(u64 *slot, u64 value)
@@ -97,6 +98,7 @@ noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
 	}
 	return stack && !sb_goes_deeper(start->ip, start->sp) ? stack : NULL;
 }
+
 NOKPROBE_SYMBOL(sb_recall);
 
 bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)

@@ -27,6 +27,7 @@ static const struct sb_cache_entry *sb_try_set(u32 hash, const struct sb_start *
 		entry = sb_try_slot(READ_ONCE(slot[i]), hash, start, stack);
 	return entry;
 }
+
 NOKPROBE_SYMBOL(sb_try_set);
 
 /* @slot, or 0 if it leads to the half that is being recycled: it must not be copied back */
@@ -86,4 +87,5 @@ noinline struct stackbuf_stack *sb_recall_elsewhere(struct sb_start start)
 	sb_index_add(hash[0], (struct sb_unit *)entry - sb_cache);
 	return entry->stack;
 }
+
 NOKPROBE_SYMBOL(sb_recall_elsewhere);

@@ -8,9 +8,7 @@
 #ifndef STACKBUF_RECALL_ORC_H
 #define STACKBUF_RECALL_ORC_H
 
-#include <linux/build_bug.h>
 #include <linux/hash.h>
-#include <linux/log2.h>
 
 #include "recall.h"
 

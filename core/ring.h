@@ -8,8 +8,6 @@
 #define STACKBUF_RING_H
 
 #include <linux/bits.h>
-#include <linux/build_bug.h>
-#include <linux/sched.h>
 
 #include "internal.h"
 
@@ -35,13 +33,11 @@ static inline u64 sb_task_word(const struct task_struct *task)
 	return (u32)task->pid | (u64)task->tgid << 32;
 }
 
-/*
- * Begin an append, or what must not run inside of one: false if this interrupted one.  An NMI in
- * between leaves sb_cpu.appending as it found it.
- */
+/* Begin an append, or what must not run inside of one: false if this interrupted one */
 static __always_inline bool sb_begin_append(struct sb_cpu *cpu)
 {
 	barrier();
+	/* Racy with an NMI that appends, harmlessly: it leaves this as it found it */
 	if (unlikely(data_race(cpu->appending)))
 		return false;
 	WRITE_ONCE(cpu->appending, true);

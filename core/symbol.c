@@ -44,6 +44,7 @@ bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 	text[symbol->len] = '\0';
 	return symbol->size;
 }
+
 NOKPROBE_SYMBOL(sb_symbol_at);
 
 #if SB_HAVE_RECORDS
@@ -156,6 +157,7 @@ bool sb_ip_is_frameless(unsigned long pc)
 	WRITE_ONCE(*slot, key | bare);
 	return bare;
 }
+
 NOKPROBE_SYMBOL(sb_ip_is_frameless);
 
 /* For sb_likely_caller() */

@@ -12,7 +12,6 @@
 #define STACKBUF_UNWIND_H
 
 #include <linux/sched/task_stack.h>
-#include <linux/stacktrace.h>
 
 #include "internal.h"
 
