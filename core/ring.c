@@ -194,8 +194,8 @@ static bool sb_take_page(struct sb_cpu *cpu)
 		page = sb_claim_page(cpu, &seq);
 	}
 	/*
-	 * While pages are shared out, only CPUs that were refused one before are served.  To be refused
-	 * in that time must not make a CPU, which had a page until then, one of these.
+	 * While pages are shared out, only CPUs that were refused one before are served.  To be
+	 * refused in that time must not make a CPU, which had a page until then, one of these.
 	 */
 	if (page || !READ_ONCE(sb_ring_sharing))
 		cpu->waiting = !page;
