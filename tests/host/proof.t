@@ -130,11 +130,13 @@ remarks() {
 	first=$(version)
 	proof fuzz 1 && SERIES=a proof debug || return
 	commit runs
-	echo '/* tools */' >>"$tree/tools/b.c" && "$tree/tests/proof-tables" &&
+	echo 'int tools;' >>"$tree/tools/b.c" && "$tree/tests/proof-tables" &&
 		cells a | is "| a | 2/0/1 |  | D | \`$first\` |" &&
 		grep '^| fuzz ' "$tree/docs/testing.md" | grep -F '| 2/0/1 (old) |' || return
 	commit tools
-	echo '/* core */' >>"$tree/core/a.c"
+	# A comment does not
+	echo '/* core */' >>"$tree/core/a.c" && "$tree/tests/proof-tables" -c || return
+	echo 'int core;' >>"$tree/core/a.c"
 	"$tree/tests/proof-tables" -c >"$work/diff" 2>&1 && { echo "not noticed"; return 1; }
 	grep '^+| a | 2/0/1 (old) |' "$work/diff" && "$tree/tests/proof-tables" &&
 		cells a | is "| a | 2/0/1 (old) |  | D | \`$first\` |" || return
