@@ -767,6 +767,7 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 	struct table t;
 	struct ring r;
 	struct text x;
+	bool shared;
 	size_t i;
 
 	check_info(a);
@@ -799,12 +800,15 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 				counted, (uint64_t)a->info->evicted_events,
 				(uint64_t)a->info->overwritten);
 		/*
-		 * A CPU without a page has no total: if eviction freed pages of the ring, or if
-		 * all pages were open at once, for then the module closes them.  It may have been
-		 * so unless there are more pages than CPUs, and one that eviction clears.
+		 * A CPU without a page has no total: if eviction freed pages of the ring, if there
+		 * are fewer pages than CPUs, or if all pages were open at once, for then the module
+		 * closes them.  It does that after an event was refused a page, and never with more
+		 * pages than CPUs, and one that eviction clears.
 		 */
+		shared = a->events_size / PAGE <= a->info->nr_cpus + 1 &&
+			 lost(a, STACKBUF_LOST_PAGE);
 		if ((!a->info->evicted || r.pages == a->events_size / PAGE) &&
-		    (a->events_size / PAGE > a->info->nr_cpus + 1 ||
+		    ((a->events_size / PAGE >= a->info->nr_cpus && !shared) ||
 		     r.by_cpu > r.nr + a->info->overwritten) &&
 		    r.by_cpu != r.nr + a->info->overwritten)
 			problem("the CPUs' totals are %" PRIu64
