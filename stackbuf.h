@@ -136,14 +136,12 @@ u32 stackbuf_save_tag(unsigned long tag);
 
 /**
  * stackbuf_save_regs() - record the stack that saved registers describe
- * @regs: registers of the current task, saved on this CPU, as a kprobe or an
- *	exception handler gets them; the trace begins at their instruction
- *	pointer
+ * @regs: registers of the current task, saved on this CPU, as a kprobe or an exception handler
+ *	gets them; the trace begins at their instruction pointer
  * @tag: as for stackbuf_save_tag()
  *
- * On x86 a kprobe's handler gets an instruction pointer after the breakpoint, where
- * the stack may look different: set the probe's address by instruction_pointer_set() for the
- * time of the call.
+ * On x86 a kprobe's handler gets an instruction pointer after the breakpoint, where the stack may
+ * look different: set the probe's address by instruction_pointer_set() for the time of the call.
  *
  * On arm64 a function has no frame record at its beginning, in leaves, and after the part that
  * has one.  There the caller is taken from the link register.  After a jump past a part

@@ -87,16 +87,14 @@ enum stackbuf_kind {
  * @version:	STACKBUF_VERSION
  * @kind:	enum stackbuf_kind
  * @index:	number of this page in its array
- * @instance:	identifies the load of the module, the same in all its pages:
- *		CLOCK_REALTIME in ns
- * @seq:	event pages: number of the allocation of this page, counted from 1 over
- *		the whole ring, so higher is newer; 0 while the page is being
- *		rebuilt: from before its events are added to the counts of
- *		their stacks until it is ready for new ones.  A copy of a page
- *		is valid when @seq was the same, and not 0, before and after
- *		copying.  Other kinds: counted from 1; it goes up when a stack is added or
- *		evicted, when the state or the probes change and when a deeper stack is
- *		seen, so that of two copies in a memory image the higher is newer
+ * @instance:	identifies the load of the module, the same in all its pages: CLOCK_REALTIME in ns
+ * @seq:	event pages: number of the allocation of this page, counted from 1 over the whole
+ *		ring, so higher is newer; 0 while the page is being rebuilt: from before its events
+ *		are added to the counts of their stacks until it is ready for new ones.  A copy of
+ *		a page is valid when @seq was the same, and not 0, before and after copying.  Other
+ *		kinds: counted from 1; it goes up when a stack is added or evicted, when the state
+ *		or the probes change and when a deeper stack is seen, so that of two copies in a
+ *		memory image the higher is newer
  */
 struct stackbuf_page {
 	__u64 magic;
@@ -212,8 +210,7 @@ enum stackbuf_probe_state {
  * struct stackbuf_probe - one probe
  * @addr:	the address probed, at which its traces begin; 0: none
  * @state:	enum stackbuf_probe_state
- * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or
- *		0: none
+ * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or 0: none
  * @lists:	for the module only
  * @how:	for the module only
  * @reserved:	0
@@ -346,6 +343,7 @@ struct stackbuf_module {
  * @modules_loaded:	modules that were loaded since @load_ns; number n, counted from 0, is
  *			in @module[n % STACKBUF_MODULES]
  * @module:		the last ones of these
+ * @module_version:	version of stackbuf.ko, "" if unknown
  * @reserved:		0
  * @counter:		counters
  * @probe:		probes
@@ -384,7 +382,8 @@ struct stackbuf_info {
 	__u8 module_build_id[STACKBUF_BUILD_ID_LEN];
 	__u32 modules_loaded;
 	struct stackbuf_module module[STACKBUF_MODULES];
-	__u8 reserved[808];
+	char module_version[16];
+	__u8 reserved[792];
 	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];
@@ -443,12 +442,10 @@ struct stackbuf_stacks_page {
  * @next:	for the module only
  * @count:	events of this stack that are no longer in the ring, so that
  *		its total is @count + its events in the ring
- * @seen:	page sequence number of its first event or of the newest one
- *		counted in @count
- * @frames:	return addresses, innermost first: one word holds the signed
- *		32-bit distance from stackbuf_info.base_addr; where it does not
- *		fit: STACKBUF_FRAME_FAR, then the low and the high half
- *		of the address
+ * @seen:	page sequence number of its first event or of the newest one counted in @count
+ * @frames:	return addresses, innermost first: one word holds the signed 32-bit distance from
+ *		stackbuf_info.base_addr; where it does not fit: STACKBUF_FRAME_FAR, then the low
+ *		and the high half of the address
  */
 struct stackbuf_stack {
 	__u32 id;

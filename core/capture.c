@@ -6,9 +6,8 @@
  * stack (unwind.c), find or insert it in the table (table.c), append the event (ring.c),
  * let recall learn it, render the stack if it is new (text.c).
  *
- * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt
- * each other on a CPU; each has its own struct sb_scratch, so that nothing
- * large lies on the stack under study.
+ * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt each other on a
+ * CPU; each has its own struct sb_scratch, so that nothing large lies on the stack under study.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>

@@ -23,9 +23,8 @@
 #include <linux/version.h>
 
 /*
- * In linux/kernel.h before 6.4 ("kernel.h: split the hexadecimal related helpers to hex.h"),
- * which does not include it any more from 7.0 on ("kernel.h: drop hex.h and update all hex.h
- * users").
+ * In linux/kernel.h before 6.4 ("kernel.h: split the hexadecimal related helpers to hex.h"), which
+ * does not include it any more from 7.0 on ("kernel.h: drop hex.h and update all hex.h users").
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #include <linux/hex.h>

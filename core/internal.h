@@ -68,8 +68,7 @@ struct sb_start {
  * @start_regs:	the registers that the walk began with
  * @sp:		stack pointer in each frame, and where @user_regs lie
  * @bp:		frame pointer register in each frame, and in @user_regs
- * @regs:	where the registers lie that were saved where each frame was
- *		interrupted, or 0
+ * @regs:	where the registers lie that were saved where each frame was interrupted, or 0
  * @stack:	where the stack begins that the walk began on
  * @switches:	frames that change the stack, a bit each: see sb_switches()
  * @draft:	for struct sb_builder
@@ -124,8 +123,7 @@ struct sb_scratch {
  * @chain_end:	if the event before @pos is of @task and @comm, at @time: the bound that
  *		@pos must be below for the next; else 0
  * @appending:	an append is in progress on this CPU
- * @waiting:	the ring refused this CPU a page, so it gets one before CPUs that it
- *		did not refuse
+ * @waiting:	the ring refused this CPU a page, so it gets one before CPUs that it did not refuse
  * @time:	time of the last event, ns
  * @task:	its PID, and TGID in the upper half
  * @comm:	the task's command, as in an event
@@ -431,6 +429,8 @@ bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags);
 /* Parameter panic_dump */
 #define SB_PANIC_DUMP_MAX	1000
 extern unsigned int sb_panic_dump;
+/* Log it if nothing will be printed.  After sb_panic_dump was written */
+void sb_apply_panic_dump(void);
 
 /* Stop recording; @why is STACKBUF_FROZEN_OOPS, STACKBUF_FROZEN_PANIC or STACKBUF_UNLOADED */
 void sb_freeze(u32 why);

@@ -153,6 +153,7 @@ void __init sb_init_memory(void)
 	strscpy(info->base_symbol, "stack_trace_save", sizeof(info->base_symbol));
 	info->nr_cpus = num_possible_cpus();
 	info->id_bits = SB_ID_BITS;
+	strscpy(info->module_version, THIS_MODULE->version ?: "", sizeof(info->module_version));
 	strscpy(info->module_srcversion, THIS_MODULE->srcversion ?: "",
 		sizeof(info->module_srcversion));
 	sb_find_build_id(THIS_MODULE, info->module_build_id);

@@ -9,6 +9,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kdebug.h>
+#include <linux/kexec.h>
 #include <linux/math64.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
@@ -137,6 +138,12 @@ static void sb_dump_last(unsigned int n)
 		if (trace.cut)
 			pr_info(" (cut at %u frames)\n", trace.depth);
 	}
+}
+
+void sb_apply_panic_dump(void)
+{
+	if (sb_panic_dump && kexec_crash_loaded())
+		pr_info("panic_dump: a kdump kernel is loaded: nothing is printed at a panic unless crash_kexec_post_notifiers is set\n");
 }
 
 static int sb_panic(struct notifier_block *block, unsigned long event, void *message)

@@ -132,7 +132,7 @@ static const struct kernel_param_ops sb_comm_ops = {
 	.get = sb_get_comm,
 };
 
-SB_NUMBER(panic_dump, sb_panic_dump, 0, SB_PANIC_DUMP_MAX, NULL);
+SB_NUMBER(panic_dump, sb_panic_dump, 0, SB_PANIC_DUMP_MAX, sb_apply_panic_dump);
 MODULE_PARM_DESC(panic_dump,
 		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
 SB_NUMBER(verify, sb_verify, 0, SB_VERIFY_MAX, sb_apply_verify);

@@ -132,8 +132,7 @@ static int sb_explain(const struct sb_probe_request *request, int err)
 {
 	switch (err) {
 	case -ENOENT:
-		sb_refuse(request, "no such function");
-		return err;
+		return sb_refuse(request, "no such function; if it is inlined, probe a caller");
 	case -EILSEQ:
 		return sb_refuse(request, "no instruction begins there");
 	case -EINVAL:
@@ -192,6 +191,7 @@ static int sb_register(struct sb_probe_request *request)
 		return sb_refuse(request, "stackbuf does not probe itself");
 	if (request->module && !request->module_loaded) {
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
+		pr_info("probe: %s waits for a module %s\n", probe->name, request->module);
 		return 0;
 	}
 	err = request->addr ? sb_check_offset(request, request->addr) : 0;

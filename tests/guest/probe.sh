@@ -100,6 +100,12 @@ result "refused: a function that does not exist" refuses no_such_function "no_su
 result "refused: one of a name that several have ($twice)" refuses "$twice" "$twice: there are [0-9]* functions"
 result "refused: one that several modules have" refuses cleanup_module "cleanup_module: there are [0-9]* functions"
 result "refused: one that its module does not have" refuses stackbuf_test:nothing "nothing: no such function"
+waiting() {
+	mark
+	set_list no_such_module:f && since | grep 'stackbuf: probe: no_such_module:f waits for a module no_such_module' &&
+		set_list stackbuf_test:context_save
+}
+result "logged: one whose module is not loaded" waiting
 result "refused: stackbuf itself" refuses stackbuf:stackbuf_save "does not probe itself"
 result "refused: blacklisted" refuses get_kprobe "get_kprobe: the kernel allows no probe"
 result "refused: the middle of an instruction" refuses vfs_read+1 "vfs_read+1: .*no instruction begins\|vfs_read+1: the kernel allows"
@@ -570,7 +576,9 @@ rmmod stackbuf
 
 failing() {
 	mark
-	! insmod /t/big/stackbuf.ko probe=vfs_read,no_such_function 2>/dev/null || return 1
+	! insmod /t/big/stackbuf.ko probe=vfs_read,no_such_function 2>error || return 1
+	# Not ENOENT, which insmod would explain as an unknown symbol
+	grep -i 'invalid' error || { cat error; return 1; }
 	since | grep 'stackbuf: probe: no_such_function: no such function' || return 1
 	! grep '^stackbuf ' /proc/modules && [ ! -d $D ] && ! grep vfs_read $KPROBES/list
 }
