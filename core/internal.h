@@ -426,10 +426,9 @@ bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags);
 
 /* -------------------------------------------------------------- panic.c --- */
 
-/* Parameter panic_dump */
+/* Parameter panic_dump, and what follows a write: a message if nothing will be printed */
 #define SB_PANIC_DUMP_MAX	1000
 extern unsigned int sb_panic_dump;
-/* Log it if nothing will be printed.  After sb_panic_dump was written */
 void sb_apply_panic_dump(void);
 
 /* Stop recording; @why is STACKBUF_FROZEN_OOPS, STACKBUF_FROZEN_PANIC or STACKBUF_UNLOADED */

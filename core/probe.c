@@ -191,7 +191,8 @@ static int sb_register(struct sb_probe_request *request)
 		return sb_refuse(request, "stackbuf does not probe itself");
 	if (request->module && !request->module_loaded) {
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
-		pr_info("probe: %s waits for a module %s\n", probe->name, request->module);
+		pr_info_ratelimited("probe: %s waits for a module %s\n", probe->name,
+				    request->module);
 		return 0;
 	}
 	err = request->addr ? sb_check_offset(request, request->addr) : 0;

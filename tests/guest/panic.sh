@@ -6,9 +6,9 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-load big panic_dump=20
-# The host reads the log of the panic from the console
+# The host reads the log from the console
 dmesg -n 7
+load big panic_dump=20
 case $(cat /t/kind) in
 oops)
 	# The oops must stop recording also while a filter is set, here one that passes everything
