@@ -48,8 +48,18 @@ named() {
 }
 
 compiler() {
-	named "$work/other"
-	[ ! -s "$work/out" ] && tail -n 1 "$work/err" | grep "was built by 'gcc-of-another-machine .*', which is not here$"
+	local name package
+
+	while read -r name package; do
+		sed -i "s/^CONFIG_CC_VERSION_TEXT=.*/CONFIG_CC_VERSION_TEXT=\"$name (Debian) 99.2.0\"/" "$work/other/.config"
+		named "$work/other"
+		[ ! -s "$work/out" ] && tail -n 1 "$work/err" |
+			grep "was built by '$name .*', which is not here: install it (on Debian the package $package)$" || return
+	done <<-END
+		gcc-99 gcc-99
+		$(uname -m)-linux-gnu-gcc-99 gcc-99
+		sparc64-linux-gnu-gcc-99 gcc-99-sparc64-linux-gnu
+	END
 }
 
 without() {
@@ -93,7 +103,6 @@ known() {
 	echo 5.10.1 >"$work/old/include/config/kernel.release"
 	result "a kernel that is too old" refuses "$work/old" 'is 5\.10\.1: stackbuf needs 5\.15 or later$'
 	folder other "${needed[@]}" KPROBES=y
-	sed -i 's/"gcc-12 /"gcc-of-another-machine /' "$work/other/.config"
 	result "a kernel by a compiler that is not here" compiler
 	result "options that are missing are named, a line each; without some it does not run" without
 	result "one with all that is needed gets a name, by which it is a kernel like others" known
