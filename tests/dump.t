@@ -136,6 +136,30 @@ by_gdb() {
 	tail -n 1 "$work/gdb" | grep 'is vmlinux with debug information loaded?'
 }
 
+# debugger NAME VMLINUX DUMP WORDS [OPTION...]: stackbuf-NAME.py refuses this in one line with WORDS
+debugger() {
+	"$work/scripts/stackbuf-$1.py" -k "$2" "${@:5}" "$3" >"$work/given" 2>"$work/said"
+	[ $? = 1 ] && [ ! -s "$work/given" ] && [ "$(wc -l <"$work/said")" = 1 ] && grep -- "$4" "$work/said" && return
+	head -n 5 "$work/given" "$work/said"
+	return 1
+}
+
+# Run as a program, it takes KASLR's offset from the dump
+by_gdb_itself() {
+	local wrong
+
+	"$work/scripts/stackbuf-gdb.py" -k "$1/vmlinux" "$work/out/elf-paging" log --last 100 >"$work/given" &&
+		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 100) || return
+	wrong=$(printf '0x%x' $(($(kaslr "$1") + 0x1000)))
+	debugger gdb "$1/vmlinux" "$work/out/elf-paging" 'vmlinux is not where KASLR put the kernel' -o "$wrong" &&
+		debugger gdb "$1/vmlinux" "$work/out/elf" 'this is a dump without virtual addresses' &&
+		debugger gdb "$1/vmlinux" "$work/out/vmcore" 'the memory of modules cannot be read .* a vmcore of kdump' &&
+		debugger gdb "$1/vmlinux" "$work/md.zlib" 'is not a core dump.*stackbuf -f DUMP reads' || return
+	gdb -nx -q -batch -ex "symbol-file $1/vmlinux -o $wrong" -ex "core-file $work/out/elf-paging" \
+		-ex "source $work/scripts/stackbuf-gdb.py" -ex 'stackbuf' >"$work/gdb" 2>&1
+	tail -n 1 "$work/gdb" | grep 'vmlinux is not where KASLR put the kernel .*"stackbuf -f DUMP info -k VMLINUX" prints it'
+}
+
 by_drgn() {
 	local dump
 
@@ -145,11 +169,32 @@ by_drgn() {
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text) || return
 	done
 	drgn -c "$work/out/vmcore" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" >"$work/given" 2>/dev/null &&
-		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 20)
+		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 20) || return
+	# From drgn's prompt
+	echo 'import runpy, sys; runpy.run_path(sys.argv[1])["stackbuf"](prog, "log", "--last", "20")' >"$work/prompt"
+	drgn -c "$work/out/vmcore" -s "$1/vmlinux" "$work/prompt" "$work/scripts/stackbuf-drgn.py" 2>/dev/null |
+		cmp - <("$stackbuf" -f "$work/out/elf" log --last 20) || return
+	# An ELF dump of QEMU without paging: only by libkdumpfile
+	drgn -c "$work/out/elf" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" >"$work/given" 2>"$work/said"
+	[ ! -s "$work/given" ] && tail -n 1 "$work/said" | grep '^stackbuf-drgn.py: .*set DRGN_USE_LIBKDUMPFILE_FOR_ELF=1' || return
+	DRGN_USE_LIBKDUMPFILE_FOR_ELF=1 drgn -c "$work/out/elf" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" \
+		>"$work/given" 2>/dev/null && cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 20)
+}
+
+by_drgn_itself() {
+	local dump
+
+	for dump in "$work/out/vmcore" "$work/md.zlib" "$work/out/elf-paging" "$work/out/elf"; do
+		"$work/scripts/stackbuf-drgn.py" -k "$1/vmlinux" "$dump" text >"$work/given" &&
+			cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text) || return
+	done
+	debugger drgn "$1/vmlinux" "$work/out/kdump-zlib" 'not an ELF core file.*stackbuf -f DUMP reads' &&
+		debugger drgn "$1/vmlinuz" "$work/md.zlib" 'no symbol .linux_banner.: .*linux-image-RELEASE-dbg' &&
+		debugger drgn "$2/vmlinux" "$work/md.zlib" 'vmlinux is of another build than the kernel'
 }
 
 other_tools() { # SERIES
-	local kernel have
+	local kernel other have
 
 	kernel=$("$top/scripts/stackbuf-kernel" "$1") || return
 	have=$(crash --version 2>/dev/null | sed -n 's/^crash \([0-9.]*\).*/\1/p')
@@ -161,7 +206,10 @@ other_tools() { # SERIES
 		echo "ok stackbuf-crash # SKIP crash $have is too old for kernel $1"
 	fi
 	result "stackbuf-gdb.py: what stackbuf -f gives; without symbols one line" by_gdb "$kernel"
+	result "... run as it is; a wrong offset and other dumps: what is likely wrong" by_gdb_itself "$kernel"
 	result "stackbuf-drgn.py: what stackbuf -f gives" by_drgn "$kernel"
+	other=$("$top/scripts/stackbuf-kernel" "$([ "$1" = 6.1 ] && echo 6.12 || echo 6.1)") || return
+	result "... run as it is; another vmlinux and other dumps: what is wrong" by_drgn_itself "$kernel" "$other"
 }
 
 # refused WORDS ARGUMENT...: exit status 1, one line with WORDS on standard error, no output
