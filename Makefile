@@ -53,7 +53,7 @@ endif
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
-.PHONY: all module tools load unload install uninstall setup check test test-ci test-long demo bench clean help \
+.PHONY: all module tools load unload install install-tools uninstall setup check test test-ci test-long demo bench clean help \
 	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel soak
 
 all: module tools
@@ -74,10 +74,16 @@ checked-kdir:
 	@[ $(words $(CURDIR)) = 1 ] && [ $(words $(BUILD)) = 1 ] && [ $(words $(KDIR)) = 1 ] || \
 		$(call fail,kbuild cannot work in folders with blanks in their names: $(CURDIR) $(BUILD) $(KDIR))
 	@[ -e '$(KDIR)/Makefile' ] || if [ '$(origin KDIR)' = file ]; then \
-		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build folder: make KDIR=FOLDER (for a Debian kernel kept apart: KDIR=\`scripts/stackbuf-kernel 6.1\`/build)); \
+		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build folder: make KDIR=FOLDER (for a Debian kernel kept apart: KDIR=\`scripts/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
 	else \
 		$(call fail,KDIR=$(KDIR) is no kernel build folder); \
 	fi
+	@[ -e '$(KDIR)/include/config/auto.conf' ] || case '$(notdir $(realpath $(KDIR)))' in \
+	linux-headers-*-common*) \
+		$(call fail,KDIR=$(KDIR) has only the headers that kernels of a version have in common: install the package $(subst -common,,$(notdir $(realpath $(KDIR))))-amd64$(,) or that of the kernel's flavour$(,) and name its folder: KDIR=/usr/src/linux-headers-RELEASE) ;; \
+	*) \
+		$(call fail,KDIR=$(KDIR) is a kernel's source that is not configured: name the folder that the kernel was built in) ;; \
+	esac
 
 checked-sizes:
 	@check() { \
@@ -94,13 +100,18 @@ checked-sizes:
 	}; \
 	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)'
 
-# The module is of use without the command, so missing libraries do not stop make.
+# The module is of use without the command, so missing libraries stop make only if the command was
+# asked for.  This and install-tools need no kernel.
+wanted := $(filter tools install-tools,$(MAKECMDGOALS))
+lacking = echo 'stackbuf: $(if $(wanted),cannot build,left out) the command stackbuf: install the packages $(1)' >&2$(if $(wanted),; exit 1)
 tools:
 	+@if [ ! -e tools/Makefile ]; then :; \
+	elif ! command -v $(firstword $(CC)) >/dev/null; then \
+		$(call lacking,gcc and libc6-dev); \
 	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
 		$(MAKE) -C tools --no-print-directory; \
 	else \
-		echo 'stackbuf: left out the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev and libkdumpfile-dev' >&2; \
+		$(call lacking,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev and libkdumpfile-dev); \
 	fi
 
 checked-built:
@@ -111,6 +122,8 @@ checked-root:
 
 # The kernel only warns about a parameter that it does not know.
 load: checked-root checked-built
+	@command -v insmod >/dev/null && command -v modinfo >/dev/null || \
+		$(call fail,insmod or modinfo is missing: install the package kmod)
 	@[ '$(release)' = "$$(uname -r)" ] || \
 		$(call fail,$(module) is built for $(release)$(,) this is $$(uname -r))
 	@known=$$(modinfo -F parm '$(module)' | cut -d: -f1 | sort); \
@@ -125,17 +138,24 @@ unload: checked-root
 	@grep -q '^stackbuf ' /proc/modules || $(call fail,not loaded)
 	@rmmod stackbuf
 
-install: checked-kdir checked-built
+install: checked-kdir checked-built tools
 	+@$(kbuild) INSTALL_MOD_DIR=updates $(if $(DESTDIR),INSTALL_MOD_PATH='$(DESTDIR)') modules_install
 	$(if $(DESTDIR),,depmod $(release))
+	$(install_tools)
+
+install-tools: tools
+	$(install_tools)
+
+define install_tools
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/bin' $(programs)
-	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/stackbuf' $(CURDIR)/scripts/stackbuf-gdb.py $(CURDIR)/scripts/stackbuf-drgn.py
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/share/stackbuf' $(CURDIR)/scripts/stackbuf-gdb.py $(CURDIR)/scripts/stackbuf-drgn.py
 	$(foreach page,$(pages),$(call install_page,$(page)) &&) :
-	+@if [ -e tools/Makefile ]; then $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'; fi
+	+@[ ! -x build/tools/stackbuf ] || $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
+endef
 
 uninstall:
-	rm -f '$(DESTDIR)/lib/modules/$(release)/updates/'stackbuf.ko*
-	$(if $(DESTDIR),,depmod $(release))
+	@set -- '$(DESTDIR)/lib/modules/$(release)/updates/'stackbuf.ko*; [ ! -e "$$1" ] || \
+		{ rm -f "$$@"; $(if $(DESTDIR),:,depmod $(release)); }
 	rm -f $(foreach file,$(notdir $(programs)),'$(DESTDIR)$(PREFIX)/bin/$(file)')
 	rm -rf '$(DESTDIR)$(PREFIX)/share/stackbuf'
 	rm -f '$(DESTDIR)$(PREFIX)/sbin/stackbuf' '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/stackbuf'
@@ -188,8 +208,12 @@ help:
 	@echo 'make            build stackbuf.ko in build/RELEASE for the running kernel'
 	@echo 'make load       load it, as root; PARAMS="NAME=VALUE ..." for its parameters'
 	@echo 'make unload     unload it, as root'
-	@echo 'make install    install module, scripts, tools and manual pages (PREFIX, DESTDIR)'
+	@echo 'make install    install module, command, scripts and manual pages (PREFIX, DESTDIR)'
 	@echo 'make uninstall  remove them'
+	@echo 'make tools      build the command stackbuf alone, in build/tools, as on a host that reads'
+	@echo '                dumps: needs no kernel headers'
+	@echo 'make install-tools'
+	@echo '                install all but the module'
 	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
 	@echo 'make test       everything that is tested, in virtual machines'
 	@echo 'make test-ci    the same and ten minutes of soak'
@@ -204,7 +228,10 @@ help:
 	@echo '                docs/performance.md'
 	@echo 'make clean      remove what was built'
 	@echo
-	@echo 'KDIR=FOLDER     build for another kernel: its build folder'
+	@echo 'KDIR=FOLDER     build for another kernel: its build folder, as /usr/src/linux-headers-RELEASE,'
+	@echo '                ~/linux/build, or that of a Debian kernel which is fetched for this:'
+	@echo '                make KDIR=`scripts/stackbuf-kernel 6.12`/build'
+	@echo '                scripts/stackbuf-vm -k 6.12 FOLDER boots it in QEMU and runs FOLDER/run'
 	@echo 'BUILD=FOLDER    put what is built there'
 	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)'
 	@echo '                size of event ring, stack table, text log: 4 to 262144 (text log:'
