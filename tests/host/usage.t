@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# usage.t: the help of every script; what scripts and the Makefile say about what is missing;
+# the command alone, built and installed without a kernel
+
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
+
+export LC_ALL=C
+
+# refuses STATUS PATTERN COMMAND...: this status, nothing on standard output, and one line on
+# standard error, make's own lines aside, which matches
+refuses() {
+	local rc
+
+	"${@:3}" >"$work/out" 2>"$work/err" </dev/null
+	rc=$?
+	echo "status $rc"
+	cat "$work/out" "$work/err"
+	[ "$rc" = "$1" ] && [ ! -s "$work/out" ] && [ "$(grep -vc '^make' "$work/err")" = 1 ] &&
+		grep -v '^make' "$work/err" | grep -qE -- "$2"
+}
+
+# ---------------------------------------------------------------- scripts ---
+
+helps() {
+	local script name n=0
+
+	for script in "$top"/scripts/stackbuf-*; do
+		name=${script##*/}
+		n=$((n + 1))
+		[ -x "$script" ] && head -n 1 "$script" | grep '^#!/usr/bin/' || { echo "$name cannot be run"; return 1; }
+		"$script" -h >"$work/short" 2>"$work/err" </dev/null && "$script" --help >"$work/long" 2>>"$work/err" </dev/null &&
+			cmp "$work/short" "$work/long" && [ ! -s "$work/err" ] &&
+			head -n 1 "$work/long" | grep "^Usage: $name\>" && grep -qE '^  -h, --help( |$)' "$work/long" &&
+			! grep -nE '.{101}' "$work/long" || { cat "$work/err"; echo "$name: no help"; return 1; }
+		refuses "$([ "$name" = stackbuf-vm ] && echo 125 || echo 2)" "^$name: .*--nonsense.*; try $name -h\$" \
+			"$script" --nonsense || return
+	done
+	echo "$n scripts"
+	[ "$n" -ge 8 ]
+}
+
+# without NAME...: makes $work/without, for PATH, with all programs but these
+without() {
+	rm -rf "$work/without" && mkdir "$work/without" || return
+	ln -s /usr/bin/* /usr/sbin/* "$work/without/" 2>/dev/null
+	(cd "$work/without" && rm -f "$@")
+}
+
+packages() {
+	local script=$top/scripts dump=$top/README.md
+
+	without crash nm gdb xz qemu-system-x86_64
+	refuses 3 'crash is missing: install the package crash$' env PATH="$work/without" "$script/stackbuf-crash" "$dump" &&
+		refuses 3 'nm is missing: install the package binutils$' env PATH="$work/without" "$script/stackbuf-decode" "$dump" &&
+		refuses 1 'xz is missing: install the package xz-utils$' env PATH="$work/without" "$script/stackbuf-kernel" 6.1 &&
+		refuses 1 'gdb is missing: install the package gdb$' \
+			env PATH="$work/without" "$work/tree/scripts/stackbuf-gdb.py" -k "$dump" -o 0 "$dump" || return
+	mkdir -p "$work/vm" "$work/python/drgn" && touch "$work/vm/run" &&
+		echo 'raise ImportError' >"$work/python/drgn/__init__.py" || return
+	# stackbuf-vm adds /usr/sbin to PATH, not /usr/bin
+	refuses 125 'qemu-system-x86_64 is missing: install the package qemu-system-x86$' \
+		env PATH="$work/without" "$script/stackbuf-vm" "$work/vm" &&
+		refuses 1 'drgn is missing: install the package python3-drgn$' \
+			env PYTHONPATH="$work/python" "$script/stackbuf-drgn.py" "$dump" || return
+	# A kernel with modules that zstd compressed
+	without zstd
+	mkdir -p "$work/cache/kernel/6.1/modules" && touch "$work/cache/kernel/6.1"/{release,modules/qemu_fw_cfg.ko.zst} &&
+		refuses 125 'zstd is missing: install the package zstd$' \
+			env PATH="$work/without" STACKBUF_CACHE="$work/cache" "$script/stackbuf-vm" "$work/vm"
+}
+
+# The debug package of the release that ran, or that runs here
+debug_package() {
+	if [ -e "/usr/lib/debug/boot/vmlinux-$(uname -r)" ] || [ -e "/lib/modules/$(uname -r)/build/vmlinux" ]; then
+		echo "vmlinux of this kernel is here: stackbuf-decode finds it"
+	else
+		echo 'vfs_read+0x1/0x2' >"$work/text"
+		refuses 3 "install its debug package, on Debian linux-image-$(uname -r)-dbg, or name the file: -k" \
+			"$top/scripts/stackbuf-decode" -s "$top/README.md" "$work/text" || return
+	fi
+	{ printf 'OSRELEASE=9.9.0-none\n'; head -c 5000 /dev/zero; } >"$work/dump"
+	# Another file in place of vmlinux
+	refuses 6 'LICENSE: no vmlinux .*vmlinuz, .*is compressed .*linux-image-9.9.0-none-dbg has vmlinux' \
+		"$top/scripts/stackbuf-crash" -k "$top/LICENSE" "$work/dump" &&
+		echo 'vfs_read+0x1/0x2' >"$work/text" &&
+		refuses 3 'LICENSE: no vmlinux .*vmlinuz, .*is compressed .*linux-image-RELEASE-dbg has vmlinux' \
+			"$top/scripts/stackbuf-decode" -k "$top/LICENSE" -s "$top/README.md" "$work/text" || return
+	refuses 5 'install its debug package, on Debian linux-image-9.9.0-none-dbg, or name the file: -k' \
+		"$top/scripts/stackbuf-crash" "$work/dump"
+}
+
+debuggers() {
+	local gdb=$top/scripts/stackbuf-gdb.py drgn=$top/scripts/stackbuf-drgn.py file=$top/README.md
+
+	refuses 2 'gdb.py: name a dump; try' "$gdb" -k "$file" &&
+		refuses 2 'gdb.py: -o needs a value; try' "$gdb" -k "$file" -o &&
+		refuses 2 'gdb.py: -o 1x: no number' "$gdb" -k "$file" -o 1x "$file" &&
+		refuses 2 'name the kernel.s vmlinux: -k .*linux-image-RELEASE-dbg.*stackbuf -f DUMP' "$gdb" "$file" &&
+		refuses 1 'gdb.py: /nowhere: No such file' "$gdb" -k "$file" /nowhere &&
+		refuses 1 'gdb.py: /nowhere: No such file' "$gdb" -k /nowhere "$file" &&
+		refuses 1 'has no vmcoreinfo .*"stackbuf -f DUMP info -k VMLINUX" prints it: -o OFFSET$' "$gdb" -k "$top/LICENSE" "$top/LICENSE" || return
+	refuses 2 'drgn.py: name a dump, or /proc/kcore; try' "$drgn" &&
+		refuses 2 'drgn.py: -k needs a file name; try' "$drgn" -k &&
+		refuses 1 'drgn.py: /nowhere: No such file' "$drgn" /nowhere &&
+		refuses 1 'drgn.py: /nowhere: No such file' "$drgn" -k /nowhere "$file"
+}
+
+# No machine is booted: the program is refused before
+hidden() {
+	local dir file status=0
+
+	mkdir -p "$work/vm" && printf '#!/bin/sh\n' >"$work/vm/run" || return
+	for dir in /tmp /run /dev/shm; do
+		file=$(mktemp "$dir/usage.t.XXXXXX") || { echo "cannot write in $dir: not tried"; continue; }
+		cp /bin/true "$file" && chmod 755 "$file" &&
+			refuses 125 "^stackbuf-vm: -x $file: the guest has another /[a-z]*, so $file would be hidden there: copy it elsewhere, as to /var/tmp\$" \
+				"$top/scripts/stackbuf-vm" -x "$file" "$work/vm" || status=1
+		rm -f "$file"
+	done
+	return $status
+}
+
+# ----------------------------------------------------------- the Makefile ---
+
+# A copy of the tree with the command that is built already
+tree() {
+	mkdir -p "$work/tree/build" && cp -a "$top"/{Makefile,Kbuild,README.md,stackbuf*.[ch],man,scripts,tools} "$work/tree/" &&
+		build_tools all && ln -sfn "$tools" "$work/tree/build/tools"
+}
+
+make_there() {
+	make -C "$work/tree" --no-print-directory "$@"
+}
+
+# The command, scripts and pages, and no module, without a kernel's headers
+alone() {
+	local root=$work/root file
+
+	make_there tools KDIR=/nonexistent && make_there install-tools KDIR=/nonexistent DESTDIR="$root" || return
+	for file in sbin/stackbuf bin/stackbuf-crash bin/stackbuf-decode share/stackbuf/stackbuf-{gdb,drgn}.py; do
+		[ -x "$root/usr/local/$file" ] || { echo "no $file"; return 1; }
+	done
+	for file in "$top"/man/*; do
+		[ -e "$root/usr/local/share/man/man${file##*.}/${file##*/}" ] || { echo "no ${file##*/}"; return 1; }
+	done
+	[ ! -e "$root/lib" ] && "$root/usr/local/sbin/stackbuf" --version
+}
+
+# The installed scripts find the command where users' PATH lacks sbin
+find_reader() {
+	local bin=$work/root/usr/local/bin share=$work/root/usr/local/share/stackbuf script
+
+	without stackbuf
+	# The dump is refused, and not that the command is missing
+	printf '#!/bin/sh\n' >"$work/without/crash.new" && chmod 755 "$work/without/crash.new" &&
+		mv "$work/without/crash.new" "$work/without/crash" || return
+	refuses 9 'not a dump' env PATH="$work/without" "$bin/stackbuf-crash" --log "$top/README.md" || return
+	for script in gdb drgn; do
+		PATH=$work/without python3 -c "import runpy; print(runpy.run_path('$share/stackbuf-$script.py')['find_reader']())" |
+			tee /dev/stderr | grep -q '/sbin/stackbuf$' || return
+	done
+	refuses 3 'the command stackbuf is missing: make tools, then make install-tools$' \
+		env PATH="$work/without" bash -c "mkdir -p '$work/moved' && cp '$bin/stackbuf-crash' '$work/moved/' &&
+			exec '$work/moved/stackbuf-crash' --log '$top/README.md'"
+}
+
+removed() {
+	make_there uninstall KDIR=/nonexistent DESTDIR="$work/root" && [ -z "$(find "$work/root" ! -type d)" ] &&
+		make_there uninstall KDIR=/nonexistent release=9.9.9-none PREFIX="$work/root"
+}
+
+# Nothing is installed
+libraries() {
+	refuses 2 'cannot build the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev and libkdumpfile-dev$' \
+		make -s -C "$work/tree" --no-print-directory install-tools CC='gcc -nostdinc' DESTDIR="$work/nothing" &&
+		refuses 2 'cannot build the command stackbuf: install the packages gcc and libc6-dev$' \
+			make -s -C "$work/tree" --no-print-directory tools CC=no-such-compiler && [ ! -e "$work/nothing" ]
+}
+
+# The makefile of Debian's common headers is there, but nothing of one kernel
+not_configured() {
+	local common=$work/linux-headers-9.9.0-1-common
+
+	mkdir -p "$common" "$work/source" && touch "$common/Makefile" "$work/source/Makefile" || return
+	refuses 2 "KDIR=$common has only the headers .* in common: install the package linux-headers-9.9.0-1-amd64, or .*KDIR=/usr/src/linux-headers-RELEASE\$" \
+		make -s -C "$work/tree" --no-print-directory module KDIR="$common" BUILD="$work/none" &&
+		refuses 2 "KDIR=$work/source is a kernel's source that is not configured: name the folder" \
+			make -s -C "$work/tree" --no-print-directory module KDIR="$work/source" BUILD="$work/none" &&
+		refuses 2 'no headers for the running kernel 9.9.9-none: install the package linux-headers-9.9.9-none, .*by make tools, needs none' \
+			make -s -C "$work/tree" --no-print-directory module release=9.9.9-none BUILD="$work/none" &&
+		[ ! -e "$work/none" ]
+}
+
+# Imitates root, a kernel and a module of three parameters; insmod writes what it was given
+load() {
+	local fake=$work/fake
+
+	mkdir -p "$fake" "$work/kernel/include/generated" "$work/module" && touch "$work/module/stackbuf.ko" &&
+		echo '#define UTS_RELEASE "9.9.0"' >"$work/kernel/include/generated/utsrelease.h" || return
+	printf '#!/bin/sh\necho 0\n' >"$fake/id"
+	printf '#!/bin/sh\necho 9.9.0\n' >"$fake/uname"
+	printf '#!/bin/sh\nprintf "%%s\\n" "probe:names (charp)" "enable:bool" "pid:a number"\n' >"$fake/modinfo"
+	printf '#!/bin/sh\necho "$@" >>"%s"\n' "$work/given" >"$fake/insmod"
+	chmod 755 "$fake"/*
+	set -- make -s -C "$work/tree" --no-print-directory load KDIR="$work/kernel" BUILD="$work/module"
+	refuses 2 'no parameter prob: this module knows enable pid probe$' \
+		env PATH="$fake:$PATH" "$@" PARAMS='pid=1 prob=vfs_read' && [ ! -e "$work/given" ] || return
+	without insmod
+	ln -sf "$fake"/{id,uname,modinfo} "$work/without/"
+	refuses 2 'insmod or modinfo is missing: install the package kmod$' "$@" PATH="$work/without" || return
+	if grep -q '^stackbuf ' /proc/modules; then
+		echo "stackbuf is loaded here: the rest was not tried"
+		return
+	fi
+	PATH="$fake:$PATH" "$@" PARAMS='enable probe=vfs_read' && [ "$(cat "$work/given")" = "$work/module/stackbuf.ko enable probe=vfs_read" ]
+}
+
+make_help() {
+	local word
+
+	make_there help >"$work/out" || return
+	for word in 'make tools' 'make install-tools' '/usr/src/linux-headers-RELEASE' \
+		'scripts/stackbuf-kernel 6.12' 'scripts/stackbuf-vm -k 6.12'; do
+		grep -qF -e "$word" "$work/out" && grep -qF -e "$word" "$top/README.md" ||
+			{ echo "make help and README.md do not both have: $word"; return 1; }
+	done
+}
+
+# A client module without stackbuf's Module.symvers
+client() {
+	local kernel said='"stackbuf_save" [...] undefined!'
+
+	kernel=$("$top/scripts/stackbuf-kernel" 6.1) && mkdir -p "$work/mine" || return
+	printf '%s\n' '#include <linux/module.h>' '#include "stackbuf.h"' 'static int __init mine_init(void)' \
+		'{ return stackbuf_save() ? 0 : 1; }' 'module_init(mine_init);' 'MODULE_LICENSE("GPL");' >"$work/mine/mine.c"
+	printf 'obj-m := mine.o\nccflags-y += -I%s\n' "$top" >"$work/mine/Kbuild"
+	! make -s -C "$kernel/build" M="$work/mine" modules >"$work/out" 2>&1 || return
+	cat "$work/out"
+	grep -qF -e "$said" "$top/README.md" && grep -q '"stackbuf_save" \[.*\] undefined!$' "$work/out"
+}
+
+{
+	result "a copy of the tree is made" tree
+	result "every script has -h and --help, and refuses what it does not know" helps
+	result "a program is missing: its package is named" packages
+	result "vmlinux is missing: its package is named" debug_package
+	result "stackbuf-gdb.py and stackbuf-drgn.py refuse what makes no sense" debuggers
+	result "stackbuf-vm -x: a path that the guest hides is refused" hidden
+	result "make tools and make install-tools need no kernel" alone
+	result "installed scripts find the command beside them" find_reader
+	result "make uninstall removes all of it, without a kernel" removed
+	result "make tools and make install-tools without libraries: their packages are named" libraries
+	result "KDIR is not a kernel that was configured: what to name" not_configured
+	result "make load: a parameter that does not exist" load
+	result "make help and README.md have KDIR, make tools and the scripts for virtual machines" make_help
+	result "a client built without Module.symvers fails as README.md says" client
+	echo "done"
+} | ktap
