@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "cmd.h"
 #include "output/events.h"
+#include "output/nothing.h"
 
 /* How often to read again when pages were overwritten while they were read */
 #define COUNT_TRIES	5
@@ -28,6 +29,8 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
 		      stderr);
 		nr = filter_apply(&a->filter, rec->event, rec->events);
+		if (!nr)
+			output_no_event(o, &a->filter, false);
 		if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 			return;
 		/* Pass an array even if it is empty: NULL means all events since loading */
@@ -51,6 +54,8 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		fprintf(stderr,
 			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",
 			rec->info.evicted_events, rec->info.evicted);
+	if (!output_totals(o, &a->filter))
+		output_no_stack(o, "the record", output_totals(o, &(struct filter){ 0 }));
 	if (!cmd_profile(o, a, NULL, 0))
 		output_count(o, &a->filter, NULL, 0);
 }

@@ -5,6 +5,7 @@
 #include "cmd.h"
 #include "live/follow.h"
 #include "output/events.h"
+#include "output/nothing.h"
 
 void cmd_log(struct session *s, struct output *o, struct args *a)
 {
@@ -22,6 +23,8 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 	}
 	session_report_missing(s);
 	nr = filter_apply(&a->filter, rec->event, rec->events);
+	if (!nr)
+		output_no_event(o, &a->filter, false);
 	if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 		return;
 	if (o->format == FORMAT_FOLDED) {

@@ -11,9 +11,9 @@
 
 /* --------------------------------------------------------------- reading --- */
 
-static bool wanted(const void *arg, const struct stackbuf_event *e)
+static bool wanted(void *arg, const struct stackbuf_event *e)
 {
-	return filter_match(arg, e);
+	return filter_search(arg, e);
 }
 
 /*
@@ -21,7 +21,7 @@ static bool wanted(const void *arg, const struct stackbuf_event *e)
  * times that depend on the record are known only when it was read, and with a PATTERN --last counts
  * matching events.
  */
-static void choose_events(struct session *s, const struct args *a)
+static void choose_events(struct session *s, struct args *a)
 {
 	if (!filter_events(&a->filter) || filter_needs_record(&a->filter) ||
 	    a->given & BIT(OPT_FOLLOW))
@@ -31,7 +31,7 @@ static void choose_events(struct session *s, const struct args *a)
 	s->choice.last = a->filter.has_last && !a->word ? a->filter.last : 0;
 }
 
-void session_open(struct session *s, const struct args *a)
+void session_open(struct session *s, struct args *a)
 {
 	if (source_open(&s->source, a->source, a->sources))
 		die(1, "%s", s->source.error);
@@ -57,7 +57,9 @@ static void choose_instance(struct session *s, u64 wanted)
 void session_load(struct session *s, struct args *a)
 {
 	const char *wrong;
+	size_t i;
 
+	memset(&a->filter.found, 0, sizeof(a->filter.found));
 	record_free(&s->record);
 	page_set_clear(&s->set);
 	free(s->instance);
@@ -75,6 +77,8 @@ void session_load(struct session *s, struct args *a)
 	if (wrong)
 		die(1, "%s: %s", s->source.name, wrong);
 	args_check_times(&a->filter);
+	for (i = 0; i < s->record.events && !s->choice.wanted; i++)
+		filter_search(&a->filter, &s->record.event[i]);
 }
 
 void session_load_info(struct session *s)

@@ -34,7 +34,7 @@ struct session {
 /* All of these end the program with one line if something goes wrong */
 
 /* Open the source that was named, or the running kernel's memory */
-void session_open(struct session *s, const struct args *a);
+void session_open(struct session *s, struct args *a);
 
 /* Read all of it, again if that was done before */
 void session_load(struct session *s, struct args *a);

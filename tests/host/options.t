@@ -165,7 +165,54 @@ nothing_matches() {
 	"$sane" -f "$made" count samme_0 far_0 >"$dir/out" 2>"$dir/err" || return
 	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'no stack begins in samme_0$' "$dir/err" || return
 	# The function exists, but the filter leaves none of its events
-	"$sane" -f "$made" snoop --cpu 7 far_0 >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ]
+	"$sane" -f "$made" snoop --cpu 7 far_0 >"$dir/out" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+}
+
+# none WORDS ARGUMENT...: of $source, no event, exit 0, and one line on stderr, beside the one on the ring, with WORDS
+none() {
+	local words=$1
+	shift
+	"$sane" -f "${source:-$made}" "$@" >"$dir/out" 2>"$dir/err" && ! grep -qs 'same_0\|far_0\|cut_0' "$dir/out" &&
+		[ "$(grep -vc 'only events still in the ring' "$dir/err")" = 1 ] && grep -qF -- "$words" "$dir/err" && return
+	echo "stackbuf $* said:"
+	cat "$dir/err"
+	return 1
+}
+
+says_why_nothing() {
+	local command one='no event matches: 1000 events searched, from 6.000000000 to 1005.000000000: '
+	for command in log 'log --json' 'log --folded' 'log --perf' 'log --pprof' count 'count --json' 'count --pprof' \
+		'snoop far_0' 'snoop --json far_0' 'count far_0' 'count -P far_0' 'count -f far_0'; do
+		# shellcheck disable=SC2086 # words
+		none "$one--cpu excludes all of them: loosen it" $command --cpu 7 &&
+		none "$one--pid and --tag each exclude all of them: loosen them" $command --pid 1 --tag 5 --cpu 0 || return
+	done
+	none "$one--comm excludes all of them: loosen it; the graph is empty" log --flame /dev/null --comm nobody &&
+	none "$one--comm excludes all of them: loosen it; the graph is empty" count --flame /dev/null --comm nobody &&
+	none "$one--since excludes all of them" log --since 2000 &&
+	none "$one--until excludes all of them" log --until 5 &&
+	none "$one--stack excludes all of them" log --stack 99 || return
+	none "from 2023-11-14T22:13:21.123456789+00:00 to 2023-11-14T22:30:00.123456789+00:00" log --wall --until 5 &&
+	none "${one}none meets --pid and --comm together: loosen one (without --pid 250 match)" log --pid 9 --comm worker &&
+	none "${one}none meets --pid, --comm and --tag together: loosen several" log --pid 9 --comm worker --tag 0xffff888100000001/2 &&
+	# Each of the filters leaves events of other functions only
+	none "1000 events searched, from 6.000000000 to 1005.000000000: of these 1 meet the filters, and none is of the functions named" \
+		snoop --since 1005 far_0 || return
+	none '--stack excludes all 3 stacks of the record' count --stack 99 &&
+	none '--stack excludes all 3 stacks of the text log' text --stack 99 &&
+	none '--stack excludes all 3 stacks of the record: loosen it; the graph is empty' count --stack 99 --flame /dev/null &&
+	none 'no stack matches: --stack excludes all that begin in the functions named: loosen it' count --stack 1 far_0 || return
+	# Nothing was recorded
+	"$fake" "$dir/empty" 0 && source=$dir/empty none 'the ring holds none' log &&
+		source=$dir/empty none 'the ring holds none' log --cpu 1 && source=$dir/empty none 'no stack: the record holds none' count || return
+	# Stacks that have no text yet
+	mkdir "$dir/unrendered" && cp "$made"/{info,events,stacks} "$dir/unrendered" && truncate -s 2M "$dir/unrendered/text" &&
+		source=$dir/unrendered none 'no stack: the text log holds none' text || return
+	# No event has a tag
+	"$fake" "$dir/untagged" 1 && source=$dir/untagged none 'none has a tag: FUNCTION@argN records one' log --tag 0 || return
+	# Something is found: no line
+	"$sane" -f "$made" log --cpu 1 2>&1 >/dev/null | grep . && return 1
+	true
 }
 
 # ----------------------------------------------------------------- filters ---
@@ -223,6 +270,20 @@ lists() {
 	chooses 'pid == 110 || pid == 9' --comm 'w*' --comm 'gr*' &&
 	chooses 't >= 7 && t <= 15 && t % 2' --tag 0xffff888100000001-0xffff888100000009 &&
 	chooses 't == 7 || t == 11' --tag 0xffff888100000001,0xffff888100000005 || return
+	# An address and a size; and all but some: what has no tag meets no --tag
+	chooses 't >= 7 && t <= 15 && t % 2' --tag 0xffff888100000000/10 &&
+	chooses 't == 7' --tag 0xffff888100000001/2 && chooses 't == 7 || t >= 15 && t <= 17 && t % 2' --tag 0xffff888100000001/1,0xffff888100000009/0x3 &&
+	chooses 't % 2' --tag '!0' && chooses 't % 2 && t != 7' --tag '!0xffff888100000001' &&
+	chooses 't % 2 && t > 15' --tag '!0xffff888100000000/10' && chooses 't % 2 && t > 15' --tag '!0xffff888100000000-0xffff888100000009' &&
+	chooses 't == 7 || t == 11' --tag 0xffff888100000001-0xffff888100000005 --tag '!0xffff888100000003' &&
+	chooses 'cpu != 1' --cpu '!1' && chooses 'cpu == 2' --cpu '!1,!0' && chooses 'pid != 9 && pid != 110' --pid '!9,!110' &&
+	[ "$("$sane" -f "$made" snoop --tag '!0' far_0 | events)" = "$("$sane" -f "$made" snoop --tag 1-0xffffffffffffffff far_0 | events)" ] &&
+	[ "$("$sane" -f "$made" count --tag 0xffff888100000000/10 2>/dev/null | totals | awk '{ n += $1 } END { print n }')" = 5 ] &&
+	[ "$("$sane" -f "$made" log --stack '!1' | grep -c '^	same_0')" = 0 ] && [ "$("$sane" -f "$made" log --stack '!3' | grep -c '^	same_0')" = 0 ] &&
+	[ "$("$sane" -f "$made" log --stack '!3' | events)" = "$("$sane" -f "$made" log --stack 2,4 | events)" ] || return
+	for option in '--tag=!' '--tag=!!0' '--tag=0/0' '--tag=1/' '--tag=1-2/3' '--tag=0xffffffffffffffff/2' '--pid=1/2' '--tag=not 0'; do
+		refused 2 "must be" log "$option" || return
+	done
 	[ "$("$sane" -f "$made" log --stack 2,4 | grep -c '^	\(far\|cut\)_0')" = "$("$plain" -f "$made" log --stack 2,4 | events)" ] &&
 	[ "$("$plain" -f "$made" log --stack 2 --stack 4 | events)" = "$("$plain" -f "$made" log | grep -c '^	\(far\|cut\)_0')" ] || return
 	refused 2 '--pid 1,: must be' log --pid 1, && refused 2 '--cpu 3-2: must be' log --cpu 3-2 || return
@@ -430,6 +491,7 @@ result 'a stack that the table holds twice is one everywhere' one_identity
 result '--comm compares bytes' bytes_of_comm
 result 'numbers are decimal, or hexadecimal with 0x' numbers
 result 'lists of --pid, --cpu, --tag, --stack; several --comm' lists
+result 'no event matches: one line says what was searched, and what to loosen' says_why_nothing
 result '--since and --until: before the newest event, times of day, zones' times
 result 'count --top and --percent' top
 if command -v python3 >/dev/null; then

@@ -561,6 +561,11 @@ static void copied(struct counter *ctx)
 	if (!events && (w->per_process || w->folded))
 		twalk_r(ctx->tallies, subtract, ctx);
 	print_totals(ctx);
+	if (!ctx->rows && !w->o->nothing)
+		report("no stack matches: %s",
+		       w->filter->stack.nr ?
+		       "--stack excludes all that begin in the functions named: loosen it" :
+		       "none that begins in the functions named has a total");
 	if (!events && r->info.evicted_events)
 		fprintf(stderr,
 			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",

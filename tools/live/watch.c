@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "live/interrupt.h"
 #include "live/watch.h"
+#include "output/nothing.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
@@ -165,6 +166,8 @@ size_t watch_choose(struct watch *w)
 		if (filter_match(w->filter, &r->event[i]) && stack && watch_wants(w, stack))
 			r->event[n++] = r->event[i];
 	}
+	if (!n)
+		output_no_event(w->o, w->filter, true);
 	return filter_last(w->filter, r->event, n);
 }
 

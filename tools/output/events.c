@@ -206,7 +206,8 @@ void output_folded(const struct output *o, const struct stackbuf_event *event, s
 	struct stackbuf_event *sorted = xcalloc(nr + 1, sizeof(*sorted));
 	size_t i, n, len;
 
-	memcpy(sorted, event, nr * sizeof(*event));
+	if (nr)
+		memcpy(sorted, event, nr * sizeof(*event));
 	qsort(sorted, nr, sizeof(*sorted), folded_order);
 	for (i = 0; i < nr; i += n) {
 		char comm[STACKBUF_COMM_LEN];
@@ -257,6 +258,16 @@ void output_total(const struct output *o, struct stack *stack, u64 count, u64 su
 		json_object_set_new(j, "tgid", json_integer(tgid));
 	}
 	print_json(o, j, stack);
+}
+
+size_t output_totals(const struct output *o, const struct filter *f)
+{
+	struct stack *stack;
+	size_t i, n = 0;
+
+	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
+		n += stack->count + stack->in_ring && filter_stack(f, stack->id);
+	return n;
 }
 
 void output_count(const struct output *o, const struct filter *f,

@@ -14,6 +14,9 @@
 void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
 		  const char *comm, u32 tgid, u64 now);
 
+/* How many stacks that --stack chooses have a total? */
+size_t output_totals(const struct output *o, const struct filter *f);
+
 /* Print the line above the events, if the format has one */
 void output_head(const struct output *o);
 void output_event(const struct output *o, const struct stackbuf_event *e);

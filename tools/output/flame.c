@@ -294,7 +294,7 @@ int flame_write(const struct output *o, const struct filter *f, const struct sta
 			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
 	if (g.lines)
 		qsort(g.line, g.lines, sizeof(*g.line), line_order);
-	else
+	else if (!o->nothing)
 		fprintf(stderr, "stackbuf: no event was found: the graph in %s is empty\n", name);
 	g.file = open_memstream(&text, &len);
 	if (!g.file)

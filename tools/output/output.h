@@ -27,6 +27,7 @@ enum output_format {
  * @probed: addresses of probes, which are not return addresses
  * @nr_probed: how many
  * @probes_off: why the running kernel does not hit the probes, or NULL
+ * @nothing: standard error has reported why there is nothing to print
  */
 struct output {
 	FILE *file;
@@ -39,6 +40,7 @@ struct output {
 	u64 *probed;
 	size_t nr_probed;
 	const char *probes_off;
+	bool nothing;
 };
 
 /* The stack of an event, by its id; never NULL */

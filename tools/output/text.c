@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "output/nothing.h"
 #include "output/text.h"
 #include "record/duplicates.h"
 #include "record/text_log.h"
@@ -32,9 +33,9 @@ static void text_lines(const struct output *o, const struct text *t)
 	}
 }
 
-void output_text(const struct output *o, const struct filter *f)
+void output_text(struct output *o, const struct filter *f)
 {
-	size_t i;
+	size_t i, nr = 0;
 	u32 n;
 
 	for (i = 0; i < o->record->texts; i++) {
@@ -42,6 +43,7 @@ void output_text(const struct output *o, const struct filter *f)
 
 		if (!filter_stack(f, stack_canonical(stacks_find(&o->record->stacks, t->id))->id))
 			continue;
+		nr++;
 		if (o->srcline) {
 			text_lines(o, t);
 			continue;
@@ -52,5 +54,7 @@ void output_text(const struct output *o, const struct filter *f)
 			putc(c == '\n' ? c : printable_ascii(c), o->file);
 		}
 	}
+	if (!nr)
+		output_no_stack(o, "the text log", o->record->texts);
 }
 

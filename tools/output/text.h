@@ -8,6 +8,6 @@
 #include "output/output.h"
 
 /* Print the records of the stacks that the filter chooses, with source lines if wanted */
-void output_text(const struct output *o, const struct filter *f);
+void output_text(struct output *o, const struct filter *f);
 
 #endif

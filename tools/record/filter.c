@@ -25,40 +25,60 @@ static bool parse_number(const char *text, const char **end, u64 max, u64 *value
 	return !errno && *value <= max;
 }
 
-/* "1,5-9" */
-static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max)
+/* "1,5-9,!7", and with @sizes "ADDRESS/SIZE" */
+static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, bool sizes)
 {
 	struct range one;
+	u64 size;
 
 	for (;;) {
-		if (!parse_number(text, &text, max, &one.first))
+		one.not = *text == '!';
+		if (!parse_number(text + one.not, &text, max, &one.first))
 			return false;
 		one.last = one.first;
-		if (*text == '-' && !parse_number(text + 1, &text, max, &one.last))
-			return false;
+		if (*text == '-') {
+			if (!parse_number(text + 1, &text, max, &one.last))
+				return false;
+		} else if (sizes && *text == '/') {
+			if (!parse_number(text + 1, &text, max, &size) || !size ||
+			    size - 1 > max - one.first)
+				return false;
+			one.last += size - 1;
+		}
 		if (one.first < min || one.first > one.last)
 			return false;
 		GROW(r->range, r->nr, r->room);
 		r->range[r->nr++] = one;
+		r->wants |= !one.not;
 		if (*text != ',')
 			return !*text;
 		text++;
 	}
 }
 
-static bool in_ranges(const struct ranges *r, u64 value)
+/* Is a value in one of the ranges, those with "!" if @not, else the others? */
+static bool in_ranges(const struct ranges *r, u64 value, bool not)
 {
 	size_t i;
 
 	for (i = 0; i < r->nr; i++)
-		if (value >= r->range[i].first && value <= r->range[i].last)
+		if (value >= r->range[i].first && value <= r->range[i].last &&
+		    r->range[i].not == not)
 			return true;
 	return false;
 }
 
+/* Does a list choose what has both numbers?  True if it is empty */
+static bool choose_ranges(const struct ranges *r, u64 a, u64 b)
+{
+	if (in_ranges(r, a, true) || in_ranges(r, b, true))
+		return false;
+	return !r->wants || in_ranges(r, a, false) || in_ranges(r, b, false);
+}
+
 bool filter_single(const struct ranges *r, u32 *value)
 {
-	if (r->nr != 1 || r->range->first != r->range->last)
+	if (r->nr != 1 || r->range->not || r->range->first != r->range->last)
 		return false;
 	*value = r->range->first;
 	return true;
@@ -274,17 +294,18 @@ const char *filter_seconds(const char *value, u64 *ns)
 const char *filter_set(struct filter *f, const char *option, const char *value)
 {
 	if (!strcmp(option, "pid")) {
-		if (!parse_ranges(&f->pid, value, 0, (1U << STACKBUF_TASK_PID_BITS) - 1))
-			return "numbers from 0 to 4194303, as 1 or 1,5-9";
+		if (!parse_ranges(&f->pid, value, 0, (1U << STACKBUF_TASK_PID_BITS) - 1, false))
+			return "numbers from 0 to 4194303, as 1, 1,5-9 or '!0' (the others)";
 	} else if (!strcmp(option, "cpu")) {
-		if (!parse_ranges(&f->cpu, value, 0, 0xffff))
-			return "numbers from 0 to 65535, as 1 or 0,2-3";
+		if (!parse_ranges(&f->cpu, value, 0, 0xffff, false))
+			return "numbers from 0 to 65535, as 1, 0,2-3 or '!0' (the others)";
 	} else if (!strcmp(option, "stack")) {
-		if (!parse_ranges(&f->stack, value, 1, 0xffffffff))
-			return "ids of stacks, from 1 to 4294967295, as 1 or 1,5-9";
+		if (!parse_ranges(&f->stack, value, 1, 0xffffffff, false))
+			return "ids of stacks, from 1 to 4294967295, as 1, 1,5-9 or '!1' (others)";
 	} else if (!strcmp(option, "tag")) {
-		if (!parse_ranges(&f->tag, value, 0, ~0ULL))
-			return "numbers of up to 64 bits, as 123 or 0xff,0x200-0x2ff";
+		if (!parse_ranges(&f->tag, value, 0, ~0ULL, true))
+			return "numbers of up to 64 bits, as 123, 0xff,0x200-0x2ff, 0x200/256 "
+			       "(ADDRESS/SIZE) or '!0' (the others)";
 	} else if (!strcmp(option, "last")) {
 		f->has_last = true;
 		return filter_number(value, &f->last);
@@ -328,6 +349,7 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 {
 	struct stack *stack;
 	size_t i;
+	int not;
 
 	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info)
 		return "times of day need the page of stackbuf_info, which is missing";
@@ -335,24 +357,32 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 	resolve_time(&f->given_until, r, &f->has_until, &f->until);
 	f->canonicals = 0;
 	for (i = 0; f->stack.nr && (stack = stacks_next(&r->stacks, &i)); ) {
-		if (!stack->canonical || !in_ranges(&f->stack, stack->id))
-			continue;
-		GROW(f->canonical, f->canonicals, f->canonical_room);
-		f->canonical[f->canonicals++] = stack->canonical->id;
+		for (not = 0; stack->canonical && not < 2; not++) {
+			if (!in_ranges(&f->stack, stack->id, not))
+				continue;
+			GROW(f->canonical, f->canonicals, f->canonical_room);
+			f->canonical[f->canonicals++] =
+				(struct canonical){ stack->canonical->id, not };
+		}
 	}
 	return NULL;
 }
 
-bool filter_stack(const struct filter *f, u32 id)
+/* Is a stack, or one that it represents, in one of the ranges? */
+static bool stack_in_ranges(const struct filter *f, u32 id, bool not)
 {
 	size_t i;
 
-	if (!f->stack.nr || in_ranges(&f->stack, id))
-		return true;
 	for (i = 0; i < f->canonicals; i++)
-		if (f->canonical[i] == id)
+		if (f->canonical[i].id == id && f->canonical[i].not == not)
 			return true;
-	return false;
+	return in_ranges(&f->stack, id, not);
+}
+
+bool filter_stack(const struct filter *f, u32 id)
+{
+	return !f->stack.nr || (!stack_in_ranges(f, id, true) &&
+				(!f->stack.wants || stack_in_ranges(f, id, false)));
 }
 
 bool filter_events(const struct filter *f)
@@ -372,21 +402,72 @@ static bool match_comm(const struct filter *f, const char *comm)
 	return !f->comms;
 }
 
+static bool meets(const struct filter *f, enum filter_option option, const struct stackbuf_event *e)
+{
+	switch (option) {
+	case FILTER_PID:
+		return choose_ranges(&f->pid, e->pid, e->tgid);
+	case FILTER_COMM:
+		return match_comm(f, e->comm);
+	case FILTER_CPU:
+		return choose_ranges(&f->cpu, e->cpu, e->cpu);
+	case FILTER_TAG:
+		return !f->tag.nr || (e->tagged && choose_ranges(&f->tag, e->tag, e->tag));
+	case FILTER_SINCE:
+		return !f->has_since || e->time >= f->since;
+	case FILTER_UNTIL:
+		return !f->has_until || e->time <= f->until;
+	case FILTER_STACK:
+		return filter_stack(f, e->id);
+	default:
+		return true;
+	}
+}
+
 bool filter_match(const struct filter *f, const struct stackbuf_event *e)
 {
-	if (f->pid.nr && !in_ranges(&f->pid, e->pid) && !in_ranges(&f->pid, e->tgid))
-		return false;
-	if (f->cpu.nr && !in_ranges(&f->cpu, e->cpu))
-		return false;
-	if (!filter_stack(f, e->id))
-		return false;
-	if (f->tag.nr && !(e->tagged && in_ranges(&f->tag, e->tag)))
-		return false;
-	if (f->has_since && e->time < f->since)
-		return false;
-	if (f->has_until && e->time > f->until)
-		return false;
-	return match_comm(f, e->comm);
+	int i;
+
+	for (i = 0; i < FILTER_OPTIONS; i++)
+		if (!meets(f, i, e))
+			return false;
+	return true;
+}
+
+bool filter_given(const struct filter *f, enum filter_option option)
+{
+	const bool given[FILTER_OPTIONS] = {
+		[FILTER_PID] = f->pid.nr, [FILTER_COMM] = f->comms, [FILTER_CPU] = f->cpu.nr,
+		[FILTER_TAG] = f->tag.nr, [FILTER_SINCE] = f->given_since.kind,
+		[FILTER_UNTIL] = f->given_until.kind, [FILTER_STACK] = f->stack.nr,
+	};
+
+	return given[option];
+}
+
+bool filter_search(struct filter *f, const struct stackbuf_event *e)
+{
+	struct filter_found *found = &f->found;
+	int i, missed = 0, last = 0;
+
+	if (!found->searched || e->time < found->oldest)
+		found->oldest = e->time;
+	if (!found->searched || e->time > found->newest)
+		found->newest = e->time;
+	found->searched++;
+	found->tagged += e->tagged;
+	for (i = 0; i < FILTER_OPTIONS; i++) {
+		if (meets(f, i, e)) {
+			found->meet[i]++;
+			continue;
+		}
+		missed++;
+		last = i;
+	}
+	found->match += !missed;
+	if (missed == 1)
+		found->without[last]++;
+	return !missed;
 }
 
 size_t filter_last(const struct filter *f, struct stackbuf_event *event, size_t nr)

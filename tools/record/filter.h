@@ -7,12 +7,41 @@
 
 #include "record/parse.h"
 
-/* Numbers as "1,5-9" */
+/**
+ * struct ranges - numbers as "1,5-9,!7"
+ * @range: one of them; @range.not: it had a "!"
+ * @nr: how many
+ * @room: how many fit @range
+ * @wants: one of them had no "!", so that only what these hold is chosen
+ */
 struct ranges {
 	struct range {
 		u64 first, last;
+		bool not;
 	} *range;
 	size_t nr, room;
+	bool wants;
+};
+
+/* What an event must meet */
+enum filter_option {
+	FILTER_PID, FILTER_COMM, FILTER_CPU, FILTER_TAG, FILTER_SINCE, FILTER_UNTIL, FILTER_STACK,
+	FILTER_OPTIONS
+};
+
+/**
+ * struct filter_found - what filter_search() was given, to report why no event matches
+ * @searched: events
+ * @oldest: time of the oldest of them, ns since boot
+ * @newest: time of the newest of them
+ * @tagged: of these, how many have a tag
+ * @match: how many match
+ * @meet: by option, how many meet it
+ * @without: by option, how many would match without it, and do not
+ */
+struct filter_found {
+	u64 searched, oldest, newest, tagged, match;
+	u64 meet[FILTER_OPTIONS], without[FILTER_OPTIONS];
 };
 
 /**
@@ -42,9 +71,11 @@ struct given_time {
  * @until: ns since boot
  * @has_last: keep only the newest @last events
  * @last: see @has_last
- * @canonical: ids of the stacks that represent those of @stack; set by filter_resolve()
+ * @canonical: ids of the stacks that represent those of @stack, with or without "!"; set by
+ *	filter_resolve()
  * @canonicals: how many
  * @canonical_room: how many fit @canonical
+ * @found: see filter_search()
  */
 struct filter {
 	struct ranges pid, cpu, tag, stack;
@@ -53,8 +84,12 @@ struct filter {
 	struct given_time given_since, given_until;
 	bool has_since, has_until, has_last;
 	u64 since, until, last;
-	u32 *canonical;
+	struct canonical {
+		u32 id;
+		bool not;
+	} *canonical;
 	size_t canonicals, canonical_room;
+	struct filter_found found;
 };
 
 /*
@@ -85,6 +120,12 @@ bool filter_stack(const struct filter *f, u32 id);
 
 /* Does the filter choose among events by anything but their stack? */
 bool filter_events(const struct filter *f);
+
+/* Was the option given? */
+bool filter_given(const struct filter *f, enum filter_option option);
+
+/* As filter_match(), and count in @f->found: each event once */
+bool filter_search(struct filter *f, const struct stackbuf_event *e);
 
 /* Apply all but --last, which depends on the other events; then --last.  Return how many remain */
 bool filter_match(const struct filter *f, const struct stackbuf_event *e);

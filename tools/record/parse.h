@@ -86,8 +86,8 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance);
  * @last: keep only this number of the newest of those wanted; 0: all
  */
 struct event_choice {
-	bool (*wanted)(const void *arg, const struct stackbuf_event *e);
-	const void *arg;
+	bool (*wanted)(void *arg, const struct stackbuf_event *e);
+	void *arg;
 	u64 last;
 };
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * nothing.c - why there is nothing to print
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "output/nothing.h"
+
+static const char *const option_name[FILTER_OPTIONS] = {
+	[FILTER_PID] = "--pid", [FILTER_COMM] = "--comm", [FILTER_CPU] = "--cpu",
+	[FILTER_TAG] = "--tag", [FILTER_SINCE] = "--since", [FILTER_UNTIL] = "--until",
+	[FILTER_STACK] = "--stack",
+};
+
+/* Write "--pid, --cpu and --tag" into @text: the options whose bits are set.  Return how many */
+static unsigned int name_options(unsigned int options, char text[128])
+{
+	unsigned int n = 0, nr = __builtin_popcount(options), i;
+
+	*text = '\0';
+	for (i = 0; i < FILTER_OPTIONS; i++)
+		if (options & 1U << i)
+			strcat(strcat(text, !n++ ? "" : n == nr ? " and " : ", "), option_name[i]);
+	return nr;
+}
+
+/* What follows if the output is a file of its own */
+static const char *consequence(struct output *o)
+{
+	o->nothing = true;
+	return o->format == FORMAT_FLAME ? "; the graph is empty" :
+	       o->format == FORMAT_PPROF ? "; the profile is empty" : "";
+}
+
+void output_no_event(struct output *o, const struct filter *f, bool functions)
+{
+	const struct filter_found *found = &f->found;
+	const char *then = consequence(o);
+	unsigned int given = 0, alone = 0, most = 0, i;
+	char from[64], to[64], names[128], *searched;
+	bool several;
+
+	if (!found->searched) {
+		report("no event: the ring holds none (stackbuf info has the counters)%s", then);
+		return;
+	}
+	for (i = 0; i < FILTER_OPTIONS; i++) {
+		if (!filter_given(f, i))
+			continue;
+		given |= 1U << i;
+		if (!found->meet[i])
+			alone |= 1U << i;
+		if (found->without[i] > found->without[most])
+			most = i;
+	}
+	output_time(o, found->oldest, from, sizeof(from));
+	output_time(o, found->newest, to, sizeof(to));
+	searched = xasprintf("%llu event%s searched, from %s to %s", found->searched,
+			     found->searched == 1 ? "" : "s", from, to);
+	several = name_options(alone ?: given, names) > 1;
+	if (found->match && functions)
+		report("no event matches: %s: of these %llu %s, and none is of the functions named%s",
+		       searched, found->match, given ? "meet the filters" : "are in the ring",
+		       then);
+	else if (alone)
+		report("no event matches: %s: %s %s all of them%s: %s%s", searched, names,
+		       several ? "each exclude" : "excludes",
+		       alone & 1U << FILTER_TAG && !found->tagged ?
+		       " (none has a tag: FUNCTION@argN records one)" : "",
+		       several ? "loosen them" : "loosen it", then);
+	else if (found->without[most])
+		report("no event matches: %s: none meets %s together: loosen one (without %s %llu match)%s",
+		       searched, names, option_name[most], found->without[most], then);
+	else
+		report("no event matches: %s: none meets %s together: loosen several%s", searched,
+		       names, then);
+	free(searched);
+}
+
+void output_no_stack(struct output *o, const char *where, size_t nr)
+{
+	const char *then = consequence(o);
+
+	if (nr)
+		report("no stack matches: --stack excludes all %zu stacks of %s: loosen it%s", nr,
+		       where, then);
+	else
+		report("no stack: %s holds none (stackbuf info has the counters)%s", where, then);
+}
