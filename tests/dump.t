@@ -115,6 +115,17 @@ kaslr() {
 		0x$(nm "$1/vmlinux" | awk '$3 == "_text" { print $1; exit }')))
 }
 
+# "info" gives it, of each kind of dump, and by vmlinux
+kaslr_shown() {
+	local offset dump
+	offset=$(kaslr "$1")
+	for dump in "$work/out/vmcore" "$work/md.zlib" "$work/out"/{elf,elf-paging,raw}; do
+		"$stackbuf" -f "$dump" info >"$work/given" && grep -qx "offset of KASLR  *$offset  (from VMCOREINFO)" "$work/given" ||
+			{ echo "$dump: not $offset"; grep KASLR "$work/given"; return 1; }
+	done
+	"$stackbuf" -f "$work/out/raw" info -k "$1/vmlinux" | grep -qx "offset of KASLR  *$offset  (from vmlinux)"
+}
+
 by_crash() {
 	"$work/scripts/stackbuf-crash" -k "$1/vmlinux" -m "$work/vm/big/stackbuf.ko" --log "$work/out/elf" --cpu 1 >"$work/given" &&
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --cpu 1) || return
@@ -205,6 +216,7 @@ other_tools() { # SERIES
 	else
 		echo "ok stackbuf-crash # SKIP crash $have is too old for kernel $1"
 	fi
+	result "info: the offset of KASLR, of each kind of dump" kaslr_shown "$kernel"
 	result "stackbuf-gdb.py: what stackbuf -f gives; without symbols one line" by_gdb "$kernel"
 	result "... run as it is; a wrong offset and other dumps: what is likely wrong" by_gdb_itself "$kernel"
 	result "stackbuf-drgn.py: what stackbuf -f gives" by_drgn "$kernel"

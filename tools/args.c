@@ -9,10 +9,6 @@
 #include "args.h"
 #include "stackbuf.h"
 
-#ifndef VERSION
-#define VERSION "unknown"
-#endif
-
 static const char *const command_name[COMMANDS] = {
 	"info", "text", "log", "count", "snoop", "depth", "save", "decode"
 };
@@ -39,9 +35,9 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_WALL]	= BIT(LOG),
 	[OPT_FOLLOW]	= BIT(LOG),
 	[OPT_LINES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT),
-	[OPT_VMLINUX]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_VMLINUX]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
 	[OPT_MODULES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
-	[OPT_FORCE]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
+	[OPT_FORCE]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
 	[OPT_COMPAT]	= BIT(DECODE),
 	[OPT_NUMBER]	= BIT(SNOOP),
 	[OPT_INTERVAL]	= BIT(COUNT),
@@ -355,7 +351,7 @@ static void check_args(const struct args *a)
 		die(EXIT_USAGE, "--perf cannot be used with --wall: readers of its format expect seconds");
 	if (a->given & BIT(OPT_LINES) && formats & ~BIT(OPT_JSON))
 		die(EXIT_USAGE, "--lines is for plain text and --json");
-	if (a->command != DECODE && !(a->given & BIT(OPT_LINES)))
+	if (a->command != DECODE && a->command != INFO && !(a->given & BIT(OPT_LINES)))
 		for (i = OPT_VMLINUX; i <= OPT_FORCE; i++)
 			if (a->given & BIT(i))
 				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
@@ -364,6 +360,21 @@ static void check_args(const struct args *a)
 	args_check_times(&a->filter);
 	if (args_watch(a) && args_live(a))
 		check_single(&a->filter);
+}
+
+/* The reader's version, and that of the module that is loaded here */
+static void show_version(void)
+{
+	char module[64] = "";
+	FILE *f = fopen("/sys/module/stackbuf/version", "re");
+
+	printf("stackbuf %s, memory format %u\n", VERSION, STACKBUF_VERSION);
+	if (f && fgets(module, sizeof(module), f))
+		printf("module %.*s is loaded\n", (int)strcspn(module, "\n"), module);
+	else
+		puts("no module is loaded");
+	if (f)
+		fclose(f);
 }
 
 static void read_options(struct args *a, poptContext context)
@@ -376,7 +387,7 @@ static void read_options(struct args *a, poptContext context)
 			exit(0);
 		}
 		if (option == OPT_VERSION) {
-			printf("stackbuf %s, memory format %u\n", VERSION, STACKBUF_VERSION);
+			show_version();
 			exit(0);
 		}
 		take_option(a, option, poptGetOptArg(context));

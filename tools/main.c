@@ -48,8 +48,10 @@ static void run(struct args *a, struct output *o)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    s.source.name);
 	symbols_init(&s.symbols, &s.record, s.source.kallsyms);
-	if (a->given & BIT(OPT_LINES) || a->command == SAVE)
+	if (a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) || a->command == SAVE)
 		session_add_build_ids(&s);
+	if (a->command == INFO || a->command == SAVE)
+		session_add_kernel_offset(&s, a);
 	o->record = &s.record;
 	o->symbols = &s.symbols;
 	o->probed = session_probed(&s, &o->nr_probed);

@@ -156,6 +156,28 @@ void session_add_build_ids(struct session *s)
 		build_ids_add(ids, "", s->source.linux_build_id);
 }
 
+void session_add_kernel_offset(struct session *s, const struct args *a)
+{
+	struct kernel_offset *offset = &s->symbols.offset;
+	const char *release = s->source.linux_release;
+	struct srcline *lines;
+
+	if (a->vmlinux && s->record.have_info) {
+		lines = session_open_srcline(s, a);
+		if (srcline_kernel_offset(lines, &offset->bytes))
+			die(1, "%s", srcline_error(lines));
+		offset->from = "vmlinux";
+		srcline_close(lines);
+		return;
+	}
+	/* The record may be of an earlier boot, the dump's VMCOREINFO is not */
+	if (!s->source.live &&
+	    (s->chosen != s->instance || strcmp(release, s->record.info.release)))
+		return;
+	if (source_kernel_offset(&s->source, &offset->bytes))
+		offset->from = "VMCOREINFO";
+}
+
 struct srcline *session_open_srcline(const struct session *s, const struct args *a)
 {
 	const struct stackbuf_info *info = &s->record.info;

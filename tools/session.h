@@ -56,6 +56,9 @@ void session_report_missing(const struct session *s);
 /* Learn the build ids that the source has besides those in the record itself */
 void session_add_build_ids(struct session *s);
 
+/* Find the offset of KASLR: by -k, else by the source */
+void session_add_kernel_offset(struct session *s, const struct args *a);
+
 /* Source lines for the record's frames */
 struct srcline *session_open_srcline(const struct session *s, const struct args *a);
 

@@ -49,7 +49,8 @@ _stackbuf()
 	options='--file --instance --help --version'
 	lines='--lines --vmlinux --modules --force'
 	case $command in
-	info | depth)	options+=' --json' ;;
+	info)	options+=' --json --vmlinux --force' ;;
+	depth)	options+=' --json' ;;
 	text)	options+=" --stack $lines" ;;
 	log)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
 		options+=" --folded --json --perf --pprof --flame --wall --follow $lines" ;;

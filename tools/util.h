@@ -21,6 +21,11 @@ typedef __s64 s64;
 
 #define NSEC_PER_SEC	1000000000ULL
 
+/* Of this program: the Makefile has it */
+#ifndef VERSION
+#define VERSION "unknown"
+#endif
+
 /* ---------------------------------------------------------------- memory --- */
 
 /* Allocate, or end the program with one line on standard error */

@@ -44,9 +44,28 @@ same_by_kcore() {
 	[ $status = 0 ] && cmp by-debugfs by-kcore && [ "$(wc -l <by-kcore)" -gt 10000 ]
 }
 
+# By VMCOREINFO; the kernel's own list has the address to which Debian's vmlinux is linked, moved
+kaslr() {
+	linked=$(sed -n 's/^ffffffff\([0-9a-f]*\) T _text$/\1/p' /proc/kallsyms)
+	"$STACKBUF" info >info 2>&1 || return
+	grep -qx "offset of KASLR  *$(printf '0x%x' $((0x$linked - 0x81000000)))  (from VMCOREINFO)" info ||
+		{ echo "_text: $linked"; grep KASLR info; return 1; }
+}
+versions() {
+	version=$(cat /sys/module/stackbuf/version) || return
+	"$STACKBUF" --version | grep -qx "module $version is loaded" &&
+		"$STACKBUF" info | grep -qx "module's version  *$version"
+}
+
 result "log: the newest events of each CPU, each once, in order, with the right stack" newest
 result "count: totals are exact after several laps of the ring" totals
 result "log: the same by /proc/kcore, without debugfs" same_by_kcore
+if [ -e /sys/kernel/vmcoreinfo ]; then
+	on_x86 "vmlinux is linked elsewhere" "info: the offset of KASLR" kaslr
+else
+	echo "ok info: the offset of KASLR # SKIP this kernel has no VMCOREINFO"
+fi
+result "--version and info: the version of the module" versions
 unload
 result "not loaded: one line, and a status that is not 0" sh -c \
 	"! '$STACKBUF' log >out 2>err && [ ! -s out ] && [ \"\$(wc -l <err)\" = 1 ]"

@@ -454,6 +454,75 @@ long_line() {
 	done
 }
 
+# ---------------------------------------------------- versions, KASLR's offset ---
+
+# info_has WORDS SOURCE [OPTION...]: "info" has this line, with any number of blanks
+info_has() {
+	"$sane" -f "$2" info "${@:3}" >"$dir/out" 2>"$dir/err" && tr -s ' ' <"$dir/out" | grep -qx -- "$1" && [ ! -s "$dir/err" ] && return
+	echo "$2: not \"$1\":"
+	grep 'version\|KASLR' "$dir/out"
+	cat "$dir/err"
+	return 1
+}
+
+# image FILE OFFSET...: a raw image of memory with the made-up record, and a page of VMCOREINFO for each offset
+image() {
+	local file=$1 offset
+	shift
+	for offset; do
+		printf 'OSRELEASE=%s\nBUILD-ID=0123456789abcdef\nPAGESIZE=4096\nKERNELOFFSET=%s\nX=1\n' "${release:-6.1.0-made}" "$offset" >"$dir/page"
+		truncate -s 4096 "$dir/page"
+		cat "$dir/page"
+	done >"$file"
+	cat "$made/info" "$made/events" "$made/stacks" "$made/text" >>"$file"
+}
+
+versions() {
+	local version source
+	version=$(sed -n 's/^VERSION := //p' "$top/Makefile") && [ "$version" ] || return
+	"$sane" --version | head -n 1 | grep -qx "stackbuf $version, memory format [0-9]*" || return
+	if [ -e /sys/module/stackbuf/version ]; then
+		"$sane" --version | grep -qx "module $(cat /sys/module/stackbuf/version) is loaded"
+	else
+		"$sane" --version | grep -qx 'no module is loaded'
+	fi || return
+	image "$dir/image" 0
+	for source in "$made" "$dir/snapshot" "$dir/image"; do
+		info_has "reader's version $version" "$source" && info_has "module's version 7.5-made" "$source" || return
+		"$sane" -f "$source" info --json | grep -q "\"reader_version\":\"$version\",\"module_version\":\"7.5-made\"," || return
+	done
+	# A module that did not know its version
+	cp -r "$made" "$dir/old" && LC_ALL=C sed -i 's/7\.5-made/\x00\x00\x00\x00\x00\x00\x00\x00/' "$dir/old/info" &&
+		info_has "module's version unknown" "$dir/old"
+}
+
+# By VMCOREINFO of a dump, kept by a snapshot of it, and by vmlinux
+kernel_offset() {
+	local addr
+	info_has 'offset of KASLR unknown: name vmlinux with -k' "$made" &&
+	! "$sane" -f "$made" info --json | grep -q kernel_offset || return
+	image "$dir/image" 1c200000 && info_has 'offset of KASLR 0x1c200000 (from VMCOREINFO)' "$dir/image" || return
+	"$sane" -f "$dir/image" info --json | grep -q '"kernel_offset":"0x1c200000"' &&
+	"$sane" -f "$dir/image" info --json | grep -q '"kernel_offset_from":"VMCOREINFO"' || return
+	"$sane" -f "$dir/image" save "$dir/kept" && info_has 'offset of KASLR 0x1c200000 (from snapshot)' "$dir/kept" &&
+		"$sane" -f "$dir/kept" save "$dir/kept again" && info_has 'offset of KASLR 0x1c200000 (from snapshot)' "$dir/kept again" || return
+	image "$dir/image" 0 && info_has 'offset of KASLR 0x0 (from VMCOREINFO)' "$dir/image" || return
+	# Which of two kernels is it of?  Is the dump of another kernel than the record?
+	image "$dir/image" 1c200000 1c400000 && info_has 'offset of KASLR unknown: name vmlinux with -k' "$dir/image" &&
+	image "$dir/image" 1c200000 1c200000 && info_has 'offset of KASLR 0x1c200000 (from VMCOREINFO)' "$dir/image" &&
+	release=6.1.0-other image "$dir/image" 1c200000 && info_has 'offset of KASLR unknown: name vmlinux with -k' "$dir/image" &&
+	image "$dir/image" 1c2x && info_has 'offset of KASLR unknown: name vmlinux with -k' "$dir/image" || return
+	echo 'void stack_trace_save(void); void stack_trace_save(void) {} int main(void) { return 0; }' >"$dir/kernel.c"
+	gcc -g -no-pie -Wl,--build-id=0x0123456789abcdef -o "$dir/vmlinux" "$dir/kernel.c" || return
+	addr=$(nm "$dir/vmlinux" | sed -n 's/ T stack_trace_save$//p') || return
+	addr=$(printf '%x' $((0xffffffff81234500 - 0x$addr)))
+	image "$dir/image" 1c200000
+	info_has "offset of KASLR 0x$addr (from vmlinux)" "$dir/image" -k "$dir/vmlinux" &&
+	info_has "offset of KASLR 0x$addr (from vmlinux)" "$made" -k "$dir/vmlinux" || return
+	gcc -g -Dstack_trace_save=other -o "$dir/other" "$dir/kernel.c" &&
+	refused 1 'has no function stack_trace_save' -f "$made" info -k "$dir/other"
+}
+
 all_tests() {
 unit 'plain' "$tools/unit_options"
 unit 'sanitized' "$tools/asan/unit_options"
@@ -506,6 +575,12 @@ result 'help shows what each command takes' help_is_exact
 result '--perf --wall, and --follow of a copy, are refused' refusals
 result '--flame without events: an empty graph' empty_graph
 result 'decode --compat: lines of any length' long_line
+result '--version and info: versions of the command and of the module' versions
+if command -v gcc >/dev/null && command -v nm >/dev/null; then
+	result "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" kernel_offset
+else
+	echo "ok info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux # SKIP gcc or nm is not installed"
+fi
 result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
 result 'snoop and count PATTERN: an address is found where the frame has a name' addresses_match
 result 'snoop and count PATTERN: a function that no stack begins in' nothing_matches

@@ -441,6 +441,92 @@ static void *keep_page(struct source *s, const void *page)
 	return memcpy(block, page, STACKBUF_PAGE_SIZE);
 }
 
+/* Find the line "KERNELOFFSET=HEX", of x86-64 and arm64 */
+static bool find_kernel_offset(const char *text, size_t size, u64 *offset)
+{
+	static const char key[] = "\nKERNELOFFSET=";
+	const char *p = memmem(text, size, key, strlen(key)), *end = p;
+	char digits[17] = "";
+
+	if (p) {
+		p += strlen(key);
+		end = memchr(p, '\n', text + size - p);
+	}
+	if (!end || end == p || (size_t)(end - p) >= sizeof(digits))
+		return false;
+	memcpy(digits, p, end - p);
+	*offset = strtoull(digits, NULL, 16);
+	return digits[strspn(digits, "0123456789abcdef")] == '\0';
+}
+
+/* Of several kernels in an image, take the name of the first; which offset is right is unknown */
+static void take_vmcoreinfo(struct source *s, const char *page)
+{
+	u64 offset;
+
+	if (!*s->linux_release)
+		sscanf(page + strlen(VMCOREINFO), "%63[!-~] BUILD-ID=%127[0-9a-f]",
+		       s->linux_release, s->linux_build_id);
+	if (!find_kernel_offset(page, STACKBUF_PAGE_SIZE, &offset))
+		return;
+	if (!s->kernel_offsets || offset != s->kernel_offset)
+		s->kernel_offsets++;
+	s->kernel_offset = offset;
+}
+
+/* The contents of the note VMCOREINFO among others; NULL if it is not there */
+static const char *find_note(const char *notes, size_t size, size_t *len)
+{
+	static const char name[] = "VMCOREINFO";
+	size_t at = 0, text, next;
+	Elf64_Nhdr note;
+
+	while (size - at >= sizeof(note)) {
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		text = at + (((u64)note.n_namesz + 3) & ~3ULL);
+		next = text + (((u64)note.n_descsz + 3) & ~3ULL);
+		if (next > size)
+			return NULL;
+		*len = note.n_descsz;
+		if (note.n_namesz == sizeof(name) && !memcmp(notes + at, name, sizeof(name)))
+			return notes + text;
+		at = next;
+	}
+	return NULL;
+}
+
+bool source_core_kernel_offset(const char *core, u64 *offset)
+{
+	struct core_segments segments = { .fd = open(core, O_RDONLY | O_CLOEXEC) };
+	static char notes[1 << 20];
+	Elf64_Phdr segment;
+	const char *text;
+	bool found = false;
+	ssize_t n;
+	size_t len;
+
+	while (segments.fd >= 0 && !found && core_segment(&segments, &segment) > 0) {
+		if (segment.p_type != PT_NOTE)
+			continue;
+		n = read_at(segments.fd, notes, segment.p_filesz < sizeof(notes) ?
+			    segment.p_filesz : sizeof(notes), segment.p_offset);
+		text = n > 0 ? find_note(notes, n, &len) : NULL;
+		found = text && find_kernel_offset(text, len, offset);
+	}
+	if (segments.fd >= 0)
+		close(segments.fd);
+	return found;
+}
+
+bool source_kernel_offset(const struct source *s, u64 *offset)
+{
+	if (s->live)
+		return source_core_kernel_offset(CORE, offset);
+	*offset = s->kernel_offset;
+	return s->kernel_offsets == 1;
+}
+
 struct page_search {
 	struct source *source;
 	struct page_set *set;
@@ -458,11 +544,9 @@ static void visit_page(void *arg, u64 where, const void *page)
 
 	memcpy(&word, page, sizeof(word));
 	if (word != ~STACKBUF_MAGIC_INVERTED && memcmp(&word, "stackbuf", sizeof(word))) {
-		if (!memcmp(&word, VMCOREINFO, sizeof(word)) && !*s->linux_release &&
+		if (!memcmp(&word, VMCOREINFO, sizeof(word)) &&
 		    !memcmp(page, VMCOREINFO, strlen(VMCOREINFO)))
-			sscanf((const char *)page + strlen(VMCOREINFO),
-			       "%63[!-~] BUILD-ID=%127[0-9a-f]", s->linux_release,
-			       s->linux_build_id);
+			take_vmcoreinfo(s, page);
 		return;
 	}
 	/* page_set_add() counts pages that do not fit the set */

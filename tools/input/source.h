@@ -53,6 +53,8 @@ struct source {
 	size_t blocks;
 	char linux_release[64];	/* of the kernel that a dump is of, "" if unknown */
 	char linux_build_id[128];	/* its build id in hexadecimal digits */
+	u64 kernel_offset;	/* its offset of KASLR */
+	unsigned int kernel_offsets;	/* 0: that is unknown; 2: the dump has several */
 };
 
 /*
@@ -73,6 +75,15 @@ int source_read_events(struct source *s, size_t index, struct stackbuf_events_pa
 
 /* Read and parse nothing but the array stackbuf_info.  Return 0, or -1 with s->error set */
 int source_read_info(struct source *s, struct record *r);
+
+/*
+ * Set *@offset to the offset of KASLR of the kernel whose memory the source is, by its VMCOREINFO.
+ * Return false if that is unknown.
+ */
+bool source_kernel_offset(const struct source *s, u64 *offset);
+
+/* The same for a core file that has VMCOREINFO as a note */
+bool source_core_kernel_offset(const char *core, u64 *offset);
 
 /*
  * Open the running kernel's memory through a core file, with the names of @kallsyms.  If it has

@@ -54,6 +54,20 @@ static void info_time(const struct output *o, json_t *j, const char *key, const 
 			output_time(&wall, ns, b, sizeof(b)));
 }
 
+/* The distance of the kernel's addresses from those in vmlinux, as debuggers need it */
+static void output_kernel_offset(const struct output *o, json_t *j)
+{
+	const struct kernel_offset *offset = &o->symbols->offset;
+
+	if (offset->from && j)
+		json_object_set_new(j, "kernel_offset_from", json_string(offset->from));
+	if (offset->from)
+		info_field(o, j, "kernel_offset", "offset of KASLR", "0x%llx%s%s%s", offset->bytes,
+			   j ? "" : "  (from ", j ? "" : offset->from, j ? "" : ")");
+	else if (!j)
+		info_field(o, j, NULL, "offset of KASLR", "unknown: name vmlinux with -k");
+}
+
 static void output_filter(const struct output *o, json_t *j, const struct stackbuf_info *info)
 {
 	const struct stackbuf_filter *f = &info->filter;
@@ -214,6 +228,9 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	walked += r->lost[STACKBUF_DIFFERED];
 
 	info_field(o, j, "source", "source", "%s", source);
+	info_field(o, j, "reader_version", "reader's version", "%s", VERSION);
+	info_field(o, j, "module_version", "module's version", "%s",
+		   *info->module_version ? info->module_version : "unknown");
 	info_number(o, j, "version", "format version", STACKBUF_VERSION);
 	info_field(o, j, "instance", "instance", "%016llx", r->instance);
 	info_field(o, j, "state", "state", "%s%s%s%s",
@@ -233,6 +250,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	     build_ids_find(&o->symbols->ids, "stackbuf", 0) ?: "unknown");
 	info_field(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
 	info_field(o, j, "base_address", "base address", "0x%llx", info->base_addr);
+	output_kernel_offset(o, j);
 	info_time(o, j, "load_ns", "loaded", info->load_ns);
 	if (j)
 		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));

@@ -3,8 +3,8 @@
  * snapshot.c - write a snapshot: all pages, and the names and build ids that would be lost
  *
  * Names of frames whose text the log no longer holds, and the build ids of the kernel and its
- * modules, are known only while this kernel runs.  They are saved in pages of kind
- * STACKBUF_SNAPSHOT.
+ * modules, and the offset of KASLR are known only while this kernel runs.  They are saved in pages
+ * of kind STACKBUF_SNAPSHOT.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -127,6 +127,10 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 
 	/* The first line is replaced when the number is known; its length does not change */
 	add_line(&own, r, "pages 00000000000000000000\n");
+	if (symbols->offset.from) {
+		snprintf(line, sizeof(line), "kernel-offset %llx\n", symbols->offset.bytes);
+		add_line(&own, r, line);
+	}
 	add_build_ids(&own, r, &symbols->ids);
 	add_frames(&own, r, symbols);
 	for (i = 0; i < set->nr; i++)

@@ -85,6 +85,7 @@ void record_parse_info(struct record *r, const struct found_page *p)
 		memcpy(&r->info, info, STACKBUF_PAGE_SIZE);
 		make_printable(r->info.base_symbol, sizeof(r->info.base_symbol));
 		make_printable(r->info.module_srcversion, sizeof(r->info.module_srcversion));
+		make_printable(r->info.module_version, sizeof(r->info.module_version));
 		make_printable(r->info.release, sizeof(r->info.release));
 		make_printable(r->info.kernel_version, sizeof(r->info.kernel_version));
 		make_printable(r->info.filter.comm, sizeof(r->info.filter.comm));

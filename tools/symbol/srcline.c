@@ -403,6 +403,21 @@ int srcline_ready(struct srcline *l)
 	return debug_files_kernel(&l->files);
 }
 
+int srcline_kernel_offset(struct srcline *l, u64 *offset)
+{
+	const char *base = l->files.config.base_symbol;
+	const struct elf_file *elf = &l->files.kernel->elf;
+	u32 i;
+
+	if (debug_files_kernel(&l->files))
+		return -1;
+	i = base ? elf_file_next_named(elf, base, strlen(base), 0) : 0;
+	if (!i)
+		return failed(&l->files, "%s has no function %s", elf->path, base ?: "");
+	*offset = l->files.config.base_addr - elf->function[i].addr;
+	return 0;
+}
+
 void srcline_close(struct srcline *l)
 {
 	tdestroy(l->cache, free_cached);

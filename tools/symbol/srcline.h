@@ -36,6 +36,9 @@ void srcline_set_kernel(struct srcline *l, const char *release, const char *bann
 int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind,
 		  const char **text);
 
+/* Set *@offset to the offset of KASLR by the kernel's image.  Return 0, or -1: srcline_error() */
+int srcline_kernel_offset(struct srcline *l, u64 *offset);
+
 /* The kernel's function at an address, "" if unknown or if no frame was decoded before */
 const char *srcline_function(const struct srcline *l, u64 addr);
 

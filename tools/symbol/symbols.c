@@ -32,7 +32,7 @@ static char *copy(const char *text, size_t len)
 	return p;
 }
 
-/* Read the lines "frame ADDRESS NAME" of a snapshot's page */
+/* Read the lines "frame ADDRESS NAME" and "kernel-offset BYTES" of a snapshot's page */
 static void read_snapshot(struct symbols *s, const char *text)
 {
 	const char *end = text + strnlen(text, SNAPSHOT_TEXT), *nl;
@@ -46,6 +46,8 @@ static void read_snapshot(struct symbols *s, const char *text)
 			continue;
 		memcpy(line, text, len);
 		line[len] = '\0';
+		if (sscanf(line, "kernel-offset %llx", &s->offset.bytes) == 1)
+			s->offset.from = "snapshot";
 		if (strncmp(line, "frame ", 6))
 			continue;
 		addr = strtoull(line + 6, &name, 16);

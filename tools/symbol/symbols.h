@@ -20,6 +20,16 @@ struct symbol {
 	char *module;	/* "" for the kernel itself; kallsyms only */
 };
 
+/**
+ * struct kernel_offset - the offset of KASLR
+ * @bytes: distance of the kernel's addresses from those in vmlinux
+ * @from: where it comes from, NULL if it is unknown
+ */
+struct kernel_offset {
+	u64 bytes;
+	const char *from;
+};
+
 struct symbols {
 	struct symbol *snapshot, *kallsyms;
 	size_t snapshots, nr;
@@ -28,6 +38,7 @@ struct symbols {
 	u64 base_addr;		/* a kallsyms of this boot has @base_symbol here */
 	const char *base_symbol;
 	struct build_ids ids;	/* of what ran, by the record and a snapshot */
+	struct kernel_offset offset;	/* by a snapshot, or as the session has found it */
 };
 
 /* "text", "snapshot", "kallsyms", "none" */

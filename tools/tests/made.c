@@ -55,6 +55,7 @@ void made_init(struct made *m, unsigned int event_pages, unsigned int stack_page
 	for (info->id_bits = 6; 1U << info->id_bits < stack_pages * 64; info->id_bits++)
 		;
 	strcpy(info->module_srcversion, "0123456789ABCDEF01234567");
+	strcpy(info->module_version, "7.5-made");
 	strcpy(info->release, "6.1.0-made");
 	strcpy(info->kernel_version, "#1 SMP made up");
 	page_head(&info->page, STACKBUF_INFO, 0);

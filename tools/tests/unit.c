@@ -1176,6 +1176,16 @@ static void test_core(void)
 	struct made m;
 	size_t size;
 	char number[32];
+	struct {
+		Elf64_Nhdr core;
+		char core_name[8], registers[4];
+		Elf64_Nhdr info;
+		char info_name[12], text[44];
+	} notes = {
+		{ 5, 3, 1 }, "CORE", "abc", { 11, 44, 0 }, "VMCOREINFO",
+		"OSRELEASE=6.1.0\nKERNELOFFSET=1c200000\nX=1\n"
+	};
+	u64 offset = 0;
 	FILE *f;
 	int a;
 
@@ -1197,6 +1207,11 @@ static void test_core(void)
 		fseek(f, (a + 1) * 0x100000 + 0x1000, SEEK_SET);
 		CHECK(fwrite(data, 1, size, f) == size);
 	}
+	/* Two notes; the second one is VMCOREINFO */
+	segment[0].p_offset = 0x1000;
+	segment[0].p_filesz = sizeof(notes);
+	fseek(f, segment[0].p_offset, SEEK_SET);
+	CHECK(fwrite(&notes, sizeof(notes), 1, f) == 1);
 	fseek(f, 0, SEEK_SET);
 	CHECK(fwrite(&head, sizeof(head), 1, f) == 1 &&
 	      fwrite(segment, sizeof(segment), 1, f) == 1);
@@ -1209,6 +1224,10 @@ static void test_core(void)
 	record_parse(&from_core, &set, page_set_newest(&set));
 	CHECK(same_record(&r, &from_core));
 	unload(&s, &set, &from_core);
+
+	CHECK(source_core_kernel_offset("core", &offset) && offset == 0x1c200000);
+	CHECK(!source_core_kernel_offset("core.kallsyms", &offset));
+	CHECK(!source_core_kernel_offset("nowhere", &offset));
 
 	/* Functions only: searched for from somewhere before it, and not beyond the module */
 	write_text("core.kallsyms", "ffffffffc0000000 t stackbuf_save\t[stackbuf]\n");
