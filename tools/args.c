@@ -105,7 +105,7 @@ static struct poptOption option_list[] = {
 	{ "vmlinux", 'k', POPT_ARG_STRING, NULL, OPT_VMLINUX,
 	  "the kernel's image with debug information", "FILE" },
 	{ "modules", 'm', POPT_ARG_STRING, NULL, OPT_MODULES,
-	  "directory of the modules with debug information", "DIR" },
+	  "directory of the modules with debug information; several: -m DIR -m ...", "DIR" },
 	{ "force", '\0', POPT_ARG_NONE, NULL, OPT_FORCE,
 	  "use vmlinux and modules even if of another build", NULL },
 	{ "compat", '\0', POPT_ARG_NONE, NULL, OPT_COMPAT, "as decode_stacktrace.sh writes it",
@@ -237,6 +237,14 @@ static void take_option(struct args *a, int option, char *value)
 		a->source[a->sources++] = value;
 		return;
 	}
+	if (option == OPT_MODULES) {
+		if (access(value, X_OK))
+			die(1, "-m %s: %m", value);
+		a->modules = xrealloc(a->modules, a->module_dirs + 1, sizeof(*a->modules));
+		a->modules[a->module_dirs++] = value;
+		a->given |= BIT(option);
+		return;
+	}
 	if (a->given & BIT(option) & ~FOR_LISTS) {
 		free(value);
 		die(EXIT_USAGE, "--%s is given twice", option_name(option));
@@ -246,9 +254,7 @@ static void take_option(struct args *a, int option, char *value)
 		a->flame = value;
 	else if (option == OPT_VMLINUX)
 		a->vmlinux = value;
-	else if (option == OPT_MODULES)
-		a->modules = value;
-	if (!value || BIT(option) & (BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_MODULES)))
+	if (!value || BIT(option) & (BIT(OPT_FLAME) | BIT(OPT_VMLINUX)))
 		return;
 	if (option == OPT_INSTANCE) {
 		char *end;
@@ -355,8 +361,6 @@ static void check_args(const struct args *a)
 		for (i = OPT_VMLINUX; i <= OPT_FORCE; i++)
 			if (a->given & BIT(i))
 				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
-	if (a->modules && access(a->modules, X_OK))
-		die(1, "-m %s: %m", a->modules);
 	args_check_times(&a->filter);
 	if (args_watch(a) && args_live(a))
 		check_single(&a->filter);
@@ -463,6 +467,8 @@ void args_free(struct args *a)
 	filter_free(&a->filter);
 	free(a->flame);
 	free(a->vmlinux);
+	while (a->module_dirs)
+		free(a->modules[--a->module_dirs]);
 	free(a->modules);
 	free(a->after);
 	poptFreeContext(a->context_after);

@@ -34,7 +34,8 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  * @source: files of -f
  * @flame: file of --flame
  * @vmlinux: file of -k
- * @modules: directory of -m
+ * @modules: directories of -m
+ * @module_dirs: how many
  * @sources: number of files of -f
  * @instance: of --instance, 0: the default one
  * @save_to: save: the file to write
@@ -53,8 +54,8 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  */
 struct args {
 	enum command command;
-	char **source, *flame, *vmlinux, *modules;
-	unsigned int sources;
+	char **source, *flame, *vmlinux, **modules;
+	unsigned int sources, module_dirs;
 	u64 instance;
 	const char *save_to, *text;
 	const char **word;

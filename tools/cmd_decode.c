@@ -21,6 +21,7 @@ static bool at_end(FILE *f)
 void cmd_decode(const struct args *a)
 {
 	struct debug_config config = { .vmlinux = a->vmlinux, .modules = a->modules,
+				       .module_dirs = a->module_dirs,
 				       .force = a->given & BIT(OPT_FORCE) };
 	struct decoder d = { .srcline = srcline_open(&config),
 			     .compat = a->given & BIT(OPT_COMPAT) };

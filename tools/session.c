@@ -182,6 +182,7 @@ struct srcline *session_open_srcline(const struct session *s, const struct args 
 {
 	const struct stackbuf_info *info = &s->record.info;
 	struct debug_config config = { .vmlinux = a->vmlinux, .modules = a->modules,
+				     .module_dirs = a->module_dirs,
 				     .ids = &s->symbols.ids,
 				     .force = a->given & BIT(OPT_FORCE) };
 	struct srcline *lines;

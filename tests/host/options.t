@@ -523,6 +523,65 @@ kernel_offset() {
 	refused 1 'has no function stack_trace_save' -f "$made" info -k "$dir/other"
 }
 
+# ------------------------------------------------------------- source lines ---
+
+# module DIRECTORY NAME: a file for a module with one function; prints a frame in it
+module() {
+	mkdir -p "$1" || return
+	printf 'int %s_f(int x);\nint %s_f(int x)\n{\n\treturn x + 1;\n}\n' "$2" "$2" >"$1/$2.c"
+	(cd "$1" && gcc -g -c -o "$2.ko" "$2.c") || return
+	nm -S "$1/$2.ko" | awk -v name="$2" '$4 == name "_f" { sub(/^0*/, "", $2); print " " name "_f+0x1/0x" $2 " [" name "]" }'
+}
+
+directories_of_modules() {
+	{ module "$dir/m/one" one && module "$dir/m/two" two; } >"$dir/frames" && [ "$(wc -l <"$dir/frames")" = 2 ] || return
+	"$sane" decode -k "$dir/vmlinux" -m "$dir/m/one" --modules "$dir/m/two" "$dir/frames" >"$dir/out" 2>"$dir/err" || { cat "$dir/err"; return 1; }
+	[ "$(grep -c 'one_f.*one.c:[0-9]*)$\|two_f.*two.c:[0-9]*)$' "$dir/out")" = 2 ] || { cat "$dir/out"; return 1; }
+	# The first one that has the module counts
+	module "$dir/m/three" one >"$dir/frames"
+	"$sane" decode -k "$dir/vmlinux" -m "$dir/m/three" -m "$dir/m/one" "$dir/frames" 2>&1 >/dev/null | grep -q 'm/three/one.ko: not known' || return
+	echo ' four_f+0x1/0x9 [four]' >"$dir/frames"
+	"$sane" decode -k "$dir/vmlinux" -m "$dir/m/one" -m "$dir/m/two" "$dir/frames" >/dev/null 2>"$dir/err"
+	grep -q 'no four.ko in the directories of -m or the usual places' "$dir/err" || { cat "$dir/err"; return 1; }
+	refused 1 "-m $dir/nowhere: No such" decode -m "$dir/m/one" -m "$dir/nowhere" "$dir/frames"
+}
+
+# vmlinuz RELEASE: the part of an image for x86 that says what it is
+vmlinuz() {
+	head -c 514 /dev/zero
+	printf 'HdrS'
+	head -c 8 /dev/zero
+	printf '\0\1'
+	head -c 240 /dev/zero
+	printf '%s (debian-kernel@lists.debian.org) #1 SMP' "$1"
+	head -c 4096 /dev/urandom
+}
+
+images_without_debug_information() {
+	local boot='is a compressed image for booting, without debug information, not a vmlinux'
+	echo ' vfs_read+0x12/0x80' >"$dir/frames"
+	vmlinuz 6.1.0-99-cloud-amd64 >"$dir/vmlinuz"
+	refused 1 "$dir/vmlinuz $boot: Debian's package linux-image-6.1.0-99-cloud-amd64-dbg has it" decode -k "$dir/vmlinuz" "$dir/frames" || return
+	# The release of the record goes before
+	cp -r "$made" "$dir/debian" && LC_ALL=C sed -i 's/6\.1\.0-made\x00\x00\x00\x00/6.1.0-98-amd64/; s/#1 SMP made up/#1 SMP Debian /' "$dir/debian/info" || return
+	info_has 'kernel 6.1.0-98-amd64' "$dir/debian" &&
+	refused 1 "$boot: Debian's package linux-image-6.1.0-98-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/vmlinuz" &&
+	refused 1 "install its debug package, Debian's linux-image-6.1.0-98-amd64-dbg, or name the file: -k" -f "$dir/debian" log --lines &&
+	refused 1 "$boot: the debug package of kernel 6.1.0-made has it, and the folder that it was built in" -f "$made" log --lines -k "$dir/vmlinuz" &&
+	refused 1 'of kernel 6.1.0-made below /usr/lib/debug, /boot or /lib/modules: install its debug package, or name the file: -k' -f "$made" count --lines || return
+	# A module of the kernel
+	"$sane" -f "$dir/debian" log --lines -k "$dir/vmlinux" >/dev/null 2>"$dir/err"
+	grep -q "no made.ko in the usual places (name its directory: -m): Debian's package linux-image-6.1.0-98-amd64-dbg has the kernel's own" "$dir/err" ||
+		{ cat "$dir/err"; return 1; }
+	mkdir -p "$dir/lib/kernel" && (cd "$dir/m/one" && gcc -c -o "$dir/lib/kernel/made.ko" one.c) || return
+	"$sane" -f "$dir/debian" log --lines -k "$dir/vmlinux" -m "$dir/lib" >/dev/null 2>"$dir/err"
+	grep -q "lib/kernel/made.ko has no debug information: Debian's package linux-image-6.1.0-98-amd64-dbg has it" "$dir/err" ||
+		{ cat "$dir/err"; return 1; }
+	gzip -c "$dir/vmlinuz" >"$dir/Image.gz" && refused 1 "$boot" decode -k "$dir/Image.gz" "$dir/frames" || return
+	gcc -no-pie -o "$dir/stripped" "$dir/kernel.c" &&
+	refused 1 "$dir/stripped has no debug information: Debian's package linux-image-6.1.0-98-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/stripped"
+}
+
 all_tests() {
 unit 'plain' "$tools/unit_options"
 unit 'sanitized' "$tools/asan/unit_options"
@@ -578,8 +637,13 @@ result 'decode --compat: lines of any length' long_line
 result '--version and info: versions of the command and of the module' versions
 if command -v gcc >/dev/null && command -v nm >/dev/null; then
 	result "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" kernel_offset
+	result '-m several times' directories_of_modules
+	result 'vmlinuz, and a vmlinux without debug information: which package has it' images_without_debug_information
 else
-	echo "ok info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux # SKIP gcc or nm is not installed"
+	for name in "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" '-m several times' \
+		'vmlinuz, and a vmlinux without debug information: which package has it'; do
+		echo "ok $name # SKIP gcc or nm is not installed"
+	done
 fi
 result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
 result 'snoop and count PATTERN: an address is found where the frame has a name' addresses_match

@@ -250,7 +250,7 @@ static int take_file(struct elf_file *e, const char *path, char **why)
 	e->machine = ehdr.e_machine;
 	e->relocatable = ehdr.e_type == ET_REL;
 	if (!dwfl_module_getdwarf(e->module, &bias)) {
-		*why = xasprintf("%s has no debug information", path);
+		*why = xasprintf("%s " NO_DEBUG_INFO, path);
 		goto bad;
 	}
 	read_sections(e, elf);

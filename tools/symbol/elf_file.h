@@ -9,6 +9,9 @@
 #include <gelf.h>
 #include "util.h"
 
+/* In the reason why a file cannot be used */
+#define NO_DEBUG_INFO	"has no debug information"
+
 #define ELF_DEBUG_DIR	"/usr/lib/debug"
 
 struct elf_function {

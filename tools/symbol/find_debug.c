@@ -2,6 +2,7 @@
 /*
  * find_debug.c - the files with debug information of the kernel that ran and its modules
  */
+#include <fcntl.h>
 #include <fts.h>
 #include <libgen.h>
 #include <stdlib.h>
@@ -140,7 +141,10 @@ static bool is_running(const struct debug_files *d)
 	       (!d->config.version || !strcmp(d->config.version, uts.version));
 }
 
-int debug_files_kernel(struct debug_files *d)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+/* The path of the kernel's image in place @i, to be freed; NULL after the last place */
+static char *image_path(const char *release, size_t i)
 {
 	static const char *const places[] = {
 		ELF_DEBUG_DIR "/boot/vmlinux-%s", ELF_DEBUG_DIR "/boot/vmlinux-%s.debug",
@@ -148,31 +152,122 @@ int debug_files_kernel(struct debug_files *d)
 		ELF_DEBUG_DIR "/lib/modules/%s/vmlinux.debug",
 		"/boot/vmlinux-%s", "/lib/modules/%s/vmlinux", "/lib/modules/%s/build/vmlinux",
 	};
+
+	/* The release becomes part of a path */
+	if (i >= ARRAY_SIZE(places) || strchr(release, '/'))
+		return NULL;
+	return xasprintf(places[i], release);
+}
+
+#pragma GCC diagnostic pop
+
+static void add_hint(char **text, char *hint)
+{
+	char *whole = xasprintf("%s: %s", *text, hint);
+
+	free(hint);
+	free(*text);
+	*text = whole;
+}
+
+/* Is it a release of Debian's, whose packages have its name?  @version may be NULL */
+static bool is_debian(const char *release, const char *version)
+{
+	static const char *const flavour[] = { "-amd64", "-arm64" };
+	size_t len = strlen(release), i;
+
+	for (i = 0; i < ARRAY_SIZE(flavour); i++)
+		if (len > 6 && !strcmp(release + len - 6, flavour[i]))
+			return !version || strstr(version, "Debian");
+	return false;
+}
+
+/*
+ * Return where the files with debug information are, to be freed: of the kernel that ran, or if
+ * that is not known, of @release, which may be NULL.
+ */
+static char *where_debug_is(const struct debug_files *d, const char *release)
+{
+	char *path;
+	size_t i;
+
+	if (d->release)
+		release = d->release;
+	for (i = 0; release && (path = image_path(release, i)); i++) {
+		if (strcmp(path, d->config.vmlinux ?: "") && !access(path, R_OK))
+			return path;
+		free(path);
+	}
+	if (release && is_debian(release, d->release ? d->config.version : NULL))
+		return xasprintf("Debian's package linux-image-%s-dbg has it", release);
+	return xasprintf("the debug package of %s%s has it, and the folder that it was built in",
+			 release ? "kernel " : "this kernel", release ?: "");
+}
+
+/* Add to dbg->missing, for what a boot loader takes, that it is no vmlinux, and where that is */
+static void explain_image(struct debug_files *d, const char *path)
+{
+	/* The images of x86 and arm64, of either packed for EFI, and those packed as a whole */
+	static const struct {
+		unsigned int at;
+		const char *magic;
+	} kind[] = {
+		{ 0x202, "HdrS" }, { 0x38, "ARM\x64" }, { 4, "zimg" }, { 0, "\x1f\x8b" },
+		{ 0, "\xfd\x37zXZ" }, { 0, "\x28\xb5\x2f\xfd" },
+	};
+	struct debug_file *dbg = d->kernel;
+	/* The set-up code of x86 has up to 64 KiB */
+	static unsigned char head[(64 << 10) + 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read_at(fd, head, sizeof(head) - 1, 0);
+	char release[128] = "";
+	bool boot = false;
+	unsigned int at;
+	size_t i;
+
+	if (fd >= 0)
+		close(fd);
+	for (i = 0; n > 0x210 && i < ARRAY_SIZE(kind); i++)
+		boot |= !memcmp(head + kind[i].at, kind[i].magic, strlen(kind[i].magic));
+	if (n > 0x210 && !memcmp(head + kind[0].at, kind[0].magic, strlen(kind[0].magic))) {
+		/* x86: the release is at this place of the set-up code */
+		at = 0x200 + head[0x20e] + 256 * head[0x20f];
+		if (at < n)
+			sscanf((char *)head + at, "%127[-+.~_0-9A-Za-z]", release);
+	}
+	if (boot) {
+		free(dbg->missing);
+		dbg->missing = xasprintf("%s is a compressed image for booting, without debug information, not a vmlinux",
+					 path);
+	}
+	if (boot || strstr(dbg->missing, NO_DEBUG_INFO))
+		add_hint(&dbg->missing, where_debug_is(d, *release ? release : NULL));
+}
+
+int debug_files_kernel(struct debug_files *d)
+{
 	struct debug_file *dbg = d->kernel;
 	const char *wanted = dbg->build_id ?: d->announced_id;
 	struct utsname uts;
+	char *id, *path;
+	bool debian;
 	size_t i;
-	char *id;
 
 	if (d->kernel_tried)
 		return d->kernel_usable ? 0 : -1;
 	d->kernel_tried = true;
 	if (d->config.vmlinux) {
-		if (open_file(dbg, d->config.vmlinux))
+		if (open_file(dbg, d->config.vmlinux)) {
+			explain_image(d, d->config.vmlinux);
 			return failed(d, "%s", dbg->missing);
+		}
 	} else {
 		if (!d->release && !wanted && !uname(&uts))
 			d->release = xstrdup(uts.release);
-		for (i = 0; d->release && !dbg->elf.path && i < ARRAY_SIZE(places); i++) {
-			char *path;
-
-			/* The release becomes part of a path */
-			if (strchr(d->release, '/'))
+		for (i = 0; d->release && !dbg->elf.path; i++) {
+			path = image_path(d->release, i);
+			if (!path)
 				break;
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-			path = xasprintf(places[i], d->release);
-#pragma GCC diagnostic pop
 			if (!access(path, R_OK))
 				open_file(dbg, path);
 			free(path);
@@ -182,10 +277,13 @@ int debug_files_kernel(struct debug_files *d)
 		if (!dbg->elf.path && id)
 			find_file(dbg, id);
 		free(id);
+		debian = d->release && is_debian(d->release, d->config.version);
 		if (!dbg->elf.path)
-			return failed(d, "no vmlinux with debug information of %s%s below %s, /boot or /lib/modules: install its debug package, or name the file: -k",
+			return failed(d, "no vmlinux with debug information of %s%s below %s, /boot or /lib/modules: install its debug package%s%s%s, or name the file: -k",
 				      d->release ? "kernel " : "build id ",
-				      d->release ?: wanted, ELF_DEBUG_DIR);
+				      d->release ?: wanted, ELF_DEBUG_DIR,
+				      debian ? ", Debian's linux-image-" : "",
+				      debian ? d->release : "", debian ? "-dbg" : "");
 	}
 	d->kernel_usable = !check_kernel(d, d->config.release, d->config.version, NULL,
 					 dbg->build_id);
@@ -296,8 +394,9 @@ static bool find_module(struct debug_files *d, struct debug_file *dbg, bool forc
 {
 	size_t i, n;
 
-	for (i = 0; i < DEBUG_DIRECTORIES; i++) {
-		struct module_directory *dir = &d->directory[i];
+	for (i = 0; i < d->config.module_dirs + DEBUG_DIRECTORIES; i++) {
+		struct module_directory *dir = i < d->config.module_dirs ? &d->named[i] :
+					       &d->directory[i - d->config.module_dirs];
 
 		if (!dir->read)
 			read_directory(dir);
@@ -311,22 +410,23 @@ static bool find_module(struct debug_files *d, struct debug_file *dbg, bool forc
 
 static void open_module(struct debug_files *d, struct debug_file *dbg)
 {
+	unsigned int dirs = d->config.module_dirs;
 	char *notes, *id;
 	bool found;
 
-	if (!d->directory[1].path && !debug_files_kernel(d)) {
+	if (!d->directory[0].path && !debug_files_kernel(d)) {
 		char *path = xstrdup(d->kernel->elf.path);
 		char banner[512];
 
-		d->directory[1].path = xstrdup(dirname(path));
+		d->directory[0].path = xstrdup(dirname(path));
 		free(path);
 		read_banner(d->kernel, banner, sizeof(banner));
 		if (!d->release && *banner)
 			d->release = xasprintf("%.*s", (int)strcspn(banner + 14, " "), banner + 14);
 	}
-	if (!d->directory[2].path && d->release && !strchr(d->release, '/')) {
-		d->directory[2].path = xasprintf(ELF_DEBUG_DIR "/lib/modules/%s", d->release);
-		d->directory[3].path = xasprintf("/lib/modules/%s", d->release);
+	if (!d->directory[1].path && d->release && !strchr(d->release, '/')) {
+		d->directory[1].path = xasprintf(ELF_DEBUG_DIR "/lib/modules/%s", d->release);
+		d->directory[2].path = xasprintf("/lib/modules/%s", d->release);
 	}
 	if (find_module(d, dbg, false))
 		return;
@@ -341,11 +441,20 @@ static void open_module(struct debug_files *d, struct debug_file *dbg)
 	free(id);
 	if (found || (d->config.force && find_module(d, dbg, true)))
 		return;
-	if (!dbg->missing)
+	if (!dbg->missing) {
 		dbg->missing = xasprintf("no %s.ko in %s%s%s", dbg->name,
-				     d->config.modules ?: "the usual places",
-				     d->config.modules ? " or the usual places" : "",
-				     d->config.modules ? "" : " (name its directory: -m)");
+				     dirs > 1 ? "the directories of -m" :
+				     dirs ? *d->config.modules : "the usual places",
+				     dirs ? " or the usual places" : "",
+				     dirs ? "" : " (name its directory: -m)");
+		if (d->directory[1].path && access(d->directory[1].path, F_OK) &&
+		    is_debian(d->release, d->config.version))
+			add_hint(&dbg->missing,
+				 xasprintf("Debian's package linux-image-%s-dbg has the kernel's own",
+					   d->release));
+	} else if (strstr(dbg->missing, NO_DEBUG_INFO) && strstr(dbg->missing, "/kernel/")) {
+		add_hint(&dbg->missing, where_debug_is(d, NULL));
+	}
 }
 
 static struct debug_file *find_or_open_module(struct debug_files *d, const char *module, size_t len,
@@ -383,6 +492,7 @@ struct debug_file *debug_files_find(struct debug_files *d, const char *module, s
 void debug_files_init(struct debug_files *d, const struct debug_config *config)
 {
 	const char *id = config->ids ? build_ids_find(config->ids, "", 0) : NULL;
+	unsigned int i;
 
 	memset(d, 0, sizeof(*d));
 	d->config = *config;
@@ -390,7 +500,9 @@ void debug_files_init(struct debug_files *d, const struct debug_config *config)
 	d->kernel = xcalloc(1, sizeof(*d->kernel));
 	d->kernel->name = xstrdup("");
 	d->kernel->build_id = xstrdup(id);
-	d->directory[0].path = xstrdup(config->modules);
+	d->named = xcalloc(config->module_dirs + 1, sizeof(*d->named));
+	for (i = 0; i < config->module_dirs; i++)
+		d->named[i].path = xstrdup(config->modules[i]);
 }
 
 static void close_directory(struct module_directory *dir)
@@ -404,7 +516,7 @@ static void close_directory(struct module_directory *dir)
 	memset(dir, 0, sizeof(*dir));
 }
 
-/* Close the modules and forget where they may lie, but for the directory that was named */
+/* Close the modules and forget where they may lie, but for the directories that were named */
 static void forget_modules(struct debug_files *d)
 {
 	struct debug_file *dbg, *next;
@@ -415,7 +527,7 @@ static void forget_modules(struct debug_files *d)
 		debug_file_free(dbg);
 	}
 	d->kernel->next = NULL;
-	for (i = 1; i < DEBUG_DIRECTORIES; i++)
+	for (i = 0; i < DEBUG_DIRECTORIES; i++)
 		close_directory(&d->directory[i]);
 }
 
@@ -453,8 +565,12 @@ bool debug_files_announce(struct debug_files *d, const char *release, const char
 
 void debug_files_free(struct debug_files *d)
 {
+	unsigned int i;
+
 	forget_modules(d);
-	close_directory(&d->directory[0]);
+	for (i = 0; i < d->config.module_dirs; i++)
+		close_directory(&d->named[i]);
+	free(d->named);
 	debug_file_free(d->kernel);
 	free(d->release);
 	free(d->announced_release);

@@ -13,7 +13,8 @@ struct build_ids;
 /**
  * struct debug_config - where to look for files, and what they must be of
  * @vmlinux: file, or NULL: that of @release in the usual places
- * @modules: directory, or NULL: beside @vmlinux and in those of @release
+ * @modules: directories that come before the one of @vmlinux and those of @release
+ * @module_dirs: how many
  * @release: uname -r, or NULL: the running kernel's if @vmlinux is NULL, too
  * @version: uname -v, or NULL if unknown
  * @srcversion: of stackbuf.ko, or NULL if unknown
@@ -23,7 +24,9 @@ struct build_ids;
  * @force: also take files of another build; standard error then reports it
  */
 struct debug_config {
-	const char *vmlinux, *modules, *release, *version, *srcversion, *base_symbol;
+	const char *vmlinux, *release, *version, *srcversion, *base_symbol;
+	char *const *modules;
+	unsigned int module_dirs;
 	const struct build_ids *ids;
 	u64 base_addr;
 	bool force;
@@ -60,7 +63,7 @@ struct module_directory {
 	size_t files, room;
 };
 
-#define DEBUG_DIRECTORIES	4
+#define DEBUG_DIRECTORIES	3
 
 /**
  * struct debug_files - all files, as far as frames needed them
@@ -77,7 +80,8 @@ struct module_directory {
  * @kernel_known: it certainly is of the build that ran
  * @reported_unknown: standard error has reported that this is not certain
  * @reported_forced: standard error has reported that another build is taken
- * @directory: where modules are: as configured, beside the image, and two of the release
+ * @named: where modules are: as configured
+ * @directory: after these: beside the image, and two of the release
  * @error: one line that says what went wrong
  */
 struct debug_files {
@@ -89,7 +93,7 @@ struct debug_files {
 	struct debug_file *kernel;
 	bool kernel_tried, kernel_usable, kernel_known;
 	bool reported_unknown, reported_forced;
-	struct module_directory directory[DEBUG_DIRECTORIES];
+	struct module_directory *named, directory[DEBUG_DIRECTORIES];
 	char error[1024];
 };
 

@@ -13,8 +13,10 @@ static struct srcline *srcline;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static char *const modules[] = { "/nonexistent" };
 	static const struct debug_config where = { .vmlinux = "/proc/self/exe",
-						  .modules = "/nonexistent", .force = true };
+						  .modules = modules, .module_dirs = 1,
+						  .force = true };
 	static unsigned int runs;
 	FILE *in, *out;
 	struct decoder d;
