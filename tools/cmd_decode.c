@@ -27,6 +27,7 @@ void cmd_decode(const struct args *a)
 			     .compat = a->given & BIT(OPT_COMPAT) };
 	FILE *in = stdin;
 	struct stat st;
+	bool any;
 
 	if (a->text && strcmp(a->text, "-"))
 		in = fopen(a->text, "re");
@@ -36,7 +37,8 @@ void cmd_decode(const struct args *a)
 	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
 		setvbuf(stdout, NULL, _IOLBF, 0);
 	/* If the image that was named cannot be used, fail before anything is printed */
-	if (a->vmlinux && !at_end(in) && srcline_ready(d.srcline))
+	any = !at_end(in);
+	if (a->vmlinux && any && srcline_ready(d.srcline))
 		die(1, "%s", srcline_error(d.srcline));
 	decode_file(&d, in, stdout);
 	if (fflush(stdout) || ferror(stdout))
@@ -49,6 +51,13 @@ void cmd_decode(const struct args *a)
 		exit(1);
 	if (d.frames && !d.decoded)
 		die(1, "none of %llu frames could be decoded", d.frames);
+	if (!d.frames && d.sizeless)
+		die(1, "none of %llu frames could be decoded: they lack the function's size, as vfs_read+0x12 does; vfs_read+0x12/0x80 is complete, as log, count and text print it",
+		    d.sizeless);
+	report_count(d.sizeless, "frame stays as it is: it lacks the function's size",
+		     "frames stay as they are: they lack the function's size");
+	if (!d.frames && any)
+		report("the text holds no frame as vfs_read+0x12/0x80 (snoop and count PATTERN print names alone)");
 	if (in != stdin)
 		fclose(in);
 	srcline_close(d.srcline);

@@ -582,6 +582,24 @@ images_without_debug_information() {
 	refused 1 "$dir/stripped has no debug information: Debian's package linux-image-6.1.0-98-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/stripped"
 }
 
+sizeless() {
+	printf '[    1.0] Call Trace:\n vfs_read+0x12\n ffffffff81234567 ksys_read+0x1f ([kernel.kallsyms])\n' >"$dir/frames"
+	"$sane" decode "$dir/frames" >"$dir/out" 2>"$dir/err"
+	[ $? = 1 ] && cmp "$dir/out" "$dir/frames" && [ "$(wc -l <"$dir/err")" = 1 ] &&
+		grep -q "none of 2 frames could be decoded: they lack the function's size" "$dir/err" || { cat "$dir/err"; return 1; }
+	"$sane" decode --compat "$dir/frames" >/dev/null 2>"$dir/err"
+	[ $? = 1 ] && grep -q 'none of 2 frames' "$dir/err" || { cat "$dir/err"; return 1; }
+	# No frame: names alone, numbers, what is no hexadecimal number
+	printf '\tvfs_read\n[mem 0x1000+0x2000] a+0x b+0x1g\n' >"$dir/frames"
+	"$sane" decode "$dir/frames" >"$dir/out" 2>"$dir/err" && cmp "$dir/out" "$dir/frames" && [ "$(wc -l <"$dir/err")" = 1 ] &&
+		grep -q 'the text holds no frame as vfs_read+0x12/0x80' "$dir/err" || { cat "$dir/err"; return 1; }
+	"$sane" decode </dev/null 2>&1 | grep . && return 1
+	# Some have their size
+	{ module "$dir/m/one" one; echo ' vfs_read+0x12'; } >"$dir/frames"
+	"$sane" decode -k "$dir/vmlinux" -m "$dir/m/one" "$dir/frames" >"$dir/out" 2>"$dir/err" && grep -q 'one.c:[0-9]*)$' "$dir/out" &&
+		grep -q "1 frame stays as it is: it lacks the function's size" "$dir/err" || { cat "$dir/out" "$dir/err"; return 1; }
+}
+
 all_tests() {
 unit 'plain' "$tools/unit_options"
 unit 'sanitized' "$tools/asan/unit_options"
@@ -639,9 +657,11 @@ if command -v gcc >/dev/null && command -v nm >/dev/null; then
 	result "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" kernel_offset
 	result '-m several times' directories_of_modules
 	result 'vmlinuz, and a vmlinux without debug information: which package has it' images_without_debug_information
+	result 'decode of frames without a size, or of none' sizeless
 else
 	for name in "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" '-m several times' \
-		'vmlinuz, and a vmlinux without debug information: which package has it'; do
+		'vmlinuz, and a vmlinux without debug information: which package has it' \
+		'decode of frames without a size, or of none'; do
 		echo "ok $name # SKIP gcc or nm is not installed"
 	done
 fi

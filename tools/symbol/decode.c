@@ -135,8 +135,24 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, b
 	return kind;
 }
 
-/* Find the next frame at or after *@at, and set *@at to it.  Return its length, or 0 */
-static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *at)
+/* Is it "name+0xoffset" and no more?  A name does not begin with a digit, as a number would */
+static bool is_sizeless(const char *text, size_t len)
+{
+	const char *plus = memmem(text, len, "+0x", 3), *p = plus ? plus + 3 : NULL;
+
+	if (!plus || plus == text || isdigit((unsigned char)*text))
+		return false;
+	while (p < text + len && isxdigit((unsigned char)*p))
+		p++;
+	return p > plus + 3 && (p == text + len || (*p != '/' && !isalnum((unsigned char)*p)));
+}
+
+/*
+ * Find the next frame at or after *@at, and set *@at to it.  Return its length, or 0.  Count in
+ * d->sizeless what lies before it and has no size.
+ */
+static size_t next_frame(struct decoder *d, struct frame *f, const char *line, size_t len,
+			 size_t *at)
 {
 	const char *plus = line + *at;
 
@@ -152,6 +168,7 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 			*at = start;
 			return n;
 		}
+		d->sizeless += is_sizeless(line + start, len - start);
 	}
 	return 0;
 }
@@ -229,7 +246,7 @@ static void decode_frames(struct decoder *d, const char *line, size_t len, FILE 
 	bool first = true;
 	struct frame f;
 
-	while ((n = next_frame(&f, line, len, &at))) {
+	while ((n = next_frame(d, &f, line, len, &at))) {
 		size_t before = at - done, mark = 0;
 		const char *from = line + done, *text;
 		enum frame_kind kind;
@@ -419,7 +436,7 @@ static void compat_line(struct decoder *d, const char *line, size_t len, FILE *o
 	/* Trim blanks as the script's "read" does, which also removes backslashes: these stay */
 	for (len = trim_end(line, len); len && isspace((unsigned char)*line); len--)
 		line++;
-	if (has_address(line, len) || next_frame(&f, line, len, &at))
+	if (has_address(line, len) || next_frame(d, &f, line, len, &at))
 		compat_frames(d, line, len, out);
 	else
 		fwrite(line, 1, len, out);

@@ -19,6 +19,7 @@
  * @time: when the record was made, ns since boot; 0 if unknown
  * @before: what the line before was, see decode.c
  * @frames: frames found
+ * @sizeless: frames without a size, which are not decoded: as vfs_read+0x12
  * @decoded: frames with a source line
  * @left: frames of kernels that cannot be decoded
  * @reported: hashes of the reasons that standard error has given
@@ -29,7 +30,7 @@ struct decoder {
 	bool compat, record;
 	u64 time;
 	int before;
-	u64 frames, decoded, left;
+	u64 frames, sizeless, decoded, left;
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;
 };
