@@ -7,13 +7,37 @@
 #include <string.h>
 #include "output/depth.h"
 #include "record/info.h"
+#include "symbol/frame.h"
+
+/**
+ * struct deepest - one deepest stack
+ * @d: as the record has it
+ * @addr: addresses of its frames
+ * @stack: their names
+ * @random: it is a system call's, to whose stack the kernel may have added a random offset
+ * @entry: the frame that holds the offset: address and size; 0 if it is unknown which one does
+ * @told: @more can be told
+ * @more: bytes by which the offset is larger than the least one seen there
+ */
+struct deepest {
+	const struct stackbuf_depth *d;
+	u64 addr[STACKBUF_DEPTH_MAX];
+	struct stack stack;
+	bool random;
+	struct {
+		u64 addr;
+		unsigned int size;
+	} entry;
+	bool told;
+	unsigned int more;
+};
 
 static int deeper(const void *a, const void *b)
 {
-	const struct stackbuf_depth *x = *(void *const *)a, *y = *(void *const *)b;
+	const struct deepest *x = a, *y = b;
+	unsigned int p = x->d->bytes - x->more, q = y->d->bytes - y->more;
 
-	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 :
-	       x->origin > y->origin ? 1 : -1;
+	return p < q ? 1 : p > q ? -1 : x->d->origin > y->d->origin ? 1 : -1;
 }
 
 /* Bytes of stack in use at frame @i: from its stack pointer to the end of the stack */
@@ -51,10 +75,63 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 	return stack;
 }
 
-static void print(const struct output *o, const struct stackbuf_depth *d)
+/*
+ * With CONFIG_RANDOMIZE_KSTACK_OFFSET a function of x86 that dispatches system calls takes up to
+ * 1 KiB of stack at random.  Nothing else changes the size of its frame as seen from one return
+ * address, so sizes of one address differ by what their offsets differ.  On arm64 the offset lies
+ * in the frame that invoke_syscall() calls, whose own size is not known.
+ */
+static void find_entry(struct deepest *deepest)
 {
-	u64 addr[STACKBUF_DEPTH_MAX];
-	struct stack stack = frames_of(o, d, addr);
+	static const char *const dispatcher[] = {
+		"do_syscall_64", "do_int80_syscall_32", "do_int80_emulation",
+		"__do_fast_syscall_32", "invoke_syscall",
+	};
+	const struct stackbuf_depth *d = deepest->d;
+	unsigned int i, k;
+
+	/* The innermost frame may be a probe before the offset is added */
+	for (i = 1; i < deepest->stack.named; i++) {
+		const char *name = deepest->stack.name[i];
+		size_t len = frame_function_len(name);
+
+		for (k = 0; k < ARRAY_SIZE(dispatcher); k++)
+			if (len == strlen(dispatcher[k]) && !strncmp(name, dispatcher[k], len))
+				break;
+		if (k == ARRAY_SIZE(dispatcher))
+			continue;
+		deepest->random = true;
+		if (i + 1 < d->nr && k != ARRAY_SIZE(dispatcher) - 1) {
+			deepest->entry.addr = deepest->addr[i];
+			deepest->entry.size = below(d, i) - below(d, i + 1);
+		}
+		return;
+	}
+}
+
+/* Find by how much each offset is larger than the least */
+static void compare_entries(struct deepest *all, unsigned int nr)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < nr; i++) {
+		unsigned int least = all[i].entry.size;
+
+		for (k = 0; all[i].entry.addr && k < nr; k++) {
+			if (all[k].entry.addr != all[i].entry.addr)
+				continue;
+			all[i].told |= all[k].entry.size != all[i].entry.size;
+			if (all[k].entry.size < least)
+				least = all[k].entry.size;
+		}
+		all[i].more = all[i].entry.size - least;
+	}
+}
+
+static void print(const struct output *o, const struct deepest *deepest)
+{
+	const struct stackbuf_depth *d = deepest->d;
+	const struct stack stack = deepest->stack;
 	json_t *frames = json_array();
 	unsigned int i;
 
@@ -62,6 +139,8 @@ static void print(const struct output *o, const struct stackbuf_depth *d)
 		json_t *j = json_pack("{s:I,s:I,s:b}", "depth", (json_int_t)d->bytes, "stack",
 				      (json_int_t)stack.id, "cut", d->cut);
 
+		if (deepest->told)
+			json_object_set_new(j, "random_offset", json_integer(deepest->more));
 		for (i = 0; i < d->nr; i++)
 			json_array_append_new(frames, json_pack("{s:I,s:I,s:s}", "depth",
 				(json_int_t)below(d, i), "size",
@@ -78,22 +157,25 @@ static void print(const struct output *o, const struct stackbuf_depth *d)
 		for (i = 0; i < d->nr; i++)
 			fprintf(o->file, "%3u) %8u %7u   %s\n", i, below(d, i),
 				below(d, i) - below(d, i + 1), stack.name[i]);
+		if (deepest->more)
+			fprintf(o->file, "(the random offset of system calls takes at least %u of these bytes: %u without them)\n",
+				deepest->more, d->bytes - deepest->more);
+		else if (deepest->random && !deepest->told)
+			fputs("(the random offset of system calls may take up to 1 KiB of these bytes: how much cannot be told)\n",
+			      o->file);
 		if (d->cut)
 			fprintf(o->file, "(cut at %u frames: the last size includes all frames further out)\n",
 				d->nr);
 		putc('\n', o->file);
 	}
 	json_decref(frames);
-	for (i = 0; i < stack.named; i++)
-		free(stack.name[i]);
-	free(stack.name);
 }
 
 void output_depth(const struct output *o)
 {
-	const struct stackbuf_depth *all[STACKBUF_DEPTHS_MAX];
+	struct deepest *all = xcalloc(STACKBUF_DEPTHS_MAX, sizeof(*all));
 	const struct stackbuf_info *info = &o->record->info;
-	unsigned int i, nr = 0, half = 0;
+	unsigned int i, k, nr = 0, half = 0;
 
 	if (!info_has_depths(info))
 		fprintf(stderr, "stackbuf: the module keeps no deepest stacks: it was built with DEEPEST=n\n");
@@ -103,14 +185,23 @@ void output_depth(const struct output *o)
 
 		if (!d->origin || !d->seq)
 			continue;
-		if (d->seq & 1 || d->nr > STACKBUF_DEPTH_MAX || !d->nr)
+		if (d->seq & 1 || d->nr > STACKBUF_DEPTH_MAX || !d->nr) {
 			half++;
-		else
-			all[nr++] = d;
+			continue;
+		}
+		all[nr].d = d;
+		all[nr].stack = frames_of(o, d, all[nr].addr);
+		find_entry(&all[nr++]);
 	}
-	qsort(all, nr, sizeof(all[0]), deeper);
-	for (i = 0; i < nr; i++)
-		print(o, all[i]);
+	compare_entries(all, nr);
+	qsort(all, nr, sizeof(*all), deeper);
+	for (i = 0; i < nr; i++) {
+		print(o, &all[i]);
+		for (k = 0; k < all[i].stack.named; k++)
+			free(all[i].stack.name[k]);
+		free(all[i].stack.name);
+	}
+	free(all);
 	if (half)
 		fprintf(stderr, "stackbuf: %u deepest stacks were half written and are left out\n",
 			half);

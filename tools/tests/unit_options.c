@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "made.h"
+#include "output/depth.h"
 #include "output/outfile.h"
 #include "output/info.h"
 #include "output/events.h"
@@ -194,6 +195,129 @@ static void test_address(void)
 	made_free(&m);
 }
 
+/* ---------------------------------------------------------------- depth --- */
+
+/*
+ * The deepest stack number @n: its place, a function that its system call is in, and the frames
+ * further out, of which @entry has @size bytes
+ */
+static void deepest(struct made *m, unsigned int n, u64 entry, unsigned int inner,
+		    unsigned int size)
+{
+	struct stackbuf_depth *d = &m->info->depth[0].depth[n];
+	const u64 addr[] = { MADE_BASE + 0x100 * n, MADE_BASE + 0x8000, entry, MADE_BASE + 0xa000 };
+	unsigned int i;
+
+	*d = (struct stackbuf_depth){ .origin = addr[0], .seq = 2, .id = 77, .nr = 4 };
+	d->words[3] = 176 / 8;
+	d->words[2] = (176 + size) / 8;
+	d->words[1] = (176 + size + 48) / 8;
+	d->words[0] = (176 + size + 48 + inner) / 8;
+	d->bytes = 8 * d->words[0];
+	for (i = 0; i < 4; i++)
+		d->frame[i] = addr[i] - MADE_BASE;
+}
+
+/* What "depth" prints, to be freed */
+static char *depths(const struct made *m, enum output_format format)
+{
+	struct symbols symbols;
+	struct output o = { .format = format, .symbols = &symbols };
+	struct page_set set = { 0 };
+	struct record r;
+	char *text;
+	size_t size;
+
+	made_pages(m, &set, 0);
+	record_parse(&r, &set, MADE_INSTANCE);
+	symbols_init(&symbols, &r, "depth.kallsyms");
+	o.record = &r;
+	o.file = open_memstream(&text, &size);
+	output_depth(&o);
+	fclose(o.file);
+	symbols_free(&symbols);
+	record_free(&r);
+	page_set_clear(&set);
+	return text;
+}
+
+/* Does @text hold all three, one after the other? */
+static bool in_order(const char *text, const char *first, const char *second, const char *third)
+{
+	text = strstr(text, first);
+	text = text ? strstr(text + 1, second) : NULL;
+	return text && strstr(text + 1, third);
+}
+
+#define SYSCALL	(MADE_BASE + 0x9012)
+#define CANNOT	"\n(the random offset of system calls may take up to 1 KiB of these bytes: how much cannot be told)\n"
+
+static void test_depth(void)
+{
+	FILE *f = fopen("depth.kallsyms", "w");
+	struct made m;
+	char *text;
+
+	CHECK(f);
+	fprintf(f, "%llx T stack_trace_save\n%llx T probed\n%llx T vfs_read\n%llx T do_syscall_64\n"
+		"%llx T entry_SYSCALL_64\n%llx T invoke_syscall\n%llx T end\n", MADE_BASE,
+		MADE_BASE + 1, MADE_BASE + 0x7000, MADE_BASE + 0x9000, MADE_BASE + 0xa000,
+		MADE_BASE + 0xb000, MADE_BASE + 0xc000);
+	fclose(f);
+	made_init(&m, 2, 1, 1, NULL);
+
+	/* The first is as deep as the second by its offset alone: 824 bytes more */
+	deepest(&m, 0, SYSCALL, 176, 1056);
+	deepest(&m, 1, SYSCALL, 1000, 232);
+	deepest(&m, 2, SYSCALL, 400, 248);
+	text = depths(&m, FORMAT_TEXT);
+	CHECK(in_order(text, " probed+0xff/", " probed+0x1ff/", " stack_trace_save+0x0/"));
+	CHECK(in_order(text, "  2)      408     232   do_syscall_64+0x12/0x1000\n",
+		       "takes at least 16 of these bytes: 856 without them)\n",
+		       "takes at least 824 of these bytes: 632 without them)\n"));
+	CHECK(!strstr(text, CANNOT) && !strstr(text, "least 0 of"));
+	free(text);
+	text = depths(&m, FORMAT_JSON);
+	CHECK(in_order(text, "{\"depth\":1456,\"stack\":77,\"cut\":false,\"random_offset\":0,",
+		       "{\"depth\":872,\"stack\":77,\"cut\":false,\"random_offset\":16,",
+		       "{\"depth\":1456,\"stack\":77,\"cut\":false,\"random_offset\":824,"));
+	free(text);
+
+	/* Another return address in the same function: nothing to compare with */
+	m.info->depth[0].depth[0].frame[2]++;
+	text = depths(&m, FORMAT_TEXT);
+	CHECK(in_order(text, " stack_trace_save+0x0/", " probed+0xff/", " probed+0x1ff/") &&
+	      strstr(text, CANNOT) && strstr(text, "least 16 of"));
+	free(text);
+
+	/* All the same; and arm64's, where the offset is elsewhere */
+	deepest(&m, 0, SYSCALL, 176, 232);
+	deepest(&m, 2, SYSCALL, 400, 232);
+	text = depths(&m, FORMAT_TEXT);
+	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
+	free(text);
+	deepest(&m, 0, MADE_BASE + 0xb010, 176, 232);
+	deepest(&m, 1, MADE_BASE + 0xb010, 176, 248);
+	deepest(&m, 2, MADE_BASE + 0xb010, 176, 264);
+	text = depths(&m, FORMAT_TEXT);
+	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
+	free(text);
+	text = depths(&m, FORMAT_JSON);
+	CHECK(!strstr(text, "random_offset"));
+	free(text);
+
+	/* No system call; and the function of system calls itself, before it adds the offset */
+	deepest(&m, 0, MADE_BASE + 0x7001, 176, 232);
+	deepest(&m, 1, MADE_BASE + 0x7001, 176, 248);
+	deepest(&m, 2, MADE_BASE + 0x7001, 176, 264);
+	m.info->depth[0].depth[0].frame[0] = 0x9000;
+	text = depths(&m, FORMAT_TEXT);
+	CHECK(strstr(text, " do_syscall_64+0x0/") && !strstr(text, CANNOT) &&
+	      !strstr(text, "at least"));
+	free(text);
+	made_free(&m);
+}
+
 static const struct {
 	void (*run)(void);
 	const char *name;
@@ -202,6 +326,7 @@ static const struct {
 	{ test_limit, "a limit of the file's size is an error" },
 	{ test_foreign, "in a folder for all users no other user's link or FIFO is used" },
 	{ test_address, "JSON: addresses of probes are strings" },
+	{ test_depth, "depth: what is told of the random offset of system calls" },
 };
 
 int main(void)
