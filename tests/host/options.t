@@ -298,7 +298,7 @@ lists() {
 times() {
 	local first zone time
 	chooses 't >= 995' --since -10s && chooses 't >= 945' --since -1m && chooses 't <= 45' --until -16m &&
-	chooses 't >= 1004.5' --since -0.5s && chooses 't >= 6' --since -1h && chooses 't >= 6' --since -2d &&
+	chooses 't >= 1004.5' --since -0.5s && chooses 't >= 1004.5' --since -500ms && chooses 't >= 6' --since -1h && chooses 't >= 6' --since -2d &&
 	chooses 't >= 995 && t <= 1000' --since -10s --until -5s &&
 	# Relative to the newest event of all, not to the newest that is chosen
 	chooses 't >= 1000 && pid == 9' --pid 9 --since -5s &&

@@ -197,17 +197,26 @@ static bool parse_date(const char *text, u64 *ns)
 	return true;
 }
 
-/* "-10s", "-1.5h": ns */
-static bool parse_before_newest(const char *text, u64 *ns)
+/* "10s", "1.5h", "500ms": ns */
+static bool parse_duration(const char *text, u64 *ns)
 {
-	static const char unit[] = "smhd";
-	static const u64 length[] = { 1, 60, 3600, 86400 };
-	const char *found;
+	static const struct {
+		const char *name;
+		u64 length, divisor;
+	} unit[] = {
+		{ "ms", 1, 1000 }, { "s", 1, 1 }, { "m", 60, 1 }, { "h", 3600, 1 },
+		{ "d", 86400, 1 },
+	};
+	size_t i;
 
-	if (!parse_seconds(text + 1, &text, ns) || !*text || text[1])
+	if (!parse_seconds(text, &text, ns))
 		return false;
-	found = strchr(unit, *text);
-	return found && !__builtin_mul_overflow(*ns, length[found - unit], ns);
+	for (i = 0; i < ARRAY_SIZE(unit); i++)
+		if (!strcmp(text, unit[i].name)) {
+			*ns /= unit[i].divisor;
+			return !__builtin_mul_overflow(*ns, unit[i].length, ns);
+		}
+	return false;
 }
 
 static const char *parse_time(struct given_time *w, bool *known, u64 *value, const char *text)
@@ -223,7 +232,7 @@ static const char *parse_time(struct given_time *w, bool *known, u64 *value, con
 		return NULL;
 	}
 	w->kind = WHEN_BEFORE_NEWEST;
-	if (*text == '-' && parse_before_newest(text, &w->ns))
+	if (*text == '-' && parse_duration(text + 1, &w->ns))
 		return NULL;
 	w->kind = WHEN_DATE;
 	if (parse_date(text, &w->ns))
@@ -287,8 +296,11 @@ const char *filter_number(const char *value, u64 *n)
 
 const char *filter_seconds(const char *value, u64 *ns)
 {
-	return parse_seconds(value, &value, ns) && !*value && *ns ? NULL :
-		"seconds, as 5 or 0.5, more than 0";
+	const char *end;
+
+	if (!(parse_seconds(value, &end, ns) && !*end) && !parse_duration(value, ns))
+		*ns = 0;
+	return *ns ? NULL : "seconds, as 5 or 0.5, or with a unit, as 500ms, 2m or 1h, more than 0";
 }
 
 const char *filter_set(struct filter *f, const char *option, const char *value)
