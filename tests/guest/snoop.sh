@@ -483,6 +483,16 @@ count_patterns() {
 	grep -q '^Tracing [23] functions' count
 }
 
+# The recorder walks new stacks in its handler.  Of arm64's unwinder nothing can be probed
+missed_hits() {
+	start count count stackbuf_test:leaf_tag unwind_next_frame || return
+	run tags 200 40 4 >/dev/null && run calls 300 4 >/dev/null || return
+	finish INT
+	[ "$(wc -l <count.err)" = 1 ] && grep -q '^stackbuf: [0-9]* calls were missed: the kernel runs no probe inside another one.s handler on the same CPU (' count.err ||
+		{ cat count.err; return 1; }
+	"$STACKBUF" info | grep -A 1 '^hits that probes missed *[1-9]' | grep -q '^  reason  *the kernel runs no probe inside another'
+}
+
 # With as many calls as two CPUs can make, the system stays usable, and SIGINT ends the command
 hot() {
 	(while [ ! -e cool ]; do dd if=/dev/zero of=/dev/null bs=1 count=100000 2>/dev/null; done) &
@@ -556,6 +566,7 @@ result "count -f: folded, with the command" count_folded
 result "count --json, snoop --json: objects only" json_lines
 result "count -i -D -T: each event in one interval" count_intervals
 result "count: globs, -r, functions of a module" count_patterns
+on_x86 "no function of its unwinder can be probed" "calls that were missed are explained" missed_hits
 result "snoop and count of a snapshot" saved
 result "a function called all the time: an interrupt is answered" hot
 result "count: totals are exact though the ring turned many times" wrapped

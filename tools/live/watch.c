@@ -12,6 +12,7 @@
 #include "live/interrupt.h"
 #include "live/watch.h"
 #include "output/nothing.h"
+#include "record/info.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
@@ -288,9 +289,8 @@ int watch_finish(struct watch *w)
 		for (i = 0; !ret && i < ARRAY_SIZE(refused); i++)
 			report_count(r->lost[i] - w->lost[i], refused[i], refused[i]);
 		if (!ret)
-			report_count(probes_missed(r) - w->missed,
-				     "call was missed: the kernel runs no probe inside another",
-				     "calls were missed: the kernel runs no probe inside another");
+			report_count(probes_missed(r) - w->missed, "call was missed: " WHY_MISSED,
+				     "calls were missed: " WHY_MISSED);
 		record_free(r);
 	}
 	free(r);

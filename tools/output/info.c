@@ -130,6 +130,8 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	if (o->probes_off)
 		info_field(o, j, "probes_off", "probes are not hit", "%s", o->probes_off);
 	info_number(o, j, "probes_missed", "hits that probes missed", missed);
+	if (missed && !j)
+		fprintf(o->file, "%-28s %s\n", "  reason", WHY_MISSED);
 	for (i = 0; !j && i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;

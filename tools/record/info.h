@@ -21,6 +21,10 @@ struct probe {
 	u64 missed;
 };
 
+/* Why hits are missed, for messages that say how many were */
+#define WHY_MISSED	"the kernel runs no probe inside another one's handler on the same CPU " \
+			"(frees in an interrupt, for example)"
+
 /* Probe @i of STACKBUF_PROBES_MAX; its name is to be freed.  Return false if there is none */
 bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
 

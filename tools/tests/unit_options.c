@@ -20,6 +20,7 @@
 #include "output/info.h"
 #include "output/events.h"
 #include "output/output.h"
+#include "record/info.h"
 
 static unsigned int failures;
 
@@ -318,6 +319,38 @@ static void test_depth(void)
 	made_free(&m);
 }
 
+/* Missed hits are explained, where there are any */
+static void test_missed(void)
+{
+	struct symbols symbols = { 0 };
+	struct output o = { .symbols = &symbols };
+	struct page_set set = { 0 };
+	struct record r;
+	struct made m;
+	char *text;
+	size_t size;
+	int missed;
+
+	made_init(&m, 2, 1, 1, NULL);
+	for (missed = 0; missed < 2; missed++) {
+		m.info->missed_before = missed;
+		page_set_clear(&set);
+		made_pages(&m, &set, 0);
+		record_parse(&r, &set, MADE_INSTANCE);
+		o.record = &r;
+		o.file = open_memstream(&text, &size);
+		output_info(&o, "x", &set, NULL, 0);
+		fclose(o.file);
+		CHECK(strstr(text, missed ? "hits that probes missed      1\n  reason" :
+					    "hits that probes missed      0\n"));
+		CHECK(!strstr(text, WHY_MISSED) == !missed);
+		free(text);
+		record_free(&r);
+	}
+	page_set_clear(&set);
+	made_free(&m);
+}
+
 static const struct {
 	void (*run)(void);
 	const char *name;
@@ -327,6 +360,7 @@ static const struct {
 	{ test_foreign, "in a folder for all users no other user's link or FIFO is used" },
 	{ test_address, "JSON: addresses of probes are strings" },
 	{ test_depth, "depth: what is told of the random offset of system calls" },
+	{ test_missed, "info explains missed hits" },
 };
 
 int main(void)
