@@ -159,11 +159,15 @@ addresses_match() {
 nothing_matches() {
 	refused 1 "no stack begins in samme_0" -f "$made" snoop samme_0 &&
 	refused 1 "no stack begins in samme_0" -f "$made" count samme_0 &&
-	refused 1 "no stack begins in samme_0 or the others" -f "$made" count -r samme_0 'x.*' &&
+	refused 1 "no stack begins in samme_0, x.* (" -f "$made" count -r samme_0 'x.*' &&
+	refused 1 '(4 were searched): not probed, not called, or inlined into its callers' -f "$made" snoop samme_0 &&
 	refused 1 'no stack begins in other:*' -f "$made" count 'other:*' || return
 	# One of two functions does not exist: events of the other are shown
 	"$sane" -f "$made" count samme_0 far_0 >"$dir/out" 2>"$dir/err" || return
-	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'no stack begins in samme_0$' "$dir/err" || return
+	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'no stack begins in samme_0 (4 were searched)' "$dir/err" || return
+	# Of three, both that have no stack
+	"$sane" -f "$made" snoop samme_0 far_0 'x*' >"$dir/out" 2>"$dir/err" || return
+	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -qF 'no stack begins in samme_0, x* (' "$dir/err" || return
 	# The function exists, but the filter leaves none of its events
 	"$sane" -f "$made" snoop --cpu 7 far_0 >"$dir/out" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
 }

@@ -45,7 +45,7 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 {
 	struct pattern *one;
 	const char *at, *colon;
-	char *plus, *end;
+	char *plus, *end, *dash;
 
 	GROW(p->pattern, p->nr, p->room);
 	one = &p->pattern[p->nr++];
@@ -61,6 +61,9 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 	colon = strchr(text, ':');
 	if (colon && is_word(text, colon - text)) {
 		one->module = xasprintf("%.*s", (int)(colon - text), text);
+		/* As modprobe, which takes both: the kernel knows no - in names of modules */
+		for (dash = one->module; (dash = strchr(dash, '-')); )
+			*dash = '_';
 		text = colon + 1;
 	}
 	at = regex ? NULL : strchr(text, '@');
@@ -306,7 +309,20 @@ static void drop_duplicates(struct matches *c)
 	c->nr = n;
 }
 
-int patterns_choose(const struct patterns *p, const char *kallsyms, const char *blacklist,
+/* Add a function to what each pattern has found */
+static void count_match(struct patterns *p, const struct candidate *one, bool chosen)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr; i++)
+		if (p->pattern[i].kind != PATTERN_NAME &&
+		    match(&p->pattern[i], one->function, one->module)) {
+			p->pattern[i].matched += one->times;
+			p->pattern[i].chosen += chosen;
+		}
+}
+
+int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		    const char *available, struct matches *c, char *error, size_t size)
 {
 	struct candidates all = { 0 };
@@ -316,8 +332,12 @@ int patterns_choose(const struct patterns *p, const char *kallsyms, const char *
 
 	memset(c, 0, sizeof(*c));
 	for (i = 0; i < p->nr; i++) {
-		if (p->pattern[i].kind == PATTERN_NAME)
-			add_name(c, xstrdup(p->pattern[i].text));
+		const struct pattern *one = &p->pattern[i];
+
+		if (one->kind == PATTERN_NAME)
+			add_name(c, one->module ? xasprintf("%s%s", one->module,
+							    strchr(one->text, ':')) :
+						  xstrdup(one->text));
 		else
 			names_only = false;
 	}
@@ -328,8 +348,10 @@ int patterns_choose(const struct patterns *p, const char *kallsyms, const char *
 		read_blacklist(blacklist, &all);
 	for (i = 0; i < all.nr; i++) {
 		struct candidate *one = &all.one[i];
+		bool excluded = one->blacklisted || (listed && !one->available);
 
-		if (one->blacklisted || (listed && !one->available)) {
+		count_match(p, one, !excluded && one->times == 1);
+		if (excluded) {
 			c->no_probe += one->times;
 		} else if (one->times > 1) {
 			if (!c->ambiguous++)

@@ -24,6 +24,8 @@ enum pattern_kind {
  * @has_offset: @offset was given
  * @addr: of a name that is a bare address: the address; else 0
  * @tag: "@..." that each probe gets, or ""
+ * @matched: functions that match; set by patterns_choose(), not for PATTERN_NAME
+ * @chosen: those of them that can be probed by their name
  * @regex: compiled, for PATTERN_REGEX
  */
 struct pattern {
@@ -34,6 +36,7 @@ struct pattern {
 	u64 offset, addr;
 	bool has_offset;
 	const char *tag;
+	size_t matched, chosen;
 	regex_t regex;
 };
 
@@ -73,7 +76,7 @@ struct matches {
  * @kallsyms, which is read only for these, without what the files @blacklist and @available (of
  * ftrace; each may be NULL or missing) exclude.  Return 0, or -1 with a line in @error.
  */
-int patterns_choose(const struct patterns *p, const char *kallsyms, const char *blacklist,
+int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		    const char *available, struct matches *c, char *error, size_t size);
 void matches_free(struct matches *c);
 

@@ -460,8 +460,9 @@ static int add_some(struct probes *p, char **name, size_t nr, bool all)
 		if (bad == nr)
 			return add_some(p, left, nr / 2, all) ||
 			       add_some(p, left + nr / 2, nr - nr / 2, all) ? -1 : 0;
-		if (!p->refused++)
-			snprintf(p->why, sizeof(p->why), "%s", *reply ? reply : left[bad]);
+		GROW(p->refusal, p->refused, p->refused_room);
+		p->refusal[p->refused].name = left[bad];
+		p->refusal[p->refused++].why = xstrdup(*reply ? reply : left[bad]);
 		memmove(left + bad, left + bad + 1, (--nr - bad) * sizeof(*left));
 	}
 	return 0;
@@ -474,12 +475,14 @@ static void learn_addresses(struct probes *p, const struct record *r, const stru
 	unsigned int i;
 
 	p->addrs = 0;
-	p->pending = 0;
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
 		if (bsearch(&probe.name, c->name, c->nr, sizeof(probe.name), order_strings)) {
-			p->pending += probe.state == STACKBUF_PROBE_PENDING;
+			if (probe.state == STACKBUF_PROBE_PENDING) {
+				GROW(p->pending, p->pendings, p->pending_room);
+				p->pending[p->pendings++] = xstrdup(probe.name);
+			}
 			if (probe.addr) {
 				GROW(p->addr, p->addrs, p->room);
 				p->addr[p->addrs++] = probe.addr;
@@ -574,4 +577,10 @@ void probes_close(struct probes *p)
 	p->addr = NULL;
 	p->addrs = 0;
 	p->room = 0;
+	while (p->pendings)
+		free(p->pending[--p->pendings]);
+	free(p->pending);
+	while (p->refused)
+		free(p->refusal[--p->refused].why);
+	free(p->refusal);
 }

@@ -23,9 +23,12 @@ enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PAR
  * @addr: addresses of the probes that were set, by the record
  * @addrs: how many
  * @room: how many fit @addr
- * @pending: probes that were set and wait for their module
- * @refused: names that the module refused
- * @why: the module's reason for the first of them
+ * @pending: names of probes that were set and wait for their module
+ * @pendings: how many
+ * @pending_room: how many fit @pending
+ * @refusal: names that the module refused, each with its line that says why
+ * @refused: how many
+ * @refused_room: how many fit @refusal
  * @error: one line that says what went wrong
  */
 struct probes {
@@ -35,9 +38,13 @@ struct probes {
 	char *list;
 	u64 *addr;
 	size_t addrs, room;
-	size_t pending;
-	size_t refused;
-	char why[256];
+	char **pending;
+	size_t pendings, pending_room;
+	struct refusal {
+		const char *name;
+		char *why;
+	} *refusal;
+	size_t refused, refused_room;
 	char error[512];
 };
 

@@ -60,6 +60,45 @@ static int check_filter(struct watch *w)
 	return 0;
 }
 
+/* --------------------------------------------------- what matches nothing --- */
+
+/* Why no function that a pattern matches can be probed; NULL if one can */
+static char *why_none(const struct pattern *p)
+{
+	char *module, *why = NULL;
+
+	if (p->kind == PATTERN_NAME || p->chosen)
+		return NULL;
+	if (p->matched)
+		return xasprintf("%s: none of the %zu functions that match can be probed", p->text,
+				 p->matched);
+	module = p->module ? xasprintf("/sys/module/%s", p->module) : NULL;
+	if (module && access(module, F_OK))
+		why = xasprintf("%s: no function matches: no module %s is loaded", p->text,
+				p->module);
+	free(module);
+	return why ?: xasprintf("%s: no function matches; if it is inlined, probe a caller", p->text);
+}
+
+/* Report each pattern that has found nothing.  If it is the only one, that is the error */
+static int check_patterns(struct watch *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->patterns.nr; i++) {
+		char *why = why_none(&w->patterns.pattern[i]);
+
+		if (why && w->patterns.nr == 1)
+			failed(w, "%s", why);
+		else if (why)
+			fprintf(stderr, "stackbuf: %s\n", why);
+		free(why);
+	}
+	if (w->matches.nr)
+		return 0;
+	return *w->error ? -1 : failed(w, "none of the patterns has a function to probe");
+}
+
 static bool begins_in(const struct watch *w, const struct patterns *p, struct stack *stack)
 {
 	symbols_name(w->o->symbols, stack);
@@ -83,17 +122,24 @@ static bool recorded(struct watch *w, struct pattern *pattern)
 /* Of a source that is not live, report the functions in which no stack begins */
 static int check_recorded(struct watch *w)
 {
-	size_t i, missing = 0;
+	size_t i, missing = 0, size = 0;
+	char *names = NULL;
+	FILE *f = open_memstream(&names, &size);
 
+	if (!f)
+		return failed(w, "out of memory");
 	for (i = 0; i < w->patterns.nr; i++)
-		missing += !recorded(w, &w->patterns.pattern[i]);
-	if (missing && missing == w->patterns.nr)
-		return failed(w, "%s: no stack begins in %s%s", w->source->name,
-			      w->patterns.pattern[0].text, missing > 1 ? " or the others" : "");
-	for (i = 0; missing && i < w->patterns.nr; i++)
 		if (!recorded(w, &w->patterns.pattern[i]))
-			fprintf(stderr, "stackbuf: %s: no stack begins in %s\n", w->source->name,
-				w->patterns.pattern[i].text);
+			fprintf(f, "%s%s", missing++ ? ", " : "", w->patterns.pattern[i].text);
+	fclose(f);
+	if (missing)
+		failed(w, "%s: no stack begins in %.256s (%zu were searched): not probed, not called, or inlined into its callers",
+		       w->source->name, names, w->o->record->stacks.nr);
+	free(names);
+	if (!missing || missing == w->patterns.nr)
+		return missing ? -1 : 0;
+	fprintf(stderr, "stackbuf: %s\n", w->error);
+	*w->error = '\0';
 	return 0;
 }
 
@@ -121,11 +167,8 @@ int watch_prepare(struct watch *w)
 	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available, c, w->error,
 			    sizeof(w->error)))
 		return -1;
-	if (!c->nr && c->no_probe + c->ambiguous)
-		return failed(w, "none of the %zu functions that match can be probed",
-			      c->no_probe + c->ambiguous);
-	if (!c->nr)
-		return failed(w, "no function matches");
+	if (check_patterns(w))
+		return -1;
 	if (c->nr > STACKBUF_PROBES_MAX)
 		return failed(w, "%zu functions match; the module takes %u probes", c->nr,
 			      STACKBUF_PROBES_MAX);
@@ -151,7 +194,7 @@ bool watch_wants(struct watch *w, struct stack *stack)
 	if (w->live && stack->nr &&
 	    bsearch(&stack->addr[0], p->addr, p->addrs, sizeof(u64), order_u64))
 		return true;
-	if (w->live && !p->pending)
+	if (w->live && !p->pendings)
 		return false;
 	return begins_in(w, &w->patterns, stack);
 }
@@ -184,6 +227,51 @@ static void report_off(struct watch *w)
 	w->reported_off |= !!off;
 }
 
+/* Report the names that the module refused: each that was given, the first of those that matched */
+static void report_refused(const struct watch *w)
+{
+	const struct probes *p = &w->probes;
+	const char *first = NULL;
+	size_t i, n, others = 0;
+
+	for (i = 0; i < p->refused; i++) {
+		const struct refusal *one = &p->refusal[i];
+
+		for (n = 0; n < w->patterns.nr; n++)
+			if (!strcmp(one->name, w->patterns.pattern[n].text))
+				break;
+		if (n < w->patterns.nr) {
+			fprintf(stderr, "stackbuf: left out: %s\n", one->why);
+		} else {
+			first = first ?: one->why;
+			others++;
+		}
+	}
+	if (others)
+		fprintf(stderr, "stackbuf: %zu of %zu functions are left out, as the kernel refused them: %s%s\n",
+			others, w->matches.nr, first, others > 1 ? ", ..." : "");
+}
+
+/* Report each probe that is not set yet: the name of its module may be misspelt */
+static void report_pending(const struct probes *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->pendings; i++)
+		fprintf(stderr, "stackbuf: %s is pending: it waits for a module %.*s, which is not loaded\n",
+			p->pending[i], (int)strcspn(p->pending[i], ":"), p->pending[i]);
+}
+
+/* Frames of these probes are not return addresses */
+static void add_probed(struct output *o, const struct probes *p)
+{
+	if (!p->addrs)
+		return;
+	o->probed = xrealloc(o->probed, o->nr_probed + p->addrs, sizeof(*o->probed));
+	memcpy(o->probed + o->nr_probed, p->addr, p->addrs * sizeof(*p->addr));
+	o->nr_probed += p->addrs;
+}
+
 int watch_begin(struct watch *w)
 {
 	const struct filter *f = w->filter;
@@ -208,13 +296,10 @@ int watch_begin(struct watch *w)
 		qsort(p->addr, p->addrs, sizeof(u64), order_u64);
 	if (p->refused && p->refused == w->matches.nr)
 		return failed(w, "none of the %zu functions that match can be probed: %s",
-			      w->matches.nr, p->why);
-	if (p->refused)
-		fprintf(stderr, "stackbuf: %zu of %zu functions are left out, as the kernel refused them: %s%s\n",
-			p->refused, w->matches.nr, p->why, p->refused > 1 ? ", ..." : "");
-	if (p->pending)
-		fprintf(stderr, "stackbuf: %zu of %zu probes wait for their module\n", p->pending,
-			w->matches.nr);
+			      w->matches.nr, p->refusal->why);
+	add_probed(w->o, p);
+	report_refused(w);
+	report_pending(p);
 	report_off(w);
 	return 0;
 }

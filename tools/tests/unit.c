@@ -1691,6 +1691,33 @@ static const char available[] =
 	"vfs_read\nvfs_read.cold\nvfs_readv.isra.0\nvfs_weak\nvfs_twin\nvfs_black\n"
 	"__SCT__vfs_call\nvfs_read [mod]\nvfs_extra [mod]\nvfs_own [stackbuf]\n";
 
+/* What each of several patterns has found */
+static void test_pattern_counts(void)
+{
+	static const char *const text[] = { "vfs_r*", "nosuch_*", "vfs_*", "vfs_twi?", "vfs_read" };
+	static const size_t matched[] = { 3, 0, 9, 2, 0 }, chosen[] = { 3, 0, 5, 0, 0 };
+	struct patterns p = { 0 };
+	struct matches c;
+	char error[512];
+	size_t i;
+
+	write_text("kallsyms", kallsyms);
+	write_text("available", available);
+	write_text("blacklist", "0xffffffff81000700-0xffffffff81000780\tvfs_black\n");
+	for (i = 0; i < ARRAY_SIZE(text); i++)
+		CHECK(!patterns_add(&p, text[i], false, error, sizeof(error)));
+	CHECK(!patterns_choose(&p, "kallsyms", "blacklist", "available", &c, error,
+			       sizeof(error)));
+	for (i = 0; i < ARRAY_SIZE(text); i++) {
+		if (p.pattern[i].matched != matched[i] || p.pattern[i].chosen != chosen[i])
+			printf("# %s: %zu match, %zu chosen\n", text[i], p.pattern[i].matched,
+			       p.pattern[i].chosen);
+		CHECK(p.pattern[i].matched == matched[i] && p.pattern[i].chosen == chosen[i]);
+	}
+	matches_free(&c);
+	patterns_free(&p);
+}
+
 /* The functions that a pattern chooses, separated by blanks, or the error */
 static const char *choose(const char *text, bool regex, bool lists, struct matches *c)
 {
@@ -1735,6 +1762,9 @@ static void test_patterns(void)
 	CHECK(!strncmp(choose("vfs_(", true, true, &c), "error: vfs_(: not a regular", 27));
 	/* Plain names are passed to the module unchecked */
 	CHECK(!strcmp(choose("no:such+0x10@retaddr", false, true, &c), "no:such+0x10@retaddr"));
+	/* ... but for the name of a module, as lsmod and the kernel print it */
+	CHECK(!strcmp(choose("snd-hda-intel:such+0x10", false, true, &c),
+		      "snd_hda_intel:such+0x10"));
 	CHECK(!strcmp(choose("0xffffffff81000000@arg1", false, true, &c),
 		      "0xffffffff81000000@arg1"));
 	CHECK(!strncmp(choose("", false, true, &c), "error:", 6));
@@ -1765,6 +1795,7 @@ static void test_frames_match(void)
 	CHECK(!matches("vfs_readv", false, "vfs_read+0x0/0x20"));
 	CHECK(matches("mod:vfs_read", false, "vfs_read+0x0/0x20 [mod]"));
 	CHECK(!matches("mod:vfs_read", false, "vfs_read+0x0/0x20"));
+	CHECK(matches("snd-hda:azx", false, "azx+0x0/0x20 [snd_hda]"));
 	CHECK(!matches("mod:vfs_read", false, "vfs_read+0x0/0x20 [other]"));
 	CHECK(matches("vfs_read+0x10", false, "vfs_read+0x10/0x20"));
 	CHECK(matches("vfs_read+16@retaddr", false, "vfs_read+0x10/0x20"));
@@ -2021,6 +2052,7 @@ static const struct {
 	{ test_follow, "what is followed comes in order, each once, or is counted as lost" },
 	{ test_flipped_bits, "flipped bits do no harm" },
 	{ test_patterns, "names, globs and regular expressions choose functions" },
+	{ test_pattern_counts, "of several patterns, those that find nothing are known" },
 	{ test_frames_match, "they match frames by function, module and offset" },
 	{ test_borrowed, "parameters are as before, after an exit half-way too; one at a time" },
 	{ test_build_ids, "build ids from notes, and from a snapshot" },
