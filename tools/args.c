@@ -27,17 +27,17 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_LAST]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_TOP]	= BIT(COUNT),
 	[OPT_PERCENT]	= BIT(COUNT),
-	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT),
+	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP),
-	[OPT_PERF]	= BIT(LOG),
-	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT),
-	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT),
-	[OPT_WALL]	= BIT(LOG),
+	[OPT_PERF]	= BIT(LOG) | BIT(SNOOP),
+	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_WALL]	= BIT(LOG) | BIT(SNOOP),
 	[OPT_FOLLOW]	= BIT(LOG),
-	[OPT_LINES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT),
-	[OPT_VMLINUX]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
-	[OPT_MODULES]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE),
-	[OPT_FORCE]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
+	[OPT_LINES]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT),
+	[OPT_VMLINUX]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
+	[OPT_MODULES]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT) | BIT(DECODE),
+	[OPT_FORCE]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
 	[OPT_COMPAT]	= BIT(DECODE),
 	[OPT_NUMBER]	= BIT(SNOOP),
 	[OPT_INTERVAL]	= BIT(COUNT),
@@ -133,8 +133,9 @@ static struct poptOption watch_list[] = {
 	  "snoop: command, process and CPU; count: addresses", NULL },
 	{ "delimited", 'd', POPT_ARG_NONE, NULL, OPT_DELIMITED,
 	  "no effect: there is no user stack to delimit", NULL },
-	{ "pid", 'p', POPT_ARG_STRING, NULL, OPT_PID, "only this process", "PID" },
-	{ "cpu", 'c', POPT_ARG_STRING, NULL, OPT_CPU, "only this CPU", "CPU" },
+	{ "pid", 'p', POPT_ARG_STRING, NULL, OPT_PID, "only these processes, as 1 or 1,5-9",
+	  "PID" },
+	{ "cpu", 'c', POPT_ARG_STRING, NULL, OPT_CPU, "only these CPUs, as 1 or 0,2-3", "CPU" },
 	POPT_TABLEEND
 };
 
@@ -300,16 +301,6 @@ void args_check_times(const struct filter *f)
 		die(EXIT_USAGE, "--since is later than --until: no event can match both");
 }
 
-/* The module's filters take one value each: no lists */
-static void check_single(const struct filter *f)
-{
-	u32 value;
-
-	if ((f->pid.nr && !filter_single(&f->pid, &value)) ||
-	    (f->cpu.nr && !filter_single(&f->cpu, &value)) || f->comms > 1)
-		die(EXIT_USAGE, "--pid, --cpu, --comm: the kernel filters by one value of each: to choose several, read what was recorded (log, or -f)");
-}
-
 static void check_args(const struct args *a)
 {
 	u64 formats = a->given & (BIT(OPT_FOLDED) | BIT(OPT_JSON) | BIT(OPT_PERF) |
@@ -326,16 +317,10 @@ static void check_args(const struct args *a)
 		if (a->command == COUNT && !a->word && FOR_PATTERN & BIT(i))
 			die(EXIT_USAGE, "count --%s: a PATTERN is missing (see stackbuf count -h)",
 			    option_name(i));
-		if (a->command == COUNT && a->word &&
-		    BIT(i) & (BIT(OPT_PPROF) | BIT(OPT_FLAME) | BIT(OPT_LINES)))
-			die(EXIT_USAGE, "--%s is not for \"count PATTERN\"", option_name(i));
 		if (args_watch(a) && args_live(a) && FOR_PAST & BIT(i))
 			die(EXIT_USAGE,
 			    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
 			    option_name(i), command_name[a->command]);
-		if (args_watch(a) && args_live(a) && i == OPT_TAG && a->command == COUNT)
-			die(EXIT_USAGE,
-			    "--tag: totals are not kept by tag: stackbuf snoop has the events");
 		if (args_watch(a) && !args_live(a) && (i == OPT_INTERVAL || i == OPT_DURATION))
 			die(EXIT_USAGE, "--%s: a source that was named (-f) is read once",
 			    option_name(i));
@@ -349,6 +334,8 @@ static void check_args(const struct args *a)
 		if (a->given & BIT(OPT_FOLLOW) && a->given & BIT(i) & sums)
 			die(EXIT_USAGE, "--%s adds up events, so it cannot be used with --follow",
 			    option_list[i - 1].longName);
+	if (a->given & BIT(OPT_INTERVAL) && formats & (BIT(OPT_PPROF) | BIT(OPT_FLAME)))
+		die(EXIT_USAGE, "--interval: a profile or graph is written once, at the end");
 	if (a->given & BIT(OPT_TOP) && formats & (BIT(OPT_PPROF) | BIT(OPT_FLAME)))
 		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
 	if (a->given & BIT(OPT_PERCENT) && formats & ~BIT(OPT_JSON))
@@ -362,8 +349,6 @@ static void check_args(const struct args *a)
 			if (a->given & BIT(i))
 				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
 	args_check_times(&a->filter);
-	if (args_watch(a) && args_live(a))
-		check_single(&a->filter);
 }
 
 /* The reader's version, and that of the module that is loaded here */

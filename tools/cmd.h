@@ -21,7 +21,7 @@ void cmd_decode(const struct args *a);
 
 /* "snoop" and "count PATTERN": first what is known before the source is open, then the rest */
 void cmd_watch_prepare(struct watch *w, const struct args *a);
-void cmd_watch(struct session *s, struct output *o, struct args *a, struct watch *w);
+void cmd_watch(struct session *s, struct output *o, struct watch *w);
 
 /*
  * Write formats that are a file of their own: of @event, or with NULL of all totals.  Return

@@ -20,13 +20,14 @@ void cmd_watch_prepare(struct watch *w, const struct args *a)
 	w->offsets = a->given & BIT(OPT_OFFSET);
 	w->verbose = a->given & BIT(OPT_VERBOSE);
 	w->per_process = a->given & BIT(OPT_PERPID);
-	w->folded = a->given & BIT(OPT_FOLDED);
+	w->events = a->command == SNOOP;
+	w->flame = a->flame;
 	w->timestamp = a->given & BIT(OPT_TIMESTAMP);
 	if (w->live && probes_load_module(&w->probes))
 		die(1, "%s", w->probes.error);
 }
 
-void cmd_watch(struct session *s, struct output *o, struct args *a, struct watch *w)
+void cmd_watch(struct session *s, struct output *o, struct watch *w)
 {
 	w->source = &s->source;
 	w->o = o;
@@ -34,7 +35,7 @@ void cmd_watch(struct session *s, struct output *o, struct args *a, struct watch
 		session_need_info(s);
 	else
 		session_report_missing(s);
-	if (a->command == SNOOP ? snoop_run(w) : stackcount_run(w))
+	if (w->events && !watch_sums(w) ? snoop_run(w) : stackcount_run(w))
 		die(1, "%s", w->error);
 	patterns_free(&w->patterns);
 }

@@ -60,7 +60,7 @@ static void run(struct args *a, struct output *o)
 	if (a->given & BIT(OPT_LINES))
 		o->srcline = session_open_srcline(&s, a);
 	if (args_watch(a))
-		cmd_watch(&s, o, a, &watch);
+		cmd_watch(&s, o, &watch);
 	else
 		command[a->command](&s, o, a);
 	if (o->srcline) {

@@ -197,8 +197,8 @@ struct srcline *session_open_srcline(const struct session *s, const struct args 
 	if (!s->record.have_info && *s->source.linux_release)
 		config.release = s->source.linux_release;
 	lines = srcline_open(&config);
-	/* Fail before anything is printed */
-	if (s->record.stacks.nr && srcline_ready(lines))
+	/* Fail before anything is printed, or a probe is set */
+	if ((s->record.stacks.nr || (args_watch(a) && args_live(a))) && srcline_ready(lines))
 		die(1, "%s", srcline_error(lines));
 	return lines;
 }

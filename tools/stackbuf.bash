@@ -58,7 +58,8 @@ _stackbuf()
 		options+=" --top --percent --folded --json --pprof --flame $lines"
 		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited' ;;
 	snoop)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
-		options+=' --json --number --duration --offset --verbose' ;;
+		options+=" --folded --json --perf --pprof --flame --wall $lines"
+		options+=' --number --duration --offset --verbose' ;;
 	save)	;;
 	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
 	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"

@@ -80,7 +80,7 @@ labels() {
 		/^  label \{/ { key = value = 0 }
 		/^    key: / { key = $2 }
 		/^    (str|num): / { value = $2; text = $1 == "str:" }
-		/^  \}/ { if (value) sum[key, text, value] += events }
+		/^  \}/ { if (value) sum[key, text, value] += events; value = 0 }
 		END { for (s in sum) { split(s, part, SUBSEP); print name[part[1]], part[2] ? name[part[3]] : part[3], sum[s] } }'
 }
 
@@ -264,7 +264,6 @@ chooses() {
 }
 
 lists() {
-	local option
 	chooses 'pid == 110 || pid == 9' --pid 110,9 &&
 	chooses 'pid == 110 || pid == 9' --pid 110 --pid 9 &&
 	chooses 'pid >= 9 && pid <= 72' --pid 9-72 &&
@@ -291,11 +290,8 @@ lists() {
 	[ "$("$sane" -f "$made" log --stack 2,4 | grep -c '^	\(far\|cut\)_0')" = "$("$plain" -f "$made" log --stack 2,4 | events)" ] &&
 	[ "$("$plain" -f "$made" log --stack 2 --stack 4 | events)" = "$("$plain" -f "$made" log | grep -c '^	\(far\|cut\)_0')" ] || return
 	refused 2 '--pid 1,: must be' log --pid 1, && refused 2 '--cpu 3-2: must be' log --cpu 3-2 || return
-	# Filters of the kernel take one value each
-	for option in --pid=1,2 --cpu=0-1 '--comm=a --comm=b'; do
-		# shellcheck disable=SC2086 # words
-		STACKBUF_PARAMETERS=$dir refused 2 'the kernel filters by one value' -f "$made" snoop $option x || return
-	done
+	[ "$("$sane" -f "$made" snoop -p 110 -p 9,72 -c 0-2 far_0 | events)" = "$("$plain" -f "$made" snoop far_0 | awk '/^[0-9]/' |
+		wc -l | awk -v idle="$("$plain" -f "$made" snoop -p 0 far_0 | events)" '{ print $1 - idle }')" ]
 }
 
 # The newest event is at 1005 s, 22:30:00.123456789
@@ -375,6 +371,66 @@ for line in sys.stdin:
 assert total == 1000 and abs(percent - 100) < 0.01, (total, percent)'
 }
 
+# Every stack of this record begins in one of these
+all_functions=('far*' 'same*' 'cut*')
+
+formats_of_functions() {
+	local format command
+	# Formats of all events are those of the log
+	for format in --perf --wall --json; do
+		"$sane" -f "$made" snoop $format "${all_functions[@]}" >"$dir/out" &&
+			"$plain" -f "$made" log $format >"$dir/all" || return
+		case $format in
+		--wall) diff <(awk '/^[0-9]/ { print $1 }' "$dir/all") <(awk '/^[0-9]/ { print $1 }' "$dir/out") && [ -s "$dir/out" ] ;;
+		*) cmp "$dir/all" "$dir/out" ;;
+		esac || { echo "snoop $format"; return 1; }
+	done
+	for command in snoop count; do
+		"$sane" -f "$made" "$command" --folded "${all_functions[@]}" | sort >"$dir/out" || return
+		"$plain" -f "$made" log --folded | sort | diff - "$dir/out" || { echo "$command --folded"; return 1; }
+		"$sane" -f "$made" "$command" --flame "$dir/out.svg" "${all_functions[@]}" &&
+			"$plain" -f "$made" log --flame "$dir/all.svg" && cmp "$dir/all.svg" "$dir/out.svg" ||
+			{ echo "$command --flame"; return 1; }
+	done
+	[ "$("$sane" -f "$made" snoop --folded -n 7 "${all_functions[@]}" | awk '{ n += $NF } END { print n }')" = 7 ] || return
+	"$sane" -f "$made" snoop --flame "$dir/out.svg" --pid 9 far_0 || return
+	grep -q ">far_0 \[made\] ($("$plain" -f "$made" snoop --pid 9 far_0 | events) events" "$dir/out.svg" &&
+		! grep -q same_0 "$dir/out.svg"
+}
+
+# A module with the functions of "far", in line 5, 10 and 15 of made.S
+lines_of_functions() {
+	local i command lines=(--lines --force -k "$dir/debug/vmlinux" -m "$dir/debug")
+	mkdir "$dir/debug" && cd "$dir/debug" || return
+	for i in 0 1 2; do
+		printf '.type far_%d,@function\nfar_%d:\n.size far_%d,32\n.rept 32\nnop; .endr\n' $i $i $i
+	done >made.S
+	gcc -g -c -o made.ko made.S && echo 'int none;' >none.c && gcc -g -c -o "$dir/debug/vmlinux" none.c || return
+	for command in snoop count; do
+		"$sane" -f "$made" $command "${lines[@]}" far_0 2>/dev/null >"$dir/out" || return
+		grep '^[	 ][	 ]*far_' "$dir/out" >"$dir/frames" && ! grep -v ' (.*made\.S:\(5\|10\|15\))$' "$dir/frames" ||
+			{ echo "$command:"; head -n 5 "$dir/out"; return 1; }
+		"$sane" -f "$made" $command --json "${lines[@]}" far_0 2>/dev/null | head -n 1 |
+			grep -q '"lines":\["([^"]*made.S:5)","([^"]*made.S:10)","([^"]*made.S:15)"\]' || { echo "$command --json"; return 1; }
+	done
+	# Modules are searched for at any depth of vmlinux's folder
+	cd "$dir" && rm -r "$dir/debug"
+}
+
+# With labels, and those of events that were overwritten
+profiles_of_functions() {
+	local command
+	"$plain" -f "$made" log --pprof | labels | sort >"$dir/all" && [ -s "$dir/all" ] || return
+	for command in snoop count; do
+		"$sane" -f "$made" "$command" --pprof "${all_functions[@]}" | labels | sort | diff "$dir/all" - ||
+			{ echo "$command --pprof"; return 1; }
+	done
+	"$fake" "$dir/laps" 1000000 && "$plain" -f "$dir/laps" count --pprof | labels | sort >"$dir/all" || return
+	grep -q '^event overwritten [1-9]' "$dir/all" && grep -q '^tag ' "$dir/all" || return
+	"$sane" -f "$dir/laps" count --pprof 'known_*' | labels | sort | diff "$dir/all" - | head -n 5 >"$dir/out"
+	[ ! -s "$dir/out" ] || { cat "$dir/out"; return 1; }
+}
+
 # Numbers that a double cannot hold exactly are strings
 exact_numbers() {
 	{ "$sane" -f "$made" log --json --wall; "$sane" -f "$made" count --json; "$sane" -f "$made" info --json; } | python3 -c '
@@ -403,7 +459,24 @@ modules() {
 
 # -------------------------------------------------------------------- help ---
 
-# Each option that a command's help shows is accepted, and no other
+# completed COMMAND: the options that are completed for it
+completed() (
+	COMP_WORDS=(stackbuf "$1" --) COMP_CWORD=2
+	# shellcheck source=/dev/null
+	. "$top/tools/stackbuf.bash"
+	_stackbuf
+	printf '%s\n' "${COMPREPLY[@]}" | sort
+)
+
+# in_manual COMMAND: the long options that its own manual page has in the synopsis and as tags
+in_manual() {
+	sed 's/\\-/-/g; s/\\f[A-Z]/ /g' "$top/man/stackbuf-$1.8" | awk '
+		/^\.SH/ { on = /SYNOPSIS/ }
+		on || tag { print }
+		{ tag = /^\.T[PQ]/ }' | grep -o -- '--[a-z]*' | sort -u
+}
+
+# Each option that a command's help shows is accepted and completed, and no other
 help_is_exact() {
 	local command option all value shown
 	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z]*' | grep -o -- '--[a-z]*' | sort -u) || return
@@ -428,7 +501,19 @@ help_is_exact() {
 			else
 				grep -q "is not for\|unknown option" "$dir/err" || { echo "$command -h does not show $option:"; cat "$dir/err"; return 1; }
 			fi
+			# The same with a function
+			[[ $command == count || $command == snoop ]] && grep -qw -- "$option" <<<"$shown" || continue
+			"$plain" "$@" vfs_read </dev/null >/dev/null 2>"$dir/err"
+			! grep -q 'is not for\|unknown option\|too many' "$dir/err" ||
+				{ echo "$command with a function does not take $option:"; cat "$dir/err"; return 1; }
 		done
+		grep -o -- '--[a-z]*' <<<"$shown" | cat - <(echo --version) | sort -u >"$dir/shown"
+		diff "$dir/shown" <(completed "$command") || { echo "completion of $command"; return 1; }
+	done
+	for command in count snoop; do
+		[ "$(in_manual "$command" | wc -l)" -ge 6 ] || { echo "too few options in stackbuf-$command(8)"; return 1; }
+		"$plain" "$command" -h | grep -o -- '--[a-z]*' | sort -u | comm -13 - <(in_manual "$command") >"$dir/out"
+		[ ! -s "$dir/out" ] || { echo "$command does not take, but stackbuf-$command(8) has:"; cat "$dir/out"; return 1; }
 	done
 	! "$plain" log -h | grep -q -- '-[pc],' && "$plain" snoop -h | grep -q -- '-p, --pid' &&
 		"$plain" count -h | grep -q -- '-c, --cpu'
@@ -652,9 +737,16 @@ else
 	echo 'ok JSON: numbers beyond 2^53 are strings # SKIP python3 is not installed'
 fi
 result 'folded frames have their module' modules
-result 'help shows what each command takes' help_is_exact
+result 'help, completion and manual pages show what each command takes' help_is_exact
 result '--perf --wall, and --follow of a copy, are refused' refusals
 result '--flame without events: an empty graph' empty_graph
+result 'snoop and count PATTERN: formats are those of log' formats_of_functions
+result 'snoop and count PATTERN: source lines' lines_of_functions
+if command -v protoc >/dev/null; then
+	result 'snoop and count PATTERN --pprof: labels are those of log and count' profiles_of_functions
+else
+	echo 'ok snoop and count PATTERN --pprof: labels are those of log and count # SKIP protoc is not installed'
+fi
 result 'decode --compat: lines of any length' long_line
 result '--version and info: versions of the command and of the module' versions
 if command -v gcc >/dev/null && command -v nm >/dev/null; then

@@ -219,11 +219,17 @@ usage_is_refused() {
 	refused 2 'unknown option' log -P &&
 	refused 2 '--number 0: must be' snoop -n 0 vfs_read &&
 	refused 2 '--duration x: must be' count -D x vfs_read &&
-	refused 2 '--pprof is not for' count --pprof vfs_read &&
+	refused 2 '--duration 5x: must be' count -D 5x vfs_read &&
+	refused 2 '--interval 0ms: must be' count -i 0ms vfs_read &&
+	refused 2 'is written once, at the end' count -i 1 --flame x.svg vfs_read &&
+	refused 2 'is written once, at the end' count -i 1 --pprof vfs_read &&
+	refused 2 'only one of' snoop --perf --flame x.svg vfs_read &&
+	refused 2 '--lines is for' snoop --lines --folded vfs_read &&
+	refused 2 '--vmlinux needs --lines' count -k x vfs_read &&
+	refused 2 '--top is not for "snoop"' snoop --top 3 vfs_read &&
 	refused 2 'not a regular expression' count -r 'vfs_(' &&
 	refused 2 'neither blanks nor commas' snoop 'vfs_read,dput' &&
 	refused 2 'name a source with -f' snoop --last 3 vfs_read &&
-	refused 2 'not kept by tag' count --tag 1 vfs_read &&
 	refused 2 'is read once' -f "$made" count -i 1 vfs_read
 }
 check 'nonsense on the command line is refused in one line' usage_is_refused

@@ -225,6 +225,7 @@ static int learn_stacks(struct follower *ctx)
 			stack->text = found->text;
 			stack->text_len = found->text_len;
 			stack->lines = found->lines;
+			stack->first = found->first;
 			stack->cut |= !stack->nr && found->cut;
 		}
 		stack->gone = !stack->nr && !stack->text;

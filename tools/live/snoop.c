@@ -16,13 +16,15 @@ struct snooper {
 
 static void print_head(const struct watch *w)
 {
-	if (w->o->format == FORMAT_JSON)
+	int width = w->o->wall ? 35 : 18;
+
+	if (w->o->format != FORMAT_TEXT)
 		return;
 	if (w->verbose)
-		fprintf(w->o->file, "%-18s %-15s %-7s %-3s %s\n", "TIME(s)", "COMM", "PID", "CPU",
-			"STACK");
+		fprintf(w->o->file, "%-*s %-15s %-7s %-3s %s\n", width, "TIME(s)", "COMM", "PID",
+			"CPU", "STACK");
 	else
-		fprintf(w->o->file, "%-18s %s\n", "TIME(s)", "STACK");
+		fprintf(w->o->file, "%-*s %s\n", width, "TIME(s)", "STACK");
 }
 
 static void print_event(const struct watch *w, const struct stackbuf_event *e,
@@ -30,14 +32,13 @@ static void print_event(const struct watch *w, const struct stackbuf_event *e,
 {
 	FILE *f = w->o->file;
 	unsigned int i;
-	char when[32], comm[STACKBUF_COMM_LEN];
+	char when[64], comm[STACKBUF_COMM_LEN];
 
-	if (w->o->format == FORMAT_JSON) {
+	if (w->o->format != FORMAT_TEXT) {
 		output_event(w->o, e);
 		return;
 	}
-	snprintf(when, sizeof(when), "%llu.%09llu", e->time / NSEC_PER_SEC, e->time % NSEC_PER_SEC);
-	fprintf(f, "%-18s ", when);
+	fprintf(f, "%-18s ", output_time(w->o, e->time, when, sizeof(when)));
 	if (w->verbose)
 		fprintf(f, "%-15s %-7u %-3u ", output_comm(e->comm, comm), e->tgid, e->cpu);
 	fprintf(f, "%.*s", (int)strcspn(stack->name[0], "+ "), stack->name[0]);
@@ -47,6 +48,7 @@ static void print_event(const struct watch *w, const struct stackbuf_event *e,
 	for (i = 0; i < stack->named; i++) {
 		putc('\t', f);
 		watch_frame(w, stack->name[i]);
+		fputs(output_line(w->o, stack, i), f);
 		putc('\n', f);
 	}
 	if (stack->cut)

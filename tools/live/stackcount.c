@@ -7,52 +7,50 @@
  * be moving from ring to table; it is left out of that reading, and the next one has it.  The
  * last reading is made after the probes were removed.
  *
- * The process is only in the events.  For -P and -f the ring is followed; events that were
- * overwritten before they were read are in the totals, of an unknown process.
+ * The process is only in the events.  For -P and for formats with commands the ring is followed;
+ * events that were overwritten before they were read are in the totals, of an unknown process.
+ *
+ * With a filter that the kernel does not apply, and for snoop, only events that were read count.
  */
+#include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "live/watch.h"
+#include "output/flame.h"
+#include "output/pprof.h"
 
 /* How often to read again when a page was moving */
 #define TRIES	10
 
-/* A stack's frames, kept after the table has evicted it */
-struct saved_stack {
-	u32 id;
-	unsigned int nr, named;
-	bool cut;
-	enum name_origin name_origin;
-	u64 *addr;
-	char **name;
-};
-
 /**
  * struct tally - a total
  * @id: the stack
- * @process: count only events of @tgid and @comm
- * @tgid: process, see @process
- * @comm: command, see @process
+ * @labelled: count only events with this label
+ * @label: what they have in common, see output_label_order(); its time and stack are 0
  * @base: events before the probes were set
  * @total: events until now
  * @reported: of those after @base, what was printed or has a process; in a sum, the sum
  * @reading: number of the reading that found it last
- * @saved: its frames; NULL if it begins in another function, or has no event
+ * @saved: its frames, kept after the table has evicted it; NULL if it begins in another function,
+ *	or has no event
  */
 struct tally {
 	u32 id;
-	bool process;
-	u32 tgid;
-	char comm[STACKBUF_COMM_LEN];
+	bool labelled;
+	struct stackbuf_event label;
 	u64 base, total, reported;
 	unsigned int reading;
-	const struct saved_stack *saved;
+	struct stack *saved;
 };
 
 struct counter {
 	struct watch *w;
+	bool labelled;			/* a total for each label */
+	bool read_only;			/* count only events that were read */
+	u64 counted;			/* those of the functions */
+	u64 from, to;			/* when they were recorded, ns since boot */
 	void *saved_stacks, *tallies;		/* trees */
 	struct tally *last;		/* of the event before: the next is often the same */
 	struct tally **row;		/* those to print */
@@ -61,16 +59,16 @@ struct counter {
 	u64 evicted, evicted_before, evicted_known;
 	u64 unsure, lost;
 	u64 started, next;		/* CLOCK_MONOTONIC, ns */
-	bool ends;			/* last reading: also print what has no process */
+	bool ends;			/* last reading: also print what has no label */
 };
 
 /* --------------------------------------------------------------- tallies --- */
 
 static int saved_stack_order(const void *a, const void *b)
 {
-	const struct saved_stack *x = a, *y = b;
+	const struct stack *x = a, *y = b;
 
-	return x->id < y->id ? -1 : x->id > y->id;
+	return compare_u64(x->id, y->id);
 }
 
 static int tally_order(const void *a, const void *b)
@@ -79,11 +77,9 @@ static int tally_order(const void *a, const void *b)
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
-	if (x->process != y->process)
-		return x->process ? 1 : -1;
-	if (x->tgid != y->tgid)
-		return x->tgid < y->tgid ? -1 : 1;
-	return strcmp(x->comm, y->comm);
+	if (x->labelled != y->labelled)
+		return x->labelled ? 1 : -1;
+	return output_label_order(&x->label, &y->label);
 }
 
 /* Find what equals @key in a tree, or enter a copy of it */
@@ -107,10 +103,10 @@ static struct tally *tally_of(struct counter *ctx, const struct tally *key)
 }
 
 /* The frames of a stack, or NULL if it begins in none of the functions */
-static const struct saved_stack *saved_stack_of(struct counter *ctx, struct stack *stack)
+static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 {
-	const struct saved_stack key = { .id = stack->id };
-	struct saved_stack *saved;
+	const struct stack key = { .id = stack->id };
+	struct stack *saved;
 	unsigned int i;
 
 	if (!watch_wants(ctx->w, stack))
@@ -122,6 +118,7 @@ static const struct saved_stack *saved_stack_of(struct counter *ctx, struct stac
 	saved->nr = stack->nr;
 	saved->named = stack->named;
 	saved->cut = stack->cut;
+	saved->first = stack->first;
 	saved->name_origin = stack->name_origin;
 	saved->addr = xcalloc(stack->nr + 1, sizeof(u64));
 	if (stack->nr)
@@ -134,32 +131,47 @@ static const struct saved_stack *saved_stack_of(struct counter *ctx, struct stac
 
 static void free_saved_stack(void *node)
 {
-	struct saved_stack *saved = node;
+	struct stack *saved = node;
 	unsigned int i;
 
 	for (i = 0; i < saved->named; i++)
 		free(saved->name[i]);
 	free(saved->name);
 	free(saved->addr);
+	free(saved->block);
 	free(saved);
 }
 
 /* --------------------------------------------------------------- reading --- */
 
-/* Count an event of its process */
-static void count_event(struct counter *ctx, const struct stackbuf_event *e)
+/* What events of one total have in common: more where the output shows more */
+static void set_label(const struct counter *ctx, struct stackbuf_event *label,
+		      const struct stackbuf_event *e)
 {
-	struct tally key = { .id = e->id, .process = true }, *t = ctx->last;
-	struct stack *stack;
-
-	if (watch_own(ctx->w, e)) {
-		key.process = false;
-		tally_of(ctx, &key)->reported++;
+	if (ctx->w->o->format == FORMAT_PPROF) {
+		*label = *e;
+		label->time = 0;
+		label->id = 0;
 		return;
 	}
 	if (ctx->w->per_process)
-		key.tgid = e->tgid;
-	memcpy(key.comm, e->comm, sizeof(key.comm));
+		label->tgid = e->tgid;
+	memcpy(label->comm, e->comm, sizeof(label->comm));
+}
+
+static void count_event(struct counter *ctx, const struct stackbuf_event *e)
+{
+	struct tally key = { .id = e->id, .labelled = ctx->labelled }, *t = ctx->last;
+	struct stack *stack;
+
+	if (watch_own(ctx->w, e)) {
+		key.labelled = false;
+		if (!ctx->read_only)
+			tally_of(ctx, &key)->reported++;
+		return;
+	}
+	if (ctx->labelled)
+		set_label(ctx, &key.label, e);
 	if (!t || tally_order(t, &key)) {
 		t = tally_of(ctx, &key);
 		ctx->last = t;
@@ -168,6 +180,12 @@ static void count_event(struct counter *ctx, const struct stackbuf_event *e)
 			t->saved = saved_stack_of(ctx, stack);
 	}
 	t->total++;
+	if (!t->saved)
+		return;
+	ctx->counted++;
+	ctx->to = e->time;
+	if (!ctx->from)
+		ctx->from = e->time;
 }
 
 /* Read the totals; with @base, as those before the probes were set */
@@ -228,7 +246,7 @@ static u64 unreported(const struct tally *t)
 static int by_frames(const void *a, const void *b)
 {
 	const struct tally *x = *(struct tally *const *)a, *y = *(struct tally *const *)b;
-	const struct saved_stack *s = x->saved, *t = y->saved;
+	const struct stack *s = x->saved, *t = y->saved;
 	int c;
 
 	if (s->nr != t->nr)
@@ -239,10 +257,8 @@ static int by_frames(const void *a, const void *b)
 	if (!c && !s->nr)
 		c = saved_stack_order(s, t);
 	if (!c)
-		c = x->process - y->process;
-	if (!c)
-		c = x->tgid < y->tgid ? -1 : x->tgid > y->tgid;
-	return c ? c : strcmp(x->comm, y->comm);
+		c = x->labelled - y->labelled;
+	return c ? c : output_label_order(&x->label, &y->label);
 }
 
 /* The least frequent first */
@@ -262,10 +278,9 @@ static void collect(const void *node, VISIT visit, void *arg)
 
 	if (visit != postorder && visit != leaf)
 		return;
-	if (!t->process && t->reading != ctx->reading)
+	if (!t->labelled && t->reading != ctx->reading)
 		ctx->evicted_known += t->total;
-	if (!t->saved || !unreported(t) ||
-	    ((ctx->w->per_process || ctx->w->folded) && !t->process && !ctx->ends))
+	if (!t->saved || !unreported(t) || (ctx->labelled && !t->labelled && !ctx->ends))
 		return;
 	GROW(ctx->row, ctx->rows, ctx->room);
 	ctx->row[ctx->rows++] = t;
@@ -274,9 +289,9 @@ static void collect(const void *node, VISIT visit, void *arg)
 static void print_folded(const struct counter *ctx, const struct tally *t, u64 n)
 {
 	FILE *f = ctx->w->o->file;
-	const struct saved_stack *saved = t->saved;
+	const struct stack *saved = t->saved;
 	char comm[STACKBUF_COMM_LEN], module[FRAME_MODULE_MAX];
-	const char *p = t->process && *t->comm ? output_comm(t->comm, comm) : "?";
+	const char *p = *t->label.comm ? output_comm(t->label.comm, comm) : "?";
 	unsigned int i;
 
 	for (; *p; p++)
@@ -293,13 +308,12 @@ static void print_folded(const struct counter *ctx, const struct tally *t, u64 n
 
 static void print_json(const struct counter *ctx, const struct tally *t, u64 n, u64 all, u64 now)
 {
-	const struct saved_stack *saved = t->saved;
-	struct stack stack = {
-		.id = t->id, .nr = saved->nr, .cut = saved->cut, .name_origin = saved->name_origin,
-		.addr = saved->addr, .name = saved->name, .named = saved->named,
-	};
+	struct stack stack = *t->saved;
 
-	output_total(ctx->w->o, &stack, n, all, t->process ? t->comm : NULL, t->tgid,
+	/* Equal stacks are shown with one id, that of the total */
+	stack.id = t->id;
+	stack.block = NULL;
+	output_total(ctx->w->o, &stack, n, all, t->labelled ? t->label.comm : NULL, t->label.tgid,
 		     ctx->w->timestamp ? now : 0);
 	free(stack.block);
 }
@@ -307,7 +321,7 @@ static void print_json(const struct counter *ctx, const struct tally *t, u64 n, 
 static void print_block(const struct counter *ctx, const struct tally *t, u64 n, u64 all)
 {
 	FILE *f = ctx->w->o->file;
-	const struct saved_stack *saved = t->saved;
+	const struct stack *saved = t->saved;
 	char comm[STACKBUF_COMM_LEN];
 	unsigned int i;
 
@@ -316,12 +330,13 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 		if (ctx->w->verbose && i < saved->nr)
 			fprintf(f, "%-16llx ", saved->addr[i]);
 		watch_frame(ctx->w, saved->name[i]);
+		fputs(output_line(ctx->w->o, saved, i), f);
 		putc('\n', f);
 	}
 	if (saved->cut)
 		fputs("  (more frames were not kept)\n", f);
-	if (t->process)
-		fprintf(f, "    %s [%u]\n", output_comm(t->comm, comm), t->tgid);
+	if (t->labelled)
+		fprintf(f, "    %s [%u]\n", output_comm(t->label.comm, comm), t->label.tgid);
 	else if (ctx->w->per_process)
 		fputs("    unknown process\n", f);
 	fprintf(f, "    %llu", n);
@@ -330,10 +345,35 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 	fputs("\n\n", f);
 }
 
-/* Print what was not printed before */
-static void print_totals(struct counter *ctx)
+/* Write a format that is a file of its own.  Return 0, or -1 with w->error set */
+static int write_profile(const struct counter *ctx, size_t nr)
 {
-	bool json = ctx->w->o->format == FORMAT_JSON;
+	struct watch *w = ctx->w;
+	struct stack_total *total = xcalloc(nr + 1, sizeof(*total));
+	size_t i;
+	int ret;
+
+	for (i = 0; i < nr; i++)
+		total[i] = (struct stack_total){
+			.stack = ctx->row[i]->saved, .events = ctx->row[i]->reported,
+			.label = ctx->row[i]->labelled ? &ctx->row[i]->label : NULL,
+		};
+	if (w->o->format == FORMAT_FLAME) {
+		ret = flame_write_totals(w->o, total, nr, w->flame, w->error, sizeof(w->error));
+	} else {
+		ret = pprof_write_totals(w->o, total, nr, ctx->from, ctx->to);
+		if (ret)
+			failed(w, "cannot write: %s", strerror(errno));
+	}
+	free(total);
+	return ret;
+}
+
+/* Print what was not printed before.  Return 0, or -1 with w->error set */
+static int print_totals(struct counter *ctx)
+{
+	enum output_format format = ctx->w->o->format;
+	int ret = 0;
 	struct tally *sum;
 	size_t i, n = 0;
 	u64 all = 0;
@@ -366,34 +406,39 @@ static void print_totals(struct counter *ctx)
 	if (n)
 		qsort(ctx->row, n, sizeof(*ctx->row), by_number);
 
-	if (ctx->w->live && !ctx->w->folded && !json)
+	if (ctx->w->live && format == FORMAT_TEXT)
 		putc('\n', ctx->w->o->file);
-	if (ctx->w->timestamp && !json) {
+	if (ctx->w->timestamp && (format == FORMAT_TEXT || format == FORMAT_FOLDED)) {
 		localtime_r(&now, &tm);
 		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
 		fprintf(ctx->w->o->file, "%-8s\n", clock);
 	}
+	if (format == FORMAT_PPROF || format == FORMAT_FLAME) {
+		ret = write_profile(ctx, n);
+		n = 0;
+	}
 	for (i = ctx->w->o->top && n > ctx->w->o->top ? n - ctx->w->o->top : 0; i < n; i++) {
-		if (json)
+		if (format == FORMAT_JSON)
 			print_json(ctx, ctx->row[i], ctx->row[i]->reported, all,
 				   now * NSEC_PER_SEC);
-		else if (ctx->w->folded)
+		else if (format == FORMAT_FOLDED)
 			print_folded(ctx, ctx->row[i], ctx->row[i]->reported);
 		else
 			print_block(ctx, ctx->row[i], ctx->row[i]->reported, all);
 	}
 	fflush(ctx->w->o->file);
 	free(sum);
+	return ret;
 }
 
-/* Take what was counted by process out of the totals without a process */
+/* Take what was counted with a label out of the totals without one */
 static void subtract(const void *node, VISIT visit, void *arg)
 {
 	struct counter *ctx = arg;
 	const struct tally *t = *(struct tally *const *)node;
 	const struct tally key = { .id = t->id };
 
-	if ((visit == postorder || visit == leaf) && t->process)
+	if ((visit == postorder || visit == leaf) && t->labelled)
 		tally_of(ctx, &key)->reported += t->total;
 }
 
@@ -405,13 +450,13 @@ static int begin(void *arg)
 	struct watch *w = ctx->w;
 	size_t i;
 
-	if (read_totals(ctx, true) || watch_begin(w))
+	if ((!ctx->read_only && read_totals(ctx, true)) || watch_begin(w))
 		goto failed;
 	if (ctx->unsure)
 		fprintf(stderr,
 			"stackbuf: totals may be too large, by at most %llu events: the ring fills so fast that earlier events could not be told from new ones\n",
 			ctx->unsure);
-	if (!w->folded && w->o->format != FORMAT_JSON) {
+	if (w->o->format == FORMAT_TEXT) {
 		fprintf(w->o->file, "Tracing %zu functions for", w->matches.nr - w->probes.refused);
 		for (i = 0; i < w->patterns.nr; i++)
 			fprintf(w->o->file, " \"%s\"", w->patterns.pattern[i].text);
@@ -426,10 +471,15 @@ failed:
 	return -1;
 }
 
+/* Return false if no more events are wanted */
 static bool take_event(void *arg, const struct stackbuf_event *e)
 {
-	count_event(arg, e);
-	return true;
+	struct counter *ctx = arg;
+
+	if (ctx->w->number && ctx->counted == ctx->w->number)
+		return false;
+	count_event(ctx, e);
+	return !ctx->w->number || ctx->counted < ctx->w->number;
 }
 
 /* Print when an interval ends.  Return true when it is time to end */
@@ -444,9 +494,10 @@ static bool enough(void *arg, u64 lost)
 		return true;
 	if (w->interval && now >= ctx->next) {
 		ctx->next += w->interval * ((now - ctx->next) / w->interval + 1);
-		if (!(w->per_process || w->folded) && read_totals(ctx, false))
+		if (!(ctx->labelled || ctx->read_only) && read_totals(ctx, false))
 			return true;
-		print_totals(ctx);
+		if (print_totals(ctx))
+			return true;
 	}
 	return false;
 }
@@ -492,8 +543,8 @@ static int live(struct counter *ctx)
 	struct watch *w = ctx->w;
 	const struct filter none = { 0 };
 
-	if (w->per_process || w->folded) {
-		if (follow_events(w->source, w->o, &none, &hooks)) {
+	if (ctx->labelled || ctx->read_only) {
+		if (follow_events(w->source, w->o, ctx->read_only ? w->filter : &none, &hooks)) {
 			snprintf(w->error, sizeof(w->error), "%s", w->source->error);
 			return -1;
 		}
@@ -501,15 +552,20 @@ static int live(struct counter *ctx)
 		return -1;
 	}
 	ctx->ends = true;
-	if (read_totals(ctx, false))
+	if (!ctx->read_only && read_totals(ctx, false))
 		return -1;
-	if (w->per_process || w->folded)
+	if (!ctx->read_only && ctx->labelled)
 		twalk_r(ctx->tallies, subtract, ctx);
-	print_totals(ctx);
-	if (!w->folded && w->o->format != FORMAT_JSON)
+	if (print_totals(ctx))
+		return -1;
+	if (w->o->format == FORMAT_TEXT)
 		fputs("Detaching...\n", w->o->file);
 	fflush(w->o->file);
-	if (ctx->lost)
+	if (ctx->lost && ctx->read_only)
+		fprintf(stderr,
+			"stackbuf: %llu events were overwritten before they were read, and are in no total\n",
+			ctx->lost);
+	else if (ctx->lost)
 		fprintf(stderr,
 			"stackbuf: %llu events were overwritten before they were read: for those of these functions the stacks are known, but not the processes\n",
 			ctx->lost);
@@ -524,30 +580,21 @@ static int live(struct counter *ctx)
 	return 0;
 }
 
-static void copied(struct counter *ctx)
+static int copied(struct counter *ctx)
 {
 	struct watch *w = ctx->w;
 	struct record *r = w->o->record;
-	bool events = filter_events(w->filter);
+	bool events = ctx->read_only || filter_events(w->filter);
 	struct stack *stack;
 	size_t i, nr;
 
 	ctx->ends = true;
-	if (events)
+	if (events && !ctx->read_only)
 		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
 		      stderr);
-	nr = events || w->per_process || w->folded ? watch_choose(w) : 0;
-	for (i = 0; i < nr; i++) {
-		struct tally key = { .id = r->event[i].id };
-
-		if (w->per_process || w->folded) {
-			count_event(ctx, &r->event[i]);
-			continue;
-		}
-		stack = stacks_find(&r->stacks, key.id);
-		tally_of(ctx, &key)->saved = stack ? saved_stack_of(ctx, stack) : NULL;
-		tally_of(ctx, &key)->total++;
-	}
+	nr = events || ctx->labelled ? watch_choose(w) : 0;
+	for (i = 0; i < nr && take_event(ctx, &r->event[i]); i++)
+		;
 	for (i = 0; !events && (stack = stacks_next(&r->stacks, &i)); ) {
 		const struct tally key = { .id = stack->id };
 		struct tally *t;
@@ -558,10 +605,11 @@ static void copied(struct counter *ctx)
 		t->total = stack->count + stack->in_ring;
 		t->saved = saved_stack_of(ctx, stack);
 	}
-	if (!events && (w->per_process || w->folded))
+	if (!events && ctx->labelled)
 		twalk_r(ctx->tallies, subtract, ctx);
-	print_totals(ctx);
-	if (!ctx->rows && !w->o->nothing)
+	if (print_totals(ctx))
+		return -1;
+	if (!ctx->rows && !w->o->nothing && w->o->format != FORMAT_FLAME)
 		report("no stack matches: %s",
 		       w->filter->stack.nr ?
 		       "--stack excludes all that begin in the functions named: loosen it" :
@@ -570,19 +618,19 @@ static void copied(struct counter *ctx)
 		fprintf(stderr,
 			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",
 			r->info.evicted_events, r->info.evicted);
+	return 0;
 }
 
 int stackcount_run(struct watch *w)
 {
 	struct counter ctx = { .w = w };
-	int ret = 0;
+	int ret;
 
 	if (watch_prepare(w))
 		return -1;
-	if (w->live)
-		ret = live(&ctx);
-	else
-		copied(&ctx);
+	ctx.labelled = w->per_process || watch_sums(w);
+	ctx.read_only = w->events || w->filtered;
+	ret = w->live ? live(&ctx) : copied(&ctx);
 	tdestroy(ctx.tallies, free);
 	tdestroy(ctx.saved_stacks, free_saved_stack);
 	free(ctx.row);

@@ -36,11 +36,28 @@ static unsigned int process_of(unsigned int pid)
 	return tgid;
 }
 
+/* The command whose name the kernel can compare: without *, ? and []; else NULL */
+static const char *kernel_comm(const struct filter *f)
+{
+	return f->comms == 1 && !strpbrk(*f->comm, "*?[") ? *f->comm : NULL;
+}
+
+/* Does --cpu choose one of the machine's CPUs? */
+static bool some_cpu(const struct filter *f, u32 cpus)
+{
+	const struct filter only = { .cpu = f->cpu };
+	struct stackbuf_event e = { 0 };
+
+	while (e.cpu < cpus && !filter_match(&only, &e))
+		e.cpu++;
+	return e.cpu < cpus;
+}
+
 static int check_filter(struct watch *w)
 {
+	u32 pid, cpu, cpus = w->o->record->info.nr_cpus;
 	const struct filter *f = w->filter;
 	unsigned int tgid;
-	u32 pid, cpu;
 
 	if (filter_single(&f->pid, &pid)) {
 		tgid = process_of(pid);
@@ -51,12 +68,13 @@ static int check_filter(struct watch *w)
 				      tgid);
 		w->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	}
-	if (filter_single(&f->cpu, &cpu) && cpu >= w->o->record->info.nr_cpus)
-		return failed(w, "there is no CPU %u: this machine has %u, from 0", cpu,
-			      w->o->record->info.nr_cpus);
-	if (f->comms && strpbrk(*f->comm, "*?["))
-		return failed(w, "--comm %s: the kernel compares whole names, without *, ? and []",
-			      *f->comm);
+	if (filter_single(&f->cpu, &cpu) && cpu >= cpus)
+		return failed(w, "there is no CPU %u: this machine has %u, from 0", cpu, cpus);
+	if (!some_cpu(f, cpus))
+		return failed(w, "--cpu: none of these exists: this machine has %u, from 0", cpus);
+	w->filtered = (f->pid.nr && !filter_single(&f->pid, &pid)) ||
+		      (f->cpu.nr && !filter_single(&f->cpu, &cpu)) ||
+		      (f->comms && !kernel_comm(f)) || f->tag.nr;
 	return 0;
 }
 
@@ -181,6 +199,12 @@ int watch_prepare(struct watch *w)
 	return 0;
 }
 
+bool watch_sums(const struct watch *w)
+{
+	return w->o->format == FORMAT_FOLDED || w->o->format == FORMAT_PPROF ||
+	       w->o->format == FORMAT_FLAME;
+}
+
 bool watch_own(const struct watch *w, const struct stackbuf_event *e)
 {
 	return w->live && e->tgid == (u32)getpid();
@@ -288,7 +312,7 @@ int watch_begin(struct watch *w)
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
 	if (probes_parameter(p, PARAM_PID, pid) || probes_parameter(p, PARAM_CPU, cpu) ||
-	    probes_parameter(p, PARAM_COMM, f->comms ? *f->comm : "") ||
+	    probes_parameter(p, PARAM_COMM, kernel_comm(f) ?: "") ||
 	    probes_parameter(p, PARAM_LIMIT, "0") || probes_parameter(p, PARAM_EVERY, "1") ||
 	    probes_set(p, w->source, &w->matches, names_only))
 		return failed(w, "%s", p->error);

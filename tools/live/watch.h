@@ -22,7 +22,8 @@
  * @offsets: print frames with their offset in the function
  * @verbose: snoop: more columns; count: addresses
  * @per_process: count: a total for each process
- * @folded: count: one line a stack, with the command
+ * @events: snoop: only events that were read, not totals of the table
+ * @flame: file of --flame, or NULL
  * @timestamp: count: the time of day above the totals
  * @interval: count: ns between totals; 0: at the end only
  * @duration: ns; 0: until interrupted
@@ -35,7 +36,8 @@ struct watch {
 	bool live;
 	struct patterns patterns;
 	u64 number;
-	bool offsets, verbose, per_process, folded, timestamp;
+	bool offsets, verbose, per_process, events, timestamp;
+	const char *flame;
 	u64 interval, duration;
 	char error[512];
 
@@ -43,11 +45,15 @@ struct watch {
 	struct matches matches;
 	struct probes probes;
 	int pidfd;
+	bool filtered;		/* live: the filter has a part that the kernel does not apply */
 	bool reported_off;
 	u64 missed, lost[STACKBUF_COUNTERS];
 };
 
-/* The commands.  Return 0, or -1 with w->error set */
+/* Is the format one that adds up events by command? */
+bool watch_sums(const struct watch *w);
+
+/* The commands: each event, or totals.  Return 0, or -1 with w->error set */
 int snoop_run(struct watch *w);
 int stackcount_run(struct watch *w);
 

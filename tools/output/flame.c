@@ -277,41 +277,62 @@ static int put_file(const char *name, const char *text, size_t len, char *error,
 	return -1;
 }
 
-int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		size_t nr, const char *name, char *error, size_t size)
+/* Write the graph's file, and free its lines.  Return 0, or -1 with @error set */
+static int finish(struct graph *g, const struct output *o, bool commands, const char *name,
+		  char *error, size_t size)
 {
-	struct graph g = { 0 };
-	struct stack *stack;
 	char *text = NULL;
 	size_t i, n, len = 0;
 	int ret = -1;
 
 	snprintf(error, size, "%s: cannot be written", name);
+	if (g->lines)
+		qsort(g->line, g->lines, sizeof(*g->line), line_order);
+	else if (!o->nothing)
+		fprintf(stderr, "stackbuf: no event was found: the graph in %s is empty\n", name);
+	g->file = open_memstream(&text, &len);
+	if (!g->file)
+		goto out;
+	put_graph(g, o, commands);
+	fclose(g->file);
+	ret = put_file(name, text, len, error, size);
+	if (g->omitted)
+		fprintf(stderr, "stackbuf: %llu frames are too narrow to be drawn: each of less than 1/%u of the events\n",
+			g->omitted, NARROWEST);
+out:
+	for (i = 0; i < g->lines; i++) {
+		for (n = 0; n < g->line[i].nr; n++)
+			free(g->line[i].name[n]);
+		free(g->line[i].name);
+	}
+	free(g->line);
+	free(text);
+	return ret;
+}
+
+int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
+		size_t nr, const char *name, char *error, size_t size)
+{
+	struct graph g = { 0 };
+	struct stack *stack;
+	size_t i;
+
 	if (event)
 		add_event_lines(&g, o, event, nr);
 	for (i = 0; !event && (stack = stacks_next(&o->record->stacks, &i)); )
 		if (filter_stack(f, stack->id))
 			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
-	if (g.lines)
-		qsort(g.line, g.lines, sizeof(*g.line), line_order);
-	else if (!o->nothing)
-		fprintf(stderr, "stackbuf: no event was found: the graph in %s is empty\n", name);
-	g.file = open_memstream(&text, &len);
-	if (!g.file)
-		goto out;
-	put_graph(&g, o, event);
-	fclose(g.file);
-	ret = put_file(name, text, len, error, size);
-	if (g.omitted)
-		fprintf(stderr, "stackbuf: %llu frames are too narrow to be drawn: each of less than 1/%u of the events\n",
-			g.omitted, NARROWEST);
-out:
-	for (i = 0; i < g.lines; i++) {
-		for (n = 0; n < g.line[i].nr; n++)
-			free(g.line[i].name[n]);
-		free(g.line[i].name);
-	}
-	free(g.line);
-	free(text);
-	return ret;
+	return finish(&g, o, event, name, error, size);
+}
+
+int flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+		       const char *name, char *error, size_t size)
+{
+	struct graph g = { 0 };
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		add_line(&g, o, total[i].stack, total[i].label ? total[i].label->comm : "",
+			 total[i].events);
+	return finish(&g, o, true, name, error, size);
 }

@@ -14,4 +14,8 @@
 int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr, const char *name, char *error, size_t size);
 
+/* The same of totals, with the commands of their labels as outermost frames */
+int flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+		       const char *name, char *error, size_t size);
+
 #endif

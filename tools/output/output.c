@@ -61,6 +61,18 @@ const char *output_context(const struct stackbuf_event *e)
 	return context_name[e->context & 3];
 }
 
+int output_label_order(const struct stackbuf_event *a, const struct stackbuf_event *b)
+{
+	const u64 one[] = { a->cpu, a->pid, a->tgid, a->context, a->tagged, a->tag };
+	const u64 other[] = { b->cpu, b->pid, b->tgid, b->context, b->tagged, b->tag };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(one); i++)
+		if (one[i] != other[i])
+			return compare_u64(one[i], other[i]);
+	return strcmp(a->comm, b->comm);
+}
+
 double output_percent(u64 count, u64 sum)
 {
 	return sum ? 100.0 * count / sum : 0;

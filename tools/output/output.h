@@ -43,6 +43,22 @@ struct output {
 	bool nothing;
 };
 
+/**
+ * struct stack_total - events of one stack
+ * @stack: the stack
+ * @label: what these events have in common: command and process, perhaps more; NULL if they were
+ *	overwritten before that was known
+ * @events: how many
+ */
+struct stack_total {
+	struct stack *stack;
+	const struct stackbuf_event *label;
+	u64 events;
+};
+
+/* Order events by all that a label may have: not by time and stack */
+int output_label_order(const struct stackbuf_event *a, const struct stackbuf_event *b);
+
 /* The stack of an event, by its id; never NULL */
 struct stack *output_stack(const struct output *o, u32 id);
 

@@ -250,14 +250,8 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 static int by_labels(const void *a, const void *b)
 {
 	const struct stackbuf_event *x = a, *y = b;
-	const u64 one[] = { x->id, x->cpu, x->pid, x->tgid, x->context, x->tagged, x->tag };
-	const u64 other[] = { y->id, y->cpu, y->pid, y->tgid, y->context, y->tagged, y->tag };
-	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(one); i++)
-		if (one[i] != other[i])
-			return one[i] < other[i] ? -1 : 1;
-	return strcmp(x->comm, y->comm);
+	return x->id != y->id ? compare_u64(x->id, y->id) : output_label_order(x, y);
 }
 
 static void put_samples(struct profile *p, const struct stackbuf_event *event, size_t nr)
@@ -275,7 +269,8 @@ static void put_samples(struct profile *p, const struct stackbuf_event *event, s
 	free(sorted);
 }
 
-static void put_head(struct profile *p, const struct stackbuf_event *event, size_t nr)
+/* Of events from @from to @to, ns since boot; 0: unknown */
+static void put_head(struct profile *p, u64 from, u64 to)
 {
 	const struct stackbuf_info *info = &p->o->record->info;
 	struct message m = { 0 };
@@ -290,13 +285,11 @@ static void put_head(struct profile *p, const struct stackbuf_event *event, size
 	if (p->o->record->have_info) {
 		snprintf(text, sizeof(text), "Linux %s %s", info->release, info->kernel_version);
 		put_number(&p->message, PROFILE_COMMENT, string(p, text));
-		if (nr)
+		if (from)
 			put_number(&p->message, PROFILE_TIME_NANOS,
-				   info->load_realtime_ns + event[0].time - info->load_ns);
+				   info->load_realtime_ns + from - info->load_ns);
 	}
-	if (nr)
-		put_number(&p->message, PROFILE_DURATION_NANOS,
-			   event[nr - 1].time - event[0].time);
+	put_number(&p->message, PROFILE_DURATION_NANOS, to - from);
 	free(m.data);
 }
 
@@ -323,17 +316,44 @@ static int write_gzip(FILE *file, const struct message *m)
 	return gzclose(gz) == Z_OK ? 0 : -1;
 }
 
+/* Write the profile to the output, and free it.  Return 0, or -1 */
+static int finish(struct profile *p)
+{
+	int ret;
+
+	fflush(p->o->file);
+	ret = write_gzip(p->o->file, &p->message);
+	tdestroy(p->strings.tree, free_named);
+	tdestroy(p->mappings.tree, free_named);
+	tdestroy(p->functions.tree, free_named);
+	tdestroy(p->locations.tree, free_named);
+	free(p->message.data);
+	return ret;
+}
+
+int pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+		       u64 from, u64 to)
+{
+	struct profile p = { .o = o };
+	size_t i;
+
+	put_head(&p, from, to);
+	for (i = 0; i < nr; i++)
+		put_sample(&p, total[i].stack, total[i].label, total[i].events);
+	return finish(&p);
+}
+
 int pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr)
 {
 	const struct record *r = o->record;
+	const struct stackbuf_event *all = event ?: r->event;
+	size_t i, n = event ? nr : r->events;
 	struct profile p = { .o = o };
 	struct stackbuf_event *chosen = NULL;
 	struct stack *stack;
-	size_t i;
-	int ret;
 
-	put_head(&p, event ?: r->event, event ? nr : r->events);
+	put_head(&p, n ? all[0].time : 0, n ? all[n - 1].time : 0);
 	if (!event) {
 		chosen = xcalloc(r->events + 1, sizeof(*chosen));
 		for (i = 0, nr = 0; i < r->events; i++)
@@ -344,14 +364,6 @@ int pprof_write(const struct output *o, const struct filter *f, const struct sta
 	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->count && filter_stack(f, stack->id))
 			put_sample(&p, stack, NULL, stack->count);
-	fflush(o->file);
-	ret = write_gzip(o->file, &p.message);
-
-	tdestroy(p.strings.tree, free_named);
-	tdestroy(p.mappings.tree, free_named);
-	tdestroy(p.functions.tree, free_named);
-	tdestroy(p.locations.tree, free_named);
-	free(p.message.data);
 	free(chosen);
-	return ret;
+	return finish(&p);
 }

@@ -15,4 +15,11 @@
 int pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr);
 
+/*
+ * The same of totals, each with its labels; without a label they count as overwritten.  They were
+ * recorded from @from to @to, ns since boot; 0: unknown.
+ */
+int pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+		       u64 from, u64 to);
+
 #endif
