@@ -6,12 +6,21 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
+# Debug information for --lines that fits into the guest: of no function of the kernel
+tiny_vmlinux() {
+	local kernel words cross
+
+	kernel_of "$1" && echo 'int none(void) { return 0; }' |
+		"${cross}gcc${cross:+-12}" -g -nostdlib -static -Wl,-e,none -x c - -o "$work/vm/vmlinux"
+}
+
 snoop() {
 	local reader='' bpftrace=''
 
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
 		build_reader "$1" && build "$1" big &&
-		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 || echo "not ok everything is built"
+		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 && tiny_vmlinux "$1" ||
+		echo "not ok everything is built"
 	[[ $1 == *-arm64 ]] || bpftrace=$(command -v bpftrace)
 	boot "$1" -s -t 600 -m 1024 -x "$reader" -x setpriv ${bpftrace:+-x "$bpftrace"}
 	ended

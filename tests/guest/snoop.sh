@@ -14,7 +14,7 @@ T=/sys/kernel/tracing
 # --------------------------------------------------------------------- tools ---
 
 # start OUT WORD...: starts a command in the background and waits until it has set its probes.
-# It then prints its first line; folded and JSON output have none, so watch the probes.
+# It then prints its first line; only plain text has one, so else watch the probes.
 start() {
 	out=$1
 	shift
@@ -25,7 +25,7 @@ start() {
 	for _ in $(seq 1200); do
 		[ ! -s "$out" ] || return 0
 		case $* in
-		*-f* | *--json*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
+		*-f* | *--json* | *--perf* | *--pprof*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
 		esac
 		kill -0 $job 2>/dev/null || { cat "$out.err"; return 1; }
 		usleep 50000
@@ -58,13 +58,16 @@ parameters() {
 	done
 }
 
-# refused PATTERN WORD...: prints one matching line on standard error and no output, exits with
-# status 1 or 2, and leaves all parameters as before
+# refused STATUS PATTERN WORD...: prints one matching line on standard error and no output, exits
+# with that status, and leaves all parameters as before
 refused() {
-	say=$1
-	shift
+	wanted=$1
+	say=$2
+	shift 2
 	[ ! -d $P ] || parameters >before
-	timeout 60 "$STACKBUF" "$@" >out 2>err && { echo "accepted: $*"; return 1; }
+	timeout 60 "$STACKBUF" "$@" >out 2>err
+	status=$?
+	[ $status = "$wanted" ] || { echo "status $status: $*"; cat err; return 1; }
 	[ ! -s out ] || { echo "it printed"; cat out; return 1; }
 	[ "$(wc -l <err)" = 1 ] && grep -q "^stackbuf: .*$say" err || { echo "$*:"; cat err; return 1; }
 	[ ! -d $P ] || { parameters >after; cmp before after; }
@@ -84,7 +87,7 @@ nobody() {
 }
 
 loads_by_itself() {
-	refused 'not loaded, and was found neither by modprobe nor' snoop vfs_read || return
+	refused 1 'not loaded, and was found neither by modprobe nor' snoop vfs_read || return
 	mkdir -p /tmp/build/tools "/tmp/build/$(uname -r)"
 	cp "$STACKBUF" /tmp/build/tools/stackbuf
 	nobody /tmp/build/tools/stackbuf snoop -n 1 vfs_read 2>err && return 1
@@ -183,8 +186,8 @@ snoop_process() {
 	awk -v pid=$child '/^[0-9]/ && $3 != pid { exit 1 } /^[0-9]/ && $2 == "dd" { n++ } END { exit n < 3 }' snoop ||
 		{ cat snoop; return 1; }
 	[ "$(cat $P/pid)" = 0 ] || return
-	refused "there is no process $child" snoop -p $child vfs_write || return
-	refused "there is no CPU 7: this machine has $cpus" snoop -c 7 vfs_write
+	refused 1 "there is no process $child" snoop -p $child vfs_write || return
+	refused 1 "there is no CPU 7: this machine has $cpus" snoop -c 7 vfs_write
 }
 
 snoop_cpu() {
@@ -241,38 +244,40 @@ restored() {
 	parameters >after
 	cmp before after && [ ! -s err ] || { cat err; return 1; }
 	# Refused half-way: the second function does not exist
-	refused 'probe: no_such_function: no such function' snoop vfs_read no_such_function
-	status=$?
+	refused 1 'probe: no_such_function: no such function' snoop vfs_read no_such_function
+	refused=$?
 	echo >$P/probe; echo 1 >$P/every; echo 0 >$P/pid; echo >$P/comm
-	return $status
+	return $refused
 }
 
 two_at_once() {
 	start first snoop vfs_fsync || return
-	refused "another snoop or count is running, process $job" count vfs_fsync
+	refused 1 "another snoop or count is running, process $job" count vfs_fsync
 	refused=$?
 	finish INT
 	return $refused
 }
 
 refusals() {
-	refused 'no such function' snoop no_such_function &&
-		refused 'no function matches' count 'no_such_*' &&
-		refused 'functions match; the module takes [0-9]* probes' count -r '.*' &&
-		refused 'not a regular expression' count -r 'vfs_(' &&
-		refused 'neither blanks nor commas' snoop vfs_read,vfs_write &&
-		refused 'FUNCTION is missing' snoop &&
-		refused 'PATTERN is missing' count -i 1 &&
-		refused 'must be a number of events' snoop -n 0 vfs_read &&
-		refused 'must be seconds' count -i 0 vfs_read &&
-		refused 'chooses among what was recorded' snoop --last 3 vfs_read &&
-		refused 'interval is not for' snoop -i 1 vfs_read &&
-		refused 'blacklisted\|no probe there' snoop get_kprobe || return
+	refused 1 'no such function; if it is inlined, probe a caller' snoop no_such_function &&
+		refused 1 'no_such_\*: no function matches; if it is inlined, probe a caller' count 'no_such_*' &&
+		refused 1 'nosuchmod:f\*: no function matches: no module nosuchmod is loaded' count 'nosuchmod:f*' &&
+		refused 1 'probe: 0x1000: no such function' snoop 0x1000 &&
+		refused 1 'functions match; the module takes [0-9]* probes' count -r '.*' &&
+		refused 2 'not a regular expression' count -r 'vfs_(' &&
+		refused 2 'neither blanks nor commas' snoop vfs_read,vfs_write &&
+		refused 2 'FUNCTION is missing' snoop &&
+		refused 2 'PATTERN is missing' count -i 1 &&
+		refused 2 'must be a number of events' snoop -n 0 vfs_read &&
+		refused 2 'must be seconds' count -i 0 vfs_read &&
+		refused 2 'chooses among what was recorded' snoop --last 3 vfs_read &&
+		refused 2 'interval is not for' snoop -i 1 vfs_read &&
+		refused 1 'blacklisted\|no probe there' snoop get_kprobe || return
 	echo 0 >$P/enable
-	refused 'recording is off' snoop vfs_read
-	status=$?
+	refused 1 'recording is off' snoop vfs_read
+	refused=$?
 	echo 1 >$P/enable
-	return $status
+	return $refused
 }
 
 # --------------------------------------------------------------------- count ---
@@ -448,8 +453,125 @@ json_lines() {
 	is "$(wc -l <snooped) == 3" &&
 		is "$(grep -c '^{"time_ns":"[0-9]*",.*"comm":"dd",.*"tag":"0x1",.*"frames":\["ksys_write+' snooped) == 3" ||
 		{ cat snooped snooped.err; return 1; }
-	# Each filter of the kernel takes one value
-	refused 'the kernel filters by one value' snoop --pid 1,2 vfs_write
+}
+
+# Formats for other programs, of calls that are probed now
+other_formats() {
+	start snooped snoop --perf -n 2 --comm dd vfs_write || return
+	writes 5
+	wait $job && is "$(grep -c '^dd [0-9]*/[0-9]* \[00[01]\] [0-9.]*: 1 stackbuf:$' snooped) == 2" &&
+		grep -q '^	 *[0-9a-f]* ksys_write+0x[0-9a-f]* (\[kernel.kallsyms\])$' snooped || { cat snooped; return 1; }
+	start snooped snoop --wall -n 1 --comm dd vfs_write || return
+	writes 5
+	wait $job && grep -q "^$(date +%Y)-[0-9-]*T[0-9:.]*[+-][0-9:]*  *vfs_write" snooped || { cat snooped; return 1; }
+	start snooped snoop --folded --comm dd vfs_write || return
+	writes 30
+	sleep 0.3
+	finish INT
+	grep -q '^dd;.*;ksys_write;vfs_write 30$' snooped && ! grep -v ';' snooped || { cat snooped snooped.err; return 1; }
+	# Of several functions and stacks, no more than -n says
+	start snooped snoop --folded -n 7 --comm dd vfs_write vfs_read || return
+	writes 30
+	wait $job && is "$(awk '{ n += $NF } END { print n + 0 }' snooped) == 7" || { cat snooped; return 1; }
+	for command in snoop count; do
+		start flame $command --flame graph.svg --comm dd vfs_write || return
+		writes 30
+		sleep 0.3
+		finish INT
+		[ $status = 0 ] && [ ! -s flame ] && grep -q '>vfs_write (30 events' graph.svg && grep -q '>dd (30 events' graph.svg ||
+			{ echo "$command --flame"; cat flame flame.err; return 1; }
+		start profile $command --pprof --comm dd vfs_write || return
+		writes 30
+		sleep 0.3
+		finish INT
+		[ $status = 0 ] && zcat <profile | tr -c '[:alnum:]_' '\n' >words && grep -q ksys_write words && grep -q '^dd' words ||
+			{ echo "$command --pprof"; cat profile.err; return 1; }
+	done
+	# A graph that cannot be written is an error, and all is restored
+	start flame count --flame /proc/graph.svg --comm dd vfs_write || return
+	finish INT
+	[ $status = 1 ] && is "$(wc -l <flame.err) >= 1" && grep -q 'graph.svg: cannot be written' flame.err &&
+		[ "$(cat $P/probe)" = "$probe" ] && [ -z "$(cat $P/comm)" ]
+}
+
+# The host has made /t/vmlinux, which has no function of the kernel, so that it is small
+source_lines() {
+	refused 1 'no vmlinux' snoop --lines vfs_read || return
+	start count count --lines -k /t/vmlinux --force -m /t/big stackbuf_test:leaf_tag || return
+	run tags 100 4 4 >/dev/null || return
+	finish INT
+	grep -q '^  leaf_tag .*/test_[a-z]*\.c:[0-9]*)$' count || { cat count count.err; return 1; }
+	start snooped snoop --json --lines -n 1 -k /t/vmlinux --force -m /t/big stackbuf_test:leaf_tag || return
+	run tags 100 4 4 >/dev/null || return
+	wait $job && grep -q '"lines":\["[^"]*test_[a-z]*\.c:[0-9]*)' snooped || { cat snooped; return 1; }
+	start snooped snoop --lines -n 1 -k /t/vmlinux --force -m /t/big stackbuf_test:leaf_tag || return
+	run tags 100 4 4 >/dev/null || return
+	wait $job && grep -q '^	leaf_tag .*test_[a-z]*\.c:[0-9]*)$' snooped || { cat snooped; return 1; }
+}
+
+# waiting: a dd that begins when the file go appears; its process is left in child
+waiting() {
+	(while [ ! -e go ]; do usleep 10000; done; exec dd if=/dev/zero of=/dev/null bs=1 count=25 status=none) &
+	child=$!
+}
+
+# Lists, ranges and patterns, which the kernel does not filter by
+lists() {
+	rm -f go
+	waiting; one=$child
+	waiting; two=$child
+	waiting; other=$child
+	start snooped snoop -v --pid $one,$two vfs_write || return
+	touch go
+	wait $one $two $other
+	sleep 0.3
+	finish INT
+	rm -f go
+	[ "$(awk '/^[0-9]/ { n[$3] += $2 == "dd" } END { for (p in n) print p, n[p] }' snooped | sort)" = "$(printf '%s 25\n' $one $two | sort)" ] ||
+		{ cat snooped; return 1; }
+	waiting; one=$child
+	waiting; two=$child
+	waiting; other=$child
+	start count count --pid $one --pid $two --comm 'd?' --cpu 0-1 vfs_write || return
+	touch go
+	wait $one $two $other
+	sleep 0.3
+	finish INT
+	rm -f go
+	is "$(stacks count | awk '{ n += $1 } END { print n + 0 }') == 50" && ! grep -q '\[' count || { cat count count.err; return 1; }
+	# Not vfs_write: its later events must have no tags
+	start count count -P --comm dd --comm nobody --tag 1 ksys_write@arg3 || return
+	writes 20
+	dd if=/dev/zero of=/dev/null bs=2 count=20 2>/dev/null
+	sleep 0.3
+	finish INT
+	grep -qx '    20' count && is "$(stacks count | awk '{ n += $1 } END { print n + 0 }') <= 20" || { cat count count.err; return 1; }
+	refused 1 "none of these exists: this machine has $cpus" snoop -c 7-9 vfs_write || return
+	from=$(now)
+	timeout 60 "$STACKBUF" count -D 1500ms --comm nobody vfs_write >/dev/null && is "$(now) - $from >= 1500"
+}
+
+# says PATTERN WORD...: succeeds, with one line on standard error, which matches
+says() {
+	say=$1
+	shift
+	timeout 60 "$STACKBUF" "$@" >out 2>err || { echo "failed: $*"; cat err; return 1; }
+	[ "$(wc -l <err)" = 1 ] && grep -q "^stackbuf: $say\$" err || { echo "$*:"; cat err; return 1; }
+}
+
+nothing_found() {
+	parameters >before
+	says 'nosuch_\*: no function matches; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' 'nosuch_*' &&
+		says 'nosuchmod:f\*: no function matches: no module nosuchmod is loaded' snoop -D 0.1 vfs_fsync 'nosuchmod:f*' &&
+		says 'left out: probe: no_such_function: no such function; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' no_such_function &&
+		says 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' snoop -D 0.1 nosuchmod:f &&
+		says 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' count -D 0.1 vfs_fsync nosuchmod:f || return
+	parameters >after
+	cmp before after || return
+	# Where none of several matches, each has its line
+	timeout 60 "$STACKBUF" count 'nosuch_*' 'nosuchmod:f*' >out 2>err
+	[ $? = 1 ] && [ ! -s out ] && [ "$(wc -l <err)" = 3 ] && grep -q '^stackbuf: nosuch_\*: ' err &&
+		grep -q '^stackbuf: nosuchmod:f\*: ' err && tail -n 1 err | grep -q 'none of the patterns' || { cat err; return 1; }
 }
 
 count_intervals() {
@@ -564,6 +686,10 @@ result "count: as stackcount prints it; -s -v -d" count_shape
 result "count -P: totals by process" processes
 result "count -f: folded, with the command" count_folded
 result "count --json, snoop --json: objects only" json_lines
+result "snoop and count: --perf, --wall, --folded, --flame, --pprof" other_formats
+result "snoop and count: --lines" source_lines
+result "snoop and count: lists of processes and CPUs, patterns of commands, tags, units of time" lists
+result "what matches nothing, and what waits for a module, is named" nothing_found
 result "count -i -D -T: each event in one interval" count_intervals
 result "count: globs, -r, functions of a module" count_patterns
 on_x86 "no function of its unwinder can be probed" "calls that were missed are explained" missed_hits
