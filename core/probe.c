@@ -132,12 +132,12 @@ static int sb_explain(const struct sb_probe_request *request, int err)
 {
 	switch (err) {
 	case -ENOENT:
-		return sb_refuse(request, "no such function; if it is inlined, probe a caller");
+		return sb_refuse(request, "no such function%s", request->function[0] ?
+				 "; if it is inlined, probe a caller" : "");
 	case -EILSEQ:
 		return sb_refuse(request, "no instruction begins there");
 	case -EINVAL:
-		return sb_refuse(request,
-				 "the kernel allows no probe there (blacklisted, or no code)");
+		return sb_refuse(request, "the kernel allows no probe there (blacklisted or data)");
 	case -EOPNOTSUPP:
 		return sb_refuse(request, "this kernel has no kprobes");
 	}
