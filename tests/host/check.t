@@ -50,7 +50,7 @@ for file in "${all[@]}"; do
 	esac
 done
 
-plan=23
+plan=24
 for series in 6.1 6.12; do
 	for compiler in gcc clang; do
 		plan=$((plan + 1))
@@ -160,7 +160,7 @@ checkpatch() {
 	(cd "$work" && "$kernel/checkpatch.pl" --no-tree --root="$work" --strict --terse --no-summary --color=never \
 		--ignore "FILE_PATH_CHANGES,$ignore" -f "${@/#/$top/}") >"$work/log" 2>&1
 }
-mapfile -t kernel_sources < <(printf '%s\n' "${sources[@]}" | grep -vE '^(tools|tests/guest)/')
+mapfile -t kernel_sources < <(printf '%s\n' "${sources[@]}" | grep -vE '^(tools|tests/guest|tests/core)/')
 mapfile -t user_sources < <(printf '%s\n' "${sources[@]}" | grep -E '^(tools|tests/guest)/')
 # An out-of-tree module compares versions and has macros for calls of other versions.
 # Messages of tests begin with the name of the tested call.
@@ -171,6 +171,12 @@ result $? "checkpatch --strict, kernel: ${#kernel_sources[@]} files"
 checkpatch PREFER_KERNEL_TYPES,CAMELCASE,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_PRINTF,STRCPY,STRLCPY,SSCANF_TO_KSTRTO,NAKED_SSCANF,CONSTANT_COMPARISON,NEW_TYPEDEFS,VOLATILE,CONSIDER_KSTRTO,AVOID_EXTERNS,BIT_MACRO,MACRO_ARG_REUSE,OPEN_ENDED_LINE,SPLIT_STRING,STRNCPY,LONG_LINE_STRING,PARENTHESIS_ALIGNMENT \
 	"${user_sources[@]}"
 result $? "checkpatch --strict, user space: ${#user_sources[@]} files"
+
+mapfile -t core_sources < <(printf '%s\n' "${sources[@]}" | grep -E '^tests/core/')
+# The shim has the kernel's macros in short forms.
+checkpatch PREFER_KERNEL_TYPES,LINUX_VERSION_CODE,COMPLEX_MACRO,MACRO_ARG_UNUSED,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,MACRO_WITH_FLOW_CONTROL,MEMORY_BARRIER,DATA_RACE,IS_ENABLED_CONFIG,MINMAX,FUNCTION_ARGUMENTS,STATIC_CONST_CHAR_ARRAY,LINE_SPACING,QUOTED_WHITESPACE_BEFORE_NEWLINE,AVOID_EXTERNS,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_PRINTF,CONSTANT_COMPARISON,VOLATILE,LONG_LINE_STRING,SPLIT_STRING,NEW_TYPEDEFS,CAMELCASE,SPACING \
+	"${core_sources[@]}"
+result $? "checkpatch --strict, core/ in programs: ${#core_sources[@]} files"
 
 shellcheck "${scripts[@]}" >"$work/log" 2>&1
 result $? "shellcheck: ${#scripts[@]} files"

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * shim.c - CPUs, interrupts, workers and an unwinder for the files of core/
+ */
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <shim.h>
+
+#include "core/recall.h"
+#include "paths.h"
+
+unsigned int nr_cpu_ids;
+__thread unsigned int shim_cpu;
+__thread volatile int shim_irq_off, shim_irq_pending;
+__thread unsigned int shim_preempt_count;
+__thread struct task_struct *current;
+__thread u64 shim_clock_skew;
+u32 shim_online;
+int oops_in_progress;
+const char hex_asc[] = "0123456789abcdef";
+struct module shim_module = { .name = "stackbuf", .version = "shim" };
+struct shim_uts init_uts_ns = { { "shim", "shim" } };
+
+static void shim_nothing(void) { }
+static bool shim_no_irq(void) { return false; }
+void (*shim_hook)(void) = shim_nothing;
+bool (*shim_irq)(void) = shim_no_irq;
+void (*shim_softirq)(void) = shim_nothing;
+void (*shim_nmi)(void) = shim_nothing;
+
+/* DEFINE_PER_CPU() takes the section's beginning: this is where the other instances lie */
+static char shim_percpu_room[(SHIM_CPUS + 1) * SHIM_PERCPU]
+	__attribute__((__section__("shim_percpu"), __aligned__(64)));
+
+static_assert(sizeof(struct sb_cpu) + 1024 <= SHIM_PERCPU);
+
+bool shim_silent;
+static bool shim_finished;
+
+#ifdef __SANITIZE_THREAD__
+#define SHIM_LOSES_SIGNALS	1
+#else
+#define SHIM_LOSES_SIGNALS	0
+#endif
+
+static void shim_die(const char *what)
+{
+	perror(what);
+	_exit(2);
+}
+
+/* ------------------------------------------------------------------ threads --- */
+
+/* What shim_stop() stops */
+static struct { pthread_t thread; bool is; } shim_thread[SHIM_CPUS + SB_REQUESTS + 1];
+static pthread_mutex_t shim_threads = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int shim_nr_threads;
+static u32 shim_stops, shim_stopped;
+
+static void shim_join_threads(void)
+{
+	pthread_mutex_lock(&shim_threads);
+	shim_thread[shim_nr_threads].thread = pthread_self();
+	shim_thread[shim_nr_threads++].is = true;
+	pthread_mutex_unlock(&shim_threads);
+}
+
+static void shim_leave_threads(void)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&shim_threads);
+	for (i = 0; i < shim_nr_threads; i++)
+		if (shim_thread[i].is && pthread_equal(shim_thread[i].thread, pthread_self()))
+			shim_thread[i].is = false;
+	pthread_mutex_unlock(&shim_threads);
+}
+
+static void shim_on_stop(int signal)
+{
+	u32 stops = READ_ONCE(shim_stops);
+	int err = errno;
+
+	__atomic_add_fetch(&shim_stopped, 1, __ATOMIC_SEQ_CST);
+	while (stops & 1 && READ_ONCE(shim_stops) == stops)
+		syscall(SYS_futex, &shim_stops, FUTEX_WAIT, stops, NULL, NULL, 0);
+	__atomic_sub_fetch(&shim_stopped, 1, __ATOMIC_SEQ_CST);
+	errno = err;
+}
+
+void shim_stop(void)
+{
+	unsigned int i, n = 0;
+
+	pthread_mutex_lock(&shim_threads);
+	WRITE_ONCE(shim_stops, shim_stops + 1);
+	for (i = 0; i < shim_nr_threads; i++)
+		if (shim_thread[i].is && ++n)
+			pthread_kill(shim_thread[i].thread, SIGRTMIN);
+	while (READ_ONCE(shim_stopped) != n)
+		sched_yield();
+}
+
+void shim_go_on(void)
+{
+	WRITE_ONCE(shim_stops, shim_stops + 1);
+	syscall(SYS_futex, &shim_stops, FUTEX_WAKE, SHIM_CPUS + SB_REQUESTS + 1, NULL, NULL, 0);
+	while (READ_ONCE(shim_stopped))
+		sched_yield();
+	pthread_mutex_unlock(&shim_threads);
+}
+
+/* --------------------------------------------------------------- interrupts --- */
+
+static struct shim_ipi {
+	void (*function)(void *);
+	void *arg;
+	u32 requested, done;
+	pthread_t thread;
+} shim_ipi[SHIM_CPUS];
+
+static void shim_take_ipi(void)
+{
+	struct shim_ipi *ipi = &shim_ipi[shim_cpu];
+	u32 requested = smp_load_acquire(&ipi->requested);
+
+	if (requested == READ_ONCE(ipi->done))
+		return;
+	ipi->function(ipi->arg);
+	smp_store_release(&ipi->done, requested);
+}
+
+void shim_take_irq(void)
+{
+	do {
+		bool raised;
+
+		shim_irq_off = 1;
+		shim_irq_pending = 0;
+		barrier();
+		shim_preempt_count += HARDIRQ_OFFSET;
+		shim_take_ipi();
+		raised = shim_irq();
+		shim_preempt_count -= HARDIRQ_OFFSET;
+		if (raised && !in_serving_softirq()) {
+			shim_preempt_count += SOFTIRQ_OFFSET;
+			raw_local_irq_restore(0);
+			shim_softirq();
+			shim_irq_off = 1;
+			barrier();
+			shim_preempt_count -= SOFTIRQ_OFFSET;
+		}
+		barrier();
+		shim_irq_off = 0;
+		barrier();
+	} while (shim_irq_pending);
+}
+
+static void shim_on_irq(int signal)
+{
+	int err = errno;
+
+	if (shim_irq_off)
+		shim_irq_pending = 1;
+	else
+		shim_take_irq();
+	errno = err;
+}
+
+void shim_run_nmi(void)
+{
+	int off = shim_irq_off;
+
+	/* Two, as an exception may interrupt an NMI */
+	if ((shim_preempt_count & NMI_MASK) >= 2 * NMI_OFFSET)
+		return;
+	shim_irq_off = 1;
+	shim_preempt_count += NMI_OFFSET;
+	barrier();
+	shim_nmi();
+	barrier();
+	shim_preempt_count -= NMI_OFFSET;
+	raw_local_irq_restore(off);
+}
+
+static void shim_on_nmi(int signal)
+{
+	int err = errno;
+
+	shim_run_nmi();
+	errno = err;
+}
+
+static pthread_rwlock_t shim_cpus_lock = PTHREAD_RWLOCK_INITIALIZER;
+
+void cpus_read_lock(void)
+{
+	pthread_rwlock_rdlock(&shim_cpus_lock);
+}
+
+void cpus_read_unlock(void)
+{
+	pthread_rwlock_unlock(&shim_cpus_lock);
+}
+
+/* Called by workers, which are no CPUs */
+void on_each_cpu(void (*function)(void *), void *arg, int wait)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	unsigned int cpu;
+
+	pthread_mutex_lock(&lock);
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		struct shim_ipi *ipi = &shim_ipi[cpu];
+
+		if (!cpu_online(cpu))
+			continue;
+		ipi->function = function;
+		ipi->arg = arg;
+		smp_store_release(&ipi->requested, ipi->requested + 1);
+		pthread_kill(ipi->thread, SIGUSR1);
+	}
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		unsigned int turns = 0;
+
+		while (cpu_online(cpu) &&
+		       smp_load_acquire(&shim_ipi[cpu].done) != shim_ipi[cpu].requested) {
+			sched_yield();
+			/* ThreadSanitizer delivers signals itself, late, and now and then not */
+			if (SHIM_LOSES_SIGNALS && !(++turns % 1000))
+				pthread_kill(shim_ipi[cpu].thread, SIGUSR1);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void shim_cpu_starts(unsigned int cpu, struct task_struct *task)
+{
+	shim_cpu = cpu;
+	current = task;
+	shim_ipi[cpu].thread = pthread_self();
+	shim_join_threads();
+	__atomic_or_fetch(&shim_online, 1U << cpu, __ATOMIC_SEQ_CST);
+}
+
+void shim_cpu_goes_offline(const bool *until)
+{
+	/* The writer waits for those that send IPIs, so interrupts are on */
+	while (pthread_rwlock_trywrlock(&shim_cpus_lock))
+		usleep(100);
+	__atomic_and_fetch(&shim_online, ~(1U << shim_cpu), __ATOMIC_SEQ_CST);
+	pthread_rwlock_unlock(&shim_cpus_lock);
+	while (!READ_ONCE(*until))
+		usleep(100);
+	while (pthread_rwlock_trywrlock(&shim_cpus_lock))
+		usleep(100);
+	__atomic_or_fetch(&shim_online, 1U << shim_cpu, __ATOMIC_SEQ_CST);
+	pthread_rwlock_unlock(&shim_cpus_lock);
+}
+
+void shim_cpu_ends(void)
+{
+	while (!READ_ONCE(shim_finished))
+		usleep(100);
+	shim_leave_threads();
+}
+
+/* ----------------------------------------------------------------- deferred --- */
+
+static void shim_wait(sem_t *wake)
+{
+	while (sem_wait(wake))
+		;
+}
+
+static void *shim_worker(void *arg)
+{
+	struct work_struct *work = arg;
+
+	shim_join_threads();
+	for (;;) {
+		shim_wait(&work->wake);
+		WRITE_ONCE(work->running, 1);
+		xchg(&work->pending, 0);
+		work->func(work);
+		WRITE_ONCE(work->running, 0);
+	}
+	return NULL;
+}
+
+void shim_init_work(struct work_struct *work, void (*func)(struct work_struct *work))
+{
+	pthread_t thread;
+
+	work->func = func;
+	if (sem_init(&work->wake, 0, 0) || pthread_create(&thread, NULL, shim_worker, work))
+		shim_die("worker");
+	pthread_detach(thread);
+}
+
+void schedule_work(struct work_struct *work)
+{
+	if (!xchg(&work->pending, 1))
+		sem_post(&work->wake);
+}
+
+static struct irq_work *shim_irq_work;
+static sem_t shim_irq_work_wake;
+static int shim_irq_work_runs;
+
+bool irq_work_queue(struct irq_work *work)
+{
+	if (xchg(&work->pending, 1))
+		return false;
+	WRITE_ONCE(shim_irq_work, work);
+	sem_post(&shim_irq_work_wake);
+	return true;
+}
+
+static void *shim_run_irq_works(void *arg)
+{
+	shim_join_threads();
+	for (;;) {
+		struct irq_work *work;
+
+		shim_wait(&shim_irq_work_wake);
+		WRITE_ONCE(shim_irq_work_runs, 1);
+		work = READ_ONCE(shim_irq_work);
+		xchg(&work->pending, 0);
+		work->func(work);
+		WRITE_ONCE(shim_irq_work_runs, 0);
+	}
+	return NULL;
+}
+
+void irq_work_sync(struct irq_work *work)
+{
+	while (READ_ONCE(work->pending) || READ_ONCE(shim_irq_work_runs))
+		usleep(100);
+}
+
+void cancel_work_sync(struct work_struct *work)
+{
+	while (READ_ONCE(work->pending) || READ_ONCE(work->running))
+		usleep(100);
+}
+
+void shim_finish(void)
+{
+	/* This waits and does not cancel: what is requested runs */
+	sb_exit_requests();
+	sb_exit_requests();
+	WRITE_ONCE(shim_finished, true);
+}
+
+/* --------------------------------------------------------------------- time --- */
+
+u64 shim_monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * (u64)NSEC_PER_SEC + now.tv_nsec;
+}
+
+u64 local_clock(void)
+{
+	u64 now = shim_monotonic() + shim_clock_skew;
+
+	shim_hook();
+	return now;
+}
+
+u64 ktime_get_real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * (u64)NSEC_PER_SEC + now.tv_nsec;
+}
+
+/* ------------------------------------------------------------------ strings --- */
+
+void shim_printk(const char *fmt, ...)
+{
+	va_list args;
+
+	if (shim_silent)
+		return;
+	va_start(args, fmt);
+	vprintf(fmt, args);
+	va_end(args);
+}
+
+int scnprintf(char *to, size_t size, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(to, size, fmt, args);
+	va_end(args);
+	return len < (int)size ? len : (int)size - 1;
+}
+
+static char *shim_put(char *to, unsigned long n, unsigned int base)
+{
+	char digits[20];
+	int len = 0;
+
+	do
+		digits[len++] = hex_asc[n % base];
+	while (n /= base);
+	while (len)
+		*to++ = digits[--len];
+	return to;
+}
+
+int sprint_symbol(char *name, unsigned long address)
+{
+	char *to = name;
+
+	shim_hook();
+	if (address < PATH_TEXT ||
+	    address >= PATH_TEXT + PATH_FUNCTIONS * PATH_FUNCTION_SIZE) {
+		*to++ = '0';
+		*to++ = 'x';
+		to = shim_put(to, address, 16);
+	} else {
+		*to++ = 'f';
+		to = shim_put(to, path_function(address), 10);
+		to = stpcpy(to, "+0x");
+		to = shim_put(to, address % PATH_FUNCTION_SIZE, 16);
+		to = stpcpy(to, "/0x40");
+	}
+	*to = '\0';
+	return to - name;
+}
+
+/* ---------------------------------------------------------------- unwinding --- */
+
+bool sb_orc_is_stable(unsigned long ip)
+{
+	return ip >= __START_KERNEL_map;
+}
+
+/* A step as ORC entries describe it; path_build() in storm.c lays frames out like that */
+bool unwind_next_frame(struct unwind_state *state)
+{
+	unsigned int function = path_function(state->ip);
+	unsigned long cfa;
+
+	shim_hook();
+	if (function == PATH_ENTRY) {
+		/* Registers of user mode */
+		state->regs = (struct pt_regs *)state->sp;
+		state->full_regs = true;
+		state->ip = state->regs->ip;
+		state->bp = state->regs->bp;
+		state->sp = state->regs->sp;
+		return true;
+	}
+	switch (function % 3) {
+	case 0:		/* bp is kept */
+		cfa = state->sp + 8 * (1 + function / 3 % 3);
+		break;
+	case 1:		/* bp is saved, and used as any register */
+		cfa = state->sp + 8 * (2 + function / 3 % 3);
+		break;
+	default:	/* bp is the frame pointer; the frame's size varies */
+		cfa = state->bp + 16;
+	}
+	state->ip = sb_load(cfa - 8);
+	if (function % 3)
+		state->bp = sb_load(cfa - 16);
+	state->sp = cfa;
+	state->regs = NULL;
+	return true;
+}
+
+void unwind_start(struct unwind_state *state, struct task_struct *task, struct pt_regs *regs,
+		  unsigned long *first_frame)
+{
+	*state = (struct unwind_state) { .ip = regs->ip, .sp = regs->sp, .bp = regs->bp };
+	unwind_next_frame(state);
+}
+
+unsigned int stack_trace_save_tsk(struct task_struct *task, unsigned long *pc, unsigned int size,
+				  unsigned int skip)
+{
+	unsigned long frames[PATH_FRAMES_MAX];
+	unsigned int nr = path_frames(task->path, frames);
+
+	nr = min(nr, size);
+	memcpy(pc, frames, nr * sizeof(*pc));
+	return nr;
+}
+
+/* ------------------------------------------------------------------- set up --- */
+
+void shim_init(unsigned int cpus)
+{
+	struct sigaction act = { .sa_flags = SA_RESTART | SA_NODEFER };
+	pthread_t thread;
+	int cpu;
+
+	nr_cpu_ids = cpus;
+	act.sa_handler = shim_on_irq;
+	sigaction(SIGUSR1, &act, NULL);
+	act.sa_handler = shim_on_nmi;
+	sigaction(SIGUSR2, &act, NULL);
+	act.sa_handler = shim_on_stop;
+	/* What stops must not be interrupted: it would not be stopped */
+	sigfillset(&act.sa_mask);
+	sigaction(SIGRTMIN, &act, NULL);
+
+	if (sem_init(&shim_irq_work_wake, 0, 0) ||
+	    pthread_create(&thread, NULL, shim_run_irq_works, NULL))
+		shim_die("irq_work");
+	pthread_detach(thread);
+
+	/* As stackbuf_init() does it */
+	sb_cpu = (struct sb_cpu *)shim_percpu_room;
+	for_each_possible_cpu(cpu)
+		local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, sb_verify);
+	sb_init_memory();
+	sb_init_ring();
+	sb_init_evict();
+	sb_init_recall();
+	sb_apply_limit();
+	sb_change_state(STACKBUF_ENABLED, true);
+}

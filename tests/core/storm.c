@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * storm.c - saves of made-up stacks on all CPUs and in all contexts; what they leave in memory is
+ * checked where everything is stopped, at random instants, and at the end
+ */
+#include <getopt.h>
+#include <unistd.h>
+
+#include <shim.h>
+
+#include "core/capture.h"
+#include "check.h"
+#include "paths.h"
+
+#define CONTEXTS	5	/* a softirq interrupts a task, ..., an NMI an NMI */
+#define STACK_OF_CONTEXT	3272UL
+#define TASKS		3	/* of a CPU */
+#define NUMBER_OF_CPU	64
+
+static unsigned int cpus = 3, seconds = 10, paths = 2000, cold = 8, signal_us = 100, check_ms = 5;
+static unsigned int hook_mask = 255;
+static unsigned long enough;	/* saves; 0: as many as come in time */
+static bool quiet, measure;
+
+/* Frames of all paths, made once */
+static struct path {
+	unsigned int nr;
+	unsigned long pc[PATH_FRAMES_MAX];
+} *path;
+
+struct context {
+	u64 random, number, attempted, refused, gone, right, wrong;
+	u64 *recorded;		/* by path */
+	struct { u32 id, path; } earlier[16];
+	struct task_struct sleeper;
+};
+
+static struct cpu {
+	struct context context[CONTEXTS];
+	struct task_struct task[TASKS];
+	bool parked, park;
+	pthread_t thread;
+} cpu_of[SHIM_CPUS];
+
+static bool stop;
+
+static inline u32 next_random(struct context *c)
+{
+	c->random ^= c->random << 13;
+	c->random ^= c->random >> 7;
+	c->random ^= c->random << 17;
+	return c->random >> 16;
+}
+
+/* Lay out a path's frames below @end, as unwind_next_frame() in shim.c takes them apart */
+static void path_build(const struct path *p, char *end, u32 random, struct pt_regs *regs)
+{
+	struct pt_regs *user = (struct pt_regs *)end - 1;
+	unsigned long sp = (unsigned long)user, bp = 0x1234;
+	int i;
+
+	user->bp = 0x7ffe00001000;
+	user->cs = 0x33;
+	user->ip = 0x400000;
+	for (i = p->nr - 2; i >= 0; i--) {
+		unsigned int function = path_function(p->pc[i]), locals = function / 3 % 3;
+		unsigned long *at = (unsigned long *)sp;
+
+		*--at = p->pc[i + 1];
+		if (function % 3)
+			*--at = bp;
+		/* Some of the frames that have a frame pointer call alloca() */
+		if (function % 9 == 2)
+			locals = random >> i % 24 & 3;
+		sp = (unsigned long)(at - locals);
+		if (function % 3 == 1)
+			bp = function / 9 % 2 ? sp : function * 0x1111UL;
+		else if (function % 3 == 2)
+			bp = (unsigned long)at;
+	}
+	regs->ip = p->pc[0];
+	regs->sp = sp;
+	regs->bp = bp;
+	regs->cs = __KERNEL_CS;
+	regs->flags = X86_EFLAGS_IF;
+	regs->r10 = 0;
+	regs->r13 = 0;
+}
+
+/* Whether an id stands for a path's stack: 1; -1 if not; 0 if it is no stack's any more */
+static int right(u32 id, const struct path *p)
+{
+	unsigned int nr = min(p->nr, (unsigned int)STACKBUF_DEPTH_MAX);
+	struct stackbuf_trace trace;
+	u8 flags;
+
+	if (!sb_trace_of_id(&trace, id, &flags) || flags & STACKBUF_STACK_AGAIN)
+		return 0;
+	return trace.depth == nr && trace.cut == (p->nr > nr) &&
+	       !memcmp(trace.pc, p->pc, nr * sizeof(*p->pc)) ? 1 : -1;
+}
+
+static void save(unsigned int level)
+{
+	struct context *c = &cpu_of[shim_cpu].context[level];
+	enum stackbuf_context context = min(level, (unsigned int)STACKBUF_NMI);
+	char *end = (char *)current->stack + THREAD_SIZE - level * STACK_OF_CONTEXT;
+	u32 random = next_random(c), which = random >> 12, id = 0;
+	struct pt_regs regs SB_UNINITIALIZED;
+	const struct path *p;
+	u64 tag;
+
+	which = random % cold ? which % 16 * 7 : which % paths;
+	p = &path[which];
+	tag = TAG(which, shim_cpu, context, ++c->number);
+	c->attempted++;
+	if (random >> 28 == 15) {
+		c->sleeper.path = which;
+		stackbuf_save_task(&c->sleeper, tag, &id);
+	} else {
+		path_build(p, end, random, &regs);
+		if (random >> 28 == 14)
+			id = sb_save_regs(&regs, 0, 0, sb_context_of(preempt_count()));
+		else
+			id = stackbuf_save_regs(&regs, tag);
+	}
+	if (!id) {
+		c->refused++;
+		return;
+	}
+	c->recorded[which]++;
+	/* Now or later, when it may have been evicted */
+	if (!(random >> 8 & 15)) {
+		unsigned int slot = random >> 4 & 15, other = c->earlier[slot].path;
+		int is = random & 1 ? right(id, p) : right(c->earlier[slot].id, &path[other]);
+
+		c->right += is > 0;
+		c->gone += !is;
+		c->wrong += is < 0;
+		c->earlier[slot].id = id;
+		c->earlier[slot].path = which;
+	}
+}
+
+static bool may_save(void)
+{
+	return !READ_ONCE(stop) && !cpu_of[shim_cpu].parked;
+}
+
+static bool on_irq(void)
+{
+	struct context *c = &cpu_of[shim_cpu].context[2];
+
+	if (!may_save())
+		return false;
+	save(2);
+	if (next_random(c) & 1)
+		save(2);
+	return next_random(c) & 1;
+}
+
+static void on_softirq(void)
+{
+	save(1);
+}
+
+static void on_nmi(void)
+{
+	if (may_save())
+		save(in_nmi() > NMI_OFFSET ? 4 : 3);
+}
+
+/* The kernel's own functions are where interrupts and NMIs come without a signal */
+static void on_hook(void)
+{
+	static __thread u64 calls;
+	u64 random;
+
+	/* More often in what has interrupted something: five saves inside each other are rare */
+	if (++calls & (preempt_count() >> 8 ? hook_mask >> 4 : hook_mask))
+		return;
+	random = path_mix(calls ^ (u64)shim_cpu << 32);
+	if (random & 256)
+		shim_run_nmi();
+	else if (!shim_irq_off)
+		shim_take_irq();
+	else
+		shim_irq_pending = 1;
+}
+
+static void *cpu_thread(void *arg)
+{
+	struct cpu *cpu = arg;
+	struct context *c = &cpu->context[0];
+	unsigned int turn = 0;
+
+	shim_cpu_starts(cpu - cpu_of, &cpu->task[0]);
+	while (!READ_ONCE(stop)) {
+		save(0);
+		if (++turn % 16)
+			continue;
+		current = &cpu->task[next_random(c) % TASKS];
+		/* Clocks of CPUs differ, and a page's time is limited */
+		if (!(turn % 8192) && !measure)
+			shim_clock_skew += next_random(c) % 16 ?
+				next_random(c) % 16 * 40000000 : 1UL << 46;
+		if (READ_ONCE(cpu->park)) {
+			cpu->parked = true;
+			barrier();
+			shim_cpu_goes_offline(&stop);
+			barrier();
+			cpu->parked = false;
+		}
+	}
+	shim_cpu_ends();
+	return NULL;
+}
+
+static struct check_arrays copy;
+
+static void make_copy(void)
+{
+	memcpy(copy.info, &stackbuf_info, copy.info_size);
+	memcpy(copy.events, stackbuf_events, copy.events_size);
+	memcpy(copy.stacks, stackbuf_stacks, copy.stacks_size);
+	memcpy(copy.text, stackbuf, copy.text_size);
+}
+
+static void init_copy(void)
+{
+	copy.info_size = sizeof(stackbuf_info);
+	copy.events_size = SB_EVENT_PAGES * STACKBUF_PAGE_SIZE;
+	copy.stacks_size = SB_STACK_PAGES * STACKBUF_PAGE_SIZE;
+	copy.text_size = SB_TEXT_PAGES * STACKBUF_PAGE_SIZE;
+	copy.info = malloc(copy.info_size);
+	copy.events = malloc(copy.events_size);
+	copy.stacks = malloc(copy.stacks_size);
+	/* sbcheck reads it as a string */
+	copy.text = calloc(1, copy.text_size + 1);
+}
+
+static void init_cpus(void)
+{
+	unsigned int i, k, n;
+
+	path = calloc(paths, sizeof(*path));
+	for (i = 0; i < paths; i++)
+		path[i].nr = path_frames(i, path[i].pc);
+	for (i = 0; i < cpus; i++) {
+		struct cpu *cpu = &cpu_of[i];
+
+		for (k = 0; k < CONTEXTS; k++) {
+			struct context *c = &cpu->context[k];
+
+			c->random = path_mix(i * CONTEXTS + k + 1 + getpid());
+			c->recorded = calloc(paths, sizeof(*c->recorded));
+			c->sleeper.pid = 2000 + i * 10 + k;
+			c->sleeper.tgid = c->sleeper.pid;
+			snprintf(c->sleeper.comm, TASK_COMM_LEN, "t%04d", c->sleeper.pid);
+		}
+		for (n = 0; n < TASKS; n++) {
+			struct task_struct *task = &cpu->task[n];
+
+			task->pid = 1000 + i * 10 + n;
+			task->tgid = task->pid;
+			snprintf(task->comm, TASK_COMM_LEN, "t%04d", task->pid);
+			task->stack = aligned_alloc(THREAD_SIZE, THREAD_SIZE);
+			memset(task->stack, 0, THREAD_SIZE);
+		}
+	}
+}
+
+/* What user space does meanwhile */
+static void change_settings(u32 random)
+{
+	struct task_struct *task = &cpu_of[random % cpus].task[random / 16 % TASKS];
+	u64 name;
+
+	switch (random >> 8 & 15) {
+	case 0:
+		sb_filter.every = random >> 12 & 3;
+		sb_apply_every();
+		break;
+	case 1:
+		sb_filter.limit = random >> 12 & 1 ? 1000 : 0;
+		sb_apply_limit();
+		break;
+	case 2:
+		sb_filter.pid = random >> 12 & 1 ? task->pid : 0;
+		sb_apply_filter();
+		break;
+	case 3:
+		sb_filter.cpu = random >> 12 & 1 ? random % cpus : -1;
+		sb_apply_filter();
+		break;
+	case 4:
+		/* A module was unloaded */
+		sb_expire_stacks(path_address(random % PATH_FAR), 64);
+		sb_invalidate_recall();
+		break;
+	case 5:
+		sb_change_state(STACKBUF_ENABLED, false);
+		usleep(100);
+		sb_change_state(STACKBUF_ENABLED, true);
+		break;
+	case 6:
+		WRITE_ONCE(sb_verify, 1 + (random >> 12) % 64);
+		sb_apply_verify();
+		break;
+	default:
+		/* A task is renamed, racing with saves; the rest of its name is not checked */
+		memcpy(&name, task->comm, sizeof(name));
+		name = (name & ~(255UL << 48)) | (u64)('a' + random % 26) << 48 | (u64)'-' << 40;
+		data_race((*(u64 *)task->comm = name));
+	}
+	/* Most of the time all is recorded */
+	if (random >> 20 & 1) {
+		sb_filter = (struct sb_filter_settings) { .cpu = -1, .every = 1 };
+		sb_apply_limit();
+	}
+}
+
+static unsigned long checks, live_pages;
+
+static unsigned int check_now(void)
+{
+	unsigned int problems = 0;
+
+#ifndef __SANITIZE_THREAD__
+	shim_stop();
+	make_copy();
+	shim_go_on();
+	problems = check_arrays(&copy, false, NULL, paths);
+	checks++;
+#endif
+	return problems;
+}
+
+static u64 attempts(void)
+{
+	unsigned int i, k;
+	u64 sum = 0;
+
+	for (i = 0; i < cpus; i++)
+		for (k = 0; k < CONTEXTS; k++)
+			sum += data_race(cpu_of[i].context[k].attempted);
+	return sum;
+}
+
+static unsigned int conduct(u64 end)
+{
+	struct context c = { .random = 0x9e3779b97f4a7c15UL ^ getpid() };
+	u64 next_check = 0, next_settings = 0, was_new = 0, was_full = 0;
+	unsigned int problems = 0;
+
+	while (shim_monotonic() < end && !problems && (!enough || attempts() < enough)) {
+		u32 random = next_random(&c);
+		u64 now = shim_monotonic(), full = sb_counter(STACKBUF_LOST_TABLE);
+
+		if (sb_counter(STACKBUF_WALKED_NEW) != was_new) {
+			was_new = sb_counter(STACKBUF_WALKED_NEW);
+			was_full = full;
+		} else if (full - was_full > 5000000) {
+			printf("problem: no room was made for any of %llu stacks\n",
+			       full - was_full);
+			problems++;
+		}
+
+		if (signal_us) {
+			pthread_kill(cpu_of[random % cpus].thread, random & 64 ? SIGUSR1 : SIGUSR2);
+			usleep(random % (2 * signal_us));
+		} else {
+			usleep(1000);
+		}
+		if (check_ms && now >= next_check) {
+			problems = check_now();
+#ifndef __SANITIZE_THREAD__
+			if (!problems)
+				problems = check_live(stackbuf_events, SB_EVENT_PAGES, &live_pages);
+#endif
+			next_check = shim_monotonic() + check_ms * 1000000UL;
+		}
+		if (!quiet && now >= next_settings) {
+			change_settings(next_random(&c));
+			next_settings = now + 1000000;
+		}
+		/* The highest CPU goes offline for the second half */
+		if (!quiet && cpus > 2 && (enough ? attempts() > enough / 2 :
+					   end - now < seconds * 500000000UL))
+			WRITE_ONCE(cpu_of[cpus - 1].park, true);
+	}
+	return problems;
+}
+
+static void usage(void)
+{
+	fputs("Usage: storm [-s SECONDS] [-n N] [-c CPUS] [-p PATHS] [-r N] [-u US] [-m MS] [-k N] [-q] [-b]\n"
+	      "  -s, -c, -p  how long; threads; different stacks\n"
+	      "  -n N   end after N thousand saves, if that is earlier\n"
+	      "  -r N   one in N saves is of any stack, the others of sixteen (8)\n"
+	      "  -u US  mean time between signals (100); 0: none\n"
+	      "  -m MS  time between checks (5); 0: at the end only\n"
+	      "  -k N   one in N calls of a function of the kernel is interrupted (256)\n"
+	      "  -q     no filters, no CPU goes offline\n"
+	      "  -b     measure: the clocks do not jump\n", stderr);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	u64 attempted = 0, refused = 0, gone = 0, is_right = 0, wrong = 0, by[CONTEXTS] = {};
+	u64 lost, all = 0;
+	unsigned int problems, i, k, n;
+	u64 *recorded, start;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "s:n:c:p:r:u:m:k:qb")) != -1) {
+		unsigned int value = optarg ? atoi(optarg) : 0;
+
+		switch (opt) {
+		case 's':
+			seconds = value;
+			break;
+		case 'n':
+			enough = value * 1000UL;
+			break;
+		case 'c':
+			cpus = value;
+			break;
+		case 'p':
+			paths = value;
+			break;
+		case 'r':
+			cold = value;
+			break;
+		case 'u':
+			signal_us = value;
+			break;
+		case 'm':
+			check_ms = value;
+			break;
+		case 'k':
+			hook_mask = roundup_pow_of_two(value) - 1;
+			break;
+		case 'q':
+			quiet = true;
+			break;
+		case 'b':
+			measure = true;
+			break;
+		default:
+			usage();
+		}
+	}
+	if (cpus < 1 || cpus > SHIM_CPUS || !cold || paths < 128 || optind != argc)
+		usage();
+	setvbuf(stdout, NULL, _IOLBF, 0);
+
+	init_cpus();
+	init_copy();
+	shim_init(cpus);
+	shim_hook = on_hook;
+	shim_irq = on_irq;
+	shim_softirq = on_softirq;
+	shim_nmi = on_nmi;
+	start = shim_monotonic();
+	for (i = 0; i < cpus; i++)
+		pthread_create(&cpu_of[i].thread, NULL, cpu_thread, &cpu_of[i]);
+	while (READ_ONCE(shim_online) != BIT(cpus) - 1)
+		usleep(100);
+	problems = conduct(start + seconds * 1000000000UL);
+	WRITE_ONCE(stop, true);
+	start = shim_monotonic() - start;
+	if (problems)
+		goto end;
+	shim_finish();
+	for (i = 0; i < cpus; i++)
+		pthread_join(cpu_of[i].thread, NULL);
+
+	recorded = calloc(paths, sizeof(*recorded));
+	for (i = 0; i < cpus; i++) {
+		for (k = 0; k < CONTEXTS; k++) {
+			struct context *c = &cpu_of[i].context[k];
+
+			attempted += c->attempted;
+			by[k] += c->attempted;
+			refused += c->refused;
+			gone += c->gone;
+			is_right += c->right;
+			wrong += c->wrong;
+			for (n = 0; n < paths; n++) {
+				recorded[n] += c->recorded[n];
+				all += c->recorded[n];
+			}
+		}
+	}
+	make_copy();
+	problems = check_arrays(&copy, true, recorded, paths);
+	lost = sb_counter(STACKBUF_LOST_OFF) + sb_counter(STACKBUF_LOST_NESTED) +
+	       sb_counter(STACKBUF_LOST_TABLE) + sb_counter(STACKBUF_LOST_PAGE) +
+	       sb_counter(STACKBUF_LOST_EMPTY) + sb_counter(STACKBUF_KEPT_OUT) +
+	       sb_counter(STACKBUF_NOT_SAMPLED) + sb_counter(STACKBUF_OVER_LIMIT);
+	for (i = 0; i < cpus; i++) {
+		u64 tried = 0, got = READ_ONCE(per_cpu_ptr(sb_cpu, i)->recorded);
+
+		for (k = 0; k < CONTEXTS; k++)
+			tried += cpu_of[i].context[k].attempted;
+		printf("CPU %u recorded %llu of %llu\n", i, got, tried);
+		/* Where there are fewer pages than CPUs, too */
+		if (tried > 100000 && got < tried / 1000) {
+			printf("problem: CPU %u records nothing\n", i);
+			problems++;
+		}
+	}
+	printf("attempted %llu recorded %llu refused %llu in %llu ms\n", attempted, all, refused,
+	       start / 1000000);
+	printf("task %llu softirq %llu hardirq %llu nmi %llu nested %llu right %llu gone %llu wrong %llu\n",
+	       by[0], by[1], by[2], by[3], by[4], is_right, gone, wrong);
+	printf("checks %lu live pages %lu\n", checks, live_pages);
+	check_say(&copy);
+	printf("kept_out %llu not_sampled %llu over_limit %llu\n", sb_counter(STACKBUF_KEPT_OUT),
+	       sb_counter(STACKBUF_NOT_SAMPLED), sb_counter(STACKBUF_OVER_LIMIT));
+	if (attempted != all + refused || lost != refused || sb_recorded() != all) {
+		printf("problem: attempted %llu, recorded %llu, by the CPUs %llu, refused %llu, counted %llu\n",
+		       attempted, all, sb_recorded(), refused, lost);
+		problems++;
+	}
+	if (wrong || sb_counter(STACKBUF_DIFFERED)) {
+		printf("problem: %llu ids stood for another stack, %llu recalled stacks were wrong\n",
+		       wrong, sb_counter(STACKBUF_DIFFERED));
+		problems++;
+	}
+end:
+	if (problems)
+		printf("problems %u\n", problems);
+	fflush(stdout);
+	_exit(problems != 0);
+}

@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * unit.c - parts of core/ that a running kernel rarely reaches; and saves that are stopped, or
+ * interrupted by an NMI, at each of their instructions
+ */
+#define _GNU_SOURCE
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <shim.h>
+
+/* Their static functions are tested, too */
+#include "core/table.c"
+#include "core/probe_resolve.c"
+
+#include "core/capture.h"
+#include "check.h"
+#include "paths.h"
+
+static unsigned int failures;
+static u64 random_state = 88172645463325252ULL;
+
+static u64 next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static void result(bool is, const char *text)
+{
+	printf("%s %s\n", is ? "ok" : "not ok", text);
+	failures += !is;
+}
+
+#define EXPECT(condition) do {						\
+	if (!(condition)) {						\
+		printf("# line %d: %s\n", __LINE__, #condition);	\
+		return false;						\
+	}								\
+} while (0)
+
+/* -------------------------------------------------------------------- table --- */
+
+static unsigned int naive_run(u64 used, unsigned int n)
+{
+	unsigned int start, i;
+
+	for (start = 1; start + n <= 64; start++) {
+		for (i = start; i < start + n && !(used >> i & 1); i++)
+			;
+		if (i == start + n)
+			return start;
+	}
+	return 0;
+}
+
+static bool finds_runs(void)
+{
+	unsigned int i, n;
+
+	EXPECT(sb_find_run(~0ULL, 1) == 0);
+	EXPECT(sb_find_run(1, 63) == 1);
+	EXPECT(sb_find_run(3, 63) == 0);
+	EXPECT(sb_find_run(~(1ULL << 63), 1) == 63);
+	EXPECT(sb_find_run(~(1ULL << 63), 2) == 0);
+	for (i = 0; i < 200000; i++) {
+		u64 used = next_random() | 1;
+
+		/* Few bits, and many, in half of the cases each */
+		used = i & 1 ? used | next_random() : (used & next_random()) | 1;
+		n = 1 + next_random() % (i & 2 ? 63 : 13);
+		if (i & 4)
+			used = (used & next_random() & next_random()) | 1;
+		EXPECT(sb_find_run(used, n) == naive_run(used, n));
+	}
+	return true;
+}
+
+static bool allocates(void)
+{
+	static struct { u32 granule; unsigned int n; } has[SB_GRANULES];
+	unsigned int nr = 0, used = 0, i, k, turn, failed = 0;
+	bool taken[SB_GRANULES] = {};
+
+	for (turn = 0; turn < 200000; turn++) {
+		if (next_random() % 16 < (turn % 4096 < 2048 ? 10 : 6)) {
+			unsigned int n = 1 + next_random() % 13;
+			bool searches = atomic_read(&sb_alloc_misses) < (int)SB_STACK_PAGES;
+			u32 granule = sb_alloc_granules(n);
+
+			if (!granule) {
+				/* Until granules are freed it does not search again */
+				failed++;
+				for (i = 0; searches && i < SB_STACK_PAGES; i++)
+					EXPECT(!naive_run(stackbuf_stacks[i].used, n));
+				continue;
+			}
+			EXPECT(searches);
+			EXPECT(granule % 64 && granule % 64 + n <= 64);
+			EXPECT(granule + n <= SB_GRANULES);
+			for (i = granule; i < granule + n; i++) {
+				EXPECT(!taken[i]);
+				taken[i] = true;
+			}
+			has[nr].granule = granule;
+			has[nr++].n = n;
+			used += n;
+		} else if (nr) {
+			k = next_random() % nr;
+			sb_free_granules(has[k].granule, has[k].n);
+			for (i = has[k].granule; i < has[k].granule + has[k].n; i++)
+				taken[i] = false;
+			used -= has[k].n;
+			has[k] = has[--nr];
+		}
+		EXPECT(atomic_read(&sb_granules_used) == (int)used);
+	}
+	while (nr--)
+		sb_free_granules(has[nr].granule, has[nr].n);
+	for (i = 0; i < SB_STACK_PAGES; i++)
+		EXPECT(stackbuf_stacks[i].used == 1);
+	EXPECT(failed > 100 && !atomic_read(&sb_granules_used));
+	return true;
+}
+
+static bool encodes(void)
+{
+	const unsigned long base = (unsigned long)stack_trace_save;
+	const unsigned long edge[] = {
+		base, base + 0x7fffffff, base + 0x80000000, base - 0x7fffffff, base - 0x80000000,
+		base - 0x80000001, 0, ~0UL, 1UL << 63, base ^ 1UL << 32,
+	};
+	unsigned long pc[STACKBUF_DEPTH_MAX], again[STACKBUF_DEPTH_MAX];
+	struct sb_trace trace;
+	unsigned int i, k, nr;
+
+	for (i = 0; i < 20000; i++) {
+		nr = i < 64 ? i + 1 : 1 + next_random() % STACKBUF_DEPTH_MAX;
+		for (k = 0; k < nr; k++)
+			pc[k] = i & 1 ? edge[next_random() % ARRAY_SIZE(edge)] :
+				base + (s32)next_random();
+		sb_encode(&trace, pc, nr, i & 2);
+		EXPECT(trace.nr == nr && trace.words >= nr && trace.words <= 3 * nr);
+		EXPECT(trace.cut == !!(i & 2));
+		EXPECT(trace.hash == stackbuf_hash(trace.frames, trace.words, i & 2));
+		EXPECT(sb_decode(again, trace.frames, trace.words) == nr);
+		EXPECT(!memcmp(pc, again, nr * sizeof(*pc)));
+	}
+	/* The lowest distance marks the long form */
+	sb_encode(&trace, &edge[4], 1, false);
+	EXPECT(trace.words == 3 && trace.frames[0] == STACKBUF_FRAME_FAR);
+	return true;
+}
+
+static bool decodes_anything(void)
+{
+	unsigned long pc[STACKBUF_DEPTH_MAX];
+	unsigned int i, k;
+
+	for (i = 0; i < 20000; i++) {
+		unsigned int words = next_random() % 193, nr;
+		u32 *frames = malloc(words * sizeof(*frames) + 1);
+
+		for (k = 0; k < words; k++)
+			frames[k] = next_random() % 4 ? next_random() : STACKBUF_FRAME_FAR;
+		nr = sb_decode(pc, frames, words);
+		EXPECT(nr <= STACKBUF_DEPTH_MAX && nr <= words);
+		free(frames);
+	}
+	return true;
+}
+
+/* ------------------------------------------------------------------- probes --- */
+
+static bool splits_lists(void)
+{
+	static const struct { const char *text; unsigned int nr; const char *name[3]; } list[] = {
+		{ "", 0 }, { ",", 0 }, { " , \n,,", 0 }, { "\n", 0 },
+		{ "a", 1, { "a" } }, { "a\n", 1, { "a" } }, { "a,", 1, { "a" } },
+		{ " a ", 1, { "a" } }, { "\ta", 1, { "a" } }, { "a b", 1, { "a b" } },
+		{ "a,b", 2, { "a", "b" } }, { " a , b ", 2, { "a", "b" } },
+		{ "a\nb,,c\n", 3, { "a", "b", "c" } }, { "a, ,b", 2, { "a", "b" } },
+	};
+	unsigned int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(list); i++) {
+		struct sb_resolver *resolver = sb_resolver_of_list(list[i].text);
+
+		EXPECT(resolver && resolver->nr == list[i].nr);
+		for (k = 0; k < list[i].nr; k++)
+			EXPECT(resolver->request[k].len == strlen(list[i].name[k]) &&
+			       !memcmp(resolver->request[k].name, list[i].name[k],
+				       resolver->request[k].len));
+		kvfree(resolver);
+	}
+	return true;
+}
+
+static bool parses_probes(void)
+{
+	static const struct {
+		const char *name, *function, *module;
+		unsigned int offset, tag;
+		unsigned long addr;
+	} good[] = {
+		{ "vfs_read", "vfs_read" },
+		{ "vfs_read+0x10", "vfs_read", NULL, 16 },
+		{ "f+4294967295", "f", NULL, U32_MAX },
+		{ "ext4:ext4_read", "ext4_read", "ext4" },
+		{ "m:f+7", "f", "m", 7 },
+		{ "f@arg1", "f", NULL, 0, 1 },
+		{ "m:f@arg6", "f", "m", 0, 6 },
+		{ "f@retaddr", "f", NULL, 0, STACKBUF_PROBE_RETADDR },
+		{ "f.cold", "f.cold" },
+		{ "f.constprop.0@arg2", "f.constprop.0", NULL, 0, 2 },
+		{ "0xffffffff81000000", "", NULL, 0, 0, 0xffffffff81000000 },
+		{ "0x1@arg3", "", NULL, 0, 3, 1 },
+	};
+	static const char *const bad[] = {
+		"t:sched_switch", "f@", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
+		"f@retaddr@arg1", "f+1@arg1", "f.cold@arg1", "f.cold@retaddr", "0x", "0x0", "0xg",
+		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*", "f?",
+		"f[0]", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",
+		"f+4294967296", "f+1+1", "+1", "@arg1",
+	};
+	char longest[STACKBUF_PROBE_NAME + 1];
+	struct sb_probe_request request;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		request = (struct sb_probe_request) {
+			.name = good[i].name, .len = strlen(good[i].name) };
+		if (sb_parse_probe(&request) || strcmp(request.function, good[i].function) ||
+		    !request.module != !good[i].module ||
+		    (request.module && strcmp(request.module, good[i].module)) ||
+		    request.offset != good[i].offset || request.tag != good[i].tag ||
+		    request.addr != good[i].addr) {
+			printf("# %s\n", good[i].name);
+			return false;
+		}
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		request = (struct sb_probe_request) { .name = bad[i], .len = strlen(bad[i]) };
+		if (sb_parse_probe(&request) != -EINVAL) {
+			printf("# %s is accepted\n", bad[i]);
+			return false;
+		}
+	}
+	memset(longest, 'f', sizeof(longest));
+	request = (struct sb_probe_request) { .name = longest, .len = STACKBUF_PROBE_NAME - 1 };
+	EXPECT(!sb_parse_probe(&request));
+	EXPECT(strlen(request.function) == STACKBUF_PROBE_NAME - 1);
+	request = (struct sb_probe_request) { .name = longest, .len = STACKBUF_PROBE_NAME };
+	EXPECT(sb_parse_probe(&request) == -EINVAL);
+	return true;
+}
+
+static bool reads_symbols(void)
+{
+	struct sb_symbol symbol;
+
+	EXPECT(sb_symbol_at(&symbol, path_address(77)));
+	EXPECT(!strcmp(symbol.name, "f77") && symbol.len == 3 && !symbol.of_module);
+	EXPECT(symbol.start == path_start(77) && symbol.size == 64);
+	EXPECT(!sb_symbol_at(&symbol, 0x1234));
+	return true;
+}
+
+/* ------------------------------------------------- stop at every instruction --- */
+
+/*
+ * The processor's trap flag: SIGTRAP after each instruction.  An instruction of a library counts as
+ * one of the call.
+ */
+static void (*step_do)(void);
+static unsigned long steps;
+static bool step_on;
+
+static void on_trap(int signal, siginfo_t *info, void *context)
+{
+	ucontext_t *at = context;
+
+	if (!step_on) {
+		at->uc_mcontext.gregs[REG_EFL] &= ~0x100L;
+		return;
+	}
+	at->uc_mcontext.gregs[REG_EFL] |= 0x100;
+	steps++;
+	step_do();
+}
+
+static noinline void step_begin(void (*what)(void))
+{
+	step_do = what;
+	steps = 0;
+	step_on = true;
+	raise(SIGTRAP);
+}
+
+static struct task_struct task = { .pid = 1000, .tgid = 1000, .comm = "t1000" };
+static u64 number;
+static u32 path_of_nmi = 1;
+
+static struct check_arrays now, before;
+static unsigned long long *recorded;
+#define PATHS 4096
+
+static struct check_arrays arrays(void)
+{
+	return (struct check_arrays) {
+		&stackbuf_info, stackbuf_events, stackbuf_stacks, stackbuf, sizeof(stackbuf_info),
+		SB_EVENT_PAGES * STACKBUF_PAGE_SIZE, SB_STACK_PAGES * STACKBUF_PAGE_SIZE,
+		SB_TEXT_PAGES * STACKBUF_PAGE_SIZE,
+	};
+}
+
+/* A save of a path: all functions of it that keep bp, so that a frame is a word */
+static u32 save_path(u32 path, unsigned int level)
+{
+	unsigned int context = min(level, (unsigned int)STACKBUF_NMI), i;
+	char *end = (char *)task.stack + THREAD_SIZE - level * 4096;
+	struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
+	struct pt_regs *user = (struct pt_regs *)end - 1;
+	unsigned long sp = (unsigned long)user, pc[PATH_FRAMES_MAX], bp = 0;
+	unsigned int nr = path_frames(path, pc);
+	u32 id;
+
+	user->cs = 0x33;
+	user->ip = 0x400000;
+	for (i = nr - 1; i-- > 0;) {
+		unsigned int function = path_function(pc[i]);
+		unsigned long *at = (unsigned long *)sp;
+
+		*--at = pc[i + 1];
+		if (function % 3)
+			*--at = bp;
+		sp = (unsigned long)(at - (function % 3 == 2 ? 0 : function / 3 % 3));
+		if (function % 3 == 2)
+			bp = (unsigned long)at;
+	}
+	regs.ip = pc[0];
+	regs.sp = sp;
+	regs.bp = bp;
+	id = stackbuf_save_regs(&regs, TAG(path, 0, context, ++number));
+	if (id)
+		recorded[path]++;
+	return id;
+}
+
+static unsigned int nmi_saves, nmi_recorded;
+
+static void save_in_nmi(void)
+{
+	nmi_saves++;
+	nmi_recorded += !!save_path(path_of_nmi, 3);
+}
+
+static unsigned int step_problems;
+
+/* If something has changed since the last instruction, memory must be whole */
+static void check_step(void)
+{
+	now = arrays();
+	if (!memcmp(before.events, now.events, now.events_size) &&
+	    !memcmp(before.stacks, now.stacks, now.stacks_size) &&
+	    !memcmp(before.text, now.text, now.text_size))
+		return;
+	memcpy(before.events, now.events, now.events_size);
+	memcpy(before.stacks, now.stacks, now.stacks_size);
+	memcpy(before.text, now.text, now.text_size);
+	memcpy(before.info, now.info, now.info_size);
+	step_problems = check_arrays(&before, false, NULL, PATHS);
+	if (step_problems)
+		step_on = false;
+}
+
+/* Stopped at every instruction of saves of known and of new stacks, through laps of the ring */
+static bool whole_at_every_instruction(void)
+{
+	unsigned long all = 0;
+	unsigned int turn;
+
+	/* Through a lap of the text log: from then on blanks follow the text, not NULs */
+	for (turn = 0; turn < 100; turn++)
+		save_path(300 + turn, 0);
+	for (turn = 0; turn < 20 && !step_problems; turn++) {
+		u32 path = turn % 4 ? 5 : 100 + turn;
+		unsigned int more;
+
+		/* To different places in pages, and to the end of one */
+		for (more = turn * 9 % 97; more; more--)
+			save_path(more % 8 ? 5 : more % 3, 0);
+		step_begin(check_step);
+		save_path(path, 0);
+		step_on = false;
+		all += steps;
+	}
+	printf("# %lu instructions\n", all);
+	return !step_problems;
+}
+
+static unsigned long nmi_at;
+
+static void nmi_step(void)
+{
+	if (steps < nmi_at)
+		return;
+	step_on = false;
+	shim_run_nmi();
+}
+
+/* An NMI at a third of the instructions of a save of a known stack, and at some of other saves */
+static bool nmi_at_instructions(void)
+{
+	unsigned long pc[PATH_FRAMES_MAX], all = 0, instructions = 0;
+	unsigned int kind;
+
+	for (kind = 0; kind < 3; kind++) {
+		unsigned int path = kind ? 200 : 5;
+
+		for (nmi_at = 1; ; nmi_at += 1 + next_random() % (kind ? 600 : 5)) {
+			u32 id;
+
+			/* A new one, of few frames: its text takes long */
+			while (kind == 2 && path_frames(++path, pc) > 8)
+				;
+			step_begin(nmi_step);
+			id = save_path(path, 0);
+			instructions += steps;
+			if (step_on) {
+				step_on = false;
+				break;
+			}
+			all++;
+			if (!id)
+				return false;
+			/* The arrays are large to check */
+			if (kind || nmi_at % 4 == 0) {
+				now = arrays();
+				memcpy(before.info, now.info, now.info_size);
+				memcpy(before.events, now.events, now.events_size);
+				memcpy(before.stacks, now.stacks, now.stacks_size);
+				memcpy(before.text, now.text, now.text_size);
+				if (check_arrays(&before, false, NULL, PATHS))
+					return false;
+			}
+			sb_invalidate_recall();
+			if (!kind) {
+				/* Learn it again */
+				save_path(path, 0);
+				save_path(path, 0);
+			}
+		}
+	}
+	printf("# %lu NMIs in %lu instructions, %u saves in them, %u recorded\n", all,
+	       instructions, nmi_saves, nmi_recorded);
+	/* Ten words at the end of each page are for NMIs, so one NMI inside a save finds room */
+	return nmi_saves == nmi_recorded && nmi_saves >= all;
+}
+
+/* A page is closed early where eviction or another CPU wants it */
+static bool nmi_while_a_page_is_closed(void)
+{
+	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
+	unsigned long flags, all = 0;
+
+	/* From here on it is recalled, and needs no walk before it is appended */
+	for (nmi_at = 0; nmi_at < 4; nmi_at++)
+		shim_run_nmi();
+	for (nmi_at = 1; ; nmi_at++) {
+		unsigned int saves = nmi_saves;
+
+		EXPECT(save_path(5, 0));
+		raw_local_irq_save(flags);
+		step_begin(nmi_step);
+		sb_close_page_early(cpu, true);
+		if (step_on) {
+			step_on = false;
+			raw_local_irq_restore(flags);
+			break;
+		}
+		raw_local_irq_restore(flags);
+		EXPECT(nmi_saves == saves + 1);
+		all++;
+	}
+	printf("# %lu NMIs\n", all);
+	now = arrays();
+	return !check_arrays(&now, false, NULL, PATHS);
+}
+
+/* --------------------------------------------------------------- torn pages --- */
+
+static struct stackbuf_events_page *torn_page, torn_was;
+static u64 torn_seq;
+static bool torn;
+static unsigned long torn_old, torn_zero, torn_new;
+
+static void torn_step(void)
+{
+	const struct stackbuf_events_page *page = torn_page;
+
+	if (page->page.seq == torn_was.page.seq) {
+		torn_old++;
+		/* A reader may still take the old page for valid: nothing of it has changed */
+		torn |= memcmp(&page->word, &torn_was.word, sizeof(page->word)) ||
+			page->first != torn_was.first || page->time != torn_was.time ||
+			page->cpu != torn_was.cpu || torn_seq;
+	} else if (!page->page.seq) {
+		torn_zero++;
+		torn |= torn_new;
+	} else if (!torn_new++) {
+		/* A reader may take the new page for valid: it is empty, and nothing is to come */
+		torn |= page->page.seq <= torn_was.page.seq || page->word[0] ||
+			page->time == torn_was.time || page->owner != 1;
+	}
+}
+
+static bool tears_no_page(void)
+{
+	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
+	unsigned int turn;
+
+	for (turn = 0; turn < 5; turn++) {
+		u64 overwritten;
+
+		/* The next save takes the page after the head: all but this CPU's are closed */
+		do {
+			save_path(5, 0);
+			torn_page = &stackbuf_events[(atomic64_read(&sb_ring_head) + 1) %
+						     SB_EVENT_PAGES];
+		} while (cpu->pos < STACKBUF_EVENT_WORDS - 14 || torn_page == cpu->page ||
+			 !torn_page->page.seq);
+		torn_was = *torn_page;
+		torn_old = 0;
+		torn_zero = 0;
+		torn_new = 0;
+		overwritten = stackbuf_info.overwritten;
+		step_begin(torn_step);
+		save_path(5, 0);
+		step_on = false;
+		EXPECT(!torn && torn_old && torn_zero && torn_new);
+		EXPECT(stackbuf_info.overwritten > overwritten);
+	}
+	return true;
+}
+
+static sem_t done;
+
+static void *run(void *unused)
+{
+	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_NODEFER };
+
+	shim_cpu_starts(0, &task);
+	sigaction(SIGTRAP, &act, NULL);
+	number = 1;
+	shim_run_nmi();
+	save_path(5, 0);
+	save_path(5, 0);
+	nmi_saves = 0;
+	nmi_recorded = 0;
+	result(whole_at_every_instruction(), "stopped at every instruction, memory is whole");
+	result(nmi_at_instructions(), "an NMI inside a save is recorded, and spoils nothing");
+	result(nmi_while_a_page_is_closed(), "an NMI at every instruction of closing a page");
+	result(tears_no_page(),
+	       "a page that is rebuilt is no valid copy at any instruction of that");
+	sem_post(&done);
+	shim_cpu_ends();
+	return NULL;
+}
+
+/* With an argument: without what stops at instructions, as sanitizers make many of one */
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	random_state ^= (u64)getpid() << 20;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	recorded = calloc(PATHS, sizeof(*recorded));
+	sem_init(&done, 0, 0);
+	shim_init(1);
+	shim_silent = true;
+	result(finds_runs(), "free runs of granules are the lowest ones, 200,000 bitmaps");
+	result(allocates(), "granules are allocated once, and a full table recovers");
+	result(encodes(), "frames near and far are decoded as they were encoded");
+	result(decodes_anything(), "any words are decoded without harm");
+	result(splits_lists(), "lists of probes are split");
+	result(parses_probes(), "probes are parsed, and nonsense is refused");
+	result(reads_symbols(), "symbols are read");
+	if (argc > 1) {
+		puts("done");
+		return failures != 0;
+	}
+
+	now = arrays();
+	before = now;
+	before.info = malloc(now.info_size);
+	before.events = malloc(now.events_size);
+	before.stacks = malloc(now.stacks_size);
+	before.text = calloc(1, now.text_size + 1);
+	task.stack = aligned_alloc(THREAD_SIZE, THREAD_SIZE);
+	memset(task.stack, 0, THREAD_SIZE);
+	shim_nmi = save_in_nmi;
+	pthread_create(&thread, NULL, run, NULL);
+	sem_wait(&done);
+	shim_finish();
+	pthread_join(thread, NULL);
+	puts("done");
+	return failures != 0;
+}
