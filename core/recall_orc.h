@@ -211,8 +211,8 @@ static __always_inline const struct sb_cache_entry *sb_try_slot(u32 slot, u32 ha
 		return NULL;
 	entry = sb_entry_at(unit);
 	/*
-	 * A stack whose text is outstanding takes the walk, which renders it; a stack that
-	 * evict.c has unlinked must not be found any more.  Both change the first word.
+	 * A stack whose text is outstanding takes the walk, which renders it; one that evict.c has
+	 * unlinked must not be found, whatever is put in its place now.  All change the first word.
 	 */
 	if (likely(READ_ONCE(*(u64 *)entry->stack) == entry->head &&
 		   entry->epoch == READ_ONCE(sb_recall_epoch) &&

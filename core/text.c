@@ -224,6 +224,6 @@ noinline void sb_publish(struct sb_draft *ready)
 			atomic_set_release(&draft->state, SB_DRAFT_FREE);
 		}
 		atomic_set_release(&sb_text_busy, 0);
-		smp_mb();	/* the log is free before drafts are checked */
-	} while (sb_oldest_ready_draft());
+		smp_mb();	/* the log is free before drafts are checked: is one ready? */
+	} while (sb_oldest_ready_draft());	/* which one does not matter, so a race is harmless */
 }
