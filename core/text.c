@@ -225,5 +225,5 @@ noinline void sb_publish(struct sb_draft *ready)
 		}
 		atomic_set_release(&sb_text_busy, 0);
 		smp_mb();	/* the log is free before drafts are checked: is one ready? */
-	} while (sb_oldest_ready_draft());	/* which one does not matter, so a race is harmless */
+	} while (sb_oldest_ready_draft());	/* which one does not matter: a race is harmless */
 }

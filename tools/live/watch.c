@@ -95,7 +95,8 @@ static char *why_none(const struct pattern *p)
 		why = xasprintf("%s: no function matches: no module %s is loaded", p->text,
 				p->module);
 	free(module);
-	return why ?: xasprintf("%s: no function matches; if it is inlined, probe a caller", p->text);
+	return why ?: xasprintf("%s: no function matches; if it is inlined, probe a caller",
+				p->text);
 }
 
 /* Report each pattern that has found nothing.  If it is the only one, that is the error */
