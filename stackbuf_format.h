@@ -30,8 +30,7 @@
  *   stackbuf          the text log; its pages begin with a line of text,
  *                     see STACKBUF_TEXT_PAGE_SCAN
  *
- * All integers are little-endian.  At least 8 zero bytes follow each array, or
- * are its last ones (stackbuf_info).
+ * All integers are little-endian.  At least 8 zero bytes follow each array or end it (info).
  *
  * STACKBUF_VERSION is raised by every change that would make a reader of the previous
  * version print something wrong or miss something.  Giving a meaning to a reserved field that
@@ -530,8 +529,7 @@ static inline unsigned int stackbuf_decode_frame(const __u32 *frames, unsigned i
  *            Time: ns since the page's base time.  comm: 16 bytes, ended by a NUL.
  *
  * FULL events are: a page's first event, one recorded by an NMI that interrupted an append, the
- * event after that, one of another task or CPU, and one whose time is 2^27 ns or more
- * after the event before it.
+ * event after that, one of another task or CPU, and one 2^27 ns or more after the one before it.
  *
  * The words after the first are stored before bit 63 is cleared.  A page whose
  * base time is 2^46 ns or more ago, or in the future, is closed.

@@ -261,14 +261,15 @@ static void sb_evict(struct work_struct *work)
 	static u64 last;
 	u64 head = atomic64_read(&sb_ring_head), oldest = head - min_t(u64, head, SB_EVENT_PAGES);
 	/* Keep the newest half of the ring, unless it stands still: all events are of new stacks */
-	int rounds = sb_ring_stalled && head == last ? 8 : 4;
-	unsigned long started = jiffies;
+	int rounds = sb_ring_stalled && head == last ? 8 : 4, round;
+	unsigned long started;
 	bool starved = atomic_read(&sb_alloc_misses) >= SB_STACK_PAGES;
 	u32 used, wanted;
-	int round;
 
 	mutex_lock(&sb_table_mutex);
 	cpus_read_lock();
+	/* Not before: to wait for a CPU that goes offline, or for a suspend, is not work */
+	started = jiffies;
 	for (round = 1; ; round++) {
 		used = atomic_read(&sb_granules_used);
 		wanted = used > SB_GRANULES / 2 ? used - SB_GRANULES / 2 : 0;

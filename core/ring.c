@@ -268,10 +268,11 @@ static void sb_take_if_waiting(void *unused)
  */
 static void sb_share_pages(struct work_struct *work)
 {
-	unsigned long started = jiffies;
+	unsigned long started;
 	int i;
 
 	cpus_read_lock();
+	started = jiffies;	/* as in sb_evict() */
 	/* Other CPUs get no page until this has finished, so it must not be preempted */
 	preempt_disable();
 	WRITE_ONCE(sb_ring_sharing, true);
