@@ -649,26 +649,26 @@ vmlinuz() {
 images_without_debug_information() {
 	local boot='is a compressed image for booting, without debug information, not a vmlinux'
 	echo ' vfs_read+0x12/0x80' >"$dir/frames"
-	vmlinuz 6.1.0-99-cloud-amd64 >"$dir/vmlinuz"
-	refused 1 "$dir/vmlinuz $boot: Debian's package linux-image-6.1.0-99-cloud-amd64-dbg has it" decode -k "$dir/vmlinuz" "$dir/frames" || return
+	vmlinuz 6.1.0-none-cloud-amd64 >"$dir/vmlinuz"
+	refused 1 "$dir/vmlinuz $boot: Debian's package linux-image-6.1.0-none-cloud-amd64-dbg has it" decode -k "$dir/vmlinuz" "$dir/frames" || return
 	# The release of the record goes before
-	cp -r "$made" "$dir/debian" && LC_ALL=C sed -i 's/6\.1\.0-made\x00\x00\x00\x00/6.1.0-98-amd64/; s/#1 SMP made up/#1 SMP Debian /' "$dir/debian/info" || return
-	info_has 'kernel 6.1.0-98-amd64' "$dir/debian" &&
-	refused 1 "$boot: Debian's package linux-image-6.1.0-98-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/vmlinuz" &&
-	refused 1 "install its debug package, Debian's linux-image-6.1.0-98-amd64-dbg, or name the file: -k" -f "$dir/debian" log --lines &&
+	cp -r "$made" "$dir/debian" && LC_ALL=C sed -i 's/6\.1\.0-made\x00\x00\x00\x00/6.1.0-no-amd64/; s/#1 SMP made up/#1 SMP Debian /' "$dir/debian/info" || return
+	info_has 'kernel 6.1.0-no-amd64' "$dir/debian" &&
+	refused 1 "$boot: Debian's package linux-image-6.1.0-no-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/vmlinuz" &&
+	refused 1 "install its debug package, Debian's linux-image-6.1.0-no-amd64-dbg, or name the file: -k" -f "$dir/debian" log --lines &&
 	refused 1 "$boot: the debug package of kernel 6.1.0-made has it, and the folder that it was built in" -f "$made" log --lines -k "$dir/vmlinuz" &&
 	refused 1 'of kernel 6.1.0-made below /usr/lib/debug, /boot or /lib/modules: install its debug package, or name the file: -k' -f "$made" count --lines || return
 	# A module of the kernel
 	"$sane" -f "$dir/debian" log --lines -k "$dir/vmlinux" >/dev/null 2>"$dir/err"
-	grep -q "no made.ko in the usual places (name its directory: -m): Debian's package linux-image-6.1.0-98-amd64-dbg has the kernel's own" "$dir/err" ||
+	grep -q "no made.ko in the usual places (name its directory: -m): Debian's package linux-image-6.1.0-no-amd64-dbg has the kernel's own" "$dir/err" ||
 		{ cat "$dir/err"; return 1; }
 	mkdir -p "$dir/lib/kernel" && (cd "$dir/m/one" && gcc -c -o "$dir/lib/kernel/made.ko" one.c) || return
 	"$sane" -f "$dir/debian" log --lines -k "$dir/vmlinux" -m "$dir/lib" >/dev/null 2>"$dir/err"
-	grep -q "lib/kernel/made.ko has no debug information: Debian's package linux-image-6.1.0-98-amd64-dbg has it" "$dir/err" ||
+	grep -q "lib/kernel/made.ko has no debug information: Debian's package linux-image-6.1.0-no-amd64-dbg has it" "$dir/err" ||
 		{ cat "$dir/err"; return 1; }
 	gzip -c "$dir/vmlinuz" >"$dir/Image.gz" && refused 1 "$boot" decode -k "$dir/Image.gz" "$dir/frames" || return
 	gcc -no-pie -o "$dir/stripped" "$dir/kernel.c" &&
-	refused 1 "$dir/stripped has no debug information: Debian's package linux-image-6.1.0-98-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/stripped"
+	refused 1 "$dir/stripped has no debug information: Debian's package linux-image-6.1.0-no-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/stripped"
 }
 
 sizeless() {
