@@ -110,10 +110,18 @@ static bool sb_ring_starved;
 /* sb_share_pages() is running */
 static bool sb_ring_sharing;
 
+void sb_close_page(struct stackbuf_events_page *page)
+{
+	/* Pairs with the cmpxchg() in sb_claim_page(): the next owner sees all writes to it */
+	smp_store_release(&page->owner, 0);
+	if (unlikely(READ_ONCE(sb_ring_starved)))
+		WRITE_ONCE(sb_ring_starved, false);
+}
+
 static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 *seq)
 {
-	/* One of these is closed: each CPU has at most one open, and so does evict.c */
-	unsigned int tries = min_t(unsigned int, SB_EVENT_PAGES, nr_cpu_ids + 2), i;
+	/* One of these is closed: a CPU has two open while it changes pages, and evict.c one */
+	unsigned int tries = min_t(unsigned int, SB_EVENT_PAGES, 2 * nr_cpu_ids + 1), i;
 	u64 head = atomic64_read(&sb_ring_head);
 
 	/* A claim that cannot succeed must not advance the head, which ages all pages */
@@ -132,18 +140,14 @@ static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 
 		*seq = atomic64_inc_return(&sb_ring_head);
 		page = &stackbuf_events[*seq % SB_EVENT_PAGES];
 		/* Pairs with the smp_store_release() in sb_close_page() */
-		if (!READ_ONCE(page->owner) && !cmpxchg(&page->owner, 0, smp_processor_id() + 1))
+		if (READ_ONCE(page->owner) || cmpxchg(&page->owner, 0, smp_processor_id() + 1))
+			continue;
+		/* Now one of the newest, if a hypervisor stopped this CPU for a turn of the ring */
+		if (likely(page->page.seq < *seq))
 			return page;
+		sb_close_page(page);
 	}
 	return NULL;
-}
-
-void sb_close_page(struct stackbuf_events_page *page)
-{
-	/* Pairs with the cmpxchg() in sb_claim_page(): the next owner sees all writes to it */
-	smp_store_release(&page->owner, 0);
-	if (unlikely(READ_ONCE(sb_ring_starved)))
-		WRITE_ONCE(sb_ring_starved, false);
 }
 
 bool sb_ring_stalled;
@@ -214,10 +218,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	page->time = sb_now();
 	page->cpu = smp_processor_id();
 
-	/*
-	 * An NMI may append at any point of this: to the old page or, after the switch, to the new
-	 * one.  From position 0 it finds the end of either.
-	 */
+	/* An NMI may append at any point, to either page: from position 0 it finds its end */
 	WRITE_ONCE(cpu->chain_end, 0);
 	WRITE_ONCE(cpu->pos, 0);
 	barrier();
@@ -351,10 +352,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 			continue;
 		}
 
-		/*
-		 * Read the clock once: if a function that it calls is probed, each call appends an
-		 * event, and the claim below would fail each time.
-		 */
+		/* Once: if a function that it calls is probed, the claim below would always fail */
 		if (!now)
 			now = sb_now();
 		event->time = now;

@@ -546,6 +546,23 @@ static bool tears_no_page(void)
 	return true;
 }
 
+/* As if a hypervisor had stopped a CPU for some turns of the ring after it drew a number */
+static bool overwrites_no_newer_page(void)
+{
+	struct stackbuf_events_page was[SB_EVENT_PAGES];
+	unsigned int turn, i;
+
+	for (turn = 0; turn < 500; turn++) {
+		memcpy(was, stackbuf_events, sizeof(was));
+		if (turn % 100 == 50)
+			atomic64_add(-3 * (s64)SB_EVENT_PAGES, &sb_ring_head);
+		save_path(5, 0);
+		for (i = 0; i < SB_EVENT_PAGES; i++)
+			EXPECT(stackbuf_events[i].page.seq >= was[i].page.seq);
+	}
+	return true;
+}
+
 static sem_t done;
 
 static void *run(void *unused)
@@ -565,6 +582,7 @@ static void *run(void *unused)
 	result(nmi_while_a_page_is_closed(), "an NMI at every instruction of closing a page");
 	result(tears_no_page(),
 	       "a page that is rebuilt is no valid copy at any instruction of that");
+	result(overwrites_no_newer_page(), "a claim that comes late overwrites no newer page");
 	sem_post(&done);
 	shim_cpu_ends();
 	return NULL;
