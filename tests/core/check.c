@@ -120,6 +120,8 @@ unsigned int check_arrays(const struct check_arrays *copy, bool rest,
 		name_functions();
 	/* No tag and no PID of the storm is 0 */
 	no_zeros = true;
+	/* The host stops threads wherever they are */
+	cpus_stop = true;
 	check_all(&a, rest, false);
 	check_tags(&a, rest, recorded, paths);
 	return problems;

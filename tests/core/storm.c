@@ -320,6 +320,22 @@ static void change_settings(u32 random)
 	}
 }
 
+/* Where the pages of the ring came to, for whoever looks for the cause of a problem */
+static void say_pages(const struct stackbuf_events_page *page)
+{
+	unsigned int i, pos, n;
+
+	printf("head %lld, lost for want of a page %llu\n", (long long)atomic64_read(&sb_ring_head),
+	       (unsigned long long)sb_counter(STACKBUF_LOST_PAGE));
+	for (i = 0; i < SB_EVENT_PAGES; i++, page++) {
+		for (pos = 0, n = 0; pos < STACKBUF_EVENT_WORDS && page->word[pos]; n++)
+			pos += stackbuf_event_words(page->word[pos]);
+		printf("page %u: seq %llu, CPU %u, owner %d, events %llu to %llu\n", i,
+		       (unsigned long long)page->page.seq, page->cpu, (int)page->owner,
+		       (unsigned long long)page->first, (unsigned long long)page->first + n);
+	}
+}
+
 static unsigned long checks, live_pages;
 
 static unsigned int check_now(void)
@@ -531,8 +547,10 @@ int main(int argc, char **argv)
 		problems++;
 	}
 end:
-	if (problems)
+	if (problems) {
+		say_pages(copy.events);
 		printf("problems %u\n", problems);
+	}
 	fflush(stdout);
 	_exit(problems != 0);
 }

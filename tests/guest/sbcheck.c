@@ -391,6 +391,12 @@ struct ring {
 /* Set if no tag and no PID of the record is 0: then 0 means memory not yet written */
 static bool no_zeros;
 
+/*
+ * Set if a CPU may stop for turns of the ring, as a hypervisor stops them.  If it does while it
+ * changes pages, both are passed over, and the newer one may then be reused first.
+ */
+static bool cpus_stop;
+
 static void parse_events_page(const struct stackbuf_events_page *p, struct ring *r)
 {
 	struct event e = { .cpu = p->cpu, .page_seq = p->page.seq };
@@ -497,15 +503,16 @@ static void parse_ring(const struct arrays *a, struct ring *r, bool rest)
 		if (p->page.seq % pages != p->page.index)
 			problem("page %u has seq %" PRIu64 " of %u pages", p->page.index,
 				(uint64_t)p->page.seq, pages);
+		/* A CPU that claims a page of another writes its owner first */
 		if (p->cpu >= a->info->nr_cpus ||
-		    (p->owner && p->owner != p->cpu + 1 && p->owner != UINT32_MAX) ||
-		    p->reserved) {
+		    (p->owner > a->info->nr_cpus && p->owner != UINT32_MAX) || p->reserved) {
 			problem("page seq %" PRIu64 ": cpu %u owner %u reserved %" PRIx64,
 				(uint64_t)p->page.seq, p->cpu, p->owner, (uint64_t)p->reserved);
 			continue;
 		}
 		parse_events_page(p, r);
-		if (known[p->cpu] && next[p->cpu] != p->first)
+		if (known[p->cpu] && next[p->cpu] != p->first &&
+		    !(cpus_stop && next[p->cpu] < p->first))
 			problem("page seq %" PRIu64 " of CPU %u: first is %" PRIu64 ", %" PRIu64
 				" expected",
 				(uint64_t)p->page.seq, p->cpu, (uint64_t)p->first, next[p->cpu]);
@@ -800,15 +807,17 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 				counted, (uint64_t)a->info->evicted_events,
 				(uint64_t)a->info->overwritten);
 		/*
-		 * A CPU without a page has no total: if eviction freed pages of the ring, if there
-		 * are fewer pages than CPUs, or if all pages were open at once, for then the module
-		 * closes them.  It does that after an event was refused a page, and never with more
-		 * pages than CPUs, and one that eviction clears.
+		 * A CPU without a page has no total: if eviction freed pages of the ring, if the
+		 * CPU closed its page as the table was full, if there are fewer pages than CPUs,
+		 * or if all pages were open at once, for then the module closes them.  It does that
+		 * after an event was refused a page, and never with more pages than CPUs, and one
+		 * that eviction clears.
 		 */
 		shared = a->events_size / PAGE <= a->info->nr_cpus + 1 &&
 			 lost(a, STACKBUF_LOST_PAGE);
 		if ((!a->info->evicted || r.pages == a->events_size / PAGE) &&
-		    ((a->events_size / PAGE >= a->info->nr_cpus && !shared) ||
+		    ((a->events_size / PAGE >= a->info->nr_cpus && !shared &&
+		      !lost(a, STACKBUF_LOST_TABLE)) ||
 		     r.by_cpu > r.nr + a->info->overwritten) &&
 		    r.by_cpu != r.nr + a->info->overwritten)
 			problem("the CPUs' totals are %" PRIu64
