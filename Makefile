@@ -190,6 +190,7 @@ test-kernel:
 MINUTES ?= 60
 soak:
 	@tests/proof soak '$(MINUTES)'
+	@CORE_MINUTES='$(MINUTES)' STACKBUF_TEST_LIMIT=36000 tests/run tests/core.t
 test-fuzz:
 	@tests/proof fuzz '$(MINUTES)'
 
@@ -198,7 +199,7 @@ demo:
 
 bench:
 	@scripts/stackbuf-setup bench
-	@tests/bench/module -w && tests/bench/decode -w && tests/bench/dump -w
+	@tests/bench/module -w && tests/bench/core -w && tests/bench/decode -w && tests/bench/dump -w
 
 clean:
 	rm -rf '$(CURDIR)/build'
