@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The files of core/ that have no hardware in them, compiled into programs (tests/core/): parts of
-# them alone and, with CORE_MINUTES=N, storms of saves on several threads with a tiny ring and a tiny
-# table, plain and with sanitizers, N minutes each.  Prints KTAP.
+# them alone, and storms of saves on several threads with a tiny ring and a tiny table, plain and with
+# sanitizers: one minute of storms in all, or CORE_MINUTES=N.  Prints KTAP.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -30,18 +30,21 @@ core() {
 	once "core-$1" make -s -C "$here/core" O="$builds/core-$1" SIZES="$2" SANITIZE="${3:-}" all
 }
 
-# storm TEXT NAME THOUSANDS OPTION...: a result, and how fast it was
-storm() {
-	local text=$1 program=$builds/core-$2/storm enough=(-s 300 -n "$3") status
-	shift 3
+# Each of seven storms has a seventh of the time
+seconds=$(((${CORE_MINUTES:-1} * 60 + 6) / 7))
 
-	[ -z "${CORE_MINUTES:-}" ] || enough=(-s $((CORE_MINUTES * 60)))
-	"${fixed[@]}" "$program" "${enough[@]}" "$@" >"$work/storm" 2>&1
+# storm TEXT NAME OPTION...: a result, and how fast it was
+storm() {
+	local text=$1 program=$builds/core-$2/storm status
+	shift 2
+
+	# A storm that does not end is a failure, too
+	timeout $((4 * seconds + 60)) "${fixed[@]}" "$program" -s "$seconds" "$@" >"$work/storm" 2>&1
 	status=$?
 	result "$text" storm_is_good "$status"
 	awk '/^attempted/ && $8 > 0 {
 		printf "# %.1f million saves, %.1f million a second, %.1f million recorded\n", $2 / 1e6, $2 / $8 / 1e3, $4 / 1e6
-	}' "$work/storm"
+	}' "$work/storm" | tee -a "$work/storms"
 }
 
 storm_is_good() { # STATUS
@@ -69,20 +72,20 @@ all() {
 		result "$parts: all parts ran to their end" [ "$status $(tail -n 1 "$work/unit")" = '0 done' ]
 	done
 
-	# One of three runs beside other tests had a failure in a storm that is not explained yet
-	if [ -z "${CORE_MINUTES:-}" ]; then
-		echo "ok storms of saves # SKIP these need a host with nothing else to do: CORE_MINUTES=1"
-		echo "done"
-		return
+	storm 'fewer pages than CPUs: every CPU records' tiny -q -p 128 -r 1000000
+	storm 'a tiny ring and a tiny table' tiny -r 2
+	storm 'a table that is always evicted from' more -r 2
+	storm 'ids that wrap' wrap -r 2
+	storm 'few new stacks: saves are recalled' more -c 2 -r 4096
+	storm 'with AddressSanitizer and UBSan' address -r 2
+	# It holds signals back, now and then for ever: about one run in three does not end
+	if [ -n "${CORE_MINUTES:-}" ]; then
+		result 'all is built with ThreadSanitizer' core thread "$(sizes 64 64 8)" -fsanitize=thread
+		storm 'with ThreadSanitizer' thread -r 2
+	else
+		echo "ok a storm with ThreadSanitizer # SKIP it loses signals, and then does not end: CORE_MINUTES=1"
 	fi
-	result 'all is built with ThreadSanitizer' core thread "$(sizes 64 64 8)" -fsanitize=thread
-	storm 'fewer pages than CPUs: every CPU records' tiny 10000 -q -p 128 -r 1000000
-	storm 'a tiny ring and a tiny table' tiny 10000 -r 2
-	storm 'a table that is always evicted from' more 20000 -r 2
-	storm 'ids that wrap' wrap 5000 -r 2
-	storm 'few new stacks: saves are recalled' more 20000 -c 2 -r 4096
-	storm 'with ThreadSanitizer' thread 1500 -r 2
-	storm 'with AddressSanitizer and UBSan' address 3000 -r 2
+	awk '{ n += $2 } END { printf "# %.0f million saves in all\n", n }' "$work/storms"
 	echo "done"
 }
 

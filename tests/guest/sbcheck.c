@@ -831,7 +831,8 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 	}
 
 	/* The text and the table must have the same stacks with the same frames */
-	qsort(x.record, x.nr, sizeof(*x.record), by_id);
+	if (x.nr)
+		qsort(x.record, x.nr, sizeof(*x.record), by_id);
 	for (i = 1; i < x.nr; i++)
 		if (x.record[i].id == x.record[i - 1].id)
 			problem("two records of stack %u", x.record[i].id);
