@@ -75,6 +75,7 @@ command_fn cmd_panic;							/* test_panic.c */
 /* Undo what commands left in place; called when the module is unloaded */
 void nest_end(void);
 void step_end(void);
+void step_free(void);
 void ring_end(void);
 
 /* ------------------------------------------------------------ test_walk.c --- */

@@ -187,6 +187,7 @@ static void __exit stackbuf_test_exit(void)
 	nest_end();
 	ring_end();
 	step_end();
+	step_free();
 	vfree(out);
 }
 

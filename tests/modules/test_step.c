@@ -90,6 +90,12 @@ void step_end(void)
 		kfree(step_probe[--step_probes]);
 }
 
+/* After the file with it is gone */
+void step_free(void)
+{
+	vfree(step_copy);
+}
+
 /* A page of the ring holds fewer events of one task than this */
 #define STEP_SAVES	260
 
