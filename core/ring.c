@@ -197,10 +197,7 @@ static bool sb_take_page(struct sb_cpu *cpu)
 		old = NULL;
 		page = sb_claim_page(cpu, &seq);
 	}
-	/*
-	 * While pages are shared out, only CPUs that were refused one before are served.  To be
-	 * refused in that time must not make a CPU, which had a page until then, one of these.
-	 */
+	/* To be refused while pages are shared out makes no CPU one of those served then */
 	if (page || !READ_ONCE(sb_ring_sharing))
 		cpu->waiting = !page;
 	if (!page)
@@ -251,9 +248,10 @@ static void sb_take_if_waiting(void *unused)
 	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
 
 	/* As an append, see sb_take_page().  It interrupted none */
-	if (!cpu->waiting || cpu->page || !sb_begin_append(cpu))
+	if (!sb_begin_append(cpu))
 		return;
-	sb_take_page(cpu);
+	if (cpu->waiting && !cpu->page)
+		sb_take_page(cpu);
 	sb_end_append(cpu);
 }
 
@@ -417,8 +415,10 @@ void sb_take_page_ahead(struct sb_cpu *cpu)
 	unsigned long flags;
 
 	raw_local_irq_save(flags);
-	if (READ_ONCE(cpu->page) && cpu->pos >= SB_CHAIN_END && sb_begin_append(cpu)) {
-		sb_take_page(cpu);
+	/* As an append: an NMI in it changes neither the page nor the position */
+	if (sb_begin_append(cpu)) {
+		if (cpu->page && cpu->pos >= SB_CHAIN_END)
+			sb_take_page(cpu);
 		sb_end_append(cpu);
 	}
 	raw_local_irq_restore(flags);
