@@ -10,13 +10,13 @@
 #include "stackbuf.h"
 
 static const char *const command_name[COMMANDS] = {
-	"info", "text", "log", "count", "snoop", "depth", "save", "decode"
+	"info", "text", "log", "count", "snoop", "depth", "save", "diff", "decode"
 };
 
 /* Which commands an option is for */
 static const u64 option_for[OPTIONS] = {
-	[OPT_FILE]	= ~BIT(DECODE),
-	[OPT_INSTANCE]	= ~BIT(DECODE),
+	[OPT_FILE]	= ~(BIT(DECODE) | BIT(DIFF)),
+	[OPT_INSTANCE]	= ~(BIT(DECODE) | BIT(DIFF)),
 	[OPT_PID]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_COMM]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_CPU]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
@@ -25,13 +25,13 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_UNTIL]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_STACK]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(SNOOP),
 	[OPT_LAST]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_TOP]	= BIT(COUNT),
-	[OPT_PERCENT]	= BIT(COUNT),
-	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP),
+	[OPT_TOP]	= BIT(COUNT) | BIT(DIFF),
+	[OPT_PERCENT]	= BIT(COUNT) | BIT(DIFF),
+	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(DIFF),
+	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP) | BIT(DIFF),
 	[OPT_PERF]	= BIT(LOG) | BIT(SNOOP),
-	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
+	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(DIFF),
+	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(DIFF),
 	[OPT_WALL]	= BIT(LOG) | BIT(SNOOP),
 	[OPT_FOLLOW]	= BIT(LOG),
 	[OPT_LINES]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT),
@@ -156,7 +156,7 @@ static const char *option_name(int option)
 static void help_command(const struct args *a)
 {
 	static const char *const words[COMMANDS] = {
-		[SAVE] = " FILE", [DECODE] = " [FILE]", [SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
+		[SAVE] = " FILE", [DIFF] = " BEFORE [AFTER]", [DECODE] = " [FILE]", [SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
 	};
 	const struct poptOption *const list[] = {
 		a->command == COUNT ? folded_list : option_list, watch_list, option_list
@@ -193,6 +193,11 @@ static void help_command(const struct args *a)
 		     "  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
 		     "  stackbuf count -f -D 10 dput      10 seconds, for a flame graph\n"
 		     "  stackbuf -f FILE count dput       from the recording in FILE: no probe is set");
+	if (a->command == DIFF)
+		puts("\n"
+		     "  stackbuf save yesterday           a snapshot of the running kernel's record\n"
+		     "  stackbuf diff yesterday           what has changed since\n"
+		     "  stackbuf diff --flame diff.svg good.snapshot bad.vmcore");
 	if (a->command == SNOOP)
 		puts("\n"
 		     "As bcc's stacksnoop:\n"
@@ -210,7 +215,7 @@ static void help(poptContext context, const struct args *a)
 		return;
 	}
 	poptSetOtherOptionHelp(context,
-			       "[OPTION...] info | text | log | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | decode [FILE]");
+			       "[OPTION...] info | text | log | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | diff BEFORE [AFTER] | decode [FILE]");
 	poptPrintHelp(context, stdout, 0);
 	puts("\n"
 	     "Commands:\n"
@@ -222,6 +227,7 @@ static void help(poptContext context, const struct args *a)
 	     "  snoop FUNCTION...   probe functions, and print each call with its stack\n"
 	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
 	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
+	     "  diff BEFORE [AFTER] what changed between two sources; AFTER: or the running kernel\n"
 	     "  decode [FILE]       add source lines to stack traces in text, as dmesg's\n"
 	     "\n"
 	     "stackbuf snoop -h and stackbuf count -h show the options of these two.\n"
@@ -327,6 +333,10 @@ static void check_args(const struct args *a)
 	}
 	if (a->command == SNOOP && !a->word)
 		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
+	if (a->command == DIFF && !a->word)
+		die(EXIT_USAGE, "diff: a file is missing: name one record, or two (see stackbuf diff -h)");
+	if (a->command == DIFF && a->word[1] && a->word[2])
+		die(EXIT_USAGE, "%s: one argument too many: diff takes two records", a->word[2]);
 	if (formats & (formats - 1))
 		die(EXIT_USAGE,
 		    "use only one of --folded, --json, --perf, --pprof and --flame");
@@ -403,13 +413,13 @@ void args_read(struct args *a, int argc, const char **argv)
 	word = poptGetArg(a->context);
 	if (!word)
 		die(EXIT_USAGE,
-		    "a command is missing: info, text, log, count, snoop, depth, save or decode (see stackbuf --help)");
+		    "a command is missing: info, text, log, count, snoop, depth, save, diff or decode (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE,
-		    "%s: no such command; the commands are info, text, log, count, snoop, depth, save and decode",
+		    "%s: no such command; the commands are info, text, log, count, snoop, depth, save, diff and decode",
 		    word);
 
 	/* popt skips the first argument: that is now the command */
@@ -429,7 +439,7 @@ void args_read(struct args *a, int argc, const char **argv)
 	*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE, .arg = option_list };
 	a->context_after = poptGetContext("stackbuf", n + 1, a->after, options, 0);
 	read_options(a, a->context_after);
-	if (a->command == COUNT || a->command == SNOOP)
+	if (a->command == COUNT || a->command == SNOOP || a->command == DIFF)
 		a->word = poptGetArgs(a->context_after);
 	if (a->command == SAVE) {
 		a->save_to = poptGetArg(a->context_after);

@@ -12,7 +12,7 @@
 
 #define BIT(n)	(1ULL << (n))
 
-enum command { INFO, TEXT, LOG, COUNT, SNOOP, DEPTH, SAVE, DECODE, COMMANDS };
+enum command { INFO, TEXT, LOG, COUNT, SNOOP, DEPTH, SAVE, DIFF, DECODE, COMMANDS };
 
 /* Options, in the order of option_list[], then of watch_list[] */
 enum option {
@@ -40,7 +40,7 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  * @instance: of --instance, 0: the default one
  * @save_to: save: the file to write
  * @text: decode: the file to read, or NULL
- * @word: snoop, count: functions or patterns; NULL: none
+ * @word: snoop, count: functions or patterns; diff: two files, or one; NULL: none
  * @context: popt's, of the options before the command
  * @context_after: popt's, of the options after the command
  * @rest: arguments after the command

@@ -16,6 +16,9 @@ void cmd_count(struct session *s, struct output *o, struct args *a);
 void cmd_depth(struct session *s, struct output *o, struct args *a);
 void cmd_save(struct session *s, struct output *o, struct args *a);
 
+/* Two sources; @format has no record yet */
+void cmd_diff(const struct args *a, const struct output *format);
+
 /* Text in, text out: no source is read */
 void cmd_decode(const struct args *a);
 

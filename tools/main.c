@@ -81,6 +81,8 @@ int main(int argc, const char **argv)
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 	if (args.command == DECODE)
 		cmd_decode(&args);
+	else if (args.command == DIFF)
+		cmd_diff(&args, &output);
 	else
 		run(&args, &output);
 	if (fflush(stdout) || ferror(stdout))

@@ -4,7 +4,7 @@
 _stackbuf()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options lines
-	local commands='info text log count snoop depth save decode'
+	local commands='info text log count snoop depth save diff decode'
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -61,6 +61,7 @@ _stackbuf()
 		options+=" --folded --json --perf --pprof --flame --wall $lines"
 		options+=' --number --duration --offset --verbose' ;;
 	save)	;;
+	diff)	options='--top --percent --folded --json --pprof --flame --help --version' ;;
 	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
 	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"
 		options+=" --top --percent --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;
@@ -73,7 +74,7 @@ _stackbuf()
 		# Thousands: not before there is something to choose by
 		[[ ${#word} -lt 2 ]] || mapfile -t COMPREPLY < <(awk -v word="$word" 'index($1, word) == 1 { print $1 }' \
 			/sys/kernel/tracing/available_filter_functions 2>/dev/null | sort -u)
-	elif [[ $command == save || $command == decode ]]; then
+	elif [[ $command == save || $command == diff || $command == decode ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames 2>/dev/null
 	fi

@@ -66,6 +66,21 @@ else
 	echo "ok info: the offset of KASLR # SKIP this kernel has no VMCOREINFO"
 fi
 result "--version and info: the version of the module" versions
+
+# What was recorded since a snapshot: these paths and no others
+what_changed() {
+	"$STACKBUF" save before && run tags 1000 3 4 >more || return
+	"$STACKBUF" diff --json before >diff || return
+	# Of each CPU, 1000 saves over 3 paths
+	awk -v cpus="$CPUS" '
+		/"change":"new"/ { sub(/.*"after":/, ""); new += $0 + 0; paths++; next }
+		{ others++ }
+		END { exit !(new == 1000 * cpus && paths == 3 && !others) }' diff || { cat diff; return 1; }
+	"$STACKBUF" save after && "$STACKBUF" diff --json before after | cmp - diff
+}
+
+echo 1 >/sys/module/stackbuf/parameters/enable
+result "diff: what was recorded since a snapshot" what_changed
 unload
 result "not loaded: one line, and a status that is not 0" sh -c \
 	"! '$STACKBUF' log >out 2>err && [ ! -s out ] && [ \"\$(wc -l <err)\" = 1 ]"

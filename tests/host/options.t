@@ -481,7 +481,7 @@ help_is_exact() {
 	local command option all value shown
 	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z]*' | grep -o -- '--[a-z]*' | sort -u) || return
 	all+=" $("$plain" count -h | grep -o -- '^  *-., --[a-z]*' | grep -o -- '--[a-z]*' | tr '\n' ' ')"
-	for command in info text log count snoop depth save decode; do
+	for command in info text log count snoop depth save diff decode; do
 		shown=$("$plain" "$command" -h | grep -o '^  *\(-., \)\?--[a-z]*') || return
 		for option in $all; do
 			case $option in
@@ -493,7 +493,8 @@ help_is_exact() {
 			esac
 			# A source that does not exist, where one is needed, so that nothing is done
 			set -- "$command" "$option$value"
-			[ "$command" = decode ] || set -- --file "$dir/nowhere" "$@"
+			[[ $command == decode || $command == diff ]] || set -- --file "$dir/nowhere" "$@"
+			[ "$command" != diff ] || set -- "$@" "$dir/nowhere" "$dir/nowhere"
 			[ "$command" != save ] || set -- "$@" "$dir/nothing"
 			"$plain" "$@" </dev/null >/dev/null 2>"$dir/err"
 			if grep -qw -- "$option" <<<"$shown"; then

@@ -376,7 +376,7 @@ completes() {
 	# shellcheck source=/dev/null
 	. "$top/tools/stackbuf.bash" || return
 	[ "$(complete_words stackbuf l)" = log ] &&
-	[ "$(complete_words stackbuf '')" = 'info text log count snoop depth save decode' ] &&
+	[ "$(complete_words stackbuf '')" = 'info text log count snoop depth save diff decode' ] &&
 	[ "$(complete_words stackbuf log --fol)" = '--folded --follow' ] &&
 	[ "$(complete_words stackbuf count --p)" = '--pid --percent --pprof --perpid' ] &&
 	[ "$(complete_words stackbuf snoop --n)" = '--number' ] &&

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "output/diff.h"
 #include "output/flame.h"
 #include "output/outfile.h"
 
@@ -49,15 +50,22 @@ static const char style[] =
 	"input { background: #2a2a30; color: #e8e8e8; }\n"
 	"}\n";
 
-/* A stack, outermost name first, and its events */
+/* A stack, outermost name first, and its events; of a difference in which record, see struct graph */
 struct line {
 	char **name;
 	unsigned int nr;
 	u64 events;
+	bool before;
 };
 
+/*
+ * In the graph of a difference a record's events have the width of their share, so that records of
+ * different length can be compared; the width of a frame is the sum of both.
+ */
 struct graph {
 	FILE *file;
+	bool diff;
+	u64 events[SIDES];
 	struct line *line;
 	size_t lines, room;
 	u64 total;
@@ -175,9 +183,54 @@ static void put_colour(FILE *f, const char *name, unsigned int depth, bool comma
 			62 + hash / 1024 % 9);
 }
 
-static void put_frame(struct graph *g, const char *name, unsigned int depth, u64 from, u64 events,
-		      bool commands)
+/* Of the whole width for one record */
+#define DIFF_WIDTH	1e9
+
+static u64 diff_width(const struct graph *g, const struct line *line)
 {
+	u64 all = g->events[line->before ? BEFORE : AFTER];
+
+	return all ? (double)line->events / all * DIFF_WIDTH : 0;
+}
+
+static u64 line_width(const struct graph *g, const struct line *line)
+{
+	return g->diff ? diff_width(g, line) : line->events;
+}
+
+/* Red where the share has grown, blue where it has shrunk, the deeper the more; grey if equal */
+static void put_diff_colour(FILE *f, const double share[SIDES])
+{
+	double sum = share[BEFORE] + share[AFTER];
+	double change = sum > 0 ? (share[AFTER] - share[BEFORE]) / sum : 0;
+	double much = change < 0 ? -change : change;
+
+	if (much < 0.01)
+		fputs("hsl(0,0%,85%)", f);
+	else
+		fprintf(f, "hsl(%d,85%%,%.0f%%)", change > 0 ? 10 : 220, 92 - 32 * much);
+}
+
+/* What a frame of lines @first to @last - 1 was in both records */
+static void put_diff_title(struct graph *g, const struct line *first, const struct line *last,
+			   double share[SIDES])
+{
+	u64 events[SIDES] = { 0 };
+	int side;
+
+	for (; first < last; first++)
+		events[first->before ? BEFORE : AFTER] += first->events;
+	for (side = BEFORE; side < SIDES; side++)
+		share[side] = output_percent(events[side], g->events[side]);
+	fprintf(g->file, " (before: %llu events, %.2f %%; after: %llu events, %.2f %%)",
+		events[BEFORE], share[BEFORE], events[AFTER], share[AFTER]);
+}
+
+/* @first to @last - 1 are the lines that the frame is of */
+static void put_frame(struct graph *g, const char *name, unsigned int depth, u64 from, u64 events,
+		      bool commands, const struct line *first, const struct line *last)
+{
+	double share[SIDES] = { 0 };
 	/* Without events the graph is the frame "all" alone */
 	double x = g->total ? 100.0 * from / g->total : 0;
 	double width = g->total ? 100.0 * events / g->total : 100;
@@ -191,9 +244,16 @@ static void put_frame(struct graph *g, const char *name, unsigned int depth, u64
 	g->frames++;
 	fprintf(g->file, "<g class=\"f\" data-x=\"%llu\" data-w=\"%llu\"><title>", from, events);
 	put_escaped(g->file, name, len);
-	fprintf(g->file, " (%llu events, %.2f %%)</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%u\" fill=\"",
-		events, width, x, y, width, FRAME_HEIGHT - 1);
-	put_colour(g->file, name, depth, commands);
+	if (g->diff)
+		put_diff_title(g, first, last, share);
+	else
+		fprintf(g->file, " (%llu events, %.2f %%)", events, width);
+	fprintf(g->file, "</title><rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%u\" fill=\"",
+		x, y, width, FRAME_HEIGHT - 1);
+	if (g->diff)
+		put_diff_colour(g->file, share);
+	else
+		put_colour(g->file, name, depth, commands);
 	fprintf(g->file, "\"/><text x=\"%.4f%%\" dx=\"4\" y=\"%u\">", x, y + 12);
 	if (chars >= len) {
 		put_escaped(g->file, name, len);
@@ -212,14 +272,15 @@ static void put_frames(struct graph *g, size_t first, size_t last, unsigned int 
 
 	/* Stacks that end at this depth are sorted first */
 	for (i = first; i < last && g->line[i].nr == depth; i++)
-		from += g->line[i].events;
+		from += line_width(g, &g->line[i]);
 	for (; i < last; i = end) {
 		u64 events = 0;
 
 		for (end = i; end < last && !strcmp(g->line[i].name[depth],
 						    g->line[end].name[depth]); end++)
-			events += g->line[end].events;
-		put_frame(g, g->line[i].name[depth], depth + 1, from, events, commands);
+			events += line_width(g, &g->line[end]);
+		put_frame(g, g->line[i].name[depth], depth + 1, from, events, commands,
+			  &g->line[i], &g->line[end]);
 		put_frames(g, i, end, depth + 1, from, commands);
 		from += events;
 	}
@@ -229,7 +290,11 @@ static void put_details(struct graph *g, const struct output *o)
 {
 	const struct stackbuf_info *info = &o->record->info;
 
-	fprintf(g->file, "%llu events", g->total);
+	if (g->diff)
+		fprintf(g->file, "%llu events before, %llu after; red: a larger share, blue: a smaller one",
+			g->events[BEFORE], g->events[AFTER]);
+	else
+		fprintf(g->file, "%llu events", g->total);
 	if (o->record->have_info) {
 		fputs(", Linux ", g->file);
 		put_escaped(g->file, info->release, strlen(info->release));
@@ -243,8 +308,8 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 	FILE *f = g->file;
 
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stackbuf\" width=\"100%%\" height=\"%u\" data-total=\"%llu\" data-details=\"",
-		height, g->total);
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stackbuf\" width=\"100%%\" height=\"%u\" data-total=\"%llu\"%s data-details=\"",
+		height, g->total, g->diff ? " data-diff=\"1\"" : "");
 	put_details(g, o);
 	fprintf(f, "\">\n<title>stackbuf: flame graph</title>\n<style>\n%s</style>\n"
 		"<text class=\"title\" x=\"10\" y=\"24\">stackbuf: kernel call stacks</text>\n"
@@ -256,7 +321,7 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 	      "<text class=\"reset hidden\" x=\"-10\" y=\"50\" text-anchor=\"end\">show all</text>\n"
 	      "<foreignObject x=\"-270\" y=\"8\" width=\"260\" height=\"26\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" placeholder=\"search\" aria-label=\"search\" spellcheck=\"false\" autocomplete=\"off\"/></foreignObject>\n"
 	      "</svg>\n", f);
-	put_frame(g, "all", 0, 0, g->total, commands);
+	put_frame(g, "all", 0, 0, g->total, commands, g->line, g->line + g->lines);
 	put_frames(g, 0, g->lines, 0, 0, commands);
 	if (g->omitted)
 		fprintf(f, "<!-- left out: %llu frames narrower than 1/%u of the width -->\n",
@@ -335,4 +400,27 @@ int flame_write_totals(const struct output *o, const struct stack_total *total, 
 		add_line(&g, o, total[i].stack, total[i].label ? total[i].label->comm : "",
 			 total[i].events);
 	return finish(&g, o, true, name, error, size);
+}
+
+int flame_write_diff(const struct output *before, const struct output *after, const char *name,
+		     char *error, size_t size)
+{
+	const struct output *const o[SIDES] = { before, after };
+	struct graph g = { .diff = true };
+	struct stack *stack;
+	size_t i;
+	int side;
+
+	for (side = BEFORE; side < SIDES; side++)
+		for (i = 0; (stack = stacks_next(&o[side]->record->stacks, &i)); ) {
+			u64 events = stack->count + stack->in_ring;
+
+			add_line(&g, o[side], stack, NULL, events);
+			if (events)
+				g.line[g.lines - 1].before = side == BEFORE;
+			g.events[side] += events;
+		}
+	for (i = 0, g.total = 0; i < g.lines; i++)
+		g.total += diff_width(&g, &g.line[i]);
+	return finish(&g, after, false, name, error, size);
 }

@@ -18,4 +18,11 @@ int flame_write(const struct output *o, const struct filter *f, const struct sta
 int flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
 		       const char *name, char *error, size_t size);
 
+/*
+ * The graph of the difference of two records: red and blue where a frame's share of the events
+ * has grown and shrunk
+ */
+int flame_write_diff(const struct output *before, const struct output *after, const char *name,
+		     char *error, size_t size);
+
 #endif

@@ -76,11 +76,12 @@
 	}
 
 	function share(n, of) {
-		return n.toLocaleString("en-US") + " events, " + (100 * n / of).toFixed(2) + " %";
+		return (svg.dataset.diff ? "" : n.toLocaleString("en-US") + " events, ") +
+			(100 * n / of).toFixed(2) + " %";
 	}
 
 	function tell(f) {
-		details.textContent = f ? f.name + ": " + share(f.w, total) +
+		details.textContent = f && svg.dataset.diff ? f.title : f ? f.name + ": " + share(f.w, total) +
 			(zoomed ? " (" + (100 * f.w / frames[zoomed].w).toFixed(2) + " % of what is shown)" : "") :
 			svg.dataset.details;
 	}

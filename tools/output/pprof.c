@@ -207,15 +207,15 @@ static void label_number(struct profile *p, struct message *sample, const char *
 	label_text(p, sample, key, text);
 }
 
-/* Put one sample, with the labels of @e; NULL: of events that are only counted */
-static void put_sample(struct profile *p, struct stack *stack, const struct stackbuf_event *e,
-		       u64 events)
+/* Put the frames of a stack of the record of @o */
+static void put_frames(struct profile *p, const struct output *o, struct stack *stack,
+		       struct message *sample)
 {
-	struct message sample = { 0 }, packed = { 0 };
+	struct message packed = { 0 };
 	char text[64];
 	unsigned int i;
 
-	symbols_name(p->o->symbols, stack);
+	symbols_name(o->symbols, stack);
 	for (i = 0; i < stack->named; i++)
 		put_varint(&packed, location(p, stack->name[i],
 					     i < stack->nr ? stack->addr[i] : 0));
@@ -225,9 +225,28 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 		snprintf(text, sizeof(text), "stack %u is gone", stack->id);
 		put_varint(&packed, location(p, text, 0));
 	}
-	put_message(&sample, SAMPLE_LOCATION_ID, &packed);
+	put_message(sample, SAMPLE_LOCATION_ID, &packed);
+	free(packed.data);
+}
+
+static void put_value(struct message *sample, s64 events)
+{
+	struct message packed = { 0 };
+
 	put_varint(&packed, events);
-	put_message(&sample, SAMPLE_VALUE, &packed);
+	put_message(sample, SAMPLE_VALUE, &packed);
+	free(packed.data);
+}
+
+/* Put one sample, with the labels of @e; NULL: of events that are only counted */
+static void put_sample(struct profile *p, struct stack *stack, const struct stackbuf_event *e,
+		       u64 events)
+{
+	struct message sample = { 0 };
+	char text[64];
+
+	put_frames(p, p->o, stack, &sample);
+	put_value(&sample, events);
 	if (e) {
 		label_text(p, &sample, "comm", *e->comm ? output_comm(e->comm, text) : "?");
 		label_text(p, &sample, "context", output_context(e));
@@ -242,7 +261,6 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 		label_text(p, &sample, "event", "overwritten");
 	}
 	put_message(&p->message, PROFILE_SAMPLE, &sample);
-	free(packed.data);
 	free(sample.data);
 }
 
@@ -340,6 +358,37 @@ int pprof_write_totals(const struct output *o, const struct stack_total *total, 
 	put_head(&p, from, to);
 	for (i = 0; i < nr; i++)
 		put_sample(&p, total[i].stack, total[i].label, total[i].events);
+	return finish(&p);
+}
+
+/* All totals of a record; of the base with the label that pprof itself uses for it */
+static void put_side(struct profile *p, const struct output *o, bool base)
+{
+	struct message sample = { 0 };
+	struct stack *stack;
+	size_t i;
+
+	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); ) {
+		s64 events = stack->count + stack->in_ring;
+
+		if (!events)
+			continue;
+		put_frames(p, o, stack, &sample);
+		put_value(&sample, base ? -events : events);
+		if (base)
+			label_text(p, &sample, "pprof::base", "true");
+		put_message(&p->message, PROFILE_SAMPLE, &sample);
+	}
+	free(sample.data);
+}
+
+int pprof_write_diff(const struct output *before, const struct output *after)
+{
+	struct profile p = { .o = after };
+
+	put_head(&p, 0, 0);
+	put_side(&p, before, true);
+	put_side(&p, after, false);
 	return finish(&p);
 }
 

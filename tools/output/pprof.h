@@ -22,4 +22,10 @@ int pprof_write(const struct output *o, const struct filter *f, const struct sta
 int pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
 		       u64 from, u64 to);
 
+/*
+ * The difference of two records as "pprof -diff_base" makes it: the events of @before are negative
+ * and have the label pprof::base=true.
+ */
+int pprof_write_diff(const struct output *before, const struct output *after);
+
 #endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_diff.c - "diff": what changed between two records
+ */
+#include <stdio.h>
+#include "cmd.h"
+#include "output/diff.h"
+#include "output/flame.h"
+#include "output/pprof.h"
+
+/* Read a source of its own; @file NULL: the running kernel's memory */
+static void read_side(struct session *s, struct output *o, const struct args *a, char *file)
+{
+	struct args one = { .command = a->command, .given = a->given };
+
+	one.source = file ? &file : NULL;
+	one.sources = !!file;
+	session_open(s, &one);
+	session_load(s, &one);
+	session_report_missing(s);
+	if (s->record.info.evicted_events)
+		report("%s: %llu events are in no total: their %llu stacks were evicted",
+		       s->source.name, s->record.info.evicted_events, s->record.info.evicted);
+	symbols_init(&s->symbols, &s->record, s->source.kallsyms);
+	o->record = &s->record;
+	o->symbols = &s->symbols;
+}
+
+void cmd_diff(const struct args *a, const struct output *format)
+{
+	struct output o[SIDES] = { *format, *format };
+	struct diff d = { .side = { &o[BEFORE], &o[AFTER] } };
+	struct session s[SIDES] = { 0 };
+	char error[512];
+	int side;
+
+	for (side = BEFORE; side < SIDES; side++) {
+		read_side(&s[side], &o[side], a, (char *)a->word[side]);
+		d.name[side] = s[side].source.name;
+		if (!a->word[side])
+			break;
+	}
+	diff_make(&d);
+	if (!d.events[BEFORE] && !d.events[AFTER])
+		report("no event: neither record holds one");
+	else if (!d.same_build)
+		report("the records are not known to be of one build of the kernel: frames are compared by function");
+	if (o[AFTER].format == FORMAT_PPROF) {
+		if (pprof_write_diff(&o[BEFORE], &o[AFTER]))
+			die(1, "cannot write: %m");
+	} else if (o[AFTER].format == FORMAT_FLAME) {
+		if (flame_write_diff(&o[BEFORE], &o[AFTER], a->flame, error, sizeof(error)))
+			die(1, "%s", error);
+	} else {
+		diff_print(&d);
+	}
+	diff_free(&d);
+	for (side = BEFORE; side < SIDES; side++)
+		session_close(&s[side]);
+}

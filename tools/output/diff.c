@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * diff.c - the stacks of two records side by side: plain text, folded, JSON
+ *
+ * Addresses mean nothing from one boot to the next, so stacks are equal if their frames have equal
+ * names.  A frame without a name is equal to none of another load of the module.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "output/diff.h"
+#include "output/json.h"
+
+#define CUT_FRAME	"(more frames were not kept)"
+#define GONE_STACKS	"(stacks that are gone)"
+
+enum change { EQUAL, NEW, GONE, MORE, FEWER, CHANGES };
+
+static const char *const change_name[CHANGES] = {
+	[EQUAL] = "equal", [NEW] = "new", [GONE] = "gone", [MORE] = "more", [FEWER] = "fewer",
+};
+
+static bool same_build(const struct record *a, const struct record *b)
+{
+	return a->have_info && b->have_info && !strcmp(a->info.release, b->info.release) &&
+	       !strcmp(a->info.kernel_version, b->info.kernel_version);
+}
+
+/* " [module]", or "" */
+static const char *blank_module(const char *name, char text[FRAME_MODULE_MAX])
+{
+	frame_module(name, text);
+	if (*text)
+		*text = ' ';
+	return text;
+}
+
+/* The text of a stack of the record @side, to be freed */
+static char *stack_text(const struct diff *d, struct stack *stack, int side)
+{
+	bool same_load = d->side[BEFORE]->record->instance == d->side[AFTER]->record->instance;
+	char module[FRAME_MODULE_MAX], *text = NULL;
+	size_t len = 0;
+	unsigned int i;
+	FILE *f;
+
+	f = open_memstream(&text, &len);
+	if (!f)
+		die(1, "no memory");
+	symbols_name(d->side[side]->symbols, stack);
+	for (i = 0; i < stack->named; i++) {
+		const char *name = stack->name[i];
+
+		if (!strncmp(name, "0x", 2) && !same_load)
+			fprintf(f, "%s (%s)\n", name, side == BEFORE ? "before" : "after");
+		else if (d->same_build)
+			fprintf(f, "%s\n", name);
+		else
+			fprintf(f, "%.*s%s\n", (int)frame_function_len(name), name,
+				blank_module(name, module));
+	}
+	if (stack->cut)
+		fprintf(f, "%s\n", CUT_FRAME);
+	if (stack->gone)
+		fprintf(f, "%s\n", GONE_STACKS);
+	fclose(f);
+	return text;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct diff_stack *)a)->text, ((const struct diff_stack *)b)->text);
+}
+
+static double share(const struct diff *d, u64 events, int side)
+{
+	return output_percent(events, d->events[side]);
+}
+
+/* How much a stack changed: events, or with --percent points of the share; more is positive */
+static double change_of(const struct diff *d, const struct diff_stack *s)
+{
+	if (d->side[AFTER]->percent)
+		return share(d, s->events[AFTER], AFTER) - share(d, s->events[BEFORE], BEFORE);
+	return (double)s->events[AFTER] - s->events[BEFORE];
+}
+
+static enum change change_kind(const struct diff *d, const struct diff_stack *s)
+{
+	double change = change_of(d, s);
+
+	if (!s->events[BEFORE] || !s->events[AFTER])
+		return s->events[AFTER] ? NEW : GONE;
+	return change > 0 ? MORE : change < 0 ? FEWER : EQUAL;
+}
+
+static int by_change(const void *a, const void *b, void *diff)
+{
+	double x = change_of(diff, a), y = change_of(diff, b);
+
+	x = x < 0 ? -x : x;
+	y = y < 0 ? -y : y;
+	if (x != y)
+		return x < y ? -1 : 1;
+	return by_text(a, b);
+}
+
+void diff_make(struct diff *d)
+{
+	struct stack *stack;
+	size_t i, n;
+	int side;
+
+	d->same_build = same_build(d->side[BEFORE]->record, d->side[AFTER]->record);
+	for (side = BEFORE; side < SIDES; side++)
+		for (i = 0; (stack = stacks_next(&d->side[side]->record->stacks, &i)); ) {
+			u64 events = stack->count + stack->in_ring;
+
+			if (!events)
+				continue;
+			GROW(d->stack, d->nr, d->room);
+			d->stack[d->nr] = (struct diff_stack){ .text = stack_text(d, stack, side) };
+			d->stack[d->nr++].events[side] = events;
+			d->events[side] += events;
+			d->stacks[side]++;
+		}
+	if (!d->nr)
+		return;
+	qsort(d->stack, d->nr, sizeof(*d->stack), by_text);
+	for (i = 1, n = 0; i < d->nr; i++) {
+		if (by_text(&d->stack[n], &d->stack[i])) {
+			d->stack[++n] = d->stack[i];
+			continue;
+		}
+		for (side = BEFORE; side < SIDES; side++)
+			d->stack[n].events[side] += d->stack[i].events[side];
+		free(d->stack[i].text);
+	}
+	d->nr = n + 1;
+	qsort_r(d->stack, d->nr, sizeof(*d->stack), by_change, d);
+}
+
+void diff_free(struct diff *d)
+{
+	while (d->nr)
+		free(d->stack[--d->nr].text);
+	free(d->stack);
+}
+
+/* Print the frames outermost first, without offsets */
+static void print_folded(FILE *f, const struct diff_stack *s)
+{
+	const char *line = s->text + strlen(s->text), *end, *module;
+	size_t len;
+
+	while (line > s->text) {
+		end = --line;
+		while (line > s->text && line[-1] != '\n')
+			line--;
+		len = end - line;
+		module = memchr(line, '[', len);
+		if (memmem(line, len, "+0x", 3))
+			len = (const char *)memmem(line, len, "+0x", 3) - line;
+		else if (module)
+			len = module - line - 1;
+		fprintf(f, "%.*s", (int)len, line);
+		if (module)
+			fprintf(f, "_[%.*s]", (int)strcspn(module + 1, " ]\n"), module + 1);
+		putc(line > s->text ? ';' : ' ', f);
+	}
+	fprintf(f, "%llu %llu\n", s->events[BEFORE], s->events[AFTER]);
+}
+
+static void print_json(const struct diff *d, const struct diff_stack *s)
+{
+	json_t *j = json_object(), *frames = json_array();
+	const char *line, *end;
+
+	for (line = s->text; (end = strchr(line, '\n')); line = end + 1)
+		json_array_append_new(frames, json_stringn(line, end - line));
+	json_object_set_new(j, "change", json_string(change_name[change_kind(d, s)]));
+	json_object_set_new(j, "before", json_number(s->events[BEFORE]));
+	json_object_set_new(j, "after", json_number(s->events[AFTER]));
+	if (d->side[AFTER]->percent) {
+		json_object_set_new(j, "percent_before",
+				    json_real(share(d, s->events[BEFORE], BEFORE)));
+		json_object_set_new(j, "percent_after",
+				    json_real(share(d, s->events[AFTER], AFTER)));
+	}
+	json_object_set_new(j, "frames", frames);
+	json_print(d->side[AFTER], j, NULL, 0);
+}
+
+static void print_text(const struct diff *d, const struct diff_stack *s)
+{
+	const char *kind = change_name[change_kind(d, s)], *line, *end;
+	FILE *f = d->side[AFTER]->file;
+
+	for (line = s->text; (end = strchr(line, '\n')); line = end + 1)
+		fprintf(f, "  %.*s\n", (int)(end - line), line);
+	if (d->side[AFTER]->percent)
+		fprintf(f, "    %.2f %% -> %.2f %%  %+.2f  (%s)\n\n",
+			share(d, s->events[BEFORE], BEFORE), share(d, s->events[AFTER], AFTER),
+			change_of(d, s), kind);
+	else
+		fprintf(f, "    %llu -> %llu  %+lld  (%s)\n\n", s->events[BEFORE],
+			s->events[AFTER], s->events[AFTER] - s->events[BEFORE], kind);
+}
+
+static void print_head(const struct diff *d, int side)
+{
+	const struct record *r = d->side[side]->record;
+	char when[64];
+
+	fprintf(d->side[AFTER]->file, "%s %s: %llu events, %zu stacks", side == BEFORE ? "---" : "+++",
+		d->name[side], d->events[side], d->stacks[side]);
+	if (r->have_info)
+		fprintf(d->side[AFTER]->file, ", Linux %s, loaded %s", r->info.release,
+			output_day(r->info.load_realtime_ns, when, sizeof(when)));
+	putc('\n', d->side[AFTER]->file);
+}
+
+void diff_print(const struct diff *d)
+{
+	const struct output *o = d->side[AFTER];
+	size_t number[CHANGES] = { 0 }, changed = 0, i;
+
+	for (i = 0; i < d->nr; i++)
+		number[change_kind(d, &d->stack[i])]++;
+	changed = d->nr - number[EQUAL];
+	if (o->format == FORMAT_TEXT) {
+		print_head(d, BEFORE);
+		print_head(d, AFTER);
+		putc('\n', o->file);
+	}
+	for (i = 0; i < d->nr; i++) {
+		/* Stacks that are equal come first */
+		if (o->top && d->nr - i > o->top)
+			continue;
+		if (o->format == FORMAT_FOLDED)
+			print_folded(o->file, &d->stack[i]);
+		else if (i < d->nr - changed)
+			continue;
+		else if (o->format == FORMAT_JSON)
+			print_json(d, &d->stack[i]);
+		else
+			print_text(d, &d->stack[i]);
+	}
+	if (o->format == FORMAT_TEXT)
+		fprintf(o->file, "%zu new, %zu gone, %zu more, %zu fewer, %zu equal\n", number[NEW],
+			number[GONE], number[MORE], number[FEWER], number[EQUAL]);
+}
