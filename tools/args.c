@@ -156,7 +156,8 @@ static const char *option_name(int option)
 static void help_command(const struct args *a)
 {
 	static const char *const words[COMMANDS] = {
-		[SAVE] = " FILE", [DIFF] = " BEFORE [AFTER]", [DECODE] = " [FILE]", [SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
+		[SAVE] = " FILE", [DIFF] = " BEFORE [AFTER]", [DECODE] = " [FILE]",
+		[SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
 	};
 	const struct poptOption *const list[] = {
 		a->command == COUNT ? folded_list : option_list, watch_list, option_list

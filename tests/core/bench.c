@@ -200,6 +200,11 @@ static void measure(bool cold)
 		}
 }
 
+static u64 walks(void)
+{
+	return sb_counter(STACKBUF_WALKED_NEW) + sb_counter(STACKBUF_WALKED_AGAIN);
+}
+
 static void *run(void *unused)
 {
 	u64 start, cycles, walked;
@@ -224,12 +229,12 @@ static void *run(void *unused)
 			do_save_pointers(&stacks[i]);
 		}
 	}
-	walked = sb_counter(STACKBUF_WALKED_NEW) + sb_counter(STACKBUF_WALKED_AGAIN);
+	walked = walks();
 	measure(false);
 	measure(true);
-	if (failed || sb_counter(STACKBUF_WALKED_NEW) + sb_counter(STACKBUF_WALKED_AGAIN) != walked) {
-		fprintf(stderr, "bench: %llu calls failed, %llu walked\n", failed,
-			sb_counter(STACKBUF_WALKED_NEW) + sb_counter(STACKBUF_WALKED_AGAIN) - walked);
+	walked = walks() - walked;
+	if (failed || walked) {
+		fprintf(stderr, "bench: %llu calls failed, %llu walked\n", failed, walked);
 		_exit(1);
 	}
 	printf("tsc %.3f\n", 1 / ns_of_cycle);

@@ -45,7 +45,7 @@ struct diff {
 void diff_make(struct diff *d);
 void diff_free(struct diff *d);
 
-/* Print what changed; with --folded all stacks.  Formats that are a file of their own are none here */
+/* Print what changed, with --folded all stacks; not for formats that are a file of their own */
 void diff_print(const struct diff *d);
 
 #endif

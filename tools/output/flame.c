@@ -50,7 +50,7 @@ static const char style[] =
 	"input { background: #2a2a30; color: #e8e8e8; }\n"
 	"}\n";
 
-/* A stack, outermost name first, and its events; of a difference in which record, see struct graph */
+/* A stack, outermost name first, and its events; of a difference, in which record */
 struct line {
 	char **name;
 	unsigned int nr;
