@@ -4,6 +4,8 @@
 # Measures costs in the guest.  The file /t/what selects one of:
 #
 #   costs   prints lines "NAME FRAMES COST"
+#   own     the same of stackbuf and a walk only
+#   sights  prints lines "NAME_CONTEXT FRAMES MEAN MAX": the first events of stacks, and a walk
 #   pairs   prints lines "pair A B C D": rounds per ms of one CPU and of two that share
 #           nothing, then of one and of two that save a stack
 #   loads   prints lines "load NAME EVENTS RECALLED INTERRUPTS COST WALKCOST"; INTERRUPTS
@@ -23,18 +25,25 @@ costs() {
 	dmesg | sed -n 's/.*stackbuf_bench: //p'
 }
 
-all_costs() {
+own_costs() {
 	insmod /t/stackbuf.ko || exit 1
 	# Recall compares less after it has seen the kernel's frames in a few system calls
 	for _ in 1 2 3 4 5 6 7 8; do
 		costs rounds=2 >/dev/null
 	done
 	costs
-	costs sights=1
 	costs probed=call
 	echo int_sqrt >$probe && costs probed=stackbuf_probe
 	echo >$probe
+}
 
+sights() {
+	insmod /t/stackbuf.ko && insmod /t/stackbuf_test.ko || exit 1
+	echo sights >/sys/kernel/debug/stackbuf_test/run && cat /sys/kernel/debug/stackbuf_test/run
+}
+
+all_costs() {
+	own_costs
 	cd $tracing || exit 1
 	echo 'p:bench int_sqrt' >kprobe_events && echo 1 >events/kprobes/bench/enable &&
 		costs probed=ftrace_kprobe
@@ -184,6 +193,8 @@ loads() {
 
 case $(cat /t/what) in
 costs) all_costs ;;
+own) own_costs ;;
+sights) sights ;;
 pairs) insmod /t/stackbuf.ko && costs pairs=100 rounds=30000 ;;
 loads) loads ;;
 esac

@@ -7,8 +7,8 @@
  *
  *	stackbuf_bench: NAME FRAMES COST
  *
- * COST is the mean of many events, in units of the cycle counter.  In a machine
- * that counts instructions (stackbuf-vm -i) the unit is one instruction.
+ * COST is the mean of many events, in units of cost_now().  In a machine that
+ * counts instructions (stackbuf-vm -i) the unit is one instruction.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -19,7 +19,6 @@
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
-#include <linux/timex.h>
 #include "../stackbuf.h"
 #include "test_compat.h"
 
@@ -35,10 +34,6 @@ MODULE_PARM_DESC(pairs,
 static char *probed;
 module_param(probed, charp, 0444);
 MODULE_PARM_DESC(probed, "Instead: what a call of int_sqrt() costs, under this name");
-
-static bool sights;
-module_param(sights, bool, 0444);
-MODULE_PARM_DESC(sights, "Instead: the first and the second event of each of 16 stacks");
 
 static unsigned long frames[STACKBUF_DEPTH_MAX];
 static char text[8192];
@@ -116,7 +111,7 @@ static const struct bench benches[] = {
 
 static noinline u64 measure(void (*run)(void), int n)
 {
-	cycles_t start = 0;
+	u64 start = 0;
 	int i;
 
 	/*
@@ -127,10 +122,10 @@ static noinline u64 measure(void (*run)(void), int n)
 		/* Keeps the compiler from splitting this into two loops */
 		OPTIMIZER_HIDE_VAR(i);
 		if (!i)
-			start = get_cycles();
+			start = cost_now();
 		run();
 	}
-	return div_u64(get_cycles() - start, n);
+	return div_u64(cost_now() - start, n);
 }
 
 /* The barrier() prevents a tail call, so each level has a frame */
@@ -140,70 +135,6 @@ static noinline u64 deeper(int more, void (*run)(void), int n)
 
 	barrier();
 	return cost;
-}
-
-/*
- * The first two events of a stack.  Each of 16 call sites gives another stack; a loop runs
- * each twice, so that the second event has the stack of the first.
- */
-
-#define SIGHTS		2
-#define SIGHT_STACKS	16
-
-static u64 sight_cost[SIGHTS];
-
-static noinline void sight_one(void (*run)(void), int which)
-{
-	/* The operand keeps the compiler from merging the calls */
-#define CALL(n) case n: run(); asm volatile("" : : "i" (__COUNTER__)); break
-	switch (which) {
-	CALL(0);
-	CALL(1);
-	CALL(2);
-	CALL(3);
-	CALL(4);
-	CALL(5);
-	CALL(6);
-	CALL(7);
-	CALL(8);
-	CALL(9);
-	CALL(10);
-	CALL(11);
-	CALL(12);
-	CALL(13);
-	CALL(14);
-	CALL(15);
-	}
-#undef CALL
-	barrier();
-}
-
-static noinline void sight_all(void (*run)(void))
-{
-	int which, i;
-
-	memset(sight_cost, 0, sizeof(sight_cost));
-	for (which = 0; which < SIGHT_STACKS; which++) {
-		for (i = 0; i < SIGHTS; i++) {
-			cycles_t start;
-
-			/* Keeps the compiler from unrolling this into two calls */
-			OPTIMIZER_HIDE_VAR(i);
-			start = get_cycles();
-			sight_one(run, which);
-			sight_cost[i] += get_cycles() - start;
-		}
-	}
-	barrier();
-}
-
-static noinline void sight_deeper(int more, void (*run)(void))
-{
-	if (more > 0)
-		sight_deeper(more - 1, run);
-	else
-		sight_all(run);
-	barrier();
 }
 
 static unsigned int depth_here;
@@ -234,31 +165,6 @@ static void measure_all(const struct bench *bench, int n, int inner)
 				deeper(more, bench[i].run, rounds) - nothing);
 			cond_resched();
 		}
-	}
-}
-
-static void measure_sights(void)
-{
-	static const char * const names[SIGHTS] = { "first_sight", "second_sight" };
-	static const int depths[] = { 9, 19, 40 };
-	u64 nothing;
-	int i, d;
-
-	sight_deeper(0, find_depth);
-	for (d = 0; d < ARRAY_SIZE(depths); d++) {
-		int more = depths[d] - depth_here;
-
-		if (more < 0) {
-			pr_err("%d frames are more than %d\n", depth_here, depths[d]);
-			continue;
-		}
-		sight_deeper(more, bench_nothing);
-		nothing = sight_cost[SIGHTS - 1];
-		sight_deeper(more, bench_save);
-		for (i = 0; i < SIGHTS; i++)
-			pr_info("%s %d %llu\n", names[i], depths[d],
-				div_u64(sight_cost[i] - nothing, SIGHT_STACKS));
-		cond_resched();
 	}
 }
 
@@ -361,7 +267,7 @@ static int __init bench_init(void)
 {
 	if (pairs)
 		return measure_pairs();
-	return probed || sights ? 0 : stack_depot_init();
+	return probed ? 0 : stack_depot_init();
 }
 module_init(bench_init);
 
@@ -372,9 +278,7 @@ static void __exit bench_exit(void)
 
 	if (pairs)
 		return;
-	if (sights)
-		measure_sights();
-	else if (probed)
+	if (probed)
 		measure_all(&bench, 1, 1);
 	else
 		measure_all(benches, ARRAY_SIZE(benches), 0);

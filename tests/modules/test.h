@@ -71,6 +71,7 @@ command_fn cmd_turns, cmd_starve, cmd_late, cmd_latesteps;		/* test_ring.c */
 command_fn cmd_trace, cmd_print, cmd_kept, cmd_printid, cmd_guards;	/* test_trace.c */
 command_fn cmd_regs, cmd_calls;						/* test_regs.c */
 command_fn cmd_panic;							/* test_panic.c */
+command_fn cmd_sights;							/* test_sights.c */
 
 /* Undo what commands left in place; called when the module is unloaded */
 void nest_end(void);
@@ -163,6 +164,11 @@ bool inside(unsigned long pc, void *fn);
 
 /* 1: the stack of @id is that of the path; 0: it was evicted; -1: it is another one */
 int right(u32 id, u64 path, unsigned int levels, void *leaf);
+
+/* --------------------------------------------------------- test_context.c --- */
+
+/* Run a function once in this context, and wait.  -EOPNOTSUPP: NMIs cannot be sent here */
+int in_context(enum stackbuf_context context, void (*fn)(void));
 
 /* ------------------------------------------------------------- test_nmi.c --- */
 

@@ -10,7 +10,9 @@
 #include <linux/hrtimer.h>
 #include <linux/printk.h>
 #include <linux/stackdepot.h>
+#include <linux/timekeeping.h>
 #include <linux/timer.h>
+#include <linux/timex.h>
 #include <linux/version.h>
 
 /* 9b13df3fb64e ("timers: Rename del_timer_sync() to timer_delete_sync()"), 6.2 */
@@ -51,6 +53,15 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
 #define printk_cpu_sync_put_irqrestore(flags)	printk_cpu_unlock_irqrestore(flags)
 #endif
+
+/*
+ * In a machine that counts instructions (stackbuf-vm -i) one of them is a cycle and a nanosecond.
+ * arm64 has no counter of cycles for the kernel; its clock goes in steps of 16 ns.
+ */
+static inline u64 cost_now(void)
+{
+	return IS_ENABLED(CONFIG_X86) ? get_cycles() : ktime_get_mono_fast_ns();
+}
 
 /* Whether stack_trace_save_tsk() is exported: see core/compat.h */
 #define OTHER_TASKS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0))

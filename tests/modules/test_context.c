@@ -62,6 +62,41 @@ static DECLARE_TASKLET(c_tasklet, context_tasklet);
 static struct irq_work c_irq_work = IRQ_WORK_INIT_HARD(context_irq_work);
 static DEFINE_RAW_SPINLOCK(c_lock);
 
+int in_context(enum stackbuf_context context, void (*fn)(void))
+{
+	int err;
+
+	context_fn = fn;
+	switch (context) {
+	case STACKBUF_TASK:
+		fn();
+		return 0;
+	case STACKBUF_SOFTIRQ:
+		/* Runs when bottom halves are enabled, on their stack where they have one */
+		local_bh_disable();
+		tasklet_schedule(&c_tasklet);
+		local_bh_enable();
+		wait_for_completion(&context_done);
+		tasklet_kill(&c_tasklet);
+		return 0;
+	case STACKBUF_HARDIRQ:
+		irq_work_queue(&c_irq_work);
+		wait_for_completion(&context_done);
+		irq_work_sync(&c_irq_work);
+		return 0;
+	case STACKBUF_NMI:
+		break;
+	}
+	err = nmi_start(fn);
+	if (err)
+		return err;
+	preempt_disable();
+	nmi_send(smp_processor_id());
+	preempt_enable();
+	nmi_stop();
+	return 0;
+}
+
 static void context_say(const char *name, int want)
 {
 	say("context %s id %u right %d want %d\n", name, context_id,
@@ -95,9 +130,7 @@ int cmd_context(u64 *arg)
 	timer_delete_sync(&c_timer);
 	context_say("timer", STACKBUF_SOFTIRQ);
 
-	tasklet_schedule(&c_tasklet);
-	wait_for_completion(&context_done);
-	tasklet_kill(&c_tasklet);
+	in_context(STACKBUF_SOFTIRQ, context_save);
 	context_say("tasklet", STACKBUF_SOFTIRQ);
 
 	hrtimer_setup_on_stack(&timer, context_hrtimer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
@@ -107,18 +140,12 @@ int cmd_context(u64 *arg)
 	destroy_hrtimer_on_stack(&timer);
 	context_say("hrtimer", STACKBUF_HARDIRQ);
 
-	irq_work_queue(&c_irq_work);
-	wait_for_completion(&context_done);
-	irq_work_sync(&c_irq_work);
+	in_context(STACKBUF_HARDIRQ, context_save);
 	context_say("irq_work", STACKBUF_HARDIRQ);
 
-	err = nmi_start(context_save);
+	err = in_context(STACKBUF_NMI, context_save);
 	if (err)
 		return err == -EOPNOTSUPP ? 0 : err;
-	preempt_disable();
-	nmi_send(smp_processor_id());
-	preempt_enable();
-	nmi_stop();
 	context_say("nmi", STACKBUF_NMI);
 	return 0;
 }
@@ -126,15 +153,7 @@ int cmd_context(u64 *arg)
 /* nmiprint: stackbuf_print() and stackbuf_print_id(), once each, in an NMI */
 int cmd_nmiprint(u64 *arg)
 {
-	int err = nmi_start(context_print);
-
-	if (err)
-		return err;
-	preempt_disable();
-	nmi_send(smp_processor_id());
-	preempt_enable();
-	nmi_stop();
-	return 0;
+	return in_context(STACKBUF_NMI, context_print);
 }
 
 /*

@@ -132,6 +132,7 @@ static const struct {
 	{ "regs", cmd_regs },
 	{ "calls", cmd_calls },
 	{ "panic", cmd_panic },
+	{ "sights", cmd_sights },
 };
 
 static ssize_t run_write(struct file *file, const char __user *from, size_t size, loff_t *pos)
