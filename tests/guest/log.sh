@@ -69,13 +69,13 @@ result "--version and info: the version of the module" versions
 
 # What was recorded since a snapshot: these paths and no others
 what_changed() {
-	"$STACKBUF" save before && run tags 1000 3 4 >more || return
-	"$STACKBUF" diff --json before >diff || return
+	"$STACKBUF" save before && run tags 1000 3 4 >tags.more || return
+	"$STACKBUF" diff --json before >changes || return
 	# Of each CPU, 1000 saves over 3 of the paths
-	sed -n 's/.*"change":"more","before":\([0-9]*\),"after":\([0-9]*\),.*/\1 \2/p' diff >changed
+	sed -n 's/.*"change":"more","before":\([0-9]*\),"after":\([0-9]*\),.*/\1 \2/p' changes >changed
 	awk -v cpus="$CPUS" '{ n += $2 - $1 } END { exit !(n == 1000 * cpus && NR == 3) }' changed &&
-		[ "$(wc -l <diff)" = 3 ] || { cat diff; return 1; }
-	"$STACKBUF" save after && "$STACKBUF" diff --json before after | cmp - diff
+		[ "$(wc -l <changes)" = 3 ] || { cat changes; return 1; }
+	"$STACKBUF" save after && "$STACKBUF" diff --json before after | cmp - changes
 }
 
 echo 1 >/sys/module/stackbuf/parameters/enable
