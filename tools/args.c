@@ -16,6 +16,7 @@ static const char *const command_name[COMMANDS] = {
 /* Which commands an option is for */
 static const u64 option_for[OPTIONS] = {
 	[OPT_FILE]	= ~(BIT(DECODE) | BIT(DIFF)),
+	[OPT_SCAN]	= ~BIT(DECODE),
 	[OPT_INSTANCE]	= ~(BIT(DECODE) | BIT(DIFF)),
 	[OPT_PID]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
 	[OPT_COMM]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
@@ -66,6 +67,9 @@ static struct poptOption option_list[] = {
 	{ "file", 'f', POPT_ARG_STRING, NULL, OPT_FILE,
 	  "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, or a directory with the files text, info, events and stacks",
 	  "SOURCE" },
+	{ "scan", '\0', POPT_ARG_NONE, NULL, OPT_SCAN,
+	  "look at every page of a dump, also where the kernel's page tables lead to the record: finds loads and boots before, too",
+	  NULL },
 	{ "instance", '\0', POPT_ARG_STRING, NULL, OPT_INSTANCE,
 	  "of several loads of the module the one that \"info\" lists as ID", "ID" },
 	{ "pid", '\0', POPT_ARG_STRING, NULL, OPT_PID,

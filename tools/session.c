@@ -35,7 +35,27 @@ void session_open(struct session *s, struct args *a)
 {
 	if (source_open(&s->source, a->source, a->sources))
 		die(1, "%s", s->source.error);
+	if (a->given & BIT(OPT_SCAN))
+		s->source.scan = "--scan";
 	choose_events(s, a);
+}
+
+/* The page tables lead to one load only: scan the dump if another one is wanted */
+static void scan_for_instance(struct session *s, u64 wanted)
+{
+	size_t i;
+
+	for (i = 0; i < s->instances; i++)
+		if (!wanted || s->instance[i].id == wanted)
+			return;
+	if (!s->set.found_by || s->set.scanned)
+		return;
+	s->source.scan = "--instance";
+	page_set_clear(&s->set);
+	free(s->instance);
+	if (s->source.ops->load(&s->source, &s->set))
+		die(1, "%s", s->source.error);
+	s->instances = page_set_instances(&s->set, &s->instance);
 }
 
 static void choose_instance(struct session *s, u64 wanted)
@@ -67,6 +87,7 @@ void session_load(struct session *s, struct args *a)
 	if (s->source.ops->load(&s->source, &s->set))
 		die(1, "%s", s->source.error);
 	s->instances = page_set_instances(&s->set, &s->instance);
+	scan_for_instance(s, a->instance);
 	choose_instance(s, a->instance);
 	if (s->source.ops->fetch && s->source.ops->fetch(&s->source, &s->set, s->chosen->id))
 		die(1, "%s", s->source.error);

@@ -46,7 +46,7 @@ _stackbuf()
 		return ;;
 	esac
 
-	options='--file --instance --help --version'
+	options='--file --scan --instance --help --version'
 	lines='--lines --vmlinux --modules --force'
 	case $command in
 	info)	options+=' --json --vmlinux --force' ;;

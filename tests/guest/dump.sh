@@ -7,7 +7,7 @@
 
 if [ "${0##*/}" = capture ]; then
 	reader=$(cat /t/reader)
-	for command in log count text; do
+	for command in info log count text; do
 		"$reader" -f /proc/vmcore $command >"/out/capture.$command" 2>>/out/capture.err
 	done
 	exit

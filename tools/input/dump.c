@@ -6,7 +6,8 @@
  * not know files that were flattened for a pipe: these are put in order in an unnamed temporary
  * file first.
  *
- * No virtual address is translated: pages identify themselves.
+ * A page of the record identifies itself, wherever it is.  Physical addresses lead to the pages
+ * that page_tables.c finds.
  */
 #include <endian.h>
 #include <errno.h>
@@ -23,6 +24,10 @@
 
 /* Program headers that are read: more come from damage or a hostile file */
 #define SEGMENTS_MAX	(1U << 20)
+
+/* Bytes of a segment of notes, and segments of notes, that are read */
+#define NOTES_SIZE	(1U << 20)
+#define NOTES_MAX	16
 
 /* How often segments whose pages begin at different offsets may share a part of the file */
 #define LAYERS_MAX	4
@@ -136,9 +141,92 @@ static size_t limit_layers(const struct range *range, size_t nr, u64 size)
 	return i;
 }
 
+/* Add a program header's memory.  What the file leaves out are zeroes: makedumpfile does that */
+static void add_segments(struct dump_file *f, const Elf64_Phdr *p, size_t *room)
+{
+	if (p->p_paddr >> 62 || p->p_memsz >> 62)
+		return;
+	if (p->p_filesz) {
+		GROW(f->segment, f->segments, *room);
+		f->segment[f->segments++] = (struct segment){ p->p_paddr, p->p_offset,
+							      p->p_filesz };
+	}
+	if (p->p_memsz > p->p_filesz) {
+		GROW(f->segment, f->segments, *room);
+		f->segment[f->segments++] = (struct segment){ p->p_paddr + p->p_filesz,
+							      SEGMENT_ZEROES,
+							      p->p_memsz - p->p_filesz };
+	}
+}
+
+static int by_phys(const void *a, const void *b)
+{
+	const struct segment *x = a, *y = b;
+	int c = compare_u64(x->phys, y->phys);
+
+	return c ? c : compare_u64(x->offset, y->offset);
+}
+
+/*
+ * Order segments, and cut off what overlaps: the kernel's image may be in two.  Return the number
+ * of segments that remain.
+ */
+static size_t order_segments(struct segment *segment, size_t nr)
+{
+	u64 end = 0, skip;
+	size_t i, n = 0;
+
+	if (nr)
+		qsort(segment, nr, sizeof(*segment), by_phys);
+	for (i = 0; i < nr; i++) {
+		struct segment s = segment[i];
+
+		skip = s.phys < end ? end - s.phys : 0;
+		if (skip >= s.size)
+			continue;
+		s.phys += skip;
+		if (s.offset != SEGMENT_ZEROES)
+			s.offset += skip;
+		s.size -= skip;
+		end = s.phys + s.size;
+		segment[n++] = s;
+	}
+	return n;
+}
+
+/* Read one segment of notes */
+static bool read_notes(int fd, const Elf64_Phdr *segment, struct vmcoreinfo *info)
+{
+	size_t size = segment->p_filesz < NOTES_SIZE ? segment->p_filesz : NOTES_SIZE;
+	char *notes = xcalloc(size + 1, 1);
+	ssize_t n = read_at(fd, notes, size, segment->p_offset);
+	struct vmcoreinfo note;
+
+	info->text = NULL;
+	if (n > 0 && vmcoreinfo_in_notes(&note, notes, n) && note.size &&
+	    note.size <= VMCOREINFO_MAX) {
+		info->text = xasprintf("%.*s", (int)note.size, note.text);
+		info->size = strlen(info->text);
+	}
+	free(notes);
+	return info->text;
+}
+
+bool core_vmcoreinfo(int fd, struct vmcoreinfo *info)
+{
+	struct core_segments segments = { .fd = fd };
+	unsigned int notes = 0;
+	Elf64_Phdr segment;
+
+	while (notes < NOTES_MAX && core_segment(&segments, &segment) > 0)
+		if (segment.p_type == PT_NOTE && ++notes && read_notes(fd, &segment, info))
+			return true;
+	return false;
+}
+
 static int open_elf(struct dump_file *f, char *error, size_t size)
 {
-	size_t room = 0, nr = 0, merged;
+	size_t room = 0, nr = 0, merged, segment_room = 0;
 	struct core_segments segments = { .fd = f->fd };
 	Elf64_Phdr segment;
 	u64 end, skip, most = 0;
@@ -170,6 +258,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 			continue;
 		if (end > f->size && end > most)
 			most = end;
+		add_segments(f, &segment, &segment_room);
 		/* Pages begin where the memory's pages do, at any offset of the file */
 		skip = -segment.p_paddr % STACKBUF_PAGE_SIZE;
 		if (segment.p_offset >= f->size || skip >= segment.p_filesz)
@@ -186,6 +275,8 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 	}
 	if (most)
 		f->cut = most - f->size;
+	f->segments = order_segments(f->segment, f->segments);
+	core_vmcoreinfo(f->fd, &f->vmcoreinfo);
 	merged = merge(f->range, nr);
 	f->ranges = limit_layers(f->range, merged, f->size);
 	/* Report headers or segments that were left out as missing bytes */
@@ -206,8 +297,10 @@ static int open_kdump(struct dump_file *f, char *error, size_t size)
 	char why[256];
 
 	f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
-	if (f->kdump)
+	if (f->kdump) {
+		kd_vmcoreinfo(f->kdump, &f->vmcoreinfo);
 		return 0;
+	}
 	snprintf(error, size, "%s: %s", f->name, why);
 	return -1;
 }
@@ -393,6 +486,8 @@ void dump_close(struct dump_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	free(f->range);
+	free(f->segment);
+	free((char *)f->vmcoreinfo.text);
 	free(f->name);
 }
 
@@ -425,9 +520,47 @@ int dump_read(struct dump_file *f, u64 where, void *page)
 {
 	size_t n = STACKBUF_PAGE_SIZE;
 
+	f->bytes_read += n;
 	if (f->kind == DUMP_KDUMP)
 		return kd_read(f->kdump, where, page);
 	return read_at(f->fd, page, n, where) == (ssize_t)n ? 0 : -1;
+}
+
+int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where)
+{
+	size_t low = 0, high = f->segments, middle;
+	const struct segment *s;
+
+	*where = phys;
+	if (f->kind == DUMP_KDUMP)
+		return dump_read(f, phys, page);
+	/* The last segment that begins at @phys or before it */
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (f->segment[middle].phys <= phys)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return -1;
+	s = &f->segment[low - 1];
+	if (phys - s->phys >= s->size || s->size - (phys - s->phys) < STACKBUF_PAGE_SIZE)
+		return -1;
+	if (s->offset == SEGMENT_ZEROES) {
+		memset(page, 0, STACKBUF_PAGE_SIZE);
+		return 0;
+	}
+	*where = s->offset + (phys - s->phys);
+	return dump_read(f, *where, page);
+}
+
+bool dump_seek(struct dump_file *f)
+{
+	if (f->kind == DUMP_KDUMP)
+		return kd_whole(f->kdump);
+	posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
+	return true;
 }
 
 /* --------------------------------------------------------- what is not found --- */

@@ -8,8 +8,22 @@
 #include <elf.h>
 #include "input/kdump.h"
 #include "input/scan.h"
+#include "input/vmcoreinfo.h"
 
 enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
+
+/* Memory of zeroes, which a file need not hold */
+#define SEGMENT_ZEROES	(~0ULL)
+
+/**
+ * struct segment - bytes of an ELF core file that hold memory
+ * @phys: the physical address of the first one
+ * @offset: where they are in the file, or SEGMENT_ZEROES
+ * @size: how many, which the file may lack
+ */
+struct segment {
+	u64 phys, offset, size;
+};
 
 /**
  * struct dump_file - one of the files
@@ -19,6 +33,10 @@ enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
  * @size: bytes that the file has
  * @range: where pages lie in it; unused for DUMP_KDUMP
  * @ranges: how many
+ * @segment: of DUMP_ELF, where physical addresses are, in order and without overlaps
+ * @segments: how many
+ * @vmcoreinfo: a copy of the note; no bytes if the file does not have it
+ * @bytes_read: of memory, scans left out
  * @cut: bytes that its headers promise and the file lacks
  * @kdump: reads the file if it is DUMP_KDUMP
  * @machine: EM_... by its headers, 0 if they do not have it
@@ -30,6 +48,10 @@ struct dump_file {
 	u64 size;
 	struct range *range;
 	size_t ranges;
+	struct segment *segment;
+	size_t segments;
+	struct vmcoreinfo vmcoreinfo;
+	u64 bytes_read;
 	u64 cut;
 	struct kdump *kdump;
 	unsigned int machine;
@@ -50,6 +72,21 @@ void dump_scan(struct dump_file *f, struct scan *scan);
 
 /* Read one page.  Return 0 or -1 */
 int dump_read(struct dump_file *f, u64 where, void *page);
+
+/*
+ * Read the page at a physical address, and set *@where to its place, as dump_scan() gives it.
+ * Return 0, or -1 if the dump does not have it.
+ */
+int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where);
+
+/*
+ * Prepare for pages that are read one by one.  Return false if data of a compressed dump is
+ * missing at its end: only a scan shows how many pages that costs.
+ */
+bool dump_seek(struct dump_file *f);
+
+/* Set @info to the VMCOREINFO of a core file, to be freed.  Return false if it is not there */
+bool core_vmcoreinfo(int fd, struct vmcoreinfo *info);
 
 /*
  * Why nothing was found in the file: a line as "is compressed by gzip: unpack it first", or NULL

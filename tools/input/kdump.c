@@ -37,11 +37,14 @@
 /* Memory that the library may take: twice the bitmap of 16 TiB of memory */
 #define MEMORY_MAX	(1ULL << 30)
 
-enum { SCAN, READ };
+/* Pages at the end that may be of zeroes, whose data is elsewhere in the file */
+#define ZEROES_MAX	4096
+
+enum { SCAN, READ, LAST };
 
 /**
  * struct shared - what child and parent share
- * @what: the request: SCAN, as many pages as fit; READ, one page
+ * @what: the request: SCAN, as many pages as fit; READ, one page; LAST, the last one with data
  * @pfn: the kernel's page to begin with; then the one that the child is reading
  * @end: the first page that the file cannot hold
  * @page_size: of the kernel's pages
@@ -50,6 +53,7 @@ enum { SCAN, READ };
  * @where: their places in memory
  * @machine: EM_..., 0 if it is not known
  * @error: what went wrong on opening, or ""
+ * @vmcoreinfo: the kernel's, or ""
  */
 struct shared {
 	int what;
@@ -57,6 +61,7 @@ struct shared {
 	size_t nr;
 	unsigned int machine;
 	char error[256];
+	char vmcoreinfo[VMCOREINFO_MAX];
 	u64 where[PAGES];
 	char page[PAGES][STACKBUF_PAGE_SIZE] __attribute__((aligned(STACKBUF_PAGE_SIZE)));
 };
@@ -83,6 +88,20 @@ struct kdump {
 
 /* ------------------------------------------------------------- the child --- */
 
+/* kdump_vmcoreinfo_raw() needs the operating system's name, and with it the library walks tables */
+static void child_vmcoreinfo(struct shared *s, kdump_ctx_t *ctx)
+{
+	kdump_attr_t raw = { .type = KDUMP_BLOB };
+	const char *text;
+
+	if (kdump_get_typed_attr(ctx, "linux.vmcoreinfo.raw", &raw) != KDUMP_OK)
+		return;
+	text = kdump_blob_pin(raw.val.blob);
+	if (text)
+		snprintf(s->vmcoreinfo, sizeof(s->vmcoreinfo), "%.*s",
+			 (int)kdump_blob_size(raw.val.blob), text);
+}
+
 static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 {
 	/* A mapped file that is truncated would end the child by SIGBUS */
@@ -107,6 +126,7 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	/* A whole file has a bit for each page */
 	if (kdump_get_number_attr(ctx, "max_pfn", &n) == KDUMP_OK)
 		s->end = n < 8 * bytes ? n : 8 * bytes;
+	child_vmcoreinfo(s, ctx);
 	if (kdump_get_string_attr(ctx, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
 		return ctx;
 	if (!strcmp(machine, "x86_64"))
@@ -134,36 +154,75 @@ static void child_page(struct shared *s, kdump_ctx_t *ctx)
 }
 
 /*
- * Read pages from s->pfn on, as many as fit.  kdump_bmp_find_set() cannot be used: in 0.5.1 it
- * does not return for some bitmaps.
+ * Is page @pfn in the file?  Return 1 or 0, or -1 if its bitmap cannot be read.
+ * kdump_bmp_find_set() cannot be used: in 0.5.1 it does not return for some bitmaps.
  */
-static void child_scan(struct shared *s, kdump_ctx_t *ctx)
+static int child_has_page(const struct shared *s, kdump_ctx_t *ctx, u64 pfn)
 {
 	static unsigned char bits[PFNS / 8];
 	static u64 first = 1, last;		/* the pages that @bits are of */
 	static kdump_attr_t map = { .type = KDUMP_BITMAP };
-	u64 stop = s->end - s->pfn < PFNS_MAX ? s->end : s->pfn + PFNS_MAX;
 
 	if (!map.val.bitmap &&
 	    kdump_get_typed_attr(ctx, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
-		goto failed;
+		return -1;
+	if (pfn < first || pfn > last || first > last) {
+		first = pfn / PFNS * PFNS;
+		last = s->end - first < PFNS ? s->end - 1 : first + PFNS - 1;
+		memset(bits, 0, sizeof(bits));
+		if (kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK) {
+			first = 1;
+			last = 0;
+			return -1;
+		}
+	}
+	return bits[(pfn - first) / 8] >> (pfn - first) % 8 & 1;
+}
+
+/* Read pages from s->pfn on, as many as fit */
+static void child_scan(struct shared *s, kdump_ctx_t *ctx)
+{
+	u64 stop = s->end - s->pfn < PFNS_MAX ? s->end : s->pfn + PFNS_MAX;
+	int has;
+
 	for (; s->pfn < stop; s->pfn++) {
 		if (s->nr + s->page_size / STACKBUF_PAGE_SIZE > PAGES)
 			return;
-		if (s->pfn < first || s->pfn > last || first > last) {
-			first = s->pfn;
-			last = s->end - first < PFNS ? s->end - 1 : first + PFNS - 1;
-			memset(bits, 0, sizeof(bits));
-			if (kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK)
-				goto failed;
+		has = child_has_page(s, ctx, s->pfn);
+		if (has < 0) {
+			s->unreadable++;
+			s->pfn = s->end;
+			return;
 		}
-		if (bits[(s->pfn - first) / 8] >> (s->pfn - first) % 8 & 1)
+		if (has)
 			child_page(s, ctx);
 	}
-	return;
-failed:
-	s->unreadable++;
-	s->pfn = s->end;
+}
+
+/*
+ * Read the last page that is not of zeroes: pages are written in their order, but for those of
+ * zeroes, which share the data of the first of them.
+ */
+static void child_last(struct shared *s, kdump_ctx_t *ctx)
+{
+	unsigned int zeroes = 0;
+	const char *data;
+	int has;
+
+	for (s->pfn = s->end; s->pfn-- && zeroes < ZEROES_MAX; ) {
+		has = child_has_page(s, ctx, s->pfn);
+		s->unreadable += has < 0;
+		if (s->unreadable)
+			return;
+		if (!has)
+			continue;
+		s->nr = 0;
+		child_page(s, ctx);
+		data = (const char *)s->page;
+		if (s->unreadable || *data || memcmp(data, data + 1, s->page_size - 1))
+			return;
+		zeroes++;
+	}
 }
 
 /* A damaged header may make the library allocate any amount */
@@ -210,6 +269,8 @@ static void __attribute__((noreturn)) child_main(const struct kdump *k, int fd)
 		s->unreadable = 0;
 		if (s->what == SCAN)
 			child_scan(s, ctx);
+		else if (s->what == LAST)
+			child_last(s, ctx);
 		else
 			child_page(s, ctx);
 	}
@@ -321,6 +382,12 @@ u64 kd_total(const struct kdump *k)
 	return k->end * k->page_size;
 }
 
+/* No pages, or so many that child_open() took the limit from the file's size */
+static bool damaged_end(const struct kdump *k)
+{
+	return !k->end || k->end == 8 * k->bytes;
+}
+
 void kd_scan(struct kdump *k, struct scan *scan)
 {
 	struct shared *s = k->s;
@@ -328,8 +395,7 @@ void kd_scan(struct kdump *k, struct scan *scan)
 	size_t i;
 	int ret;
 
-	/* Damaged: no pages, or so many that child_open() took the limit from the file's size */
-	if (!k->end || k->end == 8 * k->bytes)
+	if (damaged_end(k))
 		scan->unreadable++;
 	while (pfn < k->end) {
 		from = pfn;
@@ -345,6 +411,19 @@ void kd_scan(struct kdump *k, struct scan *scan)
 			scan->page(scan->arg, s->where[i], s->page[i]);
 		scan_passed(scan, (pfn - from) * k->page_size, s->nr * STACKBUF_PAGE_SIZE);
 	}
+}
+
+bool kd_vmcoreinfo(const struct kdump *k, struct vmcoreinfo *info)
+{
+	/* Not trusted to be terminated: the child wrote it */
+	info->text = xasprintf("%.*s", VMCOREINFO_MAX, k->s->vmcoreinfo);
+	info->size = strlen(info->text);
+	return info->size;
+}
+
+bool kd_whole(struct kdump *k)
+{
+	return !damaged_end(k) && !ask_child(k, LAST, 0) && !k->s->unreadable;
 }
 
 int kd_read(struct kdump *k, u64 where, void *page)

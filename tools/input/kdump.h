@@ -6,6 +6,7 @@
 #define KDUMP_H
 
 #include "input/scan.h"
+#include "input/vmcoreinfo.h"
 
 struct kdump;
 
@@ -21,6 +22,12 @@ u64 kd_total(const struct kdump *k);
 
 /* Call scan->page for each page; count those that cannot be read in @scan */
 void kd_scan(struct kdump *k, struct scan *scan);
+
+/* Set @info to a copy of the file's VMCOREINFO, to be freed.  Return false if it is not there */
+bool kd_vmcoreinfo(const struct kdump *k, struct vmcoreinfo *info);
+
+/* Is the end of the file there?  The data of its last pages can be read */
+bool kd_whole(struct kdump *k);
 
 /* Read one page.  Return 0 or -1 */
 int kd_read(struct kdump *k, u64 where, void *page);

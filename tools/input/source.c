@@ -13,7 +13,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 #include <unistd.h>
-#include "input/dump.h"
+#include "input/mapped.h"
 #include "input/source.h"
 #include "record/info.h"
 #include "record/text_log.h"
@@ -428,9 +428,6 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 /* Copies of one page with the same sequence that are read */
 #define COPIES_MAX	16
 
-/* The beginning of vmcoreinfo, a page of every Linux kernel */
-#define VMCOREINFO	"OSRELEASE="
-
 static void *keep_page(struct source *s, const void *page)
 {
 	void *block = xrealloc(NULL, 1, STACKBUF_PAGE_SIZE);
@@ -441,81 +438,33 @@ static void *keep_page(struct source *s, const void *page)
 	return memcpy(block, page, STACKBUF_PAGE_SIZE);
 }
 
-/* Find the line "KERNELOFFSET=HEX", of x86-64 and arm64 */
-static bool find_kernel_offset(const char *text, size_t size, u64 *offset)
-{
-	static const char key[] = "\nKERNELOFFSET=";
-	const char *p = memmem(text, size, key, strlen(key)), *end = p;
-	char digits[17] = "";
-
-	if (p) {
-		p += strlen(key);
-		end = memchr(p, '\n', text + size - p);
-	}
-	if (!end || end == p || (size_t)(end - p) >= sizeof(digits))
-		return false;
-	memcpy(digits, p, end - p);
-	*offset = strtoull(digits, NULL, 16);
-	return digits[strspn(digits, "0123456789abcdef")] == '\0';
-}
-
 /* Of several kernels in an image, take the name of the first; which offset is right is unknown */
-static void take_vmcoreinfo(struct source *s, const char *page)
+static void take_vmcoreinfo(struct source *s, const struct vmcoreinfo *info)
 {
 	u64 offset;
 
 	if (!*s->linux_release)
-		sscanf(page + strlen(VMCOREINFO), "%63[!-~] BUILD-ID=%127[0-9a-f]",
-		       s->linux_release, s->linux_build_id);
-	if (!find_kernel_offset(page, STACKBUF_PAGE_SIZE, &offset))
+		vmcoreinfo_release(info, s->linux_release, s->linux_build_id);
+	if (!vmcoreinfo_kernel_offset(info, &offset))
 		return;
 	if (!s->kernel_offsets || offset != s->kernel_offset)
 		s->kernel_offsets++;
 	s->kernel_offset = offset;
 }
 
-/* The contents of the note VMCOREINFO among others; NULL if it is not there */
-static const char *find_note(const char *notes, size_t size, size_t *len)
-{
-	static const char name[] = "VMCOREINFO";
-	size_t at = 0, text, next;
-	Elf64_Nhdr note;
-
-	while (size - at >= sizeof(note)) {
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		text = at + (((u64)note.n_namesz + 3) & ~3ULL);
-		next = text + (((u64)note.n_descsz + 3) & ~3ULL);
-		if (next > size)
-			return NULL;
-		*len = note.n_descsz;
-		if (note.n_namesz == sizeof(name) && !memcmp(notes + at, name, sizeof(name)))
-			return notes + text;
-		at = next;
-	}
-	return NULL;
-}
-
 bool source_core_kernel_offset(const char *core, u64 *offset)
 {
-	struct core_segments segments = { .fd = open(core, O_RDONLY | O_CLOEXEC) };
-	static char notes[1 << 20];
-	Elf64_Phdr segment;
-	const char *text;
+	int fd = open(core, O_RDONLY | O_CLOEXEC);
+	struct vmcoreinfo info;
 	bool found = false;
-	ssize_t n;
-	size_t len;
 
-	while (segments.fd >= 0 && !found && core_segment(&segments, &segment) > 0) {
-		if (segment.p_type != PT_NOTE)
-			continue;
-		n = read_at(segments.fd, notes, segment.p_filesz < sizeof(notes) ?
-			    segment.p_filesz : sizeof(notes), segment.p_offset);
-		text = n > 0 ? find_note(notes, n, &len) : NULL;
-		found = text && find_kernel_offset(text, len, offset);
+	if (fd < 0)
+		return false;
+	if (core_vmcoreinfo(fd, &info)) {
+		found = vmcoreinfo_kernel_offset(&info, offset);
+		free((char *)info.text);
 	}
-	if (segments.fd >= 0)
-		close(segments.fd);
+	close(fd);
 	return found;
 }
 
@@ -546,7 +495,7 @@ static void visit_page(void *arg, u64 where, const void *page)
 	if (word != ~STACKBUF_MAGIC_INVERTED && memcmp(&word, "stackbuf", sizeof(word))) {
 		if (!memcmp(&word, VMCOREINFO, sizeof(word)) &&
 		    !memcmp(page, VMCOREINFO, strlen(VMCOREINFO)))
-			take_vmcoreinfo(s, page);
+			take_vmcoreinfo(s, &(struct vmcoreinfo){ page, STACKBUF_PAGE_SIZE });
 		return;
 	}
 	/* page_set_add() counts pages that do not fit the set */
@@ -603,26 +552,11 @@ static int nothing_found(struct source *s, const struct page_set *set)
 		      s->name);
 }
 
-static int files_load(struct source *s, struct page_set *set)
+static int check_promised(struct source *s)
 {
-	struct page_search search = { .source = s, .set = set };
-	struct scan scan = { .page = visit_page, .arg = &search };
 	unsigned long long promised;
-	u64 total = 0;
 	unsigned int i;
 
-	for (i = 0; i < s->files; i++)
-		total += dump_total(&s->file[i]);
-	scan_start(&scan, s->name, total);
-	for (i = 0; i < s->files; i++) {
-		search.file = i;
-		dump_scan(&s->file[i], &scan);
-		set->cut += s->file[i].cut;
-	}
-	scan_end(&scan);
-	set->unreadable = scan.unreadable;
-	if (!set->nr)
-		return nothing_found(s, set);
 	for (i = 0; i < s->files; i++) {
 		u64 pages = s->file[i].size / STACKBUF_PAGE_SIZE;
 
@@ -633,6 +567,85 @@ static int files_load(struct source *s, struct page_set *set)
 		if (promised && s->file[i].size % STACKBUF_PAGE_SIZE)
 			return failed(s, "%s: is cut: it ends inside a page", s->file[i].name);
 	}
+	return 0;
+}
+
+/* Take a page of the record that is read once only */
+static void visit_mapped_page(void *arg, u64 where, const void *page)
+{
+	struct page_search *f = arg;
+	size_t nr = f->set->nr;
+
+	visit_page(arg, where, page);
+	if (f->set->nr > nr && !f->set->page[nr].data)
+		f->set->page[nr].data = keep_page(f->source, page);
+}
+
+/* Find the record through the kernel's page tables.  Return NULL, or why a scan is needed */
+static const char *load_mapped(struct source *s, struct page_search *search)
+{
+	const char *why;
+
+	if (s->scan)
+		return s->scan;
+	if (s->files > 1)
+		return "there are several files";
+	why = mapped_record(&s->file[0], visit_mapped_page, search);
+	if (!why)
+		take_vmcoreinfo(s, &s->file[0].vmcoreinfo);
+	else
+		page_set_clear(search->set);
+	return why;
+}
+
+/* Look at every page.  Return the bytes that were read */
+static u64 scan_files(struct source *s, struct page_search *search)
+{
+	struct scan scan = { .page = visit_page, .arg = search };
+	u64 total = 0;
+	unsigned int i;
+
+	search->infos = 0;
+	for (i = 0; i < s->files; i++)
+		total += dump_total(&s->file[i]);
+	scan_start(&scan, s->name, total);
+	for (i = 0; i < s->files; i++) {
+		search->file = i;
+		dump_scan(&s->file[i], &scan);
+	}
+	scan_end(&scan);
+	search->set->unreadable = scan.unreadable;
+	return scan.read;
+}
+
+/* What the files' pages took, other than those that were scanned */
+static u64 files_bytes_read(const struct source *s)
+{
+	u64 bytes = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->files; i++)
+		bytes += s->file[i].bytes_read;
+	return bytes;
+}
+
+static int files_load(struct source *s, struct page_set *set)
+{
+	struct page_search search = { .source = s, .set = set };
+	u64 scanned = 0;
+	unsigned int i;
+
+	set->scanned = load_mapped(s, &search);
+	if (set->scanned)
+		scanned = scan_files(s, &search);
+	set->found_by = set->scanned ? "scan" : "page tables";
+	for (i = 0; i < s->files; i++)
+		set->cut += s->file[i].cut;
+	if (!set->nr)
+		return nothing_found(s, set);
+	if (check_promised(s))
+		return -1;
+	set->bytes_read = scanned + files_bytes_read(s);
 	return 0;
 }
 
@@ -660,6 +673,7 @@ static void fetch_copies(struct source *s, struct page_set *set, struct found_pa
 
 static int files_fetch(struct source *s, struct page_set *set, u64 instance)
 {
+	u64 before = files_bytes_read(s);
 	size_t i, n, old;
 
 	for (i = 0; i < set->nr; i += n) {
@@ -671,6 +685,7 @@ static int files_fetch(struct source *s, struct page_set *set, u64 instance)
 			;
 		fetch_copies(s, set, &set->page[i + old], n - old);
 	}
+	set->bytes_read += files_bytes_read(s) - before;
 	return 0;
 }
 

@@ -32,6 +32,8 @@ struct source_ops {
  * @ops: its functions
  * @name: its name in messages
  * @live: it is the running kernel's memory
+ * @scan: why every page of a dump is to be looked at; NULL: only if the kernel's page tables do not
+ *	lead to the record
  * @kallsyms: a file of addresses and names that fits it, or NULL
  * @error: one line that says what went wrong
  */
@@ -39,6 +41,7 @@ struct source {
 	const struct source_ops *ops;
 	char *name;
 	bool live;
+	const char *scan;
 	char *kallsyms;
 	char error[512];
 

@@ -54,6 +54,19 @@ static void info_time(const struct output *o, json_t *j, const char *key, const 
 			output_time(&wall, ns, b, sizeof(b)));
 }
 
+/* How the record was found in a dump, and what that took */
+static void output_found(const struct output *o, json_t *j, const struct page_set *set)
+{
+	if (!set->found_by)
+		return;
+	if (j && set->scanned)
+		json_object_set_new(j, "scan_reason", json_string(set->scanned));
+	info_field(o, j, "found_by", "found by", "%s%s%s%s", set->found_by,
+		   set->scanned && !j ? "  (" : "", set->scanned && !j ? set->scanned : "",
+		   set->scanned && !j ? ")" : "");
+	info_number(o, j, "bytes_read", "bytes read", set->bytes_read);
+}
+
 /* The distance of the kernel's addresses from those in vmlinux, as debuggers need it */
 static void output_kernel_offset(const struct output *o, json_t *j)
 {
@@ -230,6 +243,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	walked += r->lost[STACKBUF_DIFFERED];
 
 	info_field(o, j, "source", "source", "%s", source);
+	output_found(o, j, set);
 	info_field(o, j, "reader_version", "reader's version", "%s", VERSION);
 	info_field(o, j, "module_version", "module's version", "%s",
 		   *info->module_version ? info->module_version : "unknown");

@@ -60,6 +60,9 @@ struct found_page {
  * @left_out: pages beyond PAGE_SET_MAX
  * @unreadable: pages of a dump that could not be read, of stackbuf or not
  * @cut: bytes that a dump should have and does not
+ * @found_by: how they were found in a dump: "page tables" or "scan"; NULL for other sources
+ * @scanned: why it was a scan, or NULL
+ * @bytes_read: memory of the dump that was read
  */
 struct page_set {
 	struct found_page *page;
@@ -70,6 +73,9 @@ struct page_set {
 	u64 left_out;
 	u64 unreadable;
 	u64 cut;
+	const char *found_by;
+	const char *scanned;
+	u64 bytes_read;
 };
 
 /* More pages come from damage or a hostile file, not from a record */

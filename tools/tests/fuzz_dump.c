@@ -4,7 +4,7 @@
  *
  * The first byte of the input selects a kind of file, made of a few pages of a made-up
  * record.  Changes follow: place, length, bytes; the rest is appended.  So the fuzzer
- * reaches every header without a corpus.
+ * reaches every header without a corpus, and in ELF files VMCOREINFO and page tables.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,11 @@
 #include "made.h"
 #include "input/source.h"
 
-#define PAGES	24	/* of the record, in each file */
+#define PAGES	21	/* of the record, in each file */
+#define TABLES	4	/* in an ELF file, from its second page on */
+
+/* Where the record is mapped */
+#define ADDRESS	0xffffffffc0100000ULL
 #define FILE_MAX	(1 << 18)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -44,6 +48,13 @@ static void make_pages(void)
 	size_t size, n = 0, i, a;
 
 	made_init(&made, 4, 4, 4, NULL);
+	/* A build without probes and deepest stacks.  The arrays follow one another */
+	made.pages[ARRAY_INFO] = 1 + STACKBUF_COUNTER_PAGES;
+	made.info->info_size = made.pages[ARRAY_INFO] * STACKBUF_PAGE_SIZE;
+	made.info->info_addr = ADDRESS;
+	made.info->events_addr = made.info->info_addr + made.info->info_size;
+	made.info->stacks_addr = made.info->events_addr + made.info->events_size;
+	made.info->text_addr = made.info->stacks_addr + made.info->stacks_size;
 	made_known_stacks(&made, id);
 	for (i = 0; i < 1500; i++) {
 		made_known(&e, i, id);
@@ -57,25 +68,60 @@ static void make_pages(void)
 	made_free(&made);
 }
 
+/* VMCOREINFO, with the first table at address 0 */
+static void put_note(size_t end)
+{
+	static const char text[] =
+		"OSRELEASE=6.1.0-made\n"
+		"SYMBOL(swapper_pg_dir)=ffffffff80000000\n"
+		"NUMBER(phys_base)=0\n"
+		"KERNELOFFSET=0\n";
+	Elf64_Nhdr note = { .n_namesz = sizeof("VMCOREINFO"), .n_descsz = sizeof(text) - 1 };
+
+	put(ELF, &note, sizeof(note));
+	put(ELF, "VMCOREINFO\0", 12);
+	put(ELF, text, sizeof(text));
+	plain[ELF].size = end;
+}
+
+static void put_tables(void)
+{
+	u64 table[TABLES][STACKBUF_PAGE_SIZE / sizeof(u64)] = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < TABLES - 1; i++)
+		table[i][ADDRESS >> (39 - 9 * i) & 511] = (i + 1) * STACKBUF_PAGE_SIZE | 0x67;
+	for (i = 0; i < PAGES; i++)
+		table[TABLES - 1][(ADDRESS >> 12 & 511) + i] =
+			(TABLES + i) * STACKBUF_PAGE_SIZE | 0x163;
+	put(ELF, table, sizeof(table));
+}
+
 static void make_elf(void)
 {
+	const size_t memory = (TABLES + PAGES) * STACKBUF_PAGE_SIZE;
 	Elf64_Ehdr head = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB },
 		.e_type = ET_CORE, .e_machine = EM_X86_64, .e_phoff = sizeof(head),
-		.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 3,
+		.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 4,
 	};
 	Elf64_Phdr segment = { .p_type = PT_LOAD };
 	unsigned int i;
 
 	put(ELF, &head, sizeof(head));
 	for (i = 0; i < 3; i++) {
-		segment.p_filesz = PAGES / 2 * STACKBUF_PAGE_SIZE;
+		segment.p_paddr = i * (PAGES / 3) * STACKBUF_PAGE_SIZE;
+		segment.p_filesz = memory - 2 * (PAGES / 3) * STACKBUF_PAGE_SIZE;
 		segment.p_memsz = segment.p_filesz;
-		segment.p_offset = 256 + i * (PAGES / 4) * STACKBUF_PAGE_SIZE;
+		segment.p_offset = STACKBUF_PAGE_SIZE + segment.p_paddr;
 		put(ELF, &segment, sizeof(segment));
 	}
-	plain[ELF].size = 256;
-	plain[ELF].interesting = 256;
+	segment = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = 512, .p_filesz = 512 };
+	put(ELF, &segment, sizeof(segment));
+	plain[ELF].size = segment.p_offset;
+	put_note(STACKBUF_PAGE_SIZE);
+	put_tables();
+	plain[ELF].interesting = plain[ELF].size;
 	put(ELF, pages, sizeof(pages));
 }
 
@@ -166,6 +212,34 @@ static void change(u8 *file, size_t size, const u8 **data, size_t *left, unsigne
 	}
 }
 
+/* Make a file without a place in a directory.  Return its descriptor */
+static int put_file(char *name, size_t room, const u8 *file, size_t n)
+{
+	int fd = memfd_create("dump", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, file, n) != (ssize_t)n)
+		abort();
+	snprintf(name, room, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+/* Without changes the tables must lead to the record, or nothing of them is tested */
+static void check_elf(void)
+{
+	char name[64], *names[] = { name };
+	int fd = put_file(name, sizeof(name), plain[ELF].bytes, plain[ELF].size);
+	struct page_set set = { 0 };
+	struct source s;
+
+	if (source_open(&s, names, 1) || s.ops->load(&s, &set) || set.scanned) {
+		fprintf(stderr, "page tables: %s\n", set.scanned ? set.scanned : s.error);
+		abort();
+	}
+	page_set_clear(&set);
+	source_close(&s);
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static u8 file[FILE_MAX];
@@ -183,6 +257,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		plain[RAW].interesting = sizeof(pages);
 		make_elf();
 		make_kdump();
+		check_elf();
 	}
 	take(&data, &size, &choice, 1);
 	take(&data, &size, &changes, 1);
@@ -199,10 +274,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		n = n * cut / 256;
 	n += take(&data, &size, file + n, FILE_MAX - n);
 
-	fd = memfd_create("dump", MFD_CLOEXEC);
-	if (fd < 0 || write(fd, file, n) != (ssize_t)n)
-		abort();
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	fd = put_file(name, sizeof(name), file, n);
 	if (!source_open(&s, names, 1) && !s.ops->load(&s, &set)) {
 		u64 instance = page_set_newest(&set);
 

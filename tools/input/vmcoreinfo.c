@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * vmcoreinfo.c - VMCOREINFO: what a kernel notes about itself for readers of its dumps
+ *
+ * A dump has it as a note, and as a page of the kernel's memory.
+ */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "input/vmcoreinfo.h"
+
+bool vmcoreinfo_in_notes(struct vmcoreinfo *info, const char *notes, size_t size)
+{
+	static const char name[] = "VMCOREINFO";
+	size_t at = 0, text, next;
+	Elf64_Nhdr note;
+
+	while (size - at >= sizeof(note)) {
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		text = at + (((u64)note.n_namesz + 3) & ~3ULL);
+		next = text + (((u64)note.n_descsz + 3) & ~3ULL);
+		if (next > size)
+			return false;
+		if (note.n_namesz == sizeof(name) && !memcmp(notes + at, name, sizeof(name))) {
+			info->text = notes + text;
+			info->size = note.n_descsz;
+			return true;
+		}
+		at = next;
+	}
+	return false;
+}
+
+/* Copy the value of a line "KEY=VALUE".  Return false if there is none, or if it does not fit */
+static bool find_value(const struct vmcoreinfo *info, const char *key, char *value, size_t size)
+{
+	const char *p = info->text, *end = p + info->size, *line;
+	size_t len = strlen(key);
+
+	for (; p < end; p = line + 1) {
+		line = memchr(p, '\n', end - p);
+		if (!line)
+			return false;
+		if ((size_t)(line - p) <= len || memcmp(p, key, len) || p[len] != '=')
+			continue;
+		p += len + 1;
+		if (p == line || (size_t)(line - p) >= size)
+			return false;
+		memcpy(value, p, line - p);
+		value[line - p] = '\0';
+		return true;
+	}
+	return false;
+}
+
+bool vmcoreinfo_value(const struct vmcoreinfo *info, const char *key, int base, u64 *value)
+{
+	char text[32], *end;
+
+	if (!find_value(info, key, text, sizeof(text)))
+		return false;
+	*value = strtoull(text, &end, base);
+	return !*end;
+}
+
+bool vmcoreinfo_symbol(const struct vmcoreinfo *info, const char *name, u64 *value)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "SYMBOL(%s)", name);
+	return vmcoreinfo_value(info, key, 16, value);
+}
+
+bool vmcoreinfo_number(const struct vmcoreinfo *info, const char *name, u64 *value)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "NUMBER(%s)", name);
+	/* Some are in hexadecimal digits after 0x, some are negative */
+	return vmcoreinfo_value(info, key, 0, value);
+}
+
+bool vmcoreinfo_kernel_offset(const struct vmcoreinfo *info, u64 *offset)
+{
+	char digits[17];
+
+	/* strtoull() would take a sign and blanks, too */
+	return find_value(info, "KERNELOFFSET", digits, sizeof(digits)) &&
+		!digits[strspn(digits, "0123456789abcdef")] &&
+		vmcoreinfo_value(info, "KERNELOFFSET", 16, offset);
+}
+
+void vmcoreinfo_release(const struct vmcoreinfo *info, char *release, char *build_id)
+{
+	char text[256];
+
+	*release = '\0';
+	*build_id = '\0';
+	if (find_value(info, "OSRELEASE", text, sizeof(text)))
+		sscanf(text, "%63[!-~]", release);
+	if (find_value(info, "BUILD-ID", text, sizeof(text)))
+		sscanf(text, "%127[0-9a-f]", build_id);
+}

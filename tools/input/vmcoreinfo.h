@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * vmcoreinfo.h - VMCOREINFO: what a kernel notes about itself for readers of its dumps
+ */
+#ifndef VMCOREINFO_H
+#define VMCOREINFO_H
+
+#include "util.h"
+
+/* Its first key.  As text it is a page of every Linux kernel's memory */
+#define VMCOREINFO	"OSRELEASE="
+
+/* Bytes of it that are read: the kernel has one page, of 64 KiB at most */
+#define VMCOREINFO_MAX	65536
+
+/**
+ * struct vmcoreinfo - the text, which need not be terminated
+ * @text: lines "KEY=VALUE"
+ * @size: bytes
+ */
+struct vmcoreinfo {
+	const char *text;
+	size_t size;
+};
+
+/* Find the note among those of a core file.  Return false if it is not there */
+bool vmcoreinfo_in_notes(struct vmcoreinfo *info, const char *notes, size_t size);
+
+/* The value of "SYMBOL(@name)", of "NUMBER(@name)", of any @key.  Return false without it */
+bool vmcoreinfo_symbol(const struct vmcoreinfo *info, const char *name, u64 *value);
+bool vmcoreinfo_number(const struct vmcoreinfo *info, const char *name, u64 *value);
+bool vmcoreinfo_value(const struct vmcoreinfo *info, const char *key, int base, u64 *value);
+
+/* The offset of KASLR, of x86-64 and arm64.  Return false if it is not there */
+bool vmcoreinfo_kernel_offset(const struct vmcoreinfo *info, u64 *offset);
+
+/* Copy the release, of 64 bytes, and the build id, of 128; "" where they are not there */
+void vmcoreinfo_release(const struct vmcoreinfo *info, char *release, char *build_id);
+
+#endif
