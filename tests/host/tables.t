@@ -96,6 +96,15 @@ without() {
 		found_by 'scan  (VMCOREINFO does not describe the page tables)'
 }
 
+# One process for each processor: their answers come in any order
+processors() {
+	local cpu
+
+	cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+	made x86-4 kdump 300 && everything --scan >"$work/scan" && grep -q '^unreadable pages  *0$' "$work/scan" &&
+		(taskset -cp "$cpu" $BASHPID >/dev/null && everything --scan) >"$work/one" && cmp "$work/scan" "$work/one"
+}
+
 # Part of the file is missing: the record is whole, or a scan shows what is left of it
 cut_off() {
 	local kind part size
@@ -138,6 +147,7 @@ all() {
 	result 'no VMCOREINFO, or not enough of it: a scan' without
 	result 'loops, millions of entries, tables that are not there: a scan, in time' hostile
 	result 'files that are cut: the same both ways, and reported' cut_off
+	result 'a scan by one process and by several: the same' processors
 	result 'a sparse file of 512 GB in less than a second' half_a_terabyte
 	result 'tables damaged in a thousand ways: what a scan finds' "$tools/tables" damage 1000
 	rm -f "$work/f"

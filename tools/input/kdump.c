@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdump.c - dumps in kdump's formats, read by libkdumpfile in a process of its own
+ * kdump.c - dumps in kdump's formats, read by libkdumpfile in processes of its own
  *
  * libkdumpfile 0.5.1 trusts a file's headers: where they are damaged it may read beyond its
  * memory, or never return.  So it runs in a child, which puts pages into shared memory.  When the
  * child dies, or takes too much time, the page that it was reading counts as unreadable, and
  * another child continues after that page.
+ *
+ * A scan has a child for each processor.  Each has a part of the pages, and their answers are taken
+ * in the order of the parts: so what is found does not depend on who is faster.
  */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libkdumpfile/kdumpfile.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +32,10 @@
 #define PAGES		256	/* handed over at a time */
 #define PFNS		32768	/* looked up in the bitmap at a time */
 #define PAGE_MAX	65536	/* of the kernel's own pages */
-#define PFNS_MAX	(512 * PFNS)	/* passed in one answer, so that the progress bar moves */
+#define PFNS_MAX	(512 * PFNS)	/* in a part of a scan, so that the progress bar moves */
 #define FAILURES_MAX	20	/* children of one file that may die */
+#define WORKERS_MAX	64	/* children at a time */
+#define PER_WORKER	(1ULL << 24)	/* memory at least for each, as starting one takes time */
 
 /* Processor time for one answer, which unpacks a megabyte: a hundred times what it needs */
 #define SECONDS_MAX	2
@@ -46,6 +52,7 @@ enum { SCAN, READ, LAST };
  * struct shared - what child and parent share
  * @what: the request: SCAN, as many pages as fit; READ, one page; LAST, the last one with data
  * @pfn: the kernel's page to begin with; then the one that the child is reading
+ * @stop: where a scan stops
  * @end: the first page that the file cannot hold
  * @page_size: of the kernel's pages
  * @unreadable: pages that could not be read
@@ -57,7 +64,7 @@ enum { SCAN, READ, LAST };
  */
 struct shared {
 	int what;
-	u64 pfn, end, page_size, unreadable;
+	u64 pfn, stop, end, page_size, unreadable;
 	size_t nr;
 	unsigned int machine;
 	char error[256];
@@ -67,22 +74,37 @@ struct shared {
 };
 
 /**
- * struct kdump - a file that is read
+ * struct worker - a child that reads
  * @s: shared with the child
+ * @child: its process, 0: none
+ * @fd: the socket to the child
+ * @asked: whether the last request reached a child
+ * @pfn: what is left of its part of a scan
+ * @stop: the end of that part
+ */
+struct worker {
+	struct shared *s;
+	pid_t child;
+	int fd;
+	bool asked;
+	u64 pfn, stop;
+};
+
+/**
+ * struct kdump - a file that is read
+ * @worker: its children; the first one reads single pages, too
+ * @workers: how many
  * @file: the file
  * @bytes: size of the file
  * @end: the first page that it cannot hold
  * @page_size: of the kernel's pages
- * @child: its process, 0: none
- * @fd: the socket to the child
  * @failures: children that died
  */
 struct kdump {
-	struct shared *s;
+	struct worker worker[WORKERS_MAX];
+	unsigned int workers;
 	int file;
 	u64 bytes, end, page_size;
-	pid_t child;
-	int fd;
 	unsigned int failures;
 };
 
@@ -182,16 +204,15 @@ static int child_has_page(const struct shared *s, kdump_ctx_t *ctx, u64 pfn)
 /* Read pages from s->pfn on, as many as fit */
 static void child_scan(struct shared *s, kdump_ctx_t *ctx)
 {
-	u64 stop = s->end - s->pfn < PFNS_MAX ? s->end : s->pfn + PFNS_MAX;
 	int has;
 
-	for (; s->pfn < stop; s->pfn++) {
+	for (; s->pfn < s->stop; s->pfn++) {
 		if (s->nr + s->page_size / STACKBUF_PAGE_SIZE > PAGES)
 			return;
 		has = child_has_page(s, ctx, s->pfn);
 		if (has < 0) {
 			s->unreadable++;
-			s->pfn = s->end;
+			s->pfn = s->stop;
 			return;
 		}
 		if (has)
@@ -243,13 +264,12 @@ static void limit_memory(void)
 		fclose(f);
 }
 
-static void __attribute__((noreturn)) child_main(const struct kdump *k, int fd)
+static void __attribute__((noreturn)) child_main(const struct kdump *k, struct shared *s, int fd)
 {
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGINT,
 				     SIGTERM, SIGHUP };
 	struct itimerval limit = { .it_value.tv_sec = SECONDS_MAX };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	struct shared *s = k->s;
 	kdump_ctx_t *ctx;
 	size_t i;
 	char c;
@@ -279,101 +299,132 @@ static void __attribute__((noreturn)) child_main(const struct kdump *k, int fd)
 
 /* ------------------------------------------------------------ the parent --- */
 
-static void stop_child(struct kdump *k)
+static void stop_child(struct worker *w)
 {
-	if (!k->child)
+	if (!w->child)
 		return;
-	close(k->fd);
-	kill(k->child, SIGKILL);
-	while (waitpid(k->child, NULL, 0) < 0 && errno == EINTR)
+	close(w->fd);
+	kill(w->child, SIGKILL);
+	while (waitpid(w->child, NULL, 0) < 0 && errno == EINTR)
 		;
-	k->child = 0;
+	w->child = 0;
 }
 
 /* Wait for the answer.  Return false if the child has died */
-static bool child_answered(struct kdump *k)
+static bool child_answered(struct kdump *k, struct worker *w)
 {
 	ssize_t n;
 	char c;
 
 	do
-		n = read(k->fd, &c, 1);
+		n = read(w->fd, &c, 1);
 	while (n < 0 && errno == EINTR);
 	if (n == 1)
 		return true;
-	stop_child(k);
+	stop_child(w);
 	k->failures++;
 	return false;
 }
 
-static int start_child(struct kdump *k)
+static int start_child(struct kdump *k, struct worker *w)
 {
+	unsigned int i;
 	int fd[2];
 
-	k->s->error[0] = '\0';
+	w->s->error[0] = '\0';
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd)) {
-		failed(k->s, "cannot be read: %s", strerror(errno));
+		failed(w->s, "cannot be read: %s", strerror(errno));
 		return -1;
 	}
-	k->child = fork();
-	if (!k->child) {
+	w->child = fork();
+	if (!w->child) {
+		/* A child ends when its own socket is closed: the others must not keep it open */
+		for (i = 0; i < k->workers; i++)
+			if (k->worker[i].child)
+				close(k->worker[i].fd);
 		close(fd[0]);
-		child_main(k, fd[1]);
+		child_main(k, w->s, fd[1]);
 	}
 	close(fd[1]);
-	if (k->child < 0) {
-		k->child = 0;
+	if (w->child < 0) {
+		w->child = 0;
 		close(fd[0]);
-		failed(k->s, "cannot be read: %s", strerror(errno));
+		failed(w->s, "cannot be read: %s", strerror(errno));
 		return -1;
 	}
-	k->fd = fd[0];
-	if (child_answered(k))
-		return k->s->error[0] ? -1 : 0;
-	failed(k->s, "is cut or damaged: libkdumpfile fails on its headers");
+	w->fd = fd[0];
+	if (child_answered(k, w))
+		return w->s->error[0] ? -1 : 0;
+	failed(w->s, "is cut or damaged: libkdumpfile fails on its headers");
 	return -1;
 }
 
-/* Ask the child, started if need be.  Return 0; 1 if it died at page s->pfn; -1 without a child */
-static int ask_child(struct kdump *k, int what, u64 pfn)
+/* Add a worker.  Return it, or NULL without memory */
+static struct worker *add_worker(struct kdump *k)
 {
-	k->s->nr = 0;
-	if (!k->child && (k->failures > FAILURES_MAX || start_child(k)))
-		return -1;
-	k->s->what = what;
-	k->s->pfn = pfn;
+	struct worker *w = &k->worker[k->workers];
+
+	w->s = mmap(NULL, sizeof(*w->s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w->s == MAP_FAILED)
+		return NULL;
+	k->workers++;
+	return w;
+}
+
+/* Send a request to the child, started if need be */
+static void ask_child(struct kdump *k, struct worker *w, int what, u64 pfn, u64 stop)
+{
+	w->s->nr = 0;
+	w->asked = w->child || (k->failures <= FAILURES_MAX && !start_child(k, w));
+	if (!w->asked)
+		return;
+	w->s->what = what;
+	w->s->pfn = pfn;
+	w->s->stop = stop;
 	/* If the child has died, the read of its answer fails */
-	send(k->fd, "", 1, MSG_NOSIGNAL);
-	return child_answered(k) ? 0 : 1;
+	send(w->fd, "", 1, MSG_NOSIGNAL);
+}
+
+/* Take the answer.  Return 0; 1 if the child died at page s->pfn; -1 without a child */
+static int take_answer(struct kdump *k, struct worker *w)
+{
+	if (!w->asked)
+		return -1;
+	return child_answered(k, w) ? 0 : 1;
 }
 
 struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, size_t size)
 {
 	struct kdump *k = xcalloc(1, sizeof(*k));
+	struct worker *w;
 
 	k->file = fd;
 	k->bytes = bytes;
-	k->s = mmap(NULL, sizeof(*k->s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (k->s == MAP_FAILED) {
+	w = add_worker(k);
+	if (!w) {
 		snprintf(error, size, "out of memory");
 		free(k);
 		return NULL;
 	}
-	if (start_child(k)) {
-		snprintf(error, size, "%s", k->s->error);
+	if (start_child(k, w)) {
+		snprintf(error, size, "%s", w->s->error);
 		kd_close(k);
 		return NULL;
 	}
-	*machine = k->s->machine;
-	k->end = k->s->end;
-	k->page_size = k->s->page_size;
+	*machine = w->s->machine;
+	k->end = w->s->end;
+	k->page_size = w->s->page_size;
 	return k;
 }
 
 void kd_close(struct kdump *k)
 {
-	stop_child(k);
-	munmap(k->s, sizeof(*k->s));
+	while (k->workers) {
+		struct worker *w = &k->worker[--k->workers];
+
+		stop_child(w);
+		munmap(w->s, sizeof(*w->s));
+	}
 	free(k);
 }
 
@@ -388,50 +439,113 @@ static bool damaged_end(const struct kdump *k)
 	return !k->end || k->end == 8 * k->bytes;
 }
 
+/* A worker for each processor that this process may use, but none for a small file */
+static void add_workers(struct kdump *k)
+{
+	u64 most = kd_total(k) / PER_WORKER;
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		return;
+	if (most > (u64)CPU_COUNT(&cpus))
+		most = CPU_COUNT(&cpus);
+	if (most > WORKERS_MAX)
+		most = WORKERS_MAX;
+	while (k->workers < most && add_worker(k))
+		;
+}
+
+/* Give a worker the next part of a scan.  @pfns pages are in it; none are left at the end */
+static void next_part(struct kdump *k, struct worker *w, u64 *next, u64 pfns)
+{
+	w->pfn = *next;
+	w->stop = k->end - *next < pfns ? k->end : *next + pfns;
+	*next = w->stop;
+	if (w->pfn < w->stop)
+		ask_child(k, w, SCAN, w->pfn, w->stop);
+}
+
+/* Pass the pages of an answer on.  Return false if no more can be read */
+static bool pass_pages(struct kdump *k, struct worker *w, struct scan *scan)
+{
+	u64 from = w->pfn;
+	int ret = take_answer(k, w);
+	struct shared *s = w->s;
+	size_t i;
+
+	/* The pages before the one that the child died at are whole */
+	w->pfn = s->pfn + (ret && s->pfn < w->stop);
+	if (ret < 0 || w->pfn <= from || w->pfn > w->stop || s->nr > PAGES) {
+		w->pfn = from;
+		scan->unreadable++;
+		return false;
+	}
+	scan->unreadable += s->unreadable + ret;
+	for (i = 0; i < s->nr; i++)
+		scan->page(scan->arg, s->where[i], s->page[i]);
+	scan_passed(scan, (w->pfn - from) * k->page_size, s->nr * STACKBUF_PAGE_SIZE);
+	return true;
+}
+
 void kd_scan(struct kdump *k, struct scan *scan)
 {
-	struct shared *s = k->s;
-	u64 pfn = 0, from;
-	size_t i;
-	int ret;
+	const u64 fit = PAGES * STACKBUF_PAGE_SIZE / k->page_size;
+	u64 next = 0, pfns = fit;
+	unsigned int i;
 
 	if (damaged_end(k))
 		scan->unreadable++;
-	while (pfn < k->end) {
-		from = pfn;
-		ret = ask_child(k, SCAN, pfn);
-		/* The pages before the one that the child died at are whole */
-		pfn = s->pfn + !!ret;
-		if (ret < 0 || pfn <= from || s->nr > PAGES) {
-			scan->unreadable++;
-			break;
+	add_workers(k);
+	for (i = 0; i < k->workers; i++)
+		next_part(k, &k->worker[i], &next, pfns);
+	for (i = 0; k->worker[i].pfn < k->worker[i].stop; i = (i + 1) % k->workers) {
+		struct worker *w = &k->worker[i];
+		bool once = true;
+
+		while (pass_pages(k, w, scan) && w->pfn < w->stop) {
+			once = false;
+			ask_child(k, w, SCAN, w->pfn, w->stop);
 		}
-		scan->unreadable += s->unreadable + ret;
-		for (i = 0; i < s->nr; i++)
-			scan->page(scan->arg, s->where[i], s->page[i]);
-		scan_passed(scan, (pfn - from) * k->page_size, s->nr * STACKBUF_PAGE_SIZE);
+		if (w->pfn != w->stop)
+			break;
+		/* Where pages are few, a part is larger; it is best if they fit one answer */
+		if (!once && pfns > fit)
+			pfns /= 2;
+		else if (w->s->nr < PAGES / 2 && pfns < PFNS_MAX)
+			pfns *= 2;
+		next_part(k, w, &next, pfns);
 	}
+	/* The first one is kept for single pages, unless it has a part that was given up */
+	for (i = k->worker[0].pfn == k->worker[0].stop; i < k->workers; i++)
+		stop_child(&k->worker[i]);
 }
 
 bool kd_vmcoreinfo(const struct kdump *k, struct vmcoreinfo *info)
 {
 	/* Not trusted to be terminated: the child wrote it */
-	info->text = xasprintf("%.*s", VMCOREINFO_MAX, k->s->vmcoreinfo);
+	info->text = xasprintf("%.*s", VMCOREINFO_MAX, k->worker[0].s->vmcoreinfo);
 	info->size = strlen(info->text);
 	return info->size;
 }
 
 bool kd_whole(struct kdump *k)
 {
-	return !damaged_end(k) && !ask_child(k, LAST, 0) && !k->s->unreadable;
+	struct worker *w = &k->worker[0];
+
+	if (damaged_end(k))
+		return false;
+	ask_child(k, w, LAST, 0, 0);
+	return !take_answer(k, w) && !w->s->unreadable;
 }
 
 int kd_read(struct kdump *k, u64 where, void *page)
 {
 	u64 i = where % k->page_size / STACKBUF_PAGE_SIZE;
+	struct worker *w = &k->worker[0];
 
-	if (ask_child(k, READ, where / k->page_size) || k->s->nr > PAGES || i >= k->s->nr)
+	ask_child(k, w, READ, where / k->page_size, 0);
+	if (take_answer(k, w) || w->s->nr > PAGES || i >= w->s->nr)
 		return -1;
-	memcpy(page, k->s->page[i], STACKBUF_PAGE_SIZE);
+	memcpy(page, w->s->page[i], STACKBUF_PAGE_SIZE);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kdump.h - dumps in kdump's formats, read by libkdumpfile in a process of its own
+ * kdump.h - dumps in kdump's formats, read by libkdumpfile in processes of its own
  */
 #ifndef KDUMP_H
 #define KDUMP_H
