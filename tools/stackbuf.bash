@@ -61,7 +61,7 @@ _stackbuf()
 		options+=" --folded --json --perf --pprof --flame --wall $lines"
 		options+=' --number --duration --offset --verbose' ;;
 	save)	;;
-	diff)	options='--top --percent --folded --json --pprof --flame --help --version' ;;
+	diff)	options='--scan --top --percent --folded --json --pprof --flame --help --version' ;;
 	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
 	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"
 		options+=" --top --percent --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;
