@@ -52,7 +52,7 @@ static bool is_info(const struct stackbuf_info *info, u64 addr)
 static bool find_info(struct record_walk *w, const struct area *area, unsigned int *pages)
 {
 	u64 addr, at, where;
-	struct mapping m;
+	struct mapping m = { 0 };
 
 	for (addr = area->start; page_tables_next(w->tables, addr, area->end, &m);
 	     addr = m.addr + m.size) {
@@ -103,7 +103,7 @@ static bool read_array(struct record_walk *w, enum array a, u64 start, u64 size)
 {
 	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));
 	u64 addr, end = start + size, at, where;
-	struct mapping m;
+	struct mapping m = { 0 };
 	u32 i = 0;
 
 	if (start % STACKBUF_PAGE_SIZE || end < start)
