@@ -320,7 +320,7 @@ static void change_settings(u32 random)
 	}
 }
 
-/* Where the pages of the ring came to, for whoever looks for the cause of a problem */
+/* The state of the ring, to find the cause of a problem by */
 static void say_pages(const struct stackbuf_events_page *page)
 {
 	unsigned int i, pos, n;

@@ -8,7 +8,7 @@
  * another child continues after that page.
  *
  * A scan has a child for each processor.  Each has a part of the pages, and their answers are taken
- * in the order of the parts: so what is found does not depend on who is faster.
+ * in the order of the parts, so what is found does not depend on their speed.
  */
 #include <elf.h>
 #include <errno.h>
