@@ -246,3 +246,14 @@ measured_build() {
 			"$work/measured/core/internal.h" || return
 	tree=$work/measured build "$@"
 }
+
+# in_browser URL: the document after its script has run; what the script complains about goes to
+# $work/chromium
+in_browser() {
+	local user
+	user=$(mktemp -d -p "$work")
+	timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync --window-size=1280,900 \
+		--enable-logging=stderr --user-data-dir="$user" --virtual-time-budget=2000 --dump-dom "$1" 2>"$work/chromium"
+	rm -rf "$user"
+}

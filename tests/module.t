@@ -76,7 +76,7 @@ source_line() {
 	offset=$((${offset%%/*}))
 	# The function is the first of its section; the call is before the return address
 	line=$("${cross}addr2line" -e "$work/vm/big/stackbuf.ko" -j .init.text \
-		"$(printf '%#x' $((0x$("${cross}nm" "$work/vm/big/stackbuf.ko" | awk '$3 == "stackbuf_init" { print $1 }') + offset - 1)))")
+		"$(printf '%#x' $((0x$("${cross}nm" "$work/vm/big/stackbuf.ko" | awk '$3 ~ /^(stackbuf_init|init_module)$/ { print $1; exit }') + offset - 1)))")
 	line=${line%% *}
 	case $line in
 	*/stackbuf.c:*) ;;

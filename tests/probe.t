@@ -22,6 +22,8 @@ probe() {
 	inside "$ko" context_save >"$work/vm/inside"
 	inside "$ko" storm_save >"$work/vm/storm"
 	inside "$ko" go >"$work/vm/go"
+	# clang leaves a module's init function only the name that the kernel gives it
+	readelf -sW "$ko" 2>/dev/null | grep -oE ' (stackbuf_test_init|init_module)$' | sort -r | head -n 1 | tr -d ' ' >"$work/vm/init"
 	boot "$1" -s -t 720 -x "$reader"
 	ended
 }

@@ -285,9 +285,11 @@ static noinline int fit_rounds(const struct fit_kind *kind, unsigned int rounds)
  * fit_replaced() is the function with another frame in stackbuf_fit2.  All return addresses
  * are the same in both modules, and so are the stack slots of those outside of
  * fit_from_one() and fit_from_other().  No register holds an address of the stack, as
- * recall would compare it.
+ * recall would compare it.  Without __aligned(8) clang aligns an array to 16 bytes, and finds
+ * it by a frame pointer.
  */
-#define FIT_LOCAL(words)	unsigned long __attribute__((uninitialized)) local[words]
+#define FIT_LOCAL(words) \
+	unsigned long __aligned(8) __attribute__((uninitialized)) local[words]
 
 static unsigned long fit_return;	/* return address in fit_from_one() */
 
@@ -300,10 +302,13 @@ static noinline void fit_fill(unsigned long *word, unsigned int nr, unsigned lon
 static noinline void fit_replaced(struct fit *fit, bool one)
 {
 	FIT_LOCAL(FIT_WORDS);
+	unsigned int nr = FIT_WORDS;
 
+	/* Else clang makes fit_fill() for this number, and what follows it has other addresses */
+	OPTIMIZER_HIDE_VAR(nr);
 	if (one)
 		WRITE_ONCE(fit_return, (unsigned long)__builtin_return_address(0));
-	fit_fill(local, FIT_WORDS, READ_ONCE(fit_return));
+	fit_fill(local, nr, READ_ONCE(fit_return));
 	if (fit)
 		fit_save(fit);
 	barrier();

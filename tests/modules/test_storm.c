@@ -43,7 +43,7 @@ static void storm_count(u32 id, int is_right, int context)
 	}
 }
 
-void storm_save(u64 path, void (*leaf)(struct walk *w), unsigned long tag, int context)
+noinline void storm_save(u64 path, void (*leaf)(struct walk *w), unsigned long tag, int context)
 {
 	u32 id = go(path, storm_levels, leaf, tag);
 
