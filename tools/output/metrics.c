@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * metrics.c - the record's counters as Prometheus reads them: its text format, version 0.0.4
+ *
+ * Prometheus takes a counter that becomes smaller for one that began again, and adds its whole
+ * value to what it had.  The ring goes on while it is read, so that one reading may find a few
+ * events fewer than the one before: counters that are made of the ring's events are therefore
+ * never lower than in the file that is replaced, if that is of the same load of the module.
+ */
+#include <ctype.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "output/events.h"
+#include "output/metrics.h"
+#include "record/info.h"
+
+/* A larger file is not one of ours */
+#define BEFORE_MAX	(16 << 20)
+
+#define LOADED	"stackbuf_load_time_seconds"
+
+/* A counter of the file that is replaced */
+struct known {
+	char *series;
+	u64 value;
+};
+
+struct metrics {
+	FILE *file;
+	void *before;	/* tree of struct known */
+};
+
+/* ------------------------------------------------------ what was there --- */
+
+static int by_series(const void *a, const void *b)
+{
+	return strcmp(((const struct known *)a)->series, ((const struct known *)b)->series);
+}
+
+static void free_known(void *p)
+{
+	free(((struct known *)p)->series);
+	free(p);
+}
+
+char *metrics_read(const char *name)
+{
+	struct stat st;
+	FILE *f = strcmp(name, "-") && !stat(name, &st) && S_ISREG(st.st_mode) &&
+		st.st_size <= BEFORE_MAX ? fopen(name, "re") : NULL;
+	char *text = NULL;
+	size_t len;
+
+	if (!f)
+		return NULL;
+	text = xcalloc(st.st_size + 1, 1);
+	len = fread(text, 1, st.st_size, f);
+	text[len] = '\0';
+	fclose(f);
+	return text;
+}
+
+/* Remember the series of @text, unless they are of another load than the one of @loaded */
+static void know(struct metrics *m, const char *text, const char *loaded)
+{
+	const char *line, *end, *blank;
+	struct known *k, **found;
+
+	if (!text || !strstr(text, loaded))
+		return;
+	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+		blank = memrchr(line, ' ', end - line);
+		if (*line == '#' || !blank || !isdigit(blank[1]))
+			continue;
+		k = xcalloc(1, sizeof(*k));
+		k->series = xasprintf("%.*s", (int)(blank - line), line);
+		k->value = strtoull(blank + 1, NULL, 10);
+		found = tsearch(k, &m->before, by_series);
+		if (*found != k)
+			free_known(k);
+	}
+}
+
+/* ------------------------------------------------------------- pieces --- */
+
+static void family(struct metrics *m, const char *name, const char *type, const char *help)
+{
+	fprintf(m->file, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/*
+ * A label's value, escaped.  A frame or probe that has no name but an address is (unknown): the
+ * file is for every user and for another machine, and where the kernel lies is not.
+ */
+static char *label(const char *text, size_t len)
+{
+	bool begins = true;
+	char *escaped = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&escaped, &size);
+
+	if (!f)
+		die(1, "out of memory");
+	for (i = 0; i < len; i++) {
+		if (begins && len - i > 2 && !strncmp(text + i, "0x", 2)) {
+			fputs("(unknown)", f);
+			while (i + 1 < len && text[i + 1] != ';' && text[i + 1] != '_')
+				i++;
+			begins = false;
+			continue;
+		}
+		begins = text[i] == ';';
+		if (text[i] == '\\' || text[i] == '"')
+			putc('\\', f);
+		if (text[i] == '\n')
+			fputs("\\n", f);
+		else
+			putc(text[i], f);
+	}
+	if (fclose(f))
+		die(1, "out of memory");
+	return escaped;
+}
+
+static void value(struct metrics *m, const char *series, u64 n)
+{
+	fprintf(m->file, "%s %llu\n", series, n);
+}
+
+/* A counter made of events in the ring */
+static void rising(struct metrics *m, const char *series, u64 n)
+{
+	struct known wanted = { .series = (char *)series }, **found;
+
+	found = tfind(&wanted, &m->before, by_series);
+	value(m, series, found && (*found)->value > n ? (*found)->value : n);
+}
+
+static void counter(struct metrics *m, const char *name, const char *help, u64 n)
+{
+	family(m, name, "counter", help);
+	value(m, name, n);
+}
+
+static void gauge(struct metrics *m, const char *name, const char *help, u64 n)
+{
+	family(m, name, "gauge", help);
+	value(m, name, n);
+}
+
+static void seconds(struct metrics *m, const char *name, const char *help, u64 ns)
+{
+	family(m, name, "gauge", help);
+	fprintf(m->file, "%s %llu.%09llu\n", name, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
+}
+
+/* ------------------------------------------------------------ families --- */
+
+struct reason {
+	enum stackbuf_counter counter;
+	const char *name;
+};
+
+static void by_reason(struct metrics *m, const struct record *r, const char *name, const char *help,
+		      const struct reason *reason, size_t nr)
+{
+	size_t i;
+
+	family(m, name, "counter", help);
+	for (i = 0; i < nr; i++)
+		fprintf(m->file, "%s{reason=\"%s\"} %llu\n", name, reason[i].name,
+			r->lost[reason[i].counter]);
+}
+
+static void put_events(struct metrics *m, const struct record *r)
+{
+	static const struct reason walked[] = {
+		{ STACKBUF_WALKED_NEW, "new_stack" },
+		{ STACKBUF_WALKED_ELSEWHERE, "other_stack" },
+		{ STACKBUF_WALKED_UNCACHEABLE, "unfit" },
+		{ STACKBUF_WALKED_AGAIN, "other_layout" },
+		{ STACKBUF_DIFFERED, "differed" },
+	};
+	static const struct reason refused[] = {
+		{ STACKBUF_LOST_OFF, "off" },
+		{ STACKBUF_LOST_NESTED, "nested" },
+		{ STACKBUF_LOST_TABLE, "table_full" },
+		{ STACKBUF_LOST_PAGE, "no_page" },
+		{ STACKBUF_LOST_EMPTY, "no_frame" },
+	};
+	static const struct reason left_out[] = {
+		{ STACKBUF_KEPT_OUT, "filter" },
+		{ STACKBUF_NOT_SAMPLED, "sampling" },
+		{ STACKBUF_OVER_LIMIT, "limit" },
+	};
+	u64 recorded = r->info.overwritten + r->events, n = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(walked); i++)
+		n += r->lost[walked[i].counter];
+	family(m, "stackbuf_events_total", "counter",
+	       "Events recorded since the module was loaded.");
+	rising(m, "stackbuf_events_total", recorded);
+	family(m, "stackbuf_events_recalled_total", "counter",
+	       "Events recorded without a walk of the stack.");
+	rising(m, "stackbuf_events_recalled_total", recorded > n ? recorded - n : 0);
+	by_reason(m, r, "stackbuf_events_walked_total",
+		  "Events recorded by a walk of the stack, by why.", walked, ARRAY_SIZE(walked));
+	by_reason(m, r, "stackbuf_events_refused_total", "Events lost, by why.", refused,
+		  ARRAY_SIZE(refused));
+	by_reason(m, r, "stackbuf_events_left_out_total",
+		  "Events not recorded because the parameters say so, by which.", left_out,
+		  ARRAY_SIZE(left_out));
+	counter(m, "stackbuf_events_cut_total", "Events whose trace was cut at 64 frames.",
+		r->lost[STACKBUF_CUT]);
+	counter(m, "stackbuf_events_verified_total", "Recalls that were compared with a walk.",
+		r->lost[STACKBUF_VERIFIED]);
+	counter(m, "stackbuf_prints_refused_total", "Prints of stacks that were refused.",
+		r->lost[STACKBUF_LOST_PRINT]);
+}
+
+static void put_ring(struct metrics *m, const struct record *r)
+{
+	u64 span = r->events ? r->event[r->events - 1].time - r->event[0].time : 0;
+
+	gauge(m, "stackbuf_ring_size_bytes", "Size of the event ring.", r->info.events_size);
+	gauge(m, "stackbuf_ring_events", "Events in the ring.", r->events);
+	seconds(m, "stackbuf_ring_span_seconds",
+		"Time from the oldest event in the ring to the newest.", span);
+	counter(m, "stackbuf_ring_overwritten_total", "Events overwritten in the ring.",
+		r->info.overwritten);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct probe *)a)->name, ((const struct probe *)b)->name);
+}
+
+/* A series must be unique: probes of one name are one */
+static size_t read_probes(const struct record *r, struct probe **probes)
+{
+	struct probe *list = NULL, one;
+	size_t nr = 0, room = 0, i, n;
+	char *name;
+
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(r, i, &one))
+			continue;
+		name = label(one.name, strlen(one.name));
+		free(one.name);
+		one.name = name;
+		GROW(list, nr, room);
+		list[nr++] = one;
+	}
+	if (nr)
+		qsort(list, nr, sizeof(*list), by_name);
+	for (i = 1, n = 0; i < nr; i++) {
+		if (by_name(&list[n], &list[i])) {
+			list[++n] = list[i];
+			continue;
+		}
+		list[n].missed += list[i].missed;
+		if (list[i].state == STACKBUF_PROBE_SET)
+			list[n].state = STACKBUF_PROBE_SET;
+		free(list[i].name);
+	}
+	*probes = list;
+	return nr ? n + 1 : 0;
+}
+
+static void put_probes(struct metrics *m, const struct record *r)
+{
+	struct probe *probe;
+	size_t nr = read_probes(r, &probe), i;
+
+	gauge(m, "stackbuf_probes", "Probes that were asked for.", nr);
+	if (nr) {
+		family(m, "stackbuf_probe_set", "gauge",
+		       "Whether the probe is in the code (1), or pending or refused (0).");
+		for (i = 0; i < nr; i++)
+			fprintf(m->file, "stackbuf_probe_set{probe=\"%s\"} %d\n", probe[i].name,
+				probe[i].state == STACKBUF_PROBE_SET);
+		family(m, "stackbuf_probe_hits_missed_total", "counter",
+		       "Hits of a probe that the kernel did not pass on.");
+		for (i = 0; i < nr; i++)
+			fprintf(m->file, "stackbuf_probe_hits_missed_total{probe=\"%s\"} %llu\n",
+				probe[i].name, probe[i].missed);
+	}
+	counter(m, "stackbuf_removed_probes_hits_missed_total",
+		"The same of probes that were removed since.", r->info.missed_before);
+	for (i = 0; i < nr; i++)
+		free(probe[i].name);
+	free(probe);
+}
+
+/* The one with more events first */
+static int by_events(const void *a, const void *b)
+{
+	const struct stack *x = *(struct stack *const *)a, *y = *(struct stack *const *)b;
+
+	return x->own != y->own ? -compare_u64(x->own, y->own) : compare_u64(x->id, y->id);
+}
+
+/*
+ * Each id is a series, even where the table holds a stack twice: the stack that represents both may
+ * be evicted, and the total of the other one would be lower.
+ */
+static void put_stacks(struct metrics *m, const struct output *o)
+{
+	const struct record *r = o->record;
+	struct stack **list = xcalloc(r->stacks.nr + 1, sizeof(*list)), *stack;
+	struct output folded = *o;
+	const char *text;
+	char *series, *name;
+	size_t nr = 0, i, len;
+	u64 others = 0;
+
+	gauge(m, "stackbuf_stacks", "Stacks in the table.", r->in_table);
+	counter(m, "stackbuf_stacks_evicted_total", "Stacks evicted from the table.",
+		r->info.evicted);
+	counter(m, "stackbuf_evicted_stacks_events_total",
+		"Events of evicted stacks, which no stack's total has any more.",
+		r->info.evicted_events);
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
+		if (stack->own)
+			list[nr++] = stack;
+	qsort(list, nr, sizeof(*list), by_events);
+	if (nr)
+		family(m, "stackbuf_stack_events_total", "counter",
+		       "Events of one of the most frequent stacks, outermost frame first.");
+	folded.format = FORMAT_FOLDED;
+	for (i = 0; i < nr; i++) {
+		if (i >= o->top) {
+			others += list[i]->own;
+			continue;
+		}
+		text = output_stack_text(&folded, list[i], &len);
+		name = label(text, len);
+		series = xasprintf("stackbuf_stack_events_total{id=\"%u\",stack=\"%s\"}",
+				   list[i]->id, name);
+		rising(m, series, list[i]->own);
+		free(series);
+		free(name);
+	}
+	/* Not a counter: a stack that becomes one of the largest leaves it */
+	gauge(m, "stackbuf_other_stacks_events", "Events of all stacks that have no series here.",
+	      others);
+	free(list);
+}
+
+void metrics_write(const struct output *o, const char *before)
+{
+	const struct record *r = o->record;
+	const struct stackbuf_info *info = &r->info;
+	struct metrics m = { .file = o->file };
+	const u32 frozen = STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC | STACKBUF_UNLOADED;
+	char *version, *src, *release, *reader, *loaded;
+
+	loaded = xasprintf("\n" LOADED " %llu.%09llu\n", info->load_realtime_ns / NSEC_PER_SEC,
+			   info->load_realtime_ns % NSEC_PER_SEC);
+	know(&m, before, loaded);
+	version = label(info->module_version, strlen(info->module_version));
+	src = label(info->module_srcversion, strlen(info->module_srcversion));
+	release = label(info->release, strlen(info->release));
+	reader = label(VERSION, strlen(VERSION));
+	family(&m, "stackbuf_build_info", "gauge",
+	       "Versions of the module, of the kernel and of the command; always 1.");
+	fprintf(m.file,
+		"stackbuf_build_info{version=\"%s\",srcversion=\"%s\",release=\"%s\",reader_version=\"%s\"} 1\n",
+		version, src, release, reader);
+	seconds(&m, LOADED,
+		"When the module was loaded, Unix time: if it changes, all counters began at 0.",
+		info->load_realtime_ns);
+	gauge(&m, "stackbuf_recording", "Whether recording is on (1), or off or stopped (0).",
+	      info->state & STACKBUF_ENABLED && !(info->state & frozen));
+	put_events(&m, r);
+	put_ring(&m, r);
+	put_probes(&m, r);
+	put_stacks(&m, o);
+	tdestroy(m.before, free_known);
+	free(version);
+	free(src);
+	free(release);
+	free(reader);
+	free(loaded);
+}
