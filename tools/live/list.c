@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * list.c - "count -l": the functions that patterns match, and their parameters
+ *
+ * Only reads: the module need not be loaded.
+ */
+#include <string.h>
+#include "live/prototypes.h"
+#include "live/watch.h"
+#include "output/json.h"
+
+static void print_text(FILE *f, const char *name, char *const *parameter, int nr)
+{
+	int i;
+
+	fputs(name, f);
+	if (nr >= 0)
+		putc('(', f);
+	for (i = 0; i < nr; i++)
+		fprintf(f, "%s%s", i ? ", " : "", parameter[i]);
+	if (!nr)
+		fputs("void", f);
+	fputs(nr >= 0 ? ")\n" : "\n", f);
+}
+
+static void print_json(const struct output *o, const char *module, const char *function,
+		       char *const *parameter, int nr)
+{
+	json_t *one = json_object(), *list = nr < 0 ? json_null() : json_array();
+	int i;
+
+	for (i = 0; i < nr; i++)
+		json_array_append_new(list, json_string(parameter[i]));
+	json_object_set_new(one, "function", json_string(function));
+	json_object_set_new(one, "module", json_string(module));
+	json_object_set_new(one, "parameters", list);
+	json_print(o, one, NULL, 0);
+}
+
+int list_run(struct watch *w)
+{
+	const struct matches *c = &w->matches;
+	struct prototypes *prototypes;
+	char *const *parameter = NULL;
+	size_t i;
+
+	if (watch_functions(w))
+		return -1;
+	prototypes = prototypes_open();
+	for (i = 0; i < c->nr; i++) {
+		const char *function = strchr(c->name[i], ':');
+		char *module = xasprintf("%.*s", function ? (int)(function - c->name[i]) : 0,
+					 c->name[i]);
+		int nr;
+
+		function = function ? function + 1 : c->name[i];
+		nr = prototypes_find(prototypes, module, function, &parameter);
+		if (w->o->format == FORMAT_JSON)
+			print_json(w->o, module, function, parameter, nr);
+		else
+			print_text(w->o->file, c->name[i], parameter, nr);
+		free(module);
+	}
+	prototypes_close(prototypes);
+	watch_report_left_out(w);
+	if (w->unlisted)
+		fprintf(stderr,
+			"stackbuf: the kernel's lists of what can be probed cannot be read, so not all of these can be: run it as root, with tracefs mounted\n");
+	return 0;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * prototypes.c - the parameters of the running kernel's functions, where it has BTF
+ *
+ * libbpf finds a function by its name in a search over all types.  Thousands are looked up here, so
+ * the functions of each BTF are put in order of their names first.
+ */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "live/prototypes.h"
+#include "util.h"
+
+/**
+ * struct image - the kernel itself, or a module
+ * @module: its name, "" for the kernel itself
+ * @btf: its types, or NULL
+ * @dump: prints them, to the file prototypes.text
+ * @name: names of its functions, in order
+ * @type: and their types
+ * @nr: how many
+ */
+struct image {
+	char *module;
+	struct btf *btf;
+	struct btf_dump *dump;
+	struct function {
+		const char *name;
+		u32 type;
+	} *function;
+	size_t nr, room;
+};
+
+/**
+ * struct prototypes - the images that functions were looked up in
+ * @image: the first is the kernel itself
+ * @images: how many
+ * @room: how many fit @image
+ * @parameter: those of the function looked up last
+ * @parameters: how many
+ * @text: where libbpf prints a type
+ */
+struct prototypes {
+	struct image **image;
+	size_t images, room;
+	char **parameter;
+	unsigned int parameters;
+	FILE *text;
+};
+
+static void print(void *arg, const char *format, va_list words)
+{
+	const struct prototypes *p = arg;
+
+	if (p->text)
+		vfprintf(p->text, format, words);
+}
+
+/* What BTF lacks is no error here */
+static int quiet(enum libbpf_print_level level, const char *format, va_list words)
+{
+	(void)level;
+	(void)format;
+	(void)words;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static struct image *load(struct prototypes *p, const char *module)
+{
+	struct btf *base = p->images ? p->image[0]->btf : NULL;
+	struct image *image = xcalloc(1, sizeof(*image));
+	u32 id, first;
+
+	GROW(p->image, p->images, p->room);
+	p->image[p->images++] = image;
+	image->module = xstrdup(module);
+	if (!*module)
+		image->btf = btf__load_vmlinux_btf();
+	else if (base)
+		image->btf = btf__load_module_btf(module, base);
+	/* libbpf 0.x returns errors as pointers */
+	if (libbpf_get_error(image->btf))
+		image->btf = NULL;
+	if (!image->btf)
+		return image;
+	image->dump = btf_dump__new(image->btf, print, p, NULL);
+	if (libbpf_get_error(image->dump)) {
+		image->dump = NULL;
+		return image;
+	}
+	first = *module ? btf__type_cnt(base) : 1;
+	for (id = first; id < btf__type_cnt(image->btf); id++) {
+		const struct btf_type *type = btf__type_by_id(image->btf, id);
+
+		if (!btf_is_func(type))
+			continue;
+		GROW(image->function, image->nr, image->room);
+		image->function[image->nr++] = (struct function){
+			btf__name_by_offset(image->btf, type->name_off), type->type };
+	}
+	if (image->nr)
+		qsort(image->function, image->nr, sizeof(*image->function), by_name);
+	return image;
+}
+
+struct prototypes *prototypes_open(void)
+{
+	struct prototypes *p = xcalloc(1, sizeof(*p));
+
+	libbpf_set_print(quiet);
+	load(p, "");
+	return p;
+}
+
+static void forget(struct prototypes *p)
+{
+	while (p->parameters)
+		free(p->parameter[--p->parameters]);
+	free(p->parameter);
+	p->parameter = NULL;
+}
+
+void prototypes_close(struct prototypes *p)
+{
+	forget(p);
+	/* Modules refer to the kernel's types */
+	while (p->images) {
+		struct image *image = p->image[--p->images];
+
+		btf_dump__free(image->dump);
+		btf__free(image->btf);
+		free(image->function);
+		free(image->module);
+		free(image);
+	}
+	free(p->image);
+	free(p);
+}
+
+static struct image *image_of(struct prototypes *p, const char *module)
+{
+	size_t i;
+
+	for (i = 0; i < p->images; i++)
+		if (!strcmp(p->image[i]->module, module))
+			return p->image[i];
+	return load(p, module);
+}
+
+/* Declare a parameter as C does: "struct file *file" */
+static char *declare(struct prototypes *p, const struct image *image,
+		     const struct btf_param *param)
+{
+	const struct btf_dump_emit_type_decl_opts options = {
+		.sz = sizeof(options),
+		.field_name = btf__name_by_offset(image->btf, param->name_off),
+	};
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!param->type)
+		return xstrdup("...");
+	p->text = open_memstream(&text, &size);
+	if (!p->text)
+		die(1, "out of memory");
+	btf_dump__emit_type_decl(image->dump, param->type, &options);
+	fclose(p->text);
+	p->text = NULL;
+	return text;
+}
+
+int prototypes_find(struct prototypes *p, const char *module, const char *function,
+		    char *const **parameter)
+{
+	const struct image *image = image_of(p, module);
+	const struct function key = { .name = function }, *found;
+	const struct btf_type *proto;
+	unsigned int n;
+
+	forget(p);
+	if (!image->nr)
+		return -1;
+	found = bsearch(&key, image->function, image->nr, sizeof(key), by_name);
+	/* Of several functions with one name it is not known which one this is */
+	if (!found || (found > image->function && !by_name(found - 1, found)) ||
+	    (found + 1 < image->function + image->nr && !by_name(found, found + 1)))
+		return -1;
+	proto = btf__type_by_id(image->btf, found->type);
+	if (!proto || !btf_is_func_proto(proto))
+		return -1;
+	n = btf_vlen(proto);
+	p->parameter = xcalloc(n + 1, sizeof(*p->parameter));
+	while (p->parameters < n) {
+		p->parameter[p->parameters] = declare(p, image,
+						      btf_params(proto) + p->parameters);
+		p->parameters++;
+	}
+	*parameter = p->parameter;
+	return n;
+}
