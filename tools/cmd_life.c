@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_life.c - "life": what happened to an object: events whose tags lie in it
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "output/events.h"
+#include "output/nothing.h"
+#include "record/info.h"
+
+/* Events may lack for reasons that no event shows */
+static void report_lack(const struct output *o, const struct filter_found *found)
+{
+	const struct record *r = o->record;
+	u64 refused = 0, missed = r->info.missed_before;
+	struct probe probe;
+	unsigned int i;
+	char when[64];
+
+	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
+		refused += r->lost[i];
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(r, i, &probe))
+			continue;
+		missed += probe.missed;
+		free(probe.name);
+	}
+	if (refused || missed)
+		report("%llu events were refused and %llu hits missed since the module was loaded: some may be of this address",
+		       refused, missed);
+	if (r->info.overwritten && found->searched)
+		report("the ring goes back to %s: what happened before is not known",
+		       output_time(o, found->oldest, when, sizeof(when)));
+}
+
+/* What an interrupt does is not its task's, and each CPU has an idle task of its own, with PID 0 */
+static const char *task_after(const struct stackbuf_event *e, const struct stackbuf_event *before)
+{
+	if (e->context || before->context)
+		return "";
+	if (e->pid != before->pid || (!e->pid && e->cpu != before->cpu))
+		return ", another task";
+	return e->cpu != before->cpu ? ", the same task on another CPU" : ", the same task";
+}
+
+/* "2. kfree [ext4], at +16, 0.001203456 s later, another task" */
+static void print_step(const struct output *o, const struct args *a, size_t n,
+		       const struct stackbuf_event *e, const struct stackbuf_event *before)
+{
+	struct stack *stack = output_stack(o, e->id);
+	u64 start = a->filter.tag.range->first, after = before ? e->time - before->time : 0;
+	const char *name, *module;
+
+	symbols_name(o->symbols, stack);
+	name = stack->named ? stack->name[0] : "stack that is gone";
+	module = strchr(name, '[');
+	fprintf(o->file, "%zu. %.*s%s%s", n,
+		stack->named ? (int)frame_function_len(name) : (int)strlen(name), name,
+		module ? " " : "", module ?: "");
+	if (e->tag != start)
+		fprintf(o->file, ", at +%llu", e->tag - start);
+	if (before)
+		fprintf(o->file, ", %llu.%09llu s later%s", after / NSEC_PER_SEC,
+			after % NSEC_PER_SEC, task_after(e, before));
+	putc('\n', o->file);
+}
+
+void cmd_life(struct session *s, struct output *o, struct args *a)
+{
+	struct record *rec = &s->record;
+	const struct stackbuf_event *before = NULL;
+	size_t i, nr;
+
+	session_report_missing(s);
+	report_lack(o, &a->filter.found);
+	nr = filter_apply(&a->filter, rec->event, rec->events);
+	if (!nr)
+		output_no_event(o, &a->filter, false);
+	for (i = 0; i < nr; before = &rec->event[i++]) {
+		if (o->format == FORMAT_TEXT)
+			print_step(o, a, i + 1, &rec->event[i], before);
+		output_event(o, &rec->event[i]);
+	}
+}
