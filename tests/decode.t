@@ -412,22 +412,12 @@ graph_files() {
 		grep -q '>0 events' x.svg
 }
 
-# page URL: the document after its script has run
-page() {
-	local user
-	user=$(mktemp -d -p "$work")
-	timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-		--disable-background-networking --disable-component-update --disable-sync \
-		--user-data-dir="$user" --virtual-time-budget=2000 --dump-dom "$1" 2>"$work/chromium"
-	rm -rf "$user"
-}
-
 # matching REGEXP: events in stacks with a matching function
 matching() { grep -E "$1" "$work/log.folded" | awk '{ n += $NF } END { print n + 0 }'; }
 
 searches() {
 	local found
-	page "file://$work/log.svg#search=vfs_read%7Cdput" >"$work/page" || return
+	in_browser "file://$work/log.svg#search=vfs_read%7Cdput" >"$work/page" || return
 	found=$(grep -o 'class="matched"[^<]*' "$work/page" | sed 's/.*matched: \([0-9,]*\) events.*/\1/; s/,//g')
 	echo "$found events found"
 	[ "$found" -gt 0 ] && [ "$found" = "$(matching 'vfs_read|dput')" ] &&
@@ -449,8 +439,8 @@ zooms() {
 			document.querySelector('input').dispatchEvent(new Event('input'));
 		</script>"
 	} >"$work/click.html"
-	page "file://$work/click.html" >"$work/clicked" &&
-	page "file://$work/log.svg#zoom=$((number - 1))" >"$work/zoomed" || return
+	in_browser "file://$work/click.html" >"$work/clicked" &&
+	in_browser "file://$work/log.svg#zoom=$((number - 1))" >"$work/zoomed" || return
 	for page in clicked zoomed; do
 		width=$(grep '<g class="f' "$work/$page" | sed -n "${number}s/.*<rect x=\"\([^\"]*\)\".* width=\"\([^\"]*\)\".*/\1 \2/p")
 		echo "$page: $width, $(grep -c 'class="f hidden"' "$work/$page") hidden, $(grep -c 'class="f up"' "$work/$page") below"

@@ -10,38 +10,46 @@
 #include "stackbuf.h"
 
 static const char *const command_name[COMMANDS] = {
-	"info", "text", "log", "count", "snoop", "depth", "save", "diff", "decode"
+	"info", "text", "log", "report", "life", "count", "snoop", "depth", "save", "diff", "merge",
+	"metrics", "push", "decode"
 };
+
+/* Commands that choose among events, and name their frames */
+#define OF_EVENTS	(BIT(LOG) | BIT(REPORT) | BIT(LIFE) | BIT(COUNT) | BIT(SNOOP))
 
 /* Which commands an option is for */
 static const u64 option_for[OPTIONS] = {
-	[OPT_FILE]	= ~(BIT(DECODE) | BIT(DIFF)),
+	[OPT_FILE]	= ~(BIT(DECODE) | BIT(DIFF) | BIT(MERGE)),
 	[OPT_SCAN]	= ~BIT(DECODE),
-	[OPT_INSTANCE]	= ~(BIT(DECODE) | BIT(DIFF)),
-	[OPT_PID]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_COMM]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_CPU]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_TAG]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_SINCE]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_UNTIL]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_STACK]	= BIT(LOG) | BIT(COUNT) | BIT(TEXT) | BIT(SNOOP),
-	[OPT_LAST]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP),
-	[OPT_TOP]	= BIT(COUNT) | BIT(DIFF),
+	[OPT_INSTANCE]	= ~(BIT(DECODE) | BIT(DIFF) | BIT(MERGE)),
+	[OPT_PID]	= OF_EVENTS,
+	[OPT_COMM]	= OF_EVENTS,
+	[OPT_CPU]	= OF_EVENTS,
+	[OPT_TAG]	= OF_EVENTS & ~BIT(LIFE),
+	[OPT_SINCE]	= OF_EVENTS,
+	[OPT_UNTIL]	= OF_EVENTS,
+	[OPT_AROUND]	= OF_EVENTS,
+	[OPT_STACK]	= (OF_EVENTS & ~BIT(LIFE)) | BIT(TEXT),
+	[OPT_LAST]	= OF_EVENTS,
+	[OPT_HOST]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DIFF) | BIT(MERGE),
+	[OPT_TOP]	= BIT(COUNT) | BIT(DIFF) | BIT(METRICS),
 	[OPT_PERCENT]	= BIT(COUNT) | BIT(DIFF),
 	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(DIFF),
-	[OPT_JSON]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP) | BIT(DIFF),
+	[OPT_JSON]	= BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP) |
+			  BIT(DIFF),
 	[OPT_PERF]	= BIT(LOG) | BIT(SNOOP),
 	[OPT_PPROF]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(DIFF),
 	[OPT_FLAME]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(DIFF),
-	[OPT_WALL]	= BIT(LOG) | BIT(SNOOP),
+	[OPT_WALL]	= BIT(LOG) | BIT(LIFE) | BIT(SNOOP),
 	[OPT_FOLLOW]	= BIT(LOG),
-	[OPT_LINES]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT),
-	[OPT_VMLINUX]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
-	[OPT_MODULES]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT) | BIT(DECODE),
-	[OPT_FORCE]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
+	[OPT_LINES]	= OF_EVENTS | BIT(TEXT),
+	[OPT_VMLINUX]	= OF_EVENTS | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
+	[OPT_MODULES]	= OF_EVENTS | BIT(TEXT) | BIT(DECODE),
+	[OPT_FORCE]	= OF_EVENTS | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
 	[OPT_COMPAT]	= BIT(DECODE),
-	[OPT_NUMBER]	= BIT(SNOOP),
-	[OPT_INTERVAL]	= BIT(COUNT),
+	[OPT_OUTPUT]	= BIT(MERGE) | BIT(METRICS),
+	[OPT_NUMBER]	= BIT(SNOOP) | BIT(PUSH),
+	[OPT_INTERVAL]	= BIT(COUNT) | BIT(PUSH),
 	[OPT_DURATION]	= BIT(COUNT) | BIT(SNOOP),
 	[OPT_TIMESTAMP]	= BIT(COUNT),
 	[OPT_REGEXP]	= BIT(COUNT),
@@ -49,6 +57,13 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_PERPID]	= BIT(COUNT),
 	[OPT_VERBOSE]	= BIT(COUNT) | BIT(SNOOP),
 	[OPT_DELIMITED]	= BIT(COUNT),
+	[OPT_LIST]	= BIT(COUNT),
+	[OPT_NAME]	= BIT(PUSH),
+	[OPT_SPOOL]	= BIT(PUSH),
+	[OPT_SPOOL_SIZE] = BIT(PUSH),
+	[OPT_TOKEN_FILE] = BIT(PUSH),
+	[OPT_CA]	= BIT(PUSH),
+	[OPT_TIMEOUT]	= BIT(PUSH),
 };
 
 /* Those that "count" takes only with a PATTERN */
@@ -56,16 +71,20 @@ static const u64 option_for[OPTIONS] = {
 			 BIT(OPT_REGEXP) | BIT(OPT_OFFSET) | BIT(OPT_PERPID) | \
 			 BIT(OPT_VERBOSE) | BIT(OPT_DELIMITED))
 
+/* Those that "count --list" takes */
+#define FOR_LIST	(BIT(OPT_LIST) | BIT(OPT_REGEXP) | BIT(OPT_JSON))
+
 /* Those that may be given several times: an event matches any of the values */
 #define FOR_LISTS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU) | BIT(OPT_TAG) | \
-			 BIT(OPT_STACK))
+			 BIT(OPT_STACK) | BIT(OPT_HOST))
 
 /* Those that choose among recorded events */
-#define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_STACK) | BIT(OPT_LAST))
+#define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_AROUND) | BIT(OPT_STACK) | \
+			 BIT(OPT_LAST))
 
 static struct poptOption option_list[] = {
 	{ "file", 'f', POPT_ARG_STRING, NULL, OPT_FILE,
-	  "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, or a directory with the files text, info, events and stacks",
+	  "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, a merged file, or a directory with the files text, info, events and stacks",
 	  "SOURCE" },
 	{ "scan", '\0', POPT_ARG_NONE, NULL, OPT_SCAN,
 	  "look at every page of a dump, also where the kernel's page tables lead to the record: finds loads and boots before, too",
@@ -86,10 +105,16 @@ static struct poptOption option_list[] = {
 	  "only events from this time on: seconds since boot, as 618.05; -500ms, -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'",
 	  "TIME" },
 	{ "until", '\0', POPT_ARG_STRING, NULL, OPT_UNTIL, "only events up to this time", "TIME" },
+	{ "around", '\0', POPT_ARG_STRING, NULL, OPT_AROUND,
+	  "only events from 1 s before this time to 1 s after it, or as far as SPAN says, as 618.05,200ms",
+	  "TIME[,SPAN]" },
 	{ "stack", '\0', POPT_ARG_STRING, NULL, OPT_STACK, "only these stacks, as 1 or 1,5-9",
 	  "ID" },
 	{ "last", '\0', POPT_ARG_STRING, NULL, OPT_LAST, "only the newest N of the events chosen",
 	  "N" },
+	{ "host", '\0', POPT_ARG_STRING, NULL, OPT_HOST,
+	  "of a merged file only these hosts, as web1,db* or '!web1' (the others); merge: the record in a file is of this host, as NAME=FILE",
+	  "HOST" },
 	{ "top", '\0', POPT_ARG_STRING, NULL, OPT_TOP, "only the N most frequent stacks", "N" },
 	{ "percent", '\0', POPT_ARG_NONE, NULL, OPT_PERCENT,
 	  "totals also as percentages of all events counted", NULL },
@@ -114,6 +139,8 @@ static struct poptOption option_list[] = {
 	  "use vmlinux and modules even if of another build", NULL },
 	{ "compat", '\0', POPT_ARG_NONE, NULL, OPT_COMPAT, "as decode_stacktrace.sh writes it",
 	  NULL },
+	{ "output", 'o', POPT_ARG_STRING, NULL, OPT_OUTPUT, "merge, metrics: the file to write",
+	  "FILE" },
 	{ "help", 'h', POPT_ARG_NONE, NULL, OPT_HELP, "show this help", NULL },
 	{ "version", '\0', POPT_ARG_NONE, NULL, OPT_VERSION, "show the version", NULL },
 	POPT_TABLEEND
@@ -137,9 +164,33 @@ static struct poptOption watch_list[] = {
 	  "snoop: command, process and CPU; count: addresses", NULL },
 	{ "delimited", 'd', POPT_ARG_NONE, NULL, OPT_DELIMITED,
 	  "no effect: there is no user stack to delimit", NULL },
+	{ "list", 'l', POPT_ARG_NONE, NULL, OPT_LIST,
+	  "set no probe: list the functions that match, with their parameters (@arg1 etc.)",
+	  NULL },
 	{ "pid", 'p', POPT_ARG_STRING, NULL, OPT_PID, "only these processes, as 1 or 1,5-9",
 	  "PID" },
 	{ "cpu", 'c', POPT_ARG_STRING, NULL, OPT_CPU, "only these CPUs, as 1 or 0,2-3", "CPU" },
+	POPT_TABLEEND
+};
+
+/* Those of "metrics" and "push", after their names */
+static struct poptOption send_list[] = {
+	{ "name", '\0', POPT_ARG_STRING, NULL, OPT_NAME,
+	  "the application's name, with labels or without: stackbuf, or kernel{host=a}", "APP" },
+	{ "spool", '\0', POPT_ARG_STRING, NULL, OPT_SPOOL,
+	  "keep here what the server has not taken, and what was pushed before", "DIR" },
+	{ "spool-size", '\0', POPT_ARG_STRING, NULL, OPT_SPOOL_SIZE,
+	  "drop the oldest profiles beyond this size, as 65536, 512K, 64M (this) or 1G", "BYTES" },
+	{ "token-file", '\0', POPT_ARG_STRING, NULL, OPT_TOKEN_FILE,
+	  "a file whose first line is the token to send; else $STACKBUF_TOKEN is", "FILE" },
+	{ "ca", '\0', POPT_ARG_STRING, NULL, OPT_CA,
+	  "certificates that the server's is verified by, not the system's", "FILE" },
+	{ "timeout", '\0', POPT_ARG_STRING, NULL, OPT_TIMEOUT,
+	  "wait for the server for this time (30): seconds, or with a unit: 500ms, 2m", "TIME" },
+	{ "interval", 'i', POPT_ARG_STRING, NULL, OPT_INTERVAL,
+	  "push at this interval until interrupted: seconds, or with a unit: 500ms, 2m, 1h",
+	  "TIME" },
+	{ "number", 'n', POPT_ARG_STRING, NULL, OPT_NUMBER, "end after N pushes", "N" },
 	POPT_TABLEEND
 };
 
@@ -153,18 +204,29 @@ static struct poptOption folded_list[] = {
 static const char *option_name(int option)
 {
 	return option < OPT_NUMBER ? option_list[option - 1].longName :
-				     watch_list[option - OPT_NUMBER].longName;
+	       option < OPT_NAME ? watch_list[option - OPT_NUMBER].longName :
+				     send_list[option - OPT_NAME].longName;
+}
+
+/* Does the command take options after its name that others do not? */
+static bool after_list(const struct args *a)
+{
+	return a->command == COUNT || a->command == SNOOP || a->command == METRICS ||
+	       a->command == PUSH;
 }
 
 /* Print the options that the command takes, each once */
 static void help_command(const struct args *a)
 {
 	static const char *const words[COMMANDS] = {
-		[SAVE] = " FILE", [DIFF] = " BEFORE [AFTER]", [DECODE] = " [FILE]",
+		[REPORT] = " FILE.html", [LIFE] = " ADDRESS[+SIZE]", [SAVE] = " FILE",
+		[DIFF] = " BEFORE [AFTER]", [MERGE] = " RECORD...",
+		[DECODE] = " [FILE]", [PUSH] = " URL",
 		[SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
 	};
 	const struct poptOption *const list[] = {
-		a->command == COUNT ? folded_list : option_list, watch_list, option_list
+		a->command == COUNT ? folded_list : option_list,
+		a->command == METRICS || a->command == PUSH ? send_list : watch_list, option_list
 	};
 	struct poptOption shown[OPTIONS + 1] = { 0 };
 	unsigned int i, n = 0;
@@ -174,7 +236,7 @@ static void help_command(const struct args *a)
 	const char *argv[2] = { name };
 	poptContext context;
 
-	for (i = a->command == COUNT ? 0 : a->command == SNOOP ? 1 : 2; i < 3; i++)
+	for (i = a->command == COUNT ? 0 : after_list(a) ? 1 : 2; i < 3; i++)
 		for (o = list[i]; o->val; o++) {
 			if (seen & BIT(o->val) ||
 			    (o->val != OPT_HELP && !(option_for[o->val] & BIT(a->command))))
@@ -197,12 +259,29 @@ static void help_command(const struct args *a)
 		     "  stackbuf count submit_bio         its callers, and how often, until Ctrl-C\n"
 		     "  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
 		     "  stackbuf count -f -D 10 dput      10 seconds, for a flame graph\n"
+		     "  stackbuf count -l 'vfs_*'         functions that match, and their parameters\n"
 		     "  stackbuf -f FILE count dput       from the recording in FILE: no probe is set");
+	if (a->command == LIFE)
+		puts("\n"
+		     "  stackbuf life 0xffff888003a1c000+192\n"
+		     "                                    allocated, used, freed, used again, if the probes\n"
+		     "                                    or the calls record its address as their tag");
 	if (a->command == DIFF)
 		puts("\n"
 		     "  stackbuf save yesterday           a snapshot of the running kernel's record\n"
 		     "  stackbuf diff yesterday           what has changed since\n"
 		     "  stackbuf diff --flame diff.svg good.snapshot bad.vmcore");
+	if (a->command == MERGE)
+		puts("\n"
+		     "  stackbuf merge -o fleet *.snapshot      records of many machines, in one file\n"
+		     "  stackbuf -f fleet count --host 'web*'   is read as a record is");
+	if (a->command == METRICS)
+		puts("\n"
+		     "  stackbuf metrics -o /var/lib/prometheus/node-exporter/stackbuf.prom");
+	if (a->command == PUSH)
+		puts("\n"
+		     "  stackbuf push -i 15 --spool /var/spool/stackbuf http://localhost:4040\n"
+		     "  stackbuf -f FILE push --name 'kernel{host=a}' https://pyroscope.example");
 	if (a->command == SNOOP)
 		puts("\n"
 		     "As bcc's stacksnoop:\n"
@@ -220,24 +299,33 @@ static void help(poptContext context, const struct args *a)
 		return;
 	}
 	poptSetOtherOptionHelp(context,
-			       "[OPTION...] info | text | log | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | diff BEFORE [AFTER] | decode [FILE]");
+			       "[OPTION...] info | text | log | report FILE | life ADDRESS | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | diff BEFORE [AFTER] | merge -o FILE RECORD... | metrics | push URL | decode [FILE]");
 	poptPrintHelp(context, stdout, 0);
 	puts("\n"
 	     "Commands:\n"
 	     "  info                state, sizes and counters of the recorder\n"
 	     "  text                the text log: every stack once, when it was first seen\n"
 	     "  log                 every event in the ring, in order of time\n"
+	     "  report FILE.html    a page with all that: flame graph, events over time, losses\n"
+	     "  life ADDRESS[+SIZE] what happened to an object: events with tags there\n"
 	     "  count               every distinct stack with its total, least frequent first\n"
 	     "  depth               the deepest stack seen from each place, frame by frame\n"
 	     "  snoop FUNCTION...   probe functions, and print each call with its stack\n"
 	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
 	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
 	     "  diff BEFORE [AFTER] what changed between two sources; AFTER: or the running kernel\n"
+	     "  merge RECORD...     put the records of many machines into one file, -o FILE\n"
+	     "  metrics             counters for Prometheus, as node_exporter reads them\n"
+	     "  push URL            send profiles to a Pyroscope server\n"
 	     "  decode [FILE]       add source lines to stack traces in text, as dmesg's\n"
 	     "\n"
 	     "stackbuf snoop -h and stackbuf count -h show the options of these two.\n"
 	     "See stackbuf(8).");
 }
+
+/* Those whose value is kept as it was given */
+#define KEPT	(BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_OUTPUT) | BIT(OPT_NAME) | \
+		 BIT(OPT_SPOOL) | BIT(OPT_TOKEN_FILE) | BIT(OPT_CA))
 
 static void take_option(struct args *a, int option, char *value)
 {
@@ -257,6 +345,14 @@ static void take_option(struct args *a, int option, char *value)
 		a->given |= BIT(option);
 		return;
 	}
+	if (option == OPT_HOST) {
+		a->given |= BIT(option);
+		a->host = xrealloc(a->host, a->hosts + 1, sizeof(*a->host));
+		a->host[a->hosts++] = value;
+		if (!*value)
+			die(EXIT_USAGE, "--host: a name is missing");
+		return;
+	}
 	if (a->given & BIT(option) & ~FOR_LISTS) {
 		free(value);
 		die(EXIT_USAGE, "--%s is given twice", option_name(option));
@@ -266,7 +362,17 @@ static void take_option(struct args *a, int option, char *value)
 		a->flame = value;
 	else if (option == OPT_VMLINUX)
 		a->vmlinux = value;
-	if (!value || BIT(option) & (BIT(OPT_FLAME) | BIT(OPT_VMLINUX)))
+	else if (option == OPT_OUTPUT)
+		a->output = value;
+	else if (option == OPT_NAME)
+		a->name = value;
+	else if (option == OPT_SPOOL)
+		a->spool = value;
+	else if (option == OPT_TOKEN_FILE)
+		a->token_file = value;
+	else if (option == OPT_CA)
+		a->ca = value;
+	if (!value || BIT(option) & KEPT)
 		return;
 	if (option == OPT_INSTANCE) {
 		char *end;
@@ -285,6 +391,10 @@ static void take_option(struct args *a, int option, char *value)
 		must = filter_number(value, &a->top) ? "a number of stacks, at least 1" : NULL;
 	else if (option == OPT_INTERVAL)
 		must = filter_seconds(value, &a->interval);
+	else if (option == OPT_SPOOL_SIZE)
+		must = filter_bytes(value, &a->spool_size);
+	else if (option == OPT_TIMEOUT)
+		must = filter_seconds(value, &a->timeout);
 	else if (option == OPT_DURATION)
 		must = filter_seconds(value, &a->duration);
 	else
@@ -325,21 +435,35 @@ static void check_args(const struct args *a)
 		if (!(option_for[i] & BIT(a->command)))
 			die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf --help)",
 			    option_name(i), command_name[a->command]);
-		if (a->command == COUNT && !a->word && FOR_PATTERN & BIT(i))
+		if (a->command == COUNT && !a->word && FOR_PATTERN & BIT(i) &&
+		    !(a->given & BIT(OPT_LIST)))
 			die(EXIT_USAGE, "count --%s: a PATTERN is missing (see stackbuf count -h)",
 			    option_name(i));
 		if (args_watch(a) && args_live(a) && FOR_PAST & BIT(i))
 			die(EXIT_USAGE,
 			    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
 			    option_name(i), command_name[a->command]);
-		if (args_watch(a) && !args_live(a) && (i == OPT_INTERVAL || i == OPT_DURATION))
+		if ((args_watch(a) || a->command == PUSH) && !args_live(a) &&
+		    (i == OPT_INTERVAL || i == OPT_DURATION))
 			die(EXIT_USAGE, "--%s: a source that was named (-f) is read once",
 			    option_name(i));
 	}
+	for (i = OPT_FILE; a->given & BIT(OPT_LIST) && i < OPTIONS; i++)
+		if (a->given & BIT(i) & ~FOR_LIST)
+			die(EXIT_USAGE, "--%s: --list shows the running kernel's functions, not events",
+			    option_name(i));
 	if (a->command == SNOOP && !a->word)
 		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
+	if (a->command == PUSH && !a->url)
+		die(EXIT_USAGE, "push: the server's URL is missing, as http://localhost:4040");
+	if (a->given & BIT(OPT_NUMBER) && a->command == PUSH && !a->interval)
+		die(EXIT_USAGE, "push --number: --interval is missing");
+	if (a->given & BIT(OPT_SPOOL_SIZE) && !a->spool)
+		die(EXIT_USAGE, "push --spool-size: --spool is missing");
 	if (a->command == DIFF && !a->word)
 		die(EXIT_USAGE, "diff: a file is missing: name one record, or two (see stackbuf diff -h)");
+	if (a->command == MERGE && (!a->output || !*a->output))
+		die(EXIT_USAGE, "merge: the file to write is missing: name it with -o (see stackbuf merge -h)");
 	if (a->command == DIFF && a->word[1] && a->word[2])
 		die(EXIT_USAGE, "%s: one argument too many: diff takes two records", a->word[2]);
 	if (formats & (formats - 1))
@@ -363,6 +487,8 @@ static void check_args(const struct args *a)
 		for (i = OPT_VMLINUX; i <= OPT_FORCE; i++)
 			if (a->given & BIT(i))
 				die(EXIT_USAGE, "--%s needs --lines", option_list[i - 1].longName);
+	if (a->given & BIT(OPT_AROUND) && a->given & (BIT(OPT_SINCE) | BIT(OPT_UNTIL)))
+		die(EXIT_USAGE, "--around cannot be used with --since or --until");
 	args_check_times(&a->filter);
 }
 
@@ -401,6 +527,25 @@ static void read_options(struct args *a, poptContext context)
 		    poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
 }
 
+/* "ADDRESS+SIZE" is what "--tag ADDRESS/SIZE" chooses */
+static void take_address(struct args *a, const char *word)
+{
+	char *tag, *plus;
+
+	if (!word)
+		die(EXIT_USAGE, "life: the ADDRESS is missing, or ADDRESS+SIZE (see stackbuf life -h)");
+	tag = xstrdup(word);
+	plus = strchr(tag, '+');
+	if (plus)
+		*plus = '/';
+	if (strpbrk(word, "/,-!") || filter_set(&a->filter, "tag", tag)) {
+		free(tag);
+		die(EXIT_USAGE, "life %s: must be an address, as 0xffff888003a1c000, or ADDRESS+SIZE",
+		    word);
+	}
+	free(tag);
+}
+
 /*
  * Options before the command are the same for all commands; options after it may be its own, as -f,
  * which is the source for all but "count".
@@ -418,13 +563,13 @@ void args_read(struct args *a, int argc, const char **argv)
 	word = poptGetArg(a->context);
 	if (!word)
 		die(EXIT_USAGE,
-		    "a command is missing: info, text, log, count, snoop, depth, save, diff or decode (see stackbuf --help)");
+		    "a command is missing: info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics, push or decode (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE,
-		    "%s: no such command; the commands are info, text, log, count, snoop, depth, save, diff and decode",
+		    "%s: no such command; the commands are info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics, push and decode",
 		    word);
 
 	/* popt skips the first argument: that is now the command */
@@ -441,16 +586,25 @@ void args_read(struct args *a, int argc, const char **argv)
 	if (a->command == COUNT || a->command == SNOOP)
 		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
 					       .arg = watch_list };
+	if (a->command == METRICS || a->command == PUSH)
+		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
+					       .arg = send_list };
 	*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE, .arg = option_list };
 	a->context_after = poptGetContext("stackbuf", n + 1, a->after, options, 0);
 	read_options(a, a->context_after);
-	if (a->command == COUNT || a->command == SNOOP || a->command == DIFF)
+	if (a->command == COUNT || a->command == SNOOP || a->command == DIFF ||
+	    a->command == MERGE)
 		a->word = poptGetArgs(a->context_after);
-	if (a->command == SAVE) {
+	if (a->command == SAVE || a->command == REPORT) {
 		a->save_to = poptGetArg(a->context_after);
 		if (!a->save_to || !*a->save_to)
-			die(EXIT_USAGE, "save: the name of a file is missing");
+			die(EXIT_USAGE, "%s: the name of a file is missing",
+			    command_name[a->command]);
 	}
+	if (a->command == LIFE)
+		take_address(a, poptGetArg(a->context_after));
+	if (a->command == PUSH)
+		a->url = poptGetArg(a->context_after);
 	if (a->command == DECODE)
 		a->text = poptGetArg(a->context_after);
 	word = a->word ? NULL : poptGetArg(a->context_after);
@@ -465,8 +619,16 @@ void args_free(struct args *a)
 		free(a->source[--a->sources]);
 	free(a->source);
 	filter_free(&a->filter);
+	while (a->hosts)
+		free(a->host[--a->hosts]);
+	free(a->host);
 	free(a->flame);
 	free(a->vmlinux);
+	free(a->output);
+	free(a->name);
+	free(a->spool);
+	free(a->token_file);
+	free(a->ca);
 	while (a->module_dirs)
 		free(a->modules[--a->module_dirs]);
 	free(a->modules);

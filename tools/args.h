@@ -12,17 +12,22 @@
 
 #define BIT(n)	(1ULL << (n))
 
-enum command { INFO, TEXT, LOG, COUNT, SNOOP, DEPTH, SAVE, DIFF, DECODE, COMMANDS };
+enum command {
+	INFO, TEXT, LOG, REPORT, LIFE, COUNT, SNOOP, DEPTH, SAVE, DIFF, MERGE, METRICS, PUSH,
+	DECODE, COMMANDS
+};
 
-/* Options, in the order of option_list[], then of watch_list[] */
+/* Options, in the order of option_list[], then of watch_list[], then of send_list[] */
 enum option {
 	OPT_NONE, OPT_FILE, OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE,
-	OPT_UNTIL, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_JSON, OPT_PERF,
-	OPT_PPROF, OPT_FLAME,
+	OPT_UNTIL, OPT_AROUND, OPT_STACK, OPT_LAST, OPT_HOST, OPT_TOP, OPT_PERCENT, OPT_FOLDED,
+	OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME,
 	OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT,
+	OPT_OUTPUT,
 	OPT_HELP, OPT_VERSION,
 	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
-	OPT_PERPID, OPT_VERBOSE, OPT_DELIMITED,
+	OPT_PERPID, OPT_VERBOSE, OPT_DELIMITED, OPT_LIST,
+	OPT_NAME, OPT_SPOOL, OPT_SPOOL_SIZE, OPT_TOKEN_FILE, OPT_CA, OPT_TIMEOUT,
 	OPTIONS
 };
 
@@ -38,9 +43,19 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  * @module_dirs: how many
  * @sources: number of files of -f
  * @instance: of --instance, 0: the default one
- * @save_to: save: the file to write
+ * @save_to: save, report: the file to write
+ * @output: of -o
+ * @url: push: the server
+ * @name: of --name
+ * @spool: of --spool
+ * @spool_size: of --spool-size, bytes
+ * @token_file: of --token-file
+ * @ca: of --ca
+ * @timeout: of --timeout, ns
  * @text: decode: the file to read, or NULL
- * @word: snoop, count: functions or patterns; diff: two files, or one; NULL: none
+ * @host: of --host: hosts of a merged file; merge: HOST=FILE
+ * @hosts: how many
+ * @word: snoop, count: functions or patterns; diff: two files, or one; merge: records; NULL: none
  * @context: popt's, of the options before the command
  * @context_after: popt's, of the options after the command
  * @rest: arguments after the command
@@ -54,10 +69,12 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  */
 struct args {
 	enum command command;
-	char **source, *flame, *vmlinux, **modules;
-	unsigned int sources, module_dirs;
+	char **source, *flame, *vmlinux, **modules, *output, **host;
+	unsigned int sources, module_dirs, hosts;
 	u64 instance;
-	const char *save_to, *text;
+	const char *save_to, *text, *url;
+	char *name, *spool, *token_file, *ca;
+	u64 spool_size, timeout;
 	const char **word;
 	poptContext context, context_after;
 	const char **rest, **after;

@@ -14,13 +14,24 @@ void cmd_text(struct session *s, struct output *o, struct args *a);
 void cmd_log(struct session *s, struct output *o, struct args *a);
 void cmd_count(struct session *s, struct output *o, struct args *a);
 void cmd_depth(struct session *s, struct output *o, struct args *a);
+void cmd_report(struct session *s, struct output *o, struct args *a);
+void cmd_life(struct session *s, struct output *o, struct args *a);
 void cmd_save(struct session *s, struct output *o, struct args *a);
+void cmd_metrics(struct session *s, struct output *o, struct args *a);
 
 /* Two sources; @format has no record yet */
 void cmd_diff(const struct args *a, const struct output *format);
 
+/* To a server, again and again */
+void cmd_push(struct args *a);
+/* Many sources into one file; ends the program if a record was left out */
+void cmd_merge(const struct args *a);
+
 /* Text in, text out: no source is read */
 void cmd_decode(const struct args *a);
+
+/* "count --list": the running kernel's functions; no source is read */
+void cmd_list(const struct args *a, struct output *o);
 
 /* "snoop" and "count PATTERN": first what is known before the source is open, then the rest */
 void cmd_watch_prepare(struct watch *w, const struct args *a);

@@ -7,28 +7,21 @@
 #include "output/events.h"
 #include "output/nothing.h"
 
-/* How often to read again when pages were overwritten while they were read */
-#define COUNT_TRIES	5
-
 /* A total is what the table counted plus what is in the ring, if no page moved in between */
 void cmd_count(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
 	bool events = filter_events(&a->filter);
 	struct stack *stack;
-	unsigned int tries;
 	u64 unsure, lacking;
 	size_t nr, i;
 
-	for (tries = 1;
-	     tries < COUNT_TRIES && s->source.ops->read && (s->set.changed || rec->rebuilt);
-	     tries++)
-		session_load(s, a);
+	session_load_steady(s, a);
 	session_report_missing(s);
 	if (events) {
 		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
 		      stderr);
-		nr = filter_apply(&a->filter, rec->event, rec->events);
+		nr = session_filter(s, a);
 		if (!nr)
 			output_no_event(o, &a->filter, false);
 		if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
@@ -46,7 +39,8 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	lacking = rec->info.overwritten - rec->info.evicted_events;
 	for (i = 0; (stack = stacks_next(&rec->stacks, &i)) && lacking; )
 		lacking -= stack->count < lacking ? stack->count : lacking;
-	if (rec->have_info && !s->source.ops->read && lacking && lacking <= rec->info.overwritten)
+	if (rec->have_info && s->source.ops && !s->source.ops->read && lacking &&
+	    lacking <= rec->info.overwritten)
 		fprintf(stderr,
 			"stackbuf: totals are too small, by %llu events in all: pages of stacks are missing, or were found only as old copies\n",
 			lacking);

@@ -11,7 +11,8 @@
 /* Read a source of its own; @file NULL: the running kernel's memory */
 static void read_side(struct session *s, struct output *o, const struct args *a, char *file)
 {
-	struct args one = { .command = a->command, .given = a->given };
+	struct args one = { .command = a->command, .given = a->given, .host = a->host,
+			    .hosts = a->hosts };
 
 	one.source = file ? &file : NULL;
 	one.sources = !!file;

@@ -1,17 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_watch.c - "snoop" and "count PATTERN": events of chosen functions
+ * cmd_watch.c - "snoop" and "count PATTERN": events of chosen functions, or their list
  */
 #include "cmd.h"
 
-void cmd_watch_prepare(struct watch *w, const struct args *a)
+static void add_patterns(struct watch *w, const struct args *a)
 {
 	size_t i;
 
-	for (i = 0; a->word[i]; i++)
+	for (i = 0; a->word && a->word[i]; i++)
 		if (patterns_add(&w->patterns, a->word[i], a->given & BIT(OPT_REGEXP), w->error,
 				 sizeof(w->error)))
 			die(EXIT_USAGE, "%s", w->error);
+}
+
+void cmd_list(const struct args *a, struct output *o)
+{
+	struct watch w = { .o = o };
+	struct pattern *one;
+	size_t i;
+
+	add_patterns(&w, a);
+	if (!w.patterns.nr)
+		patterns_add(&w.patterns, "*", false, w.error, sizeof(w.error));
+	for (i = 0; i < w.patterns.nr; i++) {
+		one = &w.patterns.pattern[i];
+		if (one->addr || one->has_offset || *one->tag)
+			die(EXIT_USAGE, "%s: --list takes names and patterns of functions alone",
+			    one->text);
+		/* A name is looked up, too */
+		if (one->kind == PATTERN_NAME)
+			one->kind = PATTERN_GLOB;
+	}
+	if (list_run(&w))
+		die(1, "%s", w.error);
+	matches_free(&w.matches);
+	patterns_free(&w.patterns);
+}
+
+void cmd_watch_prepare(struct watch *w, const struct args *a)
+{
+	add_patterns(w, a);
 	w->filter = &a->filter;
 	w->live = args_live(a);
 	w->number = a->number;

@@ -32,8 +32,10 @@ static void run(struct args *a, struct output *o)
 	static void (*const command[COMMANDS])(struct session *s, struct output *o,
 					       struct args *a) = {
 		[INFO] = cmd_info, [TEXT] = cmd_text, [LOG] = cmd_log, [COUNT] = cmd_count,
-		[DEPTH] = cmd_depth, [SAVE] = cmd_save,
+		[REPORT] = cmd_report, [LIFE] = cmd_life, [DEPTH] = cmd_depth, [SAVE] = cmd_save,
+		[METRICS] = cmd_metrics,
 	};
+	const u64 keeps_ids = BIT(SAVE) | BIT(REPORT);
 	struct session s = { 0 };
 	struct watch watch = { 0 };
 
@@ -44,13 +46,15 @@ static void run(struct args *a, struct output *o)
 		session_load_info(&s);
 	else
 		session_load(&s, a);
-	if (o->wall && !s.record.have_info)
+	if (s.merged)
+		o->wall = true;
+	else if (o->wall && !s.record.have_info)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    s.source.name);
 	symbols_init(&s.symbols, &s.record, s.source.kallsyms);
-	if (a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) || a->command == SAVE)
+	if (a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) || BIT(a->command) & keeps_ids)
 		session_add_build_ids(&s);
-	if (a->command == INFO || a->command == SAVE)
+	if (a->command == INFO || BIT(a->command) & keeps_ids)
 		session_add_kernel_offset(&s, a);
 	o->record = &s.record;
 	o->symbols = &s.symbols;
@@ -81,8 +85,14 @@ int main(int argc, const char **argv)
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 	if (args.command == DECODE)
 		cmd_decode(&args);
+	else if (args.command == PUSH)
+		cmd_push(&args);
 	else if (args.command == DIFF)
 		cmd_diff(&args, &output);
+	else if (args.command == MERGE)
+		cmd_merge(&args);
+	else if (args.given & BIT(OPT_LIST))
+		cmd_list(&args, &output);
 	else
 		run(&args, &output);
 	if (fflush(stdout) || ferror(stdout))

@@ -5,9 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "input/folded.h"
 #include "record/duplicates.h"
 #include "record/info.h"
 #include "session.h"
+
+/* How often to read what changes while it is read */
+#define LOAD_TRIES	5
+/* Options for what holds a machine's memory */
+#define SOURCE_OPTIONS	(BIT(OPT_SCAN) | BIT(OPT_INSTANCE) | BIT(OPT_FOLLOW) | BIT(OPT_LINES) | \
+			 BIT(OPT_VMLINUX))
+#define NOT_MEMORY	"--scan, --instance, --follow, --lines and -k are for the record of one machine"
 
 /* --------------------------------------------------------------- reading --- */
 
@@ -19,20 +27,142 @@ static bool wanted(void *arg, const struct stackbuf_event *e)
 /*
  * Keep no events that the output will not show.  Commands apply the rest of the filter: --stack and
  * times that depend on the record are known only when it was read, and with a PATTERN --last counts
- * matching events.
+ * matching events.  A report has a page on the whole record.
  */
 static void choose_events(struct session *s, struct args *a)
 {
 	if (!filter_events(&a->filter) || filter_needs_record(&a->filter) ||
-	    a->given & BIT(OPT_FOLLOW))
+	    a->given & BIT(OPT_FOLLOW) || a->command == REPORT)
 		return;
 	s->choice.wanted = wanted;
 	s->choice.arg = &a->filter;
 	s->choice.last = a->filter.has_last && !a->word ? a->filter.last : 0;
 }
 
+/* -------------------------------------------- sources that are not memory --- */
+
+static void open_folded(struct session *s, const struct args *a)
+{
+	s->source.name = xstrdup(a->source[0]);
+	s->folded = true;
+	if (!(a->command == DIFF || (a->command == COUNT && !a->word)))
+		die(1, "%s: holds folded stacks: diff and count (without a PATTERN) read it",
+		    s->source.name);
+	if (filter_events(&a->filter))
+		die(1, "%s: holds folded stacks, which are totals: no filter can choose among events",
+		    s->source.name);
+	if (a->given & SOURCE_OPTIONS)
+		die(1, "%s: holds folded stacks: " NOT_MEMORY, s->source.name);
+}
+
+static void load_folded(struct session *s, struct args *a)
+{
+	if (folded_read(s->source.name, &s->record, s->source.error, sizeof(s->source.error)))
+		die(1, "%s", s->source.error);
+	filter_resolve(&a->filter, &s->record);
+}
+
+static void open_merged(struct session *s, const struct args *a)
+{
+	const u64 commands = BIT(INFO) | BIT(LOG) | BIT(COUNT) | BIT(DIFF);
+
+	s->source.name = xstrdup(a->source[0]);
+	if (!(commands & BIT(a->command)) || a->word)
+		die(1, "%s: is a merged file: info, log, diff and count (without a PATTERN) read it",
+		    s->source.name);
+	if (a->given & SOURCE_OPTIONS)
+		die(1, "%s: is a merged file: " NOT_MEMORY, s->source.name);
+	s->merged = xcalloc(1, sizeof(*s->merged));
+	if (merged_open(s->merged, s->source.name))
+		die(1, "%s", s->merged->error);
+}
+
+/* Are events printed one by one, so that they need not be in memory? */
+static bool one_by_one(const struct args *a)
+{
+	return a->command == LOG && !a->filter.has_last &&
+	       !(a->given & (BIT(OPT_FOLDED) | BIT(OPT_PPROF) | BIT(OPT_FLAME)));
+}
+
+/* Drop all but the newest; events come in order of time */
+static void drop_old(struct record *r, u64 last)
+{
+	memmove(r->event, r->event + r->events - last, last * sizeof(*r->event));
+	r->events = last;
+}
+
+static void load_merged(struct session *s, struct args *a)
+{
+	struct record *r = &s->record;
+	const struct filter *f = &a->filter;
+	char *hosts = NULL, *before;
+	struct stackbuf_event e;
+	unsigned int i;
+
+	for (i = 0; i < a->hosts; i++) {
+		before = hosts;
+		hosts = xasprintf("%s%s%s", before ?: "", before ? "," : "", a->host[i]);
+		free(before);
+	}
+	if (merged_record(s->merged, hosts, r))
+		die(1, "%s: %s", s->source.name, s->merged->error);
+	free(hosts);
+	if (f->given_since.kind == WHEN_BOOT || f->given_until.kind == WHEN_BOOT)
+		die(EXIT_USAGE,
+		    "%s: is a merged file, and hosts differ in the time of their boot: name a time of day, or one before the newest event",
+		    s->source.name);
+	filter_resolve(&a->filter, r);
+	args_check_times(&a->filter);
+	if (a->command != LOG && !(a->command == COUNT && filter_events(f)))
+		return;
+	s->stream = merged_events(s->merged, r);
+	if (one_by_one(a))
+		return;
+	while (session_next(s, a, &e)) {
+		GROW(r->event, r->events, r->event_room);
+		r->event[r->events++] = e;
+		if (f->has_last && r->events / 2 > 512 && r->events / 2 >= f->last)
+			drop_old(r, f->last);
+	}
+	if (f->has_last && r->events > f->last)
+		drop_old(r, f->last);
+}
+
+bool session_next(struct session *s, struct args *a, struct stackbuf_event *e)
+{
+	struct stackbuf_event own;
+
+	while (merged_next(s->stream, e)) {
+		own = *e;
+		own.cpu = HOST_CPU(e->cpu);
+		if (filter_search(&a->filter, &own))
+			return true;
+	}
+	return false;
+}
+
+size_t session_filter(struct session *s, const struct args *a)
+{
+	/* Those of a merged file were chosen when they were read */
+	return s->merged ? s->record.events :
+			   filter_apply(&a->filter, s->record.event, s->record.events);
+}
+
+/* --------------------------------------------------------------- reading --- */
+
 void session_open(struct session *s, struct args *a)
 {
+	if (a->sources == 1 && merged_is(a->source[0])) {
+		open_merged(s, a);
+		return;
+	}
+	if (a->given & BIT(OPT_HOST) && a->command != MERGE)
+		die(1, "%s: --host chooses among the hosts of a merged file, and this is none (see stackbuf-merge(8))",
+		    a->sources ? a->source[0] : "the running kernel");
+	if (a->sources == 1 && folded_is(a->source[0])) {
+		open_folded(s, a);
+		return;
+	}
 	if (source_open(&s->source, a->source, a->sources))
 		die(1, "%s", s->source.error);
 	if (a->given & BIT(OPT_SCAN))
@@ -80,6 +210,14 @@ void session_load(struct session *s, struct args *a)
 	size_t i;
 
 	memset(&a->filter.found, 0, sizeof(a->filter.found));
+	if (s->merged) {
+		load_merged(s, a);
+		return;
+	}
+	if (s->folded) {
+		load_folded(s, a);
+		return;
+	}
 	record_free(&s->record);
 	page_set_clear(&s->set);
 	free(s->instance);
@@ -102,6 +240,17 @@ void session_load(struct session *s, struct args *a)
 		filter_search(&a->filter, &s->record.event[i]);
 }
 
+void session_load_steady(struct session *s, struct args *a)
+{
+	unsigned int tries;
+
+	for (tries = 1;
+	     tries < LOAD_TRIES && s->source.ops && s->source.ops->read &&
+	     (s->set.changed || s->record.rebuilt);
+	     tries++)
+		session_load(s, a);
+}
+
 void session_load_info(struct session *s)
 {
 	if (source_read_info(&s->source, &s->record))
@@ -114,6 +263,11 @@ void session_close(struct session *s)
 	record_free(&s->record);
 	page_set_clear(&s->set);
 	source_close(&s->source);
+	if (s->stream)
+		merged_events_free(s->stream);
+	if (s->merged)
+		merged_close(s->merged);
+	free(s->merged);
 	free(s->instance);
 }
 
@@ -143,7 +297,15 @@ void session_report_source(const struct session *s)
 void session_report_missing(const struct session *s)
 {
 	const struct record *rec = &s->record;
+	u64 timeless = 0;
+	u32 i;
 
+	for (i = 0; i < rec->hosts; i++)
+		timeless += !rec->host[i].boot;
+	report_count(timeless, "host has no time of day: its events come first, by their time since boot",
+		     "hosts have no time of day: their events come first, by their time since boot");
+	if (s->merged || s->folded)
+		return;
 	session_report_source(s);
 	report_count((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
 		     rec->missing[ARRAY_STACKS] + rec->missing[ARRAY_TEXT],

@@ -6,6 +6,7 @@
 #define SESSION_H
 
 #include "args.h"
+#include "input/merged.h"
 #include "input/source.h"
 #include "output/output.h"
 
@@ -18,6 +19,9 @@
  * @chosen: the one that is read
  * @record: its record
  * @choice: which events are kept in memory; without @wanted: all
+ * @merged: the source is such a file; NULL: it is of one machine
+ * @folded: the source is text: stacks and their totals alone
+ * @stream: of a merged file: its events, if the command reads them one by one
  * @symbols: names for its frames
  */
 struct session {
@@ -28,6 +32,9 @@ struct session {
 	const struct instance *chosen;
 	struct record record;
 	struct event_choice choice;
+	struct merged *merged;
+	bool folded;
+	struct merged_events *stream;
 	struct symbols symbols;
 };
 
@@ -39,10 +46,19 @@ void session_open(struct session *s, struct args *a);
 /* Read all of it, again if that was done before */
 void session_load(struct session *s, struct args *a);
 
+/* Read again, a few times at most, while pages were overwritten as they were read */
+void session_load_steady(struct session *s, struct args *a);
+
 /* Read only what is known before any event, for a start without delay */
 void session_load_info(struct session *s);
 
 void session_close(struct session *s);
+
+/* Keep the events that the filter chooses.  Return how many remain */
+size_t session_filter(struct session *s, const struct args *a);
+
+/* Read the next event of s->stream that the filter chooses.  Return false at the end */
+bool session_next(struct session *s, struct args *a, struct stackbuf_event *e);
 
 /* End the program unless the page of stackbuf_info is there */
 void session_need_info(const struct session *s);

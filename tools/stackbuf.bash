@@ -4,7 +4,7 @@
 _stackbuf()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options lines
-	local commands='info text log count snoop depth save diff decode'
+	local commands='info text log report life count snoop depth save diff merge metrics push decode'
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -27,11 +27,11 @@ _stackbuf()
 			compopt -o filenames 2>/dev/null
 			return
 		} ;;
-	--flame | -k | --vmlinux)
+	--flame | -k | --vmlinux | -o | --output | --token-file | --ca)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames 2>/dev/null
 		return ;;
-	-m | --modules)
+	-m | --modules | --spool)
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		compopt -o filenames 2>/dev/null
 		return ;;
@@ -41,29 +41,34 @@ _stackbuf()
 	-p | --pid)
 		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
 		return ;;
-	-c | --cpu | --instance | --tag | --since | --until | --stack | --last | -n | --number | \
-	-i | --interval | -D | --duration | --top)
+	-c | --cpu | --host | --instance | --tag | --since | --until | --around | --stack | --last | -n | --number | \
+	-i | --interval | -D | --duration | --top | --name | --spool-size | --timeout)
 		return ;;
 	esac
 
 	options='--file --scan --instance --help --version'
 	lines='--lines --vmlinux --modules --force'
 	case $command in
-	info)	options+=' --json --vmlinux --force' ;;
+	info)	options+=' --json --host --vmlinux --force' ;;
 	depth)	options+=' --json' ;;
 	text)	options+=" --stack $lines" ;;
-	log)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
+	log)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last --host'
 		options+=" --folded --json --perf --pprof --flame --wall --follow $lines" ;;
-	count)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
+	report)	options+=" --pid --comm --cpu --tag --since --until --around --stack --last $lines" ;;
+	life)	options+=" --pid --comm --cpu --since --until --around --last --json --wall $lines" ;;
+	count)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last --host'
 		options+=" --top --percent --folded --json --pprof --flame $lines"
-		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited' ;;
-	snoop)	options+=' --pid --comm --cpu --tag --since --until --stack --last'
+		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited --list' ;;
+	snoop)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last'
 		options+=" --folded --json --perf --pprof --flame --wall $lines"
 		options+=' --number --duration --offset --verbose' ;;
 	save)	;;
-	diff)	options='--scan --top --percent --folded --json --pprof --flame --help --version' ;;
+	diff)	options='--scan --host --top --percent --folded --json --pprof --flame --help --version' ;;
+	merge)	options='--scan --host --output --help --version' ;;
+	metrics) options+=' --top --output' ;;
+	push)	options+=' --name --spool --spool-size --token-file --ca --timeout --interval --number' ;;
 	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
-	*)	options+=" --pid --comm --cpu --tag --since --until --stack --last"
+	*)	options+=" --pid --comm --cpu --tag --since --until --around --stack --last --host --output"
 		options+=" --top --percent --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;
 	esac
 	if [[ $word == -* ]]; then
@@ -74,7 +79,7 @@ _stackbuf()
 		# Thousands: not before there is something to choose by
 		[[ ${#word} -lt 2 ]] || mapfile -t COMPREPLY < <(awk -v word="$word" 'index($1, word) == 1 { print $1 }' \
 			/sys/kernel/tracing/available_filter_functions 2>/dev/null | sort -u)
-	elif [[ $command == save || $command == diff || $command == decode ]]; then
+	elif [[ $command == save || $command == report || $command == diff || $command == merge || $command == decode ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames 2>/dev/null
 	fi

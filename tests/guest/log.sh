@@ -67,9 +67,31 @@ else
 fi
 result "--version and info: the version of the module" versions
 
-# What was recorded since a snapshot: these paths and no others
+# Recording is off: the numbers stay
+metrics() {
+	"$STACKBUF" metrics --top 100 -o live.prom && "$STACKBUF" info >info || return
+	grep -qx "stackbuf_events_total $(sed -n 's/^events recorded  *//p' info)" live.prom &&
+		grep -qx "stackbuf_events_recalled_total $(sed -n 's/^  of them recalled  *//p' info)" live.prom &&
+		[ "$(grep -c "^stackbuf_stack_events_total{.*} $((N * CPUS / 40))\$" live.prom)" = 40 ] || { grep -v '^#' live.prom; cat info; return 1; }
+}
+
+# There is no server here: all that was recorded is kept
+push() {
+	"$STACKBUF" push --timeout 5 --spool spool http://127.0.0.1:9 2>err && return 1
+	"$STACKBUF" info >info || return
+	awk -v all="$(sed -n 's/^events recorded  *//p' info)" '
+		/^stack / { n += $3 }
+		END { exit n != all || !n }' spool/push.state && grep -q ': 1 profile is kept in spool$' err &&
+		[ "$(head -c 16 spool/*.push)" = 'stackbuf-push 1 ' ] || { cat err spool/push.state; return 1; }
+}
+
+result "metrics: the numbers recorded" metrics
+result "push: all that was recorded is kept while there is no server" push
+
+# What was recorded since a snapshot, which has the machine's name: these paths and no others
 what_changed() {
-	"$STACKBUF" save before && run tags 1000 3 4 >tags.more || return
+	hostname flight && "$STACKBUF" save before && "$STACKBUF" -f before info --json | grep -q '"host":"flight"' || return
+	run tags 1000 3 4 >tags.more || return
 	"$STACKBUF" diff --json before >changes || return
 	# Of each CPU, 1000 saves over 3 of the paths
 	sed -n 's/.*"change":"more","before":\([0-9]*\),"after":\([0-9]*\),.*/\1 \2/p' changes >changed

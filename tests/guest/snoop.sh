@@ -262,12 +262,16 @@ refusals() {
 	refused 1 'no such function; if it is inlined, probe a caller' snoop no_such_function &&
 		refused 1 'no_such_\*: no function matches; if it is inlined, probe a caller' count 'no_such_*' &&
 		refused 1 'nosuchmod:f\*: no function matches: no module nosuchmod is loaded' count 'nosuchmod:f*' &&
-		refused 1 'probe: 0x1000: no such function' snoop 0x1000 &&
+		# Before 5.18 the kernel does not look for a function there, and says that it is no code
+		refused 1 'probe: 0x1000: \(no such function\|the kernel allows no probe there\)' snoop 0x1000 &&
 		refused 1 'functions match; the module takes [0-9]* probes' count -r '.*' &&
 		refused 2 'not a regular expression' count -r 'vfs_(' &&
 		refused 2 'neither blanks nor commas' snoop vfs_read,vfs_write &&
 		refused 2 'FUNCTION is missing' snoop &&
 		refused 2 'PATTERN is missing' count -i 1 &&
+		refused 2 'takes names and patterns of functions alone' count -l vfs_read+4 &&
+		refused 2 'shows the running kernel' count -l -D 1 vfs_read &&
+		refused 1 'no_such_function: no function matches' count -l no_such_function &&
 		refused 2 'must be a number of events' snoop -n 0 vfs_read &&
 		refused 2 'must be seconds' count -i 0 vfs_read &&
 		refused 2 'chooses among what was recorded' snoop --last 3 vfs_read &&
@@ -605,6 +609,28 @@ count_patterns() {
 	grep -q '^Tracing [23] functions' count
 }
 
+# What "count" would probe, with the parameters that BTF has: of the kernel, and of its own modules
+count_list() {
+	"$STACKBUF" count -l 'vfs_*' >list 2>err && "$STACKBUF" count -l --json vfs_read >json || { cat err; return 1; }
+	if [ -e /sys/kernel/btf/vmlinux ]; then
+		grep -qx 'vfs_read(struct file \*file, char \*buf, size_t count, loff_t \*pos)' list &&
+			grep -qxF '{"function":"vfs_read","module":"","parameters":["struct file *file","char *buf","size_t count","loff_t *pos"]}' json
+	else
+		grep -qx vfs_read list && grep -qxF '{"function":"vfs_read","module":"","parameters":null}' json
+	fi || { cat list json; return 1; }
+	if [ -e /sys/kernel/btf/qemu_fw_cfg ]; then
+		"$STACKBUF" count -l 'qemu_fw_cfg:fw_cfg_*' >module &&
+			grep -qx 'qemu_fw_cfg:fw_cfg_sysfs_remove(struct platform_device \*pdev)' module || { cat module; return 1; }
+	fi
+	# Modules that are built elsewhere have none
+	"$STACKBUF" count -l stackbuf_test:leaf_tag >module && grep -q '^stackbuf_test:leaf_tag' module || { cat module; return 1; }
+	start count count 'vfs_*' || return
+	finish INT
+	sed -n 's/^Tracing \([0-9]*\) functions.*/\1/p' count >traced
+	left=$(sed -n 's/^stackbuf: \([0-9]*\) of [0-9]* functions are left out, as the kernel refused.*/\1/p' count.err)
+	is "$(wc -l <list) == $(cat traced) + ${left:-0} && $(wc -l <list) > 20"
+}
+
 # The recorder walks new stacks in its handler.  Of arm64's unwinder nothing can be probed
 missed_hits() {
 	start count count stackbuf_test:leaf_tag unwind_next_frame || return
@@ -696,6 +722,7 @@ result "snoop and count: lists of processes and CPUs, patterns of commands, tags
 result "what matches nothing, and what waits for a module, is named" nothing_found
 result "count -i -D -T: each event in one interval" count_intervals
 result "count: globs, -r, functions of a module" count_patterns
+result "count -l: the functions that it would probe, with their parameters" count_list
 on_x86 "no function of its unwinder can be probed" "calls that were missed are explained" missed_hits
 result "snoop and count of a snapshot" saved
 result "a function called all the time: an interrupt is answered" hot

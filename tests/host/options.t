@@ -473,47 +473,88 @@ in_manual() {
 	sed 's/\\-/-/g; s/\\f[A-Z]/ /g' "$top/man/stackbuf-$1.8" | awk '
 		/^\.SH/ { on = /SYNOPSIS/ }
 		on || tag { print }
-		{ tag = /^\.T[PQ]/ }' | grep -o -- '--[a-z]*' | sort -u
+		{ tag = /^\.T[PQ]/ }' | grep -o -- '--[a-z-]*' | sort -u
+}
+
+# --around is --since and --until, whatever kind of time it is given
+around() {
+	local span time=("100" "100.25,500ms" "-20s,3" "22:15:00,2" "2023-11-14 22:15:00,2" "0.5,1h") since=("99" "99.75" "-23s" "22:14:58" "2023-11-14 22:14:58" "0")
+	local until=("101" "100.75" "-17s" "22:15:02" "2023-11-14 22:15:02" "3600.5")
+	for ((span = 0; span < ${#time[@]}; span++)); do
+		"$sane" -f "$made" log --around="${time[span]}" >"$dir/out" &&
+			"$plain" -f "$made" log --since="${since[span]}" --until="${until[span]}" | cmp - "$dir/out" &&
+			[ "$(wc -l <"$dir/out")" -gt 4 ] || { echo "${time[span]}"; wc -l "$dir/out"; return 1; }
+	done
+	refused 2 'must be TIME or TIME,SPAN' log --around 5,x && refused 2 'must be TIME or TIME,SPAN' log --around x &&
+		refused 2 'must be TIME or TIME,SPAN' log --around 5,0 && refused 2 'cannot be used with --since' log --around 5 --since 3
+}
+
+# life prints the events of --tag, each with a line before it
+life() {
+	local line
+	"$sane" -f "$made" life 0xffff888100000001+9 >"$dir/out" || return
+	"$plain" -f "$made" log --tag 0xffff888100000001/9 >"$dir/log" || return
+	grep -v '^[1-9]\. ' "$dir/out" | diff <(sed 1d "$dir/log") - || return
+	"$sane" -f "$made" life 0xffff888100000001+9 --json | cmp - <("$plain" -f "$made" log --tag 0xffff888100000001/9 --json) || return
+	"$sane" -f "$made" life 0xffff888100000003 --last 1 | grep -qx '1\. cut_0 \[made\]' || return
+	for line in '1. far_0 [made]' '2. cut_0 [made], at +2, 2.000000000 s later' '5. same_0 [made], at +8, 2.000000000 s later'; do
+		grep -qxF "$line" "$dir/out" || { cat "$dir/out"; return 1; }
+	done
+	# What the ring no longer has is not known
+	"$fake" "$dir/laps" 1000000 || return
+	"$sane" -f "$dir/laps" life 0+0xffffffffffffffff 2>&1 >/dev/null | grep -q 'goes back to .*: what happened before is not known' || return
+	! "$sane" -f "$made" life 1+0xffffffffffffffff 2>&1 >/dev/null | grep 'is not known' || return
+	"$sane" -f "$made" life 12 2>&1 | grep -q 'no event matches' || return
+	refused 2 'must be an address' life 0x12/3 && refused 2 'must be an address' life '!1' && refused 2 'must be an address' life 1+0 &&
+		refused 2 'the ADDRESS is missing' life && refused 2 'one argument too many' life 1 2 && refused 2 'is not for "life"' life 1 --tag 3
 }
 
 # Each option that a command's help shows is accepted and completed, and no other
 help_is_exact() {
 	local command option all value shown
-	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z]*' | grep -o -- '--[a-z]*' | sort -u) || return
-	all+=" $("$plain" count -h | grep -o -- '^  *-., --[a-z]*' | grep -o -- '--[a-z]*' | tr '\n' ' ')"
-	for command in info text log count snoop depth save diff decode; do
-		shown=$("$plain" "$command" -h | grep -o '^  *\(-., \)\?--[a-z]*') || return
+	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | sort -u) || return
+	for command in count metrics push; do
+		all+=" $("$plain" "$command" -h | grep -o -- '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | tr '\n' ' ')"
+	done
+	all=$(tr ' ' '\n' <<<"$all" | sort -u)
+	for command in info text log report life count snoop depth save diff merge metrics push decode; do
+		shown=$("$plain" "$command" -h | grep -o '^  *\(-., \)\?--[a-z-]*') || return
 		for option in $all; do
 			case $option in
 			--help | --version) continue ;;
-			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until) value="=1" ;;
-			--comm | --flame | --vmlinux | --top) value="=1" ;;
+			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
+			--comm | --flame | --vmlinux | --top | --host) value="=1" ;;
+			--name | --ca | --token-file | --timeout | --spool-size) value="=1" ;;
+			--output | --spool) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;
 			esac
 			# A source that does not exist, where one is needed, so that nothing is done
 			set -- "$command" "$option$value"
-			[[ $command == decode || $command == diff ]] || set -- --file "$dir/nowhere" "$@"
+			[[ $command == decode || $command == diff || $command == merge ]] || set -- --file "$dir/nowhere" "$@"
 			[ "$command" != diff ] || set -- "$@" "$dir/nowhere" "$dir/nowhere"
-			[ "$command" != save ] || set -- "$@" "$dir/nothing"
+			[[ $command != save && $command != report ]] || set -- "$@" "$dir/nothing"
+			[ "$command" != life ] || set -- "$@" 1
+			[ "$command" != push ] || set -- "$@" http://localhost:9
+			[ "$command" != merge ] || set -- "$@" "$dir/nowhere"
 			"$plain" "$@" </dev/null >/dev/null 2>"$dir/err"
-			if grep -qw -- "$option" <<<"$shown"; then
+			if grep -q -- "$option\$" <<<"$shown"; then
 				! grep -q "is not for\|unknown option" "$dir/err" || { echo "$command -h shows $option:"; cat "$dir/err"; return 1; }
 			else
 				grep -q "is not for\|unknown option" "$dir/err" || { echo "$command -h does not show $option:"; cat "$dir/err"; return 1; }
 			fi
 			# The same with a function
-			[[ $command == count || $command == snoop ]] && grep -qw -- "$option" <<<"$shown" || continue
+			[[ $command == count || $command == snoop ]] && grep -q -- "$option\$" <<<"$shown" || continue
 			"$plain" "$@" vfs_read </dev/null >/dev/null 2>"$dir/err"
 			! grep -q 'is not for\|unknown option\|too many' "$dir/err" ||
 				{ echo "$command with a function does not take $option:"; cat "$dir/err"; return 1; }
 		done
-		grep -o -- '--[a-z]*' <<<"$shown" | cat - <(echo --version) | sort -u >"$dir/shown"
+		grep -o -- '--[a-z-]*' <<<"$shown" | cat - <(echo --version) | sort -u >"$dir/shown"
 		diff "$dir/shown" <(completed "$command") || { echo "completion of $command"; return 1; }
 	done
-	for command in count snoop; do
-		[ "$(in_manual "$command" | wc -l)" -ge 6 ] || { echo "too few options in stackbuf-$command(8)"; return 1; }
-		"$plain" "$command" -h | grep -o -- '--[a-z]*' | sort -u | comm -13 - <(in_manual "$command") >"$dir/out"
+	for command in count snoop merge metrics push; do
+		[ "$(in_manual "$command" | wc -l)" -ge "$([ $command = metrics ] && echo 2 || echo 4)" ] || { echo "too few options in stackbuf-$command(8)"; return 1; }
+		"$plain" "$command" -h | grep -o -- '--[a-z-]*' | sort -u | comm -13 - <(in_manual "$command") >"$dir/out"
 		[ ! -s "$dir/out" ] || { echo "$command does not take, but stackbuf-$command(8) has:"; cat "$dir/out"; return 1; }
 	done
 	! "$plain" log -h | grep -q -- '-[pc],' && "$plain" snoop -h | grep -q -- '-p, --pid' &&
@@ -730,6 +771,8 @@ result 'lists of --pid, --cpu, --tag, --stack; several --comm' lists
 result 'no event matches: one line says what was searched, and what to loosen' says_why_nothing
 result '--since and --until: before the newest event, times of day, zones' times
 result 'count --top and --percent' top
+result '--around: --since and --until in one' around
+result 'life: events of an address, with what was between them' life
 if command -v python3 >/dev/null; then
 	result 'snoop and count PATTERN --json' json_of_functions
 	result 'JSON: numbers beyond 2^53 are strings' exact_numbers

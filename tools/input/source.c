@@ -566,6 +566,7 @@ static int check_promised(struct source *s)
 				      s->file[i].name, pages, promised);
 		if (promised && s->file[i].size % STACKBUF_PAGE_SIZE)
 			return failed(s, "%s: is cut: it ends inside a page", s->file[i].name);
+		s->promised += promised;
 	}
 	return 0;
 }

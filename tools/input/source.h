@@ -34,6 +34,7 @@ struct source_ops {
  * @live: it is the running kernel's memory
  * @scan: why every page of a dump is to be looked at; NULL: only if the kernel's page tables do not
  *	lead to the record
+ * @promised: pages that a snapshot says it has
  * @kallsyms: a file of addresses and names that fits it, or NULL
  * @error: one line that says what went wrong
  */
@@ -42,6 +43,7 @@ struct source {
 	char *name;
 	bool live;
 	const char *scan;
+	u64 promised;
 	char *kallsyms;
 	char error[512];
 

@@ -38,26 +38,49 @@ static struct probes *borrowed;
 
 /* ------------------------------------------------------------- the module --- */
 
-/* Return modprobe's status, or -1 without modprobe or without a folder of modules */
-static int run_modprobe(void)
+#define UNKNOWN_KEY								\
+	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
+
+/*
+ * Return modprobe's status, or -1 without modprobe or without a folder of modules.  @said is what
+ * it printed.
+ */
+static int run_modprobe(char *said, size_t size)
 {
 	char path[PATH_MAX];
 	struct utsname name;
-	int status;
+	size_t len = 0;
+	int status, ends[2];
+	ssize_t n;
 	pid_t pid;
 
+	*said = '\0';
 	if (uname(&name))
 		return -1;
 	snprintf(path, sizeof(path), "/lib/modules/%s", name.release);
-	if (access(path, X_OK))
+	if (access(path, X_OK) || pipe2(ends, O_CLOEXEC))
 		return -1;
 	pid = fork();
 	if (!pid) {
-		/* -q: no message if depmod's lists do not have the module */
-		execlp("modprobe", "modprobe", "-q", "stackbuf", NULL);
-		execl("/sbin/modprobe", "modprobe", "-q", "stackbuf", NULL);
+		dup2(ends[1], STDERR_FILENO);
+		setenv("LC_ALL", "C", 1);
+		/* Without -q, which hides why the kernel refused the module */
+		execlp("modprobe", "modprobe", "stackbuf", NULL);
+		execl("/sbin/modprobe", "modprobe", "stackbuf", NULL);
 		_exit(127);
 	}
+	close(ends[1]);
+	while ((n = read(ends[0], path, sizeof(path))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		/* Past the end of @said, read on: modprobe must not wait */
+		if ((size_t)n > size - 1 - len)
+			n = size - 1 - len;
+		memcpy(said + len, path, n);
+		len += n;
+		said[len] = '\0';
+	}
+	close(ends[0]);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return -1;
 	return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
@@ -72,6 +95,8 @@ static int load_file(struct probes *p, const char *path)
 	ret = syscall(SYS_finit_module, fd, "", 0);
 	if (!ret || errno == EEXIST)
 		ret = 0;
+	else if (errno == EKEYREJECTED || errno == ENOKEY)
+		failed(p, "%s: not loaded: " UNKNOWN_KEY, path);
 	else if (errno == EPERM)
 		failed(p, "%s: not loaded: run it as root, or kernel lockdown forbids it", path);
 	else
@@ -107,7 +132,7 @@ static bool find_file(char *path, size_t size)
 
 int probes_load_module(struct probes *p)
 {
-	char path[2 * PATH_MAX];
+	char path[2 * PATH_MAX], said[512];
 	const char *how = "modprobe stackbuf";
 
 	p->lock = -1;
@@ -120,11 +145,18 @@ int probes_load_module(struct probes *p)
 		return failed(p, "%s: %s", p->dir, strerror(errno));
 	if (geteuid())
 		return failed(p, "the module stackbuf is not loaded: run it as root to load it");
-	if (run_modprobe()) {
-		if (!find_file(path, sizeof(path)))
+	if (run_modprobe(said, sizeof(said))) {
+		/* EKEYREJECTED and ENOKEY, as modprobe prints them */
+		if (strstr(said, "Key was rejected") || strstr(said, "key not available"))
+			return failed(p, "not loaded: " UNKNOWN_KEY);
+		said[strcspn(said, "\n")] = '\0';
+		if (!find_file(path, sizeof(path))) {
+			if (*said && !strstr(said, "not found"))
+				return failed(p, "not loaded: %s", said);
 			return failed(
 				p,
 				"the module stackbuf is not loaded, and was found neither by modprobe nor beside the program: insmod stackbuf.ko first");
+		}
 		if (load_file(p, path))
 			return -1;
 		how = path;

@@ -162,11 +162,31 @@ static int check_recorded(struct watch *w)
 	return 0;
 }
 
+int watch_functions(struct watch *w)
+{
+	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
+
+	w->unlisted = access(BLACKLIST, R_OK) && access(available, R_OK);
+	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available, &w->matches,
+			    w->error, sizeof(w->error)))
+		return -1;
+	return check_patterns(w);
+}
+
+void watch_report_left_out(const struct watch *w)
+{
+	const struct matches *c = &w->matches;
+
+	if (c->ambiguous)
+		fprintf(stderr,
+			"stackbuf: %zu names are left out, as each is that of several functions: %s, ...\n",
+			c->ambiguous, c->example);
+}
+
 int watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;
-	struct matches *c = &w->matches;
-	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
+	const struct matches *c = &w->matches;
 
 	w->pidfd = -1;
 	if (!w->live)
@@ -181,22 +201,14 @@ int watch_prepare(struct watch *w)
 			w,
 			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
 			w->probes.dir);
-	if (check_filter(w))
-		return -1;
-	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available, c, w->error,
-			    sizeof(w->error)))
-		return -1;
-	if (check_patterns(w))
+	if (check_filter(w) || watch_functions(w))
 		return -1;
 	if (c->nr > STACKBUF_PROBES_MAX)
 		return failed(w, "%zu functions match; the module takes %u probes", c->nr,
 			      STACKBUF_PROBES_MAX);
 	if (probes_open(&w->probes))
 		return failed(w, "%s", w->probes.error);
-	if (c->ambiguous)
-		fprintf(stderr,
-			"stackbuf: %zu names are left out, as each is that of several functions: %s, ...\n",
-			c->ambiguous, c->example);
+	watch_report_left_out(w);
 	return 0;
 }
 

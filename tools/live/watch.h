@@ -47,15 +47,26 @@ struct watch {
 	int pidfd;
 	bool filtered;		/* live: the filter has a part that the kernel does not apply */
 	bool reported_off;
+	bool unlisted;		/* which functions the kernel excludes from probes is not known */
 	u64 missed, lost[STACKBUF_COUNTERS];
 };
 
 /* Is the format one that adds up events by command? */
 bool watch_sums(const struct watch *w);
 
-/* The commands: each event, or totals.  Return 0, or -1 with w->error set */
+/* The commands: each event, totals, or a list.  Return 0, or -1 with w->error set */
 int snoop_run(struct watch *w);
 int stackcount_run(struct watch *w);
+int list_run(struct watch *w);
+
+/*
+ * Choose the running kernel's functions; report each pattern that has found none.  Returns as the
+ * commands do.
+ */
+int watch_functions(struct watch *w);
+
+/* Report what patterns match and is left out of the functions chosen */
+void watch_report_left_out(const struct watch *w);
 
 /* Their steps, in this order.  They return as the commands do */
 int watch_prepare(struct watch *w);	/* choose functions; change nothing */

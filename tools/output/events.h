@@ -14,6 +14,12 @@
 void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
 		  const char *comm, u32 tgid, u64 now);
 
+/*
+ * What is printed below an event or a total, in the output's format, which must be the same in all
+ * calls: it is made once for each stack.  Set *@length to its length.
+ */
+const char *output_stack_text(const struct output *o, struct stack *stack, size_t *length);
+
 /* How many stacks that --stack chooses have a total? */
 size_t output_totals(const struct output *o, const struct filter *f);
 

@@ -6,10 +6,8 @@
  * caller.  All frames are in the file, placed in units of events; flame.js only moves them.  The
  * kernel and modules have different colours.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "output/diff.h"
 #include "output/flame.h"
 #include "output/outfile.h"
@@ -24,6 +22,7 @@
 #define NARROWEST	1000000
 
 static const char script[] =
+#include "search_js.h"
 #include "flame_js.h"
 ;
 
@@ -329,19 +328,6 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 	fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
-static int put_file(const char *name, const char *text, size_t len, char *error, size_t size)
-{
-	struct outfile out;
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (!outfile_open(&out, name, 0666 & ~mask) &&
-	    !outfile_close(&out, fwrite(text, 1, len, out.file) == len ? 0 : -1))
-		return 0;
-	snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
-	return -1;
-}
-
 /* Write the graph's file, and free its lines.  Return 0, or -1 with @error set */
 static int finish(struct graph *g, const struct output *o, bool commands, const char *name,
 		  char *error, size_t size)
@@ -360,7 +346,7 @@ static int finish(struct graph *g, const struct output *o, bool commands, const 
 		goto out;
 	put_graph(g, o, commands);
 	fclose(g->file);
-	ret = put_file(name, text, len, error, size);
+	ret = outfile_write(name, 0666, text, len, error, size);
 	if (g->omitted)
 		fprintf(stderr, "stackbuf: %llu frames are too narrow to be drawn: each of less than 1/%u of the events\n",
 			g->omitted, NARROWEST);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // Zoom and search, inside of a flame graph that "stackbuf --flame" wrote.  Without it the
-// graph is a still picture.
+// graph is a still picture.  search.js stands before it.
 "use strict";
 (function () {
 	var svg = document.querySelector("svg.stackbuf");
@@ -40,17 +40,6 @@
 				chars < 3 ? "" : f.name.slice(0, chars - 2) + "..";
 		});
 		reset.classList.toggle("hidden", !zoomed);
-	}
-
-	function to_regex(text) {
-		// As grep users expect: capitals count if there are any
-		var flags = /[A-Z]/.test(text) ? "" : "i";
-
-		try {
-			return new RegExp(text, flags);
-		} catch (e) {
-			return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), flags);
-		}
 	}
 
 	// Mark the frames that match, and show the share of the events that have one

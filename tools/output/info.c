@@ -243,6 +243,8 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	walked += r->lost[STACKBUF_DIFFERED];
 
 	info_field(o, j, "source", "source", "%s", source);
+	if (o->symbols->host)
+		info_field(o, j, "host", "host", "%s", o->symbols->host);
 	output_found(o, j, set);
 	info_field(o, j, "reader_version", "reader's version", "%s", VERSION);
 	info_field(o, j, "module_version", "module's version", "%s",
@@ -319,4 +321,41 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	info_instances(o, j, instance, instances);
 	if (j)
 		json_print(o, j, NULL, 0);
+}
+
+void output_hosts(const struct output *o, const struct merged *m, const struct record *r)
+{
+	static const struct {
+		const char *title, *key;
+	} column[] = {
+		{ "EVENTS", "events_recorded" }, { "IN RING", "events_in_ring" },
+		{ "REFUSED", "events_refused" }, { "EVICTED", "evicted_events" },
+		{ "KEPT OUT", "kept_out" }, { "MISSED", "probes_missed" },
+		{ "STACKS", "stacks" }, { "PAGES MISSING", "pages_missing" },
+	};
+	char when[64];
+	size_t i;
+	u32 n;
+
+	if (o->format == FORMAT_JSON) {
+		for (n = 0; n < r->hosts; n++)
+			json_print(o, json_incref(m->host[r->host[n].number].info), NULL, 0);
+		return;
+	}
+	fprintf(o->file, "%-15s %-24s", "HOST", "KERNEL");
+	for (i = 0; i < ARRAY_SIZE(column); i++)
+		fprintf(o->file, " %11s", column[i].title);
+	fprintf(o->file, " %s\n", "LOADED");
+	for (n = 0; n < r->hosts; n++) {
+		const struct host *h = &r->host[n];
+		const struct merged_host *from = &m->host[h->number];
+		u64 loaded = merged_info_number(from, "load_realtime_ns");
+
+		fprintf(o->file, "%-15s %-24s", h->name, *h->release ? h->release : "unknown");
+		for (i = 0; i < ARRAY_SIZE(column); i++)
+			fprintf(o->file, " %11llu", merged_info_number(from, column[i].key));
+		fprintf(o->file, " %s\n", !h->boot ? "unknown" :
+			output_day(loaded, when, sizeof(when)));
+	}
+	fprintf(o->file, "%u hosts, %zu stacks\n", r->hosts, r->stacks.nr);
 }

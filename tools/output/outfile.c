@@ -220,6 +220,12 @@ int outfile_open(struct outfile *out, const char *name, mode_t mode)
 	return -1;
 }
 
+void outfile_forked(void)
+{
+	if (to_remove)
+		release();
+}
+
 int outfile_close(struct outfile *out, int failed)
 {
 	int error = errno;
@@ -241,4 +247,18 @@ int outfile_close(struct outfile *out, int failed)
 	errno = error;
 	forget(out);
 	return failed ? -1 : 0;
+}
+
+int outfile_write(const char *name, mode_t mode, const char *text, size_t len, char *error,
+		  size_t size)
+{
+	struct outfile out;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (!outfile_open(&out, name, mode & ~mask) &&
+	    !outfile_close(&out, fwrite(text, 1, len, out.file) == len ? 0 : -1))
+		return 0;
+	snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
+	return -1;
 }

@@ -34,4 +34,14 @@ int outfile_open(struct outfile *out, const char *name, mode_t mode);
  */
 int outfile_close(struct outfile *out, int failed);
 
+/*
+ * Write a file as a whole; a new one gets what umask() leaves of @mode.  Return 0, or -1 with a
+ * line in @error, which has room for @size bytes.
+ */
+int outfile_write(const char *name, mode_t mode, const char *text, size_t len, char *error,
+		  size_t size);
+
+/* In a child: leave the unfinished file, of which there is one at a time, to the parent */
+void outfile_forked(void);
+
 #endif

@@ -73,6 +73,16 @@ int output_label_order(const struct stackbuf_event *a, const struct stackbuf_eve
 	return strcmp(a->comm, b->comm);
 }
 
+const struct host *output_host(const struct output *o, const struct stackbuf_event *e)
+{
+	return o->record->hosts ? &o->record->host[e->cpu >> HOST_SHIFT] : NULL;
+}
+
+u32 output_cpu(const struct output *o, const struct stackbuf_event *e)
+{
+	return o->record->hosts ? HOST_CPU(e->cpu) : e->cpu;
+}
+
 double output_percent(u64 count, u64 sum)
 {
 	return sum ? 100.0 * count / sum : 0;

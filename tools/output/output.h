@@ -72,6 +72,10 @@ const char *output_day(u64 ns, char *buf, size_t size);
 /* ns since boot as seconds since boot, or as a time of day if @o->wall; in @buf */
 const char *output_time(const struct output *o, u64 ns, char *buf, size_t size);
 
+/* The host of an event of a merged record; NULL for other records */
+const struct host *output_host(const struct output *o, const struct stackbuf_event *e);
+u32 output_cpu(const struct output *o, const struct stackbuf_event *e);
+
 double output_percent(u64 count, u64 sum);
 
 /*

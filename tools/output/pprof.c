@@ -46,6 +46,7 @@ struct name_list {
 
 struct profile {
 	const struct output *o;
+	bool sent;	/* to another machine: no addresses, no labels */
 	struct message message;
 	struct name_list strings, mappings, functions, locations;
 };
@@ -216,9 +217,14 @@ static void put_frames(struct profile *p, const struct output *o, struct stack *
 	unsigned int i;
 
 	symbols_name(o->symbols, stack);
-	for (i = 0; i < stack->named; i++)
-		put_varint(&packed, location(p, stack->name[i],
-					     i < stack->nr ? stack->addr[i] : 0));
+	for (i = 0; i < stack->named; i++) {
+		const char *name = stack->name[i];
+
+		if (p->sent && !strncmp(name, "0x", 2))
+			name = "(unknown)";
+		put_varint(&packed, location(p, name,
+					     i < stack->nr && !p->sent ? stack->addr[i] : 0));
+	}
 	if (stack->cut)
 		put_varint(&packed, location(p, "(more frames were not kept)", 0));
 	if (stack->gone) {
@@ -249,18 +255,35 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 	put_value(&sample, events);
 	if (e) {
 		label_text(p, &sample, "comm", *e->comm ? output_comm(e->comm, text) : "?");
+		if (output_host(p->o, e))
+			label_text(p, &sample, "host", output_host(p->o, e)->name);
 		label_text(p, &sample, "context", output_context(e));
 		label_number(p, &sample, "pid", e->pid);
 		label_number(p, &sample, "tgid", e->tgid);
-		label_number(p, &sample, "cpu", e->cpu);
+		label_number(p, &sample, "cpu", output_cpu(p->o, e));
 		if (e->tagged) {
 			snprintf(text, sizeof(text), "%#llx", e->tag);
 			label_text(p, &sample, "tag", text);
 		}
-	} else {
+	} else if (!p->sent) {
 		label_text(p, &sample, "event", "overwritten");
 	}
 	put_message(&p->message, PROFILE_SAMPLE, &sample);
+	free(sample.data);
+}
+
+/* Put the totals of a stack of a merged record: a sample for each host */
+static void put_hosts(struct profile *p, struct stack *stack)
+{
+	struct message sample = { 0 };
+	u32 i;
+
+	for (i = 0; i < stack->hosts; i++) {
+		put_frames(p, p->o, stack, &sample);
+		put_value(&sample, stack->on[i].count + stack->on[i].in_ring);
+		label_text(p, &sample, "host", p->o->record->host[stack->on[i].host].name);
+		put_message(&p->message, PROFILE_SAMPLE, &sample);
+	}
 	free(sample.data);
 }
 
@@ -361,6 +384,18 @@ int pprof_write_totals(const struct output *o, const struct stack_total *total, 
 	return finish(&p);
 }
 
+int pprof_write_sent(const struct output *o, const struct stack_total *total, size_t nr, u64 from,
+		     u64 to)
+{
+	struct profile p = { .o = o, .sent = true };
+	size_t i;
+
+	put_head(&p, from, to);
+	for (i = 0; i < nr; i++)
+		put_sample(&p, total[i].stack, NULL, total[i].events);
+	return finish(&p);
+}
+
 /* All totals of a record; of the base with the label that pprof itself uses for it */
 static void put_side(struct profile *p, const struct output *o, bool base)
 {
@@ -411,7 +446,9 @@ int pprof_write(const struct output *o, const struct filter *f, const struct sta
 	}
 	put_samples(&p, event ?: chosen, nr);
 	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
-		if (stack->count && filter_stack(f, stack->id))
+		if (stack->hosts && filter_stack(f, stack->id))
+			put_hosts(&p, stack);
+		else if (stack->count && filter_stack(f, stack->id))
 			put_sample(&p, stack, NULL, stack->count);
 	free(chosen);
 	return finish(&p);

@@ -2,9 +2,9 @@
 /*
  * snapshot.c - write a snapshot: all pages, and the names and build ids that would be lost
  *
- * Names of frames whose text the log no longer holds, and the build ids of the kernel and its
- * modules, and the offset of KASLR are known only while this kernel runs.  They are saved in pages
- * of kind STACKBUF_SNAPSHOT.
+ * Names of frames whose text the log no longer holds, the build ids of the kernel and its modules,
+ * the offset of KASLR and the machine's name are known only while this kernel runs.  They are saved
+ * in pages of kind STACKBUF_SNAPSHOT.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 {
 	struct pages own = { 0 };
 	u64 nr = 0;
-	char line[64];
+	char line[128];
 	struct outfile out;
 	size_t i;
 	int ret = -1;
@@ -131,6 +131,9 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 		snprintf(line, sizeof(line), "kernel-offset %llx\n", symbols->offset.bytes);
 		add_line(&own, r, line);
 	}
+	if (symbols->host && snprintf(line, sizeof(line), "host %s\n", symbols->host) <
+			     (int)sizeof(line))
+		add_line(&own, r, line);
 	add_build_ids(&own, r, &symbols->ids);
 	add_frames(&own, r, symbols);
 	for (i = 0; i < set->nr; i++)

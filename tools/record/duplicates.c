@@ -49,9 +49,11 @@ void duplicates_merge(struct record *r)
 	bool any = false;
 
 	/* Without frames nothing can be compared; frames of stale stacks were in other code */
-	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+		stack->own = stack->count + stack->in_ring;
 		if (stack->nr && !stack->stale)
 			all[nr++] = stack;
+	}
 	qsort(all, nr, sizeof(*all), by_frames_and_id);
 	for (i = 0; i < nr; i++) {
 		if (!first || by_frames(first, all[i])) {

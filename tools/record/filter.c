@@ -253,10 +253,17 @@ static u64 to_wall(const struct stackbuf_info *info, u64 ns)
 	return info->load_realtime_ns + ns - info->load_ns;
 }
 
+static void shift(const struct given_time *w, u64 *value)
+{
+	*value = *value > w->earlier ? *value - w->earlier : 0;
+	if (__builtin_add_overflow(*value, w->later, value))
+		*value = ~0ULL;
+}
+
 static void resolve_time(const struct given_time *w, const struct record *r, bool *known,
 			 u64 *value)
 {
-	u64 newest = r->events ? r->event[r->events - 1].time : 0, wall = w->ns;
+	u64 newest = r->events ? r->event[r->events - 1].time : r->newest, wall = w->ns;
 	struct tm tm;
 	time_t sec;
 
@@ -284,6 +291,36 @@ static void resolve_time(const struct given_time *w, const struct record *r, boo
 		break;
 	}
 	*known = true;
+	shift(w, value);
+}
+
+/* "TIME", or "TIME,SPAN" */
+static const char *parse_around(struct filter *f, const char *value)
+{
+	char *time = xstrdup(value), *comma = strchr(time, ',');
+	const char *must = NULL;
+	u64 span = NSEC_PER_SEC;
+
+	if (comma) {
+		*comma = '\0';
+		must = filter_seconds(comma + 1, &span);
+	}
+	if (!must)
+		must = parse_time(&f->given_since, &f->has_since, &f->since, time);
+	free(time);
+	if (must)
+		return "TIME or TIME,SPAN: a time as --since takes it, then seconds, as 0.5, or "
+		       "with a unit, as 200ms";
+	f->has_until = f->has_since;
+	f->until = f->since;
+	f->given_until = f->given_since;
+	f->given_since.earlier = span;
+	f->given_until.later = span;
+	if (f->has_since) {
+		shift(&f->given_since, &f->since);
+		shift(&f->given_until, &f->until);
+	}
+	return NULL;
 }
 
 /* --------------------------------------------------------------- filters --- */
@@ -292,6 +329,21 @@ const char *filter_number(const char *value, u64 *n)
 {
 	return parse_number(value, &value, ~0ULL, n) && !*value && *n ? NULL :
 		"a number of events, at least 1";
+}
+
+const char *filter_bytes(const char *value, u64 *n)
+{
+	static const char units[] = "KMG";
+	const char *end, *unit;
+
+	/* 8 GiB in the largest unit still fit */
+	if (!parse_number(value, &end, 1ULL << 33, n))
+		*n = 0;
+	if (*n && *end) {
+		unit = end[1] ? NULL : strchr(units, *end);
+		*n = unit ? *n << 10 * (unit - units + 1) : 0;
+	}
+	return *n ? NULL : "a number of bytes, as 65536, 512K, 64M or 1G";
 }
 
 const char *filter_seconds(const char *value, u64 *ns)
@@ -325,6 +377,8 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 		return parse_time(&f->given_since, &f->has_since, &f->since, value);
 	} else if (!strcmp(option, "until")) {
 		return parse_time(&f->given_until, &f->has_until, &f->until, value);
+	} else if (!strcmp(option, "around")) {
+		return parse_around(f, value);
 	} else if (!strcmp(option, "comm")) {
 		if (!*value || (strlen(value) >= STACKBUF_COMM_LEN && !strpbrk(value, "*?[")))
 			return "a command's name of 1 to 15 bytes, or a pattern with *, ? and []";
@@ -363,7 +417,8 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 	size_t i;
 	int not;
 
-	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info)
+	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info &&
+	    !r->hosts)
 		return "times of day need the page of stackbuf_info, which is missing";
 	resolve_time(&f->given_since, r, &f->has_since, &f->since);
 	resolve_time(&f->given_until, r, &f->has_until, &f->until);

@@ -48,10 +48,12 @@ struct filter_found {
  * struct given_time - a time as it was given
  * @kind: what @ns counts from
  * @ns: ns since boot, before the newest event, since midnight (local time), or since 1970
+ * @earlier: ns by which the time that is meant is earlier; of --around
+ * @later: or later
  */
 struct given_time {
 	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_DAY, WHEN_DATE } kind;
-	u64 ns;
+	u64 ns, earlier, later;
 };
 
 /**
@@ -99,8 +101,9 @@ struct filter {
 const char *filter_set(struct filter *f, const char *option, const char *value);
 void filter_free(struct filter *f);
 
-/* Parse values of other options: a number from 1, seconds to ns.  Return as filter_set() */
+/* Parse values of other options: a number from 1, bytes, seconds to ns.  Return as filter_set() */
 const char *filter_number(const char *value, u64 *n);
+const char *filter_bytes(const char *value, u64 *n);
 const char *filter_seconds(const char *value, u64 *ns);
 
 /*

@@ -66,6 +66,7 @@ void stacks_empty(struct stacks *s)
 			free(stack->name[n]);
 		free(stack->name);
 		free(stack->addr);
+		free(stack->on);
 		free(stack->block);
 		free(stack);
 	}

@@ -12,6 +12,17 @@
 enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
 
 /**
+ * struct host_total - events of a stack on one host of a merged record
+ * @host: which, in record.host
+ * @count: as struct stack has it
+ * @in_ring: the same
+ */
+struct host_total {
+	u32 host;
+	u64 count, in_ring;
+};
+
+/**
  * struct stack - one distinct stack
  * @id: its id
  * @nr: frames in @addr; 0 if only its text is left
@@ -22,6 +33,7 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @count: events that are no longer in the ring
  * @seen: see struct stackbuf_stack
  * @in_ring: events found in the ring
+ * @own: both, before duplicates_merge() moved them to the stack that represents this one
  * @addr: return addresses, innermost first
  * @text: its frames in the text log, a line each, or NULL
  * @text_len: bytes of @text
@@ -31,6 +43,9 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @name: a name for each frame, set by symbols_name()
  * @named: number of names
  * @canonical: the equal stack that represents this one, or NULL; see duplicates.h
+ * @on: of a merged record: its events by host, in order of @on->host
+ * @hosts: how many have it
+ * @number: for the output only: its place in a merged file
  * @block: for the output only: the stack as text
  * @block_len: bytes of @block
  */
@@ -44,6 +59,7 @@ struct stack {
 	u64 count;
 	u64 seen;
 	u64 in_ring;
+	u64 own;
 	u64 *addr;
 	const char *text;
 	u32 text_len;
@@ -53,6 +69,9 @@ struct stack {
 	char **name;
 	unsigned int named;
 	struct stack *canonical;
+	struct host_total *on;
+	u32 hosts;
+	u32 number;
 	char *block;
 	size_t block_len;
 };

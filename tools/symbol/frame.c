@@ -95,9 +95,9 @@ bool frame_is_entry(const char *name, size_t len)
 
 size_t frame_function_len(const char *name)
 {
-	const char *plus = strstr(name, "+0x");
+	const char *end = strstr(name, "+0x") ?: strstr(name, " [");
 
-	return plus ? (size_t)(plus - name) : strlen(name);
+	return end ? (size_t)(end - name) : strlen(name);
 }
 
 const char *frame_module(const char *name, char text[FRAME_MODULE_MAX])

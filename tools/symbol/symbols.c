@@ -32,7 +32,7 @@ static char *copy(const char *text, size_t len)
 	return p;
 }
 
-/* Read the lines "frame ADDRESS NAME" and "kernel-offset BYTES" of a snapshot's page */
+/* Read "frame ADDRESS NAME", "kernel-offset BYTES" and "host NAME" in a snapshot's page */
 static void read_snapshot(struct symbols *s, const char *text)
 {
 	const char *end = text + strnlen(text, SNAPSHOT_TEXT), *nl;
@@ -48,6 +48,8 @@ static void read_snapshot(struct symbols *s, const char *text)
 		line[len] = '\0';
 		if (sscanf(line, "kernel-offset %llx", &s->offset.bytes) == 1)
 			s->offset.from = "snapshot";
+		if (!strncmp(line, "host ", 5) && line[5] && !s->host)
+			s->host = copy(line + 5, strlen(line + 5));
 		if (strncmp(line, "frame ", 6))
 			continue;
 		addr = strtoull(line + 6, &name, 16);
@@ -143,6 +145,7 @@ void symbols_free(struct symbols *s)
 	for (i = 0; i < s->snapshots; i++)
 		free(s->snapshot[i].name);
 	free(s->snapshot);
+	free(s->host);
 	build_ids_free(&s->ids);
 	free_kallsyms(s);
 	free(s->kallsyms);

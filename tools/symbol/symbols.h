@@ -39,6 +39,7 @@ struct symbols {
 	const char *base_symbol;
 	struct build_ids ids;	/* of what ran, by the record and a snapshot */
 	struct kernel_offset offset;	/* by a snapshot, or as the session has found it */
+	char *host;		/* the machine's name, by a snapshot; NULL if unknown */
 };
 
 /* "text", "snapshot", "kallsyms", "none" */

@@ -4,7 +4,14 @@
  *
  *   fake DIR EVENTS              EVENTS known events on two CPUs, with increasing tags
  *   fake DIR RATE SECONDS        the same, RATE per second, for concurrent readers
+ *   fake DIR EVENTS counted      EVENTS known events, counters and probes: see counted()
+ *   fake DIR EVENTS evicted      the same, later: a stack was evicted
  *   fake DIR options             few events of all kinds: see options()
+ *   fake FILE host N EVENTS      a snapshot of 2 MB, of machine N: see machine()
+ *   fake FILE host N EVENTS PAGES   the same with so many pages in the ring; prints how many
+ *                                events each stack got
+ *
+ * EVENT_PAGES in the environment: the size of the ring, not 1,024 pages.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,30 +78,152 @@ static void options(struct made *m)
 	}
 }
 
+/*
+ * Overwritten events of two stacks, 70 and 30; or later, 75 and 50, when the second one was
+ * evicted.  Counters that differ, and probes: their names need escapes, or are an address.
+ */
+static void counted(struct made *m, bool evicted)
+{
+	static const struct {
+		const char *name;
+		u8 state;
+		u64 missed;
+	} probe[] = {
+		{ "vfs_read", STACKBUF_PROBE_SET, 7 },
+		{ "a\\b\"c", STACKBUF_PROBE_PENDING, 0 },
+		{ "vfs_read", STACKBUF_PROBE_REFUSED, 4 },
+		{ "0xffffffff81234567", STACKBUF_PROBE_SET, 2 },
+	};
+	u64 kept[] = { MADE_BASE + 0x5110, MADE_BASE + 0x5220 };
+	u64 gone[] = { MADE_BASE + 0x6110, MADE_BASE + 0x6220, 0xffffa00000012340 };
+	struct stackbuf_probes_page *page = &m->info->probe[0];
+	u32 id[] = { made_stack(m, kept, 2, false), made_stack(m, gone, 3, false) };
+	unsigned int i;
+
+	made_text(m, id[0], "kept", 2, NULL);
+	made_at(m, id[0])->count = evicted ? 75 : 70;
+	made_at(m, id[1])->count = evicted ? 50 : 30;
+	m->info->overwritten += evicted ? 125 : 100;
+	for (i = 0; i < STACKBUF_COUNTERS; i++)
+		m->info->counter[0].slot[0][i] = 1 + i;
+	page->missed_offset = offsetof(struct stackbuf_probe, kprobe);
+	for (i = 0; i < ARRAY_SIZE(probe); i++) {
+		strcpy(page->probe[i].name, probe[i].name);
+		page->probe[i].state = probe[i].state;
+		page->probe[i].kprobe[0] = probe[i].missed;
+	}
+	m->info->missed_before = 3;
+	if (evicted)
+		made_drop(m, id[1]);
+}
+
+/*
+ * A snapshot of machine N: HOST_STACKS stacks with the same names on all, of one of three kernels,
+ * each with its own offset of KASLR.  Stack i has events in proportion to i + 1, and on one machine
+ * of three stack 7 has one in 50 besides.
+ */
+#define HOST_STACKS	300
+#define HOST_FRAMES	20
+
+static void machine(const char *name, unsigned int n, u64 events, unsigned int pages)
+{
+	char text[STACKBUF_PAGE_SIZE] = "", function[32];
+	struct stackbuf_page *head = (struct stackbuf_page *)text;
+	u64 addr[HOST_FRAMES], kaslr = 0x200000ULL * (n % 97), i;
+	u32 id[HOST_STACKS], pick = n + 1, got[HOST_STACKS] = { 0 };
+	unsigned int k, len = sizeof(*head);
+	struct page_set set = { 0 };
+	FILE *f = fopen(name, "w");
+	struct made m;
+
+	made_instance = MADE_INSTANCE + 5000007ULL * n;
+	made_init(&m, pages ?: 256, 110, 110, NULL);
+	m.info->load_ns += 1000000 * n;
+	m.info->base_addr += kaslr;
+	sprintf(m.info->release, "6.1.%u-made", n % 3);
+	for (k = 0; k < m.pages[ARRAY_STACKS]; k++)
+		m.stacks[k].base_addr += kaslr;
+	for (k = 0; k < HOST_STACKS; k++) {
+		for (i = 0; i < HOST_FRAMES; i++)
+			addr[i] = MADE_BASE + 0x1000 * k + 0x10 * i;
+		id[k] = made_stack(&m, addr, HOST_FRAMES, false);
+		sprintf(function, "fleet_%u", k);
+		made_text(&m, id[k], function, HOST_FRAMES, NULL);
+	}
+	for (i = 0; i < events; i++) {
+		struct made_event e = {
+			.cpu = i % 4, .time = m.info->load_ns + 1000 * i,
+			.tagged = i % 3 == 0, .tag = 0xffff888100000000 + i % 64,
+			.pid = 100 + i / 5 % 40, .tgid = 100 + i / 5 % 40,
+			.comm = i / 5 % 2 ? "worker" : "init", .context = i % 4,
+		};
+
+		/* The larger of two is i with a chance of i + 1 to HOST_STACKS + 1 */
+		pick = pick * 1103515245 + 12345;
+		k = (pick >> 8) % HOST_STACKS;
+		pick = pick * 1103515245 + 12345;
+		if ((pick >> 8) % HOST_STACKS > k)
+			k = (pick >> 8) % HOST_STACKS;
+		if (n % 3 == 1 && i % 50 == 0)
+			k = 7;
+		got[k]++;
+		e.stack = id[k];
+		made_event(&m, &e);
+	}
+	for (k = 0; pages && k < HOST_STACKS; k++)
+		printf("%u %u\n", k, got[k]);
+	made_pages(&m, &set, 0);
+	*head = m.info->page;
+	head->kind = STACKBUF_SNAPSHOT;
+	sprintf(text + len, "pages %020llu\nkernel-id %040x\nmodule-id made %040x\nhost host%u\n",
+		(u64)set.nr + 1, 0x1000 + n % 3, 0x2000 + n % 3, n);
+	if (!f || fwrite(text, sizeof(text), 1, f) != 1) {
+		perror(name);
+		exit(1);
+	}
+	for (i = 0; i < set.nr; i++)
+		fwrite(set.page[i].data, STACKBUF_PAGE_SIZE, 1, f);
+	if (fclose(f)) {
+		perror(name);
+		exit(1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	/* The module's default sizes, in pages: 4 MiB of events, 2 of stacks, 2 of text */
-	static const unsigned int pages[ARRAYS] = {
+	unsigned int pages[ARRAYS] = {
 		sizeof(struct stackbuf_info) / STACKBUF_PAGE_SIZE, 1024, 512, 512
 	};
+	const char *size = getenv("EVENT_PAGES");
 	u64 n = 0, total, rate = 0, due;
 	struct timespec start, now;
+	const char *how = NULL;
 	void *memory[ARRAYS];
 	u32 id[MADE_STACKS];
 	struct made_event e;
 	struct made m;
 	int a;
 
+	if ((argc == 5 || argc == 6) && !strcmp(argv[2], "host")) {
+		machine(argv[1], strtoul(argv[3], NULL, 0), strtoull(argv[4], NULL, 0),
+		     argc == 6 ? strtoul(argv[5], NULL, 0) : 0);
+		return 0;
+	}
 	if (argc < 3 || argc > 4) {
-		fputs("usage: fake DIR EVENTS | fake DIR RATE SECONDS | fake DIR options\n",
+		fputs("usage: fake DIR EVENTS [counted|evicted] | fake DIR RATE SECONDS | fake DIR options | fake FILE host N EVENTS [PAGES]\n",
 		      stderr);
 		return 2;
 	}
 	total = strtoull(argv[2], NULL, 0);
-	if (argc == 4) {
+	if (argc == 4 && (!strcmp(argv[3], "counted") || !strcmp(argv[3], "evicted"))) {
+		how = argv[3];
+	} else if (argc == 4) {
 		rate = total;
 		total *= strtoull(argv[3], NULL, 0);
 	}
+	if (size)
+		pages[ARRAY_EVENTS] = strtoul(size, NULL, 0);
 	mkdir(argv[1], 0700);
 	for (a = 0; a < ARRAYS; a++)
 		memory[a] = map(argv[1], array_name[a], (size_t)pages[a] * STACKBUF_PAGE_SIZE);
@@ -104,6 +233,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	made_known_stacks(&m, id);
+	if (how)
+		counted(&m, !strcmp(how, "evicted"));
 	/* The arrays are valid: let readers begin */
 	if (rate) {
 		puts("ready");

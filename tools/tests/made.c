@@ -7,6 +7,8 @@
 #include <string.h>
 #include "made.h"
 
+u64 made_instance = MADE_INSTANCE;
+
 #define STORE(place, value)	__atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
 
 static void page_head(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
@@ -15,7 +17,7 @@ static void page_head(struct stackbuf_page *page, enum stackbuf_kind kind, u32 i
 	page->version = STACKBUF_VERSION;
 	page->kind = kind;
 	page->index = index;
-	page->instance = MADE_INSTANCE;
+	page->instance = made_instance;
 	page->seq = kind == STACKBUF_EVENTS ? 0 : 1;
 }
 
@@ -50,7 +52,7 @@ void made_init(struct made *m, unsigned int event_pages, unsigned int stack_page
 	info->base_addr = MADE_BASE;
 	strcpy(info->base_symbol, "stack_trace_save");
 	info->load_ns = MADE_LOAD;
-	info->load_realtime_ns = MADE_INSTANCE;
+	info->load_realtime_ns = made_instance;
 	info->nr_cpus = MADE_CPUS;
 	for (info->id_bits = 6; 1U << info->id_bits < stack_pages * 64; info->id_bits++)
 		;
@@ -188,7 +190,7 @@ void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const 
 		}
 		m->text_pos = sprintf(line, STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION,
 				      (unsigned int)((m->text_seq - 1) % size), size, m->text_seq,
-				      MADE_INSTANCE);
+				      made_instance);
 		put_text(page, line, m->text_pos);
 	}
 	put_text(page + m->text_pos, record, len);

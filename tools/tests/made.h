@@ -15,6 +15,9 @@
 #define MADE_INSTANCE	1700000000123456789ULL
 #define MADE_LOAD	5000000000ULL
 
+/* Which load of the module is made */
+extern u64 made_instance;
+
 struct made_cpu {
 	struct stackbuf_events_page *page;
 	unsigned int pos;
