@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Folded stacks as a source: what "stackbuf count --folded" prints is read back.  Prints KTAP.
+
+# shellcheck source-path=SCRIPTDIR source=tools.sh
+. "${BASH_SOURCE[0]%/*}/tools.sh"
+
+records() {
+	"$fake" "$dir/options" options && "$fake" "$dir/many" 5003 &&
+		"$plain" -f "$dir/options" count --folded >"$dir/folded" && "$plain" -f "$dir/many" count --folded >"$dir/other"
+}
+
+# What was printed is printed again, with modules, and cut stacks
+again() {
+	"$sane" -f "$dir/folded" count --folded | cmp - "$dir/folded" && grep -q '_\[made\]' "$dir/folded" &&
+		grep -q 'more frames were not kept' "$dir/folded" || return
+	"$sane" -f "$dir/folded" count --json >"$dir/out" && "$plain" -f "$dir/options" count --json >"$dir/want" || return
+	python3 - "$dir" <<'END'
+import json, sys
+def read(name):
+    return sorted((s["count"], s["cut"], [f.split("+0x")[0] + (" [" + f.split("[")[1] if "+0x" in f and "[" in f else "")
+                   for f in s["frames"]]) for s in map(json.loads, open(sys.argv[1] + "/" + name)))
+assert read("out") == read("want"), (read("out"), read("want"))
+END
+}
+
+# The graph is that of the record
+graph() {
+	"$sane" -f "$dir/folded" count --flame "$dir/a.svg" && "$plain" -f "$dir/options" count --flame "$dir/b.svg" &&
+		diff <(grep -o '<title>[^<]*' "$dir/a.svg") <(grep -o '<title>[^<]*' "$dir/b.svg")
+}
+
+differences() {
+	"$sane" diff --folded "$dir/folded" "$dir/other" 2>/dev/null | sort | diff - <("$plain" diff --folded "$dir/options" "$dir/many" 2>/dev/null | sort) &&
+		"$sane" diff "$dir/folded" "$dir/options" 2>/dev/null | tail -n 1 | grep -q '^0 new, 0 gone, 0 more, 0 fewer,'
+}
+
+# Text of other programs: equal stacks are added up, brackets that name no module stay
+others() {
+	printf '%s\n' 'sh;main;[unknown];x_[m] 3' '' 'swapper/0;a b;y 18446744073709551615' 'sh;main;[unknown];x_[m] 4' ';z 1' >"$dir/text" || return
+	"$sane" -f "$dir/text" count --folded >"$dir/out" && diff - "$dir/out" <<-'END'
+		?;z 1
+		sh;main;(unknown);x_[m] 7
+		swapper/0;a b;y 18446744073709551615
+	END
+}
+
+refusals() {
+	cd "$dir" || return
+	refused 1 'diff and count (without a PATTERN) read it' -f folded log && refused 1 'diff and count (without a PATTERN) read it' -f folded info &&
+		refused 1 'diff and count (without a PATTERN) read it' -f folded count vfs_read && refused 1 'no filter can choose among events' -f folded count --comm a &&
+		refused 1 'are for the record of one machine' -f folded count --lines || return
+	printf 'a;b 3\na;b\n' >text && refused 1 'text: line 2 is not a folded stack' -f text count &&
+		printf 'a;b 3\na;b\0c 4\n' >text && refused 1 'text: line 2 is not a folded stack' -f text count &&
+		printf 'a;b 3\na 99999999999999999999\n' >text && refused 1 'text: line 2 is not a folded stack' -f text count || return
+	# Neither is taken for folded stacks
+	printf 'some text\n' >text && refused 1 'is neither a snapshot nor a dump' -f text count && : >text && refused 1 'is empty' -f text count
+}
+
+all_tests() {
+	result 'records and their folded stacks are made' records
+	result 'what was printed is read back' again
+	result 'the flame graph is that of the record' graph
+	result 'differences are those of the records' differences
+	result 'text of other programs' others
+	result 'what makes no sense is refused' refusals
+}
+
+with_tools all_tests tests
