@@ -105,12 +105,16 @@ last_five() {
 	printf '%s\n' "${calls[@]}" | diff - <(tr -d '\t' <"$work/got" | cut -d+ -f1) || { cat "$work/answer"; return 1; }
 }
 
-# The console prints each stack once, after its first event
-on_console() {
-	answers console 1 | tee "$work/answer" | grep -oE 'vfs_[a-z]+\+0x[04]/0x[0-9a-f]+ \(fs/namei\.c:[0-9]+\)' |
-		cut -d+ -f1 | sort >"$work/got"
+# calls_in LOG: panic_dump prints each stack once, after its first event
+calls_in() {
+	grep -oE 'vfs_[a-z]+\+0x[04]/0x[0-9a-f]+ \(fs/namei\.c:[0-9]+\)' "$1" | cut -d+ -f1 | sort >"$work/got"
 	printf '%s\n' "${calls[@]}" | sort | diff - "$work/got" &&
-		grep -q 'stackbuf: the last 5 events:' "$work/answer" || { cat "$work/answer"; return 1; }
+		grep -q 'stackbuf: the last 5 events:' "$1" || { cat "$1"; return 1; }
+}
+
+on_console() {
+	answers console 1 >"$work/answer"
+	calls_in "$work/answer"
 }
 
 who_writes() {
@@ -118,6 +122,13 @@ who_writes() {
 	answers callers 1 | awk -v RS= '/vfs_write/ && /ksys_write/ && / 1000$/ { n++ } END { exit n != 1 }' &&
 		answers callers 2 | grep -qE ';ksys_write;vfs_write 1000$' &&
 		grep -q '<title>vfs_write (1000 events' "$work/out/callers.svg"
+}
+
+# dd reads the file and meets its end
+life_of_file() {
+	cat "$transcripts/life"
+	answers life 4 | sed -E 's/[0-9]+\.[0-9]{9} s/N s/' | diff - <(printf '%s\n' '1. do_dentry_open' '2. vfs_read, N s later, another task' \
+		'3. vfs_read, N s later, the same task' '4. __fput, N s later, another task')
 }
 
 own_module() {
@@ -220,6 +231,44 @@ with_kdump() {
 	result "the machine panics, and kdump saves its memory" eval 'cat "$work/vm.err"; [ "$status" = 0 ]'
 }
 
+# The page's panic without kdump, in a machine that is reset and has ramoops before and after
+with_pstore() {
+	local module file
+
+	mkdir -p "$work/pstore/doc" "$work/pstore/big" &&
+		cp "$here/guest/recipes.sh" "$work/pstore/run" &&
+		cp "$here/guest/lib.sh" "$work/vm/reader" "$work/pstore/" &&
+		cp "$work/vm/big/stackbuf.ko" "$work/pstore/big/" || return
+	for module in ramoops reed_solomon; do
+		file=$(find "$kernel/modules/" -name "$module.ko*")
+		case $file in
+		*.xz) xz -dc "$file" >"$work/pstore/$module.ko" ;;
+		*) cp "$file" "$work/pstore/$module.ko" ;;
+		esac || return
+	done
+	commands before '#' >"$work/pstore/doc/before"
+	commands after '#' >"$work/pstore/doc/after"
+	"$top/scripts/stackbuf-vm" -k "$series" -r -a "$(part "$page" reserve | sed '/^```/d')" -x "$reader" \
+		-o "$work/pstore.out" "$work/pstore" && cp "$work/pstore.out"/{before,after} "$transcripts/"
+}
+
+# dumped LOG: what panic_dump printed, without the heads of the lines
+dumped() {
+	tr -d '\r' <"$1" | sed -nE 's/^(<[0-9]+>)?\[ *[0-9.]+\] (stackbuf: )/\2/p' |
+		sed -n '/^stackbuf: the last 5 events:$/,$p'
+}
+
+# The file that pstore has says what the console said before the reset, and is decoded as that is
+kept_by_pstore() {
+	local kept=$work/pstore.out/dmesg-ramoops-0
+
+	dumped "$work/pstore.out/console.log" >"$work/console"
+	dumped "$kept" >"$work/kept"
+	[ "$(wc -l <"$work/kept")" -gt 20 ] && diff "$work/console" "$work/kept" || { cat "$work/kept"; return 1; }
+	stackbuf decode -k "$kernel/vmlinux" "$kept" >"$work/answer" 2>"$work/decoded"
+	calls_in "$work/answer" || { cat "$work/decoded"; return 1; }
+}
+
 # libvirt's command, where it is: no machine here runs under libvirt
 by_virsh() {
 	local text="virsh has the recipe's options" help
@@ -272,7 +321,8 @@ recipes() {
 
 	series=$1
 	kernel_of "$series" || return
-	rm -rf "$home" "$transcripts" "$work/mine" "$work/plain" "$work/plain.out"
+	rm -rf "$home" "$transcripts" "$work/mine" "$work/plain" "$work/plain.out" \
+		"$work/pstore" "$work/pstore.out"
 	mkdir -p "$home/try" "$transcripts" "$work/mine" "$work/vm/doc"
 	build "$series" big && build_reader "$series" || echo "not ok everything is built"
 	# As the folder of the source, with what the commands read
@@ -281,7 +331,7 @@ recipes() {
 	block c >"$work/mine/mine.c"
 	block make | placed >"$work/mine/Kbuild"
 	block sh >"$home/try/run"
-	for recipe in freed callers mine panic; do
+	for recipe in freed life callers mine panic; do
 		commands "$recipe" '#' >"$work/vm/doc/$recipe"
 	done
 	grep -oE '^\|.*@arg.*' "$top/$page" | grep -oE '`[a-z_]+@arg[0-9]`' | tr -d '`' | sort -u |
@@ -291,17 +341,20 @@ recipes() {
 	play mine
 	cp "$work/mine/mine.ko" "$work/vm/" || echo "not ok mine.ko is built"
 	with_kdump
-	for recipe in freed callers panic; do
+	for recipe in freed life callers panic; do
 		cp "$work/out/$recipe" "$transcripts/"
 	done
 	cat "$work/out/mine" >>"$transcripts/mine"
 	ln -s "$work/out/vmcore" "$work/out/console.log" "$home/"
+	result "the life of an object: opened, read by another task, closed" life_of_file
 	result "the callers of a hot function, and how often" who_writes
 	result "a module of one's own: built, refused without stackbuf, recorded" own_module
 	play kdump
 	result "the last five events, from kdump's vmcore" last_five kdump
 	play console
 	result "... from the console" on_console
+	result "a machine without kdump panics, is reset, and starts again" with_pstore
+	result "... its pstore has the last five events, whole, and they are decoded" kept_by_pstore
 	result "QEMU's monitor dumps the machine that panicked" without_kdump
 	play qemu
 	result "... from QEMU's dump" last_five qemu
@@ -311,7 +364,7 @@ recipes() {
 		result "a kernel of one's own is laid out" lay_out_kernel
 		play own
 		result "a kernel and a module of one's own run" own_kernel_runs
-		[ -n "$update" ] || for recipe in freed callers mine panic kdump qemu console tools within own; do
+		[ -n "$update" ] || for recipe in freed life callers mine panic kdump qemu console before after tools within own; do
 			result "$page, $recipe: what the commands print" same_shape "$recipe"
 		done
 	fi
@@ -323,7 +376,7 @@ on_each_kernel recipes recipes
 status=$?
 if [ -n "$update" ]; then
 	[ $status = 0 ] || { echo "${0##*/}: a recipe failed; $page is unchanged" >&2; exit 1; }
-	for recipe in freed callers mine panic kdump qemu console tools within own; do
+	for recipe in freed life callers mine panic kdump qemu console before after tools within own; do
 		{ echo '```'; shown "$recipe"; echo '```'; } >"$work/fenced"
 		into_page "$page" "$recipe" "$work/fenced" || exit 1
 	done

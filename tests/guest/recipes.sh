@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Runs the commands of docs/recipes.md that are root's.  /t/doc/RECIPE holds those of a recipe, a
-# line each; the transcript goes to /out/RECIPE.  The host compares what they print.
+# line each; the transcript goes to /out/RECIPE.  The host compares what they print.  With the recipe
+# "before" only that one is run, and, after its panic and a reset, "after".
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
 mkdir -p /root/recipes && cd /root/recipes || exit 1
-ln -s /t/big/*.ko /t/mine.ko . && ln -s "$(cat /t/reader)" /bin/stackbuf || exit 1
+ln -sf /t/big/*.ko /t/*.ko . && ln -sf "$(cat /t/reader)" /bin/stackbuf || exit 1
 PROBE=/sys/module/stackbuf/parameters/probe
 
 # 1,000 single bytes, once a probe is set
@@ -31,6 +32,26 @@ play() {
 		eval "$line" 3<&-
 	done >"/out/$1" 2>&1 3<"/t/doc/$1"
 }
+
+# The guest's modules are files, without what tells modprobe where they are
+modprobe() {
+	name=$1
+	shift
+	[ "$name" != ramoops ] || insmod reed_solomon.ko
+	insmod "$name.ko" "$@"
+}
+
+if [ -e /t/doc/before ]; then
+	if [ ! -e /out/before ]; then
+		# The host reads the log of the panic from the console
+		dmesg -n 7
+		play before
+		echo "no panic" && exit 1
+	fi
+	play after
+	cp /sys/fs/pstore/* /out/
+	exit
+fi
 
 # freed WAY N: word N of "ADDRESS SIZE", of the object that the module freed in this way last
 freed() {
@@ -69,6 +90,9 @@ insmod stackbuf_free.ko
 result "freed by kfree_rcu_mightsleep(): found, with its caller" found kfree_rcu_mightsleep free_by_kfree_rcu_mightsleep
 result "freed by call_rcu(): found, with its caller" found call_rcu free_by_call_rcu
 rmmod stackbuf_free
+rmmod stackbuf
+
+play life
 rmmod stackbuf
 
 insmod stackbuf.ko
