@@ -26,6 +26,9 @@ DESTDIR ?=
 # Of the scripts, those that are of use where the module is used.
 programs := scripts/stackbuf-crash scripts/stackbuf-decode
 pages := $(wildcard man/*.[1-9])
+# For modules that call stackbuf
+headers := stackbuf.h stackbuf_format.h
+share = $(DESTDIR)$(PREFIX)/share
 man = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 # With the version in its head
 install_page = install -D -m 644 $(1) '$(man)' && sed -i '/^\.TH /s/ "\?stackbuf"\? / "stackbuf $(VERSION)" /' '$(man)'
@@ -49,14 +52,22 @@ kbuild += CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_SLS= CONFIG_MITIGATION_S
 endif
 endif
 
+# Where kbuild has no key to sign with, its programs complain at length
+sig_key := $(or $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' '$(KDIR)/include/config/auto.conf' 2>/dev/null),none)
+unsigned := $(if $(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)),,CONFIG_MODULE_SIG_ALL=)
+
 # Say one line and stop.  A comma within it is $(,).
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
-.PHONY: all module tools load unload install install-tools uninstall setup check test test-ci test-long demo bench clean help \
-	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel soak
+.PHONY: all module tools load unload install install-tools install-headers uninstall dist deb rpm setup check test test-ci test-long demo bench clean help \
+	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel \
+	test-packages test-fleet soak
 
 all: module tools
+
+# Not in the package for DKMS
+test_sources := $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch])
 
 # kbuild writes beside the sources, so it gets a folder of links to them.
 module: checked-kdir checked-sizes
@@ -65,7 +76,7 @@ module: checked-kdir checked-sizes
 	@ln -sfn $(CURDIR)/Kbuild $(CURDIR)/stackbuf.c $(CURDIR)/stackbuf.h \
 		$(CURDIR)/stackbuf_format.h '$(build)/'
 	@ln -sfn $(wildcard $(CURDIR)/core/*.[ch]) '$(build)/core/'
-	@ln -sfn $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch]) '$(build)/tests/'
+	@$(if $(test_sources),ln -sfn $(test_sources) '$(build)/tests/')
 	+@$(kbuild) modules
 
 .PHONY: checked-kdir checked-sizes checked-built checked-root
@@ -78,6 +89,11 @@ checked-kdir:
 	else \
 		$(call fail,KDIR=$(KDIR) is no kernel build folder); \
 	fi
+	@[ ! -e '$(KDIR)/include/config/auto.conf' ] || \
+		for option in MODULES KALLSYMS; do \
+			grep -q "^CONFIG_$$option=y" '$(KDIR)/include/config/auto.conf' || \
+				$(call fail,the kernel $(release) is built without CONFIG_$$option$(,) which stackbuf needs); \
+		done
 	@[ -e '$(KDIR)/include/config/auto.conf' ] || case '$(notdir $(realpath $(KDIR)))' in \
 	linux-headers-*-common*) \
 		$(call fail,KDIR=$(KDIR) has only the headers that kernels of a version have in common: install the package $(subst -common,,$(notdir $(realpath $(KDIR))))-amd64$(,) or that of the kernel's flavour$(,) and name its folder: KDIR=/usr/src/linux-headers-RELEASE) ;; \
@@ -108,10 +124,10 @@ tools:
 	+@if [ ! -e tools/Makefile ]; then :; \
 	elif ! command -v $(firstword $(CC)) >/dev/null; then \
 		$(call lacking,gcc and libc6-dev); \
-	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
+	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n#include <bpf/btf.h>\n#include <curl/curl.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
 		$(MAKE) -C tools --no-print-directory; \
 	else \
-		$(call lacking,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev and libkdumpfile-dev); \
+		$(call lacking,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev$(,) libkdumpfile-dev$(,) libbpf-dev and libcurl4-openssl-dev); \
 	fi
 
 checked-built:
@@ -131,24 +147,43 @@ load: checked-root checked-built
 		printf '%s\n' "$$known" | grep -qxF -e "$${word%%=*}" || \
 			$(call fail,no parameter $${word%%=*}: this module knows $$(echo $${known:-none})); \
 	done
-	@! grep -q '^stackbuf ' /proc/modules || $(call fail,already loaded: sudo make unload)
-	@insmod '$(module)' $(PARAMS) || $(call fail,not loaded; the kernel log says why: dmesg | tail)
+	@! grep -qs '^stackbuf ' /proc/modules || $(call fail,already loaded: sudo make unload)
+	@said=$$(insmod '$(module)' $(PARAMS) 2>&1) || case "$$said" in \
+	*"Key was rejected"*|*"key not available"*) \
+		$(call fail,the kernel loads only modules signed with a key that it knows: sign it with the key of DKMS (stackbuf(4)$(,) SIGNED MODULES)$(,) mokutil --import /var/lib/dkms/mok.pub$(,) reboot and confirm the key) ;; \
+	*) \
+		echo "$$said" >&2; $(call fail,not loaded; the kernel log says why: dmesg | tail) ;; \
+	esac
 
 unload: checked-root
-	@grep -q '^stackbuf ' /proc/modules || $(call fail,not loaded)
+	@grep -qs '^stackbuf ' /proc/modules || $(call fail,not loaded)
 	@rmmod stackbuf
 
 install: checked-kdir checked-built tools
-	+@$(kbuild) INSTALL_MOD_DIR=updates $(if $(DESTDIR),INSTALL_MOD_PATH='$(DESTDIR)') modules_install
+	+@$(kbuild) INSTALL_MOD_DIR=updates $(if $(DESTDIR),INSTALL_MOD_PATH='$(DESTDIR)') $(unsigned) modules_install
 	$(if $(DESTDIR),,depmod $(release))
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/lib/stackbuf/$(release)' '$(build)/Module.symvers'
+	$(install_headers)
 	$(install_tools)
 
 install-tools: tools
 	$(install_tools)
 
+install-headers:
+	$(install_headers)
+
+define install_headers
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/include/stackbuf' $(headers)
+	install -D -m 644 -t '$(share)/stackbuf' packaging/client.mk
+endef
+
 define install_tools
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/bin' $(programs)
-	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/share/stackbuf' $(CURDIR)/scripts/stackbuf-gdb.py $(CURDIR)/scripts/stackbuf-drgn.py
+	install -D -m 755 -t '$(share)/stackbuf' $(CURDIR)/scripts/stackbuf-gdb.py $(CURDIR)/scripts/stackbuf-drgn.py
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/stackbuf' scripts/stackbuf-service
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/lib/systemd/system' packaging/stackbuf.service
+	sed -i 's,=/usr/libexec/,=$(PREFIX)/libexec/,' '$(DESTDIR)$(PREFIX)/lib/systemd/system/stackbuf.service'
+	install -D -m 644 -t '$(share)/doc/stackbuf/examples' packaging/stackbuf.conf packaging/modprobe.conf
 	$(foreach page,$(pages),$(call install_page,$(page)) &&) :
 	+@[ ! -x build/tools/stackbuf ] || $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
 endef
@@ -157,9 +192,25 @@ uninstall:
 	@set -- '$(DESTDIR)/lib/modules/$(release)/updates/'stackbuf.ko*; [ ! -e "$$1" ] || \
 		{ rm -f "$$@"; $(if $(DESTDIR),:,depmod $(release)); }
 	rm -f $(foreach file,$(notdir $(programs)),'$(DESTDIR)$(PREFIX)/bin/$(file)')
-	rm -rf '$(DESTDIR)$(PREFIX)/share/stackbuf'
-	rm -f '$(DESTDIR)$(PREFIX)/sbin/stackbuf' '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/stackbuf'
-	rm -f $(foreach page,$(pages),'$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))')
+	rm -rf '$(share)/stackbuf' '$(share)/doc/stackbuf/examples' $(foreach dir,include lib libexec,'$(DESTDIR)$(PREFIX)/$(dir)/stackbuf')
+	rm -f '$(DESTDIR)$(PREFIX)/lib/systemd/system/stackbuf.service'
+	rm -f '$(DESTDIR)$(PREFIX)/sbin/stackbuf' '$(share)/bash-completion/completions/stackbuf'
+	rm -f $(foreach page,$(pages),'$(share)/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))')
+
+# The files that git tracks, as they are here; in an unpacked archive all but what was built
+dist: archive := build/stackbuf-$(VERSION).tar.gz
+dist: epoch := $(or $(SOURCE_DATE_EPOCH),$(shell git -C '$(CURDIR)' log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y Makefile))
+dist:
+	@mkdir -p build
+	@if [ -e .git ]; then git ls-files -z; else find . -path ./build -prune -o ! -type d -printf '%P\0'; fi | \
+		tar -c --null -T - --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(epoch) \
+		--mode=u+rw,go=rX --transform 's,^,stackbuf-$(VERSION)/,S' | gzip -9n >'$(archive).new' && \
+		[ -s '$(archive).new' ] && mv '$(archive).new' '$(archive)' && echo '$(archive)'
+
+# Both build from what "make dist" has packed, and leave nothing outside of build/
+deb rpm: dist
+	@scripts/stackbuf-setup packages
+	@packaging/build $@ '$(VERSION)'
 
 setup:
 	@scripts/stackbuf-setup test
@@ -194,6 +245,15 @@ soak:
 test-fuzz:
 	@tests/proof fuzz '$(MINUTES)'
 
+# Installs them in a system of its own, and boots that
+test-packages:
+	@scripts/stackbuf-setup packages
+	@STACKBUF_TEST_LIMIT=7200 tests/run tests/long/packages.t
+
+# Needs clickhouse-server and clickhouse-client; without them it is skipped
+test-fleet:
+	@STACKBUF_TEST_LIMIT=3600 tests/run tests/long/fleet.t
+
 demo:
 	@scripts/stackbuf-demo
 
@@ -215,6 +275,11 @@ help:
 	@echo '                dumps: needs no kernel headers'
 	@echo 'make install-tools'
 	@echo '                install all but the module'
+	@echo 'make install-headers'
+	@echo '                install what modules that call stackbuf are built with'
+	@echo 'make deb, make rpm'
+	@echo '                packages for Debian, in build/deb, and for Fedora, in build/rpm'
+	@echo 'make dist       the source as an archive, build/stackbuf-$(VERSION).tar.gz'
 	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
 	@echo 'make test       everything that is tested, in virtual machines'
 	@echo 'make test-ci    the same and ten minutes of soak'
@@ -223,6 +288,9 @@ help:
 	@echo 'make test-suite, test-debug, test-arm64, test-matrix, test-limits, test-faults'
 	@echo 'make soak, test-fuzz MINUTES=60'
 	@echo '                longer tests, on other kernels: see docs/testing.md'
+	@echo 'make test-packages'
+	@echo '                install the Debian packages in a system of its own and boot it'
+	@echo 'make test-fleet the commands of docs/fleet.md, with ClickHouse'
 	@echo 'make test-kernel KERNEL=FOLDER'
 	@echo '                the tests on a kernel that you built, in its output folder'
 	@echo 'make bench      measure what an event costs, and how long decoding and dumps take, into'

@@ -40,7 +40,7 @@ files() {
 
 mapfile -t all < <(files | while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
 # Files that cannot hold a comment.
-no_spdx='^(LICENSE$|.*\.md$|.*\.txt$|.*\.json$|.*/corpus/)'
+no_spdx='^(LICENSE$|.*\.md$|.*\.txt$|.*\.json$|.*/corpus/|debian/(changelog|source/format)$)'
 scripts=()
 sources=()
 for file in "${all[@]}"; do

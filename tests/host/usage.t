@@ -127,7 +127,7 @@ hidden() {
 
 # A copy of the tree with the command that is built already
 tree() {
-	mkdir -p "$work/tree/build" && cp -a "$top"/{Makefile,Kbuild,README.md,stackbuf*.[ch],man,scripts,tools} "$work/tree/" &&
+	mkdir -p "$work/tree/build" && cp -a "$top"/{Makefile,Kbuild,README.md,stackbuf*.[ch],man,packaging,scripts,tools} "$work/tree/" &&
 		build_tools all && ln -sfn "$tools" "$work/tree/build/tools"
 }
 
@@ -174,7 +174,7 @@ removed() {
 
 # Nothing is installed
 libraries() {
-	refuses 2 'cannot build the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev and libkdumpfile-dev$' \
+	refuses 2 'cannot build the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev, libkdumpfile-dev, libbpf-dev and libcurl4-openssl-dev$' \
 		make -s -C "$work/tree" --no-print-directory install-tools CC='gcc -nostdinc' DESTDIR="$work/nothing" &&
 		refuses 2 'cannot build the command stackbuf: install the packages gcc and libc6-dev$' \
 			make -s -C "$work/tree" --no-print-directory tools CC=no-such-compiler && [ ! -e "$work/nothing" ]
@@ -190,13 +190,16 @@ not_configured() {
 		refuses 2 "KDIR=$work/source is a kernel's source that is not configured: name the folder" \
 			make -s -C "$work/tree" --no-print-directory module KDIR="$work/source" BUILD="$work/none" &&
 		refuses 2 'no headers for the running kernel 9.9.9-none: install the package linux-headers-9.9.9-none, .*by make tools, needs none' \
-			make -s -C "$work/tree" --no-print-directory module release=9.9.9-none BUILD="$work/none" &&
+			make -s -C "$work/tree" --no-print-directory module release=9.9.9-none BUILD="$work/none" || return
+	mkdir -p "$work/source/include/config" && echo 'CONFIG_MODULES=y' >"$work/source/include/config/auto.conf" &&
+		refuses 2 'the kernel .* is built without CONFIG_KALLSYMS, which stackbuf needs$' \
+			make -s -C "$work/tree" --no-print-directory module KDIR="$work/source" BUILD="$work/none" &&
 		[ ! -e "$work/none" ]
 }
 
 # Imitates root, a kernel and a module of three parameters; insmod writes what it was given
 load() {
-	local fake=$work/fake
+	local fake=$work/fake said
 
 	mkdir -p "$fake" "$work/kernel/include/generated" "$work/module" && touch "$work/module/stackbuf.ko" &&
 		echo '#define UTS_RELEASE "9.9.0"' >"$work/kernel/include/generated/utsrelease.h" || return
@@ -215,6 +218,13 @@ load() {
 		echo "stackbuf is loaded here: the rest was not tried"
 		return
 	fi
+	# shellcheck disable=SC2016 # for the fake insmod
+	printf '#!/bin/sh\necho "insmod: ERROR: could not insert module stackbuf.ko: $SAYS" >&2; exit 1\n' >"$work/refusing"
+	chmod 755 "$work/refusing" && mv "$fake/insmod" "$work/insmod" && mv "$work/refusing" "$fake/insmod" || return
+	for said in 'Key was rejected by service' 'Required key not available'; do
+		refuses 2 'mokutil --import /var/lib/dkms/mok.pub, reboot and confirm the key$' env PATH="$fake:$PATH" SAYS="$said" "$@" || return
+	done
+	mv "$work/insmod" "$fake/insmod" || return
 	PATH="$fake:$PATH" "$@" PARAMS='enable probe=vfs_read' && [ "$(cat "$work/given")" = "$work/module/stackbuf.ko enable probe=vfs_read" ]
 }
 
@@ -254,7 +264,7 @@ client() {
 	result "make uninstall removes all of it, without a kernel" removed
 	result "make tools and make install-tools without libraries: their packages are named" libraries
 	result "KDIR is not a kernel that was configured: what to name" not_configured
-	result "make load: a parameter that does not exist" load
+	result "make load: a parameter that does not exist, and a key that the kernel does not know" load
 	result "make help and README.md have KDIR, make tools and the scripts for virtual machines" make_help
 	result "a client built without Module.symvers fails as README.md says" client
 	echo "done"

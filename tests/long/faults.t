@@ -18,7 +18,7 @@ said() {
 faulty() {
 	: >"$work/found"
 	rm -rf "$work/tree"
-	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests,tools,scripts} "$work/tree/" &&
+	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests,tools,scripts,debian,docs,man,packaging,README.md,CHANGELOG.md} "$work/tree/" &&
 		patch -s -p1 -d "$work/tree" <"$patch" || { echo "the fault does not apply"; return 1; }
 	# With builds of its own: those that tests share are of the tree without the fault
 	SERIES=$(said Kernel) KINDS=$(said Kinds) FAILS=$(said Fails) STACKBUF_TEST_BUILDS='' "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&

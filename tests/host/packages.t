@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What packages are made of: one version, the archive of the source, "make install" with the headers for
+# modules that call stackbuf, examples, the service's script and unit, the specs.  No package is installed.
+
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
+
+export LC_ALL=C
+version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
+source=$work/unpacked/stackbuf-$version
+root=$work/root
+kernel_of 6.1 || exit 1
+
+one_version() {
+	local spec
+
+	[[ $version =~ ^[0-9]+(\.[0-9]+)+$ ]] && head -n 1 "$top/debian/changelog" | grep "^stackbuf ($version) " &&
+		grep -m 1 '^## ' "$top/CHANGELOG.md" | grep "^## $version " || return
+	for spec in "$top"/packaging/*.spec.in; do
+		grep -x 'Version:  *@VERSION@' "$spec" || { echo "${spec##*/} has a version of its own"; return 1; }
+	done
+}
+
+# A copy of the tree with what git tracks, and no git
+archive() {
+	mkdir -p "$work/copy" "$work/unpacked" || return
+	if [ -e "$top/.git" ]; then
+		(cd "$top" && git ls-files -z)
+	else
+		(cd "$top" && find . -path ./build -prune -o ! -type d -printf '%P\0')
+	fi | tar -c -C "$top" --null -T - | tar -x -C "$work/copy" &&
+		make -s -C "$work/copy" dist SOURCE_DATE_EPOCH=1000000000 && cp "$work/copy/build/stackbuf-$version.tar.gz" "$work/first" &&
+		make -s -C "$work/copy" dist SOURCE_DATE_EPOCH=1000000000 && cmp "$work/first" "$work/copy/build/stackbuf-$version.tar.gz" &&
+		tar -xf "$work/first" -C "$work/unpacked" && rm -rf "$work/copy/build" && diff -r "$work/copy" "$source"
+}
+
+# The module, as DKMS has no sources of tests, and the command
+builds() {
+	rm -rf "$source/tests" "$source/build" && mkdir -p "$source/build" &&
+		make -s -C "$source" module KDIR="$kernel/build" BUILD="$source/ko" >"$work/said" 2>&1 && build_tools all &&
+		ln -s "$tools" "$source/build/tools" || { cat "$work/said"; return 1; }
+	[ "$(modinfo -F version "$source/ko/stackbuf.ko")" = "$version" ]
+}
+
+# Where the kernel has no key to sign with, as Debian's headers
+quiet() {
+	make -s -C "$source" install KDIR="$kernel/build" BUILD="$source/ko" DESTDIR="$root" PREFIX=/opt/sb >"$work/said" 2>"$work/err"
+	rc=$?
+	cat "$work/said" "$work/err"
+	# Of 6.1, about the kernel's own depmod
+	! grep -v "missing 'System.map' file. Skipping depmod" "$work/err" && ! grep -iE 'error|sign-file|ssl' "$work/said" && [ "$rc" = 0 ] &&
+		[ -z "$(find "$root" ! -type d ! -path "$root/opt/sb/*" ! -path "$root/lib/modules/$(cat "$kernel/release")/*")" ]
+}
+
+client() {
+	mkdir -p "$work/mine" || return
+	# shellcheck disable=SC2016 # backquotes are Markdown's
+	sed -n '/^```c$/,/^```$/p' "$top/docs/client.md" | sed '1d; $d' >"$work/mine/mine.c"
+	printf 'obj-m := mine.o\ninclude %s\n' "$root/opt/sb/share/stackbuf/client.mk" >"$work/mine/Kbuild"
+	make -s -C "$kernel/build" M="$work/mine" modules && [ "$(modinfo -F depends "$work/mine/mine.ko")" = stackbuf ] &&
+		make -s -C "$kernel/build" M="$work/mine" clean || return
+	mv "$root/opt/sb/lib/stackbuf" "$work/symbols" || return
+	! make -s -C "$kernel/build" M="$work/mine" modules >"$work/said" 2>&1 || return
+	mv "$work/symbols" "$root/opt/sb/lib/stackbuf"
+	cat "$work/said"
+	grep "stackbuf: the module is not built for the kernel $(cat "$kernel/release"): run " "$work/said" &&
+		make -s -C "$kernel/build" M="$work/mine" clean
+}
+
+uninstalled() {
+	make -s -C "$source" uninstall KDIR="$kernel/build" DESTDIR="$root" PREFIX=/opt/sb &&
+		[ -z "$(find "$root" ! -type d ! -name 'modules.*')" ] || { find "$root" ! -type d; return 1; }
+}
+
+# ------------------------------------------------------- examples, service ---
+
+# Each parameter of the module, all of them comments
+parameters() {
+	modinfo -F parm "$source/ko/stackbuf.ko" | cut -d: -f1 | sort >"$work/has"
+	sed -n 's/^#options stackbuf \([a-z_]*\)=.*/\1/p' "$top/packaging/modprobe.conf" | sort >"$work/says"
+	! grep -v '^#\|^$' "$top/packaging/modprobe.conf" && [ -s "$work/has" ] && diff "$work/has" "$work/says"
+}
+
+# conf NAME...: stackbuf.conf sets what the script reads
+conf() {
+	grep -oE '^[A-Z]+=' "$top/packaging/stackbuf.conf" | sort >"$work/has"
+	"$top/scripts/stackbuf-service" -h | sed -n 's/^  \([A-Z][A-Z]*\)  .*/\1=/p' | sort | diff "$work/has" - &&
+		sh -n "$top/packaging/stackbuf.conf"
+}
+
+# says PATTERN VARIABLE=VALUE...: the service refuses to start, in one line
+says() {
+	! env PATH="$work/fake:$PATH" "${@:2}" "$top/scripts/stackbuf-service" start >"$work/said" 2>&1 || { echo "started"; return 1; }
+	cat "$work/said"
+	[ "$(wc -l <"$work/said")" = 1 ] && grep -qE -- "$1" "$work/said"
+}
+
+# With a modprobe that prints what kmod does
+service() {
+	local fake=$work/fake
+
+	[ ! -e /sys/module/stackbuf ] || { echo "stackbuf is loaded here: not tried"; return; }
+	# shellcheck disable=SC2016 # for the fake modprobe
+	mkdir -p "$fake" && printf '#!/bin/sh\necho 0\n' >"$fake/id" &&
+		printf '#!/bin/sh\necho "$@" >"%s/given"\n[ -z "$SAYS" ] || { echo "$SAYS" >&2; exit 1; }\n' "$work" >"$fake/modprobe" &&
+		chmod 755 "$fake"/* || return
+	says 'WAIT=1x is no number' WAIT=1x && [ ! -e "$work/given" ] &&
+		says 'the module no-such_module is not loaded after 0 seconds: see MODULES' WAIT=0 MODULES=no-such_module &&
+		[ ! -e "$work/given" ] || return
+	for said in 'Key was rejected by service' 'Required key not available'; do
+		says 'mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm' \
+			SAYS="modprobe: ERROR: could not insert 'stackbuf': $said" || return
+	done
+	says 'not loaded: modprobe: ERROR: .*Invalid argument; dmesg has more' SAYS="modprobe: ERROR: x: Invalid argument" || return
+	# Words are split, patterns are not expanded
+	(cd / && PARAMETERS='probe=a,* pid=1' SAYS='' PATH="$fake:$PATH" "$top/scripts/stackbuf-service" start) &&
+		[ "$(cat "$work/given")" = 'stackbuf probe=a,* pid=1' ]
+}
+
+# As installed, below /opt/sb
+unit() {
+	local file=$root/opt/sb/lib/systemd/system/stackbuf.service
+
+	grep -x 'ExecStart=/opt/sb/libexec/stackbuf/stackbuf-service start' "$file" && [ -x "$root/opt/sb/libexec/stackbuf/stackbuf-service" ] || return
+	mkdir -p "$work/units" && sed "s,=/opt,=$root/opt," "$file" >"$work/units/stackbuf.service" &&
+		systemd-analyze --man=no verify "$work/units/stackbuf.service" >"$work/said" 2>&1 && [ ! -s "$work/said" ] || { cat "$work/said"; return 1; }
+	systemd-analyze security --offline=true --threshold=30 "$work/units/stackbuf.service"
+}
+
+specs() {
+	local spec
+
+	for spec in stackbuf stackbuf-kmod; do
+		sed "s/@VERSION@/$version/" "$top/packaging/$spec.spec.in" >"$work/$spec.spec" &&
+			rpmlint -c "$top/packaging/rpmlint.toml" "$work/$spec.spec" >"$work/said" 2>&1 && grep ' 0 errors, 0 warnings' "$work/said" ||
+			{ cat "$work/said"; return 1; }
+		[ "$(rpmspec -q --srpm --qf '%{version}' "$work/$spec.spec")" = "$version" ] || return
+	done
+}
+
+# if_there TOOL PACKAGE TEXT COMMAND...
+if_there() {
+	if command -v "$1" >/dev/null; then
+		result "${@:3}"
+	else
+		echo "ok $3 # SKIP $1 is not installed ($2)"
+	fi
+}
+
+{
+	result "debian/changelog, CHANGELOG.md and the specs have the version of the Makefile" one_version
+	result "make dist: the same bytes twice, all files" archive
+	result "the unpacked archive builds, without git" builds
+	result "make install is quiet without a key to sign with, and keeps to DESTDIR and PREFIX" quiet
+	result "a client builds by what make install left, and without it one line says what to do" client
+	result "packaging/modprobe.conf has each parameter of the module, as comments" parameters
+	result "packaging/stackbuf.conf has the variables of stackbuf-service" conf
+	result "stackbuf-service: what it waits for, passes on and refuses" service
+	if_there systemd-analyze systemd "the installed unit is valid, and exposed by 3.0 at most" unit
+	result "make uninstall leaves nothing" uninstalled
+	if_there rpmlint rpmlint "rpmlint accepts the specs" specs
+	echo "done"
+} | ktap
