@@ -278,6 +278,42 @@ signed)
 	}
 	result "lockdown=integrity at boot: an unsigned module is refused by the kernel" unsigned
 	;;
+key)
+	# The firmware has written to all ports
+	echo
+	result "the kernel has the key of the firmware's list" grep stackbuf-test /proc/keys
+	said='^[a-z-]*: .*the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)$'
+	# refuses COMMAND...: one line of standard error says what to do
+	refuses() {
+		if "$@" 2>err; then return 1; fi
+		cat err
+		is "$(wc -l <err) == 1 && $(grep -c "$said" err) == 1" && ! grep '^stackbuf ' /proc/modules
+	}
+	place=/lib/modules/$(uname -r)/updates
+	mkdir -p "$place" beside
+	cp "$STACKBUF" beside/stackbuf
+	cp /t/big/stackbuf.ko beside/
+	result "module.sig_enforce=1: stackbuf snoop, an unsigned module beside it: refused, and how to enrol a key" \
+		refuses beside/stackbuf snoop vfs_read -n 1
+	cp /t/big/stackbuf.ko "$place/" && /usr/sbin/depmod 2>/dev/null
+	result "an unsigned module for modprobe: likewise" refuses "$STACKBUF" snoop vfs_read -n 1
+	result "an unsigned module for the service: likewise" refuses bash /t/stackbuf-service start
+	# A key that the kernel lacks
+	head -c -40 /t/signed/stackbuf.ko >"$place/stackbuf.ko" && tail -c 40 /t/signed/stackbuf.ko >last
+	dd if=/dev/zero of="$place/stackbuf.ko" bs=1 count=16 conv=notrunc seek=$(($(stat -c %s "$place/stackbuf.ko") - 64)) 2>/dev/null
+	cat last >>"$place/stackbuf.ko"
+	result "a module whose signature is wrong: likewise" refuses "$STACKBUF" snoop vfs_read -n 1
+	cp /t/signed/stackbuf.ko "$place/"
+	snoop() {
+		# cat would use sendfile()
+		(while [ ! -e end ]; do read -r _ </proc/uptime; sleep 0.1; done) &
+		"$STACKBUF" snoop vfs_read -n 1 || return 1
+		touch end
+		wait
+		rmmod stackbuf
+	}
+	result "one signed with that key is loaded" snoop
+	;;
 page)
 	load page
 	result "a page each for events, stacks, text" storm 3000 40 700 1
