@@ -41,7 +41,9 @@ alone() {
 	other=/sys/devices/system/cpu/cpu1/online
 	[ ! -e $other ] || echo 0 >$other
 	"$@"
+	status=$?
 	[ ! -e $other ] || echo 1 >$other
+	return $status
 }
 
 # do_filp_open() is called do_file_open() in 7.1
@@ -84,7 +86,7 @@ fact() {
 # probes KIND: runs the load with probes set; then facts go to info.json
 probes() {
 	insmod "/t/$1/stackbuf.ko" verify=1 &&
-		insmod /t/big/stackbuf_probe.ko "functions=$hot" || return
+		alone insmod /t/big/stackbuf_probe.ko "functions=$hot" || return
 	load 1 &
 	one=$!
 	load 2 &
@@ -97,7 +99,7 @@ probes() {
 		done
 	fi
 	wait $one $two
-	rmmod stackbuf_probe
+	alone rmmod stackbuf_probe
 	facts
 	rmmod stackbuf
 	attempted=$(dmesg | sed -n 's/.*stackbuf_probe: attempted \([0-9]*\).*/\1/p' | tail -n 1)
