@@ -73,6 +73,8 @@ def find_arrays(prog):
             found[name] = (symbol.st_value.value_(), symbol.st_size.value_())
         if all(name in found for name in ARRAYS.values()):
             return {file: found[name] for file, name in ARRAYS.items()}
+        fail("the module stackbuf is there, but its symbols cannot be read: pages are missing.  " +
+             HINT)
     return fail("the module stackbuf is not loaded there")
 
 

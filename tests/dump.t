@@ -212,7 +212,7 @@ by_drgn_itself() {
 
 	for dump in "$work/out/vmcore" "$work/md.zlib" "$work/out/elf-paging" "$work/out/elf"; do
 		"$work/scripts/stackbuf-drgn.py" -k "$1/vmlinux" "$dump" text >"$work/given" &&
-			cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text) || return
+			cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text) || { echo "$dump"; return 1; }
 	done
 	debugger drgn "$1/vmlinux" "$work/out/kdump-zlib" 'not an ELF core file.*stackbuf -f DUMP reads' &&
 		debugger drgn "$1/vmlinuz" "$work/md.zlib" 'no symbol .linux_banner.: .*linux-image-RELEASE-dbg' &&
