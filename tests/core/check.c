@@ -147,7 +147,10 @@ unsigned int check_live(const void *events, unsigned int pages, unsigned long *v
 		uint64_t seq = __atomic_load_n(&page->page.seq, __ATOMIC_ACQUIRE);
 		struct ring r = { 0 };
 
-		memcpy(&copy, page, sizeof(copy));
+		memcpy(&copy, page, offsetof(struct stackbuf_events_page, word));
+		/* In order: memcpy() may copy what follows a first word before that word */
+		for (n = 0; n < STACKBUF_EVENT_WORDS; n++)
+			copy.word[n] = __atomic_load_n(&page->word[n], __ATOMIC_ACQUIRE);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (!seq || __atomic_load_n(&page->page.seq, __ATOMIC_RELAXED) != seq)
 			continue;
