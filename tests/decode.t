@@ -457,7 +457,7 @@ zooms() {
 	result 'the reader builds' build_tools all "$build/asan/stackbuf"
 	result 'the module builds' build 6.1 big
 	mkdir -p "$modules" "$work/vm" "$work/out" && cp "$work/vm/big"/*.ko "$modules/"
-	cp "$work/build/6.1-big/tests/stackbuf_probe.ko" "$modules/" && cp "$modules/stackbuf_probe.ko" "$work/vm/" &&
+	cp "$modules/stackbuf_probe.ko" "$work/vm/" &&
 		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/decode.sh" "$work/vm/run"
 	boot 6.1 >"$work/booted" &
 	objdump -d --no-show-raw-insn "$modules/stackbuf.ko" | awk '

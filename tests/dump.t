@@ -13,7 +13,7 @@ build_tools tests "$tools/recompress"
 stackbuf=$tools/stackbuf
 sane=$tools/asan/stackbuf
 image=$here/helpers/image.py
-seconds=${FUZZ_SECONDS:-15}
+seconds=${FUZZ_SECONDS:-$(few 3 15)}
 
 # ------------------------------------------------------------ one machine ---
 
@@ -683,7 +683,8 @@ each() {
 	fi
 }
 
-SERIES=${SERIES:-6.1 6.12}
 # The made-up images also use dumps of the first machine
+kernels 6.12
+SERIES=${serieses[*]}
 [[ ${SERIES%% *} == *-arm64 ]] || SERIES+=" made-up-images"
 on_each_kernel "dumps" each

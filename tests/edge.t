@@ -19,8 +19,8 @@ edge() {
 		build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	inside "$work/vm/big/stackbuf_test.ko" context_save >"$work/vm/inside"
 	# -s: setting and removing probes patches running code
-	boot "$1" -s -t 600 -x "$reader" -a slub_debug=FZPU
+	boot "$1" -s -x "$reader" -a slub_debug=FZPU
 	ended
 }
 
-on_each_kernel edge edge
+on_each_kernel edge edge 6.1

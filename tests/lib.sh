@@ -15,6 +15,17 @@ builds=${STACKBUF_TEST_BUILDS:-$work/builds}
 tools=$builds/tools
 mkdir -p "$builds" || exit 1
 
+# thorough: true in "make test-all", which runs all of each test on both kernels; "make test" runs
+# each thing once, briefly, on one of them
+thorough() {
+	[ -n "${STACKBUF_TEST_ALL:-}" ]
+}
+
+# few FEW MANY: prints FEW in "make test", MANY in "make test-all"
+few() {
+	if thorough; then echo "$2"; else echo "$1"; fi
+}
+
 # kernel_of SERIES: sets kernel (its folder), words (for make) and cross (the prefix of
 # binutils and gcc)
 kernel_of() {
@@ -43,19 +54,28 @@ once() {
 	return $status
 }
 
-# build SERIES NAME [VARIABLE=VALUE...]: puts all modules of that build into $work/vm/NAME,
-# built in $work/build/SERIES-NAME
+# build SERIES NAME [VARIABLE=VALUE...]: puts stackbuf.ko of that build and the modules of the tests
+# into $work/vm/NAME.  The modules of the tests do not depend on these variables, nor on a tree of
+# the test's own, so they come from one build, which has debug information; other builds have none.
 build() {
-	local series=$1 name=$2 kernel words cross key
+	local series=$1 name=$2 kernel words cross usual key debug=()
 	shift 2
 
 	kernel_of "$series" || return
-	# A tree of the test's own may change from one build to the next
-	key=$(printf '%s\n' "$series" "${tree:+$tree $name}" "$@" | sha256sum | cut -c 1-16)
-	once "$key" make -s -C "${tree:-$top}" module BUILD="$builds/$key" KDIR="$kernel/build" TESTS=1 \
-		"${words[@]}" "$@" || return
+	# If the kernel has no debug information, kbuild gives modules none
+	grep -q '^CONFIG_DEBUG_INFO=y' "$kernel/build/.config" || debug=(KCFLAGS=-g)
+	usual=$series-modules
+	once "$usual" make -s -C "$top" module BUILD="$builds/$usual" KDIR="$kernel/build" TESTS=1 \
+		"${words[@]}" "${debug[@]}" || return
+	key=$usual
+	if [ -n "${tree:-}" ] || [ $# -gt 0 ]; then
+		# A tree of the test's own may change from one build to the next
+		key=$(printf '%s\n' "$series" "${tree:+$tree $name}" "$@" | sha256sum | cut -c 1-16)
+		once "$key" make -s -C "${tree:-$top}" module BUILD="$builds/$key" KDIR="$kernel/build" \
+			CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "${words[@]}" "$@" || return
+	fi
 	mkdir -p "$work/vm/$name" "$work/build" && ln -sfn "$builds/$key" "$work/build/$series-$name" &&
-		cp "$builds/$key/stackbuf.ko" "$builds/$key"/tests/*.ko "$work/vm/$name/"
+		cp "$builds/$key/stackbuf.ko" "$builds/$usual"/tests/*.ko "$work/vm/$name/"
 }
 
 # build_tools TARGET...: builds programs for this machine into $tools, by tools/Makefile; no once,
@@ -147,6 +167,7 @@ boot() {
 	local series=$1 status
 	shift
 
+	! thorough || : >"$work/vm/thorough"
 	# The guest may stop after the result that a deliberate fault must make fail
 	[ -z "${FAILS:-}" ] || echo "$FAILS" >"$work/vm/fails"
 	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
@@ -162,15 +183,22 @@ ended() {
 	! grep -qx 'done' "$work/guest.log" || echo "done"
 }
 
-# on_each_kernel WHAT FUNCTION: prints results of "FUNCTION SERIES NUMBER" for each series
-# in SERIES
-on_each_kernel() {
-	local what=$1 each=$2 series number=0 status=0 all
+# kernels SERIES...: sets serieses to those that the test runs on: SERIES of the environment, both
+# in "make test-all", else the given ones
+kernels() {
+	if thorough; then set -- 6.1 6.12; fi
+	read -ra serieses <<<"${SERIES:-$*}"
+}
 
-	read -ra all <<<"${SERIES:-6.1 6.12}"
+# on_each_kernel WHAT FUNCTION SERIES: prints results of "FUNCTION SERIES NUMBER" for each kernel;
+# in "make test" that is SERIES
+on_each_kernel() {
+	local what=$1 each=$2 series number=0 status=0 serieses
+
+	kernels "${@:3}"
 	echo "KTAP version 1"
-	echo "1..${#all[@]}"
-	for series in "${all[@]}"; do
+	echo "1..${#serieses[@]}"
+	for series in "${serieses[@]}"; do
 		number=$((number + 1))
 		rm -rf "$work/vm" "$work/out"
 		mkdir -p "$work/vm" "$work/out"

@@ -15,4 +15,4 @@ live_reader() {
 	ended
 }
 
-on_each_kernel "the reader" live_reader
+on_each_kernel "the reader" live_reader 6.12

@@ -86,32 +86,29 @@ source_line() {
 }
 
 # some N EVERY: one of EVERY lines, as stepping is slow: others for each kernel, and fewer
-# on a slow one; all of them with STEP=all.  First instructions are always among them: they
+# on a slow one and in "make test"; all of them with STEP=all.  First instructions are always among them: they
 # show whether a save reaches the function.
 some() {
 	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'
 }
 
 module() {
-	local series=$1 kernel words cross debug=() every=4 slow=1
+	local series=$1 kernel words cross every slow=1 probeable="KCFLAGS=-include $here/modules/probeable.h"
 
 	kernel_of "$series" || return
+	every=$(few 24 4)
 	[[ $series != *-@(debug|kcsan) ]] || every=50 slow=10
-	# If the kernel has no debug information, kbuild gives modules none
-	grep -q '^CONFIG_DEBUG_INFO=y' "$kernel/build/.config" || debug=(KCFLAGS=-g)
 
 	! grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config" || touch "$work/vm/records"
 	cp "$kernel/build/.config" "$work/vm/config" &&
 		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
 		echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
-		build "$series" big "${debug[@]}" &&
+		build "$series" big &&
 		"${cross}nm" "$work/vm/big/stackbuf_test.ko" |
 		awk '$3 ~ /^long_a_name/ { print length($3); exit }' >"$work/vm/long" &&
-		build "$series" again KCFLAGS="-DSB_FIRST_EPOCH=0x100000000" &&
-		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 &&
-		build "$series" step EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 \
-			KCFLAGS="-include $here/modules/probeable.h" &&
-		instructions "$work/vm/step/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
+		{ ! thorough || build "$series" again KCFLAGS="-DSB_FIRST_EPOCH=0x100000000"; } &&
+		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 "$probeable" &&
+		instructions "$work/vm/small/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
 		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 ||
 		echo "not ok everything is built"
 	boot "$series" -a 'log_buf_len=4M init_on_free=1'
@@ -122,4 +119,4 @@ module() {
 	ended
 }
 
-on_each_kernel "the module" module
+on_each_kernel "the module" module 6.12

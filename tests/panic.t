@@ -129,12 +129,12 @@ boot() {
 	echo "done"
 }
 
-read -ra all <<<"${CASES:-6.1/panic 6.1/plain 6.12/panic 6.12/oops}"
+read -ra cases <<<"${CASES:-$(few '6.1/panic 6.12/oops' '6.1/panic 6.1/plain 6.12/panic 6.12/oops')}"
 echo "KTAP version 1"
-echo "1..${#all[@]}"
+echo "1..${#cases[@]}"
 test=0
 status=0
-for case in "${all[@]}"; do
+for case in "${cases[@]}"; do
 	test=$((test + 1))
 	boot "${case%/*}" "${case#*/}" | ktap | sed 's/^/    /'
 	if [ "${PIPESTATUS[1]}" = 0 ]; then

@@ -44,4 +44,4 @@ parts() {
 	ended
 }
 
-on_each_kernel "builds without parts" parts
+on_each_kernel "builds without parts" parts 6.12

@@ -24,8 +24,8 @@ probe() {
 	inside "$ko" go >"$work/vm/go"
 	# clang leaves a module's init function only the name that the kernel gives it
 	readelf -sW "$ko" 2>/dev/null | grep -oE ' (stackbuf_test_init|init_module)$' | sort -r | head -n 1 | tr -d ' ' >"$work/vm/init"
-	boot "$1" -s -t 720 -x "$reader"
+	boot "$1" -s -x "$reader"
 	ended
 }
 
-on_each_kernel probes probe
+on_each_kernel probes probe 6.12

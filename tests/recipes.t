@@ -372,7 +372,7 @@ recipes() {
 }
 
 update=${1-}
-on_each_kernel recipes recipes
+on_each_kernel recipes recipes 6.1
 status=$?
 if [ -n "$update" ]; then
 	[ $status = 0 ] || { echo "${0##*/}: a recipe failed; $page is unchanged" >&2; exit 1; }

@@ -24,8 +24,8 @@ snoop() {
 	# Modules for it have debug information
 	! grep -q '^CONFIG_DEBUG_INFO=y' "$(kernel_of "$1" && echo "$kernel/build/.config")" || : >"$work/vm/debug_info"
 	[[ $1 == *-arm64 ]] || bpftrace=$(command -v bpftrace)
-	boot "$1" -s -t 600 -m 1024 -x "$reader" -x setpriv ${bpftrace:+-x "$bpftrace"}
+	boot "$1" -s -m 1024 -x "$reader" -x setpriv ${bpftrace:+-x "$bpftrace"}
 	ended
 }
 
-on_each_kernel "snoop and count" snoop
+on_each_kernel "snoop and count" snoop 6.1

@@ -14,4 +14,4 @@ wide() {
 	ended
 }
 
-on_each_kernel wide wide
+on_each_kernel wide wide 6.12

@@ -15,6 +15,11 @@ mkdir -p $W && cd $W || exit 1
 # Keep the log off the slow serial line: tests read it by dmesg
 dmesg -n 1
 
+# few FEW MANY: prints FEW in "make test", MANY in "make test-all"
+few() {
+	if [ -e /t/thorough ]; then echo "$2"; else echo "$1"; fi
+}
+
 note() {
 	sed 's/^/# /' "$@" | cut -c 1-400
 }

@@ -63,20 +63,20 @@ limits() {
 		echo "# $series $kind"
 		case $kind in
 		# With fewer pages than CPUs the ring lacks the totals of some CPUs
-		one | page) boot "$series" -t 900 -x "$reader" -c 1 ;;
-		eight) boot "$series" -t 900 -x "$reader" -c 8 -m 768 ;;
+		one | page) boot "$series" -x "$reader" -c 1 ;;
+		eight) boot "$series" -x "$reader" -c 8 -m 768 ;;
 		# -s: with a thread each, 128 CPUs of the emulator make little progress
-		many) boot "$series" -s -t 1800 -x "$reader" -c 128 -m 3072 ;;
-		possible) boot "$series" -t 900 -x "$reader" -m 768 -a possible_cpus=600 ;;
-		nodebugfs) boot "$series" -s -t 900 -x "$reader" -a debugfs=off ;;
-		signed) boot "$series" -t 900 -x "$reader" -a lockdown=integrity ;;
+		many) boot "$series" -s -x "$reader" -c 128 -m 3072 ;;
+		possible) boot "$series" -x "$reader" -m 768 -a possible_cpus=600 ;;
+		nodebugfs) boot "$series" -s -x "$reader" -a debugfs=off ;;
+		signed) boot "$series" -x "$reader" -a lockdown=integrity ;;
 		key)
 			result "a module is signed" key
-			boot "$series" -t 900 -u "$work/variables" -x "$reader" -x modprobe -x depmod -x bash -a module.sig_enforce=1
+			boot "$series" -u "$work/variables" -x "$reader" -x modprobe -x depmod -x bash -a module.sig_enforce=1
 			;;
-		huge) boot "$series" -t 900 -x "$reader" -m 1536 ;;
+		huge) boot "$series" -x "$reader" -m 1536 ;;
 		# -s: setting and removing probes patches running code
-		*) boot "$series" -s -t 900 -x "$reader" ;;
+		*) boot "$series" -s -x "$reader" ;;
 		esac | sed "s/^\(not \)\?ok /&$kind: /"
 		grep -qx "done" "$work/guest.log" || return
 	done

@@ -245,7 +245,7 @@ boot_it() {
 		cp "$here/guest/packages.sh" "$work/vm/run" && cp "$here/guest/lib.sh" "$work/vm/" &&
 		cp "$work/mine-$release.ko" "$work/vm/mine.ko" && ln -s "$work/system.tar" "$work/vm/system.tar" || return
 	# -s: probes patch running code
-	boot "$series" -s -t 900 -m 1024 | sed "s/^\(not \)\?ok /&$series: /"
+	boot "$series" -s -m 1024 | sed "s/^\(not \)\?ok /&$series: /"
 	grep -qx 'done' "$work/guest.log"
 }
 

@@ -17,7 +17,7 @@ soak() {
 		build_sbcheck "$series" && build "$series" big || echo "not ok everything is built"
 	# -s: setting and removing probes patches running code.  nowatchdog: in an emulator the
 	# kernel's clocksource watchdog would complain about slow reads.
-	boot "$series" -s -a tsc=nowatchdog -x "$reader" -t $((minutes * 60 + 600))
+	boot "$series" -s -a tsc=nowatchdog -x "$reader" -t $((minutes * 60 + 300))
 	ended
 }
 
