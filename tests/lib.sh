@@ -84,7 +84,7 @@ build_tools() {
 	local lock status=0
 
 	exec {lock}>"$tools.lock" && flock "$lock" || return
-	make -s -C "$top/tools" O="$tools" "$@" >"$work/make.log" 2>&1 || status=1
+	make -s -j2 -C "$top/tools" O="$tools" "$@" >"$work/make.log" 2>&1 || status=1
 	exec {lock}>&-
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
 	return $status
