@@ -229,21 +229,20 @@ test-ci: setup
 test-long: setup
 	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run tests/recall.t
 
-# Longer than "make test" may take; results go into docs/runs.md and docs/testing.md
+# Longer than "make test" may take, on more kernels: docs/testing.md
 test-suite test-debug test-arm64 test-matrix test-limits test-faults:
-	@tests/proof $(patsubst test-%,%,$@)
+	@tests/suite $(patsubst test-%,%,$@)
 
 # On a kernel that you built
 test-kernel:
 	@[ -n '$(KERNEL)' ] || $(call fail,name the folder that the kernel was built in: make test-kernel KERNEL=FOLDER)
-	@tests/proof kernel '$(KERNEL)'
+	@tests/suite kernel '$(KERNEL)'
 
 MINUTES ?= 60
 soak:
-	@tests/proof soak '$(MINUTES)'
-	@CORE_MINUTES='$(MINUTES)' STACKBUF_TEST_LIMIT=36000 tests/run tests/core.t
+	@tests/suite soak '$(MINUTES)'
 test-fuzz:
-	@tests/proof fuzz '$(MINUTES)'
+	@tests/suite fuzz '$(MINUTES)'
 
 # Installs them in a system of its own, and boots that
 test-packages:

@@ -532,6 +532,6 @@ stops_or_skip "a kernel without space for it" \
 stops_or_skip "a kernel whose download is refused" \
 	'^stackbuf-kernel: download failed: .*127\.0\.0\.1' \
 	APT_CONFIG="$w/apt/apt.conf" "$top/scripts/stackbuf-kernel" 6.1
-t "proofs, a package missing that is not to be had" \
+t "longer tests, a package missing that cannot be installed" \
 	stops '^stackbuf-setup: (cannot install flex|missing flex: run as root)' \
-	PATH="$w/little:$PATH" "$top/tests/proof" debug
+	PATH="$w/little:$PATH" "$top/tests/suite" debug
