@@ -120,7 +120,7 @@ failing() {
 		[ "$(value left said)" = 0 ] || break
 		nth=$((nth + step))
 	done
-	echo "# page: of $all allocations each $step. failed once: $refused loads were refused, $came were whole"
+	echo "# of $all allocations each $step. failed once: $refused loads were refused, $came were whole"
 	is "$refused > 20 && $came > 0" || return 1
 	load big && run path 1 3 0 5 | grep -x 'id [1-9][0-9]*' && unload
 }
@@ -151,7 +151,7 @@ idle() {
 	# Lockdep of 6.12 treats frozen queues as held locks, and complains about NVMe
 	level=platform
 	! grep -q 'q_usage_counter(io)' /proc/lockdep || level=freezer
-	echo "# page: suspended to idle up to the level $level of pm_test"
+	echo "# suspended to idle up to the level $level of pm_test"
 	echo $level >/sys/power/pm_test && echo freeze >/sys/power/state || return 1
 	dmesg | grep 'PM: suspend exit' || return 1
 	work 1
@@ -208,9 +208,9 @@ usual)
 	;;
 failing)
 	result "suspended to idle and back" idle
-	grep '^# page: ' result
+	grep '^# suspended ' result
 	result "allocations fail one by one: the load is refused, or whole" failing
-	grep '^# page: ' result
+	grep '^# of ' result
 	result "kmemleak finds nothing afterwards" leak
 	;;
 one | eight)

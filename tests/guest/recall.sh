@@ -183,7 +183,7 @@ result "every event that was attempted is recorded or counted as refused" \
 most=$(few 30000 300000)
 result "$most recalled stacks a round are walked as well" \
 	is "$(fact verified) >= $most * $(cat /t/rounds)"
-echo "# page: $(fact verified) recalled stacks walked as well, $(fact differed) differed"
+echo "# $(fact verified) recalled stacks walked as well, $(fact differed) differed"
 result "return addresses are replaced meanwhile, where the kernel can" [ ! -e not-replaced ]
 result "none of them differs" is "$(fact differed) == 0"
 result "each load did what it should" [ ! -e load-failed ]

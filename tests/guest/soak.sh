@@ -119,7 +119,7 @@ refused=$(awk '$1 == "attempted" { n += $6 } END { printf "%.0f", n }' storms)
 wrong=$(awk '{ n += $8 } END { printf "%.0f", n }' storms)
 echo "# attempted $attempted recorded $recorded refused $refused by the client"
 tr ',' '\n' <info.json | grep -E 'events_re|walked|verified|differed|lost|kept|missed' | note
-echo "# page: $(cat /t/minutes) minutes, $(fact events_recorded) events recorded, $(fact events_refused) refused and counted, $(fact verified) recalls verified, $(fact differed) differed"
+echo "# $(cat /t/minutes) minutes, $(fact events_recorded) events recorded, $(fact events_refused) refused and counted, $(fact verified) recalls verified, $(fact differed) differed"
 result "what the client attempted was recorded or refused, nothing else" is "$attempted == $recorded + $refused && $attempted > 10000"
 result "no id of its own stood for another stack" is "$wrong == 0"
 result "no recalled stack differed from the walked one" is "$(fact differed) == 0 && $(fact verified) > 10000"

@@ -29,7 +29,7 @@ faulty() {
 		return 1
 	fi
 	if grep -oE "not ok .*($(said Fails)).*" "$work/fault.log" | head -n 1 |
-		sed "s/^not ok [0-9]*/# page: ${patch##*/} on $(said Kernel):/" | grep . >"$work/found"; then
+		sed "s/^not ok [0-9]*/# ${patch##*/} on $(said Kernel):/" | grep . >"$work/found"; then
 		return
 	fi
 	grep -E 'not ok|error' "$work/fault.log"

@@ -16,7 +16,7 @@ fuzz() {
 
 	"$@" >"$work/fuzz.log" 2>&1 || { grep -m 5 -E 'ERROR|SUMMARY|runtime error' "$work/fuzz.log"; tail -n 5 "$work/fuzz.log"; return 1; }
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/fuzz.log")
-	echo "# page: $what: $minutes minutes, $runs inputs" >>"$work/page"
+	echo "# $what: $minutes minutes, $runs inputs" >>"$work/inputs"
 	[ "${runs:-0}" -gt 1000 ]
 }
 
@@ -27,11 +27,11 @@ dumps() {
 }
 
 all() {
-	: >"$work/page"
+	: >"$work/inputs"
 	result "arbitrary bytes as arrays" fuzz arrays make -s -C "$top/tools" O="$work" MINUTES="$minutes" fuzz
 	result "arbitrary bytes as text" fuzz text make -s -C "$top/tools" O="$work" MINUTES="$minutes" fuzz-text
 	result "arbitrary bytes as dumps" fuzz dumps dumps
-	cat "$work/page"
+	cat "$work/inputs"
 	echo "done"
 }
 
