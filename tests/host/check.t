@@ -50,7 +50,7 @@ for file in "${all[@]}"; do
 	esac
 done
 
-plan=24
+plan=23
 for series in 6.1 6.12; do
 	for compiler in gcc clang; do
 		plan=$((plan + 1))
@@ -215,14 +215,6 @@ layout offsets of the memory format are those of the header
 keys stackbuf-json(5) has all keys, and no others
 parameters stackbuf(4) has all parameters, and no others
 END
-
-text="documents: the tables of runs show the logs"
-if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
-	tests/proof-tables -c >"$work/log" 2>&1
-	result $? "$text"
-else
-	skip "$text" "no history here to compare runs with"
-fi
 
 if [ -e tools/Makefile ]; then
 	# Share builds with other tests, one at a time
