@@ -60,7 +60,7 @@ unsigned := $(if $(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(si
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
-.PHONY: all module tools load unload install install-tools install-headers uninstall dist deb rpm setup check test test-ci test-long demo bench clean help \
+.PHONY: all module tools load unload install install-tools install-headers uninstall dist deb rpm setup check test test-ci test-all test-long demo bench clean help \
 	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel \
 	test-packages test-fleet soak
 
@@ -212,8 +212,10 @@ deb rpm: dist
 	@scripts/stackbuf-setup packages
 	@packaging/build $@ '$(VERSION)'
 
+# Packages, and the kernels of the tests: minutes, once
 setup:
 	@scripts/stackbuf-setup test
+	@for series in 6.1 6.12; do scripts/stackbuf-kernel $$series >/dev/null || exit; done
 
 check: setup
 	@tests/run tests/host/check.t
@@ -221,13 +223,17 @@ check: setup
 test: setup
 	@tests/run
 
-# What every change runs: ten minutes of soak, on both kernels, beside the others
+# What every change runs: both
 test-ci: setup
-	@MINUTES=5 STACKBUF_TEST_LIMIT=1500 tests/run -a tests/long/soak.t
+	@tests/run -c
+
+# All of each test, on both kernels, and ten minutes of soak beside them
+test-all: setup
+	@MINUTES=5 tests/run -a
 
 # Of the test of recall, more than a million stacks on each kernel.
 test-long: setup
-	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run tests/recall.t
+	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run -a tests/recall.t
 
 # Longer than "make test" may take, on more kernels: docs/testing.md
 test-suite test-debug test-arm64 test-matrix test-limits test-faults:
@@ -280,10 +286,11 @@ help:
 	@echo '                packages for Debian, in build/deb, and for Fedora, in build/rpm'
 	@echo 'make dist       the source as an archive, build/stackbuf-$(VERSION).tar.gz'
 	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
-	@echo 'make test       everything that is tested, in virtual machines'
-	@echo 'make test-ci    the same and ten minutes of soak'
-	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test'
-	@echo 'make check      of these, what needs no virtual machine: warnings and style'
+	@echo 'make test       try everything once, in virtual machines: ten minutes'
+	@echo 'make check      warnings of compilers, style, documents: minutes'
+	@echo 'make test-ci    both'
+	@echo 'make test-all   all of each test on two kernels, and the soak: an hour'
+	@echo 'make test-long  the test of recall with a longer load: ROUNDS=3 times that of make test-all'
 	@echo 'make test-suite, test-debug, test-arm64, test-matrix, test-limits, test-faults'
 	@echo 'make soak, test-fuzz MINUTES=60'
 	@echo '                longer tests, on other kernels: see docs/testing.md'
