@@ -40,7 +40,7 @@ files() {
 
 mapfile -t all < <(files | while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
 # Files that cannot hold a comment.
-no_spdx='^(LICENSE$|.*\.md$|.*\.txt$|.*\.json$|.*/corpus/|debian/(changelog|source/format)$)'
+no_spdx='^(LICENSE$|.*\.md$|tools/tests/.*\.txt$|.*\.json$|.*/corpus/|debian/(changelog|source/format)$)'
 scripts=()
 sources=()
 for file in "${all[@]}"; do
@@ -196,13 +196,8 @@ grep -q 'GNU GENERAL PUBLIC LICENSE' LICENSE 2>"$work/log" && grep -q 'Version 2
 	! grep -q 'Version 3' LICENSE
 result $? "LICENSE is version 2 of the GPL"
 
-status=0
-for fault in tests/faults/*.patch; do
-	patch -p1 -F0 -s -f --dry-run <"$fault" >"$work/log" 2>&1 &&
-		[ -e "tests/$(sed -n 's/^Test: //p' "$fault")" ] && grep -q '^Fails: ..' "$fault" ||
-		{ status=1; echo "$fault" >>"$work/log"; break; }
-done
-result $status "deliberate faults fit the code"
+tests/helpers/fault.py check . >"$work/log" 2>&1
+result $? "deliberate faults fit the code"
 
 while read -r what text; do
 	tests/host/docs "$what" >"$work/log" 2>&1

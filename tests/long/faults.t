@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Each patch of tests/faults/ breaks one thing on purpose.  The test that it names must
-# then fail, with the result that it names.  FAULTS="NAME..." selects patches.
-#
-# The first lines of a patch are "Kernel: SERIES", "Test: FILE", "Fails: REGEXP" for the
-# result, and for long/limits.t "Kinds: NAME" for the machine.
+# Each fault of tests/faults.txt breaks one thing on purpose.  The test that it names must
+# then fail, with the result that it names.  FAULTS="NAME..." selects faults.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-said() {
-	sed -n "s/^$1: //p" "$patch"
+fault() {
+	"$here/helpers/fault.py" "$@"
+}
+
+# field FIELD: of the chosen fault
+field() {
+	fault get "$chosen" "$1"
 }
 
 # Run the test with the fault; its output goes to $work/fault.log
@@ -19,17 +21,17 @@ faulty() {
 	: >"$work/found"
 	rm -rf "$work/tree"
 	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests,tools,scripts,debian,docs,man,packaging,README.md,CHANGELOG.md} "$work/tree/" &&
-		patch -s -p1 -d "$work/tree" <"$patch" || { echo "the fault does not apply"; return 1; }
+		fault apply "$chosen" "$work/tree" || return 1
 	# With builds of its own: those that tests share are of the tree without the fault
-	SERIES=$(said Kernel) KINDS=$(said Kinds) FAILS=$(said Fails) STACKBUF_TEST_BUILDS='' "$work/tree/tests/$(said Test)" >"$work/fault.log" 2>&1 &&
+	SERIES=$(field kernel) KINDS=$(field kinds) FAILS=$(field fails) STACKBUF_TEST_BUILDS='' "$work/tree/tests/$(field test)" >"$work/fault.log" 2>&1 &&
 		{ echo "nothing failed"; return 1; }
 	# If the build fails, all results do
 	if grep -q 'not ok .*everything is built' "$work/fault.log"; then
 		grep -E 'error|not ok' "$work/fault.log"
 		return 1
 	fi
-	if grep -oE "not ok .*($(said Fails)).*" "$work/fault.log" | head -n 1 |
-		sed "s/^not ok [0-9]*/# ${patch##*/} on $(said Kernel):/" | grep . >"$work/found"; then
+	if grep -oE "not ok .*($(field fails)).*" "$work/fault.log" | head -n 1 |
+		sed "s/^not ok [0-9]*/# $chosen on $(field kernel):/" | grep . >"$work/found"; then
 		return
 	fi
 	grep -E 'not ok|error' "$work/fault.log"
@@ -37,11 +39,12 @@ faulty() {
 }
 
 all() {
-	local name
+	local name names
 
-	for name in ${FAULTS:-$(cd "$here/faults" && ls)}; do
-		patch=$here/faults/${name%.patch}.patch
-		result "found: ${name%.patch} (by $(said Test) on $(said Kernel))" faulty
+	names=${FAULTS:-$(fault list)} && [ -n "$names" ] || return
+	for name in $names; do
+		chosen=${name%.patch}
+		result "found: $chosen (by $(field test) on $(field kernel))" faulty
 		cat "$work/found"
 	done
 	echo "done"
