@@ -15,8 +15,8 @@ compile() {
 	local compiler=$1
 	shift
 	rm -rf "$work/build"
-	make -s -C "${tree:-$top}" module BUILD="$work/build" KDIR="$kernel/build" W=1 CC="$compiler" \
-		KCFLAGS="-include $work/other.h" "$@" >"$work/log" 2>&1
+	make -s -j2 -C "${tree:-$top}" module BUILD="$work/build" KDIR="$kernel/build" W=1 CC="$compiler" \
+		CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS="-include $work/other.h" "$@" >"$work/log" 2>&1
 	local status=$?
 	# These messages do not concern our code
 	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
@@ -38,7 +38,7 @@ refused() {
 		#undef CONFIG_UNWINDER_ORC
 		#define CONFIG_UNWINDER_GUESS 1
 	END
-	for compiler in gcc clang; do
+	for compiler in gcc $(few '' clang); do
 		result "CONFIG_UNWINDER_GUESS, which leaves no recall: $compiler, no warnings" compiles "$compiler" \
 			CONFIG_UNWINDER_ORC= CONFIG_UNWINDER_GUESS=y
 	done
