@@ -39,7 +39,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
 	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
-	STACKBUF_MODULE_VERSION=$(VERSION) \
+	STACKBUF_MODULE_VERSION=$(VERSION) STACKBUF_UNIT=$(UNIT) \
 	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
 
 # The configuration of a kernel that gcc built names options that clang lacks.

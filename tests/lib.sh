@@ -56,7 +56,8 @@ once() {
 
 # build SERIES NAME [VARIABLE=VALUE...]: puts stackbuf.ko of that build and the modules of the tests
 # into $work/vm/NAME.  The modules of the tests do not depend on these variables, nor on a tree of
-# the test's own, so they come from one build, which has debug information; other builds have none.
+# the test's own, so they come from one build, which has debug information.  Other builds have none,
+# and compile all in one unit unless UNIT=n is given: a third of the time.
 build() {
 	local series=$1 name=$2 kernel words cross usual key debug=()
 	shift 2
@@ -72,7 +73,7 @@ build() {
 		# A tree of the test's own may change from one build to the next
 		key=$(printf '%s\n' "$series" "${tree:+$tree $name}" "$@" | sha256sum | cut -c 1-16)
 		once "$key" make -s -C "${tree:-$top}" module BUILD="$builds/$key" KDIR="$kernel/build" \
-			CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "${words[@]}" "$@" || return
+			UNIT=y CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "${words[@]}" "$@" || return
 	fi
 	mkdir -p "$work/vm/$name" "$work/build" && ln -sfn "$builds/$key" "$work/build/$series-$name" &&
 		cp "$builds/$key/stackbuf.ko" "$builds/$usual"/tests/*.ko "$work/vm/$name/"
@@ -272,7 +273,7 @@ measured_build() {
 		sed -i '1i #define IRQS_OFF_HERE' "$work/measured/stackbuf.c" &&
 		sed -i '/^#endif .* STACKBUF_INTERNAL_H/i #include "../tests/stackbuf_irqs.h"' \
 			"$work/measured/core/internal.h" || return
-	tree=$work/measured build "$@"
+	tree=$work/measured build "$@" UNIT=n
 }
 
 # in_browser URL: the document after its script has run; what the script complains about goes to

@@ -11,7 +11,7 @@ without() {
 	local series=$1 folder=$2 parts
 	shift 2
 
-	build "$series" "$folder" W=1 "$@" || return
+	build "$series" "$folder" W=1 UNIT="$unit" "$@" || return
 	# These messages do not concern our code
 	if sed -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/make.log" | grep .; then
 		return 1
@@ -29,10 +29,12 @@ refused() {
 }
 
 parts() {
-	local kernel words cross reader='' bad
+	local kernel words cross reader='' bad unit
 
 	kernel_of "$1" || return
+	unit=n
 	result "PROBES=n DEEPEST=n: no warnings" without "$1" neither PROBES=n DEEPEST=n
+	unit=$(few y n)
 	result "PROBES=n: no warnings" without "$1" no-probes PROBES=n
 	result "DEEPEST=n: no warnings" without "$1" no-deepest DEEPEST=n
 	for bad in PROBES=x DEEPEST= PROBES=no; do

@@ -249,7 +249,8 @@ result $? "the Makefile refuses folders with blanks, as kbuild cannot"
 
 status=0
 for size in "${sizes[@]}"; do
-	make -s -j2 module CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= KDIR="$kernel/build" BUILD="$work/size" EVENTS_KB=$size STACKS_KB=$size \
+	make -s module UNIT=y CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= KDIR="$kernel/build" \
+		BUILD="$work/size" EVENTS_KB="$size" STACKS_KB="$size" \
 		TEXT_KB=$((size > 4096 ? 4096 : size)) >"$work/log" 2>&1 || { status=1; break; }
 done
 result $status "these sizes build, in KiB: ${sizes[*]}"

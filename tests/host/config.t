@@ -16,7 +16,7 @@ compile() {
 	shift
 	rm -rf "$work/build"
 	make -s -j2 -C "${tree:-$top}" module BUILD="$work/build" KDIR="$kernel/build" W=1 CC="$compiler" \
-		CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS="-include $work/other.h" "$@" >"$work/log" 2>&1
+		UNIT=y CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS="-include $work/other.h" "$@" >"$work/log" 2>&1
 	local status=$?
 	# These messages do not concern our code
 	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"

@@ -10,7 +10,8 @@
 # READER: another build to test instead
 plain=${READER:-$plain}
 layouts=(x86-4 x86-5 arm-4k arm-4k-39 arm-4k-52 arm-4k-52-on-48 arm-16k-47 arm-16k-48 arm-64k arm-64k-52-on-48)
-SECONDS_MAX=20
+# in_time COMMAND...: each of its processes ends within 20 seconds of processor time
+in_time() { (ulimit -t 20; exec "$@"); }
 
 # made LAYOUT KIND MB: makes $work/f
 made() { rm -f "$work/f"; "$tools/tables" make "$@" "$work/f"; }
@@ -26,7 +27,7 @@ everything() {
 
 # found_by WORDS [OPTION...]: info has these words
 found_by() {
-	timeout $SECONDS_MAX "$plain" -f "$work/f" "${@:2}" info >"$work/info" 2>"$work/err" &&
+	in_time "$plain" -f "$work/f" "${@:2}" info >"$work/info" 2>"$work/err" &&
 		grep -q "^found by  *$1\$" "$work/info" && [ ! -s "$work/err" ] && return
 	grep '^found by' "$work/info"
 	cat "$work/err"
@@ -80,7 +81,7 @@ hostile() {
 	for layout in "${layouts[@]}"; do
 		for kind in loop wide huge no-level; do
 			made "$layout" $kind 64 &&
-				timeout $SECONDS_MAX "$tools/hostile" within 150 "$plain" -f "$work/f" info >"$work/info" 2>"$work/err" &&
+				in_time "$tools/hostile" within 150 "$plain" -f "$work/f" info >"$work/info" 2>"$work/err" &&
 				[ "$(bytes_read)" -le 400000000 ] && grep -q '^missing pages  *0$' "$work/info" ||
 				{ echo "$layout $kind"; cat "$work/err"; grep '^bytes' "$work/info"; return 1; }
 			! [[ $layout == x86* ]] || grep -q '^found by  *scan  (the page tables lead to no record)$' "$work/info" || return
@@ -123,19 +124,10 @@ cut_off() {
 	rm -f "$work/all"
 }
 
-# A sparse file of 512 GB: the best of three, as other programs run here
+# A sparse file of 512 GB
 half_a_terabyte() {
-	local ms best=100000 start
-
-	made x86-4 elf 524288 && [ "$(stat -c %s "$work/f")" -gt 549000000000 ] || return
-	for _ in 1 2 3; do
-		start=$(date +%s%3N)
-		found_by 'page tables' || return
-		ms=$(($(date +%s%3N) - start))
-		[ $ms -ge $best ] || best=$ms
-	done
-	echo "$best ms"
-	[ $best -lt 1000 ] && "$plain" -f "$work/f" log | cmp - <("$plain" -f "$work/f" --scan log)
+	made x86-4 elf 524288 && [ "$(stat -c %s "$work/f")" -gt 549000000000 ] && found_by 'page tables' &&
+		[ "$(bytes_read)" -le 1000000 ] && "$plain" -f "$work/f" log | cmp - <("$plain" -f "$work/f" --scan log)
 }
 
 all() {
@@ -148,8 +140,8 @@ all() {
 	result 'loops, millions of entries, tables that are not there: a scan, in time' hostile
 	result 'files that are cut: the same both ways, and reported' cut_off
 	result 'a scan by one process and by several: the same' processors
-	result 'a sparse file of 512 GB in less than a second' half_a_terabyte
-	result 'tables damaged in a thousand ways: what a scan finds' "$tools/tables" damage 1000
+	result 'a sparse file of 512 GB: a megabyte of it is read' half_a_terabyte
+	result 'tables damaged in many ways: what a scan finds' "$tools/tables" damage "$(few 200 1000)"
 	rm -f "$work/f"
 }
 

@@ -146,15 +146,24 @@ static int read_ring(struct source *s, u64 offset, u64 size)
 	return 0;
 }
 
-/* Read all of an array.  If @fresh the memory is 0, and holes need not be read */
-static int arrays_read_all(struct source *s, enum array a, bool fresh)
+/* Return true if the memory at @offset was read.  Holes were not: do not touch their memory either,
+ * as some kernels allocate a page even for a read
+ */
+static bool is_filled(const struct source *s, enum array a, u64 offset)
+{
+	return s->filled[a][offset / PART];
+}
+
+/* Read all of an array but its holes, whose memory stays 0 unless it was read before */
+static int arrays_read_all(struct source *s, enum array a)
 {
 	u64 offset, size;
 
 	for (offset = 0; offset < s->size[a]; offset += size) {
 		size = s->size[a] - offset < PART ? s->size[a] - offset : PART;
-		if (fresh && is_hole(s, a, offset, size))
+		if (!is_filled(s, a, offset) && is_hole(s, a, offset, size))
 			continue;
+		s->filled[a][offset / PART] = true;
 		if (a == ARRAY_EVENTS ? read_ring(s, offset, size) :
 		    arrays_read(s, a, offset, (char *)s->memory[a] + offset, size))
 			return -1;
@@ -164,14 +173,14 @@ static int arrays_read_all(struct source *s, enum array a, bool fresh)
 
 static int drop_changed_text(struct source *s, struct page_set *set)
 {
-	char *page = s->memory[ARRAY_TEXT], *end = page + s->size[ARRAY_TEXT];
-	char again[STACKBUF_PAGE_SIZE];
+	char again[STACKBUF_PAGE_SIZE], *page;
+	u64 offset;
 
-	for (; page < end; page += STACKBUF_PAGE_SIZE) {
-		if (!*page)
+	for (offset = 0; offset < s->size[ARRAY_TEXT]; offset += STACKBUF_PAGE_SIZE) {
+		page = (char *)s->memory[ARRAY_TEXT] + offset;
+		if (!is_filled(s, ARRAY_TEXT, offset) || !*page)
 			continue;
-		if (arrays_read(s, ARRAY_TEXT, page - (char *)s->memory[ARRAY_TEXT], again,
-				sizeof(again)))
+		if (arrays_read(s, ARRAY_TEXT, offset, again, sizeof(again)))
 			return -1;
 		set->changed_text += !text_drop_torn(page, again);
 	}
@@ -186,7 +195,8 @@ static int drop_changed_events(struct source *s, struct page_set *set)
 
 	for (i = 0; i < nr; i++, page++) {
 		/* A blank page has nothing to drop */
-		if (!page->page.seq && !page->word[0])
+		if (!is_filled(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE) ||
+		    (!page->page.seq && !page->word[0]))
 			continue;
 		if (arrays_read(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head)))
 			return -1;
@@ -209,26 +219,31 @@ static int drop_changed_events(struct source *s, struct page_set *set)
 static int arrays_load(struct source *s, struct page_set *set)
 {
 	static const enum array order[] = { ARRAY_EVENTS, ARRAY_STACKS, ARRAY_TEXT };
-	bool fresh = !s->memory[ARRAY_INFO];
 	unsigned int i, strange = 0;
 	const char *page;
+	u64 offset;
 
-	for (i = 0; i < ARRAYS; i++)
-		if (fresh)
-			s->memory[i] = xcalloc(s->size[i], 1);
+	for (i = 0; i < ARRAYS && !s->memory[i]; i++) {
+		s->memory[i] = xcalloc(s->size[i], 1);
+		s->filled[i] = xcalloc(s->size[i] / PART + 1, sizeof(*s->filled[i]));
+	}
+	memset(s->filled[ARRAY_INFO], true, s->size[ARRAY_INFO] / PART + 1);
 	for (i = 0; i < ARRAY_SIZE(order); i++)
-		if (arrays_read_all(s, order[i], fresh))
+		if (arrays_read_all(s, order[i]))
 			return -1;
 	if (drop_changed_text(s, set) || drop_changed_events(s, set) ||
 	    arrays_read(s, ARRAY_INFO, 0, s->memory[ARRAY_INFO], s->size[ARRAY_INFO]))
 		return -1;
 
 	for (i = 0; i < ARRAYS; i++, strange = 0) {
-		for (page = s->memory[i]; page < (char *)s->memory[i] + s->size[i];
-		     page += STACKBUF_PAGE_SIZE)
+		for (offset = 0; offset < s->size[i]; offset += STACKBUF_PAGE_SIZE) {
+			page = (char *)s->memory[i] + offset;
 			/* Pages of text are blank until they are first used */
-			if (page_set_add(set, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page))
+			if (is_filled(s, i, offset) ?
+			    page_set_add(set, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page) :
+			    i != ARRAY_TEXT)
 				strange++;
+		}
 		if (strange == s->size[i] / STACKBUF_PAGE_SIZE)
 			return failed(s, "%s: %s is not from stackbuf", s->name, array_name[i]);
 	}
@@ -241,6 +256,7 @@ static void arrays_close(struct source *s)
 
 	for (i = 0; i < ARRAYS; i++) {
 		free(s->memory[i]);
+		free(s->filled[i]);
 		if (s->fd[i] >= 0)
 			close(s->fd[i]);
 	}

@@ -52,6 +52,8 @@ struct source {
 	u64 offset[ARRAYS];	/* of the array in the file */
 	u64 size[ARRAYS];
 	void *memory[ARRAYS];
+	/* For each MiB of them: it was read */
+	bool *filled[ARRAYS];
 	struct dump_file *file;
 	unsigned int files;
 	void **block;		/* what was fetched */
