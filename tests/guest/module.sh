@@ -44,6 +44,11 @@ load_record() {
 }
 result "load records its own stack, as text as well" load_record
 
+only_root() {
+	is "$(find $D -type f -perm 400 | wc -l) == 4 && $(find $D -type f | wc -l) == 4"
+}
+result "the arrays are readable by root alone" only_root
+
 refused() {
 	rmmod stackbuf 2>err && return 1
 	grep -q '^stackbuf ' /proc/modules && grep '^stackbuf .* stackbuf_test' /proc/modules

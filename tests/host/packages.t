@@ -69,6 +69,20 @@ client() {
 		make -s -C "$kernel/build" M="$work/mine" clean
 }
 
+# DKMS leaves the module its debug information, and puts its symbols beside it
+dkms() {
+	local kernel_source_dir=$kernel/build kernelver=9.9.0 arch=x86_64 STRIP=() POST_BUILD=''
+
+	# shellcheck source=/dev/null
+	. "$top/debian/stackbuf-dkms.dkms"
+	[ "${STRIP[0]}" = no ] || { echo "DKMS strips the module"; return 1; }
+	mkdir -p "$work/dkms/9.9.0/x86_64/module" "$work/dkms/build" && ln -s "$source/ko" "$work/dkms/build/ko" || return
+	# A command with its argument
+	# shellcheck disable=SC2086
+	(cd "$work/dkms/build" && $top/$POST_BUILD) &&
+		cmp "$source/ko/Module.symvers" "$work/dkms/9.9.0/x86_64/module/Module.symvers"
+}
+
 uninstalled() {
 	make -s -C "$source" uninstall KDIR="$kernel/build" DESTDIR="$root" PREFIX=/opt/sb &&
 		[ -z "$(find "$root" ! -type d ! -name 'modules.*')" ] || { find "$root" ! -type d; return 1; }
@@ -155,6 +169,7 @@ if_there() {
 	result "the unpacked archive builds, without git" builds
 	result "make install is quiet without a key to sign with, and keeps to DESTDIR and PREFIX" quiet
 	result "a client builds by what make install left, and without it one line says what to do" client
+	result "DKMS strips nothing, and puts the module's symbols beside it" dkms
 	result "packaging/modprobe.conf has each parameter of the module, as comments" parameters
 	result "packaging/stackbuf.conf has the variables of stackbuf-service" conf
 	result "stackbuf-service: what it waits for, passes on and refuses" service
