@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Each fault of tests/faults.txt breaks one thing on purpose.  The test that it names must
-# then fail, with the result that it names.  FAULTS="NAME..." selects faults.
+# then fail, with the result that it names, as "make test" runs it, or with "tier: test-all" only as
+# "make test-all" does.  FAULTS="NAME..." selects faults.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
@@ -23,7 +24,8 @@ faulty() {
 	mkdir "$work/tree" && cp -r "$top"/{Makefile,Kbuild,LICENSE,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests,tools,scripts,debian,docs,man,packaging,README.md,CHANGELOG.md} "$work/tree/" &&
 		fault apply "$chosen" "$work/tree" || return 1
 	# With builds of its own: those that tests share are of the tree without the fault
-	SERIES=$(field kernel) KINDS=$(field kinds) FAILS=$(field fails) STACKBUF_TEST_BUILDS='' "$work/tree/tests/$(field test)" >"$work/fault.log" 2>&1 &&
+	STACKBUF_TEST_ALL=$(field tier) SERIES=$(field kernel) KINDS=$(field kinds) FAILS=$(field fails) \
+		STACKBUF_TEST_BUILDS='' "$work/tree/tests/$(field test)" >"$work/fault.log" 2>&1 &&
 		{ echo "nothing failed"; return 1; }
 	# If the build fails, all results do
 	if grep -q 'not ok .*everything is built' "$work/fault.log"; then
