@@ -39,10 +39,15 @@ kernel_of() {
 	done
 }
 
+# took SECONDS WHAT: a note on where the time goes, if it was some
+took() {
+	[ $((SECONDS - $1)) -lt 2 ] || echo "# $((SECONDS - $1)) s: $2"
+}
+
 # once NAME COMMAND...: runs the command unless it has succeeded for this NAME; its output goes
 # to $work/make.log
 once() {
-	local name=$1 lock status=0
+	local name=$1 lock status=0 began=$SECONDS
 	shift
 
 	exec {lock}>"$builds/$name.lock" && flock "$lock" || return
@@ -50,6 +55,7 @@ once() {
 		"$@" >"$work/make.log" 2>&1 && touch "$builds/$name.done" || status=1
 	fi
 	exec {lock}>&-
+	took "$began" "build $name"
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
 	return $status
 }
@@ -82,11 +88,12 @@ build() {
 # build_tools TARGET...: builds programs for this machine into $tools, by tools/Makefile; no once,
 # as make itself knows what is up to date
 build_tools() {
-	local lock status=0
+	local lock status=0 began=$SECONDS
 
 	exec {lock}>"$tools.lock" && flock "$lock" || return
 	make -s -j2 -C "$top/tools" O="$tools" "$@" >"$work/make.log" 2>&1 || status=1
 	exec {lock}>&-
+	took "$began" 'build of the command and its tests'
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
 	return $status
 }
@@ -165,7 +172,7 @@ ktap() {
 # boot SERIES OPTION...: runs $work/vm in a machine and prints its output and how it ended.
 # APPEND in the environment is added to the kernel's command line.
 boot() {
-	local series=$1 status
+	local series=$1 status began=$SECONDS
 	shift
 
 	! thorough || : >"$work/vm/thorough"
@@ -174,6 +181,7 @@ boot() {
 	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
 		>"$work/guest.log" 2>"$work/vm.err"
 	status=$?
+	took "$began" "machine with $series"
 	grep -v '^done$' "$work/guest.log"
 	[ $status = 0 ] || sed 's/^/# /' "$work/vm.err"
 	result "the machine ends well, without complaints in its log" [ $status = 0 ]
