@@ -685,6 +685,6 @@ each() {
 
 # The made-up images also use dumps of the first machine
 kernels 6.12
-SERIES=${serieses[*]}
+SERIES=${chosen[*]}
 [[ ${SERIES%% *} == *-arm64 ]] || SERIES+=" made-up-images"
 on_each_kernel "dumps" each

@@ -192,22 +192,22 @@ ended() {
 	! grep -qx 'done' "$work/guest.log" || echo "done"
 }
 
-# kernels SERIES...: sets serieses to those that the test runs on: SERIES of the environment, both
+# kernels SERIES...: sets chosen to those that the test runs on: SERIES of the environment, both
 # in "make test-all", else the given ones
 kernels() {
 	if thorough; then set -- 6.1 6.12; fi
-	read -ra serieses <<<"${SERIES:-$*}"
+	read -ra chosen <<<"${SERIES:-$*}"
 }
 
 # on_each_kernel WHAT FUNCTION SERIES: prints results of "FUNCTION SERIES NUMBER" for each kernel;
 # in "make test" that is SERIES
 on_each_kernel() {
-	local what=$1 each=$2 series number=0 status=0 serieses
+	local what=$1 each=$2 series number=0 status=0 chosen
 
 	kernels "${@:3}"
 	echo "KTAP version 1"
-	echo "1..${#serieses[@]}"
-	for series in "${serieses[@]}"; do
+	echo "1..${#chosen[@]}"
+	for series in "${chosen[@]}"; do
 		number=$((number + 1))
 		rm -rf "$work/vm" "$work/out"
 		mkdir -p "$work/vm" "$work/out"

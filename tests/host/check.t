@@ -16,7 +16,10 @@ number=0
 failures=0
 
 # result STATUS TEXT: one line of KTAP, and $work/log below it if STATUS is not 0.
+before=0
 result() {
+	[ $((SECONDS - before)) -lt 5 ] || echo "# $((SECONDS - before)) s"
+	before=$SECONDS
 	number=$((number + 1))
 	if [ "$1" -eq 0 ]; then
 		echo "ok $number $2"
