@@ -21,6 +21,9 @@ TEXT_KB ?= 1024
 PROBES ?= y
 DEEPEST ?= y
 
+# y: all in one unit, see Kbuild
+UNIT ?= n
+
 PREFIX ?= /usr/local
 DESTDIR ?=
 # Of the scripts, those that are of use where the module is used.
