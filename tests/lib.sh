@@ -138,7 +138,7 @@ build_load() {
 
 # result TEXT COMMAND...
 result() {
-	local text=$1 said
+	local text=$1 said began=$SECONDS
 	shift
 	if said=$("$@" 2>&1); then
 		echo "ok $text"
@@ -146,6 +146,7 @@ result() {
 		echo "not ok $text"
 		printf '%s\n' "$said" | head -n 20 | sed 's/^/# /'
 	fi
+	[ $((SECONDS - began)) -lt 5 ] || echo "# $((SECONDS - began)) s: the result above"
 }
 
 # ktap: numbers lines "ok TEXT" and "not ok TEXT" of standard input and adds a plan.
