@@ -390,7 +390,7 @@ overwritten() {
 flipped() {
 	local seed command
 
-	for seed in 1 2 3 4 5 6; do
+	for seed in $(few 1 '1 2 3 4 5 6'); do
 		"$image" flip "$work/scattered" "$work/image" 200 $seed || return
 		for command in log count text info; do
 			"$sane" -f "$work/image" $command >"$work/log" 2>"$work/said" ||
@@ -408,7 +408,7 @@ cut_anywhere() { # FILE WORDS
 
 	"$stackbuf" -f "$work/kept/live" log | events /dev/stdin >"$work/events.live" || return
 	size=$(stat -c %s "$1")
-	for part in 1 3 10 30 50 70 90 99; do
+	for part in $(few '1 50 99' '1 3 10 30 50 70 90 99'); do
 		head -c $((size * part / 100 + 1)) "$1" >"$work/image"
 		"$sane" -f "$work/image" log >"$work/log" 2>"$work/said"
 		case $? in
