@@ -391,7 +391,7 @@ flipped() {
 	local seed command
 
 	for seed in $(few 1 '1 2 3 4 5 6'); do
-		"$image" flip "$work/scattered" "$work/image" 200 $seed || return
+		"$image" flip "$work/scattered" "$work/image" 200 "$seed" || return
 		for command in log count text info; do
 			"$sane" -f "$work/image" $command >"$work/log" 2>"$work/said" ||
 				{ cat "$work/said"; return 1; }

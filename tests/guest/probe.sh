@@ -343,7 +343,7 @@ filtered() {
 	before=$(attempted)
 	recorded=$(fact events_recorded)
 	for word; do echo "${word#*=}" >"$P/${word%%=*}" || return 1; done
-	run tags $N 10 3 >/dev/null
+	run tags "$N" 10 3 >/dev/null
 	facts
 	for word; do
 		case ${word%%=*} in cpu) echo -1 ;; comm) echo ;; every) echo 1 ;; *) echo 0 ;; esac >"$P/${word%%=*}"
