@@ -10,8 +10,8 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
-frames=${DECODE_FRAMES:-500}
-slow=${DECODE_SLOW:-12}
+frames=${DECODE_FRAMES:-$(few 150 500)}
+slow=${DECODE_SLOW:-$(few 4 12)}
 build=$tools
 plain=$build/stackbuf
 sane=$build/asan/stackbuf
@@ -466,7 +466,7 @@ zooms() {
 		at && call { sub(":", "", $1); print "stackbuf_init+0x" $1 "/0x1000 [stackbuf]"; exit }
 		at { call = $2 ~ /^call/ }' >"$work/module"
 
-	for series in 6.1 6.12; do
+	for series in 6.1 $(few '' 6.12); do
 		python3 "$python" lines "$plain" "$("$top/scripts/stackbuf-kernel" "$series")/vmlinux" "$modules" \
 			"$newer/decode_stacktrace.sh" "$slow" "$frames" 2>&1 | sed -E "s/^((not )?ok) /\\1 $series: /"
 	done
