@@ -71,6 +71,8 @@ client() {
 
 # DKMS leaves the module its debug information, and puts its symbols beside it
 dkms() {
+	# What DKMS sets
+	# shellcheck disable=SC2034
 	local kernel_source_dir=$kernel/build kernelver=9.9.0 arch=x86_64 STRIP=() POST_BUILD=''
 
 	# shellcheck source=/dev/null
