@@ -10,7 +10,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
-frames=${DECODE_FRAMES:-$(few 150 500)}
+frames=${DECODE_FRAMES:-500}
 slow=${DECODE_SLOW:-$(few 4 12)}
 build=$tools
 plain=$build/stackbuf
