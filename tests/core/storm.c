@@ -522,8 +522,8 @@ int main(int argc, char **argv)
 		for (k = 0; k < CONTEXTS; k++)
 			tried += cpu_of[i].context[k].attempted;
 		printf("CPU %u recorded %llu of %llu\n", i, got, tried);
-		/* Where there are fewer pages than CPUs, too */
-		if (tried > 100000 && got < tried / 1000) {
+		/* Where there are fewer pages than CPUs, too.  In a few seconds that is the host's choice */
+		if (seconds >= 8 && tried > 100000 && got < tried / 1000) {
 			printf("problem: CPU %u records nothing\n", i);
 			problems++;
 		}
