@@ -302,8 +302,9 @@ gaps() {
 }
 
 # follow RATE SECONDS READER: the events seen and missing must agree with the numbers recorded,
-# and with those that the reader reports as printed and lost.  How many are lost depends on the host,
-# also after the last that was printed; that each is printed or counted does not.
+# and with those that the reader reports as printed and lost.  How many are lost depends on the host;
+# that each is printed or counted does not.  When the reader is interrupted on a slow host, the newest
+# may be in the ring, not yet read.
 follow() {
 	local recorded=$(($1 * $2)) writer reader seen=0 out=0 last=0 printed lost
 	rm -rf "$dir/live" "$dir/ready"
@@ -324,8 +325,12 @@ follow() {
 	read -r seen out last <"$dir/gaps"
 	echo "seen $seen, left out $out, last $last"
 	note "$1 a second: $printed printed, $lost lost"
-	[ $((printed + lost)) = "$recorded" ] && [ "$seen" = "$printed" ] && [ "$seen" -gt 0 ] &&
-		[ $((out + recorded - 1 - last)) = "$lost" ]
+	[ $((seen + out)) = $((last + 1)) ] && [ "$seen" = "$printed" ] && [ "$seen" -gt 0 ] || return
+	if [ "$last" = $((recorded - 1)) ]; then
+		[ "$out" = "$lost" ]
+	else
+		[ "$out" -le "$lost" ] && [ $((printed + lost)) -le "$recorded" ]
+	fi
 }
 check 'log --follow: 100,000 events/s, each in order and once, or counted as lost' follow 100000 "$(few 2 5)" gaps
 check 'log --follow: the same at 1,000,000 events/s' follow 1000000 "$(few 1 3)" gaps
