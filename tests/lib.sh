@@ -62,10 +62,11 @@ once() {
 
 # build SERIES NAME [VARIABLE=VALUE...]: puts stackbuf.ko of that build and the modules of the tests
 # into $work/vm/NAME.  The modules of the tests do not depend on these variables, nor on a tree of
-# the test's own, so they come from one build, which has debug information.  Other builds have none,
-# and compile all in one unit unless UNIT=n is given: a third of the time.
+# the test's own, so they come from one build, which has debug information; with TESTS=1, for builds
+# that change the exported types, from this one.  Other builds have no debug information, and compile
+# all in one unit unless UNIT=n is given: a third of the time.
 build() {
-	local series=$1 name=$2 kernel words cross usual key debug=()
+	local series=$1 name=$2 kernel words cross usual key tests debug=()
 	shift 2
 
 	kernel_of "$series" || return
@@ -74,15 +75,16 @@ build() {
 	usual=$series-modules
 	once "$usual" make -s -C "$top" module BUILD="$builds/$usual" KDIR="$kernel/build" TESTS=1 \
 		"${words[@]}" "${debug[@]}" || return
-	key=$usual
+	key=$usual tests=$usual
 	if [ -n "${tree:-}" ] || [ $# -gt 0 ]; then
 		# A tree of the test's own may change from one build to the next
 		key=$(printf '%s\n' "$series" "${tree:+$tree $name}" "$@" | sha256sum | cut -c 1-16)
 		once "$key" make -s -C "${tree:-$top}" module BUILD="$builds/$key" KDIR="$kernel/build" \
 			UNIT=y CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "${words[@]}" "$@" || return
+		[[ " $* " != *" TESTS=1 "* ]] || tests=$key
 	fi
 	mkdir -p "$work/vm/$name" "$work/build" && ln -sfn "$builds/$key" "$work/build/$series-$name" &&
-		cp "$builds/$key/stackbuf.ko" "$builds/$usual"/tests/*.ko "$work/vm/$name/"
+		cp "$builds/$key/stackbuf.ko" "$builds/$tests"/tests/*.ko "$work/vm/$name/"
 }
 
 # build_tools TARGET...: builds programs for this machine into $tools, by tools/Makefile; no once,

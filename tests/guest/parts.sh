@@ -72,7 +72,7 @@ stops() {
 	! grep '0xdecaf$' events && grep -q '0xfeed$' events
 }
 
-for kind in neither no-probes no-deepest; do
+for kind in neither $(few '' 'no-probes no-deepest'); do
 	dmesg -c >/dev/null
 	load $kind || exit 1
 	result "$kind: load prints its own stack" prints
