@@ -74,7 +74,7 @@ stops() {
 
 for kind in neither $(few '' 'no-probes no-deepest'); do
 	dmesg -c >/dev/null
-	load $kind || exit 1
+	load "$kind" || exit 1
 	result "$kind: load prints its own stack" prints
 	result "$kind: events are recorded and read back" reads_back
 	result "$kind: what is left out is absent, what is not works" has
