@@ -350,7 +350,8 @@ shuffled() {
 
 sparse() {
 	"$image" sparse "$work/scattered" "$work/image" 4 && [ "$(stat -c %s "$work/image")" = 4294967296 ] || return
-	given -f "$work/image" && cmp "$work/given" "$work/given.made" &&
+	# Of processor time, for each process
+	(ulimit -t 60; given -f "$work/image") && cmp "$work/given" "$work/given.made" &&
 		python3 "$image" limit 100 "$stackbuf" -f "$work/image" log
 }
 

@@ -85,8 +85,8 @@ source_line() {
 	sed -n "${line##*:}p" "$top/stackbuf.c" | grep 'stackbuf_save()' || { echo "$line"; return 1; }
 }
 
-# some N EVERY: one of EVERY lines, as stepping is slow: others for each kernel, and fewer
-# on a slow one and in "make test"; all of them with STEP=all.  First instructions are always among them: they
+# some N EVERY: one of EVERY lines, as stepping is slow: others for each kernel, and fewer on a slow
+# one and in "make test"; all of them with STEP=all.  First instructions are always among them: they
 # show whether a save reaches the function.
 some() {
 	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'

@@ -432,7 +432,7 @@ else
 		make -j2 -C "$top/tools" O="$tools" fuzz "$(few RUNS=2000 SECONDS_TO_FUZZ="$seconds")" >"$dir/fuzz" 2>&1 || { tail -40 "$dir/fuzz"; return 1; }
 		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/fuzz")
 		note "$runs runs"
-		[ "$runs" -gt 0 ]
+		[ "$runs" -ge "$(few 2000 1000)" ]
 	}
 	check "arbitrary bytes, $(few '2,000 times' "for $seconds seconds"), do no harm" fuzz
 fi

@@ -66,7 +66,7 @@ limits() {
 		one | page) boot "$series" -x "$reader" -c 1 ;;
 		eight) boot "$series" -x "$reader" -c 8 -m 768 ;;
 		# -s: with a thread each, 128 CPUs of the emulator make little progress
-		many) boot "$series" -s -x "$reader" -c 128 -m 3072 ;;
+		many) boot "$series" -s -t 1800 -x "$reader" -c 128 -m 3072 ;;
 		possible) boot "$series" -x "$reader" -m 768 -a possible_cpus=600 ;;
 		nodebugfs) boot "$series" -s -x "$reader" -a debugfs=off ;;
 		signed) boot "$series" -x "$reader" -a lockdown=integrity ;;
