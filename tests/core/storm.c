@@ -522,7 +522,10 @@ int main(int argc, char **argv)
 		for (k = 0; k < CONTEXTS; k++)
 			tried += cpu_of[i].context[k].attempted;
 		printf("CPU %u recorded %llu of %llu\n", i, got, tried);
-		/* Where there are fewer pages than CPUs, too.  In a few seconds that is the host's choice */
+		/*
+		 * Where there are fewer pages than CPUs, too.  In a few seconds that is the
+		 * choice of the host.
+		 */
 		if (seconds >= 8 && tried > 100000 && got < tried / 1000) {
 			printf("problem: CPU %u records nothing\n", i);
 			problems++;
