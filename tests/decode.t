@@ -3,18 +3,19 @@
 #
 # decode.t: source lines ("stackbuf decode", --lines), profiles and flame graphs.
 # Lines are compared with objdump, addr2line and the kernel's own script; a profile is
-# decoded by protoc, a flame graph tried in a browser.  DECODE_FRAMES (500) is the number of
-# frames, DECODE_SLOW (12) the number that also goes through the unchanged script.
+# decoded by protoc, a flame graph tried in a browser.  DECODE_FRAMES is the number of frames,
+# DECODE_SLOW the number that also goes through the unchanged script.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
-frames=${DECODE_FRAMES:-500}
+frames=${DECODE_FRAMES:-$(few 150 500)}
 slow=${DECODE_SLOW:-$(few 4 12)}
 build=$tools
 plain=$build/stackbuf
-sane=$build/asan/stackbuf
+sane=$plain
+! thorough || sane=$build/asan/stackbuf
 python=$here/helpers/decode.py
 modules=$work/modules
 kernel=$("$top/scripts/stackbuf-kernel" 6.1) || exit 1
@@ -25,8 +26,10 @@ skip() { echo "ok $1 # SKIP $2"; }
 
 # measured TEXT COMMAND...: a result with the command's output after the text
 measured() {
-	local text=$1 said status
+	local text=$1 said status began=$SECONDS processor before
 	shift
+	used
+	before=$processor
 	said=$("$@" 2>&1)
 	status=$?
 	if [ $status = 0 ]; then
@@ -35,6 +38,7 @@ measured() {
 		echo "not ok $text"
 	fi
 	printf '%s\n' "$said" | tail -n 12 | sed 's/^/# /'
+	took "$began" "$before" 'the result above'
 }
 
 # -------------------------------------------------------------------- lines ---
@@ -454,17 +458,19 @@ zooms() {
 # --------------------------------------------------------------- everything ---
 
 {
-	result 'the reader builds' build_tools all "$build/asan/stackbuf"
+	result 'the reader builds' build_tools all "$sane"
 	result 'the module builds' build 6.1 big
 	mkdir -p "$modules" "$work/vm" "$work/out" && cp "$work/vm/big"/*.ko "$modules/"
 	cp "$modules/stackbuf_probe.ko" "$work/vm/" &&
 		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/decode.sh" "$work/vm/run"
 	boot 6.1 >"$work/booted" &
-	objdump -d --no-show-raw-insn "$modules/stackbuf.ko" | awk '
-		/^[0-9a-f]+ <init_module>:|^[0-9a-f]+ <stackbuf_init>:/ { at = 1; next }
-		/^$/ { at = 0 }
-		at && call { sub(":", "", $1); print "stackbuf_init+0x" $1 "/0x1000 [stackbuf]"; exit }
-		at { call = $2 ~ /^call/ }' >"$work/module"
+	# After a call, as a return address is
+	read -r start at < <(objdump -d --no-show-raw-insn "$modules/stackbuf.ko" | awk '
+		/^[0-9a-f]+ <init_module>:|^[0-9a-f]+ <stackbuf_init>:/ { start = $1; next }
+		/^$/ { start = "" }
+		start && call { sub(":", "", $1); print start, $1; exit }
+		start { call = $2 ~ /^call/ }')
+	printf 'stackbuf_init+0x%x/0x1000 [stackbuf]\n' $((0x$at - 0x$start)) >"$work/module"
 
 	for series in 6.1 $(few '' 6.12); do
 		python3 "$python" lines "$plain" "$("$top/scripts/stackbuf-kernel" "$series")/vmlinux" "$modules" \

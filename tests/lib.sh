@@ -12,8 +12,9 @@ trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 # Builds that several tests of a run share
 builds=${STACKBUF_TEST_BUILDS:-$work/builds}
-tools=$builds/tools
-mkdir -p "$builds" || exit 1
+# Where "make demo" and users build the command
+tools=$top/build/tools
+mkdir -p "$builds" "$top/build" || exit 1
 
 # thorough: true in "make test-all", which runs all of each test on both kernels; "make test" runs
 # each thing once, briefly, on one of them
@@ -39,23 +40,37 @@ kernel_of() {
 	done
 }
 
-# took SECONDS WHAT: a note on where the time goes, if it was some
+# used: sets processor to the seconds that the processes which this shell has waited for have used
+used() {
+	local user system
+
+	builtin times >"$work/times"
+	{ read -r user && read -r user system; } <"$work/times"
+	user=${user%[.,]*} system=${system%[.,]*}
+	processor=$((${user%m*} * 60 + 10#${user#*m} + ${system%m*} * 60 + 10#${system#*m}))
+}
+
+# took SECONDS PROCESSOR WHAT: a note on where the time goes, if it was some since $SECONDS and
+# $processor had these values
 took() {
-	[ $((SECONDS - $1)) -lt 2 ] || echo "# $((SECONDS - $1)) s: $2"
+	used
+	[ $((SECONDS - $1)) -lt 2 ] || echo "# $((SECONDS - $1)) s, $((processor - $2)) of a processor: $3"
 }
 
 # once NAME COMMAND...: runs the command unless it has succeeded for this NAME; its output goes
 # to $work/make.log
 once() {
-	local name=$1 lock status=0 began=$SECONDS
+	local name=$1 lock status=0 began=$SECONDS processor before
 	shift
+	used
+	before=$processor
 
 	exec {lock}>"$builds/$name.lock" && flock "$lock" || return
 	if [ ! -e "$builds/$name.done" ]; then
 		"$@" >"$work/make.log" 2>&1 && touch "$builds/$name.done" || status=1
 	fi
 	exec {lock}>&-
-	took "$began" "build $name"
+	took "$began" "$before" "build $name"
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
 	return $status
 }
@@ -63,8 +78,8 @@ once() {
 # build SERIES NAME [VARIABLE=VALUE...]: puts stackbuf.ko of that build and the modules of the tests
 # into $work/vm/NAME.  The modules of the tests do not depend on these variables, nor on a tree of
 # the test's own, so they come from one build, which has debug information; with TESTS=1, for builds
-# that change the exported types, from this one.  Other builds have no debug information, and compile
-# all in one unit unless UNIT=n is given: a third of the time.
+# that change the exported types, from this one.  Other builds have no debug information.  All compile
+# the recorder in one unit unless UNIT=n is given: a third of the time.
 build() {
 	local series=$1 name=$2 kernel words cross usual key tests debug=()
 	shift 2
@@ -74,7 +89,7 @@ build() {
 	grep -q '^CONFIG_DEBUG_INFO=y' "$kernel/build/.config" || debug=(KCFLAGS=-g)
 	usual=$series-modules
 	once "$usual" make -s -C "$top" module BUILD="$builds/$usual" KDIR="$kernel/build" TESTS=1 \
-		"${words[@]}" "${debug[@]}" || return
+		UNIT=y "${words[@]}" "${debug[@]}" || return
 	key=$usual tests=$usual
 	if [ -n "${tree:-}" ] || [ $# -gt 0 ]; then
 		# A tree of the test's own may change from one build to the next
@@ -90,12 +105,14 @@ build() {
 # build_tools TARGET...: builds programs for this machine into $tools, by tools/Makefile; no once,
 # as make itself knows what is up to date
 build_tools() {
-	local lock status=0 began=$SECONDS
+	local lock status=0 began=$SECONDS processor before
 
+	used
+	before=$processor
 	exec {lock}>"$tools.lock" && flock "$lock" || return
 	make -s -j2 -C "$top/tools" O="$tools" "$@" >"$work/make.log" 2>&1 || status=1
 	exec {lock}>&-
-	took "$began" 'build of the command and its tests'
+	took "$began" "$before" 'build of the command and its tests'
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
 	return $status
 }
@@ -106,8 +123,9 @@ build_reader() {
 	local kernel words cross sysroot
 
 	kernel_of "$1" || return
-	reader=$builds/${cross}tools/stackbuf
+	reader=$tools/stackbuf
 	if [ -n "$cross" ]; then
+		reader=$builds/${cross}tools/stackbuf
 		sysroot=$("$top/scripts/stackbuf-kernel" -s arm64) || return
 		once "${cross}tools" make -s -C "$top/tools" O="$builds/${cross}tools" \
 			CC="${cross}gcc-12 --sysroot=$sysroot" all || return
@@ -140,15 +158,17 @@ build_load() {
 
 # result TEXT COMMAND...
 result() {
-	local text=$1 said began=$SECONDS
+	local text=$1 said began=$SECONDS processor before
 	shift
+	used
+	before=$processor
 	if said=$("$@" 2>&1); then
 		echo "ok $text"
 	else
 		echo "not ok $text"
 		printf '%s\n' "$said" | head -n 20 | sed 's/^/# /'
 	fi
-	[ $((SECONDS - began)) -lt 5 ] || echo "# $((SECONDS - began)) s: the result above"
+	took "$began" "$before" 'the result above'
 }
 
 # ktap: numbers lines "ok TEXT" and "not ok TEXT" of standard input and adds a plan.
@@ -175,8 +195,10 @@ ktap() {
 # boot SERIES OPTION...: runs $work/vm in a machine and prints its output and how it ended.
 # APPEND in the environment is added to the kernel's command line.
 boot() {
-	local series=$1 status began=$SECONDS
+	local series=$1 status began=$SECONDS processor before
 	shift
+	used
+	before=$processor
 
 	! thorough || : >"$work/vm/thorough"
 	# The guest may stop after the result that a deliberate fault must make fail
@@ -184,7 +206,7 @@ boot() {
 	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
 		>"$work/guest.log" 2>"$work/vm.err"
 	status=$?
-	took "$began" "machine with $series"
+	took "$began" "$before" "machine with $series"
 	grep -v '^done$' "$work/guest.log"
 	[ $status = 0 ] || sed 's/^/# /' "$work/vm.err"
 	result "the machine ends well, without complaints in its log" [ $status = 0 ]
@@ -284,7 +306,7 @@ measured_build() {
 		sed -i '1i #define IRQS_OFF_HERE' "$work/measured/stackbuf.c" &&
 		sed -i '/^#endif .* STACKBUF_INTERNAL_H/i #include "../tests/stackbuf_irqs.h"' \
 			"$work/measured/core/internal.h" || return
-	tree=$work/measured build "$@" UNIT=n
+	tree=$work/measured build "$@" UNIT="$(few y n)"
 }
 
 # in_browser URL: the document after its script has run; what the script complains about goes to

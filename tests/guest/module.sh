@@ -479,7 +479,7 @@ step() {
 	[ $stepped = 0 ] || { cat step; return 1; }
 	sleep 1
 	check || return 1
-	is "$(value hit step) * $slow > $(few 20 100)" || return 1
+	is "$(value hit step) * $slow > $(few 8 100)" || return 1
 	is "$(value total check) - $total == $(value recorded step)" || return 1
 	is "$(value refused check) - $lost == $(value refused step)"
 }
@@ -494,7 +494,7 @@ unload
 
 # ------------------------------------------------------------ load, unload ---
 
-loads=$(few 10 50)
+loads=$(few 4 50)
 stage "$loads loads"
 cycles() {
 	i=0

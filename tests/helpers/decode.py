@@ -143,7 +143,7 @@ def truth(stackbuf, image, number):
         or twins < number // 4
 
 
-def interrupted(stackbuf, image, most=8000):
+def interrupted(stackbuf, image, most):
     """Anywhere in functions with name and size in common: what is right is among the answers"""
     sizes = {int(s[0], 16): int(s[1], 16) for s in map(str.split, lines("nm", "-S", image.path))
              if len(s) == 4}
@@ -326,6 +326,7 @@ def compat(stackbuf, image, modules, script, slow, number):
     inside, noted = module_frames(modules + "/stackbuf.ko")
     image.random.shuffle(pick)
     image.random.shuffle(inside)
+    inside = [f for f in inside if f in noted] + [f for f in inside if f not in noted][:2 * number]
     shapes = [" %s", "[    3.427768]  %s", "[  303.427768] RIP: 0010:%s", " ? %s", "x (%s)", "%s",
               " [<ffffffff81000000>] ? %s", "[ 1.0] no frame of its own %s", "\t%s\t"]
     text = []
@@ -368,9 +369,9 @@ def all_lines(stackbuf, vmlinux, modules, script, slow, number):
     image = Image(vmlinux)
     bad = False
     for text, function, args in (
-            ("of calls and functions that share a name none has a wrong line", truth, (number,)),
+            ("of calls and functions that share a name none has a wrong line", truth, (max(number, 500),)),
             ("interrupted where functions share name and size: the right line is there",
-             interrupted, ()),
+             interrupted, (16 * number,)),
             ("exact frames and return addresses are told apart", kinds, ()),
             ("--compat writes what the kernel's script does", compat,
              (modules, script, slow, number))):
