@@ -119,7 +119,7 @@ static void test_limit(void)
 	int failed;
 
 	write_old();
-	/* A shell may have been started with SIGXFSZ ignored, a job in the background with SIGINT */
+	/* A shell may have been started with SIGXFSZ ignored, a background job with SIGINT */
 	sigaction(SIGXFSZ, NULL, &was);
 	sigaction(SIGINT, NULL, &interrupt);
 	getrlimit(RLIMIT_FSIZE, &before);
