@@ -196,7 +196,7 @@ builds() {
 	rm -rf "${work:?}"/{first,edited,ran,sized,rebuilt,older}
 	result 'everything is built' build_tools all
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/builds.sh" "$work/vm/run" &&
-		build_reader "$series" && build "$series" small EVENTS_KB=64 CONFIG_DEBUG_INFO=y && build "$series" big ||
+		build_reader "$series" && build "$series" small EVENTS_KB=64 CONFIG_DEBUG_INFO=y UNIT="$(few y n)" && build "$series" big ||
 		echo "not ok everything is built"
 	result 'a client is built, edited and built again' clients
 	boot "$series" -x "$reader"

@@ -26,10 +26,9 @@ skip() { echo "ok $1 # SKIP $2"; }
 
 # measured TEXT COMMAND...: a result with the command's output after the text
 measured() {
-	local text=$1 said status began=$SECONDS processor before
+	local text=$1 said status began
 	shift
-	used
-	before=$processor
+	begins
 	said=$("$@" 2>&1)
 	status=$?
 	if [ $status = 0 ]; then
@@ -38,7 +37,7 @@ measured() {
 		echo "not ok $text"
 	fi
 	printf '%s\n' "$said" | tail -n 12 | sed 's/^/# /'
-	took "$began" "$before" 'the result above'
+	took 'the result above'
 }
 
 # -------------------------------------------------------------------- lines ---

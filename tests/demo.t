@@ -71,7 +71,6 @@ shape_of_picture() {
 
 # Where "make demo" builds it as well, and other tests may be building now
 build_tools all >/dev/null
-thorough || export UNIT=y
 make -s -C "$top" --no-print-directory demo >"$work/demo" 2>"$work/demo.err"
 status=$?
 sessions <"$work/demo" >"$work/sessions"

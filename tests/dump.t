@@ -638,7 +638,7 @@ unreadable() {
 
 fuzzed() {
 	if ! thorough; then
-		"$asan/bytes_dump" 300 >"$work/fuzz" 2>&1 && grep -qx '300 inputs' "$work/fuzz" && return
+		"$asan/bytes_dump" 1000 >"$work/fuzz" 2>&1 && grep -qx '1000 inputs' "$work/fuzz" && return
 		tail -n 30 "$work/fuzz"
 		return 1
 	fi
@@ -671,7 +671,7 @@ damage() {
 	result "what is no dump is refused: what it is, in one line" no_dumps
 	if ! thorough || command -v clang >/dev/null; then
 		! thorough || build_tools "$tools/fuzz_dump"
-		result "arbitrary bytes as dump files, $(few '300 times' "$seconds s")" fuzzed
+		result "arbitrary bytes as dump files, $(few '1,000 times' "$seconds s")" fuzzed
 	else
 		echo "ok arbitrary bytes as dump files # SKIP clang is not installed"
 	fi

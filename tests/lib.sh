@@ -50,27 +50,35 @@ used() {
 	processor=$((${user%m*} * 60 + 10#${user#*m} + ${system%m*} * 60 + 10#${system#*m}))
 }
 
-# took SECONDS PROCESSOR WHAT: a note on where the time goes, if it was some since $SECONDS and
-# $processor had these values
-took() {
+# begins: sets began, for took; a variable of the caller, as what it calls may begin something, too
+begins() {
+	local processor
+
 	used
-	[ $((SECONDS - $1)) -lt 2 ] || echo "# $((SECONDS - $1)) s, $((processor - $2)) of a processor: $3"
+	began=$SECONDS:$processor
+}
+
+# took WHAT: a note on where the time since began went, if it was some
+took() {
+	local processor seconds=$((SECONDS - ${began%:*}))
+
+	used
+	[ "$seconds" -lt 2 ] || echo "# $seconds s, $((processor - ${began#*:})) of a processor: $1"
 }
 
 # once NAME COMMAND...: runs the command unless it has succeeded for this NAME; its output goes
 # to $work/make.log
 once() {
-	local name=$1 lock status=0 began=$SECONDS processor before
+	local name=$1 lock status=0 began
 	shift
-	used
-	before=$processor
+	begins
 
 	exec {lock}>"$builds/$name.lock" && flock "$lock" || return
 	if [ ! -e "$builds/$name.done" ]; then
 		"$@" >"$work/make.log" 2>&1 && touch "$builds/$name.done" || status=1
 	fi
 	exec {lock}>&-
-	took "$began" "$before" "build $name"
+	took "build $name"
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
 	return $status
 }
@@ -78,8 +86,9 @@ once() {
 # build SERIES NAME [VARIABLE=VALUE...]: puts stackbuf.ko of that build and the modules of the tests
 # into $work/vm/NAME.  The modules of the tests do not depend on these variables, nor on a tree of
 # the test's own, so they come from one build, which has debug information; with TESTS=1, for builds
-# that change the exported types, from this one.  Other builds have no debug information.  All compile
-# the recorder in one unit unless UNIT=n is given: a third of the time.
+# that change the exported types, from this one.  It compiles each file alone, as users do, in
+# "make test-all" only (demo.t always builds so): in one unit takes a third of the time.  Other
+# builds have no debug information, and compile in one unit unless UNIT=n is given.
 build() {
 	local series=$1 name=$2 kernel words cross usual key tests debug=()
 	shift 2
@@ -89,7 +98,7 @@ build() {
 	grep -q '^CONFIG_DEBUG_INFO=y' "$kernel/build/.config" || debug=(KCFLAGS=-g)
 	usual=$series-modules
 	once "$usual" make -s -C "$top" module BUILD="$builds/$usual" KDIR="$kernel/build" TESTS=1 \
-		UNIT=y "${words[@]}" "${debug[@]}" || return
+		UNIT="$(few y n)" "${words[@]}" "${debug[@]}" || return
 	key=$usual tests=$usual
 	if [ -n "${tree:-}" ] || [ $# -gt 0 ]; then
 		# A tree of the test's own may change from one build to the next
@@ -105,14 +114,13 @@ build() {
 # build_tools TARGET...: builds programs for this machine into $tools, by tools/Makefile; no once,
 # as make itself knows what is up to date
 build_tools() {
-	local lock status=0 began=$SECONDS processor before
+	local lock status=0 began
 
-	used
-	before=$processor
+	begins
 	exec {lock}>"$tools.lock" && flock "$lock" || return
 	make -s -j2 -C "$top/tools" O="$tools" "$@" >"$work/make.log" 2>&1 || status=1
 	exec {lock}>&-
-	took "$began" "$before" 'build of the command and its tests'
+	took 'build of the command and its tests'
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"
 	return $status
 }
@@ -158,17 +166,16 @@ build_load() {
 
 # result TEXT COMMAND...
 result() {
-	local text=$1 said began=$SECONDS processor before
+	local text=$1 said began
 	shift
-	used
-	before=$processor
+	begins
 	if said=$("$@" 2>&1); then
 		echo "ok $text"
 	else
 		echo "not ok $text"
 		printf '%s\n' "$said" | head -n 20 | sed 's/^/# /'
 	fi
-	took "$began" "$before" 'the result above'
+	took 'the result above'
 }
 
 # ktap: numbers lines "ok TEXT" and "not ok TEXT" of standard input and adds a plan.
@@ -195,10 +202,9 @@ ktap() {
 # boot SERIES OPTION...: runs $work/vm in a machine and prints its output and how it ended.
 # APPEND in the environment is added to the kernel's command line.
 boot() {
-	local series=$1 status began=$SECONDS processor before
+	local series=$1 status began
 	shift
-	used
-	before=$processor
+	begins
 
 	! thorough || : >"$work/vm/thorough"
 	# The guest may stop after the result that a deliberate fault must make fail
@@ -206,7 +212,7 @@ boot() {
 	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
 		>"$work/guest.log" 2>"$work/vm.err"
 	status=$?
-	took "$began" "$before" "machine with $series"
+	took "machine with $series"
 	grep -v '^done$' "$work/guest.log"
 	[ $status = 0 ] || sed 's/^/# /' "$work/vm.err"
 	result "the machine ends well, without complaints in its log" [ $status = 0 ]

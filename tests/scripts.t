@@ -408,10 +408,10 @@ others() {
 	refuses "vmcore of kdump cut in half" 10 'truncated or damaged' "$crash" -k "$k61/vmlinux" "$w/half"
 
 	cat >"$w/6.12/run" <<-'END'
-	#!/bin/sh
-	insmod /t/stackbuf.ko || exit 1
-	cat /sys/kernel/debug/stackbuf/text >/out/text
-	host elf dump.elf
+		#!/bin/sh
+		insmod /t/stackbuf.ko || exit 1
+		cat /sys/kernel/debug/stackbuf/text >/out/text
+		host elf dump.elf
 	END
 	"$vm" -k 6.12 -m 256 -o "$w/d12" "$w/6.12" >"$w/vm.log" 2>&1 || { diag "$w/vm.log"; bail "no dump of 6.12"; }
 	refuses "dump of 6.12 and a crash that is too old" 4 'crash 8.0.5 is too old for kernel 6.12.*: install crash 8.0.6' \

@@ -422,8 +422,8 @@ check 'the command is built with hardening flags' hardened
 
 # -------------------------------------------------------------- any bytes ---
 
-bytes() { # PROGRAM N
-	"$asan/$1" "$2" >"$dir/bytes" 2>&1 && grep -qx "$2 inputs" "$dir/bytes" && return
+bytes() { # PROGRAM N SEED...
+	"$asan/$1" "${@:2}" >"$dir/bytes" 2>&1 && grep -qx "$2 inputs" "$dir/bytes" && return
 	tail -n 40 "$dir/bytes"
 	return 1
 }
@@ -434,8 +434,8 @@ fuzz() {
 	note "$runs runs"
 	[ "$runs" -ge 1000 ]
 }
-check 'arbitrary bytes as arrays, 5,000 times, do no harm' bytes bytes 5000
-check 'arbitrary bytes as text to decode, 1,000 times, do no harm' bytes bytes_text 1000
+check 'arbitrary bytes as arrays, 5,000 times, do no harm' bytes bytes 5000 "$tools"/corpus/seed-*
+check 'arbitrary bytes as text to decode, 20,000 times, do no harm' bytes bytes_text 20000 "$tools"/text/seed-*
 if ! thorough; then
 	:
 elif ! echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n == 77; }' |
@@ -448,4 +448,4 @@ else
 fi
 }
 
-with_tools all_tests tests "$asan/bytes" "$asan/bytes_text"
+with_tools all_tests tests "$asan/bytes" "$asan/bytes_text" "$tools"/{corpus,text}/seed-1
