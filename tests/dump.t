@@ -63,14 +63,15 @@ recompressed() {
 	"$tools/recompress" "$1" "$work/md.plain" "$work/md.$1" && same "$work/md.$1"
 }
 
+# The second begins as an ELF file does: with a page of the cache that holds a program
 several_files() {
-	local size status
+	local at status
 
-	size=$(stat -c %s "$work/out/raw")
-	size=$((size / 2))
-	head -c $size "$work/out/raw" >"$work/DDRCS0.BIN"
-	tail -c +$((size + 1)) "$work/out/raw" >"$work/DDRCS1.BIN"
-	same -f "$work/DDRCS1.BIN@0x8000000" -f "$work/DDRCS0.BIN@0x0" && same -f "$work/DDRCS0.BIN" -f "$work/DDRCS1.BIN"
+	at=$(LC_ALL=C grep -abo -F $'\x7fELF\x02\x01\x01' "$work/out/raw" | awk -F: '$1 && $1 % 4096 == 0 { print $1; exit }')
+	[ -n "$at" ] || { echo "no program in the guest's memory"; return 1; }
+	head -c "$at" "$work/out/raw" >"$work/DDRCS0.BIN"
+	tail -c +$((at + 1)) "$work/out/raw" >"$work/DDRCS1.BIN"
+	same -f "$work/DDRCS1.BIN@$at" -f "$work/DDRCS0.BIN@0x0" && same -f "$work/DDRCS0.BIN" -f "$work/DDRCS1.BIN"
 	status=$?
 	rm "$work"/DDRCS?.BIN
 	return $status
@@ -638,7 +639,7 @@ unreadable() {
 
 fuzzed() {
 	if ! thorough; then
-		"$asan/bytes_dump" 1000 >"$work/fuzz" 2>&1 && grep -qx '1000 inputs' "$work/fuzz" && return
+		"$asan/bytes_dump" 300 >"$work/fuzz" 2>&1 && grep -qx '300 inputs' "$work/fuzz" && return
 		tail -n 30 "$work/fuzz"
 		return 1
 	fi
@@ -671,7 +672,7 @@ damage() {
 	result "what is no dump is refused: what it is, in one line" no_dumps
 	if ! thorough || command -v clang >/dev/null; then
 		! thorough || build_tools "$tools/fuzz_dump"
-		result "arbitrary bytes as dump files, $(few '1,000 times' "$seconds s")" fuzzed
+		result "arbitrary bytes as dump files, $(few '300 times' "$seconds s")" fuzzed
 	else
 		echo "ok arbitrary bytes as dump files # SKIP clang is not installed"
 	fi

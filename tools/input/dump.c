@@ -425,7 +425,7 @@ static char *without_address(const char *name)
 	return xstrdup(name);
 }
 
-int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
+int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size_t size)
 {
 	char head[16] = "";
 	struct stat st;
@@ -433,6 +433,7 @@ int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
 
 	memset(f, 0, sizeof(*f));
 	f->name = without_address(name);
+	raw |= strcmp(f->name, name);
 	/* Opening a FIFO would block until a writer opens it */
 	f->fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0) {
@@ -458,6 +459,9 @@ int dump_open(struct dump_file *f, const char *name, char *error, size_t size)
 		snprintf(error, size, "%s: is empty", f->name);
 		return -1;
 	}
+	/* Memory may hold the beginning of a file at its own */
+	if (raw)
+		memset(head, 0, sizeof(head));
 	if (!memcmp(head, FLAT_MAGIC, sizeof(head))) {
 		if (unflatten(f, error, size))
 			return -1;

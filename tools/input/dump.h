@@ -58,10 +58,10 @@ struct dump_file {
 };
 
 /*
- * Open @name, which may be followed by "@ADDRESS".  Return 0, or -1 with a line in @error.  To be
- * closed in both cases.
+ * Open @name, which may be followed by "@ADDRESS".  Then, or with @raw, it is memory whatever it
+ * begins with.  Return 0, or -1 with a line in @error.  To be closed in both cases.
  */
-int dump_open(struct dump_file *f, const char *name, char *error, size_t size);
+int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size_t size);
 void dump_close(struct dump_file *f);
 
 /* The bytes to pass, for scan_start() */

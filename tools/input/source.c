@@ -725,15 +725,29 @@ static const struct source_ops files_ops = {
 	.close = files_close,
 };
 
+/*
+ * Among pieces of memory one that seems to be an ELF file, but no whole dump, is a piece as well:
+ * its first page held the beginning of a program, or of the headers for a vmcore.
+ */
 static int open_files(struct source *s, char *const *name, unsigned int names)
 {
+	bool pieces = false;
+	struct dump_file *f;
 	unsigned int i;
 
 	s->ops = &files_ops;
 	s->file = xcalloc(names, sizeof(*s->file));
-	for (i = 0; i < names; i++) {
-		s->files++;
-		if (dump_open(&s->file[i], name[i], s->error, sizeof(s->error)))
+	for (f = s->file; s->files < names; f++) {
+		if (dump_open(f, name[s->files++], false, s->error, sizeof(s->error)) &&
+		    f->kind != DUMP_ELF)
+			return -1;
+		pieces |= f->kind == DUMP_RAW;
+	}
+	for (i = 0, f = s->file; i < names; i++, f++) {
+		if (f->kind != DUMP_ELF || (f->ranges && !f->cut))
+			continue;
+		dump_close(f);
+		if (dump_open(f, name[i], pieces, s->error, sizeof(s->error)))
 			return -1;
 	}
 	return 0;
