@@ -32,7 +32,7 @@ core() {
 
 # Each of seven storms has a seventh of the time
 seconds=$(((${CORE_MINUTES:-1} * 60 + 6) / 7))
-thorough || [ -n "${CORE_MINUTES:-}" ] || seconds=2
+thorough || [ -n "${CORE_MINUTES:-}" ] || seconds=1
 
 # storm TEXT NAME OPTION...: a result, and how fast it was
 storm() {

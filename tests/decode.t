@@ -10,7 +10,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
-frames=${DECODE_FRAMES:-$(few 150 500)}
+frames=${DECODE_FRAMES:-$(few 50 500)}
 slow=${DECODE_SLOW:-$(few 4 12)}
 build=$tools
 plain=$build/stackbuf
@@ -312,15 +312,16 @@ record=$work/record
 
 # Names and addresses give the same lines, wherever the kernel was loaded
 named_or_not() {
-	local base there inside
-	"$plain" -f "$record" log --lines -k "$vmlinux" -m "$modules" >"$work/log" || return
-	"$plain" -f "$record" log | "$plain" decode -k "$vmlinux" -m "$modules" >"$work/log2" || return
+	local base there inside last
+	last=$(few 20000 10000000)
+	"$plain" -f "$record" log --last "$last" --lines -k "$vmlinux" -m "$modules" >"$work/log" || return
+	"$plain" -f "$record" log --last "$last" | "$plain" decode -k "$vmlinux" -m "$modules" >"$work/log2" || return
 	# They may differ where several functions have one name: the address identifies one
 	diff "$work/log" "$work/log2" >"$work/differ"
 	grep '^>' "$work/differ" | grep -qv ' or ' && { head -n 9 "$work/differ"; return 1; }
 	mkdir "$work/bare" && cp "$record"/{info,events,stacks} "$work/bare" &&
 		head -c "$(stat -c %s "$record/text")" /dev/zero >"$work/bare/text" || return
-	"$plain" -f "$work/bare" log --lines -k "$vmlinux" -m "$modules" >"$work/log3" 2>/dev/null
+	"$plain" -f "$work/bare" log --last "$last" --lines -k "$vmlinux" -m "$modules" >"$work/log3" 2>/dev/null
 	[ "$(grep -c '0x[0-9a-f]* .*:[0-9]*)$' "$work/log3")" -gt 1000 ] ||
 		{ echo "few lines for addresses"; return 1; }
 	# Compare all frames except those in modules, which an address alone cannot identify
@@ -339,8 +340,9 @@ named_or_not() {
 
 all_have_lines() {
 	local command missing
-	for command in log count text; do
-		"$plain" -f "$record" "$command" --lines -k "$vmlinux" -m "$modules" >"$work/lines" 2>"$work/err" || return
+	for command in "log --last $(few 20000 10000000)" count text; do
+		# shellcheck disable=SC2086 # words
+		"$plain" -f "$record" $command --lines -k "$vmlinux" -m "$modules" >"$work/lines" 2>"$work/err" || return
 		grep -E '\+0x[0-9a-f]+/0x[0-9a-f]+' "$work/lines" >"$work/some"
 		missing=$(grep -vc ':[0-9?]*)$' "$work/some")
 		echo "$command: $missing of $(wc -l <"$work/some") frames without a line"

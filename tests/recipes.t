@@ -49,7 +49,8 @@ placed() {
 play() {
 	(
 		cd "$home" || exit
-		export HOME=$home
+		export HOME=$home UNIT
+		UNIT=$(few y n)
 		unset STACKBUF_CACHE XDG_CACHE_HOME
 		while IFS= read -r line <&3; do
 			printf '$ %s\n' "$line"

@@ -39,6 +39,34 @@ one_line() {
 	is "$(wc -l <err) == 1" && grep "$words" err && [ ! -s out ] || { cat err out; return 1; }
 }
 
+# ------------------------------------------------------------------- loading ---
+
+percpu() {
+	sed -n 's/^Percpu: *\([0-9]*\) kB/\1/p' /proc/meminfo
+}
+unwound() {
+	before=$(percpu)
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		if insmod /t/big/stackbuf.ko probe=dput,no_such_function 2>err; then return 1; fi
+	done
+	if grep '^stackbuf ' /proc/modules; then return 1; fi
+	after=$(percpu)
+	echo "percpu $before, then $after kB"
+	is "$after - $before < 100"
+}
+result "a load that fails halfway leaves nothing behind, 10 times" unwound
+
+# Says what modprobe does of a key that the kernel lacks
+unknown_key() {
+	mkdir -p bin "/lib/modules/$(uname -r)" && cat >bin/modprobe <<-'END' && chmod +x bin/modprobe || return 1
+		#!/bin/sh
+		[ "$1" = -q ] || echo "modprobe: ERROR: could not insert 'stackbuf': Key was rejected by service" >&2
+		exit 1
+	END
+	PATH=$W/bin:$PATH one_line 'signed with a key that it knows: mokutil' "$STACKBUF" snoop -n 1 vfs_read
+}
+result "modprobe finds that the kernel lacks the module's key: what to do" unknown_key
+
 load big
 
 # ---------------------------------------------------------------- parameters ---

@@ -20,8 +20,21 @@ few() {
 	if [ -e /t/thorough ]; then echo "$2"; else echo "$1"; fi
 }
 
+stage() {
+	echo "# $(cut -d. -f1 /proc/uptime) s: $*"
+}
+
 note() {
 	sed 's/^/# /' "$@" | cut -c 1-400
+}
+
+# spent: a note on the processor time of all CPUs since the last one, if it was some
+noted=0
+spent() {
+	read -r _ user nice system _ _ irq softirq _ </proc/stat
+	spent=$(((user + nice + system + irq + softirq) / 100 - noted))
+	[ $spent -lt 2 ] || echo "# $spent s of processors until here"
+	noted=$((noted + spent))
 }
 
 # result TEXT COMMAND...: ok if the command succeeds
@@ -36,6 +49,7 @@ result() {
 		# The test for a deliberate fault failed as it should: skip the rest
 		if [ -e /t/fails ] && echo "$text" | grep -qE "$(cat /t/fails)"; then exit 0; fi
 	fi
+	spent
 }
 
 # Where the kernel has kmemleak, check that nothing leaked

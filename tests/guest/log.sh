@@ -11,17 +11,17 @@
 . /t/lib.sh
 
 STACKBUF=$(cat /t/reader)
-N=100000
+N=$(few 10000 100000)
 CPUS=$(nproc)
 
 load big || exit 1
-run tags $N 40 4 >tags
+run tags "$N" 40 4 >tags
 note tags
 
 # The newest events of each CPU: each once, in order, up to the last, with the right stack
 newest() {
-	"$STACKBUF" log --json >log || return
-	awk -v n=$N -v cpus="$CPUS" -f /t/tags.awk tags log
+	"$STACKBUF" log --json --last "$(few 6000 10000000)" >log || return
+	awk -v n="$N" -v cpus="$CPUS" -f /t/tags.awk tags log
 }
 
 # The total of every path, including events that were overwritten

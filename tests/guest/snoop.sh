@@ -131,7 +131,7 @@ first_event() {
 	done | sort -n | head -n 1 >symbols
 	touch seen
 	echo "# from the command's start to its end after one event: $(cat ms) ms; reading kallsyms: $(cat symbols) ms" >>notes
-	grep -q '^	vfs_open$' out && is "$(cat ms) < 6 * $slow * $(cat symbols)"
+	grep -q '^	vfs_open$' out && is "$(few 1 "$(cat ms) < 6 * $slow * $(cat symbols)")"
 }
 
 snoop_block() {
@@ -362,27 +362,30 @@ like_bpftrace() {
 	return 1
 }
 
+# Calls on each CPU
+calls=$(few 6000 20000)
+
 # Known totals, on all CPUs, over many laps of the ring: each stack's total is the number of
 # calls.  Saves that the function itself makes are not included.
 wrapped() {
 	unload
 	load small || return
 	start count count stackbuf_test:leaf_tag || return
-	run tags 20000 40 4 >calls || return
+	run tags "$calls" 40 4 >made || return
 	finish INT
 	[ $status = 0 ] && [ ! -s count.err ] || { cat count.err; return 1; }
-	stacks count | awk -v all=$((20000 * cpus / 40)) '$1 != all { bad = 1 } { n++ } END { exit bad || n != 40 }' || { stacks count | cut -c 1-80; return 1; }
+	stacks count | awk -v all=$((calls * cpus / 40)) '$1 != all { bad = 1 } { n++ } END { exit bad || n != 40 }' || { stacks count | cut -c 1-80; return 1; }
 	overwritten=$("$STACKBUF" info | awk '/^events overwritten/ { print $NF }')
-	is "$overwritten > 20000 * $cpus"
+	is "$overwritten > $calls * $cpus"
 }
 
 # By process: overwritten events are reported, and counted under an unknown process
 by_process() {
 	start count count -P stackbuf_test:leaf_tag || return
-	run tags 20000 40 4 >calls || return
+	run tags "$calls" 40 4 >made || return
 	finish INT
 	[ $status = 0 ] || return
-	awk -v all=$((20000 * cpus)) '/^    [0-9]+$/ { n += $1 } /\[[0-9]+\]$/ { named++ }
+	awk -v all=$((calls * cpus)) '/^    [0-9]+$/ { n += $1 } /\[[0-9]+\]$/ { named++ }
 		END { print n; exit n != all || !named }' count || return
 	if grep -q 'unknown process' count; then
 		grep -q 'events were overwritten before they were read' count.err
@@ -648,7 +651,7 @@ hot() {
 	for command in snoop "count -P"; do
 		# shellcheck disable=SC2086 # two words
 		start hot $command vfs_write || return
-		sleep 2
+		sleep "$(few 0.5 2)"
 		from=$(now)
 		finish INT
 		echo "# under load $command ended $(($(now) - from)) ms after SIGINT" >>notes

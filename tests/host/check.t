@@ -53,17 +53,20 @@ for file in "${all[@]}"; do
 	esac
 done
 
-# Each compiler once, and each kernel; with STACKBUF_TEST_ALL each on both, and files apart
+# Each compiler once, and each kernel: gcc takes the files apart, clang those of the tests as well;
+# with STACKBUF_TEST_ALL all of it on both
 pairs=(6.1:gcc 6.12:clang)
 compilers=(gcc)
 sizes=(262144)
-unit=(UNIT=y)
+lint=(warnings 'gcc and clang')
+apart=() together=(UNIT=y TESTS=1) unit=(UNIT=y)
 others='^core/(recall_fp|records)\.c$'
 if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	pairs=({6.1,6.12}:{gcc,clang})
 	compilers+=(clang)
 	sizes+=(4)
-	unit=()
+	lint=(lint 'gcc, clang and cppcheck')
+	apart=(TESTS=1) together=(TESTS=1) unit=()
 	others='^$'
 fi
 plan=$((21 + ${#pairs[@]} + ${#compilers[@]}))
@@ -93,9 +96,9 @@ for pair in "${pairs[@]}"; do
 	text="$series headers, $compiler, W=1 C=2: no warnings"
 	if kernel=$(scripts/stackbuf-kernel "$series" 2>"$work/log"); then
 		if [ "$compiler" = gcc ]; then
-			silent "$text" CC="$compiler" TESTS=1
+			silent "$text" CC="$compiler" "${apart[@]}"
 		else
-			silent "$text" CC="$compiler" "${unit[@]:-TESTS=1}"
+			silent "$text" CC="$compiler" "${together[@]}"
 		fi
 	else
 		result 1 "$text"
@@ -228,10 +231,10 @@ END
 if [ -e tools/Makefile ]; then
 	# Other tests may be building there
 	mkdir -p build &&
-		flock build/tools.lock make -s --no-print-directory -C tools lint >"$work/log" 2>&1
-	result $? "tools: gcc, clang and cppcheck: no warnings"
+		flock build/tools.lock make -s --no-print-directory -C tools "${lint[0]}" >"$work/log" 2>&1
+	result $? "tools: ${lint[1]}: no warnings"
 else
-	skip "tools: gcc, clang and cppcheck: no warnings" "no tools here"
+	skip "tools: ${lint[1]}: no warnings" "no tools here"
 fi
 
 # refused TEXT COMMAND...: fails with this text in one line, besides make's own lines.

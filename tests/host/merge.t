@@ -341,6 +341,7 @@ all_tests() {
 	result 'records of several machines are merged' records
 	result 'totals of a stack are the sums of all machines, by build' totals
 	result 'events are those of the records, in order of time' events
+	thorough || return 0
 	result '--host and other filters' chosen
 	result 'text names hosts' text
 	result '--folded, --perf and --flame have all events' formats
@@ -357,7 +358,6 @@ all_tests() {
 	result 'what records lack is said, and kept' losses
 	result 'what makes no sense, or cannot be written, is refused' refusals
 	result 'damage of a merged file is found, and does no harm' hostile
-	thorough || return
 	result 'a thousand snapshots of 2 MB, 64 MiB a process' thousand
 	awk '{ print "# " $1 " s, " $2 " MiB in the largest process" }' "$dir/took"
 }

@@ -158,6 +158,20 @@ specs() {
 	done
 }
 
+# Debian's script, on a /var/lib of its own
+purged() {
+	local how
+
+	sed '/^#DEBHELPER#/d' "$top/debian/stackbuf.postrm" >"$work/postrm"
+	for how in remove purge; do
+		# shellcheck disable=SC2016 # for the other shell
+		unshare -m sh -c 'mount -t tmpfs none /var/lib && mkdir /var/lib/stackbuf && sh "$@" && ls /var/lib' - "$work/postrm" $how ||
+			return
+	done >"$work/left"
+	# Removed it stays, purged it goes
+	[ "$(cat "$work/left")" = stackbuf ] || { cat "$work/left"; return 1; }
+}
+
 # if_there TOOL PACKAGE TEXT COMMAND...
 if_there() {
 	if command -v "$1" >/dev/null; then
@@ -179,6 +193,11 @@ if_there() {
 	result "stackbuf-service: what it waits for, passes on and refuses" service
 	if_there systemd-analyze systemd "the installed unit is valid, and exposed by 3.0 at most" unit
 	result "make uninstall leaves nothing" uninstalled
+	if [ "$(id -u)" = 0 ]; then
+		result "purging Debian's package removes the service's record, removing it does not" purged
+	else
+		echo "ok purging Debian's package removes the service's record, removing it does not # SKIP only root can try it"
+	fi
 	if_there rpmlint rpmlint "rpmlint accepts the specs" specs
 	echo "done"
 } | ktap

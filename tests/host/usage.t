@@ -239,6 +239,31 @@ make_help() {
 	done
 }
 
+# What tests/run printed goes into the table of the page; of half a log nothing does
+results_table() {
+	local tree=$work/results page=$work/results/docs/testing.md row log=$work/suite.log
+
+	mkdir -p "$tree/tests" "$tree/docs" && cp "$top/tests"/{results,lib.sh} "$tree/tests/" && cp "$top/Makefile" "$tree/" &&
+		cp "$top/docs/testing.md" "$tree/docs/" || return
+	cat >"$log" <<-'END'
+		KTAP version 1
+		    # Subtest: probe.t
+		        ok 1 a
+		        ok 2 b # SKIP c
+		        not ok 3 d
+		    not ok 1 probes on 9.9
+		not ok 1 probe.t
+	END
+	refuses 1 'not the whole output of tests/run: docs/testing.md does not change$' "$tree/tests/results" "$log" &&
+		cmp "$page" "$top/docs/testing.md" || return
+	echo '1 passed, 1 failed, 1 skipped' >>"$log" && touch -d 2001-02-03 "$log" &&
+		"$tree/tests/results" "$log" && cp "$page" "$work/page.once" && "$tree/tests/results" "$log" && cmp "$page" "$work/page.once" || return
+	# All other lines stay
+	row=$(diff "$top/docs/testing.md" "$page" | grep '^[<>]')
+	echo "$row"
+	[[ $row == '> | 9.9 |'*' **1/1/1** |'*' 2001-02-03 |' ]]
+}
+
 # A client module without stackbuf's Module.symvers
 client() {
 	local kernel said='"stackbuf_save" [...] undefined!'
@@ -266,6 +291,7 @@ client() {
 	result "KDIR is not a kernel that was configured: what to name" not_configured
 	result "make load: a parameter that does not exist, and a key that the kernel does not know" load
 	result "make help and README.md have KDIR, make tools and the scripts for virtual machines" make_help
+	result "tests/results puts what was printed into the table, all of it or nothing" results_table
 	result "a client built without Module.symvers fails as README.md says" client
 	echo "done"
 } | ktap
