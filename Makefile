@@ -127,10 +127,10 @@ tools:
 	+@if [ ! -e tools/Makefile ]; then :; \
 	elif ! command -v $(firstword $(CC)) >/dev/null; then \
 		$(call lacking,gcc and libc6-dev); \
-	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n#include <bpf/btf.h>\n#include <curl/curl.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
+	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n#include <bpf/btf.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
 		$(MAKE) -C tools --no-print-directory; \
 	else \
-		$(call lacking,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev$(,) libkdumpfile-dev$(,) libbpf-dev and libcurl4-openssl-dev); \
+		$(call lacking,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev$(,) libkdumpfile-dev and libbpf-dev); \
 	fi
 
 checked-built:

@@ -11,7 +11,7 @@
 
 static const char *const command_name[COMMANDS] = {
 	"info", "text", "log", "report", "life", "count", "snoop", "depth", "save", "diff", "merge",
-	"metrics", "push", "decode"
+	"metrics", "decode"
 };
 
 /* Commands that choose among events, and name their frames */
@@ -48,8 +48,8 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_FORCE]	= OF_EVENTS | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
 	[OPT_COMPAT]	= BIT(DECODE),
 	[OPT_OUTPUT]	= BIT(MERGE) | BIT(METRICS),
-	[OPT_NUMBER]	= BIT(SNOOP) | BIT(PUSH),
-	[OPT_INTERVAL]	= BIT(COUNT) | BIT(PUSH),
+	[OPT_NUMBER]	= BIT(SNOOP),
+	[OPT_INTERVAL]	= BIT(COUNT),
 	[OPT_DURATION]	= BIT(COUNT) | BIT(SNOOP),
 	[OPT_TIMESTAMP]	= BIT(COUNT),
 	[OPT_REGEXP]	= BIT(COUNT),
@@ -58,12 +58,6 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_VERBOSE]	= BIT(COUNT) | BIT(SNOOP),
 	[OPT_DELIMITED]	= BIT(COUNT),
 	[OPT_LIST]	= BIT(COUNT),
-	[OPT_NAME]	= BIT(PUSH),
-	[OPT_SPOOL]	= BIT(PUSH),
-	[OPT_SPOOL_SIZE] = BIT(PUSH),
-	[OPT_TOKEN_FILE] = BIT(PUSH),
-	[OPT_CA]	= BIT(PUSH),
-	[OPT_TIMEOUT]	= BIT(PUSH),
 };
 
 /* Those that "count" takes only with a PATTERN */
@@ -173,27 +167,6 @@ static struct poptOption watch_list[] = {
 	POPT_TABLEEND
 };
 
-/* Those of "metrics" and "push", after their names */
-static struct poptOption send_list[] = {
-	{ "name", '\0', POPT_ARG_STRING, NULL, OPT_NAME,
-	  "the application's name, with labels or without: stackbuf, or kernel{host=a}", "APP" },
-	{ "spool", '\0', POPT_ARG_STRING, NULL, OPT_SPOOL,
-	  "keep here what the server has not taken, and what was pushed before", "DIR" },
-	{ "spool-size", '\0', POPT_ARG_STRING, NULL, OPT_SPOOL_SIZE,
-	  "drop the oldest profiles beyond this size, as 65536, 512K, 64M (this) or 1G", "BYTES" },
-	{ "token-file", '\0', POPT_ARG_STRING, NULL, OPT_TOKEN_FILE,
-	  "a file whose first line is the token to send; else $STACKBUF_TOKEN is", "FILE" },
-	{ "ca", '\0', POPT_ARG_STRING, NULL, OPT_CA,
-	  "certificates that the server's is verified by, not the system's", "FILE" },
-	{ "timeout", '\0', POPT_ARG_STRING, NULL, OPT_TIMEOUT,
-	  "wait for the server for this time (30): seconds, or with a unit: 500ms, 2m", "TIME" },
-	{ "interval", 'i', POPT_ARG_STRING, NULL, OPT_INTERVAL,
-	  "push at this interval until interrupted: seconds, or with a unit: 500ms, 2m, 1h",
-	  "TIME" },
-	{ "number", 'n', POPT_ARG_STRING, NULL, OPT_NUMBER, "end after N pushes", "N" },
-	POPT_TABLEEND
-};
-
 /* For "count" alone, after its name: before it, -f is the source */
 static struct poptOption folded_list[] = {
 	{ "folded", 'f', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
@@ -204,15 +177,13 @@ static struct poptOption folded_list[] = {
 static const char *option_name(int option)
 {
 	return option < OPT_NUMBER ? option_list[option - 1].longName :
-	       option < OPT_NAME ? watch_list[option - OPT_NUMBER].longName :
-				     send_list[option - OPT_NAME].longName;
+				     watch_list[option - OPT_NUMBER].longName;
 }
 
 /* Does the command take options after its name that others do not? */
 static bool after_list(const struct args *a)
 {
-	return a->command == COUNT || a->command == SNOOP || a->command == METRICS ||
-	       a->command == PUSH;
+	return a->command == COUNT || a->command == SNOOP;
 }
 
 /* Print the options that the command takes, each once */
@@ -221,12 +192,11 @@ static void help_command(const struct args *a)
 	static const char *const words[COMMANDS] = {
 		[REPORT] = " FILE.html", [LIFE] = " ADDRESS[+SIZE]", [SAVE] = " FILE",
 		[DIFF] = " BEFORE [AFTER]", [MERGE] = " RECORD...",
-		[DECODE] = " [FILE]", [PUSH] = " URL",
+		[DECODE] = " [FILE]",
 		[SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
 	};
 	const struct poptOption *const list[] = {
-		a->command == COUNT ? folded_list : option_list,
-		a->command == METRICS || a->command == PUSH ? send_list : watch_list, option_list
+		a->command == COUNT ? folded_list : option_list, watch_list, option_list
 	};
 	struct poptOption shown[OPTIONS + 1] = { 0 };
 	unsigned int i, n = 0;
@@ -278,10 +248,6 @@ static void help_command(const struct args *a)
 	if (a->command == METRICS)
 		puts("\n"
 		     "  stackbuf metrics -o /var/lib/prometheus/node-exporter/stackbuf.prom");
-	if (a->command == PUSH)
-		puts("\n"
-		     "  stackbuf push -i 15 --spool /var/spool/stackbuf http://localhost:4040\n"
-		     "  stackbuf -f FILE push --name 'kernel{host=a}' https://pyroscope.example");
 	if (a->command == SNOOP)
 		puts("\n"
 		     "As bcc's stacksnoop:\n"
@@ -299,7 +265,7 @@ static void help(poptContext context, const struct args *a)
 		return;
 	}
 	poptSetOtherOptionHelp(context,
-			       "[OPTION...] info | text | log | report FILE | life ADDRESS | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | diff BEFORE [AFTER] | merge -o FILE RECORD... | metrics | push URL | decode [FILE]");
+			       "[OPTION...] info | text | log | report FILE | life ADDRESS | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | diff BEFORE [AFTER] | merge -o FILE RECORD... | metrics | decode [FILE]");
 	poptPrintHelp(context, stdout, 0);
 	puts("\n"
 	     "Commands:\n"
@@ -316,7 +282,6 @@ static void help(poptContext context, const struct args *a)
 	     "  diff BEFORE [AFTER] what changed between two sources; AFTER: or the running kernel\n"
 	     "  merge RECORD...     put the records of many machines into one file, -o FILE\n"
 	     "  metrics             counters for Prometheus, as node_exporter reads them\n"
-	     "  push URL            send profiles to a Pyroscope server\n"
 	     "  decode [FILE]       add source lines to stack traces in text, as dmesg's\n"
 	     "\n"
 	     "stackbuf snoop -h and stackbuf count -h show the options of these two.\n"
@@ -324,8 +289,7 @@ static void help(poptContext context, const struct args *a)
 }
 
 /* Those whose value is kept as it was given */
-#define KEPT	(BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_OUTPUT) | BIT(OPT_NAME) | \
-		 BIT(OPT_SPOOL) | BIT(OPT_TOKEN_FILE) | BIT(OPT_CA))
+#define KEPT	(BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_OUTPUT))
 
 static void take_option(struct args *a, int option, char *value)
 {
@@ -364,14 +328,6 @@ static void take_option(struct args *a, int option, char *value)
 		a->vmlinux = value;
 	else if (option == OPT_OUTPUT)
 		a->output = value;
-	else if (option == OPT_NAME)
-		a->name = value;
-	else if (option == OPT_SPOOL)
-		a->spool = value;
-	else if (option == OPT_TOKEN_FILE)
-		a->token_file = value;
-	else if (option == OPT_CA)
-		a->ca = value;
 	if (!value || BIT(option) & KEPT)
 		return;
 	if (option == OPT_INSTANCE) {
@@ -391,10 +347,6 @@ static void take_option(struct args *a, int option, char *value)
 		must = filter_number(value, &a->top) ? "a number of stacks, at least 1" : NULL;
 	else if (option == OPT_INTERVAL)
 		must = filter_seconds(value, &a->interval);
-	else if (option == OPT_SPOOL_SIZE)
-		must = filter_bytes(value, &a->spool_size);
-	else if (option == OPT_TIMEOUT)
-		must = filter_seconds(value, &a->timeout);
 	else if (option == OPT_DURATION)
 		must = filter_seconds(value, &a->duration);
 	else
@@ -443,7 +395,7 @@ static void check_args(const struct args *a)
 			die(EXIT_USAGE,
 			    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
 			    option_name(i), command_name[a->command]);
-		if ((args_watch(a) || a->command == PUSH) && !args_live(a) &&
+		if (args_watch(a) && !args_live(a) &&
 		    (i == OPT_INTERVAL || i == OPT_DURATION))
 			die(EXIT_USAGE, "--%s: a source that was named (-f) is read once",
 			    option_name(i));
@@ -454,12 +406,6 @@ static void check_args(const struct args *a)
 			    option_name(i));
 	if (a->command == SNOOP && !a->word)
 		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
-	if (a->command == PUSH && !a->url)
-		die(EXIT_USAGE, "push: the server's URL is missing, as http://localhost:4040");
-	if (a->given & BIT(OPT_NUMBER) && a->command == PUSH && !a->interval)
-		die(EXIT_USAGE, "push --number: --interval is missing");
-	if (a->given & BIT(OPT_SPOOL_SIZE) && !a->spool)
-		die(EXIT_USAGE, "push --spool-size: --spool is missing");
 	if (a->command == DIFF && !a->word)
 		die(EXIT_USAGE, "diff: a file is missing: name one record, or two (see stackbuf diff -h)");
 	if (a->command == MERGE && (!a->output || !*a->output))
@@ -563,13 +509,13 @@ void args_read(struct args *a, int argc, const char **argv)
 	word = poptGetArg(a->context);
 	if (!word)
 		die(EXIT_USAGE,
-		    "a command is missing: info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics, push or decode (see stackbuf --help)");
+		    "a command is missing: info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics or decode (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE,
-		    "%s: no such command; the commands are info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics, push and decode",
+		    "%s: no such command; the commands are info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics and decode",
 		    word);
 
 	/* popt skips the first argument: that is now the command */
@@ -586,9 +532,6 @@ void args_read(struct args *a, int argc, const char **argv)
 	if (a->command == COUNT || a->command == SNOOP)
 		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
 					       .arg = watch_list };
-	if (a->command == METRICS || a->command == PUSH)
-		*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE,
-					       .arg = send_list };
 	*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE, .arg = option_list };
 	a->context_after = poptGetContext("stackbuf", n + 1, a->after, options, 0);
 	read_options(a, a->context_after);
@@ -603,8 +546,6 @@ void args_read(struct args *a, int argc, const char **argv)
 	}
 	if (a->command == LIFE)
 		take_address(a, poptGetArg(a->context_after));
-	if (a->command == PUSH)
-		a->url = poptGetArg(a->context_after);
 	if (a->command == DECODE)
 		a->text = poptGetArg(a->context_after);
 	word = a->word ? NULL : poptGetArg(a->context_after);
@@ -625,10 +566,6 @@ void args_free(struct args *a)
 	free(a->flame);
 	free(a->vmlinux);
 	free(a->output);
-	free(a->name);
-	free(a->spool);
-	free(a->token_file);
-	free(a->ca);
 	while (a->module_dirs)
 		free(a->modules[--a->module_dirs]);
 	free(a->modules);

@@ -13,11 +13,11 @@
 #define BIT(n)	(1ULL << (n))
 
 enum command {
-	INFO, TEXT, LOG, REPORT, LIFE, COUNT, SNOOP, DEPTH, SAVE, DIFF, MERGE, METRICS, PUSH,
-	DECODE, COMMANDS
+	INFO, TEXT, LOG, REPORT, LIFE, COUNT, SNOOP, DEPTH, SAVE, DIFF, MERGE, METRICS, DECODE,
+	COMMANDS
 };
 
-/* Options, in the order of option_list[], then of watch_list[], then of send_list[] */
+/* Options, in the order of option_list[], then of watch_list[] */
 enum option {
 	OPT_NONE, OPT_FILE, OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE,
 	OPT_UNTIL, OPT_AROUND, OPT_STACK, OPT_LAST, OPT_HOST, OPT_TOP, OPT_PERCENT, OPT_FOLDED,
@@ -27,7 +27,6 @@ enum option {
 	OPT_HELP, OPT_VERSION,
 	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
 	OPT_PERPID, OPT_VERBOSE, OPT_DELIMITED, OPT_LIST,
-	OPT_NAME, OPT_SPOOL, OPT_SPOOL_SIZE, OPT_TOKEN_FILE, OPT_CA, OPT_TIMEOUT,
 	OPTIONS
 };
 
@@ -45,13 +44,6 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  * @instance: of --instance, 0: the default one
  * @save_to: save, report: the file to write
  * @output: of -o
- * @url: push: the server
- * @name: of --name
- * @spool: of --spool
- * @spool_size: of --spool-size, bytes
- * @token_file: of --token-file
- * @ca: of --ca
- * @timeout: of --timeout, ns
  * @text: decode: the file to read, or NULL
  * @host: of --host: hosts of a merged file; merge: HOST=FILE
  * @hosts: how many
@@ -72,9 +64,7 @@ struct args {
 	char **source, *flame, *vmlinux, **modules, *output, **host;
 	unsigned int sources, module_dirs, hosts;
 	u64 instance;
-	const char *save_to, *text, *url;
-	char *name, *spool, *token_file, *ca;
-	u64 spool_size, timeout;
+	const char *save_to, *text;
 	const char **word;
 	poptContext context, context_after;
 	const char **rest, **after;

@@ -23,7 +23,6 @@ void cmd_metrics(struct session *s, struct output *o, struct args *a);
 void cmd_diff(const struct args *a, const struct output *format);
 
 /* To a server, again and again */
-void cmd_push(struct args *a);
 /* Many sources into one file; ends the program if a record was left out */
 void cmd_merge(const struct args *a);
 

@@ -85,8 +85,6 @@ int main(int argc, const char **argv)
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 	if (args.command == DECODE)
 		cmd_decode(&args);
-	else if (args.command == PUSH)
-		cmd_push(&args);
 	else if (args.command == DIFF)
 		cmd_diff(&args, &output);
 	else if (args.command == MERGE)

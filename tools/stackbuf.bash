@@ -4,7 +4,7 @@
 _stackbuf()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options lines
-	local commands='info text log report life count snoop depth save diff merge metrics push decode'
+	local commands='info text log report life count snoop depth save diff merge metrics decode'
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -27,11 +27,11 @@ _stackbuf()
 			compopt -o filenames 2>/dev/null
 			return
 		} ;;
-	--flame | -k | --vmlinux | -o | --output | --token-file | --ca)
+	--flame | -k | --vmlinux | -o | --output)
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames 2>/dev/null
 		return ;;
-	-m | --modules | --spool)
+	-m | --modules)
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		compopt -o filenames 2>/dev/null
 		return ;;
@@ -42,7 +42,7 @@ _stackbuf()
 		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
 		return ;;
 	-c | --cpu | --host | --instance | --tag | --since | --until | --around | --stack | --last | -n | --number | \
-	-i | --interval | -D | --duration | --top | --name | --spool-size | --timeout)
+	-i | --interval | -D | --duration | --top)
 		return ;;
 	esac
 
@@ -66,7 +66,6 @@ _stackbuf()
 	diff)	options='--scan --host --top --percent --folded --json --pprof --flame --help --version' ;;
 	merge)	options='--scan --host --output --help --version' ;;
 	metrics) options+=' --top --output' ;;
-	push)	options+=' --name --spool --spool-size --token-file --ca --timeout --interval --number' ;;
 	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
 	*)	options+=" --pid --comm --cpu --tag --since --until --around --stack --last --host --output"
 		options+=" --top --percent --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;

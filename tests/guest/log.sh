@@ -75,18 +75,7 @@ metrics() {
 		[ "$(grep -c "^stackbuf_stack_events_total{.*} $((N * CPUS / 40))\$" live.prom)" = 40 ] || { grep -v '^#' live.prom; cat info; return 1; }
 }
 
-# There is no server here: all that was recorded is kept
-push() {
-	"$STACKBUF" push --timeout 5 --spool spool http://127.0.0.1:9 2>err && return 1
-	"$STACKBUF" info >info || return
-	awk -v all="$(sed -n 's/^events recorded  *//p' info)" '
-		/^stack / { n += $3 }
-		END { exit n != all || !n }' spool/push.state && grep -q ': 1 profile is kept in spool$' err &&
-		[ "$(head -c 16 spool/*.push)" = 'stackbuf-push 1 ' ] || { cat err spool/push.state; return 1; }
-}
-
 result "metrics: the numbers recorded" metrics
-result "push: all that was recorded is kept while there is no server" push
 
 # What was recorded since a snapshot, which has the machine's name: these paths and no others
 what_changed() {

@@ -126,6 +126,70 @@ graph() {
 		[ "$(grep -c 'fill="hsl(0,0%,85%)"' "$dir/diff.svg")" -gt 100 ]
 }
 
+# --- the recipe for Pyroscope in docs/fleet.md
+
+r=$dir/received
+
+# block MARK: this block of the page
+block() { part docs/fleet.md "$1" | sed '/^```/d'; }
+
+# sends RECORD: the page's script, where "stackbuf save" saves this record
+sends() {
+	# shellcheck disable=SC2016 # for that script
+	printf '#!/bin/sh\n[ "$1" != save ] || set -- -f "%s" "$@"\nexec "%s" "$@"\n' "$1" "$plain" >"$dir/bin/stackbuf" && chmod +x "$dir/bin/stackbuf" || return
+	env PATH="$dir/bin:$PATH" STATE_DIRECTORY="$dir/state" SERVER="http://127.0.0.1:$(cat "$r/port")" "$dir/bin/send" 2>"$dir/err"
+}
+
+# new BEFORE AFTER [STATUS]: the last request has what is in AFTER alone, and was answered by STATUS
+new() {
+	{ [ ! -e "$1" ] || "$plain" -f "$1" count --folded | sed 's/[0-9]*$/-&/'; "$plain" -f "$2" count --folded; } 2>/dev/null >"$dir/both"
+	python3 - "$dir/both" "$r/requests" "${3:-200}" <<'END'
+import collections, json, sys
+def add(lines):
+    sums = collections.Counter()
+    for line in lines:
+        stack, n = line.rsplit(" ", 1)
+        sums[stack] += int(n)
+    return {stack: n for stack, n in sums.items() if n > 0}
+want = add(open(sys.argv[1]))
+last = json.loads(open(sys.argv[2]).readlines()[-1])
+assert last["status"] == int(sys.argv[3]), last["status"]
+assert want and add(last["body"].splitlines()) == want
+END
+}
+
+requests() { wc -l <"$r/requests"; }
+
+pyroscope() {
+	local i
+
+	mkdir -p "$dir/bin" "$dir/state" "$r" && : >"$r/requests" && echo 200 >"$r/how" && block pyroscope >"$dir/bin/send" && chmod +x "$dir/bin/send" || return
+	"$here/helpers/receiver.py" "$r" 2>"$r/err" &
+	receiver=$!
+	for ((i = 0; i < 600; i++)); do
+		[ ! -e "$r/port" ] || break
+		sleep 0.1
+	done
+	# Only what is recorded from the first run on
+	sends "$a" && [ "$(requests)" = 0 ] && sends "$b" && new "$a" "$b" && sends "$b" && [ "$(requests)" = 1 ] &&
+		# The server is away: then all since the last one that it took
+		"$fake" "$dir/more" 9000 && "$fake" "$dir/most" 20000 && echo 503 >"$r/how" && ! sends "$dir/more" && grep -q 503 "$dir/err" &&
+		new "$b" "$dir/more" 503 && echo 200 >"$r/how" && sends "$dir/most" && new "$b" "$dir/most" &&
+		# Another load of the module
+		sends "$c" && new "$dir/nowhere" "$c" && [ "$(requests)" = 4 ] || i=failed
+	kill "$receiver"
+	[ "$i" != failed ] && [ ! -e "$r/wrong" ] && [ ! -s "$r/err" ] && [ "$(stat -c %a "$dir/state/old")" = 600 ] || { cat "$dir/err" "$r"/*; return 1; }
+}
+
+units() {
+	local unit
+
+	for unit in service timer; do
+		block "pyroscope-$unit" | sed 's@/usr/local/sbin/stackbuf-to-pyroscope@/bin/true@' >"$dir/stackbuf-to-pyroscope.$unit" || return
+	done
+	systemd-analyze verify "$dir"/stackbuf-to-pyroscope.* 2>"$dir/err" && ! grep stackbuf-to-pyroscope "$dir/err" || { cat "$dir/err"; return 1; }
+}
+
 nothing() {
 	"$fake" "$dir/empty" 0 || return
 	"$sane" diff "$dir/empty" "$dir/empty" >"$dir/out" 2>"$dir/err" && grep -q 'no event: neither record' "$dir/err" || return
@@ -154,6 +218,16 @@ all_tests() {
 		echo 'ok --pprof: the base is negative, and has its label # SKIP protoc is not installed'
 	fi
 	result '--flame: both numbers, and red and blue' graph
+	if command -v curl >/dev/null; then
+		result "docs/fleet.md: Pyroscope gets what is new, once, also after it was away" pyroscope
+	else
+		echo 'ok docs/fleet.md: Pyroscope gets what is new, once, also after it was away # SKIP curl is not installed'
+	fi
+	if command -v systemd-analyze >/dev/null; then
+		result '... by a timer: systemd accepts the units' units
+	else
+		echo 'ok ... by a timer: systemd accepts the units # SKIP systemd-analyze is not installed'
+	fi
 	result 'records without events' nothing
 	result 'what makes no sense is refused' refusals
 }

@@ -513,19 +513,18 @@ life() {
 help_is_exact() {
 	local command option all value shown said alien='is not for|unknown option'
 	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | sort -u) || return
-	for command in count metrics push; do
+	for command in count metrics; do
 		all+=" $("$plain" "$command" -h | grep -o -- '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | tr '\n' ' ')"
 	done
 	all=$(tr ' ' '\n' <<<"$all" | sort -u)
-	for command in info text log report life count snoop depth save diff merge metrics push decode; do
+	for command in info text log report life count snoop depth save diff merge metrics decode; do
 		shown=$("$plain" "$command" -h | grep -o '^  *\(-., \)\?--[a-z-]*') || return
 		for option in $all; do
 			case $option in
 			--help | --version) continue ;;
 			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
 			--comm | --flame | --vmlinux | --top | --host) value="=1" ;;
-			--name | --ca | --token-file | --timeout | --spool-size) value="=1" ;;
-			--output | --spool) value="=$dir/nowhere/x" ;;
+			--output) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;
 			esac
@@ -535,7 +534,6 @@ help_is_exact() {
 			[ "$command" != diff ] || set -- "$@" "$dir/nowhere" "$dir/nowhere"
 			[[ $command != save && $command != report ]] || set -- "$@" "$dir/nothing"
 			[ "$command" != life ] || set -- "$@" 1
-			[ "$command" != push ] || set -- "$@" http://localhost:9
 			[ "$command" != merge ] || set -- "$@" "$dir/nowhere"
 			said=$("$plain" "$@" 2>&1 >/dev/null </dev/null)
 			if [[ $shown$'\n' == *"$option"$'\n'* ]]; then
@@ -552,7 +550,7 @@ help_is_exact() {
 		grep -o -- '--[a-z-]*' <<<"$shown" | cat - <(echo --version) | sort -u >"$dir/shown"
 		diff "$dir/shown" <(completed "$command") || { echo "completion of $command"; return 1; }
 	done
-	for command in count snoop merge metrics push; do
+	for command in count snoop merge metrics; do
 		[ "$(in_manual "$command" | wc -l)" -ge "$([ $command = metrics ] && echo 2 || echo 4)" ] || { echo "too few options in stackbuf-$command(8)"; return 1; }
 		"$plain" "$command" -h | grep -o -- '--[a-z-]*' | sort -u | comm -13 - <(in_manual "$command") >"$dir/out"
 		[ ! -s "$dir/out" ] || { echo "$command does not take, but stackbuf-$command(8) has:"; cat "$dir/out"; return 1; }

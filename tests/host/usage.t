@@ -174,7 +174,7 @@ removed() {
 
 # Nothing is installed
 libraries() {
-	refuses 2 'cannot build the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev, libkdumpfile-dev, libbpf-dev and libcurl4-openssl-dev$' \
+	refuses 2 'cannot build the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev, libkdumpfile-dev and libbpf-dev$' \
 		make -s -C "$work/tree" --no-print-directory install-tools CC='gcc -nostdinc' DESTDIR="$work/nothing" &&
 		refuses 2 'cannot build the command stackbuf: install the packages gcc and libc6-dev$' \
 			make -s -C "$work/tree" --no-print-directory tools CC=no-such-compiler && [ ! -e "$work/nothing" ]

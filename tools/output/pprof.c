@@ -46,7 +46,6 @@ struct name_list {
 
 struct profile {
 	const struct output *o;
-	bool sent;	/* to another machine: no addresses, no labels */
 	struct message message;
 	struct name_list strings, mappings, functions, locations;
 };
@@ -218,12 +217,8 @@ static void put_frames(struct profile *p, const struct output *o, struct stack *
 
 	symbols_name(o->symbols, stack);
 	for (i = 0; i < stack->named; i++) {
-		const char *name = stack->name[i];
-
-		if (p->sent && !strncmp(name, "0x", 2))
-			name = "(unknown)";
-		put_varint(&packed, location(p, name,
-					     i < stack->nr && !p->sent ? stack->addr[i] : 0));
+		put_varint(&packed, location(p, stack->name[i],
+					     i < stack->nr ? stack->addr[i] : 0));
 	}
 	if (stack->cut)
 		put_varint(&packed, location(p, "(more frames were not kept)", 0));
@@ -265,7 +260,7 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 			snprintf(text, sizeof(text), "%#llx", e->tag);
 			label_text(p, &sample, "tag", text);
 		}
-	} else if (!p->sent) {
+	} else {
 		label_text(p, &sample, "event", "overwritten");
 	}
 	put_message(&p->message, PROFILE_SAMPLE, &sample);
@@ -381,18 +376,6 @@ int pprof_write_totals(const struct output *o, const struct stack_total *total, 
 	put_head(&p, from, to);
 	for (i = 0; i < nr; i++)
 		put_sample(&p, total[i].stack, total[i].label, total[i].events);
-	return finish(&p);
-}
-
-int pprof_write_sent(const struct output *o, const struct stack_total *total, size_t nr, u64 from,
-		     u64 to)
-{
-	struct profile p = { .o = o, .sent = true };
-	size_t i;
-
-	put_head(&p, from, to);
-	for (i = 0; i < nr; i++)
-		put_sample(&p, total[i].stack, NULL, total[i].events);
 	return finish(&p);
 }
 

@@ -23,13 +23,6 @@ int pprof_write_totals(const struct output *o, const struct stack_total *total, 
 		       u64 from, u64 to);
 
 /*
- * Of totals to be sent to another machine: without labels, and without addresses, which would tell
- * it where the kernel lies.
- */
-int pprof_write_sent(const struct output *o, const struct stack_total *total, size_t nr, u64 from,
-		     u64 to);
-
-/*
  * The difference of two records as "pprof -diff_base" makes it: the events of @before are negative
  * and have the label pprof::base=true.
  */

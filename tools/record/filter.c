@@ -331,21 +331,6 @@ const char *filter_number(const char *value, u64 *n)
 		"a number of events, at least 1";
 }
 
-const char *filter_bytes(const char *value, u64 *n)
-{
-	static const char units[] = "KMG";
-	const char *end, *unit;
-
-	/* 8 GiB in the largest unit still fit */
-	if (!parse_number(value, &end, 1ULL << 33, n))
-		*n = 0;
-	if (*n && *end) {
-		unit = end[1] ? NULL : strchr(units, *end);
-		*n = unit ? *n << 10 * (unit - units + 1) : 0;
-	}
-	return *n ? NULL : "a number of bytes, as 65536, 512K, 64M or 1G";
-}
-
 const char *filter_seconds(const char *value, u64 *ns)
 {
 	const char *end;

@@ -101,9 +101,8 @@ struct filter {
 const char *filter_set(struct filter *f, const char *option, const char *value);
 void filter_free(struct filter *f);
 
-/* Parse values of other options: a number from 1, bytes, seconds to ns.  Return as filter_set() */
+/* Parse values of other options: a number from 1, seconds to ns.  Return as filter_set() */
 const char *filter_number(const char *value, u64 *n);
-const char *filter_bytes(const char *value, u64 *n);
 const char *filter_seconds(const char *value, u64 *ns);
 
 /*

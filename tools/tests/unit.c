@@ -24,7 +24,6 @@
 #include "output/text.h"
 #include "output/output.h"
 #include "live/probe.h"
-#include "push/delta.h"
 #include "record/duplicates.h"
 #include "output/snapshot.h"
 #include "input/source.h"
@@ -694,76 +693,6 @@ static void test_twins(void)
 	capture_end(&c);
 	filter_free(&by_id);
 	record_free(&r);
-	made_free(&m);
-}
-
-/* ------------------------------------------------------------------- push --- */
-
-/* How many events are pushed; *@evicted: known of evicted stacks, then pushed of these */
-static u64 pushed(const struct made *m, struct push_state *state, u64 *evicted)
-{
-	struct record r;
-	struct delta d;
-	u64 events;
-
-	parse(m, &r, 0);
-	duplicates_merge(&r);
-	delta_make(&d, state, &r, *evicted, 0);
-	*evicted = d.evicted;
-	events = d.events;
-	free(state->stack);
-	*state = d.next;
-	d.next.stack = NULL;
-	delta_free(&d);
-	record_free(&r);
-	return events;
-}
-
-static void test_push(void)
-{
-	u64 addr[3] = { MADE_BASE + 1, MADE_BASE + 2, MADE_BASE + 3 }, none = 0, evicted;
-	struct push_state state = { 0 };
-	struct made m;
-	u32 id[3];
-
-	made_init(&m, 4, 1, 1, NULL);
-	/* The first represents the second */
-	id[0] = made_stack(&m, addr, 3, false);
-	id[1] = made_stack(&m, addr, 3, false);
-	id[2] = made_stack(&m, addr, 2, false);
-	CHECK(!pushed(&m, &state, &none));
-	made_at(&m, id[0])->count = 10;
-	made_at(&m, id[1])->count = 5;
-	made_at(&m, id[2])->count = 7;
-	CHECK(pushed(&m, &state, &none) == 22 && !pushed(&m, &state, &none));
-	/* A reading that misses some */
-	made_at(&m, id[0])->count = 8;
-	made_at(&m, id[2])->count = 9;
-	CHECK(pushed(&m, &state, &none) == 2);
-	made_at(&m, id[0])->count = 12;
-	CHECK(pushed(&m, &state, &none) == 2);
-	/* It is gone before its events are known: nothing is pushed twice */
-	made_at(&m, id[0])->count = 15;
-	made_drop(&m, id[0]);
-	CHECK(!pushed(&m, &state, &none));
-	made_at(&m, id[1])->count = 6;
-	evicted = 15;
-	CHECK(pushed(&m, &state, &evicted) == 4 && evicted == 3);
-	evicted = 15;
-	CHECK(!pushed(&m, &state, &evicted) && !evicted);
-	/* A stack that is half written is not evicted */
-	made_at(&m, id[2])->hash++;
-	evicted = 15;
-	CHECK(!pushed(&m, &state, &evicted));
-	made_at(&m, id[2])->hash--;
-	made_at(&m, id[2])->count = 11;
-	evicted = 15;
-	CHECK(pushed(&m, &state, &evicted) == 2);
-	/* Of another load all is new */
-	state.instance++;
-	evicted = 15;
-	CHECK(pushed(&m, &state, &evicted) == 6 + 11 + 15 && evicted == 15);
-	free(state.stack);
 	made_free(&m);
 }
 
@@ -2109,7 +2038,6 @@ static const struct {
 	{ test_stacks, "stacks near, far, deep and cut; spoilt ones are not taken" },
 	{ test_gone, "an event of a stack that is gone gets no other's frames" },
 	{ test_twins, "stacks entered twice are added up" },
-	{ test_push, "push: what is new, when readings miss events and stacks are evicted" },
 	{ test_text, "text log: whole records only, the newest counts" },
 	{ test_names, "names from text, kallsyms, or none, and which is told" },
 	{ test_formats, "text, wall clock, perf, folded, JSON" },
