@@ -10,8 +10,8 @@
 #include "stackbuf.h"
 
 static const char *const command_name[COMMANDS] = {
-	"info", "text", "log", "report", "life", "count", "snoop", "depth", "save", "diff", "merge",
-	"metrics", "decode"
+	"info", "text", "log", "report", "life", "count", "snoop", "depth", "save", "diff", "metrics",
+	"decode"
 };
 
 /* Commands that choose among events, and name their frames */
@@ -19,9 +19,9 @@ static const char *const command_name[COMMANDS] = {
 
 /* Which commands an option is for */
 static const u64 option_for[OPTIONS] = {
-	[OPT_FILE]	= ~(BIT(DECODE) | BIT(DIFF) | BIT(MERGE)),
+	[OPT_FILE]	= ~(BIT(DECODE) | BIT(DIFF)),
 	[OPT_SCAN]	= ~BIT(DECODE),
-	[OPT_INSTANCE]	= ~(BIT(DECODE) | BIT(DIFF) | BIT(MERGE)),
+	[OPT_INSTANCE]	= ~(BIT(DECODE) | BIT(DIFF)),
 	[OPT_PID]	= OF_EVENTS,
 	[OPT_COMM]	= OF_EVENTS,
 	[OPT_CPU]	= OF_EVENTS,
@@ -31,10 +31,10 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_AROUND]	= OF_EVENTS,
 	[OPT_STACK]	= (OF_EVENTS & ~BIT(LIFE)) | BIT(TEXT),
 	[OPT_LAST]	= OF_EVENTS,
-	[OPT_HOST]	= BIT(LOG) | BIT(COUNT) | BIT(INFO) | BIT(DIFF) | BIT(MERGE),
 	[OPT_TOP]	= BIT(COUNT) | BIT(DIFF) | BIT(METRICS),
 	[OPT_PERCENT]	= BIT(COUNT) | BIT(DIFF),
 	[OPT_FOLDED]	= BIT(LOG) | BIT(COUNT) | BIT(SNOOP) | BIT(DIFF),
+	[OPT_PREFIX]	= BIT(COUNT),
 	[OPT_JSON]	= BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(INFO) | BIT(DEPTH) | BIT(SNOOP) |
 			  BIT(DIFF),
 	[OPT_PERF]	= BIT(LOG) | BIT(SNOOP),
@@ -47,7 +47,7 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_MODULES]	= OF_EVENTS | BIT(TEXT) | BIT(DECODE),
 	[OPT_FORCE]	= OF_EVENTS | BIT(TEXT) | BIT(DECODE) | BIT(INFO),
 	[OPT_COMPAT]	= BIT(DECODE),
-	[OPT_OUTPUT]	= BIT(MERGE) | BIT(METRICS),
+	[OPT_OUTPUT]	= BIT(METRICS),
 	[OPT_NUMBER]	= BIT(SNOOP),
 	[OPT_INTERVAL]	= BIT(COUNT),
 	[OPT_DURATION]	= BIT(COUNT) | BIT(SNOOP),
@@ -70,7 +70,7 @@ static const u64 option_for[OPTIONS] = {
 
 /* Those that may be given several times: an event matches any of the values */
 #define FOR_LISTS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU) | BIT(OPT_TAG) | \
-			 BIT(OPT_STACK) | BIT(OPT_HOST))
+			 BIT(OPT_STACK))
 
 /* Those that choose among recorded events */
 #define FOR_PAST	(BIT(OPT_SINCE) | BIT(OPT_UNTIL) | BIT(OPT_AROUND) | BIT(OPT_STACK) | \
@@ -78,7 +78,7 @@ static const u64 option_for[OPTIONS] = {
 
 static struct poptOption option_list[] = {
 	{ "file", 'f', POPT_ARG_STRING, NULL, OPT_FILE,
-	  "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, a merged file, or a directory with the files text, info, events and stacks",
+	  "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, folded stacks, or a directory with the files text, info, events and stacks",
 	  "SOURCE" },
 	{ "scan", '\0', POPT_ARG_NONE, NULL, OPT_SCAN,
 	  "look at every page of a dump, also where the kernel's page tables lead to the record: finds loads and boots before, too",
@@ -106,14 +106,13 @@ static struct poptOption option_list[] = {
 	  "ID" },
 	{ "last", '\0', POPT_ARG_STRING, NULL, OPT_LAST, "only the newest N of the events chosen",
 	  "N" },
-	{ "host", '\0', POPT_ARG_STRING, NULL, OPT_HOST,
-	  "of a merged file only these hosts, as web1,db* or '!web1' (the others); merge: the record in a file is of this host, as NAME=FILE",
-	  "HOST" },
 	{ "top", '\0', POPT_ARG_STRING, NULL, OPT_TOP, "only the N most frequent stacks", "N" },
 	{ "percent", '\0', POPT_ARG_NONE, NULL, OPT_PERCENT,
 	  "totals also as percentages of all events counted", NULL },
 	{ "folded", '\0', POPT_ARG_NONE, NULL, OPT_FOLDED, "one line a stack, for flame graphs",
 	  NULL },
+	{ "prefix", '\0', POPT_ARG_STRING, NULL, OPT_PREFIX,
+	  "--folded: a frame in front of each stack, as the machine's name", "WORD" },
 	{ "json", '\0', POPT_ARG_NONE, NULL, OPT_JSON, "one JSON object a line", NULL },
 	{ "perf", '\0', POPT_ARG_NONE, NULL, OPT_PERF, "as \"perf script\" prints", NULL },
 	{ "pprof", '\0', POPT_ARG_NONE, NULL, OPT_PPROF, "a profile for pprof, gzipped", NULL },
@@ -133,7 +132,7 @@ static struct poptOption option_list[] = {
 	  "use vmlinux and modules even if of another build", NULL },
 	{ "compat", '\0', POPT_ARG_NONE, NULL, OPT_COMPAT, "as decode_stacktrace.sh writes it",
 	  NULL },
-	{ "output", 'o', POPT_ARG_STRING, NULL, OPT_OUTPUT, "merge, metrics: the file to write",
+	{ "output", 'o', POPT_ARG_STRING, NULL, OPT_OUTPUT, "metrics: the file to write",
 	  "FILE" },
 	{ "help", 'h', POPT_ARG_NONE, NULL, OPT_HELP, "show this help", NULL },
 	{ "version", '\0', POPT_ARG_NONE, NULL, OPT_VERSION, "show the version", NULL },
@@ -191,8 +190,7 @@ static void help_command(const struct args *a)
 {
 	static const char *const words[COMMANDS] = {
 		[REPORT] = " FILE.html", [LIFE] = " ADDRESS[+SIZE]", [SAVE] = " FILE",
-		[DIFF] = " BEFORE [AFTER]", [MERGE] = " RECORD...",
-		[DECODE] = " [FILE]",
+		[DIFF] = " BEFORE [AFTER]", [DECODE] = " [FILE]",
 		[SNOOP] = " FUNCTION...", [COUNT] = " [PATTERN...]"
 	};
 	const struct poptOption *const list[] = {
@@ -241,10 +239,6 @@ static void help_command(const struct args *a)
 		     "  stackbuf save yesterday           a snapshot of the running kernel's record\n"
 		     "  stackbuf diff yesterday           what has changed since\n"
 		     "  stackbuf diff --flame diff.svg good.snapshot bad.vmcore");
-	if (a->command == MERGE)
-		puts("\n"
-		     "  stackbuf merge -o fleet *.snapshot      records of many machines, in one file\n"
-		     "  stackbuf -f fleet count --host 'web*'   is read as a record is");
 	if (a->command == METRICS)
 		puts("\n"
 		     "  stackbuf metrics -o /var/lib/prometheus/node-exporter/stackbuf.prom");
@@ -265,7 +259,7 @@ static void help(poptContext context, const struct args *a)
 		return;
 	}
 	poptSetOtherOptionHelp(context,
-			       "[OPTION...] info | text | log | report FILE | life ADDRESS | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | diff BEFORE [AFTER] | merge -o FILE RECORD... | metrics | decode [FILE]");
+			       "[OPTION...] info | text | log | report FILE | life ADDRESS | count | depth | snoop FUNCTION... | count PATTERN... | save FILE | diff BEFORE [AFTER] | metrics | decode [FILE]");
 	poptPrintHelp(context, stdout, 0);
 	puts("\n"
 	     "Commands:\n"
@@ -280,7 +274,6 @@ static void help(poptContext context, const struct args *a)
 	     "  count PATTERN...    probe functions, and print their stacks' totals at the end\n"
 	     "  save FILE           write all of it into a snapshot, to be read with -f FILE\n"
 	     "  diff BEFORE [AFTER] what changed between two sources; AFTER: or the running kernel\n"
-	     "  merge RECORD...     put the records of many machines into one file, -o FILE\n"
 	     "  metrics             counters for Prometheus, as node_exporter reads them\n"
 	     "  decode [FILE]       add source lines to stack traces in text, as dmesg's\n"
 	     "\n"
@@ -289,7 +282,7 @@ static void help(poptContext context, const struct args *a)
 }
 
 /* Those whose value is kept as it was given */
-#define KEPT	(BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_OUTPUT))
+#define KEPT	(BIT(OPT_FLAME) | BIT(OPT_VMLINUX) | BIT(OPT_OUTPUT) | BIT(OPT_PREFIX))
 
 static void take_option(struct args *a, int option, char *value)
 {
@@ -309,14 +302,6 @@ static void take_option(struct args *a, int option, char *value)
 		a->given |= BIT(option);
 		return;
 	}
-	if (option == OPT_HOST) {
-		a->given |= BIT(option);
-		a->host = xrealloc(a->host, a->hosts + 1, sizeof(*a->host));
-		a->host[a->hosts++] = value;
-		if (!*value)
-			die(EXIT_USAGE, "--host: a name is missing");
-		return;
-	}
 	if (a->given & BIT(option) & ~FOR_LISTS) {
 		free(value);
 		die(EXIT_USAGE, "--%s is given twice", option_name(option));
@@ -328,6 +313,8 @@ static void take_option(struct args *a, int option, char *value)
 		a->vmlinux = value;
 	else if (option == OPT_OUTPUT)
 		a->output = value;
+	else if (option == OPT_PREFIX)
+		a->prefix = value;
 	if (!value || BIT(option) & KEPT)
 		return;
 	if (option == OPT_INSTANCE) {
@@ -408,8 +395,6 @@ static void check_args(const struct args *a)
 		die(EXIT_USAGE, "snoop: a FUNCTION is missing (see stackbuf snoop -h)");
 	if (a->command == DIFF && !a->word)
 		die(EXIT_USAGE, "diff: a file is missing: name one record, or two (see stackbuf diff -h)");
-	if (a->command == MERGE && (!a->output || !*a->output))
-		die(EXIT_USAGE, "merge: the file to write is missing: name it with -o (see stackbuf merge -h)");
 	if (a->command == DIFF && a->word[1] && a->word[2])
 		die(EXIT_USAGE, "%s: one argument too many: diff takes two records", a->word[2]);
 	if (formats & (formats - 1))
@@ -421,6 +406,10 @@ static void check_args(const struct args *a)
 			    option_list[i - 1].longName);
 	if (a->given & BIT(OPT_INTERVAL) && formats & (BIT(OPT_PPROF) | BIT(OPT_FLAME)))
 		die(EXIT_USAGE, "--interval: a profile or graph is written once, at the end");
+	if (a->prefix && !(a->given & BIT(OPT_FOLDED)))
+		die(EXIT_USAGE, "--prefix is for --folded");
+	if (a->prefix && (!*a->prefix || strpbrk(a->prefix, ";\n")))
+		die(EXIT_USAGE, "--prefix: must be the name of one frame: some text without \";\"");
 	if (a->given & BIT(OPT_TOP) && formats & (BIT(OPT_PPROF) | BIT(OPT_FLAME)))
 		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
 	if (a->given & BIT(OPT_PERCENT) && formats & ~BIT(OPT_JSON))
@@ -509,13 +498,13 @@ void args_read(struct args *a, int argc, const char **argv)
 	word = poptGetArg(a->context);
 	if (!word)
 		die(EXIT_USAGE,
-		    "a command is missing: info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics or decode (see stackbuf --help)");
+		    "a command is missing: info, text, log, report, life, count, snoop, depth, save, diff, metrics or decode (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_name[a->command]))
 			break;
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE,
-		    "%s: no such command; the commands are info, text, log, report, life, count, snoop, depth, save, diff, merge, metrics and decode",
+		    "%s: no such command; the commands are info, text, log, report, life, count, snoop, depth, save, diff, metrics and decode",
 		    word);
 
 	/* popt skips the first argument: that is now the command */
@@ -535,8 +524,7 @@ void args_read(struct args *a, int argc, const char **argv)
 	*next++ = (struct poptOption){ .argInfo = POPT_ARG_INCLUDE_TABLE, .arg = option_list };
 	a->context_after = poptGetContext("stackbuf", n + 1, a->after, options, 0);
 	read_options(a, a->context_after);
-	if (a->command == COUNT || a->command == SNOOP || a->command == DIFF ||
-	    a->command == MERGE)
+	if (a->command == COUNT || a->command == SNOOP || a->command == DIFF)
 		a->word = poptGetArgs(a->context_after);
 	if (a->command == SAVE || a->command == REPORT) {
 		a->save_to = poptGetArg(a->context_after);
@@ -560,12 +548,10 @@ void args_free(struct args *a)
 		free(a->source[--a->sources]);
 	free(a->source);
 	filter_free(&a->filter);
-	while (a->hosts)
-		free(a->host[--a->hosts]);
-	free(a->host);
 	free(a->flame);
 	free(a->vmlinux);
 	free(a->output);
+	free(a->prefix);
 	while (a->module_dirs)
 		free(a->modules[--a->module_dirs]);
 	free(a->modules);

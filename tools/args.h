@@ -13,15 +13,15 @@
 #define BIT(n)	(1ULL << (n))
 
 enum command {
-	INFO, TEXT, LOG, REPORT, LIFE, COUNT, SNOOP, DEPTH, SAVE, DIFF, MERGE, METRICS, DECODE,
+	INFO, TEXT, LOG, REPORT, LIFE, COUNT, SNOOP, DEPTH, SAVE, DIFF, METRICS, DECODE,
 	COMMANDS
 };
 
 /* Options, in the order of option_list[], then of watch_list[] */
 enum option {
 	OPT_NONE, OPT_FILE, OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE,
-	OPT_UNTIL, OPT_AROUND, OPT_STACK, OPT_LAST, OPT_HOST, OPT_TOP, OPT_PERCENT, OPT_FOLDED,
-	OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME,
+	OPT_UNTIL, OPT_AROUND, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED,
+	OPT_PREFIX, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME,
 	OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT,
 	OPT_OUTPUT,
 	OPT_HELP, OPT_VERSION,
@@ -44,10 +44,9 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  * @instance: of --instance, 0: the default one
  * @save_to: save, report: the file to write
  * @output: of -o
+ * @prefix: of --prefix
  * @text: decode: the file to read, or NULL
- * @host: of --host: hosts of a merged file; merge: HOST=FILE
- * @hosts: how many
- * @word: snoop, count: functions or patterns; diff: two files, or one; merge: records; NULL: none
+ * @word: snoop, count: functions or patterns; diff: two files, or one; NULL: none
  * @context: popt's, of the options before the command
  * @context_after: popt's, of the options after the command
  * @rest: arguments after the command
@@ -61,8 +60,8 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
  */
 struct args {
 	enum command command;
-	char **source, *flame, *vmlinux, **modules, *output, **host;
-	unsigned int sources, module_dirs, hosts;
+	char **source, *flame, *vmlinux, **modules, *output, *prefix;
+	unsigned int sources, module_dirs;
 	u64 instance;
 	const char *save_to, *text;
 	const char **word;

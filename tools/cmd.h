@@ -22,10 +22,6 @@ void cmd_metrics(struct session *s, struct output *o, struct args *a);
 /* Two sources; @format has no record yet */
 void cmd_diff(const struct args *a, const struct output *format);
 
-/* To a server, again and again */
-/* Many sources into one file; ends the program if a record was left out */
-void cmd_merge(const struct args *a);
-
 /* Text in, text out: no source is read */
 void cmd_decode(const struct args *a);
 

@@ -11,8 +11,7 @@
 /* Read a source of its own; @file NULL: the running kernel's memory */
 static void read_side(struct session *s, struct output *o, const struct args *a, char *file)
 {
-	struct args one = { .command = a->command, .given = a->given, .host = a->host,
-			    .hosts = a->hosts };
+	struct args one = { .command = a->command, .given = a->given };
 
 	one.source = file ? &file : NULL;
 	one.sources = !!file;

@@ -7,21 +7,6 @@
 #include "output/events.h"
 #include "output/nothing.h"
 
-/* Events of a merged file, which memory need not hold */
-static void log_stream(struct session *s, struct output *o, struct args *a)
-{
-	struct stackbuf_event e;
-	bool any = false;
-
-	for (; session_next(s, a, &e); any = true) {
-		if (!any)
-			output_head(o);
-		output_event(o, &e);
-	}
-	if (!any)
-		output_no_event(o, &a->filter, false);
-}
-
 void cmd_log(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
@@ -37,10 +22,6 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 		return;
 	}
 	session_report_missing(s);
-	if (s->stream && !rec->events) {
-		log_stream(s, o, a);
-		return;
-	}
 	nr = session_filter(s, a);
 	if (!nr)
 		output_no_event(o, &a->filter, false);

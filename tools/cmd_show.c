@@ -2,9 +2,6 @@
 /*
  * cmd_show.c - "info", "text", "depth" and "save": one part of the record, or all of it
  */
-#include <limits.h>
-#include <string.h>
-#include <unistd.h>
 #include "cmd.h"
 #include "output/depth.h"
 #include "output/info.h"
@@ -14,10 +11,6 @@
 void cmd_info(struct session *s, struct output *o, struct args *a)
 {
 	(void)a;
-	if (s->merged) {
-		output_hosts(o, s->merged, &s->record);
-		return;
-	}
 	session_need_info(s);
 	output_info(o, s->source.name, &s->set, s->instance, s->instances);
 }
@@ -42,14 +35,10 @@ void cmd_depth(struct session *s, struct output *o, struct args *a)
 
 void cmd_save(struct session *s, struct output *o, struct args *a)
 {
-	char error[512], host[HOST_NAME_MAX + 1] = "";
+	char error[512];
 
 	(void)o;
 	session_report_missing(s);
-	/* "(none)" is Linux's own name for a machine without one */
-	if (s->source.live && !gethostname(host, sizeof(host) - 1) && *host &&
-	    strcmp(host, "(none)"))
-		s->symbols.host = printable(xstrdup(host));
 	if (snapshot_write(a->save_to, &s->set, &s->record, &s->symbols, error, sizeof(error)))
 		die(1, "%s", error);
 }

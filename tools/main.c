@@ -24,6 +24,7 @@ static void set_format(struct output *o, const struct args *a)
 	o->wall = a->given & BIT(OPT_WALL);
 	o->percent = a->given & BIT(OPT_PERCENT);
 	o->top = a->top;
+	o->prefix = a->prefix;
 }
 
 /* Read the record and give it to the command */
@@ -36,6 +37,7 @@ static void run(struct args *a, struct output *o)
 		[METRICS] = cmd_metrics,
 	};
 	const u64 keeps_ids = BIT(SAVE) | BIT(REPORT);
+	const u64 of_events = BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(SNOOP);
 	struct session s = { 0 };
 	struct watch watch = { 0 };
 
@@ -46,14 +48,13 @@ static void run(struct args *a, struct output *o)
 		session_load_info(&s);
 	else
 		session_load(&s, a);
-	if (s.merged)
-		o->wall = true;
-	else if (o->wall && !s.record.have_info)
+	if (o->wall && !s.record.have_info)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    s.source.name);
 	symbols_init(&s.symbols, &s.record, s.source.kallsyms);
-	if (a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) || BIT(a->command) & keeps_ids)
-		session_add_build_ids(&s);
+	if (a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) || BIT(a->command) & keeps_ids ||
+	    (a->given & BIT(OPT_JSON) && BIT(a->command) & of_events))
+		session_add_origin(&s);
 	if (a->command == INFO || BIT(a->command) & keeps_ids)
 		session_add_kernel_offset(&s, a);
 	o->record = &s.record;
@@ -87,8 +88,6 @@ int main(int argc, const char **argv)
 		cmd_decode(&args);
 	else if (args.command == DIFF)
 		cmd_diff(&args, &output);
-	else if (args.command == MERGE)
-		cmd_merge(&args);
 	else if (args.given & BIT(OPT_LIST))
 		cmd_list(&args, &output);
 	else

@@ -2,9 +2,11 @@
 /*
  * session.c - a source, and the record of one load of the module that was read from it
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "input/folded.h"
 #include "record/duplicates.h"
 #include "record/info.h"
@@ -41,9 +43,24 @@ static void choose_events(struct session *s, struct args *a)
 
 /* -------------------------------------------- sources that are not memory --- */
 
+/* Are the sources folded stacks?  All of them are, or none */
+static bool all_folded(const struct args *a)
+{
+	const char *folded = NULL, *other = NULL;
+	unsigned int i;
+
+	for (i = 0; i < a->sources; i++)
+		*(folded_is(a->source[i]) ? &folded : &other) = a->source[i];
+	if (folded && other)
+		die(1, "%s: holds folded stacks, and %s does not: they are not added up", folded,
+		    other);
+	return folded;
+}
+
 static void open_folded(struct session *s, const struct args *a)
 {
-	s->source.name = xstrdup(a->source[0]);
+	s->source.name = a->sources == 1 ? xstrdup(a->source[0]) :
+		xasprintf("%s and %u more", a->source[0], a->sources - 1);
 	s->folded = true;
 	if (!(a->command == DIFF || (a->command == COUNT && !a->word)))
 		die(1, "%s: holds folded stacks: diff and count (without a PATTERN) read it",
@@ -57,109 +74,22 @@ static void open_folded(struct session *s, const struct args *a)
 
 static void load_folded(struct session *s, struct args *a)
 {
-	if (folded_read(s->source.name, &s->record, s->source.error, sizeof(s->source.error)))
+	if (folded_read(a->source, a->sources, &s->record, s->source.error,
+			sizeof(s->source.error)))
 		die(1, "%s", s->source.error);
 	filter_resolve(&a->filter, &s->record);
 }
 
-static void open_merged(struct session *s, const struct args *a)
-{
-	const u64 commands = BIT(INFO) | BIT(LOG) | BIT(COUNT) | BIT(DIFF);
-
-	s->source.name = xstrdup(a->source[0]);
-	if (!(commands & BIT(a->command)) || a->word)
-		die(1, "%s: is a merged file: info, log, diff and count (without a PATTERN) read it",
-		    s->source.name);
-	if (a->given & SOURCE_OPTIONS)
-		die(1, "%s: is a merged file: " NOT_MEMORY, s->source.name);
-	s->merged = xcalloc(1, sizeof(*s->merged));
-	if (merged_open(s->merged, s->source.name))
-		die(1, "%s", s->merged->error);
-}
-
-/* Are events printed one by one, so that they need not be in memory? */
-static bool one_by_one(const struct args *a)
-{
-	return a->command == LOG && !a->filter.has_last &&
-	       !(a->given & (BIT(OPT_FOLDED) | BIT(OPT_PPROF) | BIT(OPT_FLAME)));
-}
-
-/* Drop all but the newest; events come in order of time */
-static void drop_old(struct record *r, u64 last)
-{
-	memmove(r->event, r->event + r->events - last, last * sizeof(*r->event));
-	r->events = last;
-}
-
-static void load_merged(struct session *s, struct args *a)
-{
-	struct record *r = &s->record;
-	const struct filter *f = &a->filter;
-	char *hosts = NULL, *before;
-	struct stackbuf_event e;
-	unsigned int i;
-
-	for (i = 0; i < a->hosts; i++) {
-		before = hosts;
-		hosts = xasprintf("%s%s%s", before ?: "", before ? "," : "", a->host[i]);
-		free(before);
-	}
-	if (merged_record(s->merged, hosts, r))
-		die(1, "%s: %s", s->source.name, s->merged->error);
-	free(hosts);
-	if (f->given_since.kind == WHEN_BOOT || f->given_until.kind == WHEN_BOOT)
-		die(EXIT_USAGE,
-		    "%s: is a merged file, and hosts differ in the time of their boot: name a time of day, or one before the newest event",
-		    s->source.name);
-	filter_resolve(&a->filter, r);
-	args_check_times(&a->filter);
-	if (a->command != LOG && !(a->command == COUNT && filter_events(f)))
-		return;
-	s->stream = merged_events(s->merged, r);
-	if (one_by_one(a))
-		return;
-	while (session_next(s, a, &e)) {
-		GROW(r->event, r->events, r->event_room);
-		r->event[r->events++] = e;
-		if (f->has_last && r->events / 2 > 512 && r->events / 2 >= f->last)
-			drop_old(r, f->last);
-	}
-	if (f->has_last && r->events > f->last)
-		drop_old(r, f->last);
-}
-
-bool session_next(struct session *s, struct args *a, struct stackbuf_event *e)
-{
-	struct stackbuf_event own;
-
-	while (merged_next(s->stream, e)) {
-		own = *e;
-		own.cpu = HOST_CPU(e->cpu);
-		if (filter_search(&a->filter, &own))
-			return true;
-	}
-	return false;
-}
-
 size_t session_filter(struct session *s, const struct args *a)
 {
-	/* Those of a merged file were chosen when they were read */
-	return s->merged ? s->record.events :
-			   filter_apply(&a->filter, s->record.event, s->record.events);
+	return filter_apply(&a->filter, s->record.event, s->record.events);
 }
 
 /* --------------------------------------------------------------- reading --- */
 
 void session_open(struct session *s, struct args *a)
 {
-	if (a->sources == 1 && merged_is(a->source[0])) {
-		open_merged(s, a);
-		return;
-	}
-	if (a->given & BIT(OPT_HOST) && a->command != MERGE)
-		die(1, "%s: --host chooses among the hosts of a merged file, and this is none (see stackbuf-merge(8))",
-		    a->sources ? a->source[0] : "the running kernel");
-	if (a->sources == 1 && folded_is(a->source[0])) {
+	if (all_folded(a)) {
 		open_folded(s, a);
 		return;
 	}
@@ -210,10 +140,6 @@ void session_load(struct session *s, struct args *a)
 	size_t i;
 
 	memset(&a->filter.found, 0, sizeof(a->filter.found));
-	if (s->merged) {
-		load_merged(s, a);
-		return;
-	}
 	if (s->folded) {
 		load_folded(s, a);
 		return;
@@ -263,11 +189,6 @@ void session_close(struct session *s)
 	record_free(&s->record);
 	page_set_clear(&s->set);
 	source_close(&s->source);
-	if (s->stream)
-		merged_events_free(s->stream);
-	if (s->merged)
-		merged_close(s->merged);
-	free(s->merged);
 	free(s->instance);
 }
 
@@ -297,14 +218,8 @@ void session_report_source(const struct session *s)
 void session_report_missing(const struct session *s)
 {
 	const struct record *rec = &s->record;
-	u64 timeless = 0;
-	u32 i;
 
-	for (i = 0; i < rec->hosts; i++)
-		timeless += !rec->host[i].boot;
-	report_count(timeless, "host has no time of day: its events come first, by their time since boot",
-		     "hosts have no time of day: their events come first, by their time since boot");
-	if (s->merged || s->folded)
+	if (s->folded)
 		return;
 	session_report_source(s);
 	report_count((u64)rec->missing[ARRAY_INFO] + rec->missing[ARRAY_EVENTS] +
@@ -328,10 +243,15 @@ void session_report_missing(const struct session *s)
 
 /* --------------------------------------------------- what the output needs --- */
 
-void session_add_build_ids(struct session *s)
+void session_add_origin(struct session *s)
 {
 	struct build_ids *ids = &s->symbols.ids;
+	char host[HOST_NAME_MAX + 1] = "";
 
+	/* "(none)" is Linux's own name for a machine without one */
+	if (s->source.live && !gethostname(host, sizeof(host) - 1) && *host &&
+	    strcmp(host, "(none)"))
+		s->symbols.host = printable(xstrdup(host));
 	if (s->source.live)
 		build_ids_running(ids);
 	/* A dump has the id of its own kernel; the record may be of an earlier boot */

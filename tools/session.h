@@ -6,7 +6,6 @@
 #define SESSION_H
 
 #include "args.h"
-#include "input/merged.h"
 #include "input/source.h"
 #include "output/output.h"
 
@@ -19,9 +18,7 @@
  * @chosen: the one that is read
  * @record: its record
  * @choice: which events are kept in memory; without @wanted: all
- * @merged: the source is such a file; NULL: it is of one machine
  * @folded: the source is text: stacks and their totals alone
- * @stream: of a merged file: its events, if the command reads them one by one
  * @symbols: names for its frames
  */
 struct session {
@@ -32,9 +29,7 @@ struct session {
 	const struct instance *chosen;
 	struct record record;
 	struct event_choice choice;
-	struct merged *merged;
 	bool folded;
-	struct merged_events *stream;
 	struct symbols symbols;
 };
 
@@ -57,9 +52,6 @@ void session_close(struct session *s);
 /* Keep the events that the filter chooses.  Return how many remain */
 size_t session_filter(struct session *s, const struct args *a);
 
-/* Read the next event of s->stream that the filter chooses.  Return false at the end */
-bool session_next(struct session *s, struct args *a, struct stackbuf_event *e);
-
 /* End the program unless the page of stackbuf_info is there */
 void session_need_info(const struct session *s);
 
@@ -69,8 +61,8 @@ void session_report_source(const struct session *s);
 /* Report this and all that the output will lack */
 void session_report_missing(const struct session *s);
 
-/* Learn the build ids that the source has besides those in the record itself */
-void session_add_build_ids(struct session *s);
+/* Learn what the source has besides the record itself: build ids, the running machine's name */
+void session_add_origin(struct session *s);
 
 /* Find the offset of KASLR: by -k, else by the source */
 void session_add_kernel_offset(struct session *s, const struct args *a);

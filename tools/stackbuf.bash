@@ -4,7 +4,7 @@
 _stackbuf()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command='' i options lines
-	local commands='info text log report life count snoop depth save diff merge metrics decode'
+	local commands='info text log report life count snoop depth save diff metrics decode'
 
 	# readline takes a "=" for a word of its own
 	if [[ $word == '=' ]]; then
@@ -41,33 +41,32 @@ _stackbuf()
 	-p | --pid)
 		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
 		return ;;
-	-c | --cpu | --host | --instance | --tag | --since | --until | --around | --stack | --last | -n | --number | \
-	-i | --interval | -D | --duration | --top)
+	-c | --cpu | --instance | --tag | --since | --until | --around | --stack | --last | -n | --number | \
+	-i | --interval | -D | --duration | --top | --prefix)
 		return ;;
 	esac
 
 	options='--file --scan --instance --help --version'
 	lines='--lines --vmlinux --modules --force'
 	case $command in
-	info)	options+=' --json --host --vmlinux --force' ;;
+	info)	options+=' --json --vmlinux --force' ;;
 	depth)	options+=' --json' ;;
 	text)	options+=" --stack $lines" ;;
-	log)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last --host'
+	log)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last'
 		options+=" --folded --json --perf --pprof --flame --wall --follow $lines" ;;
 	report)	options+=" --pid --comm --cpu --tag --since --until --around --stack --last $lines" ;;
 	life)	options+=" --pid --comm --cpu --since --until --around --last --json --wall $lines" ;;
-	count)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last --host'
-		options+=" --top --percent --folded --json --pprof --flame $lines"
+	count)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last'
+		options+=" --top --percent --folded --prefix --json --pprof --flame $lines"
 		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited --list' ;;
 	snoop)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last'
 		options+=" --folded --json --perf --pprof --flame --wall $lines"
 		options+=' --number --duration --offset --verbose' ;;
 	save)	;;
-	diff)	options='--scan --host --top --percent --folded --json --pprof --flame --help --version' ;;
-	merge)	options='--scan --host --output --help --version' ;;
+	diff)	options='--scan --top --percent --folded --json --pprof --flame --help --version' ;;
 	metrics) options+=' --top --output' ;;
 	decode)	options='--help --version --vmlinux --modules --force --compat' ;;
-	*)	options+=" --pid --comm --cpu --tag --since --until --around --stack --last --host --output"
+	*)	options+=" --pid --comm --cpu --tag --since --until --around --stack --last --output"
 		options+=" --top --percent --folded --json --perf --pprof --flame --wall --follow $lines --compat" ;;
 	esac
 	if [[ $word == -* ]]; then
@@ -78,7 +77,7 @@ _stackbuf()
 		# Thousands: not before there is something to choose by
 		[[ ${#word} -lt 2 ]] || mapfile -t COMPREPLY < <(awk -v word="$word" 'index($1, word) == 1 { print $1 }' \
 			/sys/kernel/tracing/available_filter_functions 2>/dev/null | sort -u)
-	elif [[ $command == save || $command == report || $command == diff || $command == merge || $command == decode ]]; then
+	elif [[ $command == save || $command == report || $command == diff || $command == decode ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		compopt -o filenames 2>/dev/null
 	fi

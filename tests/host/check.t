@@ -59,6 +59,7 @@ pairs=(6.1:gcc 6.12:clang)
 compilers=(gcc)
 sizes=(262144)
 lint=(warnings 'gcc and clang')
+sparse=()
 apart=() together=(UNIT=y TESTS=1) unit=(UNIT=y)
 others='^core/(recall_fp|records)\.c$'
 if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
@@ -66,6 +67,7 @@ if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	compilers+=(clang)
 	sizes+=(4)
 	lint=(lint 'gcc, clang and cppcheck')
+	sparse=(C=2)
 	apart=(TESTS=1) together=(TESTS=1) unit=()
 	others='^$'
 fi
@@ -163,10 +165,10 @@ END
 	echo "obj-m := ${objects[*]}"
 	echo "ccflags-y := -I$work/headers -DSTACKBUF_EVENTS_KB=4 -DSTACKBUF_STACKS_KB=4 -DSTACKBUF_TEXT_KB=4"
 } >"$work/headers/Kbuild"
-make -s -C "$kernel/build" M="$work/headers" W=1 C=2 "${objects[@]}" >"$work/log" 2>&1
+make -s -j2 -C "$kernel/build" M="$work/headers" W=1 "${sparse[@]}" "${objects[@]}" >"$work/log" 2>&1
 sed -i -E '/^warning: the compiler differs/,+2d' "$work/log"
 [ ! -s "$work/log" ] && [ -e "$work/headers/disabled.o" ]
-result $? "each header compiles alone, and code without stackbuf, W=1 C=2: no warnings"
+result $? "each header compiles alone, and code without stackbuf: no warnings"
 
 # checkpatch TYPES FILE...: runs it without these types of message.  It leaves a
 # cache in the current folder, so run it in another; --root must have include/.
@@ -202,9 +204,10 @@ result $? "shellcheck: ${#scripts[@]} files"
 codespell --quiet-level=3 -L parm,fo,te "${all[@]}" >"$work/log" 2>&1
 result $? "codespell: ${#all[@]} files"
 
-printf '%s\n' "${all[@]}" | grep -vE "$no_spdx|^\.checkpatch-camelcase" | while read -r file; do
-	head -n 3 "$file" | grep -qE 'SPDX-License-Identifier: GPL-2\.0( |$)' || echo "$file has no SPDX line"
-done >"$work/log"
+mapfile -t marked < <(printf '%s\n' "${all[@]}" | grep -vE "$no_spdx|^\.checkpatch-camelcase")
+awk 'FNR <= 3 && /SPDX-License-Identifier: GPL-2\.0( |$)/ { has[FILENAME] = 1 }
+	FNR == 3 { nextfile }
+	END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] " has no SPDX line" }' "${marked[@]}" >"$work/log"
 [ ! -s "$work/log" ]
 result $? "every file says that its license is GPL-2.0"
 

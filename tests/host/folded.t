@@ -46,6 +46,29 @@ others() {
 	END
 }
 
+# Several files and standard input are added up; --prefix tells them apart
+several() {
+	cd "$dir" || return
+	cp folded again && "$sane" -f folded -f other -f - count --folded <again | sort >sum &&
+		cat folded folded other | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (s in sum) print s, sum[s] }' | sort | cmp - sum || return
+	"$sane" -f options count --folded --prefix 'web 1' | diff - <(sed 's/^/web 1;/' folded) &&
+		{ "$plain" -f options count --folded --prefix a; "$plain" -f many count --folded --prefix b; } >both &&
+		"$sane" -f both count --folded | sort | diff - <(sort both) || return
+	"$sane" -f both count --flame both.svg && grep -q '<title>a (1000 events' both.svg && grep -q '<title>b (5003 events' both.svg || return
+	"$sane" -f - count --json </dev/null 2>err && grep -q 'the record holds none' err
+}
+
+# The commands of docs/fleet.md
+few_machines() {
+	local line
+
+	mkdir "$dir/fleet" && cd "$dir/fleet" && "$fake" web1.snapshot host 1 3000 && "$fake" db1.snapshot host 2 500 || return
+	while IFS= read -r line; do
+		(export PATH=$tools:$PATH && eval "$line") || return
+	done < <(part docs/fleet.md few | sed -n 's/^\$ //p')
+	grep -q '<title>web1 (3000 events' all.svg && grep -q '<title>db1 (500 events' all.svg
+}
+
 refusals() {
 	cd "$dir" || return
 	refused 1 'diff and count (without a PATTERN) read it' -f folded log && refused 1 'diff and count (without a PATTERN) read it' -f folded info &&
@@ -54,6 +77,11 @@ refusals() {
 	printf 'a;b 3\na;b\n' >text && refused 1 'text: line 2 is not a folded stack' -f text count &&
 		printf 'a;b 3\na;b\0c 4\n' >text && refused 1 'text: line 2 is not a folded stack' -f text count &&
 		printf 'a;b 3\na 99999999999999999999\n' >text && refused 1 'text: line 2 is not a folded stack' -f text count || return
+	printf 'a;b 18446744073709551615\n' >text && printf 'a;b 1\n' >text2 &&
+		refused 1 "text2: line 1: the stack's total is beyond 64 bits" -f text -f text2 count &&
+		refused 1 'folded: holds folded stacks, and options does not' -f folded -f options count &&
+		refused 2 '--prefix is for --folded' -f folded count --prefix a && refused 2 'the name of one frame' -f folded count --folded --prefix 'a;b' &&
+		refused 2 'the name of one frame' -f folded count --folded --prefix '' && refused 2 '--prefix is not for "log"' -f options log --prefix a || return
 	# Neither is taken for folded stacks
 	printf 'some text\n' >text && refused 1 'is neither a snapshot nor a dump' -f text count && : >text && refused 1 'is empty' -f text count
 }
@@ -64,6 +92,8 @@ all_tests() {
 	result 'the flame graph is that of the record' graph
 	result 'differences are those of the records' differences
 	result 'text of other programs' others
+	result 'several files, standard input, --prefix' several
+	result 'docs/fleet.md: a few machines in one graph' few_machines
 	result 'what makes no sense is refused' refusals
 }
 

@@ -449,6 +449,30 @@ for line in sys.stdin:
 assert e["load_realtime_ns"] == "1700000000123456789" and e["newest_ns"] == "1005000000000"'
 }
 
+# Machines 0 and 3 run one kernel at different addresses, machine 1 another
+same_code() {
+	local n
+
+	for n in 0 1 3; do
+		"$fake" "$dir/host$n" host $n 20000 && "$sane" -f "$dir/host$n" count --json >"$dir/host$n.count" 2>/dev/null &&
+			"$sane" -f "$dir/host$n" log --json --last 1000 >"$dir/host$n.log" || return
+	done
+	python3 - "$dir" <<'END'
+import json, sys
+def stacks(n, what):
+    lines = [json.loads(line) for line in open(f"{sys.argv[1]}/host{n}.{what}")]
+    assert all(e["host"] == f"host{n}" and e["release"] == f"6.1.{n % 3}-made" for e in lines), lines[0]
+    assert what == "count" or all(int(e["wall_ns"]) > 16 * 10 ** 17 for e in lines)
+    return {(tuple(sorted(e["build_ids"].items())), tuple(e["frames"])): e["addresses"] for e in lines}
+for what in "count", "log":
+    zero, one, three = stacks(0, what), stacks(1, what), stacks(3, what)
+    assert all(ids for ids, _ in zero) and not zero.keys() & one.keys(), what
+    both = zero.keys() & three.keys()
+    # Each of the 300 has some events, or nearly
+    assert len(both) > 200 and not any(zero[k] == three[k] for k in both), (what, len(both))
+END
+}
+
 modules() {
 	"$sane" -f "$made" count --folded | grep -q '^far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
 	"$sane" -f "$made" log --folded | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
@@ -517,24 +541,23 @@ help_is_exact() {
 		all+=" $("$plain" "$command" -h | grep -o -- '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | tr '\n' ' ')"
 	done
 	all=$(tr ' ' '\n' <<<"$all" | sort -u)
-	for command in info text log report life count snoop depth save diff merge metrics decode; do
+	for command in info text log report life count snoop depth save diff metrics decode; do
 		shown=$("$plain" "$command" -h | grep -o '^  *\(-., \)\?--[a-z-]*') || return
 		for option in $all; do
 			case $option in
 			--help | --version) continue ;;
 			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
-			--comm | --flame | --vmlinux | --top | --host) value="=1" ;;
+			--comm | --flame | --vmlinux | --top | --prefix) value="=1" ;;
 			--output) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;
 			esac
 			# A source that does not exist, where one is needed, so that nothing is done
 			set -- "$command" "$option$value"
-			[[ $command == decode || $command == diff || $command == merge ]] || set -- --file "$dir/nowhere" "$@"
+			[[ $command == decode || $command == diff ]] || set -- --file "$dir/nowhere" "$@"
 			[ "$command" != diff ] || set -- "$@" "$dir/nowhere" "$dir/nowhere"
 			[[ $command != save && $command != report ]] || set -- "$@" "$dir/nothing"
 			[ "$command" != life ] || set -- "$@" 1
-			[ "$command" != merge ] || set -- "$@" "$dir/nowhere"
 			said=$("$plain" "$@" 2>&1 >/dev/null </dev/null)
 			if [[ $shown$'\n' == *"$option"$'\n'* ]]; then
 				[[ ! $said =~ $alien ]] || { echo "$command -h shows $option: $said"; return 1; }
@@ -550,7 +573,7 @@ help_is_exact() {
 		grep -o -- '--[a-z-]*' <<<"$shown" | cat - <(echo --version) | sort -u >"$dir/shown"
 		diff "$dir/shown" <(completed "$command") || { echo "completion of $command"; return 1; }
 	done
-	for command in count snoop merge metrics; do
+	for command in count snoop metrics; do
 		[ "$(in_manual "$command" | wc -l)" -ge "$([ $command = metrics ] && echo 2 || echo 4)" ] || { echo "too few options in stackbuf-$command(8)"; return 1; }
 		"$plain" "$command" -h | grep -o -- '--[a-z-]*' | sort -u | comm -13 - <(in_manual "$command") >"$dir/out"
 		[ ! -s "$dir/out" ] || { echo "$command does not take, but stackbuf-$command(8) has:"; cat "$dir/out"; return 1; }
@@ -774,9 +797,11 @@ result 'life: events of an address, with what was between them' life
 if command -v python3 >/dev/null; then
 	result 'snoop and count PATTERN --json' json_of_functions
 	result 'JSON: numbers beyond 2^53 are strings' exact_numbers
+	result 'JSON: host, release and build ids: stacks of several machines match' same_code
 else
 	echo 'ok snoop and count PATTERN --json # SKIP python3 is not installed'
 	echo 'ok JSON: numbers beyond 2^53 are strings # SKIP python3 is not installed'
+	echo 'ok JSON: host, release and build ids: stacks of several machines match # SKIP python3 is not installed'
 fi
 result 'folded frames have their module' modules
 result 'help, completion and manual pages show what each command takes' help_is_exact

@@ -363,7 +363,7 @@ documented() {
 		$("$sane" -f "$made" log --json --wall --last 4 | grep -o '"[a-z_]*":' | tr -d '":' | sort -u); do
 		grep -qw -- "$option" "$top/man/stackbuf-json.5" || { echo "stackbuf-json(5) lacks key $option"; return 1; }
 	done
-	for command in snoop count merge metrics; do
+	for command in snoop count metrics; do
 		for option in $("$plain" "$command" -h | grep -oE '^ +(-[a-zA-Z]|--[a-z]+)' | sort -u); do
 			page "stackbuf-$command.8" | grep -qE -e "(^|[^-a-z])$option\\b" ||
 				{ echo "stackbuf-$command(8) lacks $option"; return 1; }
@@ -390,9 +390,9 @@ completes() {
 	# shellcheck source=/dev/null
 	. "$top/tools/stackbuf.bash" || return
 	[ "$(complete_words stackbuf l)" = 'log life' ] &&
-	[ "$(complete_words stackbuf '')" = 'info text log report life count snoop depth save diff merge metrics decode' ] &&
+	[ "$(complete_words stackbuf '')" = 'info text log report life count snoop depth save diff metrics decode' ] &&
 	[ "$(complete_words stackbuf log --fol)" = '--folded --follow' ] &&
-	[ "$(complete_words stackbuf count --p)" = '--pid --percent --pprof --perpid' ] &&
+	[ "$(complete_words stackbuf count --p)" = '--pid --percent --prefix --pprof --perpid' ] &&
 	[ "$(complete_words stackbuf snoop --n)" = '--number' ] &&
 	[ "$(cd "$dir" && complete_words stackbuf -f snap)" = snapshot ]
 }

@@ -135,7 +135,8 @@ cut_off() {
 # A sparse file of 512 GB
 half_a_terabyte() {
 	made x86-4 elf 524288 && [ "$(stat -c %s "$work/f")" -gt 549000000000 ] && found_by 'page tables' &&
-		[ "$(bytes_read)" -le 1000000 ] && "$plain" -f "$work/f" log | cmp - <("$plain" -f "$work/f" --scan log)
+		[ "$(bytes_read)" -le 1000000 ] || return
+	! thorough || "$plain" -f "$work/f" log | cmp - <("$plain" -f "$work/f" --scan log)
 }
 
 all() {
@@ -149,7 +150,7 @@ all() {
 	result 'files that are cut: the same both ways, and reported' cut_off
 	result 'a scan by one process and by several: the same' processors
 	result 'a sparse file of 512 GB: a megabyte of it is read' half_a_terabyte
-	result 'tables damaged in many ways: what a scan finds' "$tools/tables" damage "$(few 100 1000)"
+	result 'tables damaged in many ways: what a scan finds' "$tools/tables" damage "$(few 200 1000)"
 	rm -f "$work/f"
 }
 

@@ -186,8 +186,8 @@ difference() {
 		grep -q '^  fleet_7_0 \[made\]$' "$work/said" && grep -q '(more)$' "$work/said" || { cat "$work/said"; return 1; }
 }
 
-# took WHAT FUNCTION: its result, with the seconds that it took
-took() {
+# timed WHAT FUNCTION: its result, with the seconds that it took
+timed() {
 	local start=$EPOCHREALTIME
 
 	result "$1" "$2"
@@ -218,15 +218,15 @@ print(*[s.getsockname()[1] for s in all])')
 	serve 0
 	serve 1
 	result 'two servers run' answer
-	took 'three snapshots with two million events are made' made
+	timed 'three snapshots with two million events are made' made
 	result 'the tables of the page' tables
-	took 'they are merged and loaded' load
-	took 'hosts and kernels' hosts
-	took 'the most frequent stacks of the fleet' top
-	took 'one host against the rest' rest
-	took 'events with a tag' tag
-	took 'a flame graph of an answer' flame
-	took 'the difference of two answers' difference
+	timed 'they are loaded' load
+	timed 'hosts and kernels' hosts
+	timed 'the most frequent stacks of the fleet' top
+	timed 'one host against the rest' rest
+	timed 'events with a tag' tag
+	timed 'a flame graph of an answer' flame
+	timed 'the difference of two answers' difference
 	stop
 }
 

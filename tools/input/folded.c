@@ -42,6 +42,8 @@ bool folded_is(const char *path)
 	bool is;
 	FILE *f;
 
+	if (!strcmp(path, "-"))
+		return true;
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	f = fopen(path, "re");
@@ -108,20 +110,17 @@ static void free_line(void *line)
 	free(line);
 }
 
-int folded_read(const char *path, struct record *r, char *error, size_t size)
+/* Read one file; equal stacks of all files are in @tree */
+static int read_lines(FILE *f, const char *name, struct record *r, void **tree, char *error,
+		      size_t size)
 {
-	FILE *f = fopen(path, "re");
 	struct line *one, **found;
 	char *line = NULL;
-	void *tree = NULL;
 	size_t room = 0;
 	u64 count, nr = 0;
 	ssize_t len;
 	int ret = 0;
 
-	memset(r, 0, sizeof(*r));
-	if (!f)
-		return set_error(error, size, "%s: %s", path, strerror(errno));
 	while (!ret && (len = getline(&line, &room, f)) > 0) {
 		nr++;
 		if (*line == '\n')
@@ -129,12 +128,12 @@ int folded_read(const char *path, struct record *r, char *error, size_t size)
 		if (!split_count(line, len, &count)) {
 			ret = set_error(error, size,
 					"%s: line %llu is not a folded stack: outermost;...;innermost count",
-					path, nr);
+					name, nr);
 			break;
 		}
 		one = xcalloc(1, sizeof(*one));
 		one->text = xstrdup(line);
-		found = tsearch(one, &tree, by_text);
+		found = tsearch(one, tree, by_text);
 		if (!found)
 			die(1, "out of memory");
 		if (*found == one) {
@@ -143,12 +142,38 @@ int folded_read(const char *path, struct record *r, char *error, size_t size)
 		} else {
 			free_line(one);
 		}
-		(*found)->stack->count += count;
+		one = *found;
+		if (__builtin_add_overflow(one->stack->count, count, &one->stack->count))
+			ret = set_error(error, size,
+					"%s: line %llu: the stack's total is beyond 64 bits", name, nr);
 	}
 	if (!ret && ferror(f))
-		ret = set_error(error, size, "%s: %s", path, strerror(errno));
-	tdestroy(tree, free_line);
+		ret = set_error(error, size, "%s: %s", name, strerror(errno));
 	free(line);
-	fclose(f);
+	return ret;
+}
+
+int folded_read(char *const *path, unsigned int paths, struct record *r, char *error, size_t size)
+{
+	void *tree = NULL;
+	unsigned int i;
+	int ret = 0;
+	FILE *f;
+
+	memset(r, 0, sizeof(*r));
+	for (i = 0; i < paths && !ret; i++) {
+		if (!strcmp(path[i], "-")) {
+			ret = read_lines(stdin, "standard input", r, &tree, error, size);
+			continue;
+		}
+		f = fopen(path[i], "re");
+		if (!f) {
+			ret = set_error(error, size, "%s: %s", path[i], strerror(errno));
+			continue;
+		}
+		ret = read_lines(f, path[i], r, &tree, error, size);
+		fclose(f);
+	}
+	tdestroy(tree, free_line);
 	return ret;
 }

@@ -7,10 +7,10 @@
 
 #include "record/parse.h"
 
-/* Is it a text file whose first line is such a stack? */
+/* Is it a text file whose first line is such a stack, or "-", standard input? */
 bool folded_is(const char *path);
 
-/* Read all stacks and their totals.  Return 0, or -1 with a line in @error */
-int folded_read(const char *path, struct record *r, char *error, size_t size);
+/* Add up all stacks of these files.  Return 0, or -1 with a line in @error */
+int folded_read(char *const *path, unsigned int paths, struct record *r, char *error, size_t size);
 
 #endif

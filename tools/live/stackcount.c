@@ -294,6 +294,7 @@ static void print_folded(const struct counter *ctx, const struct tally *t, u64 n
 	const char *p = *t->label.comm ? output_comm(t->label.comm, comm) : "?";
 	unsigned int i;
 
+	output_prefix(ctx->w->o);
 	for (; *p; p++)
 		putc(*p == ';' ? '_' : *p, f);
 	if (saved->cut)

@@ -213,10 +213,7 @@ static void print_head(const struct diff *d, int side)
 
 	fprintf(d->side[AFTER]->file, "%s %s: %llu events, %zu stacks", side == BEFORE ? "---" : "+++",
 		d->name[side], d->events[side], d->stacks[side]);
-	if (r->hosts)
-		fprintf(d->side[AFTER]->file, ", %u host%s%s%s", r->hosts, r->hosts == 1 ? "" : "s",
-			r->have_info ? ", Linux " : "", r->have_info ? r->info.release : "");
-	else if (r->have_info)
+	if (r->have_info)
 		fprintf(d->side[AFTER]->file, ", Linux %s, loaded %s", r->info.release,
 			output_day(r->info.load_realtime_ns, when, sizeof(when)));
 	putc('\n', d->side[AFTER]->file);

@@ -131,21 +131,17 @@ static void print_json(const struct output *o, json_t *object, struct stack *sta
 
 static void json_event(const struct output *o, const struct stackbuf_event *e, struct stack *stack)
 {
-	const struct host *host = output_host(o, e);
 	json_t *j = json_object();
 	char when[64], comm[STACKBUF_COMM_LEN];
 
-	if (host) {
-		json_object_set_new(j, "host", json_string(host->name));
-		json_object_set_new(j, "release", json_string(host->release));
-		if (host->boot)
-			json_object_set_new(j, "wall_ns", json_ns(e->time));
-	}
-	json_object_set_new(j, "time_ns", json_ns(e->time - (host ? host->boot : 0)));
-	if (o->wall && (!host || host->boot))
+	json_machine(o, j);
+	json_object_set_new(j, "time_ns", json_ns(e->time));
+	if (o->record->have_info)
+		json_object_set_new(j, "wall_ns", json_ns(output_realtime(o, e->time)));
+	if (o->wall)
 		json_object_set_new(j, "wall",
 				    json_string(output_time(o, e->time, when, sizeof(when))));
-	json_object_set_new(j, "cpu", json_integer(output_cpu(o, e)));
+	json_object_set_new(j, "cpu", json_integer(e->cpu));
 	json_object_set_new(j, "pid", json_integer(e->pid));
 	json_object_set_new(j, "tgid", json_integer(e->tgid));
 	json_object_set_new(j, "comm", json_string(output_comm(e->comm, comm)));
@@ -159,8 +155,6 @@ static void json_event(const struct output *o, const struct stackbuf_event *e, s
 
 void output_head(const struct output *o)
 {
-	if (o->format == FORMAT_TEXT && o->record->hosts)
-		fprintf(o->file, "%-15s ", "HOST");
 	if (o->format == FORMAT_TEXT)
 		fprintf(o->file, "%-*s %-15s %-7s %-3s %-10s %-7s %-7s %s\n", o->wall ? 35 : 18,
 			"TIME(s)", "COMM", "PID", "CPU", "STACK", "TGID", "CONTEXT", "TAG");
@@ -169,8 +163,6 @@ void output_head(const struct output *o)
 void output_event(const struct output *o, const struct stackbuf_event *e)
 {
 	struct stack *stack = output_stack(o, e->id);
-	const struct host *host = output_host(o, e);
-	struct output own = *o;
 	const char *block, *mark;
 	char when[64], tag[32] = "", comm[STACKBUF_COMM_LEN];
 	size_t len;
@@ -180,22 +172,17 @@ void output_event(const struct output *o, const struct stackbuf_event *e)
 		return;
 	}
 	block = output_stack_text(o, stack, &len);
-	/* perf's readers expect seconds; a host without a time of day has its own */
-	if (host && (!host->boot || o->format == FORMAT_PERF))
-		own.wall = false;
-	output_time(&own, e->time, when, sizeof(when));
+	output_time(o, e->time, when, sizeof(when));
 	output_comm(e->comm, comm);
 	if (o->format == FORMAT_PERF) {
 		fprintf(o->file, "%s %u/%u [%03u] %s: 1 stackbuf:\n", *comm ? comm : "?",
-			e->tgid, e->pid, output_cpu(o, e), when);
+			e->tgid, e->pid, e->cpu, when);
 	} else {
 		mark = names_mark(stack);
 		if (e->tagged)
 			snprintf(tag, sizeof(tag), "%#llx", e->tag);
-		if (host)
-			fprintf(o->file, "%-15s ", host->name);
-		fprintf(o->file, "%-*s %-15s %-7u %-3u %-10u %-7u %s", host ? 35 : 18, when, comm,
-			e->pid, output_cpu(o, e), e->id, e->tgid, output_context(e));
+		fprintf(o->file, "%-18s %-15s %-7u %-3u %-10u %-7u %s", when, comm,
+			e->pid, e->cpu, e->id, e->tgid, output_context(e));
 		if (*tag || *mark)
 			fprintf(o->file, "%*s%s%s%s%s",
 				(int)(8 - strlen(output_context(e))), "", tag,
@@ -243,9 +230,6 @@ void output_folded(const struct output *o, const struct stackbuf_event *event, s
 
 /* ---------------------------------------------------------------- counts --- */
 
-/* Of a merged record, hosts that are named with a total */
-#define HOSTS_SHOWN	3
-
 struct total {
 	struct stack *stack;
 	u64 events;
@@ -260,59 +244,13 @@ static int by_events(const void *a, const void *b)
 	return x->stack->id < y->stack->id ? -1 : x->stack->id > y->stack->id;
 }
 
-/* The events of a stack by host */
-static json_t *json_hosts(const struct output *o, const struct stack *stack)
-{
-	json_t *hosts = json_array();
-	u32 i;
-
-	for (i = 0; i < stack->hosts; i++) {
-		const struct host_total *on = &stack->on[i];
-		const struct host *host = &o->record->host[on->host];
-		u64 events = on->count + on->in_ring;
-
-		if (!events)
-			continue;
-		json_array_append_new(hosts, json_pack("{s:s,s:s,s:o}", "host", host->name,
-						       "release", host->release,
-						       "count", json_number(events)));
-	}
-	return hosts;
-}
-
-static int by_host_events(const void *a, const void *b)
-{
-	const struct host_total *x = a, *y = b;
-	u64 m = x->count + x->in_ring, n = y->count + y->in_ring;
-
-	return n != m ? compare_u64(n, m) : compare_u64(x->host, y->host);
-}
-
-/* "  (on web1 200, web2 10, db1 3 and 5 more)"; no host is looked up any more, so sort them */
-static void print_hosts(const struct output *o, struct stack *stack)
-{
-	u32 i, nr = 0;
-
-	qsort(stack->on, stack->hosts, sizeof(*stack->on), by_host_events);
-	for (i = 0; i < stack->hosts; i++)
-		nr += stack->on[i].count + stack->on[i].in_ring > 0;
-	for (i = 0; i < nr && i < HOSTS_SHOWN; i++) {
-		const struct host_total *on = &stack->on[i];
-
-		fprintf(o->file, "%s %s %llu", i ? "," : "  (on", o->record->host[on->host].name,
-			on->count + on->in_ring);
-	}
-	if (nr > HOSTS_SHOWN)
-		fprintf(o->file, " and %u more", nr - HOSTS_SHOWN);
-	fputs(nr ? ")" : "", o->file);
-}
-
 void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
 		  const char *comm, u32 tgid, u64 now)
 {
 	json_t *j = json_object();
 	char text[64];
 
+	json_machine(o, j);
 	json_object_set_new(j, "count", json_number(count));
 	if (o->percent)
 		json_object_set_new(j, "percent", json_real(output_percent(count, sum)));
@@ -322,25 +260,7 @@ void output_total(const struct output *o, struct stack *stack, u64 count, u64 su
 		json_object_set_new(j, "comm", json_string(output_comm(comm, text)));
 		json_object_set_new(j, "tgid", json_integer(tgid));
 	}
-	if (stack->hosts)
-		json_object_set_new(j, "hosts", json_hosts(o, stack));
 	print_json(o, j, stack);
-}
-
-/* The events of a stack on a host, which has some */
-static struct host_total *host_total(const struct stack *stack, u32 host)
-{
-	u32 low = 0, high = stack->hosts - 1;
-
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (stack->on[middle].host < host)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return &stack->on[low];
 }
 
 size_t output_totals(const struct output *o, const struct filter *f)
@@ -361,21 +281,14 @@ void output_count(const struct output *o, const struct filter *f,
 	struct stack *stack;
 	size_t i, n = 0;
 	u64 sum = 0;
-	u32 k;
 
 	if (event) {
 		for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 			stack->in_ring = 0;
 			stack->count = 0;
-			for (k = 0; k < stack->hosts; k++)
-				stack->on[k] = (struct host_total){ .host = stack->on[k].host };
 		}
-		for (i = 0; i < nr; i++) {
-			stack = output_stack(o, event[i].id);
-			stack->in_ring++;
-			if (stack->hosts)
-				host_total(stack, event[i].cpu >> HOST_SHIFT)->in_ring++;
-		}
+		for (i = 0; i < nr; i++)
+			output_stack(o, event[i].id)->in_ring++;
 	}
 	total = xcalloc(r->stacks.nr + 1, sizeof(*total));
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
@@ -396,6 +309,7 @@ void output_count(const struct output *o, const struct filter *f,
 		}
 		block = output_stack_text(o, stack, &len);
 		if (o->format == FORMAT_FOLDED) {
+			output_prefix(o);
 			fprintf(o->file, "%.*s %llu\n", (int)len, block, total[i].events);
 			continue;
 		}
@@ -407,8 +321,6 @@ void output_count(const struct output *o, const struct filter *f,
 			fprintf(o->file, "  %.2f %%", output_percent(total[i].events, sum));
 		if (*names_mark(stack))
 			fprintf(o->file, "  (%s)", names_mark(stack));
-		if (stack->hosts)
-			print_hosts(o, stack);
 		fputs("\n\n", o->file);
 	}
 	free(total);

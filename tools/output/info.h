@@ -5,14 +5,10 @@
 #ifndef INFO_H
 #define INFO_H
 
-#include "input/merged.h"
 #include "output/output.h"
 
 /* @source is the source's name, @set all pages found there, @instance all loads of the module */
 void output_info(const struct output *o, const char *source, const struct page_set *set,
 		 const struct instance *instance, size_t instances);
-
-/* The hosts of a merged file: a line each, or what "info" says of each */
-void output_hosts(const struct output *o, const struct merged *m, const struct record *r);
 
 #endif

@@ -4,7 +4,9 @@
  */
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
 #include "output/json.h"
+#include "symbol/frame.h"
 #include "symbol/symbols.h"
 
 json_t *json_number(u64 value)
@@ -20,6 +22,35 @@ json_t *json_ns(u64 ns)
 json_t *json_hex(u64 value)
 {
 	return json_sprintf("0x%llx", value);
+}
+
+void json_machine(const struct output *o, json_t *j)
+{
+	if (o->symbols->host)
+		json_object_set_new(j, "host", json_string(o->symbols->host));
+	if (o->record->have_info)
+		json_object_set_new(j, "release", json_string(o->record->info.release));
+}
+
+/* The build ids of the frames' code, as far as known: with them functions and offsets are unique */
+static json_t *stack_build_ids(const struct output *o, const struct stack *stack)
+{
+	json_t *ids = json_object();
+	char module[FRAME_MODULE_MAX], own[BUILD_ID_DIGITS + 1];
+	struct frame frame;
+	const char *id;
+	unsigned int i;
+
+	for (i = 0; i < stack->named; i++) {
+		if (!frame_parse(&frame, stack->name[i], strlen(stack->name[i])))
+			continue;
+		snprintf(module, sizeof(module), "%.*s", (int)frame.module_len, frame.module);
+		snprintf(own, sizeof(own), "%.*s", (int)frame.build_id_len, frame.build_id);
+		id = *own ? own : build_ids_find(&o->symbols->ids, module, stack->first);
+		if (id && *id)
+			json_object_set_new(ids, *module ? module : "vmlinux", json_string(id));
+	}
+	return ids;
 }
 
 char *json_stack_keys(const struct output *o, const struct stack *stack)
@@ -41,6 +72,7 @@ char *json_stack_keys(const struct output *o, const struct stack *stack)
 			    json_string(stack->gone ? "none" : name_origins[stack->name_origin]));
 	json_object_set_new(j, "gone", json_boolean(stack->gone));
 	json_object_set_new(j, "cut", json_boolean(stack->cut));
+	json_object_set_new(j, "build_ids", stack_build_ids(o, stack));
 	json_object_set_new(j, "frames", frames);
 	json_object_set_new(j, "addresses", addresses);
 	if (lines)

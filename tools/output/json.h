@@ -15,6 +15,9 @@ json_t *json_number(u64 value);
 json_t *json_ns(u64 ns);
 json_t *json_hex(u64 value);
 
+/* Add the machine's name and the kernel's release, as far as they are known */
+void json_machine(const struct output *o, json_t *j);
+
 /* The keys of a stack, for events and totals: text without braces, to be freed */
 char *json_stack_keys(const struct output *o, const struct stack *stack);
 

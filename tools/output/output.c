@@ -23,12 +23,15 @@ const char *output_day(u64 ns, char *buf, size_t size)
 
 /* ---------------------------------------------------------------- pieces --- */
 
+u64 output_realtime(const struct output *o, u64 ns)
+{
+	return o->record->info.load_realtime_ns + ns - o->record->info.load_ns;
+}
+
 const char *output_time(const struct output *o, u64 ns, char *buf, size_t size)
 {
-	u64 wall = o->record->info.load_realtime_ns + ns - o->record->info.load_ns;
-
 	if (o->wall)
-		return output_day(wall, buf, size);
+		return output_day(output_realtime(o, ns), buf, size);
 	snprintf(buf, size, "%llu.%09llu", ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
 	return buf;
 }
@@ -73,14 +76,10 @@ int output_label_order(const struct stackbuf_event *a, const struct stackbuf_eve
 	return strcmp(a->comm, b->comm);
 }
 
-const struct host *output_host(const struct output *o, const struct stackbuf_event *e)
+void output_prefix(const struct output *o)
 {
-	return o->record->hosts ? &o->record->host[e->cpu >> HOST_SHIFT] : NULL;
-}
-
-u32 output_cpu(const struct output *o, const struct stackbuf_event *e)
-{
-	return o->record->hosts ? HOST_CPU(e->cpu) : e->cpu;
+	if (o->prefix)
+		fprintf(o->file, "%s;", o->prefix);
 }
 
 double output_percent(u64 count, u64 sum)

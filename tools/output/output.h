@@ -21,6 +21,7 @@ enum output_format {
  * @wall: times of day instead of seconds since boot
  * @percent: totals also as percentages
  * @top: print only this number of stacks, the most frequent ones; 0: all
+ * @prefix: what folded stacks begin with, or NULL
  * @record: the record
  * @symbols: names of its frames
  * @srcline: source lines, or NULL if they are not wanted
@@ -34,6 +35,7 @@ struct output {
 	enum output_format format;
 	bool wall, percent;
 	u64 top;
+	const char *prefix;
 	struct record *record;
 	struct symbols *symbols;
 	struct srcline *srcline;
@@ -69,12 +71,14 @@ const char *output_context(const struct stackbuf_event *e);
 /* ns since 1970 as a time of day, in @buf */
 const char *output_day(u64 ns, char *buf, size_t size);
 
+/* ns since boot as ns since 1970, if the record has its info */
+u64 output_realtime(const struct output *o, u64 ns);
+
 /* ns since boot as seconds since boot, or as a time of day if @o->wall; in @buf */
 const char *output_time(const struct output *o, u64 ns, char *buf, size_t size);
 
-/* The host of an event of a merged record; NULL for other records */
-const struct host *output_host(const struct output *o, const struct stackbuf_event *e);
-u32 output_cpu(const struct output *o, const struct stackbuf_event *e);
+/* Begin a folded stack by the frame of --prefix, if there is one */
+void output_prefix(const struct output *o);
 
 double output_percent(u64 count, u64 sum);
 

@@ -250,12 +250,10 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 	put_value(&sample, events);
 	if (e) {
 		label_text(p, &sample, "comm", *e->comm ? output_comm(e->comm, text) : "?");
-		if (output_host(p->o, e))
-			label_text(p, &sample, "host", output_host(p->o, e)->name);
 		label_text(p, &sample, "context", output_context(e));
 		label_number(p, &sample, "pid", e->pid);
 		label_number(p, &sample, "tgid", e->tgid);
-		label_number(p, &sample, "cpu", output_cpu(p->o, e));
+		label_number(p, &sample, "cpu", e->cpu);
 		if (e->tagged) {
 			snprintf(text, sizeof(text), "%#llx", e->tag);
 			label_text(p, &sample, "tag", text);
@@ -264,21 +262,6 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 		label_text(p, &sample, "event", "overwritten");
 	}
 	put_message(&p->message, PROFILE_SAMPLE, &sample);
-	free(sample.data);
-}
-
-/* Put the totals of a stack of a merged record: a sample for each host */
-static void put_hosts(struct profile *p, struct stack *stack)
-{
-	struct message sample = { 0 };
-	u32 i;
-
-	for (i = 0; i < stack->hosts; i++) {
-		put_frames(p, p->o, stack, &sample);
-		put_value(&sample, stack->on[i].count + stack->on[i].in_ring);
-		label_text(p, &sample, "host", p->o->record->host[stack->on[i].host].name);
-		put_message(&p->message, PROFILE_SAMPLE, &sample);
-	}
 	free(sample.data);
 }
 
@@ -429,9 +412,7 @@ int pprof_write(const struct output *o, const struct filter *f, const struct sta
 	}
 	put_samples(&p, event ?: chosen, nr);
 	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
-		if (stack->hosts && filter_stack(f, stack->id))
-			put_hosts(&p, stack);
-		else if (stack->count && filter_stack(f, stack->id))
+		if (stack->count && filter_stack(f, stack->id))
 			put_sample(&p, stack, NULL, stack->count);
 	free(chosen);
 	return finish(&p);

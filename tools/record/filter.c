@@ -263,7 +263,7 @@ static void shift(const struct given_time *w, u64 *value)
 static void resolve_time(const struct given_time *w, const struct record *r, bool *known,
 			 u64 *value)
 {
-	u64 newest = r->events ? r->event[r->events - 1].time : r->newest, wall = w->ns;
+	u64 newest = r->events ? r->event[r->events - 1].time : 0, wall = w->ns;
 	struct tm tm;
 	time_t sec;
 
@@ -402,8 +402,7 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 	size_t i;
 	int not;
 
-	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info &&
-	    !r->hosts)
+	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info)
 		return "times of day need the page of stackbuf_info, which is missing";
 	resolve_time(&f->given_since, r, &f->has_since, &f->since);
 	resolve_time(&f->given_until, r, &f->has_until, &f->until);

@@ -258,14 +258,6 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 
 void record_free(struct record *r)
 {
-	while (r->hosts) {
-		struct host *h = &r->host[--r->hosts];
-
-		free(h->name);
-		free(h->release);
-		free(h->version);
-	}
-	free(r->host);
 	stacks_empty(&r->stacks);
 	free(r->event);
 	free(r->text);

@@ -20,29 +20,6 @@ struct text {
 };
 
 /**
- * struct host - a machine whose record is in a merged one
- * @name: its name
- * @release: the kernel's, "" if unknown
- * @version: the same
- * @number: which of the merged file's it is
- * @instance: which load of the module
- * @boot: when it was booted, ns since 1970; 0 if unknown
- */
-struct host {
-	char *name, *release, *version;
-	size_t number;
-	u64 instance, boot;
-};
-
-/*
- * An event of a merged record has its host, counted from 0 in record.host, in the upper bits of
- * its CPU, and its time counts from 1970 if host.boot is known.
- */
-#define HOST_SHIFT	16
-#define HOSTS_MAX	(1U << HOST_SHIFT)
-#define HOST_CPU(cpu)	((cpu) & (HOSTS_MAX - 1))
-
-/**
  * struct record - all that is known of one load of the module
  * @instance: which
  * @have_info: page 0 of stackbuf_info was found and has valid sizes
@@ -67,9 +44,6 @@ struct host {
  * @damaged: event pages that are damaged from some place on
  * @half_stacks: stacks in the table that are not whole
  * @half_texts: records of the text log that are not whole
- * @host: of a merged record: the machines
- * @hosts: how many; 0: it is of one load of the module
- * @newest: of a merged record: time of the newest event
  */
 struct record {
 	u64 instance;
@@ -95,9 +69,6 @@ struct record {
 	unsigned int damaged;
 	unsigned int half_stacks;
 	unsigned int half_texts;
-	struct host *host;
-	u32 hosts;
-	u64 newest;
 };
 
 /**

@@ -66,7 +66,6 @@ void stacks_empty(struct stacks *s)
 			free(stack->name[n]);
 		free(stack->name);
 		free(stack->addr);
-		free(stack->on);
 		free(stack->block);
 		free(stack);
 	}

@@ -12,17 +12,6 @@
 enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
 
 /**
- * struct host_total - events of a stack on one host of a merged record
- * @host: which, in record.host
- * @count: as struct stack has it
- * @in_ring: the same
- */
-struct host_total {
-	u32 host;
-	u64 count, in_ring;
-};
-
-/**
  * struct stack - one distinct stack
  * @id: its id
  * @nr: frames in @addr; 0 if only its text is left
@@ -43,9 +32,6 @@ struct host_total {
  * @name: a name for each frame, set by symbols_name()
  * @named: number of names
  * @canonical: the equal stack that represents this one, or NULL; see duplicates.h
- * @on: of a merged record: its events by host, in order of @on->host
- * @hosts: how many have it
- * @number: for the output only: its place in a merged file
  * @block: for the output only: the stack as text
  * @block_len: bytes of @block
  */
@@ -69,9 +55,6 @@ struct stack {
 	char **name;
 	unsigned int named;
 	struct stack *canonical;
-	struct host_total *on;
-	u32 hosts;
-	u32 number;
 	char *block;
 	size_t block_len;
 };
