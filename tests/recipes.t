@@ -305,12 +305,11 @@ by_tools() {
 	else
 		result "crash $have is too old for $series: one line" grep -q 'crash .* is too old for kernel' "$transcripts/tools"
 	fi
-	with drgn "drgn: the last event, of kdump's vmcore" rmdir_by tools 2
-	with drgn "drgn: ... of QEMU's ELF dump, by drgn's own command line" rmdir_by within 1
+	with drgn "drgn: the last event, of kdump's vmcore" rmdir_by within 1
+	with drgn "drgn: ... of QEMU's ELF dump" rmdir_by within 2
 	with drgn "drgn does not open that without the variable" refuses panic.elf drgn -q -c panic.elf -s vmlinux scripts/stackbuf-drgn.py
 	with drgn "drgn does not open a raw image" refuses raw drgn -q -c raw -s vmlinux scripts/stackbuf-drgn.py
-	with gdb "gdb: the last event" rmdir_by tools 3
-	with gdb "gdb: ... by gdb's own command line" rmdir_by within 3
+	with gdb "gdb: the last event" rmdir_by within 4
 	for file in vmcore panic.elf raw; do
 		with gdb "gdb does not open $file" refuses "$file" gdb -nx -q -batch -ex "symbol-file vmlinux -o $offset" \
 			-ex "core-file $file" -ex 'source scripts/stackbuf-gdb.py' -ex 'stackbuf log --last 1'

@@ -56,14 +56,12 @@ static const u64 option_for[OPTIONS] = {
 	[OPT_OFFSET]	= BIT(COUNT) | BIT(SNOOP),
 	[OPT_PERPID]	= BIT(COUNT),
 	[OPT_VERBOSE]	= BIT(COUNT) | BIT(SNOOP),
-	[OPT_DELIMITED]	= BIT(COUNT),
 	[OPT_LIST]	= BIT(COUNT),
 };
 
 /* Those that "count" takes only with a PATTERN */
 #define FOR_PATTERN	(BIT(OPT_INTERVAL) | BIT(OPT_DURATION) | BIT(OPT_TIMESTAMP) | \
-			 BIT(OPT_REGEXP) | BIT(OPT_OFFSET) | BIT(OPT_PERPID) | \
-			 BIT(OPT_VERBOSE) | BIT(OPT_DELIMITED))
+			 BIT(OPT_REGEXP) | BIT(OPT_OFFSET) | BIT(OPT_PERPID) | BIT(OPT_VERBOSE))
 
 /* Those that "count --list" takes */
 #define FOR_LIST	(BIT(OPT_LIST) | BIT(OPT_REGEXP) | BIT(OPT_JSON))
@@ -155,8 +153,6 @@ static struct poptOption watch_list[] = {
 	{ "perpid", 'P', POPT_ARG_NONE, NULL, OPT_PERPID, "count each process separately", NULL },
 	{ "verbose", 'v', POPT_ARG_NONE, NULL, OPT_VERBOSE,
 	  "snoop: command, process and CPU; count: addresses", NULL },
-	{ "delimited", 'd', POPT_ARG_NONE, NULL, OPT_DELIMITED,
-	  "no effect: there is no user stack to delimit", NULL },
 	{ "list", 'l', POPT_ARG_NONE, NULL, OPT_LIST,
 	  "set no probe: list the functions that match, with their parameters (@arg1 etc.)",
 	  NULL },

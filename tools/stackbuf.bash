@@ -58,7 +58,7 @@ _stackbuf()
 	life)	options+=" --pid --comm --cpu --since --until --around --last --json --wall $lines" ;;
 	count)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last'
 		options+=" --top --percent --folded --prefix --json --pprof --flame $lines"
-		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --delimited --list' ;;
+		options+=' --interval --duration --timestamp --regexp --offset --perpid --verbose --list' ;;
 	snoop)	options+=' --pid --comm --cpu --tag --since --until --around --stack --last'
 		options+=" --folded --json --perf --pprof --flame --wall $lines"
 		options+=' --number --duration --offset --verbose' ;;

@@ -53,14 +53,14 @@ for file in "${all[@]}"; do
 	esac
 done
 
-# Each compiler once, and each kernel: gcc takes the files apart, clang those of the tests as well;
+# Each compiler once, and each kernel: gcc and sparse take the files apart, clang those of the tests as well;
 # with STACKBUF_TEST_ALL all of it on both
 pairs=(6.1:gcc 6.12:clang)
 compilers=(gcc)
 sizes=(262144)
 lint=(warnings 'gcc and clang')
 sparse=()
-apart=() together=(UNIT=y TESTS=1) unit=(UNIT=y)
+apart=() together=(UNIT=y TESTS=1 C=0) unit=(UNIT=y C=0)
 others='^core/(recall_fp|records)\.c$'
 if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	pairs=({6.1,6.12}:{gcc,clang})
@@ -95,7 +95,7 @@ echo "1..$plan"
 
 for pair in "${pairs[@]}"; do
 	series=${pair%:*} compiler=${pair#*:}
-	text="$series headers, $compiler, W=1 C=2: no warnings"
+	text="$series headers, $compiler, W=1: no warnings"
 	if kernel=$(scripts/stackbuf-kernel "$series" 2>"$work/log"); then
 		if [ "$compiler" = gcc ]; then
 			silent "$text" CC="$compiler" "${apart[@]}"
@@ -116,7 +116,7 @@ cat >"$work/other.h" <<'END'
 #define CONFIG_FRAME_POINTER 1
 END
 for compiler in "${compilers[@]}"; do
-	silent "unwinding by frame pointers, $compiler, W=1 C=2: no warnings" CC="$compiler" "${unit[@]}" CONFIG_UNWINDER_ORC= \
+	silent "unwinding by frame pointers, $compiler, W=1: no warnings" CC="$compiler" "${unit[@]}" CONFIG_UNWINDER_ORC= \
 		CONFIG_UNWINDER_FRAME_POINTER=y KCFLAGS="-include $work/other.h"
 done
 

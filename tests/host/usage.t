@@ -53,18 +53,13 @@ packages() {
 	local script=$top/scripts dump=$top/README.md
 
 	without crash nm gdb xz qemu-system-x86_64
-	refuses 3 'crash is missing: install the package crash$' env PATH="$work/without" "$script/stackbuf-crash" "$dump" &&
-		refuses 3 'nm is missing: install the package binutils$' env PATH="$work/without" "$script/stackbuf-decode" "$dump" &&
-		refuses 1 'xz is missing: install the package xz-utils$' env PATH="$work/without" "$script/stackbuf-kernel" 6.1 &&
-		refuses 1 'gdb is missing: install the package gdb$' \
-			env PATH="$work/without" "$work/tree/scripts/stackbuf-gdb.py" -k "$dump" -o 0 "$dump" || return
-	mkdir -p "$work/vm" "$work/python/drgn" && touch "$work/vm/run" &&
-		echo 'raise ImportError' >"$work/python/drgn/__init__.py" || return
+	refuses 1 'crash is missing: install the package crash$' env PATH="$work/without" "$script/stackbuf-crash" "$dump" &&
+		refuses 1 'nm is missing: install the package binutils$' env PATH="$work/without" "$script/stackbuf-decode" "$dump" &&
+		refuses 1 'xz is missing: install the package xz-utils$' env PATH="$work/without" "$script/stackbuf-kernel" 6.1 || return
+	mkdir -p "$work/vm" && touch "$work/vm/run" || return
 	# stackbuf-vm adds /usr/sbin to PATH, not /usr/bin
 	refuses 125 'qemu-system-x86_64 is missing: install the package qemu-system-x86$' \
-		env PATH="$work/without" "$script/stackbuf-vm" "$work/vm" &&
-		refuses 1 'drgn is missing: install the package python3-drgn$' \
-			env PYTHONPATH="$work/python" "$script/stackbuf-drgn.py" "$dump" || return
+		env PATH="$work/without" "$script/stackbuf-vm" "$work/vm" || return
 	# A kernel with modules that zstd compressed
 	without zstd
 	mkdir -p "$work/cache/kernel/6.1/modules" && touch "$work/cache/kernel/6.1"/{release,modules/qemu_fw_cfg.ko.zst} &&
@@ -78,34 +73,24 @@ debug_package() {
 		echo "vmlinux of this kernel is here: stackbuf-decode finds it"
 	else
 		echo 'vfs_read+0x1/0x2' >"$work/text"
-		refuses 3 "install its debug package, on Debian linux-image-$(uname -r)-dbg, or name the file: -k" \
+		refuses 1 "install its debug package, on Debian linux-image-$(uname -r)-dbg, or name the file: -k" \
 			"$top/scripts/stackbuf-decode" -s "$top/README.md" "$work/text" || return
 	fi
 	{ printf 'OSRELEASE=9.9.0-none\n'; head -c 5000 /dev/zero; } >"$work/dump"
 	# Another file in place of vmlinux
-	refuses 6 'LICENSE: no vmlinux .*vmlinuz, .*is compressed .*linux-image-9.9.0-none-dbg has vmlinux' \
+	refuses 1 'LICENSE: no vmlinux .*vmlinuz, .*linux-image-9.9.0-none-dbg has it' \
 		"$top/scripts/stackbuf-crash" -k "$top/LICENSE" "$work/dump" &&
 		echo 'vfs_read+0x1/0x2' >"$work/text" &&
-		refuses 3 'LICENSE: no vmlinux .*vmlinuz, .*is compressed .*linux-image-RELEASE-dbg has vmlinux' \
-			"$top/scripts/stackbuf-decode" -k "$top/LICENSE" -s "$top/README.md" "$work/text" || return
-	refuses 5 'install its debug package, on Debian linux-image-9.9.0-none-dbg, or name the file: -k' \
+		refuses 1 'LICENSE' "$top/scripts/stackbuf-decode" -k "$top/LICENSE" -s "$top/README.md" "$work/text" || return
+	refuses 1 'install its debug package, on Debian linux-image-9.9.0-none-dbg, or name the file: -k' \
 		"$top/scripts/stackbuf-crash" "$work/dump"
 }
 
 debuggers() {
 	local gdb=$top/scripts/stackbuf-gdb.py drgn=$top/scripts/stackbuf-drgn.py file=$top/README.md
 
-	refuses 2 'gdb.py: name a dump; try' "$gdb" -k "$file" &&
-		refuses 2 'gdb.py: -o needs a value; try' "$gdb" -k "$file" -o &&
-		refuses 2 'gdb.py: -o 1x: no number' "$gdb" -k "$file" -o 1x "$file" &&
-		refuses 2 'name the kernel.s vmlinux: -k .*linux-image-RELEASE-dbg.*stackbuf -f DUMP' "$gdb" "$file" &&
-		refuses 1 'gdb.py: /nowhere: No such file' "$gdb" -k "$file" /nowhere &&
-		refuses 1 'gdb.py: /nowhere: No such file' "$gdb" -k /nowhere "$file" &&
-		refuses 1 'has no vmcoreinfo .*"stackbuf -f DUMP info -k VMLINUX" prints it: -o OFFSET$' "$gdb" -k "$top/LICENSE" "$top/LICENSE" || return
-	refuses 2 'drgn.py: name a dump, or /proc/kcore; try' "$drgn" &&
-		refuses 2 'drgn.py: -k needs a file name; try' "$drgn" -k &&
-		refuses 1 'drgn.py: /nowhere: No such file' "$drgn" /nowhere &&
-		refuses 1 'drgn.py: /nowhere: No such file' "$drgn" -k /nowhere "$file"
+	refuses 2 'stackbuf-gdb.py: .*for gdb; try stackbuf-gdb.py -h$' "$gdb" "$file" &&
+		refuses 2 'stackbuf-drgn.py: .*runs within drgn; try stackbuf-drgn.py -h$' "$drgn" "$file"
 }
 
 # No machine is booted: the program is refused before
@@ -151,20 +136,20 @@ alone() {
 
 # The installed scripts find the command where users' PATH lacks sbin
 find_reader() {
-	local bin=$work/root/usr/local/bin share=$work/root/usr/local/share/stackbuf script
+	local bin=$work/root/usr/local/bin share=$work/root/usr/local/share/stackbuf
 
 	without stackbuf
 	# The dump is refused, and not that the command is missing
 	printf '#!/bin/sh\n' >"$work/without/crash.new" && chmod 755 "$work/without/crash.new" &&
 		mv "$work/without/crash.new" "$work/without/crash" || return
-	refuses 9 'not a dump' env PATH="$work/without" "$bin/stackbuf-crash" --log "$top/README.md" || return
-	for script in gdb drgn; do
-		PATH=$work/without python3 -c "import runpy; print(runpy.run_path('$share/stackbuf-$script.py')['find_reader']())" |
-			tee /dev/stderr | grep -q '/sbin/stackbuf$' || return
-	done
-	refuses 3 'the command stackbuf is missing: make tools, then make install-tools$' \
+	refuses 1 'not a dump' env PATH="$work/without" "$bin/stackbuf-crash" "$top/README.md" || return
+	PATH=$work/without python3 -c "import runpy; print(runpy.run_path('$share/stackbuf-drgn.py')['find_reader']())" |
+		tee /dev/stderr | grep -q '/sbin/stackbuf$' || return
+	! command -v gdb >/dev/null || PATH=$work/without gdb -nx -batch -ex "source $share/stackbuf-gdb.py" -ex 'python print(find_reader())' |
+		tee /dev/stderr | grep -q '/sbin/stackbuf$' || return
+	refuses 1 'the command stackbuf is missing: make tools, then make install-tools$' \
 		env PATH="$work/without" bash -c "mkdir -p '$work/moved' && cp '$bin/stackbuf-crash' '$work/moved/' &&
-			exec '$work/moved/stackbuf-crash' --log '$top/README.md'"
+			exec '$work/moved/stackbuf-crash' '$top/README.md'"
 }
 
 removed() {

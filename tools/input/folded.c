@@ -145,7 +145,8 @@ static int read_lines(FILE *f, const char *name, struct record *r, void **tree, 
 		one = *found;
 		if (__builtin_add_overflow(one->stack->count, count, &one->stack->count))
 			ret = set_error(error, size,
-					"%s: line %llu: the stack's total is beyond 64 bits", name, nr);
+					"%s: line %llu: the stack's total is beyond 64 bits",
+					name, nr);
 	}
 	if (!ret && ferror(f))
 		ret = set_error(error, size, "%s: %s", name, strerror(errno));

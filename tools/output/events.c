@@ -118,12 +118,13 @@ static const char *names_mark(const struct stack *stack)
 
 /* ---------------------------------------------------------------- events --- */
 
-/* Print an object: @object's own keys, then those of the stack, which are made once only */
+/* Print an object: its own keys, the machine's, then the stack's, which are made once only */
 static void print_json(const struct output *o, json_t *object, struct stack *stack)
 {
 	size_t len;
 	const char *keys = output_stack_text(o, stack, &len);
 
+	json_machine(o, object);
 	json_print(o, object, keys, len);
 }
 
@@ -134,7 +135,6 @@ static void json_event(const struct output *o, const struct stackbuf_event *e, s
 	json_t *j = json_object();
 	char when[64], comm[STACKBUF_COMM_LEN];
 
-	json_machine(o, j);
 	json_object_set_new(j, "time_ns", json_ns(e->time));
 	if (o->record->have_info)
 		json_object_set_new(j, "wall_ns", json_ns(output_realtime(o, e->time)));
@@ -250,7 +250,6 @@ void output_total(const struct output *o, struct stack *stack, u64 count, u64 su
 	json_t *j = json_object();
 	char text[64];
 
-	json_machine(o, j);
 	json_object_set_new(j, "count", json_number(count));
 	if (o->percent)
 		json_object_set_new(j, "percent", json_real(output_percent(count, sum)));

@@ -919,8 +919,8 @@ static void test_formats(void)
 	capture_start(&c, &r, FORMAT_JSON, NULL);
 	output_event(&c.o, &r.event[0]);
 	CHECK(!strcmp(capture_text(&c),
-		"{\"release\":\"6.1.0-made\",\"time_ns\":\"618059960123\",\"wall_ns\":\"1700000613183416912\",\"cpu\":1,\"pid\":7,\"tgid\":6,\"comm\":\"a b\",\"context\":\"softirq\","
-		"\"tag\":\"0xff\",\"stack\":1,\"symbols\":\"text\",\"gone\":false,\"cut\":true,"
+		"{\"time_ns\":\"618059960123\",\"wall_ns\":\"1700000613183416912\",\"cpu\":1,\"pid\":7,\"tgid\":6,\"comm\":\"a b\",\"context\":\"softirq\","
+		"\"tag\":\"0xff\",\"release\":\"6.1.0-made\",\"stack\":1,\"symbols\":\"text\",\"gone\":false,\"cut\":true,"
 		"\"build_ids\":{},\"frames\":[\"f_0+0x10/0x20 [made]\",\"f_1+0x10/0x20 [made]\"],"
 		"\"addresses\":[\"0xffffffff81234510\",\"0xffffffffc0000010\"]}\n"));
 	output_info(&c.o, "x", &(struct page_set){ 0 }, NULL, 0);
