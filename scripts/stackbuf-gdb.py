@@ -55,7 +55,7 @@ try:
 except ImportError:
     if sys.argv[1:2] in (["-h"], ["--help"]):
         sys.exit(print(__doc__, end=""))
-    print("stackbuf-gdb.py:", *sys.argv[1:], ": for gdb; try stackbuf-gdb.py -h", file=sys.stderr)
+    print("stackbuf-gdb.py:", *sys.argv[1:], "- is for gdb; try stackbuf-gdb.py -h", file=sys.stderr)
     sys.exit(2)
 
 

@@ -89,7 +89,7 @@ debug_package() {
 debuggers() {
 	local gdb=$top/scripts/stackbuf-gdb.py drgn=$top/scripts/stackbuf-drgn.py file=$top/README.md
 
-	refuses 2 'stackbuf-gdb.py: .*for gdb; try stackbuf-gdb.py -h$' "$gdb" "$file" &&
+	refuses 2 'stackbuf-gdb.py: .*is for gdb; try stackbuf-gdb.py -h$' "$gdb" "$file" &&
 		refuses 2 'stackbuf-drgn.py: .*runs within drgn; try stackbuf-drgn.py -h$' "$drgn" "$file"
 }
 
