@@ -226,7 +226,6 @@ done <<'END'
 paths files and headings that they name exist
 names identifiers that they name are in the sources
 barriers docs/design.md has each function of core/ with a memory barrier
-layout offsets of the memory format are those of the header
 keys stackbuf-json(5) has all keys, and no others
 parameters stackbuf(4) has all parameters, and no others
 END
