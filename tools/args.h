@@ -6,83 +6,139 @@
 #define ARGS_H
 
 #include <popt.h>
-#include "record/filter.h"
-
-#define EXIT_USAGE	2
+#include "session.h"
 
 #define BIT(n)	(1ULL << (n))
 
-enum command {
-	INFO, TEXT, LOG, REPORT, LIFE, COUNT, SNOOP, DEPTH, SAVE, DIFF, METRICS, DECODE,
+/* Ways to use a command: "count" is three of them.  Those of one name are neighbours */
+enum command_id {
+	INFO, TEXT, LOG, REPORT, LIFE, COUNT, COUNT_PATTERN, COUNT_LIST, DEPTH, SNOOP, SAVE, DIFF,
+	METRICS, DECODE,
 	COMMANDS
 };
 
-/* Options, in the order of option_list[], then of watch_list[] */
-enum option {
-	OPT_NONE, OPT_FILE, OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE,
-	OPT_UNTIL, OPT_AROUND, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED,
-	OPT_PREFIX, OPT_JSON, OPT_PERF, OPT_PPROF, OPT_FLAME,
-	OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES, OPT_FORCE, OPT_COMPAT,
-	OPT_OUTPUT,
-	OPT_HELP, OPT_VERSION,
-	OPT_NUMBER, OPT_INTERVAL, OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET,
-	OPT_PERPID, OPT_VERBOSE, OPT_LIST,
+/* Options that are asked for by name; table.c has all of each */
+enum option_id {
+	OPT_FILE, OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL,
+	OPT_AROUND, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_PREFIX, OPT_JSON,
+	OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES,
+	OPT_FORCE, OPT_COMPAT, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
+	OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE, OPT_LIST,
 	OPTIONS
 };
 
 static_assert(OPTIONS <= 64, "an option is a bit of a u64");
 
+struct args;
+
+/**
+ * struct command - one way to use a command
+ * @name: its name
+ * @words: what follows the name, as help shows it; NULL: nothing
+ * @min: fewest words
+ * @max: most words
+ * @missing: what is said if there are fewer
+ * @text: one line for help; NULL: help does not show it apart
+ * @example: for its own help
+ * @lack: what is said of an option that another way to use it takes
+ * @show: prints what is in a record that was read
+ * @run: or does all
+ */
+struct command {
+	const char *name, *words;
+	unsigned int min, max;
+	const char *missing, *text, *example, *lack;
+	void (*show)(struct session *s, struct output *o, struct args *a);
+	void (*run)(struct args *a);
+};
+
+/**
+ * struct option - an option
+ * @name: long name
+ * @letter: short name, or '\0'
+ * @own_letter: short name after the names of the commands @own_for, there in place of @letter
+ * @own_for: these commands; bits of enum command_id
+ * @value: what help calls its value; NULL: it has none
+ * @text: one line for help
+ * @commands: those that take it
+ * @own: not shown by the help for all commands
+ * @several: it may be given several times
+ * @past: it chooses among what was recorded
+ * @timed: it is about time that passes
+ * @filters: its value is for filter_set()
+ * @format: the format it stands for
+ * @set: or takes the value.  Returns NULL, or what a value must be
+ * @field: offset in struct args of what @set sets
+ */
+struct option {
+	const char *name;
+	char letter, own_letter;
+	u64 own_for;
+	const char *value, *text;
+	u64 commands;
+	bool own, several, past, timed, filters;
+	enum output_format format;
+	const char *(*set)(void *field, const char *value);
+	size_t field;
+};
+
+extern const struct command command_table[COMMANDS];
+extern const struct option option_table[OPTIONS];
+
 /**
  * struct args - what was given
  * @command: the command
- * @source: files of -f
- * @flame: file of --flame
- * @vmlinux: file of -k
+ * @wanted: what to read
+ * @output: how to print
+ * @debug: files with debug information
  * @modules: directories of -m
- * @module_dirs: how many
- * @sources: number of files of -f
- * @instance: of --instance, 0: the default one
- * @save_to: save, report: the file to write
- * @output: of -o
+ * @vmlinux: file of -k
+ * @flame: file of --flame
+ * @to: file of -o
  * @prefix: of --prefix
- * @text: decode: the file to read, or NULL
- * @word: snoop, count: functions or patterns; diff: two files, or one; NULL: none
- * @context: popt's, of the options before the command
- * @context_after: popt's, of the options after the command
- * @rest: arguments after the command
- * @after: the command and these
- * @given: bits of enum option
+ * @word: what follows the command; NULL: nothing
+ * @given: bits of enum option_id
  * @number: of -n
  * @interval: of -i, ns
  * @duration: of -D, ns
- * @top: of --top
- * @filter: what chooses among events
+ * @context: popt's, of the options before the command
+ * @context_after: popt's, of the options after the command
+ * @options: its table
+ * @options_after: its table
+ * @after: the command and what follows
  */
 struct args {
-	enum command command;
-	char **source, *flame, *vmlinux, **modules, *output, *prefix;
-	unsigned int sources, module_dirs;
-	u64 instance;
-	const char *save_to, *text;
+	enum command_id command;
+	struct wanted wanted;
+	struct output output;
+	struct debug_config debug;
+	struct words modules;
+	char *vmlinux, *flame, *to, *prefix;
 	const char **word;
-	poptContext context, context_after;
-	const char **rest, **after;
 	u64 given;
-	u64 number, interval, duration, top;
-	struct filter filter;
+	u64 number, interval, duration;
+	poptContext context, context_after;
+	struct poptOption *options, *options_after;
+	const char **after;
 };
 
 /* Read the command line; end the program with one line where it makes no sense */
 void args_read(struct args *a, int argc, const char **argv);
 void args_free(struct args *a);
 
-/* End the program if --since is later than --until */
-void args_check_times(const struct filter *f);
-
 /* Does the command watch functions? */
 bool args_watch(const struct args *a);
 
 /* Is it about the running kernel, not about a source that was named? */
 bool args_live(const struct args *a);
+
+/* Print help on all commands, or on that of @a */
+void args_help(const struct args *a);
+
+/* The short name of an option, '\0' if it has none; @command: -1 before the command's name */
+char args_letter(enum option_id option, int command);
+
+/* popt's table for options before or after a command's name; to be freed */
+struct poptOption *args_options(int command);
 
 #endif

@@ -5,10 +5,11 @@
 #ifndef CMD_H
 #define CMD_H
 
-#include "live/watch.h"
-#include "session.h"
+#include "args.h"
 
 /* All of these end the program with one line if something goes wrong */
+
+/* Print what is in a record that was read */
 void cmd_info(struct session *s, struct output *o, struct args *a);
 void cmd_text(struct session *s, struct output *o, struct args *a);
 void cmd_log(struct session *s, struct output *o, struct args *a);
@@ -19,18 +20,15 @@ void cmd_life(struct session *s, struct output *o, struct args *a);
 void cmd_save(struct session *s, struct output *o, struct args *a);
 void cmd_metrics(struct session *s, struct output *o, struct args *a);
 
-/* Two sources; @format has no record yet */
-void cmd_diff(const struct args *a, const struct output *format);
+/* These read two records, or none, or while events are recorded */
+void cmd_diff(struct args *a);
+void cmd_decode(struct args *a);
+void cmd_list(struct args *a);
+void cmd_watch(struct args *a);
 
-/* Text in, text out: no source is read */
-void cmd_decode(const struct args *a);
-
-/* "count --list": the running kernel's functions; no source is read */
-void cmd_list(const struct args *a, struct output *o);
-
-/* "snoop" and "count PATTERN": first what is known before the source is open, then the rest */
-void cmd_watch_prepare(struct watch *w, const struct args *a);
-void cmd_watch(struct session *s, struct output *o, struct watch *w);
+/* Read the source, only what is known before any event if @live; prepare what the output needs */
+void cmd_begin(struct session *s, struct args *a, bool live);
+void cmd_end(struct session *s, struct args *a);
 
 /*
  * Write formats that are a file of their own: of @event, or with NULL of all totals.  Return

@@ -5,29 +5,29 @@
 #include <stdio.h>
 #include "cmd.h"
 #include "output/events.h"
-#include "output/nothing.h"
+#include "output/no_match.h"
 
 /* A total is what the table counted plus what is in the ring, if no page moved in between */
 void cmd_count(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
-	bool events = filter_events(&a->filter);
+	bool events = filter_events(&a->wanted.filter);
 	struct stack *stack;
 	u64 unsure, lacking;
 	size_t nr, i;
 
-	session_load_steady(s, a);
+	session_load_steady(s);
 	session_report_missing(s);
 	if (events) {
 		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
 		      stderr);
-		nr = session_filter(s, a);
+		nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 		if (!nr)
-			output_no_event(o, &a->filter, false);
+			output_no_event(o, false);
 		if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 			return;
 		/* Pass an array even if it is empty: NULL means all events since loading */
-		output_count(o, &a->filter, nr ? rec->event : &(struct stackbuf_event){ 0 }, nr);
+		output_count(o, &a->wanted.filter, nr ? rec->event : &(struct stackbuf_event){ 0 }, nr);
 		return;
 	}
 	unsure = (u64)(s->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
@@ -48,8 +48,8 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		fprintf(stderr,
 			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",
 			rec->info.evicted_events, rec->info.evicted);
-	if (!output_totals(o, &a->filter))
+	if (!output_totals(o, &a->wanted.filter))
 		output_no_stack(o, "the record", output_totals(o, &(struct filter){ 0 }));
 	if (!cmd_profile(o, a, NULL, 0))
-		output_count(o, &a->filter, NULL, 0);
+		output_count(o, &a->wanted.filter, NULL, 0);
 }

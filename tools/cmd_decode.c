@@ -18,34 +18,32 @@ static bool at_end(FILE *f)
 	return c == EOF;
 }
 
-void cmd_decode(const struct args *a)
+void cmd_decode(struct args *a)
 {
-	struct debug_config config = { .vmlinux = a->vmlinux, .modules = a->modules,
-				       .module_dirs = a->module_dirs,
-				       .force = a->given & BIT(OPT_FORCE) };
-	struct decoder d = { .srcline = srcline_open(&config),
+	const char *text = a->word ? a->word[0] : NULL;
+	struct decoder d = { .srcline = srcline_open(&a->debug),
 			     .compat = a->given & BIT(OPT_COMPAT) };
 	FILE *in = stdin;
 	struct stat st;
 	bool any;
 
-	if (a->text && strcmp(a->text, "-"))
-		in = fopen(a->text, "re");
+	if (text && strcmp(text, "-"))
+		in = fopen(text, "re");
 	if (!in)
-		die(1, "%s: %m", a->text);
+		die(1, "%s: %m", text);
 	/* Write line by line, for "dmesg -w" */
 	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
 		setvbuf(stdout, NULL, _IOLBF, 0);
 	/* If the image that was named cannot be used, fail before anything is printed */
 	any = !at_end(in);
-	if (a->vmlinux && any && srcline_ready(d.srcline))
+	if (a->debug.vmlinux && any && srcline_ready(d.srcline))
 		die(1, "%s", srcline_error(d.srcline));
 	decode_file(&d, in, stdout);
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
 	if (ferror(in))
-		die(1, "%s: cannot be read", a->text ?: "standard input");
-	if (srcline_report_missing(d.srcline) && !config.force)
+		die(1, "%s: cannot be read", text ?: "standard input");
+	if (srcline_report_missing(d.srcline) && !a->debug.force)
 		die(1, "most frames do not fit: the files are of another build than this text; do not trust the lines");
 	if (d.left)
 		exit(1);

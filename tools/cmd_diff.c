@@ -9,14 +9,11 @@
 #include "output/pprof.h"
 
 /* Read a source of its own; @file NULL: the running kernel's memory */
-static void read_side(struct session *s, struct output *o, const struct args *a, char *file)
+static void read_side(struct session *s, struct output *o, struct wanted *wanted, const char **file)
 {
-	struct args one = { .command = a->command, .given = a->given };
-
-	one.source = file ? &file : NULL;
-	one.sources = !!file;
-	session_open(s, &one);
-	session_load(s, &one);
+	wanted->file = (struct words){ (char **)file, !!*file };
+	session_open(s, wanted);
+	session_load(s);
 	session_report_missing(s);
 	if (s->record.info.evicted_events)
 		report("%s: %llu events are in no total: their %llu stacks were evicted",
@@ -26,16 +23,17 @@ static void read_side(struct session *s, struct output *o, const struct args *a,
 	o->symbols = &s->symbols;
 }
 
-void cmd_diff(const struct args *a, const struct output *format)
+void cmd_diff(struct args *a)
 {
-	struct output o[SIDES] = { *format, *format };
+	struct wanted wanted[SIDES] = { a->wanted, a->wanted };
+	struct output o[SIDES] = { a->output, a->output };
 	struct diff d = { .side = { &o[BEFORE], &o[AFTER] } };
 	struct session s[SIDES] = { 0 };
 	char error[512];
 	int side;
 
 	for (side = BEFORE; side < SIDES; side++) {
-		read_side(&s[side], &o[side], a, (char *)a->word[side]);
+		read_side(&s[side], &o[side], &wanted[side], &a->word[side]);
 		d.name[side] = s[side].source.name;
 		if (!a->word[side])
 			break;

@@ -7,11 +7,11 @@
 #include <string.h>
 #include "cmd.h"
 #include "output/events.h"
-#include "output/nothing.h"
+#include "output/no_match.h"
 #include "record/info.h"
 
 /* Events may lack for reasons that no event shows */
-static void report_lack(const struct output *o, const struct filter_found *found)
+static void report_lack(const struct output *o, const struct search *found)
 {
 	const struct record *r = o->record;
 	u64 refused = 0, missed = r->info.missed_before;
@@ -50,7 +50,7 @@ static void print_step(const struct output *o, const struct args *a, size_t n,
 		       const struct stackbuf_event *e, const struct stackbuf_event *before)
 {
 	struct stack *stack = output_stack(o, e->id);
-	u64 start = a->filter.tag.range->first, after = before ? e->time - before->time : 0;
+	u64 start = a->wanted.filter.tag.range->first, after = before ? e->time - before->time : 0;
 	const char *name, *module;
 
 	symbols_name(o->symbols, stack);
@@ -74,10 +74,10 @@ void cmd_life(struct session *s, struct output *o, struct args *a)
 	size_t i, nr;
 
 	session_report_missing(s);
-	report_lack(o, &a->filter.found);
-	nr = filter_apply(&a->filter, rec->event, rec->events);
+	report_lack(o, o->search);
+	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!nr)
-		output_no_event(o, &a->filter, false);
+		output_no_event(o, false);
 	for (i = 0; i < nr; before = &rec->event[i++]) {
 		if (o->format == FORMAT_TEXT)
 			print_step(o, a, i + 1, &rec->event[i], before);

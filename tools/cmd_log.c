@@ -3,9 +3,9 @@
  * cmd_log.c - "log": every event in the ring, or as they are recorded
  */
 #include "cmd.h"
-#include "live/follow.h"
+#include "watch/follow.h"
 #include "output/events.h"
-#include "output/nothing.h"
+#include "output/no_match.h"
 
 void cmd_log(struct session *s, struct output *o, struct args *a)
 {
@@ -17,14 +17,14 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 		if (!s->source.ops->read || !(s->source.live || args_live(a)))
 			die(1, "%s: does not grow, so there is nothing to follow", s->source.name);
 		session_need_info(s);
-		if (follow_events(&s->source, o, &a->filter, NULL))
+		if (follow_events(&s->source, o, &a->wanted.filter, NULL))
 			die(1, "%s", s->source.error);
 		return;
 	}
 	session_report_missing(s);
-	nr = session_filter(s, a);
+	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!nr)
-		output_no_event(o, &a->filter, false);
+		output_no_event(o, false);
 	if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 		return;
 	if (o->format == FORMAT_FOLDED) {

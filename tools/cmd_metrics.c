@@ -12,11 +12,11 @@
 
 void cmd_metrics(struct session *s, struct output *o, struct args *a)
 {
-	const char *name = a->output ?: "-";
+	const char *name = a->to ?: "-";
 	char *before = metrics_read(name);
 	struct outfile out;
 
-	session_load_steady(s, a);
+	session_load_steady(s);
 	session_report_missing(s);
 	session_need_info(s);
 	if (!o->top)

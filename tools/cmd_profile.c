@@ -11,10 +11,10 @@ bool cmd_profile(const struct output *o, const struct args *a, const struct stac
 {
 	char error[512];
 
-	if (o->format == FORMAT_PPROF && pprof_write(o, &a->filter, event, nr))
+	if (o->format == FORMAT_PPROF && pprof_write(o, &a->wanted.filter, event, nr))
 		die(1, "cannot write: %m");
 	if (o->format == FORMAT_FLAME &&
-	    flame_write(o, &a->filter, event, nr, a->flame, error, sizeof(error)))
+	    flame_write(o, &a->wanted.filter, event, nr, a->flame, error, sizeof(error)))
 		die(1, "%s", error);
 	return o->format == FORMAT_PPROF || o->format == FORMAT_FLAME;
 }

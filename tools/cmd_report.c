@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "cmd.h"
 #include "output/info.h"
-#include "output/nothing.h"
+#include "output/no_match.h"
 #include "output/report.h"
 
 void cmd_report(struct session *s, struct output *o, struct args *a)
@@ -25,13 +25,13 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 	output_info(&info, s->source.name, &s->set, s->instance, s->instances);
 	if (fclose(info.file))
 		die(1, "out of memory");
-	nr = filter_apply(&a->filter, rec->event, rec->events);
+	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!nr)
-		output_no_event(o, &a->filter, false);
+		output_no_event(o, false);
 	if (nr > REPORT_EVENTS_MAX)
 		report("the page has the newest %u events of %zu: choose others with --until or --around",
 		       REPORT_EVENTS_MAX, nr);
-	if (report_write(o, text, rec->event, nr, a->save_to, error, sizeof(error)))
+	if (report_write(o, text, rec->event, nr, a->word[0], error, sizeof(error)))
 		die(1, "%s", error);
 	free(text);
 }

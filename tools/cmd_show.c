@@ -23,7 +23,7 @@ void cmd_text(struct session *s, struct output *o, struct args *a)
 		     "pages of text were overwritten while they were read and are left out");
 	report_count(s->record.half_texts, "record was half written and is left out",
 		     "records were half written and are left out");
-	output_text(o, &a->filter);
+	output_text(o, &a->wanted.filter);
 }
 
 void cmd_depth(struct session *s, struct output *o, struct args *a)
@@ -39,6 +39,6 @@ void cmd_save(struct session *s, struct output *o, struct args *a)
 
 	(void)o;
 	session_report_missing(s);
-	if (snapshot_write(a->save_to, &s->set, &s->record, &s->symbols, error, sizeof(error)))
+	if (snapshot_write(a->word[0], &s->set, &s->record, &s->symbols, error, sizeof(error)))
 		die(1, "%s", error);
 }

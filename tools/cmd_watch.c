@@ -3,6 +3,7 @@
  * cmd_watch.c - "snoop" and "count PATTERN": events of chosen functions, or their list
  */
 #include "cmd.h"
+#include "watch/watch.h"
 
 static void add_patterns(struct watch *w, const struct args *a)
 {
@@ -14,9 +15,9 @@ static void add_patterns(struct watch *w, const struct args *a)
 			die(EXIT_USAGE, "%s", w->error);
 }
 
-void cmd_list(const struct args *a, struct output *o)
+void cmd_list(struct args *a)
 {
-	struct watch w = { .o = o };
+	struct watch w = { .o = &a->output };
 	struct pattern *one;
 	size_t i;
 
@@ -38,33 +39,28 @@ void cmd_list(const struct args *a, struct output *o)
 	patterns_free(&w.patterns);
 }
 
-void cmd_watch_prepare(struct watch *w, const struct args *a)
+void cmd_watch(struct args *a)
 {
-	add_patterns(w, a);
-	w->filter = &a->filter;
-	w->live = args_live(a);
-	w->number = a->number;
-	w->interval = a->interval;
-	w->duration = a->duration;
-	w->offsets = a->given & BIT(OPT_OFFSET);
-	w->verbose = a->given & BIT(OPT_VERBOSE);
-	w->per_process = a->given & BIT(OPT_PERPID);
-	w->events = a->command == SNOOP;
-	w->flame = a->flame;
-	w->timestamp = a->given & BIT(OPT_TIMESTAMP);
-	if (w->live && probes_load_module(&w->probes))
-		die(1, "%s", w->probes.error);
-}
+	struct session s = { 0 };
+	struct watch w = {
+		.source = &s.source, .o = &a->output, .filter = &a->wanted.filter,
+		.live = args_live(a), .number = a->number, .interval = a->interval,
+		.duration = a->duration, .offsets = a->given & BIT(OPT_OFFSET),
+		.verbose = a->given & BIT(OPT_VERBOSE), .events = a->command == SNOOP,
+		.per_process = a->given & BIT(OPT_PERPID), .flame = a->flame,
+		.timestamp = a->given & BIT(OPT_TIMESTAMP),
+	};
 
-void cmd_watch(struct session *s, struct output *o, struct watch *w)
-{
-	w->source = &s->source;
-	w->o = o;
-	if (w->live)
-		session_need_info(s);
+	add_patterns(&w, a);
+	if (w.live && probes_load_module(&w.probes))
+		die(1, "%s", w.probes.error);
+	cmd_begin(&s, a, w.live);
+	if (w.live)
+		session_need_info(&s);
 	else
-		session_report_missing(s);
-	if (w->events && !watch_sums(w) ? snoop_run(w) : stackcount_run(w))
-		die(1, "%s", w->error);
-	patterns_free(&w->patterns);
+		session_report_missing(&s);
+	if (w.events && !watch_sums(&w) ? snoop_run(&w) : stackcount_run(&w))
+		die(1, "%s", w.error);
+	cmd_end(&s, a);
+	patterns_free(&w.patterns);
 }

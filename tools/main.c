@@ -6,92 +6,69 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "cmd.h"
+#include "watch/probe.h"
 
-static void set_format(struct output *o, const struct args *a)
+void cmd_begin(struct session *s, struct args *a, bool live)
 {
-	if (a->given & BIT(OPT_FOLDED))
-		o->format = FORMAT_FOLDED;
-	if (a->given & BIT(OPT_JSON))
-		o->format = FORMAT_JSON;
-	if (a->given & BIT(OPT_PERF))
-		o->format = FORMAT_PERF;
-	if (a->given & BIT(OPT_PPROF))
-		o->format = FORMAT_PPROF;
-	if (a->given & BIT(OPT_FLAME))
-		o->format = FORMAT_FLAME;
-	if (o->format == FORMAT_PPROF && isatty(STDOUT_FILENO))
-		die(EXIT_USAGE, "--pprof writes no text: send it to a file");
-	o->wall = a->given & BIT(OPT_WALL);
-	o->percent = a->given & BIT(OPT_PERCENT);
-	o->top = a->top;
-	o->prefix = a->prefix;
-}
+	/* JSON of these has the machine and the code that its stacks are of */
+	const u64 of_stacks = BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(COUNT_PATTERN) | BIT(SNOOP);
+	const bool keeps = a->command == SAVE || a->command == REPORT;
+	struct output *o = &a->output;
 
-/* Read the record and give it to the command */
-static void run(struct args *a, struct output *o)
-{
-	static void (*const command[COMMANDS])(struct session *s, struct output *o,
-					       struct args *a) = {
-		[INFO] = cmd_info, [TEXT] = cmd_text, [LOG] = cmd_log, [COUNT] = cmd_count,
-		[REPORT] = cmd_report, [LIFE] = cmd_life, [DEPTH] = cmd_depth, [SAVE] = cmd_save,
-		[METRICS] = cmd_metrics,
-	};
-	const u64 keeps_ids = BIT(SAVE) | BIT(REPORT);
-	const u64 of_events = BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(SNOOP);
-	struct session s = { 0 };
-	struct watch watch = { 0 };
-
-	if (args_watch(a))
-		cmd_watch_prepare(&watch, a);
-	session_open(&s, a);
-	if (watch.live)
-		session_load_info(&s);
+	session_open(s, &a->wanted);
+	if (live)
+		session_load_info(s);
 	else
-		session_load(&s, a);
-	if (o->wall && !s.record.have_info)
+		session_load(s);
+	if (o->wall && !s->record.have_info)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
-		    s.source.name);
-	symbols_init(&s.symbols, &s.record, s.source.kallsyms);
-	if (a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) || BIT(a->command) & keeps_ids ||
-	    (a->given & BIT(OPT_JSON) && BIT(a->command) & of_events))
-		session_add_origin(&s);
-	if (a->command == INFO || BIT(a->command) & keeps_ids)
-		session_add_kernel_offset(&s, a);
-	o->record = &s.record;
-	o->symbols = &s.symbols;
-	o->probed = session_probed(&s, &o->nr_probed);
-	if (s.source.live)
+		    s->source.name);
+	symbols_init(&s->symbols, &s->record, s->source.kallsyms);
+	if (keeps || a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) ||
+	    (o->format == FORMAT_JSON && BIT(a->command) & of_stacks))
+		session_add_origin(s);
+	if (keeps || a->command == INFO)
+		session_add_kernel_offset(s, &a->debug);
+	o->record = &s->record;
+	o->search = &s->search;
+	o->symbols = &s->symbols;
+	o->probed = session_probed(s, &o->nr_probed);
+	if (s->source.live)
 		o->probes_off = probes_off(o->probed, o->nr_probed);
 	if (a->given & BIT(OPT_LINES))
-		o->srcline = session_open_srcline(&s, a);
-	if (args_watch(a))
-		cmd_watch(&s, o, &watch);
-	else
-		command[a->command](&s, o, a);
+		o->srcline = session_open_srcline(s, &a->debug, live);
+}
+
+void cmd_end(struct session *s, struct args *a)
+{
+	struct output *o = &a->output;
+
 	if (o->srcline) {
 		srcline_report_missing(o->srcline);
 		srcline_close(o->srcline);
 	}
 	free(o->probed);
-	session_close(&s);
+	session_close(s);
 }
 
 int main(int argc, const char **argv)
 {
-	struct args args = { 0 };
-	struct output output = { .file = stdout };
+	struct args args = { .output.file = stdout };
+	const struct command *command;
+	struct session session = { 0 };
 
 	args_read(&args, argc, argv);
-	set_format(&output, &args);
+	if (args.output.format == FORMAT_PPROF && isatty(STDOUT_FILENO))
+		die(EXIT_USAGE, "--pprof writes no text: send it to a file");
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
-	if (args.command == DECODE)
-		cmd_decode(&args);
-	else if (args.command == DIFF)
-		cmd_diff(&args, &output);
-	else if (args.given & BIT(OPT_LIST))
-		cmd_list(&args, &output);
-	else
-		run(&args, &output);
+	command = &command_table[args.command];
+	if (command->run) {
+		command->run(&args);
+	} else {
+		cmd_begin(&session, &args, false);
+		command->show(&session, &args.output, &args);
+		cmd_end(&session, &args);
+	}
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
 	args_free(&args);

@@ -14,90 +14,94 @@
 
 /* How often to read what changes while it is read */
 #define LOAD_TRIES	5
-/* Options for what holds a machine's memory */
-#define SOURCE_OPTIONS	(BIT(OPT_SCAN) | BIT(OPT_INSTANCE) | BIT(OPT_FOLLOW) | BIT(OPT_LINES) | \
-			 BIT(OPT_VMLINUX))
 #define NOT_MEMORY	"--scan, --instance, --follow, --lines and -k are for the record of one machine"
 
 /* --------------------------------------------------------------- reading --- */
 
-static bool wanted(void *arg, const struct stackbuf_event *e)
+static bool chosen(void *arg, const struct stackbuf_event *e)
 {
-	return filter_search(arg, e);
+	return search_event(arg, e);
 }
 
 /*
  * Keep no events that the output will not show.  Commands apply the rest of the filter: --stack and
- * times that depend on the record are known only when it was read, and with a PATTERN --last counts
- * matching events.  A report has a page on the whole record.
+ * times that depend on the record are known only when it was read.
  */
-static void choose_events(struct session *s, struct args *a)
+static void choose_events(struct session *s)
 {
-	if (!filter_events(&a->filter) || filter_needs_record(&a->filter) ||
-	    a->given & BIT(OPT_FOLLOW) || a->command == REPORT)
+	const struct wanted *w = s->wanted;
+
+	if (!filter_events(&w->filter) || filter_needs_record(&w->filter) || w->all)
 		return;
-	s->choice.wanted = wanted;
-	s->choice.arg = &a->filter;
-	s->choice.last = a->filter.has_last && !a->word ? a->filter.last : 0;
+	s->choice.wanted = chosen;
+	s->choice.arg = &s->search;
+	s->choice.last = w->last;
+}
+
+static void check_times(const struct filter *f)
+{
+	if (f->has_since && f->has_until && f->since > f->until)
+		die(EXIT_USAGE, "--since is later than --until: no event can match both");
 }
 
 /* -------------------------------------------- sources that are not memory --- */
 
 /* Are the sources folded stacks?  All of them are, or none */
-static bool all_folded(const struct args *a)
+static bool all_folded(const struct words *file)
 {
 	const char *folded = NULL, *other = NULL;
 	unsigned int i;
 
-	for (i = 0; i < a->sources; i++)
-		*(folded_is(a->source[i]) ? &folded : &other) = a->source[i];
+	for (i = 0; i < file->nr; i++)
+		*(folded_is(file->word[i]) ? &folded : &other) = file->word[i];
 	if (folded && other)
 		die(1, "%s: holds folded stacks, and %s does not: they are not added up", folded,
 		    other);
 	return folded;
 }
 
-static void open_folded(struct session *s, const struct args *a)
+static void open_folded(struct session *s)
 {
-	s->source.name = a->sources == 1 ? xstrdup(a->source[0]) :
-		xasprintf("%s and %u more", a->source[0], a->sources - 1);
+	const struct wanted *w = s->wanted;
+
+	s->source.name = w->file.nr == 1 ? xstrdup(w->file.word[0]) :
+		xasprintf("%s and %u more", w->file.word[0], w->file.nr - 1);
 	s->folded = true;
-	if (!(a->command == DIFF || (a->command == COUNT && !a->word)))
+	if (!w->totals)
 		die(1, "%s: holds folded stacks: diff and count (without a PATTERN) read it",
 		    s->source.name);
-	if (filter_events(&a->filter))
+	if (filter_events(&w->filter))
 		die(1, "%s: holds folded stacks, which are totals: no filter can choose among events",
 		    s->source.name);
-	if (a->given & SOURCE_OPTIONS)
+	if (w->scan || w->instance)
 		die(1, "%s: holds folded stacks: " NOT_MEMORY, s->source.name);
 }
 
-static void load_folded(struct session *s, struct args *a)
+static void load_folded(struct session *s)
 {
-	if (folded_read(a->source, a->sources, &s->record, s->source.error,
+	if (folded_read(s->wanted->file.word, s->wanted->file.nr, &s->record, s->source.error,
 			sizeof(s->source.error)))
 		die(1, "%s", s->source.error);
-	filter_resolve(&a->filter, &s->record);
-}
-
-size_t session_filter(struct session *s, const struct args *a)
-{
-	return filter_apply(&a->filter, s->record.event, s->record.events);
+	filter_resolve(&s->wanted->filter, &s->record);
 }
 
 /* --------------------------------------------------------------- reading --- */
 
-void session_open(struct session *s, struct args *a)
+void session_open(struct session *s, struct wanted *wanted)
 {
-	if (all_folded(a)) {
-		open_folded(s, a);
+	s->wanted = wanted;
+	s->search.filter = &wanted->filter;
+	/* What needs no record is refused without one */
+	check_times(&wanted->filter);
+	if (all_folded(&wanted->file)) {
+		open_folded(s);
 		return;
 	}
-	if (source_open(&s->source, a->source, a->sources))
+	if (source_open(&s->source, wanted->file.word, wanted->file.nr))
 		die(1, "%s", s->source.error);
-	if (a->given & BIT(OPT_SCAN))
+	if (wanted->scan)
 		s->source.scan = "--scan";
-	choose_events(s, a);
+	choose_events(s);
 }
 
 /* The page tables lead to one load only: scan the dump if another one is wanted */
@@ -134,14 +138,15 @@ static void choose_instance(struct session *s, u64 wanted)
 	s->chosen = chosen;
 }
 
-void session_load(struct session *s, struct args *a)
+void session_load(struct session *s)
 {
+	struct filter *filter = &s->wanted->filter;
 	const char *wrong;
 	size_t i;
 
-	memset(&a->filter.found, 0, sizeof(a->filter.found));
+	s->search = (struct search){ .filter = filter };
 	if (s->folded) {
-		load_folded(s, a);
+		load_folded(s);
 		return;
 	}
 	record_free(&s->record);
@@ -151,22 +156,22 @@ void session_load(struct session *s, struct args *a)
 	if (s->source.ops->load(&s->source, &s->set))
 		die(1, "%s", s->source.error);
 	s->instances = page_set_instances(&s->set, &s->instance);
-	scan_for_instance(s, a->instance);
-	choose_instance(s, a->instance);
+	scan_for_instance(s, s->wanted->instance);
+	choose_instance(s, s->wanted->instance);
 	if (s->source.ops->fetch && s->source.ops->fetch(&s->source, &s->set, s->chosen->id))
 		die(1, "%s", s->source.error);
 	record_parse_chosen(&s->record, &s->set, s->chosen->id,
 			    s->choice.wanted ? &s->choice : NULL);
 	duplicates_merge(&s->record);
-	wrong = filter_resolve(&a->filter, &s->record);
+	wrong = filter_resolve(filter, &s->record);
 	if (wrong)
 		die(1, "%s: %s", s->source.name, wrong);
-	args_check_times(&a->filter);
+	check_times(filter);
 	for (i = 0; i < s->record.events && !s->choice.wanted; i++)
-		filter_search(&a->filter, &s->record.event[i]);
+		search_event(&s->search, &s->record.event[i]);
 }
 
-void session_load_steady(struct session *s, struct args *a)
+void session_load_steady(struct session *s)
 {
 	unsigned int tries;
 
@@ -174,7 +179,7 @@ void session_load_steady(struct session *s, struct args *a)
 	     tries < LOAD_TRIES && s->source.ops && s->source.ops->read &&
 	     (s->set.changed || s->record.rebuilt);
 	     tries++)
-		session_load(s, a);
+		session_load(s);
 }
 
 void session_load_info(struct session *s)
@@ -259,14 +264,14 @@ void session_add_origin(struct session *s)
 		build_ids_add(ids, "", s->source.linux_build_id);
 }
 
-void session_add_kernel_offset(struct session *s, const struct args *a)
+void session_add_kernel_offset(struct session *s, const struct debug_config *debug)
 {
 	struct kernel_offset *offset = &s->symbols.offset;
 	const char *release = s->source.linux_release;
 	struct srcline *lines;
 
-	if (a->vmlinux && s->record.have_info) {
-		lines = session_open_srcline(s, a);
+	if (debug->vmlinux && s->record.have_info) {
+		lines = session_open_srcline(s, debug, false);
 		if (srcline_kernel_offset(lines, &offset->bytes))
 			die(1, "%s", srcline_error(lines));
 		offset->from = "vmlinux";
@@ -281,15 +286,16 @@ void session_add_kernel_offset(struct session *s, const struct args *a)
 		offset->from = "VMCOREINFO";
 }
 
-struct srcline *session_open_srcline(const struct session *s, const struct args *a)
+struct srcline *session_open_srcline(const struct session *s, const struct debug_config *debug,
+				     bool frames)
 {
 	const struct stackbuf_info *info = &s->record.info;
-	struct debug_config config = { .vmlinux = a->vmlinux, .modules = a->modules,
-				     .module_dirs = a->module_dirs,
-				     .ids = &s->symbols.ids,
-				     .force = a->given & BIT(OPT_FORCE) };
+	struct debug_config config = *debug;
 	struct srcline *lines;
 
+	if (s->folded)
+		die(1, "%s: holds folded stacks: " NOT_MEMORY, s->source.name);
+	config.ids = &s->symbols.ids;
 	if (s->record.have_info) {
 		config.release = info->release;
 		config.version = info->kernel_version;
@@ -301,7 +307,7 @@ struct srcline *session_open_srcline(const struct session *s, const struct args 
 		config.release = s->source.linux_release;
 	lines = srcline_open(&config);
 	/* Fail before anything is printed, or a probe is set */
-	if ((s->record.stacks.nr || (args_watch(a) && args_live(a))) && srcline_ready(lines))
+	if ((s->record.stacks.nr || frames) && srcline_ready(lines))
 		die(1, "%s", srcline_error(lines));
 	return lines;
 }

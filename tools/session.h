@@ -5,23 +5,46 @@
 #ifndef SESSION_H
 #define SESSION_H
 
-#include "args.h"
 #include "input/source.h"
 #include "output/output.h"
+#include "record/search.h"
+
+/**
+ * struct wanted - what to read
+ * @file: files that hold the record, or parts of it; none: the running kernel's memory
+ * @scan: look at every page of a dump
+ * @instance: the load of the module; 0: the default one
+ * @filter: which events the command chooses
+ * @all: keep those that it does not choose, too
+ * @last: keep only this number of the newest that it chooses; 0: all
+ * @totals: the command needs stacks and their totals alone, so folded stacks will do
+ */
+struct wanted {
+	struct words file;
+	bool scan;
+	u64 instance;
+	struct filter filter;
+	bool all;
+	u64 last;
+	bool totals;
+};
 
 /**
  * struct session - a source that was read
+ * @wanted: what to read
  * @source: where pages come from
  * @set: the pages
  * @instance: the loads of the module found there, newest first
  * @instances: number of loads
  * @chosen: the one that is read
  * @record: its record
- * @choice: which events are kept in memory; without @wanted: all
+ * @choice: which events are kept in memory; without choice.wanted: all
+ * @search: what the filter has found
  * @folded: the source is text: stacks and their totals alone
  * @symbols: names for its frames
  */
 struct session {
+	struct wanted *wanted;
 	struct source source;
 	struct page_set set;
 	struct instance *instance;
@@ -29,28 +52,26 @@ struct session {
 	const struct instance *chosen;
 	struct record record;
 	struct event_choice choice;
+	struct search search;
 	bool folded;
 	struct symbols symbols;
 };
 
 /* All of these end the program with one line if something goes wrong */
 
-/* Open the source that was named, or the running kernel's memory */
-void session_open(struct session *s, struct args *a);
+/* Open the source; *@wanted stays as long as the session, and its filter is resolved */
+void session_open(struct session *s, struct wanted *wanted);
 
 /* Read all of it, again if that was done before */
-void session_load(struct session *s, struct args *a);
+void session_load(struct session *s);
 
 /* Read again, a few times at most, while pages were overwritten as they were read */
-void session_load_steady(struct session *s, struct args *a);
+void session_load_steady(struct session *s);
 
 /* Read only what is known before any event, for a start without delay */
 void session_load_info(struct session *s);
 
 void session_close(struct session *s);
-
-/* Keep the events that the filter chooses.  Return how many remain */
-size_t session_filter(struct session *s, const struct args *a);
 
 /* End the program unless the page of stackbuf_info is there */
 void session_need_info(const struct session *s);
@@ -64,11 +85,12 @@ void session_report_missing(const struct session *s);
 /* Learn what the source has besides the record itself: build ids, the running machine's name */
 void session_add_origin(struct session *s);
 
-/* Find the offset of KASLR: by -k, else by the source */
-void session_add_kernel_offset(struct session *s, const struct args *a);
+/* Find the offset of KASLR: by the vmlinux named, else by the source */
+void session_add_kernel_offset(struct session *s, const struct debug_config *debug);
 
-/* Source lines for the record's frames */
-struct srcline *session_open_srcline(const struct session *s, const struct args *a);
+/* Source lines for the record's frames; ends the program if a frame to come cannot have one */
+struct srcline *session_open_srcline(const struct session *s, const struct debug_config *debug,
+				     bool frames);
 
 /* Addresses of the probes that the record says are set, to be freed */
 u64 *session_probed(const struct session *s, size_t *nr);

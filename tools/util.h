@@ -34,6 +34,12 @@ void *xcalloc(size_t n, size_t size);	/* pages take memory when they are first w
 char *xstrdup(const char *text);	/* NULL for NULL */
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Texts, to be freed */
+struct words {
+	char **word;
+	unsigned int nr;
+};
+
 /* Make room for one more element at the end of an array */
 #define GROW(array, nr, room) do {					\
 	if ((nr) == (room)) {						\
@@ -43,6 +49,9 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 } while (0)
 
 /* ---------------------------------------------------------------- errors --- */
+
+/* Of die(): what was asked for makes no sense */
+#define EXIT_USAGE	2
 
 /* Print one line on standard error and end the program with @code */
 void die(int code, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));

@@ -199,7 +199,7 @@ nothing() {
 }
 
 refusals() {
-	refused 2 'diff: a file is missing' diff && refused 2 'diff takes two records' diff "$a" "$b" "$c" &&
+	refused 2 'diff: a file is missing' diff && refused 2 'one argument too many' diff "$a" "$b" "$c" &&
 		refused 1 "$dir/nowhere" diff "$a" "$dir/nowhere" && refused 2 '--file is not for "diff"' -f "$a" diff "$b" "$c" &&
 		refused 2 'is for text and --json' diff --percent --folded "$a" "$b" &&
 		refused 1 'cannot be written' diff --flame "$dir/no/where.svg" "$a" "$b"

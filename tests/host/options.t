@@ -485,7 +485,7 @@ modules() {
 
 # completed COMMAND: the options that are completed for it
 completed() (
-	COMP_WORDS=(stackbuf "$1" --) COMP_CWORD=2
+	COMP_WORDS=("$plain" "$1" --) COMP_CWORD=2
 	# shellcheck source=/dev/null
 	. "$top/tools/stackbuf.bash"
 	_stackbuf
@@ -537,7 +537,7 @@ life() {
 help_is_exact() {
 	local command option all value shown said alien='is not for|unknown option'
 	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | sort -u) || return
-	for command in count metrics; do
+	for command in count snoop; do
 		all+=" $("$plain" "$command" -h | grep -o -- '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | tr '\n' ' ')"
 	done
 	all=$(tr ' ' '\n' <<<"$all" | sort -u)

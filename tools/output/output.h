@@ -6,7 +6,7 @@
 #define OUTPUT_H
 
 #include <stdio.h>
-#include "record/filter.h"
+#include "record/search.h"
 #include "symbol/srcline.h"
 #include "symbol/symbols.h"
 
@@ -23,6 +23,7 @@ enum output_format {
  * @top: print only this number of stacks, the most frequent ones; 0: all
  * @prefix: what folded stacks begin with, or NULL
  * @record: the record
+ * @search: what the filter has found in it
  * @symbols: names of its frames
  * @srcline: source lines, or NULL if they are not wanted
  * @probed: addresses of probes, which are not return addresses
@@ -37,6 +38,7 @@ struct output {
 	u64 top;
 	const char *prefix;
 	struct record *record;
+	const struct search *search;
 	struct symbols *symbols;
 	struct srcline *srcline;
 	u64 *probed;

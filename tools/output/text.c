@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "output/nothing.h"
+#include "output/no_match.h"
 #include "output/text.h"
 #include "record/duplicates.h"
 #include "record/text_log.h"

@@ -10,21 +10,6 @@
 #include "record/filter.h"
 #include "record/duplicates.h"
 
-/* Parse a number at the beginning of @text; *@end is what follows */
-static bool parse_number(const char *text, const char **end, u64 max, u64 *value)
-{
-	char *stop;
-
-	/* strtoull() takes blanks and signs as well */
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	/* A leading 0 does not make a number octal */
-	*value = strtoull(text, &stop, !strncmp(text, "0x", 2) ? 16 : 10);
-	*end = stop;
-	return !errno && *value <= max;
-}
-
 /* "1,5-9,!7", and with @sizes "ADDRESS/SIZE" */
 static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, bool sizes)
 {
@@ -33,14 +18,14 @@ static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, b
 
 	for (;;) {
 		one.not = *text == '!';
-		if (!parse_number(text + one.not, &text, max, &one.first))
+		if (!given_number(text + one.not, &text, max, &one.first))
 			return false;
 		one.last = one.first;
 		if (*text == '-') {
-			if (!parse_number(text + 1, &text, max, &one.last))
+			if (!given_number(text + 1, &text, max, &one.last))
 				return false;
 		} else if (sizes && *text == '/') {
-			if (!parse_number(text + 1, &text, max, &size) || !size ||
+			if (!given_number(text + 1, &text, max, &size) || !size ||
 			    size - 1 > max - one.first)
 				return false;
 			one.last += size - 1;
@@ -85,167 +70,6 @@ bool filter_single(const struct ranges *r, u32 *value)
 }
 
 /* ---------------------------------------------------------------- times --- */
-
-/* Parse ".059960", up to nine digits, if it is there */
-static bool parse_fraction(const char **text, u64 *ns)
-{
-	const char *p = *text;
-	u64 unit = NSEC_PER_SEC;
-
-	*ns = 0;
-	if (*p != '.')
-		return true;
-	for (p++; *p >= '0' && *p <= '9' && unit > 1; p++) {
-		unit /= 10;
-		*ns += unit * (*p - '0');
-	}
-	*text = p;
-	return unit < NSEC_PER_SEC;
-}
-
-/* Parse seconds with up to nine decimals, to ns; *@end is what follows */
-static bool parse_seconds(const char *text, const char **end, u64 *ns)
-{
-	u64 value = 0, part;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	for (; *text >= '0' && *text <= '9'; text++) {
-		value = 10 * value + *text - '0';
-		if (value > 10000000000ULL)
-			return false;
-	}
-	if (!parse_fraction(&text, &part))
-		return false;
-	*ns = value * NSEC_PER_SEC + part;
-	*end = text;
-	return true;
-}
-
-/* Parse a number of exactly @count digits */
-static bool parse_digits(const char **text, unsigned int count, int min, int max, int *value)
-{
-	for (*value = 0; count; count--, ++*text) {
-		if (**text < '0' || **text > '9')
-			return false;
-		*value = 10 * *value + **text - '0';
-	}
-	return *value >= min && *value <= max;
-}
-
-/* "14:03", "14:03:05", "14:03:05.059960" */
-static bool parse_time_of_day(const char **text, struct tm *tm, u64 *ns)
-{
-	*ns = 0;
-	if (!parse_digits(text, 2, 0, 23, &tm->tm_hour) || *(*text)++ != ':' ||
-	    !parse_digits(text, 2, 0, 59, &tm->tm_min))
-		return false;
-	if (**text != ':')
-		return true;
-	++*text;
-	return parse_digits(text, 2, 0, 60, &tm->tm_sec) && parse_fraction(text, ns);
-}
-
-/* Parse "Z", "+01:00", "-0530" to seconds east of UTC */
-static bool parse_zone(const char **text, long *east)
-{
-	int hours, minutes, sign = **text == '-' ? -1 : 1;
-
-	*east = 0;
-	if (*(*text)++ == 'Z')
-		return true;
-	if (!parse_digits(text, 2, 0, 23, &hours))
-		return false;
-	*text += **text == ':';
-	if (!parse_digits(text, 2, 0, 59, &minutes))
-		return false;
-	*east = sign * (3600L * hours + 60 * minutes);
-	return true;
-}
-
-/* "2026-11-22", "2026-11-22 14:03", "2026-11-22T14:03:05.059960+01:00" */
-static bool parse_date(const char *text, u64 *ns)
-{
-	struct tm tm = { .tm_isdst = -1 }, day;
-	u64 part = 0;
-	time_t sec;
-	long east;
-
-	if (!parse_digits(&text, 4, 1970, 9999, &tm.tm_year) || *text++ != '-' ||
-	    !parse_digits(&text, 2, 1, 12, &tm.tm_mon) || *text++ != '-' ||
-	    !parse_digits(&text, 2, 1, 31, &tm.tm_mday))
-		return false;
-	tm.tm_year -= 1900;
-	tm.tm_mon--;
-	day = tm;
-	if ((*text == ' ' || *text == 'T') && (text++, !parse_time_of_day(&text, &tm, &part)))
-		return false;
-	/* timegm() turns February 30 into a day of March */
-	timegm(&day);
-	if (day.tm_mday != tm.tm_mday)
-		return false;
-	if (*text) {
-		if (!strchr("Z+-", *text) || !parse_zone(&text, &east))
-			return false;
-		sec = timegm(&tm) - east;
-	} else {
-		sec = mktime(&tm);
-	}
-	if (*text || sec < 0)
-		return false;
-	*ns = sec * NSEC_PER_SEC + part;
-	return true;
-}
-
-/* "10s", "1.5h", "500ms": ns */
-static bool parse_duration(const char *text, u64 *ns)
-{
-	static const struct {
-		const char *name;
-		u64 length, divisor;
-	} unit[] = {
-		{ "ms", 1, 1000 }, { "s", 1, 1 }, { "m", 60, 1 }, { "h", 3600, 1 },
-		{ "d", 86400, 1 },
-	};
-	size_t i;
-
-	if (!parse_seconds(text, &text, ns))
-		return false;
-	for (i = 0; i < ARRAY_SIZE(unit); i++)
-		if (!strcmp(text, unit[i].name)) {
-			*ns /= unit[i].divisor;
-			return !__builtin_mul_overflow(*ns, unit[i].length, ns);
-		}
-	return false;
-}
-
-static const char *parse_time(struct given_time *w, bool *known, u64 *value, const char *text)
-{
-	const char *p = text;
-	struct tm tm = { 0 };
-	u64 part;
-
-	*w = (struct given_time){ .kind = WHEN_BOOT };
-	if (parse_seconds(text, &p, &w->ns) && !*p) {
-		*known = true;
-		*value = w->ns;
-		return NULL;
-	}
-	w->kind = WHEN_BEFORE_NEWEST;
-	if (*text == '-' && parse_duration(text + 1, &w->ns))
-		return NULL;
-	w->kind = WHEN_DATE;
-	if (parse_date(text, &w->ns))
-		return NULL;
-	w->kind = WHEN_DAY;
-	p = text;
-	if (parse_time_of_day(&p, &tm, &part) && !*p) {
-		w->ns = (tm.tm_hour * 3600ULL + tm.tm_min * 60 + tm.tm_sec) * NSEC_PER_SEC + part;
-		return NULL;
-	}
-	return "seconds since boot, as 618.059960, a time before the newest event, as -10s, "
-	       "or a time of day, as 14:03:05 or '2026-11-22 14:03'";
-}
 
 /* From ns since boot to ns since 1970 */
 static u64 to_wall(const struct stackbuf_info *info, u64 ns)
@@ -303,10 +127,10 @@ static const char *parse_around(struct filter *f, const char *value)
 
 	if (comma) {
 		*comma = '\0';
-		must = filter_seconds(comma + 1, &span);
+		must = given_duration(comma + 1, &span);
 	}
 	if (!must)
-		must = parse_time(&f->given_since, &f->has_since, &f->since, time);
+		must = given_time(&f->given_since, &f->has_since, &f->since, time);
 	free(time);
 	if (must)
 		return "TIME or TIME,SPAN: a time as --since takes it, then seconds, as 0.5, or "
@@ -325,21 +149,6 @@ static const char *parse_around(struct filter *f, const char *value)
 
 /* --------------------------------------------------------------- filters --- */
 
-const char *filter_number(const char *value, u64 *n)
-{
-	return parse_number(value, &value, ~0ULL, n) && !*value && *n ? NULL :
-		"a number of events, at least 1";
-}
-
-const char *filter_seconds(const char *value, u64 *ns)
-{
-	const char *end;
-
-	if (!(parse_seconds(value, &end, ns) && !*end) && !parse_duration(value, ns))
-		*ns = 0;
-	return *ns ? NULL : "seconds, as 5 or 0.5, or with a unit, as 500ms, 2m or 1h, more than 0";
-}
-
 const char *filter_set(struct filter *f, const char *option, const char *value)
 {
 	if (!strcmp(option, "pid")) {
@@ -357,11 +166,11 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 			       "(ADDRESS/SIZE) or '!0' (the others)";
 	} else if (!strcmp(option, "last")) {
 		f->has_last = true;
-		return filter_number(value, &f->last);
+		return given_count(value, &f->last);
 	} else if (!strcmp(option, "since")) {
-		return parse_time(&f->given_since, &f->has_since, &f->since, value);
+		return given_time(&f->given_since, &f->has_since, &f->since, value);
 	} else if (!strcmp(option, "until")) {
-		return parse_time(&f->given_until, &f->has_until, &f->until, value);
+		return given_time(&f->given_until, &f->has_until, &f->until, value);
 	} else if (!strcmp(option, "around")) {
 		return parse_around(f, value);
 	} else if (!strcmp(option, "comm")) {
@@ -453,7 +262,8 @@ static bool match_comm(const struct filter *f, const char *comm)
 	return !f->comms;
 }
 
-static bool meets(const struct filter *f, enum filter_option option, const struct stackbuf_event *e)
+bool filter_meets(const struct filter *f, enum filter_option option,
+		  const struct stackbuf_event *e)
 {
 	switch (option) {
 	case FILTER_PID:
@@ -480,7 +290,7 @@ bool filter_match(const struct filter *f, const struct stackbuf_event *e)
 	int i;
 
 	for (i = 0; i < FILTER_OPTIONS; i++)
-		if (!meets(f, i, e))
+		if (!filter_meets(f, i, e))
 			return false;
 	return true;
 }
@@ -494,31 +304,6 @@ bool filter_given(const struct filter *f, enum filter_option option)
 	};
 
 	return given[option];
-}
-
-bool filter_search(struct filter *f, const struct stackbuf_event *e)
-{
-	struct filter_found *found = &f->found;
-	int i, missed = 0, last = 0;
-
-	if (!found->searched || e->time < found->oldest)
-		found->oldest = e->time;
-	if (!found->searched || e->time > found->newest)
-		found->newest = e->time;
-	found->searched++;
-	found->tagged += e->tagged;
-	for (i = 0; i < FILTER_OPTIONS; i++) {
-		if (meets(f, i, e)) {
-			found->meet[i]++;
-			continue;
-		}
-		missed++;
-		last = i;
-	}
-	found->match += !missed;
-	if (missed == 1)
-		found->without[last]++;
-	return !missed;
 }
 
 size_t filter_last(const struct filter *f, struct stackbuf_event *event, size_t nr)

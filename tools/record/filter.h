@@ -5,6 +5,7 @@
 #ifndef FILTER_H
 #define FILTER_H
 
+#include "record/given.h"
 #include "record/parse.h"
 
 /**
@@ -30,33 +31,6 @@ enum filter_option {
 };
 
 /**
- * struct filter_found - what filter_search() was given, to report why no event matches
- * @searched: events
- * @oldest: time of the oldest of them, ns since boot
- * @newest: time of the newest of them
- * @tagged: of these, how many have a tag
- * @match: how many match
- * @meet: by option, how many meet it
- * @without: by option, how many would match without it, and do not
- */
-struct filter_found {
-	u64 searched, oldest, newest, tagged, match;
-	u64 meet[FILTER_OPTIONS], without[FILTER_OPTIONS];
-};
-
-/**
- * struct given_time - a time as it was given
- * @kind: what @ns counts from
- * @ns: ns since boot, before the newest event, since midnight (local time), or since 1970
- * @earlier: ns by which the time that is meant is earlier; of --around
- * @later: or later
- */
-struct given_time {
-	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_DAY, WHEN_DATE } kind;
-	u64 ns, earlier, later;
-};
-
-/**
  * struct filter - what was given; an event must meet all options, of each any value
  * @pid: threads or processes
  * @cpu: CPUs
@@ -77,7 +51,6 @@ struct given_time {
  *	filter_resolve()
  * @canonicals: how many
  * @canonical_room: how many fit @canonical
- * @found: see filter_search()
  */
 struct filter {
 	struct ranges pid, cpu, tag, stack;
@@ -91,7 +64,6 @@ struct filter {
 		bool not;
 	} *canonical;
 	size_t canonicals, canonical_room;
-	struct filter_found found;
 };
 
 /*
@@ -100,10 +72,6 @@ struct filter {
  */
 const char *filter_set(struct filter *f, const char *option, const char *value);
 void filter_free(struct filter *f);
-
-/* Parse values of other options: a number from 1, seconds to ns.  Return as filter_set() */
-const char *filter_number(const char *value, u64 *n);
-const char *filter_seconds(const char *value, u64 *ns);
 
 /*
  * Find in a record what the options mean: times of day, times before the newest event, stacks
@@ -126,8 +94,9 @@ bool filter_events(const struct filter *f);
 /* Was the option given? */
 bool filter_given(const struct filter *f, enum filter_option option);
 
-/* As filter_match(), and count in @f->found: each event once */
-bool filter_search(struct filter *f, const struct stackbuf_event *e);
+/* Does an event meet this option?  True if it was not given */
+bool filter_meets(const struct filter *f, enum filter_option option,
+		  const struct stackbuf_event *e);
 
 /* Apply all but --last, which depends on the other events; then --last.  Return how many remain */
 bool filter_match(const struct filter *f, const struct stackbuf_event *e);

@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "live/follow.h"
-#include "live/interrupt.h"
+#include "watch/follow.h"
+#include "watch/interrupt.h"
 #include "made.h"
 #include "output/events.h"
 #include "output/info.h"
 #include "output/text.h"
 #include "output/output.h"
-#include "live/probe.h"
+#include "watch/probe.h"
 #include "record/duplicates.h"
 #include "output/snapshot.h"
 #include "input/source.h"

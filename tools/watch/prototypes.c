@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "live/prototypes.h"
+#include "watch/prototypes.h"
 #include "util.h"
 
 /**

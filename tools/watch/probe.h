@@ -5,7 +5,7 @@
 #ifndef PROBE_H
 #define PROBE_H
 
-#include "live/pattern.h"
+#include "watch/pattern.h"
 #include "input/source.h"
 
 /* Where the parameters are, if STACKBUF_PARAMETERS does not say otherwise */

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "live/follow.h"
-#include "live/interrupt.h"
+#include "watch/follow.h"
+#include "watch/interrupt.h"
 #include "record/duplicates.h"
 #include "record/text_log.h"
 

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "live/interrupt.h"
-#include "live/watch.h"
-#include "output/nothing.h"
+#include "watch/interrupt.h"
+#include "watch/watch.h"
+#include "output/no_match.h"
 #include "record/info.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
@@ -248,7 +248,7 @@ size_t watch_choose(struct watch *w)
 			r->event[n++] = r->event[i];
 	}
 	if (!n)
-		output_no_event(w->o, w->filter, true);
+		output_no_event(w->o, true);
 	return filter_last(w->filter, r->event, n);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * nothing.c - why there is nothing to print
+ * no_match.c - why nothing matches
  */
 #include <stdlib.h>
 #include <string.h>
-#include "output/nothing.h"
+#include "output/no_match.h"
 
 static const char *const option_name[FILTER_OPTIONS] = {
 	[FILTER_PID] = "--pid", [FILTER_COMM] = "--comm", [FILTER_CPU] = "--cpu",
@@ -32,9 +32,9 @@ static const char *consequence(struct output *o)
 	       o->format == FORMAT_PPROF ? "; the profile is empty" : "";
 }
 
-void output_no_event(struct output *o, const struct filter *f, bool functions)
+void output_no_event(struct output *o, bool functions)
 {
-	const struct filter_found *found = &f->found;
+	const struct search *found = o->search;
 	const char *then = consequence(o);
 	unsigned int given = 0, alone = 0, most = 0, i;
 	char from[64], to[64], names[128], *searched;
@@ -45,7 +45,7 @@ void output_no_event(struct output *o, const struct filter *f, bool functions)
 		return;
 	}
 	for (i = 0; i < FILTER_OPTIONS; i++) {
-		if (!filter_given(f, i))
+		if (!filter_given(found->filter, i))
 			continue;
 		given |= 1U << i;
 		if (!found->meet[i])

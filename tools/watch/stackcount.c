@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "live/watch.h"
+#include "watch/watch.h"
 #include "output/flame.h"
 #include "output/pprof.h"
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "live/pattern.h"
+#include "watch/pattern.h"
 #include "symbol/kallsyms.h"
 
 static bool is_word(const char *text, size_t len)

@@ -5,8 +5,8 @@
  * Only reads: the module need not be loaded.
  */
 #include <string.h>
-#include "live/prototypes.h"
-#include "live/watch.h"
+#include "watch/prototypes.h"
+#include "watch/watch.h"
 #include "output/json.h"
 
 static void print_text(FILE *f, const char *name, char *const *parameter, int nr)

@@ -2,7 +2,7 @@
 /*
  * interrupt.c - an end on request: SIGINT, SIGTERM, SIGHUP
  */
-#include "live/interrupt.h"
+#include "watch/interrupt.h"
 
 volatile sig_atomic_t interrupted;
 

@@ -8,8 +8,8 @@
 #ifndef WATCH_H
 #define WATCH_H
 
-#include "live/follow.h"
-#include "live/probe.h"
+#include "watch/follow.h"
+#include "watch/probe.h"
 
 /**
  * struct watch - a command that watches functions

@@ -3,8 +3,8 @@
  * snoop.c - each call of a function with its stack, as bcc's stacksnoop prints it
  */
 #include <string.h>
-#include "live/interrupt.h"
-#include "live/watch.h"
+#include "watch/interrupt.h"
+#include "watch/watch.h"
 
 /* Events that are still printed after an interrupt: the ring may hold many */
 #define REST_MAX	1000

@@ -17,8 +17,8 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "live/interrupt.h"
-#include "live/probe.h"
+#include "watch/interrupt.h"
+#include "watch/probe.h"
 #include "record/info.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * table.c - commands and options: one row each, from which all else follows
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cmd.h"
+
+#define NO_FILE	"the name of a file is missing"
+
+const struct command command_table[COMMANDS] = {
+	[INFO] = {
+		.name = "info", .show = cmd_info,
+		.text = "state, sizes and counters of the recorder",
+	},
+	[TEXT] = {
+		.name = "text", .show = cmd_text,
+		.text = "the text log: every stack once, when it was first seen",
+	},
+	[LOG] = {
+		.name = "log", .show = cmd_log,
+		.text = "every event in the ring, in order of time",
+	},
+	[REPORT] = {
+		.name = "report", .words = "FILE.html", .min = 1, .max = 1, .missing = NO_FILE,
+		.show = cmd_report,
+		.text = "a page with all that: flame graph, events over time, losses",
+	},
+	[LIFE] = {
+		.name = "life", .words = "ADDRESS[+SIZE]", .min = 1, .max = 1, .show = cmd_life,
+		.missing = "the ADDRESS is missing, or ADDRESS+SIZE (see stackbuf life -h)",
+		.text = "what happened to an object: events with tags there",
+		.example =
+		"  stackbuf life 0xffff888003a1c000+192\n"
+		"                                    allocated, used, freed, used again, if the probes\n"
+		"                                    or the calls record its address as their tag",
+	},
+	[COUNT] = {
+		.name = "count", .show = cmd_count,
+		.lack = "a PATTERN is missing (see stackbuf count -h)",
+		.text = "every distinct stack with its total, least frequent first",
+	},
+	[COUNT_PATTERN] = {
+		.name = "count", .words = "PATTERN...", .min = 1, .max = ~0U, .run = cmd_watch,
+		.text = "probe functions, and print their stacks' totals at the end",
+		.example =
+		"Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
+		"  stackbuf count submit_bio         its callers, and how often, until Ctrl-C\n"
+		"  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
+		"  stackbuf count -f -D 10 dput      10 seconds, for a flame graph\n"
+		"  stackbuf count -l 'vfs_*'         functions that match, and their parameters\n"
+		"  stackbuf -f FILE count dput       from the recording in FILE: no probe is set",
+	},
+	[COUNT_LIST] = {
+		.name = "count", .max = ~0U, .run = cmd_list,
+		.lack = "--list shows the running kernel's functions, not events",
+	},
+	[DEPTH] = {
+		.name = "depth", .show = cmd_depth,
+		.text = "the deepest stack seen from each place, frame by frame",
+	},
+	[SNOOP] = {
+		.name = "snoop", .words = "FUNCTION...", .min = 1, .max = ~0U, .run = cmd_watch,
+		.missing = "a FUNCTION is missing (see stackbuf snoop -h)",
+		.text = "probe functions, and print each call with its stack",
+		.example =
+		"As bcc's stacksnoop:\n"
+		"  stackbuf snoop submit_bio         each call with its stack, until Ctrl-C\n"
+		"  stackbuf snoop -v -n 5 -p 1234 vfs_read\n"
+		"  stackbuf snoop kfree@arg1         its first argument, too\n"
+		"  stackbuf -f FILE snoop vfs_read   from the recording in FILE: no probe is set",
+	},
+	[SAVE] = {
+		.name = "save", .words = "FILE", .min = 1, .max = 1, .missing = NO_FILE,
+		.show = cmd_save,
+		.text = "write all of it into a snapshot, to be read with -f FILE",
+	},
+	[DIFF] = {
+		.name = "diff", .words = "BEFORE [AFTER]", .min = 1, .max = 2, .run = cmd_diff,
+		.missing = "a file is missing: name one record, or two (see stackbuf diff -h)",
+		.text = "what changed between two sources; AFTER: or the running kernel",
+		.example =
+		"  stackbuf save yesterday           a snapshot of the running kernel's record\n"
+		"  stackbuf diff yesterday           what has changed since\n"
+		"  stackbuf diff --flame diff.svg good.snapshot bad.vmcore",
+	},
+	[METRICS] = {
+		.name = "metrics", .show = cmd_metrics,
+		.text = "counters for Prometheus, as node_exporter reads them",
+		.example =
+		"  stackbuf metrics -o /var/lib/prometheus/node-exporter/stackbuf.prom",
+	},
+	[DECODE] = {
+		.name = "decode", .words = "[FILE]", .max = 1, .run = cmd_decode,
+		.text = "add source lines to stack traces in text, as dmesg's",
+	},
+};
+
+/* ------------------------------------------------------ values of options --- */
+
+static const char *set_flag(void *field, const char *value)
+{
+	(void)value;
+	*(bool *)field = true;
+	return NULL;
+}
+
+static const char *set_text(void *field, const char *value)
+{
+	*(char **)field = xstrdup(value);
+	return NULL;
+}
+
+static const char *add_word(void *field, const char *value)
+{
+	struct words *w = field;
+
+	w->word = xrealloc(w->word, w->nr + 1, sizeof(*w->word));
+	w->word[w->nr++] = xstrdup(value);
+	return NULL;
+}
+
+static const char *add_folder(void *field, const char *value)
+{
+	if (access(value, X_OK))
+		die(1, "-m %s: %m", value);
+	return add_word(field, value);
+}
+
+static const char *set_instance(void *field, const char *value)
+{
+	u64 *id = field;
+	char *end;
+
+	*id = strtoull(value, &end, 16);
+	return *id && !*end && *value != '-' ? NULL :
+	       "the hexadecimal number that \"info\" shows";
+}
+
+static const char *set_prefix(void *field, const char *value)
+{
+	if (!*value || strpbrk(value, ";\n"))
+		return "the name of one frame: some text without \";\"";
+	return set_text(field, value);
+}
+
+static const char *set_count(void *field, const char *value)
+{
+	return given_count(value, field);
+}
+
+static const char *set_top(void *field, const char *value)
+{
+	return given_count(value, field) ? "a number of stacks, at least 1" : NULL;
+}
+
+static const char *set_duration(void *field, const char *value)
+{
+	return given_duration(value, field);
+}
+
+/* ---------------------------------------------------------------- options --- */
+
+#define SETS(how, what)	.set = (how), .field = offsetof(struct args, what)
+
+#define COUNTS		(BIT(COUNT) | BIT(COUNT_PATTERN))
+#define WATCHES		(BIT(COUNT_PATTERN) | BIT(SNOOP))
+/* Those that choose among events, and name their frames */
+#define OF_EVENTS	(BIT(LOG) | BIT(REPORT) | BIT(LIFE) | COUNTS | BIT(SNOOP))
+#define OF_FRAMES	(OF_EVENTS | BIT(TEXT))
+#define SUMS		(BIT(LOG) | COUNTS | BIT(SNOOP) | BIT(DIFF))
+/* bcc's letters, after these names alone */
+#define OWN(c)		.own_letter = (c), .own_for = COUNTS | BIT(SNOOP)
+#define ALL		(BIT(COMMANDS) - 1)
+#define OF_SOURCE	(ALL & ~(BIT(DECODE) | BIT(DIFF) | BIT(COUNT_LIST)))
+
+const struct option option_table[OPTIONS] = {
+	[OPT_FILE] = { .name = "file", .letter = 'f', .value = "SOURCE", .commands = OF_SOURCE,
+		.several = true, SETS(add_word, wanted.file),
+		.text = "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, folded stacks, or a directory with the files text, info, events and stacks" },
+	[OPT_SCAN] = { .name = "scan", .commands = OF_SOURCE | BIT(DIFF),
+		SETS(set_flag, wanted.scan),
+		.text = "look at every page of a dump, also where the kernel's page tables lead to the record: finds loads and boots before, too" },
+	[OPT_INSTANCE] = { .name = "instance", .value = "ID", .commands = OF_SOURCE,
+		SETS(set_instance, wanted.instance),
+		.text = "of several loads of the module the one that \"info\" lists as ID" },
+	[OPT_PID] = { .name = "pid", OWN('p'), .value = "ID", .commands = OF_EVENTS,
+		.several = true, .filters = true,
+		.text = "only events of these threads or processes, as 1, 1,5-9 or '!1' (the others)" },
+	[OPT_COMM] = { .name = "comm", .value = "NAME", .commands = OF_EVENTS, .several = true,
+		.filters = true,
+		.text = "only events of this command; *, ? and [] match; several: --comm NAME --comm ..." },
+	[OPT_CPU] = { .name = "cpu", OWN('c'), .value = "N", .commands = OF_EVENTS,
+		.several = true, .filters = true,
+		.text = "only events of these CPUs, as 1 or 0,2-3" },
+	[OPT_TAG] = { .name = "tag", .value = "NUMBER", .commands = OF_EVENTS & ~BIT(LIFE),
+		.several = true, .filters = true,
+		.text = "only events with these tags, as 123, 0xff,0x200-0x2ff, ADDRESS/SIZE or '!0' (the others)" },
+	[OPT_SINCE] = { .name = "since", .value = "TIME", .commands = OF_EVENTS, .past = true,
+		.filters = true,
+		.text = "only events from this time on: seconds since boot, as 618.05; -500ms, -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'" },
+	[OPT_UNTIL] = { .name = "until", .value = "TIME", .commands = OF_EVENTS, .past = true,
+		.filters = true, .text = "only events up to this time" },
+	[OPT_AROUND] = { .name = "around", .value = "TIME[,SPAN]", .commands = OF_EVENTS,
+		.past = true, .filters = true,
+		.text = "only events from 1 s before this time to 1 s after it, or as far as SPAN says, as 618.05,200ms" },
+	[OPT_STACK] = { .name = "stack", .value = "ID", .commands = OF_FRAMES & ~BIT(LIFE),
+		.several = true, .past = true, .filters = true,
+		.text = "only these stacks, as 1 or 1,5-9" },
+	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_EVENTS, .past = true,
+		.filters = true, .text = "only the newest N of the events chosen" },
+	[OPT_TOP] = { .name = "top", .value = "N", .commands = COUNTS | BIT(DIFF) | BIT(METRICS),
+		SETS(set_top, output.top), .text = "only the N most frequent stacks" },
+	[OPT_PERCENT] = { .name = "percent", .commands = COUNTS | BIT(DIFF),
+		SETS(set_flag, output.percent),
+		.text = "totals also as percentages of all events counted" },
+	[OPT_FOLDED] = { .name = "folded", .own_letter = 'f', .own_for = COUNTS, .commands = SUMS,
+		.format = FORMAT_FOLDED, .text = "one line a stack, for flame graphs" },
+	[OPT_PREFIX] = { .name = "prefix", .value = "WORD", .commands = COUNTS,
+		SETS(set_prefix, prefix),
+		.text = "--folded: a frame in front of each stack, as the machine's name" },
+	[OPT_JSON] = { .name = "json", .format = FORMAT_JSON,
+		.commands = SUMS | BIT(COUNT_LIST) | BIT(LIFE) | BIT(INFO) | BIT(DEPTH),
+		.text = "one JSON object a line" },
+	[OPT_PERF] = { .name = "perf", .commands = BIT(LOG) | BIT(SNOOP), .format = FORMAT_PERF,
+		.text = "as \"perf script\" prints" },
+	[OPT_PPROF] = { .name = "pprof", .commands = SUMS, .format = FORMAT_PPROF,
+		.text = "a profile for pprof, gzipped" },
+	[OPT_FLAME] = { .name = "flame", .value = "FILE.svg", .commands = SUMS,
+		.format = FORMAT_FLAME, SETS(set_text, flame),
+		.text = "write a flame graph, to be opened in a browser" },
+	[OPT_WALL] = { .name = "wall", .commands = BIT(LOG) | BIT(LIFE) | BIT(SNOOP),
+		SETS(set_flag, output.wall), .text = "times of day instead of seconds since boot" },
+	[OPT_FOLLOW] = { .name = "follow", .commands = BIT(LOG),
+		.text = "keep printing events as they are recorded" },
+	[OPT_LINES] = { .name = "lines", .commands = OF_FRAMES,
+		.text = "source lines, from the kernel's debug information" },
+	[OPT_VMLINUX] = { .name = "vmlinux", .letter = 'k', .value = "FILE",
+		.commands = OF_FRAMES | BIT(DECODE) | BIT(INFO), SETS(set_text, vmlinux),
+		.text = "the kernel's image with debug information" },
+	[OPT_MODULES] = { .name = "modules", .letter = 'm', .value = "DIR",
+		.commands = OF_FRAMES | BIT(DECODE), .several = true, SETS(add_folder, modules),
+		.text = "directory of the modules with debug information; several: -m DIR -m ..." },
+	[OPT_FORCE] = { .name = "force", .commands = OF_FRAMES | BIT(DECODE) | BIT(INFO),
+		SETS(set_flag, debug.force),
+		.text = "use vmlinux and modules even if of another build" },
+	[OPT_COMPAT] = { .name = "compat", .commands = BIT(DECODE),
+		.text = "as decode_stacktrace.sh writes it" },
+	[OPT_OUTPUT] = { .name = "output", .letter = 'o', .value = "FILE",
+		.commands = BIT(METRICS), SETS(set_text, to),
+		.text = "metrics: the file to write" },
+	[OPT_HELP] = { .name = "help", .letter = 'h', .commands = ALL, .text = "show this help" },
+	[OPT_VERSION] = { .name = "version", .commands = ALL, .text = "show the version" },
+	[OPT_NUMBER] = { .name = "number", OWN('n'), .value = "N", .commands = BIT(SNOOP),
+		.own = true, SETS(set_count, number), .text = "end after N events" },
+	[OPT_INTERVAL] = { .name = "interval", OWN('i'), .value = "TIME",
+		.commands = BIT(COUNT_PATTERN), .own = true, .timed = true,
+		SETS(set_duration, interval),
+		.text = "print totals at this interval: seconds, or with a unit: 500ms, 2m, 1h" },
+	[OPT_DURATION] = { .name = "duration", OWN('D'), .value = "TIME", .commands = WATCHES,
+		.own = true, .timed = true, SETS(set_duration, duration),
+		.text = "end after this time: seconds, or with a unit: 500ms, 2m, 1h" },
+	[OPT_TIMESTAMP] = { .name = "timestamp", OWN('T'), .commands = BIT(COUNT_PATTERN),
+		.own = true, .text = "the time of day above the totals" },
+	[OPT_REGEXP] = { .name = "regexp", OWN('r'),
+		.commands = BIT(COUNT_PATTERN) | BIT(COUNT_LIST), .own = true,
+		.text = "patterns are extended regular expressions" },
+	[OPT_OFFSET] = { .name = "offset", OWN('s'), .commands = WATCHES, .own = true,
+		.text = "frames with their offset in the function" },
+	[OPT_PERPID] = { .name = "perpid", OWN('P'), .commands = BIT(COUNT_PATTERN), .own = true,
+		.text = "count each process separately" },
+	[OPT_VERBOSE] = { .name = "verbose", OWN('v'), .commands = WATCHES, .own = true,
+		.text = "snoop: command, process and CPU; count: addresses" },
+	[OPT_LIST] = { .name = "list", OWN('l'), .commands = BIT(COUNT_LIST), .own = true,
+		.text = "set no probe: list the functions that match, with their parameters (@arg1 etc.)" },
+};
