@@ -2,7 +2,9 @@
 /*
  * cmd_metrics.c - "metrics": counters for Prometheus
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "cmd.h"
 #include "output/metrics.h"
 #include "output/outfile.h"
@@ -13,8 +15,8 @@
 void cmd_metrics(struct session *s, struct output *o, struct args *a)
 {
 	const char *name = a->to ?: "-";
-	char *before = metrics_read(name);
 	struct outfile out;
+	char *before;
 
 	session_load_steady(s);
 	session_report_missing(s);
@@ -22,8 +24,10 @@ void cmd_metrics(struct session *s, struct output *o, struct args *a)
 	if (!o->top)
 		o->top = METRICS_TOP;
 	/* Its reader is another user */
-	if (outfile_open(&out, name, 0644))
-		die(1, "%s: cannot be written: %m", name);
+	if (outfile_open_own(&out, name, 0644))
+		die(1, "%s: cannot be written: %s%s", name, strerror(errno), errno == EACCES ?
+		    " (also where another user owns the folder, or a link to it)" : "");
+	before = metrics_read(name);
 	o->file = out.file;
 	metrics_write(o, before);
 	if (outfile_close(&out, ferror(out.file)))

@@ -132,6 +132,19 @@ whole_or_not() {
 		refused 2 'unknown option' log --output=x
 }
 
+# As root, nothing is written where another user could have put a link, or could put one now
+of_another_user() {
+	local file=$dir/others/x.prom refusal='another user owns the folder, or a link to it'
+
+	mkdir "$dir/others" "$dir/links" && chown nobody "$dir/others" && refused 1 "$refusal" -f "$a" metrics -o "$file" &&
+		echo old >"$file" && refused 1 "$refusal" -f "$a" metrics -o "$file" && ln -s "$file" "$dir/links/far" &&
+		refused 1 "$refusal" -f "$a" metrics -o "$dir/links/far" && [ "$(cat "$file")" = old ] || return
+	ln -s "$prom" "$dir/links/near" && "$sane" -f "$a" metrics -o "$dir/links/near" && chown -h nobody "$dir/links/near" &&
+		refused 1 "$refusal" -f "$a" metrics -o "$dir/links/near" && [ "$(ls "$dir/others")" = x.prom ] || return
+	# What a user asks for by hand is written there
+	"$sane" -f "$a" save "$dir/others/record" && [ -s "$dir/others/record" ]
+}
+
 # ------------------------------------------------------------ Prometheus ---
 
 ask() { # QUERY: its result, a line each: labels and value
@@ -209,6 +222,11 @@ all_tests() {
 	result 'stacks are named as --folded names them; no address is shown; --top' names
 	result 'a counter goes back only with another load' never_back
 	result '-o: the file is replaced whole or not at all' whole_or_not
+	if [ "$(id -u)" = 0 ]; then
+		result '-o: what another user owns is left alone' of_another_user
+	else
+		echo 'ok -o: what another user owns is left alone # SKIP needs root'
+	fi
 	for program in promtool prometheus prometheus-node-exporter; do
 		command -v "$program" >/dev/null || missing=$program
 	done

@@ -68,19 +68,27 @@ static void folder_of(const char *path, char folder[PATH_MAX])
 	snprintf(folder, PATH_MAX, "%.*s", len ? len : 1, len ? path : ".");
 }
 
+/* May root or this user not answer for what it is? */
+static bool is_foreign(uid_t owner)
+{
+	return owner && owner != geteuid();
+}
+
 /*
- * In a folder where every user may create files, as /tmp, do not follow or write to what another
- * user owns.  The kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not
- * cover readlink() and rename().
+ * With @own, folder and file must be this user's or root's.  And in any case: in a folder where
+ * every user may create files, as /tmp, do not follow or write to what another user owns.  The
+ * kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not cover readlink()
+ * and rename().
  */
-static int check_owner(const char *folder, const struct stat *st)
+static int check_owner(const char *folder, const struct stat *st, bool own)
 {
 	struct stat dir;
 
 	if (stat(folder, &dir))
 		return -1;
-	if (dir.st_mode & S_ISVTX && dir.st_mode & 0002 && st->st_uid != geteuid() &&
-	    st->st_uid != dir.st_uid) {
+	if ((own && (is_foreign(dir.st_uid) || is_foreign(st->st_uid))) ||
+	    (dir.st_mode & S_ISVTX && dir.st_mode & 0002 && st->st_uid != geteuid() &&
+	     st->st_uid != dir.st_uid)) {
 		errno = EACCES;
 		return -1;
 	}
@@ -104,9 +112,10 @@ static int open_direct(const char *path, const struct stat *st)
  * Follow symbolic links at the end of @path, in place.  Return 1 if the target is to be written
  * directly, 0 if it is a regular file or does not exist, -1 with errno set.
  */
-static int resolve(char path[PATH_MAX])
+static int resolve(char path[PATH_MAX], bool own)
 {
 	char folder[PATH_MAX], link[PATH_MAX], joined[2 * PATH_MAX];
+	const struct stat mine = { .st_uid = geteuid() };
 	struct statfs fs;
 	struct stat st;
 	unsigned int i;
@@ -116,8 +125,10 @@ static int resolve(char path[PATH_MAX])
 	for (i = 0; i < LINKS_MAX; i++) {
 		folder_of(path, folder);
 		fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 && errno == ENOENT)
+			return own ? check_owner(folder, &mine, true) : 0;
 		if (fd < 0)
-			return errno == ENOENT ? 0 : -1;
+			return -1;
 		if (fstat(fd, &st)) {
 			close(fd);
 			return -1;
@@ -125,17 +136,17 @@ static int resolve(char path[PATH_MAX])
 		if (!S_ISLNK(st.st_mode)) {
 			close(fd);
 			if (S_ISREG(st.st_mode))
-				return 0;
+				return own ? check_owner(folder, &mine, true) : 0;
 			if (S_ISDIR(st.st_mode))
 				errno = EISDIR;
-			return S_ISDIR(st.st_mode) || check_owner(folder, &st) ? -1 : 1;
+			return S_ISDIR(st.st_mode) || check_owner(folder, &st, own) ? -1 : 1;
 		}
 		/* A link in /proc is an open file, whatever the link's text is */
 		if (!fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC) {
 			close(fd);
 			return 1;
 		}
-		len = check_owner(folder, &st) ? -1 : readlinkat(fd, "", link, sizeof(link) - 1);
+		len = check_owner(folder, &st, own) ? -1 : readlinkat(fd, "", link, sizeof(link) - 1);
 		close(fd);
 		if (len < 0)
 			return -1;
@@ -191,7 +202,7 @@ static void forget(struct outfile *out)
 	errno = error;
 }
 
-int outfile_open(struct outfile *out, const char *name, mode_t mode)
+static int open_file(struct outfile *out, const char *name, mode_t mode, bool own)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -206,7 +217,7 @@ int outfile_open(struct outfile *out, const char *name, mode_t mode)
 			return -1;
 		}
 		strcpy(path, name);
-		direct = resolve(path);
+		direct = resolve(path, own);
 		if (direct < 0 || (direct && stat(path, &st)))
 			return -1;
 		fd = direct ? open_direct(path, &st) : open_beside(out, path, mode);
@@ -218,6 +229,16 @@ int outfile_open(struct outfile *out, const char *name, mode_t mode)
 		close(fd);
 	forget(out);
 	return -1;
+}
+
+int outfile_open(struct outfile *out, const char *name, mode_t mode)
+{
+	return open_file(out, name, mode, false);
+}
+
+int outfile_open_own(struct outfile *out, const char *name, mode_t mode)
+{
+	return open_file(out, name, mode, true);
 }
 
 void outfile_forked(void)

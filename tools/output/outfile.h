@@ -29,6 +29,12 @@ struct outfile {
 int outfile_open(struct outfile *out, const char *name, mode_t mode);
 
 /*
+ * The same for what a timer writes as root: fails with EACCES if the folder, or a link that leads
+ * there, belongs to a user who is neither this one nor root.
+ */
+int outfile_open_own(struct outfile *out, const char *name, mode_t mode);
+
+/*
  * Put the file into its place, or remove it if @failed.  Return 0, or -1 with errno set if that
  * was not possible, or if @failed.
  */
