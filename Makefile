@@ -88,7 +88,7 @@ checked-kdir:
 	@[ $(words $(CURDIR)) = 1 ] && [ $(words $(BUILD)) = 1 ] && [ $(words $(KDIR)) = 1 ] || \
 		$(call fail,kbuild cannot work in folders with blanks in their names: $(CURDIR) $(BUILD) $(KDIR))
 	@[ -e '$(KDIR)/Makefile' ] || if [ '$(origin KDIR)' = file ]; then \
-		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build folder: make KDIR=FOLDER (for a Debian kernel kept apart: KDIR=\`scripts/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
+		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build folder: make KDIR=FOLDER (for a Debian kernel kept apart: KDIR=\`scripts/machine/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
 	else \
 		$(call fail,KDIR=$(KDIR) is no kernel build folder); \
 	fi
@@ -182,11 +182,11 @@ endef
 
 define install_tools
 	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/bin' $(programs)
-	install -D -m 755 -t '$(share)/stackbuf' $(CURDIR)/scripts/stackbuf-gdb.py $(CURDIR)/scripts/stackbuf-drgn.py
-	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/stackbuf' scripts/stackbuf-service
-	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/lib/systemd/system' packaging/stackbuf.service
+	install -D -m 755 -t '$(share)/stackbuf' $(CURDIR)/scripts/debugger/stackbuf-gdb.py $(CURDIR)/scripts/debugger/stackbuf-drgn.py
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/libexec/stackbuf' scripts/service/stackbuf-service
+	install -D -m 644 -t '$(DESTDIR)$(PREFIX)/lib/systemd/system' scripts/service/stackbuf.service
 	sed -i 's,=/usr/libexec/,=$(PREFIX)/libexec/,' '$(DESTDIR)$(PREFIX)/lib/systemd/system/stackbuf.service'
-	install -D -m 644 -t '$(share)/doc/stackbuf/examples' packaging/stackbuf.conf packaging/modprobe.conf
+	install -D -m 644 -t '$(share)/doc/stackbuf/examples' scripts/service/stackbuf.conf packaging/modprobe.conf
 	$(foreach page,$(pages),$(call install_page,$(page)) &&) :
 	+@[ ! -x build/tools/stackbuf ] || $(MAKE) -C tools install PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
 endef
@@ -212,13 +212,13 @@ dist:
 
 # Both build from what "make dist" has packed, and leave nothing outside of build/
 deb rpm: dist
-	@scripts/stackbuf-setup packages
+	@scripts/machine/stackbuf-setup packages
 	@packaging/build $@ '$(VERSION)'
 
 # Packages, and the kernels of the tests: minutes, once
 setup:
-	@scripts/stackbuf-setup test
-	@for series in 6.1 6.12; do scripts/stackbuf-kernel $$series >/dev/null || exit; done
+	@scripts/machine/stackbuf-setup test
+	@for series in 6.1 6.12; do scripts/machine/stackbuf-kernel $$series >/dev/null || exit; done
 
 check: setup
 	@tests/run tests/host/check.t
@@ -255,7 +255,7 @@ test-fuzz:
 
 # Installs them in a system of its own, and boots that
 test-packages:
-	@scripts/stackbuf-setup packages
+	@scripts/machine/stackbuf-setup packages
 	@STACKBUF_TEST_LIMIT=7200 tests/run tests/long/packages.t
 
 # Needs clickhouse-server and clickhouse-client; without them it is skipped
@@ -263,10 +263,10 @@ test-fleet:
 	@STACKBUF_TEST_LIMIT=3600 tests/run tests/long/fleet.t
 
 demo:
-	@scripts/stackbuf-demo
+	@scripts/machine/stackbuf-demo
 
 bench:
-	@scripts/stackbuf-setup bench
+	@scripts/machine/stackbuf-setup bench
 	@tests/bench/module -w && tests/bench/core -w && tests/bench/decode -w && tests/bench/dump -w
 
 clean:
@@ -308,8 +308,8 @@ help:
 	@echo
 	@echo 'KDIR=FOLDER     build for another kernel: its build folder, as /usr/src/linux-headers-RELEASE,'
 	@echo '                ~/linux/build, or that of a Debian kernel which is fetched for this:'
-	@echo '                make KDIR=`scripts/stackbuf-kernel 6.12`/build'
-	@echo '                scripts/stackbuf-vm -k 6.12 FOLDER boots it in QEMU and runs FOLDER/run'
+	@echo '                make KDIR=`scripts/machine/stackbuf-kernel 6.12`/build'
+	@echo '                scripts/machine/stackbuf-vm -k 6.12 FOLDER boots it in QEMU and runs FOLDER/run'
 	@echo 'BUILD=FOLDER    put what is built there'
 	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)'
 	@echo '                size of event ring, stack table, text log: 4 to 262144 (text log:'

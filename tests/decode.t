@@ -18,8 +18,8 @@ sane=$plain
 ! thorough || sane=$build/asan/stackbuf
 python=$here/helpers/decode.py
 modules=$work/modules
-kernel=$("$top/scripts/stackbuf-kernel" 6.1) || exit 1
-newer=$("$top/scripts/stackbuf-kernel" 6.12) || exit 1
+kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) || exit 1
+newer=$("$top/scripts/machine/stackbuf-kernel" 6.12) || exit 1
 vmlinux=$kernel/vmlinux
 
 skip() { echo "ok $1 # SKIP $2"; }
@@ -474,7 +474,7 @@ zooms() {
 	printf 'stackbuf_init+0x%x/0x1000 [stackbuf]\n' $((0x$at - 0x$start)) >"$work/module"
 
 	for series in 6.1 $(few '' 6.12); do
-		python3 "$python" lines "$plain" "$("$top/scripts/stackbuf-kernel" "$series")/vmlinux" "$modules" \
+		python3 "$python" lines "$plain" "$("$top/scripts/machine/stackbuf-kernel" "$series")/vmlinux" "$modules" \
 			"$newer/decode_stacktrace.sh" "$slow" "$frames" 2>&1 | sed -E "s/^((not )?ok) /\\1 $series: /"
 	done
 	result 'frames to work with' some_frames

@@ -263,7 +263,7 @@ figures() {
 		grep -qF -e "$phrase" "$work/texts" || echo "not in README.md and docs/performance.md: $phrase"
 	done <"$work/phrases" | none || return
 	# The size of the download is given in two places
-	grep -oE 'about [0-9]+ MB' "$readme" "$top/scripts/stackbuf-demo" | cut -d: -f2 | sort -u >"$work/sizes"
+	grep -oE 'about [0-9]+ MB' "$readme" "$top/scripts/machine/stackbuf-demo" | cut -d: -f2 | sort -u >"$work/sizes"
 	[ "$(wc -l <"$work/sizes")" = 1 ] || { cat "$work/sizes"; return 1; }
 }
 
@@ -317,7 +317,7 @@ example() {
 	local kernel line
 
 	build 6.1 example || return
-	kernel=$("$top/scripts/stackbuf-kernel" 6.1) || return
+	kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) || return
 	mkdir -p "$work/mine" && block c >"$work/mine/mine.c" &&
 		block make | sed "s@/path/to/stackbuf@$top@" >"$work/mine/Kbuild" &&
 		line=$(grep -E '^make -C .*KBUILD_EXTRA_SYMBOLS=' "$work/code") || return
@@ -334,7 +334,7 @@ example() {
 		tr -d '\0' </sys/kernel/debug/stackbuf/text
 	END
 	chmod +x "$work/vm/example/run" &&
-		"$top/scripts/stackbuf-vm" -m 256 "$work/vm/example" >"$work/text" || return
+		"$top/scripts/machine/stackbuf-vm" -m 256 "$work/vm/example" >"$work/text" || return
 	grep -E '^mine_(init|exit)\+0x[0-9a-f]+/0x[0-9a-f]+ \[mine\]$' "$work/text" | cut -d+ -f1 >"$work/got"
 	printf 'mine_init\nmine_exit\n' | diff - "$work/got" || { cat "$work/text"; return 1; }
 }

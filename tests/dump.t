@@ -87,7 +87,7 @@ saved_again() {
 found_by_build_id() {
 	local kernel id
 
-	kernel=$("$top/scripts/stackbuf-kernel" "$1") || return
+	kernel=$("$top/scripts/machine/stackbuf-kernel" "$1") || return
 	id=$(readelf -n "$kernel/vmlinux" 2>/dev/null | sed -n 's/.*Build ID: //p')
 	mkdir -p "$work/debug/.build-id/${id:0:2}" && ln -sf "$kernel/vmlinux" "$work/debug/.build-id/${id:0:2}/${id:2}.debug" || return
 	# shellcheck disable=SC2016 # for the other shell
@@ -155,11 +155,11 @@ by_crash() {
 
 by_gdb() {
 	gdb -nx -q -batch -ex "symbol-file $1/vmlinux -o $(kaslr "$1")" -ex "core-file $work/out/elf-paging" \
-		-ex "source $work/scripts/stackbuf-gdb.py" -ex 'echo begin\n' -ex 'stackbuf log --last 100' >"$work/gdb" 2>&1 ||
+		-ex "source $work/scripts/debugger/stackbuf-gdb.py" -ex 'echo begin\n' -ex 'stackbuf log --last 100' >"$work/gdb" 2>&1 ||
 		{ tail -n 3 "$work/gdb"; return 1; }
 	cmp <(sed '1,/^begin$/d' "$work/gdb") <("$stackbuf" -f "$work/out/elf" log --last 100) || return
 	# Without symbols: one line that reports what is missing
-	! gdb -nx -q -batch -ex "core-file $work/out/elf-paging" -ex "source $work/scripts/stackbuf-gdb.py" -ex 'stackbuf' \
+	! gdb -nx -q -batch -ex "core-file $work/out/elf-paging" -ex "source $work/scripts/debugger/stackbuf-gdb.py" -ex 'stackbuf' \
 		>"$work/gdb" 2>&1
 	tail -n 1 "$work/gdb" | grep 'vmlinux is not loaded'
 }
@@ -171,7 +171,7 @@ gdb_lost() {
 	wrong=$(printf '0x%x' $(($(kaslr "$1") + 0x1000)))
 	for dump in "$wrong $work/out/elf-paging" "0 $work/out/elf" "$(kaslr "$1") $work/out/vmcore"; do
 		! gdb -nx -q -batch -ex "symbol-file $1/vmlinux -o ${dump% *}" -ex "core-file ${dump#* }" \
-			-ex "source $work/scripts/stackbuf-gdb.py" -ex 'stackbuf' >"$work/gdb" 2>&1 &&
+			-ex "source $work/scripts/debugger/stackbuf-gdb.py" -ex 'stackbuf' >"$work/gdb" 2>&1 &&
 			tail -n 1 "$work/gdb" | grep 'not where KASLR put the kernel .*lacks virtual addresses.  stackbuf -f DUMP reads' ||
 			{ tail -n 3 "$work/gdb"; return 1; }
 	done
@@ -181,24 +181,24 @@ by_drgn() {
 	local dump
 
 	for dump in "$work/out/vmcore" "$work/md.zlib" "$work/out/elf-paging"; do
-		drgn -c "$dump" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" text >"$work/given" 2>"$work/said" ||
+		drgn -c "$dump" -s "$1/vmlinux" "$work/scripts/debugger/stackbuf-drgn.py" text >"$work/given" 2>"$work/said" ||
 			{ cat "$work/said"; return 1; }
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" text) || return
 	done
-	drgn -c "$work/out/vmcore" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" >"$work/given" 2>/dev/null &&
+	drgn -c "$work/out/vmcore" -s "$1/vmlinux" "$work/scripts/debugger/stackbuf-drgn.py" >"$work/given" 2>/dev/null &&
 		cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 20) || return
 	# From drgn's prompt
 	echo 'import runpy, sys; runpy.run_path(sys.argv[1])["stackbuf"](prog, "log", "--last", "20")' >"$work/prompt"
-	drgn -c "$work/out/vmcore" -s "$1/vmlinux" "$work/prompt" "$work/scripts/stackbuf-drgn.py" 2>/dev/null |
+	drgn -c "$work/out/vmcore" -s "$1/vmlinux" "$work/prompt" "$work/scripts/debugger/stackbuf-drgn.py" 2>/dev/null |
 		cmp - <("$stackbuf" -f "$work/out/elf" log --last 20) || return
 	# An ELF dump of QEMU without paging: only by libkdumpfile
-	DRGN_USE_LIBKDUMPFILE_FOR_ELF=1 drgn -c "$work/out/elf" -s "$1/vmlinux" "$work/scripts/stackbuf-drgn.py" \
+	DRGN_USE_LIBKDUMPFILE_FOR_ELF=1 drgn -c "$work/out/elf" -s "$1/vmlinux" "$work/scripts/debugger/stackbuf-drgn.py" \
 		>"$work/given" 2>/dev/null && cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 20)
 }
 
 # drgn_says WORDS VMLINUX DUMP: it prints nothing but one line at the end with these words
 drgn_says() {
-	drgn -q -c "$3" -s "$2" "$work/scripts/stackbuf-drgn.py" >"$work/given" 2>"$work/said"
+	drgn -q -c "$3" -s "$2" "$work/scripts/debugger/stackbuf-drgn.py" >"$work/given" 2>"$work/said"
 	[ ! -s "$work/given" ] && tail -n 1 "$work/said" | grep "^stackbuf-drgn.py: .*$1.*stackbuf -f DUMP reads" && return
 	head -n 5 "$work/given" "$work/said"
 	return 1
@@ -213,9 +213,9 @@ drgn_lost() {
 other_tools() { # SERIES
 	local kernel other have
 
-	kernel=$("$top/scripts/stackbuf-kernel" "$1") || return
+	kernel=$("$top/scripts/machine/stackbuf-kernel" "$1") || return
 	have=$(crash --version 2>/dev/null | sed -n 's/^crash \([0-9.]*\).*/\1/p')
-	mkdir -p "$work/scripts" "$work/build" && cp "$top"/scripts/stackbuf-* "$work/scripts/" &&
+	mkdir -p "$work/build" && cp -r "$top/scripts" "$work/" &&
 		ln -sfn "$tools" "$work/build/tools"
 	if [ "$1" = 6.1 ] || printf '%s\n' 8.0.6 "$have" | sort -CV; then
 		result "stackbuf-crash: log, count and the text are what stackbuf -f gives" by_crash "$kernel"
@@ -226,7 +226,7 @@ other_tools() { # SERIES
 	result "stackbuf-gdb.py: what stackbuf -f gives; without symbols one line" by_gdb "$kernel"
 	result "... a wrong offset and other dumps: what is likely wrong" gdb_lost "$kernel"
 	result "stackbuf-drgn.py: what stackbuf -f gives" by_drgn "$kernel"
-	other=$("$top/scripts/stackbuf-kernel" "$([ "$1" = 6.1 ] && echo 6.12 || echo 6.1)") || return
+	other=$("$top/scripts/machine/stackbuf-kernel" "$([ "$1" = 6.1 ] && echo 6.12 || echo 6.1)") || return
 	result "... another vmlinux and other dumps: what is wrong" drgn_lost "$kernel" "$other"
 }
 

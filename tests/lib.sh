@@ -32,7 +32,7 @@ few() {
 kernel_of() {
 	local word
 
-	kernel=$("$top/scripts/stackbuf-kernel" "$1") || return
+	kernel=$("$top/scripts/machine/stackbuf-kernel" "$1") || return
 	words=() cross=''
 	[ ! -e "$kernel/make" ] || read -ra words <"$kernel/make"
 	for word in "${words[@]}"; do
@@ -134,7 +134,7 @@ build_reader() {
 	reader=$tools/stackbuf
 	if [ -n "$cross" ]; then
 		reader=$builds/${cross}tools/stackbuf
-		sysroot=$("$top/scripts/stackbuf-kernel" -s arm64) || return
+		sysroot=$("$top/scripts/machine/stackbuf-kernel" -s arm64) || return
 		once "${cross}tools" make -s -C "$top/tools" O="$builds/${cross}tools" \
 			CC="${cross}gcc-12 --sysroot=$sysroot" all || return
 	else
@@ -209,7 +209,7 @@ boot() {
 	! thorough || : >"$work/vm/thorough"
 	# The guest may stop after the result that a deliberate fault must make fail
 	[ -z "${FAILS:-}" ] || echo "$FAILS" >"$work/vm/fails"
-	"$top/scripts/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
+	"$top/scripts/machine/stackbuf-vm" -k "$series" -o "$work/out" -a "${APPEND:-}" "$@" "$work/vm" \
 		>"$work/guest.log" 2>"$work/vm.err"
 	status=$?
 	took "machine with $series"

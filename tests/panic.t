@@ -109,7 +109,7 @@ boot() {
 		build_sbcheck "$series" &&
 		build "$series" big ||
 		echo "not ok everything is built"
-	VMCORE="cp" "$top/scripts/stackbuf-vm" -k "$series" -K -e -o "$work/out" -a "$append ${APPEND:-}" "$work/vm" \
+	VMCORE="cp" "$top/scripts/machine/stackbuf-vm" -k "$series" -K -e -o "$work/out" -a "$append ${APPEND:-}" "$work/vm" \
 		>"$work/guest.log" 2>&1
 	vm=$?
 	[ $vm = 0 ] || sed 's/^/# /' "$work/guest.log"

@@ -218,14 +218,14 @@ without_kdump() {
 	} >"$work/plain/run" && cp "$work/vm/big/stackbuf.ko" "$work/plain/" || return
 	type_into_monitor &
 	typist=$!
-	PATH=$work/emulator:$PATH "$top/scripts/stackbuf-vm" -k "$series" -m 256 -e -a panic=0 -o "$work/plain.out" "$work/plain" &&
+	PATH=$work/emulator:$PATH "$top/scripts/machine/stackbuf-vm" -k "$series" -m 256 -e -a panic=0 -o "$work/plain.out" "$work/plain" &&
 		wait "$typist" && [ -s "$home/panic.elf" ] && [ -s "$home/panic-paging.elf" ] && return
 	kill "$typist" 2>/dev/null
 	return 1
 }
 
 with_kdump() {
-	VMCORE='' "$top/scripts/stackbuf-vm" -k "$series" -K -e -x "$reader" -a crash_kexec_post_notifiers -o "$work/out" \
+	VMCORE='' "$top/scripts/machine/stackbuf-vm" -k "$series" -K -e -x "$reader" -a crash_kexec_post_notifiers -o "$work/out" \
 		"$work/vm" >"$work/guest.log" 2>"$work/vm.err"
 	status=$?
 	grep -v '^done$' "$work/guest.log"
@@ -249,7 +249,7 @@ with_pstore() {
 	done
 	commands before '#' >"$work/pstore/doc/before"
 	commands after '#' >"$work/pstore/doc/after"
-	"$top/scripts/stackbuf-vm" -k "$series" -r -a "$(part "$page" reserve | sed '/^```/d')" -x "$reader" \
+	"$top/scripts/machine/stackbuf-vm" -k "$series" -r -a "$(part "$page" reserve | sed '/^```/d')" -x "$reader" \
 		-o "$work/pstore.out" "$work/pstore" && cp "$work/pstore.out"/{before,after} "$transcripts/"
 }
 
@@ -307,12 +307,12 @@ by_tools() {
 	fi
 	with drgn "drgn: the last event, of kdump's vmcore" rmdir_by within 1
 	with drgn "drgn: ... of QEMU's ELF dump" rmdir_by within 2
-	with drgn "drgn does not open that without the variable" refuses panic.elf drgn -q -c panic.elf -s vmlinux scripts/stackbuf-drgn.py
-	with drgn "drgn does not open a raw image" refuses raw drgn -q -c raw -s vmlinux scripts/stackbuf-drgn.py
+	with drgn "drgn does not open that without the variable" refuses panic.elf drgn -q -c panic.elf -s vmlinux scripts/debugger/stackbuf-drgn.py
+	with drgn "drgn does not open a raw image" refuses raw drgn -q -c raw -s vmlinux scripts/debugger/stackbuf-drgn.py
 	with gdb "gdb: the last event" rmdir_by within 4
 	for file in vmcore panic.elf raw; do
 		with gdb "gdb does not open $file" refuses "$file" gdb -nx -q -batch -ex "symbol-file vmlinux -o $offset" \
-			-ex "core-file $file" -ex 'source scripts/stackbuf-gdb.py' -ex 'stackbuf log --last 1'
+			-ex "core-file $file" -ex 'source scripts/debugger/stackbuf-gdb.py' -ex 'stackbuf log --last 1'
 	done
 }
 

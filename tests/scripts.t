@@ -15,7 +15,7 @@ shopt -s extglob
 
 crash=$top/scripts/stackbuf-crash
 decode=$top/scripts/stackbuf-decode
-vm=$top/scripts/stackbuf-vm
+vm=$top/scripts/machine/stackbuf-vm
 w=$work
 trap 'kill "${live_pid:-}" "${kdump_pid:-}" 2>/dev/null; wait; rm -rf -- "$w"' EXIT
 trap 'exit 130' INT TERM HUP
@@ -86,7 +86,7 @@ echo "1..$plan"
 
 # --- the kernels, the modules, the dumps ------------------------------------
 
-k61=$("$top/scripts/stackbuf-kernel" 6.1) && k612=$("$top/scripts/stackbuf-kernel" 6.12) ||
+k61=$("$top/scripts/machine/stackbuf-kernel" 6.1) && k612=$("$top/scripts/machine/stackbuf-kernel" 6.12) ||
 	bail "no kernels"
 for series in 6.1 $(few '' 6.12); do
 	mkdir "$w/$series"
@@ -453,13 +453,13 @@ stops_or_skip() {
 }
 stops_or_skip "a kernel to build without flex" \
 	'^stackbuf-kernel: flex is missing: install the package flex$' \
-	PATH="$w/without" "$top/scripts/stackbuf-kernel" 6.1-debug
+	PATH="$w/without" "$top/scripts/machine/stackbuf-kernel" 6.1-debug
 stops_or_skip "a kernel without space for it" \
 	'^stackbuf-kernel: .* has 10 MiB free, 4000 MiB are needed$' \
-	PATH="$w/full:$PATH" "$top/scripts/stackbuf-kernel" 6.1
+	PATH="$w/full:$PATH" "$top/scripts/machine/stackbuf-kernel" 6.1
 stops_or_skip "a kernel whose download is refused" \
 	'^stackbuf-kernel: download failed: .*127\.0\.0\.1' \
-	APT_CONFIG="$w/apt/apt.conf" "$top/scripts/stackbuf-kernel" 6.1
+	APT_CONFIG="$w/apt/apt.conf" "$top/scripts/machine/stackbuf-kernel" 6.1
 t "longer tests, a package missing that cannot be installed" \
 	stops '^stackbuf-setup: (cannot install flex|missing flex: run as root)' \
 	PATH="$w/little:$PATH" "$top/tests/suite" debug

@@ -96,7 +96,7 @@ echo "1..$plan"
 for pair in "${pairs[@]}"; do
 	series=${pair%:*} compiler=${pair#*:}
 	text="$series headers, $compiler, W=1: no warnings"
-	if kernel=$(scripts/stackbuf-kernel "$series" 2>"$work/log"); then
+	if kernel=$(scripts/machine/stackbuf-kernel "$series" 2>"$work/log"); then
 		if [ "$compiler" = gcc ]; then
 			silent "$text" CC="$compiler" "${apart[@]}"
 		else
@@ -107,7 +107,7 @@ for pair in "${pairs[@]}"; do
 	fi
 done
 
-kernel=$(scripts/stackbuf-kernel 6.12 2>"$work/log")
+kernel=$(scripts/machine/stackbuf-kernel 6.12 2>"$work/log")
 
 # No kernel here has frame pointers: compile for one, without linking.
 cat >"$work/other.h" <<'END'

@@ -7,7 +7,7 @@
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-kernel=$("$top/scripts/stackbuf-kernel" 6.12) || exit 1
+kernel=$("$top/scripts/machine/stackbuf-kernel" 6.12) || exit 1
 
 # compile CC [WORD...]: compiles the module with the header $work/other.h, with these words for
 # make; messages go to $work/log

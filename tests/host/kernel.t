@@ -35,12 +35,12 @@ folder() {
 	printf 'CONFIG_%s\n' 'CC_VERSION_TEXT="gcc-12 (Debian 12.2.0-14) 12.2.0"' X86_64=y "${@:2}" >"$work/$1/.config"
 }
 
-# All options that scripts/kernel/needs requires
+# All options that scripts/machine/kernel/needs requires
 mapfile -t needed < <(awk '$3 == "need" && $2 != "aarch64" && /^[A-Z]/ {
-	print $1 ($1 ~ /UARTS/ ? "=4" : "=y") }' "$top/scripts/kernel/needs")
+	print $1 ($1 ~ /UARTS/ ? "=4" : "=y") }' "$top/scripts/machine/kernel/needs")
 
 named() {
-	env STACKBUF_CACHE="$work/cache" "$top/scripts/stackbuf-kernel" -k "$1" >"$work/out" 2>"$work/err"
+	env STACKBUF_CACHE="$work/cache" "$top/scripts/machine/stackbuf-kernel" -k "$1" >"$work/out" 2>"$work/err"
 	echo "status $?"
 	cat "$work/out" "$work/err"
 }
@@ -77,7 +77,7 @@ known() {
 	named "$work/whole"
 	name=$(cat "$work/out")
 	[[ $name =~ ^6\.6-own[0-9a-f]{8}$ ]] && grep 'CONFIG_KPROBES is not set: ' "$work/err" || return
-	dir=$(STACKBUF_CACHE="$work/cache" "$top/scripts/stackbuf-kernel" "$name") || return
+	dir=$(STACKBUF_CACHE="$work/cache" "$top/scripts/machine/stackbuf-kernel" "$name") || return
 	cat "$dir/what"
 	[ "$(cat "$dir/what")" = "6.6.9, x86-64, gcc-12, UNWINDER_ORC, PREEMPT" ] && [ "$(cat "$dir/make")" = CC=gcc-12 ] &&
 		[ "$(readlink -f "$dir/build")" = "$(readlink -f "$work/whole")" ] && [ -d "$dir/modules" ]

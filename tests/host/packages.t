@@ -103,14 +103,14 @@ parameters() {
 
 # conf NAME...: stackbuf.conf sets what the script reads
 conf() {
-	grep -oE '^[A-Z]+=' "$top/packaging/stackbuf.conf" | sort >"$work/has"
-	"$top/scripts/stackbuf-service" -h | sed -n 's/^  \([A-Z][A-Z]*\)  .*/\1=/p' | sort | diff "$work/has" - &&
-		sh -n "$top/packaging/stackbuf.conf"
+	grep -oE '^[A-Z]+=' "$top/scripts/service/stackbuf.conf" | sort >"$work/has"
+	"$top/scripts/service/stackbuf-service" -h | sed -n 's/^  \([A-Z][A-Z]*\)  .*/\1=/p' | sort | diff "$work/has" - &&
+		sh -n "$top/scripts/service/stackbuf.conf"
 }
 
 # says PATTERN VARIABLE=VALUE...: the service refuses to start, in one line
 says() {
-	! env PATH="$work/fake:$PATH" "${@:2}" "$top/scripts/stackbuf-service" start >"$work/said" 2>&1 || { echo "started"; return 1; }
+	! env PATH="$work/fake:$PATH" "${@:2}" "$top/scripts/service/stackbuf-service" start >"$work/said" 2>&1 || { echo "started"; return 1; }
 	cat "$work/said"
 	[ "$(wc -l <"$work/said")" = 1 ] && grep -qE -- "$1" "$work/said"
 }
@@ -133,7 +133,7 @@ service() {
 	done
 	says 'not loaded: modprobe: ERROR: .*Invalid argument; dmesg has more' SAYS="modprobe: ERROR: x: Invalid argument" || return
 	# Words are split, patterns are not expanded
-	(cd / && PARAMETERS='probe=a,* pid=1' SAYS='' PATH="$fake:$PATH" "$top/scripts/stackbuf-service" start) &&
+	(cd / && PARAMETERS='probe=a,* pid=1' SAYS='' PATH="$fake:$PATH" "$top/scripts/service/stackbuf-service" start) &&
 		[ "$(cat "$work/given")" = 'stackbuf probe=a,* pid=1' ]
 }
 
@@ -189,7 +189,7 @@ if_there() {
 	result "a client builds by what make install left, and without it one line says what to do" client
 	result "DKMS strips nothing, and puts the module's symbols beside it" dkms
 	result "packaging/modprobe.conf has each parameter of the module, as comments" parameters
-	result "packaging/stackbuf.conf has the variables of stackbuf-service" conf
+	result "scripts/service/stackbuf.conf has the variables of stackbuf-service" conf
 	result "stackbuf-service: what it waits for, passes on and refuses" service
 	if_there systemd-analyze systemd "the installed unit is valid, and exposed by 3.0 at most" unit
 	result "make uninstall leaves nothing" uninstalled

@@ -27,7 +27,8 @@ refuses() {
 helps() {
 	local script name n=0
 
-	for script in "$top"/scripts/stackbuf-*; do
+	for script in "$top"/scripts/{,*/}stackbuf-*; do
+		[ -f "$script" ] || continue
 		name=${script##*/}
 		n=$((n + 1))
 		[ -x "$script" ] && head -n 1 "$script" | grep '^#!/usr/bin/' || { echo "$name cannot be run"; return 1; }
@@ -55,16 +56,16 @@ packages() {
 	without crash nm gdb xz qemu-system-x86_64
 	refuses 1 'crash is missing: install the package crash$' env PATH="$work/without" "$script/stackbuf-crash" "$dump" &&
 		refuses 1 'nm is missing: install the package binutils$' env PATH="$work/without" "$script/stackbuf-decode" "$dump" &&
-		refuses 1 'xz is missing: install the package xz-utils$' env PATH="$work/without" "$script/stackbuf-kernel" 6.1 || return
+		refuses 1 'xz is missing: install the package xz-utils$' env PATH="$work/without" "$script/machine/stackbuf-kernel" 6.1 || return
 	mkdir -p "$work/vm" && touch "$work/vm/run" || return
 	# stackbuf-vm adds /usr/sbin to PATH, not /usr/bin
 	refuses 125 'qemu-system-x86_64 is missing: install the package qemu-system-x86$' \
-		env PATH="$work/without" "$script/stackbuf-vm" "$work/vm" || return
+		env PATH="$work/without" "$script/machine/stackbuf-vm" "$work/vm" || return
 	# A kernel with modules that zstd compressed
 	without zstd
 	mkdir -p "$work/cache/kernel/6.1/modules" && touch "$work/cache/kernel/6.1"/{release,modules/qemu_fw_cfg.ko.zst} &&
 		refuses 125 'zstd is missing: install the package zstd$' \
-			env PATH="$work/without" STACKBUF_CACHE="$work/cache" "$script/stackbuf-vm" "$work/vm"
+			env PATH="$work/without" STACKBUF_CACHE="$work/cache" "$script/machine/stackbuf-vm" "$work/vm"
 }
 
 # The debug package of the release that ran, or that runs here
@@ -87,7 +88,7 @@ debug_package() {
 }
 
 debuggers() {
-	local gdb=$top/scripts/stackbuf-gdb.py drgn=$top/scripts/stackbuf-drgn.py file=$top/README.md
+	local gdb=$top/scripts/debugger/stackbuf-gdb.py drgn=$top/scripts/debugger/stackbuf-drgn.py file=$top/README.md
 
 	refuses 2 'stackbuf-gdb.py: .*is for gdb; try stackbuf-gdb.py -h$' "$gdb" "$file" &&
 		refuses 2 'stackbuf-drgn.py: .*runs within drgn; try stackbuf-drgn.py -h$' "$drgn" "$file"
@@ -102,7 +103,7 @@ hidden() {
 		file=$(mktemp "$dir/usage.t.XXXXXX") || { echo "cannot write in $dir: not tried"; continue; }
 		cp /bin/true "$file" && chmod 755 "$file" &&
 			refuses 125 "^stackbuf-vm: -x $file: the guest has another /[a-z]*, so $file would be hidden there: copy it elsewhere, as to /var/tmp\$" \
-				"$top/scripts/stackbuf-vm" -x "$file" "$work/vm" || status=1
+				"$top/scripts/machine/stackbuf-vm" -x "$file" "$work/vm" || status=1
 		rm -f "$file"
 	done
 	return $status
@@ -218,7 +219,7 @@ make_help() {
 
 	make_there help >"$work/out" || return
 	for word in 'make tools' 'make install-tools' '/usr/src/linux-headers-RELEASE' \
-		'scripts/stackbuf-kernel 6.12' 'scripts/stackbuf-vm -k 6.12'; do
+		'scripts/machine/stackbuf-kernel 6.12' 'scripts/machine/stackbuf-vm -k 6.12'; do
 		grep -qF -e "$word" "$work/out" && grep -qF -e "$word" "$top/README.md" ||
 			{ echo "make help and README.md do not both have: $word"; return 1; }
 	done
@@ -253,7 +254,7 @@ results_table() {
 client() {
 	local kernel said='"stackbuf_save" [...] undefined!'
 
-	kernel=$("$top/scripts/stackbuf-kernel" 6.1) && mkdir -p "$work/mine" || return
+	kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) && mkdir -p "$work/mine" || return
 	printf '%s\n' '#include <linux/module.h>' '#include "stackbuf.h"' 'static int __init mine_init(void)' \
 		'{ return stackbuf_save() ? 0 : 1; }' 'module_init(mine_init);' 'MODULE_LICENSE("GPL");' >"$work/mine/mine.c"
 	printf 'obj-m := mine.o\nccflags-y += -I%s\n' "$top" >"$work/mine/Kbuild"

@@ -57,7 +57,7 @@ limits() {
 		build "$series" many EVENTS_KB=256 &&
 		build "$series" huge EVENTS_KB=262144 STACKS_KB=4096 TEXT_KB=4096 && clients ||
 		echo "not ok everything is built"
-	kernel_of "$series" && cp "$top/scripts/stackbuf-service" "$work/vm/" || echo "not ok everything is built"
+	kernel_of "$series" && cp "$top/scripts/service/stackbuf-service" "$work/vm/" || echo "not ok everything is built"
 	for kind in ${KINDS:-$kinds}; do
 		echo "$kind" >"$work/vm/kind"
 		echo "# $series $kind"

@@ -11,7 +11,7 @@
 compiles() {
 	local release=$1 compiler=$2 kdir llvm=()
 
-	kdir=$("$top/scripts/stackbuf-kernel" -b "$release" 2>"$work/err") || { cat "$work/err"; return 1; }
+	kdir=$("$top/scripts/machine/stackbuf-kernel" -b "$release" 2>"$work/err") || { cat "$work/err"; return 1; }
 	[ "$compiler" != clang ] || llvm=(LLVM=1)
 	rm -rf "$work/build"
 	make -s -C "$top" module W=1 TESTS=1 BUILD="$work/build" KDIR="$kdir" CC="$compiler" "${llvm[@]}" \
@@ -29,7 +29,7 @@ boots() {
 		. /t/lib.sh
 		load big verify=1 && run path 1 6 0x11 100 >a && check && cat check && unload && echo "done"
 	END
-	"$top/scripts/stackbuf-vm" -k "$1" -o "$work/out" "$work/vm" >"$work/guest.log" 2>&1 &&
+	"$top/scripts/machine/stackbuf-vm" -k "$1" -o "$work/out" "$work/vm" >"$work/guest.log" 2>&1 &&
 		grep -qx 'done' "$work/guest.log" && grep -q ' total 101 ' "$work/guest.log" && return
 	cat "$work/guest.log"
 	return 1
@@ -38,7 +38,7 @@ boots() {
 all() {
 	local release compiler series
 
-	for release in ${RELEASES:-$("$top/scripts/stackbuf-kernel" -l)}; do
+	for release in ${RELEASES:-$("$top/scripts/machine/stackbuf-kernel" -l)}; do
 		for compiler in gcc-12 clang; do
 			result "$release: built by $compiler, W=1, without a warning" compiles "$release" "$compiler"
 		done

@@ -32,7 +32,7 @@ def fail(text, status=1):
 def find_reader():
     """The command stackbuf: built or installed beside this script, or in PATH"""
     here = os.path.dirname(os.path.abspath(__file__))
-    beside = [os.path.join(here, "..", place, "stackbuf") for place in ("build/tools", "../sbin")]
+    beside = [os.path.join(here, "../..", place, "stackbuf") for place in ("build/tools", "sbin")]
     reader = next((path for path in beside if os.access(path, os.X_OK)), shutil.which("stackbuf"))
     return reader or fail("the command stackbuf is missing: make install-tools")
 

@@ -23,7 +23,7 @@ HINT = ("vmlinux is not loaded, not where KASLR put the kernel (-o OFFSET), of a
 
 def find_reader():
     """The command stackbuf: built or installed beside this script, or in PATH"""
-    beside = [HERE.parent / "build/tools/stackbuf", HERE / "../../sbin/stackbuf"]
+    beside = [HERE / "../.." / place / "stackbuf" for place in ("build/tools", "sbin")]
     reader = next((path for path in beside if path.exists()), shutil.which("stackbuf"))
     if not reader:
         raise gdb.GdbError("the command stackbuf is missing: make install-tools")
