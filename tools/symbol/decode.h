@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include "symbol/srcline.h"
+#include "symbol/trace.h"
 
 /* Reasons why kernels cannot be decoded that are reported; further ones are not */
 #define DECODE_REPORTED_MAX	8
@@ -17,9 +18,15 @@
  * @compat: write what decode_stacktrace.sh would
  * @record: the text is a record of the text log, whose kernel is known
  * @time: when the record was made, ns since boot; 0 if unknown
- * @before: what the line before was, see decode.c
+ * @traces: those that the lines are of.  With its @ended nothing is decoded: they are folded
+ * @last_register: hash of the place that the last "RIP:" named
+ * @last_line: hash of the line before, if it had a frame
+ * @last_kind: of its first frame
+ * @parts: the line of the file holds several of the log
  * @frames: frames found
- * @sizeless: frames without a size, which are not decoded: as vfs_read+0x12
+ * @sizeless: frames without a size, as vfs_read+0x12, that are not decoded: no function has this
+ *	name, or several have
+ * @lined: frames that have their line in the text
  * @decoded: frames with a source line
  * @left: frames of kernels that cannot be decoded
  * @reported: hashes of the reasons that standard error has given
@@ -29,8 +36,12 @@ struct decoder {
 	struct srcline *srcline;
 	bool compat, record;
 	u64 time;
-	int before;
-	u64 frames, sizeless, decoded, left;
+	struct traces traces;
+	u64 last_register;
+	u32 last_line;
+	enum frame_kind last_kind;
+	bool parts;
+	u64 frames, sizeless, lined, decoded, left;
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;
 };
@@ -43,5 +54,19 @@ void decode_line(struct decoder *d, const char *line, size_t len, FILE *out);
 
 /* Copy all of a file as decode_line() does */
 void decode_file(struct decoder *d, FILE *in, FILE *out);
+
+/* ------------------------------------------------- shared with compat.c --- */
+
+/* The next frame with a size in a line; return its length and where it begins in @f->name, or 0 */
+size_t decode_next_frame(struct frame *f, const char *line, size_t len);
+
+/* Length of "(P)" etc., letters for where arm64 found an address; 0 if there are none */
+size_t decode_mark(const char *text, size_t len);
+
+/* No frame of this kernel can be decoded: report why, once */
+void decode_leave(struct decoder *d);
+
+/* One line as decode_stacktrace.sh writes it */
+void compat_line(struct decoder *d, const char *line, size_t len, FILE *out);
 
 #endif

@@ -41,6 +41,19 @@ static void read_sections(struct elf_file *e, Elf *elf)
 	}
 }
 
+/*
+ * Clang's LTO appends ".llvm.HASH" to names of static functions, and up to 6.10 the kernel prints
+ * them without (kernel/kallsyms.c: cleanup_symbol_name()): such names are hashed up to there.
+ */
+#define LTO	".llvm."
+
+static size_t lto_len(const char *name, size_t len)
+{
+	const char *end = memmem(name, len, LTO, strlen(LTO));
+
+	return end ? (size_t)(end - name) : len;
+}
+
 static int by_addr(const void *a, const void *b, void *file)
 {
 	const struct elf_function *x = &((struct elf_file *)file)->function[*(const u32 *)a],
@@ -96,19 +109,28 @@ static void read_functions(struct elf_file *e)
 	e->bucket = xcalloc(e->buckets, sizeof(*e->bucket));
 	for (n = e->functions; --n; ) {
 		struct elf_function *f = &e->function[n];
-		u32 *bucket = &e->bucket[hash_bytes(f->name, strlen(f->name)) & (e->buckets - 1)];
+		u32 hash = hash_bytes(f->name, lto_len(f->name, strlen(f->name)));
+		u32 *bucket = &e->bucket[hash & (e->buckets - 1)];
 
 		f->next = *bucket;
 		*bucket = n;
 	}
 }
 
+/* Is it the name, or what the kernel prints of it? */
+static bool is_named(const char *symbol, const char *name, size_t len)
+{
+	return !strncmp(symbol, name, len) &&
+	       (!symbol[len] || !strncmp(symbol + len, LTO, strlen(LTO)));
+}
+
 u32 elf_file_next_named(const struct elf_file *e, const char *name, size_t len, u32 i)
 {
 	if (!e->buckets)
 		return 0;
-	i = i ? e->function[i].next : e->bucket[hash_bytes(name, len) & (e->buckets - 1)];
-	while (i && (strncmp(e->function[i].name, name, len) || e->function[i].name[len]))
+	i = i ? e->function[i].next :
+		e->bucket[hash_bytes(name, lto_len(name, len)) & (e->buckets - 1)];
+	while (i && !is_named(e->function[i].name, name, len))
 		i = e->function[i].next;
 	return i;
 }

@@ -73,22 +73,70 @@ size_t frame_parse(struct frame *f, const char *text, size_t len)
 	return at + 1;
 }
 
+size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len)
+{
+	size_t n = 0, digits;
+
+	*f = (struct frame){ .name = text, .module = "", .build_id = "", .sizeless = true };
+	while (n < len && name_char(text[n]))
+		n++;
+	if (!n || n > 511 || n + 1 >= len || text[n] != '+')
+		return 0;
+	f->name_len = n++;
+	digits = hex_number(text + n, len - n, &f->offset);
+	f->decimal = !digits;
+	while (f->decimal && n + digits < len && isdigit((unsigned char)text[n + digits])) {
+		if (digits > 8)
+			return 0;
+		f->offset = 10 * f->offset + text[n + digits++] - '0';
+	}
+	n += digits;
+	return digits && (n == len || (text[n] != '/' && !name_char(text[n]))) ? n : 0;
+}
+
+static bool begins_with(const char *name, size_t len, const char *what)
+{
+	size_t n = strlen(what);
+
+	return len >= n && !memcmp(name, what, n);
+}
+
+/*
+ * The stubs of arch/x86/include/asm/idtentry.h and arch/x86/entry/entry_64_fred.S, up to 5.7 those
+ * of arch/x86/entry/entry_64.S, and arch/arm64/kernel/entry.S.  They call handlers in C, which are
+ * no entries.  int3 alone reports the address after itself.
+ */
 bool frame_is_entry(const char *name, size_t len)
 {
-	static const char *const entry[] = {
-		/* x86; int3 alone reports the address after itself */
-		"asm_exc_", "asm_sysvec_", "asm_common_interrupt", "asm_spurious_interrupt",
-		"xen_asm_exc_", "end_repeat_nmi",
-		/* arm64 */
-		"el1h_64_", "el1t_64_", "el1_irq", "el1_sync",
+	static const char *const beginning[] = {
+		/* x86, arm64 */
+		"asm_exc_", "asm_sysvec_", "asm_fred_exc_", "xen_asm_exc_", "el1h_64_", "el1t_64_",
+	};
+	static const char *const whole[] = {
+		/* x86, then arm64 */
+		"asm_common_interrupt", "asm_spurious_interrupt", "asm_fred_entrypoint_kernel",
+		"end_repeat_nmi", "page_fault", "async_page_fault", "general_protection",
+		"invalid_op", "divide_error", "double_fault", "stack_segment",
+		"segment_not_present", "alignment_check", "machine_check", "nmi", "error_entry",
+		"device_not_available", "common_interrupt", "ret_from_intr", "retint_kernel",
+		"apic_timer_interrupt", "reschedule_interrupt", "irq_work_interrupt",
+		"call_function_interrupt", "call_function_single_interrupt", "reboot_interrupt",
+		"thermal_interrupt", "threshold_interrupt", "deferred_error_interrupt",
+		"error_interrupt", "spurious_interrupt", "x86_platform_ipi",
+		"kvm_posted_intr_ipi", "hyperv_callback_vector", "xen_hypervisor_callback",
+		"el1_irq", "el1_fiq", "el1_sync", "el1_error", "el1_da", "el1_ia", "el1_undef",
+		"el1_dbg", "el1_inv",
 	};
 	size_t i;
 
-	if (len >= 11 && (!strncmp(name, "asm_exc_int3", len) ||
-			  !strncmp(name, "xen_asm_exc_int3", len)))
+	if ((len >= 8 && !memcmp(name + len - 8, "_handler", 8)) ||
+	    begins_with(name, len, "asm_exc_int3") || begins_with(name, len, "xen_asm_exc_int3"))
 		return false;
-	for (i = 0; i < ARRAY_SIZE(entry); i++)
-		if (len >= strlen(entry[i]) && !strncmp(name, entry[i], strlen(entry[i])))
+	for (i = 0; i < ARRAY_SIZE(beginning); i++)
+		if (begins_with(name, len, beginning[i]))
+			return true;
+	for (i = 0; i < ARRAY_SIZE(whole); i++)
+		if (len == strlen(whole[i]) && !memcmp(name, whole[i], len))
 			return true;
 	return false;
 }

@@ -27,6 +27,8 @@ enum frame_kind { FRAME_RETURN, FRAME_EXACT, FRAME_OPEN };
  * @build_id: hexadecimal digits, not terminated
  * @build_id_len: how many, 0 if unknown
  * @addr: address in the running kernel, 0 if unknown
+ * @sizeless: @size is unknown
+ * @decimal: @offset was in decimal digits
  * @time: when its stack was recorded, ns since boot; 0 if unknown
  */
 struct frame {
@@ -37,6 +39,7 @@ struct frame {
 	size_t module_len;
 	const char *build_id;
 	size_t build_id_len;
+	bool sizeless, decimal;
 	u64 addr, time;
 };
 
@@ -45,6 +48,9 @@ struct frame {
  * @f then refers to @text.  Return the length of the frame, 0 if @text does not begin with one.
  */
 size_t frame_parse(struct frame *f, const char *text, size_t len);
+
+/* The same for "name+0xoffset", or "name+18" in decimal digits, with nothing more to the number */
+size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len);
 
 /* Does an exception or interrupt enter the kernel here, so that the caller's frame is exact? */
 bool frame_is_entry(const char *name, size_t len);

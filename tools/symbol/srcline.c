@@ -176,6 +176,50 @@ const char *srcline_function(const struct srcline *l, u64 addr)
 	return addr ? elf_file_function_at(&l->files.kernel->elf, addr)->name : "";
 }
 
+/* The build id of what the frame is in, "" if unknown.  A module that was loaded twice has two */
+static void find_build_id(const struct srcline *l, const struct frame *f,
+			  char id[BUILD_ID_DIGITS + 1])
+{
+	char name[64];
+	const char *known;
+	size_t n;
+
+	for (n = 0; n < f->build_id_len && n < BUILD_ID_DIGITS; n++)
+		id[n] = tolower((unsigned char)f->build_id[n]);
+	id[n] = '\0';
+	if (n || !f->module_len || !l->files.config.ids)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)f->module_len, f->module);
+	known = build_ids_find(l->files.config.ids, name, f->time);
+	if (known)
+		snprintf(id, BUILD_ID_DIGITS + 1, "%s", known);
+}
+
+/* Is the function long enough for the offset?  A return address may be its end */
+static bool holds(const struct elf_file *elf, const struct elf_function *function, u64 offset)
+{
+	u64 last = function->addr + offset - !!offset;
+
+	return elf_file_function_at(elf, last)->addr == function->addr;
+}
+
+int srcline_named(struct srcline *l, const struct frame *f)
+{
+	char id[BUILD_ID_DIGITS + 1];
+	struct debug_file *dbg;
+	u32 i = 0;
+	int n = 0;
+
+	if (debug_files_kernel(&l->files) || debug_files_check(&l->files))
+		return -1;
+	find_build_id(l, f, id);
+	dbg = debug_files_find(&l->files, f->module, f->module_len, id);
+	while (dbg && dbg->elf.path &&
+	       (i = elf_file_next_named(&dbg->elf, f->name, f->name_len, i)))
+		n += holds(&dbg->elf, &dbg->elf.function[i], f->offset);
+	return n;
+}
+
 static char *decode(struct srcline *l, struct debug_file *dbg, const struct frame *f,
 		    enum frame_kind kind)
 {
@@ -198,7 +242,7 @@ static char *decode(struct srcline *l, struct debug_file *dbg, const struct fram
 		const struct elf_function *function = &dbg->elf.function[fn];
 
 		all++;
-		if (f->offset > f->size ||
+		if (f->sizeless ? !holds(&dbg->elf, function, f->offset) : f->offset > f->size ||
 		    !(elf_file_size_fits(&dbg->elf, function, f->size) ||
 		      (l->files.config.force && !nr)))
 			continue;
@@ -320,25 +364,6 @@ static void free_cached(void *p)
 
 /* Beside the values of enum frame_kind, in the keys of the cache */
 #define COMPAT	(FRAME_OPEN + 1)
-
-/* The build id of what the frame is in, "" if unknown.  A module that was loaded twice has two */
-static void find_build_id(const struct srcline *l, const struct frame *f,
-			  char id[BUILD_ID_DIGITS + 1])
-{
-	char name[64];
-	const char *known;
-	size_t n;
-
-	for (n = 0; n < f->build_id_len && n < BUILD_ID_DIGITS; n++)
-		id[n] = tolower((unsigned char)f->build_id[n]);
-	id[n] = '\0';
-	if (n || !f->module_len || !l->files.config.ids)
-		return;
-	snprintf(name, sizeof(name), "%.*s", (int)f->module_len, f->module);
-	known = build_ids_find(l->files.config.ids, name, f->time);
-	if (known)
-		snprintf(id, BUILD_ID_DIGITS + 1, "%s", known);
-}
 
 static int frame_text(struct srcline *l, const struct frame *f, unsigned int kind,
 		      const char **text)

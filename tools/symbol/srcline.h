@@ -36,6 +36,12 @@ void srcline_set_kernel(struct srcline *l, const char *release, const char *bann
 int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind,
 		  const char **text);
 
+/*
+ * How many functions a frame without a size may be of: those of its name that are long enough;
+ * -1 if no frame of this kernel can be decoded: srcline_error()
+ */
+int srcline_named(struct srcline *l, const struct frame *f);
+
 /* Set *@offset to the offset of KASLR by the kernel's image.  Return 0, or -1: srcline_error() */
 int srcline_kernel_offset(struct srcline *l, u64 *offset);
 

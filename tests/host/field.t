@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Logs and folded stacks in the forms that people have: tests/field/logs has them decoded, each
+# after a line "=== NAME"; without the source lines they are the input.  Prints KTAP.
+
+# shellcheck source-path=SCRIPTDIR source=tools.sh
+. "${BASH_SOURCE[0]%/*}/tools.sh"
+
+field=$top/tests/field
+
+kernel() {
+	gcc -g -c -o "$dir/kernel.o" "$field/kernel.S" && gcc -g -c -DSECOND -o "$dir/second.o" "$field/kernel.S" &&
+		ld -Ttext=0xffffffff81000000 -e 0xffffffff81000000 -o "$dir/vmlinux" "$dir/kernel.o" "$dir/second.o"
+}
+
+# decoded FILE [OPTION...]: with lines as those of tests/field have them
+decoded() {
+	"$sane" decode -k "$dir/vmlinux" "$@" 2>"$dir/err" | sed 's#([^ (]*/\([a-z]*\.S\):#(\1:#g'
+	return "${PIPESTATUS[0]}"
+}
+
+# One of the logs; STATUS and words on standard error are for those that are not decoded as a whole
+log() {
+	local status=0 said='not known to be the build that ran' got
+
+	case $1 in
+	'a hung task names its kernel' | 'lockdep names its kernel')
+		status=1 said='frames stay as they are: .*vmlinux is of kernel 6.12.0-field, not of 6.1.0-other' ;;
+	'no size: only where one function has the name')
+		said="twice+0xc lacks the function's size, and 2 functions have this name" ;;
+	esac
+	sed 's/ (kernel\.S:[0-9?]*)//g' "$2" >"$dir/in" && ! cmp -s "$dir/in" "$2" || [ "$status" = 1 ] || return
+	decoded "$dir/in" >"$dir/out"
+	got=$?
+	diff "$2" "$dir/out" && [ "$got" = "$status" ] && grep -q "$said" "$dir/err" && return
+	echo "status $got"
+	cat "$dir/err"
+	return 1
+}
+
+# Traces of a log as folded stacks: what was interrupted is in them, guesses are not
+folded() {
+	cat >"$dir/log" <<-'END' || return
+		[   10.1][   T12] RIP: 0010:vfs_read+0x15d/0x370
+		[   10.1][   T12] Code: 48 89 e5 <0f> 0b
+		[   10.2][    C0] Call Trace:
+		[   10.2][    C0]  <IRQ>
+		[   10.1][   T12] RSP: 0018:ffffc900 EFLAGS: 00010246
+		[   10.1][   T12] Call Trace:
+		[   10.1][   T12]  <TASK>
+		[   10.2][    C0]  common_interrupt+0x80/0xa0
+		[   10.1][   T12]  ? kthread+0xf0/0x100
+		[   10.1][   T12]  ksys_read+0x6f/0xf0
+		[   10.2][    C0]  </IRQ>
+		[   10.2][    C0]  asm_common_interrupt+0x26/0x40
+		[   10.2][    C0] RIP: 0010:vfs_read+0xa9/0x370
+		[   10.2][    C0] Code: 48 89 e5 <0f> 0b
+		[   10.2][    C0] RSP: 0018:ffffc900 EFLAGS: 00010246
+		[   10.2][    C0]  ext4_read+0x6f/0xf0 [ext4]
+		[   10.1][   T12]  do_syscall_64+0x87/0x180
+		[   10.1][   T12]  </TASK>
+		[   10.1][   T12] ---[ end trace 0000000000000000 ]---
+		[   10.3] pc : vfs_read+0x15d/0x370
+		[   10.3] lr : ksys_read+0x6f/0xf0
+		[   10.3] sp : ffff800012345678
+		[   10.3] Call trace:
+		[   10.3]  vfs_read+0x15d/0x370 (P)
+		[   10.3]  ksys_read+0x6f/0xf0
+		[   10.3]  do_syscall_64+0x87/0x180
+		[   10.4] Call trace:
+		[   10.4]  do_syscall_64+0x87/0x180
+	END
+	"$sane" decode --folded "$dir/log" >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ] || { cat "$dir/err"; return 1; }
+	sort "$dir/out" | diff - <(sort <<-'END'
+		do_syscall_64 1
+		ext4_read_[ext4];vfs_read;asm_common_interrupt;common_interrupt 1
+		do_syscall_64;ksys_read;vfs_read 2
+	END
+	) || return
+	"$sane" decode --flame "$dir/graph.svg" "$dir/log" && grep -q '<title>do_syscall_64 (3 events' "$dir/graph.svg" || return
+	refused 2 'have functions, no source lines' decode --folded --compat "$dir/log" &&
+		echo 'no trace' | "$sane" decode --folded 2>&1 | grep -qx 'stackbuf: the text holds no trace of frames as .*'
+}
+
+all_tests() {
+	local name
+
+	result 'something that stands for a kernel' kernel
+	mkdir "$dir/logs" && awk -v dir="$dir/logs/" '
+		/^=== / { file = dir substr($0, 5); print substr($0, 5); next }
+		{ print >file }' "$field/logs" >"$dir/names" || return
+	while IFS= read -r name; do
+		result "$name" log "$name" "$dir/logs/$name"
+	done <"$dir/names"
+	result "a log's traces as folded stacks and as a flame graph" folded
+}
+
+with_tools all_tests all

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * trace.c - which lines of a log are of one stack trace
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include "symbol/trace.h"
+
+/* What a line begins with */
+struct shape {
+	char text[TRACE_SHAPE];
+	size_t len;
+	u32 number[TRACE_NUMBERS];
+	unsigned int numbers;
+};
+
+/* "[1m", "[0;31m": what follows the escape character, in whatever form that is */
+static size_t colour(const char *text, size_t len)
+{
+	size_t n = 1;
+
+	if (len < 2 || *text != '[')
+		return 0;
+	while (n < len && (isdigit((unsigned char)text[n]) || text[n] == ';'))
+		n++;
+	return n < len && strchr("mK", text[n]) && text[n] ? n + 1 : 0;
+}
+
+size_t text_escape(const char *text, size_t len)
+{
+	static const char *const esc[] = { "\033", "\\u001b", "\\u001B", "\\x1b", "\\x1B",
+					   "\\033", "\\e", "^[", "#033" };
+	size_t i, n, more;
+
+	for (i = 0; i < ARRAY_SIZE(esc); i++) {
+		n = strlen(esc[i]);
+		more = len > n && !memcmp(text, esc[i], n) ? colour(text + n, len - n) : 0;
+		if (more)
+			return n + more;
+	}
+	if (len < 2 || *text != '\\')
+		return 0;
+	if (len >= 6 && text[1] == 'u')
+		return 6;
+	return strchr("tr\"", text[1]) && text[1] ? 2 : 0;
+}
+
+size_t text_newline(const char *text, size_t len)
+{
+	size_t n;
+
+	if (len >= 2 && *text == '\\' && text[1] == 'n')
+		return 2;
+	/* "<br>", "<br />" */
+	for (n = 3; len > n && !memcmp(text, "<br", 3) && strchr(" /", text[n]) && text[n]; n++)
+		;
+	return len > n && !memcmp(text, "<br", 3) && text[n] == '>' ? n + 1 : 0;
+}
+
+/* Is a number in a prefix part of who printed the line, as in "(2)" and "[13186:mount]"? */
+static bool is_name(const char *text, size_t len, size_t at, size_t end)
+{
+	char before = at ? text[at - 1] : ' ', after = end < len ? text[end] : ' ';
+
+	return (before == '(' && after == ')') ||
+	       (before == '[' && after == ':' && end + 1 < len &&
+		isalpha((unsigned char)text[end + 1]));
+}
+
+static void add_char(struct shape *s, char c)
+{
+	if (s->len < TRACE_SHAPE - 1)
+		s->text[s->len++] = c;
+}
+
+/* A word: a number is counted and stands as "0", unless it is a name */
+static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
+{
+	size_t end = at, digits = 0;
+
+	while (end < len && isalnum((unsigned char)text[end]))
+		digits += !!isxdigit((unsigned char)text[end++]);
+	if ((isdigit((unsigned char)text[at]) || (digits >= 8 && digits == end - at)) &&
+	    !is_name(text, len, at, end)) {
+		if (s->numbers < TRACE_NUMBERS)
+			s->number[s->numbers++] = hash_bytes(text + at, end - at);
+		add_char(s, '0');
+		return end;
+	}
+	for (; at < end; at++)
+		add_char(s, text[at]);
+	return end;
+}
+
+static void find_shape(struct shape *s, const char *text, size_t len)
+{
+	size_t at = 0, n;
+
+	s->len = s->numbers = 0;
+	while (at < len && s->len < TRACE_SHAPE - 1) {
+		n = text_escape(text + at, len - at);
+		if (n || isspace((unsigned char)text[at]) || !text[at]) {
+			/* "\t" is a blank, a colour is nothing */
+			if ((n <= 2) && s->len && s->text[s->len - 1] != ' ')
+				add_char(s, ' ');
+			at += n ?: 1;
+		} else if (isalnum((unsigned char)text[at])) {
+			at = add_word(s, text, len, at);
+		} else {
+			add_char(s, text[at++]);
+		}
+	}
+	while (s->len && s->text[s->len - 1] == ' ')
+		s->len--;
+	s->text[s->len] = '\0';
+}
+
+static void end_trace(struct traces *t, struct trace *one)
+{
+	if (one->folded && t->ended)
+		t->ended(t->arg, one);
+	free(one->folded);
+	one->folded = NULL;
+	one->frames = 0;
+	one->paused = 0;
+	one->entry = one->guessed_entry = one->fault = false;
+}
+
+/* The trace of this shape that has most numbers in common, of these the latest */
+static struct trace *closest(struct traces *t, const struct shape *s)
+{
+	struct trace *one, *best = NULL;
+	unsigned int equal, most = 0, i;
+
+	for (one = t->trace; one < t->trace + TRACES_MAX; one++) {
+		if (!one->used || strcmp(one->shape, s->text))
+			continue;
+		for (i = equal = 0; i < s->numbers && i < one->numbers; i++)
+			equal += s->number[i] == one->number[i];
+		if (!best || equal > most || (equal == most && one->used > best->used)) {
+			best = one;
+			most = equal;
+		}
+	}
+	return best;
+}
+
+static struct trace *find(struct traces *t, const struct shape *s)
+{
+	struct trace *one, *found = closest(t, s);
+
+	if (!found) {
+		found = t->trace;
+		for (one = t->trace; one < t->trace + TRACES_MAX; one++)
+			if (one->used < found->used)
+				found = one;
+		end_trace(t, found);
+		strcpy(found->shape, s->text);
+	}
+	memcpy(found->number, s->number, sizeof(s->number));
+	found->numbers = s->numbers;
+	found->used = ++t->lines;
+	return found;
+}
+
+struct trace *traces_find(struct traces *t, const char *before, size_t len)
+{
+	struct shape s;
+
+	find_shape(&s, before, len);
+	return find(t, &s);
+}
+
+void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but)
+{
+	struct trace *one;
+	struct shape s;
+
+	find_shape(&s, line, len);
+	for (one = t->trace; one < t->trace + TRACES_MAX; one++)
+		if (one->used && one != but && !strncmp(one->shape, s.text, strlen(one->shape)) &&
+		    (!one->paused || !--one->paused))
+			end_trace(t, one);
+}
+
+void traces_fault(struct traces *t, const char *line, size_t len)
+{
+	struct shape s;
+
+	find_shape(&s, line, len);
+	find(t, &s)->fault = true;
+}
+
+void traces_close(struct traces *t)
+{
+	struct trace *one;
+
+	for (one = t->trace; one < t->trace + TRACES_MAX; one++)
+		end_trace(t, one);
+}
