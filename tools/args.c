@@ -89,6 +89,9 @@ static void check_together(const struct args *a)
 		    option_table[OPT_LINES].commands & BIT(a->command))
 			die(EXIT_USAGE, "--%s needs --lines", option_table[i].name);
 	}
+	if (a->command == DECODE && format &&
+	    a->given & (BIT(OPT_VMLINUX) | BIT(OPT_MODULES) | BIT(OPT_FORCE) | BIT(OPT_COMPAT)))
+		die(EXIT_USAGE, "--folded and --flame have functions, no source lines: -k, -m, --force and --compat are for text");
 	if (a->given & BIT(OPT_INTERVAL) && is_file)
 		die(EXIT_USAGE, "--interval: a profile or graph is written once, at the end");
 	if (a->prefix && format != FORMAT_FOLDED)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cmd.h"
+#include "input/folded.h"
+#include "output/events.h"
 #include "symbol/decode.h"
 
 static bool at_end(FILE *f)
@@ -16,6 +18,38 @@ static bool at_end(FILE *f)
 	if (c != EOF)
 		ungetc(c, f);
 	return c == EOF;
+}
+
+static void add_trace(void *folded, struct trace *t)
+{
+	folded_add(folded, t->folded, 1);
+}
+
+/* The text's traces as folded text, or as a flame graph */
+static void fold(struct args *a, struct decoder *d, FILE *in)
+{
+	struct record r = { 0 };
+	struct folded all = { .record = &r };
+	struct output *o = &a->output;
+	struct symbols symbols;
+	FILE *none = fopen("/dev/null", "we");
+
+	if (!none)
+		die(1, "/dev/null: %m");
+	d->traces.ended = add_trace;
+	d->traces.arg = &all;
+	decode_file(d, in, none);
+	fclose(none);
+	folded_end(&all);
+	symbols_init(&symbols, &r, NULL);
+	o->record = &r;
+	o->symbols = &symbols;
+	if (!r.stacks.nr)
+		report("the text holds no trace of frames as vfs_read+0x12/0x80");
+	if (!cmd_profile(o, a, NULL, 0))
+		output_count(o, &a->wanted.filter, NULL, 0);
+	symbols_free(&symbols);
+	record_free(&r);
 }
 
 void cmd_decode(struct args *a)
@@ -31,6 +65,11 @@ void cmd_decode(struct args *a)
 		in = fopen(text, "re");
 	if (!in)
 		die(1, "%s: %m", text);
+	if (a->output.format) {
+		fold(a, &d, in);
+		srcline_close(d.srcline);
+		return;
+	}
 	/* Write line by line, for "dmesg -w" */
 	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
 		setvbuf(stdout, NULL, _IOLBF, 0);
@@ -49,12 +88,11 @@ void cmd_decode(struct args *a)
 		exit(1);
 	if (d.frames && !d.decoded)
 		die(1, "none of %llu frames could be decoded", d.frames);
+	report_count(d.sizeless, "frame stays as it is: it lacks the function's size, and not exactly one function has its name",
+		     "frames stay as they are: they lack the function's size, and not exactly one function has their name");
 	if (!d.frames && d.sizeless)
-		die(1, "none of %llu frames could be decoded: they lack the function's size, as vfs_read+0x12 does; vfs_read+0x12/0x80 is complete, as log, count and text print it",
-		    d.sizeless);
-	report_count(d.sizeless, "frame stays as it is: it lacks the function's size",
-		     "frames stay as they are: they lack the function's size");
-	if (!d.frames && any)
+		exit(1);
+	if (!d.frames && !d.lined && any)
 		report("the text holds no frame as vfs_read+0x12/0x80 (snoop and count PATTERN print names alone)");
 	if (in != stdin)
 		fclose(in);

@@ -393,7 +393,7 @@ completes() {
 	[ "$(complete_words "$plain" log --fol)" = '--folded --follow' ] &&
 	[ "$(complete_words "$plain" count --p)" = '--perpid --pid --percent --prefix --pprof' ] &&
 	[ "$(complete_words "$plain" snoop --n)" = '--number' ] &&
-	[ "$(complete_words "$plain" count -p $$)" = $$ ] && [ -z "$(complete_words "$plain" log -p $$)" ] &&
+	[[ " $(complete_words "$plain" count -p $$) " == *" $$ "* ]] && [ -z "$(complete_words "$plain" log -p $$)" ] &&
 	[ -z "$(complete_words "$plain" info l)" ] && cd "$dir" && mkdir -p snap.d || return
 	[ "$(complete_words "$plain" -f snapsh)" = snapshot ] && [ "$(complete_words "$plain" --file = snapsh)" = snapshot ] &&
 	[ "$(complete_words "$plain" diff snapsh)" = snapshot ] && [ "$(complete_words "$plain" decode -m snap)" = snap.d ] &&

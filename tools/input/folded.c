@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * folded.c - stacks as text, "outermost;...;innermost count", of whatever program
+ *
+ * What flamegraph.pl and inferno take: lines that begin with "#" are comments, blank lines are
+ * nothing, the count follows a blank or a tab.  Counts are whole numbers here, as events are.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <search.h>
 #include <stdio.h>
@@ -10,66 +14,83 @@
 #include <sys/stat.h>
 #include "input/folded.h"
 
-/* Most bytes of a line that decides whether it is such a file */
-#define LINE_MAX	65536
+/* Bytes that show what a file is: a first line may have thousands of frames */
+#define HEAD_MAX	(1 << 20)
 
 /* As the output has it */
 #define CUT_FRAME	"(more frames were not kept)"
 
-/* Split off the count at the end of a line of @len bytes.  Return false if there is none */
-static bool split_count(char *line, size_t len, u64 *count)
+enum line { STACK, NOTHING, NOT_WHOLE, NO_STACK };
+
+static void trim_end(char *line, size_t len)
+{
+	while (len && isspace((unsigned char)line[len - 1]))
+		line[--len] = '\0';
+}
+
+/* The last blank or tab, after which the count is */
+static char *last_blank(char *line)
+{
+	char *p = line + strlen(line);
+
+	while (p > line && p[-1] != ' ' && p[-1] != '\t')
+		p--;
+	return p > line ? p - 1 : NULL;
+}
+
+/* Split off the count at the end of a line of @len bytes */
+static enum line split_count(char *line, size_t len, u64 *count)
 {
 	char *blank, *end;
+	double number;
 
-	if (strlen(line) != len)
-		return false;
-	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-		line[--len] = '\0';
-	blank = strrchr(line, ' ');
-	if (!blank || blank == line || blank[1] < '0' || blank[1] > '9')
-		return false;
+	if (memchr(line, '\0', len))
+		return NO_STACK;
+	trim_end(line, len);
+	if (!*line || *line == '#')
+		return NOTHING;
+	blank = last_blank(line);
+	if (!blank || blank == line)
+		return NO_STACK;
 	errno = 0;
 	*count = strtoull(blank + 1, &end, 10);
-	*blank = '\0';
-	return !errno && !*end;
+	if (!*end && isdigit((unsigned char)blank[1])) {
+		*blank = '\0';
+		trim_end(line, blank - line);
+		return errno ? NOT_WHOLE : STACK;
+	}
+	number = strtod(blank + 1, &end);
+	return *end || end == blank + 1 || number != number ? NO_STACK : NOT_WHOLE;
 }
 
 bool folded_is(const char *path)
 {
-	char line[LINE_MAX];
+	enum line kind = NOTHING;
+	char *head, *line, *next;
 	struct stat st;
+	size_t len;
 	u64 count;
-	bool is;
 	FILE *f;
 
 	if (!strcmp(path, "-"))
 		return true;
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	if (stat(path, &st) || !(S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)))
 		return false;
+	if (S_ISFIFO(st.st_mode))
+		return true;
 	f = fopen(path, "re");
-	/* fgets() would pass over NULs of a dump: the line must end with its count */
-	memset(line, 'x', sizeof(line));
-	is = f && fgets(line, sizeof(line), f) && !memchr(line, '\0', strcspn(line, "\n")) &&
-	     strchr(line, '\n') && split_count(line, strlen(line), &count);
-	if (f)
-		fclose(f);
-	return is;
-}
-
-/* "function_[module]" as "function [module]", by which the output knows a module */
-static char *frame_name(const char *word)
-{
-	char *name = printable(xstrdup(word)), *module = strstr(name, "_["), *p;
-	size_t len = strlen(name);
-
-	if (module && module > name && module[2] != ']' && strchr(module, ']') == name + len - 1)
-		*module++ = ' ';
-	else
-		module = NULL;
-	/* Other brackets are not a module's */
-	for (p = name; *p && p != module; p++)
-		*p = *p == '[' ? '(' : *p == ']' ? ')' : *p;
-	return name;
+	if (!f)
+		return false;
+	head = xcalloc(HEAD_MAX + 1, 1);
+	len = fread(head, 1, HEAD_MAX, f);
+	fclose(f);
+	for (line = head; kind == NOTHING && line < head + len; line = next) {
+		next = memchr(line, '\n', head + len - line);
+		next = next ? next + 1 : head + len;
+		kind = split_count(line, next - line, &count);
+	}
+	free(head);
+	return kind == STACK || kind == NOT_WHOLE;
 }
 
 static void name_frames(struct stack *s, char *text)
@@ -78,12 +99,13 @@ static void name_frames(struct stack *s, char *text)
 	size_t room = 0;
 	unsigned int i;
 
+	s->given = true;
 	s->cut = !strncmp(text, CUT_FRAME ";", strlen(CUT_FRAME ";"));
 	if (s->cut)
 		text += strlen(CUT_FRAME ";");
 	for (; (word = strsep(&text, ";")); ) {
 		GROW(s->name, s->named, room);
-		s->name[s->named++] = frame_name(*word ? word : "?");
+		s->name[s->named++] = printable(xstrdup(*word ? word : "?"));
 	}
 	/* Innermost first */
 	for (i = 0; i < s->named / 2; i++) {
@@ -94,69 +116,103 @@ static void name_frames(struct stack *s, char *text)
 }
 
 /* A stack by its text; the first member is compared */
-struct line {
+struct known {
 	char *text;
 	struct stack *stack;
 };
 
 static int by_text(const void *a, const void *b)
 {
-	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
+	return strcmp(((const struct known *)a)->text, ((const struct known *)b)->text);
 }
 
-static void free_line(void *line)
+static void free_known(void *known)
 {
-	free(((struct line *)line)->text);
-	free(line);
+	free(((struct known *)known)->text);
+	free(known);
 }
 
-/* Read one file; equal stacks of all files are in @tree */
-static int read_lines(FILE *f, const char *name, struct record *r, void **tree, char *error,
-		      size_t size)
+int folded_add(struct folded *f, char *text, u64 count)
 {
-	struct line *one, **found;
+	struct stacks *stacks = &f->record->stacks;
+	struct known *one = xcalloc(1, sizeof(*one)), **found;
+
+	one->text = xstrdup(text);
+	found = tsearch(one, &f->tree, by_text);
+	if (!found)
+		die(1, "out of memory");
+	if (*found == one) {
+		one->stack = stacks_get(stacks, stacks->nr + 1);
+		name_frames(one->stack, text);
+	} else {
+		free_known(one);
+	}
+	one = *found;
+	return __builtin_add_overflow(one->stack->count, count, &one->stack->count) ? -1 : 0;
+}
+
+void folded_end(struct folded *f)
+{
+	tdestroy(f->tree, free_known);
+	f->tree = NULL;
+}
+
+/* Does a stack end in a number, as where a line has two counts? */
+static bool has_number(char *text)
+{
+	const char *blank = last_blank(text), *p = blank ? blank + 1 : "";
+
+	while (isdigit((unsigned char)*p))
+		p++;
+	return blank && p > blank + 1 && !*p;
+}
+
+static int read_lines(struct folded *all, FILE *f, const char *name)
+{
+	struct folded one = { .record = all->record, .tree = all->tree };
 	char *line = NULL;
 	size_t room = 0;
-	u64 count, nr = 0;
+	u64 count, nr = 0, first = 0;
+	const char *why = "";
+	enum line kind;
 	ssize_t len;
 	int ret = 0;
 
 	while (!ret && (len = getline(&line, &room, f)) > 0) {
 		nr++;
-		if (*line == '\n')
+		kind = split_count(line, len, &count);
+		if ((kind == NOT_WHOLE || kind == NO_STACK) && !one.left_out++) {
+			first = nr;
+			why = kind == NOT_WHOLE ?
+			      "its count is not a whole number of up to 64 bits, from 0" :
+			      "it is not a stack with its count: outermost;...;innermost count";
+		}
+		if (kind != STACK)
 			continue;
-		if (!split_count(line, len, &count)) {
-			ret = set_error(error, size,
-					"%s: line %llu is not a folded stack: outermost;...;innermost count",
-					name, nr);
-			break;
-		}
-		one = xcalloc(1, sizeof(*one));
-		one->text = xstrdup(line);
-		found = tsearch(one, tree, by_text);
-		if (!found)
-			die(1, "out of memory");
-		if (*found == one) {
-			one->stack = stacks_get(&r->stacks, r->stacks.nr + 1);
-			name_frames(one->stack, line);
-		} else {
-			free_line(one);
-		}
-		one = *found;
-		if (__builtin_add_overflow(one->stack->count, count, &one->stack->count))
-			ret = set_error(error, size,
-					"%s: line %llu: the stack's total is beyond 64 bits",
-					name, nr);
+		one.lines++;
+		one.differences += has_number(line);
+		if (folded_add(&one, line, count))
+			ret = failed(all, "%s: line %llu: the stack's total is beyond 64 bits",
+				     name, nr);
 	}
 	if (!ret && ferror(f))
-		ret = set_error(error, size, "%s: %s", name, strerror(errno));
+		ret = failed(all, "%s: %s", name, strerror(errno));
+	if (!ret && one.lines && one.lines == one.differences)
+		ret = failed(all, "%s: has two counts a line, a difference as diff --folded writes it: name the files that it is of",
+			     name);
+	if (!ret && one.left_out && !one.lines)
+		ret = failed(all, "%s: no line is a folded stack; line %llu: %s", name, first, why);
+	else if (!ret && one.left_out)
+		report("%s: %llu line%s left out, the first is line %llu: %s", name, one.left_out,
+		       one.left_out == 1 ? " is" : "s are", first, why);
+	all->tree = one.tree;
 	free(line);
 	return ret;
 }
 
 int folded_read(char *const *path, unsigned int paths, struct record *r, char *error, size_t size)
 {
-	void *tree = NULL;
+	struct folded all = { .record = r };
 	unsigned int i;
 	int ret = 0;
 	FILE *f;
@@ -164,17 +220,17 @@ int folded_read(char *const *path, unsigned int paths, struct record *r, char *e
 	memset(r, 0, sizeof(*r));
 	for (i = 0; i < paths && !ret; i++) {
 		if (!strcmp(path[i], "-")) {
-			ret = read_lines(stdin, "standard input", r, &tree, error, size);
+			ret = read_lines(&all, stdin, "standard input");
 			continue;
 		}
 		f = fopen(path[i], "re");
 		if (!f) {
-			ret = set_error(error, size, "%s: %s", path[i], strerror(errno));
+			ret = failed(&all, "%s: %s", path[i], strerror(errno));
 			continue;
 		}
-		ret = read_lines(f, path[i], r, &tree, error, size);
+		ret = read_lines(&all, f, path[i]);
 		fclose(f);
 	}
-	tdestroy(tree, free_line);
-	return ret;
+	folded_end(&all);
+	return ret ? set_error(error, size, "%s", all.error) : 0;
 }

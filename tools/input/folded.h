@@ -7,10 +7,36 @@
 
 #include "record/parse.h"
 
-/* Is it a text file whose first line is such a stack, or "-", standard input? */
+/*
+ * Is it text that begins with such a stack, perhaps after comments, or what can be read only once,
+ * as a pipe or "-", standard input?
+ */
 bool folded_is(const char *path);
 
-/* Add up all stacks of these files.  Return 0, or -1 with a line in @error */
+/**
+ * struct folded - stacks that are added up
+ * @record: where they are
+ * @tree: by their text
+ * @lines: stacks read
+ * @differences: of these, how many had two counts
+ * @left_out: lines that are none
+ * @error: one line that says what went wrong
+ */
+struct folded {
+	struct record *record;
+	void *tree;
+	u64 lines, differences, left_out;
+	char error[512];
+};
+
+/* Add @count events of a stack; @text is changed.  Return 0, or -1 if its total is beyond 64 bits */
+int folded_add(struct folded *f, char *text, u64 count);
+void folded_end(struct folded *f);
+
+/*
+ * Add up all stacks of these files.  Lines that are none are reported and left out.  Return 0, or
+ * -1 with a line in @error.
+ */
 int folded_read(char *const *path, unsigned int paths, struct record *r, char *error, size_t size);
 
 #endif

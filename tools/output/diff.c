@@ -25,20 +25,34 @@ static bool same_build(const struct record *a, const struct record *b)
 	       !strcmp(a->info.kernel_version, b->info.kernel_version);
 }
 
-/* " [module]", or "" */
-static const char *blank_module(const char *name, char text[FRAME_MODULE_MAX])
+/*
+ * Print a frame of the record @side.  @folded, and where the builds differ, without its offset; but
+ * then " [module]" is only for what is read by people.
+ */
+static void print_frame(const struct diff *d, const struct stack *stack, int side, unsigned int i,
+			bool folded, FILE *f)
 {
-	frame_module(name, text);
-	if (*text)
-		*text = ' ';
-	return text;
+	const struct record *before = d->side[BEFORE]->record, *after = d->side[AFTER]->record;
+	bool same_load = before->have_info && before->instance == after->instance;
+	const char *name = stack->name[i];
+	struct frame_text frame;
+
+	if (!strncmp(name, "0x", 2) && !same_load) {
+		fprintf(f, "%s (%s)", name, side == BEFORE ? "before" : "after");
+	} else if (d->same_build && !folded) {
+		fputs(name, f);
+	} else {
+		output_frame(stack, i, &frame);
+		if (!folded && *frame.module)
+			*frame.module = ' ';
+		fprintf(f, "%.*s%s", frame.len, frame.name, frame.module);
+	}
 }
 
-/* The text of a stack of the record @side, to be freed */
+/* What stacks are compared by, to be freed */
 static char *stack_text(const struct diff *d, struct stack *stack, int side)
 {
-	bool same_load = d->side[BEFORE]->record->instance == d->side[AFTER]->record->instance;
-	char module[FRAME_MODULE_MAX], *text = NULL;
+	char *text = NULL;
 	size_t len = 0;
 	unsigned int i;
 	FILE *f;
@@ -48,15 +62,8 @@ static char *stack_text(const struct diff *d, struct stack *stack, int side)
 		die(1, "no memory");
 	symbols_name(d->side[side]->symbols, stack);
 	for (i = 0; i < stack->named; i++) {
-		const char *name = stack->name[i];
-
-		if (!strncmp(name, "0x", 2) && !same_load)
-			fprintf(f, "%s (%s)\n", name, side == BEFORE ? "before" : "after");
-		else if (d->same_build)
-			fprintf(f, "%s\n", name);
-		else
-			fprintf(f, "%.*s%s\n", (int)frame_function_len(name), name,
-				blank_module(name, module));
+		print_frame(d, stack, side, i, !d->same_build, f);
+		putc('\n', f);
 	}
 	if (stack->cut)
 		fprintf(f, "%s\n", CUT_FRAME);
@@ -118,7 +125,8 @@ void diff_make(struct diff *d)
 			if (!events)
 				continue;
 			GROW(d->stack, d->nr, d->room);
-			d->stack[d->nr] = (struct diff_stack){ .text = stack_text(d, stack, side) };
+			d->stack[d->nr] = (struct diff_stack){
+				.text = stack_text(d, stack, side), .stack = stack, .side = side };
 			d->stack[d->nr++].events[side] = events;
 			d->events[side] += events;
 			d->stacks[side]++;
@@ -147,36 +155,51 @@ void diff_free(struct diff *d)
 }
 
 /* Print the frames outermost first, without offsets */
-static void print_folded(FILE *f, const struct diff_stack *s)
+static void print_folded(const struct diff *d, const struct diff_stack *s, FILE *f)
 {
-	const char *line = s->text + strlen(s->text), *end, *module;
-	size_t len;
+	unsigned int i;
 
-	while (line > s->text) {
-		end = --line;
-		while (line > s->text && line[-1] != '\n')
-			line--;
-		len = end - line;
-		module = memchr(line, '[', len);
-		if (memmem(line, len, "+0x", 3))
-			len = (const char *)memmem(line, len, "+0x", 3) - line;
-		else if (module)
-			len = module - line - 1;
-		fprintf(f, "%.*s", (int)len, line);
-		if (module)
-			fprintf(f, "_[%.*s]", (int)strcspn(module + 1, " ]\n"), module + 1);
-		putc(line > s->text ? ';' : ' ', f);
+	if (s->stack->cut)
+		fputs(CUT_FRAME ";", f);
+	if (s->stack->gone)
+		fputs(GONE_STACKS, f);
+	for (i = s->stack->named; i--; ) {
+		print_frame(d, s->stack, s->side, i, true, f);
+		if (i)
+			putc(';', f);
 	}
-	fprintf(f, "%llu %llu\n", s->events[BEFORE], s->events[AFTER]);
+	fprintf(f, " %llu %llu\n", s->events[BEFORE], s->events[AFTER]);
+}
+
+/* A frame as people read it, to be freed */
+static char *frame_of(const struct diff *d, const struct diff_stack *s, unsigned int i)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		die(1, "no memory");
+	print_frame(d, s->stack, s->side, i, false, f);
+	fclose(f);
+	return text;
 }
 
 static void print_json(const struct diff *d, const struct diff_stack *s)
 {
 	json_t *j = json_object(), *frames = json_array();
-	const char *line, *end;
+	unsigned int i;
+	char *frame;
 
-	for (line = s->text; (end = strchr(line, '\n')); line = end + 1)
-		json_array_append_new(frames, json_stringn(line, end - line));
+	for (i = 0; i < s->stack->named; i++) {
+		frame = frame_of(d, s, i);
+		json_array_append_new(frames, json_string(frame));
+		free(frame);
+	}
+	if (s->stack->cut)
+		json_array_append_new(frames, json_string(CUT_FRAME));
+	if (s->stack->gone)
+		json_array_append_new(frames, json_string(GONE_STACKS));
 	json_object_set_new(j, "change", json_string(change_name[change_kind(d, s)]));
 	json_object_set_new(j, "before", json_number(s->events[BEFORE]));
 	json_object_set_new(j, "after", json_number(s->events[AFTER]));
@@ -192,11 +215,19 @@ static void print_json(const struct diff *d, const struct diff_stack *s)
 
 static void print_text(const struct diff *d, const struct diff_stack *s)
 {
-	const char *kind = change_name[change_kind(d, s)], *line, *end;
+	const char *kind = change_name[change_kind(d, s)];
 	FILE *f = d->side[AFTER]->file;
+	unsigned int i;
 
-	for (line = s->text; (end = strchr(line, '\n')); line = end + 1)
-		fprintf(f, "  %.*s\n", (int)(end - line), line);
+	for (i = 0; i < s->stack->named; i++) {
+		fputs("  ", f);
+		print_frame(d, s->stack, s->side, i, false, f);
+		putc('\n', f);
+	}
+	if (s->stack->cut)
+		fputs("  " CUT_FRAME "\n", f);
+	if (s->stack->gone)
+		fputs("  " GONE_STACKS "\n", f);
 	if (d->side[AFTER]->percent)
 		fprintf(f, "    %.2f %% -> %.2f %%  %+.2f  (%s)\n\n",
 			share(d, s->events[BEFORE], BEFORE), share(d, s->events[AFTER], AFTER),
@@ -237,7 +268,7 @@ void diff_print(const struct diff *d)
 		if (o->top && d->nr - i > o->top)
 			continue;
 		if (o->format == FORMAT_FOLDED)
-			print_folded(o->file, &d->stack[i]);
+			print_folded(d, &d->stack[i], o->file);
 		else if (i < d->nr - changed)
 			continue;
 		else if (o->format == FORMAT_JSON)

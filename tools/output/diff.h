@@ -11,11 +11,15 @@ enum { BEFORE, AFTER, SIDES };
 
 /**
  * struct diff_stack - a stack, by what its frames are called
- * @text: its frames, innermost first, one a line
+ * @text: what it is compared by: its frames, innermost first, one a line
+ * @stack: the stack, of one of the records
+ * @side: of which
  * @events: its events in the record before, and in the one after
  */
 struct diff_stack {
 	char *text;
+	struct stack *stack;
+	int side;
 	u64 events[SIDES];
 };
 

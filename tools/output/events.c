@@ -52,8 +52,9 @@ static void block_perf(const struct stack *stack, unsigned int i, char **p, size
 const char *output_stack_text(const struct output *o, struct stack *stack, size_t *length)
 {
 	size_t len = 0, room = 4096;
-	char module[FRAME_MODULE_MAX], *p;
+	struct frame_text frame;
 	unsigned int i;
+	char *p;
 
 	if (stack->block) {
 		*length = stack->block_len;
@@ -80,9 +81,11 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 	case FORMAT_FOLDED:
 		if (stack->cut)
 			add(&p, &len, &room, "(more frames were not kept);");
-		for (i = stack->named; i--; )
-			add(&p, &len, &room, "%.*s%s%s", (int)frame_function_len(stack->name[i]),
-			    stack->name[i], frame_module(stack->name[i], module), i ? ";" : "");
+		for (i = stack->named; i--; ) {
+			output_frame(stack, i, &frame);
+			add(&p, &len, &room, "%.*s%s%s", frame.len, frame.name, frame.module,
+			    i ? ";" : "");
+		}
 		if (stack->gone)
 			add(&p, &len, &room, "stack %u is gone", stack->id);
 		break;

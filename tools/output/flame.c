@@ -112,6 +112,7 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 		     const char *comm, u64 events)
 {
 	char text[STACKBUF_COMM_LEN];
+	struct frame_text frame;
 	struct line *line;
 	unsigned int i, n = 0;
 
@@ -129,10 +130,10 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 	if (stack->gone)
 		line->name[n++] = xstrdup("(stacks that are gone)");
 	for (i = stack->named; i--; ) {
-		const char *name = stack->name[i], *module = strchr(name, '[');
-
-		line->name[n++] = xasprintf("%.*s%s%s", (int)frame_function_len(name), name,
-					    module ? " " : "", module ?: "");
+		output_frame(stack, i, &frame);
+		if (*frame.module)
+			*frame.module = ' ';
+		line->name[n++] = xasprintf("%.*s%s", frame.len, frame.name, frame.module);
 	}
 	line->nr = n;
 	if (n > g->depth)

@@ -82,6 +82,15 @@ void output_prefix(const struct output *o)
 		fprintf(o->file, "%s;", o->prefix);
 }
 
+void output_frame(const struct stack *stack, unsigned int i, struct frame_text *t)
+{
+	t->name = stack->name[i];
+	t->len = stack->given ? strlen(t->name) : frame_function_len(t->name);
+	*t->module = '\0';
+	if (!stack->given)
+		frame_module(t->name, t->module);
+}
+
 double output_percent(u64 count, u64 sum)
 {
 	return sum ? 100.0 * count / sum : 0;

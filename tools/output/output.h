@@ -82,6 +82,20 @@ const char *output_time(const struct output *o, u64 ns, char *buf, size_t size);
 /* Begin a folded stack by the frame of --prefix, if there is one */
 void output_prefix(const struct output *o);
 
+/**
+ * struct frame_text - a frame without its offset
+ * @len: bytes of @name that are the function's name
+ * @name: not terminated there
+ * @module: " [module]", or ""
+ */
+struct frame_text {
+	int len;
+	const char *name;
+	char module[FRAME_MODULE_MAX];
+};
+
+void output_frame(const struct stack *stack, unsigned int i, struct frame_text *t);
+
 double output_percent(u64 count, u64 sum);
 
 /*

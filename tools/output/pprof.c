@@ -159,11 +159,11 @@ static u64 function(struct profile *p, const char *name)
 	return id;
 }
 
-/* @frame as %pS prints it; @addr may be 0 */
-static u64 location(struct profile *p, const char *frame, u64 addr)
+/* @frame as %pS prints it, or @given as it is; @addr may be 0 */
+static u64 location(struct profile *p, const char *frame, bool given, u64 addr)
 {
 	struct message m = { 0 }, line = { 0 };
-	const char *module = strchr(frame, '[');
+	const char *module = given ? NULL : strchr(frame, '[');
 	char key[1024], *name;
 	bool is_new;
 	u64 id;
@@ -171,7 +171,8 @@ static u64 location(struct profile *p, const char *frame, u64 addr)
 	snprintf(key, sizeof(key), "%llx %s", addr, frame);
 	id = name_id(&p->locations, key, &is_new);
 	if (is_new) {
-		name = xasprintf("%.*s", (int)frame_function_len(frame), frame);
+		name = given ? xstrdup(frame) :
+			xasprintf("%.*s", (int)frame_function_len(frame), frame);
 		put_number(&line, LINE_FUNCTION_ID, function(p, name));
 		put_number(&m, LOCATION_ID, id);
 		put_number(&m, LOCATION_MAPPING_ID, mapping(p, module ?: "[kernel.kallsyms]"));
@@ -217,14 +218,14 @@ static void put_frames(struct profile *p, const struct output *o, struct stack *
 
 	symbols_name(o->symbols, stack);
 	for (i = 0; i < stack->named; i++) {
-		put_varint(&packed, location(p, stack->name[i],
+		put_varint(&packed, location(p, stack->name[i], stack->given,
 					     i < stack->nr ? stack->addr[i] : 0));
 	}
 	if (stack->cut)
-		put_varint(&packed, location(p, "(more frames were not kept)", 0));
+		put_varint(&packed, location(p, "(more frames were not kept)", true, 0));
 	if (stack->gone) {
 		snprintf(text, sizeof(text), "stack %u is gone", stack->id);
-		put_varint(&packed, location(p, text, 0));
+		put_varint(&packed, location(p, text, true, 0));
 	}
 	put_message(sample, SAMPLE_LOCATION_ID, &packed);
 	free(packed.data);
