@@ -109,7 +109,7 @@ struct stackbuf_page {
 #define STACKBUF_FROZEN_OOPS	0x2	/* an oops stopped recording */
 #define STACKBUF_FROZEN_PANIC	0x4	/* a panic did */
 #define STACKBUF_UNLOADED	0x8	/* the module was unloaded */
-#define STACKBUF_FILTERED	0x10	/* stackbuf_info.filter is in force */
+#define STACKBUF_FILTERED	0x10	/* a filter is in force, or an array is being read */
 
 /**
  * enum stackbuf_counter - counters of events
@@ -126,7 +126,8 @@ struct stackbuf_page {
  * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack is known, its layout was not
  * @STACKBUF_VERIFIED: recorded by recall, and walked to compare
  * @STACKBUF_DIFFERED: of these, recall was wrong; it is off since
- * @STACKBUF_KEPT_OUT: not recorded: not of the pid, cpu or comm asked for
+ * @STACKBUF_KEPT_OUT: not recorded: not of the pid, cpu or comm asked for, or by a process that has
+ *	an array of debugfs open
  * @STACKBUF_NOT_SAMPLED: not recorded: left out by the parameter every
  * @STACKBUF_OVER_LIMIT: not recorded: the parameter limit was reached
  * @STACKBUF_COUNTERS: how many counters there are

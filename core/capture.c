@@ -184,7 +184,7 @@ noinline s64 sb_save_filtered(const struct sb_source *source, unsigned long tag,
 
 	/* On the CPU that the filter looks at */
 	preempt_disable_notrace();
-	if (!sb_admit(source->task ?: current))
+	if (!sb_admit(source->task ?: current, context))
 		goto out;
 	if (source->frame)
 		start = sb_start_caller(source->frame);

@@ -2,12 +2,16 @@
 /*
  * filter.c - which events are recorded, and how many
  *
- * While no filter is set this costs nothing: a filter sets STACKBUF_FILTERED in the state, and
+ * While no filter is set, and nobody reads, this costs nothing: these set STACKBUF_FILTERED in the
+ * state, and
  * only then the one test that every event takes, sb_recording_unfiltered(), fails and leads here.
  *
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
  */
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
@@ -25,14 +29,41 @@ static u64 sb_comm_mask[2];
  */
 static DEFINE_PER_CPU(u64, sb_sampled);
 
-static bool sb_filter_admits(const struct task_struct *task)
+/*
+ * Processes that have an array open.  What a reader does, it may do thousands of times a second,
+ * and would record over what it came for.  Only its own calls are left out, not what interrupts
+ * them.  A process that finds no free entry is recorded as any other.
+ */
+#define SB_READERS	8
+
+static struct sb_reader {
+	u32 tgid;
+	u32 files;
+} sb_reader[SB_READERS];
+
+/* Serialises changes of sb_reader and of STACKBUF_FILTERED */
+static DEFINE_MUTEX(sb_filtered_lock);
+
+static bool sb_is_reader(u32 tgid)
+{
+	unsigned int i;
+
+	for (i = 0; i < SB_READERS; i++)
+		if (READ_ONCE(sb_reader[i].tgid) == tgid)
+			return true;
+	return false;
+}
+
+static bool sb_filter_admits(const struct task_struct *task, enum stackbuf_context context)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
 	const u64 *comm = (const u64 *)task->comm;
 	const u64 *want = (const u64 *)filter->comm;
 	u32 pid = READ_ONCE(filter->pid), cpu = READ_ONCE(filter->cpu), every;
 
-	if ((pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
+	if ((context == STACKBUF_TASK && task == current && task->tgid &&
+	     sb_is_reader(task->tgid)) ||
+	    (pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
 	    /* Racy with sb_apply_filter() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & sb_comm_mask[0]) != want[0] ||
 		      (comm[1] & sb_comm_mask[1]) != want[1])) {
@@ -52,12 +83,12 @@ static bool sb_filter_admits(const struct task_struct *task)
 	return true;
 }
 
-bool sb_admit(const struct task_struct *task)
+bool sb_admit(const struct task_struct *task, enum stackbuf_context context)
 {
 	u32 state = READ_ONCE(stackbuf_info.state);
 
 	if (likely(state == (STACKBUF_ENABLED | STACKBUF_FILTERED)))
-		return sb_filter_admits(task);
+		return sb_filter_admits(task, context);
 	/* The last filter was removed after sb_recording_unfiltered() */
 	if (state == STACKBUF_ENABLED)
 		return true;
@@ -69,6 +100,51 @@ void sb_undo_admit(void)
 {
 	if (READ_ONCE(stackbuf_info.filter.limit))
 		atomic64_inc((atomic64_t *)&stackbuf_info.filter.left);
+}
+
+static void sb_update_filtered(void)
+{
+	const struct stackbuf_filter *filter = &stackbuf_info.filter;
+	bool on = filter->pid || filter->cpu || *filter->comm || filter->every || filter->limit;
+	unsigned int i;
+
+	lockdep_assert_held(&sb_filtered_lock);
+	for (i = 0; i < SB_READERS; i++)
+		on |= sb_reader[i].files;
+	sb_change_state(STACKBUF_FILTERED, on);
+}
+
+int sb_add_reader(void)
+{
+	int i, found = -1;
+
+	mutex_lock(&sb_filtered_lock);
+	for (i = 0; i < SB_READERS; i++) {
+		if (sb_reader[i].tgid == current->tgid) {
+			found = i;
+			break;
+		}
+		if (!sb_reader[i].files)
+			found = i;
+	}
+	if (found >= 0) {
+		WRITE_ONCE(sb_reader[found].tgid, current->tgid);
+		sb_reader[found].files++;
+		sb_update_filtered();
+	}
+	mutex_unlock(&sb_filtered_lock);
+	return found;
+}
+
+void sb_remove_reader(int reader)
+{
+	if (reader < 0)
+		return;
+	mutex_lock(&sb_filtered_lock);
+	if (!--sb_reader[reader].files)
+		WRITE_ONCE(sb_reader[reader].tgid, 0);
+	sb_update_filtered();
+	mutex_unlock(&sb_filtered_lock);
 }
 
 void sb_apply_filter(void)
@@ -90,8 +166,9 @@ void sb_apply_filter(void)
 	WRITE_ONCE(filter->cpu, sb_filter.cpu + 1);
 	WRITE_ONCE(filter->every, sb_filter.every > 1 ? sb_filter.every : 0);
 	WRITE_ONCE(filter->limit, sb_filter.limit);
-	sb_change_state(STACKBUF_FILTERED,
-			filter->pid || filter->cpu || len || filter->every || filter->limit);
+	mutex_lock(&sb_filtered_lock);
+	sb_update_filtered();
+	mutex_unlock(&sb_filtered_lock);
 }
 
 void sb_apply_limit(void)

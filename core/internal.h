@@ -399,7 +399,13 @@ extern struct sb_filter_settings sb_filter;
  * counted.  Preemption is disabled until the event is recorded; if that fails, call
  * sb_undo_admit().
  */
-bool sb_admit(const struct task_struct *task);
+bool sb_admit(const struct task_struct *task, enum stackbuf_context context);
+/*
+ * The current process opens an array: its own calls are kept out until sb_remove_reader() is given
+ * what this returns.  Process context.
+ */
+int sb_add_reader(void);
+void sb_remove_reader(int reader);
 /* An admitted event was lost: another may take its place within the limit */
 void sb_undo_admit(void);
 

@@ -173,13 +173,21 @@ static int sb_open_array(struct inode *inode, struct file *file)
 {
 	int err = security_locked_down(LOCKDOWN_TRACEFS);
 
-	return err ? err : simple_open(inode, file);
+	if (!err)
+		file->private_data = (void *)(long)sb_add_reader();
+	return err;
+}
+
+static int sb_release_array(struct inode *inode, struct file *file)
+{
+	sb_remove_reader((long)file->private_data);
+	return 0;
 }
 
 /* Recording continues while this copies: readers check their copies */
 static ssize_t sb_read_array(struct file *file, char __user *to, size_t count, loff_t *pos)
 {
-	const struct debugfs_blob_wrapper *array = file->private_data;
+	const struct debugfs_blob_wrapper *array = file_inode(file)->i_private;
 
 	return simple_read_from_buffer(to, count, pos, array->data, array->size);
 }
@@ -188,6 +196,7 @@ static const struct file_operations sb_array_fops = {
 	/* The kernel reads this struct when a file is closed, so open files keep the module */
 	.owner = THIS_MODULE,
 	.open = sb_open_array,
+	.release = sb_release_array,
 	.read = sb_read_array,
 	.llseek = default_llseek,
 };

@@ -184,6 +184,9 @@ static void check_words(const struct args *a)
 		n++;
 	if (n < c->min || (c->min && !*a->word[0]))
 		die(EXIT_USAGE, "%s: %s", c->name, c->missing);
+	if (n > c->max && a->command == LOG)
+		die(EXIT_USAGE, "%s %s: takes no function; did you mean stackbuf snoop %s, or count %s?",
+		    c->name, a->word[0], a->word[0], a->word[0]);
 	if (n > c->max)
 		die(EXIT_USAGE, "%s: one argument too many (see stackbuf %s -h)",
 		    a->word[c->max], c->name);

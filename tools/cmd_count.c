@@ -18,6 +18,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 
 	session_load_steady(s);
 	session_report_missing(s);
+	session_report_sampled(s);
 	if (events) {
 		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
 		      stderr);
@@ -27,7 +28,8 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 		if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 			return;
 		/* Pass an array even if it is empty: NULL means all events since loading */
-		output_count(o, &a->wanted.filter, nr ? rec->event : &(struct stackbuf_event){ 0 }, nr);
+		output_count(o, &a->wanted.filter,
+			     nr ? rec->event : &(struct stackbuf_event){ 0 }, nr);
 		return;
 	}
 	unsure = (u64)(s->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;

@@ -59,6 +59,8 @@ void cmd_watch(struct args *a)
 		session_need_info(&s);
 	else
 		session_report_missing(&s);
+	if (!w.events)
+		session_report_sampled(&s);
 	if (w.events && !watch_sums(&w) ? snoop_run(&w) : stackcount_run(&w))
 		die(1, "%s", w.error);
 	cmd_end(&s, a);

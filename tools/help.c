@@ -42,7 +42,7 @@ struct poptOption *args_options(int command)
 	return list;
 }
 
-/* Print popt's help on the options of the commands @of; -1: on those that are not some command's own */
+/* Print popt's help on options of the commands @of; @command -1: without those of a few commands */
 static void print_options(const char *name, const char *words, u64 of, int command)
 {
 	struct poptOption shown[OPTIONS + 1] = { 0 };

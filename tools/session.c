@@ -93,6 +93,7 @@ void session_open(struct session *s, struct wanted *wanted)
 	s->search.filter = &wanted->filter;
 	/* What needs no record is refused without one */
 	check_times(&wanted->filter);
+	source_keep_out();
 	if (all_folded(&wanted->file)) {
 		open_folded(s);
 		return;
@@ -218,6 +219,16 @@ void session_report_source(const struct session *s)
 			"stackbuf: this is instance %016llx%s; %zu more in %s: see info and --instance\n",
 			s->chosen->id, s->chosen == s->instance ? ", the newest" : "",
 			s->instances - 1, s->source.name);
+}
+
+void session_report_sampled(const struct session *s)
+{
+	const u64 *lost = s->record.lost;
+
+	report_count(lost[STACKBUF_NOT_SAMPLED], "event was left out by sampling: no total has it",
+		     "events were left out by sampling: no total has them");
+	report_count(lost[STACKBUF_OVER_LIMIT], "event was left out as the limit was reached: no total has it",
+		     "events were left out as the limit was reached: no total has them");
 }
 
 void session_report_missing(const struct session *s)

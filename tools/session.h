@@ -82,6 +82,9 @@ void session_report_source(const struct session *s);
 /* Report this and all that the output will lack */
 void session_report_missing(const struct session *s);
 
+/* Report that totals are of a part of the events alone */
+void session_report_sampled(const struct session *s);
+
 /* Learn what the source has besides the record itself: build ids, the running machine's name */
 void session_add_origin(struct session *s);
 

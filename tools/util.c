@@ -208,3 +208,16 @@ int order_strings(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
+
+void sort(void *array, size_t nr, size_t size, int (*order)(const void *a, const void *b))
+{
+	if (nr > 1)
+		qsort(array, nr, size, order);
+}
+
+void sort_with(void *array, size_t nr, size_t size,
+	       int (*order)(const void *a, const void *b, void *arg), void *arg)
+{
+	if (nr > 1)
+		qsort_r(array, nr, size, order, arg);
+}

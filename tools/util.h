@@ -98,7 +98,12 @@ u32 hash_bytes(const void *bytes, size_t len);
 
 int compare_u64(u64 a, u64 b);
 
-/* For qsort() and bsearch(): of u64, of structs that begin with one, and of pointers to strings */
+/* qsort() and qsort_r(), whose array must not be NULL even if it is empty */
+void sort(void *array, size_t nr, size_t size, int (*order)(const void *a, const void *b));
+void sort_with(void *array, size_t nr, size_t size,
+	       int (*order)(const void *a, const void *b, void *arg), void *arg);
+
+/* For sort() and bsearch(): of u64, of structs that begin with one, and of pointers to strings */
 int order_u64(const void *a, const void *b);
 int order_strings(const void *a, const void *b);
 

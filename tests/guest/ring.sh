@@ -24,7 +24,7 @@ turns() {
 	load "$1" || return 1
 	run turns "$(few 2 5)" >turns
 	cat turns
-	is "$(value never turns) == 0 && $(value worst turns) < 500" || return 1
+	is "$(value never turns) == 0" || return 1
 	check || return 1
 	unload
 }
@@ -66,7 +66,7 @@ accounted() {
 
 # ------------------------------------------------------------------ NMIs ---
 
-# nmis KIND MS PATHS [PARAMETER [RECALLED]]: a storm with NMIs, more than RECALLED recalled
+# nmis KIND MS PATHS [PARAMETER [RECALLED]]: a storm with NMIs, at least RECALLED recalled
 nmis() {
 	# shellcheck disable=SC2086 # none, or one
 	load "$1" ${4:-} || return 1
@@ -75,7 +75,7 @@ nmis() {
 	accounted || return 1
 	is "$(value nmi storm) > $(few 10 200)" || return 1
 	# Where the table or the ring is full, few saves get as far as recall
-	is "$(value recalled storm) > ${5:-100}" || return 1
+	is "$(value recalled storm) >= ${5:-$(few 1 100)}" || return 1
 	unload
 }
 

@@ -201,7 +201,8 @@ snoop_cpu() {
 }
 
 never_called() {
-	"$STACKBUF" snoop -D 0.2 kernel_restart >out 2>err && [ "$(wc -l <out)" = 1 ] && [ ! -s err ]
+	"$STACKBUF" snoop -D 0.2 kernel_restart >out 2>err && [ "$(wc -l <out)" = 1 ] && [ ! -s err ] || return
+	"$STACKBUF" count -f -D 0.2 kernel_restart >out 2>err && [ ! -s out ] && grep -q '^stackbuf: no event: ' err
 }
 
 no_debugfs() {
@@ -567,8 +568,16 @@ nothing_found() {
 	says 'nosuch_\*: no function matches; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' 'nosuch_*' &&
 		says 'nosuchmod:f\*: no function matches: no module nosuchmod is loaded' snoop -D 0.1 vfs_fsync 'nosuchmod:f*' &&
 		says 'left out: probe: no_such_function: no such function; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' no_such_function &&
-		says 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' snoop -D 0.1 nosuchmod:f &&
+		refused 1 'did you mean vfs_read?' snoop vfs_raed && refused 1 'did you mean vfs_write?' count vfs_fsync vfs_wite &&
 		says 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' count -D 0.1 vfs_fsync nosuchmod:f || return
+	timeout 60 "$STACKBUF" snoop -D 0.1 nosuchmod:f >out 2>err
+	[ $? = 1 ] && grep -q 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' err &&
+		grep -q '^stackbuf: no probe was set: the module for nosuchmod:f was not loaded$' err || { cat err; return 1; }
+	# What the compiler made of a function
+	whole=$(sed -n 's/^[0-9a-f]* t \([a-z_]*\)\.isra\.0$/\1/p' /proc/kallsyms | sort | uniq -u | while read -r name; do
+		grep -q " $name\$" /proc/kallsyms || { echo "$name"; break; }
+	done)
+	refused 1 "$whole: no such function, but what the compiler made of it: $whole.isra.0" snoop "$whole" || return
 	parameters >after
 	cmp before after || return
 	# Where none of several matches, each has its line
@@ -680,11 +689,42 @@ saved() {
 	"$STACKBUF" -f snapshot count -P --comm dd vfs_write 2>err | grep -q '^    dd \[[0-9]*\]$'
 }
 
+# A command that reads the arrays is not recorded: by a filter that admits nothing else.  Before it runs, the loader
+# reads each library, and two parts more.
+own_events() {
+	insmod /t/big/stackbuf.ko probe=vfs_read comm="$(basename "$STACKBUF" | cut -c 1-15)" || return
+	recorded() {
+		"$STACKBUF" info --json | sed 's/.*"events_recorded":\([0-9]*\).*/\1/'
+	}
+	is "$(recorded) <= 10" || return
+	for command in info log text count depth 'count --json' 'log --flame graph' metrics 'save snapshot' 'diff snapshot' \
+		'-f snapshot log' 'count -D 1 vfs_open' 'count -P -D 1 vfs_read' 'snoop -D 1 vfs_read' 'log --follow'; do
+		before=$(recorded)
+		case $command in
+		*follow) limit='timeout -s INT 2' ;;
+		*) limit='' ;;
+		esac
+		# shellcheck disable=SC2086 # words
+		$limit "$STACKBUF" $command >out 2>err
+		# The next count is a command, too
+		is "$(recorded) - $before <= 20" || { echo "$command"; cat err; rmmod stackbuf; return 1; }
+	done
+	# What it was is counted
+	"$STACKBUF" info --json | grep -q '"kept_out":[0-9][0-9][0-9]' || return
+	# Copies of the arrays, by whatever program
+	echo cat >$P/comm && before=$(recorded) && cat $D/events $D/stacks $D/text >copy && is "$(recorded) - $before <= 10" || return
+	# The command is in no total, and no process is unknown
+	echo '' >$P/comm && echo >$P/probe || return
+	start first count -P vfs_write && writes 500 && finish INT && cat first
+	[ "$(grep -c '^    dd \[' first)" = 1 ] && ! grep 'unknown\|\[stackbuf\]' first && rmmod stackbuf
+}
+
 cpus=$(nproc)
 # KCSAN instruments modules only, which slows eviction but not the calls that fill the table
 slow=1
 ! kcsan || slow=3
 : >notes
+result "what commands read is not recorded" own_events
 result "no module: refused; loaded from where it was built; said" loads_by_itself
 result "no rights: one line" not_root
 result "a module without these parameters: refused" older_build

@@ -194,7 +194,7 @@ usage_is_refused() {
 	refused 2 'a command is missing' &&
 	refused 2 'no such command' frobnicate &&
 	refused 2 'unknown option' --frobnicate log &&
-	refused 2 'too many' log log &&
+	refused 2 'takes no function' log log &&
 	refused 2 'name of a file is missing' save &&
 	refused 2 '--perf is not for "count"' count --perf &&
 	refused 2 '--pid is not for "info"' info --pid 1 &&
@@ -212,6 +212,11 @@ usage_is_refused() {
 	refused 2 '--since yesterday: must be' log --since yesterday &&
 	refused 2 '--comm' log --comm 'a name that is too long' &&
 	refused 2 'FUNCTION is missing' snoop &&
+	refused 2 'did you mean stackbuf snoop vfs_read, or count vfs_read?' log vfs_read &&
+	refused 2 'beginning of a function: write vfs_read' snoop kprobe:vfs_read && refused 2 'write vfs_read' count p::vfs_read &&
+	refused 2 'write kfree, or kfree@retaddr' count kretprobe:kfree &&
+	refused 2 'probe __traceiter_kfree while the event is enabled in two instances of tracefs' snoop t:kmem:kfree &&
+	refused 2 'probe __traceiter_kfree' count -l tracepoint:kfree &&
 	refused 2 'PATTERN is missing' count -P &&
 	refused 2 '--interval is not for "snoop"' snoop -i 1 vfs_read &&
 	refused 2 '--number is not for "count"' count -n 1 vfs_read &&

@@ -74,6 +74,19 @@ too_many() {
 	[ "$(grep '^"cpu":' "$page" | tr -cd , | wc -c)" = 1000000 ]
 }
 
+# What sampling left out is told wherever totals are
+sampled() {
+	local kind
+
+	cp -r "$made" "$dir/sampled" && printf '\5' | dd of="$dir/sampled/info" bs=1 seek=4336 conv=notrunc status=none || return
+	for kind in count 'count same_0' 'count --folded'; do
+		# shellcheck disable=SC2086 # words
+		"$sane" -f "$dir/sampled" $kind 2>&1 >/dev/null | grep -qx 'stackbuf: 5 events were left out by sampling: no total has them' || { echo "$kind"; return 1; }
+	done
+	"$sane" diff "$made" "$dir/sampled" 2>&1 >/dev/null | grep -q '5 events were left out by sampling' &&
+		"$sane" -f "$dir/sampled" info | grep -q '^  not sampled  *5$'
+}
+
 # ------------------------------------------------------------------ in a browser ---
 
 # shown PATTERN: the document has this, and its script had nothing to complain about
@@ -98,6 +111,15 @@ graph() {
 		events=$("$plain" -f "$made" count --folded | sed -n "s/.*;${name}_\[made\] //p")
 		shown "title=\"$name \[made\]: $events events, [0-9.]* %\" style=\"[^\"]*width: ?$(awk "BEGIN { printf \"%g\", $events / 10 }")%" || return
 	done
+}
+
+# Without stackbuf_info nothing is known of losses, the machine and the date
+without_info() {
+	cat "$made/events" "$made/stacks" "$made/text" >"$dir/image" && "$sane" -f "$dir/image" report "$dir/unknown.html" 2>"$dir/err" &&
+		grep -q 'the page of stackbuf_info is missing' "$dir/err" && in_browser "file://$dir/unknown.html" >"$dir/dom" &&
+		shown '>how many events were refused, missed, overwritten or left out is unknown: ' &&
+		shown '>machine unknown; .*recording unknown<' && shown '>unknown how many were recorded, 1,000 in the ring, ' || return
+	! grep -o '<p id="[a-z]*">[^<]*\|<li[^>]*>[^<]*' "$dir/dom" | grep '1970\|no event was refused\|disabled'
 }
 
 stacks() {
@@ -182,9 +204,11 @@ all_tests() {
 	result 'it refers to nothing, and text of the record is no HTML' contained
 	result 'files that cannot be written, and no event' files
 	result 'a million events of more' too_many
+	result 'what sampling left out is told wherever totals are' sampled
 	"$plain" -f "$made" report "$page"
 	if command -v chromium >/dev/null; then
 		result 'in a browser: widths of functions' graph
+		result 'in a browser: of a record without stackbuf_info what is not known is called unknown' without_info
 		result '... stacks that match a search' stacks
 		result '... events of a span of time and a CPU' events
 		result '... zoom by mouse and click, search, back' by_hand

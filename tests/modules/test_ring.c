@@ -13,7 +13,7 @@
 
 /*
  * turns ROUNDS: the CPUs save one after the other, each until a save was recorded, for up to
- * a second; prints the longest wait and the age of the ring
+ * ten seconds; prints the longest wait and the age of the ring
  */
 static u32 turn_id;
 
@@ -51,7 +51,7 @@ int cmd_turns(u64 *arg)
 				ms = ktime_ms_delta(ktime_get(), start);
 				if (!turn_id)
 					usleep_range(500, 1000);
-			} while (!turn_id && ms < 1000);
+			} while (!turn_id && ms < 10000);
 			never += !turn_id;
 			worst = max(worst, ms);
 		}

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "input/kdump.h"
+#include "library.h"
 #include "stackbuf.h"
 
 #define PAGES		256	/* handed over at a time */
@@ -47,6 +48,30 @@
 #define ZEROES_MAX	4096
 
 enum { SCAN, READ, LAST };
+
+/* What is called of libkdumpfile */
+static struct {
+	typeof(kdump_new) *kdump_new;
+	typeof(kdump_get_err) *kdump_get_err;
+	typeof(kdump_read) *kdump_read;
+	typeof(kdump_bmp_get_bits) *kdump_bmp_get_bits;
+	typeof(kdump_blob_pin) *kdump_blob_pin;
+	typeof(kdump_blob_size) *kdump_blob_size;
+	typeof(kdump_set_attr) *kdump_set_attr;
+	typeof(kdump_get_typed_attr) *kdump_get_typed_attr;
+} lib;
+
+static void open_library(void)
+{
+	lib.kdump_new = library_find(LIBKDUMPFILE, "kdump_new");
+	lib.kdump_get_err = library_find(LIBKDUMPFILE, "kdump_get_err");
+	lib.kdump_read = library_find(LIBKDUMPFILE, "kdump_read");
+	lib.kdump_bmp_get_bits = library_find(LIBKDUMPFILE, "kdump_bmp_get_bits");
+	lib.kdump_blob_pin = library_find(LIBKDUMPFILE, "kdump_blob_pin");
+	lib.kdump_blob_size = library_find(LIBKDUMPFILE, "kdump_blob_size");
+	lib.kdump_set_attr = library_find(LIBKDUMPFILE, "kdump_set_attr");
+	lib.kdump_get_typed_attr = library_find(LIBKDUMPFILE, "kdump_get_typed_attr");
+}
 
 /**
  * struct shared - what child and parent share
@@ -116,48 +141,59 @@ static void child_vmcoreinfo(struct shared *s, kdump_ctx_t *ctx)
 	kdump_attr_t raw = { .type = KDUMP_BLOB };
 	const char *text;
 
-	if (kdump_get_typed_attr(ctx, "linux.vmcoreinfo.raw", &raw) != KDUMP_OK)
+	if (lib.kdump_get_typed_attr(ctx, "linux.vmcoreinfo.raw", &raw) != KDUMP_OK)
 		return;
-	text = kdump_blob_pin(raw.val.blob);
+	text = lib.kdump_blob_pin(raw.val.blob);
 	if (text)
 		snprintf(s->vmcoreinfo, sizeof(s->vmcoreinfo), "%.*s",
-			 (int)kdump_blob_size(raw.val.blob), text);
+			 (int)lib.kdump_blob_size(raw.val.blob), text);
+}
+
+static bool get_number(kdump_ctx_t *ctx, const char *key, u64 *n)
+{
+	kdump_attr_t attr = { .type = KDUMP_NUMBER };
+
+	if (lib.kdump_get_typed_attr(ctx, key, &attr) != KDUMP_OK)
+		return false;
+	*n = attr.val.number;
+	return true;
 }
 
 static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 {
 	/* A mapped file that is truncated would end the child by SIGBUS */
 	kdump_attr_t never = { .type = KDUMP_NUMBER, .val.number = KDUMP_MMAP_NEVER };
-	kdump_ctx_t *ctx = kdump_new();
-	const char *machine;
-	kdump_num_t n;
+	kdump_attr_t file = { .type = KDUMP_NUMBER, .val.number = fd };
+	kdump_attr_t machine = { .type = KDUMP_STRING };
+	kdump_ctx_t *ctx = lib.kdump_new();
+	u64 n;
 
 	if (!ctx) {
 		failed(s, "out of memory");
 		return NULL;
 	}
-	kdump_set_attr(ctx, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
-	if (kdump_set_number_attr(ctx, KDUMP_ATTR_FILE_FD, fd) != KDUMP_OK) {
-		failed(s, "is cut or damaged: %s", kdump_get_err(ctx));
+	lib.kdump_set_attr(ctx, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
+	if (lib.kdump_set_attr(ctx, KDUMP_ATTR_FILE_FD, &file) != KDUMP_OK) {
+		failed(s, "is cut or damaged: %s", lib.kdump_get_err(ctx));
 		return NULL;
 	}
 	s->page_size = STACKBUF_PAGE_SIZE;
-	if (kdump_get_number_attr(ctx, KDUMP_ATTR_PAGE_SIZE, &n) == KDUMP_OK &&
+	if (get_number(ctx, KDUMP_ATTR_PAGE_SIZE, &n) &&
 	    n >= STACKBUF_PAGE_SIZE && n <= PAGE_MAX && !(n & (n - 1)))
 		s->page_size = n;
 	/* A whole file has a bit for each page */
-	if (kdump_get_number_attr(ctx, "max_pfn", &n) == KDUMP_OK)
+	if (get_number(ctx, "max_pfn", &n))
 		s->end = n < 8 * bytes ? n : 8 * bytes;
 	child_vmcoreinfo(s, ctx);
-	if (kdump_get_string_attr(ctx, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
+	if (lib.kdump_get_typed_attr(ctx, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
 		return ctx;
-	if (!strcmp(machine, "x86_64"))
+	if (!strcmp(machine.val.string, "x86_64"))
 		s->machine = EM_X86_64;
-	else if (!strcmp(machine, "aarch64"))
+	else if (!strcmp(machine.val.string, "aarch64"))
 		s->machine = EM_AARCH64;
 	else
 		failed(s, "is of another architecture (%.30s): stackbuf records on x86-64 and arm64",
-		    machine);
+		       machine.val.string);
 	return ctx;
 }
 
@@ -167,7 +203,7 @@ static void child_page(struct shared *s, kdump_ctx_t *ctx)
 	u64 addr = s->pfn * s->page_size, i;
 	size_t n = s->page_size;
 
-	if (kdump_read(ctx, KDUMP_MACHPHYSADDR, addr, s->page[s->nr], &n) != KDUMP_OK) {
+	if (lib.kdump_read(ctx, KDUMP_MACHPHYSADDR, addr, s->page[s->nr], &n) != KDUMP_OK) {
 		s->unreadable++;
 		return;
 	}
@@ -186,13 +222,13 @@ static int child_has_page(const struct shared *s, kdump_ctx_t *ctx, u64 pfn)
 	static kdump_attr_t map = { .type = KDUMP_BITMAP };
 
 	if (!map.val.bitmap &&
-	    kdump_get_typed_attr(ctx, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
+	    lib.kdump_get_typed_attr(ctx, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
 		return -1;
 	if (pfn < first || pfn > last || first > last) {
 		first = pfn / PFNS * PFNS;
 		last = s->end - first < PFNS ? s->end - 1 : first + PFNS - 1;
 		memset(bits, 0, sizeof(bits));
-		if (kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK) {
+		if (lib.kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK) {
 			first = 1;
 			last = 0;
 			return -1;
@@ -398,6 +434,7 @@ struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, siz
 	struct kdump *k = xcalloc(1, sizeof(*k));
 	struct worker *w;
 
+	open_library();
 	k->file = fd;
 	k->bytes = bytes;
 	w = add_worker(k);

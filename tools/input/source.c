@@ -97,6 +97,17 @@ out:
 	return ret;
 }
 
+/* Of two copies of a page keep what is certain; @seq was read before both */
+static void settle_page(struct stackbuf_events_page *page, u64 seq,
+			const struct stackbuf_events_page *before)
+{
+	if (seq != page->page.seq)
+		page->page.seq = 0;
+	/* If it was not closed before the second copy, it may have grown since */
+	page->owner = before->owner;
+	events_drop_torn(page, before);
+}
+
 int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page)
 {
 	struct stackbuf_events_page before;
@@ -108,11 +119,7 @@ int source_read_events(struct source *s, size_t index, struct stackbuf_events_pa
 	    s->ops->read(s, ARRAY_EVENTS, offset, &before, sizeof(before)) ||
 	    s->ops->read(s, ARRAY_EVENTS, offset, page, sizeof(*page)))
 		return -1;
-	if (head.seq != page->page.seq)
-		page->page.seq = 0;
-	/* If it was not closed before the second copy, it may have grown since */
-	page->owner = before.owner;
-	events_drop_torn(page, &before);
+	settle_page(page, head.seq, &before);
 	return 0;
 }
 
@@ -134,16 +141,29 @@ int source_read_info(struct source *s, struct record *r)
 	return ret;
 }
 
-/* Read a part of the ring, page by page */
+/*
+ * Read a part of the ring, of up to PART bytes: as source_read_events(), but in few large reads, as
+ * what is read may be probed
+ */
 static int read_ring(struct source *s, u64 offset, u64 size)
 {
-	u64 end = offset + size;
+	struct stackbuf_events_page *page = (void *)((char *)s->memory[ARRAY_EVENTS] + offset);
+	struct stackbuf_events_page *before = xcalloc(size, 1);
+	size_t i, nr = size / STACKBUF_PAGE_SIZE;
+	u64 *seq = xcalloc(nr + 1, sizeof(*seq));
+	int ret = arrays_read(s, ARRAY_EVENTS, offset, before, size);
 
-	for (; offset < end; offset += STACKBUF_PAGE_SIZE)
-		if (source_read_events(s, offset / STACKBUF_PAGE_SIZE,
-				       (void *)((char *)s->memory[ARRAY_EVENTS] + offset)))
-			return -1;
-	return 0;
+	for (i = 0; i < nr; i++)
+		seq[i] = before[i].page.seq;
+	if (!ret)
+		ret = arrays_read(s, ARRAY_EVENTS, offset, before, size);
+	if (!ret)
+		ret = arrays_read(s, ARRAY_EVENTS, offset, page, size);
+	for (i = 0; i < nr && !ret; i++)
+		settle_page(&page[i], seq[i], &before[i]);
+	free(before);
+	free(seq);
+	return ret;
 }
 
 /* Return true if the memory at @offset was read.  Holes were not: do not touch their memory either,
@@ -171,44 +191,46 @@ static int arrays_read_all(struct source *s, enum array a)
 	return 0;
 }
 
-static int drop_changed_text(struct source *s, struct page_set *set)
+/* Read a part of an array once more and give each page that has something to @drop */
+static int read_again(struct source *s, enum array a, struct page_set *set,
+		      void (*drop)(struct page_set *set, void *page, const void *again))
 {
-	char again[STACKBUF_PAGE_SIZE], *page;
-	u64 offset;
+	char *again = xcalloc(PART, 1), *page;
+	u64 offset, size, at;
+	int ret = 0;
 
-	for (offset = 0; offset < s->size[ARRAY_TEXT]; offset += STACKBUF_PAGE_SIZE) {
-		page = (char *)s->memory[ARRAY_TEXT] + offset;
-		if (!is_filled(s, ARRAY_TEXT, offset) || !*page)
+	for (offset = 0; offset < s->size[a] && !ret; offset += size) {
+		size = s->size[a] - offset < PART ? s->size[a] - offset : PART;
+		if (!is_filled(s, a, offset))
 			continue;
-		if (arrays_read(s, ARRAY_TEXT, offset, again, sizeof(again)))
-			return -1;
-		set->changed_text += !text_drop_torn(page, again);
+		ret = arrays_read(s, a, offset, again, size);
+		page = (char *)s->memory[a] + offset;
+		for (at = 0; at < size && !ret; at += STACKBUF_PAGE_SIZE)
+			drop(set, page + at, again + at);
 	}
-	return 0;
+	free(again);
+	return ret;
 }
 
-static int drop_changed_events(struct source *s, struct page_set *set)
+static void drop_changed_text(struct page_set *set, void *page, const void *again)
 {
-	struct stackbuf_events_page *page = s->memory[ARRAY_EVENTS];
-	size_t i, nr = s->size[ARRAY_EVENTS] / STACKBUF_PAGE_SIZE;
-	struct stackbuf_page head;
+	if (*(char *)page)
+		set->changed_text += !text_drop_torn(page, again);
+}
 
-	for (i = 0; i < nr; i++, page++) {
-		/* A blank page has nothing to drop */
-		if (!is_filled(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE) ||
-		    (!page->page.seq && !page->word[0]))
-			continue;
-		if (arrays_read(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head)))
-			return -1;
-		if (page->page.seq == head.seq)
-			continue;
-		/* Events of a page that was blank already are counted as overwritten */
-		if (page->word[0])
-			set->changed++;
-		memset((char *)page + sizeof(head), 0, sizeof(*page) - sizeof(head));
-		page->page.seq = 0;
-	}
-	return 0;
+static void drop_changed_events(struct page_set *set, void *copy, const void *again)
+{
+	struct stackbuf_events_page *page = copy;
+	const struct stackbuf_page *head = again;
+
+	/* A blank page has nothing to drop */
+	if ((!page->page.seq && !page->word[0]) || page->page.seq == head->seq)
+		return;
+	/* Events of a page that was blank already are counted as overwritten */
+	if (page->word[0])
+		set->changed++;
+	memset((char *)page + sizeof(*head), 0, sizeof(*page) - sizeof(*head));
+	page->page.seq = 0;
 }
 
 /*
@@ -231,7 +253,8 @@ static int arrays_load(struct source *s, struct page_set *set)
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		if (arrays_read_all(s, order[i]))
 			return -1;
-	if (drop_changed_text(s, set) || drop_changed_events(s, set) ||
+	if (read_again(s, ARRAY_TEXT, set, drop_changed_text) ||
+	    read_again(s, ARRAY_EVENTS, set, drop_changed_events) ||
 	    arrays_read(s, ARRAY_INFO, 0, s->memory[ARRAY_INFO], s->size[ARRAY_INFO]))
 		return -1;
 
@@ -754,6 +777,11 @@ static int open_files(struct source *s, char *const *name, unsigned int names)
 }
 
 /* -------------------------------------------------------------- which one --- */
+
+void source_keep_out(void)
+{
+	open(DEBUGFS "/info", O_RDONLY | O_CLOEXEC);
+}
 
 int source_open(struct source *s, char *const *name, unsigned int names)
 {

@@ -194,7 +194,7 @@ void output_depth(const struct output *o)
 		find_entry(&all[nr++]);
 	}
 	compare_entries(all, nr);
-	qsort(all, nr, sizeof(*all), deeper);
+	sort(all, nr, sizeof(*all), deeper);
 	for (i = 0; i < nr; i++) {
 		print(o, &all[i]);
 		for (k = 0; k < all[i].stack.named; k++)

@@ -133,7 +133,7 @@ void diff_make(struct diff *d)
 		}
 	if (!d->nr)
 		return;
-	qsort(d->stack, d->nr, sizeof(*d->stack), by_text);
+	sort(d->stack, d->nr, sizeof(*d->stack), by_text);
 	for (i = 1, n = 0; i < d->nr; i++) {
 		if (by_text(&d->stack[n], &d->stack[i])) {
 			d->stack[++n] = d->stack[i];
@@ -144,7 +144,7 @@ void diff_make(struct diff *d)
 		free(d->stack[i].text);
 	}
 	d->nr = n + 1;
-	qsort_r(d->stack, d->nr, sizeof(*d->stack), by_change, d);
+	sort_with(d->stack, d->nr, sizeof(*d->stack), by_change, d);
 }
 
 void diff_free(struct diff *d)

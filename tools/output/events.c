@@ -213,7 +213,7 @@ void output_folded(const struct output *o, const struct stackbuf_event *event, s
 
 	if (nr)
 		memcpy(sorted, event, nr * sizeof(*event));
-	qsort(sorted, nr, sizeof(*sorted), folded_order);
+	sort(sorted, nr, sizeof(*sorted), folded_order);
 	for (i = 0; i < nr; i += n) {
 		char comm[STACKBUF_COMM_LEN];
 		const char *block, *p;
@@ -296,7 +296,7 @@ void output_count(const struct output *o, const struct filter *f,
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->count + stack->in_ring && filter_stack(f, stack->id))
 			total[n++] = (struct total){ stack, stack->count + stack->in_ring };
-	qsort(total, n, sizeof(*total), by_events);
+	sort(total, n, sizeof(*total), by_events);
 
 	for (i = 0; i < n; i++)
 		sum += total[i].events;

@@ -159,7 +159,7 @@ static void add_event_lines(struct graph *g, const struct output *o,
 	size_t i, n;
 
 	memcpy(sorted, event, nr * sizeof(*event));
-	qsort(sorted, nr, sizeof(*sorted), by_command);
+	sort(sorted, nr, sizeof(*sorted), by_command);
 	for (i = 0; i < nr; i += n) {
 		for (n = 1; i + n < nr && !by_command(&sorted[i], &sorted[i + n]); n++)
 			;
@@ -339,7 +339,7 @@ static int finish(struct graph *g, const struct output *o, bool commands, const 
 
 	snprintf(error, size, "%s: cannot be written", name);
 	if (g->lines)
-		qsort(g->line, g->lines, sizeof(*g->line), line_order);
+		sort(g->line, g->lines, sizeof(*g->line), line_order);
 	else if (!o->nothing)
 		fprintf(stderr, "stackbuf: no event was found: the graph in %s is empty\n", name);
 	g->file = open_memstream(&text, &len);

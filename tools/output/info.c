@@ -197,6 +197,39 @@ static void info_instances(const struct output *o, json_t *j, const struct insta
 	info_number(o, j, "stray_pages", "pages of no known instance", stray);
 }
 
+/* What the page of stackbuf_info says of the module and the machine */
+static void output_module(const struct output *o, json_t *j)
+{
+	const struct stackbuf_info *info = &o->record->info;
+
+	info_field(o, j, "state", "state", "%s%s%s%s",
+	     info->state & STACKBUF_ENABLED ? "enabled" : "disabled",
+	     info->state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
+	     info->state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
+	     info->state & STACKBUF_UNLOADED ? ", unloaded" : "");
+	output_filter(o, j, info);
+	info_field(o, j, "release", "kernel", "%s", info->release);
+	info_field(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);
+	info_field(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
+	     info->elf_machine == 183 ? "arm64" : "unknown");
+	info_number(o, j, "cpus", "CPUs", info->nr_cpus);
+	info_field(o, j, "srcversion", "module's srcversion", "%s",
+	     *info->module_srcversion ? info->module_srcversion : "unknown");
+	info_field(o, j, "build_id", "module's build id", "%s",
+	     build_ids_find(&o->symbols->ids, "stackbuf", 0) ?: "unknown");
+	info_field(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
+	info_field(o, j, "base_address", "base address", "0x%llx", info->base_addr);
+	output_kernel_offset(o, j);
+	info_time(o, j, "load_ns", "loaded", info->load_ns);
+	if (j)
+		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));
+	if (info->stop_ns)
+		info_time(o, j, "stop_ns", "stopped", info->stop_ns);
+	info_number(o, j, "events_bytes", "event ring, bytes", info->events_size);
+	info_number(o, j, "stacks_bytes", "stack table, bytes", info->stacks_size);
+	info_number(o, j, "text_bytes", "text log, bytes", info->text_size);
+}
+
 void output_info(const struct output *o, const char *source, const struct page_set *set,
 		 const struct instance *instance, size_t instances)
 {
@@ -217,7 +250,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		[STACKBUF_WALKED_AGAIN] = { "walked_again", "walked: another layout" },
 		[STACKBUF_VERIFIED] = { "verified", "recalled and verified" },
 		[STACKBUF_DIFFERED] = { "differed", "  recalled wrongly" },
-		[STACKBUF_KEPT_OUT] = { "kept_out", "events kept out by a filter" },
+		[STACKBUF_KEPT_OUT] = { "kept_out", "events kept out" },
 		[STACKBUF_NOT_SAMPLED] = { "not_sampled", "  not sampled" },
 		[STACKBUF_OVER_LIMIT] = { "over_limit", "  over the limit" },
 	};
@@ -251,60 +284,46 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		   *info->module_version ? info->module_version : "unknown");
 	info_number(o, j, "version", "format version", STACKBUF_VERSION);
 	info_field(o, j, "instance", "instance", "%016llx", r->instance);
-	info_field(o, j, "state", "state", "%s%s%s%s",
-	     info->state & STACKBUF_ENABLED ? "enabled" : "disabled",
-	     info->state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
-	     info->state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
-	     info->state & STACKBUF_UNLOADED ? ", unloaded" : "");
-	output_filter(o, j, info);
-	info_field(o, j, "release", "kernel", "%s", info->release);
-	info_field(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);
-	info_field(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
-	     info->elf_machine == 183 ? "arm64" : "unknown");
-	info_number(o, j, "cpus", "CPUs", info->nr_cpus);
-	info_field(o, j, "srcversion", "module's srcversion", "%s",
-	     *info->module_srcversion ? info->module_srcversion : "unknown");
-	info_field(o, j, "build_id", "module's build id", "%s",
-	     build_ids_find(&o->symbols->ids, "stackbuf", 0) ?: "unknown");
-	info_field(o, j, "base_symbol", "base symbol", "%s", info->base_symbol);
-	info_field(o, j, "base_address", "base address", "0x%llx", info->base_addr);
-	output_kernel_offset(o, j);
-	info_time(o, j, "load_ns", "loaded", info->load_ns);
-	if (j)
-		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));
-	if (info->stop_ns)
-		info_time(o, j, "stop_ns", "stopped", info->stop_ns);
-	info_number(o, j, "events_bytes", "event ring, bytes", info->events_size);
-	info_number(o, j, "stacks_bytes", "stack table, bytes", info->stacks_size);
-	info_number(o, j, "text_bytes", "text log, bytes", info->text_size);
-
-	info_number(o, j, "events_recorded", "events recorded", recorded);
-	info_number(o, j, "events_recalled", "  of them recalled",
-		    recorded > walked ? recorded - walked : 0);
+	if (r->have_info)
+		output_module(o, j);
+	else
+		info_field(o, j, "state", "state", "unknown");
+	if (r->have_info) {
+		info_number(o, j, "events_recorded", "events recorded", recorded);
+		info_number(o, j, "events_recalled", "  of them recalled",
+			    recorded > walked ? recorded - walked : 0);
+	}
 	info_number(o, j, "events_in_ring", "events in the ring", r->events);
-	info_number(o, j, "events_overwritten", "events overwritten", info->overwritten);
+	if (r->have_info)
+		info_number(o, j, "events_overwritten", "events overwritten", info->overwritten);
 	info_number(o, j, "events_per_mib", "events in a MiB of ring",
 		    r->used_pages ? r->events * 256 / r->used_pages : 0);
 	if (r->events) {
 		info_time(o, j, "oldest_ns", "oldest event", r->event[0].time);
 		info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
 	}
-	info_number(o, j, "events_refused", "events refused", refused);
-	for (i = 0; i < STACKBUF_COUNTERS; i++)
+	if (r->have_info)
+		info_number(o, j, "events_refused", "events refused", refused);
+	for (i = 0; i < STACKBUF_COUNTERS && r->have_info; i++)
 		if (loss[i].key)
 			info_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
 
 	output_probes(o, j, r);
 
 	info_number(o, j, "stacks", "stacks in the table", r->in_table);
-	info_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
-	info_number(o, j, "evicted_events", "  events they had counted", info->evicted_events);
+	if (r->have_info) {
+		info_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
+		info_number(o, j, "evicted_events", "  events they had counted",
+			    info->evicted_events);
+	}
 	info_number(o, j, "names_text", "  named by the text log", from[NAMES_TEXT]);
 	info_number(o, j, "names_snapshot", "  named by the snapshot", from[NAMES_SNAPSHOT]);
 	info_number(o, j, "names_kallsyms", "  named by kallsyms", from[NAMES_KALLSYMS]);
 	info_number(o, j, "names_none", "  without some names", from[NAMES_NONE]);
 	info_number(o, j, "texts", "records in the text log", r->texts);
-	info_number(o, j, "texts_overwritten", "records overwritten", info->text_overwritten);
+	if (r->have_info)
+		info_number(o, j, "texts_overwritten", "records overwritten",
+			    info->text_overwritten);
 	info_number(o, j, "texts_missing", "stacks not yet rendered", r->not_rendered);
 
 	info_number(o, j, "half_events", "half-written events", r->half);

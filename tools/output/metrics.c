@@ -255,7 +255,7 @@ static size_t read_probes(const struct record *r, struct probe **probes)
 		list[nr++] = one;
 	}
 	if (nr)
-		qsort(list, nr, sizeof(*list), by_name);
+		sort(list, nr, sizeof(*list), by_name);
 	for (i = 1, n = 0; i < nr; i++) {
 		if (by_name(&list[n], &list[i])) {
 			list[++n] = list[i];
@@ -326,7 +326,7 @@ static void put_stacks(struct metrics *m, const struct output *o)
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->own)
 			list[nr++] = stack;
-	qsort(list, nr, sizeof(*list), by_events);
+	sort(list, nr, sizeof(*list), by_events);
 	if (nr)
 		family(m, "stackbuf_stack_events_total", "counter",
 		       "Events of one of the most frequent stacks, outermost frame first.");

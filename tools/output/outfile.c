@@ -146,7 +146,8 @@ static int resolve(char path[PATH_MAX], bool own)
 			close(fd);
 			return 1;
 		}
-		len = check_owner(folder, &st, own) ? -1 : readlinkat(fd, "", link, sizeof(link) - 1);
+		len = check_owner(folder, &st, own) ? -1 :
+			readlinkat(fd, "", link, sizeof(link) - 1);
 		close(fd);
 		if (len < 0)
 			return -1;

@@ -280,7 +280,7 @@ static void put_samples(struct profile *p, const struct stackbuf_event *event, s
 	size_t i, n;
 
 	memcpy(sorted, event, nr * sizeof(*event));
-	qsort(sorted, nr, sizeof(*sorted), by_labels);
+	sort(sorted, nr, sizeof(*sorted), by_labels);
 	for (i = 0; i < nr; i += n) {
 		for (n = 1; i + n < nr && !by_labels(&sorted[i], &sorted[i + n]); n++)
 			;

@@ -96,7 +96,7 @@ static void collect(struct page *p, const struct output *o, const struct stackbu
 	p->frames = xcalloc(o->record->stacks.nr + 1, sizeof(*p->frames));
 	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
 		p->stack[p->stacks++] = stack;
-	qsort(p->stack, p->stacks, sizeof(*p->stack), by_id);
+	sort(p->stack, p->stacks, sizeof(*p->stack), by_id);
 	for (i = 0; i < p->stacks; i++) {
 		p->frames[i] = stack_frames(o, p->stack[i]);
 		for (n = 0; p->frames[i][n]; n++) {
@@ -104,7 +104,7 @@ static void collect(struct page *p, const struct output *o, const struct stackbu
 			p->text[p->texts++] = p->frames[i][n];
 		}
 	}
-	qsort(p->text, p->texts, sizeof(*p->text), by_text);
+	sort(p->text, p->texts, sizeof(*p->text), by_text);
 	for (i = n = 0; i < p->texts; i++)
 		if (!n || strcmp(p->text[n - 1], p->text[i]))
 			p->text[n++] = p->text[i];
@@ -164,7 +164,7 @@ static void put_commands(FILE *f, const struct stackbuf_event *event, size_t nr)
 
 	for (i = 0; i < nr; i++)
 		strcpy(comm[i], output_comm(event[i].comm, text));
-	qsort(comm, nr, sizeof(*comm), by_comm);
+	sort(comm, nr, sizeof(*comm), by_comm);
 	for (i = 0; i < nr; i++)
 		if (!n || strcmp(comm[n - 1], comm[i]))
 			memmove(comm[n++], comm[i], sizeof(*comm));

@@ -69,9 +69,14 @@
 			if (+info[key])
 				list.push(count(info[key]) + " " + text);
 		}
+		if (info.events_recorded === undefined)
+			list.push("how many events were refused, missed, overwritten or left out is unknown: " +
+				  "the page of stackbuf_info is missing");
 		lost.forEach(function (one) { say(one[0], "events were refused " + one[1]); });
 		say("probes_missed", "hits were missed by probes: the kernel runs none inside another's handler");
-		say("kept_out", "events were kept out by a filter");
+		say("kept_out", "events were kept out, by a filter or of who read the record");
+		say("not_sampled", "events were left out by sampling: totals and graph lack them");
+		say("over_limit", "events were left out, as the limit was reached");
 		say("events_overwritten", "events were overwritten by newer ones: only totals of stacks have them");
 		say("evicted_events", "events are in no total: their stacks were evicted from the table");
 		say("cut", "traces were cut at 64 frames");
@@ -89,13 +94,15 @@
 		var list = losses(), ul = make("ul", { id: "losses" });
 
 		document.body.append(make("h1", {}, "stackbuf: kernel call stacks"),
-			make("p", { id: "machine" }, "Linux " + info.release + ", " + info.machine + ", " + info.cpus +
-			     " CPUs; " + info.source + "; recording " + info.state),
-			make("p", { id: "recorded" }, count(info.events_recorded || 0) + " recorded, " +
+			make("p", { id: "machine" }, (info.release ? "Linux " + info.release + ", " + info.machine + ", " +
+			     info.cpus + " CPUs; " : "machine unknown; ") + info.source + "; recording " + info.state),
+			make("p", { id: "recorded" }, (info.events_recorded === undefined ? "unknown how many were" :
+			     count(info.events_recorded)) + " recorded, " +
 			     count(info.events_in_ring || 0) + " in the ring, " + count(n) + " in this page" +
-			     (n ? ", from " + seconds(0) + " s (" + day(0) + ") to " + seconds(last) + " s after boot" : "")));
+			     (n ? ", from " + seconds(0) + " s" + (info.load_realtime_ns ? " (" + day(0) + ")" : "") +
+			      " to " + seconds(last) + " s after boot" : "")));
 		list.forEach(function (text) {
-			ul.append(make("li", /refused|missed|missing|damaged|evicted|left|many/.test(text) ?
+			ul.append(make("li", /refused|missed|missing|damaged|evicted|left|many|unknown/.test(text) ?
 				       { class: "bad" } : {}, text));
 		});
 		if (!list.length)

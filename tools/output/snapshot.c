@@ -69,7 +69,7 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 		}
 	}
 	if (frames)
-		qsort(frame, frames, sizeof(*frame), order_u64);
+		sort(frame, frames, sizeof(*frame), order_u64);
 	for (i = 0; i < frames; i++) {
 		if (i && frame[i].addr == frame[i - 1].addr)
 			continue;

@@ -54,7 +54,7 @@ void duplicates_merge(struct record *r)
 		if (stack->nr && !stack->stale)
 			all[nr++] = stack;
 	}
-	qsort(all, nr, sizeof(*all), by_frames_and_id);
+	sort(all, nr, sizeof(*all), by_frames_and_id);
 	for (i = 0; i < nr; i++) {
 		if (!first || by_frames(first, all[i])) {
 			first = all[i];

@@ -129,7 +129,7 @@ size_t pages_drop_old_copies(struct found_page *page, size_t nr)
 {
 	size_t i, n = 0;
 
-	qsort(page, nr, sizeof(*page), by_place);
+	sort(page, nr, sizeof(*page), by_place);
 	for (i = nr; i--; ) {
 		/* In this direction the newest copy is met first */
 		if (n && same_place(&page[i], &page[nr - n]) &&
@@ -138,7 +138,7 @@ size_t pages_drop_old_copies(struct found_page *page, size_t nr)
 		page[nr - ++n] = page[i];
 	}
 	memmove(page, page + nr - n, n * sizeof(*page));
-	qsort(page, n, sizeof(*page), by_age);
+	sort(page, n, sizeof(*page), by_age);
 	return n;
 }
 
@@ -172,7 +172,7 @@ size_t page_set_instances(struct page_set *set, struct instance **list)
 	size_t i, n, nr = 0, room = 0;
 
 	if (set->nr)
-		qsort(set->page, set->nr, sizeof(*set->page), by_place);
+		sort(set->page, set->nr, sizeof(*set->page), by_place);
 	/* An instance's id is the time of its load: go from the newest to the oldest */
 	for (i = set->nr; i; i -= n) {
 		struct instance new = { .id = set->page[i - 1].instance };

@@ -113,7 +113,7 @@ static u32 *next_of_cpu(struct found_page *page, size_t nr)
 	for (i = 0; i < nr; i++)
 		if (page[i].kind == STACKBUF_EVENTS)
 			events[n++] = i;
-	qsort_r(events, n, sizeof(*events), by_cpu, page);
+	sort_with(events, n, sizeof(*events), by_cpu, page);
 	/* Go back from the newest page, so that pages of one sequence share their next page */
 	while (n-- > 1) {
 		const struct stackbuf_events_page *p = page[events[n - 1]].data;

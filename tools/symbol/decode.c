@@ -75,8 +75,8 @@ static bool is_address(const char *text, size_t len)
 }
 
 /*
- * Does a marker of registers lead to the frame?  *@exact: not one of a return address.  Return where
- * it begins, or NULL.
+ * Does a marker of registers lead to the frame?  *@exact: not one of a return address.
+ * Return where it begins, or NULL.
  */
 static const char *find_register(const char *before, size_t len, bool *exact)
 {
@@ -231,7 +231,8 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 		if (!n)
 			continue;
 		/* A decimal offset is one only alone in its line */
-		if (f->decimal && (trim_end(line, start) || !is_end(line + start + n, len - start - n)))
+		if (f->decimal &&
+		    (trim_end(line, start) || !is_end(line + start + n, len - start - n)))
 			continue;
 		*at = start;
 		return n;
@@ -308,7 +309,7 @@ static enum frame_kind kind_in_trace(const struct frame *f, struct trace *t, boo
 static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, const char *line,
 				    size_t at, const char *mark, size_t mark_len, bool alone)
 {
-	bool guess = ends_with(line, at, "? "), exact, first;
+	bool guess = ends_with(line, at, "? "), exact;
 	u64 place = hash_bytes(f->name, f->name_len) + (f->offset << 32);
 	const char *quote, *found;
 	enum frame_kind kind;
@@ -334,9 +335,8 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 	}
 	t = traces_find(&d->traces, line, guess ? at - 2 : at);
 	traces_end(&d->traces, line, at, t);
-	first = !t->frames || t->paused;
 	kind = kind_in_trace(f, t, guess, mark, mark_len);
-	if (d->last_register == place && (guess || first))
+	if (guess && d->last_register == place)
 		kind = FRAME_EXACT;
 	/* What a trace of arm64 begins with is where the program counter is */
 	if (!guess && d->traces.ended && !(t->paused && d->last_register == place))
@@ -524,7 +524,8 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 		fwrite(from, 1, line + after - from, out);
 		if (text)
 			fputs(text, out);
-		at = done = after;
+		at = after;
+		done = after;
 	}
 	d->last_line = first ? 0 : hash;
 	if (first && !is_stack_mark(line, len)) {

@@ -63,7 +63,7 @@ static void read_units(struct dwarf_units *d)
 		d->units++;
 	}
 	if (d->ranges)
-		qsort(d->range, d->ranges, sizeof(*d->range), by_start);
+		sort(d->range, d->ranges, sizeof(*d->range), by_start);
 }
 
 static struct dwarf_unit *unit_at(struct dwarf_units *d, u64 addr)

@@ -102,7 +102,7 @@ static void read_functions(struct elf_file *e)
 	e->by_addr = xcalloc(e->functions, sizeof(*e->by_addr));
 	for (n = 1; n < e->functions; n++)
 		e->by_addr[n - 1] = n;
-	qsort_r(e->by_addr, e->functions - 1, sizeof(*e->by_addr), by_addr, e);
+	sort_with(e->by_addr, e->functions - 1, sizeof(*e->by_addr), by_addr, e);
 
 	for (e->buckets = 64; e->buckets < e->functions; e->buckets *= 2)
 		;

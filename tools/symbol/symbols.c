@@ -109,7 +109,7 @@ static void read_kallsyms(struct symbols *s)
 		if (s->kallsyms[i - 1].addr > s->kallsyms[i].addr)
 			break;
 	if (i < s->nr)
-		qsort(s->kallsyms, s->nr, sizeof(*s->kallsyms), symbol_order);
+		sort(s->kallsyms, s->nr, sizeof(*s->kallsyms), symbol_order);
 	for (i = 0; i < s->nr; i++) {
 		if (n && s->kallsyms[n - 1].addr == s->kallsyms[i].addr) {
 			free(s->kallsyms[i].name);
@@ -135,7 +135,7 @@ void symbols_init(struct symbols *s, const struct record *r, const char *kallsym
 		read_snapshot(s, r->snapshot[i]);
 	}
 	if (s->snapshots)
-		qsort(s->snapshot, s->snapshots, sizeof(*s->snapshot), symbol_order);
+		sort(s->snapshot, s->snapshots, sizeof(*s->snapshot), symbol_order);
 }
 
 void symbols_free(struct symbols *s)

@@ -97,12 +97,13 @@ static void find_shape(struct shape *s, const char *text, size_t len)
 {
 	size_t at = 0, n;
 
-	s->len = s->numbers = 0;
+	s->len = 0;
+	s->numbers = 0;
 	while (at < len && s->len < TRACE_SHAPE - 1) {
 		n = text_escape(text + at, len - at);
 		if (n || isspace((unsigned char)text[at]) || !text[at]) {
 			/* "\t" is a blank, a colour is nothing */
-			if ((n <= 2) && s->len && s->text[s->len - 1] != ' ')
+			if (n <= 2 && s->len && s->text[s->len - 1] != ' ')
 				add_char(s, ' ');
 			at += n ?: 1;
 		} else if (isalnum((unsigned char)text[at])) {
@@ -124,7 +125,9 @@ static void end_trace(struct traces *t, struct trace *one)
 	one->folded = NULL;
 	one->frames = 0;
 	one->paused = 0;
-	one->entry = one->guessed_entry = one->fault = false;
+	one->entry = false;
+	one->guessed_entry = false;
+	one->fault = false;
 }
 
 /* The trace of this shape that has most numbers in common, of these the latest */
@@ -136,7 +139,8 @@ static struct trace *closest(struct traces *t, const struct shape *s)
 	for (one = t->trace; one < t->trace + TRACES_MAX; one++) {
 		if (!one->used || strcmp(one->shape, s->text))
 			continue;
-		for (i = equal = 0; i < s->numbers && i < one->numbers; i++)
+		equal = 0;
+		for (i = 0; i < s->numbers && i < one->numbers; i++)
 			equal += s->number[i] == one->number[i];
 		if (!best || equal > most || (equal == most && one->used > best->used)) {
 			best = one;

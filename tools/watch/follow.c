@@ -163,7 +163,7 @@ static int read_ring(struct follower *ctx)
 		ctx->fresh[n++] = i;
 	}
 	/* Oldest first, so that each CPU's events come in their order */
-	qsort_r(ctx->fresh, n, sizeof(*ctx->fresh), oldest_first, ctx);
+	sort_with(ctx->fresh, n, sizeof(*ctx->fresh), oldest_first, ctx);
 	for (i = 0; i < n; i++)
 		if (read_page(ctx, ctx->fresh[i]))
 			return -1;

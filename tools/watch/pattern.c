@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "watch/pattern.h"
 #include "symbol/kallsyms.h"
 
@@ -41,11 +42,55 @@ static int compile(struct pattern *p, char *error, size_t size)
 	return -1;
 }
 
+/*
+ * As other tools name places.  Return what is to be written instead, to be freed; NULL if it is a
+ * function, perhaps of a module of such a name.
+ */
+static char *other_syntax(const char *text)
+{
+	static const struct {
+		const char *word;
+		enum { ENTRY, RETURN, TRACEPOINT } is;
+	} other[] = {
+		{ "kprobe", ENTRY }, { "fentry", ENTRY }, { "kfunc", ENTRY }, { "p", ENTRY },
+		{ "f", ENTRY }, { "kretprobe", RETURN }, { "fexit", RETURN }, { "r", RETURN },
+		{ "kretfunc", RETURN }, { "tracepoint", TRACEPOINT },
+		{ "rawtracepoint", TRACEPOINT }, { "t", TRACEPOINT },
+	};
+	const char *colon = strchr(text, ':'), *rest = colon ? colon + 1 : "", *event;
+	char *module, *instead = NULL;
+	size_t i;
+
+	for (i = 0; colon && i < ARRAY_SIZE(other); i++)
+		if (strlen(other[i].word) == (size_t)(colon - text) &&
+		    !strncmp(text, other[i].word, colon - text))
+			break;
+	if (!colon || i == ARRAY_SIZE(other))
+		return NULL;
+	module = xasprintf("/sys/module/%s", other[i].word);
+	/* "p::f" */
+	rest += *rest == ':';
+	event = strrchr(rest, ':') ? strrchr(rest, ':') + 1 : rest;
+	if (!access(module, F_OK))
+		instead = NULL;
+	else if (other[i].is == ENTRY)
+		instead = xasprintf("%s: a probe is at the beginning of a function: write %s",
+				    text, rest);
+	else if (other[i].is == RETURN)
+		instead = xasprintf("%s: a probe is at the beginning of a function, not where it returns: write %s, or %s@retaddr to keep where it returns to",
+				    text, rest, rest);
+	else
+		instead = xasprintf("%s: tracepoints are not probed as such: probe __traceiter_%s while the event is enabled in two instances of tracefs, or FUNCTION+OFFSET (TRACEPOINTS in stackbuf-snoop(8) shows both)",
+				    text, event);
+	free(module);
+	return instead;
+}
+
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size)
 {
 	struct pattern *one;
 	const char *at, *colon;
-	char *plus, *end, *dash;
+	char *plus, *end, *dash, *instead;
 
 	GROW(p->pattern, p->nr, p->room);
 	one = &p->pattern[p->nr++];
@@ -56,6 +101,12 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 	if (!*text || strpbrk(text, " \t\n") || (!regex && strchr(text, ','))) {
 		snprintf(error, size, "'%s': a function's name holds neither blanks nor commas",
 			 text);
+		return -1;
+	}
+	instead = other_syntax(text);
+	if (instead) {
+		snprintf(error, size, "%s", instead);
+		free(instead);
 		return -1;
 	}
 	colon = strchr(text, ':');
@@ -226,7 +277,7 @@ static int read_kallsyms(const struct patterns *p, const char *path, struct cand
 	kallsyms_close(&k);
 	if (!c->nr)
 		return 0;
-	qsort(c->one, c->nr, sizeof(*c->one), by_name);
+	sort(c->one, c->nr, sizeof(*c->one), by_name);
 	for (i = 0; i < c->nr; i++) {
 		if (n && !by_name(&c->one[n - 1], &c->one[i])) {
 			c->one[n - 1].times++;
@@ -300,7 +351,7 @@ static void drop_duplicates(struct matches *c)
 
 	if (!c->nr)
 		return;
-	qsort(c->name, c->nr, sizeof(*c->name), order_strings);
+	sort(c->name, c->nr, sizeof(*c->name), order_strings);
 	for (i = 0; i < c->nr; i++)
 		if (n && !strcmp(c->name[n - 1], c->name[i]))
 			free(c->name[i]);
@@ -320,6 +371,12 @@ static void count_match(struct patterns *p, const struct candidate *one, bool ch
 			p->pattern[i].matched += one->times;
 			p->pattern[i].chosen += chosen;
 		}
+}
+
+/* "count -l NAME": what ftrace leaves out takes a probe all the same, if it is asked for by name */
+static bool is_whole_name(const struct pattern *p)
+{
+	return p->kind == PATTERN_GLOB && !strpbrk(p->function, "*?[");
 }
 
 int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
@@ -348,7 +405,8 @@ int patterns_choose(struct patterns *p, const char *kallsyms, const char *blackl
 		read_blacklist(blacklist, &all);
 	for (i = 0; i < all.nr; i++) {
 		struct candidate *one = &all.one[i];
-		bool excluded = one->blacklisted || (listed && !one->available);
+		bool excluded = one->blacklisted ||
+				(listed && !one->available && !is_whole_name(one->pattern));
 
 		count_match(p, one, !excluded && one->times == 1);
 		if (excluded) {

@@ -47,6 +47,9 @@ struct patterns {
 
 /* Return 0, or -1 with a line in @error */
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
+/* Why no function has this name, and which one was meant, to be freed; NULL if that is not clear */
+char *pattern_suggest(const struct pattern *p);
+
 void patterns_free(struct patterns *p);
 
 /*

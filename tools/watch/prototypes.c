@@ -10,8 +10,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "library.h"
 #include "watch/prototypes.h"
-#include "util.h"
+
+/* What is called of libbpf */
+static struct {
+	typeof(btf__free) *btf__free;
+	typeof(btf__load_vmlinux_btf) *btf__load_vmlinux_btf;
+	typeof(btf__load_module_btf) *btf__load_module_btf;
+	typeof(btf__name_by_offset) *btf__name_by_offset;
+	typeof(btf__type_by_id) *btf__type_by_id;
+	typeof(btf__type_cnt) *btf__type_cnt;
+	typeof(btf_dump__new) *btf_dump__new;
+	typeof(btf_dump__free) *btf_dump__free;
+	typeof(btf_dump__emit_type_decl) *btf_dump__emit_type_decl;
+	typeof(libbpf_get_error) *libbpf_get_error;
+	typeof(libbpf_set_print) *libbpf_set_print;
+} lib;
+
+static void open_library(void)
+{
+	lib.btf__free = library_find(LIBBPF, "btf__free");
+	lib.btf__load_vmlinux_btf = library_find(LIBBPF, "btf__load_vmlinux_btf");
+	lib.btf__load_module_btf = library_find(LIBBPF, "btf__load_module_btf");
+	lib.btf__name_by_offset = library_find(LIBBPF, "btf__name_by_offset");
+	lib.btf__type_by_id = library_find(LIBBPF, "btf__type_by_id");
+	lib.btf__type_cnt = library_find(LIBBPF, "btf__type_cnt");
+	lib.btf_dump__new = library_find(LIBBPF, "btf_dump__new");
+	lib.btf_dump__free = library_find(LIBBPF, "btf_dump__free");
+	lib.btf_dump__emit_type_decl = library_find(LIBBPF, "btf_dump__emit_type_decl");
+	lib.libbpf_get_error = library_find(LIBBPF, "libbpf_get_error");
+	lib.libbpf_set_print = library_find(LIBBPF, "libbpf_set_print");
+}
 
 /**
  * struct image - the kernel itself, or a module
@@ -84,31 +114,31 @@ static struct image *load(struct prototypes *p, const char *module)
 	p->image[p->images++] = image;
 	image->module = xstrdup(module);
 	if (!*module)
-		image->btf = btf__load_vmlinux_btf();
+		image->btf = lib.btf__load_vmlinux_btf();
 	else if (base)
-		image->btf = btf__load_module_btf(module, base);
+		image->btf = lib.btf__load_module_btf(module, base);
 	/* libbpf 0.x returns errors as pointers */
-	if (libbpf_get_error(image->btf))
+	if (lib.libbpf_get_error(image->btf))
 		image->btf = NULL;
 	if (!image->btf)
 		return image;
-	image->dump = btf_dump__new(image->btf, print, p, NULL);
-	if (libbpf_get_error(image->dump)) {
+	image->dump = lib.btf_dump__new(image->btf, print, p, NULL);
+	if (lib.libbpf_get_error(image->dump)) {
 		image->dump = NULL;
 		return image;
 	}
-	first = *module ? btf__type_cnt(base) : 1;
-	for (id = first; id < btf__type_cnt(image->btf); id++) {
-		const struct btf_type *type = btf__type_by_id(image->btf, id);
+	first = *module ? lib.btf__type_cnt(base) : 1;
+	for (id = first; id < lib.btf__type_cnt(image->btf); id++) {
+		const struct btf_type *type = lib.btf__type_by_id(image->btf, id);
 
 		if (!btf_is_func(type))
 			continue;
 		GROW(image->function, image->nr, image->room);
 		image->function[image->nr++] = (struct function){
-			btf__name_by_offset(image->btf, type->name_off), type->type };
+			lib.btf__name_by_offset(image->btf, type->name_off), type->type };
 	}
 	if (image->nr)
-		qsort(image->function, image->nr, sizeof(*image->function), by_name);
+		sort(image->function, image->nr, sizeof(*image->function), by_name);
 	return image;
 }
 
@@ -116,7 +146,8 @@ struct prototypes *prototypes_open(void)
 {
 	struct prototypes *p = xcalloc(1, sizeof(*p));
 
-	libbpf_set_print(quiet);
+	open_library();
+	lib.libbpf_set_print(quiet);
 	load(p, "");
 	return p;
 }
@@ -136,8 +167,8 @@ void prototypes_close(struct prototypes *p)
 	while (p->images) {
 		struct image *image = p->image[--p->images];
 
-		btf_dump__free(image->dump);
-		btf__free(image->btf);
+		lib.btf_dump__free(image->dump);
+		lib.btf__free(image->btf);
 		free(image->function);
 		free(image->module);
 		free(image);
@@ -162,7 +193,7 @@ static char *declare(struct prototypes *p, const struct image *image,
 {
 	const struct btf_dump_emit_type_decl_opts options = {
 		.sz = sizeof(options),
-		.field_name = btf__name_by_offset(image->btf, param->name_off),
+		.field_name = lib.btf__name_by_offset(image->btf, param->name_off),
 	};
 	char *text = NULL;
 	size_t size = 0;
@@ -172,7 +203,7 @@ static char *declare(struct prototypes *p, const struct image *image,
 	p->text = open_memstream(&text, &size);
 	if (!p->text)
 		die(1, "out of memory");
-	btf_dump__emit_type_decl(image->dump, param->type, &options);
+	lib.btf_dump__emit_type_decl(image->dump, param->type, &options);
 	fclose(p->text);
 	p->text = NULL;
 	return text;
@@ -194,7 +225,7 @@ int prototypes_find(struct prototypes *p, const char *module, const char *functi
 	if (!found || (found > image->function && !by_name(found - 1, found)) ||
 	    (found + 1 < image->function + image->nr && !by_name(found, found + 1)))
 		return -1;
-	proto = btf__type_by_id(image->btf, found->type);
+	proto = lib.btf__type_by_id(image->btf, found->type);
 	if (!proto || !btf_is_func_proto(proto))
 		return -1;
 	n = btf_vlen(proto);

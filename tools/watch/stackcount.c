@@ -9,6 +9,8 @@
  *
  * The process is only in the events.  For -P and for formats with commands the ring is followed;
  * events that were overwritten before they were read are in the totals, of an unknown process.
+ * Ring and totals are read at different times: times of events tell, CPU by CPU, which the totals
+ * had at the beginning, and which the last reading found beyond those that were followed.
  *
  * With a filter that the kernel does not apply, and for snoop, only events that were read count.
  */
@@ -23,6 +25,10 @@
 
 /* How often to read again when a page was moving */
 #define TRIES	10
+
+/* A damaged page may name any CPU */
+#define CPUS_MAX	65536
+#define CPU(e)		((e)->cpu % CPUS_MAX)
 
 /**
  * struct tally - a total
@@ -55,9 +61,11 @@ struct counter {
 	struct tally *last;		/* of the event before: the next is often the same */
 	struct tally **row;		/* those to print */
 	size_t rows, room;
+	bool any;			/* one was printed */
 	unsigned int reading;
 	u64 evicted, evicted_before, evicted_known;
 	u64 unsure, lost;
+	u64 *base_time, *seen_time;	/* by CPU: of the newest event in @base, and followed */
 	u64 started, next;		/* CLOCK_MONOTONIC, ns */
 	bool ends;			/* last reading: also print what has no label */
 };
@@ -210,6 +218,9 @@ static int read_totals(struct counter *ctx, bool base)
 		if (!(set.changed || r->rebuilt || r->half) || !(base || ctx->ends))
 			break;
 	}
+	for (i = 0; i < r->events && base; i++)
+		if (ctx->base_time[CPU(&r->event[i])] < r->event[i].time)
+			ctx->base_time[CPU(&r->event[i])] = r->event[i].time;
 	ctx->unsure = (u64)(set.changed + r->rebuilt) * PAGE_EVENTS_MAX + r->half;
 	page_set_clear(&set);
 	ctx->reading++;
@@ -386,7 +397,7 @@ static int print_totals(struct counter *ctx)
 	ctx->evicted_known = 0;
 	twalk_r(ctx->tallies, collect, ctx);
 	if (ctx->rows)
-		qsort(ctx->row, ctx->rows, sizeof(*ctx->row), by_frames);
+		sort(ctx->row, ctx->rows, sizeof(*ctx->row), by_frames);
 	/* Add up stacks that two CPUs have entered twice */
 	sum = xcalloc(ctx->rows + 1, sizeof(*sum));
 	for (i = 0; i < ctx->rows; i++) {
@@ -404,8 +415,9 @@ static int print_totals(struct counter *ctx)
 		ctx->row[i]->reported = ctx->row[i]->total - ctx->row[i]->base;
 	for (i = 0; i < n; i++)
 		ctx->row[i] = &sum[i];
+	ctx->any |= n;
 	if (n)
-		qsort(ctx->row, n, sizeof(*ctx->row), by_number);
+		sort(ctx->row, n, sizeof(*ctx->row), by_number);
 
 	if (ctx->w->live && format == FORMAT_TEXT)
 		putc('\n', ctx->w->o->file);
@@ -479,8 +491,22 @@ static bool take_event(void *arg, const struct stackbuf_event *e)
 
 	if (ctx->w->number && ctx->counted == ctx->w->number)
 		return false;
+	if (!ctx->read_only && e->time <= ctx->base_time[CPU(e)])
+		return true;
+	ctx->seen_time[CPU(e)] = e->time;
 	count_event(ctx, e);
 	return !ctx->w->number || ctx->counted < ctx->w->number;
+}
+
+/* Events that the last reading of the totals has, and that were not followed */
+static void take_rest(struct counter *ctx)
+{
+	const struct record *r = ctx->w->o->record;
+	size_t i;
+
+	for (i = 0; i < r->events; i++)
+		if (r->event[i].time > ctx->seen_time[CPU(&r->event[i])])
+			take_event(ctx, &r->event[i]);
 }
 
 /* Print when an interval ends.  Return true when it is time to end */
@@ -555,12 +581,16 @@ static int live(struct counter *ctx)
 	ctx->ends = true;
 	if (!ctx->read_only && read_totals(ctx, false))
 		return -1;
-	if (!ctx->read_only && ctx->labelled)
+	if (!ctx->read_only && ctx->labelled) {
+		take_rest(ctx);
 		twalk_r(ctx->tallies, subtract, ctx);
+	}
 	if (print_totals(ctx))
 		return -1;
 	if (w->o->format == FORMAT_TEXT)
 		fputs("Detaching...\n", w->o->file);
+	else if (!ctx->any && !w->in_vain)
+		report("no event: these functions were not called, or the filter chooses none of their calls");
 	fflush(w->o->file);
 	if (ctx->lost && ctx->read_only)
 		fprintf(stderr,
@@ -629,11 +659,15 @@ int stackcount_run(struct watch *w)
 
 	if (watch_prepare(w))
 		return -1;
+	ctx.base_time = xcalloc(CPUS_MAX, sizeof(*ctx.base_time));
+	ctx.seen_time = xcalloc(CPUS_MAX, sizeof(*ctx.seen_time));
 	ctx.labelled = w->per_process || watch_sums(w);
 	ctx.read_only = w->events || w->filtered;
 	ret = w->live ? live(&ctx) : copied(&ctx);
 	tdestroy(ctx.tallies, free);
 	tdestroy(ctx.saved_stacks, free_saved_stack);
 	free(ctx.row);
+	free(ctx.base_time);
+	free(ctx.seen_time);
 	return ret ? ret : watch_finish(w);
 }

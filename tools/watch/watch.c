@@ -309,12 +309,23 @@ static void add_probed(struct output *o, const struct probes *p)
 	o->nr_probed += p->addrs;
 }
 
+/* Of the first name that no function has */
+static char *suggest(const struct watch *w)
+{
+	char *text = NULL;
+	size_t i;
+
+	for (i = 0; i < w->patterns.nr && !text; i++)
+		text = pattern_suggest(&w->patterns.pattern[i]);
+	return text;
+}
+
 int watch_begin(struct watch *w)
 {
 	const struct filter *f = w->filter;
 	struct probes *p = &w->probes;
 	bool names_only = true;
-	char pid[16], cpu[16];
+	char pid[16], cpu[16], *suggestion;
 	u32 value;
 	size_t i;
 
@@ -327,10 +338,14 @@ int watch_begin(struct watch *w)
 	if (probes_parameter(p, PARAM_PID, pid) || probes_parameter(p, PARAM_CPU, cpu) ||
 	    probes_parameter(p, PARAM_COMM, kernel_comm(f) ?: "") ||
 	    probes_parameter(p, PARAM_LIMIT, "0") || probes_parameter(p, PARAM_EVERY, "1") ||
-	    probes_set(p, w->source, &w->matches, names_only))
-		return failed(w, "%s", p->error);
+	    probes_set(p, w->source, &w->matches, names_only)) {
+		suggestion = names_only ? suggest(w) : NULL;
+		failed(w, "%s", suggestion ?: p->error);
+		free(suggestion);
+		return -1;
+	}
 	if (p->addrs)
-		qsort(p->addr, p->addrs, sizeof(u64), order_u64);
+		sort(p->addr, p->addrs, sizeof(u64), order_u64);
 	if (p->refused && p->refused == w->matches.nr)
 		return failed(w, "none of the %zu functions that match can be probed: %s",
 			      w->matches.nr, p->refusal->why);
@@ -383,9 +398,26 @@ void watch_wait(const struct watch *w, u64 ns)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Did every function wait for a module that is not there even now? */
+static bool waits_in_vain(const struct watch *w)
+{
+	char *module;
+	size_t i;
+	bool none = w->probes.pendings && w->probes.pendings == w->matches.nr;
+
+	for (i = 0; none && i < w->probes.pendings; i++) {
+		module = xasprintf("/sys/module/%.*s", (int)strcspn(w->probes.pending[i], ":"),
+				   w->probes.pending[i]);
+		none = access(module, F_OK);
+		free(module);
+	}
+	return none;
+}
+
 int watch_end(struct watch *w)
 {
 	report_off(w);
+	w->in_vain = waits_in_vain(w);
 	return probes_remove(&w->probes) ? failed(w, "%s", w->probes.error) : 0;
 }
 
@@ -405,6 +437,9 @@ int watch_finish(struct watch *w)
 
 	if (w->live && probes_restore(&w->probes))
 		ret = failed(w, "%s", w->probes.error);
+	if (!ret && w->in_vain)
+		ret = failed(w, "no probe was set: the module for %s was not loaded",
+			     w->probes.pending[0]);
 	if (w->live && !ret && !access(w->probes.dir, F_OK)) {
 		if (source_read_info(w->source, r))
 			ret = failed(w, "%s", w->source->error);

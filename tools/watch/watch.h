@@ -47,6 +47,7 @@ struct watch {
 	int pidfd;
 	bool filtered;		/* live: the filter has a part that the kernel does not apply */
 	bool reported_off;
+	bool in_vain;		/* all functions waited for modules that were not loaded */
 	bool unlisted;		/* which functions the kernel excludes from probes is not known */
 	u64 missed, lost[STACKBUF_COUNTERS];
 };

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * library.h - libraries that few commands need, opened when these call them
+ *
+ * A program reads each library that it is linked to before it runs, and with what these depend on
+ * they are nine of seventeen: events, if reading is probed, and time.
+ */
+#ifndef LIBRARY_H
+#define LIBRARY_H
+
+#include "opened.h"	/* file names, as the linker has them */
+#include "util.h"
+
+/* A function of the library; ends the program with one line if there is no such library */
+void *library_find(const char *library, const char *name);
+
+#endif
