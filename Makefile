@@ -68,6 +68,9 @@ fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 	test-packages test-fleet soak
 
 all: module tools
+	@echo 'built $(module:$(CURDIR)/%=%) for kernel $(release)$(if $(wildcard build/tools/stackbuf),$(,) and build/tools/stackbuf)'
+	@[ '$(release)' != "$$(uname -r)" ] || echo 'next: sudo make load PARAMS=probe=vfs_read; sudo build/tools/stackbuf log --last 3'
+	@[ '$(release)' = "$$(uname -r)" ] || echo 'next: scripts/machine/stackbuf-vm -h shows how to try it in a virtual machine'
 
 # Not in the package for DKMS
 test_sources := $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch])
@@ -274,7 +277,8 @@ clean:
 	+@if [ -e tools/Makefile ]; then $(MAKE) -C tools --no-print-directory clean; fi
 
 help:
-	@echo 'make            build stackbuf.ko in build/RELEASE for the running kernel'
+	@echo 'make            build stackbuf.ko in build/RELEASE for the running kernel, and the command'
+	@echo 'make module     build stackbuf.ko alone'
 	@echo 'make load       load it, as root; PARAMS="NAME=VALUE ..." for its parameters'
 	@echo 'make unload     unload it, as root'
 	@echo 'make install    install module, command, scripts and manual pages (PREFIX, DESTDIR)'
@@ -316,4 +320,4 @@ help:
 	@echo '                4096), multiples of 4'
 	@echo 'PROBES=n DEEPEST=n'
 	@echo '                leave out the parameter probe, and the table of deepest stacks'
-	@echo 'W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'
+	@echo 'V=1 W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'
