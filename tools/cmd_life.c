@@ -73,6 +73,7 @@ void cmd_life(struct session *s, struct output *o, struct args *a)
 	const struct stackbuf_event *before = NULL;
 	size_t i, nr;
 
+	o->by_address = true;
 	session_report_missing(s);
 	report_lack(o, o->search);
 	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);

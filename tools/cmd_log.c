@@ -17,6 +17,9 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 		if (!s->source.ops->read || !(s->source.live || args_live(a)))
 			die(1, "%s: does not grow, so there is nothing to follow", s->source.name);
 		session_need_info(s);
+		report("following: events from now on%s; Ctrl-C ends it",
+		       a->wanted.filter.has_last || a->wanted.filter.has_since ?
+		       ", after those that were chosen" : " (--last 10 shows that many before)");
 		if (follow_events(&s->source, o, &a->wanted.filter, NULL))
 			die(1, "%s", s->source.error);
 		return;

@@ -9,7 +9,7 @@
 \name:
 .endm
 /* Up to an offset of the function */
-.macro upto name, offset
+.macro to_offset name, offset
 	.org	\name + \offset, 0x90
 .endm
 #ifndef SECOND
@@ -17,87 +17,87 @@
 begin vfs_read
 	nop; nop; nop; nop
 	nop			/* vfs_read+0x4 */
-	upto vfs_read, 0xa4
+	to_offset vfs_read, 0xa4
 	call	ksys_read
 	nop			/* vfs_read+0xa9 */
-	upto vfs_read, 0x158
+	to_offset vfs_read, 0x158
 	call	ksys_read
 	nop			/* vfs_read+0x15d */
-	upto vfs_read, 0x370
+	to_offset vfs_read, 0x370
 begin ksys_read
-	upto ksys_read, 0x6a
+	to_offset ksys_read, 0x6a
 	call	vfs_read
 	nop			/* ksys_read+0x6f */
-	upto ksys_read, 0xf0
+	to_offset ksys_read, 0xf0
 begin do_syscall_64
-	upto do_syscall_64, 0x82
+	to_offset do_syscall_64, 0x82
 	call	ksys_read
 	nop			/* do_syscall_64+0x87 */
-	upto do_syscall_64, 0x180
+	to_offset do_syscall_64, 0x180
 begin entry_SYSCALL_64_after_hwframe
-	upto entry_SYSCALL_64_after_hwframe, 0x71
+	to_offset entry_SYSCALL_64_after_hwframe, 0x71
 	call	do_syscall_64
 	nop			/* entry_SYSCALL_64_after_hwframe+0x76 */
-	upto entry_SYSCALL_64_after_hwframe, 0x7e
+	to_offset entry_SYSCALL_64_after_hwframe, 0x7e
 begin asm_sysvec_apic_timer_interrupt
-	upto asm_sysvec_apic_timer_interrupt, 0x15
+	to_offset asm_sysvec_apic_timer_interrupt, 0x15
 	call	vfs_read
 	nop			/* asm_sysvec_apic_timer_interrupt+0x1a */
-	upto asm_sysvec_apic_timer_interrupt, 0x20
+	to_offset asm_sysvec_apic_timer_interrupt, 0x20
 begin asm_fred_entrypoint_kernel
-	upto asm_fred_entrypoint_kernel, 0x4e
+	to_offset asm_fred_entrypoint_kernel, 0x4e
 	call	vfs_read
 	nop			/* asm_fred_entrypoint_kernel+0x53 */
-	upto asm_fred_entrypoint_kernel, 0x70
+	to_offset asm_fred_entrypoint_kernel, 0x70
 begin asm_exc_page_fault
-	upto asm_exc_page_fault, 0x21
+	to_offset asm_exc_page_fault, 0x21
 	call	vfs_read
 	nop			/* asm_exc_page_fault+0x26 */
-	upto asm_exc_page_fault, 0x30
+	to_offset asm_exc_page_fault, 0x30
 begin asm_common_interrupt
-	upto asm_common_interrupt, 0x21
+	to_offset asm_common_interrupt, 0x21
 	call	common_interrupt
 	nop			/* asm_common_interrupt+0x26 */
-	upto asm_common_interrupt, 0x40
+	to_offset asm_common_interrupt, 0x40
 begin common_interrupt
-	upto common_interrupt, 0x7b
+	to_offset common_interrupt, 0x7b
 	call	vfs_read
 	nop			/* common_interrupt+0x80 */
-	upto common_interrupt, 0xa0
+	to_offset common_interrupt, 0xa0
 begin apic_timer_interrupt
-	upto apic_timer_interrupt, 0xa
+	to_offset apic_timer_interrupt, 0xa
 	call	vfs_read
 	nop			/* apic_timer_interrupt+0xf */
-	upto apic_timer_interrupt, 0x20
+	to_offset apic_timer_interrupt, 0x20
 begin el1_irq
-	upto el1_irq, 0xb3
+	to_offset el1_irq, 0xb3
 	call	vfs_read
 	nop			/* el1_irq+0xb8 */
-	upto el1_irq, 0x100
+	to_offset el1_irq, 0x100
 begin el1h_64_irq_handler
-	upto el1h_64_irq_handler, 0x13
+	to_offset el1h_64_irq_handler, 0x13
 	call	vfs_read
 	nop			/* el1h_64_irq_handler+0x18 */
-	upto el1h_64_irq_handler, 0x24
+	to_offset el1h_64_irq_handler, 0x24
 begin __pfx_kthread
-	upto __pfx_kthread, 0x10
+	to_offset __pfx_kthread, 0x10
 begin kthread
 	nop			/* kthread+0x0 */
-	upto kthread, 0xeb
+	to_offset kthread, 0xeb
 	call	vfs_read
 	nop			/* kthread+0xf0 */
-	upto kthread, 0x100
+	to_offset kthread, 0x100
 begin ret_from_fork
-	upto ret_from_fork, 0x2f
+	to_offset ret_from_fork, 0x2f
 	call	kthread
 	nop			/* ret_from_fork+0x34 */
-	upto ret_from_fork, 0x50
+	to_offset ret_from_fork, 0x50
 /* Assembled twice, there are two of this name */
 #else
 	.text
 #endif
 twice:
-	upto twice, 0x20
+	to_offset twice, 0x20
 #ifndef SECOND
 last_function:
 	nop

@@ -43,7 +43,7 @@ files() {
 
 mapfile -t all < <(files | while read -r file; do [ ! -f "$file" ] || echo "$file"; done)
 # Files that cannot hold a comment.
-no_spdx='^(LICENSE$|.*\.md$|tools/tests/.*\.txt$|.*\.json$|.*/corpus/|debian/(changelog|source/format)$)'
+no_spdx='^(LICENSE$|tests/field/logs$|.*\.md$|tools/tests/.*\.txt$|.*\.json$|.*/corpus/|debian/(changelog|source/format)$)'
 scripts=()
 sources=()
 for file in "${all[@]}"; do
@@ -71,7 +71,7 @@ if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	apart=(TESTS=1) together=(TESTS=1) unit=()
 	others='^$'
 fi
-plan=$((21 + ${#pairs[@]} + ${#compilers[@]}))
+plan=$((20 + ${#pairs[@]} + ${#compilers[@]}))
 
 # silent TEXT WORD...: a result, the module built for $kernel with these words for make and without
 # a message.  Adds the files of core/ that were compiled to $work/alone.

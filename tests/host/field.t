@@ -11,12 +11,13 @@ field=$top/tests/field
 
 kernel() {
 	gcc -g -c -o "$dir/kernel.o" "$field/kernel.S" && gcc -g -c -DSECOND -o "$dir/second.o" "$field/kernel.S" &&
-		ld -Ttext=0xffffffff81000000 -e 0xffffffff81000000 -o "$dir/vmlinux" "$dir/kernel.o" "$dir/second.o"
+		ld -Ttext=0xffffffff81000000 -e 0xffffffff81000000 -o "$dir/vmlinux" "$dir/kernel.o" "$dir/second.o" &&
+		mkdir "$dir/modules" && gcc -g -c -o "$dir/modules/foo-bar.ko" "$field/module.S"
 }
 
 # decoded FILE [OPTION...]: with lines as those of tests/field have them
 decoded() {
-	"$sane" decode -k "$dir/vmlinux" "$@" 2>"$dir/err" | sed 's#([^ (]*/\([a-z]*\.S\):#(\1:#g'
+	"$sane" decode -k "$dir/vmlinux" -m "$dir/modules" "$@" 2>"$dir/err" | sed 's#([^ (]*/\([a-z]*\.S\):#(\1:#g'
 	return "${PIPESTATUS[0]}"
 }
 
@@ -30,13 +31,24 @@ log() {
 	'no size: only where one function has the name')
 		said="twice+0xc lacks the function's size, and 2 functions have this name" ;;
 	esac
-	sed 's/ (kernel\.S:[0-9?]*)//g' "$2" >"$dir/in" && ! cmp -s "$dir/in" "$2" || [ "$status" = 1 ] || return
+	sed 's/ ([a-z]*\.S:[0-9?]*)//g' "$2" >"$dir/in" && ! cmp -s "$dir/in" "$2" || [ "$status" = 1 ] || return
 	decoded "$dir/in" >"$dir/out"
 	got=$?
 	diff "$2" "$dir/out" && [ "$got" = "$status" ] && grep -q "$said" "$dir/err" && return
 	echo "status $got"
 	cat "$dir/err"
 	return 1
+}
+
+# A compressed module that libdw cannot read: what it is
+packed() {
+	command -v zstd >/dev/null || { echo 'zstd is not installed'; return 1; }
+	mkdir "$dir/packed" && zstd -q "$dir/modules/foo-bar.ko" -o "$dir/packed/foo-bar.ko.zst" &&
+		echo ' foo_work+0x9/0x1e [foo_bar]' >"$dir/in" || return
+	"$sane" decode -k "$dir/vmlinux" -m "$dir/packed" "$dir/in" >"$dir/out" 2>"$dir/err"
+	# A libdw that knows zstd reads it
+	grep -q 'module\.S:7' "$dir/out" || grep -q 'foo-bar.ko.zst is compressed by zstd, .*: unpack it by unzstd$' "$dir/err" ||
+		{ cat "$dir/out" "$dir/err"; return 1; }
 }
 
 # Traces of a log as folded stacks: what was interrupted is in them, guesses are not
@@ -93,6 +105,7 @@ all_tests() {
 	while IFS= read -r name; do
 		result "$name" log "$name" "$dir/logs/$name"
 	done <"$dir/names"
+	result 'a module compressed by zstd is named as such' packed
 	result "a log's traces as folded stacks and as a flame graph" folded
 }
 

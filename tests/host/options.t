@@ -528,7 +528,7 @@ life() {
 	"$fake" "$dir/laps" 1000000 || return
 	"$sane" -f "$dir/laps" life 0+0xffffffffffffffff 2>&1 >/dev/null | grep -q 'goes back to .*: what happened before is not known' || return
 	! "$sane" -f "$made" life 1+0xffffffffffffffff 2>&1 >/dev/null | grep 'is not known' || return
-	"$sane" -f "$made" life 12 2>&1 | grep -q 'no event matches' || return
+	"$sane" -f "$made" life 12 2>&1 | grep -q 'no event matches: .*: ADDRESS excludes all of them: loosen it' || return
 	refused 2 'must be an address' life 0x12/3 && refused 2 'must be an address' life '!1' && refused 2 'must be an address' life 1+0 &&
 		refused 2 'the ADDRESS is missing' life && refused 2 'one argument too many' life 1 2 && refused 2 'is not for "life"' life 1 --tag 3
 }

@@ -129,6 +129,16 @@ stacks() {
 	[ "$(cat "$dir/rows")" = "same_0 $("$plain" -f "$made" count --folded | sed -n 's/.*;same_0_\[made\] //p')" ] || { cat "$dir/rows"; return 1; }
 }
 
+# Two stacks of one function and caller: the first frame in which they differ
+alike() {
+	"$fake" "$dir/many0" 5003 && "$plain" -f "$dir/many0" report - | sed 's/known_1_\([01]\)+/known_0_\1+/' >"$dir/alike.html" &&
+		in_browser "file://$dir/alike.html#tab=stacks" >"$dir/dom" || return
+	tr -d '\n' <"$dir/dom" | grep -o '<summary>[^<]*' | sed 's/&lt;/</' >"$dir/rows"
+	grep -q '^<summary>known_0_0 \[made\] < known_0_1 \[made\] … known_0_2 \[made\]$' "$dir/rows" &&
+		grep -q '^<summary>known_0_0 \[made\] < known_0_1 \[made\] … known_1_2 \[made\]$' "$dir/rows" &&
+		grep -q '^<summary>known_2_0 \[made\] < known_2_1 \[made\]$' "$dir/rows" || { cat "$dir/rows"; return 1; }
+}
+
 # Of a span of time, and one CPU: the events that log prints
 events() {
 	in_browser "file://$page#tab=events&from=94000000000&to=156500000000&cpu=2" >"$dir/dom" &&
@@ -210,6 +220,7 @@ all_tests() {
 		result 'in a browser: widths of functions' graph
 		result 'in a browser: of a record without stackbuf_info what is not known is called unknown' without_info
 		result '... stacks that match a search' stacks
+		result '... rows of the same functions say in what they differ' alike
 		result '... events of a span of time and a CPU' events
 		result '... zoom by mouse and click, search, back' by_hand
 		result '... 250,000 events open' fast

@@ -29,7 +29,7 @@ struct folded {
 	char error[512];
 };
 
-/* Add @count events of a stack; @text is changed.  Return -1 if its total exceeds 64 bits, else 0 */
+/* Add @count events of a stack; @text is changed.  Return -1 if its total exceeds 64 bits */
 int folded_add(struct folded *f, char *text, u64 count);
 void folded_end(struct folded *f);
 

@@ -12,15 +12,21 @@ static const char *const option_name[FILTER_OPTIONS] = {
 	[FILTER_STACK] = "--stack",
 };
 
+/* "life" has an address in place of --tag */
+static const char *name_option(const struct output *o, unsigned int option)
+{
+	return option == FILTER_TAG && o->by_address ? "ADDRESS" : option_name[option];
+}
+
 /* Write "--pid, --cpu and --tag" into @text: the options whose bits are set.  Return how many */
-static unsigned int name_options(unsigned int options, char text[128])
+static unsigned int name_options(const struct output *o, unsigned int options, char text[128])
 {
 	unsigned int n = 0, nr = __builtin_popcount(options), i;
 
 	*text = '\0';
 	for (i = 0; i < FILTER_OPTIONS; i++)
 		if (options & 1U << i)
-			strcat(strcat(text, !n++ ? "" : n == nr ? " and " : ", "), option_name[i]);
+			strcat(strcat(text, !n++ ? "" : n == nr ? " and " : ", "), name_option(o, i));
 	return nr;
 }
 
@@ -57,7 +63,7 @@ void output_no_event(struct output *o, bool functions)
 	output_time(o, found->newest, to, sizeof(to));
 	searched = xasprintf("%llu event%s searched, from %s to %s", found->searched,
 			     found->searched == 1 ? "" : "s", from, to);
-	several = name_options(alone ?: given, names) > 1;
+	several = name_options(o, alone ?: given, names) > 1;
 	if (found->match && functions)
 		report("no event matches: %s: of these %llu %s, and none is of the functions named%s",
 		       searched, found->match, given ? "meet the filters" : "are in the ring",
@@ -70,7 +76,7 @@ void output_no_event(struct output *o, bool functions)
 		       several ? "loosen them" : "loosen it", then);
 	else if (found->without[most])
 		report("no event matches: %s: none meets %s together: loosen one (without %s %llu match)%s",
-		       searched, names, option_name[most], found->without[most], then);
+		       searched, names, name_option(o, most), found->without[most], then);
 	else
 		report("no event matches: %s: none meets %s together: loosen several%s", searched,
 		       names, then);

@@ -29,6 +29,7 @@ enum output_format {
  * @probed: addresses of probes, which are not return addresses
  * @nr_probed: how many
  * @probes_off: why the running kernel does not hit the probes, or NULL
+ * @by_address: tags were asked for by an address, as "life" does
  * @nothing: standard error has reported why there is nothing to print
  */
 struct output {
@@ -44,7 +45,7 @@ struct output {
 	u64 *probed;
 	size_t nr_probed;
 	const char *probes_off;
-	bool nothing;
+	bool by_address, nothing;
 };
 
 /**

@@ -307,12 +307,35 @@
 		return t;
 	}
 
-	// The function recorded, and the whole stack when it is opened
-	function stack_cell(stack) {
+	function summary(stack) {
+		var list = data.stack[stack][3];
+
+		return list.length ? functions[list[0]] + (list.length > 1 ? " < " + functions[list[1]] : "") :
+			"stack " + data.stack[stack][0] + " is gone";
+	}
+
+	// Where a stack is another than those with the same summary: the first frame that not all have
+	function difference(stack, same) {
+		var own = data.stack[stack][3], at, others;
+
+		function is_other(one) {
+			return data.frame[data.stack[one][3][at]] !== data.frame[own[at]];
+		}
+		for (at = 0; same.length > 1 && at < own.length; at++) {
+			others = same.filter(is_other);
+			if (others.length)
+				return " \u2026 " + (others.some(function (one) {
+					return functions[data.stack[one][3][at]] === functions[own[at]];
+				}) ? data.frame[own[at]] : functions[own[at]]);
+		}
+		return "";
+	}
+
+	// The function recorded, and the whole stack when it is opened; @same: stacks of that function and caller
+	function stack_cell(stack, same) {
 		var td = make("td"), details = make("details"), list = data.stack[stack][3];
 
-		details.append(make("summary", {}, list.length ? functions[list[0]] + (list.length > 1 ? " < " + functions[list[1]] : "") :
-				    "stack " + data.stack[stack][0] + " is gone"));
+		details.append(make("summary", {}, summary(stack) + difference(stack, same || [])));
 		details.addEventListener("toggle", function () {
 			if (details.open && details.childElementCount === 1)
 				details.append(make("pre", {}, list.map(function (f) { return data.frame[f]; }).join("\n") +
@@ -323,11 +346,13 @@
 	}
 
 	function stacks() {
-		var list = [], all = view.event.length, rows, button;
+		var list = [], all = view.event.length, same = {}, rows, button;
 
 		view.count.forEach(function (events, stack) {
-			if (events)
-				list.push(stack);
+			if (!events)
+				return;
+			list.push(stack);
+			(same[summary(stack)] = same[summary(stack)] || []).push(stack);
 		});
 		list.sort(function (a, b) {
 			return order === "total" ? data.stack[b][1] - data.stack[a][1] :
@@ -340,7 +365,7 @@
 			tr.append(make("td", { class: "n" }, count(view.count[stack])), cell,
 				  make("td", { class: "n" }, count(data.stack[stack][1])),
 				  make("td", { class: "n" }, seconds(time[view.newest[stack]])),
-				  make("td", { class: "n" }, data.stack[stack][0]), stack_cell(stack));
+				  make("td", { class: "n" }, data.stack[stack][0]), stack_cell(stack, same[summary(stack)]));
 			return tr;
 		});
 		button = make("button", {}, "100 more");

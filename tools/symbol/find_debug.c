@@ -32,10 +32,28 @@ static const char *file_name(const struct debug_file *dbg)
 	return *dbg->name ? dbg->name : "kernel";
 }
 
+/* A libdw that knows no zstd says that a file packed by it is no ELF file */
+static void explain_packed(struct debug_file *dbg, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char magic[4] = "";
+
+	if (fd >= 0 && read_at(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	    !memcmp(magic, "\x28\xb5\x2f\xfd", sizeof(magic))) {
+		free(dbg->missing);
+		dbg->missing = xasprintf("%s is compressed by zstd, which libdw here does not read: unpack it by unzstd",
+					 path);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 static int open_file(struct debug_file *dbg, const char *path)
 {
-	if (elf_file_open(&dbg->elf, file_name(dbg), path, &dbg->missing))
+	if (elf_file_open(&dbg->elf, file_name(dbg), path, &dbg->missing)) {
+		explain_packed(dbg, path);
 		return -1;
+	}
 	dbg->units.module = dbg->elf.module;
 	return 0;
 }

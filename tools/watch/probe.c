@@ -568,11 +568,17 @@ out:
 
 int probes_remove(struct probes *p)
 {
+	/* A few take no time to speak of */
+	bool show = p->list && p->addrs > SOME && isatty(STDERR_FILENO);
 	char reply[512];
 	int ret = 0;
 
+	if (show)
+		fprintf(stderr, "stackbuf: removing %zu probes ", p->addrs);
 	if (p->list)
 		ret = write_list(p, p->list, false, reply, sizeof(reply));
+	if (show)
+		fputs("\r\033[K", stderr);
 	free(p->list);
 	p->list = NULL;
 	if (ret && errno == ENOENT && access(p->dir, F_OK))
