@@ -547,8 +547,8 @@ help_is_exact() {
 			case $option in
 			--help | --version) continue ;;
 			--file | --instance | --last | --stack | --number | --interval | --duration | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
-			--comm | --flame | --vmlinux | --top | --prefix) value="=1" ;;
-			--output) value="=$dir/nowhere/x" ;;
+			--comm | --vmlinux | --top | --prefix) value="=1" ;;
+			--output | --flame) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;
 			esac

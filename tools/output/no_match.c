@@ -26,7 +26,8 @@ static unsigned int name_options(const struct output *o, unsigned int options, c
 	*text = '\0';
 	for (i = 0; i < FILTER_OPTIONS; i++)
 		if (options & 1U << i)
-			strcat(strcat(text, !n++ ? "" : n == nr ? " and " : ", "), name_option(o, i));
+			strcat(strcat(text, !n++ ? "" : n == nr ? " and " : ", "),
+			       name_option(o, i));
 	return nr;
 }
 
