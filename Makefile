@@ -293,7 +293,7 @@ help:
 	@echo '                packages for Debian, in build/deb, and for Fedora, in build/rpm'
 	@echo 'make dist       the source as an archive, build/stackbuf-$(VERSION).tar.gz'
 	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
-	@echo 'make test       try everything once, in virtual machines: a quarter of an hour or more'
+	@echo 'make test       try everything once, in virtual machines: ten minutes or more'
 	@echo 'make check      warnings of compilers, style, documents: minutes'
 	@echo 'make test-ci    both'
 	@echo 'make test-all   all of each test on two kernels, and the soak: more than an hour'
