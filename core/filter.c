@@ -12,6 +12,7 @@
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
@@ -30,26 +31,27 @@ static u64 sb_comm_mask[2];
 static DEFINE_PER_CPU(u64, sb_sampled);
 
 /*
- * Processes that have an array open.  What a reader does, it may do thousands of times a second,
+ * Processes that have opened an array.  What a reader does, it may do thousands of times a second,
  * and would record over what it came for.  Only its own calls are left out, not what interrupts
- * them.  A process that finds no free entry is recorded as any other.
+ * them.  A process that finds no free entry is recorded as any other, and so is one that was given
+ * the open file by another.
  */
 #define SB_READERS	8
 
 static struct sb_reader {
-	u32 tgid;
+	struct task_struct *leader;	/* referenced, so no later process has this address */
 	u32 files;
 } sb_reader[SB_READERS];
 
 /* Serialises changes of sb_reader and of STACKBUF_FILTERED */
 static DEFINE_MUTEX(sb_filtered_lock);
 
-static bool sb_is_reader(u32 tgid)
+static bool sb_is_reader(const struct task_struct *task)
 {
 	unsigned int i;
 
 	for (i = 0; i < SB_READERS; i++)
-		if (READ_ONCE(sb_reader[i].tgid) == tgid)
+		if (READ_ONCE(sb_reader[i].leader) == task->group_leader)
 			return true;
 	return false;
 }
@@ -61,8 +63,7 @@ static bool sb_filter_admits(const struct task_struct *task, enum stackbuf_conte
 	const u64 *want = (const u64 *)filter->comm;
 	u32 pid = READ_ONCE(filter->pid), cpu = READ_ONCE(filter->cpu), every;
 
-	if ((context == STACKBUF_TASK && task == current && task->tgid &&
-	     sb_is_reader(task->tgid)) ||
+	if ((context == STACKBUF_TASK && task == current && sb_is_reader(task)) ||
 	    (pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
 	    /* Racy with sb_apply_filter() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & sb_comm_mask[0]) != want[0] ||
@@ -120,7 +121,7 @@ int sb_add_reader(void)
 
 	mutex_lock(&sb_filtered_lock);
 	for (i = 0; i < SB_READERS; i++) {
-		if (sb_reader[i].tgid == current->tgid) {
+		if (sb_reader[i].leader == current->group_leader) {
 			found = i;
 			break;
 		}
@@ -128,8 +129,9 @@ int sb_add_reader(void)
 			found = i;
 	}
 	if (found >= 0) {
-		WRITE_ONCE(sb_reader[found].tgid, current->tgid);
-		sb_reader[found].files++;
+		if (!sb_reader[found].files++)
+			WRITE_ONCE(sb_reader[found].leader,
+				   get_task_struct(current->group_leader));
 		sb_update_filtered();
 	}
 	mutex_unlock(&sb_filtered_lock);
@@ -138,13 +140,19 @@ int sb_add_reader(void)
 
 void sb_remove_reader(int reader)
 {
+	struct task_struct *leader = NULL;
+
 	if (reader < 0)
 		return;
 	mutex_lock(&sb_filtered_lock);
-	if (!--sb_reader[reader].files)
-		WRITE_ONCE(sb_reader[reader].tgid, 0);
+	if (!--sb_reader[reader].files) {
+		leader = sb_reader[reader].leader;
+		WRITE_ONCE(sb_reader[reader].leader, NULL);
+	}
 	sb_update_filtered();
 	mutex_unlock(&sb_filtered_lock);
+	if (leader)
+		put_task_struct(leader);
 }
 
 void sb_apply_filter(void)
@@ -159,6 +167,7 @@ void sb_apply_filter(void)
 	memcpy(want, sb_filter.comm, len);
 	if (len)
 		memset(mask, 0xff, len + 1);
+	mutex_lock(&sb_filtered_lock);
 	/* A concurrent sb_admit() may see some of both settings, as if each were written alone */
 	memcpy(filter->comm, want, sizeof(want));
 	memcpy(sb_comm_mask, mask, sizeof(mask));
@@ -166,7 +175,6 @@ void sb_apply_filter(void)
 	WRITE_ONCE(filter->cpu, sb_filter.cpu + 1);
 	WRITE_ONCE(filter->every, sb_filter.every > 1 ? sb_filter.every : 0);
 	WRITE_ONCE(filter->limit, sb_filter.limit);
-	mutex_lock(&sb_filtered_lock);
 	sb_update_filtered();
 	mutex_unlock(&sb_filtered_lock);
 }

@@ -9,10 +9,15 @@ static void add_patterns(struct watch *w, const struct args *a)
 {
 	size_t i;
 
-	for (i = 0; a->word && a->word[i]; i++)
+	for (i = 0; a->word && a->word[i]; i++) {
+		char *instead = args_live(a) ? pattern_other_syntax(a->word[i]) : NULL;
+
+		if (instead)
+			die(EXIT_USAGE, "%s", instead);
 		if (patterns_add(&w->patterns, a->word[i], a->given & BIT(OPT_REGEXP), w->error,
 				 sizeof(w->error)))
 			die(EXIT_USAGE, "%s", w->error);
+	}
 }
 
 void cmd_list(struct args *a)
@@ -59,7 +64,7 @@ void cmd_watch(struct args *a)
 		session_need_info(&s);
 	else
 		session_report_missing(&s);
-	if (!w.events)
+	if (!w.events && !w.live)
 		session_report_sampled(&s);
 	if (w.events && !watch_sums(&w) ? snoop_run(&w) : stackcount_run(&w))
 		die(1, "%s", w.error);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "input/folded.h"
+#include "input/keep_out.h"
 #include "record/duplicates.h"
 #include "record/info.h"
 #include "session.h"
@@ -93,7 +94,7 @@ void session_open(struct session *s, struct wanted *wanted)
 	s->search.filter = &wanted->filter;
 	/* What needs no record is refused without one */
 	check_times(&wanted->filter);
-	source_keep_out();
+	s->kept_out = keep_out();
 	if (all_folded(&wanted->file)) {
 		open_folded(s);
 		return;
@@ -139,7 +140,7 @@ static void choose_instance(struct session *s, u64 wanted)
 	s->chosen = chosen;
 }
 
-void session_load(struct session *s)
+static void load(struct session *s)
 {
 	struct filter *filter = &s->wanted->filter;
 	const char *wrong;
@@ -170,6 +171,15 @@ void session_load(struct session *s)
 	check_times(filter);
 	for (i = 0; i < s->record.events && !s->choice.wanted; i++)
 		search_event(&s->search, &s->record.event[i]);
+}
+
+void session_load(struct session *s)
+{
+	load(s);
+	/* A file is read now, and what is printed may take a pager's time: let the module go */
+	if (s->kept_out >= 0)
+		close(s->kept_out);
+	s->kept_out = -1;
 }
 
 void session_load_steady(struct session *s)

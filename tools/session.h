@@ -32,6 +32,7 @@ struct wanted {
 /**
  * struct session - a source that was read
  * @wanted: what to read
+ * @kept_out: keep_out() while a source is read
  * @source: where pages come from
  * @set: the pages
  * @instance: the loads of the module found there, newest first
@@ -45,6 +46,7 @@ struct wanted {
  */
 struct session {
 	struct wanted *wanted;
+	int kept_out;
 	struct source source;
 	struct page_set set;
 	struct instance *instance;

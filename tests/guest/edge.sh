@@ -232,8 +232,9 @@ closed() {
 		# shellcheck disable=SC2086 # words
 		one_line "$D/[a-z]*: .*locked down for confidentiality" "$STACKBUF" $command || return 1
 	done
-	# Recording continues: the module reports its events when it is unloaded
-	echo 1 >$P/enable && [ "$(cat $P/probe)" = vfs_read ] || return 1
+	# Recording continues: the module reports its events when it is unloaded.  This shell holds
+	# a file of the module open, so another must read.
+	echo 1 >$P/enable && [ "$(cat $P/probe)" = vfs_read ] && sh -c 'read -r up </proc/uptime' || return 1
 	# An open file keeps the module loaded
 	if rmmod stackbuf_test && rmmod stackbuf 2>/dev/null; then echo "unloaded while its memory is read"; return 1; fi
 	exec 9<&-

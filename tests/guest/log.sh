@@ -20,7 +20,10 @@ note tags
 
 # The newest events of each CPU: each once, in order, up to the last, with the right stack
 newest() {
-	"$STACKBUF" log --json --last "$(few 6000 10000000)" >log || return
+	# Of each CPU, as one may have ended long before the other
+	for cpu in $(seq 0 $((CPUS - 1))); do
+		"$STACKBUF" log --json --cpu "$cpu" --last "$(few 3000 10000000)" || return
+	done >log
 	awk -v n="$N" -v cpus="$CPUS" -f /t/tags.awk tags log
 }
 

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "input/kdump.h"
+#include "input/keep_out.h"
 #include "library.h"
 #include "stackbuf.h"
 
@@ -379,6 +380,7 @@ static int start_child(struct kdump *k, struct worker *w)
 			if (k->worker[i].child)
 				close(k->worker[i].fd);
 		close(fd[0]);
+		keep_out();
 		child_main(k, w->s, fd[1]);
 	}
 	close(fd[1]);

@@ -13,13 +13,13 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 #include <unistd.h>
+#include "input/keep_out.h"
 #include "input/mapped.h"
 #include "input/source.h"
 #include "record/info.h"
 #include "record/text_log.h"
 #include "symbol/kallsyms.h"
 
-#define DEBUGFS		"/sys/kernel/debug/stackbuf"
 #define CORE		"/proc/kcore"
 #define KALLSYMS	"/proc/kallsyms"
 #define MODULE		"/sys/module/stackbuf"
@@ -777,11 +777,6 @@ static int open_files(struct source *s, char *const *name, unsigned int names)
 }
 
 /* -------------------------------------------------------------- which one --- */
-
-void source_keep_out(void)
-{
-	open(DEBUGFS "/info", O_RDONLY | O_CLOEXEC);
-}
 
 int source_open(struct source *s, char *const *name, unsigned int names)
 {

@@ -65,12 +65,6 @@ struct source {
 };
 
 /*
- * Open one of the module's files until the program ends: meanwhile the module records none of its
- * calls, whatever it reads
- */
-void source_keep_out(void);
-
-/*
  * Open a source: one name, or several files that together hold one machine's memory; without
  * names, the running kernel's memory.  Return 0, or -1 with s->error set.  To be closed in both
  * cases.

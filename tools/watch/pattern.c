@@ -42,18 +42,14 @@ static int compile(struct pattern *p, char *error, size_t size)
 	return -1;
 }
 
-/*
- * As other tools name places.  Return what is to be written instead, to be freed; NULL if it is a
- * function, perhaps of a module of such a name.
- */
-static char *other_syntax(const char *text)
+char *pattern_other_syntax(const char *text)
 {
 	static const struct {
 		const char *word;
 		enum { ENTRY, RETURN, TRACEPOINT } is;
 	} other[] = {
 		{ "kprobe", ENTRY }, { "fentry", ENTRY }, { "kfunc", ENTRY }, { "p", ENTRY },
-		{ "f", ENTRY }, { "kretprobe", RETURN }, { "fexit", RETURN }, { "r", RETURN },
+		{ "kretprobe", RETURN }, { "fexit", RETURN }, { "r", RETURN },
 		{ "kretfunc", RETURN }, { "tracepoint", TRACEPOINT },
 		{ "rawtracepoint", TRACEPOINT }, { "t", TRACEPOINT },
 	};
@@ -90,7 +86,7 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 {
 	struct pattern *one;
 	const char *at, *colon;
-	char *plus, *end, *dash, *instead;
+	char *plus, *end, *dash;
 
 	GROW(p->pattern, p->nr, p->room);
 	one = &p->pattern[p->nr++];
@@ -101,12 +97,6 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 	if (!*text || strpbrk(text, " \t\n") || (!regex && strchr(text, ','))) {
 		snprintf(error, size, "'%s': a function's name holds neither blanks nor commas",
 			 text);
-		return -1;
-	}
-	instead = other_syntax(text);
-	if (instead) {
-		snprintf(error, size, "%s", instead);
-		free(instead);
 		return -1;
 	}
 	colon = strchr(text, ':');

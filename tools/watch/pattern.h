@@ -47,7 +47,13 @@ struct patterns {
 
 /* Return 0, or -1 with a line in @error */
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
-/* Why no function has this name, and which one was meant, to be freed; NULL if that is not clear */
+/*
+ * What is to be written in place of a word as other tools have it, kprobe:f or t:kmem:kfree, to be
+ * freed; NULL if it is a function, perhaps of a loaded module of such a name
+ */
+char *pattern_other_syntax(const char *text);
+
+/* Which function was meant by a name that none has, to be freed; NULL if that is not clear */
 char *pattern_suggest(const struct pattern *p);
 
 void patterns_free(struct patterns *p);

@@ -122,7 +122,8 @@ static struct image *load(struct prototypes *p, const char *module)
 		image->btf = NULL;
 	if (!image->btf)
 		return image;
-	image->dump = lib.btf_dump__new(image->btf, print, p, NULL);
+	/* libbpf 0.x has a macro of this name */
+	image->dump = (lib.btf_dump__new)(image->btf, print, p, NULL);
 	if (lib.libbpf_get_error(image->dump)) {
 		image->dump = NULL;
 		return image;

@@ -8,7 +8,7 @@
 #include "watch/pattern.h"
 
 #define NAME_MAX_LEN	64
-#define CLOSE_ENOUGH	2
+#define CLOSE_ENOUGH	2	/* at most one letter of four */
 #define VARIANTS_MAX	3
 
 static int least(int a, int b, int c)
@@ -53,7 +53,7 @@ char *pattern_suggest(const struct pattern *p)
 	size_t len = strlen(p->function);
 	unsigned int found = 0;
 	struct kallsyms k;
-	int best = CLOSE_ENOUGH + 1, d;
+	int best = (len / 4 < CLOSE_ENOUGH ? len / 4 : CLOSE_ENOUGH) + 1, d;
 
 	if (p->kind != PATTERN_NAME || p->addr || kallsyms_open(&k, "/proc/kallsyms"))
 		return NULL;
@@ -74,10 +74,10 @@ char *pattern_suggest(const struct pattern *p)
 		}
 	}
 	if (variants)
-		said = xasprintf("%s: no such function, but what the compiler made of it: %s%s",
-				 p->text, variants, found > VARIANTS_MAX ? ", ..." : "");
+		said = xasprintf("the compiler has made of it: %s%s", variants,
+				 found > VARIANTS_MAX ? ", ..." : "");
 	else if (close)
-		said = xasprintf("%s: no such function; did you mean %s?", p->text, close);
+		said = xasprintf("did you mean %s?", close);
 out:
 	kallsyms_close(&k);
 	free(variants);

@@ -339,8 +339,8 @@ int watch_begin(struct watch *w)
 	    probes_parameter(p, PARAM_COMM, kernel_comm(f) ?: "") ||
 	    probes_parameter(p, PARAM_LIMIT, "0") || probes_parameter(p, PARAM_EVERY, "1") ||
 	    probes_set(p, w->source, &w->matches, names_only)) {
-		suggestion = names_only ? suggest(w) : NULL;
-		failed(w, "%s", suggestion ?: p->error);
+		suggestion = strstr(p->error, "no such function") ? suggest(w) : NULL;
+		failed(w, "%s%s%s", p->error, suggestion ? "; " : "", suggestion ?: "");
 		free(suggestion);
 		return -1;
 	}
@@ -398,19 +398,32 @@ void watch_wait(const struct watch *w, u64 ns)
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Did every function wait for a module that is not there even now? */
+/* Was the module of a function loaded since stackbuf was, even if only for a moment? */
+static bool was_loaded(const struct stackbuf_info *info, const char *function)
+{
+	size_t len = strcspn(function, ":"), i;
+	char *path = xasprintf("/sys/module/%.*s", (int)len, function);
+	bool loaded = !access(path, F_OK);
+
+	for (i = 0; i < STACKBUF_MODULES; i++)
+		loaded |= info->module[i].time && !strncmp(info->module[i].name, function, len) &&
+			  !info->module[i].name[len];
+	free(path);
+	return loaded;
+}
+
+/* Did every function wait for a module that did not come? */
 static bool waits_in_vain(const struct watch *w)
 {
-	char *module;
+	struct record *r = xcalloc(1, sizeof(*r));
+	bool none = w->probes.pendings && w->probes.pendings == w->matches.nr &&
+		    !source_read_info(w->source, r);
 	size_t i;
-	bool none = w->probes.pendings && w->probes.pendings == w->matches.nr;
 
-	for (i = 0; none && i < w->probes.pendings; i++) {
-		module = xasprintf("/sys/module/%.*s", (int)strcspn(w->probes.pending[i], ":"),
-				   w->probes.pending[i]);
-		none = access(module, F_OK);
-		free(module);
-	}
+	for (i = 0; none && i < w->probes.pendings; i++)
+		none = !was_loaded(&r->info, w->probes.pending[i]);
+	record_free(r);
+	free(r);
 	return none;
 }
 
@@ -437,9 +450,6 @@ int watch_finish(struct watch *w)
 
 	if (w->live && probes_restore(&w->probes))
 		ret = failed(w, "%s", w->probes.error);
-	if (!ret && w->in_vain)
-		ret = failed(w, "no probe was set: the module for %s was not loaded",
-			     w->probes.pending[0]);
 	if (w->live && !ret && !access(w->probes.dir, F_OK)) {
 		if (source_read_info(w->source, r))
 			ret = failed(w, "%s", w->source->error);
@@ -451,6 +461,9 @@ int watch_finish(struct watch *w)
 		record_free(r);
 	}
 	free(r);
+	if (!ret && w->in_vain)
+		ret = failed(w, "no probe was set: the module for %s was not loaded",
+			     w->probes.pending[0]);
 	probes_close(&w->probes);
 	matches_free(&w->matches);
 	if (w->pidfd >= 0)

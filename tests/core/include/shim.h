@@ -450,12 +450,15 @@ struct task_struct {
 	s32 tgid;
 	char comm[TASK_COMM_LEN] __aligned(8);
 	void *stack;
+	struct task_struct *group_leader;
 	unsigned long nvcsw, nivcsw;
 	int on_cpu;
 	u32 path;	/* of a task that sleeps: what stack_trace_save_tsk() finds */
 };
 
 extern __thread struct task_struct *current;
+#define get_task_struct(task)	(task)
+#define put_task_struct(task)	((void)(task))
 #define task_stack_page(task)	((task)->stack)
 #define task_pt_regs(task)	((struct pt_regs *)((char *)(task)->stack + THREAD_SIZE) - 1)
 #define user_mode(regs)		(!!((regs)->cs & 3))
