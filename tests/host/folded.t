@@ -39,11 +39,11 @@ differences() {
 
 # Text of other programs: equal stacks are added up, names stay as they are
 others() {
-	printf '%s\n' 'sh;main;[unknown];x_[m] 3' '' 'swapper/0;a b;y 18446744073709551615' 'sh;main;[unknown];x_[m] 4' ';z 1' >"$dir/text" || return
+	printf '%s\n' 'sh;main;[unknown];x_[m] 3' '' 'swapper/0;a b;y 18446744073709551600' 'sh;main;[unknown];x_[m] 4' ';z 1' >"$dir/text" || return
 	"$sane" -f "$dir/text" count --folded >"$dir/out" && diff - "$dir/out" <<-'END'
 		?;z 1
 		sh;main;[unknown];x_[m] 7
-		swapper/0;a b;y 18446744073709551615
+		swapper/0;a b;y 18446744073709551600
 	END
 }
 
@@ -70,6 +70,8 @@ forms() {
 		'a;f+0x12/0x80 1\na;f+0x14/0x80 2\na;f [x] 3\na;f_[x] 4\na;thread 12 5\na;b 6\n' || return
 	gives 'a;b 5\na;b 12.5\na;c -3\n' 'a;b 5\n' '2 lines are left out, the first is line 2: its count is not a whole number' &&
 	gives 'a;b 3\na;b\na;b\0c 4\n' 'a;b 3\n' '2 lines are left out, the first is line 2: it is not a stack with its count' &&
+	gives '\357\273\277a;b 3\n' 'a;b 3\n' &&
+	gives 'Attaching 1 probe...\n\na;b 3\n' 'a;b 3\n' '1 line is left out, the first is line 1: it is not a stack' &&
 	gives 'a;b 3\na 99999999999999999999\n' 'a;b 3\n' '1 line is left out, the first is line 2: its count' || return
 	# A first line of 124 KiB; comments before; a pipe
 	{ echo '# one'; seq -s ';' 20000; } | sed '2s/$/ 3/' >"$dir/deep" && [ "$(stat -c %s "$dir/deep")" -gt 108000 ] &&
@@ -78,6 +80,10 @@ forms() {
 	cd "$dir" && printf 'a;b 12.5\n' >text && refused 1 'text: no line is a folded stack; line 1: its count is not a whole number' -f text count &&
 		printf 'a;b 12 34\na;c 5 0\n' >text && refused 1 'has two counts a line, a difference as diff --folded writes it' -f text count &&
 		"$plain" diff --folded folded other >text 2>err && refused 1 'has two counts a line' -f text count || return
+	printf 'a;b 18446744073709551615\na;c 1\n' >text && refused 1 'text: line 2: the total is beyond 64 bits' -f text count || return
+	# Characters are not cut
+	printf 'a;b 9999990\nmain;größe;größenänderungsbehälter 10\n' >text && "$sane" -f text count --flame text.svg &&
+		grep -q '<title>größe (10 events' text.svg && python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' text.svg || return
 	# Addresses of two files are two places
 	printf 'a;0xffffffff81000010 5\n' >text && cp text text2 && "$sane" diff text text2 2>err | tail -n 1 | grep -q '^1 new, 1 gone'
 }
@@ -111,7 +117,7 @@ refusals() {
 		refused 1 'diff and count (without a PATTERN) read it' -f folded count vfs_read && refused 1 'no filter can choose among events' -f folded count --comm a &&
 		refused 1 'are for the record of one machine' -f folded count --lines || return
 	printf 'a;b 18446744073709551615\n' >text && printf 'a;b 1\n' >text2 &&
-		refused 1 "text2: line 1: the stack's total is beyond 64 bits" -f text -f text2 count &&
+		refused 1 "text2: line 1: the total is beyond 64 bits" -f text -f text2 count &&
 		refused 1 'folded: holds folded stacks, and options does not' -f folded -f options count &&
 		refused 2 '--prefix is for --folded' -f folded count --prefix a && refused 2 'the name of one frame' -f folded count --folded --prefix 'a;b' &&
 		refused 2 'the name of one frame' -f folded count --folded --prefix '' && refused 2 '--prefix is not for "log"' -f options log --prefix a || return

@@ -38,6 +38,12 @@ static char *last_blank(char *line)
 	return p > line ? p - 1 : NULL;
 }
 
+/* Past the mark that some editors begin a file with */
+static char *skip_bom(char *text)
+{
+	return strncmp(text, "\xef\xbb\xbf", 3) ? text : text + 3;
+}
+
 /* Split off the count at the end of a line of @len bytes */
 static enum line split_count(char *line, size_t len, u64 *count)
 {
@@ -84,9 +90,13 @@ bool folded_is(const char *path)
 	head = xcalloc(HEAD_MAX + 1, 1);
 	len = fread(head, 1, HEAD_MAX, f);
 	fclose(f);
-	for (line = head; kind == NOTHING && line < head + len; line = next) {
+	/* What precedes the first stack is left out, and said to be, by folded_read() */
+	for (line = skip_bom(head); kind != STACK && kind != NOT_WHOLE && line < head + len;
+	     line = next) {
 		next = memchr(line, '\n', head + len - line);
 		next = next ? next + 1 : head + len;
+		if (memchr(line, '\0', next - line))
+			break;
 		kind = split_count(line, next - line, &count);
 	}
 	free(head);
@@ -148,7 +158,8 @@ int folded_add(struct folded *f, char *text, u64 count)
 		free_known(one);
 	}
 	one = *found;
-	return __builtin_add_overflow(one->stack->count, count, &one->stack->count) ? -1 : 0;
+	one->stack->count += count;
+	return __builtin_add_overflow(f->total, count, &f->total) ? -1 : 0;
 }
 
 void folded_end(struct folded *f)
@@ -169,8 +180,8 @@ static bool has_number(char *text)
 
 static int read_lines(struct folded *all, FILE *f, const char *name)
 {
-	struct folded one = { .record = all->record, .tree = all->tree };
-	char *line = NULL;
+	struct folded one = { .record = all->record, .tree = all->tree, .total = all->total };
+	char *line = NULL, *text;
 	size_t room = 0;
 	u64 count, nr = 0, first = 0;
 	const char *why = "";
@@ -179,8 +190,8 @@ static int read_lines(struct folded *all, FILE *f, const char *name)
 	int ret = 0;
 
 	while (!ret && (len = getline(&line, &room, f)) > 0) {
-		nr++;
-		kind = split_count(line, len, &count);
+		text = nr++ ? line : skip_bom(line);
+		kind = split_count(text, len - (text - line), &count);
 		if ((kind == NOT_WHOLE || kind == NO_STACK) && !one.left_out++) {
 			first = nr;
 			why = kind == NOT_WHOLE ?
@@ -190,9 +201,9 @@ static int read_lines(struct folded *all, FILE *f, const char *name)
 		if (kind != STACK)
 			continue;
 		one.lines++;
-		one.differences += has_number(line);
-		if (folded_add(&one, line, count))
-			ret = failed(all, "%s: line %llu: the stack's total is beyond 64 bits",
+		one.differences += has_number(text);
+		if (folded_add(&one, text, count))
+			ret = failed(all, "%s: line %llu: the total is beyond 64 bits",
 				     name, nr);
 	}
 	if (!ret && ferror(f))
@@ -206,6 +217,7 @@ static int read_lines(struct folded *all, FILE *f, const char *name)
 		report("%s: %llu line%s left out, the first is line %llu: %s", name, one.left_out,
 		       one.left_out == 1 ? " is" : "s are", first, why);
 	all->tree = one.tree;
+	all->total = one.total;
 	free(line);
 	return ret;
 }

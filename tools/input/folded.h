@@ -17,6 +17,7 @@ bool folded_is(const char *path);
  * struct folded - stacks that are added up
  * @record: where they are
  * @tree: by their text
+ * @total: events of all
  * @lines: stacks read
  * @differences: of these, how many had two counts
  * @left_out: lines that are none
@@ -25,11 +26,11 @@ bool folded_is(const char *path);
 struct folded {
 	struct record *record;
 	void *tree;
-	u64 lines, differences, left_out;
+	u64 total, lines, differences, left_out;
 	char error[512];
 };
 
-/* Add @count events of a stack; @text is changed.  Return -1 if its total exceeds 64 bits */
+/* Add @count events of a stack; @text is changed.  Return -1 if the total of all exceeds 64 bits */
 int folded_add(struct folded *f, char *text, u64 count);
 void folded_end(struct folded *f);
 

@@ -72,9 +72,27 @@ struct graph {
 	u64 frames, omitted;
 };
 
+/* Bytes that continue a character of UTF-8 */
+static bool continues(char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+static size_t characters(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += !continues(*text);
+	return n;
+}
+
+/* Put up to @len characters of printable text */
 static void put_escaped(FILE *f, const char *text, size_t len)
 {
-	for (; len; len--, text++) {
+	for (; *text; text++) {
+		if (!continues(*text) && !len--)
+			return;
 		switch (*text) {
 		case '&':
 			fputs("&amp;", f);
@@ -89,7 +107,7 @@ static void put_escaped(FILE *f, const char *text, size_t len)
 			fputs("&quot;", f);
 			break;
 		default:
-			putc(printable_ascii(*text), f);
+			putc(*text, f);
 		}
 	}
 }
@@ -133,7 +151,8 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 		output_frame(stack, i, &frame);
 		if (*frame.module)
 			*frame.module = ' ';
-		line->name[n++] = xasprintf("%.*s%s", frame.len, frame.name, frame.module);
+		line->name[n++] = printable(xasprintf("%.*s%s", frame.len, frame.name,
+						      frame.module));
 	}
 	line->nr = n;
 	if (n > g->depth)
@@ -234,10 +253,10 @@ static void put_frame(struct graph *g, const char *name, unsigned int depth, u64
 	/* Without events the graph is the frame "all" alone */
 	double x = g->total ? 100.0 * from / g->total : 0;
 	double width = g->total ? 100.0 * events / g->total : 100;
-	int chars = (WIDTH * width / 100 - 6) / CHAR_WIDTH, len = strlen(name);
+	int chars = (WIDTH * width / 100 - 6) / CHAR_WIDTH, len = characters(name);
 	unsigned int y = HEAD_HEIGHT + (g->depth - depth) * FRAME_HEIGHT;
 
-	if (events * NARROWEST < g->total) {
+	if ((double)events * NARROWEST < g->total) {
 		g->omitted++;
 		return;
 	}
@@ -297,7 +316,7 @@ static void put_details(struct graph *g, const struct output *o)
 		fprintf(g->file, "%llu events", g->total);
 	if (o->record->have_info) {
 		fputs(", Linux ", g->file);
-		put_escaped(g->file, info->release, strlen(info->release));
+		put_escaped(g->file, info->release, sizeof(info->release));
 	}
 	fputs(".  Click: zoom.  Ctrl-F: search, regular expressions too.  Esc: back.", g->file);
 }

@@ -8,14 +8,15 @@
  *
  * Which frames are return addresses, so that the call before them counts, and which are exact:
  *
- * - Exact: a program counter ("RIP:", "EIP:", "IP:", "pc :", "PC is at", "EIP is at", "NIP", and
- *   "WARNING:", whose line has the place of the warning); a guess ("?") at the same place as the
- *   last of these; a frame that the kernel marks "(P)"; in a trace the frame after an entry for
- *   exceptions or interrupts, which is what was interrupted; and where KFENCE reports an access
- *   (mm/kfence/report.c: the trace begins at regs->ip), in its first line and in its first trace.
- *   (The kernel's oops text for x86 prints what was interrupted as a line "RIP:" instead, and
- *   continues with its caller.)
- * - Return addresses: all other frames of a trace but its first, "lr :", "LR", and those
+ * - Exact: a program counter ("RIP:", "pc :" and others of marker.c, and "WARNING:" where its line
+ *   has the place of the warning); a guess ("?") at the same place as the last of these, and a
+ *   trace's first frame if it is that place of an architecture whose traces begin with it; a frame
+ *   that the kernel marks "(P)"; in a trace the frame after an entry for exceptions or interrupts,
+ *   which is what was interrupted, even if it is a guess where the stack changes ("<EOI>"); and
+ *   where KFENCE reports an access (mm/kfence/report.c: the trace begins at regs->ip), in its
+ *   first line and in its first trace.  (The kernel's oops text for x86 prints what was interrupted
+ *   as a line "RIP:" instead, and continues with its caller.)
+ * - Return addresses: all other frames of a trace but its first, "lr :" and the like, and those
  *   marked with other letters.
  * - The first frame of a trace may be either: a probe, or the caller of what took the trace.  So
  *   may a guess, and a frame within other text.  These are return addresses if the instruction
@@ -24,8 +25,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/build_id.h"
 #include "symbol/decode.h"
+#include "symbol/learn.h"
+#include "symbol/marker.h"
 
 static bool within(const char *text, size_t len, const char *what)
 {
@@ -38,6 +40,9 @@ static bool ends_with(const char *text, size_t len, const char *what)
 
 	return len >= n && !memcmp(text + len - n, what, n);
 }
+
+/* The longest path of a module or an image that is looked at */
+#define ORIGIN_MAX	512
 
 static size_t trim_end(const char *text, size_t len)
 {
@@ -58,78 +63,6 @@ size_t decode_mark(const char *text, size_t len)
 }
 
 /* --------------------------------------------------------- what surrounds --- */
-
-/* Is there no more than a selector, addresses and brackets between a marker and its frame? */
-static bool is_address(const char *text, size_t len)
-{
-	size_t n;
-
-	while (len) {
-		n = text_escape(text, len);
-		if (!n && !isxdigit((unsigned char)*text) && !strchr(" \t:x[<(>)],", *text))
-			return false;
-		text += n ?: 1;
-		len -= n ?: 1;
-	}
-	return true;
-}
-
-/*
- * Does a marker of registers lead to the frame?  *@exact: not one of a return address.
- * Return where it begins, or NULL.
- */
-static const char *find_register(const char *before, size_t len, bool *exact)
-{
-	static const struct {
-		const char *text;
-		bool exact;
-	} marker[] = {
-		{ "RIP:", true }, { "EIP:", true }, { "rIP:", true }, { "IP:", true },
-		{ "pc :", true }, { "PC is at", true }, { "EIP is at", true }, { "NIP [", true },
-		{ "NIP:", true }, { "lr :", false }, { "LR is at", false }, { "LR [", false },
-		{ "LR:", false },
-	};
-	const char *at, *next;
-	size_t i, n;
-
-	for (i = 0; i < ARRAY_SIZE(marker); i++) {
-		n = strlen(marker[i].text);
-		for (at = NULL, next = before;
-		     (next = memmem(next, before + len - next, marker[i].text, n)); next++)
-			at = next;
-		if (!at || !is_address(at + n, before + len - at - n))
-			continue;
-		*exact = marker[i].exact;
-		return at;
-	}
-	return NULL;
-}
-
-/* "BUG: KFENCE: use-after-free read in" */
-static bool is_fault(const char *before, size_t len)
-{
-	return within(before, len, "KFENCE: ") &&
-	       (ends_with(before, len, " read in ") || ends_with(before, len, " write in "));
-}
-
-/*
- * The line "Use-after-free read at 0x... (in kfence-#52):" before its trace.  Return where it
- * begins in @line, or NULL.
- */
-static const char *fault_line(const char *line, size_t len)
-{
-	static const char *const kind[] = { "Out-of-bounds ", "Use-after-free ", "Invalid " };
-	const char *at, *end = line + len;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(kind); i++) {
-		at = memmem(line, len, kind[i], strlen(kind[i]));
-		if (at && (within(at, end - at, " read at 0x") ||
-			   within(at, end - at, " write at 0x")))
-			return at;
-	}
-	return NULL;
-}
 
 /* Has the text after a frame its source line, as "file.c:12", "(file.c:12)" or "f (file.c:12)"? */
 static bool has_line(const char *text, size_t len)
@@ -168,28 +101,35 @@ static bool is_end(const char *text, size_t len)
 }
 
 /*
- * Is it the kernel's, by what perf prints after a frame: "([kernel.kallsyms])", "(/boot/vmlinux)",
- * "([ext4])", "(/lib/modules/.../ext4.ko.xz)"?  Then set its module.
+ * Is it the kernel's, by what stands after a frame without a size?  perf prints
+ * "([kernel.kallsyms])", "(/boot/vmlinux)", "([ext4])", "(/lib/modules/.../ext4.ko.xz)", and others
+ * "(inexact)" and "(P)"; what else is in parentheses is a program or a library.  Set its module.
  */
 static bool take_origin(struct frame *f, const char *text, size_t len)
 {
-	const char *end = memchr(text, ')', len), *name = text + 2, *ko;
+	const char *name = text + 2, *end, *ko;
+	size_t n;
 
-	if (len < 4 || memcmp(text, " (", 2) || !end)
+	if (len < 4 || memcmp(text, " (", 2) || decode_mark(text + 1, len - 1))
 		return true;
-	if (end - name >= 8 && (!memcmp(name, "[kernel.", 8) ||
-				within(name, end - name, "/vmlinux")))
+	end = memchr(text, ')', len < ORIGIN_MAX ? len : ORIGIN_MAX);
+	if (!end)
+		return false;
+	n = end - name;
+	if ((n == 7 && !memcmp(name, "inexact", 7)) || (n >= 8 && !memcmp(name, "[kernel.", 8)) ||
+	    (n >= 7 && !memcmp(name, "vmlinux", 7)) || within(name, n, "/vmlinux") ||
+	    has_line(text, len))
 		return true;
 	if (*name == '[' && end[-1] == ']') {
 		f->module = name + 1;
-		f->module_len = end - name - 2;
+		f->module_len = n - 2;
 		return f->module_len && !within(f->module, f->module_len, "vdso") &&
 		       !within(f->module, f->module_len, "unknown");
 	}
-	ko = memmem(name, end - name, ".ko", 3);
+	ko = memmem(name, n, ".ko", 3);
 	if (!ko || *name != '/')
-		return !within(name, end - name, "/");
-	for (f->module = ko; f->module > name && f->module[-1] != '/'; f->module--)
+		return false;
+	for (f->module = ko; f->module[-1] != '/'; f->module--)
 		;
 	f->module_len = ko - f->module;
 	return f->module_len;
@@ -200,15 +140,17 @@ static bool take_origin(struct frame *f, const char *text, size_t len)
 /* Escapes end in letters, which are not the name's: "[1mvfs_read", "\tksys_read" */
 static size_t skip_escape(const char *line, size_t start, size_t end)
 {
+	char before = start ? line[start - 1] : ' ';
 	size_t n = start;
 
 	while (n < end && (isdigit((unsigned char)line[n]) || line[n] == ';'))
 		n++;
-	if (start && n < end && strchr("[;", line[start - 1]) && strchr("mK", line[n]))
+	if (n < end && (before == '[' || before == ';') && strchr("mK", line[n]))
 		return n + 1;
-	if (start && line[start - 1] == '\\')
-		return start + (line[start] == 'u' && end - start > 5 ? 5 : 1);
-	return start;
+	if (!strchr("\\#^", before) || !before)
+		return start;
+	n = text_escape(line + start - 1, end - start + 1);
+	return n ? start + n - 1 : start;
 }
 
 /* Find the next frame at or after *@at, and set *@at to it.  Return its length, or 0 */
@@ -217,11 +159,12 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 	const char *plus = line + *at;
 
 	while ((plus = memchr(plus, '+', line + len - plus))) {
-		size_t end = plus++ - line, start = end, n;
+		size_t end = plus++ - line, start = end, begin, n;
 
 		while (start > *at && (isalnum((unsigned char)line[start - 1]) ||
 				       strchr("_.$", line[start - 1])) && line[start - 1])
 			start--;
+		begin = start;
 		start = skip_escape(line, start, end);
 		/* No function's name begins with a digit */
 		if (start >= end || isdigit((unsigned char)line[start]))
@@ -230,9 +173,12 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 		    frame_parse_sizeless(f, line + start, len - start);
 		if (!n)
 			continue;
-		/* A decimal offset is one only alone in its line */
-		if (f->decimal &&
+		/* A decimal offset is one only alone in its line, or as crash prints it */
+		if (f->decimal && !ends_with(line, start, "[exception RIP: ") &&
 		    (trim_end(line, start) || !is_end(line + start + n, len - start - n)))
+			continue;
+		/* "/bin/cat+0x1", "a.out(main+0x2)", "libc`read+0x3" are of programs */
+		if (f->sizeless && start && start == begin && strchr("/(`=<", line[start - 1]))
 			continue;
 		*at = start;
 		return n;
@@ -251,11 +197,17 @@ size_t decode_next_frame(struct frame *f, const char *line, size_t len)
 
 /* Lines of registers between what was interrupted and its caller, or the trace */
 #define REGISTER_LINES	20
+#define FRAMES_MAX	1024
 
 /* Put the caller in front of the frames that it called */
 static void fold(struct trace *t, const struct frame *f)
 {
-	char *more = xasprintf("%.*s%s%.*s%s%s%s", (int)f->name_len, f->name,
+	char *more;
+
+	/* More are of no trace: a stack of the table holds 64 */
+	if (t->frames > FRAMES_MAX)
+		return;
+	more = xasprintf("%.*s%s%.*s%s%s%s", (int)f->name_len, f->name,
 			       f->module_len ? "_[" : "", (int)f->module_len, f->module,
 			       f->module_len ? "]" : "", t->folded ? ";" : "", t->folded ?: "");
 
@@ -264,34 +216,39 @@ static void fold(struct trace *t, const struct frame *f)
 }
 
 /* What was interrupted: the trace goes on with it, or begins there */
-static void fold_register(struct decoder *d, const struct frame *f, const char *line, size_t len)
+static void take_register(struct decoder *d, const struct frame *f, const char *line, size_t len)
 {
 	struct trace *t = traces_find(&d->traces, line, len);
 
-	if (!t->entry)
-		traces_end(&d->traces, t->shape, strlen(t->shape), NULL);
-	fold(t, f);
-	t->frames++;
+	if (d->traces.ended) {
+		if (!t->entry)
+			traces_end(&d->traces, line, len, NULL);
+		fold(t, f);
+		t->frames++;
+		t->paused = REGISTER_LINES;
+	}
 	t->entry = false;
-	t->paused = REGISTER_LINES;
 }
 
-static enum frame_kind kind_in_trace(const struct frame *f, struct trace *t, bool guess,
-				     const char *mark, size_t mark_len)
+/* @guess: it has a "?"; @edge: a mark of another stack, as "<EOI>", stands before it in its line */
+static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, struct trace *t,
+				     bool guess, bool edge, const char *mark, size_t mark_len)
 {
-	bool entry = frame_is_entry(f->name, f->name_len), after = t->entry;
+	bool entry = frame_is_entry(f->name, f->name_len);
+	bool after = t->entry && !(t->irq && frame_is_stub(f->name, f->name_len));
+	u64 begins = d->begins;
 	enum frame_kind kind;
 
-	/* Up to 5.7 this was an entry itself, since then it is what the entry calls */
-	if (after && t->irq && f->name_len > 4 && !memcmp(f->name, "asm_", 4))
-		after = false;
-	kind = after || (!t->frames && t->fault) ? FRAME_EXACT :
-	       t->frames ? FRAME_RETURN : FRAME_OPEN;
 	if (guess) {
-		kind = t->guessed_entry ? FRAME_EXACT : FRAME_OPEN;
+		/* An unwinder by frame pointers doubts what was interrupted itself */
+		kind = t->guessed_entry || (edge && t->entry) ? FRAME_EXACT : FRAME_OPEN;
+		t->entry &= !edge;
 		t->guessed_entry = entry;
 		return kind;
 	}
+	d->begins = 0;
+	kind = after || (!t->frames && t->fault) || begins == frame_place(f) ? FRAME_EXACT :
+	       t->frames ? FRAME_RETURN : FRAME_OPEN;
 	if (mark_len) {
 		if (within(mark, mark_len, "P"))
 			kind = FRAME_EXACT;
@@ -307,39 +264,33 @@ static enum frame_kind kind_in_trace(const struct frame *f, struct trace *t, boo
 
 /* Of the first frame in a line; @alone: nothing follows it */
 static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, const char *line,
-				    size_t at, const char *mark, size_t mark_len, bool alone)
+				    size_t at, const char *after, size_t after_len,
+				    size_t mark_len, bool alone)
 {
-	bool guess = ends_with(line, at, "? "), exact;
-	u64 place = hash_bytes(f->name, f->name_len) + (f->offset << 32);
-	const char *quote, *found;
+	struct marker marker = marker_find(line, at, after, after_len);
+	bool guess = ends_with(line, at, "? ");
 	enum frame_kind kind;
 	struct trace *t;
 
-	found = find_register(line, at, &exact);
-	if (found && exact) {
-		d->last_register = place;
-		if (d->traces.ended)
-			fold_register(d, f, line, found - line);
+	if (marker.at) {
+		if (marker.kind == FRAME_EXACT)
+			d->begins = marker.begins ? frame_place(f) : 0;
+		if (marker.registers) {
+			d->last_register = frame_place(f);
+			take_register(d, f, line, marker.at - line);
+		}
+		return marker.kind;
 	}
-	if (found)
-		return exact ? FRAME_EXACT : FRAME_RETURN;
-	if (within(line, at, "WARNING:") || is_fault(line, at))
-		return FRAME_EXACT;
 	if (!alone && !guess)
 		return FRAME_OPEN;
-	/* The first line in a JSON string begins after its quotation mark */
-	quote = d->parts ? memrchr(line, '"', at) : NULL;
-	if (quote) {
-		at -= quote + 1 - line;
-		line = quote + 1;
-	}
 	t = traces_find(&d->traces, line, guess ? at - 2 : at);
 	traces_end(&d->traces, line, at, t);
-	kind = kind_in_trace(f, t, guess, mark, mark_len);
-	if (guess && d->last_register == place)
+	kind = kind_in_trace(d, f, t, guess, within(line, at, "<EOI>") || within(line, at, "EOE>>"),
+			     after, mark_len);
+	if (guess && d->last_register == frame_place(f))
 		kind = FRAME_EXACT;
 	/* What a trace of arm64 begins with is where the program counter is */
-	if (!guess && d->traces.ended && !(t->paused && d->last_register == place))
+	if (!guess && d->traces.ended && !(t->paused && d->last_register == frame_place(f)))
 		fold(t, f);
 	if (!guess)
 		t->paused = 0;
@@ -349,80 +300,14 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 /* Is it a line as " <TASK>" or " </IRQ>", which does not end a trace? */
 static bool is_stack_mark(const char *line, size_t len)
 {
-	size_t n = trim_end(line, len), at;
+	const char *at;
 
-	if (!n || line[n - 1] != '>')
-		return false;
-	for (at = n - 1; at && (isupper((unsigned char)line[at - 1]) ||
-				strchr("/#_0123456789", line[at - 1])) && line[at - 1]; at--)
-		;
-	return at && line[at - 1] == '<' && at < n - 1;
+	len = trim_end(line, len);
+	at = memrchr(line, '<', len);
+	return at && text_stack_mark(at, line + len - at) == (size_t)(line + len - at);
 }
 
-/* ------------------------------------------------------------ the kernel --- */
-
-/* A word as "6.1.0-56-cloud-amd64" */
-static bool is_release(const char *word, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && isdigit((unsigned char)word[n]))
-		n++;
-	return n && n + 1 < len && word[n] == '.' && isdigit((unsigned char)word[n + 1]);
-}
-
-/* May this stand before a line of the kernel's own?  "init: " is of a process that writes there */
-static bool is_own_prefix(const char *text, size_t len)
-{
-	char last, before;
-
-	len = trim_end(text, len);
-	last = len ? text[len - 1] : ' ';
-	before = len > 1 ? text[len - 2] : ' ';
-	if (last == ':')
-		return !isalnum((unsigned char)before) || ends_with(text, len, "kernel:");
-	return !isalpha((unsigned char)last) || isdigit((unsigned char)before);
-}
-
-/*
- * Take from the line which kernel the lines that follow are of: "Linux version ...", or a line as
- * "Comm: cat Not tainted 6.1.0 #1", "Tainted: P 6.1.0 #1" of a hung task, "6.1.0 #1 Not tainted" of
- * lockdep and RCU.
- */
-static void learn(struct decoder *d, const char *line, size_t len)
-{
-	const char *p = memmem(line, len, "Linux version ", 14), *end = line + len, *word;
-	char release[128], id[BUILD_ID_DIGITS + 1] = "", *banner;
-
-	if (p && is_release(p + 14, end - p - 14) && is_own_prefix(line, p - line)) {
-		banner = strndup(p, trim_end(p, end - p));
-		if (banner) {
-			snprintf(release, sizeof(release), "%.*s", (int)strcspn(banner + 14, " "),
-				 banner + 14);
-			srcline_set_kernel(d->srcline, release, banner, NULL);
-		}
-		free(banner);
-		return;
-	}
-	if (!within(line, len, "ainted"))
-		return;
-	for (p = line; (p = memmem(p, end - p, " #", 2)); p++) {
-		for (word = p; word > line && word[-1] != ' '; word--)
-			;
-		if (is_release(word, p - word) && p + 2 < end && isdigit((unsigned char)p[2]))
-			break;
-	}
-	if (!p)
-		return;
-	snprintf(release, sizeof(release), "%.*s", (int)(p - word), word);
-	/* With CONFIG_STACKTRACE_BUILD_ID */
-	end = line + trim_end(line, len);
-	for (word = end; word > p && isxdigit((unsigned char)word[-1]); word--)
-		;
-	if (end - word >= 32 && end - word <= BUILD_ID_DIGITS && word[-1] == ' ')
-		snprintf(id, sizeof(id), "%.*s", (int)(end - word), word);
-	srcline_set_kernel(d->srcline, release, NULL, *id ? id : NULL);
-}
+/* ----------------------------------------------------- what is not decoded --- */
 
 /* Report on standard error why frames stay as they are, each reason once */
 static void report_once(struct decoder *d, const char *why)
@@ -456,6 +341,19 @@ static void report_ambiguous(struct decoder *d, const struct frame *f, int named
 
 /* ------------------------------------------------------------- the lines --- */
 
+/* Between two frames of a trace on one line, or between a function and its caller */
+static bool is_separator(const char *text, size_t len)
+{
+	size_t n;
+
+	for (; len; text += n ?: 1, len -= n ?: 1) {
+		n = text_escape(text, len);
+		if (!n && !strchr(" \t;,|<-", *text))
+			return false;
+	}
+	return true;
+}
+
 /* The source line of a frame, or NULL */
 static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kind kind)
 {
@@ -484,7 +382,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 {
 	u32 hash = hash_bytes(line, len);
 	size_t at = 0, done = 0, n;
-	bool first = true, alone;
+	bool first = true, alone, entry = false;
 	struct frame f;
 
 	while ((n = next_frame(&f, line, len, &at))) {
@@ -502,20 +400,20 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 			f.module_len = 0;
 
 		if (!first) {
-			/* Further frames: a trace on one line, or a function and its caller */
-			bool called = before == 4 && !memcmp(from, " <- ", 4);
-
-			kind = called || !trim_end(from, before) ? FRAME_RETURN : FRAME_OPEN;
+			kind = !is_separator(from, before) ? FRAME_OPEN :
+			       entry ? FRAME_EXACT : FRAME_RETURN;
 		} else if (hash == d->last_line) {
 			/* Two consoles on one port print each line twice */
 			kind = d->last_kind;
 		} else {
 			if (!alone)
 				traces_end(&d->traces, line, at, NULL);
-			kind = kind_in_line(d, &f, line, at, line + after, mark, alone);
+			kind = kind_in_line(d, &f, line, at, line + after, len - after, mark,
+					    alone);
 			d->last_kind = kind;
 		}
 		first = false;
+		entry = frame_is_entry(f.name, f.name_len);
 		/* Lines that the text has already stay */
 		if (has_line(line + after + mark, len - after - mark))
 			d->lined++;
@@ -529,7 +427,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 	}
 	d->last_line = first ? 0 : hash;
 	if (first && !is_stack_mark(line, len)) {
-		const char *fault = fault_line(line, len);
+		const char *fault = marker_fault_line(line, len);
 
 		traces_end(&d->traces, line, len, NULL);
 		if (fault)
@@ -543,14 +441,12 @@ static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *
 {
 	size_t at = 0, n;
 
-	d->parts = false;
 	while (at < len) {
 		n = text_newline(line + at, len - at);
 		if (!n) {
 			at++;
 			continue;
 		}
-		d->parts = true;
 		decode_part(d, line, at, out);
 		fwrite(line + at, 1, n, out);
 		line += at + n;
@@ -563,7 +459,7 @@ static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *
 void decode_line(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	if (!d->record)
-		learn(d, line, len);
+		learn_kernel(d->srcline, line, len);
 	if (d->compat)
 		compat_line(d, line, len, out);
 	else

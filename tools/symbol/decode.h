@@ -19,10 +19,10 @@
  * @record: the text is a record of the text log, whose kernel is known
  * @time: when the record was made, ns since boot; 0 if unknown
  * @traces: those that the lines are of.  With its @ended nothing is decoded: they are folded
- * @last_register: hash of the place that the last "RIP:" named
+ * @last_register: frame_place() that the last "RIP:" named
+ * @begins: frame_place() that the next trace may begin with
  * @last_line: hash of the line before, if it had a frame
  * @last_kind: of its first frame
- * @parts: the line of the file holds several of the log
  * @frames: frames found
  * @sizeless: frames without a size, as vfs_read+0x12, that are not decoded: no function has this
  *	name, or several have
@@ -37,10 +37,9 @@ struct decoder {
 	bool compat, record;
 	u64 time;
 	struct traces traces;
-	u64 last_register;
+	u64 last_register, begins;
 	u32 last_line;
 	enum frame_kind last_kind;
-	bool parts;
 	u64 frames, sizeless, lined, decoded, left;
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;

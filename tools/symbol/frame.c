@@ -27,28 +27,13 @@ static size_t hex_number(const char *text, size_t len, u64 *value)
 	return n > 2 ? n : 0;
 }
 
-size_t frame_parse(struct frame *f, const char *text, size_t len)
+/* " [module]" or " [module build-id]" at @n.  Return where it ends; @n if there is none */
+static size_t parse_module(struct frame *f, const char *text, size_t len, size_t n)
 {
-	size_t n = 0, at, digits;
-
-	*f = (struct frame){ .name = text, .module = "", .build_id = "" };
-	while (n < len && name_char(text[n]))
-		n++;
-	if (!n || n > 511 || n >= len || text[n] != '+')
-		return 0;
-	f->name_len = n++;
-	digits = hex_number(text + n, len - n, &f->offset);
-	n += digits;
-	if (!digits || n >= len || text[n++] != '/')
-		return 0;
-	digits = hex_number(text + n, len - n, &f->size);
-	n += digits;
-	if (!digits)
-		return 0;
+	size_t at = n + 2, digits;
 
 	if (n + 3 > len || text[n] != ' ' || text[n + 1] != '[')
 		return n;
-	at = n + 2;
 	while (at < len && (isalnum((unsigned char)text[at]) || text[at] == '_' || text[at] == '-'))
 		at++;
 	digits = at - n - 2;
@@ -73,6 +58,28 @@ size_t frame_parse(struct frame *f, const char *text, size_t len)
 	return at + 1;
 }
 
+size_t frame_parse(struct frame *f, const char *text, size_t len)
+{
+	size_t n = 0, digits;
+
+	*f = (struct frame){ .name = text, .module = "", .build_id = "" };
+	while (n < len && name_char(text[n]))
+		n++;
+	if (!n || n > 511 || n >= len || text[n] != '+')
+		return 0;
+	f->name_len = n++;
+	digits = hex_number(text + n, len - n, &f->offset);
+	n += digits;
+	if (!digits || n >= len || text[n++] != '/')
+		return 0;
+	digits = hex_number(text + n, len - n, &f->size);
+	n += digits;
+	if (!digits)
+		return 0;
+
+	return parse_module(f, text, len, n);
+}
+
 size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len)
 {
 	size_t n = 0, digits;
@@ -91,7 +98,10 @@ size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len)
 		f->offset = 10 * f->offset + text[n + digits++] - '0';
 	}
 	n += digits;
-	return digits && (n == len || (text[n] != '/' && !name_char(text[n]))) ? n : 0;
+	if (!digits || (n < len && (text[n] == '/' || name_char(text[n]))) ||
+	    memmem(f->name, f->name_len, ".so", 3))
+		return 0;
+	return parse_module(f, text, len, n);
 }
 
 static bool begins_with(const char *name, size_t len, const char *what)
@@ -103,8 +113,8 @@ static bool begins_with(const char *name, size_t len, const char *what)
 
 /*
  * The stubs of arch/x86/include/asm/idtentry.h and arch/x86/entry/entry_64_fred.S, up to 5.7 those
- * of arch/x86/entry/entry_64.S, and arch/arm64/kernel/entry.S.  They call handlers in C, which are
- * no entries.  int3 alone reports the address after itself.
+ * of arch/x86/entry/entry_64.S, and kernel/entry*.S of arm64, arm, riscv and s390.  They call
+ * handlers in C, which are no entries.  int3 alone reports the address after itself.
  */
 bool frame_is_entry(const char *name, size_t len)
 {
@@ -124,21 +134,35 @@ bool frame_is_entry(const char *name, size_t len)
 		"thermal_interrupt", "threshold_interrupt", "deferred_error_interrupt",
 		"error_interrupt", "spurious_interrupt", "x86_platform_ipi",
 		"kvm_posted_intr_ipi", "hyperv_callback_vector", "xen_hypervisor_callback",
+		/* arm, riscv, s390 */
+		"__irq_svc", "__fiq_svc", "__dabt_svc", "__pabt_svc", "__und_svc",
+		"handle_exception", "ret_from_exception",
+		"io_int_handler", "ext_int_handler", "mcck_int_handler", "pgm_check_handler",
 		"el1_irq", "el1_fiq", "el1_sync", "el1_error", "el1_da", "el1_ia", "el1_undef",
 		"el1_dbg", "el1_inv",
 	};
 	size_t i;
 
-	if ((len >= 8 && !memcmp(name + len - 8, "_handler", 8)) ||
-	    begins_with(name, len, "asm_exc_int3") || begins_with(name, len, "xen_asm_exc_int3"))
+	if (begins_with(name, len, "asm_exc_int3") || begins_with(name, len, "xen_asm_exc_int3"))
 		return false;
 	for (i = 0; i < ARRAY_SIZE(beginning); i++)
 		if (begins_with(name, len, beginning[i]))
-			return true;
+			return len < 8 || memcmp(name + len - 8, "_handler", 8);
 	for (i = 0; i < ARRAY_SIZE(whole); i++)
 		if (len == strlen(whole[i]) && !memcmp(name, whole[i], len))
 			return true;
 	return false;
+}
+
+bool frame_is_stub(const char *name, size_t len)
+{
+	return begins_with(name, len, "asm_") || begins_with(name, len, "xen_asm_") ||
+	       begins_with(name, len, "fred_");
+}
+
+u64 frame_place(const struct frame *f)
+{
+	return hash_bytes(f->name, f->name_len) + (f->offset << 32);
 }
 
 size_t frame_function_len(const char *name)

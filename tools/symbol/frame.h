@@ -49,11 +49,20 @@ struct frame {
  */
 size_t frame_parse(struct frame *f, const char *text, size_t len);
 
-/* The same for "name+0xoffset", or "name+18" in decimal digits, with nothing more to the number */
+/*
+ * The same for "name+0xoffset", or "name+18" in decimal digits, with nothing more to the number;
+ * not for a shared library's name
+ */
 size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len);
 
 /* Does an exception or interrupt enter the kernel here, so that the caller's frame is exact? */
 bool frame_is_entry(const char *name, size_t len);
+
+/* Is it what common_interrupt() is called by since 5.8, when that ceased to be an entry? */
+bool frame_is_stub(const char *name, size_t len);
+
+/* Function and offset, hashed */
+u64 frame_place(const struct frame *f);
 
 /* Length of the function's name in a frame's name: up to the offset and module */
 size_t frame_function_len(const char *name);

@@ -31,6 +31,7 @@ size_t text_escape(const char *text, size_t len)
 {
 	static const char *const esc[] = { "\033", "\\u001b", "\\u001B", "\\x1b", "\\x1B",
 					   "\\033", "\\e", "^[", "#033" };
+	static const char *const tab[] = { "#011", "\\x09", "\\011", "^I" };
 	size_t i, n, more;
 
 	for (i = 0; i < ARRAY_SIZE(esc); i++) {
@@ -39,6 +40,10 @@ size_t text_escape(const char *text, size_t len)
 		if (more)
 			return n + more;
 	}
+	/* A tab, as rsyslog, JSON and others write it */
+	for (i = 0; i < ARRAY_SIZE(tab); i++)
+		if (len >= strlen(tab[i]) && !memcmp(text, tab[i], strlen(tab[i])))
+			return strlen(tab[i]);
 	if (len < 2 || *text != '\\')
 		return 0;
 	if (len >= 6 && text[1] == 'u')
@@ -46,12 +51,30 @@ size_t text_escape(const char *text, size_t len)
 	return strchr("tr\"", text[1]) && text[1] ? 2 : 0;
 }
 
+size_t text_stack_mark(const char *text, size_t len)
+{
+	bool letter = false;
+	size_t n = 1;
+
+	if (!len || *text != '<')
+		return 0;
+	for (; n < len && (isupper((unsigned char)text[n]) || isdigit((unsigned char)text[n]) ||
+			   strchr("</#_", text[n])) && text[n]; n++)
+		letter |= isupper((unsigned char)text[n]);
+	if (!letter || n == len || text[n] != '>')
+		return 0;
+	/* "<<EOE>>" */
+	return n + 1 < len && text[1] == '<' && text[n + 1] == '>' ? n + 2 : n + 1;
+}
+
 size_t text_newline(const char *text, size_t len)
 {
-	size_t n;
+	static const char *const newline[] = { "\\n", "#012", "\\x0a", "\\x0A", "\\012" };
+	size_t n, i;
 
-	if (len >= 2 && *text == '\\' && text[1] == 'n')
-		return 2;
+	for (i = 0; i < ARRAY_SIZE(newline); i++)
+		if (len >= strlen(newline[i]) && !memcmp(text, newline[i], strlen(newline[i])))
+			return strlen(newline[i]);
 	/* "<br>", "<br />" */
 	for (n = 3; len > n && !memcmp(text, "<br", 3) && strchr(" /", text[n]) && text[n]; n++)
 		;
@@ -95,17 +118,21 @@ static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
 
 static void find_shape(struct shape *s, const char *text, size_t len)
 {
-	size_t at = 0, n;
+	size_t at = 0, mark, n;
 
 	s->len = 0;
 	s->numbers = 0;
 	while (at < len && s->len < TRACE_SHAPE - 1) {
+		mark = text_stack_mark(text + at, len - at);
 		n = text_escape(text + at, len - at);
 		if (n || isspace((unsigned char)text[at]) || !text[at]) {
 			/* "\t" is a blank, a colour is nothing */
-			if (n <= 2 && s->len && s->text[s->len - 1] != ' ')
+			if (!(n > 2 && strchr("mK", text[at + n - 1])) && s->len &&
+			    s->text[s->len - 1] != ' ')
 				add_char(s, ' ');
 			at += n ?: 1;
+		} else if (mark) {
+			at += mark;
 		} else if (isalnum((unsigned char)text[at])) {
 			at = add_word(s, text, len, at);
 		} else {
@@ -116,6 +143,9 @@ static void find_shape(struct shape *s, const char *text, size_t len)
 		s->len--;
 	s->text[s->len] = '\0';
 }
+
+/* Strings of one line that are looked at */
+#define QUOTES_MAX	64
 
 static void end_trace(struct traces *t, struct trace *one)
 {
@@ -168,31 +198,68 @@ static struct trace *find(struct traces *t, const struct shape *s)
 	return found;
 }
 
+/* The shape of what stands before a frame; in a line of JSON, of the string that it is in */
+static void find_shape_before(struct shape *s, const char *before, size_t len)
+{
+	const char *quote = memrchr(before, '"', len);
+
+	if (quote) {
+		len -= quote + 1 - before;
+		before = quote + 1;
+	}
+	find_shape(s, before, len);
+}
+
 struct trace *traces_find(struct traces *t, const char *before, size_t len)
 {
 	struct shape s;
 
-	find_shape(&s, before, len);
+	find_shape_before(&s, before, len);
 	return find(t, &s);
+}
+
+static u32 traces_of(const struct traces *t, const char *line, size_t len)
+{
+	struct shape s;
+	u32 of = 0;
+	size_t i;
+
+	find_shape(&s, line, len);
+	for (i = 0; i < TRACES_MAX; i++) {
+		const struct trace *one = &t->trace[i];
+
+		if (one->used && !strncmp(one->shape, s.text, strlen(one->shape)))
+			of |= 1U << i;
+	}
+	return of;
 }
 
 void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but)
 {
+	const char *end = line + len, *quote = line;
+	u32 of = traces_of(t, line, len);
+	unsigned int quotes;
 	struct trace *one;
-	struct shape s;
+	size_t i;
 
-	find_shape(&s, line, len);
-	for (one = t->trace; one < t->trace + TRACES_MAX; one++)
-		if (one->used && one != but && !strncmp(one->shape, s.text, strlen(one->shape)) &&
-		    (!one->paused || !--one->paused))
+	for (quotes = 0; quotes < QUOTES_MAX; quotes++) {
+		quote = memchr(quote, '"', end - quote);
+		if (!quote++)
+			break;
+		of |= traces_of(t, quote, end - quote);
+	}
+	for (i = 0; i < TRACES_MAX; i++) {
+		one = &t->trace[i];
+		if (of >> i & 1 && one != but && (!one->paused || !--one->paused))
 			end_trace(t, one);
+	}
 }
 
 void traces_fault(struct traces *t, const char *line, size_t len)
 {
 	struct shape s;
 
-	find_shape(&s, line, len);
+	find_shape_before(&s, line, len);
 	find(t, &s)->fault = true;
 }
 

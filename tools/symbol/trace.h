@@ -58,13 +58,19 @@ struct traces {
 /* Length of an escape that begins here, as of a terminal's colour or in a JSON string, else 0 */
 size_t text_escape(const char *text, size_t len);
 
+/* Length of a mark of another stack that begins here, as "<IRQ>" and "</IRQ>", else 0 */
+size_t text_stack_mark(const char *text, size_t len);
+
 /* Length of what ends a line of the log within a line of the file, else 0 */
 size_t text_newline(const char *text, size_t len);
 
 /* The trace of a line, by what stands before its frame */
 struct trace *traces_find(struct traces *t, const char *before, size_t len);
 
-/* A line without a frame, or with one within other text, ends the traces that it could be of */
+/*
+ * A line without a frame, or with one within other text, ends the traces that it could be of.
+ * Lines of JSON have them in strings: what stands before a string's quotation mark is ignored.
+ */
 void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but);
 
 /* The next trace with the same before its frames begins where memory was accessed */

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * marker.c - what the text before a frame says of its address
+ */
+#include <ctype.h>
+#include <string.h>
+#include "symbol/marker.h"
+#include "symbol/trace.h"
+
+/* A register or a place; a colon or bracket follows, unless the words end in "at" */
+struct place {
+	const char *text;
+	enum frame_kind kind;
+	bool begins;
+};
+
+static const struct place place[] = {
+	/*
+	 * Of x86: the trace goes on with the caller.  Others' begin with the place itself:
+	 * unwind_backtrace() of arm, walk_stackframe() of riscv, unwind_start() of s390, loongarch.
+	 */
+	{ "RIP", FRAME_EXACT, false }, { "EIP", FRAME_EXACT, false },
+	{ "rIP", FRAME_EXACT, false }, { "IP", FRAME_EXACT, false },
+	{ "EIP is at", FRAME_EXACT, false },
+	{ "pc", FRAME_EXACT, true }, { "PC is at", FRAME_EXACT, true },
+	{ "epc", FRAME_EXACT, true }, { "ERA", FRAME_EXACT, true },
+	{ "Krnl PSW", FRAME_EXACT, true },
+	{ "NIP", FRAME_EXACT, false }, { "TPC", FRAME_EXACT, false },
+	{ "idling at", FRAME_EXACT, false }, { "interrupt", FRAME_EXACT, false },
+	{ "lr", FRAME_RETURN, false }, { "LR", FRAME_RETURN, false },
+	{ "LR is at", FRAME_RETURN, false }, { "ra", FRAME_RETURN, false },
+	{ "RA", FRAME_RETURN, false }, { "RPC", FRAME_RETURN, false },
+	/* Of a lock that is held: _RET_IP_ or _THIS_IP_ */
+	{ "at", FRAME_OPEN, false },
+};
+
+static bool ends_with(const char *text, size_t len, const char *what)
+{
+	size_t n = strlen(what);
+
+	return len >= n && !memcmp(text + len - n, what, n);
+}
+
+static bool within(const char *text, size_t len, const char *what)
+{
+	return memmem(text, len, what, strlen(what));
+}
+
+/* Is there no more than a selector, addresses, "at" and brackets up to the frame? */
+static bool is_address(const char *text, size_t len)
+{
+	size_t n;
+
+	while (len) {
+		n = text_escape(text, len);
+		if (!n && !isxdigit((unsigned char)*text) && !strchr(" \t:x[<(>)],t", *text))
+			return false;
+		text += n ?: 1;
+		len -= n ?: 1;
+	}
+	return true;
+}
+
+/* Do these words stand alone at @at, and does no more than an address follow them? */
+static bool leads(const struct place *p, const char *begin, const char *at, const char *end)
+{
+	const char *rest = at + strlen(p->text);
+	size_t n;
+
+	/* The last letter of a colour's escape is no part of a word */
+	if (at > begin && isalnum((unsigned char)at[-1]) && at[-1] != 'm')
+		return false;
+	n = strlen(p->text);
+	if (n > 3 && !memcmp(rest - 3, " at", 3))
+		return is_address(rest, end - rest);
+	while (rest < end && (*rest == ' ' || *rest == '\t'))
+		rest++;
+	return rest < end && (*rest == ':' || *rest == '[') && is_address(rest, end - rest);
+}
+
+static struct marker find_register(const char *before, size_t len)
+{
+	const char *at, *next, *end = before + len;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(place); i++) {
+		for (at = NULL, next = before;
+		     (next = memmem(next, end - next, place[i].text, strlen(place[i].text)));
+		     next++)
+			at = next;
+		if (at && leads(&place[i], before, at, end))
+			return (struct marker){ .at = at, .kind = place[i].kind,
+						.registers = place[i].kind == FRAME_EXACT,
+						.begins = place[i].begins };
+	}
+	return (struct marker){ NULL };
+}
+
+/*
+ * "WARNING: CPU: 0 PID: 1 at fs/x.c:12 " and since 6.18 "WARNING: fs/x.c:12 at ": where the
+ * warning is, not what a warning in other words is about
+ */
+static const char *warning(const char *before, size_t len)
+{
+	const char *at = memmem(before, len, "WARNING: ", 9), *word, *end, *digits;
+	bool late;
+
+	if (!at)
+		return NULL;
+	end = before + len;
+	if (*--end != ' ')
+		return NULL;
+	late = ends_with(at, end - at, " at");
+	if (late)
+		end -= 3;
+	for (digits = end; digits > at && isdigit((unsigned char)digits[-1]); digits--)
+		;
+	if (digits == end || digits[-1] != ':')
+		return NULL;
+	for (word = digits; word > at && word[-1] != ' '; word--)
+		;
+	return late ? (word == at + 9 ? at : NULL) : ends_with(at, word - at, " at ") ? at : NULL;
+}
+
+/* "BUG: KFENCE: use-after-free read in" */
+static const char *fault(const char *before, size_t len)
+{
+	return within(before, len, "KFENCE: ") &&
+	       (ends_with(before, len, " read in ") || ends_with(before, len, " write in ")) ?
+	       before : NULL;
+}
+
+struct marker marker_find(const char *before, size_t len, const char *after, size_t after_len)
+{
+	struct marker m = find_register(before, len);
+
+	if (m.at)
+		return m;
+	m.at = warning(before, len);
+	/* Before 3.12, "f+0x12/0x34()": where warn_slowpath_common() returns to */
+	m.kind = m.at && after_len >= 2 && !memcmp(after, "()", 2) ? FRAME_RETURN : FRAME_EXACT;
+	if (!m.at)
+		m.at = fault(before, len);
+	return m;
+}
+
+const char *marker_fault_line(const char *line, size_t len)
+{
+	static const char *const kind[] = { "Out-of-bounds ", "Use-after-free ", "Invalid " };
+	const char *at, *end = line + len;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kind); i++) {
+		at = memmem(line, len, kind[i], strlen(kind[i]));
+		if (at && (within(at, end - at, " read at 0x") ||
+			   within(at, end - at, " write at 0x")))
+			return at;
+	}
+	return NULL;
+}
