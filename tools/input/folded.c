@@ -71,8 +71,9 @@ static enum line split_count(char *line, size_t len, u64 *count)
 
 bool folded_is(const char *path)
 {
-	enum line kind = NOTHING;
+	bool is = false, first = true;
 	char *head, *line, *next;
+	enum line kind;
 	struct stat st;
 	size_t len;
 	u64 count;
@@ -90,17 +91,21 @@ bool folded_is(const char *path)
 	head = xcalloc(HEAD_MAX + 1, 1);
 	len = fread(head, 1, HEAD_MAX, f);
 	fclose(f);
-	/* What precedes the first stack is left out, and said to be, by folded_read() */
-	for (line = skip_bom(head); kind != STACK && kind != NOT_WHOLE && line < head + len;
-	     line = next) {
+	for (line = skip_bom(head); !is && line < head + len; line = next) {
 		next = memchr(line, '\n', head + len - line);
 		next = next ? next + 1 : head + len;
 		if (memchr(line, '\0', next - line))
 			break;
 		kind = split_count(line, next - line, &count);
+		/*
+		 * What precedes the first stack is left out, and said to be, by folded_read().
+		 * Lines of any text may end in a number, but then have no semicolon.
+		 */
+		is = (kind == STACK || kind == NOT_WHOLE) && (first || strchr(line, ';'));
+		first &= kind == NOTHING;
 	}
 	free(head);
-	return kind == STACK || kind == NOT_WHOLE;
+	return is;
 }
 
 static void name_frames(struct stack *s, char *text)
