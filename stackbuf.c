@@ -8,8 +8,8 @@
  *
  * An event goes through these files, in this order:
  *
- *	core/capture.h	a save of a stack that recall knows, else
- *	core/capture.c	a save that walks
+ *	core/save.h	decides: is it recorded?  Is its stack known? Else
+ *	core/save.c	walk
  *	core/recall.h	is this stack known?  Compares memory instead of walking
  *	core/unwind.c	walks the stack
  *	core/table.c	gives the frames that the walk found their id

@@ -3,7 +3,7 @@
  * internal.h - what the files of core/ offer each other, a section a file
  *
  * recall.h, probe.h and depth.h have what the parts offer that a build may lack, unwind.h and
- * records.h what depends on the unwinder, ring.h and capture.h what is inlined into the path of
+ * records.h what depends on the unwinder, ring.h and save.h what is inlined into the path of
  * an event.  A file relies on what these headers include.
  *
  * Any context may call a function whose comment names no context.
@@ -40,9 +40,45 @@
 /* --------------------------------------------------- what a save works on --- */
 
 /* What is known of a save, bits */
-#define SB_TAGGED	0x1	/* there is a tag */
-#define SB_PROBED	0x2	/* a probe set by the parameter probe hit, ... */
-#define SB_ENTRY	0x4	/* ... at a place for which sb_is_entry() returned true */
+enum sb_flags {
+	SB_TAGGED = 0x1,	/* there is a tag */
+	SB_PROBED = 0x2,	/* a probe set by the parameter probe hit, ... */
+	SB_ENTRY = 0x4,		/* ... at a place for which sb_is_entry() returned true */
+};
+
+/* Whose stack is saved */
+enum sb_from {
+	SB_FRAME,		/* that of an exported function's caller */
+	SB_REGS,		/* the current task's or CPU's, from registers on */
+	SB_TASK,		/* that of a task other than current */
+};
+
+/**
+ * struct sb_save - what a way in wants saved
+ * @frame:	__builtin_frame_address(0) of the exported function
+ * @regs:	registers to start from
+ * @task:	the task
+ * @tag:	with SB_TAGGED: kept with the event
+ * @from:	which of the first three is set
+ * @flags:	SB_TAGGED etc.
+ * @context:	what the code under study ran in
+ */
+struct sb_save {
+	union {
+		const unsigned long *frame;
+		struct pt_regs *regs;
+		struct task_struct *task;
+	};
+	unsigned long tag;
+	enum sb_from from : 8;
+	enum sb_flags flags : 8;
+	enum stackbuf_context context : 8;
+};
+
+static inline struct task_struct *sb_saved_task(const struct sb_save *save)
+{
+	return save->from == SB_TASK ? save->task : current;
+}
 
 /**
  * struct sb_start - where a walk starts: the unwinder's three values
@@ -64,7 +100,7 @@ struct sb_start {
  * @cacheable:	nothing was met that recall keeps out, and the end was reached
  * @user_regs:	the walk ended at registers of user mode
  * @caller:	as in struct sb_start
- * @how:	SB_TAGGED etc.
+ * @flags:	SB_PROBED etc.
  * @start_regs:	the registers that the walk began with
  * @sp:		stack pointer in each frame, and where @user_regs lie
  * @bp:		frame pointer register in each frame, and in @user_regs
@@ -78,7 +114,7 @@ struct sb_walk {
 	u32 epoch;
 	bool cacheable;
 	bool user_regs;
-	u8 how;
+	enum sb_flags flags;
 	unsigned long caller;
 	const struct pt_regs *start_regs;
 	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
@@ -154,19 +190,15 @@ extern struct sb_cpu __percpu *sb_cpu;
 
 /**
  * struct sb_event - an event to append
+ * @save:	what is saved
  * @id:		id of its stack
- * @context:	what the code ran in
- * @tagged:	@tag is valid
- * @tag:	the tag
- * @task:	sb_task_word() of the task
+ * @task:	sb_task_word() of the task; this and the rest is set when the event is appended
  * @comm:	the task's command
- * @time:	ns; set when the event is appended
+ * @time:	ns
  */
 struct sb_event {
+	const struct sb_save *save;
 	u32 id;
-	enum stackbuf_context context;
-	bool tagged;
-	unsigned long tag;
 	u64 task;
 	u64 comm[2];
 	u64 time;
@@ -328,8 +360,8 @@ struct sb_draft;
  */
 struct sb_draft *sb_claim_text(struct stackbuf_stack *stack);
 /* Render a stack and its first event; @name is memory for a symbol, KSYM_SYMBOL_LEN bytes */
-void sb_render(struct sb_draft *draft, const struct sb_event *event, struct task_struct *task,
-	       const unsigned long *pc, unsigned int nr, bool cut, char *name);
+void sb_render(struct sb_draft *draft, const struct sb_event *event, const unsigned long *pc,
+	       unsigned int nr, bool cut, char *name);
 /* Copy a rendered draft, and others that are ready, into the text log */
 void sb_publish(struct sb_draft *ready);
 /* Copy a command of TASK_COMM_LEN bytes, terminate it, replace what is not printable by '?' */

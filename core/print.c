@@ -18,9 +18,6 @@
 
 #include "unwind.h"
 
-/* Frames of stackbuf in a trace: sb_take_trace() and the exported function */
-#define SB_OWN_TRACE_FRAMES	2
-
 __printf(1, 2) void sb_printk(const char *fmt, ...)
 {
 	va_list args;
@@ -89,13 +86,14 @@ static void sb_print_trace(const struct stackbuf_trace *trace, bool headed)
 		sb_unlock_lines(flags);
 }
 
-static noinline void sb_take_trace(struct stackbuf_trace *trace)
+/* Inlined into exported functions, each of which is the one frame that is left out */
+static __always_inline void sb_take_trace(struct stackbuf_trace *trace)
 {
 	unsigned long pc[1];
 
-	trace->depth = stack_trace_save(trace->pc, ARRAY_SIZE(trace->pc), SB_OWN_TRACE_FRAMES);
+	trace->depth = stack_trace_save(trace->pc, ARRAY_SIZE(trace->pc), 1);
 	trace->cut = trace->depth == ARRAY_SIZE(trace->pc) &&
-		stack_trace_save(pc, 1, SB_OWN_TRACE_FRAMES + trace->depth);
+		stack_trace_save(pc, 1, 1 + trace->depth);
 }
 
 noinline void stackbuf_print(void)

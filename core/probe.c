@@ -28,8 +28,8 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
-#include "capture.h"
 #include "probe.h"
+#include "save.h"
 
 /* The bit of stackbuf_probe.lists that says: in the list that records.  A new list is the other */
 static u8 sb_live_list = 0x1;
@@ -109,7 +109,10 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As before the probed instruction, whichever way the probe is set */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	sb_save_regs(regs, tag, READ_ONCE(probe->how), sb_probed_context(kprobe, regs));
+	sb_save((struct sb_save) {
+		.from = SB_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
+		.context = sb_probed_context(kprobe, regs),
+	});
 	instruction_pointer_set(regs, ip);
 	return 0;
 }

@@ -251,7 +251,7 @@ static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
 	      (di == cfa || dx == cfa || sb_load((unsigned long)&at->ax) == cfa)))
 		return true;
 	return !i && walk->sp[i + 1] == sp + 8 &&
-	       (walk->how & SB_PROBED ? walk->how & SB_ENTRY :
+	       (walk->flags & SB_PROBED ? walk->flags & SB_ENTRY :
 					sb_is_function_start(ip, walk->name));
 }
 

@@ -45,12 +45,12 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 {
 	if (first & STACKBUF_EVENT_WRITING) {
 		/* WRITE_ONCE(): evict.c may read these as first words of a cleared page */
-		WRITE_ONCE(at[1], event->tag);
+		WRITE_ONCE(at[1], event->save->tag);
 		if (stackbuf_event_form(first) == STACKBUF_FULL) {
 			WRITE_ONCE(at[2], (u32)event->task |
 				   event->task >> 32 << STACKBUF_TASK_TGID_SHIFT |
 				   dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
-				   (event->tagged ? STACKBUF_TASK_TAGGED : 0));
+				   (event->save->flags & SB_TAGGED ? STACKBUF_TASK_TAGGED : 0));
 			WRITE_ONCE(at[3], event->comm[0]);
 			/* The task may have been renamed during the copy: terminate the name */
 			WRITE_ONCE(at[4], event->comm[1] & (~0ULL >> 8));
@@ -316,7 +316,7 @@ static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 	dt = event->time - page->time;
 	if (dt >= SB_FULL_TIME_MAX)
 		return false;
-	word = sb_event_word(event->id, event->context, STACKBUF_FULL, dt);
+	word = sb_event_word(event->id, event->save->context, STACKBUF_FULL, dt);
 
 	for (; pos + SB_FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += stackbuf_event_words(old)) {
 		old = READ_ONCE(page->word[pos]);
@@ -358,7 +358,8 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		dt = now - cpu->time;
 		if (READ_ONCE(cpu->chain_end) && dt < SB_SHORT_TIME_MAX &&
 		    sb_same_task(cpu, event->task, event->comm)) {
-			form = event->tagged ? STACKBUF_TAGGED : STACKBUF_SHORT;
+			form = event->save->flags & SB_TAGGED ? STACKBUF_TAGGED :
+								 STACKBUF_SHORT;
 		} else {
 			form = STACKBUF_FULL;
 			dt = now - page->time;
@@ -376,7 +377,7 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		 */
 		WRITE_ONCE(cpu->chain_end, SB_CHAIN_END);
 		barrier();
-		word = sb_event_word(event->id, event->context, form, dt);
+		word = sb_event_word(event->id, event->save->context, form, dt);
 		old = cmpxchg64_local(&page->word[pos], 0, word);
 		if (likely(!old))
 			break;
@@ -397,8 +398,16 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 
 bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
 {
+	const struct task_struct *task = sb_saved_task(event->save);
 	bool done;
 
+	event->task = sb_task_word(task);
+	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
+	/*
+	 * Racy copy: the task may be renamed concurrently.  The result may mix both names;
+	 * sb_complete_event() terminates it.
+	 */
+	data_race(memcpy(event->comm, task->comm, sizeof(event->comm)));
 	if (unlikely(!sb_begin_append(cpu)))
 		return sb_append_nested(cpu, event);
 	done = sb_append_outer(cpu, event);

@@ -61,15 +61,15 @@ static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *c
 }
 
 /*
- * What sb_append() does in most cases, inlined: append an event of current, at time @now in ns,
- * with interrupts off.  Return false if sb_append() must do it: the event before is of another task
- * or too old, the page is full or closed, this interrupted an append, or an NMI appended since
- * @now.
+ * What sb_append() does in most cases, inlined: append an event of current's stack @id, at time
+ * @now in ns, with interrupts off.  Return false if sb_append() must do it: the event before is of
+ * another task or too old, the page is full or closed, this interrupted an append, or an NMI
+ * appended since @now.
  */
-static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 id,
-					      enum stackbuf_context context,
-					      unsigned long tag, bool tagged)
+static __always_inline bool sb_append_chained(struct sb_cpu *cpu, const struct sb_save save,
+					      u32 id, u64 now)
 {
+	const bool tagged = save.flags & SB_TAGGED;
 	const struct task_struct *task = current;
 	struct stackbuf_events_page *page;
 	unsigned int pos;
@@ -91,13 +91,13 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, u64 now, u32 i
 	if (unlikely(!page))
 		goto out;
 
-	word = sb_event_word(id, context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
+	word = sb_event_word(id, save.context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
 	/* Fails if an NMI appended since cpu->chain_end was read */
 	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
 		goto out;
 	this_cpu_inc(sb_cpu->recorded);
 	if (tagged) {
-		WRITE_ONCE(page->word[pos + 1], tag);
+		WRITE_ONCE(page->word[pos + 1], save.tag);
 		/* As in sb_complete_event() */
 		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	}

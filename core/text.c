@@ -94,9 +94,9 @@ static unsigned int sb_put_symbol(char *text, unsigned int room, unsigned long p
 
 /* Not inlined: that would add to the stack that sb_save_walked() needs */
 noinline void sb_render(struct sb_draft *draft, const struct sb_event *event,
-			struct task_struct *task, const unsigned long *pc,
-			unsigned int nr, bool cut, char *name)
+			const unsigned long *pc, unsigned int nr, bool cut, char *name)
 {
+	const struct task_struct *task = sb_saved_task(event->save);
 	/* Room for the last line, whichever it is */
 	const unsigned int size = sizeof(draft->text) - 48;
 	char comm[TASK_COMM_LEN];

@@ -93,7 +93,7 @@ static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsi
 #endif
 
 int sb_walk_regs(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller,
-		 unsigned int how)
+		 enum sb_flags flags)
 {
 	struct sb_walk *walk = &scratch->walk;
 
@@ -103,7 +103,7 @@ int sb_walk_regs(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long
 	walk->epoch = READ_ONCE(sb_recall_epoch);
 	walk->cacheable = true;
 	walk->caller = caller;
-	walk->how = how;
+	walk->flags = flags;
 	return sb_walk_frames(scratch, regs, caller);
 }
 

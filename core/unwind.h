@@ -4,8 +4,8 @@
  *
  *	kernel				caller's stack		stack of registers	recall
  *	x86-64, ORC			unwind_start()		unwind_start()		ORC
- *	x86-64, frame pointers		stack_trace_save()	unwind_start()		records
- *	x86-64, CONFIG_UNWINDER_GUESS	stack_trace_save()	unwind_start()		none
+ *	x86-64, frame pointers		unwind_start()		unwind_start()		records
+ *	x86-64, CONFIG_UNWINDER_GUESS	unwind_start()		unwind_start()		none
  *	arm64				stack_trace_save()	sb_walk_records()	records
  */
 #ifndef STACKBUF_UNWIND_H
@@ -55,23 +55,22 @@ static inline unsigned long sb_stack_of(unsigned long sp)
 }
 #endif
 
-/*
- * sb_likely_caller(): what distinguishes paths to the place that @regs describe.  @how is
- * SB_PROBED etc.
- */
+/* sb_likely_caller(): what distinguishes paths to the place that @regs describe */
 #if SB_HAVE_RECORDS
 /* The caller, if no frame record has it yet: then it is part of the trace */
-static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs, unsigned int how)
+static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs,
+						      enum sb_flags flags)
 {
 	struct pt_regs *r = (struct pt_regs *)regs;
-	bool frameless = how & SB_PROBED ? how & SB_ENTRY :
-					   sb_ip_is_frameless(instruction_pointer(r));
+	bool frameless = flags & SB_PROBED ? flags & SB_ENTRY :
+					     sb_ip_is_frameless(instruction_pointer(r));
 
 	return frameless ? SB_STRIP(sb_return_address(r)) : 0;
 }
 #else
 /* The word on top: the return address where a function begins, which most probes are at */
-static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs, unsigned int how)
+static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs,
+						      enum sb_flags flags)
 {
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
 
@@ -89,30 +88,25 @@ static inline unsigned long sb_caller_sp(const unsigned long *frame)
 	return IS_ENABLED(CONFIG_ARM64) ? frame[0] : (unsigned long)&frame[2];
 }
 
-/* Where sb_walk_caller() starts */
-static inline struct sb_start sb_start_caller(const unsigned long *frame)
+/* Where a walk starts that is not another task's; ip is 0 for registers of user mode */
+static __always_inline struct sb_start sb_start_of(const struct sb_save save)
 {
-	return (struct sb_start){ SB_STRIP(frame[1]), sb_caller_sp(frame), frame };
-}
-
-/* Where sb_walk_regs() starts; ip is 0 for registers of user mode */
-static inline struct sb_start sb_start_regs(const struct pt_regs *regs, unsigned long caller)
-{
-	struct pt_regs *r = (struct pt_regs *)regs;
-
-	if (user_mode(r))
+	if (save.from == SB_FRAME)
+		return (struct sb_start){ SB_STRIP(save.frame[1]), sb_caller_sp(save.frame),
+					  save.frame };
+	if (user_mode(save.regs))
 		return (struct sb_start){};
-	return (struct sb_start){ instruction_pointer(r), kernel_stack_pointer(r),
-				  sb_saved_bp(regs), caller };
+	return (struct sb_start){ instruction_pointer(save.regs), kernel_stack_pointer(save.regs),
+				  sb_saved_bp(save.regs), sb_likely_caller(save.regs, save.flags) };
 }
 
 /*
  * Walk the stack that registers of the current task describe, saved on this CPU, with preemption
- * disabled; @caller is sb_likely_caller() of them, @how SB_PROBED etc.  Return how many addresses
- * are in @scratch, up to STACKBUF_DEPTH_MAX + 1.
+ * disabled; @caller is sb_likely_caller() of them.  Return how many addresses are in @scratch, up
+ * to STACKBUF_DEPTH_MAX + 1.
  */
 int sb_walk_regs(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller,
-		 unsigned int how);
+		 enum sb_flags flags);
 
 /*
  * Walk the stack of a task other than current, not in NMI; the caller holds a reference.  Return
@@ -126,15 +120,14 @@ int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task)
  * sb_caller_sp(), the rest as for sb_walk_regs().  @frame[0] is the caller's frame pointer,
  * @frame[1] the return address.
  */
-#if SB_HAVE_ORC
+#if SB_HAVE_UNWIND
 /*
  * stack_trace_save() would walk through its own frames, the unwinder's and ours first, which
  * costs as much as four frames.  Start the unwinder at the caller instead, as if registers had
  * been saved at the instruction after the call: they hold what the unwinder would have found
  * there.  The call does return, so the stack is the same before its return and after.
  */
-static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame,
-					  unsigned int own)
+static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame)
 {
 	struct pt_regs *regs = &scratch->regs;
 
@@ -147,19 +140,22 @@ static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsi
 }
 #else
 /*
- * stack_trace_save() leaves out @own frames: stackbuf's, from the exported function's to the
- * one that this is inlined into.  All of them exist: Kbuild forbids tail calls, and none of
- * these functions is inlined.
+ * stack_trace_save() leaves out our own frames, from the one that this is inlined into to the
+ * exported function's: as many as there are records between the two.
  */
-static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame,
-					  unsigned int own)
+static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame)
 {
+	const unsigned long *own = __builtin_frame_address(0);
+	unsigned int nr = 1;
+
+	for (; own != frame; own = (const unsigned long *)own[0])
+		nr++;
 	scratch->walk.epoch = READ_ONCE(sb_recall_epoch);
 	scratch->walk.cacheable = true;
 	scratch->walk.sp[0] = sb_caller_sp(frame);
 	scratch->walk.bp[0] = frame[0];
 	scratch->walk.caller = 0;
-	return stack_trace_save(scratch->pc, ARRAY_SIZE(scratch->pc), own);
+	return stack_trace_save(scratch->pc, ARRAY_SIZE(scratch->pc), nr);
 }
 #endif
 

@@ -13,7 +13,7 @@
 
 #include <shim.h>
 
-#include "core/capture.h"
+#include "core/save.h"
 #include "paths.h"
 
 #define ROUNDS	201
@@ -105,7 +105,7 @@ static noinline void do_recall(struct stack *s)
 	struct sb_start start;
 
 	current = &s->without_task;
-	start = sb_start_regs(&s->without, sb_likely_caller(&s->without, 0));
+	start = sb_start_of((struct sb_save){ .from = SB_REGS, .regs = &s->without });
 	failed += !sb_recall(&start);
 }
 

@@ -8,7 +8,7 @@
 
 #include <shim.h>
 
-#include "core/capture.h"
+#include "core/save.h"
 #include "check.h"
 #include "paths.h"
 
@@ -120,7 +120,10 @@ static void save(unsigned int level)
 	} else {
 		path_build(p, end, random, &regs);
 		if (random >> 28 == 14)
-			id = sb_save_regs(&regs, 0, 0, sb_context_of(preempt_count()));
+			id = sb_save((struct sb_save) {
+				.from = SB_REGS, .regs = &regs,
+				.context = sb_context_of(preempt_count()),
+			});
 		else
 			id = stackbuf_save_regs(&regs, tag);
 	}

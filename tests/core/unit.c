@@ -13,7 +13,7 @@
 #include "core/table.c"
 #include "core/probe_resolve.c"
 
-#include "core/capture.h"
+#include "core/save.h"
 #include "check.h"
 #include "paths.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * capture.c - the calls that record: one save, from the walk to the event
+ * save.c - the calls that record, and what a save does that walks
  *
- * A save that recall knows the stack of is in capture.h.  Any other goes through these: walk the
+ * save.h decides.  A save of a stack that recall does not know goes through these: walk the
  * stack (unwind.c), find or insert it in the table (table.c), append the event (ring.c),
  * let recall learn it, render the stack if it is new (text.c).
  *
@@ -12,21 +12,8 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "capture.h"
 #include "depth.h"
-
-void sb_fill_event(struct sb_event *event, struct task_struct *task,
-		   enum stackbuf_context context)
-{
-	event->context = context;
-	event->task = sb_task_word(task);
-	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
-	/*
-	 * Racy copy: the task may be renamed concurrently.  The result may mix both names;
-	 * sb_complete_event() terminates it.
-	 */
-	data_race(memcpy(event->comm, task->comm, sizeof(event->comm)));
-}
+#include "save.h"
 
 /*
  * After a walk, whose frames are in @scratch: the stack, the event, the text.  @recalled is the id
@@ -35,11 +22,12 @@ void sb_fill_event(struct sb_event *event, struct task_struct *task,
  * Interrupts are off for each step separately, so that they wait for one step at most.  They
  * may come in between, as they may while the stack is walked.
  */
-static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, struct sb_event *event,
-		    struct task_struct *task, bool own_stack, u32 recalled)
+static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, const struct sb_save *save,
+		    u32 recalled)
 {
 	const struct sb_trace *trace = &scratch->trace;
 	enum stackbuf_counter why = STACKBUF_WALKED_ELSEWHERE, verified;
+	struct sb_event event = { .save = save };
 	struct stackbuf_stack *stack;
 	struct sb_draft *draft;
 	unsigned long flags;
@@ -55,8 +43,8 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, struct sb_ev
 		why = STACKBUF_LOST_TABLE;
 		goto lost;
 	}
-	event->id = stack->id;
-	if (unlikely(!sb_append(cpu, event))) {
+	event.id = stack->id;
+	if (unlikely(!sb_append(cpu, &event))) {
 		why = STACKBUF_LOST_PAGE;
 		goto lost;
 	}
@@ -67,15 +55,15 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, struct sb_ev
 	raw_local_irq_restore(flags);
 
 	/* The stack may be evicted from here on: use its id and the trace only */
-	if (own_stack) {
+	if (save->from != SB_TASK && sb_stack_of(scratch->walk.sp[0])) {
 		bool cacheable;
 
 		raw_local_irq_save(flags);
 		cacheable = scratch->walk.cacheable && READ_ONCE(sb_recall_epoch) &&
-			sb_learn(event->id, trace, &scratch->walk, scratch->pc);
+			sb_learn(event.id, trace, &scratch->walk, scratch->pc);
 		if (SB_HAVE_RECALL)
 			sb_note_depth(&scratch->walk, scratch->pc, trace->nr, trace->cut,
-				      event->id);
+				      event.id);
 		raw_local_irq_restore(flags);
 		why = cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
 	}
@@ -88,11 +76,10 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, struct sb_ev
 		sb_request_eviction();
 	sb_pass_late_requests();
 	if (unlikely(draft)) {
-		sb_render(draft, event, task, scratch->pc, trace->nr, trace->cut,
-			  scratch->walk.name);
+		sb_render(draft, &event, scratch->pc, trace->nr, trace->cut, scratch->walk.name);
 		sb_publish(draft);
 	}
-	return event->id;
+	return event.id;
 
 lost:
 	raw_local_irq_restore(flags);
@@ -104,14 +91,25 @@ lost:
 	return 0;
 }
 
-noinline s64 sb_save_walked(const struct sb_source *source, unsigned long tag, unsigned int how,
-			    enum stackbuf_context context, u32 recalled)
+/* The stack's frames, into @scratch; what the unwinder returned */
+static __always_inline int sb_walk_stack(struct sb_scratch *scratch, const struct sb_save *save)
 {
-	struct task_struct *task = source->task ?: current;
+	switch (save->from) {
+	case SB_FRAME:
+		return sb_walk_caller(scratch, save->frame);
+	case SB_REGS:
+		return sb_walk_regs(scratch, save->regs, sb_likely_caller(save->regs, save->flags),
+				    save->flags);
+	case SB_TASK:
+		break;
+	}
+	return sb_walk_task(scratch->pc, ARRAY_SIZE(scratch->pc), save->task);
+}
+
+noinline s64 sb_save_walked(struct sb_save save, u32 recalled)
+{
 	struct sb_scratch *scratch;
-	struct sb_event event;
 	struct sb_cpu *cpu;
-	unsigned long sp = 0;
 	s64 result = 0;
 	int nest, nr;
 
@@ -124,15 +122,7 @@ noinline s64 sb_save_walked(const struct sb_source *source, unsigned long tag, u
 	}
 	scratch = &cpu->scratch[nest - 1];
 
-	if (source->frame) {
-		nr = sb_walk_caller(scratch, source->frame, source->own);
-		sp = sb_caller_sp(source->frame);
-	} else if (source->task) {
-		nr = sb_walk_task(scratch->pc, ARRAY_SIZE(scratch->pc), task);
-	} else {
-		nr = sb_walk_regs(scratch, source->regs, source->caller, how);
-		sp = kernel_stack_pointer(source->regs);
-	}
+	nr = sb_walk_stack(scratch, &save);
 	if (unlikely(nr <= 0)) {
 		result = nr;
 		if (!nr)
@@ -144,10 +134,7 @@ noinline s64 sb_save_walked(const struct sb_source *source, unsigned long tag, u
 	else
 		sb_encode(&scratch->trace, scratch->pc, nr, false);
 
-	event.tag = tag;
-	event.tagged = how & SB_TAGGED;
-	sb_fill_event(&event, task, context);
-	result = sb_store(cpu, scratch, &event, task, sb_stack_of(sp), recalled);
+	result = sb_store(cpu, scratch, &save, recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
 		sb_count_event(STACKBUF_CUT);
 out:
@@ -165,99 +152,83 @@ out:
 
 NOKPROBE_SYMBOL(sb_save_walked);
 
-/* Not inlined into sb_save_filtered(): it would add to the stack that sb_save_walked() needs */
-static noinline u32 sb_save_recalled_apart(const struct sb_start *start, unsigned long tag,
-					   unsigned int how, enum stackbuf_context context,
-					   u32 *recalled)
+noinline u32 sb_save_recalled_apart(struct sb_save save, u32 *recalled)
 {
-	return sb_save_recalled(start, tag, how & SB_TAGGED, context, recalled);
+	return sb_save_recalled(save, recalled);
 }
 
 NOKPROBE_SYMBOL(sb_save_recalled_apart);
 
-noinline s64 sb_save_filtered(const struct sb_source *source, unsigned long tag, unsigned int how,
-			      enum stackbuf_context context)
+noinline bool sb_append_apart(struct sb_cpu *cpu, struct sb_save save, u32 id)
 {
-	struct sb_start start = {};
-	u32 recalled = 0;
+	struct sb_event event = { .save = &save, .id = id };
+
+	return sb_append(cpu, &event);
+}
+
+NOKPROBE_SYMBOL(sb_append_apart);
+
+noinline s64 sb_save_filtered(struct sb_save save)
+{
 	s64 result = 0;
 
 	/* On the CPU that the filter looks at */
 	preempt_disable_notrace();
-	if (!sb_admit(source->task ?: current, context))
-		goto out;
-	if (source->frame)
-		start = sb_start_caller(source->frame);
-	else if (source->regs)
-		start = sb_start_regs(source->regs, source->caller);
-	if (SB_HAVE_RECALL && start.ip)
-		result = sb_save_recalled_apart(&start, tag, how, context, &recalled);
-	if (!result)
-		result = sb_save_walked(source, tag, how, context, recalled);
-	if (result <= 0)
-		sb_undo_admit();
-out:
+	if (sb_admit(sb_saved_task(&save), save.context)) {
+		result = sb_recall_or_walk(save, true);
+		if (result <= 0)
+			sb_undo_admit();
+	}
 	preempt_enable_notrace();
 	return result;
 }
 
 NOKPROBE_SYMBOL(sb_save_filtered);
 
-/* The stack of an exported function's caller; @frame is as for sb_walk_caller() */
-static __always_inline u32 sb_save_caller(const unsigned long *frame, unsigned long tag,
-					  bool tagged)
-{
-	enum stackbuf_context context = sb_context_of(preempt_count());
-	struct sb_start start = sb_start_caller(frame);
-	u32 recalled = 0, id;
-
-	if (unlikely(!sb_recording_unfiltered()))
-		return sb_save_filtered(&(struct sb_source){ .frame = frame, .own = 3 },
-					tag, tagged, context);
-	if (SB_HAVE_RECALL) {
-		id = sb_save_recalled(&start, tag, tagged, context, &recalled);
-		if (likely(id))
-			return id;
-	}
-	return sb_save_walked(&(struct sb_source){ .frame = frame, .own = 2 },
-			      tag, tagged, context, recalled);
-}
-
 /* The documentation of these is in stackbuf.h */
+
+/* The stack of the caller of the exported function that this stands in */
+#define SAVE_CALLER(...)							\
+	sb_save((struct sb_save) {						\
+		.from = SB_FRAME, .frame = __builtin_frame_address(0),		\
+		.context = sb_context_of(preempt_count()), __VA_ARGS__		\
+	})
 
 noinline __no_stack_protector u32 stackbuf_save(void)
 {
-	return sb_save_caller(__builtin_frame_address(0), 0, false);
+	return SAVE_CALLER();
 }
 EXPORT_SYMBOL_GPL(stackbuf_save);
 NOKPROBE_SYMBOL(stackbuf_save);
 
 noinline __no_stack_protector u32 stackbuf_save_tag(unsigned long tag)
 {
-	return sb_save_caller(__builtin_frame_address(0), tag, true);
+	return SAVE_CALLER(.flags = SB_TAGGED, .tag = tag);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_tag);
 NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save_regs(regs, tag, SB_TAGGED, sb_context_of(preempt_count()));
+	return sb_save((struct sb_save) {
+		.from = SB_REGS, .regs = regs, .flags = SB_TAGGED, .tag = tag,
+		.context = sb_context_of(preempt_count()),
+	});
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);
 
 noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32 *id)
 {
-	enum stackbuf_context context = sb_context_of(preempt_count());
-	const struct sb_source source = { .task = task };
 	s64 result;
 
 	if (task == current)
-		result = sb_save_caller(__builtin_frame_address(0), tag, true);
-	else if (sb_recording_unfiltered())
-		result = sb_save_walked(&source, tag, SB_TAGGED, context, 0);
+		result = SAVE_CALLER(.flags = SB_TAGGED, .tag = tag);
 	else
-		result = sb_save_filtered(&source, tag, SB_TAGGED, context);
+		result = sb_save((struct sb_save) {
+			.from = SB_TASK, .task = task, .flags = SB_TAGGED, .tag = tag,
+			.context = sb_context_of(preempt_count()),
+		});
 	if (id)
 		*id = max(result, 0LL);
 	return min(result, 0LL);
