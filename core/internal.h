@@ -59,9 +59,12 @@ enum sb_from {
  * @regs:	registers to start from
  * @task:	the task
  * @tag:	with SB_TAGGED: kept with the event
- * @from:	which of the first three is set
- * @flags:	SB_TAGGED etc.
  * @context:	what the code under study ran in
+ * @from:	enum sb_from: which of the first three is set
+ * @flags:	enum sb_flags
+ *
+ * Small, as it is passed by value on the stack under study; without gaps, which the compiler would
+ * clear on the path of a known stack.
  */
 struct sb_save {
 	union {
@@ -70,9 +73,9 @@ struct sb_save {
 		struct task_struct *task;
 	};
 	unsigned long tag;
-	enum sb_from from : 8;
-	enum sb_flags flags : 8;
-	enum stackbuf_context context : 8;
+	enum stackbuf_context context;
+	u16 from;
+	u16 flags;
 };
 
 static inline struct task_struct *sb_saved_task(const struct sb_save *save)

@@ -109,7 +109,7 @@ static int sb_probe_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As before the probed instruction, whichever way the probe is set */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	sb_save((struct sb_save) {
+	sb_save(&(const struct sb_save) {
 		.from = SB_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
 		.context = sb_probed_context(kprobe, regs),
 	});

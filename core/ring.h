@@ -66,10 +66,10 @@ static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *c
  * another task or too old, the page is full or closed, this interrupted an append, or an NMI
  * appended since @now.
  */
-static __always_inline bool sb_append_chained(struct sb_cpu *cpu, const struct sb_save save,
+static __always_inline bool sb_append_chained(struct sb_cpu *cpu, const struct sb_save *save,
 					      u32 id, u64 now)
 {
-	const bool tagged = save.flags & SB_TAGGED;
+	const bool tagged = save->flags & SB_TAGGED;
 	const struct task_struct *task = current;
 	struct stackbuf_events_page *page;
 	unsigned int pos;
@@ -91,13 +91,13 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, const struct s
 	if (unlikely(!page))
 		goto out;
 
-	word = sb_event_word(id, save.context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
+	word = sb_event_word(id, save->context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
 	/* Fails if an NMI appended since cpu->chain_end was read */
 	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
 		goto out;
 	this_cpu_inc(sb_cpu->recorded);
 	if (tagged) {
-		WRITE_ONCE(page->word[pos + 1], save.tag);
+		WRITE_ONCE(page->word[pos + 1], save->tag);
 		/* As in sb_complete_event() */
 		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	}

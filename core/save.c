@@ -154,7 +154,7 @@ NOKPROBE_SYMBOL(sb_save_walked);
 
 noinline u32 sb_save_recalled_apart(struct sb_save save, u32 *recalled)
 {
-	return sb_save_recalled(save, recalled);
+	return sb_save_recalled(&save, recalled);
 }
 
 NOKPROBE_SYMBOL(sb_save_recalled_apart);
@@ -175,7 +175,7 @@ noinline s64 sb_save_filtered(struct sb_save save)
 	/* On the CPU that the filter looks at */
 	preempt_disable_notrace();
 	if (sb_admit(sb_saved_task(&save), save.context)) {
-		result = sb_recall_or_walk(save, true);
+		result = sb_recall_or_walk(&save, true);
 		if (result <= 0)
 			sb_undo_admit();
 	}
@@ -189,7 +189,7 @@ NOKPROBE_SYMBOL(sb_save_filtered);
 
 /* The stack of the caller of the exported function that this stands in */
 #define SAVE_CALLER(...)							\
-	sb_save((struct sb_save) {						\
+	sb_save(&(const struct sb_save) {					\
 		.from = SB_FRAME, .frame = __builtin_frame_address(0),		\
 		.context = sb_context_of(preempt_count()), __VA_ARGS__		\
 	})
@@ -210,7 +210,7 @@ NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save((struct sb_save) {
+	return sb_save(&(const struct sb_save) {
 		.from = SB_REGS, .regs = regs, .flags = SB_TAGGED, .tag = tag,
 		.context = sb_context_of(preempt_count()),
 	});
@@ -225,7 +225,7 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 	if (task == current)
 		result = SAVE_CALLER(.flags = SB_TAGGED, .tag = tag);
 	else
-		result = sb_save((struct sb_save) {
+		result = sb_save(&(const struct sb_save) {
 			.from = SB_TASK, .task = task, .flags = SB_TAGGED, .tag = tag,
 			.context = sb_context_of(preempt_count()),
 		});

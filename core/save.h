@@ -47,7 +47,7 @@ s64 sb_save_filtered(struct sb_save save);
  * not known, there was no page for the event, or a walk is to verify the stack whose id is in
  * *@recalled.
  */
-static __always_inline u32 sb_save_recalled(const struct sb_save save, u32 *recalled)
+static __always_inline u32 sb_save_recalled(const struct sb_save *save, u32 *recalled)
 {
 	struct stackbuf_stack *stack;
 	struct sb_start start;
@@ -56,11 +56,11 @@ static __always_inline u32 sb_save_recalled(const struct sb_save save, u32 *reca
 	u32 id = 0;
 	u64 now;
 
-	if (!SB_HAVE_RECALL || save.from == SB_TASK)
+	if (!SB_HAVE_RECALL || save->from == SB_TASK)
 		return 0;
 	start = sb_start_of(save);
 	/* Registers of user mode */
-	if (save.from == SB_REGS && unlikely(!start.ip))
+	if (save->from == SB_REGS && unlikely(!start.ip))
 		return 0;
 
 	raw_local_irq_save(flags);
@@ -76,7 +76,7 @@ static __always_inline u32 sb_save_recalled(const struct sb_save save, u32 *reca
 		goto out;
 	}
 	id = stack->id;
-	if (unlikely(!sb_append_chained(cpu, save, id, now)) && !sb_append_apart(cpu, save, id))
+	if (unlikely(!sb_append_chained(cpu, save, id, now)) && !sb_append_apart(cpu, *save, id))
 		id = 0;
 out:
 	raw_local_irq_restore(flags);
@@ -84,12 +84,12 @@ out:
 }
 
 /* sb_save() once the event is admitted */
-static __always_inline s64 sb_recall_or_walk(const struct sb_save save, bool apart)
+static __always_inline s64 sb_recall_or_walk(const struct sb_save *save, bool apart)
 {
 	u32 recalled = 0, id;
 
-	id = apart ? sb_save_recalled_apart(save, &recalled) : sb_save_recalled(save, &recalled);
-	return likely(id) ? id : sb_save_walked(save, recalled);
+	id = apart ? sb_save_recalled_apart(*save, &recalled) : sb_save_recalled(save, &recalled);
+	return likely(id) ? id : sb_save_walked(*save, recalled);
 }
 
 /**
@@ -97,16 +97,16 @@ static __always_inline s64 sb_recall_or_walk(const struct sb_save save, bool apa
  * @save: whose stack, and what the event holds besides
  *
  * To be inlined into a function that is not: then a walk from SB_FRAME leaves out the frames from
- * sb_save_walked()'s to @save.frame.
+ * sb_save_walked()'s to @save->frame.
  *
  * Context: Any context.
  * Return: the stack's id; 0 if the event was not recorded, which is counted; or for SB_TASK what
  *	sb_walk_task() returned.
  */
-static __always_inline s64 sb_save(const struct sb_save save)
+static __always_inline s64 sb_save(const struct sb_save *save)
 {
 	return likely(sb_recording_unfiltered()) ? sb_recall_or_walk(save, false) :
-						   sb_save_filtered(save);
+						   sb_save_filtered(*save);
 }
 
 #endif /* STACKBUF_SAVE_H */

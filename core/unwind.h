@@ -89,15 +89,15 @@ static inline unsigned long sb_caller_sp(const unsigned long *frame)
 }
 
 /* Where a walk starts that is not another task's; ip is 0 for registers of user mode */
-static __always_inline struct sb_start sb_start_of(const struct sb_save save)
+static __always_inline struct sb_start sb_start_of(const struct sb_save *save)
 {
-	if (save.from == SB_FRAME)
-		return (struct sb_start){ SB_STRIP(save.frame[1]), sb_caller_sp(save.frame),
-					  save.frame };
-	if (user_mode(save.regs))
+	if (save->from == SB_FRAME)
+		return (struct sb_start){ SB_STRIP(save->frame[1]), sb_caller_sp(save->frame),
+					  save->frame };
+	if (user_mode(save->regs))
 		return (struct sb_start){};
-	return (struct sb_start){ instruction_pointer(save.regs), kernel_stack_pointer(save.regs),
-				  sb_saved_bp(save.regs), sb_likely_caller(save.regs, save.flags) };
+	return (struct sb_start){ instruction_pointer(save->regs), kernel_stack_pointer(save->regs),
+				  sb_saved_bp(save->regs), sb_likely_caller(save->regs, save->flags) };
 }
 
 /*

@@ -105,7 +105,7 @@ static noinline void do_recall(struct stack *s)
 	struct sb_start start;
 
 	current = &s->without_task;
-	start = sb_start_of((struct sb_save){ .from = SB_REGS, .regs = &s->without });
+	start = sb_start_of(&(struct sb_save){ .from = SB_REGS, .regs = &s->without });
 	failed += !sb_recall(&start);
 }
 

@@ -120,7 +120,7 @@ static void save(unsigned int level)
 	} else {
 		path_build(p, end, random, &regs);
 		if (random >> 28 == 14)
-			id = sb_save((struct sb_save) {
+			id = sb_save(&(const struct sb_save) {
 				.from = SB_REGS, .regs = &regs,
 				.context = sb_context_of(preempt_count()),
 			});
