@@ -35,13 +35,13 @@ MODULE_LICENSE("GPL");
 MODULE_VERSION(STACKBUF_MODULE_VERSION);
 MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
 
-/* Parameters stay writable during exit; clear sb_cpu under their lock so that setters see NULL */
-static void sb_free_cpus(void)
+/* Parameters stay writable during exit; clear sbuf_cpu under their lock so that setters see NULL */
+static void free_cpus(void)
 {
-	struct sb_cpu __percpu *cpus = sb_cpu;
+	struct sbuf_cpu __percpu *cpus = sbuf_cpu;
 
 	kernel_param_lock(THIS_MODULE);
-	sb_cpu = NULL;
+	sbuf_cpu = NULL;
 	kernel_param_unlock(THIS_MODULE);
 	free_percpu(cpus);
 }
@@ -50,45 +50,45 @@ static int __init stackbuf_init(void)
 {
 	int err, cpu;
 
-	sb_cpu = alloc_percpu(struct sb_cpu);
-	if (!sb_cpu)
+	sbuf_cpu = alloc_percpu(struct sbuf_cpu);
+	if (!sbuf_cpu)
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
-		local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, sb_verify);
-	sb_init_memory();
-	sb_init_ring();
-	sb_init_evict();
-	sb_init_recall();
-	err = sb_init_modules();
+		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
+	sbuf_memory_init();
+	sbuf_ring_init();
+	sbuf_evict_init();
+	sbuf_recall_init();
+	err = sbuf_modules_init();
 	if (err)
 		goto err_modules;
-	err = sb_init_panic();
+	err = sbuf_panic_init();
 	if (err)
 		goto err_freeze;
 	/* Parameters are writable already */
 	kernel_param_lock(THIS_MODULE);
-	sb_apply_limit();
+	sbuf_filter_apply_limit();
 	kernel_param_unlock(THIS_MODULE);
-	sb_change_state(STACKBUF_ENABLED, sb_enable);
-	err = sb_init_probe();
+	sbuf_state_change(STACKBUF_ENABLED, sbuf_enable);
+	err = sbuf_probe_init();
 	if (err)
 		goto err_probe;
-	sb_init_debugfs();
+	sbuf_debugfs_init();
 
-	sb_printk(KERN_INFO "INIT stackbuf.\n");
+	sbuf_printk(KERN_INFO "INIT stackbuf.\n");
 	stackbuf_print();
-	if (sb_enable)
+	if (sbuf_enable)
 		stackbuf_save();
 	return 0;
 
 err_probe:
-	sb_change_state(STACKBUF_ENABLED, false);
-	sb_exit_panic();
+	sbuf_state_change(STACKBUF_ENABLED, false);
+	sbuf_panic_exit();
 err_freeze:
-	sb_exit_modules();
+	sbuf_modules_exit();
 err_modules:
-	sb_exit_requests();
-	sb_free_cpus();
+	sbuf_worker_exit();
+	free_cpus();
 	return err;
 }
 module_init(stackbuf_init);
@@ -100,20 +100,20 @@ module_init(stackbuf_init);
 static void __exit stackbuf_exit(void)
 {
 	stackbuf_print();
-	sb_exit_probe();
-	sb_freeze(STACKBUF_UNLOADED);
-	sb_exit_debugfs();
-	sb_exit_panic();
-	sb_exit_modules();
-	sb_exit_requests();
+	sbuf_probe_exit();
+	sbuf_freeze(STACKBUF_UNLOADED);
+	sbuf_debugfs_exit();
+	sbuf_panic_exit();
+	sbuf_modules_exit();
+	sbuf_worker_exit();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",
-		sb_recorded(), READ_ONCE(stackbuf_info.overwritten),
-		sb_counter(STACKBUF_LOST_OFF), sb_counter(STACKBUF_LOST_NESTED),
-		sb_counter(STACKBUF_LOST_TABLE), sb_counter(STACKBUF_LOST_PAGE),
-		sb_counter(STACKBUF_LOST_EMPTY), sb_counter(STACKBUF_CUT),
-		sb_counter(STACKBUF_LOST_PRINT));
-	sb_printk(KERN_INFO "EXIT stackbuf.\n");
-	sb_free_cpus();
+		sbuf_ring_recorded(), READ_ONCE(stackbuf_info.overwritten),
+		sbuf_counter(STACKBUF_LOST_OFF), sbuf_counter(STACKBUF_LOST_NESTED),
+		sbuf_counter(STACKBUF_LOST_TABLE), sbuf_counter(STACKBUF_LOST_PAGE),
+		sbuf_counter(STACKBUF_LOST_EMPTY), sbuf_counter(STACKBUF_CUT),
+		sbuf_counter(STACKBUF_LOST_PRINT));
+	sbuf_printk(KERN_INFO "EXIT stackbuf.\n");
+	free_cpus();
 }
 module_exit(stackbuf_exit);

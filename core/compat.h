@@ -67,9 +67,9 @@
  * going away while it walks it, as put_task_stack() is not exported either.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
-#define SB_HAVE_SAVE_TASK	1
+#define SBUF_HAVE_SAVE_TASK	1
 #else
-#define SB_HAVE_SAVE_TASK	0
+#define SBUF_HAVE_SAVE_TASK	0
 #define stack_trace_save_tsk(task, store, size, skipnr)	0U
 #endif
 
@@ -78,19 +78,19 @@
  * replace module_layout with module_memory"), 6.4.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
-#define SB_MODULE_TEXT(module)		((unsigned long)(module)->mem[MOD_TEXT].base)
-#define SB_MODULE_TEXT_SIZE(module)	((module)->mem[MOD_TEXT].size)
-#define SB_MODULE_INIT_TEXT(module)	((unsigned long)(module)->mem[MOD_INIT_TEXT].base)
-#define SB_MODULE_INIT_TEXT_SIZE(module) ((module)->mem[MOD_INIT_TEXT].size)
+#define SBUF_MODULE_TEXT(module)		((unsigned long)(module)->mem[MOD_TEXT].base)
+#define SBUF_MODULE_TEXT_SIZE(module)	((module)->mem[MOD_TEXT].size)
+#define SBUF_MODULE_INIT_TEXT(module)	((unsigned long)(module)->mem[MOD_INIT_TEXT].base)
+#define SBUF_MODULE_INIT_TEXT_SIZE(module) ((module)->mem[MOD_INIT_TEXT].size)
 #else
-#define SB_MODULE_TEXT(module)		((unsigned long)(module)->core_layout.base)
-#define SB_MODULE_TEXT_SIZE(module)	((module)->core_layout.text_size)
-#define SB_MODULE_INIT_TEXT(module)	((unsigned long)(module)->init_layout.base)
-#define SB_MODULE_INIT_TEXT_SIZE(module) ((module)->init_layout.text_size)
+#define SBUF_MODULE_TEXT(module)		((unsigned long)(module)->core_layout.base)
+#define SBUF_MODULE_TEXT_SIZE(module)	((module)->core_layout.text_size)
+#define SBUF_MODULE_INIT_TEXT(module)	((unsigned long)(module)->init_layout.base)
+#define SBUF_MODULE_INIT_TEXT_SIZE(module) ((module)->init_layout.text_size)
 #endif
 
 /* Where a module's read-only data begins; *@end is set to its end */
-static inline unsigned long sb_module_rodata(const struct module *module, unsigned long *end)
+static inline unsigned long sbuf_module_rodata(const struct module *module, unsigned long *end)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 	unsigned long start = (unsigned long)module->mem[MOD_RODATA].base;
@@ -98,74 +98,74 @@ static inline unsigned long sb_module_rodata(const struct module *module, unsign
 	*end = start + module->mem[MOD_RODATA].size;
 	return start;
 #else
-	*end = SB_MODULE_TEXT(module) + module->core_layout.ro_size;
-	return SB_MODULE_TEXT(module) + SB_MODULE_TEXT_SIZE(module);
+	*end = SBUF_MODULE_TEXT(module) + module->core_layout.ro_size;
+	return SBUF_MODULE_TEXT(module) + SBUF_MODULE_TEXT_SIZE(module);
 #endif
 }
 
 /* Whether a task is on a CPU, or still leaving it; on one CPU only current is */
 #ifdef CONFIG_SMP
 /* Acquires, so that what is read next is not older */
-#define SB_TASK_RUNS(task)	smp_load_acquire(&(task)->on_cpu)
+#define SBUF_TASK_RUNS(task)	smp_load_acquire(&(task)->on_cpu)
 #else
-#define SB_TASK_RUNS(task)	false
+#define SBUF_TASK_RUNS(task)	false
 #endif
 
 /* The unwinder's calls that start from registers are exported on x86-64 only. */
 #ifdef CONFIG_X86_64
-#define SB_HAVE_UNWIND	1
+#define SBUF_HAVE_UNWIND	1
 #else
-#define SB_HAVE_UNWIND	0
+#define SBUF_HAVE_UNWIND	0
 #endif
 
 /* Registers made up of a frame are enough for the ORC unwinder. */
 #if defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_ORC)
-#define SB_HAVE_ORC	1
+#define SBUF_HAVE_ORC	1
 #else
-#define SB_HAVE_ORC	0
+#define SBUF_HAVE_ORC	0
 #endif
 
 /*
  * Where ORC_REG_AX exists, ax, dx and di may hold the caller's stack pointer in any code, see
  * unwind_next_frame().  Before, di and dx did so in entry code only; compilers use r10 and r13.
  */
-#if SB_HAVE_ORC
+#if SBUF_HAVE_ORC
 #include <asm/orc_types.h>
 #endif
 #ifdef ORC_REG_AX
-#define SB_ORC_ANY_REG	1
+#define SBUF_ORC_ANY_REG	1
 #else
-#define SB_ORC_ANY_REG	0
+#define SBUF_ORC_ANY_REG	0
 #endif
 
 /* These unwinders follow frame records, which takes nothing that is not exported. */
 #if defined(CONFIG_ARM64) || defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_FRAME_POINTER)
-#define SB_HAVE_RECORDS	1
+#define SBUF_HAVE_RECORDS	1
 #else
-#define SB_HAVE_RECORDS	0
+#define SBUF_HAVE_RECORDS	0
 #endif
 
 #ifdef CONFIG_ARM64
 /* A return address without its signature, as ptrauth_strip_insn_pac() has it */
-#define SB_STRIP(address)	sb_strip(address)
-static inline unsigned long sb_strip(unsigned long address)
+#define SBUF_STRIP(address)	sbuf_arch_strip(address)
+static inline unsigned long sbuf_arch_strip(unsigned long address)
 {
 	return address & BIT_ULL(55) ? address | GENMASK_ULL(63, vabits_actual) : address;
 }
 #else
-#define SB_STRIP(address)	(address)
+#define SBUF_STRIP(address)	(address)
 #endif
 
 /*
  * On arm64 the registers that an exception saves include a frame record.  From 6.13 on,
  * c2c6b27b5aa1 ("arm64: stacktrace: unwind exception boundaries"), that record is two zeros
  * and a type; before, it was a copy of the interrupted fp and pc.
- * sb_interrupted_regs() returns the registers that hold the record of zeros at @record, NULL
+ * sbuf_arch_interrupted_regs() returns the registers that hold the record of zeros at @record, NULL
  * if there are none on the stack that begins at @stack.
  */
 #ifdef FRAME_META_TYPE_PT_REGS
-static inline const struct pt_regs *sb_interrupted_regs(unsigned long record,
-							unsigned long stack)
+static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long record,
+							       unsigned long stack)
 {
 	const struct frame_record_meta *meta = (void *)record;
 
@@ -176,24 +176,24 @@ static inline const struct pt_regs *sb_interrupted_regs(unsigned long record,
 	return container_of(meta, struct pt_regs, stackframe);
 }
 #else
-static inline const struct pt_regs *sb_interrupted_regs(unsigned long record,
-							unsigned long stack)
+static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long record,
+							       unsigned long stack)
 {
 	return NULL;
 }
 #endif
 
 /* docs/recall.md has a proof for these two. */
-#define SB_HAVE_RECALL	(SB_HAVE_ORC || SB_HAVE_RECORDS)
+#define SBUF_HAVE_RECALL	(SBUF_HAVE_ORC || SBUF_HAVE_RECORDS)
 
 /* Arguments in registers, and where a called function finds its return address. */
 #ifdef CONFIG_X86_64
-#define SB_ARGUMENTS		6
+#define SBUF_ARGUMENTS		6
 #else
-#define SB_ARGUMENTS		8
+#define SBUF_ARGUMENTS		8
 #endif
 
-static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
+static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64
 	return regs_get_kernel_stack_nth(regs, 0);
@@ -203,7 +203,7 @@ static __always_inline unsigned long sb_return_address(struct pt_regs *regs)
 }
 
 /* Where registers hold the frame pointer register */
-static __always_inline const unsigned long *sb_saved_bp(const struct pt_regs *regs)
+static __always_inline const unsigned long *sbuf_arch_saved_bp(const struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64
 	return &regs->bp;
@@ -230,9 +230,9 @@ static __always_inline const unsigned long *sb_saved_bp(const struct pt_regs *re
 
 /* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
 #if __has_attribute(__uninitialized__)
-#define SB_UNINITIALIZED __attribute__((__uninitialized__))
+#define SBUF_UNINITIALIZED __attribute__((__uninitialized__))
 #else
-#define SB_UNINITIALIZED
+#define SBUF_UNINITIALIZED
 #endif
 
 #endif /* STACKBUF_COMPAT_H */

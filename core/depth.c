@@ -17,14 +17,14 @@
 #include "records.h"
 
 /* Entries to try for an origin, from the one that its hash selects */
-#define SB_DEPTH_TRIES	8
+#define DEPTH_TRIES	8
 
 /* The entry of @origin, or NULL if the entries to try are those of others */
-static struct stackbuf_depth *sb_depth_of(unsigned long origin)
+static struct stackbuf_depth *find_depth(unsigned long origin)
 {
 	u32 at = origin * GOLDEN_RATIO_64 >> 32, i;
 
-	for (i = 0; i < SB_DEPTH_TRIES; i++) {
+	for (i = 0; i < DEPTH_TRIES; i++) {
 		u32 n = (at + i) % STACKBUF_DEPTHS_MAX;
 		struct stackbuf_depth *depth = &stackbuf_info.depth[n / STACKBUF_PAGE_DEPTHS]
 							.depth[n % STACKBUF_PAGE_DEPTHS];
@@ -38,20 +38,20 @@ static struct stackbuf_depth *sb_depth_of(unsigned long origin)
 	return NULL;
 }
 
-NOKPROBE_SYMBOL(sb_depth_of);
+NOKPROBE_SYMBOL(find_depth);
 
-bool sb_goes_deeper(unsigned long origin, unsigned long sp)
+bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp)
 {
-	struct stackbuf_depth *depth = sb_depth_of(origin);
+	struct stackbuf_depth *depth = find_depth(origin);
 
-	return depth && sb_task_stack() + THREAD_SIZE - sp > READ_ONCE(depth->bytes);
+	return depth && sbuf_kstack_task() + THREAD_SIZE - sp > READ_ONCE(depth->bytes);
 }
 
 /* Part of a recall */
-NOKPROBE_SYMBOL(sb_goes_deeper);
+NOKPROBE_SYMBOL(sbuf_depth_exceeds);
 
-void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
-		   u32 id)
+void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
+		     u32 id)
 {
 	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE;
 	struct stackbuf_depth *depth;
@@ -61,9 +61,9 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 	if (walk->sp[0] >= end || end - walk->sp[0] > THREAD_SIZE)
 		return;
 	bytes = end - walk->sp[0];
-	depth = sb_depth_of(pc[0]);
+	depth = find_depth(pc[0]);
 	if (!depth) {
-		sb_add(&stackbuf_info.depths_full, 1);
+		sbuf_add(&stackbuf_info.depths_full, 1);
 		return;
 	}
 	seq = READ_ONCE(depth->seq);
@@ -72,8 +72,8 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 	/* Another CPU, or the context that we interrupted, is writing this entry: drop ours */
 	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 		return;
-	if (SB_HAVE_RECORDS)
-		sb_place_frames(walk, pc, nr);
+	if (SBUF_HAVE_RECORDS)
+		sbuf_record_place_frames(walk, pc, nr);
 	smp_wmb();	/* for readers: seq is odd before anything else changes */
 	/* Other contexts compare their depth with it concurrently */
 	WRITE_ONCE(depth->bytes, bytes);
@@ -95,5 +95,5 @@ void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int n
 	}
 	/* For readers: everything is written before seq is even again */
 	smp_store_release(&depth->seq, seq + 2);
-	sb_page_changed((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
+	sbuf_page_changed((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
 }

@@ -10,17 +10,17 @@
 #if STACKBUF_WITH_DEEPEST
 
 /**
- * sb_goes_deeper() - whether a recalled stack is the deepest one seen from its origin
+ * sbuf_depth_exceeds() - whether a recalled stack is the deepest one seen from its origin
  * @origin: its innermost address
  * @sp: stack pointer there, on the task's own stack
  *
  * Context: Any context, interrupts off.
- * Return: true if it is: then walk it, for sb_note_depth().
+ * Return: true if it is: then walk it, for sbuf_depth_note().
  */
-bool sb_goes_deeper(unsigned long origin, unsigned long sp);
+bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp);
 
 /**
- * sb_note_depth() - keep a walk if it is the deepest one seen from its origin
+ * sbuf_depth_note() - keep a walk if it is the deepest one seen from its origin
  * @walk: the walk; one that does not begin on the current task's own stack is ignored
  * @pc: its addresses
  * @nr: how many, 1 to STACKBUF_DEPTH_MAX
@@ -29,14 +29,14 @@ bool sb_goes_deeper(unsigned long origin, unsigned long sp);
  *
  * Context: Any context, interrupts off.
  */
-void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
-		   u32 id);
+void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
+		     u32 id);
 
 #else
 
-static inline bool sb_goes_deeper(unsigned long origin, unsigned long sp) { return false; }
-static inline void sb_note_depth(struct sb_walk *walk, const unsigned long *pc, unsigned int nr,
-				 bool cut, u32 id) { }
+static inline bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp) { return false; }
+static inline void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr,
+				   bool cut, u32 id) { }
 
 #endif
 

@@ -3,8 +3,8 @@
  * filter.c - which events are recorded, and how many
  *
  * While no filter is set, and nobody reads, this costs nothing: these set STACKBUF_FILTERED in the
- * state, and
- * only then the one test that every event takes, sb_recording_unfiltered(), fails and leads here.
+ * state, and only then the one test that every event takes, sbuf_recording_unfiltered(), fails and
+ * leads here.
  *
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
@@ -18,17 +18,17 @@
 
 #include "internal.h"
 
-struct sb_filter_settings sb_filter = { .cpu = -1, .every = 1 };
+struct sbuf_filter sbuf_filter = { .cpu = -1, .every = 1 };
 
 /* Bytes of a task's name to compare: those after its NUL are undefined */
-static u64 sb_comm_mask[2];
+static u64 comm_mask[2];
 
 /*
  * Events of each CPU that the other filters admit.  All CPUs would write to a common count.  So
  * each CPU records its first event and then every N-th of its own, and thus a CPU with few
  * events is not lost beside a busy one.
  */
-static DEFINE_PER_CPU(u64, sb_sampled);
+static DEFINE_PER_CPU(u64, sampled_events);
 
 /*
  * Processes that have opened an array.  What a reader does, it may do thousands of times a second,
@@ -36,160 +36,163 @@ static DEFINE_PER_CPU(u64, sb_sampled);
  * them.  A process that finds no free entry is recorded as any other, and so is one that was given
  * the open file by another.
  */
-#define SB_READERS	8
+#define READERS	8
 
-static struct sb_reader {
+static struct reader {
 	struct task_struct *leader;	/* referenced, so no later process has this address */
 	u32 files;
-} sb_reader[SB_READERS];
+} readers[READERS];
 
-/* Serialises changes of sb_reader and of STACKBUF_FILTERED */
-static DEFINE_MUTEX(sb_filtered_lock);
+/* Serialises changes of readers and of STACKBUF_FILTERED */
+static DEFINE_MUTEX(filtered_lock);
 
-static bool sb_is_reader(const struct task_struct *task)
+static bool is_reader(const struct task_struct *task)
 {
 	unsigned int i;
 
-	for (i = 0; i < SB_READERS; i++)
-		if (READ_ONCE(sb_reader[i].leader) == task->group_leader)
+	for (i = 0; i < READERS; i++)
+		if (READ_ONCE(readers[i].leader) == task->group_leader)
 			return true;
 	return false;
 }
 
-static bool sb_filter_admits(const struct task_struct *task, enum stackbuf_context context)
+static bool passes_filters(const struct task_struct *task, enum stackbuf_context context)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
 	const u64 *comm = (const u64 *)task->comm;
 	const u64 *want = (const u64 *)filter->comm;
 	u32 pid = READ_ONCE(filter->pid), cpu = READ_ONCE(filter->cpu), every;
 
-	if ((context == STACKBUF_TASK && task == current && sb_is_reader(task)) ||
+	if ((context == STACKBUF_TASK && task == current && is_reader(task)) ||
 	    (pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
-	    /* Racy with sb_apply_filter() and with a rename of the task, harmlessly */
-	    data_race((comm[0] & sb_comm_mask[0]) != want[0] ||
-		      (comm[1] & sb_comm_mask[1]) != want[1])) {
-		sb_count_event(STACKBUF_KEPT_OUT);
+	    /* Racy with sbuf_filter_apply() and with a rename of the task, harmlessly */
+	    data_race((comm[0] & comm_mask[0]) != want[0] ||
+		      (comm[1] & comm_mask[1]) != want[1])) {
+		sbuf_count(STACKBUF_KEPT_OUT);
 		return false;
 	}
 	every = READ_ONCE(filter->every);
-	if (every > 1 && (this_cpu_inc_return(sb_sampled) - 1) % every) {
-		sb_count_event(STACKBUF_NOT_SAMPLED);
+	if (every > 1 && (this_cpu_inc_return(sampled_events) - 1) % every) {
+		sbuf_count(STACKBUF_NOT_SAMPLED);
 		return false;
 	}
 	if (READ_ONCE(filter->limit) &&
 	    atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
-		sb_count_event(STACKBUF_OVER_LIMIT);
+		sbuf_count(STACKBUF_OVER_LIMIT);
 		return false;
 	}
 	return true;
 }
 
-bool sb_admit(const struct task_struct *task, enum stackbuf_context context)
+bool sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context)
 {
 	u32 state = READ_ONCE(stackbuf_info.state);
 
 	if (likely(state == (STACKBUF_ENABLED | STACKBUF_FILTERED)))
-		return sb_filter_admits(task, context);
-	/* The last filter was removed after sb_recording_unfiltered() */
+		return passes_filters(task, context);
+	/* The last filter was removed after sbuf_recording_unfiltered() */
 	if (state == STACKBUF_ENABLED)
 		return true;
-	sb_count_event(STACKBUF_LOST_OFF);
+	sbuf_count(STACKBUF_LOST_OFF);
 	return false;
 }
 
-void sb_undo_admit(void)
+void sbuf_filter_undo_admit(void)
 {
 	if (READ_ONCE(stackbuf_info.filter.limit))
 		atomic64_inc((atomic64_t *)&stackbuf_info.filter.left);
 }
 
-static void sb_update_filtered(void)
+static void update_filtered(void)
 {
 	const struct stackbuf_filter *filter = &stackbuf_info.filter;
 	bool on = filter->pid || filter->cpu || *filter->comm || filter->every || filter->limit;
 	unsigned int i;
 
-	lockdep_assert_held(&sb_filtered_lock);
-	for (i = 0; i < SB_READERS; i++)
-		on |= sb_reader[i].files;
-	sb_change_state(STACKBUF_FILTERED, on);
+	lockdep_assert_held(&filtered_lock);
+	for (i = 0; i < READERS; i++)
+		on |= readers[i].files;
+	sbuf_state_change(STACKBUF_FILTERED, on);
 }
 
-int sb_add_reader(void)
+int sbuf_filter_add_reader(void)
 {
 	int i, found = -1;
 
-	mutex_lock(&sb_filtered_lock);
-	for (i = 0; i < SB_READERS; i++) {
-		if (sb_reader[i].leader == current->group_leader) {
+	mutex_lock(&filtered_lock);
+	for (i = 0; i < READERS; i++) {
+		if (readers[i].leader == current->group_leader) {
 			found = i;
 			break;
 		}
-		if (!sb_reader[i].files)
+		if (!readers[i].files)
 			found = i;
 	}
 	if (found >= 0) {
-		if (!sb_reader[found].files++)
-			WRITE_ONCE(sb_reader[found].leader,
+		if (!readers[found].files++)
+			WRITE_ONCE(readers[found].leader,
 				   get_task_struct(current->group_leader));
-		sb_update_filtered();
+		update_filtered();
 	}
-	mutex_unlock(&sb_filtered_lock);
+	mutex_unlock(&filtered_lock);
 	return found;
 }
 
-void sb_remove_reader(int reader)
+void sbuf_filter_remove_reader(int reader)
 {
 	struct task_struct *leader = NULL;
 
 	if (reader < 0)
 		return;
-	mutex_lock(&sb_filtered_lock);
-	if (!--sb_reader[reader].files) {
-		leader = sb_reader[reader].leader;
-		WRITE_ONCE(sb_reader[reader].leader, NULL);
+	mutex_lock(&filtered_lock);
+	if (!--readers[reader].files) {
+		leader = readers[reader].leader;
+		WRITE_ONCE(readers[reader].leader, NULL);
 	}
-	sb_update_filtered();
-	mutex_unlock(&sb_filtered_lock);
+	update_filtered();
+	mutex_unlock(&filtered_lock);
 	if (leader)
 		put_task_struct(leader);
 }
 
-void sb_apply_filter(void)
+void sbuf_filter_apply(void)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
 	u64 want[2] = {}, mask[2] = {};
-	size_t len = strlen(sb_filter.comm);
+	size_t len = strlen(sbuf_filter.comm);
 
-	/* Before init: it calls sb_apply_limit() when the arrays are ready */
+	/* Before init: it calls sbuf_filter_apply_limit() when the arrays are ready */
 	if (!stackbuf_info.page.instance)
 		return;
-	memcpy(want, sb_filter.comm, len);
+	memcpy(want, sbuf_filter.comm, len);
 	if (len)
 		memset(mask, 0xff, len + 1);
-	mutex_lock(&sb_filtered_lock);
-	/* A concurrent sb_admit() may see some of both settings, as if each were written alone */
+	mutex_lock(&filtered_lock);
+	/*
+	 * A concurrent sbuf_filter_admit() may see some of both settings, as if each were written
+	 * alone
+	 */
 	memcpy(filter->comm, want, sizeof(want));
-	memcpy(sb_comm_mask, mask, sizeof(mask));
-	WRITE_ONCE(filter->pid, sb_filter.pid);
-	WRITE_ONCE(filter->cpu, sb_filter.cpu + 1);
-	WRITE_ONCE(filter->every, sb_filter.every > 1 ? sb_filter.every : 0);
-	WRITE_ONCE(filter->limit, sb_filter.limit);
-	sb_update_filtered();
-	mutex_unlock(&sb_filtered_lock);
+	memcpy(comm_mask, mask, sizeof(mask));
+	WRITE_ONCE(filter->pid, sbuf_filter.pid);
+	WRITE_ONCE(filter->cpu, sbuf_filter.cpu + 1);
+	WRITE_ONCE(filter->every, sbuf_filter.every > 1 ? sbuf_filter.every : 0);
+	WRITE_ONCE(filter->limit, sbuf_filter.limit);
+	update_filtered();
+	mutex_unlock(&filtered_lock);
 }
 
-void sb_apply_limit(void)
+void sbuf_filter_apply_limit(void)
 {
-	atomic64_set((atomic64_t *)&stackbuf_info.filter.left, sb_filter.limit);
-	sb_apply_filter();
+	atomic64_set((atomic64_t *)&stackbuf_info.filter.left, sbuf_filter.limit);
+	sbuf_filter_apply();
 }
 
-void sb_apply_every(void)
+void sbuf_filter_apply_every(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		WRITE_ONCE(*per_cpu_ptr(&sb_sampled, cpu), 0);
-	sb_apply_filter();
+		WRITE_ONCE(*per_cpu_ptr(&sampled_events, cpu), 0);
+	sbuf_filter_apply();
 }

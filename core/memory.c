@@ -12,10 +12,10 @@
 #include "internal.h"
 
 /* The Makefile checks these first, with better messages */
-static_assert(SB_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");
-static_assert(SB_STACK_PAGES >= 1 && STACKBUF_STACKS_KB <= 262144, "STACKS_KB: 4 to 262144");
+static_assert(SBUF_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");
+static_assert(SBUF_STACK_PAGES >= 1 && STACKBUF_STACKS_KB <= 262144, "STACKS_KB: 4 to 262144");
 /* Lower than the others: crash's printf copies the text to its stack */
-static_assert(SB_TEXT_PAGES >= 1 && STACKBUF_TEXT_KB <= 4096, "TEXT_KB: 4 to 4096");
+static_assert(SBUF_TEXT_PAGES >= 1 && STACKBUF_TEXT_KB <= 4096, "TEXT_KB: 4 to 4096");
 
 /*
  * In .bss, so that the module's file stays small and crash finds them at the
@@ -24,14 +24,14 @@ static_assert(SB_TEXT_PAGES >= 1 && STACKBUF_TEXT_KB <= 4096, "TEXT_KB: 4 to 409
  */
 struct stackbuf_info stackbuf_info;
 EXPORT_SYMBOL_GPL(stackbuf_info);
-struct stackbuf_events_page stackbuf_events[SB_EVENT_PAGES + 1];
+struct stackbuf_events_page stackbuf_events[SBUF_EVENT_PAGES + 1];
 EXPORT_SYMBOL_GPL(stackbuf_events);
-struct stackbuf_stacks_page stackbuf_stacks[SB_STACK_PAGES + 1];
+struct stackbuf_stacks_page stackbuf_stacks[SBUF_STACK_PAGES + 1];
 EXPORT_SYMBOL_GPL(stackbuf_stacks);
-char stackbuf[SB_TEXT_PAGES * STACKBUF_PAGE_SIZE + 8];
+char stackbuf[SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE + 8];
 EXPORT_SYMBOL_GPL(stackbuf);
 
-static inline u64 *sb_counter_slot(unsigned int slot)
+static inline u64 *counter_slots(unsigned int slot)
 {
 	return stackbuf_info.counter[slot / STACKBUF_COUNTER_LINES]
 		.slot[slot % STACKBUF_COUNTER_LINES];
@@ -41,33 +41,33 @@ static inline u64 *sb_counter_slot(unsigned int slot)
  * Atomic, as the caller may migrate or be interrupted, and as CPUs share slots on machines with
  * more than STACKBUF_COUNTER_SLOTS CPUs.
  */
-void sb_count_event(enum stackbuf_counter why)
+void sbuf_count(enum stackbuf_counter why)
 {
 	unsigned int slot = raw_smp_processor_id() % STACKBUF_COUNTER_SLOTS;
 
-	sb_add(&sb_counter_slot(slot)[why], 1);
+	sbuf_add(&counter_slots(slot)[why], 1);
 }
 
-u64 sb_counter(enum stackbuf_counter why)
+u64 sbuf_counter(enum stackbuf_counter why)
 {
 	u64 sum = 0;
 	int slot;
 
 	for (slot = 0; slot < STACKBUF_COUNTER_SLOTS; slot++)
-		sum += READ_ONCE(sb_counter_slot(slot)[why]);
+		sum += READ_ONCE(counter_slots(slot)[why]);
 	return sum;
 }
 
-void sb_change_state(u32 bits, bool on)
+void sbuf_state_change(u32 bits, bool on)
 {
 	if (on)
 		atomic_or(bits, (atomic_t *)&stackbuf_info.state);
 	else
 		atomic_andnot(bits, (atomic_t *)&stackbuf_info.state);
-	sb_page_changed(&stackbuf_info.page);
+	sbuf_page_changed(&stackbuf_info.page);
 }
 
-static void sb_init_page(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
+static void init_page_header(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
 {
 	u64 inverted = STACKBUF_MAGIC_INVERTED;
 
@@ -86,9 +86,9 @@ static void sb_init_page(struct stackbuf_page *page, enum stackbuf_kind kind, u3
  * search for the head of that note.  With several matches, or none, the id stays
  * unknown.  Debug kernels poison the gaps between constants, hence the unchecked reads.
  */
-static void sb_find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_ID_LEN])
+static void find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_ID_LEN])
 {
-	unsigned long end, at = sb_module_rodata(module, &end), found = 0;
+	unsigned long end, at = sbuf_module_rodata(module, &end), found = 0;
 
 	for (; at + 2 * sizeof(u64) + STACKBUF_BUILD_ID_LEN <= end; at += sizeof(u32)) {
 		/* Sizes of name and id; type 3 (NT_GNU_BUILD_ID), "GNU" */
@@ -109,7 +109,7 @@ static void sb_find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_I
  * ran when.  A dump may be taken at any point of this: an entry is valid only while its time is
  * not 0.
  */
-void sb_note_module(const struct module *module)
+void sbuf_memory_note_module(const struct module *module)
 {
 	static DEFINE_MUTEX(lock);
 	struct stackbuf_info *info = &stackbuf_info;
@@ -120,21 +120,21 @@ void sb_note_module(const struct module *module)
 	WRITE_ONCE(entry->time, 0);
 	smp_wmb();	/* a reader sees it free before it changes, ... */
 	memset(entry->build_id, 0, sizeof(entry->build_id));
-	sb_find_build_id(module, entry->build_id);
+	find_build_id(module, entry->build_id);
 	strscpy(entry->name, module->name, sizeof(entry->name));
 	WRITE_ONCE(info->modules_loaded, info->modules_loaded + 1);
 	smp_wmb();	/* ... and whole before it is valid */
-	WRITE_ONCE(entry->time, sb_now());
-	sb_page_changed(&info->page);
+	WRITE_ONCE(entry->time, sbuf_now());
+	sbuf_page_changed(&info->page);
 	mutex_unlock(&lock);
 }
 
-void __init sb_init_memory(void)
+void __init sbuf_memory_init(void)
 {
 	struct stackbuf_info *info = &stackbuf_info;
 	u32 i;
 
-	info->load_ns = sb_now();
+	info->load_ns = sbuf_now();
 	info->load_realtime_ns = ktime_get_real_ns();
 #ifdef CONFIG_X86_64
 	info->elf_machine = EM_X86_64;
@@ -142,9 +142,9 @@ void __init sb_init_memory(void)
 	info->elf_machine = EM_AARCH64;
 #endif
 	info->info_size = sizeof(stackbuf_info);
-	info->events_size = SB_EVENT_PAGES * STACKBUF_PAGE_SIZE;
-	info->stacks_size = SB_STACK_PAGES * STACKBUF_PAGE_SIZE;
-	info->text_size = SB_TEXT_PAGES * STACKBUF_PAGE_SIZE;
+	info->events_size = SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE;
+	info->stacks_size = SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE;
+	info->text_size = SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE;
 	info->info_addr = (unsigned long)&stackbuf_info;
 	info->events_addr = (unsigned long)stackbuf_events;
 	info->stacks_addr = (unsigned long)stackbuf_stacks;
@@ -152,32 +152,32 @@ void __init sb_init_memory(void)
 	info->base_addr = (unsigned long)stack_trace_save;
 	strscpy(info->base_symbol, "stack_trace_save", sizeof(info->base_symbol));
 	info->nr_cpus = num_possible_cpus();
-	info->id_bits = SB_ID_BITS;
+	info->id_bits = SBUF_ID_BITS;
 	strscpy(info->module_version, THIS_MODULE->version ?: "", sizeof(info->module_version));
 	strscpy(info->module_srcversion, THIS_MODULE->srcversion ?: "",
 		sizeof(info->module_srcversion));
-	sb_find_build_id(THIS_MODULE, info->module_build_id);
+	find_build_id(THIS_MODULE, info->module_build_id);
 	strscpy(info->release, init_uts_ns.name.release, sizeof(info->release));
 	strscpy(info->kernel_version, init_uts_ns.name.version, sizeof(info->kernel_version));
 
-	sb_init_page(&info->page, STACKBUF_INFO, 0);
+	init_page_header(&info->page, STACKBUF_INFO, 0);
 	for (i = 0; i < STACKBUF_COUNTER_PAGES; i++)
-		sb_init_page(&info->counter[i].page, STACKBUF_INFO, i + 1);
+		init_page_header(&info->counter[i].page, STACKBUF_INFO, i + 1);
 	for (i = 0; i < STACKBUF_PROBE_PAGES; i++) {
-		sb_init_page(&info->probe[i].page, STACKBUF_PROBES,
-			     1 + STACKBUF_COUNTER_PAGES + i);
+		init_page_header(&info->probe[i].page, STACKBUF_PROBES,
+				 1 + STACKBUF_COUNTER_PAGES + i);
 		info->probe[i].missed_offset = offsetof(struct stackbuf_probe, kprobe) +
 			offsetof(struct kprobe, nmissed);
 	}
 	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++)
-		sb_init_page(&info->depth[i].page, STACKBUF_DEPTHS,
-			     1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i);
-	for (i = 0; i < SB_EVENT_PAGES; i++)
-		sb_init_page(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
-	for (i = 0; i < SB_STACK_PAGES; i++) {
-		sb_init_page(&stackbuf_stacks[i].page, STACKBUF_STACKS, i);
+		init_page_header(&info->depth[i].page, STACKBUF_DEPTHS,
+				 1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i);
+	for (i = 0; i < SBUF_EVENT_PAGES; i++)
+		init_page_header(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
+	for (i = 0; i < SBUF_STACK_PAGES; i++) {
+		init_page_header(&stackbuf_stacks[i].page, STACKBUF_STACKS, i);
 		stackbuf_stacks[i].used = 1;
 		stackbuf_stacks[i].base_addr = info->base_addr;
-		stackbuf_stacks[i].id_bits = SB_ID_BITS;
+		stackbuf_stacks[i].id_bits = SBUF_ID_BITS;
 	}
 }

@@ -10,36 +10,37 @@
 
 #include "recall.h"
 
-static int sb_module_notify(struct notifier_block *block, unsigned long event, void *data)
+static int notify_module(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct module *module = data;
 
 	if (event == MODULE_STATE_COMING)
-		sb_note_module(module);
+		sbuf_memory_note_module(module);
 	else
-		sb_expire_stacks(SB_MODULE_INIT_TEXT(module), SB_MODULE_INIT_TEXT_SIZE(module));
+		sbuf_evict_expire(SBUF_MODULE_INIT_TEXT(module),
+				  SBUF_MODULE_INIT_TEXT_SIZE(module));
 	if (event == MODULE_STATE_GOING)
-		sb_expire_stacks(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module));
-	sb_mark_module(module, event);
+		sbuf_evict_expire(SBUF_MODULE_TEXT(module), SBUF_MODULE_TEXT_SIZE(module));
+	sbuf_recall_mark_module(module, event);
 	/* A walk in progress has the old epoch; code that is freed is on no stack */
-	sb_invalidate_recall();
+	sbuf_recall_invalidate();
 	return NOTIFY_OK;
 }
 
-static struct notifier_block sb_module_notifier = {
-	.notifier_call = sb_module_notify,
+static struct notifier_block module_notifier = {
+	.notifier_call = notify_module,
 };
 
-int __init sb_init_modules(void)
+int __init sbuf_modules_init(void)
 {
-	int err = register_module_notifier(&sb_module_notifier);
+	int err = register_module_notifier(&module_notifier);
 
 	if (!err)
-		sb_mark_modules();
+		sbuf_recall_mark_modules();
 	return err;
 }
 
-void sb_exit_modules(void)
+void sbuf_modules_exit(void)
 {
-	unregister_module_notifier(&sb_module_notifier);
+	unregister_module_notifier(&module_notifier);
 }

@@ -19,25 +19,25 @@
 
 #include "internal.h"
 
-unsigned int sb_panic_dump;
+unsigned int sbuf_panic_dump;
 
 /* The events to print.  Static, as a panic cannot allocate */
-static struct stackbuf_event sb_last[SB_PANIC_DUMP_MAX];
-static unsigned int sb_last_count, sb_last_max;
+static struct stackbuf_event last_event[SBUF_PANIC_DUMP_MAX];
+static unsigned int last_count, last_max;
 
 /* Collect events before this time */
-static u64 sb_last_before;
+static u64 last_before;
 
-void sb_freeze(u32 why)
+void sbuf_freeze(u32 why)
 {
-	if (sb_recording())
-		WRITE_ONCE(stackbuf_info.stop_ns, sb_now());
-	sb_change_state(why, true);
+	if (sbuf_recording())
+		WRITE_ONCE(stackbuf_info.stop_ns, sbuf_now());
+	sbuf_state_change(why, true);
 }
 
 /* Call @use, if given, for all events of a page from time @since on.  Return how many they are */
-static unsigned int sb_read_page(const struct stackbuf_events_page *page, u64 since,
-				 void (*use)(const struct stackbuf_event *event))
+static unsigned int read_events_page(const struct stackbuf_events_page *page, u64 since,
+				     void (*use)(const struct stackbuf_event *event))
 {
 	struct stackbuf_event event = {};
 	unsigned int pos, n = 0;
@@ -57,24 +57,24 @@ static unsigned int sb_read_page(const struct stackbuf_events_page *page, u64 si
 	return n;
 }
 
-static unsigned int sb_read_ring(u64 since, void (*use)(const struct stackbuf_event *event))
+static unsigned int read_ring(u64 since, void (*use)(const struct stackbuf_event *event))
 {
 	unsigned int n = 0;
 	u32 i;
 
-	for (i = 0; i < SB_EVENT_PAGES; i++)
+	for (i = 0; i < SBUF_EVENT_PAGES; i++)
 		if (stackbuf_events[i].page.seq)
-			n += sb_read_page(&stackbuf_events[i], since, use);
+			n += read_events_page(&stackbuf_events[i], since, use);
 	return n;
 }
 
-static void sb_collect_event(const struct stackbuf_event *event)
+static void collect_event(const struct stackbuf_event *event)
 {
-	if (event->time < sb_last_before && sb_last_count < sb_last_max)
-		sb_last[sb_last_count++] = *event;
+	if (event->time < last_before && last_count < last_max)
+		last_event[last_count++] = *event;
 }
 
-static int sb_by_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
 	const struct stackbuf_event *x = a, *y = b;
 
@@ -89,7 +89,7 @@ static int sb_by_time(const void *a, const void *b)
  * at exactly that time some may be left out.  They can be many, as the clock of a CPU may not
  * advance until its next tick.
  */
-static void sb_dump_last(unsigned int n)
+static void print_last(unsigned int n)
 {
 	/* Do not use the current time as upper bound: other CPUs' clocks may be ahead */
 	u64 low = 0, high = ~0ULL;
@@ -97,41 +97,41 @@ static void sb_dump_last(unsigned int n)
 	unsigned int i, j;
 	u8 flags;
 
-	if (sb_read_ring(0, NULL) > n) {
+	if (read_ring(0, NULL) > n) {
 		/* Invariant: more than n events since low, at most n since high */
 		while (high - low > 1) {
 			u64 middle = low + (high - low) / 2;
 
-			if (sb_read_ring(middle, NULL) > n)
+			if (read_ring(middle, NULL) > n)
 				low = middle;
 			else
 				high = middle;
 		}
 	}
-	sb_last_count = 0;
-	sb_last_max = n;
-	sb_last_before = ~0ULL;
-	sb_read_ring(high, sb_collect_event);
+	last_count = 0;
+	last_max = n;
+	last_before = ~0ULL;
+	read_ring(high, collect_event);
 	/* Then of those at time low, until there are n.  If the ring holds at most n: all of it */
-	sb_last_before = high;
-	sb_read_ring(low, sb_collect_event);
-	sort(sb_last, sb_last_count, sizeof(sb_last[0]), sb_by_time, NULL);
+	last_before = high;
+	read_ring(low, collect_event);
+	sort(last_event, last_count, sizeof(last_event[0]), by_time, NULL);
 
-	pr_info("the last %u events:\n", sb_last_count);
-	for (i = 0; i < sb_last_count; i++) {
-		const struct stackbuf_event *event = &sb_last[i];
+	pr_info("the last %u events:\n", last_count);
+	for (i = 0; i < last_count; i++) {
+		const struct stackbuf_event *event = &last_event[i];
 		char comm[TASK_COMM_LEN], tag[24] = "";
 		u64 sec = event->time;
 		unsigned long us = do_div(sec, NSEC_PER_SEC) / NSEC_PER_USEC;
 
-		sb_printable(comm, event->comm);
+		sbuf_text_printable(comm, event->comm);
 		if (event->tagged)
 			snprintf(tag, sizeof(tag), " tag 0x%llx", event->tag);
 		pr_info("[%5lu.%06lu] CPU: %u PID: %u Comm: %s stack %u%s\n",
 			(unsigned long)sec, us, event->cpu, event->pid, comm, event->id, tag);
-		for (j = 0; j < i && sb_last[j].id != event->id; j++)
+		for (j = 0; j < i && last_event[j].id != event->id; j++)
 			;
-		if (j < i || !sb_trace_of_id(&trace, event->id, &flags))
+		if (j < i || !sbuf_table_trace(&trace, event->id, &flags))
 			continue;
 		for (j = 0; j < trace.depth; j++)
 			pr_info(" %pS\n", (void *)trace.pc[j]);
@@ -140,55 +140,55 @@ static void sb_dump_last(unsigned int n)
 	}
 }
 
-void sb_apply_panic_dump(void)
+void sbuf_panic_apply_dump(void)
 {
-	if (sb_panic_dump && kexec_crash_loaded())
+	if (sbuf_panic_dump && kexec_crash_loaded())
 		pr_info("panic_dump: a kdump kernel is loaded: nothing is printed at a panic unless crash_kexec_post_notifiers is set\n");
 }
 
-static int sb_panic(struct notifier_block *block, unsigned long event, void *message)
+static int freeze_on_panic(struct notifier_block *block, unsigned long event, void *message)
 {
-	sb_freeze(STACKBUF_FROZEN_PANIC);
-	if (sb_panic_dump)
-		sb_dump_last(sb_panic_dump);
+	sbuf_freeze(STACKBUF_FROZEN_PANIC);
+	if (sbuf_panic_dump)
+		print_last(sbuf_panic_dump);
 	return NOTIFY_DONE;
 }
 
-static int sb_die(struct notifier_block *block, unsigned long event, void *data)
+static int freeze_on_oops(struct notifier_block *block, unsigned long event, void *data)
 {
-	if (event == DIE_OOPS && sb_recording()) {
-		sb_freeze(STACKBUF_FROZEN_OOPS);
+	if (event == DIE_OOPS && sbuf_recording()) {
+		sbuf_freeze(STACKBUF_FROZEN_OOPS);
 		pr_info("recording stopped by an oops; write 1 to the parameter enable to go on\n");
 	}
 	return NOTIFY_DONE;
 }
 
 /* Called first, so that what other notifiers do is not recorded */
-static struct notifier_block sb_panic_block = {
-	.notifier_call = sb_panic,
+static struct notifier_block panic_notifier = {
+	.notifier_call = freeze_on_panic,
 	.priority = INT_MAX,
 };
 
-static struct notifier_block sb_die_block = {
-	.notifier_call = sb_die,
+static struct notifier_block oops_notifier = {
+	.notifier_call = freeze_on_oops,
 	.priority = INT_MAX,
 };
 
-int __init sb_init_panic(void)
+int __init sbuf_panic_init(void)
 {
 	int err;
 
-	err = register_die_notifier(&sb_die_block);
+	err = register_die_notifier(&oops_notifier);
 	if (err)
 		return err;
-	err = atomic_notifier_chain_register(&panic_notifier_list, &sb_panic_block);
+	err = atomic_notifier_chain_register(&panic_notifier_list, &panic_notifier);
 	if (err)
-		unregister_die_notifier(&sb_die_block);
+		unregister_die_notifier(&oops_notifier);
 	return err;
 }
 
-void sb_exit_panic(void)
+void sbuf_panic_exit(void)
 {
-	atomic_notifier_chain_unregister(&panic_notifier_list, &sb_panic_block);
-	unregister_die_notifier(&sb_die_block);
+	atomic_notifier_chain_unregister(&panic_notifier_list, &panic_notifier);
+	unregister_die_notifier(&oops_notifier);
 }

@@ -18,7 +18,7 @@
 
 #include "unwind.h"
 
-__printf(1, 2) void sb_printk(const char *fmt, ...)
+__printf(1, 2) void sbuf_printk(const char *fmt, ...)
 {
 	va_list args;
 
@@ -28,7 +28,7 @@ __printf(1, 2) void sb_printk(const char *fmt, ...)
 }
 
 /* How long to wait for lines of another CPU: enough for a dump_stack() to a slow serial console */
-#define SB_LINES_WAIT_US	100000
+#define LINES_WAIT_US	100000
 
 /*
  * Acquire printk's CPU lock and disable interrupts.  Give up after a while: the lock's owner may
@@ -37,11 +37,11 @@ __printf(1, 2) void sb_printk(const char *fmt, ...)
  * are the lesser evil; lib/dump_stack.c, too, does without the lock in a panic.  Interrupts stay
  * as the caller has them while this waits.
  */
-static bool sb_lock_lines(unsigned long *flags)
+static bool lock_lines(unsigned long *flags)
 {
 	unsigned int us;
 
-	for (us = 0; us < SB_LINES_WAIT_US && !READ_ONCE(oops_in_progress); us++) {
+	for (us = 0; us < LINES_WAIT_US && !READ_ONCE(oops_in_progress); us++) {
 		local_irq_save(*flags);
 		if (__printk_cpu_sync_try_get())
 			return true;
@@ -51,22 +51,22 @@ static bool sb_lock_lines(unsigned long *flags)
 	return false;
 }
 
-static void sb_unlock_lines(unsigned long flags)
+static void unlock_lines(unsigned long flags)
 {
 	__printk_cpu_sync_put();
 	local_irq_restore(flags);
 }
 
-static bool sb_may_print(void)
+static bool may_print(void)
 {
 	if (likely(!in_nmi()))
 		return true;
-	sb_count_event(STACKBUF_LOST_PRINT);
+	sbuf_count(STACKBUF_LOST_PRINT);
 	return false;
 }
 
 /* Print a trace, below a line with the length of its text if @headed */
-static void sb_print_trace(const struct stackbuf_trace *trace, bool headed)
+static void print_trace(const struct stackbuf_trace *trace, bool headed)
 {
 	unsigned int bytes = 0, i;
 	unsigned long flags;
@@ -75,19 +75,19 @@ static void sb_print_trace(const struct stackbuf_trace *trace, bool headed)
 	/* Before interrupts are disabled: looking up symbols of large modules is slow */
 	if (headed)
 		bytes = stackbuf_trace_snprint(NULL, 0, trace, STACKBUF_TRACE_LONG);
-	locked = sb_lock_lines(&flags);
+	locked = lock_lines(&flags);
 	if (headed)
-		sb_printk(KERN_INFO "Stack trace(%u):\n", bytes);
+		sbuf_printk(KERN_INFO "Stack trace(%u):\n", bytes);
 	for (i = 0; i < trace->depth; i++)
-		sb_printk(KERN_INFO " %pS\n", (void *)trace->pc[i]);
+		sbuf_printk(KERN_INFO " %pS\n", (void *)trace->pc[i]);
 	if (trace->cut)
-		sb_printk(KERN_INFO " (cut at %u frames)\n", trace->depth);
+		sbuf_printk(KERN_INFO " (cut at %u frames)\n", trace->depth);
 	if (locked)
-		sb_unlock_lines(flags);
+		unlock_lines(flags);
 }
 
 /* Inlined into exported functions, each of which is the one frame that is left out */
-static __always_inline void sb_take_trace(struct stackbuf_trace *trace)
+static __always_inline void take_trace(struct stackbuf_trace *trace)
 {
 	unsigned long pc[1];
 
@@ -100,10 +100,10 @@ noinline void stackbuf_print(void)
 {
 	struct stackbuf_trace trace;
 
-	if (!sb_may_print())
+	if (!may_print())
 		return;
-	sb_take_trace(&trace);
-	sb_print_trace(&trace, true);
+	take_trace(&trace);
+	print_trace(&trace, true);
 }
 EXPORT_SYMBOL_GPL(stackbuf_print);
 
@@ -112,24 +112,24 @@ EXPORT_SYMBOL_GPL(stackbuf_print);
  * before it is freed.  So if the id is there before and after reading, what was read is the stack
  * of this id.  The hash rules out data in the middle of another stack that looks like the id.
  */
-bool sb_trace_of_id(struct stackbuf_trace *trace, u32 id, u8 *flags)
+bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags)
 {
-	u32 granule = sb_id_granule(id);
+	u32 granule = sbuf_id_granule(id);
 	struct stackbuf_stack *stack;
 	unsigned int words;
 
-	if (!id || granule >= SB_GRANULES || granule % SB_PAGE_GRANULES == 0)
+	if (!id || granule >= SBUF_GRANULES || granule % SBUF_PAGE_GRANULES == 0)
 		return false;
 
-	stack = sb_stack_at(granule);
-	/* Pairs with the smp_wmb() in sb_find_or_insert(): with its id the stack is complete */
+	stack = sbuf_table_at(granule);
+	/* Pairs with the smp_wmb() in sbuf_table_get(): with its id the stack is complete */
 	if (smp_load_acquire(&stack->id) != id)
 		return false;
 	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * STACKBUF_DEPTH_MAX);
 	*flags = READ_ONCE(stack->flags);
 	trace->cut = *flags & STACKBUF_STACK_CUT;
 	/* Racy: the place may have been reused.  The id is checked again below */
-	trace->depth = data_race(sb_decode(trace->pc, stack->frames, words));
+	trace->depth = data_race(sbuf_trace_decode(trace->pc, stack->frames, words));
 	/* Racy, see above */
 	if (data_race(stackbuf_hash(stack->frames, words, trace->cut) != stack->hash))
 		return false;
@@ -143,16 +143,16 @@ void stackbuf_print_id(u32 id)
 	struct stackbuf_trace trace;
 	u8 flags;
 
-	if (!sb_may_print())
+	if (!may_print())
 		return;
-	if (!sb_trace_of_id(&trace, id, &flags)) {
-		sb_printk(KERN_INFO "stackbuf: stack %u is not in the table\n", id);
+	if (!sbuf_table_trace(&trace, id, &flags)) {
+		sbuf_printk(KERN_INFO "stackbuf: stack %u is not in the table\n", id);
 	} else if (flags & STACKBUF_STACK_AGAIN) {
-		sb_count_event(STACKBUF_LOST_PRINT);
-		sb_printk(KERN_INFO "stackbuf: stack %u is not printed: an older stack may have had this id\n",
-			  id);
+		sbuf_count(STACKBUF_LOST_PRINT);
+		sbuf_printk(KERN_INFO "stackbuf: stack %u is not printed: an older stack may have had this id\n",
+			    id);
 	} else {
-		sb_print_trace(&trace, true);
+		print_trace(&trace, true);
 	}
 }
 EXPORT_SYMBOL_GPL(stackbuf_print_id);
@@ -173,7 +173,7 @@ EXPORT_SYMBOL_GPL(stackbuf_trace_destroy);
 
 noinline void stackbuf_trace_save(struct stackbuf_trace *trace)
 {
-	sb_take_trace(trace);
+	take_trace(trace);
 }
 EXPORT_SYMBOL_GPL(stackbuf_trace_save);
 
@@ -184,10 +184,10 @@ noinline int stackbuf_trace_save_task(struct stackbuf_trace *trace, struct task_
 
 	stackbuf_trace_zero(trace);
 	if (task == current) {
-		sb_take_trace(trace);
+		take_trace(trace);
 		return 0;
 	}
-	nr = sb_walk_task(pc, ARRAY_SIZE(pc), task);
+	nr = sbuf_unwind_task(pc, ARRAY_SIZE(pc), task);
 	if (nr < 0)
 		return nr;
 	trace->cut = nr > STACKBUF_DEPTH_MAX;
@@ -199,8 +199,8 @@ EXPORT_SYMBOL_GPL(stackbuf_trace_save_task);
 
 void stackbuf_trace_print(const struct stackbuf_trace *trace)
 {
-	if (sb_may_print())
-		sb_print_trace(trace, false);
+	if (may_print())
+		print_trace(trace, false);
 }
 EXPORT_SYMBOL_GPL(stackbuf_trace_print);
 
@@ -213,21 +213,21 @@ void stackbuf_trace_print_short(const struct stackbuf_trace *trace)
 	int len = 0;
 	bool locked;
 
-	if (!sb_may_print())
+	if (!may_print())
 		return;
-	locked = sb_lock_lines(&flags);
+	locked = lock_lines(&flags);
 	for (i = 0; i < trace->depth; i++) {
 		int n = snprintf(NULL, 0, "%pS ", (void *)trace->pc[i]);
 
 		if (len && len + n > room)
 			len = 0;
-		sb_printk("%s%pS", len ? KERN_CONT " " : KERN_INFO, (void *)trace->pc[i]);
+		sbuf_printk("%s%pS", len ? KERN_CONT " " : KERN_INFO, (void *)trace->pc[i]);
 		len += n;
 	}
 	if (len)
-		sb_printk(KERN_CONT "\n");
+		sbuf_printk(KERN_CONT "\n");
 	if (locked)
-		sb_unlock_lines(flags);
+		unlock_lines(flags);
 }
 EXPORT_SYMBOL_GPL(stackbuf_trace_print_short);
 

@@ -14,26 +14,26 @@ struct module;
 /* probe.c */
 
 /**
- * sb_init_probe() - set the probes that insmod was given, and accept writes of the parameter
+ * sbuf_probe_init() - set the probes that insmod was given, and accept writes of the parameter
  *
  * Context: Module init, after all that saves need.
  * Return: 0, or what a write of the parameter would return.
  */
-int sb_init_probe(void);
+int sbuf_probe_init(void);
 
 /* Remove all probes and refuse writes.  No handler of a probe runs afterwards */
-void sb_exit_probe(void);
+void sbuf_probe_exit(void);
 
 /* Parameter probe */
-extern const struct kernel_param_ops sb_probe_ops;
+extern const struct kernel_param_ops sbuf_probe_ops;
 
 /* probe_resolve.c */
 
 /* A probe that is being resolved */
-struct sb_probe_request {
+struct sbuf_probe_request {
 	const char *name;		/* as given, not terminated */
 	unsigned int len;		/* of @name */
-	char text[STACKBUF_PROBE_NAME];	/* a copy of @name, split by sb_parse_probe() */
+	char text[STACKBUF_PROBE_NAME];	/* a copy of @name, split by sbuf_resolve_parse() */
 	const char *function;		/* "": a bare address */
 	const char *module;		/* NULL: the kernel or, if not found there, any module */
 	unsigned int offset;		/* from the function's beginning */
@@ -42,17 +42,17 @@ struct sb_probe_request {
 	bool module_loaded;
 	u8 tag;				/* as in struct stackbuf_probe */
 	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
-	struct hlist_node node;		/* in struct sb_resolver, by @function */
+	struct hlist_node node;		/* in struct sbuf_resolver, by @function */
 };
 
 /* Requests that are resolved together, and a hash table of those to look for */
-struct sb_resolver {
+struct sbuf_resolver {
 	struct hlist_head head[256];
 	unsigned int nr;
-	struct sb_probe_request request[];
+	struct sbuf_probe_request request[];
 };
 
-static inline struct sb_probe_request *sb_resolver_end(struct sb_resolver *resolver)
+static inline struct sbuf_probe_request *sbuf_resolver_end(struct sbuf_resolver *resolver)
 {
 	return resolver->request + resolver->nr;
 }
@@ -61,35 +61,35 @@ static inline struct sb_probe_request *sb_resolver_end(struct sb_resolver *resol
  * A resolver with @nr empty requests, or with the names of a list, which is not copied.  NULL
  * if there is no memory.  The caller frees it by kvfree().
  */
-struct sb_resolver *sb_resolver_create(unsigned int nr);
-struct sb_resolver *sb_resolver_of_list(const char *text);
+struct sbuf_resolver *sbuf_resolver_create(unsigned int nr);
+struct sbuf_resolver *sbuf_resolver_of_list(const char *text);
 
 /* Split a request's name: 0; or -EINVAL, and the log has a line that says what is wrong */
-int sb_parse_probe(struct sb_probe_request *request);
+int sbuf_resolve_parse(struct sbuf_probe_request *request);
 
 /* Look for a request's function from now on.  It has been parsed and has one */
-void sb_resolver_add(struct sb_resolver *resolver, struct sb_probe_request *request);
+void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request *request);
 
 /**
- * sb_resolve() - find the functions of all requests that have no probe yet
+ * sbuf_resolve() - find the functions of all requests that have no probe yet
  * @resolver: requests, parsed and not added
  *
  * Sets addr, matches and module_loaded of each.
  *
- * Context: Process context, under sb_probe_mutex.  Takes some 100 ms.
+ * Context: Process context, under probe_mutex.  Takes some 100 ms.
  */
-void sb_resolve(struct sb_resolver *resolver);
+void sbuf_resolve(struct sbuf_resolver *resolver);
 
 /* The same for the requests that were added, in one module that is being loaded */
-void sb_resolve_in_module(struct sb_resolver *resolver, const struct module *module);
+void sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module);
 
 /* Log why a request is refused, in one line that begins with its name.  Return -EINVAL */
-__printf(2, 3) int sb_refuse(const struct sb_probe_request *request, const char *fmt, ...);
+__printf(2, 3) int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...);
 
 #else
 
-static inline int sb_init_probe(void) { return 0; }
-static inline void sb_exit_probe(void) { }
+static inline int sbuf_probe_init(void) { return 0; }
+static inline void sbuf_probe_exit(void) { }
 
 #endif
 

@@ -16,7 +16,7 @@
 
 #include "probe.h"
 
-int sb_refuse(const struct sb_probe_request *request, const char *fmt, ...)
+int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 {
 	struct va_format reason = { .fmt = fmt };
 	va_list args;
@@ -28,9 +28,9 @@ int sb_refuse(const struct sb_probe_request *request, const char *fmt, ...)
 	return -EINVAL;
 }
 
-struct sb_resolver *sb_resolver_create(unsigned int nr)
+struct sbuf_resolver *sbuf_resolver_create(unsigned int nr)
 {
-	struct sb_resolver *resolver = kvzalloc(struct_size(resolver, request, nr), GFP_KERNEL);
+	struct sbuf_resolver *resolver = kvzalloc(struct_size(resolver, request, nr), GFP_KERNEL);
 
 	if (resolver)
 		resolver->nr = nr;
@@ -38,7 +38,7 @@ struct sb_resolver *sb_resolver_create(unsigned int nr)
 }
 
 /* Count the names between commas, without blanks around them; put them into @resolver if given */
-static unsigned int sb_split_list(const char *text, struct sb_resolver *resolver)
+static unsigned int split_list(const char *text, struct sbuf_resolver *resolver)
 {
 	unsigned int n = 0;
 
@@ -60,70 +60,70 @@ static unsigned int sb_split_list(const char *text, struct sb_resolver *resolver
 	}
 }
 
-struct sb_resolver *sb_resolver_of_list(const char *text)
+struct sbuf_resolver *sbuf_resolver_of_list(const char *text)
 {
-	struct sb_resolver *resolver = sb_resolver_create(sb_split_list(text, NULL));
+	struct sbuf_resolver *resolver = sbuf_resolver_create(split_list(text, NULL));
 
 	if (resolver)
-		sb_split_list(text, resolver);
+		split_list(text, resolver);
 	return resolver;
 }
 
-static struct hlist_head *sb_resolver_head(struct sb_resolver *resolver, const char *function,
-					   size_t len)
+static struct hlist_head *resolver_head(struct sbuf_resolver *resolver, const char *function,
+					size_t len)
 {
 	u32 hash = full_name_hash(NULL, function, len);
 
 	return &resolver->head[hash % ARRAY_SIZE(resolver->head)];
 }
 
-void sb_resolver_add(struct sb_resolver *resolver, struct sb_probe_request *request)
+void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request *request)
 {
 	hlist_add_head(&request->node,
-		       sb_resolver_head(resolver, request->function, strlen(request->function)));
+		       resolver_head(resolver, request->function, strlen(request->function)));
 }
 
-int sb_parse_probe(struct sb_probe_request *request)
+int sbuf_resolve_parse(struct sbuf_probe_request *request)
 {
 	char *text = request->text, *at, *plus, *colon;
 	unsigned int n;
 
 	if (request->len >= sizeof(request->text))
-		return sb_refuse(request, "longer than %zu bytes: give the address, 0x...",
-				 sizeof(request->text) - 1);
+		return sbuf_refuse(request, "longer than %zu bytes: give the address, 0x...",
+				   sizeof(request->text) - 1);
 	memcpy(text, request->name, request->len);
 	text[request->len] = '\0';
 	if (!strncmp(text, "t:", 2))
-		return sb_refuse(request, "tracepoints have no probes by name: probe a function that is called there, or register a probe of your own that calls stackbuf_save()");
+		return sbuf_refuse(request, "tracepoints have no probes by name: probe a function that is called there, or register a probe of your own that calls stackbuf_save()");
 	at = strchr(text, '@');
 	if (at) {
 		*at++ = '\0';
 		if (!strcmp(at, "retaddr")) {
 			request->tag = STACKBUF_PROBE_RETADDR;
 		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
-			   n <= SB_ARGUMENTS) {
+			   n <= SBUF_ARGUMENTS) {
 			request->tag = n;
 		} else {
-			return sb_refuse(request,
-					 "@arg1 to @arg%d or @retaddr is accepted, not @%s",
-					 SB_ARGUMENTS, at);
+			return sbuf_refuse(request,
+					   "@arg1 to @arg%d or @retaddr is accepted, not @%s",
+					   SBUF_ARGUMENTS, at);
 		}
 	}
 	request->function = "";
 	if (!strncmp(text, "0x", 2)) {
 		if (!kstrtoul(text, 16, &request->addr) && request->addr)
 			return 0;
-		return sb_refuse(request, "no address: 0x and hexadecimal digits are accepted");
+		return sbuf_refuse(request, "no address: 0x and hexadecimal digits are accepted");
 	}
 	plus = strchr(text, '+');
 	if (plus) {
 		*plus++ = '\0';
 		if (kstrtouint(plus, 0, &request->offset))
-			return sb_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
+			return sbuf_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
 	}
 	/* A ".cold" part is entered by a jump from the middle of its function */
 	if (request->tag && (request->offset || strstr(text, ".cold")))
-		return sb_refuse(request, "@%s is known at a function's beginning only", at);
+		return sbuf_refuse(request, "@%s is known at a function's beginning only", at);
 	request->function = text;
 	colon = strchr(text, ':');
 	if (colon) {
@@ -132,17 +132,17 @@ int sb_parse_probe(struct sb_probe_request *request)
 		request->function = colon + 1;
 	}
 	if (!text[0] || !request->function[0] || strpbrk(request->function, ": \t\"'*?[]{}()/\\"))
-		return sb_refuse(request, "[MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
+		return sbuf_refuse(request, "[MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
 	return 0;
 }
 
 /* Note in all requests for @function of @module that it is at @addr; @module NULL: the kernel */
-static void sb_resolve_match(struct sb_resolver *resolver, const char *module,
-			     const char *function, size_t len, unsigned long addr)
+static void note_match(struct sbuf_resolver *resolver, const char *module,
+		       const char *function, size_t len, unsigned long addr)
 {
-	struct sb_probe_request *request;
+	struct sbuf_probe_request *request;
 
-	hlist_for_each_entry(request, sb_resolver_head(resolver, function, len), node)
+	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
 		if (!strcmp(request->function, function) &&
 		    (!request->module || (module && !strcmp(request->module, module)))) {
 			request->addr = addr;
@@ -155,42 +155,42 @@ static void sb_resolve_match(struct sb_resolver *resolver, const char *module,
  * name, but for the symbol at any address: so go from symbol to symbol through the kernel's
  * text, from a known function in both directions, up to data that follows the text.
  *
- * Of several symbols at one address this finds only the first.  sb_register() leaves the
+ * Of several symbols at one address this finds only the first.  register_probe() leaves the
  * others to the kernel's own lookup by name.
  */
-static void sb_resolve_in_kernel(struct sb_resolver *resolver)
+static void resolve_in_kernel(struct sbuf_resolver *resolver)
 {
 	const unsigned long middle = (unsigned long)stack_trace_save;
 	const unsigned long end = (unsigned long)hex_asc;
-	struct sb_symbol symbol;
+	struct sbuf_symbol symbol;
 	unsigned long addr;
 
-	for (addr = middle; addr < end && sb_symbol_at(&symbol, addr) && !symbol.of_module;
+	for (addr = middle; addr < end && sbuf_symbol_at(&symbol, addr) && !symbol.of_module;
 	     addr = symbol.start + symbol.size) {
-		sb_resolve_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
+		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
 		cond_resched();
 	}
-	for (addr = middle; sb_symbol_at(&symbol, addr - 1) && !symbol.of_module;
+	for (addr = middle; sbuf_symbol_at(&symbol, addr - 1) && !symbol.of_module;
 	     addr = symbol.start) {
-		sb_resolve_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
+		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
 		cond_resched();
 	}
 }
 
 /* Symbols of a module to look at before preemption is enabled again: some 20 us */
-#define SB_SYMBOLS_AT_ONCE	256
+#define SYMBOLS_AT_ONCE	256
 
 /*
  * Enable preemption for a moment.  Return whether @module is still loaded and still has the
  * same @symbols; if not, nothing of either may be used.
  *
- * The caller holds sb_probe_mutex.  Unloading a module, and replacing the symbols that it has
- * while it is loaded by those that it keeps, both wait for that mutex in sb_probe_module().  If
+ * The caller holds probe_mutex.  Unloading a module, and replacing the symbols that it has
+ * while it is loaded by those that it keeps, both wait for that mutex in notify_probes().  If
  * either had passed there before, the module's state or the pointer to its symbols shows it.
- * A module that fails early while it is loaded is not announced to sb_probe_module(): it is
+ * A module that fails early while it is loaded is not announced to notify_probes(): it is
  * removed from the list and freed after a grace period.
  */
-static bool sb_pause(const struct module *module, const struct mod_kallsyms *symbols)
+static bool pause_walk(const struct module *module, const struct mod_kallsyms *symbols)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at = own;
 
@@ -208,15 +208,15 @@ static bool sb_pause(const struct module *module, const struct mod_kallsyms *sym
 
 /*
  * Resolve functions of a module.  Preemption is disabled by the caller, and enabled now and
- * then by sb_pause().  Return false if the module changed then.
+ * then by pause_walk().  Return false if the module changed then.
  */
-static bool sb_resolve_in(struct sb_resolver *resolver, const struct module *module)
+static bool resolve_in(struct sbuf_resolver *resolver, const struct module *module)
 {
 	const struct mod_kallsyms *symbols = rcu_dereference_sched(module->kallsyms);
 	unsigned int i;
 
 	for (i = 0; i < resolver->nr; i++) {
-		struct sb_probe_request *request = &resolver->request[i];
+		struct sbuf_probe_request *request = &resolver->request[i];
 
 		if (request->module && !strcmp(request->module, module->name))
 			request->module_loaded = true;
@@ -226,18 +226,18 @@ static bool sb_resolve_in(struct sb_resolver *resolver, const struct module *mod
 		const char *name = symbols->strtab + symbol->st_name;
 
 		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
-			sb_resolve_match(resolver, module->name, name, strlen(name),
-					 symbol->st_value);
-		if (i % SB_SYMBOLS_AT_ONCE == 0 && !sb_pause(module, symbols))
+			note_match(resolver, module->name, name, strlen(name),
+				   symbol->st_value);
+		if (i % SYMBOLS_AT_ONCE == 0 && !pause_walk(module, symbols))
 			return false;
 	}
-	return sb_pause(module, symbols);
+	return pause_walk(module, symbols);
 }
 
-void sb_resolve_in_module(struct sb_resolver *resolver, const struct module *module)
+void sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module)
 {
 	preempt_disable();
-	sb_resolve_in(resolver, module);
+	resolve_in(resolver, module);
 	preempt_enable();
 }
 
@@ -248,18 +248,18 @@ void sb_resolve_in_module(struct sb_resolver *resolver, const struct module *mod
  * head, the fields that would locate that function are unrelated data, which sanitizers must not
  * check; no function's symbol is there.
  */
-static noinline __no_sanitize_address __no_kcsan bool sb_is_module(const struct module *module)
+static noinline __no_sanitize_address __no_kcsan bool is_module(const struct module *module)
 {
 	unsigned long text, end;
-	struct sb_symbol symbol;
+	struct sbuf_symbol symbol;
 
-	if (sb_symbol_at(&symbol, (unsigned long)&module->list) && symbol.of_module)
+	if (sbuf_symbol_at(&symbol, (unsigned long)&module->list) && symbol.of_module)
 		return true;
 	if (IS_ENABLED(CONFIG_KALLSYMS_ALL))
 		return false;
-	text = SB_MODULE_TEXT(module);
-	end = text + SB_MODULE_TEXT_SIZE(module);
-	return end > text && sb_symbol_at(&symbol, end - 1) && symbol.of_module &&
+	text = SBUF_MODULE_TEXT(module);
+	end = text + SBUF_MODULE_TEXT_SIZE(module);
+	return end > text && sbuf_symbol_at(&symbol, end - 1) && symbol.of_module &&
 	       symbol.start >= text && symbol.start < end;
 }
 
@@ -267,24 +267,24 @@ static noinline __no_sanitize_address __no_kcsan bool sb_is_module(const struct 
  * Resolve functions of all modules.  Reads the list of modules as the kernel does, under RCU,
  * from the only entry that a module knows: its own.
  */
-static void sb_resolve_in_modules(struct sb_resolver *resolver)
+static void resolve_in_modules(struct sbuf_resolver *resolver)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at = own;
-	struct sb_probe_request *request;
+	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
 	bool restarted = false;
 
 	preempt_disable();
 	do {
 		struct module *module = list_entry(at, struct module, list);
 
-		if (!sb_is_module(module) || READ_ONCE(module->state) == MODULE_STATE_GOING ||
-		    sb_resolve_in(resolver, module)) {
+		if (!is_module(module) || READ_ONCE(module->state) == MODULE_STATE_GOING ||
+		    resolve_in(resolver, module)) {
 			at = READ_ONCE(at->next);
 			restarted = false;
 			continue;
 		}
 		/* The module changed, so its place in the list is lost: start again */
-		for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
+		for (request = resolver->request; request < end; request++) {
 			request->module_loaded = false;
 			if (hlist_unhashed(&request->node))
 				continue;
@@ -297,29 +297,29 @@ static void sb_resolve_in_modules(struct sb_resolver *resolver)
 	preempt_enable();
 }
 
-void sb_resolve(struct sb_resolver *resolver)
+void sbuf_resolve(struct sbuf_resolver *resolver)
 {
 	bool in_kernel = false, in_modules = false;
-	struct sb_probe_request *request;
+	struct sbuf_probe_request *request;
 
-	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		if (request->probe || !request->function[0] || request->module)
 			continue;
-		sb_resolver_add(resolver, request);
+		sbuf_resolver_add(resolver, request);
 		in_kernel = true;
 	}
 	if (in_kernel)
-		sb_resolve_in_kernel(resolver);
+		resolve_in_kernel(resolver);
 	/* A name without a module means the kernel's own function, if there is one */
-	for (request = resolver->request; request < sb_resolver_end(resolver); request++) {
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		if (request->probe || !request->function[0])
 			continue;
 		if (request->module)
-			sb_resolver_add(resolver, request);
+			sbuf_resolver_add(resolver, request);
 		else if (request->matches)
 			hlist_del_init(&request->node);
 		in_modules |= !request->matches;
 	}
 	if (in_modules)
-		sb_resolve_in_modules(resolver);
+		resolve_in_modules(resolver);
 }

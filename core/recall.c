@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall.c - recall's epoch; and verification: each CPU walks one recall of sb_verify as well, in
+ * recall.c - recall's epoch; and verification: each CPU walks one recall of sbuf_verify as well, in
  * production too, and the first difference switches recall off
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -11,40 +11,40 @@
 
 #include "recall.h"
 
-u32 sb_recall_epoch __read_mostly = SB_HAVE_RECALL;
+u32 sbuf_recall_epoch __read_mostly = SBUF_HAVE_RECALL;
 
-unsigned int sb_verify = 4096;
+unsigned int sbuf_verify = 4096;
 
-void sb_restart_verify(void *unused)
+void sbuf_recall_restart_verify(void *unused)
 {
 	/* From 0 the countdown would have to wrap: no recall is verified */
-	local_set(&this_cpu_ptr(sb_cpu)->verify_in, READ_ONCE(sb_verify));
+	local_set(&this_cpu_ptr(sbuf_cpu)->verify_in, READ_ONCE(sbuf_verify));
 }
 
-void sb_apply_verify(void)
+void sbuf_recall_apply_verify(void)
 {
 	int cpu;
 
 	/* Parameters can be written before init and after exit */
-	if (!sb_cpu)
+	if (!sbuf_cpu)
 		return;
 	cpus_read_lock();
-	on_each_cpu(sb_restart_verify, NULL, 1);
+	on_each_cpu(sbuf_recall_restart_verify, NULL, 1);
 	/* Offline CPUs may come back online */
 	for_each_possible_cpu(cpu)
 		if (!cpu_online(cpu))
-			local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, READ_ONCE(sb_verify));
+			local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, READ_ONCE(sbuf_verify));
 	cpus_read_unlock();
 }
 
-static void sb_report_difference(struct work_struct *work)
+static void report_difference(struct work_struct *work)
 {
 	pr_err("a recalled stack differed from the walked one: recall is off. Please report this\n");
 }
 
-enum stackbuf_counter sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked)
+enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_stack *walked)
 {
-	const struct stackbuf_stack *stack = sb_stack(recalled);
+	const struct stackbuf_stack *stack = sbuf_table_stack(recalled);
 
 	if (recalled == walked->id)
 		return STACKBUF_VERIFIED;
@@ -62,25 +62,25 @@ enum stackbuf_counter sb_verify_recall(u32 recalled, const struct stackbuf_stack
 	smp_rmb();
 	if (READ_ONCE(stack->id) != recalled)
 		return STACKBUF_WALKED_AGAIN;
-	if (xchg(&sb_recall_epoch, 0))
-		sb_request(SB_REQUEST_REPORT);
+	if (xchg(&sbuf_recall_epoch, 0))
+		sbuf_worker_request(SBUF_WORKER_REPORT);
 	return STACKBUF_DIFFERED;
 }
 
-void sb_invalidate_recall(void)
+void sbuf_recall_invalidate(void)
 {
-	u32 epoch = READ_ONCE(sb_recall_epoch), was;
+	u32 epoch = READ_ONCE(sbuf_recall_epoch), was;
 
 	/* 0 stays 0; the highest epoch is followed by 1 */
 	for (; epoch; epoch = was) {
-		was = cmpxchg(&sb_recall_epoch, epoch, epoch + 1 ?: 1);
+		was = cmpxchg(&sbuf_recall_epoch, epoch, epoch + 1 ?: 1);
 		if (was == epoch)
 			break;
 	}
 }
 
-void __init sb_init_recall(void)
+void __init sbuf_recall_init(void)
 {
-	INIT_WORK(&sb_work[SB_REQUEST_REPORT], sb_report_difference);
-	sb_init_cache();
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_REPORT], report_difference);
+	sbuf_cache_init();
 }

@@ -24,35 +24,35 @@
 #include "unwind.h"
 
 /* Parameter verify: each CPU verifies one recall in this many by a walk; 0: none */
-extern unsigned int sb_verify;
+extern unsigned int sbuf_verify;
 
-#define SB_VERIFY_MAX	1000000
+#define SBUF_VERIFY_MAX	1000000
 
-void __init sb_init_recall(void);
+void __init sbuf_recall_init(void);
 
 /*
  * Restart the countdown to the next verified recall: on this CPU, with interrupts off; or on all
  * CPUs, in process context, under the parameters' lock.
  */
-void sb_restart_verify(void *unused);
-void sb_apply_verify(void);
+void sbuf_recall_restart_verify(void *unused);
+void sbuf_recall_apply_verify(void);
 
 /**
- * sb_verify_recall() - compare a recalled stack with what a walk of the same event found
+ * sbuf_recall_verify() - compare a recalled stack with what a walk of the same event found
  * @recalled: id of the recalled stack
  * @walked: the other one
  *
- * Context: Any context, interrupts off since sb_find_or_insert() returned @walked.
+ * Context: Any context, interrupts off since sbuf_table_get() returned @walked.
  * Return: STACKBUF_VERIFIED; STACKBUF_DIFFERED, after which recall is off for good; or
  *	STACKBUF_WALKED_AGAIN if @recalled was dropped from the table in between.
  */
-enum stackbuf_counter sb_verify_recall(u32 recalled, const struct stackbuf_stack *walked);
+enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_stack *walked);
 
 /* Invalidate all that was learnt, and what walks in progress will learn.  Any context */
-void sb_invalidate_recall(void);
+void sbuf_recall_invalidate(void);
 
 /* Number of the system call that the task is in, if it is in one */
-static __always_inline unsigned long sb_system_call(void)
+static __always_inline unsigned long sbuf_system_call(void)
 {
 #ifdef CONFIG_X86_64
 	return task_pt_regs(current)->orig_ax;
@@ -64,46 +64,48 @@ static __always_inline unsigned long sb_system_call(void)
 /*
  * What the unwinders' variants of recall define, or a stub:
  *
- * sb_recall(): the stack that a walk from @start would find, or NULL if only a walk can find it.
+ * sbuf_recall(): the stack that a walk from @start would find, or NULL if only a walk can find it.
  *	Context: Any context, interrupts off, and off until the event is appended.
  *
- * sb_learn(): cache the stack @id with the frames @trace, which @walk found at the addresses @pc.
- *	Uses @walk->draft and @walk->name.  If the stack was dropped since, the entry never matches.
+ * sbuf_recall_learn(): cache the stack @id with the frames @trace, which @walk found at the
+ *	addresses @pc.  Uses @walk->builder and @walk->name.  If the stack was dropped since, the
+ *	entry never matches.
  *	Context: Any context, interrupts off; on the CPU and in the context of the walk.
  *	Return: false if the stack is not cacheable: every event of it takes a walk.
  *
- * sb_mark_module(): @module is in the state MODULE_STATE_COMING etc., as its notifiers are told.
- *	Context: Process context, before sb_invalidate_recall().
+ * sbuf_recall_mark_module(): @module is in the state MODULE_STATE_COMING etc., as its notifiers are
+ *	told.
+ *	Context: Process context, before sbuf_recall_invalidate().
  *
- * sb_mark_modules(): look at the modules that were loaded before stackbuf.
+ * sbuf_recall_mark_modules(): look at the modules that were loaded before stackbuf.
  *	Context: Process context, after our module notifier is registered.
  */
-#if SB_HAVE_RECALL
-bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
-	      const unsigned long *pc);
+#if SBUF_HAVE_RECALL
+bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
+		       const unsigned long *pc);
 #else
-static inline struct stackbuf_stack *sb_recall(const struct sb_start *start) { return NULL; }
+static inline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start) { return NULL; }
 
-static inline bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk,
-			    const unsigned long *pc)
+static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
+				     const unsigned long *pc)
 {
 	return false;
 }
 #endif
 
-#if SB_HAVE_ORC
+#if SBUF_HAVE_ORC
 #include "recall_orc.h"
 
-void sb_mark_module(const struct module *module, unsigned long state);
-void sb_mark_modules(void);
+void sbuf_recall_mark_module(const struct module *module, unsigned long state);
+void sbuf_recall_mark_modules(void);
 #else
-static inline void sb_mark_module(const struct module *module, unsigned long state) { }
-static inline void sb_mark_modules(void) { }
-static inline void sb_init_cache(void) { }
+static inline void sbuf_recall_mark_module(const struct module *module, unsigned long state) { }
+static inline void sbuf_recall_mark_modules(void) { }
+static inline void sbuf_cache_init(void) { }
 #endif
 
-#if SB_HAVE_RECORDS
-struct stackbuf_stack *sb_recall(const struct sb_start *start);
+#if SBUF_HAVE_RECORDS
+struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start);
 #endif
 
 #endif /* STACKBUF_RECALL_H */

@@ -1,93 +1,93 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * recall_cache.c - the memory of recall's cache entries: allocated one after the other from one
- * half of sb_cache; when that is full, a worker empties the other half, and allocation goes on
+ * half of sbuf_cache; when that is full, a worker empties the other half, and allocation goes on
  * there.  Stacks that still occur are learnt again.
  */
 #include <linux/cpu.h>
 
 #include "recall.h"
 
-struct sb_unit sb_cache[2 * SB_HALF_UNITS];
-struct sb_newest sb_newest[SB_GRANULES];
-u32 sb_recycling_first = 2 * SB_HALF_UNITS;
-u32 sb_cache_generation;
+struct sbuf_unit sbuf_cache[2 * SBUF_HALF_UNITS];
+struct sbuf_newest sbuf_newest[SBUF_GRANULES];
+u32 sbuf_cache_recycling = 2 * SBUF_HALF_UNITS;
+u32 sbuf_cache_generation;
 
 /* Units allocated in the half in use, whose number is the topmost bit */
-#define SB_HALF		0x80000000U
-static atomic_t sb_units_used = ATOMIC_INIT(1);
+#define HALF_BIT		0x80000000U
+static atomic_t units_used = ATOMIC_INIT(1);
 
-/* SB_HALF of the half that was found full, and 1 */
-static u32 sb_full_half;
+/* HALF_BIT of the half that was found full, and 1 */
+static u32 full_half;
 
-u32 sb_alloc_units(unsigned int n)
+u32 sbuf_cache_alloc(unsigned int n)
 {
-	u32 used = atomic_read(&sb_units_used), was;
+	u32 used = atomic_read(&units_used), was;
 
 	for (;; used = was) {
-		if ((used & ~SB_HALF) + n > SB_HALF_UNITS) {
-			WRITE_ONCE(sb_full_half, (used & SB_HALF) | 1);
-			sb_request(SB_REQUEST_RECYCLE);
+		if ((used & ~HALF_BIT) + n > SBUF_HALF_UNITS) {
+			WRITE_ONCE(full_half, (used & HALF_BIT) | 1);
+			sbuf_worker_request(SBUF_WORKER_RECYCLE);
 			return 0;
 		}
-		was = atomic_cmpxchg(&sb_units_used, used, used + n);
+		was = atomic_cmpxchg(&units_used, used, used + n);
 		if (was == used)
-			return (used & ~SB_HALF) + (used & SB_HALF ? SB_HALF_UNITS : 0);
+			return (used & ~HALF_BIT) + (used & HALF_BIT ? SBUF_HALF_UNITS : 0);
 	}
 }
 
-void sb_trim_units(u32 first, unsigned int n, unsigned int used)
+void sbuf_cache_trim(u32 first, unsigned int n, unsigned int used)
 {
 	u32 end = first + n;
 
-	if (first >= SB_HALF_UNITS)
-		end = (end - SB_HALF_UNITS) | SB_HALF;
+	if (first >= SBUF_HALF_UNITS)
+		end = (end - SBUF_HALF_UNITS) | HALF_BIT;
 	/* If units were allocated since, this fails, and what is left over stays unused */
-	atomic_cmpxchg(&sb_units_used, end, end - n + used);
+	atomic_cmpxchg(&units_used, end, end - n + used);
 }
 
 /* Clear a slot, or a unit's number, that leads to the half that begins with the unit @first */
-static void sb_clear_if_in_half(u32 *unit, u32 first)
+static void clear_if_in_half(u32 *unit, u32 first)
 {
 	u32 has = READ_ONCE(*unit);
 
-	if ((has & (BIT(SB_UNIT_BITS) - 1)) - first < SB_HALF_UNITS)
+	if ((has & (BIT(SBUF_UNIT_BITS) - 1)) - first < SBUF_HALF_UNITS)
 		cmpxchg(unit, has, 0);
 }
 
 /*
  * One half is full: empty the other one, and go on there.
  *
- * A CPU that learns has interrupts off from sb_alloc_units() until its entry is published, and
+ * A CPU that learns has interrupts off from sbuf_cache_alloc() until its entry is published, and
  * a CPU that recalls has them off while it uses an entry.  So the first wait ends what began
- * before sb_recycling_first was set, after which no slot is written that leads to the half; and
+ * before sbuf_cache_recycling was set, after which no slot is written that leads to the half; and
  * the second wait ends lookups by slots that were read before they were cleared.
  */
-static void sb_recycle_half(struct work_struct *work)
+static void recycle_half(struct work_struct *work)
 {
-	u32 half = atomic_read(&sb_units_used) & SB_HALF, first, i;
+	u32 half = atomic_read(&units_used) & HALF_BIT, first, i;
 
 	/* Requested again while the half before was recycled */
-	if (READ_ONCE(sb_full_half) != (half | 1))
+	if (READ_ONCE(full_half) != (half | 1))
 		return;
-	half ^= SB_HALF;
-	first = half ? SB_HALF_UNITS : 0;
+	half ^= HALF_BIT;
+	first = half ? SBUF_HALF_UNITS : 0;
 	cpus_read_lock();
-	WRITE_ONCE(sb_recycling_first, first);
-	sb_synchronize_saves();
-	for (i = 0; i < SB_INDEX_SLOTS; i++)
-		sb_clear_if_in_half(&sb_cache_index[i], first);
-	for (i = 0; i < SB_GRANULES; i++)
-		sb_clear_if_in_half(&sb_newest[i].unit, first);
-	sb_synchronize_saves();
+	WRITE_ONCE(sbuf_cache_recycling, first);
+	sbuf_synchronize_saves();
+	for (i = 0; i < SBUF_INDEX_SLOTS; i++)
+		clear_if_in_half(&sbuf_cache_index[i], first);
+	for (i = 0; i < SBUF_GRANULES; i++)
+		clear_if_in_half(&sbuf_newest[i].unit, first);
+	sbuf_synchronize_saves();
 	cpus_read_unlock();
-	WRITE_ONCE(sb_cache_generation, sb_cache_generation + 1);
-	WRITE_ONCE(sb_recycling_first, 2 * SB_HALF_UNITS);
+	WRITE_ONCE(sbuf_cache_generation, sbuf_cache_generation + 1);
+	WRITE_ONCE(sbuf_cache_recycling, 2 * SBUF_HALF_UNITS);
 	/* Unit 0 means none */
-	atomic_set_release(&sb_units_used, half ?: 1);
+	atomic_set_release(&units_used, half ?: 1);
 }
 
-void __init sb_init_cache(void)
+void __init sbuf_cache_init(void)
 {
-	INIT_WORK(&sb_work[SB_REQUEST_RECYCLE], sb_recycle_half);
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_RECYCLE], recycle_half);
 }

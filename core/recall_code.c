@@ -18,42 +18,43 @@
 /*
  * Pages of the modules' area with text of modules.
  *
- * sb_mark_module() clears bits before sb_module_notify() raises the epoch.  A walk reads the
- * epoch before sb_orc_is_stable() reads the bits of its frames, and x86 keeps the order of both.
- * So an entry that was learnt by a bit that was about to be cleared carries an epoch that is over.
+ * sbuf_recall_mark_module() clears bits before notify_module() raises the epoch.  A walk reads the
+ * epoch before sbuf_recall_is_stable() reads the bits of its frames, and x86 keeps the order of
+ * both. So an entry that was learnt by a bit that was about to be cleared carries an epoch that is
+ * over.
  */
-static DECLARE_BITMAP(sb_module_text, MODULES_LEN >> PAGE_SHIFT);
+static DECLARE_BITMAP(text_pages, MODULES_LEN >> PAGE_SHIFT);
 
-/* Protects sb_module_text; nests inside the lock of the kernel's module notifiers */
-static DEFINE_MUTEX(sb_module_mutex);
+/* Protects text_pages; nests inside the lock of the kernel's module notifiers */
+static DEFINE_MUTEX(text_pages_mutex);
 
-bool sb_orc_is_stable(unsigned long ip)
+bool sbuf_recall_is_stable(unsigned long ip)
 {
 	if (ip >= __START_KERNEL_map && ip < MODULES_VADDR)
 		return true;
 	return ip >= MODULES_VADDR && ip < MODULES_END &&
-	       test_bit((ip - MODULES_VADDR) >> PAGE_SHIFT, sb_module_text);
+	       test_bit((ip - MODULES_VADDR) >> PAGE_SHIFT, text_pages);
 }
 
 /* Set or clear the bits of the pages that hold this text and nothing else */
-static void sb_mark_text(unsigned long text, unsigned long size, bool is)
+static void mark_text(unsigned long text, unsigned long size, bool is)
 {
 	unsigned long page = PAGE_ALIGN(text), end = (text + size) & PAGE_MASK;
 
 	if (page < MODULES_VADDR || end > MODULES_END)
 		return;
 	for (; page < end; page += PAGE_SIZE)
-		assign_bit((page - MODULES_VADDR) >> PAGE_SHIFT, sb_module_text, is);
+		assign_bit((page - MODULES_VADDR) >> PAGE_SHIFT, text_pages, is);
 }
 
-void sb_mark_module(const struct module *module, unsigned long state)
+void sbuf_recall_mark_module(const struct module *module, unsigned long state)
 {
-	mutex_lock(&sb_module_mutex);
-	sb_mark_text(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module),
-		     state != MODULE_STATE_GOING);
-	sb_mark_text(SB_MODULE_INIT_TEXT(module), SB_MODULE_INIT_TEXT_SIZE(module),
-		     state == MODULE_STATE_COMING);
-	mutex_unlock(&sb_module_mutex);
+	mutex_lock(&text_pages_mutex);
+	mark_text(SBUF_MODULE_TEXT(module), SBUF_MODULE_TEXT_SIZE(module),
+		  state != MODULE_STATE_GOING);
+	mark_text(SBUF_MODULE_INIT_TEXT(module), SBUF_MODULE_INIT_TEXT_SIZE(module),
+		  state == MODULE_STATE_COMING);
+	mutex_unlock(&text_pages_mutex);
 }
 
 /*
@@ -66,20 +67,20 @@ void sb_mark_module(const struct module *module, unsigned long state)
  * before the notifier is called: if the notifier ran before this function took the mutex, this
  * function sees that state; otherwise the notifier clears what this function sets.
  */
-void sb_mark_modules(void)
+void sbuf_recall_mark_modules(void)
 {
 	const struct list_head *own = &THIS_MODULE->list, *at = own;
 
-	mutex_lock(&sb_module_mutex);
+	mutex_lock(&text_pages_mutex);
 	preempt_disable();
 	do {
 		const struct module *module = list_entry(at, struct module, list);
 
 		if ((unsigned long)at >= MODULES_VADDR &&
 		    READ_ONCE(module->state) == MODULE_STATE_LIVE)
-			sb_mark_text(SB_MODULE_TEXT(module), SB_MODULE_TEXT_SIZE(module), true);
+			mark_text(SBUF_MODULE_TEXT(module), SBUF_MODULE_TEXT_SIZE(module), true);
 		at = READ_ONCE(at->next);
 	} while (at != own);
 	preempt_enable();
-	mutex_unlock(&sb_module_mutex);
+	mutex_unlock(&text_pages_mutex);
 }

@@ -7,7 +7,7 @@
  * that is cached is ids.  "Frame records" in docs/recall.md has the proof.
  *
  * The epoch matters here too: freed code's addresses may become another function's, and @caller of
- * struct sb_start, the caller where a function has no record yet, is taken for a frame.
+ * struct sbuf_start, the caller where a function has no record yet, is taken for a frame.
  */
 #include <linux/hash.h>
 
@@ -15,23 +15,23 @@
 #include "recall.h"
 #include "records.h"
 
-/* Ids of stacks in the low half, the epoch in the high half: sets of SB_WAYS slots */
-#define SB_INDEX_SLOTS	8192
-#define SB_WAYS		4
-static u64 sb_id_index[SB_INDEX_SLOTS];
+/* Ids of stacks in the low half, the epoch in the high half: sets of ID_WAYS slots */
+#define ID_SLOTS	8192
+#define ID_WAYS		4
+static u64 id_index[ID_SLOTS];
 
-static inline u64 *sb_id_set(const struct sb_start *start, unsigned long depth)
+static inline u64 *id_set(const struct sbuf_start *start, unsigned long depth)
 {
-	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ sb_system_call() << 32;
+	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ sbuf_system_call() << 32;
 
-	return &sb_id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(SB_INDEX_SLOTS)) &
-			    ~(SB_WAYS - 1UL)];
+	return &id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(ID_SLOTS)) &
+			 ~(ID_WAYS - 1UL)];
 }
 
-static __always_inline bool sb_records_match(const struct stackbuf_stack *stack,
-					     const struct sb_start *start)
+static __always_inline bool records_match(const struct stackbuf_stack *stack,
+					  const struct sbuf_start *start)
 {
-	const unsigned long end = sb_records_end();
+	const unsigned long end = sbuf_record_end();
 	const unsigned long text = (unsigned long)stack_trace_save;
 	const s32 *frames = (const s32 *)stack->frames;
 	unsigned long fp = *start->bp, low = start->sp;
@@ -42,76 +42,77 @@ static __always_inline bool sb_records_match(const struct stackbuf_stack *stack,
 	if (start->caller && (nr < 2 || text + frames[i++] != start->caller))
 		return false;
 	for (; i < nr; i++)
-		if (sb_next_record(&fp, &low, end) != text + frames[i])
+		if (sbuf_record_next(&fp, &low, end) != text + frames[i])
 			return false;
-	return sb_is_last_record(low, fp);
+	return sbuf_record_is_last(low, fp);
 }
 
-static struct stackbuf_stack *sb_try_ids(const u64 *slot, const struct sb_start *start, u64 epoch)
+static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *start, u64 epoch)
 {
 	int i;
 
-	for (i = 0; i < SB_WAYS; i++) {
+	for (i = 0; i < ID_WAYS; i++) {
 		u64 has = READ_ONCE(slot[i]);
-		struct stackbuf_stack *stack = sb_stack((u32)has);
+		struct stackbuf_stack *stack = sbuf_table_stack((u32)has);
 
 		/* A stack without text takes the walk; evict.c may have unlinked it */
 		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
 		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_EVICTING |
 						STACKBUF_STACK_STALE |
 						STACKBUF_STACK_CUT)) == STACKBUF_STACK_TEXT &&
-		    sb_records_match(stack, start))
+		    records_match(stack, start))
 			return stack;
 	}
 	return NULL;
 }
 
-NOKPROBE_SYMBOL(sb_try_ids);
+NOKPROBE_SYMBOL(try_ids);
 
-static void sb_add_id(u64 *slot, u64 value)
+static void add_id(u64 *slot, u64 value)
 {
 	int i;
 
-	for (i = 0; i < SB_WAYS; i++)
+	for (i = 0; i < ID_WAYS; i++)
 		if (READ_ONCE(slot[i]) == value)
 			return;
-	for (i = SB_WAYS - 1; i > 0; i--)
+	for (i = ID_WAYS - 1; i > 0; i--)
 		WRITE_ONCE(slot[i], READ_ONCE(slot[i - 1]));
 	WRITE_ONCE(slot[0], value);
 }
 
-noinline struct stackbuf_stack *sb_recall(const struct sb_start *start)
+noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
 {
-	unsigned long task = sb_stack_of(start->sp);
-	u64 epoch = READ_ONCE(sb_recall_epoch), *slot;
+	unsigned long task = sbuf_kstack_of(start->sp);
+	u64 epoch = READ_ONCE(sbuf_recall_epoch), *slot;
 	struct stackbuf_stack *stack;
 
 	if (!task || !epoch)
 		return NULL;
-	slot = sb_id_set(start, start->sp - task);
-	stack = sb_try_ids(slot, start, epoch);
+	slot = id_set(start, start->sp - task);
+	stack = try_ids(slot, start, epoch);
 	if (!stack) {
 		/* The same path at another depth: a system call's random offset changes it */
-		stack = sb_try_ids(sb_id_set(start, 0), start, epoch);
+		stack = try_ids(id_set(start, 0), start, epoch);
 		if (stack)
-			sb_add_id(slot, stack->id | epoch << 32);
+			add_id(slot, stack->id | epoch << 32);
 	}
-	return stack && !sb_goes_deeper(start->ip, start->sp) ? stack : NULL;
+	return stack && !sbuf_depth_exceeds(start->ip, start->sp) ? stack : NULL;
 }
 
-NOKPROBE_SYMBOL(sb_recall);
+NOKPROBE_SYMBOL(sbuf_recall);
 
-bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)
+bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
+		       const unsigned long *pc)
 {
-	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
+	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	const u64 value = id | (u64)walk->epoch << 32;
 
-	if (trace->cut || !sb_records_match(sb_stack(id), &start))
+	if (trace->cut || !records_match(sbuf_table_stack(id), &start))
 		return false;
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
-	if (SB_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
+	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
-	sb_add_id(sb_id_set(&start, start.sp - sb_task_stack()), value);
-	sb_add_id(sb_id_set(&start, 0), value);
+	add_id(id_set(&start, start.sp - sbuf_kstack_task()), value);
+	add_id(id_set(&start, 0), value);
 	return true;
 }

@@ -18,47 +18,47 @@
  * ORC entries never change, so what one walk rules out stays ruled out, and checks of words that
  * only happen to hold a value become fewer.
  */
-#define SB_NOT_CFA_SP		0x1
-#define SB_NOT_CFA_BP		0x2
-#define SB_NOT_CFA_BP_IND	0x4
-#define SB_NOT_BP_KEPT		0x8
-#define SB_NOT_BP_SAVED		0x10
-#define SB_NOT_BP_AT_BP		0x20	/* BP_SAVED at a constant distance from bp */
+#define NOT_CFA_SP		0x1
+#define NOT_CFA_BP		0x2
+#define NOT_CFA_BP_IND	0x4
+#define NOT_BP_KEPT		0x8
+#define NOT_BP_SAVED		0x10
+#define NOT_BP_AT_BP		0x20	/* BP_SAVED at a constant distance from bp */
 
-#define SB_NO_DISTANCE	S32_MIN
+#define NO_DISTANCE	S32_MIN
 
-struct sb_constraint {
+struct constraint {
 	unsigned long ip;	/* a return address in the kernel itself; 0 if unused */
 	atomic_t ready;		/* the rest is initialised */
-	atomic_t not;		/* SB_NOT_CFA_SP etc.; bits are only ever set */
+	atomic_t not;		/* NOT_CFA_SP etc.; bits are only ever set */
 	s32 size;		/* cfa - sp in the first frame seen */
 	s32 above;		/* cfa - bp in the first one that had its bp inside, or none */
-	/* Slots that may be loaded from, by sb_slot_bit(); bits are only ever cleared */
+	/* Slots that may be loaded from, by slot_bit(); bits are only ever cleared */
 	atomic64_t load;	/* by CFA_BP_IND, from bp */
 	atomic64_t saved;	/* by BP_SAVED, from cfa */
 	atomic64_t saved_bp;	/* by BP_SAVED, from bp */
 };
 
-#define SB_CONSTRAINTS	1024
-static struct sb_constraint sb_constraints[SB_CONSTRAINTS];
+#define CONSTRAINTS	1024
+static struct constraint constraints[CONSTRAINTS];
 
 /* The constraints of an ip, or NULL; if @size is not 0, they are added if there is room */
-static struct sb_constraint *sb_constraint_of(unsigned long ip, s32 size)
+static struct constraint *find_constraint(unsigned long ip, s32 size)
 {
-	u32 at = ip * GOLDEN_RATIO_64 >> (64 - ilog2(SB_CONSTRAINTS)), i;
+	u32 at = ip * GOLDEN_RATIO_64 >> (64 - ilog2(CONSTRAINTS)), i;
 
 	/* A module's ORC entries go away with it */
 	if (ip >= MODULES_VADDR)
 		return NULL;
 	for (i = 0; i < 8; i++) {
-		struct sb_constraint *known = &sb_constraints[(at + i) % SB_CONSTRAINTS];
+		struct constraint *known = &constraints[(at + i) % CONSTRAINTS];
 		unsigned long has = READ_ONCE(known->ip);
 
 		if (!has && size) {
 			has = cmpxchg(&known->ip, 0, ip);
 			if (!has) {
 				known->size = size;
-				known->above = SB_NO_DISTANCE;
+				known->above = NO_DISTANCE;
 				atomic64_set(&known->load, -1);
 				atomic64_set(&known->saved, -1);
 				atomic64_set(&known->saved_bp, -1);
@@ -74,7 +74,7 @@ static struct sb_constraint *sb_constraint_of(unsigned long ip, s32 size)
 }
 
 /* The bit of @slot, counted by words downwards from 8 words above @from, or 0 */
-static inline u64 sb_slot_bit(unsigned long from, unsigned long slot)
+static inline u64 slot_bit(unsigned long from, unsigned long slot)
 {
 	unsigned long n = (from + 64 - slot) / 8;
 
@@ -82,69 +82,69 @@ static inline u64 sb_slot_bit(unsigned long from, unsigned long slot)
 }
 
 /* Whether @address and a 16-bit constant may make a cfa, with the stack at @sp */
-static inline bool sb_near_stack(unsigned long address, unsigned long sp)
+static inline bool is_near_stack(unsigned long address, unsigned long sp)
 {
 	return address - (sp - 65536) < 2 * 65536;
 }
 
 /* Whether both lie on the same one of the stacks where the walk has been */
-static bool sb_same_stack(const struct sb_walk *walk, unsigned long address, unsigned long other)
+static bool is_same_stack(const struct sbuf_walk *walk, unsigned long address, unsigned long other)
 {
-	unsigned long task = sb_task_stack();
+	unsigned long task = sbuf_kstack_task();
 
-	if (sb_on_stack(task, other))
-		return sb_on_stack(task, address);
-	return sb_on_stack(walk->stack, other) && sb_on_stack(walk->stack, address);
+	if (sbuf_kstack_has(task, other))
+		return sbuf_kstack_has(task, address);
+	return sbuf_kstack_has(walk->stack, other) && sbuf_kstack_has(walk->stack, address);
 }
 
 /* Find the frames whose caller is on another stack: CFA_SP_IND */
-static void sb_find_switches(struct sb_walk *walk, unsigned int frames)
+static void find_switches(struct sbuf_walk *walk, unsigned int frames)
 {
 	unsigned int i;
 
 	walk->switches = 0;
 	for (i = 0; i < frames; i++)
-		if (!walk->regs[i + 1] && !sb_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]))
+		if (!walk->regs[i + 1] && !is_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]))
 			walk->switches |= BIT_ULL(i);
 }
 
-static inline bool sb_switches(const struct sb_walk *walk, unsigned int i)
+static inline bool switches_stack(const struct sbuf_walk *walk, unsigned int i)
 {
 	return walk->switches & BIT_ULL(i);
 }
 
 /* Whether frame @i was called and calls: not the innermost, no switch, no saved registers */
-static inline bool sb_is_call(const struct sb_walk *walk, unsigned int i)
+static inline bool is_call(const struct sbuf_walk *walk, unsigned int i)
 {
-	return i && !walk->regs[i] && !walk->regs[i + 1] && !sb_switches(walk, i);
+	return i && !walk->regs[i] && !walk->regs[i + 1] && !switches_stack(walk, i);
 }
 
 /* Where frame @i begins: after the switch of stacks, if there is one */
-static unsigned long sb_frame_low(const struct sb_walk *walk, unsigned int i)
+static unsigned long frame_low(const struct sbuf_walk *walk, unsigned int i)
 {
-	return sb_switches(walk, i) ? sb_load(walk->sp[i]) : walk->sp[i];
+	return switches_stack(walk, i) ? sbuf_kstack_load(walk->sp[i]) : walk->sp[i];
 }
 
 /* Where frame @i ends: at its saved registers, if there are some */
-static unsigned long sb_frame_cfa(const struct sb_walk *walk, unsigned int i)
+static unsigned long frame_cfa(const struct sbuf_walk *walk, unsigned int i)
 {
 	return walk->regs[i + 1] ?: walk->sp[i + 1];
 }
 
 /* Whether bp may be frame @i's frame pointer: lemma 1 */
-static bool sb_bp_in_frame(const struct sb_walk *walk, unsigned int i)
+static bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
 {
 	unsigned long bp = walk->bp[i];
 
-	return bp >= sb_frame_low(walk, i) && bp < sb_frame_cfa(walk, i) && !(bp & 7) &&
-	       sb_load(bp) == walk->bp[i + 1];
+	return bp >= frame_low(walk, i) && bp < frame_cfa(walk, i) && !(bp & 7) &&
+	       sbuf_kstack_load(bp) == walk->bp[i + 1];
 }
 
 /* Add what frame @i of a walk, a call, rules out for the ORC entry of its ip: lemma 4 */
-static void sb_constrain(const struct sb_walk *walk, unsigned int i, unsigned long ip)
+static void constrain_ip(const struct sbuf_walk *walk, unsigned int i, unsigned long ip)
 {
 	unsigned long sp = walk->sp[i], cfa = walk->sp[i + 1], bp = walk->bp[i], slot;
-	struct sb_constraint *known = sb_constraint_of(ip, cfa - sp);
+	struct constraint *known = find_constraint(ip, cfa - sp);
 	bool loads = false, saves = false;
 	u64 load = 0, saved = 0, saved_bp = 0;
 	int not = 0;
@@ -152,69 +152,69 @@ static void sb_constrain(const struct sb_walk *walk, unsigned int i, unsigned lo
 	if (!known)
 		return;
 	for (slot = sp; slot < cfa; slot += 8) {
-		unsigned long word = sb_load(slot);
+		unsigned long word = sbuf_kstack_load(slot);
 
 		if (word == cfa) {
 			loads = true;
-			load |= sb_slot_bit(bp, slot);
+			load |= slot_bit(bp, slot);
 		}
 		if (word == walk->bp[i + 1]) {
 			saves = true;
-			saved |= sb_slot_bit(cfa, slot);
-			saved_bp |= sb_slot_bit(bp, slot);
+			saved |= slot_bit(cfa, slot);
+			saved_bp |= slot_bit(bp, slot);
 		}
 	}
 	if (cfa - sp != known->size)
-		not |= SB_NOT_CFA_SP;
-	if (!sb_bp_in_frame(walk, i)) {
-		not |= SB_NOT_CFA_BP | SB_NOT_CFA_BP_IND | SB_NOT_BP_AT_BP;
+		not |= NOT_CFA_SP;
+	if (!is_bp_in_frame(walk, i)) {
+		not |= NOT_CFA_BP | NOT_CFA_BP_IND | NOT_BP_AT_BP;
 	} else {
-		s32 above = cmpxchg(&known->above, SB_NO_DISTANCE, (s32)(cfa - bp));
+		s32 above = cmpxchg(&known->above, NO_DISTANCE, (s32)(cfa - bp));
 
-		if (above != SB_NO_DISTANCE && above != (s32)(cfa - bp))
-			not |= SB_NOT_CFA_BP;
+		if (above != NO_DISTANCE && above != (s32)(cfa - bp))
+			not |= NOT_CFA_BP;
 		if (!loads)
-			not |= SB_NOT_CFA_BP_IND;
+			not |= NOT_CFA_BP_IND;
 		atomic64_and(load, &known->load);
 		atomic64_and(saved_bp, &known->saved_bp);
 	}
 	if (bp != walk->bp[i + 1])
-		not |= SB_NOT_BP_KEPT;
+		not |= NOT_BP_KEPT;
 	if (!saves)
-		not |= SB_NOT_BP_SAVED;
+		not |= NOT_BP_SAVED;
 	atomic64_and(saved, &known->saved);
 	atomic_or(not, &known->not);
 }
 
 /* Whether CFA_BP_IND may load from @slot; the prologue pushes it close to the saved bp */
-static bool sb_may_load(const struct sb_constraint *known, unsigned long bp, unsigned long slot)
+static bool may_load(const struct constraint *known, unsigned long bp, unsigned long slot)
 {
-	u64 bit = sb_slot_bit(bp, slot);
+	u64 bit = slot_bit(bp, slot);
 
-	return bit && (!known || (!(atomic_read(&known->not) & SB_NOT_CFA_BP_IND) &&
+	return bit && (!known || (!(atomic_read(&known->not) & NOT_CFA_BP_IND) &&
 				  atomic64_read(&known->load) & bit));
 }
 
 /* Whether BP_SAVED may load from @slot */
-static bool sb_may_save(const struct sb_constraint *known, unsigned long cfa, unsigned long bp,
-			unsigned long slot)
+static bool may_save(const struct constraint *known, unsigned long cfa, unsigned long bp,
+		     unsigned long slot)
 {
-	u64 from_cfa = sb_slot_bit(cfa, slot), from_bp = sb_slot_bit(bp, slot);
+	u64 from_cfa = slot_bit(cfa, slot), from_bp = slot_bit(bp, slot);
 	int not;
 
 	if (!known)
 		return true;
 	not = atomic_read(&known->not);
-	if (not & SB_NOT_BP_SAVED)
+	if (not & NOT_BP_SAVED)
 		return false;
 	if (!from_cfa || atomic64_read(&known->saved) & from_cfa)
 		return true;
-	return !(not & SB_NOT_BP_AT_BP) &&
+	return !(not & NOT_BP_AT_BP) &&
 	       (!from_bp || atomic64_read(&known->saved_bp) & from_bp);
 }
 
 /* Whether a function of the kernel itself begins less than nine bytes before @ip */
-static bool sb_is_function_start(unsigned long ip, char *name)
+static bool is_function_start(unsigned long ip, char *name)
 {
 	const char *offset;
 
@@ -235,86 +235,88 @@ static bool sb_is_function_start(unsigned long ip, char *name)
  * ours knows whether it is there; else only the innermost frame's ip is looked up, if it is the
  * kernel's, as that takes long.  di and dx serve entry code too, where interrupts are off.
  */
-static bool sb_regs_fit(struct sb_walk *walk, unsigned int i, unsigned long ip,
-			const struct pt_regs *regs)
+static bool regs_fit(struct sbuf_walk *walk, unsigned int i, unsigned long ip,
+		     const struct pt_regs *regs)
 {
 	const struct pt_regs *at = regs ?: walk->start_regs;
-	unsigned long di = sb_load((unsigned long)&at->di), dx = sb_load((unsigned long)&at->dx);
-	unsigned long sp = walk->sp[i], cfa = sb_frame_cfa(walk, i);
+	unsigned long di = sbuf_kstack_load((unsigned long)&at->di);
+	unsigned long dx = sbuf_kstack_load((unsigned long)&at->dx);
+	unsigned long sp = walk->sp[i], cfa = frame_cfa(walk, i);
 
-	if (regs && !(sb_load((unsigned long)&regs->flags) & X86_EFLAGS_IF) &&
-	    (sb_near_stack(di, sp) || sb_near_stack(dx, sp)))
+	if (regs && !(sbuf_kstack_load((unsigned long)&regs->flags) & X86_EFLAGS_IF) &&
+	    (is_near_stack(di, sp) || is_near_stack(dx, sp)))
 		return false;
-	if (!sb_near_stack(sb_load((unsigned long)&at->r10), sp) &&
-	    !sb_near_stack(sb_load((unsigned long)&at->r13), sp) &&
-	    !(SB_ORC_ANY_REG &&
-	      (di == cfa || dx == cfa || sb_load((unsigned long)&at->ax) == cfa)))
+	if (!is_near_stack(sbuf_kstack_load((unsigned long)&at->r10), sp) &&
+	    !is_near_stack(sbuf_kstack_load((unsigned long)&at->r13), sp) &&
+	    !(SBUF_ORC_ANY_REG &&
+	      (di == cfa || dx == cfa || sbuf_kstack_load((unsigned long)&at->ax) == cfa)))
 		return true;
 	return !i && walk->sp[i + 1] == sp + 8 &&
-	       (walk->flags & SB_PROBED ? walk->flags & SB_ENTRY :
-					sb_is_function_start(ip, walk->name));
+	       (walk->flags & SBUF_PROBED ? walk->flags & SBUF_ENTRY :
+					is_function_start(ip, walk->name));
 }
 
 /* Whether the theorem's conditions hold for a walk: "What is kept out" in docs/recall.md */
-static bool sb_walk_fits(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
 	unsigned int frames = nr - 1 + walk->user_regs, i;
 
 	for (i = 0; i < nr; i++) {
 		const struct pt_regs *regs = (const struct pt_regs *)walk->regs[i];
 
-		if (!sb_orc_is_stable(pc[i]))
+		if (!sbuf_recall_is_stable(pc[i]))
 			return false;
-		if (i < frames && (!i || regs) && !sb_regs_fit(walk, i, pc[i], regs))
+		if (i < frames && (!i || regs) && !regs_fit(walk, i, pc[i], regs))
 			return false;
-		if (i < frames && sb_switches(walk, i) && !sb_on_stack(walk->stack, walk->sp[i]))
+		if (i < frames && switches_stack(walk, i) &&
+		    !sbuf_kstack_has(walk->stack, walk->sp[i]))
 			return false;
 		if (!i)
 			continue;
 		/* On a known stack, the address in memory is the one reported, and outwards */
-		if (walk->sp[i] & 7 || !(sb_on_stack(walk->stack, walk->sp[i] - 8) ||
-					 sb_on_stack(sb_task_stack(), walk->sp[i] - 8)) ||
-		    sb_load(regs ? (unsigned long)&regs->ip : walk->sp[i] - 8) != pc[i] ||
-		    (sb_same_stack(walk, walk->sp[i] - 8, walk->sp[i - 1]) &&
+		if (walk->sp[i] & 7 || !(sbuf_kstack_has(walk->stack, walk->sp[i] - 8) ||
+					 sbuf_kstack_has(sbuf_kstack_task(), walk->sp[i] - 8)) ||
+		    sbuf_kstack_load(regs ? (unsigned long)&regs->ip : walk->sp[i] - 8) != pc[i] ||
+		    (is_same_stack(walk, walk->sp[i] - 8, walk->sp[i - 1]) &&
 		     walk->sp[i] <= walk->sp[i - 1]))
 			return false;
 	}
 	return !walk->user_regs ||
 	       (walk->sp[nr] >= walk->sp[nr - 1] &&
-		sb_on_stack(sb_task_stack(), walk->sp[nr] + sizeof(struct pt_regs) - 8));
+		sbuf_kstack_has(sbuf_kstack_task(), walk->sp[nr] + sizeof(struct pt_regs) - 8));
 }
 
 /* A cache entry that is being built; arrays are by segment, the first one included */
-struct sb_builder {
-	struct sb_cache_entry *entry;
-	const struct sb_walk *walk;
-	struct sb_run *run;			/* the last one, or NULL */
-	struct sb_check *next;
-	struct sb_check *end;			/* of the entry's memory */
+struct builder {
+	struct sbuf_entry *entry;
+	const struct sbuf_walk *walk;
+	struct sbuf_run *run;			/* the last one, or NULL */
+	struct sbuf_check *next;
+	struct sbuf_check *end;			/* of the entry's memory */
 	unsigned int segments;
-	unsigned long base[SB_SEGMENTS];	/* in this walk */
-	unsigned long from[SB_SEGMENTS];	/* slots from here on are of this segment */
-	unsigned long low[SB_SEGMENTS];		/* lowest slot */
-	unsigned long high[SB_SEGMENTS];	/* end of the highest slot */
-	bool located[SB_SEGMENTS];		/* where the base is loaded from is known */
+	unsigned long base[SBUF_SEGMENTS];	/* in this walk */
+	unsigned long from[SBUF_SEGMENTS];	/* slots from here on are of this segment */
+	unsigned long low[SBUF_SEGMENTS];		/* lowest slot */
+	unsigned long high[SBUF_SEGMENTS];	/* end of the highest slot */
+	bool located[SBUF_SEGMENTS];		/* where the base is loaded from is known */
 };
 
 /* The outermost segment on the stack of @address whose element of @from is not above it */
-static unsigned int sb_segment_of(const struct sb_builder *builder, const unsigned long *from,
-				  unsigned long address)
+static unsigned int find_segment(const struct builder *builder, const unsigned long *from,
+				 unsigned long address)
 {
 	unsigned int n = builder->segments;
 
 	while (--n > 0)
-		if (address >= from[n] && sb_same_stack(builder->walk, address, builder->base[n]))
+		if (address >= from[n] && is_same_stack(builder->walk, address, builder->base[n]))
 			break;
 	return n;
 }
 
 /* Make @slot one of its segment's, and return that */
-static unsigned int sb_use_slot(struct sb_builder *builder, unsigned long slot)
+static unsigned int use_slot(struct builder *builder, unsigned long slot)
 {
-	unsigned int n = sb_segment_of(builder, builder->from, slot);
+	unsigned int n = find_segment(builder, builder->from, slot);
 
 	builder->low[n] = min(builder->low[n], slot);
 	builder->high[n] = max(builder->high[n], slot + sizeof(long));
@@ -322,35 +324,35 @@ static unsigned int sb_use_slot(struct sb_builder *builder, unsigned long slot)
 }
 
 /* Check that @slot, or the register bp if that is 0, holds @value; false if there is no room */
-static bool sb_add_check(struct sb_builder *builder, unsigned long slot, unsigned int value_base,
-			 s64 value)
+static bool add_check(struct builder *builder, unsigned long slot, unsigned int value_base,
+		      s64 value)
 {
-	struct sb_cache_entry *entry = builder->entry;
-	unsigned int slot_base = SB_BASE_BP;
+	struct sbuf_entry *entry = builder->entry;
+	unsigned int slot_base = SBUF_BASE_BP;
 
 	if (slot) {
-		slot_base = sb_use_slot(builder, slot);
+		slot_base = use_slot(builder, slot);
 		slot -= builder->base[slot_base];
 	}
 	if (value != (s32)value || (s64)slot != (s32)slot)
 		return false;
-	if (value_base == SB_BASE_TEXT && slot_base && !entry->segment[slot_base - 1].has_ret) {
-		struct sb_segment *segment = &entry->segment[slot_base - 1];
+	if (value_base == SBUF_BASE_TEXT && slot_base && !entry->segment[slot_base - 1].has_ret) {
+		struct sbuf_segment *segment = &entry->segment[slot_base - 1];
 
 		segment->ret_offset = slot;
 		segment->ret_value = value;
 		segment->has_ret = true;
 		return true;
 	}
-	if (value_base == SB_BASE_TEXT && !slot_base && !builder->run) {
+	if (value_base == SBUF_BASE_TEXT && !slot_base && !builder->run) {
 		entry->frames++;
 	} else {
 		if (!builder->run || builder->run->slot_base != slot_base ||
 		    builder->run->value_base != value_base) {
 			if (builder->next >= builder->end || entry->runs == U8_MAX)
 				return false;
-			builder->run = (struct sb_run *)builder->next++;
-			*builder->run = (struct sb_run) {
+			builder->run = (struct sbuf_run *)builder->next++;
+			*builder->run = (struct sbuf_run) {
 				.slot_base = slot_base,
 				.value_base = value_base,
 			};
@@ -360,30 +362,30 @@ static bool sb_add_check(struct sb_builder *builder, unsigned long slot, unsigne
 	}
 	if (builder->next >= builder->end)
 		return false;
-	*builder->next++ = (struct sb_check) { .offset = slot, .value = value };
+	*builder->next++ = (struct sbuf_check) { .offset = slot, .value = value };
 	return true;
 }
 
 /* Check that @slot, or the register bp if that is 0, holds the address @value of the stack */
-static bool sb_add_address(struct sb_builder *builder, unsigned long slot, unsigned long value)
+static bool add_address(struct builder *builder, unsigned long slot, unsigned long value)
 {
-	unsigned int n = sb_segment_of(builder, builder->base, value);
+	unsigned int n = find_segment(builder, builder->base, value);
 
-	return sb_add_check(builder, slot, n, value - builder->base[n]);
+	return add_check(builder, slot, n, value - builder->base[n]);
 }
 
-/* As sb_add_address(), for a bp; if @value is a base not located yet, locate it at @slot */
-static bool sb_add_bp(struct sb_builder *builder, unsigned long slot, unsigned long value)
+/* As add_address(), for a bp; if @value is a base not located yet, locate it at @slot */
+static bool add_bp(struct builder *builder, unsigned long slot, unsigned long value)
 {
-	unsigned int to = sb_segment_of(builder, builder->base, value), from = SB_BASE_BP;
+	unsigned int to = find_segment(builder, builder->base, value), from = SBUF_BASE_BP;
 
 	if (builder->located[to] || value != builder->base[to])
-		return sb_add_address(builder, slot, value);
+		return add_address(builder, slot, value);
 	if (slot) {
-		from = sb_segment_of(builder, builder->from, slot);
+		from = find_segment(builder, builder->from, slot);
 		if (from >= to)
-			return sb_add_address(builder, slot, value);
-		sb_use_slot(builder, slot);
+			return add_address(builder, slot, value);
+		use_slot(builder, slot);
 		slot -= builder->base[from];
 	}
 	builder->entry->segment[to - 1].from = from;
@@ -393,35 +395,35 @@ static bool sb_add_bp(struct sb_builder *builder, unsigned long slot, unsigned l
 }
 
 /* Check what CFA_BP_IND may load in frame @i: lemma 3; false if there is no room */
-static bool sb_add_cfa_checks(struct sb_builder *builder, unsigned int i,
-			      const struct sb_constraint *known)
+static bool add_cfa_checks(struct builder *builder, unsigned int i,
+			   const struct constraint *known)
 {
-	unsigned long cfa = sb_frame_cfa(builder->walk, i), bp = builder->walk->bp[i], slot;
+	unsigned long cfa = frame_cfa(builder->walk, i), bp = builder->walk->bp[i], slot;
 
 	/* A realigned frame has a copy of the return address between these */
 	if (cfa == bp + 16)
 		return true;
-	for (slot = sb_frame_low(builder->walk, i); slot < cfa; slot += 8)
-		if (sb_load(slot) == cfa && sb_may_load(known, bp, slot) &&
-		    !sb_add_address(builder, slot, cfa))
+	for (slot = frame_low(builder->walk, i); slot < cfa; slot += 8)
+		if (sbuf_kstack_load(slot) == cfa && may_load(known, bp, slot) &&
+		    !add_address(builder, slot, cfa))
 			return false;
 	return true;
 }
 
 /* Check what BP_SAVED may load in frame @i: lemma 2; how many checks, or -1 if there is no room */
-static int sb_add_bp_checks(struct sb_builder *builder, unsigned int i,
-			    const struct sb_constraint *known)
+static int add_bp_checks(struct builder *builder, unsigned int i,
+			 const struct constraint *known)
 {
-	const struct sb_walk *walk = builder->walk;
-	unsigned long cfa = sb_frame_cfa(walk, i), slot;
+	const struct sbuf_walk *walk = builder->walk;
+	unsigned long cfa = frame_cfa(walk, i), slot;
 	unsigned long end = cfa + (walk->regs[i + 1] ? sizeof(struct pt_regs) : 0);
 	int n = 0;
 
-	for (slot = sb_frame_low(walk, i); slot < end; slot += 8) {
-		if (sb_load(slot) != walk->bp[i + 1] ||
-		    !sb_may_save(known, cfa, walk->bp[i], slot))
+	for (slot = frame_low(walk, i); slot < end; slot += 8) {
+		if (sbuf_kstack_load(slot) != walk->bp[i + 1] ||
+		    !may_save(known, cfa, walk->bp[i], slot))
 			continue;
-		if (!sb_add_bp(builder, slot, walk->bp[i + 1]))
+		if (!add_bp(builder, slot, walk->bp[i + 1]))
 			return -1;
 		n++;
 	}
@@ -429,18 +431,18 @@ static int sb_add_bp_checks(struct sb_builder *builder, unsigned int i,
 }
 
 /* Begin a segment in frame @i, with the slots from @from on.  @slot of @base: 0 if not yet known */
-static bool sb_add_segment(struct sb_builder *builder, unsigned int i, unsigned long base,
-			   unsigned long from, unsigned long slot)
+static bool add_segment(struct builder *builder, unsigned int i, unsigned long base,
+			unsigned long from, unsigned long slot)
 {
-	const struct sb_walk *walk = builder->walk;
+	const struct sbuf_walk *walk = builder->walk;
 	unsigned int n = builder->segments;
-	struct sb_segment *segment = &builder->entry->segment[n - 1];
+	struct sbuf_segment *segment = &builder->entry->segment[n - 1];
 
-	if (n == SB_SEGMENTS)
+	if (n == SBUF_SEGMENTS)
 		return false;
-	*segment = (struct sb_segment) {};
+	*segment = (struct sbuf_segment) {};
 	if (slot) {
-		segment->from = sb_use_slot(builder, slot);
+		segment->from = use_slot(builder, slot);
 		segment->offset = slot - builder->base[segment->from];
 	}
 	builder->located[n] = slot;
@@ -449,50 +451,50 @@ static bool sb_add_segment(struct sb_builder *builder, unsigned int i, unsigned 
 	builder->low[n] = base;
 	builder->high[n] = base;
 	/* The caller's sp must lie above frame @i's, on one stack: lemma 6 */
-	segment->gap = sb_same_stack(walk, base, builder->base[n - 1]) ?
+	segment->gap = is_same_stack(walk, base, builder->base[n - 1]) ?
 		(walk->sp[i] - builder->base[n - 1]) - (walk->sp[i + 1] - base) : LONG_MIN;
 	builder->segments++;
 	return true;
 }
 
 /* Whether frame @i, a call, is of varying size and can begin a segment */
-static bool sb_is_variable(const struct sb_walk *walk, unsigned int i, unsigned long ip)
+static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i, unsigned long ip)
 {
-	const struct sb_constraint *known = sb_is_call(walk, i) ? sb_constraint_of(ip, 0) : NULL;
+	const struct constraint *known = is_call(walk, i) ? find_constraint(ip, 0) : NULL;
 
-	return known && atomic_read(&known->not) & SB_NOT_CFA_SP && sb_bp_in_frame(walk, i);
+	return known && atomic_read(&known->not) & NOT_CFA_SP && is_bp_in_frame(walk, i);
 }
 
 /* Begin segments where registers were saved, stacks switched, and frames vary in size */
-static bool sb_add_segments(struct sb_builder *builder, const unsigned long *pc,
-			    unsigned int frames)
+static bool add_segments(struct builder *builder, const unsigned long *pc,
+			 unsigned int frames)
 {
-	const struct sb_walk *walk = builder->walk;
+	const struct sbuf_walk *walk = builder->walk;
 	unsigned int variable = 0, others = 0, i;
 
 	for (i = 0; i < frames; i++) {
-		others += walk->regs[i + 1] || sb_switches(walk, i);
-		variable += sb_is_variable(walk, i, pc[i]);
+		others += walk->regs[i + 1] || switches_stack(walk, i);
+		variable += is_variable_frame(walk, i, pc[i]);
 	}
 	for (i = 0; i < frames; i++) {
 		unsigned long regs = walk->regs[i + 1];
 
 		if (regs) {
-			if (!sb_add_segment(builder, i, walk->sp[i + 1], walk->sp[i + 1],
-					    regs + offsetof(struct pt_regs, sp)))
+			if (!add_segment(builder, i, walk->sp[i + 1], walk->sp[i + 1],
+					 regs + offsetof(struct pt_regs, sp)))
 				return false;
-		} else if (sb_switches(walk, i)) {
-			unsigned long was = sb_load(walk->sp[i]);
+		} else if (switches_stack(walk, i)) {
+			unsigned long was = sbuf_kstack_load(walk->sp[i]);
 
 			/* By CFA_SP_IND, and not by CFA_SP */
 			if (walk->sp[i + 1] - was > 32768 ||
-			    sb_near_stack(walk->sp[i + 1], walk->sp[i]) ||
-			    !sb_add_segment(builder, i, was, was, walk->sp[i]))
+			    is_near_stack(walk->sp[i + 1], walk->sp[i]) ||
+			    !add_segment(builder, i, was, was, walk->sp[i]))
 				return false;
-		} else if (sb_is_variable(walk, i, pc[i])) {
+		} else if (is_variable_frame(walk, i, pc[i])) {
 			/* The outermost ones, as many as there are segments for */
-			if (variable-- + others < SB_SEGMENTS &&
-			    !sb_add_segment(builder, i, walk->bp[i], walk->sp[i], 0))
+			if (variable-- + others < SBUF_SEGMENTS &&
+			    !add_segment(builder, i, walk->bp[i], walk->sp[i], 0))
 				return false;
 		}
 	}
@@ -500,65 +502,65 @@ static bool sb_add_segments(struct sb_builder *builder, const unsigned long *pc,
 }
 
 /* Check return addresses, and that saved registers are still those of kernel mode */
-static bool sb_add_returns(struct sb_builder *builder, const unsigned long *pc, unsigned int nr)
+static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
-	const struct sb_walk *walk = builder->walk;
+	const struct sbuf_walk *walk = builder->walk;
 	unsigned int i;
 
 	for (i = 1; i < nr; i++) {
 		unsigned long slot = walk->regs[i] ?
 			walk->regs[i] + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
 
-		if (!sb_add_check(builder, slot, SB_BASE_TEXT,
-				  pc[i] - (unsigned long)stack_trace_save))
+		if (!add_check(builder, slot, SBUF_BASE_TEXT,
+			       pc[i] - (unsigned long)stack_trace_save))
 			return false;
 	}
 	for (i = 1; i < nr; i++) {
 		unsigned long cs = walk->regs[i] + offsetof(struct pt_regs, cs);
 
-		if (walk->regs[i] && !sb_add_check(builder, cs, SB_BASE_ZERO, sb_load(cs)))
+		if (walk->regs[i] && !add_check(builder, cs, SBUF_BASE_ZERO, sbuf_kstack_load(cs)))
 			return false;
 	}
 	return true;
 }
 
 /* Check the values of bp that can matter, outermost first: lemmas 1 to 3 */
-static bool sb_add_frame_pointers(struct sb_builder *builder, const unsigned long *pc,
-				  unsigned int frames)
+static bool add_frame_pointers(struct builder *builder, const unsigned long *pc,
+			       unsigned int frames)
 {
-	const struct sb_walk *walk = builder->walk;
+	const struct sbuf_walk *walk = builder->walk;
 	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {
-		const struct sb_constraint *known =
-			sb_is_call(walk, i) ? sb_constraint_of(pc[i], 0) : NULL;
+		const struct constraint *known =
+			is_call(walk, i) ? find_constraint(pc[i], 0) : NULL;
 		int not = known ? atomic_read(&known->not) : 0;
 		bool want_here = want;
 
 		if (want) {
-			int n = sb_add_bp_checks(builder, i, known);
+			int n = add_bp_checks(builder, i, known);
 
 			/* BP_KEPT: then bp[i] is needed as well */
-			want = walk->bp[i] == walk->bp[i + 1] && !(not & SB_NOT_BP_KEPT);
+			want = walk->bp[i] == walk->bp[i + 1] && !(not & NOT_BP_KEPT);
 			if (n < 0 || (!n && !want))
 				return false;
 		}
-		if (!sb_bp_in_frame(walk, i))
+		if (!is_bp_in_frame(walk, i))
 			continue;
-		if (~not & (SB_NOT_CFA_BP | SB_NOT_CFA_BP_IND)) {
-			if (!sb_add_cfa_checks(builder, i, known))
+		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND)) {
+			if (!add_cfa_checks(builder, i, known))
 				return false;
 			want = true;
-		} else if (want_here && ~not & SB_NOT_BP_AT_BP) {
+		} else if (want_here && ~not & NOT_BP_AT_BP) {
 			want = true;
 		}
 	}
-	return !want || sb_add_bp(builder, 0, walk->bp[0]);
+	return !want || add_bp(builder, 0, walk->bp[0]);
 }
 
 /* Check that the stack still ends at registers of user mode, if it did: lemma 7 */
-static bool sb_add_end(struct sb_builder *builder, unsigned int nr)
+static bool add_end(struct builder *builder, unsigned int nr)
 {
 	unsigned long cs = builder->walk->sp[nr] + offsetof(struct pt_regs, cs);
 	unsigned int last = builder->segments - 1;
@@ -566,24 +568,24 @@ static bool sb_add_end(struct sb_builder *builder, unsigned int nr)
 	builder->entry->user_cs = 0;
 	if (!builder->walk->user_regs)
 		return true;
-	if (sb_use_slot(builder, cs) != last)
+	if (use_slot(builder, cs) != last)
 		return false;
 	builder->entry->end = cs - builder->base[last];
-	builder->entry->user_cs = sb_load(cs);
-	return sb_load(cs) == builder->entry->user_cs;
+	builder->entry->user_cs = sbuf_kstack_load(cs);
+	return sbuf_kstack_load(cs) == builder->entry->user_cs;
 }
 
 /* Set the bounds of the segments, when all slots are known */
-static bool sb_bound_segments(struct sb_builder *builder)
+static bool bound_segments(struct builder *builder)
 {
-	unsigned long task = sb_task_stack();
+	unsigned long task = sbuf_kstack_task();
 	unsigned int i;
 
 	for (i = 0; i < builder->segments; i++) {
-		bool on_task = sb_on_stack(task, builder->base[i]);
+		bool on_task = sbuf_kstack_has(task, builder->base[i]);
 		unsigned long stack = on_task ? task : builder->walk->stack;
 		unsigned long size = builder->high[i] - builder->low[i];
-		struct sb_segment *segment;
+		struct sbuf_segment *segment;
 
 		if (!builder->located[i] || builder->low[i] < stack ||
 		    builder->high[i] > stack + THREAD_SIZE)
@@ -595,7 +597,7 @@ static bool sb_bound_segments(struct sb_builder *builder)
 		segment = &builder->entry->segment[i - 1];
 		segment->low = builder->base[i] - builder->low[i];
 		segment->span = THREAD_SIZE - size;
-		segment->stack = on_task ? SB_BASE_TASK : SB_BASE_STACK;
+		segment->stack = on_task ? SBUF_BASE_TASK : SBUF_BASE_STACK;
 		if (!segment->has_ret)
 			return false;
 	}
@@ -603,94 +605,95 @@ static bool sb_bound_segments(struct sb_builder *builder)
 }
 
 /* Build an entry; returns its size in bytes, or 0 if the stack is not cacheable */
-static unsigned long sb_build_entry(struct sb_cache_entry *entry, unsigned long room,
-				    struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
+				 struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
-	struct sb_builder *builder = (struct sb_builder *)walk->draft;
+	struct builder *builder = (struct builder *)walk->builder;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
 
-	BUILD_BUG_ON(sizeof(*builder) > sizeof(walk->draft));
-	*builder = (struct sb_builder) {
+	BUILD_BUG_ON(sizeof(*builder) > sizeof(walk->builder));
+	*builder = (struct builder) {
 		.entry = entry, .walk = walk, .end = (void *)entry + room, .segments = 1,
 		.base = { walk->sp[0] }, .from = { walk->sp[0] }, .low = { walk->sp[0] },
 		.high = { walk->sp[0] }, .located = { true },
 	};
-	sb_find_switches(walk, frames);
-	if (!sb_walk_fits(walk, pc, nr))
+	find_switches(walk, frames);
+	if (!walk_fits(walk, pc, nr))
 		return 0;
 	/* Only calls: the unwinder looks up another address's ORC entry for other frames */
 	for (i = 1; i < frames; i++)
-		if (sb_is_call(walk, i))
-			sb_constrain(walk, i, pc[i]);
+		if (is_call(walk, i))
+			constrain_ip(walk, i, pc[i]);
 
 	entry->frames = 0;
 	entry->runs = 0;
-	if (!sb_add_segments(builder, pc, frames))
+	if (!add_segments(builder, pc, frames))
 		return 0;
-	builder->next = (struct sb_check *)&entry->segment[builder->segments - 1];
+	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
 	entry->segments = builder->segments - 1;
-	if (!sb_add_returns(builder, pc, nr) || !sb_add_frame_pointers(builder, pc, frames) ||
-	    !sb_add_end(builder, nr) || !sb_bound_segments(builder))
+	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, pc, frames) ||
+	    !add_end(builder, nr) || !bound_segments(builder))
 		return 0;
 	return (void *)builder->next - (void *)entry;
 }
 
 /* A stack learnt this often in one epoch and generation is taken for uncacheable */
-#define SB_LEARN_TRIES	64
+#define LEARN_TRIES	64
 
-bool sb_learn(u32 id, const struct sb_trace *trace, struct sb_walk *walk, const unsigned long *pc)
+bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
+		       const unsigned long *pc)
 {
-	const struct sb_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
+	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	/* AGAIN never changes.  TEXT must be set: until then the stack is not recalled */
 	const u64 flags = STACKBUF_STACK_TEXT |
-			  (READ_ONCE(sb_stack(id)->flags) & STACKBUF_STACK_AGAIN);
+			  (READ_ONCE(sbuf_table_stack(id)->flags) & STACKBUF_STACK_AGAIN);
 	const u64 head = id | (u64)trace->nr << 32 | flags << 40 | (u64)trace->words << 48;
-	const u32 what = (id + walk->epoch * 0x9e3779b1U + READ_ONCE(sb_cache_generation)) << 8;
-	struct sb_newest *newest = &sb_newest[sb_id_granule(id)];
+	const u32 what = (id + walk->epoch * 0x9e3779b1U + READ_ONCE(sbuf_cache_generation)) << 8;
+	struct sbuf_newest *newest = &sbuf_newest[sbuf_id_granule(id)];
 	u32 tries = READ_ONCE(newest->tries);
 	u32 unit = READ_ONCE(newest->unit);
-	struct sb_cache_entry *entry = sb_entry_at(unit);
+	struct sbuf_entry *entry = sbuf_entry_at(unit);
 	unsigned long size;
 	unsigned int units;
 
 	if ((tries & ~0xffU) != what)
 		tries = what;
-	if ((tries & 0xff) >= SB_LEARN_TRIES)
+	if ((tries & 0xff) >= LEARN_TRIES)
 		return false;
-	walk->stack = sb_stack_of(walk->sp[0]);
+	walk->stack = sbuf_kstack_of(walk->sp[0]);
 	/* Often only its place in the index is lost, or this walk starts deeper */
 	if (unit && entry->head == head && entry->epoch == walk->epoch) {
 		if (start.sp - walk->stack < READ_ONCE(entry->least))
 			WRITE_ONCE(entry->least, start.sp - walk->stack);
-		if (sb_entry_matches(entry, &start, walk->stack)) {
-			sb_index_entry(unit, &start, walk->stack);
+		if (sbuf_entry_matches(entry, &start, walk->stack)) {
+			sbuf_index_entry(unit, &start, walk->stack);
 			return true;
 		}
 	}
 
 	/* A check for each frame and some more */
-	size = sizeof(*entry) + (SB_SEGMENTS - 1) * sizeof(struct sb_segment) +
-	       (trace->nr + 24) * sizeof(struct sb_check);
-	units = DIV_ROUND_UP(size, SB_UNIT);
-	unit = sb_alloc_units(units);
+	size = sizeof(*entry) + (SBUF_SEGMENTS - 1) * sizeof(struct sbuf_segment) +
+	       (trace->nr + 24) * sizeof(struct sbuf_check);
+	units = DIV_ROUND_UP(size, SBUF_UNIT);
+	unit = sbuf_cache_alloc(units);
 	if (!unit)
 		return true;
-	entry = sb_entry_at(unit);
+	entry = sbuf_entry_at(unit);
 	/* In a long form an encoded frame is no 32-bit value to check */
 	size = trace->words == trace->nr && !trace->cut ?
-		sb_build_entry(entry, size, walk, pc, trace->nr) : 0;
-	sb_trim_units(unit, units, DIV_ROUND_UP(size, SB_UNIT));
-	WRITE_ONCE(newest->tries, size ? tries + 1 : what | SB_LEARN_TRIES);
+		build_entry(entry, size, walk, pc, trace->nr) : 0;
+	sbuf_cache_trim(unit, units, DIV_ROUND_UP(size, SBUF_UNIT));
+	WRITE_ONCE(newest->tries, size ? tries + 1 : what | LEARN_TRIES);
 	if (!size)
 		return false;
 	entry->head = head;
 	entry->ip = pc[0];
-	entry->stack = sb_stack(id);
+	entry->stack = sbuf_table_stack(id);
 	entry->least = start.sp - walk->stack;
 	/* Void if modules were loaded or unloaded since the walk began */
 	entry->epoch = walk->epoch;
-	/* The entry is complete before it can be found, here as in sb_index_add() */
+	/* The entry is complete before it can be found, here as in add_to_index() */
 	smp_store_release(&newest->unit, unit);
-	sb_index_entry(unit, &start, walk->stack);
+	sbuf_index_entry(unit, &start, walk->stack);
 	return true;
 }

@@ -10,23 +10,23 @@
  * On x86-64 a frame lies above the record that holds its address, as with ORC; on arm64 a
  * record lies at the lower end of its frame.
  */
-void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr)
+void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
 	unsigned long fp = walk->bp[0], low = walk->sp[0];
-	const unsigned long end = sb_records_end();
+	const unsigned long end = sbuf_record_end();
 	unsigned int i = 1;
 
 	/* The caller that no record holds yet */
 	if (walk->caller)
 		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
-	for (; i < nr && sb_next_record(&fp, &low, end) == pc[i]; i++)
+	for (; i < nr && sbuf_record_next(&fp, &low, end) == pc[i]; i++)
 		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
 	for (; i < nr; i++)
 		walk->sp[i] = 0;
 }
 
-#if !SB_HAVE_UNWIND
-int sb_walk_records(struct sb_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
+#if !SBUF_HAVE_UNWIND
+int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
 {
 	unsigned long fp = regs->regs[29], stack, low, pc, at;
 	const struct pt_regs *interrupted;
@@ -39,19 +39,19 @@ int sb_walk_records(struct sb_scratch *scratch, const struct pt_regs *regs, unsi
 	if (caller)
 		scratch->pc[nr++] = caller;
 	/* If it is mapped, a CPU's stack for interrupts is aligned like a task's */
-	stack = sb_stack_of(regs->sp);
+	stack = sbuf_kstack_of(regs->sp);
 	if (!stack && IS_ENABLED(CONFIG_VMAP_STACK))
 		stack = regs->sp & ~(THREAD_SIZE - 1UL);
 	low = stack;
-	while (stack && nr < ARRAY_SIZE(scratch->pc) && !sb_is_last_record(low, fp)) {
-		if (stack != sb_task_stack() && sb_on_stack(sb_task_stack(), fp)) {
-			stack = sb_task_stack();
+	while (stack && nr < ARRAY_SIZE(scratch->pc) && !sbuf_record_is_last(low, fp)) {
+		if (stack != sbuf_kstack_task() && sbuf_kstack_has(sbuf_kstack_task(), fp)) {
+			stack = sbuf_kstack_task();
 			low = stack;
 		}
 		at = fp;
-		pc = sb_next_record(&fp, &low, stack + THREAD_SIZE);
+		pc = sbuf_record_next(&fp, &low, stack + THREAD_SIZE);
 		/* A record of zeros may be that of an exception */
-		interrupted = pc || fp ? NULL : sb_interrupted_regs(at, stack);
+		interrupted = pc || fp ? NULL : sbuf_arch_interrupted_regs(at, stack);
 		if (interrupted) {
 			pc = interrupted->pc;
 			fp = interrupted->regs[29];

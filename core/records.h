@@ -9,36 +9,36 @@
 
 #include "unwind.h"
 
-#if SB_HAVE_RECORDS
+#if SBUF_HAVE_RECORDS
 
 /*
  * Read the record at *@fp, which must lie from *@low on below @end, and advance both to what
  * follows it.  Returns its return address, or 0 if there is no record.
  */
-static __always_inline unsigned long sb_next_record(unsigned long *fp, unsigned long *low,
-						    unsigned long end)
+static __always_inline unsigned long sbuf_record_next(unsigned long *fp, unsigned long *low,
+						      unsigned long end)
 {
 	unsigned long at = *fp;
 
 	if (unlikely(at & 7 || at < *low || at > end - 16))
 		return 0;
 	*low = at + 16;
-	*fp = sb_load(at);
-	return SB_STRIP(sb_load(at + 8));
+	*fp = sbuf_kstack_load(at);
+	return SBUF_STRIP(sbuf_kstack_load(at + 8));
 }
 
 #ifdef CONFIG_X86_64
 /* All records lie below the task's saved registers */
-static inline unsigned long sb_records_end(void)
+static inline unsigned long sbuf_record_end(void)
 {
 	return (unsigned long)task_pt_regs(current);
 }
 
 /*
  * Whether the unwinder ends after a record that ends at @low and holds @fp.  It also ends at a
- * copy of the last record that ftrace makes below it: sb_learn() leaves such stacks out.
+ * copy of the last record that ftrace makes below it: sbuf_recall_learn() leaves such stacks out.
  */
-static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
+static inline bool sbuf_record_is_last(unsigned long low, unsigned long fp)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 
@@ -46,12 +46,12 @@ static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
 	       (fp == ((unsigned long)regs | 1) && (user_mode(regs) || !regs->ip));
 }
 #else
-static inline unsigned long sb_records_end(void)
+static inline unsigned long sbuf_record_end(void)
 {
-	return sb_task_stack() + THREAD_SIZE;
+	return sbuf_kstack_task() + THREAD_SIZE;
 }
 
-static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
+static inline bool sbuf_record_is_last(unsigned long low, unsigned long fp)
 {
 	return fp == (unsigned long)&task_pt_regs(current)->stackframe;
 }
@@ -61,19 +61,20 @@ static inline bool sb_is_last_record(unsigned long low, unsigned long fp)
  * Fill in @walk->sp for the @nr frames @pc, which the walk did not; 0 where it is unknown.
  * Interrupts are off, on the CPU and in the context of the walk.
  */
-void sb_place_frames(struct sb_walk *walk, const unsigned long *pc, unsigned int nr);
+void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr);
 
 /*
  * Walk from @regs of kernel mode, where the kernel exports no such function.  @caller is the
  * return address that is still in the link register, or 0.  Trampolines' addresses are reported
  * as they are.  Return the number of addresses, at least 1.  Preemption is disabled.
  */
-int sb_walk_records(struct sb_scratch *scratch, const struct pt_regs *regs, unsigned long caller);
+int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs,
+		     unsigned long caller);
 
 #else
 
-static inline void sb_place_frames(struct sb_walk *walk, const unsigned long *pc,
-				   unsigned int nr) { }
+static inline void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc,
+					    unsigned int nr) { }
 
 #endif
 

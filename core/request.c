@@ -22,55 +22,55 @@
 
 #include "internal.h"
 
-static atomic_t sb_requested;
-struct work_struct sb_work[SB_REQUESTS];
+static atomic_t requested_workers;
+struct work_struct sbuf_worker[SBUF_WORKERS];
 
-static void sb_start_work(struct irq_work *work)
+static void start_workers(struct irq_work *work)
 {
 	/* It is no longer pending: for a bit that is set from here on it is queued again */
-	unsigned long requested = atomic_xchg(&sb_requested, 0);
+	unsigned long requested = atomic_xchg(&requested_workers, 0);
 	unsigned int i;
 
-	for_each_set_bit(i, &requested, SB_REQUESTS)
-		schedule_work(&sb_work[i]);
+	for_each_set_bit(i, &requested, SBUF_WORKERS)
+		schedule_work(&sbuf_worker[i]);
 }
 
-static struct irq_work sb_irq_work = IRQ_WORK_INIT_HARD(sb_start_work);
+static struct irq_work start_work = IRQ_WORK_INIT_HARD(start_workers);
 
-static void sb_pass_requests(void)
+static void pass_requests(void)
 {
 	preempt_disable_notrace();
 	if (likely(cpu_online(raw_smp_processor_id())))
-		irq_work_queue(&sb_irq_work);
+		irq_work_queue(&start_work);
 	preempt_enable_notrace();
 }
 
-void sb_request(enum sb_worker what)
+void sbuf_worker_request(enum sbuf_worker what)
 {
 	/*
 	 * Not while the worker is queued but has not started: with a probe on a function that
-	 * sb_start_work() calls (queue_work_on()), or that an interrupt calls when it ends, each
+	 * start_workers() calls (queue_work_on()), or that an interrupt calls when it ends, each
 	 * request would cause the next, and this CPU would run nothing else, not even the worker.
 	 */
-	if (work_pending(&sb_work[what]))
+	if (work_pending(&sbuf_worker[what]))
 		return;
 	/* irq_work_queue() has a full barrier before it checks whether the work is pending */
-	atomic_or(BIT(what), &sb_requested);
-	sb_pass_requests();
+	atomic_or(BIT(what), &requested_workers);
+	pass_requests();
 }
 
-void sb_pass_late_requests(void)
+void sbuf_worker_pass_late(void)
 {
-	if (unlikely(atomic_read(&sb_requested)))
-		sb_pass_requests();
+	if (unlikely(atomic_read(&requested_workers)))
+		pass_requests();
 }
 
-void sb_exit_requests(void)
+void sbuf_worker_exit(void)
 {
 	unsigned int i;
 
-	irq_work_sync(&sb_irq_work);
-	for (i = 0; i < SB_REQUESTS; i++)
-		if (sb_work[i].func)
-			cancel_work_sync(&sb_work[i]);
+	irq_work_sync(&start_work);
+	for (i = 0; i < SBUF_WORKERS; i++)
+		if (sbuf_worker[i].func)
+			cancel_work_sync(&sbuf_worker[i]);
 }

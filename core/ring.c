@@ -11,9 +11,9 @@
  * word from 0.  That word holds the event's length, so a page can be parsed at every instant, and
  * an append and an NMI that interrupts it cannot both claim the same place.
  *
- * An NMI inside an append does not know whether the append has updated sb_cpu yet.  So it appends a
- * FULL event, which does not depend on the event before it, and clears sb_cpu.chain_end, so that
- * the next event is FULL, too.  It never claims a page: a page's end is reserved for NMIs, and
+ * An NMI inside an append does not know whether the append has updated sbuf_cpu yet.  So it appends
+ * a FULL event, which does not depend on the event before it, and clears sbuf_cpu.chain_end, so
+ * that the next event is FULL, too.  It never claims a page: a page's end is reserved for NMIs, and
  * events that do not fit there are refused and counted.
  */
 #include <linux/cpu.h>
@@ -27,21 +27,21 @@
 
 #include "ring.h"
 
-#define SB_FULL_WORDS		5
-#define SB_NMI_WORDS		(2 * SB_FULL_WORDS)
-#define SB_FULL_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS + STACKBUF_TASK_TIME_BITS)
+#define FULL_WORDS		5
+#define NMI_WORDS		(2 * FULL_WORDS)
+#define FULL_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS + STACKBUF_TASK_TIME_BITS)
 
 /* First position where no event can begin, so that there is room for any event and for NMIs */
-#define SB_CHAIN_END		(STACKBUF_EVENT_WORDS - SB_FULL_WORDS - SB_NMI_WORDS + 1)
+#define CHAIN_END		(STACKBUF_EVENT_WORDS - FULL_WORDS - NMI_WORDS + 1)
 
-static_assert(SB_FULL_WORDS + SB_NMI_WORDS <= STACKBUF_EVENT_WORDS);
+static_assert(FULL_WORDS + NMI_WORDS <= STACKBUF_EVENT_WORDS);
 
-atomic64_t sb_ring_head;
+atomic64_t sbuf_ring_head;
 
-struct sb_cpu __percpu *sb_cpu __read_mostly;
+struct sbuf_cpu __percpu *sbuf_cpu __read_mostly;
 
 /* Write the words after the first, then clear STACKBUF_EVENT_WRITING */
-static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 first, u64 dt)
+static inline void complete_event(u64 *at, const struct sbuf_event *event, u64 first, u64 dt)
 {
 	if (first & STACKBUF_EVENT_WRITING) {
 		/* WRITE_ONCE(): evict.c may read these as first words of a cleared page */
@@ -50,7 +50,7 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 			WRITE_ONCE(at[2], (u32)event->task |
 				   event->task >> 32 << STACKBUF_TASK_TGID_SHIFT |
 				   dt >> STACKBUF_EVENT_TIME_BITS << STACKBUF_TASK_TIME_SHIFT |
-				   (event->save->flags & SB_TAGGED ? STACKBUF_TASK_TAGGED : 0));
+				   (event->save->flags & SBUF_TAGGED ? STACKBUF_TASK_TAGGED : 0));
 			WRITE_ONCE(at[3], event->comm[0]);
 			/* The task may have been renamed during the copy: terminate the name */
 			WRITE_ONCE(at[4], event->comm[1] & (~0ULL >> 8));
@@ -60,16 +60,16 @@ static inline void sb_complete_event(u64 *at, const struct sb_event *event, u64 
 	}
 }
 
-static inline void sb_count(u32 id, u64 n, u64 seq)
+static inline void count_events(u32 id, u64 n, u64 seq)
 {
 	/* An out-of-range id means a stray write corrupted the ring; do not follow it */
-	if (sb_id_granule(id) < SB_GRANULES) {
-		sb_add(&sb_stack(id)->count, n);
-		WRITE_ONCE(sb_stack(id)->seen, seq);
+	if (sbuf_id_granule(id) < SBUF_GRANULES) {
+		sbuf_add(&sbuf_table_stack(id)->count, n);
+		WRITE_ONCE(sbuf_table_stack(id)->seen, seq);
 	}
 }
 
-void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
+void sbuf_ring_count_page(const struct stackbuf_events_page *page, u64 seq)
 {
 	const u64 *at = page->word, *end = at + STACKBUF_EVENT_WORDS;
 	u64 all = 0;
@@ -85,14 +85,14 @@ void sb_count_page(const struct stackbuf_events_page *page, u64 seq)
 			at += likely(!(*at & (u64)STACKBUF_TAGGED << STACKBUF_EVENT_FORM_SHIFT)) ?
 				1 : stackbuf_event_words(*at);
 		} while (at < end && (u32)*at == id);
-		sb_count(id, run, seq);
+		count_events(id, run, seq);
 		all += run;
 	}
-	sb_add(&stackbuf_info.overwritten, all);
+	sbuf_add(&stackbuf_info.overwritten, all);
 }
 
 /* Number of events in a page that is being filled */
-static unsigned int sb_page_events(const struct stackbuf_events_page *page)
+static unsigned int count_in_page(const struct stackbuf_events_page *page)
 {
 	unsigned int pos = 0, n = 0;
 	u64 word;
@@ -105,59 +105,59 @@ static unsigned int sb_page_events(const struct stackbuf_events_page *page)
 }
 
 /* All pages are open: a search is useless until one is closed */
-static bool sb_ring_starved;
+static bool ring_starved;
 
-/* sb_share_pages() is running */
-static bool sb_ring_sharing;
+/* share_pages() is running */
+static bool ring_sharing;
 
-void sb_close_page(struct stackbuf_events_page *page)
+void sbuf_ring_close_page(struct stackbuf_events_page *page)
 {
-	/* Pairs with the cmpxchg() in sb_claim_page(): the next owner sees all writes to it */
+	/* Pairs with the cmpxchg() in claim_page(): the next owner sees all writes to it */
 	smp_store_release(&page->owner, 0);
-	if (unlikely(READ_ONCE(sb_ring_starved)))
-		WRITE_ONCE(sb_ring_starved, false);
+	if (unlikely(READ_ONCE(ring_starved)))
+		WRITE_ONCE(ring_starved, false);
 }
 
-static struct stackbuf_events_page *sb_claim_page(const struct sb_cpu *cpu, u64 *seq)
+static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *seq)
 {
 	/* One of these is closed: a CPU has two open while it changes pages, and evict.c one */
-	unsigned int tries = min_t(unsigned int, SB_EVENT_PAGES, 2 * nr_cpu_ids + 1), i;
-	u64 head = atomic64_read(&sb_ring_head);
+	unsigned int tries = min_t(unsigned int, SBUF_EVENT_PAGES, 2 * nr_cpu_ids + 1), i;
+	u64 head = atomic64_read(&sbuf_ring_head);
 
 	/* A claim that cannot succeed must not advance the head, which ages all pages */
-	if (READ_ONCE(sb_ring_starved) || (READ_ONCE(sb_ring_sharing) && !cpu->waiting))
+	if (READ_ONCE(ring_starved) || (READ_ONCE(ring_sharing) && !cpu->waiting))
 		return NULL;
-	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SB_EVENT_PAGES].owner); i++) {
+	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SBUF_EVENT_PAGES].owner); i++) {
 		if (i < tries)
 			continue;
-		/* A page that is closed concurrently is found after sb_share_pages() has run */
-		WRITE_ONCE(sb_ring_starved, true);
+		/* A page that is closed concurrently is found after share_pages() has run */
+		WRITE_ONCE(ring_starved, true);
 		return NULL;
 	}
 	while (tries--) {
 		struct stackbuf_events_page *page;
 
-		*seq = atomic64_inc_return(&sb_ring_head);
-		page = &stackbuf_events[*seq % SB_EVENT_PAGES];
-		/* Pairs with the smp_store_release() in sb_close_page() */
+		*seq = atomic64_inc_return(&sbuf_ring_head);
+		page = &stackbuf_events[*seq % SBUF_EVENT_PAGES];
+		/* Pairs with the smp_store_release() in sbuf_ring_close_page() */
 		if (READ_ONCE(page->owner) || cmpxchg(&page->owner, 0, smp_processor_id() + 1))
 			continue;
 		/* Now one of the newest, if a hypervisor stopped this CPU for a turn of the ring */
 		if (likely(page->page.seq < *seq))
 			return page;
-		sb_close_page(page);
+		sbuf_ring_close_page(page);
 	}
 	return NULL;
 }
 
-bool sb_ring_stalled;
+bool sbuf_ring_stalled;
 
 /*
  * Close @cpu's page, if it has one.  The caller has set @cpu->appending: then an NMI may append to
  * the page while it is @cpu's, but neither claims a page nor sets @cpu->chain_end.  That is
  * cleared first, so it is 0 whenever there is no page.
  */
-static void sb_close_current_page(struct sb_cpu *cpu)
+static void close_current_page(struct sbuf_cpu *cpu)
 {
 	struct stackbuf_events_page *page = cpu->page;
 
@@ -166,39 +166,39 @@ static void sb_close_current_page(struct sb_cpu *cpu)
 	WRITE_ONCE(cpu->page, NULL);
 	barrier();
 	if (page)
-		sb_close_page(page);
+		sbuf_ring_close_page(page);
 }
 
 /*
  * If the table is full, eviction may want an old page, and all pages if the ring has stalled.
  * Never during an append, which owns the page.
  */
-void sb_close_page_early(struct sb_cpu *cpu, bool always)
+void sbuf_ring_close_page_early(struct sbuf_cpu *cpu, bool always)
 {
-	if (!sb_begin_append(cpu))
+	if (!sbuf_ring_begin_append(cpu))
 		return;
-	if (cpu->page && (always || READ_ONCE(sb_ring_stalled) ||
-			  READ_ONCE(cpu->page->page.seq) + SB_EVENT_PAGES / 2 <=
-			  atomic64_read(&sb_ring_head)))
-		sb_close_current_page(cpu);
-	sb_end_append(cpu);
+	if (cpu->page && (always || READ_ONCE(sbuf_ring_stalled) ||
+			  READ_ONCE(cpu->page->page.seq) + SBUF_EVENT_PAGES / 2 <=
+			  atomic64_read(&sbuf_ring_head)))
+		close_current_page(cpu);
+	sbuf_ring_end_append(cpu);
 }
 
 /* Claim a new page for @cpu and close the old one; false if no page is free.  Interrupts are off */
-static bool sb_take_page(struct sb_cpu *cpu)
+static bool take_page(struct sbuf_cpu *cpu)
 {
 	struct stackbuf_events_page *page, *old = cpu->page;
 	u64 seq, old_seq, recorded;
 
-	page = sb_claim_page(cpu, &seq);
+	page = claim_page(cpu, &seq);
 	if (!page && old) {
 		/* In a ring of few pages, the only page to claim may be this CPU's own */
-		sb_close_current_page(cpu);
+		close_current_page(cpu);
 		old = NULL;
-		page = sb_claim_page(cpu, &seq);
+		page = claim_page(cpu, &seq);
 	}
 	/* To be refused while pages are shared out makes no CPU one of those served then */
-	if (page || !READ_ONCE(sb_ring_sharing))
+	if (page || !READ_ONCE(ring_sharing))
 		cpu->waiting = !page;
 	if (!page)
 		return false;
@@ -208,11 +208,11 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	WRITE_ONCE(page->page.seq, 0);
 	smp_wmb();	/* the number changes before the counts and the words */
 	if (old_seq)
-		sb_count_page(page, old_seq);
-	/* Pairs with the smp_rmb() in sb_mark_referenced(): events that are gone are counted */
+		sbuf_ring_count_page(page, old_seq);
+	/* Pairs with the smp_rmb() in mark_referenced(): events that are gone are counted */
 	smp_wmb();
 	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
-	page->time = sb_now();
+	page->time = sbuf_now();
 	page->cpu = smp_processor_id();
 
 	/* An NMI may append at any point, to either page: from position 0 it finds its end */
@@ -223,36 +223,36 @@ static bool sb_take_page(struct sb_cpu *cpu)
 	barrier();
 	do {
 		recorded = READ_ONCE(cpu->recorded);
-		page->first = recorded - sb_page_events(page);
+		page->first = recorded - count_in_page(page);
 		barrier();
 	} while (READ_ONCE(cpu->recorded) != recorded);
 
 	/* Readers see the new number only when the page is ready */
 	smp_store_release(&page->page.seq, seq);
 	if (old)
-		sb_close_page(old);
+		sbuf_ring_close_page(old);
 	return true;
 }
 
 /* Pages are not shared out again before this time, in jiffies */
-static unsigned long sb_share_time;
+static unsigned long share_time;
 
 /* These two run in an IPI, which interrupts no append, as appends run with interrupts off */
-static void sb_close_this_page(void *unused)
+static void close_this_page(void *unused)
 {
-	sb_close_page_early(this_cpu_ptr(sb_cpu), true);
+	sbuf_ring_close_page_early(this_cpu_ptr(sbuf_cpu), true);
 }
 
-static void sb_take_if_waiting(void *unused)
+static void take_page_if_waiting(void *unused)
 {
-	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
+	struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
 
-	/* As an append, see sb_take_page().  It interrupted none */
-	if (!sb_begin_append(cpu))
+	/* As an append, see take_page().  It interrupted none */
+	if (!sbuf_ring_begin_append(cpu))
 		return;
 	if (cpu->waiting && !cpu->page)
-		sb_take_page(cpu);
-	sb_end_append(cpu);
+		take_page(cpu);
+	sbuf_ring_end_append(cpu);
 }
 
 /*
@@ -265,46 +265,46 @@ static void sb_take_if_waiting(void *unused)
  * the CPU is no longer in cpu_online_mask.  The little code that runs from the report to the halt
  * may be probed; it has a second to finish.
  */
-static void sb_share_pages(struct work_struct *work)
+static void share_pages(struct work_struct *work)
 {
 	unsigned long started;
 	int i;
 
 	cpus_read_lock();
-	started = jiffies;	/* as in sb_evict() */
+	started = jiffies;	/* as in evict_stacks() */
 	/* Other CPUs get no page until this has finished, so it must not be preempted */
 	preempt_disable();
-	WRITE_ONCE(sb_ring_sharing, true);
-	on_each_cpu(sb_close_this_page, NULL, 1);
+	WRITE_ONCE(ring_sharing, true);
+	on_each_cpu(close_this_page, NULL, 1);
 	for_each_possible_cpu(i) {
-		struct sb_cpu *cpu = per_cpu_ptr(sb_cpu, i);
+		struct sbuf_cpu *cpu = per_cpu_ptr(sbuf_cpu, i);
 
-		if (!cpu_online(i) && (s64)(sb_now() - READ_ONCE(cpu->time)) > NSEC_PER_SEC)
-			sb_close_page_early(cpu, true);
+		if (!cpu_online(i) && (s64)(sbuf_now() - READ_ONCE(cpu->time)) > NSEC_PER_SEC)
+			sbuf_ring_close_page_early(cpu, true);
 	}
-	WRITE_ONCE(sb_ring_starved, false);
-	on_each_cpu(sb_take_if_waiting, NULL, 1);
-	WRITE_ONCE(sb_ring_sharing, false);
+	WRITE_ONCE(ring_starved, false);
+	on_each_cpu(take_page_if_waiting, NULL, 1);
+	WRITE_ONCE(ring_sharing, false);
 	preempt_enable();
 	cpus_read_unlock();
 	/* About 50 times a second, and at most a fifth of a CPU's time */
-	WRITE_ONCE(sb_share_time, jiffies + 1 + HZ / 50 + 4 * (jiffies - started));
+	WRITE_ONCE(share_time, jiffies + 1 + HZ / 50 + 4 * (jiffies - started));
 }
 
-void sb_request_page(void)
+void sbuf_ring_request_page(void)
 {
-	if (READ_ONCE(sb_ring_starved) && time_after_eq(jiffies, READ_ONCE(sb_share_time)))
-		sb_request(SB_REQUEST_PAGES);
+	if (READ_ONCE(ring_starved) && time_after_eq(jiffies, READ_ONCE(share_time)))
+		sbuf_worker_request(SBUF_WORKER_SHARE);
 }
 
-void __init sb_init_ring(void)
+void __init sbuf_ring_init(void)
 {
-	INIT_WORK(&sb_work[SB_REQUEST_PAGES], sb_share_pages);
-	sb_share_time = jiffies;
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_SHARE], share_pages);
+	share_time = jiffies;
 }
 
 /* An append in an NMI that interrupted an append: see the top of the file */
-static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
+static bool append_nested(struct sbuf_cpu *cpu, struct sbuf_event *event)
 {
 	struct stackbuf_events_page *page = READ_ONCE(cpu->page);
 	unsigned int pos = READ_ONCE(cpu->pos);
@@ -312,28 +312,28 @@ static bool sb_append_nested(struct sb_cpu *cpu, struct sb_event *event)
 
 	if (!page)
 		return false;
-	event->time = sb_now();
+	event->time = sbuf_now();
 	dt = event->time - page->time;
-	if (dt >= SB_FULL_TIME_MAX)
+	if (dt >= FULL_TIME_MAX)
 		return false;
-	word = sb_event_word(event->id, event->save->context, STACKBUF_FULL, dt);
+	word = sbuf_event_word(event->id, event->save->context, STACKBUF_FULL, dt);
 
-	for (; pos + SB_FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += stackbuf_event_words(old)) {
+	for (; pos + FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += stackbuf_event_words(old)) {
 		old = READ_ONCE(page->word[pos]);
 		if (old)
 			continue;
 		old = cmpxchg64_local(&page->word[pos], 0, word);
 		if (!old) {
 			WRITE_ONCE(cpu->chain_end, 0);
-			sb_complete_event(&page->word[pos], event, word, dt);
-			this_cpu_inc(sb_cpu->recorded);
+			complete_event(&page->word[pos], event, word, dt);
+			this_cpu_inc(sbuf_cpu->recorded);
 			return true;
 		}
 	}
 	return false;
 }
 
-static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
+static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 {
 	struct stackbuf_events_page *page;
 	enum stackbuf_form form;
@@ -343,8 +343,8 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 	for (;;) {
 		page = cpu->page;
 		pos = cpu->pos;
-		if (!page || pos >= SB_CHAIN_END) {
-			if (!sb_take_page(cpu))
+		if (!page || pos >= CHAIN_END) {
+			if (!take_page(cpu))
 				return false;
 			now = 0;
 			continue;
@@ -352,19 +352,19 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 
 		/* Once: if a function that it calls is probed, the claim below would always fail */
 		if (!now)
-			now = sb_now();
+			now = sbuf_now();
 		event->time = now;
 		/* If the clock went backwards, dt is huge, and the event becomes FULL */
 		dt = now - cpu->time;
-		if (READ_ONCE(cpu->chain_end) && dt < SB_SHORT_TIME_MAX &&
-		    sb_same_task(cpu, event->task, event->comm)) {
-			form = event->save->flags & SB_TAGGED ? STACKBUF_TAGGED :
+		if (READ_ONCE(cpu->chain_end) && dt < SBUF_SHORT_TIME_MAX &&
+		    sbuf_same_task(cpu, event->task, event->comm)) {
+			form = event->save->flags & SBUF_TAGGED ? STACKBUF_TAGGED :
 								 STACKBUF_SHORT;
 		} else {
 			form = STACKBUF_FULL;
 			dt = now - page->time;
-			if (dt >= SB_FULL_TIME_MAX) {
-				if (!sb_take_page(cpu))
+			if (dt >= FULL_TIME_MAX) {
+				if (!take_page(cpu))
 					return false;
 				now = 0;
 				continue;
@@ -375,9 +375,9 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		 * Set before the claim: an NMI that appends before the claim makes it fail, one
 		 * that appends after it clears this again.
 		 */
-		WRITE_ONCE(cpu->chain_end, SB_CHAIN_END);
+		WRITE_ONCE(cpu->chain_end, CHAIN_END);
 		barrier();
-		word = sb_event_word(event->id, event->save->context, form, dt);
+		word = sbuf_event_word(event->id, event->save->context, form, dt);
 		old = cmpxchg64_local(&page->word[pos], 0, word);
 		if (likely(!old))
 			break;
@@ -385,8 +385,8 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 		WRITE_ONCE(cpu->pos, pos + stackbuf_event_words(old));
 	}
 
-	this_cpu_inc(sb_cpu->recorded);
-	sb_complete_event(&page->word[pos], event, word, dt);
+	this_cpu_inc(sbuf_cpu->recorded);
+	complete_event(&page->word[pos], event, word, dt);
 	cpu->time = now;
 	cpu->task = event->task;
 	cpu->comm[0] = event->comm[0];
@@ -396,22 +396,22 @@ static bool sb_append_outer(struct sb_cpu *cpu, struct sb_event *event)
 	return true;
 }
 
-bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
+bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event)
 {
-	const struct task_struct *task = sb_saved_task(event->save);
+	const struct task_struct *task = sbuf_saved_task(event->save);
 	bool done;
 
-	event->task = sb_task_word(task);
+	event->task = sbuf_task_word(task);
 	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
 	/*
 	 * Racy copy: the task may be renamed concurrently.  The result may mix both names;
-	 * sb_complete_event() terminates it.
+	 * complete_event() terminates it.
 	 */
 	data_race(memcpy(event->comm, task->comm, sizeof(event->comm)));
-	if (unlikely(!sb_begin_append(cpu)))
-		return sb_append_nested(cpu, event);
-	done = sb_append_outer(cpu, event);
-	sb_end_append(cpu);
+	if (unlikely(!sbuf_ring_begin_append(cpu)))
+		return append_nested(cpu, event);
+	done = append_outer(cpu, event);
+	sbuf_ring_end_append(cpu);
 	return done;
 }
 
@@ -419,26 +419,26 @@ bool sb_append(struct sb_cpu *cpu, struct sb_event *event)
  * Counting what the next page held takes as long as the rest of a save with interrupts off: do it
  * separately, so that interrupts wait for one of the two only.
  */
-void sb_take_page_ahead(struct sb_cpu *cpu)
+void sbuf_ring_take_page_ahead(struct sbuf_cpu *cpu)
 {
 	unsigned long flags;
 
 	raw_local_irq_save(flags);
 	/* As an append: an NMI in it changes neither the page nor the position */
-	if (sb_begin_append(cpu)) {
-		if (cpu->page && cpu->pos >= SB_CHAIN_END)
-			sb_take_page(cpu);
-		sb_end_append(cpu);
+	if (sbuf_ring_begin_append(cpu)) {
+		if (cpu->page && cpu->pos >= CHAIN_END)
+			take_page(cpu);
+		sbuf_ring_end_append(cpu);
 	}
 	raw_local_irq_restore(flags);
 }
 
-u64 sb_recorded(void)
+u64 sbuf_ring_recorded(void)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(sb_cpu, cpu)->recorded);
+		sum += READ_ONCE(per_cpu_ptr(sbuf_cpu, cpu)->recorded);
 	return sum;
 }

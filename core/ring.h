@@ -11,20 +11,20 @@
 
 #include "internal.h"
 
-#define SB_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
+#define SBUF_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
 
 /* The first word of an event; @dt is the time in ns, of which it holds the low bits */
-static __always_inline u64 sb_event_word(u32 id, enum stackbuf_context context,
-					 enum stackbuf_form form, u64 dt)
+static __always_inline u64 sbuf_event_word(u32 id, enum stackbuf_context context,
+					   enum stackbuf_form form, u64 dt)
 {
-	return id | (dt & (SB_SHORT_TIME_MAX - 1)) << STACKBUF_EVENT_TIME_SHIFT |
+	return id | (dt & (SBUF_SHORT_TIME_MAX - 1)) << STACKBUF_EVENT_TIME_SHIFT |
 	       (u64)context << STACKBUF_EVENT_CONTEXT_SHIFT |
 	       (u64)form << STACKBUF_EVENT_FORM_SHIFT |
 	       (form == STACKBUF_SHORT ? 0 : STACKBUF_EVENT_WRITING);
 }
 
 /* A task's PID, and its TGID in the upper half */
-static inline u64 sb_task_word(const struct task_struct *task)
+static inline u64 sbuf_task_word(const struct task_struct *task)
 {
 	/* Load both in one 64-bit read, unless CONFIG_RANDSTRUCT moved them apart */
 	if (offsetof(struct task_struct, tgid) ==
@@ -34,7 +34,7 @@ static inline u64 sb_task_word(const struct task_struct *task)
 }
 
 /* Begin an append, or what must not run inside of one: false if this interrupted one */
-static __always_inline bool sb_begin_append(struct sb_cpu *cpu)
+static __always_inline bool sbuf_ring_begin_append(struct sbuf_cpu *cpu)
 {
 	barrier();
 	/* Racy with an NMI that appends, harmlessly: it leaves this as it found it */
@@ -45,14 +45,14 @@ static __always_inline bool sb_begin_append(struct sb_cpu *cpu)
 	return true;
 }
 
-static __always_inline void sb_end_append(struct sb_cpu *cpu)
+static __always_inline void sbuf_ring_end_append(struct sbuf_cpu *cpu)
 {
 	barrier();
 	WRITE_ONCE(cpu->appending, false);
 }
 
 /* Whether the last event of @cpu is of this task and command */
-static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *comm)
+static inline bool sbuf_same_task(const struct sbuf_cpu *cpu, u64 task, const u64 *comm)
 {
 	if (cpu->task != task)
 		return false;
@@ -61,15 +61,15 @@ static inline bool sb_same_task(const struct sb_cpu *cpu, u64 task, const u64 *c
 }
 
 /*
- * What sb_append() does in most cases, inlined: append an event of current's stack @id, at time
- * @now in ns, with interrupts off.  Return false if sb_append() must do it: the event before is of
- * another task or too old, the page is full or closed, this interrupted an append, or an NMI
- * appended since @now.
+ * What sbuf_ring_append() does in most cases, inlined: append an event of current's stack @id, at
+ * time @now in ns, with interrupts off.  Return false if sbuf_ring_append() must do it: the event
+ * before is of another task or too old, the page is full or closed, this interrupted an append, or
+ * an NMI appended since @now.
  */
-static __always_inline bool sb_append_chained(struct sb_cpu *cpu, const struct sb_save *save,
-					      u32 id, u64 now)
+static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
+						     const struct sbuf_save *save, u32 id, u64 now)
 {
-	const bool tagged = save->flags & SB_TAGGED;
+	const bool tagged = save->flags & SBUF_TAGGED;
 	const struct task_struct *task = current;
 	struct stackbuf_events_page *page;
 	unsigned int pos;
@@ -77,28 +77,28 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, const struct s
 	u64 dt, word;
 
 	BUILD_BUG_ON(sizeof(task->comm) != sizeof(cpu->comm));
-	if (!sb_begin_append(cpu))
+	if (!sbuf_ring_begin_append(cpu))
 		return false;
 	pos = cpu->pos;
 	if (unlikely(pos >= READ_ONCE(cpu->chain_end) ||
-		     !sb_same_task(cpu, sb_task_word(task), (const u64 *)task->comm)))
+		     !sbuf_same_task(cpu, sbuf_task_word(task), (const u64 *)task->comm)))
 		goto out;
 	dt = now - cpu->time;
-	if (unlikely(dt >= SB_SHORT_TIME_MAX))
+	if (unlikely(dt >= SBUF_SHORT_TIME_MAX))
 		goto out;
-	/* Never NULL: this check keeps a mistake in sb_close_current_page() from a panic */
+	/* Never NULL: this check keeps a mistake in close_current_page() from a panic */
 	page = cpu->page;
 	if (unlikely(!page))
 		goto out;
 
-	word = sb_event_word(id, save->context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
+	word = sbuf_event_word(id, save->context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
 	/* Fails if an NMI appended since cpu->chain_end was read */
 	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
 		goto out;
-	this_cpu_inc(sb_cpu->recorded);
+	this_cpu_inc(sbuf_cpu->recorded);
 	if (tagged) {
 		WRITE_ONCE(page->word[pos + 1], save->tag);
-		/* As in sb_complete_event() */
+		/* As in complete_event() */
 		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	}
 	cpu->time = now;
@@ -106,7 +106,7 @@ static __always_inline bool sb_append_chained(struct sb_cpu *cpu, const struct s
 	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));
 	done = true;
 out:
-	sb_end_append(cpu);
+	sbuf_ring_end_append(cpu);
 	return done;
 }
 

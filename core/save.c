@@ -7,7 +7,7 @@
  * let recall learn it, render the stack if it is new (text.c).
  *
  * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt each other on a
- * CPU; each has its own struct sb_scratch, so that nothing large lies on the stack under study.
+ * CPU; each has its own struct sbuf_scratch, so that nothing large lies on the stack under study.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -22,48 +22,48 @@
  * Interrupts are off for each step separately, so that they wait for one step at most.  They
  * may come in between, as they may while the stack is walked.
  */
-static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, const struct sb_save *save,
-		    u32 recalled)
+static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
+		      const struct sbuf_save *save, u32 recalled)
 {
-	const struct sb_trace *trace = &scratch->trace;
+	const struct sbuf_trace *trace = &scratch->trace;
 	enum stackbuf_counter why = STACKBUF_WALKED_ELSEWHERE, verified;
-	struct sb_event event = { .save = save };
+	struct sbuf_event event = { .save = save };
 	struct stackbuf_stack *stack;
-	struct sb_draft *draft;
+	struct sbuf_draft *draft;
 	unsigned long flags;
 	bool is_new;
 
-	sb_take_page_ahead(cpu);
+	sbuf_ring_take_page_ahead(cpu);
 
 	raw_local_irq_save(flags);
-	stack = sb_find_or_insert(trace, &is_new);
+	stack = sbuf_table_get(trace, &is_new);
 	if (unlikely(!stack)) {
-		/* Then the stacks of this page can be evicted: sb_retire_pages() needs it closed */
-		sb_close_page_early(cpu, false);
+		/* Then the stacks of this page can be evicted: retire_pages() needs it closed */
+		sbuf_ring_close_page_early(cpu, false);
 		why = STACKBUF_LOST_TABLE;
 		goto lost;
 	}
 	event.id = stack->id;
-	if (unlikely(!sb_append(cpu, &event))) {
+	if (unlikely(!sbuf_ring_append(cpu, &event))) {
 		why = STACKBUF_LOST_PAGE;
 		goto lost;
 	}
 
 	if (recalled)
-		verified = sb_verify_recall(recalled, stack);
-	draft = sb_claim_text(stack);
+		verified = sbuf_recall_verify(recalled, stack);
+	draft = sbuf_text_claim(stack);
 	raw_local_irq_restore(flags);
 
 	/* The stack may be evicted from here on: use its id and the trace only */
-	if (save->from != SB_TASK && sb_stack_of(scratch->walk.sp[0])) {
+	if (save->from != SBUF_TASK && sbuf_kstack_of(scratch->walk.sp[0])) {
 		bool cacheable;
 
 		raw_local_irq_save(flags);
-		cacheable = scratch->walk.cacheable && READ_ONCE(sb_recall_epoch) &&
-			sb_learn(event.id, trace, &scratch->walk, scratch->pc);
-		if (SB_HAVE_RECALL)
-			sb_note_depth(&scratch->walk, scratch->pc, trace->nr, trace->cut,
-				      event.id);
+		cacheable = scratch->walk.cacheable && READ_ONCE(sbuf_recall_epoch) &&
+			sbuf_recall_learn(event.id, trace, &scratch->walk, scratch->pc);
+		if (SBUF_HAVE_RECALL)
+			sbuf_depth_note(&scratch->walk, scratch->pc, trace->nr, trace->cut,
+					event.id);
 		raw_local_irq_restore(flags);
 		why = cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
 	}
@@ -71,72 +71,73 @@ static u32 sb_store(struct sb_cpu *cpu, struct sb_scratch *scratch, const struct
 		why = STACKBUF_WALKED_NEW;
 	if (recalled)
 		why = verified;
-	sb_count_event(why);
+	sbuf_count(why);
 	if (unlikely(is_new))
-		sb_request_eviction();
-	sb_pass_late_requests();
+		sbuf_evict_request();
+	sbuf_worker_pass_late();
 	if (unlikely(draft)) {
-		sb_render(draft, &event, scratch->pc, trace->nr, trace->cut, scratch->walk.name);
-		sb_publish(draft);
+		sbuf_text_render(draft, &event, scratch->pc, trace->nr, trace->cut,
+				 scratch->walk.name);
+		sbuf_text_publish(draft);
 	}
 	return event.id;
 
 lost:
 	raw_local_irq_restore(flags);
-	sb_count_event(why);
+	sbuf_count(why);
 	if (why == STACKBUF_LOST_PAGE)
-		sb_request_page();
+		sbuf_ring_request_page();
 	else
-		sb_request_eviction();
+		sbuf_evict_request();
 	return 0;
 }
 
 /* The stack's frames, into @scratch; what the unwinder returned */
-static __always_inline int sb_walk_stack(struct sb_scratch *scratch, const struct sb_save *save)
+static __always_inline int walk_stack(struct sbuf_scratch *scratch, const struct sbuf_save *save)
 {
 	switch (save->from) {
-	case SB_FRAME:
-		return sb_walk_caller(scratch, save->frame);
-	case SB_REGS:
-		return sb_walk_regs(scratch, save->regs, sb_likely_caller(save->regs, save->flags),
-				    save->flags);
-	case SB_TASK:
+	case SBUF_FRAME:
+		return sbuf_unwind_caller(scratch, save->frame);
+	case SBUF_REGS:
+		return sbuf_unwind_regs(scratch, save->regs,
+					sbuf_likely_caller(save->regs, save->flags), save->flags);
+	case SBUF_TASK:
 		break;
 	}
-	return sb_walk_task(scratch->pc, ARRAY_SIZE(scratch->pc), save->task);
+	return sbuf_unwind_task(scratch->pc, ARRAY_SIZE(scratch->pc), save->task);
 }
 
-noinline s64 sb_save_walked(struct sb_save save, u32 recalled)
+noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 {
-	struct sb_scratch *scratch;
-	struct sb_cpu *cpu;
+	struct sbuf_scratch *scratch;
+	struct sbuf_cpu *cpu;
 	s64 result = 0;
 	int nest, nr;
 
 	preempt_disable_notrace();
-	cpu = this_cpu_ptr(sb_cpu);
-	nest = this_cpu_inc_return(sb_cpu->nest);
-	if (unlikely(nest > SB_NESTING)) {
-		sb_count_event(STACKBUF_LOST_NESTED);
+	cpu = this_cpu_ptr(sbuf_cpu);
+	nest = this_cpu_inc_return(sbuf_cpu->nest);
+	if (unlikely(nest > SBUF_NESTING)) {
+		sbuf_count(STACKBUF_LOST_NESTED);
 		goto out;
 	}
 	scratch = &cpu->scratch[nest - 1];
 
-	nr = sb_walk_stack(scratch, &save);
+	nr = walk_stack(scratch, &save);
 	if (unlikely(nr <= 0)) {
 		result = nr;
 		if (!nr)
-			sb_count_event(STACKBUF_LOST_EMPTY);
+			sbuf_count(STACKBUF_LOST_EMPTY);
 		goto out;
 	}
 	if (unlikely(nr > STACKBUF_DEPTH_MAX))
-		sb_encode(&scratch->trace, scratch->pc, STACKBUF_DEPTH_MAX, true);
+		sbuf_trace_encode(&scratch->trace, scratch->pc, STACKBUF_DEPTH_MAX, true);
 	else
-		sb_encode(&scratch->trace, scratch->pc, nr, false);
+		sbuf_trace_encode(&scratch->trace, scratch->pc, nr, false);
 
-	result = sb_store(cpu, scratch, &save, recalled);
+	result = store_walk(cpu, scratch, &save, recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
-		sb_count_event(STACKBUF_CUT);
+		sbuf_count(STACKBUF_CUT);
 out:
 	/*
 	 * The next save on this CPU reuses the scratch.  That is ordered: it runs on the same CPU,
@@ -145,53 +146,53 @@ out:
 	 * this function returns.
 	 */
 	kcsan_release();
-	this_cpu_dec(sb_cpu->nest);
+	this_cpu_dec(sbuf_cpu->nest);
 	preempt_enable_notrace();
 	return result;
 }
 
-NOKPROBE_SYMBOL(sb_save_walked);
+NOKPROBE_SYMBOL(sbuf_save_walked);
 
-noinline u32 sb_save_recalled_apart(struct sb_save save, u32 *recalled)
+noinline u32 sbuf_save_recalled_apart(struct sbuf_save save, u32 *recalled)
 {
-	return sb_save_recalled(&save, recalled);
+	return sbuf_save_recalled(&save, recalled);
 }
 
-NOKPROBE_SYMBOL(sb_save_recalled_apart);
+NOKPROBE_SYMBOL(sbuf_save_recalled_apart);
 
-noinline bool sb_append_apart(struct sb_cpu *cpu, struct sb_save save, u32 id)
+noinline bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id)
 {
-	struct sb_event event = { .save = &save, .id = id };
+	struct sbuf_event event = { .save = &save, .id = id };
 
-	return sb_append(cpu, &event);
+	return sbuf_ring_append(cpu, &event);
 }
 
-NOKPROBE_SYMBOL(sb_append_apart);
+NOKPROBE_SYMBOL(sbuf_append_apart);
 
-noinline s64 sb_save_filtered(struct sb_save save)
+noinline s64 sbuf_save_filtered(struct sbuf_save save)
 {
 	s64 result = 0;
 
 	/* On the CPU that the filter looks at */
 	preempt_disable_notrace();
-	if (sb_admit(sb_saved_task(&save), save.context)) {
-		result = sb_recall_or_walk(&save, true);
+	if (sbuf_filter_admit(sbuf_saved_task(&save), save.context)) {
+		result = sbuf_recall_or_walk(&save, true);
 		if (result <= 0)
-			sb_undo_admit();
+			sbuf_filter_undo_admit();
 	}
 	preempt_enable_notrace();
 	return result;
 }
 
-NOKPROBE_SYMBOL(sb_save_filtered);
+NOKPROBE_SYMBOL(sbuf_save_filtered);
 
 /* The documentation of these is in stackbuf.h */
 
 /* The stack of the caller of the exported function that this stands in */
 #define SAVE_CALLER(...)							\
-	sb_save(&(const struct sb_save) {					\
-		.from = SB_FRAME, .frame = __builtin_frame_address(0),		\
-		.context = sb_context_of(preempt_count()), __VA_ARGS__		\
+	sbuf_save(&(const struct sbuf_save) {					\
+		  .from = SBUF_FRAME, .frame = __builtin_frame_address(0),		\
+		  .context = sbuf_context_of(preempt_count()), __VA_ARGS__		\
 	})
 
 noinline __no_stack_protector u32 stackbuf_save(void)
@@ -203,16 +204,16 @@ NOKPROBE_SYMBOL(stackbuf_save);
 
 noinline __no_stack_protector u32 stackbuf_save_tag(unsigned long tag)
 {
-	return SAVE_CALLER(.flags = SB_TAGGED, .tag = tag);
+	return SAVE_CALLER(.flags = SBUF_TAGGED, .tag = tag);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_tag);
 NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sb_save(&(const struct sb_save) {
-		.from = SB_REGS, .regs = regs, .flags = SB_TAGGED, .tag = tag,
-		.context = sb_context_of(preempt_count()),
+	return sbuf_save(&(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = regs, .flags = SBUF_TAGGED, .tag = tag,
+		.context = sbuf_context_of(preempt_count()),
 	});
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
@@ -223,11 +224,11 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 	s64 result;
 
 	if (task == current)
-		result = SAVE_CALLER(.flags = SB_TAGGED, .tag = tag);
+		result = SAVE_CALLER(.flags = SBUF_TAGGED, .tag = tag);
 	else
-		result = sb_save(&(const struct sb_save) {
-			.from = SB_TASK, .task = task, .flags = SB_TAGGED, .tag = tag,
-			.context = sb_context_of(preempt_count()),
+		result = sbuf_save(&(const struct sbuf_save) {
+			.from = SBUF_TASK, .task = task, .flags = SBUF_TAGGED, .tag = tag,
+			.context = sbuf_context_of(preempt_count()),
 		});
 	if (id)
 		*id = max(result, 0LL);

@@ -9,7 +9,7 @@
 #include "internal.h"
 
 /* Parse the hexadecimal number that ends before *@end; *@end moves to its beginning */
-static __always_inline unsigned long sb_hex_before(const char *text, unsigned int *end)
+static __always_inline unsigned long hex_before(const char *text, unsigned int *end)
 {
 	unsigned long n = 0;
 	unsigned int shift = 0;
@@ -25,7 +25,7 @@ static __always_inline unsigned long sb_hex_before(const char *text, unsigned in
  * The symbols of modules are available to modules as text only: name+0x12/0x34, then [module] if
  * it is in one.  Parsed from its end, as this runs for every symbol of the kernel.
  */
-bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
+bool sbuf_symbol_at(struct sbuf_symbol *symbol, unsigned long addr)
 {
 	unsigned int end = sprint_symbol(symbol->name, addr);
 	char *text = symbol->name;
@@ -33,11 +33,11 @@ bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 	symbol->of_module = end && text[end - 1] == ']';
 	while (symbol->of_module && end > 0 && text[end] != ' ')
 		end--;
-	symbol->size = sb_hex_before(text, &end);
+	symbol->size = hex_before(text, &end);
 	if (end < 3 || memcmp(text + end - 3, "/0x", 3))
 		return false;
 	end -= 3;
-	symbol->start = addr - sb_hex_before(text, &end);
+	symbol->start = addr - hex_before(text, &end);
 	if (end < 3 || memcmp(text + end - 3, "+0x", 3))
 		return false;
 	symbol->len = end - 3;
@@ -45,19 +45,19 @@ bool sb_symbol_at(struct sb_symbol *symbol, unsigned long addr)
 	return symbol->size;
 }
 
-NOKPROBE_SYMBOL(sb_symbol_at);
+NOKPROBE_SYMBOL(sbuf_symbol_at);
 
-#if SB_HAVE_RECORDS
+#if SBUF_HAVE_RECORDS
 
 #ifdef CONFIG_X86_64
 /* Before "push %rbp" (0x55): at the beginning, after endbr64, or after ftrace's five bytes */
-static noinline bool sb_search_frameless(unsigned long pc)
+static noinline bool search_frameless(unsigned long pc)
 {
-	struct sb_symbol symbol;
+	struct sbuf_symbol symbol;
 	const u8 *code;
 
 	/* A part that gcc split off is entered by a jump from its function, with a record */
-	if (!sb_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
+	if (!sbuf_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
 	code = (const u8 *)symbol.start;
 	if (pc == (unsigned long)code)
@@ -74,34 +74,34 @@ static noinline bool sb_search_frameless(unsigned long pc)
 }
 #else
 /* Which of its caller's registers the function has left as they were, or loaded again */
-#define SB_X29	0x1
-#define SB_X30	0x2
+#define X29	0x1
+#define X30	0x2
 
 /* Follow the code from the function's beginning to @pc */
-static noinline bool sb_search_frameless(unsigned long pc)
+static noinline bool search_frameless(unsigned long pc)
 {
-	unsigned int callers = SB_X29 | SB_X30;
-	struct sb_symbol symbol;
+	unsigned int callers = X29 | X30;
+	struct sbuf_symbol symbol;
 	const u32 *start, *at;
 
 	/* A part that gcc split off is entered by a jump, with a record or without */
-	if (pc & 3 || !sb_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
+	if (pc & 3 || !sbuf_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
 	start = (const u32 *)symbol.start;
 	for (at = start; at < (const u32 *)pc; at++) {
 		u32 code = READ_ONCE(*at), rd = code & 0x1f, rt2 = code >> 10 & 0x1f;
 
 		if ((code & 0xfe407fff) == 0xa8407bfd)			/* ldp x29, x30, [sp...] */
-			callers = SB_X29 | SB_X30;
+			callers = X29 | X30;
 		else if ((code & 0xfe407fff) == 0xa8007bfd ||		/* stp x29, x30, [sp...] */
 			 code == 0xf800865e)				/* str x30, [x18], #8 */
 			continue;
 		/* With a shadow call stack (x18) gcc loads the two one by one, in either order */
 		else if (code == 0xf85f8e5e)				/* ldr x30, [x18, #-8]! */
-			callers |= SB_X30;
+			callers |= X30;
 		else if ((code & 0xffe00fff) == 0xf84007fd ||		/* ldr x29, [sp], #... */
 			 (code & 0xffc003ff) == 0xf94003fd)		/* ldr x29, [sp, #...] */
-			callers |= SB_X29;
+			callers |= X29;
 		else if ((code & 0xfc000000) == 0x94000000)		/* bl, but for ftrace's */
 			callers = at > start && READ_ONCE(at[-1]) == 0xaa1e03e9 ? callers : 0;
 		else if ((code & 0xfc000000) == 0x14000000 ||		/* b */
@@ -111,19 +111,19 @@ static noinline bool sb_search_frameless(unsigned long pc)
 			 ((code & 0x3a000000) == 0x28000000 && (rt2 == 29 || rt2 == 30)))
 			callers = 0;
 	}
-	return callers == (SB_X29 | SB_X30);
+	return callers == (X29 | X30);
 }
 #endif
 
-NOKPROBE_SYMBOL(sb_search_frameless);
+NOKPROBE_SYMBOL(search_frameless);
 
 /*
- * Answers of sb_ip_is_frameless(), by a hash of the address: its distance from the kernel, where
- * the code of kernel and modules is (32 bits), the epoch (31 bits) and the answer.  Code that is
- * freed ends the epoch.
+ * Answers of sbuf_symbol_is_frameless(), by a hash of the address: its distance from the kernel,
+ * where the code of kernel and modules is (32 bits), the epoch (31 bits) and the answer.  Code that
+ * is freed ends the epoch.
  */
-#define SB_FRAMELESS_SHIFT	9
-static u64 sb_frameless[1 << SB_FRAMELESS_SHIFT];
+#define FRAMELESS_SHIFT	9
+static u64 frameless_cache[1 << FRAMELESS_SHIFT];
 
 /*
  * A function has no frame record in its first instructions and, on arm64, in leaves, and before
@@ -136,44 +136,44 @@ static u64 sb_frameless[1 << SB_FRAMELESS_SHIFT];
  * is false, and the trace lacks what it lacks when the unwinder makes it: the caller, in a part
  * without a record that follows one with a record.
  *
- * A probe set by the parameter probe has its answer from when it was set: sb_is_entry().  An
- * address in a module that is given to stackbuf_save_regs() is looked up here, once an epoch, by a
- * search through all symbols of that module: half a million instructions for 20,000 symbols.
+ * A probe set by the parameter probe has its answer from when it was set: sbuf_symbol_is_entry().
+ * An address in a module that is given to stackbuf_save_regs() is looked up here, once an epoch, by
+ * a search through all symbols of that module: half a million instructions for 20,000 symbols.
  */
-bool sb_ip_is_frameless(unsigned long pc)
+bool sbuf_symbol_is_frameless(unsigned long pc)
 {
-	u64 epoch = READ_ONCE(sb_recall_epoch), key, cached;
+	u64 epoch = READ_ONCE(sbuf_recall_epoch), key, cached;
 	s64 distance = pc - (unsigned long)stack_trace_save;
-	u64 *slot = &sb_frameless[pc * GOLDEN_RATIO_64 >> (64 - SB_FRAMELESS_SHIFT)];
+	u64 *slot = &frameless_cache[pc * GOLDEN_RATIO_64 >> (64 - FRAMELESS_SHIFT)];
 	bool bare;
 
 	if (unlikely(!epoch || distance != (s32)distance))
-		return sb_search_frameless(pc);
+		return search_frameless(pc);
 	key = (u64)distance << 32 | (u32)epoch << 1;
 	cached = READ_ONCE(*slot);
 	if (likely((cached & ~1ULL) == key))
 		return cached & 1;
-	bare = sb_search_frameless(pc);
+	bare = search_frameless(pc);
 	WRITE_ONCE(*slot, key | bare);
 	return bare;
 }
 
-NOKPROBE_SYMBOL(sb_ip_is_frameless);
+NOKPROBE_SYMBOL(sbuf_symbol_is_frameless);
 
-/* For sb_likely_caller() */
-bool sb_is_entry(unsigned long pc)
+/* For sbuf_likely_caller() */
+bool sbuf_symbol_is_entry(unsigned long pc)
 {
-	return sb_search_frameless(pc);
+	return search_frameless(pc);
 }
 
 #else
 
-/* For sb_regs_fit() */
-bool sb_is_entry(unsigned long pc)
+/* For regs_fit() */
+bool sbuf_symbol_is_entry(unsigned long pc)
 {
-	struct sb_symbol symbol;
+	struct sbuf_symbol symbol;
 
-	return sb_symbol_at(&symbol, pc) && pc - symbol.start <= 8;
+	return sbuf_symbol_at(&symbol, pc) && pc - symbol.start <= 8;
 }
 
 #endif

@@ -24,24 +24,24 @@
 
 #include "internal.h"
 
-u32 sb_bucket[SB_BUCKETS];
-atomic_t sb_granules_used;
+u32 sbuf_table_bucket[SBUF_BUCKETS];
+atomic_t sbuf_table_used;
 
 /*
  * Its low bits are the high part of new ids.  It goes up before evict.c frees granules, so that the
  * next stack there gets another id: one that the place never had, unless the count has wrapped
  * (STACKBUF_STACK_AGAIN).
  */
-#ifndef SB_FIRST_EPOCH	/* a test begins where ids wrap */
-#define SB_FIRST_EPOCH	0
+#ifndef SBUF_FIRST_ROUND	/* a test begins where ids wrap */
+#define SBUF_FIRST_ROUND	0
 #endif
-u64 sb_epoch = SB_FIRST_EPOCH;
+u64 sbuf_table_round = SBUF_FIRST_ROUND;
 
 /* Page to search first for free granules */
-static u32 sb_room_hint;
-atomic_t sb_alloc_misses;
+static u32 room_hint;
+atomic_t sbuf_table_misses;
 
-static void sb_interrupted(void *unused)
+static void take_interrupt(void *unused)
 {
 }
 
@@ -50,12 +50,12 @@ static void sb_interrupted(void *unused)
  * finished.  NMIs complete before the IPI is taken.  cpus_read_lock() keeps CPUs from going on- or
  * offline.
  */
-void sb_synchronize_saves(void)
+void sbuf_synchronize_saves(void)
 {
-	on_each_cpu(sb_interrupted, NULL, 1);
+	on_each_cpu(take_interrupt, NULL, 1);
 }
 
-void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)
+void sbuf_trace_encode(struct sbuf_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)
 {
 	unsigned long base = (unsigned long)stack_trace_save;
 	u32 *out = trace->frames;
@@ -79,7 +79,7 @@ void sb_encode(struct sb_trace *trace, const unsigned long *pc, unsigned int nr,
 	trace->hash = stackbuf_hash(trace->frames, trace->words, cut);
 }
 
-unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
+unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned int words)
 {
 	unsigned int nr = 0, n;
 	u64 addr;
@@ -95,13 +95,13 @@ unsigned int sb_decode(unsigned long *pc, const u32 *frames, unsigned int words)
 
 /*
  * Search a chain, from the id @from up to but not including @until.  The address dependency from an
- * id to its stack orders the loads.  Pairs with the cmpxchg() in sb_find_or_insert(): a stack is
+ * id to its stack orders the loads.  Pairs with the cmpxchg() in sbuf_table_get(): a stack is
  * complete before it is in a chain.
  */
-static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb_trace *trace)
+static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sbuf_trace *trace)
 {
 	while (from != until) {
-		struct stackbuf_stack *stack = sb_stack(from);
+		struct stackbuf_stack *stack = sbuf_table_stack(from);
 
 		if (stack->hash == trace->hash && stack->words == trace->words &&
 		    /* The other flags may change concurrently */
@@ -124,7 +124,7 @@ static struct stackbuf_stack *sb_chain_find(u32 from, u32 until, const struct sb
 }
 
 /* Find @n clear bits in a row; return the lowest, or 0, as bit 0 is always set */
-static unsigned int sb_find_run(u64 used, unsigned int n)
+static unsigned int find_run(u64 used, unsigned int n)
 {
 	u64 start = ~used;
 	unsigned int have = 1;
@@ -144,89 +144,89 @@ static unsigned int sb_find_run(u64 used, unsigned int n)
  * call searches 256 pages at most, and none once the whole table was searched without success,
  * until evict.c frees granules.
  */
-static u32 sb_alloc_granules(unsigned int n)
+static u32 alloc_granules(unsigned int n)
 {
-	u32 page = READ_ONCE(sb_room_hint);
+	u32 page = READ_ONCE(room_hint);
 	unsigned int tries;
 
-	if (atomic_read(&sb_alloc_misses) >= SB_STACK_PAGES)
+	if (atomic_read(&sbuf_table_misses) >= SBUF_STACK_PAGES)
 		return 0;
 
-	for (tries = 0; tries < min(SB_STACK_PAGES, 256); tries++) {
+	for (tries = 0; tries < min(SBUF_STACK_PAGES, 256); tries++) {
 		u64 *used = &stackbuf_stacks[page].used;
 		u64 old = READ_ONCE(*used), was;
 		unsigned int start;
 
-		while ((start = sb_find_run(old, n))) {
+		while ((start = find_run(old, n))) {
 			was = cmpxchg64(used, old, old | GENMASK_ULL(start + n - 1, start));
 			if (was == old) {
-				WRITE_ONCE(sb_room_hint, page);
-				atomic_set(&sb_alloc_misses, 0);
-				atomic_add(n, &sb_granules_used);
-				sb_page_changed(&stackbuf_stacks[page].page);
-				return page * SB_PAGE_GRANULES + start;
+				WRITE_ONCE(room_hint, page);
+				atomic_set(&sbuf_table_misses, 0);
+				atomic_add(n, &sbuf_table_used);
+				sbuf_page_changed(&stackbuf_stacks[page].page);
+				return page * SBUF_PAGE_GRANULES + start;
 			}
 			old = was;
 		}
-		page = page + 1 < SB_STACK_PAGES ? page + 1 : 0;
+		page = page + 1 < SBUF_STACK_PAGES ? page + 1 : 0;
 	}
-	WRITE_ONCE(sb_room_hint, page);
-	atomic_add(tries, &sb_alloc_misses);
+	WRITE_ONCE(room_hint, page);
+	atomic_add(tries, &sbuf_table_misses);
 	return 0;
 }
 
-void sb_free_granules(u32 granule, unsigned int n)
+void sbuf_table_free(u32 granule, unsigned int n)
 {
-	struct stackbuf_stacks_page *page = &stackbuf_stacks[granule / SB_PAGE_GRANULES];
-	unsigned int start = granule % SB_PAGE_GRANULES;
+	struct stackbuf_stacks_page *page = &stackbuf_stacks[granule / SBUF_PAGE_GRANULES];
+	unsigned int start = granule % SBUF_PAGE_GRANULES;
 
-	sb_page_changed(&page->page);
+	sbuf_page_changed(&page->page);
 	/* Full barrier: earlier writes to these granules stay before they are free */
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
-	atomic_sub(n, &sb_granules_used);
-	atomic_set(&sb_alloc_misses, 0);
+	atomic_sub(n, &sbuf_table_used);
+	atomic_set(&sbuf_table_misses, 0);
 }
 
-struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_new)
+struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_new)
 {
-	u32 *bucket = &sb_bucket[trace->hash & (SB_BUCKETS - 1)];
+	u32 *bucket = &sbuf_table_bucket[trace->hash & (SBUF_BUCKETS - 1)];
 	u32 head = READ_ONCE(*bucket), seen = 0;
 	struct stackbuf_stack *stack, *mine = NULL;
-	unsigned int granules = sb_stack_granules(trace->words);
+	unsigned int granules = sbuf_table_granules(trace->words);
 	u32 granule = 0;
 
 	*is_new = false;
 	for (;;) {
 		u32 was;
 
-		stack = head ? sb_chain_find(head, seen, trace) : NULL;
+		stack = head ? find_in_chain(head, seen, trace) : NULL;
 		if (stack)
 			break;
 
 		if (!mine) {
-			u64 epoch;
+			u64 round;
 
-			granule = sb_alloc_granules(granules);
+			granule = alloc_granules(granules);
 			if (!granule)
 				return NULL;
-			mine = sb_stack_at(granule);
+			mine = sbuf_table_at(granule);
 			mine->nr = trace->nr;
-			/* If used before, these granules were freed after the epoch went up */
-			epoch = READ_ONCE(sb_epoch);
+			/* If used before, these granules were freed after the round went up */
+			round = READ_ONCE(sbuf_table_round);
 			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) |
-				(epoch >> (32 - SB_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
+				(round >> (32 - SBUF_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
 			mine->words = trace->words;
 			mine->hash = trace->hash;
 			mine->count = 0;
-			mine->seen = atomic64_read(&sb_ring_head);
+			mine->seen = atomic64_read(&sbuf_ring_head);
 			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
 			/* Readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
-			WRITE_ONCE(mine->id, (u32)(epoch << SB_ID_BITS) | granule);
+			WRITE_ONCE(mine->id, (u32)(round << SBUF_ID_BITS) | granule);
 		}
 		mine->next = head;
-		/* A full barrier: the stack is complete before sb_chain_find() reaches it */
+		/* A full barrier: the stack is complete before find_in_chain() reaches it */
 		was = cmpxchg(bucket, head, mine->id);
 		if (was == head) {
 			*is_new = true;
@@ -242,7 +242,7 @@ struct stackbuf_stack *sb_find_or_insert(const struct sb_trace *trace, bool *is_
 
 	if (mine) {
 		WRITE_ONCE(mine->id, 0);
-		sb_free_granules(granule, granules);
+		sbuf_table_free(granule, granules);
 	}
 	return stack;
 }

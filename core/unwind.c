@@ -8,23 +8,23 @@
 #include "records.h"
 #include "unwind.h"
 
-#if SB_HAVE_UNWIND
+#if SBUF_HAVE_UNWIND
 #include <asm/unwind.h>
 
-#if SB_HAVE_ORC
+#if SBUF_HAVE_ORC
 /* What recall compares where the walk begins; and note this CPU's stack for interrupts */
-static inline void sb_note_start(struct sb_walk *walk, const struct pt_regs *regs,
-				 const struct unwind_state *state)
+static inline void note_start(struct sbuf_walk *walk, const struct pt_regs *regs,
+			      const struct unwind_state *state)
 {
 	walk->regs[0] = 0;
 	walk->start_regs = regs;
 	if (state->stack_info.type == STACK_TYPE_IRQ)
-		this_cpu_write(sb_cpu->irq_stack, (unsigned long)state->stack_info.begin);
+		this_cpu_write(sbuf_cpu->irq_stack, (unsigned long)state->stack_info.begin);
 }
 
 /* What recall compares in frame @nr; @address is 0 at the end of the walk */
-static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
-				 const struct unwind_state *state, unsigned long address)
+static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
+			      const struct unwind_state *state, unsigned long address)
 {
 	walk->sp[nr] = address ? state->sp : (unsigned long)state->regs;
 	walk->bp[nr] = state->bp;
@@ -39,13 +39,13 @@ static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
 		walk->cacheable &= walk->user_regs;
 }
 #else
-static inline void sb_note_start(struct sb_walk *walk, const struct pt_regs *regs,
-				 const struct unwind_state *state)
+static inline void note_start(struct sbuf_walk *walk, const struct pt_regs *regs,
+			      const struct unwind_state *state)
 {
 }
 
-static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
-				 const struct unwind_state *state, unsigned long address)
+static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
+			      const struct unwind_state *state, unsigned long address)
 {
 }
 #endif
@@ -54,9 +54,9 @@ static inline void sb_note_frame(struct sb_walk *walk, unsigned int nr,
  * stack_trace_save_regs() is not exported, but the unwinder that it uses is.  The loop is that
  * of arch_stack_walk() in arch/x86/kernel/stacktrace.c.
  */
-static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller)
+static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller)
 {
-	struct sb_walk *walk = &scratch->walk;
+	struct sbuf_walk *walk = &scratch->walk;
 	struct unwind_state state;
 	int nr = 0;
 
@@ -65,10 +65,10 @@ static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsi
 	walk->bp[0] = regs->bp;
 	scratch->pc[nr++] = instruction_pointer(regs);
 	/* No frame record has the caller yet, so the unwinder would leave it out */
-	if (SB_HAVE_RECORDS && caller)
+	if (SBUF_HAVE_RECORDS && caller)
 		scratch->pc[nr++] = caller;
 	unwind_start(&state, current, regs, NULL);
-	sb_note_start(walk, regs, &state);
+	note_start(walk, regs, &state);
 	for (; nr < ARRAY_SIZE(scratch->pc) && !unwind_done(&state); unwind_next_frame(&state)) {
 		const struct pt_regs *entry = unwind_get_entry_regs(&state, NULL);
 		unsigned long address = 0;
@@ -76,7 +76,7 @@ static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsi
 		/* User mode's ip is no frame, even if the task jumped to a kernel address */
 		if (!entry || !user_mode((struct pt_regs *)entry))
 			address = unwind_get_return_address(&state);
-		sb_note_frame(walk, nr, &state, address);
+		note_frame(walk, nr, &state, address);
 		if (!address)
 			break;
 		scratch->pc[nr++] = address;
@@ -86,47 +86,47 @@ static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsi
 	return nr;
 }
 #else
-static int sb_walk_frames(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller)
+static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller)
 {
-	return sb_walk_records(scratch, regs, caller);
+	return sbuf_record_walk(scratch, regs, caller);
 }
 #endif
 
-int sb_walk_regs(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller,
-		 enum sb_flags flags)
+int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller,
+		     enum sbuf_flags flags)
 {
-	struct sb_walk *walk = &scratch->walk;
+	struct sbuf_walk *walk = &scratch->walk;
 
 	/* These describe no kernel stack */
 	if (user_mode(regs))
 		return 0;
-	walk->epoch = READ_ONCE(sb_recall_epoch);
+	walk->epoch = READ_ONCE(sbuf_recall_epoch);
 	walk->cacheable = true;
 	walk->caller = caller;
 	walk->flags = flags;
-	return sb_walk_frames(scratch, regs, caller);
+	return walk_frames(scratch, regs, caller);
 }
 
 /*
  * The stack must not change during the walk.  A task that ran during the walk has also
  * switched, which the scheduler counts.
  */
-int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task)
+int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *task)
 {
 	unsigned long switches;
 	unsigned int nr;
 
-	if (!SB_HAVE_SAVE_TASK)
+	if (!SBUF_HAVE_SAVE_TASK)
 		return -EOPNOTSUPP;
 	switches = READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
 	/* Pairs with the scheduler's barriers: it counts a switch before it switches */
 	smp_rmb();
-	if (SB_TASK_RUNS(task))
+	if (SBUF_TASK_RUNS(task))
 		return -EBUSY;
 	nr = stack_trace_save_tsk(task, pc, size, 0);
 	/* The frames are read before the counts are read again */
 	smp_rmb();
-	if (SB_TASK_RUNS(task) ||
+	if (SBUF_TASK_RUNS(task) ||
 	    switches != READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw))
 		return -EBUSY;
 	return nr ? nr : -ESRCH;

@@ -6,7 +6,7 @@
  *	x86-64, ORC			unwind_start()		unwind_start()		ORC
  *	x86-64, frame pointers		unwind_start()		unwind_start()		records
  *	x86-64, CONFIG_UNWINDER_GUESS	unwind_start()		unwind_start()		none
- *	arm64				stack_trace_save()	sb_walk_records()	records
+ *	arm64				stack_trace_save()	sbuf_record_walk()	records
  */
 #ifndef STACKBUF_UNWIND_H
 #define STACKBUF_UNWIND_H
@@ -16,65 +16,67 @@
 #include "internal.h"
 
 /* A word of a stack; KASAN may have poisoned it, as it need not be a variable */
-static inline unsigned long sb_load(unsigned long address)
+static inline unsigned long sbuf_kstack_load(unsigned long address)
 {
 	return READ_ONCE_NOCHECK(*(unsigned long *)address);
 }
 
-static inline unsigned long sb_task_stack(void)
+static inline unsigned long sbuf_kstack_task(void)
 {
 	return (unsigned long)task_stack_page(current);
 }
 
-static inline bool sb_on_stack(unsigned long stack, unsigned long address)
+static inline bool sbuf_kstack_has(unsigned long stack, unsigned long address)
 {
 	return address - stack <= THREAD_SIZE - sizeof(long);
 }
 
-/* sb_stack_of(): where the stack begins that @sp lies on; 0 if recall does not know that stack */
-#if SB_HAVE_ORC
+/*
+ * sbuf_kstack_of(): where the stack begins that @sp lies on; 0 if recall does not know that stack
+ */
+#if SBUF_HAVE_ORC
 /* The task's stack, or this CPU's for interrupts; a task does not migrate while on the latter */
-static __always_inline unsigned long sb_stack_of(unsigned long sp)
+static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 {
-	unsigned long stack = sb_task_stack();
+	unsigned long stack = sbuf_kstack_task();
 
-	if (likely(sb_on_stack(stack, sp)))
+	if (likely(sbuf_kstack_has(stack, sp)))
 		return stack;
-	stack = this_cpu_read(sb_cpu->irq_stack);
-	return stack && sb_on_stack(stack, sp) ? stack : 0;
+	stack = this_cpu_read(sbuf_cpu->irq_stack);
+	return stack && sbuf_kstack_has(stack, sp) ? stack : 0;
 }
-#elif SB_HAVE_RECORDS
-static inline unsigned long sb_stack_of(unsigned long sp)
+#elif SBUF_HAVE_RECORDS
+static inline unsigned long sbuf_kstack_of(unsigned long sp)
 {
-	return sb_on_stack(sb_task_stack(), sp) ? sb_task_stack() : 0;
+	return sbuf_kstack_has(sbuf_kstack_task(), sp) ? sbuf_kstack_task() : 0;
 }
 #else
-static inline unsigned long sb_stack_of(unsigned long sp)
+static inline unsigned long sbuf_kstack_of(unsigned long sp)
 {
 	return 0;
 }
 #endif
 
-/* sb_likely_caller(): what distinguishes paths to the place that @regs describe */
-#if SB_HAVE_RECORDS
+/* sbuf_likely_caller(): what distinguishes paths to the place that @regs describe */
+#if SBUF_HAVE_RECORDS
 /* The caller, if no frame record has it yet: then it is part of the trace */
-static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs,
-						      enum sb_flags flags)
+static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *regs,
+							enum sbuf_flags flags)
 {
 	struct pt_regs *r = (struct pt_regs *)regs;
-	bool frameless = flags & SB_PROBED ? flags & SB_ENTRY :
-					     sb_ip_is_frameless(instruction_pointer(r));
+	bool frameless = flags & SBUF_PROBED ? flags & SBUF_ENTRY :
+					     sbuf_symbol_is_frameless(instruction_pointer(r));
 
-	return frameless ? SB_STRIP(sb_return_address(r)) : 0;
+	return frameless ? SBUF_STRIP(sbuf_arch_return_address(r)) : 0;
 }
 #else
 /* The word on top: the return address where a function begins, which most probes are at */
-static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs,
-						      enum sb_flags flags)
+static __always_inline unsigned long sbuf_likely_caller(const struct pt_regs *regs,
+							enum sbuf_flags flags)
 {
 	unsigned long sp = kernel_stack_pointer((struct pt_regs *)regs);
 
-	return sb_stack_of(sp) ? sb_load(sp) : 0;
+	return sbuf_kstack_of(sp) ? sbuf_kstack_load(sp) : 0;
 }
 #endif
 
@@ -83,51 +85,54 @@ static __always_inline unsigned long sb_likely_caller(const struct pt_regs *regs
  * __builtin_frame_address(0).  On arm64 a frame record lies at its frame's lower end, so what
  * is above @frame is the function's own.
  */
-static inline unsigned long sb_caller_sp(const unsigned long *frame)
+static inline unsigned long sbuf_caller_sp(const unsigned long *frame)
 {
 	return IS_ENABLED(CONFIG_ARM64) ? frame[0] : (unsigned long)&frame[2];
 }
 
 /* Where a walk starts that is not another task's; ip is 0 for registers of user mode */
-static __always_inline struct sb_start sb_start_of(const struct sb_save *save)
+static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_save *save)
 {
-	if (save->from == SB_FRAME)
-		return (struct sb_start){ SB_STRIP(save->frame[1]), sb_caller_sp(save->frame),
-					  save->frame };
+	if (save->from == SBUF_FRAME)
+		return (struct sbuf_start){ SBUF_STRIP(save->frame[1]), sbuf_caller_sp(save->frame),
+					    save->frame };
 	if (user_mode(save->regs))
-		return (struct sb_start){};
-	return (struct sb_start){ instruction_pointer(save->regs), kernel_stack_pointer(save->regs),
-				  sb_saved_bp(save->regs), sb_likely_caller(save->regs, save->flags) };
+		return (struct sbuf_start){};
+	return (struct sbuf_start){
+		instruction_pointer(save->regs), kernel_stack_pointer(save->regs),
+		sbuf_arch_saved_bp(save->regs), sbuf_likely_caller(save->regs, save->flags),
+	};
 }
 
 /*
  * Walk the stack that registers of the current task describe, saved on this CPU, with preemption
- * disabled; @caller is sb_likely_caller() of them.  Return how many addresses are in @scratch, up
+ * disabled; @caller is sbuf_likely_caller() of them.  Return how many addresses are in @scratch, up
  * to STACKBUF_DEPTH_MAX + 1.
  */
-int sb_walk_regs(struct sb_scratch *scratch, struct pt_regs *regs, unsigned long caller,
-		 enum sb_flags flags);
+int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller,
+		     enum sbuf_flags flags);
 
 /*
  * Walk the stack of a task other than current, not in NMI; the caller holds a reference.  Return
  * how many addresses are in @pc, up to @size, or -EBUSY, -ESRCH, -EOPNOTSUPP as
  * stackbuf_save_task().
  */
-int sb_walk_task(unsigned long *pc, unsigned int size, struct task_struct *task);
+int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *task);
 
 /*
- * sb_walk_caller(): walk the stack of an exported function's caller; @frame is as for
- * sb_caller_sp(), the rest as for sb_walk_regs().  @frame[0] is the caller's frame pointer,
+ * sbuf_unwind_caller(): walk the stack of an exported function's caller; @frame is as for
+ * sbuf_caller_sp(), the rest as for sbuf_unwind_regs().  @frame[0] is the caller's frame pointer,
  * @frame[1] the return address.
  */
-#if SB_HAVE_UNWIND
+#if SBUF_HAVE_UNWIND
 /*
  * stack_trace_save() would walk through its own frames, the unwinder's and ours first, which
  * costs as much as four frames.  Start the unwinder at the caller instead, as if registers had
  * been saved at the instruction after the call: they hold what the unwinder would have found
  * there.  The call does return, so the stack is the same before its return and after.
  */
-static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame)
+static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
+					      const unsigned long *frame)
 {
 	struct pt_regs *regs = &scratch->regs;
 
@@ -136,23 +141,24 @@ static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsi
 	regs->sp = (unsigned long)&frame[2];
 	/* For user_mode().  The others stay 0: the unwinder uses none of them after a call */
 	regs->cs = __KERNEL_CS;
-	return sb_walk_regs(scratch, regs, 0, 0);
+	return sbuf_unwind_regs(scratch, regs, 0, 0);
 }
 #else
 /*
  * stack_trace_save() leaves out our own frames, from the one that this is inlined into to the
  * exported function's: as many as there are records between the two.
  */
-static __always_inline int sb_walk_caller(struct sb_scratch *scratch, const unsigned long *frame)
+static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
+					      const unsigned long *frame)
 {
 	const unsigned long *own = __builtin_frame_address(0);
 	unsigned int nr = 1;
 
 	for (; own != frame; own = (const unsigned long *)own[0])
 		nr++;
-	scratch->walk.epoch = READ_ONCE(sb_recall_epoch);
+	scratch->walk.epoch = READ_ONCE(sbuf_recall_epoch);
 	scratch->walk.cacheable = true;
-	scratch->walk.sp[0] = sb_caller_sp(frame);
+	scratch->walk.sp[0] = sbuf_caller_sp(frame);
 	scratch->walk.bp[0] = frame[0];
 	scratch->walk.caller = 0;
 	return stack_trace_save(scratch->pc, ARRAY_SIZE(scratch->pc), nr);

@@ -61,7 +61,7 @@ all() {
 	result 'everything is built' core tiny "$(sizes 8 16 8)"
 	result 'the same with more room' core more "$(sizes 64 64 8)"
 	result 'the same where ids wrap' core wrap \
-		"$(sizes 64 64 8) -DSB_FIRST_EPOCH='((1ULL<<22)-100)'"
+		"$(sizes 64 64 8) -DSBUF_FIRST_ROUND='((1ULL<<22)-100)'"
 	result 'the same with AddressSanitizer and UBSan' core address "$(sizes 8 16 8)" \
 		'-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 

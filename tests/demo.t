@@ -188,7 +188,7 @@ options() {
 
 # The manual page and the source have the same parameters with the same defaults
 parameters() {
-	grep -ohE '^(module_param(_cb|_named)?|SB_NUMBER)\([a-z_]+' "$top/stackbuf.c" "$top"/core/*.c | cut -d'(' -f2 | sort >"$work/has"
+	grep -ohE '^(module_param(_cb|_named)?|NUMBER_PARAM)\([a-z_]+' "$top/stackbuf.c" "$top"/core/*.c | cut -d'(' -f2 | sort >"$work/has"
 	sed -nE '/^\.SH PARAMETERS/,/^\.SH [^P]/s/^\.B[IR]* *([a-z_]+)=.*/\1/p' "$manual" | sort >"$work/says"
 	[ -s "$work/has" ] && diff "$work/says" "$work/has" &&
 		cat "${documents[@]}" | grep -oE 'PARAMS="[^"]*"' | grep -oE '[a-z_]+=' | tr -d = | sort -u >"$work/used" &&

@@ -106,7 +106,7 @@ module() {
 		build "$series" big &&
 		"${cross}nm" "$work/vm/big/stackbuf_test.ko" |
 		awk '$3 ~ /^long_a_name/ { print length($3); exit }' >"$work/vm/long" &&
-		{ ! thorough || build "$series" again KCFLAGS="-DSB_FIRST_EPOCH=0x100000000"; } &&
+		{ ! thorough || build "$series" again KCFLAGS="-DSBUF_FIRST_ROUND=0x100000000"; } &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 "$probeable" &&
 		instructions "$work/vm/small/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
 		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 ||

@@ -23,16 +23,16 @@ recall() {
 	local kernel words cross reader='' fault
 
 	kernel_of "$1" || return
-	fault=(recall_orc.h 's/if (!sb_checks_hold(check, entry->frames, start->sp, text))/if (0)/')
+	fault=(recall_orc.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, text))/if (0)/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
-		fault=(recall_fp.c 's/if (sb_next_record(&fp, &low, end) != text + frames\[i\])/if (!sb_next_record(\&fp, \&low, end))/')
+		fault=(recall_fp.c 's/if (sbuf_record_next(&fp, &low, end) != text + frames\[i\])/if (!sbuf_record_next(\&fp, \&low, end))/')
 	fi
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
 		build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
 		build "$1" big && build_load "$1" &&
 		wrong "$1" fault "${fault[@]}" &&
-		wrong "$1" keeps module.c 's/sb_invalidate_recall();//; s/sb_expire_stacks(.*);/;/' || echo "not ok everything is built"
+		wrong "$1" keeps module.c 's/sbuf_recall_invalidate();//; s/sbuf_evict_expire(.*);/;/' || echo "not ok everything is built"
 	boot "$1" -t "$((${ROUNDS:-1} * 100 + 300))" -x "$reader"
 	ended
 }

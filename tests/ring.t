@@ -29,7 +29,7 @@ ring() {
 		instructions "$work/vm/page/stackbuf.ko" >"$work/instructions" &&
 		some "$2" "$every" <"$work/instructions" >"$work/vm/instructions.page" &&
 		# More of the functions that give up a page
-		grep -E '^sb_close_(page_early|this_page|current_page)' "$work/instructions" | some "$2" "$(few 8 1)" >"$work/vm/instructions.leave" ||
+		grep -E '^(sbuf_ring_close_page_early|close_this_page|close_current_page)' "$work/instructions" | some "$2" "$(few 8 1)" >"$work/vm/instructions.leave" ||
 		echo "not ok everything is built"
 	for what in ${KINDS:-storms steps late}; do
 		echo "$what" >"$work/vm/what"

@@ -102,11 +102,11 @@ static noinline void do_save_pointers(struct stack *s)
 
 static noinline void do_recall(struct stack *s)
 {
-	struct sb_start start;
+	struct sbuf_start start;
 
 	current = &s->without_task;
-	start = sb_start_of(&(struct sb_save){ .from = SB_REGS, .regs = &s->without });
-	failed += !sb_recall(&start);
+	start = sbuf_unwind_start(&(struct sbuf_save){ .from = SBUF_REGS, .regs = &s->without });
+	failed += !sbuf_recall(&start);
 }
 
 static noinline void do_walk(struct stack *s)
@@ -117,7 +117,7 @@ static noinline void do_walk(struct stack *s)
 
 static noinline void do_clock(struct stack *s)
 {
-	sink[0] = sb_now();
+	sink[0] = sbuf_now();
 }
 
 static noinline void do_nothing(struct stack *s)
@@ -202,7 +202,7 @@ static void measure(bool cold)
 
 static u64 walks(void)
 {
-	return sb_counter(STACKBUF_WALKED_NEW) + sb_counter(STACKBUF_WALKED_AGAIN);
+	return sbuf_counter(STACKBUF_WALKED_NEW) + sbuf_counter(STACKBUF_WALKED_AGAIN);
 }
 
 static void *run(void *unused)

@@ -36,7 +36,7 @@ void (*shim_nmi)(void) = shim_nothing;
 static char shim_percpu_room[(SHIM_CPUS + 1) * SHIM_PERCPU]
 	__attribute__((__section__("shim_percpu"), __aligned__(64)));
 
-static_assert(sizeof(struct sb_cpu) + 1024 <= SHIM_PERCPU);
+static_assert(sizeof(struct sbuf_cpu) + 1024 <= SHIM_PERCPU);
 
 bool shim_silent;
 static bool shim_finished;
@@ -56,7 +56,7 @@ static void shim_die(const char *what)
 /* ------------------------------------------------------------------ threads --- */
 
 /* What shim_stop() stops */
-static struct { pthread_t thread; bool is; } shim_thread[SHIM_CPUS + SB_REQUESTS + 1];
+static struct { pthread_t thread; bool is; } shim_thread[SHIM_CPUS + SBUF_WORKERS + 1];
 static pthread_mutex_t shim_threads = PTHREAD_MUTEX_INITIALIZER;
 static unsigned int shim_nr_threads;
 static u32 shim_stops, shim_stopped;
@@ -108,7 +108,7 @@ void shim_stop(void)
 void shim_go_on(void)
 {
 	WRITE_ONCE(shim_stops, shim_stops + 1);
-	syscall(SYS_futex, &shim_stops, FUTEX_WAKE, SHIM_CPUS + SB_REQUESTS + 1, NULL, NULL, 0);
+	syscall(SYS_futex, &shim_stops, FUTEX_WAKE, SHIM_CPUS + SBUF_WORKERS + 1, NULL, NULL, 0);
 	while (READ_ONCE(shim_stopped))
 		sched_yield();
 	pthread_mutex_unlock(&shim_threads);
@@ -352,8 +352,8 @@ void cancel_work_sync(struct work_struct *work)
 void shim_finish(void)
 {
 	/* This waits and does not cancel: what is requested runs */
-	sb_exit_requests();
-	sb_exit_requests();
+	sbuf_worker_exit();
+	sbuf_worker_exit();
 	WRITE_ONCE(shim_finished, true);
 }
 
@@ -443,7 +443,7 @@ int sprint_symbol(char *name, unsigned long address)
 
 /* ---------------------------------------------------------------- unwinding --- */
 
-bool sb_orc_is_stable(unsigned long ip)
+bool sbuf_recall_is_stable(unsigned long ip)
 {
 	return ip >= __START_KERNEL_map;
 }
@@ -474,9 +474,9 @@ bool unwind_next_frame(struct unwind_state *state)
 	default:	/* bp is the frame pointer; the frame's size varies */
 		cfa = state->bp + 16;
 	}
-	state->ip = sb_load(cfa - 8);
+	state->ip = sbuf_kstack_load(cfa - 8);
 	if (function % 3)
-		state->bp = sb_load(cfa - 16);
+		state->bp = sbuf_kstack_load(cfa - 16);
 	state->sp = cfa;
 	state->regs = NULL;
 	return true;
@@ -524,13 +524,13 @@ void shim_init(unsigned int cpus)
 	pthread_detach(thread);
 
 	/* As stackbuf_init() does it */
-	sb_cpu = (struct sb_cpu *)shim_percpu_room;
+	sbuf_cpu = (struct sbuf_cpu *)shim_percpu_room;
 	for_each_possible_cpu(cpu)
-		local_set(&per_cpu_ptr(sb_cpu, cpu)->verify_in, sb_verify);
-	sb_init_memory();
-	sb_init_ring();
-	sb_init_evict();
-	sb_init_recall();
-	sb_apply_limit();
-	sb_change_state(STACKBUF_ENABLED, true);
+		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
+	sbuf_memory_init();
+	sbuf_ring_init();
+	sbuf_evict_init();
+	sbuf_recall_init();
+	sbuf_filter_apply_limit();
+	sbuf_state_change(STACKBUF_ENABLED, true);
 }

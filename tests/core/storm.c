@@ -94,7 +94,7 @@ static int right(u32 id, const struct path *p)
 	struct stackbuf_trace trace;
 	u8 flags;
 
-	if (!sb_trace_of_id(&trace, id, &flags) || flags & STACKBUF_STACK_AGAIN)
+	if (!sbuf_table_trace(&trace, id, &flags) || flags & STACKBUF_STACK_AGAIN)
 		return 0;
 	return trace.depth == nr && trace.cut == (p->nr > nr) &&
 	       !memcmp(trace.pc, p->pc, nr * sizeof(*p->pc)) ? 1 : -1;
@@ -106,7 +106,7 @@ static void save(unsigned int level)
 	enum stackbuf_context context = min(level, (unsigned int)STACKBUF_NMI);
 	char *end = (char *)current->stack + THREAD_SIZE - level * STACK_OF_CONTEXT;
 	u32 random = next_random(c), which = random >> 12, id = 0;
-	struct pt_regs regs SB_UNINITIALIZED;
+	struct pt_regs regs SBUF_UNINITIALIZED;
 	const struct path *p;
 	u64 tag;
 
@@ -120,9 +120,9 @@ static void save(unsigned int level)
 	} else {
 		path_build(p, end, random, &regs);
 		if (random >> 28 == 14)
-			id = sb_save(&(const struct sb_save) {
-				.from = SB_REGS, .regs = &regs,
-				.context = sb_context_of(preempt_count()),
+			id = sbuf_save(&(const struct sbuf_save) {
+				.from = SBUF_REGS, .regs = &regs,
+				.context = sbuf_context_of(preempt_count()),
 			});
 		else
 			id = stackbuf_save_regs(&regs, tag);
@@ -232,9 +232,9 @@ static void make_copy(void)
 static void init_copy(void)
 {
 	copy.info_size = sizeof(stackbuf_info);
-	copy.events_size = SB_EVENT_PAGES * STACKBUF_PAGE_SIZE;
-	copy.stacks_size = SB_STACK_PAGES * STACKBUF_PAGE_SIZE;
-	copy.text_size = SB_TEXT_PAGES * STACKBUF_PAGE_SIZE;
+	copy.events_size = SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE;
+	copy.stacks_size = SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE;
+	copy.text_size = SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE;
 	copy.info = malloc(copy.info_size);
 	copy.events = malloc(copy.events_size);
 	copy.stacks = malloc(copy.stacks_size);
@@ -281,34 +281,34 @@ static void change_settings(u32 random)
 
 	switch (random >> 8 & 15) {
 	case 0:
-		sb_filter.every = random >> 12 & 3;
-		sb_apply_every();
+		sbuf_filter.every = random >> 12 & 3;
+		sbuf_filter_apply_every();
 		break;
 	case 1:
-		sb_filter.limit = random >> 12 & 1 ? 1000 : 0;
-		sb_apply_limit();
+		sbuf_filter.limit = random >> 12 & 1 ? 1000 : 0;
+		sbuf_filter_apply_limit();
 		break;
 	case 2:
-		sb_filter.pid = random >> 12 & 1 ? task->pid : 0;
-		sb_apply_filter();
+		sbuf_filter.pid = random >> 12 & 1 ? task->pid : 0;
+		sbuf_filter_apply();
 		break;
 	case 3:
-		sb_filter.cpu = random >> 12 & 1 ? random % cpus : -1;
-		sb_apply_filter();
+		sbuf_filter.cpu = random >> 12 & 1 ? random % cpus : -1;
+		sbuf_filter_apply();
 		break;
 	case 4:
 		/* A module was unloaded */
-		sb_expire_stacks(path_address(random % PATH_FAR), 64);
-		sb_invalidate_recall();
+		sbuf_evict_expire(path_address(random % PATH_FAR), 64);
+		sbuf_recall_invalidate();
 		break;
 	case 5:
-		sb_change_state(STACKBUF_ENABLED, false);
+		sbuf_state_change(STACKBUF_ENABLED, false);
 		usleep(100);
-		sb_change_state(STACKBUF_ENABLED, true);
+		sbuf_state_change(STACKBUF_ENABLED, true);
 		break;
 	case 6:
-		WRITE_ONCE(sb_verify, 1 + (random >> 12) % 64);
-		sb_apply_verify();
+		WRITE_ONCE(sbuf_verify, 1 + (random >> 12) % 64);
+		sbuf_recall_apply_verify();
 		break;
 	default:
 		/* A task is renamed, racing with saves; the rest of its name is not checked */
@@ -318,8 +318,8 @@ static void change_settings(u32 random)
 	}
 	/* Most of the time all is recorded */
 	if (random >> 20 & 1) {
-		sb_filter = (struct sb_filter_settings) { .cpu = -1, .every = 1 };
-		sb_apply_limit();
+		sbuf_filter = (struct sbuf_filter) { .cpu = -1, .every = 1 };
+		sbuf_filter_apply_limit();
 	}
 }
 
@@ -328,9 +328,10 @@ static void say_pages(const struct stackbuf_events_page *page)
 {
 	unsigned int i, pos, n;
 
-	printf("head %lld, lost for want of a page %llu\n", (long long)atomic64_read(&sb_ring_head),
-	       (unsigned long long)sb_counter(STACKBUF_LOST_PAGE));
-	for (i = 0; i < SB_EVENT_PAGES; i++, page++) {
+	printf("head %lld, lost for want of a page %llu\n",
+	       (long long)atomic64_read(&sbuf_ring_head),
+	       (unsigned long long)sbuf_counter(STACKBUF_LOST_PAGE));
+	for (i = 0; i < SBUF_EVENT_PAGES; i++, page++) {
 		for (pos = 0, n = 0; pos < STACKBUF_EVENT_WORDS && page->word[pos]; n++)
 			pos += stackbuf_event_words(page->word[pos]);
 		printf("page %u: seq %llu, CPU %u, owner %d, events %llu to %llu\n", i,
@@ -374,10 +375,10 @@ static unsigned int conduct(u64 end)
 
 	while (shim_monotonic() < end && !problems && (!enough || attempts() < enough)) {
 		u32 random = next_random(&c);
-		u64 now = shim_monotonic(), full = sb_counter(STACKBUF_LOST_TABLE);
+		u64 now = shim_monotonic(), full = sbuf_counter(STACKBUF_LOST_TABLE);
 
-		if (sb_counter(STACKBUF_WALKED_NEW) != was_new) {
-			was_new = sb_counter(STACKBUF_WALKED_NEW);
+		if (sbuf_counter(STACKBUF_WALKED_NEW) != was_new) {
+			was_new = sbuf_counter(STACKBUF_WALKED_NEW);
 			was_full = full;
 		} else if (full - was_full > 5000000) {
 			printf("problem: no room was made for any of %llu stacks\n",
@@ -395,7 +396,8 @@ static unsigned int conduct(u64 end)
 			problems = check_now();
 #ifndef __SANITIZE_THREAD__
 			if (!problems)
-				problems = check_live(stackbuf_events, SB_EVENT_PAGES, &live_pages);
+				problems = check_live(stackbuf_events, SBUF_EVENT_PAGES,
+						      &live_pages);
 #endif
 			next_check = shim_monotonic() + check_ms * 1000000UL;
 		}
@@ -515,12 +517,12 @@ int main(int argc, char **argv)
 	}
 	make_copy();
 	problems = check_arrays(&copy, true, recorded, paths);
-	lost = sb_counter(STACKBUF_LOST_OFF) + sb_counter(STACKBUF_LOST_NESTED) +
-	       sb_counter(STACKBUF_LOST_TABLE) + sb_counter(STACKBUF_LOST_PAGE) +
-	       sb_counter(STACKBUF_LOST_EMPTY) + sb_counter(STACKBUF_KEPT_OUT) +
-	       sb_counter(STACKBUF_NOT_SAMPLED) + sb_counter(STACKBUF_OVER_LIMIT);
+	lost = sbuf_counter(STACKBUF_LOST_OFF) + sbuf_counter(STACKBUF_LOST_NESTED) +
+	       sbuf_counter(STACKBUF_LOST_TABLE) + sbuf_counter(STACKBUF_LOST_PAGE) +
+	       sbuf_counter(STACKBUF_LOST_EMPTY) + sbuf_counter(STACKBUF_KEPT_OUT) +
+	       sbuf_counter(STACKBUF_NOT_SAMPLED) + sbuf_counter(STACKBUF_OVER_LIMIT);
 	for (i = 0; i < cpus; i++) {
-		u64 tried = 0, got = READ_ONCE(per_cpu_ptr(sb_cpu, i)->recorded);
+		u64 tried = 0, got = READ_ONCE(per_cpu_ptr(sbuf_cpu, i)->recorded);
 
 		for (k = 0; k < CONTEXTS; k++)
 			tried += cpu_of[i].context[k].attempted;
@@ -540,16 +542,16 @@ int main(int argc, char **argv)
 	       by[0], by[1], by[2], by[3], by[4], is_right, gone, wrong);
 	printf("checks %lu live pages %lu\n", checks, live_pages);
 	check_say(&copy);
-	printf("kept_out %llu not_sampled %llu over_limit %llu\n", sb_counter(STACKBUF_KEPT_OUT),
-	       sb_counter(STACKBUF_NOT_SAMPLED), sb_counter(STACKBUF_OVER_LIMIT));
-	if (attempted != all + refused || lost != refused || sb_recorded() != all) {
+	printf("kept_out %llu not_sampled %llu over_limit %llu\n", sbuf_counter(STACKBUF_KEPT_OUT),
+	       sbuf_counter(STACKBUF_NOT_SAMPLED), sbuf_counter(STACKBUF_OVER_LIMIT));
+	if (attempted != all + refused || lost != refused || sbuf_ring_recorded() != all) {
 		printf("problem: attempted %llu, recorded %llu, by the CPUs %llu, refused %llu, counted %llu\n",
-		       attempted, all, sb_recorded(), refused, lost);
+		       attempted, all, sbuf_ring_recorded(), refused, lost);
 		problems++;
 	}
-	if (wrong || sb_counter(STACKBUF_DIFFERED)) {
+	if (wrong || sbuf_counter(STACKBUF_DIFFERED)) {
 		printf("problem: %llu ids stood for another stack, %llu recalled stacks were wrong\n",
-		       wrong, sb_counter(STACKBUF_DIFFERED));
+		       wrong, sbuf_counter(STACKBUF_DIFFERED));
 		problems++;
 	}
 end:

@@ -60,11 +60,11 @@ static bool finds_runs(void)
 {
 	unsigned int i, n;
 
-	EXPECT(sb_find_run(~0ULL, 1) == 0);
-	EXPECT(sb_find_run(1, 63) == 1);
-	EXPECT(sb_find_run(3, 63) == 0);
-	EXPECT(sb_find_run(~(1ULL << 63), 1) == 63);
-	EXPECT(sb_find_run(~(1ULL << 63), 2) == 0);
+	EXPECT(find_run(~0ULL, 1) == 0);
+	EXPECT(find_run(1, 63) == 1);
+	EXPECT(find_run(3, 63) == 0);
+	EXPECT(find_run(~(1ULL << 63), 1) == 63);
+	EXPECT(find_run(~(1ULL << 63), 2) == 0);
 	for (i = 0; i < 200000; i++) {
 		u64 used = next_random() | 1;
 
@@ -73,33 +73,33 @@ static bool finds_runs(void)
 		n = 1 + next_random() % (i & 2 ? 63 : 13);
 		if (i & 4)
 			used = (used & next_random() & next_random()) | 1;
-		EXPECT(sb_find_run(used, n) == naive_run(used, n));
+		EXPECT(find_run(used, n) == naive_run(used, n));
 	}
 	return true;
 }
 
 static bool allocates(void)
 {
-	static struct { u32 granule; unsigned int n; } has[SB_GRANULES];
+	static struct { u32 granule; unsigned int n; } has[SBUF_GRANULES];
 	unsigned int nr = 0, used = 0, i, k, turn, failed = 0;
-	bool taken[SB_GRANULES] = {};
+	bool taken[SBUF_GRANULES] = {};
 
 	for (turn = 0; turn < 200000; turn++) {
 		if (next_random() % 16 < (turn % 4096 < 2048 ? 10 : 6)) {
 			unsigned int n = 1 + next_random() % 13;
-			bool searches = atomic_read(&sb_alloc_misses) < (int)SB_STACK_PAGES;
-			u32 granule = sb_alloc_granules(n);
+			bool searches = atomic_read(&sbuf_table_misses) < (int)SBUF_STACK_PAGES;
+			u32 granule = alloc_granules(n);
 
 			if (!granule) {
 				/* Until granules are freed it does not search again */
 				failed++;
-				for (i = 0; searches && i < SB_STACK_PAGES; i++)
+				for (i = 0; searches && i < SBUF_STACK_PAGES; i++)
 					EXPECT(!naive_run(stackbuf_stacks[i].used, n));
 				continue;
 			}
 			EXPECT(searches);
 			EXPECT(granule % 64 && granule % 64 + n <= 64);
-			EXPECT(granule + n <= SB_GRANULES);
+			EXPECT(granule + n <= SBUF_GRANULES);
 			for (i = granule; i < granule + n; i++) {
 				EXPECT(!taken[i]);
 				taken[i] = true;
@@ -109,19 +109,19 @@ static bool allocates(void)
 			used += n;
 		} else if (nr) {
 			k = next_random() % nr;
-			sb_free_granules(has[k].granule, has[k].n);
+			sbuf_table_free(has[k].granule, has[k].n);
 			for (i = has[k].granule; i < has[k].granule + has[k].n; i++)
 				taken[i] = false;
 			used -= has[k].n;
 			has[k] = has[--nr];
 		}
-		EXPECT(atomic_read(&sb_granules_used) == (int)used);
+		EXPECT(atomic_read(&sbuf_table_used) == (int)used);
 	}
 	while (nr--)
-		sb_free_granules(has[nr].granule, has[nr].n);
-	for (i = 0; i < SB_STACK_PAGES; i++)
+		sbuf_table_free(has[nr].granule, has[nr].n);
+	for (i = 0; i < SBUF_STACK_PAGES; i++)
 		EXPECT(stackbuf_stacks[i].used == 1);
-	EXPECT(failed > 100 && !atomic_read(&sb_granules_used));
+	EXPECT(failed > 100 && !atomic_read(&sbuf_table_used));
 	return true;
 }
 
@@ -133,7 +133,7 @@ static bool encodes(void)
 		base - 0x80000001, 0, ~0UL, 1UL << 63, base ^ 1UL << 32,
 	};
 	unsigned long pc[STACKBUF_DEPTH_MAX], again[STACKBUF_DEPTH_MAX];
-	struct sb_trace trace;
+	struct sbuf_trace trace;
 	unsigned int i, k, nr;
 
 	for (i = 0; i < 20000; i++) {
@@ -141,15 +141,15 @@ static bool encodes(void)
 		for (k = 0; k < nr; k++)
 			pc[k] = i & 1 ? edge[next_random() % ARRAY_SIZE(edge)] :
 				base + (s32)next_random();
-		sb_encode(&trace, pc, nr, i & 2);
+		sbuf_trace_encode(&trace, pc, nr, i & 2);
 		EXPECT(trace.nr == nr && trace.words >= nr && trace.words <= 3 * nr);
 		EXPECT(trace.cut == !!(i & 2));
 		EXPECT(trace.hash == stackbuf_hash(trace.frames, trace.words, i & 2));
-		EXPECT(sb_decode(again, trace.frames, trace.words) == nr);
+		EXPECT(sbuf_trace_decode(again, trace.frames, trace.words) == nr);
 		EXPECT(!memcmp(pc, again, nr * sizeof(*pc)));
 	}
 	/* The lowest distance marks the long form */
-	sb_encode(&trace, &edge[4], 1, false);
+	sbuf_trace_encode(&trace, &edge[4], 1, false);
 	EXPECT(trace.words == 3 && trace.frames[0] == STACKBUF_FRAME_FAR);
 	return true;
 }
@@ -165,7 +165,7 @@ static bool decodes_anything(void)
 
 		for (k = 0; k < words; k++)
 			frames[k] = next_random() % 4 ? next_random() : STACKBUF_FRAME_FAR;
-		nr = sb_decode(pc, frames, words);
+		nr = sbuf_trace_decode(pc, frames, words);
 		EXPECT(nr <= STACKBUF_DEPTH_MAX && nr <= words);
 		free(frames);
 	}
@@ -186,7 +186,7 @@ static bool splits_lists(void)
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		struct sb_resolver *resolver = sb_resolver_of_list(list[i].text);
+		struct sbuf_resolver *resolver = sbuf_resolver_of_list(list[i].text);
 
 		EXPECT(resolver && resolver->nr == list[i].nr);
 		for (k = 0; k < list[i].nr; k++)
@@ -226,13 +226,13 @@ static bool parses_probes(void)
 		"f+4294967296", "f+1+1", "+1", "@arg1",
 	};
 	char longest[STACKBUF_PROBE_NAME + 1];
-	struct sb_probe_request request;
+	struct sbuf_probe_request request;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(good); i++) {
-		request = (struct sb_probe_request) {
+		request = (struct sbuf_probe_request) {
 			.name = good[i].name, .len = strlen(good[i].name) };
-		if (sb_parse_probe(&request) || strcmp(request.function, good[i].function) ||
+		if (sbuf_resolve_parse(&request) || strcmp(request.function, good[i].function) ||
 		    !request.module != !good[i].module ||
 		    (request.module && strcmp(request.module, good[i].module)) ||
 		    request.offset != good[i].offset || request.tag != good[i].tag ||
@@ -242,29 +242,29 @@ static bool parses_probes(void)
 		}
 	}
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		request = (struct sb_probe_request) { .name = bad[i], .len = strlen(bad[i]) };
-		if (sb_parse_probe(&request) != -EINVAL) {
+		request = (struct sbuf_probe_request) { .name = bad[i], .len = strlen(bad[i]) };
+		if (sbuf_resolve_parse(&request) != -EINVAL) {
 			printf("# %s is accepted\n", bad[i]);
 			return false;
 		}
 	}
 	memset(longest, 'f', sizeof(longest));
-	request = (struct sb_probe_request) { .name = longest, .len = STACKBUF_PROBE_NAME - 1 };
-	EXPECT(!sb_parse_probe(&request));
+	request = (struct sbuf_probe_request) { .name = longest, .len = STACKBUF_PROBE_NAME - 1 };
+	EXPECT(!sbuf_resolve_parse(&request));
 	EXPECT(strlen(request.function) == STACKBUF_PROBE_NAME - 1);
-	request = (struct sb_probe_request) { .name = longest, .len = STACKBUF_PROBE_NAME };
-	EXPECT(sb_parse_probe(&request) == -EINVAL);
+	request = (struct sbuf_probe_request) { .name = longest, .len = STACKBUF_PROBE_NAME };
+	EXPECT(sbuf_resolve_parse(&request) == -EINVAL);
 	return true;
 }
 
 static bool reads_symbols(void)
 {
-	struct sb_symbol symbol;
+	struct sbuf_symbol symbol;
 
-	EXPECT(sb_symbol_at(&symbol, path_address(77)));
+	EXPECT(sbuf_symbol_at(&symbol, path_address(77)));
 	EXPECT(!strcmp(symbol.name, "f77") && symbol.len == 3 && !symbol.of_module);
 	EXPECT(symbol.start == path_start(77) && symbol.size == 64);
-	EXPECT(!sb_symbol_at(&symbol, 0x1234));
+	EXPECT(!sbuf_symbol_at(&symbol, 0x1234));
 	return true;
 }
 
@@ -311,8 +311,8 @@ static struct check_arrays arrays(void)
 {
 	return (struct check_arrays) {
 		&stackbuf_info, stackbuf_events, stackbuf_stacks, stackbuf, sizeof(stackbuf_info),
-		SB_EVENT_PAGES * STACKBUF_PAGE_SIZE, SB_STACK_PAGES * STACKBUF_PAGE_SIZE,
-		SB_TEXT_PAGES * STACKBUF_PAGE_SIZE,
+		SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE, SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE,
+		SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE,
 	};
 }
 
@@ -446,7 +446,7 @@ static bool nmi_at_instructions(void)
 				if (check_arrays(&before, false, NULL, PATHS))
 					return false;
 			}
-			sb_invalidate_recall();
+			sbuf_recall_invalidate();
 			if (!kind) {
 				/* Learn it again */
 				save_path(path, 0);
@@ -463,7 +463,7 @@ static bool nmi_at_instructions(void)
 /* A page is closed early where eviction or another CPU wants it */
 static bool nmi_while_a_page_is_closed(void)
 {
-	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
+	struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
 	unsigned long flags, all = 0;
 
 	/* From here on it is recalled, and needs no walk before it is appended */
@@ -475,7 +475,7 @@ static bool nmi_while_a_page_is_closed(void)
 		EXPECT(save_path(5, 0));
 		raw_local_irq_save(flags);
 		step_begin(nmi_step);
-		sb_close_page_early(cpu, true);
+		sbuf_ring_close_page_early(cpu, true);
 		if (step_on) {
 			step_on = false;
 			raw_local_irq_restore(flags);
@@ -519,7 +519,7 @@ static void torn_step(void)
 
 static bool tears_no_page(void)
 {
-	struct sb_cpu *cpu = this_cpu_ptr(sb_cpu);
+	struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
 	unsigned int turn;
 
 	for (turn = 0; turn < 5; turn++) {
@@ -528,8 +528,8 @@ static bool tears_no_page(void)
 		/* The next save takes the page after the head: all but this CPU's are closed */
 		do {
 			save_path(5, 0);
-			torn_page = &stackbuf_events[(atomic64_read(&sb_ring_head) + 1) %
-						     SB_EVENT_PAGES];
+			torn_page = &stackbuf_events[(atomic64_read(&sbuf_ring_head) + 1) %
+						     SBUF_EVENT_PAGES];
 		} while (cpu->pos < STACKBUF_EVENT_WORDS - 14 || torn_page == cpu->page ||
 			 !torn_page->page.seq);
 		torn_was = *torn_page;
@@ -549,15 +549,15 @@ static bool tears_no_page(void)
 /* As if a hypervisor had stopped a CPU for some turns of the ring after it drew a number */
 static bool overwrites_no_newer_page(void)
 {
-	struct stackbuf_events_page was[SB_EVENT_PAGES];
+	struct stackbuf_events_page was[SBUF_EVENT_PAGES];
 	unsigned int turn, i;
 
 	for (turn = 0; turn < 500; turn++) {
 		memcpy(was, stackbuf_events, sizeof(was));
 		if (turn % 100 == 50)
-			atomic64_add(-3 * (s64)SB_EVENT_PAGES, &sb_ring_head);
+			atomic64_add(-3 * (s64)SBUF_EVENT_PAGES, &sbuf_ring_head);
 		save_path(5, 0);
-		for (i = 0; i < SB_EVENT_PAGES; i++)
+		for (i = 0; i < SBUF_EVENT_PAGES; i++)
 			EXPECT(stackbuf_events[i].page.seq >= was[i].page.seq);
 	}
 	return true;

@@ -52,7 +52,7 @@ shares() {
 		unload
 		cat storm >>storms
 		[ "$(for cpu in 0 1 2 3; do
-			awk -v "cpu=cpu$cpu" '$1 == cpu { n += $2 } END { print n > 20 }' storms
+			awk -v "cpu=cpu$cpu" '$1 == cpu { n += $2 } END { print (n > 20) }' storms
 		done | grep -c 1)" -lt 4 ] || return 0
 		echo "storm $try: not yet"
 	done

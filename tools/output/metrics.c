@@ -211,8 +211,8 @@ static void put_events(struct metrics *m, const struct record *r)
 	by_reason(m, r, "stackbuf_events_refused_total", "Events lost, by why.", refused,
 		  ARRAY_SIZE(refused));
 	by_reason(m, r, "stackbuf_events_left_out_total",
-		  "Events not recorded because the parameters say so, by which; filter: or of who read the record.", left_out,
-		  ARRAY_SIZE(left_out));
+		  "Events not recorded because the parameters say so, by which; filter: or of who read the record.",
+		  left_out, ARRAY_SIZE(left_out));
 	counter(m, "stackbuf_events_cut_total", "Events whose trace was cut at 64 frames.",
 		r->lost[STACKBUF_CUT]);
 	counter(m, "stackbuf_events_verified_total", "Recalls that were compared with a walk.",

@@ -93,7 +93,7 @@ static struct marker find_register(const char *before, size_t len)
 						.registers = place[i].kind == FRAME_EXACT,
 						.begins = place[i].begins };
 	}
-	return (struct marker){ NULL };
+	return (struct marker){ .at = NULL };
 }
 
 /*

@@ -106,6 +106,7 @@ static int by_name(const void *a, const void *b)
 
 static struct image *load(struct prototypes *p, const char *module)
 {
+	typeof(lib.btf_dump__new) create;
 	struct btf *base = p->images ? p->image[0]->btf : NULL;
 	struct image *image = xcalloc(1, sizeof(*image));
 	u32 id, first;
@@ -122,8 +123,9 @@ static struct image *load(struct prototypes *p, const char *module)
 		image->btf = NULL;
 	if (!image->btf)
 		return image;
-	/* libbpf 0.x has a macro of this name */
-	image->dump = (lib.btf_dump__new)(image->btf, print, p, NULL);
+	/* Not called by this name: libbpf 0.x has a macro of it */
+	create = lib.btf_dump__new;
+	image->dump = create(image->btf, print, p, NULL);
 	if (lib.libbpf_get_error(image->dump)) {
 		image->dump = NULL;
 		return image;
