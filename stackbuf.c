@@ -16,24 +16,180 @@
  *	core/ring.c	appends the event
  *	core/text.c	renders a new stack into the text log
  *
- * core/evict.c makes room in the table; core/request.c starts it, and other workers.
- * core/module.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
- * log, core/panic.c stops recording when the machine goes down.  core/params.c has the parameters.
+ * core/evict.c makes room in the table; core/worker.c starts it, and other workers.
+ * core/modules.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
+ * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c shows the arrays.
  *
- * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, 5 MiB by default, and 1/6 of
- * STACKS_KB and 780 KiB besides; 15 KiB a CPU.
+ * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, plus STACKS_KB / 6, 780 KiB of tables and 16 KiB per
+ * CPU: about 6 MiB by default.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/cpumask.h>
 #include <linux/kernel.h>
 #include <linux/moduleparam.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+#include <linux/threads.h>
 
+#include "core/debugfs.h"
+#include "core/filter.h"
+#include "core/modules.h"
+#include "core/panic.h"
+#include "core/print.h"
 #include "core/probe.h"
 #include "core/recall.h"
+#include "core/ring.h"
+#include "core/worker.h"
 
 MODULE_LICENSE("GPL");
 MODULE_VERSION(STACKBUF_MODULE_VERSION);
 MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
+
+/* ------------------------------------------------------------- parameters --- */
+
+/* Before init there is nothing to record into: stackbuf_init() applies this when there is */
+static bool enabled = true;
+
+static int set_enable(const char *value, const struct kernel_param *param)
+{
+	bool enable;
+
+	if (!value || kstrtobool(value, &enable)) {
+		pr_err("enable: 0 or 1 is accepted, not '%.*s'\n",
+		       value ? (int)strcspn(value, "\n") : 0, value);
+		return -EINVAL;
+	}
+	enabled = enable;
+	/* The arrays are not ready yet; or loading failed, and recording stays off */
+	if (!stackbuf_info.page.instance)
+		return 0;
+	/* Both also end the freeze of an oops.  After a panic no task runs that could write */
+	if (enable) {
+		sbuf_state_change(STACKBUF_FROZEN_OOPS, false);
+		sbuf_state_change(STACKBUF_ENABLED, true);
+		WRITE_ONCE(stackbuf_info.stop_ns, 0);
+	} else {
+		bool was_running = sbuf_recording();
+
+		/* In one step, or recording would resume in between */
+		sbuf_state_change(STACKBUF_FROZEN_OOPS | STACKBUF_ENABLED, false);
+		if (was_running)
+			WRITE_ONCE(stackbuf_info.stop_ns, sbuf_now());
+	}
+	return 0;
+}
+
+static int get_enable(char *buffer, const struct kernel_param *param)
+{
+	bool on = stackbuf_info.page.instance ? sbuf_recording() : enabled;
+
+	return sysfs_emit(buffer, "%d\n", on);
+}
+
+static const struct kernel_param_ops enable_ops = {
+	.set = set_enable,
+	.get = get_enable,
+};
+
+module_param_cb(enable, &enable_ops, NULL, 0644);
+MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). After an oops it reads 0; write 1 to resume");
+
+/* A parameter that is a number */
+struct number {
+	int *value;		/* its variable, int or unsigned int */
+	s64 min;		/* least value accepted */
+	s64 max;		/* greatest value accepted; 0: the highest number of a CPU */
+	void (*apply)(void);	/* called after the parameter was written, or NULL */
+};
+
+static int set_number(const char *value, const struct kernel_param *param)
+{
+	const struct number *number = param->arg;
+	s64 max = number->max ?: nr_cpu_ids - 1;
+	s64 n;
+
+	if (!value || kstrtoll(value, 0, &n) || n < number->min || n > max) {
+		pr_err("%s: a number from %lld to %lld is accepted, not '%.*s'\n", param->name,
+		       number->min, max, value ? (int)strcspn(value, "\n") : 0, value);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*number->value, n);
+	if (number->apply)
+		number->apply();
+	return 0;
+}
+
+static int get_number(char *buffer, const struct kernel_param *param)
+{
+	const struct number *number = param->arg;
+
+	return sysfs_emit(buffer, number->min < 0 ? "%d\n" : "%u\n", *number->value);
+}
+
+static const struct kernel_param_ops number_ops = {
+	.set = set_number,
+	.get = get_number,
+};
+
+#define NUMBER_PARAM(name, variable, min, max, apply)					\
+	static const struct number number_##name = {				\
+		(int *)&(variable), min, max, apply					\
+	};										\
+	module_param_cb(name, &number_ops, (void *)&number_##name, 0644)
+
+static int set_comm_param(const char *value, const struct kernel_param *param)
+{
+	size_t len = value ? strcspn(value, "\n") : 0;
+
+	if (!value || len >= TASK_COMM_LEN || value[len + !!value[len]]) {
+		pr_err("comm: a command's name of up to %d bytes is accepted, not '%.*s'\n",
+		       TASK_COMM_LEN - 1, (int)len, value);
+		return -EINVAL;
+	}
+	memset(sbuf_filter.comm, 0, sizeof(sbuf_filter.comm));
+	memcpy(sbuf_filter.comm, value, len);
+	sbuf_filter_apply();
+	return 0;
+}
+
+static int get_comm_param(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%s\n", sbuf_filter.comm);
+}
+
+static const struct kernel_param_ops comm_ops = {
+	.set = set_comm_param,
+	.get = get_comm_param,
+};
+
+NUMBER_PARAM(panic_dump, sbuf_panic_dump, 0, SBUF_PANIC_DUMP_MAX, sbuf_panic_apply_dump);
+MODULE_PARM_DESC(panic_dump,
+		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
+NUMBER_PARAM(verify, sbuf_verify, 0, SBUF_VERIFY_MAX, sbuf_recall_apply_verify);
+MODULE_PARM_DESC(verify,
+		 "Verify one in N recalled stacks by a walk: 1 to 1000000 (default 4096); 0: none");
+
+#if STACKBUF_WITH_PROBES
+/* For root only: an address may have been written */
+module_param_cb(probe, &sbuf_probe_ops, NULL, 0600);
+MODULE_PARM_DESC(probe,
+		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag, comma-separated; +... adds (default none)");
+#endif
+
+NUMBER_PARAM(pid, sbuf_filter.pid, 0, PID_MAX_LIMIT, sbuf_filter_apply);
+MODULE_PARM_DESC(pid, "Record this process (thread group) only: its PID (default 0: all)");
+NUMBER_PARAM(cpu, sbuf_filter.cpu, -1, 0, sbuf_filter_apply);
+MODULE_PARM_DESC(cpu, "Record on this CPU only: its number (default -1: all)");
+module_param_cb(comm, &comm_ops, NULL, 0644);
+MODULE_PARM_DESC(comm, "Record tasks of this name only: up to 15 bytes (default \"\": all)");
+NUMBER_PARAM(limit, sbuf_filter.limit, 0, U32_MAX, sbuf_filter_apply_limit);
+MODULE_PARM_DESC(limit,
+		 "Record N more events, then none: 0 to 4294967295 (default 0: no limit)");
+NUMBER_PARAM(every, sbuf_filter.every, 1, U32_MAX, sbuf_filter_apply_every);
+MODULE_PARM_DESC(every, "Record one in N events of each CPU: 1 to 4294967295 (default 1: all)");
+
+/* ----------------------------------------------------------- load, unload --- */
 
 /* Parameters stay writable during exit; clear sbuf_cpu under their lock so that setters see NULL */
 static void free_cpus(void)
@@ -69,7 +225,7 @@ static int __init stackbuf_init(void)
 	kernel_param_lock(THIS_MODULE);
 	sbuf_filter_apply_limit();
 	kernel_param_unlock(THIS_MODULE);
-	sbuf_state_change(STACKBUF_ENABLED, sbuf_enable);
+	sbuf_state_change(STACKBUF_ENABLED, enabled);
 	err = sbuf_probe_init();
 	if (err)
 		goto err_probe;
@@ -77,7 +233,7 @@ static int __init stackbuf_init(void)
 
 	sbuf_printk(KERN_INFO "INIT stackbuf.\n");
 	stackbuf_print();
-	if (sbuf_enable)
+	if (enabled)
 		stackbuf_save();
 	return 0;
 

@@ -2,7 +2,7 @@
 /*
  * stackbuf.h - the calls, for kernel code that records or prints stacks
  *
- * stackbuf_format.h describes what they leave in memory.
+ * stackbuf_format.h describes the record that they leave in memory.
  */
 #ifndef STACKBUF_H
 #define STACKBUF_H
@@ -57,7 +57,7 @@ struct stackbuf_trace {
 
 /**
  * enum stackbuf_trace_style - how stackbuf_trace_snprint() renders a trace
- * @STACKBUF_TRACE_LONG: a line a frame, as %pS prints it
+ * @STACKBUF_TRACE_LONG: one line per frame, as %pS prints it
  * @STACKBUF_TRACE_COMPACT: all frames on one line
  */
 enum stackbuf_trace_style {
@@ -126,8 +126,8 @@ static inline void stackbuf_trace_copy(const struct stackbuf_trace *src,
 u32 stackbuf_save(void);
 
 /**
- * stackbuf_save_tag() - record the caller's stack and a word of its choice
- * @tag: kept in the event as it is: an object's address, a length, ...
+ * stackbuf_save_tag() - record the caller's stack and a tag
+ * @tag: any word, kept in the event: an object's address, a length, ...
  *
  * Context: Any context.  STACKBUF_STACK_BYTES of the stack must be left.
  * Return: as stackbuf_save().
@@ -143,9 +143,9 @@ u32 stackbuf_save_tag(unsigned long tag);
  * On x86 a kprobe's handler gets an instruction pointer after the breakpoint, where the stack may
  * look different: set the probe's address by instruction_pointer_set() for the time of the call.
  *
- * On arm64 a function has no frame record at its beginning, in leaves, and after the part that
- * has one.  There the caller is taken from the link register.  After a jump past a part
- * that has a record the caller is left out, as in the kernel's own traces.
+ * On arm64, in code without a frame record (prologue, epilogue, leaf), the caller comes from the
+ * link register.  After a jump past the code that makes the record the caller is missing, as in
+ * the kernel's own traces.
  *
  * Context: Any context, on the CPU and in the task of @regs.  STACKBUF_STACK_BYTES of the stack
  *	must be left.
@@ -171,9 +171,9 @@ int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32 *id);
 /**
  * stackbuf_print() - print the caller's stack to the kernel log
  *
- * As dump_stack() does: a line "Stack trace(BYTES):", then a line a frame.  BYTES is the length
- * of the frames' text in the text log.  Lines of other CPUs do not come in between, unless
- * another CPU prints for more than 100 ms.  Nothing is recorded.
+ * As dump_stack() does: a line "Stack trace(BYTES):", then one line per frame.  BYTES is the length
+ * of the frames' text in the text log.  No other CPU prints in between, unless one holds printk's
+ * lock for more than 100 ms.  Nothing is recorded.
  *
  * Context: Any context; in NMI it prints nothing and counts STACKBUF_LOST_PRINT.  It waits for
  *	other CPUs for 100 ms at most, with interrupts as the caller has them.
@@ -184,9 +184,9 @@ void stackbuf_print(void);
  * stackbuf_print_id() - print a stack that was saved before
  * @id: from stackbuf_save()
  *
- * Prints one line that says so if the stack is no longer in the table, or never was.  Also if an
- * older stack may have had the id (STACKBUF_STACK_AGAIN): that is counted as
- * STACKBUF_LOST_PRINT.  An id is used again after 2^(32 - id_bits) rounds of eviction: 262,144
+ * If the stack is no longer in the table, or never was, one line says so.  So it does if an older
+ * stack may have had the id (STACKBUF_STACK_AGAIN), which is counted as STACKBUF_LOST_PRINT.  An
+ * id is used again after 2^(32 - id_bits) rounds of eviction: 262,144
  * with the table's default size, 1,024 with the largest.
  *
  * Context: Any context; as stackbuf_print().
@@ -214,7 +214,7 @@ void stackbuf_trace_destroy(struct stackbuf_trace *trace);
 
 /**
  * stackbuf_trace_save() - take the caller's stack
- * @trace: the result replaces what it held
+ * @trace: overwritten by the result
  *
  * Context: Any context.
  */
@@ -222,7 +222,7 @@ void stackbuf_trace_save(struct stackbuf_trace *trace);
 
 /**
  * stackbuf_trace_save_task() - take another task's stack
- * @trace: the result replaces what it held; empty after an error
+ * @trace: overwritten by the result; empty after an error
  * @task: the task; the caller holds a reference.  The current task is allowed
  *
  * Context: Any context but NMI.
@@ -231,7 +231,7 @@ void stackbuf_trace_save(struct stackbuf_trace *trace);
 int stackbuf_trace_save_task(struct stackbuf_trace *trace, struct task_struct *task);
 
 /**
- * stackbuf_trace_print() - print a trace to the kernel log, a line a frame
+ * stackbuf_trace_print() - print a trace to the kernel log, one line per frame
  * @trace: the trace
  *
  * Context: Any context; as stackbuf_print().
@@ -253,7 +253,7 @@ void stackbuf_trace_print_short(const struct stackbuf_trace *trace);
  * @buf: the result, terminated if @size is not 0
  * @size: bytes at @buf
  * @trace: the trace
- * @style: a line a frame, or all on one
+ * @style: one line per frame, or all on one
  *
  * Context: Any context.
  * Return: bytes of the whole text without the terminating NUL, as snprintf(); @size or more means

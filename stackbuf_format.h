@@ -63,7 +63,7 @@
 #endif
 
 /**
- * enum stackbuf_kind - what a page holds
+ * enum stackbuf_kind - contents of a page
  * @STACKBUF_INFO: sizes, state and counters, in the array stackbuf_info
  * @STACKBUF_STACKS: stacks, in the array stackbuf_stacks
  * @STACKBUF_EVENTS: events, in the array stackbuf_events
@@ -305,7 +305,7 @@ struct stackbuf_module {
 };
 
 /**
- * struct stackbuf_info - what a reader must know first, at symbol stackbuf_info
+ * struct stackbuf_info - the first page that a reader needs, at symbol stackbuf_info
  * @page:		kind STACKBUF_INFO, index 0
  * @elf_machine:	EM_X86_64 (62) or EM_AARCH64 (183)
  * @state:		STACKBUF_ENABLED etc.
@@ -559,7 +559,7 @@ enum stackbuf_form {
 };
 
 /**
- * enum stackbuf_context - what the code ran in that an event was recorded in
+ * enum stackbuf_context - the context that the code under study ran in
  * @STACKBUF_TASK: a task
  * @STACKBUF_SOFTIRQ: a softirq
  * @STACKBUF_HARDIRQ: a hardirq
@@ -577,7 +577,7 @@ enum stackbuf_context {
  * @word:	its first word
  *
  * Context: Any context.
- * Return: enum stackbuf_form, or 0 in what is no event.
+ * Return: enum stackbuf_form; 0 if the word is no event's.
  */
 static inline unsigned int stackbuf_event_form(__u64 word)
 {
@@ -589,11 +589,11 @@ static inline unsigned int stackbuf_event_form(__u64 word)
  * @word:	its first word
  *
  * Context: Any context.
- * Return: 1, 2 or 5; 1 for what is no event, so that a loop over any words ends.
+ * Return: 1, 2 or 5; 1 if the word is no event's, so that a loop over any words ends.
  */
 static inline unsigned int stackbuf_event_words(__u64 word)
 {
-	/* One hexadecimal digit a form: the module does this for every event of a page */
+	/* One hexadecimal digit per form: the module does this for every event of a page */
 	return 0x5211 >> 4 * stackbuf_event_form(word) & 7;
 }
 
@@ -700,7 +700,7 @@ static inline void stackbuf_decode_event(struct stackbuf_event *event,
  *   stackbuf_init+0x1a/0xeda [stackbuf]
  *   do_one_initcall+0x46/0x1e0
  *
- * id, time, CPU and task of the first event, then a line a frame as %pS prints
+ * id, time, CPU and task of the first event, then one line per frame as %pS prints
  * it.  A line that begins with "(" follows if the trace was cut or did not fit a page.
  * Bytes of comm that are not printable are shown as '?'.
  */

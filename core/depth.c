@@ -14,7 +14,8 @@
 #include <linux/hash.h>
 
 #include "depth.h"
-#include "records.h"
+#include "frame_record.h"
+#include "memory.h"
 
 /* Entries to try for an origin, from the one that its hash selects */
 #define DEPTH_TRIES	8
@@ -74,7 +75,7 @@ void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned i
 		return;
 	if (SBUF_HAVE_RECORDS)
 		sbuf_record_place_frames(walk, pc, nr);
-	smp_wmb();	/* for readers: seq is odd before anything else changes */
+	smp_wmb();	/* D1: for readers, seq is odd before anything else changes */
 	/* Other contexts compare their depth with it concurrently */
 	WRITE_ONCE(depth->bytes, bytes);
 	depth->id = id;
@@ -93,7 +94,7 @@ void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned i
 		}
 		depth->words[i] = (end - walk->sp[i]) / sizeof(u64);
 	}
-	/* For readers: everything is written before seq is even again */
+	/* D1: everything is written before seq is even again */
 	smp_store_release(&depth->seq, seq + 2);
 	sbuf_page_changed((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
 }

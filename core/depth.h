@@ -5,17 +5,17 @@
 #ifndef STACKBUF_DEPTH_H
 #define STACKBUF_DEPTH_H
 
-#include "internal.h"
+#include "types.h"
 
 #if STACKBUF_WITH_DEEPEST
 
 /**
- * sbuf_depth_exceeds() - whether a recalled stack is the deepest one seen from its origin
+ * sbuf_depth_exceeds() - compare the depth of a recalled stack with the deepest from its origin
  * @origin: its innermost address
  * @sp: stack pointer there, on the task's own stack
  *
  * Context: Any context, interrupts off.
- * Return: true if it is: then walk it, for sbuf_depth_note().
+ * Return: true if the stack is deeper: then walk it, for sbuf_depth_note().
  */
 bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp);
 

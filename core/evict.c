@@ -26,11 +26,14 @@
 #include <linux/cpu.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/string.h>
 
 #include "recall.h"
+#include "ring.h"
+#include "worker.h"
 
 /* Held while stacks are unlinked from their chains or marked stale */
 static DEFINE_MUTEX(table_mutex);
@@ -69,7 +72,7 @@ static void mark_referenced(void)
 		}
 		cond_resched();
 	}
-	/* Pairs with the smp_wmb() in take_page(): events that are gone have been counted */
+	/* R4, with the smp_wmb() in take_page(): events that are gone have been counted */
 	smp_rmb();
 }
 
@@ -102,7 +105,7 @@ static struct stackbuf_stack *next_stack(u32 *from)
 	return NULL;
 }
 
-/* Granules of unreferenced stacks that were last seen before page @seq */
+/* Return the granules of unreferenced stacks that were last seen before page @seq */
 static u32 room_before(u64 seq)
 {
 	struct stackbuf_stack *stack;
@@ -115,7 +118,7 @@ static u32 room_before(u64 seq)
 	return room;
 }
 
-/* The lowest page number for which that is @wanted granules; or one above the head's */
+/* Return the lowest seq before which @wanted granules can be freed, or the head's + 1 */
 static u64 find_age(u32 wanted)
 {
 	u64 low = 0, high = atomic64_read(&sbuf_ring_head) + 1;
@@ -167,6 +170,7 @@ static void unlink_stack(struct stackbuf_stack *stack)
 	u32 *bucket = stack_bucket(stack);
 	u32 id = READ_ONCE(stack->id), *link;
 
+	lockdep_assert_held(&table_mutex);
 	/* Saves put new stacks in front at any time; only eviction writes the links after that */
 	do {
 		link = find_link(stack, id);
@@ -175,7 +179,7 @@ static void unlink_stack(struct stackbuf_stack *stack)
 	} while (link == bucket && cmpxchg(bucket, id, stack->next) != id);
 	if (link != bucket)
 		WRITE_ONCE(*link, stack->next);
-	/* Found in its chain, so this is a real stack */
+	/* Found in its chain, so this is a real stack.  E1: before sbuf_synchronize_saves() */
 	set_stack_flag(stack, STACKBUF_STACK_EVICTING, true);
 	__set_bit(sbuf_id_granule(id), unlinked);
 }
@@ -184,6 +188,7 @@ static void relink_stack(struct stackbuf_stack *stack)
 {
 	u32 *bucket = stack_bucket(stack), head;
 
+	lockdep_assert_held(&table_mutex);
 	do {
 		head = READ_ONCE(*bucket);
 		WRITE_ONCE(stack->next, head);
@@ -204,15 +209,16 @@ static void retire_pages(u64 seq)
 		struct stackbuf_events_page *page = &stackbuf_events[i];
 		u64 old = READ_ONCE(page->page.seq);
 
+		/* R5, as in claim_page() */
 		if (!old || old >= seq || cmpxchg(&page->owner, 0, U32_MAX))
 			continue;
 		/* Another CPU may have claimed and closed it since */
 		old = page->page.seq;
 		if (old && old < seq) {
 			WRITE_ONCE(page->page.seq, 0);
-			smp_wmb();	/* as in take_page() */
+			smp_wmb();	/* R2, as in take_page() */
 			sbuf_ring_count_page(page, old);
-			smp_wmb();	/* as in take_page() */
+			smp_wmb();	/* R2, R4, as in take_page() */
 			memset(page->word, 0, sizeof(page->word));
 		}
 		sbuf_ring_close_page(page);
@@ -237,7 +243,7 @@ static void evict_unreferenced(u32 wanted)
 	sbuf_synchronize_saves();
 
 	mark_referenced();
-	/* Before granules are freed, so that the next stack there gets another id */
+	/* T4: before granules are freed, so that the next stack there gets another id */
 	WRITE_ONCE(sbuf_table_round, sbuf_table_round + 1);
 	/* When ids wrap, no layout may hold one from the previous lap */
 	if (!(u32)(sbuf_table_round << SBUF_ID_BITS))
@@ -250,6 +256,8 @@ static void evict_unreferenced(u32 wanted)
 		}
 		sbuf_add(&stackbuf_info.evicted, 1);
 		sbuf_add(&stackbuf_info.evicted_events, stack->count);
+		WARN_ON_ONCE(!(READ_ONCE(stack->flags) & STACKBUF_STACK_EVICTING));
+		/* T3, T5: before its granules are free */
 		WRITE_ONCE(stack->id, 0);
 		sbuf_table_free(granule, sbuf_table_granules(stack->words));
 	}

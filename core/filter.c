@@ -16,7 +16,7 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "filter.h"
 
 struct sbuf_filter sbuf_filter = { .cpu = -1, .every = 1 };
 
@@ -32,9 +32,9 @@ static DEFINE_PER_CPU(u64, sampled_events);
 
 /*
  * Processes that have opened an array.  What a reader does, it may do thousands of times a second,
- * and would record over what it came for.  Only its own calls are left out, not what interrupts
- * them.  A process that finds no free entry is recorded as any other, and so is one that was given
- * the open file by another.
+ * and would record over what it came for.  Only its own calls are left out, not interrupts
+ * in them.  A process that finds no free entry is recorded as any other, and so is one that was
+ * given the open file by another.
  */
 #define READERS	8
 
@@ -145,6 +145,7 @@ void sbuf_filter_remove_reader(int reader)
 	if (reader < 0)
 		return;
 	mutex_lock(&filtered_lock);
+	WARN_ON_ONCE(!readers[reader].files);
 	if (!--readers[reader].files) {
 		leader = readers[reader].leader;
 		WRITE_ONCE(readers[reader].leader, NULL);

@@ -3,13 +3,14 @@
  * memory.c - the four arrays, and the counters
  */
 #include <linux/elf-em.h>
-#include <linux/mutex.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/ktime.h>
 #include <linux/utsname.h>
 
-#include "internal.h"
+#include "memory.h"
+#include "modules.h"
+#include "table.h"
 
 /* The Makefile checks these first, with better messages */
 static_assert(SBUF_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");
@@ -81,54 +82,6 @@ static void init_page_header(struct stackbuf_page *page, enum stackbuf_kind kind
 	page->seq = kind == STACKBUF_EVENTS ? 0 : 1;
 }
 
-/*
- * The linker puts a module's build id into a note of its read-only data, without a symbol, so
- * search for the head of that note.  With several matches, or none, the id stays
- * unknown.  Debug kernels poison the gaps between constants, hence the unchecked reads.
- */
-static void find_build_id(const struct module *module, u8 id[STACKBUF_BUILD_ID_LEN])
-{
-	unsigned long end, at = sbuf_module_rodata(module, &end), found = 0;
-
-	for (; at + 2 * sizeof(u64) + STACKBUF_BUILD_ID_LEN <= end; at += sizeof(u32)) {
-		/* Sizes of name and id; type 3 (NT_GNU_BUILD_ID), "GNU" */
-		if (READ_ONCE_NOCHECK(*(unsigned long *)at) !=
-		    ((u64)STACKBUF_BUILD_ID_LEN << 32 | 4) ||
-		    READ_ONCE_NOCHECK(*(unsigned long *)(at + sizeof(u64))) != 0x554e4700000003)
-			continue;
-		if (found)
-			return;
-		found = at + 2 * sizeof(u64);
-	}
-	if (found)
-		memcpy(id, (void *)found, STACKBUF_BUILD_ID_LEN);
-}
-
-/*
- * While stackbuf stays loaded, its user edits, builds and loads a client again: record which build
- * ran when.  A dump may be taken at any point of this: an entry is valid only while its time is
- * not 0.
- */
-void sbuf_memory_note_module(const struct module *module)
-{
-	static DEFINE_MUTEX(lock);
-	struct stackbuf_info *info = &stackbuf_info;
-	struct stackbuf_module *entry;
-
-	mutex_lock(&lock);
-	entry = &info->module[info->modules_loaded % STACKBUF_MODULES];
-	WRITE_ONCE(entry->time, 0);
-	smp_wmb();	/* a reader sees it free before it changes, ... */
-	memset(entry->build_id, 0, sizeof(entry->build_id));
-	find_build_id(module, entry->build_id);
-	strscpy(entry->name, module->name, sizeof(entry->name));
-	WRITE_ONCE(info->modules_loaded, info->modules_loaded + 1);
-	smp_wmb();	/* ... and whole before it is valid */
-	WRITE_ONCE(entry->time, sbuf_now());
-	sbuf_page_changed(&info->page);
-	mutex_unlock(&lock);
-}
-
 void __init sbuf_memory_init(void)
 {
 	struct stackbuf_info *info = &stackbuf_info;
@@ -156,7 +109,7 @@ void __init sbuf_memory_init(void)
 	strscpy(info->module_version, THIS_MODULE->version ?: "", sizeof(info->module_version));
 	strscpy(info->module_srcversion, THIS_MODULE->srcversion ?: "",
 		sizeof(info->module_srcversion));
-	find_build_id(THIS_MODULE, info->module_build_id);
+	sbuf_modules_build_id(THIS_MODULE, info->module_build_id);
 	strscpy(info->release, init_uts_ns.name.release, sizeof(info->release));
 	strscpy(info->kernel_version, init_uts_ns.name.version, sizeof(info->kernel_version));
 

@@ -17,7 +17,9 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 
-#include "internal.h"
+#include "panic.h"
+#include "table.h"
+#include "text.h"
 
 unsigned int sbuf_panic_dump;
 

@@ -20,15 +20,16 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/notifier.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "probe.h"
+#include "probe_resolve.h"
 #include "save.h"
 
 /* The bit of stackbuf_probe.lists that says: in the list that records.  A new list is the other */
@@ -36,7 +37,7 @@ static u8 live_list = 0x1;
 #define BOTH_LISTS	0x3
 
 /*
- * Covers the probes and what the parameter keeps, insmod_list and probe_param.  Held while
+ * Protects the probes, insmod_list and probe_param.  Held while
  * a list is set, which takes seconds, and therefore not inside the lock of parameters: see
  * lock_probes().  Nests inside the locks of module loading.
  */
@@ -65,7 +66,7 @@ static_assert(sizeof(struct kprobe) <= sizeof_field(struct stackbuf_probe, kprob
 static_assert(__alignof__(struct kprobe) <= 8);
 
 /*
- * Whether a breakpoint led here, whose handler runs like an NMI's: one level above the code.
+ * Return true if a breakpoint led here, whose handler runs like an NMI's: one level above the code.
  * The handlers of ftrace and of a jump (an optimised probe) run like the code.  A jump saves
  * registers right below the stack pointer (in 5.15 all but ss, in 6.1 with ss), where the
  * processor leaves a gap at a breakpoint.
@@ -162,7 +163,7 @@ static int check_offset(const struct sbuf_probe_request *request, unsigned long 
 	return 0;
 }
 
-/* Whether a probe was set in the function that was resolved: its module may be unloaded since */
+/* Return true if a probe was set in the function that was resolved, and its module is still there */
 static bool is_in_place(const struct sbuf_probe_request *request)
 {
 	struct sbuf_symbol symbol;
@@ -181,6 +182,7 @@ static int register_probe(struct sbuf_probe_request *request)
 	struct kprobe *kprobe = kprobe_of(probe);
 	int err;
 
+	lockdep_assert_held(&probe_mutex);
 	/* Refused for new probes only: one that is set may stay, as it could not be set again */
 	if (security_locked_down(LOCKDOWN_KPROBES)) {
 		sbuf_refuse(request, "the kernel is locked down, which forbids probes");
@@ -253,6 +255,7 @@ static void unregister_probes(bool (*obsolete)(struct stackbuf_probe *probe))
 	struct kprobe **set;
 	unsigned int n = 0, i;
 
+	lockdep_assert_held(&probe_mutex);
 	/* All in one call, as each waits for a grace period; one by one if memory is short */
 	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
 	for (i = 0; (probe = probe_at(i)); i++) {
@@ -270,7 +273,7 @@ static void unregister_probes(bool (*obsolete)(struct stackbuf_probe *probe))
 	/*
 	 * Clear these, and do not ask @obsolete again: it may now be true for probes in another
 	 * module that is unloaded concurrently.  Those stay in the kernel's list until
-	 * notify_probes() is called for that module.
+	 * sbuf_probe_module() is called for that module.
 	 */
 	while (n > 0)
 		clear_kprobe(set[--n]);
@@ -358,7 +361,6 @@ static void drop_unlisted(void)
 	mark_probes_changed();
 }
 
-/* The caller holds probe_mutex */
 static int write_list(const char *text)
 {
 	u8 old = live_list, next = old ^ BOTH_LISTS;
@@ -368,6 +370,7 @@ static int write_list(const char *text)
 	unsigned int i;
 	int err;
 
+	lockdep_assert_held(&probe_mutex);
 	resolver = sbuf_resolver_of_list(text + add);
 	if (!resolver)
 		return -ENOMEM;
@@ -377,6 +380,7 @@ static int write_list(const char *text)
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, probe->lists | next);
 	err = make_list(resolver, next);
+	/* P1: in one step, when the list is made */
 	if (!err)
 		WRITE_ONCE(live_list, next);
 	for (i = 0; (probe = probe_at(i)); i++)
@@ -406,6 +410,7 @@ static void set_pending_probes(const struct module *module)
 	struct sbuf_resolver *resolver;
 	unsigned int n = 0, i;
 
+	lockdep_assert_held(&probe_mutex);
 	for (i = 0; (probe = probe_at(i)); i++)
 		n += is_pending(probe);
 	if (!n)
@@ -434,24 +439,17 @@ static void set_pending_probes(const struct module *module)
 	kvfree(resolver);
 }
 
-static int notify_probes(struct notifier_block *block, unsigned long event, void *module)
+void sbuf_probe_module(const struct module *module, unsigned long state)
 {
 	mutex_lock(&probe_mutex);
-	if (event == MODULE_STATE_COMING)
+	if (state == MODULE_STATE_COMING)
 		set_pending_probes(module);
 	else
 		/* Kprobes' notifier has marked as gone all in the code that is being freed */
 		unregister_probes(is_gone);
 	mark_probes_changed();
 	mutex_unlock(&probe_mutex);
-	return NOTIFY_OK;
 }
-
-/* After kprobes' own, which learns what of a new module is blacklisted, and what is gone */
-static struct notifier_block probe_module_notifier = {
-	.notifier_call = notify_probes,
-	.priority = -1,
-};
 
 /* -------------------------------------------------------------- parameter --- */
 
@@ -542,18 +540,13 @@ const struct kernel_param_ops sbuf_probe_ops = {
 
 int __init sbuf_probe_init(void)
 {
-	int err;
+	int err = 0;
 
-	err = register_module_notifier(&probe_module_notifier);
-	if (err)
-		return err;
 	mutex_lock(&probe_mutex);
 	if (insmod_list)
 		err = write_list(insmod_list);
 	probe_param = err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN;
 	mutex_unlock(&probe_mutex);
-	if (err)
-		unregister_module_notifier(&probe_module_notifier);
 	return err;
 }
 
@@ -562,7 +555,6 @@ void sbuf_probe_exit(void)
 	struct stackbuf_probe *probe;
 	unsigned int i;
 
-	unregister_module_notifier(&probe_module_notifier);
 	mutex_lock(&probe_mutex);
 	/* Not by write_list(""), which needs memory and could fail */
 	for (i = 0; (probe = probe_at(i)); i++)

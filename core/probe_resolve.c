@@ -14,7 +14,9 @@
 #include <linux/string.h>
 #include <linux/stringhash.h>
 
-#include "probe.h"
+#include "modules.h"
+#include "probe_resolve.h"
+#include "symbol.h"
 
 int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 {
@@ -181,28 +183,26 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
 #define SYMBOLS_AT_ONCE	256
 
 /*
- * Enable preemption for a moment.  Return whether @module is still loaded and still has the
- * same @symbols; if not, nothing of either may be used.
+ * Enable preemption for a moment.  Return true if @module is still loaded and still has the same
+ * @symbols; if not, nothing of either may be used.
  *
  * The caller holds probe_mutex.  Unloading a module, and replacing the symbols that it has
- * while it is loaded by those that it keeps, both wait for that mutex in notify_probes().  If
+ * while it is loaded by those that it keeps, both wait for that mutex in sbuf_probe_module().  If
  * either had passed there before, the module's state or the pointer to its symbols shows it.
- * A module that fails early while it is loaded is not announced to notify_probes(): it is
+ * A module that fails early while it is loaded is not announced to sbuf_probe_module(): it is
  * removed from the list and freed after a grace period.
  */
 static bool pause_walk(const struct module *module, const struct mod_kallsyms *symbols)
 {
-	const struct list_head *own = &THIS_MODULE->list, *at = own;
+	const struct module *at;
 
 	preempt_enable();
 	cond_resched();
 	preempt_disable();
-	do {
-		if (at == &module->list)
+	for (at = THIS_MODULE; at; at = sbuf_modules_next(at))
+		if (at == module)
 			return READ_ONCE(module->state) != MODULE_STATE_GOING &&
 			       rcu_access_pointer(module->kallsyms) == symbols;
-		at = READ_ONCE(at->next);
-	} while (at != own);
 	return false;
 }
 
@@ -241,46 +241,18 @@ void sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module 
 	preempt_enable();
 }
 
-/*
- * Whether an entry of the list of modules is a module that kallsyms knows.  The list's head is
- * none, and an unformed module is not to be found.  A module's entry is data of the module:
- * kallsyms has a symbol for it or, without CONFIG_KALLSYMS_ALL, for its last function.  At the
- * head, the fields that would locate that function are unrelated data, which sanitizers must not
- * check; no function's symbol is there.
- */
-static noinline __no_sanitize_address __no_kcsan bool is_module(const struct module *module)
-{
-	unsigned long text, end;
-	struct sbuf_symbol symbol;
-
-	if (sbuf_symbol_at(&symbol, (unsigned long)&module->list) && symbol.of_module)
-		return true;
-	if (IS_ENABLED(CONFIG_KALLSYMS_ALL))
-		return false;
-	text = SBUF_MODULE_TEXT(module);
-	end = text + SBUF_MODULE_TEXT_SIZE(module);
-	return end > text && sbuf_symbol_at(&symbol, end - 1) && symbol.of_module &&
-	       symbol.start >= text && symbol.start < end;
-}
-
-/*
- * Resolve functions of all modules.  Reads the list of modules as the kernel does, under RCU,
- * from the only entry that a module knows: its own.
- */
+/* Resolve functions of all modules */
 static void resolve_in_modules(struct sbuf_resolver *resolver)
 {
-	const struct list_head *own = &THIS_MODULE->list, *at = own;
 	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
-	bool restarted = false;
+	const struct module *module = THIS_MODULE;
 
 	preempt_disable();
-	do {
-		struct module *module = list_entry(at, struct module, list);
-
-		if (!is_module(module) || READ_ONCE(module->state) == MODULE_STATE_GOING ||
+	while (module) {
+		if (!sbuf_modules_is_one(module) ||
+		    READ_ONCE(module->state) == MODULE_STATE_GOING ||
 		    resolve_in(resolver, module)) {
-			at = READ_ONCE(at->next);
-			restarted = false;
+			module = sbuf_modules_next(module);
 			continue;
 		}
 		/* The module changed, so its place in the list is lost: start again */
@@ -291,9 +263,8 @@ static void resolve_in_modules(struct sbuf_resolver *resolver)
 			request->addr = 0;
 			request->matches = 0;
 		}
-		at = own;
-		restarted = true;
-	} while (restarted || at != own);
+		module = THIS_MODULE;
+	}
 	preempt_enable();
 }
 

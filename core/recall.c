@@ -10,6 +10,7 @@
 #include <linux/string.h>
 
 #include "recall.h"
+#include "worker.h"
 
 u32 sbuf_recall_epoch __read_mostly = SBUF_HAVE_RECALL;
 
@@ -58,7 +59,7 @@ enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_sta
 	if (data_race(stack->hash == walked->hash && stack->words == walked->words &&
 		      !memcmp(stack->frames, walked->frames, walked->words * sizeof(u32))))
 		return STACKBUF_VERIFIED;
-	/* The frames were read before the id is read again */
+	/* T5: the frames were read before the id is read again */
 	smp_rmb();
 	if (READ_ONCE(stack->id) != recalled)
 		return STACKBUF_WALKED_AGAIN;
@@ -73,7 +74,7 @@ void sbuf_recall_invalidate(void)
 
 	/* 0 stays 0; the highest epoch is followed by 1 */
 	for (; epoch; epoch = was) {
-		was = cmpxchg(&sbuf_recall_epoch, epoch, epoch + 1 ?: 1);
+		was = cmpxchg(&sbuf_recall_epoch, epoch, epoch + 1 ?: 1);	/* C4 */
 		if (was == epoch)
 			break;
 	}

@@ -8,20 +8,23 @@
  * unwinder would find, exactly: docs/recall.md has the proof.
  *
  *	recall.c	epoch and verification, for all unwinders
- *	recall_orc.h	x86-64 with ORC: the cache entry and the lookup on the fast path
- *	recall_lookup.c	the rest of the lookup
- *	recall_orc.c	learning an entry from a walk
+ *	recall_cache.h	x86-64 with ORC: the cache entry and the lookup on the fast path
+ *	recall_cache.c	the rest of the lookup, and the memory of the entries
+ *	recall_learn.c	learning an entry from a walk
  *	recall_code.c	which code keeps its ORC entries
- *	recall_cache.c	the memory of the entries
- *	recall_fp.c	unwinders that follow frame records (records.h): arm64, x86-64 with
- *			frame pointers
+ *	recall_fp.c	unwinders that follow frame records (frame_record.h): arm64, x86-64
+ *			with frame pointers
  *
- * With another unwinder every save walks: that is what the stubs in this file do.
+ * With another unwinder every save walks, by the stubs in this file.
  */
 #ifndef STACKBUF_RECALL_H
 #define STACKBUF_RECALL_H
 
+#include "table.h"
 #include "unwind.h"
+
+/* Walks and cache entries carry its value: void once it has changed.  0: recall is off */
+extern u32 sbuf_recall_epoch;
 
 /* Parameter verify: each CPU verifies one recall in this many by a walk; 0: none */
 extern unsigned int sbuf_verify;
@@ -38,7 +41,7 @@ void sbuf_recall_restart_verify(void *unused);
 void sbuf_recall_apply_verify(void);
 
 /**
- * sbuf_recall_verify() - compare a recalled stack with what a walk of the same event found
+ * sbuf_recall_verify() - compare a recalled stack with the walked one of the same event
  * @recalled: id of the recalled stack
  * @walked: the other one
  *
@@ -50,16 +53,6 @@ enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_sta
 
 /* Invalidate all that was learnt, and what walks in progress will learn.  Any context */
 void sbuf_recall_invalidate(void);
-
-/* Number of the system call that the task is in, if it is in one */
-static __always_inline unsigned long sbuf_system_call(void)
-{
-#ifdef CONFIG_X86_64
-	return task_pt_regs(current)->orig_ax;
-#else
-	return task_pt_regs(current)->syscallno;
-#endif
-}
 
 /*
  * What the unwinders' variants of recall define, or a stub:
@@ -94,8 +87,7 @@ static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, str
 #endif
 
 #if SBUF_HAVE_ORC
-#include "recall_orc.h"
-
+void __init sbuf_cache_init(void);
 void sbuf_recall_mark_module(const struct module *module, unsigned long state);
 void sbuf_recall_mark_modules(void);
 #else

@@ -10,10 +10,10 @@
 #include <linux/bitmap.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <linux/rculist.h>
 #include <asm/pgtable.h>
 
-#include "recall.h"
+#include "modules.h"
+#include "recall_cache.h"
 
 /*
  * Pages of the modules' area with text of modules.
@@ -58,9 +58,6 @@ void sbuf_recall_mark_module(const struct module *module, unsigned long state)
 }
 
 /*
- * The list of modules is read under RCU, as the kernel itself does, from the one entry that is
- * known: ours.  Its head is no module, and the only entry outside the modules' area.
- *
  * Only modules that are live are marked.  For a module that is being loaded, the notifier is
  * called when it becomes live; if its loading fails, the notifier may not be called, and the mark
  * would stay.  A live module can only be unloaded.  Its state becomes MODULE_STATE_GOING
@@ -69,18 +66,13 @@ void sbuf_recall_mark_module(const struct module *module, unsigned long state)
  */
 void sbuf_recall_mark_modules(void)
 {
-	const struct list_head *own = &THIS_MODULE->list, *at = own;
+	const struct module *module;
 
 	mutex_lock(&text_pages_mutex);
 	preempt_disable();
-	do {
-		const struct module *module = list_entry(at, struct module, list);
-
-		if ((unsigned long)at >= MODULES_VADDR &&
-		    READ_ONCE(module->state) == MODULE_STATE_LIVE)
+	for (module = THIS_MODULE; module; module = sbuf_modules_next(module))
+		if (sbuf_modules_is_one(module) && READ_ONCE(module->state) == MODULE_STATE_LIVE)
 			mark_text(SBUF_MODULE_TEXT(module), SBUF_MODULE_TEXT_SIZE(module), true);
-		at = READ_ONCE(at->next);
-	} while (at != own);
 	preempt_enable();
 	mutex_unlock(&text_pages_mutex);
 }

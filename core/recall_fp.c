@@ -12,8 +12,8 @@
 #include <linux/hash.h>
 
 #include "depth.h"
+#include "frame_record.h"
 #include "recall.h"
-#include "records.h"
 
 /* Ids of stacks in the low half, the epoch in the high half: sets of ID_WAYS slots */
 #define ID_SLOTS	8192

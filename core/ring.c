@@ -15,6 +15,25 @@
  * a FULL event, which does not depend on the event before it, and clears sbuf_cpu.chain_end, so
  * that the next event is FULL, too.  It never claims a page: a page's end is reserved for NMIs, and
  * events that do not fit there are refused and counted.
+ *
+ * A page is in one of these states, by its seq (its number over the whole ring) and owner:
+ *
+ *	state	seq	owner	who reads or writes it
+ *	EMPTY	0	0	nobody
+ *	CLAIMED	n, 0	a CPU	take_page() counts its old events and clears it
+ *	OPEN	n	a CPU	that CPU appends, and its NMIs; readers
+ *	CLOSED	n	0	readers
+ *	RETIRED	n, 0	~0	retire_pages() counts its events and clears it
+ *
+ *	EMPTY, CLOSED -> CLAIMED	claim_page(), R5
+ *	CLAIMED -> OPEN			take_page(), R3
+ *	OPEN -> CLOSED			sbuf_ring_close_page(): full, or wanted by another CPU; R5
+ *	CLOSED -> RETIRED -> EMPTY	retire_pages(), R2
+ *
+ * A CPU has one page OPEN, and a second one while it changes pages.  If all pages are OPEN the ring
+ * is starved: claims fail at once until one is closed, and a worker shares the pages out, in which
+ * CPUs that were refused one (sbuf_cpu.waiting) come first.  It is stalled if that does not help
+ * as the stack table is full: then evict.c may retire all pages.
  */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
@@ -26,6 +45,8 @@
 #include <linux/time64.h>
 
 #include "ring.h"
+#include "table.h"
+#include "worker.h"
 
 #define FULL_WORDS		5
 #define NMI_WORDS		(2 * FULL_WORDS)
@@ -55,7 +76,7 @@ static inline void complete_event(u64 *at, const struct sbuf_event *event, u64 f
 			/* The task may have been renamed during the copy: terminate the name */
 			WRITE_ONCE(at[4], event->comm[1] & (~0ULL >> 8));
 		}
-		/* Readers on other CPUs see a complete event or one that is being written */
+		/* R1: readers on other CPUs see a complete event or one that is being written */
 		smp_store_release(at, first & ~STACKBUF_EVENT_WRITING);
 	}
 }
@@ -112,7 +133,7 @@ static bool ring_sharing;
 
 void sbuf_ring_close_page(struct stackbuf_events_page *page)
 {
-	/* Pairs with the cmpxchg() in claim_page(): the next owner sees all writes to it */
+	/* R5, with the cmpxchg() in claim_page(): the next owner sees all writes to it */
 	smp_store_release(&page->owner, 0);
 	if (unlikely(READ_ONCE(ring_starved)))
 		WRITE_ONCE(ring_starved, false);
@@ -139,7 +160,7 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 
 		*seq = atomic64_inc_return(&sbuf_ring_head);
 		page = &stackbuf_events[*seq % SBUF_EVENT_PAGES];
-		/* Pairs with the smp_store_release() in sbuf_ring_close_page() */
+		/* R5, with the smp_store_release() in sbuf_ring_close_page() */
 		if (READ_ONCE(page->owner) || cmpxchg(&page->owner, 0, smp_processor_id() + 1))
 			continue;
 		/* Now one of the newest, if a hypervisor stopped this CPU for a turn of the ring */
@@ -162,9 +183,9 @@ static void close_current_page(struct sbuf_cpu *cpu)
 	struct stackbuf_events_page *page = cpu->page;
 
 	WRITE_ONCE(cpu->chain_end, 0);
-	barrier();
+	barrier();	/* L5 */
 	WRITE_ONCE(cpu->page, NULL);
-	barrier();
+	barrier();	/* L5 */
 	if (page)
 		sbuf_ring_close_page(page);
 }
@@ -197,7 +218,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 		old = NULL;
 		page = claim_page(cpu, &seq);
 	}
-	/* To be refused while pages are shared out makes no CPU one of those served then */
+	/* A CPU refused during sharing is not marked: sharing serves those refused before it */
 	if (page || !READ_ONCE(ring_sharing))
 		cpu->waiting = !page;
 	if (!page)
@@ -206,16 +227,16 @@ static bool take_page(struct sbuf_cpu *cpu)
 	/* A reader that copies the page concurrently finds that the number has changed */
 	old_seq = page->page.seq;
 	WRITE_ONCE(page->page.seq, 0);
-	smp_wmb();	/* the number changes before the counts and the words */
+	smp_wmb();	/* R2: the number changes before the counts and the words */
 	if (old_seq)
 		sbuf_ring_count_page(page, old_seq);
-	/* Pairs with the smp_rmb() in mark_referenced(): events that are gone are counted */
+	/* R2; R4, with the smp_rmb() in mark_referenced(): events that are gone are counted */
 	smp_wmb();
 	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 	page->time = sbuf_now();
 	page->cpu = smp_processor_id();
 
-	/* An NMI may append at any point, to either page: from position 0 it finds its end */
+	/* L4: an NMI may append at any point, to either page: from position 0 it finds its end */
 	WRITE_ONCE(cpu->chain_end, 0);
 	WRITE_ONCE(cpu->pos, 0);
 	barrier();
@@ -227,7 +248,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 		barrier();
 	} while (READ_ONCE(cpu->recorded) != recorded);
 
-	/* Readers see the new number only when the page is ready */
+	/* R3: readers see the new number only when the page is ready */
 	smp_store_release(&page->page.seq, seq);
 	if (old)
 		sbuf_ring_close_page(old);
@@ -275,7 +296,7 @@ static void share_pages(struct work_struct *work)
 	/* Other CPUs get no page until this has finished, so it must not be preempted */
 	preempt_disable();
 	WRITE_ONCE(ring_sharing, true);
-	on_each_cpu(close_this_page, NULL, 1);
+	on_each_cpu(close_this_page, NULL, 1);	/* R6 */
 	for_each_possible_cpu(i) {
 		struct sbuf_cpu *cpu = per_cpu_ptr(sbuf_cpu, i);
 
@@ -283,7 +304,7 @@ static void share_pages(struct work_struct *work)
 			sbuf_ring_close_page_early(cpu, true);
 	}
 	WRITE_ONCE(ring_starved, false);
-	on_each_cpu(take_page_if_waiting, NULL, 1);
+	on_each_cpu(take_page_if_waiting, NULL, 1);	/* R6 */
 	WRITE_ONCE(ring_sharing, false);
 	preempt_enable();
 	cpus_read_unlock();
@@ -372,7 +393,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		}
 
 		/*
-		 * Set before the claim: an NMI that appends before the claim makes it fail, one
+		 * L2: set before the claim: an NMI that appends before the claim makes it fail, one
 		 * that appends after it clears this again.
 		 */
 		WRITE_ONCE(cpu->chain_end, CHAIN_END);
@@ -391,7 +412,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	cpu->task = event->task;
 	cpu->comm[0] = event->comm[0];
 	cpu->comm[1] = event->comm[1];
-	barrier();
+	barrier();	/* L3 */
 	WRITE_ONCE(cpu->pos, pos + stackbuf_event_words(word));
 	return true;
 }
@@ -416,8 +437,8 @@ bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event)
 }
 
 /*
- * Counting what the next page held takes as long as the rest of a save with interrupts off: do it
- * separately, so that interrupts wait for one of the two only.
+ * Counting the old events of the next page takes as long as the rest of a save with interrupts off:
+ * done separately, so that interrupts wait for one of the two only.
  */
 void sbuf_ring_take_page_ahead(struct sbuf_cpu *cpu)
 {

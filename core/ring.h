@@ -1,15 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * ring.h - the part of an append that is inlined into the path of an event
- *
- * ring.c describes the ring; internal.h declares what else it offers.
+ * ring.h - the event ring, with the part of an append that is inlined into the path of an event
  */
 #ifndef STACKBUF_RING_H
 #define STACKBUF_RING_H
 
 #include <linux/bits.h>
 
-#include "internal.h"
+#include "memory.h"
+
+/* Number of the page that was claimed last, counted from 1 over the whole ring */
+extern atomic64_t sbuf_ring_head;
+/* Set by evict.c if no event came into the ring for a while because the table is full */
+extern bool sbuf_ring_stalled;
+
+void __init sbuf_ring_init(void);
+
+/* Append an event on @cpu, which is this CPU, with interrupts off; false if there is no page */
+bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event);
+/* Claim the next page now if that of @cpu, which is this CPU, is full */
+void sbuf_ring_take_page_ahead(struct sbuf_cpu *cpu);
+/*
+ * Close a CPU's page before it is full: @always, or if eviction may want it.  @cpu is this CPU,
+ * with interrupts off, or is offline.
+ */
+void sbuf_ring_close_page_early(struct sbuf_cpu *cpu, bool always);
+/* Give up a page that the caller owns: any CPU may claim it */
+void sbuf_ring_close_page(struct stackbuf_events_page *page);
+/* Add the events of a page with number @seq, which the caller owns, to their stacks' counts */
+void sbuf_ring_count_page(const struct stackbuf_events_page *page, u64 seq);
+/* Request pages, after an event was refused one */
+void sbuf_ring_request_page(void);
+/* Return the number of events that all CPUs recorded */
+u64 sbuf_ring_recorded(void);
+
+/* What is inlined into the path of an event */
 
 #define SBUF_SHORT_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS)
 
@@ -33,7 +58,7 @@ static inline u64 sbuf_task_word(const struct task_struct *task)
 	return (u32)task->pid | (u64)task->tgid << 32;
 }
 
-/* Begin an append, or what must not run inside of one: false if this interrupted one */
+/* Begin an append, or work that must not run inside of one: false if this interrupted one.  L1 */
 static __always_inline bool sbuf_ring_begin_append(struct sbuf_cpu *cpu)
 {
 	barrier();
@@ -51,7 +76,7 @@ static __always_inline void sbuf_ring_end_append(struct sbuf_cpu *cpu)
 	WRITE_ONCE(cpu->appending, false);
 }
 
-/* Whether the last event of @cpu is of this task and command */
+/* Return true if the last event of @cpu is of this task and command */
 static inline bool sbuf_same_task(const struct sbuf_cpu *cpu, u64 task, const u64 *comm)
 {
 	if (cpu->task != task)
@@ -98,11 +123,11 @@ static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
 	this_cpu_inc(sbuf_cpu->recorded);
 	if (tagged) {
 		WRITE_ONCE(page->word[pos + 1], save->tag);
-		/* As in complete_event() */
+		/* R1, as in complete_event() */
 		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	}
 	cpu->time = now;
-	barrier();
+	barrier();	/* L3 */
 	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));
 	done = true;
 out:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * save.c - the calls that record, and what a save does that walks
+ * save.c - the calls that record, and the part of a save that walks
  *
  * save.h decides.  A save of a stack that recall does not know goes through these: walk the
  * stack (unwind.c), find or insert it in the table (table.c), append the event (ring.c),
@@ -14,6 +14,8 @@
 
 #include "depth.h"
 #include "save.h"
+#include "text.h"
+#include "worker.h"
 
 /*
  * After a walk, whose frames are in @scratch: the stack, the event, the text.  @recalled is the id
@@ -92,9 +94,11 @@ lost:
 	return 0;
 }
 
-/* The stack's frames, into @scratch; what the unwinder returned */
+/* Walk into @scratch.  Return the number of frames, or a negative error */
 static __always_inline int walk_stack(struct sbuf_scratch *scratch, const struct sbuf_save *save)
 {
+	scratch->walk.epoch = READ_ONCE(sbuf_recall_epoch);
+	scratch->walk.cacheable = true;
 	switch (save->from) {
 	case SBUF_FRAME:
 		return sbuf_unwind_caller(scratch, save->frame);
@@ -155,7 +159,9 @@ NOKPROBE_SYMBOL(sbuf_save_walked);
 
 noinline u32 sbuf_save_recalled_apart(struct sbuf_save save, u32 *recalled)
 {
-	return sbuf_save_recalled(&save, recalled);
+	struct sbuf_start start = sbuf_unwind_start(&save);
+
+	return sbuf_save_recalled(&save, &start, recalled);
 }
 
 NOKPROBE_SYMBOL(sbuf_save_recalled_apart);
@@ -176,7 +182,7 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 	/* On the CPU that the filter looks at */
 	preempt_disable_notrace();
 	if (sbuf_filter_admit(sbuf_saved_task(&save), save.context)) {
-		result = sbuf_recall_or_walk(&save, true);
+		result = sbuf_recall_or_walk(&save, NULL, true);
 		if (result <= 0)
 			sbuf_filter_undo_admit();
 	}

@@ -2,8 +2,8 @@
 /*
  * save.h - one save: admit it, recall its stack, else walk; inlined into each way in
  *
- * A way in (an exported call, the handler of a probe) says in a struct sbuf_save what is to be
- * saved, and calls sbuf_save().  Nothing else decides.
+ * A way in (an exported call, the handler of a probe) fills in a struct sbuf_save and calls
+ * sbuf_save().  Nothing else decides.
  */
 #ifndef STACKBUF_SAVE_H
 #define STACKBUF_SAVE_H
@@ -11,8 +11,12 @@
 #include <linux/irqflags.h>
 #include <linux/preempt.h>
 
+#include "filter.h"
 #include "recall.h"
 #include "ring.h"
+#if SBUF_HAVE_ORC
+#include "recall_cache.h"
+#endif
 
 /* What code runs in that has the preemption count @count */
 static inline enum stackbuf_context sbuf_context_of(unsigned int count)
@@ -50,10 +54,10 @@ s64 sbuf_save_filtered(struct sbuf_save save);
  * not known, there was no page for the event, or a walk is to verify the stack whose id is in
  * *@recalled.
  */
-static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save, u32 *recalled)
+static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
+					      const struct sbuf_start *start, u32 *recalled)
 {
 	struct stackbuf_stack *stack;
-	struct sbuf_start start;
 	struct sbuf_cpu *cpu;
 	unsigned long flags;
 	u32 id = 0;
@@ -61,15 +65,14 @@ static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save, u32 
 
 	if (!SBUF_HAVE_RECALL || save->from == SBUF_TASK)
 		return 0;
-	start = sbuf_unwind_start(save);
 	/* Registers of user mode */
-	if (save->from == SBUF_REGS && unlikely(!start.ip))
+	if (save->from == SBUF_REGS && unlikely(!start->ip))
 		return 0;
 
 	raw_local_irq_save(flags);
 	/* Read the clock first: it is a call, and few registers are live yet */
 	now = sbuf_now();
-	stack = sbuf_recall(&start);
+	stack = sbuf_recall(start);
 	if (unlikely(!stack))
 		goto out;
 	cpu = this_cpu_ptr(sbuf_cpu);
@@ -88,18 +91,19 @@ out:
 }
 
 /* sbuf_save() once the event is admitted */
-static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save, bool apart)
+static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save,
+					       const struct sbuf_start *start, bool apart)
 {
 	u32 recalled = 0, id;
 
 	id = apart ? sbuf_save_recalled_apart(*save, &recalled) :
-		     sbuf_save_recalled(save, &recalled);
+		     sbuf_save_recalled(save, start, &recalled);
 	return likely(id) ? id : sbuf_save_walked(*save, recalled);
 }
 
 /**
  * sbuf_save() - record one event
- * @save: whose stack, and what the event holds besides
+ * @save: the stack, and the rest of the event
  *
  * To be inlined into a function that is not: then a walk from SBUF_FRAME leaves out the frames from
  * sbuf_save_walked()'s to @save->frame.
@@ -110,8 +114,11 @@ static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save, boo
  */
 static __always_inline s64 sbuf_save(const struct sbuf_save *save)
 {
-	return likely(sbuf_recording_unfiltered()) ? sbuf_recall_or_walk(save, false) :
-						   sbuf_save_filtered(*save);
+	/* Before the test: then the compiler has registers for it */
+	struct sbuf_start start = sbuf_unwind_start(save);
+
+	return likely(sbuf_recording_unfiltered()) ? sbuf_recall_or_walk(save, &start, false) :
+						     sbuf_save_filtered(*save);
 }
 
 #endif /* STACKBUF_SAVE_H */

@@ -6,7 +6,8 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "recall.h"
+#include "symbol.h"
 
 /* Parse the hexadecimal number that ends before *@end; *@end moves to its beginning */
 static __always_inline unsigned long hex_before(const char *text, unsigned int *end)
@@ -133,7 +134,7 @@ static u64 frameless_cache[1 << FRAMELESS_SHIFT];
  * as unwinding would be impossible otherwise.  So it suffices to follow one path, the straight
  * one: a record exists from where x29 is set until x29 and x30 are loaded again.  After a jump
  * there is no straight path, and after a call without a record x30 has changed; there the answer
- * is false, and the trace lacks what it lacks when the unwinder makes it: the caller, in a part
+ * is false, and the caller is missing, as in the unwinder's own trace, in a part
  * without a record that follows one with a record.
  *
  * A probe set by the parameter probe has its answer from when it was set: sbuf_symbol_is_entry().

@@ -14,6 +14,24 @@
  * head.  If that fails, other stacks were put in front; as new stacks are put there only, comparing
  * these shows whether the stack is in the chain now.  (Exception: a stack that evict.c unlinked
  * and relinks may have a duplicate by then.  Readers add up stacks of equal frames.)
+ *
+ * Granules are in one of these states, by their bits in the page's used, and by the stack's id:
+ *
+ *	state		used	id	where it can be found
+ *	FREE		clear	0	nowhere
+ *	NEW		set	0	nowhere: its inserter writes it
+ *	READY		set	set	by its id, in raw memory
+ *	LINKED		set	set	in its chain, too: saves find it
+ *	EVICTING	set	set	by its id, and by saves that found it in its chain before
+ *
+ *	FREE -> NEW		alloc_granules()
+ *	NEW -> READY		sbuf_table_get(), T1
+ *	READY -> LINKED		sbuf_table_get(), T2; or -> FREE if an equal stack was LINKED first
+ *	LINKED -> EVICTING	unlink_stack(), E1
+ *	EVICTING -> LINKED	relink_stack(): an event refers to it
+ *	EVICTING -> FREE	evict_unreferenced(), T3 to T5
+ *
+ * LINKED stacks may be stale (STACKBUF_STACK_STALE), of code that is gone: no save finds them.
  */
 #include <linux/bits.h>
 #include <linux/bitops.h>
@@ -22,7 +40,8 @@
 #include <linux/smp.h>
 #include <linux/string.h>
 
-#include "internal.h"
+#include "ring.h"
+#include "table.h"
 
 u32 sbuf_table_bucket[SBUF_BUCKETS];
 atomic_t sbuf_table_used;
@@ -95,7 +114,7 @@ unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned in
 
 /*
  * Search a chain, from the id @from up to but not including @until.  The address dependency from an
- * id to its stack orders the loads.  Pairs with the cmpxchg() in sbuf_table_get(): a stack is
+ * id to its stack orders the loads.  T2, with the cmpxchg() in sbuf_table_get(): a stack is
  * complete before it is in a chain.
  */
 static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sbuf_trace *trace)
@@ -181,7 +200,7 @@ void sbuf_table_free(u32 granule, unsigned int n)
 	unsigned int start = granule % SBUF_PAGE_GRANULES;
 
 	sbuf_page_changed(&page->page);
-	/* Full barrier: earlier writes to these granules stay before they are free */
+	/* T3, T4, a full barrier: earlier writes to these granules stay before they are free */
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
 	atomic_sub(n, &sbuf_table_used);
@@ -212,7 +231,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 				return NULL;
 			mine = sbuf_table_at(granule);
 			mine->nr = trace->nr;
-			/* If used before, these granules were freed after the round went up */
+			/* T4: if used before, these were freed after the round went up */
 			round = READ_ONCE(sbuf_table_round);
 			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) |
 				(round >> (32 - SBUF_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
@@ -221,12 +240,12 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			mine->count = 0;
 			mine->seen = atomic64_read(&sbuf_ring_head);
 			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
-			/* Readers of raw memory see the id only when the stack is complete */
+			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
 			WRITE_ONCE(mine->id, (u32)(round << SBUF_ID_BITS) | granule);
 		}
 		mine->next = head;
-		/* A full barrier: the stack is complete before find_in_chain() reaches it */
+		/* T2, a full barrier: the stack is complete before find_in_chain() reaches it */
 		was = cmpxchg(bucket, head, mine->id);
 		if (was == head) {
 			*is_new = true;
@@ -245,4 +264,35 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 		sbuf_table_free(granule, granules);
 	}
 	return stack;
+}
+
+/*
+ * A place in the table has each id only once, until the ids have come round, and its id is cleared
+ * before it is freed.  So if the id is there before and after reading, the frames read are those
+ * of this id.  The hash rules out data in the middle of another stack that looks like the id.
+ */
+bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags)
+{
+	u32 granule = sbuf_id_granule(id);
+	struct stackbuf_stack *stack;
+	unsigned int words;
+
+	if (!id || granule >= SBUF_GRANULES || granule % SBUF_PAGE_GRANULES == 0)
+		return false;
+
+	stack = sbuf_table_at(granule);
+	/* T1, with the smp_wmb() in sbuf_table_get(): with its id the stack is complete */
+	if (smp_load_acquire(&stack->id) != id)
+		return false;
+	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * STACKBUF_DEPTH_MAX);
+	*flags = READ_ONCE(stack->flags);
+	trace->cut = *flags & STACKBUF_STACK_CUT;
+	/* Racy: the place may have been reused.  The id is checked again below */
+	trace->depth = data_race(sbuf_trace_decode(trace->pc, stack->frames, words));
+	/* Racy, see above */
+	if (data_race(stackbuf_hash(stack->frames, words, trace->cut) != stack->hash))
+		return false;
+	/* T5: the stack is read before the id is read again */
+	smp_rmb();
+	return READ_ONCE(stack->id) == id;
 }

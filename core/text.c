@@ -16,7 +16,7 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 
-#include "internal.h"
+#include "text.h"
 
 #define IDENTITY_MAX	96	/* more than the longest first line of a page */
 #define RECORD_MAX	(STACKBUF_PAGE_SIZE - IDENTITY_MAX)
@@ -129,7 +129,7 @@ noinline void sbuf_text_render(struct sbuf_draft *draft, const struct sbuf_event
 static void put_record(char *to, const char *text, unsigned int len)
 {
 	WRITE_ONCE(to[0], '\0');
-	smp_wmb();	/* the NUL is there before the copy begins, ... */
+	smp_wmb();	/* X1: the NUL is there before the copy begins, ... */
 	memcpy(to + 1, text + 1, len - 1);
 	smp_wmb();	/* ... and until it is complete */
 	WRITE_ONCE(to[0], text[0]);
@@ -206,24 +206,24 @@ static struct sbuf_draft *oldest_ready_draft(void)
 }
 
 /*
- * The two smp_mb() pair with each other: either this context finds the log free and copies, or the
- * context that has it finds this draft ready when it looks again after it released the log.  Not
- * inlined, as sbuf_text_render().
+ * The two smp_mb() pair with each other (X5): either this context finds the log free and copies, or
+ * the context that has it finds this draft ready when it looks again after it released the log.
+ * Not inlined, as sbuf_text_render().
  */
 noinline void sbuf_text_publish(struct sbuf_draft *ready)
 {
 	struct sbuf_draft *draft;
 
-	atomic_set_release(&ready->state, DRAFT_READY);
+	atomic_set_release(&ready->state, DRAFT_READY);	/* X2 */
 	do {
 		smp_mb();	/* the draft is ready before the log is checked */
 		if (atomic_cmpxchg(&log_busy, 0, 1))
 			return;
 		while ((draft = oldest_ready_draft())) {
 			append_draft(draft);
-			atomic_set_release(&draft->state, DRAFT_FREE);
+			atomic_set_release(&draft->state, DRAFT_FREE);	/* X3 */
 		}
-		atomic_set_release(&log_busy, 0);
+		atomic_set_release(&log_busy, 0);	/* X4 */
 		smp_mb();	/* the log is free before drafts are checked: is one ready? */
 	} while (oldest_ready_draft());	/* which one does not matter: a race is harmless */
 }

@@ -4,9 +4,7 @@
  *
  * Walking takes no lock, allocates nothing and does not sleep.
  */
-
-#include "records.h"
-#include "unwind.h"
+#include "frame_record.h"
 
 #if SBUF_HAVE_UNWIND
 #include <asm/unwind.h>
@@ -100,12 +98,18 @@ int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigne
 	/* These describe no kernel stack */
 	if (user_mode(regs))
 		return 0;
-	walk->epoch = READ_ONCE(sbuf_recall_epoch);
-	walk->cacheable = true;
 	walk->caller = caller;
 	walk->flags = flags;
 	return walk_frames(scratch, regs, caller);
 }
+
+/* Return true if a task is on a CPU, or still leaving it; on one CPU only current is */
+#ifdef CONFIG_SMP
+/* Acquires: later reads are not older */
+#define TASK_RUNS(task)	smp_load_acquire(&(task)->on_cpu)
+#else
+#define TASK_RUNS(task)	false
+#endif
 
 /*
  * The stack must not change during the walk.  A task that ran during the walk has also
@@ -119,14 +123,14 @@ int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *t
 	if (!SBUF_HAVE_SAVE_TASK)
 		return -EOPNOTSUPP;
 	switches = READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
-	/* Pairs with the scheduler's barriers: it counts a switch before it switches */
+	/* W1, with the scheduler's barriers: it counts a switch before it switches */
 	smp_rmb();
-	if (SBUF_TASK_RUNS(task))
+	if (TASK_RUNS(task))
 		return -EBUSY;
 	nr = stack_trace_save_tsk(task, pc, size, 0);
 	/* The frames are read before the counts are read again */
 	smp_rmb();
-	if (SBUF_TASK_RUNS(task) ||
+	if (TASK_RUNS(task) ||
 	    switches != READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw))
 		return -EBUSY;
 	return nr ? nr : -ESRCH;

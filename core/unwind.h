@@ -11,51 +11,8 @@
 #ifndef STACKBUF_UNWIND_H
 #define STACKBUF_UNWIND_H
 
-#include <linux/sched/task_stack.h>
-
-#include "internal.h"
-
-/* A word of a stack; KASAN may have poisoned it, as it need not be a variable */
-static inline unsigned long sbuf_kstack_load(unsigned long address)
-{
-	return READ_ONCE_NOCHECK(*(unsigned long *)address);
-}
-
-static inline unsigned long sbuf_kstack_task(void)
-{
-	return (unsigned long)task_stack_page(current);
-}
-
-static inline bool sbuf_kstack_has(unsigned long stack, unsigned long address)
-{
-	return address - stack <= THREAD_SIZE - sizeof(long);
-}
-
-/*
- * sbuf_kstack_of(): where the stack begins that @sp lies on; 0 if recall does not know that stack
- */
-#if SBUF_HAVE_ORC
-/* The task's stack, or this CPU's for interrupts; a task does not migrate while on the latter */
-static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
-{
-	unsigned long stack = sbuf_kstack_task();
-
-	if (likely(sbuf_kstack_has(stack, sp)))
-		return stack;
-	stack = this_cpu_read(sbuf_cpu->irq_stack);
-	return stack && sbuf_kstack_has(stack, sp) ? stack : 0;
-}
-#elif SBUF_HAVE_RECORDS
-static inline unsigned long sbuf_kstack_of(unsigned long sp)
-{
-	return sbuf_kstack_has(sbuf_kstack_task(), sp) ? sbuf_kstack_task() : 0;
-}
-#else
-static inline unsigned long sbuf_kstack_of(unsigned long sp)
-{
-	return 0;
-}
-#endif
+#include "kstack.h"
+#include "symbol.h"
 
 /* sbuf_likely_caller(): what distinguishes paths to the place that @regs describe */
 #if SBUF_HAVE_RECORDS
@@ -90,13 +47,13 @@ static inline unsigned long sbuf_caller_sp(const unsigned long *frame)
 	return IS_ENABLED(CONFIG_ARM64) ? frame[0] : (unsigned long)&frame[2];
 }
 
-/* Where a walk starts that is not another task's; ip is 0 for registers of user mode */
+/* Where a walk starts; ip is 0 for registers of user mode and for another task */
 static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_save *save)
 {
 	if (save->from == SBUF_FRAME)
 		return (struct sbuf_start){ SBUF_STRIP(save->frame[1]), sbuf_caller_sp(save->frame),
 					    save->frame };
-	if (user_mode(save->regs))
+	if (save->from == SBUF_TASK || user_mode(save->regs))
 		return (struct sbuf_start){};
 	return (struct sbuf_start){
 		instruction_pointer(save->regs), kernel_stack_pointer(save->regs),
@@ -128,8 +85,8 @@ int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *t
 /*
  * stack_trace_save() would walk through its own frames, the unwinder's and ours first, which
  * costs as much as four frames.  Start the unwinder at the caller instead, as if registers had
- * been saved at the instruction after the call: they hold what the unwinder would have found
- * there.  The call does return, so the stack is the same before its return and after.
+ * been saved at the instruction after the call: they hold the unwinder's own values there.  The
+ * call does return, so the stack is the same before its return and after.
  */
 static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 					      const unsigned long *frame)
@@ -156,8 +113,6 @@ static __always_inline int sbuf_unwind_caller(struct sbuf_scratch *scratch,
 
 	for (; own != frame; own = (const unsigned long *)own[0])
 		nr++;
-	scratch->walk.epoch = READ_ONCE(sbuf_recall_epoch);
-	scratch->walk.cacheable = true;
 	scratch->walk.sp[0] = sbuf_caller_sp(frame);
 	scratch->walk.bp[0] = frame[0];
 	scratch->walk.caller = 0;

@@ -310,8 +310,8 @@ measured_build() {
 	mkdir -p "$work/measured" &&
 		cp -r "$top"/{Makefile,Kbuild,stackbuf.c,stackbuf.h,stackbuf_format.h,core,tests} "$work/measured/" &&
 		sed -i '1i #define IRQS_OFF_HERE' "$work/measured/stackbuf.c" &&
-		sed -i '/^#endif .* STACKBUF_INTERNAL_H/i #include "../tests/stackbuf_irqs.h"' \
-			"$work/measured/core/internal.h" || return
+		sed -i '/^#endif .* STACKBUF_TYPES_H/i #include "../tests/stackbuf_irqs.h"' \
+			"$work/measured/core/types.h" || return
 	tree=$work/measured build "$@" UNIT="$(few y n)"
 }
 

@@ -23,7 +23,7 @@ recall() {
 	local kernel words cross reader='' fault
 
 	kernel_of "$1" || return
-	fault=(recall_orc.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, text))/if (0)/')
+	fault=(recall_cache.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, text))/if (0)/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
 		fault=(recall_fp.c 's/if (sbuf_record_next(&fp, &low, end) != text + frames\[i\])/if (!sbuf_record_next(\&fp, \&low, end))/')
@@ -32,7 +32,7 @@ recall() {
 		build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
 		build "$1" big && build_load "$1" &&
 		wrong "$1" fault "${fault[@]}" &&
-		wrong "$1" keeps module.c 's/sbuf_recall_invalidate();//; s/sbuf_evict_expire(.*);/;/' || echo "not ok everything is built"
+		wrong "$1" keeps modules.c 's/sbuf_recall_invalidate();//; s/sbuf_evict_expire(.*);/;/' || echo "not ok everything is built"
 	boot "$1" -t "$((${ROUNDS:-1} * 100 + 300))" -x "$reader"
 	ended
 }

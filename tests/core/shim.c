@@ -10,7 +10,11 @@
 
 #include <shim.h>
 
-#include "core/recall.h"
+#include "core/filter.h"
+#include "core/modules.h"
+#include "core/recall_cache.h"
+#include "core/ring.h"
+#include "core/worker.h"
 #include "paths.h"
 
 unsigned int nr_cpu_ids;
@@ -442,6 +446,22 @@ int sprint_symbol(char *name, unsigned long address)
 }
 
 /* ---------------------------------------------------------------- unwinding --- */
+
+void sbuf_modules_build_id(const struct module *module, u8 *id)
+{
+}
+
+const struct module *sbuf_modules_next(const struct module *module)
+{
+	const struct list_head *next = module->list.next;
+
+	return next == &THIS_MODULE->list ? NULL : list_entry(next, struct module, list);
+}
+
+bool sbuf_modules_is_one(const struct module *module)
+{
+	return true;
+}
 
 bool sbuf_recall_is_stable(unsigned long ip)
 {

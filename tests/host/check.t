@@ -61,7 +61,7 @@ sizes=(262144)
 lint=(warnings 'gcc and clang')
 sparse=()
 apart=() together=(UNIT=y TESTS=1 C=0) unit=(UNIT=y C=0)
-others='^core/(recall_fp|records)\.c$'
+others='^core/(recall_fp|frame_record)\.c$'
 if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	pairs=({6.1,6.12}:{gcc,clang})
 	compilers+=(clang)

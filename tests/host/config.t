@@ -60,7 +60,7 @@ refused() {
 	echo '#undef CONFIG_KALLSYMS' >"$work/other.h"
 	result "no CONFIG_KALLSYMS: refused in one sentence" refused "stackbuf needs CONFIG_KALLSYMS"
 	# The kernel's own headers may fail, too: look at the first error only
-	printf '#undef CONFIG_X86_64\n#include "%s/core/compat.h"\n' "${tree:-$top}" >"$work/other.h"
+	printf '#undef CONFIG_X86_64\n#include "%s/core/arch.h"\n' "${tree:-$top}" >"$work/other.h"
 	result "another architecture: refused in one sentence" refused "stackbuf knows x86-64 and arm64"
 	echo "done"
 } | ktap

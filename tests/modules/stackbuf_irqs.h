@@ -2,7 +2,7 @@
 /*
  * stackbuf_irqs.h - how long stackbuf keeps interrupts off
  *
- * For a build of stackbuf.ko whose core/internal.h ends with an #include of this file, and whose
+ * For a build of stackbuf.ko whose core/types.h ends with an #include of this file, and whose
  * stackbuf.c defines IRQS_OFF_HERE before that.  Its parameter irqs_off holds the longest
  * time since it was set to 0, in units of the cycle counter: in a machine that counts
  * instructions (stackbuf-vm -i), in instructions.  That machine runs one CPU at a time, so

@@ -457,6 +457,7 @@ struct task_struct {
 };
 
 extern __thread struct task_struct *current;
+#define WARN_ON_ONCE(condition)	({ bool wrong = (condition); if (wrong) abort(); wrong; })
 #define get_task_struct(task)	(task)
 #define put_task_struct(task)	((void)(task))
 #define task_stack_page(task)	((task)->stack)

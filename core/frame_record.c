@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * records.c - follow frame records: to place a walk's frames and, on arm64, to walk
+ * frame_record.c - follow frame records: to place a walk's frames and, on arm64, to walk
  */
 #include <linux/kernel.h>
 
-#include "records.h"
+#include "frame_record.h"
 
 /*
  * On x86-64 a frame lies above the record that holds its address, as with ORC; on arm64 a

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * records.h - frame records, which arm64's unwinder and x86-64's with frame pointers follow
+ * frame_record.h - frame records, which arm64's unwinder and x86-64's with frame pointers follow
  *
  * A record is two words: the address of the caller's record, and the return address.
  */
-#ifndef STACKBUF_RECORDS_H
-#define STACKBUF_RECORDS_H
+#ifndef STACKBUF_FRAME_RECORD_H
+#define STACKBUF_FRAME_RECORD_H
 
 #include "unwind.h"
 
@@ -35,8 +35,8 @@ static inline unsigned long sbuf_record_end(void)
 }
 
 /*
- * Whether the unwinder ends after a record that ends at @low and holds @fp.  It also ends at a
- * copy of the last record that ftrace makes below it: sbuf_recall_learn() leaves such stacks out.
+ * Return true if the unwinder ends after a record that ends at @low and holds @fp.  It also ends at
+ * a copy of the last record that ftrace makes below it: sbuf_recall_learn() leaves such stacks out.
  */
 static inline bool sbuf_record_is_last(unsigned long low, unsigned long fp)
 {
@@ -78,4 +78,4 @@ static inline void sbuf_record_place_frames(struct sbuf_walk *walk, const unsign
 
 #endif
 
-#endif /* STACKBUF_RECORDS_H */
+#endif /* STACKBUF_FRAME_RECORD_H */

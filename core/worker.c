@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * request.c - workers that do what an event needs but cannot do itself
+ * worker.c - workers for work that an event cannot do itself
  *
  * An event may be recorded in any context, so it queues an irq_work, which starts a worker.
  *
@@ -20,14 +20,14 @@
 #include <linux/preempt.h>
 #include <linux/smp.h>
 
-#include "internal.h"
+#include "worker.h"
 
 static atomic_t requested_workers;
 struct work_struct sbuf_worker[SBUF_WORKERS];
 
 static void start_workers(struct irq_work *work)
 {
-	/* It is no longer pending: for a bit that is set from here on it is queued again */
+	/* Q1: it is no longer pending; for a bit that is set from here on it is queued again */
 	unsigned long requested = atomic_xchg(&requested_workers, 0);
 	unsigned int i;
 

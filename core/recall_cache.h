@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * recall_orc.h - recall with the ORC unwinder: the cache entry and the lookup on the fast path
+ * recall_cache.h - recall with the ORC unwinder: the cache entry and the lookup on the fast path
  *
- * recall.h includes this.  Names in capitals such as CFA_BP are cases of the proof in
- * docs/recall.md.
+ * Names in capitals such as CFA_BP are cases of the proof in docs/recall.md.
  */
-#ifndef STACKBUF_RECALL_ORC_H
-#define STACKBUF_RECALL_ORC_H
+#ifndef STACKBUF_RECALL_CACHE_H
+#define STACKBUF_RECALL_CACHE_H
 
 #include <linux/hash.h>
 
@@ -14,7 +13,7 @@
 
 #define SBUF_SEGMENTS	6	/* of an entry */
 
-/* What offsets and values are relative to: a segment's base, or one of these */
+/* Bases of offsets and values: a segment's, or one of these */
 enum {
 	SBUF_BASE_BP = SBUF_SEGMENTS,	/* where the register bp was saved: offset 0 only */
 	SBUF_BASE_TEXT,			/* stack_trace_save(), as frames in the table */
@@ -24,7 +23,7 @@ enum {
 	SBUF_BASES
 };
 
-/* Frames whose slots are found from one base, which is not sp: that is the first segment's */
+/* Frames addressed from one loaded base.  The first segment, relative to sp, is implicit */
 struct sbuf_segment {
 	long gap;	/* the base lies further than this, bytes, from the one before */
 	s32 offset;	/* of the slot that the base is loaded from, from the base @from */
@@ -54,7 +53,7 @@ struct sbuf_run {
 
 static_assert(sizeof(struct sbuf_run) == sizeof(struct sbuf_check));
 
-/* An unwound stack.  Of what is published, only @least is still written */
+/* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
 	u64 head;	/* first word of @stack while it may be recalled */
@@ -114,7 +113,7 @@ static inline u32 sbuf_slot_unit(u32 slot, u32 hash)
 	return slot ^ hash << SBUF_UNIT_BITS;
 }
 
-/* Whether the word at @base + @offset is @value: one instruction, unseen by sanitizers */
+/* Return true if the word at @base + @offset is @value: one instruction, unseen by sanitizers */
 static __always_inline bool sbuf_holds(unsigned long base, long offset, unsigned long value)
 {
 	bool equal;
@@ -145,6 +144,13 @@ static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, uns
 			return false;
 	return true;
 }
+
+/* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
+#if __has_attribute(__uninitialized__)
+#define SBUF_UNINITIALIZED __attribute__((__uninitialized__))
+#else
+#define SBUF_UNINITIALIZED
+#endif
 
 /* Compare the stack with an entry: the comparisons that the theorem names */
 static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
@@ -202,7 +208,7 @@ static __always_inline const struct sbuf_entry *sbuf_entry_in_slot(u32 slot, u32
 								   const struct sbuf_start *start,
 								   unsigned long stack)
 {
-	/* Pairs with add_to_index(): the dependency orders the loads of the entry after the slot */
+	/* C1, with add_to_index(): the dependency orders the loads of the entry after the slot */
 	u32 unit = sbuf_slot_unit(slot, hash);
 	const struct sbuf_entry *entry;
 
@@ -221,7 +227,7 @@ static __always_inline const struct sbuf_entry *sbuf_entry_in_slot(u32 slot, u32
 	return NULL;
 }
 
-/* recall_lookup.c: try the slots that sbuf_recall() does not */
+/* Try the slots that sbuf_recall() does not */
 struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start);
 
 static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
@@ -239,13 +245,13 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 	return sbuf_recall_elsewhere(*start);
 }
 
-/* recall_lookup.c: index an entry under its start and depth, and under its start alone */
+/* Index an entry under its start and depth, and under its start alone */
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack);
 
 /* recall_code.c: whether the ORC entry of @ip stays the same for the whole epoch */
 bool sbuf_recall_is_stable(unsigned long ip);
 
-/* recall_cache.c: first unit of the half that is being recycled, or beyond all units */
+/* First unit of the half that is being recycled, or beyond all units */
 extern u32 sbuf_cache_recycling;
 
 /* How often a half was recycled */
@@ -256,8 +262,6 @@ extern struct sbuf_newest {
 	u32 unit;
 	u32 tries;	/* in the low byte; the rest identifies stack, epoch and generation */
 } sbuf_newest[SBUF_GRANULES];
-
-void __init sbuf_cache_init(void);
 
 /**
  * sbuf_cache_alloc() - allocate memory for an entry
@@ -271,4 +275,4 @@ u32 sbuf_cache_alloc(unsigned int n);
 /* Keep @used of the @n units that sbuf_cache_alloc() returned, in its context */
 void sbuf_cache_trim(u32 first, unsigned int n, unsigned int used);
 
-#endif /* STACKBUF_RECALL_ORC_H */
+#endif /* STACKBUF_RECALL_CACHE_H */

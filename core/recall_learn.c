@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall_orc.c - learn a cache entry from a walk of the ORC unwinder
+ * recall_learn.c - learn a cache entry from a walk of the ORC unwinder
  *
  * The unwinder shows the ip, sp and bp of each frame, not the ORC entry that led there.  So an
  * entry of the cache has checks for all cases that could have led there: see docs/recall.md,
@@ -11,7 +11,7 @@
  */
 #include <linux/string.h>
 
-#include "recall.h"
+#include "recall_cache.h"
 
 /*
  * ORC constraints: which cases walks have ruled out for the ORC entry of an ip.  The kernel's own
@@ -62,7 +62,7 @@ static struct constraint *find_constraint(unsigned long ip, s32 size)
 				atomic64_set(&known->load, -1);
 				atomic64_set(&known->saved, -1);
 				atomic64_set(&known->saved_bp, -1);
-				/* Pairs with the acquire below: ready after the rest */
+				/* C3, with the acquire below: ready after the rest */
 				atomic_set_release(&known->ready, 1);
 				return known;
 			}
@@ -81,13 +81,13 @@ static inline u64 slot_bit(unsigned long from, unsigned long slot)
 	return from + 64 >= slot && n < 64 && !((from - slot) & 7) ? BIT_ULL(n) : 0;
 }
 
-/* Whether @address and a 16-bit constant may make a cfa, with the stack at @sp */
+/* Return true if @address and a 16-bit constant may make a cfa, with the stack at @sp */
 static inline bool is_near_stack(unsigned long address, unsigned long sp)
 {
 	return address - (sp - 65536) < 2 * 65536;
 }
 
-/* Whether both lie on the same one of the stacks where the walk has been */
+/* Return true if both lie on the same one of the stacks where the walk has been */
 static bool is_same_stack(const struct sbuf_walk *walk, unsigned long address, unsigned long other)
 {
 	unsigned long task = sbuf_kstack_task();
@@ -113,7 +113,7 @@ static inline bool switches_stack(const struct sbuf_walk *walk, unsigned int i)
 	return walk->switches & BIT_ULL(i);
 }
 
-/* Whether frame @i was called and calls: not the innermost, no switch, no saved registers */
+/* Return true if frame @i was called and calls: not the innermost, no switch, no saved registers */
 static inline bool is_call(const struct sbuf_walk *walk, unsigned int i)
 {
 	return i && !walk->regs[i] && !walk->regs[i + 1] && !switches_stack(walk, i);
@@ -131,7 +131,7 @@ static unsigned long frame_cfa(const struct sbuf_walk *walk, unsigned int i)
 	return walk->regs[i + 1] ?: walk->sp[i + 1];
 }
 
-/* Whether bp may be frame @i's frame pointer: lemma 1 */
+/* Return true if bp may be frame @i's frame pointer: lemma 1 */
 static bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
 {
 	unsigned long bp = walk->bp[i];
@@ -186,7 +186,7 @@ static void constrain_ip(const struct sbuf_walk *walk, unsigned int i, unsigned 
 	atomic_or(not, &known->not);
 }
 
-/* Whether CFA_BP_IND may load from @slot; the prologue pushes it close to the saved bp */
+/* Return true if CFA_BP_IND may load from @slot; the prologue pushes it close to the saved bp */
 static bool may_load(const struct constraint *known, unsigned long bp, unsigned long slot)
 {
 	u64 bit = slot_bit(bp, slot);
@@ -195,7 +195,7 @@ static bool may_load(const struct constraint *known, unsigned long bp, unsigned 
 				  atomic64_read(&known->load) & bit));
 }
 
-/* Whether BP_SAVED may load from @slot */
+/* Return true if BP_SAVED may load from @slot */
 static bool may_save(const struct constraint *known, unsigned long cfa, unsigned long bp,
 		     unsigned long slot)
 {
@@ -213,7 +213,7 @@ static bool may_save(const struct constraint *known, unsigned long cfa, unsigned
 	       (!from_bp || atomic64_read(&known->saved_bp) & from_bp);
 }
 
-/* Whether a function of the kernel itself begins less than nine bytes before @ip */
+/* Return true if a function of the kernel itself begins less than nine bytes before @ip */
 static bool is_function_start(unsigned long ip, char *name)
 {
 	const char *offset;
@@ -256,7 +256,7 @@ static bool regs_fit(struct sbuf_walk *walk, unsigned int i, unsigned long ip,
 					is_function_start(ip, walk->name));
 }
 
-/* Whether the theorem's conditions hold for a walk: "What is kept out" in docs/recall.md */
+/* Return true if the theorem's conditions hold for a walk: "What is kept out" in docs/recall.md */
 static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
 	unsigned int frames = nr - 1 + walk->user_regs, i;
@@ -457,7 +457,7 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 	return true;
 }
 
-/* Whether frame @i, a call, is of varying size and can begin a segment */
+/* Return true if frame @i, a call, is of varying size and can begin a segment */
 static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i, unsigned long ip)
 {
 	const struct constraint *known = is_call(walk, i) ? find_constraint(ip, 0) : NULL;
@@ -692,7 +692,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	entry->least = start.sp - walk->stack;
 	/* Void if modules were loaded or unloaded since the walk began */
 	entry->epoch = walk->epoch;
-	/* The entry is complete before it can be found, here as in add_to_index() */
+	/* C1: the entry is complete before it can be found, here as in add_to_index() */
 	smp_store_release(&newest->unit, unit);
 	sbuf_index_entry(unit, &start, walk->stack);
 	return true;

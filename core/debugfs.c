@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * debugfs.c - the arrays as files of debugfs
+ */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/kernel.h>
+#include <linux/security.h>
+
+#include "debugfs.h"
+#include "filter.h"
+
+static struct dentry *debugfs_dir;
+static struct debugfs_blob_wrapper debugfs_array[] = {
+	{ stackbuf, SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE },
+	{ &stackbuf_info, sizeof(stackbuf_info) },
+	{ stackbuf_events, SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE },
+	{ stackbuf_stacks, SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE },
+};
+
+/* The arrays hold addresses and arguments, like tracefs, and are locked down like it */
+static int open_array(struct inode *inode, struct file *file)
+{
+	int err = security_locked_down(LOCKDOWN_TRACEFS);
+
+	if (!err)
+		file->private_data = (void *)(long)sbuf_filter_add_reader();
+	return err;
+}
+
+static int release_array(struct inode *inode, struct file *file)
+{
+	sbuf_filter_remove_reader((long)file->private_data);
+	return 0;
+}
+
+/* Recording continues while this copies: readers check their copies */
+static ssize_t read_array(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	const struct debugfs_blob_wrapper *array = file_inode(file)->i_private;
+
+	return simple_read_from_buffer(to, count, pos, array->data, array->size);
+}
+
+static const struct file_operations array_fops = {
+	/* The kernel reads this struct when a file is closed, so open files keep the module */
+	.owner = THIS_MODULE,
+	.open = open_array,
+	.release = release_array,
+	.read = read_array,
+	.llseek = default_llseek,
+};
+
+/* Errors are ignored: without debugfs, only its readers miss something */
+void __init sbuf_debugfs_init(void)
+{
+	static const char * const name[] = { "text", "info", "events", "stacks" };
+	int i;
+
+	debugfs_dir = debugfs_create_dir("stackbuf", NULL);
+	for (i = 0; i < ARRAY_SIZE(debugfs_array); i++)
+		debugfs_create_file(name[i], 0400, debugfs_dir, &debugfs_array[i],
+				    &array_fops);
+}
+
+void sbuf_debugfs_exit(void)
+{
+	debugfs_remove(debugfs_dir);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * filter.h - which events are recorded, and how many
+ */
+#ifndef STACKBUF_FILTER_H
+#define STACKBUF_FILTER_H
+
+#include "memory.h"
+
+/* The parameters of filters */
+struct sbuf_filter {
+	u32 pid;	/* record this thread group; 0: all */
+	int cpu;	/* record on this CPU; -1: all */
+	u32 every;	/* of these, record on each CPU the first one and then one in @every */
+	u32 limit;	/* of these, record at most @limit; 0: all */
+	char comm[TASK_COMM_LEN];	/* record tasks of this name, NUL-terminated; "": all */
+};
+
+/* Written under the lock of parameters; in force after sbuf_filter_apply() */
+extern struct sbuf_filter sbuf_filter;
+
+/*
+ * Return true if an event of @task is to be recorded while sbuf_recording_unfiltered() is false; if
+ * not, it is counted.  Preemption is disabled until the event is recorded; if that fails, call
+ * sbuf_filter_undo_admit().
+ */
+bool sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context);
+/*
+ * The current process opens an array: its own calls are kept out until sbuf_filter_remove_reader()
+ * is given what this returns.  Process context.
+ */
+int sbuf_filter_add_reader(void);
+void sbuf_filter_remove_reader(int reader);
+/* An admitted event was lost: another may take its place within the limit */
+void sbuf_filter_undo_admit(void);
+
+/*
+ * Put what was written to sbuf_filter into force, and restart the count of events up to the limit
+ * (also if the same limit was written again) or to the next sample.  Process context, under the
+ * lock of parameters.
+ */
+void sbuf_filter_apply(void);
+void sbuf_filter_apply_limit(void);
+void sbuf_filter_apply_every(void);
+
+#endif /* STACKBUF_FILTER_H */

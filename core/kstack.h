@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kstack.h - the machine's stacks: those that the kernel runs on
+ */
+#ifndef STACKBUF_KSTACK_H
+#define STACKBUF_KSTACK_H
+
+#include <linux/sched/task_stack.h>
+
+#include "types.h"
+
+/* A word of a stack; KASAN may have poisoned it, as it need not be a variable */
+static inline unsigned long sbuf_kstack_load(unsigned long address)
+{
+	return READ_ONCE_NOCHECK(*(unsigned long *)address);
+}
+
+static inline unsigned long sbuf_kstack_task(void)
+{
+	return (unsigned long)task_stack_page(current);
+}
+
+static inline bool sbuf_kstack_has(unsigned long stack, unsigned long address)
+{
+	return address - stack <= THREAD_SIZE - sizeof(long);
+}
+
+/*
+ * sbuf_kstack_of(): where the stack begins that @sp lies on; 0 if recall does not know that stack
+ */
+#if SBUF_HAVE_ORC
+/* The task's stack, or this CPU's for interrupts; a task does not migrate while on the latter */
+static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
+{
+	unsigned long stack = sbuf_kstack_task();
+
+	if (likely(sbuf_kstack_has(stack, sp)))
+		return stack;
+	stack = this_cpu_read(sbuf_cpu->irq_stack);
+	return stack && sbuf_kstack_has(stack, sp) ? stack : 0;
+}
+#elif SBUF_HAVE_RECORDS
+static inline unsigned long sbuf_kstack_of(unsigned long sp)
+{
+	return sbuf_kstack_has(sbuf_kstack_task(), sp) ? sbuf_kstack_task() : 0;
+}
+#else
+static inline unsigned long sbuf_kstack_of(unsigned long sp)
+{
+	return 0;
+}
+#endif
+
+/* Number of the system call that the task is in, if it is in one */
+static __always_inline unsigned long sbuf_system_call(void)
+{
+#ifdef CONFIG_X86_64
+	return task_pt_regs(current)->orig_ax;
+#else
+	return task_pt_regs(current)->syscallno;
+#endif
+}
+
+#endif /* STACKBUF_KSTACK_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * memory.h - the arrays, and the counters in them
+ */
+#ifndef STACKBUF_MEMORY_H
+#define STACKBUF_MEMORY_H
+
+#include <linux/atomic.h>
+#include <linux/init.h>
+#include <linux/sched/clock.h>
+
+#include "types.h"
+
+/* Fill in the arrays' page headers and stackbuf_info, before anything is recorded */
+void __init sbuf_memory_init(void);
+
+/* Count an event in this CPU's slot */
+void sbuf_count(enum stackbuf_counter why);
+/* Return the sum of a counter over all CPUs */
+u64 sbuf_counter(enum stackbuf_counter why);
+
+/* Set or clear bits of stackbuf_info.state */
+void sbuf_state_change(u32 bits, bool on);
+
+/* Counters in the arrays are plain u64 to readers, atomic to the module */
+static_assert(sizeof(atomic64_t) == sizeof(u64));
+
+static inline void sbuf_add(u64 *counter, s64 n)
+{
+	atomic64_add(n, (atomic64_t *)counter);
+}
+
+/* A memory image may hold older copies of a page in its page cache: the highest seq counts */
+static inline void sbuf_page_changed(struct stackbuf_page *page)
+{
+	atomic64_inc((atomic64_t *)&page->seq);
+}
+
+/* Recording is on and no filter is in force: the one test that every event takes */
+static inline bool sbuf_recording_unfiltered(void)
+{
+	return READ_ONCE(stackbuf_info.state) == STACKBUF_ENABLED;
+}
+
+/* Recording is on, with filters or without */
+static inline bool sbuf_recording(void)
+{
+	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;
+}
+
+/* printk's clock: monotonic on one CPU, takes no lock */
+static inline u64 sbuf_now(void)
+{
+	return local_clock();
+}
+
+#endif /* STACKBUF_MEMORY_H */

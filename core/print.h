@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * print.h - stacks in the kernel log
+ */
+#ifndef STACKBUF_PRINT_H
+#define STACKBUF_PRINT_H
+
+#include "memory.h"
+
+/* Print a line to the kernel log, with any lock held; not in NMI */
+__printf(1, 2) void sbuf_printk(const char *fmt, ...);
+
+/* Return true if this context may print; if not, that is counted */
+bool sbuf_may_print(void);
+/* Print a trace, below a line with the length of its text if @headed */
+void sbuf_print_trace(const struct stackbuf_trace *trace, bool headed);
+/*
+ * Keep other CPUs' lines out, and disable interrupts; false if that took too long.  To be paired
+ * with sbuf_unlock_lines() if it is true.
+ */
+bool sbuf_lock_lines(unsigned long *flags);
+void sbuf_unlock_lines(unsigned long flags);
+
+/* Inlined into exported functions, each of which is the one frame that is left out */
+static __always_inline void sbuf_take_trace(struct stackbuf_trace *trace)
+{
+	unsigned long pc[1];
+
+	trace->depth = stack_trace_save(trace->pc, ARRAY_SIZE(trace->pc), 1);
+	trace->cut = trace->depth == ARRAY_SIZE(trace->pc) &&
+		stack_trace_save(pc, 1, 1 + trace->depth);
+}
+
+#endif /* STACKBUF_PRINT_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * probe_resolve.h - from the names of probes to the addresses of their functions
+ */
+#ifndef STACKBUF_PROBE_RESOLVE_H
+#define STACKBUF_PROBE_RESOLVE_H
+
+#include "types.h"
+
+/* A probe that is being resolved */
+struct sbuf_probe_request {
+	const char *name;		/* as given, not terminated */
+	unsigned int len;		/* of @name */
+	char text[STACKBUF_PROBE_NAME];	/* a copy of @name, split by sbuf_resolve_parse() */
+	const char *function;		/* "": a bare address */
+	const char *module;		/* NULL: the kernel or, if not found there, any module */
+	unsigned int offset;		/* from the function's beginning */
+	unsigned long addr;		/* of the function, or the bare address; 0: not found */
+	unsigned int matches;		/* functions of that name */
+	bool module_loaded;
+	u8 tag;				/* as in struct stackbuf_probe */
+	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
+	struct hlist_node node;		/* in struct sbuf_resolver, by @function */
+};
+
+/* Requests that are resolved together, and a hash table of those to look for */
+struct sbuf_resolver {
+	struct hlist_head head[256];
+	unsigned int nr;
+	struct sbuf_probe_request request[];
+};
+
+static inline struct sbuf_probe_request *sbuf_resolver_end(struct sbuf_resolver *resolver)
+{
+	return resolver->request + resolver->nr;
+}
+
+/*
+ * A resolver with @nr empty requests, or with the names of a list, which is not copied.  NULL
+ * if there is no memory.  The caller frees it by kvfree().
+ */
+struct sbuf_resolver *sbuf_resolver_create(unsigned int nr);
+struct sbuf_resolver *sbuf_resolver_of_list(const char *text);
+
+/* Split a request's name.  Return 0, or -EINVAL after logging the reason */
+int sbuf_resolve_parse(struct sbuf_probe_request *request);
+
+/* Look for a request's function from now on.  It has been parsed and has one */
+void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request *request);
+
+/**
+ * sbuf_resolve() - find the functions of all requests that have no probe yet
+ * @resolver: requests, parsed and not added
+ *
+ * Sets addr, matches and module_loaded of each.
+ *
+ * Context: Process context, under probe_mutex.  Takes some 100 ms.
+ */
+void sbuf_resolve(struct sbuf_resolver *resolver);
+
+/* The same for the requests that were added, in one module that is being loaded */
+void sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module);
+
+/* Log why a request is refused, in one line that begins with its name.  Return -EINVAL */
+__printf(2, 3) int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...);
+
+#endif /* STACKBUF_PROBE_RESOLVE_H */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * table.h - the stack table, and eviction from it
+ */
+#ifndef STACKBUF_TABLE_H
+#define STACKBUF_TABLE_H
+
+#include "memory.h"
+
+/* Heads of the chains: ids, or 0 */
+#define SBUF_BUCKETS	roundup_pow_of_two(SBUF_GRANULES / 2)
+extern u32 sbuf_table_bucket[SBUF_BUCKETS];
+
+extern atomic_t sbuf_table_used;
+/* Pages searched without success since granules were last allocated or freed */
+extern atomic_t sbuf_table_misses;
+/* Rounds of eviction, see table.c; written by evict.c */
+extern u64 sbuf_table_round;
+
+/* Encode and hash the @nr addresses @pc, 1 to STACKBUF_DEPTH_MAX; @cut: the stack had more */
+void sbuf_trace_encode(struct sbuf_trace *trace, const unsigned long *pc, unsigned int nr,
+		       bool cut);
+/* Decode frames, which may be any data; return how many are in @pc, up to STACKBUF_DEPTH_MAX */
+unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned int words);
+
+/*
+ * Return the stack of a trace, NULL if the table has no room; set *@is_new if this call inserted
+ * it.  Interrupts are off, and off until the event is appended: eviction waits for that.
+ */
+struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_new);
+/* Free @n granules, where no CPU finds a stack any more */
+void sbuf_table_free(u32 granule, unsigned int n);
+/*
+ * Wait until saves in progress on any CPU have appended their event or given up.  Process
+ * context, under cpus_read_lock()
+ */
+void sbuf_synchronize_saves(void);
+
+/*
+ * Copy the stack with @id, any number, and its flags.  Return false if there is none.  If it has
+ * STACKBUF_STACK_AGAIN, an older stack may have had the id; only an id that was in use all the
+ * time, as that of an event in the ring, is certain to stand for this stack.
+ */
+bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags);
+
+static inline unsigned int sbuf_table_granules(unsigned int words)
+{
+	return DIV_ROUND_UP(sizeof(struct stackbuf_stack) + words * sizeof(u32), STACKBUF_GRANULE);
+}
+
+static inline struct stackbuf_stack *sbuf_table_at(u32 granule)
+{
+	return (void *)((char *)stackbuf_stacks + (size_t)granule * STACKBUF_GRANULE);
+}
+
+static inline u32 sbuf_id_granule(u32 id)
+{
+	return id & ((1U << SBUF_ID_BITS) - 1);
+}
+
+/* The stack of an id that is known to be valid: it comes from a chain or from the ring */
+static inline struct stackbuf_stack *sbuf_table_stack(u32 id)
+{
+	return sbuf_table_at(sbuf_id_granule(id));
+}
+
+/* evict.c */
+
+void __init sbuf_evict_init(void);
+
+/* Request eviction if the table fills up; after a stack was inserted or refused */
+void sbuf_evict_request(void);
+/* Mark stacks stale that have frames in code that is about to be freed.  Process context */
+void sbuf_evict_expire(unsigned long text, unsigned long size);
+
+#endif /* STACKBUF_TABLE_H */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * types.h - sizes, and the data of a save
+ *
+ * Any context may call a function of these headers whose comment names no context.
+ */
+#ifndef STACKBUF_TYPES_H
+#define STACKBUF_TYPES_H
+
+#include <linux/kallsyms.h>
+#include <linux/log2.h>
+#include <linux/percpu.h>
+#include <asm/local.h>
+
+#include "arch.h"
+#include "compat.h"
+
+/* The calls themselves, not the macros that keep a call out of tail position */
+#define STACKBUF_RECORDER
+#include "../stackbuf.h"
+
+/* Sizes of the arrays: the Makefile checks STACKBUF_EVENTS_KB and the others */
+#define SBUF_KB_PER_PAGE		(STACKBUF_PAGE_SIZE / 1024)
+#define SBUF_EVENT_PAGES		(STACKBUF_EVENTS_KB / SBUF_KB_PER_PAGE)
+#define SBUF_STACK_PAGES		(STACKBUF_STACKS_KB / SBUF_KB_PER_PAGE)
+#define SBUF_TEXT_PAGES		(STACKBUF_TEXT_KB / SBUF_KB_PER_PAGE)
+
+/* The low bits of an id are the stack's first granule */
+#define SBUF_PAGE_GRANULES	(STACKBUF_PAGE_SIZE / STACKBUF_GRANULE)
+#define SBUF_GRANULES		(SBUF_STACK_PAGES * SBUF_PAGE_GRANULES)
+#define SBUF_ID_BITS		order_base_2(SBUF_GRANULES)
+
+/* What is known of a save, bits */
+enum sbuf_flags {
+	SBUF_TAGGED = 0x1,	/* there is a tag */
+	SBUF_PROBED = 0x2,	/* a probe set by the parameter probe hit, ... */
+	SBUF_ENTRY = 0x4,	/* ... where sbuf_symbol_is_entry() returned true */
+};
+
+/* Whose stack is saved */
+enum sbuf_from {
+	SBUF_FRAME,		/* that of an exported function's caller */
+	SBUF_REGS,		/* the current task's or CPU's, from registers on */
+	SBUF_TASK,		/* that of a task other than current */
+};
+
+/**
+ * struct sbuf_save - one save, as a way in describes it
+ * @frame:	__builtin_frame_address(0) of the exported function
+ * @regs:	registers to start from
+ * @task:	the task
+ * @tag:	with SBUF_TAGGED: kept with the event
+ * @context:	the context that the code under study ran in
+ * @from:	enum sbuf_from: which of the first three is set
+ * @flags:	enum sbuf_flags
+ *
+ * Small, as it is passed by value on the stack under study; without gaps, which the compiler would
+ * clear on the path of a known stack.
+ */
+struct sbuf_save {
+	union {
+		const unsigned long *frame;
+		struct pt_regs *regs;
+		struct task_struct *task;
+	};
+	unsigned long tag;
+	enum stackbuf_context context;
+	u16 from;
+	u16 flags;
+};
+
+static inline struct task_struct *sbuf_saved_task(const struct sbuf_save *save)
+{
+	return save->from == SBUF_TASK ? save->task : current;
+}
+
+/**
+ * struct sbuf_start - where a walk starts: the unwinder's three values
+ * @ip:		instruction pointer; 0: this walk cannot be replaced by recall
+ * @sp:		stack pointer
+ * @bp:		where the frame pointer register was saved
+ * @caller:	distinguishes paths to this place, or 0; see sbuf_likely_caller()
+ */
+struct sbuf_start {
+	unsigned long ip;
+	unsigned long sp;
+	const unsigned long *bp;
+	unsigned long caller;
+};
+
+/**
+ * struct sbuf_walk - the unwinder's registers in each frame, for recall
+ * @epoch:	sbuf_recall_epoch when the walk began
+ * @cacheable:	nothing was met that recall keeps out, and the end was reached
+ * @user_regs:	the walk ended at registers of user mode
+ * @caller:	as in struct sbuf_start
+ * @flags:	SBUF_PROBED etc.
+ * @start_regs:	the registers that the walk began with
+ * @sp:		stack pointer in each frame, and where @user_regs lie
+ * @bp:		frame pointer register in each frame, and in @user_regs
+ * @regs:	where the registers lie that were saved where each frame was interrupted, or 0
+ * @stack:	where the stack begins that the walk began on
+ * @switches:	frames that change the stack, a bit each: see switches_stack()
+ * @builder:	memory for struct builder
+ * @name:	for the name of a frame's symbol
+ */
+struct sbuf_walk {
+	u32 epoch;
+	bool cacheable;
+	bool user_regs;
+	enum sbuf_flags flags;
+	unsigned long caller;
+	const struct pt_regs *start_regs;
+	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
+	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
+	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
+	unsigned long stack;
+	u64 switches;
+	u64 builder[34];
+	char name[KSYM_SYMBOL_LEN];
+};
+
+/**
+ * struct sbuf_trace - a trace as the stack table keeps it
+ * @nr:		number of frames, 1 to STACKBUF_DEPTH_MAX
+ * @words:	number of words in @frames
+ * @hash:	stackbuf_hash() over these
+ * @cut:	the stack had more frames
+ * @frames:	encoded as in struct stackbuf_stack
+ */
+struct sbuf_trace {
+	unsigned int nr;
+	unsigned int words;
+	u32 hash;
+	bool cut;
+	u32 frames[STACKBUF_DEPTH_MAX * 3];
+};
+
+#define SBUF_NESTING	4	/* saves that can interrupt each other on a CPU */
+
+/* Memory of one of the saves that interrupted each other on a CPU */
+struct sbuf_scratch {
+	struct pt_regs regs;
+	unsigned long pc[STACKBUF_DEPTH_MAX + 1];	/* one more shows that a trace is cut */
+	struct sbuf_walk walk;
+	struct sbuf_trace trace;
+};
+
+/**
+ * struct sbuf_cpu - the recorder's data of one CPU
+ * @page:	the page that this CPU appends to, or NULL
+ * @pos:	word of @page where the next event goes, or one before that
+ * @chain_end:	a compact event may be appended while @pos < @chain_end; 0: the next event must be
+ *		FULL
+ * @appending:	an append is in progress on this CPU
+ * @waiting:	the ring refused this CPU a page, so it gets one before CPUs that it did not refuse
+ * @time:	time of the last event, ns
+ * @task:	its PID, and TGID in the upper half
+ * @comm:	the task's command, as in an event
+ * @recorded:	events recorded by this CPU
+ * @verify_in:	recalls until the one that is verified
+ * @irq_stack:	where this CPU's stack for interrupts begins, once a walk has been there
+ * @nest:	saves that have not ended on this CPU
+ * @scratch:	one for each of them
+ */
+struct sbuf_cpu {
+	struct stackbuf_events_page *page;
+	u32 pos;
+	u32 chain_end;
+	bool appending;
+	bool waiting;
+	u64 time;
+	u64 task;
+	u64 comm[2];
+	u64 recorded;
+	local_t verify_in;
+	int nest;
+	unsigned long irq_stack;
+	struct sbuf_scratch scratch[SBUF_NESTING];
+};
+
+/* NULL before init and after exit, when parameters can still be written */
+extern struct sbuf_cpu __percpu *sbuf_cpu;
+
+/**
+ * struct sbuf_event - an event to append
+ * @save:	the save
+ * @id:		id of its stack
+ * @task:	sbuf_task_word() of the task; this and the rest is set when the event is appended
+ * @comm:	the task's command
+ * @time:	ns
+ */
+struct sbuf_event {
+	const struct sbuf_save *save;
+	u32 id;
+	u64 task;
+	u64 comm[2];
+	u64 time;
+};
+
+#endif /* STACKBUF_TYPES_H */

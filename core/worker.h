@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * worker.h - workers for work that an event cannot do itself
+ */
+#ifndef STACKBUF_WORKER_H
+#define STACKBUF_WORKER_H
+
+#include <linux/workqueue.h>
+
+enum sbuf_worker {
+	SBUF_WORKER_EVICT,	/* evict.c: the stack table fills up */
+	SBUF_WORKER_SHARE,	/* ring.c: all pages are open */
+	SBUF_WORKER_RECYCLE,	/* recall_cache.c: half of the cache is full */
+	SBUF_WORKER_REPORT,	/* recall.c: a recalled stack was wrong */
+	SBUF_WORKERS
+};
+
+/* The file that has a worker initialises its element; an element without function is unused */
+extern struct work_struct sbuf_worker[SBUF_WORKERS];
+
+/* Start a worker */
+void sbuf_worker_request(enum sbuf_worker what);
+/* Pass on requests of a CPU that was going offline */
+void sbuf_worker_pass_late(void);
+/* Wait until no worker runs or is requested.  Process context, after the last save */
+void sbuf_worker_exit(void);
+
+#endif /* STACKBUF_WORKER_H */
