@@ -163,7 +163,7 @@ static int check_offset(const struct sbuf_probe_request *request, unsigned long 
 	return 0;
 }
 
-/* Return true if a probe was set in the function that was resolved, and its module is still there */
+/* Return true if the probe is in the function that was resolved: its module may be gone since */
 static bool is_in_place(const struct sbuf_probe_request *request)
 {
 	struct sbuf_symbol symbol;
