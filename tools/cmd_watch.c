@@ -57,8 +57,8 @@ void cmd_watch(struct args *a)
 	};
 
 	add_patterns(&w, a);
-	if (w.live && probes_load_module(&w.probes))
-		die(1, "%s", w.probes.error);
+	if (w.live && borrow_load_module(&w.borrowed))
+		die(1, "%s", w.borrowed.error);
 	cmd_begin(&s, a, w.live);
 	if (w.live)
 		session_need_info(&s);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "cmd.h"
-#include "watch/probe.h"
+#include "watch/borrow.h"
 
 void cmd_begin(struct session *s, struct args *a, bool live)
 {

@@ -23,7 +23,7 @@
 #include "output/info.h"
 #include "output/text.h"
 #include "output/output.h"
-#include "watch/probe.h"
+#include "watch/borrow.h"
 #include "record/duplicates.h"
 #include "output/snapshot.h"
 #include "input/source.h"
@@ -1830,7 +1830,7 @@ static void test_borrowed(void)
 {
 	char *names[2] = { "vfs_read", "vfs_write" };
 	struct matches c = { .name = names, .nr = 2 };
-	struct probes p = { 0 }, second = { 0 };
+	struct borrowed p = { 0 }, second = { 0 };
 	struct source s;
 	struct made m;
 	u32 id[MADE_STACKS];
@@ -1843,40 +1843,40 @@ static void test_borrowed(void)
 	made_free(&m);
 	CHECK(!source_open(&s, (char *const[]){ "borrowed" }, 1));
 	setenv("STACKBUF_PARAMETERS", "parameters", 1);
-	CHECK(probes_load_module(&p) && strstr(p.error, "parameters: No such file"));
+	CHECK(borrow_load_module(&p) && strstr(p.error, "parameters: No such file"));
 	mkdir("parameters", 0700);
-	CHECK(!probes_load_module(&p));
-	CHECK(probes_open(&p) && strstr(p.error, "an older build"));
+	CHECK(!borrow_load_module(&p));
+	CHECK(borrow_open(&p) && strstr(p.error, "an older build"));
 	write_text("parameters/probe", "dput\n");
 	write_text("parameters/pid", "5\n");
 	write_text("parameters/comm", "\n");
 
-	CHECK(!probes_open(&p));
-	CHECK(!probes_parameter(&p, PARAM_PID, "77") && !strcmp(parameter("pid"), "77"));
-	CHECK(!probes_parameter(&p, PARAM_COMM, "") && !p.before[PARAM_COMM]);
-	CHECK(probes_parameter(&p, PARAM_CPU, "1") && strstr(p.error, "cpu"));
-	CHECK(!probes_set(&p, &s, &c, true) && !strcmp(parameter("probe"), "+vfs_read,vfs_write"));
+	CHECK(!borrow_open(&p));
+	CHECK(!borrow_parameter(&p, PARAM_PID, "77") && !strcmp(parameter("pid"), "77"));
+	CHECK(!borrow_parameter(&p, PARAM_COMM, "") && !p.before[PARAM_COMM]);
+	CHECK(borrow_parameter(&p, PARAM_CPU, "1") && strstr(p.error, "cpu"));
+	CHECK(!borrow_set(&p, &s, &c, true) && !strcmp(parameter("probe"), "+vfs_read,vfs_write"));
 
 	/* Another process tries while this one holds the parameters */
 	child = fork();
 	if (!child) {
-		_exit(probes_load_module(&second) || !probes_open(&second) ||
+		_exit(borrow_load_module(&second) || !borrow_open(&second) ||
 		      !strstr(second.error, "is running"));
 	}
 	CHECK(waitpid(child, &status, 0) == child && !status);
 
-	CHECK(!probes_remove(&p) && !strcmp(parameter("probe"), "dput"));
+	CHECK(!borrow_remove(&p) && !strcmp(parameter("probe"), "dput"));
 	CHECK(!strcmp(parameter("pid"), "77"));
-	CHECK(!probes_restore(&p) && !strcmp(parameter("pid"), "5"));
-	probes_close(&p);
+	CHECK(!borrow_restore(&p) && !strcmp(parameter("pid"), "5"));
+	borrow_close(&p);
 
 	/* A process that exits early: exit() restores all parameters */
 	fflush(stdout);
 	child = fork();
 	if (!child) {
-		if (probes_load_module(&p) || probes_open(&p) ||
-		    probes_parameter(&p, PARAM_PID, "78") ||
-		    probes_set(&p, &s, &c, true) || strcmp(parameter("pid"), "78"))
+		if (borrow_load_module(&p) || borrow_open(&p) ||
+		    borrow_parameter(&p, PARAM_PID, "78") ||
+		    borrow_set(&p, &s, &c, true) || strcmp(parameter("pid"), "78"))
 			_exit(1);
 		exit(3);
 	}

@@ -195,19 +195,19 @@ int watch_prepare(struct watch *w)
 	/* If the reader of a pipe ends, the probes must still be removed */
 	signal(SIGPIPE, SIG_IGN);
 	if (!(info->state & STACKBUF_ENABLED))
-		return failed(w, "recording is off: write 1 to %s/enable first", w->probes.dir);
+		return failed(w, "recording is off: write 1 to %s/enable first", w->borrowed.dir);
 	if (info->state & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC))
 		return failed(
 			w,
 			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
-			w->probes.dir);
+			w->borrowed.dir);
 	if (check_filter(w) || watch_functions(w))
 		return -1;
 	if (c->nr > STACKBUF_PROBES_MAX)
 		return failed(w, "%zu functions match; the module takes %u probes", c->nr,
 			      STACKBUF_PROBES_MAX);
-	if (probes_open(&w->probes))
-		return failed(w, "%s", w->probes.error);
+	if (borrow_open(&w->borrowed))
+		return failed(w, "%s", w->borrowed.error);
 	watch_report_left_out(w);
 	return 0;
 }
@@ -225,7 +225,7 @@ bool watch_own(const struct watch *w, const struct stackbuf_event *e)
 
 bool watch_wants(struct watch *w, struct stack *stack)
 {
-	const struct probes *p = &w->probes;
+	const struct borrowed *p = &w->borrowed;
 
 	/* The innermost frame of a probe's event is the probed address */
 	if (w->live && stack->nr &&
@@ -257,7 +257,7 @@ size_t watch_choose(struct watch *w)
 /* Report once that probes are not hit: at the beginning or, if it happened later, at the end */
 static void report_off(struct watch *w)
 {
-	const char *off = w->reported_off ? NULL : probes_off(w->probes.addr, w->probes.addrs);
+	const char *off = w->reported_off ? NULL : probes_off(w->borrowed.addr, w->borrowed.addrs);
 
 	if (off)
 		fprintf(stderr, "stackbuf: %s\n", off);
@@ -267,7 +267,7 @@ static void report_off(struct watch *w)
 /* Report the names that the module refused: each that was given, the first of those that matched */
 static void report_refused(const struct watch *w)
 {
-	const struct probes *p = &w->probes;
+	const struct borrowed *p = &w->borrowed;
 	const char *first = NULL;
 	size_t i, n, others = 0;
 
@@ -290,7 +290,7 @@ static void report_refused(const struct watch *w)
 }
 
 /* Report each probe that is not set yet: the name of its module may be misspelt */
-static void report_pending(const struct probes *p)
+static void report_pending(const struct borrowed *p)
 {
 	size_t i;
 
@@ -300,7 +300,7 @@ static void report_pending(const struct probes *p)
 }
 
 /* Frames of these probes are not return addresses */
-static void add_probed(struct output *o, const struct probes *p)
+static void add_probed(struct output *o, const struct borrowed *p)
 {
 	if (!p->addrs)
 		return;
@@ -323,7 +323,7 @@ static char *suggest(const struct watch *w)
 int watch_begin(struct watch *w)
 {
 	const struct filter *f = w->filter;
-	struct probes *p = &w->probes;
+	struct borrowed *p = &w->borrowed;
 	bool names_only = true;
 	char pid[16], cpu[16], *suggestion;
 	u32 value;
@@ -335,10 +335,10 @@ int watch_begin(struct watch *w)
 	w->missed = probes_missed(w->o->record);
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
-	if (probes_parameter(p, PARAM_PID, pid) || probes_parameter(p, PARAM_CPU, cpu) ||
-	    probes_parameter(p, PARAM_COMM, kernel_comm(f) ?: "") ||
-	    probes_parameter(p, PARAM_LIMIT, "0") || probes_parameter(p, PARAM_EVERY, "1") ||
-	    probes_set(p, w->source, &w->matches, names_only)) {
+	if (borrow_parameter(p, PARAM_PID, pid) || borrow_parameter(p, PARAM_CPU, cpu) ||
+	    borrow_parameter(p, PARAM_COMM, kernel_comm(f) ?: "") ||
+	    borrow_parameter(p, PARAM_LIMIT, "0") || borrow_parameter(p, PARAM_EVERY, "1") ||
+	    borrow_set(p, w->source, &w->matches, names_only)) {
 		suggestion = strstr(p->error, "no such function") ? suggest(w) : NULL;
 		failed(w, "%s%s%s", p->error, suggestion ? "; " : "", suggestion ?: "");
 		free(suggestion);
@@ -416,12 +416,12 @@ static bool was_loaded(const struct stackbuf_info *info, const char *function)
 static bool waits_in_vain(const struct watch *w)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
-	bool none = w->probes.pendings && w->probes.pendings == w->matches.nr &&
+	bool none = w->borrowed.pendings && w->borrowed.pendings == w->matches.nr &&
 		    !source_read_info(w->source, r);
 	size_t i;
 
-	for (i = 0; none && i < w->probes.pendings; i++)
-		none = !was_loaded(&r->info, w->probes.pending[i]);
+	for (i = 0; none && i < w->borrowed.pendings; i++)
+		none = !was_loaded(&r->info, w->borrowed.pending[i]);
 	record_free(r);
 	free(r);
 	return none;
@@ -431,7 +431,7 @@ int watch_end(struct watch *w)
 {
 	report_off(w);
 	w->in_vain = waits_in_vain(w);
-	return probes_remove(&w->probes) ? failed(w, "%s", w->probes.error) : 0;
+	return borrow_remove(&w->borrowed) ? failed(w, "%s", w->borrowed.error) : 0;
 }
 
 int watch_finish(struct watch *w)
@@ -448,9 +448,9 @@ int watch_finish(struct watch *w)
 	unsigned int i;
 	int ret = 0;
 
-	if (w->live && probes_restore(&w->probes))
-		ret = failed(w, "%s", w->probes.error);
-	if (w->live && !ret && !access(w->probes.dir, F_OK)) {
+	if (w->live && borrow_restore(&w->borrowed))
+		ret = failed(w, "%s", w->borrowed.error);
+	if (w->live && !ret && !access(w->borrowed.dir, F_OK)) {
 		if (source_read_info(w->source, r))
 			ret = failed(w, "%s", w->source->error);
 		for (i = 0; !ret && i < ARRAY_SIZE(refused); i++)
@@ -463,8 +463,8 @@ int watch_finish(struct watch *w)
 	free(r);
 	if (!ret && w->in_vain)
 		ret = failed(w, "no probe was set: the module for %s was not loaded",
-			     w->probes.pending[0]);
-	probes_close(&w->probes);
+			     w->borrowed.pending[0]);
+	borrow_close(&w->borrowed);
 	matches_free(&w->matches);
 	if (w->pidfd >= 0)
 		close(w->pidfd);

@@ -9,7 +9,7 @@
 #define WATCH_H
 
 #include "watch/follow.h"
-#include "watch/probe.h"
+#include "watch/borrow.h"
 
 /**
  * struct watch - a command that watches functions
@@ -43,7 +43,7 @@ struct watch {
 
 	/* The rest is for snoop.c and stackcount.c */
 	struct matches matches;
-	struct probes probes;
+	struct borrowed borrowed;
 	int pidfd;
 	bool filtered;		/* live: the filter has a part that the kernel does not apply */
 	bool reported_off;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * probe.c - the running module's parameters, borrowed for the time of a command
+ * borrow.c - the running module's parameters, borrowed for the time of a command
  *
  * What was set before is written back when the command ends, unless SIGKILL ends it.  A probe that
  * is already in the list stays as it is.
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "watch/interrupt.h"
-#include "watch/probe.h"
+#include "watch/borrow.h"
 #include "record/info.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
@@ -34,7 +34,7 @@ static const char *const parameter_name[PARAMETERS_NR] = {
 };
 
 /* What to restore at exit() */
-static struct probes *borrowed;
+static struct borrowed *borrowed;
 
 /* ------------------------------------------------------------- the module --- */
 
@@ -86,7 +86,7 @@ static int run_modprobe(char *said, size_t size)
 	return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
 }
 
-static int load_file(struct probes *p, const char *path)
+static int load_file(struct borrowed *p, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
 
@@ -130,7 +130,7 @@ static bool find_file(char *path, size_t size)
 	return !access(path, R_OK);
 }
 
-int probes_load_module(struct probes *p)
+int borrow_load_module(struct borrowed *p)
 {
 	char path[2 * PATH_MAX], said[512];
 	const char *how = "modprobe stackbuf";
@@ -170,7 +170,7 @@ int probes_load_module(struct probes *p)
 
 /* ---------------------------------------------------------- one parameter --- */
 
-static char *read_value(struct probes *p, const char *name)
+static char *read_value(struct borrowed *p, const char *name)
 {
 	char path[PATH_MAX], buf[2 * STACKBUF_PAGE_SIZE];
 	ssize_t n;
@@ -234,7 +234,7 @@ static void log_last(int fd, char *reply, size_t size)
 }
 
 /* Return 0, or -1 with errno and p->error set, and the module's reason in @reply */
-static int write_value(struct probes *p, const char *name, const char *value, char *reply,
+static int write_value(struct borrowed *p, const char *name, const char *value, char *reply,
 		       size_t size)
 {
 	char path[PATH_MAX];
@@ -265,7 +265,7 @@ static int write_value(struct probes *p, const char *name, const char *value, ch
 	return code ? -1 : 0;
 }
 
-int probes_parameter(struct probes *p, enum parameter which, const char *value)
+int borrow_parameter(struct borrowed *p, enum parameter which, const char *value)
 {
 	const char *name = parameter_name[which];
 	char *before = read_value(p, name), reply[256];
@@ -357,7 +357,7 @@ static void append(struct list *t, const char *name)
 }
 
 /* Read the list of probes: from the parameter or, if that is cut at a page, from the record */
-static char *read_list(struct probes *p, const struct record *r)
+static char *read_list(struct borrowed *p, const struct record *r)
 {
 	char *text = read_value(p, "probe");
 	struct list all = { 0 };
@@ -376,7 +376,7 @@ static char *read_list(struct probes *p, const struct record *r)
 }
 
 /* Write a list of any length: the first write replaces the list unless @add, the others add */
-static int write_list(struct probes *p, const char *list, bool add, char *reply, size_t size)
+static int write_list(struct borrowed *p, const char *list, bool add, char *reply, size_t size)
 {
 	char chunk[WRITE_MAX + 1];
 
@@ -416,13 +416,13 @@ static int lock_owner(int fd)
 
 static void at_exit(void)
 {
-	struct probes *p = borrowed;
+	struct borrowed *p = borrowed;
 
-	if (p && probes_restore(p))
+	if (p && borrow_restore(p))
 		fprintf(stderr, "stackbuf: %s\n", p->error);
 }
 
-int probes_open(struct probes *p)
+int borrow_open(struct borrowed *p)
 {
 	static bool registered;
 	char path[PATH_MAX];
@@ -469,7 +469,7 @@ static size_t refused_name(const char *reply, char **name, size_t nr)
  * Add at most SOME names.  Unless @all, leave out those that are refused: the module's line has the
  * name of the first one; without it, the names are halved to find it.
  */
-static int add_some(struct probes *p, char **name, size_t nr, bool all)
+static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 {
 	char *left[SOME], reply[256];
 	size_t i, bad;
@@ -501,7 +501,7 @@ static int add_some(struct probes *p, char **name, size_t nr, bool all)
 }
 
 /* Take the addresses of the chosen probes from the record */
-static void learn_addresses(struct probes *p, const struct record *r, const struct matches *c)
+static void learn_addresses(struct borrowed *p, const struct record *r, const struct matches *c)
 {
 	struct probe probe;
 	unsigned int i;
@@ -524,7 +524,7 @@ static void learn_addresses(struct probes *p, const struct record *r, const stru
 	}
 }
 
-int probes_set(struct probes *p, struct source *s, const struct matches *c, bool all)
+int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
 	bool show = isatty(STDERR_FILENO);
@@ -566,7 +566,7 @@ out:
 	return ret;
 }
 
-int probes_remove(struct probes *p)
+int borrow_remove(struct borrowed *p)
 {
 	/* A few take no time to speak of */
 	bool show = p->list && p->addrs > SOME && isatty(STDERR_FILENO);
@@ -590,9 +590,9 @@ int probes_remove(struct probes *p)
 	return ret;
 }
 
-int probes_restore(struct probes *p)
+int borrow_restore(struct borrowed *p)
 {
-	int ret = probes_remove(p), i;
+	int ret = borrow_remove(p), i;
 	char reply[256];
 
 	borrowed = NULL;
@@ -606,7 +606,7 @@ int probes_restore(struct probes *p)
 	return ret;
 }
 
-void probes_close(struct probes *p)
+void borrow_close(struct borrowed *p)
 {
 	if (p->lock >= 0)
 		close(p->lock);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * probe.h - the running module's parameters, borrowed for the time of a command
+ * borrow.h - the running module's parameters, borrowed for the time of a command
  */
-#ifndef PROBE_H
-#define PROBE_H
+#ifndef BORROW_H
+#define BORROW_H
 
 #include "watch/pattern.h"
 #include "input/source.h"
@@ -15,7 +15,7 @@
 enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAMETERS_NR };
 
 /**
- * struct probes - what is set, and what was set before
+ * struct borrowed - what is set, and what was set before
  * @dir: where the parameters are
  * @lock: the file of parameter probe, locked against a second command; or -1
  * @before: parameters to restore; NULL: unchanged
@@ -31,7 +31,7 @@ enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PAR
  * @refused_room: how many fit @refusal
  * @error: one line that says what went wrong
  */
-struct probes {
+struct borrowed {
 	const char *dir;
 	int lock;
 	char *before[PARAMETERS_NR];
@@ -49,25 +49,25 @@ struct probes {
 };
 
 /* Load the module if it is not loaded and can be found.  Return 0, or -1 with p->error set */
-int probes_load_module(struct probes *p);
+int borrow_load_module(struct borrowed *p);
 
 /*
- * All below return 0, or -1 with p->error set.  probes_open() refuses a second command.  What is
- * set after it is restored at exit(), unless probes_restore() has done so before.
+ * All below return 0, or -1 with p->error set.  borrow_open() refuses a second command.  What is
+ * set after it is restored at exit(), unless borrow_restore() has done so before.
  */
-int probes_open(struct probes *p);
-int probes_parameter(struct probes *p, enum parameter which, const char *value);
+int borrow_open(struct borrowed *p);
+int borrow_parameter(struct borrowed *p, enum parameter which, const char *value);
 
 /*
  * Add to the list of probes.  If @all, every name must be accepted; else those that the module
  * refuses are left out, and counted.  A signal ends it early, see interrupt.h.
  */
-int probes_set(struct probes *p, struct source *s, const struct matches *c, bool all);
+int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all);
 
 /* Restore the list; restore the list and the other parameters */
-int probes_remove(struct probes *p);
-int probes_restore(struct probes *p);
-void probes_close(struct probes *p);
+int borrow_remove(struct borrowed *p);
+int borrow_restore(struct borrowed *p);
+void borrow_close(struct borrowed *p);
 
 /* Why the running kernel does not hit probes that are set at these addresses; or NULL */
 const char *probes_off(const u64 *addr, size_t nr);
