@@ -71,7 +71,7 @@ if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	apart=(TESTS=1) together=(TESTS=1) unit=()
 	others='^$'
 fi
-plan=$((20 + ${#pairs[@]} + ${#compilers[@]}))
+plan=$((21 + ${#pairs[@]} + ${#compilers[@]}))
 
 # silent TEXT WORD...: a result, the module built for $kernel with these words for make and without
 # a message.  Adds the files of core/ that were compiled to $work/alone.
@@ -125,6 +125,16 @@ printf '%s\n' core/*.c | grep -vxFf "$work/alone" | grep -vE "$others" >"$work/l
 grep -nE '^#include ".*\.c"' stackbuf.c core/* >>"$work/log"
 [ ! -s "$work/log" ]
 result $? "each file of core/ compiles alone"
+
+# Which header includes which; tsort names those that form a circle.
+edges() {
+	grep -HoE '^#include "[^"]+"' "$@" | sed -E 's,^(\./)?,,; s,:#include "(\.\./)?, ,; s,"$,,'
+}
+{
+	(cd core && edges ./*.h) && (cd tools && edges ./*.h ./*/*.h)
+} | tsort 2>&1 >"$work/order" | sed 's/^tsort: //' >"$work/log"
+[ ! -s "$work/log" ] && [ "$(wc -l <"$work/order")" -gt 60 ]
+result $? "no circle of includes"
 
 # A source file for each header, which includes nothing else, and one for code without stackbuf.
 mkdir -p "$work/headers" && ln -s "$top"/{core,stackbuf.h,stackbuf_format.h} "$work/headers/" || exit 1
