@@ -23,7 +23,7 @@
 #define SBUF_HAVE_UNWIND	0
 #endif
 
-/* Registers made up of a frame are enough for the ORC unwinder. */
+/* Recall knows this unwinder: docs/recall.md has a proof. */
 #if defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_ORC)
 #define SBUF_HAVE_ORC	1
 #else

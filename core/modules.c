@@ -10,9 +10,11 @@
 #include <linux/notifier.h>
 #include <linux/string.h>
 
+#include "memory.h"
 #include "modules.h"
 #include "probe.h"
 #include "recall.h"
+#include "symbol.h"
 
 /*
  * The linker puts a module's build id into a note of its read-only data, without a symbol, so

@@ -8,8 +8,6 @@
 #include <linux/init.h>
 #include <linux/module.h>
 
-#include "symbol.h"
-
 int __init sbuf_modules_init(void);
 void sbuf_modules_exit(void);
 

@@ -17,6 +17,7 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 
+#include "memory.h"
 #include "panic.h"
 #include "table.h"
 #include "text.h"

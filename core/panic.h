@@ -5,7 +5,7 @@
 #ifndef STACKBUF_PANIC_H
 #define STACKBUF_PANIC_H
 
-#include "memory.h"
+#include "types.h"
 
 /* Parameter panic_dump; sbuf_panic_apply_dump() warns if nothing would be printed */
 #define SBUF_PANIC_DUMP_MAX	1000

@@ -14,6 +14,7 @@
 #include <linux/kernel.h>
 #include <linux/preempt.h>
 
+#include "memory.h"
 #include "print.h"
 #include "table.h"
 

@@ -5,7 +5,7 @@
 #ifndef STACKBUF_PRINT_H
 #define STACKBUF_PRINT_H
 
-#include "memory.h"
+#include "types.h"
 
 /* Print a line to the kernel log, with any lock held; not in NMI */
 __printf(1, 2) void sbuf_printk(const char *fmt, ...);

@@ -180,6 +180,7 @@ static int register_probe(struct sbuf_probe_request *request)
 {
 	struct stackbuf_probe *probe = request->probe;
 	struct kprobe *kprobe = kprobe_of(probe);
+	bool ours;
 	int err;
 
 	lockdep_assert_held(&probe_mutex);
@@ -216,9 +217,14 @@ static int register_probe(struct sbuf_probe_request *request)
 		return explain_refusal(request, -ENOENT);
 	err = register_kprobe(kprobe);
 	kprobe->symbol_name = NULL;
+	/* By a name that only a function of ours has */
+	ours = !request->addr && within_module((unsigned long)kprobe->addr, THIS_MODULE);
 	if (err)
-		return explain_refusal(request, err);
-	if (request->tag && !(kprobe->flags & (KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE)))
+		return explain_refusal(request, ours ? -ENOENT : err);
+	if (ours)
+		err = explain_refusal(request, -ENOENT);
+	else if (request->tag &&
+		 !(kprobe->flags & (KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE)))
 		err = sbuf_refuse(request, "arguments are known at a function's beginning only");
 	else if (request->module && !is_in_place(request))
 		err = explain_refusal(request, -ENOENT);

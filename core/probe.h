@@ -15,7 +15,7 @@
  * Context: Module init, after all that saves need.
  * Return: 0, or a negative error as a write of the parameter would.
  */
-int sbuf_probe_init(void);
+int __init sbuf_probe_init(void);
 
 /* Remove all probes and refuse writes.  No handler of a probe runs afterwards */
 void sbuf_probe_exit(void);

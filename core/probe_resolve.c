@@ -138,6 +138,17 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	return 0;
 }
 
+/*
+ * Is a function of @module, NULL for the kernel, one that the request names?  Our own are found by
+ * their module's name only: those of other modules may have the same.
+ */
+static bool is_named(const struct sbuf_probe_request *request, const char *module)
+{
+	if (!request->module)
+		return module != THIS_MODULE->name;
+	return module && !strcmp(request->module, module);
+}
+
 /* Note in all requests for @function of @module that it is at @addr; @module NULL: the kernel */
 static void note_match(struct sbuf_resolver *resolver, const char *module,
 		       const char *function, size_t len, unsigned long addr)
@@ -145,8 +156,7 @@ static void note_match(struct sbuf_resolver *resolver, const char *module,
 	struct sbuf_probe_request *request;
 
 	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
-		if (!strcmp(request->function, function) &&
-		    (!request->module || (module && !strcmp(request->module, module)))) {
+		if (!strcmp(request->function, function) && is_named(request, module)) {
 			request->addr = addr;
 			request->matches++;
 		}

@@ -20,20 +20,22 @@
  *
  *	state	seq	owner	who reads or writes it
  *	EMPTY	0	0	nobody
- *	CLAIMED	n, 0	a CPU	take_page() counts its old events and clears it
+ *	CLAIMED	n, 0	a CPU	take_page() counts its old events and clears it; then NMIs append
  *	OPEN	n	a CPU	that CPU appends, and its NMIs; readers
  *	CLOSED	n	0	readers
  *	RETIRED	n, 0	~0	retire_pages() counts its events and clears it
  *
  *	EMPTY, CLOSED -> CLAIMED	claim_page(), R5
  *	CLAIMED -> OPEN			take_page(), R3
- *	OPEN -> CLOSED			sbuf_ring_close_page(): full, or wanted by another CPU; R5
- *	CLOSED -> RETIRED -> EMPTY	retire_pages(), R2
+ *	CLAIMED -> CLOSED		claim_page(): it had become one of the newest
+ *	OPEN -> CLOSED			sbuf_ring_close_page(), R5: it is full, wanted by another
+ *					CPU or by eviction, or its CPU is offline
+ *	CLOSED -> RETIRED -> EMPTY	retire_pages(), R2; or CLOSED if a CPU was faster
  *
  * A CPU has one page OPEN, and a second one while it changes pages.  If all pages are OPEN the ring
  * is starved: claims fail at once until one is closed, and a worker shares the pages out, in which
- * CPUs that were refused one (sbuf_cpu.waiting) come first.  It is stalled if that does not help
- * as the stack table is full: then evict.c may retire all pages.
+ * CPUs that were refused one (sbuf_cpu.waiting) come first.  The ring is stalled if its head did
+ * not move between two evictions, as the stack table is full: then evict.c may retire all pages.
  */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>

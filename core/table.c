@@ -31,6 +31,9 @@
  *	EVICTING -> LINKED	relink_stack(): an event refers to it
  *	EVICTING -> FREE	evict_unreferenced(), T3 to T5
  *
+ * That the id is 0 holds for the first granule of the last stack there.  Frames of older ones stay
+ * in their further granules and may look like an id, which next_stack() allows for.
+ *
  * LINKED stacks may be stale (STACKBUF_STACK_STALE), of code that is gone: no save finds them.
  */
 #include <linux/bits.h>

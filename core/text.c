@@ -16,6 +16,7 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 
+#include "memory.h"
 #include "text.h"
 
 #define IDENTITY_MAX	96	/* more than the longest first line of a page */

@@ -5,7 +5,7 @@
 #ifndef STACKBUF_TEXT_H
 #define STACKBUF_TEXT_H
 
-#include "memory.h"
+#include "types.h"
 
 struct sbuf_draft;
 

@@ -103,6 +103,9 @@ waiting() {
 }
 result "logged: one whose module is not loaded" waiting
 result "refused: stackbuf itself" refuses stackbuf:stackbuf_save "does not probe itself"
+own=$(awk '{ n[$3]++ } $4 == "[stackbuf]" && $2 == "t" && $3 ~ /^[a-z]+_[a-z]+$/ { own[$3] }
+	END { for (name in own) if (n[name] == 1) { print name; exit } }' /proc/kallsyms)
+result "refused: a name that only a function of stackbuf's own has" refuses "$own" "$own: no such function"
 result "refused: blacklisted" refuses get_kprobe "get_kprobe: the kernel allows no probe"
 result "refused: the middle of an instruction" refuses vfs_read+1 "vfs_read+1: .*no instruction begins\|vfs_read+1: the kernel allows"
 # If kallsyms lists no data, use the end of the text
