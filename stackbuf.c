@@ -14,9 +14,9 @@
  *	core/unwind.c	walks the stack
  *	core/table.c	gives the frames that the walk found their id
  *	core/ring.c	appends the event
- *	core/text.c	renders a new stack into the text log
  *
- * core/evict.c makes room in the table; core/worker.c starts it, and other workers.
+ * core/text.c renders new stacks into the text log, core/evict.c makes room in the table;
+ * core/worker.c starts them, and other workers.
  * core/modules.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
  * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c shows the arrays.
  *
@@ -40,6 +40,7 @@
 #include "core/probe.h"
 #include "core/recall.h"
 #include "core/ring.h"
+#include "core/text.h"
 #include "core/worker.h"
 
 MODULE_LICENSE("GPL");
@@ -213,6 +214,7 @@ static int __init stackbuf_init(void)
 		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
 	sbuf_memory_init();
 	sbuf_ring_init();
+	sbuf_text_init();
 	sbuf_evict_init();
 	sbuf_recall_init();
 	err = sbuf_modules_init();
@@ -262,6 +264,7 @@ static void __exit stackbuf_exit(void)
 	sbuf_panic_exit();
 	sbuf_modules_exit();
 	sbuf_worker_exit();
+	sbuf_text_flush();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",
 		sbuf_ring_recorded(), READ_ONCE(stackbuf_info.overwritten),

@@ -332,7 +332,7 @@ struct stackbuf_module {
  * @evicted:		stacks evicted from the table
  * @evicted_events:	overwritten events that these stacks had counted
  * @text_overwritten:	records overwritten in the text log
- * @reserved0:		0
+ * @text_given_up:	of the stacks evicted, those that had no record in the text log yet
  * @module_srcversion:	srcversion of stackbuf.ko, "" if unknown
  * @release:		uname -r of the running kernel
  * @kernel_version:	uname -v
@@ -372,7 +372,7 @@ struct stackbuf_info {
 	__u64 evicted;
 	__u64 evicted_events;
 	__u64 text_overwritten;
-	__u64 reserved0;
+	__u64 text_given_up;
 	char module_srcversion[32];
 	char release[72];
 	char kernel_version[72];
@@ -397,6 +397,7 @@ struct stackbuf_info {
  * @base_addr:	as in stackbuf_info, so that a page can be read without it
  * @id_bits:	as in stackbuf_info
  * @reserved:	0
+ * @pending:	for the module only: bit n set: the stack at granule n has no text yet
  * @granule:	stacks; each takes as many granules in a row as it needs
  */
 struct stackbuf_stacks_page {
@@ -404,7 +405,8 @@ struct stackbuf_stacks_page {
 	__u64 used;
 	__u64 base_addr;
 	__u32 id_bits;
-	__u32 reserved[3];
+	__u32 reserved;
+	__u64 pending;
 	__u8 granule[63][64];
 };
 
@@ -413,8 +415,8 @@ struct stackbuf_stacks_page {
  *
  * STACKBUF_STACK_CUT: the trace had more frames.
  *
- * STACKBUF_STACK_TEXT: the text is written or being written.  A stack has no text yet if too
- * many CPUs rendered at once; the stack's next event tries again.
+ * STACKBUF_STACK_TEXT: the text log has or had its record.  A worker renders it soon after the
+ * stack was first seen; until then symbols name its frames.
  *
  * STACKBUF_STACK_EVICTING: for the module only.
  *
@@ -424,12 +426,15 @@ struct stackbuf_stacks_page {
  * STACKBUF_STACK_STALE: the code of a frame was freed, and other code may be at its address now.
  * A stack with equal frames that is recorded later is another one.  Only the text log has the
  * right names.
+ *
+ * STACKBUF_STACK_FIRST: struct stackbuf_first follows the frames, see stackbuf_first().
  */
 #define STACKBUF_STACK_CUT	0x1
 #define STACKBUF_STACK_TEXT	0x2
 #define STACKBUF_STACK_EVICTING	0x4
 #define STACKBUF_STACK_AGAIN	0x8
 #define STACKBUF_STACK_STALE	0x10
+#define STACKBUF_STACK_FIRST	0x20
 
 /**
  * struct stackbuf_stack - one distinct stack, at the start of a granule
@@ -461,6 +466,49 @@ struct stackbuf_stack {
 
 #define STACKBUF_FRAME_FAR	0x80000000U
 #define STACKBUF_GRANULE	64
+
+/**
+ * struct stackbuf_first - the first event of a stack, after its frames
+ * @time:	ns, printk's clock; 0: the rest is not yet written
+ * @cpu:	the CPU that recorded it
+ * @pid:	PID of its task in the initial namespace
+ * @comm:	the task's command, NUL-terminated
+ */
+struct stackbuf_first {
+	__u64 time;
+	__u32 cpu;
+	__u32 pid;
+	char comm[STACKBUF_COMM_LEN];
+};
+
+/**
+ * stackbuf_stack_bytes() - how many bytes a stack takes
+ * @words:	its @words
+ * @flags:	its @flags
+ *
+ * Context: Any context.
+ * Return: bytes, with those that align what follows the frames.
+ */
+static inline unsigned int stackbuf_stack_bytes(unsigned int words, unsigned int flags)
+{
+	unsigned int bytes = sizeof(struct stackbuf_stack) + words * sizeof(__u32);
+
+	return flags & STACKBUF_STACK_FIRST ?
+		(bytes + 7) / 8 * 8 + sizeof(struct stackbuf_first) : bytes;
+}
+
+/**
+ * stackbuf_first() - the first event of a stack
+ * @stack:	a stack with STACKBUF_STACK_FIRST
+ *
+ * Context: Any context.
+ * Return: where it is.
+ */
+static inline struct stackbuf_first *stackbuf_first(const struct stackbuf_stack *stack)
+{
+	return (struct stackbuf_first *)((char *)stack - sizeof(struct stackbuf_first) +
+		stackbuf_stack_bytes(stack->words, STACKBUF_STACK_FIRST));
+}
 
 /**
  * stackbuf_hash() - the hash of an encoded stack
@@ -718,6 +766,7 @@ static_assert(sizeof(struct stackbuf_info) ==
 	      STACKBUF_PAGE_SIZE, "info pages");
 static_assert(sizeof(struct stackbuf_stacks_page) == STACKBUF_PAGE_SIZE, "stacks page");
 static_assert(sizeof(struct stackbuf_stack) == 32, "stack");
+static_assert(sizeof(struct stackbuf_first) == 32, "first event");
 static_assert(sizeof(struct stackbuf_events_page) == STACKBUF_PAGE_SIZE, "events page");
 
 #ifdef __KERNEL__

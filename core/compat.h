@@ -81,6 +81,16 @@
 #define SBUF_MODULE_INIT_TEXT_SIZE(module) ((module)->init_layout.text_size)
 #endif
 
+/*
+ * The workqueue whose workers are bound to no CPU, so that the scheduler and the administrator
+ * choose one; renamed in 6.17: 128ea9f6ccfb ("workqueue: Add system_percpu_wq and system_dfl_wq").
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define sbuf_unbound_wq		system_dfl_wq
+#else
+#define sbuf_unbound_wq		system_unbound_wq
+#endif
+
 /* Where a module's read-only data begins; *@end is set to its end */
 static inline unsigned long sbuf_module_rodata(const struct module *module, unsigned long *end)
 {

@@ -33,10 +33,10 @@
 
 #include "recall.h"
 #include "ring.h"
+#include "text.h"
 #include "worker.h"
 
-/* Held while stacks are unlinked from their chains or marked stale */
-static DEFINE_MUTEX(table_mutex);
+DEFINE_MUTEX(sbuf_table_mutex);
 
 static DECLARE_BITMAP(marked, SBUF_GRANULES);
 /* Unlinked by step 1.  Stacks are marked in both by their first granule */
@@ -136,17 +136,6 @@ static u64 find_age(u32 wanted)
 	return high;
 }
 
-/* Recall does not search chains, but compares the flags */
-static void set_stack_flag(struct stackbuf_stack *stack, u8 flag, bool on)
-{
-	u8 was = READ_ONCE(stack->flags), old;
-
-	do {
-		old = was;
-		was = cmpxchg(&stack->flags, old, on ? old | flag : old & ~flag);
-	} while (was != old);
-}
-
 static u32 *stack_bucket(const struct stackbuf_stack *stack)
 {
 	return &sbuf_table_bucket[stack->hash & (SBUF_BUCKETS - 1)];
@@ -170,7 +159,7 @@ static void unlink_stack(struct stackbuf_stack *stack)
 	u32 *bucket = stack_bucket(stack);
 	u32 id = READ_ONCE(stack->id), *link;
 
-	lockdep_assert_held(&table_mutex);
+	lockdep_assert_held(&sbuf_table_mutex);
 	/* Saves put new stacks in front at any time; only eviction writes the links after that */
 	do {
 		link = find_link(stack, id);
@@ -179,8 +168,11 @@ static void unlink_stack(struct stackbuf_stack *stack)
 	} while (link == bucket && cmpxchg(bucket, id, stack->next) != id);
 	if (link != bucket)
 		WRITE_ONCE(*link, stack->next);
-	/* Found in its chain, so this is a real stack.  E1: before sbuf_synchronize_saves() */
-	set_stack_flag(stack, STACKBUF_STACK_EVICTING, true);
+	/*
+	 * Found in its chain, so this is a real stack.  Recall does not search chains, but compares
+	 * the flags.  E1: before sbuf_synchronize_saves()
+	 */
+	sbuf_table_set_flag(stack, STACKBUF_STACK_EVICTING, true);
 	__set_bit(sbuf_id_granule(id), unlinked);
 }
 
@@ -188,12 +180,12 @@ static void relink_stack(struct stackbuf_stack *stack)
 {
 	u32 *bucket = stack_bucket(stack), head;
 
-	lockdep_assert_held(&table_mutex);
+	lockdep_assert_held(&sbuf_table_mutex);
 	do {
 		head = READ_ONCE(*bucket);
 		WRITE_ONCE(stack->next, head);
 	} while (cmpxchg(bucket, head, stack->id) != head);
-	set_stack_flag(stack, STACKBUF_STACK_EVICTING, false);
+	sbuf_table_set_flag(stack, STACKBUF_STACK_EVICTING, false);
 }
 
 /*
@@ -257,6 +249,10 @@ static void evict_unreferenced(u32 wanted)
 		sbuf_add(&stackbuf_info.evicted, 1);
 		sbuf_add(&stackbuf_info.evicted_events, stack->count);
 		WARN_ON_ONCE(!(READ_ONCE(stack->flags) & STACKBUF_STACK_EVICTING));
+		if (!(READ_ONCE(stack->flags) & STACKBUF_STACK_TEXT)) {
+			sbuf_add(&stackbuf_info.text_given_up, 1);
+			sbuf_table_end_pending(granule);
+		}
 		/* T3, T5: before its granules are free */
 		WRITE_ONCE(stack->id, 0);
 		sbuf_table_free(granule, sbuf_table_granules(stack->words));
@@ -274,7 +270,7 @@ static void evict_stacks(struct work_struct *work)
 	bool starved = atomic_read(&sbuf_table_misses) >= SBUF_STACK_PAGES;
 	u32 used, wanted;
 
-	mutex_lock(&table_mutex);
+	mutex_lock(&sbuf_table_mutex);
 	cpus_read_lock();
 	/* Not before: to wait for a CPU that goes offline, or for a suspend, is not work */
 	started = jiffies;
@@ -292,7 +288,7 @@ static void evict_stacks(struct work_struct *work)
 		retire_pages(oldest + 1 + DIV_ROUND_UP(SBUF_EVENT_PAGES * round, 8));
 	}
 	cpus_read_unlock();
-	mutex_unlock(&table_mutex);
+	mutex_unlock(&sbuf_table_mutex);
 	/* Saves may search for granules again */
 	atomic_set(&sbuf_table_misses, 0);
 
@@ -320,7 +316,7 @@ void sbuf_evict_request(void)
 
 /*
  * Another module may be loaded at @text later.  Its stacks may have equal frames and are others, so
- * the stacks of this one must not be found again.  No CPU runs this code or returns to it any
+ * the stacks of this one must not be found again.  Its symbols are still there, but not for long.  No CPU runs this code or returns to it any
  * more, so no save in progress is about to find one of them.
  */
 void sbuf_evict_expire(unsigned long text, unsigned long size)
@@ -332,18 +328,20 @@ void sbuf_evict_expire(unsigned long text, unsigned long size)
 
 	if (!size)
 		return;
-	mutex_lock(&table_mutex);
+	mutex_lock(&sbuf_table_mutex);
 	while ((stack = next_stack(&granule))) {
 		/* Racy: what is no stack may change concurrently; find_link() rejects it */
 		nr = data_race(sbuf_trace_decode(pc, stack->frames, READ_ONCE(stack->words)));
 		/* A call may end the code: its return address is the byte after that */
 		for (i = 0; i < nr && pc[i] - text > size; i++)
 			;
-		if (i < nr && find_link(stack, READ_ONCE(stack->id)))
-			set_stack_flag(stack, STACKBUF_STACK_STALE, true);
+		if (i < nr && find_link(stack, READ_ONCE(stack->id))) {
+			sbuf_text_render(granule);
+			sbuf_table_set_flag(stack, STACKBUF_STACK_STALE, true);
+		}
 		cond_resched();
 	}
-	mutex_unlock(&table_mutex);
+	mutex_unlock(&sbuf_table_mutex);
 }
 
 void __init sbuf_evict_init(void)

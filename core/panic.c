@@ -152,6 +152,7 @@ void sbuf_panic_apply_dump(void)
 static int freeze_on_panic(struct notifier_block *block, unsigned long event, void *message)
 {
 	sbuf_freeze(STACKBUF_FROZEN_PANIC);
+	sbuf_text_flush_panic();
 	if (sbuf_panic_dump)
 		print_last(sbuf_panic_dump);
 	return NOTIFY_DONE;

@@ -56,7 +56,7 @@ static_assert(sizeof(struct sbuf_run) == sizeof(struct sbuf_check));
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
-	u64 head;	/* first word of @stack while it may be recalled */
+	u64 head;	/* first word of @stack while it may be recalled, but for STACKBUF_STACK_TEXT */
 	unsigned long ip;	/* where the walk starts */
 	u32 epoch;	/* when the walk began that it was learnt from */
 	u16 span;	/* as in struct sbuf_segment, for the first segment */
@@ -217,10 +217,11 @@ static __always_inline const struct sbuf_entry *sbuf_entry_in_slot(u32 slot, u32
 		return NULL;
 	entry = sbuf_entry_at(unit);
 	/*
-	 * A stack whose text is outstanding takes the walk, which renders it; one that evict.c has
-	 * unlinked must not be found, whatever is put in its place now.  All change the first word.
+	 * A stack that evict.c has unlinked must not be found, whatever is put in its place now.
+	 * Both change the first word.
 	 */
-	if (likely(READ_ONCE(*(u64 *)entry->stack) == entry->head &&
+	if (likely((READ_ONCE(*(u64 *)entry->stack) & ~((u64)STACKBUF_STACK_TEXT << 40)) ==
+		   entry->head &&
 		   entry->epoch == READ_ONCE(sbuf_recall_epoch) &&
 		   sbuf_entry_matches(entry, start, stack)))
 		return entry;

@@ -55,11 +55,10 @@ static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *
 		u64 has = READ_ONCE(slot[i]);
 		struct stackbuf_stack *stack = sbuf_table_stack((u32)has);
 
-		/* A stack without text takes the walk; evict.c may have unlinked it.  E1, C4 */
+		/* evict.c may have unlinked it.  E1, C4 */
 		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
-		    (READ_ONCE(stack->flags) & (STACKBUF_STACK_TEXT | STACKBUF_STACK_EVICTING |
-						STACKBUF_STACK_STALE |
-						STACKBUF_STACK_CUT)) == STACKBUF_STACK_TEXT &&
+		    !(READ_ONCE(stack->flags) & (STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
+						 STACKBUF_STACK_CUT)) &&
 		    records_match(stack, start))
 			return stack;
 	}

@@ -644,8 +644,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 		       const unsigned long *pc)
 {
 	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
-	/* AGAIN never changes.  TEXT must be set: until then the stack is not recalled */
-	const u64 flags = STACKBUF_STACK_TEXT |
+	/* AGAIN never changes */
+	const u64 flags = STACKBUF_STACK_FIRST |
 			  (READ_ONCE(sbuf_table_stack(id)->flags) & STACKBUF_STACK_AGAIN);
 	const u64 head = id | (u64)trace->nr << 32 | flags << 40 | (u64)trace->words << 48;
 	const u32 what = (id + walk->epoch * 0x9e3779b1U + READ_ONCE(sbuf_cache_generation)) << 8;

@@ -4,7 +4,7 @@
  *
  * save.h decides.  A save of a stack that recall does not know goes through these: walk the
  * stack (unwind.c), find or insert it in the table (table.c), append the event (ring.c),
- * let recall learn it, render the stack if it is new (text.c).
+ * let recall learn it, and have the text of a new stack rendered (text.c).
  *
  * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt each other on a
  * CPU; each has its own struct sbuf_scratch, so that nothing large lies on the stack under study.
@@ -14,11 +14,10 @@
 
 #include "depth.h"
 #include "save.h"
-#include "text.h"
 #include "worker.h"
 
 /*
- * After a walk, whose frames are in @scratch: the stack, the event, the text.  @recalled is the id
+ * After a walk, whose frames are in @scratch: the stack, the event, recall.  @recalled is the id
  * of the stack that recall returned, if the walk verifies that, or 0.
  *
  * Interrupts are off for each step separately, so that they wait for one step at most.  They
@@ -31,9 +30,8 @@ static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
 	enum stackbuf_counter why = STACKBUF_WALKED_ELSEWHERE, verified;
 	struct sbuf_event event = { .save = save };
 	struct stackbuf_stack *stack;
-	struct sbuf_draft *draft;
 	unsigned long flags;
-	bool is_new;
+	bool is_new, appended;
 
 	sbuf_ring_take_page_ahead(cpu);
 
@@ -46,14 +44,15 @@ static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
 		goto lost;
 	}
 	event.id = stack->id;
-	if (unlikely(!sbuf_ring_append(cpu, &event))) {
+	appended = sbuf_ring_append(cpu, &event);
+	if (unlikely(is_new))
+		sbuf_table_note_first(stack, &event);
+	if (unlikely(!appended)) {
 		why = STACKBUF_LOST_PAGE;
 		goto lost;
 	}
-
 	if (recalled)
 		verified = sbuf_recall_verify(recalled, stack);
-	draft = sbuf_text_claim(stack);
 	raw_local_irq_restore(flags);
 
 	/* The stack may be evicted from here on: use its id and the trace only */
@@ -74,19 +73,18 @@ static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
 	if (recalled)
 		why = verified;
 	sbuf_count(why);
-	if (unlikely(is_new))
+	if (unlikely(is_new)) {
+		sbuf_worker_request(SBUF_WORKER_TEXT);
 		sbuf_evict_request();
-	sbuf_worker_pass_late();
-	if (unlikely(draft)) {
-		sbuf_text_render(draft, &event, scratch->pc, trace->nr, trace->cut,
-				 scratch->walk.name);
-		sbuf_text_publish(draft);
 	}
+	sbuf_worker_pass_late();
 	return event.id;
 
 lost:
 	raw_local_irq_restore(flags);
 	sbuf_count(why);
+	if (is_new)
+		sbuf_worker_request(SBUF_WORKER_TEXT);
 	if (why == STACKBUF_LOST_PAGE)
 		sbuf_ring_request_page();
 	else

@@ -236,13 +236,14 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			mine->nr = trace->nr;
 			/* T4: if used before, these were freed after the round went up */
 			round = READ_ONCE(sbuf_table_round);
-			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) |
+			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) | STACKBUF_STACK_FIRST |
 				(round >> (32 - SBUF_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
 			mine->words = trace->words;
 			mine->hash = trace->hash;
 			mine->count = 0;
 			mine->seen = atomic64_read(&sbuf_ring_head);
 			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
+			stackbuf_first(mine)->time = 0;
 			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
 			WRITE_ONCE(mine->id, (u32)(round << SBUF_ID_BITS) | granule);
@@ -267,6 +268,47 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 		sbuf_table_free(granule, granules);
 	}
 	return stack;
+}
+
+static atomic64_t *pending_of(u32 granule)
+{
+	return (atomic64_t *)&stackbuf_stacks[granule / SBUF_PAGE_GRANULES].pending;
+}
+
+void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event *event)
+{
+	const struct task_struct *task = sbuf_saved_task(event->save);
+	u32 granule = sbuf_id_granule(stack->id);
+	struct stackbuf_first *first = stackbuf_first(stack);
+
+	first->cpu = raw_smp_processor_id();
+	first->pid = task->pid;
+	/* Racy, as in sbuf_ring_append() */
+	data_race(memcpy(first->comm, task->comm, sizeof(first->comm)));
+	first->comm[sizeof(first->comm) - 1] = '\0';
+	smp_wmb();	/* T6: readers of raw memory see the time only when the rest is written */
+	/* The ring may have refused the event */
+	WRITE_ONCE(first->time, event->time ?: sbuf_now());
+	smp_mb__before_atomic();	/* T6: before its text is pending */
+	atomic64_or(BIT_ULL(granule % SBUF_PAGE_GRANULES), pending_of(granule));
+}
+
+u32 sbuf_table_next_pending(u32 from)
+{
+	while (from < SBUF_GRANULES) {
+		/* T6, with sbuf_table_note_first(): acquires the stack and its first event */
+		u64 bits = atomic64_read_acquire(pending_of(from)) >> from % SBUF_PAGE_GRANULES;
+
+		if (bits)
+			return from + __ffs64(bits);
+		from = (from / SBUF_PAGE_GRANULES + 1) * SBUF_PAGE_GRANULES;
+	}
+	return 0;
+}
+
+void sbuf_table_end_pending(u32 granule)
+{
+	atomic64_andnot(BIT_ULL(granule % SBUF_PAGE_GRANULES), pending_of(granule));
 }
 
 /*

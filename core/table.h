@@ -43,9 +43,33 @@ void sbuf_synchronize_saves(void);
  */
 bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags);
 
+/* Note the first event of a stack that sbuf_table_get() inserted; then its text is pending */
+void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event *event);
+/*
+ * Return the first granule of the next stack, from granule @from on, whose text is pending; 0 if
+ * there is none.  Under sbuf_table_mutex, or when no other CPU runs, it stays.
+ */
+u32 sbuf_table_next_pending(u32 from);
+/* The text of a stack is no longer pending: it was rendered, or is given up */
+void sbuf_table_end_pending(u32 granule);
+
+/* Held while stacks are unlinked from their chains, marked stale or rendered */
+extern struct mutex sbuf_table_mutex;
+
 static inline unsigned int sbuf_table_granules(unsigned int words)
 {
-	return DIV_ROUND_UP(sizeof(struct stackbuf_stack) + words * sizeof(u32), STACKBUF_GRANULE);
+	return DIV_ROUND_UP(stackbuf_stack_bytes(words, STACKBUF_STACK_FIRST), STACKBUF_GRANULE);
+}
+
+/* Saves compare the flags; others change them concurrently */
+static inline void sbuf_table_set_flag(struct stackbuf_stack *stack, u8 flag, bool on)
+{
+	u8 was = READ_ONCE(stack->flags), old;
+
+	do {
+		old = was;
+		was = cmpxchg(&stack->flags, old, on ? old | flag : old & ~flag);
+	} while (was != old);
 }
 
 static inline struct stackbuf_stack *sbuf_table_at(u32 granule)
@@ -70,7 +94,10 @@ void __init sbuf_evict_init(void);
 
 /* Request eviction if the table fills up; after a stack was inserted or refused */
 void sbuf_evict_request(void);
-/* Mark stacks stale that have frames in code that is about to be freed.  Process context */
+/*
+ * Render pending stacks that have frames in code that is about to be freed, and mark all such
+ * stacks stale.  Process context
+ */
 void sbuf_evict_expire(unsigned long text, unsigned long size);
 
 #endif /* STACKBUF_TABLE_H */

@@ -1,72 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text.c - the text log: every stack as text, once, when first seen
+ * text.c - the text log: every stack as text, once, soon after it was first seen
  *
- * A save that sees a stack first renders it into a draft outside the log, as rendering takes long.
- * Copying a draft into the log is quick; one context at a time does it, for all drafts that are
- * ready.  A context that finds the log busy leaves its draft ready and does not wait, as it may be
- * any context: an NMI may have interrupted the one that copies.
+ * Rendering takes a dozen times as long as walking, and belongs to nobody's path: a worker renders
+ * what is pending in the table, a stack at a time, and can be preempted.  It is done at once only
+ * where there is no later: when code that stands in a stack is about to be freed
+ * (sbuf_evict_expire()), at the end of loading and of unloading, and at a panic.
+ *
+ * The log and the memory of a record are under sbuf_table_mutex.  A panic takes no lock: the
+ * other CPUs have stopped, perhaps in the middle of a record.
  *
  * printf "%s" of the log prints whole records only, at every instant: a record that is being copied
  * begins with a NUL until the copy is complete.
  */
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
-#include <linux/smp.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/time64.h>
 
-#include "memory.h"
+#include "table.h"
 #include "text.h"
+#include "worker.h"
 
 #define IDENTITY_MAX	96	/* more than the longest first line of a page */
 #define RECORD_MAX	(STACKBUF_PAGE_SIZE - IDENTITY_MAX)
-#define DRAFTS		16
 
-enum draft_state { DRAFT_FREE, DRAFT_RENDERING, DRAFT_READY };
+static char record[RECORD_MAX];
 
-struct sbuf_draft {
-	atomic_t state;
-	unsigned int len;
-	u64 time;
-	char text[RECORD_MAX];
-};
-
-static struct sbuf_draft drafts[DRAFTS];
-
-/* 1 while a context copies drafts, which owns everything below */
-static atomic_t log_busy;
-static u64 log_seq;			/* pages begun */
-static unsigned int log_pos;	/* in the page of log_seq */
+static u64 log_at;		/* bytes written, the log being endless; at its page's begin: not begun */
 static u16 log_records[SBUF_TEXT_PAGES];
-
-static struct sbuf_draft *claim_draft(void)
-{
-	int i;
-
-	for (i = 0; i < DRAFTS; i++)
-		if (atomic_read(&drafts[i].state) == DRAFT_FREE &&
-		    atomic_cmpxchg(&drafts[i].state, DRAFT_FREE,
-				   DRAFT_RENDERING) == DRAFT_FREE)
-			return &drafts[i];
-	return NULL;
-}
-
-struct sbuf_draft *sbuf_text_claim(struct stackbuf_stack *stack)
-{
-	u8 had = READ_ONCE(stack->flags);
-	struct sbuf_draft *draft;
-
-	if (likely(had & STACKBUF_STACK_TEXT))
-		return NULL;
-	draft = claim_draft();
-	if (draft && cmpxchg(&stack->flags, had, had | STACKBUF_STACK_TEXT) != had) {
-		/* Another context claimed the text or changed a flag: the next event tries again */
-		atomic_set(&draft->state, DRAFT_FREE);
-		draft = NULL;
-	}
-	return draft;
-}
+static bool log_busy;	/* a record is being appended */
 
 void sbuf_text_printable(char *out, const char *comm)
 {
@@ -77,12 +44,10 @@ void sbuf_text_printable(char *out, const char *comm)
 	out[i] = '\0';
 }
 
-/*
- * Print a line as "%pS\n" does; return its length, or 0 if there is no room.  @name is memory for a
- * symbol, as this must not take so much of the stack.
- */
-static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc, char *name)
+/* Append a line as "%pS\n" prints it; return its length, or 0 if there is no room */
+static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc)
 {
+	static char name[KSYM_SYMBOL_LEN];
 	unsigned int len = IS_ENABLED(CONFIG_KALLSYMS) ? sprint_symbol(name, pc) :
 			   sprintf(name, "0x%016lx", pc);
 
@@ -93,37 +58,36 @@ static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc, 
 	return len + 1;
 }
 
-/* Not inlined: that would add to the stack that sbuf_save_walked() needs */
-noinline void sbuf_text_render(struct sbuf_draft *draft, const struct sbuf_event *event,
-			       const unsigned long *pc, unsigned int nr, bool cut, char *name)
+/* Render a stack and its first event into @record; return the length */
+static unsigned int render_record(const struct stackbuf_stack *stack)
 {
-	const struct task_struct *task = sbuf_saved_task(event->save);
+	const struct stackbuf_first *first = stackbuf_first(stack);
+	static unsigned long pc[STACKBUF_DEPTH_MAX];
 	/* Room for the last line, whichever it is */
-	const unsigned int size = sizeof(draft->text) - 48;
+	const unsigned int size = sizeof(record) - 48;
 	char comm[TASK_COMM_LEN];
-	unsigned int len, i;
+	unsigned int len, nr, i;
+	u64 sec = first->time;
 	unsigned long us;
-	u64 sec = event->time;
 
 	us = do_div(sec, NSEC_PER_SEC) / NSEC_PER_USEC;
-	sbuf_text_printable(comm, task->comm);
-	len = scnprintf(draft->text, size, STACKBUF_TEXT_RECORD_PRINT, event->id,
-			(unsigned long)sec, us, raw_smp_processor_id(), task->pid, comm);
+	sbuf_text_printable(comm, first->comm);
+	len = scnprintf(record, size, STACKBUF_TEXT_RECORD_PRINT, stack->id, (unsigned long)sec,
+			us, first->cpu, first->pid, comm);
 
+	nr = sbuf_trace_decode(pc, stack->frames, stack->words);
 	for (i = 0; i < nr; i++) {
-		unsigned int n = put_symbol(draft->text + len, size - len, pc[i], name);
+		unsigned int n = put_symbol(record + len, size - len, pc[i]);
 
 		if (!n)
 			break;
 		len += n;
 	}
 	if (i < nr)
-		len += sprintf(draft->text + len, "(%u more frames do not fit)\n", nr - i);
-	else if (cut)
-		len += sprintf(draft->text + len, "(cut at %u frames)\n", nr);
-
-	draft->len = len;
-	draft->time = event->time;
+		len += sprintf(record + len, "(%u more frames do not fit)\n", nr - i);
+	else if (stack->flags & STACKBUF_STACK_CUT)
+		len += sprintf(record + len, "(cut at %u frames)\n", nr);
+	return len;
 }
 
 /* Copy a record: the log's printable part ends before it until the copy is complete */
@@ -153,24 +117,26 @@ static void blank_page(char *page, unsigned int pos)
 	WRITE_ONCE(page[pos], pos < last ? ' ' : '\n');
 }
 
-static char *log_page(u64 seq)
+static char *log_place(void)
 {
-	return stackbuf + (seq - 1) % SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE;
+	return stackbuf + log_at % (SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE);
 }
 
+/* May be stopped anywhere by a panic, and begins the same page then */
 static void begin_page(void)
 {
+	unsigned int used = log_at % STACKBUF_PAGE_SIZE, len;
 	char line[IDENTITY_MAX];
-	unsigned int len;
 	u32 index;
 	char *page;
 
-	if (log_seq)
-		blank_page(log_page(log_seq), log_pos);
-
-	index = log_seq++ % SBUF_TEXT_PAGES;
-	page = log_page(log_seq);
-	if (log_seq > SBUF_TEXT_PAGES) {
+	if (used) {
+		blank_page(log_place() - used, used);
+		log_at += STACKBUF_PAGE_SIZE - used;
+	}
+	page = log_place();
+	index = (page - stackbuf) / STACKBUF_PAGE_SIZE;
+	if (log_at >= SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE) {
 		/* Older pages follow from the second lap on: a NUL would hide them */
 		sbuf_add(&stackbuf_info.text_overwritten, log_records[index]);
 		log_records[index] = 0;
@@ -180,51 +146,87 @@ static void begin_page(void)
 		page[STACKBUF_PAGE_SIZE - 1] = '\n';
 	}
 	len = scnprintf(line, sizeof(line), STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION, index,
-			(unsigned int)SBUF_TEXT_PAGES, log_seq, stackbuf_info.load_realtime_ns);
+			(unsigned int)SBUF_TEXT_PAGES, log_at / STACKBUF_PAGE_SIZE + 1,
+			stackbuf_info.load_realtime_ns);
 	put_record(page, line, len);
-	log_pos = len;
+	log_at += len;
 }
 
-static void append_draft(const struct sbuf_draft *draft)
+static void append_record(unsigned int len)
 {
-	if (!log_seq || log_pos + draft->len > STACKBUF_PAGE_SIZE)
+	unsigned int used = log_at % STACKBUF_PAGE_SIZE;
+	bool was_busy = log_busy;
+
+	WRITE_ONCE(log_busy, true);
+	barrier();	/* L6 */
+	/* A panic stopped the last one: what it left after this place is blanked */
+	if (!used || used + len > STACKBUF_PAGE_SIZE || was_busy)
 		begin_page();
-	put_record(log_page(log_seq) + log_pos, draft->text, draft->len);
-	log_pos += draft->len;
-	log_records[(log_seq - 1) % SBUF_TEXT_PAGES]++;
+	put_record(log_place(), record, len);
+	log_records[log_at / STACKBUF_PAGE_SIZE % SBUF_TEXT_PAGES]++;
+	log_at += len;
+	barrier();
+	WRITE_ONCE(log_busy, false);
 }
 
-static struct sbuf_draft *oldest_ready_draft(void)
+static void render(u32 granule)
 {
-	struct sbuf_draft *oldest = NULL;
-	int i;
+	struct stackbuf_stack *stack = sbuf_table_at(granule);
 
-	for (i = 0; i < DRAFTS; i++)
-		if (atomic_read_acquire(&drafts[i].state) == DRAFT_READY &&
-		    (!oldest || drafts[i].time < oldest->time))
-			oldest = &drafts[i];
-	return oldest;
+	append_record(render_record(stack));
+	sbuf_table_set_flag(stack, STACKBUF_STACK_TEXT, true);
+	sbuf_table_end_pending(granule);
 }
 
-/*
- * The two smp_mb() pair with each other (X5): either this context finds the log free and copies, or
- * the context that has it finds this draft ready when it looks again after it released the log.
- * Not inlined, as sbuf_text_render().
- */
-noinline void sbuf_text_publish(struct sbuf_draft *ready)
+void sbuf_text_render(u32 granule)
 {
-	struct sbuf_draft *draft;
+	lockdep_assert_held(&sbuf_table_mutex);
+	if (sbuf_table_next_pending(granule) == granule)
+		render(granule);
+}
 
-	atomic_set_release(&ready->state, DRAFT_READY);	/* X2 */
-	do {
-		smp_mb();	/* the draft is ready before the log is checked */
-		if (atomic_cmpxchg(&log_busy, 0, 1))
-			return;
-		while ((draft = oldest_ready_draft())) {
-			append_draft(draft);
-			atomic_set_release(&draft->state, DRAFT_FREE);	/* X3 */
+void sbuf_text_flush(void)
+{
+	unsigned long rested = jiffies;
+	u32 granule = 0;
+
+	/* What is added below granule 0's page in the meantime comes with the next pass */
+	for (;;) {
+		mutex_lock(&sbuf_table_mutex);
+		granule = sbuf_table_next_pending(granule) ?: sbuf_table_next_pending(0);
+		if (granule)
+			render(granule);
+		mutex_unlock(&sbuf_table_mutex);
+		if (!granule)
+			break;
+		/*
+		 * Sleep now and then, however many new stacks come: the kernel waits for all tasks
+		 * to have slept (synchronize_rcu_tasks()) where it sets probes.
+		 */
+		if (time_after(jiffies, rested + HZ / 100)) {
+			schedule_timeout_uninterruptible(1);
+			rested = jiffies;
 		}
-		atomic_set_release(&log_busy, 0);	/* X4 */
-		smp_mb();	/* the log is free before drafts are checked: is one ready? */
-	} while (oldest_ready_draft());	/* which one does not matter: a race is harmless */
+		cond_resched();
+	}
+}
+
+/* At a panic: for a second at most, as its user waits for the machine to come back */
+void sbuf_text_flush_panic(void)
+{
+	u64 until = sbuf_now() + NSEC_PER_SEC;
+	u32 granule = 0;
+
+	while (sbuf_now() < until && (granule = sbuf_table_next_pending(granule)))
+		render(granule);
+}
+
+static void render_texts(struct work_struct *work)
+{
+	sbuf_text_flush();
+}
+
+void __init sbuf_text_init(void)
+{
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_TEXT], render_texts);
 }

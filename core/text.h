@@ -7,18 +7,14 @@
 
 #include "types.h"
 
-struct sbuf_draft;
+void __init sbuf_text_init(void);
 
-/*
- * Claim the text of a stack, with interrupts off.  Return where to render it; NULL if the stack
- * has a text, another context claimed it, or no draft is free: its next event tries again.
- */
-struct sbuf_draft *sbuf_text_claim(struct stackbuf_stack *stack);
-/* Render a stack and its first event; @name is memory for a symbol, KSYM_SYMBOL_LEN bytes */
-void sbuf_text_render(struct sbuf_draft *draft, const struct sbuf_event *event,
-		      const unsigned long *pc, unsigned int nr, bool cut, char *name);
-/* Copy a rendered draft, and others that are ready, into the text log */
-void sbuf_text_publish(struct sbuf_draft *ready);
+/* Render the stack at @granule if its text is pending.  Under sbuf_table_mutex */
+void sbuf_text_render(u32 granule);
+/* Render what is pending.  Process context */
+void sbuf_text_flush(void);
+/* Likewise, for a second at most, when the other CPUs were stopped by a panic */
+void sbuf_text_flush_panic(void);
 /* Copy a command of TASK_COMM_LEN bytes, terminate it, replace unprintable bytes by '?' */
 void sbuf_text_printable(char *out, const char *comm);
 

@@ -12,7 +12,9 @@
  * late.  There the request is only noted; the next request or walk on an online CPU passes it on.
  *
  * The irq_work is a hard one: PREEMPT_RT runs others in a thread of each CPU, which
- * is parked before the CPU goes offline.
+ * is parked before the CPU goes offline.  For texts, which need not come at once, it is a lazy one
+ * where that has no such thread: it waits for the next tick, so that an event of a new stack costs no
+ * interrupt.  A CPU that goes offline runs both kinds (irq_work_run()).
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -20,6 +22,7 @@
 #include <linux/preempt.h>
 #include <linux/smp.h>
 
+#include "compat.h"
 #include "worker.h"
 
 static atomic_t requested_workers;
@@ -32,16 +35,21 @@ static void start_workers(struct irq_work *work)
 	unsigned int i;
 
 	for_each_set_bit(i, &requested, SBUF_WORKERS)
-		schedule_work(&sbuf_worker[i]);
+		queue_work(sbuf_unbound_wq, &sbuf_worker[i]);
 }
 
-static struct irq_work start_work = IRQ_WORK_INIT_HARD(start_workers);
+static struct irq_work start_now = IRQ_WORK_INIT_HARD(start_workers);
+#ifdef CONFIG_PREEMPT_RT
+static struct irq_work start_soon = IRQ_WORK_INIT_HARD(start_workers);
+#else
+static struct irq_work start_soon = IRQ_WORK_INIT_LAZY(start_workers);
+#endif
 
-static void pass_requests(void)
+static void pass_requests(struct irq_work *start)
 {
 	preempt_disable_notrace();
 	if (likely(cpu_online(raw_smp_processor_id())))
-		irq_work_queue(&start_work);
+		irq_work_queue(start);
 	preempt_enable_notrace();
 }
 
@@ -56,20 +64,21 @@ void sbuf_worker_request(enum sbuf_worker what)
 		return;
 	/* irq_work_queue() has a full barrier before it checks whether the work is pending */
 	atomic_or(BIT(what), &requested_workers);
-	pass_requests();
+	pass_requests(what == SBUF_WORKER_TEXT ? &start_soon : &start_now);
 }
 
 void sbuf_worker_pass_late(void)
 {
 	if (unlikely(atomic_read(&requested_workers)))
-		pass_requests();
+		pass_requests(&start_soon);
 }
 
 void sbuf_worker_exit(void)
 {
 	unsigned int i;
 
-	irq_work_sync(&start_work);
+	irq_work_sync(&start_now);
+	irq_work_sync(&start_soon);
 	for (i = 0; i < SBUF_WORKERS; i++)
 		if (sbuf_worker[i].func)
 			cancel_work_sync(&sbuf_worker[i]);

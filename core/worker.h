@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 enum sbuf_worker {
+	SBUF_WORKER_TEXT,	/* text.c: a stack has no text yet */
 	SBUF_WORKER_EVICT,	/* evict.c: the stack table fills up */
 	SBUF_WORKER_SHARE,	/* ring.c: all pages are open */
 	SBUF_WORKER_RECYCLE,	/* recall_cache.c: half of the cache is full */

@@ -14,6 +14,7 @@
 #include "core/modules.h"
 #include "core/recall_cache.h"
 #include "core/ring.h"
+#include "core/text.h"
 #include "core/worker.h"
 #include "paths.h"
 
@@ -306,21 +307,24 @@ void shim_init_work(struct work_struct *work, void (*func)(struct work_struct *w
 	pthread_detach(thread);
 }
 
-void schedule_work(struct work_struct *work)
+void queue_work(void *queue, struct work_struct *work)
 {
 	if (!xchg(&work->pending, 1))
 		sem_post(&work->wake);
 }
 
-static struct irq_work *shim_irq_work;
+static struct irq_work *shim_irq_work[2];
 static sem_t shim_irq_work_wake;
 static int shim_irq_work_runs;
 
 bool irq_work_queue(struct irq_work *work)
 {
+	unsigned int i = 0;
+
 	if (xchg(&work->pending, 1))
 		return false;
-	WRITE_ONCE(shim_irq_work, work);
+	while (cmpxchg(&shim_irq_work[i], NULL, work) && READ_ONCE(shim_irq_work[i]) != work)
+		i++;
 	sem_post(&shim_irq_work_wake);
 	return true;
 }
@@ -329,13 +333,16 @@ static void *shim_run_irq_works(void *arg)
 {
 	shim_join_threads();
 	for (;;) {
-		struct irq_work *work;
+		unsigned int i;
 
 		shim_wait(&shim_irq_work_wake);
 		WRITE_ONCE(shim_irq_work_runs, 1);
-		work = READ_ONCE(shim_irq_work);
-		xchg(&work->pending, 0);
-		work->func(work);
+		for (i = 0; i < ARRAY_SIZE(shim_irq_work); i++) {
+			struct irq_work *work = READ_ONCE(shim_irq_work[i]);
+
+			if (work && xchg(&work->pending, 0))
+				work->func(work);
+		}
 		WRITE_ONCE(shim_irq_work_runs, 0);
 	}
 	return NULL;
@@ -428,7 +435,8 @@ int sprint_symbol(char *name, unsigned long address)
 {
 	char *to = name;
 
-	shim_hook();
+	if (current)
+		shim_hook();
 	if (address < PATH_TEXT ||
 	    address >= PATH_TEXT + PATH_FUNCTIONS * PATH_FUNCTION_SIZE) {
 		*to++ = '0';
@@ -549,6 +557,7 @@ void shim_init(unsigned int cpus)
 		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
 	sbuf_memory_init();
 	sbuf_ring_init();
+	sbuf_text_init();
 	sbuf_evict_init();
 	sbuf_recall_init();
 	sbuf_filter_apply_limit();

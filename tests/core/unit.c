@@ -14,6 +14,8 @@
 #include "core/probe_resolve.c"
 
 #include "core/save.h"
+#include "core/text.h"
+#include "core/worker.h"
 #include "check.h"
 #include "paths.h"
 
@@ -382,9 +384,12 @@ static bool whole_at_every_instruction(void)
 	unsigned long all = 0;
 	unsigned int turn;
 
+	/* Nothing is rendered but by this function */
+	WRITE_ONCE(sbuf_worker[SBUF_WORKER_TEXT].pending, 1);
 	/* Through a lap of the text log: from then on blanks follow the text, not NULs */
 	for (turn = 0; turn < 100; turn++)
 		save_path(300 + turn, 0);
+	sbuf_text_flush();
 	for (turn = 0; turn < 20 && !step_problems; turn++) {
 		u32 path = turn % 4 ? 5 : 100 + turn;
 		unsigned int more;
@@ -396,7 +401,14 @@ static bool whole_at_every_instruction(void)
 		save_path(path, 0);
 		step_on = false;
 		all += steps;
+		if (step_problems)
+			break;
+		step_begin(check_step);
+		sbuf_text_flush();
+		step_on = false;
+		all += steps;
 	}
+	WRITE_ONCE(sbuf_worker[SBUF_WORKER_TEXT].pending, 0);
 	printf("# %lu instructions\n", all);
 	return !step_problems;
 }

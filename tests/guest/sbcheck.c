@@ -129,7 +129,7 @@ static void load(struct arrays *a, const char *dir)
 	snprintf(name, sizeof(name), "%s/stacks", dir);
 	a->stacks = (void *)slurp(name, &a->stacks_size);
 	snprintf(name, sizeof(name), "%s/text", dir);
-	a->text = slurp(name, &a->text_size);
+	a->text = slurp(name, &a->text_size);	/* last: what it lacks was pending before */
 	if (a->info_size != sizeof(*a->info))
 		die("%s/info: %zu bytes", dir, a->info_size);
 }
@@ -203,7 +203,7 @@ static void check_info(const struct arrays *a)
 			(uint64_t)info->info_size, (uint64_t)info->events_size,
 			(uint64_t)info->stacks_size, (uint64_t)info->text_size, a->info_size,
 			a->events_size, a->stacks_size, a->text_size);
-	if (!all_zero(info->reserved, sizeof(info->reserved)) || info->reserved0)
+	if (!all_zero(info->reserved, sizeof(info->reserved)))
 		problem("info: reserved bytes in use");
 	if (info->elf_machine != 62 && info->elf_machine != 183)
 		problem("elf_machine %u", info->elf_machine);
@@ -228,6 +228,7 @@ struct stack {
 	unsigned int nr, flags;
 	uint64_t count, seen;
 	uint64_t in_ring;
+	bool first_in_ring;	/* its first event is there */
 	uint64_t pc[STACKBUF_DEPTH_MAX];
 	const struct stackbuf_stack *raw;
 };
@@ -270,7 +271,8 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 
 	if (!raw->id || (raw->id & ((1ULL << a->info->id_bits) - 1)) != place)
 		return 0;
-	granules = (sizeof(*raw) + 4 * raw->words + 63) / 64;
+	/* The first event follows the frames, aligned to 8 bytes */
+	granules = (sizeof(*raw) + (raw->words + 1) / 2 * 8 + 32 + 63) / 64;
 	if (!raw->nr || raw->nr > STACKBUF_DEPTH_MAX || g + granules > 64 || raw->words > 192) {
 		if (!inner && at_rest)
 			problem("stack %u: nr %u words %u", raw->id, raw->nr, raw->words);
@@ -294,7 +296,8 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 	if (n != raw->nr || i != raw->words)
 		problem("stack %u: %u frames in %u words, nr %u", raw->id, n, raw->words, raw->nr);
 	if (raw->flags & ~(STACKBUF_STACK_CUT | STACKBUF_STACK_TEXT | STACKBUF_STACK_EVICTING |
-			   STACKBUF_STACK_AGAIN | STACKBUF_STACK_STALE))
+			   STACKBUF_STACK_AGAIN | STACKBUF_STACK_STALE | STACKBUF_STACK_FIRST) ||
+	    !(raw->flags & STACKBUF_STACK_FIRST))
 		problem("stack %u: flags %x", raw->id, raw->flags);
 	if (raw->flags & STACKBUF_STACK_CUT && raw->nr != STACKBUF_DEPTH_MAX)
 		problem("stack %u: cut, with %u frames", raw->id, raw->nr);
@@ -339,7 +342,7 @@ static void parse_table(const struct arrays *a, struct table *t)
 		if (!check_page(&p->page, STACKBUF_STACKS, page, a->info->page.instance))
 			continue;
 		if (!(p->used & 1) || p->base_addr != a->info->base_addr ||
-		    p->id_bits != a->info->id_bits || !all_zero(p->reserved, sizeof(p->reserved)))
+		    p->id_bits != a->info->id_bits || p->reserved)
 			problem("stacks page %u: header", page);
 		for (g = 1; g < 64; g += n) {
 			n = 1;
@@ -370,6 +373,25 @@ static void free_table(struct table *t)
 {
 	free(t->stack);
 	free(t->by_place);
+}
+
+/* At rest, the worker has rendered all texts soon */
+static void load_at_rest(struct arrays *a, const char *dir)
+{
+	unsigned int tries, page;
+
+	for (tries = 0; ; tries++) {
+		load(a, dir);
+		for (page = 0; page < a->stacks_size / PAGE && !a->stacks[page].pending; page++)
+			;
+		if (page == a->stacks_size / PAGE || tries == 100)
+			return;
+		free(a->info);
+		free(a->events);
+		free(a->stacks);
+		free(a->text);
+		usleep(20000);
+	}
 }
 
 /* ------------------------------------------------------------- the ring --- */
@@ -538,6 +560,10 @@ struct record {
 	bool cut;		/* a line "(...)" follows */
 	bool short_of;		/* and that line reports frames that did not fit */
 	const char *at;		/* first frame's line */
+	uint64_t us;
+	unsigned int cpu;
+	int pid;
+	char comm[64];
 };
 
 struct text {
@@ -667,6 +693,10 @@ static bool check_text_page(const char *page, unsigned int index, unsigned int p
 		}
 		if (!r.frames)
 			problem("text page %u: record %u has no frame", index, r.id);
+		r.us = sec * 1000000 + usec;
+		r.cpu = cpu;
+		r.pid = pid;
+		snprintf(r.comm, sizeof(r.comm), "%s", comm);
 		add_record(t, &r);
 	}
 	if (ended) {
@@ -769,6 +799,32 @@ static int by_id(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
+static struct stackbuf_first first_event(const struct stack *s)
+{
+	struct stackbuf_first first;
+
+	/* The text of the format: after the frames, aligned to 8 bytes */
+	memcpy(&first, (const char *)s->raw + sizeof(*s->raw) + (s->raw->words + 1) / 2 * 8,
+	       sizeof(first));
+	return first;
+}
+
+/* A record's first line is about the stack's first event */
+static void check_first(const struct stack *s, const struct record *rec)
+{
+	struct stackbuf_first first = first_event(s);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(first.comm) && first.comm[i]; i++)
+		if (first.comm[i] < ' ' || first.comm[i] > '~')
+			first.comm[i] = '?';
+	if (!first.time || first.time / 1000 != rec->us || first.cpu != rec->cpu ||
+	    first.pid != (uint32_t)rec->pid || strncmp(first.comm, rec->comm, sizeof(first.comm)))
+		problem("stack %u: first event %" PRIu64 " CPU %u PID %u %.16s, in the text %" PRIu64
+			" CPU %u PID %d %s", s->id, (uint64_t)first.time, first.cpu, first.pid,
+			first.comm, rec->us, rec->cpu, rec->pid, rec->comm);
+}
+
 /* Compare all arrays; @rest: nothing was being recorded when they were copied */
 static void check_all(const struct arrays *a, bool rest, bool say)
 {
@@ -789,10 +845,16 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 	for (i = 0; i < r.nr; i++) {
 		struct stack *s = find_stack(&t, a, r.event[i].id);
 
-		if (s)
+		if (s) {
+			struct stackbuf_first first = first_event(s);
+
 			s->in_ring++;
-		else if (!r.event[i].writing)
+			s->first_in_ring |= first.time == r.event[i].time &&
+					    first.cpu == r.event[i].cpu &&
+					    first.pid == r.event[i].pid;
+		} else if (!r.event[i].writing) {
 			orphans++;
+		}
 		nested += i && r.event[i].time < r.event[i - 1].time &&
 			  r.event[i].page_seq == r.event[i - 1].page_seq;
 	}
@@ -832,6 +894,21 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 			if (!t.stack[i].count && !t.stack[i].in_ring &&
 			    ++eventless > lost(a, STACKBUF_LOST_PAGE))
 				problem("stack %u has no event", t.stack[i].id);
+		/* Each stack that there was is in the log, or was, or its text was given up */
+		if (x.nr + a->info->text_overwritten + a->info->text_given_up !=
+		    t.nr + a->info->evicted)
+			problem("records %zu + overwritten %" PRIu64 " + given up %" PRIu64
+				" are not stacks %u + evicted %" PRIu64, x.nr,
+				(uint64_t)a->info->text_overwritten,
+				(uint64_t)a->info->text_given_up, t.nr, (uint64_t)a->info->evicted);
+		for (i = 0; i < t.nr; i++) {
+			if (!(t.stack[i].flags & STACKBUF_STACK_TEXT))
+				problem("stack %u has no text", t.stack[i].id);
+			if (!t.stack[i].count && t.stack[i].in_ring && !t.stack[i].first_in_ring &&
+			    !lost(a, STACKBUF_LOST_PAGE))
+				problem("stack %u: its first event is not in the ring",
+					t.stack[i].id);
+		}
 	}
 
 	/* The text and the table must have the same stacks with the same frames */
@@ -853,6 +930,7 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 				problem("stack %u has no record in the text", key.id);
 			continue;
 		}
+		check_first(&t.stack[i], rec);
 		if (rec->short_of ? rec->frames >= t.stack[i].nr : rec->frames != t.stack[i].nr)
 			problem("stack %u: %u frames, in the text %u", key.id, t.stack[i].nr,
 				rec->frames);
@@ -890,8 +968,9 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		       a->info->state);
 		for (i = 0; i < t.nr; i++)
 			missing += !(t.stack[i].flags & STACKBUF_STACK_TEXT);
-		printf("records %zu textpages %u text_overwritten %" PRIu64 " text_missing %u\n",
-		       x.nr, x.pages, (uint64_t)a->info->text_overwritten, missing);
+		printf("records %zu textpages %u text_overwritten %" PRIu64 " text_missing %u text_given_up %" PRIu64 "\n",
+		       x.nr, x.pages, (uint64_t)a->info->text_overwritten, missing,
+		       (uint64_t)a->info->text_given_up);
 		printf("off %" PRIu64 " nested %" PRIu64 " table %" PRIu64 " page %" PRIu64
 		       " empty %" PRIu64 " cut %" PRIu64 " print %" PRIu64 "\n",
 		       lost(a, STACKBUF_LOST_OFF), lost(a, STACKBUF_LOST_NESTED),
@@ -918,7 +997,7 @@ static void cmd_check(const char *dir, const char *kallsyms)
 {
 	struct arrays a;
 
-	load(&a, dir);
+	load_at_rest(&a, dir);
 	if (kallsyms) {
 		read_kallsyms(kallsyms);
 		qsort(syms, nr_syms, sizeof(*syms), by_name);

@@ -325,6 +325,9 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		info_number(o, j, "texts_overwritten", "records overwritten",
 			    info->text_overwritten);
 	info_number(o, j, "texts_missing", "stacks not yet rendered", r->not_rendered);
+	if (r->have_info)
+		info_number(o, j, "texts_given_up", "stacks evicted before they were rendered",
+			    info->text_given_up);
 
 	info_number(o, j, "half_events", "half-written events", r->half);
 	info_number(o, j, "half_stacks", "half-written stacks", r->half_stacks);

@@ -251,7 +251,7 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		r->in_table += !!stack->nr;
 		r->not_rendered += stack->nr && !stack->rendered;
-		stack->gone = !stack->nr && !stack->text;
+		stack_settle(stack);
 	}
 	events_sort(r->event, r->events);
 }

@@ -93,7 +93,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	if (!granule || granule > 63)
 		return NULL;
 	raw = (const void *)page->granule[granule - 1];
-	bytes = sizeof(*raw) + raw->words * sizeof(u32);
+	bytes = stackbuf_stack_bytes(raw->words, raw->flags);
 	*granules = (bytes + STACKBUF_GRANULE - 1) / STACKBUF_GRANULE;
 	if (!raw->id || granule + *granules > 64 || raw->nr < 1 || raw->nr > STACKBUF_DEPTH_MAX)
 		return NULL;
@@ -129,7 +129,20 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	stack->stale = raw->flags & STACKBUF_STACK_STALE;
 	stack->count = raw->count;
 	stack->seen = raw->seen;
+	if (raw->flags & STACKBUF_STACK_FIRST)
+		stack->first = stackbuf_first(raw)->time;
 	return stack;
+}
+
+void stack_settle(struct stack *stack)
+{
+	if (!stack->first) {
+		stack->first = stack->text_time;
+	} else if (stack->text && stack->first / 1000 != stack->text_time / 1000) {
+		stack->text = NULL;
+		stack->lines = 0;
+	}
+	stack->gone = !stack->nr && !stack->text;
 }
 
 bool stack_equal(const struct stack *a, const struct stack *b)

@@ -28,7 +28,8 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @text: its frames in the text log, a line each, or NULL
  * @text_len: bytes of @text
  * @lines: number of frames in @text
- * @first: when it was first seen, by the text log, ns since boot; 0 if unknown
+ * @first: when it was first seen, ns since boot; 0 if unknown
+ * @text_time: the same by @text, in whole microseconds
  * @name_origin: the least certain origin of its names; set by symbols_name()
  * @name: a name for each frame, set by symbols_name()
  * @named: number of names
@@ -52,7 +53,7 @@ struct stack {
 	const char *text;
 	u32 text_len;
 	u32 lines;
-	u64 first;
+	u64 first, text_time;
 	enum name_origin name_origin;
 	char **name;
 	unsigned int named;
@@ -96,6 +97,9 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 unsigned int stacks_parse(struct stacks *s, const struct stackbuf_stacks_page *page);
 
 /* Have they the same frames, and are both cut or both not? */
+/* When table and text were parsed: a text of an older stack that had its id is none of it */
+void stack_settle(struct stack *stack);
+
 bool stack_equal(const struct stack *a, const struct stack *b);
 
 #endif

@@ -86,7 +86,7 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 	stack->text = frames;
 	stack->text_len = line - frames;
 	stack->lines = lines;
-	stack->first = text_time(p);
+	stack->text_time = text_time(p);
 	if (!stack->nr)
 		stack->cut = more;
 	return line;

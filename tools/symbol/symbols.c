@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "symbol/frame.h"
 #include "symbol/kallsyms.h"
 #include "symbol/symbols.h"
 
@@ -62,15 +63,56 @@ static void read_snapshot(struct symbols *s, const char *text)
 	}
 }
 
-static void free_kallsyms(struct symbols *s)
+static void free_symbols(struct symbol *symbol, size_t *nr)
 {
-	size_t i;
-
-	for (i = 0; i < s->nr; i++) {
-		free(s->kallsyms[i].name);
-		free(s->kallsyms[i].module);
+	while (*nr) {
+		--*nr;
+		free(symbol[*nr].name);
+		free(symbol[*nr].module);
 	}
-	s->nr = 0;
+}
+
+/* The functions that frames in the text log are in.  What a module had may be another's now */
+static void read_texts(struct symbols *s)
+{
+	const struct stacks *stacks = s->stacks;
+	const struct stack *stack;
+	size_t i, n = 0;
+
+	s->stacks = NULL;
+	for (i = 0; (stack = stacks_next(stacks, &i)); ) {
+		const char *line = stack->text, *end = line ? line + stack->text_len : NULL, *nl;
+		unsigned int k;
+
+		for (k = 0; k < stack->nr && line < end; k++, line = nl + 1) {
+			struct frame f;
+
+			nl = memchr(line, '\n', end - line);
+			if (!nl || *line == '(')
+				break;
+			if (!frame_parse(&f, line, nl - line) || !f.name_len || f.sizeless ||
+			    f.offset >= f.size || (stack->stale && f.module_len))
+				continue;
+			GROW(s->text, s->texts, s->text_room);
+			s->text[s->texts] = (struct symbol){
+				.addr = stack->addr[k] - f.offset, .order = s->texts,
+				.name = copy(f.name, f.name_len),
+				.module = copy(f.module, f.module_len), .size = f.size };
+			s->texts++;
+		}
+	}
+	if (!s->texts)
+		return;
+	sort(s->text, s->texts, sizeof(*s->text), symbol_order);
+	for (i = 0; i < s->texts; i++) {
+		if (n && s->text[n - 1].addr == s->text[i].addr) {
+			free(s->text[i].name);
+			free(s->text[i].module);
+			continue;
+		}
+		s->text[n++] = s->text[i];
+	}
+	s->texts = n;
 }
 
 static void read_kallsyms(struct symbols *s)
@@ -100,7 +142,7 @@ static void read_kallsyms(struct symbols *s)
 	if (!base) {
 		fprintf(stderr, "stackbuf: %s %s: some frames have no names\n", s->path,
 			hidden ? "does not show addresses" : "is of another boot or kernel");
-		free_kallsyms(s);
+		free_symbols(s->kallsyms, &s->nr);
 	}
 	s->path = NULL;
 
@@ -130,6 +172,7 @@ void symbols_init(struct symbols *s, const struct record *r, const char *kallsym
 	s->path = r->have_info ? kallsyms : NULL;
 	s->base_addr = r->info.base_addr;
 	s->base_symbol = r->info.base_symbol;
+	s->stacks = &r->stacks;
 	for (i = 0; i < r->snapshots; i++) {
 		build_ids_snapshot(&s->ids, r->snapshot[i]);
 		read_snapshot(s, r->snapshot[i]);
@@ -140,15 +183,14 @@ void symbols_init(struct symbols *s, const struct record *r, const char *kallsym
 
 void symbols_free(struct symbols *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->snapshots; i++)
-		free(s->snapshot[i].name);
+	free_symbols(s->snapshot, &s->snapshots);
 	free(s->snapshot);
+	free_symbols(s->text, &s->texts);
+	free(s->text);
+	free_symbols(s->kallsyms, &s->nr);
+	free(s->kallsyms);
 	free(s->host);
 	build_ids_free(&s->ids);
-	free_kallsyms(s);
-	free(s->kallsyms);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -166,6 +208,22 @@ static const struct symbol *symbol_below(const struct symbol *symbol, size_t nr,
 			high = middle;
 	}
 	return low ? &symbol[low - 1] : NULL;
+}
+
+static char *print_name(const struct symbol *at, u64 addr, u64 size)
+{
+	if (*at->module)
+		return xasprintf("%s+0x%llx/0x%llx [%s]", at->name, addr - at->addr, size,
+				 at->module);
+	return xasprintf("%s+0x%llx/0x%llx", at->name, addr - at->addr, size);
+}
+
+/* Return the name as %pS prints it, to be freed, or NULL if no text has its function */
+static char *text_name(const struct symbols *s, u64 addr)
+{
+	const struct symbol *at = symbol_below(s->text, s->texts, addr);
+
+	return at && addr - at->addr < at->size ? print_name(at, addr, at->size) : NULL;
 }
 
 /* Return the name as %pS prints it, to be freed, or NULL if no symbol covers the address */
@@ -187,10 +245,7 @@ static char *kallsyms_name(const struct symbols *s, u64 addr)
 		end = (at->addr | 4095) + 1;
 	if (addr >= end)
 		return NULL;
-	if (*at->module)
-		return xasprintf("%s+0x%llx/0x%llx [%s]", at->name, addr - at->addr,
-				 end - at->addr, at->module);
-	return xasprintf("%s+0x%llx/0x%llx", at->name, addr - at->addr, end - at->addr);
+	return print_name(at, addr, end - at->addr);
 }
 
 /* If @stale, another module may be at the address now: take no module's name */
@@ -203,14 +258,22 @@ static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origi
 		*from = NAMES_SNAPSHOT;
 		return xstrdup(kept->name);
 	}
-	if (s->path)
-		read_kallsyms(s);
-	name = kallsyms_name(s, addr);
+	if (s->stacks)
+		read_texts(s);
+	*from = NAMES_TEXT;
+	name = text_name(s, addr);
+	if (!name) {
+		if (s->path)
+			read_kallsyms(s);
+		*from = NAMES_KALLSYMS;
+		name = kallsyms_name(s, addr);
+	}
 	if (name && stale && strchr(name, '[')) {
 		free(name);
 		name = NULL;
 	}
-	*from = name ? NAMES_KALLSYMS : NAMES_NONE;
+	if (!name)
+		*from = NAMES_NONE;
 	return name ?: xasprintf("0x%016llx", addr);
 }
 

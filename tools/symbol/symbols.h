@@ -2,8 +2,9 @@
 /*
  * symbols.h - names for frames
  *
- * From the text log, which holds what the kernel itself printed when it first saw the stack;
- * else from a snapshot, which holds what was known when it was saved; else from kallsyms, which
+ * From the text log, which holds what the kernel itself printed soon after it first saw the stack; else
+ * from a snapshot, which holds what was known when it was saved; else from the text of other
+ * stacks, whose frames say where their functions begin and end; else from kallsyms, which
  * is right only for code that is still loaded at the same address; else there is no name but the
  * bare address.
  */
@@ -17,7 +18,8 @@ struct symbol {
 	u64 addr;
 	size_t order;	/* position in its file */
 	char *name;	/* from a snapshot with offset and module, from kallsyms without */
-	char *module;	/* "" for the kernel itself; kallsyms only */
+	char *module;	/* "" for the kernel itself; not from a snapshot */
+	u64 size;	/* from the text log only */
 };
 
 /**
@@ -31,9 +33,10 @@ struct kernel_offset {
 };
 
 struct symbols {
-	struct symbol *snapshot, *kallsyms;
-	size_t snapshots, nr;
-	size_t snapshot_room, room;
+	struct symbol *snapshot, *kallsyms, *text;
+	size_t snapshots, nr, texts;
+	size_t snapshot_room, room, text_room;
+	const struct stacks *stacks;	/* whose text was not read yet, or NULL */
 	const char *path;	/* of kallsyms if it was not read yet, or NULL */
 	u64 base_addr;		/* a kallsyms of this boot has @base_symbol here */
 	const char *base_symbol;

@@ -225,10 +225,10 @@ static int learn_stacks(struct follower *ctx)
 			stack->text = found->text;
 			stack->text_len = found->text_len;
 			stack->lines = found->lines;
-			stack->first = found->first;
+			stack->text_time = found->text_time;
 			stack->cut |= !stack->nr && found->cut;
 		}
-		stack->gone = !stack->nr && !stack->text;
+		stack_settle(stack);
 		duplicates_enter(&ctx->frames, stack);
 		/* The text's memory is reused in the next round: take its names now */
 		symbols_name(ctx->o->symbols, stack);

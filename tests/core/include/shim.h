@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -199,6 +200,8 @@ typedef struct { long counter; } local_t;
 #define atomic64_set(v, n)	atomic_set(v, n)
 #define atomic64_add(n, v)	atomic_add(n, v)
 #define atomic64_and(n, v)	atomic_and(n, v)
+#define atomic64_or(n, v)	atomic_or(n, v)
+#define atomic64_read_acquire(v)	atomic_read_acquire(v)
 #define atomic64_andnot(n, v)	atomic_andnot(n, v)
 #define atomic64_inc(v)		atomic_add(1, v)
 #define atomic64_inc_return(v)	__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
@@ -301,7 +304,8 @@ struct work_struct {
 #define INIT_WORK(work, function)	shim_init_work(work, function)
 #define work_pending(work)	READ_ONCE((work)->pending)
 void shim_init_work(struct work_struct *work, void (*func)(struct work_struct *work));
-void schedule_work(struct work_struct *work);
+#define system_unbound_wq	NULL
+void queue_work(void *queue, struct work_struct *work);
 void cancel_work_sync(struct work_struct *work);
 
 struct irq_work {
@@ -310,6 +314,7 @@ struct irq_work {
 };
 
 #define IRQ_WORK_INIT_HARD(function)	{ .func = function }
+#define IRQ_WORK_INIT_LAZY(function)	{ .func = function }
 bool irq_work_queue(struct irq_work *work);
 void irq_work_sync(struct irq_work *work);
 
@@ -325,6 +330,8 @@ u64 local_clock(void);
 u64 ktime_get_real_ns(void);
 #define jiffies			((unsigned long)(shim_monotonic() / SHIM_JIFFY_NS))
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
+#define time_after(a, b)	((long)((b) - (a)) < 0)
+#define schedule_timeout_uninterruptible(n)	usleep((n) * SHIM_JIFFY_NS / 1000)
 u64 shim_monotonic(void);
 #define udelay(us)		do { } while (0)
 
