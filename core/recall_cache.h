@@ -249,8 +249,14 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 /* Index an entry under its start and depth, and under its start alone */
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack);
 
-/* recall_code.c: whether the ORC entry of @ip stays the same for the whole epoch */
-bool sbuf_recall_is_stable(unsigned long ip);
+/* recall_code.c: sbuf_recall_is_stable() of @ip where modules are */
+bool sbuf_recall_is_stable_module(unsigned long ip);
+
+/* Return true if the ORC entry of @ip stays the same for the whole epoch */
+static inline bool sbuf_recall_is_stable(unsigned long ip)
+{
+	return (ip >= __START_KERNEL_map && ip < MODULES_VADDR) || sbuf_recall_is_stable_module(ip);
+}
 
 /* First unit of the half that is being recycled, or beyond all units */
 extern u32 sbuf_cache_recycling;

@@ -28,10 +28,8 @@ static DECLARE_BITMAP(text_pages, MODULES_LEN >> PAGE_SHIFT);
 /* Protects text_pages; nests inside the lock of the kernel's module notifiers */
 static DEFINE_MUTEX(text_pages_mutex);
 
-bool sbuf_recall_is_stable(unsigned long ip)
+bool sbuf_recall_is_stable_module(unsigned long ip)
 {
-	if (ip >= __START_KERNEL_map && ip < MODULES_VADDR)
-		return true;
 	return ip >= MODULES_VADDR && ip < MODULES_END &&
 	       test_bit((ip - MODULES_VADDR) >> PAGE_SHIFT, text_pages);
 }

@@ -27,7 +27,7 @@
 
 #define NO_DISTANCE	S32_MIN
 
-struct constraint {
+struct sbuf_constraint {
 	unsigned long ip;	/* a return address in the kernel itself; 0 if unused */
 	atomic_t ready;		/* the rest is initialised */
 	atomic_t not;		/* NOT_CFA_SP etc.; bits are only ever set */
@@ -40,10 +40,10 @@ struct constraint {
 };
 
 #define CONSTRAINTS	1024
-static struct constraint constraints[CONSTRAINTS];
+static struct sbuf_constraint constraints[CONSTRAINTS];
 
-/* The constraints of an ip, or NULL; if @size is not 0, they are added if there is room */
-static struct constraint *find_constraint(unsigned long ip, s32 size)
+/* The constraints of an ip, added if it has none; NULL if there is no room */
+static struct sbuf_constraint *find_constraint(unsigned long ip, s32 size)
 {
 	u32 at = ip * GOLDEN_RATIO_64 >> (64 - ilog2(CONSTRAINTS)), i;
 
@@ -51,10 +51,10 @@ static struct constraint *find_constraint(unsigned long ip, s32 size)
 	if (ip >= MODULES_VADDR)
 		return NULL;
 	for (i = 0; i < 8; i++) {
-		struct constraint *known = &constraints[(at + i) % CONSTRAINTS];
+		struct sbuf_constraint *known = &constraints[(at + i) % CONSTRAINTS];
 		unsigned long has = READ_ONCE(known->ip);
 
-		if (!has && size) {
+		if (!has) {
 			has = cmpxchg(&known->ip, 0, ip);
 			if (!has) {
 				known->size = size;
@@ -87,25 +87,14 @@ static inline bool is_near_stack(unsigned long address, unsigned long sp)
 	return address - (sp - 65536) < 2 * 65536;
 }
 
-/* Return true if both lie on the same one of the stacks where the walk has been */
-static bool is_same_stack(const struct sbuf_walk *walk, unsigned long address, unsigned long other)
+/* Where the one of the walk's two stacks begins that @address lies on; 0: neither */
+static inline unsigned long stack_of(const struct sbuf_walk *walk, unsigned long address)
 {
 	unsigned long task = sbuf_kstack_task();
 
-	if (sbuf_kstack_has(task, other))
-		return sbuf_kstack_has(task, address);
-	return sbuf_kstack_has(walk->stack, other) && sbuf_kstack_has(walk->stack, address);
-}
-
-/* Find the frames whose caller is on another stack: CFA_SP_IND */
-static void find_switches(struct sbuf_walk *walk, unsigned int frames)
-{
-	unsigned int i;
-
-	walk->switches = 0;
-	for (i = 0; i < frames; i++)
-		if (!walk->regs[i + 1] && !is_same_stack(walk, walk->sp[i + 1] - 8, walk->sp[i]))
-			walk->switches |= BIT_ULL(i);
+	if (sbuf_kstack_has(task, address))
+		return task;
+	return sbuf_kstack_has(walk->stack, address) ? walk->stack : 0;
 }
 
 static inline bool switches_stack(const struct sbuf_walk *walk, unsigned int i)
@@ -140,54 +129,125 @@ static bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
 	       sbuf_kstack_load(bp) == walk->bp[i + 1];
 }
 
-/* Add what frame @i of a walk, a call, rules out for the ORC entry of its ip: lemma 4 */
-static void constrain_ip(const struct sbuf_walk *walk, unsigned int i, unsigned long ip)
+/* The same, once build_entry() has looked at the frame */
+static inline bool has_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
+{
+	return walk->bp_in_frame & BIT_ULL(i);
+}
+
+/* In a large frame some slots have no slot_bit() */
+static inline bool is_large(const struct sbuf_walk *walk, unsigned int i)
+{
+	return walk->sp[i + 1] - walk->sp[i] > 48 * 8;
+}
+
+/* The bits of @mask, by slot_bit() from @from, whose slots in frame @i hold @value */
+static u64 keep_bits(const struct sbuf_walk *walk, unsigned int i, u64 mask, unsigned long from,
+		     unsigned long value)
+{
+	u64 left, kept = 0;
+
+	for (left = mask; left; left &= left - 1) {
+		unsigned long slot = from + 64 - __ffs64(left) * 8;
+
+		if (slot >= walk->sp[i] && slot < walk->sp[i + 1] && sbuf_kstack_load(slot) == value)
+			kept |= left & -left;
+	}
+	return kept;
+}
+
+/* Rule out slots of frame @i by those of walks before: few are left after the first */
+static void constrain_again(const struct sbuf_walk *walk, unsigned int i,
+			    struct sbuf_constraint *known, bool bp_in_frame)
+{
+	unsigned long cfa = walk->sp[i + 1], bp = walk->bp[i];
+	int not = atomic_read(&known->not);
+	u64 mask, kept;
+
+	mask = atomic64_read(&known->saved);
+	kept = keep_bits(walk, i, mask, cfa, walk->bp[i + 1]);
+	if (kept != mask)
+		atomic64_and(kept, &known->saved);
+	if (!bp_in_frame)
+		return;
+	if (!(not & NOT_CFA_BP_IND)) {
+		mask = atomic64_read(&known->load);
+		kept = keep_bits(walk, i, mask, bp, cfa);
+		if (kept != mask)
+			atomic64_and(kept, &known->load);
+	}
+	if (!(not & NOT_BP_AT_BP)) {
+		mask = atomic64_read(&known->saved_bp);
+		kept = keep_bits(walk, i, mask, bp, walk->bp[i + 1]);
+		if (kept != mask)
+			atomic64_and(kept, &known->saved_bp);
+	}
+}
+
+/* Rule out slots of frame @i: those that do not hold what they would be loaded for */
+static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
+			    struct sbuf_constraint *known, bool bp_in_frame)
 {
 	unsigned long sp = walk->sp[i], cfa = walk->sp[i + 1], bp = walk->bp[i], slot;
-	struct constraint *known = find_constraint(ip, cfa - sp);
-	bool loads = false, saves = false;
 	u64 load = 0, saved = 0, saved_bp = 0;
-	int not = 0;
+	bool loads = false, saves = false;
 
-	if (!known)
-		return;
 	for (slot = sp; slot < cfa; slot += 8) {
 		unsigned long word = sbuf_kstack_load(slot);
 
-		if (word == cfa) {
+		if (unlikely(word == cfa)) {
 			loads = true;
 			load |= slot_bit(bp, slot);
 		}
-		if (word == walk->bp[i + 1]) {
+		if (unlikely(word == walk->bp[i + 1])) {
 			saves = true;
 			saved |= slot_bit(cfa, slot);
 			saved_bp |= slot_bit(bp, slot);
 		}
 	}
-	if (cfa - sp != known->size)
-		not |= NOT_CFA_SP;
-	if (!is_bp_in_frame(walk, i)) {
-		not |= NOT_CFA_BP | NOT_CFA_BP_IND | NOT_BP_AT_BP;
-	} else {
-		s32 above = cmpxchg(&known->above, NO_DISTANCE, (s32)(cfa - bp));
-
-		if (above != NO_DISTANCE && above != (s32)(cfa - bp))
-			not |= NOT_CFA_BP;
+	if (bp_in_frame) {
 		if (!loads)
-			not |= NOT_CFA_BP_IND;
+			atomic_or(NOT_CFA_BP_IND, &known->not);
 		atomic64_and(load, &known->load);
 		atomic64_and(saved_bp, &known->saved_bp);
 	}
+	if (!saves)
+		atomic_or(NOT_BP_SAVED, &known->not);
+	atomic64_and(saved, &known->saved);
+}
+
+/* Add what frame @i of a walk, a call, rules out for the ORC entry of its ip: lemma 4 */
+static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
+			 struct sbuf_constraint *known)
+{
+	unsigned long cfa = walk->sp[i + 1], bp = walk->bp[i];
+	bool bp_in_frame = has_bp_in_frame(walk, i);
+	int not = 0;
+
+	if (atomic64_read(&known->saved) == ~0ULL || is_large(walk, i))
+		constrain_slots(walk, i, known, bp_in_frame);
+	else
+		constrain_again(walk, i, known, bp_in_frame);
+	if (cfa - walk->sp[i] != known->size)
+		not |= NOT_CFA_SP;
+	if (!bp_in_frame) {
+		not |= NOT_CFA_BP | NOT_CFA_BP_IND | NOT_BP_AT_BP;
+	} else {
+		s32 above = READ_ONCE(known->above);
+
+		if (above == NO_DISTANCE)
+			above = cmpxchg(&known->above, NO_DISTANCE, (s32)(cfa - bp));
+		if (above != NO_DISTANCE && above != (s32)(cfa - bp))
+			not |= NOT_CFA_BP;
+	}
 	if (bp != walk->bp[i + 1])
 		not |= NOT_BP_KEPT;
-	if (!saves)
-		not |= NOT_BP_SAVED;
-	atomic64_and(saved, &known->saved);
-	atomic_or(not, &known->not);
+	if (not & ~atomic_read(&known->not))
+		atomic_or(not, &known->not);
 }
 
 /* Return true if CFA_BP_IND may load from @slot; the prologue pushes it close to the saved bp */
-static bool may_load(const struct constraint *known, unsigned long bp, unsigned long slot)
+static bool may_load(const struct sbuf_constraint *known, unsigned long bp, unsigned long slot)
 {
 	u64 bit = slot_bit(bp, slot);
 
@@ -196,7 +256,7 @@ static bool may_load(const struct constraint *known, unsigned long bp, unsigned 
 }
 
 /* Return true if BP_SAVED may load from @slot */
-static bool may_save(const struct constraint *known, unsigned long cfa, unsigned long bp,
+static bool may_save(const struct sbuf_constraint *known, unsigned long cfa, unsigned long bp,
 		     unsigned long slot)
 {
 	u64 from_cfa = slot_bit(cfa, slot), from_bp = slot_bit(bp, slot);
@@ -256,11 +316,16 @@ static bool regs_fit(struct sbuf_walk *walk, unsigned int i, unsigned long ip,
 					is_function_start(ip, walk->name));
 }
 
-/* Return true if the theorem's conditions hold for a walk: "What is kept out" in docs/recall.md */
+/*
+ * Return true if the theorem's conditions hold for a walk: "What is kept out" in docs/recall.md.
+ * Find the frames whose caller is on another stack: CFA_SP_IND.
+ */
 static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
+	unsigned long stack = stack_of(walk, walk->sp[0]), below;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
 
+	walk->switches = 0;
 	for (i = 0; i < nr; i++) {
 		const struct pt_regs *regs = (const struct pt_regs *)walk->regs[i];
 
@@ -268,22 +333,30 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 			return false;
 		if (i < frames && (!i || regs) && !regs_fit(walk, i, pc[i], regs))
 			return false;
-		if (i < frames && switches_stack(walk, i) &&
-		    !sbuf_kstack_has(walk->stack, walk->sp[i]))
-			return false;
 		if (!i)
 			continue;
 		/* On a known stack, the address in memory is the one reported, and outwards */
-		if (walk->sp[i] & 7 || !(sbuf_kstack_has(walk->stack, walk->sp[i] - 8) ||
-					 sbuf_kstack_has(sbuf_kstack_task(), walk->sp[i] - 8)) ||
-		    sbuf_kstack_load(regs ? (unsigned long)&regs->ip : walk->sp[i] - 8) != pc[i] ||
-		    (is_same_stack(walk, walk->sp[i] - 8, walk->sp[i - 1]) &&
-		     walk->sp[i] <= walk->sp[i - 1]))
+		below = stack_of(walk, walk->sp[i] - 8);
+		if (walk->sp[i] & 7 || !below || (below == stack && walk->sp[i] <= walk->sp[i - 1]) ||
+		    sbuf_kstack_load(regs ? (unsigned long)&regs->ip : walk->sp[i] - 8) != pc[i])
 			return false;
+		if (!regs && below != stack) {
+			if (!sbuf_kstack_has(walk->stack, walk->sp[i - 1]))
+				return false;
+			walk->switches |= BIT_ULL(i - 1);
+		}
+		stack = stack_of(walk, walk->sp[i]);
 	}
-	return !walk->user_regs ||
-	       (walk->sp[nr] >= walk->sp[nr - 1] &&
-		sbuf_kstack_has(sbuf_kstack_task(), walk->sp[nr] + sizeof(struct pt_regs) - 8));
+	if (!walk->user_regs)
+		return true;
+	below = stack_of(walk, walk->sp[nr] - 8);
+	if (!below || below != stack) {
+		if (!sbuf_kstack_has(walk->stack, walk->sp[nr - 1]))
+			return false;
+		walk->switches |= BIT_ULL(nr - 1);
+	}
+	return walk->sp[nr] >= walk->sp[nr - 1] &&
+	       sbuf_kstack_has(sbuf_kstack_task(), walk->sp[nr] + sizeof(struct pt_regs) - 8);
 }
 
 /* A cache entry that is being built; arrays are by segment, the first one included */
@@ -295,6 +368,7 @@ struct builder {
 	struct sbuf_check *end;			/* of the entry's memory */
 	unsigned int segments;
 	unsigned long base[SBUF_SEGMENTS];	/* in this walk */
+	unsigned long stack[SBUF_SEGMENTS];	/* stack_of() the base */
 	unsigned long from[SBUF_SEGMENTS];	/* slots from here on are of this segment */
 	unsigned long low[SBUF_SEGMENTS];		/* lowest slot */
 	unsigned long high[SBUF_SEGMENTS];	/* end of the highest slot */
@@ -308,7 +382,7 @@ static unsigned int find_segment(const struct builder *builder, const unsigned l
 	unsigned int n = builder->segments;
 
 	while (--n > 0)
-		if (address >= from[n] && is_same_stack(builder->walk, address, builder->base[n]))
+		if (address >= from[n] && sbuf_kstack_has(builder->stack[n], address))
 			break;
 	return n;
 }
@@ -324,8 +398,8 @@ static unsigned int use_slot(struct builder *builder, unsigned long slot)
 }
 
 /* Check that @slot, or the register bp if that is 0, holds @value; false if there is no room */
-static bool add_check(struct builder *builder, unsigned long slot, unsigned int value_base,
-		      s64 value)
+static __always_inline bool add_check(struct builder *builder, unsigned long slot,
+				      unsigned int value_base, s64 value)
 {
 	struct sbuf_entry *entry = builder->entry;
 	unsigned int slot_base = SBUF_BASE_BP;
@@ -396,12 +470,12 @@ static bool add_bp(struct builder *builder, unsigned long slot, unsigned long va
 
 /* Check what CFA_BP_IND may load in frame @i: lemma 3; false if there is no room */
 static bool add_cfa_checks(struct builder *builder, unsigned int i,
-			   const struct constraint *known)
+			   const struct sbuf_constraint *known)
 {
 	unsigned long cfa = frame_cfa(builder->walk, i), bp = builder->walk->bp[i], slot;
 
 	/* A realigned frame has a copy of the return address between these */
-	if (cfa == bp + 16)
+	if (cfa == bp + 16 || (known && atomic_read(&known->not) & NOT_CFA_BP_IND))
 		return true;
 	for (slot = frame_low(builder->walk, i); slot < cfa; slot += 8)
 		if (sbuf_kstack_load(slot) == cfa && may_load(known, bp, slot) &&
@@ -410,15 +484,49 @@ static bool add_cfa_checks(struct builder *builder, unsigned int i,
 	return true;
 }
 
+/*
+ * Check what BP_SAVED may load in frame @i, a call that is not large: only slots that @known leaves, by bits
+ * of @mask from @from, but for those of @but from the cfa
+ */
+static int add_bp_bits(struct builder *builder, unsigned int i, unsigned long from, u64 mask,
+		       u64 but)
+{
+	const struct sbuf_walk *walk = builder->walk;
+	int n = 0;
+
+	for (mask = keep_bits(walk, i, mask, from, walk->bp[i + 1]); mask; mask &= mask - 1) {
+		unsigned long slot = from + 64 - __ffs64(mask) * 8;
+
+		if (but & slot_bit(walk->sp[i + 1], slot))
+			continue;
+		if (!add_bp(builder, slot, walk->bp[i + 1]))
+			return -1;
+		n++;
+	}
+	return n;
+}
+
 /* Check what BP_SAVED may load in frame @i: lemma 2; how many checks, or -1 if there is no room */
 static int add_bp_checks(struct builder *builder, unsigned int i,
-			 const struct constraint *known)
+			 const struct sbuf_constraint *known)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	unsigned long cfa = frame_cfa(walk, i), slot;
 	unsigned long end = cfa + (walk->regs[i + 1] ? sizeof(struct pt_regs) : 0);
-	int n = 0;
+	int n = 0, more = 0;
 
+	if (known && !is_large(walk, i)) {
+		int not = atomic_read(&known->not);
+		u64 saved = atomic64_read(&known->saved);
+
+		if (not & NOT_BP_SAVED)
+			return 0;
+		n = add_bp_bits(builder, i, cfa, saved, 0);
+		if (n >= 0 && !(not & NOT_BP_AT_BP))
+			more = add_bp_bits(builder, i, walk->bp[i],
+					   atomic64_read(&known->saved_bp), saved);
+		return n < 0 || more < 0 ? -1 : n + more;
+	}
 	for (slot = frame_low(walk, i); slot < end; slot += 8) {
 		if (sbuf_kstack_load(slot) != walk->bp[i + 1] ||
 		    !may_save(known, cfa, walk->bp[i], slot))
@@ -447,36 +555,36 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 	}
 	builder->located[n] = slot;
 	builder->base[n] = base;
+	builder->stack[n] = stack_of(walk, base);
 	builder->from[n] = from;
 	builder->low[n] = base;
 	builder->high[n] = base;
 	/* The caller's sp must lie above frame @i's, on one stack: lemma 6 */
-	segment->gap = is_same_stack(walk, base, builder->base[n - 1]) ?
+	segment->gap = builder->stack[n] && builder->stack[n] == builder->stack[n - 1] ?
 		(walk->sp[i] - builder->base[n - 1]) - (walk->sp[i + 1] - base) : LONG_MIN;
 	builder->segments++;
 	return true;
 }
 
 /* Return true if frame @i, a call, is of varying size and can begin a segment */
-static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i, unsigned long ip)
+static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i)
 {
-	const struct constraint *known = is_call(walk, i) ? find_constraint(ip, 0) : NULL;
+	const struct sbuf_constraint *known = walk->known[i];
 
-	return known && atomic_read(&known->not) & NOT_CFA_SP && is_bp_in_frame(walk, i);
+	return known && has_bp_in_frame(walk, i) && atomic_read(&known->not) & NOT_CFA_SP;
 }
 
 /* Begin segments where registers were saved, stacks switched, and frames vary in size */
-static bool add_segments(struct builder *builder, const unsigned long *pc,
-			 unsigned int frames)
+static bool add_segments(struct builder *builder, unsigned int frames)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	unsigned int variable = 0, others = 0, i;
 
 	for (i = 0; i < frames; i++) {
 		others += walk->regs[i + 1] || switches_stack(walk, i);
-		variable += is_variable_frame(walk, i, pc[i]);
+		variable += is_variable_frame(walk, i);
 	}
-	for (i = 0; i < frames; i++) {
+	for (i = 0; i < frames && others + variable; i++) {
 		unsigned long regs = walk->regs[i + 1];
 
 		if (regs) {
@@ -491,7 +599,7 @@ static bool add_segments(struct builder *builder, const unsigned long *pc,
 			    is_near_stack(walk->sp[i + 1], walk->sp[i]) ||
 			    !add_segment(builder, i, was, was, walk->sp[i]))
 				return false;
-		} else if (is_variable_frame(walk, i, pc[i])) {
+		} else if (is_variable_frame(walk, i)) {
 			/* The outermost ones, as many as there are segments for */
 			if (variable-- + others < SBUF_SEGMENTS &&
 			    !add_segment(builder, i, walk->bp[i], walk->sp[i], 0))
@@ -525,16 +633,14 @@ static bool add_returns(struct builder *builder, const unsigned long *pc, unsign
 }
 
 /* Check the values of bp that can matter, outermost first: lemmas 1 to 3 */
-static bool add_frame_pointers(struct builder *builder, const unsigned long *pc,
-			       unsigned int frames)
+static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {
-		const struct constraint *known =
-			is_call(walk, i) ? find_constraint(pc[i], 0) : NULL;
+		const struct sbuf_constraint *known = walk->known[i];
 		int not = known ? atomic_read(&known->not) : 0;
 		bool want_here = want;
 
@@ -546,7 +652,7 @@ static bool add_frame_pointers(struct builder *builder, const unsigned long *pc,
 			if (n < 0 || (!n && !want))
 				return false;
 		}
-		if (!is_bp_in_frame(walk, i))
+		if (!has_bp_in_frame(walk, i))
 			continue;
 		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND)) {
 			if (!add_cfa_checks(builder, i, known))
@@ -582,12 +688,11 @@ static bool bound_segments(struct builder *builder)
 	unsigned int i;
 
 	for (i = 0; i < builder->segments; i++) {
-		bool on_task = sbuf_kstack_has(task, builder->base[i]);
-		unsigned long stack = on_task ? task : builder->walk->stack;
+		unsigned long stack = builder->stack[i];
 		unsigned long size = builder->high[i] - builder->low[i];
 		struct sbuf_segment *segment;
 
-		if (!builder->located[i] || builder->low[i] < stack ||
+		if (!builder->located[i] || !stack || builder->low[i] < stack ||
 		    builder->high[i] > stack + THREAD_SIZE)
 			return false;
 		if (!i) {
@@ -597,7 +702,7 @@ static bool bound_segments(struct builder *builder)
 		segment = &builder->entry->segment[i - 1];
 		segment->low = builder->base[i] - builder->low[i];
 		segment->span = THREAD_SIZE - size;
-		segment->stack = on_task ? SBUF_BASE_TASK : SBUF_BASE_STACK;
+		segment->stack = stack == task ? SBUF_BASE_TASK : SBUF_BASE_STACK;
 		if (!segment->has_ret)
 			return false;
 	}
@@ -617,21 +722,30 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 		.base = { walk->sp[0] }, .from = { walk->sp[0] }, .low = { walk->sp[0] },
 		.high = { walk->sp[0] }, .located = { true },
 	};
-	find_switches(walk, frames);
+	builder->stack[0] = stack_of(walk, walk->sp[0]);
 	if (!walk_fits(walk, pc, nr))
 		return 0;
 	/* Only calls: the unwinder looks up another address's ORC entry for other frames */
-	for (i = 1; i < frames; i++)
+	walk->bp_in_frame = 0;
+	for (i = 0; i < frames; i++) {
+		struct sbuf_constraint *known = NULL;
+
+		if (is_bp_in_frame(walk, i))
+			walk->bp_in_frame |= BIT_ULL(i);
 		if (is_call(walk, i))
-			constrain_ip(walk, i, pc[i]);
+			known = find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]);
+		if (known)
+			constrain_ip(walk, i, known);
+		walk->known[i] = known;
+	}
 
 	entry->frames = 0;
 	entry->runs = 0;
-	if (!add_segments(builder, pc, frames))
+	if (!add_segments(builder, frames))
 		return 0;
 	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
 	entry->segments = builder->segments - 1;
-	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, pc, frames) ||
+	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, frames) ||
 	    !add_end(builder, nr) || !bound_segments(builder))
 		return 0;
 	return (void *)builder->next - (void *)entry;

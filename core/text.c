@@ -13,9 +13,11 @@
  * printf "%s" of the log prints whole records only, at every instant: a record that is being copied
  * begins with a NUL until the copy is complete.
  */
+#include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/lockdep.h>
+#include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -44,18 +46,43 @@ void sbuf_text_printable(char *out, const char *comm)
 	out[i] = '\0';
 }
 
+/*
+ * Lines of the kernel's own functions, by a hash of the address: stacks have most of their frames in
+ * common, and looking one up takes 6,000 instructions.  Lines that end in ']' are of code that can
+ * go away.
+ */
+static struct line {
+	unsigned long pc;
+	u32 len;
+	char text[52];
+} known_line[256];
+
 /* Append a line as "%pS\n" prints it; return its length, or 0 if there is no room */
 static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc)
 {
-	static char name[KSYM_SYMBOL_LEN];
-	unsigned int len = IS_ENABLED(CONFIG_KALLSYMS) ? sprint_symbol(name, pc) :
-			   sprintf(name, "0x%016lx", pc);
+	static char name[KSYM_SYMBOL_LEN + 1];
+	struct line *line = &known_line[hash_long(pc, ilog2(ARRAY_SIZE(known_line)))];
+	const char *from = line->text;
+	unsigned int len = line->len;
 
-	if (len + 1 >= room)
+	if (line->pc != pc) {
+		from = name;
+		len = sprint_symbol(name, pc);
+		name[len++] = '\n';
+		/* A panic may stop this halfway */
+		WRITE_ONCE(line->pc, 0);
+		barrier();
+		if (len <= sizeof(line->text) && name[len - 2] != ']') {
+			memcpy(line->text, name, len);
+			line->len = len;
+			barrier();
+			WRITE_ONCE(line->pc, pc);
+		}
+	}
+	if (len >= room)
 		return 0;
-	memcpy(text, name, len);
-	text[len] = '\n';
-	return len + 1;
+	memcpy(text, from, len);
+	return len;
 }
 
 /* Render a stack and its first event into @record; return the length */

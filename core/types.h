@@ -101,7 +101,9 @@ struct sbuf_start {
  * @regs:	where the registers lie that were saved where each frame was interrupted, or 0
  * @stack:	where the stack begins that the walk began on
  * @switches:	frames that change the stack, a bit each: see switches_stack()
+ * @bp_in_frame: frames whose bp may be their frame pointer, a bit each: see is_bp_in_frame()
  * @builder:	memory for struct builder
+ * @known:	constraints of each frame's ip, or NULL, once @name is no longer needed
  * @name:	for the name of a frame's symbol
  */
 struct sbuf_walk {
@@ -116,8 +118,12 @@ struct sbuf_walk {
 	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
 	unsigned long stack;
 	u64 switches;
-	u64 builder[34];
-	char name[KSYM_SYMBOL_LEN];
+	u64 bp_in_frame;
+	u64 builder[40];
+	union {
+		struct sbuf_constraint *known[STACKBUF_DEPTH_MAX];
+		char name[KSYM_SYMBOL_LEN];
+	};
 };
 
 /**

@@ -37,11 +37,31 @@ stack() {
 	awk '$1 == "stack" { n++; bad += $3 > $4 || $3 < 100; print } END { exit n < 3 || bad }' "$work/guest.log"
 }
 
+# sights NAME TIMES PLUS: in each context and at each depth that event of a stack costs that many
+# times what a walk does, and that many instructions, at most
+sights() {
+	awk -v name="$1" -v times="$2" -v plus="$3" '$1 == "sight" {
+			split($2, is, "_")
+			cost[is[1], is[2] " " $3] = $4
+			if (is[1] == "walk")
+				at[is[2] " " $3]
+		}
+		END {
+			for (i in at) {
+				n++
+				most = times * cost["walk", i] + plus
+				print i ": " cost[name, i] ", at most " most
+				bad += !cost[name, i] || cost[name, i] > most
+			}
+			exit n < 10 || bad
+		}' "$work/guest.log"
+}
+
 irqs() {
 	local kernel words cross reader='' options=()
 
 	kernel_of "$1" || return
-	measured_build "$1" irqs && mv "$work/vm/irqs"/* "$work/vm/" && build_reader "$1" &&
+	measured_build "$1" irqs && mv "$work/vm/irqs"/* "$work/vm/" && build "$1" plain && build_reader "$1" &&
 		cp "$here/guest/irqs.sh" "$work/vm/run" && chmod +x "$work/vm/run" || echo "not ok everything is built"
 	# For other kernels the cycle counter does not count instructions
 	case $1 in
@@ -57,6 +77,9 @@ irqs() {
 		result "interrupts off: that does not depend on symbols" alike
 		result "interrupts off: a page of the ring is counted and cleared" within page
 		result "interrupts off: the table is full" within full
+		result "the first event of a stack costs a walk and a half and 3,000 instructions at most" \
+			sights first 1.5 3000
+		result "the second one costs no more than a walk" sights second 1.15 0
 		result "a probe where a module's function begins is recalled" \
 			[ "$(figure recalled many-probe 3)" -ge 90 ]
 	else

@@ -471,7 +471,7 @@ bool sbuf_modules_is_one(const struct module *module)
 	return true;
 }
 
-bool sbuf_recall_is_stable(unsigned long ip)
+bool sbuf_recall_is_stable_module(unsigned long ip)
 {
 	return ip >= __START_KERNEL_map;
 }

@@ -378,14 +378,17 @@ static void free_table(struct table *t)
 /* At rest, the worker has rendered all texts soon */
 static void load_at_rest(struct arrays *a, const char *dir)
 {
-	unsigned int tries, page;
+	unsigned int tries, page, last = 1500;
 
 	for (tries = 0; ; tries++) {
 		load(a, dir);
 		for (page = 0; page < a->stacks_size / PAGE && !a->stacks[page].pending; page++)
 			;
-		if (page == a->stacks_size / PAGE || tries == 100)
+		if (tries == last)
 			return;
+		/* Once more: the worker may have been at work while the first files were read */
+		if (page == a->stacks_size / PAGE)
+			last = tries + 1;
 		free(a->info);
 		free(a->events);
 		free(a->stacks);

@@ -27,6 +27,7 @@ int step_right;
 static unsigned int step_mode;	/* STEP_HELD etc. */
 u64 step_new;
 struct kprobe *step_only;
+static struct task_struct *step_task;	/* stackbuf's workers may come there, too */
 static struct debugfs_blob_wrapper step_blob;
 
 #define STEP_HELD	1	/* the probe saves held registers, to be recalled */
@@ -38,7 +39,7 @@ static int step_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	void *to = step_copy;
 
-	if (!READ_ONCE(step_armed) || (step_only && step_only != p))
+	if (!READ_ONCE(step_armed) || (step_only ? step_only != p : step_task != current))
 		return 0;
 	step_armed = false;
 	step_hit = true;
@@ -53,7 +54,10 @@ static int step_handler(struct kprobe *p, struct pt_regs *regs)
 	to += stackbuf_info.events_size;
 	memcpy(to, stackbuf_stacks, stackbuf_info.stacks_size);
 	to += stackbuf_info.stacks_size;
-	memcpy(to, stackbuf, stackbuf_info.text_size);
+	/* A worker may write on another CPU: as a reader that copies until two copies agree */
+	do
+		memcpy(to, stackbuf, stackbuf_info.text_size);
+	while (memcmp(to, stackbuf, stackbuf_info.text_size));
 	if (step_mode & STEP_HELD) {
 		struct held *h = this_cpu_ptr(&held);
 		u64 before = walks();
@@ -144,6 +148,7 @@ static void step_worker(struct worker *wk)
 			break;
 	if (step_mode & STEP_RING)
 		ring_shut(true);
+	step_task = current;
 	WRITE_ONCE(step_armed, true);
 	calls = 0;
 	step_save(step_mode & STEP_TABLE ? 0x100000 + step_new++ : wk->arg[1], wk->arg);

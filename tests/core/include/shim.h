@@ -107,6 +107,7 @@ typedef unsigned int gfp_t;
 #define __ffs64(n)		((unsigned int)__builtin_ctzll(n))
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof((p)->member[0]))
 #define GOLDEN_RATIO_64		0x61C8864680B583EBULL
+#define hash_long(n, bits)	((n) * GOLDEN_RATIO_64 >> (64 - (bits)))
 
 /* -------------------------------------------------------------- memory order --- */
 
