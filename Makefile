@@ -215,7 +215,7 @@ dist:
 
 # Both build from what "make dist" has packed, and leave nothing outside of build/
 deb rpm: dist
-	@scripts/machine/stackbuf-setup packages
+	@scripts/machine/stackbuf-setup $@
 	@packaging/build $@ '$(VERSION)'
 
 # Packages, and the kernels of the tests: minutes, once

@@ -62,7 +62,8 @@ static void check_option(const struct args *a, enum option_id id)
 	if (!(o->commands & BIT(a->command)) && c->lack && other_takes(a, id))
 		die(EXIT_USAGE, "%s --%s: %s", c->name, o->name, c->lack);
 	if (!(o->commands & BIT(a->command)))
-		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf --help)", o->name, c->name);
+		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf %s --help)", o->name, c->name,
+		    c->name);
 	if (args_watch(a) && args_live(a) && o->past)
 		die(EXIT_USAGE,
 		    "--%s chooses among what was recorded: name a source with -f before \"%s\"",

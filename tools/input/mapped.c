@@ -146,7 +146,9 @@ const char *mapped_record(struct dump_file *f,
 	struct record_walk w = { .file = f, .page = page, .arg = arg };
 	const char *why;
 
-	if (f->kind == DUMP_RAW || !f->vmcoreinfo.size)
+	if (f->kind == DUMP_RAW)
+		return "a raw image names no place of its VMCOREINFO";
+	if (!f->vmcoreinfo.size)
 		return "there is no VMCOREINFO";
 	w.tables = page_tables_open(f);
 	if (!w.tables)

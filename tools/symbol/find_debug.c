@@ -465,8 +465,8 @@ static void open_module(struct debug_files *d, struct debug_file *dbg)
 				     dirs ? *d->config.modules : "the usual places",
 				     dirs ? " or the usual places" : "",
 				     dirs ? "" : " (name its directory: -m)");
-		if (d->directory[1].path && access(d->directory[1].path, F_OK) &&
-		    is_debian(d->release, d->config.version))
+		if (strcmp(dbg->name, "stackbuf") && d->directory[1].path &&
+		    access(d->directory[1].path, F_OK) && is_debian(d->release, d->config.version))
 			add_hint(&dbg->missing,
 				 xasprintf("Debian's package linux-image-%s-dbg has the kernel's own",
 					   d->release));
