@@ -8,9 +8,8 @@
  *
  *  1. Mark the stacks that the ring refers to.  Unlink those of the others from their chains
  *     that were seen least recently.
- *  2. Wait until every CPU has taken an interrupt.  A save that found one of them before had
- *     interrupts off until its event was in the ring; an NMI completes before the interrupt is
- *     taken.  No save can find them from here on.
+ *  2. Wait for saves in progress: sbuf_synchronize_saves().  One that found one of them before has
+ *     its event in the ring then.  No save can find them from here on.
  *  3. Mark again.  Relink the stacks that the ring refers to now.
  *  4. Free the others.
  *
@@ -18,12 +17,9 @@
  * it clears the page.  So if step 3 no longer finds an event, no CPU will use its stack for it.
  *
  * If that frees little, the oldest pages of the ring are closed and cleared, and all starts again.
- *
- * cpus_read_lock() keeps CPUs from going on- or offline.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
-#include <linux/cpu.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/lockdep.h>
@@ -36,6 +32,7 @@
 #include "text.h"
 #include "worker.h"
 
+/* Protects the links of chains, flags of stacks, and the text log */
 DEFINE_MUTEX(sbuf_table_mutex);
 
 static DECLARE_BITMAP(marked, SBUF_GRANULES);
@@ -218,9 +215,13 @@ static void retire_pages(u64 seq)
 	}
 }
 
-/* One round: free the stacks seen least recently that the ring does not refer to */
-static void evict_unreferenced(u32 wanted)
+/*
+ * One round: free the stacks seen least recently that the ring does not refer to.  Return how many
+ * jiffies it waited.
+ */
+static unsigned long evict_unreferenced(u32 wanted)
 {
+	unsigned long waited;
 	struct stackbuf_stack *stack;
 	u32 granule = 0;
 	u64 age;
@@ -232,7 +233,9 @@ static void evict_unreferenced(u32 wanted)
 		if (!test_bit(granule, marked) && READ_ONCE(stack->seen) < age)
 			unlink_stack(stack);
 
+	waited = jiffies;
 	sbuf_synchronize_saves();
+	waited = jiffies - waited;
 
 	mark_referenced();
 	/* T4: before granules are freed, so that the next stack there gets another id */
@@ -257,6 +260,7 @@ static void evict_unreferenced(u32 wanted)
 		WRITE_ONCE(stack->id, 0);
 		sbuf_table_free(granule, sbuf_table_granules(stack->words));
 	}
+	return waited;
 }
 
 static void evict_stacks(struct work_struct *work)
@@ -271,8 +275,7 @@ static void evict_stacks(struct work_struct *work)
 	u32 used, wanted;
 
 	mutex_lock(&sbuf_table_mutex);
-	cpus_read_lock();
-	/* Not before: to wait for a CPU that goes offline, or for a suspend, is not work */
+	/* To wait is not work */
 	started = jiffies;
 	for (round = 1; ; round++) {
 		used = atomic_read(&sbuf_table_used);
@@ -282,12 +285,11 @@ static void evict_stacks(struct work_struct *work)
 			wanted = SBUF_GRANULES / 8 + 1;
 		if (!wanted)
 			break;
-		evict_unreferenced(wanted);
+		started += evict_unreferenced(wanted);
 		if (atomic_read(&sbuf_table_used) <= MUCH_USED || round > rounds)
 			break;
 		retire_pages(oldest + 1 + DIV_ROUND_UP(SBUF_EVENT_PAGES * round, 8));
 	}
-	cpus_read_unlock();
 	mutex_unlock(&sbuf_table_mutex);
 	/* Saves may search for granules again */
 	atomic_set(&sbuf_table_misses, 0);
@@ -316,8 +318,9 @@ void sbuf_evict_request(void)
 
 /*
  * Another module may be loaded at @text later.  Its stacks may have equal frames and are others, so
- * the stacks of this one must not be found again.  Its symbols are still there, but not for long.  No CPU runs this code or returns to it any
- * more, so no save in progress is about to find one of them.
+ * the stacks of this one must not be found again.  Its symbols are still there, but not for long.
+ * No CPU runs this code or returns to it any more, so no save in progress is about to find one of
+ * them.
  */
 void sbuf_evict_expire(unsigned long text, unsigned long size)
 {

@@ -6,7 +6,6 @@
  * worker empties the other half, and allocation goes on there.  Stacks that still occur are learnt
  * again.
  */
-#include <linux/cpu.h>
 
 #include "recall_cache.h"
 #include "worker.h"
@@ -165,7 +164,6 @@ static void recycle_half(struct work_struct *work)
 		return;
 	half ^= HALF_BIT;
 	first = half ? SBUF_HALF_UNITS : 0;
-	cpus_read_lock();
 	WRITE_ONCE(sbuf_cache_recycling, first);
 	sbuf_synchronize_saves();
 	for (i = 0; i < SBUF_INDEX_SLOTS; i++)
@@ -173,7 +171,6 @@ static void recycle_half(struct work_struct *work)
 	for (i = 0; i < SBUF_GRANULES; i++)
 		clear_if_in_half(&sbuf_newest[i].unit, first);
 	sbuf_synchronize_saves();
-	cpus_read_unlock();
 	WRITE_ONCE(sbuf_cache_generation, sbuf_cache_generation + 1);
 	WRITE_ONCE(sbuf_cache_recycling, 2 * SBUF_HALF_UNITS);
 	/* C2: no CPU compares an entry of this half any more.  Unit 0 means none */

@@ -9,7 +9,11 @@
  * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt each other on a
  * CPU; each has its own struct sbuf_scratch, so that nothing large lies on the stack under study.
  */
+#include <linux/cpumask.h>
 #include <linux/minmax.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "depth.h"
@@ -113,6 +117,7 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 {
 	struct sbuf_scratch *scratch;
 	struct sbuf_cpu *cpu;
+	bool unwatched;
 	s64 result = 0;
 	int nest, nr;
 
@@ -124,13 +129,24 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 		goto out;
 	}
 	scratch = &cpu->scratch[nest - 1];
+	unwatched = !rcu_is_watching() || !cpu_online(raw_smp_processor_id());
+	if (unlikely(unwatched)) {
+		this_cpu_inc(sbuf_cpu->unwatched);
+		smp_mb();	/* E2: before the lookup */
+	}
 
 	nr = walk_stack(scratch, &save);
+	/*
+	 * A recall does not count: learn no path that RCU may not watch.  Where the idle task is,
+	 * that changes; elsewhere it depends on the path alone.
+	 */
+	if (unwatched || (save.context == STACKBUF_TASK && is_idle_task(current)))
+		scratch->walk.cacheable = false;
 	if (unlikely(nr <= 0)) {
 		result = nr;
 		if (!nr)
 			sbuf_count(STACKBUF_LOST_EMPTY);
-		goto out;
+		goto out_walked;
 	}
 	if (unlikely(nr > STACKBUF_DEPTH_MAX))
 		sbuf_trace_encode(&scratch->trace, scratch->pc, STACKBUF_DEPTH_MAX, true);
@@ -140,6 +156,11 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 	result = store_walk(cpu, scratch, &save, recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
 		sbuf_count(STACKBUF_CUT);
+out_walked:
+	if (unlikely(unwatched)) {
+		smp_mb__before_atomic();	/* E2: after the append */
+		this_cpu_dec(sbuf_cpu->unwatched);
+	}
 out:
 	/*
 	 * The next save on this CPU reuses the scratch.  That is ordered: it runs on the same CPU,

@@ -40,6 +40,8 @@
 #include <linux/bitops.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
@@ -63,18 +65,25 @@ u64 sbuf_table_round = SBUF_FIRST_ROUND;
 static u32 room_hint;
 atomic_t sbuf_table_misses;
 
-static void take_interrupt(void *unused)
-{
-}
-
 /*
- * Saves run with interrupts off, so once every CPU has handled this IPI, earlier saves have
- * finished.  NMIs complete before the IPI is taken.  cpus_read_lock() keeps CPUs from going on- or
- * offline.
+ * A save has interrupts off, or is in an NMI, from its lookup until the event is appended, and such
+ * regions are RCU read-side critical sections: see synchronize_rcu().  It interrupts no CPU.
+ *
+ * RCU does not wait for a CPU that it does not watch: one that is idle, is about to run user mode
+ * or a guest, or is offline.  There no stack is recalled, and sbuf_save_walked() counts in
+ * @unwatched before its lookup, with a full barrier between: either the save finds what was
+ * changed, or this finds @unwatched.
  */
 void sbuf_synchronize_saves(void)
 {
-	on_each_cpu(take_interrupt, NULL, 1);
+	int cpu;
+
+	synchronize_rcu();
+	smp_mb();	/* E2: what was changed before is there before @unwatched is read */
+	for_each_possible_cpu(cpu)
+		/* E2: then its event is in the ring */
+		while (smp_load_acquire(&per_cpu_ptr(sbuf_cpu, cpu)->unwatched))
+			cond_resched();
 }
 
 void sbuf_trace_encode(struct sbuf_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)

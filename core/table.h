@@ -32,7 +32,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 void sbuf_table_free(u32 granule, unsigned int n);
 /*
  * Wait until saves in progress on any CPU have appended their event or given up.  Process
- * context, under cpus_read_lock()
+ * context
  */
 void sbuf_synchronize_saves(void);
 

@@ -100,6 +100,7 @@ struct sbuf_start {
  * @bp:		frame pointer register in each frame, and in @user_regs
  * @regs:	where the registers lie that were saved where each frame was interrupted, or 0
  * @stack:	where the stack begins that the walk began on
+ * @with_regs:	frames that have @regs, a bit each
  * @switches:	frames that change the stack, a bit each: see switches_stack()
  * @bp_in_frame: frames whose bp may be their frame pointer, a bit each: see is_bp_in_frame()
  * @builder:	memory for struct builder
@@ -117,6 +118,7 @@ struct sbuf_walk {
 	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
 	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
 	unsigned long stack;
+	u64 with_regs;
 	u64 switches;
 	u64 bp_in_frame;
 	u64 builder[40];
@@ -167,6 +169,7 @@ struct sbuf_scratch {
  * @verify_in:	recalls until the one that is verified
  * @irq_stack:	where this CPU's stack for interrupts begins, once a walk has been there
  * @nest:	saves that have not ended on this CPU
+ * @unwatched:	of these, the walks that began while RCU did not watch the CPU
  * @scratch:	one for each of them
  */
 struct sbuf_cpu {
@@ -181,6 +184,7 @@ struct sbuf_cpu {
 	u64 recorded;
 	local_t verify_in;
 	int nest;
+	int unwatched;
 	unsigned long irq_stack;
 	struct sbuf_scratch scratch[SBUF_NESTING];
 };

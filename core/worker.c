@@ -11,9 +11,9 @@
  * it.  One queued later would stay pending until the CPU is online again, and probes are hit that
  * late.  There the request is only noted; the next request or walk on an online CPU passes it on.
  *
- * The irq_work is a hard one: PREEMPT_RT runs others in a thread of each CPU, which
- * is parked before the CPU goes offline.  For texts, which need not come at once, it is a lazy one
- * where that has no such thread: it waits for the next tick, so that an event of a new stack costs no
+ * The irq_work is a hard one: PREEMPT_RT runs others in a thread of each CPU, which is parked
+ * before the CPU goes offline.  For texts, which need not come at once, it is a lazy one where that
+ * has no such thread: it waits for the next tick, so that an event of a new stack costs no
  * interrupt.  A CPU that goes offline runs both kinds (irq_work_run()).
  */
 #include <linux/bitops.h>

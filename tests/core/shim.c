@@ -276,6 +276,15 @@ void shim_cpu_ends(void)
 
 /* ----------------------------------------------------------------- deferred --- */
 
+static void shim_do_nothing(void *unused)
+{
+}
+
+void synchronize_rcu(void)
+{
+	on_each_cpu(shim_do_nothing, NULL, 1);
+}
+
 static void shim_wait(sem_t *wake)
 {
 	while (sem_wait(wake))

@@ -105,6 +105,7 @@ typedef unsigned int gfp_t;
 #define upper_32_bits(n)	((u32)((u64)(n) >> 32))
 #define do_div(n, by)		({ u32 rest_ = (n) % (by); (n) /= (by); rest_; })
 #define __ffs64(n)		((unsigned int)__builtin_ctzll(n))
+#define hweight64(n)		((unsigned int)__builtin_popcountll(n))
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof((p)->member[0]))
 #define GOLDEN_RATIO_64		0x61C8864680B583EBULL
 #define hash_long(n, bits)	((n) * GOLDEN_RATIO_64 >> (64 - (bits)))
@@ -517,6 +518,10 @@ struct module {
 extern struct module shim_module;
 #define THIS_MODULE		(&shim_module)
 #define rcu_access_pointer(p)	READ_ONCE(p)
+#define rcu_is_watching()	true
+#define is_idle_task(task)	((task)->pid == 0)
+/* Waits until each CPU has had interrupts on, as RCU waits until it has had them and preemption on */
+void synchronize_rcu(void);
 #define rcu_dereference_sched(p)	READ_ONCE(p)
 struct kprobe { u64 missed[19]; u64 nmissed; };
 struct kernel_param_ops { int unused; };
