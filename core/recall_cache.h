@@ -56,7 +56,8 @@ static_assert(sizeof(struct sbuf_run) == sizeof(struct sbuf_check));
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
-	u64 head;	/* first word of @stack while it may be recalled, but for STACKBUF_STACK_TEXT */
+	/* First word of @stack while it may be recalled, but for STACKBUF_STACK_TEXT */
+	u64 head;
 	unsigned long ip;	/* where the walk starts */
 	u32 epoch;	/* when the walk began that it was learnt from */
 	u16 span;	/* as in struct sbuf_segment, for the first segment */

@@ -102,10 +102,16 @@ static inline bool switches_stack(const struct sbuf_walk *walk, unsigned int i)
 	return walk->switches & BIT_ULL(i);
 }
 
+/* Frames, a bit each, that saved registers or a switch of stacks lead out of */
+static inline u64 changing_frames(const struct sbuf_walk *walk)
+{
+	return walk->with_regs >> 1 | walk->switches;
+}
+
 /* Return true if frame @i was called and calls: not the innermost, no switch, no saved registers */
 static inline bool is_call(const struct sbuf_walk *walk, unsigned int i)
 {
-	return i && !walk->regs[i] && !walk->regs[i + 1] && !switches_stack(walk, i);
+	return !((changing_frames(walk) | walk->with_regs | 1) & BIT_ULL(i));
 }
 
 /* Where frame @i begins: after the switch of stacks, if there is one */
@@ -150,7 +156,8 @@ static u64 keep_bits(const struct sbuf_walk *walk, unsigned int i, u64 mask, uns
 	for (left = mask; left; left &= left - 1) {
 		unsigned long slot = from + 64 - __ffs64(left) * 8;
 
-		if (slot >= walk->sp[i] && slot < walk->sp[i + 1] && sbuf_kstack_load(slot) == value)
+		if (slot >= walk->sp[i] && slot < walk->sp[i + 1] &&
+		    sbuf_kstack_load(slot) == value)
 			kept |= left & -left;
 	}
 	return kept;
@@ -165,7 +172,7 @@ static void constrain_again(const struct sbuf_walk *walk, unsigned int i,
 	u64 mask, kept;
 
 	mask = atomic64_read(&known->saved);
-	kept = keep_bits(walk, i, mask, cfa, walk->bp[i + 1]);
+	kept = mask ? keep_bits(walk, i, mask, cfa, walk->bp[i + 1]) : 0;
 	if (kept != mask)
 		atomic64_and(kept, &known->saved);
 	if (!bp_in_frame)
@@ -326,18 +333,22 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 	unsigned int frames = nr - 1 + walk->user_regs, i;
 
 	walk->switches = 0;
+	walk->with_regs = 0;
 	for (i = 0; i < nr; i++) {
 		const struct pt_regs *regs = (const struct pt_regs *)walk->regs[i];
 
 		if (!sbuf_recall_is_stable(pc[i]))
 			return false;
+		if (regs)
+			walk->with_regs |= BIT_ULL(i);
 		if (i < frames && (!i || regs) && !regs_fit(walk, i, pc[i], regs))
 			return false;
 		if (!i)
 			continue;
 		/* On a known stack, the address in memory is the one reported, and outwards */
 		below = stack_of(walk, walk->sp[i] - 8);
-		if (walk->sp[i] & 7 || !below || (below == stack && walk->sp[i] <= walk->sp[i - 1]) ||
+		if (walk->sp[i] & 7 || !below ||
+		    (below == stack && walk->sp[i] <= walk->sp[i - 1]) ||
 		    sbuf_kstack_load(regs ? (unsigned long)&regs->ip : walk->sp[i] - 8) != pc[i])
 			return false;
 		if (!regs && below != stack) {
@@ -485,8 +496,8 @@ static bool add_cfa_checks(struct builder *builder, unsigned int i,
 }
 
 /*
- * Check what BP_SAVED may load in frame @i, a call that is not large: only slots that @known leaves, by bits
- * of @mask from @from, but for those of @but from the cfa
+ * Check what BP_SAVED may load in frame @i, a call that is not large, by what is left of its
+ * constraints: bits of @mask from @from, but for those of @but from the cfa
  */
 static int add_bp_bits(struct builder *builder, unsigned int i, unsigned long from, u64 mask,
 		       u64 but)
@@ -575,18 +586,21 @@ static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i)
 }
 
 /* Begin segments where registers were saved, stacks switched, and frames vary in size */
-static bool add_segments(struct builder *builder, unsigned int frames)
+static bool add_segments(struct builder *builder)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	unsigned int variable = 0, others = 0, i;
+	u64 others = changing_frames(walk), variable = 0, left;
+	unsigned int others_nr = hweight64(others), variable_nr, i;
 
-	for (i = 0; i < frames; i++) {
-		others += walk->regs[i + 1] || switches_stack(walk, i);
-		variable += is_variable_frame(walk, i);
-	}
-	for (i = 0; i < frames && others + variable; i++) {
-		unsigned long regs = walk->regs[i + 1];
+	for (left = walk->bp_in_frame; left; left &= left - 1)
+		if (is_variable_frame(walk, __ffs64(left)))
+			variable |= left & -left;
+	variable_nr = hweight64(variable);
+	for (left = others | variable; left; left &= left - 1) {
+		unsigned long regs;
 
+		i = __ffs64(left);
+		regs = walk->regs[i + 1];
 		if (regs) {
 			if (!add_segment(builder, i, walk->sp[i + 1], walk->sp[i + 1],
 					 regs + offsetof(struct pt_regs, sp)))
@@ -599,10 +613,9 @@ static bool add_segments(struct builder *builder, unsigned int frames)
 			    is_near_stack(walk->sp[i + 1], walk->sp[i]) ||
 			    !add_segment(builder, i, was, was, walk->sp[i]))
 				return false;
-		} else if (is_variable_frame(walk, i)) {
+		} else if (variable_nr-- + others_nr < SBUF_SEGMENTS) {
 			/* The outermost ones, as many as there are segments for */
-			if (variable-- + others < SBUF_SEGMENTS &&
-			    !add_segment(builder, i, walk->bp[i], walk->sp[i], 0))
+			if (!add_segment(builder, i, walk->bp[i], walk->sp[i], 0))
 				return false;
 		}
 	}
@@ -614,6 +627,7 @@ static bool add_returns(struct builder *builder, const unsigned long *pc, unsign
 {
 	const struct sbuf_walk *walk = builder->walk;
 	unsigned int i;
+	u64 left;
 
 	for (i = 1; i < nr; i++) {
 		unsigned long slot = walk->regs[i] ?
@@ -623,10 +637,10 @@ static bool add_returns(struct builder *builder, const unsigned long *pc, unsign
 			       pc[i] - (unsigned long)stack_trace_save))
 			return false;
 	}
-	for (i = 1; i < nr; i++) {
-		unsigned long cs = walk->regs[i] + offsetof(struct pt_regs, cs);
+	for (left = walk->with_regs & ~1ULL; left; left &= left - 1) {
+		unsigned long cs = walk->regs[__ffs64(left)] + offsetof(struct pt_regs, cs);
 
-		if (walk->regs[i] && !add_check(builder, cs, SBUF_BASE_ZERO, sbuf_kstack_load(cs)))
+		if (!add_check(builder, cs, SBUF_BASE_ZERO, sbuf_kstack_load(cs)))
 			return false;
 	}
 	return true;
@@ -741,7 +755,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 
 	entry->frames = 0;
 	entry->runs = 0;
-	if (!add_segments(builder, frames))
+	if (!add_segments(builder))
 		return 0;
 	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
 	entry->segments = builder->segments - 1;

@@ -33,7 +33,8 @@
 
 static char record[RECORD_MAX];
 
-static u64 log_at;		/* bytes written, the log being endless; at its page's begin: not begun */
+/* Bytes written, the log being endless.  A page that it is at the beginning of is not begun */
+static u64 log_at;
 static u16 log_records[SBUF_TEXT_PAGES];
 static bool log_busy;	/* a record is being appended */
 
@@ -47,9 +48,9 @@ void sbuf_text_printable(char *out, const char *comm)
 }
 
 /*
- * Lines of the kernel's own functions, by a hash of the address: stacks have most of their frames in
- * common, and looking one up takes 6,000 instructions.  Lines that end in ']' are of code that can
- * go away.
+ * Lines of the kernel's own functions, by a hash of the address: stacks have most of their frames
+ * in common, and looking one up takes 6,000 instructions.  Lines that end in ']' are of code that
+ * can go away.
  */
 static struct line {
 	unsigned long pc;
