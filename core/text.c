@@ -36,7 +36,11 @@ static char record[RECORD_MAX];
 /* Bytes written, the log being endless.  A page that it is at the beginning of is not begun */
 static u64 log_at;
 static u16 log_records[SBUF_TEXT_PAGES];
-static bool log_busy;	/* a record is being appended */
+
+/* While a record is being appended: the stack's granule, and @log_at once the record is complete */
+static bool log_busy;
+static u32 log_granule;
+static u64 log_then;
 
 void sbuf_text_printable(char *out, const char *comm)
 {
@@ -180,30 +184,41 @@ static void begin_page(void)
 	log_at += len;
 }
 
-static void append_record(unsigned int len)
+static void append_record(unsigned int len, bool was_busy)
 {
 	unsigned int used = log_at % STACKBUF_PAGE_SIZE;
-	bool was_busy = log_busy;
 
-	WRITE_ONCE(log_busy, true);
-	barrier();	/* L6 */
 	/* A panic stopped the last one: what it left after this place is blanked */
 	if (!used || used + len > STACKBUF_PAGE_SIZE || was_busy)
 		begin_page();
+	log_then = log_at + len;
 	put_record(log_place(), record, len);
-	log_records[log_at / STACKBUF_PAGE_SIZE % SBUF_TEXT_PAGES]++;
-	log_at += len;
+	barrier();	/* L6 */
+	WRITE_ONCE(log_at, log_then);
 	barrier();
+}
+
+static void end_record(u32 granule)
+{
+	log_records[(log_at - 1) / STACKBUF_PAGE_SIZE % SBUF_TEXT_PAGES]++;
+	sbuf_table_set_flag(sbuf_table_at(granule), STACKBUF_STACK_TEXT, true);
+	sbuf_table_end_pending(granule);
+	barrier();	/* L6 */
 	WRITE_ONCE(log_busy, false);
 }
 
 static void render(u32 granule)
 {
-	struct stackbuf_stack *stack = sbuf_table_at(granule);
+	unsigned int len = render_record(sbuf_table_at(granule));
+	bool was_busy = log_busy;
 
-	append_record(render_record(stack));
-	sbuf_table_set_flag(stack, STACKBUF_STACK_TEXT, true);
-	sbuf_table_end_pending(granule);
+	log_granule = granule;
+	log_then = ~0ULL;
+	barrier();	/* L6 */
+	WRITE_ONCE(log_busy, true);
+	barrier();
+	append_record(len, was_busy);
+	end_record(granule);
 }
 
 void sbuf_text_render(u32 granule)
@@ -245,6 +260,8 @@ void sbuf_text_flush_panic(void)
 	u64 until = sbuf_now() + NSEC_PER_SEC;
 	u32 granule = 0;
 
+	if (log_busy && log_at == log_then)
+		end_record(log_granule);
 	while (sbuf_now() < until && (granule = sbuf_table_next_pending(granule)))
 		render(granule);
 }

@@ -13,7 +13,7 @@ live_reader() {
 	read -ra sizes <<<"$(few 'EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096' '')"
 
 	cp "$here/guest/lib.sh" "$here/guest/tags.awk" "$work/vm/" && cp "$here/guest/log.sh" "$work/vm/run" &&
-		build_reader "$1" && build "$1" big "${sizes[@]}" || echo "not ok everything is built"
+		build_sbcheck "$1" && build_reader "$1" && build "$1" big "${sizes[@]}" || echo "not ok everything is built"
 	boot "$1" -x "$reader"
 	ended
 }

@@ -25,6 +25,7 @@ __thread unsigned int shim_preempt_count;
 __thread struct task_struct *current;
 __thread u64 shim_clock_skew;
 u32 shim_online;
+u32 shim_unwatched[SHIM_CPUS];
 int oops_in_progress;
 const char hex_asc[] = "0123456789abcdef";
 struct module shim_module = { .name = "stackbuf", .version = "shim" };
@@ -141,6 +142,8 @@ static void shim_take_ipi(void)
 
 void shim_take_irq(void)
 {
+	u32 unwatched = xchg(&shim_unwatched[shim_cpu], 0);
+
 	do {
 		bool raised;
 
@@ -163,6 +166,7 @@ void shim_take_irq(void)
 		shim_irq_off = 0;
 		barrier();
 	} while (shim_irq_pending);
+	xchg(&shim_unwatched[shim_cpu], unwatched);
 }
 
 static void shim_on_irq(int signal)
@@ -179,15 +183,16 @@ static void shim_on_irq(int signal)
 void shim_run_nmi(void)
 {
 	int off = shim_irq_off;
+	u32 unwatched;
 
 	/* Two, as an exception may interrupt an NMI */
 	if ((shim_preempt_count & NMI_MASK) >= 2 * NMI_OFFSET)
 		return;
 	shim_irq_off = 1;
 	shim_preempt_count += NMI_OFFSET;
-	barrier();
+	unwatched = xchg(&shim_unwatched[shim_cpu], 0);
 	shim_nmi();
-	barrier();
+	xchg(&shim_unwatched[shim_cpu], unwatched);
 	shim_preempt_count -= NMI_OFFSET;
 	raw_local_irq_restore(off);
 }
@@ -213,7 +218,7 @@ void cpus_read_unlock(void)
 }
 
 /* Called by workers, which are no CPUs */
-void on_each_cpu(void (*function)(void *), void *arg, int wait)
+static void shim_interrupt_cpus(void (*function)(void *), void *arg, bool watched)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	unsigned int cpu;
@@ -222,7 +227,7 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait)
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		struct shim_ipi *ipi = &shim_ipi[cpu];
 
-		if (!cpu_online(cpu))
+		if (!cpu_online(cpu) || (watched && READ_ONCE(shim_unwatched[cpu])))
 			continue;
 		ipi->function = function;
 		ipi->arg = arg;
@@ -232,7 +237,7 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait)
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		unsigned int turns = 0;
 
-		while (cpu_online(cpu) &&
+		while (cpu_online(cpu) && !(watched && READ_ONCE(shim_unwatched[cpu])) &&
 		       smp_load_acquire(&shim_ipi[cpu].done) != shim_ipi[cpu].requested) {
 			sched_yield();
 			/* ThreadSanitizer delivers signals itself, late, and now and then not */
@@ -241,6 +246,11 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait)
 		}
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+void on_each_cpu(void (*function)(void *), void *arg, int wait)
+{
+	shim_interrupt_cpus(function, arg, false);
 }
 
 void shim_cpu_starts(unsigned int cpu, struct task_struct *task)
@@ -282,7 +292,7 @@ static void shim_do_nothing(void *unused)
 
 void synchronize_rcu(void)
 {
-	on_each_cpu(shim_do_nothing, NULL, 1);
+	shim_interrupt_cpus(shim_do_nothing, NULL, true);
 }
 
 static void shim_wait(sem_t *wake)

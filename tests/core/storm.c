@@ -116,7 +116,12 @@ static void save(unsigned int level)
 	c->attempted++;
 	if (random >> 28 == 15) {
 		c->sleeper.path = which;
+		/* Never recalled: also where RCU does not watch */
+		if (!level)
+			xchg(&shim_unwatched[shim_cpu], random >> 11 & 1);
 		stackbuf_save_task(&c->sleeper, tag, &id);
+		if (!level)
+			xchg(&shim_unwatched[shim_cpu], 0);
 	} else {
 		path_build(p, end, random, &regs);
 		if (random >> 28 == 14)
@@ -179,6 +184,9 @@ static void on_hook(void)
 	static __thread u64 calls;
 	u64 random;
 
+	/* Between lookup and append, as append reads the clock: eviction must wait for that */
+	if (!rcu_is_watching() && !(next_random(&cpu_of[shim_cpu].context[0]) & 7))
+		usleep(300);
 	/* More often in what has interrupted something: five saves inside each other are rare */
 	if (++calls & (preempt_count() >> 8 ? hook_mask >> 4 : hook_mask))
 		return;

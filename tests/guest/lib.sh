@@ -165,7 +165,7 @@ dump() {
 # check [KALLSYMS]: copies the arrays to now and compares them; figures go to the file check
 check() {
 	# shellcheck disable=SC2094 # the file has the name of the command
-	dump now && /t/sbcheck check now "$@" >check 2>&1 && return
+	/t/sbcheck rest $D && dump now && /t/sbcheck check now "$@" >check 2>&1 && return
 	cat check
 	return 1
 }

@@ -199,7 +199,7 @@ storms)
 	try "refused events do not age the ring" starve few
 	try "two pages of events, all four CPUs at once: each records" shares few
 	try "NMIs over two pages of events for four CPUs" nmis few 7000 200
-	try "NMIs over a full table" nmis full 8000 5000
+	try "NMIs over a full table" nmis full 8000 5000 "" 0
 	try "NMIs over a full table, every recall verified" nmis full 7000 5000 verify=1 0
 	try "NMIs over a page of events and a full page of stacks" nmis page 8000 5000 "" 0
 	;;

@@ -8,6 +8,7 @@
  * that begins with "problem:".
  *
  *   check DIR [KALLSYMS]       compare the four arrays, while nothing is recorded
+ *   rest DIR                   wait until the workers are done
  *   stopped DIR                the same for a machine that stopped at any time
  *   events DIR                 every event, one per line, in the order of pages
  *   stacks DIR                 every stack: id, total, frames, cut, addresses
@@ -375,25 +376,38 @@ static void free_table(struct table *t)
 	free(t->by_place);
 }
 
-/* At rest, the worker has rendered all texts soon */
+static bool same_arrays(const struct arrays *a, const struct arrays *b)
+{
+	return a->info_size == b->info_size && !memcmp(a->info, b->info, a->info_size) &&
+	       a->events_size == b->events_size && !memcmp(a->events, b->events, a->events_size) &&
+	       a->stacks_size == b->stacks_size && !memcmp(a->stacks, b->stacks, a->stacks_size) &&
+	       a->text_size == b->text_size && !memcmp(a->text, b->text, a->text_size);
+}
+
+static void unload(struct arrays *a)
+{
+	free(a->info);
+	free(a->events);
+	free(a->stacks);
+	free(a->text);
+}
+
+/* At rest, the workers have soon rendered all texts and evicted what they were asked to */
 static void load_at_rest(struct arrays *a, const char *dir)
 {
-	unsigned int tries, page, last = 1500;
+	struct arrays before;
+	unsigned int tries, page;
+	bool rest = false;
 
-	for (tries = 0; ; tries++) {
+	load(a, dir);
+	for (tries = 0; tries < 1500 && !rest; tries++) {
+		before = *a;
+		usleep(20000);
 		load(a, dir);
 		for (page = 0; page < a->stacks_size / PAGE && !a->stacks[page].pending; page++)
 			;
-		if (tries == last)
-			return;
-		/* Once more: the worker may have been at work while the first files were read */
-		if (page == a->stacks_size / PAGE)
-			last = tries + 1;
-		free(a->info);
-		free(a->events);
-		free(a->stacks);
-		free(a->text);
-		usleep(20000);
+		rest = page == a->stacks_size / PAGE && same_arrays(a, &before);
+		unload(&before);
 	}
 }
 
@@ -1000,7 +1014,7 @@ static void cmd_check(const char *dir, const char *kallsyms)
 {
 	struct arrays a;
 
-	load_at_rest(&a, dir);
+	load(&a, dir);
 	if (kallsyms) {
 		read_kallsyms(kallsyms);
 		qsort(syms, nr_syms, sizeof(*syms), by_name);
@@ -1539,10 +1553,13 @@ static void cmd_step(const char *run, const char *snapshot, const char *kallsyms
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
+	struct arrays a;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!strcmp(what, "check") && (argc == 3 || argc == 4))
 		cmd_check(argv[2], argv[3]);
+	else if (!strcmp(what, "rest") && argc == 3)
+		load_at_rest(&a, argv[2]);
 	else if (!strcmp(what, "stopped") && argc == 3)
 		cmd_stopped(argv[2]);
 	else if (!strcmp(what, "events") && argc == 3)

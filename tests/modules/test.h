@@ -72,6 +72,7 @@ command_fn cmd_trace, cmd_print, cmd_kept, cmd_printid, cmd_guards;	/* test_trac
 command_fn cmd_regs, cmd_calls;						/* test_regs.c */
 command_fn cmd_panic;							/* test_panic.c */
 command_fn cmd_sights;							/* test_sights.c */
+command_fn cmd_hold;							/* test_text.c */
 
 /* Undo what commands left in place; called when the module is unloaded */
 void nest_end(void);

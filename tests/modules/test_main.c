@@ -133,6 +133,7 @@ static const struct {
 	{ "calls", cmd_calls },
 	{ "panic", cmd_panic },
 	{ "sights", cmd_sights },
+	{ "hold", cmd_hold },
 };
 
 static ssize_t run_write(struct file *file, const char __user *from, size_t size, loff_t *pos)

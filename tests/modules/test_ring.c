@@ -66,22 +66,31 @@ int cmd_turns(u64 *arg)
  */
 static unsigned int starve_none, starve_open;
 
+/* How many pages are open, but none of CPU 0's */
+static unsigned int others_open(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < stackbuf_info.events_size / STACKBUF_PAGE_SIZE; i++) {
+		u32 owner = READ_ONCE(stackbuf_events[i].owner);
+
+		n += owner > 1 && owner != U32_MAX;
+	}
+	return n;
+}
+
 static void starve_worker(struct worker *wk)
 {
 	unsigned int i, pages = stackbuf_info.events_size / STACKBUF_PAGE_SIZE;
 	unsigned long flags;
 
-	starve_open = 0;
 	starve_none = 0;
-	/* Keep requested work, as closing pages, from running on this CPU */
+	/* Its requests start no worker meanwhile, but one that was requested before may come */
 	local_irq_save(flags);
-	for (i = 0; i < pages; i++) {
-		u32 owner = READ_ONCE(stackbuf_events[i].owner);
-
-		starve_open += owner > 1 && owner != U32_MAX;
-	}
+	starve_open = others_open();
 	for (i = 0; i < wk->arg[0] && starve_open == pages; i++)
 		starve_none += !go(1, 4, leaf_tag, i);
+	starve_open = min(starve_open, others_open());
 	local_irq_restore(flags);
 }
 

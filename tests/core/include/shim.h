@@ -518,7 +518,9 @@ struct module {
 extern struct module shim_module;
 #define THIS_MODULE		(&shim_module)
 #define rcu_access_pointer(p)	READ_ONCE(p)
-#define rcu_is_watching()	true
+/* While it is set, RCU does not watch that CPU; interrupts and NMIs clear it while they run */
+extern u32 shim_unwatched[SHIM_CPUS];
+#define rcu_is_watching()	(!READ_ONCE(shim_unwatched[shim_cpu]))
 #define is_idle_task(task)	((task)->pid == 0)
 /* Waits until each CPU has had interrupts on, as RCU waits until it has had them and preemption on */
 void synchronize_rcu(void);
