@@ -83,7 +83,7 @@ extern struct sbuf_unit { u64 word[SBUF_UNIT / 8]; } __aligned(16) sbuf_cache[2 
  * by.  A slot may be stale: the entry that it leads to is checked in full.
  */
 #define SBUF_INDEX_SLOTS		16384
-#define SBUF_WAYS			4
+#define SBUF_WAYS			8
 #define SBUF_UNIT_BITS		20
 
 extern u32 sbuf_cache_index[SBUF_INDEX_SLOTS];

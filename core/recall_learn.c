@@ -524,14 +524,14 @@ static int add_bp_checks(struct builder *builder, unsigned int i,
 	const struct sbuf_walk *walk = builder->walk;
 	unsigned long cfa = frame_cfa(walk, i), slot;
 	unsigned long end = cfa + (walk->regs[i + 1] ? sizeof(struct pt_regs) : 0);
-	int n = 0, more = 0;
+	int not = known ? atomic_read(&known->not) : 0, n = 0, more = 0;
 
-	if (known && !is_large(walk, i)) {
-		int not = atomic_read(&known->not);
+	if (not & NOT_BP_SAVED)
+		return 0;
+	/* All its slots have a bit, by the cfa and by bp */
+	if (known && !is_large(walk, i) && (not & NOT_BP_AT_BP || cfa - walk->bp[i] <= 64 + 8)) {
 		u64 saved = atomic64_read(&known->saved);
 
-		if (not & NOT_BP_SAVED)
-			return 0;
 		n = add_bp_bits(builder, i, cfa, saved, 0);
 		if (n >= 0 && !(not & NOT_BP_AT_BP))
 			more = add_bp_bits(builder, i, walk->bp[i],
