@@ -471,12 +471,16 @@ struct stackbuf_stack {
  * struct stackbuf_first - the first event of a stack, after its frames
  * @time:	ns, printk's clock; 0: the rest is not yet written
  * @cpu:	the CPU that recorded it
+ * @unfit:	1: recall could not be exact for the stack's latest event that was walked
+ * @reserved:	0
  * @pid:	PID of its task in the initial namespace
  * @comm:	the task's command, NUL-terminated
  */
 struct stackbuf_first {
 	__u64 time;
-	__u32 cpu;
+	__u16 cpu;
+	__u8 unfit;
+	__u8 reserved;
 	__u32 pid;
 	char comm[STACKBUF_COMM_LEN];
 };

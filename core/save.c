@@ -69,6 +69,8 @@ static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
 		if (SBUF_HAVE_RECALL)
 			sbuf_depth_note(&scratch->walk, scratch->pc, trace->nr, trace->cut,
 					event.id);
+		if (READ_ONCE(sbuf_recall_epoch))
+			sbuf_table_set_unfit(event.id, !cacheable);
 		raw_local_irq_restore(flags);
 		why = cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
 	}

@@ -291,6 +291,8 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
 	struct stackbuf_first *first = stackbuf_first(stack);
 
 	first->cpu = raw_smp_processor_id();
+	first->unfit = false;
+	first->reserved = 0;
 	first->pid = task->pid;
 	/* Racy, as in sbuf_ring_append() */
 	data_race(memcpy(first->comm, task->comm, sizeof(first->comm)));
@@ -318,6 +320,15 @@ u32 sbuf_table_next_pending(u32 from)
 void sbuf_table_end_pending(u32 granule)
 {
 	atomic64_andnot(BIT_ULL(granule % SBUF_PAGE_GRANULES), pending_of(granule));
+}
+
+/* E1: if it is not being evicted now, it stays until interrupts are on again */
+void sbuf_table_set_unfit(u32 id, bool unfit)
+{
+	struct stackbuf_stack *stack = sbuf_table_stack(id);
+
+	if (READ_ONCE(stack->id) == id && !(READ_ONCE(stack->flags) & STACKBUF_STACK_EVICTING))
+		WRITE_ONCE(stackbuf_first(stack)->unfit, unfit);
 }
 
 /*

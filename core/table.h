@@ -50,6 +50,11 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
  * there is none.  Under sbuf_table_mutex, or when no other CPU runs, it stays.
  */
 u32 sbuf_table_next_pending(u32 from);
+/*
+ * Mark that recall cannot be exact for the stack @id, or that it can.  In the context of its event,
+ * interrupts off; nothing if it is being evicted
+ */
+void sbuf_table_set_unfit(u32 id, bool unfit);
 /* The text of a stack is no longer pending: it was rendered, or is given up */
 void sbuf_table_end_pending(u32 granule);
 

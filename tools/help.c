@@ -82,7 +82,8 @@ static void help_command(enum command_id command)
 			continue;
 		way = &command_table[i];
 		of |= BIT(i);
-		example = way->example ?: example;
+		if (way->example)
+			example = way->example;
 		/* One of the ways has words, another has none */
 		if (way->words && !words)
 			snprintf(usage, sizeof(usage), "[OPTION...] [%s]", way->words);

@@ -9,6 +9,7 @@
 #include "output/info.h"
 #include "output/json.h"
 #include "record/info.h"
+#include "symbol/frame.h"
 
 /* Print one field: as a key of @j, or as a line if @j is NULL */
 static void __attribute__((format(printf, 5, 6)))
@@ -52,6 +53,59 @@ static void info_time(const struct output *o, json_t *j, const char *key, const 
 	else
 		fprintf(o->file, "%-28s %s  (%s)\n", label, output_time(&seconds, ns, a, sizeof(a)),
 			output_time(&wall, ns, b, sizeof(b)));
+}
+
+struct place {
+	const char *name;
+	size_t len;
+	u64 events;
+};
+
+static int by_events(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->events < y->events ? 1 : -(x->events > y->events);
+}
+
+/* The functions that the stacks begin in which recall does not serve, those with most events first */
+static void output_unfit(const struct output *o, json_t *j)
+{
+	struct place *place = NULL;
+	size_t places = 0, room = 0, i, n;
+	char line[256] = "";
+	struct stack *stack;
+	u64 stacks = 0;
+
+	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); ) {
+		struct place here;
+
+		if (!stack->nr || !stack->unfit)
+			continue;
+		stacks++;
+		here.name = stack->name[0];
+		here.len = frame_function_len(here.name);
+		here.events = stack->count + stack->in_ring;
+		for (n = 0; n < places; n++)
+			if (place[n].len == here.len && !memcmp(place[n].name, here.name, here.len))
+				break;
+		if (n < places) {
+			place[n].events += here.events;
+			continue;
+		}
+		GROW(place, places, room);
+		place[places++] = here;
+	}
+	info_number(o, j, "stacks_unfit", "  unfit for recall", stacks);
+	if (places)
+		sort(place, places, sizeof(*place), by_events);
+	for (n = 0; n < places && n < 5; n++)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.*s %llu",
+			 n ? ", " : "", (int)place[n].len, place[n].name, place[n].events);
+	if (places)
+		info_field(o, j, "unfit_places", "    events by function", "%s%s", line,
+			   places > 5 ? ", ..." : "");
+	free(place);
 }
 
 /* How the record was found in a dump, and what that took */
@@ -316,6 +370,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		info_number(o, j, "evicted_events", "  events they had counted",
 			    info->evicted_events);
 	}
+	output_unfit(o, j);
 	info_number(o, j, "names_text", "  named by the text log", from[NAMES_TEXT]);
 	info_number(o, j, "names_snapshot", "  named by the snapshot", from[NAMES_SNAPSHOT]);
 	info_number(o, j, "names_kallsyms", "  named by kallsyms", from[NAMES_KALLSYMS]);

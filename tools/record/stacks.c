@@ -129,8 +129,10 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	stack->stale = raw->flags & STACKBUF_STACK_STALE;
 	stack->count = raw->count;
 	stack->seen = raw->seen;
-	if (raw->flags & STACKBUF_STACK_FIRST)
+	if (raw->flags & STACKBUF_STACK_FIRST) {
 		stack->first = stackbuf_first(raw)->time;
+		stack->unfit = stack->first && stackbuf_first(raw)->unfit;
+	}
 	return stack;
 }
 

@@ -18,6 +18,7 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @cut: the trace had more frames
  * @rendered: its text was written to the text log
  * @stale: code of its frames was unloaded
+ * @unfit: recall cannot be exact for it
  * @given: its names are as folded text gave them: no part of them is an offset or a module
  * @gone: neither its frames nor its text were found
  * @count: events that are no longer in the ring
@@ -43,6 +44,7 @@ struct stack {
 	bool cut;
 	bool rendered;
 	bool stale;
+	bool unfit;
 	bool given;
 	bool gone;
 	u64 count;

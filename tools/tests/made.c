@@ -99,13 +99,15 @@ struct stackbuf_stack *made_at(struct made *m, u32 id)
 
 static u64 granule_bits(const struct stackbuf_stack *stack, unsigned int at)
 {
-	return ((1ULL << (sizeof(*stack) + stack->words * 4 + 63) / 64) - 1) << at;
+	return ((1ULL << (stackbuf_stack_bytes(stack->words, stack->flags) + 63) / 64) - 1) << at;
 }
 
 u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 {
 	u32 frames[3 * STACKBUF_DEPTH_MAX];
 	unsigned int i, words = 0, page, at;
+	/* As made_text() has it */
+	struct stackbuf_first first = { .time = 6123456789, .cpu = 1, .pid = 42, .comm = "made" };
 	struct stackbuf_stack stack = { 0 }, *to;
 
 	for (i = 0; i < nr; i++) {
@@ -120,7 +122,7 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 		}
 	}
 	stack.nr = nr;
-	stack.flags = cut ? STACKBUF_STACK_CUT : 0;
+	stack.flags = STACKBUF_STACK_FIRST | (cut ? STACKBUF_STACK_CUT : 0);
 	stack.words = words;
 	stack.hash = stackbuf_hash(frames, words, cut);
 	stack.seen = m->head;
@@ -128,13 +130,14 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 		for (at = 1; at < 64; at++) {
 			u64 bits = granule_bits(&stack, at);
 
-			if (sizeof(stack) + words * 4 > (64 - at) * 64 ||
+			if (stackbuf_stack_bytes(words, stack.flags) > (64 - at) * 64 ||
 			    m->stacks[page].used & bits)
 				continue;
 			m->stacks[page].used |= bits;
 			to = (void *)m->stacks[page].granule[at - 1];
 			*to = stack;
 			memcpy(to->frames, frames, words * 4);
+			*stackbuf_first(to) = first;
 			STORE(to->id, (m->epoch << m->info->id_bits) | (page * 64 + at));
 			return to->id;
 		}

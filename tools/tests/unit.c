@@ -778,20 +778,26 @@ static void test_names(void)
 		"ffffffffc0005000 t other_f\t[other]\n";
 	u64 addr[6] = { MADE_BASE + 0x7f, MADE_BASE + 0x80, 0xffffffffc0000120, 0xffffffffc0000fff,
 			0xffffffffc0001000, 0x1234 };
+	u64 other[3] = { MADE_BASE + 0x800000, MADE_BASE + 0x810000, MADE_BASE + 0x820000 };
+	u64 half_addr[4] = { MADE_BASE + 0x830000, MADE_BASE + 0x840000, addr[2], addr[3] };
+	u64 near[2] = { other[0] + 15, other[1] - 16 };
 	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
 	static char zeroes[sizeof(kallsyms)];
 	struct capture c;
 	struct record r;
 	struct stack *s;
 	struct made m;
-	u32 id, texted, half;
+	u32 id, texted, half, by_texts, stale;
 	int keep;
 	char *p;
 
 	made_init(&m, 2, 1, 2, NULL);
 	id = made_stack(&m, addr, 6, false);
-	texted = made_stack(&m, addr, 3, false);
-	half = made_stack(&m, addr, 4, false);
+	texted = made_stack(&m, other, 3, false);
+	half = made_stack(&m, half_addr, 4, false);
+	by_texts = made_stack(&m, near, 2, false);
+	stale = made_stack(&m, near, 1, false);
+	made_at(&m, stale)->flags |= STACKBUF_STACK_STALE;
 	made_text(&m, texted, "text", 3, NULL);
 	made_text(&m, half, "half", 2, "(2 more frames do not fit)");
 	e.stack = id;
@@ -808,6 +814,15 @@ static void test_names(void)
 	CHECK(s->name_origin == NAMES_KALLSYMS && s->named == 4 &&
 	      !strcmp(s->name[1], "half_1+0x10/0x20 [made]"));
 	CHECK(!strcmp(s->name[2], "mod_f+0x20/0x40 [mod]"));
+	/* Other texts have the functions; what was in a module's may be another's */
+	s = stacks_find(&r.stacks, by_texts);
+	symbols_name(&c.symbols, s);
+	CHECK(s->name_origin == NAMES_TEXT && s->named == 2 &&
+	      !strcmp(s->name[0], "text_0+0x1f/0x20 [made]") &&
+	      !strcmp(s->name[1], "text_1+0x0/0x20 [made]"));
+	s = stacks_find(&r.stacks, stale);
+	symbols_name(&c.symbols, s);
+	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
 	s = stacks_find(&r.stacks, id);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_NONE && s->named == 6);
@@ -1033,7 +1048,7 @@ static void test_directory_and_snapshot(void)
 	struct stack *stack;
 	struct stat st;
 	struct made m;
-	u64 addr[2] = { MADE_BASE + 4, MADE_BASE + 8 };
+	u64 addr[2] = { MADE_BASE + 0x4000004, MADE_BASE + 0x4000008 };
 	u32 unnamed;
 
 	make_known(&m, id, 30000);
@@ -1046,7 +1061,7 @@ static void test_directory_and_snapshot(void)
 
 	write_text(
 		"kallsyms",
-		"ffffffff81234500 T stack_trace_save\nffffffff81234506 T two\nffffffff81234600 T c\n");
+		"ffffffff81234500 T stack_trace_save\nffffffff85234500 T one\nffffffff85234506 T two\nffffffff85234600 T c\n");
 	symbols_init(&symbols, &from_dir, "kallsyms");
 	CHECK(!snapshot_write("snapshot", &set, &from_dir, &symbols, error, sizeof(error)));
 	CHECK(!*error);
@@ -1060,7 +1075,7 @@ static void test_directory_and_snapshot(void)
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);
 	CHECK(stack->name_origin == NAMES_SNAPSHOT && stack->named == 2);
-	CHECK(!strcmp(stack->name[0], "stack_trace_save+0x4/0x6") &&
+	CHECK(!strcmp(stack->name[0], "one+0x4/0x6") &&
 	      !strcmp(stack->name[1], "two+0x2/0xfa"));
 
 	/* A snapshot of the snapshot: nothing is lost */
