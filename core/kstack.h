@@ -29,7 +29,22 @@ static inline bool sbuf_kstack_has(unsigned long stack, unsigned long address)
  * sbuf_kstack_of(): where the stack begins that @sp lies on; 0 if recall does not know that stack
  */
 #if SBUF_HAVE_ORC
-/* The task's stack, or this CPU's for interrupts; a task does not migrate while on the latter */
+/*
+ * Where this CPU's stack for NMIs would begin if it were as large as the others, which end where it
+ * does; 0 if that is not known.  Below it is memory that is not mapped: read only from a stack
+ * pointer there upwards.
+ */
+static inline unsigned long sbuf_kstack_nmi(void)
+{
+	unsigned long stack = this_cpu_read(sbuf_cpu->nmi_stack);
+
+	return stack ? stack + EXCEPTION_STKSZ - THREAD_SIZE : 0;
+}
+
+/*
+ * The task's stack, or this CPU's for interrupts or for NMIs; a task does not migrate while on one
+ * of those
+ */
 static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 {
 	unsigned long stack = sbuf_kstack_task();
@@ -37,7 +52,10 @@ static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 	if (likely(sbuf_kstack_has(stack, sp)))
 		return stack;
 	stack = this_cpu_read(sbuf_cpu->irq_stack);
-	return stack && sbuf_kstack_has(stack, sp) ? stack : 0;
+	if (stack && sbuf_kstack_has(stack, sp))
+		return stack;
+	stack = this_cpu_read(sbuf_cpu->nmi_stack);
+	return stack && sp - stack <= EXCEPTION_STKSZ - sizeof(long) ? sbuf_kstack_nmi() : 0;
 }
 #elif SBUF_HAVE_RECORDS
 static inline unsigned long sbuf_kstack_of(unsigned long sp)

@@ -168,6 +168,7 @@ struct sbuf_scratch {
  * @recorded:	events recorded by this CPU
  * @verify_in:	recalls until the one that is verified
  * @irq_stack:	where this CPU's stack for interrupts begins, once a walk has been there
+ * @nmi_stack:	likewise for NMIs
  * @nest:	saves that have not ended on this CPU
  * @unwatched:	of these, the walks that began while RCU did not watch the CPU
  * @scratch:	one for each of them
@@ -186,6 +187,7 @@ struct sbuf_cpu {
 	int nest;
 	int unwatched;
 	unsigned long irq_stack;
+	unsigned long nmi_stack;
 	struct sbuf_scratch scratch[SBUF_NESTING];
 };
 

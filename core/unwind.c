@@ -7,6 +7,7 @@
 #include "frame_record.h"
 
 #if SBUF_HAVE_UNWIND
+#include <asm/cpu_entry_area.h>
 #include <asm/unwind.h>
 
 #if SBUF_HAVE_ORC
@@ -18,6 +19,8 @@ static inline void note_start(struct sbuf_walk *walk, const struct pt_regs *regs
 	walk->start_regs = regs;
 	if (state->stack_info.type == STACK_TYPE_IRQ)
 		this_cpu_write(sbuf_cpu->irq_stack, (unsigned long)state->stack_info.begin);
+	else if (state->stack_info.type == STACK_TYPE_EXCEPTION + ESTACK_NMI)
+		this_cpu_write(sbuf_cpu->nmi_stack, (unsigned long)state->stack_info.begin);
 }
 
 /* What recall compares in frame @nr; @address is 0 at the end of the walk */

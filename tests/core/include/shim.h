@@ -482,7 +482,9 @@ extern __thread struct task_struct *current;
 unsigned int stack_trace_save_tsk(struct task_struct *task, unsigned long *pc, unsigned int size,
 				  unsigned int skip);
 
-enum stack_type { STACK_TYPE_TASK, STACK_TYPE_IRQ };
+enum stack_type { STACK_TYPE_TASK, STACK_TYPE_IRQ, STACK_TYPE_EXCEPTION };
+#define ESTACK_NMI		1
+#define EXCEPTION_STKSZ		4096UL
 struct stack_info { enum stack_type type; unsigned long *begin; };
 struct unwind_state {
 	struct stack_info stack_info;
