@@ -24,15 +24,31 @@ static void index_hashes(const struct sbuf_start *start, unsigned long stack, u3
 	hash[1] = sbuf_cache_hash(start, 0, call);
 }
 
-static const struct sbuf_entry *try_set(u32 hash, const struct sbuf_start *start,
-					unsigned long stack)
+/* Units that one recall has compared: it finds most of them in both sets */
+struct tried {
+	unsigned int nr;
+	u32 unit[2 * SBUF_WAYS];
+};
+
+/* Try a set from its slot @i on */
+static const struct sbuf_entry *try_set(u32 hash, unsigned int i, const struct sbuf_start *start,
+					unsigned long stack, struct tried *tried)
 {
 	const u32 *slot = sbuf_cache_set(hash);
 	const struct sbuf_entry *entry = NULL;
-	unsigned int i;
+	unsigned int k;
+	u32 unit;
 
-	for (i = 0; i < SBUF_WAYS && !entry; i++)
-		entry = sbuf_entry_in_slot(READ_ONCE(slot[i]), hash, start, stack);
+	for (; i < SBUF_WAYS && !entry; i++) {
+		if (!sbuf_slot_unit(READ_ONCE(slot[i]), hash, &unit))
+			continue;
+		for (k = 0; k < tried->nr && tried->unit[k] != unit; k++)
+			;
+		if (k < tried->nr)
+			continue;
+		tried->unit[tried->nr++] = unit;
+		entry = sbuf_entry_in_unit(unit, start, stack);
+	}
 	return entry;
 }
 
@@ -58,7 +74,7 @@ static void add_to_index(u32 hash, u32 unit)
 		;
 	for (; i > 0; i--)
 		WRITE_ONCE(slot[i], lasting_slot(READ_ONCE(slot[i - 1])));
-	/* C1, with sbuf_entry_in_slot(): the entry is complete before it can be found */
+	/* C1, with sbuf_entry_in_unit(): the entry is complete before it can be found */
 	smp_store_release(slot, value);
 }
 
@@ -78,15 +94,18 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
 noinline struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start)
 {
 	unsigned long stack = sbuf_kstack_of(start.sp);
+	struct tried tried SBUF_UNINITIALIZED;
 	const struct sbuf_entry *entry;
 	u32 hash[2];
 
 	if (!stack)
 		return NULL;
 	index_hashes(&start, stack, hash);
-	entry = try_set(hash[0], &start, stack);
+	tried.nr = 0;
+	/* On the task's stack, sbuf_recall() has tried the first slot */
+	entry = try_set(hash[0], stack == sbuf_kstack_task(), &start, stack, &tried);
 	if (!entry)
-		entry = try_set(hash[1], &start, stack);
+		entry = try_set(hash[1], 0, &start, stack, &tried);
 	/* Not each time: entries of one set that are as frequent would displace each other */
 	else if (local_read(&this_cpu_ptr(sbuf_cpu)->verify_in) % 16)
 		return entry->stack;

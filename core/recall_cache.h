@@ -108,10 +108,11 @@ static inline u32 *sbuf_cache_set(u32 hash)
 	return &sbuf_cache_index[hash >> (32 - ilog2(SBUF_INDEX_SLOTS)) & ~(SBUF_WAYS - 1U)];
 }
 
-/* The unit in a slot; 0 or more than there are if it was indexed by another hash */
-static inline u32 sbuf_slot_unit(u32 slot, u32 hash)
+/* The unit in a slot; false if there is none, or it was indexed by another hash */
+static __always_inline bool sbuf_slot_unit(u32 slot, u32 hash, u32 *unit)
 {
-	return slot ^ hash << SBUF_UNIT_BITS;
+	*unit = slot ^ hash << SBUF_UNIT_BITS;
+	return likely(*unit - 1 < BIT(SBUF_UNIT_BITS) - 1);
 }
 
 /* Return true if the word at @base + @offset is @value: one instruction, unseen by sanitizers */
@@ -204,19 +205,14 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
 }
 
-/* The entry that a slot leads to, if it was indexed by @hash and matches; else NULL */
-static __always_inline const struct sbuf_entry *sbuf_entry_in_slot(u32 slot, u32 hash,
+/* The entry at a unit that a slot had, if it matches; else NULL */
+static __always_inline const struct sbuf_entry *sbuf_entry_in_unit(u32 unit,
 								   const struct sbuf_start *start,
 								   unsigned long stack)
 {
 	/* C1, with add_to_index(): the dependency orders the loads of the entry after the slot */
-	u32 unit = sbuf_slot_unit(slot, hash);
-	const struct sbuf_entry *entry;
+	const struct sbuf_entry *entry = sbuf_entry_at(unit);
 
-	/* Another hash: the number is no unit's */
-	if (unlikely(unit - 1 >= BIT(SBUF_UNIT_BITS) - 1))
-		return NULL;
-	entry = sbuf_entry_at(unit);
 	/*
 	 * A stack that evict.c has unlinked must not be found, whatever is put in its place now.
 	 * Both change the first word.
@@ -239,10 +235,13 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 	if (likely(sbuf_kstack_has(stack, start->sp))) {
 		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call());
 		const struct sbuf_entry *entry;
+		u32 unit;
 
-		entry = sbuf_entry_in_slot(READ_ONCE(*sbuf_cache_set(hash)), hash, start, stack);
-		if (likely(entry))
-			return entry->stack;
+		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit)) {
+			entry = sbuf_entry_in_unit(unit, start, stack);
+			if (likely(entry))
+				return entry->stack;
+		}
 	}
 	return sbuf_recall_elsewhere(*start);
 }

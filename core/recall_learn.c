@@ -346,7 +346,8 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 		if (!i)
 			continue;
 		/* On a known stack, the address in memory is the one reported, and outwards */
-		below = stack_of(walk, walk->sp[i] - 8);
+		below = likely(sbuf_kstack_has(stack, walk->sp[i] - 8)) ? stack :
+			stack_of(walk, walk->sp[i] - 8);
 		if (walk->sp[i] & 7 || !below ||
 		    (below == stack && walk->sp[i] <= walk->sp[i - 1]) ||
 		    sbuf_kstack_load(regs ? (unsigned long)&regs->ip : walk->sp[i] - 8) != pc[i])
@@ -356,7 +357,8 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 				return false;
 			walk->switches |= BIT_ULL(i - 1);
 		}
-		stack = stack_of(walk, walk->sp[i]);
+		stack = likely(sbuf_kstack_has(below, walk->sp[i])) ? below :
+			stack_of(walk, walk->sp[i]);
 	}
 	if (!walk->user_regs)
 		return true;
@@ -622,20 +624,54 @@ static bool add_segments(struct builder *builder)
 	return true;
 }
 
+/*
+ * Check the return addresses of the frames from @i on that lie in the segment of @slot, where the
+ * last one was; return the first frame that does not.  Quick: most frames come here.
+ */
+static unsigned int add_returns_like(struct builder *builder, const unsigned long *pc,
+				     unsigned int nr, unsigned int i, unsigned long slot)
+{
+	const unsigned long text = (unsigned long)stack_trace_save;
+	unsigned int n = find_segment(builder, builder->from, slot), m;
+	const unsigned long base = builder->base[n], stack = builder->stack[n];
+	const unsigned long *sp = builder->walk->sp, *regs = builder->walk->regs;
+	struct sbuf_check *next = builder->next;
+	unsigned long limit = stack + THREAD_SIZE;
+
+	for (m = n + 1; m < builder->segments; m++)
+		if (builder->stack[m] == stack)
+			limit = min(limit, builder->from[m]);
+	for (; i < nr && next < builder->end && !regs[i] && sp[i] - 8 > slot && sp[i] - 8 < limit;
+	     i++) {
+		slot = sp[i] - 8;
+		*next++ = (struct sbuf_check) { .offset = slot - base, .value = pc[i] - text };
+	}
+	if (builder->run)
+		builder->run->checks += next - builder->next;
+	else
+		builder->entry->frames += next - builder->next;
+	builder->next = next;
+	builder->high[n] = max(builder->high[n], slot + sizeof(long));
+	return i;
+}
+
 /* Check return addresses, and that saved registers are still those of kernel mode */
 static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
+	const unsigned long text = (unsigned long)stack_trace_save;
 	const struct sbuf_walk *walk = builder->walk;
-	unsigned int i;
+	unsigned int i = 1;
 	u64 left;
 
-	for (i = 1; i < nr; i++) {
+	while (i < nr) {
 		unsigned long slot = walk->regs[i] ?
 			walk->regs[i] + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
+		struct sbuf_check *last = builder->next;
 
-		if (!add_check(builder, slot, SBUF_BASE_TEXT,
-			       pc[i] - (unsigned long)stack_trace_save))
+		if (!add_check(builder, slot, SBUF_BASE_TEXT, pc[i] - text))
 			return false;
+		/* The segment's own return address is no check that others can follow */
+		i = last == builder->next ? i + 1 : add_returns_like(builder, pc, nr, i + 1, slot);
 	}
 	for (left = walk->with_regs & ~1ULL; left; left &= left - 1) {
 		unsigned long cs = walk->regs[__ffs64(left)] + offsetof(struct pt_regs, cs);
@@ -706,6 +742,9 @@ static bool bound_segments(struct builder *builder)
 		unsigned long size = builder->high[i] - builder->low[i];
 		struct sbuf_segment *segment;
 
+		/* A base that was loaded may lead anywhere below: see sbuf_kstack_nmi() */
+		if (i && stack == sbuf_kstack_nmi())
+			return false;
 		if (!builder->located[i] || !stack || builder->low[i] < stack ||
 		    builder->high[i] > stack + THREAD_SIZE)
 			return false;
