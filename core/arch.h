@@ -57,8 +57,12 @@ static inline unsigned long sbuf_arch_strip(unsigned long address)
 {
 	return address & BIT_ULL(55) ? address | GENMASK_ULL(63, vabits_actual) : address;
 }
+
+/* For an address of the kernel: what SBUF_STRIP() sets, but for the bit that must be set before */
+#define SBUF_SIGNATURE		(GENMASK_ULL(63, vabits_actual) & ~BIT_ULL(55))
 #else
 #define SBUF_STRIP(address)	(address)
+#define SBUF_SIGNATURE		0UL
 #endif
 
 /*

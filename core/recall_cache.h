@@ -53,6 +53,9 @@ struct sbuf_run {
 
 static_assert(sizeof(struct sbuf_run) == sizeof(struct sbuf_check));
 
+/* As user_cs: the stack of an idle task, where RCU watches the CPU at times only */
+#define SBUF_IDLE		1
+
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
@@ -65,7 +68,7 @@ struct sbuf_entry {
 	u8 segments;	/* number of elements of @segment */
 	s32 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 runs;	/* number of runs of checks */
-	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
+	u8 user_cs;	/* value of that cs; SBUF_IDLE; or 0 if the stack ends elsewhere */
 	u16 least;	/* bytes from the stack's beginning to the deepest start of a walk */
 	struct sbuf_segment segment[];	/* then @frames checks, then the runs */
 };
@@ -202,7 +205,10 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 			check += run->checks;
 		}
 	}
-	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
+	if (likely(entry->user_cs > SBUF_IDLE))
+		return sbuf_holds(last, entry->end, entry->user_cs);
+	/* See sbuf_synchronize_saves() */
+	return !entry->user_cs || sbuf_rcu_waits();
 }
 
 /* The entry at a unit that a slot had, if it matches; else NULL */

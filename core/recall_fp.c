@@ -31,20 +31,27 @@ static inline u64 *id_set(const struct sbuf_start *start, unsigned long depth)
 static __always_inline bool records_match(const struct stackbuf_stack *stack,
 					  const struct sbuf_start *start)
 {
-	const unsigned long end = sbuf_record_end();
+	const unsigned long last = sbuf_record_end() - 16, signature = SBUF_SIGNATURE;
 	const unsigned long text = (unsigned long)stack_trace_save;
-	const s32 *frames = (const s32 *)stack->frames;
-	unsigned long fp = *start->bp, low = start->sp;
+	const s32 *frames = (const s32 *)stack->frames, *end = frames + stack->nr;
+	unsigned long fp = *start->bp, low = start->sp, bits = 0, at, pc;
 	unsigned int nr = stack->nr, i = 1;
 
 	if (stack->words != nr || text + frames[0] != start->ip)
 		return false;
 	if (start->caller && (nr < 2 || text + frames[i++] != start->caller))
 		return false;
-	for (; i < nr; i++)
-		if (sbuf_record_next(&fp, &low, end) != text + frames[i])
+	/* As sbuf_record_next(); whether all are aligned is found at the end */
+	for (frames += i; frames < end; low = at + 16) {
+		at = fp;
+		if (unlikely(at < low || at > last))
 			return false;
-	return sbuf_record_is_last(low, fp);
+		bits |= at;
+		sbuf_kstack_load_pair(at, &fp, &pc);
+		if ((pc | signature) - text != *frames++)
+			return false;
+	}
+	return !(bits & 7) && sbuf_record_is_last(low, fp);
 }
 
 static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *start, u64 epoch)
@@ -85,7 +92,8 @@ noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
 	u64 epoch = READ_ONCE(sbuf_recall_epoch), *slot;
 	struct stackbuf_stack *stack;
 
-	if (!task || !epoch)
+	/* Where an idle task is, RCU watches at times only: see sbuf_synchronize_saves() */
+	if (!task || !epoch || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return NULL;
 	slot = id_set(start, start->sp - task);
 	stack = try_ids(slot, start, epoch);

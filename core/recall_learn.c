@@ -721,7 +721,7 @@ static bool add_end(struct builder *builder, unsigned int nr)
 	unsigned long cs = builder->walk->sp[nr] + offsetof(struct pt_regs, cs);
 	unsigned int last = builder->segments - 1;
 
-	builder->entry->user_cs = 0;
+	builder->entry->user_cs = is_idle_task(current) ? SBUF_IDLE : 0;
 	if (!builder->walk->user_regs)
 		return true;
 	if (use_slot(builder, cs) != last)

@@ -9,11 +9,7 @@
  * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt each other on a
  * CPU; each has its own struct sbuf_scratch, so that nothing large lies on the stack under study.
  */
-#include <linux/cpumask.h>
 #include <linux/minmax.h>
-#include <linux/rcupdate.h>
-#include <linux/sched.h>
-#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "depth.h"
@@ -131,7 +127,7 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 		goto out;
 	}
 	scratch = &cpu->scratch[nest - 1];
-	unwatched = !rcu_is_watching() || !cpu_online(raw_smp_processor_id());
+	unwatched = !sbuf_rcu_waits();
 	if (unlikely(unwatched)) {
 		this_cpu_inc(sbuf_cpu->unwatched);
 		smp_mb();	/* E2: before the lookup */
@@ -139,10 +135,10 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 
 	nr = walk_stack(scratch, &save);
 	/*
-	 * A recall does not count: learn no path that RCU may not watch.  Where the idle task is,
-	 * that changes; elsewhere it depends on the path alone.
+	 * A recall does not count: learn no path that RCU does not watch.  Where an idle task is,
+	 * that changes, and recall asks; elsewhere it depends on the path alone.
 	 */
-	if (unwatched || (save.context == STACKBUF_TASK && is_idle_task(current)))
+	if (unwatched)
 		scratch->walk.cacheable = false;
 	if (unlikely(nr <= 0)) {
 		result = nr;

@@ -5,6 +5,10 @@
 #ifndef STACKBUF_TABLE_H
 #define STACKBUF_TABLE_H
 
+#include <linux/cpumask.h>
+#include <linux/rcupdate.h>
+#include <linux/smp.h>
+
 #include "memory.h"
 
 /* Heads of the chains: ids, or 0 */
@@ -35,6 +39,12 @@ void sbuf_table_free(u32 granule, unsigned int n);
  * context
  */
 void sbuf_synchronize_saves(void);
+
+/* Return true if RCU makes it wait for this CPU; preemption is disabled */
+static inline bool sbuf_rcu_waits(void)
+{
+	return rcu_is_watching() && cpu_online(raw_smp_processor_id());
+}
 
 /*
  * Copy the stack with @id, any number, and its flags.  Return false if there is none.  If it has
