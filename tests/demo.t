@@ -226,7 +226,7 @@ figures() {
 
 		#define PAGE	4096
 		#define GRANULES(nr) \
-			((offsetof(struct stackbuf_stack, frames) + 4 * (nr) + STACKBUF_GRANULE - 1) / STACKBUF_GRANULE)
+			((stackbuf_stack_bytes(nr, STACKBUF_STACK_FIRST) + STACKBUF_GRANULE - 1) / STACKBUF_GRANULE)
 
 		static unsigned int bytes(unsigned long form)
 		{
@@ -243,13 +243,14 @@ figures() {
 			printf("An event takes %u bytes (%u with a tag)\n", shortest, tagged);
 			printf("follow each other on a CPU, %u otherwise.\n", full);
 			printf("A distinct stack takes %zu bytes and 4 for each frame, rounded up to %d\n",
-			       offsetof(struct stackbuf_stack, frames), STACKBUF_GRANULE);
+			       offsetof(struct stackbuf_stack, frames) + sizeof(struct stackbuf_first),
+			       STACKBUF_GRANULE);
 			printf("%d frames of a trace are kept\n", STACKBUF_DEPTH_MAX);
 			printf("event ring: %u0,000 events (each of another\n", ring / full / 10000);
 			printf("to %u0,000 (a run of one task, no tags)\n", ring / shortest / 10000);
-			printf("room for %zu,000 distinct stacks (of %d frames) to %zu,000 (of 8 or fewer)\n",
+			printf("room for %zu,000 distinct stacks (of %d frames) to %zu,000 (of 16 or fewer)\n",
 			       granules / GRANULES(STACKBUF_DEPTH_MAX) / 1000, STACKBUF_DEPTH_MAX,
-			       granules / GRANULES(8) / 1000);
+			       granules / GRANULES(16) / 1000);
 			return 0;
 		}
 	END
