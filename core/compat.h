@@ -91,6 +91,16 @@
 #define sbuf_unbound_wq		system_unbound_wq
 #endif
 
+/*
+ * Names of what CPUs can be isolated from: 04d4e665a609 ("sched/isolation: Use single feature
+ * type while referring to housekeeping cpumask"), 5.18.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+#define SBUF_HK(name)		HK_TYPE_##name
+#else
+#define SBUF_HK(name)		HK_FLAG_##name
+#endif
+
 /* Where a module's read-only data begins; *@end is set to its end */
 static inline unsigned long sbuf_module_rodata(const struct module *module, unsigned long *end)
 {

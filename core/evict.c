@@ -219,7 +219,7 @@ static void retire_pages(u64 seq)
  * One round: free the stacks seen least recently that the ring does not refer to.  Return how many
  * jiffies it waited.
  */
-static unsigned long evict_unreferenced(u32 wanted)
+static unsigned long evict_unreferenced(u32 wanted, bool soon)
 {
 	unsigned long waited;
 	struct stackbuf_stack *stack;
@@ -234,7 +234,7 @@ static unsigned long evict_unreferenced(u32 wanted)
 			unlink_stack(stack);
 
 	waited = jiffies;
-	sbuf_synchronize_saves();
+	sbuf_synchronize_saves(soon);
 	waited = jiffies - waited;
 
 	mark_referenced();
@@ -285,7 +285,7 @@ static void evict_stacks(struct work_struct *work)
 			wanted = SBUF_GRANULES / 8 + 1;
 		if (!wanted)
 			break;
-		started += evict_unreferenced(wanted);
+		started += evict_unreferenced(wanted, starved || used > MUCH_USED);
 		if (atomic_read(&sbuf_table_used) <= MUCH_USED || round > rounds)
 			break;
 		retire_pages(oldest + 1 + DIV_ROUND_UP(SBUF_EVENT_PAGES * round, 8));

@@ -184,12 +184,12 @@ static void recycle_half(struct work_struct *work)
 	half ^= HALF_BIT;
 	first = half ? SBUF_HALF_UNITS : 0;
 	WRITE_ONCE(sbuf_cache_recycling, first);
-	sbuf_synchronize_saves();
+	sbuf_synchronize_saves(false);
 	for (i = 0; i < SBUF_INDEX_SLOTS; i++)
 		clear_if_in_half(&sbuf_cache_index[i], first);
 	for (i = 0; i < SBUF_GRANULES; i++)
 		clear_if_in_half(&sbuf_newest[i].unit, first);
-	sbuf_synchronize_saves();
+	sbuf_synchronize_saves(false);
 	WRITE_ONCE(sbuf_cache_generation, sbuf_cache_generation + 1);
 	WRITE_ONCE(sbuf_cache_recycling, 2 * SBUF_HALF_UNITS);
 	/* C2: no CPU compares an entry of this half any more.  Unit 0 means none */

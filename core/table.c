@@ -42,6 +42,7 @@
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/isolation.h>
 #include <linux/smp.h>
 #include <linux/string.h>
 
@@ -67,18 +68,25 @@ atomic_t sbuf_table_misses;
 
 /*
  * A save has interrupts off, or is in an NMI, from its lookup until the event is appended, and such
- * regions are RCU read-side critical sections: see synchronize_rcu().  It interrupts no CPU.
+ * regions are RCU read-side critical sections: see synchronize_rcu().
  *
  * RCU does not wait for a CPU that it does not watch: one that is idle, is about to run user mode
  * or a guest, or is offline.  There no stack is recalled, and sbuf_save_walked() counts in
  * @unwatched before its lookup, with a full barrier between: either the save finds what was
  * changed, or this finds @unwatched.
  */
-void sbuf_synchronize_saves(void)
+void sbuf_synchronize_saves(bool soon)
 {
 	int cpu;
 
-	synchronize_rcu();
+	/*
+	 * While events are lost: interrupts CPUs that are neither idle nor in user mode without a
+	 * tick.  Not where CPUs are isolated.
+	 */
+	if (soon && !housekeeping_enabled(SBUF_HK(DOMAIN)) && !housekeeping_enabled(SBUF_HK(RCU)))
+		synchronize_rcu_expedited();
+	else
+		synchronize_rcu();
 	smp_mb();	/* E2: what was changed before is there before @unwatched is read */
 	for_each_possible_cpu(cpu)
 		/* E2: then its event is in the ring */

@@ -35,10 +35,10 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 /* Free @n granules, where no CPU finds a stack any more */
 void sbuf_table_free(u32 granule, unsigned int n);
 /*
- * Wait until saves in progress on any CPU have appended their event or given up.  Process
- * context
+ * Wait until saves in progress on any CPU have appended their event or given up; if @soon, in
+ * less than a millisecond where that may interrupt busy CPUs.  Process context
  */
-void sbuf_synchronize_saves(void);
+void sbuf_synchronize_saves(bool soon);
 
 /* Return true if RCU makes it wait for this CPU; preemption is disabled */
 static inline bool sbuf_rcu_waits(void)

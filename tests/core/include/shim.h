@@ -526,6 +526,9 @@ extern u32 shim_unwatched[SHIM_CPUS];
 #define is_idle_task(task)	((task)->pid == 0)
 /* Waits until each CPU has had interrupts on, as RCU waits until it has had them and preemption on */
 void synchronize_rcu(void);
+#define synchronize_rcu_expedited()	synchronize_rcu()
+#define housekeeping_enabled(type)	((void)(type), false)
+enum { HK_TYPE_DOMAIN, HK_TYPE_RCU };
 #define rcu_dereference_sched(p)	READ_ONCE(p)
 struct kprobe { u64 missed[19]; u64 nmissed; };
 struct kernel_param_ops { int unused; };
