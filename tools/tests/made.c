@@ -8,6 +8,7 @@
 #include "made.h"
 
 u64 made_instance = MADE_INSTANCE;
+bool made_firsts;
 
 #define STORE(place, value)	__atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
 
@@ -122,7 +123,7 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 		}
 	}
 	stack.nr = nr;
-	stack.flags = STACKBUF_STACK_FIRST | (cut ? STACKBUF_STACK_CUT : 0);
+	stack.flags = (made_firsts ? STACKBUF_STACK_FIRST : 0) | (cut ? STACKBUF_STACK_CUT : 0);
 	stack.words = words;
 	stack.hash = stackbuf_hash(frames, words, cut);
 	stack.seen = m->head;
@@ -137,7 +138,8 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 			to = (void *)m->stacks[page].granule[at - 1];
 			*to = stack;
 			memcpy(to->frames, frames, words * 4);
-			*stackbuf_first(to) = first;
+			if (made_firsts)
+				*stackbuf_first(to) = first;
 			STORE(to->id, (m->epoch << m->info->id_bits) | (page * 64 + at));
 			return to->id;
 		}

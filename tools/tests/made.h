@@ -17,6 +17,8 @@
 
 /* Which load of the module is made */
 extern u64 made_instance;
+/* Stacks have their first event, as those of today's module; their text has the same */
+extern bool made_firsts;
 
 struct made_cpu {
 	struct stackbuf_events_page *page;

@@ -560,6 +560,7 @@ static void test_stacks(void)
 	addr[2] = MADE_BASE - 0x7fffffff;
 	addr[3] = MADE_BASE - 0x80000000;
 	addr[4] = MADE_BASE + 0x80000000;
+	made_firsts = true;
 	one = made_stack(&m, addr, 1, false);
 	far = made_stack(&m, addr, 5, false);
 	deep = made_stack(&m, addr, 64, false);
@@ -604,6 +605,7 @@ static void test_stacks(void)
 	parse(&m, &r, 0);
 	CHECK(r.in_table == 4);
 	record_free(&r);
+	made_firsts = false;
 	made_free(&m);
 }
 
@@ -791,6 +793,7 @@ static void test_names(void)
 	int keep;
 	char *p;
 
+	made_firsts = true;
 	made_init(&m, 2, 1, 2, NULL);
 	id = made_stack(&m, addr, 6, false);
 	texted = made_stack(&m, other, 3, false);
@@ -853,6 +856,7 @@ static void test_names(void)
 	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
 	capture_end(&c);
 	record_free(&r);
+	made_firsts = false;
 	made_free(&m);
 }
 
