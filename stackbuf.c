@@ -260,11 +260,12 @@ static void __exit stackbuf_exit(void)
 	stackbuf_print();
 	sbuf_probe_exit();
 	sbuf_freeze(STACKBUF_UNLOADED);
+	/* While modules' symbols are still followed */
+	sbuf_text_flush();
 	sbuf_debugfs_exit();
 	sbuf_panic_exit();
 	sbuf_modules_exit();
 	sbuf_worker_exit();
-	sbuf_text_flush();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",
 		sbuf_ring_recorded(), READ_ONCE(stackbuf_info.overwritten),

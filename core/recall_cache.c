@@ -34,6 +34,7 @@ struct tried {
 static const struct sbuf_entry *try_set(u32 hash, unsigned int i, const struct sbuf_start *start,
 					unsigned long stack, struct tried *tried)
 {
+	bool nmi = stack == sbuf_kstack_nmi();
 	const u32 *slot = sbuf_cache_set(hash);
 	const struct sbuf_entry *entry = NULL;
 	unsigned int k;
@@ -47,7 +48,7 @@ static const struct sbuf_entry *try_set(u32 hash, unsigned int i, const struct s
 		if (k < tried->nr)
 			continue;
 		tried->unit[tried->nr++] = unit;
-		entry = sbuf_entry_in_unit(unit, start, stack);
+		entry = sbuf_entry_in_unit(unit, start, stack, nmi);
 	}
 	return entry;
 }

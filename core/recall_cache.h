@@ -53,9 +53,6 @@ struct sbuf_run {
 
 static_assert(sizeof(struct sbuf_run) == sizeof(struct sbuf_check));
 
-/* As user_cs: the stack of an idle task, where RCU watches the CPU at times only */
-#define SBUF_IDLE		1
-
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
@@ -68,7 +65,7 @@ struct sbuf_entry {
 	u8 segments;	/* number of elements of @segment */
 	s32 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 runs;	/* number of runs of checks */
-	u8 user_cs;	/* value of that cs; SBUF_IDLE; or 0 if the stack ends elsewhere */
+	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
 	u16 least;	/* bytes from the stack's beginning to the deepest start of a walk */
 	struct sbuf_segment segment[];	/* then @frames checks, then the runs */
 };
@@ -157,9 +154,13 @@ static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, uns
 #define SBUF_UNINITIALIZED
 #endif
 
-/* Compare the stack with an entry: the comparisons that the theorem names */
+/*
+ * Compare the stack with an entry: the comparisons that the theorem names.  @nmi: @stack is
+ * sbuf_kstack_nmi(), where no loaded address is followed
+ */
 static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
-					       const struct sbuf_start *start, unsigned long stack)
+					       const struct sbuf_start *start, unsigned long stack,
+					       bool nmi)
 {
 	const unsigned long text = (unsigned long)stack_trace_save;
 	unsigned long base[SBUF_BASES] SBUF_UNINITIALIZED;
@@ -181,6 +182,8 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	for (i = 0; i < entry->segments; i++, segment++) {
 		unsigned long is = sbuf_kstack_load(base[segment->from] + segment->offset);
 
+		if (nmi && segment->stack == SBUF_BASE_STACK)
+			return false;
 		if (unlikely(is - base[segment->stack] - segment->low > segment->span ||
 			     (long)(is - last) <= segment->gap ||
 			     !sbuf_holds(is, segment->ret_offset, text + segment->ret_value)))
@@ -205,16 +208,13 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 			check += run->checks;
 		}
 	}
-	if (likely(entry->user_cs > SBUF_IDLE))
-		return sbuf_holds(last, entry->end, entry->user_cs);
-	/* See sbuf_synchronize_saves() */
-	return !entry->user_cs || sbuf_rcu_waits();
+	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
 }
 
 /* The entry at a unit that a slot had, if it matches; else NULL */
 static __always_inline const struct sbuf_entry *sbuf_entry_in_unit(u32 unit,
 								   const struct sbuf_start *start,
-								   unsigned long stack)
+								   unsigned long stack, bool nmi)
 {
 	/* C1, with add_to_index(): the dependency orders the loads of the entry after the slot */
 	const struct sbuf_entry *entry = sbuf_entry_at(unit);
@@ -226,7 +226,7 @@ static __always_inline const struct sbuf_entry *sbuf_entry_in_unit(u32 unit,
 	if (likely((READ_ONCE(*(u64 *)entry->stack) & ~((u64)STACKBUF_STACK_TEXT << 40)) ==
 		   entry->head &&
 		   entry->epoch == READ_ONCE(sbuf_recall_epoch) &&
-		   sbuf_entry_matches(entry, start, stack)))
+		   sbuf_entry_matches(entry, start, stack, nmi)))
 		return entry;
 	return NULL;
 }
@@ -238,13 +238,16 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 {
 	unsigned long stack = sbuf_kstack_task();
 
+	/* In an idle task RCU watches at times only, and recycle_half() must wait for this */
+	if (unlikely(is_idle_task(current)) && !sbuf_rcu_waits())
+		return NULL;
 	if (likely(sbuf_kstack_has(stack, start->sp))) {
 		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call());
 		const struct sbuf_entry *entry;
 		u32 unit;
 
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit)) {
-			entry = sbuf_entry_in_unit(unit, start, stack);
+			entry = sbuf_entry_in_unit(unit, start, stack, false);
 			if (likely(entry))
 				return entry->stack;
 		}

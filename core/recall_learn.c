@@ -721,7 +721,7 @@ static bool add_end(struct builder *builder, unsigned int nr)
 	unsigned long cs = builder->walk->sp[nr] + offsetof(struct pt_regs, cs);
 	unsigned int last = builder->segments - 1;
 
-	builder->entry->user_cs = is_idle_task(current) ? SBUF_IDLE : 0;
+	builder->entry->user_cs = 0;
 	if (!builder->walk->user_regs)
 		return true;
 	if (use_slot(builder, cs) != last)
@@ -768,6 +768,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 {
 	struct builder *builder = (struct builder *)walk->builder;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
+	u64 left;
 
 	BUILD_BUG_ON(sizeof(*builder) > sizeof(walk->builder));
 	*builder = (struct builder) {
@@ -783,7 +784,8 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	for (i = 0; i < frames; i++) {
 		struct sbuf_constraint *known = NULL;
 
-		if (is_bp_in_frame(walk, i))
+		/* Where a switch leads is checked by add_segments() */
+		if (!switches_stack(walk, i) && is_bp_in_frame(walk, i))
 			walk->bp_in_frame |= BIT_ULL(i);
 		if (is_call(walk, i))
 			known = find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]);
@@ -796,6 +798,9 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	entry->runs = 0;
 	if (!add_segments(builder))
 		return 0;
+	for (left = walk->switches; left; left &= left - 1)
+		if (is_bp_in_frame(walk, __ffs64(left)))
+			walk->bp_in_frame |= left & -left;
 	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
 	entry->segments = builder->segments - 1;
 	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, frames) ||
@@ -832,7 +837,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	if (unit && entry->head == head && entry->epoch == walk->epoch) {
 		if (start.sp - walk->stack < READ_ONCE(entry->least))
 			WRITE_ONCE(entry->least, start.sp - walk->stack);
-		if (sbuf_entry_matches(entry, &start, walk->stack)) {
+		if (sbuf_entry_matches(entry, &start, walk->stack,
+				       walk->stack == sbuf_kstack_nmi())) {
 			sbuf_index_entry(unit, &start, walk->stack);
 			return true;
 		}

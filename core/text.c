@@ -53,8 +53,8 @@ void sbuf_text_printable(char *out, const char *comm)
 
 /*
  * Lines of the kernel's own functions, by a hash of the address: stacks have most of their frames
- * in common, and looking one up takes 6,000 instructions.  Lines that end in ']' are of code that
- * can go away.
+ * in common, and looking one up takes 6,000 instructions.  Modules, trampolines, BPF programs and
+ * code without a name can go away, and other code come.
  */
 static struct line {
 	unsigned long pc;
@@ -70,14 +70,15 @@ static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc)
 	const char *from = line->text;
 	unsigned int len = line->len;
 
-	if (line->pc != pc) {
+	if (!pc || line->pc != pc) {
 		from = name;
 		len = sprint_symbol(name, pc);
 		name[len++] = '\n';
 		/* A panic may stop this halfway */
 		WRITE_ONCE(line->pc, 0);
 		barrier();
-		if (len <= sizeof(line->text) && name[len - 2] != ']') {
+		if (pc && len <= sizeof(line->text) && name[len - 2] != ']' &&
+		    strncmp(name, "0x", 2) && strncmp(name, "bpf_", 4)) {
 			memcpy(line->text, name, len);
 			line->len = len;
 			barrier();
@@ -164,7 +165,8 @@ static void begin_page(void)
 
 	if (used) {
 		blank_page(log_place() - used, used);
-		log_at += STACKBUF_PAGE_SIZE - used;
+		barrier();	/* L6 */
+		WRITE_ONCE(log_at, log_at + STACKBUF_PAGE_SIZE - used);
 	}
 	page = log_place();
 	index = (page - stackbuf) / STACKBUF_PAGE_SIZE;
@@ -181,7 +183,8 @@ static void begin_page(void)
 			(unsigned int)SBUF_TEXT_PAGES, log_at / STACKBUF_PAGE_SIZE + 1,
 			stackbuf_info.load_realtime_ns);
 	put_record(page, line, len);
-	log_at += len;
+	barrier();	/* L6 */
+	WRITE_ONCE(log_at, log_at + len);
 }
 
 static void append_record(unsigned int len, bool was_busy)

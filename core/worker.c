@@ -60,11 +60,14 @@ void sbuf_worker_request(enum sbuf_worker what)
 	 * start_workers() calls (queue_work_on()), or that an interrupt calls when it ends, each
 	 * request would cause the next, and this CPU would run nothing else, not even the worker.
 	 */
+	smp_mb();	/* Q1: what there is to do is seen by a worker that starts now */
 	if (work_pending(&sbuf_worker[what]))
 		return;
 	/* irq_work_queue() has a full barrier before it checks whether the work is pending */
 	atomic_or(BIT(what), &requested_workers);
-	pass_requests(what == SBUF_WORKER_TEXT ? &start_soon : &start_now);
+	/* A CPU that is about to stop its tick would keep the lazy one until it wakes */
+	pass_requests(what == SBUF_WORKER_TEXT && !is_idle_task(current) ? &start_soon :
+			&start_now);
 }
 
 void sbuf_worker_pass_late(void)

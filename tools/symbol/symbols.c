@@ -90,7 +90,9 @@ static void read_texts(struct symbols *s)
 			nl = memchr(line, '\n', end - line);
 			if (!nl || *line == '(')
 				break;
+			/* Of BPF programs several may have been there */
 			if (!frame_parse(&f, line, nl - line) || !f.name_len || f.sizeless ||
+			    !strncmp(line, "bpf_", 4) ||
 			    f.offset >= f.size || (stack->stale && f.module_len))
 				continue;
 			GROW(s->text, s->texts, s->text_room);
