@@ -599,6 +599,30 @@ static bool overwrites_no_newer_page(void)
 	return true;
 }
 
+/* A call through NULL: its address is no line that was seen before */
+static bool renders_null(void)
+{
+	const unsigned long pc[] = { 0, path_address(5), path_address(PATH_ENTRY) };
+	const struct sbuf_save save = { .from = SBUF_FRAME };
+	struct sbuf_event event = { .save = &save, .time = 1000000 };
+	struct stackbuf_stack *stack;
+	static struct sbuf_trace trace;
+	char head[32], *at;
+	bool is_new;
+
+	WRITE_ONCE(sbuf_worker[SBUF_WORKER_TEXT].pending, 1);
+	sbuf_trace_encode(&trace, pc, ARRAY_SIZE(pc), false);
+	stack = sbuf_table_get(&trace, &is_new);
+	EXPECT(stack && is_new);
+	sbuf_table_note_first(stack, &event);
+	sbuf_text_flush();
+	WRITE_ONCE(sbuf_worker[SBUF_WORKER_TEXT].pending, 0);
+	snprintf(head, sizeof(head), "stack %u [", stack->id);
+	at = memmem(stackbuf, SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE, head, strlen(head));
+	EXPECT(at && (at = strchr(at, '\n')) && !strncmp(at, "\n0x0\nf5+", 8));
+	return true;
+}
+
 static sem_t done;
 
 static void *run(void *unused)
@@ -611,6 +635,7 @@ static void *run(void *unused)
 	shim_run_nmi();
 	save_path(5, 0);
 	save_path(5, 0);
+	result(renders_null(), "a call through NULL is rendered");
 	nmi_saves = 0;
 	nmi_recorded = 0;
 	result(whole_at_every_instruction(), "stopped at every instruction, memory is whole");
