@@ -837,9 +837,9 @@ static void check_first(const struct stack *s, const struct record *rec)
 			first.comm[i] = '?';
 	if (!first.time || first.time / 1000 != rec->us || first.cpu != rec->cpu ||
 	    first.pid != (uint32_t)rec->pid || strncmp(first.comm, rec->comm, sizeof(first.comm)))
-		problem("stack %u: first event %" PRIu64 " CPU %u PID %u %.16s, in the text %" PRIu64
-			" CPU %u PID %d %s", s->id, (uint64_t)first.time, first.cpu, first.pid,
-			first.comm, rec->us, rec->cpu, rec->pid, rec->comm);
+		problem("stack %u: first event %" PRIu64 " CPU %u PID %u %.16s, in the text %"
+			PRIu64 " CPU %u PID %d %s", s->id, (uint64_t)first.time, first.cpu,
+			first.pid, first.comm, rec->us, rec->cpu, rec->pid, rec->comm);
 }
 
 /* Compare all arrays; @rest: nothing was being recorded when they were copied */
@@ -985,7 +985,8 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		       a->info->state);
 		for (i = 0; i < t.nr; i++)
 			missing += !(t.stack[i].flags & STACKBUF_STACK_TEXT);
-		printf("records %zu textpages %u text_overwritten %" PRIu64 " text_missing %u text_given_up %" PRIu64 "\n",
+		printf("records %zu textpages %u text_overwritten %" PRIu64 " text_missing %u"
+		       " text_given_up %" PRIu64 "\n",
 		       x.nr, x.pages, (uint64_t)a->info->text_overwritten, missing,
 		       (uint64_t)a->info->text_given_up);
 		printf("off %" PRIu64 " nested %" PRIu64 " table %" PRIu64 " page %" PRIu64

@@ -51,9 +51,9 @@ int cmd_hold(u64 *arg)
 	hold_began = false;
 	hold_ms = arg[0];
 	/* A new stack has the worker come */
-	for (tries = 0; !READ_ONCE(hold_began) && tries < 2000; tries++) {
+	for (tries = 0; !READ_ONCE(hold_began) && tries < 500; tries++) {
 		go(path++, 3, leaf_tag, 0);
-		msleep(1);
+		msleep(20);
 	}
 	return READ_ONCE(hold_began) ? 0 : -ETIME;
 }

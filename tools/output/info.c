@@ -68,7 +68,7 @@ static int by_events(const void *a, const void *b)
 	return x->events < y->events ? 1 : -(x->events > y->events);
 }
 
-/* The functions that the stacks begin in which recall does not serve, those with most events first */
+/* The functions that stacks which recall does not serve begin in, by events */
 static void output_unfit(const struct output *o, json_t *j)
 {
 	struct place *place = NULL;
