@@ -524,7 +524,7 @@ extern struct module shim_module;
 extern u32 shim_unwatched[SHIM_CPUS];
 #define rcu_is_watching()	(!READ_ONCE(shim_unwatched[shim_cpu]))
 #define is_idle_task(task)	((task)->pid == 0)
-/* Waits until each CPU has had interrupts on, as RCU waits until it has had them and preemption on */
+/* Waits until each CPU that is watched has had interrupts on */
 void synchronize_rcu(void);
 #define synchronize_rcu_expedited()	synchronize_rcu()
 #define housekeeping_enabled(type)	((void)(type), false)
