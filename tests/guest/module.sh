@@ -370,7 +370,11 @@ stage wrap
 old=$(run path 0x5555 6 0 1 | sed 's/id //')
 rm -f stop
 /t/sbcheck watch "$D/text" stop >watch 2>&1 &
-run distinct 1500 5 20 >distinct
+# How many texts are given up depends on the host
+for _ in 1 2 3 4 5 6 7 8; do
+	run distinct 1500 5 20 >distinct
+	check && is "$(value wrong distinct) == 0 && $(value text_overwritten check) <= 250" >busy || break
+done
 touch stop
 wait $!
 watched=$?
@@ -384,6 +388,7 @@ wrap() {
 result "text of several laps: every record ever read is whole" wrap
 newest() {
 	id=$(run path 0x77777777 9 0 1 | sed 's/id //')
+	/t/sbcheck rest $D
 	dump now
 	# The last record of the page with the highest number
 	tr -s '\0' '\n' <now/text | awk '/^stackbuf text/ { seq = $7 }
