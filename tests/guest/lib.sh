@@ -153,8 +153,16 @@ value() {
 	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"
 }
 
-# dump FOLDER: copies the arrays while nothing is recorded
+# rest: waits until stackbuf's workers have done what was asked of them, texts to render among it
+rest() {
+	for sbcheck in /t/sbcheck "/t/${kind:-}/sbcheck"; do
+		[ ! -x "$sbcheck" ] || { "$sbcheck" rest $D; return; }
+	done
+}
+
+# dump FOLDER [NOW]: copies the arrays while nothing is recorded; with NOW, workers may be at work
 dump() {
+	[ -n "${2:-}" ] || rest
 	rm -rf "$1"
 	mkdir -p "$1"
 	for array in info events stacks text; do
@@ -165,7 +173,7 @@ dump() {
 # check [KALLSYMS]: copies the arrays to now and compares them; figures go to the file check
 check() {
 	# shellcheck disable=SC2094 # the file has the name of the command
-	/t/sbcheck rest $D && dump now && /t/sbcheck check now "$@" >check 2>&1 && return
+	dump now && /t/sbcheck check now "$@" >check 2>&1 && return
 	cat check
 	return 1
 }

@@ -82,7 +82,7 @@ held() {
 	"$STACKBUF" info --json >held || return
 	"$STACKBUF" log --json --last 300 >held.log && "$STACKBUF" save snap &&
 		"$STACKBUF" -f snap log --json --last 300 >snap.log || return
-	dump now && "$STACKBUF" -f now log --json --last 300 >dump.log || return
+	dump now at-once && "$STACKBUF" -f now log --json --last 300 >dump.log || return
 	# Its frames are rendered before its code goes; then this waits for RCU, and that for the worker
 	rmmod stackbuf_fit &
 	for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -93,7 +93,7 @@ held() {
 	"$STACKBUF" info --json >gone
 	run hold 0
 	wait
-	/t/sbcheck rest $D && "$STACKBUF" info --json >rest || return
+	rest && "$STACKBUF" info --json >rest || return
 	is "$(number texts_missing held) >= 300 && $(number texts_missing gone) >= 300 && $(number texts_missing rest) == 0" &&
 		is "$(number texts_given_up rest) == 0 && $(grep -c '\[stackbuf_fit\]$' text) > 100" || return
 	check /proc/kallsyms && all_named held.log snap.log dump.log

@@ -388,7 +388,6 @@ wrap() {
 result "text of several laps: every record ever read is whole" wrap
 newest() {
 	id=$(run path 0x77777777 9 0 1 | sed 's/id //')
-	/t/sbcheck rest $D
 	dump now
 	# The last record of the page with the highest number
 	tr -s '\0' '\n' <now/text | awk '/^stackbuf text/ { seq = $7 }
