@@ -34,7 +34,8 @@ struct sbuf_segment {
 	u8 from;
 	u8 stack;	/* the stack that it lies on: SBUF_BASE_STACK or SBUF_BASE_TASK */
 	u8 has_ret;	/* @ret_offset is set; used while the entry is built */
-	u8 reserved[5];
+	u8 any_on_stack; /* in the first element: one has SBUF_BASE_STACK in @stack */
+	u8 reserved[4];
 };
 
 /* The slot at @offset from its run's slot_base must hold @value + its run's value_base */
@@ -154,13 +155,15 @@ static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, uns
 #define SBUF_UNINITIALIZED
 #endif
 
-/*
- * Compare the stack with an entry: the comparisons that the theorem names.  @nmi: @stack is
- * sbuf_kstack_nmi(), where no loaded address is followed
- */
+/* Return true if it has a base that is loaded and lies on the stack that the walk starts on */
+static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
+{
+	return entry->segments && entry->segment[0].any_on_stack;
+}
+
+/* Compare the stack with an entry: the comparisons that the theorem names */
 static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
-					       const struct sbuf_start *start, unsigned long stack,
-					       bool nmi)
+					       const struct sbuf_start *start, unsigned long stack)
 {
 	const unsigned long text = (unsigned long)stack_trace_save;
 	unsigned long base[SBUF_BASES] SBUF_UNINITIALIZED;
@@ -182,8 +185,6 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	for (i = 0; i < entry->segments; i++, segment++) {
 		unsigned long is = sbuf_kstack_load(base[segment->from] + segment->offset);
 
-		if (nmi && segment->stack == SBUF_BASE_STACK)
-			return false;
 		if (unlikely(is - base[segment->stack] - segment->low > segment->span ||
 			     (long)(is - last) <= segment->gap ||
 			     !sbuf_holds(is, segment->ret_offset, text + segment->ret_value)))
@@ -211,7 +212,10 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
 }
 
-/* The entry at a unit that a slot had, if it matches; else NULL */
+/*
+ * The entry at a unit that a slot had, if it matches; else NULL.  @nmi: @stack is
+ * sbuf_kstack_nmi(), where no loaded address is followed
+ */
 static __always_inline const struct sbuf_entry *sbuf_entry_in_unit(u32 unit,
 								   const struct sbuf_start *start,
 								   unsigned long stack, bool nmi)
@@ -226,7 +230,8 @@ static __always_inline const struct sbuf_entry *sbuf_entry_in_unit(u32 unit,
 	if (likely((READ_ONCE(*(u64 *)entry->stack) & ~((u64)STACKBUF_STACK_TEXT << 40)) ==
 		   entry->head &&
 		   entry->epoch == READ_ONCE(sbuf_recall_epoch) &&
-		   sbuf_entry_matches(entry, start, stack, nmi)))
+		   !(nmi && sbuf_entry_follows(entry)) &&
+		   sbuf_entry_matches(entry, start, stack)))
 		return entry;
 	return NULL;
 }

@@ -756,6 +756,7 @@ static bool bound_segments(struct builder *builder)
 		segment->low = builder->base[i] - builder->low[i];
 		segment->span = THREAD_SIZE - size;
 		segment->stack = stack == task ? SBUF_BASE_TASK : SBUF_BASE_STACK;
+		builder->entry->segment[0].any_on_stack |= stack != task;
 		if (!segment->has_ret)
 			return false;
 	}
@@ -837,8 +838,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	if (unit && entry->head == head && entry->epoch == walk->epoch) {
 		if (start.sp - walk->stack < READ_ONCE(entry->least))
 			WRITE_ONCE(entry->least, start.sp - walk->stack);
-		if (sbuf_entry_matches(entry, &start, walk->stack,
-				       walk->stack == sbuf_kstack_nmi())) {
+		if (!(walk->stack == sbuf_kstack_nmi() && sbuf_entry_follows(entry)) &&
+		    sbuf_entry_matches(entry, &start, walk->stack)) {
 			sbuf_index_entry(unit, &start, walk->stack);
 			return true;
 		}
