@@ -248,7 +248,7 @@ figures() {
 			printf("%d frames of a trace are kept\n", STACKBUF_DEPTH_MAX);
 			printf("event ring: %u0,000 events (each of another\n", ring / full / 10000);
 			printf("to %u0,000 (a run of one task, no tags)\n", ring / shortest / 10000);
-			printf("room for %zu,000 distinct stacks (of %d frames) to %zu,000 (of 16 or fewer)\n",
+			printf("room for %u,000 distinct stacks (of %d frames) to %u,000 (of 16 or fewer)\n",
 			       granules / GRANULES(STACKBUF_DEPTH_MAX) / 1000, STACKBUF_DEPTH_MAX,
 			       granules / GRANULES(16) / 1000);
 			return 0;
