@@ -18,8 +18,8 @@
  *
  * A page is in one of these states, by its seq (its number over the whole ring) and owner:
  *
- *	state	seq	owner	who reads or writes it
- *	EMPTY	0	0	nobody
+ *	state	seq	owner	read or written by
+ *	EMPTY	0	0	-
  *	CLAIMED	n, 0	a CPU	take_page() counts its old events and clears it; then NMIs append
  *	OPEN	n	a CPU	that CPU appends, and its NMIs; readers
  *	CLOSED	n	0	readers

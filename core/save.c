@@ -156,7 +156,7 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 		sbuf_count(STACKBUF_CUT);
 out_walked:
 	if (unlikely(unwatched)) {
-		smp_mb__before_atomic();	/* E2: after the append */
+		smp_mb();	/* E2: after the append */
 		this_cpu_dec(sbuf_cpu->unwatched);
 	}
 out:

@@ -2,8 +2,8 @@
 /*
  * text.c - the text log: every stack as text, once, soon after it was first seen
  *
- * Rendering takes a dozen times as long as walking, and belongs to nobody's path: a worker renders
- * what is pending in the table, a stack at a time, and can be preempted.  It is done at once only
+ * Rendering takes a dozen times as long as walking, so no event waits for it: a worker renders the
+ * pending stacks of the table one by one, and can be preempted.  It is done at once only
  * where there is no later: when code that stands in a stack is about to be freed
  * (sbuf_evict_expire()), at the end of loading and of unloading, and at a panic.
  *

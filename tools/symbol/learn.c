@@ -42,7 +42,7 @@ static struct span word_at(const char *at, const char *end)
 	return w;
 }
 
-/* A word as "6.1.0-56-cloud-amd64" */
+/* A kernel's release, as "uname -r" prints it */
 static bool is_release(struct span w)
 {
 	const char *p = w.at;

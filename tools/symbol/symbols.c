@@ -72,12 +72,33 @@ static void free_symbols(struct symbol *symbol, size_t *nr)
 	}
 }
 
+/* For an address with several names the kernel prints the first in its list */
+static void sort_symbols(struct symbol *symbol, size_t *nr)
+{
+	size_t i, n = 0;
+
+	for (i = 1; i < *nr; i++)
+		if (symbol[i - 1].addr > symbol[i].addr)
+			break;
+	if (i < *nr)
+		sort(symbol, *nr, sizeof(*symbol), symbol_order);
+	for (i = 0; i < *nr; i++) {
+		if (n && symbol[n - 1].addr == symbol[i].addr) {
+			free(symbol[i].name);
+			free(symbol[i].module);
+			continue;
+		}
+		symbol[n++] = symbol[i];
+	}
+	*nr = n;
+}
+
 /* The functions that frames in the text log are in.  What a module had may be another's now */
 static void read_texts(struct symbols *s)
 {
 	const struct stacks *stacks = s->stacks;
 	const struct stack *stack;
-	size_t i, n = 0;
+	size_t i;
 
 	s->stacks = NULL;
 	for (i = 0; (stack = stacks_next(stacks, &i)); ) {
@@ -103,25 +124,13 @@ static void read_texts(struct symbols *s)
 			s->texts++;
 		}
 	}
-	if (!s->texts)
-		return;
-	sort(s->text, s->texts, sizeof(*s->text), symbol_order);
-	for (i = 0; i < s->texts; i++) {
-		if (n && s->text[n - 1].addr == s->text[i].addr) {
-			free(s->text[i].name);
-			free(s->text[i].module);
-			continue;
-		}
-		s->text[n++] = s->text[i];
-	}
-	s->texts = n;
+	sort_symbols(s->text, &s->texts);
 }
 
 static void read_kallsyms(struct symbols *s)
 {
 	bool base = false, hidden = true;
 	struct kallsyms k;
-	size_t i, n = 0;
 
 	if (kallsyms_open(&k, s->path)) {
 		fprintf(stderr, "stackbuf: %s: %s: some frames have no names\n", s->path,
@@ -148,21 +157,7 @@ static void read_kallsyms(struct symbols *s)
 	}
 	s->path = NULL;
 
-	/* For an address with several names the kernel prints the first in its list */
-	for (i = 1; i < s->nr; i++)
-		if (s->kallsyms[i - 1].addr > s->kallsyms[i].addr)
-			break;
-	if (i < s->nr)
-		sort(s->kallsyms, s->nr, sizeof(*s->kallsyms), symbol_order);
-	for (i = 0; i < s->nr; i++) {
-		if (n && s->kallsyms[n - 1].addr == s->kallsyms[i].addr) {
-			free(s->kallsyms[i].name);
-			free(s->kallsyms[i].module);
-			continue;
-		}
-		s->kallsyms[n++] = s->kallsyms[i];
-	}
-	s->nr = n;
+	sort_symbols(s->kallsyms, &s->nr);
 }
 
 void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms)
