@@ -260,7 +260,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			mine->count = 0;
 			mine->seen = atomic64_read(&sbuf_ring_head);
 			memcpy(mine->frames, trace->frames, trace->words * sizeof(u32));
-			stackbuf_first(mine)->time = 0;
+			*stackbuf_first(mine) = (struct stackbuf_first) {};
 			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
 			WRITE_ONCE(mine->id, (u32)(round << SBUF_ID_BITS) | granule);
@@ -299,8 +299,6 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
 	struct stackbuf_first *first = stackbuf_first(stack);
 
 	first->cpu = raw_smp_processor_id();
-	first->unfit = false;
-	first->reserved = 0;
 	first->pid = task->pid;
 	/* Racy, as in sbuf_ring_append() */
 	data_race(memcpy(first->comm, task->comm, sizeof(first->comm)));

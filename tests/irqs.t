@@ -80,6 +80,7 @@ irqs() {
 		result "the first event of a stack costs a walk and a half and 3,000 instructions at most" \
 			sights first 1.5 3000
 		result "the second one costs no more than a walk" sights second 1.15 0
+		result "the third one is recalled" sights third 0.1 300
 		result "a probe where a module's function begins is recalled" \
 			[ "$(figure recalled many-probe 3)" -ge 90 ]
 	else

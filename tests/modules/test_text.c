@@ -5,33 +5,34 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/delay.h>
-#include <linux/nmi.h>
 
 #include "test.h"
 
-static unsigned int hold_ms;
-static bool hold_began;
+static bool hold_on, hold_began;
 
-static int hold_worker(struct kprobe *p, struct pt_regs *regs)
+/* In the worker, instead of the function that renders */
+static void hold_worker(void)
 {
-	/* CPU 0 has tests to run */
-	if (!raw_smp_processor_id() || !READ_ONCE(hold_ms))
-		return 0;
 	WRITE_ONCE(hold_began, true);
-	while (READ_ONCE(hold_ms)) {
-		WRITE_ONCE(hold_ms, hold_ms - 1);
-		mdelay(1);
-		touch_nmi_watchdog();
-	}
-	return 0;
+	while (READ_ONCE(hold_on))
+		msleep(20);
+}
+
+/* As a function that fault injection overrides: it is not single-stepped */
+static int hold_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	if (!READ_ONCE(hold_on))
+		return 0;
+	instruction_pointer_set(regs, (unsigned long)hold_worker);
+	return 1;
 }
 
 static struct kprobe hold_probe = {
 	.symbol_name = "sbuf_text_flush",
-	.pre_handler = hold_worker,
+	.pre_handler = hold_handler,
 };
 
-/* hold MS: a CPU is to stay for so long where the worker begins.  "hold 0" lets it go */
+/* hold 1: the worker is to wait when it is requested.  "hold 0" lets it go */
 int cmd_hold(u64 *arg)
 {
 	static u64 path = 0x700000;
@@ -39,8 +40,10 @@ int cmd_hold(u64 *arg)
 	int err;
 
 	if (!arg[0]) {
-		hold_ms = 0;
+		WRITE_ONCE(hold_on, false);
 		unregister_kprobe(&hold_probe);
+		/* It does nothing else in that run: have it come again */
+		go(path++, 3, leaf_tag, 0);
 		return 0;
 	}
 	hold_probe.addr = NULL;
@@ -49,7 +52,7 @@ int cmd_hold(u64 *arg)
 	if (err)
 		return err;
 	hold_began = false;
-	hold_ms = arg[0];
+	WRITE_ONCE(hold_on, true);
 	/* A new stack has the worker come */
 	for (tries = 0; !READ_ONCE(hold_began) && tries < 500; tries++) {
 		go(path++, 3, leaf_tag, 0);
