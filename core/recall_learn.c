@@ -231,9 +231,10 @@ static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
 	bool bp_in_frame = has_bp_in_frame(walk, i);
 	int not = 0;
 
-	if (atomic64_read(&known->saved) == ~0ULL || is_large(walk, i))
+	/* A large one, as the random offset of system calls makes it, is searched once only */
+	if (atomic64_read(&known->saved) == ~0ULL)
 		constrain_slots(walk, i, known, bp_in_frame);
-	else
+	else if (!is_large(walk, i))
 		constrain_again(walk, i, known, bp_in_frame);
 	if (cfa - walk->sp[i] != known->size)
 		not |= NOT_CFA_SP;
