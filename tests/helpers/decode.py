@@ -124,22 +124,24 @@ def truth(stackbuf, image, number):
     pick = image.random.sample(image.after_call, number)
     pick += [c for c in image.after_call if len(image.named[c[0]]) > 1][:number // 2]
     text = "Call Trace:\n a+0x1/0x2\n" + "".join(" %s\n" % image.frame(*c) for c in pick)
-    wrong = several = files = moved = twins = 0
+    wrong = several = moved = twins = 0
+    files = set()
     wanted = image.places([c[2] - 1 for c in pick])
     returns = image.places([c[2] for c in pick])
     for line, want, there, call in zip(decode(stackbuf, image, text)[2:], wanted, returns, pick):
         best = max(same(places, want) for places in given(line))
         several += " or " in line
-        files += best == 1
+        if best == 1:
+            files.add(str(want))
         moved += want != there
         twins += len(image.named[call[0]]) > 1
         if not best:
             wrong += 1
             print(line, "but", want)
     print("%d frames, %d of them with a name in common: %d wrong, %d with more than one answer, "
-          "%d where addr2line has another file; %d would have another line if decoded behind "
-          "the call" % (len(pick), twins, wrong, several, files, moved))
-    return wrong or files > len(pick) // 20 or several > twins // 4 or moved < len(pick) // 4 \
+          "%d places where addr2line has another file; %d would have another line if decoded behind "
+          "the call" % (len(pick), twins, wrong, several, len(files), moved))
+    return wrong or len(files) > len(pick) // 20 or several > twins // 4 or moved < len(pick) // 4 \
         or twins < number // 4
 
 
@@ -340,7 +342,8 @@ def compat(stackbuf, image, modules, script, slow, number):
                                              modules + "/stackbuf.ko", "%x" % noted[frame]))
         if number_ % 10 == 0:
             text.append("  a line  without frame")
-    wrong = files = 0
+    wrong = 0
+    files = set()       # places, as many frames may be at one: all sections begin at 0 for the script
     for part, fast in ((text[:slow], False), (text[slow:], True)):
         joined = "\n".join(part) + "\n"
         want = script_answers(image.path, modules, script, joined, fast)
@@ -356,13 +359,14 @@ def compat(stackbuf, image, modules, script, slow, number):
                 continue
             place = re.findall(r"[^( ]+:[0-9?]+", ours), re.findall(r"[^( ]+:[0-9?]+", theirs)
             if same(place[0], place[1]):
-                files += 1
+                files.add(str(place))
             else:
                 wrong += 1
                 print("ours   ", ours, "\nscript ", theirs)
-    print("%d lines (%d by the unchanged script, %d at the address of a note): %d differ, and %d in "
-          "a file that addr2line names wrongly" % (len(text), slow, len(right), wrong, files))
-    return wrong or files > len(text) // 20 or not right
+    print("%d lines (%d by the unchanged script, %d at the address of a note): %d differ, and %d "
+          "places in a file that addr2line names wrongly"
+          % (len(text), slow, len(right), wrong, len(files)))
+    return wrong or len(files) > len(text) // 20 or not right
 
 
 def all_lines(stackbuf, vmlinux, modules, script, slow, number):
