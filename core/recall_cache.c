@@ -48,7 +48,8 @@ static const struct sbuf_entry *try_set(u32 hash, unsigned int i, const struct s
 		if (k < tried->nr)
 			continue;
 		tried->unit[tried->nr++] = unit;
-		entry = sbuf_entry_in_unit(unit, start, stack, nmi);
+		if (sbuf_unit_matches(unit, start, stack, nmi))
+			entry = sbuf_entry_at(unit);
 	}
 	return entry;
 }
@@ -75,7 +76,7 @@ static void add_to_index(u32 hash, u32 unit)
 		;
 	for (; i > 0; i--)
 		WRITE_ONCE(slot[i], lasting_slot(READ_ONCE(slot[i - 1])));
-	/* C1, with sbuf_entry_in_unit(): the entry is complete before it can be found */
+	/* C1, with sbuf_unit_matches(): the entry is complete before it can be found */
 	smp_store_release(slot, value);
 }
 

@@ -16,8 +16,7 @@
 /* Bases of offsets and values: a segment's, or one of these */
 enum {
 	SBUF_BASE_BP = SBUF_SEGMENTS,	/* where the register bp was saved: offset 0 only */
-	SBUF_BASE_TEXT,			/* stack_trace_save(), as frames in the table */
-	SBUF_BASE_ZERO,
+	SBUF_BASE_ZERO,			/* code lies in the top 2 GB: an s32 holds its address */
 	SBUF_BASE_STACK,			/* where the stack begins that the walk starts on */
 	SBUF_BASE_TASK,			/* where the task's stack begins */
 	SBUF_BASES
@@ -28,7 +27,7 @@ struct sbuf_segment {
 	long gap;	/* the base lies further than this, bytes, from the one before */
 	s32 offset;	/* of the slot that the base is loaded from, from the base @from */
 	s32 ret_offset;	/* of the slot of the first return address here, from this base */
-	s32 ret_value;	/* that address, from SBUF_BASE_TEXT */
+	s32 ret_value;	/* that address */
 	u16 low;	/* bytes from the lowest slot to the base */
 	u16 span;	/* THREAD_SIZE less the bytes from the lowest to the highest slot's end */
 	u8 from;
@@ -136,13 +135,15 @@ static __always_inline bool sbuf_check_holds(const struct sbuf_check *check,
 static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, unsigned int n,
 					     unsigned long slot_base, unsigned long value_base)
 {
-	for (; n >= 4; n -= 4, check += 4)
+	const struct sbuf_check *end = check + n;
+
+	for (; check < end - 3; check += 4)
 		if (!sbuf_check_holds(check, slot_base, value_base) ||
 		    !sbuf_check_holds(check + 1, slot_base, value_base) ||
 		    !sbuf_check_holds(check + 2, slot_base, value_base) ||
 		    !sbuf_check_holds(check + 3, slot_base, value_base))
 			return false;
-	for (; n > 0; n--, check++)
+	for (; check < end; check++)
 		if (!sbuf_check_holds(check, slot_base, value_base))
 			return false;
 	return true;
@@ -165,7 +166,6 @@ static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 					       const struct sbuf_start *start, unsigned long stack)
 {
-	const unsigned long text = (unsigned long)stack_trace_save;
 	unsigned long base[SBUF_BASES] SBUF_UNINITIALIZED;
 	const struct sbuf_segment *segment = entry->segment;
 	const struct sbuf_check *check;
@@ -187,18 +187,17 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 
 		if (unlikely(is - base[segment->stack] - segment->low > segment->span ||
 			     (long)(is - last) <= segment->gap ||
-			     !sbuf_holds(is, segment->ret_offset, text + segment->ret_value)))
+			     !sbuf_holds(is, segment->ret_offset, segment->ret_value)))
 			return false;
 		base[i + 1] = is;
 		last = is;
 	}
 
 	check = (const struct sbuf_check *)segment;
-	if (!sbuf_checks_hold(check, entry->frames, start->sp, text))
+	if (!sbuf_checks_hold(check, entry->frames, start->sp, 0))
 		return false;
 	if (entry->runs) {
 		check += entry->frames;
-		base[SBUF_BASE_TEXT] = text;
 		base[SBUF_BASE_ZERO] = 0;
 		for (i = entry->runs; i > 0; i--) {
 			const struct sbuf_run *run = (const struct sbuf_run *)check++;
@@ -213,12 +212,11 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 }
 
 /*
- * The entry at a unit that a slot had, if it matches; else NULL.  @nmi: @stack is
+ * Return true if the entry at a unit that a slot had is valid and matches.  @nmi: @stack is
  * sbuf_kstack_nmi(), where no loaded address is followed
  */
-static __always_inline const struct sbuf_entry *sbuf_entry_in_unit(u32 unit,
-								   const struct sbuf_start *start,
-								   unsigned long stack, bool nmi)
+static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start *start,
+					      unsigned long stack, bool nmi)
 {
 	/* C1, with add_to_index(): the dependency orders the loads of the entry after the slot */
 	const struct sbuf_entry *entry = sbuf_entry_at(unit);
@@ -227,13 +225,11 @@ static __always_inline const struct sbuf_entry *sbuf_entry_in_unit(u32 unit,
 	 * A stack that evict.c has unlinked must not be found, whatever is put in its place now.
 	 * Both change the first word.
 	 */
-	if (likely((READ_ONCE(*(u64 *)entry->stack) & ~((u64)STACKBUF_STACK_TEXT << 40)) ==
-		   entry->head &&
-		   entry->epoch == READ_ONCE(sbuf_recall_epoch) &&
-		   !(nmi && sbuf_entry_follows(entry)) &&
-		   sbuf_entry_matches(entry, start, stack)))
-		return entry;
-	return NULL;
+	return likely((READ_ONCE(*(u64 *)entry->stack) & ~((u64)STACKBUF_STACK_TEXT << 40)) ==
+		      entry->head &&
+		      entry->epoch == READ_ONCE(sbuf_recall_epoch) &&
+		      !(nmi && sbuf_entry_follows(entry)) &&
+		      sbuf_entry_matches(entry, start, stack));
 }
 
 /* Try the slots that sbuf_recall() does not */
@@ -248,14 +244,11 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 		return NULL;
 	if (likely(sbuf_kstack_has(stack, start->sp))) {
 		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call());
-		const struct sbuf_entry *entry;
 		u32 unit;
 
-		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit)) {
-			entry = sbuf_entry_in_unit(unit, start, stack, false);
-			if (likely(entry))
-				return entry->stack;
-		}
+		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
+		    sbuf_unit_matches(unit, start, stack, false))
+			return sbuf_entry_at(unit)->stack;
 	}
 	return sbuf_recall_elsewhere(*start);
 }

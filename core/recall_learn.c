@@ -424,7 +424,7 @@ static __always_inline bool add_check(struct builder *builder, unsigned long slo
 	}
 	if (value != (s32)value || (s64)slot != (s32)slot)
 		return false;
-	if (value_base == SBUF_BASE_TEXT && slot_base && !entry->segment[slot_base - 1].has_ret) {
+	if (value_base == SBUF_BASE_ZERO && slot_base && !entry->segment[slot_base - 1].has_ret) {
 		struct sbuf_segment *segment = &entry->segment[slot_base - 1];
 
 		segment->ret_offset = slot;
@@ -432,7 +432,7 @@ static __always_inline bool add_check(struct builder *builder, unsigned long slo
 		segment->has_ret = true;
 		return true;
 	}
-	if (value_base == SBUF_BASE_TEXT && !slot_base && !builder->run) {
+	if (value_base == SBUF_BASE_ZERO && !slot_base && !builder->run) {
 		entry->frames++;
 	} else {
 		if (!builder->run || builder->run->slot_base != slot_base ||
@@ -632,7 +632,6 @@ static bool add_segments(struct builder *builder)
 static unsigned int add_returns_like(struct builder *builder, const unsigned long *pc,
 				     unsigned int nr, unsigned int i, unsigned long slot)
 {
-	const unsigned long text = (unsigned long)stack_trace_save;
 	unsigned int n = find_segment(builder, builder->from, slot), m;
 	const unsigned long base = builder->base[n], stack = builder->stack[n];
 	const unsigned long *sp = builder->walk->sp, *regs = builder->walk->regs;
@@ -645,7 +644,7 @@ static unsigned int add_returns_like(struct builder *builder, const unsigned lon
 	for (; i < nr && next < builder->end && !regs[i] && sp[i] - 8 > slot && sp[i] - 8 < limit;
 	     i++) {
 		slot = sp[i] - 8;
-		*next++ = (struct sbuf_check) { .offset = slot - base, .value = pc[i] - text };
+		*next++ = (struct sbuf_check) { .offset = slot - base, .value = pc[i] };
 	}
 	if (builder->run)
 		builder->run->checks += next - builder->next;
@@ -659,7 +658,6 @@ static unsigned int add_returns_like(struct builder *builder, const unsigned lon
 /* Check return addresses, and that saved registers are still those of kernel mode */
 static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
-	const unsigned long text = (unsigned long)stack_trace_save;
 	const struct sbuf_walk *walk = builder->walk;
 	unsigned int i = 1;
 	u64 left;
@@ -669,7 +667,7 @@ static bool add_returns(struct builder *builder, const unsigned long *pc, unsign
 			walk->regs[i] + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
 		struct sbuf_check *last = builder->next;
 
-		if (!add_check(builder, slot, SBUF_BASE_TEXT, pc[i] - text))
+		if (!add_check(builder, slot, SBUF_BASE_ZERO, pc[i]))
 			return false;
 		/* The segment's own return address is no check that others can follow */
 		i = last == builder->next ? i + 1 : add_returns_like(builder, pc, nr, i + 1, slot);
@@ -846,9 +844,9 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 		}
 	}
 
-	/* A check for each frame and some more */
+	/* A check for each frame, one for its frame pointer, and some more */
 	size = sizeof(*entry) + (SBUF_SEGMENTS - 1) * sizeof(struct sbuf_segment) +
-	       (trace->nr + 24) * sizeof(struct sbuf_check);
+	       (2 * trace->nr + 24) * sizeof(struct sbuf_check);
 	units = DIV_ROUND_UP(size, SBUF_UNIT);
 	unit = sbuf_cache_alloc(units);
 	if (!unit)

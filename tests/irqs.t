@@ -57,6 +57,21 @@ sights() {
 		}' "$work/guest.log"
 }
 
+# What a frame that keeps an address of the stack in rbp adds to a known stack
+rbp() {
+	awk '$1 == "sight" && $2 == "third_task" { task[$3] = $4 }
+		$1 == "sight" && $2 == "rbp" {
+			n++
+			# Without a figure of its own: the one before, and five for each frame more
+			none = $3 in task ? task[$3] : none + 5 * ($3 - frames)
+			frames = $3
+			each = ($4 - none) / $3
+			printf "%d frames: %d, with rbp %d: %.1f each\n", $3, none, $4, each
+			bad += each > 8 || each < 0
+		}
+		END { exit n < 4 || bad }' "$work/guest.log"
+}
+
 irqs() {
 	local kernel words cross reader='' options=()
 
@@ -81,6 +96,7 @@ irqs() {
 			sights first 1.5 3000
 		result "the second one costs no more than a walk" sights second 1.15 0
 		result "the third one is recalled" sights third 0.1 300
+		result "a frame that keeps an address of the stack in rbp adds 8 instructions at most" rbp
 		result "a probe where a module's function begins is recalled" \
 			[ "$(figure recalled many-probe 3)" -ge 90 ]
 	else

@@ -23,7 +23,7 @@ recall() {
 	local kernel words cross reader='' fault
 
 	kernel_of "$1" || return
-	fault=(recall_cache.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, text))/if (0)/')
+	fault=(recall_cache.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, 0))/if (0)/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
 		fault=(recall_fp.c 's/if ((pc | signature) - text != \*frames++)/if (frames++, !pc)/')

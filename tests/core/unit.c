@@ -599,6 +599,37 @@ static bool overwrites_no_newer_page(void)
 	return true;
 }
 
+/* A frame that looks like the start of a stack larger than the table makes nobody's room */
+static bool evicts_beside_a_lookalike(void)
+{
+	u64 evicted = stackbuf_info.evicted;
+	struct stackbuf_stack *stack, *like, was;
+	unsigned int path = 2000, kept, tries;
+	u32 id;
+
+	do {
+		id = save_path(++path, 0);
+		stack = sbuf_table_stack(id);
+	} while (!id || stack->words < 16);
+	kept = path;
+	like = stack + 2;
+	EXPECT((void *)like == sbuf_table_at(sbuf_id_granule(id) + 1));
+	was = *like;
+	*like = (struct stackbuf_stack) {
+		.id = sbuf_id_granule(id) + 1, .nr = 1, .words = 0xffff,
+	};
+	for (tries = 0; tries < 10000 && stackbuf_info.evicted < evicted + 20; tries++) {
+		/* New ones, and it, which stays in use */
+		save_path(++path % PATHS, 0);
+		save_path(kept, 0);
+		if (tries % 16 == 15)
+			usleep(1000);
+	}
+	*like = was;
+	printf("# %llu stacks evicted for %u events\n", stackbuf_info.evicted - evicted, tries);
+	return tries < 10000;
+}
+
 /* A call through NULL: its address is no line that was seen before */
 static bool renders_null(void)
 {
@@ -644,6 +675,8 @@ static void *run(void *unused)
 	result(tears_no_page(),
 	       "a page that is rebuilt is no valid copy at any instruction of that");
 	result(overwrites_no_newer_page(), "a claim that comes late overwrites no newer page");
+	result(evicts_beside_a_lookalike(),
+	       "a frame that looks like a huge stack keeps nothing from being evicted");
 	sem_post(&done);
 	shim_cpu_ends();
 	return NULL;
