@@ -116,6 +116,21 @@ in_capture_kernel() {
 	cat "$work/out"/capture.{log,count,text} | cmp - "$work/expected"
 }
 
+# Without the text log its own kernel's symbols name all frames but those of modules, as text does
+own_names() { # DUMP...
+	local dump
+
+	"$stackbuf" -f "$work/out/raw" count | grep -v ' \[.*\]$' >"$work/named" || return
+	for dump; do
+		python3 "$image" forget "$dump" "$work/forgotten" || return
+		"$stackbuf" -f "$work/forgotten" count 2>"$work/said" >"$work/given" || { cat "$work/said"; return 1; }
+		rm "$work/forgotten"
+		grep -q '0xffff' "$work/given" || { echo "$dump: still has text"; return 1; }
+		sed '/0xffff[0-9a-f]*$/d; s/  (names missing)$//' "$work/given" | diff "$work/named" - | head -n 4 >"$work/differ"
+		[ ! -s "$work/differ" ] || { echo "$dump"; cat "$work/differ" "$work/said"; return 1; }
+	done
+}
+
 without_stackbuf() {
 	refused 'is a dump of Linux [0-9].*holds no page' -f "$work/out/before" log
 }
@@ -262,6 +277,7 @@ machine() {
 	result "an image gives every event as it was recorded: tag, CPU, stack" as_recorded
 	result "as the module's arrays give: raw image" same "$out/raw"
 	result "... ELF of QEMU" same "$out/elf"
+	result "the kernel's own symbols name what has no text: raw image, ELF" own_names "$out/raw" "$out/elf"
 	result "a dump from before the module was loaded is refused: it says so" without_stackbuf
 	if [[ $1 == *-arm64 ]]; then
 		result "page tables lead to it, and a scan gives the same" both_ways "$out/elf"

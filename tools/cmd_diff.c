@@ -19,7 +19,7 @@ static void read_side(struct session *s, struct output *o, struct wanted *wanted
 	if (s->record.info.evicted_events)
 		report("%s: %llu events are in no total: their %llu stacks were evicted",
 		       s->source.name, s->record.info.evicted_events, s->record.info.evicted);
-	symbols_init(&s->symbols, &s->record, s->source.kallsyms);
+	session_add_names(s);
 	o->record = &s->record;
 	o->symbols = &s->symbols;
 }

@@ -23,7 +23,7 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 	if (o->wall && !s->record.have_info)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    s->source.name);
-	symbols_init(&s->symbols, &s->record, s->source.kallsyms);
+	session_add_names(s);
 	if (keeps || a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) ||
 	    (o->format == FORMAT_JSON && BIT(a->command) & of_stacks))
 		session_add_origin(s);

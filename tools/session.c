@@ -269,6 +269,19 @@ void session_report_missing(const struct session *s)
 
 /* --------------------------------------------------- what the output needs --- */
 
+void session_add_names(struct session *s)
+{
+	const struct stack *stack;
+	bool missing = false;
+	size_t i;
+
+	for (i = 0; !missing && (stack = stacks_next(&s->record.stacks, &i)); )
+		missing = stack->lines < stack->nr;
+	if (missing && s->record.have_info)
+		source_find_kallsyms(&s->source, &s->record.info);
+	symbols_init(&s->symbols, &s->record, s->source.kallsyms);
+}
+
 void session_add_origin(struct session *s)
 {
 	struct build_ids *ids = &s->symbols.ids;

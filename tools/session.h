@@ -87,6 +87,9 @@ void session_report_missing(const struct session *s);
 /* Report that totals are of a part of the events alone */
 void session_report_sampled(const struct session *s);
 
+/* Set s->symbols, with the names of a dump's own kernel if stacks have no text.  First of these */
+void session_add_names(struct session *s);
+
 /* Learn what the source has besides the record itself: build ids, the running machine's name */
 void session_add_origin(struct session *s);
 

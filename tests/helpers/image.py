@@ -119,6 +119,19 @@ def version(image, out, number):
             f.write(page)
 
 
+def forget(image, out):
+    """The text log is gone, wherever pages begin in the file"""
+    with open(image, "rb") as f:
+        data = f.read()
+    head = b"stackbuf text v2 page "
+    with open(out, "wb") as f:
+        at = 0
+        while (found := data.find(head, at)) >= 0:
+            f.write(data[at:found] + bytes(PAGE))
+            at = found + PAGE
+        f.write(data[at:])
+
+
 def limit(mib, *command):
     """Run it; fail if it took more memory than that"""
     import resource
@@ -144,8 +157,8 @@ def terminal(*command):
     sys.exit(process.returncode)
 
 
-COMMANDS = {f.__name__: f for f in (scatter, shuffle, sparse, zero, half, flip, version, limit,
-                                     terminal)}
+COMMANDS = {f.__name__: f for f in (scatter, shuffle, sparse, zero, half, flip, version, forget,
+                                     limit, terminal)}
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])

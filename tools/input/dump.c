@@ -409,18 +409,19 @@ static int unflatten(struct dump_file *f, char *error, size_t size)
 
 /* ---------------------------------------------------------- what is found --- */
 
-/* Return FILE of "FILE@0x80000000", unless a file has the whole name; to be freed */
-static char *without_address(const char *name)
+/* Return FILE of "FILE@0x80000000", unless a file has the whole name; to be freed.  Set *@start */
+static char *without_address(const char *name, u64 *start)
 {
 	const char *at = strrchr(name, '@');
 	struct stat st;
 	char *end;
 
 	if (at && at > name && at[1] >= '0' && at[1] <= '9' && stat(name, &st)) {
-		strtoull(at + 1, &end, 0);
+		*start = strtoull(at + 1, &end, 0);
 		if (!*end)
 			return xasprintf("%.*s", (int)(at - name), name);
 	}
+	*start = 0;
 	return xstrdup(name);
 }
 
@@ -431,7 +432,7 @@ int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size
 	ssize_t n;
 
 	memset(f, 0, sizeof(*f));
-	f->name = without_address(name);
+	f->name = without_address(name, &f->start);
 	raw |= strcmp(f->name, name);
 	/* Opening a FIFO would block until a writer opens it */
 	f->fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -535,8 +536,10 @@ int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where)
 	const struct segment *s;
 
 	*where = phys;
-	if (f->kind == DUMP_KDUMP)
-		return dump_read(f, phys, page);
+	if (f->kind == DUMP_RAW)
+		*where -= f->start;
+	if (f->kind != DUMP_ELF)
+		return phys < f->start ? -1 : dump_read(f, *where, page);
 	/* The last segment that begins at @phys or before it */
 	while (low < high) {
 		middle = (low + high) / 2;

@@ -31,6 +31,7 @@ struct segment {
  * @fd: open for reading; of a flattened file, its contents put in order
  * @kind: what it is
  * @size: bytes that the file has
+ * @start: of DUMP_RAW, the physical address that it begins with, as far as that is known
  * @range: where pages lie in it; unused for DUMP_KDUMP
  * @ranges: how many
  * @segment: of DUMP_ELF, where physical addresses are, in order and without overlaps
@@ -46,6 +47,7 @@ struct dump_file {
 	int fd;
 	enum dump_kind kind;
 	u64 size;
+	u64 start;
 	struct range *range;
 	size_t ranges;
 	struct segment *segment;

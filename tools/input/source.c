@@ -13,6 +13,7 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 #include <unistd.h>
+#include "input/dump_kallsyms.h"
 #include "input/keep_out.h"
 #include "input/mapped.h"
 #include "input/source.h"
@@ -491,6 +492,31 @@ static void take_vmcoreinfo(struct source *s, const struct vmcoreinfo *info)
 	s->kernel_offset = offset;
 }
 
+/* A page that a scan came by: a raw image has it nowhere else */
+static void find_vmcoreinfo(struct source *s, struct dump_file *f, const char *page)
+{
+	take_vmcoreinfo(s, &(struct vmcoreinfo){ page, STACKBUF_PAGE_SIZE });
+	if (f->vmcoreinfo.size)
+		return;
+	f->vmcoreinfo.size = strnlen(page, STACKBUF_PAGE_SIZE);
+	f->vmcoreinfo.text = xasprintf("%.*s", (int)f->vmcoreinfo.size, page);
+	/* Memory begins elsewhere than at 0 on arm64 */
+	if (f->kind == DUMP_RAW && !f->start)
+		vmcoreinfo_number(&f->vmcoreinfo, "PHYS_OFFSET", &f->start);
+}
+
+void source_find_kallsyms(struct source *s, const struct stackbuf_info *info)
+{
+	if (s->kallsyms || s->files != 1)
+		return;
+	s->names = tmpfile();
+	if (!s->names ||
+	    dump_kallsyms(s->file, s->names, info->base_symbol, info->base_addr) ||
+	    fflush(s->names))
+		return;
+	s->kallsyms = xasprintf("/proc/self/fd/%d", fileno(s->names));
+}
+
 bool source_core_kernel_offset(const char *core, u64 *offset)
 {
 	int fd = open(core, O_RDONLY | O_CLOEXEC);
@@ -534,7 +560,7 @@ static void visit_page(void *arg, u64 where, const void *page)
 	if (word != ~STACKBUF_MAGIC_INVERTED && memcmp(&word, "stackbuf", sizeof(word))) {
 		if (!memcmp(&word, VMCOREINFO, sizeof(word)) &&
 		    !memcmp(page, VMCOREINFO, strlen(VMCOREINFO)))
-			take_vmcoreinfo(s, &(struct vmcoreinfo){ page, STACKBUF_PAGE_SIZE });
+			find_vmcoreinfo(s, &s->file[f->file], page);
 		return;
 	}
 	/* page_set_add() counts pages that do not fit the set */
@@ -810,6 +836,8 @@ void source_close(struct source *s)
 {
 	if (s->ops)
 		s->ops->close(s);
+	if (s->names)
+		fclose(s->names);
 	free(s->name);
 	free(s->kallsyms);
 	memset(s, 0, sizeof(*s));

@@ -5,6 +5,7 @@
 #ifndef SOURCE_H
 #define SOURCE_H
 
+#include <stdio.h>
 #include "record/parse.h"
 
 struct source;
@@ -35,7 +36,7 @@ struct source_ops {
  * @scan: why every page of a dump is to be looked at; NULL: only if the kernel's page tables do not
  *	lead to the record
  * @promised: pages that a snapshot says it has
- * @kallsyms: a file of addresses and names that fits it, or NULL
+ * @kallsyms: a file of addresses and names that fits it, or NULL; see source_find_kallsyms()
  * @error: one line that says what went wrong
  */
 struct source {
@@ -56,6 +57,7 @@ struct source {
 	bool *filled[ARRAYS];
 	struct dump_file *file;
 	unsigned int files;
+	FILE *names;		/* what @kallsyms names, of a dump */
 	void **block;		/* what was fetched */
 	size_t blocks;
 	char linux_release[64];	/* of the kernel that a dump is of, "" if unknown */
@@ -79,6 +81,12 @@ void source_close(struct source *s);
  * s->error set.
  */
 int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page);
+
+/*
+ * Set s->kallsyms if the source is a dump whose kernel has its symbols in it, and among them that of
+ * @info.  After the record was read.
+ */
+void source_find_kallsyms(struct source *s, const struct stackbuf_info *info);
 
 /* Read and parse nothing but the array stackbuf_info.  Return 0, or -1 with s->error set */
 int source_read_info(struct source *s, struct record *r);

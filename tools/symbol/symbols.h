@@ -4,9 +4,9 @@
  *
  * From the text log, which holds what the kernel itself printed soon after it first saw the stack;
  * else from a snapshot, which holds what was known when it was saved; else from the text of other
- * stacks, whose frames say where their functions begin and end; else from kallsyms, which
- * is right only for code that is still loaded at the same address; else there is no name but the
- * bare address.
+ * stacks, whose frames say where their functions begin and end; else from kallsyms, live or out of
+ * a dump, which is right only for code that is still loaded at the same address; else there is no
+ * name but the bare address.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
