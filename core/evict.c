@@ -35,6 +35,8 @@
 /* Protects the links of chains, flags of stacks, and the text log */
 DEFINE_MUTEX(sbuf_table_mutex);
 
+bool sbuf_saves_tasks __read_mostly;
+
 static DECLARE_BITMAP(marked, SBUF_GRANULES);
 /* Unlinked by step 1.  Stacks are marked in both by their first granule */
 static DECLARE_BITMAP(unlinked, SBUF_GRANULES);
@@ -320,7 +322,7 @@ void sbuf_evict_request(void)
  * Another module may be loaded at @text later.  Its stacks may have equal frames and are others, so
  * the stacks of this one must not be found again.  Its symbols are still there, but not for long.
  * No CPU runs this code or returns to it any more, so no save in progress is about to find one of
- * them.
+ * them, but for one that walked the stack of another task before that left the code.
  */
 void sbuf_evict_expire(unsigned long text, unsigned long size)
 {
@@ -331,6 +333,9 @@ void sbuf_evict_expire(unsigned long text, unsigned long size)
 
 	if (!size)
 		return;
+	smp_mb();	/* E3: all tasks have left the code */
+	if (READ_ONCE(sbuf_saves_tasks))
+		sbuf_synchronize_saves(false);
 	mutex_lock(&sbuf_table_mutex);
 	while ((stack = next_stack(&granule))) {
 		/* Racy: what is no stack may change concurrently; find_link() rejects it */

@@ -114,5 +114,7 @@ void sbuf_evict_request(void);
  * stacks stale.  Process context
  */
 void sbuf_evict_expire(unsigned long text, unsigned long size);
+/* Set before the first walk of another task */
+extern bool sbuf_saves_tasks;
 
 #endif /* STACKBUF_TABLE_H */

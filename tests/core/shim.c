@@ -22,6 +22,7 @@ unsigned int nr_cpu_ids;
 __thread unsigned int shim_cpu;
 __thread volatile int shim_irq_off, shim_irq_pending;
 __thread unsigned int shim_preempt_count;
+__thread volatile int shim_grace_waits;
 __thread struct task_struct *current;
 __thread u64 shim_clock_skew;
 u32 shim_online;
@@ -37,6 +38,7 @@ void (*shim_hook)(void) = shim_nothing;
 bool (*shim_irq)(void) = shim_no_irq;
 void (*shim_softirq)(void) = shim_nothing;
 void (*shim_nmi)(void) = shim_nothing;
+void (*shim_walked)(void);
 
 /* DEFINE_PER_CPU() takes the section's beginning: this is where the other instances lie */
 static char shim_percpu_room[(SHIM_CPUS + 1) * SHIM_PERCPU]
@@ -129,6 +131,10 @@ static struct shim_ipi {
 	pthread_t thread;
 } shim_ipi[SHIM_CPUS];
 
+static void shim_do_nothing(void *unused)
+{
+}
+
 static void shim_take_ipi(void)
 {
 	struct shim_ipi *ipi = &shim_ipi[shim_cpu];
@@ -136,8 +142,23 @@ static void shim_take_ipi(void)
 
 	if (requested == READ_ONCE(ipi->done))
 		return;
+	/* No grace period ends where preemption is off */
+	if (ipi->function == shim_do_nothing && preempt_count() & PREEMPT_MASK) {
+		shim_grace_waits = 1;
+		return;
+	}
 	ipi->function(ipi->arg);
 	smp_store_release(&ipi->done, requested);
+}
+
+void shim_end_grace(void)
+{
+	shim_grace_waits = 0;
+	/* Interrupts that are off keep it waiting as well */
+	if (shim_irq_off)
+		shim_irq_pending = 1;
+	else
+		shim_take_ipi();
 }
 
 void shim_take_irq(void)
@@ -286,12 +307,11 @@ void shim_cpu_ends(void)
 
 /* ----------------------------------------------------------------- deferred --- */
 
-static void shim_do_nothing(void *unused)
-{
-}
+u32 shim_synchronized;
 
 void synchronize_rcu(void)
 {
+	__atomic_add_fetch(&shim_synchronized, 1, __ATOMIC_SEQ_CST);
 	shim_interrupt_cpus(shim_do_nothing, NULL, true);
 }
 
@@ -544,6 +564,8 @@ unsigned int stack_trace_save_tsk(struct task_struct *task, unsigned long *pc, u
 
 	nr = min(nr, size);
 	memcpy(pc, frames, nr * sizeof(*pc));
+	if (shim_walked)
+		shim_walked();
 	return nr;
 }
 

@@ -630,6 +630,47 @@ static bool evicts_beside_a_lookalike(void)
 	return tries < 10000;
 }
 
+static bool expired;
+
+static void *expire(void *unused)
+{
+	sbuf_evict_expire(PATH_TEXT, PATH_BASE - PATH_TEXT);
+	smp_store_release(&expired, true);
+	return NULL;
+}
+
+static pthread_t expirer;
+
+/* The task leaves the code, which is then freed, before its stack is in the table */
+static void expire_after_walk(void)
+{
+	u32 before = READ_ONCE(shim_synchronized);
+
+	pthread_create(&expirer, NULL, expire, NULL);
+	while (!smp_load_acquire(&expired) && READ_ONCE(shim_synchronized) == before)
+		sched_yield();
+}
+
+static bool expires_walked_tasks(void)
+{
+	struct task_struct sleeper = { .pid = 1, .tgid = 1, .comm = "sleeper", .path = 4001 };
+	u32 id, again;
+
+	/* The table may be full for a while */
+	do {
+		expired = false;
+		shim_walked = expire_after_walk;
+		EXPECT(!stackbuf_save_task(&sleeper, 0, &id));
+		shim_walked = NULL;
+		pthread_join(expirer, NULL);
+	} while (!id);
+	EXPECT(sbuf_table_stack(id)->flags & STACKBUF_STACK_STALE);
+	do
+		EXPECT(!stackbuf_save_task(&sleeper, 0, &again) && again != id);
+	while (!again);
+	return true;
+}
+
 /* A call through NULL: its address is no line that was seen before */
 static bool renders_null(void)
 {
@@ -675,6 +716,7 @@ static void *run(void *unused)
 	result(tears_no_page(),
 	       "a page that is rebuilt is no valid copy at any instruction of that");
 	result(overwrites_no_newer_page(), "a claim that comes late overwrites no newer page");
+	result(expires_walked_tasks(), "a task is walked, leaves code that is freed: its stack expires");
 	result(evicts_beside_a_lookalike(),
 	       "a frame that looks like a huge stack keeps nothing from being evicted");
 	sem_post(&done);

@@ -82,11 +82,16 @@ held() {
 	"$STACKBUF" log --json --last 300 >held.log && "$STACKBUF" save snap &&
 		"$STACKBUF" -f snap log --json --last 300 >snap.log || return
 	dump now at-once && "$STACKBUF" -f now log --json --last 300 >dump.log || return
+	# None of these waits for texts, or loses one
+	in=/sys/module/stackbuf/parameters
+	echo 1 >$in/verify && run path 0x77 8 0 100 >again && echo 4096 >$in/verify || return
+	echo 0 >$in/enable && run distinct 50 8 0 >distinct && echo 1 >$in/enable || return
+	echo vfs_open >$in/probe && cat /proc/version >version && echo >$in/probe || return
 	# Its frames are rendered before its code goes
 	echo "alloca 400" >/sys/module/stackbuf_fit/parameters/run && rmmod stackbuf_fit && "$STACKBUF" text >text && "$STACKBUF" info --json >gone
 	run hold 0
 	rest && "$STACKBUF" info --json >rest || return
-	is "$(number texts_missing held) >= 300 && $(number texts_missing gone) >= 300 && $(number texts_missing rest) == 0" &&
+	is "$(number texts_missing held) >= 300 && $(number differed gone) == 0 && $(number verified gone) > 0 && $(number texts_missing gone) >= 300 && $(number texts_missing rest) == 0" &&
 		is "$(number texts_given_up rest) == 0 && $(grep -c '\[stackbuf_fit\]$' text) > 100" || return
 	check /proc/kallsyms && all_named held.log snap.log dump.log
 }

@@ -191,6 +191,11 @@ late_steps() {
 	in_time
 }
 
+# Nothing more can be tried where rmmod has not ended
+gone() {
+	! grep -q '^stackbuf ' /proc/modules || exit 1
+}
+
 case $(cat /t/what) in
 storms)
 	result "there are four CPUs" is "$(nproc) == 4"
@@ -212,7 +217,9 @@ steps)
 	;;
 late)
 	try "a save at every instruction of another, on a CPU that has gone offline" late_steps /t/instructions.late
+	gone
 	try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
+	gone
 	if grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ]; then
 		try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
 	else

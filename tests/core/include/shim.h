@@ -235,6 +235,10 @@ extern __thread volatile int shim_irq_off, shim_irq_pending;
 extern __thread unsigned int shim_preempt_count;
 extern u32 shim_online;
 
+/* A grace period waits for this CPU to allow preemption */
+extern __thread volatile int shim_grace_waits;
+void shim_end_grace(void);
+
 /* As in the kernel: the address of a variable is that of CPU 0's instance */
 #define DEFINE_PER_CPU(type, name)	type name __attribute__((__section__("shim_percpu")))
 #define per_cpu_ptr(p, cpu) ({						\
@@ -258,6 +262,7 @@ void cpus_read_lock(void);
 void cpus_read_unlock(void);
 void on_each_cpu(void (*function)(void *), void *arg, int wait);
 
+#define PREEMPT_MASK		0xff
 #define SOFTIRQ_OFFSET		0x100
 #define HARDIRQ_OFFSET		0x10000
 #define HARDIRQ_MASK		0xf0000
@@ -267,7 +272,12 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait);
 #define in_nmi()		(preempt_count() & NMI_MASK)
 #define in_serving_softirq()	(preempt_count() & SOFTIRQ_OFFSET)
 #define preempt_disable()	do { shim_preempt_count++; barrier(); } while (0)
-#define preempt_enable()	do { barrier(); shim_preempt_count--; } while (0)
+#define preempt_enable()	do {						\
+	barrier();								\
+	shim_preempt_count--;							\
+	if (shim_grace_waits && !(shim_preempt_count & PREEMPT_MASK))		\
+		shim_end_grace();						\
+} while (0)
 #define preempt_disable_notrace()	preempt_disable()
 #define preempt_enable_notrace()	preempt_enable()
 
@@ -479,6 +489,8 @@ extern __thread struct task_struct *current;
 /* Frames are kept as distances from it, so it lies where the kernel's would: PATH_BASE */
 #define stack_trace_save ((unsigned int (*)(unsigned long *, unsigned int, unsigned int))	\
 			  0xffffffff81100000UL)
+/* Called where another task was walked, if it is set */
+extern void (*shim_walked)(void);
 unsigned int stack_trace_save_tsk(struct task_struct *task, unsigned long *pc, unsigned int size,
 				  unsigned int skip);
 
@@ -526,6 +538,8 @@ extern u32 shim_unwatched[SHIM_CPUS];
 #define is_idle_task(task)	((task)->pid == 0)
 /* Waits until each CPU that is watched has had interrupts on */
 void synchronize_rcu(void);
+/* Grace periods that were begun */
+extern u32 shim_synchronized;
 #define synchronize_rcu_expedited()	synchronize_rcu()
 #define housekeeping_enabled(type)	((void)(type), false)
 enum { HK_TYPE_DOMAIN, HK_TYPE_RCU };
