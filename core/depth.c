@@ -43,7 +43,8 @@ NOKPROBE_SYMBOL(find_depth);
 
 bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp)
 {
-	struct stackbuf_depth *depth = find_depth(origin);
+	struct stackbuf_depth *depth = sbuf_kstack_has(sbuf_kstack_task(), sp) ?
+		find_depth(origin) : NULL;
 
 	return depth && sbuf_kstack_task() + THREAD_SIZE - sp > READ_ONCE(depth->bytes);
 }

@@ -28,7 +28,7 @@ void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, u
 #if !SBUF_HAVE_UNWIND
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
 {
-	unsigned long fp = regs->regs[29], stack, low, pc, at;
+	unsigned long fp = regs->regs[29], stack, low, below, pc, at;
 	const struct pt_regs *interrupted;
 	int nr = 0;
 
@@ -49,10 +49,11 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 			low = stack;
 		}
 		at = fp;
+		below = low;
 		pc = sbuf_record_next(&fp, &low, stack + THREAD_SIZE);
 		/* A record of zeros may be that of an exception */
 		interrupted = pc || fp ? NULL : sbuf_arch_interrupted_regs(at, stack);
-		if (interrupted) {
+		if (interrupted && (unsigned long)interrupted >= below) {
 			pc = interrupted->pc;
 			fp = interrupted->regs[29];
 			low = (unsigned long)(interrupted + 1);

@@ -20,7 +20,7 @@ static __always_inline void sbuf_kstack_load_pair(unsigned long address, unsigne
 						  unsigned long *high)
 {
 #ifdef CONFIG_ARM64
-	asm volatile("ldp %0, %1, [%2]" : "=&r" (*low), "=r" (*high) : "r" (address));
+	asm volatile("ldp %0, %1, [%2]" : "=r" (*low), "=r" (*high) : "r" (address));
 #else
 	*low = sbuf_kstack_load(address);
 	*high = sbuf_kstack_load(address + sizeof(long));
@@ -70,9 +70,17 @@ static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 	return stack && sp - stack <= EXCEPTION_STKSZ - sizeof(long) ? sbuf_kstack_nmi() : 0;
 }
 #elif SBUF_HAVE_RECORDS
-static inline unsigned long sbuf_kstack_of(unsigned long sp)
+/* The task's stack, or on arm64 this CPU's for interrupts */
+static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 {
-	return sbuf_kstack_has(sbuf_kstack_task(), sp) ? sbuf_kstack_task() : 0;
+	unsigned long stack = sbuf_kstack_task();
+
+	if (likely(sbuf_kstack_has(stack, sp)))
+		return stack;
+	if (!IS_ENABLED(CONFIG_ARM64))
+		return 0;
+	stack = this_cpu_read(sbuf_cpu->irq_stack);
+	return stack && sbuf_kstack_has(stack, sp) ? stack : 0;
 }
 #else
 static inline unsigned long sbuf_kstack_of(unsigned long sp)
@@ -80,6 +88,18 @@ static inline unsigned long sbuf_kstack_of(unsigned long sp)
 	return 0;
 }
 #endif
+
+/*
+ * Note this CPU's stack for interrupts, which @sp lies on if it is not on the task's.  Where stacks are
+ * mapped, arm64 allocates and aligns it like a task's: arch_alloc_vmap_stack().  NMIs may have a
+ * stack of their own: SDEI.
+ */
+static inline void sbuf_kstack_note_irq(unsigned long sp)
+{
+	if (IS_ENABLED(CONFIG_ARM64) && IS_ENABLED(CONFIG_VMAP_STACK) && !in_nmi() &&
+	    (in_hardirq() || in_serving_softirq()) && !sbuf_kstack_has(sbuf_kstack_task(), sp))
+		this_cpu_write(sbuf_cpu->irq_stack, sp & ~(THREAD_SIZE - 1UL));
+}
 
 /* Number of the system call that the task is in, if it is in one */
 static __always_inline unsigned long sbuf_system_call(void)

@@ -20,21 +20,24 @@
 #define ID_WAYS		4
 static u64 id_index[ID_SLOTS];
 
-static inline u64 *id_set(const struct sbuf_start *start, unsigned long depth)
+static inline u64 *id_set(const struct sbuf_start *start, unsigned long stack, unsigned long depth)
 {
-	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ sbuf_system_call() << 32;
+	/* An interrupt may hit any system call */
+	u64 call = stack == sbuf_kstack_task() ? sbuf_system_call() : -1;
+	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ call << 32;
 
 	return &id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(ID_SLOTS)) &
 			 ~(ID_WAYS - 1UL)];
 }
 
+/* @kstack: the machine's stack that the walk starts on */
 static __always_inline bool records_match(const struct stackbuf_stack *stack,
-					  const struct sbuf_start *start)
+					  const struct sbuf_start *start, unsigned long kstack)
 {
-	const unsigned long last = sbuf_record_end() - 16, signature = SBUF_SIGNATURE;
-	const unsigned long text = (unsigned long)stack_trace_save;
+	const unsigned long text = (unsigned long)stack_trace_save, signature = SBUF_SIGNATURE;
 	const s32 *frames = (const s32 *)stack->frames, *end = frames + stack->nr;
-	unsigned long fp = *start->bp, low = start->sp, bits = 0, at, pc;
+	unsigned long fp = *start->bp, low = start->sp, bits = 0, below, pc;
+	unsigned long last = sbuf_record_stack_end(kstack) - 16;
 	unsigned int nr = stack->nr, i = 1;
 
 	if (stack->words != nr || text + frames[0] != start->ip)
@@ -42,19 +45,37 @@ static __always_inline bool records_match(const struct stackbuf_stack *stack,
 	if (start->caller && (nr < 2 || text + frames[i++] != start->caller))
 		return false;
 	/* As sbuf_record_next(); whether all are aligned is found at the end */
-	for (frames += i; frames < end; low = at + 16) {
-		at = fp;
-		if (unlikely(at < low || at > last))
-			return false;
-		bits |= at;
-		sbuf_kstack_load_pair(at, &fp, &pc);
-		if ((pc | signature) - text != *frames++)
-			return false;
+	for (frames += i; frames < end;) {
+		if (unlikely(fp < low || fp > last)) {
+			/* From the stack for interrupts to the task's */
+			if (kstack == sbuf_kstack_task())
+				return false;
+			kstack = sbuf_kstack_task();
+			low = kstack;
+			last = sbuf_record_end() - 16;
+			if (fp < low || fp > last)
+				return false;
+		}
+		bits |= fp;
+		below = low;
+		low = fp + 16;
+		sbuf_kstack_load_pair(fp, &fp, &pc);
+		if (unlikely((pc | signature) - text != *frames++)) {
+			const struct pt_regs *regs = pc || fp || low & 7 ? NULL :
+				sbuf_arch_interrupted_regs(low - 16, kstack);
+
+			if (!regs || (unsigned long)regs < below ||
+			    instruction_pointer((struct pt_regs *)regs) - text != frames[-1])
+				return false;
+			fp = *sbuf_arch_saved_bp(regs);
+			low = (unsigned long)(regs + 1);
+		}
 	}
 	return !(bits & 7) && sbuf_record_is_last(low, fp);
 }
 
-static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *start, u64 epoch)
+static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *start,
+				      unsigned long kstack, u64 epoch)
 {
 	int i;
 
@@ -66,7 +87,7 @@ static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *
 		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
 		    !(READ_ONCE(stack->flags) & (STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
 						 STACKBUF_STACK_CUT)) &&
-		    records_match(stack, start))
+		    records_match(stack, start, kstack))
 			return stack;
 	}
 	return NULL;
@@ -88,18 +109,18 @@ static void add_id(u64 *slot, u64 value)
 
 noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
 {
-	unsigned long task = sbuf_kstack_of(start->sp);
+	unsigned long kstack = sbuf_kstack_of(start->sp);
 	u64 epoch = READ_ONCE(sbuf_recall_epoch), *slot;
 	struct stackbuf_stack *stack;
 
 	/* Where an idle task is, RCU watches at times only: see sbuf_synchronize_saves() */
-	if (!task || !epoch || (is_idle_task(current) && !sbuf_rcu_waits()))
+	if (!kstack || !epoch || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return NULL;
-	slot = id_set(start, start->sp - task);
-	stack = try_ids(slot, start, epoch);
+	slot = id_set(start, kstack, start->sp - kstack);
+	stack = try_ids(slot, start, kstack, epoch);
 	if (!stack) {
 		/* The same path at another depth: a system call's random offset changes it */
-		stack = try_ids(id_set(start, 0), start, epoch);
+		stack = try_ids(id_set(start, kstack, 0), start, kstack, epoch);
 		if (stack)
 			add_id(slot, stack->id | epoch << 32);
 	}
@@ -112,14 +133,15 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 		       const unsigned long *pc)
 {
 	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
+	const unsigned long kstack = sbuf_kstack_of(start.sp);
 	const u64 value = id | (u64)walk->epoch << 32;
 
-	if (trace->cut || !records_match(sbuf_table_stack(id), &start))
+	if (trace->cut || !records_match(sbuf_table_stack(id), &start, kstack))
 		return false;
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
 	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
-	add_id(id_set(&start, start.sp - sbuf_kstack_task()), value);
-	add_id(id_set(&start, 0), value);
+	add_id(id_set(&start, kstack, start.sp - kstack), value);
+	add_id(id_set(&start, kstack, 0), value);
 	return true;
 }

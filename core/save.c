@@ -56,6 +56,8 @@ static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
 	raw_local_irq_restore(flags);
 
 	/* The stack may be evicted from here on: use its id and the trace only */
+	if (save->from != SBUF_TASK)
+		sbuf_kstack_note_irq(scratch->walk.sp[0]);
 	if (save->from != SBUF_TASK && sbuf_kstack_of(scratch->walk.sp[0])) {
 		bool cacheable;
 

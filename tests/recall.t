@@ -26,7 +26,7 @@ recall() {
 	fault=(recall_cache.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, 0))/if (0)/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
-		fault=(recall_fp.c 's/if ((pc | signature) - text != \*frames++)/if (frames++, !pc)/')
+		fault=(recall_fp.c 's/if (unlikely((pc | signature) - text != \*frames++))/if (frames++, !pc)/')
 	fi
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
 		build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&

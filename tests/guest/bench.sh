@@ -8,8 +8,8 @@
 #   sights  prints lines "NAME_CONTEXT FRAMES MEAN MAX": the first events of stacks, and a walk
 #   pairs   prints lines "pair A B C D": rounds per ms of one CPU and of two that share
 #           nothing, then of one and of two that save a stack
-#   loads   prints lines "load NAME EVENTS RECALLED INTERRUPTS COST WALKCOST"; INTERRUPTS
-#           is how many of 10,000 events occurred in softirqs and interrupts
+#   loads   prints lines "load NAME EVENTS RECALLED INTERRUPTS COST P99 MAX WALKCOST WALKP99
+#           WALKMAX"; INTERRUPTS is how many of 10,000 events occurred in softirqs and interrupts
 
 set -u
 

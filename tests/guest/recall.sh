@@ -178,6 +178,27 @@ replace() {
 	echo "# $same of $tries modules took the place of the one before; $(fact events_recalled) events recalled"
 }
 
+# Saves of tasks, and in softirqs, interrupts and NMIs: none is walked for the stack that it is on
+interrupts() {
+	insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_test.ko || return
+	for _ in 1 2 3; do
+		run context >contexts
+	done
+	facts
+	before=$(fact walked_elsewhere)
+	recalled=$(fact events_recalled)
+	for _ in 1 2 3; do
+		run context >contexts
+	done
+	facts
+	rmmod stackbuf_test
+	rmmod stackbuf
+	cat contexts
+	echo "elsewhere $before $(fact walked_elsewhere), recalled $recalled $(fact events_recalled)"
+	# The path of a timer's interrupt is another now and then
+	is "$(fact walked_elsewhere) == $before && $(fact events_recalled) - $recalled >= 12"
+}
+
 STACKBUF=$(cat /t/reader)
 
 probes big
@@ -194,6 +215,11 @@ result "of ten events at least seven are recalled" \
 	is "$(fact events_recalled) * 10 >= $(fact events_recorded) * 7"
 result "no complaint in the log" sh -c '! dmesg | grep "recalled stack differed"'
 
+if [ -e /t/records ] && [ "$(uname -m)" = x86_64 ]; then
+	echo "ok events of interrupts are recalled # SKIP frame pointers do not lead to another stack"
+else
+	result "events of interrupts are recalled" interrupts
+fi
 fits
 replace big
 result "a module in another's place: none differs" \
