@@ -208,16 +208,17 @@ enum stackbuf_probe_state {
 
 /**
  * struct stackbuf_probe - one probe
- * @addr:	the address probed, at which its traces begin; 0: none
+ * @addr:	the address probed, at which its traces begin; 0: none, or it is on a tracepoint
  * @state:	enum stackbuf_probe_state
  * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or 0: none
  * @lists:	for the module only
  * @how:	for the module only
  * @reserved:	0
  * @name:	as it was given, NUL-terminated
- * @kprobe:	the kernel's struct kprobe.  At stackbuf_probes_page.missed_offset of
- *		struct stackbuf_probe it counts (64 bits) the hits that the kernel did not
- *		pass on: it passes on none inside another probe's handler
+ * @kprobe:	the kernel's struct kprobe, or data of a tracepoint.  At
+ *		stackbuf_probes_page.missed_offset of struct stackbuf_probe it counts (64 bits)
+ *		the hits that the kernel did not pass on: it passes on none inside another
+ *		probe's handler
  */
 struct stackbuf_probe {
 	__u64 addr;
@@ -472,7 +473,7 @@ struct stackbuf_stack {
  * @time:	ns, printk's clock; 0: the rest is not yet written
  * @cpu:	the CPU that recorded it
  * @unfit:	1: recall could not be exact for the stack's latest event that was walked
- * @reserved:	0
+ * @event:	1: a probe on a tracepoint recorded it, so the stack begins where the tracepoint is
  * @pid:	PID of its task in the initial namespace
  * @comm:	the task's command, NUL-terminated
  */
@@ -480,7 +481,7 @@ struct stackbuf_first {
 	__u64 time;
 	__u16 cpu;
 	__u8 unfit;
-	__u8 reserved;
+	__u8 event;
 	__u32 pid;
 	char comm[STACKBUF_COMM_LEN];
 };

@@ -5,7 +5,8 @@
  * Writing the parameter makes a new list of probes:
  *
  *  1. All names of the new list are resolved, and its new probes are set.
- *  2. live_list changes: from this instant the new list records and the old one does not.
+ *  2. sbuf_probe_live_list changes: from this instant the new list records and the old one does
+ *     not.
  *  3. Probes that are in the old list only are removed.
  *
  * On an error in step 1 its probes are removed again, and the old list was never interrupted.
@@ -31,9 +32,10 @@
 #include "probe.h"
 #include "probe_resolve.h"
 #include "save.h"
+#include "tracepoint.h"
 
-/* The bit of stackbuf_probe.lists that says: in the list that records.  A new list is the other */
-static u8 live_list = 0x1;
+/* A new list is the other one */
+u8 sbuf_probe_live_list = 0x1;
 #define BOTH_LISTS	0x3
 
 /*
@@ -101,8 +103,7 @@ static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	struct stackbuf_probe *probe = probe_of_kprobe(kprobe);
 	unsigned long ip = instruction_pointer(regs), tag = 0;
 
-	/* A write of the parameter changes other bits concurrently, never that of the live list */
-	if (unlikely(!(data_race(probe->lists) & READ_ONCE(live_list))))
+	if (unlikely(!sbuf_probe_records(probe)))
 		return 0;
 	if (probe->tag == STACKBUF_PROBE_RETADDR)
 		tag = sbuf_arch_return_address(regs);
@@ -172,6 +173,37 @@ static bool is_in_place(const struct sbuf_probe_request *request)
 	       symbol.start == request->addr && symbol.of_module;
 }
 
+static inline bool is_event(const struct stackbuf_probe *probe)
+{
+	return probe->how & SBUF_EVENT;
+}
+
+/* Set the probe of a request for an event.  Return 0 or an error, which has been logged */
+static int register_event(struct sbuf_probe_request *request)
+{
+	struct stackbuf_probe *probe = request->probe;
+	int err;
+
+	lockdep_assert_held(&probe_mutex);
+	WRITE_ONCE(probe->how, SBUF_EVENT | (request->tag ? SBUF_TAGGED : 0));
+	memset(probe->kprobe, 0, sizeof(probe->kprobe));
+	err = sbuf_tracepoint_set(probe, request->group, request->event);
+	switch (err) {
+	case 0:
+		WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
+		return 0;
+	case -ENOENT:
+		return sbuf_refuse(request, "no such event: see /sys/kernel/tracing/events; its module must be loaded");
+	case -ENOTTY:
+		return sbuf_refuse(request, "the event has no tracepoint of its own: for a system call there is t:raw_syscalls:sys_enter");
+	case -EPERM:
+		sbuf_refuse(request, "this kernel checks indirect calls, and would stop at ours: probe a function that is called there");
+		return -EPERM;
+	}
+	sbuf_refuse(request, "the kernel refused it with error %d", err);
+	return err;
+}
+
 /*
  * Set the probe of a request that has been resolved and has an entry, or leave it pending if
  * its module is not loaded.  Return 0 or an error, which has been logged.
@@ -184,6 +216,8 @@ static int register_probe(struct sbuf_probe_request *request)
 	int err;
 
 	lockdep_assert_held(&probe_mutex);
+	if (request->event)
+		return register_event(request);
 	/* Refused for new probes only: one that is set may stay, as it could not be set again */
 	if (security_locked_down(LOCKDOWN_KPROBES)) {
 		sbuf_refuse(request, "the kernel is locked down, which forbids probes");
@@ -243,18 +277,41 @@ static int register_probe(struct sbuf_probe_request *request)
 	return 0;
 }
 
-/* After unregister_kprobe(): the probe is pending until its module is loaded, or it is deleted */
-static void clear_kprobe(struct kprobe *kprobe)
+/* After it was removed: the probe is pending until its module is loaded, or it is deleted */
+static void clear_probe(struct stackbuf_probe *probe)
 {
-	struct stackbuf_probe *probe = probe_of_kprobe(kprobe);
-
-	stackbuf_info.missed_before += kprobe->nmissed;
+	/* 0 of an event */
+	stackbuf_info.missed_before += kprobe_of(probe)->nmissed;
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
 	WRITE_ONCE(probe->addr, 0);
 	memset(probe->kprobe, 0, sizeof(probe->kprobe));
 }
 
-/* Unregister all probes that are set and @obsolete */
+/* Unregister the probes on tracepoints that are set and @obsolete */
+static void unregister_events(bool (*obsolete)(struct stackbuf_probe *probe, const void *arg),
+			      const void *arg)
+{
+	struct stackbuf_probe *probe;
+	unsigned int n = 0, i;
+
+	for (i = 0; (probe = probe_at(i)); i++) {
+		if (probe->state != STACKBUF_PROBE_SET || !is_event(probe) ||
+		    !obsolete(probe, arg))
+			continue;
+		sbuf_tracepoint_remove(probe);
+		/* Until its handler has run for the last time */
+		WRITE_ONCE(probe->state, STACKBUF_PROBE_NONE);
+		n++;
+	}
+	if (!n)
+		return;
+	sbuf_tracepoint_wait();
+	for (i = 0; (probe = probe_at(i)); i++)
+		if (probe->state == STACKBUF_PROBE_NONE && is_event(probe))
+			clear_probe(probe);
+}
+
+/* Unregister all other probes that are set and @obsolete */
 static void unregister_probes(bool (*obsolete)(struct stackbuf_probe *probe))
 {
 	struct stackbuf_probe *probe;
@@ -265,14 +322,14 @@ static void unregister_probes(bool (*obsolete)(struct stackbuf_probe *probe))
 	/* All in one call, as each waits for a grace period; one by one if memory is short */
 	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
 	for (i = 0; (probe = probe_at(i)); i++) {
-		if (probe->state != STACKBUF_PROBE_SET || !obsolete(probe))
+		if (probe->state != STACKBUF_PROBE_SET || is_event(probe) || !obsolete(probe))
 			continue;
 		if (set) {
 			set[n++] = kprobe_of(probe);
 			continue;
 		}
 		unregister_kprobe(kprobe_of(probe));
-		clear_kprobe(kprobe_of(probe));
+		clear_probe(probe);
 	}
 	if (n)
 		unregister_kprobes(set, n);
@@ -282,7 +339,7 @@ static void unregister_probes(bool (*obsolete)(struct stackbuf_probe *probe))
 	 * sbuf_probe_module() is called for that module.
 	 */
 	while (n > 0)
-		clear_kprobe(set[--n]);
+		clear_probe(probe_of_kprobe(set[--n]));
 	kvfree(set);
 }
 
@@ -354,6 +411,11 @@ static bool is_unlisted(struct stackbuf_probe *probe)
 	return !probe->lists;
 }
 
+static bool is_unlisted_event(struct stackbuf_probe *probe, const void *unused)
+{
+	return is_unlisted(probe);
+}
+
 /* Step 3: remove probes that are in no list, and free their entries */
 static void drop_unlisted(void)
 {
@@ -361,6 +423,7 @@ static void drop_unlisted(void)
 	unsigned int i;
 
 	unregister_probes(is_unlisted);
+	unregister_events(is_unlisted_event, NULL);
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (!probe->lists)
 			memset(probe, 0, sizeof(*probe));
@@ -369,7 +432,7 @@ static void drop_unlisted(void)
 
 static int write_list(const char *text)
 {
-	u8 old = live_list, next = old ^ BOTH_LISTS;
+	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
 	bool add = text[0] == '+';
 	struct stackbuf_probe *probe;
 	struct sbuf_resolver *resolver;
@@ -388,7 +451,7 @@ static int write_list(const char *text)
 	err = make_list(resolver, next);
 	/* P1: in one step, when the list is made */
 	if (!err)
-		WRITE_ONCE(live_list, next);
+		WRITE_ONCE(sbuf_probe_live_list, next);
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
@@ -453,6 +516,45 @@ void sbuf_probe_module(const struct module *module, unsigned long state)
 	else
 		/* Kprobes' notifier has marked as gone all in the code that is being freed */
 		unregister_probes(is_gone);
+	mark_probes_changed();
+	mutex_unlock(&probe_mutex);
+}
+
+static bool is_event_in(struct stackbuf_probe *probe, const void *module)
+{
+	return sbuf_tracepoint_is_in(probe, module);
+}
+
+/* Set the probes on events that were removed as their module went; it may be back */
+static void set_pending_events(void)
+{
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
+	for (i = 0; (probe = probe_at(i)); i++) {
+		struct sbuf_resolver *resolver;
+
+		if (!is_pending(probe) || !is_event(probe))
+			continue;
+		resolver = sbuf_resolver_of_list(probe->name);
+		if (!resolver)
+			continue;
+		resolver->request->probe = probe;
+		if (!sbuf_resolve_parse(resolver->request) &&
+		    !sbuf_tracepoint_set(probe, resolver->request->group,
+					 resolver->request->event))
+			WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
+		kvfree(resolver);
+	}
+}
+
+void sbuf_probe_events(const struct module *module, bool coming)
+{
+	mutex_lock(&probe_mutex);
+	if (coming)
+		set_pending_events();
+	else
+		unregister_events(is_event_in, module);
 	mark_probes_changed();
 	mutex_unlock(&probe_mutex);
 }
@@ -546,13 +648,17 @@ const struct kernel_param_ops sbuf_probe_ops = {
 
 int __init sbuf_probe_init(void)
 {
-	int err = 0;
+	int err = sbuf_tracepoint_init();
 
+	if (err)
+		return err;
 	mutex_lock(&probe_mutex);
 	if (insmod_list)
 		err = write_list(insmod_list);
 	probe_param = err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN;
 	mutex_unlock(&probe_mutex);
+	if (err)
+		sbuf_tracepoint_exit();
 	return err;
 }
 
@@ -568,4 +674,5 @@ void sbuf_probe_exit(void)
 	drop_unlisted();
 	probe_param = PROBE_PARAM_CLOSED;
 	mutex_unlock(&probe_mutex);
+	sbuf_tracepoint_exit();
 }

@@ -20,8 +20,21 @@ int __init sbuf_probe_init(void);
 /* Remove all probes and refuse writes.  No handler of a probe runs afterwards */
 void sbuf_probe_exit(void);
 
+/* The bit of stackbuf_probe.lists that says: in the list that records */
+extern u8 sbuf_probe_live_list;
+
 /* Parameter probe */
 extern const struct kernel_param_ops sbuf_probe_ops;
+
+/* Return true if a probe is in the list that records */
+static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
+{
+	/* A write of the parameter changes other bits concurrently, never that of the live list */
+	return data_race(probe->lists) & READ_ONCE(sbuf_probe_live_list);
+}
+
+/* A module's tracepoints come, or go.  Process context */
+void sbuf_probe_events(const struct module *module, bool coming);
 
 /* @module is in the state MODULE_STATE_COMING etc., as its notifiers are told.  Process context */
 void sbuf_probe_module(const struct module *module, unsigned long state);

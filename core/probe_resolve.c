@@ -17,6 +17,7 @@
 #include "modules.h"
 #include "probe_resolve.h"
 #include "symbol.h"
+#include "tracepoint.h"
 
 int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 {
@@ -85,33 +86,52 @@ void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request
 		       resolver_head(resolver, request->function, strlen(request->function)));
 }
 
+/* [GROUP:]EVENT */
+static int parse_event(struct sbuf_probe_request *request, char *text)
+{
+	char *colon = strchr(text, ':');
+
+	request->event = text;
+	if (colon) {
+		*colon = '\0';
+		request->group = text;
+		request->event = colon + 1;
+	}
+	if (!text[0] || !request->event[0] || strpbrk(request->event, ":+ \t\"'*?[]{}()/\\"))
+		return sbuf_refuse(request, "t:[GROUP:]EVENT is accepted, with @argN");
+	return 0;
+}
+
 int sbuf_resolve_parse(struct sbuf_probe_request *request)
 {
 	char *text = request->text, *at, *plus, *colon;
-	unsigned int n;
+	unsigned int n, most;
+	bool event;
 
 	if (request->len >= sizeof(request->text))
 		return sbuf_refuse(request, "longer than %zu bytes: give the address, 0x...",
 				   sizeof(request->text) - 1);
 	memcpy(text, request->name, request->len);
 	text[request->len] = '\0';
-	if (!strncmp(text, "t:", 2))
-		return sbuf_refuse(request, "tracepoints have no probes by name: probe a function that is called there, or register a probe of your own that calls stackbuf_save()");
+	event = !strncmp(text, "t:", 2) || !strncmp(text, "tracepoint:", 11);
+	most = event ? SBUF_EVENT_ARGUMENTS : SBUF_ARGUMENTS;
 	at = strchr(text, '@');
 	if (at) {
 		*at++ = '\0';
-		if (!strcmp(at, "retaddr")) {
+		if (!event && !strcmp(at, "retaddr")) {
 			request->tag = STACKBUF_PROBE_RETADDR;
 		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
-			   n <= SBUF_ARGUMENTS) {
+			   n <= most) {
 			request->tag = n;
 		} else {
 			return sbuf_refuse(request,
-					   "@arg1 to @arg%d or @retaddr is accepted, not @%s",
-					   SBUF_ARGUMENTS, at);
+					   "@arg1 to @arg%d%s is accepted, not @%s", most,
+					   event ? "" : " or @retaddr", at);
 		}
 	}
 	request->function = "";
+	if (event)
+		return parse_event(request, strchr(text, ':') + 1);
 	if (!strncmp(text, "0x", 2)) {
 		if (!kstrtoul(text, 16, &request->addr) && request->addr)
 			return 0;

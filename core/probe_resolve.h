@@ -13,6 +13,8 @@ struct sbuf_probe_request {
 	unsigned int len;		/* of @name */
 	char text[STACKBUF_PROBE_NAME];	/* a copy of @name, split by sbuf_resolve_parse() */
 	const char *function;		/* "": a bare address */
+	const char *event;		/* NULL: it is no tracepoint */
+	const char *group;		/* of the event, or NULL */
 	const char *module;		/* NULL: the kernel or, if not found there, any module */
 	unsigned int offset;		/* from the function's beginning */
 	unsigned long addr;		/* of the function, or the bare address; 0: not found */

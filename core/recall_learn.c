@@ -819,6 +819,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	/* AGAIN never changes */
 	const u64 flags = STACKBUF_STACK_FIRST |
 			  (READ_ONCE(sbuf_table_stack(id)->flags) & STACKBUF_STACK_AGAIN);
+	/* In this walk */
+	const unsigned int nr = trace->nr + walk->skip;
 	const u64 head = id | (u64)trace->nr << 32 | flags << 40 | (u64)trace->words << 48;
 	const u32 what = (id + walk->epoch * 0x9e3779b1U + READ_ONCE(sbuf_cache_generation)) << 8;
 	struct sbuf_newest *newest = &sbuf_newest[sbuf_id_granule(id)];
@@ -846,15 +848,15 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 
 	/* A check for each frame, one for its frame pointer, and some more */
 	size = sizeof(*entry) + (SBUF_SEGMENTS - 1) * sizeof(struct sbuf_segment) +
-	       (2 * trace->nr + 24) * sizeof(struct sbuf_check);
+	       (2 * nr + 24) * sizeof(struct sbuf_check);
 	units = DIV_ROUND_UP(size, SBUF_UNIT);
 	unit = sbuf_cache_alloc(units);
 	if (!unit)
 		return true;
 	entry = sbuf_entry_at(unit);
 	/* In a long form an encoded frame is no 32-bit value to check */
-	size = trace->words == trace->nr && !trace->cut ?
-		build_entry(entry, size, walk, pc, trace->nr) : 0;
+	size = trace->words == trace->nr && !trace->cut && nr <= STACKBUF_DEPTH_MAX ?
+		build_entry(entry, size, walk, pc, nr) : 0;
 	sbuf_cache_trim(unit, units, DIV_ROUND_UP(size, SBUF_UNIT));
 	WRITE_ONCE(newest->tries, size ? tries + 1 : what | LEARN_TRIES);
 	if (!size)

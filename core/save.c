@@ -64,7 +64,7 @@ static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
 		raw_local_irq_save(flags);
 		cacheable = scratch->walk.cacheable && READ_ONCE(sbuf_recall_epoch) &&
 			sbuf_recall_learn(event.id, trace, &scratch->walk, scratch->pc);
-		if (SBUF_HAVE_RECALL)
+		if (SBUF_HAVE_RECALL && !scratch->walk.skip)
 			sbuf_depth_note(&scratch->walk, scratch->pc, trace->nr, trace->cut,
 					event.id);
 		if (READ_ONCE(sbuf_recall_epoch))
@@ -101,6 +101,7 @@ static __always_inline int walk_stack(struct sbuf_scratch *scratch, const struct
 {
 	scratch->walk.epoch = READ_ONCE(sbuf_recall_epoch);
 	scratch->walk.cacheable = true;
+	scratch->walk.skip = 0;
 	switch (save->from) {
 	case SBUF_FRAME:
 		return sbuf_unwind_caller(scratch, save->frame);
@@ -140,6 +141,10 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 	}
 
 	nr = walk_stack(scratch, &save);
+	if (save.flags & SBUF_SKIP && nr > 1) {
+		scratch->walk.skip = 1;
+		nr--;
+	}
 	/*
 	 * A recall does not count: learn no path that RCU does not watch.  Where an idle task is,
 	 * that changes, and recall asks; elsewhere it depends on the path alone.
@@ -152,10 +157,8 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 			sbuf_count(STACKBUF_LOST_EMPTY);
 		goto out_walked;
 	}
-	if (unlikely(nr > STACKBUF_DEPTH_MAX))
-		sbuf_trace_encode(&scratch->trace, scratch->pc, STACKBUF_DEPTH_MAX, true);
-	else
-		sbuf_trace_encode(&scratch->trace, scratch->pc, nr, false);
+	sbuf_trace_encode(&scratch->trace, scratch->pc + scratch->walk.skip,
+			  min(nr, STACKBUF_DEPTH_MAX), nr > STACKBUF_DEPTH_MAX);
 
 	result = store_walk(cpu, scratch, &save, recalled);
 	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))

@@ -35,6 +35,8 @@ enum sbuf_flags {
 	SBUF_TAGGED = 0x1,	/* there is a tag */
 	SBUF_PROBED = 0x2,	/* a probe set by the parameter probe hit, ... */
 	SBUF_ENTRY = 0x4,	/* ... where sbuf_symbol_is_entry() returned true */
+	SBUF_SKIP = 0x8,	/* the innermost frame is left out */
+	SBUF_EVENT = 0x10,	/* of a probe: it is on a tracepoint */
 };
 
 /* Whose stack is saved */
@@ -88,6 +90,9 @@ struct sbuf_start {
 	unsigned long caller;
 };
 
+/* Frames of a walk: one more shows that a trace is cut, and one may be skipped */
+#define SBUF_WALK_MAX	(STACKBUF_DEPTH_MAX + 2)
+
 /**
  * struct sbuf_walk - the unwinder's registers in each frame, for recall
  * @epoch:	sbuf_recall_epoch when the walk began
@@ -103,6 +108,7 @@ struct sbuf_start {
  * @with_regs:	frames that have @regs, a bit each
  * @switches:	frames that change the stack, a bit each: see switches_stack()
  * @bp_in_frame: frames whose bp may be their frame pointer, a bit each: see is_bp_in_frame()
+ * @skip:	frames that are not in the trace, the innermost ones: 0 or 1
  * @builder:	memory for struct builder
  * @known:	constraints of each frame's ip, or NULL, once @name is no longer needed
  * @name:	for the name of a frame's symbol
@@ -114,13 +120,14 @@ struct sbuf_walk {
 	enum sbuf_flags flags;
 	unsigned long caller;
 	const struct pt_regs *start_regs;
-	unsigned long sp[STACKBUF_DEPTH_MAX + 1];
-	unsigned long bp[STACKBUF_DEPTH_MAX + 1];
-	unsigned long regs[STACKBUF_DEPTH_MAX + 1];
+	unsigned long sp[SBUF_WALK_MAX];
+	unsigned long bp[SBUF_WALK_MAX];
+	unsigned long regs[SBUF_WALK_MAX];
 	unsigned long stack;
 	u64 with_regs;
 	u64 switches;
 	u64 bp_in_frame;
+	unsigned int skip;
 	u64 builder[40];
 	union {
 		struct sbuf_constraint *known[STACKBUF_DEPTH_MAX];
@@ -149,7 +156,7 @@ struct sbuf_trace {
 /* Memory of one of the saves that interrupted each other on a CPU */
 struct sbuf_scratch {
 	struct pt_regs regs;
-	unsigned long pc[STACKBUF_DEPTH_MAX + 1];	/* one more shows that a trace is cut */
+	unsigned long pc[SBUF_WALK_MAX];
 	struct sbuf_walk walk;
 	struct sbuf_trace trace;
 };

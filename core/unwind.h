@@ -64,8 +64,7 @@ static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_sav
 /*
  * Walk the stack that registers of the current task describe, saved on this CPU, with preemption
  * disabled; @caller is sbuf_likely_caller() of them; walk.epoch and walk.cacheable of @scratch are
- * set.  Return how many addresses are in @scratch, up
- * to STACKBUF_DEPTH_MAX + 1.
+ * set.  Return how many addresses are in @scratch, up to SBUF_WALK_MAX.
  */
 int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller,
 		     enum sbuf_flags flags);

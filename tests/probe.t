@@ -15,7 +15,8 @@ probe() {
 	local ko=$work/vm/big/stackbuf_test.ko kernel words cross reader=''
 
 	kernel_of "$1" || return
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/probe.sh" "$work/vm/run" &&
+	cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" &&
+		cp "$here/guest/probe.sh" "$work/vm/run" &&
 		build_reader "$1" && build "$1" big EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096 &&
 		build_sbcheck "$1" ||
 		echo "not ok everything is built"

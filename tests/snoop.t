@@ -15,9 +15,9 @@ tiny_vmlinux() {
 }
 
 snoop() {
-	local reader='' bpftrace=''
+	local kernel words cross reader='' bpftrace=''
 
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
+	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
 		build_reader "$1" && build "$1" big &&
 		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 && tiny_vmlinux "$1" ||
 		echo "not ok everything is built"

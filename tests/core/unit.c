@@ -207,6 +207,7 @@ static bool parses_probes(void)
 		const char *name, *function, *module;
 		unsigned int offset, tag;
 		unsigned long addr;
+		const char *event, *group;
 	} good[] = {
 		{ "vfs_read", "vfs_read" },
 		{ "vfs_read+0x10", "vfs_read", NULL, 16 },
@@ -220,9 +221,12 @@ static bool parses_probes(void)
 		{ "f.constprop.0@arg2", "f.constprop.0", NULL, 0, 2 },
 		{ "0xffffffff81000000", "", NULL, 0, 0, 0xffffffff81000000 },
 		{ "0x1@arg3", "", NULL, 0, 3, 1 },
+		{ .name = "t:kfree", "", .event = "kfree" },
+		{ .name = "t:kmem:kfree@arg2", "", .tag = 2, .event = "kfree", .group = "kmem" },
+		{ .name = "tracepoint:a-b:e", "", .event = "e", .group = "a-b" },
 	};
 	static const char *const bad[] = {
-		"t:sched_switch", "f@", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
+		"t:", "t:g:", "t::e", "t:a:b:c", "t:e+1", "t:e*", "t:e@retaddr", "t:e@arg6", "f@", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
 		"f@retaddr@arg1", "f+1@arg1", "f.cold@arg1", "f.cold@retaddr", "0x", "0x0", "0xg",
 		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*", "f?",
 		"f[0]", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",
@@ -239,7 +243,10 @@ static bool parses_probes(void)
 		    !request.module != !good[i].module ||
 		    (request.module && strcmp(request.module, good[i].module)) ||
 		    request.offset != good[i].offset || request.tag != good[i].tag ||
-		    request.addr != good[i].addr) {
+		    request.addr != good[i].addr || !request.event != !good[i].event ||
+		    (request.event && strcmp(request.event, good[i].event)) ||
+		    !request.group != !good[i].group ||
+		    (request.group && strcmp(request.group, good[i].group))) {
 			printf("# %s\n", good[i].name);
 			return false;
 		}

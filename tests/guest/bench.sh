@@ -34,6 +34,7 @@ own_costs() {
 	costs
 	costs probed=call
 	echo int_sqrt >$probe && costs probed=stackbuf_probe
+	echo t:kmem:kfree@arg2 >$probe && costs probed=stackbuf_event event=1
 	echo >$probe
 }
 

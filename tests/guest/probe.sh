@@ -114,7 +114,15 @@ result "refused: data" refuses "0x$data" "allows no probe\|no such function"
 for bad in 'vfs_*' 'a b' 0xyz vfs_read+ vfs_read+x : stackbuf_test: :vfs_read vfs_read:a:b; do
 	result "refused: '$bad'" refuses "$bad" "accepted"
 done
-result "refused: a tracepoint, with what to do instead" refuses t:sched:sched_switch "tracepoints have no probes by name.*stackbuf_save"
+result "refused: an event that does not exist" refuses t:nosuch "t:nosuch: no such event"
+result "refused: an event of another group" refuses t:sched:kfree "t:sched:kfree: no such event"
+result "refused: an event without a tracepoint" refuses t:syscalls:sys_enter_openat "no tracepoint of its own.*t:raw_syscalls:sys_enter"
+for bad in @arg6 @retaddr; do
+	result "refused: 't:kfree$bad'" refuses "t:kfree$bad" "@arg1 to @arg5 is accepted"
+done
+for bad in 't:kmem:*' t: t:kfree+1 t:a:b:c; do
+	result "refused: '$bad'" refuses "$bad" "t:.GROUP:.EVENT is accepted"
+done
 for bad in @arg0 @arg$((arguments + 1)) @argx @ @ret; do
 	result "refused: '$bad'" refuses "stackbuf_test:context_save$bad" "@arg1 to @arg$arguments or @retaddr is accepted"
 done
@@ -293,7 +301,7 @@ hist_lines() {
 		/hitcount:/ { key = ""; for (i = at + 1; i <= n; i++) key = key " " line[i]
 			print key, "=" $NF; if (n > most) { most = n; room = n - at }; next }
 		NF { line[++n] = $1; if (!at && index($1, fn "+") == 1) at = n }
-		END { if (most == 16 || most >= 30) print room >"depth" }' "$T/events/kprobes/sb_test/hist" |
+		END { if (most == 16 || most >= 30) print room >"depth" }' "$T/events/$event/hist" |
 		sort
 }
 our_lines() {
@@ -306,27 +314,81 @@ our_lines() {
 		{ line[++n] = $1 }
 		END { for (key in sum) print key, "=" sum[key] }' | sort
 }
+# against_hist FUNCTION LEAST [GROUP/EVENT]: at its beginning, or at that event, which it holds
 against_hist() {
 	rm -f depth
+	of=${3:-}
+	event=${of:-kprobes/sb_test}
+	what=$1
+	[ -z "$of" ] || what=t:$(echo "$of" | tr / :)
 	work
-	echo "p:sb_test $1" >$T/kprobe_events &&
-		{ echo "hist:keys=stacktrace:size=16384 if common_pid == $worker" >$T/events/kprobes/sb_test/trigger ||
-		echo "hist:keys=common_stacktrace:size=16384 if common_pid == $worker" >$T/events/kprobes/sb_test/trigger; } &&
-		echo $worker >$P/pid && set_list "$1" || return 1
+	[ -n "$of" ] || echo "p:sb_test $1" >$T/kprobe_events || return 1
+	{ echo "hist:keys=stacktrace:size=16384 if common_pid == $worker" >"$T/events/$event/trigger" ||
+		echo "hist:keys=common_stacktrace:size=16384 if common_pid == $worker" >"$T/events/$event/trigger"; } &&
+		echo $worker >$P/pid && set_list "$what" || return 1
 	kill -CONT $worker
 	wait $worker
 	hist_lines "$1" >hist
 	our_lines "$1" "$(cat depth 2>/dev/null || echo 64)" >ours
-	grep -q 'Dropped: 0' $T/events/kprobes/sb_test/hist || { echo "hist dropped some"; return 1; }
-	trigger=$(grep -v '^#' $T/events/kprobes/sb_test/trigger | sed 's/ \[active\]//')
-	echo "!$trigger" >$T/events/kprobes/sb_test/trigger
-	echo >$T/kprobe_events
+	grep -q 'Dropped: 0' "$T/events/$event/hist" || { echo "hist dropped some"; return 1; }
+	trigger=$(grep -v '^#' "$T/events/$event/trigger" | sed 's/ \[active\]//')
+	echo "!$trigger" >"$T/events/$event/trigger"
+	[ -n "$of" ] || echo >$T/kprobe_events
 	set_list '' && echo 0 >$P/pid
 	wc -l hist ours
 	is "$(wc -l <hist) > $2" && diff hist ours
 }
 with_hist "dput, by ftrace's hist trigger and here: the same stacks, the same totals" against_hist dput 12
 with_hist "kmem_cache_free: the same" against_hist kmem_cache_free 8
+with_hist "the event kfree: the same" against_hist kfree 4 kmem/kfree
+
+# --------------------------------------------------------------- tracepoints ---
+
+stage tracepoints
+# The only subscriber is called directly, several are by the iterator: the same stack, either way
+one_stack() {
+	set_list t:stackbuf_test:stackbuf_numbered@arg2 && echo 3 >$E/run || return 1
+	set_list t:stackbuf_numbered@arg2,tracepoint:stackbuf_test:stackbuf_numbered && echo 3 >$E/run || return 1
+	"$STACKBUF" log --last 9 --json >log
+	set_list ''
+	sed 's/.*"tag":"\(0x[0-9a-f]*\)".*/\1/; t; s/.*/-/' log | tr '\n' ' ' >tags
+	echo "tags $(cat tags)"
+	# In which order the two are called is the kernel's affair
+	is "$(grep -c '"frames":\["number_events+' log) == 9 && $(sed 's/.*"stack":\([0-9]*\).*/\1/' log | sort -u | wc -l) == 1" &&
+		is "$(tr ' ' '\n' <tags | grep -c '^0x1$') == 2 && $(tr ' ' '\n' <tags | grep -c '^0x3$') == 2 && $(tr ' ' '\n' <tags | grep -c '^-$') == 3" || { cat log; return 1; }
+}
+probe_is() { # STATE
+	"$STACKBUF" info >info
+	grep "t:stackbuf_numbered .*$1" info || { cat info; return 1; }
+}
+# The module goes and comes while it is watched
+follows() {
+	set_list t:stackbuf_numbered || return 1
+	for _ in 1 2 3; do
+		facts
+		before=$(fact events_recorded)
+		# Other processes hit it while it goes
+		(while echo 100 >$E/run; do :; done) 2>/dev/null &
+		sleep 0.3
+		rmmod stackbuf_event || { sleep 1 && rmmod stackbuf_event; } || return 1
+		wait $!
+		probe_is pending && insmod /t/big/stackbuf_event.ko && echo 7 >$E/run || return 1
+		facts
+		is "$(fact events_recorded) > $before + 100" || return 1
+	done
+	probe_is set
+}
+E=/sys/module/stackbuf_event/parameters
+if [ -d $T/events ] && ! grep -q '^CONFIG_CFI' /t/config; then
+	insmod /t/big/stackbuf_event.ko
+	result "a tracepoint of a module: called directly and by its iterator, the same stack" one_stack
+	result "... which goes and comes under load" follows
+	set_list ''
+	rmmod stackbuf_event
+else
+	echo "ok a tracepoint of a module: called directly and by its iterator, the same stack # SKIP this kernel has none, or checks calls"
+	echo "ok ... which goes and comes under load # SKIP likewise"
+fi
 
 # ------------------------------------------------------------------- filters ---
 

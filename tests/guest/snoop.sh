@@ -82,6 +82,15 @@ stacks() {
 
 # ------------------------------------------------------------------- loading ---
 
+# on_events TEXT FUNCTION: a result where tracepoints can be had
+on_events() {
+	if grep -q '^CONFIG_CFI' /t/config || [ ! -d /sys/kernel/tracing/events ]; then
+		echo "ok $1 # SKIP this kernel has no events, or checks indirect calls"
+	else
+		result "$@"
+	fi
+}
+
 nobody() {
 	/usr/bin/setpriv --reuid 65534 --clear-groups "$@"
 }
@@ -171,6 +180,25 @@ snoop_tag() {
 	writes 5
 	wait $job || return
 	grep -q '^	vfs_write$' snoop || { cat snoop; return 1; }
+}
+
+# Events of a module of the tests, whose second argument is their number
+tracepoints() {
+	insmod /t/big/stackbuf_event.ko || return
+	"$STACKBUF" count -l 't:stackbuf_test:*' >list && grep '^t:stackbuf_test:stackbuf_numbered' list || return
+	"$STACKBUF" count -l t:kmem:kfree >list && grep '^t:kmem:kfree(long unsigned int, const void \*)$\|^t:kmem:kfree$' list || { cat list; return 1; }
+	start out snoop -n 3 t:stackbuf_test:stackbuf_numbered@arg2 || return
+	echo 5 >/sys/module/stackbuf_event/parameters/run
+	wait "$job" || { cat out out.err; return 1; }
+	grep -o 'number_events tag=.*' out | tr '\n' ' ' | grep -x 'number_events tag=0x1 number_events tag=0x2 number_events tag=0x3 ' || { cat out; return 1; }
+	"$STACKBUF" count -D 4 't:stackbuf_*:*' vfs_unlink >out 2>err &
+	job=$!
+	until grep -q t:stackbuf $P/probe; do usleep 50000; done
+	echo 500 >/sys/module/stackbuf_event/parameters/run
+	wait "$job" && stacks out >sums && cat sums && is "$(awk '/;number_events;|number_events/ { n += $1 } END { print n }' sums) == 500" || { cat out err; return 1; }
+	refused 1 'no event with a tracepoint matches' count 't:nosuch*' &&
+		refused 1 'no such event' snoop t:nosuch && refused 1 'no such event' count t:sched:stackbuf_numbered || return
+	rmmod stackbuf_event
 }
 
 snoop_process() {
@@ -733,6 +761,7 @@ result "snoop: the first event comes soon" first_event
 result "snoop: a block for each call, as stacksnoop prints it" snoop_block
 result "snoop -s -v -n, two functions" snoop_options
 result "snoop: an argument as the tag; a bare address" snoop_tag
+on_events "snoop, count, count -l: tracepoints, by name and by pattern" tracepoints
 result "snoop -p: of one process, and it ends with it; no such process or CPU: refused" snoop_process
 result "snoop -c: of one CPU" snoop_cpu
 result "snoop: a function that is never called" never_called

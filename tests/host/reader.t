@@ -215,8 +215,8 @@ usage_is_refused() {
 	refused 2 'did you mean stackbuf snoop vfs_read, or count vfs_read?' log vfs_read &&
 	refused 2 'beginning of a function: write vfs_read' snoop kprobe:vfs_read && refused 2 'write vfs_read' count p::vfs_read &&
 	refused 2 'write kfree, or kfree@retaddr' count kretprobe:kfree &&
-	refused 2 'probe __traceiter_kfree while the event is enabled in two instances of tracefs' snoop t:kmem:kfree &&
-	refused 2 'probe __traceiter_kfree' count -l tracepoint:kfree &&
+	refused 2 'write t:kfree' snoop rawtracepoint:kfree &&
+	refused 2 "the event's name is missing" count t:kmem: && refused 2 "the event's name is missing" snoop tracepoint: &&
 	refused 2 'PATTERN is missing' count -P &&
 	refused 2 '--interval is not for "snoop"' snoop -i 1 vfs_read &&
 	refused 2 '--number is not for "count"' count -n 1 vfs_read &&

@@ -35,6 +35,10 @@ static char *probed;
 module_param(probed, charp, 0444);
 MODULE_PARM_DESC(probed, "Instead: what a call of int_sqrt() costs, under this name");
 
+static bool event;
+module_param(event, bool, 0444);
+MODULE_PARM_DESC(event, "With probed: of kfree(NULL), which holds the tracepoint kmem:kfree");
+
 static unsigned long frames[STACKBUF_DEPTH_MAX];
 static char text[8192];
 
@@ -90,6 +94,12 @@ static noinline void bench_save_tag(void)
 static noinline void bench_probed(void)
 {
 	int_sqrt(1);
+	barrier();
+}
+
+static noinline void bench_event(void)
+{
+	kfree(NULL);
 	barrier();
 }
 
@@ -274,7 +284,7 @@ module_init(bench_init);
 /* Measure on unload: module_init() functions already run more than nine frames deep */
 static void __exit bench_exit(void)
 {
-	const struct bench bench = { probed, bench_probed };
+	const struct bench bench = { probed, event ? bench_event : bench_probed };
 
 	if (pairs)
 		return;

@@ -202,8 +202,14 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	for (i = 0; !j && i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
-		fprintf(o->file, "  %-26s 0x%llx %s", probe.name, probe.addr,
-			probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown");
+		fprintf(o->file, "  %-26s ", probe.name);
+		/* A tracepoint has many places */
+		if (!strncmp(probe.name, "t:", 2) || !strncmp(probe.name, "tracepoint:", 11))
+			fputs("- ", o->file);
+		else
+			fprintf(o->file, "0x%llx ", probe.addr);
+		fputs(probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown",
+		      o->file);
 		if (probe.missed)
 			fprintf(o->file, ", missed %llu", probe.missed);
 		fputc('\n', o->file);

@@ -132,6 +132,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	if (raw->flags & STACKBUF_STACK_FIRST) {
 		stack->first = stackbuf_first(raw)->time;
 		stack->unfit = stack->first && stackbuf_first(raw)->unfit;
+		stack->event = stack->first && stackbuf_first(raw)->event;
 	}
 	return stack;
 }

@@ -6,7 +6,11 @@
  * those of modules, whose whole name matches, that are in ftrace's list and not in the blacklist of
  * kprobes, without the .cold parts that gcc splits off; .isra, .constprop and .part remain, as they
  * are functions.  Unlike bcc, a name that several functions have is left out, and reported.
+ *
+ * A pattern of events chooses those with a tracepoint: the folders in tracefs but for syscalls, and
+ * for what other tools have made.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -50,10 +54,9 @@ char *pattern_other_syntax(const char *text)
 	} other[] = {
 		{ "kprobe", ENTRY }, { "fentry", ENTRY }, { "kfunc", ENTRY }, { "p", ENTRY },
 		{ "kretprobe", RETURN }, { "fexit", RETURN }, { "r", RETURN },
-		{ "kretfunc", RETURN }, { "tracepoint", TRACEPOINT },
-		{ "rawtracepoint", TRACEPOINT }, { "t", TRACEPOINT },
+		{ "kretfunc", RETURN }, { "rawtracepoint", TRACEPOINT },
 	};
-	const char *colon = strchr(text, ':'), *rest = colon ? colon + 1 : "", *event;
+	const char *colon = strchr(text, ':'), *rest = colon ? colon + 1 : "";
 	char *module, *instead = NULL;
 	size_t i;
 
@@ -66,7 +69,6 @@ char *pattern_other_syntax(const char *text)
 	module = xasprintf("/sys/module/%s", other[i].word);
 	/* "p::f" */
 	rest += *rest == ':';
-	event = strrchr(rest, ':') ? strrchr(rest, ':') + 1 : rest;
 	if (!access(module, F_OK))
 		instead = NULL;
 	else if (other[i].is == ENTRY)
@@ -76,10 +78,37 @@ char *pattern_other_syntax(const char *text)
 		instead = xasprintf("%s: a probe is at the beginning of a function, not where it returns: write %s, or %s@retaddr to keep where it returns to",
 				    text, rest, rest);
 	else
-		instead = xasprintf("%s: tracepoints are not probed as such: probe __traceiter_%s while the event is enabled in two instances of tracefs, or FUNCTION+OFFSET (TRACEPOINTS in stackbuf-snoop(8) shows both)",
-				    text, event);
+		instead = xasprintf("%s: an event is named t:EVENT or t:GROUP:EVENT: write t:%s", text,
+				    rest);
 	free(module);
 	return instead;
+}
+
+/* What follows "t:" or "tracepoint:", unless a module has that name; else NULL */
+static const char *after_event(const char *text)
+{
+	static const char *const word[] = { "t:", "tracepoint:" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(word); i++)
+		if (!strncmp(text, word[i], strlen(word[i])))
+			return text + strlen(word[i]);
+	return NULL;
+}
+
+/* [GROUP:]EVENT[@...] */
+static int add_event(struct pattern *one, const char *text, char *error, size_t size)
+{
+	const char *at = one->kind == PATTERN_REGEX ? NULL : strchr(text, '@');
+
+	one->event = true;
+	one->tag = at ?: "";
+	one->function = xasprintf("%.*s", at ? (int)(at - text) : (int)strlen(text), text);
+	if (!*one->function || one->function[strlen(one->function) - 1] == ':') {
+		snprintf(error, size, "'%s': the event's name is missing", one->text);
+		return -1;
+	}
+	return one->kind == PATTERN_REGEX ? compile(one, error, size) : 0;
 }
 
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size)
@@ -99,6 +128,8 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 			 text);
 		return -1;
 	}
+	if (after_event(text))
+		return add_event(one, after_event(text), error, size);
 	colon = strchr(text, ':');
 	if (colon && is_word(text, colon - text)) {
 		one->module = xasprintf("%.*s", (int)(colon - text), text);
@@ -151,11 +182,18 @@ void patterns_free(struct patterns *p)
 	memset(p, 0, sizeof(*p));
 }
 
-/* @module is "" for the kernel itself; a pattern without a module matches functions of all */
-static bool match(const struct pattern *p, const char *function, const char *module)
+bool patterns_have_event(const struct patterns *p)
 {
-	if (p->module && strcmp(p->module, module))
-		return false;
+	size_t i;
+
+	for (i = 0; i < p->nr; i++)
+		if (p->pattern[i].event)
+			return true;
+	return false;
+}
+
+static bool match_name(const struct pattern *p, const char *function)
+{
 	switch (p->kind) {
 	case PATTERN_GLOB:
 		return !fnmatch(p->function, function, 0);
@@ -165,6 +203,14 @@ static bool match(const struct pattern *p, const char *function, const char *mod
 		break;
 	}
 	return !strcmp(p->function, function);
+}
+
+/* @module is "" for the kernel itself; a pattern without a module matches functions of all */
+static bool match(const struct pattern *p, const char *function, const char *module)
+{
+	if (p->event || (p->module && strcmp(p->module, module)))
+		return false;
+	return match_name(p, function);
 }
 
 /* A bare address means a probe there, or the function that begins there */
@@ -329,12 +375,6 @@ static void read_blacklist(const char *path, struct candidates *c)
 	fclose(f);
 }
 
-static void add_name(struct matches *c, char *name)
-{
-	GROW(c->name, c->nr, c->room);
-	c->name[c->nr++] = name;
-}
-
 static void drop_duplicates(struct matches *c)
 {
 	size_t i, n = 0;
@@ -363,6 +403,77 @@ static void count_match(struct patterns *p, const struct candidate *one, bool ch
 		}
 }
 
+static void add_name(struct matches *c, char *name)
+{
+	GROW(c->name, c->nr, c->room);
+	c->name[c->nr++] = name;
+}
+
+/* ----------------------------------------------------------- from tracefs --- */
+
+/* Of these groups no event has a tracepoint of its own */
+static bool has_tracepoints(const char *group)
+{
+	static const char *const without[] = {
+		"syscalls", "ftrace", "kprobes", "uprobes", "synthetic", "eprobes", "fprobes",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(without); i++)
+		if (!strcmp(group, without[i]))
+			return false;
+	return *group != '.';
+}
+
+static void match_event(struct patterns *p, const char *group, const char *event, struct matches *c)
+{
+	char *whole = xasprintf("%s:%s", group, event);
+	bool added = false;
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		struct pattern *one = &p->pattern[i];
+
+		if (!one->event || one->kind == PATTERN_NAME ||
+		    !match_name(one, strchr(one->function, ':') ? whole : event))
+			continue;
+		one->matched++;
+		one->chosen++;
+		if (!added)
+			add_name(c, xasprintf("t:%s%s", whole, one->tag));
+		added = true;
+	}
+	free(whole);
+}
+
+/* Go through the folders GROUP/EVENT */
+static int read_events(struct patterns *p, const char *path, struct matches *c, char *error,
+		       size_t size)
+{
+	DIR *all = opendir(path), *of_group;
+	struct dirent *group, *event;
+
+	if (!all) {
+		snprintf(error, size, "%s: %s: run it as root, with tracefs mounted", path,
+			 strerror(errno));
+		return -1;
+	}
+	while ((group = readdir(all))) {
+		char *inside = xasprintf("%s/%s", path, group->d_name);
+
+		of_group = group->d_type == DT_DIR && has_tracepoints(group->d_name) ?
+			opendir(inside) : NULL;
+		while (of_group && (event = readdir(of_group)))
+			if (event->d_type == DT_DIR && *event->d_name != '.')
+				match_event(p, group->d_name, event->d_name, c);
+		if (of_group)
+			closedir(of_group);
+		free(inside);
+	}
+	closedir(all);
+	return 0;
+}
+
 /* "count -l NAME": what ftrace leaves out takes a probe all the same, if it is asked for by name */
 static bool is_whole_name(const struct pattern *p)
 {
@@ -370,10 +481,11 @@ static bool is_whole_name(const struct pattern *p)
 }
 
 int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, struct matches *c, char *error, size_t size)
+		    const char *available, const char *events, struct matches *c, char *error,
+		    size_t size)
 {
 	struct candidates all = { 0 };
-	bool names_only = true, listed;
+	bool names_only = true, event_names_only = true, listed;
 	int ret = 0;
 	size_t i;
 
@@ -385,10 +497,14 @@ int patterns_choose(struct patterns *p, const char *kallsyms, const char *blackl
 			add_name(c, one->module ? xasprintf("%s%s", one->module,
 							    strchr(one->text, ':')) :
 						  xstrdup(one->text));
+		else if (one->event)
+			event_names_only = false;
 		else
 			names_only = false;
 	}
-	if (!names_only)
+	if (!event_names_only)
+		ret = read_events(p, events, c, error, size);
+	if (!names_only && !ret)
 		ret = read_kallsyms(p, kallsyms, &all, error, size);
 	listed = all.nr && read_available(available, &all);
 	if (all.nr)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pattern.h - which functions are meant: names, globs, regular expressions
+ * pattern.h - which functions and events are meant: names, globs, regular expressions
  */
 #ifndef PATTERN_H
 #define PATTERN_H
@@ -18,8 +18,9 @@ enum pattern_kind {
  * struct pattern - one of those on the command line
  * @text: as it was given
  * @kind: what it is
+ * @event: it is a tracepoint, t:[GROUP:]EVENT
  * @module: functions of this module only, or NULL
- * @function: what the function's name is, or must match
+ * @function: what the function's name is, or must match; of an event with its group, if given
  * @offset: of a name: bytes from the function's start
  * @has_offset: @offset was given
  * @addr: of a name that is a bare address: the address; else 0
@@ -31,6 +32,7 @@ enum pattern_kind {
 struct pattern {
 	const char *text;
 	enum pattern_kind kind;
+	bool event;
 	char *module;
 	char *function;
 	u64 offset, addr;
@@ -48,8 +50,8 @@ struct patterns {
 /* Return 0, or -1 with a line in @error */
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
 /*
- * What is to be written in place of a word as other tools have it, kprobe:f or t:kmem:kfree, to be
- * freed; NULL if it is a function, perhaps of a loaded module of such a name
+ * What is to be written in place of a word as other tools have it, kprobe:f, to be freed; NULL if it
+ * is a function, perhaps of a loaded module of such a name
  */
 char *pattern_other_syntax(const char *text);
 
@@ -57,6 +59,9 @@ char *pattern_other_syntax(const char *text);
 char *pattern_suggest(const struct pattern *p);
 
 void patterns_free(struct patterns *p);
+
+/* Is one of them for events? */
+bool patterns_have_event(const struct patterns *p);
 
 /*
  * Does a frame match any pattern?  @name is "function+0x1a/0x2b [module]" or "0x...", @addr its
@@ -66,7 +71,8 @@ bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
 
 /**
  * struct matches - functions that match
- * @name: "[module:]function[@...]", as parameter "probe" takes it, in order of names
+ * @name: "[module:]function[@...]" or "t:group:event[@...]", as parameter "probe" takes it, in
+ *	order of names
  * @nr: how many
  * @room: how many fit @name
  * @ambiguous: names left out because several functions have them
@@ -83,10 +89,12 @@ struct matches {
 /*
  * Take names as they are; match globs and regular expressions with the functions in the file
  * @kallsyms, which is read only for these, without what the files @blacklist and @available (of
- * ftrace; each may be NULL or missing) exclude.  Return 0, or -1 with a line in @error.
+ * ftrace; each may be NULL or missing) exclude, and with the folders of events in @events.  Return
+ * 0, or -1 with a line in @error.
  */
 int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, struct matches *c, char *error, size_t size);
+		    const char *available, const char *events, struct matches *c, char *error,
+		    size_t size);
 void matches_free(struct matches *c);
 
 #endif

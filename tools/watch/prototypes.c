@@ -109,6 +109,7 @@ static struct image *load(struct prototypes *p, const char *module)
 	typeof(lib.btf_dump__new) create;
 	struct btf *base = p->images ? p->image[0]->btf : NULL;
 	struct image *image = xcalloc(1, sizeof(*image));
+	const size_t prefix = strlen(PROTOTYPES_EVENT);
 	u32 id, first;
 
 	GROW(p->image, p->images, p->room);
@@ -134,11 +135,20 @@ static struct image *load(struct prototypes *p, const char *module)
 	for (id = first; id < lib.btf__type_cnt(image->btf); id++) {
 		const struct btf_type *type = lib.btf__type_by_id(image->btf, id);
 
-		if (!btf_is_func(type))
+		const char *name = lib.btf__name_by_offset(image->btf, type->name_off);
+		u32 proto = type->type;
+
+		/* Of a tracepoint there is a pointer to a function */
+		if (btf_is_typedef(type) && !strncmp(name, PROTOTYPES_EVENT, prefix)) {
+			type = lib.btf__type_by_id(image->btf, proto);
+			if (!type || !btf_is_ptr(type))
+				continue;
+			proto = type->type;
+		} else if (!btf_is_func(type)) {
 			continue;
+		}
 		GROW(image->function, image->nr, image->room);
-		image->function[image->nr++] = (struct function){
-			lib.btf__name_by_offset(image->btf, type->name_off), type->type };
+		image->function[image->nr++] = (struct function){ name, proto };
 	}
 	if (image->nr)
 		sort(image->function, image->nr, sizeof(*image->function), by_name);

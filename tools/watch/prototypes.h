@@ -13,6 +13,9 @@ struct prototypes;
 struct prototypes *prototypes_open(void);
 void prototypes_close(struct prototypes *p);
 
+/* With the name of a tracepoint behind it, a "function" whose first parameter is data */
+#define PROTOTYPES_EVENT	"btf_trace_"
+
 /*
  * Set *@parameter to the declarations of a function's parameters, as "struct file *file"; it is
  * valid until the next call.  @module is "" for the kernel itself.  Return how many there are, or

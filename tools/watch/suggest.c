@@ -55,7 +55,7 @@ char *pattern_suggest(const struct pattern *p)
 	struct kallsyms k;
 	int best = (len / 4 < CLOSE_ENOUGH ? len / 4 : CLOSE_ENOUGH) + 1, d;
 
-	if (p->kind != PATTERN_NAME || p->addr || kallsyms_open(&k, "/proc/kallsyms"))
+	if (p->kind != PATTERN_NAME || p->addr || p->event || kallsyms_open(&k, "/proc/kallsyms"))
 		return NULL;
 	while (kallsyms_next(&k)) {
 		if (!kallsyms_is_code(&k) || (p->module && strcmp(p->module, k.module)))

@@ -16,6 +16,8 @@
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
+#define EVENTS		"/sys/kernel/tracing/events"
+#define EVENTS_DEBUG	"/sys/kernel/debug/tracing/events"
 #define AVAILABLE_DEBUG	"/sys/kernel/debug/tracing/available_filter_functions"
 
 /* ------------------------------------------------------------ which ones --- */
@@ -87,6 +89,9 @@ static char *why_none(const struct pattern *p)
 
 	if (p->kind == PATTERN_NAME || p->chosen)
 		return NULL;
+	if (p->event)
+		return xasprintf("%s: no event with a tracepoint matches: stackbuf count -l 't:*' lists them",
+				 p->text);
 	if (p->matched)
 		return xasprintf("%s: none of the %zu functions that match can be probed", p->text,
 				 p->matched);
@@ -120,6 +125,8 @@ static int check_patterns(struct watch *w)
 
 static bool begins_in(const struct watch *w, const struct patterns *p, struct stack *stack)
 {
+	if (stack->event)
+		return patterns_have_event(p);
 	symbols_name(w->o->symbols, stack);
 	return stack->named &&
 	       patterns_match_frame(p, stack->name[0], stack->nr ? stack->addr[0] : 0);
@@ -167,8 +174,9 @@ int watch_functions(struct watch *w)
 	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
 
 	w->unlisted = access(BLACKLIST, R_OK) && access(available, R_OK);
-	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available, &w->matches,
-			    w->error, sizeof(w->error)))
+	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available,
+			    access(EVENTS, R_OK) ? EVENTS_DEBUG : EVENTS, &w->matches, w->error,
+			    sizeof(w->error)))
 		return -1;
 	return check_patterns(w);
 }
@@ -227,6 +235,8 @@ bool watch_wants(struct watch *w, struct stack *stack)
 {
 	const struct borrowed *p = &w->borrowed;
 
+	if (stack->event)
+		return patterns_have_event(&w->patterns);
 	/* The innermost frame of a probe's event is the probed address */
 	if (w->live && stack->nr &&
 	    bsearch(&stack->addr[0], p->addr, p->addrs, sizeof(u64), order_u64))

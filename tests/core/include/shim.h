@@ -270,6 +270,7 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait);
 #define NMI_MASK		0xf00000
 #define preempt_count()		shim_preempt_count
 #define in_nmi()		(preempt_count() & NMI_MASK)
+#define in_hardirq()		(preempt_count() & HARDIRQ_MASK)
 #define in_serving_softirq()	(preempt_count() & SOFTIRQ_OFFSET)
 #define preempt_disable()	do { shim_preempt_count++; barrier(); } while (0)
 #define preempt_enable()	do {						\

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tracepoint.c - probes on tracepoints
+ *
+ * The same functions are registered for all tracepoints, whose own types differ: the calling
+ * conventions of x86-64 and arm64 have integers and pointers in registers, in order, whatever their
+ * types, and the caller frees what it put on the stack.  A kernel that checks indirect calls
+ * (CONFIG_CFI_CLANG, since 6.18 CONFIG_CFI) stops at a call of a function of another type, so there
+ * it is not done.
+ *
+ * The place of a tracepoint calls its iterator, which calls all functions that are registered; on
+ * x86-64 it calls the only one directly if there is no other (tracepoint_update_call()).  The
+ * iterator is no frame of the place, and left out of traces.
+ */
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <linux/trace_events.h>
+#include <linux/tracepoint.h>
+
+#include "modules.h"
+#include "probe.h"
+#include "save.h"
+#include "tracepoint.h"
+
+/**
+ * struct event_probe - in stackbuf_probe.kprobe, before where a struct kprobe counts misses
+ * @tracepoint:	the tracepoint
+ * @iterator:	where its iterator begins
+ * @size:	of that, bytes
+ */
+struct event_probe {
+	struct tracepoint *tracepoint;
+	unsigned long iterator;
+	unsigned long size;
+};
+
+static_assert(sizeof(struct event_probe) <= offsetof(struct kprobe, nmissed));
+
+static inline struct event_probe *event_of(struct stackbuf_probe *probe)
+{
+	return (struct event_probe *)probe->kprobe;
+}
+
+static noinline void save_event(struct stackbuf_probe *probe, unsigned long tag,
+				const unsigned long *frame)
+{
+	const struct event_probe *event = event_of(probe);
+	unsigned int flags = READ_ONCE(probe->how);
+
+	if (unlikely(!sbuf_probe_records(probe)))
+		return;
+	if (SBUF_STRIP(frame[1]) - event->iterator <= event->size) {
+		/* A walk that follows records may begin one further out */
+		if (SBUF_HAVE_RECORDS)
+			frame = (const unsigned long *)frame[0];
+		else
+			flags |= SBUF_SKIP;
+	}
+	sbuf_save(&(const struct sbuf_save) {
+		  .from = SBUF_FRAME, .frame = frame, .tag = tag, .flags = flags,
+		  .context = sbuf_context_of(preempt_count()),
+	});
+}
+
+NOKPROBE_SYMBOL(save_event);
+
+/* What is registered: a function for each argument that may be the tag */
+#define HANDLER(name, tag)								\
+static noinline __no_stack_protector void name(void *probe, unsigned long arg1,	\
+					       unsigned long arg2, unsigned long arg3,	\
+					       unsigned long arg4, unsigned long arg5)	\
+{											\
+	save_event(probe, tag, __builtin_frame_address(0));				\
+}											\
+											\
+NOKPROBE_SYMBOL(name)
+
+HANDLER(handle_event, 0);
+HANDLER(handle_arg1, arg1);
+HANDLER(handle_arg2, arg2);
+HANDLER(handle_arg3, arg3);
+HANDLER(handle_arg4, arg4);
+HANDLER(handle_arg5, arg5);
+
+static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
+	handle_event, handle_arg1, handle_arg2, handle_arg3, handle_arg4, handle_arg5,
+};
+
+/* ----------------------------------------------------------------- search --- */
+
+/**
+ * struct search - for a tracepoint
+ * @name:	its name
+ * @only:	the only one that it may be, or NULL
+ * @found:	what was found
+ */
+struct search {
+	const char *name;
+	const struct tracepoint *only;
+	struct tracepoint *found;
+};
+
+static void match_tracepoint(struct tracepoint *tracepoint, void *arg)
+{
+	struct search *search = arg;
+
+	if (!search->found && !strcmp(tracepoint->name, search->name) &&
+	    (!search->only || search->only == tracepoint))
+		search->found = tracepoint;
+}
+
+/* With one of these a module's tracepoints are not followed: trace_module_has_bad_taint() */
+#define BAD_TAINTS	(BIT(TAINT_PROPRIETARY_MODULE) | BIT(TAINT_FORCED_MODULE))
+
+/* Search modules.  Return the module, with a reference, or NULL */
+static struct module *search_modules(struct search *search)
+{
+	const struct module *module;
+	unsigned int i;
+
+	preempt_disable();
+	for (module = THIS_MODULE; module; module = sbuf_modules_next(module)) {
+		if (!sbuf_modules_is_one(module) || module->taints & BAD_TAINTS)
+			continue;
+		for (i = 0; i < module->num_tracepoints; i++)
+			match_tracepoint(tracepoint_ptr_deref(&module->tracepoints_ptrs[i]),
+					 search);
+		if (search->found && try_module_get((struct module *)module))
+			break;
+		search->found = NULL;
+	}
+	preempt_enable();
+	return (struct module *)module;
+}
+
+/* The tracepoint of an event of a group; the module that has it may go away */
+static struct tracepoint *tracepoint_of_group(const char *group, const char *event)
+{
+	struct trace_event_file *file = trace_get_event_file(NULL, group, event);
+	struct tracepoint *tracepoint = NULL;
+
+	if (IS_ERR(file))
+		return ERR_PTR(-ENOENT);
+	if (file->event_call->flags & TRACE_EVENT_FL_TRACEPOINT)
+		tracepoint = file->event_call->tp;
+	trace_put_event_file(file);
+	return tracepoint ?: ERR_PTR(-ENOTTY);
+}
+
+int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *group, const char *event)
+{
+	struct search search = { .name = event };
+	struct module *module = NULL;
+	struct sbuf_symbol symbol;
+	int err;
+
+	if (IS_ENABLED(CONFIG_CFI_CLANG) || IS_ENABLED(CONFIG_CFI))
+		return -EPERM;
+	if (group) {
+		search.only = tracepoint_of_group(group, event);
+		if (IS_ERR(search.only))
+			return PTR_ERR(search.only);
+		/* They may have other names than their events */
+		search.name = search.only->name;
+	}
+	for_each_kernel_tracepoint(match_tracepoint, &search);
+	if (!search.found)
+		module = search_modules(&search);
+	if (!search.found)
+		return -ENOENT;
+	*event_of(probe) = (struct event_probe) {
+		.tracepoint = search.found, .iterator = (unsigned long)search.found->iterator,
+	};
+	if (sbuf_symbol_at(&symbol, event_of(probe)->iterator))
+		event_of(probe)->size = symbol.size;
+	err = tracepoint_probe_register(search.found, handler[probe->tag], probe);
+	if (module)
+		module_put(module);
+	return err;
+}
+
+void sbuf_tracepoint_remove(struct stackbuf_probe *probe)
+{
+	tracepoint_probe_unregister(event_of(probe)->tracepoint, handler[probe->tag], probe);
+}
+
+void sbuf_tracepoint_wait(void)
+{
+	tracepoint_synchronize_unregister();
+}
+
+/* ---------------------------------------------------------------- modules --- */
+
+bool sbuf_tracepoint_is_in(const struct stackbuf_probe *probe, const struct module *module)
+{
+	const struct event_probe *event = event_of((struct stackbuf_probe *)probe);
+	unsigned int i;
+
+	for (i = 0; i < module->num_tracepoints; i++)
+		if (tracepoint_ptr_deref(&module->tracepoints_ptrs[i]) == event->tracepoint)
+			return true;
+	return false;
+}
+
+static int notify_tracepoints(struct notifier_block *block, unsigned long state, void *data)
+{
+	const struct tp_module *tracepoints = data;
+
+	sbuf_probe_events(tracepoints->mod, state == MODULE_STATE_COMING);
+	return NOTIFY_OK;
+}
+
+/* While a module goes, this one comes before the kernel checks that nothing is registered */
+static struct notifier_block tracepoint_notifier = {
+	.notifier_call = notify_tracepoints,
+};
+
+int __init sbuf_tracepoint_init(void)
+{
+	return register_tracepoint_module_notifier(&tracepoint_notifier);
+}
+
+void sbuf_tracepoint_exit(void)
+{
+	unregister_tracepoint_module_notifier(&tracepoint_notifier);
+}
