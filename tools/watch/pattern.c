@@ -415,14 +415,15 @@ static void add_name(struct matches *c, char *name)
 static bool has_tracepoints(const char *group)
 {
 	static const char *const without[] = {
-		"syscalls", "ftrace", "kprobes", "uprobes", "synthetic", "eprobes", "fprobes",
+		".", "..", "syscalls", "ftrace", "kprobes", "uprobes", "synthetic", "eprobes",
+		"fprobes",
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(without); i++)
 		if (!strcmp(group, without[i]))
 			return false;
-	return *group != '.';
+	return true;
 }
 
 static void match_event(struct patterns *p, const char *group, const char *event, struct matches *c)
