@@ -32,9 +32,12 @@ static void print_json(const struct output *o, const char *module, const char *f
 
 	for (i = 0; i < nr; i++)
 		json_array_append_new(list, json_string(parameter[i]));
-	json_object_set_new(one, module ? "function" : "event", json_string(function));
-	if (module)
+	if (module) {
+		json_object_set_new(one, "function", json_string(function));
 		json_object_set_new(one, "module", json_string(module));
+	} else {
+		json_object_set_new(one, "event", json_string(function));
+	}
 	json_object_set_new(one, "parameters", list);
 	json_print(o, one, NULL, 0);
 }
