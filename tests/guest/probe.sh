@@ -305,7 +305,7 @@ hist_lines() {
 		sort
 }
 our_lines() {
-	"$STACKBUF" count | awk -v fn="$1" -v most="$2" -v unseen="$unseen" '
+	"$STACKBUF" count | awk -v fn="$1" -v most="$2" -v unseen="$3" '
 		NF == 0 { n = 0; next }
 		/^ *[0-9]+$/ { if (index(line[1], fn "+") == 1) {
 				key = ""; for (i = 2 + unseen; i <= n && i <= most + 1 + unseen; i++) key = key " " line[i]
@@ -320,6 +320,9 @@ against_hist() {
 	of=${3:-}
 	event=${of:-kprobes/sb_test}
 	what=$1
+	# Where a function begins, its caller is in no record yet
+	without=$unseen
+	[ -z "$of" ] || without=0
 	[ -z "$of" ] || what=t:$(echo "$of" | tr / :)
 	work
 	[ -n "$of" ] || echo "p:sb_test $1" >$T/kprobe_events || return 1
@@ -329,7 +332,7 @@ against_hist() {
 	kill -CONT $worker
 	wait $worker
 	hist_lines "$1" >hist
-	our_lines "$1" "$(cat depth 2>/dev/null || echo 64)" >ours
+	our_lines "$1" "$(cat depth 2>/dev/null || echo 64)" "$without" >ours
 	grep -q 'Dropped: 0' "$T/events/$event/hist" || { echo "hist dropped some"; return 1; }
 	trigger=$(grep -v '^#' "$T/events/$event/trigger" | sed 's/ \[active\]//')
 	echo "!$trigger" >"$T/events/$event/trigger"

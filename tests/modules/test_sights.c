@@ -12,7 +12,7 @@
 #define SIGHT_STACKS	16
 
 static unsigned int sight_depth, sight_stack;
-static void (*sight_way)(struct walk *w);
+static bool sight_by_rbp;
 static u64 sight_cost, sight_sum[SIGHTS + 1], sight_max[SIGHTS + 1];
 static unsigned int sights_seen;
 
@@ -44,13 +44,21 @@ static noinline void next_by_rbp(struct walk *w)
 	barrier_data(__builtin_frame_address(0));
 }
 
+static __always_inline void sight_levels(struct walk *w)
+{
+	if (sight_by_rbp)
+		next_by_rbp(w);
+	else
+		next(w);
+}
+
 /* One stack, in the context that is measured: three events, then a walk */
 static void sight_one(void)
 {
 	struct walk w = { .path = sight_stack, .leaf = leaf_walk };
 	unsigned int i;
 
-	sight_way(&w);
+	sight_levels(&w);
 	/* Its walk began here, too: the frames of the levels come on top */
 	if (w.id >= sight_depth)
 		return;
@@ -60,7 +68,7 @@ static void sight_one(void)
 		OPTIMIZER_HIDE_VAR(i);
 		w.at = 0;
 		w.leaf = i < SIGHTS ? leaf_cost : leaf_walk;
-		sight_way(&w);
+		sight_levels(&w);
 		if (!w.id)
 			return;
 		sight_sum[i] += sight_cost;
@@ -99,7 +107,7 @@ int cmd_sights(u64 *arg)
 	unsigned int context, d, i;
 	int err;
 
-	sight_way = next;
+	sight_by_rbp = false;
 	for (context = STACKBUF_TASK; context <= STACKBUF_NMI; context++)
 		for (d = 0; d < ARRAY_SIZE(depths); d++) {
 			err = sight_all(context, depths[d], SIGHT_STACKS);
@@ -109,7 +117,7 @@ int cmd_sights(u64 *arg)
 				say("%s_%s %u %llu %llu\n", names[i], contexts[context], depths[d],
 				    div_u64(sight_sum[i], SIGHT_STACKS), sight_max[i]);
 		}
-	sight_way = next_by_rbp;
+	sight_by_rbp = true;
 	for (d = 0; d < ARRAY_SIZE(rbp_depths); d++)
 		if (!sight_all(STACKBUF_TASK, rbp_depths[d], 1))
 			say("rbp %u %llu\n", rbp_depths[d], sight_max[2]);
