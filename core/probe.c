@@ -184,10 +184,9 @@ static int register_event(struct sbuf_probe_request *request)
 	struct stackbuf_probe *probe = request->probe;
 	int err;
 
-	lockdep_assert_held(&probe_mutex);
 	WRITE_ONCE(probe->how, SBUF_EVENT | (request->tag ? SBUF_TAGGED : 0));
 	memset(probe->kprobe, 0, sizeof(probe->kprobe));
-	err = sbuf_tracepoint_set(probe, request->group, request->event);
+	err = request->event_err ?: sbuf_tracepoint_set(probe, request->event, NULL);
 	switch (err) {
 	case 0:
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
@@ -199,6 +198,8 @@ static int register_event(struct sbuf_probe_request *request)
 	case -EPERM:
 		sbuf_refuse(request, "this kernel checks indirect calls, and would stop at ours: probe a function that is called there");
 		return -EPERM;
+	case -EOPNOTSUPP:
+		return sbuf_refuse(request, "this kernel has no tracepoints");
 	}
 	sbuf_refuse(request, "the kernel refused it with error %d", err);
 	return err;
@@ -216,13 +217,13 @@ static int register_probe(struct sbuf_probe_request *request)
 	int err;
 
 	lockdep_assert_held(&probe_mutex);
-	if (request->event)
-		return register_event(request);
 	/* Refused for new probes only: one that is set may stay, as it could not be set again */
 	if (security_locked_down(LOCKDOWN_KPROBES)) {
 		sbuf_refuse(request, "the kernel is locked down, which forbids probes");
 		return -EPERM;
 	}
+	if (request->event)
+		return register_event(request);
 	if (request->matches > 1)
 		return sbuf_refuse(request,
 				   "there are %u functions of that name: give the address, 0x...",
@@ -382,12 +383,8 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	struct sbuf_probe_request *request;
 	int err;
 
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
-		err = sbuf_resolve_parse(request);
-		if (err)
-			return err;
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
 		request->probe = find_probe(request);
-	}
 	sbuf_resolve(resolver);
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		/* In the old list, or named before in this one */
@@ -430,20 +427,37 @@ static void drop_unlisted(void)
 	mark_probes_changed();
 }
 
-static int write_list(const char *text)
+/* What a list asks for, as far as no lock of ours is needed.  NULL or an error */
+static struct sbuf_resolver *parse_list(const char *text)
+{
+	struct sbuf_resolver *resolver = sbuf_resolver_of_list(text);
+	struct sbuf_probe_request *request;
+	int err;
+
+	if (!resolver)
+		return ERR_PTR(-ENOMEM);
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+		err = sbuf_resolve_parse(request);
+		if (err) {
+			kvfree(resolver);
+			return ERR_PTR(err);
+		}
+		if (request->group)
+			request->event_err = sbuf_tracepoint_check(request->group,
+								   request->event);
+	}
+	return resolver;
+}
+
+/* Makes @resolver's list the one that records; @add: what is in the old one stays */
+static int write_list(struct sbuf_resolver *resolver, bool add)
 {
 	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
-	bool add = text[0] == '+';
 	struct stackbuf_probe *probe;
-	struct sbuf_resolver *resolver;
 	unsigned int i;
 	int err;
 
 	lockdep_assert_held(&probe_mutex);
-	resolver = sbuf_resolver_of_list(text + add);
-	if (!resolver)
-		return -ENOMEM;
-
 	if (add)
 		for (i = 0; (probe = probe_at(i)); i++)
 			if (probe->lists)
@@ -455,7 +469,6 @@ static int write_list(const char *text)
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
-	kvfree(resolver);
 	return err;
 }
 
@@ -525,8 +538,8 @@ static bool is_event_in(struct stackbuf_probe *probe, const void *module)
 	return sbuf_tracepoint_is_in(probe, module);
 }
 
-/* Set the probes on events that were removed as their module went; it may be back */
-static void set_pending_events(void)
+/* Set the probes on events that were removed as their module went, if this one has them */
+static void set_pending_events(const struct module *module)
 {
 	struct stackbuf_probe *probe;
 	unsigned int i;
@@ -541,8 +554,7 @@ static void set_pending_events(void)
 			continue;
 		resolver->request->probe = probe;
 		if (!sbuf_resolve_parse(resolver->request) &&
-		    !sbuf_tracepoint_set(probe, resolver->request->group,
-					 resolver->request->event))
+		    !sbuf_tracepoint_set(probe, resolver->request->event, module))
 			WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
 		kvfree(resolver);
 	}
@@ -552,7 +564,7 @@ void sbuf_probe_events(const struct module *module, bool coming)
 {
 	mutex_lock(&probe_mutex);
 	if (coming)
-		set_pending_events();
+		set_pending_events(module);
 	else
 		unregister_events(is_event_in, module);
 	mark_probes_changed();
@@ -581,9 +593,14 @@ static enum { PROBE_PARAM_EARLY, PROBE_PARAM_OPEN, PROBE_PARAM_CLOSED } probe_pa
  *
  * Never take the kernel's lock inside probe_mutex.
  */
-static void lock_probes(void)
+static void release_params(void)
 {
 	kernel_param_unlock(THIS_MODULE);
+}
+
+static void lock_probes(void)
+{
+	release_params();
 	mutex_lock(&probe_mutex);
 }
 
@@ -593,15 +610,38 @@ static void unlock_probes(void)
 	kernel_param_lock(THIS_MODULE);
 }
 
+static bool is_open(void)
+{
+	return READ_ONCE(probe_param) == PROBE_PARAM_OPEN;
+}
+
 static int set_probe_param(const char *value, const struct kernel_param *param)
 {
+	struct sbuf_resolver *resolver;
+	bool add, open;
 	int err = -ENODEV;
 
 	if (!value)
 		value = "";
-	lock_probes();
-	if (probe_param == PROBE_PARAM_OPEN) {
-		err = write_list(value);
+	add = value[0] == '+';
+	release_params();
+	for (;;) {
+		open = is_open();
+		resolver = open ? parse_list(value + add) : NULL;
+		mutex_lock(&probe_mutex);
+		if (open == is_open())
+			break;
+		/* Loading, or unloading, came to its end meanwhile */
+		mutex_unlock(&probe_mutex);
+		if (!IS_ERR(resolver))
+			kvfree(resolver);
+	}
+	if (open) {
+		err = PTR_ERR_OR_ZERO(resolver);
+		if (!err) {
+			err = write_list(resolver, add);
+			kvfree(resolver);
+		}
 	} else if (probe_param == PROBE_PARAM_EARLY) {
 		kfree(insmod_list);
 		insmod_list = kstrdup(value, GFP_KERNEL);
@@ -649,13 +689,26 @@ const struct kernel_param_ops sbuf_probe_ops = {
 int __init sbuf_probe_init(void)
 {
 	int err = sbuf_tracepoint_init();
+	struct sbuf_resolver *resolver;
+	char *list;
 
 	if (err)
 		return err;
 	mutex_lock(&probe_mutex);
-	if (insmod_list)
-		err = write_list(insmod_list);
-	probe_param = err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN;
+	/* It may be written once more meanwhile */
+	while (!err && (list = insmod_list)) {
+		insmod_list = NULL;
+		mutex_unlock(&probe_mutex);
+		resolver = parse_list(list + (list[0] == '+'));
+		mutex_lock(&probe_mutex);
+		err = PTR_ERR_OR_ZERO(resolver);
+		if (!err) {
+			err = write_list(resolver, list[0] == '+');
+			kvfree(resolver);
+		}
+		kfree(list);
+	}
+	WRITE_ONCE(probe_param, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);
 	mutex_unlock(&probe_mutex);
 	if (err)
 		sbuf_tracepoint_exit();
@@ -672,7 +725,7 @@ void sbuf_probe_exit(void)
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, 0);
 	drop_unlisted();
-	probe_param = PROBE_PARAM_CLOSED;
+	WRITE_ONCE(probe_param, PROBE_PARAM_CLOSED);
 	mutex_unlock(&probe_mutex);
 	sbuf_tracepoint_exit();
 }

@@ -15,6 +15,7 @@ struct sbuf_probe_request {
 	const char *function;		/* "": a bare address */
 	const char *event;		/* NULL: it is no tracepoint */
 	const char *group;		/* of the event, or NULL */
+	int event_err;			/* what sbuf_tracepoint_check() returned of these */
 	const char *module;		/* NULL: the kernel or, if not found there, any module */
 	unsigned int offset;		/* from the function's beginning */
 	unsigned long addr;		/* of the function, or the bare address; 0: not found */

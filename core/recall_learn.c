@@ -815,7 +815,9 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
 		       const unsigned long *pc)
 {
-	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
+	const struct sbuf_start start = {
+		sbuf_start_ip(pc[0], walk->skip), walk->sp[0], walk->bp, walk->caller
+	};
 	/* AGAIN never changes */
 	const u64 flags = STACKBUF_STACK_FIRST |
 			  (READ_ONCE(sbuf_table_stack(id)->flags) & STACKBUF_STACK_AGAIN);
@@ -830,6 +832,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	unsigned long size;
 	unsigned int units;
 
+	if (nr > STACKBUF_DEPTH_MAX)
+		return false;
 	if ((tries & ~0xffU) != what)
 		tries = what;
 	if ((tries & 0xff) >= LEARN_TRIES)
@@ -855,14 +859,14 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 		return true;
 	entry = sbuf_entry_at(unit);
 	/* In a long form an encoded frame is no 32-bit value to check */
-	size = trace->words == trace->nr && !trace->cut && nr <= STACKBUF_DEPTH_MAX ?
+	size = trace->words == trace->nr && !trace->cut ?
 		build_entry(entry, size, walk, pc, nr) : 0;
 	sbuf_cache_trim(unit, units, DIV_ROUND_UP(size, SBUF_UNIT));
 	WRITE_ONCE(newest->tries, size ? tries + 1 : what | LEARN_TRIES);
 	if (!size)
 		return false;
 	entry->head = head;
-	entry->ip = pc[0];
+	entry->ip = start.ip;
 	entry->stack = sbuf_table_stack(id);
 	entry->least = start.sp - walk->stack;
 	/* Void if modules were loaded or unloaded since the walk began */

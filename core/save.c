@@ -109,7 +109,7 @@ static __always_inline int walk_stack(struct sbuf_scratch *scratch, const struct
 		return sbuf_unwind_regs(scratch, save->regs,
 					sbuf_likely_caller(save->regs, save->flags), save->flags);
 	case SBUF_TASK:
-		if (!READ_ONCE(sbuf_saves_tasks)) {
+		if (SBUF_HAVE_SAVE_TASK && !READ_ONCE(sbuf_saves_tasks)) {
 			WRITE_ONCE(sbuf_saves_tasks, true);
 			smp_mb();	/* E3: before the walk */
 		}
@@ -134,6 +134,7 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 		goto out;
 	}
 	scratch = &cpu->scratch[nest - 1];
+	WRITE_ONCE(scratch->walks_in, 1 + save.context);
 	unwatched = !sbuf_rcu_waits();
 	if (unlikely(unwatched)) {
 		this_cpu_inc(sbuf_cpu->unwatched);
@@ -168,6 +169,7 @@ out_walked:
 		smp_mb();	/* E2: after the append */
 		this_cpu_dec(sbuf_cpu->unwatched);
 	}
+	WRITE_ONCE(scratch->walks_in, 0);
 out:
 	/*
 	 * The next save on this CPU reuses the scratch.  That is ordered: it runs on the same CPU,

@@ -24,6 +24,8 @@
 #include "save.h"
 #include "tracepoint.h"
 
+#if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
+
 /**
  * struct event_probe - in stackbuf_probe.kprobe, before where a struct kprobe counts misses
  * @tracepoint:	the tracepoint
@@ -47,10 +49,19 @@ static noinline void save_event(struct stackbuf_probe *probe, unsigned long tag,
 				const unsigned long *frame)
 {
 	const struct event_probe *event = event_of(probe);
+	const struct sbuf_cpu *cpu = raw_cpu_ptr(sbuf_cpu);
+	enum stackbuf_context context = sbuf_context_of(preempt_count());
 	unsigned int flags = READ_ONCE(probe->how);
+	int nest = READ_ONCE(cpu->nest);
 
 	if (unlikely(!sbuf_probe_records(probe)))
 		return;
+	/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
+	if (unlikely(nest > 0 && nest <= SBUF_NESTING &&
+		     READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context)) {
+		sbuf_count(STACKBUF_LOST_NESTED);
+		return;
+	}
 	if (SBUF_STRIP(frame[1]) - event->iterator <= event->size) {
 		/* A walk that follows records may begin one further out */
 		if (SBUF_HAVE_RECORDS)
@@ -60,7 +71,7 @@ static noinline void save_event(struct stackbuf_probe *probe, unsigned long tag,
 	}
 	sbuf_save(&(const struct sbuf_save) {
 		  .from = SBUF_FRAME, .frame = frame, .tag = tag, .flags = flags,
-		  .context = sbuf_context_of(preempt_count()),
+		  .context = context,
 	});
 }
 
@@ -93,12 +104,10 @@ static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 /**
  * struct search - for a tracepoint
  * @name:	its name
- * @only:	the only one that it may be, or NULL
  * @found:	what was found
  */
 struct search {
 	const char *name;
-	const struct tracepoint *only;
 	struct tracepoint *found;
 };
 
@@ -106,27 +115,41 @@ static void match_tracepoint(struct tracepoint *tracepoint, void *arg)
 {
 	struct search *search = arg;
 
-	if (!search->found && !strcmp(tracepoint->name, search->name) &&
-	    (!search->only || search->only == tracepoint))
+	if (!search->found && !strcmp(tracepoint->name, search->name))
 		search->found = tracepoint;
 }
 
-/* With one of these a module's tracepoints are not followed: trace_module_has_bad_taint() */
-#define BAD_TAINTS	(BIT(TAINT_PROPRIETARY_MODULE) | BIT(TAINT_FORCED_MODULE))
+/* The tracepoints of a module with any other of these are not announced */
+#ifdef TAINT_TEST
+#define GOOD_TAINTS	(BIT(TAINT_OOT_MODULE) | BIT(TAINT_CRAP) | BIT(TAINT_UNSIGNED_MODULE) | \
+			 BIT(TAINT_TEST))
+#else
+#define GOOD_TAINTS	(BIT(TAINT_OOT_MODULE) | BIT(TAINT_CRAP) | BIT(TAINT_UNSIGNED_MODULE))
+#endif
 
-/* Search modules.  Return the module, with a reference, or NULL */
+static void search_module(struct search *search, const struct module *module)
+{
+	unsigned int i;
+
+	for (i = 0; i < module->num_tracepoints && !(module->taints & ~GOOD_TAINTS); i++)
+		match_tracepoint(tracepoint_ptr_deref(&module->tracepoints_ptrs[i]), search);
+}
+
+/*
+ * Search modules.  Return the module, with a reference, or NULL.  One that is being loaded is not
+ * ready for it until it is announced: its static keys are not initialised, and if loading fails
+ * before, nothing is said.
+ */
 static struct module *search_modules(struct search *search)
 {
 	const struct module *module;
-	unsigned int i;
 
 	preempt_disable();
 	for (module = THIS_MODULE; module; module = sbuf_modules_next(module)) {
-		if (!sbuf_modules_is_one(module) || module->taints & BAD_TAINTS)
+		if (!sbuf_modules_is_one(module) ||
+		    READ_ONCE(module->state) != MODULE_STATE_LIVE)
 			continue;
-		for (i = 0; i < module->num_tracepoints; i++)
-			match_tracepoint(tracepoint_ptr_deref(&module->tracepoints_ptrs[i]),
-					 search);
+		search_module(search, module);
 		if (search->found && try_module_get((struct module *)module))
 			break;
 		search->found = NULL;
@@ -135,21 +158,20 @@ static struct module *search_modules(struct search *search)
 	return (struct module *)module;
 }
 
-/* The tracepoint of an event of a group; the module that has it may go away */
-static struct tracepoint *tracepoint_of_group(const char *group, const char *event)
+int sbuf_tracepoint_check(const char *group, const char *event)
 {
 	struct trace_event_file *file = trace_get_event_file(NULL, group, event);
-	struct tracepoint *tracepoint = NULL;
+	bool has;
 
 	if (IS_ERR(file))
-		return ERR_PTR(-ENOENT);
-	if (file->event_call->flags & TRACE_EVENT_FL_TRACEPOINT)
-		tracepoint = file->event_call->tp;
+		return -ENOENT;
+	has = file->event_call->flags & TRACE_EVENT_FL_TRACEPOINT && file->event_call->tp;
 	trace_put_event_file(file);
-	return tracepoint ?: ERR_PTR(-ENOTTY);
+	return has ? 0 : -ENOTTY;
 }
 
-int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *group, const char *event)
+int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *event,
+			const struct module *coming)
 {
 	struct search search = { .name = event };
 	struct module *module = NULL;
@@ -158,16 +180,13 @@ int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *group, const c
 
 	if (IS_ENABLED(CONFIG_CFI_CLANG) || IS_ENABLED(CONFIG_CFI))
 		return -EPERM;
-	if (group) {
-		search.only = tracepoint_of_group(group, event);
-		if (IS_ERR(search.only))
-			return PTR_ERR(search.only);
-		/* They may have other names than their events */
-		search.name = search.only->name;
+	if (coming) {
+		search_module(&search, coming);
+	} else {
+		for_each_kernel_tracepoint(match_tracepoint, &search);
+		if (!search.found)
+			module = search_modules(&search);
 	}
-	for_each_kernel_tracepoint(match_tracepoint, &search);
-	if (!search.found)
-		module = search_modules(&search);
 	if (!search.found)
 		return -ENOENT;
 	*event_of(probe) = (struct event_probe) {
@@ -226,3 +245,5 @@ void sbuf_tracepoint_exit(void)
 {
 	unregister_tracepoint_module_notifier(&tracepoint_notifier);
 }
+
+#endif

@@ -11,18 +11,32 @@ struct module;
 
 #define SBUF_EVENT_ARGUMENTS	5	/* in registers, after the pointer to data */
 
+#if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
+
+/**
+ * sbuf_tracepoint_check() - look for an event in its group
+ * @group: the group
+ * @event: its name, which is its tracepoint's
+ *
+ * Context: Process context, not under probe_mutex: the kernel's event_mutex, which this takes, is
+ *	taken outside of the lock under which modules' tracepoints are announced to us.
+ * Return: 0; -ENOENT if there is no such event; -ENOTTY if it is one without a tracepoint of its
+ *	own.
+ */
+int sbuf_tracepoint_check(const char *group, const char *event);
+
 /**
  * sbuf_tracepoint_set() - record at an event from now on
  * @probe: an entry with @tag and @how
- * @group: the event's group, or NULL: any
- * @event: its name
+ * @event: the event's name
+ * @coming: the module that is announced as it is being loaded: only that is searched; or NULL
  *
- * Context: Process context, under probe_mutex; takes event_mutex and tracepoints_mutex.
- * Return: 0; -ENOENT if there is no such event, -ENOTTY if it is one without a tracepoint of its
- *	own, -EPERM if the kernel checks indirect calls, or another error of
- *	tracepoint_probe_register().
+ * Context: Process context, under probe_mutex; takes tracepoints_mutex.
+ * Return: 0; -ENOENT if there is no such event, -EPERM if the kernel checks indirect calls, or
+ *	another error of tracepoint_probe_register().
  */
-int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *group, const char *event);
+int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *event,
+			const struct module *coming);
 
 /* Undo that.  The handler may run until sbuf_tracepoint_wait() returns */
 void sbuf_tracepoint_remove(struct stackbuf_probe *probe);
@@ -34,5 +48,27 @@ bool sbuf_tracepoint_is_in(const struct stackbuf_probe *probe, const struct modu
 /* Follow modules: calls sbuf_probe_events(), also for those that are loaded already */
 int __init sbuf_tracepoint_init(void);
 void sbuf_tracepoint_exit(void);
+
+#else
+
+static inline int sbuf_tracepoint_check(const char *group, const char *event) { return 0; }
+static inline int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *event,
+				      const struct module *coming)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void sbuf_tracepoint_remove(struct stackbuf_probe *probe) { }
+static inline void sbuf_tracepoint_wait(void) { }
+static inline bool sbuf_tracepoint_is_in(const struct stackbuf_probe *probe,
+					 const struct module *module)
+{
+	return false;
+}
+
+static inline int sbuf_tracepoint_init(void) { return 0; }
+static inline void sbuf_tracepoint_exit(void) { }
+
+#endif
 
 #endif /* STACKBUF_TRACEPOINT_H */

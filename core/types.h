@@ -90,6 +90,15 @@ struct sbuf_start {
 	unsigned long caller;
 };
 
+/*
+ * The instruction pointer of a start, for recall: that of a walk which leaves out its first frame
+ * is none of another walk
+ */
+static __always_inline unsigned long sbuf_start_ip(unsigned long ip, bool skip)
+{
+	return skip ? ip ^ 1UL << 63 : ip;
+}
+
 /* Frames of a walk: one more shows that a trace is cut, and one may be skipped */
 #define SBUF_WALK_MAX	(STACKBUF_DEPTH_MAX + 2)
 
@@ -155,6 +164,7 @@ struct sbuf_trace {
 
 /* Memory of one of the saves that interrupted each other on a CPU */
 struct sbuf_scratch {
+	u8 walks_in;		/* 1 + the context of a save that walks; 0: none */
 	struct pt_regs regs;
 	unsigned long pc[SBUF_WALK_MAX];
 	struct sbuf_walk walk;

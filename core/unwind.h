@@ -51,8 +51,10 @@ static inline unsigned long sbuf_caller_sp(const unsigned long *frame)
 static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_save *save)
 {
 	if (save->from == SBUF_FRAME)
-		return (struct sbuf_start){ SBUF_STRIP(save->frame[1]), sbuf_caller_sp(save->frame),
-					    save->frame };
+		return (struct sbuf_start){
+			sbuf_start_ip(SBUF_STRIP(save->frame[1]), save->flags & SBUF_SKIP),
+			sbuf_caller_sp(save->frame), save->frame
+		};
 	if (save->from == SBUF_TASK || user_mode(save->regs))
 		return (struct sbuf_start){};
 	return (struct sbuf_start){

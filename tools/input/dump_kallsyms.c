@@ -12,9 +12,10 @@
 #include "input/page_tables.h"
 #include "stackbuf.h"
 
-/* More symbols, or longer names, no kernel has */
+/* More symbols, longer names (KSYM_NAME_LEN), or a longer list no kernel has */
 #define SYMBOLS_MAX	(1U << 21)
-#define NAME_MAX_BYTES	1024
+#define NAME_MAX_BYTES	516
+#define BYTES_MAX	(256LL << 20)
 
 /**
  * struct memory - the kernel's memory by virtual addresses
@@ -57,7 +58,7 @@ static bool read_memory(struct memory *m, u64 addr, void *to, size_t size)
 
 /* The text of all tokens, which are indexed by a byte */
 struct tokens {
-	char text[256][64];
+	char text[256][NAME_MAX_BYTES];
 };
 
 static bool read_tokens(struct memory *m, struct tokens *t)
@@ -115,32 +116,35 @@ static bool read_name(struct memory *m, const struct tokens *t, u64 *at, char *n
 static bool write_symbols(struct memory *m, FILE *to, const char *wanted, u64 wanted_addr)
 {
 	const struct vmcoreinfo *info = &m->file->vmcoreinfo;
-	u64 names, offsets_at, base_at, nr_at, base;
+	u64 names, offsets_at, base_at, nr_at, base = 0;
 	char name[NAME_MAX_BYTES];
 	struct tokens *tokens = xcalloc(1, sizeof(*tokens));
 	s32 *offset = NULL;
-	bool found = false;
+	bool found = false, based;
 	u32 nr, i;
 
+	based = vmcoreinfo_symbol(info, "kallsyms_relative_base", &base_at);
 	if (!vmcoreinfo_symbol(info, "kallsyms_names", &names) ||
 	    !vmcoreinfo_symbol(info, "kallsyms_offsets", &offsets_at) ||
-	    !vmcoreinfo_symbol(info, "kallsyms_relative_base", &base_at) ||
 	    !vmcoreinfo_symbol(info, "kallsyms_num_syms", &nr_at) ||
-	    !read_memory(m, base_at, &base, sizeof(base)) ||
+	    (based && !read_memory(m, base_at, &base, sizeof(base))) ||
 	    !read_memory(m, nr_at, &nr, sizeof(nr)) || !nr || nr > SYMBOLS_MAX ||
 	    !read_tokens(m, tokens))
 		goto out;
 	offset = xcalloc(nr, sizeof(*offset));
 	if (!read_memory(m, offsets_at, offset, nr * sizeof(*offset)))
 		goto out;
-	for (i = 0; i < nr && read_name(m, tokens, &names, name); i++) {
+	for (i = 0; i < nr && ftell(to) < BYTES_MAX && read_name(m, tokens, &names, name); i++) {
 		u64 addr = base + (u32)offset[i];
 
 		/*
 		 * Up to 6.14 kernels for x86-64 with several CPUs have addresses of per-CPU
 		 * variables here as they are, and negative offsets for all others
 		 */
-		if (offset[nr - 1] < 0)
+		if (!based)
+			/* Since 7.1 an offset is from its own place */
+			addr = offsets_at + i * sizeof(*offset) + offset[i];
+		else if (offset[nr - 1] < 0)
 			addr = offset[i] < 0 ? base - 1 - offset[i] : (u64)offset[i];
 		found |= addr == wanted_addr && !strcmp(name + 1, wanted);
 		fprintf(to, "%016llx %c %s\n", addr, *name, name + 1);
