@@ -90,9 +90,9 @@ static inline unsigned long sbuf_kstack_of(unsigned long sp)
 #endif
 
 /*
- * Note this CPU's stack for interrupts, which @sp lies on if it is not on the task's.  Where stacks are
- * mapped, arm64 allocates and aligns it like a task's: arch_alloc_vmap_stack().  NMIs may have a
- * stack of their own: SDEI.
+ * Note this CPU's stack for interrupts, which @sp lies on if it is not on the task's.  Where stacks
+ * are mapped, arm64 allocates and aligns it like a task's: arch_alloc_vmap_stack().  NMIs may have
+ * a stack of their own: SDEI.
  */
 static inline void sbuf_kstack_note_irq(unsigned long sp)
 {

@@ -226,7 +226,8 @@ static bool parses_probes(void)
 		{ .name = "tracepoint:a-b:e", "", .event = "e", .group = "a-b" },
 	};
 	static const char *const bad[] = {
-		"t:", "t:g:", "t::e", "t:a:b:c", "t:e+1", "t:e*", "t:e@retaddr", "t:e@arg6", "f@", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
+		"t:", "t:g:", "t::e", "t:a:b:c", "t:e+1", "t:e*", "t:e@retaddr", "t:e@arg6",
+		"f@", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
 		"f@retaddr@arg1", "f+1@arg1", "f.cold@arg1", "f.cold@retaddr", "0x", "0x0", "0xg",
 		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*", "f?",
 		"f[0]", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",

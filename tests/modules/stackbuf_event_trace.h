@@ -11,11 +11,11 @@
 #include <linux/tracepoint.h>
 
 TRACE_EVENT(stackbuf_numbered,
-	TP_PROTO(const void *nothing, unsigned long number),
-	TP_ARGS(nothing, number),
-	TP_STRUCT__entry(__field(unsigned long, number)),
-	TP_fast_assign(__entry->number = number;),
-	TP_printk("number=%lu", __entry->number)
+	    TP_PROTO(const void *nothing, unsigned long number),
+	    TP_ARGS(nothing, number),
+	    TP_STRUCT__entry(__field(unsigned long, number)),
+	    TP_fast_assign(__entry->number = number;),
+	    TP_printk("number=%lu", __entry->number)
 );
 
 #endif /* STACKBUF_EVENT_TRACE_H */

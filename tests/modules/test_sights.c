@@ -78,7 +78,8 @@ static void sight_one(void)
 }
 
 /* The stacks of a depth in a context; return 1 if that is deeper before they begin */
-static __always_inline int sight_all(enum stackbuf_context context, unsigned int depth, unsigned int stacks)
+static __always_inline int sight_all(enum stackbuf_context context, unsigned int depth,
+				     unsigned int stacks)
 {
 	int err;
 

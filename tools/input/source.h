@@ -83,8 +83,8 @@ void source_close(struct source *s);
 int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page);
 
 /*
- * Set s->kallsyms if the source is a dump whose kernel has its symbols in it, and among them that of
- * @info.  After the record was read.
+ * Set s->kallsyms if the source is a dump whose kernel has its symbols in it, and among them that
+ * of @info.  After the record was read.
  */
 void source_find_kallsyms(struct source *s, const struct stackbuf_info *info);
 

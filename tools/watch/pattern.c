@@ -78,8 +78,8 @@ char *pattern_other_syntax(const char *text)
 		instead = xasprintf("%s: a probe is at the beginning of a function, not where it returns: write %s, or %s@retaddr to keep where it returns to",
 				    text, rest, rest);
 	else
-		instead = xasprintf("%s: an event is named t:EVENT or t:GROUP:EVENT: write t:%s", text,
-				    rest);
+		instead = xasprintf("%s: an event is named t:EVENT or t:GROUP:EVENT: write t:%s",
+				    text, rest);
 	free(module);
 	return instead;
 }

@@ -50,8 +50,8 @@ struct patterns {
 /* Return 0, or -1 with a line in @error */
 int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
 /*
- * What is to be written in place of a word as other tools have it, kprobe:f, to be freed; NULL if it
- * is a function, perhaps of a loaded module of such a name
+ * What is to be written in place of a word as other tools have it, kprobe:f, to be freed; NULL if
+ * it is a function, perhaps of a loaded module of such a name
  */
 char *pattern_other_syntax(const char *text);
 
