@@ -116,7 +116,11 @@ for bad in 'vfs_*' 'a b' 0xyz vfs_read+ vfs_read+x : stackbuf_test: :vfs_read vf
 done
 result "refused: an event that does not exist" refuses t:nosuch "t:nosuch: no such event"
 result "refused: an event of another group" refuses t:sched:kfree "t:sched:kfree: no such event"
-result "refused: an event without a tracepoint" refuses t:syscalls:sys_enter_openat "no tracepoint of its own.*t:raw_syscalls:sys_enter"
+if [ -d $T/events/syscalls ]; then
+	result "refused: an event without a tracepoint" refuses t:syscalls:sys_enter_openat "no tracepoint of its own.*t:raw_syscalls:sys_enter"
+else
+	echo "ok refused: an event without a tracepoint # SKIP this kernel has no events of system calls"
+fi
 for bad in @arg6 @retaddr; do
 	result "refused: 't:kfree$bad'" refuses "t:kfree$bad" "@arg1 to @arg5 is accepted"
 done
