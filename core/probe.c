@@ -178,18 +178,12 @@ static inline bool is_event(const struct stackbuf_probe *probe)
 	return probe->how & SBUF_EVENT;
 }
 
-/* Set the probe of a request for an event.  Return 0 or an error, which has been logged */
-static int register_event(struct sbuf_probe_request *request)
+/* Note what has become of a request for an event.  Return 0 or an error, which has been logged */
+static int note_event(const struct sbuf_probe_request *request)
 {
-	struct stackbuf_probe *probe = request->probe;
-	int err;
-
-	WRITE_ONCE(probe->how, SBUF_EVENT | (request->tag ? SBUF_TAGGED : 0));
-	memset(probe->kprobe, 0, sizeof(probe->kprobe));
-	err = request->event_err ?: sbuf_tracepoint_set(probe, request->event, NULL);
-	switch (err) {
+	switch (request->event_err) {
 	case 0:
-		WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
+		WRITE_ONCE(request->probe->state, STACKBUF_PROBE_SET);
 		return 0;
 	case -ENOENT:
 		return sbuf_refuse(request, "no such event: see /sys/kernel/tracing/events; its module must be loaded");
@@ -201,8 +195,20 @@ static int register_event(struct sbuf_probe_request *request)
 	case -EOPNOTSUPP:
 		return sbuf_refuse(request, "this kernel has no tracepoints");
 	}
-	sbuf_refuse(request, "the kernel refused it with error %d", err);
-	return err;
+	sbuf_refuse(request, "the kernel refused it with error %d", request->event_err);
+	return request->event_err;
+}
+
+/* Set the probe of a request for an event.  Return 0 or an error, which has been logged */
+static int register_event(struct sbuf_probe_request *request)
+{
+	struct stackbuf_probe *probe = request->probe;
+
+	WRITE_ONCE(probe->how, SBUF_EVENT | (request->tag ? SBUF_TAGGED : 0));
+	memset(probe->kprobe, 0, sizeof(probe->kprobe));
+	if (!request->event_err)
+		request->event_err = sbuf_tracepoint_set(probe, request->event, NULL);
+	return note_event(request);
 }
 
 /*
@@ -289,15 +295,16 @@ static void clear_probe(struct stackbuf_probe *probe)
 }
 
 /* Unregister the probes on tracepoints that are set and @obsolete */
-static void unregister_events(bool (*obsolete)(struct stackbuf_probe *probe, const void *arg),
-			      const void *arg)
+static void unregister_events(bool (*obsolete)(const struct stackbuf_probe *probe,
+					       const struct module *module),
+			      const struct module *module)
 {
 	struct stackbuf_probe *probe;
 	unsigned int n = 0, i;
 
 	for (i = 0; (probe = probe_at(i)); i++) {
 		if (probe->state != STACKBUF_PROBE_SET || !is_event(probe) ||
-		    !obsolete(probe, arg))
+		    !obsolete(probe, module))
 			continue;
 		sbuf_tracepoint_remove(probe);
 		/* Until its handler has run for the last time */
@@ -313,7 +320,8 @@ static void unregister_events(bool (*obsolete)(struct stackbuf_probe *probe, con
 }
 
 /* Unregister all other probes that are set and @obsolete */
-static void unregister_probes(bool (*obsolete)(struct stackbuf_probe *probe))
+static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *probe,
+					       const struct module *unused))
 {
 	struct stackbuf_probe *probe;
 	struct kprobe **set;
@@ -323,7 +331,8 @@ static void unregister_probes(bool (*obsolete)(struct stackbuf_probe *probe))
 	/* All in one call, as each waits for a grace period; one by one if memory is short */
 	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
 	for (i = 0; (probe = probe_at(i)); i++) {
-		if (probe->state != STACKBUF_PROBE_SET || is_event(probe) || !obsolete(probe))
+		if (probe->state != STACKBUF_PROBE_SET || is_event(probe) ||
+		    !obsolete(probe, NULL))
 			continue;
 		if (set) {
 			set[n++] = kprobe_of(probe);
@@ -403,14 +412,9 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	return 0;
 }
 
-static bool is_unlisted(struct stackbuf_probe *probe)
+static bool is_unlisted(const struct stackbuf_probe *probe, const struct module *unused)
 {
 	return !probe->lists;
-}
-
-static bool is_unlisted_event(struct stackbuf_probe *probe, const void *unused)
-{
-	return is_unlisted(probe);
 }
 
 /* Step 3: remove probes that are in no list, and free their entries */
@@ -420,22 +424,24 @@ static void drop_unlisted(void)
 	unsigned int i;
 
 	unregister_probes(is_unlisted);
-	unregister_events(is_unlisted_event, NULL);
+	unregister_events(is_unlisted, NULL);
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (!probe->lists)
 			memset(probe, 0, sizeof(*probe));
 	mark_probes_changed();
 }
 
-/* What a list asks for, as far as no lock of ours is needed.  NULL or an error */
+/* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
 static struct sbuf_resolver *parse_list(const char *text)
 {
-	struct sbuf_resolver *resolver = sbuf_resolver_of_list(text);
+	bool add = text[0] == '+';
+	struct sbuf_resolver *resolver = sbuf_resolver_of_list(text + add);
 	struct sbuf_probe_request *request;
 	int err;
 
 	if (!resolver)
 		return ERR_PTR(-ENOMEM);
+	resolver->add = add;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		err = sbuf_resolve_parse(request);
 		if (err) {
@@ -449,8 +455,8 @@ static struct sbuf_resolver *parse_list(const char *text)
 	return resolver;
 }
 
-/* Makes @resolver's list the one that records; @add: what is in the old one stays */
-static int write_list(struct sbuf_resolver *resolver, bool add)
+/* Make a list from parse_list(), if that is no error, the one that records; frees @resolver */
+static int write_list(struct sbuf_resolver *resolver)
 {
 	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
 	struct stackbuf_probe *probe;
@@ -458,7 +464,9 @@ static int write_list(struct sbuf_resolver *resolver, bool add)
 	int err;
 
 	lockdep_assert_held(&probe_mutex);
-	if (add)
+	if (IS_ERR(resolver))
+		return PTR_ERR(resolver);
+	if (resolver->add)
 		for (i = 0; (probe = probe_at(i)); i++)
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, probe->lists | next);
@@ -469,14 +477,15 @@ static int write_list(struct sbuf_resolver *resolver, bool add)
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
+	kvfree(resolver);
 	return err;
 }
 
 /* ---------------------------------------------------------------- modules --- */
 
-static bool is_gone(struct stackbuf_probe *probe)
+static bool is_gone(const struct stackbuf_probe *probe, const struct module *unused)
 {
-	return kprobe_gone(kprobe_of(probe));
+	return kprobe_gone(kprobe_of((struct stackbuf_probe *)probe));
 }
 
 static bool is_pending(const struct stackbuf_probe *probe)
@@ -533,11 +542,6 @@ void sbuf_probe_module(const struct module *module, unsigned long state)
 	mutex_unlock(&probe_mutex);
 }
 
-static bool is_event_in(struct stackbuf_probe *probe, const void *module)
-{
-	return sbuf_tracepoint_is_in(probe, module);
-}
-
 /* Set the probes on events that were removed as their module went, if this one has them */
 static void set_pending_events(const struct module *module)
 {
@@ -545,18 +549,16 @@ static void set_pending_events(const struct module *module)
 	unsigned int i;
 
 	for (i = 0; (probe = probe_at(i)); i++) {
-		struct sbuf_resolver *resolver;
+		struct sbuf_probe_request request = {
+			.name = probe->name, .len = strlen(probe->name), .probe = probe,
+		};
 
-		if (!is_pending(probe) || !is_event(probe))
+		if (!is_pending(probe) || !is_event(probe) || sbuf_resolve_parse(&request))
 			continue;
-		resolver = sbuf_resolver_of_list(probe->name);
-		if (!resolver)
-			continue;
-		resolver->request->probe = probe;
-		if (!sbuf_resolve_parse(resolver->request) &&
-		    !sbuf_tracepoint_set(probe, resolver->request->event, module))
-			WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
-		kvfree(resolver);
+		/* Of another module, if this one does not have it */
+		request.event_err = sbuf_tracepoint_set(probe, request.event, module);
+		if (request.event_err != -ENOENT && note_event(&request))
+			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
 }
 
@@ -566,7 +568,7 @@ void sbuf_probe_events(const struct module *module, bool coming)
 	if (coming)
 		set_pending_events(module);
 	else
-		unregister_events(is_event_in, module);
+		unregister_events(sbuf_tracepoint_is_in, module);
 	mark_probes_changed();
 	mutex_unlock(&probe_mutex);
 }
@@ -618,16 +620,15 @@ static bool is_open(void)
 static int set_probe_param(const char *value, const struct kernel_param *param)
 {
 	struct sbuf_resolver *resolver;
-	bool add, open;
 	int err = -ENODEV;
+	bool open;
 
 	if (!value)
 		value = "";
-	add = value[0] == '+';
 	release_params();
 	for (;;) {
 		open = is_open();
-		resolver = open ? parse_list(value + add) : NULL;
+		resolver = open ? parse_list(value) : NULL;
 		mutex_lock(&probe_mutex);
 		if (open == is_open())
 			break;
@@ -637,11 +638,7 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 			kvfree(resolver);
 	}
 	if (open) {
-		err = PTR_ERR_OR_ZERO(resolver);
-		if (!err) {
-			err = write_list(resolver, add);
-			kvfree(resolver);
-		}
+		err = write_list(resolver);
 	} else if (probe_param == PROBE_PARAM_EARLY) {
 		kfree(insmod_list);
 		insmod_list = kstrdup(value, GFP_KERNEL);
@@ -699,13 +696,9 @@ int __init sbuf_probe_init(void)
 	while (!err && (list = insmod_list)) {
 		insmod_list = NULL;
 		mutex_unlock(&probe_mutex);
-		resolver = parse_list(list + (list[0] == '+'));
+		resolver = parse_list(list);
 		mutex_lock(&probe_mutex);
-		err = PTR_ERR_OR_ZERO(resolver);
-		if (!err) {
-			err = write_list(resolver, list[0] == '+');
-			kvfree(resolver);
-		}
+		err = write_list(resolver);
 		kfree(list);
 	}
 	WRITE_ONCE(probe_param, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);

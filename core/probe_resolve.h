@@ -29,6 +29,7 @@ struct sbuf_probe_request {
 /* Requests that are resolved together, and a hash table of those to look for */
 struct sbuf_resolver {
 	struct hlist_head head[256];
+	bool add;			/* what is in the list that records stays */
 	unsigned int nr;
 	struct sbuf_probe_request request[];
 };

@@ -424,6 +424,7 @@ static __always_inline bool add_check(struct builder *builder, unsigned long slo
 	}
 	if (value != (s32)value || (s64)slot != (s32)slot)
 		return false;
+	/* A return address, as those of a segment come before other values without a base */
 	if (value_base == SBUF_BASE_ZERO && slot_base && !entry->segment[slot_base - 1].has_ret) {
 		struct sbuf_segment *segment = &entry->segment[slot_base - 1];
 

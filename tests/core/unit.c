@@ -607,7 +607,7 @@ static bool overwrites_no_newer_page(void)
 	return true;
 }
 
-/* A frame that looks like the start of a stack larger than the table makes nobody's room */
+/* A frame that looks like the start of a huge stack must not count as room to be freed */
 static bool evicts_beside_a_lookalike(void)
 {
 	u64 evicted = stackbuf_info.evicted;
