@@ -187,9 +187,9 @@ tracepoints() {
 	insmod /t/big/stackbuf_event.ko || return
 	"$STACKBUF" count -l 't:stackbuf_test:*' >list && grep '^t:stackbuf_test:stackbuf_numbered' list || return
 	"$STACKBUF" count -l t:kmem:kfree >list && grep '^t:kmem:kfree(long unsigned int, const void \*)$\|^t:kmem:kfree$' list || { cat list; return 1; }
-	start out snoop -n 3 t:stackbuf_test:stackbuf_numbered@arg2 || return
+	start out snoop -n 3 -D 60 t:stackbuf_test:stackbuf_numbered@arg2 || return
 	echo 5 >/sys/module/stackbuf_event/parameters/run
-	wait "$job" || { cat out out.err; return 1; }
+	wait "$job"
 	grep -o 'number_events tag=.*' out | tr '\n' ' ' | grep -x 'number_events tag=0x1 number_events tag=0x2 number_events tag=0x3 ' || { cat out; return 1; }
 	"$STACKBUF" count -D 4 't:stackbuf_*:*' vfs_unlink >out 2>err &
 	job=$!
