@@ -191,11 +191,10 @@ tracepoints() {
 	echo 5 >/sys/module/stackbuf_event/parameters/run
 	wait "$job"
 	grep -o 'number_events tag=.*' out | tr '\n' ' ' | grep -x 'number_events tag=0x1 number_events tag=0x2 number_events tag=0x3 ' || { cat out; return 1; }
-	"$STACKBUF" count -D 4 't:stackbuf_*:*' vfs_unlink >out 2>err &
-	job=$!
-	until grep -q t:stackbuf $P/probe; do usleep 50000; done
+	start out count 't:stackbuf_*:*' vfs_unlink || return
 	echo 500 >/sys/module/stackbuf_event/parameters/run
-	wait "$job" && stacks out >sums && cat sums && is "$(awk '/;number_events;|number_events/ { n += $1 } END { print n }' sums) == 500" || { cat out err; return 1; }
+	finish INT
+	is "$status == 0" && stacks out >sums && cat sums && is "$(awk '/;number_events;|number_events/ { n += $1 } END { print n }' sums) == 500" || { cat out out.err; return 1; }
 	refused 1 'no event with a tracepoint matches' count 't:nosuch*' &&
 		refused 1 'no such event' snoop t:nosuch && refused 1 'no such event' count t:sched:stackbuf_numbered || return
 	rmmod stackbuf_event
