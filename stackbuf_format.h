@@ -207,46 +207,62 @@ enum stackbuf_probe_state {
 #define STACKBUF_PROBE_RETADDR	255	/* in stackbuf_probe.tag */
 
 /**
+ * enum stackbuf_probe_way - how a probe is set
+ * @STACKBUF_PROBE_BY_KPROBE: by a kprobe
+ * @STACKBUF_PROBE_BY_FTRACE: by ftrace, at the beginning of each function that matches
+ * @STACKBUF_PROBE_BY_EVENT: on a tracepoint
+ */
+enum stackbuf_probe_way {
+	STACKBUF_PROBE_BY_KPROBE,
+	STACKBUF_PROBE_BY_FTRACE,
+	STACKBUF_PROBE_BY_EVENT,
+};
+
+/**
  * struct stackbuf_probe - one probe
- * @addr:	the address probed, at which its traces begin; 0: none, or it is on a tracepoint
+ * @addr:	the address probed, at which its traces begin; 0: none, or there are several
+ * @missed:	hits that were not passed on: of a kprobe inside any other's handler, as of its last
+ *		hit; of a function inside of a save in the same context, or on the way into an
+ *		interrupt there
+ * @functions:	functions that it is attached to; 1 of a kprobe
+ * @left_out:	functions that its pattern matches, but which the kernel does not let be traced, or
+ *		which a save itself calls
  * @state:	enum stackbuf_probe_state
  * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or 0: none
+ * @way:	enum stackbuf_probe_way
  * @lists:	for the module only
  * @how:	for the module only
  * @reserved:	0
  * @name:	as it was given, NUL-terminated
- * @kprobe:	the kernel's struct kprobe, or data of a tracepoint.  At
- *		stackbuf_probes_page.missed_offset of struct stackbuf_probe it counts (64 bits)
- *		the hits that the kernel did not pass on: it passes on none inside another
- *		probe's handler
  */
 struct stackbuf_probe {
 	__u64 addr;
+	__u64 missed;
+	__u32 functions;
+	__u32 left_out;
 	__u8 state;
 	__u8 tag;
+	__u8 way;
 	__u8 lists;
 	__u8 how;
-	__u8 reserved[4];
+	__u8 reserved[3];
 	char name[STACKBUF_PROBE_NAME];
-	__u64 kprobe[20];
 };
 
-#define STACKBUF_PROBE_PAGES	(84 * STACKBUF_WITH_PROBES)
-#define STACKBUF_PAGE_PROBES	12
+#define STACKBUF_PROBE_PAGES	(48 * STACKBUF_WITH_PROBES)
+#define STACKBUF_PAGE_PROBES	21
 #define STACKBUF_PROBES_MAX	(STACKBUF_PROBE_PAGES * STACKBUF_PAGE_PROBES)
 
 /**
  * struct stackbuf_probes_page - probes, pages of stackbuf_info after the counters
  * @page:	kind STACKBUF_PROBES, index as page of stackbuf_info
- * @missed_offset: see struct stackbuf_probe
- * @reserved:	0
  * @probe:	the probes; free entries may lie between them
+ * @reserved:	0
  */
 struct stackbuf_probes_page {
 	struct stackbuf_page page;
-	__u32 missed_offset;
-	__u32 reserved[7];
 	struct stackbuf_probe probe[STACKBUF_PAGE_PROBES];
+	__u64 reserved[4];
 };
 
 /**
@@ -469,11 +485,23 @@ struct stackbuf_stack {
 #define STACKBUF_GRANULE	64
 
 /**
+ * enum stackbuf_origin - what a stack begins with
+ * @STACKBUF_AT_CALL: a return address, or the instruction pointer of registers
+ * @STACKBUF_AT_EVENT: a return address where a tracepoint is, which a probe is on
+ * @STACKBUF_AT_PROBE: the address that a probe is at, which is none
+ */
+enum stackbuf_origin {
+	STACKBUF_AT_CALL,
+	STACKBUF_AT_EVENT,
+	STACKBUF_AT_PROBE,
+};
+
+/**
  * struct stackbuf_first - the first event of a stack, after its frames
  * @time:	ns, printk's clock; 0: the rest is not yet written
  * @cpu:	the CPU that recorded it
  * @unfit:	1: recall could not be exact for the stack's latest event that was walked
- * @event:	1: a probe on a tracepoint recorded it, so the stack begins where the tracepoint is
+ * @origin:	enum stackbuf_origin
  * @pid:	PID of its task in the initial namespace
  * @comm:	the task's command, NUL-terminated
  */
@@ -481,7 +509,7 @@ struct stackbuf_first {
 	__u64 time;
 	__u16 cpu;
 	__u8 unfit;
-	__u8 event;
+	__u8 origin;
 	__u32 pid;
 	char comm[STACKBUF_COMM_LEN];
 };

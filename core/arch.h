@@ -111,6 +111,18 @@ static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *re
 #endif
 }
 
+#ifdef CONFIG_X86_64
+/* Bytes of the landing pad at a function's beginning: endbr64, or gen_endbr_poison() instead */
+static inline unsigned int sbuf_arch_landing_pad(unsigned long function)
+{
+	u32 code = READ_ONCE(*(const u32 *)function);
+
+	return code == 0xfa1e0ff3 || code == 0x001f0f66 || code == 0xd6401f0f ? 4 : 0;
+}
+#else
+static inline unsigned int sbuf_arch_landing_pad(unsigned long function) { return 0; }
+#endif
+
 /* Where registers hold the frame pointer register */
 static __always_inline const unsigned long *sbuf_arch_saved_bp(const struct pt_regs *regs)
 {

@@ -9,6 +9,7 @@
 
 #include "debugfs.h"
 #include "filter.h"
+#include "probe.h"
 
 static struct dentry *debugfs_dir;
 static struct debugfs_blob_wrapper debugfs_array[] = {
@@ -23,6 +24,7 @@ static int open_array(struct inode *inode, struct file *file)
 {
 	int err = security_locked_down(LOCKDOWN_TRACEFS);
 
+	sbuf_probe_update_missed();
 	if (!err)
 		file->private_data = (void *)(long)sbuf_filter_add_reader();
 	return err;

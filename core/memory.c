@@ -116,12 +116,9 @@ void __init sbuf_memory_init(void)
 	init_page_header(&info->page, STACKBUF_INFO, 0);
 	for (i = 0; i < STACKBUF_COUNTER_PAGES; i++)
 		init_page_header(&info->counter[i].page, STACKBUF_INFO, i + 1);
-	for (i = 0; i < STACKBUF_PROBE_PAGES; i++) {
+	for (i = 0; i < STACKBUF_PROBE_PAGES; i++)
 		init_page_header(&info->probe[i].page, STACKBUF_PROBES,
 				 1 + STACKBUF_COUNTER_PAGES + i);
-		info->probe[i].missed_offset = offsetof(struct stackbuf_probe, kprobe) +
-			offsetof(struct kprobe, nmissed);
-	}
 	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++)
 		init_page_header(&info->depth[i].page, STACKBUF_DEPTHS,
 				 1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i);

@@ -19,6 +19,7 @@
 
 #include "memory.h"
 #include "panic.h"
+#include "probe.h"
 #include "table.h"
 #include "text.h"
 
@@ -33,6 +34,7 @@ static u64 last_before;
 
 void sbuf_freeze(u32 why)
 {
+	sbuf_probe_update_missed();
 	if (sbuf_recording())
 		WRITE_ONCE(stackbuf_info.stop_ns, sbuf_now());
 	sbuf_state_change(why, true);

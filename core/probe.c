@@ -12,10 +12,10 @@
  * On an error in step 1 its probes are removed again, and the old list was never interrupted.
  * A probe that is in both lists stays set throughout.
  *
- * Probes are kept in stackbuf_info together with their struct kprobe, so that a dump shows
- * them and the hits that the kernel missed.
+ * Functions as a whole are attached by ftrace (function.c); offsets, addresses, code of a module's
+ * init, and all where the kernel has no ftrace, by kprobes.
  *
- * The kernel does not call a probe's handler inside another one on the same CPU.  So a probe
+ * The kernel does not call a kprobe's handler inside another one on the same CPU.  So a probe
  * on a function that the recorder calls is harmless: the kernel counts its hits as missed.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -29,6 +29,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "function.h"
 #include "probe.h"
 #include "probe_resolve.h"
 #include "save.h"
@@ -53,19 +54,37 @@ static inline struct stackbuf_probe *probe_at(unsigned int i)
 	return &stackbuf_info.probe[i / STACKBUF_PAGE_PROBES].probe[i % STACKBUF_PAGE_PROBES];
 }
 
-static inline struct kprobe *kprobe_of(struct stackbuf_probe *probe)
+/* What the kernel knows of a probe, beside its entry */
+static union {
+	struct {
+		struct stackbuf_probe *probe;
+		struct kprobe kprobe;
+	};
+	struct sbuf_event_probe event;
+} place[STACKBUF_PROBES_MAX];
+
+/* Where an entry has its place: pages hold a number of entries each */
+static unsigned int index_of(const struct stackbuf_probe *probe)
 {
-	return (struct kprobe *)probe->kprobe;
+	unsigned int page = ((char *)probe - (char *)stackbuf_info.probe) / STACKBUF_PAGE_SIZE;
+
+	return page * STACKBUF_PAGE_PROBES + (probe - stackbuf_info.probe[page].probe);
+}
+
+static inline struct kprobe *kprobe_of(const struct stackbuf_probe *probe)
+{
+	return &place[index_of(probe)].kprobe;
+}
+
+static inline struct sbuf_event_probe *event_of(const struct stackbuf_probe *probe)
+{
+	return &place[index_of(probe)].event;
 }
 
 static inline struct stackbuf_probe *probe_of_kprobe(struct kprobe *kprobe)
 {
-	return container_of((void *)kprobe, struct stackbuf_probe, kprobe);
+	return container_of(kprobe, typeof(place[0]), kprobe)->probe;
 }
-
-/* The last word of the last entry is part of the zero bytes after stackbuf_info */
-static_assert(sizeof(struct kprobe) <= sizeof_field(struct stackbuf_probe, kprobe) - 8);
-static_assert(__alignof__(struct kprobe) <= 8);
 
 /*
  * Return true if a breakpoint led here, whose handler runs like an NMI's: one level above the code.
@@ -103,6 +122,7 @@ static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	struct stackbuf_probe *probe = probe_of_kprobe(kprobe);
 	unsigned long ip = instruction_pointer(regs), tag = 0;
 
+	WRITE_ONCE(probe->missed, kprobe->nmissed);
 	if (unlikely(!sbuf_probe_records(probe)))
 		return 0;
 	if (probe->tag == STACKBUF_PROBE_RETADDR)
@@ -173,9 +193,17 @@ static bool is_in_place(const struct sbuf_probe_request *request)
 	       symbol.start == request->addr && symbol.of_module;
 }
 
-static inline bool is_event(const struct stackbuf_probe *probe)
+static inline bool is_set(const struct stackbuf_probe *probe, enum stackbuf_probe_way way)
 {
-	return probe->how & SBUF_EVENT;
+	return probe->state == STACKBUF_PROBE_SET && probe->way == way;
+}
+
+/* Set to record where this instance of the probe is: it may hit at once */
+static void take_place(struct stackbuf_probe *probe, enum stackbuf_probe_way way)
+{
+	memset(&place[index_of(probe)], 0, sizeof(place[0]));
+	place[index_of(probe)].probe = probe;
+	WRITE_ONCE(probe->way, way);
 }
 
 /* Note what has become of a request for an event.  Return 0 or an error, which has been logged */
@@ -183,6 +211,7 @@ static int note_event(const struct sbuf_probe_request *request)
 {
 	switch (request->event_err) {
 	case 0:
+		WRITE_ONCE(request->probe->functions, 1);
 		WRITE_ONCE(request->probe->state, STACKBUF_PROBE_SET);
 		return 0;
 	case -ENOENT:
@@ -205,17 +234,60 @@ static int register_event(struct sbuf_probe_request *request)
 	struct stackbuf_probe *probe = request->probe;
 
 	WRITE_ONCE(probe->how, SBUF_EVENT | (request->tag ? SBUF_TAGGED : 0));
-	memset(probe->kprobe, 0, sizeof(probe->kprobe));
+	take_place(probe, STACKBUF_PROBE_BY_EVENT);
 	if (!request->event_err)
-		request->event_err = sbuf_tracepoint_set(probe, request->event, NULL);
+		request->event_err = sbuf_tracepoint_set(event_of(probe), request->event, NULL);
 	return note_event(request);
+}
+
+/* Of a pattern, whose functions are in the list already.  Return 0 or an error, as above */
+static int register_pattern(const struct sbuf_probe_request *request)
+{
+	struct stackbuf_probe *probe = request->probe;
+
+	WRITE_ONCE(probe->way, STACKBUF_PROBE_BY_FTRACE);
+	if (!SBUF_HAVE_FUNCTIONS) {
+		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
+		return -EOPNOTSUPP;
+	}
+	if (!request->matches)
+		return sbuf_refuse(request,
+				   "no function matches; if it is inlined, probe a caller");
+	if (!probe->functions)
+		return sbuf_refuse(request, "none of the %u functions that match can be traced",
+				   request->matches);
+	WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
+	return 0;
+}
+
+/* Add a function to the list that is made.  Return 0, an error, or 1 if it takes a kprobe */
+static int register_function(const struct sbuf_probe_request *request, u8 list)
+{
+	struct stackbuf_probe *probe = request->probe;
+	unsigned long site;
+	int err;
+
+	if (!SBUF_HAVE_FUNCTIONS || !request->function[0] || request->offset || !request->addr ||
+	    request->of_init)
+		return 1;
+	site = sbuf_function_site(request->addr);
+	if (!site)
+		return 1;
+	err = sbuf_function_add(list, site, probe);
+	if (err)
+		return err;
+	WRITE_ONCE(probe->way, STACKBUF_PROBE_BY_FTRACE);
+	WRITE_ONCE(probe->functions, 1);
+	WRITE_ONCE(probe->addr, site);
+	WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
+	return 0;
 }
 
 /*
  * Set the probe of a request that has been resolved and has an entry, or leave it pending if
  * its module is not loaded.  Return 0 or an error, which has been logged.
  */
-static int register_probe(struct sbuf_probe_request *request)
+static int register_probe(struct sbuf_probe_request *request, u8 list)
 {
 	struct stackbuf_probe *probe = request->probe;
 	struct kprobe *kprobe = kprobe_of(probe);
@@ -230,7 +302,7 @@ static int register_probe(struct sbuf_probe_request *request)
 	}
 	if (request->event)
 		return register_event(request);
-	if (request->matches > 1)
+	if (request->matches > 1 && !request->pattern)
 		return sbuf_refuse(request,
 				   "there are %u functions of that name: give the address, 0x...",
 				   request->matches);
@@ -242,12 +314,17 @@ static int register_probe(struct sbuf_probe_request *request)
 				    request->module);
 		return 0;
 	}
+	if (request->pattern)
+		return register_pattern(request);
 	err = request->addr ? check_offset(request, request->addr) : 0;
 	if (err)
 		return err;
+	err = register_function(request, list);
+	if (err <= 0)
+		return err;
 	/* It may hit at once.  Without SBUF_PROBED that is saved like any other registers */
 	WRITE_ONCE(probe->how, request->tag ? SBUF_TAGGED : 0);
-	memset(kprobe, 0, sizeof(probe->kprobe));
+	take_place(probe, STACKBUF_PROBE_BY_KPROBE);
 	kprobe->pre_handler = handle_hit;
 	kprobe->offset = request->offset;
 	if (request->addr)
@@ -280,6 +357,7 @@ static int register_probe(struct sbuf_probe_request *request)
 	WRITE_ONCE(probe->how, probe->how | SBUF_PROBED |
 		   (sbuf_symbol_is_entry((unsigned long)kprobe->addr) ? SBUF_ENTRY : 0));
 	WRITE_ONCE(probe->addr, (unsigned long)kprobe->addr);
+	WRITE_ONCE(probe->functions, 1);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
 	return 0;
 }
@@ -287,26 +365,26 @@ static int register_probe(struct sbuf_probe_request *request)
 /* After it was removed: the probe is pending until its module is loaded, or it is deleted */
 static void clear_probe(struct stackbuf_probe *probe)
 {
-	/* 0 of an event */
-	stackbuf_info.missed_before += kprobe_of(probe)->nmissed;
+	if (probe->way == STACKBUF_PROBE_BY_KPROBE)
+		probe->missed = kprobe_of(probe)->nmissed;
+	stackbuf_info.missed_before += probe->missed;
+	WRITE_ONCE(probe->missed, 0);
+	WRITE_ONCE(probe->functions, 0);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
 	WRITE_ONCE(probe->addr, 0);
-	memset(probe->kprobe, 0, sizeof(probe->kprobe));
 }
 
-/* Unregister the probes on tracepoints that are set and @obsolete */
-static void unregister_events(bool (*obsolete)(const struct stackbuf_probe *probe,
-					       const struct module *module),
-			      const struct module *module)
+/* Unregister the probes on tracepoints that are set and in no list, or in @module if given */
+static void unregister_events(const struct module *module)
 {
 	struct stackbuf_probe *probe;
 	unsigned int n = 0, i;
 
 	for (i = 0; (probe = probe_at(i)); i++) {
-		if (probe->state != STACKBUF_PROBE_SET || !is_event(probe) ||
-		    !obsolete(probe, module))
+		if (!is_set(probe, STACKBUF_PROBE_BY_EVENT) ||
+		    (module ? !sbuf_tracepoint_is_in(event_of(probe), module) : probe->lists))
 			continue;
-		sbuf_tracepoint_remove(probe);
+		sbuf_tracepoint_remove(event_of(probe));
 		/* Until its handler has run for the last time */
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_NONE);
 		n++;
@@ -315,13 +393,12 @@ static void unregister_events(bool (*obsolete)(const struct stackbuf_probe *prob
 		return;
 	sbuf_tracepoint_wait();
 	for (i = 0; (probe = probe_at(i)); i++)
-		if (probe->state == STACKBUF_PROBE_NONE && is_event(probe))
+		if (probe->state == STACKBUF_PROBE_NONE && probe->way == STACKBUF_PROBE_BY_EVENT)
 			clear_probe(probe);
 }
 
-/* Unregister all other probes that are set and @obsolete */
-static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *probe,
-					       const struct module *unused))
+/* Unregister the kprobes that are set and @obsolete */
+static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *probe))
 {
 	struct stackbuf_probe *probe;
 	struct kprobe **set;
@@ -331,8 +408,7 @@ static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *prob
 	/* All in one call, as each waits for a grace period; one by one if memory is short */
 	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
 	for (i = 0; (probe = probe_at(i)); i++) {
-		if (probe->state != STACKBUF_PROBE_SET || is_event(probe) ||
-		    !obsolete(probe, NULL))
+		if (!is_set(probe, STACKBUF_PROBE_BY_KPROBE) || !obsolete(probe))
 			continue;
 		if (set) {
 			set[n++] = kprobe_of(probe);
@@ -390,11 +466,10 @@ static int take_entry(struct sbuf_probe_request *request, u8 lists)
 static int make_list(struct sbuf_resolver *resolver, u8 next)
 {
 	struct sbuf_probe_request *request;
+	unsigned int patterns = 0;
 	int err;
 
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
-		request->probe = find_probe(request);
-	sbuf_resolve(resolver);
+	resolver->list = next;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		/* In the old list, or named before in this one */
 		request->probe = find_probe(request);
@@ -403,16 +478,43 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 			continue;
 		}
 		err = take_entry(request, next);
-		if (!err)
-			err = register_probe(request);
+		if (err)
+			return err;
+		request->fresh = true;
+		patterns += request->pattern;
+	}
+	if (patterns > SBUF_PATTERNS_MAX) {
+		pr_err("probe: %u patterns: %d are the most\n", patterns, SBUF_PATTERNS_MAX);
+		return -ENOSPC;
+	}
+	err = sbuf_resolve(resolver);
+	if (err)
+		return err;
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+		err = request->fresh ? register_probe(request, next) : 0;
 		if (err)
 			return err;
 		cond_resched();
 	}
-	return 0;
+	return sbuf_functions_copy(next);
 }
 
-static bool is_unlisted(const struct stackbuf_probe *probe, const struct module *unused)
+/* Attach to the functions of the list @next, and have that be the one that records */
+static int use_list(u8 next)
+{
+	int err = sbuf_functions_attach(next);
+
+	/* P1: in one step, when the list is made */
+	if (!err)
+		WRITE_ONCE(sbuf_probe_live_list, next);
+	else if (err == -EBUSY)
+		pr_err("probe: ftrace is switched off: sysctl kernel.ftrace_enabled=1\n");
+	else
+		pr_err("probe: ftrace refused the functions with error %d\n", err);
+	return err;
+}
+
+static bool is_unlisted(const struct stackbuf_probe *probe)
 {
 	return !probe->lists;
 }
@@ -424,10 +526,14 @@ static void drop_unlisted(void)
 	unsigned int i;
 
 	unregister_probes(is_unlisted);
-	unregister_events(is_unlisted, NULL);
-	for (i = 0; (probe = probe_at(i)); i++)
-		if (!probe->lists)
-			memset(probe, 0, sizeof(*probe));
+	unregister_events(NULL);
+	for (i = 0; (probe = probe_at(i)); i++) {
+		if (probe->lists)
+			continue;
+		if (is_set(probe, STACKBUF_PROBE_BY_FTRACE))
+			clear_probe(probe);
+		memset(probe, 0, sizeof(*probe));
+	}
 	mark_probes_changed();
 }
 
@@ -470,10 +576,8 @@ static int write_list(struct sbuf_resolver *resolver)
 		for (i = 0; (probe = probe_at(i)); i++)
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, probe->lists | next);
-	err = make_list(resolver, next);
-	/* P1: in one step, when the list is made */
-	if (!err)
-		WRITE_ONCE(sbuf_probe_live_list, next);
+	err = make_list(resolver, next) ?: use_list(next);
+	sbuf_functions_detach(err ? next : old);
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
@@ -483,9 +587,9 @@ static int write_list(struct sbuf_resolver *resolver)
 
 /* ---------------------------------------------------------------- modules --- */
 
-static bool is_gone(const struct stackbuf_probe *probe, const struct module *unused)
+static bool is_gone(const struct stackbuf_probe *probe)
 {
-	return kprobe_gone(kprobe_of((struct stackbuf_probe *)probe));
+	return kprobe_gone(kprobe_of(probe));
 }
 
 static bool is_pending(const struct stackbuf_probe *probe)
@@ -493,17 +597,39 @@ static bool is_pending(const struct stackbuf_probe *probe)
 	return probe->state == STACKBUF_PROBE_PENDING || probe->state == STACKBUF_PROBE_REFUSED;
 }
 
-/* Set the probes that are pending for this module, whose code does not run yet */
+/* A pattern has no address of its own, and matches in every module that comes */
+static bool may_be_in_module(const struct stackbuf_probe *probe)
+{
+	return is_pending(probe) || (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->addr);
+}
+
+/* Register what a module brings for probes that are in the list @next already */
+static void use_module(struct sbuf_resolver *resolver, const struct module *module, u8 next)
+{
+	struct sbuf_probe_request *request;
+	int err = sbuf_resolve_in_module(resolver, module);
+
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+		if (!request->module_loaded && (request->module || !request->matches))
+			continue;
+		if (err || (is_pending(request->probe) && register_probe(request, next)))
+			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
+	}
+}
+
+/* Set the probes that are pending for this module, whose code does not run yet, and patterns */
 static void set_pending_probes(const struct module *module)
 {
+	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
 	struct sbuf_probe_request *request;
 	struct stackbuf_probe *probe;
 	struct sbuf_resolver *resolver;
 	unsigned int n = 0, i;
+	int err = 0;
 
 	lockdep_assert_held(&probe_mutex);
 	for (i = 0; (probe = probe_at(i)); i++)
-		n += is_pending(probe);
+		n += may_be_in_module(probe);
 	if (!n)
 		return;
 	resolver = sbuf_resolver_create(n);
@@ -511,9 +637,10 @@ static void set_pending_probes(const struct module *module)
 		pr_err("probe: no memory to set probes in %s\n", module->name);
 		return;
 	}
+	resolver->list = next;
 	request = resolver->request;
 	for (i = 0; (probe = probe_at(i)); i++) {
-		if (!is_pending(probe))
+		if (!may_be_in_module(probe))
 			continue;
 		request->name = probe->name;
 		request->len = strlen(probe->name);
@@ -522,12 +649,32 @@ static void set_pending_probes(const struct module *module)
 			sbuf_resolver_add(resolver, request);
 		request++;
 	}
-	sbuf_resolve_in_module(resolver, module);
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
-		if ((request->module_loaded || (!request->module && request->matches)) &&
-		    register_probe(request))
-			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
+	use_module(resolver, module, next);
+	/* Functions are attached as a new list, which is the old one and these */
+	if (sbuf_functions(next)) {
+		for (i = 0; (probe = probe_at(i)); i++)
+			if (probe->lists)
+				WRITE_ONCE(probe->lists, BOTH_LISTS);
+		err = sbuf_functions_copy(next) ?: use_list(next);
+		sbuf_functions_detach(err ? next : old);
+		for (i = 0; (probe = probe_at(i)); i++)
+			WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
+	}
 	kvfree(resolver);
+}
+
+/* Detach functions from the code of a module that goes */
+static void leave_module(const struct module *module)
+{
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
+	sbuf_functions_leave(sbuf_probe_live_list, module);
+	for (i = 0; (probe = probe_at(i)); i++)
+		if (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->functions)
+			clear_probe(probe);
+	/* Kprobes' notifier has marked as gone all in the code that is being freed */
+	unregister_probes(is_gone);
 }
 
 void sbuf_probe_module(const struct module *module, unsigned long state)
@@ -535,8 +682,9 @@ void sbuf_probe_module(const struct module *module, unsigned long state)
 	mutex_lock(&probe_mutex);
 	if (state == MODULE_STATE_COMING)
 		set_pending_probes(module);
+	else if (state == MODULE_STATE_GOING)
+		leave_module(module);
 	else
-		/* Kprobes' notifier has marked as gone all in the code that is being freed */
 		unregister_probes(is_gone);
 	mark_probes_changed();
 	mutex_unlock(&probe_mutex);
@@ -553,10 +701,11 @@ static void set_pending_events(const struct module *module)
 			.name = probe->name, .len = strlen(probe->name), .probe = probe,
 		};
 
-		if (!is_pending(probe) || !is_event(probe) || sbuf_resolve_parse(&request))
+		if (!is_pending(probe) || probe->way != STACKBUF_PROBE_BY_EVENT ||
+		    sbuf_resolve_parse(&request))
 			continue;
 		/* Of another module, if this one does not have it */
-		request.event_err = sbuf_tracepoint_set(probe, request.event, module);
+		request.event_err = sbuf_tracepoint_set(event_of(probe), request.event, module);
 		if (request.event_err != -ENOENT && note_event(&request))
 			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
@@ -568,7 +717,7 @@ void sbuf_probe_events(const struct module *module, bool coming)
 	if (coming)
 		set_pending_events(module);
 	else
-		unregister_events(sbuf_tracepoint_is_in, module);
+		unregister_events(module);
 	mark_probes_changed();
 	mutex_unlock(&probe_mutex);
 }
@@ -648,6 +797,16 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	return err;
 }
 
+void sbuf_probe_update_missed(void)
+{
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
+	for (i = 0; (probe = probe_at(i)); i++)
+		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE))
+			WRITE_ONCE(probe->missed, kprobe_of(probe)->nmissed);
+}
+
 static int get_probe_param(char *buffer, const struct kernel_param *param)
 {
 	struct stackbuf_probe *probe;
@@ -655,6 +814,7 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	unsigned int i;
 
 	lock_probes();
+	sbuf_probe_update_missed();
 	for (i = 0; (probe = probe_at(i)); i++) {
 		if (!probe->name[0])
 			continue;
@@ -717,6 +877,7 @@ void sbuf_probe_exit(void)
 	/* Not by write_list(""), which needs memory and could fail */
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, 0);
+	sbuf_functions_detach(sbuf_probe_live_list);
 	drop_unlisted();
 	WRITE_ONCE(probe_param, PROBE_PARAM_CLOSED);
 	mutex_unlock(&probe_mutex);

@@ -33,6 +33,9 @@ static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
 	return data_race(probe->lists) & READ_ONCE(sbuf_probe_live_list);
 }
 
+/* Take over what the kernel has counted since a probe was last hit.  Any context */
+void sbuf_probe_update_missed(void);
+
 /* A module's tracepoints come, or go.  Process context */
 void sbuf_probe_events(const struct module *module, bool coming);
 
@@ -43,6 +46,7 @@ void sbuf_probe_module(const struct module *module, unsigned long state);
 
 static inline int sbuf_probe_init(void) { return 0; }
 static inline void sbuf_probe_exit(void) { }
+static inline void sbuf_probe_update_missed(void) { }
 static inline void sbuf_probe_module(const struct module *module, unsigned long state) { }
 
 #endif

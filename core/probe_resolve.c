@@ -8,12 +8,14 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/elf.h>
+#include <linux/glob.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
 
+#include "function.h"
 #include "modules.h"
 #include "probe_resolve.h"
 #include "symbol.h"
@@ -82,7 +84,7 @@ static struct hlist_head *resolver_head(struct sbuf_resolver *resolver, const ch
 
 void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request *request)
 {
-	hlist_add_head(&request->node,
+	hlist_add_head(&request->node, request->pattern ? &resolver->patterns :
 		       resolver_head(resolver, request->function, strlen(request->function)));
 }
 
@@ -153,8 +155,12 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 		request->module = text;
 		request->function = colon + 1;
 	}
-	if (!text[0] || !request->function[0] || strpbrk(request->function, ": \t\"'*?[]{}()/\\"))
-		return sbuf_refuse(request, "[MODULE:]FUNCTION[+OFFSET] or 0xADDRESS is accepted, each with @argN or @retaddr");
+	request->pattern = strpbrk(request->function, "*?[");
+	if (!text[0] || !request->function[0] ||
+	    (request->module && strpbrk(request->module, " \t\"'*?[]{}()/\\")) ||
+	    strpbrk(request->function, request->pattern ? ": \t\"'{}()/\\" : ": \t\"']{}()/\\") ||
+	    (request->pattern && plus))
+		return sbuf_refuse(request, "[MODULE:]FUNCTION[+OFFSET], [MODULE:]PATTERN or 0xADDRESS is accepted, each with @argN or @retaddr");
 	return 0;
 }
 
@@ -162,24 +168,69 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
  * Is a function of @module, NULL for the kernel, one that the request names?  Our own are found by
  * their module's name only: those of other modules may have the same.
  */
-static bool is_named(const struct sbuf_probe_request *request, const char *module)
+static bool is_named(const struct sbuf_probe_request *request, const struct module *module)
 {
 	if (!request->module)
-		return module != THIS_MODULE->name;
-	return module && !strcmp(request->module, module);
+		return module != THIS_MODULE;
+	return module && !strcmp(request->module, module->name);
 }
 
-/* Note in all requests for @function of @module that it is at @addr; @module NULL: the kernel */
-static void note_match(struct sbuf_resolver *resolver, const char *module,
+/* Code that kallsyms has symbols for, but that is no function or a part of one only */
+static bool is_no_function(const char *name)
+{
+	return strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) || !strncmp(name, "__SCT__", 7);
+}
+
+/*
+ * Note in all requests for @function of @module that it is at @addr; @module NULL: the kernel.
+ * Code of a module's init, which goes soon, takes kprobes only, and no pattern.
+ */
+static void note_match(struct sbuf_resolver *resolver, const struct module *module,
 		       const char *function, size_t len, unsigned long addr)
 {
+	bool of_init = module &&
+		addr - SBUF_MODULE_TEXT(module) >= SBUF_MODULE_TEXT_SIZE(module);
 	struct sbuf_probe_request *request;
 
 	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
 		if (!strcmp(request->function, function) && is_named(request, module)) {
 			request->addr = addr;
+			request->of_init = of_init;
 			request->matches++;
 		}
+	hlist_for_each_entry(request, &resolver->patterns, node)
+		if (glob_match(request->function, function) && is_named(request, module) &&
+		    module != THIS_MODULE && !is_no_function(function))
+			resolver->match[resolver->matches++] = (struct sbuf_match){
+				addr, request, of_init || sbuf_function_is_ours(function),
+			};
+}
+
+/* Is there room for those of one more symbol? */
+static bool has_room(const struct sbuf_resolver *resolver)
+{
+	return resolver->matches + SBUF_PATTERNS_MAX <= ARRAY_SIZE(resolver->match);
+}
+
+/* Add to the list of functions what was matched since the last time.  May sleep */
+static void use_matches(struct sbuf_resolver *resolver)
+{
+	unsigned int i;
+
+	for (i = 0; i < resolver->matches; i++) {
+		const struct sbuf_match *match = &resolver->match[i];
+		struct stackbuf_probe *probe = match->request->probe;
+		unsigned long site = match->left_out ? 0 : sbuf_function_site(match->start);
+
+		match->request->matches++;
+		if (!site)
+			probe->left_out++;
+		else if (!resolver->err)
+			resolver->err = sbuf_function_add(resolver->list, site, probe);
+		probe->functions += !!site;
+		cond_resched();
+	}
+	resolver->matches = 0;
 }
 
 /*
@@ -200,13 +251,18 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
 	for (addr = middle; addr < end && sbuf_symbol_at(&symbol, addr) && !symbol.of_module;
 	     addr = symbol.start + symbol.size) {
 		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
+		if (!has_room(resolver))
+			use_matches(resolver);
 		cond_resched();
 	}
 	for (addr = middle; sbuf_symbol_at(&symbol, addr - 1) && !symbol.of_module;
 	     addr = symbol.start) {
 		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
+		if (!has_room(resolver))
+			use_matches(resolver);
 		cond_resched();
 	}
+	use_matches(resolver);
 }
 
 /* Symbols of a module to look at before preemption is enabled again: some 20 us */
@@ -222,11 +278,13 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
  * A module that fails early while it is loaded is not announced to sbuf_probe_module(): it is
  * removed from the list and freed after a grace period.
  */
-static bool pause_walk(const struct module *module, const struct mod_kallsyms *symbols)
+static bool pause_walk(struct sbuf_resolver *resolver, const struct module *module,
+		       const struct mod_kallsyms *symbols)
 {
 	const struct module *at;
 
 	preempt_enable();
+	use_matches(resolver);
 	cond_resched();
 	preempt_disable();
 	for (at = THIS_MODULE; at; at = sbuf_modules_next(at))
@@ -256,55 +314,54 @@ static bool resolve_in(struct sbuf_resolver *resolver, const struct module *modu
 		const char *name = symbols->strtab + symbol->st_name;
 
 		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
-			note_match(resolver, module->name, name, strlen(name),
-				   symbol->st_value);
-		if (i % SYMBOLS_AT_ONCE == 0 && !pause_walk(module, symbols))
+			note_match(resolver, module, name, strlen(name), symbol->st_value);
+		if ((i % SYMBOLS_AT_ONCE == 0 || !has_room(resolver)) &&
+		    !pause_walk(resolver, module, symbols))
 			return false;
 	}
-	return pause_walk(module, symbols);
+	return pause_walk(resolver, module, symbols);
 }
 
-void sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module)
+int sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module)
 {
 	preempt_disable();
 	resolve_in(resolver, module);
 	preempt_enable();
+	return resolver->err;
 }
 
-/* Resolve functions of all modules */
-static void resolve_in_modules(struct sbuf_resolver *resolver)
+/* Resolve functions of all modules.  Return false if one changed, so that its place is lost */
+static bool resolve_in_modules(struct sbuf_resolver *resolver)
 {
-	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
-	const struct module *module = THIS_MODULE;
+	const struct module *module;
+	bool whole = true;
 
 	preempt_disable();
-	while (module) {
-		if (!sbuf_modules_is_one(module) ||
-		    READ_ONCE(module->state) == MODULE_STATE_GOING ||
-		    resolve_in(resolver, module)) {
-			module = sbuf_modules_next(module);
-			continue;
-		}
-		/* The module changed, so its place in the list is lost: start again */
-		for (request = resolver->request; request < end; request++) {
-			request->module_loaded = false;
-			if (hlist_unhashed(&request->node))
-				continue;
-			request->addr = 0;
-			request->matches = 0;
-		}
-		module = THIS_MODULE;
-	}
+	for (module = THIS_MODULE; module && whole; module = sbuf_modules_next(module))
+		if (sbuf_modules_is_one(module) && READ_ONCE(module->state) != MODULE_STATE_GOING)
+			whole = resolve_in(resolver, module);
 	preempt_enable();
+	return whole;
 }
 
-void sbuf_resolve(struct sbuf_resolver *resolver)
+/* Resolve all that there is to be resolved, or return false to be called again */
+static bool resolve_all(struct sbuf_resolver *resolver)
 {
+	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
 	bool in_kernel = false, in_modules = false;
-	struct sbuf_probe_request *request;
 
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
-		if (request->probe || !request->function[0] || request->module)
+	memset(resolver->head, 0, sizeof(resolver->head));
+	resolver->patterns.first = NULL;
+	for (request = resolver->request; request < end; request++) {
+		if (!request->fresh || !request->function[0])
+			continue;
+		request->module_loaded = false;
+		request->addr = 0;
+		request->matches = 0;
+		request->probe->functions = 0;
+		request->probe->left_out = 0;
+		INIT_HLIST_NODE(&request->node);
+		if (request->module)
 			continue;
 		sbuf_resolver_add(resolver, request);
 		in_kernel = true;
@@ -312,15 +369,23 @@ void sbuf_resolve(struct sbuf_resolver *resolver)
 	if (in_kernel)
 		resolve_in_kernel(resolver);
 	/* A name without a module means the kernel's own function, if there is one */
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
-		if (request->probe || !request->function[0])
+	for (request = resolver->request; request < end; request++) {
+		if (!request->fresh || !request->function[0])
 			continue;
 		if (request->module)
 			sbuf_resolver_add(resolver, request);
-		else if (request->matches)
+		else if (request->matches && !request->pattern)
 			hlist_del_init(&request->node);
-		in_modules |= !request->matches;
+		in_modules |= !request->matches || request->pattern;
 	}
-	if (in_modules)
-		resolve_in_modules(resolver);
+	return !in_modules || resolve_in_modules(resolver);
+}
+
+int sbuf_resolve(struct sbuf_resolver *resolver)
+{
+	unsigned int nr = sbuf_functions(resolver->list);
+
+	while (!resolve_all(resolver) && !resolver->err)
+		sbuf_functions_cut(resolver->list, nr);
+	return resolver->err;
 }

@@ -7,12 +7,15 @@
 
 #include "types.h"
 
+#define SBUF_PATTERNS_MAX	64	/* in a list */
+
 /* A probe that is being resolved */
 struct sbuf_probe_request {
 	const char *name;		/* as given, not terminated */
 	unsigned int len;		/* of @name */
 	char text[STACKBUF_PROBE_NAME];	/* a copy of @name, split by sbuf_resolve_parse() */
 	const char *function;		/* "": a bare address */
+	bool pattern;			/* of a glob: @function is what names must match */
 	const char *event;		/* NULL: it is no tracepoint */
 	const char *group;		/* of the event, or NULL */
 	int event_err;			/* what sbuf_tracepoint_check() returned of these */
@@ -21,15 +24,29 @@ struct sbuf_probe_request {
 	unsigned long addr;		/* of the function, or the bare address; 0: not found */
 	unsigned int matches;		/* functions of that name */
 	bool module_loaded;
+	bool of_init;			/* it is in code of a module's init, which goes soon */
 	u8 tag;				/* as in struct stackbuf_probe */
 	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
-	struct hlist_node node;		/* in struct sbuf_resolver, by @function */
+	bool fresh;			/* it is to be set: the entry is new */
+	struct hlist_node node;		/* in struct sbuf_resolver */
 };
 
-/* Requests that are resolved together, and a hash table of those to look for */
+/* A function that a pattern matches */
+struct sbuf_match {
+	unsigned long start;
+	struct sbuf_probe_request *request;
+	bool left_out;
+};
+
+/* Requests that are resolved together */
 struct sbuf_resolver {
-	struct hlist_head head[256];
+	struct hlist_head head[256];	/* those to look for, by @function */
+	struct hlist_head patterns;	/* likewise, those that are patterns */
 	bool add;			/* what is in the list that records stays */
+	u8 list;			/* to which functions that patterns match are added */
+	int err;			/* why that failed, or 0 */
+	unsigned int matches;
+	struct sbuf_match match[256 + SBUF_PATTERNS_MAX];
 	unsigned int nr;
 	struct sbuf_probe_request request[];
 };
@@ -49,21 +66,22 @@ struct sbuf_resolver *sbuf_resolver_of_list(const char *text);
 /* Split a request's name.  Return 0, or -EINVAL after logging the reason */
 int sbuf_resolve_parse(struct sbuf_probe_request *request);
 
-/* Look for a request's function from now on.  It has been parsed and has one */
+/* Look for a request's functions from now on.  It has been parsed and has some */
 void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request *request);
 
 /**
- * sbuf_resolve() - find the functions of all requests that have no probe yet
- * @resolver: requests, parsed and not added
+ * sbuf_resolve() - find the functions of all requests that are @fresh
+ * @resolver: requests, parsed and not added, those with an entry; and @list
  *
- * Sets addr, matches and module_loaded of each.
+ * Sets addr, matches and module_loaded of each, or adds the functions of a pattern to @list.
  *
  * Context: Process context, under probe_mutex.  Takes some 100 ms.
+ * Return: 0 or -ENOMEM.
  */
-void sbuf_resolve(struct sbuf_resolver *resolver);
+int sbuf_resolve(struct sbuf_resolver *resolver);
 
 /* The same for the requests that were added, in one module that is being loaded */
-void sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module);
+int sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module);
 
 /* Log why a request is refused, in one line that begins with its name.  Return -EINVAL */
 __printf(2, 3) int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...);

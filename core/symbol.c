@@ -63,12 +63,9 @@ static noinline bool search_frameless(unsigned long pc)
 	code = (const u8 *)symbol.start;
 	if (pc == (unsigned long)code)
 		return true;
-	if (READ_ONCE(*(const u32 *)code) == 0xfa1e0ff3 ||
-	    READ_ONCE(*(const u32 *)code) == 0x001f0f66) { /* a nop where it is not needed */
-		code += 4;
-		if (pc == (unsigned long)code)
-			return true;
-	}
+	code += sbuf_arch_landing_pad(symbol.start);
+	if (pc == (unsigned long)code)
+		return true;
 	/* A call, the nop in its place, or int3 while one is patched into the other */
 	return pc == (unsigned long)code + 5 &&
 	       (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f || READ_ONCE(*code) == 0xcc);

@@ -26,35 +26,15 @@
 
 #if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
 
-/**
- * struct event_probe - in stackbuf_probe.kprobe, before where a struct kprobe counts misses
- * @tracepoint:	the tracepoint
- * @iterator:	where its iterator begins
- * @size:	of that, bytes
- */
-struct event_probe {
-	struct tracepoint *tracepoint;
-	unsigned long iterator;
-	unsigned long size;
-};
-
-static_assert(sizeof(struct event_probe) <= offsetof(struct kprobe, nmissed));
-
-static inline struct event_probe *event_of(struct stackbuf_probe *probe)
-{
-	return (struct event_probe *)probe->kprobe;
-}
-
-static noinline void save_event(struct stackbuf_probe *probe, unsigned long tag,
+static noinline void save_event(const struct sbuf_event_probe *of, unsigned long tag,
 				const unsigned long *frame)
 {
-	const struct event_probe *event = event_of(probe);
 	const struct sbuf_cpu *cpu = raw_cpu_ptr(sbuf_cpu);
 	enum stackbuf_context context = sbuf_context_of(preempt_count());
-	unsigned int flags = READ_ONCE(probe->how);
+	unsigned int flags = READ_ONCE(of->probe->how);
 	int nest = READ_ONCE(cpu->nest);
 
-	if (unlikely(!sbuf_probe_records(probe)))
+	if (unlikely(!sbuf_probe_records(of->probe)))
 		return;
 	/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
 	if (unlikely(nest > 0 && nest <= SBUF_NESTING &&
@@ -62,7 +42,7 @@ static noinline void save_event(struct stackbuf_probe *probe, unsigned long tag,
 		sbuf_count(STACKBUF_LOST_NESTED);
 		return;
 	}
-	if (SBUF_STRIP(frame[1]) - event->iterator <= event->size) {
+	if (SBUF_STRIP(frame[1]) - of->iterator <= of->size) {
 		/* A walk that follows records may begin one further out */
 		if (SBUF_HAVE_RECORDS)
 			frame = (const unsigned long *)frame[0];
@@ -79,11 +59,11 @@ NOKPROBE_SYMBOL(save_event);
 
 /* What is registered: a function for each argument that may be the tag */
 #define HANDLER(name, tag)								\
-static noinline __no_stack_protector void name(void *probe, unsigned long arg1,	\
+static noinline __no_stack_protector void name(void *of, unsigned long arg1,	\
 					       unsigned long arg2, unsigned long arg3,	\
 					       unsigned long arg4, unsigned long arg5)	\
 {											\
-	save_event(probe, tag, __builtin_frame_address(0));				\
+	save_event(of, tag, __builtin_frame_address(0));				\
 }
 
 HANDLER(handle_event, 0)
@@ -175,7 +155,7 @@ int sbuf_tracepoint_check(const char *group, const char *event)
 	return has ? 0 : -ENOTTY;
 }
 
-int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *event,
+int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 			const struct module *coming)
 {
 	struct search search = { .name = event };
@@ -194,20 +174,18 @@ int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *event,
 	}
 	if (!search.found)
 		return -ENOENT;
-	*event_of(probe) = (struct event_probe) {
-		.tracepoint = search.found, .iterator = (unsigned long)search.found->iterator,
-	};
-	if (sbuf_symbol_at(&symbol, event_of(probe)->iterator))
-		event_of(probe)->size = symbol.size;
-	err = tracepoint_probe_register(search.found, handler[probe->tag], probe);
+	of->tracepoint = search.found;
+	of->iterator = (unsigned long)search.found->iterator;
+	of->size = sbuf_symbol_at(&symbol, of->iterator) ? symbol.size : 0;
+	err = tracepoint_probe_register(search.found, handler[of->probe->tag], of);
 	if (module)
 		module_put(module);
 	return err;
 }
 
-void sbuf_tracepoint_remove(struct stackbuf_probe *probe)
+void sbuf_tracepoint_remove(const struct sbuf_event_probe *of)
 {
-	tracepoint_probe_unregister(event_of(probe)->tracepoint, handler[probe->tag], probe);
+	tracepoint_probe_unregister(of->tracepoint, handler[of->probe->tag], (void *)of);
 }
 
 void sbuf_tracepoint_wait(void)
@@ -217,13 +195,12 @@ void sbuf_tracepoint_wait(void)
 
 /* ---------------------------------------------------------------- modules --- */
 
-bool sbuf_tracepoint_is_in(const struct stackbuf_probe *probe, const struct module *module)
+bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of, const struct module *module)
 {
-	const struct event_probe *event = event_of((struct stackbuf_probe *)probe);
 	unsigned int i;
 
 	for (i = 0; i < module->num_tracepoints; i++)
-		if (tracepoint_ptr_deref(&module->tracepoints_ptrs[i]) == event->tracepoint)
+		if (tracepoint_ptr_deref(&module->tracepoints_ptrs[i]) == of->tracepoint)
 			return true;
 	return false;
 }

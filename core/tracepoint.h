@@ -11,6 +11,20 @@ struct module;
 
 #define SBUF_EVENT_ARGUMENTS	5	/* in registers, after the pointer to data */
 
+/**
+ * struct sbuf_event_probe - a probe on a tracepoint
+ * @probe:	its entry
+ * @tracepoint:	the tracepoint
+ * @iterator:	where its iterator begins
+ * @size:	of that, bytes
+ */
+struct sbuf_event_probe {
+	struct stackbuf_probe *probe;
+	struct tracepoint *tracepoint;
+	unsigned long iterator;
+	unsigned long size;
+};
+
 #if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
 
 /**
@@ -27,7 +41,7 @@ int sbuf_tracepoint_check(const char *group, const char *event);
 
 /**
  * sbuf_tracepoint_set() - record at an event from now on
- * @probe: an entry with @tag and @how
+ * @of: what is set here, with @probe, whose @tag and @how are set
  * @event: the event's name
  * @coming: the module that is announced as it is being loaded: only that is searched; or NULL
  *
@@ -35,15 +49,15 @@ int sbuf_tracepoint_check(const char *group, const char *event);
  * Return: 0; -ENOENT if there is no such event, -EPERM if the kernel checks indirect calls, or
  *	another error of tracepoint_probe_register().
  */
-int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *event,
+int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 			const struct module *coming);
 
 /* Undo that.  The handler may run until sbuf_tracepoint_wait() returns */
-void sbuf_tracepoint_remove(struct stackbuf_probe *probe);
+void sbuf_tracepoint_remove(const struct sbuf_event_probe *of);
 void sbuf_tracepoint_wait(void);
 
 /* Return true if a probe that is set is on a tracepoint of @module */
-bool sbuf_tracepoint_is_in(const struct stackbuf_probe *probe, const struct module *module);
+bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of, const struct module *module);
 
 /* Follow modules: calls sbuf_probe_events(), also for those that are loaded already */
 int __init sbuf_tracepoint_init(void);
@@ -52,15 +66,15 @@ void sbuf_tracepoint_exit(void);
 #else
 
 static inline int sbuf_tracepoint_check(const char *group, const char *event) { return 0; }
-static inline int sbuf_tracepoint_set(struct stackbuf_probe *probe, const char *event,
+static inline int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 				      const struct module *coming)
 {
 	return -EOPNOTSUPP;
 }
 
-static inline void sbuf_tracepoint_remove(struct stackbuf_probe *probe) { }
+static inline void sbuf_tracepoint_remove(const struct sbuf_event_probe *of) { }
 static inline void sbuf_tracepoint_wait(void) { }
-static inline bool sbuf_tracepoint_is_in(const struct stackbuf_probe *probe,
+static inline bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of,
 					 const struct module *module)
 {
 	return false;

@@ -208,6 +208,7 @@ static bool parses_probes(void)
 		unsigned int offset, tag;
 		unsigned long addr;
 		const char *event, *group;
+		bool pattern;
 	} good[] = {
 		{ "vfs_read", "vfs_read" },
 		{ "vfs_read+0x10", "vfs_read", NULL, 16 },
@@ -224,13 +225,16 @@ static bool parses_probes(void)
 		{ .name = "t:kfree", "", .event = "kfree" },
 		{ .name = "t:kmem:kfree@arg2", "", .tag = 2, .event = "kfree", .group = "kmem" },
 		{ .name = "tracepoint:a-b:e", "", .event = "e", .group = "a-b" },
+		{ .name = "f*", "f*", .pattern = true },
+		{ .name = "*@arg2", "*", .tag = 2, .pattern = true },
+		{ .name = "m:f[0-9]?", "f[0-9]?", "m", .pattern = true },
 	};
 	static const char *const bad[] = {
 		"t:", "t:g:", "t::e", "t:a:b:c", "t:e+1", "t:e*", "t:e@retaddr", "t:e@arg6",
 		"f@", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
 		"f@retaddr@arg1", "f+1@arg1", "f.cold@arg1", "f.cold@retaddr", "0x", "0x0", "0xg",
-		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*", "f?",
-		"f[0]", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",
+		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*+0", "m*:f",
+		"f]", "f*(", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",
 		"f+4294967296", "f+1+1", "+1", "@arg1",
 	};
 	char longest[STACKBUF_PROBE_NAME + 1];
@@ -244,7 +248,7 @@ static bool parses_probes(void)
 		    !request.module != !good[i].module ||
 		    (request.module && strcmp(request.module, good[i].module)) ||
 		    request.offset != good[i].offset || request.tag != good[i].tag ||
-		    request.addr != good[i].addr || !request.event != !good[i].event ||
+		    request.pattern != good[i].pattern || request.addr != good[i].addr || !request.event != !good[i].event ||
 		    (request.event && strcmp(request.event, good[i].event)) ||
 		    !request.group != !good[i].group ||
 		    (request.group && strcmp(request.group, good[i].group))) {

@@ -16,6 +16,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -422,6 +423,7 @@ struct list_head { struct list_head *next, *prev; };
 struct hlist_node { struct hlist_node *next, **pprev; };
 struct hlist_head { struct hlist_node *first; };
 #define list_entry(p, type, member)	container_of(p, type, member)
+#define INIT_HLIST_NODE(node)	((node)->pprev = NULL)
 #define hlist_unhashed(node)	(!(node)->pprev)
 #define hlist_for_each_entry(pos, head, member)				\
 	for (struct hlist_node *at_ = (head)->first;			\
@@ -545,7 +547,8 @@ extern u32 shim_synchronized;
 #define housekeeping_enabled(type)	((void)(type), false)
 enum { HK_TYPE_DOMAIN, HK_TYPE_RCU };
 #define rcu_dereference_sched(p)	READ_ONCE(p)
-struct kprobe { u64 missed[19]; u64 nmissed; };
+struct kprobe { u64 nmissed; };
+#define glob_match(pattern, text)	(!fnmatch(pattern, text, 0))
 struct kernel_param_ops { int unused; };
 struct va_format { const char *fmt; va_list *va; };
 extern struct shim_uts { struct { char release[65], version[65]; } name; } init_uts_ns;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * function.h - probes at the beginnings of functions, any number of them, by ftrace
+ */
+#ifndef STACKBUF_FUNCTION_H
+#define STACKBUF_FUNCTION_H
+
+#include "types.h"
+
+struct module;
+
+/* The bits of stackbuf_probe.lists */
+#define SBUF_LISTS	2
+
+#if IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS)
+#define SBUF_HAVE_FUNCTIONS	1
+
+/*
+ * All below are for process context, under probe_mutex.  @list is a bit of stackbuf_probe.lists.
+ */
+
+/* Where ftrace can attach to the function that begins at @start; 0 if it cannot */
+unsigned long sbuf_function_site(unsigned long start);
+
+/* Is this one of the functions that a save calls?  A pattern leaves those out */
+bool sbuf_function_is_ours(const char *name);
+
+/* Note that the functions of @list are to have @probe at @site.  Return 0 or -ENOMEM */
+int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe);
+
+/* How many are noted; and forget those after the first @nr */
+unsigned int sbuf_functions(u8 list);
+void sbuf_functions_cut(u8 list, unsigned int nr);
+
+/* Note all that the other list has for the probes that are in both */
+int sbuf_functions_copy(u8 list);
+
+/*
+ * Attach to what was noted; the handler records once @list is the one that does.  Return 0 or a
+ * negative error: then nothing is attached.
+ */
+int sbuf_functions_attach(u8 list);
+
+/* Undo that, and forget all.  No handler runs afterwards.  Waits for a grace period of RCU tasks */
+void sbuf_functions_detach(u8 list);
+
+/* Detach @list from the code of @module, which goes.  Each probe's @functions is lowered */
+void sbuf_functions_leave(u8 list, const struct module *module);
+
+#else
+#define SBUF_HAVE_FUNCTIONS	0
+
+static inline unsigned long sbuf_function_site(unsigned long start) { return 0; }
+static inline bool sbuf_function_is_ours(const char *name) { return false; }
+static inline int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline unsigned int sbuf_functions(u8 list) { return 0; }
+static inline void sbuf_functions_cut(u8 list, unsigned int nr) { }
+static inline int sbuf_functions_copy(u8 list) { return 0; }
+static inline int sbuf_functions_attach(u8 list) { return 0; }
+static inline void sbuf_functions_detach(u8 list) { }
+static inline void sbuf_functions_leave(u8 list, const struct module *module) { }
+#endif
+
+#endif /* STACKBUF_FUNCTION_H */
