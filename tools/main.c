@@ -14,6 +14,7 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 	const u64 of_stacks = BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(COUNT_PATTERN) | BIT(SNOOP);
 	const bool keeps = a->command == SAVE || a->command == REPORT;
 	struct output *o = &a->output;
+	size_t kprobes;
 
 	session_open(s, &a->wanted);
 	if (live)
@@ -32,9 +33,12 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 	o->record = &s->record;
 	o->search = &s->search;
 	o->symbols = &s->symbols;
-	o->probed = session_probed(s, &o->nr_probed);
-	if (s->source.live)
-		o->probes_off = probes_off(o->probed, o->nr_probed);
+	if (s->source.live) {
+		u64 *kprobe = session_kprobes(s, &kprobes);
+
+		o->probes_off = probes_off(kprobe, kprobes);
+		free(kprobe);
+	}
 	if (a->given & BIT(OPT_LINES))
 		o->srcline = session_open_srcline(s, &a->debug, live);
 }
@@ -47,7 +51,6 @@ void cmd_end(struct session *s, struct args *a)
 		srcline_report_missing(o->srcline);
 		srcline_close(o->srcline);
 	}
-	free(o->probed);
 	session_close(s);
 }
 

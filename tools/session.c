@@ -346,7 +346,7 @@ struct srcline *session_open_srcline(const struct session *s, const struct debug
 	return lines;
 }
 
-u64 *session_probed(const struct session *s, size_t *nr)
+u64 *session_kprobes(const struct session *s, size_t *nr)
 {
 	u64 *addr = NULL;
 	struct probe probe;
@@ -356,7 +356,7 @@ u64 *session_probed(const struct session *s, size_t *nr)
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(&s->record, i, &probe))
 			continue;
-		if (probe.addr) {
+		if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
 			GROW(addr, *nr, room);
 			addr[(*nr)++] = probe.addr;
 		}

@@ -289,7 +289,6 @@ two_at_once() {
 refusals() {
 	refused 1 'no such function; if it is inlined, probe a caller' snoop no_such_function &&
 		refused 1 'no_such_\*: no function matches; if it is inlined, probe a caller' count 'no_such_*' &&
-		refused 1 'nosuchmod:f\*: no function matches: no module nosuchmod is loaded' count 'nosuchmod:f*' &&
 		# Before 5.18 the kernel does not look for a function there, and says that it is no code
 		refused 1 'probe: 0x1000: \(no such function\|the kernel allows no probe there\)' snoop 0x1000 &&
 		refused 1 'functions match; the module takes [0-9]* probes' count -r '.*' &&
@@ -304,7 +303,7 @@ refusals() {
 		refused 2 'must be seconds' count -i 0 vfs_read &&
 		refused 2 'chooses among what was recorded' snoop --last 3 vfs_read &&
 		refused 2 'interval is not for' snoop -i 1 vfs_read &&
-		refused 1 'blacklisted\|no probe there' snoop get_kprobe || return
+		refused 1 'no such function\|no probe there' snoop irqentry_enter || return
 	echo 0 >$P/enable
 	refused 1 'recording is off' snoop vfs_read
 	refused=$?

@@ -184,10 +184,12 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		nr++;
 		if (j)
 			json_array_append_new(all,
-					      json_pack("{s:s,s:s,s:o,s:o}", "name", probe.name,
-							"state", is, "address",
-							json_hex(probe.addr), "missed",
-							json_number(probe.missed)));
+					      json_pack("{s:s,s:s,s:o,s:o,s:o,s:o}",
+							"name", probe.name, "state", is,
+							"address", json_hex(probe.addr),
+							"functions", json_number(probe.functions),
+							"left_out", json_number(probe.left_out),
+							"missed", json_number(probe.missed)));
 		free(probe.name);
 	}
 	if (j)
@@ -203,11 +205,14 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		if (!record_probe(r, i, &probe))
 			continue;
 		fprintf(o->file, "  %-26s ", probe.name);
-		/* A tracepoint has many places */
-		if (!strncmp(probe.name, "t:", 2) || !strncmp(probe.name, "tracepoint:", 11))
-			fputs("- ", o->file);
-		else
+		if (probe.addr)
 			fprintf(o->file, "0x%llx ", probe.addr);
+		else if (probe.way == STACKBUF_PROBE_BY_FTRACE)
+			fprintf(o->file, "%u functions, %u left out, ", probe.functions,
+				probe.left_out);
+		else
+			/* A tracepoint has many places */
+			fputs("- ", o->file);
 		fputs(probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown",
 		      o->file);
 		if (probe.missed)

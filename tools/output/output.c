@@ -101,13 +101,11 @@ const char *output_line(const struct output *o, const struct stack *stack, unsig
 	const char *name = stack->name[i], *before = i ? stack->name[i - 1] : NULL, *text = NULL;
 	enum frame_kind kind = FRAME_OPEN;
 	struct frame f;
-	size_t n;
 
 	if (!o->srcline)
 		return "";
-	for (n = 0; !before && stack->nr && n < o->nr_probed; n++)
-		if (o->probed[n] == stack->addr[0])
-			kind = FRAME_EXACT;
+	if (!before && stack->origin == STACKBUF_AT_PROBE)
+		kind = FRAME_EXACT;
 	if (before && !strncmp(before, "0x", 2) && i <= stack->nr)
 		before = srcline_function(o->srcline, stack->addr[i - 1]);
 	if (before)

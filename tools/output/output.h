@@ -26,8 +26,6 @@ enum output_format {
  * @search: what the filter has found in it
  * @symbols: names of its frames
  * @srcline: source lines, or NULL if they are not wanted
- * @probed: addresses of probes, which are not return addresses
- * @nr_probed: how many
  * @probes_off: why the running kernel does not hit the probes, or NULL
  * @by_address: tags were asked for by an address, as "life" does
  * @nothing: standard error has reported why there is nothing to print
@@ -42,8 +40,6 @@ struct output {
 	const struct search *search;
 	struct symbols *symbols;
 	struct srcline *srcline;
-	u64 *probed;
-	size_t nr_probed;
 	const char *probes_off;
 	bool by_address, nothing;
 };

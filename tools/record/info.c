@@ -109,7 +109,6 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 {
 	const struct stackbuf_probes_page *page = &r->info.probe[i / STACKBUF_PAGE_PROBES];
 	const struct stackbuf_probe *p = &page->probe[i % STACKBUF_PAGE_PROBES];
-	u32 at = page->missed_offset;
 
 	if (page->page.kind != STACKBUF_PROBES || !p->state)
 		return false;
@@ -118,8 +117,9 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 	make_printable(probe->name, sizeof(p->name) + 1);
 	probe->addr = p->addr;
 	probe->state = p->state;
-	probe->missed = 0;
-	if (at <= sizeof(*p) - sizeof(probe->missed))
-		memcpy(&probe->missed, (const char *)p + at, sizeof(probe->missed));
+	probe->way = p->way;
+	probe->missed = p->missed;
+	probe->functions = p->functions;
+	probe->left_out = p->left_out;
 	return true;
 }

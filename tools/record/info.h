@@ -12,13 +12,15 @@
  * @name: as it was given
  * @addr: its address, 0 while it has none
  * @state: enum stackbuf_probe_state
- * @missed: hits that the kernel did not pass on
+ * @way: enum stackbuf_probe_way
+ * @missed, @functions, @left_out: as in struct stackbuf_probe
  */
 struct probe {
 	char *name;
 	u64 addr;
-	u8 state;
+	u8 state, way;
 	u64 missed;
+	u32 functions, left_out;
 };
 
 /* Why hits are missed, for messages that say how many were */

@@ -132,7 +132,8 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	if (raw->flags & STACKBUF_STACK_FIRST) {
 		stack->first = stackbuf_first(raw)->time;
 		stack->unfit = stack->first && stackbuf_first(raw)->unfit;
-		stack->event = stack->first && stackbuf_first(raw)->event;
+		stack->origin = stack->first ? stackbuf_first(raw)->origin :
+					       STACKBUF_AT_CALL;
 	}
 	return stack;
 }

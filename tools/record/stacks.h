@@ -19,7 +19,7 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @rendered: its text was written to the text log
  * @stale: code of its frames was unloaded
  * @unfit: recall cannot be exact for it
- * @event: it begins where a tracepoint is
+ * @origin: enum stackbuf_origin
  * @given: its names are as folded text gave them: no part of them is an offset or a module
  * @gone: neither its frames nor its text were found
  * @count: events that are no longer in the ring
@@ -46,7 +46,7 @@ struct stack {
 	bool rendered;
 	bool stale;
 	bool unfit;
-	bool event;
+	u8 origin;
 	bool given;
 	bool gone;
 	u64 count;

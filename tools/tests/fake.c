@@ -106,11 +106,10 @@ static void counted(struct made *m, bool evicted)
 	m->info->overwritten += evicted ? 125 : 100;
 	for (i = 0; i < STACKBUF_COUNTERS; i++)
 		m->info->counter[0].slot[0][i] = 1 + i;
-	page->missed_offset = offsetof(struct stackbuf_probe, kprobe);
 	for (i = 0; i < ARRAY_SIZE(probe); i++) {
 		strcpy(page->probe[i].name, probe[i].name);
 		page->probe[i].state = probe[i].state;
-		page->probe[i].kprobe[0] = probe[i].missed;
+		page->probe[i].missed = probe[i].missed;
 	}
 	m->info->missed_before = 3;
 	if (evicted)

@@ -1725,7 +1725,7 @@ static void test_pattern_counts(void)
 	write_text("blacklist", "0xffffffff81000700-0xffffffff81000780\tvfs_black\n");
 	for (i = 0; i < ARRAY_SIZE(text); i++)
 		CHECK(!patterns_add(&p, text[i], false, error, sizeof(error)));
-	CHECK(!patterns_choose(&p, "kallsyms", "blacklist", "available", "events", &c, error,
+	CHECK(!patterns_choose(&p, "kallsyms", "blacklist", "available", "events", true, &c, error,
 			       sizeof(error)));
 	for (i = 0; i < ARRAY_SIZE(text); i++) {
 		if (p.pattern[i].matched != matched[i] || p.pattern[i].chosen != chosen[i])
@@ -1749,7 +1749,7 @@ static const char *choose(const char *text, bool regex, bool lists, struct match
 	memset(c, 0, sizeof(*c));
 	if (patterns_add(&p, text, regex, error, sizeof(error)) ||
 	    patterns_choose(&p, "kallsyms", lists ? "blacklist" : "nothing",
-			    lists ? "available" : "nothing", "events", c, error,
+			    lists ? "available" : "nothing", "events", true, c, error,
 			    sizeof(error)))
 		snprintf(result, sizeof(result), "error: %s", error);
 	for (i = 0; i < c->nr; i++)

@@ -507,6 +507,9 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 	unsigned int i;
 
 	p->addrs = 0;
+	p->kprobes = 0;
+	p->functions = 0;
+	p->left_out = 0;
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
@@ -515,9 +518,16 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 				GROW(p->pending, p->pendings, p->pending_room);
 				p->pending[p->pendings++] = xstrdup(probe.name);
 			}
+			p->functions += probe.functions;
+			p->left_out += probe.left_out;
+			p->unlisted |= !probe.addr && probe.way == STACKBUF_PROBE_BY_FTRACE;
 			if (probe.addr) {
 				GROW(p->addr, p->addrs, p->room);
 				p->addr[p->addrs++] = probe.addr;
+			}
+			if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
+				GROW(p->kprobe, p->kprobes, p->kprobe_room);
+				p->kprobe[p->kprobes++] = probe.addr;
 			}
 		}
 		free(probe.name);
@@ -538,6 +548,10 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 	p->list = read_list(p, r);
 	if (!p->list)
 		goto out;
+	for (i = 0; i < c->nr; i++)
+		if (strpbrk(c->name[i], "*?[") == c->name[i])
+			fprintf(stderr, "stackbuf: attaching to every function that matches %s, perhaps all of the kernel's: it runs slower until this ends\n",
+				c->name[i]);
 	for (i = 0; i < c->nr && !interrupted; i += some) {
 		for (some = 0, bytes = 1; some < SOME && i + some < c->nr; some++) {
 			bytes += strlen(c->name[i + some]) + 1;
@@ -611,6 +625,10 @@ void borrow_close(struct borrowed *p)
 	if (p->lock >= 0)
 		close(p->lock);
 	p->lock = -1;
+	free(p->kprobe);
+	p->kprobe = NULL;
+	p->kprobes = 0;
+	p->kprobe_room = 0;
 	free(p->addr);
 	p->addr = NULL;
 	p->addrs = 0;

@@ -23,6 +23,12 @@ enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PAR
  * @addr: addresses of the probes that were set, by the record
  * @addrs: how many
  * @room: how many fit @addr
+ * @kprobe: those that are kprobes
+ * @kprobes: how many
+ * @kprobe_room: how many fit @kprobe
+ * @functions: what the probes are attached to
+ * @left_out: functions that match, but cannot be traced or belong to a save
+ * @unlisted: there are probes on several functions, whose addresses are not in @addr
  * @pending: names of probes that were set and wait for their module
  * @pendings: how many
  * @pending_room: how many fit @pending
@@ -38,6 +44,10 @@ struct borrowed {
 	char *list;
 	u64 *addr;
 	size_t addrs, room;
+	u64 *kprobe;
+	size_t kprobes, kprobe_room;
+	u64 functions, left_out;
+	bool unlisted;
 	char **pending;
 	size_t pendings, pending_room;
 	struct refusal {
@@ -69,7 +79,7 @@ int borrow_remove(struct borrowed *p);
 int borrow_restore(struct borrowed *p);
 void borrow_close(struct borrowed *p);
 
-/* Why the running kernel does not hit probes that are set at these addresses; or NULL */
+/* Why the running kernel does not hit kprobes that are set at these addresses; or NULL */
 const char *probes_off(const u64 *addr, size_t nr);
 
 /* Hits that the kernel missed since loading */

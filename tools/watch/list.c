@@ -67,7 +67,7 @@ int list_run(struct watch *w)
 	char *const *parameter = NULL;
 	size_t i;
 
-	if (watch_functions(w))
+	if (watch_functions(w, true))
 		return -1;
 	prototypes = prototypes_open();
 	for (i = 0; i < c->nr; i++) {

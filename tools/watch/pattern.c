@@ -192,6 +192,11 @@ bool patterns_have_event(const struct patterns *p)
 	return false;
 }
 
+bool pattern_is_for_module(const struct pattern *p)
+{
+	return p->kind == PATTERN_GLOB && !p->event;
+}
+
 static bool match_name(const struct pattern *p, const char *function)
 {
 	switch (p->kind) {
@@ -286,8 +291,8 @@ static bool unwanted(const char *function, const char *module)
 	       !strcmp(module, "stackbuf");
 }
 
-static int read_kallsyms(const struct patterns *p, const char *path, struct candidates *c,
-			 char *error, size_t size)
+static int read_kallsyms(const struct patterns *p, const char *path, bool expand,
+			 struct candidates *c, char *error, size_t size)
 {
 	struct kallsyms k;
 	size_t i, n = 0;
@@ -301,6 +306,7 @@ static int read_kallsyms(const struct patterns *p, const char *path, struct cand
 			continue;
 		for (i = 0; i < p->nr; i++)
 			if (p->pattern[i].kind != PATTERN_NAME &&
+			    (expand || !pattern_is_for_module(&p->pattern[i])) &&
 			    match(&p->pattern[i], k.name, k.module))
 				break;
 		if (i == p->nr || unwanted(k.name, k.module))
@@ -482,8 +488,8 @@ static bool is_whole_name(const struct pattern *p)
 }
 
 int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, const char *events, struct matches *c, char *error,
-		    size_t size)
+		    const char *available, const char *events, bool expand, struct matches *c,
+		    char *error, size_t size)
 {
 	struct candidates all = { 0 };
 	bool names_only = true, event_names_only = true, listed;
@@ -494,7 +500,7 @@ int patterns_choose(struct patterns *p, const char *kallsyms, const char *blackl
 	for (i = 0; i < p->nr; i++) {
 		const struct pattern *one = &p->pattern[i];
 
-		if (one->kind == PATTERN_NAME)
+		if (one->kind == PATTERN_NAME || (!expand && pattern_is_for_module(one)))
 			add_name(c, one->module ? xasprintf("%s%s", one->module,
 							    strchr(one->text, ':')) :
 						  xstrdup(one->text));
@@ -506,7 +512,7 @@ int patterns_choose(struct patterns *p, const char *kallsyms, const char *blackl
 	if (!event_names_only)
 		ret = read_events(p, events, c, error, size);
 	if (!names_only && !ret)
-		ret = read_kallsyms(p, kallsyms, &all, error, size);
+		ret = read_kallsyms(p, kallsyms, expand, &all, error, size);
 	listed = all.nr && read_available(available, &all);
 	if (all.nr)
 		read_blacklist(blacklist, &all);

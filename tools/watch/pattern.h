@@ -86,15 +86,18 @@ struct matches {
 	char example[128];
 };
 
+/* Does the module match it itself, with any number of functions? */
+bool pattern_is_for_module(const struct pattern *p);
+
 /*
- * Take names as they are; match globs and regular expressions with the functions in the file
- * @kallsyms, which is read only for these, without what the files @blacklist and @available (of
- * ftrace; each may be NULL or missing) exclude, and with the folders of events in @events.  Return
- * 0, or -1 with a line in @error.
+ * Take names as they are, and unless @expand the globs that the module takes; match other globs and
+ * regular expressions with the functions in the file @kallsyms, which is read only for these,
+ * without what the files @blacklist and @available (of ftrace; each may be NULL or missing) exclude,
+ * and with the folders of events in @events.  Return 0, or -1 with a line in @error.
  */
 int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, const char *events, struct matches *c, char *error,
-		    size_t size);
+		    const char *available, const char *events, bool expand, struct matches *c,
+		    char *error, size_t size);
 void matches_free(struct matches *c);
 
 #endif

@@ -470,8 +470,7 @@ static int begin(void *arg)
 			"stackbuf: totals may be too large, by at most %llu events: the ring fills so fast that earlier events could not be told from new ones\n",
 			ctx->unsure);
 	if (w->o->format == FORMAT_TEXT) {
-		fprintf(w->o->file, "Tracing %zu functions for",
-			w->matches.nr - w->borrowed.refused);
+		fprintf(w->o->file, "Tracing %llu functions for", w->borrowed.functions);
 		for (i = 0; i < w->patterns.nr; i++)
 			fprintf(w->o->file, " \"%s\"", w->patterns.pattern[i].text);
 		fputs("... Hit Ctrl-C to end.\n", w->o->file);

@@ -83,11 +83,11 @@ static int check_filter(struct watch *w)
 /* --------------------------------------------------- what matches nothing --- */
 
 /* Why no function that a pattern matches can be probed; NULL if one can */
-static char *why_none(const struct pattern *p)
+static char *why_none(const struct pattern *p, bool expanded)
 {
 	char *module, *why = NULL;
 
-	if (p->kind == PATTERN_NAME || p->chosen)
+	if (p->kind == PATTERN_NAME || p->chosen || (!expanded && pattern_is_for_module(p)))
 		return NULL;
 	if (p->event)
 		return xasprintf("%s: no event with a tracepoint matches: stackbuf count -l 't:*' lists them",
@@ -105,12 +105,12 @@ static char *why_none(const struct pattern *p)
 }
 
 /* Report each pattern that has found nothing.  If it is the only one, that is the error */
-static int check_patterns(struct watch *w)
+static int check_patterns(struct watch *w, bool expanded)
 {
 	size_t i;
 
 	for (i = 0; i < w->patterns.nr; i++) {
-		char *why = why_none(&w->patterns.pattern[i]);
+		char *why = why_none(&w->patterns.pattern[i], expanded);
 
 		if (why && w->patterns.nr == 1)
 			failed(w, "%s", why);
@@ -125,7 +125,7 @@ static int check_patterns(struct watch *w)
 
 static bool begins_in(const struct watch *w, const struct patterns *p, struct stack *stack)
 {
-	if (stack->event)
+	if (stack->origin == STACKBUF_AT_EVENT)
 		return patterns_have_event(p);
 	symbols_name(w->o->symbols, stack);
 	return stack->named &&
@@ -169,16 +169,16 @@ static int check_recorded(struct watch *w)
 	return 0;
 }
 
-int watch_functions(struct watch *w)
+int watch_functions(struct watch *w, bool expand)
 {
 	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
 
 	w->unlisted = access(BLACKLIST, R_OK) && access(available, R_OK);
 	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available,
-			    access(EVENTS, R_OK) ? EVENTS_DEBUG : EVENTS, &w->matches, w->error,
-			    sizeof(w->error)))
+			    access(EVENTS, R_OK) ? EVENTS_DEBUG : EVENTS, expand, &w->matches,
+			    w->error, sizeof(w->error)))
 		return -1;
-	return check_patterns(w);
+	return check_patterns(w, expand);
 }
 
 void watch_report_left_out(const struct watch *w)
@@ -209,7 +209,7 @@ int watch_prepare(struct watch *w)
 			w,
 			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
 			w->borrowed.dir);
-	if (check_filter(w) || watch_functions(w))
+	if (check_filter(w) || watch_functions(w, false))
 		return -1;
 	if (c->nr > STACKBUF_PROBES_MAX)
 		return failed(w, "%zu functions match; the module takes %u probes", c->nr,
@@ -235,15 +235,16 @@ bool watch_wants(struct watch *w, struct stack *stack)
 {
 	const struct borrowed *p = &w->borrowed;
 
-	if (stack->event)
+	if (stack->origin == STACKBUF_AT_EVENT)
 		return patterns_have_event(&w->patterns);
 	/* The innermost frame of a probe's event is the probed address */
 	if (w->live && stack->nr &&
 	    bsearch(&stack->addr[0], p->addr, p->addrs, sizeof(u64), order_u64))
 		return true;
-	if (w->live && !p->pendings)
+	if (w->live && !p->pendings && !p->unlisted)
 		return false;
-	return begins_in(w, &w->patterns, stack);
+	return (!w->live || stack->origin == STACKBUF_AT_PROBE) &&
+	       begins_in(w, &w->patterns, stack);
 }
 
 size_t watch_choose(struct watch *w)
@@ -267,7 +268,7 @@ size_t watch_choose(struct watch *w)
 /* Report once that probes are not hit: at the beginning or, if it happened later, at the end */
 static void report_off(struct watch *w)
 {
-	const char *off = w->reported_off ? NULL : probes_off(w->borrowed.addr, w->borrowed.addrs);
+	const char *off = w->reported_off ? NULL : probes_off(w->borrowed.kprobe, w->borrowed.kprobes);
 
 	if (off)
 		fprintf(stderr, "stackbuf: %s\n", off);
@@ -309,16 +310,6 @@ static void report_pending(const struct borrowed *p)
 			p->pending[i], (int)strcspn(p->pending[i], ":"), p->pending[i]);
 }
 
-/* Frames of these probes are not return addresses */
-static void add_probed(struct output *o, const struct borrowed *p)
-{
-	if (!p->addrs)
-		return;
-	o->probed = xrealloc(o->probed, o->nr_probed + p->addrs, sizeof(*o->probed));
-	memcpy(o->probed + o->nr_probed, p->addr, p->addrs * sizeof(*p->addr));
-	o->nr_probed += p->addrs;
-}
-
 /* Of the first name that no function has */
 static char *suggest(const struct watch *w)
 {
@@ -356,12 +347,16 @@ int watch_begin(struct watch *w)
 	}
 	if (p->addrs)
 		sort(p->addr, p->addrs, sizeof(u64), order_u64);
+	if (p->refused == 1 && w->matches.nr == 1)
+		return failed(w, "%s", p->refusal->why);
 	if (p->refused && p->refused == w->matches.nr)
 		return failed(w, "none of the %zu functions that match can be probed: %s",
 			      w->matches.nr, p->refusal->why);
-	add_probed(w->o, p);
 	report_refused(w);
 	report_pending(p);
+	if (p->left_out)
+		fprintf(stderr, "stackbuf: %llu functions more match: they are left out, as the kernel lets nobody trace them, or a save calls them\n",
+			p->left_out);
 	report_off(w);
 	return 0;
 }

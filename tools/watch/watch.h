@@ -61,10 +61,10 @@ int stackcount_run(struct watch *w);
 int list_run(struct watch *w);
 
 /*
- * Choose the running kernel's functions; report each pattern that has found none.  Returns as the
+ * Choose the running kernel's functions, @expand: by their names; report each pattern that has found none.  Returns as the
  * commands do.
  */
-int watch_functions(struct watch *w);
+int watch_functions(struct watch *w, bool expand);
 
 /* Report what patterns match and is left out of the functions chosen */
 void watch_report_left_out(const struct watch *w);
