@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# How long a task waits for a CPU while a module's functions are searched:
+# How long a task waits for a CPU while functions are searched, and what patterns of any size take:
 # tests/guest/wide.sh on each kernel.  Time is counted in instructions, one per nanosecond.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 wide() {
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/wide.sh" "$work/vm/run" &&
-		build "$1" big || echo "not ok everything is built"
-	boot "$1" -i -a preempt=full
+	local reader='' kernel
+
+	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/wide.sh" "$work/vm/run" &&
+		build_reader "$1" && build "$1" big || echo "not ok everything is built"
+	boot "$1" -i -a preempt=full -x "$reader"
 	ended
 }
 

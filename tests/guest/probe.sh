@@ -577,6 +577,48 @@ note result
 result "under $under: attempted = recorded + lost + missed, further inside" missed "+$(cat /t/storm)"
 note result
 
+# What stays in the list is neither lost nor recorded twice
+replaced() {
+	set_list stackbuf_test:storm_save || return 1
+	facts
+	before=$(($(attempted) + $(fact probes_missed)))
+	rm -f stop
+	(
+		n=0
+		while [ ! -e stop ]; do
+			set_list 'stackbuf_test:storm_save,stackbuf_test:leaf_d*' && set_list stackbuf_test:storm_save || exit
+			n=$((n + 2))
+		done
+		echo "$n" >lists
+	) &
+	run storm "$(few 500 2000)" 40 300 "$nmi" >storm
+	stormed=$?
+	touch stop
+	wait
+	facts
+	after=$(($(attempted) + $(fact probes_missed)))
+	set_list ''
+	[ $stormed = 0 ] || { cat storm; return 1; }
+	echo "$(cat lists) lists, attempted $(value attempted storm)"
+	is "$(cat lists) >= 4 && $after - $before == 2 * $(value attempted storm)"
+}
+with DYNAMIC_FTRACE "lists replaced meanwhile: the same" replaced
+note result
+# Most of the time a walk goes on when an interrupt comes
+interrupts() {
+	echo 1 >$P/verify && set_list 'irq_enter_rcu,_raw_spin_lock*,vfs_*,kmem_cache_*,dput' || return 1
+	facts
+	was=$(fact probes_missed)
+	ls -lR /sys/module /sys/kernel >/dev/null
+	facts
+	"$STACKBUF" log --json 2>/dev/null | grep -c '"frames":\["irq_enter_rcu' >entered
+	set_list ''
+	echo "$(cat entered) interrupts, $(($(fact probes_missed) - was)) hits missed"
+	is "$(cat entered) > 20 && $(fact probes_missed) - $was < $(cat entered) / 4"
+}
+with DYNAMIC_FTRACE "an interrupt's entry is recorded, inside of another handler as well" interrupts
+note result
+
 stage hot functions
 # "make test" tries two: a lock that all contexts take, and the recorder's clock
 for name in $(few "_raw_spin_lock local_clock" "_raw_spin_lock memcpy preempt_count_add local_clock
@@ -616,7 +658,7 @@ loops() {
 	before=$(fact events_recorded)
 	i=0
 	while [ $i -lt "$(few 1 6)" ]; do
-		set_list stackbuf_test:go,stackbuf_test:leaf_tag@arg1 &&
+		set_list stackbuf_test:go,stackbuf_test:leaf_tag@arg1 && set_list 'stackbuf_test:*,vfs_*@arg2' &&
 			set_list "stackbuf_test:go+$(cat /t/go),stackbuf_test:leaf_tag" || return 1
 		refuses stackbuf_test:storm_save,stackbuf_test:nothing nothing || return 1
 		i=$((i + 1))

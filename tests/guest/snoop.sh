@@ -591,8 +591,8 @@ says() {
 
 nothing_found() {
 	parameters >before
-	says 'nosuch_\*: no function matches; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' 'nosuch_*' &&
-		says 'nosuchmod:f\*: no function matches: no module nosuchmod is loaded' snoop -D 0.1 vfs_fsync 'nosuchmod:f*' &&
+	says 'left out: probe: nosuch_\*: no function matches; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' 'nosuch_*' &&
+		says 'nosuchmod:f\* is pending: it waits for a module nosuchmod, which is not loaded' snoop -D 0.1 vfs_fsync 'nosuchmod:f*' &&
 		says 'left out: probe: no_such_function: no such function; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' no_such_function &&
 		refused 1 'did you mean vfs_read?' snoop vfs_raed && refused 1 'did you mean vfs_write?' count vfs_fsync vfs_wite &&
 		says 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' count -D 0.1 vfs_fsync nosuchmod:f || return
@@ -607,9 +607,9 @@ nothing_found() {
 	parameters >after
 	cmp before after || return
 	# Where none of several matches, each has its line
-	timeout 60 "$STACKBUF" count 'nosuch_*' 'nosuchmod:f*' >out 2>err
-	[ $? = 1 ] && [ ! -s out ] && [ "$(wc -l <err)" = 3 ] && grep -q '^stackbuf: nosuch_\*: ' err &&
-		grep -q '^stackbuf: nosuchmod:f\*: ' err && tail -n 1 err | grep -q 'none of the patterns' || { cat err; return 1; }
+	timeout 60 "$STACKBUF" count 'nosuch_*' 'nosuch2_*' >out 2>err
+	[ $? = 1 ] && [ ! -s out ] && [ "$(wc -l <err)" = 3 ] && grep -q '^stackbuf: left out: probe: nosuch_\*: ' err &&
+		grep -q '^stackbuf: left out: probe: nosuch2_\*: ' err && tail -n 1 err | grep -q 'none of the patterns' || { cat err; return 1; }
 }
 
 count_intervals() {
@@ -660,9 +660,9 @@ count_list() {
 	"$STACKBUF" count -l stackbuf_test:leaf_tag >module && grep -q '^stackbuf_test:leaf_tag' module || { cat module; return 1; }
 	start count count 'vfs_*' || return
 	finish INT
+	# The list is without names that several functions have, and without what kprobes cannot be on
 	sed -n 's/^Tracing \([0-9]*\) functions.*/\1/p' count >traced
-	left=$(sed -n 's/^stackbuf: \([0-9]*\) of [0-9]* functions are left out, as the kernel refused.*/\1/p' count.err)
-	is "$(wc -l <list) == $(cat traced) + ${left:-0} && $(wc -l <list) > 20"
+	is "$(wc -l <list) <= $(cat traced) && $(wc -l <list) > 20"
 }
 
 # The recorder walks new stacks in its handler.  Of arm64's unwinder nothing can be probed
@@ -670,9 +670,9 @@ missed_hits() {
 	start count count stackbuf_test:leaf_tag unwind_next_frame || return
 	run tags 200 40 4 >/dev/null && run calls 300 4 >/dev/null || return
 	finish INT
-	[ "$(wc -l <count.err)" = 1 ] && grep -q '^stackbuf: [0-9]* calls were missed: the kernel runs no probe inside another one.s handler on the same CPU (' count.err ||
+	[ "$(wc -l <count.err)" = 1 ] && grep -q '^stackbuf: [0-9]* calls were missed: a function that a save itself calls' count.err ||
 		{ cat count.err; return 1; }
-	"$STACKBUF" info | grep -A 1 '^hits that probes missed *[1-9]' | grep -q '^  reason  *the kernel runs no probe inside another'
+	"$STACKBUF" info | grep -A 1 '^hits that probes missed *[1-9]' | grep -q '^  reason  *a function that a save itself calls'
 }
 
 # With as many calls as two CPUs can make, the system stays usable, and SIGINT ends the command

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# Measures how late a task of the highest priority wakes while a list of probes is set, in the
-# guest.
+# Measures how late a task of the highest priority wakes while a list of probes is set, and what
+# patterns take, in the guest.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
+STACKBUF=$(cat /t/reader)
 P=/sys/module/stackbuf/parameters
 LATE=/sys/module/stackbuf_wide/parameters/late_ns
 
@@ -37,5 +38,54 @@ waits() {
 }
 result "a module of 20,000 functions is searched: a task waits for less than a million instructions" waits
 note result
-rmmod stackbuf_wide && rmmod stackbuf
+
+# Millions of instructions since boot, in tens
+now() {
+	awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime
+}
+# set_takes LIST: how many that takes
+set_takes() {
+	from=$(now)
+	echo "$1" >$P/probe || return 1
+	set=$(($(now) - from))
+	from=$(now)
+	echo >$P/probe || return 1
+	echo "# $1: $set million instructions to set, $(($(now) - from)) to remove" >>notes
+}
+# A kprobe each took 9,300
+tcp() {
+	set_takes 'tcp_*' && is "$set < 700"
+}
+wide_functions() {
+	set_takes 'stackbuf_wide:*' && is "$set < 5000"
+	echo 'stackbuf_wide:*' >$P/probe && "$STACKBUF" info >facts
+	echo >$P/probe
+	is "$(sed -n 's/^  stackbuf_wide:.* \([0-9]*\) functions, .*/\1/p' facts) > 20000" || { cat facts; return 1; }
+}
+# A CPU of today takes a second for three thousand million
+everything() {
+	"$STACKBUF" count '*' >out 2>err &
+	until grep -q '^Tracing [0-9][0-9]* functions' out; do sleep 0.1; done
+	ls /proc/self >/dev/null
+	from=$(now)
+	kill -INT $!
+	wait $!
+	status=$?
+	took=$(($(now) - from))
+	echo "# count '*': $(head -n 1 out | cut -c 1-40), ended $took million instructions after SIGINT" >>notes
+	is "$status == 0 && $took < 3000" && head -n 1 err | grep "^stackbuf: attaching to every function that matches \*, perhaps all" && [ -z "$(cat $P/probe)" ] || { cat err; return 1; }
+}
+attached() {
+	echo "# instructions: $(late set_takes 'stackbuf_wide:*') while 20,000 functions are attached and detached" >>notes
+	is "$(cat $LATE) < 100000000"
+}
+: >notes
+with DYNAMIC_FTRACE "tcp_*: no more than 700 million instructions" tcp
+with DYNAMIC_FTRACE "20,000 functions of a module" wide_functions
+with DYNAMIC_FTRACE "... a task waits" attached
+# Its task, of the highest priority, would take all of the time when all of its calls are recorded
+rmmod stackbuf_wide
+with DYNAMIC_FTRACE "all functions: said before, and Ctrl-C ends it within a second" everything
+cat notes
+rmmod stackbuf
 echo "done"

@@ -24,8 +24,8 @@ struct probe {
 };
 
 /* Why hits are missed, for messages that say how many were */
-#define WHY_MISSED	"the kernel runs no probe inside another one's handler on the same CPU " \
-			"(frees in an interrupt, for example)"
+#define WHY_MISSED	"a function that a save itself calls is not recorded there, and the kernel " \
+			"runs no kprobe inside another one's handler"
 
 /* Probe @i of STACKBUF_PROBES_MAX; its name is to be freed.  Return false if there is none */
 bool record_probe(const struct record *r, unsigned int i, struct probe *probe);

@@ -349,10 +349,9 @@ int watch_begin(struct watch *w)
 		sort(p->addr, p->addrs, sizeof(u64), order_u64);
 	if (p->refused == 1 && w->matches.nr == 1)
 		return failed(w, "%s", p->refusal->why);
-	if (p->refused && p->refused == w->matches.nr)
-		return failed(w, "none of the %zu functions that match can be probed: %s",
-			      w->matches.nr, p->refusal->why);
 	report_refused(w);
+	if (p->refused && p->refused == w->matches.nr)
+		return failed(w, "none of the patterns has a function to probe");
 	report_pending(p);
 	if (p->left_out)
 		fprintf(stderr, "stackbuf: %llu functions more match: they are left out, as the kernel lets nobody trace them, or a save calls them\n",
