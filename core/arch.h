@@ -111,16 +111,36 @@ static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *re
 #endif
 }
 
+/*
+ * Where ftrace's call would be in the function that begins at @start, 0 if it has none: what
+ * follows the landing pad, which is endbr64 or gen_endbr_poison() on x86; on arm64 the instruction after
+ * the one that saves the return address, or the nops in their place.
+ */
 #ifdef CONFIG_X86_64
-/* Bytes of the landing pad at a function's beginning: endbr64, or gen_endbr_poison() instead */
-static inline unsigned int sbuf_arch_landing_pad(unsigned long function)
+static inline unsigned long sbuf_arch_after_pad(unsigned long start)
 {
-	u32 code = READ_ONCE(*(const u32 *)function);
+	u32 code = READ_ONCE(*(const u32 *)start);
 
-	return code == 0xfa1e0ff3 || code == 0x001f0f66 || code == 0xd6401f0f ? 4 : 0;
+	return code == 0xfa1e0ff3 || code == 0x001f0f66 || code == 0xd6401f0f ? start + 4 : start;
+}
+
+static inline unsigned long sbuf_arch_call_site(unsigned long start)
+{
+	unsigned long site = sbuf_arch_after_pad(start);
+	u32 code = READ_ONCE(*(const u32 *)site);
+
+	/* A call, the nop in its place, or int3 while one is patched into the other */
+	return (u8)code == 0xe8 || code == 0x00441f0f || (u8)code == 0xcc ? site : 0;
 }
 #else
-static inline unsigned int sbuf_arch_landing_pad(unsigned long function) { return 0; }
+static inline unsigned long sbuf_arch_call_site(unsigned long start)
+{
+	/* "bti c" */
+	unsigned long site = start + (READ_ONCE(*(const u32 *)start) == 0xd503245f ? 8 : 4);
+	u32 code = READ_ONCE(*(const u32 *)site);
+
+	return code == 0xd503201f || (code & 0xfc000000) == 0x94000000 ? site : 0;
+}
 #endif
 
 /* Where registers hold the frame pointer register */

@@ -82,6 +82,12 @@
 #endif
 
 /*
+ * 4f554e955614 ("ftrace: Add ftrace_set_filter_ips function"), 5.18.  Before, each address costs a
+ * copy of those before it.
+ */
+#define SBUF_HAVE_FILTER_IPS	(LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0))
+
+/*
  * The workqueue whose workers are bound to no CPU, so that the scheduler and the administrator
  * choose one; renamed in 6.17: 128ea9f6ccfb ("workqueue: Add system_percpu_wq and system_dfl_wq").
  */

@@ -6,11 +6,11 @@
  * knows all that it needs by which one was called, and looks nothing up.  A new list is registered
  * beside the old one, and each handler asks whether its list is the one that records.
  *
- * A save calls functions of the kernel, which may have a probe.  A hit inside of a handler's save in
- * the same context is not recorded but counted, as the probe's own.  An interrupt's entry and exit
- * are not yet, or no longer, another context by the preemption count; they are told from a save by
- * interrupts, which are off there: irqentry_enter() to irq_enter_rcu(), and irq_exit_rcu() to
- * __do_softirq(), on x86-64 and arm64.
+ * A save calls functions of the kernel, which may have a probe.  A hit inside of a handler's save
+ * in the same context is not recorded but counted, as missed by the probe.  An interrupt's entry
+ * and exit are not yet, or no longer, another context by the preemption count; they are told from
+ * a save by interrupts, which are off there: irqentry_enter() to irq_enter_rcu(), and
+ * irq_exit_rcu() to __do_softirq(), on x86-64 and arm64.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -133,7 +133,7 @@ static __always_inline struct pt_regs *regs_at_call(struct pt_regs *regs)
 #define REGS_AT_CALL(fregs, copy)	regs_at_call(&(fregs)->regs)
 #endif
 
-/* Bits of sbuf_cpu.in_call, for each context: a handler runs; interrupts were on where it was called */
+/* Bits of sbuf_cpu.in_call, for each context: a handler runs; interrupts were on when it began */
 #define RUNS(context)	BIT(context)
 #define IRQS_ON(context)	BIT((context) + 8)
 /* Beyond the last context: on the way into an interrupt, or out of it */
@@ -191,13 +191,9 @@ NOKPROBE_SYMBOL(handle_call);
 
 /* ------------------------------------------------------------ which can be --- */
 
-/*
- * ftrace_set_filter_ips() is there from 5.18 on: 4f554e955614 ("ftrace: Add ftrace_set_filter_ips
- * function").  Before, each address costs a copy of those before it.
- */
 static int set_filter(struct ftrace_ops *ops, unsigned long *site, unsigned int nr, bool remove)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+#if SBUF_HAVE_FILTER_IPS
 	return ftrace_set_filter_ips(ops, site, nr, remove, !remove);
 #else
 	int err = 0;
@@ -220,23 +216,13 @@ static void free_filter(struct ftrace_ops *ops)
 /* Never registered */
 static struct ftrace_ops trial = { .func = handle_call };
 
-static bool is_site(unsigned long addr)
+/*
+ * A module cannot ask for the places that ftrace knows, but ftrace refuses all others: after a
+ * search through symbols that takes long in a large module, so ask only where the code fits.
+ */
+bool sbuf_function_is_site(unsigned long addr)
 {
 	return !ftrace_set_filter_ip(&trial, addr, 0, 1);
-}
-
-/*
- * A module cannot ask for the places that ftrace knows, but ftrace refuses any other address, but
- * for a function's beginning from 5.18 on, for which it searches: give it the place itself, which is
- * what the handler is told.  It is the first instruction, or follows a landing pad (x86), or what
- * saves the return address, with a landing pad or without (arm64).
- */
-unsigned long sbuf_function_site(unsigned long start)
-{
-	if (IS_ENABLED(CONFIG_ARM64))
-		return is_site(start + 4) ? start + 4 : is_site(start + 8) ? start + 8 : 0;
-	start += sbuf_arch_landing_pad(start);
-	return is_site(start) ? start : 0;
 }
 
 /* What the unwinders and the clock call, by the beginnings of their names */

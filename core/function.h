@@ -19,8 +19,8 @@ struct module;
  * All below are for process context, under probe_mutex.  @list is a bit of stackbuf_probe.lists.
  */
 
-/* Where ftrace can attach to the function that begins at @start; 0 if it cannot */
-unsigned long sbuf_function_site(unsigned long start);
+/* Can ftrace attach there?  @addr is from sbuf_arch_call_site() */
+bool sbuf_function_is_site(unsigned long addr);
 
 /* Is this one of the functions that a save calls?  A pattern leaves those out */
 bool sbuf_function_is_ours(const char *name);
@@ -50,7 +50,7 @@ void sbuf_functions_leave(u8 list, const struct module *module);
 #else
 #define SBUF_HAVE_FUNCTIONS	0
 
-static inline unsigned long sbuf_function_site(unsigned long start) { return 0; }
+static inline bool sbuf_function_is_site(unsigned long addr) { return false; }
 static inline bool sbuf_function_is_ours(const char *name) { return false; }
 static inline int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 {

@@ -264,21 +264,16 @@ static int register_pattern(const struct sbuf_probe_request *request)
 static int register_function(const struct sbuf_probe_request *request, u8 list)
 {
 	struct stackbuf_probe *probe = request->probe;
-	unsigned long site;
 	int err;
 
-	if (!SBUF_HAVE_FUNCTIONS || !request->function[0] || request->offset || !request->addr ||
-	    request->of_init)
+	if (!request->site || request->offset || !sbuf_function_is_site(request->site))
 		return 1;
-	site = sbuf_function_site(request->addr);
-	if (!site)
-		return 1;
-	err = sbuf_function_add(list, site, probe);
+	err = sbuf_function_add(list, request->site, probe);
 	if (err)
 		return err;
 	WRITE_ONCE(probe->way, STACKBUF_PROBE_BY_FTRACE);
 	WRITE_ONCE(probe->functions, 1);
-	WRITE_ONCE(probe->addr, site);
+	WRITE_ONCE(probe->addr, request->site);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_SET);
 	return 0;
 }

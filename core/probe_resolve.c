@@ -188,21 +188,21 @@ static bool is_no_function(const char *name)
 static void note_match(struct sbuf_resolver *resolver, const struct module *module,
 		       const char *function, size_t len, unsigned long addr)
 {
-	bool of_init = module &&
-		addr - SBUF_MODULE_TEXT(module) >= SBUF_MODULE_TEXT_SIZE(module);
+	bool stays = !module || addr - SBUF_MODULE_TEXT(module) < SBUF_MODULE_TEXT_SIZE(module);
 	struct sbuf_probe_request *request;
 
 	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
 		if (!strcmp(request->function, function) && is_named(request, module)) {
 			request->addr = addr;
-			request->of_init = of_init;
+			request->site = stays ? sbuf_arch_call_site(addr) : 0;
 			request->matches++;
 		}
 	hlist_for_each_entry(request, &resolver->patterns, node)
 		if (glob_match(request->function, function) && is_named(request, module) &&
 		    module != THIS_MODULE && !is_no_function(function))
 			resolver->match[resolver->matches++] = (struct sbuf_match){
-				addr, request, of_init || sbuf_function_is_ours(function),
+				request, stays && !sbuf_function_is_ours(function) ?
+						 sbuf_arch_call_site(addr) : 0
 			};
 }
 
@@ -220,15 +220,16 @@ static void use_matches(struct sbuf_resolver *resolver)
 	for (i = 0; i < resolver->matches; i++) {
 		const struct sbuf_match *match = &resolver->match[i];
 		struct stackbuf_probe *probe = match->request->probe;
-		unsigned long site = match->left_out ? 0 : sbuf_function_site(match->start);
 
 		match->request->matches++;
-		if (!site)
-			probe->left_out++;
-		else if (!resolver->err)
-			resolver->err = sbuf_function_add(resolver->list, site, probe);
-		probe->functions += !!site;
 		cond_resched();
+		if (!match->site || !sbuf_function_is_site(match->site)) {
+			probe->left_out++;
+			continue;
+		}
+		if (!resolver->err)
+			resolver->err = sbuf_function_add(resolver->list, match->site, probe);
+		probe->functions++;
 	}
 	resolver->matches = 0;
 }
@@ -357,6 +358,7 @@ static bool resolve_all(struct sbuf_resolver *resolver)
 			continue;
 		request->module_loaded = false;
 		request->addr = 0;
+		request->site = 0;
 		request->matches = 0;
 		request->probe->functions = 0;
 		request->probe->left_out = 0;

@@ -24,7 +24,7 @@ struct sbuf_probe_request {
 	unsigned long addr;		/* of the function, or the bare address; 0: not found */
 	unsigned int matches;		/* functions of that name */
 	bool module_loaded;
-	bool of_init;			/* it is in code of a module's init, which goes soon */
+	unsigned long site;		/* where ftrace may attach, or 0: then it takes a kprobe */
 	u8 tag;				/* as in struct stackbuf_probe */
 	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
 	bool fresh;			/* it is to be set: the entry is new */
@@ -33,9 +33,8 @@ struct sbuf_probe_request {
 
 /* A function that a pattern matches */
 struct sbuf_match {
-	unsigned long start;
 	struct sbuf_probe_request *request;
-	bool left_out;
+	unsigned long site;		/* likewise; 0: it is left out */
 };
 
 /* Requests that are resolved together */

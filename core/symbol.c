@@ -55,20 +55,15 @@ NOKPROBE_SYMBOL(sbuf_symbol_at);
 static noinline bool search_frameless(unsigned long pc)
 {
 	struct sbuf_symbol symbol;
-	const u8 *code;
+	unsigned long site;
 
 	/* A part that gcc split off is entered by a jump from its function, with a record */
 	if (!sbuf_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
-	code = (const u8 *)symbol.start;
-	if (pc == (unsigned long)code)
+	if (pc == symbol.start || pc == sbuf_arch_after_pad(symbol.start))
 		return true;
-	code += sbuf_arch_landing_pad(symbol.start);
-	if (pc == (unsigned long)code)
-		return true;
-	/* A call, the nop in its place, or int3 while one is patched into the other */
-	return pc == (unsigned long)code + 5 &&
-	       (READ_ONCE(*code) == 0xe8 || READ_ONCE(*code) == 0x0f || READ_ONCE(*code) == 0xcc);
+	site = sbuf_arch_call_site(symbol.start);
+	return site && pc == site + 5;
 }
 #else
 /* Which of its caller's registers the function has left as they were, or loaded again */

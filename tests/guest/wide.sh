@@ -56,11 +56,12 @@ set_takes() {
 tcp() {
 	set_takes 'tcp_*' && is "$set < 700"
 }
-wide_functions() {
-	set_takes 'stackbuf_wide:*' && is "$set < 5000"
+# ftrace searches half a million instructions for each place that it does not know
+unknown() {
+	set_takes 'stackbuf_wide:*' && is "$set < 500"
 	echo 'stackbuf_wide:*' >$P/probe && "$STACKBUF" info >facts
 	echo >$P/probe
-	is "$(sed -n 's/^  stackbuf_wide:.* \([0-9]*\) functions, .*/\1/p' facts) > 20000" || { cat facts; return 1; }
+	is "$(sed -n 's/^  stackbuf_wide:.* functions, \([0-9]*\) left out.*/\1/p' facts) >= 20000" || { cat facts; return 1; }
 }
 # A CPU of today takes a second for three thousand million
 everything() {
@@ -73,16 +74,16 @@ everything() {
 	status=$?
 	took=$(($(now) - from))
 	echo "# count '*': $(head -n 1 out | cut -c 1-40), ended $took million instructions after SIGINT" >>notes
-	is "$status == 0 && $took < 3000" && head -n 1 err | grep "^stackbuf: attaching to every function that matches \*, perhaps all" && [ -z "$(cat $P/probe)" ] || { cat err; return 1; }
+	is "$status == 0 && $took < 3000 && $(sed -n 's/^Tracing \([0-9]*\) functions.*/\1/p' out) > 20000" && head -n 1 err | grep "^stackbuf: attaching to every function that matches \*, perhaps all" && [ -z "$(cat $P/probe)" ] || { cat err; return 1; }
 }
 attached() {
-	echo "# instructions: $(late set_takes 'stackbuf_wide:*') while 20,000 functions are attached and detached" >>notes
+	echo "# instructions: $(late set_takes 'tcp_*') while they are attached and detached" >>notes
 	is "$(cat $LATE) < 100000000"
 }
 : >notes
 with DYNAMIC_FTRACE "tcp_*: no more than 700 million instructions" tcp
-with DYNAMIC_FTRACE "20,000 functions of a module" wide_functions
-with DYNAMIC_FTRACE "... a task waits" attached
+with DYNAMIC_FTRACE "... a task does not wait long for these" attached
+with DYNAMIC_FTRACE "a pattern of 20,000 functions that ftrace does not know" unknown
 # Its task, of the highest priority, would take all of the time when all of its calls are recorded
 rmmod stackbuf_wide
 with DYNAMIC_FTRACE "all functions: said before, and Ctrl-C ends it within a second" everything
