@@ -416,6 +416,28 @@ comes() {
 	"$STACKBUF" info | grep 'leaf_ta.* [1-9][0-9]* functions, .*set' && set_list '' && nothing_set
 }
 result "... a module goes and comes" comes
+# The patch takes the function's place from the same instruction on
+patched() {
+	set_list 'stackbuf_test:leaf_t*' && insmod /t/big/stackbuf_patch.ko || return 1
+	K=/sys/kernel/livepatch/stackbuf_patch
+	for _ in $(seq 300); do [ "$(cat $K/transition)" != 0 ] || break; usleep 100000; done
+	facts
+	before=$(fact events_recorded)
+	run path 0x5678 3 2 1 >/dev/null
+	facts
+	patched=$(($(fact events_recorded) - before))
+	set_list stackbuf_test:leaf_tag && run path 0x5679 3 2 1 >/dev/null && echo 0 >$K/enabled || return 1
+	for _ in $(seq 300); do [ -e $K ] || break; usleep 100000; done
+	rmmod stackbuf_patch || return 1
+	facts
+	is "$patched == 1 && $(fact events_recorded) == $before + 2 && $(fact differed) == 0" || return 1
+	run path 0x5678 3 2 1 >/dev/null
+	facts
+	set_list ''
+	is "$(fact events_recorded) == $before + 4" &&
+		"$STACKBUF" log --last 4 --json | grep -c '"frames":\["leaf_tag+0x[048]/' | grep -x 3
+}
+with LIVEPATCH "beside a live patch of the function" patched
 everything() {
 	set_list '*' && ls -lR /sys/module >/dev/null && "$STACKBUF" info >info || return 1
 	facts
@@ -584,23 +606,24 @@ replaced() {
 	before=$(($(attempted) + $(fact probes_missed)))
 	rm -f stop
 	(
-		n=0
-		while [ ! -e stop ]; do
+		for _ in 1 2 3; do
 			set_list 'stackbuf_test:storm_save,stackbuf_test:leaf_d*' && set_list stackbuf_test:storm_save || exit
-			n=$((n + 2))
 		done
-		echo "$n" >lists
+		touch stop
 	) &
-	run storm "$(few 500 2000)" 40 300 "$nmi" >storm
-	stormed=$?
-	touch stop
+	sum=0 stormed=0
+	while [ ! -e stop ] && kill -0 $! && [ $stormed = 0 ]; do
+		run storm 100 40 300 "$nmi" >storm
+		stormed=$?
+		sum=$((sum + $(value attempted storm)))
+	done
 	wait
 	facts
 	after=$(($(attempted) + $(fact probes_missed)))
 	set_list ''
 	[ $stormed = 0 ] || { cat storm; return 1; }
-	echo "$(cat lists) lists, attempted $(value attempted storm)"
-	is "$(cat lists) >= 4 && $after - $before == 2 * $(value attempted storm)"
+	echo "six lists, attempted $sum"
+	[ -e stop ] && is "$after - $before == 2 * $sum"
 }
 with DYNAMIC_FTRACE "lists replaced meanwhile: the same" replaced
 note result
