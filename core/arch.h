@@ -113,8 +113,8 @@ static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *re
 
 /*
  * Where ftrace's call would be in the function that begins at @start, 0 if it has none: what
- * follows the landing pad, which is endbr64 or gen_endbr_poison() on x86; on arm64 the instruction after
- * the one that saves the return address, or the nops in their place.
+ * follows the landing pad, which is endbr64 or gen_endbr_poison() on x86; on arm64 the instruction
+ * after the one that saves the return address, or the nops in their place.
  */
 #ifdef CONFIG_X86_64
 static inline unsigned long sbuf_arch_after_pad(unsigned long start)
@@ -142,6 +142,23 @@ static inline unsigned long sbuf_arch_call_site(unsigned long start)
 	return code == 0xd503201f || (code & 0xfc000000) == 0x94000000 ? site : 0;
 }
 #endif
+
+/* From the registers at a function's beginning, its caller's after the call; @at may be @regs */
+static inline void sbuf_arch_regs_of_caller(struct pt_regs *at, const struct pt_regs *regs)
+{
+#ifdef CONFIG_X86_64
+	at->ip = regs_get_kernel_stack_nth((struct pt_regs *)regs, 0);
+	at->sp = regs->sp + sizeof(long);
+	at->bp = regs->bp;
+	/* For user_mode().  The others stay 0, as for sbuf_unwind_caller() */
+	at->cs = __KERNEL_CS;
+#else
+	at->pc = SBUF_STRIP(regs->regs[30]);
+	at->sp = regs->sp;
+	at->regs[29] = regs->regs[29];
+	at->pstate = PSR_MODE_EL1h;
+#endif
+}
 
 /* Where registers hold the frame pointer register */
 static __always_inline const unsigned long *sbuf_arch_saved_bp(const struct pt_regs *regs)

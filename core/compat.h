@@ -81,6 +81,24 @@
 #define SBUF_MODULE_INIT_TEXT_SIZE(module) ((module)->init_layout.text_size)
 #endif
 
+/* The kernel checks what indirect calls lead to; the option was renamed in 6.18 */
+#define SBUF_CHECKED_CALLS	(IS_ENABLED(CONFIG_CFI_CLANG) || IS_ENABLED(CONFIG_CFI))
+
+/*
+ * Each tracepoint has an empty function of its type since "tracing/probes: Add tracepoint support
+ * on fprobe events".
+ */
+#define SBUF_HAVE_PROBESTUB	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0))
+
+#if IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS)
+#define SBUF_HAVE_FUNCTIONS	1
+#else
+#define SBUF_HAVE_FUNCTIONS	0
+#endif
+
+/* Tracepoints are reached by that function, see tracepoint.c */
+#define SBUF_EVENTS_BY_STUB	(SBUF_CHECKED_CALLS && SBUF_HAVE_PROBESTUB && SBUF_HAVE_FUNCTIONS)
+
 /*
  * 4f554e955614 ("ftrace: Add ftrace_set_filter_ips function"), 5.18.  Before, each address costs a
  * copy of those before it.

@@ -5,23 +5,16 @@
  * Each list of probes has an ftrace_ops for every tag that its functions ask for: so the handler
  * knows all that it needs by which one was called, and looks nothing up.  A new list is registered
  * beside the old one, and each handler asks whether its list is the one that records.
- *
- * A save calls functions of the kernel, which may have a probe.  A hit inside of a handler's save
- * in the same context is not recorded but counted, as missed by the probe.  An interrupt's entry
- * and exit are not yet, or no longer, another context by the preemption count; they are told from
- * a save by interrupts, which are off there: irqentry_enter() to irq_enter_rcu(), and
- * irq_exit_rcu() to __do_softirq(), on x86-64 and arm64.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bsearch.h>
-#include <linux/ftrace.h>
 #include <linux/mm.h>
 #include <linux/sort.h>
 
+#include "call.h"
 #include "function.h"
 #include "probe.h"
-#include "save.h"
 
 #if SBUF_HAVE_FUNCTIONS
 
@@ -92,84 +85,22 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 		sbuf_add(&found->probe->missed, 1);
 }
 
-/*
- * The registers as they were at the call: those that a function may have arguments in, the stack
- * pointer and the frame pointer; the others are not saved.  arm64 from 6.2 on, 26299b3f6ba2
- * ("ftrace: arm64: move from REGS to ARGS"), has a structure of its own for them.
- */
-#if !IS_ENABLED(CONFIG_ARM64)
-#ifdef arch_ftrace_regs
-#define REGS_AT_CALL(fregs, copy)	(&arch_ftrace_regs(fregs)->regs)
-#else
-#define REGS_AT_CALL(fregs, copy)	(&(fregs)->regs)
-#endif
-#elif IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
-#ifndef arch_ftrace_regs
-#define arch_ftrace_regs(fregs)		(fregs)
-#endif
-static __always_inline struct pt_regs *regs_at_call(const struct ftrace_regs *fregs,
-						    struct pt_regs *copy)
-{
-	int i;
-
-	for (i = 0; i < SBUF_ARGUMENTS; i++)
-		copy->regs[i] = arch_ftrace_regs(fregs)->regs[i];
-	copy->regs[29] = arch_ftrace_regs(fregs)->fp;
-	copy->regs[30] = arch_ftrace_regs(fregs)->lr;
-	copy->sp = arch_ftrace_regs(fregs)->sp;
-	copy->pstate = PSR_MODE_EL1h;
-	return copy;
-}
-
-#define REGS_AT_CALL(fregs, copy)	regs_at_call(fregs, copy)
-#else
-static __always_inline struct pt_regs *regs_at_call(struct pt_regs *regs)
-{
-	/* It is not saved, and nothing else uses it */
-	regs->pstate = PSR_MODE_EL1h;
-	return regs;
-}
-
-#define REGS_AT_CALL(fregs, copy)	regs_at_call(&(fregs)->regs)
-#endif
-
-/* Bits of sbuf_cpu.in_call, for each context: a handler runs; interrupts were on when it began */
-#define RUNS(context)	BIT(context)
-#define IRQS_ON(context)	BIT((context) + 8)
-/* Beyond the last context: on the way into an interrupt, or out of it */
-#define TRANSITION	(STACKBUF_NMI + 1)
-
 static void handle_call(unsigned long site, unsigned long parent, struct ftrace_ops *ops,
 			struct ftrace_regs *fregs)
 {
 	const struct function_ops *own = container_of(ops, struct function_ops, ops);
-	enum stackbuf_context context;
 	unsigned long tag = 0, ip;
-	unsigned int level, was;
-	struct sbuf_cpu *cpu;
+	struct sbuf_call call;
 	struct pt_regs *regs;
-	bool off;
-	u8 tags;
+	u8 tags = own->tag;
 
 	if (unlikely(own->list != READ_ONCE(sbuf_probe_live_list)))
 		return;
-	preempt_disable_notrace();
-	cpu = this_cpu_ptr(sbuf_cpu);
-	context = sbuf_context_of(preempt_count());
-	level = context;
-	off = raw_irqs_disabled();
-	was = READ_ONCE(cpu->in_call);
-	if (unlikely(was & RUNS(level))) {
-		if (!off || !(was & IRQS_ON(level)) || was & RUNS(TRANSITION)) {
-			count_missed(own, site);
-			goto out;
-		}
-		level = TRANSITION;
+	if (unlikely(!sbuf_call_begin(&call))) {
+		count_missed(own, site);
+		return;
 	}
-	/* An interrupt leaves it as it was */
-	WRITE_ONCE(cpu->in_call, was | RUNS(level) | (off ? 0 : IRQS_ON(level)));
-	regs = REGS_AT_CALL(fregs, &cpu->call_regs[level]);
-	tags = own->tag;
+	regs = SBUF_REGS_AT_CALL(fregs, &call.cpu->call_regs[call.level]);
 	if (tags == STACKBUF_PROBE_RETADDR)
 		tag = sbuf_arch_return_address(regs);
 	else if (tags)
@@ -178,13 +109,11 @@ static void handle_call(unsigned long site, unsigned long parent, struct ftrace_
 	ip = instruction_pointer(regs);
 	instruction_pointer_set(regs, site);
 	sbuf_save(&(const struct sbuf_save) {
-		  .from = SBUF_REGS, .regs = regs, .tag = tag, .context = context,
+		  .from = SBUF_REGS, .regs = regs, .tag = tag, .context = call.context,
 		  .flags = SBUF_PROBED | SBUF_ENTRY | (tags ? SBUF_TAGGED : 0),
 	});
 	instruction_pointer_set(regs, ip);
-	WRITE_ONCE(cpu->in_call, was);
-out:
-	preempt_enable_notrace();
+	sbuf_call_end(&call);
 }
 
 NOKPROBE_SYMBOL(handle_call);
@@ -237,8 +166,8 @@ bool sbuf_function_is_ours(const char *name)
 		"is_module_text_address", "__module_text_address", "__module_address", "mod_find",
 		"in_gate_area_no_mm", "__is_insn_slot_addr", "bpf_ksym_find", "__rcu_read_",
 		"is_ftrace_trampoline", "ftrace_ops_trampoline", "is_bpf_text_address",
-		"is_kprobe_", "kretprobe_find_ret_addr", "rcu_is_watching", "rcu_read_unlock_special",
-		"irq_work_queue", "arch_irq_work_raise",
+		"is_kprobe_", "kretprobe_find_ret_addr", "rcu_is_watching",
+		"rcu_read_unlock_special", "irq_work_queue", "arch_irq_work_raise",
 	};
 	unsigned int i;
 

@@ -12,9 +12,7 @@ struct module;
 /* The bits of stackbuf_probe.lists */
 #define SBUF_LISTS	2
 
-#if IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS)
-#define SBUF_HAVE_FUNCTIONS	1
-
+#if SBUF_HAVE_FUNCTIONS
 /*
  * All below are for process context, under probe_mutex.  @list is a bit of stackbuf_probe.lists.
  */
@@ -48,7 +46,6 @@ void sbuf_functions_detach(u8 list);
 void sbuf_functions_leave(u8 list, const struct module *module);
 
 #else
-#define SBUF_HAVE_FUNCTIONS	0
 
 static inline bool sbuf_function_is_site(unsigned long addr) { return false; }
 static inline bool sbuf_function_is_ours(const char *name) { return false; }

@@ -792,6 +792,13 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	return err;
 }
 
+bool sbuf_probe_owns(const void *data)
+{
+	return data - (const void *)place < sizeof(place);
+}
+
+NOKPROBE_SYMBOL(sbuf_probe_owns);
+
 void sbuf_probe_update_missed(void)
 {
 	struct stackbuf_probe *probe;

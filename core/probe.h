@@ -33,6 +33,9 @@ static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
 	return data_race(probe->lists) & READ_ONCE(sbuf_probe_live_list);
 }
 
+/* Does it point to data of a probe of ours? */
+bool sbuf_probe_owns(const void *data);
+
 /* Take over what the kernel has counted since a probe was last hit.  Any context */
 void sbuf_probe_update_missed(void);
 

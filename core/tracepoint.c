@@ -6,7 +6,9 @@
  * conventions of x86-64 and arm64 have integers and pointers in registers, in order, whatever their
  * types, and the caller frees what it put on the stack.  A kernel that checks indirect calls
  * (CONFIG_CFI_CLANG, since 6.18 CONFIG_CFI) stops at a call of a function of another type, so there
- * it is not done.
+ * it is not done: from 6.5 on each tracepoint has an empty function of its type, probestub, which
+ * is registered with our data as its first argument, and ftrace is attached to that.  Before, there
+ * is none.
  *
  * The place of a tracepoint calls its iterator, which calls all functions that are registered; on
  * x86-64 it calls the only one directly if there is no other (tracepoint_update_call()).  The
@@ -19,13 +21,14 @@
 #include <linux/trace_events.h>
 #include <linux/tracepoint.h>
 
+#include "call.h"
 #include "modules.h"
 #include "probe.h"
-#include "save.h"
 #include "tracepoint.h"
 
 #if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
 
+#if !SBUF_CHECKED_CALLS
 static noinline void save_event(const struct sbuf_event_probe *of, unsigned long tag,
 				const unsigned long *frame)
 {
@@ -83,6 +86,116 @@ NOKPROBE_SYMBOL(handle_arg5);
 static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 	handle_event, handle_arg1, handle_arg2, handle_arg3, handle_arg4, handle_arg5,
 };
+
+static inline int attach(struct sbuf_event_probe *of)
+{
+	return tracepoint_probe_register(of->tracepoint, handler[of->probe->tag], of);
+}
+
+static inline void detach(struct sbuf_event_probe *of)
+{
+	tracepoint_probe_unregister(of->tracepoint, handler[of->probe->tag], of);
+}
+
+#elif SBUF_EVENTS_BY_STUB
+
+static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_ops *ops,
+			struct ftrace_regs *fregs)
+{
+	struct sbuf_event_probe *of = (void *)ftrace_regs_get_argument(fregs, 0);
+	unsigned int flags;
+	struct sbuf_call call;
+	struct pt_regs *at;
+	unsigned long tag;
+
+	/* The kernel's own probes register stubs, too */
+	if (unlikely(!sbuf_probe_owns(of) || !sbuf_probe_records(of->probe)))
+		return;
+	if (unlikely(!sbuf_call_begin(&call))) {
+		sbuf_add(&of->probe->missed, 1);
+		return;
+	}
+	flags = READ_ONCE(of->probe->how);
+	tag = of->probe->tag ? ftrace_regs_get_argument(fregs, of->probe->tag) : 0;
+	at = &call.cpu->call_regs[call.level];
+	sbuf_arch_regs_of_caller(at, SBUF_REGS_AT_CALL(fregs, at));
+	if (instruction_pointer(at) - of->iterator <= of->size) {
+#if SBUF_HAVE_RECORDS
+		const unsigned long *record = (const unsigned long *)*sbuf_arch_saved_bp(at);
+
+		*(unsigned long *)sbuf_arch_saved_bp(at) = record[0];
+		at->sp = sbuf_caller_sp(record);
+		instruction_pointer_set(at, SBUF_STRIP(record[1]));
+#else
+		flags |= SBUF_SKIP;
+#endif
+	}
+	sbuf_save(&(const struct sbuf_save) {
+		  .from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags,
+		  .context = call.context,
+	});
+	sbuf_call_end(&call);
+}
+
+NOKPROBE_SYMBOL(handle_stub);
+
+static struct ftrace_ops stub_ops = { .func = handle_stub, .flags = FTRACE_OPS_FL_PERMANENT };
+/* Those that are attached, in no order.  Under probe_mutex */
+static struct sbuf_event_probe *attached;
+
+static bool is_attached(unsigned long site)
+{
+	struct sbuf_event_probe *of = attached;
+
+	while (of && of->site != site)
+		of = of->next;
+	return of;
+}
+
+static void detach(struct sbuf_event_probe *of)
+{
+	struct sbuf_event_probe **at = &attached;
+
+	tracepoint_probe_unregister(of->tracepoint, of->tracepoint->probestub, of);
+	while (*at != of)
+		at = &(*at)->next;
+	*at = of->next;
+	/* An empty filter would mean all functions */
+	if (!attached) {
+		unregister_ftrace_function(&stub_ops);
+		ftrace_set_filter(&stub_ops, NULL, 0, 1);
+	} else if (!is_attached(of->site)) {
+		ftrace_set_filter_ip(&stub_ops, of->site, 1, 0);
+	}
+}
+
+static int attach(struct sbuf_event_probe *of)
+{
+	int err = 0;
+
+	of->site = sbuf_arch_call_site((unsigned long)of->tracepoint->probestub);
+	if (!of->site)
+		return -EPERM;
+	if (!is_attached(of->site))
+		err = ftrace_set_filter_ip(&stub_ops, of->site, 0, 0);
+	if (!err && !attached)
+		err = register_ftrace_function(&stub_ops);
+	if (err)
+		return err == -EINVAL ? -EPERM : err;
+	of->next = attached;
+	attached = of;
+	err = tracepoint_probe_register(of->tracepoint, of->tracepoint->probestub, of);
+	if (err)
+		detach(of);
+	return err;
+}
+
+#else
+
+static inline int attach(struct sbuf_event_probe *of) { return -EPERM; }
+static inline void detach(struct sbuf_event_probe *of) { }
+
+#endif
 
 /* ----------------------------------------------------------------- search --- */
 
@@ -163,8 +276,6 @@ int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 	struct sbuf_symbol symbol;
 	int err;
 
-	if (IS_ENABLED(CONFIG_CFI_CLANG) || IS_ENABLED(CONFIG_CFI))
-		return -EPERM;
 	if (coming) {
 		search_module(&search, coming);
 	} else {
@@ -177,15 +288,15 @@ int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 	of->tracepoint = search.found;
 	of->iterator = (unsigned long)search.found->iterator;
 	of->size = sbuf_symbol_at(&symbol, of->iterator) ? symbol.size : 0;
-	err = tracepoint_probe_register(search.found, handler[of->probe->tag], of);
+	err = attach(of);
 	if (module)
 		module_put(module);
 	return err;
 }
 
-void sbuf_tracepoint_remove(const struct sbuf_event_probe *of)
+void sbuf_tracepoint_remove(struct sbuf_event_probe *of)
 {
-	tracepoint_probe_unregister(of->tracepoint, handler[of->probe->tag], (void *)of);
+	detach(of);
 }
 
 void sbuf_tracepoint_wait(void)

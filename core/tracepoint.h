@@ -17,12 +17,16 @@ struct module;
  * @tracepoint:	the tracepoint
  * @iterator:	where its iterator begins
  * @size:	of that, bytes
+ * @site:	where ftrace is attached to its stub
+ * @next:	in the list of those that are reached by their stubs
  */
 struct sbuf_event_probe {
 	struct stackbuf_probe *probe;
 	struct tracepoint *tracepoint;
 	unsigned long iterator;
 	unsigned long size;
+	unsigned long site;
+	struct sbuf_event_probe *next;
 };
 
 #if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
@@ -53,7 +57,7 @@ int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 			const struct module *coming);
 
 /* Undo that.  The handler may run until sbuf_tracepoint_wait() returns */
-void sbuf_tracepoint_remove(const struct sbuf_event_probe *of);
+void sbuf_tracepoint_remove(struct sbuf_event_probe *of);
 void sbuf_tracepoint_wait(void);
 
 /* Return true if a probe that is set is on a tracepoint of @module */
@@ -72,7 +76,7 @@ static inline int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *e
 	return -EOPNOTSUPP;
 }
 
-static inline void sbuf_tracepoint_remove(const struct sbuf_event_probe *of) { }
+static inline void sbuf_tracepoint_remove(struct sbuf_event_probe *of) { }
 static inline void sbuf_tracepoint_wait(void) { }
 static inline bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of,
 					 const struct module *module)

@@ -189,7 +189,7 @@ struct sbuf_scratch {
  * @nest:	saves that have not ended on this CPU
  * @unwatched:	of these, the walks that began while RCU did not watch the CPU
  * @in_call:	in which contexts the handler of function.c runs on this CPU
- * @call_regs:	for each, the registers at the call, where ftrace has a structure of its own
+ * @call_regs:	for each, the registers at the call, or its caller's, where ftrace has none
  * @scratch:	one for each of them
  */
 struct sbuf_cpu {
@@ -208,7 +208,7 @@ struct sbuf_cpu {
 	unsigned long irq_stack;
 	unsigned long nmi_stack;
 	u32 in_call;
-#if defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
+#if SBUF_EVENTS_BY_STUB || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
 	struct pt_regs call_regs[STACKBUF_NMI + 2];
 #endif
 	struct sbuf_scratch scratch[SBUF_NESTING];

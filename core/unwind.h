@@ -58,7 +58,9 @@ static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_sav
 	if (save->from == SBUF_TASK || user_mode(save->regs))
 		return (struct sbuf_start){};
 	return (struct sbuf_start){
-		instruction_pointer(save->regs), kernel_stack_pointer(save->regs),
+		sbuf_start_ip(instruction_pointer(save->regs),
+			      SBUF_EVENTS_BY_STUB && save->flags & SBUF_SKIP),
+		kernel_stack_pointer(save->regs),
 		sbuf_arch_saved_bp(save->regs), sbuf_likely_caller(save->regs, save->flags),
 	};
 }

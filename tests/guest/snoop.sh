@@ -198,6 +198,10 @@ tracepoints() {
 	refused 1 'no event with a tracepoint matches' count 't:nosuch*' &&
 		refused 1 'no such event' snoop t:nosuch && refused 1 'no such event' count t:sched:stackbuf_numbered || return
 	rmmod stackbuf_event
+	if [ -e /sys/kernel/btf/vmlinux ]; then
+		refused 1 't:kmem:kfree@arg3: it has 2 arguments: stackbuf count -l t:kmem:kfree shows them' count t:kmem:kfree@arg3 &&
+			refused 1 'vfs_read@arg5: it has 4 arguments' snoop vfs_read@arg5
+	fi
 }
 
 snoop_process() {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "watch/interrupt.h"
+#include "watch/prototypes.h"
 #include "watch/watch.h"
 #include "output/no_match.h"
 #include "record/info.h"
@@ -191,6 +192,47 @@ void watch_report_left_out(const struct watch *w)
 			c->ambiguous, c->example);
 }
 
+/* Has what is named by "NAME@argN" that argument, as far as BTF knows?  Returns as the commands do */
+static int check_argument(struct watch *w, struct prototypes *prototypes, const char *name)
+{
+	const char *at = strstr(name, "@arg"), *colon = memchr(name, ':', at - name);
+	const bool event = !strncmp(name, "t:", 2) || !strncmp(name, "tracepoint:", 11);
+	char *const *parameter;
+	char *module, *function;
+	int n = atoi(at + 4), nr;
+
+	if (event)
+		colon = memrchr(name, ':', at - name);
+	module = xasprintf("%.*s", colon && !event ? (int)(colon - name) : 0, name);
+	function = xasprintf("%s%.*s", event ? PROTOTYPES_EVENT : "",
+			     (int)(at - (colon ? colon + 1 : name)), colon ? colon + 1 : name);
+	nr = prototypes_find(prototypes, module, function, &parameter);
+	free(module);
+	free(function);
+	/* An event's first parameter is not one of its TP_PROTO */
+	if (nr < 0 || n <= nr - event || (nr && !strcmp(parameter[nr - 1], "...")))
+		return 0;
+	return failed(w, "%s: it has %d arguments: stackbuf count -l %.*s shows them", name,
+		      nr - event, (int)(at - name), name);
+}
+
+static int check_arguments(struct watch *w)
+{
+	struct prototypes *prototypes = NULL;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < w->matches.nr && !ret; i++) {
+		if (!strstr(w->matches.name[i], "@arg") || strpbrk(w->matches.name[i], "*?["))
+			continue;
+		prototypes = prototypes ?: prototypes_open();
+		ret = check_argument(w, prototypes, w->matches.name[i]);
+	}
+	if (prototypes)
+		prototypes_close(prototypes);
+	return ret;
+}
+
 int watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;
@@ -209,7 +251,7 @@ int watch_prepare(struct watch *w)
 			w,
 			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
 			w->borrowed.dir);
-	if (check_filter(w) || watch_functions(w, false))
+	if (check_filter(w) || watch_functions(w, false) || check_arguments(w))
 		return -1;
 	if (c->nr > STACKBUF_PROBES_MAX)
 		return failed(w, "%zu functions match; the module takes %u probes", c->nr,

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * call.h - inside of a handler that ftrace calls at a function's beginning
+ *
+ * A save calls functions of the kernel, which may have a probe.  A hit inside of a handler's save
+ * in the same context is not recorded but counted, as missed by the probe.  An interrupt's entry
+ * and exit are not yet, or no longer, another context by the preemption count; they are told from
+ * a save by interrupts, which are off there: irqentry_enter() to irq_enter_rcu(), and
+ * irq_exit_rcu() to __do_softirq(), on x86-64 and arm64.
+ */
+#ifndef STACKBUF_CALL_H
+#define STACKBUF_CALL_H
+
+#include <linux/ftrace.h>
+
+#include "save.h"
+
+/*
+ * The registers as they were at the call: those that a function may have arguments in, the stack
+ * pointer and the frame pointer; the others are not saved.  arm64 from 6.2 on, 26299b3f6ba2
+ * ("ftrace: arm64: move from REGS to ARGS"), has a structure of its own for them.
+ */
+#if !IS_ENABLED(CONFIG_ARM64)
+#ifdef arch_ftrace_regs
+#define SBUF_REGS_AT_CALL(fregs, copy)	(&arch_ftrace_regs(fregs)->regs)
+#else
+#define SBUF_REGS_AT_CALL(fregs, copy)	(&(fregs)->regs)
+#endif
+#elif IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
+#ifndef arch_ftrace_regs
+#define arch_ftrace_regs(fregs)		(fregs)
+#endif
+static __always_inline struct pt_regs *sbuf_regs_at_call(const struct ftrace_regs *fregs,
+							 struct pt_regs *copy)
+{
+	int i;
+
+	for (i = 0; i < SBUF_ARGUMENTS; i++)
+		copy->regs[i] = arch_ftrace_regs(fregs)->regs[i];
+	copy->regs[29] = arch_ftrace_regs(fregs)->fp;
+	copy->regs[30] = arch_ftrace_regs(fregs)->lr;
+	copy->sp = arch_ftrace_regs(fregs)->sp;
+	copy->pstate = PSR_MODE_EL1h;
+	return copy;
+}
+
+#define SBUF_REGS_AT_CALL(fregs, copy)	sbuf_regs_at_call(fregs, copy)
+#else
+static __always_inline struct pt_regs *sbuf_regs_at_call(struct pt_regs *regs)
+{
+	/* It is not saved, and nothing else uses it */
+	regs->pstate = PSR_MODE_EL1h;
+	return regs;
+}
+
+#define SBUF_REGS_AT_CALL(fregs, copy)	sbuf_regs_at_call(&(fregs)->regs)
+#endif
+
+/* Bits of sbuf_cpu.in_call, for each context: a handler runs; interrupts were on when it began */
+#define SBUF_CALL_RUNS(context)		BIT(context)
+#define SBUF_CALL_IRQS_ON(context)	BIT((context) + 8)
+/* Beyond the last context: on the way into an interrupt, or out of it */
+#define SBUF_CALL_TRANSITION		(STACKBUF_NMI + 1)
+
+/**
+ * struct sbuf_call - a handler that runs
+ * @cpu:	its CPU
+ * @context:	what the function was called in
+ * @level:	that, or SBUF_CALL_TRANSITION
+ * @was:	sbuf_cpu.in_call before
+ */
+struct sbuf_call {
+	struct sbuf_cpu *cpu;
+	enum stackbuf_context context;
+	unsigned int level;
+	u32 was;
+};
+
+static __always_inline void sbuf_call_end(const struct sbuf_call *call)
+{
+	WRITE_ONCE(call->cpu->in_call, call->was);
+	preempt_enable_notrace();
+}
+
+/* Return false if it is a save's own call, and nothing is to be recorded or ended */
+static __always_inline bool sbuf_call_begin(struct sbuf_call *call)
+{
+	bool off;
+
+	preempt_disable_notrace();
+	call->cpu = this_cpu_ptr(sbuf_cpu);
+	call->context = sbuf_context_of(preempt_count());
+	call->level = call->context;
+	off = raw_irqs_disabled();
+	call->was = READ_ONCE(call->cpu->in_call);
+	if (unlikely(call->was & SBUF_CALL_RUNS(call->level))) {
+		if (!off || !(call->was & SBUF_CALL_IRQS_ON(call->level)) ||
+		    call->was & SBUF_CALL_RUNS(SBUF_CALL_TRANSITION)) {
+			preempt_enable_notrace();
+			return false;
+		}
+		call->level = SBUF_CALL_TRANSITION;
+	}
+	/* An interrupt leaves it as it was */
+	WRITE_ONCE(call->cpu->in_call, call->was | SBUF_CALL_RUNS(call->level) |
+				       (off ? 0 : SBUF_CALL_IRQS_ON(call->level)));
+	return true;
+}
+
+#endif /* STACKBUF_CALL_H */
