@@ -17,6 +17,9 @@ EVENTS_KB ?= 2048
 STACKS_KB ?= 1024
 TEXT_KB ?= 1024
 
+# Frames that are kept of a trace.
+FRAMES ?= 127
+
 # Parts that can be left out: probes, the deepest stacks.
 PROBES ?= y
 DEEPEST ?= y
@@ -41,7 +44,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
-	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
+	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_FRAMES=$(FRAMES) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
 	STACKBUF_MODULE_VERSION=$(VERSION) STACKBUF_UNIT=$(UNIT) \
 	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
 
@@ -117,6 +120,8 @@ checked-sizes:
 	check EVENTS_KB '$(EVENTS_KB)' 262144 && \
 	check STACKS_KB '$(STACKS_KB)' 262144 && \
 	check TEXT_KB '$(TEXT_KB)' 4096
+	@case '$(FRAMES)' in [89]|[1-9][0-9]|1[01][0-9]|12[0-7]) ;; \
+	*) $(call fail,FRAMES=$(FRAMES) is not a number of frames$(,) 8 to 127) ;; esac
 	@check() { \
 		case $$2 in y|n) ;; *) $(call fail,$$1=$$2 is neither y nor n); ;; esac; \
 	}; \
@@ -318,6 +323,7 @@ help:
 	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)'
 	@echo '                size of event ring, stack table, text log: 4 to 262144 (text log:'
 	@echo '                4096), multiples of 4'
+	@echo 'FRAMES=$(FRAMES)      frames that are kept of a trace: 8 to 127'
 	@echo 'PROBES=n DEEPEST=n'
 	@echo '                leave out the parameter probe, and the table of deepest stacks'
 	@echo 'V=1 W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'

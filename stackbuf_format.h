@@ -40,7 +40,7 @@
  */
 #define STACKBUF_VERSION	2
 #define STACKBUF_PAGE_SIZE	4096
-#define STACKBUF_DEPTH_MAX	64	/* frames kept of one trace */
+#define STACKBUF_DEPTH_MAX	127	/* frames kept of one trace, at most */
 #define STACKBUF_COMM_LEN	16
 #define STACKBUF_BUILD_ID_LEN	20	/* SHA-1, which the kernel's build asks for */
 
@@ -118,7 +118,7 @@ struct stackbuf_page {
  * @STACKBUF_LOST_TABLE: not recorded: the table had no room for a new stack
  * @STACKBUF_LOST_PAGE: not recorded: no page of the ring was free
  * @STACKBUF_LOST_EMPTY: not recorded: the unwinder found no frame
- * @STACKBUF_CUT: recorded, with the trace cut at 64 frames
+ * @STACKBUF_CUT: recorded, with the trace cut at stackbuf_info.frames
  * @STACKBUF_LOST_PRINT: stackbuf_print*() was called in NMI, or of an id that was used before
  * @STACKBUF_WALKED_NEW: recorded by walking: a stack not seen before
  * @STACKBUF_WALKED_ELSEWHERE: recorded by walking: another task's, or one that recall does not know
@@ -291,8 +291,8 @@ struct stackbuf_depth {
 	__u32 frame[STACKBUF_DEPTH_MAX];
 };
 
-#define STACKBUF_DEPTH_PAGES	(32 * STACKBUF_WITH_DEEPEST)
-#define STACKBUF_PAGE_DEPTHS	9
+#define STACKBUF_DEPTH_PAGES	(58 * STACKBUF_WITH_DEEPEST)
+#define STACKBUF_PAGE_DEPTHS	5
 #define STACKBUF_DEPTHS_MAX	(STACKBUF_DEPTH_PAGES * STACKBUF_PAGE_DEPTHS)
 
 /**
@@ -304,7 +304,7 @@ struct stackbuf_depth {
 struct stackbuf_depths_page {
 	struct stackbuf_page page;
 	struct stackbuf_depth depth[STACKBUF_PAGE_DEPTHS];
-	__u64 reserved[49];
+	__u64 reserved[13];
 };
 
 #define STACKBUF_MODULES	32
@@ -361,6 +361,7 @@ struct stackbuf_module {
  *			in @module[n % STACKBUF_MODULES]
  * @module:		the last ones of these
  * @module_version:	version of stackbuf.ko, "" if unknown
+ * @frames:		frames that are kept of one trace, at which it is cut
  * @reserved:		0
  * @counter:		counters
  * @probe:		probes
@@ -400,7 +401,8 @@ struct stackbuf_info {
 	__u32 modules_loaded;
 	struct stackbuf_module module[STACKBUF_MODULES];
 	char module_version[16];
-	__u8 reserved[792];
+	__u32 frames;
+	__u8 reserved[788];
 	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];

@@ -95,7 +95,7 @@ static struct stackbuf_stack *next_stack(u32 *from)
 		    sbuf_id_granule(READ_ONCE(stack->id)) == granule) {
 			unsigned int nr = READ_ONCE(stack->nr), words = READ_ONCE(stack->words);
 
-			if (!nr || nr > STACKBUF_DEPTH_MAX || words < nr || words > 3 * nr)
+			if (!nr || nr > SBUF_FRAMES || words < nr || words > 3 * nr)
 				continue;
 			*from = granule;
 			return stack;
@@ -326,7 +326,7 @@ void sbuf_evict_request(void)
  */
 void sbuf_evict_expire(unsigned long text, unsigned long size)
 {
-	static unsigned long pc[STACKBUF_DEPTH_MAX];
+	static unsigned long pc[SBUF_FRAMES];
 	struct stackbuf_stack *stack;
 	unsigned int nr, i;
 	u32 granule = 0;

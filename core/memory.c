@@ -106,6 +106,7 @@ void __init sbuf_memory_init(void)
 	strscpy(info->base_symbol, "stack_trace_save", sizeof(info->base_symbol));
 	info->nr_cpus = num_possible_cpus();
 	info->id_bits = SBUF_ID_BITS;
+	info->frames = SBUF_FRAMES;
 	strscpy(info->module_version, THIS_MODULE->version ?: "", sizeof(info->module_version));
 	strscpy(info->module_srcversion, THIS_MODULE->srcversion ?: "",
 		sizeof(info->module_srcversion));

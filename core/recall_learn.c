@@ -99,11 +99,11 @@ static inline unsigned long stack_of(const struct sbuf_walk *walk, unsigned long
 
 static inline bool switches_stack(const struct sbuf_walk *walk, unsigned int i)
 {
-	return walk->switches & BIT_ULL(i);
+	return walk->switches & sbuf_frame(i);
 }
 
 /* Frames, a bit each, that saved registers or a switch of stacks lead out of */
-static inline u64 changing_frames(const struct sbuf_walk *walk)
+static inline sbuf_frame_set changing_frames(const struct sbuf_walk *walk)
 {
 	return walk->with_regs >> 1 | walk->switches;
 }
@@ -111,7 +111,7 @@ static inline u64 changing_frames(const struct sbuf_walk *walk)
 /* Return true if frame @i was called and calls: not the innermost, no switch, no saved registers */
 static inline bool is_call(const struct sbuf_walk *walk, unsigned int i)
 {
-	return !((changing_frames(walk) | walk->with_regs | 1) & BIT_ULL(i));
+	return !((changing_frames(walk) | walk->with_regs | 1) & sbuf_frame(i));
 }
 
 /* Where frame @i begins: after the switch of stacks, if there is one */
@@ -138,7 +138,7 @@ static bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
 /* The same, once build_entry() has looked at the frame */
 static inline bool has_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
 {
-	return walk->bp_in_frame & BIT_ULL(i);
+	return walk->bp_in_frame & sbuf_frame(i);
 }
 
 /* In a large frame some slots have no slot_bit() */
@@ -341,7 +341,7 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 		if (!sbuf_recall_is_stable(pc[i]))
 			return false;
 		if (regs)
-			walk->with_regs |= BIT_ULL(i);
+			walk->with_regs |= sbuf_frame(i);
 		if (i < frames && (!i || regs) && !regs_fit(walk, i, pc[i], regs))
 			return false;
 		if (!i)
@@ -356,7 +356,7 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 		if (!regs && below != stack) {
 			if (!sbuf_kstack_has(walk->stack, walk->sp[i - 1]))
 				return false;
-			walk->switches |= BIT_ULL(i - 1);
+			walk->switches |= sbuf_frame(i - 1);
 		}
 		stack = likely(sbuf_kstack_has(below, walk->sp[i])) ? below :
 			stack_of(walk, walk->sp[i]);
@@ -367,7 +367,7 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 	if (!below || below != stack) {
 		if (!sbuf_kstack_has(walk->stack, walk->sp[nr - 1]))
 			return false;
-		walk->switches |= BIT_ULL(nr - 1);
+		walk->switches |= sbuf_frame(nr - 1);
 	}
 	return walk->sp[nr] >= walk->sp[nr - 1] &&
 	       sbuf_kstack_has(sbuf_kstack_task(), walk->sp[nr] + sizeof(struct pt_regs) - 8);
@@ -593,17 +593,17 @@ static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i)
 static bool add_segments(struct builder *builder)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	u64 others = changing_frames(walk), variable = 0, left;
-	unsigned int others_nr = hweight64(others), variable_nr, i;
+	sbuf_frame_set others = changing_frames(walk), variable = 0, left;
+	unsigned int others_nr = sbuf_frame_count(others), variable_nr, i;
 
 	for (left = walk->bp_in_frame; left; left &= left - 1)
-		if (is_variable_frame(walk, __ffs64(left)))
+		if (is_variable_frame(walk, sbuf_frame_first(left)))
 			variable |= left & -left;
-	variable_nr = hweight64(variable);
+	variable_nr = sbuf_frame_count(variable);
 	for (left = others | variable; left; left &= left - 1) {
 		unsigned long regs;
 
-		i = __ffs64(left);
+		i = sbuf_frame_first(left);
 		regs = walk->regs[i + 1];
 		if (regs) {
 			if (!add_segment(builder, i, walk->sp[i + 1], walk->sp[i + 1],
@@ -660,8 +660,8 @@ static unsigned int add_returns_like(struct builder *builder, const unsigned lon
 static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
 	const struct sbuf_walk *walk = builder->walk;
+	sbuf_frame_set left;
 	unsigned int i = 1;
-	u64 left;
 
 	while (i < nr) {
 		unsigned long slot = walk->regs[i] ?
@@ -673,8 +673,9 @@ static bool add_returns(struct builder *builder, const unsigned long *pc, unsign
 		/* The segment's own return address is no check that others can follow */
 		i = last == builder->next ? i + 1 : add_returns_like(builder, pc, nr, i + 1, slot);
 	}
-	for (left = walk->with_regs & ~1ULL; left; left &= left - 1) {
-		unsigned long cs = walk->regs[__ffs64(left)] + offsetof(struct pt_regs, cs);
+	for (left = walk->with_regs & ~sbuf_frame(0); left; left &= left - 1) {
+		unsigned long cs = walk->regs[sbuf_frame_first(left)] +
+				   offsetof(struct pt_regs, cs);
 
 		if (!add_check(builder, cs, SBUF_BASE_ZERO, sbuf_kstack_load(cs)))
 			return false;
@@ -769,7 +770,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 {
 	struct builder *builder = (struct builder *)walk->builder;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
-	u64 left;
+	sbuf_frame_set left;
 
 	BUILD_BUG_ON(sizeof(*builder) > sizeof(walk->builder));
 	*builder = (struct builder) {
@@ -787,7 +788,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 
 		/* Where a switch leads is checked by add_segments() */
 		if (!switches_stack(walk, i) && is_bp_in_frame(walk, i))
-			walk->bp_in_frame |= BIT_ULL(i);
+			walk->bp_in_frame |= sbuf_frame(i);
 		if (is_call(walk, i))
 			known = find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]);
 		if (known)
@@ -800,7 +801,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	if (!add_segments(builder))
 		return 0;
 	for (left = walk->switches; left; left &= left - 1)
-		if (is_bp_in_frame(walk, __ffs64(left)))
+		if (is_bp_in_frame(walk, sbuf_frame_first(left)))
 			walk->bp_in_frame |= left & -left;
 	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
 	entry->segments = builder->segments - 1;
@@ -833,7 +834,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	unsigned long size;
 	unsigned int units;
 
-	if (nr > STACKBUF_DEPTH_MAX)
+	if (nr > SBUF_FRAMES)
 		return false;
 	if ((tries & ~0xffU) != what)
 		tries = what;

@@ -159,10 +159,10 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 		goto out_walked;
 	}
 	sbuf_trace_encode(&scratch->trace, scratch->pc + scratch->walk.skip,
-			  min(nr, STACKBUF_DEPTH_MAX), nr > STACKBUF_DEPTH_MAX);
+			  min(nr, SBUF_FRAMES), nr > SBUF_FRAMES);
 
 	result = store_walk(cpu, scratch, &save, recalled);
-	if (unlikely(nr > STACKBUF_DEPTH_MAX && result))
+	if (unlikely(nr > SBUF_FRAMES && result))
 		sbuf_count(STACKBUF_CUT);
 out_walked:
 	if (unlikely(unwatched)) {

@@ -123,7 +123,7 @@ unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned in
 	unsigned int nr = 0, n;
 	u64 addr;
 
-	for (; words && nr < STACKBUF_DEPTH_MAX; frames += n, words -= n) {
+	for (; words && nr < SBUF_FRAMES; frames += n, words -= n) {
 		n = stackbuf_decode_frame(frames, words, (unsigned long)stack_trace_save, &addr);
 		if (!n)
 			break;
@@ -357,7 +357,7 @@ bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags)
 	/* T1, with the smp_wmb() in sbuf_table_get(): with its id the stack is complete */
 	if (smp_load_acquire(&stack->id) != id)
 		return false;
-	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * STACKBUF_DEPTH_MAX);
+	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * SBUF_FRAMES);
 	*flags = READ_ONCE(stack->flags);
 	trace->cut = *flags & STACKBUF_STACK_CUT;
 	/* Racy: the place may have been reused.  The id is checked again below */

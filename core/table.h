@@ -21,10 +21,10 @@ extern atomic_t sbuf_table_misses;
 /* Rounds of eviction, see table.c; written by evict.c */
 extern u64 sbuf_table_round;
 
-/* Encode and hash the @nr addresses @pc, 1 to STACKBUF_DEPTH_MAX; @cut: the stack had more */
+/* Encode and hash the @nr addresses @pc, 1 to SBUF_FRAMES; @cut: the stack had more */
 void sbuf_trace_encode(struct sbuf_trace *trace, const unsigned long *pc, unsigned int nr,
 		       bool cut);
-/* Decode frames, which may be any data; return how many are in @pc, up to STACKBUF_DEPTH_MAX */
+/* Decode frames, which may be any data; return how many are in @pc, up to SBUF_FRAMES */
 unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned int words);
 
 /*

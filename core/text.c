@@ -95,7 +95,7 @@ static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc)
 static unsigned int render_record(const struct stackbuf_stack *stack)
 {
 	const struct stackbuf_first *first = stackbuf_first(stack);
-	static unsigned long pc[STACKBUF_DEPTH_MAX];
+	static unsigned long pc[SBUF_FRAMES];
 	/* Room for the last line, whichever it is */
 	const unsigned int size = sizeof(record) - 48;
 	char comm[TASK_COMM_LEN];
@@ -117,7 +117,8 @@ static unsigned int render_record(const struct stackbuf_stack *stack)
 		len += n;
 	}
 	if (i < nr)
-		len += sprintf(record + len, "(%u more frames do not fit)\n", nr - i);
+		len += sprintf(record + len, "(%u more frames do not fit%s)\n", nr - i,
+			       stack->flags & STACKBUF_STACK_CUT ? "; cut" : "");
 	else if (stack->flags & STACKBUF_STACK_CUT)
 		len += sprintf(record + len, "(cut at %u frames)\n", nr);
 	return len;

@@ -7,6 +7,7 @@
 #ifndef STACKBUF_TYPES_H
 #define STACKBUF_TYPES_H
 
+#include <linux/bitops.h>
 #include <linux/kallsyms.h>
 #include <linux/log2.h>
 #include <linux/percpu.h>
@@ -99,8 +100,40 @@ static __always_inline unsigned long sbuf_start_ip(unsigned long ip, bool skip)
 	return skip ? ip ^ 1UL << 63 : ip;
 }
 
+/* Frames that are kept of a trace */
+#define SBUF_FRAMES		STACKBUF_FRAMES
 /* Frames of a walk: one more shows that a trace is cut, and one may be skipped */
-#define SBUF_WALK_MAX	(STACKBUF_DEPTH_MAX + 2)
+#define SBUF_WALK_MAX		(SBUF_FRAMES + 2)
+
+/* Some of a walk's first SBUF_FRAMES + 1, a bit each */
+#if SBUF_FRAMES >= 64
+typedef unsigned __int128 sbuf_frame_set;
+#else
+typedef u64 sbuf_frame_set;
+#endif
+
+static_assert(SBUF_FRAMES < 8 * sizeof(sbuf_frame_set));
+static_assert(SBUF_FRAMES <= STACKBUF_DEPTH_MAX);
+
+static inline sbuf_frame_set sbuf_frame(unsigned int i)
+{
+	return (sbuf_frame_set)1 << i;
+}
+
+/* The innermost one of @set, which is not empty; and how many there are */
+static inline unsigned int sbuf_frame_first(sbuf_frame_set set)
+{
+	const unsigned int half = 8 * sizeof(set) - 64;
+
+	return (u64)set ? __ffs64(set) : half + __ffs64(set >> half);
+}
+
+static inline unsigned int sbuf_frame_count(sbuf_frame_set set)
+{
+	const unsigned int half = 8 * sizeof(set) - 64;
+
+	return hweight64(set) + (half ? hweight64(set >> half) : 0);
+}
 
 /**
  * struct sbuf_walk - the unwinder's registers in each frame, for recall
@@ -133,20 +166,20 @@ struct sbuf_walk {
 	unsigned long bp[SBUF_WALK_MAX];
 	unsigned long regs[SBUF_WALK_MAX];
 	unsigned long stack;
-	u64 with_regs;
-	u64 switches;
-	u64 bp_in_frame;
+	sbuf_frame_set with_regs;
+	sbuf_frame_set switches;
+	sbuf_frame_set bp_in_frame;
 	unsigned int skip;
 	u64 builder[40];
 	union {
-		struct sbuf_constraint *known[STACKBUF_DEPTH_MAX];
+		struct sbuf_constraint *known[SBUF_FRAMES];
 		char name[KSYM_SYMBOL_LEN];
 	};
 };
 
 /**
  * struct sbuf_trace - a trace as the stack table keeps it
- * @nr:		number of frames, 1 to STACKBUF_DEPTH_MAX
+ * @nr:		number of frames, 1 to SBUF_FRAMES
  * @words:	number of words in @frames
  * @hash:	stackbuf_hash() over these
  * @cut:	the stack had more frames
@@ -157,7 +190,7 @@ struct sbuf_trace {
 	unsigned int words;
 	u32 hash;
 	bool cut;
-	u32 frames[STACKBUF_DEPTH_MAX * 3];
+	u32 frames[SBUF_FRAMES * 3];
 };
 
 #define SBUF_NESTING	4	/* saves that can interrupt each other on a CPU */

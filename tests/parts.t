@@ -33,12 +33,12 @@ parts() {
 	local kernel words cross reader='' bad
 
 	kernel_of "$1" || return
-	result "PROBES=n DEEPEST=n: no warnings" without "$1" neither PROBES=n DEEPEST=n
+	result "PROBES=n DEEPEST=n: no warnings" without "$1" neither PROBES=n DEEPEST=n FRAMES=32
 	if thorough; then
 		result "PROBES=n: no warnings" without "$1" no-probes PROBES=n
 		result "DEEPEST=n: no warnings" without "$1" no-deepest DEEPEST=n
 	fi
-	for bad in PROBES=x DEEPEST= PROBES=no; do
+	for bad in PROBES=x DEEPEST= PROBES=no FRAMES=7 FRAMES=128; do
 		result "$bad is refused in one line" refused "$bad"
 	done
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/parts.sh" "$work/vm/run" && build_reader "$1" ||

@@ -84,6 +84,12 @@ on_x86() {
 	fi
 }
 
+# Can there be probes on tracepoints?  Kernels that check indirect calls have a way from 6.5 on
+has_events() {
+	{ [ -d /sys/kernel/tracing/events ] || [ -d /sys/kernel/debug/tracing/events ]; } || return
+	! grep -q '^CONFIG_CFI' /t/config || uname -r | awk -F. '{ exit !($1 > 6 || ($1 == 6 && $2 >= 5)) }'
+}
+
 # with OPTION TEXT COMMAND...: a result, skipped where the kernel's configuration lacks the option
 with() {
 	option=$1

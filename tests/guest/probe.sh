@@ -237,6 +237,20 @@ else
 	echo "ok depth: frame by frame as ftrace's stack tracer has it # SKIP this kernel has none"
 fi
 
+# ----------------------------------------------------------------- 127 frames ---
+
+# Twice: the second time they are recalled, and walked to compare
+deep_frames() {
+	facts
+	verified=$(fact verified)
+	run depth 90 138 >first && run depth 90 138 >again && run depth 90 138 >third || return 1
+	facts
+	is "$(grep -c ' good$' first) == 49 && $(grep -c ' good$' again) == 49" || { grep BAD first again; return 1; }
+	grep -q ' frames 127 of 127 cut 0 ' first && grep -q ' frames 127 of 128 cut 1 ' first || { cat first; return 1; }
+	is "$(fact verified) - $verified > 20 && $(fact differed) == 0"
+}
+result "127 frames: as the kernel unwinds them, recalled, cut beyond and marked" deep_frames
+
 # ------------------------------------------------- where traces begin, contexts ---
 
 stage kinds
@@ -378,7 +392,8 @@ stage patterns
 # Ftrace's own tracer is attached to the same functions
 traced() {
 	set_list 'stackbuf_test:*e*' || return 1
-	"$STACKBUF" log --json | wc -l >before
+	facts
+	before=$(fact events_recorded)
 	echo ':mod:stackbuf_test' >$T/set_ftrace_filter && echo function >$T/current_tracer || return 1
 	run path 0x5577 9 3 2 >/dev/null
 	run context >/dev/null
@@ -388,7 +403,8 @@ traced() {
 	set_list ''
 	echo >$T/set_ftrace_filter
 	# What the module saves itself does not begin at a function
-	"$STACKBUF" log --json | tail -n "+$(($(cat before) + 1))" |
+	facts
+	"$STACKBUF" log --json --last "$(($(fact events_recorded) - before))" |
 		sed -n 's/.*"frames":\["\([a-z_0-9.]*\)+0x[048]\/.*/\1/p' | sort | uniq -c | awk '{ print $2, $1 }' >ours
 	grep 'stackbuf_test:.e. .*functions, ' info
 	is "$(wc -l <theirs) > 8" && diff theirs ours || { cat info; return 1; }
@@ -484,7 +500,7 @@ follows() {
 	probe_is set
 }
 E=/sys/module/stackbuf_event/parameters
-if [ -d $T/events ] && ! grep -q '^CONFIG_CFI' /t/config; then
+if has_events; then
 	insmod /t/big/stackbuf_event.ko
 	result "a tracepoint of a module: called directly and by its iterator, the same stack" one_stack
 	result "... which goes and comes under load" follows

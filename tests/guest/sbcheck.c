@@ -274,7 +274,8 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 		return 0;
 	/* The first event follows the frames, aligned to 8 bytes */
 	granules = (sizeof(*raw) + (raw->words + 1) / 2 * 8 + 32 + 63) / 64;
-	if (!raw->nr || raw->nr > STACKBUF_DEPTH_MAX || g + granules > 64 || raw->words > 192) {
+	if (!raw->nr || raw->nr > STACKBUF_DEPTH_MAX || g + granules > 64 ||
+	    raw->words > 3 * STACKBUF_DEPTH_MAX) {
 		if (!inner && at_rest)
 			problem("stack %u: nr %u words %u", raw->id, raw->nr, raw->words);
 		return 0;
@@ -300,7 +301,7 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 			   STACKBUF_STACK_AGAIN | STACKBUF_STACK_STALE | STACKBUF_STACK_FIRST) ||
 	    !(raw->flags & STACKBUF_STACK_FIRST))
 		problem("stack %u: flags %x", raw->id, raw->flags);
-	if (raw->flags & STACKBUF_STACK_CUT && raw->nr != STACKBUF_DEPTH_MAX)
+	if (raw->flags & STACKBUF_STACK_CUT && raw->nr != a->info->frames)
 		problem("stack %u: cut, with %u frames", raw->id, raw->nr);
 	for (i = g; i < g + granules; i++)
 		if (!(p->used >> i & 1))
@@ -1271,7 +1272,7 @@ static void cmd_printed(void)
 		if (frames > deepest)
 			deepest = frames;
 		/* BYTES does not include the line that reports a cut */
-		if (!again && frames == STACKBUF_DEPTH_MAX && getline(&line, &room, stdin) > 0) {
+		if (!again && getline(&line, &room, stdin) > 0) {
 			text = strstr(line, "] ");
 			cut += text && !strncmp(text + 2, " (cut", 5);
 			again = true;

@@ -84,7 +84,7 @@ stacks() {
 
 # on_events TEXT FUNCTION: a result where tracepoints can be had
 on_events() {
-	if grep -q '^CONFIG_CFI' /t/config || [ ! -d /sys/kernel/tracing/events ]; then
+	if ! has_events; then
 		echo "ok $1 # SKIP this kernel has no events, or checks indirect calls"
 	else
 		result "$@"

@@ -82,7 +82,7 @@ void ring_end(void);
 
 /* ------------------------------------------------------------ test_walk.c --- */
 
-#define REF_MAX		128	/* frames of leaf_twin() */
+#define REF_MAX		192	/* frames of leaf_twin() */
 #define PLACES		32
 #define MARGIN		512	/* longer than any function here */
 

@@ -36,9 +36,9 @@ static void depth_worker(struct worker *wk)
 			bad = " not recorded";
 		else if (nr <= 0)
 			bad = " not in the table";
-		else if (nr != min_t(int, w.nr_ref, STACKBUF_DEPTH_MAX))
+		else if (nr != min_t(int, w.nr_ref, stackbuf_info.frames))
 			bad = " number of frames";
-		else if (cut != (w.nr_ref > STACKBUF_DEPTH_MAX))
+		else if (cut != (w.nr_ref > stackbuf_info.frames))
 			bad = " cut mark";
 		else if (!inside(pc[0], leaf_twin) || pc[0] <= ref[0])
 			bad = " first frame";

@@ -39,7 +39,7 @@ static void trace_put(void)
 		return;
 	for (i = 0; i < STACKBUF_DEPTH_MAX; i++)
 		bad += stackbuf_trace_put(t, 0x1000 + i) != 0;
-	check(!bad && t->depth == STACKBUF_DEPTH_MAX, "trace_put: takes 64 addresses");
+	check(!bad && t->depth == STACKBUF_DEPTH_MAX, "trace_put: takes 127 addresses");
 	check(stackbuf_trace_put(t, 1) == -ENOSPC && t->depth == STACKBUF_DEPTH_MAX,
 	      "trace_put: the 65th is refused with -ENOSPC");
 	for (i = 0; i < STACKBUF_DEPTH_MAX; i++)
@@ -73,7 +73,7 @@ static void trace_save(void)
 	if (!g)
 		return;
 	w.arg = &g->t;
-	for (w.levels = 1; w.levels <= 80; w.levels++) {
+	for (w.levels = 1; w.levels <= STACKBUF_DEPTH_MAX + 10; w.levels++) {
 		unsigned int want;
 
 		memset(g, 0xa5, sizeof(*g));
@@ -96,7 +96,7 @@ static void trace_save(void)
 			break;
 		}
 	}
-	check(!bad, "trace_save: depths 1 to 80, cut at 64 and marked, memory around untouched");
+	check(!bad, "trace_save: all depths, cut at 127 and marked, memory around untouched");
 	kfree(g);
 }
 
@@ -247,7 +247,7 @@ static void trace_worker(struct worker *wk)
 	pr_info("trace_print begin\n");
 	stackbuf_trace_print(t);
 	pr_info("trace_print end\n");
-	w.levels = 80;
+	w.levels = STACKBUF_DEPTH_MAX + 10;
 	w.at = 0;
 	next(&w);
 	pr_info("trace_print_short begin\n");

@@ -306,7 +306,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		[STACKBUF_LOST_TABLE] = { "lost_table", "  stack table full" },
 		[STACKBUF_LOST_PAGE] = { "lost_page", "  no room in the ring" },
 		[STACKBUF_LOST_EMPTY] = { "lost_empty", "  no frame found" },
-		[STACKBUF_CUT] = { "cut", "traces cut at 64 frames" },
+		[STACKBUF_CUT] = { "cut", "traces cut" },
 		[STACKBUF_LOST_PRINT] = { "lost_print", "prints refused" },
 		[STACKBUF_WALKED_NEW] = { "walked_new", "walked: new stack" },
 		[STACKBUF_WALKED_ELSEWHERE] = { "walked_elsewhere",

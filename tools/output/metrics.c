@@ -213,7 +213,7 @@ static void put_events(struct metrics *m, const struct record *r)
 	by_reason(m, r, "stackbuf_events_left_out_total",
 		  "Events not recorded because the parameters say so, by which; filter: or of who read the record.",
 		  left_out, ARRAY_SIZE(left_out));
-	counter(m, "stackbuf_events_cut_total", "Events whose trace was cut at 64 frames.",
+	counter(m, "stackbuf_events_cut_total", "Events whose trace was cut, as it had more frames than are kept.",
 		r->lost[STACKBUF_CUT]);
 	counter(m, "stackbuf_events_verified_total", "Recalls that were compared with a walk.",
 		r->lost[STACKBUF_VERIFIED]);

@@ -79,7 +79,7 @@
 		say("over_limit", "events were left out, as the limit was reached");
 		say("events_overwritten", "events were overwritten by newer ones: only totals of stacks have them");
 		say("evicted_events", "events are in no total: their stacks were evicted from the table");
-		say("cut", "traces were cut at 64 frames");
+		say("cut", "traces were cut");
 		say("pages_missing", "pages are missing in the source");
 		say("pages_damaged", "pages are damaged");
 		say("pages_changed", "pages changed while they were read");

@@ -13,7 +13,9 @@ static u64 part_pages(const struct stackbuf_info *info)
 
 bool info_has_probes(const struct stackbuf_info *info)
 {
-	return part_pages(info) >= STACKBUF_PROBE_PAGES;
+	u64 pages = part_pages(info);
+
+	return pages == STACKBUF_PROBE_PAGES || pages >= STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES;
 }
 
 /* The pages before those of the deepest stacks */

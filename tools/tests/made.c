@@ -325,7 +325,7 @@ void made_known_stacks(struct made *m, u32 id[MADE_STACKS])
 	u64 addr[STACKBUF_DEPTH_MAX];
 
 	for (i = 0; i < MADE_STACKS; i++) {
-		unsigned int nr = 9 + 10 * i > STACKBUF_DEPTH_MAX ? STACKBUF_DEPTH_MAX : 9 + 10 * i;
+		unsigned int nr = 9 + 20 * i > STACKBUF_DEPTH_MAX ? STACKBUF_DEPTH_MAX : 9 + 20 * i;
 
 		for (n = 0; n < nr; n++)
 			addr[n] = MADE_BASE + 0x1000 * i + 0x10 * n;
@@ -334,7 +334,7 @@ void made_known_stacks(struct made *m, u32 id[MADE_STACKS])
 		id[i] = made_stack(m, addr, nr, nr == STACKBUF_DEPTH_MAX);
 		sprintf(name, "known_%u", i);
 		made_text(m, id[i], name, nr,
-			  nr == STACKBUF_DEPTH_MAX ? "(cut at 64 frames)" : NULL);
+			  nr == STACKBUF_DEPTH_MAX ? "(cut at 127 frames)" : NULL);
 	}
 }
 

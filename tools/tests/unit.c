@@ -1307,7 +1307,7 @@ static void write_live(void *memory[ARRAYS])
 		made_event(&m, &e);
 		/* Write the same text repeatedly, so that readers see pages being rewritten */
 		if (n % 64 == 0)
-			made_text(&m, id[n / 64 % 6], "other", 9 + n / 64 % 6 * 10, NULL);
+			made_text(&m, id[n / 64 % 6], "other", 9 + n / 64 % 6 * 20, NULL);
 	}
 }
 
@@ -1379,7 +1379,7 @@ static void test_live(void)
 			/* Pages that were left out make gaps, but order is kept */
 			CHECK(at >= next[at % 2]);
 			next[at % 2] = at + 2;
-			CHECK(stack && stack->nr == (at % 7 == 6 ? 64 : 9 + at % 7 * 10));
+			CHECK(stack && stack->nr == (at % 7 == 6 ? 127 : 9 + at % 7 * 20));
 			if (!stack || stack->nr < 9)
 				continue;
 			CHECK(stack->addr[0] == 0xffffa00000000000 + at % 7);
