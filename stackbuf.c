@@ -164,6 +164,32 @@ static const struct kernel_param_ops comm_ops = {
 	.get = get_comm_param,
 };
 
+static int set_cgroup_param(const char *value, const struct kernel_param *param)
+{
+	u64 id;
+
+	if (!value || kstrtou64(value, 0, &id) || (id && !IS_ENABLED(CONFIG_CGROUPS))) {
+		pr_err("cgroup: %s, not '%.*s'\n", IS_ENABLED(CONFIG_CGROUPS) ?
+		       "the inode number of a folder in cgroup2 is accepted" :
+		       "this kernel has no cgroups: 0 is accepted",
+		       value ? (int)strcspn(value, "\n") : 0, value);
+		return -EINVAL;
+	}
+	sbuf_filter.cgroup = id;
+	sbuf_filter_apply();
+	return 0;
+}
+
+static int get_cgroup_param(char *buffer, const struct kernel_param *param)
+{
+	return sysfs_emit(buffer, "%llu\n", sbuf_filter.cgroup);
+}
+
+static const struct kernel_param_ops cgroup_ops = {
+	.set = set_cgroup_param,
+	.get = get_cgroup_param,
+};
+
 NUMBER_PARAM(panic_dump, sbuf_panic_dump, 0, SBUF_PANIC_DUMP_MAX, sbuf_panic_apply_dump);
 MODULE_PARM_DESC(panic_dump,
 		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
@@ -182,6 +208,9 @@ NUMBER_PARAM(pid, sbuf_filter.pid, 0, PID_MAX_LIMIT, sbuf_filter_apply);
 MODULE_PARM_DESC(pid, "Record this process (thread group) only: its PID (default 0: all)");
 NUMBER_PARAM(cpu, sbuf_filter.cpu, -1, 0, sbuf_filter_apply);
 MODULE_PARM_DESC(cpu, "Record on this CPU only: its number (default -1: all)");
+module_param_cb(cgroup, &cgroup_ops, NULL, 0644);
+MODULE_PARM_DESC(cgroup,
+		 "Record tasks in this cgroup and below only: inode number of its folder in cgroup2 (default 0: all)");
 module_param_cb(comm, &comm_ops, NULL, 0644);
 MODULE_PARM_DESC(comm, "Record tasks of this name only: up to 15 bytes (default \"\": all)");
 NUMBER_PARAM(limit, sbuf_filter.limit, 0, U32_MAX, sbuf_filter_apply_limit);

@@ -179,6 +179,8 @@ struct stackbuf_counters_page {
  * @every:	of these, on each CPU the first and then every @every-th; 0, 1: all
  * @limit:	of these, this number since it was set; 0: all
  * @left:	events until @limit is reached
+ * @cgroup:	only tasks in the cgroup of this id, which is the inode number of its folder in
+ *		cgroup2, and in those below; 0: all
  */
 struct stackbuf_filter {
 	char comm[STACKBUF_COMM_LEN];
@@ -187,6 +189,7 @@ struct stackbuf_filter {
 	__u32 every;
 	__u32 limit;
 	__s64 left;
+	__u64 cgroup;
 };
 
 /**
@@ -402,7 +405,7 @@ struct stackbuf_info {
 	struct stackbuf_module module[STACKBUF_MODULES];
 	char module_version[16];
 	__u32 frames;
-	__u8 reserved[788];
+	__u8 reserved[780];
 	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];

@@ -9,6 +9,9 @@
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
  */
+#ifdef CONFIG_CGROUPS
+#include <linux/cgroup.h>
+#endif
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -56,15 +59,33 @@ static bool is_reader(const struct task_struct *task)
 	return false;
 }
 
+/*
+ * The hierarchy of cgroup2 is meant.  What a task is in changes under RCU, which waits for us, as
+ * preemption is disabled; where RCU does not watch an idle CPU, its task does not move.
+ */
+static bool is_in_cgroup(const struct task_struct *task, u64 id)
+{
+#ifdef CONFIG_CGROUPS
+	const struct cgroup *cgroup = rcu_dereference_raw(task->cgroups)->dfl_cgrp;
+	int level;
+
+	for (level = cgroup->level; level >= 0; level--)
+		if (SBUF_CGROUP_ANCESTOR(cgroup, level) == id)
+			return true;
+#endif
+	return false;
+}
+
 static bool passes_filters(const struct task_struct *task, enum stackbuf_context context)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
 	const u64 *comm = (const u64 *)task->comm;
 	const u64 *want = (const u64 *)filter->comm;
 	u32 pid = READ_ONCE(filter->pid), cpu = READ_ONCE(filter->cpu), every;
+	u64 cgroup = READ_ONCE(filter->cgroup);
 
 	if ((context == STACKBUF_TASK && task == current && is_reader(task)) ||
-	    (pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
+	    (cgroup && !is_in_cgroup(task, cgroup)) || (pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
 	    /* Racy with sbuf_filter_apply() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & comm_mask[0]) != want[0] ||
 		      (comm[1] & comm_mask[1]) != want[1])) {
@@ -106,7 +127,8 @@ void sbuf_filter_undo_admit(void)
 static void update_filtered(void)
 {
 	const struct stackbuf_filter *filter = &stackbuf_info.filter;
-	bool on = filter->pid || filter->cpu || *filter->comm || filter->every || filter->limit;
+	bool on = filter->pid || filter->cpu || *filter->comm || filter->every || filter->limit ||
+		filter->cgroup;
 	unsigned int i;
 
 	lockdep_assert_held(&filtered_lock);
@@ -175,6 +197,7 @@ void sbuf_filter_apply(void)
 	 */
 	memcpy(filter->comm, want, sizeof(want));
 	memcpy(comm_mask, mask, sizeof(mask));
+	WRITE_ONCE(filter->cgroup, sbuf_filter.cgroup);
 	WRITE_ONCE(filter->pid, sbuf_filter.pid);
 	WRITE_ONCE(filter->cpu, sbuf_filter.cpu + 1);
 	WRITE_ONCE(filter->every, sbuf_filter.every > 1 ? sbuf_filter.every : 0);

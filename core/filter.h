@@ -13,6 +13,7 @@ struct sbuf_filter {
 	int cpu;	/* record on this CPU; -1: all */
 	u32 every;	/* of these, record on each CPU the first one and then one in @every */
 	u32 limit;	/* of these, record at most @limit; 0: all */
+	u64 cgroup;	/* record tasks in the cgroup of this id, and below; 0: all */
 	char comm[TASK_COMM_LEN];	/* record tasks of this name, NUL-terminated; "": all */
 };
 

@@ -107,9 +107,9 @@ static __always_inline unsigned long sbuf_start_ip(unsigned long ip, bool skip)
 
 /* Some of a walk's first SBUF_FRAMES + 1, a bit each */
 #if SBUF_FRAMES >= 64
-typedef unsigned __int128 sbuf_frame_set;
+#define sbuf_frame_set	unsigned __int128
 #else
-typedef u64 sbuf_frame_set;
+#define sbuf_frame_set	u64
 #endif
 
 static_assert(SBUF_FRAMES < 8 * sizeof(sbuf_frame_set));

@@ -23,7 +23,7 @@ enum option_id {
 	OPT_AROUND, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_PREFIX, OPT_JSON,
 	OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES,
 	OPT_FORCE, OPT_COMPAT, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
-	OPT_DURATION, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE, OPT_LIST,
+	OPT_DURATION, OPT_CGROUP, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE, OPT_LIST,
 	OPTIONS
 };
 
@@ -96,6 +96,7 @@ extern const struct option option_table[OPTIONS];
  * @flame: file of --flame
  * @to: file of -o
  * @prefix: of --prefix
+ * @cgroup: of --cgroup
  * @word: what follows the command; NULL: nothing
  * @given: bits of enum option_id
  * @number: of -n
@@ -113,7 +114,7 @@ struct args {
 	struct output output;
 	struct debug_config debug;
 	struct words modules;
-	char *vmlinux, *flame, *to, *prefix;
+	char *vmlinux, *flame, *to, *prefix, *cgroup;
 	const char **word;
 	u64 given;
 	u64 number, interval, duration;

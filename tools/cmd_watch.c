@@ -50,7 +50,7 @@ void cmd_watch(struct args *a)
 	struct watch w = {
 		.source = &s.source, .o = &a->output, .filter = &a->wanted.filter,
 		.live = args_live(a), .number = a->number, .interval = a->interval,
-		.duration = a->duration, .offsets = a->given & BIT(OPT_OFFSET),
+		.duration = a->duration, .cgroup = a->cgroup, .offsets = a->given & BIT(OPT_OFFSET),
 		.verbose = a->given & BIT(OPT_VERBOSE), .events = a->command == SNOOP,
 		.per_process = a->given & BIT(OPT_PERPID), .flame = a->flame,
 		.timestamp = a->given & BIT(OPT_TIMESTAMP),

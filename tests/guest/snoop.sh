@@ -53,7 +53,7 @@ writes() {
 
 # All parameters that snoop and count set and restore
 parameters() {
-	for parameter in probe pid cpu comm limit every; do
+	for parameter in probe pid cpu comm limit every cgroup; do
 		echo "$parameter=$(cat $P/$parameter)"
 	done
 }
@@ -229,6 +229,27 @@ snoop_cpu() {
 	finish INT
 	[ "$(cat $P/cpu)" = -1 ] &&
 		awk -v cpu=$((cpus - 1)) '/^[0-9]/ && $4 != cpu { exit 1 } /^[0-9]/ { n++ } END { exit n < 5 }' snoop || { cat snoop; return 1; }
+}
+
+by_cgroup() {
+	G=/sys/fs/cgroup
+	[ -e $G/cgroup.procs ] || mount -t cgroup2 none $G || return
+	mkdir -p $G/a/b $G/ab || return
+	for cgroup in a /a $G/a; do
+		start count count --cgroup "$cgroup" --comm dd vfs_write || return
+		for in in a/b:30 ab:50 a:7; do
+			# shellcheck disable=SC2016 # expanded by that shell
+			sh -c 'echo $$ >"$1/cgroup.procs" && exec dd if=/dev/zero of=/dev/null bs=1 count="$2" status=none' - "$G/${in%:*}" "${in#*:}"
+		done
+		writes 70
+		finish INT
+		is "$(stacks count | awk '{ n += $1 } END { print n }') == 37 && $(cat $P/cgroup) == 0" || { cat count count.err; return 1; }
+	done
+	stat -c %i $G/a >$P/cgroup
+	"$STACKBUF" info | grep "^only cgroup of inode  *$(stat -c %i $G/a)\$" || return
+	echo 0 >$P/cgroup
+	if echo x 2>/dev/null >$P/cgroup; then return 1; fi
+	refused 1 'nosuch: no cgroup: give its folder' snoop --cgroup nosuch vfs_write
 }
 
 never_called() {
@@ -766,6 +787,7 @@ result "snoop: an argument as the tag; a bare address" snoop_tag
 on_events "snoop, count, count -l: tracepoints, by name and by pattern" tracepoints
 result "snoop -p: of one process, and it ends with it; no such process or CPU: refused" snoop_process
 result "snoop -c: of one CPU" snoop_cpu
+with CGROUPS "count --cgroup: what is in it and below" by_cgroup
 result "snoop: a function that is never called" never_called
 result "snoop without debugfs" no_debugfs
 result "what was set is set again after each signal, a closed pipe, an error half-way" restored

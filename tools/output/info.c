@@ -145,6 +145,8 @@ static void output_filter(const struct output *o, json_t *j, const struct stackb
 		info_number(o, j, "filter_cpu", "only CPU", f->cpu - 1);
 	if (f->comm[0])
 		info_field(o, j, "filter_comm", "only command", "%s", f->comm);
+	if (f->cgroup)
+		info_number(o, j, "filter_cgroup", "only cgroup of inode", f->cgroup);
 	if (f->every)
 		info_number(o, j, "every", "on each CPU one event in", f->every);
 	if (!f->limit)

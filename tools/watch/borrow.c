@@ -30,7 +30,7 @@
 #define SOME		32
 
 static const char *const parameter_name[PARAMETERS_NR] = {
-	"pid", "cpu", "comm", "limit", "every"
+	"pid", "cpu", "comm", "limit", "every", "cgroup"
 };
 
 /* What to restore at exit() */

@@ -3,9 +3,12 @@
  * watch.c - what "snoop" and "count PATTERN" share
  */
 #include <errno.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,12 +59,39 @@ static bool some_cpu(const struct filter *f, u32 cpus)
 	return e.cpu < cpus;
 }
 
+/*
+ * The id of a cgroup is the inode number of its folder.  Its path is taken from the mount point, as
+ * /proc/PID/cgroup has it, or is that of the folder.  Returns as the commands do.
+ */
+static int find_cgroup(struct watch *w)
+{
+	static const char *const base[] = { "", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/" };
+	struct statfs fs;
+	struct stat st;
+	char *path;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(base); i++) {
+		path = xasprintf("%s%s", base[i], w->cgroup);
+		if (!statfs(path, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC && !stat(path, &st) &&
+		    S_ISDIR(st.st_mode))
+			w->cgroup_id = st.st_ino;
+		free(path);
+		if (w->cgroup_id)
+			return 0;
+	}
+	return failed(w, "%s: no cgroup: give its folder, as /sys/fs/cgroup/system.slice/ssh.service, or what /proc/PID/cgroup shows after 0::",
+		      w->cgroup);
+}
+
 static int check_filter(struct watch *w)
 {
 	u32 pid, cpu, cpus = w->o->record->info.nr_cpus;
 	const struct filter *f = w->filter;
 	unsigned int tgid;
 
+	if (w->cgroup && find_cgroup(w))
+		return -1;
 	if (filter_single(&f->pid, &pid)) {
 		tgid = process_of(pid);
 		if (!tgid)
@@ -368,19 +398,21 @@ int watch_begin(struct watch *w)
 	const struct filter *f = w->filter;
 	struct borrowed *p = &w->borrowed;
 	bool names_only = true;
-	char pid[16], cpu[16], *suggestion;
+	char pid[16], cpu[16], cgroup[24], *suggestion;
 	u32 value;
 	size_t i;
 
 	snprintf(pid, sizeof(pid), "%u", filter_single(&f->pid, &value) ? value : 0);
 	snprintf(cpu, sizeof(cpu), "%d", filter_single(&f->cpu, &value) ? (int)value : -1);
+	snprintf(cgroup, sizeof(cgroup), "%llu", w->cgroup_id);
 	memcpy(w->lost, w->o->record->lost, sizeof(w->lost));
 	w->missed = probes_missed(w->o->record);
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
 	if (borrow_parameter(p, PARAM_PID, pid) || borrow_parameter(p, PARAM_CPU, cpu) ||
 	    borrow_parameter(p, PARAM_COMM, kernel_comm(f) ?: "") ||
-	    borrow_parameter(p, PARAM_LIMIT, "0") || borrow_parameter(p, PARAM_EVERY, "1") ||
+	    borrow_parameter(p, PARAM_CGROUP, cgroup) || borrow_parameter(p, PARAM_LIMIT, "0") ||
+	    borrow_parameter(p, PARAM_EVERY, "1") ||
 	    borrow_set(p, w->source, &w->matches, names_only)) {
 		suggestion = strstr(p->error, "no such function") ? suggest(w) : NULL;
 		failed(w, "%s%s%s", p->error, suggestion ? "; " : "", suggestion ?: "");

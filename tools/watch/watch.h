@@ -24,6 +24,7 @@
  * @per_process: count: a total for each process
  * @events: snoop: only events that were read, not totals of the table
  * @flame: file of --flame, or NULL
+ * @cgroup: of --cgroup, or NULL
  * @timestamp: count: the time of day above the totals
  * @interval: count: ns between totals; 0: at the end only
  * @duration: ns; 0: until interrupted
@@ -37,13 +38,14 @@ struct watch {
 	struct patterns patterns;
 	u64 number;
 	bool offsets, verbose, per_process, events, timestamp;
-	const char *flame;
+	const char *flame, *cgroup;
 	u64 interval, duration;
 	char error[512];
 
 	/* The rest is for snoop.c and stackcount.c */
 	struct matches matches;
 	struct borrowed borrowed;
+	u64 cgroup_id;		/* of @cgroup; 0: all */
 	int pidfd;
 	bool filtered;		/* live: the filter has a part that the kernel does not apply */
 	bool reported_off;
