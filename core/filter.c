@@ -85,7 +85,8 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 	u64 cgroup = READ_ONCE(filter->cgroup);
 
 	if ((context == STACKBUF_TASK && task == current && is_reader(task)) ||
-	    (cgroup && !is_in_cgroup(task, cgroup)) || (pid && task->tgid != pid) || (cpu && raw_smp_processor_id() + 1 != cpu) ||
+	    (cgroup && !is_in_cgroup(task, cgroup)) || (pid && task->tgid != pid) ||
+	    (cpu && raw_smp_processor_id() + 1 != cpu) ||
 	    /* Racy with sbuf_filter_apply() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & comm_mask[0]) != want[0] ||
 		      (comm[1] & comm_mask[1]) != want[1])) {
