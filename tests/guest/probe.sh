@@ -367,7 +367,7 @@ against_hist() {
 	grep -q 'Dropped: 0' "$T/events/$event/hist" || { echo "hist dropped some"; return 1; }
 	trigger=$(grep -v '^#' "$T/events/$event/trigger" | sed 's/ \[active\]//')
 	echo "!$trigger" >"$T/events/$event/trigger"
-	# A kprobe misses what comes inside another one's handler
+	# A kprobe misses what comes inside another one's handler, in any process
 	missed=$(awk '$1 == "sb_test" { print $3 }' $T/kprobe_profile)
 	[ -n "$of" ] || echo >$T/kprobe_events
 	set_list '' && echo 0 >$P/pid
@@ -377,7 +377,7 @@ against_hist() {
 		awk -v missed="$missed" '{ n = $NF; sub(/^=/, "", n); sub(/=[0-9]*$/, "") }
 			NR == FNR { hist[$0] = n; next }
 			{ ours += n; theirs += hist[$0]; if (n < hist[$0]) bad = 1; delete hist[$0] }
-			END { for (key in hist) bad = 1; print "hist missed", missed; exit bad || ours - theirs != missed }' hist ours
+			END { for (key in hist) bad = 1; print "hist missed", missed; exit bad || ours - theirs > missed }' hist ours
 		return
 	}
 	diff hist ours

@@ -628,7 +628,7 @@ nothing_found() {
 	whole=$(sed -n 's/^[0-9a-f]* t \([a-z_]*\)\.isra\.0$/\1/p' /proc/kallsyms | sort | uniq -u | while read -r name; do
 		grep -q " $name\$" /proc/kallsyms || { echo "$name"; break; }
 	done)
-	refused 1 "$whole: no such function.*; the compiler has made of it: $whole.isra.0" snoop "$whole" || return
+	[ -z "$whole" ] || refused 1 "$whole: no such function.*; the compiler has made of it: $whole.isra.0" snoop "$whole" || return
 	parameters >after
 	cmp before after || return
 	# Where none of several matches, each has its line
