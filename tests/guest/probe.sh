@@ -511,6 +511,23 @@ else
 	echo "ok ... which goes and comes under load # SKIP likewise"
 fi
 
+# Kernels with lockdep take locks in a walk: each would come by the event again
+in_walks() {
+	facts
+	was=$(fact lost_nested)
+	before=$(fact events_recorded)
+	set_list t:lock:lock_acquire && run storm 100 40 300 0 >/dev/null || return 1
+	set_list ''
+	facts
+	echo "$(($(fact events_recorded) - before)) events, $(($(fact lost_nested) - was)) inside of walks"
+	is "$(fact events_recorded) > $before + 100 && $(fact lost_nested) > $was && $(fact differed) == 0"
+}
+if [ -d $T/events/lock/lock_acquire ]; then
+	result "an event inside of a walk is counted, and no more" in_walks
+else
+	echo "ok an event inside of a walk is counted, and no more # SKIP this kernel has no such event: CONFIG_LOCKDEP is not set"
+fi
+
 # ------------------------------------------------------------------- filters ---
 
 stage filters

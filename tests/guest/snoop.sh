@@ -354,10 +354,13 @@ by_hist() {
 		END { for (s in sum) print sum[s], s }' "$1" | sort
 }
 
+# by_bpftrace FILE FUNCTION: from that on, which a tracepoint's iterator may come before
 by_bpftrace() {
-	awk '/^@\[/ { s = ""; on = 1; next }
-		/^\]: / { print $2, s; on = 0 }
-		on { plus = index($1, "+"); s = s (s == "" ? "dput" : sprintf(";%s0x%x", substr($1, 1, plus), substr($1, plus + 1))) }' "$1" |
+	awk -v name="$2" '/^@\[/ { s = ""; on = 1; next }
+		/^\]: / { sum[s] += $2; on = 0 }
+		on && s == "" && index($1, name "+") != 1 { next }
+		on { plus = index($1, "+"); s = s (s == "" ? name : sprintf(";%s0x%x", substr($1, 1, plus), substr($1, plus + 1))) }
+		END { for (s in sum) print sum[s], s }' "$1" |
 		sort
 }
 
@@ -398,9 +401,26 @@ like_hist() {
 	cmp by-hist by-count && [ "$(wc -l <by-count)" -ge 5 ] || { cat by-hist by-count; head -n 30 hist; return 1; }
 }
 
+# events FUNCTION TRACEPOINT: as alike, for a tracepoint in a function
+events() {
+	start event count -s --comm find "t:$2" || return
+	/usr/bin/bpftrace -e "tracepoint:$2 /comm == \"find\"/ { @[kstack(64)] = count(); }" \
+		-c "/bin/busybox sh $W/workload" >event-bpftrace 2>&1 || { cat event-bpftrace; return 1; }
+	finish INT
+	[ $status = 0 ] || return
+	by_bpftrace event-bpftrace "$1" >by-bpftrace
+	stacks event | awk -v name="$1" '{ i = index($2, ";"); sum[name (i ? substr($2, i) : "")] += $1 }
+		END { for (s in sum) print sum[s], s }' | sort >by-count
+	compare
+}
+
 like_bpftrace() {
-	by_bpftrace bpftrace >by-bpftrace
+	by_bpftrace bpftrace dput >by-bpftrace
 	stacks count | innermost 99 >by-count
+	compare
+}
+
+compare() {
 	echo "# $(awk '{ n += $1 } END { print n, "calls on", NR, "stacks" }' by-bpftrace), by bpftrace and by count" >>notes
 	[ "$(wc -l <by-count)" -ge 5 ] || return
 	# bpftrace identifies stacks by a hash alone: if two collide, it drops the second's frames
@@ -410,7 +430,7 @@ like_bpftrace() {
 		{ delete n[$2] }
 		END { for (s in n) { lost -= n[s]; print "by count alone:", n[s], s }
 			exit bad || lost }' by-count by-bpftrace && return
-	head -n 40 bpftrace
+	head -n 40 by-bpftrace by-count
 	return 1
 }
 
@@ -797,6 +817,7 @@ with_hist "one load under ftrace's hist trigger, bpftrace and count" alike
 with_hist "count: stacks and totals are those of ftrace's hist trigger" like_hist
 if [ -x /usr/bin/bpftrace ]; then
 	with_hist "count: stacks and totals are those of bpftrace" like_bpftrace
+	on_events "count of a tracepoint: stacks and totals are those of bpftrace" events kfree kmem:kfree
 else
 	echo "ok count: stacks and totals are those of bpftrace # SKIP it is not installed"
 fi
