@@ -248,7 +248,8 @@ static bool parses_probes(void)
 		    !request.module != !good[i].module ||
 		    (request.module && strcmp(request.module, good[i].module)) ||
 		    request.offset != good[i].offset || request.tag != good[i].tag ||
-		    request.pattern != good[i].pattern || request.addr != good[i].addr || !request.event != !good[i].event ||
+		    request.pattern != good[i].pattern || request.addr != good[i].addr ||
+		    !request.event != !good[i].event ||
 		    (request.event && strcmp(request.event, good[i].event)) ||
 		    !request.group != !good[i].group ||
 		    (request.group && strcmp(request.group, good[i].group))) {

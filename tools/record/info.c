@@ -15,7 +15,8 @@ bool info_has_probes(const struct stackbuf_info *info)
 {
 	u64 pages = part_pages(info);
 
-	return pages == STACKBUF_PROBE_PAGES || pages >= STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES;
+	return pages == STACKBUF_PROBE_PAGES ||
+	       pages >= STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES;
 }
 
 /* The pages before those of the deepest stacks */

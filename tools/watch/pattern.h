@@ -92,8 +92,8 @@ bool pattern_is_for_module(const struct pattern *p);
 /*
  * Take names as they are, and unless @expand the globs that the module takes; match other globs and
  * regular expressions with the functions in the file @kallsyms, which is read only for these,
- * without what the files @blacklist and @available (of ftrace; each may be NULL or missing) exclude,
- * and with the folders of events in @events.  Return 0, or -1 with a line in @error.
+ * without what the files @blacklist and @available (of ftrace; each may be NULL or missing)
+ * exclude, and with the folders of events in @events.  Return 0, or -1 with a line in @error.
  */
 int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		    const char *available, const char *events, bool expand, struct matches *c,

@@ -222,7 +222,7 @@ void watch_report_left_out(const struct watch *w)
 			c->ambiguous, c->example);
 }
 
-/* Has what is named by "NAME@argN" that argument, as far as BTF knows?  Returns as the commands do */
+/* Has what is named by NAME@argN that argument, as far as BTF knows?  Returns as commands do */
 static int check_argument(struct watch *w, struct prototypes *prototypes, const char *name)
 {
 	const char *at = strstr(name, "@arg"), *colon = memchr(name, ':', at - name);
@@ -340,7 +340,8 @@ size_t watch_choose(struct watch *w)
 /* Report once that probes are not hit: at the beginning or, if it happened later, at the end */
 static void report_off(struct watch *w)
 {
-	const char *off = w->reported_off ? NULL : probes_off(w->borrowed.kprobe, w->borrowed.kprobes);
+	const char *off = w->reported_off ? NULL :
+		probes_off(w->borrowed.kprobe, w->borrowed.kprobes);
 
 	if (off)
 		fprintf(stderr, "stackbuf: %s\n", off);

@@ -63,8 +63,8 @@ int stackcount_run(struct watch *w);
 int list_run(struct watch *w);
 
 /*
- * Choose the running kernel's functions, @expand: by their names; report each pattern that has found none.  Returns as the
- * commands do.
+ * Choose the running kernel's functions, @expand: by their names; report each pattern that has
+ * found none.  Returns as the commands do.
  */
 int watch_functions(struct watch *w, bool expand);
 
