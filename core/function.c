@@ -78,11 +78,15 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 {
 	const struct list *list = list_of(own->list);
 	const struct function key = { .site = site };
+	struct stackbuf_probe *probe = NULL;
 	struct function *found;
 
 	found = bsearch(&key, list->function, list->nr, sizeof(key), by_site);
-	if (found && found->probe)
-		sbuf_add(&found->probe->missed, 1);
+	/* sbuf_functions_leave() may take it away meanwhile */
+	if (found)
+		probe = READ_ONCE(found->probe);
+	if (probe)
+		sbuf_add(&probe->missed, 1);
 }
 
 static void handle_call(unsigned long site, unsigned long parent, struct ftrace_ops *ops,
