@@ -38,7 +38,7 @@ parts() {
 		result "PROBES=n: no warnings" without "$1" no-probes PROBES=n
 		result "DEEPEST=n: no warnings" without "$1" no-deepest DEEPEST=n
 	fi
-	for bad in PROBES=x DEEPEST= PROBES=no FRAMES=7 FRAMES=128; do
+	for bad in PROBES=x DEEPEST= PROBES=no; do
 		result "$bad is refused in one line" refused "$bad"
 	done
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/parts.sh" "$work/vm/run" && build_reader "$1" ||

@@ -263,6 +263,9 @@ for size in 0 3 6 -4 4k 1e4 262148 99999999999999999999 '' '4 4'; do
 	refused 'EVENTS_KB=' make module KDIR="$kernel/build" BUILD="$work/refused" EVENTS_KB="$size" || { status=1; break; }
 	refused 'STACKS_KB=' make module KDIR="$kernel/build" BUILD="$work/refused" STACKS_KB="$size" || { status=1; break; }
 done
+for frames in 0 7 128 1000 x '' -8; do
+	refused 'FRAMES=.* 8 to 127' make module KDIR="$kernel/build" BUILD="$work/refused" FRAMES="$frames" || { status=1; break; }
+done
 [ "$status" -eq 0 ] && refused '4 to 4096 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" TEXT_KB=4100
 result $? "the Makefile refuses sizes that make no sense"
 
