@@ -98,7 +98,8 @@ static void print_last(unsigned int n)
 {
 	/* Do not use the current time as upper bound: other CPUs' clocks may be ahead */
 	u64 low = 0, high = ~0ULL;
-	struct stackbuf_trace trace;
+	/* As the above */
+	static struct stackbuf_trace trace;
 	unsigned int i, j;
 	u8 flags;
 
