@@ -232,6 +232,9 @@ static void free_cpus(void)
 	free_percpu(cpus);
 }
 
+/* The most that the kernel has for each CPU in one piece */
+static_assert(sizeof(struct sbuf_cpu) <= PCPU_MIN_UNIT_SIZE);
+
 static int __init stackbuf_init(void)
 {
 	int err, cpu;

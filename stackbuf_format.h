@@ -228,8 +228,8 @@ enum stackbuf_probe_way {
  *		hit; of a function inside of a save in the same context, or on the way into an
  *		interrupt there
  * @functions:	functions that it is attached to; 1 of a kprobe
- * @left_out:	functions that its pattern matches, but which the kernel does not let be traced, or
- *		which a save itself calls
+ * @left_out:	functions that its pattern has matched so far, but which the kernel does not let be
+ *		traced, or which a save itself calls
  * @state:	enum stackbuf_probe_state
  * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or 0: none
  * @way:	enum stackbuf_probe_way

@@ -74,6 +74,14 @@ static int by_site(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
+/* Functions that a probe has twice, by two names or as their module was being loaded, together */
+static int by_site_and_probe(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+
+	return by_site(a, b) ?: x->probe < y->probe ? -1 : x->probe > y->probe;
+}
+
 static void count_missed(const struct function_ops *own, unsigned long site)
 {
 	const struct list *list = list_of(own->list);
@@ -106,7 +114,8 @@ static void handle_call(unsigned long site, unsigned long parent, struct ftrace_
 	}
 	regs = SBUF_REGS_AT_CALL(fregs, &call.cpu->call_regs[call.level]);
 	if (tags == STACKBUF_PROBE_RETADDR)
-		tag = sbuf_arch_return_address(regs);
+		/* Before a tracer of returns replaces it */
+		tag = parent;
 	else if (tags)
 		tag = regs_get_kernel_argument(regs, tags - 1);
 	/* ftrace returns to what this holds */
@@ -293,12 +302,19 @@ static void detach_tag(struct function_ops *own)
 int sbuf_functions_attach(u8 list)
 {
 	struct list *l = list_of(list);
-	unsigned int tag;
+	unsigned int tag, i, n;
 	int err = 0;
 
 	if (!l->nr)
 		return 0;
-	sort(l->function, l->nr, sizeof(*l->function), by_site, NULL);
+	sort(l->function, l->nr, sizeof(*l->function), by_site_and_probe, NULL);
+	for (i = 0, n = 0; i < l->nr; i++) {
+		if (n && !by_site_and_probe(&l->function[n - 1], &l->function[i]))
+			l->function[i].probe->functions--;
+		else
+			l->function[n++] = l->function[i];
+	}
+	l->nr = n;
 	for (tag = 0; tag < TAGS && !err; tag++)
 		err = attach_tag(l, list, tag);
 	return err;

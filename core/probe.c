@@ -26,6 +26,7 @@
 #include <linux/mutex.h>
 #include <linux/security.h>
 #include <linux/slab.h>
+#include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
@@ -461,7 +462,8 @@ static int take_entry(struct sbuf_probe_request *request, u8 lists)
 static int make_list(struct sbuf_resolver *resolver, u8 next)
 {
 	struct sbuf_probe_request *request;
-	unsigned int patterns = 0;
+	struct stackbuf_probe *probe;
+	unsigned int patterns = 0, i;
 	int err;
 
 	resolver->list = next;
@@ -476,8 +478,10 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 		if (err)
 			return err;
 		request->fresh = true;
-		patterns += request->pattern;
 	}
+	/* Those that stay, too: a module that comes is searched for all */
+	for (i = 0; (probe = probe_at(i)); i++)
+		patterns += probe->lists & next && strpbrk(probe->name, "*?[");
 	if (patterns > SBUF_PATTERNS_MAX) {
 		pr_err("probe: %u patterns: %d are the most\n", patterns, SBUF_PATTERNS_MAX);
 		return -ENOSPC;
@@ -494,15 +498,29 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	return sbuf_functions_copy(next);
 }
 
-/* Attach to the functions of the list @next, and have that be the one that records */
+static int set_live_list(void *next)
+{
+	/* P1: in one step, when the list is made */
+	WRITE_ONCE(sbuf_probe_live_list, *(u8 *)next);
+	return 0;
+}
+
+/*
+ * Attach to the functions of the list @next, and have that be the one that records.  ftrace calls
+ * the handlers of both lists one after the other, with preemption disabled: stop the machine, so
+ * that not one asks before and the other after.
+ */
 static int use_list(u8 next)
 {
 	int err = sbuf_functions_attach(next);
 
-	/* P1: in one step, when the list is made */
+	if (!err && sbuf_functions(next) && sbuf_functions(next ^ BOTH_LISTS))
+		err = stop_machine(set_live_list, &next, NULL);
+	else if (!err)
+		set_live_list(&next);
 	if (!err)
-		WRITE_ONCE(sbuf_probe_live_list, next);
-	else if (err == -EBUSY)
+		return 0;
+	if (err == -EBUSY)
 		pr_err("probe: ftrace is switched off: sysctl kernel.ftrace_enabled=1\n");
 	else
 		pr_err("probe: ftrace refused the functions with error %d\n", err);
@@ -598,17 +616,40 @@ static bool may_be_in_module(const struct stackbuf_probe *probe)
 	return is_pending(probe) || (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->addr);
 }
 
-/* Register what a module brings for probes that are in the list @next already */
-static void use_module(struct sbuf_resolver *resolver, const struct module *module, u8 next)
+/* Is it a request that the module has something for, or that names the module? */
+static bool is_met(const struct sbuf_probe_request *request)
+{
+	return request->module_loaded || (!request->module && request->matches);
+}
+
+/* Register what a module brings for pending probes, those on functions in the list @next */
+static int use_module(struct sbuf_resolver *resolver, const struct module *module, u8 next)
 {
 	struct sbuf_probe_request *request;
 	int err = sbuf_resolve_in_module(resolver, module);
 
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
-		if (!request->module_loaded && (request->module || !request->matches))
-			continue;
-		if (err || (is_pending(request->probe) && register_probe(request, next)))
+	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver); request++)
+		if (is_met(request) && is_pending(request->probe) && register_probe(request, next))
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
+	return err;
+}
+
+/* After an error: functions of the module are not attached */
+static void undo_module(struct sbuf_resolver *resolver)
+{
+	struct sbuf_probe_request *request;
+
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+		struct stackbuf_probe *probe = request->probe;
+
+		if (!is_met(request) || is_set(probe, STACKBUF_PROBE_BY_KPROBE))
+			continue;
+		WRITE_ONCE(probe->functions, request->functions);
+		WRITE_ONCE(probe->left_out, request->left_out);
+		if (request->functions)
+			continue;
+		WRITE_ONCE(probe->addr, 0);
+		WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
 }
 
@@ -640,13 +681,15 @@ static void set_pending_probes(const struct module *module)
 		request->name = probe->name;
 		request->len = strlen(probe->name);
 		request->probe = probe;
+		request->functions = probe->functions;
+		request->left_out = probe->left_out;
 		if (!sbuf_resolve_parse(request) && request->function[0])
 			sbuf_resolver_add(resolver, request);
 		request++;
 	}
-	use_module(resolver, module, next);
+	err = use_module(resolver, module, next);
 	/* Functions are attached as a new list, which is the old one and these */
-	if (sbuf_functions(next)) {
+	if (!err && sbuf_functions(next)) {
 		for (i = 0; (probe = probe_at(i)); i++)
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, BOTH_LISTS);
@@ -654,6 +697,12 @@ static void set_pending_probes(const struct module *module)
 		sbuf_functions_detach(err ? next : old);
 		for (i = 0; (probe = probe_at(i)); i++)
 			WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
+	} else {
+		sbuf_functions_detach(next);
+	}
+	if (err) {
+		pr_err("probe: functions of %s are not recorded: error %d\n", module->name, err);
+		undo_module(resolver);
 	}
 	kvfree(resolver);
 }

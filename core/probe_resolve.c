@@ -14,6 +14,7 @@
 #include <linux/preempt.h>
 #include <linux/string.h>
 #include <linux/stringhash.h>
+#include <linux/uaccess.h>
 
 #include "function.h"
 #include "modules.h"
@@ -178,7 +179,18 @@ static bool is_named(const struct sbuf_probe_request *request, const struct modu
 /* Code that kallsyms has symbols for, but that is no function or a part of one only */
 static bool is_no_function(const char *name)
 {
-	return strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) || !strncmp(name, "__SCT__", 7);
+	return strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) ||
+	       !strncmp(name, "__SCT__", 7) || !strncmp(name, "__cfi_", 6);
+}
+
+/* Where ftrace may attach, or 0.  A symbol at the end of the text may have no memory behind it */
+static unsigned long call_site(unsigned long start)
+{
+	u32 code[3];
+
+	if (copy_from_kernel_nofault(code, (void *)start, sizeof(code)))
+		return 0;
+	return sbuf_arch_call_site(start);
 }
 
 /*
@@ -194,16 +206,21 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 	hlist_for_each_entry(request, resolver_head(resolver, function, len), node)
 		if (!strcmp(request->function, function) && is_named(request, module)) {
 			request->addr = addr;
-			request->site = stays ? sbuf_arch_call_site(addr) : 0;
+			request->site = stays ? call_site(addr) : 0;
 			request->matches++;
 		}
-	hlist_for_each_entry(request, &resolver->patterns, node)
-		if (glob_match(request->function, function) && is_named(request, module) &&
-		    module != THIS_MODULE && !is_no_function(function))
-			resolver->match[resolver->matches++] = (struct sbuf_match){
-				request, stays && !sbuf_function_is_ours(function) ?
-						 sbuf_arch_call_site(addr) : 0
-			};
+	hlist_for_each_entry(request, &resolver->patterns, node) {
+		if (!glob_match(request->function, function) || !is_named(request, module) ||
+		    module == THIS_MODULE || is_no_function(function))
+			continue;
+		/* make_list() has allowed no more patterns than there is room for */
+		if (WARN_ON_ONCE(resolver->matches == ARRAY_SIZE(resolver->match)))
+			break;
+		resolver->match[resolver->matches++] = (struct sbuf_match){
+			request,
+			stays && !sbuf_function_is_ours(function) ? call_site(addr) : 0,
+		};
+	}
 }
 
 /* Is there room for those of one more symbol? */
@@ -251,6 +268,9 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
 
 	for (addr = middle; addr < end && sbuf_symbol_at(&symbol, addr) && !symbol.of_module;
 	     addr = symbol.start + symbol.size) {
+		/* What follows is data */
+		if (!strcmp(symbol.name, "_etext"))
+			break;
 		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
 		if (!has_room(resolver))
 			use_matches(resolver);

@@ -28,6 +28,7 @@ struct sbuf_probe_request {
 	u8 tag;				/* as in struct stackbuf_probe */
 	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
 	bool fresh;			/* it is to be set: the entry is new */
+	u32 functions, left_out;	/* of the entry, before a module came */
 	struct hlist_node node;		/* in struct sbuf_resolver */
 };
 

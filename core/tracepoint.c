@@ -28,6 +28,15 @@
 
 #if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
 
+/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
+static __always_inline bool is_in_walk(const struct sbuf_cpu *cpu, enum stackbuf_context context)
+{
+	int nest = READ_ONCE(cpu->nest);
+
+	return unlikely(nest > 0 && nest <= SBUF_NESTING &&
+			READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context);
+}
+
 #if !SBUF_CHECKED_CALLS
 static noinline void save_event(const struct sbuf_event_probe *of, unsigned long tag,
 				const unsigned long *frame)
@@ -35,13 +44,10 @@ static noinline void save_event(const struct sbuf_event_probe *of, unsigned long
 	const struct sbuf_cpu *cpu = raw_cpu_ptr(sbuf_cpu);
 	enum stackbuf_context context = sbuf_context_of(preempt_count());
 	unsigned int flags = READ_ONCE(of->probe->how);
-	int nest = READ_ONCE(cpu->nest);
 
 	if (unlikely(!sbuf_probe_records(of->probe)))
 		return;
-	/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
-	if (unlikely(nest > 0 && nest <= SBUF_NESTING &&
-		     READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context)) {
+	if (is_in_walk(cpu, context)) {
 		sbuf_count(STACKBUF_LOST_NESTED);
 		return;
 	}
@@ -115,6 +121,10 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 		sbuf_add(&of->probe->missed, 1);
 		return;
 	}
+	if (is_in_walk(call.cpu, call.context)) {
+		sbuf_count(STACKBUF_LOST_NESTED);
+		goto out;
+	}
 	flags = READ_ONCE(of->probe->how);
 	tag = of->probe->tag ? ftrace_regs_get_argument(fregs, of->probe->tag) : 0;
 	at = &call.cpu->call_regs[call.level];
@@ -134,6 +144,7 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 		  .from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags,
 		  .context = call.context,
 	});
+out:
 	sbuf_call_end(&call);
 }
 
@@ -152,11 +163,10 @@ static bool is_attached(unsigned long site)
 	return of;
 }
 
-static void detach(struct sbuf_event_probe *of)
+static void leave_stub(struct sbuf_event_probe *of)
 {
 	struct sbuf_event_probe **at = &attached;
 
-	tracepoint_probe_unregister(of->tracepoint, of->tracepoint->probestub, of);
 	while (*at != of)
 		at = &(*at)->next;
 	*at = of->next;
@@ -167,6 +177,12 @@ static void detach(struct sbuf_event_probe *of)
 	} else if (!is_attached(of->site)) {
 		ftrace_set_filter_ip(&stub_ops, of->site, 1, 0);
 	}
+}
+
+static void detach(struct sbuf_event_probe *of)
+{
+	tracepoint_probe_unregister(of->tracepoint, of->tracepoint->probestub, of);
+	leave_stub(of);
 }
 
 static int attach(struct sbuf_event_probe *of)
@@ -180,13 +196,16 @@ static int attach(struct sbuf_event_probe *of)
 		err = ftrace_set_filter_ip(&stub_ops, of->site, 0, 0);
 	if (!err && !attached)
 		err = register_ftrace_function(&stub_ops);
-	if (err)
+	if (err) {
+		if (!attached)
+			ftrace_set_filter(&stub_ops, NULL, 0, 1);
 		return err == -EINVAL ? -EPERM : err;
+	}
 	of->next = attached;
 	attached = of;
 	err = tracepoint_probe_register(of->tracepoint, of->tracepoint->probestub, of);
 	if (err)
-		detach(of);
+		leave_stub(of);
 	return err;
 }
 

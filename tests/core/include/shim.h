@@ -548,6 +548,7 @@ extern u32 shim_synchronized;
 enum { HK_TYPE_DOMAIN, HK_TYPE_RCU };
 #define rcu_dereference_sched(p)	READ_ONCE(p)
 struct kprobe { u64 nmissed; };
+#define copy_from_kernel_nofault(to, from, size)	(memcpy(to, from, size), 0)
 #define glob_match(pattern, text)	(!fnmatch(pattern, text, 0))
 struct kernel_param_ops { int unused; };
 struct va_format { const char *fmt; va_list *va; };
