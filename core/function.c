@@ -24,10 +24,12 @@
 /**
  * struct function - one that has a probe
  * @site:	where ftrace's call is
+ * @tag:	the tag of its probe, as tag_index()
  * @probe:	its probe; NULL: its module is gone
  */
 struct function {
 	unsigned long site;
+	unsigned int tag;
 	struct stackbuf_probe *probe;
 };
 
@@ -47,7 +49,8 @@ struct function_ops {
 
 /**
  * struct list - the functions of a list of probes
- * @function:	in order of @site from sbuf_functions_attach() on, when handlers may search it
+ * @function:	in order of @site and @tag from sbuf_functions_attach() on, when handlers may search
+ *		it
  * @nr:		how many there are
  * @room:	how many fit @function
  * @of_tag:	what is registered
@@ -65,13 +68,21 @@ static inline struct list *list_of(u8 list)
 	return &lists[list - 1];
 }
 
+/* Where a tag has its ops */
+static inline unsigned int tag_index(u8 tag)
+{
+	return min_t(unsigned int, tag, TAGS - 1);
+}
+
 /* ---------------------------------------------------------------- handler --- */
 
 static int by_site(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	return x->site < y->site ? -1 : x->site > y->site;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (int)x->tag - (int)y->tag;
 }
 
 /* Functions that a probe has twice, by two names or as their module was being loaded, together */
@@ -85,7 +96,7 @@ static int by_site_and_probe(const void *a, const void *b)
 static void count_missed(const struct function_ops *own, unsigned long site)
 {
 	const struct list *list = list_of(own->list);
-	const struct function key = { .site = site };
+	const struct function key = { .site = site, .tag = tag_index(own->tag) };
 	struct stackbuf_probe *probe = NULL;
 	struct function *found;
 
@@ -208,7 +219,7 @@ int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 		l->function = more;
 		l->room = room;
 	}
-	l->function[l->nr++] = (struct function){ site, probe };
+	l->function[l->nr++] = (struct function){ site, tag_index(probe->tag), probe };
 	return 0;
 }
 
@@ -237,12 +248,6 @@ int sbuf_functions_copy(u8 list)
 	return err;
 }
 
-/* Where a tag has its ops */
-static inline unsigned int tag_index(u8 tag)
-{
-	return min_t(unsigned int, tag, TAGS - 1);
-}
-
 /*
  * Gather the sites of a list with a tag, of which a function may have several probes, that are in
  * @size bytes from @start; their number is in *@nr.  NULL if there is no memory.
@@ -256,7 +261,7 @@ static unsigned long *gather(const struct list *l, unsigned int tag, unsigned lo
 	for (i = 0; i < l->nr && site; i++) {
 		const struct function *function = &l->function[i];
 
-		if (function->probe && tag_index(function->probe->tag) == tag &&
+		if (function->probe && function->tag == tag &&
 		    function->site - start < size && (!n || site[n - 1] != function->site))
 			site[n++] = function->site;
 	}

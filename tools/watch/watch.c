@@ -429,7 +429,7 @@ int watch_begin(struct watch *w)
 		return failed(w, "none of the patterns has a function to probe");
 	report_pending(p);
 	if (p->left_out)
-		fprintf(stderr, "stackbuf: %llu functions more match: they are left out, as the kernel lets nobody trace them, or a save calls them\n",
+		fprintf(stderr, "stackbuf: %llu more functions match and are left out: the kernel does not let them be traced, or stackbuf calls them for each event\n",
 			p->left_out);
 	report_off(w);
 	return 0;
