@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * call.h - inside of a handler that ftrace calls at a function's beginning
+ * call.h - inside of a handler that ftrace, or a kprobe, calls at a function's beginning
  *
  * A save calls functions of the kernel, which may have a probe.  A hit inside of a handler's save
  * in the same context is not recorded but counted, as missed by the probe.  An interrupt's entry
@@ -12,6 +12,7 @@
 #define STACKBUF_CALL_H
 
 #include <linux/ftrace.h>
+#include <linux/kprobes.h>
 
 #include "save.h"
 
@@ -55,6 +56,39 @@ static __always_inline struct pt_regs *sbuf_regs_at_call(struct pt_regs *regs)
 
 #define SBUF_REGS_AT_CALL(fregs, copy)	sbuf_regs_at_call(&(fregs)->regs)
 #endif
+
+/*
+ * Return true if a breakpoint led here, whose handler runs like an NMI's: one level above the code.
+ * The handlers of ftrace and of a jump (an optimised probe) run like the code.  A jump saves
+ * registers right below the stack pointer (in 5.15 all but ss, in 6.1 with ss), where the
+ * processor leaves a gap at a breakpoint.
+ */
+#ifdef CONFIG_X86_64
+static inline bool sbuf_is_hit_by_breakpoint(const struct kprobe *kprobe,
+					     const struct pt_regs *regs)
+{
+	/* The optimiser changes flags concurrently, but never this one */
+	return !(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
+	       (unsigned long)(regs + 1) != regs->sp && (unsigned long)&regs->ss != regs->sp;
+}
+#else
+static inline bool sbuf_is_hit_by_breakpoint(const struct kprobe *kprobe,
+					     const struct pt_regs *regs)
+{
+	return false;
+}
+#endif
+
+/* What the code runs in that a kprobe, whose handler this is, is on */
+static inline enum stackbuf_context sbuf_kprobe_context(const struct kprobe *kprobe,
+							const struct pt_regs *regs)
+{
+	unsigned int count = preempt_count();
+
+	if (sbuf_is_hit_by_breakpoint(kprobe, regs))
+		count -= NMI_OFFSET + HARDIRQ_OFFSET;
+	return sbuf_context_of(count);
+}
 
 /* Bits of sbuf_cpu.in_call, for each context: a handler runs; interrupts were on when it began */
 #define SBUF_CALL_RUNS(context)		BIT(context)

@@ -96,8 +96,11 @@
 #define SBUF_HAVE_FUNCTIONS	0
 #endif
 
-/* Tracepoints are reached by that function, see tracepoint.c */
+/* Tracepoints are reached by that function, or by the event's own, see tracepoint.c */
 #define SBUF_EVENTS_BY_STUB	(SBUF_CHECKED_CALLS && SBUF_HAVE_PROBESTUB && SBUF_HAVE_FUNCTIONS)
+#define SBUF_EVENTS_BY_OWN	(SBUF_CHECKED_CALLS && !SBUF_HAVE_PROBESTUB && \
+				 IS_ENABLED(CONFIG_KPROBES))
+#define SBUF_EVENTS_BY_REGS	(SBUF_EVENTS_BY_STUB || SBUF_EVENTS_BY_OWN)
 
 /*
  * 4f554e955614 ("ftrace: Add ftrace_set_filter_ips function"), 5.18.  Before, each address costs a

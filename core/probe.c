@@ -30,6 +30,7 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "call.h"
 #include "function.h"
 #include "probe.h"
 #include "probe_resolve.h"
@@ -87,37 +88,6 @@ static inline struct stackbuf_probe *probe_of_kprobe(struct kprobe *kprobe)
 	return container_of(kprobe, typeof(place[0]), kprobe)->probe;
 }
 
-/*
- * Return true if a breakpoint led here, whose handler runs like an NMI's: one level above the code.
- * The handlers of ftrace and of a jump (an optimised probe) run like the code.  A jump saves
- * registers right below the stack pointer (in 5.15 all but ss, in 6.1 with ss), where the
- * processor leaves a gap at a breakpoint.
- */
-#ifdef CONFIG_X86_64
-static inline bool is_hit_by_breakpoint(const struct kprobe *kprobe, const struct pt_regs *regs)
-{
-	/* The optimiser changes flags concurrently, but never this one */
-	return !(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
-	       (unsigned long)(regs + 1) != regs->sp && (unsigned long)&regs->ss != regs->sp;
-}
-#else
-static inline bool is_hit_by_breakpoint(const struct kprobe *kprobe, const struct pt_regs *regs)
-{
-	return false;
-}
-#endif
-
-/* What the probed code runs in */
-static inline enum stackbuf_context probed_context(const struct kprobe *kprobe,
-						   const struct pt_regs *regs)
-{
-	unsigned int count = preempt_count();
-
-	if (is_hit_by_breakpoint(kprobe, regs))
-		count -= NMI_OFFSET + HARDIRQ_OFFSET;
-	return sbuf_context_of(count);
-}
-
 static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct stackbuf_probe *probe = probe_of_kprobe(kprobe);
@@ -134,7 +104,7 @@ static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
 	sbuf_save(&(const struct sbuf_save) {
 		  .from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
-		  .context = probed_context(kprobe, regs),
+		  .context = sbuf_kprobe_context(kprobe, regs),
 	});
 	instruction_pointer_set(regs, ip);
 	return 0;
@@ -219,6 +189,8 @@ static int note_event(const struct sbuf_probe_request *request)
 		return sbuf_refuse(request, "no such event: see /sys/kernel/tracing/events; its module must be loaded");
 	case -ENOTTY:
 		return sbuf_refuse(request, "the event has no tracepoint of its own: for a system call there is t:raw_syscalls:sys_enter");
+	case -EDESTADDRREQ:
+		return sbuf_refuse(request, "this kernel checks indirect calls: its group is needed, and its module loaded: t:GROUP:EVENT");
 	case -EPERM:
 		sbuf_refuse(request, "this kernel checks indirect calls, and would stop at ours: probe a function that is called there");
 		return -EPERM;
@@ -237,7 +209,8 @@ static int register_event(struct sbuf_probe_request *request)
 	WRITE_ONCE(probe->how, SBUF_EVENT | (request->tag ? SBUF_TAGGED : 0));
 	take_place(probe, STACKBUF_PROBE_BY_EVENT);
 	if (!request->event_err)
-		request->event_err = sbuf_tracepoint_set(event_of(probe), request->event, NULL);
+		request->event_err = sbuf_tracepoint_set(event_of(probe), request->event,
+							 request->event_file, NULL);
 	return note_event(request);
 }
 
@@ -550,6 +523,18 @@ static void drop_unlisted(void)
 	mark_probes_changed();
 }
 
+/* Free what parse_list() has returned, under its conditions */
+static void free_list(struct sbuf_resolver *resolver)
+{
+	struct sbuf_probe_request *request;
+
+	if (IS_ERR_OR_NULL(resolver))
+		return;
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
+		sbuf_tracepoint_put(request->event_file);
+	kvfree(resolver);
+}
+
 /* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
 static struct sbuf_resolver *parse_list(const char *text)
 {
@@ -564,17 +549,17 @@ static struct sbuf_resolver *parse_list(const char *text)
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		err = sbuf_resolve_parse(request);
 		if (err) {
-			kvfree(resolver);
+			free_list(resolver);
 			return ERR_PTR(err);
 		}
 		if (request->group)
-			request->event_err = sbuf_tracepoint_check(request->group,
-								   request->event);
+			request->event_err = sbuf_tracepoint_find(request->group, request->event,
+								  &request->event_file);
 	}
 	return resolver;
 }
 
-/* Make a list from parse_list(), if that is no error, the one that records; frees @resolver */
+/* Make a list from parse_list(), if that is no error, the one that records */
 static int write_list(struct sbuf_resolver *resolver)
 {
 	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
@@ -594,7 +579,6 @@ static int write_list(struct sbuf_resolver *resolver)
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
-	kvfree(resolver);
 	return err;
 }
 
@@ -749,7 +733,8 @@ static void set_pending_events(const struct module *module)
 		    sbuf_resolve_parse(&request))
 			continue;
 		/* Of another module, if this one does not have it */
-		request.event_err = sbuf_tracepoint_set(event_of(probe), request.event, module);
+		request.event_err = sbuf_tracepoint_set(event_of(probe), request.event, NULL,
+							module);
 		if (request.event_err != -ENOENT && note_event(&request))
 			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
@@ -827,8 +812,7 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 			break;
 		/* Loading, or unloading, came to its end meanwhile */
 		mutex_unlock(&probe_mutex);
-		if (!IS_ERR(resolver))
-			kvfree(resolver);
+		free_list(resolver);
 	}
 	if (open) {
 		err = write_list(resolver);
@@ -837,7 +821,9 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 		insmod_list = kstrdup(value, GFP_KERNEL);
 		err = insmod_list ? 0 : -ENOMEM;
 	}
-	unlock_probes();
+	mutex_unlock(&probe_mutex);
+	free_list(resolver);
+	kernel_param_lock(THIS_MODULE);
 	return err;
 }
 
@@ -910,7 +896,10 @@ int __init sbuf_probe_init(void)
 		resolver = parse_list(list);
 		mutex_lock(&probe_mutex);
 		err = write_list(resolver);
+		mutex_unlock(&probe_mutex);
+		free_list(resolver);
 		kfree(list);
+		mutex_lock(&probe_mutex);
 	}
 	WRITE_ONCE(probe_param, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);
 	mutex_unlock(&probe_mutex);

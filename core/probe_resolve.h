@@ -18,7 +18,8 @@ struct sbuf_probe_request {
 	bool pattern;			/* of a glob: @function is what names must match */
 	const char *event;		/* NULL: it is no tracepoint */
 	const char *group;		/* of the event, or NULL */
-	int event_err;			/* what sbuf_tracepoint_check() returned of these */
+	struct trace_event_file *event_file; /* what sbuf_tracepoint_find() gave for these */
+	int event_err;			/* what it returned */
 	const char *module;		/* NULL: the kernel or, if not found there, any module */
 	unsigned int offset;		/* from the function's beginning */
 	unsigned long addr;		/* of the function, or the bare address; 0: not found */

@@ -6,9 +6,13 @@
  * conventions of x86-64 and arm64 have integers and pointers in registers, in order, whatever their
  * types, and the caller frees what it put on the stack.  A kernel that checks indirect calls
  * (CONFIG_CFI_CLANG, since 6.18 CONFIG_CFI) stops at a call of a function of another type, so there
- * it is not done: from 6.5 on each tracepoint has an empty function of its type, probestub, which
- * is registered with our data as its first argument, and ftrace is attached to that.  Before, there
- * is none.
+ * it is not done.  From 6.5 on each tracepoint has an empty function of its type, probestub, which
+ * is registered with our data as its first argument, and ftrace is attached to that.  Before,
+ * events have such a function, class->probe, which writes them to a trace file: it is registered
+ * with a file of ours that is switched off, so that it returns at once
+ * (trace_trigger_soft_disabled(), which reads the file's flags alone), and has a kprobe, as it is
+ * notrace.  A counter of perf's would be of the right type, too, but misses without a word what
+ * comes inside of another's handler (perf_swevent_get_recursion_context()).
  *
  * The place of a tracepoint calls its iterator, which calls all functions that are registered; on
  * x86-64 it calls the only one directly if there is no other (tracepoint_update_call()).  The
@@ -18,7 +22,6 @@
 #include <linux/notifier.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
-#include <linux/trace_events.h>
 #include <linux/tracepoint.h>
 
 #include "call.h"
@@ -36,6 +39,38 @@ static __always_inline bool is_in_walk(const struct sbuf_cpu *cpu, enum stackbuf
 	return unlikely(nest > 0 && nest <= SBUF_NESTING &&
 			READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context);
 }
+
+#if SBUF_EVENTS_BY_REGS
+
+/*
+ * Save the stack from the registers at the beginning of a function of the tracepoint's type.  They
+ * may be those of @cpu and @context already
+ */
+static __always_inline void save_event(const struct sbuf_event_probe *of, struct pt_regs *regs,
+				       struct pt_regs *at, enum stackbuf_context context)
+{
+	unsigned int flags = READ_ONCE(of->probe->how);
+	unsigned long tag = 0;
+
+	if (of->probe->tag)
+		tag = regs_get_kernel_argument(regs, of->probe->tag);
+	sbuf_arch_regs_of_caller(at, regs);
+	if (instruction_pointer(at) - of->iterator <= of->size) {
+#if SBUF_HAVE_RECORDS
+		const unsigned long *record = (const unsigned long *)*sbuf_arch_saved_bp(at);
+
+		*(unsigned long *)sbuf_arch_saved_bp(at) = record[0];
+		at->sp = sbuf_caller_sp(record);
+		instruction_pointer_set(at, SBUF_STRIP(record[1]));
+#else
+		flags |= SBUF_SKIP;
+#endif
+	}
+	sbuf_save(&(const struct sbuf_save) {
+		  .from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags, .context = context,
+	});
+}
+#endif
 
 #if !SBUF_CHECKED_CALLS
 static noinline void save_event(const struct sbuf_event_probe *of, unsigned long tag,
@@ -93,7 +128,7 @@ static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 	handle_event, handle_arg1, handle_arg2, handle_arg3, handle_arg4, handle_arg5,
 };
 
-static inline int attach(struct sbuf_event_probe *of)
+static inline int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)
 {
 	return tracepoint_probe_register(of->tracepoint, handler[of->probe->tag], of);
 }
@@ -109,10 +144,8 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 			struct ftrace_regs *fregs)
 {
 	struct sbuf_event_probe *of = (void *)ftrace_regs_get_argument(fregs, 0);
-	unsigned int flags;
 	struct sbuf_call call;
 	struct pt_regs *at;
-	unsigned long tag;
 
 	/* The kernel's own probes register stubs, too */
 	if (unlikely(!sbuf_probe_owns(of) || !sbuf_probe_records(of->probe)))
@@ -121,30 +154,11 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 		sbuf_add(&of->probe->missed, 1);
 		return;
 	}
-	if (is_in_walk(call.cpu, call.context)) {
-		sbuf_count(STACKBUF_LOST_NESTED);
-		goto out;
-	}
-	flags = READ_ONCE(of->probe->how);
-	tag = of->probe->tag ? ftrace_regs_get_argument(fregs, of->probe->tag) : 0;
 	at = &call.cpu->call_regs[call.level];
-	sbuf_arch_regs_of_caller(at, SBUF_REGS_AT_CALL(fregs, at));
-	if (instruction_pointer(at) - of->iterator <= of->size) {
-#if SBUF_HAVE_RECORDS
-		const unsigned long *record = (const unsigned long *)*sbuf_arch_saved_bp(at);
-
-		*(unsigned long *)sbuf_arch_saved_bp(at) = record[0];
-		at->sp = sbuf_caller_sp(record);
-		instruction_pointer_set(at, SBUF_STRIP(record[1]));
-#else
-		flags |= SBUF_SKIP;
-#endif
-	}
-	sbuf_save(&(const struct sbuf_save) {
-		  .from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags,
-		  .context = call.context,
-	});
-out:
+	if (is_in_walk(call.cpu, call.context))
+		sbuf_count(STACKBUF_LOST_NESTED);
+	else
+		save_event(of, SBUF_REGS_AT_CALL(fregs, at), at, call.context);
 	sbuf_call_end(&call);
 }
 
@@ -185,7 +199,7 @@ static void detach(struct sbuf_event_probe *of)
 	leave_stub(of);
 }
 
-static int attach(struct sbuf_event_probe *of)
+static int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)
 {
 	int err = 0;
 
@@ -209,9 +223,73 @@ static int attach(struct sbuf_event_probe *of)
 	return err;
 }
 
+#elif SBUF_EVENTS_BY_OWN
+
+static int handle_own(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct sbuf_event_probe *of = container_of(kprobe, struct sbuf_event_probe, kprobe);
+	struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
+	enum stackbuf_context context;
+
+	/* Other events, and other files of this one, have the same function */
+	if (regs_get_kernel_argument(regs, 0) != (unsigned long)&of->file)
+		return 0;
+	WRITE_ONCE(of->probe->missed, kprobe->nmissed);
+	if (unlikely(!sbuf_probe_records(of->probe)))
+		return 0;
+	context = sbuf_kprobe_context(kprobe, regs);
+	if (is_in_walk(cpu, context))
+		sbuf_count(STACKBUF_LOST_NESTED);
+	else
+		save_event(of, regs, &cpu->call_regs[context], context);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(handle_own);
+
+static void detach(struct sbuf_event_probe *of)
+{
+	void *own = of->file.event_call->class->probe;
+
+	tracepoint_probe_unregister(of->tracepoint, own, &of->file);
+	/* Of a call that has begun, before what it reads is used for something else */
+	tracepoint_synchronize_unregister();
+	unregister_kprobe(&of->kprobe);
+	WRITE_ONCE(of->probe->missed, of->kprobe.nmissed);
+}
+
+static int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)
+{
+	int err;
+
+	if (!file)
+		return -EDESTADDRREQ;
+	/* Another module with that event has come meanwhile */
+	if (file->event_call->tp != of->tracepoint)
+		return -ENOENT;
+	/* Its own way of being registered might mean another function */
+	if (file->event_call->class->reg != trace_event_reg || !file->event_call->class->probe)
+		return -EPERM;
+	of->file.event_call = file->event_call;
+	of->file.flags = EVENT_FILE_FL_SOFT_DISABLED;
+	of->kprobe.addr = file->event_call->class->probe;
+	of->kprobe.pre_handler = handle_own;
+	err = register_kprobe(&of->kprobe);
+	if (err)
+		return err;
+	err = tracepoint_probe_register(of->tracepoint, file->event_call->class->probe, &of->file);
+	if (err)
+		unregister_kprobe(&of->kprobe);
+	return err;
+}
+
 #else
 
-static inline int attach(struct sbuf_event_probe *of) { return -EPERM; }
+static inline int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)
+{
+	return -EPERM;
+}
+
 static inline void detach(struct sbuf_event_probe *of) { }
 
 #endif
@@ -275,20 +353,23 @@ static struct module *search_modules(struct search *search)
 	return (struct module *)module;
 }
 
-int sbuf_tracepoint_check(const char *group, const char *event)
+int sbuf_tracepoint_find(const char *group, const char *event, struct trace_event_file **file)
 {
-	struct trace_event_file *file = trace_get_event_file(NULL, group, event);
+	struct trace_event_file *found = trace_get_event_file(NULL, group, event);
 	bool has;
 
-	if (IS_ERR(file))
+	if (IS_ERR(found))
 		return -ENOENT;
-	has = file->event_call->flags & TRACE_EVENT_FL_TRACEPOINT && file->event_call->tp;
-	trace_put_event_file(file);
+	has = found->event_call->flags & TRACE_EVENT_FL_TRACEPOINT && found->event_call->tp;
+	if (has && SBUF_EVENTS_BY_OWN)
+		*file = found;
+	else
+		trace_put_event_file(found);
 	return has ? 0 : -ENOTTY;
 }
 
 int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
-			const struct module *coming)
+			struct trace_event_file *file, const struct module *coming)
 {
 	struct search search = { .name = event };
 	struct module *module = NULL;
@@ -307,7 +388,7 @@ int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 	of->tracepoint = search.found;
 	of->iterator = (unsigned long)search.found->iterator;
 	of->size = sbuf_symbol_at(&symbol, of->iterator) ? symbol.size : 0;
-	err = attach(of);
+	err = attach(of, file);
 	if (module)
 		module_put(module);
 	return err;

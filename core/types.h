@@ -241,7 +241,7 @@ struct sbuf_cpu {
 	unsigned long irq_stack;
 	unsigned long nmi_stack;
 	u32 in_call;
-#if SBUF_EVENTS_BY_STUB || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
+#if SBUF_EVENTS_BY_REGS || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
 	struct pt_regs call_regs[STACKBUF_NMI + 2];
 #endif
 	struct sbuf_scratch scratch[SBUF_NESTING];

@@ -84,10 +84,14 @@ on_x86() {
 	fi
 }
 
-# Can there be probes on tracepoints?  Kernels that check indirect calls have a way from 6.5 on
+# Can there be probes on tracepoints?
 has_events() {
-	{ [ -d /sys/kernel/tracing/events ] || [ -d /sys/kernel/debug/tracing/events ]; } || return
-	! grep -q '^CONFIG_CFI' /t/config || uname -r | awk -F. '{ exit !($1 > 6 || ($1 == 6 && $2 >= 5)) }'
+	[ -d /sys/kernel/tracing/events ] || [ -d /sys/kernel/debug/tracing/events ]
+}
+
+# Kernels that check indirect calls find an event's function by its group before 6.5
+needs_group() {
+	grep -q '^CONFIG_CFI' /t/config && uname -r | awk -F. '{ exit $1 > 6 || ($1 == 6 && $2 >= 5) }'
 }
 
 # with OPTION TEXT COMMAND...: a result, skipped where the kernel's configuration lacks the option

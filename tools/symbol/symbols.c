@@ -127,11 +127,15 @@ static void read_texts(struct symbols *s)
 	sort_symbols(s->text, &s->texts);
 }
 
-static void read_kallsyms(struct symbols *s)
+void symbols_read(struct symbols *s)
 {
 	bool base = false, hidden = true;
 	struct kallsyms k;
 
+	if (!s->path || s->read == *s->loaded)
+		return;
+	free_symbols(s->kallsyms, &s->nr);
+	s->read = *s->loaded;
 	if (kallsyms_open(&k, s->path)) {
 		fprintf(stderr, "stackbuf: %s: %s: some frames have no names\n", s->path,
 			strerror(errno));
@@ -154,9 +158,8 @@ static void read_kallsyms(struct symbols *s)
 		fprintf(stderr, "stackbuf: %s %s: some frames have no names\n", s->path,
 			hidden ? "does not show addresses" : "is of another boot or kernel");
 		free_symbols(s->kallsyms, &s->nr);
+		s->path = NULL;
 	}
-	s->path = NULL;
-
 	sort_symbols(s->kallsyms, &s->nr);
 }
 
@@ -167,6 +170,8 @@ void symbols_init(struct symbols *s, const struct record *r, const char *kallsym
 	memset(s, 0, sizeof(*s));
 	build_ids_record(&s->ids, &r->info);
 	s->path = r->have_info ? kallsyms : NULL;
+	s->loaded = &r->info.modules_loaded;
+	s->read = KALLSYMS_NOT_READ;
 	s->base_addr = r->info.base_addr;
 	s->base_symbol = r->info.base_symbol;
 	s->stacks = &r->stacks;
@@ -260,8 +265,7 @@ static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origi
 	*from = NAMES_TEXT;
 	name = text_name(s, addr);
 	if (!name) {
-		if (s->path)
-			read_kallsyms(s);
+		symbols_read(s);
 		*from = NAMES_KALLSYMS;
 		name = kallsyms_name(s, addr);
 	}

@@ -37,7 +37,9 @@ struct symbols {
 	size_t snapshots, nr, texts;
 	size_t snapshot_room, room, text_room;
 	const struct stacks *stacks;	/* whose text was not read yet, or NULL */
-	const char *path;	/* of kallsyms if it was not read yet, or NULL */
+	const char *path;	/* of kallsyms, or NULL */
+	const u32 *loaded;	/* modules_loaded of the record as it is now */
+	u32 read;		/* ... when @kallsyms was read; KALLSYMS_NOT_READ */
 	u64 base_addr;		/* a kallsyms of this boot has @base_symbol here */
 	const char *base_symbol;
 	struct build_ids ids;	/* of what ran, by the record and a snapshot */
@@ -45,11 +47,19 @@ struct symbols {
 	char *host;		/* the machine's name, by a snapshot; NULL if unknown */
 };
 
+#define KALLSYMS_NOT_READ	(~0U)
+
 /* "text", "snapshot", "kallsyms", "none" */
 extern const char *const name_origins[];
 
-/* @kallsyms may be NULL; it is read when the first frame needs it */
+/*
+ * @kallsyms may be NULL; it is read when the first frame needs it, and again if @r, which the caller
+ * may read again, says that modules were loaded since.
+ */
 void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms);
+
+/* Read kallsyms now: it takes the kernel a quarter of a second */
+void symbols_read(struct symbols *s);
 void symbols_free(struct symbols *s);
 
 /* Name all frames of a stack: set its @name, @named and @name_origin */

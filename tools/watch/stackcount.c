@@ -463,7 +463,15 @@ static int begin(void *arg)
 	struct watch *w = ctx->w;
 	size_t i;
 
-	if ((!ctx->read_only && read_totals(ctx, true)) || watch_begin(w))
+	if (!ctx->read_only && read_totals(ctx, true))
+		goto failed;
+	/* What many functions lead to has more stacks than texts: not when the user waits for the end */
+	for (i = 0; i < w->patterns.nr; i++)
+		if (w->patterns.pattern[i].kind != PATTERN_NAME) {
+			symbols_read(w->o->symbols);
+			break;
+		}
+	if (watch_begin(w))
 		goto failed;
 	if (ctx->unsure)
 		fprintf(stderr,
