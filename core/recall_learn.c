@@ -108,12 +108,6 @@ static inline sbuf_frame_set changing_frames(const struct sbuf_walk *walk)
 	return walk->with_regs >> 1 | walk->switches;
 }
 
-/* Return true if frame @i was called and calls: not the innermost, no switch, no saved registers */
-static inline bool is_call(const struct sbuf_walk *walk, unsigned int i)
-{
-	return !((changing_frames(walk) | walk->with_regs | 1) & sbuf_frame(i));
-}
-
 /* Where frame @i begins: after the switch of stacks, if there is one */
 static unsigned long frame_low(const struct sbuf_walk *walk, unsigned int i)
 {
@@ -126,19 +120,13 @@ static unsigned long frame_cfa(const struct sbuf_walk *walk, unsigned int i)
 	return walk->regs[i + 1] ?: walk->sp[i + 1];
 }
 
-/* Return true if bp may be frame @i's frame pointer: lemma 1 */
-static bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
+/* Return true if bp may be the frame pointer of frame @i, which begins at @low: lemma 1 */
+static inline bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i, unsigned long low)
 {
 	unsigned long bp = walk->bp[i];
 
-	return bp >= frame_low(walk, i) && bp < frame_cfa(walk, i) && !(bp & 7) &&
+	return bp >= low && bp < frame_cfa(walk, i) && !(bp & 7) &&
 	       sbuf_kstack_load(bp) == walk->bp[i + 1];
-}
-
-/* The same, once build_entry() has looked at the frame */
-static inline bool has_bp_in_frame(const struct sbuf_walk *walk, unsigned int i)
-{
-	return walk->bp_in_frame & sbuf_frame(i);
 }
 
 /* In a large frame some slots have no slot_bit() */
@@ -225,10 +213,9 @@ static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
 
 /* Add what frame @i of a walk, a call, rules out for the ORC entry of its ip: lemma 4 */
 static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
-			 struct sbuf_constraint *known)
+			 struct sbuf_constraint *known, bool bp_in_frame)
 {
 	unsigned long cfa = walk->sp[i + 1], bp = walk->bp[i];
-	bool bp_in_frame = has_bp_in_frame(walk, i);
 	int not = 0;
 
 	/* A large one, as the random offset of system calls makes it, is searched once only */
@@ -581,12 +568,12 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 	return true;
 }
 
-/* Return true if frame @i, a call, is of varying size and can begin a segment */
+/* Return true if frame @i, a call with bp in it, is of varying size and can begin a segment */
 static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i)
 {
 	const struct sbuf_constraint *known = walk->known[i];
 
-	return known && has_bp_in_frame(walk, i) && atomic_read(&known->not) & NOT_CFA_SP;
+	return known && atomic_read(&known->not) & NOT_CFA_SP;
 }
 
 /* Begin segments where registers were saved, stacks switched, and frames vary in size */
@@ -688,6 +675,7 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
+	sbuf_frame_set frame = sbuf_frame(frames);
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {
@@ -695,6 +683,7 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 		int not = known ? atomic_read(&known->not) : 0;
 		bool want_here = want;
 
+		frame >>= 1;
 		if (want) {
 			int n = add_bp_checks(builder, i, known);
 
@@ -703,7 +692,7 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 			if (n < 0 || (!n && !want))
 				return false;
 		}
-		if (!has_bp_in_frame(walk, i))
+		if (!(walk->bp_in_frame & frame))
 			continue;
 		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND)) {
 			if (!add_cfa_checks(builder, i, known))
@@ -770,7 +759,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 {
 	struct builder *builder = (struct builder *)walk->builder;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
-	sbuf_frame_set left;
+	sbuf_frame_set calls, frame = 1, left;
 
 	BUILD_BUG_ON(sizeof(*builder) > sizeof(walk->builder));
 	*builder = (struct builder) {
@@ -781,18 +770,24 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	builder->stack[0] = stack_of(walk, walk->sp[0]);
 	if (!walk_fits(walk, pc, nr))
 		return 0;
-	/* Only calls: the unwinder looks up another address's ORC entry for other frames */
+	/*
+	 * Frames that were called and call, no other ones: not the innermost, no switch, no saved
+	 * registers.  The unwinder looks up another address's ORC entry for those.
+	 */
+	calls = ~(changing_frames(walk) | walk->with_regs | 1);
 	walk->bp_in_frame = 0;
-	for (i = 0; i < frames; i++) {
+	for (i = 0; i < frames; i++, frame <<= 1) {
 		struct sbuf_constraint *known = NULL;
-
 		/* Where a switch leads is checked by add_segments() */
-		if (!switches_stack(walk, i) && is_bp_in_frame(walk, i))
-			walk->bp_in_frame |= sbuf_frame(i);
-		if (is_call(walk, i))
+		bool bp_in_frame = !(walk->switches & frame) &&
+				   is_bp_in_frame(walk, i, walk->sp[i]);
+
+		if (bp_in_frame)
+			walk->bp_in_frame |= frame;
+		if (calls & frame)
 			known = find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]);
 		if (known)
-			constrain_ip(walk, i, known);
+			constrain_ip(walk, i, known, bp_in_frame);
 		walk->known[i] = known;
 	}
 
@@ -800,9 +795,11 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	entry->runs = 0;
 	if (!add_segments(builder))
 		return 0;
-	for (left = walk->switches; left; left &= left - 1)
-		if (is_bp_in_frame(walk, sbuf_frame_first(left)))
+	for (left = walk->switches; left; left &= left - 1) {
+		i = sbuf_frame_first(left);
+		if (is_bp_in_frame(walk, i, sbuf_kstack_load(walk->sp[i])))
 			walk->bp_in_frame |= left & -left;
+	}
 	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
 	entry->segments = builder->segments - 1;
 	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, frames) ||

@@ -17,7 +17,7 @@ ring() {
 	local series=$1 kernel words cross what every probeable="KCFLAGS=-include $here/modules/probeable.h"
 
 	kernel_of "$series" || return
-	every=$(few 160 40)
+	every=$(few 300 40)
 	[[ $series != *-@(debug|kcsan) ]] || every=200
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/ring.sh" "$work/vm/run" &&
 		build_sbcheck "$series" &&
