@@ -12,10 +12,11 @@ BUILD ?= $(CURDIR)/build/$(release)$(if $(TESTS),-tests)
 build := $(abspath $(BUILD))
 module := $(build)/stackbuf.ko
 
-# Static memory, in KiB: event ring, stack table, text log.
+# Static memory, in KiB: event ring, stack table, text log; what pairs of probes keep, 0: no pairs.
 EVENTS_KB ?= 2048
 STACKS_KB ?= 1024
 TEXT_KB ?= 1024
+PAIRS_KB ?= 1024
 
 # Frames that are kept of a trace.
 FRAMES ?= 127
@@ -44,7 +45,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
-	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_FRAMES=$(FRAMES) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
+	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PAIRS_KB=$(PAIRS_KB) STACKBUF_FRAMES=$(FRAMES) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
 	STACKBUF_MODULE_VERSION=$(VERSION) STACKBUF_UNIT=$(UNIT) \
 	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
 
@@ -119,7 +120,8 @@ checked-sizes:
 	}; \
 	check EVENTS_KB '$(EVENTS_KB)' 262144 && \
 	check STACKS_KB '$(STACKS_KB)' 262144 && \
-	check TEXT_KB '$(TEXT_KB)' 4096
+	check TEXT_KB '$(TEXT_KB)' 4096 && \
+	{ [ '$(PAIRS_KB)' = 0 ] || check PAIRS_KB '$(PAIRS_KB)' 262144 24; }
 	@case '$(FRAMES)' in [89]|[1-9][0-9]|1[01][0-9]|12[0-7]) ;; \
 	*) $(call fail,FRAMES=$(FRAMES) is not a number of frames$(,) 8 to 127) ;; esac
 	@check() { \

@@ -199,9 +199,14 @@ MODULE_PARM_DESC(verify,
 
 #if STACKBUF_WITH_PROBES
 /* For root only: an address may have been written */
-module_param_cb(probe, &sbuf_probe_ops, NULL, 0600);
+module_param_cb(probe, &sbuf_probe_ops, &sbuf_probe_param, 0600);
 MODULE_PARM_DESC(probe,
 		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag, comma-separated; +... adds (default none)");
+#endif
+#if STACKBUF_PAIR_PAGES
+module_param_cb(pair, &sbuf_probe_ops, &sbuf_pair_param, 0600);
+MODULE_PARM_DESC(pair,
+		 "Keep what is open: OPEN@KEY[@VALUE]:CLOSE@KEY, both as probe takes them, or slab, page, offcpu; comma-separated (default none)");
 #endif
 
 NUMBER_PARAM(pid, sbuf_filter.pid, 0, PID_MAX_LIMIT, sbuf_filter_apply);

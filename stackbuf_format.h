@@ -61,6 +61,10 @@
 #ifndef STACKBUF_WITH_DEEPEST
 #define STACKBUF_WITH_DEEPEST	1
 #endif
+/* Memory for pairs, in KiB.  A reader finds their number of pages in stackbuf_info.pair_pages */
+#ifndef STACKBUF_PAIRS_KB
+#define STACKBUF_PAIRS_KB	0
+#endif
 
 /**
  * enum stackbuf_kind - contents of a page
@@ -69,6 +73,9 @@
  * @STACKBUF_EVENTS: events, in the array stackbuf_events
  * @STACKBUF_PROBES: probes, in the array stackbuf_info
  * @STACKBUF_DEPTHS: deepest stacks, in the array stackbuf_info
+ * @STACKBUF_PAIRS: pairs of probes, in the array stackbuf_info
+ * @STACKBUF_PAIR_STACKS: stacks that opened, in the array stackbuf_info
+ * @STACKBUF_PAIR_OPEN: what is open, in the array stackbuf_info
  * @STACKBUF_SNAPSHOT: in files that "stackbuf save" writes, never in memory
  */
 enum stackbuf_kind {
@@ -77,6 +84,9 @@ enum stackbuf_kind {
 	STACKBUF_EVENTS	= 3,
 	STACKBUF_PROBES	= 4,
 	STACKBUF_DEPTHS	= 5,
+	STACKBUF_PAIRS	= 6,
+	STACKBUF_PAIR_STACKS = 7,
+	STACKBUF_PAIR_OPEN = 8,
 	STACKBUF_SNAPSHOT = 16,
 };
 
@@ -235,7 +245,9 @@ enum stackbuf_probe_way {
  * @way:	enum stackbuf_probe_way
  * @lists:	for the module only
  * @how:	for the module only
- * @reserved:	0
+ * @pair:	number of its pair, from 1; 0: it is of the parameter probe
+ * @role:	in the pair: STACKBUF_PAIR_OPENS or STACKBUF_PAIR_CLOSES
+ * @value:	for the module only
  * @name:	as it was given, NUL-terminated
  */
 struct stackbuf_probe {
@@ -248,7 +260,9 @@ struct stackbuf_probe {
 	__u8 way;
 	__u8 lists;
 	__u8 how;
-	__u8 reserved[3];
+	__u8 pair;
+	__u8 role;
+	__u8 value;
 	char name[STACKBUF_PROBE_NAME];
 };
 
@@ -310,6 +324,132 @@ struct stackbuf_depths_page {
 	__u64 reserved[13];
 };
 
+#define STACKBUF_PAIR_OPENS	1	/* in stackbuf_probe.role */
+#define STACKBUF_PAIR_CLOSES	2
+
+/**
+ * struct stackbuf_pair - probes that open something and probes that close it
+ * @refused:	not opened: no event was recorded, or there was no room
+ * @reopened:	opened while it was open: it had been closed where no probe is
+ * @unmatched:	closed while it was not open, as what was opened before the pair was set is
+ * @time:	when it was set, ns, on the clock of events
+ * @probes:	probes that it has
+ * @reserved:	0
+ * @name:	as it was given, NUL-terminated; "": the entry is free
+ *
+ * Hits that the kernel has missed are counted by its probes.
+ */
+struct stackbuf_pair {
+	__u64 refused;
+	__u64 reopened;
+	__u64 unmatched;
+	__u64 time;
+	__u32 probes;
+	__u32 reserved[3];
+	char name[352];
+};
+
+#define STACKBUF_PAIRS_MAX	10
+
+/**
+ * struct stackbuf_pairs_page - pairs, the page of stackbuf_info after the deepest stacks
+ * @page:	kind STACKBUF_PAIRS, index as page of stackbuf_info
+ * @pair:	the pairs: number n is in @pair[n - 1]
+ * @reserved:	0
+ */
+struct stackbuf_pairs_page {
+	struct stackbuf_page page;
+	struct stackbuf_pair pair[STACKBUF_PAIRS_MAX];
+	__u64 reserved[8];
+};
+
+/* Times are counted by powers of two: below 128 ns, below 256, ..., 2^33 ns (8.6 s) and more */
+#define STACKBUF_PAIR_TIMES	28
+#define STACKBUF_PAIR_TIME_BITS	6
+
+/**
+ * struct stackbuf_pair_stack - what one stack has opened, in one pair
+ * @stack:	id of the stack, which stays in the table, and the number of the pair above bit 32;
+ *		0: the entry is free
+ * @sum:	of the times from open to closed, ns
+ * @longest:	of these, ns
+ * @closed:	how many were closed, by time
+ */
+struct stackbuf_pair_stack {
+	__u64 stack;
+	__u64 sum;
+	__u64 longest;
+	__u64 closed[STACKBUF_PAIR_TIMES];
+	__u64 reserved;
+};
+
+#define STACKBUF_PAGE_PAIR_STACKS	15
+
+/**
+ * struct stackbuf_pair_stacks_page - stacks that opened
+ * @page:	kind STACKBUF_PAIR_STACKS, index as page of stackbuf_info
+ * @reserved:	0
+ * @stack:	the stacks; free entries may lie between them
+ */
+struct stackbuf_pair_stacks_page {
+	struct stackbuf_page page;
+	__u64 reserved[28];
+	struct stackbuf_pair_stack stack[STACKBUF_PAGE_PAIR_STACKS];
+};
+
+/**
+ * struct stackbuf_pair_object - beside its key, what is open
+ * @time:	when it was opened, ns, on the clock of events
+ * @value:	its size, for instance
+ * @stack:	number of its struct stackbuf_pair_stack, counted over all pages from 1; 0 while it is
+ *		written or closed
+ * @reserved:	0
+ */
+struct stackbuf_pair_object {
+	__u64 time;
+	__u64 value;
+	__u32 stack;
+	__u32 reserved;
+};
+
+#define STACKBUF_PAIR_BUCKET	8
+
+/**
+ * struct stackbuf_pair_bucket - some of what is open, in no order
+ * @key:	which object it is; 0: the place is free
+ * @object:	the rest
+ */
+struct stackbuf_pair_bucket {
+	__u64 key[STACKBUF_PAIR_BUCKET];
+	struct stackbuf_pair_object object[STACKBUF_PAIR_BUCKET];
+};
+
+#define STACKBUF_PAGE_PAIR_BUCKETS	15
+
+/**
+ * struct stackbuf_pair_open_page - what is open
+ * @page:	kind STACKBUF_PAIR_OPEN, index as page of stackbuf_info
+ * @reserved:	0
+ * @bucket:	all of it
+ */
+struct stackbuf_pair_open_page {
+	struct stackbuf_page page;
+	__u64 reserved[28];
+	struct stackbuf_pair_bucket bucket[STACKBUF_PAGE_PAIR_BUCKETS];
+};
+
+/* Of the pages of pairs the first has the list, a quarter of the rest the stacks */
+#define STACKBUF_PAIR_PAGES		(STACKBUF_PAIRS_KB / 4)
+#define STACKBUF_PAIR_STACK_PAGES(pages)	((pages) / 4)
+#define STACKBUF_PAIR_OPEN_PAGES(pages)	((pages) - 1 - STACKBUF_PAIR_STACK_PAGES(pages))
+
+union stackbuf_pair_page {
+	struct stackbuf_page page;
+	struct stackbuf_pairs_page pairs;
+	struct stackbuf_pair_stacks_page stacks;
+	struct stackbuf_pair_open_page open;
+};
+
 #define STACKBUF_MODULES	32
 
 /**
@@ -365,10 +505,12 @@ struct stackbuf_module {
  * @module:		the last ones of these
  * @module_version:	version of stackbuf.ko, "" if unknown
  * @frames:		frames that are kept of one trace, at which it is cut
+ * @pair_pages:		pages of pairs, at the end
  * @reserved:		0
  * @counter:		counters
  * @probe:		probes
  * @depth:		deepest stacks
+ * @pair:		pairs
  */
 struct stackbuf_info {
 	struct stackbuf_page page;
@@ -405,10 +547,12 @@ struct stackbuf_info {
 	struct stackbuf_module module[STACKBUF_MODULES];
 	char module_version[16];
 	__u32 frames;
-	__u8 reserved[780];
+	__u32 pair_pages;
+	__u8 reserved[776];
 	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];
+	union stackbuf_pair_page pair[STACKBUF_PAIR_PAGES];
 };
 
 /**
@@ -800,8 +944,11 @@ static_assert(sizeof(struct stackbuf_probes_page) == STACKBUF_PAGE_SIZE, "probes
 static_assert(sizeof(struct stackbuf_depths_page) == STACKBUF_PAGE_SIZE, "depths page");
 static_assert(sizeof(struct stackbuf_module) == 88, "module");
 static_assert(sizeof(struct stackbuf_info) ==
-	      (1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES) *
-	      STACKBUF_PAGE_SIZE, "info pages");
+	      (1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES +
+	       STACKBUF_PAIR_PAGES) * STACKBUF_PAGE_SIZE, "info pages");
+static_assert(sizeof(struct stackbuf_pairs_page) == STACKBUF_PAGE_SIZE, "pairs page");
+static_assert(sizeof(struct stackbuf_pair_stacks_page) == STACKBUF_PAGE_SIZE, "pair stacks page");
+static_assert(sizeof(struct stackbuf_pair_open_page) == STACKBUF_PAGE_SIZE, "pair open page");
 static_assert(sizeof(struct stackbuf_stacks_page) == STACKBUF_PAGE_SIZE, "stacks page");
 static_assert(sizeof(struct stackbuf_stack) == 32, "stack");
 static_assert(sizeof(struct stackbuf_first) == 32, "first event");

@@ -27,6 +27,7 @@
 #include <linux/mutex.h>
 #include <linux/string.h>
 
+#include "pair.h"
 #include "recall.h"
 #include "ring.h"
 #include "text.h"
@@ -71,6 +72,7 @@ static void mark_referenced(void)
 		}
 		cond_resched();
 	}
+	sbuf_pair_mark(marked);
 	/* R4, with the smp_wmb() in take_page(): events that are gone have been counted */
 	smp_rmb();
 }

@@ -123,6 +123,13 @@ void __init sbuf_memory_init(void)
 	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++)
 		init_page_header(&info->depth[i].page, STACKBUF_DEPTHS,
 				 1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i);
+	info->pair_pages = STACKBUF_PAIR_PAGES;
+	for (i = 0; i < STACKBUF_PAIR_PAGES; i++)
+		init_page_header(&info->pair[i].page, !i ? STACKBUF_PAIRS :
+				 i <= STACKBUF_PAIR_STACK_PAGES(STACKBUF_PAIR_PAGES) ?
+				 STACKBUF_PAIR_STACKS : STACKBUF_PAIR_OPEN,
+				 1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES +
+				 STACKBUF_DEPTH_PAGES + i);
 	for (i = 0; i < SBUF_EVENT_PAGES; i++)
 		init_page_header(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
 	for (i = 0; i < SBUF_STACK_PAGES; i++) {

@@ -32,6 +32,7 @@
 
 #include "call.h"
 #include "function.h"
+#include "pair.h"
 #include "probe.h"
 #include "probe_resolve.h"
 #include "save.h"
@@ -91,7 +92,7 @@ static inline struct stackbuf_probe *probe_of_kprobe(struct kprobe *kprobe)
 static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct stackbuf_probe *probe = probe_of_kprobe(kprobe);
-	unsigned long ip = instruction_pointer(regs), tag = 0;
+	unsigned long ip = instruction_pointer(regs), tag = 0, value = 0;
 
 	WRITE_ONCE(probe->missed, kprobe->nmissed);
 	if (unlikely(!sbuf_probe_records(probe)))
@@ -102,10 +103,12 @@ static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As before the probed instruction, whichever way the probe is set */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	sbuf_save(&(const struct sbuf_save) {
-		  .from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
-		  .context = sbuf_kprobe_context(kprobe, regs),
-	});
+	if (probe->value)
+		value = regs_get_kernel_argument(regs, (probe->value & SBUF_VALUE_ARGUMENT) - 1);
+	sbuf_pair_hit(probe, &(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
+		.context = sbuf_kprobe_context(kprobe, regs),
+	}, value);
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
@@ -201,12 +204,18 @@ static int note_event(const struct sbuf_probe_request *request)
 	return request->event_err;
 }
 
+static inline unsigned int common_flags(const struct sbuf_probe_request *request)
+{
+	return (request->tag ? SBUF_TAGGED : 0) |
+	       (request->role == STACKBUF_PAIR_OPENS ? SBUF_OPENS : 0);
+}
+
 /* Set the probe of a request for an event.  Return 0 or an error, which has been logged */
 static int register_event(struct sbuf_probe_request *request)
 {
 	struct stackbuf_probe *probe = request->probe;
 
-	WRITE_ONCE(probe->how, SBUF_EVENT | (request->tag ? SBUF_TAGGED : 0));
+	WRITE_ONCE(probe->how, SBUF_EVENT | common_flags(request));
 	take_place(probe, STACKBUF_PROBE_BY_EVENT);
 	if (!request->event_err)
 		request->event_err = sbuf_tracepoint_set(event_of(probe), request->event,
@@ -240,7 +249,9 @@ static int register_function(const struct sbuf_probe_request *request, u8 list)
 	struct stackbuf_probe *probe = request->probe;
 	int err;
 
-	if (!request->site || request->offset || !sbuf_function_is_site(request->site))
+	/* A handler of ftrace does not know the pair */
+	if (!request->site || request->offset || request->pair ||
+	    !sbuf_function_is_site(request->site))
 		return 1;
 	err = sbuf_function_add(list, request->site, probe);
 	if (err)
@@ -292,7 +303,7 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 	if (err <= 0)
 		return err;
 	/* It may hit at once.  Without SBUF_PROBED that is saved like any other registers */
-	WRITE_ONCE(probe->how, request->tag ? SBUF_TAGGED : 0);
+	WRITE_ONCE(probe->how, common_flags(request));
 	take_place(probe, STACKBUF_PROBE_BY_KPROBE);
 	kprobe->pre_handler = handle_hit;
 	kprobe->offset = request->offset;
@@ -407,7 +418,8 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (probe->name[0] && !strncmp(probe->name, request->name, request->len) &&
-		    !probe->name[request->len])
+		    !probe->name[request->len] && probe->pair == request->pair &&
+		    probe->role == request->role)
 			return probe;
 	return NULL;
 }
@@ -423,12 +435,78 @@ static int take_entry(struct sbuf_probe_request *request, u8 lists)
 			continue;
 		memcpy(probe->name, request->name, request->len);
 		probe->tag = request->tag;
+		probe->pair = request->pair;
+		probe->role = request->role;
+		probe->value = request->value;
 		probe->lists = lists;
 		request->probe = probe;
 		return 0;
 	}
 	sbuf_refuse(request, "no room: %d probes are the most", STACKBUF_PROBES_MAX);
 	return -ENOSPC;
+}
+
+#if STACKBUF_PAIR_PAGES
+/* Give each pair a number: false if there is none left.  Those of names are kept in @pair */
+static bool number_pairs(struct sbuf_resolver *resolver)
+{
+	struct sbuf_probe_request *request;
+	struct stackbuf_pair *pair;
+
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+		pair = sbuf_pair_get(request->pair_name, request->pair_len);
+		if (!pair) {
+			pr_err("pair: %.*s: no room: %d pairs of up to %zu bytes are the most\n",
+			       (int)request->pair_len, request->pair_name, STACKBUF_PAIRS_MAX,
+			       sizeof(pair->name) - 1);
+			return false;
+		}
+		request->pair = sbuf_pair_number(pair);
+	}
+	return true;
+}
+
+/* Note which pairs have probes, and forget those that have none: their handlers are gone */
+static void settle_pairs(void)
+{
+	unsigned int probes[STACKBUF_PAIRS_MAX + 1] = { 0 }, i;
+	struct stackbuf_probe *probe;
+
+	for (i = 0; (probe = probe_at(i)); i++)
+		if (probe->name[0])
+			probes[probe->pair]++;
+	for (i = 0; i < STACKBUF_PAIRS_MAX; i++) {
+		struct stackbuf_pair *pair = &stackbuf_info.pair[0].pairs.pair[i];
+
+		if (pair->name[0] && (!probes[i + 1] || pair->probes != probes[i + 1]))
+			sbuf_pair_set(pair, probes[i + 1]);
+	}
+}
+#else
+static inline bool number_pairs(struct sbuf_resolver *resolver) { return true; }
+static inline void settle_pairs(void) { }
+#endif
+
+/* Of what this kernel may not have, something must be there at both ends of each pair */
+static int check_pairs(struct sbuf_resolver *resolver)
+{
+	struct sbuf_probe_request *request;
+	unsigned int has[STACKBUF_PAIRS_MAX + 1] = { 0 };
+	struct stackbuf_probe *probe;
+	unsigned int i;
+
+	for (i = 0; resolver->pairs && (probe = probe_at(i)); i++)
+		if (probe->lists & resolver->list)
+			has[probe->pair] |= BIT(probe->role);
+	for (request = resolver->request; resolver->pairs && request < sbuf_resolver_end(resolver);
+	     request++) {
+		if (has[request->pair] == (BIT(STACKBUF_PAIR_OPENS) | BIT(STACKBUF_PAIR_CLOSES)))
+			continue;
+		pr_err("pair: this kernel lacks what opens or closes it: %.*s\n",
+		       (int)request->len, request->name);
+		return -ENOENT;
+	}
+	return 0;
 }
 
 /* Step 1: everything that is requested is in the list @next, and set or pending */
@@ -440,6 +518,8 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	int err;
 
 	resolver->list = next;
+	if (resolver->pairs && !number_pairs(resolver))
+		return -ENOSPC;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		/* In the old list, or named before in this one */
 		request->probe = find_probe(request);
@@ -464,11 +544,13 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 		return err;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		err = request->fresh ? register_probe(request, next) : 0;
-		if (err)
+		if (err && !request->optional)
 			return err;
+		if (err)
+			WRITE_ONCE(request->probe->lists, request->probe->lists & ~next);
 		cond_resched();
 	}
-	return sbuf_functions_copy(next);
+	return check_pairs(resolver) ?: sbuf_functions_copy(next);
 }
 
 static int set_live_list(void *next)
@@ -520,6 +602,7 @@ static void drop_unlisted(void)
 			clear_probe(probe);
 		memset(probe, 0, sizeof(*probe));
 	}
+	settle_pairs();
 	mark_probes_changed();
 }
 
@@ -535,28 +618,40 @@ static void free_list(struct sbuf_resolver *resolver)
 	kvfree(resolver);
 }
 
-/* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
-static struct sbuf_resolver *parse_list(const char *text)
+/* Split the names of all requests, and look for events */
+static int parse_requests(struct sbuf_resolver *resolver)
 {
-	bool add = text[0] == '+';
-	struct sbuf_resolver *resolver = sbuf_resolver_of_list(text + add);
 	struct sbuf_probe_request *request;
 	int err;
 
-	if (!resolver)
-		return ERR_PTR(-ENOMEM);
-	resolver->add = add;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		err = sbuf_resolve_parse(request);
-		if (err) {
-			free_list(resolver);
-			return ERR_PTR(err);
-		}
+		if (err)
+			return err;
 		if (request->group)
 			request->event_err = sbuf_tracepoint_find(request->group, request->event,
 								  &request->event_file);
 	}
-	return resolver;
+	return 0;
+}
+
+/* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
+static struct sbuf_resolver *parse_list(const char *text, bool pairs)
+{
+	bool add = text[0] == '+';
+	struct sbuf_resolver *resolver = pairs ? sbuf_resolver_of_pairs(text) :
+						 sbuf_resolver_of_list(text + add);
+	int err;
+
+	if (IS_ERR_OR_NULL(resolver))
+		return resolver ?: ERR_PTR(-ENOMEM);
+	resolver->add = add;
+	resolver->pairs = pairs;
+	err = parse_requests(resolver);
+	if (!err)
+		return resolver;
+	free_list(resolver);
+	return ERR_PTR(err);
 }
 
 /* Make a list from parse_list(), if that is no error, the one that records */
@@ -570,10 +665,9 @@ static int write_list(struct sbuf_resolver *resolver)
 	lockdep_assert_held(&probe_mutex);
 	if (IS_ERR(resolver))
 		return PTR_ERR(resolver);
-	if (resolver->add)
-		for (i = 0; (probe = probe_at(i)); i++)
-			if (probe->lists)
-				WRITE_ONCE(probe->lists, probe->lists | next);
+	for (i = 0; (probe = probe_at(i)); i++)
+		if (probe->lists && (resolver->add || !probe->pair == resolver->pairs))
+			WRITE_ONCE(probe->lists, probe->lists | next);
 	err = make_list(resolver, next) ?: use_list(next);
 	sbuf_functions_detach(err ? next : old);
 	for (i = 0; (probe = probe_at(i)); i++)
@@ -753,11 +847,10 @@ void sbuf_probe_events(const struct module *module, bool coming)
 
 /* -------------------------------------------------------------- parameter --- */
 
-/* What insmod was given: written before init, set by it */
-static char *insmod_list;
+struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param = { .pairs = true };
 
 /* The parameter's file can be written before init and after exit */
-static enum { PROBE_PARAM_EARLY, PROBE_PARAM_OPEN, PROBE_PARAM_CLOSED } probe_param;
+static enum { PROBE_PARAM_EARLY, PROBE_PARAM_OPEN, PROBE_PARAM_CLOSED } probe_state;
 
 /*
  * The kernel calls the functions of a parameter under one lock for all parameters of a module.
@@ -792,11 +885,12 @@ static void unlock_probes(void)
 
 static bool is_open(void)
 {
-	return READ_ONCE(probe_param) == PROBE_PARAM_OPEN;
+	return READ_ONCE(probe_state) == PROBE_PARAM_OPEN;
 }
 
 static int set_probe_param(const char *value, const struct kernel_param *param)
 {
+	struct sbuf_probe_param *list = param->arg;
 	struct sbuf_resolver *resolver;
 	int err = -ENODEV;
 	bool open;
@@ -806,7 +900,7 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	release_params();
 	for (;;) {
 		open = is_open();
-		resolver = open ? parse_list(value) : NULL;
+		resolver = open ? parse_list(value, list->pairs) : NULL;
 		mutex_lock(&probe_mutex);
 		if (open == is_open())
 			break;
@@ -816,10 +910,10 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	}
 	if (open) {
 		err = write_list(resolver);
-	} else if (probe_param == PROBE_PARAM_EARLY) {
-		kfree(insmod_list);
-		insmod_list = kstrdup(value, GFP_KERNEL);
-		err = insmod_list ? 0 : -ENOMEM;
+	} else if (probe_state == PROBE_PARAM_EARLY) {
+		kfree(list->insmod);
+		list->insmod = kstrdup(value, GFP_KERNEL);
+		err = list->insmod ? 0 : -ENOMEM;
 	}
 	mutex_unlock(&probe_mutex);
 	free_list(resolver);
@@ -844,34 +938,44 @@ void sbuf_probe_update_missed(void)
 			WRITE_ONCE(probe->missed, kprobe_of(probe)->nmissed);
 }
 
+/* What a name of a list takes with a comma, a newline and the NUL; those that do not fit: ",..." */
+static int emit_name(char *buffer, int *len, int *cut, const char *name)
+{
+	if (*len + strlen(name) + 3 > PAGE_SIZE) {
+		*len = *cut + sysfs_emit_at(buffer, *cut, ",...");
+		return -ENOSPC;
+	}
+	*len += sysfs_emit_at(buffer, *len, "%s%s", *len ? "," : "", name);
+	/* The last place that leaves room for ",...", a newline and the NUL */
+	if (*len + 6 <= PAGE_SIZE)
+		*cut = *len;
+	return 0;
+}
+
 static int get_probe_param(char *buffer, const struct kernel_param *param)
 {
+	const struct sbuf_probe_param *list = param->arg;
 	struct stackbuf_probe *probe;
-	int len = 0, cut = 0;
+	int len = 0, cut = 0, err = 0;
 	unsigned int i;
 
 	lock_probes();
 	sbuf_probe_update_missed();
-	for (i = 0; (probe = probe_at(i)); i++) {
-		if (!probe->name[0])
-			continue;
-		/* With a comma, a newline and the NUL */
-		if (len + strlen(probe->name) + 3 > PAGE_SIZE) {
-			len = cut + sysfs_emit_at(buffer, cut, ",...");
-			break;
-		}
-		len += sysfs_emit_at(buffer, len, "%s%s", len ? "," : "", probe->name);
-		/* The last place that leaves room for ",...", a newline and the NUL */
-		if (len + 6 <= PAGE_SIZE)
-			cut = len;
-	}
+#if STACKBUF_PAIR_PAGES
+	for (i = 0; i < STACKBUF_PAIRS_MAX && list->pairs && !err; i++)
+		if (stackbuf_info.pair[0].pairs.pair[i].name[0])
+			err = emit_name(buffer, &len, &cut, stackbuf_info.pair[0].pairs.pair[i].name);
+#endif
+	for (i = 0; !list->pairs && !err && (probe = probe_at(i)); i++)
+		if (probe->name[0] && !probe->pair)
+			err = emit_name(buffer, &len, &cut, probe->name);
 	unlock_probes();
 	return len + sysfs_emit_at(buffer, len, "\n");
 }
 
 static void free_probe_param(void *arg)
 {
-	kfree(insmod_list);
+	kfree(((struct sbuf_probe_param *)arg)->insmod);
 }
 
 const struct kernel_param_ops sbuf_probe_ops = {
@@ -880,28 +984,53 @@ const struct kernel_param_ops sbuf_probe_ops = {
 	.free = free_probe_param,
 };
 
-int __init sbuf_probe_init(void)
+/* Not by write_list(""), which needs memory and could fail */
+static void drop_all(void)
 {
-	int err = sbuf_tracepoint_init();
-	struct sbuf_resolver *resolver;
-	char *list;
+	struct stackbuf_probe *probe;
+	unsigned int i;
 
-	if (err)
-		return err;
-	mutex_lock(&probe_mutex);
-	/* It may be written once more meanwhile */
-	while (!err && (list = insmod_list)) {
-		insmod_list = NULL;
+	for (i = 0; (probe = probe_at(i)); i++)
+		WRITE_ONCE(probe->lists, 0);
+	sbuf_functions_detach(sbuf_probe_live_list);
+	drop_unlisted();
+}
+
+/* Set what insmod was given.  It may be written once more meanwhile */
+static int __init set_early(struct sbuf_probe_param *list)
+{
+	struct sbuf_resolver *resolver;
+	int err = 0;
+	char *text;
+
+	while (!err && (text = list->insmod)) {
+		list->insmod = NULL;
 		mutex_unlock(&probe_mutex);
-		resolver = parse_list(list);
+		resolver = parse_list(text, list->pairs);
 		mutex_lock(&probe_mutex);
 		err = write_list(resolver);
 		mutex_unlock(&probe_mutex);
 		free_list(resolver);
-		kfree(list);
+		kfree(text);
 		mutex_lock(&probe_mutex);
 	}
-	WRITE_ONCE(probe_param, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);
+	return err;
+}
+
+int __init sbuf_probe_init(void)
+{
+	int err = sbuf_tracepoint_init();
+
+	if (err)
+		return err;
+	mutex_lock(&probe_mutex);
+	err = set_early(&sbuf_probe_param);
+	if (!err)
+		err = set_early(&sbuf_pair_param);
+	if (err)
+		drop_all();
+	/* What is written to the first meanwhile is refused from here on, or set */
+	WRITE_ONCE(probe_state, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);
 	mutex_unlock(&probe_mutex);
 	if (err)
 		sbuf_tracepoint_exit();
@@ -910,16 +1039,9 @@ int __init sbuf_probe_init(void)
 
 void sbuf_probe_exit(void)
 {
-	struct stackbuf_probe *probe;
-	unsigned int i;
-
 	mutex_lock(&probe_mutex);
-	/* Not by write_list(""), which needs memory and could fail */
-	for (i = 0; (probe = probe_at(i)); i++)
-		WRITE_ONCE(probe->lists, 0);
-	sbuf_functions_detach(sbuf_probe_live_list);
-	drop_unlisted();
-	WRITE_ONCE(probe_param, PROBE_PARAM_CLOSED);
+	drop_all();
+	WRITE_ONCE(probe_state, PROBE_PARAM_CLOSED);
 	mutex_unlock(&probe_mutex);
 	sbuf_tracepoint_exit();
 }

@@ -23,7 +23,13 @@ void sbuf_probe_exit(void);
 /* The bit of stackbuf_probe.lists that says: in the list that records */
 extern u8 sbuf_probe_live_list;
 
-/* Parameter probe */
+/* A parameter that is a list of probes, or of pairs of them */
+struct sbuf_probe_param {
+	bool pairs;
+	char *insmod;		/* what insmod was given: written before init, set by it */
+};
+
+extern struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param;
 extern const struct kernel_param_ops sbuf_probe_ops;
 
 /* Return true if a probe is in the list that records */

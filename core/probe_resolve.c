@@ -18,6 +18,7 @@
 
 #include "function.h"
 #include "modules.h"
+#include "pair.h"
 #include "probe_resolve.h"
 #include "symbol.h"
 #include "tracepoint.h"
@@ -27,6 +28,8 @@ int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 	struct va_format reason = { .fmt = fmt };
 	va_list args;
 
+	if (request->optional)
+		return -EINVAL;
 	va_start(args, fmt);
 	reason.va = &args;
 	pr_err("probe: %.*s: %pV\n", (int)request->len, request->name, &reason);
@@ -75,6 +78,97 @@ struct sbuf_resolver *sbuf_resolver_of_list(const char *text)
 	return resolver;
 }
 
+#if STACKBUF_PAIR_PAGES
+/*
+ * Count the places of a pair's end, separated by blanks, up to @end; put them into the requests
+ * from @request on if given
+ */
+static unsigned int split_end(const char *text, const char *end,
+			      const struct sbuf_probe_request *like,
+			      struct sbuf_probe_request *request)
+{
+	unsigned int n = 0;
+
+	while (text < end) {
+		const char *next = memchr(text, ' ', end - text) ?: end;
+
+		if (request) {
+			request[n] = *like;
+			request[n].name = text;
+			request[n].len = next - text;
+		}
+		n++;
+		text = next + 1;
+	}
+	return n;
+}
+
+/* The same of one pair, whose name is @text.  Return 0 after logging the reason if it is none */
+static unsigned int split_pair(const char *text, unsigned int len,
+			       struct sbuf_probe_request *request)
+{
+	const char *preset = sbuf_pair_preset(text, len), *from = preset ?: text;
+	const char *end = from + (preset ? strlen(preset) : len), *middle;
+	/* Its number follows when the lock of probes is held */
+	struct sbuf_probe_request like = {
+		.pair = 1, .role = STACKBUF_PAIR_OPENS, .pair_name = text, .pair_len = len,
+		.optional = preset,
+	};
+	unsigned int opens, closes;
+
+	/* A place may have colons of its own, but none after what it has as its key */
+	middle = memchr(from, preset ? '|' : '@', end - from);
+	if (middle && !preset)
+		middle = memchr(middle, ':', end - middle);
+	if (!middle || !memchr(middle, '@', end - middle)) {
+		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page or offcpu is accepted\n",
+		       (int)len, text);
+		return 0;
+	}
+	opens = split_end(from, middle, &like, request);
+	like.role = STACKBUF_PAIR_CLOSES;
+	closes = split_end(middle + 1, end, &like, request ? request + opens : NULL);
+	return opens + closes;
+}
+
+/* The same of all pairs of a list */
+static unsigned int split_pairs(const char *text, struct sbuf_resolver *resolver)
+{
+	unsigned int all = 0, n;
+
+	for (; *text; text += *text == ',') {
+		unsigned int len = strcspn(text, ",\n");
+
+		n = len ? split_pair(text, len, resolver ? resolver->request + all : NULL) : 0;
+		if (len && !n)
+			return -1U;
+		all += n;
+		text += len;
+		if (*text == '\n')
+			break;
+	}
+	return all;
+}
+
+struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text)
+{
+	unsigned int n = split_pairs(text, NULL);
+	struct sbuf_resolver *resolver;
+
+	if (n == -1U)
+		return ERR_PTR(-EINVAL);
+	resolver = sbuf_resolver_create(n);
+	if (resolver)
+		split_pairs(text, resolver);
+	return resolver;
+}
+#else
+struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text)
+{
+	return ERR_PTR(-EINVAL);
+}
+#endif
+
 static struct hlist_head *resolver_head(struct sbuf_resolver *resolver, const char *function,
 					size_t len)
 {
@@ -105,9 +199,29 @@ static int parse_event(struct sbuf_probe_request *request, char *text)
 	return 0;
 }
 
+/* @argN: what the object that a pair opens is worth; how many an array closes */
+static int parse_value(struct sbuf_probe_request *request, const char *word, unsigned int most)
+{
+	static const struct { const char *word; u8 kind; } kinds[] = {
+		{ "arg", 0 }, { "cache", SBUF_VALUE_CACHE }, { "order", SBUF_VALUE_ORDER },
+	};
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(kinds) && request->pair; i++) {
+		size_t len = strlen(kinds[i].word);
+
+		if (strncmp(word, kinds[i].word, len) || kstrtouint(word + len, 10, &n) || !n ||
+		    n > most || (kinds[i].kind && request->role == STACKBUF_PAIR_CLOSES))
+			continue;
+		request->value = n | kinds[i].kind;
+		return 0;
+	}
+	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN");
+}
+
 int sbuf_resolve_parse(struct sbuf_probe_request *request)
 {
-	char *text = request->text, *at, *plus, *colon;
+	char *text = request->text, *at, *plus, *colon, *value;
 	unsigned int n, most;
 	bool event;
 
@@ -121,6 +235,12 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	at = strchr(text, '@');
 	if (at) {
 		*at++ = '\0';
+		value = strchr(at, '@');
+		if (value) {
+			*value++ = '\0';
+			if (parse_value(request, value, most))
+				return -EINVAL;
+		}
 		if (!event && !strcmp(at, "retaddr")) {
 			request->tag = STACKBUF_PROBE_RETADDR;
 		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
@@ -156,7 +276,7 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 		request->module = text;
 		request->function = colon + 1;
 	}
-	request->pattern = strpbrk(request->function, "*?[");
+	request->pattern = !request->pair && strpbrk(request->function, "*?[");
 	if (!text[0] || !request->function[0] ||
 	    (request->module && strpbrk(request->module, " \t\"'*?[]{}()/\\")) ||
 	    strpbrk(request->function, request->pattern ? ": \t\"'{}()/\\" : ": \t\"']{}()/\\") ||

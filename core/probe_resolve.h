@@ -27,6 +27,10 @@ struct sbuf_probe_request {
 	bool module_loaded;
 	unsigned long site;		/* where ftrace may attach, or 0: then it takes a kprobe */
 	u8 tag;				/* as in struct stackbuf_probe */
+	u8 pair, role, value;		/* likewise */
+	const char *pair_name;		/* of the pair, not terminated */
+	unsigned int pair_len;		/* of that */
+	bool optional;			/* of a preset: this kernel may not have it */
 	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
 	bool fresh;			/* it is to be set: the entry is new */
 	u32 functions, left_out;	/* of the entry, before a module came */
@@ -44,6 +48,7 @@ struct sbuf_resolver {
 	struct hlist_head head[256];	/* those to look for, by @function */
 	struct hlist_head patterns;	/* likewise, those that are patterns */
 	bool add;			/* what is in the list that records stays */
+	bool pairs;			/* a list of pairs, which replaces these only */
 	u8 list;			/* to which functions that patterns match are added */
 	int err;			/* why that failed, or 0 */
 	unsigned int matches;
@@ -63,6 +68,9 @@ static inline struct sbuf_probe_request *sbuf_resolver_end(struct sbuf_resolver 
  */
 struct sbuf_resolver *sbuf_resolver_create(unsigned int nr);
 struct sbuf_resolver *sbuf_resolver_of_list(const char *text);
+
+/* The same for a list of pairs; or an error, which has been logged */
+struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text);
 
 /* Split a request's name.  Return 0, or -EINVAL after logging the reason */
 int sbuf_resolve_parse(struct sbuf_probe_request *request);

@@ -213,6 +213,8 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 		result = sbuf_recall_or_walk(&save, NULL, true);
 		if (result <= 0)
 			sbuf_filter_undo_admit();
+	} else if (save.flags & SBUF_OPENS && sbuf_recording()) {
+		result = SBUF_NOT_ADMITTED;
 	}
 	preempt_enable_notrace();
 	return result;

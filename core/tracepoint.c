@@ -26,6 +26,7 @@
 
 #include "call.h"
 #include "modules.h"
+#include "pair.h"
 #include "probe.h"
 #include "tracepoint.h"
 
@@ -52,8 +53,12 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, struct
 	unsigned int flags = READ_ONCE(of->probe->how);
 	unsigned long tag = 0;
 
+	unsigned long value = 0;
+
 	if (of->probe->tag)
 		tag = regs_get_kernel_argument(regs, of->probe->tag);
+	if (of->probe->value)
+		value = regs_get_kernel_argument(regs, of->probe->value & SBUF_VALUE_ARGUMENT);
 	sbuf_arch_regs_of_caller(at, regs);
 	if (instruction_pointer(at) - of->iterator <= of->size) {
 #if SBUF_HAVE_RECORDS
@@ -66,19 +71,21 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, struct
 		flags |= SBUF_SKIP;
 #endif
 	}
-	sbuf_save(&(const struct sbuf_save) {
-		  .from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags, .context = context,
-	});
+	sbuf_pair_hit(of->probe, &(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags, .context = context,
+	}, value);
 }
 #endif
 
 #if !SBUF_CHECKED_CALLS
-static noinline void save_event(const struct sbuf_event_probe *of, unsigned long tag,
-				const unsigned long *frame)
+/* @arg: its arguments, for a pair */
+static __always_inline void save_event(const struct sbuf_event_probe *of, unsigned long tag,
+				       const unsigned long *frame, const unsigned long *arg)
 {
 	const struct sbuf_cpu *cpu = raw_cpu_ptr(sbuf_cpu);
 	enum stackbuf_context context = sbuf_context_of(preempt_count());
 	unsigned int flags = READ_ONCE(of->probe->how);
+	struct sbuf_save save;
 
 	if (unlikely(!sbuf_probe_records(of->probe)))
 		return;
@@ -93,13 +100,43 @@ static noinline void save_event(const struct sbuf_event_probe *of, unsigned long
 		else
 			flags |= SBUF_SKIP;
 	}
-	sbuf_save(&(const struct sbuf_save) {
-		  .from = SBUF_FRAME, .frame = frame, .tag = tag, .flags = flags,
-		  .context = context,
-	});
+	save = (struct sbuf_save){
+		.from = SBUF_FRAME, .frame = frame, .tag = tag, .flags = flags, .context = context,
+	};
+	if (arg)
+		sbuf_pair_hit(of->probe, &save, of->probe->value ?
+			      arg[(of->probe->value & SBUF_VALUE_ARGUMENT) - 1] : 0);
+	else
+		sbuf_save(&save);
 }
 
-NOKPROBE_SYMBOL(save_event);
+/* Apart, so that a walk leaves out this frame */
+static noinline void save_alone(const struct sbuf_event_probe *of, unsigned long tag,
+				const unsigned long *frame)
+{
+	save_event(of, tag, frame, NULL);
+}
+
+NOKPROBE_SYMBOL(save_alone);
+
+static noinline void save_pair(const struct sbuf_event_probe *of, const unsigned long *frame,
+			       const unsigned long *arg)
+{
+	save_event(of, arg[of->probe->tag - 1], frame, arg);
+}
+
+NOKPROBE_SYMBOL(save_pair);
+
+static noinline __no_stack_protector void handle_pair(void *of, unsigned long arg1,
+						      unsigned long arg2, unsigned long arg3,
+						      unsigned long arg4, unsigned long arg5)
+{
+	const unsigned long arg[] = { arg1, arg2, arg3, arg4, arg5 };
+
+	save_pair(of, __builtin_frame_address(0), arg);
+}
+
+NOKPROBE_SYMBOL(handle_pair);
 
 /* What is registered: a function for each argument that may be the tag */
 #define HANDLER(name, tag)								\
@@ -107,7 +144,7 @@ static noinline __no_stack_protector void name(void *of, unsigned long arg1,	\
 					       unsigned long arg2, unsigned long arg3,	\
 					       unsigned long arg4, unsigned long arg5)	\
 {											\
-	save_event(of, tag, __builtin_frame_address(0));				\
+	save_alone(of, tag, __builtin_frame_address(0));				\
 }
 
 HANDLER(handle_event, 0)
@@ -128,14 +165,19 @@ static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 	handle_event, handle_arg1, handle_arg2, handle_arg3, handle_arg4, handle_arg5,
 };
 
+static inline void *handler_of(const struct sbuf_event_probe *of)
+{
+	return of->probe->pair ? handle_pair : handler[of->probe->tag];
+}
+
 static inline int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)
 {
-	return tracepoint_probe_register(of->tracepoint, handler[of->probe->tag], of);
+	return tracepoint_probe_register(of->tracepoint, handler_of(of), of);
 }
 
 static inline void detach(struct sbuf_event_probe *of)
 {
-	tracepoint_probe_unregister(of->tracepoint, handler[of->probe->tag], of);
+	tracepoint_probe_unregister(of->tracepoint, handler_of(of), of);
 }
 
 #elif SBUF_EVENTS_BY_STUB

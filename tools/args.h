@@ -12,8 +12,8 @@
 
 /* Ways to use a command: "count" is three of them.  Those of one name are neighbours */
 enum command_id {
-	INFO, TEXT, LOG, REPORT, LIFE, COUNT, COUNT_PATTERN, COUNT_LIST, DEPTH, SNOOP, SAVE, DIFF,
-	METRICS, DECODE,
+	INFO, TEXT, LOG, REPORT, LIFE, LEAKS, LATENCY, OFFCPU, COUNT, COUNT_PATTERN, COUNT_LIST, DEPTH,
+	SNOOP, SAVE, DIFF, METRICS, DECODE,
 	COMMANDS
 };
 
@@ -24,7 +24,7 @@ enum option_id {
 	OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES,
 	OPT_FORCE, OPT_COMPAT, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
 	OPT_DURATION, OPT_CGROUP, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE,
-	OPT_LIST,
+	OPT_LIST, OPT_OLDER,
 	OPTIONS
 };
 
@@ -103,6 +103,7 @@ extern const struct option option_table[OPTIONS];
  * @number: of -n
  * @interval: of -i, ns
  * @duration: of -D, ns
+ * @older: of --older, ns
  * @context: popt's, of the options before the command
  * @context_after: popt's, of the options after the command
  * @options: its table
@@ -118,7 +119,7 @@ struct args {
 	char *vmlinux, *flame, *to, *prefix, *cgroup;
 	const char **word;
 	u64 given;
-	u64 number, interval, duration;
+	u64 number, interval, duration, older;
 	poptContext context, context_after;
 	struct poptOption *options, *options_after;
 	const char **after;

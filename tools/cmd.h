@@ -25,6 +25,7 @@ void cmd_diff(struct args *a);
 void cmd_decode(struct args *a);
 void cmd_list(struct args *a);
 void cmd_watch(struct args *a);
+void cmd_pairs(struct args *a);
 
 /* Read the source, only what is known before any event if @live; prepare what the output needs */
 void cmd_begin(struct session *s, struct args *a, bool live);

@@ -37,6 +37,31 @@ const struct command command_table[COMMANDS] = {
 		"                                    allocated, used, freed, used again, if the probes\n"
 		"                                    or the calls record its address as their tag",
 	},
+	[LEAKS] = {
+		.name = "leaks", .words = "[OPEN CLOSE]", .max = 2, .run = cmd_pairs,
+		.text = "what was opened and not closed, by stack: allocated, not freed",
+		.example =
+		"Prints what is open where pairs are set (parameter pair); else sets one, until Ctrl-C:\n"
+		"  stackbuf leaks -D 60              slab objects of a minute that were not freed\n"
+		"  stackbuf leaks page               pages; --older 10: only those older than 10 s\n"
+		"  stackbuf leaks fget@retaddr ...   see stackbuf(4) for OPEN@KEY[@VALUE] and CLOSE@KEY\n"
+		"  stackbuf -f FILE leaks            of a machine that stopped with pairs set",
+	},
+	[LATENCY] = {
+		.name = "latency", .words = "[OPEN CLOSE]", .max = 2, .run = cmd_pairs,
+		.text = "how long what was closed had been open, by the stack that opened",
+		.example =
+		"  stackbuf latency -D 10 mutex_lock@arg1 mutex_unlock@arg1\n"
+		"  stackbuf latency -v t:block:block_rq_issue@arg1 t:block:block_rq_complete@arg1\n"
+		"                                    -v: with a histogram",
+	},
+	[OFFCPU] = {
+		.name = "offcpu", .run = cmd_pairs,
+		.text = "time off CPU, by the stack that went to sleep or was preempted",
+		.example =
+		"  stackbuf offcpu -D 10             ten seconds\n"
+		"  stackbuf offcpu -D 10 --flame offcpu.svg",
+	},
 	[COUNT] = {
 		.name = "count", .show = cmd_count,
 		.lack = "a PATTERN is missing (see stackbuf count -h)",
@@ -167,12 +192,13 @@ static const char *set_duration(void *field, const char *value)
 
 #define COUNTS		(BIT(COUNT) | BIT(COUNT_PATTERN))
 #define WATCHES		(BIT(COUNT_PATTERN) | BIT(SNOOP))
+#define PAIRS		(BIT(LEAKS) | BIT(LATENCY) | BIT(OFFCPU))
 /* Those that choose among events, and name their frames */
 #define OF_EVENTS	(BIT(LOG) | BIT(REPORT) | BIT(LIFE) | COUNTS | BIT(SNOOP))
 #define OF_FRAMES	(OF_EVENTS | BIT(TEXT))
 #define SUMS		(BIT(LOG) | COUNTS | BIT(SNOOP) | BIT(DIFF))
 /* bcc's letters, after these names alone */
-#define OWN(c)		.own_letter = (c), .own_for = COUNTS | BIT(SNOOP)
+#define OWN(c)		.own_letter = (c), .own_for = COUNTS | PAIRS | BIT(SNOOP)
 #define ALL		(BIT(COMMANDS) - 1)
 #define OF_SOURCE	(ALL & ~(BIT(DECODE) | BIT(DIFF) | BIT(COUNT_LIST)))
 
@@ -218,25 +244,25 @@ const struct option option_table[OPTIONS] = {
 		.text = "only these stacks, as 1 or 1,5-9" },
 	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_EVENTS, .past = true,
 		.filters = true, .text = "only the newest N of the events chosen" },
-	[OPT_TOP] = { .name = "top", .value = "N", .commands = COUNTS | BIT(DIFF) | BIT(METRICS),
+	[OPT_TOP] = { .name = "top", .value = "N", .commands = COUNTS | PAIRS | BIT(DIFF) | BIT(METRICS),
 		SETS(set_top, output.top), .text = "only the N most frequent stacks" },
 	[OPT_PERCENT] = { .name = "percent", .commands = COUNTS | BIT(DIFF),
 		SETS(set_flag, output.percent),
 		.text = "totals also as percentages of all events counted" },
 	[OPT_FOLDED] = { .name = "folded", .own_letter = 'f', .own_for = COUNTS,
-		.commands = SUMS | BIT(DECODE), .format = FORMAT_FOLDED,
+		.commands = SUMS | PAIRS | BIT(DECODE), .format = FORMAT_FOLDED,
 		.text = "one line a stack, for flame graphs" },
 	[OPT_PREFIX] = { .name = "prefix", .value = "WORD", .commands = COUNTS,
 		SETS(set_prefix, prefix),
 		.text = "--folded: a frame in front of each stack, as the machine's name" },
 	[OPT_JSON] = { .name = "json", .format = FORMAT_JSON,
-		.commands = SUMS | BIT(COUNT_LIST) | BIT(LIFE) | BIT(INFO) | BIT(DEPTH),
+		.commands = SUMS | PAIRS | BIT(COUNT_LIST) | BIT(LIFE) | BIT(INFO) | BIT(DEPTH),
 		.text = "one JSON object a line" },
 	[OPT_PERF] = { .name = "perf", .commands = BIT(LOG) | BIT(SNOOP), .format = FORMAT_PERF,
 		.text = "as \"perf script\" prints" },
 	[OPT_PPROF] = { .name = "pprof", .commands = SUMS, .format = FORMAT_PPROF,
 		.text = "a profile for pprof, gzipped" },
-	[OPT_FLAME] = { .name = "flame", .value = "FILE.svg", .commands = SUMS | BIT(DECODE),
+	[OPT_FLAME] = { .name = "flame", .value = "FILE.svg", .commands = SUMS | PAIRS | BIT(DECODE),
 		.format = FORMAT_FLAME, SETS(set_text, flame),
 		.text = "write a flame graph, to be opened in a browser" },
 	[OPT_WALL] = { .name = "wall", .commands = BIT(LOG) | BIT(LIFE) | BIT(SNOOP),
@@ -267,8 +293,8 @@ const struct option option_table[OPTIONS] = {
 		.commands = BIT(COUNT_PATTERN), .own = true, .timed = true,
 		SETS(set_duration, interval),
 		.text = "print totals at this interval: seconds, or with a unit: 500ms, 2m, 1h" },
-	[OPT_DURATION] = { .name = "duration", OWN('D'), .value = "TIME", .commands = WATCHES,
-		.own = true, .timed = true, SETS(set_duration, duration),
+	[OPT_DURATION] = { .name = "duration", OWN('D'), .value = "TIME",
+		.commands = WATCHES | PAIRS, .own = true, .timed = true, SETS(set_duration, duration),
 		.text = "end after this time: seconds, or with a unit: 500ms, 2m, 1h" },
 	[OPT_CGROUP] = { .name = "cgroup", .value = "PATH", .commands = WATCHES, .own = true,
 		.timed = true, SETS(set_text, cgroup),
@@ -282,9 +308,12 @@ const struct option option_table[OPTIONS] = {
 		.text = "frames with their offset in the function" },
 	[OPT_PERPID] = { .name = "perpid", OWN('P'), .commands = BIT(COUNT_PATTERN), .own = true,
 		.text = "count each process separately" },
-	[OPT_VERBOSE] = { .name = "verbose", OWN('v'), .commands = WATCHES, .own = true,
-		.text = "snoop: command, process and CPU; count: addresses" },
+	[OPT_VERBOSE] = { .name = "verbose", OWN('v'), .commands = WATCHES | PAIRS, .own = true,
+		.text = "snoop: command, process and CPU; count: addresses; latency: a histogram" },
 	[OPT_LIST] = { .name = "list", OWN('l'), .commands = BIT(COUNT_LIST), .own = true,
 		.text = "set no probe: list the functions that match, with their parameters (@arg1 etc.)",
 	},
+	[OPT_OLDER] = { .name = "older", .value = "TIME", .commands = BIT(LEAKS), .own = true,
+		SETS(set_duration, older),
+		.text = "only what has been open for longer: seconds, or with a unit: 500ms, 2m, 1h" },
 };

@@ -8,6 +8,7 @@
 
 #include <shim.h>
 
+#include "core/pair.h"
 #include "core/save.h"
 #include "check.h"
 #include "paths.h"
@@ -29,7 +30,7 @@ static struct path {
 } *path;
 
 struct context {
-	u64 random, number, attempted, refused, gone, right, wrong;
+	u64 random, number, attempted, refused, gone, right, wrong, opened, closed;
 	u64 *recorded;		/* by path */
 	struct { u32 id, path; } earlier[16];
 	struct task_struct sleeper;
@@ -100,6 +101,70 @@ static int right(u32 id, const struct path *p)
 	       !memcmp(trace.pc, p->pc, nr * sizeof(*p->pc)) ? 1 : -1;
 }
 
+/* What is open, for any CPU and context to close */
+static u64 mailbox[64];
+
+static const struct stackbuf_probe opens = { .pair = 1, .role = STACKBUF_PAIR_OPENS };
+static const struct stackbuf_probe closes = { .pair = 1, .role = STACKBUF_PAIR_CLOSES };
+
+/* As a handler: a grace period waits for all of it, and interrupts may not wait for one */
+static u32 save_and_open(struct context *c, struct pt_regs *regs, u64 tag)
+{
+	u64 key = tag << 8 >> 8 | 1UL << 56, was;
+	unsigned long flags;
+	u32 id;
+
+	raw_local_irq_save(flags);
+	id = stackbuf_save_regs(regs, tag);
+	sbuf_pair_open(&opens, key, 1, id ? id : (s64)SBUF_NOT_ADMITTED);
+	raw_local_irq_restore(flags);
+	if (!id)
+		return 0;
+	c->opened++;
+	was = xchg(&mailbox[next_random(c) % 64], key);
+	if (was) {
+		c->closed++;
+		sbuf_pair_close(&closes, was, 0);
+	}
+	return id;
+}
+
+/* What was opened and is closed again is in the sums, what is open in the table, or was refused */
+static unsigned int check_pair(u64 opened, u64 closed)
+{
+	const struct stackbuf_pair *pair = &stackbuf_info.pair[0].pairs.pair[0];
+	u64 open = 0, in_sums = 0;
+	unsigned int i, k, n, problems = 0;
+	struct stackbuf_trace trace;
+	u8 flags;
+
+	for (i = 1; i < STACKBUF_PAIR_PAGES; i++) {
+		const union stackbuf_pair_page *page = &stackbuf_info.pair[i];
+
+		for (k = 0; page->page.kind == STACKBUF_PAIR_STACKS && k < STACKBUF_PAGE_PAIR_STACKS; k++) {
+			const struct stackbuf_pair_stack *stack = &page->stacks.stack[k];
+
+			for (n = 0; n < STACKBUF_PAIR_TIMES; n++)
+				in_sums += stack->closed[n];
+			if (stack->stack && !sbuf_table_trace(&trace, (u32)stack->stack, &flags)) {
+				printf("problem: stack %u of a pair is gone\n", (u32)stack->stack);
+				problems++;
+			}
+		}
+		for (k = 0; page->page.kind == STACKBUF_PAIR_OPEN && k < STACKBUF_PAGE_PAIR_BUCKETS; k++)
+			for (n = 0; n < STACKBUF_PAIR_BUCKET; n++)
+				open += page->open.bucket[k].key[n] && page->open.bucket[k].object[n].stack;
+	}
+	printf("opened %llu closed %llu open %llu refused %llu unmatched %llu reopened %llu\n", opened,
+	       in_sums, open, pair->refused, pair->unmatched, pair->reopened);
+	if (opened != in_sums + open + pair->refused || closed != in_sums + pair->unmatched ||
+	    pair->unmatched > pair->refused || pair->reopened) {
+		printf("problem: a pair's sums do not agree\n");
+		problems++;
+	}
+	return problems;
+}
+
 static void save(unsigned int level)
 {
 	struct context *c = &cpu_of[shim_cpu].context[level];
@@ -124,7 +189,9 @@ static void save(unsigned int level)
 			xchg(&shim_unwatched[shim_cpu], 0);
 	} else {
 		path_build(p, end, random, &regs);
-		if (random >> 28 == 14)
+		if (random >> 28 == 13)
+			id = save_and_open(c, &regs, tag);
+		else if (random >> 28 == 14)
 			id = sbuf_save(&(const struct sbuf_save) {
 				.from = SBUF_REGS, .regs = &regs,
 				.context = sbuf_context_of(preempt_count()),
@@ -438,7 +505,7 @@ static void usage(void)
 int main(int argc, char **argv)
 {
 	u64 attempted = 0, refused = 0, gone = 0, is_right = 0, wrong = 0, by[CONTEXTS] = {};
-	u64 lost, all = 0;
+	u64 lost, all = 0, opened = 0, closed = 0;
 	unsigned int problems, i, k, n;
 	u64 *recorded, start;
 	int opt;
@@ -517,6 +584,8 @@ int main(int argc, char **argv)
 			gone += c->gone;
 			is_right += c->right;
 			wrong += c->wrong;
+			opened += c->opened;
+			closed += c->closed;
 			for (n = 0; n < paths; n++) {
 				recorded[n] += c->recorded[n];
 				all += c->recorded[n];
@@ -524,7 +593,7 @@ int main(int argc, char **argv)
 		}
 	}
 	make_copy();
-	problems = check_arrays(&copy, true, recorded, paths);
+	problems = check_arrays(&copy, true, recorded, paths) + check_pair(opened, closed);
 	lost = sbuf_counter(STACKBUF_LOST_OFF) + sbuf_counter(STACKBUF_LOST_NESTED) +
 	       sbuf_counter(STACKBUF_LOST_TABLE) + sbuf_counter(STACKBUF_LOST_PAGE) +
 	       sbuf_counter(STACKBUF_LOST_EMPTY) + sbuf_counter(STACKBUF_KEPT_OUT) +

@@ -12,6 +12,7 @@
  *   stopped DIR                the same for a machine that stopped at any time
  *   events DIR                 every event, one per line, in the order of pages
  *   stacks DIR                 every stack: id, total, frames, cut, addresses
+ *   pairs DIR                  what is open and what was closed, of each pair
  *   tags DIR FILE N PATHS      compare the ring after "tags N PATHS" of
  *                              stackbuf_test with FILE, its output
  *   watch TEXT STOP            read and check the text log repeatedly until the
@@ -119,6 +120,12 @@ struct arrays {
 	size_t info_size, events_size, stacks_size, text_size;
 };
 
+/* Pages of pairs follow: how many is in the first page */
+static size_t info_bytes(const struct stackbuf_info *info)
+{
+	return sizeof(*info) + (size_t)info->pair_pages * PAGE;
+}
+
 static void load(struct arrays *a, const char *dir)
 {
 	char name[4096];
@@ -131,7 +138,7 @@ static void load(struct arrays *a, const char *dir)
 	a->stacks = (void *)slurp(name, &a->stacks_size);
 	snprintf(name, sizeof(name), "%s/text", dir);
 	a->text = slurp(name, &a->text_size);	/* last: what it lacks was pending before */
-	if (a->info_size != sizeof(*a->info))
+	if (a->info_size < PAGE || a->info_size != info_bytes(a->info))
 		die("%s/info: %zu bytes", dir, a->info_size);
 }
 
@@ -170,6 +177,95 @@ static uint64_t lost(const struct arrays *a, enum stackbuf_counter why)
 	return sum;
 }
 
+static const void *pair_page(const struct stackbuf_info *info, unsigned int i)
+{
+	return (const char *)(info + 1) + (size_t)i * PAGE;
+}
+
+static void check_pairs(const struct stackbuf_info *info)
+{
+	unsigned int n = info->pair_pages, stacks = n / 4, i;
+
+	for (i = 0; i < n; i++) {
+		const struct stackbuf_pair_open_page *page = pair_page(info, i);
+
+		check_page(&page->page, !i ? STACKBUF_PAIRS : i <= stacks ? STACKBUF_PAIR_STACKS :
+			   STACKBUF_PAIR_OPEN, sizeof(*info) / PAGE + i, info->page.instance);
+		if (i && !all_zero(page->reserved, sizeof(page->reserved)))
+			problem("pairs page %u: reserved bytes in use", i);
+	}
+}
+
+/* The stacks that opened stay in the table */
+static bool has_stack(const struct arrays *a, uint32_t id)
+{
+	uint32_t at = id & ((1ULL << a->info->id_bits) - 1);
+
+	return at % 64 && at / 64 < a->stacks_size / PAGE &&
+	       ((const struct stackbuf_stack *)a->stacks[at / 64].granule[at % 64 - 1])->id == id;
+}
+
+static void cmd_pairs(const char *dir)
+{
+	struct arrays all, *a = &all;
+	unsigned int n, stacks, number, i, k, m;
+
+	load(a, dir);
+	n = a->info->pair_pages;
+	stacks = n / 4;
+	for (number = 1; n && number <= STACKBUF_PAIRS_MAX; number++) {
+		const struct stackbuf_pairs_page *list = pair_page(a->info, 0);
+		const struct stackbuf_pair *pair = &list->pair[number - 1];
+		uint64_t open = 0, value = 0, half = 0, closed = 0, sum = 0, other = 0;
+
+		if (!pair->name[0])
+			continue;
+		for (i = 1; i <= stacks; i++) {
+			const struct stackbuf_pair_stacks_page *page = pair_page(a->info, i);
+
+			for (k = 0; k < STACKBUF_PAGE_PAIR_STACKS; k++) {
+				if (page->stack[k].stack >> 32 != number)
+					continue;
+				if (!has_stack(a, page->stack[k].stack))
+					problem("pair %u: stack %" PRIu64 " is gone", number,
+						(uint64_t)page->stack[k].stack & 0xffffffff);
+				sum += page->stack[k].sum;
+				for (m = 0; m < STACKBUF_PAIR_TIMES; m++)
+					closed += page->stack[k].closed[m];
+			}
+		}
+		for (i = 1 + stacks; i < n; i++) {
+			const struct stackbuf_pair_open_page *page = pair_page(a->info, i);
+
+			for (k = 0; k < STACKBUF_PAGE_PAIR_BUCKETS * STACKBUF_PAIR_BUCKET; k++) {
+				const struct stackbuf_pair_bucket *b = &page->bucket[k / STACKBUF_PAIR_BUCKET];
+				const struct stackbuf_pair_object *o = &b->object[k % STACKBUF_PAIR_BUCKET];
+				const struct stackbuf_pair_stacks_page *of;
+
+				if (!b->key[k % STACKBUF_PAIR_BUCKET])
+					continue;
+				m = o->stack - 1;
+				if (!o->stack || m / STACKBUF_PAGE_PAIR_STACKS >= stacks) {
+					half++;
+					continue;
+				}
+				of = pair_page(a->info, 1 + m / STACKBUF_PAGE_PAIR_STACKS);
+				if (of->stack[m % STACKBUF_PAGE_PAIR_STACKS].stack >> 32 != number) {
+					other++;
+					continue;
+				}
+				open++;
+				value += o->value;
+			}
+		}
+		printf("pair %u open %" PRIu64 " value %" PRIu64 " half %" PRIu64 " other %" PRIu64
+		       " closed %" PRIu64 " sum %" PRIu64 " refused %" PRIu64 " reopened %" PRIu64
+		       " unmatched %" PRIu64 " name %s\n", number, open, value, half, other, closed,
+		       sum, (uint64_t)pair->refused, (uint64_t)pair->reopened,
+		       (uint64_t)pair->unmatched, pair->name);
+	}
+}
+
 static void check_info(const struct arrays *a)
 {
 	const struct stackbuf_info *info = a->info;
@@ -194,6 +290,7 @@ static void check_info(const struct arrays *a)
 		if (!all_zero(info->depth[i].reserved, sizeof(info->depth[i].reserved)))
 			problem("depths page %d: reserved bytes in use", i);
 	}
+	check_pairs(info);
 	if (!info->page.instance || info->page.instance != info->load_realtime_ns)
 		problem("instance %" PRIx64 ", load_realtime_ns %" PRIx64,
 			(uint64_t)info->page.instance, (uint64_t)info->load_realtime_ns);
@@ -1340,10 +1437,10 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 
 		if (end - p < PAGE)
 			break;
-		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > STACKBUF_DEPTHS ||
+		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > STACKBUF_PAIR_OPEN ||
 		    !h->instance)
 			continue;
-		/* Pages of probes and depths follow info in its array */
+		/* Pages of probes, depths and pairs follow info in its array */
 		kind = h->kind > STACKBUF_EVENTS ? STACKBUF_INFO : h->kind;
 		add_found(&(struct found) { h->instance, h->seq, kind, h->index, p });
 	}
@@ -1387,7 +1484,7 @@ static void cmd_carve(const char *name, const char *dir, unsigned int seed)
 	a.events_size = info->events_size;
 	a.stacks_size = info->stacks_size;
 	a.text_size = info->text_size;
-	if (a.info_size != sizeof(*info) || a.events_size > 1 << 28 || a.stacks_size > 1 << 28 ||
+	if (a.info_size != info_bytes(info) || a.events_size > 1 << 28 || a.stacks_size > 1 << 28 ||
 	    a.text_size > 1 << 28)
 		die("%s: stackbuf_info makes no sense", name);
 	a.text = grab(a.text_size);
@@ -1477,7 +1574,7 @@ static void read_snapshot(struct arrays *a, char *buf, const char *name)
 	a->events_size = a->info->events_size;
 	a->stacks_size = a->info->stacks_size;
 	a->text_size = a->info->text_size;
-	if (a->info_size != sizeof(*a->info) ||
+	if (a->info_size != info_bytes(a->info) ||
 	    a->info_size + a->events_size + a->stacks_size + a->text_size != (size_t)len)
 		die("%s: %zd bytes do not fit together", name, len);
 	a->events = (void *)(buf + a->info_size);
@@ -1568,6 +1665,8 @@ int main(int argc, char **argv)
 		cmd_events(argv[2]);
 	else if (!strcmp(what, "stacks") && argc == 3)
 		cmd_stacks(argv[2]);
+	else if (!strcmp(what, "pairs") && argc == 3)
+		cmd_pairs(argv[2]);
 	else if (!strcmp(what, "tags") && argc == 6)
 		cmd_tags(argv[2], argv[3], strtoull(argv[4], NULL, 0), atoi(argv[5]));
 	else if (!strcmp(what, "watch") && argc == 4)

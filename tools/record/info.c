@@ -5,10 +5,10 @@
 #include <string.h>
 #include "record/info.h"
 
-/* Pages of stackbuf_info after the counters: parts that a build may leave out */
+/* Pages of stackbuf_info between the counters and pairs: parts that a build may leave out */
 static u64 part_pages(const struct stackbuf_info *info)
 {
-	return info->info_size / STACKBUF_PAGE_SIZE - 1 - STACKBUF_COUNTER_PAGES;
+	return info->info_size / STACKBUF_PAGE_SIZE - info->pair_pages - 1 - STACKBUF_COUNTER_PAGES;
 }
 
 bool info_has_probes(const struct stackbuf_info *info)
@@ -27,7 +27,8 @@ static u32 depths_index(const struct stackbuf_info *info)
 
 bool info_has_depths(const struct stackbuf_info *info)
 {
-	return info->info_size / STACKBUF_PAGE_SIZE - depths_index(info) >= STACKBUF_DEPTH_PAGES;
+	return info->info_size / STACKBUF_PAGE_SIZE - info->pair_pages - depths_index(info) >=
+	       STACKBUF_DEPTH_PAGES;
 }
 
 /* Whether it is the size of a whole stackbuf_info, or of one without some of the parts */
@@ -50,7 +51,9 @@ bool info_sane(const struct stackbuf_info *info)
 	for (i = 0; i < ARRAYS; i++)
 		if (!size[i] || size[i] % STACKBUF_PAGE_SIZE || size[i] > ARRAY_BYTES_MAX)
 			return false;
-	return info_size_sane(info->info_size) && info->id_bits >= 6 && info->id_bits <= 32 &&
+	return info->info_size / STACKBUF_PAGE_SIZE > info->pair_pages &&
+	       info_size_sane(info->info_size - (u64)info->pair_pages * STACKBUF_PAGE_SIZE) &&
+	       info->id_bits >= 6 && info->id_bits <= 32 &&
 	       info->stacks_size / STACKBUF_GRANULE <= 1ULL << info->id_bits;
 }
 
@@ -100,7 +103,7 @@ void record_parse_info(struct record *r, const struct found_page *p)
 		i -= depths_index(&r->info);
 		if (i < STACKBUF_DEPTH_PAGES)
 			r->info.depth[i] = *(const struct stackbuf_depths_page *)p->data;
-	} else if (i <= STACKBUF_COUNTER_PAGES) {
+	} else if (p->kind == STACKBUF_INFO && i <= STACKBUF_COUNTER_PAGES) {
 		const struct stackbuf_counters_page *loss = p->data;
 
 		if (counters_sum(loss) >= counters_sum(&r->info.counter[i - 1]))
@@ -121,6 +124,8 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 	probe->addr = p->addr;
 	probe->state = p->state;
 	probe->way = p->way;
+	probe->pair = p->pair;
+	probe->role = p->role;
 	probe->missed = p->missed;
 	probe->functions = p->functions;
 	probe->left_out = p->left_out;

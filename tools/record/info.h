@@ -13,12 +13,12 @@
  * @addr: its address, 0 while it has none
  * @state: enum stackbuf_probe_state
  * @way: enum stackbuf_probe_way
- * @missed, @functions, @left_out: as in struct stackbuf_probe
+ * @pair, @role, @missed, @functions, @left_out: as in struct stackbuf_probe
  */
 struct probe {
 	char *name;
 	u64 addr;
-	u8 state, way;
+	u8 state, way, pair, role;
 	u64 missed;
 	u32 functions, left_out;
 };

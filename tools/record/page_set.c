@@ -68,6 +68,9 @@ int page_array(u16 kind)
 	case STACKBUF_INFO:
 	case STACKBUF_PROBES:
 	case STACKBUF_DEPTHS:
+	case STACKBUF_PAIRS:
+	case STACKBUF_PAIR_STACKS:
+	case STACKBUF_PAIR_OPEN:
 		return ARRAY_INFO;
 	case STACKBUF_EVENTS:
 		return ARRAY_EVENTS;

@@ -224,6 +224,12 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 		case KIND_TEXT:
 			record_parse_text(r, page[i].data);
 			break;
+		case STACKBUF_PAIRS:
+		case STACKBUF_PAIR_STACKS:
+		case STACKBUF_PAIR_OPEN:
+			GROW(r->pair, r->pairs, r->pair_room);
+			r->pair[r->pairs++] = page[i];
+			break;
 		case STACKBUF_SNAPSHOT:
 			GROW(r->snapshot, r->snapshots, r->snapshot_room);
 			r->snapshot[r->snapshots++] =
@@ -261,6 +267,7 @@ void record_free(struct record *r)
 	stacks_empty(&r->stacks);
 	free(r->event);
 	free(r->text);
+	free(r->pair);
 	free(r->snapshot);
 	memset(r, 0, sizeof(*r));
 }

@@ -33,6 +33,8 @@ struct text {
  * @found: events found, including those that are not kept
  * @text: records of the text log, oldest first
  * @texts: how many
+ * @pair: pages of pairs
+ * @pairs: how many
  * @snapshot: pages that a snapshot added
  * @snapshots: how many
  * @pages: pages found, by array
@@ -58,6 +60,8 @@ struct record {
 	u32 found;
 	struct text *text;
 	size_t texts, text_room;
+	struct found_page *pair;
+	size_t pairs, pair_room;
 	const char **snapshot;
 	size_t snapshots, snapshot_room;
 	unsigned int pages[ARRAYS];

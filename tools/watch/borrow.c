@@ -30,7 +30,7 @@
 #define SOME		32
 
 static const char *const parameter_name[PARAMETERS_NR] = {
-	"pid", "cpu", "comm", "limit", "every", "cgroup"
+	"pid", "cpu", "comm", "limit", "every", "cgroup", "pair"
 };
 
 /* What to restore at exit() */
@@ -369,7 +369,8 @@ static char *read_list(struct borrowed *p, const struct record *r)
 	free(text);
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
 		if (record_probe(r, i, &probe)) {
-			append(&all, probe.name);
+			if (!probe.pair)
+				append(&all, probe.name);
 			free(probe.name);
 		}
 	return all.text;
@@ -440,7 +441,7 @@ int borrow_open(struct borrowed *p)
 		if (owner > 0)
 			snprintf(who, sizeof(who), ", process %d", owner);
 		return failed(p,
-			      "another snoop or count is running%s: one at a time, as they share the module's filters",
+			      "another snoop, count or command about pairs is running%s: one at a time, as they share the module's parameters",
 			      who);
 	}
 	if (access(path, W_OK))
@@ -513,7 +514,7 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
-		if (bsearch(&probe.name, c->name, c->nr, sizeof(probe.name), order_strings)) {
+		if (!probe.pair && bsearch(&probe.name, c->name, c->nr, sizeof(probe.name), order_strings)) {
 			if (probe.state == STACKBUF_PROBE_PENDING) {
 				GROW(p->pending, p->pendings, p->pending_room);
 				p->pending[p->pendings++] = xstrdup(probe.name);

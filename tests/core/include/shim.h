@@ -475,6 +475,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	unsigned long nvcsw, nivcsw;
 	int on_cpu;
+	unsigned int __state;
 	u32 path;	/* of a task that sleeps: what stack_trace_save_tsk() finds */
 };
 
@@ -549,6 +550,11 @@ enum { HK_TYPE_DOMAIN, HK_TYPE_RCU };
 #define rcu_dereference_sched(p)	READ_ONCE(p)
 struct kprobe { u64 nmissed; };
 #define copy_from_kernel_nofault(to, from, size)	(memcpy(to, from, size), 0)
+#define get_kernel_nofault(to, from)	((to) = *(from), 0)
+#define TASK_DEAD	0x80
+#define ERR_PTR(err)	((void *)(long)(err))
+#define PAGE_SIZE	4096
+#define kmem_cache_size(cache)	((unsigned int)(uintptr_t)(cache))
 #define glob_match(pattern, text)	(!fnmatch(pattern, text, 0))
 struct kernel_param_ops { int unused; };
 struct va_format { const char *fmt; va_list *va; };

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pair.c - pairs of probes: a table of what is open, and times by the stack that opened
+ *
+ * Each key has two buckets of eight places, by two hashes, and goes to that with more room: so the
+ * table takes nine tenths of its places before a key finds none.  No place is ever moved.  A place is
+ * claimed by its key and is valid from the number of its stack on; the number is taken back before
+ * the key.  Both changes are atomic, so any context may interrupt any other, and a copy of the
+ * memory at any instant shows whole objects only.
+ *
+ * An object has an entry for its stack, which is in the table as long as the pair is set: eviction
+ * marks the stacks of these entries as it does those of the ring.  A handler runs with preemption
+ * disabled where RCU watches, and so does its save: sbuf_synchronize_saves() waits for both, and the
+ * second marking of an eviction finds the entry of a stack that the save has found before (E2, E4).
+ *
+ * Exact but for what is counted: opens that were refused, keys that were open already.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/hash.h>
+#include <linux/log2.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "pair.h"
+#include "table.h"
+
+#if STACKBUF_PAIR_PAGES
+
+#define STACK_PAGES	STACKBUF_PAIR_STACK_PAGES(STACKBUF_PAIR_PAGES)
+#define OPEN_PAGES	STACKBUF_PAIR_OPEN_PAGES(STACKBUF_PAIR_PAGES)
+#define STACKS		(STACK_PAGES * STACKBUF_PAGE_PAIR_STACKS)
+#define BUCKETS		(OPEN_PAGES * STACKBUF_PAGE_PAIR_BUCKETS)
+#define PLACES		(2 * STACKBUF_PAIR_BUCKET)
+
+static_assert(STACKBUF_PAIR_PAGES >= 6 && STACKBUF_PAIRS_KB <= 262144, "PAIRS_KB: 24 to 262144");
+
+static inline struct stackbuf_pair *pair_at(unsigned int number)
+{
+	return &stackbuf_info.pair[0].pairs.pair[number - 1];
+}
+
+static inline struct stackbuf_pair_stack *stack_at(u32 i)
+{
+	return &stackbuf_info.pair[1 + i / STACKBUF_PAGE_PAIR_STACKS]
+		.stacks.stack[i % STACKBUF_PAGE_PAIR_STACKS];
+}
+
+static inline struct stackbuf_pair_bucket *bucket_at(u32 i)
+{
+	return &stackbuf_info.pair[1 + STACK_PAGES + i / STACKBUF_PAGE_PAIR_BUCKETS]
+		.open.bucket[i % STACKBUF_PAGE_PAIR_BUCKETS];
+}
+
+/* One of @nr, by the upper half of a hash */
+static inline u32 scale(u64 hash, u32 nr)
+{
+	return (hash >> 32) * nr >> 32;
+}
+
+/* The entry of a stack, counted from 1 and added if it has none; 0 if there is no room */
+static u32 find_stack(const struct stackbuf_probe *probe, u32 id)
+{
+	const u64 want = id | (u64)probe->pair << 32;
+	u32 at = scale(want * GOLDEN_RATIO_64, STACKS), i;
+
+	for (i = 0; i < 16; i++, at = at + 1 < STACKS ? at + 1 : 0) {
+		u64 *stack = &stack_at(at)->stack, has = READ_ONCE(*stack);
+
+		/* E4: before the handler ends */
+		if (!has)
+			has = cmpxchg64(stack, 0, want) ?: want;
+		if (has == want)
+			return at + 1;
+	}
+	return 0;
+}
+
+/* Where a key can be */
+struct places {
+	struct stackbuf_pair_bucket *bucket[2];
+};
+
+static inline struct places places_of(unsigned int pair, unsigned long key)
+{
+	u64 hash = (key ^ (u64)pair << 56) * GOLDEN_RATIO_64;
+
+	return (struct places){ {
+		bucket_at(scale(hash, BUCKETS)), bucket_at(scale(hash * GOLDEN_RATIO_64, BUCKETS)),
+	} };
+}
+
+/* Is the object the pair's? */
+static inline bool is_of(const struct stackbuf_pair_object *object, unsigned int pair)
+{
+	u32 stack = READ_ONCE(object->stack);
+
+	return stack && READ_ONCE(stack_at(stack - 1)->stack) >> 32 == pair;
+}
+
+/*
+ * Take an object with this key out of the table, into @object.  Return false if there is none: of
+ * two that do it at once one.
+ */
+static bool take(const struct places *places, unsigned int pair, unsigned long key,
+		 struct stackbuf_pair_object *object)
+{
+	unsigned int i;
+
+	for (i = 0; i < PLACES; i++) {
+		struct stackbuf_pair_bucket *bucket = places->bucket[i / STACKBUF_PAIR_BUCKET];
+		struct stackbuf_pair_object *at = &bucket->object[i % STACKBUF_PAIR_BUCKET];
+
+		if (likely(READ_ONCE(bucket->key[i % STACKBUF_PAIR_BUCKET]) != key) ||
+		    !is_of(at, pair))
+			continue;
+		/* K1: before the rest of the object is read */
+		object->stack = smp_load_acquire(&at->stack);
+		object->time = at->time;
+		object->value = at->value;
+		if (!object->stack || cmpxchg(&at->stack, object->stack, 0) != object->stack)
+			continue;
+		/* K2: a place that is claimed again has no number of a stack */
+		smp_store_release(&bucket->key[i % STACKBUF_PAIR_BUCKET], 0);
+		return true;
+	}
+	return false;
+}
+
+/* Claim a place for a key; NULL if there is none */
+static struct stackbuf_pair_object *claim(const struct places *places, unsigned long key)
+{
+	unsigned int tries, i, n;
+
+	for (tries = 0; tries < PLACES; tries++) {
+		unsigned int nr[2] = { 0, 0 }, first[2] = { 0, 0 };
+
+		for (n = 0; n < 2; n++)
+			for (i = STACKBUF_PAIR_BUCKET; i-- > 0;)
+				if (!READ_ONCE(places->bucket[n]->key[i])) {
+					nr[n]++;
+					first[n] = i;
+				}
+		if (!(nr[0] | nr[1]))
+			break;
+		n = nr[1] > nr[0];
+		if (!cmpxchg64(&places->bucket[n]->key[first[n]], 0, key))
+			return &places->bucket[n]->object[first[n]];
+	}
+	return NULL;
+}
+
+static u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
+{
+	if (probe->value & SBUF_VALUE_CACHE)
+		return kmem_cache_size((struct kmem_cache *)value);
+	if (probe->value & SBUF_VALUE_ORDER)
+		return (u64)PAGE_SIZE << (value & 31);
+	return value;
+}
+
+/* Add what was open until @now to its stack */
+static void add_time(const struct stackbuf_pair_object *object, u64 now)
+{
+	struct stackbuf_pair_stack *stack = stack_at(object->stack - 1);
+	/* Clocks of two CPUs may differ a little */
+	u64 took = now > object->time ? now - object->time : 0, longest;
+	unsigned int bits = took >> (STACKBUF_PAIR_TIME_BITS + 1) ?
+			    ilog2(took) - STACKBUF_PAIR_TIME_BITS : 0;
+
+	sbuf_add(&stack->closed[min_t(unsigned int, bits, STACKBUF_PAIR_TIMES - 1)], 1);
+	sbuf_add(&stack->sum, took);
+	do {
+		longest = READ_ONCE(stack->longest);
+	} while (took > longest && cmpxchg64(&stack->longest, longest, took) != longest);
+}
+
+/*
+ * A task that is switched out: an idle one waits for nothing, one that is dead does not come back, but
+ * another may take its memory
+ */
+static bool never_waits(const struct task_struct *task)
+{
+	return is_idle_task(task) || READ_ONCE(task->__state) & TASK_DEAD;
+}
+
+void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
+		    s64 id)
+{
+	struct stackbuf_pair *pair = pair_at(probe->pair);
+	struct places places = places_of(probe->pair, key);
+	struct stackbuf_pair_object was, *object;
+	u32 stack;
+
+	if (!key || (unlikely(key == (unsigned long)current) && never_waits(current)))
+		return;
+	if (unlikely(id <= 0)) {
+		/* Not if a filter has chosen so, or if all has stopped */
+		if (!id && !READ_ONCE(stackbuf_info.stop_ns))
+			sbuf_add(&pair->refused, 1);
+		return;
+	}
+	if (unlikely(take(&places, probe->pair, key, &was)))
+		sbuf_add(&pair->reopened, 1);
+	stack = rcu_is_watching() ? find_stack(probe, id) : 0;
+	object = stack ? claim(&places, key) : NULL;
+	if (unlikely(!object)) {
+		sbuf_add(&pair->refused, 1);
+		return;
+	}
+	object->time = sbuf_now();
+	object->value = value_of(probe, value);
+	/* K1: valid from here on */
+	smp_store_release(&object->stack, stack);
+}
+
+NOKPROBE_SYMBOL(sbuf_pair_open);
+
+static void close_one(const struct stackbuf_probe *probe, unsigned long key, u64 now)
+{
+	struct places places = places_of(probe->pair, key);
+	struct stackbuf_pair_object object;
+
+	if (!key)
+		return;
+	if (take(&places, probe->pair, key, &object))
+		add_time(&object, now);
+	else
+		sbuf_add(&pair_at(probe->pair)->unmatched, 1);
+}
+
+void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value)
+{
+	u64 now = sbuf_now();
+	unsigned long i, one;
+
+	/* What has stopped the recorder stops this; enable=0 does not */
+	if (unlikely(READ_ONCE(stackbuf_info.stop_ns)))
+		return;
+	if (!probe->value) {
+		close_one(probe, key, now);
+		return;
+	}
+	for (i = 0; i < value; i++)
+		if (!get_kernel_nofault(one, (unsigned long *)key + i))
+			close_one(probe, one, now);
+}
+
+NOKPROBE_SYMBOL(sbuf_pair_close);
+
+void sbuf_pair_mark(unsigned long *granules)
+{
+	u32 i;
+
+	/* E4: after the handlers that add entries */
+	for (i = 0; i < STACKS; i++) {
+		u32 granule = sbuf_id_granule(READ_ONCE(stack_at(i)->stack));
+
+		if (granule && granule < SBUF_GRANULES)
+			__set_bit(granule, granules);
+	}
+}
+
+/* ------------------------------------------------------------------- pairs --- */
+
+/*
+ * Which argument is what, by version: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA version of
+ * tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+#define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@cache3"
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
+#define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg5 t:kmem:kmem_cache_alloc@arg2@arg5 "	\
+			"t:kmem:kmalloc_node@arg2@arg5 t:kmem:kmem_cache_alloc_node@arg2@arg5"
+#else
+#define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@arg4 "	\
+			"t:kmem:kmalloc_node@arg2@arg4 t:kmem:kmem_cache_alloc_node@arg2@arg4"
+#endif
+
+static const struct {
+	const char *name, *places;
+} presets[] = {
+	/* Bulk frees, those of kfree_rcu() among them, come by no event */
+	{ "slab", SLAB_OPENS "|t:kmem:kfree@arg2 t:kmem:kmem_cache_free@arg2 "
+	  "kmem_cache_free_bulk@arg3@arg2" },
+	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1 "
+	  "t:kmem:mm_page_free_batched@arg1" },
+	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
+};
+
+const char *sbuf_pair_preset(const char *name, unsigned int len)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(presets); i++)
+		if (strlen(presets[i].name) == len && !memcmp(presets[i].name, name, len))
+			return presets[i].places;
+	return NULL;
+}
+
+struct stackbuf_pair *sbuf_pair_get(const char *name, unsigned int len)
+{
+	struct stackbuf_pair *free = NULL;
+	unsigned int i;
+
+	for (i = STACKBUF_PAIRS_MAX; i > 0; i--) {
+		struct stackbuf_pair *pair = pair_at(i);
+
+		if (!pair->name[0])
+			free = pair;
+		else if (strlen(pair->name) == len && !memcmp(pair->name, name, len))
+			return pair;
+	}
+	if (free && len < sizeof(free->name)) {
+		memcpy(free->name, name, len);
+		free->time = sbuf_now();
+		return free;
+	}
+	return NULL;
+}
+
+unsigned int sbuf_pair_number(const struct stackbuf_pair *pair)
+{
+	return pair - pair_at(1) + 1;
+}
+
+void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
+{
+	const unsigned int number = sbuf_pair_number(pair);
+	unsigned int i, n;
+
+	WRITE_ONCE(pair->probes, probes);
+	sbuf_page_changed(&stackbuf_info.pair[0].page);
+	if (probes)
+		return;
+	for (i = 0; i < BUCKETS; i++)
+		for (n = 0; n < STACKBUF_PAIR_BUCKET; n++) {
+			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
+
+			if (!is_of(object, number))
+				continue;
+			WRITE_ONCE(object->stack, 0);
+			smp_store_release(&bucket_at(i)->key[n], 0);
+		}
+	for (i = 0; i < STACKS; i++)
+		if (stack_at(i)->stack >> 32 == number)
+			memset(stack_at(i), 0, sizeof(*stack_at(i)));
+	memset(pair, 0, sizeof(*pair));
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pair.h - probes that open something and probes that close it: what is open, and for how long
+ */
+#ifndef STACKBUF_PAIR_H
+#define STACKBUF_PAIR_H
+
+#include "save.h"
+
+/* In stackbuf_probe.value: the number of an argument, and what is to be made of it */
+#define SBUF_VALUE_ARGUMENT	0x0f
+#define SBUF_VALUE_CACHE	0x10	/* a struct kmem_cache: the size of its objects */
+#define SBUF_VALUE_ORDER	0x20	/* an order of pages: bytes */
+
+#if STACKBUF_PAIR_PAGES
+
+/**
+ * sbuf_pair_open() - what a probe that opens has hit
+ * @probe: the probe
+ * @key: which object; 0: none, as a NULL pointer
+ * @value: the argument that @probe names, or 0
+ * @id: what sbuf_save() returned
+ *
+ * Context: Any context with preemption disabled, in a handler from before the save.
+ */
+void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
+		    s64 id);
+
+/**
+ * sbuf_pair_close() - what a probe that closes has hit
+ * @probe: the probe
+ * @key: which object, as for sbuf_pair_open(); if @probe names a value, an array of such
+ * @value: the argument that @probe names: how many keys the array has
+ *
+ * Context: Any context with preemption disabled.
+ */
+void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value);
+
+/* Set the bits of the granules of all stacks that have opened something */
+void sbuf_pair_mark(unsigned long *granules);
+
+/*
+ * The entry with this name, of @len bytes, or a new one, or NULL if there are STACKBUF_PAIRS_MAX.
+ * Under the lock of probes, as the rest.
+ */
+struct stackbuf_pair *sbuf_pair_get(const char *name, unsigned int len);
+unsigned int sbuf_pair_number(const struct stackbuf_pair *pair);
+/* The text of a preset, places that open before "|" and those that close after it; or NULL */
+const char *sbuf_pair_preset(const char *name, unsigned int len);
+/* Note that @probes are set; 0: none is any more, and no handler runs: forget all that is open */
+void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes);
+
+#else
+
+static inline void sbuf_pair_mark(unsigned long *granules) { }
+static inline void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key,
+				  unsigned long value, s64 id)
+{
+}
+
+static inline void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key,
+				   unsigned long value)
+{
+}
+
+#endif
+
+/* What a hit does, of a probe of a pair or any other.  To be inlined, as sbuf_save() */
+static __always_inline void sbuf_pair_hit(const struct stackbuf_probe *probe,
+					  const struct sbuf_save *save, unsigned long value)
+{
+	s64 id;
+
+	if (STACKBUF_PAIR_PAGES && unlikely(probe->role == STACKBUF_PAIR_CLOSES)) {
+		sbuf_pair_close(probe, save->tag, value);
+		return;
+	}
+	id = sbuf_save(save);
+	if (STACKBUF_PAIR_PAGES && unlikely(probe->role))
+		sbuf_pair_open(probe, save->tag, value, id);
+}
+
+#endif /* STACKBUF_PAIR_H */

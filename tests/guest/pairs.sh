@@ -1,0 +1,202 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# For tests/pairs.t: what is open, and for how long it was, is known exactly from what
+# stackbuf_leak.ko does, or it is said why not.
+
+# shellcheck source=lib.sh
+. /t/lib.sh
+
+STACKBUF=$(cat /t/reader)
+P=/sys/module/stackbuf/parameters
+L=/sys/module/stackbuf_leak/parameters/run
+HOLD=stackbuf_leak:leak_hold@arg1
+RELEASE=stackbuf_leak:leak_release@arg1
+
+begin() { # KIND
+	insmod "/t/$1/stackbuf.ko" && insmod "/t/$1/stackbuf_leak.ko"
+}
+end() {
+	rmmod stackbuf_leak stackbuf
+}
+# field NAME FILE: the values of a key, a line each
+field() {
+	sed -n "s/.*\"$1\":\"\\{0,1\\}\([a-z0-9]*\).*/\1/p" "${2:--}"
+}
+# second NAME: a figure of the second reader, of the pair set first
+second() {
+	dump now NOW
+	/t/sbcheck pairs now >second || { cat second; return 1; }
+	value "$1" second
+}
+refused() { # PATTERN VALUE
+	old=$(cat $P/pair)
+	mark
+	if echo "$2" 2>/dev/null >$P/pair; then return 1; fi
+	since | grep 'stackbuf: ' >said
+	is "$(wc -l <said) == 1" && grep "stackbuf: $1" said && [ "$(cat $P/pair)" = "$old" ] || { cat said; return 1; }
+}
+
+# ------------------------------------------------------------------- leaks ---
+
+# Of 3,000 objects on three paths 37 of one are not freed
+leaked() { # CONTEXT TIMES
+	echo "run $1 1000 37" >$L || return 1
+	"$STACKBUF" leaks --json >json
+	grep leak_path_b json >b
+	is "$(wc -l <b) == $2 && $(field open b | sort -u) == 37 && $(field value b | sort -u) == 37 * 128" &&
+		! grep 'leak_path_[ac]' json && [ "$(field exact b | sort -u)" = true ] || { cut -c 1-600 json; return 1; }
+}
+elsewhere() {
+	"$STACKBUF" save snapshot && "$STACKBUF" -f snapshot leaks >text || return 1
+	"$STACKBUF" leaks >live
+	grep -c '^37 open, 4736 bytes, ' text live
+	is "$(grep -c '^37 open, 4736 bytes, ' text) == 3 && $(grep -c 'leak_path_b' text) == 3" && grep '; exact$' text || { head -n 3 text; return 1; }
+	# The second reader finds as many, and the same sum
+	is "$(second open) >= 111 && $(second half) == 0 && $(second other) == 0"
+}
+older() {
+	"$STACKBUF" leaks --older 1h --json >json
+	is "$(wc -l <json) == 0"
+	sleep 1
+	"$STACKBUF" leaks --older 500ms --json >json
+	is "$(grep -c leak_path_b json) == 3"
+}
+pictures() {
+	"$STACKBUF" leaks --folded >folded && "$STACKBUF" leaks --flame leaks.svg &&
+		is "$(grep 'leak_path_b' folded | awk '{ n += $NF } END { print n }') == 111" && grep -q leak_path_b leaks.svg
+}
+# A free inside of another probe's handler, and of a save
+inside() {
+	echo 'kfree,kmem_cache_free,t:kmem:kmalloc' >$P/probe && echo "run 0 1000 0" >$L && echo "run 1 1000 0" >$L || return 1
+	echo >$P/probe
+	"$STACKBUF" leaks --json >json
+	is "$(grep -c leak_path_b json) == 3" && ! grep 'leak_path_[ac]' json && "$STACKBUF" leaks | head -n 1 | grep '; exact'
+}
+# Set for the time of the command, and nothing stays
+by_itself() {
+	echo >$P/pair
+	"$STACKBUF" leaks -D 2 --json >json 2>err &
+	for _ in $(seq 100); do [ "$(cat $P/pair)" != slab ] || break; sleep 0.1; done
+	echo "run 0 100 5" >$L
+	wait $!
+	is "$(grep leak_path_b json | field open) == 5" && [ -z "$(cat $P/pair)" ] && "$STACKBUF" info | grep '^probes  *0$' || { cat err; return 1; }
+}
+
+# ------------------------------------------------------------------- times ---
+
+# The clock counts instructions: a hundred holds of 1 ms, and what a loop and two probes take
+held() {
+	echo "$HOLD:$RELEASE" >$P/pair && echo "hold 100 1000000" >$L || return 1
+	"$STACKBUF" latency --json >json
+	cut -c 1-300 json
+	is "$(field closed json) == 100 && $(field sum json) >= 100000000 && $(field sum json) < 103000000" &&
+		is "$(field longest json) >= 1000000 && $(field longest json) < 1030000 && $(field p50 json) <= $(field longest json)" &&
+		is "$(second closed) == 100 && $(second sum) == $(field sum json)" &&
+		"$STACKBUF" latency -v | grep -c '^ .*|\*' | grep -x 1 && "$STACKBUF" latency | grep '; exact'
+}
+asleep() {
+	"$STACKBUF" offcpu -D 3 --json >json 2>err &
+	for _ in $(seq 100); do ! grep -q offcpu $P/pair || break; sleep 0.1; done
+	echo "sleep 20 20" >$L
+	wait $!
+	grep leak_sleep json >slept
+	cut -c 1-300 slept
+	# msleep() waits for up to two ticks more
+	is "$(field closed slept) == 20 && $(field sum slept) >= 400000000 && $(field sum slept) < 400000000 + 20 * 9000000" &&
+		[ "$(field exact slept)" = true ] && [ "$(cat $P/pair)" = "$HOLD:$RELEASE" ] || { cat err; return 1; }
+}
+twice() {
+	echo "twice 77" >$L || return 1
+	"$STACKBUF" leaks >text
+	head -n 1 text
+	is "$(second reopened) == 1 && $(second unmatched) == 0" && grep 'not exact: 1 were opened again' text && ! grep ' open, .*for' text
+}
+
+# -------------------------------------------------------------- what is refused ---
+
+refusals() {
+	refused 'pair: bogus: OPEN@KEY' bogus && refused 'pair: vfs_open@arg1: OPEN@KEY' vfs_open@arg1 &&
+		refused 'pair: vfs_open@arg1:fput: OPEN@KEY' vfs_open@arg1:fput &&
+		refused 'probe: no_such@arg1: no such function' "$HOLD:no_such@arg1" &&
+		refused 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
+		refused 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
+		refused 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" &&
+		refused 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
+	if echo 'vfs_read@arg1@arg2' 2>/dev/null >$P/probe; then return 1; fi
+}
+# The list of probes and that of pairs are two
+apart() {
+	echo vfs_open >$P/probe && [ "$(cat $P/pair)" = "$HOLD:$RELEASE" ] && [ "$(cat $P/probe)" = vfs_open ] &&
+		echo >$P/pair && [ "$(cat $P/probe)" = vfs_open ] && echo "slab,$HOLD:$RELEASE" >$P/pair && [ "$(cat $P/probe)" = vfs_open ] &&
+		[ "$(cat $P/pair)" = "slab,$HOLD:$RELEASE" ] && echo >$P/probe && echo "run 0 10 3" >$L && echo "hold 4 1000" >$L || return 1
+	# Keeping one of two keeps what it knows
+	echo "$HOLD:$RELEASE" >$P/pair && "$STACKBUF" latency --json >json && is "$(field closed json) == 4" &&
+		is "$(second open) == 0" && echo >$P/pair
+}
+# 480 places for a thousand keys: each is open or was refused, and nothing is wrong
+small() {
+	echo "$HOLD:$RELEASE" >$P/pair && echo "keep 1000" >$L || return 1
+	"$STACKBUF" leaks | head -n 1 | tee first
+	open=$(second open) refused=$(second refused)
+	is "$open + $refused == 1000 && $open <= 480 && $open > 480 * 3 / 4" &&
+		grep "not exact: $refused were not recorded or had no room" first && [ "$("$STACKBUF" leaks --json | field open)" = "$open" ] || return 1
+	echo "drop 1000" >$L
+	is "$(second open) == 0 && $(second closed) == $open && $(second unmatched) == $refused"
+}
+
+# ------------------------------------------------------------------- storms ---
+
+# Both CPUs allocate and free, in all contexts, while the table is read and stacks are evicted
+storm() {
+	for cpu in 0 1; do
+		(for i in $(seq "$(few 15 100)"); do taskset -c $cpu sh -c "echo 'run $((i % 3)) 500 0' >$L" || exit; done; echo ended >ended.$cpu) &
+	done
+	while [ ! -e ended.0 ] || [ ! -e ended.1 ]; do
+		ls -lR /sys/module >/dev/null
+		"$STACKBUF" leaks --json >json || return 1
+		kill -0 $! 2>/dev/null || [ -e ended.1 ] || return 1
+	done
+	wait
+	"$STACKBUF" leaks >text
+	head -n 1 text
+	! grep leak_path text && grep '; exact$' text && dump now && /t/sbcheck check now /proc/kallsyms && is "$(second half) == 0"
+}
+# Set and removed while all is hot
+replaced() {
+	(while [ ! -e stop ]; do echo 'run 0 300 0' >$L; done) &
+	for _ in $(seq "$(few 5 30)"); do echo slab >$P/pair && echo >$P/pair || break; done
+	touch stop
+	wait
+	[ -z "$(cat $P/pair)" ] && dump now && /t/sbcheck pairs now && ! /t/sbcheck pairs now | grep pair
+}
+
+case $(cat /t/what) in
+exact)
+	begin big && echo slab >$P/pair
+	result "37 of 3,000 objects of a task leak: so many, and their path" leaked 0 1
+	result "... of a softirq" leaked 1 2
+	result "... of a hardirq" leaked 2 3
+	result "a snapshot, and a second reader: the same" elsewhere
+	result "only what is older" older
+	result "folded, and a flame graph" pictures
+	result "frees inside of other probes' handlers are not missed" inside
+	result "leaks by itself: set for its time" by_itself
+	result "held for known times" held
+	result "off CPU for a known time; other pairs stay" asleep
+	result "a key that is opened twice: not exact" twice
+	result "what makes no pair is refused, in one line" refusals
+	result "probes and pairs are two lists" apart
+	end
+	begin few
+	result "a table that is too small: not exact, and nothing wrong is shown" small
+	end
+	;;
+storm)
+	begin big && echo slab >$P/pair
+	result "two CPUs, all contexts: all is closed" storm
+	result "set and removed meanwhile" replaced
+	end
+	;;
+esac
+echo "done"

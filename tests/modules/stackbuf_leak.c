@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stackbuf_leak.c - allocates objects on three paths and forgets to free some of one
+ *
+ * "run CONTEXT N LEAK": N objects of 100 bytes on each path, from a task (0), a softirq (1) or a
+ * hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys for so long,
+ * one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY": opens a key twice, and closes it once.  "sleep N MS": sleeps N
+ * times, from one place.
+ */
+#include <linux/delay.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/module.h>
+#include <linux/sched/clock.h>
+#include <linux/slab.h>
+
+#define MOST	4096
+
+static void *object[3][MOST];
+static unsigned int number, leak;
+
+static noinline void *leak_make(void)
+{
+	return kmalloc(100, GFP_ATOMIC);
+}
+
+static noinline void leak_path_a(unsigned int i)
+{
+	object[0][i] = leak_make();
+	barrier();
+}
+
+static noinline void leak_path_b(unsigned int i)
+{
+	object[1][i] = leak_make();
+	barrier();
+}
+
+static noinline void leak_path_c(unsigned int i)
+{
+	object[2][i] = leak_make();
+	barrier();
+}
+
+static noinline void leak_run(void)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < number; i++) {
+		leak_path_a(i);
+		leak_path_b(i);
+		leak_path_c(i);
+	}
+	for (k = 0; k < 3; k++)
+		for (i = 0; i < number; i++)
+			if (k != 1 || i >= leak)
+				kfree(object[k][i]);
+}
+
+static void leak_in_tasklet(struct tasklet_struct *unused)
+{
+	leak_run();
+}
+
+static DECLARE_TASKLET(leak_tasklet, leak_in_tasklet);
+
+static void leak_in_irq(struct irq_work *unused)
+{
+	leak_run();
+}
+
+static DEFINE_IRQ_WORK(leak_work, leak_in_irq);
+
+/* What a test probes: the first opens @key, the second closes it */
+noinline void leak_hold(unsigned long key)
+{
+	barrier();
+}
+EXPORT_SYMBOL_GPL(leak_hold);
+
+noinline void leak_release(unsigned long key)
+{
+	barrier();
+}
+EXPORT_SYMBOL_GPL(leak_release);
+
+static noinline void leak_hold_for(unsigned int n, unsigned int ns)
+{
+	u64 until;
+
+	while (n--) {
+		leak_hold(0x1000 + n);
+		for (until = local_clock() + ns; local_clock() < until;)
+			cpu_relax();
+		leak_release(0x1000 + n);
+	}
+}
+
+static noinline void leak_sleep(unsigned int n, unsigned int ms)
+{
+	while (n--)
+		msleep(ms);
+	barrier();
+}
+
+static int set_run(const char *value, const struct kernel_param *param)
+{
+	unsigned int context, ns;
+
+	if (sscanf(value, "hold %u %u", &number, &ns) == 2) {
+		leak_hold_for(number, ns);
+		return 0;
+	}
+	if (sscanf(value, "keep %u", &number) == 1) {
+		for (ns = 1; ns <= number; ns++)
+			leak_hold(ns * 64);
+		return 0;
+	}
+	if (sscanf(value, "drop %u", &number) == 1) {
+		for (ns = 1; ns <= number; ns++)
+			leak_release(ns * 64);
+		return 0;
+	}
+	if (sscanf(value, "twice %u", &ns) == 1) {
+		leak_hold(ns);
+		leak_hold(ns);
+		leak_release(ns);
+		return 0;
+	}
+	if (sscanf(value, "sleep %u %u", &number, &ns) == 2) {
+		leak_sleep(number, ns);
+		return 0;
+	}
+	if (sscanf(value, "run %u %u %u", &context, &number, &leak) != 3 || number > MOST)
+		return -EINVAL;
+	if (!context) {
+		leak_run();
+	} else if (context == 1) {
+		tasklet_schedule(&leak_tasklet);
+		tasklet_kill(&leak_tasklet);
+	} else {
+		irq_work_queue(&leak_work);
+		irq_work_sync(&leak_work);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops run_ops = { .set = set_run };
+module_param_cb(run, &run_ops, NULL, 0200);
+
+static int __init leak_init(void)
+{
+	return 0;
+}
+module_init(leak_init);
+
+static void __exit leak_exit(void)
+{
+}
+module_exit(leak_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Allocates on three paths and forgets to free");

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Pairs of probes: what is open, by stack, and for how long it was: tests/guest/pairs.sh on each
+# kernel, once with a clock that counts instructions, so that times are exact, and once on two CPUs.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+pairs() {
+	local reader='' kernel what
+
+	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" &&
+		cp "$here/guest/pairs.sh" "$work/vm/run" && build_sbcheck "$1" && build_reader "$1" && build "$1" big &&
+		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
+	for what in ${KINDS:-exact storm}; do
+		echo "$what" >"$work/vm/what"
+		case $what in
+		exact) boot "$1" -i -x "$reader" ;;
+		*) boot "$1" -x "$reader" ;;
+		esac
+		grep -qx 'done' "$work/guest.log" || return
+	done
+	ended
+}
+
+on_each_kernel pairs pairs 6.1

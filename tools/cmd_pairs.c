@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_pairs.c - "leaks", "latency" and "offcpu": what pairs of probes know
+ *
+ * Of pairs that are set they print what is known now.  If none is, the running kernel gets one for
+ * the time of the command.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "cmd.h"
+#include "output/flame.h"
+#include "output/json.h"
+#include "record/pairs.h"
+#include "watch/borrow.h"
+#include "watch/interrupt.h"
+
+/* -------------------------------------------------------------- printing --- */
+
+/* What the command is about: objects that are open, or times */
+static u64 weight(const struct args *a, const struct pair_total *t)
+{
+	return a->command == LEAKS ? t->open : t->sum;
+}
+
+static int heaviest_first(const void *x, const void *y, void *arg)
+{
+	const struct pair_total *s = x, *t = y;
+	u64 p = weight(arg, s), q = weight(arg, t);
+
+	if (p != q)
+		return p < q ? 1 : -1;
+	return compare_u64(s->stack->id, t->stack->id);
+}
+
+/*
+ * The time, ns, that is not exceeded by this share of those that were closed: where a column ends,
+ * but no longer than the longest
+ */
+static u64 percentile(const struct pair_total *t, unsigned int percent)
+{
+	u64 want = (t->closed * percent + 99) / 100, n = 0;
+	unsigned int i;
+
+	for (i = 0; i < STACKBUF_PAIR_TIMES - 1; i++) {
+		n += t->times[i];
+		if (n >= want)
+			break;
+	}
+	return i < STACKBUF_PAIR_TIMES - 1 && pairs_time(i + 1) < t->longest ? pairs_time(i + 1) :
+									       t->longest;
+}
+
+/* ns with a unit that suits, in one of some buffers */
+static const char *duration(u64 ns)
+{
+	static char text[8][32];
+	static unsigned int next;
+	char *buf = text[next++ % 8];
+
+	if (ns < 10000)
+		snprintf(buf, 32, "%llu ns", ns);
+	else if (ns < 10000000)
+		snprintf(buf, 32, "%.1f us", ns / 1e3);
+	else if (ns < 10000000000)
+		snprintf(buf, 32, "%.1f ms", ns / 1e6);
+	else
+		snprintf(buf, 32, "%.3f s", ns / 1e9);
+	return buf;
+}
+
+static void print_histogram(const struct output *o, const struct pair_total *t)
+{
+	unsigned int i, first = STACKBUF_PAIR_TIMES, last = 0, k;
+	u64 most = 1;
+
+	for (i = 0; i < STACKBUF_PAIR_TIMES; i++) {
+		if (!t->times[i])
+			continue;
+		if (first > i)
+			first = i;
+		last = i;
+		if (t->times[i] > most)
+			most = t->times[i];
+	}
+	for (i = first; i <= last && i < STACKBUF_PAIR_TIMES; i++) {
+		fprintf(o->file, "    %10s on %12llu |", duration(pairs_time(i)), t->times[i]);
+		for (k = 0; k < t->times[i] * 40 / most; k++)
+			putc('*', o->file);
+		putc('\n', o->file);
+	}
+}
+
+static void print_text(const struct output *o, const struct args *a, const struct pair_total *t,
+		       u64 now)
+{
+	const struct stack *stack = t->stack;
+	unsigned int i;
+
+	if (a->command == LEAKS)
+		fprintf(o->file, "%llu open, %llu bytes, for %s to %s\n", t->open, t->value,
+			duration(now > t->newest ? now - t->newest : 0),
+			duration(now > t->oldest ? now - t->oldest : 0));
+	else
+		fprintf(o->file, "%llu closed, %s in all, mean %s, 50 %% within %s, 99 %% within %s, longest %s\n",
+			t->closed, duration(t->sum), duration(t->sum / t->closed),
+			duration(percentile(t, 50)), duration(percentile(t, 99)),
+			duration(t->longest));
+	for (i = 0; i < stack->named; i++)
+		fprintf(o->file, "\t%s\n", stack->name[i]);
+	if (stack->cut)
+		fputs("\t(more frames were not kept)\n", o->file);
+	if (a->command != LEAKS && a->given & BIT(OPT_VERBOSE))
+		print_histogram(o, t);
+	putc('\n', o->file);
+}
+
+static void print_json(const struct output *o, const struct args *a, const struct pair_totals *all,
+		       const struct pair_total *t, u64 now)
+{
+	char *keys = json_stack_keys(o, t->stack);
+	json_t *j = json_object(), *times = json_array();
+	unsigned int i;
+
+	json_machine(o, j);
+	json_object_set_new(j, "pair", json_string(all->name));
+	json_object_set_new(j, "exact", json_boolean(pairs_exact(all)));
+	if (a->command == LEAKS) {
+		json_object_set_new(j, "open", json_number(t->open));
+		json_object_set_new(j, "value", json_number(t->value));
+		json_object_set_new(j, "oldest", json_ns(now > t->oldest ? now - t->oldest : 0));
+		json_object_set_new(j, "newest", json_ns(now > t->newest ? now - t->newest : 0));
+	} else {
+		json_object_set_new(j, "closed", json_number(t->closed));
+		json_object_set_new(j, "sum", json_ns(t->sum));
+		json_object_set_new(j, "p50", json_ns(percentile(t, 50)));
+		json_object_set_new(j, "p99", json_ns(percentile(t, 99)));
+		json_object_set_new(j, "longest", json_ns(t->longest));
+		for (i = 0; i < STACKBUF_PAIR_TIMES; i++)
+			json_array_append_new(times, json_number(t->times[i]));
+		json_object_set(j, "times", times);
+	}
+	json_decref(times);
+	json_print(o, j, keys, strlen(keys));
+	free(keys);
+}
+
+static void print_folded(const struct output *o, const struct stack *stack, u64 n)
+{
+	unsigned int i;
+
+	if (stack->cut)
+		fputs("(more frames were not kept);", o->file);
+	for (i = stack->named; i--; ) {
+		struct frame_text t;
+
+		output_frame(stack, i, &t);
+		fprintf(o->file, "%.*s%s%s", t.len, t.name, t.module, i ? ";" : "");
+	}
+	fprintf(o->file, " %llu\n", n);
+}
+
+/* What spoiled it, on standard error where the format has no place for it */
+static void print_summary(const struct output *o, const struct args *a,
+			  const struct pair_totals *t)
+{
+	FILE *f = o->format == FORMAT_TEXT ? o->file : stderr;
+	u64 open = 0, value = 0, closed = 0, sum = 0;
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		open += t->total[i].open;
+		value += t->total[i].value;
+		closed += t->total[i].closed;
+		sum += t->total[i].sum;
+	}
+	if (f == stderr && pairs_exact(t))
+		return;
+	fprintf(f, "%s%s: ", f == stderr ? "stackbuf: " : "", t->name);
+	if (a->command == LEAKS)
+		fprintf(f, "%llu open, %llu bytes", open, value);
+	else
+		fprintf(f, "%llu closed, %s in all", closed, duration(sum));
+	if (pairs_exact(t)) {
+		fputs("; exact\n\n", f);
+		return;
+	}
+	fputs("; not exact:", f);
+	if (t->pair.refused)
+		fprintf(f, " %llu were not recorded or had no room (PAIRS_KB=);", t->pair.refused);
+	if (t->pair.reopened)
+		fprintf(f, " %llu were opened again without a close;", t->pair.reopened);
+	if (t->missed)
+		fprintf(f, " %llu hits were missed;", t->missed);
+	if (t->absent)
+		fprintf(f, " %u places are not there;", t->absent);
+	if (t->half)
+		fprintf(f, " %u were being written;", t->half);
+	if (t->lost)
+		fprintf(f, " %u pages are missing;", t->lost);
+	fputs(f == stderr ? "\n" : "\n\n", f);
+}
+
+static void print_pair(struct session *s, const struct args *a, unsigned int number, u64 now)
+{
+	struct output *o = (struct output *)&a->output;
+	u64 until = a->older ? (now > a->older ? now - a->older : 0) : ~0ULL;
+	struct stack_total *total;
+	struct pair_totals t;
+	char error[512];
+	size_t i, nr = 0;
+
+	pairs_read(&s->record, number, until, &t);
+	/* Opened while the running kernel was read: as if it had come a moment later */
+	if (s->source.live)
+		t.half = 0;
+	print_summary(o, a, &t);
+	sort_with(t.total, t.nr, sizeof(*t.total), heaviest_first, (void *)a);
+	total = xcalloc(t.nr + 1, sizeof(*total));
+	for (i = 0; i < t.nr && (!o->top || nr < o->top); i++) {
+		struct pair_total *one = &t.total[i];
+
+		if (a->command == LEAKS ? !one->open : !one->closed)
+			continue;
+		symbols_name(o->symbols, one->stack);
+		total[nr++] = (struct stack_total){
+			.stack = one->stack, .events = weight(a, one),
+		};
+		if (o->format == FORMAT_TEXT)
+			print_text(o, a, one, now);
+		else if (o->format == FORMAT_JSON)
+			print_json(o, a, &t, one, now);
+		else if (o->format == FORMAT_FOLDED)
+			print_folded(o, one->stack, weight(a, one));
+	}
+	if (o->format == FORMAT_FLAME &&
+	    flame_write_totals(o, total, nr, a->flame, error, sizeof(error)))
+		die(1, "%s", error);
+	free(total);
+	pairs_free(&t);
+}
+
+/* ------------------------------------------------------------------ pairs --- */
+
+/* The name of the pair that was asked for, NULL: any; to be freed */
+static char *asked_for(const struct args *a)
+{
+	if (a->command == OFFCPU)
+		return xstrdup("offcpu");
+	if (!a->word || !a->word[0])
+		return NULL;
+	return a->word[1] ? xasprintf("%s:%s", a->word[0], a->word[1]) : xstrdup(a->word[0]);
+}
+
+/* The number of the pair with this name that is set, or of the first one; 0: there is none */
+static unsigned int find_pair(const struct record *r, const char *name)
+{
+	struct stackbuf_pair pair;
+	unsigned int number = 0;
+
+	while (pairs_next(r, &number, &pair))
+		if (!name || !strncmp(pair.name, name, sizeof(pair.name)))
+			return number;
+	return 0;
+}
+
+/*
+ * The running kernel's clock of events, ns, if it shows it: it is no clock of user space, as it stands
+ * while the machine is suspended and is not adjusted
+ */
+static u64 kernel_clock(void)
+{
+	FILE *f = fopen("/sys/kernel/debug/sched/debug", "re");
+	unsigned long long ms, ns = 0, now = 0;
+	char line[256];
+
+	while (f && !now && fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu_clk : %llu.%llu", &ms, &ns) == 2)
+			now = ms * 1000000 + ns;
+	if (f)
+		fclose(f);
+	return now;
+}
+
+/* Now, on the clock of events: else the latest that is known */
+static u64 now_of(const struct session *s)
+{
+	u64 now = s->record.events ? s->record.event[s->record.events - 1].time : 0, clock;
+
+	if (s->record.info.stop_ns)
+		return s->record.info.stop_ns;
+	clock = s->source.live ? kernel_clock() : 0;
+	return clock > now ? clock : now;
+}
+
+/* Set a pair, wait, and read the record again */
+static void watch_pair(struct session *s, const struct args *a, struct borrowed *b,
+		       const char *name)
+{
+	struct timespec wait = { a->duration / NSEC_PER_SEC, a->duration % NSEC_PER_SEC };
+	struct stackbuf_pair pair;
+	unsigned int number = 0;
+	char *list = xstrdup(name), *longer;
+
+	while (pairs_next(&s->record, &number, &pair)) {
+		longer = xasprintf("%.*s,%s", (int)strnlen(pair.name, sizeof(pair.name)), pair.name,
+				   list);
+		free(list);
+		list = longer;
+	}
+	interrupt_catch(SA_RESTART);
+	if (borrow_open(b) || borrow_parameter(b, PARAM_PAIR, list))
+		die(1, "%s", b->error);
+	free(list);
+	if (a->output.format == FORMAT_TEXT && isatty(STDERR_FILENO))
+		fprintf(stderr, "stackbuf: %s is watched%s\n", name,
+			a->duration ? "" : ": Ctrl-C ends it");
+	while (!interrupted && (!a->duration || nanosleep(&wait, &wait)))
+		if (!a->duration)
+			pause();
+	session_load(s);
+}
+
+void cmd_pairs(struct args *a)
+{
+	struct borrowed b = { .lock = -1 };
+	struct session s = { 0 };
+	struct stackbuf_pair pair;
+	unsigned int number = 0;
+	char *name = asked_for(a);
+	bool live = args_live(a);
+
+	if (live && borrow_load_module(&b))
+		die(1, "%s", b.error);
+	cmd_begin(&s, a, false);
+	session_report_missing(&s);
+	number = find_pair(&s.record, name);
+	if (!number && live) {
+		if (!name && a->command == LATENCY)
+			die(EXIT_USAGE, "no pair is set: name OPEN and CLOSE (see stackbuf latency -h)");
+		watch_pair(&s, a, &b, name ?: "slab");
+		number = find_pair(&s.record, name);
+	}
+	if (!number)
+		die(1, name ? "%s: the pair %s is not set in this record" :
+			      "%s: no pair is set in this record (parameter pair)",
+		    s.source.name, name);
+	for (number = 0; pairs_next(&s.record, &number, &pair); )
+		if (!name || !strncmp(pair.name, name, sizeof(pair.name)))
+			print_pair(&s, a, number, now_of(&s));
+	if (borrow_restore(&b))
+		die(1, "%s", b.error);
+	borrow_close(&b);
+	cmd_end(&s, a);
+	free(name);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pairs.c - pairs of probes: what is open, and how long the rest was open, by stack
+ *
+ * It trusts no byte: an object whose number of a stack makes no sense counts as half written.
+ */
+#include <search.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "record/duplicates.h"
+#include "record/info.h"
+#include "record/pairs.h"
+
+bool pairs_next(const struct record *r, unsigned int *number, struct stackbuf_pair *pair)
+{
+	size_t i;
+
+	for (i = 0; i < r->pairs && r->pair[i].kind != STACKBUF_PAIRS; i++)
+		;
+	for (; i < r->pairs && *number < STACKBUF_PAIRS_MAX; ) {
+		*pair = ((const struct stackbuf_pairs_page *)r->pair[i].data)->pair[(*number)++];
+		if (pair->name[0] && pair->probes)
+			return true;
+	}
+	return false;
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct found_page *x = a, *y = b;
+	int c = compare_u64(x->kind, y->kind);
+
+	return c ? c : compare_u64(x->index, y->index);
+}
+
+/* The page with this index among those of pairs, which are sorted, or NULL */
+static const void *page_at(const struct record *r, u16 kind, u64 index)
+{
+	u64 first = r->info.info_size / STACKBUF_PAGE_SIZE - r->info.pair_pages;
+	const struct found_page key = { .kind = kind, .index = first + index };
+	const struct found_page *page = bsearch(&key, r->pair, r->pairs, sizeof(key), by_index);
+
+	return page ? page->data : NULL;
+}
+
+static void take_probes(const struct record *r, unsigned int number, struct pair_totals *t)
+{
+	struct probe probe;
+	unsigned int i;
+
+	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
+		if (!record_probe(r, i, &probe))
+			continue;
+		if (probe.pair == number) {
+			t->missed += probe.missed;
+			t->absent += probe.state != STACKBUF_PROBE_SET;
+		}
+		free(probe.name);
+	}
+}
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct pair_total *x = a, *y = b;
+
+	return compare_u64((uintptr_t)x->stack, (uintptr_t)y->stack);
+}
+
+/* The total of a stack: the same one for two stacks of equal frames.  In a tree beside @t->total */
+static struct pair_total *total_of(struct pair_totals *t, void **tree, const struct record *r,
+				   u64 id)
+{
+	struct stack *stack = stacks_find((struct stacks *)&r->stacks, (u32)id);
+	struct pair_total *total = &t->total[t->nr], **found;
+
+	if (!stack)
+		return NULL;
+	*total = (struct pair_total){
+		.stack = (struct stack *)stack_canonical(stack), .oldest = ~0ULL
+	};
+	found = tsearch(total, tree, by_stack);
+	if (!found)
+		die(1, "out of memory");
+	t->nr += *found == total;
+	return *found;
+}
+
+static void keep(void *node)
+{
+	(void)node;
+}
+
+static void take_open(struct pair_totals *t, struct pair_total *const *of, u64 ofs,
+		      const bool *known, const struct stackbuf_pair_bucket *bucket, u64 until)
+{
+	unsigned int i;
+
+	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
+		const struct stackbuf_pair_object *object = &bucket->object[i];
+		struct pair_total *total;
+
+		if (!bucket->key[i])
+			continue;
+		if (!object->stack || object->stack > ofs || !known[object->stack - 1]) {
+			t->half++;
+			continue;
+		}
+		total = of[object->stack - 1];
+		if (!total || object->time > until)
+			continue;
+		total->open++;
+		total->value += object->value;
+		if (object->time < total->oldest)
+			total->oldest = object->time;
+		if (object->time > total->newest)
+			total->newest = object->time;
+	}
+}
+
+void pairs_read(const struct record *r, unsigned int number, u64 until, struct pair_totals *t)
+{
+	u64 stacks = STACKBUF_PAIR_STACK_PAGES((u64)r->info.pair_pages), i, n, k;
+	u64 opens = r->info.pair_pages - 1 - stacks, nr = stacks * STACKBUF_PAGE_PAIR_STACKS;
+	unsigned int at = number - 1;
+	struct pair_total **of;
+	void *tree = NULL;
+	bool *known;
+
+	memset(t, 0, sizeof(*t));
+	if (!pairs_next(r, &at, &t->pair) || at != number)
+		return;
+	memcpy(t->name, t->pair.name, sizeof(t->pair.name));
+	make_printable(t->name, sizeof(t->name));
+	take_probes(r, number, t);
+	/* No more than pages were found: a claimed number of pages allocates nothing */
+	if (stacks > r->pairs || opens > r->pairs)
+		t->lost = stacks + opens + 1 - r->pairs;
+	if (stacks > r->pairs)
+		return;
+	of = xcalloc(nr + 1, sizeof(*of));
+	known = xcalloc(nr + 1, sizeof(*known));
+	t->total = xcalloc(nr + 1, sizeof(*t->total));
+	for (i = 0; i < stacks; i++) {
+		const struct stackbuf_pair_stacks_page *page =
+			page_at(r, STACKBUF_PAIR_STACKS, 1 + i);
+
+		t->lost += !page;
+		for (n = 0; page && n < STACKBUF_PAGE_PAIR_STACKS; n++) {
+			const struct stackbuf_pair_stack *stack = &page->stack[n];
+			struct pair_total *total;
+
+			known[i * STACKBUF_PAGE_PAIR_STACKS + n] = stack->stack;
+			if (stack->stack >> 32 != number)
+				continue;
+			total = total_of(t, &tree, r, stack->stack);
+			if (!total) {
+				t->half++;
+				continue;
+			}
+			of[i * STACKBUF_PAGE_PAIR_STACKS + n] = total;
+			total->sum += stack->sum;
+			if (stack->longest > total->longest)
+				total->longest = stack->longest;
+			for (k = 0; k < STACKBUF_PAIR_TIMES; k++) {
+				total->times[k] += stack->closed[k];
+				total->closed += stack->closed[k];
+			}
+		}
+	}
+	for (i = 0; i < opens && i <= r->pairs; i++) {
+		const struct stackbuf_pair_open_page *page =
+			page_at(r, STACKBUF_PAIR_OPEN, 1 + stacks + i);
+
+		t->lost += !page;
+		for (n = 0; page && n < STACKBUF_PAGE_PAIR_BUCKETS; n++)
+			take_open(t, of, nr, known, &page->bucket[n], until);
+	}
+	tdestroy(tree, keep);
+	free(known);
+	free(of);
+}
+
+void pairs_free(struct pair_totals *t)
+{
+	free(t->total);
+	memset(t, 0, sizeof(*t));
+}
+
+bool pairs_exact(const struct pair_totals *t)
+{
+	return !(t->pair.refused | t->pair.reopened | t->missed | t->absent | t->half | t->lost);
+}
+
+u64 pairs_time(unsigned int i)
+{
+	return i ? 1ULL << (STACKBUF_PAIR_TIME_BITS + i) : 0;
+}
