@@ -2,8 +2,8 @@
 /*
  * pair.c - pairs of probes: a table of what is open, and times by the stack that opened
  *
- * Each key has two buckets of eight places, by two hashes, and goes to that with more room: so the
- * table takes nine tenths of its places before a key finds none.  No place is ever moved.  A place is
+ * Each key has two buckets of eight places, by two hashes, and goes to that with more room: so three
+ * quarters of the table are taken before a key finds no place.  No place is ever moved.  A place is
  * claimed by its key and is valid from the number of its stack on; the number is taken back before
  * the key.  Both changes are atomic, so any context may interrupt any other, and a copy of the
  * memory at any instant shows whole objects only.
@@ -34,7 +34,6 @@
 #define OPEN_PAGES	STACKBUF_PAIR_OPEN_PAGES(STACKBUF_PAIR_PAGES)
 #define STACKS		(STACK_PAGES * STACKBUF_PAGE_PAIR_STACKS)
 #define BUCKETS		(OPEN_PAGES * STACKBUF_PAGE_PAIR_BUCKETS)
-#define PLACES		(2 * STACKBUF_PAIR_BUCKET)
 
 static_assert(STACKBUF_PAIR_PAGES >= 6 && STACKBUF_PAIRS_KB <= 262144, "PAIRS_KB: 24 to 262144");
 
@@ -55,17 +54,19 @@ static inline struct stackbuf_pair_bucket *bucket_at(u32 i)
 		.open.bucket[i % STACKBUF_PAGE_PAIR_BUCKETS];
 }
 
-/* One of @nr, by the upper half of a hash */
-static inline u32 scale(u64 hash, u32 nr)
+/* By the upper half of a hash: the page, and what is left of it the bucket there; no division */
+static __always_inline struct stackbuf_pair_bucket *bucket_of(u64 hash)
 {
-	return (hash >> 32) * nr >> 32;
+	u64 page = (hash >> 32) * OPEN_PAGES, bucket = (u32)page * (u64)STACKBUF_PAGE_PAIR_BUCKETS;
+
+	return &stackbuf_info.pair[1 + STACK_PAGES + (page >> 32)].open.bucket[bucket >> 32];
 }
 
 /* The entry of a stack, counted from 1 and added if it has none; 0 if there is no room */
 static u32 find_stack(const struct stackbuf_probe *probe, u32 id)
 {
 	const u64 want = id | (u64)probe->pair << 32;
-	u32 at = scale(want * GOLDEN_RATIO_64, STACKS), i;
+	u32 at = (want * GOLDEN_RATIO_64 >> 32) * STACKS >> 32, i;
 
 	for (i = 0; i < 16; i++, at = at + 1 < STACKS ? at + 1 : 0) {
 		u64 *stack = &stack_at(at)->stack, has = READ_ONCE(*stack);
@@ -84,71 +85,80 @@ struct places {
 	struct stackbuf_pair_bucket *bucket[2];
 };
 
-static inline struct places places_of(unsigned int pair, unsigned long key)
+static __always_inline struct places places_of(unsigned int pair, unsigned long key)
 {
 	u64 hash = (key ^ (u64)pair << 56) * GOLDEN_RATIO_64;
 
-	return (struct places){ {
-		bucket_at(scale(hash, BUCKETS)), bucket_at(scale(hash * GOLDEN_RATIO_64, BUCKETS)),
-	} };
+	return (struct places){ { bucket_of(hash), bucket_of(hash * GOLDEN_RATIO_64) } };
 }
 
-/* Is the object the pair's? */
-static inline bool is_of(const struct stackbuf_pair_object *object, unsigned int pair)
-{
-	u32 stack = READ_ONCE(object->stack);
-
-	return stack && READ_ONCE(stack_at(stack - 1)->stack) >> 32 == pair;
-}
-
-/*
- * Take an object with this key out of the table, into @object.  Return false if there is none: of
- * two that do it at once one.
- */
-static bool take(const struct places *places, unsigned int pair, unsigned long key,
-		 struct stackbuf_pair_object *object)
+/* The first place of a bucket that has this key, 0: that is free; STACKBUF_PAIR_BUCKET if none has */
+static __always_inline unsigned int find_key(const struct stackbuf_pair_bucket *bucket,
+					     unsigned long key)
 {
 	unsigned int i;
 
-	for (i = 0; i < PLACES; i++) {
-		struct stackbuf_pair_bucket *bucket = places->bucket[i / STACKBUF_PAIR_BUCKET];
-		struct stackbuf_pair_object *at = &bucket->object[i % STACKBUF_PAIR_BUCKET];
+	/* Racy: cmpxchg() decides.  Without READ_ONCE() a compare is one instruction less */
+#pragma GCC unroll 8
+	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++)
+		if (data_race(bucket->key[i]) == key)
+			break;
+	return i;
+}
 
-		if (likely(READ_ONCE(bucket->key[i % STACKBUF_PAIR_BUCKET]) != key) ||
-		    !is_of(at, pair))
-			continue;
-		/* K1: before the rest of the object is read */
-		object->stack = smp_load_acquire(&at->stack);
-		object->time = at->time;
-		object->value = at->value;
-		if (!object->stack || cmpxchg(&at->stack, object->stack, 0) != object->stack)
-			continue;
-		/* K2: a place that is claimed again has no number of a stack */
-		smp_store_release(&bucket->key[i % STACKBUF_PAIR_BUCKET], 0);
-		return true;
+/* Take the object at a place with its key, if it is the pair's; of two that do it at once one does */
+static bool take(struct stackbuf_pair_bucket *bucket, unsigned int i, unsigned int pair,
+		 struct stackbuf_pair_object *object)
+{
+	struct stackbuf_pair_object *at = &bucket->object[i];
+
+	/* K1: before the rest of the object is read */
+	object->stack = smp_load_acquire(&at->stack);
+	object->time = at->time;
+	object->value = at->value;
+	if (!object->stack || READ_ONCE(stack_at(object->stack - 1)->stack) >> 32 != pair ||
+	    cmpxchg(&at->stack, object->stack, 0) != object->stack)
+		return false;
+	/* K2: a place that is claimed again has no number of a stack */
+	smp_store_release(&bucket->key[i], 0);
+	return true;
+}
+
+/* Take an object with this key out of the table, into @object.  Return false if there is none */
+static __always_inline bool take_key(const struct places *places, unsigned int pair,
+				     unsigned long key, struct stackbuf_pair_object *object)
+{
+	unsigned int n, i;
+
+	for (n = 0; n < 2; n++) {
+		i = find_key(places->bucket[n], key);
+		/* Another pair may have the same key */
+		for (; unlikely(i < STACKBUF_PAIR_BUCKET); i++)
+			if (READ_ONCE(places->bucket[n]->key[i]) == key &&
+			    take(places->bucket[n], i, pair, object))
+				return true;
 	}
 	return false;
 }
 
-/* Claim a place for a key; NULL if there is none */
-static struct stackbuf_pair_object *claim(const struct places *places, unsigned long key)
+/*
+ * Claim a place for a key, in the bucket whose first free place comes earlier: that is the emptier
+ * one, more or less.  NULL if there is none
+ */
+static __always_inline struct stackbuf_pair_object *claim(const struct places *places,
+							  unsigned long key)
 {
-	unsigned int tries, i, n;
+	unsigned int tries, i, other, n;
 
-	for (tries = 0; tries < PLACES; tries++) {
-		unsigned int nr[2] = { 0, 0 }, first[2] = { 0, 0 };
-
-		for (n = 0; n < 2; n++)
-			for (i = STACKBUF_PAIR_BUCKET; i-- > 0;)
-				if (!READ_ONCE(places->bucket[n]->key[i])) {
-					nr[n]++;
-					first[n] = i;
-				}
-		if (!(nr[0] | nr[1]))
+	for (tries = 0; tries < 2 * STACKBUF_PAIR_BUCKET; tries++) {
+		i = find_key(places->bucket[0], 0);
+		other = i ? find_key(places->bucket[1], 0) : i;
+		n = other < i;
+		i = min(i, other);
+		if (unlikely(i == STACKBUF_PAIR_BUCKET))
 			break;
-		n = nr[1] > nr[0];
-		if (!cmpxchg64(&places->bucket[n]->key[first[n]], 0, key))
-			return &places->bucket[n]->object[first[n]];
+		if (!cmpxchg64(&places->bucket[n]->key[i], 0, key))
+			return &places->bucket[n]->object[i];
 	}
 	return NULL;
 }
@@ -203,15 +213,17 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 			sbuf_add(&pair->refused, 1);
 		return;
 	}
-	if (unlikely(take(&places, probe->pair, key, &was)))
+	if (unlikely(take_key(&places, probe->pair, key, &was)))
 		sbuf_add(&pair->reopened, 1);
-	stack = rcu_is_watching() ? find_stack(probe, id) : 0;
+	/* The kernel has RCU watch where it calls a tracepoint's functions */
+	stack = probe->way == STACKBUF_PROBE_BY_EVENT || rcu_is_watching() ? find_stack(probe, id) : 0;
 	object = stack ? claim(&places, key) : NULL;
 	if (unlikely(!object)) {
 		sbuf_add(&pair->refused, 1);
 		return;
 	}
-	object->time = sbuf_now();
+	/* That of the event, or of a later one if an interrupt came in between */
+	object->time = READ_ONCE(this_cpu_ptr(sbuf_cpu)->time);
 	object->value = value_of(probe, value);
 	/* K1: valid from here on */
 	smp_store_release(&object->stack, stack);
@@ -226,7 +238,7 @@ static void close_one(const struct stackbuf_probe *probe, unsigned long key, u64
 
 	if (!key)
 		return;
-	if (take(&places, probe->pair, key, &object))
+	if (take_key(&places, probe->pair, key, &object))
 		add_time(&object, now);
 	else
 		sbuf_add(&pair_at(probe->pair)->unmatched, 1);
@@ -340,7 +352,8 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 		for (n = 0; n < STACKBUF_PAIR_BUCKET; n++) {
 			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
 
-			if (!is_of(object, number))
+			if (!object->stack ||
+			    stack_at(object->stack - 1)->stack >> 32 != number)
 				continue;
 			WRITE_ONCE(object->stack, 0);
 			smp_store_release(&bucket_at(i)->key[n], 0);

@@ -72,16 +72,18 @@ static void leak_in_irq(struct irq_work *unused)
 
 static DEFINE_IRQ_WORK(leak_work, leak_in_irq);
 
-/* What a test probes: the first opens @key, the second closes it */
+/* What a test probes: the first opens @key, the second closes it.  Two functions, with an argument */
+static unsigned long leak_last;
+
 noinline void leak_hold(unsigned long key)
 {
-	barrier();
+	WRITE_ONCE(leak_last, key);
 }
 EXPORT_SYMBOL_GPL(leak_hold);
 
 noinline void leak_release(unsigned long key)
 {
-	barrier();
+	WRITE_ONCE(leak_last, ~key);
 }
 EXPORT_SYMBOL_GPL(leak_release);
 
