@@ -193,8 +193,10 @@ exact)
 	end
 	;;
 storm)
-	begin big && echo slab >$P/pair
+	insmod /t/big/stackbuf.ko pair=slab && insmod /t/big/stackbuf_leak.ko
 	result "two CPUs, all contexts: all is closed" storm
+	echo "run 2 100 37" >$L
+	result "QEMU dumps the machine" host elf elf
 	result "set and removed meanwhile" replaced
 	end
 	;;

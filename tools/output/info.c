@@ -9,6 +9,7 @@
 #include "output/info.h"
 #include "output/json.h"
 #include "record/info.h"
+#include "record/pairs.h"
 #include "symbol/frame.h"
 
 /* Print one field: as a key of @j, or as a line if @j is NULL */
@@ -160,6 +161,42 @@ static void output_filter(const struct output *o, json_t *j, const struct stackb
 	}
 }
 
+static const char *role(const struct probe *probe)
+{
+	return probe->role == STACKBUF_PAIR_OPENS ? "opens" : "closes";
+}
+
+/* Pairs of probes, with the numbers that their probes show */
+static void output_pairs(const struct output *o, json_t *j, const struct record *r)
+{
+	json_t *all = j ? json_array() : NULL;
+	struct stackbuf_pair pair;
+	unsigned int number = 0;
+	struct pair_totals t;
+	u64 open, closed;
+	size_t i;
+
+	while (pairs_next(r, &number, &pair)) {
+		pairs_read(r, number, ~0ULL, &t);
+		for (i = 0, open = 0, closed = 0; i < t.nr; i++) {
+			open += t.total[i].open;
+			closed += t.total[i].closed;
+		}
+		if (j)
+			json_array_append_new(all, json_pack("{s:s,s:i,s:o,s:o,s:b}", "name", t.name,
+							     "number", number, "open",
+							     json_number(open), "closed",
+							     json_number(closed), "exact",
+							     pairs_exact(&t)));
+		else
+			fprintf(o->file, "pair %-23u %s: %llu open, %llu closed%s\n", number,
+				t.name, open, closed, pairs_exact(&t) ? "" : ", not exact");
+		pairs_free(&t);
+	}
+	if (j)
+		json_object_set_new(j, "pairs", all);
+}
+
 static void output_probes(const struct output *o, json_t *j, const struct record *r)
 {
 	static const char *const state[] = {
@@ -184,14 +221,17 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		is = probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown";
 		missed += probe.missed;
 		nr++;
-		if (j)
-			json_array_append_new(all,
-					      json_pack("{s:s,s:s,s:o,s:o,s:o,s:o}",
-							"name", probe.name, "state", is,
-							"address", json_hex(probe.addr),
-							"functions", json_number(probe.functions),
-							"left_out", json_number(probe.left_out),
-							"missed", json_number(probe.missed)));
+		if (j) {
+			json_t *one = json_pack("{s:s,s:s,s:o,s:o,s:o,s:o}", "name", probe.name,
+						"state", is, "address", json_hex(probe.addr),
+						"functions", json_number(probe.functions),
+						"left_out", json_number(probe.left_out),
+						"missed", json_number(probe.missed));
+
+			if (probe.pair)
+				json_object_set_new(one, role(&probe), json_integer(probe.pair));
+			json_array_append_new(all, one);
+		}
 		free(probe.name);
 	}
 	if (j)
@@ -219,6 +259,8 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		      o->file);
 		if (probe.missed)
 			fprintf(o->file, ", missed %llu", probe.missed);
+		if (probe.pair)
+			fprintf(o->file, ", %s pair %u", role(&probe), probe.pair);
 		fputc('\n', o->file);
 		free(probe.name);
 	}
@@ -376,6 +418,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 			info_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
 
 	output_probes(o, j, r);
+	output_pairs(o, j, r);
 
 	info_number(o, j, "stacks", "stacks in the table", r->in_table);
 	if (r->have_info) {
