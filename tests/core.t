@@ -22,7 +22,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 
 # sizes EVENTS STACKS TEXT: in KiB
 sizes() {
-	echo "-DSTACKBUF_EVENTS_KB=$1 -DSTACKBUF_STACKS_KB=$2 -DSTACKBUF_TEXT_KB=$3"
+	echo "-DSTACKBUF_EVENTS_KB=$1 -DSTACKBUF_STACKS_KB=$2 -DSTACKBUF_TEXT_KB=$3 -DSTACKBUF_PAIRS_KB=24"
 }
 
 # core NAME SIZES [SANITIZE]: builds both programs into $builds/core-NAME
