@@ -110,7 +110,8 @@ static const struct stackbuf_probe closes = { .pair = 1, .role = STACKBUF_PAIR_C
 /* As a handler: a grace period waits for all of it, and interrupts may not wait for one */
 static u32 save_and_open(struct context *c, struct pt_regs *regs, u64 tag)
 {
-	u64 key = tag << 8 >> 8 | 1UL << 56, was;
+	/* Of this context alone */
+	u64 key = (u64)(c - cpu_of[shim_cpu].context + CONTEXTS * shim_cpu + 1) << 48 | c->number, was;
 	unsigned long flags;
 	u32 id;
 

@@ -63,7 +63,8 @@ older() {
 	is "$(grep -c leak_path_b json) == 3"
 }
 pictures() {
-	"$STACKBUF" leaks --folded >folded && "$STACKBUF" leaks --flame leaks.svg &&
+	"$STACKBUF" leaks --folded >folded && "$STACKBUF" leaks --flame leaks.svg && "$STACKBUF" report leaks.html &&
+		grep -q '^\["slab",1,\[' leaks.html && is "$(grep -c '^\[[0-9]*,37,4736,' leaks.html) == 3" &&
 		is "$(grep 'leak_path_b' folded | awk '{ n += $NF } END { print n }') == 111" && grep -q leak_path_b leaks.svg
 }
 # A free inside of another probe's handler, and of a save
@@ -149,7 +150,7 @@ small() {
 
 # So close to each other that they share buckets
 same_keys() {
-	echo "$HOLD:$RELEASE,$HOLD:t:kmem:kfree@arg2" >$P/pair && echo "keep 150" >$L && echo "drop 150" >$L || return 1
+	echo >$P/pair && echo "$HOLD:$RELEASE,$HOLD:t:kmem:kfree@arg2" >$P/pair && echo "keep 150" >$L && echo "drop 150" >$L || return 1
 	"$STACKBUF" leaks --json "$HOLD" t:kmem:kfree@arg2 >open
 	"$STACKBUF" latency --json "$HOLD" "$RELEASE" >closed
 	is "$(field open open) == 150 && $(field closed closed) == 150"
@@ -189,7 +190,7 @@ exact)
 	result "... of a hardirq" leaked 2 3
 	result "a snapshot, and a second reader: the same" elsewhere
 	result "only what is older" older
-	result "folded, and a flame graph" pictures
+	result "folded, a flame graph, the report" pictures
 	result "frees inside of other probes' handlers are not missed" inside
 	result "leaks by itself: set for its time" by_itself
 	result "held for known times" held

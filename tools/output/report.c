@@ -12,6 +12,7 @@
 #include <string.h>
 #include "output/outfile.h"
 #include "output/report.h"
+#include "record/pairs.h"
 
 static const char script[] =
 #include "search_js.h"
@@ -150,6 +151,38 @@ static void put_stacks(FILE *f, const struct page *p)
 	putc(']', f);
 }
 
+/* "pair": of each its name, whether it is exact, and by stack what is open and what was closed */
+static void put_pairs(FILE *f, const struct page *p, const struct output *o)
+{
+	struct stackbuf_pair pair;
+	unsigned int number = 0;
+	bool first = true;
+	size_t i;
+
+	fputs(",\n\"pair\":[", f);
+	while (pairs_next(o->record, &number, &pair)) {
+		struct pair_totals t;
+
+		pairs_read(o->record, number, ~0ULL, &t);
+		fputs(first ? "\n[" : ",\n[", f);
+		first = false;
+		put_string(f, t.name);
+		fprintf(f, ",%d,[", pairs_exact(&t));
+		for (i = 0; i < t.nr; i++) {
+			const struct pair_total *one = &t.total[i];
+			struct stack **place = bsearch(&one->stack, p->stack, p->stacks,
+						       sizeof(*p->stack), by_id);
+
+			fprintf(f, "%s\n[%td,%llu,%llu,%llu,%llu,%llu]", i ? "," : "",
+				place - p->stack, one->open, one->value, one->closed, one->sum,
+				one->longest);
+		}
+		fputs("]]", f);
+		pairs_free(&t);
+	}
+	putc(']', f);
+}
+
 static int by_comm(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -257,6 +290,7 @@ static void put_page(FILE *f, const struct output *o, const char *info,
 	put_safe(f, info);
 	fprintf(f, ",\n\"left_out\":%zu", left_out);
 	put_stacks(f, &p);
+	put_pairs(f, &p, o);
 	put_events(f, &p, o, event, nr);
 	fprintf(f, "}\n</script>\n<script>\n%s</script>\n</body>\n</html>\n", script);
 	release(&p);

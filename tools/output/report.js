@@ -379,6 +379,34 @@
 			       { name: "newest", sort: "newest" }, { name: "stack" }, { name: "function < caller" }], rows), button];
 	}
 
+	// What pairs of probes know, whatever part of the events is shown: by time open where all was closed
+	function pairs() {
+		var all = [];
+
+		function ms(ns) {
+			return (ns / 1e6).toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+		}
+		data.pair.forEach(function (pair) {
+			var list = pair[2].slice().sort(function (a, b) {
+				return b[1] - a[1] || b[4] - a[4];
+			});
+
+			all.push(make("p", { class: "faint" }, pair[0] + ": " + count(list.length) + " stacks have opened" + (pair[1] ? "" : "; not exact: see stackbuf leaks")),
+				 table([{ name: "open" }, { name: "their value" }, { name: "closed" }, { name: "time open, ms" },
+					{ name: "longest, ms" }, { name: "stack" }, { name: "function < caller" }],
+				       list.slice(0, more).map(function (one) {
+					       var tr = make("tr");
+
+					       [count(one[1]), count(one[2]), count(one[3]), ms(one[4]), ms(one[5]), data.stack[one[0]][0]].forEach(function (text) {
+						       tr.append(make("td", { class: "n" }, text));
+					       });
+					       tr.append(stack_cell(one[0]));
+					       return tr;
+				       })));
+		});
+		return all;
+	}
+
 	function event_table() {
 		var size = 100, pages = Math.max(1, Math.ceil(view.event.length / size)), bar = make("p"), rows;
 
@@ -421,6 +449,9 @@
 
 	var tabs = { flame: ["Flame graph", flame], stacks: ["Stacks", stacks], events: ["Events", event_table],
 		     record: ["Record", record] };
+
+	if (data.pair.length)
+		tabs.pairs = ["Pairs", pairs];
 
 	// Keep what is shown in the address, so that it can be saved and sent
 	function keep() {
