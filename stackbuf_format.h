@@ -510,7 +510,7 @@ struct stackbuf_module {
  * @counter:		counters
  * @probe:		probes
  * @depth:		deepest stacks
- * @pair:		pairs
+ * @pair:		pairs; none as far as a client's compiler knows: there are @pair_pages
  */
 struct stackbuf_info {
 	struct stackbuf_page page;

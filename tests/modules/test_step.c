@@ -37,8 +37,11 @@ static struct debugfs_blob_wrapper step_blob;
 
 static int step_handler(struct kprobe *p, struct pt_regs *regs)
 {
+	const void *info = &stackbuf_info;
 	void *to = step_copy;
 
+	/* Pages of pairs follow what the compiler knows of */
+	OPTIMIZER_HIDE_VAR(info);
 	if (!READ_ONCE(step_armed) || (step_only ? step_only != p : step_task != current))
 		return 0;
 	step_armed = false;
@@ -48,7 +51,7 @@ static int step_handler(struct kprobe *p, struct pt_regs *regs)
 		step_right = step_id ? right(step_id, 7, 2, leaf_tag) : 0;
 		return 0;
 	}
-	memcpy(to, &stackbuf_info, stackbuf_info.info_size);
+	memcpy(to, info, stackbuf_info.info_size);
 	to += stackbuf_info.info_size;
 	memcpy(to, stackbuf_events, stackbuf_info.events_size);
 	to += stackbuf_info.events_size;
