@@ -114,8 +114,8 @@ checked-kdir:
 checked-sizes:
 	@check() { \
 		case $$2 in \
-		''|0*|*[!0-9]*|???????*) $(call fail,$$1=$$2 is not a whole number of KiB from 4 to $$3); ;; esac; \
-		[ $$2 -ge 4 ] && [ $$2 -le $$3 ] || $(call fail,$$1=$$2 is out of range: 4 to $$3 KiB); \
+		''|0*|*[!0-9]*|???????*) $(call fail,$$1=$$2 is not a whole number of KiB from $${4:-4} to $$3); ;; esac; \
+		[ $$2 -ge $${4:-4} ] && [ $$2 -le $$3 ] || $(call fail,$$1=$$2 is out of range: $${4:-4} to $$3 KiB); \
 		[ $$(($$2 % 4)) -eq 0 ] || $(call fail,$$1=$$2 is not a multiple of 4 (KiB: memory comes in pages)); \
 	}; \
 	check EVENTS_KB '$(EVENTS_KB)' 262144 && \
@@ -322,10 +322,10 @@ help:
 	@echo '                make KDIR=`scripts/machine/stackbuf-kernel 6.12`/build'
 	@echo '                scripts/machine/stackbuf-vm -k 6.12 FOLDER boots it in QEMU and runs FOLDER/run'
 	@echo 'BUILD=FOLDER    put what is built there'
-	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)'
-	@echo '                size of event ring, stack table, text log: 4 to 262144 (text log:'
-	@echo '                4096), multiples of 4'
+	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)  PAIRS_KB=$(PAIRS_KB)'
+	@echo '                size of event ring, stack table, text log, pairs: 4 to 262144 (text log:'
+	@echo '                4096; pairs: from 24, or 0), multiples of 4'
 	@echo 'FRAMES=$(FRAMES)      frames that are kept of a trace: 8 to 127'
 	@echo 'PROBES=n DEEPEST=n'
-	@echo '                leave out the parameter probe, and the table of deepest stacks'
+	@echo '                leave out the parameters probe and pair, and the table of deepest stacks'
 	@echo 'V=1 W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'

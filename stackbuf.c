@@ -20,7 +20,7 @@
  * core/modules.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
  * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c shows the arrays.
  *
- * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB, plus STACKS_KB / 6, 730 KiB of tables and 16 KiB per
+ * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB + PAIRS_KB, plus STACKS_KB / 6, 730 KiB of tables and 16 KiB per
  * CPU: about 6 MiB by default.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

@@ -329,7 +329,8 @@ struct stackbuf_depths_page {
 
 /**
  * struct stackbuf_pair - probes that open something and probes that close it
- * @refused:	not opened: no event was recorded, or there was no room
+ * @refused:	not opened: no event was recorded, or there was no room; not closed: an array that is
+ *		too long
  * @reopened:	opened while it was open: it had been closed where no probe is
  * @unmatched:	closed while it was not open, as what was opened before the pair was set is
  * @time:	when it was set, ns, on the clock of events

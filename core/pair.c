@@ -33,6 +33,8 @@
 #define STACK_PAGES	STACKBUF_PAIR_STACK_PAGES(STACKBUF_PAIR_PAGES)
 #define OPEN_PAGES	STACKBUF_PAIR_OPEN_PAGES(STACKBUF_PAIR_PAGES)
 #define STACKS		(STACK_PAGES * STACKBUF_PAGE_PAIR_STACKS)
+/* That are closed at once */
+#define KEYS_MAX	4096
 #define BUCKETS		(OPEN_PAGES * STACKBUF_PAGE_PAIR_BUCKETS)
 
 static_assert(STACKBUF_PAIR_PAGES >= 6 && STACKBUF_PAIRS_KB <= 262144, "PAIRS_KB: 24 to 262144");
@@ -254,6 +256,11 @@ void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsi
 		return;
 	if (!probe->value) {
 		close_one(probe, key, now);
+		return;
+	}
+	/* The argument may be no number of keys at all */
+	if (value > KEYS_MAX) {
+		sbuf_add(&pair_at(probe->pair)->refused, 1);
 		return;
 	}
 	for (i = 0; i < value; i++)

@@ -266,7 +266,8 @@ done
 for frames in 0 7 128 1000 x '' -8; do
 	refused 'FRAMES=.* 8 to 127' make module KDIR="$kernel/build" BUILD="$work/refused" FRAMES="$frames" || { status=1; break; }
 done
-[ "$status" -eq 0 ] && refused '4 to 4096 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" TEXT_KB=4100
+[ "$status" -eq 0 ] && refused '24 to 262144 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" PAIRS_KB=20 &&
+	refused '4 to 4096 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" TEXT_KB=4100
 result $? "the Makefile refuses sizes that make no sense"
 
 refused 'is no kernel build folder' make module KDIR="$work/nothing" BUILD="$work/refused"
