@@ -17,11 +17,12 @@
  *
  * core/text.c renders new stacks into the text log, core/evict.c makes room in the table;
  * core/worker.c starts them, and other workers.
+ * core/probe.c and its like set probes; core/pair.c keeps what some of them open and others close.
  * core/modules.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
  * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c shows the arrays.
  *
- * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB + PAIRS_KB, plus STACKS_KB / 6, 730 KiB of tables and 16 KiB per
- * CPU: about 6 MiB by default.
+ * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB + PAIRS_KB, plus STACKS_KB / 6, 900 KiB of tables and
+ * 29 KiB per CPU: about 7 MiB by default.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

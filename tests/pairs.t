@@ -25,7 +25,8 @@ pairs() {
 		echo "$what" >"$work/vm/what"
 		case $what in
 		exact) boot "$1" -i -x "$reader" ;;
-		*) boot "$1" -x "$reader" ;;
+		# -s: setting and removing pairs patches running code
+		*) boot "$1" -s -x "$reader" ;;
 		esac
 		grep -qx 'done' "$work/guest.log" || return
 		[ ! -e "$work/out/elf" ] || result "a dump: 37 objects leaked, and their path" in_dump
