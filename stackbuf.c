@@ -36,6 +36,7 @@
 #include "core/debugfs.h"
 #include "core/filter.h"
 #include "core/modules.h"
+#include "core/pair.h"
 #include "core/panic.h"
 #include "core/print.h"
 #include "core/probe.h"
@@ -68,6 +69,8 @@ static int set_enable(const char *value, const struct kernel_param *param)
 		return 0;
 	/* Both also end the freeze of an oops.  After a panic no task runs that could write */
 	if (enable) {
+		if (stackbuf_info.stop_ns)
+			sbuf_pair_resume();
 		sbuf_state_change(STACKBUF_FROZEN_OOPS, false);
 		sbuf_state_change(STACKBUF_ENABLED, true);
 		WRITE_ONCE(stackbuf_info.stop_ns, 0);

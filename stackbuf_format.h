@@ -330,7 +330,7 @@ struct stackbuf_depths_page {
 /**
  * struct stackbuf_pair - probes that open something and probes that close it
  * @refused:	not opened: no event was recorded, or there was no room; not closed: an array that is
- *		too long
+ *		too long; 1 for each time that recording was off
  * @reopened:	opened while it was open: it had been closed where no probe is
  * @unmatched:	closed while it was not open, as what was opened before the pair was set is
  * @time:	when it was set, ns, on the clock of events
@@ -404,13 +404,13 @@ struct stackbuf_pair_stacks_page {
  * @value:	its size, for instance
  * @stack:	number of its struct stackbuf_pair_stack, counted over all pages from 1; 0 while it is
  *		written or closed
- * @reserved:	0
+ * @uses:	for the module only
  */
 struct stackbuf_pair_object {
 	__u64 time;
 	__u64 value;
 	__u32 stack;
-	__u32 reserved;
+	__u32 uses;
 };
 
 #define STACKBUF_PAIR_BUCKET	8

@@ -96,6 +96,9 @@
 #define SBUF_HAVE_FUNCTIONS	0
 #endif
 
+/* Their functions run under SRCU, with preemption as it is: in 7.1; before, it is disabled */
+#define SBUF_EVENTS_PREEMPTIBLE	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0))
+
 /* Tracepoints are reached by that function, or by the event's own, see tracepoint.c */
 #define SBUF_EVENTS_BY_STUB	(SBUF_CHECKED_CALLS && SBUF_HAVE_PROBESTUB && SBUF_HAVE_FUNCTIONS)
 #define SBUF_EVENTS_BY_OWN	(SBUF_CHECKED_CALLS && !SBUF_HAVE_PROBESTUB && \

@@ -19,6 +19,7 @@
 
 #include <linux/hash.h>
 #include <linux/log2.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -108,18 +109,29 @@ static __always_inline unsigned int find_key(const struct stackbuf_pair_bucket *
 	return i;
 }
 
+/* An object's number of a stack, and above it how often its place was used */
+static inline u64 *stack_word(struct stackbuf_pair_object *object)
+{
+	BUILD_BUG_ON(offsetof(struct stackbuf_pair_object, uses) !=
+		     offsetof(struct stackbuf_pair_object, stack) + sizeof(u32));
+	return (u64 *)&object->stack;
+}
+
 /* Take the object at a place with its key, if it is the pair's; of two that do it at once one does */
 static bool take(struct stackbuf_pair_bucket *bucket, unsigned int i, unsigned int pair,
 		 struct stackbuf_pair_object *object)
 {
 	struct stackbuf_pair_object *at = &bucket->object[i];
+	u64 word;
 
 	/* K1: before the rest of the object is read */
-	object->stack = smp_load_acquire(&at->stack);
-	object->time = at->time;
-	object->value = at->value;
+	word = smp_load_acquire(stack_word(at));
+	object->stack = word;
+	object->time = READ_ONCE(at->time);
+	object->value = READ_ONCE(at->value);
+	/* Unless the place was used again meanwhile, even for the same stack */
 	if (!object->stack || READ_ONCE(stack_at(object->stack - 1)->stack) >> 32 != pair ||
-	    cmpxchg(&at->stack, object->stack, 0) != object->stack)
+	    cmpxchg64(stack_word(at), word, ((word >> 32) + 1) << 32) != word)
 		return false;
 	/* K2: a place that is claimed again has no number of a stack */
 	smp_store_release(&bucket->key[i], 0);
@@ -190,6 +202,13 @@ static void add_time(const struct stackbuf_pair_object *object, u64 now)
 	} while (took > longest && cmpxchg64(&stack->longest, longest, took) != longest);
 }
 
+/* What has stopped the recorder stops this, and enable=0 does: see sbuf_pair_resume() */
+static inline bool is_stopped(void)
+{
+	return READ_ONCE(stackbuf_info.stop_ns) ||
+	       READ_ONCE(stackbuf_info.state) & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC);
+}
+
 /*
  * A task that is switched out: an idle one waits for nothing, one that is dead does not come back, but
  * another may take its memory
@@ -205,27 +224,34 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 	struct stackbuf_pair *pair = pair_at(probe->pair);
 	struct places places = places_of(probe->pair, key);
 	struct stackbuf_pair_object was, *object;
+	struct sbuf_cpu *cpu;
 	u32 stack;
 
 	if (!key || (unlikely(key == (unsigned long)current) && never_waits(current)))
 		return;
+	if (unlikely(is_stopped()))
+		return;
+	/* Also if it is not opened now: what had the key is not what will be closed */
+	if (unlikely(take_key(&places, probe->pair, key, &was)))
+		sbuf_add(&pair->reopened, 1);
 	if (unlikely(id <= 0)) {
-		/* Not if a filter has chosen so, or if all has stopped */
-		if (!id && !READ_ONCE(stackbuf_info.stop_ns))
+		/* Not if a filter has chosen so */
+		if (!id)
 			sbuf_add(&pair->refused, 1);
 		return;
 	}
-	if (unlikely(take_key(&places, probe->pair, key, &was)))
-		sbuf_add(&pair->reopened, 1);
-	/* The kernel has RCU watch where it calls a tracepoint's functions */
-	stack = probe->way == STACKBUF_PROBE_BY_EVENT || rcu_is_watching() ? find_stack(probe, id) : 0;
+	stack = sbuf_rcu_waits() ? find_stack(probe, id) : 0;
 	object = stack ? claim(&places, key) : NULL;
 	if (unlikely(!object)) {
 		sbuf_add(&pair->refused, 1);
 		return;
 	}
-	/* That of the event, or of a later one if an interrupt came in between */
-	object->time = READ_ONCE(this_cpu_ptr(sbuf_cpu)->time);
+	/*
+	 * That of the event, or of a later one if an interrupt came in between.  An event that
+	 * interrupts an append does not set it
+	 */
+	cpu = this_cpu_ptr(sbuf_cpu);
+	object->time = in_nmi() || READ_ONCE(cpu->appending) ? sbuf_now() : READ_ONCE(cpu->time);
 	object->value = value_of(probe, value);
 	/* K1: valid from here on */
 	smp_store_release(&object->stack, stack);
@@ -251,8 +277,7 @@ void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsi
 	u64 now = sbuf_now();
 	unsigned long i, one;
 
-	/* What has stopped the recorder stops this; enable=0 does not */
-	if (unlikely(READ_ONCE(stackbuf_info.stop_ns)))
+	if (unlikely(is_stopped()))
 		return;
 	if (!probe->value) {
 		close_one(probe, key, now);
@@ -283,6 +308,23 @@ void sbuf_pair_mark(unsigned long *granules)
 	}
 }
 
+void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
+{
+	if (probe->pair && hits)
+		sbuf_add(&pair_at(probe->pair)->refused, hits);
+}
+
+NOKPROBE_SYMBOL(sbuf_pair_lost);
+
+void sbuf_pair_resume(void)
+{
+	unsigned int i;
+
+	for (i = 1; i <= STACKBUF_PAIRS_MAX; i++)
+		if (READ_ONCE(pair_at(i)->probes))
+			sbuf_add(&pair_at(i)->refused, 1);
+}
+
 /* ------------------------------------------------------------------- pairs --- */
 
 /*
@@ -299,14 +341,25 @@ void sbuf_pair_mark(unsigned long *granules)
 			"t:kmem:kmalloc_node@arg2@arg4 t:kmem:kmem_cache_alloc_node@arg2@arg4"
 #endif
 
+/*
+ * 5.15 traces kmem_cache_free() when the object is free already and may be another's.  From 6.18 on
+ * kvfree_call_rcu() may keep objects in sheaves, which are freed or used again without an event;
+ * before, its second argument is no object.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 kvfree_call_rcu@arg2 "
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+#define SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 "
+#else
+#define SLAB_CLOSES	"kmem_cache_free@arg2 "
+#endif
+
 static const struct {
 	const char *name, *places;
 } presets[] = {
 	/* Bulk frees, those of kfree_rcu() among them, come by no event */
-	{ "slab", SLAB_OPENS "|t:kmem:kfree@arg2 t:kmem:kmem_cache_free@arg2 "
-	  "kmem_cache_free_bulk@arg3@arg2" },
-	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1 "
-	  "t:kmem:mm_page_free_batched@arg1" },
+	{ "slab", SLAB_OPENS "|" SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
+	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1" },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
 };
 
@@ -358,9 +411,9 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 	for (i = 0; i < BUCKETS; i++)
 		for (n = 0; n < STACKBUF_PAIR_BUCKET; n++) {
 			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
+			u32 stack = READ_ONCE(object->stack);
 
-			if (!object->stack ||
-			    stack_at(object->stack - 1)->stack >> 32 != number)
+			if (!stack || READ_ONCE(stack_at(stack - 1)->stack) >> 32 != number)
 				continue;
 			WRITE_ONCE(object->stack, 0);
 			smp_store_release(&bucket_at(i)->key[n], 0);

@@ -39,6 +39,12 @@ void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsi
 /* Set the bits of the granules of all stacks that have opened something */
 void sbuf_pair_mark(unsigned long *granules);
 
+/* Hits of a probe that were not passed on, and are counted elsewhere no more: of a pair, if it is */
+void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits);
+
+/* Recording was off, and goes on: what was opened and closed meanwhile is not known */
+void sbuf_pair_resume(void);
+
 /*
  * The entry with this name, of @len bytes, or a new one, or NULL if there are STACKBUF_PAIRS_MAX.
  * Under the lock of probes, as the rest.
@@ -53,6 +59,8 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes);
 #else
 
 static inline void sbuf_pair_mark(unsigned long *granules) { }
+static inline void sbuf_pair_resume(void) { }
+static inline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits) { }
 static inline void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key,
 				  unsigned long value, s64 id)
 {

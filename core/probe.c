@@ -347,6 +347,7 @@ static void clear_probe(struct stackbuf_probe *probe)
 {
 	if (probe->way == STACKBUF_PROBE_BY_KPROBE)
 		probe->missed = kprobe_of(probe)->nmissed;
+	sbuf_pair_lost(probe, probe->missed);
 	stackbuf_info.missed_before += probe->missed;
 	WRITE_ONCE(probe->missed, 0);
 	WRITE_ONCE(probe->functions, 0);
@@ -487,28 +488,6 @@ static inline bool number_pairs(struct sbuf_resolver *resolver) { return true; }
 static inline void settle_pairs(void) { }
 #endif
 
-/* Of what this kernel may not have, something must be there at both ends of each pair */
-static int check_pairs(struct sbuf_resolver *resolver)
-{
-	struct sbuf_probe_request *request;
-	unsigned int has[STACKBUF_PAIRS_MAX + 1] = { 0 };
-	struct stackbuf_probe *probe;
-	unsigned int i;
-
-	for (i = 0; resolver->pairs && (probe = probe_at(i)); i++)
-		if (probe->lists & resolver->list)
-			has[probe->pair] |= BIT(probe->role);
-	for (request = resolver->request; resolver->pairs && request < sbuf_resolver_end(resolver);
-	     request++) {
-		if (has[request->pair] == (BIT(STACKBUF_PAIR_OPENS) | BIT(STACKBUF_PAIR_CLOSES)))
-			continue;
-		pr_err("pair: this kernel lacks what opens or closes it: %.*s\n",
-		       (int)request->len, request->name);
-		return -ENOENT;
-	}
-	return 0;
-}
-
 /* Step 1: everything that is requested is in the list @next, and set or pending */
 static int make_list(struct sbuf_resolver *resolver, u8 next)
 {
@@ -544,13 +523,11 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 		return err;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		err = request->fresh ? register_probe(request, next) : 0;
-		if (err && !request->optional)
-			return err;
 		if (err)
-			WRITE_ONCE(request->probe->lists, request->probe->lists & ~next);
+			return err;
 		cond_resched();
 	}
-	return check_pairs(resolver) ?: sbuf_functions_copy(next);
+	return sbuf_functions_copy(next);
 }
 
 static int set_live_list(void *next)
@@ -758,6 +735,8 @@ static void set_pending_probes(const struct module *module)
 			continue;
 		request->name = probe->name;
 		request->len = strlen(probe->name);
+		request->pair = probe->pair;
+		request->role = probe->role;
 		request->probe = probe;
 		request->functions = probe->functions;
 		request->left_out = probe->left_out;
@@ -821,6 +800,7 @@ static void set_pending_events(const struct module *module)
 	for (i = 0; (probe = probe_at(i)); i++) {
 		struct sbuf_probe_request request = {
 			.name = probe->name, .len = strlen(probe->name), .probe = probe,
+			.pair = probe->pair, .role = probe->role,
 		};
 
 		if (!is_pending(probe) || probe->way != STACKBUF_PROBE_BY_EVENT ||
@@ -1024,12 +1004,11 @@ int __init sbuf_probe_init(void)
 	if (err)
 		return err;
 	mutex_lock(&probe_mutex);
-	err = set_early(&sbuf_probe_param);
-	if (!err)
-		err = set_early(&sbuf_pair_param);
+	/* Each releases the lock: the other may be written meanwhile */
+	while (!err && (sbuf_probe_param.insmod || sbuf_pair_param.insmod))
+		err = set_early(&sbuf_probe_param) ?: set_early(&sbuf_pair_param);
 	if (err)
 		drop_all();
-	/* What is written to the first meanwhile is refused from here on, or set */
 	WRITE_ONCE(probe_state, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);
 	mutex_unlock(&probe_mutex);
 	if (err)

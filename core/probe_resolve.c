@@ -28,8 +28,6 @@ int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 	struct va_format reason = { .fmt = fmt };
 	va_list args;
 
-	if (request->optional)
-		return -EINVAL;
 	va_start(args, fmt);
 	reason.va = &args;
 	pr_err("probe: %.*s: %pV\n", (int)request->len, request->name, &reason);
@@ -112,7 +110,7 @@ static unsigned int split_pair(const char *text, unsigned int len,
 	/* Its number follows when the lock of probes is held */
 	struct sbuf_probe_request like = {
 		.pair = 1, .role = STACKBUF_PAIR_OPENS, .pair_name = text, .pair_len = len,
-		.optional = preset,
+		.preset = preset,
 	};
 	unsigned int opens, closes;
 
@@ -199,7 +197,10 @@ static int parse_event(struct sbuf_probe_request *request, char *text)
 	return 0;
 }
 
-/* @argN: what the object that a pair opens is worth; how many an array closes */
+/*
+ * @argN: what the object that a pair opens is worth; how many an array closes.  What the argument
+ * points to is used for presets alone: it must be what they take it for
+ */
 static int parse_value(struct sbuf_probe_request *request, const char *word, unsigned int most)
 {
 	static const struct { const char *word; u8 kind; } kinds[] = {
@@ -211,7 +212,7 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 		size_t len = strlen(kinds[i].word);
 
 		if (strncmp(word, kinds[i].word, len) || kstrtouint(word + len, 10, &n) || !n ||
-		    n > most || (kinds[i].kind && request->role == STACKBUF_PAIR_CLOSES))
+		    n > most || (kinds[i].kind && !request->preset))
 			continue;
 		request->value = n | kinds[i].kind;
 		return 0;
@@ -252,6 +253,8 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 					   event ? "" : " or @retaddr", at);
 		}
 	}
+	if (request->pair && !request->tag)
+		return sbuf_refuse(request, "what opens and closes a pair needs a key: @argN");
 	request->function = "";
 	if (event)
 		return parse_event(request, strchr(text, ':') + 1);

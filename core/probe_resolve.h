@@ -30,7 +30,7 @@ struct sbuf_probe_request {
 	u8 pair, role, value;		/* likewise */
 	const char *pair_name;		/* of the pair, not terminated */
 	unsigned int pair_len;		/* of that */
-	bool optional;			/* of a preset: this kernel may not have it */
+	bool preset;			/* of a pair that has a name */
 	struct stackbuf_probe *probe;	/* its entry in stackbuf_info, if it has one */
 	bool fresh;			/* it is to be set: the entry is new */
 	u32 functions, left_out;	/* of the entry, before a module came */

@@ -43,6 +43,14 @@ static __always_inline bool is_in_walk(const struct sbuf_cpu *cpu, enum stackbuf
 
 #if SBUF_EVENTS_BY_REGS
 
+static void lose_event(const struct sbuf_event_probe *of)
+{
+	sbuf_count(STACKBUF_LOST_NESTED);
+	sbuf_pair_lost(of->probe, 1);
+}
+
+NOKPROBE_SYMBOL(lose_event);
+
 /*
  * Save the stack from the registers at the beginning of a function of the tracepoint's type.  They
  * may be those of @cpu and @context already
@@ -91,6 +99,7 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, unsign
 		return;
 	if (is_in_walk(cpu, context)) {
 		sbuf_count(STACKBUF_LOST_NESTED);
+		sbuf_pair_lost(of->probe, 1);
 		return;
 	}
 	if (SBUF_STRIP(frame[1]) - of->iterator <= of->size) {
@@ -114,7 +123,11 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, unsign
 static noinline void save_alone(const struct sbuf_event_probe *of, unsigned long tag,
 				const unsigned long *frame)
 {
+	if (SBUF_EVENTS_PREEMPTIBLE)
+		preempt_disable_notrace();
 	save_event(of, tag, frame, NULL);
+	if (SBUF_EVENTS_PREEMPTIBLE)
+		preempt_enable_notrace();
 }
 
 NOKPROBE_SYMBOL(save_alone);
@@ -122,7 +135,11 @@ NOKPROBE_SYMBOL(save_alone);
 static noinline void save_pair(const struct sbuf_event_probe *of, const unsigned long *frame,
 			       const unsigned long *arg)
 {
+	if (SBUF_EVENTS_PREEMPTIBLE)
+		preempt_disable_notrace();
 	save_event(of, arg[of->probe->tag - 1], frame, arg);
+	if (SBUF_EVENTS_PREEMPTIBLE)
+		preempt_enable_notrace();
 }
 
 NOKPROBE_SYMBOL(save_pair);
@@ -198,7 +215,7 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 	}
 	at = &call.cpu->call_regs[call.level];
 	if (is_in_walk(call.cpu, call.context))
-		sbuf_count(STACKBUF_LOST_NESTED);
+		lose_event(of);
 	else
 		save_event(of, SBUF_REGS_AT_CALL(fregs, at), at, call.context);
 	sbuf_call_end(&call);
@@ -281,7 +298,7 @@ static int handle_own(struct kprobe *kprobe, struct pt_regs *regs)
 		return 0;
 	context = sbuf_kprobe_context(kprobe, regs);
 	if (is_in_walk(cpu, context))
-		sbuf_count(STACKBUF_LOST_NESTED);
+		lose_event(of);
 	else
 		save_event(of, regs, &cpu->call_regs[context], context);
 	return 0;

@@ -68,7 +68,7 @@ static void check_option(const struct args *a, enum option_id id)
 		die(EXIT_USAGE,
 		    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
 		    o->name, c->name);
-	if (args_watch(a) && !args_live(a) && o->timed)
+	if (!args_live(a) && o->timed)
 		die(EXIT_USAGE, "--%s: a source that was named (-f) is read once", o->name);
 }
 

@@ -5,6 +5,8 @@
  * Of pairs that are set they print what is known now.  If none is, the running kernel gets one for
  * the time of the command.
  */
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -40,7 +42,7 @@ static int heaviest_first(const void *x, const void *y, void *arg)
  */
 static u64 percentile(const struct pair_total *t, unsigned int percent)
 {
-	u64 want = (t->closed * percent + 99) / 100, n = 0;
+	u64 want = t->closed / 100 * percent + (t->closed % 100 * percent + 99) / 100, n = 0;
 	unsigned int i;
 
 	for (i = 0; i < STACKBUF_PAIR_TIMES - 1; i++) {
@@ -198,7 +200,11 @@ static void print_summary(const struct output *o, const struct args *a,
 	if (t->half)
 		fprintf(f, " %u were being written;", t->half);
 	if (t->lost)
-		fprintf(f, " %u pages are missing;", t->lost);
+		fprintf(f, " %u pages or probes are missing;", t->lost);
+	if (t->copies)
+		fprintf(f, " %u pages are there twice, and differ;", t->copies);
+	if (t->off)
+		fprintf(f, " %s;", o->probes_off);
 	fputs(f == stderr ? "\n" : "\n\n", f);
 }
 
@@ -215,6 +221,7 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 	/* Opened while the running kernel was read: as if it had come a moment later */
 	if (s->source.live)
 		t.half = 0;
+	t.off = o->probes_off;
 	print_summary(o, a, &t);
 	sort_with(t.total, t.nr, sizeof(*t.total), heaviest_first, (void *)a);
 	total = xcalloc(t.nr + 1, sizeof(*total));
@@ -250,6 +257,8 @@ static char *asked_for(const struct args *a)
 		return xstrdup("offcpu");
 	if (!a->word || !a->word[0])
 		return NULL;
+	if (!*a->word[0])
+		die(EXIT_USAGE, "OPEN is empty (see stackbuf leaks -h)");
 	return a->word[1] ? xasprintf("%s:%s", a->word[0], a->word[1]) : xstrdup(a->word[0]);
 }
 
@@ -294,32 +303,51 @@ static u64 now_of(const struct session *s)
 	return clock > now ? clock : now;
 }
 
-/* Set a pair, wait, and read the record again */
+/* Until a signal, for @ns at most; 0: without limit */
+static void wait_for_end(u64 ns)
+{
+	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+	sigset_t blocked, before;
+
+	/* Blocked between the check and ppoll(), which unblocks them */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	if (!interrupted)
+		ppoll(NULL, 0, ns ? &timeout : NULL, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Set a pair, wait, read the record again, and remove the pair before anything is printed */
 static void watch_pair(struct session *s, const struct args *a, struct borrowed *b,
 		       const char *name)
 {
-	struct timespec wait = { a->duration / NSEC_PER_SEC, a->duration % NSEC_PER_SEC };
-	struct stackbuf_pair pair;
-	unsigned int number = 0;
-	char *list = xstrdup(name), *longer;
+	const u32 state = s->record.info.state;
 
-	while (pairs_next(&s->record, &number, &pair)) {
-		longer = xasprintf("%.*s,%s", (int)strnlen(pair.name, sizeof(pair.name)), pair.name,
-				   list);
-		free(list);
-		list = longer;
-	}
+	if (!(state & STACKBUF_ENABLED))
+		die(1, "recording is off: write 1 to %s/enable first", b->dir);
+	if (state & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC))
+		die(1, "an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
+		    b->dir);
 	interrupt_catch(SA_RESTART);
-	if (borrow_open(b) || borrow_parameter(b, PARAM_PAIR, list))
+	/* If nobody reads what is printed, the pair must still be removed */
+	signal(SIGPIPE, SIG_IGN);
+	if (borrow_open(b) || borrow_add_pair(b, name))
 		die(1, "%s", b->error);
-	free(list);
 	if (a->output.format == FORMAT_TEXT && isatty(STDERR_FILENO))
 		fprintf(stderr, "stackbuf: %s is watched%s\n", name,
 			a->duration ? "" : ": Ctrl-C ends it");
-	while (!interrupted && (!a->duration || nanosleep(&wait, &wait)))
-		if (!a->duration)
-			pause();
+	wait_for_end(a->duration);
 	session_load(s);
+	if (borrow_restore(b))
+		die(1, "%s", b->error);
+	borrow_close(b);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 }
 
 void cmd_pairs(struct args *a)
@@ -330,6 +358,8 @@ void cmd_pairs(struct args *a)
 	unsigned int number = 0;
 	char *name = asked_for(a);
 	bool live = args_live(a);
+	size_t nr, kprobes;
+	u64 *kprobe;
 
 	if (live && borrow_load_module(&b))
 		die(1, "%s", b.error);
@@ -346,12 +376,19 @@ void cmd_pairs(struct args *a)
 		die(1, name ? "%s: the pair %s is not set in this record" :
 			      "%s: no pair is set in this record (parameter pair)",
 		    s.source.name, name);
+	if (s.source.live) {
+		kprobe = session_kprobes(&s, &kprobes);
+		a->output.probes_off = probes_off(kprobe, kprobes);
+		free(kprobe);
+	}
+	for (number = 0, nr = 0; pairs_next(&s.record, &number, &pair); )
+		nr += !name || !strncmp(pair.name, name, sizeof(pair.name));
+	if (nr > 1 && (a->output.format == FORMAT_FLAME || a->output.format == FORMAT_FOLDED))
+		die(EXIT_USAGE, "--folded and --flame are of one pair: name one of the %zu that are set",
+		    nr);
 	for (number = 0; pairs_next(&s.record, &number, &pair); )
 		if (!name || !strncmp(pair.name, name, sizeof(pair.name)))
 			print_pair(&s, a, number, now_of(&s));
-	if (borrow_restore(&b))
-		die(1, "%s", b.error);
-	borrow_close(&b);
 	cmd_end(&s, a);
 	free(name);
 }

@@ -11,7 +11,8 @@
 void cmd_begin(struct session *s, struct args *a, bool live)
 {
 	/* JSON of these has the machine and the code that its stacks are of */
-	const u64 of_stacks = BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(COUNT_PATTERN) | BIT(SNOOP);
+	const u64 of_stacks = BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(COUNT_PATTERN) | BIT(SNOOP) |
+			      BIT(LEAKS) | BIT(LATENCY) | BIT(OFFCPU);
 	const bool keeps = a->command == SAVE || a->command == REPORT;
 	struct output *o = &a->output;
 	size_t kprobes;

@@ -124,7 +124,8 @@ refusals() {
 		refused 'probe: no_such@arg1: no such function' "$HOLD:no_such@arg1" &&
 		refused 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
 		refused 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
-		refused 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" &&
+		refused 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" && refused 'probe: .*only what opens' "$HOLD@cache2:$RELEASE" &&
+		refused 'probe: vfs_open: what opens and closes a pair needs a key' "$HOLD vfs_open:fput@arg1" &&
 		refused 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
 	if echo 'vfs_read@arg1@arg2' 2>/dev/null >$P/probe; then return 1; fi
 }
@@ -136,6 +137,17 @@ apart() {
 	# Keeping one of two keeps what it knows
 	echo "$HOLD:$RELEASE" >$P/pair && "$STACKBUF" latency --json >json && is "$(field closed json) == 4" &&
 		is "$(second open) == 0" && echo >$P/pair
+}
+# The module with both ends goes and comes
+reloaded() {
+	echo "$HOLD:$RELEASE" >$P/pair && rmmod stackbuf_leak && "$STACKBUF" leaks | head -n 1 | grep 'not exact: 2 places are not there' &&
+		insmod /t/big/stackbuf_leak.ko && echo "hold 5 1000" >$L && "$STACKBUF" latency --json >json || return 1
+	is "$(field closed json) == 5" && [ "$(field exact json)" = true ] && "$STACKBUF" info | grep -c 'set, .*s pair' | grep -x 2
+}
+# While it is off nothing opens or closes, and that is said
+off() {
+	echo 0 >$P/enable && echo "keep 3" >$L && "$STACKBUF" leaks | head -n 1 | grep ': 0 open' && echo 1 >$P/enable &&
+		"$STACKBUF" leaks | head -n 1 | grep ': 0 open.*not exact: 1 were not recorded' && echo >$P/pair
 }
 # 480 places for a thousand keys: each is open or was refused, and nothing is wrong
 small() {
@@ -198,6 +210,8 @@ exact)
 	result "a key that is opened twice: not exact" twice
 	result "what makes no pair is refused, in one line" refusals
 	result "probes and pairs are two lists" apart
+	result "a module with both ends goes and comes" reloaded
+	result "recording is off for a while: not exact" off
 	end
 	begin few
 	result "a table that is too small: not exact, and nothing wrong is shown" small

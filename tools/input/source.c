@@ -137,6 +137,8 @@ int source_read_info(struct source *s, struct record *r)
 			page_set_add(&set, (char *)info + i);
 		record_parse(r, &set, page_set_newest(&set));
 	}
+	/* These would refer to pages that are freed */
+	r->pairs = 0;
 	page_set_clear(&set);
 	free(info);
 	return ret;

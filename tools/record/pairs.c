@@ -14,9 +14,12 @@
 
 bool pairs_next(const struct record *r, unsigned int *number, struct stackbuf_pair *pair)
 {
+	u64 first = r->info.info_size / STACKBUF_PAGE_SIZE - r->info.pair_pages;
 	size_t i;
 
-	for (i = 0; i < r->pairs && r->pair[i].kind != STACKBUF_PAIRS; i++)
+	if (!r->have_info || !r->info.pair_pages)
+		return false;
+	for (i = 0; i < r->pairs && (r->pair[i].kind != STACKBUF_PAIRS || r->pair[i].index != first); i++)
 		;
 	for (; i < r->pairs && *number < STACKBUF_PAIRS_MAX; ) {
 		*pair = ((const struct stackbuf_pairs_page *)r->pair[i].data)->pair[(*number)++];
@@ -35,29 +38,37 @@ static int by_index(const void *a, const void *b)
 }
 
 /* The page with this index among those of pairs, which are sorted, or NULL */
-static const void *page_at(const struct record *r, u16 kind, u64 index)
+static const void *page_at(const struct record *r, u16 kind, u64 index, unsigned int *copies)
 {
 	u64 first = r->info.info_size / STACKBUF_PAGE_SIZE - r->info.pair_pages;
 	const struct found_page key = { .kind = kind, .index = first + index };
-	const struct found_page *page = bsearch(&key, r->pair, r->pairs, sizeof(key), by_index);
+	const struct found_page *page = bsearch(&key, r->pair, r->pairs, sizeof(key), by_index), *other;
 
+	/* A memory image may have copies of a page, and the sequence of these does not grow */
+	for (other = page; page && other > r->pair && !by_index(other - 1, page); other--)
+		;
+	for (; page && other < r->pair + r->pairs && !by_index(other, page); other++)
+		*copies += !!memcmp(other->data, page->data, STACKBUF_PAGE_SIZE);
 	return page ? page->data : NULL;
 }
 
 static void take_probes(const struct record *r, unsigned int number, struct pair_totals *t)
 {
+	unsigned int i, found = 0;
 	struct probe probe;
-	unsigned int i;
 
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
 		if (probe.pair == number) {
+			found++;
 			t->missed += probe.missed;
 			t->absent += probe.state != STACKBUF_PROBE_SET;
 		}
 		free(probe.name);
 	}
+	if (found < t->pair.probes)
+		t->lost += t->pair.probes - found;
 }
 
 static int by_stack(const void *a, const void *b)
@@ -134,16 +145,16 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 	make_printable(t->name, sizeof(t->name));
 	take_probes(r, number, t);
 	/* No more than pages were found: a claimed number of pages allocates nothing */
-	if (stacks > r->pairs || opens > r->pairs)
-		t->lost = stacks + opens + 1 - r->pairs;
-	if (stacks > r->pairs)
+	if (stacks > r->pairs) {
+		t->lost++;
 		return;
+	}
 	of = xcalloc(nr + 1, sizeof(*of));
 	known = xcalloc(nr + 1, sizeof(*known));
 	t->total = xcalloc(nr + 1, sizeof(*t->total));
 	for (i = 0; i < stacks; i++) {
 		const struct stackbuf_pair_stacks_page *page =
-			page_at(r, STACKBUF_PAIR_STACKS, 1 + i);
+			page_at(r, STACKBUF_PAIR_STACKS, 1 + i, &t->copies);
 
 		t->lost += !page;
 		for (n = 0; page && n < STACKBUF_PAGE_PAIR_STACKS; n++) {
@@ -168,9 +179,9 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 			}
 		}
 	}
-	for (i = 0; i < opens && i <= r->pairs; i++) {
+	for (i = 0; i < opens; i++) {
 		const struct stackbuf_pair_open_page *page =
-			page_at(r, STACKBUF_PAIR_OPEN, 1 + stacks + i);
+			page_at(r, STACKBUF_PAIR_OPEN, 1 + stacks + i, &t->copies);
 
 		t->lost += !page;
 		for (n = 0; page && n < STACKBUF_PAGE_PAIR_BUCKETS; n++)
@@ -189,7 +200,8 @@ void pairs_free(struct pair_totals *t)
 
 bool pairs_exact(const struct pair_totals *t)
 {
-	return !(t->pair.refused | t->pair.reopened | t->missed | t->absent | t->half | t->lost);
+	return !(t->pair.refused | t->pair.reopened | t->missed | t->absent | t->half | t->lost |
+		 t->copies | t->off);
 }
 
 u64 pairs_time(unsigned int i)

@@ -35,7 +35,9 @@ struct pair_total {
  * @missed: hits that the kernel has missed, of its probes
  * @absent: probes of it that are not set, as their module is not loaded
  * @half: objects that were being written
- * @lost: pages of what is open that are not there
+ * @lost: pages, and probes that are in none, that are not there
+ * @copies: pages of which there are two that differ: it is not known which one is newer
+ * @off: the kernel does not hit its probes, as far as the caller knows
  */
 struct pair_totals {
 	struct stackbuf_pair pair;
@@ -43,7 +45,8 @@ struct pair_totals {
 	struct pair_total *total;
 	size_t nr;
 	u64 missed;
-	unsigned int absent, half, lost;
+	unsigned int absent, half, lost, copies;
+	bool off;
 };
 
 /* Find the next pair after *@number, which begins at 0: false if there is none */

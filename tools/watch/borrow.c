@@ -280,6 +280,20 @@ int borrow_parameter(struct borrowed *p, enum parameter which, const char *value
 	return write_value(p, name, value, reply, sizeof(reply));
 }
 
+int borrow_add_pair(struct borrowed *p, const char *name)
+{
+	char *before = read_value(p, parameter_name[PARAM_PAIR]), *list;
+	int ret;
+
+	if (!before)
+		return -1;
+	list = xasprintf("%s%s%s", before, *before ? "," : "", name);
+	ret = borrow_parameter(p, PARAM_PAIR, list);
+	free(list);
+	free(before);
+	return ret;
+}
+
 /* --------------------------------------------------------------- the list --- */
 
 static bool reads_zero(const char *path)

@@ -68,6 +68,7 @@ int borrow_load_module(struct borrowed *p);
  */
 int borrow_open(struct borrowed *p);
 int borrow_parameter(struct borrowed *p, enum parameter which, const char *value);
+int borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are set */
 
 /*
  * Add to the list of probes.  If @all, every name must be accepted; else those that the module
