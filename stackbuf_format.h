@@ -329,8 +329,8 @@ struct stackbuf_depths_page {
 
 /**
  * struct stackbuf_pair - probes that open something and probes that close it
- * @refused:	not opened: no event was recorded, or there was no room; not closed: an array that is
- *		too long; 1 for each time that recording was off
+ * @refused:	not opened: no event was recorded, or there was no room; not closed: an array that
+ *		is too long; 1 for each time that recording was off
  * @reopened:	opened while it was open: it had been closed where no probe is
  * @unmatched:	closed while it was not open, as what was opened before the pair was set is
  * @time:	when it was set, ns, on the clock of events
@@ -402,8 +402,8 @@ struct stackbuf_pair_stacks_page {
  * struct stackbuf_pair_object - beside its key, what is open
  * @time:	when it was opened, ns, on the clock of events
  * @value:	its size, for instance
- * @stack:	number of its struct stackbuf_pair_stack, counted over all pages from 1; 0 while it is
- *		written or closed
+ * @stack:	number of its struct stackbuf_pair_stack, counted over all pages from 1; 0 while it
+ *		is written or closed
  * @uses:	for the module only
  */
 struct stackbuf_pair_object {
@@ -442,8 +442,6 @@ struct stackbuf_pair_open_page {
 /* Of the pages of pairs the first has the list, a quarter of the rest the stacks */
 #define STACKBUF_PAIR_PAGES		(STACKBUF_PAIRS_KB / 4)
 #define STACKBUF_PAIR_STACK_PAGES(pages)	((pages) / 4)
-#define STACKBUF_PAIR_OPEN_PAGES(pages)	((pages) - 1 - STACKBUF_PAIR_STACK_PAGES(pages))
-
 union stackbuf_pair_page {
 	struct stackbuf_page page;
 	struct stackbuf_pairs_page pairs;

@@ -2,16 +2,17 @@
 /*
  * pair.c - pairs of probes: a table of what is open, and times by the stack that opened
  *
- * Each key has two buckets of eight places, by two hashes, and goes to that with more room: so three
- * quarters of the table are taken before a key finds no place.  No place is ever moved.  A place is
- * claimed by its key and is valid from the number of its stack on; the number is taken back before
- * the key.  Both changes are atomic, so any context may interrupt any other, and a copy of the
- * memory at any instant shows whole objects only.
+ * Each key has two buckets of eight places, by two hashes, and goes to that with more room: so
+ * three quarters of the table are taken before a key finds no place.  No place is ever moved.  A
+ * place is claimed by its key and is valid from the number of its stack on; the number is taken
+ * back before the key.  Both changes are atomic, so any context may interrupt any other, and a copy
+ * of the memory at any instant shows whole objects only.
  *
  * An object has an entry for its stack, which is in the table as long as the pair is set: eviction
  * marks the stacks of these entries as it does those of the ring.  A handler runs with preemption
- * disabled where RCU watches, and so does its save: sbuf_synchronize_saves() waits for both, and the
- * second marking of an eviction finds the entry of a stack that the save has found before (E2, E4).
+ * disabled where RCU watches, and so does its save: sbuf_synchronize_saves() waits for both, and
+ * the second marking of an eviction finds the entry of a stack that the save has found before (E2,
+ * E4).
  *
  * Exact but for what is counted: opens that were refused, keys that were open already.
  */
@@ -32,7 +33,7 @@
 #if STACKBUF_PAIR_PAGES
 
 #define STACK_PAGES	STACKBUF_PAIR_STACK_PAGES(STACKBUF_PAIR_PAGES)
-#define OPEN_PAGES	STACKBUF_PAIR_OPEN_PAGES(STACKBUF_PAIR_PAGES)
+#define OPEN_PAGES	(STACKBUF_PAIR_PAGES - 1 - STACK_PAGES)
 #define STACKS		(STACK_PAGES * STACKBUF_PAGE_PAIR_STACKS)
 /* That are closed at once */
 #define KEYS_MAX	4096
@@ -95,15 +96,15 @@ static __always_inline struct places places_of(unsigned int pair, unsigned long 
 	return (struct places){ { bucket_of(hash), bucket_of(hash * GOLDEN_RATIO_64) } };
 }
 
-/* The first place of a bucket that has this key, 0: that is free; STACKBUF_PAIR_BUCKET if none has */
+/* The first place of a bucket with this key, 0: that is free; or STACKBUF_PAIR_BUCKET */
 static __always_inline unsigned int find_key(const struct stackbuf_pair_bucket *bucket,
 					     unsigned long key)
 {
 	unsigned int i;
 
-	/* Racy: cmpxchg() decides.  Without READ_ONCE() a compare is one instruction less */
 #pragma GCC unroll 8
 	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++)
+		/* cmpxchg() decides.  Without READ_ONCE() it is one instruction less */
 		if (data_race(bucket->key[i]) == key)
 			break;
 	return i;
@@ -117,7 +118,7 @@ static inline u64 *stack_word(struct stackbuf_pair_object *object)
 	return (u64 *)&object->stack;
 }
 
-/* Take the object at a place with its key, if it is the pair's; of two that do it at once one does */
+/* Take the object at a place with its key, if it is the pair's; of two at once one does */
 static bool take(struct stackbuf_pair_bucket *bucket, unsigned int i, unsigned int pair,
 		 struct stackbuf_pair_object *object)
 {
@@ -210,8 +211,8 @@ static inline bool is_stopped(void)
 }
 
 /*
- * A task that is switched out: an idle one waits for nothing, one that is dead does not come back, but
- * another may take its memory
+ * A task that is switched out: an idle one waits for nothing, one that is dead does not come back,
+ * but another may take its memory
  */
 static bool never_waits(const struct task_struct *task)
 {
@@ -416,6 +417,7 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 			if (!stack || READ_ONCE(stack_at(stack - 1)->stack) >> 32 != number)
 				continue;
 			WRITE_ONCE(object->stack, 0);
+			/* K2 */
 			smp_store_release(&bucket_at(i)->key[n], 0);
 		}
 	for (i = 0; i < STACKS; i++)

@@ -39,7 +39,7 @@ void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsi
 /* Set the bits of the granules of all stacks that have opened something */
 void sbuf_pair_mark(unsigned long *granules);
 
-/* Hits of a probe that were not passed on, and are counted elsewhere no more: of a pair, if it is */
+/* Hits of a probe that were not passed on, and are counted nowhere else: for its pair, if any */
 void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits);
 
 /* Recording was off, and goes on: what was opened and closed meanwhile is not known */

@@ -942,9 +942,12 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	lock_probes();
 	sbuf_probe_update_missed();
 #if STACKBUF_PAIR_PAGES
-	for (i = 0; i < STACKBUF_PAIRS_MAX && list->pairs && !err; i++)
-		if (stackbuf_info.pair[0].pairs.pair[i].name[0])
-			err = emit_name(buffer, &len, &cut, stackbuf_info.pair[0].pairs.pair[i].name);
+	for (i = 0; i < STACKBUF_PAIRS_MAX && list->pairs && !err; i++) {
+		const char *name = stackbuf_info.pair[0].pairs.pair[i].name;
+
+		if (name[0])
+			err = emit_name(buffer, &len, &cut, name);
+	}
 #endif
 	for (i = 0; !list->pairs && !err && (probe = probe_at(i)); i++)
 		if (probe->name[0] && !probe->pair)

@@ -184,7 +184,7 @@ static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 
 static inline void *handler_of(const struct sbuf_event_probe *of)
 {
-	return of->probe->pair ? handle_pair : handler[of->probe->tag];
+	return of->probe->pair ? (void *)handle_pair : handler[of->probe->tag];
 }
 
 static inline int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)

@@ -12,8 +12,8 @@
 
 /* Ways to use a command: "count" is three of them.  Those of one name are neighbours */
 enum command_id {
-	INFO, TEXT, LOG, REPORT, LIFE, LEAKS, LATENCY, OFFCPU, COUNT, COUNT_PATTERN, COUNT_LIST, DEPTH,
-	SNOOP, SAVE, DIFF, METRICS, DECODE,
+	INFO, TEXT, LOG, REPORT, LIFE, LEAKS, LATENCY, OFFCPU, COUNT, COUNT_PATTERN, COUNT_LIST,
+	DEPTH, SNOOP, SAVE, DIFF, METRICS, DECODE,
 	COMMANDS
 };
 

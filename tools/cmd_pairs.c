@@ -275,8 +275,8 @@ static unsigned int find_pair(const struct record *r, const char *name)
 }
 
 /*
- * The running kernel's clock of events, ns, if it shows it: it is no clock of user space, as it stands
- * while the machine is suspended and is not adjusted
+ * The running kernel's clock of events, ns, if it shows it: it is no clock of user space, as it
+ * stands while the machine is suspended and is not adjusted
  */
 static u64 kernel_clock(void)
 {

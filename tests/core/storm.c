@@ -111,7 +111,8 @@ static const struct stackbuf_probe closes = { .pair = 1, .role = STACKBUF_PAIR_C
 static u32 save_and_open(struct context *c, struct pt_regs *regs, u64 tag)
 {
 	/* Of this context alone */
-	u64 key = (u64)(c - cpu_of[shim_cpu].context + CONTEXTS * shim_cpu + 1) << 48 | c->number, was;
+	u64 own = c - cpu_of[shim_cpu].context + CONTEXTS * shim_cpu + 1;
+	u64 key = own << 48 | c->number, was;
 	unsigned long flags;
 	u32 id;
 
@@ -141,8 +142,9 @@ static unsigned int check_pair(u64 opened, u64 closed)
 
 	for (i = 1; i < STACKBUF_PAIR_PAGES; i++) {
 		const union stackbuf_pair_page *page = &stackbuf_info.pair[i];
+		bool stacks = page->page.kind == STACKBUF_PAIR_STACKS;
 
-		for (k = 0; page->page.kind == STACKBUF_PAIR_STACKS && k < STACKBUF_PAGE_PAIR_STACKS; k++) {
+		for (k = 0; stacks && k < STACKBUF_PAGE_PAIR_STACKS; k++) {
 			const struct stackbuf_pair_stack *stack = &page->stacks.stack[k];
 
 			for (n = 0; n < STACKBUF_PAIR_TIMES; n++)
@@ -152,12 +154,15 @@ static unsigned int check_pair(u64 opened, u64 closed)
 				problems++;
 			}
 		}
-		for (k = 0; page->page.kind == STACKBUF_PAIR_OPEN && k < STACKBUF_PAGE_PAIR_BUCKETS; k++)
+		for (k = 0; !stacks && k < STACKBUF_PAGE_PAIR_BUCKETS; k++) {
+			const struct stackbuf_pair_bucket *bucket = &page->open.bucket[k];
+
 			for (n = 0; n < STACKBUF_PAIR_BUCKET; n++)
-				open += page->open.bucket[k].key[n] && page->open.bucket[k].object[n].stack;
+				open += bucket->key[n] && bucket->object[n].stack;
+		}
 	}
-	printf("opened %llu closed %llu open %llu refused %llu unmatched %llu reopened %llu\n", opened,
-	       in_sums, open, pair->refused, pair->unmatched, pair->reopened);
+	printf("opened %llu closed %llu open %llu refused %llu unmatched %llu reopened %llu\n",
+	       opened, in_sums, open, pair->refused, pair->unmatched, pair->reopened);
 	if (opened != in_sums + open + pair->refused || closed != in_sums + pair->unmatched ||
 	    pair->unmatched > pair->refused || pair->reopened) {
 		printf("problem: a pair's sums do not agree\n");

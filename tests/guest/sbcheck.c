@@ -237,12 +237,12 @@ static void cmd_pairs(const char *dir)
 		for (i = 1 + stacks; i < n; i++) {
 			const struct stackbuf_pair_open_page *page = pair_page(a->info, i);
 
-			for (k = 0; k < STACKBUF_PAGE_PAIR_BUCKETS * STACKBUF_PAIR_BUCKET; k++) {
-				const struct stackbuf_pair_bucket *b = &page->bucket[k / STACKBUF_PAIR_BUCKET];
-				const struct stackbuf_pair_object *o = &b->object[k % STACKBUF_PAIR_BUCKET];
+			for (k = 0; k < STACKBUF_PAGE_PAIR_BUCKETS * 8; k++) {
+				const struct stackbuf_pair_bucket *b = &page->bucket[k / 8];
+				const struct stackbuf_pair_object *o = &b->object[k % 8];
 				const struct stackbuf_pair_stacks_page *of;
 
-				if (!b->key[k % STACKBUF_PAIR_BUCKET])
+				if (!b->key[k % 8])
 					continue;
 				m = o->stack - 1;
 				if (!o->stack || m / STACKBUF_PAGE_PAIR_STACKS >= stacks) {
@@ -250,7 +250,8 @@ static void cmd_pairs(const char *dir)
 					continue;
 				}
 				of = pair_page(a->info, 1 + m / STACKBUF_PAGE_PAIR_STACKS);
-				if (of->stack[m % STACKBUF_PAGE_PAIR_STACKS].stack >> 32 != number) {
+				m %= STACKBUF_PAGE_PAIR_STACKS;
+				if (of->stack[m].stack >> 32 != number) {
 					other++;
 					continue;
 				}

@@ -4,8 +4,8 @@
  *
  * "run CONTEXT N LEAK": N objects of 100 bytes on each path, from a task (0), a softirq (1) or a
  * hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys for so long,
- * one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY": opens a key twice, and closes it once.  "sleep N MS": sleeps N
- * times, from one place.
+ * one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY": opens a key
+ * twice, and closes it once.  "sleep N MS": sleeps N times, from one place.
  */
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
@@ -72,20 +72,18 @@ static void leak_in_irq(struct irq_work *unused)
 
 static DEFINE_IRQ_WORK(leak_work, leak_in_irq);
 
-/* What a test probes: the first opens @key, the second closes it.  Two functions, with an argument */
+/* What a test probes: the first opens @key, the second closes it.  They use it, and differ */
 static unsigned long leak_last;
 
-noinline void leak_hold(unsigned long key)
+static noinline void leak_hold(unsigned long key)
 {
 	WRITE_ONCE(leak_last, key);
 }
-EXPORT_SYMBOL_GPL(leak_hold);
 
-noinline void leak_release(unsigned long key)
+static noinline void leak_release(unsigned long key)
 {
 	WRITE_ONCE(leak_last, ~key);
 }
-EXPORT_SYMBOL_GPL(leak_release);
 
 static noinline void leak_hold_for(unsigned int n, unsigned int ns)
 {

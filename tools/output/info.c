@@ -183,11 +183,11 @@ static void output_pairs(const struct output *o, json_t *j, const struct record 
 			closed += t.total[i].closed;
 		}
 		if (j)
-			json_array_append_new(all, json_pack("{s:s,s:i,s:o,s:o,s:b}", "name", t.name,
-							     "number", number, "open",
-							     json_number(open), "closed",
-							     json_number(closed), "exact",
-							     pairs_exact(&t)));
+			json_array_append_new(all,
+					      json_pack("{s:s,s:i,s:o,s:o,s:b}", "name", t.name,
+							"number", number, "open", json_number(open),
+							"closed", json_number(closed), "exact",
+							pairs_exact(&t)));
 		else
 			fprintf(o->file, "pair %-23u %s: %llu open, %llu closed%s\n", number,
 				t.name, open, closed, pairs_exact(&t) ? "" : ", not exact");

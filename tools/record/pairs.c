@@ -19,8 +19,9 @@ bool pairs_next(const struct record *r, unsigned int *number, struct stackbuf_pa
 
 	if (!r->have_info || !r->info.pair_pages)
 		return false;
-	for (i = 0; i < r->pairs && (r->pair[i].kind != STACKBUF_PAIRS || r->pair[i].index != first); i++)
-		;
+	for (i = 0; i < r->pairs; i++)
+		if (r->pair[i].kind == STACKBUF_PAIRS && r->pair[i].index == first)
+			break;
 	for (; i < r->pairs && *number < STACKBUF_PAIRS_MAX; ) {
 		*pair = ((const struct stackbuf_pairs_page *)r->pair[i].data)->pair[(*number)++];
 		if (pair->name[0] && pair->probes)
@@ -42,8 +43,9 @@ static const void *page_at(const struct record *r, u16 kind, u64 index, unsigned
 {
 	u64 first = r->info.info_size / STACKBUF_PAGE_SIZE - r->info.pair_pages;
 	const struct found_page key = { .kind = kind, .index = first + index };
-	const struct found_page *page = bsearch(&key, r->pair, r->pairs, sizeof(key), by_index), *other;
+	const struct found_page *page, *other;
 
+	page = bsearch(&key, r->pair, r->pairs, sizeof(key), by_index);
 	/* A memory image may have copies of a page, and the sequence of these does not grow */
 	for (other = page; page && other > r->pair && !by_index(other - 1, page); other--)
 		;

@@ -53,8 +53,8 @@ struct symbols {
 extern const char *const name_origins[];
 
 /*
- * @kallsyms may be NULL; it is read when the first frame needs it, and again if @r, which the caller
- * may read again, says that modules were loaded since.
+ * @kallsyms may be NULL; it is read when the first frame needs it, and again if @r, which the
+ * caller may read again, says that modules were loaded since.
  */
 void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms);
 

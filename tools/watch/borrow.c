@@ -528,7 +528,8 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
-		if (!probe.pair && bsearch(&probe.name, c->name, c->nr, sizeof(probe.name), order_strings)) {
+		if (!probe.pair && bsearch(&probe.name, c->name, c->nr, sizeof(probe.name),
+					   order_strings)) {
 			if (probe.state == STACKBUF_PROBE_PENDING) {
 				GROW(p->pending, p->pendings, p->pending_room);
 				p->pending[p->pendings++] = xstrdup(probe.name);

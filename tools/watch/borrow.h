@@ -12,8 +12,8 @@
 #define PARAMETERS	"/sys/module/stackbuf/parameters"
 
 /* Parameters that are borrowed in addition to "probe" */
-enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAM_CGROUP, PARAM_PAIR,
-		 PARAMETERS_NR };
+enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAM_CGROUP,
+		 PARAM_PAIR, PARAMETERS_NR };
 
 /**
  * struct borrowed - what is set, and what was set before

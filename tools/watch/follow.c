@@ -208,7 +208,8 @@ static int learn_stacks(struct follower *ctx)
 		if (!text_read) {
 			text_read = true;
 			/* Names by kallsyms are those of the modules that are there now */
-			if (s->ops->read(s, ARRAY_INFO, offsetof(struct stackbuf_info, modules_loaded),
+			if (s->ops->read(s, ARRAY_INFO,
+					 offsetof(struct stackbuf_info, modules_loaded),
 					 &r->info.modules_loaded, sizeof(r->info.modules_loaded)))
 				return -1;
 			size = r->info.text_size;

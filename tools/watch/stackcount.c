@@ -465,7 +465,7 @@ static int begin(void *arg)
 
 	if (!ctx->read_only && read_totals(ctx, true))
 		goto failed;
-	/* What many functions lead to has more stacks than texts: not when the user waits for the end */
+	/* Many functions have more stacks than texts: not when the user waits for the end */
 	for (i = 0; i < w->patterns.nr; i++)
 		if (w->patterns.pattern[i].kind != PATTERN_NAME) {
 			symbols_read(w->o->symbols);
