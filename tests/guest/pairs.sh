@@ -13,6 +13,10 @@ L=/sys/module/stackbuf_leak/parameters/run
 HOLD=stackbuf_leak:leak_hold@arg1
 RELEASE=stackbuf_leak:leak_release@arg1
 
+# Where tracepoints are reached by kprobes, an interrupt's hits inside of a handler are missed, and that is said
+EXACT='; exact$' exact=true
+! needs_group || { EXACT='exact' exact='[a-z]*'; }
+
 begin() { # KIND
 	insmod "/t/$1/stackbuf.ko" && insmod "/t/$1/stackbuf_leak.ko"
 }
@@ -45,13 +49,13 @@ leaked() { # CONTEXT TIMES
 	"$STACKBUF" leaks --json >json
 	grep leak_path_b json >b
 	is "$(wc -l <b) == $2 && $(field open b | sort -u) == 37 && $(field value b | sort -u) == 37 * 128" &&
-		! grep 'leak_path_[ac]' json && [ "$(field exact b | sort -u)" = true ] || { cut -c 1-600 json; return 1; }
+		! grep 'leak_path_[ac]' json && field exact b | sort -u | grep -x "$exact" || { cut -c 1-600 json; return 1; }
 }
 elsewhere() {
 	"$STACKBUF" save snapshot && "$STACKBUF" -f snapshot leaks >text || return 1
 	"$STACKBUF" leaks >live
 	grep -c '^37 open, 4736 bytes, ' text live
-	is "$(grep -c '^37 open, 4736 bytes, ' text) == 3 && $(grep -c 'leak_path_b' text) == 3" && grep '; exact$' text || { head -n 3 text; return 1; }
+	is "$(grep -c '^37 open, 4736 bytes, ' text) == 3 && $(grep -c 'leak_path_b' text) == 3" && grep "$EXACT" text || { head -n 3 text; return 1; }
 	# The second reader finds as many, and the same sum
 	is "$(second open) >= 111 && $(second half) == 0 && $(second other) == 0"
 }
@@ -72,7 +76,7 @@ inside() {
 	echo 'kfree,kmem_cache_free,t:kmem:kmalloc' >$P/probe && echo "run 0 1000 0" >$L && echo "run 1 1000 0" >$L || return 1
 	echo >$P/probe
 	"$STACKBUF" leaks --json >json
-	is "$(grep -c leak_path_b json) == 3" && ! grep 'leak_path_[ac]' json && "$STACKBUF" leaks | head -n 1 | grep '; exact'
+	is "$(grep -c leak_path_b json) == 3" && ! grep 'leak_path_[ac]' json && "$STACKBUF" leaks | head -n 1 | grep "$EXACT"
 }
 # Set for the time of the command, and nothing stays
 by_itself() {
@@ -183,7 +187,10 @@ storm() {
 	wait
 	"$STACKBUF" leaks >text
 	head -n 1 text
-	! grep leak_path text && grep '; exact$' text && dump now && /t/sbcheck check now /proc/kallsyms && is "$(second half) == 0"
+	! grep leak_path text && grep "$EXACT" text || return 1
+	# Everything that runs allocates
+	echo 0 >$P/enable && dump now && /t/sbcheck check now /proc/kallsyms && /t/sbcheck pairs now >second && is "$(value half second) == 0" &&
+		echo 1 >$P/enable
 }
 # Set and removed while all is hot
 replaced() {

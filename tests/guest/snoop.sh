@@ -305,7 +305,7 @@ restored() {
 
 two_at_once() {
 	start first snoop vfs_fsync || return
-	refused 1 "another snoop or count is running, process $job" count vfs_fsync
+	refused 1 "another snoop, count or command about pairs is running, process $job" count vfs_fsync
 	refused=$?
 	finish INT
 	return $refused
