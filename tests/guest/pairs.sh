@@ -68,7 +68,7 @@ older() {
 }
 pictures() {
 	"$STACKBUF" leaks --folded >folded && "$STACKBUF" leaks --flame leaks.svg && "$STACKBUF" report leaks.html &&
-		grep -q '^\["slab",1,\[' leaks.html && is "$(grep -c '^\[[0-9]*,37,4736,' leaks.html) == 3" &&
+		grep -q '^\["slab",[01],\[' leaks.html && is "$(grep -c '^\[[0-9]*,37,4736,' leaks.html) == 3" &&
 		is "$(grep 'leak_path_b' folded | awk '{ n += $NF } END { print n }') == 111" && grep -q leak_path_b leaks.svg
 }
 # A free inside of another probe's handler, and of a save
@@ -226,6 +226,11 @@ exact)
 	end
 	;;
 storm)
+	if needs_group; then
+		echo "ok two CPUs, all contexts: all is closed # SKIP this kernel misses hits inside of kprobes' handlers"
+		echo "done"
+		exit
+	fi
 	insmod /t/big/stackbuf.ko pair=slab && insmod /t/big/stackbuf_leak.ko
 	result "two CPUs, all contexts: all is closed" storm
 	echo "run 2 100 37" >$L
