@@ -375,6 +375,7 @@ struct stackbuf_pairs_page {
  * @sum:	of the times from open to closed, ns
  * @longest:	of these, ns
  * @closed:	how many were closed, by time
+ * @reserved:	0
  */
 struct stackbuf_pair_stack {
 	__u64 stack;

@@ -5,7 +5,6 @@
  * Of pairs that are set they print what is known now.  If none is, the running kernel gets one for
  * the time of the command.
  */
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,43 +302,19 @@ static u64 now_of(const struct session *s)
 	return clock > now ? clock : now;
 }
 
-/* Until a signal, for @ns at most; 0: without limit */
-static void wait_for_end(u64 ns)
-{
-	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
-	sigset_t blocked, before;
-
-	/* Blocked between the check and ppoll(), which unblocks them */
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigaddset(&blocked, SIGHUP);
-	sigprocmask(SIG_BLOCK, &blocked, &before);
-	if (!interrupted)
-		ppoll(NULL, 0, ns ? &timeout : NULL, &before);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
 /* Set a pair, wait, read the record again, and remove the pair before anything is printed */
 static void watch_pair(struct session *s, const struct args *a, struct borrowed *b,
 		       const char *name)
 {
-	const u32 state = s->record.info.state;
-
-	if (!(state & STACKBUF_ENABLED))
-		die(1, "recording is off: write 1 to %s/enable first", b->dir);
-	if (state & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC))
-		die(1, "an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
-		    b->dir);
 	interrupt_catch(SA_RESTART);
-	/* If nobody reads what is printed, the pair must still be removed */
+	/* With nothing to read the output, the pair is still removed */
 	signal(SIGPIPE, SIG_IGN);
-	if (borrow_open(b) || borrow_add_pair(b, name))
+	if (borrow_check(b, &s->record.info) || borrow_open(b) || borrow_add_pair(b, name))
 		die(1, "%s", b->error);
 	if (a->output.format == FORMAT_TEXT && isatty(STDERR_FILENO))
 		fprintf(stderr, "stackbuf: %s is watched%s\n", name,
 			a->duration ? "" : ": Ctrl-C ends it");
-	wait_for_end(a->duration);
+	interrupt_wait(NULL, 0, a->duration ?: ~0ULL);
 	session_load(s);
 	if (borrow_restore(b))
 		die(1, "%s", b->error);

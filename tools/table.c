@@ -44,7 +44,8 @@ const struct command command_table[COMMANDS] = {
 		"Prints what is open where pairs are set (parameter pair); else sets one, until Ctrl-C:\n"
 		"  stackbuf leaks -D 60              slab objects of a minute that were not freed\n"
 		"  stackbuf leaks page               pages; --older 10: only those older than 10 s\n"
-		"  stackbuf leaks fget@retaddr ...   see stackbuf(4) for OPEN@KEY[@VALUE] and CLOSE@KEY\n"
+		"  stackbuf leaks t:kmem:mm_page_alloc@arg1 t:kmem:mm_page_free@arg1\n"
+		"                                    OPEN@KEY[@VALUE] and CLOSE@KEY: see stackbuf(4)\n"
 		"  stackbuf -f FILE leaks            of a machine that stopped with pairs set",
 	},
 	[LATENCY] = {

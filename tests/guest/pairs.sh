@@ -61,7 +61,7 @@ elsewhere() {
 }
 older() {
 	"$STACKBUF" leaks --older 1h --json >json
-	is "$(wc -l <json) == 0"
+	is "$(wc -l <json) == 0" || return 1
 	sleep 1
 	"$STACKBUF" leaks --older 500ms --json >json
 	is "$(grep -c leak_path_b json) == 3"

@@ -1070,6 +1070,16 @@ static void test_directory_and_snapshot(void)
 	CHECK(!snapshot_write("snapshot", &set, &from_dir, &symbols, error, sizeof(error)));
 	CHECK(!*error);
 	CHECK(!stat("snapshot", &st) && (st.st_mode & 0777) == 0600);
+	/* Names by kallsyms are those of the modules that the record says are loaded */
+	write_text("kallsyms", "ffffffff81234500 T stack_trace_save\nffffffff85234500 T other\n");
+	stack = &(struct stack){ .nr = 1, .addr = (u64 []){ 0xffffffff85234504 } };
+	symbols_name(&symbols, stack);
+	CHECK(!strncmp(stack->name[0], "one+0x4/", 8));
+	from_dir.info.modules_loaded++;
+	stack->name = NULL;
+	symbols_name(&symbols, stack);
+	CHECK(!strncmp(stack->name[0], "other+0x4/", 10));
+	from_dir.info.modules_loaded--;
 	symbols_free(&symbols);
 	unload(&s, &set, &from_dir);
 

@@ -62,6 +62,9 @@ struct borrowed {
 /* Load the module if it is not loaded and can be found.  Return 0, or -1 with p->error set */
 int borrow_load_module(struct borrowed *p);
 
+/* Does the module record?  Return 0, or -1 with p->error set */
+int borrow_check(struct borrowed *p, const struct stackbuf_info *info);
+
 /*
  * All below return 0, or -1 with p->error set.  borrow_open() refuses a second command.  What is
  * set after it is restored at exit(), unless borrow_restore() has done so before.

@@ -21,3 +21,19 @@ void interrupt_catch(int flags)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
 }
+
+void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
+{
+	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+	sigset_t blocked, before;
+
+	/* Block signals between the check of @interrupted and ppoll(), which unblocks them */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	if (!interrupted)
+		ppoll(file, files, ns == ~0ULL ? NULL : &timeout, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}

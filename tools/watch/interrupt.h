@@ -5,7 +5,9 @@
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
 
+#include <poll.h>
 #include <signal.h>
+#include "util.h"
 
 /* Set by the signals, and by a command that has reached its end */
 extern volatile sig_atomic_t interrupted;
@@ -15,5 +17,8 @@ extern volatile sig_atomic_t interrupted;
  * what writes unless @flags has SA_RESTART.
  */
 void interrupt_catch(int flags);
+
+/* Wait for a signal, or for one of @file, for @ns at most; ~0ULL: without limit */
+void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns);
 
 #endif

@@ -274,13 +274,8 @@ int watch_prepare(struct watch *w)
 	interrupt_catch(0);
 	/* If the reader of a pipe ends, the probes must still be removed */
 	signal(SIGPIPE, SIG_IGN);
-	if (!(info->state & STACKBUF_ENABLED))
-		return failed(w, "recording is off: write 1 to %s/enable first", w->borrowed.dir);
-	if (info->state & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC))
-		return failed(
-			w,
-			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
-			w->borrowed.dir);
+	if (borrow_check(&w->borrowed, info))
+		return failed(w, "%s", w->borrowed.error);
 	if (check_filter(w) || watch_functions(w, false) || check_arguments(w))
 		return -1;
 	if (c->nr > STACKBUF_PROBES_MAX)
@@ -443,38 +438,25 @@ u64 watch_now(void)
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* Return whether the output has no reader any more, or the process of --pid has ended */
-static bool poll_for(const struct watch *w, const struct timespec *timeout, const sigset_t *mask)
-{
-	struct pollfd p[2] = {
-		{ .fd = STDOUT_FILENO },	/* POLLERR: a pipe without a reader */
-		{ .fd = w->pidfd, .events = POLLIN },
-	};
-
-	return ppoll(p, 2, timeout, mask) > 0 && (p[0].revents & POLLERR || p[1].revents & POLLIN);
+/* What ends it beside a signal: the output has lost its reader, the process of --pid has ended */
+#define ENDS(w)	{									\
+	{ .fd = STDOUT_FILENO },	/* POLLERR: a pipe without a reader */		\
+	{ .fd = (w)->pidfd, .events = POLLIN },						\
 }
 
 bool watch_over(const struct watch *w)
 {
-	static const struct timespec now;
+	struct pollfd p[] = ENDS(w);
 
-	return interrupted || poll_for(w, &now, NULL);
+	return interrupted || (poll(p, ARRAY_SIZE(p), 0) > 0 &&
+			       (p[0].revents & POLLERR || p[1].revents & POLLIN));
 }
 
 void watch_wait(const struct watch *w, u64 ns)
 {
-	struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
-	sigset_t blocked, before;
+	struct pollfd p[] = ENDS(w);
 
-	/* Block signals between the check of @interrupted and ppoll(), which unblocks them */
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigaddset(&blocked, SIGHUP);
-	sigprocmask(SIG_BLOCK, &blocked, &before);
-	if (!interrupted)
-		poll_for(w, ns == ~0ULL ? NULL : &timeout, &before);
-	sigprocmask(SIG_SETMASK, &before, NULL);
+	interrupt_wait(p, ARRAY_SIZE(p), ns);
 }
 
 /* Was the module of a function loaded since stackbuf was, even if only for a moment? */
