@@ -2,26 +2,28 @@
 /*
  * pair.c - pairs of probes: a table of what is open, and times by the stack that opened
  *
- * Each key has two buckets of eight places, by two hashes, and goes to that with more room: so
- * three quarters of the table are taken before a key finds no place.  No place is ever moved.  A
- * place is claimed by its key and is valid from the number of its stack on; the number is taken
- * back before the key.  Both changes are atomic, so any context may interrupt any other, and a copy
- * of the memory at any instant shows whole objects only.
+ * Each key has two buckets of eight places, by two hashes.  It goes to the first if half of that is
+ * free, else to the one with more room: so three quarters of the table are taken before a key finds
+ * no place.  A bit says that keys of a bucket may be in their second one; until it is set, nobody
+ * looks there.  No place is ever moved.  A place is claimed by its key and is valid from the number
+ * of its stack on; the number is taken back before the key.  Both changes are atomic, so any
+ * context may interrupt any other, and a copy of the memory at any instant shows whole objects
+ * only.
  *
  * An object has an entry for its stack, which is in the table as long as the pair is set: eviction
  * marks the stacks of these entries as it does those of the ring.  A handler runs with preemption
- * disabled where RCU watches, and so does its save: sbuf_synchronize_saves() waits for both, and
- * the second marking of an eviction finds the entry of a stack that the save has found before (E2,
- * E4).
+ * disabled, and where RCU does not watch, a save opens nothing: sbuf_synchronize_saves() waits for
+ * the others, and the second marking of an eviction finds the entry of a stack that the save has
+ * found before (E2, E4).
  *
  * Exact but for what is counted: opens that were refused, keys that were open already.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/bitmap.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/preempt.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -37,7 +39,6 @@
 #define STACKS		(STACK_PAGES * STACKBUF_PAGE_PAIR_STACKS)
 /* That are closed at once */
 #define KEYS_MAX	4096
-#define BUCKETS		(OPEN_PAGES * STACKBUF_PAGE_PAIR_BUCKETS)
 
 static_assert(STACKBUF_PAIR_PAGES >= 6 && STACKBUF_PAIRS_KB <= 262144, "PAIRS_KB: 24 to 262144");
 
@@ -52,27 +53,44 @@ static inline struct stackbuf_pair_stack *stack_at(u32 i)
 		.stacks.stack[i % STACKBUF_PAGE_PAIR_STACKS];
 }
 
-static inline struct stackbuf_pair_bucket *bucket_at(u32 i)
+/* A page is as large as sixteen buckets, the first of which its header takes: so is a number */
+#define NUMBERS		(STACKBUF_PAIR_PAGES * 16)
+
+static inline struct stackbuf_pair_bucket *bucket_at(u32 number)
 {
-	return &stackbuf_info.pair[1 + STACK_PAGES + i / STACKBUF_PAGE_PAIR_BUCKETS]
-		.open.bucket[i % STACKBUF_PAGE_PAIR_BUCKETS];
+	BUILD_BUG_ON(sizeof(struct stackbuf_pair_open_page) !=
+		     16 * sizeof(struct stackbuf_pair_bucket));
+	return (struct stackbuf_pair_bucket *)&stackbuf_info.pair[0] + number + 1;
 }
 
 /* By the upper half of a hash: the page, and what is left of it the bucket there; no division */
-static __always_inline struct stackbuf_pair_bucket *bucket_of(u64 hash)
+static __always_inline u32 bucket_of(u64 hash)
 {
 	u64 page = (hash >> 32) * OPEN_PAGES, bucket = (u32)page * (u64)STACKBUF_PAGE_PAIR_BUCKETS;
 
-	return &stackbuf_info.pair[1 + STACK_PAGES + (page >> 32)].open.bucket[bucket >> 32];
+	return (1 + STACK_PAGES) * 16 + (page >> 32) * 16 + (bucket >> 32);
 }
 
-/* The entry of a stack, counted from 1 and added if it has none; 0 if there is no room */
-static u32 find_stack(const struct stackbuf_probe *probe, u32 id)
-{
-	const u64 want = id | (u64)probe->pair << 32;
-	u32 at = (want * GOLDEN_RATIO_64 >> 32) * STACKS >> 32, i;
+/* By the number of a bucket: some key has gone to its second, as this was full */
+static DECLARE_BITMAP(spilled, NUMBERS);
 
-	for (i = 0; i < 16; i++, at = at + 1 < STACKS ? at + 1 : 0) {
+/* Where a key is or may go */
+static __always_inline u64 hash_of(unsigned int pair, unsigned long key)
+{
+	return (key ^ (u64)pair << 56) * GOLDEN_RATIO_64;
+}
+
+static __always_inline u32 second_bucket_of(u64 hash)
+{
+	return bucket_of(hash * GOLDEN_RATIO_64);
+}
+
+/* find_stack() from entry @at on, with room for @want or not */
+static noinline u32 add_stack(u64 want, u32 at)
+{
+	u32 i;
+
+	for (i = 0; i < 64; i++, at = at + 1 < STACKS ? at + 1 : 0) {
 		u64 *stack = &stack_at(at)->stack, has = READ_ONCE(*stack);
 
 		/* E4: before the handler ends */
@@ -84,26 +102,27 @@ static u32 find_stack(const struct stackbuf_probe *probe, u32 id)
 	return 0;
 }
 
-/* Where a key can be */
-struct places {
-	struct stackbuf_pair_bucket *bucket[2];
-};
-
-static __always_inline struct places places_of(unsigned int pair, unsigned long key)
+/* The entry of a stack, counted from 1 and added if it has none; 0 if there is no room */
+static __always_inline u32 find_stack(unsigned int pair, u32 id)
 {
-	u64 hash = (key ^ (u64)pair << 56) * GOLDEN_RATIO_64;
+	const u64 want = id | (u64)pair << 32;
+	u64 page = (want * GOLDEN_RATIO_64 >> 32) * STACK_PAGES, i;
 
-	return (struct places){ { bucket_of(hash), bucket_of(hash * GOLDEN_RATIO_64) } };
+	i = (u32)page * (u64)STACKBUF_PAGE_PAIR_STACKS >> 32;
+	page >>= 32;
+	if (likely(READ_ONCE(stackbuf_info.pair[1 + page].stacks.stack[i].stack) == want))
+		return page * STACKBUF_PAGE_PAIR_STACKS + i + 1;
+	return add_stack(want, page * STACKBUF_PAGE_PAIR_STACKS + i);
 }
 
-/* The first place of a bucket with this key, 0: that is free; or STACKBUF_PAIR_BUCKET */
+/* The first of the first @n places of a bucket with this key, 0: that is free; or @n */
 static __always_inline unsigned int find_key(const struct stackbuf_pair_bucket *bucket,
-					     unsigned long key)
+					     unsigned int n, unsigned long key)
 {
 	unsigned int i;
 
 #pragma GCC unroll 8
-	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++)
+	for (i = 0; i < n; i++)
 		/* cmpxchg() decides.  Without READ_ONCE() it is one instruction less */
 		if (data_race(bucket->key[i]) == key)
 			break;
@@ -139,41 +158,45 @@ static bool take(struct stackbuf_pair_bucket *bucket, unsigned int i, unsigned i
 	return true;
 }
 
-/* Take an object with this key out of the table, into @object.  Return false if there is none */
-static __always_inline bool take_key(const struct places *places, unsigned int pair,
-				     unsigned long key, struct stackbuf_pair_object *object)
+/* Take an object with this key from place @i on; another pair may have the same key */
+static bool take_from(struct stackbuf_pair_bucket *bucket, unsigned int i, unsigned int pair,
+		      unsigned long key, struct stackbuf_pair_object *object)
 {
-	unsigned int n, i;
-
-	for (n = 0; n < 2; n++) {
-		i = find_key(places->bucket[n], key);
-		/* Another pair may have the same key */
-		for (; unlikely(i < STACKBUF_PAIR_BUCKET); i++)
-			if (READ_ONCE(places->bucket[n]->key[i]) == key &&
-			    take(places->bucket[n], i, pair, object))
-				return true;
-	}
+	for (; i < STACKBUF_PAIR_BUCKET; i++)
+		if (READ_ONCE(bucket->key[i]) == key && take(bucket, i, pair, object))
+			return true;
 	return false;
 }
 
-/*
- * Claim a place for a key, in the bucket whose first free place comes earlier: that is the emptier
- * one, more or less.  NULL if there is none
- */
-static __always_inline struct stackbuf_pair_object *claim(const struct places *places,
-							  unsigned long key)
+static noinline bool take_from_second(u64 hash, unsigned int pair, unsigned long key,
+				      struct stackbuf_pair_object *object)
 {
-	unsigned int tries, i, other, n;
+	return take_from(bucket_at(second_bucket_of(hash)), 0, pair, key, object);
+}
+
+/* Claim a place for a key in the bucket whose first free one comes earlier.  NULL if none has */
+static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long key)
+{
+	const u32 number = bucket_of(hash);
+	struct stackbuf_pair_bucket *bucket, *first = bucket_at(number);
+	struct stackbuf_pair_bucket *second = bucket_at(second_bucket_of(hash));
+	unsigned int tries, i, other;
 
 	for (tries = 0; tries < 2 * STACKBUF_PAIR_BUCKET; tries++) {
-		i = find_key(places->bucket[0], 0);
-		other = i ? find_key(places->bucket[1], 0) : i;
-		n = other < i;
-		i = min(i, other);
-		if (unlikely(i == STACKBUF_PAIR_BUCKET))
+		bucket = first;
+		i = find_key(first, STACKBUF_PAIR_BUCKET, 0);
+		other = find_key(second, STACKBUF_PAIR_BUCKET, 0);
+		if (other < i) {
+			bucket = second;
+			i = other;
+			/* Who closes it looks here: the key comes by way of who has opened it */
+			if (!test_bit(number, spilled))
+				set_bit(number, spilled);
+		}
+		if (i == STACKBUF_PAIR_BUCKET)
 			break;
-		if (!cmpxchg64(&places->bucket[n]->key[i], 0, key))
-			return &places->bucket[n]->object[i];
+		if (!cmpxchg64(&bucket->key[i], 0, key))
+			return &bucket->object[i];
 	}
 	return NULL;
 }
@@ -219,32 +242,60 @@ static bool never_waits(const struct task_struct *task)
 	return is_idle_task(task) || READ_ONCE(task->__state) & TASK_DEAD;
 }
 
+noinline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
+{
+	if (probe->pair && hits)
+		sbuf_add(&pair_at(probe->pair)->refused, hits);
+}
+
+NOKPROBE_SYMBOL(sbuf_pair_lost);
+
+/* It has the key of one that was opened before: what had it is not what will be closed */
+static noinline void forget(unsigned int pair, struct stackbuf_pair_bucket *bucket,
+			    unsigned int i, u64 hash, unsigned long key)
+{
+	struct stackbuf_pair_object was;
+
+	if (take_from(bucket, i, pair, key, &was) || take_from_second(hash, pair, key, &was))
+		sbuf_add(&pair_at(pair)->reopened, 1);
+}
+
 void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		    s64 id)
 {
-	struct stackbuf_pair *pair = pair_at(probe->pair);
-	struct places places = places_of(probe->pair, key);
-	struct stackbuf_pair_object was, *object;
+	const u64 hash = hash_of(probe->pair, key);
+	const u32 number = bucket_of(hash);
+	struct stackbuf_pair_bucket *bucket = bucket_at(number);
+	struct stackbuf_pair_object *object;
 	struct sbuf_cpu *cpu;
+	unsigned int i;
 	u32 stack;
 
 	if (!key || (unlikely(key == (unsigned long)current) && never_waits(current)))
 		return;
-	if (unlikely(is_stopped()))
+	if (unlikely(id <= 0 && is_stopped()))
 		return;
-	/* Also if it is not opened now: what had the key is not what will be closed */
-	if (unlikely(take_key(&places, probe->pair, key, &was)))
-		sbuf_add(&pair->reopened, 1);
+	/* Also if it is not opened now */
+	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
+	if (unlikely(i < STACKBUF_PAIR_BUCKET || test_bit(number, spilled)))
+		forget(probe->pair, bucket, i, hash, key);
 	if (unlikely(id <= 0)) {
 		/* Not if a filter has chosen so */
-		if (!id)
-			sbuf_add(&pair->refused, 1);
+		sbuf_pair_lost(probe, !id);
 		return;
 	}
-	stack = sbuf_rcu_waits() ? find_stack(probe, id) : 0;
-	object = stack ? claim(&places, key) : NULL;
+	stack = find_stack(probe->pair, id);
+	if (unlikely(!stack)) {
+		sbuf_pair_lost(probe, 1);
+		return;
+	}
+	i = find_key(bucket, STACKBUF_PAIR_BUCKET / 2, 0);
+	if (likely(i < STACKBUF_PAIR_BUCKET / 2 && !cmpxchg64(&bucket->key[i], 0, key)))
+		object = &bucket->object[i];
+	else
+		object = claim_any(hash, key);
 	if (unlikely(!object)) {
-		sbuf_add(&pair->refused, 1);
+		sbuf_pair_lost(probe, 1);
 		return;
 	}
 	/*
@@ -260,14 +311,22 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 
 NOKPROBE_SYMBOL(sbuf_pair_open);
 
-static void close_one(const struct stackbuf_probe *probe, unsigned long key, u64 now)
+static __always_inline void close_one(const struct stackbuf_probe *probe, unsigned long key,
+				      u64 now)
 {
-	struct places places = places_of(probe->pair, key);
+	const u64 hash = hash_of(probe->pair, key);
+	const u32 number = bucket_of(hash);
+	struct stackbuf_pair_bucket *bucket = bucket_at(number);
 	struct stackbuf_pair_object object;
+	unsigned int i;
 
 	if (!key)
 		return;
-	if (take_key(&places, probe->pair, key, &object))
+	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
+	if (likely(i < STACKBUF_PAIR_BUCKET) && take_from(bucket, i, probe->pair, key, &object))
+		add_time(&object, now);
+	else if (unlikely(test_bit(number, spilled)) &&
+		 take_from_second(hash, probe->pair, key, &object))
 		add_time(&object, now);
 	else
 		sbuf_add(&pair_at(probe->pair)->unmatched, 1);
@@ -286,7 +345,7 @@ void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsi
 	}
 	/* The argument may be no number of keys at all */
 	if (value > KEYS_MAX) {
-		sbuf_add(&pair_at(probe->pair)->refused, 1);
+		sbuf_pair_lost(probe, 1);
 		return;
 	}
 	for (i = 0; i < value; i++)
@@ -308,14 +367,6 @@ void sbuf_pair_mark(unsigned long *granules)
 			__set_bit(granule, granules);
 	}
 }
-
-void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
-{
-	if (probe->pair && hits)
-		sbuf_add(&pair_at(probe->pair)->refused, hits);
-}
-
-NOKPROBE_SYMBOL(sbuf_pair_lost);
 
 void sbuf_pair_resume(void)
 {
@@ -409,8 +460,9 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 	sbuf_page_changed(&stackbuf_info.pair[0].page);
 	if (probes)
 		return;
-	for (i = 0; i < BUCKETS; i++)
-		for (n = 0; n < STACKBUF_PAIR_BUCKET; n++) {
+	for (i = (1 + STACK_PAGES) * 16; i < NUMBERS; i++)
+		/* After the last of a page comes the header of the next */
+		for (n = 0; n < STACKBUF_PAIR_BUCKET && i % 16 < STACKBUF_PAGE_PAIR_BUCKETS; n++) {
 			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
 			u32 stack = READ_ONCE(object->stack);
 
@@ -424,6 +476,10 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 		if (stack_at(i)->stack >> 32 == number)
 			memset(stack_at(i), 0, sizeof(*stack_at(i)));
 	memset(pair, 0, sizeof(*pair));
+	for (i = 1; i <= STACKBUF_PAIRS_MAX && !pair_at(i)->probes; i++)
+		;
+	if (i > STACKBUF_PAIRS_MAX)
+		bitmap_zero(spilled, NUMBERS);
 }
 
 #endif

@@ -168,6 +168,9 @@ out_walked:
 	if (unlikely(unwatched)) {
 		smp_mb();	/* E2: after the append */
 		this_cpu_dec(sbuf_cpu->unwatched);
+		/* Nothing waits for what a pair would do with the stack */
+		if (save.flags & SBUF_OPENS)
+			result = min(result, 0LL);
 	}
 	WRITE_ONCE(scratch->walks_in, 0);
 out:

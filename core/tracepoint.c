@@ -86,21 +86,17 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, struct
 #endif
 
 #if !SBUF_CHECKED_CALLS
-/* @arg: its arguments, for a pair */
-static __always_inline void save_event(const struct sbuf_event_probe *of, unsigned long tag,
-				       const unsigned long *frame, const unsigned long *arg)
+/* Return as sbuf_save(): 0 for what is lost */
+static __always_inline s64 save_event(const struct sbuf_event_probe *of, unsigned long tag,
+				      const unsigned long *frame)
 {
 	const struct sbuf_cpu *cpu = raw_cpu_ptr(sbuf_cpu);
 	enum stackbuf_context context = sbuf_context_of(preempt_count());
 	unsigned int flags = READ_ONCE(of->probe->how);
-	struct sbuf_save save;
 
-	if (unlikely(!sbuf_probe_records(of->probe)))
-		return;
 	if (is_in_walk(cpu, context)) {
 		sbuf_count(STACKBUF_LOST_NESTED);
-		sbuf_pair_lost(of->probe, 1);
-		return;
+		return 0;
 	}
 	if (SBUF_STRIP(frame[1]) - of->iterator <= of->size) {
 		/* A walk that follows records may begin one further out */
@@ -109,14 +105,9 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, unsign
 		else
 			flags |= SBUF_SKIP;
 	}
-	save = (struct sbuf_save){
+	return sbuf_save(&(const struct sbuf_save) {
 		.from = SBUF_FRAME, .frame = frame, .tag = tag, .flags = flags, .context = context,
-	};
-	if (arg)
-		sbuf_pair_hit(of->probe, &save, of->probe->value ?
-			      arg[(of->probe->value & SBUF_VALUE_ARGUMENT) - 1] : 0);
-	else
-		sbuf_save(&save);
+	});
 }
 
 /* Apart, so that a walk leaves out this frame */
@@ -125,19 +116,30 @@ static noinline void save_alone(const struct sbuf_event_probe *of, unsigned long
 {
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();
-	save_event(of, tag, frame, NULL);
+	if (likely(sbuf_probe_records(of->probe)))
+		save_event(of, tag, frame);
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_enable_notrace();
 }
 
 NOKPROBE_SYMBOL(save_alone);
 
+#if STACKBUF_PAIR_PAGES
 static noinline void save_pair(const struct sbuf_event_probe *of, const unsigned long *frame,
 			       const unsigned long *arg)
 {
+	const struct stackbuf_probe *probe = of->probe;
+	unsigned long key = arg[probe->tag - 1];
+	unsigned long value = probe->value ? arg[(probe->value & SBUF_VALUE_ARGUMENT) - 1] : 0;
+
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();
-	save_event(of, arg[of->probe->tag - 1], frame, arg);
+	if (unlikely(!sbuf_probe_records(probe)))
+		;
+	else if (probe->role == STACKBUF_PAIR_CLOSES)
+		sbuf_pair_close(probe, key, value);
+	else
+		sbuf_pair_open(probe, key, value, save_event(of, key, frame));
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_enable_notrace();
 }
@@ -154,6 +156,7 @@ static noinline __no_stack_protector void handle_pair(void *of, unsigned long ar
 }
 
 NOKPROBE_SYMBOL(handle_pair);
+#endif
 
 /* What is registered: a function for each argument that may be the tag */
 #define HANDLER(name, tag)								\
@@ -184,7 +187,11 @@ static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 
 static inline void *handler_of(const struct sbuf_event_probe *of)
 {
-	return of->probe->pair ? (void *)handle_pair : handler[of->probe->tag];
+#if STACKBUF_PAIR_PAGES
+	if (of->probe->pair)
+		return handle_pair;
+#endif
+	return handler[of->probe->tag];
 }
 
 static inline int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)

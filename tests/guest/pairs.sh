@@ -100,17 +100,32 @@ held() {
 		is "$(second closed) == 100 && $(second sum) == $(field sum json)" &&
 		"$STACKBUF" latency -v | grep -c '^ .*|\*' | grep -x 1 && "$STACKBUF" latency | grep '; exact'
 }
+# What the scheduler says of this process: how long it has slept, and waited to run
+off_cpu() {
+	total=0
+	while read -r name _ time; do
+		case $name in
+		*sum_sleep_runtime | *wait_sum) total=$((total + ${time%.*} * 1000000 + 1${time#*.} - 1000000)) ;;
+		esac
+	done </proc/self/sched
+}
 asleep() {
+	echo 1 >/proc/sys/kernel/sched_schedstats
 	"$STACKBUF" offcpu -D 3 --json >json 2>err &
 	for _ in $(seq 100); do ! grep -q offcpu $P/pair || break; sleep 0.1; done
 	for _ in $(seq 30); do sh -c 'exit 0'; done
+	off_cpu
+	before=$total
 	echo "sleep 20 20" >$L
+	off_cpu
 	wait $!
+	echo 0 >/proc/sys/kernel/sched_schedstats
 	# Of tasks that end the memory goes to others, which do not wake up there
 	grep leak_sleep json >slept
 	cut -c 1-300 slept
-	# msleep() waits for up to two ticks more
+	# msleep() waits for up to two ticks more.  The scheduler's time begins and ends a few hundred instructions apart
 	is "$(field closed slept) == 20 && $(field sum slept) >= 400000000 && $(field sum slept) < 400000000 + 20 * 9000000" &&
+		is "$(field sum slept) - ($total - before) < 400000 && $total - before - $(field sum slept) < 400000" &&
 		! grep do_task_dead json && [ "$(field exact slept)" = true ] && [ "$(cat $P/pair)" = "$HOLD:$RELEASE" ] || { cat err; return 1; }
 }
 twice() {
@@ -166,10 +181,10 @@ small() {
 
 # So close to each other that they share buckets
 same_keys() {
-	echo >$P/pair && echo "$HOLD:$RELEASE,$HOLD:t:kmem:kfree@arg2" >$P/pair && echo "keep 150" >$L && echo "drop 150" >$L || return 1
+	echo >$P/pair && echo "$HOLD:t:kmem:kfree@arg2,$HOLD:$RELEASE" >$P/pair && echo "keep 170" >$L && echo "drop 170" >$L || return 1
 	"$STACKBUF" leaks --json "$HOLD" t:kmem:kfree@arg2 >open
 	"$STACKBUF" latency --json "$HOLD" "$RELEASE" >closed
-	is "$(field open open) == 150 && $(field closed closed) == 150"
+	is "$(field open open) == 170 && $(field closed closed) == 170"
 }
 
 # ------------------------------------------------------------------- storms ---
