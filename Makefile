@@ -16,7 +16,7 @@ module := $(build)/stackbuf.ko
 EVENTS_KB ?= 2048
 STACKS_KB ?= 1024
 TEXT_KB ?= 1024
-PAIRS_KB ?= 1024
+PAIRS_KB ?= 4096
 
 # Frames that are kept of a trace.
 FRAMES ?= 127

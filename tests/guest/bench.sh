@@ -10,6 +10,7 @@
 #           nothing, then of one and of two that save a stack
 #   loads   prints lines "load NAME EVENTS RECALLED INTERRUPTS COST P99 MAX WALKCOST WALKP99
 #           WALKMAX"; INTERRUPTS is how many of 10,000 events occurred in softirqs and interrupts
+#   answers prints lines "answer NAME FIGURE": leaks and off-CPU times beside bcc's
 
 set -u
 
@@ -17,6 +18,7 @@ tracing=/sys/kernel/tracing
 [ -d $tracing/events ] || tracing=/sys/kernel/debug/tracing
 STACKBUF=$(cat /t/reader)
 probe=/sys/module/stackbuf/parameters/probe
+pair=/sys/module/stackbuf/parameters/pair
 dmesg -n 1
 
 costs() {
@@ -192,10 +194,135 @@ loads() {
 	done
 }
 
+# --- leaks and times off CPU, beside bcc's
+
+leak=/sys/module/stackbuf_leak/parameters
+
+# least COMMAND: microseconds of the shortest of five
+least() {
+	for _ in 1 2 3 4 5; do
+		mark from
+		echo "$1" >$leak/run
+		mark to
+		between from to
+	done | sort -n | head -n 1
+}
+
+# allocations NAME: instructions for a kmalloc() and its kfree(), of few objects: no page is needed
+allocations() {
+	echo "answer $1_allocation $(($(least 'run 0 10 0 500') / 15))"
+}
+
+# Of each context 37 objects are not freed, and some hundred of interrupts that come in between
+leaking() {
+	for context in 0 1 2; do echo "run $context 1000 37" >$leak/run; done
+	before=$(cat $leak/forgotten)
+	echo 'beat 200' >$leak/run
+	while [ "$(cat $leak/forgotten)" -lt $((before + 100)) ]; do echo 'run 0 1000 0' >$leak/run; done
+	echo 'beat 0' >$leak/run
+	forgotten=$(($(cat $leak/forgotten) - before))
+}
+
+# found NAME: reads "PLACE OBJECTS" by stack
+found() {
+	awk -v name="$1" -v forgotten="$forgotten" '
+		{ open[$1] += $2 }
+		END {
+			print "answer " name "_known " 111 + forgotten
+			print "answer " name "_leaked " open["leak_path_b"] + open["leak_beat_make"]
+			print "answer " name "_wrong " open["leak_path_a"] + open["leak_path_c"]
+		}'
+}
+
+# switches NAME: instructions from one task to the next and back
+switches() {
+	echo "answer $1_switch $(least 'switch 1000')"
+}
+
+sleeping() {
+	mark from
+	echo 'sleep 20 20' >$leak/run
+	mark to
+	echo "answer $1_slept $(between from to)"
+}
+
+memleak() {
+	mkdir -p "/lib/modules/$(uname -r)"
+	ln -s /t/bcc/source /t/bcc/build "/lib/modules/$(uname -r)/"
+	PYTHONHOME=/t/bcc PYTHONPATH=/t/bcc LD_LIBRARY_PATH=/t/bcc python3 /t/bcc/memleak-bpfcc -o 0 -T 10000 20 \
+		>/tmp/memleak 2>&1 &
+	reported 1 && allocations memleak && leaking && reported 3 || { tail /tmp/memleak >&2; exit 1; }
+	kill -INT $!
+	# It follows allocations of pages, too: those that the slab makes for these objects
+	awk '
+		function add() {
+			if (place && !pages)
+				print place, n
+			place = ""
+			pages = 0
+		}
+		/ stacks with outstanding/ { add(); print "reset" }
+		/ bytes in / { add(); n = $4 }
+		/alloc_pages/ { pages = 1 }
+		!place && match($0, /leak_(path_[abc]|beat_make)/) { place = substr($0, RSTART, RLENGTH) }
+		END { add() }' /tmp/memleak | awk '$1 == "reset" { n = 0; next } { line[n++] = $0 }
+		END { while (n) print line[--n] }' | found memleak
+}
+
+# reported N: memleak has written N reports more, and has ended the last
+reported() {
+	local had=$(($(grep -c ' stacks with ' /tmp/memleak) + $1)) size=
+
+	for _ in $(seq 300); do
+		sleep 1
+		[ "$(grep -c ' stacks with ' /tmp/memleak)" -ge $had ] || continue
+		[ "$size" != "$(wc -c </tmp/memleak)" ] || return 0
+		size=$(wc -c </tmp/memleak)
+	done
+	return 1
+}
+
+answers() {
+	insmod /t/stackbuf.ko && insmod /t/stackbuf_leak.ko || exit 1
+	# What the kernel does after booting takes half the processor for a second
+	sleep 10
+	allocations none
+	switches none
+	echo 't:kmem:kmalloc@arg2' >$probe
+	allocations event
+	echo >$probe
+
+	echo slab >$pair || exit 1
+	allocations stackbuf
+	leaking
+	"$STACKBUF" leaks >/tmp/leaks
+	head -n 1 /tmp/leaks >&2
+	# The first of these functions has allocated: an interrupt's stack goes on with what it interrupted
+	awk '/ open, .* bytes, / { n = $1; seen = 0 }
+		!seen && match($0, /leak_(path_[abc]|beat_make)/) { seen = 1; print substr($0, RSTART, RLENGTH), n }' \
+		/tmp/leaks | found stackbuf
+	echo offcpu >$pair || exit 1
+	switches stackbuf
+	sleeping stackbuf
+	"$STACKBUF" offcpu --json | sed -n '/leak_sleep/s/.*"sum":"\([0-9]*\).*/answer stackbuf_offcpu \1/p'
+	echo >$pair
+
+	/usr/sbin/offcputime >/tmp/offcputime 2>&1 &
+	sleep 10
+	switches offcputime
+	sleeping offcputime
+	kill -INT $!
+	wait $!
+	awk '/leak_sleep/ { inside = 1 } /^ *[0-9]+$/ { if (inside) print "answer offcputime_offcpu " $1 * 1000; inside = 0 }' \
+		/tmp/offcputime
+	[ ! -e /t/bcc ] || memleak
+}
+
 case $(cat /t/what) in
 costs) all_costs ;;
 own) own_costs ;;
 sights) sights ;;
 pairs) insmod /t/stackbuf.ko && costs pairs=100 rounds=30000 ;;
 loads) loads ;;
+answers) answers ;;
 esac

@@ -2,23 +2,30 @@
 /*
  * stackbuf_leak.c - allocates objects on three paths and forgets to free some of one
  *
- * "run CONTEXT N LEAK": N objects of 100 bytes on each path, from a task (0), a softirq (1) or a
- * hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys for so long,
+ * "run CONTEXT N LEAK [TIMES]": N objects of 100 bytes on each path, from a task (0), a softirq
+ * (1) or a hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys for so long,
  * one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY": opens a key
- * twice, and closes it once.  "sleep N MS": sleeps N times, from one place.
+ * twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "switch N": N times,
+ * wakes a thread and waits until that has woken us.  "beat US": from now on an interrupt every so
+ * often that allocates an object and frees the one before, but of each ten one; 0 ends it.  The
+ * parameter "forgotten" is how many these are.
  */
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
 
+#include "test_compat.h"
+
 #define MOST	4096
 
 static void *object[3][MOST];
-static unsigned int number, leak;
+static unsigned int number, leak, times;
 
 static noinline void *leak_make(void)
 {
@@ -43,7 +50,7 @@ static noinline void leak_path_c(unsigned int i)
 	barrier();
 }
 
-static noinline void leak_run(void)
+static noinline void leak_once(void)
 {
 	unsigned int i, k;
 
@@ -56,6 +63,14 @@ static noinline void leak_run(void)
 		for (i = 0; i < number; i++)
 			if (k != 1 || i >= leak)
 				kfree(object[k][i]);
+}
+
+static void leak_run(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < times; n++)
+		leak_once();
 }
 
 static void leak_in_tasklet(struct tasklet_struct *unused)
@@ -104,6 +119,67 @@ static noinline void leak_sleep(unsigned int n, unsigned int ms)
 	barrier();
 }
 
+static DECLARE_COMPLETION(leak_there);
+static DECLARE_COMPLETION(leak_back);
+
+static int leak_partner(void *rounds)
+{
+	unsigned long n = (unsigned long)rounds;
+
+	while (n--) {
+		wait_for_completion(&leak_there);
+		complete(&leak_back);
+	}
+	return 0;
+}
+
+static int leak_switch(unsigned long n)
+{
+	struct task_struct *partner = kthread_run(leak_partner, (void *)n, "leak_partner");
+
+	if (IS_ERR(partner))
+		return PTR_ERR(partner);
+	while (n--) {
+		complete(&leak_there);
+		wait_for_completion(&leak_back);
+	}
+	return 0;
+}
+
+static struct hrtimer leak_timer;
+static unsigned int leak_period, leak_beats, forgotten;
+static void *leak_last_object;
+module_param(forgotten, uint, 0400);
+
+static noinline void *leak_beat_make(void)
+{
+	void *object = kmalloc(100, GFP_ATOMIC);
+
+	barrier();
+	return object;
+}
+
+static enum hrtimer_restart leak_beat(struct hrtimer *timer)
+{
+	if (leak_beats++ % 10)
+		kfree(leak_last_object);
+	else if (leak_last_object)
+		forgotten++;
+	leak_last_object = leak_beat_make();
+	hrtimer_forward_now(timer, ns_to_ktime(leak_period * 1000));
+	return HRTIMER_RESTART;
+}
+
+static void leak_set_beat(unsigned int us)
+{
+	hrtimer_cancel(&leak_timer);
+	kfree(leak_last_object);
+	leak_last_object = NULL;
+	leak_period = us;
+	if (us)
+		hrtimer_start(&leak_timer, ns_to_ktime(us * 1000), HRTIMER_MODE_REL_HARD);
+}
+
 static int set_run(const char *value, const struct kernel_param *param)
 {
 	unsigned int context, ns;
@@ -132,7 +208,14 @@ static int set_run(const char *value, const struct kernel_param *param)
 		leak_sleep(number, ns);
 		return 0;
 	}
-	if (sscanf(value, "run %u %u %u", &context, &number, &leak) != 3 || number > MOST)
+	if (sscanf(value, "switch %u", &number) == 1)
+		return leak_switch(number);
+	if (sscanf(value, "beat %u", &ns) == 1) {
+		leak_set_beat(ns);
+		return 0;
+	}
+	times = 1;
+	if (sscanf(value, "run %u %u %u %u", &context, &number, &leak, &times) < 3 || number > MOST)
 		return -EINVAL;
 	if (!context) {
 		leak_run();
@@ -151,12 +234,14 @@ module_param_cb(run, &run_ops, NULL, 0200);
 
 static int __init leak_init(void)
 {
+	hrtimer_setup(&leak_timer, leak_beat, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	return 0;
 }
 module_init(leak_init);
 
 static void __exit leak_exit(void)
 {
+	leak_set_beat(0);
 }
 module_exit(leak_exit);
 
