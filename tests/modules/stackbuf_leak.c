@@ -3,12 +3,12 @@
  * stackbuf_leak.c - allocates objects on three paths and forgets to free some of one
  *
  * "run CONTEXT N LEAK [TIMES]": N objects of 100 bytes on each path, from a task (0), a softirq
- * (1) or a hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys for so long,
- * one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY": opens a key
- * twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "switch N": N times,
- * wakes a thread and waits until that has woken us.  "beat US": from now on an interrupt every so
- * often that allocates an object and frees the one before, but of each ten one; 0 ends it.  The
- * parameter "forgotten" is how many these are.
+ * (1) or a hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys for
+ * so long, one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY": opens a
+ * key twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "switch N": N
+ * times, wakes a thread and waits until that has woken us.  "beat US": from now on an interrupt
+ * every so often that allocates an object and frees the one before, but of each ten one; 0 ends it.
+ * The parameter "forgotten" is how many these are.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
