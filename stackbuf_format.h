@@ -369,7 +369,7 @@ struct stackbuf_pairs_page {
 #define STACKBUF_PAIR_TIME_BITS	6
 
 /**
- * struct stackbuf_pair_stack - what one stack has opened, in one pair
+ * struct stackbuf_pair_stack - what one stack has opened, or closed with @here, in one pair
  * @stack:	id of the stack, which stays in the table, and the number of the pair above bit 32;
  *		0: the entry is free
  * @sum:	of the times from open to closed, ns

@@ -207,7 +207,7 @@ static u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
 		return kmem_cache_size((struct kmem_cache *)value);
 	if (probe->value & SBUF_VALUE_ORDER)
 		return (u64)PAGE_SIZE << (value & 31);
-	return value;
+	return probe->value & SBUF_VALUE_PREEMPTED ? 0 : value;
 }
 
 /* Add what was open until @now to its stack */
@@ -234,12 +234,15 @@ static inline bool is_stopped(void)
 }
 
 /*
- * A task that is switched out: an idle one waits for nothing, one that is dead does not come back,
- * but another may take its memory
+ * The current task is switched out: an idle one waits for nothing, one that is dead does not come
+ * back, but another may take its memory; one that is still runnable, nobody wakes
  */
-static bool never_waits(const struct task_struct *task)
+static bool never_waits(const struct stackbuf_probe *probe, unsigned long value)
 {
-	return is_idle_task(task) || READ_ONCE(task->__state) & TASK_DEAD;
+	unsigned int state = READ_ONCE(current->__state);
+
+	return is_idle_task(current) || state & TASK_DEAD ||
+	       (probe->value & SBUF_VALUE_PREEMPTED && (value & 1 || !state));
 }
 
 noinline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
@@ -271,7 +274,7 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 	unsigned int i;
 	u32 stack;
 
-	if (!key || (unlikely(key == (unsigned long)current) && never_waits(current)))
+	if (!key || (unlikely(key == (unsigned long)current) && never_waits(probe, value)))
 		return;
 	if (unlikely(id <= 0 && is_stopped()))
 		return;
@@ -311,8 +314,20 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 
 NOKPROBE_SYMBOL(sbuf_pair_open);
 
+/* The time is that of the stack that closes: if it is not known, of the one that opened, counted */
+static noinline void use_closer(struct stackbuf_pair_object *object,
+				const struct stackbuf_probe *probe, s64 id)
+{
+	u32 stack = id > 0 ? find_stack(probe->pair, id) : 0;
+
+	if (stack)
+		object->stack = stack;
+	else
+		sbuf_pair_lost(probe, 1);
+}
+
 static __always_inline void close_one(const struct stackbuf_probe *probe, unsigned long key,
-				      u64 now)
+				      u64 now, s64 id)
 {
 	const u64 hash = hash_of(probe->pair, key);
 	const u32 number = bucket_of(hash);
@@ -323,24 +338,28 @@ static __always_inline void close_one(const struct stackbuf_probe *probe, unsign
 	if (!key)
 		return;
 	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
-	if (likely(i < STACKBUF_PAIR_BUCKET) && take_from(bucket, i, probe->pair, key, &object))
-		add_time(&object, now);
-	else if (unlikely(test_bit(number, spilled)) &&
-		 take_from_second(hash, probe->pair, key, &object))
-		add_time(&object, now);
-	else
+	if (!(likely(i < STACKBUF_PAIR_BUCKET) &&
+	      take_from(bucket, i, probe->pair, key, &object)) &&
+	    !(unlikely(test_bit(number, spilled)) &&
+	      take_from_second(hash, probe->pair, key, &object))) {
 		sbuf_add(&pair_at(probe->pair)->unmatched, 1);
+		return;
+	}
+	if (unlikely(probe->value & SBUF_VALUE_HERE))
+		use_closer(&object, probe, id);
+	add_time(&object, now);
 }
 
-void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value)
+void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
+		     s64 id)
 {
 	u64 now = sbuf_now();
 	unsigned long i, one;
 
 	if (unlikely(is_stopped()))
 		return;
-	if (!probe->value) {
-		close_one(probe, key, now);
+	if (!(probe->value & SBUF_VALUE_ARGUMENT)) {
+		close_one(probe, key, now, id);
 		return;
 	}
 	/* The argument may be no number of keys at all */
@@ -350,7 +369,7 @@ void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsi
 	}
 	for (i = 0; i < value; i++)
 		if (!get_kernel_nofault(one, (unsigned long *)key + i))
-			close_one(probe, one, now);
+			close_one(probe, one, now, 0);
 }
 
 NOKPROBE_SYMBOL(sbuf_pair_close);
@@ -413,6 +432,7 @@ static const struct {
 	{ "slab", SLAB_OPENS "|" SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
 	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1" },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
+	{ "wakers", "t:sched:sched_switch@arg2@preempted1|t:sched:sched_waking@arg1@here" },
 };
 
 const char *sbuf_pair_preset(const char *name, unsigned int len)

@@ -11,6 +11,8 @@
 #define SBUF_VALUE_ARGUMENT	0x0f
 #define SBUF_VALUE_CACHE	0x10	/* a struct kmem_cache: the size of its objects */
 #define SBUF_VALUE_ORDER	0x20	/* an order of pages: bytes */
+#define SBUF_VALUE_PREEMPTED	0x40	/* true for a task that is preempted: it waits for nobody */
+#define SBUF_VALUE_HERE		0x80	/* no argument: times are those of the stack that closes */
 
 #if STACKBUF_PAIR_PAGES
 
@@ -31,10 +33,18 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
  * @probe: the probe
  * @key: which object, as for sbuf_pair_open(); if @probe names a value, an array of such
  * @value: the argument that @probe names: how many keys the array has
+ * @id: for SBUF_VALUE_HERE, what sbuf_save() returned
  *
- * Context: Any context with preemption disabled.
+ * Context: Any context with preemption disabled; for SBUF_VALUE_HERE, as sbuf_pair_open().
  */
-void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value);
+void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
+		     s64 id);
+
+/* Has a hit a stack? */
+static inline bool sbuf_pair_saves(const struct stackbuf_probe *probe)
+{
+	return probe->role != STACKBUF_PAIR_CLOSES || probe->value & SBUF_VALUE_HERE;
+}
 
 /* Set the bits of the granules of all stacks that have opened something */
 void sbuf_pair_mark(unsigned long *granules);
@@ -67,8 +77,13 @@ static inline void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned l
 }
 
 static inline void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key,
-				   unsigned long value)
+				   unsigned long value, s64 id)
 {
+}
+
+static inline bool sbuf_pair_saves(const struct stackbuf_probe *probe)
+{
+	return true;
 }
 
 #endif
@@ -77,15 +92,14 @@ static inline void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned 
 static __always_inline void sbuf_pair_hit(const struct stackbuf_probe *probe,
 					  const struct sbuf_save *save, unsigned long value)
 {
-	s64 id;
+	s64 id = 0;
 
-	if (STACKBUF_PAIR_PAGES && unlikely(probe->role == STACKBUF_PAIR_CLOSES)) {
-		sbuf_pair_close(probe, save->tag, value);
-		return;
-	}
-	id = sbuf_save(save);
-	if (STACKBUF_PAIR_PAGES && unlikely(probe->role))
+	if (likely(sbuf_pair_saves(probe)))
+		id = sbuf_save(save);
+	if (STACKBUF_PAIR_PAGES && unlikely(probe->role == STACKBUF_PAIR_OPENS))
 		sbuf_pair_open(probe, save->tag, value, id);
+	else if (STACKBUF_PAIR_PAGES && unlikely(probe->role))
+		sbuf_pair_close(probe, save->tag, value, id);
 }
 
 #endif /* STACKBUF_PAIR_H */

@@ -103,7 +103,7 @@ static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As before the probed instruction, whichever way the probe is set */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	if (probe->value)
+	if (probe->value & SBUF_VALUE_ARGUMENT)
 		value = regs_get_kernel_argument(regs, (probe->value & SBUF_VALUE_ARGUMENT) - 1);
 	sbuf_pair_hit(probe, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
@@ -207,7 +207,8 @@ static int note_event(const struct sbuf_probe_request *request)
 static inline unsigned int common_flags(const struct sbuf_probe_request *request)
 {
 	return (request->tag ? SBUF_TAGGED : 0) |
-	       (request->role == STACKBUF_PAIR_OPENS ? SBUF_OPENS : 0);
+	       (request->role == STACKBUF_PAIR_OPENS || request->value & SBUF_VALUE_HERE ?
+		SBUF_REFERS : 0);
 }
 
 /* Set the probe of a request for an event.  Return 0 or an error, which has been logged */

@@ -119,7 +119,7 @@ static unsigned int split_pair(const char *text, unsigned int len,
 	if (middle && !preset)
 		middle = memchr(middle, ':', end - middle);
 	if (!middle || !memchr(middle, '@', end - middle)) {
-		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page or offcpu is accepted\n",
+		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page, offcpu or wakers is accepted\n",
 		       (int)len, text);
 		return 0;
 	}
@@ -198,15 +198,22 @@ static int parse_event(struct sbuf_probe_request *request, char *text)
 }
 
 /*
- * @argN: what the object that a pair opens is worth; how many an array closes.  What the argument
+ * @argN: what the object that a pair opens is worth; how many an array closes.  @here: times are
+ * those of the stack that closes.  What the argument
  * points to is used for presets alone: it must be what they take it for
  */
 static int parse_value(struct sbuf_probe_request *request, const char *word, unsigned int most)
 {
 	static const struct { const char *word; u8 kind; } kinds[] = {
 		{ "arg", 0 }, { "cache", SBUF_VALUE_CACHE }, { "order", SBUF_VALUE_ORDER },
+		{ "preempted", SBUF_VALUE_PREEMPTED },
 	};
 	unsigned int i, n;
+
+	if (request->role == STACKBUF_PAIR_CLOSES && !strcmp(word, "here")) {
+		request->value = SBUF_VALUE_HERE;
+		return 0;
+	}
 
 	for (i = 0; i < ARRAY_SIZE(kinds) && request->pair; i++) {
 		size_t len = strlen(kinds[i].word);
@@ -217,7 +224,7 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 		request->value = n | kinds[i].kind;
 		return 0;
 	}
-	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN");
+	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN, and what closes @here");
 }
 
 int sbuf_resolve_parse(struct sbuf_probe_request *request)

@@ -169,7 +169,7 @@ out_walked:
 		smp_mb();	/* E2: after the append */
 		this_cpu_dec(sbuf_cpu->unwatched);
 		/* Nothing waits for what a pair would do with the stack */
-		if (save.flags & SBUF_OPENS)
+		if (save.flags & SBUF_REFERS)
 			result = min(result, 0LL);
 	}
 	WRITE_ONCE(scratch->walks_in, 0);
@@ -216,7 +216,7 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 		result = sbuf_recall_or_walk(&save, NULL, true);
 		if (result <= 0)
 			sbuf_filter_undo_admit();
-	} else if (save.flags & SBUF_OPENS && sbuf_recording()) {
+	} else if (save.flags & SBUF_REFERS && sbuf_recording()) {
 		result = SBUF_NOT_ADMITTED;
 	}
 	preempt_enable_notrace();

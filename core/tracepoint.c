@@ -65,7 +65,7 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, struct
 
 	if (of->probe->tag)
 		tag = regs_get_kernel_argument(regs, of->probe->tag);
-	if (of->probe->value)
+	if (of->probe->value & SBUF_VALUE_ARGUMENT)
 		value = regs_get_kernel_argument(regs, of->probe->value & SBUF_VALUE_ARGUMENT);
 	sbuf_arch_regs_of_caller(at, regs);
 	if (instruction_pointer(at) - of->iterator <= of->size) {
@@ -129,17 +129,19 @@ static noinline void save_pair(const struct sbuf_event_probe *of, const unsigned
 			       const unsigned long *arg)
 {
 	const struct stackbuf_probe *probe = of->probe;
-	unsigned long key = arg[probe->tag - 1];
-	unsigned long value = probe->value ? arg[(probe->value & SBUF_VALUE_ARGUMENT) - 1] : 0;
+	unsigned int which = probe->value & SBUF_VALUE_ARGUMENT;
+	unsigned long key = arg[probe->tag - 1], value = which ? arg[which - 1] : 0;
 
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();
 	if (unlikely(!sbuf_probe_records(probe)))
 		;
-	else if (probe->role == STACKBUF_PAIR_CLOSES)
-		sbuf_pair_close(probe, key, value);
-	else
+	else if (!sbuf_pair_saves(probe))
+		sbuf_pair_close(probe, key, value, 0);
+	else if (probe->role == STACKBUF_PAIR_OPENS)
 		sbuf_pair_open(probe, key, value, save_event(of, key, frame));
+	else
+		sbuf_pair_close(probe, key, value, save_event(of, key, frame));
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_enable_notrace();
 }

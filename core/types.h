@@ -38,10 +38,10 @@ enum sbuf_flags {
 	SBUF_ENTRY = 0x4,	/* ... where sbuf_symbol_is_entry() returned true */
 	SBUF_SKIP = 0x8,	/* the innermost frame is left out */
 	SBUF_EVENT = 0x10,	/* of a probe: it is on a tracepoint */
-	SBUF_OPENS = 0x20,	/* of a probe: it opens something, see pair.h */
+	SBUF_REFERS = 0x20,	/* of a probe: a pair will refer to its stack */
 };
 
-/* What sbuf_save() returns with SBUF_OPENS if a filter has left the event out */
+/* What sbuf_save() returns with SBUF_REFERS if a filter has left the event out */
 #define SBUF_NOT_ADMITTED	(-1)
 
 /* Whose stack is saved */

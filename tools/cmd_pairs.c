@@ -253,7 +253,7 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 static char *asked_for(const struct args *a)
 {
 	if (a->command == OFFCPU)
-		return xstrdup("offcpu");
+		return xstrdup(a->given & BIT(OPT_WAKERS) ? "wakers" : "offcpu");
 	if (!a->word || !a->word[0])
 		return NULL;
 	if (!*a->word[0])

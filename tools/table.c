@@ -61,7 +61,8 @@ const struct command command_table[COMMANDS] = {
 		.text = "time off CPU, by the stack that went to sleep or was preempted",
 		.example =
 		"  stackbuf offcpu -D 10             ten seconds\n"
-		"  stackbuf offcpu -D 10 --flame offcpu.svg",
+		"  stackbuf offcpu -D 10 --flame offcpu.svg\n"
+		"  stackbuf offcpu -D 10 --wakers    who let the others wait",
 	},
 	[COUNT] = {
 		.name = "count", .show = cmd_count,
@@ -321,4 +322,6 @@ const struct option option_table[OPTIONS] = {
 		SETS(set_duration, older),
 		.text = "only what has been open for longer: seconds, or with a unit: 500ms, 2m, 1h",
 	},
+	[OPT_WAKERS] = { .name = "wakers", .commands = BIT(OFFCPU), .own = true,
+		.text = "how long tasks slept, by the stack that woke them" },
 };

@@ -126,7 +126,7 @@ static u32 save_and_open(struct context *c, struct pt_regs *regs, u64 tag)
 	was = xchg(&mailbox[next_random(c) % 64], key);
 	if (was) {
 		c->closed++;
-		sbuf_pair_close(&closes, was, 0);
+		sbuf_pair_close(&closes, was, 0, 0);
 	}
 	return id;
 }

@@ -85,6 +85,7 @@ by_itself() {
 	for _ in $(seq 100); do [ "$(cat $P/pair)" != slab ] || break; sleep 0.1; done
 	echo "run 0 100 5" >$L
 	wait $!
+	"$STACKBUF" leaks -D 1 2>err | true
 	is "$(grep leak_path_b json | field open) == 5" && [ -z "$(cat $P/pair)" ] && "$STACKBUF" info | grep '^probes  *0$' || { cat err; return 1; }
 }
 
@@ -127,6 +128,23 @@ asleep() {
 	is "$(field closed slept) == 20 && $(field sum slept) >= 400000000 && $(field sum slept) < 400000000 + 20 * 9000000" &&
 		is "$(field sum slept) - ($total - before) < 400000 && $total - before - $(field sum slept) < 400000" &&
 		! grep do_task_dead json && [ "$(field exact slept)" = true ] && [ "$(cat $P/pair)" = "$HOLD:$RELEASE" ] || { cat err; return 1; }
+}
+# Of 1,000 times that we wait for a thread it ends nearly all
+woken() {
+	"$STACKBUF" offcpu --wakers -D 3 --json >json 2>err &
+	for _ in $(seq 100); do ! grep -q wakers $P/pair || break; sleep 0.1; done
+	echo "switch 1000" >$L
+	echo "sleep 10 20" >$L
+	wait $!
+	# Not those that have interrupted it
+	grep '"complete+[^"]*","leak_partner' json >by_partner
+	# The timer wakes a sleeper
+	grep '"call_timer_fn' json >by_timer
+	cut -c 1-300 by_partner by_timer
+	[ -s by_partner ] && [ -s by_timer ] || { cat json err; return 1; }
+	is "$(field closed by_partner) >= 990 && $(field closed by_partner) <= 1000" &&
+		is "$(field sum by_timer | awk '{ n += $1 } END { printf "%.0f", n }') >= 200000000" &&
+		! grep leak_sleep json && field exact json | sort -u | grep -x "$exact" || { cat err; return 1; }
 }
 twice() {
 	echo "twice 77" >$L || return 1
@@ -235,6 +253,7 @@ exact)
 	result "leaks by itself: set for its time" by_itself
 	result "held for known times" held
 	result "off CPU for a known time; other pairs stay" asleep
+	result "off CPU, by the stack that wakes" woken
 	result "a key that is opened twice: not exact" twice
 	result "what makes no pair is refused, in one line" refusals
 	result "probes and pairs are two lists" apart

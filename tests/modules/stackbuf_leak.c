@@ -133,7 +133,7 @@ static int leak_partner(void *rounds)
 	return 0;
 }
 
-static int leak_switch(unsigned long n)
+static noinline int leak_switch(unsigned long n)
 {
 	struct task_struct *partner = kthread_run(leak_partner, (void *)n, "leak_partner");
 

@@ -414,7 +414,8 @@ static inline int kstrtoul(const char *text, unsigned int base, unsigned long *v
 #define DECLARE_BITMAP(name, bits)	unsigned long name[DIV_ROUND_UP(bits, 64)]
 #define bitmap_zero(map, bits)	memset(map, 0, DIV_ROUND_UP(bits, 64) * 8)
 #define test_bit(n, map)	(READ_ONCE((map)[(n) / 64]) >> (n) % 64 & 1)
-#define set_bit(n, map)		((void)__atomic_fetch_or(&(map)[(n) / 64], BIT((n) % 64), __ATOMIC_RELAXED))
+#define set_bit(n, map)		\
+	((void)__atomic_fetch_or(&(map)[(n) / 64], BIT((n) % 64), __ATOMIC_RELAXED))
 #define __set_bit(n, map)	((void)((map)[(n) / 64] |= BIT((n) % 64)))
 #define for_each_set_bit(n, map, bits)	\
 	for ((n) = 0; (n) < (bits); (n)++)	\
