@@ -21,9 +21,10 @@ PAIRS_KB ?= 4096
 # Frames that are kept of a trace.
 FRAMES ?= 127
 
-# Parts that can be left out: probes, the deepest stacks.
+# Parts that can be left out: probes, the deepest stacks, memory that outlives a reset.
 PROBES ?= y
 DEEPEST ?= y
+KEEP ?= y
 
 # y: all in one unit, see Kbuild
 UNIT ?= n
@@ -45,7 +46,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 
 kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_EVENTS_KB=$(EVENTS_KB) STACKBUF_STACKS_KB=$(STACKS_KB) \
-	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PAIRS_KB=$(PAIRS_KB) STACKBUF_FRAMES=$(FRAMES) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) \
+	STACKBUF_TEXT_KB=$(TEXT_KB) STACKBUF_PAIRS_KB=$(PAIRS_KB) STACKBUF_FRAMES=$(FRAMES) STACKBUF_PROBES=$(PROBES) STACKBUF_DEEPEST=$(DEEPEST) STACKBUF_KEEP=$(KEEP) \
 	STACKBUF_MODULE_VERSION=$(VERSION) STACKBUF_UNIT=$(UNIT) \
 	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
 
@@ -127,7 +128,7 @@ checked-sizes:
 	@check() { \
 		case $$2 in y|n) ;; *) $(call fail,$$1=$$2 is neither y nor n); ;; esac; \
 	}; \
-	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)'
+	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)' && check KEEP '$(KEEP)'
 
 # The module is of use without the command, so missing libraries stop make only if the command was
 # asked for.  This and install-tools need no kernel.
@@ -326,6 +327,7 @@ help:
 	@echo '                size of event ring, stack table, text log, pairs: 4 to 262144 (text log:'
 	@echo '                4096; pairs: from 24, or 0), multiples of 4'
 	@echo 'FRAMES=$(FRAMES)      frames that are kept of a trace: 8 to 127'
-	@echo 'PROBES=n DEEPEST=n'
-	@echo '                leave out the parameters probe and pair, and the table of deepest stacks'
+	@echo 'PROBES=n DEEPEST=n KEEP=n'
+	@echo '                leave out the parameters probe and pair, the table of deepest stacks, the'
+	@echo '                parameter keep'
 	@echo 'V=1 W=1 C=2 CC=clang TESTS=1 work as usual; TESTS=1 builds the test module as well'

@@ -35,6 +35,7 @@
 
 #include "core/debugfs.h"
 #include "core/filter.h"
+#include "core/keep.h"
 #include "core/modules.h"
 #include "core/pair.h"
 #include "core/panic.h"
@@ -254,6 +255,9 @@ static int __init stackbuf_init(void)
 	for_each_possible_cpu(cpu)
 		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
 	sbuf_memory_init();
+	err = sbuf_keep_init();
+	if (err)
+		goto err_keep;
 	sbuf_ring_init();
 	sbuf_text_init();
 	sbuf_evict_init();
@@ -287,6 +291,8 @@ err_freeze:
 	sbuf_modules_exit();
 err_modules:
 	sbuf_worker_exit();
+	sbuf_keep_exit();
+err_keep:
 	free_cpus();
 	return err;
 }
@@ -307,6 +313,7 @@ static void __exit stackbuf_exit(void)
 	sbuf_panic_exit();
 	sbuf_modules_exit();
 	sbuf_worker_exit();
+	sbuf_keep_exit();
 
 	pr_info("%llu events recorded, %llu overwritten; lost: %llu off, %llu nested, %llu table full, %llu ring full, %llu no frames; %llu cut, %llu prints refused\n",
 		sbuf_ring_recorded(), READ_ONCE(stackbuf_info.overwritten),

@@ -155,6 +155,18 @@ static inline unsigned long sbuf_module_rodata(const struct module *module, unsi
 #endif
 }
 
+#if STACKBUF_WITH_KEEP
+/* 1e4c64b71c9b ("mm/memblock: Add "reserve_mem" to reserved named memory at boot up"), 6.12 */
+static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_addr_t *size)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+	return reserve_mem_find_by_name(name, start, size);
+#else
+	return false;
+#endif
+}
+#endif
+
 /*
  * bf7a87f1075f ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"), 6.1; before, a
  * probe by ftrace is known to be at an entry.

@@ -9,6 +9,7 @@
 
 #include "debugfs.h"
 #include "filter.h"
+#include "keep.h"
 #include "probe.h"
 
 static struct dentry *debugfs_dir;
@@ -63,6 +64,7 @@ void __init sbuf_debugfs_init(void)
 	for (i = 0; i < ARRAY_SIZE(debugfs_array); i++)
 		debugfs_create_file(name[i], 0400, debugfs_dir, &debugfs_array[i],
 				    &array_fops);
+	sbuf_keep_add_files(debugfs_dir);
 }
 
 void sbuf_debugfs_exit(void)

@@ -17,6 +17,7 @@
 #include <linux/string.h>
 #include <linux/time64.h>
 
+#include "keep.h"
 #include "memory.h"
 #include "panic.h"
 #include "probe.h"
@@ -38,6 +39,7 @@ void sbuf_freeze(u32 why)
 	if (sbuf_recording())
 		WRITE_ONCE(stackbuf_info.stop_ns, sbuf_now());
 	sbuf_state_change(why, true);
+	sbuf_keep_rest();
 }
 
 /* Call @use, if given, for all events of a page from time @since on.  Return how many they are */

@@ -81,14 +81,19 @@ static inline void complete_event(u64 *at, const struct sbuf_event *event, u64 f
 		/* R1: readers on other CPUs see a complete event or one that is being written */
 		smp_store_release(at, first & ~STACKBUF_EVENT_WRITING);
 	}
+	sbuf_keep_event(at, first & ~STACKBUF_EVENT_WRITING);
 }
 
 static inline void count_events(u32 id, u64 n, u64 seq)
 {
 	/* An out-of-range id means a stray write corrupted the ring; do not follow it */
 	if (sbuf_id_granule(id) < SBUF_GRANULES) {
-		sbuf_add(&sbuf_table_stack(id)->count, n);
-		WRITE_ONCE(sbuf_table_stack(id)->seen, seq);
+		struct stackbuf_stack *stack = sbuf_table_stack(id);
+
+		sbuf_add(&stack->count, n);
+		WRITE_ONCE(stack->seen, seq);
+		sbuf_keep_shared(SBUF_STACKS, &stack->count);
+		sbuf_keep_shared(SBUF_STACKS, &stack->seen);
 	}
 }
 
@@ -229,6 +234,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 	/* A reader that copies the page concurrently finds that the number has changed */
 	old_seq = page->page.seq;
 	WRITE_ONCE(page->page.seq, 0);
+	sbuf_keep(SBUF_EVENTS, &page->page.seq, sizeof(page->page.seq));
 	smp_wmb();	/* R2: the number changes before the counts and the words */
 	if (old_seq)
 		sbuf_ring_count_page(page, old_seq);
@@ -237,6 +243,8 @@ static bool take_page(struct sbuf_cpu *cpu)
 	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 	page->time = sbuf_now();
 	page->cpu = smp_processor_id();
+	/* Before an NMI can append to it */
+	sbuf_keep(SBUF_EVENTS, &page->page + 1, sizeof(*page) - sizeof(page->page));
 
 	/* L4: an NMI may append at any point, to either page: from position 0 it finds its end */
 	WRITE_ONCE(cpu->chain_end, 0);
@@ -252,6 +260,8 @@ static bool take_page(struct sbuf_cpu *cpu)
 
 	/* R3: readers see the new number only when the page is ready */
 	smp_store_release(&page->page.seq, seq);
+	sbuf_keep(SBUF_EVENTS, &page->first, sizeof(page->first));
+	sbuf_keep(SBUF_EVENTS, &page->page.seq, sizeof(page->page.seq));
 	if (old)
 		sbuf_ring_close_page(old);
 	return true;

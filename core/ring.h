@@ -7,6 +7,7 @@
 
 #include <linux/bits.h>
 
+#include "keep.h"
 #include "memory.h"
 
 /* Number of the page that was claimed last, counted from 1 over the whole ring */
@@ -126,6 +127,7 @@ static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
 		/* R1, as in complete_event() */
 		smp_store_release(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	}
+	sbuf_keep_event(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	cpu->time = now;
 	barrier();	/* L3 */
 	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));

@@ -203,6 +203,7 @@ static u32 alloc_granules(unsigned int n)
 				atomic_set(&sbuf_table_misses, 0);
 				atomic_add(n, &sbuf_table_used);
 				sbuf_page_changed(&stackbuf_stacks[page].page);
+				sbuf_keep_shared(SBUF_STACKS, used);
 				return page * SBUF_PAGE_GRANULES + start;
 			}
 			old = was;
@@ -223,6 +224,7 @@ void sbuf_table_free(u32 granule, unsigned int n)
 	/* T3, T4, a full barrier: earlier writes to these granules stay before they are free */
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
+	sbuf_keep_shared(SBUF_STACKS, &page->used);
 	atomic_sub(n, &sbuf_table_used);
 	atomic_set(&sbuf_table_misses, 0);
 }
@@ -264,6 +266,10 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
 			WRITE_ONCE(mine->id, (u32)(round << SBUF_ID_BITS) | granule);
+			/* The id comes last here, too */
+			sbuf_keep(SBUF_STACKS, &mine->nr,
+				  granules * STACKBUF_GRANULE - sizeof(mine->id));
+			sbuf_keep(SBUF_STACKS, &mine->id, sizeof(mine->id));
 		}
 		mine->next = head;
 		/* T2, a full barrier: the stack is complete before find_in_chain() reaches it */
@@ -282,6 +288,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 
 	if (mine) {
 		WRITE_ONCE(mine->id, 0);
+		sbuf_keep(SBUF_STACKS, &mine->id, sizeof(mine->id));
 		sbuf_table_free(granule, granules);
 	}
 	return stack;
@@ -305,9 +312,11 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
 	/* Racy, as in sbuf_ring_append() */
 	data_race(memcpy(first->comm, task->comm, sizeof(first->comm)));
 	first->comm[sizeof(first->comm) - 1] = '\0';
+	sbuf_keep(SBUF_STACKS, first, sizeof(*first));
 	smp_wmb();	/* T6: readers of raw memory see the time only when the rest is written */
 	/* The ring may have refused the event */
 	WRITE_ONCE(first->time, event->time ?: sbuf_now());
+	sbuf_keep(SBUF_STACKS, &first->time, sizeof(first->time));
 	smp_mb__before_atomic();	/* T6: before its text is pending */
 	atomic64_or(BIT_ULL(granule % SBUF_PAGE_GRANULES), pending_of(granule));
 }

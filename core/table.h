@@ -9,6 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
 
+#include "keep.h"
 #include "memory.h"
 
 /* Heads of the chains: ids, or 0 */
@@ -85,6 +86,7 @@ static inline void sbuf_table_set_flag(struct stackbuf_stack *stack, u8 flag, bo
 		old = was;
 		was = cmpxchg(&stack->flags, old, on ? old | flag : old & ~flag);
 	} while (was != old);
+	sbuf_keep(SBUF_STACKS, &stack->flags, sizeof(stack->flags));
 }
 
 static inline struct stackbuf_stack *sbuf_table_at(u32 granule)

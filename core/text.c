@@ -128,10 +128,13 @@ static unsigned int render_record(const struct stackbuf_stack *stack)
 static void put_record(char *to, const char *text, unsigned int len)
 {
 	WRITE_ONCE(to[0], '\0');
+	sbuf_keep(SBUF_TEXT, to, 1);
 	smp_wmb();	/* X1: the NUL is there before the copy begins, ... */
 	memcpy(to + 1, text + 1, len - 1);
+	sbuf_keep(SBUF_TEXT, to + 1, len - 1);
 	smp_wmb();	/* ... and until it is complete */
 	WRITE_ONCE(to[0], text[0]);
+	sbuf_keep(SBUF_TEXT, to, 1);
 }
 
 /* Fill the rest of a page with blanks and a newline, in the order of put_record() */
@@ -142,13 +145,16 @@ static void blank_page(char *page, unsigned int pos)
 	if (pos > last)
 		return;
 	WRITE_ONCE(page[pos], '\0');
+	sbuf_keep(SBUF_TEXT, page + pos, 1);
 	smp_wmb();	/* as in put_record() */
 	if (pos < last) {
 		memset(page + pos + 1, ' ', last - pos - 1);
 		page[last] = '\n';
+		sbuf_keep(SBUF_TEXT, page + pos + 1, last - pos);
 		smp_wmb();	/* as in put_record() */
 	}
 	WRITE_ONCE(page[pos], pos < last ? ' ' : '\n');
+	sbuf_keep(SBUF_TEXT, page + pos, 1);
 }
 
 static char *log_place(void)
@@ -176,9 +182,11 @@ static void begin_page(void)
 		sbuf_add(&stackbuf_info.text_overwritten, log_records[index]);
 		log_records[index] = 0;
 		WRITE_ONCE(page[0], '\0');
+		sbuf_keep(SBUF_TEXT, page, 1);
 		smp_wmb();	/* as in put_record() */
 		memset(page + 1, ' ', STACKBUF_PAGE_SIZE - 2);
 		page[STACKBUF_PAGE_SIZE - 1] = '\n';
+		sbuf_keep(SBUF_TEXT, page + 1, STACKBUF_PAGE_SIZE - 1);
 	}
 	len = scnprintf(line, sizeof(line), STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION, index,
 			(unsigned int)SBUF_TEXT_PAGES, log_at / STACKBUF_PAGE_SIZE + 1,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Builds that leave out parts (make PROBES=n DEEPEST=n): tests/guest/parts.sh on each kernel.
+# Builds that leave out parts (make PROBES=n DEEPEST=n KEEP=n): tests/guest/parts.sh on each kernel.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
@@ -33,7 +33,7 @@ parts() {
 	local kernel words cross reader='' bad
 
 	kernel_of "$1" || return
-	result "PROBES=n DEEPEST=n: no warnings" without "$1" neither PROBES=n DEEPEST=n FRAMES=32
+	result "PROBES=n DEEPEST=n KEEP=n: no warnings" without "$1" neither PROBES=n DEEPEST=n KEEP=n FRAMES=32
 	if thorough; then
 		result "PROBES=n: no warnings" without "$1" no-probes PROBES=n
 		result "DEEPEST=n: no warnings" without "$1" no-deepest DEEPEST=n

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * keep.c - the record once more in memory that outlives a reset
+ *
+ * The memory is the user's: the kernel was told to leave it alone.  A record there is what a RAM
+ * image has of one: all pages of the four arrays, one array after the other, and readers need
+ * nothing else.  As no cache may hold back what is stored there, it is mapped as fs/pstore/ram.c
+ * maps it: write-combining.
+ *
+ * Events, stacks and text are copied when they are stored, each in an order that leaves a
+ * well-formed record at any instant: what makes something valid (an id, a page's number, the first
+ * word of an event) comes after the rest, with a write barrier between.  One CPU stores at a place
+ * at a time: the owner of a page, the inserter of a stack, who holds sbuf_table_mutex.  Only counts
+ * of events are shared: sbuf_keep_word().  The pages of stackbuf_info are copied by a worker, ten
+ * times a second while the machine is busy; those of pairs once a second.
+ *
+ * A copy's pages have the number 0, but those of events, and the original has more: so a dump of
+ * memory that has both is read as if it had the original alone.
+ *
+ * What earlier loads have left is not trusted: all that is asked of it is where it begins and how
+ * long it says it is.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/debugfs.h>
+#include <linux/io.h>
+#include <linux/ioport.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/of_reserved_mem.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+#include "compat.h"
+#include "keep.h"
+#include "memory.h"
+
+#if STACKBUF_WITH_KEEP
+
+char *sbuf_keep_param;
+module_param_named(keep, sbuf_keep_param, charp, 0400);
+MODULE_PARM_DESC(keep,
+		 "Keep the record in this memory, too, which outlives a reset: ADDRESS:SIZE, or the NAME of reserve_mem= (default none)");
+
+long sbuf_keep_distance[SBUF_ARRAYS];
+
+static const struct {
+	void *at;
+	size_t size;
+} array[SBUF_ARRAYS] = {
+	[SBUF_INFO] = { &stackbuf_info, sizeof(stackbuf_info) },
+	[SBUF_EVENTS] = { stackbuf_events, SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE },
+	[SBUF_STACKS] = { stackbuf_stacks, SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE },
+	[SBUF_TEXT] = { stackbuf, SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE },
+};
+
+#define RECORD_SIZE	(sizeof(stackbuf_info) + (SBUF_EVENT_PAGES + SBUF_STACK_PAGES +	\
+						  SBUF_TEXT_PAGES) * STACKBUF_PAGE_SIZE)
+/* Earlier records that have a file each */
+#define RECORDS_MAX	8
+
+/* The memory that was given, mapped; @own is our record there */
+static struct {
+	u64 start, size;
+	void *at;
+	void *own;
+	bool by_vmap;
+	bool requested;
+} memory;
+
+static struct debugfs_blob_wrapper kept[RECORDS_MAX];
+static unsigned int kept_records;
+
+static inline void *copy_of(enum sbuf_array which, const void *from)
+{
+	return (char *)from + sbuf_keep_distance[which];
+}
+
+/* After what was kept before, and before what follows */
+void sbuf_keep_copy(enum sbuf_array which, const void *from, size_t size)
+{
+	wmb();	/* V1 */
+	memcpy(copy_of(which, from), from, size);
+	wmb();	/* V1 */
+}
+
+NOKPROBE_SYMBOL(sbuf_keep_copy);
+
+void sbuf_keep_word(enum sbuf_array which, const u64 *word)
+{
+	u64 *copy = copy_of(which, word), value;
+
+	do {
+		value = READ_ONCE(*word);
+		WRITE_ONCE(*copy, value);
+		mb();	/* V2: the last one that stores finds what all others have added */
+	} while (READ_ONCE(*word) != value);
+}
+
+NOKPROBE_SYMBOL(sbuf_keep_word);
+
+void sbuf_keep_appended(const u64 *event, u64 word)
+{
+	u64 *copy = copy_of(SBUF_EVENTS, event);
+	unsigned int i, words = stackbuf_event_words(word);
+
+	if (words > 1) {
+		for (i = 1; i < words; i++)
+			WRITE_ONCE(copy[i], event[i]);
+		wmb();	/* V1 */
+	}
+	WRITE_ONCE(*copy, word);
+	wmb();	/* V1: it waits in no buffer until there are more */
+}
+
+NOKPROBE_SYMBOL(sbuf_keep_appended);
+
+/* ------------------------------------------------------ what a worker copies --- */
+
+static void keep_info(struct work_struct *work);
+static DECLARE_DEFERRABLE_WORK(keep_work, keep_info);
+
+/* All of a page but its header */
+static void keep_page(const void *from, const struct stackbuf_page *page)
+{
+	memcpy(copy_of(SBUF_INFO, page + 1), from + sizeof(*page),
+	       STACKBUF_PAGE_SIZE - sizeof(*page));
+	wmb();	/* V1 */
+}
+
+/* Pairs are set, or were */
+static bool has_pairs(void)
+{
+#if STACKBUF_PAIR_PAGES
+	return stackbuf_info.pair[0].page.seq > 1;
+#else
+	return false;
+#endif
+}
+
+#if STACKBUF_PAIR_PAGES
+/*
+ * What is open comes and goes while it is copied: only what was there before and after is kept,
+ * and keys come after what belongs to them
+ */
+static void keep_open(const struct stackbuf_pair_open_page *page)
+{
+	static struct stackbuf_pair_open_page now, empty;
+	unsigned int b, i;
+
+	memcpy(&now, page, sizeof(now));
+	smp_rmb();	/* K3: the copy is complete before the numbers of stacks are read again */
+	for (b = 0; b < STACKBUF_PAGE_PAIR_BUCKETS; b++)
+		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
+			struct stackbuf_pair_object *object = &now.bucket[b].object[i];
+			const struct stackbuf_pair_bucket *from = &page->bucket[b];
+
+			/* A place that is used again counts that */
+			if (READ_ONCE(from->object[i].uses) != object->uses ||
+			    READ_ONCE(from->object[i].stack) != object->stack ||
+			    READ_ONCE(from->key[i]) != now.bucket[b].key[i])
+				now.bucket[b].key[i] = 0;
+		}
+	keep_page(&empty, &page->page);
+	keep_page(&now, &page->page);
+}
+#endif
+
+void sbuf_keep_rest(void)
+{
+	static atomic_t busy;
+	const unsigned int pages = sizeof(stackbuf_info) / STACKBUF_PAGE_SIZE;
+	unsigned int i;
+
+	/* An oops or a panic in the worker, or beside it, finds that done or nearly so */
+	if (!sbuf_is_kept() || atomic_xchg(&busy, 1))
+		return;
+	for (i = 0; i < pages - STACKBUF_PAIR_PAGES; i++) {
+		struct stackbuf_page *page = &stackbuf_info.page + i *
+			(STACKBUF_PAGE_SIZE / sizeof(*page));
+
+		keep_page(page, page);
+	}
+#if STACKBUF_PAIR_PAGES
+	for (i = 0; i < STACKBUF_PAIR_PAGES && has_pairs(); i++) {
+		if (stackbuf_info.pair[i].page.kind == STACKBUF_PAIR_OPEN)
+			keep_open(&stackbuf_info.pair[i].open);
+		else
+			keep_page(&stackbuf_info.pair[i], &stackbuf_info.pair[i].page);
+	}
+#endif
+	atomic_set(&busy, 0);
+}
+
+static void keep_info(struct work_struct *work)
+{
+	sbuf_keep_rest();
+	/* Many pages of pairs take longer */
+	queue_delayed_work(system_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);
+}
+
+/* ------------------------------------------------------------- the memory --- */
+
+static bool __init refuse(const char *why)
+{
+	pr_err("keep: %s: %s\n", sbuf_keep_param, why);
+	return false;
+}
+
+/* A node of reserved-memory, of arm64's device tree, that has all of it or this name */
+static bool __init find_node(const char *name)
+{
+	struct device_node *parent = of_find_node_by_path("/reserved-memory"), *node;
+	bool found = false;
+
+	for_each_child_of_node(parent, node) {
+		struct reserved_mem *mem = of_reserved_mem_lookup(node);
+
+		if (!mem || found)
+			continue;
+		if (name && of_node_name_eq(node, name)) {
+			memory.start = mem->base;
+			memory.size = mem->size;
+			found = true;
+		} else if (!name && memory.start >= mem->base &&
+			   memory.start + memory.size <= mem->base + mem->size) {
+			found = true;
+		}
+	}
+	of_node_put(parent);
+	return found;
+}
+
+/* Fill in @memory from the parameter.  It is nobody else's, as far as the kernel says */
+static bool __init find_memory(void)
+{
+	char *end;
+
+	if (!strchr(sbuf_keep_param, ':')) {
+		if (sbuf_reserve_mem(sbuf_keep_param, &memory.start, &memory.size) ||
+		    find_node(sbuf_keep_param))
+			return true;
+		return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:4096:NAME on its command line");
+	}
+	memory.start = memparse(sbuf_keep_param, &end);
+	if (end == sbuf_keep_param || *end != ':' || !end[1])
+		return refuse("ADDRESS:SIZE or NAME is accepted");
+	memory.size = memparse(end + 1, &end);
+	if (*end)
+		return refuse("ADDRESS:SIZE or NAME is accepted");
+	if ((memory.start | memory.size) % PAGE_SIZE || !memory.size ||
+	    memory.start + memory.size < memory.start)
+		return refuse("address and size must be multiples of a page's");
+	if (find_node(NULL))
+		return true;
+	/* RAM that a kernel uses is busy; devices have other descriptions */
+	if (region_intersects(memory.start, memory.size, IORESOURCE_SYSTEM_RAM,
+			      IORES_DESC_NONE) != REGION_DISJOINT) {
+		pr_err("keep: %s: the kernel uses this memory: memmap=%lluK$0x%llx on its command line takes it away from it\n",
+		       sbuf_keep_param, memory.size >> 10, memory.start);
+		return false;
+	}
+	if (region_intersects(memory.start, memory.size, IORESOURCE_MEM,
+			      IORES_DESC_RESERVED) != REGION_INTERSECTS ||
+	    !request_mem_region(memory.start, memory.size, KBUILD_MODNAME))
+		return refuse("this is no memory that was reserved: see memmap= of the kernel's command line");
+	memory.requested = true;
+	return true;
+}
+
+static bool __init map_memory(void)
+{
+	unsigned long pages = memory.size / PAGE_SIZE, i;
+	struct page **page;
+
+	if (!pfn_valid(PHYS_PFN(memory.start))) {
+		memory.at = (__force void *)ioremap_wc(memory.start, memory.size);
+		return memory.at;
+	}
+	page = kvmalloc_array(pages, sizeof(*page), GFP_KERNEL);
+	if (!page)
+		return false;
+	for (i = 0; i < pages; i++)
+		page[i] = pfn_to_page(PHYS_PFN(memory.start) + i);
+	/* VM_IOREMAP: readers of /proc/kcore leave it out */
+	memory.at = vmap(page, pages, VM_MAP | VM_IOREMAP, pgprot_writecombine(PAGE_KERNEL));
+	memory.by_vmap = true;
+	kvfree(page);
+	return memory.at;
+}
+
+static void unmap_memory(void)
+{
+	if (memory.at && memory.by_vmap)
+		vunmap(memory.at);
+	else if (memory.at)
+		iounmap((__force void __iomem *)memory.at);
+	if (memory.requested)
+		release_mem_region(memory.start, memory.size);
+	memset(&memory, 0, sizeof(memory));
+}
+
+/* The size of a record that begins with this page, at most @room; 0: none begins here */
+static size_t __init record_at(const struct stackbuf_info *info, size_t room)
+{
+	u64 size;
+
+	if (info->page.magic != ~STACKBUF_MAGIC_INVERTED || info->page.kind != STACKBUF_INFO ||
+	    info->page.index)
+		return 0;
+	size = info->info_size + info->events_size + info->stacks_size + info->text_size;
+	/* Some other version, or damaged: nothing behind it is safe to use */
+	return !size || size % PAGE_SIZE || size > room || info->info_size > size ? room : size;
+}
+
+/* Note what is there, and find room for our record */
+static void __init find_room(void)
+{
+	size_t at, size, gap = 0;
+
+	for (at = 0; at < memory.size; at += size) {
+		size = record_at(memory.at + at, memory.size - at);
+		if (!size) {
+			size = PAGE_SIZE;
+			gap += size;
+			if (!memory.own && gap == RECORD_SIZE)
+				memory.own = memory.at + at + size - gap;
+			continue;
+		}
+		gap = 0;
+		if (kept_records < RECORDS_MAX)
+			kept[kept_records++] = (struct debugfs_blob_wrapper) {
+				memory.at + at, size
+			};
+	}
+}
+
+/* Is it memory at all?  Its old contents are no record */
+static bool __init is_memory(void)
+{
+	size_t at;
+
+	for (at = 0; at < RECORD_SIZE; at += PAGE_SIZE) {
+		u64 *word = memory.own + at;
+
+		WRITE_ONCE(*word, at + 1);
+		WRITE_ONCE(word[1], ~at);
+		mb();	/* It leaves the processor */
+		if (READ_ONCE(*word) != at + 1 || READ_ONCE(word[1]) != ~at)
+			return false;
+	}
+	return true;
+}
+
+int __init sbuf_keep_init(void)
+{
+	long distance[SBUF_ARRAYS];
+	size_t at = 0, i, page;
+
+	if (!sbuf_keep_param || !*sbuf_keep_param)
+		return 0;
+	sbuf_keep_param[strcspn(sbuf_keep_param, "\n")] = '\0';
+	if (!find_memory())
+		goto refused;
+	if (!map_memory()) {
+		refuse("the kernel cannot map it");
+		goto refused;
+	}
+	find_room();
+	if (kept_records)
+		pr_info("keep: %u records of before a reset are there: stackbuf --kept log reads the last\n",
+			kept_records);
+	if (!memory.own) {
+		if (!kept_records) {
+			pr_err("keep: %s: too small: a record takes %zu KiB, and one more beside it after a reset; make EVENTS_KB= etc. chooses other sizes\n",
+			       sbuf_keep_param, (size_t)RECORD_SIZE >> 10);
+			goto refused;
+		}
+		pr_err("keep: %s: no room for a new record, which is not kept: %zu KiB; give it %zu KiB in all, or have the earlier ones forgotten (their numbers written to kept/forget in debugfs)\n",
+		       sbuf_keep_param, (size_t)RECORD_SIZE >> 10,
+		       ((size_t)memory.size + RECORD_SIZE) >> 10);
+		return 0;
+	}
+	if (!is_memory()) {
+		refuse("this is no memory: what is stored does not stay");
+		goto refused;
+	}
+	for (i = 0; i < SBUF_ARRAYS; i++) {
+		distance[i] = (char *)memory.own + at - (char *)array[i].at;
+		at += array[i].size;
+	}
+	/* What makes it a record comes last */
+	memset(memory.own, 0, PAGE_SIZE);
+	wmb();	/* V1 */
+	for (i = SBUF_ARRAYS; i--; ) {
+		for (page = array[i].size; page; ) {
+			struct stackbuf_page *copy;
+
+			page -= STACKBUF_PAGE_SIZE;
+			copy = array[i].at + distance[i] + page;
+			memcpy(copy, array[i].at + page, STACKBUF_PAGE_SIZE);
+			if (i != SBUF_TEXT)
+				copy->seq = 0;
+			wmb();	/* V1 */
+		}
+	}
+	memcpy(sbuf_keep_distance, distance, sizeof(distance));
+	queue_delayed_work(system_unbound_wq, &keep_work, HZ / 10);
+	return 0;
+
+refused:
+	unmap_memory();
+	return -EINVAL;
+}
+
+void sbuf_keep_exit(void)
+{
+	if (!memory.at)
+		return;
+	cancel_delayed_work_sync(&keep_work);
+	memset(sbuf_keep_distance, 0, sizeof(sbuf_keep_distance));
+	/* It has ended well, and was printed: the next load needs its room */
+	if (memory.own)
+		memset(memory.own, 0, RECORD_SIZE);
+	wmb();	/* V1 */
+	unmap_memory();
+}
+
+/* ------------------------------------------------------ what was left there --- */
+
+static int open_kept(struct inode *inode, struct file *file)
+{
+	return security_locked_down(LOCKDOWN_TRACEFS);
+}
+
+static ssize_t read_kept(struct file *file, char __user *to, size_t count, loff_t *pos)
+{
+	const struct debugfs_blob_wrapper *record = file_inode(file)->i_private;
+
+	return simple_read_from_buffer(to, count, pos, record->data, record->size);
+}
+
+static const struct file_operations kept_fops = {
+	.owner = THIS_MODULE,
+	.open = open_kept,
+	.read = read_kept,
+	.llseek = default_llseek,
+};
+
+/* A number is written: that record goes, and its file reads empty */
+static ssize_t write_forget(struct file *file, const char __user *from, size_t count, loff_t *pos)
+{
+	unsigned int n;
+	int err = kstrtouint_from_user(from, count, 0, &n);
+
+	if (err || !n || n > kept_records) {
+		pr_err("kept/forget: a number from 1 to %u is accepted\n", kept_records);
+		return err ?: -EINVAL;
+	}
+	memset(kept[n - 1].data, 0, kept[n - 1].size);
+	wmb();	/* V1 */
+	kept[n - 1].size = 0;
+	return count;
+}
+
+static const struct file_operations forget_fops = {
+	.owner = THIS_MODULE,
+	.open = open_kept,
+	.write = write_forget,
+};
+
+void __init sbuf_keep_add_files(struct dentry *dir)
+{
+	struct dentry *folder;
+	char name[4];
+	unsigned int i;
+
+	if (!kept_records)
+		return;
+	folder = debugfs_create_dir("kept", dir);
+	for (i = 0; i < kept_records; i++) {
+		snprintf(name, sizeof(name), "%u", i + 1);
+		debugfs_create_file_size(name, 0400, folder, &kept[i], &kept_fops, kept[i].size);
+	}
+	debugfs_create_file("forget", 0200, folder, NULL, &forget_fops);
+}
+
+#endif

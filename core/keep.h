@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * keep.h - the record once more in memory that outlives a reset
+ */
+#ifndef STACKBUF_KEEP_H
+#define STACKBUF_KEEP_H
+
+#include "types.h"
+
+/* The arrays, in the order that they have in kept memory */
+enum sbuf_array { SBUF_INFO, SBUF_EVENTS, SBUF_STACKS, SBUF_TEXT, SBUF_ARRAYS };
+
+struct dentry;
+
+#if STACKBUF_WITH_KEEP
+
+/* Parameter keep, read when the module is loaded */
+extern char *sbuf_keep_param;
+
+/* For each array, how far its copy is from it; 0: nothing is kept */
+extern long sbuf_keep_distance[SBUF_ARRAYS];
+
+static inline bool sbuf_is_kept(void)
+{
+	return unlikely(READ_ONCE(sbuf_keep_distance[SBUF_EVENTS]));
+}
+
+void sbuf_keep_copy(enum sbuf_array array, const void *from, size_t size);
+void sbuf_keep_word(enum sbuf_array array, const u64 *word);
+void sbuf_keep_appended(const u64 *event, u64 word);
+
+/*
+ * Copy what was stored in an array, after what was kept before.  No other CPU stores there at the
+ * same time
+ */
+static inline void sbuf_keep(enum sbuf_array array, const void *from, size_t size)
+{
+	if (sbuf_is_kept())
+		sbuf_keep_copy(array, from, size);
+}
+
+/* The same of one word, which other CPUs may change at the same time */
+static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word)
+{
+	if (sbuf_is_kept())
+		sbuf_keep_word(array, word);
+}
+
+/* The same of a complete event, whose first word is @word */
+static __always_inline void sbuf_keep_event(const u64 *event, u64 word)
+{
+	if (sbuf_is_kept())
+		sbuf_keep_appended(event, word);
+}
+
+/* Map the memory and put the record there, as it is now.  Before anything is recorded */
+int __init sbuf_keep_init(void);
+/* What is rarely stored and not copied at once: a worker does, and at a panic its caller */
+void sbuf_keep_rest(void);
+/* The record is no longer needed: it was unloaded */
+void sbuf_keep_exit(void);
+
+/* Files of what earlier loads have left, in the folder of debugfs */
+void __init sbuf_keep_add_files(struct dentry *dir);
+
+#else
+
+static inline void sbuf_keep(enum sbuf_array array, const void *from, size_t size) { }
+static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word) { }
+static inline void sbuf_keep_event(const u64 *event, u64 word) { }
+static inline int sbuf_keep_init(void) { return 0; }
+static inline void sbuf_keep_rest(void) { }
+static inline void sbuf_keep_exit(void) { }
+static inline void sbuf_keep_add_files(struct dentry *dir) { }
+
+#endif
+
+#endif /* STACKBUF_KEEP_H */
