@@ -107,11 +107,14 @@ NOKPROBE_SYMBOL(sbuf_keep_word);
 void sbuf_keep_appended(const u64 *event, u64 word)
 {
 	u64 *copy = copy_of(SBUF_EVENTS, event);
-	unsigned int i, words = stackbuf_event_words(word);
 
-	if (words > 1) {
-		for (i = 1; i < words; i++)
-			WRITE_ONCE(copy[i], event[i]);
+	if (stackbuf_event_form(word) != STACKBUF_SHORT) {
+		WRITE_ONCE(copy[1], event[1]);
+		if (stackbuf_event_form(word) == STACKBUF_FULL) {
+			WRITE_ONCE(copy[2], event[2]);
+			WRITE_ONCE(copy[3], event[3]);
+			WRITE_ONCE(copy[4], event[4]);
+		}
 		wmb();	/* V1 */
 	}
 	WRITE_ONCE(*copy, word);

@@ -111,7 +111,8 @@ off_cpu() {
 	done </proc/self/sched
 }
 asleep() {
-	echo 1 >/proc/sys/kernel/sched_schedstats
+	stats=/proc/sys/kernel/sched_schedstats
+	[ ! -e $stats ] || echo 1 >$stats
 	"$STACKBUF" offcpu -D 3 --json >json 2>err &
 	for _ in $(seq 100); do ! grep -q offcpu $P/pair || break; sleep 0.1; done
 	for _ in $(seq 30); do sh -c 'exit 0'; done
@@ -120,16 +121,16 @@ asleep() {
 	echo "sleep 20 20" >$L
 	off_cpu
 	wait $!
-	echo 0 >/proc/sys/kernel/sched_schedstats
+	[ ! -e $stats ] || echo 0 >$stats
 	# Of tasks that end the memory goes to others, which do not wake up there
 	grep leak_sleep json >slept
 	cut -c 1-300 slept
 	# msleep() waits for up to two ticks more.  The scheduler's time begins and ends a few hundred instructions apart
 	is "$(field closed slept) == 20 && $(field sum slept) >= 400000000 && $(field sum slept) < 400000000 + 20 * 9000000" &&
-		is "$(field sum slept) - ($total - before) < 400000 && $total - before - $(field sum slept) < 400000" &&
+		{ [ ! -e $stats ] || is "$(field sum slept) - ($total - before) < 400000 && $total - before - $(field sum slept) < 400000"; } &&
 		! grep do_task_dead json && [ "$(field exact slept)" = true ] && [ "$(cat $P/pair)" = "$HOLD:$RELEASE" ] || { cat err; return 1; }
 }
-# Of 1,000 times that we wait for a thread it ends nearly all
+# On one CPU, two that wait for each other: in each of 1,000 rounds one of them sleeps
 woken() {
 	"$STACKBUF" offcpu --wakers -D 3 --json >json 2>err &
 	for _ in $(seq 100); do ! grep -q wakers $P/pair || break; sleep 0.1; done
@@ -137,12 +138,13 @@ woken() {
 	echo "sleep 10 20" >$L
 	wait $!
 	# Not those that have interrupted it
-	grep '"complete+[^"]*","leak_partner' json >by_partner
+	grep '"complete+[^"]*","leak_[ps]' json >by_partner
 	# The timer wakes a sleeper
 	grep '"call_timer_fn' json >by_timer
 	cut -c 1-300 by_partner by_timer
 	[ -s by_partner ] && [ -s by_timer ] || { cat json err; return 1; }
-	is "$(field closed by_partner) >= 990 && $(field closed by_partner) <= 1000" &&
+	rounds=$(field closed by_partner | awk '{ n += $1 } END { print n }')
+	is "$rounds >= 990 && $rounds <= 2001" &&
 		is "$(field sum by_timer | awk '{ n += $1 } END { printf "%.0f", n }') >= 200000000" &&
 		! grep leak_sleep json && field exact json | sort -u | grep -x "$exact" || { cat err; return 1; }
 }

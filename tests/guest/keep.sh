@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# For tests/keep.t, which starts it again after each reset: checks what the load before has kept,
+# and makes the next reset, of the kinds in /t/resets.  Prints "# kept N CPU FIRST LAST GAPS" for
+# each CPU, which the host compares with what the console had said.
+
+# shellcheck source=lib.sh
+. /t/lib.sh
+
+STACKBUF=$(cat /t/reader)
+kept=/sys/kernel/debug/stackbuf/kept
+fact() { # NAME FILE
+	sed -n "s/^$1  *\([0-9]*\)\$/\1/p" "$2"
+}
+refused() { # PATTERN VALUE
+	mark
+	if insmod /t/big/stackbuf.ko keep="$2" 2>/dev/null; then rmmod stackbuf; return 1; fi
+	# insmod tries twice
+	since | sed -n 's/.*stackbuf: keep/stackbuf: keep/p' | sort -u >said
+	is "$(wc -l <said) == 1" && grep "stackbuf: keep: .*$1" said || { cat said; return 1; }
+}
+refusals() {
+	refused 'knows no such memory' nothing-of-this-name && refused 'ADDRESS:SIZE or NAME' 0x8000000: &&
+		refused 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && refused 'multiples of a page' 0x8000800:16M &&
+		refused 'uses this memory: memmap=16384K\$0x1000000' 0x1000000:16M && refused 'no memory that was reserved' 0xfed00000:4K &&
+		[ ! -e /sys/module/stackbuf ]
+}
+# What the last load has left, and nothing is wrong with it
+survived() { # N
+	"$STACKBUF" --kept info >info && "$STACKBUF" --kept log --last 4000 --json >log || return 1
+	is "$(fact 'damaged pages' info) + $(fact 'missing pages' info) + $(fact 'pages of no known instance' info) + $(fact 'half-written stacks' info) == 0" &&
+		is "$(fact 'events recorded' info) > 4000" || { cat info; return 1; }
+	# Frames of each event of a writer, and tags one after the other
+	awk -v n="$1" '
+		!/"comm":"writer/ { next }
+		!/"writer_path_[ab]/ { bad++ }
+		{
+			match($0, /"tag":"?0x[0-9a-f]*/)
+			tag = substr($0, RSTART, RLENGTH)
+			sub(/.*0x/, "", tag)
+			cpu = length(tag) > 12 ? substr(tag, 1, length(tag) - 12) + 0 : 0
+			at = 0
+			for (i = length(tag) > 12 ? length(tag) - 11 : 1; i <= length(tag); i++)
+				at = at * 16 + index("0123456789abcdef", substr(tag, i, 1)) - 1
+			if (!(cpu in last))
+				first[cpu] = at
+			else if (at != last[cpu] + 1)
+				gaps[cpu]++
+			last[cpu] = at
+		}
+		END {
+			for (cpu in last)
+				print "kept", n, cpu, first[cpu], last[cpu], gaps[cpu] + bad
+		}' log >tags
+	is "$(wc -l <tags) == $(nproc)"
+}
+# Its own record is beside it
+beside() {
+	"$STACKBUF" info | grep -q 'recording was off  *0' && is "$(find $kept -name '[0-9]*' | wc -l) == 1" &&
+		is "$(stat -c %a $kept/1) == 400"
+}
+forgotten() {
+	if echo 7 >$kept/forget; then return 1; fi
+	echo 1 >$kept/forget && is "$(wc -c <$kept/1) == 0" && ! "$STACKBUF" --kept info 2>said && cat said && is "$(wc -l <said) == 1"
+}
+
+n=$(cat /out/resets 2>/dev/null || echo 0)
+total=$(wc -l </t/resets)
+[ "$n" != 0 ] || result "what is no memory for it is refused, in one line" refusals
+insmod /t/big/stackbuf.ko "keep=$(cat /t/keep)" || exit 1
+if [ "$n" != 0 ]; then
+	result "a record outlives a reset: $(sed -n "${n}p" /t/resets)" survived "$n"
+	sed 's/^/# /' tags
+	[ "$n" != 1 ] || result "the new record is beside it" beside
+	result "it is forgotten, $n" forgotten
+fi
+if [ "$n" = "$total" ]; then
+	# Unloaded, it leaves nothing
+	rmmod stackbuf
+	insmod /t/big/stackbuf.ko "keep=$(cat /t/keep)"
+	result "rmmod removes what it has kept" [ ! -e $kept ]
+	rmmod stackbuf
+	echo "done"
+	exit
+fi
+echo $((n + 1)) >/out/resets
+sync
+# What is alarming goes to the console
+dmesg -n 2
+insmod /t/big/stackbuf_writer.ko
+sleep 1.$((n * 37 % 100))
+case $(sed -n "$((n + 1))p" /t/resets) in
+hang)
+	host reset 3 &
+	sleep 1
+	echo 1 >/sys/module/stackbuf_writer/parameters/hang
+	;;
+sysrq) echo b >/proc/sysrq-trigger ;;
+panic) echo c >/proc/sysrq-trigger ;;
+*) host reset ;;
+esac
+sleep 100

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Memory that outlives a reset: tests/guest/keep.sh on each kernel, reset without warning while all
+# CPUs write.  What the console said had been written must be there after the reset.
+
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+# Lines "N CPU AT": the last that each CPU had said before reset N
+said() {
+	tr -d '\r' <"$work/out/console.log" | awk '
+		/Linux version / { n++; next }
+		match($0, /stackbuf_writer: CPU [0-9]+ at [0-9]+$/) { split(substr($0, RSTART), w, " "); at[n " " w[3]] = w[5] }
+		END { for (i in at) print i, at[i] }'
+}
+
+# Nothing is missing but what came after the last thousandth was said, and nothing in between
+nothing_lost() {
+	said | sort >"$work/said"
+	sed -n 's/^# kept //p' "$work/guest.log" | sort >"$work/kept"
+	cat "$work/said" "$work/kept"
+	awk -v resets="$1" '
+		NF == 3 { said[$1 " " $2] = $3; next }
+		{
+			kept++
+			# N CPU FIRST LAST GAPS
+			if (!said[$1 " " $2] || $4 < said[$1 " " $2] || $4 >= said[$1 " " $2] + 1000 || $5)
+				bad++
+		}
+		END { exit bad || kept < 2 * resets }' "$work/said" "$work/kept"
+}
+
+keep() {
+	local reader='' resets=(monitor sysrq hang monitor monitor) append keep=0x8000000:32M i
+
+	for ((i = 0; i < $(few 0 195); i++)); do resets+=(monitor); done
+	printf '%s\n' "${resets[@]}" >"$work/vm/resets"
+	# shellcheck disable=SC2016
+	case $1 in
+	6.1) append='memmap=32M$0x8000000 reboot=t' ;;
+	*) append='reserve_mem=32M:4096:sbuf nokaslr' keep=sbuf ;;
+	esac
+	echo "$keep" >"$work/vm/keep"
+	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/keep.sh" "$work/vm/run" && build_tools all && build_reader "$1" &&
+		build "$1" big || echo "not ok everything is built"
+	APPEND=$append boot "$1" -r -x "$reader"
+	grep -qx 'done' "$work/guest.log" || return
+	result "nothing is missing but the last moment, nothing is wrong" nothing_lost "${#resets[@]}"
+	ended
+}
+
+on_each_kernel "memory that outlives a reset" keep 6.1

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stackbuf_writer.c - saves events on all CPUs, counted by their tags, and tells the console
+ *
+ * The tag is the number of the event on its CPU, and the CPU above bit 48.  Each thousandth is said
+ * on the console once it is saved, so whoever reads that knows what must be in the record.  Written
+ * to the parameter hang: all CPUs loop with interrupts off.
+ */
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/smp.h>
+
+#include "../stackbuf.h"
+
+static struct task_struct *writer[NR_CPUS];
+
+static noinline void writer_path_a(u64 tag)
+{
+	stackbuf_save_tag(tag);
+	barrier();
+}
+
+static noinline void writer_path_b(u64 tag)
+{
+	stackbuf_save_tag(tag);
+	barrier();
+}
+
+static int write_events(void *cpu)
+{
+	u64 n = 0;
+
+	while (!kthread_should_stop()) {
+		u64 tag = (u64)(unsigned long)cpu << 48 | ++n;
+
+		if (n % 3)
+			writer_path_a(tag);
+		else
+			writer_path_b(tag);
+		if (n % 1000 == 0)
+			pr_alert("stackbuf_writer: CPU %lu at %llu\n", (unsigned long)cpu, n);
+		if (n % 100 == 0)
+			usleep_range(500, 1000);
+	}
+	return 0;
+}
+
+static void hang_here(void *unused)
+{
+	local_irq_disable();
+	for (;;)
+		cpu_relax();
+}
+
+static int set_hang(const char *value, const struct kernel_param *param)
+{
+	smp_call_function(hang_here, NULL, 0);
+	hang_here(NULL);
+	return 0;
+}
+
+static const struct kernel_param_ops hang_ops = { .set = set_hang };
+module_param_cb(hang, &hang_ops, NULL, 0200);
+
+static void stop_writers(void)
+{
+	unsigned long cpu;
+
+	for_each_possible_cpu(cpu)
+		if (writer[cpu])
+			kthread_stop(writer[cpu]);
+}
+
+static int __init writer_init(void)
+{
+	unsigned long cpu;
+
+	for_each_online_cpu(cpu) {
+		struct task_struct *task = kthread_create(write_events, (void *)cpu, "writer/%lu",
+							  cpu);
+
+		if (IS_ERR(task)) {
+			stop_writers();
+			return PTR_ERR(task);
+		}
+		kthread_bind(task, cpu);
+		writer[cpu] = task;
+		wake_up_process(task);
+	}
+	return 0;
+}
+module_init(writer_init);
+
+static void __exit writer_exit(void)
+{
+	stop_writers();
+}
+module_exit(writer_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Saves events on all CPUs, and tells the console");
