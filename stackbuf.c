@@ -73,13 +73,15 @@ static int set_enable(const char *value, const struct kernel_param *param)
 		if (stackbuf_info.stop_ns)
 			sbuf_pair_resume();
 		sbuf_state_change(STACKBUF_FROZEN_OOPS, false);
+		sbuf_filter_arm_again();
 		sbuf_state_change(STACKBUF_ENABLED, true);
 		WRITE_ONCE(stackbuf_info.stop_ns, 0);
 	} else {
 		bool was_running = sbuf_recording();
 
 		/* In one step, or recording would resume in between */
-		sbuf_state_change(STACKBUF_FROZEN_OOPS | STACKBUF_ENABLED, false);
+		sbuf_state_change(STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_TRIGGER |
+				  STACKBUF_ENABLED, false);
 		if (was_running)
 			WRITE_ONCE(stackbuf_info.stop_ns, sbuf_now());
 	}
@@ -207,6 +209,11 @@ MODULE_PARM_DESC(verify,
 module_param_cb(probe, &sbuf_probe_ops, &sbuf_probe_param, 0600);
 MODULE_PARM_DESC(probe,
 		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag, comma-separated; +... adds (default none)");
+#endif
+#if STACKBUF_WITH_PROBES
+module_param_cb(trigger, &sbuf_probe_ops, &sbuf_trigger_param, 0600);
+MODULE_PARM_DESC(trigger,
+		 "Stop recording N events after one of these places, as probe takes them, is hit: PLACE,...[:N] (default none)");
 #endif
 #if STACKBUF_PAIR_PAGES
 module_param_cb(pair, &sbuf_probe_ops, &sbuf_pair_param, 0600);

@@ -120,6 +120,8 @@ struct stackbuf_page {
 #define STACKBUF_FROZEN_PANIC	0x4	/* a panic did */
 #define STACKBUF_UNLOADED	0x8	/* the module was unloaded */
 #define STACKBUF_FILTERED	0x10	/* a filter is in force, or an array is being read */
+#define STACKBUF_FROZEN_TRIGGER	0x20	/* parameter trigger did */
+#define STACKBUF_FROZEN	(STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC | STACKBUF_FROZEN_TRIGGER)
 
 /**
  * enum stackbuf_counter - counters of events
@@ -326,6 +328,7 @@ struct stackbuf_depths_page {
 
 #define STACKBUF_PAIR_OPENS	1	/* in stackbuf_probe.role */
 #define STACKBUF_PAIR_CLOSES	2
+#define STACKBUF_TRIGGERS	3	/* of no pair: a hit stops recording */
 
 /**
  * struct stackbuf_pair - probes that open something and probes that close it
@@ -506,6 +509,9 @@ struct stackbuf_module {
  * @module_version:	version of stackbuf.ko, "" if unknown
  * @frames:		frames that are kept of one trace, at which it is cut
  * @pair_pages:		pages of pairs, at the end
+ * @trigger:		number of the probe whose hit stops recording, counted from 1; 0: none yet
+ * @trigger_left:	events from that hit to the stop, when it was hit
+ * @trigger_ns:		time of that hit, ns
  * @reserved:		0
  * @counter:		counters
  * @probe:		probes
@@ -548,7 +554,10 @@ struct stackbuf_info {
 	char module_version[16];
 	__u32 frames;
 	__u32 pair_pages;
-	__u8 reserved[776];
+	__u32 trigger;
+	__u32 trigger_left;
+	__u64 trigger_ns;
+	__u8 reserved[760];
 	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];

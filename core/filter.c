@@ -20,6 +20,7 @@
 #include <linux/string.h>
 
 #include "filter.h"
+#include "panic.h"
 
 struct sbuf_filter sbuf_filter = { .cpu = -1, .every = 1 };
 
@@ -76,6 +77,42 @@ static bool is_in_cgroup(const struct task_struct *task, u64 id)
 	return false;
 }
 
+/* Events from the hit of a trigger on */
+static u32 trigger_events;
+static atomic64_t trigger_left;
+
+static void stop(void)
+{
+	if (!(READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN_TRIGGER))
+		sbuf_freeze(STACKBUF_FROZEN_TRIGGER);
+}
+
+static bool is_counting_down(void)
+{
+	return READ_ONCE(stackbuf_info.trigger) &&
+		!(READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN_TRIGGER);
+}
+
+void sbuf_filter_trigger(u32 number)
+{
+	u32 events = READ_ONCE(trigger_events);
+
+	if (!sbuf_recording() || READ_ONCE(stackbuf_info.trigger))
+		return;
+	atomic64_set(&trigger_left, events);
+	WRITE_ONCE(stackbuf_info.trigger_left, events);
+	/* F1: before events are counted, and before update_filtered() looks */
+	if (cmpxchg(&stackbuf_info.trigger, 0, number))
+		return;
+	WRITE_ONCE(stackbuf_info.trigger_ns, sbuf_now());
+	if (events)
+		sbuf_state_change(STACKBUF_FILTERED, true);
+	else
+		stop();
+}
+
+NOKPROBE_SYMBOL(sbuf_filter_trigger);
+
 static bool passes_filters(const struct task_struct *task, enum stackbuf_context context)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
@@ -101,6 +138,11 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 	if (READ_ONCE(filter->limit) &&
 	    atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
 		sbuf_count(STACKBUF_OVER_LIMIT);
+		return false;
+	}
+	if (unlikely(is_counting_down()) && atomic64_dec_return(&trigger_left) < 0) {
+		stop();
+		sbuf_count(STACKBUF_LOST_OFF);
 		return false;
 	}
 	return true;
@@ -136,6 +178,30 @@ static void update_filtered(void)
 	for (i = 0; i < READERS; i++)
 		on |= readers[i].files;
 	sbuf_state_change(STACKBUF_FILTERED, on);
+	/* F1: a hit either finds the change made, or is found here */
+	if (is_counting_down())
+		sbuf_state_change(STACKBUF_FILTERED, true);
+}
+
+void sbuf_filter_arm_again(void)
+{
+	mutex_lock(&filtered_lock);
+	WRITE_ONCE(stackbuf_info.trigger, 0);
+	WRITE_ONCE(stackbuf_info.trigger_ns, 0);
+	sbuf_state_change(STACKBUF_FROZEN_TRIGGER, false);
+	update_filtered();
+	mutex_unlock(&filtered_lock);
+}
+
+u32 sbuf_filter_trigger_events(void)
+{
+	return READ_ONCE(trigger_events);
+}
+
+void sbuf_filter_arm(u32 events)
+{
+	WRITE_ONCE(trigger_events, events);
+	sbuf_filter_arm_again();
 }
 
 int sbuf_filter_add_reader(void)

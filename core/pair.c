@@ -230,7 +230,7 @@ static void add_time(const struct stackbuf_pair_object *object, u64 now)
 static inline bool is_stopped(void)
 {
 	return READ_ONCE(stackbuf_info.stop_ns) ||
-	       READ_ONCE(stackbuf_info.state) & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC);
+	       READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN;
 }
 
 /*

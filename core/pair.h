@@ -5,6 +5,7 @@
 #ifndef STACKBUF_PAIR_H
 #define STACKBUF_PAIR_H
 
+#include "probe.h"
 #include "save.h"
 
 /* In stackbuf_probe.value: the number of an argument, and what is to be made of it */
@@ -88,7 +89,20 @@ static inline bool sbuf_pair_saves(const struct stackbuf_probe *probe)
 
 #endif
 
-/* What a hit does, of a probe of a pair or any other.  To be inlined, as sbuf_save() */
+#if STACKBUF_WITH_PROBES
+/* What comes after the save, which returned @id, of a probe that has a role */
+static inline void sbuf_pair_saved(const struct stackbuf_probe *probe, unsigned long key,
+				   unsigned long value, s64 id)
+{
+	if (probe->role == STACKBUF_TRIGGERS)
+		sbuf_filter_trigger(sbuf_probe_number(probe));
+	else if (STACKBUF_PAIR_PAGES && probe->role == STACKBUF_PAIR_OPENS)
+		sbuf_pair_open(probe, key, value, id);
+	else if (STACKBUF_PAIR_PAGES)
+		sbuf_pair_close(probe, key, value, id);
+}
+
+/* What a hit does, of a probe of a pair, a trigger or any other.  To be inlined, as sbuf_save() */
 static __always_inline void sbuf_pair_hit(const struct stackbuf_probe *probe,
 					  const struct sbuf_save *save, unsigned long value)
 {
@@ -96,10 +110,9 @@ static __always_inline void sbuf_pair_hit(const struct stackbuf_probe *probe,
 
 	if (likely(sbuf_pair_saves(probe)))
 		id = sbuf_save(save);
-	if (STACKBUF_PAIR_PAGES && unlikely(probe->role == STACKBUF_PAIR_OPENS))
-		sbuf_pair_open(probe, save->tag, value, id);
-	else if (STACKBUF_PAIR_PAGES && unlikely(probe->role))
-		sbuf_pair_close(probe, save->tag, value, id);
+	if (unlikely(probe->role))
+		sbuf_pair_saved(probe, save->tag, value, id);
 }
+#endif
 
 #endif /* STACKBUF_PAIR_H */

@@ -39,7 +39,6 @@ void sbuf_freeze(u32 why)
 	if (sbuf_recording())
 		WRITE_ONCE(stackbuf_info.stop_ns, sbuf_now());
 	sbuf_state_change(why, true);
-	sbuf_keep_rest();
 }
 
 /* Call @use, if given, for all events of a page from time @since on.  Return how many they are */
@@ -158,6 +157,7 @@ static int freeze_on_panic(struct notifier_block *block, unsigned long event, vo
 {
 	sbuf_freeze(STACKBUF_FROZEN_PANIC);
 	sbuf_text_flush_panic();
+	sbuf_keep_rest();
 	if (sbuf_panic_dump)
 		print_last(sbuf_panic_dump);
 	return NOTIFY_DONE;
@@ -167,6 +167,7 @@ static int freeze_on_oops(struct notifier_block *block, unsigned long event, voi
 {
 	if (event == DIE_OOPS && sbuf_recording()) {
 		sbuf_freeze(STACKBUF_FROZEN_OOPS);
+		sbuf_keep_rest();
 		pr_info("recording stopped by an oops; write 1 to the parameter enable to go on\n");
 	}
 	return NOTIFY_DONE;

@@ -12,7 +12,7 @@
 extern unsigned int sbuf_panic_dump;
 void sbuf_panic_apply_dump(void);
 
-/* Stop recording; @why is STACKBUF_FROZEN_OOPS, STACKBUF_FROZEN_PANIC or STACKBUF_UNLOADED */
+/* Stop recording; @why is STACKBUF_FROZEN_OOPS etc. or STACKBUF_UNLOADED.  Any context */
 void sbuf_freeze(u32 why);
 
 int __init sbuf_panic_init(void);

@@ -230,6 +230,8 @@ static int register_pattern(const struct sbuf_probe_request *request)
 	struct stackbuf_probe *probe = request->probe;
 
 	WRITE_ONCE(probe->way, STACKBUF_PROBE_BY_FTRACE);
+	if (request->role)
+		return sbuf_refuse(request, "a trigger takes no pattern: name functions");
 	if (!SBUF_HAVE_FUNCTIONS) {
 		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
 		return -EOPNOTSUPP;
@@ -250,8 +252,8 @@ static int register_function(const struct sbuf_probe_request *request, u8 list)
 	struct stackbuf_probe *probe = request->probe;
 	int err;
 
-	/* A handler of ftrace does not know the pair */
-	if (!request->site || request->offset || request->pair ||
+	/* A handler of ftrace does not know the role */
+	if (!request->site || request->offset || request->role ||
 	    !sbuf_function_is_site(request->site))
 		return 1;
 	err = sbuf_function_add(list, request->site, probe);
@@ -498,7 +500,7 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	int err;
 
 	resolver->list = next;
-	if (resolver->pairs && !number_pairs(resolver))
+	if (resolver->of == SBUF_PAIRS && !number_pairs(resolver))
 		return -ENOSPC;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		/* In the old list, or named before in this one */
@@ -593,6 +595,7 @@ static void free_list(struct sbuf_resolver *resolver)
 		return;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
 		sbuf_tracepoint_put(request->event_file);
+	kfree(resolver->text);
 	kvfree(resolver);
 }
 
@@ -614,22 +617,29 @@ static int parse_requests(struct sbuf_resolver *resolver)
 }
 
 /* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
-static struct sbuf_resolver *parse_list(const char *text, bool pairs)
+static struct sbuf_resolver *parse_list(const char *text, enum sbuf_probe_list of)
 {
-	bool add = text[0] == '+';
-	struct sbuf_resolver *resolver = pairs ? sbuf_resolver_of_pairs(text) :
-						 sbuf_resolver_of_list(text + add);
+	bool add = of == SBUF_PROBES && text[0] == '+';
+	struct sbuf_resolver *resolver = of == SBUF_PAIRS ? sbuf_resolver_of_pairs(text) :
+					 of == SBUF_TRIGGERS ? sbuf_resolver_of_trigger(text) :
+							       sbuf_resolver_of_list(text + add);
 	int err;
 
 	if (IS_ERR_OR_NULL(resolver))
 		return resolver ?: ERR_PTR(-ENOMEM);
 	resolver->add = add;
-	resolver->pairs = pairs;
+	resolver->of = of;
 	err = parse_requests(resolver);
 	if (!err)
 		return resolver;
 	free_list(resolver);
 	return ERR_PTR(err);
+}
+
+static enum sbuf_probe_list param_of(const struct stackbuf_probe *probe)
+{
+	return probe->role == STACKBUF_TRIGGERS ? SBUF_TRIGGERS :
+	       probe->role ? SBUF_PAIRS : SBUF_PROBES;
 }
 
 /* Make a list from parse_list(), if that is no error, the one that records */
@@ -644,13 +654,15 @@ static int write_list(struct sbuf_resolver *resolver)
 	if (IS_ERR(resolver))
 		return PTR_ERR(resolver);
 	for (i = 0; (probe = probe_at(i)); i++)
-		if (probe->lists && (resolver->add || !probe->pair == resolver->pairs))
+		if (probe->lists && (resolver->add || param_of(probe) != resolver->of))
 			WRITE_ONCE(probe->lists, probe->lists | next);
 	err = make_list(resolver, next) ?: use_list(next);
 	sbuf_functions_detach(err ? next : old);
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
+	if (!err && resolver->of == SBUF_TRIGGERS)
+		sbuf_filter_arm(resolver->events);
 	return err;
 }
 
@@ -828,7 +840,8 @@ void sbuf_probe_events(const struct module *module, bool coming)
 
 /* -------------------------------------------------------------- parameter --- */
 
-struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param = { .pairs = true };
+struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param = { .list = SBUF_PAIRS },
+			sbuf_trigger_param = { .list = SBUF_TRIGGERS };
 
 /* The parameter's file can be written before init and after exit */
 static enum { PROBE_PARAM_EARLY, PROBE_PARAM_OPEN, PROBE_PARAM_CLOSED } probe_state;
@@ -881,7 +894,7 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	release_params();
 	for (;;) {
 		open = is_open();
-		resolver = open ? parse_list(value, list->pairs) : NULL;
+		resolver = open ? parse_list(value, list->list) : NULL;
 		mutex_lock(&probe_mutex);
 		if (open == is_open())
 			break;
@@ -901,6 +914,13 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	kernel_param_lock(THIS_MODULE);
 	return err;
 }
+
+u32 sbuf_probe_number(const struct stackbuf_probe *probe)
+{
+	return index_of(probe) + 1;
+}
+
+NOKPROBE_SYMBOL(sbuf_probe_number);
 
 bool sbuf_probe_owns(const void *data)
 {
@@ -943,16 +963,18 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	lock_probes();
 	sbuf_probe_update_missed();
 #if STACKBUF_PAIR_PAGES
-	for (i = 0; i < STACKBUF_PAIRS_MAX && list->pairs && !err; i++) {
+	for (i = 0; i < STACKBUF_PAIRS_MAX && list->list == SBUF_PAIRS && !err; i++) {
 		const char *name = stackbuf_info.pair[0].pairs.pair[i].name;
 
 		if (name[0])
 			err = emit_name(buffer, &len, &cut, name);
 	}
 #endif
-	for (i = 0; !list->pairs && !err && (probe = probe_at(i)); i++)
-		if (probe->name[0] && !probe->pair)
+	for (i = 0; list->list != SBUF_PAIRS && !err && (probe = probe_at(i)); i++)
+		if (probe->name[0] && param_of(probe) == list->list)
 			err = emit_name(buffer, &len, &cut, probe->name);
+	if (list->list == SBUF_TRIGGERS && len && !err && sbuf_filter_trigger_events())
+		len += sysfs_emit_at(buffer, len, ":%u", sbuf_filter_trigger_events());
 	unlock_probes();
 	return len + sysfs_emit_at(buffer, len, "\n");
 }
@@ -990,7 +1012,7 @@ static int __init set_early(struct sbuf_probe_param *list)
 	while (!err && (text = list->insmod)) {
 		list->insmod = NULL;
 		mutex_unlock(&probe_mutex);
-		resolver = parse_list(text, list->pairs);
+		resolver = parse_list(text, list->list);
 		mutex_lock(&probe_mutex);
 		err = write_list(resolver);
 		mutex_unlock(&probe_mutex);
@@ -1008,9 +1030,11 @@ int __init sbuf_probe_init(void)
 	if (err)
 		return err;
 	mutex_lock(&probe_mutex);
-	/* Each releases the lock: the other may be written meanwhile */
-	while (!err && (sbuf_probe_param.insmod || sbuf_pair_param.insmod))
-		err = set_early(&sbuf_probe_param) ?: set_early(&sbuf_pair_param);
+	/* Each releases the lock: the others may be written meanwhile */
+	while (!err && (sbuf_probe_param.insmod || sbuf_pair_param.insmod ||
+			sbuf_trigger_param.insmod))
+		err = set_early(&sbuf_probe_param) ?: set_early(&sbuf_pair_param) ?:
+		      set_early(&sbuf_trigger_param);
 	if (err)
 		drop_all();
 	WRITE_ONCE(probe_state, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);

@@ -23,13 +23,15 @@ void sbuf_probe_exit(void);
 /* The bit of stackbuf_probe.lists that says: in the list that records */
 extern u8 sbuf_probe_live_list;
 
-/* A parameter that is a list of probes, or of pairs of them */
+/* The parameters that are lists of probes: the entries of each are its own */
+enum sbuf_probe_list { SBUF_PROBES, SBUF_PAIRS, SBUF_TRIGGERS };
+
 struct sbuf_probe_param {
-	bool pairs;
+	enum sbuf_probe_list list;
 	char *insmod;		/* what insmod was given: written before init, set by it */
 };
 
-extern struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param;
+extern struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param, sbuf_trigger_param;
 extern const struct kernel_param_ops sbuf_probe_ops;
 
 /* Return true if a probe is in the list that records */
@@ -38,6 +40,9 @@ static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
 	/* A write of the parameter changes other bits concurrently, never that of the live list */
 	return data_race(probe->lists) & READ_ONCE(sbuf_probe_live_list);
 }
+
+/* Its number in stackbuf_info.probe, counted from 1 over all pages */
+u32 sbuf_probe_number(const struct stackbuf_probe *probe);
 
 /* Does it point to data of a probe of ours? */
 bool sbuf_probe_owns(const void *data);

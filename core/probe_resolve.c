@@ -167,6 +167,40 @@ struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text)
 }
 #endif
 
+/* Places, and how many events come after a hit of one: those of a list of probes */
+struct sbuf_resolver *sbuf_resolver_of_trigger(const char *text)
+{
+	size_t len = strcspn(text, "\n"), places = len;
+	struct sbuf_probe_request *request;
+	struct sbuf_resolver *resolver;
+	u32 events = 0;
+	char *copy;
+
+	while (places && isdigit(text[places - 1]))
+		places--;
+	copy = kstrndup(text, len, GFP_KERNEL);
+	if (!copy)
+		return NULL;
+	if (places && places < len && text[places - 1] == ':') {
+		copy[places - 1] = '\0';
+		if (places == 1 || kstrtouint(copy + places, 10, &events)) {
+			pr_err("trigger: %.*s: PLACE[:EVENTS] is accepted\n", (int)len, text);
+			kfree(copy);
+			return ERR_PTR(-EINVAL);
+		}
+	}
+	resolver = sbuf_resolver_of_list(copy);
+	if (!resolver) {
+		kfree(copy);
+		return NULL;
+	}
+	resolver->text = copy;
+	resolver->events = events;
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
+		request->role = STACKBUF_TRIGGERS;
+	return resolver;
+}
+
 static struct hlist_head *resolver_head(struct sbuf_resolver *resolver, const char *function,
 					size_t len)
 {

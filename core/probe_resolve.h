@@ -5,7 +5,7 @@
 #ifndef STACKBUF_PROBE_RESOLVE_H
 #define STACKBUF_PROBE_RESOLVE_H
 
-#include "types.h"
+#include "probe.h"
 
 #define SBUF_PATTERNS_MAX	64	/* in a list */
 
@@ -48,7 +48,9 @@ struct sbuf_resolver {
 	struct hlist_head head[256];	/* those to look for, by @function */
 	struct hlist_head patterns;	/* likewise, those that are patterns */
 	bool add;			/* what is in the list that records stays */
-	bool pairs;			/* a list of pairs, which replaces these only */
+	enum sbuf_probe_list of;	/* it replaces the entries of this one only */
+	char *text;			/* that names are in, if it is a copy; to be freed, too */
+	u32 events;			/* of triggers: how many come after a hit */
 	u8 list;			/* to which functions that patterns match are added */
 	int err;			/* why that failed, or 0 */
 	unsigned int matches;
@@ -71,6 +73,9 @@ struct sbuf_resolver *sbuf_resolver_of_list(const char *text);
 
 /* The same for a list of pairs; or an error, which has been logged */
 struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text);
+
+/* The same for triggers, with a copy of their names */
+struct sbuf_resolver *sbuf_resolver_of_trigger(const char *text);
 
 /* Split a request's name.  Return 0, or -EINVAL after logging the reason */
 int sbuf_resolve_parse(struct sbuf_probe_request *request);

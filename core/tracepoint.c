@@ -124,41 +124,34 @@ static noinline void save_alone(const struct sbuf_event_probe *of, unsigned long
 
 NOKPROBE_SYMBOL(save_alone);
 
-#if STACKBUF_PAIR_PAGES
-static noinline void save_pair(const struct sbuf_event_probe *of, const unsigned long *frame,
+static noinline void save_for_role(const struct sbuf_event_probe *of, const unsigned long *frame,
 			       const unsigned long *arg)
 {
 	const struct stackbuf_probe *probe = of->probe;
 	unsigned int which = probe->value & SBUF_VALUE_ARGUMENT;
-	unsigned long key = arg[probe->tag - 1], value = which ? arg[which - 1] : 0;
+	unsigned long key = probe->tag ? arg[probe->tag - 1] : 0, value = which ? arg[which - 1] : 0;
 
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();
-	if (unlikely(!sbuf_probe_records(probe)))
-		;
-	else if (!sbuf_pair_saves(probe))
-		sbuf_pair_close(probe, key, value, 0);
-	else if (probe->role == STACKBUF_PAIR_OPENS)
-		sbuf_pair_open(probe, key, value, save_event(of, key, frame));
-	else
-		sbuf_pair_close(probe, key, value, save_event(of, key, frame));
+	if (likely(sbuf_probe_records(probe)))
+		sbuf_pair_saved(probe, key, value,
+				sbuf_pair_saves(probe) ? save_event(of, key, frame) : 0);
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_enable_notrace();
 }
 
-NOKPROBE_SYMBOL(save_pair);
+NOKPROBE_SYMBOL(save_for_role);
 
-static noinline __no_stack_protector void handle_pair(void *of, unsigned long arg1,
+static noinline __no_stack_protector void handle_role(void *of, unsigned long arg1,
 						      unsigned long arg2, unsigned long arg3,
 						      unsigned long arg4, unsigned long arg5)
 {
 	const unsigned long arg[] = { arg1, arg2, arg3, arg4, arg5 };
 
-	save_pair(of, __builtin_frame_address(0), arg);
+	save_for_role(of, __builtin_frame_address(0), arg);
 }
 
-NOKPROBE_SYMBOL(handle_pair);
-#endif
+NOKPROBE_SYMBOL(handle_role);
 
 /* What is registered: a function for each argument that may be the tag */
 #define HANDLER(name, tag)								\
@@ -189,11 +182,7 @@ static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 
 static inline void *handler_of(const struct sbuf_event_probe *of)
 {
-#if STACKBUF_PAIR_PAGES
-	if (of->probe->pair)
-		return handle_pair;
-#endif
-	return handler[of->probe->tag];
+	return of->probe->role ? (void *)handle_role : handler[of->probe->tag];
 }
 
 static inline int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)

@@ -278,6 +278,7 @@ void args_free(struct args *a)
 	free(a->flame);
 	free(a->vmlinux);
 	free(a->to);
+	free(a->on_trigger);
 	free(a->prefix);
 	free(a->after);
 	poptFreeContext(a->context_after);

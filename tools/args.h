@@ -19,12 +19,13 @@ enum command_id {
 
 /* Options that are asked for by name; table.c has all of each */
 enum option_id {
-	OPT_FILE, OPT_KEPT, OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL,
+	OPT_FILE, OPT_KEPT,
+	OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL,
 	OPT_AROUND, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_PREFIX, OPT_JSON,
 	OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES,
 	OPT_FORCE, OPT_COMPAT, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
 	OPT_DURATION, OPT_CGROUP, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE,
-	OPT_LIST, OPT_OLDER, OPT_WAKERS,
+	OPT_LIST, OPT_OLDER, OPT_WAKERS, OPT_ON_TRIGGER,
 	OPTIONS
 };
 
@@ -98,6 +99,7 @@ extern const struct option option_table[OPTIONS];
  * @to: file of -o
  * @prefix: of --prefix
  * @cgroup: of --cgroup
+ * @on_trigger: of --on-trigger: a command of the shell
  * @word: what follows the command; NULL: nothing
  * @given: bits of enum option_id
  * @number: of -n
@@ -116,7 +118,7 @@ struct args {
 	struct output output;
 	struct debug_config debug;
 	struct words modules;
-	char *vmlinux, *flame, *to, *prefix, *cgroup;
+	char *vmlinux, *flame, *to, *prefix, *cgroup, *on_trigger;
 	const char **word;
 	u64 given;
 	u64 number, interval, duration, older;

@@ -17,7 +17,6 @@ void cmd_count(struct session *s, struct output *o, struct args *a);
 void cmd_depth(struct session *s, struct output *o, struct args *a);
 void cmd_report(struct session *s, struct output *o, struct args *a);
 void cmd_life(struct session *s, struct output *o, struct args *a);
-void cmd_save(struct session *s, struct output *o, struct args *a);
 void cmd_metrics(struct session *s, struct output *o, struct args *a);
 
 /* These read two records, or none, or while events are recorded */
@@ -26,6 +25,7 @@ void cmd_decode(struct args *a);
 void cmd_list(struct args *a);
 void cmd_watch(struct args *a);
 void cmd_pairs(struct args *a);
+void cmd_save(struct args *a);
 
 /* Read the source, only what is known before any event if @live; prepare what the output needs */
 void cmd_begin(struct session *s, struct args *a, bool live);

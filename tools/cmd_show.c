@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_show.c - "info", "text", "depth" and "save": one part of the record, or all of it
+ * cmd_show.c - "info", "text" and "depth": one part of the record
  */
 #include "cmd.h"
 #include "output/depth.h"
 #include "output/info.h"
-#include "output/snapshot.h"
 #include "output/text.h"
 
 void cmd_info(struct session *s, struct output *o, struct args *a)
@@ -31,14 +30,4 @@ void cmd_depth(struct session *s, struct output *o, struct args *a)
 	(void)a;
 	session_need_info(s);
 	output_depth(o);
-}
-
-void cmd_save(struct session *s, struct output *o, struct args *a)
-{
-	char error[512];
-
-	(void)o;
-	session_report_missing(s);
-	if (snapshot_write(a->word[0], &s->set, &s->record, &s->symbols, error, sizeof(error)))
-		die(1, "%s", error);
 }

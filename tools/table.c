@@ -103,7 +103,7 @@ const struct command command_table[COMMANDS] = {
 	},
 	[SAVE] = {
 		.name = "save", .words = "FILE", .min = 1, .max = 1, .missing = NO_FILE,
-		.show = cmd_save,
+		.run = cmd_save,
 		.text = "write all of it into a snapshot, to be read with -f FILE",
 	},
 	[DIFF] = {
@@ -354,6 +354,10 @@ const struct option option_table[OPTIONS] = {
 	[OPT_OLDER] = { .name = "older", .value = "TIME", .commands = BIT(LEAKS), .own = true,
 		SETS(set_duration, older),
 		.text = "only what has been open for longer: seconds, or with a unit: 500ms, 2m, 1h",
+	},
+	[OPT_ON_TRIGGER] = { .name = "on-trigger", .value = "COMMAND", .commands = BIT(SAVE),
+		SETS(set_text, on_trigger),
+		.text = "wait until a trigger has stopped recording (parameter trigger); run COMMAND when FILE is written",
 	},
 	[OPT_WAKERS] = { .name = "wakers", .commands = BIT(OFFCPU), .own = true,
 		.text = "how long tasks slept, by the stack that woke them" },

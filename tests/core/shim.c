@@ -494,6 +494,11 @@ int sprint_symbol(char *name, unsigned long address)
 
 /* ---------------------------------------------------------------- unwinding --- */
 
+void sbuf_freeze(u32 why)
+{
+	sbuf_state_change(why, true);
+}
+
 void sbuf_modules_build_id(const struct module *module, u8 *id)
 {
 }

@@ -271,8 +271,8 @@ memleak() {
 
 # reported N: memleak has written N reports more, and has ended the last
 reported() {
-	local had=$(($(grep -c ' stacks with ' /tmp/memleak) + $1)) size=
-
+	had=$(($(grep -c ' stacks with ' /tmp/memleak 2>/dev/null) + $1))
+	size=
 	for _ in $(seq 300); do
 		sleep 1
 		[ "$(grep -c ' stacks with ' /tmp/memleak)" -ge $had ] || continue

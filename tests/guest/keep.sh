@@ -23,14 +23,14 @@ refused() { # PATTERN VALUE
 refusals() {
 	refused 'knows no such memory' nothing-of-this-name && refused 'ADDRESS:SIZE or NAME' 0x8000000: &&
 		refused 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && refused 'multiples of a page' 0x8000800:16M &&
-		refused 'uses this memory: memmap=16384K\$0x1000000' 0x1000000:16M && refused 'no memory that was reserved' 0xfed00000:4K &&
+		refused "uses this memory: memmap=16384K.0x1000000" 0x1000000:16M && refused 'no memory that was reserved' 0xfed00000:4K &&
 		[ ! -e /sys/module/stackbuf ]
 }
 # What the last load has left, and nothing is wrong with it
 survived() { # N
-	"$STACKBUF" --kept info >info && "$STACKBUF" --kept log --last 4000 --json >log || return 1
-	is "$(fact 'damaged pages' info) + $(fact 'missing pages' info) + $(fact 'pages of no known instance' info) + $(fact 'half-written stacks' info) == 0" &&
-		is "$(fact 'events recorded' info) > 4000" || { cat info; return 1; }
+	"$STACKBUF" --kept info >facts && "$STACKBUF" --kept log --last 4000 --json >events || return 1
+	is "$(fact 'damaged pages' facts) + $(fact 'missing pages' facts) + $(fact 'pages of no known instance' facts) + $(fact 'half-written stacks' facts) == 0" &&
+		is "$(fact 'events recorded' facts) > 4000" || { cat facts; return 1; }
 	# Frames of each event of a writer, and tags one after the other
 	awk -v n="$1" '
 		!/"comm":"writer/ { next }
@@ -52,7 +52,7 @@ survived() { # N
 		END {
 			for (cpu in last)
 				print "kept", n, cpu, first[cpu], last[cpu], gaps[cpu] + bad
-		}' log >tags
+		}' events >tags
 	is "$(wc -l <tags) == $(nproc)"
 }
 # Its own record is beside it

@@ -127,7 +127,7 @@ asleep() {
 	cut -c 1-300 slept
 	# msleep() waits for up to two ticks more.  The scheduler's time begins and ends a few hundred instructions apart
 	is "$(field closed slept) == 20 && $(field sum slept) >= 400000000 && $(field sum slept) < 400000000 + 20 * 9000000" &&
-		{ [ ! -e $stats ] || is "$(field sum slept) - ($total - before) < 400000 && $total - before - $(field sum slept) < 400000"; } &&
+		{ [ ! -e $stats ] || is "$(field sum slept) - ($total - $before) < 400000 && $total - $before - $(field sum slept) < 400000"; } &&
 		! grep do_task_dead json && [ "$(field exact slept)" = true ] && [ "$(cat $P/pair)" = "$HOLD:$RELEASE" ] || { cat err; return 1; }
 }
 # On one CPU, two that wait for each other: in each of 1,000 rounds one of them sleeps

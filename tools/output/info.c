@@ -230,6 +230,8 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 
 			if (probe.pair)
 				json_object_set_new(one, role(&probe), json_integer(probe.pair));
+			if (probe.role == STACKBUF_TRIGGERS)
+				json_object_set_new(one, "stops", json_true());
 			json_array_append_new(all, one);
 		}
 		free(probe.name);
@@ -261,6 +263,8 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 			fprintf(o->file, ", missed %llu", probe.missed);
 		if (probe.pair)
 			fprintf(o->file, ", %s pair %u", role(&probe), probe.pair);
+		if (probe.role == STACKBUF_TRIGGERS)
+			fputs(", stops recording", o->file);
 		fputc('\n', o->file);
 		free(probe.name);
 	}
@@ -306,16 +310,37 @@ static void info_instances(const struct output *o, json_t *j, const struct insta
 	info_number(o, j, "stray_pages", "pages of no known instance", stray);
 }
 
+/* Which trigger was hit, and when */
+static void output_trigger(const struct output *o, json_t *j)
+{
+	const struct stackbuf_info *info = &o->record->info;
+	struct probe probe;
+
+	if (!info->trigger)
+		return;
+	if (info->trigger <= STACKBUF_PROBES_MAX &&
+	    record_probe(o->record, info->trigger - 1, &probe)) {
+		info_field(o, j, "trigger", "trigger that was hit", "%s", probe.name);
+		free(probe.name);
+	} else {
+		info_field(o, j, "trigger", "trigger that was hit", "unknown");
+	}
+	info_time(o, j, "trigger_ns", "  hit", info->trigger_ns);
+	info_number(o, j, "trigger_left", "  events from then on, at most", info->trigger_left);
+}
+
 /* What the page of stackbuf_info says of the module and the machine */
 static void output_module(const struct output *o, json_t *j)
 {
 	const struct stackbuf_info *info = &o->record->info;
 
-	info_field(o, j, "state", "state", "%s%s%s%s",
+	info_field(o, j, "state", "state", "%s%s%s%s%s",
 	     info->state & STACKBUF_ENABLED ? "enabled" : "disabled",
 	     info->state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
 	     info->state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
+	     info->state & STACKBUF_FROZEN_TRIGGER ? ", stopped by a trigger" : "",
 	     info->state & STACKBUF_UNLOADED ? ", unloaded" : "");
+	output_trigger(o, j);
 	output_filter(o, j, info);
 	info_field(o, j, "release", "kernel", "%s", info->release);
 	info_field(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);

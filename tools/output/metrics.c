@@ -355,7 +355,7 @@ void metrics_write(const struct output *o, const char *before)
 	const struct record *r = o->record;
 	const struct stackbuf_info *info = &r->info;
 	struct metrics m = { .file = o->file };
-	const u32 frozen = STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC | STACKBUF_UNLOADED;
+	const u32 frozen = STACKBUF_FROZEN | STACKBUF_UNLOADED;
 	char *version, *src, *release, *reader, *loaded;
 
 	loaded = xasprintf("\n" LOADED " %llu.%09llu\n", info->load_realtime_ns / NSEC_PER_SEC,

@@ -98,6 +98,9 @@ static void resolve_time(const struct given_time *w, const struct record *r, boo
 	case WHEN_BEFORE_NEWEST:
 		*value = newest > w->ns ? newest - w->ns : 0;
 		break;
+	case WHEN_TRIGGER:
+		*value = r->info.trigger_ns;
+		break;
 	case WHEN_DAY:
 		sec = to_wall(&r->info, newest) / NSEC_PER_SEC;
 		localtime_r(&sec, &tm);
@@ -213,6 +216,9 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 
 	if ((is_wall(&f->given_since) || is_wall(&f->given_until)) && !r->have_info)
 		return "times of day need the page of stackbuf_info, which is missing";
+	if ((f->given_since.kind == WHEN_TRIGGER || f->given_until.kind == WHEN_TRIGGER) &&
+	    (!r->have_info || !r->info.trigger_ns))
+		return "no trigger was hit in this record (parameter trigger)";
 	resolve_time(&f->given_since, r, &f->has_since, &f->since);
 	resolve_time(&f->given_until, r, &f->has_until, &f->until);
 	f->canonicals = 0;

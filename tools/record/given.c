@@ -167,6 +167,9 @@ const char *given_time(struct given_time *w, bool *known, u64 *value, const char
 		*value = w->ns;
 		return NULL;
 	}
+	w->kind = WHEN_TRIGGER;
+	if (!strcmp(text, "trigger"))
+		return NULL;
 	w->kind = WHEN_BEFORE_NEWEST;
 	if (*text == '-' && parse_duration(text + 1, &w->ns))
 		return NULL;
@@ -180,7 +183,7 @@ const char *given_time(struct given_time *w, bool *known, u64 *value, const char
 		return NULL;
 	}
 	return "seconds since boot, as 618.059960, a time before the newest event, as -10s, "
-	       "or a time of day, as 14:03:05 or '2026-11-22 14:03'";
+	       "or a time of day, as 14:03:05 or '2026-11-22 14:03', or trigger";
 }
 
 const char *given_count(const char *value, u64 *n)

@@ -17,7 +17,7 @@
  * @later: or later
  */
 struct given_time {
-	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_DAY, WHEN_DATE } kind;
+	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_TRIGGER, WHEN_DAY, WHEN_DATE } kind;
 	u64 ns, earlier, later;
 };
 

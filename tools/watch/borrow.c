@@ -172,7 +172,7 @@ int borrow_check(struct borrowed *p, const struct stackbuf_info *info)
 {
 	if (!(info->state & STACKBUF_ENABLED))
 		return failed(p, "recording is off: write 1 to %s/enable first", p->dir);
-	if (info->state & (STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC))
+	if (info->state & STACKBUF_FROZEN)
 		return failed(
 			p,
 			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",

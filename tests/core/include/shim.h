@@ -207,6 +207,7 @@ typedef struct { long counter; } local_t;
 #define atomic64_read_acquire(v)	atomic_read_acquire(v)
 #define atomic64_andnot(n, v)	atomic_andnot(n, v)
 #define atomic64_inc(v)		atomic_add(1, v)
+#define atomic64_dec_return(v)	__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
 #define atomic64_inc_return(v)	__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
 static inline s64 atomic64_dec_if_positive(atomic64_t *v)
 {
@@ -369,6 +370,7 @@ void shim_printk(const char *fmt, ...);
 int sprint_symbol(char *name, unsigned long address);
 int scnprintf(char *to, size_t size, const char *fmt, ...) __printf(3, 4);
 #define kfree(p)		free(p)
+#define kstrndup(text, len, gfp)	strndup(text, len)
 #define kmalloc(size, gfp)	malloc(size)
 #define kzalloc(size, gfp)	calloc(1, size)
 #define kvzalloc(size, gfp)	calloc(1, size)

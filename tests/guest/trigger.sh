@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# For tests/trigger.t: recording stops so many events after a place was hit, and says so.
+
+# shellcheck source=lib.sh
+. /t/lib.sh
+
+STACKBUF=$(cat /t/reader)
+P=/sys/module/stackbuf/parameters
+L=/sys/module/stackbuf_leak/parameters/run
+HOLD=stackbuf_leak:leak_hold@arg1
+RELEASE=stackbuf_leak:leak_release
+
+refused() { # PATTERN VALUE
+	old=$(cat $P/trigger)
+	mark
+	if echo "$2" 2>/dev/null >$P/trigger; then return 1; fi
+	since | grep 'stackbuf: ' >said
+	is "$(wc -l <said) == 1" && grep "stackbuf: .*$1" said && [ "$(cat $P/trigger)" = "$old" ] || { cat said; return 1; }
+}
+refusals() {
+	refused 'no such function' nothing_of_this_name && refused 'PLACE\[:EVENTS\] is accepted' vfs_read:4294967296 &&
+		refused 'PLACE\[:EVENTS\] is accepted' :3 && refused 'takes no pattern' 'vfs_*:3' && refused 'no such event' t:nothing
+}
+holds() { # OPTION...
+	"$STACKBUF" log "$@" --json | grep -c '"leak_hold'
+}
+fact() {
+	"$STACKBUF" info --json | sed -n "s/.*\"$1\":\"\\{0,1\\}\([^,\"]*\).*/\1/p"
+}
+# A hundred before, and ten of the hundred after, in a ring that others write to as well
+counted() {
+	echo "$HOLD" >$P/probe && echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/trigger)" = "$RELEASE:10" ] || return 1
+	echo "keep 100" >$L
+	[ "$(cat $P/enable)" = 1 ] && [ -z "$(fact trigger)" ] || return 1
+	echo "drop 1" >$L && echo "keep 100" >$L
+	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = "$RELEASE" ] && is "$(fact trigger_left) == 10" &&
+		is "$(holds) == 110 && $(holds --until trigger) == 100 && $(holds --since trigger) == 10" &&
+		"$STACKBUF" info | grep 'stopped by a trigger'
+}
+# It goes on, and stops at the next hit; probes and triggers are two lists
+again() {
+	echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && [ -z "$(fact trigger)" ] && echo "keep 50" >$L && echo "$HOLD,dput" >$P/probe || return 1
+	before=$(holds)
+	echo "drop 3" >$L && echo "keep 100" >$L
+	[ "$(cat $P/enable)" = 0 ] && [ "$(cat $P/trigger)" = "$RELEASE:10" ] && is "$(holds) <= $before + 10" || return 1
+	echo "$HOLD" >$P/probe && [ "$(cat $P/trigger)" = "$RELEASE:10" ]
+}
+# At once, by a tracepoint, while a filter keeps all else out
+at_once() {
+	echo 1 >$P/enable && echo t:sched:sched_process_exit >$P/trigger && echo 4000000 >$P/pid || return 1
+	sh -c 'exit 0'
+	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = t:sched:sched_process_exit ] || return 1
+	echo 0 >$P/pid && echo >$P/trigger && echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && is "$(fact probes | grep -c exit) == 0"
+}
+saved() {
+	if "$STACKBUF" save snapshot --on-trigger : 2>said; then return 1; fi
+	is "$(wc -l <said) == 1" && grep 'no trigger is set' said && echo "$RELEASE" >$P/trigger || return 1
+	"$STACKBUF" save snapshot --on-trigger 'echo ran >ran' &
+	sleep 1
+	[ ! -e snapshot ] && [ ! -e ran ] || return 1
+	echo "keep 5" >$L && echo "drop 1" >$L
+	wait $! && [ "$(cat ran)" = ran ] && "$STACKBUF" -f snapshot info | grep 'stopped by a trigger' || return 1
+	# It has stopped already
+	if "$STACKBUF" save snapshot --on-trigger 'exit 3' 2>said; then return 1; fi
+	grep 'exit status 3' said && echo >$P/trigger && echo 1 >$P/enable
+}
+# Where a task hangs: what it was switched out at, and for how long
+hung() {
+	echo 1 >/proc/sys/kernel/hung_task_timeout_secs && echo 1 >/proc/sys/kernel/hung_task_check_interval_secs || return 1
+	echo offcpu >$P/pair && echo t:sched:sched_process_hang >$P/trigger || return 1
+	echo "sleep 1 6000" >$L
+	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = t:sched:sched_process_hang ] || return 1
+	"$STACKBUF" leaks --older 900ms --json offcpu >json
+	echo 0 >/proc/sys/kernel/hung_task_timeout_secs
+	grep -q leak_sleep json || { cut -c 1-300 json; return 1; }
+}
+
+insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_leak.ko
+result "what is no trigger is refused, in one line" refusals
+result "ten events after the hit of a function recording stops" counted
+result "it goes on, and stops at the next hit" again
+result "at once, at a tracepoint that filters leave out" at_once
+result "a snapshot when it has stopped, and then a command" saved
+if [ -e /proc/sys/kernel/hung_task_timeout_secs ]; then
+	result "where a task hangs" hung
+else
+	echo "ok where a task hangs # SKIP this kernel looks for none"
+fi
+rmmod stackbuf_leak stackbuf
+echo "done"

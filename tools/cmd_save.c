@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_save.c - "save": a snapshot of the record, now or when a trigger has stopped recording
+ */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include "cmd.h"
+#include "input/keep_out.h"
+#include "output/snapshot.h"
+#include "watch/interrupt.h"
+
+#define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
+
+/* Does the first page of stackbuf_info say that a trigger has stopped recording? */
+static bool is_stopped(void)
+{
+	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
+	FILE *f = fopen(DEBUGFS "/info", "re");
+	bool stopped;
+
+	if (!f || fread(info, STACKBUF_PAGE_SIZE, 1, f) != 1)
+		die(1, "%s: cannot be read: %m (was the module removed?)", DEBUGFS "/info");
+	stopped = info->state & STACKBUF_FROZEN_TRIGGER;
+	fclose(f);
+	free(info);
+	return stopped;
+}
+
+static void wait_for_trigger(void)
+{
+	FILE *f = fopen(TRIGGER, "re");
+	int c = f ? getc(f) : EOF;
+
+	if (!f)
+		die(1, "%s: %m", TRIGGER);
+	fclose(f);
+	if (c == '\n' || c == EOF)
+		die(1, "no trigger is set: write PLACE[:EVENTS] to %s", TRIGGER);
+	interrupt_catch(0);
+	while (!interrupted && !is_stopped())
+		interrupt_wait(NULL, 0, NSEC_PER_SEC / 5);
+	if (interrupted)
+		die(1, "no trigger was hit: nothing is saved");
+}
+
+void cmd_save(struct args *a)
+{
+	struct session s = { 0 };
+	char error[512];
+	int status;
+
+	if (a->on_trigger && !args_live(a))
+		die(EXIT_USAGE, "--on-trigger waits for the running kernel: without -f");
+	if (a->on_trigger)
+		wait_for_trigger();
+	cmd_begin(&s, a, false);
+	session_report_missing(&s);
+	if (snapshot_write(a->word[0], &s.set, &s.record, &s.symbols, error, sizeof(error)))
+		die(1, "%s", error);
+	cmd_end(&s, a);
+	if (!a->on_trigger || !*a->on_trigger)
+		return;
+	status = system(a->on_trigger);
+	if (status)
+		die(1, "--on-trigger: %s: exit status %d", a->on_trigger,
+		    WIFEXITED(status) ? WEXITSTATUS(status) : 128);
+}
