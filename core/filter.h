@@ -35,9 +35,9 @@ void sbuf_filter_remove_reader(int reader);
 /* An admitted event was lost: another may take its place within the limit */
 void sbuf_filter_undo_admit(void);
 
-/* A trigger, the probe with this number, is hit: recording stops after as many events.  Any context */
+/* A trigger, the probe with this number, is hit: recording stops some events later.  Any context */
 void sbuf_filter_trigger(u32 number);
-/* How many events come after the hit of a trigger; and it waits for the next hit.  Process context */
+/* How many events come after a trigger's hit; and it waits for the next hit.  Process context */
 void sbuf_filter_arm(u32 events);
 u32 sbuf_filter_trigger_events(void);
 void sbuf_filter_arm_again(void);

@@ -12,7 +12,7 @@
  * word of an event) comes after the rest, with a write barrier between.  One CPU stores at a place
  * at a time: the owner of a page, the inserter of a stack, who holds sbuf_table_mutex.  Only counts
  * of events are shared: sbuf_keep_word().  The pages of stackbuf_info are copied by a worker, ten
- * times a second while the machine is busy; those of pairs once a second.
+ * times a second, or, once pairs were set, once a second.
  *
  * A copy's pages have the number 0, but those of events, and the original has more: so a dump of
  * memory that has both is read as if it had the original alone.
@@ -62,7 +62,7 @@ static const struct {
 #define RECORD_SIZE	(sizeof(stackbuf_info) + (SBUF_EVENT_PAGES + SBUF_STACK_PAGES +	\
 						  SBUF_TEXT_PAGES) * STACKBUF_PAGE_SIZE)
 /* Earlier records that have a file each */
-#define RECORDS_MAX	8
+#define RECORDS_MAX	16
 
 /* The memory that was given, mapped; @own is our record there */
 static struct {
@@ -95,6 +95,7 @@ void sbuf_keep_word(enum sbuf_array which, const u64 *word)
 {
 	u64 *copy = copy_of(which, word), value;
 
+	mb();	/* V2: after the addition */
 	do {
 		value = READ_ONCE(*word);
 		WRITE_ONCE(*copy, value);
@@ -125,16 +126,15 @@ NOKPROBE_SYMBOL(sbuf_keep_appended);
 
 /* ------------------------------------------------------ what a worker copies --- */
 
-static void keep_info(struct work_struct *work);
-static DECLARE_DEFERRABLE_WORK(keep_work, keep_info);
+/* A page of stackbuf_info on its way: what changes while it is copied is left out */
+union info_page {
+	struct stackbuf_page page;
+	struct stackbuf_depths_page depths;
+	struct stackbuf_pair_open_page open;
+	char info[STACKBUF_PAGE_SIZE];
+};
 
-/* All of a page but its header */
-static void keep_page(const void *from, const struct stackbuf_page *page)
-{
-	memcpy(copy_of(SBUF_INFO, page + 1), from + sizeof(*page),
-	       STACKBUF_PAGE_SIZE - sizeof(*page));
-	wmb();	/* V1 */
-}
+static_assert(sizeof(union info_page) == STACKBUF_PAGE_SIZE);
 
 /* Pairs are set, or were */
 static bool has_pairs(void)
@@ -146,63 +146,94 @@ static bool has_pairs(void)
 #endif
 }
 
-#if STACKBUF_PAIR_PAGES
-/*
- * What is open comes and goes while it is copied: only what was there before and after is kept,
- * and keys come after what belongs to them
- */
-static void keep_open(const struct stackbuf_pair_open_page *page)
+/* V1: keys come after what belongs to them */
+static void keep_open(struct stackbuf_pair_open_page *to,
+		      const struct stackbuf_pair_open_page *now)
 {
-	static struct stackbuf_pair_open_page now, empty;
-	unsigned int b, i;
+	unsigned int b;
 
-	memcpy(&now, page, sizeof(now));
-	smp_rmb();	/* K3: the copy is complete before the numbers of stacks are read again */
-	for (b = 0; b < STACKBUF_PAGE_PAIR_BUCKETS; b++)
+	for (b = 0; b < STACKBUF_PAGE_PAIR_BUCKETS; b++) {
+		memset(to->bucket[b].key, 0, sizeof(to->bucket[b].key));
+		wmb();	/* V1 */
+		memcpy(to->bucket[b].object, now->bucket[b].object, sizeof(to->bucket[b].object));
+		wmb();	/* V1 */
+		memcpy(to->bucket[b].key, now->bucket[b].key, sizeof(to->bucket[b].key));
+	}
+	wmb();	/* V1 */
+}
+
+static void drop_changed(union info_page *now, const union info_page *page)
+{
+	struct stackbuf_info *info = (void *)now;
+	unsigned int i, b;
+
+	/* K3, D1, M1: the copy is complete before what tells of a change is read again */
+	smp_rmb();
+	if (page->page.kind == STACKBUF_DEPTHS)
+		for (i = 0; i < ARRAY_SIZE(now->depths.depth); i++)
+			if (READ_ONCE(page->depths.depth[i].seq) != now->depths.depth[i].seq)
+				now->depths.depth[i].seq |= 1;
+	if (page->page.kind == STACKBUF_INFO && !page->page.index)
+		for (i = 0; i < STACKBUF_MODULES; i++)
+			if (READ_ONCE(stackbuf_info.module[i].time) != info->module[i].time)
+				info->module[i].time = 0;
+	for (b = 0; page->page.kind == STACKBUF_PAIR_OPEN && b < STACKBUF_PAGE_PAIR_BUCKETS; b++)
 		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
-			struct stackbuf_pair_object *object = &now.bucket[b].object[i];
-			const struct stackbuf_pair_bucket *from = &page->bucket[b];
+			const struct stackbuf_pair_bucket *from = &page->open.bucket[b];
+			struct stackbuf_pair_bucket *to = &now->open.bucket[b];
 
 			/* A place that is used again counts that */
-			if (READ_ONCE(from->object[i].uses) != object->uses ||
-			    READ_ONCE(from->object[i].stack) != object->stack ||
-			    READ_ONCE(from->key[i]) != now.bucket[b].key[i])
-				now.bucket[b].key[i] = 0;
+			if (READ_ONCE(from->object[i].uses) != to->object[i].uses ||
+			    READ_ONCE(from->object[i].stack) != to->object[i].stack ||
+			    READ_ONCE(from->key[i]) != to->key[i])
+				to->key[i] = 0;
 		}
-	keep_page(&empty, &page->page);
-	keep_page(&now, &page->page);
 }
-#endif
 
-void sbuf_keep_rest(void)
+/* @now is the caller's, for a page */
+static void keep_pages(union info_page *now, bool may_sleep)
 {
-	static atomic_t busy;
-	const unsigned int pages = sizeof(stackbuf_info) / STACKBUF_PAGE_SIZE;
+	const unsigned int pages = sizeof(stackbuf_info) / STACKBUF_PAGE_SIZE -
+				   (has_pairs() ? 0 : STACKBUF_PAIR_PAGES);
+	const union info_page *page = (void *)&stackbuf_info;
 	unsigned int i;
 
-	/* An oops or a panic in the worker, or beside it, finds that done or nearly so */
+	for (i = 0; i < pages; i++, page++) {
+		union info_page *to = copy_of(SBUF_INFO, page);
+
+		memcpy(now, page, sizeof(*now));
+		drop_changed(now, page);
+		now->page.seq = 0;
+		if (page->page.kind == STACKBUF_PAIR_OPEN)
+			keep_open(&to->open, &now->open);
+		else
+			memcpy(to, now, sizeof(*to));
+		wmb();	/* V1 */
+		if (may_sleep)
+			cond_resched();
+	}
+}
+
+void sbuf_keep_stopped(void)
+{
+	static atomic_t busy;
+	static union info_page now;
+
+	/* Another CPU that stops at the same time does all of it */
 	if (!sbuf_is_kept() || atomic_xchg(&busy, 1))
 		return;
-	for (i = 0; i < pages - STACKBUF_PAIR_PAGES; i++) {
-		struct stackbuf_page *page = &stackbuf_info.page + i *
-			(STACKBUF_PAGE_SIZE / sizeof(*page));
-
-		keep_page(page, page);
-	}
-#if STACKBUF_PAIR_PAGES
-	for (i = 0; i < STACKBUF_PAIR_PAGES && has_pairs(); i++) {
-		if (stackbuf_info.pair[i].page.kind == STACKBUF_PAIR_OPEN)
-			keep_open(&stackbuf_info.pair[i].open);
-		else
-			keep_page(&stackbuf_info.pair[i], &stackbuf_info.pair[i].page);
-	}
-#endif
+	keep_pages(&now, false);
 	atomic_set(&busy, 0);
 }
 
+static void keep_info(struct work_struct *work);
+static DECLARE_DELAYED_WORK(keep_work, keep_info);
+
 static void keep_info(struct work_struct *work)
 {
-	sbuf_keep_rest();
+	static union info_page now;
+
+	keep_pages(&now, true);
 	/* Many pages of pairs take longer */
 	queue_delayed_work(system_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);
 }
@@ -215,7 +246,10 @@ static bool __init refuse(const char *why)
 	return false;
 }
 
-/* A node of reserved-memory, of arm64's device tree, that has all of it or this name */
+/*
+ * A node of reserved-memory, of arm64's device tree, that has all of it or this name, and is for no
+ * driver and not lent to anybody
+ */
 static bool __init find_node(const char *name)
 {
 	struct device_node *parent = of_find_node_by_path("/reserved-memory"), *node;
@@ -224,7 +258,8 @@ static bool __init find_node(const char *name)
 	for_each_child_of_node(parent, node) {
 		struct reserved_mem *mem = of_reserved_mem_lookup(node);
 
-		if (!mem || found)
+		if (!mem || found || !of_property_read_bool(node, "no-map") ||
+		    of_find_property(node, "compatible", NULL))
 			continue;
 		if (name && of_node_name_eq(node, name)) {
 			memory.start = mem->base;
@@ -239,16 +274,25 @@ static bool __init find_node(const char *name)
 	return found;
 }
 
+static bool __init is_of_pages(void)
+{
+	return (memory.size && !((memory.start | memory.size) % PAGE_SIZE) &&
+		memory.start + memory.size > memory.start) ||
+	       refuse("address and size must be multiples of a page's");
+}
+
 /* Fill in @memory from the parameter.  It is nobody else's, as far as the kernel says */
 static bool __init find_memory(void)
 {
 	char *end;
 
 	if (!strchr(sbuf_keep_param, ':')) {
-		if (sbuf_reserve_mem(sbuf_keep_param, &memory.start, &memory.size) ||
-		    find_node(sbuf_keep_param))
-			return true;
-		return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:4096:NAME on its command line");
+		bool found = sbuf_reserve_mem(sbuf_keep_param, &memory.start, &memory.size) ||
+			     find_node(sbuf_keep_param);
+
+		if (!found)
+			return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:4096:NAME on its command line");
+		return is_of_pages();
 	}
 	memory.start = memparse(sbuf_keep_param, &end);
 	if (end == sbuf_keep_param || *end != ':' || !end[1])
@@ -256,9 +300,8 @@ static bool __init find_memory(void)
 	memory.size = memparse(end + 1, &end);
 	if (*end)
 		return refuse("ADDRESS:SIZE or NAME is accepted");
-	if ((memory.start | memory.size) % PAGE_SIZE || !memory.size ||
-	    memory.start + memory.size < memory.start)
-		return refuse("address and size must be multiples of a page's");
+	if (!is_of_pages())
+		return false;
 	if (find_node(NULL))
 		return true;
 	/* RAM that a kernel uses is busy; devices have other descriptions */
@@ -278,10 +321,13 @@ static bool __init find_memory(void)
 
 static bool __init map_memory(void)
 {
-	unsigned long pages = memory.size / PAGE_SIZE, i;
+	unsigned long pages = memory.size / PAGE_SIZE, valid = 0, i;
 	struct page **page;
 
-	if (!pfn_valid(PHYS_PFN(memory.start))) {
+	for (i = 0; i < pages; i++)
+		valid += pfn_valid(PHYS_PFN(memory.start) + i);
+	/* The kernel need not describe memory that is not its own */
+	if (valid < pages) {
 		memory.at = (__force void *)ioremap_wc(memory.start, memory.size);
 		return memory.at;
 	}
@@ -308,17 +354,46 @@ static void unmap_memory(void)
 	memset(&memory, 0, sizeof(memory));
 }
 
-/* The size of a record that begins with this page, at most @room; 0: none begins here */
+/*
+ * The size of a record that begins with this page, at most @room; 0: none begins here.  The page of
+ * a record that was not kept, but left in memory that was the kernel's, has another number.
+ */
 static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 {
-	u64 size;
+	const u64 sizes[] = {
+		info->info_size, info->events_size, info->stacks_size, info->text_size
+	};
+	size_t size = 0;
+	unsigned int i;
 
 	if (info->page.magic != ~STACKBUF_MAGIC_INVERTED || info->page.kind != STACKBUF_INFO ||
-	    info->page.index)
+	    info->page.index || info->page.seq)
 		return 0;
-	size = info->info_size + info->events_size + info->stacks_size + info->text_size;
-	/* Some other version, or damaged: nothing behind it is safe to use */
-	return !size || size % PAGE_SIZE || size > room || info->info_size > size ? room : size;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		/* Some other version, or damaged: nothing behind it is safe to use */
+		if (!sizes[i] || sizes[i] % STACKBUF_PAGE_SIZE || sizes[i] > room - size)
+			return room;
+		size += sizes[i];
+	}
+	return size;
+}
+
+/* Of more records than there are files the oldest have none */
+static void __init note_record(void *at, size_t size)
+{
+	unsigned int i, oldest = 0;
+
+	if (kept_records < RECORDS_MAX) {
+		kept[kept_records++] = (struct debugfs_blob_wrapper){ at, size };
+		return;
+	}
+	for (i = 1; i < RECORDS_MAX; i++)
+		if (((struct stackbuf_page *)kept[i].data)->instance <
+		    ((struct stackbuf_page *)kept[oldest].data)->instance)
+			oldest = i;
+	if (((struct stackbuf_page *)at)->instance >
+	    ((struct stackbuf_page *)kept[oldest].data)->instance)
+		kept[oldest] = (struct debugfs_blob_wrapper){ at, size };
 }
 
 /* Note what is there, and find room for our record */
@@ -328,18 +403,15 @@ static void __init find_room(void)
 
 	for (at = 0; at < memory.size; at += size) {
 		size = record_at(memory.at + at, memory.size - at);
-		if (!size) {
-			size = PAGE_SIZE;
-			gap += size;
-			if (!memory.own && gap == RECORD_SIZE)
-				memory.own = memory.at + at + size - gap;
+		if (size) {
+			gap = 0;
+			note_record(memory.at + at, size);
 			continue;
 		}
-		gap = 0;
-		if (kept_records < RECORDS_MAX)
-			kept[kept_records++] = (struct debugfs_blob_wrapper) {
-				memory.at + at, size
-			};
+		size = STACKBUF_PAGE_SIZE;
+		gap += size;
+		if (!memory.own && gap == RECORD_SIZE)
+			memory.own = memory.at + at + size - gap;
 	}
 }
 
@@ -348,7 +420,7 @@ static bool __init is_memory(void)
 {
 	size_t at;
 
-	for (at = 0; at < RECORD_SIZE; at += PAGE_SIZE) {
+	for (at = 0; at < RECORD_SIZE; at += STACKBUF_PAGE_SIZE) {
 		u64 *word = memory.own + at;
 
 		WRITE_ONCE(*word, at + 1);
@@ -398,7 +470,7 @@ int __init sbuf_keep_init(void)
 		at += array[i].size;
 	}
 	/* What makes it a record comes last */
-	memset(memory.own, 0, PAGE_SIZE);
+	memset(memory.own, 0, STACKBUF_PAGE_SIZE);
 	wmb();	/* V1 */
 	for (i = SBUF_ARRAYS; i--; ) {
 		for (page = array[i].size; page; ) {

@@ -284,7 +284,7 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 		forget(probe->pair, bucket, i, hash, key);
 	if (unlikely(id <= 0)) {
 		/* Not if a filter has chosen so */
-		sbuf_pair_lost(probe, !id);
+		sbuf_pair_lost(probe, id != SBUF_NOT_ADMITTED);
 		return;
 	}
 	stack = find_stack(probe->pair, id);

@@ -474,17 +474,19 @@ static bool number_pairs(struct sbuf_resolver *resolver)
 static void settle_pairs(void)
 {
 	unsigned int probes[STACKBUF_PAIRS_MAX + 1] = { 0 }, i;
+	struct stackbuf_pair *pair = stackbuf_info.pair[0].pairs.pair;
 	struct stackbuf_probe *probe;
 
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (probe->name[0])
 			probes[probe->pair]++;
-	for (i = 0; i < STACKBUF_PAIRS_MAX; i++) {
-		struct stackbuf_pair *pair = &stackbuf_info.pair[0].pairs.pair[i];
-
-		if (pair->name[0] && (!probes[i + 1] || pair->probes != probes[i + 1]))
-			sbuf_pair_set(pair, probes[i + 1]);
-	}
+	/* First those that have some: the last one that goes clears what all share */
+	for (i = 0; i < STACKBUF_PAIRS_MAX; i++)
+		if (pair[i].name[0] && probes[i + 1] && pair[i].probes != probes[i + 1])
+			sbuf_pair_set(&pair[i], probes[i + 1]);
+	for (i = 0; i < STACKBUF_PAIRS_MAX; i++)
+		if (pair[i].name[0] && !probes[i + 1])
+			sbuf_pair_set(&pair[i], 0);
 }
 #else
 static inline bool number_pairs(struct sbuf_resolver *resolver) { return true; }

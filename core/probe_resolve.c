@@ -7,6 +7,7 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/ctype.h>
 #include <linux/elf.h>
 #include <linux/glob.h>
 #include <linux/kernel.h>

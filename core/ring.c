@@ -244,7 +244,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 	page->time = sbuf_now();
 	page->cpu = smp_processor_id();
 	/* Before an NMI can append to it */
-	sbuf_keep(SBUF_EVENTS, &page->page + 1, sizeof(*page) - sizeof(page->page));
+	sbuf_keep(SBUF_EVENTS, page, sizeof(*page));
 
 	/* L4: an NMI may append at any point, to either page: from position 0 it finds its end */
 	WRITE_ONCE(cpu->chain_end, 0);

@@ -168,9 +168,8 @@ out_walked:
 	if (unlikely(unwatched)) {
 		smp_mb();	/* E2: after the append */
 		this_cpu_dec(sbuf_cpu->unwatched);
-		/* Nothing waits for what a pair would do with the stack */
-		if (save.flags & SBUF_REFERS)
-			result = min(result, 0LL);
+		if (save.flags & SBUF_REFERS && result > 0)
+			result = SBUF_NOT_WAITED_FOR;
 	}
 	WRITE_ONCE(scratch->walks_in, 0);
 out:
@@ -214,7 +213,7 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 	preempt_disable_notrace();
 	if (sbuf_filter_admit(sbuf_saved_task(&save), save.context)) {
 		result = sbuf_recall_or_walk(&save, NULL, true);
-		if (result <= 0)
+		if (result <= 0 && result != SBUF_NOT_WAITED_FOR)
 			sbuf_filter_undo_admit();
 	} else if (save.flags & SBUF_REFERS && sbuf_recording()) {
 		result = SBUF_NOT_ADMITTED;

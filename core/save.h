@@ -110,7 +110,7 @@ static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save,
  *
  * Context: Any context.
  * Return: the stack's id; 0 if the event was not recorded, which is counted; for SBUF_TASK what
- *	sbuf_unwind_task() returned; for SBUF_REFERS SBUF_NOT_ADMITTED if a filter has chosen so.
+ *	sbuf_unwind_task() returned; for SBUF_REFERS SBUF_NOT_ADMITTED or SBUF_NOT_WAITED_FOR.
  */
 static __always_inline s64 sbuf_save(const struct sbuf_save *save)
 {

@@ -125,11 +125,12 @@ static noinline void save_alone(const struct sbuf_event_probe *of, unsigned long
 NOKPROBE_SYMBOL(save_alone);
 
 static noinline void save_for_role(const struct sbuf_event_probe *of, const unsigned long *frame,
-			       const unsigned long *arg)
+				   const unsigned long *arg)
 {
 	const struct stackbuf_probe *probe = of->probe;
 	unsigned int which = probe->value & SBUF_VALUE_ARGUMENT;
-	unsigned long key = probe->tag ? arg[probe->tag - 1] : 0, value = which ? arg[which - 1] : 0;
+	unsigned long key = probe->tag ? arg[probe->tag - 1] : 0;
+	unsigned long value = which ? arg[which - 1] : 0;
 
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();

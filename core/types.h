@@ -43,6 +43,8 @@ enum sbuf_flags {
 
 /* What sbuf_save() returns with SBUF_REFERS if a filter has left the event out */
 #define SBUF_NOT_ADMITTED	(-1)
+/* If it was recorded where RCU does not watch: nothing waits for what a pair does with the stack */
+#define SBUF_NOT_WAITED_FOR	(-2)
 
 /* Whose stack is saved */
 enum sbuf_from {

@@ -202,6 +202,8 @@ static void print_summary(const struct output *o, const struct args *a,
 		fprintf(f, " %u pages or probes are missing;", t->lost);
 	if (t->copies)
 		fprintf(f, " %u pages are there twice, and differ;", t->copies);
+	if (t->kept)
+		fputs(" of up to a second before the reset;", f);
 	if (t->off)
 		fprintf(f, " %s;", o->probes_off);
 	fputs(f == stderr ? "\n" : "\n\n", f);

@@ -31,10 +31,10 @@ survived() { # N
 	"$STACKBUF" --kept info >facts && "$STACKBUF" --kept log --last 4000 --json >events || return 1
 	is "$(fact 'damaged pages' facts) + $(fact 'missing pages' facts) + $(fact 'pages of no known instance' facts) + $(fact 'half-written stacks' facts) == 0" &&
 		is "$(fact 'events recorded' facts) > 4000" || { cat facts; return 1; }
-	# Frames of each event of a writer, and tags one after the other
+	# Frames of each event of a writer, not only from the text log, and tags one after the other
 	awk -v n="$1" '
 		!/"comm":"writer/ { next }
-		!/"writer_path_[ab]/ { bad++ }
+		!/"writer_path_[ab]/ || !/"addresses":\["0x/ { bad++ }
 		{
 			match($0, /"tag":"?0x[0-9a-f]*/)
 			tag = substr($0, RSTART, RLENGTH)

@@ -146,6 +146,8 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 	memcpy(t->name, t->pair.name, sizeof(t->pair.name));
 	make_printable(t->name, sizeof(t->name));
 	take_probes(r, number, t);
+	/* Only copies of the record have this number */
+	t->kept = !r->info.page.seq;
 	/* No more than pages were found: a claimed number of pages allocates nothing */
 	if (stacks > r->pairs) {
 		t->lost++;
@@ -203,7 +205,7 @@ void pairs_free(struct pair_totals *t)
 bool pairs_exact(const struct pair_totals *t)
 {
 	return !(t->pair.refused | t->pair.reopened | t->missed | t->absent | t->half | t->lost |
-		 t->copies | t->off);
+		 t->copies | t->kept | t->off);
 }
 
 u64 pairs_time(unsigned int i)

@@ -36,6 +36,7 @@ struct pair_total {
  * @absent: probes of it that are not set, as their module is not loaded
  * @half: objects that were being written
  * @lost: pages, and probes that are in none, that are not there
+ * @kept: they outlived a reset: some are older than others, up to a second
  * @copies: pages of which there are two that differ: it is not known which one is newer
  * @off: the kernel does not hit its probes, as far as the caller knows
  */
@@ -46,6 +47,7 @@ struct pair_totals {
 	size_t nr;
 	u64 missed;
 	unsigned int absent, half, lost, copies;
+	bool kept;
 	bool off;
 };
 
