@@ -78,7 +78,11 @@ static unsigned int kept_records;
 
 static inline void *copy_of(enum sbuf_array which, const void *from)
 {
-	return (char *)from + sbuf_keep_distance[which];
+	unsigned long at = (unsigned long)from + sbuf_keep_distance[which];
+
+	/* Or the compiler takes it for a place beyond the array, where nothing may be stored */
+	OPTIMIZER_HIDE_VAR(at);
+	return (void *)at;
 }
 
 /* After what was kept before, and before what follows */
@@ -434,8 +438,8 @@ static bool __init is_memory(void)
 
 int __init sbuf_keep_init(void)
 {
-	long distance[SBUF_ARRAYS];
-	size_t at = 0, i, page;
+	unsigned int i, page;
+	void *to;
 
 	if (!sbuf_keep_param || !*sbuf_keep_param)
 		return 0;
@@ -465,26 +469,20 @@ int __init sbuf_keep_init(void)
 		refuse("this is no memory: what is stored does not stay");
 		goto refused;
 	}
-	for (i = 0; i < SBUF_ARRAYS; i++) {
-		distance[i] = (char *)memory.own + at - (char *)array[i].at;
-		at += array[i].size;
-	}
-	/* What makes it a record comes last */
+	/* What makes it a record, its first page, comes last: it ends there, too */
 	memset(memory.own, 0, STACKBUF_PAGE_SIZE);
 	wmb();	/* V1 */
+	to = memory.own + RECORD_SIZE;
 	for (i = SBUF_ARRAYS; i--; ) {
-		for (page = array[i].size; page; ) {
-			struct stackbuf_page *copy;
-
-			page -= STACKBUF_PAGE_SIZE;
-			copy = array[i].at + distance[i] + page;
-			memcpy(copy, array[i].at + page, STACKBUF_PAGE_SIZE);
+		for (page = array[i].size / STACKBUF_PAGE_SIZE; page--; ) {
+			to -= STACKBUF_PAGE_SIZE;
+			memcpy(to, array[i].at + page * STACKBUF_PAGE_SIZE, STACKBUF_PAGE_SIZE);
 			if (i != SBUF_TEXT)
-				copy->seq = 0;
+				((struct stackbuf_page *)to)->seq = 0;
 			wmb();	/* V1 */
 		}
+		sbuf_keep_distance[i] = to - array[i].at;
 	}
-	memcpy(sbuf_keep_distance, distance, sizeof(distance));
 	queue_delayed_work(system_unbound_wq, &keep_work, HZ / 10);
 	return 0;
 

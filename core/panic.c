@@ -21,17 +21,15 @@
 #include "memory.h"
 #include "panic.h"
 #include "probe.h"
+#include "ring.h"
 #include "table.h"
 #include "text.h"
 
 unsigned int sbuf_panic_dump;
 
-/* The events to print.  Static, as a panic cannot allocate */
+/* The last events so far, a heap with the oldest first.  Static, as a panic cannot allocate */
 static struct stackbuf_event last_event[SBUF_PANIC_DUMP_MAX];
 static unsigned int last_count, last_max;
-
-/* Collect events before this time */
-static u64 last_before;
 
 void sbuf_freeze(u32 why)
 {
@@ -41,12 +39,40 @@ void sbuf_freeze(u32 why)
 	sbuf_state_change(why, true);
 }
 
-/* Call @use, if given, for all events of a page from time @since on.  Return how many they are */
-static unsigned int read_events_page(const struct stackbuf_events_page *page, u64 since,
-				     void (*use)(const struct stackbuf_event *event))
+/* Put @event into the heap from place @i downwards: what is older than it moves up */
+static void sift_down(unsigned int i, const struct stackbuf_event *event)
+{
+	unsigned int child;
+
+	for (; (child = 2 * i + 1) < last_count; i = child) {
+		if (child + 1 < last_count && last_event[child + 1].time < last_event[child].time)
+			child++;
+		if (event->time <= last_event[child].time)
+			break;
+		last_event[i] = last_event[child];
+	}
+	last_event[i] = *event;
+}
+
+/* It is among the last ones if there is room, or instead of the oldest of them */
+static void note_last(const struct stackbuf_event *event)
+{
+	unsigned int i;
+
+	if (last_count == last_max) {
+		if (event->time > last_event[0].time)
+			sift_down(0, event);
+		return;
+	}
+	for (i = last_count++; i && last_event[(i - 1) / 2].time > event->time; i = (i - 1) / 2)
+		last_event[i] = last_event[(i - 1) / 2];
+	last_event[i] = *event;
+}
+
+static void read_events_page(const struct stackbuf_events_page *page)
 {
 	struct stackbuf_event event = {};
-	unsigned int pos, n = 0;
+	unsigned int pos;
 	u64 word;
 
 	for (pos = 0; pos < STACKBUF_EVENT_WORDS && (word = page->word[pos]);
@@ -54,30 +80,8 @@ static unsigned int read_events_page(const struct stackbuf_events_page *page, u6
 		if (word & STACKBUF_EVENT_WRITING)
 			continue;
 		stackbuf_decode_event(&event, page, pos);
-		if (event.time < since)
-			continue;
-		n++;
-		if (use)
-			use(&event);
+		note_last(&event);
 	}
-	return n;
-}
-
-static unsigned int read_ring(u64 since, void (*use)(const struct stackbuf_event *event))
-{
-	unsigned int n = 0;
-	u32 i;
-
-	for (i = 0; i < SBUF_EVENT_PAGES; i++)
-		if (stackbuf_events[i].page.seq)
-			n += read_events_page(&stackbuf_events[i], since, use);
-	return n;
-}
-
-static void collect_event(const struct stackbuf_event *event)
-{
-	if (event->time < last_before && last_count < last_max)
-		last_event[last_count++] = *event;
 }
 
 static int by_time(const void *a, const void *b)
@@ -88,40 +92,26 @@ static int by_time(const void *a, const void *b)
 }
 
 /*
- * Print the last @n events, oldest first, each stack below its first event.
- *
- * There is no memory to sort all events, and time does not matter: so a binary search, which
- * reads the ring some sixty times, finds the time since which there are @n.  Of several events
- * at exactly that time some may be left out.  They can be many, as the clock of a CPU may not
- * advance until its next tick.
+ * Print the last @n events, oldest first, each stack below its first event.  The ring is read once,
+ * from its newest page on: so nearly all events are older than those that are noted already.
  */
 static void print_last(unsigned int n)
 {
-	/* Do not use the current time as upper bound: other CPUs' clocks may be ahead */
-	u64 low = 0, high = ~0ULL;
+	const u64 head = atomic64_read(&sbuf_ring_head);
 	/* As the above */
 	static struct stackbuf_trace trace;
 	unsigned int i, j;
 	u8 flags;
 
-	if (read_ring(0, NULL) > n) {
-		/* Invariant: more than n events since low, at most n since high */
-		while (high - low > 1) {
-			u64 middle = low + (high - low) / 2;
-
-			if (read_ring(middle, NULL) > n)
-				low = middle;
-			else
-				high = middle;
-		}
-	}
 	last_count = 0;
 	last_max = n;
-	last_before = ~0ULL;
-	read_ring(high, collect_event);
-	/* Then of those at time low, until there are n.  If the ring holds at most n: all of it */
-	last_before = high;
-	read_ring(low, collect_event);
+	for (i = 0; i < SBUF_EVENT_PAGES; i++) {
+		const struct stackbuf_events_page *page =
+			&stackbuf_events[(head + SBUF_EVENT_PAGES - i) % SBUF_EVENT_PAGES];
+
+		if (page->page.seq)
+			read_events_page(page);
+	}
 	sort(last_event, last_count, sizeof(last_event[0]), by_time, NULL);
 
 	pr_info("the last %u events:\n", last_count);
