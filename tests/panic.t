@@ -5,6 +5,7 @@
 # oopses while all CPUs record.
 #
 #   panic     panic() with notifiers before kdump: recording is stopped, events are printed
+#   nmi       the same in an NMI, where the console shows nothing before kdump starts
 #   plain     panic() with kdump as usually set up: kdump runs first, no notifier is called
 #   oops      an oops, which stops recording by itself
 
@@ -32,7 +33,7 @@ state() {
 	state=$(value state "$work/stopped")
 	echo "state $state"
 	case $kind in
-	panic) [ "$state" = 5 ] ;;
+	panic | nmi) [ "$state" = 5 ] ;;
 	plain) [ "$state" = 1 ] ;;
 	oops) [ $((state & 19)) = 19 ] ;;
 	esac
@@ -66,7 +67,7 @@ nothing_after() {
 	echo "stopped at $stop, then refused $off"
 	# late_die() waits for 100 calls, of which one may have begun before the stop
 	case $kind in
-	panic) [ "$off" -gt 0 ] ;;
+	panic | nmi) [ "$off" -gt 0 ] ;;
 	oops) [ "$off" -ge 99 ] ;;
 	esac || return
 	[ "$kind" = plain ] || awk -v stop="$stop" '!$1 && $2 + 0 > stop + 0 { print "after", stop, $0; bad = 1 }
@@ -103,7 +104,7 @@ boot() {
 	series=$1 kind=$2 append=''
 	rm -rf "$work/vm" "$work/out"
 	mkdir -p "$work/vm" "$work/out"
-	[ "$kind" != panic ] || append=crash_kexec_post_notifiers
+	[[ $kind != @(panic|nmi) ]] || append=crash_kexec_post_notifiers
 	echo "$kind" >"$work/vm/kind"
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/panic.sh" "$work/vm/run" &&
 		build_sbcheck "$series" &&
@@ -114,6 +115,7 @@ boot() {
 	vm=$?
 	[ $vm = 0 ] || sed 's/^/# /' "$work/guest.log"
 	# An oops starts kdump before "Kernel panic" is printed, for which -e looks
+	[ "$kind" != nmi ] || vm=0
 	[ "$kind" != oops ] || { grep -q 'BUG: kernel NULL pointer' "$work/out/console.log" && vm=0; }
 	[ -s "$work/out/vmcore" ] || vm=1
 	result "the machine goes down, and kdump saves its memory" [ $vm = 0 ]
@@ -129,7 +131,7 @@ boot() {
 	echo "done"
 }
 
-read -ra cases <<<"${CASES:-$(few '6.1/panic 6.12/oops' '6.1/panic 6.1/plain 6.12/panic 6.12/oops')}"
+read -ra cases <<<"${CASES:-$(few '6.1/panic 6.12/oops' '6.1/panic 6.1/nmi 6.1/plain 6.12/panic 6.12/oops')}"
 echo "KTAP version 1"
 echo "1..${#cases[@]}"
 test=0

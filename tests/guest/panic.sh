@@ -15,5 +15,6 @@ oops)
 	echo 4294967295 >/sys/module/stackbuf/parameters/limit
 	run panic 1000 0x10
 	;;
+nmi) run panic 1000 1 ;;
 *) run panic 1000 ;;
 esac

@@ -37,6 +37,11 @@ static int late_die(struct notifier_block *nb, unsigned long action, void *data)
 
 static struct notifier_block die_nb = { .notifier_call = late_die, .priority = INT_MIN };
 
+static void panic_now(void)
+{
+	panic("stackbuf_test was told to");
+}
+
 static void panic_worker(struct worker *wk)
 {
 	u64 i;
@@ -69,18 +74,24 @@ static void panic_worker(struct worker *wk)
 	i = READ_ONCE(panic_others) + 3;
 	while (num_online_cpus() > 1 && READ_ONCE(panic_others) < i)
 		cpu_relax();
+	if (wk->arg[1] == 1 && nmi_start(panic_now))
+		return;
 	/* Where clocks need ticks, make this CPU's clock lag behind the other CPUs' clocks */
 	local_irq_disable();
 	mdelay(50);
-	if (wk->arg[1])
+	if (wk->arg[1] == 1) {
+		nmi_send(smp_processor_id());
+		mdelay(1000);
+	} else if (wk->arg[1]) {
 		/* READ_ONCE() hides from the compiler that this may be no address */
 		WRITE_ONCE(*(int *)READ_ONCE(wk->arg[1]), 0);
-	panic("stackbuf_test was told to");
+	}
+	panic_now();
 }
 
 /*
- * panic N [ADDRESS]: N events, then an oops at the address, or panic(), while the
- * other CPUs keep saving
+ * panic N [ADDRESS]: N events, then an oops at the address, or panic(), in an NMI if it is 1, while
+ * the other CPUs keep saving
  */
 int cmd_panic(u64 *arg)
 {
