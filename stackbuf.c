@@ -70,12 +70,14 @@ static int set_enable(const char *value, const struct kernel_param *param)
 		return 0;
 	/* Both also end the freeze of an oops.  After a panic no task runs that could write */
 	if (enable) {
-		if (stackbuf_info.stop_ns)
-			sbuf_pair_resume();
+		if (sbuf_recording())
+			return 0;
+		/* Before it goes on: a trigger may stop it at once */
+		sbuf_pair_resume();
+		WRITE_ONCE(stackbuf_info.stop_ns, 0);
 		sbuf_state_change(STACKBUF_FROZEN_OOPS, false);
 		sbuf_filter_arm_again();
 		sbuf_state_change(STACKBUF_ENABLED, true);
-		WRITE_ONCE(stackbuf_info.stop_ns, 0);
 	} else {
 		bool was_running = sbuf_recording();
 

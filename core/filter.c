@@ -77,9 +77,10 @@ static bool is_in_cgroup(const struct task_struct *task, u64 id)
 	return false;
 }
 
-/* Events from the hit of a trigger on */
+/* Events from the hit of a trigger on; of these, what is left; and one hit only counts */
 static u32 trigger_events;
 static atomic64_t trigger_left;
+static atomic_t trigger_hit;
 
 static void stop(void)
 {
@@ -97,14 +98,14 @@ void sbuf_filter_trigger(u32 number)
 {
 	u32 events = READ_ONCE(trigger_events);
 
-	if (!sbuf_recording() || READ_ONCE(stackbuf_info.trigger))
+	if (!sbuf_recording() || atomic_cmpxchg(&trigger_hit, 0, 1))
 		return;
 	atomic64_set(&trigger_left, events);
 	WRITE_ONCE(stackbuf_info.trigger_left, events);
+	WRITE_ONCE(stackbuf_info.trigger_ns, sbuf_now());
 	/* F1: before events are counted, and before update_filtered() looks */
 	if (cmpxchg(&stackbuf_info.trigger, 0, number))
 		return;
-	WRITE_ONCE(stackbuf_info.trigger_ns, sbuf_now());
 	if (events)
 		sbuf_state_change(STACKBUF_FILTERED, true);
 	else
@@ -112,6 +113,18 @@ void sbuf_filter_trigger(u32 number)
 }
 
 NOKPROBE_SYMBOL(sbuf_filter_trigger);
+
+/* Count down to the stop; the last event is still recorded */
+static bool is_before_stop(void)
+{
+	s64 left = atomic64_dec_return(&trigger_left);
+
+	if (left <= 0)
+		stop();
+	if (left < 0)
+		sbuf_count(STACKBUF_LOST_OFF);
+	return left >= 0;
+}
 
 static bool passes_filters(const struct task_struct *task, enum stackbuf_context context)
 {
@@ -137,15 +150,13 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 	}
 	if (READ_ONCE(filter->limit) &&
 	    atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
+		/* No more events come */
+		if (is_counting_down())
+			stop();
 		sbuf_count(STACKBUF_OVER_LIMIT);
 		return false;
 	}
-	if (unlikely(is_counting_down()) && atomic64_dec_return(&trigger_left) < 0) {
-		stop();
-		sbuf_count(STACKBUF_LOST_OFF);
-		return false;
-	}
-	return true;
+	return likely(!is_counting_down()) || is_before_stop();
 }
 
 bool sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context)
@@ -165,6 +176,8 @@ void sbuf_filter_undo_admit(void)
 {
 	if (READ_ONCE(stackbuf_info.filter.limit))
 		atomic64_inc((atomic64_t *)&stackbuf_info.filter.left);
+	if (is_counting_down())
+		atomic64_inc(&trigger_left);
 }
 
 static void update_filtered(void)
@@ -177,8 +190,8 @@ static void update_filtered(void)
 	lockdep_assert_held(&filtered_lock);
 	for (i = 0; i < READERS; i++)
 		on |= readers[i].files;
-	sbuf_state_change(STACKBUF_FILTERED, on);
-	/* F1: a hit either finds the change made, or is found here */
+	sbuf_state_change(STACKBUF_FILTERED, on || is_counting_down());
+	smp_mb();	/* F1: a hit either finds the change made, or is found here */
 	if (is_counting_down())
 		sbuf_state_change(STACKBUF_FILTERED, true);
 }
@@ -188,6 +201,10 @@ void sbuf_filter_arm_again(void)
 	mutex_lock(&filtered_lock);
 	WRITE_ONCE(stackbuf_info.trigger, 0);
 	WRITE_ONCE(stackbuf_info.trigger_ns, 0);
+	/* Hits and events that have seen the old one are over */
+	synchronize_rcu();
+	WRITE_ONCE(stackbuf_info.trigger, 0);
+	atomic_set(&trigger_hit, 0);
 	sbuf_state_change(STACKBUF_FROZEN_TRIGGER, false);
 	update_filtered();
 	mutex_unlock(&filtered_lock);
@@ -201,7 +218,9 @@ u32 sbuf_filter_trigger_events(void)
 void sbuf_filter_arm(u32 events)
 {
 	WRITE_ONCE(trigger_events, events);
-	sbuf_filter_arm_again();
+	/* What has stopped stays so until enable=1 */
+	if (!(READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN_TRIGGER))
+		sbuf_filter_arm_again();
 }
 
 int sbuf_filter_add_reader(void)

@@ -130,7 +130,7 @@ NOKPROBE_SYMBOL(sbuf_keep_appended);
 
 /* ------------------------------------------------------ what a worker copies --- */
 
-/* A page of stackbuf_info on its way: what changes while it is copied is left out */
+/* A page of stackbuf_info */
 union info_page {
 	struct stackbuf_page page;
 	struct stackbuf_depths_page depths;
@@ -139,6 +139,14 @@ union info_page {
 };
 
 static_assert(sizeof(union info_page) == STACKBUF_PAGE_SIZE);
+
+#define ENTRIES_MAX	(STACKBUF_PAGE_PAIR_BUCKETS * STACKBUF_PAIR_BUCKET)
+
+/* A page on its way: entries that change while it is copied are left out */
+struct copy {
+	union info_page now;
+	u64 valid[ENTRIES_MAX];
+};
 
 /* Pairs are set, or were */
 static bool has_pairs(void)
@@ -150,84 +158,101 @@ static bool has_pairs(void)
 #endif
 }
 
-/* V1: keys come after what belongs to them */
-static void keep_open(struct stackbuf_pair_open_page *to,
-		      const struct stackbuf_pair_open_page *now)
+/* How many entries a page has that are valid or not */
+static unsigned int entries_of(const union info_page *page)
 {
-	unsigned int b;
-
-	for (b = 0; b < STACKBUF_PAGE_PAIR_BUCKETS; b++) {
-		memset(to->bucket[b].key, 0, sizeof(to->bucket[b].key));
-		wmb();	/* V1 */
-		memcpy(to->bucket[b].object, now->bucket[b].object, sizeof(to->bucket[b].object));
-		wmb();	/* V1 */
-		memcpy(to->bucket[b].key, now->bucket[b].key, sizeof(to->bucket[b].key));
+	switch (page->page.kind) {
+	case STACKBUF_INFO:
+		return page->page.index ? 0 : STACKBUF_MODULES;
+	case STACKBUF_DEPTHS:
+		return ARRAY_SIZE(page->depths.depth);
+	case STACKBUF_PAIR_OPEN:
+		return ENTRIES_MAX;
 	}
+	return 0;
+}
+
+/* The word of an entry that says whether it is valid */
+static u64 *valid_word(union info_page *page, unsigned int i)
+{
+	switch (page->page.kind) {
+	case STACKBUF_INFO:
+		return &((struct stackbuf_info *)page)->module[i].time;
+	case STACKBUF_DEPTHS:
+		/* And the depth after it */
+		return (u64 *)&page->depths.depth[i].seq;
+	}
+	return &page->open.bucket[i / STACKBUF_PAIR_BUCKET].key[i % STACKBUF_PAIR_BUCKET];
+}
+
+/* What it is if the entry is not */
+static u64 invalid(const union info_page *page)
+{
+	return page->page.kind == STACKBUF_DEPTHS;
+}
+
+/* What changes when the entry does: of an object, its stack, and how often its place had one */
+static u64 version(union info_page *page, unsigned int i)
+{
+	struct stackbuf_pair_object *object;
+
+	if (page->page.kind != STACKBUF_PAIR_OPEN)
+		return READ_ONCE(*valid_word(page, i));
+	object = &page->open.bucket[i / STACKBUF_PAIR_BUCKET].object[i % STACKBUF_PAIR_BUCKET];
+	return READ_ONCE(object->stack) | (u64)READ_ONCE(object->uses) << 32;
+}
+
+static void keep_page(union info_page *to, union info_page *page, struct copy *copy)
+{
+	const unsigned int n = entries_of(page);
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		copy->valid[i] = version(page, i);
+	smp_rmb();	/* K3, D1, M1: what tells of a change is read before the rest, ... */
+	memcpy(&copy->now, page, sizeof(copy->now));
+	smp_rmb();	/* ... and again after it */
+	for (i = 0; i < n; i++) {
+		bool same = copy->valid[i] == version(page, i);
+
+		copy->valid[i] = same ? *valid_word(&copy->now, i) : invalid(page);
+		*valid_word(&copy->now, i) = invalid(page);
+		WRITE_ONCE(*valid_word(to, i), invalid(page));
+	}
+	copy->now.page.seq = 0;
+	wmb();	/* V1: nothing is valid while the rest is stored */
+	memcpy(to, &copy->now, sizeof(*to));
+	wmb();	/* V1 */
+	for (i = 0; i < n; i++)
+		WRITE_ONCE(*valid_word(to, i), copy->valid[i]);
 	wmb();	/* V1 */
 }
 
-static void drop_changed(union info_page *now, const union info_page *page)
-{
-	struct stackbuf_info *info = (void *)now;
-	unsigned int i, b;
-
-	/* K3, D1, M1: the copy is complete before what tells of a change is read again */
-	smp_rmb();
-	if (page->page.kind == STACKBUF_DEPTHS)
-		for (i = 0; i < ARRAY_SIZE(now->depths.depth); i++)
-			if (READ_ONCE(page->depths.depth[i].seq) != now->depths.depth[i].seq)
-				now->depths.depth[i].seq |= 1;
-	if (page->page.kind == STACKBUF_INFO && !page->page.index)
-		for (i = 0; i < STACKBUF_MODULES; i++)
-			if (READ_ONCE(stackbuf_info.module[i].time) != info->module[i].time)
-				info->module[i].time = 0;
-	for (b = 0; page->page.kind == STACKBUF_PAIR_OPEN && b < STACKBUF_PAGE_PAIR_BUCKETS; b++)
-		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
-			const struct stackbuf_pair_bucket *from = &page->open.bucket[b];
-			struct stackbuf_pair_bucket *to = &now->open.bucket[b];
-
-			/* A place that is used again counts that */
-			if (READ_ONCE(from->object[i].uses) != to->object[i].uses ||
-			    READ_ONCE(from->object[i].stack) != to->object[i].stack ||
-			    READ_ONCE(from->key[i]) != to->key[i])
-				to->key[i] = 0;
-		}
-}
-
-/* @now is the caller's, for a page */
-static void keep_pages(union info_page *now, bool may_sleep)
+static void keep_pages(struct copy *copy, bool may_sleep)
 {
 	const unsigned int pages = sizeof(stackbuf_info) / STACKBUF_PAGE_SIZE -
 				   (has_pairs() ? 0 : STACKBUF_PAIR_PAGES);
-	const union info_page *page = (void *)&stackbuf_info;
+	union info_page *page = (void *)&stackbuf_info;
 	unsigned int i;
 
 	for (i = 0; i < pages; i++, page++) {
-		union info_page *to = copy_of(SBUF_INFO, page);
-
-		memcpy(now, page, sizeof(*now));
-		drop_changed(now, page);
-		now->page.seq = 0;
-		if (page->page.kind == STACKBUF_PAIR_OPEN)
-			keep_open(&to->open, &now->open);
-		else
-			memcpy(to, now, sizeof(*to));
-		wmb();	/* V1 */
+		keep_page(copy_of(SBUF_INFO, page), page, copy);
 		if (may_sleep)
 			cond_resched();
 	}
 }
 
-void sbuf_keep_stopped(void)
+void sbuf_keep_stopped(bool panic)
 {
+	static struct copy copy[2];
 	static atomic_t busy;
-	static union info_page now;
 
-	/* Another CPU that stops at the same time does all of it */
-	if (!sbuf_is_kept() || atomic_xchg(&busy, 1))
+	/* Of CPUs with an oops one does it; a panic, which comes once, may have stopped that one */
+	if (!sbuf_is_kept() || (!panic && atomic_xchg(&busy, 1)))
 		return;
-	keep_pages(&now, false);
-	atomic_set(&busy, 0);
+	keep_pages(&copy[panic], false);
+	if (!panic)
+		atomic_set(&busy, 0);
 }
 
 static void keep_info(struct work_struct *work);
@@ -235,9 +260,9 @@ static DECLARE_DELAYED_WORK(keep_work, keep_info);
 
 static void keep_info(struct work_struct *work)
 {
-	static union info_page now;
+	static struct copy copy;
 
-	keep_pages(&now, true);
+	keep_pages(&copy, true);
 	/* Many pages of pairs take longer */
 	queue_delayed_work(system_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);
 }

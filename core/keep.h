@@ -56,7 +56,7 @@ static __always_inline void sbuf_keep_event(const u64 *event, u64 word)
 /* Map the memory and put the record there, as it is now.  Before anything is recorded */
 int __init sbuf_keep_init(void);
 /* Recording has stopped, by an oops or a panic: copy at once what is not on the path of an event */
-void sbuf_keep_stopped(void);
+void sbuf_keep_stopped(bool panic);
 /* The record is no longer needed: it was unloaded */
 void sbuf_keep_exit(void);
 
@@ -69,7 +69,7 @@ static inline void sbuf_keep(enum sbuf_array array, const void *from, size_t siz
 static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word) { }
 static inline void sbuf_keep_event(const u64 *event, u64 word) { }
 static inline int sbuf_keep_init(void) { return 0; }
-static inline void sbuf_keep_stopped(void) { }
+static inline void sbuf_keep_stopped(bool panic) { }
 static inline void sbuf_keep_exit(void) { }
 static inline void sbuf_keep_add_files(struct dentry *dir) { }
 

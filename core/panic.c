@@ -147,7 +147,7 @@ static int freeze_on_panic(struct notifier_block *block, unsigned long event, vo
 {
 	sbuf_freeze(STACKBUF_FROZEN_PANIC);
 	sbuf_text_flush_panic();
-	sbuf_keep_stopped();
+	sbuf_keep_stopped(true);
 	if (sbuf_panic_dump)
 		print_last(sbuf_panic_dump);
 	return NOTIFY_DONE;
@@ -157,7 +157,7 @@ static int freeze_on_oops(struct notifier_block *block, unsigned long event, voi
 {
 	if (event == DIE_OOPS && sbuf_recording()) {
 		sbuf_freeze(STACKBUF_FROZEN_OOPS);
-		sbuf_keep_stopped();
+		sbuf_keep_stopped(false);
 		pr_info("recording stopped by an oops; write 1 to the parameter enable to go on\n");
 	}
 	return NOTIFY_DONE;

@@ -230,8 +230,6 @@ static int register_pattern(const struct sbuf_probe_request *request)
 	struct stackbuf_probe *probe = request->probe;
 
 	WRITE_ONCE(probe->way, STACKBUF_PROBE_BY_FTRACE);
-	if (request->role)
-		return sbuf_refuse(request, "a trigger takes no pattern: name functions");
 	if (!SBUF_HAVE_FUNCTIONS) {
 		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
 		return -EOPNOTSUPP;
@@ -648,6 +646,7 @@ static enum sbuf_probe_list param_of(const struct stackbuf_probe *probe)
 static int write_list(struct sbuf_resolver *resolver)
 {
 	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
+	u32 events = sbuf_filter_trigger_events();
 	struct stackbuf_probe *probe;
 	unsigned int i;
 	int err;
@@ -658,13 +657,17 @@ static int write_list(struct sbuf_resolver *resolver)
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (probe->lists && (resolver->add || param_of(probe) != resolver->of))
 			WRITE_ONCE(probe->lists, probe->lists | next);
-	err = make_list(resolver, next) ?: use_list(next);
+	err = make_list(resolver, next);
+	/* Before a hit of a new one */
+	if (!err && resolver->of == SBUF_TRIGGERS)
+		sbuf_filter_arm(resolver->events);
+	err = err ?: use_list(next);
+	if (err && resolver->of == SBUF_TRIGGERS)
+		sbuf_filter_arm(events);
 	sbuf_functions_detach(err ? next : old);
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
-	if (!err && resolver->of == SBUF_TRIGGERS)
-		sbuf_filter_arm(resolver->events);
 	return err;
 }
 

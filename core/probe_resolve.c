@@ -171,12 +171,15 @@ struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text)
 /* Places, and how many events come after a hit of one: those of a list of probes */
 struct sbuf_resolver *sbuf_resolver_of_trigger(const char *text)
 {
-	size_t len = strcspn(text, "\n"), places = len;
+	size_t len = strcspn(text, "\n"), places;
 	struct sbuf_probe_request *request;
 	struct sbuf_resolver *resolver;
 	u32 events = 0;
 	char *copy;
 
+	while (len && text[len - 1] == ' ')
+		len--;
+	places = len;
 	while (places && isdigit(text[places - 1]))
 		places--;
 	copy = kstrndup(text, len, GFP_KERNEL);
@@ -295,6 +298,12 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 					   event ? "" : " or @retaddr", at);
 		}
 	}
+	/* A count that is none looks as a function of a module does */
+	colon = event ? NULL : strchr(text, ':');
+	if (request->role == STACKBUF_TRIGGERS &&
+	    (strpbrk(text, "*?[") || (colon && isdigit(colon[1]))))
+		return sbuf_refuse(request,
+				   "PLACE[:EVENTS] is accepted, with a place that is no pattern");
 	if (request->pair && !request->tag)
 		return sbuf_refuse(request, "what opens and closes a pair needs a key: @argN");
 	request->function = "";

@@ -46,7 +46,10 @@ static __always_inline bool is_in_walk(const struct sbuf_cpu *cpu, enum stackbuf
 static void lose_event(const struct sbuf_event_probe *of)
 {
 	sbuf_count(STACKBUF_LOST_NESTED);
-	sbuf_pair_lost(of->probe, 1);
+	if (of->probe->role == STACKBUF_TRIGGERS)
+		sbuf_filter_trigger(sbuf_probe_number(of->probe));
+	else
+		sbuf_pair_lost(of->probe, 1);
 }
 
 NOKPROBE_SYMBOL(lose_event);

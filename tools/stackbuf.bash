@@ -21,7 +21,7 @@ _stackbuf()
 	COMPREPLY=()
 	# "  -f, --file=SOURCE   text": what follows the "=" of this option, or how the command is used
 	if [[ $before == -* ]]; then
-		value=$(sed -n 's/^  *\(-., \)\?\(--[a-z]*\)=\([^ ]*\).*/\1 \2 \3/p' <<<"$help" |
+		value=$(sed -n 's/^  *\(-., \)\?\(--[a-z-]*\)=\([^ ]*\).*/\1 \2 \3/p' <<<"$help" |
 			awk -v o="$before" '$1 == o "," || $(NF - 1) == o { print $(NF - 1) "=" $NF }')
 	elif [[ $word != -* && -n $command ]]; then
 		value=$(sed -n 's/^Usage: .*\[OPTION\.\.\.\]//p' <<<"$help")
@@ -43,8 +43,8 @@ _stackbuf()
 			/sys/kernel/tracing/available_filter_functions 2>/dev/null | sort -u) ;;
 	'')
 		if [[ $word == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "--version $(grep -o '^  *\(-., \)\?--[a-z]*' <<<"$help" |
-				grep -o -- '--[a-z]*')" -- "$word" | awk '!seen[$0]++')
+			mapfile -t COMPREPLY < <(compgen -W "--version $(grep -o '^  *\(-., \)\?--[a-z-]*' <<<"$help" |
+				grep -o -- '--[a-z-]*')" -- "$word" | awk '!seen[$0]++')
 		elif [[ -z $command ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
 		fi ;;

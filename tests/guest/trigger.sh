@@ -21,7 +21,7 @@ refused() { # PATTERN VALUE
 }
 refusals() {
 	refused 'no such function' nothing_of_this_name && refused 'PLACE\[:EVENTS\] is accepted' vfs_read:4294967296 &&
-		refused 'PLACE\[:EVENTS\] is accepted' :3 && refused 'takes no pattern' 'vfs_*:3' && refused 'no such event' t:nothing
+		refused 'PLACE\[:EVENTS\] is accepted' :3 && refused 'is no pattern' 'vfs_*:3' && refused 'is no pattern' 'nothing_loaded:vfs_*' && refused 'PLACE\[:EVENTS\] is accepted' vfs_read:1k && refused 'no such event' t:nothing
 }
 holds() { # OPTION...
 	"$STACKBUF" log "$@" --json | grep -c '"leak_hold'
@@ -35,7 +35,8 @@ counted() {
 	echo "keep 100" >$L
 	[ "$(cat $P/enable)" = 1 ] && [ -z "$(fact trigger)" ] || return 1
 	echo "drop 1" >$L && echo "keep 100" >$L
-	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = "$RELEASE" ] && is "$(fact trigger_left) == 10" &&
+	# Written anew it stays stopped
+	echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = "$RELEASE" ] && is "$(fact trigger_left) == 10" &&
 		is "$(holds) == 110 && $(holds --until trigger) == 100 && $(holds --since trigger) == 10" &&
 		"$STACKBUF" info | grep 'stopped by a trigger'
 }

@@ -547,7 +547,7 @@ help_is_exact() {
 			case $option in
 			--help | --version) continue ;;
 			--file | --instance | --last | --stack | --number | --interval | --duration | --older | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
-			--comm | --cgroup | --vmlinux | --top | --prefix) value="=1" ;;
+			--comm | --cgroup | --on-trigger | --vmlinux | --top | --prefix) value="=1" ;;
 			--output | --flame) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;

@@ -175,7 +175,8 @@ int borrow_check(struct borrowed *p, const struct stackbuf_info *info)
 	if (info->state & STACKBUF_FROZEN)
 		return failed(
 			p,
-			"an oops has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
+			"%s has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
+			info->state & STACKBUF_FROZEN_TRIGGER ? "a trigger" : "an oops",
 			p->dir);
 	return 0;
 }
@@ -395,7 +396,7 @@ static char *read_list(struct borrowed *p, const struct record *r)
 	free(text);
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
 		if (record_probe(r, i, &probe)) {
-			if (!probe.pair)
+			if (!probe.role)
 				append(&all, probe.name);
 			free(probe.name);
 		}
@@ -540,7 +541,7 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(r, i, &probe))
 			continue;
-		if (!probe.pair && bsearch(&probe.name, c->name, c->nr, sizeof(probe.name),
+		if (!probe.role && bsearch(&probe.name, c->name, c->nr, sizeof(probe.name),
 					   order_strings)) {
 			if (probe.state == STACKBUF_PROBE_PENDING) {
 				GROW(p->pending, p->pendings, p->pending_room);
