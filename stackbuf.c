@@ -103,7 +103,7 @@ static const struct kernel_param_ops enable_ops = {
 };
 
 module_param_cb(enable, &enable_ops, NULL, 0644);
-MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). After an oops it reads 0; write 1 to resume");
+MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). After an oops or a trigger it reads 0; write 1 to resume");
 
 /* A parameter that is a number */
 struct number {

@@ -320,7 +320,7 @@ static bool __init find_memory(void)
 			     find_node(sbuf_keep_param);
 
 		if (!found)
-			return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:4096:NAME on its command line");
+			return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:ALIGN:NAME on its command line, ALIGN a page's size");
 		return is_of_pages();
 	}
 	memory.start = memparse(sbuf_keep_param, &end);

@@ -17,7 +17,7 @@ bool args_live(const struct args *a)
 {
 	const char *parameters = getenv("STACKBUF_PARAMETERS");
 
-	return !a->wanted.file.nr || (parameters && *parameters);
+	return (!a->wanted.file.nr && !a->wanted.kept) || (parameters && *parameters);
 }
 
 static void take_option(struct args *a, enum option_id id, const char *value)

@@ -88,8 +88,38 @@ static void load_folded(struct session *s)
 
 /* --------------------------------------------------------------- reading --- */
 
+/* The newest of the records that earlier loads have left: its pages have the time of its load */
+static void add_kept(struct words *file)
+{
+	static const char folder[] = DEBUGFS "/kept";
+	struct stackbuf_page page = { 0 };
+	char name[sizeof(folder) + 16], newest[sizeof(name)] = "";
+	u64 instance = 0;
+	unsigned int i;
+	FILE *f;
+
+	for (i = 1; i < 100; i++) {
+		snprintf(name, sizeof(name), "%s/%u", folder, i);
+		f = fopen(name, "re");
+		if (!f)
+			break;
+		if (fread(&page, sizeof(page), 1, f) == 1 && page.instance > instance) {
+			instance = page.instance;
+			memcpy(newest, name, sizeof(name));
+		}
+		fclose(f);
+	}
+	if (!*newest)
+		die(1, "%s: nothing of before a reset is kept, or it is not readable: see the parameter keep in stackbuf(4)",
+		    folder);
+	file->word = xrealloc(file->word, file->nr + 1, sizeof(*file->word));
+	file->word[file->nr++] = xstrdup(newest);
+}
+
 void session_open(struct session *s, struct wanted *wanted)
 {
+	if (wanted->kept)
+		add_kept(&wanted->file);
 	s->wanted = wanted;
 	s->search.filter = &wanted->filter;
 	/* What needs no record is refused without one */

@@ -12,6 +12,7 @@
 /**
  * struct wanted - what to read
  * @file: files that hold the record, or parts of it; none: the running kernel's memory
+ * @kept: read what the load before the last reset has left, too
  * @scan: look at every page of a dump
  * @instance: the load of the module; 0: the default one
  * @filter: which events the command chooses
@@ -21,7 +22,7 @@
  */
 struct wanted {
 	struct words file;
-	bool scan;
+	bool kept, scan;
 	u64 instance;
 	struct filter filter;
 	bool all;

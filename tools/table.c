@@ -3,12 +3,10 @@
  * table.c - commands and options: one row each, from which all else follows
  */
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "cmd.h"
-#include "input/keep_out.h"
 
 #define NO_FILE	"the name of a file is missing"
 
@@ -151,34 +149,6 @@ static const char *add_word(void *field, const char *value)
 	return NULL;
 }
 
-/* The newest of the records that earlier loads have left: its pages have the time of its load */
-static const char *add_kept(void *field, const char *value)
-{
-	static const char folder[] = DEBUGFS "/kept";
-	struct stackbuf_page page = { 0 };
-	char name[sizeof(folder) + 16], newest[sizeof(name)] = "";
-	u64 instance = 0;
-	unsigned int i;
-	FILE *f;
-
-	(void)value;
-	for (i = 1; i < 100; i++) {
-		snprintf(name, sizeof(name), "%s/%u", folder, i);
-		f = fopen(name, "re");
-		if (!f)
-			break;
-		if (fread(&page, sizeof(page), 1, f) == 1 && page.instance > instance) {
-			instance = page.instance;
-			memcpy(newest, name, sizeof(name));
-		}
-		fclose(f);
-	}
-	if (!*newest)
-		die(1, "%s: nothing of before a reset is kept, or it is not readable: see the parameter keep in stackbuf(4)",
-		    folder);
-	return add_word(field, newest);
-}
-
 static const char *add_folder(void *field, const char *value)
 {
 	if (access(value, X_OK))
@@ -239,7 +209,7 @@ const struct option option_table[OPTIONS] = {
 		.several = true, SETS(add_word, wanted.file),
 		.text = "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, folded stacks, or a directory with the files text, info, events and stacks",
 	},
-	[OPT_KEPT] = { .name = "kept", .commands = OF_SOURCE, SETS(add_kept, wanted.file),
+	[OPT_KEPT] = { .name = "kept", .commands = OF_SOURCE, SETS(set_flag, wanted.kept),
 		.text = "read what the load before the last reset has left (parameter keep)",
 	},
 	[OPT_SCAN] = { .name = "scan", .commands = OF_SOURCE | BIT(DIFF),
