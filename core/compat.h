@@ -155,6 +155,11 @@ static inline unsigned long sbuf_module_rodata(const struct module *module, unsi
 #endif
 }
 
+/* A part that a build may leave out */
+#ifndef STACKBUF_WITH_KEEP
+#define STACKBUF_WITH_KEEP	0
+#endif
+
 #if STACKBUF_WITH_KEEP
 /* 1e4c64b71c9b ("mm/memblock: Add "reserve_mem" to reserved named memory at boot up"), 6.12 */
 static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_addr_t *size)

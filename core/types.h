@@ -14,11 +14,6 @@
 #include <asm/local.h>
 
 #include "arch.h"
-/* A part that a build may leave out */
-#ifndef STACKBUF_WITH_KEEP
-#define STACKBUF_WITH_KEEP	0
-#endif
-
 #include "compat.h"
 
 /* The calls themselves, not the macros that keep a call out of tail position */

@@ -56,8 +56,12 @@ elsewhere() {
 	"$STACKBUF" leaks >live
 	grep -c '^37 open, 4736 bytes, ' text live
 	is "$(grep -c '^37 open, 4736 bytes, ' text) == 3 && $(grep -c 'leak_path_b' text) == 3" && grep "$EXACT" text || { head -n 3 text; return 1; }
-	# The second reader finds as many, and the same sum
-	is "$(second open) >= 111 && $(second half) == 0 && $(second other) == 0"
+	# The second reader finds as many.  What is allocated while it reads may refer to what it has read before
+	for _ in 1 2 3 4 5; do
+		open=$(second open)
+		[ "$(value half second)" != 0 ] || [ "$(value other second)" != 0 ] || break
+	done
+	is "$open >= 111 && $(value half second) == 0 && $(value other second) == 0"
 }
 older() {
 	"$STACKBUF" leaks --older 1h --json >json
