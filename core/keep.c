@@ -336,6 +336,8 @@ static bool __init find_memory(void)
 	/* RAM that a kernel uses is busy; devices have other descriptions */
 	if (region_intersects(memory.start, memory.size, IORESOURCE_SYSTEM_RAM,
 			      IORES_DESC_NONE) != REGION_DISJOINT) {
+		if (!IS_ENABLED(CONFIG_X86_64))
+			return refuse("the kernel uses this memory: a node of reserved-memory, or reserve_mem=SIZE:ALIGN:NAME on its command line, takes some away from it");
 		pr_err("keep: %s: the kernel uses this memory: memmap=%lluK$0x%llx on its command line takes it away from it\n",
 		       sbuf_keep_param, memory.size >> 10, memory.start);
 		return false;

@@ -20,10 +20,14 @@ refused() { # PATTERN VALUE
 	since | sed -n 's/.*stackbuf: keep/stackbuf: keep/p' | sort -u >said
 	is "$(wc -l <said) == 1" && grep "stackbuf: keep: .*$1" said || { cat said; return 1; }
 }
+# Memory of the kernel: on arm64 it begins elsewhere
+ram=0x1000000
+words="memmap=16384K.$ram on its command line"
+[ "$(uname -m)" = x86_64 ] || ram=0x44000000 words='a node of reserved-memory'
 refusals() {
 	refused 'knows no such memory' nothing-of-this-name && refused 'ADDRESS:SIZE or NAME' 0x8000000: &&
 		refused 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && refused 'multiples of a page' 0x8000800:16M &&
-		refused "uses this memory: memmap=16384K.0x1000000" 0x1000000:16M && refused 'no memory that was reserved' 0xfed00000:4K &&
+		refused "uses this memory: $words" $ram:16M && refused 'no memory that was reserved' 0xfed00000:4K &&
 		[ ! -e /sys/module/stackbuf ]
 }
 # What the last load has left, and nothing is wrong with it
