@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs.c - the arrays as files of debugfs
+ * debugfs.c - the arrays as files of debugfs, and the records that earlier loads have left
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
@@ -54,6 +56,57 @@ static const struct file_operations array_fops = {
 	.llseek = default_llseek,
 };
 
+/* Records that earlier loads have left: reading these keeps no process out of this one */
+static int open_kept(struct inode *inode, struct file *file)
+{
+	return security_locked_down(LOCKDOWN_TRACEFS);
+}
+
+static const struct file_operations kept_fops = {
+	.owner = THIS_MODULE,
+	.open = open_kept,
+	.read = read_array,
+	.llseek = default_llseek,
+};
+
+static ssize_t write_forget(struct file *file, const char __user *from, size_t count, loff_t *pos)
+{
+	struct debugfs_blob_wrapper *record;
+	unsigned int n;
+	int err = kstrtouint_from_user(from, count, 0, &n);
+
+	record = err ? NULL : sbuf_keep_record(n);
+	if (!record) {
+		pr_err("kept/forget: the number of a file in that directory is accepted\n");
+		return err ?: -EINVAL;
+	}
+	sbuf_keep_forget(record);
+	return count;
+}
+
+static const struct file_operations forget_fops = {
+	.owner = THIS_MODULE,
+	.open = open_kept,
+	.write = write_forget,
+};
+
+static void __init add_kept_files(void)
+{
+	struct debugfs_blob_wrapper *record;
+	struct dentry *dir;
+	char name[12];
+	unsigned int n;
+
+	if (!sbuf_keep_record(1))
+		return;
+	dir = debugfs_create_dir("kept", debugfs_dir);
+	for (n = 1; (record = sbuf_keep_record(n)); n++) {
+		snprintf(name, sizeof(name), "%u", n);
+		debugfs_create_file_size(name, 0400, dir, record, &kept_fops, record->size);
+	}
+	debugfs_create_file("forget", 0200, dir, NULL, &forget_fops);
+}
+
 /* Errors are ignored: without debugfs, only its readers miss something */
 void __init sbuf_debugfs_init(void)
 {
@@ -64,7 +117,7 @@ void __init sbuf_debugfs_init(void)
 	for (i = 0; i < ARRAY_SIZE(debugfs_array); i++)
 		debugfs_create_file(name[i], 0400, debugfs_dir, &debugfs_array[i],
 				    &array_fops);
-	sbuf_keep_add_files(debugfs_dir);
+	add_kept_files();
 }
 
 void sbuf_debugfs_exit(void)

@@ -9,9 +9,9 @@
  *
  * Events, stacks and text are copied when they are stored, each in an order that leaves a
  * well-formed record at any instant: what makes something valid (an id, a page's number, the first
- * word of an event) comes after the rest, with a write barrier between.  One CPU stores at a place
- * at a time: the owner of a page, the inserter of a stack, who holds sbuf_table_mutex.  Only counts
- * of events are shared: sbuf_keep_word().  The pages of stackbuf_info are copied by a worker, ten
+ * word of an event) comes after the rest, with a write barrier between.  One CPU at a
+ * time stores at a place: the owner of a page, the inserter of a stack, the holder of
+ * sbuf_table_mutex.  Only counts of events are shared: sbuf_keep_word().  The pages of stackbuf_info are copied by a worker, ten
  * times a second, or, once pairs were set, once a second.
  *
  * A copy's pages have the number 0, but those of events, and the original has more: so a dump of
@@ -30,7 +30,6 @@
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_reserved_mem.h>
-#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
@@ -42,7 +41,7 @@
 
 #if STACKBUF_WITH_KEEP
 
-char *sbuf_keep_param;
+static char *sbuf_keep_param;
 module_param_named(keep, sbuf_keep_param, charp, 0400);
 MODULE_PARM_DESC(keep,
 		 "Keep the record in this memory, too, which outlives a reset: ADDRESS:SIZE, or the NAME of reserve_mem= (default none)");
@@ -276,8 +275,8 @@ static bool __init refuse(const char *why)
 }
 
 /*
- * A node of reserved-memory, of arm64's device tree, that has all of it or this name, and is for no
- * driver and not lent to anybody
+ * Find a node of reserved-memory, of arm64's device tree, that contains @memory, or has @name.
+ * Nodes without no-map may be lent to the page allocator; those with "compatible" belong to drivers.
  */
 static bool __init find_node(const char *name)
 {
@@ -310,7 +309,7 @@ static bool __init is_of_pages(void)
 	       refuse("address and size must be multiples of a page's");
 }
 
-/* Fill in @memory from the parameter.  It is nobody else's, as far as the kernel says */
+/* Fill in @memory from the parameter.  Refuse memory that the kernel uses or has lent out */
 static bool __init find_memory(void)
 {
 	char *end;
@@ -533,61 +532,16 @@ void sbuf_keep_exit(void)
 
 /* ------------------------------------------------------ what was left there --- */
 
-static int open_kept(struct inode *inode, struct file *file)
+struct debugfs_blob_wrapper *sbuf_keep_record(unsigned int n)
 {
-	return security_locked_down(LOCKDOWN_TRACEFS);
+	return n && n <= kept_records ? &kept[n - 1] : NULL;
 }
 
-static ssize_t read_kept(struct file *file, char __user *to, size_t count, loff_t *pos)
+void sbuf_keep_forget(struct debugfs_blob_wrapper *record)
 {
-	const struct debugfs_blob_wrapper *record = file_inode(file)->i_private;
-
-	return simple_read_from_buffer(to, count, pos, record->data, record->size);
-}
-
-static const struct file_operations kept_fops = {
-	.owner = THIS_MODULE,
-	.open = open_kept,
-	.read = read_kept,
-	.llseek = default_llseek,
-};
-
-/* A number is written: that record goes, and its file reads empty */
-static ssize_t write_forget(struct file *file, const char __user *from, size_t count, loff_t *pos)
-{
-	unsigned int n;
-	int err = kstrtouint_from_user(from, count, 0, &n);
-
-	if (err || !n || n > kept_records) {
-		pr_err("kept/forget: a number from 1 to %u is accepted\n", kept_records);
-		return err ?: -EINVAL;
-	}
-	memset(kept[n - 1].data, 0, kept[n - 1].size);
+	memset(record->data, 0, record->size);
 	wmb();	/* V1 */
-	kept[n - 1].size = 0;
-	return count;
-}
-
-static const struct file_operations forget_fops = {
-	.owner = THIS_MODULE,
-	.open = open_kept,
-	.write = write_forget,
-};
-
-void __init sbuf_keep_add_files(struct dentry *dir)
-{
-	struct dentry *folder;
-	char name[4];
-	unsigned int i;
-
-	if (!kept_records)
-		return;
-	folder = debugfs_create_dir("kept", dir);
-	for (i = 0; i < kept_records; i++) {
-		snprintf(name, sizeof(name), "%u", i + 1);
-		debugfs_create_file_size(name, 0400, folder, &kept[i], &kept_fops, kept[i].size);
-	}
-	debugfs_create_file("forget", 0200, folder, NULL, &forget_fops);
+	record->size = 0;
 }
 
 #endif

@@ -10,12 +10,9 @@
 /* The arrays, in the order that they have in kept memory */
 enum sbuf_array { SBUF_INFO, SBUF_EVENTS, SBUF_STACKS, SBUF_TEXT, SBUF_ARRAYS };
 
-struct dentry;
+struct debugfs_blob_wrapper;
 
 #if STACKBUF_WITH_KEEP
-
-/* Parameter keep, read when the module is loaded */
-extern char *sbuf_keep_param;
 
 /* For each array, how far its copy is from it; 0: nothing is kept */
 extern long sbuf_keep_distance[SBUF_ARRAYS];
@@ -60,8 +57,10 @@ void sbuf_keep_stopped(bool panic);
 /* The record is no longer needed: it was unloaded */
 void sbuf_keep_exit(void);
 
-/* Files of what earlier loads have left, in the folder of debugfs */
-void __init sbuf_keep_add_files(struct dentry *dir);
+/* Number @n, counted from 1, of the records that earlier loads have left, or NULL */
+struct debugfs_blob_wrapper *sbuf_keep_record(unsigned int n);
+/* Clear the memory of such a record, which then is empty */
+void sbuf_keep_forget(struct debugfs_blob_wrapper *record);
 
 #else
 
@@ -71,7 +70,8 @@ static inline void sbuf_keep_event(const u64 *event, u64 word) { }
 static inline int sbuf_keep_init(void) { return 0; }
 static inline void sbuf_keep_stopped(bool panic) { }
 static inline void sbuf_keep_exit(void) { }
-static inline void sbuf_keep_add_files(struct dentry *dir) { }
+static inline struct debugfs_blob_wrapper *sbuf_keep_record(unsigned int n) { return NULL; }
+static inline void sbuf_keep_forget(struct debugfs_blob_wrapper *record) { }
 
 #endif
 

@@ -4,8 +4,8 @@
  *
  * Each key has two buckets of eight places, by two hashes.  It goes to the first if half of that is
  * free, else to the one with more room: so three quarters of the table are taken before a key finds
- * no place.  A bit says that keys of a bucket may be in their second one; until it is set, nobody
- * looks there.  No place is ever moved.  A place is claimed by its key and is valid from the number
+ * no place.  A bit says that keys of a bucket may be in their second one; until it is set, no lookup
+ * goes there.  No place is ever moved.  A place is claimed by its key and is valid from the number
  * of its stack on; the number is taken back before the key.  Both changes are atomic, so any
  * context may interrupt any other, and a copy of the memory at any instant shows whole objects
  * only.
@@ -189,7 +189,7 @@ static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long k
 		if (other < i) {
 			bucket = second;
 			i = other;
-			/* Who closes it looks here: the key comes by way of who has opened it */
+			/* Before the key is stored: the address of a lookup depends on the key */
 			if (!test_bit(number, spilled))
 				set_bit(number, spilled);
 		}
@@ -234,8 +234,8 @@ static inline bool is_stopped(void)
 }
 
 /*
- * The current task is switched out: an idle one waits for nothing, one that is dead does not come
- * back, but another may take its memory; one that is still runnable, nobody wakes
+ * The current task is switched out.  An idle task waits for nothing.  A dead one is never switched
+ * in again, but a new task may reuse its task_struct.  A runnable one gets no wakeup.
  */
 static bool never_waits(const struct stackbuf_probe *probe, unsigned long value)
 {

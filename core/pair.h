@@ -5,14 +5,13 @@
 #ifndef STACKBUF_PAIR_H
 #define STACKBUF_PAIR_H
 
-#include "probe.h"
 #include "save.h"
 
 /* In stackbuf_probe.value: the number of an argument, and what is to be made of it */
 #define SBUF_VALUE_ARGUMENT	0x0f
 #define SBUF_VALUE_CACHE	0x10	/* a struct kmem_cache: the size of its objects */
 #define SBUF_VALUE_ORDER	0x20	/* an order of pages: bytes */
-#define SBUF_VALUE_PREEMPTED	0x40	/* true for a task that is preempted: it waits for nobody */
+#define SBUF_VALUE_PREEMPTED	0x40	/* true for a task that is preempted: it is runnable */
 #define SBUF_VALUE_HERE		0x80	/* no argument: times are those of the stack that closes */
 
 #if STACKBUF_PAIR_PAGES
@@ -40,12 +39,6 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
  */
 void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		     s64 id);
-
-/* Has a hit a stack? */
-static inline bool sbuf_pair_saves(const struct stackbuf_probe *probe)
-{
-	return probe->role != STACKBUF_PAIR_CLOSES || probe->value & SBUF_VALUE_HERE;
-}
 
 /* Set the bits of the granules of all stacks that have opened something */
 void sbuf_pair_mark(unsigned long *granules);
@@ -82,37 +75,6 @@ static inline void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned 
 {
 }
 
-static inline bool sbuf_pair_saves(const struct stackbuf_probe *probe)
-{
-	return true;
-}
-
-#endif
-
-#if STACKBUF_WITH_PROBES
-/* What comes after the save, which returned @id, of a probe that has a role */
-static inline void sbuf_pair_saved(const struct stackbuf_probe *probe, unsigned long key,
-				   unsigned long value, s64 id)
-{
-	if (probe->role == STACKBUF_TRIGGERS)
-		sbuf_filter_trigger(sbuf_probe_number(probe));
-	else if (STACKBUF_PAIR_PAGES && probe->role == STACKBUF_PAIR_OPENS)
-		sbuf_pair_open(probe, key, value, id);
-	else if (STACKBUF_PAIR_PAGES)
-		sbuf_pair_close(probe, key, value, id);
-}
-
-/* What a hit does, of a probe of a pair, a trigger or any other.  To be inlined, as sbuf_save() */
-static __always_inline void sbuf_pair_hit(const struct stackbuf_probe *probe,
-					  const struct sbuf_save *save, unsigned long value)
-{
-	s64 id = 0;
-
-	if (likely(sbuf_pair_saves(probe)))
-		id = sbuf_save(save);
-	if (unlikely(probe->role))
-		sbuf_pair_saved(probe, save->tag, value, id);
-}
 #endif
 
 #endif /* STACKBUF_PAIR_H */

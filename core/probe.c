@@ -32,7 +32,7 @@
 
 #include "call.h"
 #include "function.h"
-#include "pair.h"
+#include "hit.h"
 #include "probe.h"
 #include "probe_resolve.h"
 #include "save.h"
@@ -105,7 +105,7 @@ static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
 	if (probe->value & SBUF_VALUE_ARGUMENT)
 		value = regs_get_kernel_argument(regs, (probe->value & SBUF_VALUE_ARGUMENT) - 1);
-	sbuf_pair_hit(probe, &(const struct sbuf_save) {
+	sbuf_hit(probe, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
 		.context = sbuf_kprobe_context(kprobe, regs),
 	}, value);

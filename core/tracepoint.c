@@ -26,7 +26,7 @@
 
 #include "call.h"
 #include "modules.h"
-#include "pair.h"
+#include "hit.h"
 #include "probe.h"
 #include "tracepoint.h"
 
@@ -82,7 +82,7 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, struct
 		flags |= SBUF_SKIP;
 #endif
 	}
-	sbuf_pair_hit(of->probe, &(const struct sbuf_save) {
+	sbuf_hit(of->probe, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags, .context = context,
 	}, value);
 }
@@ -138,8 +138,8 @@ static noinline void save_for_role(const struct sbuf_event_probe *of, const unsi
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();
 	if (likely(sbuf_probe_records(probe)))
-		sbuf_pair_saved(probe, key, value,
-				sbuf_pair_saves(probe) ? save_event(of, key, frame) : 0);
+		sbuf_hit_role(probe, key, value,
+			      sbuf_hit_is_event(probe) ? save_event(of, key, frame) : 0);
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_enable_notrace();
 }

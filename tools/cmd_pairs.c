@@ -322,9 +322,7 @@ static void watch_pair(struct session *s, const struct args *a, struct borrowed 
 		die(1, "%s", b->error);
 	borrow_close(b);
 	signal(SIGPIPE, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
+	interrupt_release();
 }
 
 void cmd_pairs(struct args *a)

@@ -41,9 +41,7 @@ static void wait_for_trigger(void)
 		interrupt_wait(NULL, 0, NSEC_PER_SEC / 5);
 	if (interrupted)
 		die(1, "no trigger was hit: nothing is saved");
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
+	interrupt_release();
 }
 
 void cmd_save(struct args *a)

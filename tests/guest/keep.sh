@@ -13,7 +13,7 @@ kept=/sys/kernel/debug/stackbuf/kept
 fact() { # NAME FILE
 	sed -n "s/^$1  *\([0-9]*\)\$/\1/p" "$2"
 }
-refused() { # PATTERN VALUE
+no_memory() { # PATTERN VALUE
 	mark
 	if insmod /t/big/stackbuf.ko keep="$2" 2>/dev/null; then rmmod stackbuf; return 1; fi
 	# insmod tries twice
@@ -25,9 +25,9 @@ ram=0x1000000
 words="memmap=16384K.$ram on its command line"
 [ "$(uname -m)" = x86_64 ] || ram=0x44000000 words='a node of reserved-memory'
 refusals() {
-	refused 'knows no such memory' nothing-of-this-name && refused 'ADDRESS:SIZE or NAME' 0x8000000: &&
-		refused 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && refused 'multiples of a page' 0x8000800:16M &&
-		refused "uses this memory: $words" $ram:16M && refused 'no memory that was reserved' 0xfed00000:4K &&
+	no_memory 'knows no such memory' nothing-of-this-name && no_memory 'ADDRESS:SIZE or NAME' 0x8000000: &&
+		no_memory 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && no_memory 'multiples of a page' 0x8000800:16M &&
+		no_memory "uses this memory: $words" $ram:16M && no_memory 'no memory that was reserved' 0xfed00000:4K &&
 		[ ! -e /sys/module/stackbuf ]
 }
 # What the last load has left, and nothing is wrong with it

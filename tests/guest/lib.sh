@@ -163,6 +163,16 @@ value() {
 	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"
 }
 
+# refused PARAMETER PATTERN VALUE: it is refused in one line of the log, and the old value stays
+refused() {
+	old=$(cat "/sys/module/stackbuf/parameters/$1")
+	mark
+	if echo "$3" 2>/dev/null >"/sys/module/stackbuf/parameters/$1"; then return 1; fi
+	since | grep 'stackbuf: ' >said
+	is "$(wc -l <said) == 1" && grep "stackbuf: .*$2" said &&
+		[ "$(cat "/sys/module/stackbuf/parameters/$1")" = "$old" ] || { cat said; return 1; }
+}
+
 # rest: waits until stackbuf's workers have done what was asked of them, texts to render among it
 rest() {
 	for sbcheck in /t/sbcheck "/t/${kind:-}/sbcheck"; do

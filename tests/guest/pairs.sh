@@ -33,13 +33,6 @@ second() {
 	/t/sbcheck pairs now >second || { cat second; return 1; }
 	value "$1" second
 }
-refused() { # PATTERN VALUE
-	old=$(cat $P/pair)
-	mark
-	if echo "$2" 2>/dev/null >$P/pair; then return 1; fi
-	since | grep 'stackbuf: ' >said
-	is "$(wc -l <said) == 1" && grep "stackbuf: $1" said && [ "$(cat $P/pair)" = "$old" ] || { cat said; return 1; }
-}
 
 # ------------------------------------------------------------------- leaks ---
 
@@ -162,14 +155,14 @@ twice() {
 # -------------------------------------------------------------- what is refused ---
 
 refusals() {
-	refused 'pair: bogus: OPEN@KEY' bogus && refused 'pair: vfs_open@arg1: OPEN@KEY' vfs_open@arg1 &&
-		refused 'pair: vfs_open@arg1:fput: OPEN@KEY' vfs_open@arg1:fput &&
-		refused 'probe: no_such@arg1: no such function' "$HOLD:no_such@arg1" &&
-		refused 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
-		refused 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
-		refused 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" && refused 'probe: .*only what opens' "$HOLD@cache2:$RELEASE" &&
-		refused 'probe: vfs_open: what opens and closes a pair needs a key' "$HOLD vfs_open:fput@arg1" &&
-		refused 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
+	refused pair 'pair: bogus: OPEN@KEY' bogus && refused pair 'pair: vfs_open@arg1: OPEN@KEY' vfs_open@arg1 &&
+		refused pair 'pair: vfs_open@arg1:fput: OPEN@KEY' vfs_open@arg1:fput &&
+		refused pair 'probe: no_such@arg1: no such function' "$HOLD:no_such@arg1" &&
+		refused pair 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
+		refused pair 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
+		refused pair 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" && refused pair 'probe: .*only what opens' "$HOLD@cache2:$RELEASE" &&
+		refused pair 'probe: vfs_open: what opens and closes a pair needs a key' "$HOLD vfs_open:fput@arg1" &&
+		refused pair 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
 	if echo 'vfs_read@arg1@arg2' 2>/dev/null >$P/probe; then return 1; fi
 }
 # The list of probes and that of pairs are two

@@ -12,16 +12,9 @@ L=/sys/module/stackbuf_leak/parameters/run
 HOLD=stackbuf_leak:leak_hold@arg1
 RELEASE=stackbuf_leak:leak_release
 
-refused() { # PATTERN VALUE
-	old=$(cat $P/trigger)
-	mark
-	if echo "$2" 2>/dev/null >$P/trigger; then return 1; fi
-	since | grep 'stackbuf: ' >said
-	is "$(wc -l <said) == 1" && grep "stackbuf: .*$1" said && [ "$(cat $P/trigger)" = "$old" ] || { cat said; return 1; }
-}
 refusals() {
-	refused 'no such function' nothing_of_this_name && refused 'PLACE\[:EVENTS\] is accepted' vfs_read:4294967296 &&
-		refused 'PLACE\[:EVENTS\] is accepted' :3 && refused 'is no pattern' 'vfs_*:3' && refused 'is no pattern' 'nothing_loaded:vfs_*' && refused 'PLACE\[:EVENTS\] is accepted' vfs_read:1k && refused 'no such event' t:nothing
+	refused trigger 'no such function' nothing_of_this_name && refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:4294967296 &&
+		refused trigger 'PLACE\[:EVENTS\] is accepted' :3 && refused trigger 'is no pattern' 'vfs_*:3' && refused trigger 'is no pattern' 'nothing_loaded:vfs_*' && refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:1k && refused trigger 'no such event' t:nothing
 }
 holds() { # OPTION...
 	"$STACKBUF" log "$@" --json | grep -c '"leak_hold'

@@ -22,6 +22,13 @@ void interrupt_catch(int flags)
 	sigaction(SIGHUP, &action, NULL);
 }
 
+void interrupt_release(void)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+}
+
 void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
 {
 	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };

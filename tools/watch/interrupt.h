@@ -18,6 +18,9 @@ extern volatile sig_atomic_t interrupted;
  */
 void interrupt_catch(int flags);
 
+/* The signals end the program again */
+void interrupt_release(void);
+
 /* Wait for a signal, or for one of @file, for @ns at most; ~0ULL: without limit */
 void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns);
 
