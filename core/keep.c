@@ -9,10 +9,10 @@
  *
  * Events, stacks and text are copied when they are stored, each in an order that leaves a
  * well-formed record at any instant: what makes something valid (an id, a page's number, the first
- * word of an event) comes after the rest, with a write barrier between.  One CPU at a
- * time stores at a place: the owner of a page, the inserter of a stack, the holder of
- * sbuf_table_mutex.  Only counts of events are shared: sbuf_keep_word().  The pages of stackbuf_info are copied by a worker, ten
- * times a second, or, once pairs were set, once a second.
+ * word of an event) comes after the rest, with a write barrier between.  One CPU at a time stores
+ * at a place: the owner of a page, the inserter of a stack, the holder of sbuf_table_mutex.  Only
+ * counts of events are shared: sbuf_keep_word().  A worker copies the pages of stackbuf_info ten
+ * times a second, or once a second after pairs were set.
  *
  * A copy's pages have the number 0, but those of events, and the original has more: so a dump of
  * memory that has both is read as if it had the original alone.
@@ -276,7 +276,7 @@ static bool __init refuse(const char *why)
 
 /*
  * Find a node of reserved-memory, of arm64's device tree, that contains @memory, or has @name.
- * Nodes without no-map may be lent to the page allocator; those with "compatible" belong to drivers.
+ * Nodes without no-map may be lent to the page allocator; those with "compatible" are for drivers.
  */
 static bool __init find_node(const char *name)
 {

@@ -2,13 +2,13 @@
 /*
  * pair.c - pairs of probes: a table of what is open, and times by the stack that opened
  *
- * Each key has two buckets of eight places, by two hashes.  It goes to the first if half of that is
- * free, else to the one with more room: so three quarters of the table are taken before a key finds
- * no place.  A bit says that keys of a bucket may be in their second one; until it is set, no lookup
- * goes there.  No place is ever moved.  A place is claimed by its key and is valid from the number
- * of its stack on; the number is taken back before the key.  Both changes are atomic, so any
- * context may interrupt any other, and a copy of the memory at any instant shows whole objects
- * only.
+ * Each key has two buckets of eight places, by two hashes.  It goes to the first if half of that
+ * is free, else to the one with more room: so three quarters of the table are taken before a key
+ * finds no place.  A bit says that keys of a bucket may be in their second one; until it is set,
+ * lookups do not go there.  No place is ever moved.  A place is claimed by its key and is valid
+ * from the number of its stack on; the number is taken back before the key.  Both changes are
+ * atomic, so any context may interrupt any other, and a copy of the memory at any instant shows
+ * whole objects only.
  *
  * An object has an entry for its stack, which is in the table as long as the pair is set: eviction
  * marks the stacks of these entries as it does those of the ring.  A handler runs with preemption
