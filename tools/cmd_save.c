@@ -26,7 +26,7 @@ static bool is_stopped(void)
 	return stopped;
 }
 
-static void wait_for_trigger(void)
+static bool is_set(void)
 {
 	FILE *f = fopen(TRIGGER, "re");
 	int c = f ? getc(f) : EOF;
@@ -34,11 +34,19 @@ static void wait_for_trigger(void)
 	if (!f)
 		die(1, "%s: %m", TRIGGER);
 	fclose(f);
-	if (c == '\n' || c == EOF)
+	return c != '\n' && c != EOF;
+}
+
+static void wait_for_trigger(void)
+{
+	if (!is_set())
 		die(1, "no trigger is set: write PLACE[:EVENTS] to %s", TRIGGER);
 	interrupt_catch(0);
-	while (!interrupted && !is_stopped())
+	while (!interrupted && !is_stopped()) {
+		if (!is_set())
+			die(1, "the trigger was removed before a hit: nothing is saved");
 		interrupt_wait(NULL, 0, NSEC_PER_SEC / 5);
+	}
 	if (interrupted)
 		die(1, "no trigger was hit: nothing is saved");
 	interrupt_release();

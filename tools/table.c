@@ -62,7 +62,7 @@ const struct command command_table[COMMANDS] = {
 		.example =
 		"  stackbuf offcpu -D 10             ten seconds\n"
 		"  stackbuf offcpu -D 10 --flame offcpu.svg\n"
-		"  stackbuf offcpu -D 10 --wakers    who let the others wait",
+		"  stackbuf offcpu -D 10 --wakers    by the stacks that woke them",
 	},
 	[COUNT] = {
 		.name = "count", .show = cmd_count,

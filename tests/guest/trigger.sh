@@ -51,6 +51,10 @@ at_once() {
 saved() {
 	if "$STACKBUF" save snapshot --on-trigger : 2>said; then return 1; fi
 	is "$(wc -l <said) == 1" && grep 'no trigger is set' said && echo "$RELEASE" >$P/trigger || return 1
+	"$STACKBUF" save snapshot --on-trigger 'echo ran >ran' 2>said &
+	sleep 1
+	echo >$P/trigger
+	! wait $! && grep 'was removed' said && [ ! -e snapshot ] && [ ! -e ran ] && echo "$RELEASE" >$P/trigger || return 1
 	"$STACKBUF" save snapshot --on-trigger 'echo ran >ran' &
 	sleep 1
 	[ ! -e snapshot ] && [ ! -e ran ] || return 1

@@ -2,9 +2,9 @@
 /*
  * stackbuf_writer.c - saves events on all CPUs, counted by their tags, and tells the console
  *
- * The tag is the number of the event on its CPU, and the CPU above bit 48.  Each thousandth is said
- * on the console once it is saved, so whoever reads that knows what must be in the record.  Written
- * to the parameter hang: all CPUs loop with interrupts off.
+ * The tag is the number of the event on its CPU, and the CPU above bit 48.  The console
+ * gets each thousandth number once its event is saved: so much must be in the record.  A write of
+ * the parameter hang has all CPUs loop with interrupts off.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
