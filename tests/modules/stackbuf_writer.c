@@ -3,17 +3,18 @@
  * stackbuf_writer.c - saves events on all CPUs, counted by their tags, and tells the console
  *
  * The tag is the number of the event on its CPU, and the CPU above bit 48.  The console
- * gets each thousandth number once its event is saved: so much must be in the record.  A write of
- * the parameter hang has all CPUs loop with interrupts off.
+ * gets each thousandth number once its event is saved: so much must be in the record.  With the
+ * parameter hang the writers loop with interrupts off, each once it has told what it saved.
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/smp.h>
 
 #include "../stackbuf.h"
 
 static struct task_struct *writer[NR_CPUS];
+static bool hang;
+module_param(hang, bool, 0200);
 
 static noinline void writer_path_a(u64 tag)
 {
@@ -42,26 +43,14 @@ static int write_events(void *cpu)
 			pr_alert("stackbuf_writer: CPU %lu at %llu\n", (unsigned long)cpu, n);
 		if (n % 100 == 0)
 			usleep_range(500, 1000);
+		if (READ_ONCE(hang)) {
+			local_irq_disable();
+			for (;;)
+				cpu_relax();
+		}
 	}
 	return 0;
 }
-
-static void hang_here(void *unused)
-{
-	local_irq_disable();
-	for (;;)
-		cpu_relax();
-}
-
-static int set_hang(const char *value, const struct kernel_param *param)
-{
-	smp_call_function(hang_here, NULL, 0);
-	hang_here(NULL);
-	return 0;
-}
-
-static const struct kernel_param_ops hang_ops = { .set = set_hang };
-module_param_cb(hang, &hang_ops, NULL, 0200);
 
 static void stop_writers(void)
 {
