@@ -46,6 +46,10 @@
 #include "core/text.h"
 #include "core/worker.h"
 
+#if SBUF_BUILT_IN
+#include <linux/stackbuf.h>
+#endif
+
 MODULE_LICENSE("GPL");
 MODULE_VERSION(STACKBUF_MODULE_VERSION);
 MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
@@ -240,6 +244,26 @@ MODULE_PARM_DESC(every, "Record one in N events of each CPU: 1 to 4294967295 (de
 
 /* ----------------------------------------------------------- load, unload --- */
 
+#if SBUF_BUILT_IN
+static DEFINE_PER_CPU(struct sbuf_cpu, cpus);
+
+static bool __init alloc_cpus(void)
+{
+	sbuf_cpu = &cpus;
+	return true;
+}
+
+static void __init free_cpus(void)
+{
+	sbuf_cpu = NULL;
+}
+#else
+static bool __init alloc_cpus(void)
+{
+	sbuf_cpu = alloc_percpu(struct sbuf_cpu);
+	return sbuf_cpu;
+}
+
 /* Parameters stay writable during exit; clear sbuf_cpu under their lock so that setters see NULL */
 static void free_cpus(void)
 {
@@ -250,23 +274,21 @@ static void free_cpus(void)
 	kernel_param_unlock(THIS_MODULE);
 	free_percpu(cpus);
 }
+#endif
 
 /* The most that the kernel has for each CPU in one piece */
 static_assert(sizeof(struct sbuf_cpu) <= PCPU_MIN_UNIT_SIZE);
 
-static int __init stackbuf_init(void)
+/* Record from here on */
+static int __init begin(void)
 {
 	int err, cpu;
 
-	sbuf_cpu = alloc_percpu(struct sbuf_cpu);
-	if (!sbuf_cpu)
+	if (!alloc_cpus())
 		return -ENOMEM;
 	for_each_possible_cpu(cpu)
 		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
 	sbuf_memory_init();
-	err = sbuf_keep_init();
-	if (err)
-		goto err_keep;
 	sbuf_ring_init();
 	sbuf_text_init();
 	sbuf_evict_init();
@@ -276,32 +298,90 @@ static int __init stackbuf_init(void)
 		goto err_modules;
 	err = sbuf_panic_init();
 	if (err)
-		goto err_freeze;
+		goto err_panic;
 	/* Parameters are writable already */
 	kernel_param_lock(THIS_MODULE);
 	sbuf_filter_apply_limit();
 	kernel_param_unlock(THIS_MODULE);
 	sbuf_state_change(STACKBUF_ENABLED, enabled);
-	err = sbuf_probe_init();
-	if (err)
-		goto err_probe;
-	sbuf_debugfs_init();
+	return 0;
 
+err_panic:
+	sbuf_modules_exit();
+err_modules:
+	sbuf_worker_exit();
+	free_cpus();
+	return err;
+}
+
+static void __init show(void)
+{
+	sbuf_debugfs_init();
 	sbuf_printk(KERN_INFO "INIT stackbuf.\n");
 	stackbuf_print();
 	if (enabled)
 		stackbuf_save();
+}
+
+#if SBUF_BUILT_IN
+/*
+ * For start_kernel(), when per-CPU data is where it stays and parameters have been read: a save
+ * needs nothing else.
+ */
+void __init stackbuf_early_init(void)
+{
+	if (begin())
+		pr_err("it cannot begin: nothing is recorded\n");
+}
+
+/* After init_kprobes(), which links before lib/ */
+static int __init stackbuf_init(void)
+{
+	if (!sbuf_cpu)
+		stackbuf_early_init();
+	if (!sbuf_cpu)
+		return -ENOMEM;
+	sbuf_memory_note_time();
+	sbuf_worker_pass_late();
+	return sbuf_probe_init();
+}
+early_initcall(stackbuf_init);
+
+static int __init stackbuf_show(void)
+{
+	if (!sbuf_cpu)
+		return -ENOMEM;
+	/* Again: some machines learn it from a driver */
+	sbuf_memory_note_time();
+	/* When resources are there.  What is refused was said, and keeps no kernel from booting */
+	sbuf_keep_init();
+	show();
+	return 0;
+}
+late_initcall(stackbuf_show);
+#else
+static int __init stackbuf_init(void)
+{
+	int err = begin();
+
+	if (err)
+		return err;
+	err = sbuf_keep_init();
+	if (err)
+		goto err_keep;
+	err = sbuf_probe_init();
+	if (err)
+		goto err_probe;
+	show();
 	return 0;
 
 err_probe:
-	sbuf_state_change(STACKBUF_ENABLED, false);
-	sbuf_panic_exit();
-err_freeze:
-	sbuf_modules_exit();
-err_modules:
-	sbuf_worker_exit();
 	sbuf_keep_exit();
 err_keep:
+	sbuf_state_change(STACKBUF_ENABLED, false);
+	sbuf_panic_exit();
+	sbuf_modules_exit();
+	sbuf_worker_exit();
 	free_cpus();
 	return err;
 }
@@ -334,3 +414,4 @@ static void __exit stackbuf_exit(void)
 	free_cpus();
 }
 module_exit(stackbuf_exit);
+#endif

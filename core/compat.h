@@ -58,7 +58,7 @@
  * stack_trace_save_tsk").  Without it a module has no way to keep another task's stack from
  * going away while it walks it, as put_task_stack() is not exported either.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0) || !defined(MODULE)
 #define SBUF_HAVE_SAVE_TASK	1
 #else
 #define SBUF_HAVE_SAVE_TASK	0
@@ -154,6 +154,13 @@ static inline unsigned long sbuf_module_rodata(const struct module *module, unsi
 	return SBUF_MODULE_TEXT(module) + SBUF_MODULE_TEXT_SIZE(module);
 #endif
 }
+
+/* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, nothing is unloaded */
+#ifdef MODULE
+#define SBUF_BUILT_IN	0
+#else
+#define SBUF_BUILT_IN	1
+#endif
 
 /* A part that a build may leave out */
 #ifndef STACKBUF_WITH_KEEP

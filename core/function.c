@@ -167,6 +167,12 @@ static void free_filter(struct ftrace_ops *ops)
 }
 
 /* Never registered */
+/*
+ * Permanent: sysctl cannot switch it off without a word.  Dynamic, as ftrace sets it for modules:
+ * then unregistering waits for handlers, if we are built in, too.
+ */
+#define OPS_FLAGS	(FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_DYNAMIC)
+
 static struct ftrace_ops trial = { .func = handle_call };
 
 /*
@@ -281,8 +287,7 @@ static int attach_tag(struct list *l, u8 list, unsigned int tag)
 		return -ENOMEM;
 	if (nr) {
 		*own = (struct function_ops){
-			/* Permanent: sysctl cannot switch it off without a word */
-			.ops = { .func = handle_call, .flags = FTRACE_OPS_FL_PERMANENT },
+			.ops = { .func = handle_call, .flags = OPS_FLAGS },
 			.list = list, .tag = tag == TAGS - 1 ? STACKBUF_PROBE_RETADDR : tag,
 		};
 		err = set_filter(&own->ops, site, nr, false) ?: register_ftrace_function(&own->ops);

@@ -28,9 +28,11 @@
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/of.h>
 #include <linux/of_reserved_mem.h>
 #include <linux/slab.h>
+#include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
@@ -38,6 +40,7 @@
 #include "compat.h"
 #include "keep.h"
 #include "memory.h"
+#include "table.h"
 
 #if STACKBUF_WITH_KEEP
 
@@ -462,11 +465,32 @@ static bool __init is_memory(void)
 	return true;
 }
 
-int __init sbuf_keep_init(void)
+/* Copy the arrays, and begin to keep what is stored in them */
+static int __init keep_arrays(void *unused)
 {
 	unsigned int i, page;
 	void *to;
 
+	/* What makes it a record, its first page, comes last: it ends there, too */
+	memset(memory.own, 0, STACKBUF_PAGE_SIZE);
+	wmb();	/* V1 */
+	to = memory.own + RECORD_SIZE;
+	for (i = SBUF_ARRAYS; i--; ) {
+		for (page = array[i].size / STACKBUF_PAGE_SIZE; page--; ) {
+			to -= STACKBUF_PAGE_SIZE;
+			memcpy(to, array[i].at + page * STACKBUF_PAGE_SIZE, STACKBUF_PAGE_SIZE);
+			/* Of events the kernel may have some by now */
+			if (i != SBUF_TEXT && i != SBUF_EVENTS)
+				((struct stackbuf_page *)to)->seq = 0;
+			wmb();	/* V1 */
+		}
+		sbuf_keep_distance[i] = to - array[i].at;
+	}
+	return 0;
+}
+
+int __init sbuf_keep_init(void)
+{
 	if (!sbuf_keep_param || !*sbuf_keep_param)
 		return 0;
 	sbuf_keep_param[strcspn(sbuf_keep_param, "\n")] = '\0';
@@ -495,20 +519,13 @@ int __init sbuf_keep_init(void)
 		refuse("this is no memory: what is stored does not stay");
 		goto refused;
 	}
-	/* What makes it a record, its first page, comes last: it ends there, too */
-	memset(memory.own, 0, STACKBUF_PAGE_SIZE);
-	wmb();	/* V1 */
-	to = memory.own + RECORD_SIZE;
-	for (i = SBUF_ARRAYS; i--; ) {
-		for (page = array[i].size / STACKBUF_PAGE_SIZE; page--; ) {
-			to -= STACKBUF_PAGE_SIZE;
-			memcpy(to, array[i].at + page * STACKBUF_PAGE_SIZE, STACKBUF_PAGE_SIZE);
-			if (i != SBUF_TEXT)
-				((struct stackbuf_page *)to)->seq = 0;
-			wmb();	/* V1 */
-		}
-		sbuf_keep_distance[i] = to - array[i].at;
-	}
+	/* Built in, we record: no save is in progress while the machine is stopped */
+	mutex_lock(&sbuf_table_mutex);
+	if (SBUF_BUILT_IN)
+		stop_machine(keep_arrays, NULL, NULL);
+	else
+		keep_arrays(NULL);
+	mutex_unlock(&sbuf_table_mutex);
 	queue_delayed_work(system_unbound_wq, &keep_work, HZ / 10);
 	return 0;
 

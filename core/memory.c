@@ -3,9 +3,12 @@
  * memory.c - the four arrays, and the counters
  */
 #include <linux/elf-em.h>
+#include <linux/ktime.h>
+#include <linux/random.h>
 #include <linux/smp.h>
 #include <linux/string.h>
-#include <linux/ktime.h>
+#include <linux/timekeeping.h>
+#include <linux/timex.h>
 #include <linux/utsname.h>
 
 #include "memory.h"
@@ -68,7 +71,9 @@ void sbuf_state_change(u32 bits, bool on)
 	sbuf_page_changed(&stackbuf_info.page);
 }
 
-static void init_page_header(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
+static u64 instance __initdata;
+
+static void __init init_page_header(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
 {
 	u64 inverted = STACKBUF_MAGIC_INVERTED;
 
@@ -78,8 +83,32 @@ static void init_page_header(struct stackbuf_page *page, enum stackbuf_kind kind
 	page->version = STACKBUF_VERSION;
 	page->kind = kind;
 	page->index = index;
-	page->instance = stackbuf_info.load_realtime_ns;
+	page->instance = instance;
 	page->seq = kind == STACKBUF_EVENTS ? 0 : 1;
+}
+
+void __init sbuf_memory_note_time(void)
+{
+	struct stackbuf_info *info = &stackbuf_info;
+
+	WRITE_ONCE(info->load_realtime_ns, ktime_get_real_ns() - (sbuf_now() - info->load_ns));
+	sbuf_page_changed(&info->page);
+}
+
+/*
+ * What no other load has.  Built in, we begin before the kernel's clocks run: the machine's clock,
+ * if it has one, and what differs between two boots.
+ */
+static u64 __init new_instance(void)
+{
+#if SBUF_BUILT_IN
+	struct timespec64 now;
+
+	read_persistent_clock64(&now);
+	return now.tv_sec * NSEC_PER_SEC + random_get_entropy() % NSEC_PER_SEC + 1;
+#else
+	return stackbuf_info.load_realtime_ns;
+#endif
 }
 
 void __init sbuf_memory_init(void)
@@ -88,7 +117,9 @@ void __init sbuf_memory_init(void)
 	u32 i;
 
 	info->load_ns = sbuf_now();
-	info->load_realtime_ns = ktime_get_real_ns();
+	if (!SBUF_BUILT_IN)
+		sbuf_memory_note_time();
+	instance = new_instance();
 #ifdef CONFIG_X86_64
 	info->elf_machine = EM_X86_64;
 #else
@@ -107,10 +138,12 @@ void __init sbuf_memory_init(void)
 	info->nr_cpus = num_possible_cpus();
 	info->id_bits = SBUF_ID_BITS;
 	info->frames = SBUF_FRAMES;
-	strscpy(info->module_version, THIS_MODULE->version ?: "", sizeof(info->module_version));
+	strscpy(info->module_version, STACKBUF_MODULE_VERSION, sizeof(info->module_version));
+#ifdef MODULE
 	strscpy(info->module_srcversion, THIS_MODULE->srcversion ?: "",
 		sizeof(info->module_srcversion));
 	sbuf_modules_build_id(THIS_MODULE, info->module_build_id);
+#endif
 	strscpy(info->release, init_uts_ns.name.release, sizeof(info->release));
 	strscpy(info->kernel_version, init_uts_ns.name.version, sizeof(info->kernel_version));
 

@@ -14,6 +14,9 @@
 /* Fill in the arrays' page headers and stackbuf_info, before anything is recorded */
 void __init sbuf_memory_init(void);
 
+/* Fill in when that was by the time of day, once that is known.  Process context */
+void __init sbuf_memory_note_time(void);
+
 /* Count an event in this CPU's slot */
 void sbuf_count(enum stackbuf_counter why);
 /* Return the sum of a counter over all CPUs */

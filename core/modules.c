@@ -8,7 +8,9 @@
  */
 #include <linux/mutex.h>
 #include <linux/notifier.h>
+#include <linux/preempt.h>
 #include <linux/string.h>
+#include <asm/sections.h>
 
 #include "memory.h"
 #include "modules.h"
@@ -88,17 +90,67 @@ noinline __no_sanitize_address __no_kcsan bool sbuf_modules_is_one(const struct 
 	       symbol.start >= text && symbol.start < end;
 }
 
+#if SBUF_BUILT_IN
+/* The list's head, which no function of the kernel gives away; NULL: there was no module yet */
+static const struct list_head *modules_head;
+
+/* It is the only entry in data of the kernel */
+static void note_head(const struct module *module)
+{
+	const struct list_head *at = &module->list;
+
+	if (READ_ONCE(modules_head))
+		return;
+	preempt_disable();
+	while ((char *)at < _sdata || (char *)at >= _edata)
+		at = READ_ONCE(at->next);
+	preempt_enable();
+	WRITE_ONCE(modules_head, at);
+}
+
 const struct module *sbuf_modules_next(const struct module *module)
 {
-	const struct list_head *next = READ_ONCE(module->list.next);
+	const struct list_head *head = READ_ONCE(modules_head), *at = module ? &module->list : head;
 
+	if (!head)
+		return NULL;
+	at = READ_ONCE(at->next);
+	return at == head ? NULL : list_entry(at, struct module, list);
+}
+
+bool sbuf_modules_is_our_code(unsigned long addr)
+{
+	struct sbuf_symbol symbol;
+
+	return sbuf_symbol_at(&symbol, addr) && !symbol.of_module &&
+	       (!strncmp(symbol.name, "sbuf_", 5) || !strncmp(symbol.name, "stackbuf_", 9));
+}
+#else
+static void note_head(const struct module *module)
+{
+}
+
+const struct module *sbuf_modules_next(const struct module *module)
+{
+	const struct list_head *next;
+
+	if (!module)
+		return THIS_MODULE;
+	next = READ_ONCE(module->list.next);
 	return next == &THIS_MODULE->list ? NULL : list_entry(next, struct module, list);
 }
+
+bool sbuf_modules_is_our_code(unsigned long addr)
+{
+	return within_module(addr, THIS_MODULE);
+}
+#endif
 
 static int notify_module(struct notifier_block *block, unsigned long event, void *data)
 {
 	const struct module *module = data;
 
+	note_head(module);
 	if (event == MODULE_STATE_COMING)
 		note_module(module);
 	else

@@ -33,6 +33,7 @@
 #include "call.h"
 #include "function.h"
 #include "hit.h"
+#include "modules.h"
 #include "probe.h"
 #include "probe_resolve.h"
 #include "save.h"
@@ -287,7 +288,7 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 		return sbuf_refuse(request,
 				   "there are %u functions of that name: give the address, 0x...",
 				   request->matches);
-	if (within_module(request->addr, THIS_MODULE))
+	if (request->addr && sbuf_modules_is_our_code(request->addr))
 		return sbuf_refuse(request, "stackbuf does not probe itself");
 	if (request->module && !request->module_loaded) {
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
@@ -317,7 +318,7 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 	err = register_kprobe(kprobe);
 	kprobe->symbol_name = NULL;
 	/* By a name that only a function of ours has */
-	ours = !request->addr && within_module((unsigned long)kprobe->addr, THIS_MODULE);
+	ours = !request->addr && sbuf_modules_is_our_code((unsigned long)kprobe->addr);
 	if (err)
 		return explain_refusal(request, ours ? -ENOENT : err);
 	if (ours)
@@ -887,6 +888,20 @@ static bool is_open(void)
 	return READ_ONCE(probe_state) == PROBE_PARAM_OPEN;
 }
 
+/* Built in, @value is of the kernel's command line, which stays; memory cannot be allocated yet */
+static void free_early(char *text)
+{
+	if (!SBUF_BUILT_IN)
+		kfree(text);
+}
+
+static int note_early(struct sbuf_probe_param *list, const char *value)
+{
+	free_early(list->insmod);
+	list->insmod = SBUF_BUILT_IN ? (char *)value : kstrdup(value, GFP_KERNEL);
+	return list->insmod ? 0 : -ENOMEM;
+}
+
 static int set_probe_param(const char *value, const struct kernel_param *param)
 {
 	struct sbuf_probe_param *list = param->arg;
@@ -907,13 +922,10 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 		mutex_unlock(&probe_mutex);
 		free_list(resolver);
 	}
-	if (open) {
+	if (open)
 		err = write_list(resolver);
-	} else if (probe_state == PROBE_PARAM_EARLY) {
-		kfree(list->insmod);
-		list->insmod = kstrdup(value, GFP_KERNEL);
-		err = list->insmod ? 0 : -ENOMEM;
-	}
+	else if (probe_state == PROBE_PARAM_EARLY)
+		err = note_early(list, value);
 	mutex_unlock(&probe_mutex);
 	free_list(resolver);
 	kernel_param_lock(THIS_MODULE);
@@ -986,7 +998,7 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 
 static void free_probe_param(void *arg)
 {
-	kfree(((struct sbuf_probe_param *)arg)->insmod);
+	free_early(((struct sbuf_probe_param *)arg)->insmod);
 }
 
 const struct kernel_param_ops sbuf_probe_ops = {
@@ -1007,7 +1019,10 @@ static void drop_all(void)
 	drop_unlisted();
 }
 
-/* Set what insmod was given.  It may be written once more meanwhile */
+/*
+ * Set what insmod was given.  It may be written once more meanwhile.  What is refused does not stop
+ * a kernel from booting.
+ */
 static int __init set_early(struct sbuf_probe_param *list)
 {
 	struct sbuf_resolver *resolver;
@@ -1022,8 +1037,12 @@ static int __init set_early(struct sbuf_probe_param *list)
 		err = write_list(resolver);
 		mutex_unlock(&probe_mutex);
 		free_list(resolver);
-		kfree(text);
+		free_early(text);
 		mutex_lock(&probe_mutex);
+		if (err && SBUF_BUILT_IN) {
+			pr_err("nothing of this list is set: write it again to the parameter's file\n");
+			err = 0;
+		}
 	}
 	return err;
 }

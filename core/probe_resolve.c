@@ -346,7 +346,7 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 static bool is_named(const struct sbuf_probe_request *request, const struct module *module)
 {
 	if (!request->module)
-		return module != THIS_MODULE;
+		return !sbuf_modules_is_ours(module);
 	return module && !strcmp(request->module, module->name);
 }
 
@@ -385,7 +385,7 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 		}
 	hlist_for_each_entry(request, &resolver->patterns, node) {
 		if (!glob_match(request->function, function) || !is_named(request, module) ||
-		    module == THIS_MODULE || is_no_function(function))
+		    sbuf_modules_is_ours(module) || is_no_function(function))
 			continue;
 		/* make_list() has allowed no more patterns than there is room for */
 		if (WARN_ON_ONCE(resolver->matches == ARRAY_SIZE(resolver->match)))
@@ -476,13 +476,13 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
 static bool pause_walk(struct sbuf_resolver *resolver, const struct module *module,
 		       const struct mod_kallsyms *symbols)
 {
-	const struct module *at;
+	const struct module *at = NULL;
 
 	preempt_enable();
 	use_matches(resolver);
 	cond_resched();
 	preempt_disable();
-	for (at = THIS_MODULE; at; at = sbuf_modules_next(at))
+	while ((at = sbuf_modules_next(at)))
 		if (at == module)
 			return READ_ONCE(module->state) != MODULE_STATE_GOING &&
 			       rcu_access_pointer(module->kallsyms) == symbols;
@@ -528,11 +528,11 @@ int sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *
 /* Resolve functions of all modules.  Return false if one changed, so that its place is lost */
 static bool resolve_in_modules(struct sbuf_resolver *resolver)
 {
-	const struct module *module;
+	const struct module *module = NULL;
 	bool whole = true;
 
 	preempt_disable();
-	for (module = THIS_MODULE; module && whole; module = sbuf_modules_next(module))
+	while (whole && (module = sbuf_modules_next(module)))
 		if (sbuf_modules_is_one(module) && READ_ONCE(module->state) != MODULE_STATE_GOING)
 			whole = resolve_in(resolver, module);
 	preempt_enable();

@@ -64,11 +64,11 @@ void sbuf_recall_mark_module(const struct module *module, unsigned long state)
  */
 void sbuf_recall_mark_modules(void)
 {
-	const struct module *module;
+	const struct module *module = NULL;
 
 	mutex_lock(&text_pages_mutex);
 	preempt_disable();
-	for (module = THIS_MODULE; module; module = sbuf_modules_next(module))
+	while ((module = sbuf_modules_next(module)))
 		if (sbuf_modules_is_one(module) && READ_ONCE(module->state) == MODULE_STATE_LIVE)
 			mark_text(SBUF_MODULE_TEXT(module), SBUF_MODULE_TEXT_SIZE(module), true);
 	preempt_enable();

@@ -190,7 +190,7 @@ static void begin_page(void)
 	}
 	len = scnprintf(line, sizeof(line), STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION, index,
 			(unsigned int)SBUF_TEXT_PAGES, log_at / STACKBUF_PAGE_SIZE + 1,
-			stackbuf_info.load_realtime_ns);
+			stackbuf_info.page.instance);
 	put_record(page, line, len);
 	barrier();	/* L6 */
 	WRITE_ONCE(log_at, log_at + len);

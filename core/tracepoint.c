@@ -398,10 +398,10 @@ static void search_module(struct search *search, const struct module *module)
  */
 static struct module *search_modules(struct search *search)
 {
-	const struct module *module;
+	const struct module *module = NULL;
 
 	preempt_disable();
-	for (module = THIS_MODULE; module; module = sbuf_modules_next(module)) {
+	while ((module = sbuf_modules_next(module))) {
 		if (!sbuf_modules_is_one(module) ||
 		    READ_ONCE(module->state) != MODULE_STATE_LIVE)
 			continue;

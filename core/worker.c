@@ -19,6 +19,7 @@
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
+#include <linux/kernel.h>
 #include <linux/preempt.h>
 #include <linux/smp.h>
 
@@ -45,10 +46,19 @@ static struct irq_work start_soon = IRQ_WORK_INIT_HARD(start_workers);
 static struct irq_work start_soon = IRQ_WORK_INIT_LAZY(start_workers);
 #endif
 
+/*
+ * Until init runs, interrupts and workqueues are not all there: a request is only noted, as where
+ * a CPU is offline.
+ */
+static inline bool is_booting(void)
+{
+	return SBUF_BUILT_IN && unlikely(READ_ONCE(system_state) == SYSTEM_BOOTING);
+}
+
 static void pass_requests(struct irq_work *start)
 {
 	preempt_disable_notrace();
-	if (likely(cpu_online(raw_smp_processor_id())))
+	if (likely(cpu_online(raw_smp_processor_id())) && !is_booting())
 		irq_work_queue(start);
 	preempt_enable_notrace();
 }

@@ -47,6 +47,7 @@ static char shim_percpu_room[(SHIM_CPUS + 1) * SHIM_PERCPU]
 static_assert(sizeof(struct sbuf_cpu) + 1024 <= SHIM_PERCPU);
 
 bool shim_silent;
+int system_state = !SYSTEM_BOOTING;
 static bool shim_finished;
 
 #ifdef __SANITIZE_THREAD__
@@ -505,8 +506,11 @@ void sbuf_modules_build_id(const struct module *module, u8 *id)
 
 const struct module *sbuf_modules_next(const struct module *module)
 {
-	const struct list_head *next = module->list.next;
+	const struct list_head *next;
 
+	if (!module)
+		return THIS_MODULE;
+	next = module->list.next;
 	return next == &THIS_MODULE->list ? NULL : list_entry(next, struct module, list);
 }
 

@@ -62,6 +62,7 @@ typedef unsigned int gfp_t;
 
 #define __percpu
 #define __init
+#define __initdata
 #define __exit
 #define __user
 #define __rcu
@@ -538,6 +539,9 @@ struct module {
 };
 
 extern struct module shim_module;
+#define MODULE			1
+#define SYSTEM_BOOTING		0
+extern int system_state;
 #define THIS_MODULE		(&shim_module)
 #define rcu_access_pointer(p)	READ_ONCE(p)
 /* While it is set, RCU does not watch that CPU; interrupts and NMIs clear it while they run */
