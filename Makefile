@@ -70,7 +70,7 @@ fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
 .PHONY: all module tools load unload install install-tools install-headers uninstall dist deb rpm setup check test test-ci test-all test-long demo bench clean help \
 	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel \
-	test-packages test-fleet soak
+	test-packages test-fleet test-graft soak
 
 all: module tools
 	@echo 'built $(module:$(CURDIR)/%=%) for kernel $(release)$(if $(wildcard build/tools/stackbuf),$(,) and build/tools/stackbuf)'
@@ -264,6 +264,10 @@ soak:
 test-fuzz:
 	@tests/suite fuzz '$(MINUTES)'
 
+test-graft:
+	@scripts/machine/stackbuf-setup proof
+	@STACKBUF_TEST_LIMIT=3600 tests/run tests/long/graft.t
+
 # Installs them in a system of its own, and boots that
 test-packages:
 	@scripts/machine/stackbuf-setup packages
@@ -311,6 +315,7 @@ help:
 	@echo '                longer tests, on other kernels: see docs/testing.md'
 	@echo 'make test-packages'
 	@echo '                install the Debian packages in a system of its own and boot it'
+	@echo 'make test-graft stackbuf in the source of two kernels, built and booted'
 	@echo 'make test-fleet the commands of docs/fleet.md, with ClickHouse'
 	@echo 'make test-kernel KERNEL=FOLDER'
 	@echo '                the tests on a kernel that you built, in its output folder'

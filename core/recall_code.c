@@ -10,7 +10,7 @@
 #include <linux/bitmap.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
-#include <asm/pgtable.h>
+#include <linux/pgtable.h>
 
 #include "modules.h"
 #include "recall_cache.h"

@@ -140,6 +140,7 @@ static struct kunit_suite suite = {
 	.name = "stackbuf",
 	.test_cases = cases,
 };
+
 kunit_test_suite(suite);
 
 MODULE_LICENSE("GPL");
