@@ -145,7 +145,12 @@ void sbuf_panic_apply_dump(void)
 
 static int freeze_on_panic(struct notifier_block *block, unsigned long event, void *message)
 {
+	static atomic_t entered;
+
 	sbuf_freeze(STACKBUF_FROZEN_PANIC);
+	/* A panic in a notifier, even in what follows, comes here again */
+	if (atomic_xchg(&entered, 1))
+		return NOTIFY_DONE;
 	sbuf_text_flush_panic();
 	sbuf_keep_stopped(true);
 	if (sbuf_panic_dump)

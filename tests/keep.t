@@ -32,15 +32,23 @@ nothing_lost() {
 }
 
 keep() {
-	local reader='' resets=(monitor sysrq hang monitor monitor) append keep=0x8000000:32M i
+	local kernel words cross reader='' resets=(monitor sysrq hang monitor monitor) append keep=0x8000000:32M i
 
 	for ((i = 0; i < $(few 0 195); i++)); do resets+=(monitor); done
-	printf '%s\n' "${resets[@]}" >"$work/vm/resets"
 	# shellcheck disable=SC2016
 	case $1 in
 	6.1) append='memmap=32M$0x8000000 reboot=t' ;;
 	*) append='reserve_mem=32M:4096:sbuf nokaslr' keep=sbuf ;;
 	esac
+	# Its kernel has the driver
+	if [ "$1" = 6.12 ]; then
+		resets[2]=watchdog
+		kernel_of "$1"
+		for i in watchdog i6300esb; do
+			xz -dc "$kernel/modules/kernel/drivers/watchdog/$i.ko.xz" >"$work/vm/$i.ko" || echo "not ok there is a watchdog"
+		done
+	fi
+	printf '%s\n' "${resets[@]}" >"$work/vm/resets"
 	echo "$keep" >"$work/vm/keep"
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/keep.sh" "$work/vm/run" && build_tools all && build_reader "$1" &&
 		build "$1" big || echo "not ok everything is built"

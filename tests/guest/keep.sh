@@ -99,8 +99,13 @@ dmesg -n 2
 insmod /t/big/stackbuf_writer.ko
 sleep 1.$((n * 37 % 100))
 case $(sed -n "$((n + 1))p" /t/resets) in
-hang)
-	host reset 3 &
+watchdog | hang)
+	# Either ends it
+	if [ -e /t/i6300esb.ko ]; then
+		insmod /t/watchdog.ko && insmod /t/i6300esb.ko heartbeat=4 && exec 3>/dev/watchdog
+	else
+		host reset 3 &
+	fi
 	sleep 1
 	echo 1 >/sys/module/stackbuf_writer/parameters/hang
 	;;

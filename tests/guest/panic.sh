@@ -16,5 +16,6 @@ oops)
 	run panic 1000 0x10
 	;;
 nmi) run panic 1000 1 ;;
+nested) run panic 1000 2 ;;
 *) run panic 1000 ;;
 esac

@@ -83,9 +83,8 @@ kernel_make() { make -s -j2 -C "$work/linux" O="$work/kernel" "${words[@]}" "$@"
 configure() {
 	mkdir -p "$work/kernel" && kernel_make tinyconfig && {
 		grep -h '^CONFIG_' "$top/scripts/machine/kernel/base.config"
-		# By tinyconfig it is that of 32-bit kernels
-		echo CONFIG_FRAME_WARN=2048
-		echo "CONFIG_STACKBUF=$1"
+		# Less to compile; and by tinyconfig it warns as for 32 bits
+		printf 'CONFIG_%s\n' NET=n SECURITY=n SUSPEND=n FRAME_WARN=2048 "STACKBUF=$1"
 	} >>"$work/kernel/.config" && kernel_make olddefconfig && grep -qx "CONFIG_STACKBUF=$1" "$work/kernel/.config"
 }
 

@@ -20,6 +20,18 @@ static int late_panic(struct notifier_block *nb, unsigned long action, void *dat
 /* Runs after all other notifiers, the recorder's included */
 static struct notifier_block panic_nb = { .notifier_call = late_panic, .priority = INT_MIN };
 
+/* Runs right after the recorder's, which the panic calls again */
+static int nested_panic(struct notifier_block *nb, unsigned long action, void *data)
+{
+	static bool done;
+
+	if (!xchg(&done, true))
+		panic("stackbuf_test was told to do it again");
+	return 0;
+}
+
+static struct notifier_block nested_nb = { .notifier_call = nested_panic, .priority = INT_MAX - 1 };
+
 static atomic_t panic_ready;
 static u64 panic_others;	/* saves so far on the CPUs that do not panic */
 static bool panic_near;		/* these CPUs disable preemption */
@@ -82,7 +94,7 @@ static void panic_worker(struct worker *wk)
 	if (wk->arg[1] == 1) {
 		nmi_send(smp_processor_id());
 		mdelay(1000);
-	} else if (wk->arg[1]) {
+	} else if (wk->arg[1] && wk->arg[1] != 2) {
 		/* READ_ONCE() hides from the compiler that this may be no address */
 		WRITE_ONCE(*(int *)READ_ONCE(wk->arg[1]), 0);
 	}
@@ -90,12 +102,14 @@ static void panic_worker(struct worker *wk)
 }
 
 /*
- * panic N [ADDRESS]: N events, then an oops at the address, or panic(), in an NMI if it is 1, while
- * the other CPUs keep saving
+ * panic N [ADDRESS]: N events, then an oops at the address, or panic(), in an NMI if it is 1, with
+ * another one in a notifier if it is 2, while the other CPUs keep saving
  */
 int cmd_panic(u64 *arg)
 {
 	atomic_notifier_chain_register(&panic_notifier_list, &panic_nb);
+	if (arg[1] == 2)
+		atomic_notifier_chain_register(&panic_notifier_list, &nested_nb);
 	register_die_notifier(&die_nb);
 	return on_cpus(-1, panic_worker, arg);
 }
