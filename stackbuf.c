@@ -334,7 +334,10 @@ void __init stackbuf_early_init(void)
 		pr_err("it cannot begin: nothing is recorded\n");
 }
 
-/* After init_kprobes(), which links before lib/ */
+/*
+ * When kprobes work and, from Linux 7 on, RCU can wait for tasks, for which ftrace asks when a list
+ * of probes is replaced: both are initialised by kernel/, which is linked before lib/.
+ */
 static int __init stackbuf_init(void)
 {
 	if (!sbuf_cpu)
@@ -345,7 +348,7 @@ static int __init stackbuf_init(void)
 	sbuf_worker_pass_late();
 	return sbuf_probe_init();
 }
-early_initcall(stackbuf_init);
+core_initcall(stackbuf_init);
 
 static int __init stackbuf_show(void)
 {
@@ -353,12 +356,13 @@ static int __init stackbuf_show(void)
 		return -ENOMEM;
 	/* Again: some machines learn it from a driver */
 	sbuf_memory_note_time();
+	sbuf_memory_note_instance();
 	/* When resources are there.  What is refused was said, and keeps no kernel from booting */
 	sbuf_keep_init();
 	show();
 	return 0;
 }
-late_initcall(stackbuf_show);
+late_initcall_sync(stackbuf_show);
 #else
 static int __init stackbuf_init(void)
 {
@@ -366,22 +370,17 @@ static int __init stackbuf_init(void)
 
 	if (err)
 		return err;
-	err = sbuf_keep_init();
-	if (err)
-		goto err_keep;
-	err = sbuf_probe_init();
-	if (err)
-		goto err_probe;
-	show();
-	return 0;
-
-err_probe:
-	sbuf_keep_exit();
-err_keep:
+	err = sbuf_keep_init() ?: sbuf_probe_init();
+	if (!err) {
+		show();
+		return 0;
+	}
 	sbuf_state_change(STACKBUF_ENABLED, false);
 	sbuf_panic_exit();
 	sbuf_modules_exit();
+	/* Workers store in kept memory, too */
 	sbuf_worker_exit();
+	sbuf_keep_exit();
 	free_cpus();
 	return err;
 }

@@ -112,16 +112,6 @@
 #define SBUF_HAVE_FILTER_IPS	(LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0))
 
 /*
- * The id of a cgroup's ancestor, or of itself: 7f203bc89eb6 ("cgroup: Replace
- * cgroup->ancestor_ids[] with ->ancestors[]"), 6.1.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
-#define SBUF_CGROUP_ANCESTOR(cgroup, level)	cgroup_id((cgroup)->ancestors[level])
-#else
-#define SBUF_CGROUP_ANCESTOR(cgroup, level)	((cgroup)->ancestor_ids[level])
-#endif
-
-/*
  * The workqueue whose workers are bound to no CPU, so that the scheduler and the administrator
  * choose one; renamed in 6.17: 128ea9f6ccfb ("workqueue: Add system_percpu_wq and system_dfl_wq").
  */

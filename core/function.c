@@ -166,13 +166,13 @@ static void free_filter(struct ftrace_ops *ops)
 	ftrace_set_filter(ops, NULL, 0, 1);
 }
 
-/* Never registered */
 /*
  * Permanent: sysctl cannot switch it off without a word.  Dynamic, as ftrace sets it for modules:
  * then unregistering waits for handlers, if we are built in, too.
  */
 #define OPS_FLAGS	(FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_DYNAMIC)
 
+/* Never registered */
 static struct ftrace_ops trial = { .func = handle_call };
 
 /*

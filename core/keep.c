@@ -465,12 +465,18 @@ static bool __init is_memory(void)
 	return true;
 }
 
-/* Copy the arrays, and begin to keep what is stored in them */
+/*
+ * Copy the arrays, and begin to keep what is stored in them.  Built in, no save is in progress, as
+ * the machine is stopped; meanwhile NMIs save nothing, which is counted.
+ */
 static int __init keep_arrays(void *unused)
 {
+	const bool was_on = SBUF_BUILT_IN && sbuf_recording();
 	unsigned int i, page;
 	void *to;
 
+	if (was_on)
+		sbuf_state_change(STACKBUF_ENABLED, false);
 	/* What makes it a record, its first page, comes last: it ends there, too */
 	memset(memory.own, 0, STACKBUF_PAGE_SIZE);
 	wmb();	/* V1 */
@@ -486,6 +492,8 @@ static int __init keep_arrays(void *unused)
 		}
 		sbuf_keep_distance[i] = to - array[i].at;
 	}
+	if (was_on)
+		sbuf_state_change(STACKBUF_ENABLED, true);
 	return 0;
 }
 
@@ -519,7 +527,6 @@ int __init sbuf_keep_init(void)
 		refuse("this is no memory: what is stored does not stay");
 		goto refused;
 	}
-	/* Built in, we record: no save is in progress while the machine is stopped */
 	mutex_lock(&sbuf_table_mutex);
 	if (SBUF_BUILT_IN)
 		stop_machine(keep_arrays, NULL, NULL);

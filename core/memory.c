@@ -6,6 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/random.h>
 #include <linux/smp.h>
+#include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/timex.h>
@@ -14,10 +15,13 @@
 #include "memory.h"
 #include "modules.h"
 #include "table.h"
+#include "text.h"
 
 /* The Makefile checks these first, with better messages */
 static_assert(SBUF_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");
 static_assert(SBUF_STACK_PAGES >= 1 && STACKBUF_STACKS_KB <= 262144, "STACKS_KB: 4 to 262144");
+static_assert(!(STACKBUF_EVENTS_KB % 4 || STACKBUF_STACKS_KB % 4 || STACKBUF_TEXT_KB % 4 ||
+		STACKBUF_PAIRS_KB % 4), "EVENTS_KB etc.: multiples of 4");
 /* Lower than the others: crash's printf copies the text to its stack */
 static_assert(SBUF_TEXT_PAGES >= 1 && STACKBUF_TEXT_KB <= 4096, "TEXT_KB: 4 to 4096");
 
@@ -95,9 +99,40 @@ void __init sbuf_memory_note_time(void)
 	sbuf_page_changed(&info->page);
 }
 
+#if SBUF_BUILT_IN
+static void __init set_instance(void *array, size_t size)
+{
+	struct stackbuf_page *page;
+
+	for (page = array; (void *)page < array + size; page = (void *)page + STACKBUF_PAGE_SIZE)
+		page->instance = stackbuf_info.load_realtime_ns;
+}
+
+static int __init set_instances(void *unused)
+{
+	set_instance(&stackbuf_info, sizeof(stackbuf_info));
+	set_instance(stackbuf_events, SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE);
+	set_instance(stackbuf_stacks, SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE);
+	sbuf_text_note_instance();
+	return 0;
+}
+
+/* The first instant of 2020: earlier times are those of clocks that were never set */
+#define CLOCK_WAS_SET	(1577836800 * NSEC_PER_SEC)
+
+void __init sbuf_memory_note_instance(void)
+{
+	if (instance > CLOCK_WAS_SET || stackbuf_info.load_realtime_ns < CLOCK_WAS_SET)
+		return;
+	mutex_lock(&sbuf_table_mutex);
+	stop_machine(set_instances, NULL, NULL);
+	mutex_unlock(&sbuf_table_mutex);
+}
+#endif
+
 /*
- * What no other load has.  Built in, we begin before the kernel's clocks run: the machine's clock,
- * if it has one, and what differs between two boots.
+ * What no other load has, and greater than that of earlier ones.  Built in, we begin before the
+ * kernel's clocks run: the machine's clock, if it has one, and what differs between two boots.
  */
 static u64 __init new_instance(void)
 {

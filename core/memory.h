@@ -17,6 +17,12 @@ void __init sbuf_memory_init(void);
 /* Fill in when that was by the time of day, once that is known.  Process context */
 void __init sbuf_memory_note_time(void);
 
+/*
+ * Built in, on a machine without a clock that can be read from the beginning: make that time the
+ * name of this load, as it is with a module.  Process context.
+ */
+void __init sbuf_memory_note_instance(void);
+
 /* Count an event in this CPU's slot */
 void sbuf_count(enum stackbuf_counter why);
 /* Return the sum of a counter over all CPUs */

@@ -897,6 +897,9 @@ static void free_early(char *text)
 
 static int note_early(struct sbuf_probe_param *list, const char *value)
 {
+	/* Init did not come so far */
+	if (SBUF_BUILT_IN && slab_is_available())
+		return -ENODEV;
 	free_early(list->insmod);
 	list->insmod = SBUF_BUILT_IN ? (char *)value : kstrdup(value, GFP_KERNEL);
 	return list->insmod ? 0 : -ENOMEM;

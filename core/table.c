@@ -315,7 +315,7 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
 	sbuf_keep(SBUF_STACKS, first, sizeof(*first));
 	smp_wmb();	/* T6: readers of raw memory see the time only when the rest is written */
 	/* The ring may have refused the event */
-	WRITE_ONCE(first->time, event->time ?: sbuf_now());
+	WRITE_ONCE(first->time, event->time ?: sbuf_now() ?: 1);
 	sbuf_keep(SBUF_STACKS, &first->time, sizeof(first->time));
 	smp_mb__before_atomic();	/* T6: before its text is pending */
 	atomic64_or(BIT_ULL(granule % SBUF_PAGE_GRANULES), pending_of(granule));

@@ -287,3 +287,19 @@ void __init sbuf_text_init(void)
 {
 	INIT_WORK(&sbuf_worker[SBUF_WORKER_TEXT], render_texts);
 }
+
+#if SBUF_BUILT_IN
+void __init sbuf_text_note_instance(void)
+{
+	static const char before[] = " instance ";
+	char digits[17], *at;
+	u32 i;
+
+	snprintf(digits, sizeof(digits), "%016llx", stackbuf_info.page.instance);
+	for (i = 0; i < SBUF_TEXT_PAGES; i++) {
+		at = strnstr(stackbuf + i * STACKBUF_PAGE_SIZE, before, IDENTITY_MAX);
+		if (at)
+			memcpy(at + strlen(before), digits, strlen(digits));
+	}
+}
+#endif

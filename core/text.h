@@ -8,6 +8,8 @@
 #include "types.h"
 
 void __init sbuf_text_init(void);
+/* The name of this load has changed.  Under sbuf_table_mutex */
+void __init sbuf_text_note_instance(void);
 
 /* Render the stack at @granule if its text is pending.  Under sbuf_table_mutex */
 void sbuf_text_render(u32 granule);

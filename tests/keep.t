@@ -32,12 +32,13 @@ nothing_lost() {
 }
 
 keep() {
-	local kernel words cross reader='' resets=(monitor sysrq hang monitor monitor) append keep=0x8000000:32M i
+	local kernel words cross node=() reader='' resets=(monitor sysrq hang monitor monitor) append keep=0x8000000:32M i
 
 	for ((i = 0; i < $(few 0 195); i++)); do resets+=(monitor); done
 	# shellcheck disable=SC2016
 	case $1 in
 	6.1) append='memmap=32M$0x8000000 reboot=t' ;;
+	6.1-arm64) append='' keep=$'sbuf\n0x48000000:32M' node=(-n sbuf@48000000:2000000) ;;
 	*) append='reserve_mem=32M:4096:sbuf nokaslr' keep=sbuf ;;
 	esac
 	# Its kernel has the driver
@@ -52,7 +53,7 @@ keep() {
 	echo "$keep" >"$work/vm/keep"
 	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/keep.sh" "$work/vm/run" && build_tools all && build_reader "$1" &&
 		build "$1" big || echo "not ok everything is built"
-	APPEND=$append boot "$1" -r -x "$reader"
+	APPEND=$append boot "$1" -r "${node[@]}" -x "$reader"
 	grep -qx 'done' "$work/guest.log" || return
 	result "nothing is missing but the last moment, nothing is wrong" nothing_lost "${#resets[@]}"
 	ended

@@ -15,7 +15,7 @@
 #define STACKBUF_DISABLED
 #endif
 
-#include "../../lib/stackbuf/stackbuf.h"
+#include <linux/stackbuf/stackbuf.h>
 
 #if IS_BUILTIN(CONFIG_STACKBUF)
 void __init stackbuf_early_init(void);

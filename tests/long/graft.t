@@ -60,9 +60,15 @@ bad_input() {
 	small_tree "$tree" && sed -i 's/^PATCHLEVEL = .*/PATCHLEVEL = 14/; s/^VERSION = .*/VERSION = 5/' "$tree/Makefile" &&
 		refused 'is Linux 5.14' "$tree" || return
 	small_tree "$tree" && echo '# mine' >>"$tree/lib/Makefile" && refused 'lib/Makefile has changes that are not committed' "$tree" || return
-	small_tree "$tree" && mkdir "$tree/lib/stackbuf" && refused 'is not ours' "$tree" || return
+	small_tree "$tree" && mkdir "$tree/lib/stackbuf" && touch "$tree/lib/stackbuf/x.c" && refused 'is not ours' "$tree" || return
+	small_tree "$tree" && echo mine >"$tree/include/linux/stackbuf.h" && refused 'is not ours' "$tree" || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >>"$tree/lib/stackbuf/core/save.c" &&
-		refused 'core/save.c was changed' "$tree" && refused 'core/save.c was changed' --remove "$tree" || return
+		refused 'core/save.c was added or changed' "$tree" && refused 'core/save.c was added or changed' --remove "$tree" || return
+	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >"$tree/lib/stackbuf/core/mine.c" &&
+		refused 'core/mine.c was added or changed' "$tree" || return
+	# Committed, and changed since
+	small_tree "$tree" && "$graft" "$tree" && git -C "$tree" add -A && git -C "$tree" commit -qm graft && rm "$tree/lib/stackbuf/.grafted" &&
+		echo '/* mine */' >>"$tree/include/linux/stackbuf.h" && refused 'was added or changed' "$tree" || return
 	small_tree "$tree" && sed -i '/trap_init/d' "$tree/init/main.c" && git -C "$tree" commit -qam other &&
 		refused 'init/main.c is not laid out as known' "$tree"
 }
