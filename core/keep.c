@@ -305,6 +305,13 @@ static bool __init find_node(const char *name)
 	return found;
 }
 
+/* RAM that a kernel uses; devices have other descriptions */
+static bool __init is_in_use(void)
+{
+	return region_intersects(memory.start, memory.size, IORESOURCE_SYSTEM_RAM,
+				 IORES_DESC_NONE) != REGION_DISJOINT;
+}
+
 static bool __init is_of_pages(void)
 {
 	return (memory.size && !((memory.start | memory.size) % PAGE_SIZE) &&
@@ -318,12 +325,13 @@ static bool __init find_memory(void)
 	char *end;
 
 	if (!strchr(sbuf_keep_param, ':')) {
-		bool found = sbuf_reserve_mem(sbuf_keep_param, &memory.start, &memory.size) ||
-			     find_node(sbuf_keep_param);
-
-		if (!found)
+		if (sbuf_reserve_mem(sbuf_keep_param, &memory.start, &memory.size))
+			return is_of_pages();
+		if (!find_node(sbuf_keep_param))
 			return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:ALIGN:NAME on its command line, ALIGN a page's size");
-		return is_of_pages();
+		/* The kernel knows nodes, too, for which it could reserve nothing */
+		return is_of_pages() && (!is_in_use() ||
+		       refuse("the kernel could not do without this memory: its log says why, with the node's name"));
 	}
 	memory.start = memparse(sbuf_keep_param, &end);
 	if (end == sbuf_keep_param || *end != ':' || !end[1])
@@ -333,17 +341,15 @@ static bool __init find_memory(void)
 		return refuse("ADDRESS:SIZE or NAME is accepted");
 	if (!is_of_pages())
 		return false;
-	if (find_node(NULL))
-		return true;
-	/* RAM that a kernel uses is busy; devices have other descriptions */
-	if (region_intersects(memory.start, memory.size, IORESOURCE_SYSTEM_RAM,
-			      IORES_DESC_NONE) != REGION_DISJOINT) {
+	if (is_in_use()) {
 		if (!IS_ENABLED(CONFIG_X86_64))
 			return refuse("the kernel uses this memory: a node of reserved-memory, or reserve_mem=SIZE:ALIGN:NAME on its command line, takes some away from it");
 		pr_err("keep: %s: the kernel uses this memory: memmap=%lluK$0x%llx on its command line takes it away from it\n",
 		       sbuf_keep_param, memory.size >> 10, memory.start);
 		return false;
 	}
+	if (find_node(NULL))
+		return true;
 	if (region_intersects(memory.start, memory.size, IORESOURCE_MEM,
 			      IORES_DESC_RESERVED) != REGION_INTERSECTS ||
 	    !request_mem_region(memory.start, memory.size, KBUILD_MODNAME))

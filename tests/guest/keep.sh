@@ -28,7 +28,7 @@ refusals() {
 	no_memory 'knows no such memory' nothing-of-this-name && no_memory 'ADDRESS:SIZE or NAME' 0x8000000: &&
 		no_memory 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && no_memory 'multiples of a page' 0x8000800:16M &&
 		no_memory "uses this memory: $words" $ram:16M && no_memory 'no memory that was reserved' 0xfed00000:4K &&
-		[ ! -e /sys/module/stackbuf ]
+		{ [ ! -e /t/taken ] || no_memory 'could not do without this memory' taken; } && [ ! -e /sys/module/stackbuf ]
 }
 # What the last load has left, and nothing is wrong with it
 survived() { # N

@@ -91,6 +91,8 @@ configure() {
 		grep -h '^CONFIG_' "$top/scripts/machine/kernel/base.config"
 		# Less to compile; and by tinyconfig it warns as for 32 bits
 		printf 'CONFIG_%s\n' NET=n SECURITY=n SUSPEND=n FRAME_WARN=2048 "STACKBUF=$1"
+		# What QEMU's machine for arm64 has
+		printf 'CONFIG_%s=y\n' PCI_HOST_GENERIC SERIAL_AMBA_PL011 SERIAL_AMBA_PL011_CONSOLE SERIAL_8250_PCI RTC_DRV_PL031
 	} >>"$work/kernel/.config" && kernel_make olddefconfig && grep -qx "CONFIG_STACKBUF=$1" "$work/kernel/.config"
 }
 
@@ -104,14 +106,15 @@ compiled() {
 
 # in_machine WHAT APPEND OPTION...: runs the guest's script
 in_machine() {
-	local name kernel words cross append=$2 what=$1
+	local name kernel words cross reader='' append=$2 what=$1
 	shift 2
 	name=$("$top/scripts/machine/stackbuf-kernel" -k "$work/kernel" 2>"$work/said") && kernel_of "$name" || { sed 's/^/# /' "$work/said"; return; }
 	rm -rf "$work/vm" "$work/out"
 	mkdir -p "$work/vm" "$work/out" && cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/graft.sh" "$work/vm/run" &&
 		echo "$what" >"$work/vm/what" && find "$work/kernel" \( -name stackbuf.ko -o -name qemu_fw_cfg.ko \) -exec cp {} "$work/vm/" \;
 	echo "# $what"
-	APPEND=$append boot "$name" -x "$tools/stackbuf:stackbuf" "$@"
+	build_reader "$name" || echo "not ok there is a command for it"
+	APPEND=$append boot "$name" -x "$reader:stackbuf" "$@"
 	grep -qx 'done' "$work/guest.log" || echo "not ok the guest's script ran to its end"
 	# Or each run would leave a kernel in the cache
 	rm -rf "$kernel" "${kernel%/*}/lock.${kernel##*/}"
@@ -157,7 +160,8 @@ series() {
 	if [ "$1" != 6.1 ]; then
 		rm -rf "$work/kernel"
 		words=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC=aarch64-linux-gnu-gcc-12 HOSTCC=gcc-12)
-		result "for arm64, it compiles" compiled y vmlinux
+		result "for arm64, it compiles" compiled y Image vmlinux modules
+		in_machine y 'stackbuf.probe=vfs_read,t:kmem:kfree stackbuf.verify=1' -e
 		rm -rf "$work/kernel"
 		result "KUnit" kunit
 	fi
