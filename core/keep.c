@@ -329,9 +329,12 @@ static bool __init find_memory(void)
 			return is_of_pages();
 		if (!find_node(sbuf_keep_param))
 			return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:ALIGN:NAME on its command line, ALIGN a page's size");
+		if (!is_of_pages())
+			return false;
 		/* The kernel knows nodes, too, for which it could reserve nothing */
-		return is_of_pages() && (!is_in_use() ||
-		       refuse("the kernel could not do without this memory: its log says why, with the node's name"));
+		if (is_in_use())
+			return refuse("the kernel could not do without this memory: its log says why, with the node's name");
+		return true;
 	}
 	memory.start = memparse(sbuf_keep_param, &end);
 	if (end == sbuf_keep_param || *end != ':' || !end[1])
