@@ -314,15 +314,6 @@ err_modules:
 	return err;
 }
 
-static void __init show(void)
-{
-	sbuf_debugfs_init();
-	sbuf_printk(KERN_INFO "INIT stackbuf.\n");
-	stackbuf_print();
-	if (enabled)
-		stackbuf_save();
-}
-
 #if SBUF_BUILT_IN
 /*
  * For start_kernel(), when per-CPU data is where it stays and parameters have been read: a save
@@ -338,7 +329,7 @@ void __init stackbuf_early_init(void)
  * When kprobes work and, from Linux 7 on, RCU can wait for tasks, for which ftrace asks when a list
  * of probes is replaced: both are initialised by kernel/, which is linked before lib/.
  */
-static int __init stackbuf_init(void)
+static int __init set_probes(void)
 {
 	if (!sbuf_cpu)
 		stackbuf_early_init();
@@ -348,9 +339,9 @@ static int __init stackbuf_init(void)
 	sbuf_worker_pass_late();
 	return sbuf_probe_init();
 }
-core_initcall(stackbuf_init);
+core_initcall(set_probes);
 
-static int __init stackbuf_show(void)
+static int __init prepare(void)
 {
 	if (!sbuf_cpu)
 		return -ENOMEM;
@@ -359,22 +350,18 @@ static int __init stackbuf_show(void)
 	sbuf_memory_note_instance();
 	/* When resources are there.  What is refused was said, and keeps no kernel from booting */
 	sbuf_keep_init();
-	show();
 	return 0;
 }
-late_initcall_sync(stackbuf_show);
 #else
-static int __init stackbuf_init(void)
+static int __init prepare(void)
 {
 	int err = begin();
 
 	if (err)
 		return err;
 	err = sbuf_keep_init() ?: sbuf_probe_init();
-	if (!err) {
-		show();
+	if (!err)
 		return 0;
-	}
 	sbuf_state_change(STACKBUF_ENABLED, false);
 	sbuf_panic_exit();
 	sbuf_modules_exit();
@@ -384,6 +371,25 @@ static int __init stackbuf_init(void)
 	free_cpus();
 	return err;
 }
+#endif
+
+static int __init stackbuf_init(void)
+{
+	int err = prepare();
+
+	if (err)
+		return err;
+	sbuf_debugfs_init();
+	sbuf_printk(KERN_INFO "INIT stackbuf.\n");
+	stackbuf_print();
+	if (enabled)
+		stackbuf_save();
+	return 0;
+}
+
+#if SBUF_BUILT_IN
+late_initcall_sync(stackbuf_init);
+#else
 module_init(stackbuf_init);
 
 /*

@@ -284,7 +284,7 @@ calls() {
 		done < <(grep -oE '`(tests|tools|core|docs|man|scripts)/[^`< *]*`' "$page" | tr -d '`')
 	done
 	while read -r call; do
-		cat "$top"/stackbuf*.h | grep -qE "\\b$call\\(" || echo "no call $call()" >>"$work/bad"
+		cat "$top"/stackbuf*.h "$top/scripts/graft/stackbuf.h" | grep -qE "\\b$call\\(" || echo "no call $call()" >>"$work/bad"
 		n=$((n + 1))
 	done < <(cat "${documents[@]}" | grep -oE 'stackbuf_[a-z_]*[a-z]\(' | tr -d '(' | grep -vE '^stackbuf_(init|exit)$' | sort -u)
 	[ "$n" -ge 40 ] || { echo "only $n files and calls are found"; return 1; }
