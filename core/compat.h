@@ -30,6 +30,13 @@
 #error "stackbuf needs Linux 5.15 or later"
 #endif
 
+/* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, nothing is unloaded */
+#ifdef MODULE
+#define SBUF_BUILT_IN	0
+#else
+#define SBUF_BUILT_IN	1
+#endif
+
 /*
  * The lock that keeps lines of other CPUs out got its present name in 5.19: faebd693c593
  * ("printk: rename cpulock functions").  Where a stable kernel carries that, the new name
@@ -58,7 +65,7 @@
  * stack_trace_save_tsk").  Without it a module has no way to keep another task's stack from
  * going away while it walks it, as put_task_stack() is not exported either.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0) || !defined(MODULE)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0) || SBUF_BUILT_IN
 #define SBUF_HAVE_SAVE_TASK	1
 #else
 #define SBUF_HAVE_SAVE_TASK	0
@@ -144,13 +151,6 @@ static inline unsigned long sbuf_module_rodata(const struct module *module, unsi
 	return SBUF_MODULE_TEXT(module) + SBUF_MODULE_TEXT_SIZE(module);
 #endif
 }
-
-/* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, nothing is unloaded */
-#ifdef MODULE
-#define SBUF_BUILT_IN	0
-#else
-#define SBUF_BUILT_IN	1
-#endif
 
 /* A part that a build may leave out */
 #ifndef STACKBUF_WITH_KEEP

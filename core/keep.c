@@ -494,7 +494,7 @@ static int __init keep_arrays(void *unused)
 		for (page = array[i].size / STACKBUF_PAGE_SIZE; page--; ) {
 			to -= STACKBUF_PAGE_SIZE;
 			memcpy(to, array[i].at + page * STACKBUF_PAGE_SIZE, STACKBUF_PAGE_SIZE);
-			/* Of events the kernel may have some by now */
+			/* Pages of events keep theirs: built in, some are in use */
 			if (i != SBUF_TEXT && i != SBUF_EVENTS)
 				((struct stackbuf_page *)to)->seq = 0;
 			wmb();	/* V1 */
