@@ -9,6 +9,9 @@
 #error "stackbuf needs CONFIG_KALLSYMS: without it the kernel has no names for its functions"
 #endif
 
+#ifdef CONFIG_CGROUPS
+#include <linux/cgroup.h>
+#endif
 #include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -117,6 +120,21 @@
  * copy of those before it.
  */
 #define SBUF_HAVE_FILTER_IPS	(LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0))
+
+#ifdef CONFIG_CGROUPS
+/*
+ * The id of a cgroup's ancestor, or of itself: 7f203bc89eb6 ("cgroup: Replace
+ * cgroup->ancestor_ids[] with ->ancestors[]"), 6.1.  Early in a boot the root has none: 0.
+ */
+static inline u64 sbuf_cgroup_ancestor(const struct cgroup *cgroup, int level)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+	return cgroup->ancestors[level] ? cgroup_id(cgroup->ancestors[level]) : 0;
+#else
+	return cgroup->ancestor_ids[level];
+#endif
+}
+#endif
 
 /*
  * The workqueue whose workers are bound to no CPU, so that the scheduler and the administrator

@@ -9,9 +9,6 @@
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
  */
-#ifdef CONFIG_CGROUPS
-#include <linux/cgroup.h>
-#endif
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -60,19 +57,6 @@ static bool is_reader(const struct task_struct *task)
 	return false;
 }
 
-#ifdef CONFIG_CGROUPS
-/* 7f203bc89eb6 ("cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]"), 6.1 */
-static u64 ancestor_id(const struct cgroup *cgroup, int level)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
-	/* Early in a boot the root has none */
-	return cgroup->ancestors[level] ? cgroup_id(cgroup->ancestors[level]) : 0;
-#else
-	return cgroup->ancestor_ids[level];
-#endif
-}
-#endif
-
 /*
  * The hierarchy of cgroup2 is meant.  What a task is in changes under RCU, which waits for us, as
  * preemption is disabled; where RCU does not watch an idle CPU, its task does not move.
@@ -84,7 +68,7 @@ static bool is_in_cgroup(const struct task_struct *task, u64 id)
 	int level;
 
 	for (level = cgroup->level; level >= 0; level--)
-		if (ancestor_id(cgroup, level) == id)
+		if (sbuf_cgroup_ancestor(cgroup, level) == id)
 			return true;
 #endif
 	return false;
