@@ -36,6 +36,7 @@ refused() {
 }
 
 in_and_out() {
+	rm -rf "$work/orig" "$work/twice"
 	small_tree "$tree" && cp -a "$tree" "$work/orig" && "$graft" "$tree" && [ -e "$tree/lib/stackbuf/core/save.c" ] &&
 		! cmp -s "$tree/init/main.c" "$work/orig/init/main.c" && cp -a "$tree" "$work/twice" &&
 		"$graft" "$tree" && same "$work/twice" "$tree" &&
