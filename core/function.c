@@ -3,62 +3,69 @@
  * function.c - probes at the beginnings of functions, any number of them, by ftrace
  *
  * Each list of probes has an ftrace_ops for every tag that its functions ask for: so the handler
- * knows all that it needs by which one was called, and looks nothing up.  A new list is registered
- * beside the old one, and each handler asks whether its list is the one that records.
+ * knows all that it needs by which one was called, and looks nothing up.  Probes of pairs and
+ * triggers have others, a handler for each role, which searches for the probe unless it has one
+ * function only.  A new list is registered beside the old one, and each handler asks whether its
+ * list is the one that records.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
-#include <linux/bsearch.h>
 #include <linux/mm.h>
 #include <linux/sort.h>
 
 #include "call.h"
 #include "function.h"
-#include "probe.h"
+#include "hit.h"
 
 #if SBUF_HAVE_FUNCTIONS
 
-/* None, each argument, the return address */
+/* Tags: none, each argument, the return address */
 #define TAGS	(SBUF_ARGUMENTS + 2)
+/* Kinds of probes: by role, those without one first, with each tag */
+#define KINDS	((STACKBUF_TRIGGERS + 1) * TAGS)
 
 /**
  * struct function - one that has a probe
  * @site:	where ftrace's call is
- * @tag:	the tag of its probe, as tag_index()
+ * @kind:	that of its probe, as kind_of()
  * @probe:	its probe; NULL: its module is gone
  */
 struct function {
 	unsigned long site;
-	unsigned int tag;
+	unsigned int kind;
 	struct stackbuf_probe *probe;
 };
 
 /**
- * struct function_ops - attached to the functions of one list with one tag
+ * struct function_ops - attached to the functions of one list with one kind of probes
  * @ops:	as ftrace knows it
  * @list:	the list's bit
  * @tag:	as in struct stackbuf_probe
+ * @kind:	as in struct function
  * @nr:		functions; 0: not registered
+ * @only:	where @list has it, if it is a single one; else NULL
  */
 struct function_ops {
 	struct ftrace_ops ops;
 	u8 list;
 	u8 tag;
+	u8 kind;
 	unsigned int nr;
+	const struct function *only;
 };
 
 /**
  * struct list - the functions of a list of probes
- * @function:	in order of @site and @tag from sbuf_functions_attach() on, when handlers may search
- *		it
+ * @function:	in order of @site and @kind from sbuf_functions_attach() on, when handlers may
+ *		search it
  * @nr:		how many there are
  * @room:	how many fit @function
- * @of_tag:	what is registered
+ * @of_kind:	what is registered
  */
 struct list {
 	struct function *function;
 	unsigned int nr, room;
-	struct function_ops of_tag[TAGS];
+	struct function_ops of_kind[KINDS];
 };
 
 static struct list lists[SBUF_LISTS];
@@ -68,10 +75,10 @@ static inline struct list *list_of(u8 list)
 	return &lists[list - 1];
 }
 
-/* Where a tag has its ops */
-static inline unsigned int tag_index(u8 tag)
+/* Where a probe has its ops */
+static inline unsigned int kind_of(const struct stackbuf_probe *probe)
 {
-	return min_t(unsigned int, tag, TAGS - 1);
+	return min_t(unsigned int, probe->tag, TAGS - 1) + probe->role * TAGS;
 }
 
 /* ---------------------------------------------------------------- handler --- */
@@ -82,7 +89,7 @@ static int by_site(const void *a, const void *b)
 
 	if (x->site != y->site)
 		return x->site < y->site ? -1 : 1;
-	return (int)x->tag - (int)y->tag;
+	return (int)x->kind - (int)y->kind;
 }
 
 /* Functions that a probe has twice, by two names or as their module was being loaded, together */
@@ -93,25 +100,101 @@ static int by_site_and_probe(const void *a, const void *b)
 	return by_site(a, b) ?: x->probe < y->probe ? -1 : x->probe > y->probe;
 }
 
-static void count_missed(const struct function_ops *own, unsigned long site)
+/* The first entry of those at @site that @own is for, or what comes after */
+static __always_inline const struct function *first_of(const struct function_ops *own,
+						       unsigned long site)
 {
 	const struct list *list = list_of(own->list);
-	const struct function key = { .site = site, .tag = tag_index(own->tag) };
-	struct stackbuf_probe *probe = NULL;
-	struct function *found;
+	const struct function *at = list->function;
+	unsigned int n = list->nr, half;
 
-	found = bsearch(&key, list->function, list->nr, sizeof(key), by_site);
-	/* sbuf_functions_leave() may take it away meanwhile */
-	if (found)
-		probe = READ_ONCE(found->probe);
-	if (probe)
-		sbuf_add(&probe->missed, 1);
+	if (likely(own->only))
+		return own->only;
+	while (n) {
+		half = n / 2;
+		if (at[half].site < site || (at[half].site == site && at[half].kind < own->kind)) {
+			at += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	return at;
 }
 
-static void handle_call(unsigned long site, unsigned long parent, struct ftrace_ops *ops,
-			struct ftrace_regs *fregs)
+static __always_inline bool is_at(const struct function *at, const struct function_ops *own,
+				  unsigned long site)
+{
+	const struct list *list = list_of(own->list);
+
+	return at < list->function + list->nr && at->site == site && at->kind == own->kind;
+}
+
+static void count_missed(const struct function_ops *own, unsigned long site)
+{
+	const struct function *at;
+
+	for (at = first_of(own, site); is_at(at, own, site); at++) {
+		/* sbuf_functions_leave() may take it away meanwhile */
+		struct stackbuf_probe *probe = READ_ONCE(at->probe);
+
+		if (!probe)
+			continue;
+		sbuf_add(&probe->missed, 1);
+		if (probe->role == STACKBUF_TRIGGERS)
+			sbuf_filter_trigger(sbuf_probe_number(probe));
+		/* Several that record only record once */
+		if (!probe->role)
+			break;
+	}
+}
+
+/* For what is rare.  To be inlined elsewhere, as sbuf_save() */
+static noinline s64 save_call(struct pt_regs *regs, unsigned long tag,
+			      enum stackbuf_context context, unsigned int flags)
+{
+	return sbuf_save(&(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = regs, .tag = tag, .context = context,
+		.flags = SBUF_PROBED | SBUF_ENTRY | flags,
+	});
+}
+
+NOKPROBE_SYMBOL(save_call);
+
+/* What a probe with this role does, as sbuf_hit() */
+static __always_inline void hit(const struct stackbuf_probe *probe, unsigned int role,
+				struct pt_regs *regs, unsigned long tag,
+				enum stackbuf_context context)
+{
+	unsigned long value = 0;
+	s64 id = 0;
+
+	if (role == STACKBUF_TRIGGERS) {
+		save_call(regs, tag, context, probe->tag ? SBUF_TAGGED : 0);
+		sbuf_filter_trigger(sbuf_probe_number(probe));
+		return;
+	}
+	if (probe->value & SBUF_VALUE_ARGUMENT)
+		value = regs_get_kernel_argument(regs, (probe->value & SBUF_VALUE_ARGUMENT) - 1);
+	if (role == STACKBUF_PAIR_OPENS) {
+		id = sbuf_save(&(const struct sbuf_save) {
+			.from = SBUF_REGS, .regs = regs, .tag = tag, .context = context,
+			.flags = SBUF_PROBED | SBUF_ENTRY | SBUF_TAGGED | SBUF_REFERS,
+		});
+		sbuf_pair_open(probe, tag, value, id);
+		return;
+	}
+	if (unlikely(probe->value & SBUF_VALUE_HERE))
+		id = save_call(regs, tag, context, SBUF_TAGGED | SBUF_REFERS);
+	sbuf_pair_close(probe, tag, value, id);
+}
+
+static __always_inline void handle(unsigned long site, unsigned long parent,
+				   struct ftrace_ops *ops, struct ftrace_regs *fregs,
+				   unsigned int role)
 {
 	const struct function_ops *own = container_of(ops, struct function_ops, ops);
+	const struct function *at;
 	unsigned long tag = 0, ip;
 	struct sbuf_call call;
 	struct pt_regs *regs;
@@ -132,15 +215,38 @@ static void handle_call(unsigned long site, unsigned long parent, struct ftrace_
 	/* ftrace returns to what this holds */
 	ip = instruction_pointer(regs);
 	instruction_pointer_set(regs, site);
-	sbuf_save(&(const struct sbuf_save) {
-		  .from = SBUF_REGS, .regs = regs, .tag = tag, .context = call.context,
-		  .flags = SBUF_PROBED | SBUF_ENTRY | (tags ? SBUF_TAGGED : 0),
-	});
+	if (!role)
+		sbuf_save(&(const struct sbuf_save) {
+			.from = SBUF_REGS, .regs = regs, .tag = tag, .context = call.context,
+			.flags = SBUF_PROBED | SBUF_ENTRY | (tags ? SBUF_TAGGED : 0),
+		});
+	/* Several probes of a function do so each by itself */
+	for (at = first_of(own, site); role && is_at(at, own, site); at++) {
+		const struct stackbuf_probe *probe = READ_ONCE(at->probe);
+
+		/* As in count_missed() */
+		if (likely(probe))
+			hit(probe, role, regs, tag, call.context);
+	}
 	instruction_pointer_set(regs, ip);
 	sbuf_call_end(&call);
 }
 
+#define ROLE_HANDLER(name, role)								\
+	static void name(unsigned long site, unsigned long parent, struct ftrace_ops *ops,	\
+			 struct ftrace_regs *fregs)						\
+	{											\
+		handle(site, parent, ops, fregs, role);						\
+	}
+
+ROLE_HANDLER(handle_call, 0)
 NOKPROBE_SYMBOL(handle_call);
+ROLE_HANDLER(handle_open, STACKBUF_PAIR_OPENS)
+NOKPROBE_SYMBOL(handle_open);
+ROLE_HANDLER(handle_close, STACKBUF_PAIR_CLOSES)
+NOKPROBE_SYMBOL(handle_close);
+ROLE_HANDLER(handle_trigger, STACKBUF_TRIGGERS)
+NOKPROBE_SYMBOL(handle_trigger);
 
 /* ------------------------------------------------------------ which can be --- */
 
@@ -225,7 +331,7 @@ int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 		l->function = more;
 		l->room = room;
 	}
-	l->function[l->nr++] = (struct function){ site, tag_index(probe->tag), probe };
+	l->function[l->nr++] = (struct function){ site, kind_of(probe), probe };
 	return 0;
 }
 
@@ -255,10 +361,10 @@ int sbuf_functions_copy(u8 list)
 }
 
 /*
- * Gather the sites of a list with a tag, of which a function may have several probes, that are in
+ * Gather the sites of a list with a kind, of which a function may have several probes, that are in
  * @size bytes from @start; their number is in *@nr.  NULL if there is no memory.
  */
-static unsigned long *gather(const struct list *l, unsigned int tag, unsigned long start,
+static unsigned long *gather(const struct list *l, unsigned int kind, unsigned long start,
 			     unsigned long size, unsigned int *nr)
 {
 	unsigned long *site = kvmalloc_array(l->nr ?: 1, sizeof(*site), GFP_KERNEL);
@@ -267,7 +373,7 @@ static unsigned long *gather(const struct list *l, unsigned int tag, unsigned lo
 	for (i = 0; i < l->nr && site; i++) {
 		const struct function *function = &l->function[i];
 
-		if (function->probe && function->tag == tag &&
+		if (function->probe && function->kind == kind &&
 		    function->site - start < size && (!n || site[n - 1] != function->site))
 			site[n++] = function->site;
 	}
@@ -275,21 +381,28 @@ static unsigned long *gather(const struct list *l, unsigned int tag, unsigned lo
 	return site;
 }
 
-static int attach_tag(struct list *l, u8 list, unsigned int tag)
+static int attach_kind(struct list *l, u8 list, unsigned int kind)
 {
-	struct function_ops *own = &l->of_tag[tag];
+	static const ftrace_func_t handlers[] = {
+		handle_call, handle_open, handle_close, handle_trigger,
+	};
+	struct function_ops *own = &l->of_kind[kind];
+	unsigned int tag = kind % TAGS;
 	unsigned long *site;
 	unsigned int nr;
 	int err = 0;
 
-	site = gather(l, tag, 0, ULONG_MAX, &nr);
+	site = gather(l, kind, 0, ULONG_MAX, &nr);
 	if (!site)
 		return -ENOMEM;
 	if (nr) {
 		*own = (struct function_ops){
-			.ops = { .func = handle_call, .flags = OPS_FLAGS },
-			.list = list, .tag = tag == TAGS - 1 ? STACKBUF_PROBE_RETADDR : tag,
+			.ops = { .func = handlers[kind / TAGS], .flags = OPS_FLAGS },
+			.list = list, .kind = kind,
+			.tag = tag == TAGS - 1 ? STACKBUF_PROBE_RETADDR : tag,
 		};
+		if (nr == 1)
+			own->only = first_of(own, site[0]);
 		err = set_filter(&own->ops, site, nr, false) ?: register_ftrace_function(&own->ops);
 		if (err)
 			free_filter(&own->ops);
@@ -300,7 +413,7 @@ static int attach_tag(struct list *l, u8 list, unsigned int tag)
 	return err;
 }
 
-static void detach_tag(struct function_ops *own)
+static void detach_kind(struct function_ops *own)
 {
 	if (!own->nr)
 		return;
@@ -312,7 +425,7 @@ static void detach_tag(struct function_ops *own)
 int sbuf_functions_attach(u8 list)
 {
 	struct list *l = list_of(list);
-	unsigned int tag, i, n;
+	unsigned int kind, i, n;
 	int err = 0;
 
 	if (!l->nr)
@@ -325,18 +438,18 @@ int sbuf_functions_attach(u8 list)
 			l->function[n++] = l->function[i];
 	}
 	l->nr = n;
-	for (tag = 0; tag < TAGS && !err; tag++)
-		err = attach_tag(l, list, tag);
+	for (kind = 0; kind < KINDS && !err; kind++)
+		err = attach_kind(l, list, kind);
 	return err;
 }
 
 void sbuf_functions_detach(u8 list)
 {
 	struct list *l = list_of(list);
-	unsigned int tag;
+	unsigned int kind;
 
-	for (tag = 0; tag < TAGS; tag++)
-		detach_tag(&l->of_tag[tag]);
+	for (kind = 0; kind < KINDS; kind++)
+		detach_kind(&l->of_kind[kind]);
 	free_filter(&trial);
 	kvfree(l->function);
 	l->function = NULL;
@@ -351,9 +464,9 @@ static void give_up(struct list *l, struct function_ops *own)
 
 	pr_err("probe: no memory: %u functions are not recorded any more\n", own->nr);
 	for (i = 0; i < l->nr; i++)
-		if (l->function[i].probe && l->function[i].probe->tag == own->tag)
+		if (l->function[i].probe && l->function[i].kind == own->kind)
 			WRITE_ONCE(l->function[i].probe->state, STACKBUF_PROBE_REFUSED);
-	detach_tag(own);
+	detach_kind(own);
 }
 
 /*
@@ -364,18 +477,18 @@ void sbuf_functions_leave(u8 list, const struct module *module)
 {
 	unsigned long start = SBUF_MODULE_TEXT(module), size = SBUF_MODULE_TEXT_SIZE(module);
 	struct list *l = list_of(list);
-	unsigned int tag, nr, i;
+	unsigned int kind, nr, i;
 	unsigned long *site;
 
-	for (tag = 0; tag < TAGS; tag++) {
-		struct function_ops *own = &l->of_tag[tag];
+	for (kind = 0; kind < KINDS; kind++) {
+		struct function_ops *own = &l->of_kind[kind];
 
 		if (!own->nr)
 			continue;
-		site = gather(l, tag, start, size, &nr);
+		site = gather(l, kind, start, size, &nr);
 		/* An empty filter would mean all functions */
 		if (site && nr == own->nr)
-			detach_tag(own);
+			detach_kind(own);
 		else if (!site || (nr && set_filter(&own->ops, site, nr, true)))
 			give_up(l, own);
 		else

@@ -63,12 +63,18 @@ static inline struct stackbuf_pair_bucket *bucket_at(u32 number)
 	return (struct stackbuf_pair_bucket *)&stackbuf_info.pair[0] + number + 1;
 }
 
-/* By the upper half of a hash: the page, and what is left of it the bucket there; no division */
+/* By the upper half of a hash: one of @n */
+static __always_inline u32 one_of(u32 n, u64 hash)
+{
+	return (hash >> 32) * n >> 32;
+}
+
 static __always_inline u32 bucket_of(u64 hash)
 {
-	u64 page = (hash >> 32) * OPEN_PAGES, bucket = (u32)page * (u64)STACKBUF_PAGE_PAIR_BUCKETS;
+	u32 i = one_of(OPEN_PAGES * STACKBUF_PAGE_PAIR_BUCKETS, hash);
 
-	return (1 + STACK_PAGES) * 16 + (page >> 32) * 16 + (bucket >> 32);
+	BUILD_BUG_ON(STACKBUF_PAGE_PAIR_BUCKETS != 15);
+	return (1 + STACK_PAGES) * 16 + i + i / STACKBUF_PAGE_PAIR_BUCKETS;
 }
 
 /* By the number of a bucket: some key has gone to its second, as this was full */
@@ -106,13 +112,9 @@ static noinline u32 add_stack(u64 want, u32 at)
 static __always_inline u32 find_stack(unsigned int pair, u32 id)
 {
 	const u64 want = id | (u64)pair << 32;
-	u64 page = (want * GOLDEN_RATIO_64 >> 32) * STACK_PAGES, i;
+	const u32 i = one_of(STACKS, want * GOLDEN_RATIO_64);
 
-	i = (u32)page * (u64)STACKBUF_PAGE_PAIR_STACKS >> 32;
-	page >>= 32;
-	if (likely(READ_ONCE(stackbuf_info.pair[1 + page].stacks.stack[i].stack) == want))
-		return page * STACKBUF_PAGE_PAIR_STACKS + i + 1;
-	return add_stack(want, page * STACKBUF_PAGE_PAIR_STACKS + i);
+	return likely(READ_ONCE(stack_at(i)->stack) == want) ? i + 1 : add_stack(want, i);
 }
 
 /* The first of the first @n places of a bucket with this key, 0: that is free; or @n */
@@ -138,8 +140,8 @@ static inline u64 *stack_word(struct stackbuf_pair_object *object)
 }
 
 /* Take the object at a place with its key, if it is the pair's; of two at once one does */
-static bool take(struct stackbuf_pair_bucket *bucket, unsigned int i, unsigned int pair,
-		 struct stackbuf_pair_object *object)
+static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned int i,
+				 unsigned int pair, struct stackbuf_pair_object *object)
 {
 	struct stackbuf_pair_object *at = &bucket->object[i];
 	u64 word;
@@ -168,10 +170,15 @@ static bool take_from(struct stackbuf_pair_bucket *bucket, unsigned int i, unsig
 	return false;
 }
 
-static noinline bool take_from_second(u64 hash, unsigned int pair, unsigned long key,
-				      struct stackbuf_pair_object *object)
+/* The same from there on in both of its buckets */
+static noinline bool take_any(u64 hash, unsigned int i, unsigned int pair, unsigned long key,
+			      struct stackbuf_pair_object *object)
 {
-	return take_from(bucket_at(second_bucket_of(hash)), 0, pair, key, object);
+	const u32 number = bucket_of(hash);
+
+	return take_from(bucket_at(number), i, pair, key, object) ||
+	       (test_bit(number, spilled) &&
+		take_from(bucket_at(second_bucket_of(hash)), 0, pair, key, object));
 }
 
 /* Claim a place for a key in the bucket whose first free one comes earlier.  NULL if none has */
@@ -201,7 +208,7 @@ static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long k
 	return NULL;
 }
 
-static u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
+static noinline u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
 {
 	if (probe->value & SBUF_VALUE_CACHE)
 		return kmem_cache_size((struct kmem_cache *)value);
@@ -211,7 +218,7 @@ static u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
 }
 
 /* Add what was open until @now to its stack */
-static void add_time(const struct stackbuf_pair_object *object, u64 now)
+static __always_inline void add_time(const struct stackbuf_pair_object *object, u64 now)
 {
 	struct stackbuf_pair_stack *stack = stack_at(object->stack - 1);
 	/* Clocks of two CPUs may differ a little */
@@ -254,13 +261,15 @@ noinline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
 NOKPROBE_SYMBOL(sbuf_pair_lost);
 
 /* It has the key of one that was opened before: what had it is not what will be closed */
-static noinline void forget(unsigned int pair, struct stackbuf_pair_bucket *bucket,
-			    unsigned int i, u64 hash, unsigned long key)
+static noinline void forget(const struct stackbuf_probe *probe, unsigned int i, u64 hash,
+			    unsigned long key, unsigned long value)
 {
 	struct stackbuf_pair_object was;
 
-	if (take_from(bucket, i, pair, key, &was) || take_from_second(hash, pair, key, &was))
-		sbuf_add(&pair_at(pair)->reopened, 1);
+	if (take_any(hash, i, probe->pair, key, &was) &&
+	    !(probe->value & SBUF_VALUE_LARGE && value > KMALLOC_MAX_CACHE_SIZE &&
+	      value == was.value))
+		sbuf_add(&pair_at(probe->pair)->reopened, 1);
 }
 
 void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
@@ -281,7 +290,7 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 	/* Also if it is not opened now */
 	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
 	if (unlikely(i < STACKBUF_PAIR_BUCKET || test_bit(number, spilled)))
-		forget(probe->pair, bucket, i, hash, key);
+		forget(probe, i, hash, key, value);
 	if (unlikely(id <= 0)) {
 		/* Not if a filter has chosen so */
 		sbuf_pair_lost(probe, id != SBUF_NOT_ADMITTED);
@@ -307,7 +316,9 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 	 */
 	cpu = this_cpu_ptr(sbuf_cpu);
 	object->time = in_nmi() || READ_ONCE(cpu->appending) ? sbuf_now() : READ_ONCE(cpu->time);
-	object->value = value_of(probe, value);
+	object->value = value;
+	if (unlikely(probe->value & ~(SBUF_VALUE_ARGUMENT | SBUF_VALUE_LARGE)))
+		object->value = value_of(probe, value);
 	/* K1: valid from here on */
 	smp_store_release(&object->stack, stack);
 }
@@ -330,46 +341,55 @@ static __always_inline void close_one(const struct stackbuf_probe *probe, unsign
 				      u64 now, s64 id)
 {
 	const u64 hash = hash_of(probe->pair, key);
-	const u32 number = bucket_of(hash);
-	struct stackbuf_pair_bucket *bucket = bucket_at(number);
+	struct stackbuf_pair_bucket *bucket = bucket_at(bucket_of(hash));
 	struct stackbuf_pair_object object;
 	unsigned int i;
 
 	if (!key)
 		return;
 	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
-	if (!(likely(i < STACKBUF_PAIR_BUCKET) &&
-	      take_from(bucket, i, probe->pair, key, &object)) &&
-	    !(unlikely(test_bit(number, spilled)) &&
-	      take_from_second(hash, probe->pair, key, &object))) {
+	if (unlikely(i == STACKBUF_PAIR_BUCKET || !take(bucket, i, probe->pair, &object)) &&
+	    !take_any(hash, i, probe->pair, key, &object)) {
 		sbuf_add(&pair_at(probe->pair)->unmatched, 1);
 		return;
 	}
-	if (unlikely(probe->value & SBUF_VALUE_HERE))
+	if (unlikely(probe->value & SBUF_VALUE_HERE)) {
+		/* What a filter leaves out has no stack, and no time */
+		if (id == SBUF_NOT_ADMITTED)
+			return;
 		use_closer(&object, probe, id);
+	}
 	add_time(&object, now);
 }
+
+/* Those of an array.  The argument may be no number of keys at all */
+static noinline void close_all(const struct stackbuf_probe *probe, const unsigned long *keys,
+			       unsigned long nr, u64 now)
+{
+	unsigned long i, key;
+
+	if (nr > KEYS_MAX) {
+		sbuf_pair_lost(probe, 1);
+		return;
+	}
+	for (i = 0; i < nr; i++)
+		if (!get_kernel_nofault(key, (unsigned long *)keys + i))
+			close_one(probe, key, now, 0);
+}
+
+NOKPROBE_SYMBOL(close_all);
 
 void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		     s64 id)
 {
 	u64 now = sbuf_now();
-	unsigned long i, one;
 
 	if (unlikely(is_stopped()))
 		return;
-	if (!(probe->value & SBUF_VALUE_ARGUMENT)) {
+	if (unlikely(probe->value & SBUF_VALUE_ARGUMENT))
+		close_all(probe, (const unsigned long *)key, value, now);
+	else
 		close_one(probe, key, now, id);
-		return;
-	}
-	/* The argument may be no number of keys at all */
-	if (value > KEYS_MAX) {
-		sbuf_pair_lost(probe, 1);
-		return;
-	}
-	for (i = 0; i < value; i++)
-		if (!get_kernel_nofault(one, (unsigned long *)key + i))
-			close_one(probe, one, now, 0);
 }
 
 NOKPROBE_SYMBOL(sbuf_pair_close);
@@ -400,9 +420,12 @@ void sbuf_pair_resume(void)
 
 /*
  * Which argument is what, by version: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA version of
- * tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.
+ * tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.  In 6.12 and later
+ * __do_kmalloc_node() traces a large object although __kmalloc_large_node_noprof() has done so.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define SLAB_OPENS	"t:kmem:kmalloc@arg2@large4 t:kmem:kmem_cache_alloc@arg2@cache3"
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
 #define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@cache3"
 #elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
 #define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg5 t:kmem:kmem_cache_alloc@arg2@arg5 "	\

@@ -12,7 +12,8 @@
 #define SBUF_VALUE_CACHE	0x10	/* a struct kmem_cache: the size of its objects */
 #define SBUF_VALUE_ORDER	0x20	/* an order of pages: bytes */
 #define SBUF_VALUE_PREEMPTED	0x40	/* true for a task that is preempted: it is runnable */
-#define SBUF_VALUE_HERE		0x80	/* no argument: times are those of the stack that closes */
+#define SBUF_VALUE_HERE		0x80	/* of a close, no argument: times are those of its stack */
+#define SBUF_VALUE_LARGE	0x80	/* of an open: large kmalloc()s open twice */
 
 #if STACKBUF_PAIR_PAGES
 

@@ -251,9 +251,7 @@ static int register_function(const struct sbuf_probe_request *request, u8 list)
 	struct stackbuf_probe *probe = request->probe;
 	int err;
 
-	/* A handler of ftrace does not know the role */
-	if (!request->site || request->offset || request->role ||
-	    !sbuf_function_is_site(request->site))
+	if (!request->site || request->offset || !sbuf_function_is_site(request->site))
 		return 1;
 	err = sbuf_function_add(list, request->site, probe);
 	if (err)

@@ -244,7 +244,7 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 {
 	static const struct { const char *word; u8 kind; } kinds[] = {
 		{ "arg", 0 }, { "cache", SBUF_VALUE_CACHE }, { "order", SBUF_VALUE_ORDER },
-		{ "preempted", SBUF_VALUE_PREEMPTED },
+		{ "preempted", SBUF_VALUE_PREEMPTED }, { "large", SBUF_VALUE_LARGE },
 	};
 	unsigned int i, n;
 
@@ -300,10 +300,8 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	}
 	/* A count that is none looks as a function of a module does */
 	colon = event ? NULL : strchr(text, ':');
-	if (request->role == STACKBUF_TRIGGERS &&
-	    (strpbrk(text, "*?[") || (colon && isdigit(colon[1]))))
-		return sbuf_refuse(request,
-				   "PLACE[:EVENTS] is accepted, with a place that is no pattern");
+	if (request->role == STACKBUF_TRIGGERS && colon && isdigit(colon[1]))
+		return sbuf_refuse(request, "PLACE[:EVENTS] is accepted");
 	if (request->pair && !request->tag)
 		return sbuf_refuse(request, "what opens and closes a pair needs a key: @argN");
 	request->function = "";
@@ -330,7 +328,7 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 		request->module = text;
 		request->function = colon + 1;
 	}
-	request->pattern = !request->pair && strpbrk(request->function, "*?[");
+	request->pattern = strpbrk(request->function, "*?[");
 	if (!text[0] || !request->function[0] ||
 	    (request->module && strpbrk(request->module, " \t\"'*?[]{}()/\\")) ||
 	    strpbrk(request->function, request->pattern ? ": \t\"'{}()/\\" : ": \t\"']{}()/\\") ||

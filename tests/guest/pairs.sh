@@ -98,6 +98,16 @@ held() {
 		is "$(second closed) == 100 && $(second sum) == $(field sum json)" &&
 		"$STACKBUF" latency -v | grep -c '^ .*|\*' | grep -x 1 && "$STACKBUF" latency | grep '; exact'
 }
+# The functions that patterns match; one that cannot be traced may have opened something
+patterns() {
+	echo 'stackbuf_leak:leak_hold*@arg1:stackbuf_leak:leak_rel*@arg1' >$P/pair && echo "hold 9 1000" >$L || return 1
+	"$STACKBUF" latency --json >json && is "$(field closed json) == 9" && [ "$(field exact json)" = true ] || { cat json; return 1; }
+	# What holds has opened its number, too
+	"$STACKBUF" leaks --folded >folded
+	is "$(wc -l <folded) == 1" && grep -q 'leak_hold_for[^;]* 1$' folded || { cat folded; return 1; }
+	echo "kernel_t*@arg1:$RELEASE" >$P/pair && "$STACKBUF" leaks | head -n 1 | grep 'not exact: [0-9]* places are not there' &&
+		echo "$HOLD:$RELEASE" >$P/pair
+}
 # What the scheduler says of this process: how long it has slept, and waited to run
 off_cpu() {
 	total=0
@@ -251,7 +261,8 @@ exact)
 	result "frees inside of other probes' handlers are not missed" inside
 	result "leaks by itself: set for its time" by_itself
 	result "held for known times" held
-	result "off CPU for a known time; other pairs stay" asleep
+	result "ends that are patterns" patterns
+result "off CPU for a known time; other pairs stay" asleep
 	result "off CPU, by the stack that wakes" woken
 	result "a key that is opened twice: not exact" twice
 	result "what makes no pair is refused, in one line" refusals
@@ -275,6 +286,11 @@ storm)
 	echo "run 2 100 37" >$L
 	result "QEMU dumps the machine" host elf elf
 	result "set and removed meanwhile" replaced
+	if [ -e /t/crash ]; then
+		echo slab >$P/pair && echo "run 1 100 37" >$L
+		echo "done"
+		echo c >/proc/sysrq-trigger
+	fi
 	end
 	;;
 esac

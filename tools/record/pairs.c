@@ -65,7 +65,7 @@ static void take_probes(const struct record *r, unsigned int number, struct pair
 		if (probe.pair == number) {
 			found++;
 			t->missed += probe.missed;
-			t->absent += probe.state != STACKBUF_PROBE_SET;
+			t->absent += (probe.state != STACKBUF_PROBE_SET) + probe.left_out;
 		}
 		free(probe.name);
 	}

@@ -33,7 +33,8 @@ struct pair_total {
  * @total: by stack
  * @nr: how many
  * @missed: hits that the kernel has missed, of its probes
- * @absent: probes of it that are not set, as their module is not loaded
+ * @absent: probes of it that are not set, as their module is not loaded, and functions that a
+ *	pattern leaves out
  * @half: objects that were being written
  * @lost: pages, and probes that are in none, that are not there
  * @kept: they outlived a reset: some are older than others, up to a second

@@ -561,6 +561,7 @@ struct kprobe { u64 nmissed; };
 #define get_kernel_nofault(to, from)	((to) = *(from), 0)
 #define TASK_DEAD	0x80
 #define ERR_PTR(err)	((void *)(long)(err))
+#define KMALLOC_MAX_CACHE_SIZE	(2 * PAGE_SIZE)
 #define PAGE_SIZE	4096
 #define kmem_cache_size(cache)	((unsigned int)(uintptr_t)(cache))
 #define glob_match(pattern, text)	(!fnmatch(pattern, text, 0))
