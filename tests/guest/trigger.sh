@@ -14,7 +14,8 @@ RELEASE=stackbuf_leak:leak_release
 
 refusals() {
 	refused trigger 'no such function' nothing_of_this_name && refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:4294967296 &&
-		refused trigger 'PLACE\[:EVENTS\] is accepted' :3 && refused trigger 'is no pattern' 'vfs_*:3' && refused trigger 'is no pattern' 'nothing_loaded:vfs_*' && refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:1k && refused trigger 'no such event' t:nothing
+		refused trigger 'PLACE\[:EVENTS\] is accepted' :3 && refused trigger 'no function matches' 'nothing_of_this_*:3' &&
+		refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:1k && refused trigger 'no such event' t:nothing
 }
 holds() { # OPTION...
 	"$STACKBUF" log "$@" --json | grep -c '"leak_hold'
@@ -40,6 +41,10 @@ again() {
 	echo "drop 3" >$L && echo "keep 100" >$L
 	[ "$(cat $P/enable)" = 0 ] && [ "$(cat $P/trigger)" = "$RELEASE:10" ] && is "$(holds) <= $before + 10" || return 1
 	echo "$HOLD" >$P/probe && [ "$(cat $P/trigger)" = "$RELEASE:10" ]
+}
+by_pattern() {
+	echo 'stackbuf_leak:leak_rel*:5' >$P/trigger && echo 1 >$P/enable && echo "drop 1" >$L && echo "keep 100" >$L || return 1
+	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = 'stackbuf_leak:leak_rel*' ] && is "$(holds --since trigger) == 5"
 }
 # At once, by a tracepoint, while a filter keeps all else out
 at_once() {
@@ -74,11 +79,26 @@ hung() {
 	echo 0 >/proc/sys/kernel/hung_task_timeout_secs
 	grep -q leak_sleep json || { cut -c 1-300 json; return 1; }
 }
+# Where a CPU kept RCU waiting: the last event came in an interrupt of that loop
+stalled() {
+	echo >$P/pair && echo print_cpu_stall_info >$P/trigger && echo print_cpu_stall_info >$P/probe && echo 1 >$P/enable &&
+		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout || return 1
+	# Once should do, unless the host gives the guest no processor for seconds
+	for _ in 1 2 3 4 5; do
+		echo "spin 5000" >$L
+		[ "$(cat $P/enable)" = 1 ] || break
+	done
+	echo >$P/probe
+	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = print_cpu_stall_info ] || return 1
+	"$STACKBUF" log --until trigger --last 1 >last
+	echo >$P/trigger && echo 1 >$P/enable && grep -q hardirq last && grep -q '^	leak_spin+' last || { cat last; return 1; }
+}
 
 insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_leak.ko
 result "what is no trigger is refused, in one line" refusals
 result "ten events after the hit of a function recording stops" counted
 result "it goes on, and stops at the next hit" again
+result "at the hit of a function that a pattern matches" by_pattern
 result "at once, at a tracepoint that filters leave out" at_once
 result "a snapshot when it has stopped, and then a command" saved
 if [ -e /proc/sys/kernel/hung_task_timeout_secs ]; then
@@ -86,5 +106,6 @@ if [ -e /proc/sys/kernel/hung_task_timeout_secs ]; then
 else
 	echo "ok where a task hangs # SKIP this kernel looks for none"
 fi
+result "where a CPU kept RCU waiting" stalled
 rmmod stackbuf_leak stackbuf
 echo "done"

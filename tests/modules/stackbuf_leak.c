@@ -3,12 +3,13 @@
  * stackbuf_leak.c - allocates objects on three paths and forgets to free some of one
  *
  * "run CONTEXT N LEAK [TIMES]": N objects of 100 bytes on each path, from a task (0), a softirq
- * (1) or a hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys for
- * so long, one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY": opens a
- * key twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "switch N": N
- * times, wakes a thread and waits until that has woken us.  "beat US": from now on an interrupt
- * every so often that allocates an object and frees the one before, but of each ten one; 0 ends it.
- * The parameter "forgotten" is how many these are.
+ * (1) or a hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys
+ * for so long, one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY":
+ * opens a key twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "switch
+ * N": N times, wakes a thread and waits until that has woken us.  "spin MS": keeps its CPU for
+ * so long, preemption off.  "beat US": from now on an interrupt every so often that allocates an
+ * object and frees the one before, but of each ten one; 0 ends it.  The parameter "forgotten" is
+ * how many these are.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -112,6 +113,16 @@ static noinline void leak_hold_for(unsigned int n, unsigned int ns)
 	}
 }
 
+static noinline void leak_spin(unsigned int ms)
+{
+	u64 end = ktime_get_ns() + ms * 1000000ULL;
+
+	preempt_disable();
+	while (ktime_get_ns() < end)
+		cpu_relax();
+	preempt_enable();
+}
+
 static noinline void leak_sleep(unsigned int n, unsigned int ms)
 {
 	while (n--)
@@ -206,6 +217,10 @@ static int set_run(const char *value, const struct kernel_param *param)
 	}
 	if (sscanf(value, "sleep %u %u", &number, &ns) == 2) {
 		leak_sleep(number, ns);
+		return 0;
+	}
+	if (sscanf(value, "spin %u", &ns) == 1) {
+		leak_spin(ns);
 		return 0;
 	}
 	if (sscanf(value, "switch %u", &number) == 1)
