@@ -370,9 +370,11 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 {
 	struct stackbuf_events_page *page;
 	enum stackbuf_form form;
-	u64 now = 0, dt, word, old;
+	u64 now, dt, word, old;
 	unsigned int pos;
 
+	/* An NMI may have appended since the caller has read the clock */
+	now = event->time >= cpu->time ? event->time : 0;
 	for (;;) {
 		page = cpu->page;
 		pos = cpu->pos;

@@ -196,9 +196,9 @@ noinline u32 sbuf_save_recalled_apart(struct sbuf_save save, u32 *recalled)
 
 NOKPROBE_SYMBOL(sbuf_save_recalled_apart);
 
-noinline bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id)
+noinline bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now)
 {
-	struct sbuf_event event = { .save = &save, .id = id };
+	struct sbuf_event event = { .save = &save, .id = id, .time = now };
 
 	return sbuf_ring_append(cpu, &event);
 }

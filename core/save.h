@@ -37,7 +37,7 @@ static inline enum stackbuf_context sbuf_context_of(unsigned int count)
 /* What sbuf_save() calls: each is apart to keep its frame off the stack that a walk needs */
 
 /* sbuf_ring_append() */
-bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id);
+bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now);
 /* sbuf_save_recalled() */
 u32 sbuf_save_recalled_apart(struct sbuf_save save, u32 *recalled);
 /* Walk.  @recalled is a stack to verify, as from sbuf_save_recalled().  Return as sbuf_save() */
@@ -83,7 +83,7 @@ static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
 	}
 	id = stack->id;
 	if (unlikely(!sbuf_ring_append_chained(cpu, save, id, now)) &&
-	    !sbuf_append_apart(cpu, *save, id))
+	    !sbuf_append_apart(cpu, *save, id, now))
 		id = 0;
 out:
 	raw_local_irq_restore(flags);

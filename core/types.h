@@ -262,7 +262,7 @@ extern struct sbuf_cpu __percpu *sbuf_cpu;
  * @id:		id of its stack
  * @task:	sbuf_task_word() of the task; this and the rest is set when the event is appended
  * @comm:	the task's command
- * @time:	ns
+ * @time:	ns: when the caller has read the clock, 0 if it has not; then that of the event
  */
 struct sbuf_event {
 	const struct sbuf_save *save;
