@@ -43,7 +43,7 @@ struct function {
  * @tag:	as in struct stackbuf_probe
  * @kind:	as in struct function
  * @nr:		functions; 0: not registered
- * @only:	where @list has it, if it is a single one; else NULL
+ * @only:	if @list has a single one for them, that; else NULL
  */
 struct function_ops {
 	struct ftrace_ops ops;
@@ -100,16 +100,19 @@ static int by_site_and_probe(const void *a, const void *b)
 	return by_site(a, b) ?: x->probe < y->probe ? -1 : x->probe > y->probe;
 }
 
-/* The first entry of those at @site that @own is for, or what comes after */
-static __always_inline const struct function *first_of(const struct function_ops *own,
-						       unsigned long site)
+static bool is_at(const struct list *list, const struct function *at,
+		  const struct function_ops *own, unsigned long site)
+{
+	return at < list->function + list->nr && at->site == site && at->kind == own->kind;
+}
+
+static noinline const struct function *find_first(const struct function_ops *own,
+						  unsigned long site)
 {
 	const struct list *list = list_of(own->list);
 	const struct function *at = list->function;
 	unsigned int n = list->nr, half;
 
-	if (likely(own->only))
-		return own->only;
 	while (n) {
 		half = n / 2;
 		if (at[half].site < site || (at[half].site == site && at[half].kind < own->kind)) {
@@ -119,22 +122,34 @@ static __always_inline const struct function *first_of(const struct function_ops
 			n = half;
 		}
 	}
-	return at;
+	return is_at(list, at, own, site) ? at : NULL;
 }
 
-static __always_inline bool is_at(const struct function *at, const struct function_ops *own,
-				  unsigned long site)
+static noinline const struct function *find_next(const struct function_ops *own,
+						 unsigned long site, const struct function *at)
 {
-	const struct list *list = list_of(own->list);
+	return is_at(list_of(own->list), at + 1, own, site) ? at + 1 : NULL;
+}
 
-	return at < list->function + list->nr && at->site == site && at->kind == own->kind;
+/* What the list has at @site for @own, one after the other, or NULL */
+static __always_inline const struct function *first_of(const struct function_ops *own,
+						       unsigned long site)
+{
+	return likely(own->only) ? own->only : find_first(own, site);
+}
+
+static __always_inline const struct function *next_of(const struct function_ops *own,
+						      unsigned long site,
+						      const struct function *at)
+{
+	return likely(own->only) ? NULL : find_next(own, site, at);
 }
 
 static void count_missed(const struct function_ops *own, unsigned long site)
 {
 	const struct function *at;
 
-	for (at = first_of(own, site); is_at(at, own, site); at++) {
+	for (at = first_of(own, site); at; at = next_of(own, site, at)) {
 		/* sbuf_functions_leave() may take it away meanwhile */
 		struct stackbuf_probe *probe = READ_ONCE(at->probe);
 
@@ -221,7 +236,7 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 			.flags = SBUF_PROBED | SBUF_ENTRY | (tags ? SBUF_TAGGED : 0),
 		});
 	/* Several probes of a function do so each by itself */
-	for (at = first_of(own, site); role && is_at(at, own, site); at++) {
+	for (at = role ? first_of(own, site) : NULL; at; at = next_of(own, site, at)) {
 		const struct stackbuf_probe *probe = READ_ONCE(at->probe);
 
 		/* As in count_missed() */
@@ -381,6 +396,15 @@ static unsigned long *gather(const struct list *l, unsigned int kind, unsigned l
 	return site;
 }
 
+static unsigned int count_kind(const struct list *l, unsigned int kind)
+{
+	unsigned int n = 0, i;
+
+	for (i = 0; i < l->nr; i++)
+		n += l->function[i].kind == kind;
+	return n;
+}
+
 static int attach_kind(struct list *l, u8 list, unsigned int kind)
 {
 	static const ftrace_func_t handlers[] = {
@@ -401,8 +425,8 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 			.list = list, .kind = kind,
 			.tag = tag == TAGS - 1 ? STACKBUF_PROBE_RETADDR : tag,
 		};
-		if (nr == 1)
-			own->only = first_of(own, site[0]);
+		if (count_kind(l, kind) == 1)
+			own->only = find_first(own, site[0]);
 		err = set_filter(&own->ops, site, nr, false) ?: register_ftrace_function(&own->ops);
 		if (err)
 			free_filter(&own->ops);

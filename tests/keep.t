@@ -34,7 +34,7 @@ nothing_lost() {
 keep() {
 	local kernel words cross node=() reader='' resets=(monitor sysrq hang monitor monitor) append keep=0x8000000:32M i
 
-	for ((i = 0; i < $(few 0 195); i++)); do resets+=(monitor); done
+	for ((i = 5; i < ${RESETS:-$(few 5 20)}; i++)); do resets+=(monitor); done
 	# shellcheck disable=SC2016
 	case $1 in
 	6.1) append='memmap=32M$0x8000000 reboot=t' ;;
