@@ -21,7 +21,7 @@ hot=$(those "$hot,anon_pipe_write")
 load() {
 	for _ in $(seq "$(cat /t/rounds)"); do
 		find / -xdev >/dev/null
-		ls -lR /proc/self /sys/kernel >/dev/null 2>&1
+		ls -lR /proc/self "/sys/kernel$(few /mm '')" >/dev/null 2>&1
 		dd if=/dev/zero of="/tmp/load$1" bs=4k count=100 2>/dev/null
 		md5sum <"/tmp/load$1" >/dev/null
 		for _ in 1 2 3 4 5 6 7 8 9 10; do true | cat | cat >/dev/null; done

@@ -768,8 +768,9 @@ own_events() {
 		"$STACKBUF" info --json | sed 's/.*"events_recorded":\([0-9]*\).*/\1/'
 	}
 	is "$(recorded) <= 10" || return
-	for command in info log text count depth 'count --json' 'log --flame graph' metrics 'save snapshot' 'diff snapshot' \
-		'-f snapshot log' 'count -D 1 vfs_open' 'count -P -D 1 vfs_read' 'snoop -D 1 vfs_read' 'log --follow'; do
+	set -- 'log --flame graph' 'save snapshot' '-f snapshot log' 'count -P -D 1 vfs_read' 'snoop -D 1 vfs_read' 'log --follow'
+	few '' yes | grep -q . && set -- "$@" info log text count depth 'count --json' metrics 'diff snapshot' 'count -D 1 vfs_open'
+	for command; do
 		before=$(recorded)
 		case $command in
 		*follow) limit='timeout -s INT 2' ;;
