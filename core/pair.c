@@ -47,14 +47,19 @@ static inline struct stackbuf_pair *pair_at(unsigned int number)
 	return &stackbuf_info.pair[0].pairs.pair[number - 1];
 }
 
+/*
+ * A page is as large as sixteen buckets or entries of stacks, the first of which its header takes:
+ * so is a number
+ */
+#define NUMBERS		(STACKBUF_PAIR_PAGES * 16)
+
 static inline struct stackbuf_pair_stack *stack_at(u32 i)
 {
-	return &stackbuf_info.pair[1 + i / STACKBUF_PAGE_PAIR_STACKS]
-		.stacks.stack[i % STACKBUF_PAGE_PAIR_STACKS];
+	BUILD_BUG_ON(sizeof(struct stackbuf_pair_stacks_page) !=
+		     16 * sizeof(struct stackbuf_pair_stack) || STACKBUF_PAGE_PAIR_STACKS != 15);
+	return (struct stackbuf_pair_stack *)&stackbuf_info.pair[1] + i +
+	       i / STACKBUF_PAGE_PAIR_STACKS + 1;
 }
-
-/* A page is as large as sixteen buckets, the first of which its header takes: so is a number */
-#define NUMBERS		(STACKBUF_PAIR_PAGES * 16)
 
 static inline struct stackbuf_pair_bucket *bucket_at(u32 number)
 {
@@ -91,10 +96,23 @@ static __always_inline u32 second_bucket_of(u64 hash)
 	return bucket_of(hash * GOLDEN_RATIO_64);
 }
 
-/* find_stack() from entry @at on, with room for @want or not */
-static noinline u32 add_stack(u64 want, u32 at)
+/* What an entry has that is for a stack of a pair */
+static __always_inline u64 stack_key(unsigned int pair, u32 id)
 {
-	u32 i;
+	return id | (u64)pair << 32;
+}
+
+/* Where it is if no other is there */
+static __always_inline u32 stack_place(u64 want)
+{
+	return one_of(STACKS, want * GOLDEN_RATIO_64);
+}
+
+/* The entry of a stack, counted from 1 and added if it has none; 0 if there is no room */
+static u32 find_stack(unsigned int pair, u32 id)
+{
+	u64 want = stack_key(pair, id);
+	u32 i, at = stack_place(want);
 
 	for (i = 0; i < 64; i++, at = at + 1 < STACKS ? at + 1 : 0) {
 		u64 *stack = &stack_at(at)->stack, has = READ_ONCE(*stack);
@@ -106,15 +124,6 @@ static noinline u32 add_stack(u64 want, u32 at)
 			return at + 1;
 	}
 	return 0;
-}
-
-/* The entry of a stack, counted from 1 and added if it has none; 0 if there is no room */
-static __always_inline u32 find_stack(unsigned int pair, u32 id)
-{
-	const u64 want = id | (u64)pair << 32;
-	const u32 i = one_of(STACKS, want * GOLDEN_RATIO_64);
-
-	return likely(READ_ONCE(stack_at(i)->stack) == want) ? i + 1 : add_stack(want, i);
 }
 
 /* The first of the first @n places of a bucket with this key, 0: that is free; or @n */
@@ -181,7 +190,7 @@ static noinline bool take_any(u64 hash, unsigned int i, unsigned int pair, unsig
 		take_from(bucket_at(second_bucket_of(hash)), 0, pair, key, object));
 }
 
-/* Claim a place for a key in the bucket whose first free one comes earlier.  NULL if none has */
+/* Claim a place for a key where the top of the file says.  NULL if there is none */
 static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long key)
 {
 	const u32 number = bucket_of(hash);
@@ -193,7 +202,7 @@ static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long k
 		bucket = first;
 		i = find_key(first, STACKBUF_PAIR_BUCKET, 0);
 		other = find_key(second, STACKBUF_PAIR_BUCKET, 0);
-		if (other < i) {
+		if (i >= STACKBUF_PAIR_BUCKET / 2 && other < i) {
 			bucket = second;
 			i = other;
 			/* Before the key is stored: the address of a lookup depends on the key */
@@ -261,66 +270,93 @@ noinline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
 NOKPROBE_SYMBOL(sbuf_pair_lost);
 
 /* It has the key of one that was opened before: what had it is not what will be closed */
-static noinline void forget(const struct stackbuf_probe *probe, unsigned int i, u64 hash,
-			    unsigned long key, unsigned long value)
+static void forget(const struct stackbuf_probe *probe, u64 hash, unsigned long key, u64 value)
 {
 	struct stackbuf_pair_object was;
 
-	if (take_any(hash, i, probe->pair, key, &was) &&
+	if (take_any(hash, 0, probe->pair, key, &was) &&
 	    !(probe->value & SBUF_VALUE_LARGE && value > KMALLOC_MAX_CACHE_SIZE &&
 	      value == was.value))
 		sbuf_add(&pair_at(probe->pair)->reopened, 1);
 }
 
+/* Fill a place that is claimed: from K1 on it is valid */
+static __always_inline void fill(struct stackbuf_pair_object *object, u64 time, u64 value,
+				 u32 stack)
+{
+	object->time = time;
+	object->value = value;
+	smp_store_release(&object->stack, stack);	/* K1 */
+}
+
+/* Open in all cases */
+static noinline void open_any(const struct stackbuf_probe *probe, unsigned long key, u64 value,
+			      s64 id)
+{
+	const u64 hash = hash_of(probe->pair, key);
+	struct stackbuf_pair_object *object;
+	u32 stack;
+
+	if (id <= 0 && is_stopped())
+		return;
+	/* Also if it is not opened now */
+	forget(probe, hash, key, value);
+	if (id == SBUF_NOT_ADMITTED)
+		return;
+	stack = id > 0 ? find_stack(probe->pair, id) : 0;
+	object = stack ? claim_any(hash, key) : NULL;
+	if (object)
+		fill(object, sbuf_now(), value, stack);
+	else
+		sbuf_pair_lost(probe, 1);
+}
+
+NOKPROBE_SYMBOL(open_any);
+
+/* Open in the usual case, without a call.  Return false if it is not, and nothing was done */
+static __always_inline bool open_usual(const struct stackbuf_probe *probe, unsigned long key,
+				       u64 value, s64 id)
+{
+	const struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
+	const u64 hash = hash_of(probe->pair, key), want = stack_key(probe->pair, id);
+	const u32 number = bucket_of(hash), stack = stack_place(want);
+	struct stackbuf_pair_bucket *bucket = bucket_at(number);
+	unsigned int i;
+
+	/* An event that interrupts an append does not set the CPU's time */
+	if (unlikely(id <= 0 || in_nmi() || READ_ONCE(cpu->appending)))
+		return false;
+	if (unlikely(find_key(bucket, STACKBUF_PAIR_BUCKET, key) < STACKBUF_PAIR_BUCKET ||
+		     test_bit(number, spilled) || READ_ONCE(stack_at(stack)->stack) != want))
+		return false;
+	i = find_key(bucket, STACKBUF_PAIR_BUCKET / 2, 0);
+	if (unlikely(i == STACKBUF_PAIR_BUCKET / 2 || cmpxchg64(&bucket->key[i], 0, key)))
+		return false;
+	/* The event's, or that of a later one if an interrupt came in between */
+	fill(&bucket->object[i], READ_ONCE(cpu->time), value, stack + 1);
+	return true;
+}
+
+static noinline void open_valued(const struct stackbuf_probe *probe, unsigned long key,
+				 unsigned long argument, s64 id)
+{
+	u64 value = value_of(probe, argument);
+
+	if (!open_usual(probe, key, value, id))
+		open_any(probe, key, value, id);
+}
+
+NOKPROBE_SYMBOL(open_valued);
+
 void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		    s64 id)
 {
-	const u64 hash = hash_of(probe->pair, key);
-	const u32 number = bucket_of(hash);
-	struct stackbuf_pair_bucket *bucket = bucket_at(number);
-	struct stackbuf_pair_object *object;
-	struct sbuf_cpu *cpu;
-	unsigned int i;
-	u32 stack;
-
 	if (!key || (unlikely(key == (unsigned long)current) && never_waits(probe, value)))
 		return;
-	if (unlikely(id <= 0 && is_stopped()))
-		return;
-	/* Also if it is not opened now */
-	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
-	if (unlikely(i < STACKBUF_PAIR_BUCKET || test_bit(number, spilled)))
-		forget(probe, i, hash, key, value);
-	if (unlikely(id <= 0)) {
-		/* Not if a filter has chosen so */
-		sbuf_pair_lost(probe, id != SBUF_NOT_ADMITTED);
-		return;
-	}
-	stack = find_stack(probe->pair, id);
-	if (unlikely(!stack)) {
-		sbuf_pair_lost(probe, 1);
-		return;
-	}
-	i = find_key(bucket, STACKBUF_PAIR_BUCKET / 2, 0);
-	if (likely(i < STACKBUF_PAIR_BUCKET / 2 && !cmpxchg64(&bucket->key[i], 0, key)))
-		object = &bucket->object[i];
-	else
-		object = claim_any(hash, key);
-	if (unlikely(!object)) {
-		sbuf_pair_lost(probe, 1);
-		return;
-	}
-	/*
-	 * That of the event, or of a later one if an interrupt came in between.  An event that
-	 * interrupts an append does not set it
-	 */
-	cpu = this_cpu_ptr(sbuf_cpu);
-	object->time = in_nmi() || READ_ONCE(cpu->appending) ? sbuf_now() : READ_ONCE(cpu->time);
-	object->value = value;
 	if (unlikely(probe->value & ~(SBUF_VALUE_ARGUMENT | SBUF_VALUE_LARGE)))
-		object->value = value_of(probe, value);
-	/* K1: valid from here on */
-	smp_store_release(&object->stack, stack);
+		open_valued(probe, key, value, id);
+	else if (unlikely(!open_usual(probe, key, value, id)))
+		open_any(probe, key, value, id);
 }
 
 NOKPROBE_SYMBOL(sbuf_pair_open);
