@@ -247,8 +247,8 @@ enum stackbuf_probe_way {
  * @way:	enum stackbuf_probe_way
  * @lists:	for the module only
  * @how:	for the module only
- * @pair:	number of its pair, from 1; 0: it is of the parameter probe
- * @role:	in the pair: STACKBUF_PAIR_OPENS or STACKBUF_PAIR_CLOSES
+ * @pair:	number of its pair, from 1; 0: it is of the parameter probe or trigger
+ * @role:	in the pair: STACKBUF_PAIR_OPENS or STACKBUF_PAIR_CLOSES; STACKBUF_TRIGGERS; or 0
  * @value:	for the module only
  * @name:	as it was given, NUL-terminated
  */

@@ -92,12 +92,16 @@ static int by_site(const void *a, const void *b)
 	return (int)x->kind - (int)y->kind;
 }
 
-/* Functions that a probe has twice, by two names or as their module was being loaded, together */
+/*
+ * Functions that a probe has twice, by two names or as their module was being loaded, together; and
+ * those of a pair
+ */
 static int by_site_and_probe(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	return by_site(a, b) ?: x->probe < y->probe ? -1 : x->probe > y->probe;
+	return by_site(a, b) ?: (int)x->probe->pair - (int)y->probe->pair ?:
+	       x->probe < y->probe ? -1 : x->probe > y->probe;
 }
 
 static bool is_at(const struct list *list, const struct function *at,
@@ -125,11 +129,23 @@ static noinline const struct function *find_first(const struct function_ops *own
 	return is_at(list, at, own, site) ? at : NULL;
 }
 
+NOKPROBE_SYMBOL(find_first);
+
+/* Of several places of a pair that are the same one, one counts */
 static noinline const struct function *find_next(const struct function_ops *own,
 						 unsigned long site, const struct function *at)
 {
-	return is_at(list_of(own->list), at + 1, own, site) ? at + 1 : NULL;
+	const struct stackbuf_probe *last = READ_ONCE(at->probe), *probe;
+
+	while (is_at(list_of(own->list), ++at, own, site)) {
+		probe = READ_ONCE(at->probe);
+		if (!last || !probe || !probe->pair || probe->pair != last->pair)
+			return at;
+	}
+	return NULL;
 }
+
+NOKPROBE_SYMBOL(find_next);
 
 /* What the list has at @site for @own, one after the other, or NULL */
 static __always_inline const struct function *first_of(const struct function_ops *own,
@@ -163,6 +179,8 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 			break;
 	}
 }
+
+NOKPROBE_SYMBOL(count_missed);
 
 /* For what is rare.  To be inlined elsewhere, as sbuf_save() */
 static noinline s64 save_call(struct pt_regs *regs, unsigned long tag,
@@ -319,6 +337,7 @@ bool sbuf_function_is_ours(const char *name)
 		"is_ftrace_trampoline", "ftrace_ops_trampoline", "is_bpf_text_address",
 		"is_kprobe_", "kretprobe_find_ret_addr", "rcu_is_watching",
 		"rcu_read_unlock_special", "irq_work_queue", "arch_irq_work_raise",
+		"copy_from_kernel_nofault",
 	};
 	unsigned int i;
 
@@ -448,6 +467,10 @@ static void detach_kind(struct function_ops *own)
 
 int sbuf_functions_attach(u8 list)
 {
+	/* What is registered last is called first: a trigger stops what comes after it */
+	static const u8 roles[] = {
+		STACKBUF_TRIGGERS, STACKBUF_PAIR_OPENS, STACKBUF_PAIR_CLOSES, 0,
+	};
 	struct list *l = list_of(list);
 	unsigned int kind, i, n;
 	int err = 0;
@@ -463,7 +486,7 @@ int sbuf_functions_attach(u8 list)
 	}
 	l->nr = n;
 	for (kind = 0; kind < KINDS && !err; kind++)
-		err = attach_kind(l, list, kind);
+		err = attach_kind(l, list, roles[kind / TAGS] * TAGS + kind % TAGS);
 	return err;
 }
 

@@ -16,7 +16,8 @@
  * the others, and the second marking of an eviction finds the entry of a stack that the save has
  * found before (E2, E4).
  *
- * Exact but for what is counted: opens that were refused, keys that were open already.
+ * Exact but for what is counted: opens that were refused, keys that were open already; and for hits
+ * that ftrace drops, those inside of another tracer's handler.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

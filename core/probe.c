@@ -351,6 +351,9 @@ static void clear_probe(struct stackbuf_probe *probe)
 	stackbuf_info.missed_before += probe->missed;
 	WRITE_ONCE(probe->missed, 0);
 	WRITE_ONCE(probe->functions, 0);
+	/* If all that it matches was in a module that is gone */
+	if (strchr(probe->name, ':'))
+		WRITE_ONCE(probe->left_out, 0);
 	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
 	WRITE_ONCE(probe->addr, 0);
 }
@@ -548,10 +551,14 @@ static int use_list(u8 next)
 {
 	int err = sbuf_functions_attach(next);
 
-	if (!err && sbuf_functions(next) && sbuf_functions(next ^ BOTH_LISTS))
+	if (!err && sbuf_functions(next) && sbuf_functions(next ^ BOTH_LISTS)) {
+		/* For tasks that were preempted in a trampoline of the old list's alone */
+		if (IS_ENABLED(CONFIG_PREEMPTION))
+			synchronize_rcu_tasks();
 		err = stop_machine(set_live_list, &next, NULL);
-	else if (!err)
+	} else if (!err) {
 		set_live_list(&next);
+	}
 	if (!err)
 		return 0;
 	if (err == -EBUSY)
@@ -717,7 +724,8 @@ static void undo_module(struct sbuf_resolver *resolver)
 		if (!is_met(request) || is_set(probe, STACKBUF_PROBE_BY_KPROBE))
 			continue;
 		WRITE_ONCE(probe->functions, request->functions);
-		WRITE_ONCE(probe->left_out, request->left_out);
+		WRITE_ONCE(probe->left_out, request->left_out +
+			   (request->pattern ? request->matches : 0));
 		if (request->functions)
 			continue;
 		WRITE_ONCE(probe->addr, 0);
@@ -743,6 +751,10 @@ static void set_pending_probes(const struct module *module)
 	resolver = sbuf_resolver_create(n);
 	if (!resolver) {
 		pr_err("probe: no memory to set probes in %s\n", module->name);
+		/* There may be a function for each that is set, a pattern */
+		for (i = 0; (probe = probe_at(i)); i++)
+			if (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && may_be_in_module(probe))
+				WRITE_ONCE(probe->left_out, probe->left_out + 1);
 		return;
 	}
 	resolver->list = next;

@@ -381,6 +381,8 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 			request->site = stays ? call_site(addr) : 0;
 			request->matches++;
 		}
+	if (!stays)
+		return;
 	hlist_for_each_entry(request, &resolver->patterns, node) {
 		if (!glob_match(request->function, function) || !is_named(request, module) ||
 		    sbuf_modules_is_ours(module) || is_no_function(function))
@@ -390,7 +392,7 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 			break;
 		resolver->match[resolver->matches++] = (struct sbuf_match){
 			request,
-			stays && !sbuf_function_is_ours(function) ? call_site(addr) : 0,
+			sbuf_function_is_ours(function) ? 0 : call_site(addr),
 		};
 	}
 }

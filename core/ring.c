@@ -373,8 +373,11 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	u64 now, dt, word, old;
 	unsigned int pos;
 
-	/* An NMI may have appended since the caller has read the clock */
-	now = event->time >= cpu->time ? event->time : 0;
+	/*
+	 * Unless an NMI has appended, or taken a page, since the caller has read the clock: inside
+	 * of an append it clears chain_end
+	 */
+	now = READ_ONCE(cpu->chain_end) && event->time >= cpu->time ? event->time : 0;
 	for (;;) {
 		page = cpu->page;
 		pos = cpu->pos;

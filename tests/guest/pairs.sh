@@ -105,6 +105,9 @@ patterns() {
 	# What holds has opened its number, too
 	"$STACKBUF" leaks --folded >folded
 	is "$(wc -l <folded) == 1" && grep -q 'leak_hold_for[^;]* 1$' folded || { cat folded; return 1; }
+	# Two names of one place
+	echo 'leak_hol?@arg1 leak_hold@arg1:leak_release@arg1' >$P/pair && echo "hold 7 1000" >$L && "$STACKBUF" latency --json >json || return 1
+	is "$(field closed json) == 7" && [ "$(field exact json)" = true ] || { cat json; return 1; }
 	echo "kernel_t*@arg1:$RELEASE" >$P/pair && "$STACKBUF" leaks | head -n 1 | grep 'not exact: [0-9]* places are not there' &&
 		echo "$HOLD:$RELEASE" >$P/pair
 }
