@@ -208,9 +208,17 @@ least() {
 	done | sort -n | head -n 1
 }
 
+# between_two LESS MORE THOUSANDS: instructions for each of so many thousands more: what comes before and
+# after them, and is as long for both, counts for neither
+between_two() {
+	less=$(least "$1")
+	more=$(least "$2")
+	echo $(((more - less) / $3))
+}
+
 # allocations NAME: instructions for a kmalloc() and its kfree(), of few objects: no page is needed
 allocations() {
-	echo "answer $1_allocation $(($(least 'run 0 10 0 500') / 15))"
+	echo "answer $1_allocation $(between_two 'run 0 10 0 500' 'run 0 10 0 1500' 30)"
 }
 
 # Of each context 37 objects are not freed, and some hundred of interrupts that come in between
@@ -236,7 +244,7 @@ found() {
 
 # switches NAME: instructions from one task to the next and back
 switches() {
-	echo "answer $1_switch $(least 'switch 1000')"
+	echo "answer $1_switch $(between_two 'switch 500' 'switch 1500' 1)"
 }
 
 sleeping() {
