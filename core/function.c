@@ -199,7 +199,7 @@ static __always_inline void hit(const struct stackbuf_probe *probe, unsigned int
 				struct pt_regs *regs, unsigned long tag,
 				enum stackbuf_context context)
 {
-	unsigned long value = 0;
+	unsigned long value = sbuf_hit_value(probe, regs);
 	s64 id = 0;
 
 	if (role == STACKBUF_TRIGGERS) {
@@ -207,8 +207,6 @@ static __always_inline void hit(const struct stackbuf_probe *probe, unsigned int
 		sbuf_filter_trigger(sbuf_probe_number(probe));
 		return;
 	}
-	if (probe->value & SBUF_VALUE_ARGUMENT)
-		value = regs_get_kernel_argument(regs, (probe->value & SBUF_VALUE_ARGUMENT) - 1);
 	if (role == STACKBUF_PAIR_OPENS) {
 		id = sbuf_save(&(const struct sbuf_save) {
 			.from = SBUF_REGS, .regs = regs, .tag = tag, .context = context,

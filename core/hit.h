@@ -16,6 +16,15 @@ static inline bool sbuf_hit_is_event(const struct stackbuf_probe *probe)
 	return probe->role != STACKBUF_PAIR_CLOSES || probe->value & SBUF_VALUE_HERE;
 }
 
+/* The argument that a probe has as its value, from the registers at a function's beginning, or 0 */
+static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe,
+					   struct pt_regs *regs)
+{
+	unsigned int n = probe->value & SBUF_VALUE_ARGUMENT;
+
+	return n ? regs_get_kernel_argument(regs, n - 1) : 0;
+}
+
 /* Do what a probe with a role does after its event; @id is what sbuf_save() returned, or 0 */
 static inline void sbuf_hit_role(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long value, s64 id)

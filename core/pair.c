@@ -458,7 +458,8 @@ void sbuf_pair_resume(void)
 /*
  * Which argument is what, by version: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA version of
  * tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.  In 6.12 and later
- * __do_kmalloc_node() traces a large object although __kmalloc_large_node_noprof() has done so.
+ * __do_kmalloc_node() traces a large object although __kmalloc_large_node_noprof() has done so;
+ * where it does not, @large is as @arg.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 #define SLAB_OPENS	"t:kmem:kmalloc@arg2@large4 t:kmem:kmem_cache_alloc@arg2@cache3"

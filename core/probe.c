@@ -93,7 +93,7 @@ static inline struct stackbuf_probe *probe_of_kprobe(struct kprobe *kprobe)
 static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct stackbuf_probe *probe = probe_of_kprobe(kprobe);
-	unsigned long ip = instruction_pointer(regs), tag = 0, value = 0;
+	unsigned long ip = instruction_pointer(regs), tag = 0;
 
 	WRITE_ONCE(probe->missed, kprobe->nmissed);
 	if (unlikely(!sbuf_probe_records(probe)))
@@ -104,12 +104,10 @@ static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As before the probed instruction, whichever way the probe is set */
 	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
-	if (probe->value & SBUF_VALUE_ARGUMENT)
-		value = regs_get_kernel_argument(regs, (probe->value & SBUF_VALUE_ARGUMENT) - 1);
 	sbuf_hit(probe, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
 		.context = sbuf_kprobe_context(kprobe, regs),
-	}, value);
+	}, sbuf_hit_value(probe, regs));
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
