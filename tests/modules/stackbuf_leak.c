@@ -115,11 +115,14 @@ static noinline void leak_hold_for(unsigned int n, unsigned int ns)
 
 static noinline void leak_spin(unsigned int ms)
 {
-	u64 end = ktime_get_ns() + ms * 1000000ULL;
+	u64 end = local_clock() + ms * 1000000ULL;
+	unsigned int i;
 
 	preempt_disable();
-	while (ktime_get_ns() < end)
-		cpu_relax();
+	/* No indirect call: no walk leads out of an interrupt in a retpoline's thunk */
+	while (local_clock() < end)
+		for (i = 0; i < 1000; i++)
+			cpu_relax();
 	preempt_enable();
 }
 
