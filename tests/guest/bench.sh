@@ -242,9 +242,10 @@ found() {
 		}'
 }
 
-# switches NAME: instructions from one task to the next and back
+# switches NAME: instructions from one task to the next and back.  So many that what the first of each
+# stack takes is not among them, which comes once for all tools
 switches() {
-	echo "answer $1_switch $(between_two 'switch 500' 'switch 1500' 1)"
+	echo "answer $1_switch $(between_two 'switch 1500' 'switch 11500' 10)"
 }
 
 sleeping() {
