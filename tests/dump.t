@@ -319,6 +319,8 @@ machine() {
 
 # The images hold a made-up recording, small enough to be sorted repeatedly
 made=$work/made
+# MiB of an image with a record in it
+room=$(few 32 64)
 arrays=("$made/info" "$made/events" "$made/stacks" "$made/text")
 
 # Fail if image $1 gives events that the undamaged one does not; missing events go to
@@ -443,7 +445,7 @@ two_instances() {
 	local other old
 
 	# The made-up recording is dated 2023: the live one is newer
-	"$image" scatter "$work/image" 64 7 "${arrays[@]}" "$work/kept/live" || return
+	"$image" scatter "$work/image" "$room" 7 "${arrays[@]}" "$work/kept/live" || return
 	other=$(fact instance "$work/kept/live" | head -n 1 | tr -d '"')
 	old=$(fact instance "$work/scattered" | head -n 1 | tr -d '"')
 	"$sane" -f "$work/image" info >"$work/info" || return
@@ -458,7 +460,7 @@ two_instances() {
 newest_complete() {
 	# The newer recording lacks a page: the older one is the default, and both are reported
 	"$image" zero "$work/kept/live" "$work/incomplete" 1 2 3 &&
-		"$image" scatter "$work/image" 64 8 "${arrays[@]}" "$work/incomplete" || return
+		"$image" scatter "$work/image" "$room" 8 "${arrays[@]}" "$work/incomplete" || return
 	cmp <("$sane" -f "$work/image" log 2>"$work/said") <("$stackbuf" -f "$work/scattered" log) || return
 	grep -q 'this is instance [0-9a-f]*; 1 more' "$work/said" || { cat "$work/said"; return 1; }
 	"$sane" -f "$work/image" info | grep '^found here as well .*1 pages missing$'
@@ -475,7 +477,7 @@ old_copies() {
 		head -c $((4096 - $(stat -c %s "$work/printed") % 4096)) /dev/zero
 	} >"$work/cached"
 	head -n 1 "$work/later/text" | cat - "$work/printed" | head -c 4096 >"$work/cached.head"
-	"$image" scatter "$work/image" 64 9 "$work/earlier"/{info,events,stacks,text} "$work/cached" "$work/cached.head" \
+	"$image" scatter "$work/image" "$room" 9 "$work/earlier"/{info,events,stacks,text} "$work/cached" "$work/cached.head" \
 		"$work/later"/{info,events,stacks,text} || return
 	for command in count text 'log --last 3000'; do
 		# shellcheck disable=SC2086 # a word and its options
@@ -493,7 +495,7 @@ outlived() {
 	rm -rf "$page" && cp -r "$work/later" "$page" || return
 	dd if=/dev/zero of="$page/events" bs=4096 seek=300 count=20 conv=notrunc status=none &&
 		dd if=/dev/zero of="$page/stacks" bs=4096 count=1 conv=notrunc status=none || return
-	"$image" scatter "$work/image" 64 10 "$work/earlier"/{info,events,stacks,text} "$page"/{info,events,stacks,text} || return
+	"$image" scatter "$work/image" "$room" 10 "$work/earlier"/{info,events,stacks,text} "$page"/{info,events,stacks,text} || return
 	"$sane" -f "$work/image" log >"$work/log" 2>"$work/said" || { cat "$work/said"; return 1; }
 	grep -q '^stackbuf: 20 pages are missing$' "$work/said" &&
 		grep -q '^stackbuf: 20 pages of these were found only as old copies and are left out$' "$work/said" ||
@@ -566,7 +568,7 @@ END
 progress() {
 	local before=-1 percent line bars=0
 
-	cat >"$work/slow.c" <<'END'
+	cat >"$work/slow.c" <<END
 #define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -574,7 +576,7 @@ ssize_t pread(int fd, void *buf, size_t size, off_t at);
 ssize_t pread(int fd, void *buf, size_t size, off_t at)
 {
 	if (size >= 1 << 20)
-		usleep(30000);
+		usleep($(few 60000 30000));
 	return syscall(SYS_pread64, fd, buf, size, at);
 }
 END
@@ -654,7 +656,7 @@ fuzzed() {
 }
 
 damage() {
-	"$tools/fake" "$made" 30000 && "$image" scatter "$work/scattered" 64 1 "${arrays[@]}" || echo "not ok images are made"
+	"$tools/fake" "$made" 30000 && "$image" scatter "$work/scattered" "$room" 1 "${arrays[@]}" || echo "not ok images are made"
 	given -f "$made" && mv "$work/given" "$work/given.made"
 	"$stackbuf" -f "$made" log >"$work/log" && events "$work/log" >"$work/events.made"
 	result "an image with the pages scattered in other memory" scattered

@@ -32,9 +32,9 @@ nothing_lost() {
 }
 
 keep() {
-	local kernel words cross node=() reader='' resets=(monitor sysrq hang monitor monitor) append keep=0x8000000:32M i
+	local kernel words cross node=() reader='' resets=(monitor sysrq hang) append keep=0x8000000:32M i
 
-	for ((i = 5; i < ${RESETS:-$(few 5 20)}; i++)); do resets+=(monitor); done
+	for ((i = 3; i < ${RESETS:-$(few 3 20)}; i++)); do resets+=(monitor); done
 	# shellcheck disable=SC2016
 	case $1 in
 	6.1) append='memmap=32M$0x8000000 reboot=t' ;;

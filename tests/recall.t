@@ -32,7 +32,7 @@ recall() {
 		build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
 		build "$1" big && build_load "$1" &&
 		wrong "$1" fault "${fault[@]}" &&
-		wrong "$1" keeps modules.c 's/sbuf_recall_invalidate();//; s/sbuf_evict_expire(.*);/;/' || echo "not ok everything is built"
+		{ ! thorough || wrong "$1" keeps modules.c 's/sbuf_recall_invalidate();//; s/sbuf_evict_expire(.*);/;/'; } || echo "not ok everything is built"
 	boot "$1" -t "$((${ROUNDS:-1} * 100 + 300))" -x "$reader"
 	ended
 }

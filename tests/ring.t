@@ -31,7 +31,7 @@ ring() {
 		# More of the functions that give up a page
 		grep -E '^(sbuf_ring_close_page_early|close_this_page|close_current_page)' "$work/instructions" | some "$2" "$(few 8 1)" >"$work/vm/instructions.leave" ||
 		echo "not ok everything is built"
-	for what in ${KINDS:-storms steps late}; do
+	for what in ${KINDS:-storms steps+late}; do
 		echo "$what" >"$work/vm/what"
 		case $what in
 		storms) boot "$series" -c 4 -m 768 ;;

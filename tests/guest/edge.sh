@@ -54,7 +54,7 @@ unwound() {
 	echo "percpu $before, then $after kB"
 	is "$after - $before < 10 * $loads"
 }
-loads=$(few 10 50)
+loads=$(few 4 50)
 result "a load that fails halfway leaves nothing behind, $loads times" unwound
 
 # Says what modprobe does of a key that the kernel lacks

@@ -444,9 +444,7 @@ if [ -d /t/again ]; then
 	unload
 fi
 
-stage full
-load full
-run distinct 1500 5 0 >distinct
+# In "make test" ring.sh has a full table
 full() {
 	check /proc/kallsyms || return 1
 	cat distinct
@@ -460,7 +458,16 @@ full() {
 	done
 	check && is "$try < 5 && $(value evicted check) > 0"
 }
-result "a table full of stacks that the ring refers to: refused, counted, ids right; then room is made" full
+if [ -d /t/full ]; then
+	stage full
+	load full
+	run distinct 1500 5 0 >distinct
+	result "a table full of stacks that the ring refers to: refused, counted, ids right; then room is made" full
+	unload
+fi
+
+stage request
+load small
 # The probe saves stacks while the recorder requests its worker, because half of the memory for
 # layouts is full; these stacks need the same memory
 probed_request() {

@@ -246,7 +246,7 @@ storm() {
 # Set and removed while all is hot
 replaced() {
 	(while [ ! -e stop ]; do echo 'run 0 300 0' >$L; done) &
-	for _ in $(seq "$(few 5 30)"); do echo slab >$P/pair && echo >$P/pair || break; done
+	for _ in $(seq "$(few 2 30)"); do echo slab >$P/pair && echo >$P/pair || break; done
 	touch stop
 	wait
 	[ -z "$(cat $P/pair)" ] && dump now && /t/sbcheck pairs now && ! /t/sbcheck pairs now | grep pair

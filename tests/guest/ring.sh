@@ -196,35 +196,37 @@ gone() {
 	! grep -q '^stackbuf ' /proc/modules || exit 1
 }
 
-case $(cat /t/what) in
-storms)
-	result "there are four CPUs" is "$(nproc) == 4"
-	try "two pages of events for four CPUs: one CPU after the other records" turns few
-	try "one page of events for four CPUs: one CPU after the other records" turns page
-	try "refused events do not age the ring" starve few
-	try "two pages of events, all four CPUs at once: each records" shares few
-	try "NMIs over two pages of events for four CPUs" nmis few 7000 200
-	try "NMIs over a full table" nmis full 8000 5000 "" 0
-	try "NMIs over a full table, every recall verified" nmis full 7000 5000 verify=1 0
-	try "NMIs over a page of events and a full page of stacks" nmis page 8000 5000 "" 0
-	;;
-steps)
-	try "a save that is recalled, at every instruction of a save" steps few /t/instructions 1 "$(few 5 20)" "$(few 5 20)"
-	try "the same, every recall verified" steps few /t/instructions 1 "$(few 5 20)" 0 verify=1
-	try "the same, the table full" steps page /t/instructions.page 3 "$(few 5 20)" "$(few 2 10)"
-	try "the same, table and ring full" steps page /t/instructions.page 7 "$(few 5 20)" 0
-	try "the same, where a page is given up, at every instruction" steps page /t/instructions.leave 3 "$(few 1 4)" "$(few 0 1)"
-	;;
-late)
-	try "a save at every instruction of another, on a CPU that has gone offline" late_steps /t/instructions.late
-	gone
-	try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
-	gone
-	if grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ]; then
-		try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
-	else
-		echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"
-	fi
-	;;
-esac
+for part in $(tr + " " </t/what); do
+	case $part in
+	storms)
+		result "there are four CPUs" is "$(nproc) == 4"
+		try "two pages of events for four CPUs: one CPU after the other records" turns few
+		try "one page of events for four CPUs: one CPU after the other records" turns page
+		try "refused events do not age the ring" starve few
+		try "two pages of events, all four CPUs at once: each records" shares few
+		try "NMIs over two pages of events for four CPUs" nmis few 7000 200
+		try "NMIs over a full table" nmis full 8000 5000 "" 0
+		try "NMIs over a full table, every recall verified" nmis full 7000 5000 verify=1 0
+		try "NMIs over a page of events and a full page of stacks" nmis page 8000 5000 "" 0
+		;;
+	steps)
+		try "a save that is recalled, at every instruction of a save" steps few /t/instructions 1 "$(few 5 20)" "$(few 5 20)"
+		try "the same, every recall verified" steps few /t/instructions 1 "$(few 5 20)" 0 verify=1
+		try "the same, the table full" steps page /t/instructions.page 3 "$(few 5 20)" "$(few 2 10)"
+		try "the same, table and ring full" steps page /t/instructions.page 7 "$(few 5 20)" 0
+		try "the same, where a page is given up, at every instruction" steps page /t/instructions.leave 3 "$(few 1 4)" "$(few 0 1)"
+		;;
+	late)
+		try "a save at every instruction of another, on a CPU that has gone offline" late_steps /t/instructions.late
+		gone
+		try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
+		gone
+		if grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ]; then
+			try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
+		else
+			echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"
+		fi
+		;;
+	esac
+done
 echo "done"

@@ -10,6 +10,7 @@ fault.py - put a deliberate fault of tests/faults.txt into a tree
 
 tests/faults.txt describes its format.  Errors go to standard error, with status 1.
 """
+import functools
 import os
 import re
 import sys
@@ -23,7 +24,7 @@ def read_faults():
     with open(TABLE, encoding="utf-8") as table:
         text = "".join(line for line in table if not line.startswith("#"))
     for record in re.split(r"\n{2,}", text.strip("\n")):
-        fault = fields = {"edits": []}
+        fault = fields = {"kernel": "6.1", "edits": []}
         for line in record.split("\n"):
             field, colon, value = line.partition(":")
             if field == "file":
@@ -32,7 +33,8 @@ def read_faults():
             if not colon or (field in ("file", "from", "to")) != (fields is not fault):
                 sys.exit(f"faults.txt: {fault.get('name', '?')}: unexpected line: {line}")
             value = value.removeprefix(" ")
-            fields[field] = f"{fields[field]}\n{value}" if field in fields else value
+            again = field in fields and field in ("from", "to")
+            fields[field] = f"{fields[field]}\n{value}" if again else value
         if fault.get("name", "") in ("", *faults):
             sys.exit(f"faults.txt: no name, or that of another fault: {record.splitlines()[0]}")
         faults[fault["name"]] = fault
@@ -58,6 +60,19 @@ def edited(fault, tree):
     return files
 
 
+@functools.cache
+def results(tree):
+    """Return all that the tests of TREE may print, and more: their text."""
+    text = []
+    for folder in ("tests", "tools/tests"):
+        for path, _, files in os.walk(os.path.join(tree, folder)):
+            for file in files:
+                if file != "faults.txt":
+                    with open(os.path.join(path, file), encoding="utf-8", errors="replace") as source:
+                        text.append(source.read())
+    return "\n".join(text)
+
+
 def check(name, fault, tree):
     """Return a line on what is wrong with the fault, or None."""
     for field in ("what", "kernel", "test", "fails", "edits"):
@@ -66,7 +81,8 @@ def check(name, fault, tree):
     if not os.path.isfile(os.path.join(tree, "tests", fault["test"])):
         return f"{name}: there is no tests/{fault['test']}"
     try:
-        re.compile(fault["fails"])
+        if not re.search(fault["fails"], results(tree)):
+            return f"{name}: no test has a result like this: {fault['fails']}"
         edited(fault, tree)
     except (OSError, ValueError, re.error) as err:
         return f"{name}: {err}"

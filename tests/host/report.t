@@ -42,7 +42,7 @@ END
 }
 
 data() {
-	holds "$made" && holds "$made" --cpu 1 --since 100 --last 50 && holds "$made" --tag '!0' --comm worker && holds "$dir/many"
+	holds "$made" && holds "$made" --cpu 1 --since 100 --last 50 && holds "$made" --tag '!0' --comm worker && holds "$dir/many" --last "$(few 20000 420000)"
 }
 
 # Nothing is loaded, and nothing of the record is taken for HTML
