@@ -19,7 +19,7 @@ pairs() {
 
 	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" &&
 		cp "$here/guest/pairs.sh" "$work/vm/run" && build_sbcheck "$1" && build_tools all && build_reader "$1" && build "$1" big &&
-		build "$1" few EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 PAIRS_KB=24 || echo "not ok everything is built"
+		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
 	# A capture kernel with a sanitizer has not enough memory, and on arm64 there is none
 	[[ $1 == *-* ]] || { crash=(-K -e); touch "$work/vm/crash"; }
 	for what in ${KINDS:-exact storm}; do

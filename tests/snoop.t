@@ -19,7 +19,7 @@ snoop() {
 
 	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
 		build_reader "$1" && build "$1" big &&
-		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 PAIRS_KB=24 && tiny_vmlinux "$1" ||
+		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 && tiny_vmlinux "$1" ||
 		echo "not ok everything is built"
 	# Modules for it have debug information
 	! grep -q '^CONFIG_DEBUG_INFO=y' "$(kernel_of "$1" && echo "$kernel/build/.config")" || : >"$work/vm/debug_info"
