@@ -33,7 +33,6 @@
 #include <linux/sysfs.h>
 #include <linux/threads.h>
 
-#include "core/debugfs.h"
 #include "core/filter.h"
 #include "core/keep.h"
 #include "core/modules.h"
@@ -43,7 +42,6 @@
 #include "core/probe.h"
 #include "core/recall.h"
 #include "core/ring.h"
-#include "core/text.h"
 #include "core/worker.h"
 
 #if SBUF_BUILT_IN

@@ -9,9 +9,9 @@
 #include <linux/kernel.h>
 #include <linux/security.h>
 
-#include "debugfs.h"
 #include "filter.h"
 #include "keep.h"
+#include "memory.h"
 #include "probe.h"
 
 static struct dentry *debugfs_dir;

@@ -30,7 +30,6 @@
 #include "pair.h"
 #include "recall.h"
 #include "ring.h"
-#include "text.h"
 #include "worker.h"
 
 /* Protects the links of chains, flags of stacks, and the text log */

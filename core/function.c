@@ -15,7 +15,6 @@
 
 #include "call.h"
 #include "function.h"
-#include "hit.h"
 
 #if SBUF_HAVE_FUNCTIONS
 

@@ -15,7 +15,6 @@
 #include "memory.h"
 #include "modules.h"
 #include "table.h"
-#include "text.h"
 
 /* The Makefile checks these first, with better messages */
 static_assert(SBUF_EVENT_PAGES >= 1 && STACKBUF_EVENTS_KB <= 262144, "EVENTS_KB: 4 to 262144");

@@ -63,4 +63,9 @@ static inline u64 sbuf_now(void)
 	return local_clock();
 }
 
+/* debugfs.c: the arrays as files */
+
+void __init sbuf_debugfs_init(void);
+void sbuf_debugfs_exit(void);
+
 #endif /* STACKBUF_MEMORY_H */

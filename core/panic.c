@@ -23,7 +23,6 @@
 #include "probe.h"
 #include "ring.h"
 #include "table.h"
-#include "text.h"
 
 unsigned int sbuf_panic_dump;
 

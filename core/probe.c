@@ -32,7 +32,6 @@
 
 #include "call.h"
 #include "function.h"
-#include "hit.h"
 #include "modules.h"
 #include "probe.h"
 #include "probe_resolve.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * table.h - the stack table, and eviction from it
+ * table.h - the stack table, eviction from it, and the text log of its stacks
  */
 #ifndef STACKBUF_TABLE_H
 #define STACKBUF_TABLE_H
@@ -118,5 +118,20 @@ void sbuf_evict_request(void);
 void sbuf_evict_expire(unsigned long text, unsigned long size);
 /* Set before the first walk of another task */
 extern bool sbuf_saves_tasks;
+
+/* text.c */
+
+void __init sbuf_text_init(void);
+/* The name of this load has changed.  Under sbuf_table_mutex */
+void __init sbuf_text_note_instance(void);
+
+/* Render the stack at @granule if its text is pending.  Under sbuf_table_mutex */
+void sbuf_text_render(u32 granule);
+/* Render what is pending.  Process context */
+void sbuf_text_flush(void);
+/* Likewise, for a second at most, when the other CPUs were stopped by a panic */
+void sbuf_text_flush_panic(void);
+/* Copy a command of TASK_COMM_LEN bytes, terminate it, replace unprintable bytes by '?' */
+void sbuf_text_printable(char *out, const char *comm);
 
 #endif /* STACKBUF_TABLE_H */

@@ -25,7 +25,6 @@
 #include <linux/time64.h>
 
 #include "table.h"
-#include "text.h"
 #include "worker.h"
 
 #define IDENTITY_MAX	96	/* more than the longest first line of a page */

@@ -26,7 +26,6 @@
 
 #include "call.h"
 #include "modules.h"
-#include "hit.h"
 #include "probe.h"
 #include "tracepoint.h"
 

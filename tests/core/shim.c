@@ -14,7 +14,7 @@
 #include "core/modules.h"
 #include "core/recall_cache.h"
 #include "core/ring.h"
-#include "core/text.h"
+#include "core/table.h"
 #include "core/worker.h"
 #include "paths.h"
 

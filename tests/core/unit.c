@@ -15,7 +15,6 @@
 #include "core/probe_resolve.c"
 
 #include "core/save.h"
-#include "core/text.h"
 #include "core/worker.h"
 #include "check.h"
 #include "paths.h"
