@@ -13,7 +13,6 @@
 #include <linux/math64.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
-#include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/time64.h>
 
@@ -26,7 +25,7 @@
 
 unsigned int sbuf_panic_dump;
 
-/* The last events so far, a heap with the oldest first.  Static, as a panic cannot allocate */
+/* The last events so far, oldest first.  Static, as a panic cannot allocate */
 static struct stackbuf_event last_event[SBUF_PANIC_DUMP_MAX];
 static unsigned int last_count, last_max;
 
@@ -38,33 +37,25 @@ void sbuf_freeze(u32 why)
 	sbuf_state_change(why, true);
 }
 
-/* Put @event into the heap from place @i downwards: what is older than it moves up */
-static void sift_down(unsigned int i, const struct stackbuf_event *event)
-{
-	unsigned int child;
-
-	for (; (child = 2 * i + 1) < last_count; i = child) {
-		if (child + 1 < last_count && last_event[child + 1].time < last_event[child].time)
-			child++;
-		if (event->time <= last_event[child].time)
-			break;
-		last_event[i] = last_event[child];
-	}
-	last_event[i] = *event;
-}
-
-/* It is among the last ones if there is room, or instead of the oldest of them */
+/*
+ * Keep @event if there is room, or instead of the oldest one.  Pages come newest first, so once
+ * there is no room, the first comparison refuses nearly all events.  Only the page that a CPU has
+ * open, or has left last, may hold newer ones.  At worst each event of one page per CPU moves all
+ * that are kept: a second for 256 CPUs and 1000 events.
+ */
 static void note_last(const struct stackbuf_event *event)
 {
 	unsigned int i;
 
-	if (last_count == last_max) {
-		if (event->time > last_event[0].time)
-			sift_down(0, event);
-		return;
+	if (last_count < last_max) {
+		for (i = last_count++; i && last_event[i - 1].time > event->time; i--)
+			last_event[i] = last_event[i - 1];
+	} else {
+		if (event->time <= last_event[0].time)
+			return;
+		for (i = 0; i + 1 < last_count && last_event[i + 1].time <= event->time; i++)
+			last_event[i] = last_event[i + 1];
 	}
-	for (i = last_count++; i && last_event[(i - 1) / 2].time > event->time; i = (i - 1) / 2)
-		last_event[i] = last_event[(i - 1) / 2];
 	last_event[i] = *event;
 }
 
@@ -83,16 +74,9 @@ static void read_events_page(const struct stackbuf_events_page *page)
 	}
 }
 
-static int by_time(const void *a, const void *b)
-{
-	const struct stackbuf_event *x = a, *y = b;
-
-	return x->time < y->time ? -1 : x->time > y->time;
-}
-
 /*
  * Print the last @n events, oldest first, each stack below its first event.  The ring is read once,
- * from its newest page on: so nearly all events are older than those that are noted already.
+ * from its newest page on.
  */
 static void print_last(unsigned int n)
 {
@@ -111,7 +95,6 @@ static void print_last(unsigned int n)
 		if (page->page.seq)
 			read_events_page(page);
 	}
-	sort(last_event, last_count, sizeof(last_event[0]), by_time, NULL);
 
 	pr_info("the last %u events:\n", last_count);
 	for (i = 0; i < last_count; i++) {
