@@ -287,10 +287,7 @@ static int __init begin(void)
 	for_each_possible_cpu(cpu)
 		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
 	sbuf_memory_init();
-	sbuf_ring_init();
-	sbuf_text_init();
-	sbuf_evict_init();
-	sbuf_recall_init();
+	sbuf_worker_init();
 	err = sbuf_modules_init();
 	if (err)
 		goto err_modules;

@@ -46,7 +46,7 @@ static DECLARE_BITMAP(unlinked, SBUF_GRANULES);
 
 /* Eviction does not run again before this ring head or this time, in jiffies */
 static u64 evict_head;
-static unsigned long evict_time;
+static unsigned long evict_time = INITIAL_JIFFIES;
 
 static void mark_referenced(void)
 {
@@ -269,7 +269,7 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 	return waited;
 }
 
-static void evict_stacks(struct work_struct *work)
+void sbuf_evict_stacks(struct work_struct *work)
 {
 	static u64 last;
 	u64 head = atomic64_read(&sbuf_ring_head);
@@ -354,10 +354,4 @@ void sbuf_evict_expire(unsigned long text, unsigned long size)
 		cond_resched();
 	}
 	mutex_unlock(&sbuf_table_mutex);
-}
-
-void __init sbuf_evict_init(void)
-{
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_EVICT], evict_stacks);
-	evict_time = jiffies;
 }

@@ -38,7 +38,7 @@ void sbuf_recall_apply_verify(void)
 	cpus_read_unlock();
 }
 
-static void report_difference(struct work_struct *work)
+void sbuf_recall_report(struct work_struct *work)
 {
 	pr_err("a recalled stack differed from the walked one: recall is off. Please report this\n");
 }
@@ -78,10 +78,4 @@ void sbuf_recall_invalidate(void)
 		if (was == epoch)
 			break;
 	}
-}
-
-void __init sbuf_recall_init(void)
-{
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_REPORT], report_difference);
-	sbuf_cache_init();
 }

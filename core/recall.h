@@ -31,8 +31,6 @@ extern unsigned int sbuf_verify;
 
 #define SBUF_VERIFY_MAX	1000000
 
-void __init sbuf_recall_init(void);
-
 /*
  * Restart the countdown to the next verified recall: on this CPU, with interrupts off; or on all
  * CPUs, in process context, under the parameters' lock.
@@ -87,13 +85,11 @@ static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, str
 #endif
 
 #if SBUF_HAVE_ORC
-void __init sbuf_cache_init(void);
 void sbuf_recall_mark_module(const struct module *module, unsigned long state);
 void sbuf_recall_mark_modules(void);
 #else
 static inline void sbuf_recall_mark_module(const struct module *module, unsigned long state) { }
 static inline void sbuf_recall_mark_modules(void) { }
-static inline void sbuf_cache_init(void) { }
 #endif
 
 #if SBUF_HAVE_RECORDS

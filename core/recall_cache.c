@@ -176,7 +176,7 @@ static void clear_if_in_half(u32 *unit, u32 first)
  * before sbuf_cache_recycling was set, after which no slot is written that leads to the half; and
  * the second wait ends lookups by slots that were read before they were cleared.
  */
-static void recycle_half(struct work_struct *work)
+void sbuf_cache_recycle_half(struct work_struct *work)
 {
 	u32 half = atomic_read(&units_used) & HALF_BIT, first, i;
 
@@ -196,9 +196,4 @@ static void recycle_half(struct work_struct *work)
 	WRITE_ONCE(sbuf_cache_recycling, 2 * SBUF_HALF_UNITS);
 	/* C2: no CPU compares an entry of this half any more.  Unit 0 means none */
 	atomic_set_release(&units_used, half ?: 1);
-}
-
-void __init sbuf_cache_init(void)
-{
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_RECYCLE], recycle_half);
 }

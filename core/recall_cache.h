@@ -239,7 +239,7 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 {
 	unsigned long stack = sbuf_kstack_task();
 
-	/* In an idle task RCU watches at times only, and recycle_half() must wait for this */
+	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (unlikely(is_idle_task(current)) && !sbuf_rcu_waits())
 		return NULL;
 	if (likely(sbuf_kstack_has(stack, start->sp))) {
@@ -282,7 +282,7 @@ extern struct sbuf_newest {
  * @n: number of units
  *
  * Context: Any context, interrupts off, and off until the entry is published.
- * Return: the first unit; 0 if the half in use is full, after requesting recycle_half().
+ * Return: the first unit; 0 if the half in use is full, after requesting sbuf_cache_recycle_half().
  */
 u32 sbuf_cache_alloc(unsigned int n);
 

@@ -135,7 +135,7 @@ static unsigned int count_in_page(const struct stackbuf_events_page *page)
 /* All pages are open: a search is useless until one is closed */
 static bool ring_starved;
 
-/* share_pages() is running */
+/* sbuf_ring_share_pages() is running */
 static bool ring_sharing;
 
 void sbuf_ring_close_page(struct stackbuf_events_page *page)
@@ -158,7 +158,7 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SBUF_EVENT_PAGES].owner); i++) {
 		if (i < tries)
 			continue;
-		/* A page that is closed concurrently is found after share_pages() has run */
+		/* A page that is closed concurrently is found after sbuf_ring_share_pages() */
 		WRITE_ONCE(ring_starved, true);
 		return NULL;
 	}
@@ -268,7 +268,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 }
 
 /* Pages are not shared out again before this time, in jiffies */
-static unsigned long share_time;
+static unsigned long share_time = INITIAL_JIFFIES;
 
 /* These two run in an IPI, which interrupts no append, as appends run with interrupts off */
 static void close_this_page(void *unused)
@@ -298,13 +298,13 @@ static void take_page_if_waiting(void *unused)
  * the CPU is no longer in cpu_online_mask.  The little code that runs from the report to the halt
  * may be probed; it has a second to finish.
  */
-static void share_pages(struct work_struct *work)
+void sbuf_ring_share_pages(struct work_struct *work)
 {
 	unsigned long started;
 	int i;
 
 	cpus_read_lock();
-	started = jiffies;	/* as in evict_stacks() */
+	started = jiffies;	/* as in sbuf_evict_stacks() */
 	/* Other CPUs get no page until this has finished, so it must not be preempted */
 	preempt_disable();
 	WRITE_ONCE(ring_sharing, true);
@@ -328,12 +328,6 @@ void sbuf_ring_request_page(void)
 {
 	if (READ_ONCE(ring_starved) && time_after_eq(jiffies, READ_ONCE(share_time)))
 		sbuf_worker_request(SBUF_WORKER_SHARE);
-}
-
-void __init sbuf_ring_init(void)
-{
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_SHARE], share_pages);
-	share_time = jiffies;
 }
 
 /* An append in an NMI that interrupted an append: see the top of the file */

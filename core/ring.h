@@ -15,8 +15,6 @@ extern atomic64_t sbuf_ring_head;
 /* Set by evict.c if no event came into the ring for a while because the table is full */
 extern bool sbuf_ring_stalled;
 
-void __init sbuf_ring_init(void);
-
 /* Append an event on @cpu, which is this CPU, with interrupts off; false if there is no page */
 bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event);
 /* Claim the next page now if that of @cpu, which is this CPU, is full */

@@ -107,8 +107,6 @@ static inline struct stackbuf_stack *sbuf_table_stack(u32 id)
 
 /* evict.c */
 
-void __init sbuf_evict_init(void);
-
 /* Request eviction if the table fills up; after a stack was inserted or refused */
 void sbuf_evict_request(void);
 /*
@@ -121,7 +119,6 @@ extern bool sbuf_saves_tasks;
 
 /* text.c */
 
-void __init sbuf_text_init(void);
 /* The name of this load has changed.  Under sbuf_table_mutex */
 void __init sbuf_text_note_instance(void);
 

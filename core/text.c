@@ -277,14 +277,9 @@ void sbuf_text_flush_panic(void)
 		render(granule);
 }
 
-static void render_texts(struct work_struct *work)
+void sbuf_text_render_all(struct work_struct *work)
 {
 	sbuf_text_flush();
-}
-
-void __init sbuf_text_init(void)
-{
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_TEXT], render_texts);
 }
 
 #if SBUF_BUILT_IN

@@ -23,6 +23,7 @@
 #include <linux/preempt.h>
 #include <linux/smp.h>
 
+#include "arch.h"
 #include "compat.h"
 #include "worker.h"
 
@@ -84,6 +85,16 @@ void sbuf_worker_pass_late(void)
 {
 	if (unlikely(atomic_read(&requested_workers)))
 		pass_requests(&start_soon);
+}
+
+void __init sbuf_worker_init(void)
+{
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_TEXT], sbuf_text_render_all);
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_EVICT], sbuf_evict_stacks);
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_SHARE], sbuf_ring_share_pages);
+	if (SBUF_HAVE_ORC)
+		INIT_WORK(&sbuf_worker[SBUF_WORKER_RECYCLE], sbuf_cache_recycle_half);
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_REPORT], sbuf_recall_report);
 }
 
 void sbuf_worker_exit(void)

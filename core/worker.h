@@ -16,9 +16,18 @@ enum sbuf_worker {
 	SBUF_WORKERS
 };
 
-/* The file that has a worker initialises its element; an element without function is unused */
+/* What each does, in the file that is named above */
+void sbuf_text_render_all(struct work_struct *work);
+void sbuf_evict_stacks(struct work_struct *work);
+void sbuf_ring_share_pages(struct work_struct *work);
+void sbuf_cache_recycle_half(struct work_struct *work);
+void sbuf_recall_report(struct work_struct *work);
+
+/* An element without function is unused */
 extern struct work_struct sbuf_worker[SBUF_WORKERS];
 
+/* Before the first save */
+void __init sbuf_worker_init(void);
 /* Start a worker */
 void sbuf_worker_request(enum sbuf_worker what);
 /* Pass on requests of a CPU that was going offline */

@@ -606,10 +606,7 @@ void shim_init(unsigned int cpus)
 	for_each_possible_cpu(cpu)
 		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
 	sbuf_memory_init();
-	sbuf_ring_init();
-	sbuf_text_init();
-	sbuf_evict_init();
-	sbuf_recall_init();
+	sbuf_worker_init();
 	sbuf_filter_apply_limit();
 	sbuf_state_change(STACKBUF_ENABLED, true);
 }

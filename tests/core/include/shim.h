@@ -344,6 +344,7 @@ void irq_work_sync(struct irq_work *work);
 extern __thread u64 shim_clock_skew;
 u64 local_clock(void);
 u64 ktime_get_real_ns(void);
+#define INITIAL_JIFFIES		0
 #define jiffies			((unsigned long)(shim_monotonic() / SHIM_JIFFY_NS))
 #define time_after_eq(a, b)	((long)((a) - (b)) >= 0)
 #define time_after(a, b)	((long)((b) - (a)) < 0)
