@@ -2,47 +2,37 @@
 /*
  * symbol.c - the function at an address, and whether it has a frame record there
  */
-#include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 
 #include "recall.h"
 #include "symbol.h"
 
-/* Parse the hexadecimal number that ends before *@end; *@end moves to its beginning */
-static __always_inline unsigned long hex_before(const char *text, unsigned int *end)
-{
-	unsigned long n = 0;
-	unsigned int shift = 0;
-
-	while (*end > 0 && isxdigit(text[*end - 1])) {
-		n |= (unsigned long)hex_to_bin(text[--*end]) << shift;
-		shift += 4;
-	}
-	return n;
-}
-
 /*
  * The symbols of modules are available to modules as text only: name+0x12/0x34, then [module] if
- * it is in one.  Parsed from its end, as this runs for every symbol of the kernel.
+ * it is in one.  Not by sscanf(), which is slow: this runs for every symbol of the kernel.
  */
 bool sbuf_symbol_at(struct sbuf_symbol *symbol, unsigned long addr)
 {
-	unsigned int end = sprint_symbol(symbol->name, addr);
-	char *text = symbol->name;
+	char *text = symbol->name, *space = NULL, *plus, *size;
+	unsigned int len = sprint_symbol(text, addr);
+	unsigned long offset;
 
-	symbol->of_module = end && text[end - 1] == ']';
-	while (symbol->of_module && end > 0 && text[end] != ' ')
-		end--;
-	symbol->size = hex_before(text, &end);
-	if (end < 3 || memcmp(text + end - 3, "/0x", 3))
+	symbol->of_module = len && text[len - 1] == ']';
+	if (symbol->of_module)
+		space = strrchr(text, ' ');
+	if (space)
+		*space = '\0';
+	plus = strrchr(text, '+');
+	size = plus ? strchr(plus, '/') : NULL;
+	if (!size)
 		return false;
-	end -= 3;
-	symbol->start = addr - hex_before(text, &end);
-	if (end < 3 || memcmp(text + end - 3, "+0x", 3))
+	*plus = '\0';
+	*size = '\0';
+	if (kstrtoul(plus + 1, 16, &offset) || kstrtoul(size + 1, 16, &symbol->size))
 		return false;
-	symbol->len = end - 3;
-	text[symbol->len] = '\0';
+	symbol->start = addr - offset;
+	symbol->len = plus - text;
 	return symbol->size;
 }
 
