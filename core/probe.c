@@ -598,7 +598,6 @@ static void free_list(struct sbuf_resolver *resolver)
 		return;
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
 		sbuf_tracepoint_put(request->event_file);
-	kfree(resolver->text);
 	kvfree(resolver);
 }
 
@@ -622,17 +621,13 @@ static int parse_requests(struct sbuf_resolver *resolver)
 /* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
 static struct sbuf_resolver *parse_list(const char *text, enum sbuf_probe_list of)
 {
-	bool add = of == SBUF_PROBES && text[0] == '+';
-	struct sbuf_resolver *resolver = of == SBUF_PAIRS ? sbuf_resolver_of_pairs(text) :
-					 of == SBUF_TRIGGERS ? sbuf_resolver_of_trigger(text) :
-							       sbuf_resolver_of_list(text + add);
+	struct sbuf_resolver *resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
 	int err;
 
-	if (IS_ERR_OR_NULL(resolver))
-		return resolver ?: ERR_PTR(-ENOMEM);
-	resolver->add = add;
+	if (!resolver)
+		return ERR_PTR(-ENOMEM);
 	resolver->of = of;
-	err = parse_requests(resolver);
+	err = sbuf_resolver_split(resolver, text) ?: parse_requests(resolver);
 	if (!err)
 		return resolver;
 	free_list(resolver);
@@ -755,10 +750,10 @@ static void set_pending_probes(const struct module *module)
 		return;
 	}
 	resolver->list = next;
-	request = resolver->request;
 	for (i = 0; (probe = probe_at(i)); i++) {
 		if (!may_be_in_module(probe))
 			continue;
+		request = resolver->request + resolver->nr++;
 		request->name = probe->name;
 		request->len = strlen(probe->name);
 		request->pair = probe->pair;
@@ -768,7 +763,6 @@ static void set_pending_probes(const struct module *module)
 		request->left_out = probe->left_out;
 		if (!sbuf_resolve_parse(request) && request->function[0])
 			sbuf_resolver_add(resolver, request);
-		request++;
 	}
 	err = use_module(resolver, module, next);
 	/* Functions are attached as a new list, which is the old one and these */

@@ -36,75 +36,55 @@ int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 	return -EINVAL;
 }
 
-struct sbuf_resolver *sbuf_resolver_create(unsigned int nr)
+struct sbuf_resolver *sbuf_resolver_create(unsigned int room)
 {
-	struct sbuf_resolver *resolver = kvzalloc(struct_size(resolver, request, nr), GFP_KERNEL);
+	struct sbuf_resolver *resolver;
 
-	if (resolver)
-		resolver->nr = nr;
-	return resolver;
+	return kvzalloc(struct_size(resolver, request, room), GFP_KERNEL);
 }
 
-/* Count the names between commas, without blanks around them; put them into @resolver if given */
-static unsigned int split_list(const char *text, struct sbuf_resolver *resolver)
+/* Add a request, as @like but for its name */
+static int add_request(struct sbuf_resolver *resolver, const char *name, unsigned int len,
+		       const struct sbuf_probe_request *like)
 {
-	unsigned int n = 0;
+	struct sbuf_probe_request *request = sbuf_resolver_end(resolver);
 
-	for (;;) {
-		size_t len = strcspn(text, ",\n"), skip = strspn(text, " \t"), used = len;
-
-		while (used > skip && text[used - 1] == ' ')
-			used--;
-		if (used > skip) {
-			if (resolver) {
-				resolver->request[n].name = text + skip;
-				resolver->request[n].len = used - skip;
-			}
-			n++;
-		}
-		if (!text[len])
-			return n;
-		text += len + 1;
+	*request = *like;
+	request->name = name;
+	request->len = len;
+	if (resolver->nr == STACKBUF_PROBES_MAX) {
+		sbuf_refuse(request, "no room: %d probes are the most", STACKBUF_PROBES_MAX);
+		return -ENOSPC;
 	}
+	resolver->nr++;
+	return 0;
 }
 
-struct sbuf_resolver *sbuf_resolver_of_list(const char *text)
+/* Add requests, as @like, for the names up to @end, without blanks around them */
+static int split_list(struct sbuf_resolver *resolver, const char *text, const char *end,
+		      const char *separators, const struct sbuf_probe_request *like)
 {
-	struct sbuf_resolver *resolver = sbuf_resolver_create(split_list(text, NULL));
+	while (text < end) {
+		const char *next = text, *last;
+		int err;
 
-	if (resolver)
-		split_list(text, resolver);
-	return resolver;
+		while (next < end && !strchr(separators, *next))
+			next++;
+		while (text < next && (*text == ' ' || *text == '\t'))
+			text++;
+		for (last = next; last > text && last[-1] == ' '; last--)
+			;
+		err = last > text ? add_request(resolver, text, last - text, like) : 0;
+		if (err)
+			return err;
+		text = next + 1;
+	}
+	return 0;
 }
 
 #if STACKBUF_PAIR_PAGES
-/*
- * Count the places of a pair's end, separated by blanks, up to @end; put them into the requests
- * from @request on if given
- */
-static unsigned int split_end(const char *text, const char *end,
-			      const struct sbuf_probe_request *like,
-			      struct sbuf_probe_request *request)
-{
-	unsigned int n = 0;
-
-	while (text < end) {
-		const char *next = memchr(text, ' ', end - text) ?: end;
-
-		if (request) {
-			request[n] = *like;
-			request[n].name = text;
-			request[n].len = next - text;
-		}
-		n++;
-		text = next + 1;
-	}
-	return n;
-}
-
-/* The same of one pair, whose name is @text.  Return 0 after logging the reason if it is none */
-static unsigned int split_pair(const char *text, unsigned int len,
-			       struct sbuf_probe_request *request)
+/* Add the places of a pair, whose name is @text: those of an end are separated by blanks */
+static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned int len)
 {
 	const char *preset = sbuf_pair_preset(text, len), *from = preset ?: text;
 	const char *end = from + (preset ? strlen(preset) : len), *middle;
@@ -113,7 +93,7 @@ static unsigned int split_pair(const char *text, unsigned int len,
 		.pair = 1, .role = STACKBUF_PAIR_OPENS, .pair_name = text, .pair_len = len,
 		.preset = preset,
 	};
-	unsigned int opens, closes;
+	int err;
 
 	/* A place may have colons of its own, but none after what it has as its key */
 	middle = memchr(from, preset ? '|' : '@', end - from);
@@ -122,87 +102,68 @@ static unsigned int split_pair(const char *text, unsigned int len,
 	if (!middle || !memchr(middle, '@', end - middle)) {
 		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page, offcpu or wakers is accepted\n",
 		       (int)len, text);
-		return 0;
+		return -EINVAL;
 	}
-	opens = split_end(from, middle, &like, request);
+	err = split_list(resolver, from, middle, " ", &like);
 	like.role = STACKBUF_PAIR_CLOSES;
-	closes = split_end(middle + 1, end, &like, request ? request + opens : NULL);
-	return opens + closes;
+	return err ?: split_list(resolver, middle + 1, end, " ", &like);
 }
 
-/* The same of all pairs of a list */
-static unsigned int split_pairs(const char *text, struct sbuf_resolver *resolver)
+static int split_pairs(struct sbuf_resolver *resolver, const char *text)
 {
-	unsigned int all = 0, n;
+	const char *end = text + strcspn(text, "\n"), *next;
+	int err = 0;
 
-	for (; *text; text += *text == ',') {
-		unsigned int len = strcspn(text, ",\n");
-
-		n = len ? split_pair(text, len, resolver ? resolver->request + all : NULL) : 0;
-		if (len && !n)
-			return -1U;
-		all += n;
-		text += len;
-		if (*text == '\n')
-			break;
+	for (; text < end && !err; text = next + 1) {
+		next = memchr(text, ',', end - text) ?: end;
+		if (next > text)
+			err = split_pair(resolver, text, next - text);
 	}
-	return all;
-}
-
-struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text)
-{
-	unsigned int n = split_pairs(text, NULL);
-	struct sbuf_resolver *resolver;
-
-	if (n == -1U)
-		return ERR_PTR(-EINVAL);
-	resolver = sbuf_resolver_create(n);
-	if (resolver)
-		split_pairs(text, resolver);
-	return resolver;
+	return err;
 }
 #else
-struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text)
+static int split_pairs(struct sbuf_resolver *resolver, const char *text)
 {
-	return ERR_PTR(-EINVAL);
+	return -EINVAL;
 }
 #endif
 
-/* Places, and how many events come after a hit of one: those of a list of probes */
-struct sbuf_resolver *sbuf_resolver_of_trigger(const char *text)
+/* Places, and how many events come after a hit of one */
+static int split_triggers(struct sbuf_resolver *resolver, const char *text)
 {
-	size_t len = strcspn(text, "\n"), places;
-	struct sbuf_probe_request *request;
-	struct sbuf_resolver *resolver;
-	u32 events = 0;
-	char *copy;
+	static const struct sbuf_probe_request like = { .role = STACKBUF_TRIGGERS };
+	const char *end = text + strcspn(text, "\n"), *count, *digit;
+	u64 events = 0;
 
-	while (len && text[len - 1] == ' ')
-		len--;
-	places = len;
-	while (places && isdigit(text[places - 1]))
-		places--;
-	copy = kstrndup(text, len, GFP_KERNEL);
-	if (!copy)
-		return NULL;
-	if (places && places < len && text[places - 1] == ':') {
-		copy[places - 1] = '\0';
-		if (places == 1 || kstrtouint(copy + places, 10, &events)) {
-			pr_err("trigger: %.*s: PLACE[:EVENTS] is accepted\n", (int)len, text);
-			kfree(copy);
-			return ERR_PTR(-EINVAL);
+	while (end > text && end[-1] == ' ')
+		end--;
+	for (count = end; count > text && isdigit(count[-1]); count--)
+		;
+	if (count > text && count < end && count[-1] == ':') {
+		for (digit = count; digit < end && events <= U32_MAX; digit++)
+			events = 10 * events + *digit - '0';
+		if (count == text + 1 || events > U32_MAX) {
+			pr_err("trigger: %.*s: PLACE[:EVENTS] is accepted\n", (int)(end - text),
+			       text);
+			return -EINVAL;
 		}
+		end = count - 1;
 	}
-	resolver = sbuf_resolver_of_list(copy);
-	if (!resolver) {
-		kfree(copy);
-		return NULL;
-	}
-	resolver->text = copy;
 	resolver->events = events;
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
-		request->role = STACKBUF_TRIGGERS;
-	return resolver;
+	return split_list(resolver, text, end, ",", &like);
+}
+
+int sbuf_resolver_split(struct sbuf_resolver *resolver, const char *text)
+{
+	static const struct sbuf_probe_request like = {};
+
+	if (resolver->of == SBUF_PAIRS)
+		return split_pairs(resolver, text);
+	if (resolver->of == SBUF_TRIGGERS)
+		return split_triggers(resolver, text);
+	resolver->add = text[0] == '+';
+	text += resolver->add;
+	return split_list(resolver, text, text + strlen(text), ",\n", &like);
 }
 
 static struct hlist_head *resolver_head(struct sbuf_resolver *resolver, const char *function,

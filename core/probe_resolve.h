@@ -49,7 +49,6 @@ struct sbuf_resolver {
 	struct hlist_head patterns;	/* likewise, those that are patterns */
 	bool add;			/* what is in the list that records stays */
 	enum sbuf_probe_list of;	/* it replaces the entries of this one only */
-	char *text;			/* that names are in, if it is a copy; to be freed, too */
 	u32 events;			/* of triggers: how many come after a hit */
 	u8 list;			/* to which functions that patterns match are added */
 	int err;			/* why that failed, or 0 */
@@ -64,18 +63,22 @@ static inline struct sbuf_probe_request *sbuf_resolver_end(struct sbuf_resolver 
 	return resolver->request + resolver->nr;
 }
 
-/*
- * A resolver with @nr empty requests, or with the names of a list, which is not copied.  NULL
- * if there is no memory.  The caller frees it by kvfree().
+/* A resolver without requests, but with room for them, to be freed by kvfree(); or NULL */
+struct sbuf_resolver *sbuf_resolver_create(unsigned int room);
+
+/* Of what a parameter is written, and one more: the first that is too many */
+#define SBUF_REQUESTS_MAX	(STACKBUF_PROBES_MAX + 1)
+
+/**
+ * sbuf_resolver_split() - add the requests that a parameter lists
+ * @resolver: without requests, with room for SBUF_REQUESTS_MAX; and @of
+ * @text: what was written.  Names are not copied
+ *
+ * Sets add and events, too.
+ *
+ * Return: 0, or a negative error after logging the reason.
  */
-struct sbuf_resolver *sbuf_resolver_create(unsigned int nr);
-struct sbuf_resolver *sbuf_resolver_of_list(const char *text);
-
-/* The same for a list of pairs; or an error, which has been logged */
-struct sbuf_resolver *sbuf_resolver_of_pairs(const char *text);
-
-/* The same for triggers, with a copy of their names */
-struct sbuf_resolver *sbuf_resolver_of_trigger(const char *text);
+int sbuf_resolver_split(struct sbuf_resolver *resolver, const char *text);
 
 /* Split a request's name.  Return 0, or -EINVAL after logging the reason */
 int sbuf_resolve_parse(struct sbuf_probe_request *request);

@@ -188,15 +188,60 @@ static bool splits_lists(void)
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		struct sbuf_resolver *resolver = sbuf_resolver_of_list(list[i].text);
+		struct sbuf_resolver *resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
 
-		EXPECT(resolver && resolver->nr == list[i].nr);
+		EXPECT(resolver && !sbuf_resolver_split(resolver, list[i].text) &&
+		       resolver->nr == list[i].nr);
 		for (k = 0; k < list[i].nr; k++)
 			EXPECT(resolver->request[k].len == strlen(list[i].name[k]) &&
 			       !memcmp(resolver->request[k].name, list[i].name[k],
 				       resolver->request[k].len));
 		kvfree(resolver);
 	}
+	return true;
+}
+
+/* Split what the parameter @of is written; return the requests, or an error */
+static int split(enum sbuf_probe_list of, const char *text, u32 *events, u8 *last_role)
+{
+	struct sbuf_resolver *resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
+	int err;
+
+	if (!resolver)
+		return -ENOMEM;
+	resolver->of = of;
+	err = sbuf_resolver_split(resolver, text) ?: resolver->nr;
+	*events = resolver->events;
+	*last_role = err > 0 ? resolver->request[err - 1].role : 0;
+	kvfree(resolver);
+	return err;
+}
+
+static bool splits_others(void)
+{
+	char many[2 * (STACKBUF_PROBES_MAX + 1) + 1];
+	u32 events;
+	u8 role;
+	int i;
+
+	EXPECT(split(SBUF_TRIGGERS, "a, b:30 \n", &events, &role) == 2 && events == 30 &&
+	       role == STACKBUF_TRIGGERS);
+	EXPECT(split(SBUF_TRIGGERS, "m:f1:4294967295", &events, &role) == 1 && events == U32_MAX);
+	EXPECT(split(SBUF_TRIGGERS, "f:00", &events, &role) == 1 && !events);
+	EXPECT(split(SBUF_TRIGGERS, "f1", &events, &role) == 1 && !events);
+	EXPECT(split(SBUF_TRIGGERS, "", &events, &role) == 0);
+	EXPECT(split(SBUF_TRIGGERS, ":3", &events, &role) == -EINVAL);
+	EXPECT(split(SBUF_TRIGGERS, "f:4294967296", &events, &role) == -EINVAL);
+	EXPECT(split(SBUF_TRIGGERS, "f:99999999999999999999999", &events, &role) == -EINVAL);
+	EXPECT(split(SBUF_PAIRS, "a@arg1 m:b@arg2:c@arg1,,d@arg1:e@arg1\n", &events, &role) == 5 &&
+	       role == STACKBUF_PAIR_CLOSES);
+	EXPECT(split(SBUF_PAIRS, "a@arg1", &events, &role) == -EINVAL);
+	for (i = 0; i <= STACKBUF_PROBES_MAX; i++)
+		memcpy(many + 2 * i, "f,", 2);
+	many[2 * i] = '\0';
+	EXPECT(split(SBUF_PROBES, many, &events, &role) == -ENOSPC);
+	many[2 * i - 2] = '\0';
+	EXPECT(split(SBUF_PROBES, many, &events, &role) == STACKBUF_PROBES_MAX && !role);
 	return true;
 }
 
@@ -753,6 +798,7 @@ int main(int argc, char **argv)
 	result(encodes(), "frames near and far are decoded as they were encoded");
 	result(decodes_anything(), "any words are decoded without harm");
 	result(splits_lists(), "lists of probes are split");
+	result(splits_others(), "triggers and pairs are split, and one probe too many is refused");
 	result(parses_probes(), "probes are parsed, and nonsense is refused");
 	result(reads_symbols(), "symbols are read");
 	if (argc > 1) {
