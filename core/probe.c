@@ -124,19 +124,37 @@ static void mark_probes_changed(void)
 
 /* ------------------------------------------------------------ set, remove --- */
 
-/* Log one line for a probe that the kernel refused */
+/* Log one line for a probe that the kernel refused with @err, and return what the writer gets */
 static int explain_refusal(const struct sbuf_probe_request *request, int err)
 {
-	switch (err) {
-	case -ENOENT:
-		return sbuf_refuse(request, "no such function%s", request->function[0] ?
-				   "; if it is inlined, probe a caller" : "");
-	case -EILSEQ:
-		return sbuf_refuse(request, "no instruction begins there");
-	case -EINVAL:
-		return sbuf_refuse(request, "the kernel allows no probe there (blacklisted or data)");
-	case -EOPNOTSUPP:
-		return sbuf_refuse(request, "this kernel has no kprobes");
+	static const struct { int err; bool of_event; const char *text; } reason[] = {
+		{ -ENOENT, false, "no such function; if it is inlined, probe a caller" },
+		{ -EILSEQ, false, "no instruction begins there" },
+		{ -EINVAL, false, "the kernel allows no probe there (blacklisted or data)" },
+		{ -EOPNOTSUPP, false, "this kernel has no kprobes" },
+		{ -ENOENT, true,
+		  "no such event: see /sys/kernel/tracing/events; its module must be loaded"
+		},
+		{ -ENOTTY, true,
+		  "the event has no tracepoint of its own: for a system call there is t:raw_syscalls:sys_enter"
+		},
+		{ -EDESTADDRREQ, true,
+		  "this kernel checks indirect calls: its group is needed, and its module loaded: t:GROUP:EVENT"
+		},
+		{ -EPERM, true,
+		  "this kernel checks indirect calls, and would stop at ours: probe a function that is called there"
+		},
+		{ -EOPNOTSUPP, true, "this kernel has no tracepoints" },
+	};
+	unsigned int i;
+
+	if (err == -ENOENT && !request->event && !request->function[0])
+		return sbuf_refuse(request, "no such function");
+	for (i = 0; i < ARRAY_SIZE(reason); i++) {
+		if (reason[i].err != err || reason[i].of_event != !!request->event)
+			continue;
+		sbuf_refuse(request, "%s", reason[i].text);
+		return err == -EPERM ? -EPERM : -EINVAL;
 	}
 	sbuf_refuse(request, "the kernel refused it with error %d", err);
 	return err;
@@ -181,25 +199,11 @@ static void take_place(struct stackbuf_probe *probe, enum stackbuf_probe_way way
 /* Note what has become of a request for an event.  Return 0 or an error, which has been logged */
 static int note_event(const struct sbuf_probe_request *request)
 {
-	switch (request->event_err) {
-	case 0:
-		WRITE_ONCE(request->probe->functions, 1);
-		WRITE_ONCE(request->probe->state, STACKBUF_PROBE_SET);
-		return 0;
-	case -ENOENT:
-		return sbuf_refuse(request, "no such event: see /sys/kernel/tracing/events; its module must be loaded");
-	case -ENOTTY:
-		return sbuf_refuse(request, "the event has no tracepoint of its own: for a system call there is t:raw_syscalls:sys_enter");
-	case -EDESTADDRREQ:
-		return sbuf_refuse(request, "this kernel checks indirect calls: its group is needed, and its module loaded: t:GROUP:EVENT");
-	case -EPERM:
-		sbuf_refuse(request, "this kernel checks indirect calls, and would stop at ours: probe a function that is called there");
-		return -EPERM;
-	case -EOPNOTSUPP:
-		return sbuf_refuse(request, "this kernel has no tracepoints");
-	}
-	sbuf_refuse(request, "the kernel refused it with error %d", request->event_err);
-	return request->event_err;
+	if (request->event_err)
+		return explain_refusal(request, request->event_err);
+	WRITE_ONCE(request->probe->functions, 1);
+	WRITE_ONCE(request->probe->state, STACKBUF_PROBE_SET);
+	return 0;
 }
 
 static inline unsigned int common_flags(const struct sbuf_probe_request *request)
@@ -381,25 +385,17 @@ static void unregister_events(const struct module *module)
 /* Unregister the kprobes that are set and @obsolete */
 static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *probe))
 {
+	/* Under probe_mutex */
+	static struct kprobe *set[STACKBUF_PROBES_MAX];
 	struct stackbuf_probe *probe;
-	struct kprobe **set;
 	unsigned int n = 0, i;
 
 	lockdep_assert_held(&probe_mutex);
-	/* All in one call, as each waits for a grace period; one by one if memory is short */
-	set = kvmalloc_array(STACKBUF_PROBES_MAX, sizeof(*set), GFP_KERNEL);
-	for (i = 0; (probe = probe_at(i)); i++) {
-		if (!is_set(probe, STACKBUF_PROBE_BY_KPROBE) || !obsolete(probe))
-			continue;
-		if (set) {
+	for (i = 0; (probe = probe_at(i)); i++)
+		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE) && obsolete(probe))
 			set[n++] = kprobe_of(probe);
-			continue;
-		}
-		unregister_kprobe(kprobe_of(probe));
-		clear_probe(probe);
-	}
-	if (n)
-		unregister_kprobes(set, n);
+	/* All in one call, as each waits for a grace period */
+	unregister_kprobes(set, n);
 	/*
 	 * Clear these, and do not ask @obsolete again: it may now be true for probes in another
 	 * module that is unloaded concurrently.  Those stay in the kernel's list until
@@ -407,7 +403,6 @@ static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *prob
 	 */
 	while (n > 0)
 		clear_probe(probe_of_kprobe(set[--n]));
-	kvfree(set);
 }
 
 /* ------------------------------------------------------------------ lists --- */
