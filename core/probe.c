@@ -43,9 +43,9 @@ u8 sbuf_probe_live_list = 0x1;
 #define BOTH_LISTS	0x3
 
 /*
- * Protects the probes, insmod_list and probe_param.  Held while
- * a list is set, which takes seconds, and therefore not inside the lock of parameters: see
- * lock_probes().  Nests inside the locks of module loading.
+ * Protects the probes, param_state and, until that is PARAM_OPENING, what insmod was given.  Held
+ * while a list is set, which takes seconds, and therefore not inside the lock of parameters: see
+ * release_params().  Nests inside the locks of module loading.
  */
 static DEFINE_MUTEX(probe_mutex);
 
@@ -845,8 +845,11 @@ void sbuf_probe_events(const struct module *module, bool coming)
 struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param = { .list = SBUF_PAIRS },
 			sbuf_trigger_param = { .list = SBUF_TRIGGERS };
 
-/* The parameter's file can be written before init and after exit */
-static enum { PROBE_PARAM_EARLY, PROBE_PARAM_OPEN, PROBE_PARAM_CLOSED } probe_state;
+/*
+ * The parameters' files can be written before init and after exit.  What is written before is only
+ * noted; while that is set, writes are refused.
+ */
+static enum { PARAM_EARLY, PARAM_OPENING, PARAM_OPEN, PARAM_CLOSED } param_state;
 
 /*
  * The kernel calls the functions of a parameter under one lock for all parameters of a module.
@@ -879,11 +882,6 @@ static void unlock_probes(void)
 	kernel_param_lock(THIS_MODULE);
 }
 
-static bool is_open(void)
-{
-	return READ_ONCE(probe_state) == PROBE_PARAM_OPEN;
-}
-
 /* Built in, @value is of the kernel's command line, which stays; memory cannot be allocated yet */
 static void free_early(char *text)
 {
@@ -904,27 +902,22 @@ static int note_early(struct sbuf_probe_param *list, const char *value)
 static int set_probe_param(const char *value, const struct kernel_param *param)
 {
 	struct sbuf_probe_param *list = param->arg;
-	struct sbuf_resolver *resolver;
+	struct sbuf_resolver *resolver = NULL;
 	int err = -ENODEV;
-	bool open;
 
 	if (!value)
 		value = "";
 	release_params();
-	for (;;) {
-		open = is_open();
-		resolver = open ? parse_list(value, list->list) : NULL;
-		mutex_lock(&probe_mutex);
-		if (open == is_open())
-			break;
-		/* Loading, or unloading, came to its end meanwhile */
-		mutex_unlock(&probe_mutex);
-		free_list(resolver);
-	}
-	if (open)
-		err = write_list(resolver);
-	else if (probe_state == PROBE_PARAM_EARLY)
+	/* It takes event_mutex, inside of which the kernel may have us take probe_mutex */
+	if (READ_ONCE(param_state) == PARAM_OPEN)
+		resolver = parse_list(value, list->list);
+	mutex_lock(&probe_mutex);
+	if (param_state == PARAM_EARLY)
 		err = note_early(list, value);
+	else if (param_state == PARAM_OPEN && resolver)
+		err = write_list(resolver);
+	else if (param_state != PARAM_CLOSED)
+		err = -EBUSY;
 	mutex_unlock(&probe_mutex);
 	free_list(resolver);
 	kernel_param_lock(THIS_MODULE);
@@ -1018,30 +1011,25 @@ static void drop_all(void)
 	drop_unlisted();
 }
 
-/*
- * Set what insmod was given.  It may be written once more meanwhile.  What is refused does not stop
- * a kernel from booting.
- */
+/* Set what insmod was given.  What is refused does not stop a kernel from booting */
 static int __init set_early(struct sbuf_probe_param *list)
 {
 	struct sbuf_resolver *resolver;
-	int err = 0;
-	char *text;
+	char *text = list->insmod;
+	int err;
 
-	while (!err && (text = list->insmod)) {
-		list->insmod = NULL;
-		mutex_unlock(&probe_mutex);
-		resolver = parse_list(text, list->list);
-		mutex_lock(&probe_mutex);
-		err = write_list(resolver);
-		mutex_unlock(&probe_mutex);
-		free_list(resolver);
-		free_early(text);
-		mutex_lock(&probe_mutex);
-		if (err && SBUF_BUILT_IN) {
-			pr_err("nothing of this list is set: write it again to the parameter's file\n");
-			err = 0;
-		}
+	if (!text)
+		return 0;
+	resolver = parse_list(text, list->list);
+	mutex_lock(&probe_mutex);
+	err = write_list(resolver);
+	mutex_unlock(&probe_mutex);
+	free_list(resolver);
+	list->insmod = NULL;
+	free_early(text);
+	if (err && SBUF_BUILT_IN) {
+		pr_err("nothing of this list is set: write it again to the parameter's file\n");
+		return 0;
 	}
 	return err;
 }
@@ -1053,14 +1041,14 @@ int __init sbuf_probe_init(void)
 	if (err)
 		return err;
 	mutex_lock(&probe_mutex);
-	/* Each releases the lock: the others may be written meanwhile */
-	while (!err && (sbuf_probe_param.insmod || sbuf_pair_param.insmod ||
-			sbuf_trigger_param.insmod))
-		err = set_early(&sbuf_probe_param) ?: set_early(&sbuf_pair_param) ?:
-		      set_early(&sbuf_trigger_param);
+	WRITE_ONCE(param_state, PARAM_OPENING);
+	mutex_unlock(&probe_mutex);
+	err = set_early(&sbuf_probe_param) ?: set_early(&sbuf_pair_param) ?:
+	      set_early(&sbuf_trigger_param);
+	mutex_lock(&probe_mutex);
 	if (err)
 		drop_all();
-	WRITE_ONCE(probe_state, err ? PROBE_PARAM_CLOSED : PROBE_PARAM_OPEN);
+	WRITE_ONCE(param_state, err ? PARAM_CLOSED : PARAM_OPEN);
 	mutex_unlock(&probe_mutex);
 	if (err)
 		sbuf_tracepoint_exit();
@@ -1071,7 +1059,7 @@ void sbuf_probe_exit(void)
 {
 	mutex_lock(&probe_mutex);
 	drop_all();
-	WRITE_ONCE(probe_state, PROBE_PARAM_CLOSED);
+	WRITE_ONCE(param_state, PARAM_CLOSED);
 	mutex_unlock(&probe_mutex);
 	sbuf_tracepoint_exit();
 }
