@@ -109,24 +109,32 @@ MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). After an oops or a trigger
 
 /* A parameter that is a number */
 struct number {
-	int *value;		/* its variable, int or unsigned int */
+	void *value;		/* its variable */
+	size_t size;		/* of that, which is an int, an unsigned int or a u64 */
 	s64 min;		/* least value accepted */
-	s64 max;		/* greatest value accepted; 0: the highest number of a CPU */
+	u64 max;		/* greatest value accepted, unless it is a number of a CPU */
 	void (*apply)(void);	/* called after the parameter was written, or NULL */
 };
 
 static int set_number(const char *value, const struct kernel_param *param)
 {
 	const struct number *number = param->arg;
-	s64 max = number->max ?: nr_cpu_ids - 1;
-	s64 n;
+	/* @min is below 0 for a CPU only, whose greatest number is known at run time */
+	u64 max = number->min < 0 ? nr_cpu_ids - 1 : number->max, n = 0;
+	int err = -EINVAL;
 
-	if (!value || kstrtoll(value, 0, &n) || n < number->min || n > max) {
-		pr_err("%s: a number from %lld to %lld is accepted, not '%.*s'\n", param->name,
+	if (value)
+		err = number->min < 0 ? kstrtoll(value, 0, (s64 *)&n) : kstrtoull(value, 0, &n);
+	/* Unsigned: what is less than the least exceeds all */
+	if (err || n - number->min > max - number->min) {
+		pr_err("%s: a number from %lld to %llu is accepted, not '%.*s'\n", param->name,
 		       number->min, max, value ? (int)strcspn(value, "\n") : 0, value);
 		return -EINVAL;
 	}
-	WRITE_ONCE(*number->value, n);
+	if (number->size == sizeof(u64))
+		WRITE_ONCE(*(u64 *)number->value, n);
+	else
+		WRITE_ONCE(*(u32 *)number->value, n);
 	if (number->apply)
 		number->apply();
 	return 0;
@@ -136,7 +144,9 @@ static int get_number(char *buffer, const struct kernel_param *param)
 {
 	const struct number *number = param->arg;
 
-	return sysfs_emit(buffer, number->min < 0 ? "%d\n" : "%u\n", *number->value);
+	if (number->size == sizeof(u64))
+		return sysfs_emit(buffer, "%llu\n", *(u64 *)number->value);
+	return sysfs_emit(buffer, number->min < 0 ? "%d\n" : "%u\n", *(u32 *)number->value);
 }
 
 static const struct kernel_param_ops number_ops = {
@@ -146,7 +156,7 @@ static const struct kernel_param_ops number_ops = {
 
 #define NUMBER_PARAM(name, variable, min, max, apply)					\
 	static const struct number number_##name = {				\
-		(int *)&(variable), min, max, apply					\
+		&(variable), sizeof(variable), min, max, apply				\
 	};										\
 	module_param_cb(name, &number_ops, (void *)&number_##name, 0644)
 
@@ -173,32 +183,6 @@ static int get_comm_param(char *buffer, const struct kernel_param *param)
 static const struct kernel_param_ops comm_ops = {
 	.set = set_comm_param,
 	.get = get_comm_param,
-};
-
-static int set_cgroup_param(const char *value, const struct kernel_param *param)
-{
-	u64 id;
-
-	if (!value || kstrtou64(value, 0, &id) || (id && !IS_ENABLED(CONFIG_CGROUPS))) {
-		pr_err("cgroup: %s, not '%.*s'\n", IS_ENABLED(CONFIG_CGROUPS) ?
-		       "the inode number of a folder in cgroup2 is accepted" :
-		       "this kernel has no cgroups: 0 is accepted",
-		       value ? (int)strcspn(value, "\n") : 0, value);
-		return -EINVAL;
-	}
-	sbuf_filter.cgroup = id;
-	sbuf_filter_apply();
-	return 0;
-}
-
-static int get_cgroup_param(char *buffer, const struct kernel_param *param)
-{
-	return sysfs_emit(buffer, "%llu\n", sbuf_filter.cgroup);
-}
-
-static const struct kernel_param_ops cgroup_ops = {
-	.set = set_cgroup_param,
-	.get = get_cgroup_param,
 };
 
 NUMBER_PARAM(panic_dump, sbuf_panic_dump, 0, SBUF_PANIC_DUMP_MAX, sbuf_panic_apply_dump);
@@ -229,7 +213,8 @@ NUMBER_PARAM(pid, sbuf_filter.pid, 0, PID_MAX_LIMIT, sbuf_filter_apply);
 MODULE_PARM_DESC(pid, "Record this process (thread group) only: its PID (default 0: all)");
 NUMBER_PARAM(cpu, sbuf_filter.cpu, -1, 0, sbuf_filter_apply);
 MODULE_PARM_DESC(cpu, "Record on this CPU only: its number (default -1: all)");
-module_param_cb(cgroup, &cgroup_ops, NULL, 0644);
+NUMBER_PARAM(cgroup, sbuf_filter.cgroup, 0, IS_ENABLED(CONFIG_CGROUPS) ? U64_MAX : 0,
+	     sbuf_filter_apply);
 MODULE_PARM_DESC(cgroup,
 		 "Record tasks in this cgroup and below only: inode number of its folder in cgroup2 (default 0: all)");
 module_param_cb(comm, &comm_ops, NULL, 0644);
