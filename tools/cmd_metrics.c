@@ -24,7 +24,7 @@ void cmd_metrics(struct session *s, struct output *o, struct args *a)
 	if (!o->top)
 		o->top = METRICS_TOP;
 	/* Its reader is another user */
-	if (outfile_open_own(&out, name, 0644))
+	if (outfile_open(&out, name, 0644, true))
 		die(1, "%s: cannot be written: %s%s", name, strerror(errno), errno == EACCES ?
 		    " (also where another user owns the folder, or a link to it)" : "");
 	before = metrics_read(name);

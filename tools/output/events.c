@@ -131,8 +131,6 @@ static void print_json(const struct output *o, json_t *object, struct stack *sta
 	json_print(o, object, keys, len);
 }
 
-/* ------------------------------------------------------------------ JSON --- */
-
 static void json_event(const struct output *o, const struct stackbuf_event *e, struct stack *stack)
 {
 	json_t *j = json_object();
@@ -153,8 +151,6 @@ static void json_event(const struct output *o, const struct stackbuf_event *e, s
 		json_object_set_new(j, "tag", json_hex(e->tag));
 	print_json(o, j, stack);
 }
-
-/* ---------------------------------------------------------------- events --- */
 
 void output_head(const struct output *o)
 {
@@ -230,8 +226,6 @@ void output_folded(const struct output *o, const struct stackbuf_event *event, s
 }
 
 /* ---------------------------------------------------------------- totals --- */
-
-/* ---------------------------------------------------------------- counts --- */
 
 struct total {
 	struct stack *stack;

@@ -203,7 +203,7 @@ static void forget(struct outfile *out)
 	errno = error;
 }
 
-static int open_file(struct outfile *out, const char *name, mode_t mode, bool own)
+int outfile_open(struct outfile *out, const char *name, mode_t mode, bool own)
 {
 	char path[PATH_MAX];
 	struct stat st;
@@ -230,22 +230,6 @@ static int open_file(struct outfile *out, const char *name, mode_t mode, bool ow
 		close(fd);
 	forget(out);
 	return -1;
-}
-
-int outfile_open(struct outfile *out, const char *name, mode_t mode)
-{
-	return open_file(out, name, mode, false);
-}
-
-int outfile_open_own(struct outfile *out, const char *name, mode_t mode)
-{
-	return open_file(out, name, mode, true);
-}
-
-void outfile_forked(void)
-{
-	if (to_remove)
-		release();
 }
 
 int outfile_close(struct outfile *out, int failed)
@@ -278,7 +262,7 @@ int outfile_write(const char *name, mode_t mode, const char *text, size_t len, c
 	mode_t mask = umask(0);
 
 	umask(mask);
-	if (!outfile_open(&out, name, mode & ~mask) &&
+	if (!outfile_open(&out, name, mode & ~mask, false) &&
 	    !outfile_close(&out, fwrite(text, 1, len, out.file) == len ? 0 : -1))
 		return 0;
 	snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));

@@ -5,6 +5,7 @@
 #ifndef OUTFILE_H
 #define OUTFILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -24,15 +25,14 @@ struct outfile {
  * Begin to write @name; a new file gets @mode.  "-" is standard output.  Symbolic links are
  * followed.  What exists and is not a regular file (a device, a FIFO, a pipe under /dev/fd) is
  * written directly.  A regular file is unchanged until outfile_close() replaces it, even if a
- * signal ends the program.  Return 0, or -1 with errno set.
- */
-int outfile_open(struct outfile *out, const char *name, mode_t mode);
-
-/*
- * The same for what a timer writes as root: fails with EACCES if the folder, or a link that leads
+ * signal ends the program.
+ *
+ * @own is for what a timer writes as root: fail with EACCES if the folder, or a link that leads
  * there, belongs to a user who is neither this one nor root.
+ *
+ * Return 0, or -1 with errno set.
  */
-int outfile_open_own(struct outfile *out, const char *name, mode_t mode);
+int outfile_open(struct outfile *out, const char *name, mode_t mode, bool own);
 
 /*
  * Put the file into its place, or remove it if @failed.  Return 0, or -1 with errno set if that
@@ -46,8 +46,5 @@ int outfile_close(struct outfile *out, int failed);
  */
 int outfile_write(const char *name, mode_t mode, const char *text, size_t len, char *error,
 		  size_t size);
-
-/* In a child: leave the unfinished file, of which there is one at a time, to the parent */
-void outfile_forked(void);
 
 #endif

@@ -21,8 +21,6 @@ const char *output_day(u64 ns, char *buf, size_t size)
 	return buf;
 }
 
-/* ---------------------------------------------------------------- pieces --- */
-
 u64 output_realtime(const struct output *o, u64 ns)
 {
 	return o->record->info.load_realtime_ns + ns - o->record->info.load_ns;

@@ -142,7 +142,7 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
 
 	/* 0600: a record has kernel addresses and names of commands */
-	if (!outfile_open(&out, name, 0600)) {
+	if (!outfile_open(&out, name, 0600, false)) {
 		if (isatty(fileno(out.file))) {
 			outfile_close(&out, -1);
 			snprintf(error, size, "%s: is a terminal, and a snapshot is not text",

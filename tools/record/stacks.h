@@ -100,10 +100,10 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 /* Enter all stacks of a page.  Return how many are not whole */
 unsigned int stacks_parse(struct stacks *s, const struct stackbuf_stacks_page *page);
 
-/* Have they the same frames, and are both cut or both not? */
 /* When table and text were parsed: a text of an older stack that had its id is none of it */
 void stack_settle(struct stack *stack);
 
+/* Have they the same frames, and are both cut or both not? */
 bool stack_equal(const struct stack *a, const struct stack *b);
 
 #endif

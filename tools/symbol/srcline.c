@@ -98,7 +98,6 @@ static char *shown_path(const struct srcline *l, const char *path)
 /* -------------------------------------------------------------- decoding --- */
 
 static void append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* -------------------------------------------------------------- decoding --- */
 
 static void append(char **text, const char *format, ...)
 {

@@ -83,7 +83,7 @@ static void test_signals(void)
 			setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
 			/* A shell may have set signals of background processes to be ignored */
 			signal(sent[i], SIG_DFL);
-			if (outfile_open(&out, "kept", 0600) || fputs("half", out.file) < 0 ||
+			if (outfile_open(&out, "kept", 0600, false) || fputs("half", out.file) < 0 ||
 			    fflush(out.file) || files_here() != 2)
 				_exit(1);
 			raise(sent[i]);
@@ -99,7 +99,7 @@ static void test_signals(void)
 	child = fork();
 	if (!child) {
 		signal(SIGHUP, SIG_IGN);
-		if (outfile_open(&out, "kept", 0600))
+		if (outfile_open(&out, "kept", 0600, false))
 			_exit(1);
 		raise(SIGHUP);
 		_exit(outfile_close(&out, -1) == -1 && is_old() ? 0 : 2);
@@ -124,7 +124,7 @@ static void test_limit(void)
 	signal(SIGINT, SIG_DFL);
 	getrlimit(RLIMIT_FSIZE, &before);
 	small.rlim_max = before.rlim_max;
-	CHECK(!outfile_open(&out, "kept", 0600));
+	CHECK(!outfile_open(&out, "kept", 0600, false));
 	setrlimit(RLIMIT_FSIZE, &small);
 	failed = fwrite(text, 1, sizeof(text), out.file) != sizeof(text);
 	CHECK(outfile_close(&out, failed) == -1 && errno == EFBIG);
@@ -154,12 +154,12 @@ static void test_foreign(void)
 		CHECK(!"made");
 		return;
 	}
-	CHECK(outfile_open(&out, "sticky/link", 0600) == -1 && errno == EACCES);
-	CHECK(outfile_open(&out, "sticky/fifo", 0600) == -1 && errno == EACCES);
+	CHECK(outfile_open(&out, "sticky/link", 0600, false) == -1 && errno == EACCES);
+	CHECK(outfile_open(&out, "sticky/fifo", 0600, false) == -1 && errno == EACCES);
 	CHECK(is_old());
 	/* A link of the folder's owner is followed */
 	CHECK(!lchown("sticky/link", 0, 0));
-	CHECK(!outfile_open(&out, "sticky/link", 0600) && fputs("new", out.file) >= 0 &&
+	CHECK(!outfile_open(&out, "sticky/link", 0600, false) && fputs("new", out.file) >= 0 &&
 	      !outfile_close(&out, 0) && !is_old());
 	unlink("sticky/link");
 	unlink("sticky/fifo");
