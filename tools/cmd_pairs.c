@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cmd.h"
+#include "output/events.h"
 #include "output/flame.h"
 #include "output/json.h"
 #include "record/pairs.h"
@@ -96,8 +97,8 @@ static void print_histogram(const struct output *o, const struct pair_total *t)
 static void print_text(const struct output *o, const struct args *a, const struct pair_total *t,
 		       u64 now)
 {
-	const struct stack *stack = t->stack;
-	unsigned int i;
+	size_t len;
+	const char *block = output_stack_text(o, t->stack, &len);
 
 	if (a->command == LEAKS)
 		fprintf(o->file, "%llu open, %llu bytes, for %s to %s\n", t->open, t->value,
@@ -108,10 +109,7 @@ static void print_text(const struct output *o, const struct args *a, const struc
 			t->closed, duration(t->sum), duration(t->sum / t->closed),
 			duration(percentile(t, 50)), duration(percentile(t, 99)),
 			duration(t->longest));
-	for (i = 0; i < stack->named; i++)
-		fprintf(o->file, "\t%s\n", stack->name[i]);
-	if (stack->cut)
-		fputs("\t(more frames were not kept)\n", o->file);
+	fwrite(block, 1, len, o->file);
 	if (a->command != LEAKS && a->given & BIT(OPT_VERBOSE))
 		print_histogram(o, t);
 	putc('\n', o->file);
@@ -120,7 +118,6 @@ static void print_text(const struct output *o, const struct args *a, const struc
 static void print_json(const struct output *o, const struct args *a, const struct pair_totals *all,
 		       const struct pair_total *t, u64 now)
 {
-	char *keys = json_stack_keys(o, t->stack);
 	json_t *j = json_object(), *times = json_array();
 	unsigned int i;
 
@@ -143,23 +140,15 @@ static void print_json(const struct output *o, const struct args *a, const struc
 		json_object_set(j, "times", times);
 	}
 	json_decref(times);
-	json_print(o, j, keys, strlen(keys));
-	free(keys);
+	output_json(o, j, t->stack);
 }
 
-static void print_folded(const struct output *o, const struct stack *stack, u64 n)
+static void print_folded(const struct output *o, struct stack *stack, u64 n)
 {
-	unsigned int i;
+	size_t len;
+	const char *block = output_stack_text(o, stack, &len);
 
-	if (stack->cut)
-		fputs("(more frames were not kept);", o->file);
-	for (i = stack->named; i--; ) {
-		struct frame_text t;
-
-		output_frame(stack, i, &t);
-		fprintf(o->file, "%.*s%s%s", t.len, t.name, t.module, i ? ";" : "");
-	}
-	fprintf(o->file, " %llu\n", n);
+	fprintf(o->file, "%.*s %llu\n", (int)len, block, n);
 }
 
 /* What spoiled it, on standard error where the format has no place for it */
@@ -231,7 +220,6 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 
 		if (a->command == LEAKS ? !one->open : !one->closed)
 			continue;
-		symbols_name(o->symbols, one->stack);
 		total[nr++] = (struct stack_total){
 			.stack = one->stack, .events = weight(a, one),
 		};

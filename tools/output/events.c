@@ -121,13 +121,11 @@ static const char *names_mark(const struct stack *stack)
 
 /* ---------------------------------------------------------------- events --- */
 
-/* Print an object: its own keys, the machine's, then the stack's, which are made once only */
-static void print_json(const struct output *o, json_t *object, struct stack *stack)
+void output_json(const struct output *o, json_t *object, struct stack *stack)
 {
 	size_t len;
 	const char *keys = output_stack_text(o, stack, &len);
 
-	json_machine(o, object);
 	json_print(o, object, keys, len);
 }
 
@@ -149,7 +147,8 @@ static void json_event(const struct output *o, const struct stackbuf_event *e, s
 	json_object_set_new(j, "context", json_string(output_context(e)));
 	if (e->tagged)
 		json_object_set_new(j, "tag", json_hex(e->tag));
-	print_json(o, j, stack);
+	json_machine(o, j);
+	output_json(o, j, stack);
 }
 
 void output_head(const struct output *o)
@@ -256,7 +255,8 @@ void output_total(const struct output *o, struct stack *stack, u64 count, u64 su
 		json_object_set_new(j, "comm", json_string(output_comm(comm, text)));
 		json_object_set_new(j, "tgid", json_integer(tgid));
 	}
-	print_json(o, j, stack);
+	json_machine(o, j);
+	output_json(o, j, stack);
 }
 
 size_t output_totals(const struct output *o, const struct filter *f)

@@ -5,6 +5,7 @@
 #ifndef EVENTS_H
 #define EVENTS_H
 
+#include <jansson.h>
 #include "output/output.h"
 
 /*
@@ -19,6 +20,9 @@ void output_total(const struct output *o, struct stack *stack, u64 count, u64 su
  * calls: it is made once for each stack.  Set *@length to its length.
  */
 const char *output_stack_text(const struct output *o, struct stack *stack, size_t *length);
+
+/* Print a JSON object, its own keys and then the stack's, and free it */
+void output_json(const struct output *o, json_t *object, struct stack *stack);
 
 /* How many stacks that --stack chooses have a total? */
 size_t output_totals(const struct output *o, const struct filter *f);
