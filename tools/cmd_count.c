@@ -2,7 +2,6 @@
 /*
  * cmd_count.c - "count": every distinct stack with its total
  */
-#include <stdio.h>
 #include "cmd.h"
 #include "output/events.h"
 #include "output/no_match.h"
@@ -20,8 +19,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	session_report_missing(s);
 	session_report_sampled(s);
 	if (events) {
-		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
-		      stderr);
+		report("only events still in the ring are counted: the filter must see each event");
 		nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 		if (!nr)
 			output_no_event(o, false);
@@ -34,22 +32,18 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	}
 	unsure = (u64)(s->set.changed + rec->rebuilt) * PAGE_EVENTS_MAX + rec->half;
 	if (unsure)
-		fprintf(stderr,
-			"stackbuf: totals may be too small, by at most %llu events in all\n",
-			unsure);
+		report("totals may be too small, by at most %llu events in all", unsure);
 	/* Overwritten events were added to the counts of their stacks: is each of them here? */
 	lacking = rec->info.overwritten - rec->info.evicted_events;
 	for (i = 0; (stack = stacks_next(&rec->stacks, &i)) && lacking; )
 		lacking -= stack->count < lacking ? stack->count : lacking;
 	if (rec->have_info && s->source.ops && !s->source.ops->read && lacking &&
 	    lacking <= rec->info.overwritten)
-		fprintf(stderr,
-			"stackbuf: totals are too small, by %llu events in all: pages of stacks are missing, or were found only as old copies\n",
-			lacking);
+		report("totals are too small, by %llu events in all: pages of stacks are missing, or were found only as old copies",
+		       lacking);
 	if (rec->info.evicted_events)
-		fprintf(stderr,
-			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",
-			rec->info.evicted_events, rec->info.evicted);
+		report("%llu events are in no total: their %llu stacks were evicted",
+		       rec->info.evicted_events, rec->info.evicted);
 	if (!output_totals(o, &a->wanted.filter))
 		output_no_stack(o, "the record", output_totals(o, &(struct filter){ 0 }));
 	if (!cmd_profile(o, a, NULL, 0))

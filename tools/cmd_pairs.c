@@ -302,8 +302,7 @@ static void watch_pair(struct session *s, const struct args *a, struct borrowed 
 	if (borrow_check(b, &s->record.info) || borrow_open(b) || borrow_add_pair(b, name))
 		die(1, "%s", b->error);
 	if (a->output.format == FORMAT_TEXT && isatty(STDERR_FILENO))
-		fprintf(stderr, "stackbuf: %s is watched%s\n", name,
-			a->duration ? "" : ": Ctrl-C ends it");
+		report("%s is watched%s", name, a->duration ? "" : ": Ctrl-C ends it");
 	interrupt_wait(NULL, 0, a->duration ?: ~0ULL);
 	session_load(s);
 	if (borrow_restore(b))

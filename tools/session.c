@@ -249,16 +249,15 @@ void session_need_info(const struct session *s)
 void session_report_source(const struct session *s)
 {
 	if (s->set.cut)
-		fprintf(stderr, "stackbuf: %s is cut: %llu bytes or more are missing at its end\n",
-			s->source.name, s->set.cut);
+		report("%s is cut: %llu bytes or more are missing at its end", s->source.name,
+		       s->set.cut);
 	report_count(s->set.unreadable, "page cannot be read", "pages cannot be read");
 	report_count(s->set.left_out, "page is beyond the limit and was not read",
 	     "pages are beyond the limit and were not read");
 	if (s->instances > 1)
-		fprintf(stderr,
-			"stackbuf: this is instance %016llx%s; %zu more in %s: see info and --instance\n",
-			s->chosen->id, s->chosen == s->instance ? ", the newest" : "",
-			s->instances - 1, s->source.name);
+		report("this is instance %016llx%s; %zu more in %s: see info and --instance",
+		       s->chosen->id, s->chosen == s->instance ? ", the newest" : "",
+		       s->instances - 1, s->source.name);
 }
 
 void session_report_sampled(const struct session *s)
@@ -294,7 +293,7 @@ void session_report_missing(const struct session *s)
 	report_count(rec->half, "event was half written and is left out",
 	     "events were half written and are left out");
 	if (!rec->have_info)
-		fputs("stackbuf: the page of stackbuf_info is missing or damaged\n", stderr);
+		report("the page of stackbuf_info is missing or damaged");
 }
 
 /* --------------------------------------------------- what the output needs --- */

@@ -62,8 +62,12 @@ static void __attribute__((format(printf, 1, 0))) print_error(const char *format
 
 void die(int code, const char *format, ...)
 {
+	int error = errno;
 	va_list args;
 
+	/* What was printed before stands above the message, which may hold %m */
+	fflush(stdout);
+	errno = error;
 	va_start(args, format);
 	print_error(format, args);
 	va_end(args);

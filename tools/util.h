@@ -53,7 +53,7 @@ struct words {
 /* Of die(): what was asked for makes no sense */
 #define EXIT_USAGE	2
 
-/* Print one line on standard error and end the program with @code */
+/* Flush standard output, print one line on standard error and end the program with @code */
 void die(int code, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
 /* Print one line on standard error */

@@ -178,7 +178,7 @@ void output_depth(const struct output *o)
 	unsigned int i, k, nr = 0, half = 0;
 
 	if (!info_has_depths(info))
-		fprintf(stderr, "stackbuf: the module keeps no deepest stacks: it was built with DEEPEST=n\n");
+		report("the module keeps no deepest stacks: it was built with DEEPEST=n");
 	for (i = 0; i < STACKBUF_DEPTHS_MAX; i++) {
 		const struct stackbuf_depth *d = &info->depth[i / STACKBUF_PAGE_DEPTHS]
 							.depth[i % STACKBUF_PAGE_DEPTHS];
@@ -203,10 +203,8 @@ void output_depth(const struct output *o)
 	}
 	free(all);
 	if (half)
-		fprintf(stderr, "stackbuf: %u deepest stacks were half written and are left out\n",
-			half);
+		report("%u deepest stacks were half written and are left out", half);
 	if (info->depths_full)
-		fprintf(stderr,
-			"stackbuf: %llu walks were not compared: there is room for only %d places\n",
-			info->depths_full, STACKBUF_DEPTHS_MAX);
+		report("%llu walks were not compared: there is room for only %d places",
+		       info->depths_full, STACKBUF_DEPTHS_MAX);
 }

@@ -360,7 +360,7 @@ static int finish(struct graph *g, const struct output *o, bool commands, const 
 	if (g->lines)
 		sort(g->line, g->lines, sizeof(*g->line), line_order);
 	else if (!o->nothing)
-		fprintf(stderr, "stackbuf: no event was found: the graph in %s is empty\n", name);
+		report("no event was found: the graph in %s is empty", name);
 	g->file = open_memstream(&text, &len);
 	if (!g->file)
 		goto out;
@@ -368,8 +368,8 @@ static int finish(struct graph *g, const struct output *o, bool commands, const 
 	fclose(g->file);
 	ret = outfile_write(name, 0666, text, len, error, size);
 	if (g->omitted)
-		fprintf(stderr, "stackbuf: %llu frames are too narrow to be drawn: each of less than 1/%u of the events\n",
-			g->omitted, NARROWEST);
+		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the events",
+		       g->omitted, NARROWEST);
 out:
 	for (i = 0; i < g->lines; i++) {
 		for (n = 0; n < g->line[i].nr; n++)

@@ -113,10 +113,7 @@ const char *output_line(const struct output *o, const struct stack *stack, unsig
 		return "";
 	f.addr = i < stack->nr ? stack->addr[i] : 0;
 	f.time = stack->first;
-	if (srcline_frame(o->srcline, &f, kind, &text)) {
-		fflush(o->file);
-		fprintf(stderr, "stackbuf: %s\n", srcline_error(o->srcline));
-		exit(1);
-	}
+	if (srcline_frame(o->srcline, &f, kind, &text))
+		die(1, "%s", srcline_error(o->srcline));
 	return text ? text : "";
 }

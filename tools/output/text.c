@@ -2,7 +2,6 @@
 /*
  * text.c - the text log
  */
-#include <stdlib.h>
 #include <string.h>
 #include "output/no_match.h"
 #include "output/text.h"
@@ -24,11 +23,8 @@ static void text_lines(const struct output *o, const struct text *t)
 		for (i = 0; i < len && i < sizeof(line); i++)
 			line[i] = printable_ascii(p[i]);
 		decode_line(&d, line, i, o->file);
-		if (d.left) {
-			fflush(o->file);
-			fprintf(stderr, "stackbuf: %s\n", srcline_error(o->srcline));
-			exit(1);
-		}
+		if (d.left)
+			die(1, "%s", srcline_error(o->srcline));
 		putc('\n', o->file);
 	}
 }

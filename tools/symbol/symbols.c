@@ -2,7 +2,6 @@
 /*
  * symbols.c - names for frames
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,8 +136,7 @@ void symbols_read(struct symbols *s)
 	free_symbols(s->kallsyms, &s->nr);
 	s->read = *s->loaded;
 	if (kallsyms_open(&k, s->path)) {
-		fprintf(stderr, "stackbuf: %s: %s: some frames have no names\n", s->path,
-			strerror(errno));
+		report("%s: %m: some frames have no names", s->path);
 		s->path = NULL;
 		return;
 	}
@@ -155,8 +153,8 @@ void symbols_read(struct symbols *s)
 	}
 	kallsyms_close(&k);
 	if (!base) {
-		fprintf(stderr, "stackbuf: %s %s: some frames have no names\n", s->path,
-			hidden ? "does not show addresses" : "is of another boot or kernel");
+		report("%s %s: some frames have no names", s->path,
+		       hidden ? "does not show addresses" : "is of another boot or kernel");
 		free_symbols(s->kallsyms, &s->nr);
 		s->path = NULL;
 	}
