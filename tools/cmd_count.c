@@ -4,7 +4,7 @@
  */
 #include "cmd.h"
 #include "output/events.h"
-#include "output/no_match.h"
+#include "output/print.h"
 
 /* A total is what the table counted plus what is in the ring, if no page moved in between */
 void cmd_count(struct session *s, struct output *o, struct args *a)

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include "cmd.h"
 #include "output/diff.h"
-#include "output/flame.h"
-#include "output/pprof.h"
+#include "output/files.h"
 
 /* Read a source of its own; @file NULL: the running kernel's memory */
 static void read_side(struct session *s, struct output *o, struct wanted *wanted, const char **file)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "cmd.h"
 #include "output/events.h"
-#include "output/no_match.h"
+#include "output/print.h"
 #include "record/info.h"
 
 /* Events may lack for reasons that no event shows */

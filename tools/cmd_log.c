@@ -5,7 +5,7 @@
 #include "cmd.h"
 #include "watch/follow.h"
 #include "output/events.h"
-#include "output/no_match.h"
+#include "output/print.h"
 
 void cmd_log(struct session *s, struct output *o, struct args *a)
 {

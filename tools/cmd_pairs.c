@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "cmd.h"
 #include "output/events.h"
-#include "output/flame.h"
+#include "output/files.h"
 #include "output/json.h"
 #include "record/pairs.h"
 #include "watch/borrow.h"

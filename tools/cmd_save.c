@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include "cmd.h"
 #include "input/keep_out.h"
-#include "output/snapshot.h"
+#include "output/files.h"
 #include "watch/interrupt.h"
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_show.c - "info", "text" and "depth": one part of the record
+ * cmd_show.c - "info", "text", "depth", "report" and "metrics": the record, or one part of it
  */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "cmd.h"
-#include "output/depth.h"
-#include "output/info.h"
-#include "output/text.h"
+#include "output/files.h"
+#include "output/outfile.h"
+#include "output/print.h"
+
+/* Series of stacks unless --top says otherwise: each costs the server memory */
+#define METRICS_TOP	10
 
 void cmd_info(struct session *s, struct output *o, struct args *a)
 {
@@ -30,4 +36,55 @@ void cmd_depth(struct session *s, struct output *o, struct args *a)
 	(void)a;
 	session_need_info(s);
 	output_depth(o);
+}
+
+void cmd_report(struct session *s, struct output *o, struct args *a)
+{
+	struct record *rec = &s->record;
+	struct output info = *o;
+	char error[512], *text = NULL;
+	size_t len = 0, nr;
+
+	session_report_missing(s);
+	info.format = FORMAT_JSON;
+	info.file = open_memstream(&text, &len);
+	if (!info.file)
+		die(1, "out of memory");
+	/* It counts the events of the ring, so before they are filtered */
+	output_info(&info, s->source.name, &s->set, s->instance, s->instances);
+	if (fclose(info.file))
+		die(1, "out of memory");
+	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
+	if (!nr)
+		output_no_event(o, false);
+	if (nr > REPORT_EVENTS_MAX)
+		report("the page has the newest %u events of %zu: choose others with --until or --around",
+		       REPORT_EVENTS_MAX, nr);
+	if (report_write(o, text, rec->event, nr, a->word[0], error, sizeof(error)))
+		die(1, "%s", error);
+	free(text);
+}
+
+void cmd_metrics(struct session *s, struct output *o, struct args *a)
+{
+	const char *name = a->to ?: "-";
+	struct outfile out;
+	char *before;
+
+	session_load_steady(s);
+	session_report_missing(s);
+	session_need_info(s);
+	if (!o->top)
+		o->top = METRICS_TOP;
+	/* Its reader is another user */
+	if (outfile_open(&out, name, 0644, true))
+		die(1, "%s: cannot be written: %s%s", name, strerror(errno), errno == EACCES ?
+		    " (also where another user owns the folder, or a link to it)" : "");
+	before = metrics_read(name);
+	o->file = out.file;
+	metrics_write(o, before);
+	if (outfile_close(&out, ferror(out.file)))
+		die(1, "%s: cannot be written: %m", name);
+	o->file = stdout;
+	free(before);
 }

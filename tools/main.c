@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "cmd.h"
+#include "output/files.h"
 #include "watch/borrow.h"
 
 void cmd_begin(struct session *s, struct args *a, bool live)
@@ -53,6 +54,19 @@ void cmd_end(struct session *s, struct args *a)
 		srcline_close(o->srcline);
 	}
 	session_close(s);
+}
+
+bool cmd_profile(const struct output *o, const struct args *a, const struct stackbuf_event *event,
+		 size_t nr)
+{
+	char error[512];
+
+	if (o->format == FORMAT_PPROF && pprof_write(o, &a->wanted.filter, event, nr))
+		die(1, "cannot write: %m");
+	if (o->format == FORMAT_FLAME &&
+	    flame_write(o, &a->wanted.filter, event, nr, a->flame, error, sizeof(error)))
+		die(1, "%s", error);
+	return o->format == FORMAT_PPROF || o->format == FORMAT_FLAME;
 }
 
 int main(int argc, const char **argv)

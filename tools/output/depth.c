@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include "output/depth.h"
+#include "output/print.h"
 #include "record/info.h"
 #include "symbol/frame.h"
 

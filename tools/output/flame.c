@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/diff.h"
-#include "output/flame.h"
+#include "output/files.h"
 #include "output/outfile.h"
 
 #define FRAME_HEIGHT	17

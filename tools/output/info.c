@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include "output/info.h"
+#include "output/print.h"
 #include "output/json.h"
 #include "record/info.h"
 #include "record/pairs.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "output/events.h"
-#include "output/metrics.h"
+#include "output/files.h"
 #include "record/info.h"
 
 /* A larger file is not one of ours */

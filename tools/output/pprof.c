@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "output/pprof.h"
+#include "output/files.h"
 
 /* Numbers of fields, from pprof's proto/profile.proto */
 enum {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/outfile.h"
-#include "output/report.h"
+#include "output/files.h"
 #include "record/pairs.h"
 
 static const char script[] =

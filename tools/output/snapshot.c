@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "output/outfile.h"
-#include "output/snapshot.h"
+#include "output/files.h"
 
 struct pages {
 	char (*page)[STACKBUF_PAGE_SIZE];
@@ -44,7 +44,7 @@ static void add_line(struct pages *p, const struct record *r, const char *line)
 	p->used += len;
 }
 
-struct frame {
+struct frame_name {
 	u64 addr;
 	const char *name;
 };
@@ -52,7 +52,7 @@ struct frame {
 /* Add the names of frames that have one which is not from the text log */
 static void add_frames(struct pages *p, struct record *r, struct symbols *symbols)
 {
-	struct frame *frame = NULL;
+	struct frame_name *frame = NULL;
 	size_t frames = 0, room = 0, i, n;
 	struct stack *stack;
 	char line[1024];
@@ -65,7 +65,7 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 			if (!strncmp(stack->name[n], "0x", 2))
 				continue;
 			GROW(frame, frames, room);
-			frame[frames++] = (struct frame){ stack->addr[n], stack->name[n] };
+			frame[frames++] = (struct frame_name){ stack->addr[n], stack->name[n] };
 		}
 	}
 	if (frames)

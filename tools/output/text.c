@@ -3,8 +3,7 @@
  * text.c - the text log
  */
 #include <string.h>
-#include "output/no_match.h"
-#include "output/text.h"
+#include "output/print.h"
 #include "record/duplicates.h"
 #include "record/text_log.h"
 #include "symbol/decode.h"

@@ -26,8 +26,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbol/decode.h"
-#include "symbol/learn.h"
-#include "symbol/marker.h"
 
 static bool within(const char *text, size_t len, const char *what)
 {

@@ -54,6 +54,35 @@ void decode_line(struct decoder *d, const char *line, size_t len, FILE *out);
 /* Copy all of a file as decode_line() does */
 void decode_file(struct decoder *d, FILE *in, FILE *out);
 
+/* --------------------------------------------------------------- learn.c --- */
+
+/* Take from a line, if it says so, which kernel the lines that follow are of */
+void learn_kernel(struct srcline *l, const char *line, size_t len);
+
+/* -------------------------------------------------------------- marker.c --- */
+
+/**
+ * struct marker - words before a frame that say what its address is
+ * @at: where they begin; NULL if there are none
+ * @kind: what they make of its address
+ * @registers: they are of registers: the place is where the machine was
+ * @begins: the trace that is printed with these registers begins with this place
+ */
+struct marker {
+	const char *at;
+	enum frame_kind kind;
+	bool registers, begins;
+};
+
+/* The marker that leads to a frame; @before is the line up to it, @after what follows it */
+struct marker marker_find(const char *before, size_t len, const char *after, size_t after_len);
+
+/*
+ * The line "Use-after-free read at 0x... (in kfence-#52):" before its trace.  Return where it
+ * begins in @line, or NULL.
+ */
+const char *marker_fault_line(const char *line, size_t len);
+
 /* ------------------------------------------------- shared with compat.c --- */
 
 /* The next frame with a size in a line; return its length and where it begins in @f->name, or 0 */

@@ -87,6 +87,12 @@ const struct elf_function *elf_file_function_at(const struct elf_file *e, u64 ad
 /* Read up to @size bytes of the memory image.  Return how many there were */
 size_t elf_file_read(struct elf_file *e, u64 addr, void *buf, size_t size);
 
+/*
+ * Is the instruction before @addr a call, so that @addr may be a return address?  True, too,
+ * where the code cannot be read or its architecture is not known.
+ */
+bool elf_file_call_before(struct elf_file *e, u64 addr);
+
 /* The build id in hexadecimal digits, to be freed; NULL if the file has none */
 char *elf_file_build_id(struct elf_file *e);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbol/build_id.h"
-#include "symbol/learn.h"
+#include "symbol/decode.h"
 
 /* A part of a line */
 struct span {

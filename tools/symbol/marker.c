@@ -4,7 +4,7 @@
  */
 #include <ctype.h>
 #include <string.h>
-#include "symbol/marker.h"
+#include "symbol/decode.h"
 #include "symbol/trace.h"
 
 /* A register or a place; a colon or bracket follows, unless the words end in "at" */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "symbol/build_id.h"
-#include "symbol/call.h"
+#include "symbol/elf_file.h"
 #include "symbol/srcline.h"
 
 /* Functions of one name and size */
@@ -124,7 +124,7 @@ static char *describe(struct srcline *l, struct debug_file *dbg, u64 addr, enum 
 	char *text = NULL;
 
 	if (kind == FRAME_OPEN)
-		kind = offset && call_before(&dbg->elf, addr) ? FRAME_RETURN : FRAME_EXACT;
+		kind = offset && elf_file_call_before(&dbg->elf, addr) ? FRAME_RETURN : FRAME_EXACT;
 	if (kind == FRAME_RETURN)
 		addr--;
 	nr = dwarf_places(&dbg->units, addr, place);
@@ -256,9 +256,9 @@ static char *decode(struct srcline *l, struct debug_file *dbg, const struct fram
 		l->size_mismatches++;
 	/* Of functions with the same name and size, take those that have a call there */
 	for (i = 0; nr > 1 && f->offset && i < nr; i++)
-		calls |= call_before(&dbg->elf, candidate[i]);
+		calls |= elf_file_call_before(&dbg->elf, candidate[i]);
 	for (i = 0; i < nr; i++) {
-		if (calls && kind == FRAME_RETURN && !call_before(&dbg->elf, candidate[i]))
+		if (calls && kind == FRAME_RETURN && !elf_file_call_before(&dbg->elf, candidate[i]))
 			continue;
 		answer[answers] = describe(l, dbg, candidate[i], kind, f->offset) ?: xstrdup("");
 		for (j = 0; strcmp(answer[j], answer[answers]); j++)

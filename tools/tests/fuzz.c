@@ -11,8 +11,7 @@
 #include <string.h>
 #include "made.h"
 #include "output/events.h"
-#include "output/info.h"
-#include "output/text.h"
+#include "output/print.h"
 #include "output/output.h"
 
 #define PAGES_MAX	64

@@ -15,9 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "made.h"
-#include "output/depth.h"
+#include "output/print.h"
 #include "output/outfile.h"
-#include "output/info.h"
 #include "output/events.h"
 #include "output/output.h"
 #include "record/info.h"

@@ -20,8 +20,7 @@
 #include <string.h>
 #include <time.h>
 #include "watch/watch.h"
-#include "output/flame.h"
-#include "output/pprof.h"
+#include "output/files.h"
 
 /* How often to read again when a page was moving */
 #define TRIES	10

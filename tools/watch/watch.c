@@ -15,7 +15,7 @@
 #include "watch/interrupt.h"
 #include "watch/prototypes.h"
 #include "watch/watch.h"
-#include "output/no_match.h"
+#include "output/print.h"
 #include "record/info.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
