@@ -47,13 +47,10 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 
 	session_report_missing(s);
 	info.format = FORMAT_JSON;
-	info.file = open_memstream(&text, &len);
-	if (!info.file)
-		die(1, "out of memory");
+	info.file = text_open(&text, &len);
 	/* It counts the events of the ring, so before they are filtered */
 	output_info(&info, s->source.name, &s->set, s->instance, s->instances);
-	if (fclose(info.file))
-		die(1, "out of memory");
+	text_close(info.file);
 	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!nr)
 		output_no_event(o, false);

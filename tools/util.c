@@ -196,6 +196,17 @@ u32 hash_bytes(const void *bytes, size_t len)
 	return hash;
 }
 
+FILE *text_open(char **text, size_t *len)
+{
+	return not_null(open_memstream(text, len), 1, 1);
+}
+
+void text_close(FILE *f)
+{
+	if (fclose(f))
+		die(1, "out of memory");
+}
+
 /* ----------------------------------------------------------------- order --- */
 
 int compare_u64(u64 a, u64 b)

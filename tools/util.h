@@ -8,6 +8,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 typedef __u8 u8;
@@ -93,6 +94,13 @@ unsigned int hex_digit(char c);
 
 /* FNV-1a */
 u32 hash_bytes(const void *bytes, size_t len);
+
+/*
+ * A stream that writes into memory: until text_close() neither *@text, to be freed, nor *@len is
+ * valid.  Both end the program if there is no memory.
+ */
+FILE *text_open(char **text, size_t *len);
+void text_close(FILE *f);
 
 /* ----------------------------------------------------------------- order --- */
 

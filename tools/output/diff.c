@@ -52,14 +52,11 @@ static void print_frame(const struct diff *d, const struct stack *stack, int sid
 /* What stacks are compared by, to be freed */
 static char *stack_text(const struct diff *d, struct stack *stack, int side)
 {
-	char *text = NULL;
-	size_t len = 0;
+	char *text;
+	size_t len;
+	FILE *f = text_open(&text, &len);
 	unsigned int i;
-	FILE *f;
 
-	f = open_memstream(&text, &len);
-	if (!f)
-		die(1, "no memory");
 	symbols_name(d->side[side]->symbols, stack);
 	for (i = 0; i < stack->named; i++) {
 		print_frame(d, stack, side, i, !d->same_build, f);
@@ -69,7 +66,7 @@ static char *stack_text(const struct diff *d, struct stack *stack, int side)
 		fprintf(f, "%s\n", CUT_FRAME);
 	if (stack->gone)
 		fprintf(f, "%s\n", GONE_STACKS);
-	fclose(f);
+	text_close(f);
 	return text;
 }
 
@@ -174,14 +171,12 @@ static void print_folded(const struct diff *d, const struct diff_stack *s, FILE 
 /* A frame as people read it, to be freed */
 static char *frame_of(const struct diff *d, const struct diff_stack *s, unsigned int i)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&text, &len);
+	char *text;
+	size_t len;
+	FILE *f = text_open(&text, &len);
 
-	if (!f)
-		die(1, "no memory");
 	print_frame(d, s->stack, s->side, i, false, f);
-	fclose(f);
+	text_close(f);
 	return text;
 }
 

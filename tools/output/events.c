@@ -3,7 +3,6 @@
  * events.c - events and totals, each with its stack: plain text, folded, JSON, perf
  */
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "output/events.h"
@@ -11,97 +10,69 @@
 
 /* ----------------------------------------------------- a stack, as text --- */
 
-/* Append to the text of @len bytes in *@p, which has room for @room */
-static void add(char **p, size_t *len, size_t *room, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void add(char **p, size_t *len, size_t *room, const char *format, ...)
-{
-	va_list args;
-	int n;
-
-	for (;;) {
-		va_start(args, format);
-		n = vsnprintf(*p + *len, *room - *len, format, args);
-		va_end(args);
-		if (n < 0)
-			return;
-		if (*len + n < *room)
-			break;
-		*room = 2 * (*room + n);
-		*p = xrealloc(*p, *room, 1);
-	}
-	*len += n;
-}
-
-static void block_perf(const struct stack *stack, unsigned int i, char **p, size_t *len,
-		       size_t *room)
+static void block_perf(const struct stack *stack, unsigned int i, FILE *f)
 {
 	const char *name = stack->name[i], *slash = strchr(name, '/'), *module = strchr(name, '[');
 	u64 addr = i < stack->nr ? stack->addr[i] : 0;
 	int n = slash ? (int)(slash - name) : (int)strcspn(name, " ");
 
 	if (!strncmp(name, "0x", 2) || *name == '?')
-		add(p, len, room, "\t%16llx [unknown] ([kernel.kallsyms])\n", addr);
+		fprintf(f, "\t%16llx [unknown] ([kernel.kallsyms])\n", addr);
 	else if (module)
-		add(p, len, room, "\t%16llx %.*s (%s)\n", addr, n, name, module);
+		fprintf(f, "\t%16llx %.*s (%s)\n", addr, n, name, module);
 	else
-		add(p, len, room, "\t%16llx %.*s ([kernel.kallsyms])\n", addr, n, name);
+		fprintf(f, "\t%16llx %.*s ([kernel.kallsyms])\n", addr, n, name);
 }
 
 const char *output_stack_text(const struct output *o, struct stack *stack, size_t *length)
 {
-	size_t len = 0, room = 4096;
 	struct frame_text frame;
 	unsigned int i;
-	char *p;
+	char *keys;
+	FILE *f;
 
 	if (stack->block) {
 		*length = stack->block_len;
 		return stack->block;
 	}
 	symbols_name(o->symbols, stack);
-	p = xcalloc(room, 1);
+	f = text_open(&stack->block, &stack->block_len);
 	switch (o->format) {
 	case FORMAT_TEXT:
 		for (i = 0; i < stack->named; i++)
-			add(&p, &len, &room, "\t%s%s\n", stack->name[i], output_line(o, stack, i));
+			fprintf(f, "\t%s%s\n", stack->name[i], output_line(o, stack, i));
 		if (stack->cut)
-			add(&p, &len, &room, "\t(more frames were not kept)\n");
+			fputs("\t(more frames were not kept)\n", f);
 		if (stack->gone)
-			add(&p, &len, &room, "\tstack %u is gone\n", stack->id);
+			fprintf(f, "\tstack %u is gone\n", stack->id);
 		break;
 	case FORMAT_PERF:
 		for (i = 0; i < stack->named; i++)
-			block_perf(stack, i, &p, &len, &room);
+			block_perf(stack, i, f);
 		if (stack->gone)
-			add(&p, &len, &room, "\t%16x [stack_%u_is_gone] ([stackbuf])\n", 0,
-			    stack->id);
+			fprintf(f, "\t%16x [stack_%u_is_gone] ([stackbuf])\n", 0, stack->id);
 		break;
 	case FORMAT_FOLDED:
 		if (stack->cut)
-			add(&p, &len, &room, "(more frames were not kept);");
+			fputs("(more frames were not kept);", f);
 		for (i = stack->named; i--; ) {
 			output_frame(stack, i, &frame);
-			add(&p, &len, &room, "%.*s%s%s", frame.len, frame.name, frame.module,
-			    i ? ";" : "");
+			fprintf(f, "%.*s%s%s", frame.len, frame.name, frame.module, i ? ";" : "");
 		}
 		if (stack->gone)
-			add(&p, &len, &room, "stack %u is gone", stack->id);
+			fprintf(f, "stack %u is gone", stack->id);
 		break;
 	case FORMAT_PPROF:
 	case FORMAT_FLAME:
 		break;
 	case FORMAT_JSON:
-		free(p);
-		p = json_stack_keys(o, stack);
-		len = strlen(p);
+		keys = json_stack_keys(o, stack);
+		fputs(keys, f);
+		free(keys);
 		break;
 	}
-	/* Give back unused room: there may be millions of stacks */
-	stack->block = xrealloc(p, len + 1, 1);
-	stack->block_len = len;
-	*length = len;
+	text_close(f);
+	*length = stack->block_len;
 	return stack->block;
 }
 

@@ -354,23 +354,19 @@ static int finish(struct graph *g, const struct output *o, bool commands, const 
 {
 	char *text = NULL;
 	size_t i, n, len = 0;
-	int ret = -1;
+	int ret;
 
-	snprintf(error, size, "%s: cannot be written", name);
 	if (g->lines)
 		sort(g->line, g->lines, sizeof(*g->line), line_order);
 	else if (!o->nothing)
 		report("no event was found: the graph in %s is empty", name);
-	g->file = open_memstream(&text, &len);
-	if (!g->file)
-		goto out;
+	g->file = text_open(&text, &len);
 	put_graph(g, o, commands);
-	fclose(g->file);
+	text_close(g->file);
 	ret = outfile_write(name, 0666, text, len, error, size);
 	if (g->omitted)
 		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the events",
 		       g->omitted, NARROWEST);
-out:
 	for (i = 0; i < g->lines; i++) {
 		for (n = 0; n < g->line[i].nr; n++)
 			free(g->line[i].name[n]);

@@ -97,12 +97,10 @@ static void family(struct metrics *m, const char *name, const char *type, const 
 static char *label(const char *text, size_t len)
 {
 	bool begins = true;
-	char *escaped = NULL;
+	char *escaped;
 	size_t size, i;
-	FILE *f = open_memstream(&escaped, &size);
+	FILE *f = text_open(&escaped, &size);
 
-	if (!f)
-		die(1, "out of memory");
 	for (i = 0; i < len; i++) {
 		if (begins && len - i > 2 && !strncmp(text + i, "0x", 2)) {
 			fputs("(unknown)", f);
@@ -119,8 +117,7 @@ static char *label(const char *text, size_t len)
 		else
 			putc(text[i], f);
 	}
-	if (fclose(f))
-		die(1, "out of memory");
+	text_close(f);
 	return escaped;
 }
 

@@ -301,14 +301,11 @@ int report_write(const struct output *o, const char *info, const struct stackbuf
 {
 	size_t left_out = nr > REPORT_EVENTS_MAX ? nr - REPORT_EVENTS_MAX : 0, len = 0;
 	char *text = NULL;
-	FILE *f = open_memstream(&text, &len);
+	FILE *f = text_open(&text, &len);
 	int ret;
 
-	if (!f)
-		die(1, "out of memory");
 	put_page(f, o, info, event + left_out, nr - left_out, left_out);
-	if (fclose(f))
-		die(1, "out of memory");
+	text_close(f);
 	/* Addresses of the kernel are its owner's only, as in a snapshot */
 	ret = outfile_write(name, 0600, text, len, error, size);
 	free(text);

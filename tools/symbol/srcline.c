@@ -5,7 +5,6 @@
  */
 #include <ctype.h>
 #include <search.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,51 +96,39 @@ static char *shown_path(const struct srcline *l, const char *path)
 
 /* -------------------------------------------------------------- decoding --- */
 
-static void append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(char **text, const char *format, ...)
-{
-	char *more, *old = *text;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vasprintf(&more, format, args);
-	va_end(args);
-	if (n < 0)
-		return;
-	*text = xasprintf("%s%s", old ?: "", more);
-	free(more);
-	free(old);
-}
-
 /* Return " (file:line)" with inlined functions, see srcline_frame(), or NULL */
 static char *describe(struct srcline *l, struct debug_file *dbg, u64 addr, enum frame_kind kind,
 		      u64 offset)
 {
 	struct dwarf_place place[DWARF_PLACES_MAX];
 	unsigned int i, nr;
-	char *text = NULL;
+	size_t len;
+	char *text;
+	FILE *out;
 
 	if (kind == FRAME_OPEN)
 		kind = offset && elf_file_call_before(&dbg->elf, addr) ? FRAME_RETURN : FRAME_EXACT;
 	if (kind == FRAME_RETURN)
 		addr--;
 	nr = dwarf_places(&dbg->units, addr, place);
+	if (!nr)
+		return NULL;
+	out = text_open(&text, &len);
 	for (i = 0; i < nr; i++) {
 		char *path = shown_path(l, place[i].file);
 
-		append(&text, i ? " (inlined by)" : "");
+		fputs(i ? " (inlined by)" : "", out);
 		/* The call at the end of a noreturn function returns into the next function */
 		if (nr > 1 || (kind == FRAME_RETURN && !offset))
-			append(&text, " %s", place[i].function ?:
-			       elf_file_function_at(&dbg->elf, addr)->name);
+			fprintf(out, " %s", place[i].function ?:
+				elf_file_function_at(&dbg->elf, addr)->name);
 		if (place[i].line)
-			append(&text, " (%s:%d)", path, place[i].line);
+			fprintf(out, " (%s:%d)", path, place[i].line);
 		else
-			append(&text, " (%s:?)", path);
+			fprintf(out, " (%s:?)", path);
 		free(path);
 	}
+	text_close(out);
 	return text;
 }
 
@@ -226,7 +213,9 @@ static char *decode(struct srcline *l, struct debug_file *dbg, const struct fram
 	u64 candidate[CANDIDATES_MAX], addr;
 	unsigned int nr = 0, all = 0, answers = 0, i, j;
 	bool calls = false, more = false;
+	size_t len;
 	u32 fn = 0;
+	FILE *out;
 
 	addr = image_addr(l, dbg, f);
 	if (addr || !f->name_len) {
@@ -268,14 +257,20 @@ static char *decode(struct srcline *l, struct debug_file *dbg, const struct fram
 		else
 			answers++;
 	}
+	out = text_open(&text, &len);
 	/* The candidate without a line may be the right one */
 	for (i = 0; i < answers; i++) {
 		if (answers > 1 || *answer[i])
-			append(&text, "%s%s", i ? " or" : "", *answer[i] ? answer[i] : " (?:?)");
+			fprintf(out, "%s%s", i ? " or" : "", *answer[i] ? answer[i] : " (?:?)");
 		free(answer[i]);
 	}
 	if (more)
-		append(&text, "%s", text ? " or others" : " (?:?)");
+		fputs(ftell(out) ? " or others" : " (?:?)", out);
+	text_close(out);
+	if (!len) {
+		free(text);
+		text = NULL;
+	}
 	if (nr && !text)
 		l->no_line++;
 	l->decoded += !!text;
@@ -290,24 +285,28 @@ static char *addr2line(struct srcline *l, struct debug_file *dbg, u64 addr)
 	size_t len = l->root[0] ? strlen(l->root[0]) : 0;
 	struct dwarf_place place[DWARF_PLACES_MAX];
 	unsigned int i, nr = dwarf_places(&dbg->units, addr, place);
-	char *text = NULL;
+	size_t size;
+	char *text;
+	FILE *out;
 
 	/* Without line numbers, take the file from the symbol table */
 	if (!nr)
 		return xasprintf("%s:?", elf_file_function_at(&dbg->elf, addr)->file ?: "??");
+	out = text_open(&text, &size);
 	for (i = 0; i < nr; i++) {
 		const char *file = place[i].file ?: "??";
 
 		if (len && !strncmp(file, l->root[0], len) && file[len] == '/')
 			file += len + 1;
-		append(&text, "%s%s:", i ? " " : "", file);
+		fprintf(out, "%s%s:", i ? " " : "", file);
 		if (place[i].line)
-			append(&text, "%d", place[i].line);
+			fprintf(out, "%d", place[i].line);
 		else
-			append(&text, "?");
+			putc('?', out);
 		if (place[i].line && place[i].discriminator)
-			append(&text, " (discriminator %u)", place[i].discriminator);
+			fprintf(out, " (discriminator %u)", place[i].discriminator);
 	}
+	text_close(out);
 	return text;
 }
 
