@@ -186,6 +186,25 @@ unsigned int hex_digit(char c)
 	return c <= '9' ? c - '0' : (c | 32) - 'a' + 10;
 }
 
+bool text_begins_with(const char *text, size_t len, const char *what)
+{
+	size_t n = strlen(what);
+
+	return len >= n && !memcmp(text, what, n);
+}
+
+bool text_ends_with(const char *text, size_t len, const char *what)
+{
+	size_t n = strlen(what);
+
+	return len >= n && !memcmp(text + len - n, what, n);
+}
+
+bool text_holds(const char *text, size_t len, const char *what)
+{
+	return memmem(text, len, what, strlen(what));
+}
+
 u32 hash_bytes(const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;
@@ -222,6 +241,20 @@ int order_u64(const void *a, const void *b)
 int order_strings(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+size_t first_above(const void *array, size_t nr, size_t size, u64 value)
+{
+	size_t low = 0, high = nr, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (*(const u64 *)((const char *)array + middle * size) <= value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 void sort(void *array, size_t nr, size_t size, int (*order)(const void *a, const void *b))

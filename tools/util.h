@@ -92,6 +92,11 @@ void make_printable(char *text, size_t size);
 /* The value of a hexadecimal digit */
 unsigned int hex_digit(char c);
 
+/* Does text that is not terminated begin with a string, end with it, or hold it? */
+bool text_begins_with(const char *text, size_t len, const char *what);
+bool text_ends_with(const char *text, size_t len, const char *what);
+bool text_holds(const char *text, size_t len, const char *what);
+
 /* FNV-1a */
 u32 hash_bytes(const void *bytes, size_t len);
 
@@ -114,5 +119,8 @@ void sort_with(void *array, size_t nr, size_t size,
 /* For sort() and bsearch(): of u64, of structs that begin with one, and of pointers to strings */
 int order_u64(const void *a, const void *b);
 int order_strings(const void *a, const void *b);
+
+/* The index of the first element above @value, or @nr, in an array that order_u64() has sorted */
+size_t first_above(const void *array, size_t nr, size_t size, u64 value);
 
 #endif

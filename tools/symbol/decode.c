@@ -27,18 +27,6 @@
 #include <string.h>
 #include "symbol/decode.h"
 
-static bool within(const char *text, size_t len, const char *what)
-{
-	return memmem(text, len, what, strlen(what));
-}
-
-static bool ends_with(const char *text, size_t len, const char *what)
-{
-	size_t n = strlen(what);
-
-	return len >= n && !memcmp(text + len - n, what, n);
-}
-
 /* The longest path of a module or an image that is looked at */
 #define ORIGIN_MAX	512
 
@@ -75,7 +63,8 @@ static bool has_line(const char *text, size_t len)
 			if (*text == ':' && !colon)
 				colon = text;
 		for (i = 0; colon && i < ARRAY_SIZE(ending); i++)
-			if (ends_with(begin, colon - begin, ending[i]) && colon + 1 < text + len &&
+			if (text_ends_with(begin, colon - begin, ending[i]) &&
+			    colon + 1 < text + len &&
 			    (isdigit((unsigned char)colon[1]) || colon[1] == '?'))
 				return true;
 	}
@@ -87,7 +76,7 @@ static bool is_end(const char *text, size_t len)
 {
 	size_t n;
 
-	if (has_line(text, len) || ends_with(text, len, "(inexact)"))
+	if (has_line(text, len) || text_ends_with(text, len, "(inexact)"))
 		return true;
 	for (; len; text += n ?: 1, len -= n ?: 1) {
 		n = text_escape(text, len);
@@ -114,15 +103,15 @@ static bool take_origin(struct frame *f, const char *text, size_t len)
 	if (!end)
 		return false;
 	n = end - name;
-	if ((n == 7 && !memcmp(name, "inexact", 7)) || (n >= 8 && !memcmp(name, "[kernel.", 8)) ||
-	    (n >= 7 && !memcmp(name, "vmlinux", 7)) || within(name, n, "/vmlinux") ||
+	if ((n == 7 && !memcmp(name, "inexact", 7)) || text_begins_with(name, n, "[kernel.") ||
+	    text_begins_with(name, n, "vmlinux") || text_holds(name, n, "/vmlinux") ||
 	    has_line(text, len))
 		return true;
 	if (*name == '[' && end[-1] == ']') {
 		f->module = name + 1;
 		f->module_len = n - 2;
-		return f->module_len && !within(f->module, f->module_len, "vdso") &&
-		       !within(f->module, f->module_len, "unknown");
+		return f->module_len && !text_holds(f->module, f->module_len, "vdso") &&
+		       !text_holds(f->module, f->module_len, "unknown");
 	}
 	ko = memmem(name, n, ".ko", 3);
 	if (!ko || *name != '/')
@@ -172,7 +161,7 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 		if (!n)
 			continue;
 		/* A decimal offset is one only alone in its line, or as crash prints it */
-		if (f->decimal && !ends_with(line, start, "[exception RIP: ") &&
+		if (f->decimal && !text_ends_with(line, start, "[exception RIP: ") &&
 		    (trim_end(line, start) || !is_end(line + start + n, len - start - n)))
 			continue;
 		/* "/bin/cat+0x1", "a.out(main+0x2)", "libc`read+0x3" are of programs */
@@ -248,9 +237,9 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 	kind = after || (!t->frames && t->fault) || begins == frame_place(f) ? FRAME_EXACT :
 	       t->frames ? FRAME_RETURN : FRAME_OPEN;
 	if (mark_len) {
-		if (within(mark, mark_len, "P"))
+		if (text_holds(mark, mark_len, "P"))
 			kind = FRAME_EXACT;
-		else if (!within(mark, mark_len, "U"))
+		else if (!text_holds(mark, mark_len, "U"))
 			kind = FRAME_RETURN;
 	}
 	t->frames++;
@@ -266,7 +255,7 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 				    size_t mark_len, bool alone)
 {
 	struct marker marker = marker_find(line, at, after, after_len);
-	bool guess = ends_with(line, at, "? ");
+	bool guess = text_ends_with(line, at, "? ");
 	enum frame_kind kind;
 	struct trace *t;
 
@@ -283,8 +272,8 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 		return FRAME_OPEN;
 	t = traces_find(&d->traces, line, guess ? at - 2 : at);
 	traces_end(&d->traces, line, at, t);
-	kind = kind_in_trace(d, f, t, guess, within(line, at, "<EOI>") || within(line, at, "EOE>>"),
-			     after, mark_len);
+	kind = kind_in_trace(d, f, t, guess, text_holds(line, at, "<EOI>") ||
+			     text_holds(line, at, "EOE>>"), after, mark_len);
 	if (guess && d->last_register == frame_place(f))
 		kind = FRAME_EXACT;
 	/* What a trace of arm64 begins with is where the program counter is */

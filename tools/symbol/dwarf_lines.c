@@ -23,16 +23,9 @@ struct dwarf_unit {
 };
 
 struct dwarf_range {
-	u64 start, end;
+	u64 start, end;	/* @start is first, for order_u64() */
 	u32 unit;
 };
-
-static int by_start(const void *a, const void *b)
-{
-	const struct dwarf_range *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
 
 /*
  * Read which unit covers which addresses.  .debug_aranges has the same, but clang writes it on
@@ -63,22 +56,14 @@ static void read_units(struct dwarf_units *d)
 		d->units++;
 	}
 	if (d->ranges)
-		sort(d->range, d->ranges, sizeof(*d->range), by_start);
+		sort(d->range, d->ranges, sizeof(*d->range), order_u64);
 }
 
 static struct dwarf_unit *unit_at(struct dwarf_units *d, u64 addr)
 {
-	size_t low = 0, high;
+	size_t i = first_above(d->range, d->ranges, sizeof(*d->range), addr);
 
-	for (high = d->ranges; low < high; ) {
-		size_t middle = low + (high - low) / 2;
-
-		if (d->range[middle].start <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && addr < d->range[low - 1].end ? &d->unit[d->range[low - 1].unit] : NULL;
+	return i && addr < d->range[i - 1].end ? &d->unit[d->range[i - 1].unit] : NULL;
 }
 
 /* Read the functions that have code, also inside namespaces and types, where Rust has them */

@@ -54,14 +54,11 @@ static size_t lto_len(const char *name, size_t len)
 	return end ? (size_t)(end - name) : len;
 }
 
-static int by_addr(const void *a, const void *b, void *file)
+static int by_addr(const void *a, const void *b)
 {
-	const struct elf_function *x = &((struct elf_file *)file)->function[*(const u32 *)a],
-			      *y = &((struct elf_file *)file)->function[*(const u32 *)b];
+	const struct elf_place *x = a, *y = b;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return compare_u64(x->addr, y->addr) ?: compare_u64(x->function, y->function);
 }
 
 static void read_functions(struct elf_file *e)
@@ -101,8 +98,8 @@ static void read_functions(struct elf_file *e)
 
 	e->by_addr = xcalloc(e->functions, sizeof(*e->by_addr));
 	for (n = 1; n < e->functions; n++)
-		e->by_addr[n - 1] = n;
-	sort_with(e->by_addr, e->functions - 1, sizeof(*e->by_addr), by_addr, e);
+		e->by_addr[n - 1] = (struct elf_place){ e->function[n].addr, n };
+	sort(e->by_addr, e->functions - 1, sizeof(*e->by_addr), by_addr);
 
 	for (e->buckets = 64; e->buckets < e->functions; e->buckets *= 2)
 		;
@@ -138,17 +135,7 @@ u32 elf_file_next_named(const struct elf_file *e, const char *name, size_t len, 
 /* Position in by_addr[] of the first symbol above an address */
 static size_t symbol_above(const struct elf_file *e, u64 addr)
 {
-	size_t low = 0, high = e->functions - 1;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (e->function[e->by_addr[middle]].addr <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return first_above(e->by_addr, e->functions - 1, sizeof(*e->by_addr), addr);
 }
 
 /*
@@ -164,7 +151,7 @@ bool elf_file_size_fits(const struct elf_file *e, const struct elf_function *f, 
 	if (end < f->addr)
 		return false;
 	for (i = symbol_above(e, f->addr); i < e->functions - 1; i++) {
-		const struct elf_function *next = &e->function[e->by_addr[i]];
+		const struct elf_function *next = &e->function[e->by_addr[i].function];
 
 		if (next->addr >= e->section[f->section].addr + e->section[f->section].size)
 			break;
@@ -179,7 +166,7 @@ const struct elf_function *elf_file_function_at(const struct elf_file *e, u64 ad
 	static const struct elf_function none = { .name = "?" };
 	size_t i = symbol_above(e, addr);
 
-	return i ? &e->function[e->by_addr[i - 1]] : &none;
+	return i ? &e->function[e->by_addr[i - 1].function] : &none;
 }
 
 /* -------------------------------------------------------------- contents --- */

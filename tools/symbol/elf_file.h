@@ -23,6 +23,12 @@ struct elf_function {
 	bool weak;
 };
 
+/* Of an array by address, for first_above() */
+struct elf_place {
+	u64 addr;
+	u32 function;		/* its index */
+};
+
 struct elf_section {
 	u64 addr, size;
 	bool code;
@@ -40,7 +46,7 @@ struct elf_section {
  * @function: its functions in the order of the symbol table; the first element is unused
  * @functions: number of elements
  * @function_room: how many fit @function
- * @by_addr: indexes of functions, by address
+ * @by_addr: places of functions, by address
  * @bucket: indexes of functions, by hash of name
  * @buckets: number of buckets, a power of two
  * @banner_addr: address of linux_banner, 0 if it has none
@@ -55,7 +61,7 @@ struct elf_file {
 	size_t sections;
 	struct elf_function *function;
 	size_t functions, function_room;
-	u32 *by_addr;
+	struct elf_place *by_addr;
 	u32 *bucket;
 	size_t buckets;
 	u64 banner_addr;

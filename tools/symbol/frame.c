@@ -104,13 +104,6 @@ size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len)
 	return parse_module(f, text, len, n);
 }
 
-static bool begins_with(const char *name, size_t len, const char *what)
-{
-	size_t n = strlen(what);
-
-	return len >= n && !memcmp(name, what, n);
-}
-
 /*
  * The stubs of arch/x86/include/asm/idtentry.h and arch/x86/entry/entry_64_fred.S, up to 5.7 those
  * of arch/x86/entry/entry_64.S, and kernel/entry*.S of arm64, arm, riscv and s390.  They call
@@ -143,11 +136,12 @@ bool frame_is_entry(const char *name, size_t len)
 	};
 	size_t i;
 
-	if (begins_with(name, len, "asm_exc_int3") || begins_with(name, len, "xen_asm_exc_int3"))
+	if (text_begins_with(name, len, "asm_exc_int3") ||
+	    text_begins_with(name, len, "xen_asm_exc_int3"))
 		return false;
 	for (i = 0; i < ARRAY_SIZE(beginning); i++)
-		if (begins_with(name, len, beginning[i]))
-			return len < 8 || memcmp(name + len - 8, "_handler", 8);
+		if (text_begins_with(name, len, beginning[i]))
+			return !text_ends_with(name, len, "_handler");
 	for (i = 0; i < ARRAY_SIZE(whole); i++)
 		if (len == strlen(whole[i]) && !memcmp(name, whole[i], len))
 			return true;
@@ -156,8 +150,8 @@ bool frame_is_entry(const char *name, size_t len)
 
 bool frame_is_stub(const char *name, size_t len)
 {
-	return begins_with(name, len, "asm_") || begins_with(name, len, "xen_asm_") ||
-	       begins_with(name, len, "fred_");
+	return text_begins_with(name, len, "asm_") || text_begins_with(name, len, "xen_asm_") ||
+	       text_begins_with(name, len, "fred_");
 }
 
 u64 frame_place(const struct frame *f)

@@ -13,13 +13,6 @@ struct span {
 	const char *at, *end;
 };
 
-static bool ends_with(struct span t, const char *what)
-{
-	size_t n = strlen(what);
-
-	return (size_t)(t.end - t.at) >= n && !memcmp(t.end - n, what, n);
-}
-
 static const char *find(struct span t, const char *what)
 {
 	return memmem(t.at, t.end - t.at, what, strlen(what));
@@ -65,15 +58,16 @@ static bool is_own_prefix(struct span t)
 	last = t.end > t.at ? t.end[-1] : ' ';
 	before = t.end - t.at > 1 ? t.end[-2] : ' ';
 	if (last == '-')
-		return ends_with(t, "- - -");
+		return text_ends_with(t.at, t.end - t.at, "- - -");
 	if (last == ':' && before == ']') {
 		for (p = t.end - 2; p > t.at && isdigit((unsigned char)p[-1]); p--)
 			;
 		t.end = p;
-		return ends_with(t, "kernel[");
+		return text_ends_with(t.at, t.end - t.at, "kernel[");
 	}
 	if (last == ':')
-		return !isalnum((unsigned char)before) || ends_with(t, "kernel:");
+		return !isalnum((unsigned char)before) ||
+		       text_ends_with(t.at, t.end - t.at, "kernel:");
 	return !isalpha((unsigned char)last) || isdigit((unsigned char)before);
 }
 

@@ -34,18 +34,6 @@ static const struct place place[] = {
 	{ "at", FRAME_OPEN, false },
 };
 
-static bool ends_with(const char *text, size_t len, const char *what)
-{
-	size_t n = strlen(what);
-
-	return len >= n && !memcmp(text + len - n, what, n);
-}
-
-static bool within(const char *text, size_t len, const char *what)
-{
-	return memmem(text, len, what, strlen(what));
-}
-
 /* Is there no more than a selector, addresses, "at" and brackets up to the frame? */
 static bool is_address(const char *text, size_t len)
 {
@@ -110,7 +98,7 @@ static const char *warning(const char *before, size_t len)
 	end = before + len;
 	if (*--end != ' ')
 		return NULL;
-	late = ends_with(at, end - at, " at");
+	late = text_ends_with(at, end - at, " at");
 	if (late)
 		end -= 3;
 	for (digits = end; digits > at && isdigit((unsigned char)digits[-1]); digits--)
@@ -119,15 +107,15 @@ static const char *warning(const char *before, size_t len)
 		return NULL;
 	for (word = digits; word > at && word[-1] != ' '; word--)
 		;
-	return late ? (word == at + 9 ? at : NULL) : ends_with(at, word - at, " at ") ? at : NULL;
+	return (late ? word == at + 9 : text_ends_with(at, word - at, " at ")) ? at : NULL;
 }
 
 /* "BUG: KFENCE: use-after-free read in" */
 static const char *fault(const char *before, size_t len)
 {
-	return within(before, len, "KFENCE: ") &&
-	       (ends_with(before, len, " read in ") || ends_with(before, len, " write in ")) ?
-	       before : NULL;
+	return text_holds(before, len, "KFENCE: ") &&
+	       (text_ends_with(before, len, " read in ") ||
+		text_ends_with(before, len, " write in ")) ? before : NULL;
 }
 
 struct marker marker_find(const char *before, size_t len, const char *after, size_t after_len)
@@ -152,8 +140,8 @@ const char *marker_fault_line(const char *line, size_t len)
 
 	for (i = 0; i < ARRAY_SIZE(kind); i++) {
 		at = memmem(line, len, kind[i], strlen(kind[i]));
-		if (at && (within(at, end - at, " read at 0x") ||
-			   within(at, end - at, " write at 0x")))
+		if (at && (text_holds(at, end - at, " read at 0x") ||
+			   text_holds(at, end - at, " write at 0x")))
 			return at;
 	}
 	return NULL;

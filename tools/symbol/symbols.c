@@ -197,17 +197,9 @@ void symbols_free(struct symbols *s)
 /* The last symbol at or below an address */
 static const struct symbol *symbol_below(const struct symbol *symbol, size_t nr, u64 addr)
 {
-	size_t low = 0, high = nr;
+	size_t i = first_above(symbol, nr, sizeof(*symbol), addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbol[middle].addr <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &symbol[low - 1] : NULL;
+	return i ? &symbol[i - 1] : NULL;
 }
 
 static char *print_name(const struct symbol *at, u64 addr, u64 size)

@@ -15,7 +15,7 @@
 #include "record/parse.h"
 
 struct symbol {
-	u64 addr;
+	u64 addr;	/* first, for first_above() */
 	size_t order;	/* position in its file */
 	char *name;	/* from a snapshot with offset and module, from kallsyms without */
 	char *module;	/* "" for the kernel itself; not from a snapshot */
