@@ -162,53 +162,31 @@ void output_event(const struct output *o, const struct stackbuf_event *e)
 	putc('\n', o->file);
 }
 
-static int folded_order(const void *a, const void *b)
-{
-	const struct stackbuf_event *x = a, *y = b;
-	int c = strcmp(x->comm, y->comm);
-
-	if (c)
-		return c;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
 void output_folded(const struct output *o, const struct stackbuf_event *event, size_t nr)
 {
-	struct stackbuf_event *sorted = xcalloc(nr + 1, sizeof(*sorted));
-	size_t i, n, len;
+	struct stack_total *total;
+	size_t i, len;
 
-	if (nr)
-		memcpy(sorted, event, nr * sizeof(*event));
-	sort(sorted, nr, sizeof(*sorted), folded_order);
-	for (i = 0; i < nr; i += n) {
+	nr = output_event_totals(o, NULL, event, nr, output_command_order, &total);
+	for (i = 0; i < nr; i++) {
+		const char *block = output_stack_text(o, total[i].stack, &len), *p;
 		char comm[STACKBUF_COMM_LEN];
-		const char *block, *p;
 
-		for (n = 1; i + n < nr && !folded_order(&sorted[i], &sorted[i + n]); n++)
-			;
-		block = output_stack_text(o, output_stack(o, sorted[i].id), &len);
-		output_comm(sorted[i].comm, comm);
+		output_comm(total[i].label->comm, comm);
 		for (p = *comm ? comm : "?"; *p; p++)
 			putc(*p == ';' ? '_' : *p, o->file);
-		fprintf(o->file, ";%.*s %zu\n", (int)len, block, n);
+		fprintf(o->file, ";%.*s %llu\n", (int)len, block, total[i].events);
 	}
-	free(sorted);
+	free(total);
 }
 
 /* ---------------------------------------------------------------- totals --- */
 
-struct total {
-	struct stack *stack;
-	u64 events;
-};
-
 static int by_events(const void *a, const void *b)
 {
-	const struct total *x = a, *y = b;
+	const struct stack_total *x = a, *y = b;
 
-	if (x->events != y->events)
-		return x->events < y->events ? -1 : 1;
-	return x->stack->id < y->stack->id ? -1 : x->stack->id > y->stack->id;
+	return compare_u64(x->events, y->events) ?: compare_u64(x->stack->id, y->stack->id);
 }
 
 void output_total(const struct output *o, struct stack *stack, u64 count, u64 sum,
@@ -244,7 +222,7 @@ void output_count(const struct output *o, const struct filter *f,
 		  const struct stackbuf_event *event, size_t nr)
 {
 	struct record *r = o->record;
-	struct total *total;
+	struct stack_total *total;
 	struct stack *stack;
 	size_t i, n = 0;
 	u64 sum = 0;
@@ -260,7 +238,9 @@ void output_count(const struct output *o, const struct filter *f,
 	total = xcalloc(r->stacks.nr + 1, sizeof(*total));
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->count + stack->in_ring && filter_stack(f, stack->id))
-			total[n++] = (struct total){ stack, stack->count + stack->in_ring };
+			total[n++] = (struct stack_total){
+				.stack = stack, .events = stack->count + stack->in_ring,
+			};
 	sort(total, n, sizeof(*total), by_events);
 
 	for (i = 0; i < n; i++)

@@ -160,33 +160,6 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 	g->total += events;
 }
 
-static int by_command(const void *a, const void *b)
-{
-	const struct stackbuf_event *x = a, *y = b;
-	int c = strcmp(x->comm, y->comm);
-
-	if (c)
-		return c;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Add a line for each command and stack: one for each event would take 100 times the memory */
-static void add_event_lines(struct graph *g, const struct output *o,
-			    const struct stackbuf_event *event, size_t nr)
-{
-	struct stackbuf_event *sorted = xcalloc(nr + 1, sizeof(*sorted));
-	size_t i, n;
-
-	memcpy(sorted, event, nr * sizeof(*event));
-	sort(sorted, nr, sizeof(*sorted), by_command);
-	for (i = 0; i < nr; i += n) {
-		for (n = 1; i + n < nr && !by_command(&sorted[i], &sorted[i + n]); n++)
-			;
-		add_line(g, o, output_stack(o, sorted[i].id), sorted[i].comm, n);
-	}
-	free(sorted);
-}
-
 /* Warm colours for the kernel, cool for modules, grey for what is not a function */
 static void put_colour(FILE *f, const char *name, unsigned int depth, bool commands)
 {
@@ -377,21 +350,6 @@ static int finish(struct graph *g, const struct output *o, bool commands, const 
 	return ret;
 }
 
-int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		size_t nr, const char *name, char *error, size_t size)
-{
-	struct graph g = { 0 };
-	struct stack *stack;
-	size_t i;
-
-	if (event)
-		add_event_lines(&g, o, event, nr);
-	for (i = 0; !event && (stack = stacks_next(&o->record->stacks, &i)); )
-		if (filter_stack(f, stack->id))
-			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
-	return finish(&g, o, event, name, error, size);
-}
-
 int flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
 		       const char *name, char *error, size_t size)
 {
@@ -402,6 +360,28 @@ int flame_write_totals(const struct output *o, const struct stack_total *total, 
 		add_line(&g, o, total[i].stack, total[i].label ? total[i].label->comm : "",
 			 total[i].events);
 	return finish(&g, o, true, name, error, size);
+}
+
+int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
+		size_t nr, const char *name, char *error, size_t size)
+{
+	struct stack_total *total;
+	struct graph g = { 0 };
+	struct stack *stack;
+	size_t i;
+	int ret;
+
+	if (event) {
+		/* One line for each event would take 100 times the memory */
+		nr = output_event_totals(o, NULL, event, nr, output_command_order, &total);
+		ret = flame_write_totals(o, total, nr, name, error, size);
+		free(total);
+		return ret;
+	}
+	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
+		if (filter_stack(f, stack->id))
+			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
+	return finish(&g, o, false, name, error, size);
 }
 
 int flame_write_diff(const struct output *before, const struct output *after, const char *name,

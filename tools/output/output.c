@@ -74,6 +74,42 @@ int output_label_order(const struct stackbuf_event *a, const struct stackbuf_eve
 	return strcmp(a->comm, b->comm);
 }
 
+int output_command_order(const struct stackbuf_event *a, const struct stackbuf_event *b)
+{
+	return strcmp(a->comm, b->comm) ?: compare_u64(a->id, b->id);
+}
+
+/* Of pointers to events; @order points to an event_order */
+static int by_order(const void *a, const void *b, void *order)
+{
+	return (*(event_order **)order)(*(const struct stackbuf_event *const *)a,
+					*(const struct stackbuf_event *const *)b);
+}
+
+size_t output_event_totals(const struct output *o, const struct filter *f,
+			   const struct stackbuf_event *event, size_t nr, event_order *order,
+			   struct stack_total **total)
+{
+	const struct stackbuf_event **sorted = xcalloc(nr + 1, sizeof(*sorted));
+	size_t i, n, chosen = 0, totals = 0, room = 0;
+
+	for (i = 0; i < nr; i++)
+		if (!f || filter_stack(f, event[i].id))
+			sorted[chosen++] = &event[i];
+	sort_with(sorted, chosen, sizeof(*sorted), by_order, &order);
+	*total = NULL;
+	for (i = 0; i < chosen; i += n) {
+		for (n = 1; i + n < chosen && !order(sorted[i], sorted[i + n]); n++)
+			;
+		GROW(*total, totals, room);
+		(*total)[totals++] = (struct stack_total){
+			.stack = output_stack(o, sorted[i]->id), .label = sorted[i], .events = n,
+		};
+	}
+	free(sorted);
+	return totals;
+}
+
 void output_prefix(const struct output *o)
 {
 	if (o->prefix)

@@ -57,8 +57,29 @@ struct stack_total {
 	u64 events;
 };
 
+typedef int event_order(const struct stackbuf_event *a, const struct stackbuf_event *b);
+
 /* Order events by all that a label may have: not by time and stack */
-int output_label_order(const struct stackbuf_event *a, const struct stackbuf_event *b);
+event_order output_label_order;
+
+/* Order events by command, then by stack */
+event_order output_command_order;
+
+/**
+ * output_event_totals() - count equal events
+ * @o: the output
+ * @f: its --stack chooses among them; NULL: take all
+ * @event: the events
+ * @nr: how many
+ * @order: compares them; it must tell events of two stacks apart
+ * @total: is set to the totals, in this order, each with one of its events as the label; to be
+ *	freed
+ *
+ * Return: the number of totals.
+ */
+size_t output_event_totals(const struct output *o, const struct filter *f,
+			   const struct stackbuf_event *event, size_t nr, event_order *order,
+			   struct stack_total **total);
 
 /* The stack of an event, by its id; never NULL */
 struct stack *output_stack(const struct output *o, u32 id);

@@ -266,29 +266,6 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 	free(sample.data);
 }
 
-/* Compare what labels show: equal events become one sample */
-static int by_labels(const void *a, const void *b)
-{
-	const struct stackbuf_event *x = a, *y = b;
-
-	return x->id != y->id ? compare_u64(x->id, y->id) : output_label_order(x, y);
-}
-
-static void put_samples(struct profile *p, const struct stackbuf_event *event, size_t nr)
-{
-	struct stackbuf_event *sorted = xcalloc(nr + 1, sizeof(*sorted));
-	size_t i, n;
-
-	memcpy(sorted, event, nr * sizeof(*event));
-	sort(sorted, nr, sizeof(*sorted), by_labels);
-	for (i = 0; i < nr; i += n) {
-		for (n = 1; i + n < nr && !by_labels(&sorted[i], &sorted[i + n]); n++)
-			;
-		put_sample(p, output_stack(p->o, sorted[i].id), &sorted[i], n);
-	}
-	free(sorted);
-}
-
 /* Of events from @from to @to, ns since boot; 0: unknown */
 static void put_head(struct profile *p, u64 from, u64 to)
 {
@@ -394,27 +371,30 @@ int pprof_write_diff(const struct output *before, const struct output *after)
 	return finish(&p);
 }
 
+/* Equal events become one sample: those whose stacks and labels are the same */
+static int by_labels(const struct stackbuf_event *a, const struct stackbuf_event *b)
+{
+	return compare_u64(a->id, b->id) ?: output_label_order(a, b);
+}
+
 int pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
 		size_t nr)
 {
 	const struct record *r = o->record;
 	const struct stackbuf_event *all = event ?: r->event;
-	size_t i, n = event ? nr : r->events;
-	struct profile p = { .o = o };
-	struct stackbuf_event *chosen = NULL;
+	struct stack_total *total;
 	struct stack *stack;
+	size_t i, n;
+	int ret;
 
-	put_head(&p, n ? all[0].time : 0, n ? all[n - 1].time : 0);
-	if (!event) {
-		chosen = xcalloc(r->events + 1, sizeof(*chosen));
-		for (i = 0, nr = 0; i < r->events; i++)
-			if (filter_stack(f, r->event[i].id))
-				chosen[nr++] = r->event[i];
-	}
-	put_samples(&p, event ?: chosen, nr);
+	if (!event)
+		nr = r->events;
+	n = output_event_totals(o, event ? NULL : f, all, nr, by_labels, &total);
+	total = xrealloc(total, n + r->stacks.nr + 1, sizeof(*total));
 	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->count && filter_stack(f, stack->id))
-			put_sample(&p, stack, NULL, stack->count);
-	free(chosen);
-	return finish(&p);
+			total[n++] = (struct stack_total){ .stack = stack, .events = stack->count };
+	ret = pprof_write_totals(o, total, n, nr ? all[0].time : 0, nr ? all[nr - 1].time : 0);
+	free(total);
+	return ret;
 }
