@@ -324,26 +324,53 @@ int debug_files_check(struct debug_files *d)
 
 /* ----------------------------------------------------------- the modules --- */
 
-static void read_directory(struct module_directory *dir)
+/* Beside the image, and two of the release, after the configured ones */
+#define DEBUG_DIRECTORIES	3
+
+/* Return the directory of modules with this number, to be freed, or NULL if it is unknown */
+static char *module_directory(struct debug_files *d, unsigned int i)
 {
-	char *const roots[] = { dir->path, NULL };
-	FTS *fts;
+	char *path, *directory;
+
+	if (i < d->config.module_dirs)
+		return xstrdup(d->config.modules[i]);
+	i -= d->config.module_dirs;
+	if (!i) {
+		path = debug_files_kernel(d) ? NULL : xstrdup(d->kernel->elf.path);
+		directory = path ? xstrdup(dirname(path)) : NULL;
+		free(path);
+		return directory;
+	}
+	if (!d->release || strchr(d->release, '/'))
+		return NULL;
+	return xasprintf(i == 1 ? ELF_DEBUG_DIR "/lib/modules/%s" : "/lib/modules/%s", d->release);
+}
+
+/* Add the files of the next directory.  Return false if all were read */
+static bool read_directory(struct debug_files *d)
+{
+	char *roots[2] = { NULL };
+	FTS *fts = NULL;
 	FTSENT *entry;
 
-	dir->read = true;
-	if (!dir->path)
-		return;
-	fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT | FTS_COMFOLLOW, NULL);
+	if (d->directories == d->config.module_dirs + DEBUG_DIRECTORIES)
+		return false;
+	roots[0] = module_directory(d, d->directories++);
+	if (roots[0])
+		fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT | FTS_COMFOLLOW,
+			       NULL);
 	while (fts && (entry = fts_read(fts))) {
 		if (entry->fts_info == FTS_D || entry->fts_info == FTS_DP)
 			continue;
 		if (!strstr(entry->fts_name, ".ko"))
 			continue;
-		GROW(dir->file, dir->files, dir->room);
-		dir->file[dir->files++] = xstrdup(entry->fts_path);
+		GROW(d->module_file, d->module_files, d->module_room);
+		d->module_file[d->module_files++] = xstrdup(entry->fts_path);
 	}
 	if (fts)
 		fts_close(fts);
+	free(roots[0]);
+	return true;
 }
 
 /* Is it NAME.ko or NAME.ko.gz etc.?  "-" and "_" are the same in names of modules */
@@ -410,42 +437,28 @@ static bool try_module(struct debug_files *d, struct debug_file *dbg, bool force
 
 static bool find_module(struct debug_files *d, struct debug_file *dbg, bool force)
 {
-	size_t i, n;
+	size_t i = 0;
 
-	for (i = 0; i < d->config.module_dirs + DEBUG_DIRECTORIES; i++) {
-		struct module_directory *dir = i < d->config.module_dirs ? &d->named[i] :
-					       &d->directory[i - d->config.module_dirs];
-
-		if (!dir->read)
-			read_directory(dir);
-		for (n = 0; n < dir->files; n++)
-			if (is_file_of(dir->file[n], dbg->name) && !open_file(dbg, dir->file[n]) &&
-			    try_module(d, dbg, force))
+	do {
+		for (; i < d->module_files; i++)
+			if (is_file_of(d->module_file[i], dbg->name) &&
+			    !open_file(dbg, d->module_file[i]) && try_module(d, dbg, force))
 				return true;
-	}
+	} while (read_directory(d));
 	return false;
 }
 
 static void open_module(struct debug_files *d, struct debug_file *dbg)
 {
 	unsigned int dirs = d->config.module_dirs;
-	char *notes, *id;
+	char *notes, *id, *directory;
+	char banner[512] = "";
 	bool found;
 
-	if (!d->directory[0].path && !debug_files_kernel(d)) {
-		char *path = xstrdup(d->kernel->elf.path);
-		char banner[512];
-
-		d->directory[0].path = xstrdup(dirname(path));
-		free(path);
+	if (!debug_files_kernel(d) && !d->release)
 		read_banner(d->kernel, banner, sizeof(banner));
-		if (!d->release && *banner)
-			d->release = xasprintf("%.*s", (int)strcspn(banner + 14, " "), banner + 14);
-	}
-	if (!d->directory[1].path && d->release && !strchr(d->release, '/')) {
-		d->directory[1].path = xasprintf(ELF_DEBUG_DIR "/lib/modules/%s", d->release);
-		d->directory[2].path = xasprintf("/lib/modules/%s", d->release);
-	}
+	if (*banner)
+		d->release = xasprintf("%.*s", (int)strcspn(banner + 14, " "), banner + 14);
 	if (find_module(d, dbg, false))
 		return;
 	if (!dbg->build_id && is_running(d)) {
@@ -465,11 +478,13 @@ static void open_module(struct debug_files *d, struct debug_file *dbg)
 				     dirs ? *d->config.modules : "the usual places",
 				     dirs ? " or the usual places" : "",
 				     dirs ? "" : " (name its directory: -m)");
-		if (strcmp(dbg->name, "stackbuf") && d->directory[1].path &&
-		    access(d->directory[1].path, F_OK) && is_debian(d->release, d->config.version))
+		directory = module_directory(d, dirs + 1);
+		if (strcmp(dbg->name, "stackbuf") && directory && access(directory, F_OK) &&
+		    is_debian(d->release, d->config.version))
 			add_hint(&dbg->missing,
 				 xasprintf("Debian's package linux-image-%s-dbg has the kernel's own",
 					   d->release));
+		free(directory);
 	} else if (strstr(dbg->missing, NO_DEBUG_INFO) && strstr(dbg->missing, "/kernel/")) {
 		add_hint(&dbg->missing, where_debug_is(d, NULL));
 	}
@@ -510,7 +525,6 @@ struct debug_file *debug_files_find(struct debug_files *d, const char *module, s
 void debug_files_init(struct debug_files *d, const struct debug_config *config)
 {
 	const char *id = config->ids ? build_ids_find(config->ids, "", 0) : NULL;
-	unsigned int i;
 
 	memset(d, 0, sizeof(*d));
 	d->config = *config;
@@ -518,35 +532,21 @@ void debug_files_init(struct debug_files *d, const struct debug_config *config)
 	d->kernel = xcalloc(1, sizeof(*d->kernel));
 	d->kernel->name = xstrdup("");
 	d->kernel->build_id = xstrdup(id);
-	d->named = xcalloc(config->module_dirs + 1, sizeof(*d->named));
-	for (i = 0; i < config->module_dirs; i++)
-		d->named[i].path = xstrdup(config->modules[i]);
 }
 
-static void close_directory(struct module_directory *dir)
-{
-	size_t i;
-
-	for (i = 0; i < dir->files; i++)
-		free(dir->file[i]);
-	free(dir->file);
-	free(dir->path);
-	memset(dir, 0, sizeof(*dir));
-}
-
-/* Close the modules and forget where they may lie, but for the directories that were named */
+/* Close the modules and forget where they may lie */
 static void forget_modules(struct debug_files *d)
 {
 	struct debug_file *dbg, *next;
-	size_t i;
 
 	for (dbg = d->kernel->next; dbg; dbg = next) {
 		next = dbg->next;
 		debug_file_free(dbg);
 	}
 	d->kernel->next = NULL;
-	for (i = 0; i < DEBUG_DIRECTORIES; i++)
-		close_directory(&d->directory[i]);
+	while (d->module_files)
+		free(d->module_file[--d->module_files]);
+	d->directories = 0;
 }
 
 bool debug_files_announce(struct debug_files *d, const char *release, const char *banner,
@@ -583,12 +583,8 @@ bool debug_files_announce(struct debug_files *d, const char *release, const char
 
 void debug_files_free(struct debug_files *d)
 {
-	unsigned int i;
-
 	forget_modules(d);
-	for (i = 0; i < d->config.module_dirs; i++)
-		close_directory(&d->named[i]);
-	free(d->named);
+	free(d->module_file);
 	debug_file_free(d->kernel);
 	free(d->release);
 	free(d->announced_release);

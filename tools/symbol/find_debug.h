@@ -49,23 +49,6 @@ struct debug_file {
 };
 
 /**
- * struct module_directory - the files NAME.ko* below a directory
- * @path: the directory, or NULL
- * @read: it was read
- * @file: paths of the files
- * @files: number of files
- * @room: how many fit @file
- */
-struct module_directory {
-	char *path;
-	bool read;
-	char **file;
-	size_t files, room;
-};
-
-#define DEBUG_DIRECTORIES	3
-
-/**
  * struct debug_files - all files, as far as frames needed them
  * @config: what was asked for
  * @release: of what is decoded, or NULL if unknown
@@ -80,8 +63,10 @@ struct module_directory {
  * @kernel_known: it certainly is of the build that ran
  * @reported_unknown: standard error has reported that this is not certain
  * @reported_forced: standard error has reported that another build is taken
- * @named: where modules are: as configured
- * @directory: after these: beside the image, and two of the release
+ * @directories: how many of the modules' directories were read, see module_directory()
+ * @module_file: paths of files NAME.ko* below these
+ * @module_files: number of files
+ * @module_room: how many fit @module_file
  * @error: one line that says what went wrong
  */
 struct debug_files {
@@ -93,7 +78,9 @@ struct debug_files {
 	struct debug_file *kernel;
 	bool kernel_tried, kernel_usable, kernel_known;
 	bool reported_unknown, reported_forced;
-	struct module_directory *named, directory[DEBUG_DIRECTORIES];
+	unsigned int directories;
+	char **module_file;
+	size_t module_files, module_room;
 	char error[1024];
 };
 
