@@ -42,8 +42,8 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
 	struct output info = *o;
-	char error[512], *text = NULL;
-	size_t len = 0, nr;
+	size_t len, nr;
+	char *text;
 
 	session_report_missing(s);
 	info.format = FORMAT_JSON;
@@ -57,8 +57,7 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 	if (nr > REPORT_EVENTS_MAX)
 		report("the page has the newest %u events of %zu: choose others with --until or --around",
 		       REPORT_EVENTS_MAX, nr);
-	if (report_write(o, text, rec->event, nr, a->word[0], error, sizeof(error)))
-		die(1, "%s", error);
+	report_write(o, text, rec->event, nr, a->word[0]);
 	free(text);
 }
 

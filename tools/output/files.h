@@ -60,19 +60,15 @@ int flame_write_diff(const struct output *before, const struct output *after, co
 #define REPORT_EVENTS_MAX	1000000
 
 /**
- * report_write() - write a report, one HTML file that refers to no other
+ * report_write() - write a report, one HTML file that refers to no other, or end the program
  * @o: the record, and whether source lines are wanted
  * @info: what "info --json" prints
  * @event: the events chosen, in order of time
  * @nr: how many
  * @name: the file, as outfile_open() takes it
- * @error: is set if it cannot be written
- * @size: bytes of @error
- *
- * Return: 0, or -1 with @error set.
  */
-int report_write(const struct output *o, const char *info, const struct stackbuf_event *event,
-		 size_t nr, const char *name, char *error, size_t size);
+void report_write(const struct output *o, const char *info, const struct stackbuf_event *event,
+		  size_t nr, const char *name);
 
 /* --------------------------------------------------------------- metrics --- */
 

@@ -296,18 +296,17 @@ static void put_page(FILE *f, const struct output *o, const char *info,
 	release(&p);
 }
 
-int report_write(const struct output *o, const char *info, const struct stackbuf_event *event,
-		 size_t nr, const char *name, char *error, size_t size)
+void report_write(const struct output *o, const char *info, const struct stackbuf_event *event,
+		  size_t nr, const char *name)
 {
 	size_t left_out = nr > REPORT_EVENTS_MAX ? nr - REPORT_EVENTS_MAX : 0, len = 0;
-	char *text = NULL;
+	char error[512], *text;
 	FILE *f = text_open(&text, &len);
-	int ret;
 
 	put_page(f, o, info, event + left_out, nr - left_out, left_out);
 	text_close(f);
 	/* Addresses of the kernel are its owner's only, as in a snapshot */
-	ret = outfile_write(name, 0600, text, len, error, size);
+	if (outfile_write(name, 0600, text, len, error, sizeof(error)))
+		die(1, "%s", error);
 	free(text);
-	return ret;
 }
