@@ -28,7 +28,6 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 {
 	struct frame_text frame;
 	unsigned int i;
-	char *keys;
 	FILE *f;
 
 	if (stack->block) {
@@ -66,9 +65,7 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 	case FORMAT_FLAME:
 		break;
 	case FORMAT_JSON:
-		keys = json_stack_keys(o, stack);
-		fputs(keys, f);
-		free(keys);
+		json_stack_keys(o, stack, f);
 		break;
 	}
 	text_close(f);

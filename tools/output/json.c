@@ -53,12 +53,11 @@ static json_t *stack_build_ids(const struct output *o, const struct stack *stack
 	return ids;
 }
 
-char *json_stack_keys(const struct output *o, const struct stack *stack)
+void json_stack_keys(const struct output *o, const struct stack *stack, FILE *f)
 {
 	json_t *j = json_object(), *frames = json_array(), *addresses = json_array();
 	json_t *lines = o->srcline ? json_array() : NULL;
 	unsigned int i;
-	char *text;
 
 	for (i = 0; i < stack->named; i++)
 		json_array_append_new(frames, json_string(stack->name[i]));
@@ -77,9 +76,8 @@ char *json_stack_keys(const struct output *o, const struct stack *stack)
 	json_object_set_new(j, "addresses", addresses);
 	if (lines)
 		json_object_set_new(j, "lines", lines);
-	text = json_dumps(j, JSON_COMPACT | JSON_EMBED);
+	json_dumpf(j, f, JSON_COMPACT | JSON_EMBED);
 	json_decref(j);
-	return text;
 }
 
 void json_print(const struct output *o, json_t *object, const char *keys, size_t len)

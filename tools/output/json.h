@@ -18,8 +18,8 @@ json_t *json_hex(u64 value);
 /* Add the machine's name and the kernel's release, as far as they are known */
 void json_machine(const struct output *o, json_t *j);
 
-/* The keys of a stack, for events and totals: text without braces, to be freed */
-char *json_stack_keys(const struct output *o, const struct stack *stack);
+/* Write the keys of a stack, for events and totals: text without braces */
+void json_stack_keys(const struct output *o, const struct stack *stack, FILE *f);
 
 /* Print an object, and free it; @keys, if not NULL, is the text of more keys */
 void json_print(const struct output *o, json_t *object, const char *keys, size_t len);
