@@ -245,6 +245,11 @@ numbers() {
 	for option in pid cpu stack tag last; do
 		refused 2 "--$option 0x: must be" log --$option 0x && refused 2 "--$option 08x: must be" log --$option 08x || return
 	done
+	for option in pid= pid=4194304 'pid= 1' pid=1.5 pid=1,-2 cpu=-1 cpu=65536 cpu=all cpu=,1 cpu=1- tag=18446744073709551616 tag=0xg tag=-1 \
+		stack= stack=4294967296 stack=-3 last= last=-1 last=1k since=. since=1. since=1.2.3 since=1.1234567891 until=1s until=99999999999; do
+		refused 2 "--${option/=/ }: must be" log "--$option" || return
+	done
+	refused 2 --comm log --comm '' && refused 2 --comm log --comm 'sixteen letters!'
 }
 
 # expected CONDITION: events of a log for which awk's condition on t, pid and cpu holds
@@ -369,6 +374,36 @@ for line in sys.stdin:
     assert e["comm"] and e["tgid"] >= 0 and len(e["frames"]) == len(e["addresses"]) and e["stack"] != 3
     assert e["wall"].endswith("+00:00")
 assert total == 1000 and abs(percent - 100) < 0.01, (total, percent)'
+}
+
+# One event, in each format
+formats_exact() {
+	local format
+
+	for format in '' --perf --folded --json --wall; do
+		# shellcheck disable=SC2086 # none, or one word
+		"$sane" -f "$made" log $format --tag 0xffff888100000003 || return
+	done >"$dir/out"
+	diff - "$dir/out" <<'END'
+TIME(s)            COMM            PID     CPU STACK      TGID    CONTEXT TAG
+9.000000000        worker          110     0   4          110     nmi     0xffff888100000003
+	cut_0+0x10/0x20 [made]
+	cut_1+0x10/0x20 [made]
+	(more frames were not kept)
+
+worker 110/110 [000] 9.000000000: 1 stackbuf:
+	ffffffff81234610 cut_0+0x10 ([made])
+	ffffffff81234720 cut_1+0x10 ([made])
+
+worker;(more frames were not kept);cut_1_[made];cut_0_[made] 1
+{"time_ns":"9000000000","wall_ns":"1700000004123456789","cpu":0,"pid":110,"tgid":110,"comm":"worker","context":"nmi","tag":"0xffff888100000003","release":"6.1.0-made","stack":4,"symbols":"text","gone":false,"cut":true,"build_ids":{},"frames":["cut_0+0x10/0x20 [made]","cut_1+0x10/0x20 [made]"],"addresses":["0xffffffff81234610","0xffffffff81234720"]}
+TIME(s)                             COMM            PID     CPU STACK      TGID    CONTEXT TAG
+2023-11-14T22:13:24.123456789+00:00 worker          110     0   4          110     nmi     0xffff888100000003
+	cut_0+0x10/0x20 [made]
+	cut_1+0x10/0x20 [made]
+	(more frames were not kept)
+
+END
 }
 
 # Every stack of this record begins in one of these
@@ -806,6 +841,7 @@ result 'folded frames have their module' modules
 result 'help, completion and manual pages show what each command takes' help_is_exact
 result '--perf --wall, and --follow of a copy, are refused' refusals
 result '--flame without events: an empty graph' empty_graph
+result 'one event in each format' formats_exact
 result 'snoop and count PATTERN: formats are those of log' formats_of_functions
 result 'snoop and count PATTERN: source lines' lines_of_functions
 if command -v protoc >/dev/null; then

@@ -239,7 +239,7 @@ usage_is_refused() {
 check 'nonsense on the command line is refused in one line' usage_is_refused
 
 sources_are_refused() {
-	local bad=$dir/bad
+	local bad=$dir/bad array
 	mkdir "$bad" "$bad/empty directory" || return
 	: >"$bad/empty"
 	echo 'just text' >"$bad/foreign"
@@ -247,7 +247,6 @@ sources_are_refused() {
 	head -c -4096 "$dir/snapshot" >"$bad/cut"
 	head -c -1 "$dir/snapshot" >"$bad/cut inside"
 	cp -r "$made" "$bad/cut directory"
-	truncate -s -1 "$bad/cut directory/stacks"
 	cp -r "$made" "$bad/mixed"
 	head -c 4194304 /dev/zero >"$bad/mixed/events"
 	cp -r "$made" "$bad/newer"
@@ -259,11 +258,16 @@ sources_are_refused() {
 	refused 1 'is cut' -f "$bad/cut" log &&
 	refused 1 'is cut' -f "$bad/cut inside" text &&
 	refused 1 'holds no file' -f "$bad/empty directory" info &&
-	refused 1 'stacks is cut' -f "$bad/cut directory" log &&
 	refused 1 'events is not from stackbuf' -f "$bad/mixed" log &&
 	refused 1 'format version 3; this stackbuf knows version 2' -f "$bad/newer" log &&
 	refused 1 'neither a file nor a directory' -f /dev/null log &&
-	refused 1 'nothing to follow' -f "$dir/snapshot" log --follow
+	refused 1 'nothing to follow' -f "$dir/snapshot" log --follow || return
+	# Each of a directory's files is needed, and whole
+	for array in info events stacks text; do
+		truncate -s -1 "$bad/cut directory/$array" && refused 1 "$array is cut" -f "$bad/cut directory" log &&
+			rm "$bad/cut directory/$array" && refused 1 'holds no file' -f "$bad/cut directory" log &&
+			cp "$made/$array" "$bad/cut directory/" || return
+	done
 }
 check 'bad sources are refused in one line' sources_are_refused
 
@@ -348,6 +352,22 @@ late() {
 }
 misses() { follow 100000 6 late && [ "$(sed -n 's/^stackbuf: .* printed, \([0-9]*\) lost.*/\1/p' "$dir/err")" -gt 10000 ]; }
 check 'log --follow: what a slow reader misses is counted exactly' misses
+
+ends_itself() {
+	local writer seen out last
+	rm -rf "$dir/live" "$dir/ready"
+	mkfifo "$dir/ready"
+	"$fake" "$dir/live" 100000 2 >"$dir/ready" &
+	writer=$!
+	read -r _ <"$dir/ready"
+	STACKBUF_PARAMETERS=$dir timeout 60 "$plain" -f "$dir/live" log --follow --last 10 --until 5.1 2>"$dir/err" >"$dir/followed"
+	[ $? = 0 ] || { kill "$writer"; cat "$dir/err"; return 1; }
+	wait "$writer"
+	read -r seen out last < <(gaps <"$dir/followed")
+	echo "seen $seen, left out $out, last $last"
+	[ "$seen" -gt 100 ] && [ "$last" -le 100000 ]
+}
+check 'log --follow --until ends by itself' ends_itself
 
 # -------------------------------------------------- help, manual, completion ---
 
