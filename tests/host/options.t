@@ -787,9 +787,6 @@ sizeless() {
 }
 
 all_tests() {
-unit 'plain' "$tools/unit_options"
-unit 'sanitized' "$tools/asan/unit_options"
-
 result 'a made-up record' "$fake" "$made" options
 "$plain" -f "$made" log >"$dir/log"
 "$plain" -f "$made" save "$dir/snapshot"
