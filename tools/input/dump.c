@@ -232,24 +232,18 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 	Elf64_Ehdr head;
 	int more;
 
-	if (read_at(f->fd, &head, sizeof(head), 0) != sizeof(head)) {
-		snprintf(error, size, "%s: is cut: its ELF header is not whole", f->name);
-		return -1;
-	}
+	if (read_at(f->fd, &head, sizeof(head), 0) != sizeof(head))
+		return set_error(error, size, "%s: is cut: its ELF header is not whole", f->name);
 	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (head.e_machine != EM_X86_64 && head.e_machine != EM_AARCH64)) {
-		snprintf(error, size,
-			 "%s: is of another architecture (ELF machine %u, %s, %s-endian): stackbuf records on x86-64 and arm64",
-			 f->name, head.e_machine,
-			 head.e_ident[EI_CLASS] == ELFCLASS64 ? "64 bit" : "32 bit",
-			 head.e_ident[EI_DATA] == ELFDATA2LSB ? "little" : "big");
-		return -1;
-	}
-	if (head.e_type != ET_CORE) {
-		snprintf(error, size, "%s: is not a dump: an ELF file, but not a core file",
-			 f->name);
-		return -1;
-	}
+	    (head.e_machine != EM_X86_64 && head.e_machine != EM_AARCH64))
+		return set_error(error, size,
+				 "%s: is of another architecture (ELF machine %u, %s, %s-endian): stackbuf records on x86-64 and arm64",
+				 f->name, head.e_machine,
+				 head.e_ident[EI_CLASS] == ELFCLASS64 ? "64 bit" : "32 bit",
+				 head.e_ident[EI_DATA] == ELFDATA2LSB ? "little" : "big");
+	if (head.e_type != ET_CORE)
+		return set_error(error, size, "%s: is not a dump: an ELF file, but not a core file",
+				 f->name);
 	f->machine = head.e_machine;
 	while ((more = core_segment(&segments, &segment)) > 0) {
 		end = segment.p_offset + segment.p_filesz;
@@ -281,11 +275,10 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 	/* Report headers or segments that were left out as missing bytes */
 	if (!f->cut && (more < 0 || f->ranges < merged))
 		f->cut = 1;
-	if (more < 0 && !f->ranges) {
-		snprintf(error, size, "%s: is cut or damaged: its program headers cannot be read",
-			 f->name);
-		return -1;
-	}
+	if (more < 0 && !f->ranges)
+		return set_error(error, size,
+				 "%s: is cut or damaged: its program headers cannot be read",
+				 f->name);
 	return 0;
 }
 
@@ -300,8 +293,7 @@ static int open_kdump(struct dump_file *f, char *error, size_t size)
 		kd_vmcoreinfo(f->kdump, &f->vmcoreinfo);
 		return 0;
 	}
-	snprintf(error, size, "%s: %s", f->name, why);
-	return -1;
+	return set_error(error, size, "%s: %s", f->name, why);
 }
 
 /* -------------------------------------------------------------- flattened --- */
@@ -385,15 +377,15 @@ static int unflatten(struct dump_file *f, char *error, size_t size)
 	if (!ret && fstat(to, &st))
 		ret = 2;
 	if (ret == 1)
-		snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+		set_error(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
 	else if (ret == 2)
-		snprintf(error, size,
-			 "%s: is flattened, and cannot be put in order in %s: %s (set TMPDIR to another directory)",
-			 f->name, dir, strerror(errno));
+		set_error(error, size,
+			  "%s: is flattened, and cannot be put in order in %s: %s (set TMPDIR to another directory)",
+			  f->name, dir, strerror(errno));
 	else if (ret == 3)
-		snprintf(error, size,
-			 "%s: is damaged: flattened, and its pieces lie too far apart to be put in order",
-			 f->name);
+		set_error(error, size,
+			  "%s: is damaged: flattened, and its pieces lie too far apart to be put in order",
+			  f->name);
 	signal(SIGXFSZ, before);
 	free(buf);
 	if (ret) {
@@ -436,29 +428,20 @@ int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size
 	raw |= strcmp(f->name, name);
 	/* Opening a FIFO would block until a writer opens it */
 	f->fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (f->fd < 0) {
-		snprintf(error, size, "%s: %s%s", f->name, strerror(errno),
-			 errno == EACCES || errno == EPERM ? "; run it as root" : "");
-		return -1;
-	}
-	if (!fstat(f->fd, &st) && S_ISDIR(st.st_mode)) {
-		snprintf(error, size, "%s: is a directory: only files are read together", f->name);
-		return -1;
-	}
-	if (fstat(f->fd, &st) || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))) {
-		snprintf(error, size, "%s: is neither a file nor a directory", f->name);
-		return -1;
-	}
+	if (f->fd < 0)
+		return set_error(error, size, "%s: %s%s", f->name, strerror(errno),
+				 errno == EACCES || errno == EPERM ? "; run it as root" : "");
+	if (!fstat(f->fd, &st) && S_ISDIR(st.st_mode))
+		return set_error(error, size, "%s: is a directory: only files are read together",
+				 f->name);
+	if (fstat(f->fd, &st) || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
+		return set_error(error, size, "%s: is neither a file nor a directory", f->name);
 	f->size = S_ISBLK(st.st_mode) ? (u64)lseek(f->fd, 0, SEEK_END) : (u64)st.st_size;
 	n = read_at(f->fd, head, sizeof(head), 0);
-	if (n < 0) {
-		snprintf(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
-		return -1;
-	}
-	if (!n) {
-		snprintf(error, size, "%s: is empty", f->name);
-		return -1;
-	}
+	if (n < 0)
+		return set_error(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+	if (!n)
+		return set_error(error, size, "%s: is empty", f->name);
 	/* Memory may hold the beginning of a file at its own */
 	if (raw)
 		memset(head, 0, sizeof(head));

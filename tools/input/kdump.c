@@ -369,10 +369,8 @@ static int start_child(struct kdump *k, struct worker *w)
 	int fd[2];
 
 	w->s->error[0] = '\0';
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd)) {
-		failed(w->s, "cannot be read: %s", strerror(errno));
-		return -1;
-	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
+		return failed(w->s, "cannot be read: %s", strerror(errno));
 	w->child = fork();
 	if (!w->child) {
 		/* A child ends when its own socket is closed: the others must not keep it open */
@@ -387,14 +385,12 @@ static int start_child(struct kdump *k, struct worker *w)
 	if (w->child < 0) {
 		w->child = 0;
 		close(fd[0]);
-		failed(w->s, "cannot be read: %s", strerror(errno));
-		return -1;
+		return failed(w->s, "cannot be read: %s", strerror(errno));
 	}
 	w->fd = fd[0];
 	if (child_answered(k, w))
 		return w->s->error[0] ? -1 : 0;
-	failed(w->s, "is cut or damaged: libkdumpfile fails on its headers");
-	return -1;
+	return failed(w->s, "is cut or damaged: libkdumpfile fails on its headers");
 }
 
 /* Add a worker.  Return it, or NULL without memory */
@@ -441,12 +437,12 @@ struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, siz
 	k->bytes = bytes;
 	w = add_worker(k);
 	if (!w) {
-		snprintf(error, size, "out of memory");
+		set_error(error, size, "out of memory");
 		free(k);
 		return NULL;
 	}
 	if (start_child(k, w)) {
-		snprintf(error, size, "%s", w->s->error);
+		set_error(error, size, "%s", w->s->error);
 		kd_close(k);
 		return NULL;
 	}
