@@ -164,7 +164,7 @@ int borrow_load_module(struct borrowed *p)
 	if (access(p->dir, X_OK))
 		return failed(p, "the module stackbuf was loaded (%s), but %s is missing", how,
 			      p->dir);
-	fprintf(stderr, "stackbuf: loaded the module (%s); it stays until rmmod stackbuf\n", how);
+	report("loaded the module (%s); it stays until rmmod stackbuf", how);
 	return 0;
 }
 
@@ -447,7 +447,7 @@ static void at_exit(void)
 	struct borrowed *p = borrowed;
 
 	if (p && borrow_restore(p))
-		fprintf(stderr, "stackbuf: %s\n", p->error);
+		report("%s", p->error);
 }
 
 int borrow_open(struct borrowed *p)
@@ -579,8 +579,8 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 		goto out;
 	for (i = 0; i < c->nr; i++)
 		if (strpbrk(c->name[i], "*?[") == c->name[i])
-			fprintf(stderr, "stackbuf: attaching to every function that matches %s, perhaps all of the kernel's: it runs slower until this ends\n",
-				c->name[i]);
+			report("attaching to every function that matches %s, perhaps all of the kernel's: it runs slower until this ends",
+			       c->name[i]);
 	for (i = 0; i < c->nr && !interrupted; i += some) {
 		for (some = 0, bytes = 1; some < SOME && i + some < c->nr; some++) {
 			bytes += strlen(c->name[i + some]) + 1;

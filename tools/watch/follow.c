@@ -247,8 +247,8 @@ static void report_lost(struct follower *ctx)
 {
 	if (ctx->lost == ctx->reported || (ctx->hooks && ctx->hooks->quiet))
 		return;
-	fprintf(stderr, "stackbuf: %llu events were lost: overwritten before they were read\n",
-		ctx->lost - ctx->reported);
+	report("%llu events were lost: overwritten before they were read",
+	       ctx->lost - ctx->reported);
 	ctx->reported = ctx->lost;
 }
 
@@ -299,8 +299,7 @@ static int print_events(struct follower *ctx, bool all)
 	if (fflush(ctx->o->file) || ferror(ctx->o->file)) {
 		if (ctx->hooks && interrupted) {
 			/* Continue: the probes must be removed, however slow the reader is */
-			fputs("stackbuf: interrupted while printing: the output is incomplete\n",
-			      stderr);
+			report("interrupted while printing: the output is incomplete");
 			clearerr(ctx->o->file);
 			return 0;
 		}
@@ -412,8 +411,8 @@ int follow_events(struct source *s, struct output *o, const struct filter *f,
 	if (hooks)
 		hooks->rest(hooks->arg, ctx.lost);
 	else if (!ret)
-		fprintf(stderr, "stackbuf: %llu events printed, %llu lost, %llu half-written\n",
-			ctx.printed, ctx.lost, ctx.skipped);
+		report("%llu events printed, %llu lost, %llu half-written", ctx.printed, ctx.lost,
+		       ctx.skipped);
 out:
 	duplicates_free(&ctx.frames);
 	free(ctx.page);

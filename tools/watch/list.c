@@ -92,7 +92,6 @@ int list_run(struct watch *w)
 	prototypes_close(prototypes);
 	watch_report_left_out(w);
 	if (w->unlisted)
-		fprintf(stderr,
-			"stackbuf: the kernel's lists of what can be probed cannot be read, so not all of these can be: run it as root, with tracefs mounted\n");
+		report("the kernel's lists of what can be probed cannot be read, so not all of these can be: run it as root, with tracefs mounted");
 	return 0;
 }

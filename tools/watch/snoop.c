@@ -115,8 +115,8 @@ static void rest(void *arg, u64 lost)
 
 	(void)lost;
 	if (ctx->hidden)
-		fprintf(stderr, "stackbuf: %llu more events had been recorded when it was interrupted: stackbuf log shows them\n",
-			ctx->hidden);
+		report("%llu more events had been recorded when it was interrupted: stackbuf log shows them",
+		       ctx->hidden);
 }
 
 int snoop_run(struct watch *w)

@@ -473,9 +473,8 @@ static int begin(void *arg)
 	if (watch_begin(w))
 		goto failed;
 	if (ctx->unsure)
-		fprintf(stderr,
-			"stackbuf: totals may be too large, by at most %llu events: the ring fills so fast that earlier events could not be told from new ones\n",
-			ctx->unsure);
+		report("totals may be too large, by at most %llu events: the ring fills so fast that earlier events could not be told from new ones",
+		       ctx->unsure);
 	if (w->o->format == FORMAT_TEXT) {
 		fprintf(w->o->file, "Tracing %llu functions for", w->borrowed.functions);
 		for (i = 0; i < w->patterns.nr; i++)
@@ -600,21 +599,16 @@ static int live(struct counter *ctx)
 		report("no event: these functions were not called, or the filter chooses none of their calls");
 	fflush(w->o->file);
 	if (ctx->lost && ctx->read_only)
-		fprintf(stderr,
-			"stackbuf: %llu events were overwritten before they were read, and are in no total\n",
-			ctx->lost);
+		report("%llu events were overwritten before they were read, and are in no total",
+		       ctx->lost);
 	else if (ctx->lost)
-		fprintf(stderr,
-			"stackbuf: %llu events were overwritten before they were read: for those of these functions the stacks are known, but not the processes\n",
-			ctx->lost);
+		report("%llu events were overwritten before they were read: for those of these functions the stacks are known, but not the processes",
+		       ctx->lost);
 	if (ctx->unsure)
-		fprintf(stderr,
-			"stackbuf: totals may be too small, by at most %llu events in all\n",
-			ctx->unsure);
+		report("totals may be too small, by at most %llu events in all", ctx->unsure);
 	if (ctx->evicted - ctx->evicted_before > ctx->evicted_known)
-		fprintf(stderr,
-			"stackbuf: up to %llu events are in no total: their stacks were evicted from the table\n",
-			ctx->evicted - ctx->evicted_before - ctx->evicted_known);
+		report("up to %llu events are in no total: their stacks were evicted from the table",
+		       ctx->evicted - ctx->evicted_before - ctx->evicted_known);
 	return 0;
 }
 
@@ -628,8 +622,7 @@ static int copied(struct counter *ctx)
 
 	ctx->ends = true;
 	if (events && !ctx->read_only)
-		fputs("stackbuf: only events still in the ring are counted: the filter must see each event\n",
-		      stderr);
+		report("only events still in the ring are counted: the filter must see each event");
 	nr = events || ctx->labelled ? watch_choose(w) : 0;
 	for (i = 0; i < nr && take_event(ctx, &r->event[i]); i++)
 		;
@@ -653,9 +646,8 @@ static int copied(struct counter *ctx)
 		       "--stack excludes all that begin in the functions named: loosen it" :
 		       "none that begins in the functions named has a total");
 	if (!events && r->info.evicted_events)
-		fprintf(stderr,
-			"stackbuf: %llu events are in no total: their %llu stacks were evicted\n",
-			r->info.evicted_events, r->info.evicted);
+		report("%llu events are in no total: their %llu stacks were evicted",
+		       r->info.evicted_events, r->info.evicted);
 	return 0;
 }
 

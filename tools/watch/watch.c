@@ -146,7 +146,7 @@ static int check_patterns(struct watch *w, bool expanded)
 		if (why && w->patterns.nr == 1)
 			failed(w, "%s", why);
 		else if (why)
-			fprintf(stderr, "stackbuf: %s\n", why);
+			report("%s", why);
 		free(why);
 	}
 	if (w->matches.nr)
@@ -195,7 +195,7 @@ static int check_recorded(struct watch *w)
 	free(names);
 	if (!missing || missing == w->patterns.nr)
 		return missing ? -1 : 0;
-	fprintf(stderr, "stackbuf: %s\n", w->error);
+	report("%s", w->error);
 	*w->error = '\0';
 	return 0;
 }
@@ -217,9 +217,8 @@ void watch_report_left_out(const struct watch *w)
 	const struct matches *c = &w->matches;
 
 	if (c->ambiguous)
-		fprintf(stderr,
-			"stackbuf: %zu names are left out, as each is that of several functions: %s, ...\n",
-			c->ambiguous, c->example);
+		report("%zu names are left out, as each is that of several functions: %s, ...",
+		       c->ambiguous, c->example);
 }
 
 /* Has what is named by NAME@argN that argument, as far as BTF knows?  Returns as commands do */
@@ -339,7 +338,7 @@ static void report_off(struct watch *w)
 		probes_off(w->borrowed.kprobe, w->borrowed.kprobes);
 
 	if (off)
-		fprintf(stderr, "stackbuf: %s\n", off);
+		report("%s", off);
 	w->reported_off |= !!off;
 }
 
@@ -357,15 +356,15 @@ static void report_refused(const struct watch *w)
 			if (!strcmp(one->name, w->patterns.pattern[n].text))
 				break;
 		if (n < w->patterns.nr) {
-			fprintf(stderr, "stackbuf: left out: %s\n", one->why);
+			report("left out: %s", one->why);
 		} else {
 			first = first ?: one->why;
 			others++;
 		}
 	}
 	if (others)
-		fprintf(stderr, "stackbuf: %zu of %zu functions are left out, as the kernel refused them: %s%s\n",
-			others, w->matches.nr, first, others > 1 ? ", ..." : "");
+		report("%zu of %zu functions are left out, as the kernel refused them: %s%s",
+		       others, w->matches.nr, first, others > 1 ? ", ..." : "");
 }
 
 /* Report each probe that is not set yet: the name of its module may be misspelt */
@@ -374,8 +373,8 @@ static void report_pending(const struct borrowed *p)
 	size_t i;
 
 	for (i = 0; i < p->pendings; i++)
-		fprintf(stderr, "stackbuf: %s is pending: it waits for a module %.*s, which is not loaded\n",
-			p->pending[i], (int)strcspn(p->pending[i], ":"), p->pending[i]);
+		report("%s is pending: it waits for a module %.*s, which is not loaded",
+		       p->pending[i], (int)strcspn(p->pending[i], ":"), p->pending[i]);
 }
 
 /* Of the first name that no function has */
@@ -424,8 +423,8 @@ int watch_begin(struct watch *w)
 		return failed(w, "none of the patterns has a function to probe");
 	report_pending(p);
 	if (p->left_out)
-		fprintf(stderr, "stackbuf: %llu more functions match and are left out: the kernel does not let them be traced, or stackbuf calls them for each event\n",
-			p->left_out);
+		report("%llu more functions match and are left out: the kernel does not let them be traced, or stackbuf calls them for each event",
+		       p->left_out);
 	report_off(w);
 	return 0;
 }
