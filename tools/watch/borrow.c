@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "watch/interrupt.h"
 #include "watch/borrow.h"
@@ -42,48 +41,30 @@ static struct borrowed *borrowed;
 	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
 
 /*
- * Return modprobe's status, or -1 without modprobe or without a folder of modules.  @said is what
- * it printed.
+ * Run modprobe, unless there is no folder of modules.  Return 0 if it has loaded the module.  @said is
+ * what it or the shell printed: "not found" without modprobe and without the module.
  */
 static int run_modprobe(char *said, size_t size)
 {
-	char path[PATH_MAX];
 	struct utsname name;
-	size_t len = 0;
-	int status, ends[2];
-	ssize_t n;
-	pid_t pid;
+	char *modules;
+	FILE *f = NULL;
 
 	*said = '\0';
 	if (uname(&name))
 		return -1;
-	snprintf(path, sizeof(path), "/lib/modules/%s", name.release);
-	if (access(path, X_OK) || pipe2(ends, O_CLOEXEC))
+	modules = xasprintf("/lib/modules/%s", name.release);
+	/* Without -q, which hides why the kernel refused the module */
+	if (!access(modules, X_OK))
+		f = popen("LC_ALL=C PATH=$PATH:/sbin modprobe stackbuf 2>&1", "re");
+	free(modules);
+	if (!f)
 		return -1;
-	pid = fork();
-	if (!pid) {
-		dup2(ends[1], STDERR_FILENO);
-		setenv("LC_ALL", "C", 1);
-		/* Without -q, which hides why the kernel refused the module */
-		execlp("modprobe", "modprobe", "stackbuf", NULL);
-		execl("/sbin/modprobe", "modprobe", "stackbuf", NULL);
-		_exit(127);
-	}
-	close(ends[1]);
-	while ((n = read(ends[0], path, sizeof(path))) > 0 || (n < 0 && errno == EINTR)) {
-		if (n < 0)
-			continue;
-		/* Past the end of @said, read on: modprobe must not wait */
-		if ((size_t)n > size - 1 - len)
-			n = size - 1 - len;
-		memcpy(said + len, path, n);
-		len += n;
-		said[len] = '\0';
-	}
-	close(ends[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return -1;
-	return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
+	said[fread(said, 1, size - 1, f)] = '\0';
+	/* Past the end of @said, read on: modprobe must not wait */
+	while (getc(f) != EOF)
+		;
+	return pclose(f);
 }
 
 static int load_file(struct borrowed *p, const char *path)
