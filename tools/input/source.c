@@ -109,19 +109,27 @@ static void settle_page(struct stackbuf_events_page *page, u64 seq,
 	events_drop_torn(page, before);
 }
 
-int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page)
+int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page, size_t nr)
 {
-	struct stackbuf_events_page before;
-	u64 offset = index * STACKBUF_PAGE_SIZE;
-	struct stackbuf_page head;
+	u64 offset = index * STACKBUF_PAGE_SIZE, size = nr * STACKBUF_PAGE_SIZE;
+	struct stackbuf_events_page *before = xcalloc(nr, sizeof(*before));
+	u64 *seq = xcalloc(nr, sizeof(*seq));
+	size_t i;
+	int ret;
 
-	/* Read the head first: if its number is the same at the end, both copies are of one page */
-	if (s->ops->read(s, ARRAY_EVENTS, offset, &head, sizeof(head)) ||
-	    s->ops->read(s, ARRAY_EVENTS, offset, &before, sizeof(before)) ||
-	    s->ops->read(s, ARRAY_EVENTS, offset, page, sizeof(*page)))
-		return -1;
-	settle_page(page, head.seq, &before);
-	return 0;
+	/* If a page's number is the same at first and at the end, both copies are of one page */
+	ret = s->ops->read(s, ARRAY_EVENTS, offset, before, size);
+	for (i = 0; i < nr; i++)
+		seq[i] = before[i].page.seq;
+	if (!ret)
+		ret = s->ops->read(s, ARRAY_EVENTS, offset, before, size);
+	if (!ret)
+		ret = s->ops->read(s, ARRAY_EVENTS, offset, page, size);
+	for (i = 0; i < nr && !ret; i++)
+		settle_page(&page[i], seq[i], &before[i]);
+	free(before);
+	free(seq);
+	return ret;
 }
 
 int source_read_info(struct source *s, struct record *r)
@@ -145,31 +153,7 @@ int source_read_info(struct source *s, struct record *r)
 }
 
 /*
- * Read a part of the ring, of up to PART bytes: as source_read_events(), but in few large reads, as
- * what is read may be probed
- */
-static int read_ring(struct source *s, u64 offset, u64 size)
-{
-	struct stackbuf_events_page *page = (void *)((char *)s->memory[ARRAY_EVENTS] + offset);
-	struct stackbuf_events_page *before = xcalloc(size, 1);
-	size_t i, nr = size / STACKBUF_PAGE_SIZE;
-	u64 *seq = xcalloc(nr + 1, sizeof(*seq));
-	int ret = arrays_read(s, ARRAY_EVENTS, offset, before, size);
-
-	for (i = 0; i < nr; i++)
-		seq[i] = before[i].page.seq;
-	if (!ret)
-		ret = arrays_read(s, ARRAY_EVENTS, offset, before, size);
-	if (!ret)
-		ret = arrays_read(s, ARRAY_EVENTS, offset, page, size);
-	for (i = 0; i < nr && !ret; i++)
-		settle_page(&page[i], seq[i], &before[i]);
-	free(before);
-	free(seq);
-	return ret;
-}
-
-/* Return true if the memory at @offset was read.  Holes were not: do not touch their memory either,
+ * Return true if the memory at @offset was read.  Holes were not: do not touch their memory either,
  * as some kernels allocate a page even for a read
  */
 static bool is_filled(const struct source *s, enum array a, u64 offset)
@@ -181,14 +165,17 @@ static bool is_filled(const struct source *s, enum array a, u64 offset)
 static int arrays_read_all(struct source *s, enum array a)
 {
 	u64 offset, size;
+	void *to;
 
 	for (offset = 0; offset < s->size[a]; offset += size) {
 		size = s->size[a] - offset < PART ? s->size[a] - offset : PART;
 		if (!is_filled(s, a, offset) && is_hole(s, a, offset, size))
 			continue;
 		s->filled[a][offset / PART] = true;
-		if (a == ARRAY_EVENTS ? read_ring(s, offset, size) :
-		    arrays_read(s, a, offset, (char *)s->memory[a] + offset, size))
+		to = (char *)s->memory[a] + offset;
+		if (a == ARRAY_EVENTS ? source_read_events(s, offset / STACKBUF_PAGE_SIZE, to,
+							   size / STACKBUF_PAGE_SIZE) :
+					arrays_read(s, a, offset, to, size))
 			return -1;
 	}
 	return 0;

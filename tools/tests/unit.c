@@ -1134,7 +1134,7 @@ static unsigned int scripted_events(unsigned int *half, bool *closed)
 
 	scripted.next = 0;
 	*half = 0;
-	CHECK(!source_read_events(&s, 0, &page));
+	CHECK(!source_read_events(&s, 0, &page, 1));
 	*closed = !page.owner;
 	if (!page.page.seq)
 		return 0;

@@ -112,7 +112,7 @@ static int read_page(struct follower *ctx, size_t i)
 	struct cpu *cpu;
 	u64 offset = i * STACKBUF_PAGE_SIZE;
 
-	if (source_read_events(ctx->source, i, copy) ||
+	if (source_read_events(ctx->source, i, copy, 1) ||
 	    ctx->source->ops->read(ctx->source, ARRAY_EVENTS, offset, &after, sizeof(after)))
 		return -1;
 	if (copy->page.seq != p->seq || after.seq != p->seq) {
