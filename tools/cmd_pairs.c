@@ -16,7 +16,6 @@
 #include "output/json.h"
 #include "record/pairs.h"
 #include "watch/borrow.h"
-#include "watch/interrupt.h"
 
 /* -------------------------------------------------------------- printing --- */
 

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include "cmd.h"
-#include "input/keep_out.h"
 #include "output/files.h"
-#include "watch/interrupt.h"
+#include "watch/borrow.h"
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
 

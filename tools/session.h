@@ -7,7 +7,7 @@
 
 #include "input/source.h"
 #include "output/output.h"
-#include "record/search.h"
+#include "record/filter.h"
 
 /**
  * struct wanted - what to read

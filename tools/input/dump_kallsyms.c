@@ -8,7 +8,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "input/dump_kallsyms.h"
 #include "input/page_tables.h"
 #include "stackbuf.h"
 

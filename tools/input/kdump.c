@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "input/kdump.h"
-#include "input/keep_out.h"
+#include "input/source.h"
 #include "library.h"
 #include "stackbuf.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * page_tables.h - the kernel's page tables in a dump
+ * page_tables.h - the kernel's page tables in a dump, and what they lead to
  */
 #ifndef PAGE_TABLES_H
 #define PAGE_TABLES_H
 
+#include <stdio.h>
 #include "input/dump.h"
 
 /* Parts of the kernel's addresses where modules and the kernel's own data may be */
@@ -51,5 +52,23 @@ unsigned int page_tables_areas(const struct page_tables *t, struct area area[ARE
  * mapped.  Return false if there is none.
  */
 bool page_tables_next(struct page_tables *t, u64 addr, u64 end, struct mapping *m);
+
+/* mapped.c: the record of the module that is loaded, found through the page tables */
+
+/*
+ * Call @page with each page of the record and its place.  Return NULL if the record is whole: every
+ * page of its arrays is mapped, can be read, and is the one that belongs there.  Else return why
+ * not, after any number of calls.
+ */
+const char *mapped_record(struct dump_file *f,
+			  void (*page)(void *arg, u64 where, const void *page), void *arg);
+
+/* dump_kallsyms.c: the kernel's own symbols in a dump */
+
+/*
+ * Write the kernel's own symbols as /proc/kallsyms prints them, modules' left out.  Return 0, or -1
+ * if the dump does not have them, or not one with @name at @addr.
+ */
+int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr);
 
 #endif

@@ -13,12 +13,9 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 #include <unistd.h>
-#include "input/dump_kallsyms.h"
-#include "input/keep_out.h"
-#include "input/mapped.h"
+#include "input/page_tables.h"
 #include "input/source.h"
 #include "record/info.h"
-#include "record/text_log.h"
 #include "symbol/kallsyms.h"
 
 #define CORE		"/proc/kcore"
@@ -30,6 +27,11 @@
 
 /* A copy of kallsyms has about 10 MB */
 #define KALLSYMS_MAX	(1LL << 28)
+
+int keep_out(void)
+{
+	return open(DEBUGFS "/info", O_RDONLY | O_CLOEXEC);
+}
 
 /* ----------------------------------------------- arrays that may change --- */
 

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include "record/parse.h"
 
+/* Where the module's arrays are */
+#define DEBUGFS		"/sys/kernel/debug/stackbuf"
+
 struct source;
 
 /**
@@ -105,5 +108,11 @@ bool source_core_kernel_offset(const char *core, u64 *offset);
  * functions only, search the memory that @module, the module's folder in sysfs, gives.
  */
 int source_open_core(struct source *s, const char *core, const char *kallsyms, const char *module);
+
+/*
+ * Open one of the module's files: until it is closed, the module records none of this process's
+ * calls, whatever it reads.  Return the descriptor, or -1.
+ */
+int keep_out(void);
 
 #endif

@@ -6,7 +6,7 @@
 #define OUTPUT_H
 
 #include <stdio.h>
-#include "record/search.h"
+#include "record/filter.h"
 #include "symbol/srcline.h"
 #include "symbol/symbols.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "output/print.h"
 #include "record/duplicates.h"
-#include "record/text_log.h"
+#include "record/parse.h"
 #include "symbol/decode.h"
 
 /* Print a record with source lines, found by name: the text log has no addresses */

@@ -329,3 +329,27 @@ size_t filter_apply(const struct filter *f, struct stackbuf_event *event, size_t
 			event[n++] = event[i];
 	return filter_last(f, event, n);
 }
+
+bool search_event(struct search *s, const struct stackbuf_event *e)
+{
+	int i, missed = 0, last = 0;
+
+	if (!s->searched || e->time < s->oldest)
+		s->oldest = e->time;
+	if (!s->searched || e->time > s->newest)
+		s->newest = e->time;
+	s->searched++;
+	s->tagged += e->tagged;
+	for (i = 0; i < FILTER_OPTIONS; i++) {
+		if (filter_meets(s->filter, i, e)) {
+			s->meet[i]++;
+			continue;
+		}
+		missed++;
+		last = i;
+	}
+	s->match += !missed;
+	if (missed == 1)
+		s->without[last]++;
+	return !missed;
+}

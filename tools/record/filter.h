@@ -105,4 +105,24 @@ size_t filter_last(const struct filter *f, struct stackbuf_event *event, size_t 
 /* Keep the events that match, then those of --last.  Return how many remain */
 size_t filter_apply(const struct filter *f, struct stackbuf_event *event, size_t nr);
 
+/**
+ * struct search - events that were compared with a filter
+ * @filter: the filter
+ * @searched: events
+ * @oldest: time of the oldest of them, ns since boot
+ * @newest: time of the newest of them
+ * @tagged: of these, how many have a tag
+ * @match: how many match
+ * @meet: by option, how many meet it
+ * @without: by option, how many would match without it, and do not
+ */
+struct search {
+	const struct filter *filter;
+	u64 searched, oldest, newest, tagged, match;
+	u64 meet[FILTER_OPTIONS], without[FILTER_OPTIONS];
+};
+
+/* As filter_match(), and count: to be called once for each event */
+bool search_event(struct search *s, const struct stackbuf_event *e);
+
 #endif

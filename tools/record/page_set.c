@@ -7,7 +7,7 @@
 #include <string.h>
 #include "record/info.h"
 #include "record/page_set.h"
-#include "record/text_log.h"
+#include "record/parse.h"
 
 const char *const array_name[ARRAYS] = { "info", "events", "stacks", "text" };
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "record/info.h"
 #include "record/parse.h"
-#include "record/text_log.h"
 
 /* -------------------------------------------------------------- events --- */
 

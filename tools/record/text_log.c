@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "record/text_log.h"
+#include "record/parse.h"
 
 size_t text_head(const char *page, unsigned int *version, u32 *index, u64 *seq, u64 *instance)
 {

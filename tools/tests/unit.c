@@ -19,7 +19,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "watch/interrupt.h"
 #include "made.h"
 #include "output/events.h"
 #include "output/outfile.h"
@@ -30,7 +29,7 @@
 #include "output/files.h"
 #include "input/source.h"
 #include "record/info.h"
-#include "record/text_log.h"
+#include "record/parse.h"
 #include "util.h"
 
 static unsigned int failures;

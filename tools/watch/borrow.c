@@ -16,7 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "watch/interrupt.h"
 #include "watch/borrow.h"
 #include "record/info.h"
 
@@ -34,6 +33,49 @@ static const char *const parameter_name[PARAMETERS_NR] = {
 
 /* What to restore at exit() */
 static struct borrowed *borrowed;
+
+/* ------------------------------------------------------ an end on request --- */
+
+volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	interrupted = 1;
+}
+
+void interrupt_catch(int flags)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
+
+	interrupted = 0;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+void interrupt_release(void)
+{
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+}
+
+void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
+{
+	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+	sigset_t blocked, before;
+
+	/* Block signals between the check of @interrupted and ppoll(), which unblocks them */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGTERM);
+	sigaddset(&blocked, SIGHUP);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
+	if (!interrupted)
+		ppoll(file, files, ns == ~0ULL ? NULL : &timeout, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
 
 /* ------------------------------------------------------------- the module --- */
 

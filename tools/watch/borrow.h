@@ -5,6 +5,8 @@
 #ifndef BORROW_H
 #define BORROW_H
 
+#include <poll.h>
+#include <signal.h>
 #include "watch/pattern.h"
 #include "input/source.h"
 
@@ -75,7 +77,7 @@ int borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are 
 
 /*
  * Add to the list of probes.  If @all, every name must be accepted; else those that the module
- * refuses are left out, and counted.  A signal ends it early, see interrupt.h.
+ * refuses are left out, and counted.  A signal ends it early.
  */
 int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all);
 
@@ -89,5 +91,22 @@ const char *probes_off(const u64 *addr, size_t nr);
 
 /* Hits that the kernel missed since loading */
 u64 probes_missed(const struct record *r);
+
+/* ------------------- an end on request: SIGINT, SIGTERM, SIGHUP --- */
+
+/* Set by the signals, and by a command that has reached its end */
+extern volatile sig_atomic_t interrupted;
+
+/*
+ * Catch the signals.  From then on they set @interrupted and interrupt what waits, and also
+ * what writes unless @flags has SA_RESTART.
+ */
+void interrupt_catch(int flags);
+
+/* The signals end the program again */
+void interrupt_release(void);
+
+/* Wait for a signal, or for one of @file, for @ns at most; ~0ULL: without limit */
+void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns);
 
 #endif

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 #include "watch/follow.h"
-#include "watch/interrupt.h"
+#include "watch/borrow.h"
 #include "record/duplicates.h"
-#include "record/text_log.h"
+#include "record/parse.h"
 
 #define POLL_MIN_US	1000
 #define POLL_MAX_US	50000

@@ -3,7 +3,6 @@
  * snoop.c - each call of a function with its stack, as bcc's stacksnoop prints it
  */
 #include <string.h>
-#include "watch/interrupt.h"
 #include "watch/watch.h"
 
 /* Events that are still printed after an interrupt: the ring may hold many */

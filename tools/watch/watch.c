@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "watch/interrupt.h"
 #include "watch/prototypes.h"
 #include "watch/watch.h"
 #include "output/print.h"
