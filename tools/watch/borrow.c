@@ -387,43 +387,36 @@ u64 probes_missed(const struct record *r)
 	return missed;
 }
 
-struct list {
-	char *text;
-	size_t len, room;
-};
-
-static void append(struct list *t, const char *name)
+static FILE *open_list(char **text, size_t *size)
 {
-	size_t len = strlen(name);
+	FILE *f = open_memstream(text, size);
 
-	while (t->len + len + 2 > t->room) {
-		t->room = 2 * t->room + 4096;
-		t->text = xrealloc(t->text, t->room, 1);
-	}
-	if (t->len)
-		t->text[t->len++] = ',';
-	memcpy(t->text + t->len, name, len + 1);
-	t->len += len;
+	if (!f)
+		die(1, "out of memory");
+	return f;
 }
 
 /* Read the list of probes: from the parameter or, if that is cut at a page, from the record */
 static char *read_list(struct borrowed *p, const struct record *r)
 {
 	char *text = read_value(p, "probe");
-	struct list all = { 0 };
 	struct probe probe;
 	unsigned int i;
+	size_t size;
+	FILE *f;
 
 	if (!text || !strstr(text, ",..."))
 		return text;
 	free(text);
+	f = open_list(&text, &size);
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
 		if (record_probe(r, i, &probe)) {
 			if (!probe.role)
-				append(&all, probe.name);
+				fprintf(f, "%s%s", ftell(f) ? "," : "", probe.name);
 			free(probe.name);
 		}
-	return all.text;
+	fclose(f);
+	return text;
 }
 
 /* Write a list of any length: the first write replaces the list unless @add, the others add */
@@ -503,51 +496,45 @@ int borrow_open(struct borrowed *p)
 	return 0;
 }
 
-/* Index of the name that the module refused: "probe: NAME: REASON"; @nr if it is none of them */
-static size_t refused_name(const char *reply, char **name, size_t nr)
+/* Add names, which fit one write.  Return as write_value() */
+static int add_names(struct borrowed *p, char **name, size_t nr, char *reply, size_t reply_size)
 {
-	size_t i, len;
+	size_t i, size;
+	char *text;
+	FILE *f = open_list(&text, &size);
+	int ret;
 
-	for (i = 0; i < nr && !strncmp(reply, "probe: ", 7); i++) {
-		len = strlen(name[i]);
-		if (!strncmp(reply + 7, name[i], len) && !strncmp(reply + 7 + len, ": ", 2))
-			return i;
-	}
-	return nr;
+	for (i = 0; i < nr; i++)
+		fprintf(f, "%c%s", i ? ',' : '+', name[i]);
+	fclose(f);
+	ret = write_value(p, "probe", text, reply, reply_size);
+	free(text);
+	return ret;
 }
 
 /*
- * Add at most SOME names.  Unless @all, leave out those that are refused: the module's line has the
- * name of the first one; without it, the names are halved to find it.
+ * Add at most SOME names.  Unless @all, leave out those that are refused: of several names the module
+ * then takes none, so write them one by one.
  */
 static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 {
-	char *left[SOME], reply[256];
-	size_t i, bad;
+	char reply[256];
+	int ret = add_names(p, name, nr, reply, sizeof(reply));
+	size_t i;
 
-	memcpy(left, name, nr * sizeof(*left));
-	while (nr && !interrupted) {
-		struct list list = { 0 };
-		int ret;
-
-		for (i = 0; i < nr; i++)
-			append(&list, left[i]);
-		ret = write_list(p, list.text, true, reply, sizeof(reply));
-		free(list.text);
-		/* These errors are not about one name: no room, no permission, no module */
-		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
-		    errno == ENODEV || errno == ENOMEM ||
-		    (errno == ENOENT && access(p->dir, F_OK)))
-			return ret;
-		bad = nr > 1 ? refused_name(reply, left, nr) : 0;
-		if (bad == nr)
-			return add_some(p, left, nr / 2, all) ||
-			       add_some(p, left + nr / 2, nr - nr / 2, all) ? -1 : 0;
+	/* These errors are not about one name: no room, no permission, no module */
+	if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
+	    errno == ENODEV || errno == ENOMEM || (errno == ENOENT && access(p->dir, F_OK)))
+		return ret;
+	if (nr == 1) {
 		GROW(p->refusal, p->refused, p->refused_room);
-		p->refusal[p->refused].name = left[bad];
-		p->refusal[p->refused++].why = xstrdup(*reply ? reply : left[bad]);
-		memmove(left + bad, left + bad + 1, (--nr - bad) * sizeof(*left));
+		p->refusal[p->refused].name = *name;
+		p->refusal[p->refused++].why = xstrdup(*reply ? reply : *name);
+		return 0;
 	}
+	for (i = 0; i < nr && !interrupted; i++)
+		if (add_some(p, name + i, 1, all))
+			return -1;
 	return 0;
 }
 
@@ -676,19 +663,13 @@ void borrow_close(struct borrowed *p)
 {
 	if (p->lock >= 0)
 		close(p->lock);
-	p->lock = -1;
 	free(p->kprobe);
-	p->kprobe = NULL;
-	p->kprobes = 0;
-	p->kprobe_room = 0;
 	free(p->addr);
-	p->addr = NULL;
-	p->addrs = 0;
-	p->room = 0;
 	while (p->pendings)
 		free(p->pending[--p->pendings]);
 	free(p->pending);
 	while (p->refused)
 		free(p->refusal[--p->refused].why);
 	free(p->refusal);
+	*p = (struct borrowed){ .lock = -1 };
 }
