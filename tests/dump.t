@@ -618,7 +618,7 @@ no_dumps() {
 	printf 'makedumpfile\0\0\0\0' >"$d/flat"
 	refused 'neither a snapshot nor a dump' -f "$d/text" log &&
 	refused 'neither a snapshot nor a dump' -f "$d/zeros" log &&
-	refused 'is encrypted or compressed' -f "$d/random" log &&
+	refused 'neither a snapshot nor a dump' -f "$d/random" log &&
 	refused 'compressed by gzip' -f "$d/gz" log &&
 	refused 'is encrypted (openssl)' -f "$d/salted" log &&
 	refused 'is empty' -f "$d/empty" log &&

@@ -554,41 +554,6 @@ bool dump_seek(struct dump_file *f)
 
 /* --------------------------------------------------------- what is not found --- */
 
-/*
- * Squares of how often each byte occurs in a page, summed up: 65,536 if all are as frequent.
- * Random numbers give about 69,600; 74,600 is 7.9 bits of information in a byte.
- */
-#define RANDOM_MAX	74600
-
-static unsigned int squares(const unsigned char *page)
-{
-	unsigned int count[256] = { 0 }, sum = 0, i;
-
-	for (i = 0; i < STACKBUF_PAGE_SIZE; i++)
-		count[page[i]]++;
-	for (i = 0; i < 256; i++)
-		sum += count[i] * count[i];
-	return sum;
-}
-
-/* Are the pages random?  Compressed data seldom has 7.9 bits in every page */
-static bool all_random(const struct dump_file *f)
-{
-	unsigned char page[STACKBUF_PAGE_SIZE];
-	unsigned int n;
-	u64 pages = f->size / sizeof(page);
-
-	if (f->kind == DUMP_KDUMP || pages < 16)
-		return false;
-	for (n = 0; n < 64; n++)
-		if (read_at(f->fd, page, sizeof(page), pages * n / 64 * sizeof(page)) !=
-		    sizeof(page) || squares(page) > RANDOM_MAX)
-			/* The first page may hold headers */
-			if (n)
-				return false;
-	return true;
-}
-
 const char *dump_explain(const struct dump_file *f)
 {
 	static const struct {
@@ -618,7 +583,5 @@ const char *dump_explain(const struct dump_file *f)
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!memcmp(head, known[i].magic, known[i].len))
 			return known[i].text;
-	if (all_random(f))
-		return "is encrypted or compressed: its pages look like random numbers";
 	return NULL;
 }
