@@ -20,8 +20,7 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 		report("following: events from now on%s; Ctrl-C ends it",
 		       a->wanted.filter.has_last || a->wanted.filter.has_since ?
 		       ", after those that were chosen" : " (--last 10 shows that many before)");
-		if (follow_events(&s->source, o, &a->wanted.filter, NULL))
-			die(1, "%s", s->source.error);
+		follow_events(&s->source, o, &a->wanted.filter, NULL);
 		return;
 	}
 	session_report_missing(s);

@@ -14,9 +14,7 @@ static void add_patterns(struct watch *w, const struct args *a)
 
 		if (instead)
 			die(EXIT_USAGE, "%s", instead);
-		if (patterns_add(&w->patterns, a->word[i], a->given & BIT(OPT_REGEXP), w->error,
-				 sizeof(w->error)))
-			die(EXIT_USAGE, "%s", w->error);
+		patterns_add(&w->patterns, a->word[i], a->given & BIT(OPT_REGEXP));
 	}
 }
 
@@ -28,7 +26,7 @@ void cmd_list(struct args *a)
 
 	add_patterns(&w, a);
 	if (!w.patterns.nr)
-		patterns_add(&w.patterns, "*", false, w.error, sizeof(w.error));
+		patterns_add(&w.patterns, "*", false);
 	for (i = 0; i < w.patterns.nr; i++) {
 		one = &w.patterns.pattern[i];
 		if (one->addr || one->has_offset || *one->tag)
@@ -38,8 +36,7 @@ void cmd_list(struct args *a)
 		if (one->kind == PATTERN_NAME)
 			one->kind = PATTERN_GLOB;
 	}
-	if (list_run(&w))
-		die(1, "%s", w.error);
+	list_run(&w);
 	matches_free(&w.matches);
 	patterns_free(&w.patterns);
 }
@@ -57,8 +54,8 @@ void cmd_watch(struct args *a)
 	};
 
 	add_patterns(&w, a);
-	if (w.live && borrow_load_module(&w.borrowed))
-		die(1, "%s", w.borrowed.error);
+	if (w.live)
+		borrow_load_module(&w.borrowed);
 	cmd_begin(&s, a, w.live);
 	if (w.live)
 		session_need_info(&s);
@@ -66,8 +63,10 @@ void cmd_watch(struct args *a)
 		session_report_missing(&s);
 	if (!w.events && !w.live)
 		session_report_sampled(&s);
-	if (w.events && !watch_sums(&w) ? snoop_run(&w) : stackcount_run(&w))
-		die(1, "%s", w.error);
+	if (w.events && !watch_sums(&w))
+		snoop_run(&w);
+	else
+		stackcount_run(&w);
 	cmd_end(&s, a);
 	patterns_free(&w.patterns);
 }

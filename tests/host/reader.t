@@ -233,6 +233,10 @@ usage_is_refused() {
 	refused 2 '--top is not for "snoop"' snoop --top 3 vfs_read &&
 	refused 2 'not a regular expression' count -r 'vfs_(' &&
 	refused 2 'neither blanks nor commas' snoop 'vfs_read,dput' &&
+	refused 2 '0xzz: not an address' snoop 0xzz &&
+	refused 2 'a+b: no offset after the +' snoop a+b &&
+	refused 2 "'mod:': the function's name is missing" snoop mod: &&
+	refused 2 "'@arg1': the function's name is missing" snoop @arg1 &&
 	refused 2 'name a source with -f' snoop --last 3 vfs_read &&
 	refused 2 'is read once' -f "$made" count -i 1 vfs_read
 }

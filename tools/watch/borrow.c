@@ -109,24 +109,22 @@ static int run_modprobe(char *said, size_t size)
 	return pclose(f);
 }
 
-static int load_file(struct borrowed *p, const char *path)
+static void load_file(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return failed(p, "%s: %s", path, strerror(errno));
-	ret = syscall(SYS_finit_module, fd, "", 0);
-	if (!ret || errno == EEXIST)
-		ret = 0;
-	else if (errno == EKEYREJECTED || errno == ENOKEY)
-		failed(p, "%s: not loaded: " UNKNOWN_KEY, path);
-	else if (errno == EPERM)
-		failed(p, "%s: not loaded: run it as root, or kernel lockdown forbids it", path);
-	else
-		failed(p, "%s: not loaded: %s; the kernel log says why (dmesg | tail)", path,
-		       strerror(errno));
+		die(1, "%s: %s", path, strerror(errno));
+	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST) {
+		if (errno == EKEYREJECTED || errno == ENOKEY)
+			die(1, "%s: not loaded: " UNKNOWN_KEY, path);
+		if (errno == EPERM)
+			die(1, "%s: not loaded: run it as root, or kernel lockdown forbids it",
+			    path);
+		die(1, "%s: not loaded: %s; the kernel log says why (dmesg | tail)", path,
+		    strerror(errno));
+	}
 	close(fd);
-	return ret;
 }
 
 /*
@@ -153,7 +151,7 @@ static bool find_file(char *path, size_t size)
 	return !access(path, R_OK);
 }
 
-int borrow_load_module(struct borrowed *p)
+void borrow_load_module(struct borrowed *p)
 {
 	char path[2 * PATH_MAX], said[512];
 	const char *how = "modprobe stackbuf";
@@ -163,50 +161,41 @@ int borrow_load_module(struct borrowed *p)
 	if (!p->dir || !*p->dir)
 		p->dir = PARAMETERS;
 	if (!access(p->dir, X_OK))
-		return 0;
+		return;
 	if (strcmp(p->dir, PARAMETERS))
-		return failed(p, "%s: %s", p->dir, strerror(errno));
+		die(1, "%s: %s", p->dir, strerror(errno));
 	if (geteuid())
-		return failed(p, "the module stackbuf is not loaded: run it as root to load it");
+		die(1, "the module stackbuf is not loaded: run it as root to load it");
 	if (run_modprobe(said, sizeof(said))) {
 		/* EKEYREJECTED and ENOKEY, as modprobe prints them */
 		if (strstr(said, "Key was rejected") || strstr(said, "key not available"))
-			return failed(p, "not loaded: " UNKNOWN_KEY);
+			die(1, "not loaded: " UNKNOWN_KEY);
 		said[strcspn(said, "\n")] = '\0';
 		if (!find_file(path, sizeof(path))) {
 			if (*said && !strstr(said, "not found"))
-				return failed(p, "not loaded: %s", said);
-			return failed(
-				p,
-				"the module stackbuf is not loaded, and was found neither by modprobe nor beside the program: insmod stackbuf.ko first");
+				die(1, "not loaded: %s", said);
+			die(1, "the module stackbuf is not loaded, and was found neither by modprobe nor beside the program: insmod stackbuf.ko first");
 		}
-		if (load_file(p, path))
-			return -1;
+		load_file(path);
 		how = path;
 	}
 	if (access(p->dir, X_OK))
-		return failed(p, "the module stackbuf was loaded (%s), but %s is missing", how,
-			      p->dir);
+		die(1, "the module stackbuf was loaded (%s), but %s is missing", how, p->dir);
 	report("loaded the module (%s); it stays until rmmod stackbuf", how);
-	return 0;
 }
 
-int borrow_check(struct borrowed *p, const struct stackbuf_info *info)
+void borrow_check(const struct borrowed *p, const struct stackbuf_info *info)
 {
 	if (!(info->state & STACKBUF_ENABLED))
-		return failed(p, "recording is off: write 1 to %s/enable first", p->dir);
+		die(1, "recording is off: write 1 to %s/enable first", p->dir);
 	if (info->state & STACKBUF_FROZEN)
-		return failed(
-			p,
-			"%s has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
-			info->state & STACKBUF_FROZEN_TRIGGER ? "a trigger" : "an oops",
-			p->dir);
-	return 0;
+		die(1, "%s has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
+		    info->state & STACKBUF_FROZEN_TRIGGER ? "a trigger" : "an oops", p->dir);
 }
 
 /* ---------------------------------------------------------- one parameter --- */
 
-static char *read_value(struct borrowed *p, const char *name)
+static char *read_value(const struct borrowed *p, const char *name)
 {
 	char path[PATH_MAX], buf[2 * STACKBUF_PAGE_SIZE];
 	ssize_t n;
@@ -214,20 +203,14 @@ static char *read_value(struct borrowed *p, const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT) {
-		failed(p,
-		       "%s: the loaded module has no such parameter: it is an older build, or was built with PROBES=n: rmmod stackbuf, and load this one",
-		       path);
-		return NULL;
-	}
+	if (fd < 0 && errno == ENOENT)
+		die(1, "%s: the loaded module has no such parameter: it is an older build, or was built with PROBES=n: rmmod stackbuf, and load this one",
+		    path);
 	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
 	if (n < 0)
-		failed(p, "%s: %s%s", path, strerror(errno),
-		       errno == EACCES ? "; run it as root" : "");
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		return NULL;
+		die(1, "%s: %s%s", path, strerror(errno),
+		    errno == EACCES ? "; run it as root" : "");
+	close(fd);
 	buf[n] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';
 	return xstrdup(buf);
@@ -301,33 +284,28 @@ static int write_value(struct borrowed *p, const char *name, const char *value, 
 	return code ? -1 : 0;
 }
 
-int borrow_parameter(struct borrowed *p, enum parameter which, const char *value)
+void borrow_parameter(struct borrowed *p, enum parameter which, const char *value)
 {
 	const char *name = parameter_name[which];
 	char *before = read_value(p, name), reply[256];
 
-	if (!before)
-		return -1;
 	if (!strcmp(before, value)) {
 		free(before);
-		return 0;
+		return;
 	}
 	p->before[which] = before;
-	return write_value(p, name, value, reply, sizeof(reply));
+	if (write_value(p, name, value, reply, sizeof(reply)))
+		die(1, "%s", p->error);
 }
 
-int borrow_add_pair(struct borrowed *p, const char *name)
+void borrow_add_pair(struct borrowed *p, const char *name)
 {
 	char *before = read_value(p, parameter_name[PARAM_PAIR]), *list;
-	int ret;
 
-	if (!before)
-		return -1;
 	list = xasprintf("%s%s%s", before, *before ? "," : "", name);
-	ret = borrow_parameter(p, PARAM_PAIR, list);
+	borrow_parameter(p, PARAM_PAIR, list);
 	free(list);
 	free(before);
-	return ret;
 }
 
 /* --------------------------------------------------------------- the list --- */
@@ -397,7 +375,7 @@ static FILE *open_list(char **text, size_t *size)
 }
 
 /* Read the list of probes: from the parameter or, if that is cut at a page, from the record */
-static char *read_list(struct borrowed *p, const struct record *r)
+static char *read_list(const struct borrowed *p, const struct record *r)
 {
 	char *text = read_value(p, "probe");
 	struct probe probe;
@@ -405,7 +383,7 @@ static char *read_list(struct borrowed *p, const struct record *r)
 	size_t size;
 	FILE *f;
 
-	if (!text || !strstr(text, ",..."))
+	if (!strstr(text, ",..."))
 		return text;
 	free(text);
 	f = open_list(&text, &size);
@@ -466,34 +444,30 @@ static void at_exit(void)
 		report("%s", p->error);
 }
 
-int borrow_open(struct borrowed *p)
+void borrow_open(struct borrowed *p)
 {
 	static bool registered;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/probe", p->dir);
 	p->lock = open(path, O_RDONLY | O_CLOEXEC);
-	if (p->lock < 0) {
-		free(read_value(p, "probe"));	/* sets p->error */
-		return -1;
-	}
+	if (p->lock < 0)
+		free(read_value(p, "probe"));	/* it says what is wrong */
 	if (flock(p->lock, LOCK_EX | LOCK_NB)) {
 		int owner = lock_owner(p->lock);
 		char who[32] = "";
 
 		if (owner > 0)
 			snprintf(who, sizeof(who), ", process %d", owner);
-		return failed(p,
-			      "another snoop, count or command about pairs is running%s: one at a time, as they share the module's parameters",
-			      who);
+		die(1, "another snoop, count or command about pairs is running%s: one at a time, as they share the module's parameters",
+		    who);
 	}
 	if (access(path, W_OK))
-		return failed(p, "%s: %s; run it as root", path, strerror(errno));
+		die(1, "%s: %s; run it as root", path, strerror(errno));
 	if (!registered)
 		atexit(at_exit);
 	registered = true;
 	borrowed = p;
-	return 0;
 }
 
 /* Add names, which fit one write.  Return as write_value() */
@@ -578,20 +552,16 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 	struct record *r = xcalloc(1, sizeof(*r));
 	bool show = isatty(STDERR_FILENO);
 	size_t i, some = 0, bytes;
-	int ret = -1;
+	int ret = 0;
 
-	if (source_read_info(s, r)) {
-		failed(p, "%s", s->error);
-		goto out;
-	}
+	if (source_read_info(s, r))
+		die(1, "%s", s->error);
 	p->list = read_list(p, r);
-	if (!p->list)
-		goto out;
 	for (i = 0; i < c->nr; i++)
 		if (strpbrk(c->name[i], "*?[") == c->name[i])
 			report("attaching to every function that matches %s, perhaps all of the kernel's: it runs slower until this ends",
 			       c->name[i]);
-	for (i = 0; i < c->nr && !interrupted; i += some) {
+	for (i = 0; i < c->nr && !interrupted && !ret; i += some) {
 		for (some = 0, bytes = 1; some < SOME && i + some < c->nr; some++) {
 			bytes += strlen(c->name[i + some]) + 1;
 			if (some && bytes > WRITE_MAX)
@@ -599,21 +569,17 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 		}
 		if (show && some < c->nr)
 			fprintf(stderr, "\rstackbuf: setting probes: %zu of %zu ", i, c->nr);
-		if (add_some(p, c->name + i, some, all))
-			break;
+		ret = add_some(p, c->name + i, some, all);
 	}
 	if (show && some < c->nr)
 		fputs("\r\033[K", stderr);
-	if (i < c->nr && !interrupted)
-		goto out;
+	if (interrupted)
+		ret = 0;
 	record_free(r);
-	if (source_read_info(s, r)) {
-		failed(p, "%s", s->error);
-		goto out;
-	}
-	learn_addresses(p, r, c);
-	ret = 0;
-out:
+	if (!ret && source_read_info(s, r))
+		die(1, "%s", s->error);
+	if (!ret)
+		learn_addresses(p, r, c);
 	record_free(r);
 	free(r);
 	return ret;

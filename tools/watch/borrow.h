@@ -61,27 +61,29 @@ struct borrowed {
 	char error[512];
 };
 
-/* Load the module if it is not loaded and can be found.  Return 0, or -1 with p->error set */
-int borrow_load_module(struct borrowed *p);
+/* What returns nothing ends the program if it fails */
 
-/* Does the module record?  Return 0, or -1 with p->error set */
-int borrow_check(struct borrowed *p, const struct stackbuf_info *info);
+/* Load the module if it is not loaded and can be found */
+void borrow_load_module(struct borrowed *p);
+
+/* The module must record */
+void borrow_check(const struct borrowed *p, const struct stackbuf_info *info);
 
 /*
- * All below return 0, or -1 with p->error set.  borrow_open() refuses a second command.  What is
- * set after it is restored at exit(), unless borrow_restore() has done so before.
+ * borrow_open() refuses a second command.  What is set after it is restored at exit(), unless
+ * borrow_restore() has done so before.
  */
-int borrow_open(struct borrowed *p);
-int borrow_parameter(struct borrowed *p, enum parameter which, const char *value);
-int borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are set */
+void borrow_open(struct borrowed *p);
+void borrow_parameter(struct borrowed *p, enum parameter which, const char *value);
+void borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are set */
 
 /*
  * Add to the list of probes.  If @all, every name must be accepted; else those that the module
- * refuses are left out, and counted.  A signal ends it early.
+ * refuses are left out, and counted.  A signal ends it early.  Return 0, or -1 with p->error set.
  */
 int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all);
 
-/* Restore the list; restore the list and the other parameters */
+/* Restore the list; restore the list and the other parameters.  Return as borrow_set() */
 int borrow_remove(struct borrowed *p);
 int borrow_restore(struct borrowed *p);
 void borrow_close(struct borrowed *p);

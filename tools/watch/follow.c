@@ -55,6 +55,13 @@ struct follower {
 	bool first_round;
 };
 
+/* Read a part of an array, or end the program */
+static void get(struct follower *ctx, enum array a, u64 offset, void *buf, size_t size)
+{
+	if (ctx->source->ops->read(ctx->source, a, offset, buf, size))
+		die(1, "%s", ctx->source->error);
+}
+
 static struct cpu *cpu_of(struct follower *ctx, u32 cpu)
 {
 	if (cpu >= 65536)
@@ -104,7 +111,7 @@ static void take_events(struct follower *ctx, size_t i, struct cpu *cpu)
 	cpu->next = copy->first + c->nr;
 }
 
-static int read_page(struct follower *ctx, size_t i)
+static void read_page(struct follower *ctx, size_t i)
 {
 	struct stackbuf_events_page *copy = &ctx->memory[i];
 	struct ring_page *p = &ctx->page[i];
@@ -112,13 +119,13 @@ static int read_page(struct follower *ctx, size_t i)
 	struct cpu *cpu;
 	u64 offset = i * STACKBUF_PAGE_SIZE;
 
-	if (source_read_events(ctx->source, i, copy, 1) ||
-	    ctx->source->ops->read(ctx->source, ARRAY_EVENTS, offset, &after, sizeof(after)))
-		return -1;
+	if (source_read_events(ctx->source, i, copy, 1))
+		die(1, "%s", ctx->source->error);
+	get(ctx, ARRAY_EVENTS, offset, &after, sizeof(after));
 	if (copy->page.seq != p->seq || after.seq != p->seq) {
 		/* Overwritten in between.  The CPU's next page has the number of lost events */
 		p->seq = 0;
-		return 0;
+		return;
 	}
 	cpu = cpu_of(ctx, copy->cpu);
 	if (!p->cursor.page) {
@@ -132,11 +139,10 @@ static int read_page(struct follower *ctx, size_t i)
 	}
 	p->done = !copy->owner;
 	take_events(ctx, i, cpu);
-	return 0;
 }
 
 /* Read all that was recorded since the round before */
-static int read_ring(struct follower *ctx)
+static void read_ring(struct follower *ctx)
 {
 	size_t i, n = 0;
 
@@ -145,14 +151,9 @@ static int read_ring(struct follower *ctx)
 		struct ring_page *p = &ctx->page[i];
 		struct stackbuf_page head;
 
-		if (ctx->source->ops->read(ctx->source, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head,
-					  sizeof(head)))
-			return -1;
-		if (head.instance != ctx->o->record->instance) {
-			snprintf(ctx->source->error, sizeof(ctx->source->error),
-				 "%s: the module was reloaded", ctx->source->name);
-			return -1;
-		}
+		get(ctx, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head));
+		if (head.instance != ctx->o->record->instance)
+			die(1, "%s: the module was reloaded", ctx->source->name);
 		if (!head.seq || (head.seq == p->seq && p->done))
 			continue;
 		if (head.seq != p->seq) {
@@ -165,15 +166,12 @@ static int read_ring(struct follower *ctx)
 	/* Oldest first, so that each CPU's events come in their order */
 	sort_with(ctx->fresh, n, sizeof(*ctx->fresh), oldest_first, ctx);
 	for (i = 0; i < n; i++)
-		if (read_page(ctx, ctx->fresh[i]))
-			return -1;
-	return 0;
+		read_page(ctx, ctx->fresh[i]);
 }
 
 /* Read the frames and names of stacks that were not seen before */
-static int learn_stacks(struct follower *ctx)
+static void learn_stacks(struct follower *ctx)
 {
-	struct source *s = ctx->source;
 	struct record *r = ctx->o->record;
 	struct stackbuf_stacks_page page;
 	u64 mask = (1ULL << r->info.id_bits) - 1, size;
@@ -197,9 +195,8 @@ static int learn_stacks(struct follower *ctx)
 			continue;
 		stack = stacks_get(&r->stacks, id);
 		if (place % 64 && place / 64 * STACKBUF_PAGE_SIZE < r->info.stacks_size) {
-			if (s->ops->read(s, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page,
-					 sizeof(page)))
-				return -1;
+			get(ctx, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page,
+			    sizeof(page));
 			/* Racy: the place may have been reused for another stack */
 			raw = (void *)page.granule[place % 64 - 1];
 			if (raw->id == id)
@@ -208,19 +205,15 @@ static int learn_stacks(struct follower *ctx)
 		if (!text_read) {
 			text_read = true;
 			/* Names by kallsyms are those of the modules that are there now */
-			if (s->ops->read(s, ARRAY_INFO,
-					 offsetof(struct stackbuf_info, modules_loaded),
-					 &r->info.modules_loaded, sizeof(r->info.modules_loaded)))
-				return -1;
+			get(ctx, ARRAY_INFO, offsetof(struct stackbuf_info, modules_loaded),
+			    &r->info.modules_loaded, sizeof(r->info.modules_loaded));
 			size = r->info.text_size;
-			if (s->ops->read(s, ARRAY_TEXT, 0, ctx->text, size))
-				return -1;
+			get(ctx, ARRAY_TEXT, 0, ctx->text, size);
 			for (n = 0; n < size; n += STACKBUF_PAGE_SIZE) {
 				char *nl = memchr(ctx->text + n, '\n', sizeof(head));
 				size_t len = nl ? nl - (ctx->text + n) : 1;
 
-				if (s->ops->read(s, ARRAY_TEXT, n, head, len))
-					return -1;
+				get(ctx, ARRAY_TEXT, n, head, len);
 				if (ctx->text[n] && !memcmp(head, ctx->text + n, len))
 					record_parse_text(&text, ctx->text + n);
 			}
@@ -240,7 +233,6 @@ static int learn_stacks(struct follower *ctx)
 		stack->text = NULL;
 	}
 	record_free(&text);
-	return 0;
 }
 
 static void report_lost(struct follower *ctx)
@@ -264,7 +256,7 @@ static void use_first(const struct follower *ctx, struct stackbuf_event *e)
  * Print the events that no later event can precede.  An event is in the ring as soon as it is
  * recorded, so all events older than the newest of the round before were read in this round.
  */
-static int print_events(struct follower *ctx, bool all)
+static void print_events(struct follower *ctx, bool all)
 {
 	struct stackbuf_event *e = ctx->event;
 	u64 newest = ctx->watermark;
@@ -276,8 +268,7 @@ static int print_events(struct follower *ctx, bool all)
 		newest = e[ctx->events - 1].time;
 	while (n < ctx->events && (all || e[n].time <= ctx->watermark))
 		n++;
-	if (learn_stacks(ctx))
-		return -1;
+	learn_stacks(ctx);
 	/* The ring may be full of events: an interrupt must not wait until all are printed */
 	for (i = 0; i < n && wanted && (all || !interrupted); i++) {
 		use_first(ctx, &e[i]);
@@ -301,25 +292,22 @@ static int print_events(struct follower *ctx, bool all)
 			/* Continue: the probes must be removed, however slow the reader is */
 			report("interrupted while printing: the output is incomplete");
 			clearerr(ctx->o->file);
-			return 0;
+			return;
 		}
 		if (ctx->hooks && errno == EPIPE) {
 			interrupted = 1;
-			return 0;
+			return;
 		}
-		snprintf(ctx->source->error, sizeof(ctx->source->error), "cannot write: %m");
-		return -1;
+		die(1, "cannot write: %m");
 	}
 	report_lost(ctx);
-	return 0;
 }
 
 /*
  * At the end, count the events that were overwritten of CPUs of which no later page was read
  */
-static int count_unread(struct follower *ctx)
+static void count_unread(struct follower *ctx)
 {
-	struct source *s = ctx->source;
 	u64 *first = xcalloc(ctx->cpus, sizeof(*first));
 	size_t i;
 
@@ -330,11 +318,8 @@ static int count_unread(struct follower *ctx)
 		unsigned int n;
 
 		for (n = 0; n < 3; n++)
-			if (s->ops->read(s, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head[n],
-					 offsetof(struct stackbuf_events_page, word))) {
-				free(first);
-				return -1;
-			}
+			get(ctx, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head[n],
+			    offsetof(struct stackbuf_events_page, word));
 		if (head[0].page.seq && head[0].page.seq == head[2].page.seq &&
 		    head[1].cpu < ctx->cpus && head[1].first < first[head[1].cpu])
 			first[head[1].cpu] = head[1].first;
@@ -343,7 +328,6 @@ static int count_unread(struct follower *ctx)
 		if (ctx->cpu[i].known && first[i] != ~0ULL && first[i] > ctx->cpu[i].next)
 			ctx->lost += first[i] - ctx->cpu[i].next;
 	free(first);
-	return 0;
 }
 
 /* Of what was recorded before keep what --last and --since ask for, else nothing */
@@ -360,8 +344,8 @@ static void choose_old_events(struct follower *ctx)
 		ctx->events = 0;
 }
 
-int follow_events(struct source *s, struct output *o, const struct filter *f,
-	   const struct follow_hooks *hooks)
+void follow_events(struct source *s, struct output *o, const struct filter *f,
+		   const struct follow_hooks *hooks)
 {
 	struct follower ctx = {
 		.source = s, .o = o, .filter = f, .hooks = hooks, .first_round = true
@@ -369,7 +353,6 @@ int follow_events(struct source *s, struct output *o, const struct filter *f,
 	struct timespec pause = { 0 };
 	unsigned int us = POLL_MIN_US;
 	struct stack *stack;
-	int ret = -1;
 	size_t i;
 
 	ctx.pages = o->record->info.events_size / STACKBUF_PAGE_SIZE;
@@ -382,38 +365,37 @@ int follow_events(struct source *s, struct output *o, const struct filter *f,
 		interrupt_catch(SA_RESTART);
 		output_head(o);
 	}
-	if (read_ring(&ctx))
-		goto out;
+	read_ring(&ctx);
 	choose_old_events(&ctx);
 	ctx.first_round = false;
-	if (hooks && hooks->begin(hooks->arg))
-		goto out;
+	if (hooks)
+		hooks->begin(hooks->arg);
 	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
 		duplicates_enter(&ctx.frames, stack);
 	while (!interrupted && !(hooks && hooks->enough(hooks->arg, ctx.lost))) {
-		if (print_events(&ctx, false))
-			goto out;
+		print_events(&ctx, false);
 		if (interrupted)
 			break;
 		pause.tv_nsec = us * 1000L;
 		nanosleep(&pause, NULL);
-		if (read_ring(&ctx))
-			goto out;
+		read_ring(&ctx);
 		/* The faster the ring wraps, the shorter the pause */
 		if (ctx.taken > ctx.pages / 16)
 			us = us / 2 < POLL_MIN_US ? POLL_MIN_US : us / 2;
 		else
 			us = us * 2 > POLL_MAX_US ? POLL_MAX_US : us * 2;
 	}
-	if (hooks && (hooks->end(hooks->arg) || read_ring(&ctx)))
-		goto out;
-	ret = count_unread(&ctx) ?: print_events(&ctx, true);
+	if (hooks) {
+		hooks->end(hooks->arg);
+		read_ring(&ctx);
+	}
+	count_unread(&ctx);
+	print_events(&ctx, true);
 	if (hooks)
 		hooks->rest(hooks->arg, ctx.lost);
-	else if (!ret)
+	else
 		report("%llu events printed, %llu lost, %llu half-written", ctx.printed, ctx.lost,
 		       ctx.skipped);
-out:
 	duplicates_free(&ctx.frames);
 	free(ctx.page);
 	free(ctx.memory);
@@ -421,5 +403,4 @@ out:
 	free(ctx.text);
 	free(ctx.event);
 	free(ctx.cpu);
-	return ret;
 }

@@ -14,30 +14,29 @@
  * @arg: first argument of all functions
  * @quiet: do not report lost events; @rest does
  * @own_ids: do not replace the id of a stack by that of an equal one, see duplicates.h
- * @begin: called when all later events will be passed to @event.  To end, return -1 with
- *	source.error set
+ * @begin: called when all later events will be passed to @event
  * @event: called for each event; returns false if no more are wanted
  * @enough: called after each round with the number of lost events; returns true to end
- * @end: called before the events that are still in the ring are passed.  Returns as @begin
+ * @end: called before the events that are still in the ring are passed
  * @rest: called last, with the number of lost events
  */
 struct follow_hooks {
 	void *arg;
 	bool quiet;
 	bool own_ids;
-	int (*begin)(void *arg);
+	void (*begin)(void *arg);
 	bool (*event)(void *arg, const struct stackbuf_event *e);
 	bool (*enough)(void *arg, u64 lost);
-	int (*end)(void *arg);
+	void (*end)(void *arg);
 	void (*rest)(void *arg, u64 lost);
 };
 
 /*
  * Print what is recorded from now on, until SIGINT, SIGTERM, SIGHUP or --until; before that, with
  * --last or --since, what is in the ring.  With @hooks, which may be NULL, the caller must have
- * caught the signals.  Return 0, or -1 with s->error set.
+ * caught the signals.  Ends the program if the source cannot be read.
  */
-int follow_events(struct source *s, struct output *o, const struct filter *f,
-	   const struct follow_hooks *hooks);
+void follow_events(struct source *s, struct output *o, const struct filter *f,
+		   const struct follow_hooks *hooks);
 
 #endif

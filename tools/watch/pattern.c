@@ -31,7 +31,7 @@ static bool is_word(const char *text, size_t len)
 	return len;
 }
 
-static int compile(struct pattern *p, char *error, size_t size)
+static void compile(struct pattern *p)
 {
 	char *whole = xasprintf("^(%s)$", p->function), why[128];
 	int code;
@@ -39,11 +39,9 @@ static int compile(struct pattern *p, char *error, size_t size)
 	code = regcomp(&p->regex, whole, REG_EXTENDED | REG_NOSUB);
 	free(whole);
 	if (!code)
-		return 0;
+		return;
 	regerror(code, NULL, why, sizeof(why));
-	snprintf(error, size, "%s: not a regular expression: %s", p->text, why);
-	p->kind = PATTERN_NAME;
-	return -1;
+	die(EXIT_USAGE, "%s: not a regular expression: %s", p->text, why);
 }
 
 char *pattern_other_syntax(const char *text)
@@ -97,21 +95,20 @@ static const char *after_event(const char *text)
 }
 
 /* [GROUP:]EVENT[@...] */
-static int add_event(struct pattern *one, const char *text, char *error, size_t size)
+static void add_event(struct pattern *one, const char *text)
 {
 	const char *at = one->kind == PATTERN_REGEX ? NULL : strchr(text, '@');
 
 	one->event = true;
 	one->tag = at ?: "";
 	one->function = xasprintf("%.*s", at ? (int)(at - text) : (int)strlen(text), text);
-	if (!*one->function || one->function[strlen(one->function) - 1] == ':') {
-		snprintf(error, size, "'%s': the event's name is missing", one->text);
-		return -1;
-	}
-	return one->kind == PATTERN_REGEX ? compile(one, error, size) : 0;
+	if (!*one->function || one->function[strlen(one->function) - 1] == ':')
+		die(EXIT_USAGE, "'%s': the event's name is missing", one->text);
+	if (one->kind == PATTERN_REGEX)
+		compile(one);
 }
 
-int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size)
+void patterns_add(struct patterns *p, const char *text, bool regex)
 {
 	struct pattern *one;
 	const char *at, *colon;
@@ -123,13 +120,12 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 	one->text = text;
 	one->tag = "";
 	one->kind = regex ? PATTERN_REGEX : strpbrk(text, "*?[") ? PATTERN_GLOB : PATTERN_NAME;
-	if (!*text || strpbrk(text, " \t\n") || (!regex && strchr(text, ','))) {
-		snprintf(error, size, "'%s': a function's name holds neither blanks nor commas",
-			 text);
-		return -1;
+	if (!*text || strpbrk(text, " \t\n") || (!regex && strchr(text, ',')))
+		die(EXIT_USAGE, "'%s': a function's name holds neither blanks nor commas", text);
+	if (after_event(text)) {
+		add_event(one, after_event(text));
+		return;
 	}
-	if (after_event(text))
-		return add_event(one, after_event(text), error, size);
 	colon = strchr(text, ':');
 	if (colon && is_word(text, colon - text)) {
 		one->module = xasprintf("%.*s", (int)(colon - text), text);
@@ -142,30 +138,23 @@ int patterns_add(struct patterns *p, const char *text, bool regex, char *error, 
 	if (at)
 		one->tag = at;
 	one->function = xasprintf("%.*s", at ? (int)(at - text) : (int)strlen(text), text);
-	if (!*one->function) {
-		snprintf(error, size, "'%s': the function's name is missing", one->text);
-		return -1;
-	}
+	if (!*one->function)
+		die(EXIT_USAGE, "'%s': the function's name is missing", one->text);
 	if (regex)
-		return compile(one, error, size);
+		compile(one);
 	if (one->kind == PATTERN_NAME && !strncmp(one->function, "0x", 2)) {
 		one->addr = strtoull(one->function, &end, 16);
-		if (*end || !one->addr) {
-			snprintf(error, size, "%s: not an address", one->text);
-			return -1;
-		}
+		if (*end || !one->addr)
+			die(EXIT_USAGE, "%s: not an address", one->text);
 	}
 	plus = one->kind == PATTERN_NAME ? strchr(one->function, '+') : NULL;
 	if (plus) {
 		one->offset = strtoull(plus + 1, &end, 0);
 		one->has_offset = true;
-		if (plus[1] < '0' || plus[1] > '9' || *end) {
-			snprintf(error, size, "%s: no offset after the +", one->text);
-			return -1;
-		}
+		if (plus[1] < '0' || plus[1] > '9' || *end)
+			die(EXIT_USAGE, "%s: no offset after the +", one->text);
 		*plus = '\0';
 	}
-	return 0;
 }
 
 void patterns_free(struct patterns *p)
@@ -291,16 +280,14 @@ static bool unwanted(const char *function, const char *module)
 	       !strcmp(module, "stackbuf");
 }
 
-static int read_kallsyms(const struct patterns *p, const char *path, bool expand,
-			 struct candidates *c, char *error, size_t size)
+static void read_kallsyms(const struct patterns *p, const char *path, bool expand,
+			  struct candidates *c)
 {
 	struct kallsyms k;
 	size_t i, n = 0;
 
-	if (kallsyms_open(&k, path)) {
-		snprintf(error, size, "%s: %s", path, strerror(errno));
-		return -1;
-	}
+	if (kallsyms_open(&k, path))
+		die(1, "%s: %s", path, strerror(errno));
 	while (kallsyms_next(&k)) {
 		if (!kallsyms_is_code(&k))
 			continue;
@@ -318,7 +305,7 @@ static int read_kallsyms(const struct patterns *p, const char *path, bool expand
 	}
 	kallsyms_close(&k);
 	if (!c->nr)
-		return 0;
+		return;
 	sort(c->one, c->nr, sizeof(*c->one), by_name);
 	for (i = 0; i < c->nr; i++) {
 		if (n && !by_name(&c->one[n - 1], &c->one[i])) {
@@ -330,7 +317,6 @@ static int read_kallsyms(const struct patterns *p, const char *path, bool expand
 		c->one[n++] = c->one[i];
 	}
 	c->nr = n;
-	return 0;
 }
 
 /* Read lines "FUNCTION[ [MODULE]]".  Return whether there were any */
@@ -454,17 +440,13 @@ static void match_event(struct patterns *p, const char *group, const char *event
 }
 
 /* Go through the folders GROUP/EVENT */
-static int read_events(struct patterns *p, const char *path, struct matches *c, char *error,
-		       size_t size)
+static void read_events(struct patterns *p, const char *path, struct matches *c)
 {
 	DIR *all = opendir(path), *of_group;
 	struct dirent *group, *event;
 
-	if (!all) {
-		snprintf(error, size, "%s: %s: run it as root, with tracefs mounted", path,
-			 strerror(errno));
-		return -1;
-	}
+	if (!all)
+		die(1, "%s: %s: run it as root, with tracefs mounted", path, strerror(errno));
 	while ((group = readdir(all))) {
 		char *inside = xasprintf("%s/%s", path, group->d_name);
 
@@ -478,7 +460,6 @@ static int read_events(struct patterns *p, const char *path, struct matches *c, 
 		free(inside);
 	}
 	closedir(all);
-	return 0;
 }
 
 /* "count -l NAME": what ftrace leaves out takes a probe all the same, if it is asked for by name */
@@ -487,13 +468,11 @@ static bool is_whole_name(const struct pattern *p)
 	return p->kind == PATTERN_GLOB && !strpbrk(p->function, "*?[");
 }
 
-int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, const char *events, bool expand, struct matches *c,
-		    char *error, size_t size)
+void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
+		     const char *available, const char *events, bool expand, struct matches *c)
 {
 	struct candidates all = { 0 };
 	bool names_only = true, event_names_only = true, listed;
-	int ret = 0;
 	size_t i;
 
 	memset(c, 0, sizeof(*c));
@@ -510,9 +489,9 @@ int patterns_choose(struct patterns *p, const char *kallsyms, const char *blackl
 			names_only = false;
 	}
 	if (!event_names_only)
-		ret = read_events(p, events, c, error, size);
-	if (!names_only && !ret)
-		ret = read_kallsyms(p, kallsyms, expand, &all, error, size);
+		read_events(p, events, c);
+	if (!names_only)
+		read_kallsyms(p, kallsyms, expand, &all);
 	listed = all.nr && read_available(available, &all);
 	if (all.nr)
 		read_blacklist(blacklist, &all);
@@ -536,7 +515,6 @@ int patterns_choose(struct patterns *p, const char *kallsyms, const char *blackl
 	}
 	free(all.one);
 	drop_duplicates(c);
-	return ret;
 }
 
 void matches_free(struct matches *c)

@@ -47,8 +47,9 @@ struct patterns {
 	size_t nr, room;
 };
 
-/* Return 0, or -1 with a line in @error */
-int patterns_add(struct patterns *p, const char *text, bool regex, char *error, size_t size);
+/* Add what was given on the command line; ends the program if it makes no sense */
+void patterns_add(struct patterns *p, const char *text, bool regex);
+
 /*
  * What is to be written in place of a word as other tools have it, kprobe:f, to be freed; NULL if
  * it is a function, perhaps of a loaded module of such a name
@@ -93,11 +94,11 @@ bool pattern_is_for_module(const struct pattern *p);
  * Take names as they are, and unless @expand the globs that the module takes; match other globs and
  * regular expressions with the functions in the file @kallsyms, which is read only for these,
  * without what the files @blacklist and @available (of ftrace; each may be NULL or missing)
- * exclude, and with the folders of events in @events.  Return 0, or -1 with a line in @error.
+ * exclude, and with the folders of events in @events.  Ends the program if @kallsyms or @events
+ * cannot be read.
  */
-int patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
-		    const char *available, const char *events, bool expand, struct matches *c,
-		    char *error, size_t size);
+void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
+		     const char *available, const char *events, bool expand, struct matches *c);
 void matches_free(struct matches *c);
 
 #endif

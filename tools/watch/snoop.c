@@ -75,18 +75,14 @@ static bool take_event(void *arg, const struct stackbuf_event *e)
 	return !w->number || ctx->printed < w->number;
 }
 
-static int begin(void *arg)
+static void begin(void *arg)
 {
 	struct snooper *ctx = arg;
 
-	if (watch_begin(ctx->w)) {
-		snprintf(ctx->w->source->error, sizeof(ctx->w->source->error), "%s", ctx->w->error);
-		return -1;
-	}
+	watch_begin(ctx->w);
 	ctx->started = watch_now();
 	print_head(ctx->w);
 	fflush(ctx->w->o->file);
-	return 0;
 }
 
 static bool enough(void *arg, u64 lost)
@@ -98,14 +94,9 @@ static bool enough(void *arg, u64 lost)
 	       (ctx->w->duration && watch_now() - ctx->started >= ctx->w->duration);
 }
 
-static int end(void *arg)
+static void end(void *arg)
 {
-	const struct snooper *ctx = arg;
-
-	if (!watch_end(ctx->w))
-		return 0;
-	snprintf(ctx->w->source->error, sizeof(ctx->w->source->error), "%s", ctx->w->error);
-	return -1;
+	watch_end(((struct snooper *)arg)->w);
 }
 
 static void rest(void *arg, u64 lost)
@@ -118,7 +109,7 @@ static void rest(void *arg, u64 lost)
 		       ctx->hidden);
 }
 
-int snoop_run(struct watch *w)
+void snoop_run(struct watch *w)
 {
 	struct snooper ctx = { .w = w };
 	const struct follow_hooks hooks = {
@@ -127,20 +118,16 @@ int snoop_run(struct watch *w)
 	};
 	struct record *r = w->o->record;
 	size_t i, nr;
-	int ret;
 
-	if (watch_prepare(w))
-		return -1;
-	if (!w->live) {
+	watch_prepare(w);
+	if (w->live) {
+		follow_events(w->source, w->o, w->filter, &hooks);
+	} else {
 		print_head(w);
 		nr = watch_choose(w);
 		for (i = 0; i < nr; i++)
 			if (!take_event(&ctx, &r->event[i]))
 				break;
-		return watch_finish(w);
 	}
-	ret = follow_events(w->source, w->o, w->filter, &hooks);
-	if (ret)
-		snprintf(w->error, sizeof(w->error), "%s", w->source->error);
-	return ret ? ret : watch_finish(w);
+	watch_finish(w);
 }

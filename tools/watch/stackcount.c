@@ -196,7 +196,7 @@ static void count_event(struct counter *ctx, const struct stackbuf_event *e)
 }
 
 /* Read the totals; with @base, as those before the probes were set */
-static int read_totals(struct counter *ctx, bool base)
+static void read_totals(struct counter *ctx, bool base)
 {
 	struct source *s = ctx->w->source;
 	struct record *r = ctx->w->o->record;
@@ -208,10 +208,8 @@ static int read_totals(struct counter *ctx, bool base)
 	for (tries = 0; tries < TRIES; tries++) {
 		record_free(r);
 		page_set_clear(&set);
-		if (s->ops->load(s, &set)) {
-			snprintf(ctx->w->error, sizeof(ctx->w->error), "%s", s->error);
-			return -1;
-		}
+		if (s->ops->load(s, &set))
+			die(1, "%s", s->error);
 		record_parse(r, &set, page_set_newest(&set));
 		/* While probes are set, a page may always be moving: do not insist */
 		if (!(set.changed || r->rebuilt || r->half) || !(base || ctx->ends))
@@ -241,7 +239,6 @@ static int read_totals(struct counter *ctx, bool base)
 		else if (t->total > t->base && !t->saved)
 			t->saved = saved_stack_of(ctx, stack);
 	}
-	return 0;
 }
 
 /* -------------------------------------------------------------- printing --- */
@@ -356,13 +353,13 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 	fputs("\n\n", f);
 }
 
-/* Write a format that is a file of its own.  Return 0, or -1 with w->error set */
-static int write_profile(const struct counter *ctx, size_t nr)
+/* Write a format that is a file of its own */
+static void write_profile(const struct counter *ctx, size_t nr)
 {
 	struct watch *w = ctx->w;
 	struct stack_total *total = xcalloc(nr + 1, sizeof(*total));
+	char error[512];
 	size_t i;
-	int ret;
 
 	for (i = 0; i < nr; i++)
 		total[i] = (struct stack_total){
@@ -370,21 +367,18 @@ static int write_profile(const struct counter *ctx, size_t nr)
 			.label = ctx->row[i]->labelled ? &ctx->row[i]->label : NULL,
 		};
 	if (w->o->format == FORMAT_FLAME) {
-		ret = flame_write_totals(w->o, total, nr, w->flame, w->error, sizeof(w->error));
-	} else {
-		ret = pprof_write_totals(w->o, total, nr, ctx->from, ctx->to);
-		if (ret)
-			failed(w, "cannot write: %s", strerror(errno));
+		if (flame_write_totals(w->o, total, nr, w->flame, error, sizeof(error)))
+			die(1, "%s", error);
+	} else if (pprof_write_totals(w->o, total, nr, ctx->from, ctx->to)) {
+		die(1, "cannot write: %m");
 	}
 	free(total);
-	return ret;
 }
 
-/* Print what was not printed before.  Return 0, or -1 with w->error set */
-static int print_totals(struct counter *ctx)
+/* Print what was not printed before */
+static void print_totals(struct counter *ctx)
 {
 	enum output_format format = ctx->w->o->format;
-	int ret = 0;
 	struct tally *sum;
 	size_t i, n = 0;
 	u64 all = 0;
@@ -426,7 +420,7 @@ static int print_totals(struct counter *ctx)
 		fprintf(ctx->w->o->file, "%-8s\n", clock);
 	}
 	if (format == FORMAT_PPROF || format == FORMAT_FLAME) {
-		ret = write_profile(ctx, n);
+		write_profile(ctx, n);
 		n = 0;
 	}
 	for (i = ctx->w->o->top && n > ctx->w->o->top ? n - ctx->w->o->top : 0; i < n; i++) {
@@ -440,7 +434,6 @@ static int print_totals(struct counter *ctx)
 	}
 	fflush(ctx->w->o->file);
 	free(sum);
-	return ret;
 }
 
 /* Take what was counted with a label out of the totals without one */
@@ -456,22 +449,21 @@ static void subtract(const void *node, VISIT visit, void *arg)
 
 /* -------------------------------------------------------------- commands --- */
 
-static int begin(void *arg)
+static void begin(void *arg)
 {
 	struct counter *ctx = arg;
 	struct watch *w = ctx->w;
 	size_t i;
 
-	if (!ctx->read_only && read_totals(ctx, true))
-		goto failed;
+	if (!ctx->read_only)
+		read_totals(ctx, true);
 	/* Many functions have more stacks than texts: not when the user waits for the end */
 	for (i = 0; i < w->patterns.nr; i++)
 		if (w->patterns.pattern[i].kind != PATTERN_NAME) {
 			symbols_read(w->o->symbols);
 			break;
 		}
-	if (watch_begin(w))
-		goto failed;
+	watch_begin(w);
 	if (ctx->unsure)
 		report("totals may be too large, by at most %llu events: the ring fills so fast that earlier events could not be told from new ones",
 		       ctx->unsure);
@@ -484,10 +476,6 @@ static int begin(void *arg)
 	}
 	ctx->started = watch_now();
 	ctx->next = ctx->started + w->interval;
-	return 0;
-failed:
-	snprintf(w->source->error, sizeof(w->source->error), "%s", w->error);
-	return -1;
 }
 
 /* Return false if no more events are wanted */
@@ -527,22 +515,16 @@ static bool enough(void *arg, u64 lost)
 		return true;
 	if (w->interval && now >= ctx->next) {
 		ctx->next += w->interval * ((now - ctx->next) / w->interval + 1);
-		if (!(ctx->labelled || ctx->read_only) && read_totals(ctx, false))
-			return true;
-		if (print_totals(ctx))
-			return true;
+		if (!(ctx->labelled || ctx->read_only))
+			read_totals(ctx, false);
+		print_totals(ctx);
 	}
 	return false;
 }
 
-static int end(void *arg)
+static void end(void *arg)
 {
-	struct counter *ctx = arg;
-
-	if (!watch_end(ctx->w))
-		return 0;
-	snprintf(ctx->w->source->error, sizeof(ctx->w->source->error), "%s", ctx->w->error);
-	return -1;
+	watch_end(((struct counter *)arg)->w);
 }
 
 static void rest(void *arg, u64 lost)
@@ -551,7 +533,7 @@ static void rest(void *arg, u64 lost)
 }
 
 /* Wait without following the ring: the table counts */
-static int wait_for_it(struct counter *ctx)
+static void wait_for_it(struct counter *ctx)
 {
 	const struct watch *w = ctx->w;
 	u64 until, now;
@@ -564,10 +546,9 @@ static int wait_for_it(struct counter *ctx)
 		if (until > now)
 			watch_wait(w, until == ~0ULL ? until : until - now);
 	}
-	return *w->error ? -1 : 0;
 }
 
-static int live(struct counter *ctx)
+static void live(struct counter *ctx)
 {
 	const struct follow_hooks hooks = {
 		.arg = ctx, .quiet = true, .own_ids = true, .begin = begin, .event = take_event,
@@ -577,22 +558,20 @@ static int live(struct counter *ctx)
 	const struct filter none = { 0 };
 
 	if (ctx->labelled || ctx->read_only) {
-		if (follow_events(w->source, w->o, ctx->read_only ? w->filter : &none, &hooks)) {
-			snprintf(w->error, sizeof(w->error), "%s", w->source->error);
-			return -1;
-		}
-	} else if (begin(ctx) || wait_for_it(ctx) || end(ctx)) {
-		return -1;
+		follow_events(w->source, w->o, ctx->read_only ? w->filter : &none, &hooks);
+	} else {
+		begin(ctx);
+		wait_for_it(ctx);
+		end(ctx);
 	}
 	ctx->ends = true;
-	if (!ctx->read_only && read_totals(ctx, false))
-		return -1;
+	if (!ctx->read_only)
+		read_totals(ctx, false);
 	if (!ctx->read_only && ctx->labelled) {
 		take_rest(ctx);
 		twalk_r(ctx->tallies, subtract, ctx);
 	}
-	if (print_totals(ctx))
-		return -1;
+	print_totals(ctx);
 	if (w->o->format == FORMAT_TEXT)
 		fputs("Detaching...\n", w->o->file);
 	else if (!ctx->any && !w->in_vain)
@@ -609,10 +588,9 @@ static int live(struct counter *ctx)
 	if (ctx->evicted - ctx->evicted_before > ctx->evicted_known)
 		report("up to %llu events are in no total: their stacks were evicted from the table",
 		       ctx->evicted - ctx->evicted_before - ctx->evicted_known);
-	return 0;
 }
 
-static int copied(struct counter *ctx)
+static void copied(struct counter *ctx)
 {
 	struct watch *w = ctx->w;
 	struct record *r = w->o->record;
@@ -638,8 +616,7 @@ static int copied(struct counter *ctx)
 	}
 	if (!events && ctx->labelled)
 		twalk_r(ctx->tallies, subtract, ctx);
-	if (print_totals(ctx))
-		return -1;
+	print_totals(ctx);
 	if (!ctx->rows && !w->o->nothing && w->o->format != FORMAT_FLAME)
 		report("no stack matches: %s",
 		       w->filter->stack.nr ?
@@ -648,25 +625,25 @@ static int copied(struct counter *ctx)
 	if (!events && r->info.evicted_events)
 		report("%llu events are in no total: their %llu stacks were evicted",
 		       r->info.evicted_events, r->info.evicted);
-	return 0;
 }
 
-int stackcount_run(struct watch *w)
+void stackcount_run(struct watch *w)
 {
 	struct counter ctx = { .w = w };
-	int ret;
 
-	if (watch_prepare(w))
-		return -1;
+	watch_prepare(w);
 	ctx.base_time = xcalloc(CPUS_MAX, sizeof(*ctx.base_time));
 	ctx.seen_time = xcalloc(CPUS_MAX, sizeof(*ctx.seen_time));
 	ctx.labelled = w->per_process || watch_sums(w);
 	ctx.read_only = w->events || w->filtered;
-	ret = w->live ? live(&ctx) : copied(&ctx);
+	if (w->live)
+		live(&ctx);
+	else
+		copied(&ctx);
 	tdestroy(ctx.tallies, free);
 	tdestroy(ctx.saved_stacks, free_saved_stack);
 	free(ctx.row);
 	free(ctx.base_time);
 	free(ctx.seen_time);
-	return ret ? ret : watch_finish(w);
+	watch_finish(w);
 }

@@ -60,9 +60,9 @@ static bool some_cpu(const struct filter *f, u32 cpus)
 
 /*
  * The id of a cgroup is the inode number of its folder.  Its path is taken from the mount point, as
- * /proc/PID/cgroup has it, or is that of the folder.  Returns as the commands do.
+ * /proc/PID/cgroup has it, or is that of the folder.
  */
-static int find_cgroup(struct watch *w)
+static void find_cgroup(struct watch *w)
 {
 	static const char *const base[] = { "", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/" };
 	struct statfs fs;
@@ -77,37 +77,35 @@ static int find_cgroup(struct watch *w)
 			w->cgroup_id = st.st_ino;
 		free(path);
 		if (w->cgroup_id)
-			return 0;
+			return;
 	}
-	return failed(w, "%s: no cgroup: give its folder, as /sys/fs/cgroup/system.slice/ssh.service, or what /proc/PID/cgroup shows after 0::",
-		      w->cgroup);
+	die(1, "%s: no cgroup: give its folder, as /sys/fs/cgroup/system.slice/ssh.service, or what /proc/PID/cgroup shows after 0::",
+	    w->cgroup);
 }
 
-static int check_filter(struct watch *w)
+static void check_filter(struct watch *w)
 {
 	u32 pid, cpu, cpus = w->o->record->info.nr_cpus;
 	const struct filter *f = w->filter;
 	unsigned int tgid;
 
-	if (w->cgroup && find_cgroup(w))
-		return -1;
+	if (w->cgroup)
+		find_cgroup(w);
 	if (filter_single(&f->pid, &pid)) {
 		tgid = process_of(pid);
 		if (!tgid)
-			return failed(w, "there is no process %u", pid);
+			die(1, "there is no process %u", pid);
 		if (tgid != pid)
-			return failed(w, "%u is a thread of process %u: give the process", pid,
-				      tgid);
+			die(1, "%u is a thread of process %u: give the process", pid, tgid);
 		w->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	}
 	if (filter_single(&f->cpu, &cpu) && cpu >= cpus)
-		return failed(w, "there is no CPU %u: this machine has %u, from 0", cpu, cpus);
+		die(1, "there is no CPU %u: this machine has %u, from 0", cpu, cpus);
 	if (!some_cpu(f, cpus))
-		return failed(w, "--cpu: none of these exists: this machine has %u, from 0", cpus);
+		die(1, "--cpu: none of these exists: this machine has %u, from 0", cpus);
 	w->filtered = (f->pid.nr && !filter_single(&f->pid, &pid)) ||
 		      (f->cpu.nr && !filter_single(&f->cpu, &cpu)) ||
 		      (f->comms && !kernel_comm(f)) || f->tag.nr;
-	return 0;
 }
 
 /* --------------------------------------------------- what matches nothing --- */
@@ -135,7 +133,7 @@ static char *why_none(const struct pattern *p, bool expanded)
 }
 
 /* Report each pattern that has found nothing.  If it is the only one, that is the error */
-static int check_patterns(struct watch *w, bool expanded)
+static void check_patterns(struct watch *w, bool expanded)
 {
 	size_t i;
 
@@ -143,14 +141,13 @@ static int check_patterns(struct watch *w, bool expanded)
 		char *why = why_none(&w->patterns.pattern[i], expanded);
 
 		if (why && w->patterns.nr == 1)
-			failed(w, "%s", why);
-		else if (why)
+			die(1, "%s", why);
+		if (why)
 			report("%s", why);
 		free(why);
 	}
-	if (w->matches.nr)
-		return 0;
-	return *w->error ? -1 : failed(w, "none of the patterns has a function to probe");
+	if (!w->matches.nr)
+		die(1, "none of the patterns has a function to probe");
 }
 
 static bool begins_in(const struct watch *w, const struct patterns *p, struct stack *stack)
@@ -176,39 +173,36 @@ static bool recorded(struct watch *w, struct pattern *pattern)
 }
 
 /* Of a source that is not live, report the functions in which no stack begins */
-static int check_recorded(struct watch *w)
+static void check_recorded(struct watch *w)
 {
 	size_t i, missing = 0, size = 0;
-	char *names = NULL;
+	char *names = NULL, *why;
 	FILE *f = open_memstream(&names, &size);
 
 	if (!f)
-		return failed(w, "out of memory");
+		die(1, "out of memory");
 	for (i = 0; i < w->patterns.nr; i++)
 		if (!recorded(w, &w->patterns.pattern[i]))
 			fprintf(f, "%s%s", missing++ ? ", " : "", w->patterns.pattern[i].text);
 	fclose(f);
-	if (missing)
-		failed(w, "%s: no stack begins in %.256s (%zu were searched): not probed, not called, or inlined into its callers",
-		       w->source->name, names, w->o->record->stacks.nr);
+	why = xasprintf("%s: no stack begins in %.256s (%zu were searched): not probed, not called, or inlined into its callers",
+			w->source->name, names, w->o->record->stacks.nr);
 	free(names);
-	if (!missing || missing == w->patterns.nr)
-		return missing ? -1 : 0;
-	report("%s", w->error);
-	*w->error = '\0';
-	return 0;
+	if (missing && missing == w->patterns.nr)
+		die(1, "%s", why);
+	if (missing)
+		report("%s", why);
+	free(why);
 }
 
-int watch_functions(struct watch *w, bool expand)
+void watch_functions(struct watch *w, bool expand)
 {
 	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
 
 	w->unlisted = access(BLACKLIST, R_OK) && access(available, R_OK);
-	if (patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available,
-			    access(EVENTS, R_OK) ? EVENTS_DEBUG : EVENTS, expand, &w->matches,
-			    w->error, sizeof(w->error)))
-		return -1;
-	return check_patterns(w, expand);
+	patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available,
+			access(EVENTS, R_OK) ? EVENTS_DEBUG : EVENTS, expand, &w->matches);
+	check_patterns(w, expand);
 }
 
 void watch_report_left_out(const struct watch *w)
@@ -220,8 +214,8 @@ void watch_report_left_out(const struct watch *w)
 		       c->ambiguous, c->example);
 }
 
-/* Has what is named by NAME@argN that argument, as far as BTF knows?  Returns as commands do */
-static int check_argument(struct watch *w, struct prototypes *prototypes, const char *name)
+/* What is named by NAME@argN must have that argument, as far as BTF knows */
+static void check_argument(struct prototypes *prototypes, const char *name)
 {
 	const char *at = strstr(name, "@arg"), *colon = memchr(name, ':', at - name);
 	const bool event = !strncmp(name, "t:", 2) || !strncmp(name, "tracepoint:", 11);
@@ -239,50 +233,48 @@ static int check_argument(struct watch *w, struct prototypes *prototypes, const 
 	free(function);
 	/* An event's first parameter is not one of its TP_PROTO */
 	if (nr < 0 || n <= nr - event || (nr && !strcmp(parameter[nr - 1], "...")))
-		return 0;
-	return failed(w, "%s: it has %d arguments: stackbuf count -l %.*s shows them", name,
-		      nr - event, (int)(at - name), name);
+		return;
+	die(1, "%s: it has %d arguments: stackbuf count -l %.*s shows them", name, nr - event,
+	    (int)(at - name), name);
 }
 
-static int check_arguments(struct watch *w)
+static void check_arguments(struct watch *w)
 {
 	struct prototypes *prototypes = NULL;
-	int ret = 0;
 	size_t i;
 
-	for (i = 0; i < w->matches.nr && !ret; i++) {
+	for (i = 0; i < w->matches.nr; i++) {
 		if (!strstr(w->matches.name[i], "@arg") || strpbrk(w->matches.name[i], "*?["))
 			continue;
 		prototypes = prototypes ?: prototypes_open();
-		ret = check_argument(w, prototypes, w->matches.name[i]);
+		check_argument(prototypes, w->matches.name[i]);
 	}
 	if (prototypes)
 		prototypes_close(prototypes);
-	return ret;
 }
 
-int watch_prepare(struct watch *w)
+void watch_prepare(struct watch *w)
 {
 	const struct stackbuf_info *info = &w->o->record->info;
 	const struct matches *c = &w->matches;
 
 	w->pidfd = -1;
-	if (!w->live)
-		return check_recorded(w);
+	if (!w->live) {
+		check_recorded(w);
+		return;
+	}
 	interrupt_catch(0);
 	/* If the reader of a pipe ends, the probes must still be removed */
 	signal(SIGPIPE, SIG_IGN);
-	if (borrow_check(&w->borrowed, info))
-		return failed(w, "%s", w->borrowed.error);
-	if (check_filter(w) || watch_functions(w, false) || check_arguments(w))
-		return -1;
+	borrow_check(&w->borrowed, info);
+	check_filter(w);
+	watch_functions(w, false);
+	check_arguments(w);
 	if (c->nr > STACKBUF_PROBES_MAX)
-		return failed(w, "%zu functions match; the module takes %u probes", c->nr,
-			      STACKBUF_PROBES_MAX);
-	if (borrow_open(&w->borrowed))
-		return failed(w, "%s", w->borrowed.error);
+		die(1, "%zu functions match; the module takes %u probes", c->nr,
+		    STACKBUF_PROBES_MAX);
+	borrow_open(&w->borrowed);
 	watch_report_left_out(w);
-	return 0;
 }
 
 bool watch_sums(const struct watch *w)
@@ -387,7 +379,7 @@ static char *suggest(const struct watch *w)
 	return text;
 }
 
-int watch_begin(struct watch *w)
+void watch_begin(struct watch *w)
 {
 	const struct filter *f = w->filter;
 	struct borrowed *p = &w->borrowed;
@@ -403,29 +395,28 @@ int watch_begin(struct watch *w)
 	w->missed = probes_missed(w->o->record);
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
-	if (borrow_parameter(p, PARAM_PID, pid) || borrow_parameter(p, PARAM_CPU, cpu) ||
-	    borrow_parameter(p, PARAM_COMM, kernel_comm(f) ?: "") ||
-	    borrow_parameter(p, PARAM_CGROUP, cgroup) || borrow_parameter(p, PARAM_LIMIT, "0") ||
-	    borrow_parameter(p, PARAM_EVERY, "1") ||
-	    borrow_set(p, w->source, &w->matches, names_only)) {
+	borrow_parameter(p, PARAM_PID, pid);
+	borrow_parameter(p, PARAM_CPU, cpu);
+	borrow_parameter(p, PARAM_COMM, kernel_comm(f) ?: "");
+	borrow_parameter(p, PARAM_CGROUP, cgroup);
+	borrow_parameter(p, PARAM_LIMIT, "0");
+	borrow_parameter(p, PARAM_EVERY, "1");
+	if (borrow_set(p, w->source, &w->matches, names_only)) {
 		suggestion = strstr(p->error, "no such function") ? suggest(w) : NULL;
-		failed(w, "%s%s%s", p->error, suggestion ? "; " : "", suggestion ?: "");
-		free(suggestion);
-		return -1;
+		die(1, "%s%s%s", p->error, suggestion ? "; " : "", suggestion ?: "");
 	}
 	if (p->addrs)
 		sort(p->addr, p->addrs, sizeof(u64), order_u64);
 	if (p->refused == 1 && w->matches.nr == 1)
-		return failed(w, "%s", p->refusal->why);
+		die(1, "%s", p->refusal->why);
 	report_refused(w);
 	if (p->refused && p->refused == w->matches.nr)
-		return failed(w, "none of the patterns has a function to probe");
+		die(1, "none of the patterns has a function to probe");
 	report_pending(p);
 	if (p->left_out)
 		report("%llu more functions match and are left out: the kernel does not let them be traced, or stackbuf calls them for each event",
 		       p->left_out);
 	report_off(w);
-	return 0;
 }
 
 u64 watch_now(void)
@@ -486,14 +477,15 @@ static bool waits_in_vain(const struct watch *w)
 	return none;
 }
 
-int watch_end(struct watch *w)
+void watch_end(struct watch *w)
 {
 	report_off(w);
 	w->in_vain = waits_in_vain(w);
-	return borrow_remove(&w->borrowed) ? failed(w, "%s", w->borrowed.error) : 0;
+	if (borrow_remove(&w->borrowed))
+		die(1, "%s", w->borrowed.error);
 }
 
-int watch_finish(struct watch *w)
+void watch_finish(struct watch *w)
 {
 	static const char *const refused[] = {
 		[STACKBUF_LOST_OFF] = "events were not recorded: recording was switched off",
@@ -505,24 +497,24 @@ int watch_finish(struct watch *w)
 	struct pollfd reader = { .fd = STDOUT_FILENO };
 	struct record *r = xcalloc(1, sizeof(*r));
 	unsigned int i;
-	int ret = 0;
 
 	if (w->live && borrow_restore(&w->borrowed))
-		ret = failed(w, "%s", w->borrowed.error);
-	if (w->live && !ret && !access(w->borrowed.dir, F_OK)) {
+		die(1, "%s", w->borrowed.error);
+	if (w->live && !access(w->borrowed.dir, F_OK)) {
 		if (source_read_info(w->source, r))
-			ret = failed(w, "%s", w->source->error);
-		for (i = 0; !ret && i < ARRAY_SIZE(refused); i++)
+			die(1, "%s", w->source->error);
+		for (i = 0; i < ARRAY_SIZE(refused); i++)
 			report_count(r->lost[i] - w->lost[i], refused[i], refused[i]);
-		if (!ret)
-			report_count(probes_missed(r) - w->missed, "call was missed: " WHY_MISSED,
-				     "calls were missed: " WHY_MISSED);
+		report_count(probes_missed(r) - w->missed, "call was missed: " WHY_MISSED,
+			     "calls were missed: " WHY_MISSED);
 		record_free(r);
 	}
 	free(r);
-	if (!ret && w->in_vain)
-		ret = failed(w, "no probe was set: the module for %s was not loaded",
-			     w->borrowed.pending[0]);
+	if (w->in_vain) {
+		fflush(stdout);
+		die(1, "no probe was set: the module for %s was not loaded",
+		    w->borrowed.pending[0]);
+	}
 	borrow_close(&w->borrowed);
 	matches_free(&w->matches);
 	if (w->pidfd >= 0)
@@ -533,7 +525,6 @@ int watch_finish(struct watch *w)
 		signal(SIGPIPE, SIG_DFL);
 		raise(SIGPIPE);
 	}
-	return ret;
 }
 
 void watch_frame(const struct watch *w, const char *name)

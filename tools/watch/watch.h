@@ -28,7 +28,6 @@
  * @timestamp: count: the time of day above the totals
  * @interval: count: ns between totals; 0: at the end only
  * @duration: ns; 0: until interrupted
- * @error: one line that says what went wrong
  */
 struct watch {
 	struct source *source;
@@ -40,7 +39,6 @@ struct watch {
 	bool offsets, verbose, per_process, events, timestamp;
 	const char *flame, *cgroup;
 	u64 interval, duration;
-	char error[512];
 
 	/* The rest is for snoop.c and stackcount.c */
 	struct matches matches;
@@ -57,25 +55,28 @@ struct watch {
 /* Is the format one that adds up events by command? */
 bool watch_sums(const struct watch *w);
 
-/* The commands: each event, totals, or a list.  Return 0, or -1 with w->error set */
-int snoop_run(struct watch *w);
-int stackcount_run(struct watch *w);
-int list_run(struct watch *w);
+/*
+ * The commands: each event, totals, or a list.  What goes wrong ends the program with one line where
+ * it does: exit() restores what was borrowed.
+ */
+void snoop_run(struct watch *w);
+void stackcount_run(struct watch *w);
+void list_run(struct watch *w);
 
 /*
  * Choose the running kernel's functions, @expand: by their names; report each pattern that has
- * found none.  Returns as the commands do.
+ * found none.
  */
-int watch_functions(struct watch *w, bool expand);
+void watch_functions(struct watch *w, bool expand);
 
 /* Report what patterns match and is left out of the functions chosen */
 void watch_report_left_out(const struct watch *w);
 
-/* Their steps, in this order.  They return as the commands do */
-int watch_prepare(struct watch *w);	/* choose functions; change nothing */
-int watch_begin(struct watch *w);	/* set filters and probes */
-int watch_end(struct watch *w);		/* restore probes, but not yet filters */
-int watch_finish(struct watch *w);	/* restore filters; report what was missed */
+/* Their steps, in this order */
+void watch_prepare(struct watch *w);	/* choose functions; change nothing */
+void watch_begin(struct watch *w);	/* set filters and probes */
+void watch_end(struct watch *w);	/* restore probes, but not yet filters */
+void watch_finish(struct watch *w);	/* restore filters; report what was missed */
 
 /* Is it time to end: an interrupt, the process of --pid has ended, the output has no reader? */
 bool watch_over(const struct watch *w);
