@@ -364,8 +364,8 @@ ends_itself() {
 	"$fake" "$dir/live" 100000 2 >"$dir/ready" &
 	writer=$!
 	read -r _ <"$dir/ready"
-	STACKBUF_PARAMETERS=$dir timeout 60 "$plain" -f "$dir/live" log --follow --last 10 --until 5.1 2>"$dir/err" >"$dir/followed"
-	[ $? = 0 ] || { kill "$writer"; cat "$dir/err"; return 1; }
+	STACKBUF_PARAMETERS=$dir timeout 60 "$plain" -f "$dir/live" log --follow --last 10 --until 5.1 2>"$dir/err" >"$dir/followed" ||
+		{ kill "$writer"; cat "$dir/err"; return 1; }
 	wait "$writer"
 	read -r seen out last < <(gaps <"$dir/followed")
 	echo "seen $seen, left out $out, last $last"

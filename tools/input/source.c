@@ -111,7 +111,8 @@ static void settle_page(struct stackbuf_events_page *page, u64 seq,
 	events_drop_torn(page, before);
 }
 
-int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page, size_t nr)
+int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page,
+		       size_t nr)
 {
 	u64 offset = index * STACKBUF_PAGE_SIZE, size = nr * STACKBUF_PAGE_SIZE;
 	struct stackbuf_events_page *before = xcalloc(nr, sizeof(*before));

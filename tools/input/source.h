@@ -83,7 +83,8 @@ void source_close(struct source *s);
  * whole events, and page.owner is 0 only if the page cannot grow any more.  They are read in three
  * reads in all, as what is read may be probed.  Return 0, or -1 with s->error set.
  */
-int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page, size_t nr);
+int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page,
+		       size_t nr);
 
 /*
  * Set s->kallsyms if the source is a dump whose kernel has its symbols in it, and among them that

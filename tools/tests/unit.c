@@ -1682,7 +1682,7 @@ static void test_signals(void)
 	CHECK(waitpid(child, &status, 0) == child && !status);
 	CHECK(is_old() && files_here() == 1);
 
-	/* Signal handlers are restored.  A background job may have been started with SIGINT ignored */
+	/* Signal handlers are restored.  A background job may be started with SIGINT ignored */
 	signal(SIGINT, SIG_DFL);
 	CHECK(!outfile_open(&out, "kept", 0600, false) && outfile_close(&out, -1) == -1);
 	CHECK(signal(SIGINT, SIG_DFL) == SIG_DFL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * borrow.c - the running module's parameters, borrowed for the time of a command
+ * borrow.c - the running module's parameters, borrowed for the time of a command, and its end on
+ * request
  *
  * What was set before is written back when the command ends, unless SIGKILL ends it.  A probe that
  * is already in the list stays as it is.
@@ -83,8 +84,8 @@ void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
 	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
 
 /*
- * Run modprobe, unless there is no folder of modules.  Return 0 if it has loaded the module.  @said is
- * what it or the shell printed: "not found" without modprobe and without the module.
+ * Run modprobe, unless there is no folder of modules.  Return 0 if it has loaded the module.
+ * @said is what it or the shell printed: "not found" without modprobe and without the module.
  */
 static int run_modprobe(char *said, size_t size)
 {
@@ -487,8 +488,8 @@ static int add_names(struct borrowed *p, char **name, size_t nr, char *reply, si
 }
 
 /*
- * Add at most SOME names.  Unless @all, leave out those that are refused: of several names the module
- * then takes none, so write them one by one.
+ * Add at most SOME names.  Unless @all, leave out those that are refused: of several names the
+ * module then takes none, so write them one by one.
  */
 static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * borrow.h - the running module's parameters, borrowed for the time of a command
+ * borrow.h - the running module's parameters, borrowed for the time of a command, and its end on
+ * request
  */
 #ifndef BORROW_H
 #define BORROW_H
@@ -94,7 +95,7 @@ const char *probes_off(const u64 *addr, size_t nr);
 /* Hits that the kernel missed since loading */
 u64 probes_missed(const struct record *r);
 
-/* ------------------- an end on request: SIGINT, SIGTERM, SIGHUP --- */
+/* ------------------------------ an end on request: SIGINT, SIGTERM, SIGHUP --- */
 
 /* Set by the signals, and by a command that has reached its end */
 extern volatile sig_atomic_t interrupted;

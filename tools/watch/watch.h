@@ -56,8 +56,8 @@ struct watch {
 bool watch_sums(const struct watch *w);
 
 /*
- * The commands: each event, totals, or a list.  What goes wrong ends the program with one line where
- * it does: exit() restores what was borrowed.
+ * The commands: each event, totals, or a list.  What goes wrong ends the program where it does,
+ * with one line: exit() restores what was borrowed.
  */
 void snoop_run(struct watch *w);
 void stackcount_run(struct watch *w);
