@@ -487,29 +487,49 @@ static int add_names(struct borrowed *p, char **name, size_t nr, char *reply, si
 	return ret;
 }
 
+/* Index of the name that the module refused: "probe: NAME: REASON"; @nr if it is none of them */
+static size_t refused_name(const char *reply, char **name, size_t nr)
+{
+	size_t i, len;
+
+	for (i = 0; i < nr && !strncmp(reply, "probe: ", 7); i++) {
+		len = strlen(name[i]);
+		if (!strncmp(reply + 7, name[i], len) && !strncmp(reply + 7 + len, ": ", 2))
+			return i;
+	}
+	return nr;
+}
+
 /*
- * Add at most SOME names.  Unless @all, leave out those that are refused: of several names the
- * module then takes none, so write them one by one.
+ * Add at most SOME names.  Unless @all, leave out those that are refused: the module's line has the
+ * name of the first one; without it, write them one by one.
  */
 static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 {
-	char reply[256];
-	int ret = add_names(p, name, nr, reply, sizeof(reply));
-	size_t i;
+	char *left[SOME], reply[256];
+	size_t i, bad;
 
-	/* These errors are not about one name: no room, no permission, no module */
-	if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
-	    errno == ENODEV || errno == ENOMEM || (errno == ENOENT && access(p->dir, F_OK)))
-		return ret;
-	if (nr == 1) {
+	memcpy(left, name, nr * sizeof(*left));
+	while (nr && !interrupted) {
+		int ret = add_names(p, left, nr, reply, sizeof(reply));
+
+		/* These errors are not about one name: no room, no permission, no module */
+		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
+		    errno == ENODEV || errno == ENOMEM ||
+		    (errno == ENOENT && access(p->dir, F_OK)))
+			return ret;
+		bad = nr > 1 ? refused_name(reply, left, nr) : 0;
+		if (bad == nr) {
+			for (i = 0; i < nr && !interrupted; i++)
+				if (add_some(p, left + i, 1, all))
+					return -1;
+			return 0;
+		}
 		GROW(p->refusal, p->refused, p->refused_room);
-		p->refusal[p->refused].name = *name;
-		p->refusal[p->refused++].why = xstrdup(*reply ? reply : *name);
-		return 0;
+		p->refusal[p->refused].name = left[bad];
+		p->refusal[p->refused++].why = xstrdup(*reply ? reply : left[bad]);
+		memmove(left + bad, left + bad + 1, (--nr - bad) * sizeof(*left));
 	}
-	for (i = 0; i < nr && !interrupted; i++)
-		if (add_some(p, name + i, 1, all))
-			return -1;
 	return 0;
 }
 
