@@ -14,11 +14,4 @@
 /* A function of the library; ends the program with one line if there is no such library */
 void *library_find(const char *library, const char *name);
 
-/*
- * Of a list of functions that are called, FUNCTIONS(f): members of a struct "lib", and the
- * statements that find them in the file LIBRARY
- */
-#define LIBRARY_FUNCTION(name)	typeof(name) *name;
-#define LIBRARY_FIND(name)	lib.name = library_find(LIBRARY, #name);
-
 #endif

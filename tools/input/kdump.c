@@ -51,18 +51,27 @@
 enum { SCAN, READ, LAST };
 
 /* What is called of libkdumpfile */
-#define LIBRARY		LIBKDUMPFILE
-#define FUNCTIONS(f)										\
-	f(kdump_new) f(kdump_get_err) f(kdump_read) f(kdump_bmp_get_bits)			\
-	f(kdump_blob_pin) f(kdump_blob_size) f(kdump_set_attr) f(kdump_get_typed_attr)
-
 static struct {
-	FUNCTIONS(LIBRARY_FUNCTION)
+	typeof(kdump_new) *kdump_new;
+	typeof(kdump_get_err) *kdump_get_err;
+	typeof(kdump_read) *kdump_read;
+	typeof(kdump_bmp_get_bits) *kdump_bmp_get_bits;
+	typeof(kdump_blob_pin) *kdump_blob_pin;
+	typeof(kdump_blob_size) *kdump_blob_size;
+	typeof(kdump_set_attr) *kdump_set_attr;
+	typeof(kdump_get_typed_attr) *kdump_get_typed_attr;
 } lib;
 
 static void open_library(void)
 {
-	FUNCTIONS(LIBRARY_FIND)
+	lib.kdump_new = library_find(LIBKDUMPFILE, "kdump_new");
+	lib.kdump_get_err = library_find(LIBKDUMPFILE, "kdump_get_err");
+	lib.kdump_read = library_find(LIBKDUMPFILE, "kdump_read");
+	lib.kdump_bmp_get_bits = library_find(LIBKDUMPFILE, "kdump_bmp_get_bits");
+	lib.kdump_blob_pin = library_find(LIBKDUMPFILE, "kdump_blob_pin");
+	lib.kdump_blob_size = library_find(LIBKDUMPFILE, "kdump_blob_size");
+	lib.kdump_set_attr = library_find(LIBKDUMPFILE, "kdump_set_attr");
+	lib.kdump_get_typed_attr = library_find(LIBKDUMPFILE, "kdump_get_typed_attr");
 }
 
 /**

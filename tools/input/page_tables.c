@@ -27,18 +27,23 @@
 #define GIB		(1ULL << 30)
 
 /* What is called of libaddrxlat */
-#define LIBRARY		LIBADDRXLAT
-#define FUNCTIONS(f)										\
-	f(addrxlat_ctx_new) f(addrxlat_ctx_decref) f(addrxlat_ctx_clear_err)			\
-	f(addrxlat_ctx_add_cb) f(addrxlat_launch) f(addrxlat_step)
-
 static struct {
-	FUNCTIONS(LIBRARY_FUNCTION)
+	typeof(addrxlat_ctx_new) *addrxlat_ctx_new;
+	typeof(addrxlat_ctx_decref) *addrxlat_ctx_decref;
+	typeof(addrxlat_ctx_clear_err) *addrxlat_ctx_clear_err;
+	typeof(addrxlat_ctx_add_cb) *addrxlat_ctx_add_cb;
+	typeof(addrxlat_launch) *addrxlat_launch;
+	typeof(addrxlat_step) *addrxlat_step;
 } lib;
 
 static void open_library(void)
 {
-	FUNCTIONS(LIBRARY_FIND)
+	lib.addrxlat_ctx_new = library_find(LIBADDRXLAT, "addrxlat_ctx_new");
+	lib.addrxlat_ctx_decref = library_find(LIBADDRXLAT, "addrxlat_ctx_decref");
+	lib.addrxlat_ctx_clear_err = library_find(LIBADDRXLAT, "addrxlat_ctx_clear_err");
+	lib.addrxlat_ctx_add_cb = library_find(LIBADDRXLAT, "addrxlat_ctx_add_cb");
+	lib.addrxlat_launch = library_find(LIBADDRXLAT, "addrxlat_launch");
+	lib.addrxlat_step = library_find(LIBADDRXLAT, "addrxlat_step");
 }
 
 /* x86-64: the kernel's image is mapped from here on */

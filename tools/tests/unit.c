@@ -1658,8 +1658,9 @@ static void test_signals(void)
 			setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
 			/* A shell may have set signals of background processes to be ignored */
 			signal(sent[i], SIG_DFL);
-			if (outfile_open(&out, "kept", 0600, false) || fputs("half", out.file) < 0 ||
-			    fflush(out.file) || files_here() != 2)
+			if (outfile_open(&out, "kept", 0600, false) ||
+			    fputs("half", out.file) < 0 || fflush(out.file) ||
+			    files_here() != 2)
 				_exit(1);
 			raise(sent[i]);
 			_exit(2);

@@ -14,20 +14,33 @@
 #include "watch/prototypes.h"
 
 /* What is called of libbpf */
-#define LIBRARY		LIBBPF
-#define FUNCTIONS(f)										\
-	f(btf__free) f(btf__load_vmlinux_btf) f(btf__load_module_btf)				\
-	f(btf__name_by_offset) f(btf__type_by_id) f(btf__type_cnt) f(btf_dump__new)		\
-	f(btf_dump__free) f(btf_dump__emit_type_decl) f(libbpf_get_error)			\
-	f(libbpf_set_print)
-
 static struct {
-	FUNCTIONS(LIBRARY_FUNCTION)
+	typeof(btf__free) *btf__free;
+	typeof(btf__load_vmlinux_btf) *btf__load_vmlinux_btf;
+	typeof(btf__load_module_btf) *btf__load_module_btf;
+	typeof(btf__name_by_offset) *btf__name_by_offset;
+	typeof(btf__type_by_id) *btf__type_by_id;
+	typeof(btf__type_cnt) *btf__type_cnt;
+	typeof(btf_dump__new) *btf_dump__new;
+	typeof(btf_dump__free) *btf_dump__free;
+	typeof(btf_dump__emit_type_decl) *btf_dump__emit_type_decl;
+	typeof(libbpf_get_error) *libbpf_get_error;
+	typeof(libbpf_set_print) *libbpf_set_print;
 } lib;
 
 static void open_library(void)
 {
-	FUNCTIONS(LIBRARY_FIND)
+	lib.btf__free = library_find(LIBBPF, "btf__free");
+	lib.btf__load_vmlinux_btf = library_find(LIBBPF, "btf__load_vmlinux_btf");
+	lib.btf__load_module_btf = library_find(LIBBPF, "btf__load_module_btf");
+	lib.btf__name_by_offset = library_find(LIBBPF, "btf__name_by_offset");
+	lib.btf__type_by_id = library_find(LIBBPF, "btf__type_by_id");
+	lib.btf__type_cnt = library_find(LIBBPF, "btf__type_cnt");
+	lib.btf_dump__new = library_find(LIBBPF, "btf_dump__new");
+	lib.btf_dump__free = library_find(LIBBPF, "btf_dump__free");
+	lib.btf_dump__emit_type_decl = library_find(LIBBPF, "btf_dump__emit_type_decl");
+	lib.libbpf_get_error = library_find(LIBBPF, "libbpf_get_error");
+	lib.libbpf_set_print = library_find(LIBBPF, "libbpf_set_print");
 }
 
 /**
