@@ -21,6 +21,8 @@ struct trace_event_file;
  * @tracepoint:	the tracepoint
  * @iterator:	where its iterator begins
  * @size:	of that, bytes
+ * @opener:	of one that closes: whose handler does it, or NULL
+ * @closer:	the other way round
  * @site:	where ftrace is attached to its stub
  * @next:	in the list of those that are reached by their stubs
  * @kprobe:	at the event's own function, in place of the stub
@@ -31,7 +33,9 @@ struct sbuf_event_probe {
 	struct tracepoint *tracepoint;
 	unsigned long iterator;
 	unsigned long size;
-#if SBUF_EVENTS_BY_STUB
+#if !SBUF_CHECKED_CALLS
+	struct sbuf_event_probe *opener, *closer;
+#elif SBUF_EVENTS_BY_STUB
 	unsigned long site;
 	struct sbuf_event_probe *next;
 #elif SBUF_EVENTS_BY_OWN
