@@ -918,6 +918,8 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 		err = write_list(resolver);
 	else if (param_state != PARAM_CLOSED)
 		err = -EBUSY;
+	if (err == -EBUSY && param_state != PARAM_OPEN)
+		pr_err("what insmod was given is being set: write the list again\n");
 	mutex_unlock(&probe_mutex);
 	free_list(resolver);
 	kernel_param_lock(THIS_MODULE);

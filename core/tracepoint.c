@@ -217,6 +217,9 @@ static int attach(struct sbuf_event_probe *of, const struct trace_event_file *fi
 	const struct stackbuf_probe *probe = of->probe;
 	int err;
 
+	/* A probe that comes again with its module may find its pair in another order */
+	of->opener = NULL;
+	of->closer = NULL;
 	if (opener && opener->tracepoint == of->tracepoint && !opener->closer &&
 	    opener->probe->pair == probe->pair && probe->role == STACKBUF_PAIR_CLOSES &&
 	    !sbuf_hit_is_event(probe)) {

@@ -50,7 +50,7 @@ void cmd_watch(struct args *a)
 		.duration = a->duration, .cgroup = a->cgroup, .offsets = a->given & BIT(OPT_OFFSET),
 		.verbose = a->given & BIT(OPT_VERBOSE), .events = a->command == SNOOP,
 		.per_process = a->given & BIT(OPT_PERPID), .flame = a->flame,
-		.timestamp = a->given & BIT(OPT_TIMESTAMP),
+		.timestamp = a->given & BIT(OPT_TIMESTAMP), .borrowed.lock = -1,
 	};
 
 	add_patterns(&w, a);

@@ -294,6 +294,8 @@ lists() {
 	done
 	[ "$("$sane" -f "$made" log --stack 2,4 | grep -c '^	\(far\|cut\)_0')" = "$("$plain" -f "$made" log --stack 2,4 | events)" ] &&
 	[ "$("$plain" -f "$made" log --stack 2 --stack 4 | events)" = "$("$plain" -f "$made" log | grep -c '^	\(far\|cut\)_0')" ] || return
+	# The highest there is
+	"$sane" -f "$made" log --pid 4194303 >/dev/null || return
 	refused 2 '--pid 1,: must be' log --pid 1, && refused 2 '--cpu 3-2: must be' log --cpu 3-2 || return
 	[ "$("$sane" -f "$made" snoop -p 110 -p 9,72 -c 0-2 far_0 | events)" = "$("$plain" -f "$made" snoop far_0 | awk '/^[0-9]/' |
 		wc -l | awk -v idle="$("$plain" -f "$made" snoop -p 0 far_0 | events)" '{ print $1 - idle }')" ]

@@ -269,6 +269,7 @@ sources_are_refused() {
 	# Each of a directory's files is needed, and whole
 	for array in info events stacks text; do
 		truncate -s -1 "$bad/cut directory/$array" && refused 1 "$array is cut" -f "$bad/cut directory" log &&
+			: >"$bad/cut directory/$array" && refused 1 "$array is " -f "$bad/cut directory" log &&
 			rm "$bad/cut directory/$array" && refused 1 'holds no file' -f "$bad/cut directory" log &&
 			cp "$made/$array" "$bad/cut directory/" || return
 	done
@@ -369,7 +370,8 @@ ends_itself() {
 	wait "$writer"
 	read -r seen out last < <(gaps <"$dir/followed")
 	echo "seen $seen, left out $out, last $last"
-	[ "$seen" -gt 100 ] && [ "$last" -le 100000 ]
+	[ "$seen" -gt 100 ] && [ "$last" -le 100000 ] &&
+		[ "$(sed -n 's/^stackbuf: \([0-9]*\) events printed.*/\1/p' "$dir/err")" = "$seen" ] || { cat "$dir/err"; return 1; }
 }
 check 'log --follow --until ends by itself' ends_itself
 

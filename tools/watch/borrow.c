@@ -90,16 +90,20 @@ void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
 static int run_modprobe(char *said, size_t size)
 {
 	struct utsname name;
+	const char *command = "LC_ALL=C PATH=$PATH:/sbin modprobe stackbuf 2>&1";
 	char *modules;
 	FILE *f = NULL;
 
+	/* A shell's own PATH may have the current folder in it */
+	if (!getenv("PATH"))
+		command = "LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin modprobe stackbuf 2>&1";
 	*said = '\0';
 	if (uname(&name))
 		return -1;
 	modules = xasprintf("/lib/modules/%s", name.release);
 	/* Without -q, which hides why the kernel refused the module */
 	if (!access(modules, X_OK))
-		f = popen("LC_ALL=C PATH=$PATH:/sbin modprobe stackbuf 2>&1", "re");
+		f = popen(command, "re");
 	free(modules);
 	if (!f)
 		return -1;
@@ -366,15 +370,6 @@ u64 probes_missed(const struct record *r)
 	return missed;
 }
 
-static FILE *open_list(char **text, size_t *size)
-{
-	FILE *f = open_memstream(text, size);
-
-	if (!f)
-		die(1, "out of memory");
-	return f;
-}
-
 /* Read the list of probes: from the parameter or, if that is cut at a page, from the record */
 static char *read_list(const struct borrowed *p, const struct record *r)
 {
@@ -387,14 +382,14 @@ static char *read_list(const struct borrowed *p, const struct record *r)
 	if (!strstr(text, ",..."))
 		return text;
 	free(text);
-	f = open_list(&text, &size);
+	f = text_open(&text, &size);
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
 		if (record_probe(r, i, &probe)) {
 			if (!probe.role)
 				fprintf(f, "%s%s", ftell(f) ? "," : "", probe.name);
 			free(probe.name);
 		}
-	fclose(f);
+	text_close(f);
 	return text;
 }
 
@@ -476,12 +471,12 @@ static int add_names(struct borrowed *p, char **name, size_t nr, char *reply, si
 {
 	size_t i, size;
 	char *text;
-	FILE *f = open_list(&text, &size);
+	FILE *f = text_open(&text, &size);
 	int ret;
 
 	for (i = 0; i < nr; i++)
 		fprintf(f, "%c%s", i ? ',' : '+', name[i]);
-	fclose(f);
+	text_close(f);
 	ret = write_value(p, "probe", text, reply, reply_size);
 	free(text);
 	return ret;
@@ -513,9 +508,9 @@ static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 	while (nr && !interrupted) {
 		int ret = add_names(p, left, nr, reply, sizeof(reply));
 
-		/* These errors are not about one name: no room, no permission, no module */
+		/* These errors are not about one name: no room, no permission, no module, not now */
 		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
-		    errno == ENODEV || errno == ENOMEM ||
+		    errno == ENODEV || errno == ENOMEM || errno == EBUSY ||
 		    (errno == ENOENT && access(p->dir, F_OK)))
 			return ret;
 		bad = nr > 1 ? refused_name(reply, left, nr) : 0;

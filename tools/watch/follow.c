@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -291,6 +292,8 @@ static void print_events(struct follower *ctx, bool all)
 		if (ctx->hooks && interrupted) {
 			/* Continue: the probes must be removed, however slow the reader is */
 			report("interrupted while printing: the output is incomplete");
+			/* Nor may a message wait for it: die() writes what is left first */
+			__fpurge(ctx->o->file);
 			clearerr(ctx->o->file);
 			return;
 		}

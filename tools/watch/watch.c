@@ -177,14 +177,12 @@ static void check_recorded(struct watch *w)
 {
 	size_t i, missing = 0, size = 0;
 	char *names = NULL, *why;
-	FILE *f = open_memstream(&names, &size);
+	FILE *f = text_open(&names, &size);
 
-	if (!f)
-		die(1, "out of memory");
 	for (i = 0; i < w->patterns.nr; i++)
 		if (!recorded(w, &w->patterns.pattern[i]))
 			fprintf(f, "%s%s", missing++ ? ", " : "", w->patterns.pattern[i].text);
-	fclose(f);
+	text_close(f);
 	why = xasprintf("%s: no stack begins in %.256s (%zu were searched): not probed, not called, or inlined into its callers",
 			w->source->name, names, w->o->record->stacks.nr);
 	free(names);
@@ -510,11 +508,9 @@ void watch_finish(struct watch *w)
 		record_free(r);
 	}
 	free(r);
-	if (w->in_vain) {
-		fflush(stdout);
+	if (w->in_vain)
 		die(1, "no probe was set: the module for %s was not loaded",
 		    w->borrowed.pending[0]);
-	}
 	borrow_close(&w->borrowed);
 	matches_free(&w->matches);
 	if (w->pidfd >= 0)
