@@ -508,7 +508,7 @@ static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 	while (nr && !interrupted) {
 		int ret = add_names(p, left, nr, reply, sizeof(reply));
 
-		/* These errors are not about one name: no room, no permission, no module, not now */
+		/* Not about one name: no room, no permission, no module, not now */
 		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
 		    errno == ENODEV || errno == ENOMEM || errno == EBUSY ||
 		    (errno == ENOENT && access(p->dir, F_OK)))
