@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "watch/borrow.h"
 #include "record/info.h"
@@ -84,34 +85,48 @@ void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
 	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
 
 /*
- * Run modprobe, unless there is no folder of modules.  Return 0 if it has loaded the module.
- * @said is what it or the shell printed: "not found" without modprobe and without the module.
+ * Return modprobe's status, or -1 without modprobe or without a folder of modules.  @said is what
+ * it printed.
  */
 static int run_modprobe(char *said, size_t size)
 {
+	char path[PATH_MAX];
 	struct utsname name;
-	const char *command = "LC_ALL=C PATH=$PATH:/sbin modprobe stackbuf 2>&1";
-	char *modules;
-	FILE *f = NULL;
+	size_t len = 0;
+	int status, ends[2];
+	ssize_t n;
+	pid_t pid;
 
-	/* A shell's own PATH may have the current folder in it */
-	if (!getenv("PATH"))
-		command = "LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin modprobe stackbuf 2>&1";
 	*said = '\0';
 	if (uname(&name))
 		return -1;
-	modules = xasprintf("/lib/modules/%s", name.release);
-	/* Without -q, which hides why the kernel refused the module */
-	if (!access(modules, X_OK))
-		f = popen(command, "re");
-	free(modules);
-	if (!f)
+	snprintf(path, sizeof(path), "/lib/modules/%s", name.release);
+	if (access(path, X_OK) || pipe2(ends, O_CLOEXEC))
 		return -1;
-	said[fread(said, 1, size - 1, f)] = '\0';
-	/* Past the end of @said, read on: modprobe must not wait */
-	while (getc(f) != EOF)
-		;
-	return pclose(f);
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDERR_FILENO);
+		setenv("LC_ALL", "C", 1);
+		/* Without -q, which hides why the kernel refused the module */
+		execlp("modprobe", "modprobe", "stackbuf", NULL);
+		execl("/sbin/modprobe", "modprobe", "stackbuf", NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while ((n = read(ends[0], path, sizeof(path))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		/* Past the end of @said, read on: modprobe must not wait */
+		if ((size_t)n > size - 1 - len)
+			n = size - 1 - len;
+		memcpy(said + len, path, n);
+		len += n;
+		said[len] = '\0';
+	}
+	close(ends[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
 }
 
 static void load_file(const char *path)
