@@ -96,7 +96,7 @@ module() {
 	local series=$1 kernel words cross every slow=1 probeable="KCFLAGS=-include $here/modules/probeable.h"
 
 	kernel_of "$series" || return
-	every=$(few 240 4)
+	every=$(few 360 4)
 	[[ $series != *-@(debug|kcsan) ]] || every=50 slow=10
 
 	! grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config" || touch "$work/vm/records"
