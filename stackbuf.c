@@ -22,7 +22,7 @@
  * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c shows the arrays.
  *
  * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB + PAIRS_KB, plus STACKS_KB / 6, 900 KiB of tables and
- * 29 KiB per CPU: about 7 MiB by default.
+ * 29 KiB per CPU: about 10 MiB by default.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -52,8 +52,8 @@
 #define STACKBUF_MAGIC_INVERTED	0xf5998a9d948b8c76ULL
 
 /*
- * Parts that a build of the module may leave out, with their pages: make PROBES=n DEEPEST=n.
- * stackbuf_info.info_size shows which pages there are.
+ * Parts that a build of the module may leave out, with their pages: make PROBES=n DEEPEST=n KEEP=n
+ * PAIRS_KB=0.  stackbuf_info.info_size shows which pages there are.
  */
 #ifndef STACKBUF_WITH_PROBES
 #define STACKBUF_WITH_PROBES	1
@@ -138,8 +138,8 @@ struct stackbuf_page {
  * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack is known, its layout was not
  * @STACKBUF_VERIFIED: recorded by recall, and walked to compare
  * @STACKBUF_DIFFERED: of these, recall was wrong; it is off since
- * @STACKBUF_KEPT_OUT: not recorded: not of the pid, cpu or comm asked for, or by a process that has
- *	an array of debugfs open
+ * @STACKBUF_KEPT_OUT: not recorded: not of the pid, cgroup, cpu or comm asked for, or by a process
+ *	that has an array of debugfs open
  * @STACKBUF_NOT_SAMPLED: not recorded: left out by the parameter every
  * @STACKBUF_OVER_LIMIT: not recorded: the parameter limit was reached
  * @STACKBUF_COUNTERS: how many counters there are
