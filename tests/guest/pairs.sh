@@ -120,6 +120,19 @@ off_cpu() {
 		esac
 	done </proc/self/sched
 }
+# One tracepoint at both ends, of two pairs.  What comes by it is open, and closed at once.  When its module
+# comes again, they are set in another order than before: by their entries, of which some were free
+both_ends() {
+	at=t:stackbuf_test:stackbuf_numbered@arg2
+	echo >$P/pair && insmod /t/big/stackbuf_event.ko && echo vfs_read,vfs_write,vfs_open >$P/probe &&
+		echo vfs_read,vfs_open >$P/probe && echo "$at:$at" >$P/pair && echo >$P/probe &&
+		echo "$at:$at,$at@arg2:$at" >$P/pair && rmmod stackbuf_event && insmod /t/big/stackbuf_event.ko &&
+		echo 5 >/sys/module/stackbuf_event/parameters/run && "$STACKBUF" info >facts && echo "$HOLD:$RELEASE" >$P/pair ||
+		return 1
+	grep '^pair ' facts
+	# The kernel warns of a function that is still registered
+	is "$(grep -c '^pair .* 0 open, 5 closed' facts) == 2" && rmmod stackbuf_event
+}
 asleep() {
 	stats=/proc/sys/kernel/sched_schedstats
 	[ ! -e $stats ] || echo 1 >$stats
@@ -271,6 +284,7 @@ result "off CPU for a known time; other pairs stay" asleep
 	result "what makes no pair is refused, in one line" refusals
 	result "probes and pairs are two lists" apart
 	result "a module with both ends goes and comes" reloaded
+	! has_events || result "... of two pairs, at one tracepoint, in another order" both_ends
 	result "recording is off for a while: not exact" off
 	end
 	begin few
