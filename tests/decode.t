@@ -506,20 +506,12 @@ zooms() {
 	result 'log --json --lines' json_lines
 	measured 'a record of another kernel or module is refused' record_of_another
 	measured 'the kernel log: the line of the call in an init function' kernel_log
-	if command -v protoc >/dev/null; then
-		measured 'log --pprof: the sums of --folded' profile log
-		measured 'count --pprof: likewise, events that are gone are labelled' profile count
-	else
-		skip 'log, count --pprof' 'protoc is not installed (protobuf-compiler)'
-	fi
+	with protoc 'log --pprof: the sums of --folded' profile log
+	with protoc 'count --pprof: likewise, events that are gone are labelled' profile count
 	measured 'log --flame: every frame has its place and width' graph log
 	measured 'count --flame: likewise' graph count
 	result 'a flame graph is written whole or not at all' graph_files
-	if command -v chromium >/dev/null; then
-		measured 'a flame graph in a browser: search' searches
-		measured 'a flame graph in a browser: zoom, by click and by address' zooms
-	else
-		skip 'a flame graph in a browser' 'chromium is not installed'
-	fi
+	with chromium 'a flame graph in a browser: search' searches
+	with chromium 'a flame graph in a browser: zoom, by click and by address' zooms
 	ended
 } | ktap

@@ -682,11 +682,7 @@ damage() {
 	else
 		echo "ok arbitrary bytes as dump files # SKIP clang is not installed"
 	fi
-	if [ "$(id -u)" = 0 ]; then
-		result "an unreadable file is refused" unreadable
-	else
-		echo "ok an unreadable file is refused # SKIP not root"
-	fi
+	as_root "an unreadable file is refused" unreadable
 	echo "done"
 }
 

@@ -178,6 +178,24 @@ result() {
 	took 'the result above'
 }
 
+# with TOOL TEXT COMMAND...: a result, skipped where the tool is not installed
+with() {
+	if command -v "$1" >/dev/null; then
+		result "${@:2}"
+	else
+		echo "ok $2 # SKIP $1 is not installed"
+	fi
+}
+
+# as_root TEXT COMMAND...: a result, skipped for other users
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		result "$@"
+	else
+		echo "ok $1 # SKIP only root can try it"
+	fi
+}
+
 # ktap: numbers lines "ok TEXT" and "not ok TEXT" of standard input and adds a plan.
 # If the last line is not "done", results are missing, which is a failure, too.
 ktap() {

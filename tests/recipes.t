@@ -272,23 +272,8 @@ kept_by_pstore() {
 
 # libvirt's command, where it is: no machine here runs under libvirt
 by_virsh() {
-	local text="virsh has the recipe's options" help
-
-	if command -v virsh >/dev/null; then
-		help=$(virsh help "$(commands virsh '#' | cut -d ' ' -f 2)")
-		result "$text" grep -qF -e "$(commands virsh '#' | grep -o -e '--[a-z-]*')" <<<"$help"
-	else
-		echo "ok $text # SKIP virsh is not installed"
-	fi
-}
-
-# with TOOL TEXT COMMAND...: a result, skipped where the tool is not installed
-with() {
-	if command -v "$1" >/dev/null; then
-		result "${@:2}"
-	else
-		echo "ok $2 # SKIP $1 is not installed"
-	fi
+	virsh help "$(commands virsh '#' | cut -d ' ' -f 2)" |
+		grep -F -e "$(commands virsh '#' | grep -o -e '--[a-z-]*')"
 }
 
 by_tools() {
@@ -358,7 +343,7 @@ recipes() {
 	result "QEMU's monitor dumps the machine that panicked" without_kdump
 	play qemu
 	result "... from QEMU's dump" last_five qemu
-	by_virsh
+	with virsh "virsh has the recipe's options" by_virsh
 	by_tools
 	if [ "$2" = 1 ]; then
 		result "a kernel of one's own is laid out" lay_out_kernel

@@ -212,22 +212,10 @@ all_tests() {
 	result '--folded: both numbers of all stacks' folded
 	result 'records of two kernels: by function' by_function
 	result 'frames without a name match within one load only' addresses
-	if command -v protoc >/dev/null; then
-		result '--pprof: the base is negative, and has its label' profile
-	else
-		echo 'ok --pprof: the base is negative, and has its label # SKIP protoc is not installed'
-	fi
+	with protoc '--pprof: the base is negative, and has its label' profile
 	result '--flame: both numbers, and red and blue' graph
-	if command -v curl >/dev/null; then
-		result "docs/fleet.md: Pyroscope gets what is new, once, also after it was away" pyroscope
-	else
-		echo 'ok docs/fleet.md: Pyroscope gets what is new, once, also after it was away # SKIP curl is not installed'
-	fi
-	if command -v systemd-analyze >/dev/null; then
-		result '... by a timer: systemd accepts the units' units
-	else
-		echo 'ok ... by a timer: systemd accepts the units # SKIP systemd-analyze is not installed'
-	fi
+	with curl "docs/fleet.md: Pyroscope gets what is new, once, also after it was away" pyroscope
+	with systemd-analyze '... by a timer: systemd accepts the units' units
 	result 'records without events' nothing
 	result 'what makes no sense is refused' refusals
 }

@@ -222,11 +222,7 @@ all_tests() {
 	result 'stacks are named as --folded names them; no address is shown; --top' names
 	result 'a counter goes back only with another load' never_back
 	result '-o: the file is replaced whole or not at all' whole_or_not
-	if [ "$(id -u)" = 0 ]; then
-		result '-o: what another user owns is left alone' of_another_user
-	else
-		echo 'ok -o: what another user owns is left alone # SKIP needs root'
-	fi
+	as_root '-o: what another user owns is left alone' of_another_user
 	for program in promtool prometheus prometheus-node-exporter; do
 		command -v "$program" >/dev/null || missing=$program
 	done

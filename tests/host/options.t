@@ -55,7 +55,6 @@ pipes() {
 }
 
 terminal() {
-	command -v script >/dev/null || return
 	cd "$dir" && ! script -qec "'$plain' -f '$made' save -" /dev/null </dev/null >"$dir/tty" || return
 	[ "$(wc -l <"$dir/tty")" = 1 ] && grep -q 'is a terminal' "$dir/tty"
 }
@@ -629,8 +628,7 @@ empty_graph() {
 	"$sane" -f "$made" log --cpu 7 --flame empty.svg 2>err || { cat err; return 1; }
 	[ "$(wc -l <err)" = 1 ] && grep -q 'no event' err && grep -q '>0 events' empty.svg &&
 		! grep -qi 'nan\|inf%' <(grep '<rect' empty.svg) || return
-	! command -v python3 >/dev/null ||
-		python3 -c 'import sys, xml.etree.ElementTree as x; x.parse(sys.argv[1])' empty.svg
+	python3 -c 'import sys, xml.etree.ElementTree as x; x.parse(sys.argv[1])' empty.svg
 }
 
 # A very long line of input to decode: nothing is lost
@@ -805,18 +803,10 @@ if result 'save and --flame write into FIFOs and devices' special_files | tee "$
 else
 	cat "$dir/special.said"
 fi
-if command -v script >/dev/null; then
-	result 'save - does not write to a terminal' terminal
-else
-	echo 'ok save - does not write to a terminal # SKIP script is not installed'
-fi
+with script 'save - does not write to a terminal' terminal
 result '--flame: when the file cannot be written, the old one stays and nothing else' nothing_half
 
-if command -v protoc >/dev/null; then
-	result '--pprof: CPU 0 and PID 0 have their labels' zeroes_survive
-else
-	echo 'ok --pprof: CPU 0 and PID 0 have their labels # SKIP protoc is not installed'
-fi
+with protoc '--pprof: CPU 0 and PID 0 have their labels' zeroes_survive
 
 result 'a stack that the table holds twice is one everywhere' one_identity
 result '--comm compares bytes' bytes_of_comm
@@ -827,15 +817,9 @@ result '--since and --until: before the newest event, times of day, zones' times
 result 'count --top and --percent' top
 result '--around: --since and --until in one' around
 result 'life: events of an address, with what was between them' life
-if command -v python3 >/dev/null; then
-	result 'snoop and count PATTERN --json' json_of_functions
-	result 'JSON: numbers beyond 2^53 are strings' exact_numbers
-	result 'JSON: host, release and build ids: stacks of several machines match' same_code
-else
-	echo 'ok snoop and count PATTERN --json # SKIP python3 is not installed'
-	echo 'ok JSON: numbers beyond 2^53 are strings # SKIP python3 is not installed'
-	echo 'ok JSON: host, release and build ids: stacks of several machines match # SKIP python3 is not installed'
-fi
+result 'snoop and count PATTERN --json' json_of_functions
+result 'JSON: numbers beyond 2^53 are strings' exact_numbers
+result 'JSON: host, release and build ids: stacks of several machines match' same_code
 result 'folded frames have their module' modules
 result 'help, completion and manual pages show what each command takes' help_is_exact
 result '--perf --wall, and --follow of a copy, are refused' refusals
@@ -843,25 +827,13 @@ result '--flame without events: an empty graph' empty_graph
 result 'one event in each format' formats_exact
 result 'snoop and count PATTERN: formats are those of log' formats_of_functions
 result 'snoop and count PATTERN: source lines' lines_of_functions
-if command -v protoc >/dev/null; then
-	result 'snoop and count PATTERN --pprof: labels are those of log and count' profiles_of_functions
-else
-	echo 'ok snoop and count PATTERN --pprof: labels are those of log and count # SKIP protoc is not installed'
-fi
+with protoc 'snoop and count PATTERN --pprof: labels are those of log and count' profiles_of_functions
 result 'decode --compat: lines of any length' long_line
 result '--version and info: versions of the command and of the module' versions
-if command -v gcc >/dev/null && command -v nm >/dev/null; then
-	result "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" kernel_offset
-	result '-m several times' directories_of_modules
-	result 'vmlinuz, and a vmlinux without debug information: which package has it' images_without_debug_information
-	result 'decode of frames without a size, or of none' sizeless
-else
-	for name in "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" '-m several times' \
-		'vmlinuz, and a vmlinux without debug information: which package has it' \
-		'decode of frames without a size, or of none'; do
-		echo "ok $name # SKIP gcc or nm is not installed"
-	done
-fi
+result "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" kernel_offset
+result '-m several times' directories_of_modules
+result 'vmlinuz, and a vmlinux without debug information: which package has it' images_without_debug_information
+result 'decode of frames without a size, or of none' sizeless
 result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
 result 'snoop and count PATTERN: an address is found where the frame has a name' addresses_match
 result 'snoop and count PATTERN: a function that no stack begins in' nothing_matches

@@ -172,15 +172,6 @@ purged() {
 	[ "$(cat "$work/left")" = stackbuf ] || { cat "$work/left"; return 1; }
 }
 
-# if_there TOOL PACKAGE TEXT COMMAND...
-if_there() {
-	if command -v "$1" >/dev/null; then
-		result "${@:3}"
-	else
-		echo "ok $3 # SKIP $1 is not installed ($2)"
-	fi
-}
-
 {
 	result "debian/changelog, CHANGELOG.md and the specs have the version of the Makefile" one_version
 	result "make dist: the same bytes twice, all files" archive
@@ -191,13 +182,9 @@ if_there() {
 	result "packaging/modprobe.conf has each parameter of the module, as comments" parameters
 	result "scripts/service/stackbuf.conf has the variables of stackbuf-service" conf
 	result "stackbuf-service: what it waits for, passes on and refuses" service
-	if_there systemd-analyze systemd "the installed unit is valid, and exposed by 3.0 at most" unit
+	with systemd-analyze "the installed unit is valid, and exposed by 3.0 at most" unit
 	result "make uninstall leaves nothing" uninstalled
-	if [ "$(id -u)" = 0 ]; then
-		result "purging Debian's package removes the service's record, removing it does not" purged
-	else
-		echo "ok purging Debian's package removes the service's record, removing it does not # SKIP only root can try it"
-	fi
-	if_there rpmlint rpmlint "rpmlint accepts the specs" specs
+	as_root "purging Debian's package removes the service's record, removing it does not" purged
+	with rpmlint "rpmlint accepts the specs" specs
 	echo "done"
 } | ktap

@@ -135,9 +135,8 @@ folded_fits() {
 }
 check 'log --folded: outermost first, added up' folded_fits
 
-if command -v python3 >/dev/null; then
-	json_fits() {
-		"$plain" -f "$made" log --json --wall --last 5000 | python3 -c '
+json_fits() {
+	"$plain" -f "$made" log --json --wall --last 5000 | python3 -c '
 import json, sys
 n = 0
 for line in sys.stdin:
@@ -149,14 +148,11 @@ for line in sys.stdin:
     assert e["wall"].startswith("2023-11-14T22:13:21.")
     n += 1
 assert n == 5000' || return
-		"$plain" -f "$made" count --json | python3 -c '
+	"$plain" -f "$made" count --json | python3 -c '
 import json, sys
 assert sum(json.loads(line)["count"] for line in sys.stdin) == 1000000'
-	}
-	check 'log and count --json: one object a line, the keys of the manual page' json_fits
-else
-	echo 'ok log and count --json # SKIP python3 is not installed'
-fi
+}
+check 'log and count --json: one object a line, the keys of the manual page' json_fits
 
 # ---------------------------------------------------------------- snapshots ---
 

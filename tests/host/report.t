@@ -206,29 +206,19 @@ fast() {
 
 all_tests() {
 	"$fake" "$made" options && EVENT_PAGES=1600 "$fake" "$dir/many" 420000
-	if command -v python3 >/dev/null; then
-		result 'the page holds what log, count and info print, filters included' data
-	else
-		echo 'ok the page holds what log, count and info print, filters included # SKIP python3 is not installed'
-	fi
+	result 'the page holds what log, count and info print, filters included' data
 	result 'it refers to nothing, and text of the record is no HTML' contained
 	result 'files that cannot be written, and no event' files
 	result 'a million events of more' too_many
 	result 'what sampling left out is told wherever totals are' sampled
 	"$plain" -f "$made" report "$page"
-	if command -v chromium >/dev/null; then
-		result 'in a browser: widths of functions' graph
-		result 'in a browser: of a record without stackbuf_info what is not known is called unknown' without_info
-		result '... stacks that match a search' stacks
-		result '... rows of the same functions say in what they differ' alike
-		result '... events of a span of time and a CPU' events
-		result '... zoom by mouse and click, search, back' by_hand
-		result '... 250,000 events open' fast
-	else
-		for text in widths stacks events zoom '250,000 events'; do
-			echo "ok in a browser: $text # SKIP chromium is not installed"
-		done
-	fi
+	with chromium 'in a browser: widths of functions' graph
+	with chromium 'in a browser: of a record without stackbuf_info what is not known is called unknown' without_info
+	with chromium '... stacks that match a search' stacks
+	with chromium '... rows of the same functions say in what they differ' alike
+	with chromium '... events of a span of time and a CPU' events
+	with chromium '... zoom by mouse and click, search, back' by_hand
+	with chromium '... 250,000 events open' fast
 }
 
 with_tools all_tests tests
