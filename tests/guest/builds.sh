@@ -10,7 +10,7 @@
 
 load big || exit 1
 insmod /t/ran/mine.ko || exit 1
-"$(cat /t/reader)" save /out/snapshot || exit 1
+"$STACKBUF" save /out/snapshot || exit 1
 for array in text info events stacks; do
 	cat $D/$array >/out/$array || exit 1
 done
@@ -29,7 +29,7 @@ for _ in $(seq 40); do
 	rmmod mine && unload && load big && insmod /t/ran/mine.ko || exit 1
 done
 result "the client's other build is loaded to the addresses of the first" [ "$was" = "$now" ]
-"$(cat /t/reader)" save /out/again || exit 1
+"$STACKBUF" save /out/again || exit 1
 rmmod mine
 rmmod stackbuf_test stackbuf
 echo "done"

@@ -9,28 +9,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
-KPROBES=/sys/kernel/debug/kprobes
-
-# set_list LIST: sets the list of probes
-set_list() {
-	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
-}
-
-# refuses LIST WORDS: LIST is refused with one line that has WORDS; the old list stays
-refuses() {
-	old=$(cat $P/probe)
-	mark
-	if echo "$1" 2>/dev/null >$P/probe; then
-		echo "$1 was accepted"
-		return 1
-	fi
-	since | grep 'stackbuf: ' >said
-	is "$(wc -l <said) == 1" && grep -q "stackbuf: probe: .*$2" said && [ "$(cat $P/probe)" = "$old" ] ||
-		{ cat said $P/probe; return 1; }
-}
-
 # one_line WORDS COMMAND...: fails and prints one line on standard error, with WORDS
 one_line() {
 	words=$1

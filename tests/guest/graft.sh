@@ -8,7 +8,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-P=/sys/module/stackbuf/parameters
 fact() { stackbuf info | sed -n "s/^ *$1  *\([0-9]*\).*/\1/p"; }
 
 # The first event is of start_kernel(), before initcalls, and memblock_add() came too early

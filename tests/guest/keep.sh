@@ -8,7 +8,6 @@
 # shellcheck source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
 kept=/sys/kernel/debug/stackbuf/kept
 fact() { # NAME FILE
 	sed -n "s/^$1  *\([0-9]*\)\$/\1/p" "$2"

@@ -9,7 +9,14 @@
 set -u
 
 D=/sys/kernel/debug/stackbuf
+P=/sys/module/stackbuf/parameters
 RUN=/sys/kernel/debug/stackbuf_test/run
+T=/sys/kernel/tracing
+[ -d $T/events ] || T=/sys/kernel/debug/tracing
+# shellcheck disable=SC2034 # for those that include this
+KPROBES=/sys/kernel/debug/kprobes
+# Not every test brings the command
+STACKBUF=$(cat /t/reader 2>/dev/null)
 W=/tmp/work
 mkdir -p $W && cd $W || exit 1
 # Keep the log off the slow serial line: tests read it by dmesg
@@ -86,7 +93,7 @@ on_x86() {
 
 # Can there be probes on tracepoints?
 has_events() {
-	[ -d /sys/kernel/tracing/events ] || [ -d /sys/kernel/debug/tracing/events ]
+	[ -d $T/events ]
 }
 
 # Kernels that check indirect calls find an event's function by its group before 6.5
@@ -120,7 +127,7 @@ those() {
 
 # with_hist TEXT COMMAND...: a result, skipped where ftrace cannot count by stack
 with_hist() {
-	if grep -q 'hist:keys=' /sys/kernel/tracing/README /sys/kernel/debug/tracing/README 2>/dev/null; then
+	if grep -q 'hist:keys=' $T/README 2>/dev/null; then
 		result "$@"
 	else
 		echo "ok $1 # SKIP this kernel has no hist triggers"
@@ -163,14 +170,39 @@ value() {
 	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"
 }
 
+# facts: keeps what "info --json" prints in info.json, for fact
+facts() {
+	"$STACKBUF" info --json >info.json
+}
+
+# fact KEY [FILE]: a number or a word of the last facts, or of FILE
+fact() {
+	sed -n "s/.*\"$1\": *\"\{0,1\}\([^,\"}]*\).*/\1/p" "${2:-info.json}"
+}
+
+# latest KEY: the fact as it is now
+latest() {
+	facts && fact "$1"
+}
+
+# set_list LIST: sets the list of probes
+set_list() {
+	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
+}
+
 # refused PARAMETER PATTERN VALUE: it is refused in one line of the log, and the old value stays
 refused() {
-	old=$(cat "/sys/module/stackbuf/parameters/$1")
+	old=$(cat "$P/$1")
 	mark
-	if echo "$3" 2>/dev/null >"/sys/module/stackbuf/parameters/$1"; then return 1; fi
+	if echo "$3" 2>/dev/null >"$P/$1"; then echo "$3 was accepted"; return 1; fi
 	since | grep 'stackbuf: ' >said
-	is "$(wc -l <said) == 1" && grep "stackbuf: .*$2" said &&
-		[ "$(cat "/sys/module/stackbuf/parameters/$1")" = "$old" ] || { cat said; return 1; }
+	is "$(wc -l <said) == 1" && grep "stackbuf: .*$2" said && [ "$(cat "$P/$1")" = "$old" ] ||
+		{ cat said "$P/$1"; return 1; }
+}
+
+# refuses LIST WORDS: as a list of probes LIST is refused, by a line that has WORDS
+refuses() {
+	refused probe "probe: .*$2" "$1"
 }
 
 # rest: waits until stackbuf's workers have done what was asked of them, texts to render among it

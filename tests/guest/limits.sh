@@ -10,8 +10,6 @@
 . /t/lib.sh
 
 kind=$(cat /t/kind)
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
 
 nobody() {
 	su -s /bin/sh nobody -c "$1"
@@ -29,15 +27,11 @@ work() {
 	wait
 }
 
-fact() {
-	"$STACKBUF" info --json | tr ',' '\n' | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"
-}
-
 # sound EVENTS: probes recorded at least that many, arrays are consistent, verify found nothing
 sound() {
 	echo 0 >$P/enable
 	check || return 1
-	is "$(fact differed) == 0 && $(fact events_recorded) > $1" || return 1
+	is "$(latest differed) == 0 && $(latest events_recorded) > $1" || return 1
 	echo 1 >$P/enable
 }
 
@@ -70,12 +64,12 @@ addresses() {
 kprobes_off() {
 	echo 0 >/sys/kernel/debug/kprobes/enabled || return 1
 	insmod /t/big/stackbuf.ko probe=dput || return 1
-	before=$(fact events_recorded)
+	before=$(latest events_recorded)
 	work 1
-	is "$(fact events_recorded) == $before" || return 1
+	is "$(latest events_recorded) == $before" || return 1
 	echo 1 >/sys/kernel/debug/kprobes/enabled
 	work 1
-	is "$(fact events_recorded) > $before + 100" || return 1
+	is "$(latest events_recorded) > $before + 100" || return 1
 	rmmod stackbuf
 }
 
@@ -133,7 +127,7 @@ hotplug() {
 idle() {
 	insmod /t/big/stackbuf.ko verify=1 probe=dput || return 1
 	work 1
-	before=$(fact events_recorded)
+	before=$(latest events_recorded)
 	# Lockdep of 6.12 treats frozen queues as held locks, and complains about NVMe
 	level=platform
 	! grep -q 'q_usage_counter(io)' /proc/lockdep || level=freezer
@@ -141,7 +135,7 @@ idle() {
 	echo $level >/sys/power/pm_test && echo freeze >/sys/power/state || return 1
 	dmesg | grep 'PM: suspend exit' || return 1
 	work 1
-	is "$(fact events_recorded) > $before" && sound 100 && rmmod stackbuf
+	is "$(latest events_recorded) > $before" && sound 100 && rmmod stackbuf
 }
 
 clock() {
@@ -330,7 +324,7 @@ clients)
 			rmmod "stackbuf_pro$n" || return 1
 			sum=$((sum + $(dmesg | sed -n "s/.*stackbuf_pro$n: attempted \([0-9]*\) .*/\1/p")))
 		done
-		is "$sum > 10000 && $sum == $(fact events_recorded) + $(fact events_refused) - 1" || return 1
+		is "$sum > 10000 && $sum == $(latest events_recorded) + $(latest events_refused) - 1" || return 1
 		sound 10000
 	}
 	result "64 clients: what all attempted is recorded or counted" sixty_four

@@ -10,7 +10,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
 N=$(few 10000 100000)
 CPUS=$(nproc)
 
@@ -38,7 +37,7 @@ totals() {
 }
 
 same_by_kcore() {
-	echo 0 >/sys/module/stackbuf/parameters/enable
+	echo 0 >$P/enable
 	"$STACKBUF" log >by-debugfs && umount /sys/kernel/debug || return
 	"$STACKBUF" log >by-kcore 2>err
 	status=$?
@@ -60,11 +59,6 @@ versions() {
 		"$STACKBUF" info | grep -qx "module's version  *$version"
 }
 
-# number NAME FILE: a number of info --json
-number() {
-	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$2"
-}
-
 # all_named FILE...: log --json has events of 100 stacks that all have names
 all_named() {
 	for file; do
@@ -83,16 +77,15 @@ held() {
 		"$STACKBUF" -f snap log --json --last 300 >snap.log || return
 	dump now at-once && "$STACKBUF" -f now log --json --last 300 >dump.log || return
 	# None of these waits for texts, or loses one
-	in=/sys/module/stackbuf/parameters
-	echo 1 >$in/verify && run path 0x77 8 0 100 >again && echo 4096 >$in/verify || return
-	echo 0 >$in/enable && run distinct 50 8 0 >distinct && echo 1 >$in/enable || return
-	echo vfs_open >$in/probe && cat /proc/version >version && echo >$in/probe || return
+	echo 1 >$P/verify && run path 0x77 8 0 100 >again && echo 4096 >$P/verify || return
+	echo 0 >$P/enable && run distinct 50 8 0 >distinct && echo 1 >$P/enable || return
+	echo vfs_open >$P/probe && cat /proc/version >version && echo >$P/probe || return
 	# Its frames are rendered before its code goes
 	echo "alloca 400" >/sys/module/stackbuf_fit/parameters/run && rmmod stackbuf_fit && "$STACKBUF" text >text && "$STACKBUF" info --json >gone
 	run hold 0
 	rest && "$STACKBUF" info --json >rest || return
-	is "$(number texts_missing held) >= 300 && $(number differed gone) == 0 && $(number verified gone) > 0 && $(number texts_missing gone) >= 300 && $(number texts_missing rest) == 0" &&
-		is "$(number texts_given_up rest) == 0 && $(grep -c '\[stackbuf_fit\]$' text) > 100" || return
+	is "$(fact texts_missing held) >= 300 && $(fact differed gone) == 0 && $(fact verified gone) > 0 && $(fact texts_missing gone) >= 300 && $(fact texts_missing rest) == 0" &&
+		is "$(fact texts_given_up rest) == 0 && $(grep -c '\[stackbuf_fit\]$' text) > 100" || return
 	check /proc/kallsyms && all_named held.log snap.log dump.log
 }
 result "log: the newest events of each CPU, each once, in order, with the right stack" newest
@@ -127,7 +120,7 @@ what_changed() {
 	"$STACKBUF" save after && "$STACKBUF" diff --json before after | cmp - changes
 }
 
-echo 1 >/sys/module/stackbuf/parameters/enable
+echo 1 >$P/enable
 result "diff: what was recorded since a snapshot" what_changed
 with KPROBES "stacks whose text waits are counted and have names; those of a client that goes do not wait" held
 unload

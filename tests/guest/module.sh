@@ -471,8 +471,8 @@ load small
 # The probe saves stacks while the recorder requests its worker, because half of the memory for
 # layouts is full; these stacks need the same memory
 probed_request() {
-	echo queue_work_on >/sys/module/stackbuf/parameters/probe && run distinct 1500 5 0 >distinct &&
-		echo >/sys/module/stackbuf/parameters/probe && is "$(value wrong distinct) == 0"
+	echo queue_work_on >$P/probe && run distinct 1500 5 0 >distinct &&
+		echo >$P/probe && is "$(value wrong distinct) == 0"
 }
 with KPROBES "a probe on what the recorder calls to start a worker" probed_request
 unload
@@ -537,14 +537,14 @@ off() {
 	run path 1 3 0 5 | grep -x 'id 0' || return 1
 	check || return 1
 	is "$(value off check) == 5 && $(value total check) == 0" || return 1
-	echo 1 >/sys/module/stackbuf/parameters/enable
+	echo 1 >$P/enable
 	run path 1 3 0 5 | grep -x 'id [1-9][0-9]*' || return 1
-	echo 0 >/sys/module/stackbuf/parameters/enable
+	echo 0 >$P/enable
 	run path 1 3 0 2 | grep -x 'id 0' || return 1
 	check || return 1
 	is "$(value off check) == 7 && $(value total check) == 5"
 	for value in 2 maybe ''; do
-		if echo "$value" >/sys/module/stackbuf/parameters/enable; then return 1; fi
+		if echo "$value" >$P/enable; then return 1; fi
 	done 2>/dev/null
 	unload
 }

@@ -7,8 +7,6 @@
 # shellcheck source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
 L=/sys/module/stackbuf_leak/parameters/run
 HOLD=stackbuf_leak:leak_hold@arg1
 RELEASE=stackbuf_leak:leak_release@arg1

@@ -12,7 +12,7 @@ load big panic_dump=20
 case $(cat /t/kind) in
 oops)
 	# The oops must stop recording also while a filter is set, here one that passes everything
-	echo 4294967295 >/sys/module/stackbuf/parameters/limit
+	echo 4294967295 >$P/limit
 	run panic 1000 0x10
 	;;
 nmi) run panic 1000 1 ;;

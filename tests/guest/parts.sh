@@ -9,9 +9,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-PARAMETERS=/sys/module/stackbuf/parameters
-
 prints() {
 	dmesg >log
 	grep -q 'INIT stackbuf\.$' log && grep -q ' stackbuf_init+0x.*\[stackbuf\]$' log || { cat log; return 1; }
@@ -32,10 +29,10 @@ reads_back() {
 has() {
 	case $kind in
 	no-deepest)
-		echo +vfs_read >$PARAMETERS/probe && "$STACKBUF" info >info && echo >$PARAMETERS/probe || return 1
+		echo +vfs_read >$P/probe && "$STACKBUF" info >info && echo >$P/probe || return 1
 		grep '^  vfs_read .* set$' info || { cat info; return 1; }
 		;;
-	*) [ ! -e $PARAMETERS/probe ] || return 1 ;;
+	*) [ ! -e $P/probe ] || return 1 ;;
 	esac
 	"$STACKBUF" depth >depth 2>said
 	cat said
@@ -64,9 +61,9 @@ sets_none() {
 }
 
 stops() {
-	echo 0 >$PARAMETERS/enable
+	echo 0 >$P/enable
 	run path 0x1234 6 0xdecaf 1 >path || return 1
-	echo 1 >$PARAMETERS/enable
+	echo 1 >$P/enable
 	run path 0x1234 6 0xfeed 1 >path || return 1
 	"$STACKBUF" log >events
 	! grep '0xdecaf$' events && grep -q '0xfeed$' events

@@ -9,52 +9,16 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
-T=/sys/kernel/tracing
-[ -d $T/events ] || T=/sys/kernel/debug/tracing
-KPROBES=/sys/kernel/debug/kprobes
-
-# The output of info, as lines KEY NUMBER
-facts() {
-	"$STACKBUF" info --json >info.json &&
-		tr ',' '\n' <info.json | sed -n 's/.*"\([a-z_]*\)": *\([0-9][0-9]*\).*/\1 \2/p' >facts
-}
-
-# fact KEY: from the last facts
-fact() {
-	awk -v key="$1" '$1 == key { n = $2 } END { print n + 0 }' facts
-}
-
 # All attempts that stackbuf counts: recorded, refused, or kept out by filters
 attempted() {
 	echo $(($(fact events_recorded) + $(fact events_refused) + $(fact kept_out) +
 		$(fact not_sampled) + $(fact over_limit)))
 }
 
-# set_list LIST: sets the list of probes
-set_list() {
-	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
-}
-
 # list_is LIST: the list of probes is this, in any order
 list_is() {
 	[ "$(tr ',' '\n' <$P/probe | sort)" = "$(echo "$1" | tr ',' '\n' | sort)" ] ||
 		{ echo "the list is $(cat $P/probe)"; return 1; }
-}
-
-# refuses LIST WORDS: LIST is refused with one line that has WORDS; the old list stays
-refuses() {
-	old=$(cat $P/probe)
-	mark
-	if echo "$1" 2>/dev/null >$P/probe; then
-		echo "$1 was accepted"
-		return 1
-	fi
-	# Only lines of stackbuf
-	since | grep 'stackbuf: ' >said
-	is "$(wc -l <said) == 1" && grep -q "stackbuf: probe: .*$2" said && list_is "$old" ||
-		{ cat said; return 1; }
 }
 
 # Start the workload of one process, stopped, so that its PID is known before it begins

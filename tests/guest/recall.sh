@@ -10,8 +10,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-tracing=/sys/kernel/tracing
-[ -d $tracing/events ] || tracing=/sys/kernel/debug/tracing
 hot=dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process
 hot=$hot,handle_mm_fault,pipe_write,getname_flags,tcp_sendmsg,do_send_sig_info
 hot=$hot,ip_rcv,tcp_v4_rcv,udp_sendmsg,copy_process,begin_new_exec,alloc_inode
@@ -50,21 +48,21 @@ alone() {
 opens=$(those do_filp_open,do_file_open)
 
 replacing() {
-	if [ -e $tracing/kprobe_events ]; then
-		echo "r:stackbuf_test $opens" >$tracing/kprobe_events &&
-			echo 1 >$tracing/events/kprobes/stackbuf_test/enable || touch not-replaced
+	if [ -e $T/kprobe_events ]; then
+		echo "r:stackbuf_test $opens" >$T/kprobe_events &&
+			echo 1 >$T/events/kprobes/stackbuf_test/enable || touch not-replaced
 	fi
-	if grep -q function_graph $tracing/available_tracers; then
-		echo "do_sys_openat2 $opens path_openat vfs_read" >$tracing/set_ftrace_filter &&
-			echo function_graph >$tracing/current_tracer || touch not-replaced
+	if grep -q function_graph $T/available_tracers; then
+		echo "do_sys_openat2 $opens path_openat vfs_read" >$T/set_ftrace_filter &&
+			echo function_graph >$T/current_tracer || touch not-replaced
 	fi
 }
 
 replaced() {
-	echo nop >$tracing/current_tracer
-	echo >$tracing/set_ftrace_filter
-	echo 0 >$tracing/events/kprobes/stackbuf_test/enable
-	echo >$tracing/kprobe_events
+	echo nop >$T/current_tracer
+	echo >$T/set_ftrace_filter
+	echo 0 >$T/events/kprobes/stackbuf_test/enable
+	echo >$T/kprobe_events
 }
 
 # Return addresses replaced: by a kretprobe, by the function graph tracer
@@ -73,14 +71,6 @@ trace() {
 	alone replacing
 	sleep 3
 	alone replaced
-}
-
-facts() {
-	"$STACKBUF" info --json >info.json
-}
-
-fact() {
-	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" info.json
 }
 
 # probes KIND: runs the load with probes set; then facts go to info.json
@@ -198,8 +188,6 @@ interrupts() {
 	# The path of a timer's interrupt is another now and then
 	is "$(fact walked_elsewhere) == $before && $(fact events_recalled) - $recalled >= 12"
 }
-
-STACKBUF=$(cat /t/reader)
 
 probes big
 result "every event that was attempted is recorded or counted as refused" \

@@ -9,8 +9,8 @@
 . /t/lib.sh
 
 mkdir -p /root/recipes && cd /root/recipes || exit 1
-ln -sf /t/big/*.ko /t/*.ko . && ln -sf "$(cat /t/reader)" /bin/stackbuf || exit 1
-PROBE=/sys/module/stackbuf/parameters/probe
+ln -sf /t/big/*.ko /t/*.ko . && ln -sf "$STACKBUF" /bin/stackbuf || exit 1
+PROBE=$P/probe
 
 # 1,000 single bytes, once a probe is set
 write_bytes() {

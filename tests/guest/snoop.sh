@@ -7,10 +7,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
-T=/sys/kernel/tracing
-
 # --------------------------------------------------------------------- tools ---
 
 # start OUT WORD...: starts a command in the background and waits until it has set its probes.
@@ -764,14 +760,11 @@ saved() {
 # reads each library, and two parts more.
 own_events() {
 	insmod /t/big/stackbuf.ko probe=vfs_read comm="$(basename "$STACKBUF" | cut -c 1-15)" || return
-	recorded() {
-		"$STACKBUF" info --json | sed 's/.*"events_recorded":\([0-9]*\).*/\1/'
-	}
-	is "$(recorded) <= 10" || return
+	is "$(latest events_recorded) <= 10" || return
 	set -- 'log --flame graph' 'save snapshot' '-f snapshot log' 'count -P -D 1 vfs_read' 'snoop -D 1 vfs_read' 'log --follow'
 	few '' yes | grep -q . && set -- "$@" info log text count depth 'count --json' metrics 'diff snapshot' 'count -D 1 vfs_open'
 	for command; do
-		before=$(recorded)
+		before=$(latest events_recorded)
 		case $command in
 		*follow) limit='timeout -s INT 2' ;;
 		*) limit='' ;;
@@ -779,12 +772,12 @@ own_events() {
 		# shellcheck disable=SC2086 # words
 		$limit "$STACKBUF" $command >out 2>err
 		# The next count is a command, too
-		is "$(recorded) - $before <= 20" || { echo "$command"; cat err; rmmod stackbuf; return 1; }
+		is "$(latest events_recorded) - $before <= 20" || { echo "$command"; cat err; rmmod stackbuf; return 1; }
 	done
 	# What it was is counted
 	"$STACKBUF" info --json | grep -q '"kept_out":[0-9][0-9][0-9]' || return
 	# Copies of the arrays, by whatever program
-	echo cat >$P/comm && before=$(recorded) && cat $D/events $D/stacks $D/text >copy && is "$(recorded) - $before <= 10" || return
+	echo cat >$P/comm && before=$(latest events_recorded) && cat $D/events $D/stacks $D/text >copy && is "$(latest events_recorded) - $before <= 10" || return
 	# The command is in no total, and no process is unknown
 	echo '' >$P/comm && echo >$P/probe || return
 	start first count -P vfs_write && writes 500 && finish INT && cat first

@@ -10,8 +10,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
 hot=$(those dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process)
 more=$(those handle_mm_fault,pipe_write,anon_pipe_write,getname_flags,tcp_sendmsg)
 
@@ -99,8 +97,7 @@ end=$(($(date +%s) + $(cat /t/minutes) * 60))
 load big verify=1 "probe=$hot" || exit 1
 : >troubles
 : >storms
-first=$("$STACKBUF" info --json | tr ',' '\n' | sed -n 's/.*"events_recorded": *\([0-9]*\).*/\1/p')
-echo "# $first events before"
+echo "# $(latest events_recorded) events before"
 shell_load 1 &
 shell_load 2 &
 network &
@@ -111,8 +108,7 @@ storms
 wait
 echo 0 >$P/enable
 echo >$P/probe
-"$STACKBUF" info --json >info.json
-fact() { tr ',' '\n' <info.json | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
+facts
 attempted=$(awk '$1 == "attempted" { n += $2 } END { printf "%.0f", n }' storms)
 recorded=$(awk '$1 == "attempted" { n += $4 } END { printf "%.0f", n }' storms)
 refused=$(awk '$1 == "attempted" { n += $6 } END { printf "%.0f", n }' storms)

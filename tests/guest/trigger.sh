@@ -6,8 +6,6 @@
 # shellcheck source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
 L=/sys/module/stackbuf_leak/parameters/run
 HOLD=stackbuf_leak:leak_hold@arg1
 RELEASE=stackbuf_leak:leak_release
@@ -20,23 +18,20 @@ refusals() {
 holds() { # OPTION...
 	"$STACKBUF" log "$@" --json | grep -c '"leak_hold'
 }
-fact() {
-	"$STACKBUF" info --json | sed -n "s/.*\"$1\":\"\\{0,1\\}\([^,\"]*\).*/\1/p"
-}
 # A hundred before, and ten of the hundred after, in a ring that others write to as well
 counted() {
 	echo "$HOLD" >$P/probe && echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/trigger)" = "$RELEASE:10" ] || return 1
 	echo "keep 100" >$L
-	[ "$(cat $P/enable)" = 1 ] && [ -z "$(fact trigger)" ] || return 1
+	[ "$(cat $P/enable)" = 1 ] && [ -z "$(latest trigger)" ] || return 1
 	echo "drop 1" >$L && echo "keep 100" >$L
 	# Written anew it stays stopped
-	echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = "$RELEASE" ] && is "$(fact trigger_left) == 10" &&
+	echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = "$RELEASE" ] && is "$(latest trigger_left) == 10" &&
 		is "$(holds) == 110 && $(holds --until trigger) == 100 && $(holds --since trigger) == 10" &&
 		"$STACKBUF" info | grep 'stopped by a trigger'
 }
 # It goes on, and stops at the next hit; probes and triggers are two lists
 again() {
-	echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && [ -z "$(fact trigger)" ] && echo "keep 50" >$L && echo "$HOLD,dput" >$P/probe || return 1
+	echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && [ -z "$(latest trigger)" ] && echo "keep 50" >$L && echo "$HOLD,dput" >$P/probe || return 1
 	before=$(holds)
 	echo "drop 3" >$L && echo "keep 100" >$L
 	[ "$(cat $P/enable)" = 0 ] && [ "$(cat $P/trigger)" = "$RELEASE:10" ] && is "$(holds) <= $before + 10" || return 1
@@ -44,14 +39,14 @@ again() {
 }
 by_pattern() {
 	echo 'stackbuf_leak:leak_rel*:5' >$P/trigger && echo 1 >$P/enable && echo "drop 1" >$L && echo "keep 100" >$L || return 1
-	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = 'stackbuf_leak:leak_rel*' ] && is "$(holds --since trigger) == 5"
+	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = 'stackbuf_leak:leak_rel*' ] && is "$(holds --since trigger) == 5"
 }
 # At once, by a tracepoint, while a filter keeps all else out
 at_once() {
 	echo 1 >$P/enable && echo t:sched:sched_process_exit >$P/trigger && echo 4000000 >$P/pid || return 1
 	sh -c 'exit 0'
-	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = t:sched:sched_process_exit ] || return 1
-	echo 0 >$P/pid && echo >$P/trigger && echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && is "$(fact probes | grep -c exit) == 0"
+	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = t:sched:sched_process_exit ] || return 1
+	echo 0 >$P/pid && echo >$P/trigger && echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && is "$(latest probes | grep -c exit) == 0"
 }
 saved() {
 	if "$STACKBUF" save snapshot --on-trigger : 2>said; then return 1; fi
@@ -74,7 +69,7 @@ hung() {
 	echo 1 >/proc/sys/kernel/hung_task_timeout_secs && echo 1 >/proc/sys/kernel/hung_task_check_interval_secs || return 1
 	echo offcpu >$P/pair && echo t:sched:sched_process_hang >$P/trigger || return 1
 	echo "sleep 1 6000" >$L
-	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = t:sched:sched_process_hang ] || return 1
+	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = t:sched:sched_process_hang ] || return 1
 	"$STACKBUF" leaks --older 900ms --json offcpu >json
 	echo 0 >/proc/sys/kernel/hung_task_timeout_secs
 	grep -q leak_sleep json || { cut -c 1-300 json; return 1; }
@@ -89,7 +84,7 @@ stalled() {
 		[ "$(cat $P/enable)" = 1 ] || break
 	done
 	echo >$P/probe
-	[ "$(cat $P/enable)" = 0 ] && [ "$(fact trigger)" = print_cpu_stall_info ] || return 1
+	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = print_cpu_stall_info ] || return 1
 	"$STACKBUF" log --until trigger --last 1 >last
 	echo >$P/trigger && echo 1 >$P/enable && grep -q hardirq last && grep -q '^	leak_spin+' last || { cat last; return 1; }
 }

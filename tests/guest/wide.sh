@@ -7,8 +7,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-STACKBUF=$(cat /t/reader)
-P=/sys/module/stackbuf/parameters
 LATE=/sys/module/stackbuf_wide/parameters/late_ns
 
 # late COMMAND...: the latest wakeup in ns while the command runs, in "make test-all" three times
