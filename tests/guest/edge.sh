@@ -228,10 +228,7 @@ closed() {
 	rmmod stackbuf && since | sed -n 's/.*stackbuf: \([0-9]*\) events recorded, .*/\1/p' >recorded
 	is "$(cat recorded) > $before"
 }
-if [ -e $lockdown ]; then
-	result "locked down for confidentiality: the record is closed, in one line, and recording goes on" closed
-else
-	echo "ok locked down for confidentiality # SKIP this kernel has no lockdown"
-	unload
-fi
+when $lockdown "this kernel has no lockdown" \
+	"locked down for confidentiality: the record is closed, in one line, and recording goes on" closed
+[ -e $lockdown ] || unload
 echo "done"

@@ -91,6 +91,17 @@ on_x86() {
 	fi
 }
 
+# when FILE WHY TEXT COMMAND...: a result, skipped where the file is missing because WHY
+when() {
+	file=$1 why=$2
+	shift 2
+	if [ -e "$file" ]; then
+		result "$@"
+	else
+		echo "ok $1 # SKIP $why"
+	fi
+}
+
 # Can there be probes on tracepoints?
 has_events() {
 	[ -d $T/events ]

@@ -89,11 +89,8 @@ many_patterns() {
 result "refused: more than 64 patterns" many_patterns
 result "refused: an event that does not exist" refuses t:nosuch "t:nosuch: no such event"
 result "refused: an event of another group" refuses t:sched:kfree "t:sched:kfree: no such event"
-if [ -d $T/events/syscalls ]; then
-	result "refused: an event without a tracepoint" refuses t:syscalls:sys_enter_openat "no tracepoint of its own.*t:raw_syscalls:sys_enter"
-else
-	echo "ok refused: an event without a tracepoint # SKIP this kernel has no events of system calls"
-fi
+when $T/events/syscalls "this kernel has no events of system calls" \
+	"refused: an event without a tracepoint" refuses t:syscalls:sys_enter_openat "no tracepoint of its own.*t:raw_syscalls:sys_enter"
 for bad in @arg6 @retaddr; do
 	result "refused: 't:kfree$bad'" refuses "t:kfree$bad" "@arg1 to @arg5 is accepted"
 done
@@ -461,16 +458,11 @@ follows() {
 E=/sys/module/stackbuf_event/parameters
 event=t:stackbuf_numbered
 ! needs_group || event=t:stackbuf_test:stackbuf_numbered
-if has_events; then
-	insmod /t/big/stackbuf_event.ko
-	result "a tracepoint of a module: called directly and by its iterator, the same stack" one_stack
-	result "... which goes and comes under load" follows
-	set_list ''
-	rmmod stackbuf_event
-else
-	echo "ok a tracepoint of a module: called directly and by its iterator, the same stack # SKIP this kernel has no events"
-	echo "ok ... which goes and comes under load # SKIP likewise"
-fi
+! has_events || insmod /t/big/stackbuf_event.ko
+when $T/events "this kernel has no events" \
+	"a tracepoint of a module: called directly and by its iterator, the same stack" one_stack
+when $T/events "this kernel has no events" "... which goes and comes under load" follows
+! has_events || { set_list '' && rmmod stackbuf_event; }
 
 # Kernels with lockdep take locks in a walk: each would come by the event again
 in_walks() {
@@ -483,11 +475,8 @@ in_walks() {
 	echo "$(($(fact events_recorded) - before)) events, $(($(fact lost_nested) - was)) inside of walks"
 	is "$(fact events_recorded) > $before + 100 && $(fact lost_nested) > $was && $(fact differed) == 0"
 }
-if [ -d $T/events/lock/lock_acquire ]; then
-	result "an event inside of a walk is counted, and no more" in_walks
-else
-	echo "ok an event inside of a walk is counted, and no more # SKIP this kernel has no such event: CONFIG_LOCKDEP is not set"
-fi
+when $T/events/lock/lock_acquire "this kernel has no such event: CONFIG_LOCKDEP is not set" \
+	"an event inside of a walk is counted, and no more" in_walks
 
 # ------------------------------------------------------------------- filters ---
 
@@ -821,9 +810,6 @@ locked() {
 	set_list '' && list_is '' && rmmod stackbuf || return 1
 	is "$(since | sed -n 's/.*stackbuf: \([0-9]*\) events recorded, .*/\1/p') > $before"
 }
-if [ -e $lockdown ]; then
-	result "a kernel that is locked down: no new probes, in one line; those that are set stay, and go" locked
-else
-	echo "ok a kernel that is locked down # SKIP this kernel has no lockdown"
-fi
+when $lockdown "this kernel has no lockdown" \
+	"a kernel that is locked down: no new probes, in one line; those that are set stay, and go" locked
 echo "done"

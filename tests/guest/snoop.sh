@@ -78,15 +78,6 @@ stacks() {
 
 # ------------------------------------------------------------------- loading ---
 
-# on_events TEXT FUNCTION: a result where tracepoints can be had
-on_events() {
-	if ! has_events; then
-		echo "ok $1 # SKIP this kernel has no events"
-	else
-		result "$@"
-	fi
-}
-
 nobody() {
 	/usr/bin/setpriv --reuid 65534 --clear-groups "$@"
 }
@@ -798,7 +789,7 @@ result "snoop: the first event comes soon" first_event
 result "snoop: a block for each call, as stacksnoop prints it" snoop_block
 result "snoop -s -v -n, two functions" snoop_options
 result "snoop: an argument as the tag; a bare address" snoop_tag
-on_events "snoop, count, count -l: tracepoints, by name and by pattern" tracepoints
+when $T/events "this kernel has no events" "snoop, count, count -l: tracepoints, by name and by pattern" tracepoints
 result "snoop -p: of one process, and it ends with it; no such process or CPU: refused" snoop_process
 result "snoop -c: of one CPU" snoop_cpu
 with CGROUPS "count --cgroup: what is in it and below" by_cgroup
@@ -811,7 +802,7 @@ with_hist "one load under ftrace's hist trigger, bpftrace and count" alike
 with_hist "count: stacks and totals are those of ftrace's hist trigger" like_hist
 if [ -x /usr/bin/bpftrace ]; then
 	with_hist "count: stacks and totals are those of bpftrace" like_bpftrace
-	on_events "count of a tracepoint: stacks and totals are those of bpftrace" events kfree kmem:kfree
+	when $T/events "this kernel has no events" "count of a tracepoint: stacks and totals are those of bpftrace" events kfree kmem:kfree
 else
 	echo "ok count: stacks and totals are those of bpftrace # SKIP it is not installed"
 fi
@@ -820,11 +811,8 @@ result "count -P: totals by process" processes
 result "count -f: folded, with the command" count_folded
 result "count --json, snoop --json: objects only" json_lines
 result "snoop and count: --perf, --wall, --folded, --flame, --pprof" other_formats
-if [ -e /t/debug_info ]; then
-	result "snoop and count: --lines" source_lines
-else
-	echo "ok snoop and count: --lines # SKIP CONFIG_DEBUG_INFO is not set: modules for this kernel have no source lines"
-fi
+when /t/debug_info "CONFIG_DEBUG_INFO is not set: modules for this kernel have no source lines" \
+	"snoop and count: --lines" source_lines
 result "snoop and count: lists of processes and CPUs, patterns of commands, tags, units of time" lists
 result "what matches nothing, and what waits for a module, is named" nothing_found
 result "count -i -D -T: each event in one interval" count_intervals

@@ -96,11 +96,7 @@ result "it goes on, and stops at the next hit" again
 result "at the hit of a function that a pattern matches" by_pattern
 result "at once, at a tracepoint that filters leave out" at_once
 result "a snapshot when it has stopped, and then a command" saved
-if [ -e /proc/sys/kernel/hung_task_timeout_secs ]; then
-	result "where a task hangs" hung
-else
-	echo "ok where a task hangs # SKIP this kernel looks for none"
-fi
+when /proc/sys/kernel/hung_task_timeout_secs "this kernel looks for none" "where a task hangs" hung
 result "where a CPU kept RCU waiting" stalled
 rmmod stackbuf_leak stackbuf
 echo "done"
