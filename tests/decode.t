@@ -462,8 +462,7 @@ zooms() {
 	result 'the reader builds' build_tools all "$sane"
 	result 'the module builds' build 6.1 big
 	mkdir -p "$modules" "$work/vm" "$work/out" && cp "$work/vm/big"/*.ko "$modules/"
-	cp "$modules/stackbuf_probe.ko" "$work/vm/" &&
-		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/decode.sh" "$work/vm/run"
+	cp "$modules/stackbuf_probe.ko" "$work/vm/" && guest 6.1 decode
 	boot 6.1 >"$work/booted" &
 	# After a call, as a return address is
 	read -r start at < <(objdump -d --no-show-raw-insn "$modules/stackbuf.ko" | awk '

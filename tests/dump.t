@@ -262,8 +262,7 @@ machine() {
 
 	# Remove dumps of the previous kernel: makedumpfile does not overwrite files
 	rm -f "$work"/md.*
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/dump.sh" "$work/vm/run" && build "$1" big ||
-		echo "not ok everything is built"
+	guest "$1" dump && build "$1" big || echo "not ok everything is built"
 	if [[ $1 == *-arm64 ]]; then
 		boot "$1" -m 384
 	else

@@ -7,16 +7,10 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# inside MODULE FUNCTION: the offset of an instruction after ftrace's
-inside() {
-	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
-}
-
 edge() {
 	local reader='' kernel words cross
 
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/edge.sh" "$work/vm/run" &&
-		build_reader "$1" && build "$1" big || echo "not ok everything is built"
+	guest "$1" edge && build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	inside "$work/vm/big/stackbuf_test.ko" context_save >"$work/vm/inside"
 	# -s: setting and removing probes patches running code
 	boot "$1" -s -x "$reader" -a slub_debug=FZPU

@@ -51,8 +51,7 @@ keep() {
 	fi
 	printf '%s\n' "${resets[@]}" >"$work/vm/resets"
 	echo "$keep" >"$work/vm/keep"
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/keep.sh" "$work/vm/run" && build_tools all && build_reader "$1" &&
-		build "$1" big || echo "not ok everything is built"
+	guest "$1" keep && build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	APPEND=$append boot "$1" -r "${node[@]}" -x "$reader"
 	grep -qx 'done' "$work/guest.log" || return
 	result "nothing is missing but the last moment, nothing is wrong" nothing_lost "${#resets[@]}"

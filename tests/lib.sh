@@ -156,6 +156,13 @@ build_sbcheck() {
 	fi
 }
 
+# guest SERIES NAME: puts what runs in the guest into $work/vm, tests/guest/NAME.sh with its library
+# and the kernel's configuration; sets what kernel_of does
+guest() {
+	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" &&
+		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/$2.sh" "$work/vm/run"
+}
+
 # build_load SERIES: the load for the guest, into $work/vm
 build_load() {
 	local kernel words cross
@@ -279,6 +286,18 @@ instructions() {
 		while read -r name start at; do
 			printf '%s %x\n' "$name" $((0x$at - 0x$start))
 		done
+}
+
+# inside MODULE FUNCTION: the offset of an instruction after ftrace's
+inside() {
+	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
+}
+
+# some N EVERY: of the lines of instructions one of EVERY, as stepping is slow: others for each N; all
+# of them with STEP=all.  First instructions are always among them: they show whether a save reaches the
+# function.
+some() {
+	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'
 }
 
 # part PAGE MARK: prints the lines between <!-- MARK --> and <!-- /MARK --> of this page

@@ -9,13 +9,11 @@
 live_reader() {
 	local kernel words cross reader='' sizes
 
-	kernel_of "$1" || return
-
 	# As in probe.t: a ring of fewer laps
 	read -ra sizes <<<"$(few 'EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096' '')"
 
-	cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$here/guest/tags.awk" "$work/vm/" && cp "$here/guest/log.sh" "$work/vm/run" &&
-		build_sbcheck "$1" && build_reader "$1" && build "$1" big "${sizes[@]}" || echo "not ok everything is built"
+	guest "$1" log && cp "$here/guest/tags.awk" "$work/vm/" && build_sbcheck "$1" && build_reader "$1" &&
+		build "$1" big "${sizes[@]}" || echo "not ok everything is built"
 	boot "$1" -x "$reader"
 	ended
 }

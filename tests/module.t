@@ -85,13 +85,6 @@ source_line() {
 	sed -n "${line##*:}p" "$top/stackbuf.c" | grep 'stackbuf_save()' || { echo "$line"; return 1; }
 }
 
-# some N EVERY: one of EVERY lines, as stepping is slow: others for each kernel, and fewer on a slow
-# one and in "make test"; all of them with STEP=all.  First instructions are always among them: they
-# show whether a save reaches the function.
-some() {
-	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'
-}
-
 module() {
 	local series=$1 kernel words cross every slow=1 probeable="KCFLAGS=-include $here/modules/probeable.h"
 
@@ -100,9 +93,7 @@ module() {
 	[[ $series != *-@(debug|kcsan) ]] || every=50 slow=10
 
 	! grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config" || touch "$work/vm/records"
-	cp "$kernel/build/.config" "$work/vm/config" &&
-		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/module.sh" "$work/vm/run" &&
-		echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
+	guest "$series" module && echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
 		build "$series" big &&
 		"${cross}nm" "$work/vm/big/stackbuf_test.ko" |
 		awk '$3 ~ /^long_a_name/ { print length($3); exit }' >"$work/vm/long" &&

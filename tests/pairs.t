@@ -15,10 +15,9 @@ in_dump() { # FILE
 }
 
 pairs() {
-	local reader='' kernel what crash=()
+	local reader='' kernel words cross what crash=()
 
-	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" &&
-		cp "$here/guest/pairs.sh" "$work/vm/run" && build_sbcheck "$1" && build_tools all && build_reader "$1" && build "$1" big &&
+	guest "$1" pairs && build_sbcheck "$1" && build_tools all && build_reader "$1" && build "$1" big &&
 		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
 	# A capture kernel with a sanitizer has not enough memory, and on arm64 there is none
 	[[ $1 == *-* ]] || { crash=(-K -e); touch "$work/vm/crash"; }

@@ -108,9 +108,7 @@ boot() {
 	mkdir -p "$work/vm" "$work/out"
 	[[ $kind != @(panic|nested|nmi) ]] || append=crash_kexec_post_notifiers
 	echo "$kind" >"$work/vm/kind"
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/panic.sh" "$work/vm/run" &&
-		build_sbcheck "$series" &&
-		build "$series" big ||
+	guest "$series" panic && build_sbcheck "$series" && build "$series" big ||
 		echo "not ok everything is built"
 	VMCORE="cp" "$top/scripts/machine/stackbuf-vm" -k "$series" -K -e -o "$work/out" -a "$append ${APPEND:-}" "$work/vm" \
 		>"$work/guest.log" 2>&1

@@ -6,20 +6,11 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# inside MODULE FUNCTION: the offset of an instruction after ftrace's
-inside() {
-	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
-}
-
 probe() {
 	local ko=$work/vm/big/stackbuf_test.ko kernel words cross reader=''
 
-	kernel_of "$1" || return
-	cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" &&
-		cp "$here/guest/probe.sh" "$work/vm/run" &&
-		build_reader "$1" && build "$1" big EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096 &&
-		build_sbcheck "$1" ||
-		echo "not ok everything is built"
+	guest "$1" probe && build_reader "$1" && build_sbcheck "$1" &&
+		build "$1" big EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096 || echo "not ok everything is built"
 	inside "$ko" context_save >"$work/vm/inside"
 	inside "$ko" storm_save >"$work/vm/storm"
 	inside "$ko" go >"$work/vm/go"

@@ -28,8 +28,7 @@ recall() {
 		touch "$work/vm/records"
 		fault=(recall_fp.c 's/if (unlikely((pc | signature) - text != \*frames++))/if (frames++, !pc)/')
 	fi
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recall.sh" "$work/vm/run" &&
-		build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
+	guest "$1" recall && build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
 		build "$1" big && build_load "$1" &&
 		wrong "$1" fault "${fault[@]}" &&
 		{ ! thorough || wrong "$1" keeps modules.c 's/sbuf_recall_invalidate();//; s/sbuf_evict_expire(.*);/;/'; } || echo "not ok everything is built"

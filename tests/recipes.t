@@ -309,7 +309,7 @@ recipes() {
 	rm -rf "$home" "$transcripts" "$work/mine" "$work/plain" "$work/plain.out" \
 		"$work/pstore" "$work/pstore.out"
 	mkdir -p "$home/try" "$transcripts" "$work/mine" "$work/vm/doc"
-	build "$series" big && build_reader "$series" || echo "not ok everything is built"
+	guest "$series" recipes && build "$series" big && build_reader "$series" || echo "not ok everything is built"
 	# As the folder of the source, with what the commands read
 	cp -r "$top/scripts" "$home/" && ln -s "$top"/{Makefile,Kbuild,core,stackbuf.c,stackbuf.h,stackbuf_format.h} \
 		"$kernel/vmlinux" "$work/vm/big/stackbuf.ko" "$home/"
@@ -321,7 +321,6 @@ recipes() {
 	done
 	grep -oE '^\|.*@arg.*' "$top/$page" | grep -oE '`[a-z_]+@arg[0-9]`' | tr -d '`' | sort -u |
 		grep -vxFf <(head -n 1 "$work/vm/doc/freed" | sed 's/.*probe=//' | tr , '\n') | paste -sd, >"$work/vm/doc/others"
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/recipes.sh" "$work/vm/run"
 
 	play mine
 	cp "$work/mine/mine.ko" "$work/vm/" || echo "not ok mine.ko is built"

@@ -8,19 +8,12 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# As in module.t, but fewer lines
-some() {
-	awk -v n="$1" -v every="$2" -v all="${STEP:-}" '$2 == 0 || NR % every == n % every || all == "all"'
-}
-
 ring() {
 	local series=$1 kernel words cross what every probeable="KCFLAGS=-include $here/modules/probeable.h"
 
-	kernel_of "$series" || return
 	every=$(few 300 40)
 	[[ $series != *-@(debug|kcsan) ]] || every=200
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/ring.sh" "$work/vm/run" &&
-		build_sbcheck "$series" &&
+	guest "$series" ring && build_sbcheck "$series" &&
 		build "$series" few EVENTS_KB=8 STACKS_KB=64 TEXT_KB=64 "$probeable" &&
 		build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 "$probeable" &&
 		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 &&

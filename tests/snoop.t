@@ -17,12 +17,11 @@ tiny_vmlinux() {
 snoop() {
 	local kernel words cross reader='' bpftrace=''
 
-	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/snoop.sh" "$work/vm/run" &&
-		build_reader "$1" && build "$1" big &&
+	guest "$1" snoop && build_reader "$1" && build "$1" big &&
 		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 && tiny_vmlinux "$1" ||
 		echo "not ok everything is built"
 	# Modules for it have debug information
-	! grep -q '^CONFIG_DEBUG_INFO=y' "$(kernel_of "$1" && echo "$kernel/build/.config")" || : >"$work/vm/debug_info"
+	! grep -q '^CONFIG_DEBUG_INFO=y' "$work/vm/config" || : >"$work/vm/debug_info"
 	[[ $1 == *-arm64 ]] || bpftrace=$(command -v bpftrace)
 	boot "$1" -s -m 1024 -x "$reader" -x setpriv ${bpftrace:+-x "$bpftrace"}
 	ended

@@ -7,11 +7,9 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 trigger() {
-	local reader='' kernel
+	local reader='' kernel words cross
 
-	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" &&
-		cp "$here/guest/trigger.sh" "$work/vm/run" && build_tools all && build_reader "$1" && build "$1" big ||
-		echo "not ok everything is built"
+	guest "$1" trigger && build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	# -s: setting and removing probes patches running code
 	boot "$1" -s -x "$reader"
 	ended

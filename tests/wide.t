@@ -8,10 +8,9 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 wide() {
-	local reader='' kernel
+	local reader='' kernel words cross
 
-	kernel_of "$1" && cp "$kernel/build/.config" "$work/vm/config" && cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/wide.sh" "$work/vm/run" &&
-		build_reader "$1" && build "$1" big || echo "not ok everything is built"
+	guest "$1" wide && build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	boot "$1" -i -a preempt=full -x "$reader"
 	ended
 }

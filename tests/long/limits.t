@@ -51,13 +51,12 @@ limits() {
 		kinds=failing
 		gcc -static -O2 -Wall -o "$work/vm/failing" "$here/guest/failing.c" || echo "not ok everything is built"
 	fi
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/limits.sh" "$work/vm/run" &&
+	guest "$series" limits && cp "$top/scripts/service/stackbuf-service" "$work/vm/" &&
 		build_reader "$series" && build_sbcheck "$series" &&
 		build "$series" big && build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 &&
 		build "$series" many EVENTS_KB=256 &&
 		build "$series" huge EVENTS_KB=262144 STACKS_KB=4096 TEXT_KB=4096 && clients ||
 		echo "not ok everything is built"
-	kernel_of "$series" && cp "$top/scripts/service/stackbuf-service" "$work/vm/" || echo "not ok everything is built"
 	for kind in ${KINDS:-$kinds}; do
 		echo "$kind" >"$work/vm/kind"
 		echo "# $series $kind"

@@ -240,9 +240,7 @@ pack() {
 boot_it() {
 	local series=$1 release
 
-	kernel_of "$series" && release=$(cat "$kernel/release") || return
-	rm -rf "$work/vm" && mkdir -p "$work/vm" "$work/out" &&
-		cp "$here/guest/packages.sh" "$work/vm/run" && cp "$here/guest/lib.sh" "$work/vm/" &&
+	rm -rf "$work/vm" && mkdir -p "$work/vm" "$work/out" && guest "$series" packages && release=$(cat "$kernel/release") &&
 		cp "$work/mine-$release.ko" "$work/vm/mine.ko" && ln -s "$work/system.tar" "$work/vm/system.tar" || return
 	# -s: probes patch running code
 	boot "$series" -s -m 1024 | sed "s/^\(not \)\?ok /&$series: /"

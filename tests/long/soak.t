@@ -10,10 +10,9 @@
 minutes=${MINUTES:-10}
 
 soak() {
-	local series=$1 reader=''
+	local series=$1 kernel words cross reader=''
 
-	cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/soak.sh" "$work/vm/run" &&
-		build_reader "$series" && echo "$minutes" >"$work/vm/minutes" &&
+	guest "$series" soak && build_reader "$series" && echo "$minutes" >"$work/vm/minutes" &&
 		build_sbcheck "$series" && build "$series" big || echo "not ok everything is built"
 	# -s: setting and removing probes patches running code.  nowatchdog: in an emulator the
 	# kernel's clocksource watchdog would complain about slow reads.
