@@ -326,6 +326,35 @@ measured() {
 	printf '\nMeasured on %s, stackbuf at %s.\n' "$(date -u +%F)" "$version"
 }
 
+# bench_options TEXT ARGUMENT...: the options of a benchmark: -w sets write, and -h prints TEXT.  What
+# is left of the arguments begins after OPTIND
+bench_options() {
+	local text=$1 opt
+	shift
+
+	write=
+	while getopts :wh opt; do
+		case $opt in
+		w) write=1 ;;
+		h)
+			printf '%s\n' "Usage: ${0##*/} [OPTION]..." "$text" \
+				'  -w    put it into docs/performance.md, between its marks <!-- bench-... --> there' \
+				'  -h    this text'
+			exit 0
+			;;
+		*) echo "${0##*/}: -$OPTARG: no such option; try ${0##*/} -h" >&2; exit 2 ;;
+		esac
+	done
+}
+
+# bench_table MARK: prints the table on standard input and what was measured when; with -w it goes into
+# docs/performance.md
+bench_table() {
+	{ cat && measured; } >"$work/table"
+	cat "$work/table"
+	[ -z "$write" ] || into_page docs/performance.md "$1" "$work/table"
+}
+
 # The costs in README.md, taken from docs/performance.md: demo.t compares them
 costs_for_readme() {
 	part docs/performance.md bench-costs | awk -F '|' '
