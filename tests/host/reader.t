@@ -428,10 +428,15 @@ completes() {
 }
 check 'completion for bash' completes
 
+# Installed pages have the version, those of the tree have none
 installs() {
+	local version
+
+	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 	make -C "$top/tools" O="$tools" DESTDIR="$dir/root" PREFIX=/usr install >/dev/null || return
-	"$dir/root/usr/sbin/stackbuf" --version &&
-	[ -s "$dir/root/usr/share/man/man8/stackbuf.8" ] &&
+	"$dir/root/usr/sbin/stackbuf" --version | grep -F "stackbuf $version," &&
+	grep "^\.TH .* \"stackbuf $version\" " "$dir/root/usr/share/man/man8/stackbuf.8" &&
+	! grep -n '^\.TH .*[0-9]\.[0-9]' "$top"/man/* &&
 	[ -s "$dir/root/usr/share/bash-completion/completions/stackbuf" ]
 }
 check 'make install' installs
