@@ -176,6 +176,12 @@ run() {
 	cat $RUN
 }
 
+# guards: memory behind each of the arrays is untouched
+guards() {
+	run guards >behind
+	is "$(grep -c '^ok' behind) == 4" || { cat behind; return 1; }
+}
+
 # value WORD FILE: the word after WORD
 value() {
 	awk -v word="$1" '{ for (i = 1; i < NF; i++) if ($i == word) { print $(i + 1); exit } }' "$2"

@@ -82,7 +82,7 @@ nmis() {
 	is "$(value nmi storm) > $(few 10 200)" || return 1
 	# Where the table or the ring is full, few saves get as far as recall
 	is "$(value recalled storm) >= ${5:-$(few 1 100)}" || return 1
-	unload
+	guards && unload
 }
 
 # ------------------------------------------------------------------ steps ---
