@@ -82,6 +82,18 @@ static void *grab(size_t size)
 	return p;
 }
 
+/* Returns p with room for more than n elements */
+static void *more(void *p, size_t *room, size_t n, size_t size)
+{
+	if (n < *room)
+		return p;
+	*room = *room ? 2 * *room : 1024;
+	p = realloc(p, *room * size);
+	if (!p)
+		die("no memory");
+	return p;
+}
+
 /* Read a whole file and append a NUL */
 static char *slurp(const char *name, size_t *size)
 {
@@ -592,12 +604,7 @@ static void parse_events_page(const struct stackbuf_events_page *p, struct ring 
 		if (no_zeros && !e.writing && ((e.tagged && !e.tag) || !e.pid || !e.comm[0]))
 			problem("page seq %" PRIu64 " word %u: not written yet, nor marked so",
 				e.page_seq, pos);
-		if (r->nr == r->room) {
-			r->room = r->room ? 2 * r->room : 4096;
-			r->event = realloc(r->event, r->room * sizeof(*r->event));
-			if (!r->event)
-				die("no memory");
-		}
+		r->event = more(r->event, &r->room, r->nr, sizeof(*r->event));
 		r->writing += e.writing;
 		r->event[r->nr++] = e;
 		pos += len;
@@ -719,12 +726,7 @@ static const char *frame_line(const char *at, const char *end)
 
 static void add_record(struct text *t, const struct record *r)
 {
-	if (t->nr == t->room) {
-		t->room = t->room ? 2 * t->room : 1024;
-		t->record = realloc(t->record, t->room * sizeof(*t->record));
-		if (!t->record)
-			die("no memory");
-	}
+	t->record = more(t->record, &t->room, t->nr, sizeof(*t->record));
 	t->record[t->nr++] = *r;
 }
 
@@ -872,12 +874,7 @@ static void read_kallsyms(const char *name)
 		module = strchr(sym, '\t');
 		if (module)
 			*module++ = 0;
-		if (nr_syms == room) {
-			room = room ? 2 * room : 65536;
-			syms = realloc(syms, room * sizeof(*syms));
-			if (!syms)
-				die("no memory");
-		}
+		syms = more(syms, &room, nr_syms, sizeof(*syms));
 		syms[nr_syms++] = (struct sym) { sym, module, addr };
 	}
 	if (!nr_syms)
@@ -942,10 +939,34 @@ static void check_first(const struct stack *s, const struct record *rec)
 }
 
 /* Compare all arrays; @rest: nothing was being recorded when they were copied */
+/* Returns how many events name a stack that is not in the table */
+static unsigned int count_in_ring(const struct table *t, const struct arrays *a,
+				  const struct ring *r)
+{
+	unsigned int orphans = 0;
+	size_t i;
+
+	for (i = 0; i < r->nr; i++) {
+		const struct event *e = &r->event[i];
+		struct stack *s = find_stack(t, a, e->id);
+
+		if (s) {
+			struct stackbuf_first first = first_event(s);
+
+			s->in_ring++;
+			s->first_in_ring |= first.time == e->time && first.cpu == e->cpu &&
+					    first.pid == e->pid;
+		} else if (!e->writing) {
+			orphans++;
+		}
+	}
+	return orphans;
+}
+
 static void check_all(const struct arrays *a, bool rest, bool say)
 {
 	uint64_t counted = 0, nested = 0, eventless = 0;
-	unsigned int orphans = 0, missing = 0, wrong_lines = 0, good_lines = 0, no_symbol = 0;
+	unsigned int orphans, missing = 0, wrong_lines = 0, good_lines = 0, no_symbol = 0;
 	struct table t;
 	struct ring r;
 	struct text x;
@@ -958,22 +979,10 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 	parse_ring(a, &r, rest);
 	check_text(a->text, a->text_size, a->info->page.instance, &x);
 
-	for (i = 0; i < r.nr; i++) {
-		struct stack *s = find_stack(&t, a, r.event[i].id);
-
-		if (s) {
-			struct stackbuf_first first = first_event(s);
-
-			s->in_ring++;
-			s->first_in_ring |= first.time == r.event[i].time &&
-					    first.cpu == r.event[i].cpu &&
-					    first.pid == r.event[i].pid;
-		} else if (!r.event[i].writing) {
-			orphans++;
-		}
-		nested += i && r.event[i].time < r.event[i - 1].time &&
+	orphans = count_in_ring(&t, a, &r);
+	for (i = 1; i < r.nr; i++)
+		nested += r.event[i].time < r.event[i - 1].time &&
 			  r.event[i].page_seq == r.event[i - 1].page_seq;
-	}
 	if (orphans)
 		problem("%u events name a stack that is not in the table", orphans);
 	if (rest) {
@@ -1161,17 +1170,11 @@ static void cmd_stacks(const char *dir)
 	struct table t;
 	struct ring r;
 	unsigned int i, k;
-	size_t n;
 
 	load(&a, dir);
 	parse_table(&a, &t);
 	parse_ring(&a, &r, false);
-	for (n = 0; n < r.nr; n++) {
-		struct stack *s = find_stack(&t, &a, r.event[n].id);
-
-		if (s)
-			s->in_ring++;
-	}
+	count_in_ring(&t, &a, &r);
 	for (i = 0; i < t.nr; i++) {
 		const struct stack *s = &t.stack[i];
 
@@ -1249,12 +1252,7 @@ static void cmd_tags(const char *dir, const char *said, uint64_t n, unsigned int
 			problem("CPU %u: last event is %" PRIu64 " of %" PRIu64, c, cpu[c].next, n);
 
 	/* Totals must be exact, over all CPUs and all ids of a path */
-	for (i = 0; i < r.nr; i++) {
-		struct stack *s = find_stack(&t, &a, r.event[i].id);
-
-		if (s)
-			s->in_ring++;
-	}
+	count_in_ring(&t, &a, &r);
 	for (path = 0; path < paths; path++) {
 		expect = (n / paths + (path < n % paths)) * cpus;
 		total = 0;
@@ -1393,12 +1391,7 @@ static size_t nr_found, room_found;
 
 static void add_found(const struct found *f)
 {
-	if (nr_found == room_found) {
-		room_found = room_found ? 2 * room_found : 1024;
-		found = realloc(found, room_found * sizeof(*found));
-		if (!found)
-			die("no memory");
-	}
+	found = more(found, &room_found, nr_found, sizeof(*found));
 	found[nr_found++] = *f;
 }
 
