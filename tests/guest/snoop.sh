@@ -304,17 +304,9 @@ refusals() {
 		# Before 5.18 the kernel does not look for a function there, and says that it is no code
 		refused 1 'probe: 0x1000: \(no such function\|the kernel allows no probe there\)' snoop 0x1000 &&
 		refused 1 'functions match; the module takes [0-9]* probes' count -r '.*' &&
-		refused 2 'not a regular expression' count -r 'vfs_(' &&
-		refused 2 'neither blanks nor commas' snoop vfs_read,vfs_write &&
-		refused 2 'FUNCTION is missing' snoop &&
-		refused 2 'PATTERN is missing' count -i 1 &&
 		refused 2 'takes names and patterns of functions alone' count -l vfs_read+4 &&
 		refused 2 'shows the running kernel' count -l -D 1 vfs_read &&
 		refused 1 'no_such_function: no function matches' count -l no_such_function &&
-		refused 2 'must be a number of events' snoop -n 0 vfs_read &&
-		refused 2 'must be seconds' count -i 0 vfs_read &&
-		refused 2 'chooses among what was recorded' snoop --last 3 vfs_read &&
-		refused 2 'interval is not for' snoop -i 1 vfs_read &&
 		refused 1 'no such function\|no probe there' snoop irqentry_enter || return
 	echo 0 >$P/enable
 	refused 1 'recording is off' snoop vfs_read
