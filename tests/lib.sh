@@ -111,6 +111,15 @@ build() {
 		cp "$builds/$key/stackbuf.ko" "$builds/$tests"/tests/*.ko "$work/vm/$name/"
 }
 
+# copy_of_tree FOLDER: puts there what git tracks or, of an unpacked archive, all but build/
+copy_of_tree() {
+	mkdir -p "$1" && if [ -e "$top/.git" ]; then
+		(cd "$top" && git ls-files -z)
+	else
+		(cd "$top" && find . -path ./build -prune -o ! -type d -printf '%P\0')
+	fi | tar -c -C "$top" --null -T - | tar -x -C "$1"
+}
+
 # build_tools TARGET...: builds programs for this machine into $tools, by tools/Makefile; no once,
 # as make itself knows what is up to date
 build_tools() {

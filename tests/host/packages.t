@@ -25,14 +25,8 @@ one_version() {
 	done
 }
 
-# A copy of the tree with what git tracks, and no git
 archive() {
-	mkdir -p "$work/copy" "$work/unpacked" || return
-	if [ -e "$top/.git" ]; then
-		(cd "$top" && git ls-files -z)
-	else
-		(cd "$top" && find . -path ./build -prune -o ! -type d -printf '%P\0')
-	fi | tar -c -C "$top" --null -T - | tar -x -C "$work/copy" &&
+	mkdir -p "$work/unpacked" && copy_of_tree "$work/copy" &&
 		make -s -C "$work/copy" dist SOURCE_DATE_EPOCH=1000000000 && cp "$work/copy/build/stackbuf-$version.tar.gz" "$work/first" &&
 		make -s -C "$work/copy" dist SOURCE_DATE_EPOCH=1000000000 && cmp "$work/first" "$work/copy/build/stackbuf-$version.tar.gz" &&
 		tar -xf "$work/first" -C "$work/unpacked" && rm -rf "$work/copy/build" && diff -r "$work/copy" "$source"

@@ -34,12 +34,7 @@ inside() {
 
 built() {
 	# From a copy: "make deb" must leave nothing in the tree but build/
-	rm -rf "$work/source" && mkdir "$work/source" || return
-	if [ -e "$top/.git" ]; then
-		(cd "$top" && git ls-files -z)
-	else
-		(cd "$top" && find . -path ./build -prune -o ! -type d -printf '%P\0')
-	fi | tar -c -C "$top" --null -T - | tar -x -C "$work/source" || return
+	rm -rf "$work/source" && copy_of_tree "$work/source" || return
 	(cd "$work/source" && find . | sort) >"$work/before"
 	make -s -C "$work/source" deb || return
 	(cd "$work/source" && find . -path ./build -prune -o -print | sort) | diff "$work/before" - &&
