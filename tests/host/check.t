@@ -4,35 +4,22 @@
 # check.t: checks that need no virtual machine: compiler warnings, style, spelling,
 # and what the Makefile refuses
 
-set -u
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-top=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd) || exit 1
 cd "$top" || exit 1
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackbuf-check.XXXXXX") || exit 1
-trap 'rm -rf -- "$work"' EXIT
-trap 'exit 130' INT TERM HUP
 
-number=0
-failures=0
-
-# result STATUS TEXT: one line of KTAP, and $work/log below it if STATUS is not 0.
+# judge STATUS TEXT: a result, and $work/log below it if STATUS is not 0.
 before=0
-result() {
+judge() {
 	[ $((SECONDS - before)) -lt 5 ] || echo "# $((SECONDS - before)) s"
 	before=$SECONDS
-	number=$((number + 1))
 	if [ "$1" -eq 0 ]; then
-		echo "ok $number $2"
+		echo "ok $2"
 	else
-		failures=$((failures + 1))
-		echo "not ok $number $2"
+		echo "not ok $2"
 		head -n 40 "$work/log" | sed 's/^/# /'
 	fi
-}
-
-skip() {
-	number=$((number + 1))
-	echo "ok $number $1 # SKIP $2"
 }
 
 # Files of the project: those that git tracks or, in an unpacked archive, all.
@@ -71,7 +58,6 @@ if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	apart=(TESTS=1) together=(TESTS=1) unit=()
 	others='^$'
 fi
-plan=$((21 + ${#pairs[@]} + ${#compilers[@]}))
 
 # silent TEXT WORD...: a result, the module built for $kernel with these words for make and without
 # a message.  Adds the files of core/ that were compiled to $work/alone.
@@ -85,13 +71,12 @@ silent() {
 	# These messages do not concern our code.
 	sed -i -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/log"
 	[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
-	result $? "$1"
+	judge $? "$1"
 	(cd "$work/silent/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
 	rm -rf "$work/silent"
 }
 
-echo "KTAP version 1"
-echo "1..$plan"
+all_tests() {
 
 for pair in "${pairs[@]}"; do
 	series=${pair%:*} compiler=${pair#*:}
@@ -103,7 +88,7 @@ for pair in "${pairs[@]}"; do
 			silent "$text" CC="$compiler" "${together[@]}"
 		fi
 	else
-		result 1 "$text"
+		judge 1 "$text"
 	fi
 done
 
@@ -124,7 +109,7 @@ done
 printf '%s\n' core/*.c | grep -vxFf "$work/alone" | grep -vE "$others" >"$work/log"
 grep -nE '^#include ".*\.c"' stackbuf.c core/* >>"$work/log"
 [ ! -s "$work/log" ]
-result $? "each file of core/ compiles alone"
+judge $? "each file of core/ compiles alone"
 
 # Which header includes which; tsort names those that form a circle.
 edges() {
@@ -134,7 +119,7 @@ edges() {
 	(cd core && edges ./*.h) && (cd tools && edges ./*.h ./*/*.h)
 } | tsort 2>&1 >"$work/order" | sed 's/^tsort: //' >"$work/log"
 [ ! -s "$work/log" ] && [ "$(wc -l <"$work/order")" -gt 60 ]
-result $? "no circle of includes"
+judge $? "no circle of includes"
 
 # A source file for each header, which includes nothing else, and one for code without stackbuf.
 mkdir -p "$work/headers" && ln -s "$top"/{core,stackbuf.h,stackbuf_format.h} "$work/headers/" || exit 1
@@ -178,7 +163,7 @@ END
 make -s -j2 -C "$kernel/build" M="$work/headers" W=1 "${sparse[@]}" "${objects[@]}" >"$work/log" 2>&1
 sed -i -E '/^warning: the compiler differs/,+2d' "$work/log"
 [ ! -s "$work/log" ] && [ -e "$work/headers/disabled.o" ]
-result $? "each header compiles alone, and code without stackbuf: no warnings"
+judge $? "each header compiles alone, and code without stackbuf: no warnings"
 
 # checkpatch TYPES FILE...: runs it without these types of message.  It leaves a
 # cache in the current folder, so run it in another; --root must have include/.
@@ -195,43 +180,43 @@ mapfile -t user_sources < <(printf '%s\n' "${sources[@]}" | grep -E '^(tools|tes
 # Messages of tests begin with the name of the tested call.
 checkpatch LINUX_VERSION_CODE,CONSTANT_COMPARISON,MACRO_ARG_UNUSED,EMBEDDED_FUNCTION_NAME,LONG_LINE_STRING \
 	"${kernel_sources[@]}"
-result $? "checkpatch --strict, kernel: ${#kernel_sources[@]} files"
+judge $? "checkpatch --strict, kernel: ${#kernel_sources[@]} files"
 # Advice on kernel types, macros and calls does not apply to user space.
 checkpatch PREFER_KERNEL_TYPES,CAMELCASE,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_PRINTF,STRCPY,STRLCPY,SSCANF_TO_KSTRTO,NAKED_SSCANF,CONSTANT_COMPARISON,NEW_TYPEDEFS,VOLATILE,CONSIDER_KSTRTO,AVOID_EXTERNS,BIT_MACRO,MACRO_ARG_REUSE,OPEN_ENDED_LINE,SPLIT_STRING,STRNCPY,LONG_LINE_STRING,PARENTHESIS_ALIGNMENT \
 	"${user_sources[@]}"
-result $? "checkpatch --strict, user space: ${#user_sources[@]} files"
+judge $? "checkpatch --strict, user space: ${#user_sources[@]} files"
 
 mapfile -t core_sources < <(printf '%s\n' "${sources[@]}" | grep -E '^tests/core/')
 # The shim has the kernel's macros in short forms.
 checkpatch PREFER_KERNEL_TYPES,LINUX_VERSION_CODE,COMPLEX_MACRO,MACRO_ARG_UNUSED,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,MACRO_WITH_FLOW_CONTROL,MEMORY_BARRIER,DATA_RACE,IS_ENABLED_CONFIG,MINMAX,FUNCTION_ARGUMENTS,STATIC_CONST_CHAR_ARRAY,LINE_SPACING,QUOTED_WHITESPACE_BEFORE_NEWLINE,AVOID_EXTERNS,PREFER_DEFINED_ATTRIBUTE_MACRO,PREFER_PRINTF,CONSTANT_COMPARISON,VOLATILE,LONG_LINE_STRING,SPLIT_STRING,NEW_TYPEDEFS,CAMELCASE,SPACING \
 	"${core_sources[@]}"
-result $? "checkpatch --strict, core/ in programs: ${#core_sources[@]} files"
+judge $? "checkpatch --strict, core/ in programs: ${#core_sources[@]} files"
 
 shellcheck "${scripts[@]}" >"$work/log" 2>&1
-result $? "shellcheck: ${#scripts[@]} files"
+judge $? "shellcheck: ${#scripts[@]} files"
 
 # parm is a word of modinfo, .TE of troff; fo is a variable.
 codespell --quiet-level=3 -L parm,fo,te "${all[@]}" >"$work/log" 2>&1
-result $? "codespell: ${#all[@]} files"
+judge $? "codespell: ${#all[@]} files"
 
 mapfile -t marked < <(printf '%s\n' "${all[@]}" | grep -vE "$no_spdx|^\.checkpatch-camelcase")
 awk 'FNR <= 3 && /SPDX-License-Identifier: GPL-2\.0( |$)/ { has[FILENAME] = 1 }
 	FNR == 3 { nextfile }
 	END { for (i = 1; i < ARGC; i++) if (!has[ARGV[i]]) print ARGV[i] " has no SPDX line" }' "${marked[@]}" >"$work/log"
 [ ! -s "$work/log" ]
-result $? "every file says that its license is GPL-2.0"
+judge $? "every file says that its license is GPL-2.0"
 
 # LICENSE must be the version that the files name.
 grep -q 'GNU GENERAL PUBLIC LICENSE' LICENSE 2>"$work/log" && grep -q 'Version 2, June 1991' LICENSE &&
 	! grep -q 'Version 3' LICENSE
-result $? "LICENSE is version 2 of the GPL"
+judge $? "LICENSE is version 2 of the GPL"
 
 tests/helpers/fault.py check . >"$work/log" 2>&1
-result $? "deliberate faults fit the code"
+judge $? "deliberate faults fit the code"
 
 while read -r what text; do
 	tests/host/docs "$what" >"$work/log" 2>&1
-	result $? "documents: $text"
+	judge $? "documents: $text"
 done <<'END'
 paths files and headings that they name exist
 names identifiers that they name are in the sources
@@ -244,9 +229,9 @@ if [ -e tools/Makefile ]; then
 	# Other tests may be building there
 	mkdir -p build &&
 		flock build/tools.lock make -s --no-print-directory -C tools "${lint[0]}" >"$work/log" 2>&1
-	result $? "tools: ${lint[1]}: no warnings"
+	judge $? "tools: ${lint[1]}: no warnings"
 else
-	skip "tools: ${lint[1]}: no warnings" "no tools here"
+	echo "ok tools: ${lint[1]}: no warnings # SKIP no tools here"
 fi
 
 # refused TEXT COMMAND...: fails with this text in one line, besides make's own lines.
@@ -268,13 +253,13 @@ for frames in 0 7 128 1000 x '' -8; do
 done
 [ "$status" -eq 0 ] && refused '24 to 262144 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" PAIRS_KB=20 &&
 	refused '4 to 4096 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" TEXT_KB=4100
-result $? "the Makefile refuses sizes that make no sense"
+judge $? "the Makefile refuses sizes that make no sense"
 
 refused 'is no kernel build folder' make module KDIR="$work/nothing" BUILD="$work/refused"
-result $? "the Makefile refuses a KDIR that is none"
+judge $? "the Makefile refuses a KDIR that is none"
 
 refused 'blanks' make module KDIR="$kernel/build" BUILD="$work/refused a"
-result $? "the Makefile refuses folders with blanks, as kbuild cannot"
+judge $? "the Makefile refuses folders with blanks, as kbuild cannot"
 
 status=0
 for size in "${sizes[@]}"; do
@@ -282,6 +267,9 @@ for size in "${sizes[@]}"; do
 		BUILD="$work/size" EVENTS_KB="$size" STACKS_KB="$size" \
 		TEXT_KB=$((size > 4096 ? 4096 : size)) >"$work/log" 2>&1 || { status=1; break; }
 done
-result $status "these sizes build, in KiB: ${sizes[*]}"
+judge $status "these sizes build, in KiB: ${sizes[*]}"
 
-[ "$failures" -eq 0 ]
+echo "done"
+}
+
+all_tests | ktap
