@@ -136,8 +136,8 @@ without_stackbuf() {
 }
 
 little_memory() {
-	python3 "$image" limit 100 "$stackbuf" -f "$work/out/raw" log &&
-		python3 "$image" limit 100 "$stackbuf" -f "$work/md.zlib" log
+	python3 "$image" limit 100 "$stackbuf" -f "$work/out/raw" log >/dev/null &&
+		python3 "$image" limit 100 "$stackbuf" -f "$work/md.zlib" log >/dev/null
 }
 
 # --- The same in crash, gdb and drgn, where they open the dump
@@ -362,7 +362,7 @@ sparse() {
 	"$image" sparse "$work/scattered" "$work/image" 4 && [ "$(stat -c %s "$work/image")" = 4294967296 ] || return
 	# Of processor time, for each process
 	(ulimit -t 60; given -f "$work/image") && cmp "$work/given" "$work/given.made" &&
-		python3 "$image" limit 100 "$stackbuf" -f "$work/image" log
+		python3 "$image" limit 100 "$stackbuf" -f "$work/image" log >/dev/null
 }
 
 missing_events() {

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Memory images for the tests, made of recordings and damaged on purpose
+"""Memory images for the tests, made of recordings and damaged on purpose, and files made to use up a
+reader's time or memory
 
 image.py scatter OUT MIB SEED FILE...   pages of the files at random places of an
                                         image with other memory in it
+image.py hostile KIND OUT               a file that does harm: see KINDS
+image.py limit MIB COMMAND...           the command's exit status, 125 if it took more memory
 image.py COMMAND ...                    see below
 """
+import array
 import os
 import random
 import struct
@@ -132,14 +136,159 @@ def forget(image, out):
         f.write(data[at:])
 
 
+# ------------------------------------------------------------ hostile files ---
+
+EVENTS = 500            # in a page: a FULL one of five words, then SHORT ones
+FULL, SHORT = 3 << 61, 1 << 61
+MIB = 1 << 20
+
+
+def head(of, index, seq):
+    return struct.pack("<8sHHIQQ", MAGIC, 2, of, index, 1, seq)
+
+
+def info(event_pages, stacks=PAGE, text=PAGE):
+    """stackbuf_info of a record with arrays of these sizes"""
+    page = bytearray(head(1, 0, 1).ljust(PAGE, b"\0"))
+    struct.pack_into("<QQQQ", page, 40, 115 * PAGE, event_pages * PAGE, stacks, text)
+    struct.pack_into("<II", page, 168, 4, 32)
+    return bytes(page)
+
+
+def few_ids(numbers):
+    return [1 + n % 7 for n in numbers]
+
+
+def own_ids(numbers):
+    return [1 + n for n in numbers]
+
+
+def two_ids(numbers):
+    return [1 + n % 2 for n in numbers]
+
+
+def meeting_ids(numbers):
+    """Ids that collide: 2^14 at a time hash to one slot of a table of 2^18, by the lower bits of the
+    product with 0x9e3779b1"""
+    inverse = pow(0x9e3779b1, -1, 1 << 32)
+    return [(n << 18 | n >> 14) * inverse & 0xffffffff or 1 for n in numbers]
+
+
+def events_page(index, ids_of):
+    """@ids_of returns the ids of the stacks of events with these numbers"""
+    first, *others = ids_of(range(index * EVENTS, (index + 1) * EVENTS))
+    return (head(3, index, index + 1) + struct.pack("<QQIIQ", 0, 10**9 + index * 10**6, index % 4, 0, 0) +
+            struct.pack("<QQQ16s", FULL | first, 0, 1 | 1 << 22, b"hostile") +
+            array.array("Q", [SHORT | 1 << 32 | i for i in others]).tobytes())
+
+
+def put_events(f, pages, ids_of, text=PAGE):
+    f.write(info(pages, text=text))
+    for i in range(pages):
+        f.write(events_page(i, ids_of))
+
+
+def events(f):
+    """40 MB of events of few stacks"""
+    put_events(f, 10240, few_ids)
+
+
+def ids(f):
+    """40 MB of events, each of another stack"""
+    put_events(f, 10240, own_ids)
+
+
+def meeting(f):
+    put_events(f, 260, meeting_ids)
+
+
+def names(f):
+    """Two stacks of 2,000 frames each in the text log, and 50,000 events that alternate between them"""
+    put_events(f, 100, two_ids, 2 * PAGE)
+    for i, frame in enumerate((b"a\n", b"b\n")):
+        page = (b"stackbuf text v2 page %d/2 seq %d instance %016x\n"
+                b"stack %d [    0.000000] CPU: 0 PID: 1 Comm: hostile\n" % (i, i + 1, 1, i + 1))
+        page += frame * ((PAGE - 15 - len(page)) // 2)
+        f.write(page.ljust(PAGE, b"\0"))
+
+
+def elf_head(number):
+    """A core file for x86-64 with this number of program headers, from its second page on: the section
+    at 64 has it"""
+    return struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1", 4, 62, 0, 0, PAGE, 64, 0, 0, 56, 0xffff,
+                       0, 0, 0).ljust(64 + 44, b"\0") + struct.pack("<I", number)
+
+
+def headers(f):
+    """2^32 - 1 program headers, all of them PT_NULL, in a hole"""
+    f.write(elf_head(0xffffffff))
+    f.truncate(1 << 38)
+
+
+def layers(f):
+    """Overlapping segments of 48 MB, which begin at each byte of the first page"""
+    f.write(elf_head(PAGE).ljust(PAGE, b"\0"))
+    f.writelines(struct.pack("<IIQQQQQQ", 1, 0, MIB, 0, i, 48 * MIB, 0, 0) for i in range(PAGE))
+    f.seek(MIB)
+    f.write(b"\x5a" * (48 * MIB))
+
+
+def copies(f):
+    """KDUMP: 200,000 pages that share the data of one"""
+    number, bitmap = 200000, 7 * PAGE
+    f.write(b"KDUMP   \5")
+    f.seek(12 + 4 * 65)
+    f.write(b"x86_64")
+    f.seek(428)
+    f.write(struct.pack("<IIII", PAGE, 1, 2 * bitmap // PAGE, number))
+    f.seek(2 * PAGE)
+    f.write(2 * (b"\xff" * (number // 8)).ljust(bitmap, b"\0"))
+    f.write(number * struct.pack("<QIIQ", f.tell() + number * 24, PAGE, 0, 0))
+    f.write(events_page(0, few_ids))
+
+
+def put_pieces(f, parts):
+    """As makedumpfile -F writes them: each has its offset"""
+    f.write(b"makedumpfile".ljust(PAGE, b"\0"))
+    f.writelines(struct.pack(">QQ", offset, len(data)) + data for offset, data in parts)
+    f.write(b"\xff" * 16)
+
+
+def pieces(f):
+    """Pieces of one byte, each in another block: 2.5 MB that unpack to 600 MB on disk"""
+    put_pieces(f, ((i * PAGE, b"x") for i in range(150000)))
+
+
+def flat(f):
+    """A valid flattened file of 8 MB"""
+    put_pieces(f, ((i * PAGE, events_page(i, few_ids)) for i in range(2000)))
+
+
+def claims(f):
+    """stackbuf_info that claims 1 GiB for each array"""
+    f.write(info((1 << 30) // PAGE, 1 << 30, 1 << 30))
+
+
+KINDS = {f.__name__: f for f in (events, ids, meeting, names, headers, layers, copies, pieces, flat, claims)}
+
+
+def hostile(what, out):
+    with open(out, "xb") as f:
+        KINDS[what](f)
+
+
+# ----------------------------------------------------------------- commands ---
+
 def limit(mib, *command):
-    """Run it; fail if it took more memory than that"""
+    """Return the command's exit status, or 125 if it took more memory than that"""
     import resource
     import subprocess
-    status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    status = subprocess.run(command, check=False).returncode
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print("%.1f MiB" % used)
-    sys.exit(status or used > float(mib))
+    if used > float(mib):
+        print(f"{command[0]} took {used:.1f} MiB of memory, more than {mib}", file=sys.stderr)
+        sys.exit(125)
+    sys.exit(status if status >= 0 else 128 - status)
 
 
 def terminal(*command):
@@ -158,7 +307,7 @@ def terminal(*command):
 
 
 COMMANDS = {f.__name__: f for f in (scatter, shuffle, sparse, zero, half, flip, version, forget,
-                                     limit, terminal)}
+                                     hostile, limit, terminal)}
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])

@@ -9,6 +9,7 @@
 
 # READER: another build to test instead
 plain=${READER:-$plain}
+image=$here/helpers/image.py
 
 # Of processor time: how busy the host is does not matter.  Each file took a minute or more before the
 # reader was fixed
@@ -22,7 +23,7 @@ within() {
 	local expected=$1 mb=$2 code
 	shift 2
 
-	in_time "$tools/hostile" within "$mb" "$plain" "$@" >"$work/out" 2>"$work/err"
+	in_time "$image" limit "$mb" "$plain" "$@" >"$work/out" 2>"$work/err"
 	code=$?
 	[ $code = "$expected" ] || { echo "code $code, not $expected"; tail -n 3 "$work/err"; return 1; }
 	[ "$expected" = 0 ] || [ "$(wc -l <"$work/err")" = 1 ]
@@ -30,16 +31,16 @@ within() {
 says() { grep -q -- "$1" "$work/err" || { cat "$work/err"; return 1; }; }
 
 headers() {
-	"$tools/hostile" headers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
+	"$image" hostile headers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
 }
 
 layers() {
-	"$tools/hostile" layers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
+	"$image" hostile layers "$work/f" && within 1 100 -f "$work/f" info && says 'is cut or damaged'
 }
 
 # 5 million events, of which --last shows one
 last() {
-	"$tools/hostile" events "$work/f" && within 0 80 -f "$work/f" log --last 1 &&
+	"$image" hostile events "$work/f" && within 0 80 -f "$work/f" log --last 1 &&
 		[ "$(grep -c '^[0-9]' "$work/out")" = 1 ] &&
 		within 0 80 -f "$work/f" count --last 5000 && within 0 80 -f "$work/f" log --pid 99 || return
 	within 0 80 -f "$work/f" log --json --last 3000 || return
@@ -48,32 +49,30 @@ last() {
 
 # 5 million ids of stacks that are not in the table; each has a line in the totals
 ids() {
-	"$tools/hostile" ids "$work/f" && within 0 80 -f "$work/f" log --last 1 || return
+	"$image" hostile ids "$work/f" && within 0 80 -f "$work/f" log --last 1 || return
 	head -c 8M "$work/f" >"$work/part" && within 0 400 -f "$work/part" count &&
 		[ "$(grep -c 'is gone$' "$work/out")" = $((2047 * 500)) ]
 }
 
 meeting() {
-	"$tools/hostile" meeting "$work/f" && within 0 200 -f "$work/f" info &&
+	"$image" hostile meeting "$work/f" && within 0 200 -f "$work/f" info &&
 		grep -q '^events in the ring  *130000$' "$work/out"
 }
 
 names() {
-	"$tools/hostile" names "$work/f" && within 0 100 -f "$work/f" log --flame "$work/svg" &&
+	"$image" hostile names "$work/f" && within 0 100 -f "$work/f" log --flame "$work/svg" &&
 		grep -q 'data-total="50000"' "$work/svg"
 }
 
 copies() {
-	"$tools/hostile" copies "$work/f" && within 0 200 -f "$work/f" log && [ "$(grep -c '^[0-9]' "$work/out")" = 500 ]
+	"$image" hostile copies "$work/f" && within 0 200 -f "$work/f" log && [ "$(grep -c '^[0-9]' "$work/out")" = 500 ]
 }
-
-cpus() { in_time "$tools/hostile" cpus; }
 
 # More pages than the reader looks at
 left_out() {
 	local i files=()
 
-	"$tools/hostile" events "$work/f" || return
+	"$image" hostile events "$work/f" || return
 	for ((i = 0; i < 103; i++)); do files+=(-f "$work/f"); done
 	SECONDS_MAX=120 within 0 1000 "${files[@]}" log --last 1 && says '^stackbuf: 6247 pages are beyond the limit and were not read$'
 }
@@ -81,21 +80,21 @@ left_out() {
 # 150,000 pieces of one byte, each in another block of the flattened file
 pieces() {
 	mkdir -p "$work/tmp"
-	"$tools/hostile" pieces "$work/f" && TMPDIR=$work/tmp within 1 100 -f "$work/f" info &&
+	"$image" hostile pieces "$work/f" && TMPDIR=$work/tmp within 1 100 -f "$work/f" info &&
 		says 'is damaged: flattened, and its pieces lie too far apart'
 }
 
 # The limit of the file size is too low for the temporary file
 limited() {
 	mkdir -p "$work/tmp"
-	"$tools/hostile" flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
+	"$image" hostile flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
 		says 'File too large (set TMPDIR to another directory)' && [ -z "$(ls -A "$work/tmp")" ] &&
 		TMPDIR=$work/tmp within 0 100 -f "$work/f" log --last 1
 }
 
 directory() {
 	local a
-	mkdir "$work/dir" && "$tools/hostile" claims "$work/dir/info" || return
+	mkdir "$work/dir" && "$image" hostile claims "$work/dir/info" || return
 	for a in events stacks text; do cp "$work/dir/info" "$work/dir/$a"; done
 	within 1 100 -f "$work/dir" info && says 'is cut: it ends after 4096 of 1073741824 bytes' || return
 	rm "$work/dir/events" && mkfifo "$work/dir/events" || return
@@ -119,11 +118,10 @@ all() {
 	one 'ids that meet in a table of stacks' meeting
 	one 'a flame graph of stacks with thousands of names' names
 	one 'many copies of one page' copies
-	one 'pages of as many CPUs as there are pages' cpus
 	one 'more pages than are looked at: it says how many' left_out
 	one 'a flattened file that would fill the disk' pieces
 	one 'a flattened file, and a limit of the size of files' limited
 	one 'a directory: sizes that are not true, a pipe for a file, holes' directory
 }
 
-with_tools all all "$tools/hostile"
+with_tools all all

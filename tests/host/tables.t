@@ -89,7 +89,7 @@ hostile() {
 		tried "$layout" || continue
 		for kind in loop wide huge no-level; do
 			made "$layout" $kind 64 &&
-				in_time "$tools/hostile" within 150 "$plain" -f "$work/f" info >"$work/info" 2>"$work/err" &&
+				in_time "$here/helpers/image.py" limit 150 "$plain" -f "$work/f" info >"$work/info" 2>"$work/err" &&
 				[ "$(bytes_read)" -le 400000000 ] && grep -q '^missing pages  *0$' "$work/info" ||
 				{ echo "$layout $kind"; cat "$work/err"; grep '^bytes' "$work/info"; return 1; }
 			! [[ $layout == x86* ]] || grep -q '^found by  *scan  (the page tables lead to no record)$' "$work/info" || return
@@ -154,4 +154,4 @@ all() {
 	rm -f "$work/f"
 }
 
-with_tools all all "$tools/tables" "$tools/hostile"
+with_tools all all "$tools/tables"
