@@ -8,12 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../stackbuf_format.h"
-#include "util.h"
+#include "fuzz.h"
 
 #define INPUT_MAX	512
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 static struct seed {
 	u8 data[INPUT_MAX];

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fuzz.h"
 #include "made.h"
 #include "output/events.h"
 #include "output/print.h"
@@ -16,33 +17,7 @@
 
 #define PAGES_MAX	64
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
-
 static struct made known;
-
-static void make_record(void)
-{
-	u32 id[MADE_STACKS];
-	struct made_event e;
-	u64 n;
-
-	made_init(&known, 4, 4, 8, NULL);
-	made_known_stacks(&known, id);
-	for (n = 0; n < 3000; n++) {
-		made_known(&e, n, id);
-		made_event(&known, &e);
-	}
-}
-
-static size_t take(const u8 **data, size_t *size, void *to, size_t n)
-{
-	if (n > *size)
-		n = *size;
-	memcpy(to, *data, n);
-	*data += n;
-	*size -= n;
-	return n;
-}
 
 /* Make one page from the input */
 static void make_page(u8 *page, const u8 **data, size_t *size)
@@ -109,7 +84,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	if (!sink) {
 		sink = fopen("/dev/null", "w");
-		make_record();
+		made_record(&known, 4, 4, 8, 3000);
 	}
 	take(&data, &size, &format, 1);
 	while (size && pages < PAGES_MAX) {

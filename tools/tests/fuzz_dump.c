@@ -12,8 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "input/dump.h"
-#include "made.h"
+#include "fuzz.h"
 #include "input/source.h"
+#include "made.h"
 
 #define PAGES	21	/* of the record, in each file */
 #define TABLES	4	/* in an ELF file, from its second page on */
@@ -21,8 +22,6 @@
 /* Where the record is mapped */
 #define ADDRESS	0xffffffffc0100000ULL
 #define FILE_MAX	(1 << 18)
-
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 enum { RAW, ELF, KDUMP, KINDS };
 
@@ -42,24 +41,14 @@ static void put(int kind, const void *p, size_t n)
 static void make_pages(void)
 {
 	struct made made;
-	u32 id[MADE_STACKS];
-	struct made_event e;
 	const char *array;
 	size_t size, n = 0, i, a;
 
-	made_init(&made, 4, 4, 4, NULL);
+	made_record(&made, 4, 4, 4, 1500);
 	/* A build without probes and deepest stacks.  The arrays follow one another */
 	made.pages[ARRAY_INFO] = 1 + STACKBUF_COUNTER_PAGES;
 	made.info->info_size = made.pages[ARRAY_INFO] * STACKBUF_PAGE_SIZE;
-	made.info->info_addr = ADDRESS;
-	made.info->events_addr = made.info->info_addr + made.info->info_size;
-	made.info->stacks_addr = made.info->events_addr + made.info->events_size;
-	made.info->text_addr = made.info->stacks_addr + made.info->stacks_size;
-	made_known_stacks(&made, id);
-	for (i = 0; i < 1500; i++) {
-		made_known(&e, i, id);
-		made_event(&made, &e);
-	}
+	made_move(&made, ADDRESS, 0);
 	for (a = 0; a < ARRAYS; a++) {
 		array = made_array(&made, a, &size);
 		for (i = 0; i < size && n < PAGES; i += STACKBUF_PAGE_SIZE)
@@ -157,16 +146,6 @@ static void make_kdump(void)
 	}
 	plain[KDUMP].interesting = plain[KDUMP].size;
 	put(KDUMP, pages, sizeof(pages));
-}
-
-static size_t take(const u8 **data, size_t *size, void *to, size_t n)
-{
-	if (n > *size)
-		n = *size;
-	memcpy(to, *data, n);
-	*data += n;
-	*size -= n;
-	return n;
 }
 
 /* Convert a kdump file to the flattened format of "makedumpfile -F" */

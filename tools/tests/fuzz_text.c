@@ -2,16 +2,14 @@
 /*
  * fuzz_text.c - arbitrary text for "stackbuf decode", with this program as vmlinux
  */
-#include <stdint.h>
 #include <stdlib.h>
+#include "fuzz.h"
 #include "symbol/decode.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Lookups of frames with a valid name; their results do not matter */
 static struct srcline *srcline;
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static char *const modules[] = { "/nonexistent" };
 	static const struct debug_config where = { .vmlinux = "/proc/self/exe",

@@ -292,6 +292,24 @@ void *made_array(const struct made *m, enum array a, size_t *size)
 	return array[a];
 }
 
+u64 *made_addr(const struct made *m, enum array a)
+{
+	u64 *const addr[ARRAYS] = { &m->info->info_addr, &m->info->events_addr,
+				    &m->info->stacks_addr, &m->info->text_addr };
+
+	return addr[a];
+}
+
+void made_move(struct made *m, u64 addr, u64 gap)
+{
+	int a;
+
+	for (a = 0; a < ARRAYS; a++) {
+		*made_addr(m, a) = addr;
+		addr += (u64)m->pages[a] * STACKBUF_PAGE_SIZE + gap;
+	}
+}
+
 void made_pages(const struct made *m, struct page_set *set, unsigned int seed)
 {
 	const char **page = NULL;
@@ -355,4 +373,19 @@ void made_known(struct made_event *e, u64 n, const u32 id[MADE_STACKS])
 		.comm = comm[task],
 		.context = n % 4,
 	};
+}
+
+void made_record(struct made *m, unsigned int event_pages, unsigned int stack_pages,
+		 unsigned int text_pages, u64 events)
+{
+	u32 id[MADE_STACKS];
+	struct made_event e;
+	u64 n;
+
+	made_init(m, event_pages, stack_pages, text_pages, NULL);
+	made_known_stacks(m, id);
+	for (n = 0; n < events; n++) {
+		made_known(&e, n, id);
+		made_event(m, &e);
+	}
 }

@@ -75,12 +75,19 @@ void made_pages(const struct made *m, struct page_set *set, unsigned int seed);
 /* Bytes of an array and their number */
 void *made_array(const struct made *m, enum array a, size_t *size);
 
+/* Where the module has an array, as stackbuf_info says */
+u64 *made_addr(const struct made *m, enum array a);
+/* Put the arrays at these addresses, one after the other, each followed by a gap */
+void made_move(struct made *m, u64 addr, u64 gap);
+
 /*
  * The n-th event of a record that tests know: made_known() says what it is, of
- * MADE_STACKS stacks that made_known_stacks() enters.
+ * MADE_STACKS stacks that made_known_stacks() enters.  made_record() makes one of @events.
  */
 #define MADE_STACKS	7
 void made_known_stacks(struct made *m, u32 id[MADE_STACKS]);
 void made_known(struct made_event *e, u64 n, const u32 id[MADE_STACKS]);
+void made_record(struct made *m, unsigned int event_pages, unsigned int stack_pages,
+		 unsigned int text_pages, u64 events);
 
 #endif

@@ -201,22 +201,10 @@ static void map_image(struct machine *m, u64 addr, u64 phys, u64 size)
 /* A load of the module, each array at its address and followed by a gap */
 static void make_record(struct made *made, u64 addr, u64 instance)
 {
-	u32 id[MADE_STACKS];
-	struct made_event e;
-	u64 i, a;
+	int a;
 
-	made_init(made, 40, 6, 8, NULL);
-	u64 *const where[ARRAYS] = { &made->info->info_addr, &made->info->events_addr,
-				     &made->info->stacks_addr, &made->info->text_addr };
-	for (a = 0; a < ARRAYS; a++, addr += 0x10000) {
-		*where[a] = addr;
-		addr += (u64)made->pages[a] * STACKBUF_PAGE_SIZE;
-	}
-	made_known_stacks(made, id);
-	for (i = 0; i < 12000; i++) {
-		made_known(&e, i, id);
-		made_event(made, &e);
-	}
+	made_record(made, 40, 6, 8, 12000);
+	made_move(made, addr, 0x10000);
 	for (a = 0; a < ARRAYS && instance; a++) {
 		size_t size;
 		char *p = made_array(made, a, &size), *end = p + size, digits[24];
@@ -234,8 +222,6 @@ static void make_record(struct made *made, u64 addr, u64 instance)
 
 static void put_record(struct machine *m, const struct made *made, bool mapped)
 {
-	const u64 addr[ARRAYS] = { made->info->info_addr, made->info->events_addr,
-				   made->info->stacks_addr, made->info->text_addr };
 	size_t size, i;
 	char *data;
 	int a;
@@ -243,7 +229,7 @@ static void put_record(struct machine *m, const struct made *made, bool mapped)
 	for (a = 0; a < ARRAYS; a++) {
 		data = made_array(made, a, &size);
 		if (mapped)
-			map(m, addr[a], size, data, true);
+			map(m, *made_addr(made, a), size, data, true);
 		for (i = 0; !mapped && i < size; i += STACKBUF_PAGE_SIZE)
 			memcpy(find_page(m, new_unit(m), true), data + i, STACKBUF_PAGE_SIZE);
 	}
@@ -300,15 +286,14 @@ static void make_machine(struct machine *m, const struct layout *l, enum content
 		make_record(&made, text + 0x200000, 0);
 		image = m->start + m->size * 3 / 4;
 		map_image(m, text & -0x200000ULL, image, IMAGE_SIZE);
-		const u64 addr[ARRAYS] = { made.info->info_addr, made.info->events_addr,
-					   made.info->stacks_addr, made.info->text_addr };
 		for (a = 0; a < ARRAYS; a++) {
 			size_t bytes;
 			char *data = made_array(&made, a, &bytes);
 
 			for (i = 0; i < bytes; i += STACKBUF_PAGE_SIZE)
-				memcpy(find_page(m, image + addr[a] + i - (text & -0x200000ULL),
-						 true), data + i, STACKBUF_PAGE_SIZE);
+				memcpy(find_page(m, image + *made_addr(&made, a) + i -
+						 (text & -0x200000ULL), true),
+				       data + i, STACKBUF_PAGE_SIZE);
 		}
 		made_free(&made);
 		return;

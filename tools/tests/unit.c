@@ -100,20 +100,6 @@ static void write_arrays(const struct made *m, const char *dir)
 	}
 }
 
-/* A record of @n known events */
-static void make_known(struct made *m, u32 id[MADE_STACKS], u64 n)
-{
-	struct made_event e;
-	u64 i;
-
-	made_init(m, 16, 4, 8, NULL);
-	made_known_stacks(m, id);
-	for (i = 0; i < n; i++) {
-		made_known(&e, i, id);
-		made_event(m, &e);
-	}
-}
-
 /* The output of a command, in memory */
 struct capture {
 	struct output o;
@@ -344,9 +330,9 @@ static void test_parts(void)
 	struct stackbuf_depths_page *depth;
 	struct record r;
 	struct made m;
-	u32 id[MADE_STACKS], i;
+	u32 i;
 
-	make_known(&m, id, 500);
+	made_record(&m, 16, 4, 8, 500);
 	m.info->depth[1].depth[2].origin = 0xc0ffee;
 	/* The pages of deepest stacks take the place of those of probes */
 	depth = (void *)m.info->probe;
@@ -383,15 +369,14 @@ static void test_copies(void)
 	struct record r, all;
 	struct probe probe;
 	struct page_set set = { 0 };
-	u32 id[MADE_STACKS];
 	size_t i, size;
 	char *page;
 	char foreign[STACKBUF_PAGE_SIZE]
 		__attribute__((aligned(8))) = "stackbuf text v%u page %u/%u";
 
-	make_known(&old, id, 9000);
-	make_known(&new, id, 12000);
-	make_known(&other, id, 500);
+	made_record(&old, 16, 4, 8, 9000);
+	made_record(&new, 16, 4, 8, 12000);
+	made_record(&other, 16, 4, 8, 500);
 	strcpy(old.info->probe[0].probe[0].name, "older");
 	old.info->probe[0].probe[0].state = STACKBUF_PROBE_SET;
 	strcpy(new.info->probe[0].probe[0].name, "newer");
@@ -846,7 +831,6 @@ static void test_directory_and_snapshot(void)
 	struct page_set set = { 0 };
 	struct source s;
 	unsigned int i;
-	u32 id[MADE_STACKS];
 	char error[256] = "";
 	struct stack *stack;
 	struct stat st;
@@ -854,7 +838,7 @@ static void test_directory_and_snapshot(void)
 	u64 addr[2] = { MADE_BASE + 0x4000004, MADE_BASE + 0x4000008 };
 	u32 unnamed;
 
-	make_known(&m, id, 30000);
+	made_record(&m, 16, 4, 8, 30000);
 	unnamed = made_stack(&m, addr, 2, false);
 	made_at(&m, unnamed)->count = 5;
 	write_arrays(&m, "dir");
@@ -922,7 +906,6 @@ static void test_core(void)
 	struct record r, from_core = { 0 };
 	struct page_set set = { 0 };
 	struct source s = { 0 };
-	u32 id[MADE_STACKS];
 	struct made m;
 	size_t size;
 	char number[32];
@@ -939,18 +922,16 @@ static void test_core(void)
 	FILE *f;
 	int a;
 
-	make_known(&m, id, 30000);
+	made_record(&m, 16, 4, 8, 30000);
 	parse(&m, &r, 0);
 	f = fopen("core", "w");
 	CHECK(f);
 	for (a = 0; a < ARRAYS; a++) {
 		const void *data = made_array(&m, a, &size);
-		const u64 addr[] = { m.info->info_addr, m.info->events_addr, m.info->stacks_addr,
-				     m.info->text_addr };
 
 		/* Each array begins inside its segment, not at its start */
 		segment[a + 1] = (Elf64_Phdr) { .p_type = PT_LOAD,
-					       .p_vaddr = addr[a] - 0x1000,
+					       .p_vaddr = *made_addr(&m, a) - 0x1000,
 					       .p_memsz = size + 0x2000,
 					       .p_filesz = size + 0x2000,
 					       .p_offset = (a + 1) * 0x100000 };
@@ -1467,12 +1448,11 @@ static void test_borrowed(void)
 	struct borrowed p = { 0 };
 	struct source s;
 	struct made m;
-	u32 id[MADE_STACKS];
 	int status = 0;
 	pid_t child;
 
 	interrupted = 0;
-	make_known(&m, id, 10);
+	made_record(&m, 16, 4, 8, 10);
 	write_arrays(&m, "borrowed");
 	made_free(&m);
 	CHECK(!source_open(&s, (char *const[]){ "borrowed" }, 1));
@@ -1533,7 +1513,6 @@ static void test_build_ids(void)
 	struct page_set set = { 0 };
 	char error[256] = "", *hex;
 	struct source s;
-	u32 id[MADE_STACKS];
 	struct made m;
 	size_t cut;
 
@@ -1598,7 +1577,7 @@ static void test_build_ids(void)
 	made_free(&m);
 
 	/* Ids in a snapshot are there when it is read, and saved again */
-	make_known(&m, id, 10);
+	made_record(&m, 16, 4, 8, 10);
 	memcpy(m.info->module_build_id, notes + sizeof(notes) - 21, 20);
 	write_arrays(&m, "with ids");
 	CHECK(load(&s, &set, &r, "with ids"));
