@@ -43,10 +43,12 @@ static unsigned int failures;
 
 /* ---------------------------------------------------------------- helpers --- */
 
+/* @r: zeroed, or the record of an earlier call, which is freed */
 static void parse(const struct made *m, struct record *r, unsigned int seed)
 {
 	struct page_set set = { 0 };
 
+	record_free(r);
 	made_pages(m, &set, seed);
 	record_parse(r, &set, page_set_newest(&set));
 	page_set_clear(&set);
@@ -83,6 +85,20 @@ static void write_file(const char *name, const void *data, size_t size)
 static void write_text(const char *name, const char *text)
 {
 	write_file(name, text, strlen(text));
+}
+
+/* The first line of a file, "" if there is none; until the next call */
+static const char *first_line(const char *path)
+{
+	static char line[512];
+	FILE *f = fopen(path, "r");
+
+	if (!f || !fgets(line, sizeof(line), f))
+		*line = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return line;
 }
 
 static void write_arrays(const struct made *m, const char *dir)
@@ -130,13 +146,36 @@ static void capture_end(struct capture *c)
 	symbols_free(&c->symbols);
 }
 
+/* What @print prints of the arrays; until the next call */
+static const char *printed(const struct made *m, enum output_format format, const char *kallsyms,
+			   void (*print)(const struct output *o))
+{
+	static char *text;
+	struct record r = { 0 };
+	struct capture c;
+
+	parse(m, &r, 0);
+	capture_start(&c, &r, format, kallsyms);
+	print(&c.o);
+	free(text);
+	text = xstrdup(capture_text(&c));
+	capture_end(&c);
+	record_free(&r);
+	return text;
+}
+
+static void print_info(const struct output *o)
+{
+	output_info(o, "x", &(struct page_set){ 0 }, NULL, 0);
+}
+
 /* ----------------------------------------------------------------- events --- */
 
 static void test_forms(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .pid = 4194303, .tgid = 4194302,
 				.comm = "fifteen letters", .tagged = true, .tag = ~0ULL };
-	struct record r;
+	struct record r = { 0 };
 	struct made m;
 	u64 *full, *tagged, *brief, *again, *far, *last;
 
@@ -175,7 +214,7 @@ static void test_forms(void)
 static void test_half_written(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x", .tagged = true };
-	struct record r;
+	struct record r = { 0 };
 	u64 *at[6];
 	struct made m;
 	int i;
@@ -194,7 +233,6 @@ static void test_half_written(void)
 	CHECK(event_tagged(&r, 1) && !event_tagged(&r, 2) && !event_tagged(&r, 3));
 	CHECK(event_tagged(&r, 4) && event_tagged(&r, 4)->time == MADE_LOAD + 50);
 	CHECK(event_tagged(&r, 5));
-	record_free(&r);
 
 	/* The last event, as when the machine stops before its words are written */
 	*at[2] &= ~STACKBUF_EVENT_WRITING;
@@ -203,7 +241,6 @@ static void test_half_written(void)
 	at[5][2] = 0;
 	parse(&m, &r, 0);
 	CHECK(r.events == 5 && r.half == 1 && !event_tagged(&r, 5) && event_tagged(&r, 3));
-	record_free(&r);
 
 	/* A page that is being reused holds no events */
 	m.cpu[0].page->page.seq = 0;
@@ -217,7 +254,7 @@ static void test_damaged_events(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x" };
 	struct stackbuf_events_page *page;
-	struct record r;
+	struct record r = { 0 };
 	struct made m;
 	u64 *second, keep;
 
@@ -234,18 +271,15 @@ static void test_damaged_events(void)
 	*second = keep & ~(3ULL << STACKBUF_EVENT_FORM_SHIFT);
 	parse(&m, &r, 0);
 	CHECK(r.events == 1 && r.damaged == 1);
-	record_free(&r);
 	/* An event without a stack */
 	*second = keep & ~0xffffffffULL;
 	parse(&m, &r, 0);
 	CHECK(r.events == 1 && r.damaged == 1);
-	record_free(&r);
 	/* The first event of a page is not FULL */
 	*second = keep;
 	page->word[0] = keep;
 	parse(&m, &r, 0);
 	CHECK(r.events == 0 && r.damaged == 1);
-	record_free(&r);
 	/* An event that extends beyond the end */
 	memset(page->word, 0, sizeof(page->word));
 	page->word[0] = 1 | (u64)STACKBUF_FULL << STACKBUF_EVENT_FORM_SHIFT;
@@ -253,7 +287,6 @@ static void test_damaged_events(void)
 		page->word[i] = 1 | (u64)STACKBUF_SHORT << STACKBUF_EVENT_FORM_SHIFT;
 	parse(&m, &r, 0);
 	CHECK(r.events == PAGE_EVENTS_MAX && r.damaged == 0);
-	record_free(&r);
 	page->word[STACKBUF_EVENT_WORDS - 4] = 1 | (u64)STACKBUF_FULL << STACKBUF_EVENT_FORM_SHIFT;
 	parse(&m, &r, 0);
 	CHECK(r.events == PAGE_EVENTS_MAX - 4 && r.damaged == 1);
@@ -270,7 +303,7 @@ static void test_comm(void)
 	char comm[STACKBUF_COMM_LEN];
 	unsigned int format;
 	struct capture c;
-	struct record r;
+	struct record r = { 0 };
 	struct made m;
 
 	made_init(&m, 4, 1, 1, NULL);
@@ -283,7 +316,7 @@ static void test_comm(void)
 	parse(&m, &r, 0);
 	CHECK(r.events == 2 && !strcmp(r.event[0].comm, "zzzzzzzzzzzzzzz"));
 	CHECK(r.events == 2 && !strcmp(output_comm(r.event[1].comm, comm), "a?[31m?b?"));
-	for (format = 0; r.events == 2 && format < sizeof(formats) / sizeof(*formats); format++) {
+	for (format = 0; r.events == 2 && format < ARRAY_SIZE(formats); format++) {
 		capture_start(&c, &r, formats[format], NULL);
 		if (formats[format] == FORMAT_FOLDED)
 			output_folded(&c.o, r.event, r.events);
@@ -291,7 +324,6 @@ static void test_comm(void)
 			output_event(&c.o, &r.event[1]);
 		CHECK(strstr(capture_text(&c), "a?[31m?b?"));
 		capture_end(&c);
-		record_free(&r);
 		parse(&m, &r, 0);
 	}
 	record_free(&r);
@@ -328,7 +360,7 @@ static void test_parts(void)
 {
 	const u32 probes = STACKBUF_PROBE_PAGES, depths = STACKBUF_DEPTH_PAGES;
 	struct stackbuf_depths_page *depth;
-	struct record r;
+	struct record r = { 0 };
 	struct made m;
 	u32 i;
 
@@ -345,7 +377,6 @@ static void test_parts(void)
 	CHECK(r.have_info && !r.missing[ARRAY_INFO] && r.events == 500);
 	CHECK(!info_has_probes(&r.info) && info_has_depths(&r.info));
 	CHECK(r.info.depth[1].depth[2].origin == 0xc0ffee);
-	record_free(&r);
 
 	m.pages[ARRAY_INFO] -= depths;
 	m.info->info_size -= (u64)depths * STACKBUF_PAGE_SIZE;
@@ -366,7 +397,7 @@ static void test_parts(void)
 static void test_copies(void)
 {
 	struct made old, new, other;
-	struct record r, all;
+	struct record r = { 0 }, all;
 	struct probe probe;
 	struct page_set set = { 0 };
 	size_t i, size;
@@ -489,7 +520,7 @@ static void test_stacks(void)
 	u64 addr[STACKBUF_DEPTH_MAX], back;
 	unsigned int i;
 	u32 one, far, deep, cut;
-	struct record r;
+	struct record r = { 0 };
 	struct stack *s;
 	struct made m;
 
@@ -519,14 +550,12 @@ static void test_stacks(void)
 	s = stacks_find(&r.stacks, cut);
 	CHECK(s && s->nr == 64 && !memcmp(s->addr, addr, 512) && s->cut);
 	CHECK(s && !stack_equal(s, stacks_find(&r.stacks, deep)));
-	record_free(&r);
 
 #define SPOILT(what, undo) do {					\
 	what;							\
 	parse(&m, &r, 0);					\
 	CHECK(!stacks_find(&r.stacks, far));			\
 	CHECK(r.in_table == 3);					\
-	record_free(&r);					\
 	undo;							\
 } while (0)
 	SPOILT(made_at(&m, far)->frames[2]++, made_at(&m, far)->frames[2]--);
@@ -558,7 +587,7 @@ static void test_gone(void)
 	u64 new_addr[3] = { MADE_BASE + 4, MADE_BASE + 5, MADE_BASE + 6 };
 	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
 	struct capture c;
-	struct record r;
+	struct record r = { 0 };
 	u32 old, new;
 	struct made m;
 
@@ -577,7 +606,6 @@ static void test_gone(void)
 	output_event(&c.o, &r.event[0]);
 	CHECK(strstr(capture_text(&c), "stack 1 is gone") && !strstr(capture_text(&c), "new_"));
 	capture_end(&c);
-	record_free(&r);
 
 	/* As long as the text log has the old stack, the event gets its frames */
 	m.text_pos = 0;
@@ -599,7 +627,7 @@ static void test_twins(void)
 	struct filter none = { 0 }, by_id = { 0 };
 	char text[16];
 	struct capture c;
-	struct record r;
+	struct record r = { 0 };
 	struct made m;
 	u32 id[2], other;
 	unsigned int i;
@@ -626,7 +654,6 @@ static void test_twins(void)
 		"  twin_0+0x10/0x20 [made]\n  twin_1+0x10/0x20 [made]\n"
 		"  twin_2+0x10/0x20 [made]\n    110\n\n"));
 	capture_end(&c);
-	record_free(&r);
 	parse(&m, &r, 0);
 	duplicates_merge(&r);
 	snprintf(text, sizeof(text), "%u", id[1]);
@@ -645,7 +672,7 @@ static void test_twins(void)
 static void test_text(void)
 {
 	u64 addr[2] = { MADE_BASE, MADE_BASE };
-	struct record r;
+	struct record r = { 0 };
 	struct stack *s;
 	struct made m;
 	unsigned int i;
@@ -660,7 +687,6 @@ static void test_text(void)
 	parse(&m, &r, 0);
 	s = stacks_find(&r.stacks, id);
 	CHECK(r.texts == 2 && s && s->lines == 2 && !strncmp(s->text, "second_0+", 9));
-	record_free(&r);
 
 	/* The second record is being copied: it begins with a NUL, and later records are valid */
 	made_text(&m, id, "third", 2, NULL);
@@ -670,7 +696,6 @@ static void test_text(void)
 	parse(&m, &r, 0);
 	s = stacks_find(&r.stacks, id);
 	CHECK(r.texts == 2 && r.half_texts == 1 && s && !strncmp(s->text, "third_0+", 8));
-	record_free(&r);
 	*p = 's';
 	/* A NUL in a frame */
 	p = strstr(m.text, "third_1");
@@ -678,7 +703,6 @@ static void test_text(void)
 	parse(&m, &r, 0);
 	s = stacks_find(&r.stacks, id);
 	CHECK(r.texts == 2 && r.half_texts == 1 && s && !strncmp(s->text, "second_0+", 9));
-	record_free(&r);
 	p[3] = 'r';
 	/* Invalid ids */
 	p = strstr(m.text, "stack 1 [");
@@ -687,7 +711,6 @@ static void test_text(void)
 	memcpy(p, "stack 1x[", 9);
 	parse(&m, &r, 0);
 	CHECK(r.texts == 1);
-	record_free(&r);
 
 	/* Several laps: older records are overwritten, the newest is the last */
 	for (i = 0; i < 500; i++)
@@ -728,7 +751,7 @@ static void test_names(void)
 	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
 	static char zeroes[sizeof(kallsyms)];
 	struct capture c;
-	struct record r;
+	struct record r = { 0 };
 	struct stack *s;
 	struct made m;
 	u32 id, texted, half, by_texts, stale;
@@ -779,7 +802,6 @@ static void test_names(void)
 	output_event(&c.o, &r.event[0]);
 	CHECK(strstr(capture_text(&c), "(names missing)"));
 	capture_end(&c);
-	record_free(&r);
 
 	/* kallsyms of another boot: reported, and not used */
 	p = strcpy(zeroes, kallsyms);
@@ -826,7 +848,7 @@ static void unload(struct source *s, struct page_set *set, struct record *r)
 
 static void test_directory_and_snapshot(void)
 {
-	struct record r, from_dir = { 0 }, from_file = { 0 };
+	struct record r = { 0 }, from_dir = { 0 }, from_file = { 0 };
 	struct symbols symbols;
 	struct page_set set = { 0 };
 	struct source s;
@@ -903,7 +925,7 @@ static void test_core(void)
 	Elf64_Phdr segment[ARRAYS + 1] = {
 		{ .p_type = PT_NOTE, .p_vaddr = 0xffffffffc0100000, .p_memsz = 1 << 20 }
 	};
-	struct record r, from_core = { 0 };
+	struct record r = { 0 }, from_core = { 0 };
 	struct page_set set = { 0 };
 	struct source s = { 0 };
 	struct made m;
@@ -1388,23 +1410,6 @@ static void test_frames_match(void)
 	CHECK(!matches("vfs_read", false, "?"));
 }
 
-/* The content of a parameter's file */
-static const char *parameter(const char *name)
-{
-	static char text[64];
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "parameters/%s", name);
-	f = fopen(path, "r");
-	*text = '\0';
-	if (f && fgets(text, sizeof(text), f))
-		text[strcspn(text, "\n")] = '\0';
-	if (f)
-		fclose(f);
-	return text;
-}
-
 static void open_second(struct borrowed *p)
 {
 	(void)p;
@@ -1419,10 +1424,8 @@ static void set_cpu(struct borrowed *p)
 /* Does it end a program with a line that has these words? */
 static bool dies(void (*run)(struct borrowed *p), struct borrowed *p, const char *words)
 {
-	char line[512] = "";
 	int status = 0;
 	pid_t child;
-	FILE *f;
 
 	fflush(stdout);
 	child = fork();
@@ -1432,13 +1435,7 @@ static bool dies(void (*run)(struct borrowed *p), struct borrowed *p, const char
 		_exit(0);
 	}
 	waitpid(child, &status, 0);
-	f = fopen("died", "r");
-	if (f) {
-		if (!fgets(line, sizeof(line), f))
-			*line = '\0';
-		fclose(f);
-	}
-	return WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(line, words);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 1 && strstr(first_line("died"), words);
 }
 
 static void test_borrowed(void)
@@ -1469,14 +1466,15 @@ static void test_borrowed(void)
 	CHECK(dies(set_cpu, &p, "cpu"));
 	CHECK(dies(open_second, NULL, "is running"));
 	borrow_parameter(&p, PARAM_PID, "77");
-	CHECK(!strcmp(parameter("pid"), "77"));
+	CHECK(!strcmp(first_line("parameters/pid"), "77"));
 	borrow_parameter(&p, PARAM_COMM, "");
 	CHECK(!p.before[PARAM_COMM]);
-	CHECK(!borrow_set(&p, &s, &c, true) && !strcmp(parameter("probe"), "+vfs_read,vfs_write"));
+	CHECK(!borrow_set(&p, &s, &c, true) &&
+	      !strcmp(first_line("parameters/probe"), "+vfs_read,vfs_write"));
 
-	CHECK(!borrow_remove(&p) && !strcmp(parameter("probe"), "dput"));
-	CHECK(!strcmp(parameter("pid"), "77"));
-	CHECK(!borrow_restore(&p) && !strcmp(parameter("pid"), "5"));
+	CHECK(!borrow_remove(&p) && !strcmp(first_line("parameters/probe"), "dput"));
+	CHECK(!strcmp(first_line("parameters/pid"), "77"));
+	CHECK(!borrow_restore(&p) && !strcmp(first_line("parameters/pid"), "5"));
 	borrow_close(&p);
 
 	/* A process that exits early: exit() restores all parameters */
@@ -1486,12 +1484,13 @@ static void test_borrowed(void)
 		borrow_load_module(&p);
 		borrow_open(&p);
 		borrow_parameter(&p, PARAM_PID, "78");
-		if (borrow_set(&p, &s, &c, true) || strcmp(parameter("pid"), "78"))
+		if (borrow_set(&p, &s, &c, true) || strcmp(first_line("parameters/pid"), "78"))
 			_exit(1);
 		exit(3);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
-	CHECK(!strcmp(parameter("pid"), "5") && !strcmp(parameter("probe"), "dput"));
+	CHECK(!strcmp(first_line("parameters/pid"), "5") &&
+	      !strcmp(first_line("parameters/probe"), "dput"));
 	unsetenv("STACKBUF_PARAMETERS");
 	source_close(&s);
 }
@@ -1518,10 +1517,7 @@ static void test_build_ids(void)
 
 	/* The notes, whole and cut after each byte */
 	for (cut = 0; cut < sizeof(notes); cut++) {
-		FILE *f = fopen("notes", "w");
-
-		fwrite(notes, 1, sizeof(notes) - 1 - cut, f);
-		fclose(f);
+		write_file("notes", notes, sizeof(notes) - 1 - cut);
 		hex = build_id_of_notes("notes");
 		CHECK(cut ? !hex : hex && !strcmp(hex, ID_A));
 		free(hex);
@@ -1620,7 +1616,7 @@ static void test_printable(void)
 	char text[64];
 	size_t i;
 
-	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
 		json_t *j;
 
 		snprintf(text, sizeof(text), "%s", texts[i].text);
@@ -1647,13 +1643,7 @@ static unsigned int files_here(void)
 
 static bool is_old(void)
 {
-	char text[8] = "";
-	FILE *f = fopen("kept", "r");
-	bool same = f && fgets(text, sizeof(text), f) && !strcmp(text, "old");
-
-	if (f)
-		fclose(f);
-	return same;
+	return !strcmp(first_line("kept"), "old");
 }
 
 /* A signal while a file is written: the old file stays, and no other is left */
@@ -1743,8 +1733,6 @@ static void test_foreign(void)
 static void test_address(void)
 {
 	struct stackbuf_probe *probe;
-	struct capture c;
-	struct record r;
 	struct made m;
 
 	made_init(&m, 2, 1, 1, NULL);
@@ -1752,13 +1740,9 @@ static void test_address(void)
 	strcpy(probe->name, "vfs_read");
 	probe->addr = MADE_BASE;
 	probe->state = STACKBUF_PROBE_SET;
-	parse(&m, &r, 0);
-	capture_start(&c, &r, FORMAT_JSON, NULL);
-	output_info(&c.o, "x", &(struct page_set){ 0 }, NULL, 0);
-	CHECK(strstr(capture_text(&c), "\"name\":\"vfs_read\",\"state\":\"set\","
-				       "\"address\":\"0xffffffff81234500\""));
-	capture_end(&c);
-	record_free(&r);
+	CHECK(strstr(printed(&m, FORMAT_JSON, NULL, print_info),
+		     "\"name\":\"vfs_read\",\"state\":\"set\","
+		     "\"address\":\"0xffffffff81234500\""));
 	made_free(&m);
 }
 
@@ -1785,22 +1769,6 @@ static void deepest(struct made *m, unsigned int n, u64 entry, unsigned int inne
 		d->frame[i] = addr[i] - MADE_BASE;
 }
 
-/* What "depth" prints, to be freed */
-static char *depths(const struct made *m, enum output_format format)
-{
-	struct capture c;
-	struct record r;
-	char *text;
-
-	parse(m, &r, 0);
-	capture_start(&c, &r, format, "depth.kallsyms");
-	output_depth(&c.o);
-	text = xstrdup(capture_text(&c));
-	capture_end(&c);
-	record_free(&r);
-	return text;
-}
-
 /* Does @text hold all three, one after the other? */
 static bool in_order(const char *text, const char *first, const char *second, const char *third)
 {
@@ -1816,7 +1784,7 @@ static void test_depth(void)
 {
 	FILE *f = fopen("depth.kallsyms", "w");
 	struct made m;
-	char *text;
+	const char *text;
 
 	CHECK(f);
 	fprintf(f, "%llx T stack_trace_save\n%llx T probed\n%llx T vfs_read\n%llx T do_syscall_64\n"
@@ -1830,73 +1798,61 @@ static void test_depth(void)
 	deepest(&m, 0, SYSCALL, 176, 1056);
 	deepest(&m, 1, SYSCALL, 1000, 232);
 	deepest(&m, 2, SYSCALL, 400, 248);
-	text = depths(&m, FORMAT_TEXT);
+	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, " probed+0xff/", " probed+0x1ff/", " stack_trace_save+0x0/"));
 	CHECK(in_order(text, "  2)      408     232   do_syscall_64+0x12/0x1000\n",
 		       "takes at least 16 of these bytes: 856 without them)\n",
 		       "takes at least 824 of these bytes: 632 without them)\n"));
 	CHECK(!strstr(text, CANNOT) && !strstr(text, "least 0 of"));
-	free(text);
-	text = depths(&m, FORMAT_JSON);
+	text = printed(&m, FORMAT_JSON, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, "{\"depth\":1456,\"stack\":77,\"cut\":false,\"random_offset\":0,",
 		       "{\"depth\":872,\"stack\":77,\"cut\":false,\"random_offset\":16,",
 		       "{\"depth\":1456,\"stack\":77,\"cut\":false,\"random_offset\":824,"));
-	free(text);
 
 	/* Another return address in the same function: nothing to compare with */
 	m.info->depth[0].depth[0].frame[2]++;
-	text = depths(&m, FORMAT_TEXT);
+	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, " stack_trace_save+0x0/", " probed+0xff/", " probed+0x1ff/") &&
 	      strstr(text, CANNOT) && strstr(text, "least 16 of"));
-	free(text);
 
 	/* All the same; and arm64's, where the offset is elsewhere */
 	deepest(&m, 0, SYSCALL, 176, 232);
 	deepest(&m, 2, SYSCALL, 400, 232);
-	text = depths(&m, FORMAT_TEXT);
+	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
-	free(text);
 	deepest(&m, 0, MADE_BASE + 0xb010, 176, 232);
 	deepest(&m, 1, MADE_BASE + 0xb010, 176, 248);
 	deepest(&m, 2, MADE_BASE + 0xb010, 176, 264);
-	text = depths(&m, FORMAT_TEXT);
+	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
-	free(text);
-	text = depths(&m, FORMAT_JSON);
+	text = printed(&m, FORMAT_JSON, "depth.kallsyms", output_depth);
 	CHECK(!strstr(text, "random_offset"));
-	free(text);
 
 	/* No system call; and the function of system calls itself, before it adds the offset */
 	deepest(&m, 0, MADE_BASE + 0x7001, 176, 232);
 	deepest(&m, 1, MADE_BASE + 0x7001, 176, 248);
 	deepest(&m, 2, MADE_BASE + 0x7001, 176, 264);
 	m.info->depth[0].depth[0].frame[0] = 0x9000;
-	text = depths(&m, FORMAT_TEXT);
+	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(strstr(text, " do_syscall_64+0x0/") && !strstr(text, CANNOT) &&
 	      !strstr(text, "at least"));
-	free(text);
 	made_free(&m);
 }
 
 /* Missed hits are explained, where there are any */
 static void test_missed(void)
 {
-	struct capture c;
-	struct record r;
+	const char *text;
 	struct made m;
 	int missed;
 
 	made_init(&m, 2, 1, 1, NULL);
 	for (missed = 0; missed < 2; missed++) {
 		m.info->missed_before = missed;
-		parse(&m, &r, 0);
-		capture_start(&c, &r, FORMAT_TEXT, NULL);
-		output_info(&c.o, "x", &(struct page_set){ 0 }, NULL, 0);
-		CHECK(strstr(capture_text(&c), missed ? "hits that probes missed      1\n  reason" :
-							"hits that probes missed      0\n"));
-		CHECK(!strstr(capture_text(&c), WHY_MISSED) == !missed);
-		capture_end(&c);
-		record_free(&r);
+		text = printed(&m, FORMAT_TEXT, NULL, print_info);
+		CHECK(strstr(text, missed ? "hits that probes missed      1\n  reason" :
+					    "hits that probes missed      0\n"));
+		CHECK(!strstr(text, WHY_MISSED) == !missed);
 	}
 	made_free(&m);
 }
