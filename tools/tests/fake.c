@@ -23,6 +23,12 @@
 #include <unistd.h>
 #include "made.h"
 
+static void __attribute__((noreturn)) fail(const char *path)
+{
+	perror(path);
+	exit(1);
+}
+
 static void *map(const char *dir, const char *name, size_t size)
 {
 	char path[4096];
@@ -31,15 +37,11 @@ static void *map(const char *dir, const char *name, size_t size)
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	if (fd < 0 || ftruncate(fd, size)) {
-		perror(path);
-		exit(1);
-	}
+	if (fd < 0 || ftruncate(fd, size))
+		fail(path);
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (memory == MAP_FAILED) {
-		perror(path);
-		exit(1);
-	}
+	if (memory == MAP_FAILED)
+		fail(path);
 	close(fd);
 	return memory;
 }
@@ -176,16 +178,12 @@ static void machine(const char *name, unsigned int n, u64 events, unsigned int p
 	head->kind = STACKBUF_SNAPSHOT;
 	sprintf(text + len, "pages %020llu\nkernel-id %040x\nmodule-id made %040x\nhost host%u\n",
 		(u64)set.nr + 1, 0x1000 + n % 3, 0x2000 + n % 3, n);
-	if (!f || fwrite(text, sizeof(text), 1, f) != 1) {
-		perror(name);
-		exit(1);
-	}
+	if (!f || fwrite(text, sizeof(text), 1, f) != 1)
+		fail(name);
 	for (i = 0; i < set.nr; i++)
 		fwrite(set.page[i].data, STACKBUF_PAGE_SIZE, 1, f);
-	if (fclose(f)) {
-		perror(name);
-		exit(1);
-	}
+	if (fclose(f))
+		fail(name);
 }
 
 int main(int argc, char **argv)

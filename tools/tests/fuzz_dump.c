@@ -114,11 +114,6 @@ static void make_elf(void)
 	put(ELF, pages, sizeof(pages));
 }
 
-static void put32(int kind, size_t at, u32 value)
-{
-	memcpy(plain[kind].bytes + at, &value, sizeof(value));
-}
-
 /*
  * struct disk_dump_header, a sub header, two bitmaps, descriptors, pages.  Only from version 6
  * on does the sub header have the number of pages.
@@ -128,14 +123,12 @@ static void make_kdump(void)
 	struct { u64 offset; u32 size, flags; u64 page_flags; } desc = {
 		.size = STACKBUF_PAGE_SIZE,
 	};
+	const u32 words[] = { STACKBUF_PAGE_SIZE, 1, 2, PAGES };
 	unsigned int i;
 
 	memcpy(plain[KDUMP].bytes, "KDUMP   \5", 9);
 	strcpy((char *)plain[KDUMP].bytes + 12 + 4 * 65, "x86_64");
-	put32(KDUMP, 428, STACKBUF_PAGE_SIZE);
-	put32(KDUMP, 432, 1);
-	put32(KDUMP, 436, 2);
-	put32(KDUMP, 440, PAGES);
+	memcpy(plain[KDUMP].bytes + 428, words, sizeof(words));
 	memset(plain[KDUMP].bytes + 2 * STACKBUF_PAGE_SIZE, 0xff, PAGES / 8);
 	memset(plain[KDUMP].bytes + 3 * STACKBUF_PAGE_SIZE, 0xff, PAGES / 8);
 	plain[KDUMP].size = 4 * STACKBUF_PAGE_SIZE;

@@ -199,39 +199,38 @@ static void map_image(struct machine *m, u64 addr, u64 phys, u64 size)
 /* ----------------------------------------------------------------- record --- */
 
 /* A load of the module, each array at its address and followed by a gap */
-static void make_record(struct made *made, u64 addr, u64 instance)
+static void make_record(struct made *made, u64 addr)
 {
-	int a;
-
 	made_record(made, 40, 6, 8, 12000);
 	made_move(made, addr, 0x10000);
-	for (a = 0; a < ARRAYS && instance; a++) {
-		size_t size;
-		char *p = made_array(made, a, &size), *end = p + size, digits[24];
-
-		for (; p < end && a != ARRAY_TEXT; p += STACKBUF_PAGE_SIZE)
-			((struct stackbuf_page *)p)->instance = instance;
-		for (; p < end && *p; p += STACKBUF_PAGE_SIZE) {
-			snprintf(digits, sizeof(digits), "%016llx", instance);
-			memcpy(strstr(p, "instance ") + 9, digits, 16);
-		}
-	}
-	if (instance)
-		made->info->load_realtime_ns = instance;
 }
 
-static void put_record(struct machine *m, const struct made *made, bool mapped)
+static void map_record(struct machine *m, const struct made *made)
 {
-	size_t size, i;
+	size_t size;
 	char *data;
 	int a;
 
 	for (a = 0; a < ARRAYS; a++) {
 		data = made_array(made, a, &size);
-		if (mapped)
-			map(m, *made_addr(made, a), size, data, true);
-		for (i = 0; !mapped && i < size; i += STACKBUF_PAGE_SIZE)
-			memcpy(find_page(m, new_unit(m), true), data + i, STACKBUF_PAGE_SIZE);
+		map(m, *made_addr(made, a), size, data, true);
+	}
+}
+
+/* Copy it to new pages or, if not 0, so far below its addresses */
+static void copy_record(struct machine *m, const struct made *made, u64 below)
+{
+	size_t size, i;
+	char *data;
+	u64 phys;
+	int a;
+
+	for (a = 0; a < ARRAYS; a++) {
+		data = made_array(made, a, &size);
+		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE) {
+			phys = below ? *made_addr(made, a) + i - below : new_unit(m);
+			memcpy(find_page(m, phys, true), data + i, STACKBUF_PAGE_SIZE);
+		}
 	}
 }
 
@@ -266,7 +265,7 @@ static void make_machine(struct machine *m, const struct layout *l, enum content
 {
 	bool x86 = l->machine == EM_X86_64;
 	u64 text = x86 ? 0xffffffff81000000 : ARM_TEXT, image;
-	u64 modules = x86 ? 0xffffffffc0200000 : ARM_TEXT - 0x4010000, i, a;
+	u64 modules = x86 ? 0xffffffffc0200000 : ARM_TEXT - 0x4010000, i;
 	struct made made;
 
 	memset(m, 0, sizeof(*m));
@@ -283,27 +282,20 @@ static void make_machine(struct machine *m, const struct layout *l, enum content
 	map(m, modules - 0x80000, 0x20000, NULL, true);
 	if (kind == BUILT_IN) {
 		/* The arrays lie in one piece, in the image's .bss */
-		make_record(&made, text + 0x200000, 0);
+		make_record(&made, text + 0x200000);
 		image = m->start + m->size * 3 / 4;
 		map_image(m, text & -0x200000ULL, image, IMAGE_SIZE);
-		for (a = 0; a < ARRAYS; a++) {
-			size_t bytes;
-			char *data = made_array(&made, a, &bytes);
-
-			for (i = 0; i < bytes; i += STACKBUF_PAGE_SIZE)
-				memcpy(find_page(m, image + *made_addr(&made, a) + i -
-						 (text & -0x200000ULL), true),
-				       data + i, STACKBUF_PAGE_SIZE);
-		}
+		copy_record(m, &made, (text & -0x200000ULL) - image);
 		made_free(&made);
 		return;
 	}
-	make_record(&made, modules, 0);
-	put_record(m, &made, true);
+	make_record(&made, modules);
+	map_record(m, &made);
 	made_free(&made);
 	if (kind == EARLIER) {
-		make_record(&made, modules, MADE_INSTANCE - 1000000000);
-		put_record(m, &made, false);
+		made_instance -= 1000000000;
+		make_record(&made, modules);
+		copy_record(m, &made, 0);
 		made_free(&made);
 	}
 	/* A table's entries all lead to the table itself, to one page, or to one huge one */
