@@ -10,7 +10,7 @@
 
 export LC_ALL=C TZ=UTC
 asan=$tools/asan
-build_tools all "$tools/fake" "$tools/recompress" "$asan/stackbuf" "$asan/bytes_dump"
+build_tools all "$tools/fake" "$asan/stackbuf" "$asan/bytes_dump"
 stackbuf=$tools/stackbuf
 sane=$stackbuf
 ! thorough || sane=$asan/stackbuf
@@ -60,7 +60,7 @@ flattened() {
 }
 
 recompressed() {
-	"$tools/recompress" "$1" "$work/md.plain" "$work/md.$1" && same "$work/md.$1"
+	"$image" recompress "$1" "$work/md.plain" "$work/md.$1" && same "$work/md.$1"
 }
 
 # The second begins as an ELF file does: with a page of the cache that holds a program
