@@ -616,7 +616,7 @@ interrupts() {
 	facts
 	was=$(fact probes_missed)
 	# shellcheck disable=SC2046 # several words
-	ls -lR /sys/module/$(few "a*" "[a-d]* /sys/kernel") >/dev/null
+	ls -lR /sys/module/$(few stackbuf "[a-d]* /sys/kernel") >/dev/null
 	facts
 	"$STACKBUF" log --json 2>/dev/null | grep -c '"frames":\["irq_enter_rcu' >entered
 	set_list ''
