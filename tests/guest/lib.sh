@@ -199,7 +199,7 @@ fact() {
 
 # latest KEY: the fact as it is now
 latest() {
-	facts && fact "$1"
+	facts && fact "$1" || echo failed
 }
 
 # set_list LIST: sets the list of probes

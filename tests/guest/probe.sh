@@ -617,9 +617,9 @@ interrupts() {
 	was=$(fact probes_missed)
 	# shellcheck disable=SC2046 # several words
 	ls -lR /sys/module/$(few stackbuf "[a-d]* /sys/kernel") >/dev/null
+	set_list ''
 	facts
 	"$STACKBUF" log --json 2>/dev/null | grep -c '"frames":\["irq_enter_rcu' >entered
-	set_list ''
 	echo "$(cat entered) interrupts, $(($(fact probes_missed) - was)) hits missed"
 	is "$(cat entered) > 20 && $(fact probes_missed) - $was < $(cat entered) / 4"
 }

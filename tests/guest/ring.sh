@@ -80,6 +80,8 @@ nmis() {
 	cat storm
 	accounted || return 1
 	is "$(value nmi storm) > $(few 10 200)" || return 1
+	# Full
+	[ "$1" = few ] || is "$(value refused storm) > 0" || return 1
 	# Where the table or the ring is full, few saves get as far as recall
 	is "$(value recalled storm) >= ${5:-$(few 1 100)}" || return 1
 	guards && unload
@@ -149,6 +151,7 @@ late() {
 	run late 1200 1 || return 1
 	# Fill the table and keep it full
 	run distinct 1500 5 0 >distinct
+	is "$(value none distinct) > 0 && $(value wrong distinct) == 0 && $(value gone distinct) == 0" || return 1
 	for _ in $(seq "$2"); do
 		"$1" || return 1
 		run distinct 300 5 0 >distinct

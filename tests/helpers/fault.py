@@ -81,8 +81,10 @@ def check(name, fault, tree):
     if not os.path.isfile(os.path.join(tree, "tests", fault["test"])):
         return f"{name}: there is no tests/{fault['test']}"
     try:
-        if not re.search(fault["fails"], results(tree)):
-            return f"{name}: no test has a result like this: {fault['fails']}"
+        fails = fault["fails"]
+        for each in [fails] if "(" in fails else fails.split("|"):
+            if not re.search(each, results(tree)):
+                return f"{name}: no test has a result like this: {each}"
         edited(fault, tree)
     except (OSError, ValueError, re.error) as err:
         return f"{name}: {err}"

@@ -43,7 +43,7 @@ last() {
 	"$image" hostile events "$work/f" && within 0 80 -f "$work/f" log --last 1 &&
 		[ "$(grep -c '^[0-9]' "$work/out")" = 1 ] &&
 		within 0 80 -f "$work/f" count --last 5000 && within 0 80 -f "$work/f" log --pid 99 || return
-	within 0 80 -f "$work/f" log --json --last 3000 || return
+	within 0 80 -f "$work/f" log --json --last 3000 && [ "$(wc -l <"$work/out")" = 3000 ] || return
 	! thorough || "$plain" -f "$work/f" log --json 2>/dev/null | tail -n 3000 | cmp - "$work/out"
 }
 
