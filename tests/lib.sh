@@ -86,9 +86,9 @@ once() {
 # build SERIES NAME [VARIABLE=VALUE...]: puts stackbuf.ko of that build and the modules of the tests
 # into $work/vm/NAME.  The modules of the tests do not depend on these variables, nor on a tree of
 # the test's own, so they come from one build, which has debug information; with TESTS=1, for builds
-# that change the exported types, from this one.  It compiles each file alone, as users do, in
-# "make test-all" only (demo.t always builds so): in one unit takes a third of the time.  Other
-# builds have no debug information, and compile in one unit unless UNIT=n is given.
+# that change the exported types, from this one.  Files compile alone, as users do, in "make test-all"
+# only (demo.t always builds so): in one unit takes a third of the time.  The kernel takes exported
+# symbols of the one for others than those of the other.  Other builds have no debug information.
 build() {
 	local series=$1 name=$2 kernel words cross usual key tests debug=()
 	shift 2
@@ -104,7 +104,7 @@ build() {
 		# A tree of the test's own may change from one build to the next
 		key=$(printf '%s\n' "$series" "${tree:+$tree $name}" "$@" | sha256sum | cut -c 1-16)
 		once "$key" make -s -C "${tree:-$top}" module BUILD="$builds/$key" KDIR="$kernel/build" \
-			UNIT=y CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "${words[@]}" "$@" || return
+			UNIT="$(few y n)" CONFIG_DEBUG_INFO= CONFIG_DEBUG_INFO_BTF_MODULES= "${words[@]}" "$@" || return
 		[[ " $* " != *" TESTS=1 "* ]] || tests=$key
 	fi
 	mkdir -p "$work/vm/$name" "$work/build" && ln -sfn "$builds/$key" "$work/build/$series-$name" &&
@@ -387,7 +387,7 @@ measured_build() {
 		sed -i '1i #define IRQS_OFF_HERE' "$work/measured/stackbuf.c" &&
 		sed -i '/^#endif .* STACKBUF_TYPES_H/i #include "../tests/stackbuf_irqs.h"' \
 			"$work/measured/core/types.h" || return
-	tree=$work/measured build "$@" UNIT="$(few y n)"
+	tree=$work/measured build "$@"
 }
 
 # in_browser URL: the document after its script has run; what the script complains about goes to
