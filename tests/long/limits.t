@@ -3,7 +3,7 @@
 #
 # Machines that are small or large, or where calls fail: tests/guest/limits.sh on each
 # kernel, booted in several ways; on a debug kernel, allocations that fail.
-# KINDS="NAME..." selects machines.
+# KINDS="NAME..." selects machines.  The way through shim and its MOK manager was not run.
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
