@@ -224,7 +224,7 @@ static int attach(struct sbuf_event_probe *of, const struct trace_event_file *fi
 	    opener->probe->pair == probe->pair && probe->role == STACKBUF_PAIR_CLOSES &&
 	    !sbuf_hit_is_event(probe)) {
 		of->opener = opener;
-		/* All that the handler reads of it is set */
+		/* P2: all that the handler reads of it is set */
 		smp_store_release(&opener->closer, of);
 		return 0;
 	}
