@@ -147,7 +147,8 @@ with_hist() {
 
 # is EXPRESSION: true if it is not 0, by the arithmetic of the shell
 is() {
-	[ $(($1)) -ne 0 ] || { echo "false: $1"; return 1; }
+	# In a shell of its own, which an error of syntax ends where a figure is missing
+	([ $(($1)) -ne 0 ]) || { echo "false: $1"; return 1; }
 }
 
 # mark, later since: the lines of the log after the last mark
