@@ -239,7 +239,7 @@ usage_is_refused() {
 check 'nonsense on the command line is refused in one line' usage_is_refused
 
 sources_are_refused() {
-	local bad=$dir/bad array
+	local bad=$dir/bad array how=empty
 	mkdir "$bad" "$bad/empty directory" || return
 	: >"$bad/empty"
 	echo 'just text' >"$bad/foreign"
@@ -265,9 +265,10 @@ sources_are_refused() {
 	# Each of a directory's files is needed, and whole
 	for array in info events stacks text; do
 		truncate -s -1 "$bad/cut directory/$array" && refused 1 "$array is cut" -f "$bad/cut directory" log &&
-			: >"$bad/cut directory/$array" && refused 1 "$array is " -f "$bad/cut directory" log &&
+			: >"$bad/cut directory/$array" && refused 1 "$array is $how" -f "$bad/cut directory" log &&
 			rm "$bad/cut directory/$array" && refused 1 'holds no file' -f "$bad/cut directory" log &&
 			cp "$made/$array" "$bad/cut directory/" || return
+		how='cut'
 	done
 }
 check 'bad sources are refused in one line' sources_are_refused

@@ -466,12 +466,12 @@ void borrow_open(struct borrowed *p)
 		free(read_value(p, "probe"));	/* it says what is wrong */
 	if (flock(p->lock, LOCK_EX | LOCK_NB)) {
 		int owner = lock_owner(p->lock);
-		char who[32] = "";
+		char holder[32] = "";
 
 		if (owner > 0)
-			snprintf(who, sizeof(who), ", process %d", owner);
+			snprintf(holder, sizeof(holder), ", process %d", owner);
 		die(1, "another snoop, count or command about pairs is running%s: one at a time, as they share the module's parameters",
-		    who);
+		    holder);
 	}
 	if (access(path, W_OK))
 		die(1, "%s: %s; run it as root", path, strerror(errno));
