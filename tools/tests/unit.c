@@ -1893,7 +1893,7 @@ int main(void)
 	printf("KTAP version 1\n1..%u\n", nr);
 	for (i = 0; i < nr; i++) {
 		failures = 0;
-		/* Now and then a record of text has fewer lines than its stack: not understood yet */
+		/* Now and then a text record has fewer lines than its stack: not understood yet */
 		if (tests[i].run == test_live && !getenv("STACKBUF_TEST_ALL")) {
 			printf("ok %u %s # SKIP one run in twenty fails: make test-all\n", i + 1,
 			       tests[i].name);
