@@ -28,6 +28,12 @@ static bool is_record(const char *p, const char *end)
 	return end - p > 6 && !memcmp(p, "stack ", 6) && p[6] >= '1' && p[6] <= '9';
 }
 
+/* What may follow a record: another, one that is being written, the unused part of the page */
+static bool may_follow(const char *p, const char *end)
+{
+	return !*p || *p == ' ' || is_record(p, end);
+}
+
 /* The next line that begins a record, at or after @p, which may be inside a line */
 static const char *next_record(const char *p, const char *end)
 {
@@ -96,11 +102,13 @@ static const char *parse_text_record(struct record *r, const char *p, const char
  * The copies differ from where a record was being written, or was written in between: the page
  * is cut before that.  The difference may lie inside a record whose beginning is in both copies,
  * as a copy loads words in any order (see events_drop_torn()), so that the earlier copy may have
- * the beginning from a later time than the rest: the page is cut at that beginning.
+ * the beginning from a later time than the rest; or as the page was blanked for its next use while
+ * the later copy was made.  Then the page is cut at that beginning.
  */
 bool text_drop_torn(char *page, const char *again)
 {
-	const char *nl = memchr(page, '\n', 128), *end = &again[STACKBUF_PAGE_SIZE - 1];
+	const char *nl = memchr(page, '\n', 128), *end = &page[STACKBUF_PAGE_SIZE - 1];
+	const char *again_end = &again[STACKBUF_PAGE_SIZE - 1];
 	size_t same = 0, len = nl ? nl - page : 1;
 
 	if (!*page)
@@ -113,9 +121,11 @@ bool text_drop_torn(char *page, const char *again)
 		memset(page, 0, STACKBUF_PAGE_SIZE);
 		return false;
 	}
-	if (again[same - 1] != '\n' ||
-	    (again[same] && again[same] != ' ' && !is_record(again + same, end)))
-		while (same > len + 1 && !(again[same - 1] == '\n' && is_record(again + same, end)))
+	if (page[same - 1] != '\n' || !may_follow(page + same, end) ||
+	    !may_follow(again + same, again_end))
+		while (same > len + 1 && !(page[same - 1] == '\n' &&
+					   (is_record(page + same, end) ||
+					    is_record(again + same, again_end))))
 			same--;
 	memset(page + same, 0, STACKBUF_PAGE_SIZE - same);
 	return true;

@@ -1270,6 +1270,16 @@ static void test_text_disorder(void)
 		CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[0]) && !*second);
 	}
 
+	/* The page is being blanked while it is copied again: nothing of the second record */
+	for (i = at[0]; i < at[1]; i++) {
+		char again[STACKBUF_PAGE_SIZE];
+
+		memcpy(page, m.text, sizeof(page));
+		memcpy(again, m.text, i);
+		memset(again + i, ' ', sizeof(again) - i);
+		CHECK(text_drop_torn(page, again) && !memcmp(page, m.text, at[0]) && !*second);
+	}
+
 	/* The page is reused between the copies */
 	memcpy(page, m.text, sizeof(page));
 	page[20]++;
@@ -1893,12 +1903,6 @@ int main(void)
 	printf("KTAP version 1\n1..%u\n", nr);
 	for (i = 0; i < nr; i++) {
 		failures = 0;
-		/* Now and then a text record has fewer lines than its stack: not understood yet */
-		if (tests[i].run == test_live && !getenv("STACKBUF_TEST_ALL")) {
-			printf("ok %u %s # SKIP one run in twenty fails: make test-all\n", i + 1,
-			       tests[i].name);
-			continue;
-		}
 		tests[i].run();
 		printf("%sok %u %s\n", failures ? "not " : "", i + 1, tests[i].name);
 		bad += !!failures;
