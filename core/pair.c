@@ -24,7 +24,6 @@
 #include <linux/bitmap.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
-#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -324,13 +323,15 @@ static __always_inline bool open_usual(const struct stackbuf_probe *probe, unsig
 	struct stackbuf_pair_bucket *bucket = bucket_at(number);
 	unsigned int i;
 
-	/* An event that interrupts an append does not set the CPU's time */
-	if (unlikely(id <= 0 || in_nmi() || READ_ONCE(cpu->appending)))
+	/* An event that interrupts an append, as one in an NMI may, does not set the CPU's time */
+	if (unlikely(id <= 0 || READ_ONCE(cpu->appending)))
 		return false;
 	if (unlikely(find_key(bucket, STACKBUF_PAIR_BUCKET, key) < STACKBUF_PAIR_BUCKET ||
 		     test_bit(number, spilled) || READ_ONCE(stack_at(stack)->stack) != want))
 		return false;
 	i = find_key(bucket, STACKBUF_PAIR_BUCKET / 2, 0);
+	/* Or each turn of the loop computes the addresses that follow from it */
+	OPTIMIZER_HIDE_VAR(i);
 	if (unlikely(i == STACKBUF_PAIR_BUCKET / 2 || cmpxchg64(&bucket->key[i], 0, key)))
 		return false;
 	/* The event's, or that of a later one if an interrupt came in between */

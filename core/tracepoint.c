@@ -126,25 +126,19 @@ static noinline void save_alone(const struct sbuf_event_probe *of, unsigned long
 
 NOKPROBE_SYMBOL(save_alone);
 
-static inline unsigned long key_of(const struct stackbuf_probe *probe, const unsigned long *arg)
-{
-	return probe->tag ? arg[probe->tag - 1] : 0;
-}
-
 static inline unsigned long value_of_event(const struct stackbuf_probe *probe,
 					   const unsigned long *arg)
 {
-	unsigned int which = probe->value & SBUF_VALUE_ARGUMENT;
-
-	return which ? arg[which - 1] : 0;
+	return arg[probe->value & SBUF_VALUE_ARGUMENT];
 }
 
+/* @arg: the arguments, counted from 1; what has the number 0 is none, and 0 */
 static noinline void save_for_role(const struct sbuf_event_probe *of, const unsigned long *frame,
 				   const unsigned long *arg)
 {
 	const struct stackbuf_probe *probe = of->probe;
 	const struct sbuf_event_probe *closer;
-	unsigned long key = key_of(probe, arg);
+	unsigned long key = arg[probe->tag];
 
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();
@@ -153,7 +147,7 @@ static noinline void save_for_role(const struct sbuf_event_probe *of, const unsi
 			      sbuf_hit_is_event(probe) ? save_event(of, key, frame) : 0);
 		closer = READ_ONCE(of->closer);
 		if (closer)
-			sbuf_pair_close(closer->probe, key_of(closer->probe, arg),
+			sbuf_pair_close(closer->probe, arg[closer->probe->tag],
 					value_of_event(closer->probe, arg), 0);
 	}
 	if (SBUF_EVENTS_PREEMPTIBLE)
@@ -166,7 +160,7 @@ static noinline __no_stack_protector void handle_role(void *of, unsigned long ar
 						      unsigned long arg2, unsigned long arg3,
 						      unsigned long arg4, unsigned long arg5)
 {
-	const unsigned long arg[] = { arg1, arg2, arg3, arg4, arg5 };
+	const unsigned long arg[] = { 0, arg1, arg2, arg3, arg4, arg5 };
 
 	save_for_role(of, __builtin_frame_address(0), arg);
 }
