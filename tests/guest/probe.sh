@@ -621,7 +621,7 @@ interrupts() {
 		awk '/^stack / { top = 1; next }
 			{ irq = top ? /^irq_enter_rcu/ : irq; top = 0 }
 			irq && /^sbuf_save_walked/ { n++; irq = 0 }
-			END { print n + 0 }' /sys/kernel/debug/stackbuf/text >inside
+			END { print n + 0 }' $D/text >inside
 		[ "$(cat inside)" -lt 5 ] || break
 	done
 	set_list ''
