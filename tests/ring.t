@@ -20,7 +20,7 @@ ring() {
 		instructions "$work/vm/few/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
 		instructions "$work/vm/full/stackbuf.ko" | some "$2" $((2 * every)) >"$work/vm/instructions.late" &&
 		instructions "$work/vm/page/stackbuf.ko" >"$work/instructions" &&
-		some "$2" "$every" <"$work/instructions" >"$work/vm/instructions.page" &&
+		some "$2" "$every" 1 <"$work/instructions" >"$work/vm/instructions.page" &&
 		# More of the functions that give up a page
 		grep -E '^(sbuf_ring_close_page_early|close_this_page|close_current_page)' "$work/instructions" | some "$2" "$(few 8 1)" >"$work/vm/instructions.leave" ||
 		echo "not ok everything is built"
