@@ -165,12 +165,12 @@ static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe,
 static inline void sbuf_hit_role(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long value, s64 id)
 {
-	if (probe->role == STACKBUF_TRIGGERS)
-		sbuf_filter_trigger(sbuf_probe_number(probe));
-	else if (probe->role == STACKBUF_PAIR_OPENS)
+	if (probe->role == STACKBUF_PAIR_OPENS)
 		sbuf_pair_open(probe, key, value, id);
-	else
+	else if (probe->role == STACKBUF_PAIR_CLOSES)
 		sbuf_pair_close(probe, key, value, id);
+	else
+		sbuf_filter_trigger(sbuf_probe_number(probe));
 }
 
 /* All that a hit does.  To be inlined, as sbuf_save() */

@@ -65,7 +65,7 @@ static inline struct stackbuf_pair_bucket *bucket_at(u32 number)
 {
 	BUILD_BUG_ON(sizeof(struct stackbuf_pair_open_page) !=
 		     16 * sizeof(struct stackbuf_pair_bucket));
-	return (struct stackbuf_pair_bucket *)&stackbuf_info.pair[0] + number + 1;
+	return (struct stackbuf_pair_bucket *)&stackbuf_info.pair[0] + number;
 }
 
 /* By the upper half of a hash: one of @n */
@@ -79,7 +79,7 @@ static __always_inline u32 bucket_of(u64 hash)
 	u32 i = one_of(OPEN_PAGES * STACKBUF_PAGE_PAIR_BUCKETS, hash);
 
 	BUILD_BUG_ON(STACKBUF_PAGE_PAIR_BUCKETS != 15);
-	return (1 + STACK_PAGES) * 16 + i + i / STACKBUF_PAGE_PAIR_BUCKETS;
+	return (1 + STACK_PAGES) * 16 + i + i / STACKBUF_PAGE_PAIR_BUCKETS + 1;
 }
 
 /* By the number of a bucket: some key has gone to its second, as this was full */
@@ -88,7 +88,7 @@ static DECLARE_BITMAP(spilled, NUMBERS);
 /* Where a key is or may go */
 static __always_inline u64 hash_of(unsigned int pair, unsigned long key)
 {
-	return (key ^ (u64)pair << 56) * GOLDEN_RATIO_64;
+	return (key ^ (u64)pair << 32) * GOLDEN_RATIO_64;
 }
 
 static __always_inline u32 second_bucket_of(u64 hash)
@@ -324,7 +324,7 @@ static __always_inline bool open_usual(const struct stackbuf_probe *probe, unsig
 	unsigned int i;
 
 	/* An event that interrupts an append, as one in an NMI may, does not set the CPU's time */
-	if (unlikely(id <= 0 || READ_ONCE(cpu->appending)))
+	if (unlikely(id <= 0 || data_race(cpu->appending)))
 		return false;
 	if (unlikely(find_key(bucket, STACKBUF_PAIR_BUCKET, key) < STACKBUF_PAIR_BUCKET ||
 		     test_bit(number, spilled) || READ_ONCE(stack_at(stack)->stack) != want))
@@ -543,8 +543,8 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 	if (probes)
 		return;
 	for (i = (1 + STACK_PAGES) * 16; i < NUMBERS; i++)
-		/* After the last of a page comes the header of the next */
-		for (n = 0; n < STACKBUF_PAIR_BUCKET && i % 16 < STACKBUF_PAGE_PAIR_BUCKETS; n++) {
+		/* The first of a page is its header */
+		for (n = 0; n < STACKBUF_PAIR_BUCKET && i % 16; n++) {
 			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
 			u32 stack = READ_ONCE(object->stack);
 
