@@ -25,6 +25,7 @@
 #include "output/print.h"
 #include "output/output.h"
 #include "watch/borrow.h"
+#include "watch/follow.h"
 #include "record/duplicates.h"
 #include "output/files.h"
 #include "input/source.h"
@@ -1141,6 +1142,123 @@ static void test_live(void)
 	made_free(&m);
 }
 
+/* What happens while heads are read: once it is followed, at the read with this number of page 3's */
+static struct followed {
+	struct made m;
+	u32 id;
+	unsigned int reads, when, rounds, stacks;
+	u64 written, passed, lost;
+	bool begun, ended;
+} followed;
+
+static void follow_stack(u64 addr)
+{
+	made_firsts = true;
+	followed.id = made_stack(&followed.m, (u64[]){ MADE_BASE + addr, MADE_BASE }, 2, false);
+	made_firsts = false;
+}
+
+static void follow_write(unsigned int cpu, unsigned int pages)
+{
+	struct made *m = &followed.m;
+	const u64 end = m->head + pages;
+
+	do {
+		made_event(m, &(struct made_event){ .cpu = cpu, .stack = followed.id, .pid = 7,
+			   .comm = "x", .time = MADE_LOAD + 10 * followed.written++ });
+	} while (m->head < end);
+}
+
+static int follow_read(struct source *s, enum array a, u64 offset, void *buf, size_t size)
+{
+	size_t all;
+
+	CHECK(s && offset + size <= (size_t)followed.m.pages[a] * STACKBUF_PAGE_SIZE);
+	if (a == ARRAY_EVENTS && size == sizeof(struct stackbuf_page) &&
+	    offset == 3 * STACKBUF_PAGE_SIZE && followed.begun &&
+	    ++followed.reads == followed.when) {
+		/* CPU 0 goes on to page 3, and CPU 1 returns, with a new stack */
+		follow_stack(16);
+		follow_write(0, 2);
+		follow_write(1, 1);
+	}
+	memcpy(buf, (char *)made_array(&followed.m, a, &all) + offset, size);
+	/* Its first event is not noted yet */
+	if (a == ARRAY_STACKS && !followed.stacks++) {
+		struct stackbuf_stacks_page *page = buf;
+
+		stackbuf_first((void *)page->granule[followed.id % 64 - 1])->time = 0;
+	}
+	return 0;
+}
+
+static void follow_begin(void *arg)
+{
+	((struct followed *)arg)->begun = true;
+}
+
+static bool follow_event(void *arg, const struct stackbuf_event *e)
+{
+	((struct followed *)arg)->passed++;
+	return e->id == followed.id;
+}
+
+static bool follow_enough(void *arg, u64 lost)
+{
+	((struct followed *)arg)->lost = lost;
+	return followed.rounds++ == 6;
+}
+
+static void follow_end(void *arg)
+{
+	((struct followed *)arg)->ended = true;
+}
+
+static void follow_rest(void *arg, u64 lost)
+{
+	((struct followed *)arg)->lost = lost;
+}
+
+/* Nothing that is still in the ring counts as lost, nor what was overwritten before */
+static void test_follow(void)
+{
+	static const struct source_ops ops = { .read = follow_read };
+	const struct follow_hooks hooks = {
+		.arg = &followed, .quiet = true, .begin = follow_begin, .event = follow_event,
+		.enough = follow_enough, .end = follow_end, .rest = follow_rest,
+	};
+	struct source s = { .ops = &ops, .name = "made" };
+	struct filter none = { 0 };
+	struct capture c;
+	struct record r = { 0 };
+	unsigned int when;
+	u64 before;
+
+	for (when = 1; when <= 4; when++) {
+		memset(&followed, 0, sizeof(followed));
+		followed.when = when;
+		made_init(&followed.m, 16, 1, 1, NULL);
+		follow_stack(8);
+		/* A page of CPU 1, overwritten since */
+		follow_write(1, 1);
+		followed.m.cpu[1].page->owner = 0;
+		followed.m.cpu[1].page = NULL;
+		followed.m.cpu[1].chained = false;
+		follow_write(0, 16);
+		before = followed.written;
+		parse(&followed.m, &r, 0);
+		capture_start(&c, &r, 0, NULL);
+		follow_events(&s, &c.o, &none, &hooks);
+		CHECK(followed.begun && followed.ended && followed.reads > when && followed.written > before);
+		CHECK(!followed.lost);
+		CHECK(followed.passed == followed.written - before);
+		CHECK(stacks_find(&r.stacks, followed.id)->first == 6123456789);
+		capture_end(&c);
+		record_free(&r);
+		made_free(&followed.m);
+	}
+}
+
 /* A source whose reads return successive copies of one page */
 static struct {
 	struct stackbuf_events_page copy[3];
@@ -1881,6 +1999,7 @@ static const struct {
 	{ test_core, "arrays are found in a core file" },
 	{ test_disorder, "copies in disorder: only what is surely whole" },
 	{ test_live, "read while it is written: nothing torn" },
+	{ test_follow, "while it is followed nothing counts as lost that is there" },
 	{ test_text_disorder, "copies of text that were not made in order: whole records only" },
 	{ test_patterns,
 	  "names, globs and regular expressions choose functions, and what each has found" },

@@ -51,6 +51,7 @@ struct follower {
 	struct stackbuf_event *event;	/* events that were read and not printed yet */
 	size_t events, room;
 	u64 watermark;		/* the newest event of the round before */
+	u64 begun;		/* the newest page of the first round */
 	u64 printed, lost, reported, skipped;
 	unsigned int taken;	/* new pages in this round */
 	bool first_round;
@@ -132,30 +133,51 @@ static void read_page(struct follower *ctx, size_t i)
 	if (!p->cursor.page) {
 		cursor_start(&p->cursor, copy);
 		/*
-		 * A CPU keeps its page until it has another one, so a CPU without a page in
-		 * the first round has recorded nothing: its count begins at 0.
+		 * The pages of a CPU without one in the first round had been overwritten, or it has
+		 * recorded nothing.  If all that were taken since are still there, this is its
+		 * first.
 		 */
-		if (cpu && !ctx->first_round && copy->first > cpu->next)
+		if (cpu && !ctx->first_round && copy->first > cpu->next &&
+		    (cpu->known || p->seq > ctx->begun + ctx->pages))
 			ctx->lost += copy->first - cpu->next;
 	}
 	p->done = !copy->owner;
 	take_events(ctx, i, cpu);
 }
 
-/* Read all that was recorded since the round before */
+static struct stackbuf_page head_of(struct follower *ctx, size_t i)
+{
+	struct stackbuf_page head;
+
+	get(ctx, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head));
+	if (head.instance != ctx->o->record->instance)
+		die(1, "%s: the module was reloaded", ctx->source->name);
+	return head;
+}
+
+/*
+ * Read all that was recorded since the round before.  Heads are read one after the other: of two
+ * pages of a CPU the newer may be seen and the older not, if its head was read before it was taken,
+ * and its events would seem lost.  So a first pass finds the newest page, and those that are newer
+ * wait for the next round: what their CPUs had before the others is seen in the second pass.
+ */
 static void read_ring(struct follower *ctx)
 {
+	u64 newest = 0, seq;
 	size_t i, n = 0;
 
 	ctx->taken = 0;
 	for (i = 0; i < ctx->pages; i++) {
+		seq = head_of(ctx, i).seq;
+		newest = seq > newest ? seq : newest;
+	}
+	if (ctx->first_round)
+		ctx->begun = newest;
+	for (i = 0; i < ctx->pages; i++) {
 		struct ring_page *p = &ctx->page[i];
-		struct stackbuf_page head;
+		struct stackbuf_page head = head_of(ctx, i);
 
-		get(ctx, ARRAY_EVENTS, i * STACKBUF_PAGE_SIZE, &head, sizeof(head));
-		if (head.instance != ctx->o->record->instance)
-			die(1, "%s: the module was reloaded", ctx->source->name);
-		if (!head.seq || (head.seq == p->seq && p->done))
+		if (!head.seq || head.seq > newest || (head.seq == p->seq && p->done))
 			continue;
 		if (head.seq != p->seq) {
 			memset(p, 0, sizeof(*p));
@@ -170,16 +192,58 @@ static void read_ring(struct follower *ctx)
 		read_page(ctx, ctx->fresh[i]);
 }
 
+/*
+ * Read a stack from its place, which may have been given to another since.  A CPU that has found it
+ * in the table may record it before the one that stored it has noted what its first event was.
+ */
+static void read_stack(struct follower *ctx, u32 id)
+{
+	struct record *r = ctx->o->record;
+	u64 place = id & ((1ULL << r->info.id_bits) - 1);
+	struct timespec pause = { .tv_nsec = POLL_MIN_US * 1000 };
+	const struct stackbuf_stack *raw;
+	struct stackbuf_stacks_page page;
+	unsigned int granules, tries;
+	struct stack *stack;
+
+	if (!(place % 64) || place / 64 * STACKBUF_PAGE_SIZE >= r->info.stacks_size)
+		return;
+	for (tries = 0; tries < 5; tries++) {
+		if (tries)
+			nanosleep(&pause, NULL);
+		get(ctx, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page, sizeof(page));
+		raw = (void *)page.granule[place % 64 - 1];
+		if (raw->id != id)
+			return;
+		stack = stack_parse(&r->stacks, &page, place % 64, &granules);
+		if (stack && (stack->first || !(raw->flags & STACKBUF_STACK_FIRST)))
+			return;
+	}
+}
+
+/* Read the records of the text log, as far as two copies of it agree */
+static void read_text(struct follower *ctx, struct record *text)
+{
+	char again[STACKBUF_PAGE_SIZE];
+	u64 at, size = ctx->o->record->info.text_size;
+
+	get(ctx, ARRAY_TEXT, 0, ctx->text, size);
+	for (at = 0; at < size; at += STACKBUF_PAGE_SIZE) {
+		if (!ctx->text[at])
+			continue;
+		get(ctx, ARRAY_TEXT, at, again, sizeof(again));
+		if (text_drop_torn(ctx->text + at, again))
+			record_parse_text(text, ctx->text + at);
+	}
+}
+
 /* Read the frames and names of stacks that were not seen before */
 static void learn_stacks(struct follower *ctx)
 {
 	struct record *r = ctx->o->record;
-	struct stackbuf_stacks_page page;
-	u64 mask = (1ULL << r->info.id_bits) - 1, size;
 	bool text_read = false;
 	struct record text = { 0 };
-	size_t i, n;
-	char head[128];
+	size_t i;
 
 	if (r->stacks.nr > STACKS_KEPT) {
 		duplicates_free(&ctx->frames);
@@ -187,37 +251,18 @@ static void learn_stacks(struct follower *ctx)
 	}
 	for (i = 0; i < ctx->events; i++) {
 		u32 id = ctx->event[i].id;
-		u64 place = id & mask;
-		struct stackbuf_stack *raw;
 		struct stack *stack, *found;
-		unsigned int granules;
 
 		if (stacks_find(&r->stacks, id))
 			continue;
 		stack = stacks_get(&r->stacks, id);
-		if (place % 64 && place / 64 * STACKBUF_PAGE_SIZE < r->info.stacks_size) {
-			get(ctx, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page,
-			    sizeof(page));
-			/* Racy: the place may have been reused for another stack */
-			raw = (void *)page.granule[place % 64 - 1];
-			if (raw->id == id)
-				stack_parse(&r->stacks, &page, place % 64, &granules);
-		}
+		read_stack(ctx, id);
 		if (!text_read) {
 			text_read = true;
 			/* Names by kallsyms are those of the modules that are there now */
 			get(ctx, ARRAY_INFO, offsetof(struct stackbuf_info, modules_loaded),
 			    &r->info.modules_loaded, sizeof(r->info.modules_loaded));
-			size = r->info.text_size;
-			get(ctx, ARRAY_TEXT, 0, ctx->text, size);
-			for (n = 0; n < size; n += STACKBUF_PAGE_SIZE) {
-				char *nl = memchr(ctx->text + n, '\n', sizeof(head));
-				size_t len = nl ? nl - (ctx->text + n) : 1;
-
-				get(ctx, ARRAY_TEXT, n, head, len);
-				if (ctx->text[n] && !memcmp(head, ctx->text + n, len))
-					record_parse_text(&text, ctx->text + n);
-			}
+			read_text(ctx, &text);
 		}
 		found = stacks_find(&text.stacks, id);
 		if (found) {
