@@ -542,7 +542,7 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 	sbuf_page_changed(&stackbuf_info.pair[0].page);
 	if (probes)
 		return;
-	for (i = (1 + STACK_PAGES) * 16; i < NUMBERS; i++)
+	for (i = (1 + STACK_PAGES) * 16; i < NUMBERS; i++) {
 		/* The first of a page is its header */
 		for (n = 0; n < STACKBUF_PAIR_BUCKET && i % 16; n++) {
 			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
@@ -554,9 +554,17 @@ void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
 			/* K2 */
 			smp_store_release(&bucket_at(i)->key[n], 0);
 		}
-	for (i = 0; i < STACKS; i++)
-		if (stack_at(i)->stack >> 32 == number)
-			memset(stack_at(i), 0, sizeof(*stack_at(i)));
+		cond_resched();
+	}
+	for (i = 0; i < STACKS; i++) {
+		struct stackbuf_pair_stack *at = stack_at(i);
+
+		if (READ_ONCE(at->stack) >> 32 != number)
+			continue;
+		memset((char *)at + sizeof(at->stack), 0, sizeof(*at) - sizeof(at->stack));
+		/* K4: another pair may claim it from here on */
+		smp_store_release(&at->stack, 0);
+	}
 	memset(pair, 0, sizeof(*pair));
 	for (i = 1; i <= STACKBUF_PAIRS_MAX && !pair_at(i)->probes; i++)
 		;

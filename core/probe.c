@@ -918,7 +918,7 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 		err = write_list(resolver);
 	else if (param_state != PARAM_CLOSED)
 		err = -EBUSY;
-	if (err == -EBUSY && param_state != PARAM_OPEN)
+	if (err == -EBUSY && !resolver)
 		pr_err("what insmod was given is being set: write the list again\n");
 	mutex_unlock(&probe_mutex);
 	free_list(resolver);
