@@ -226,6 +226,12 @@ static void drop_changed_events(struct page_set *set, void *copy, const void *ag
 	page->page.seq = 0;
 }
 
+static void drop_changed_info(struct page_set *set, void *page, const void *again)
+{
+	(void)set;
+	info_drop_torn(page, again);
+}
+
 /*
  * Read in an order that loses nothing: ring, stacks, text.  A stack stays while the ring refers
  * to it, and its text is older than its events.  Then read the heads of the ring again, to drop
@@ -248,7 +254,8 @@ static int arrays_load(struct source *s, struct page_set *set)
 			return -1;
 	if (read_again(s, ARRAY_TEXT, set, drop_changed_text) ||
 	    read_again(s, ARRAY_EVENTS, set, drop_changed_events) ||
-	    arrays_read(s, ARRAY_INFO, 0, s->memory[ARRAY_INFO], s->size[ARRAY_INFO]))
+	    arrays_read(s, ARRAY_INFO, 0, s->memory[ARRAY_INFO], s->size[ARRAY_INFO]) ||
+	    read_again(s, ARRAY_INFO, set, drop_changed_info))
 		return -1;
 
 	for (i = 0; i < ARRAYS; i++, strange = 0) {

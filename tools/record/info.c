@@ -111,6 +111,25 @@ void record_parse_info(struct record *r, const struct found_page *p)
 	}
 }
 
+void info_drop_torn(void *page, const void *again)
+{
+	struct stackbuf_pair_open_page *open = page;
+	const struct stackbuf_pair_open_page *open_again = again;
+	struct stackbuf_depths_page *depths = page;
+	const struct stackbuf_depths_page *depths_again = again;
+	unsigned int i, k;
+
+	for (i = 0; depths->page.kind == STACKBUF_DEPTHS && i < STACKBUF_PAGE_DEPTHS; i++)
+		if (memcmp(&depths->depth[i], &depths_again->depth[i], sizeof(depths->depth[i])))
+			depths->depth[i].seq |= 1;
+	for (i = 0; open->page.kind == STACKBUF_PAIR_OPEN && i < STACKBUF_PAGE_PAIR_BUCKETS; i++)
+		for (k = 0; k < STACKBUF_PAIR_BUCKET; k++)
+			if (open->bucket[i].key[k] != open_again->bucket[i].key[k] ||
+			    memcmp(&open->bucket[i].object[k], &open_again->bucket[i].object[k],
+				   sizeof(open->bucket[i].object[k])))
+				open->bucket[i].key[k] = 0;
+}
+
 bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 {
 	const struct stackbuf_probes_page *page = &r->info.probe[i / STACKBUF_PAGE_PROBES];

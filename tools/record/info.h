@@ -43,6 +43,13 @@ bool info_sane(const struct stackbuf_info *info);
 /* Is @a the later of two copies of the first page? */
 bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b);
 
+/*
+ * Of two copies of a page leave what is whole: the words of a copy may be of different times.  A
+ * deepest stack that changed counts as half-written; what was opened or closed is as if it were
+ * not open: it was closed, or is as if opened a moment later.
+ */
+void info_drop_torn(void *page, const void *again);
+
 /* Take a page of stackbuf_info into the record, unless it is an older copy; the first page first */
 void record_parse_info(struct record *r, const struct found_page *page);
 

@@ -1406,6 +1406,38 @@ static void test_text_disorder(void)
 	made_free(&m);
 }
 
+/* Two copies of a page of what is open, and of one of deepest stacks: what is the same in both */
+static void test_info_disorder(void)
+{
+	struct stackbuf_pair_open_page open = { .page.kind = STACKBUF_PAIR_OPEN }, again;
+	struct stackbuf_depths_page depths = { .page.kind = STACKBUF_DEPTHS }, deeper;
+	struct stackbuf_pair_bucket *b = &open.bucket[14], *last = &again.bucket[14];
+	unsigned int i;
+
+	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
+		b->key[i] = 100 + i;
+		b->object[i] = (struct stackbuf_pair_object){ 5 + i, 64, 1, 0 };
+	}
+	again = open;
+	last->key[1] = 0;
+	last->object[2].time++;
+	last->object[3].value++;
+	last->object[4].stack = 0;
+	last->object[7].uses++;
+	info_drop_torn(&open, &again);
+	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++)
+		CHECK(b->key[i] == (i == 0 || i == 5 || i == 6 ? 100 + i : 0));
+
+	for (i = 0; i < STACKBUF_PAGE_DEPTHS; i++)
+		depths.depth[i].seq = 2;
+	deeper = depths;
+	deeper.depth[1].words[3] = 7;
+	deeper.depth[4].seq = 4;
+	info_drop_torn(&depths, &deeper);
+	for (i = 0; i < STACKBUF_PAGE_DEPTHS; i++)
+		CHECK(depths.depth[i].seq == (i == 1 || i == 4 ? 3 : 2));
+}
+
 /* --------------------------------------------------------------- functions --- */
 
 static const char kallsyms[] =
@@ -2000,6 +2032,7 @@ static const struct {
 	{ test_disorder, "copies in disorder: only what is surely whole" },
 	{ test_live, "read while it is written: nothing torn" },
 	{ test_follow, "while it is followed nothing counts as lost that is there" },
+	{ test_info_disorder, "copies of what is open that were not made in order: whole objects only" },
 	{ test_text_disorder, "copies of text that were not made in order: whole records only" },
 	{ test_patterns,
 	  "names, globs and regular expressions choose functions, and what each has found" },
