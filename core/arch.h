@@ -17,18 +17,10 @@
 #include <linux/stacktrace.h>
 
 /* The unwinder's calls that start from registers are exported on x86-64 only. */
-#ifdef CONFIG_X86_64
-#define SBUF_HAVE_UNWIND	1
-#else
-#define SBUF_HAVE_UNWIND	0
-#endif
+#define SBUF_HAVE_UNWIND	IS_ENABLED(CONFIG_X86_64)
 
 /* Recall knows this unwinder: docs/recall.md has a proof. */
-#if defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_ORC)
-#define SBUF_HAVE_ORC	1
-#else
-#define SBUF_HAVE_ORC	0
-#endif
+#define SBUF_HAVE_ORC		(IS_ENABLED(CONFIG_X86_64) && IS_ENABLED(CONFIG_UNWINDER_ORC))
 
 /*
  * Where ORC_REG_AX exists, ax, dx and di may hold the caller's stack pointer in any code, see
@@ -44,11 +36,7 @@
 #endif
 
 /* These unwinders follow frame records, which takes nothing that is not exported. */
-#if defined(CONFIG_ARM64) || defined(CONFIG_X86_64) && defined(CONFIG_UNWINDER_FRAME_POINTER)
-#define SBUF_HAVE_RECORDS	1
-#else
-#define SBUF_HAVE_RECORDS	0
-#endif
+#define SBUF_HAVE_RECORDS	(IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 
 #ifdef CONFIG_ARM64
 /* A return address without its signature, as ptrauth_strip_insn_pac() has it */
@@ -72,35 +60,25 @@ static inline unsigned long sbuf_arch_strip(unsigned long address)
  * sbuf_arch_interrupted_regs() returns the registers that hold the record of zeros at @record, NULL
  * if there are none on the stack that begins at @stack.
  */
-#ifdef FRAME_META_TYPE_PT_REGS
 static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long record,
 							       unsigned long stack)
 {
+#ifdef FRAME_META_TYPE_PT_REGS
 	const struct frame_record_meta *meta = (void *)record;
 
-	if (record - stack > THREAD_SIZE - sizeof(*meta) ||
-	    record - stack < offsetof(struct pt_regs, stackframe) ||
-	    READ_ONCE_NOCHECK(meta->type) != FRAME_META_TYPE_PT_REGS)
-		return NULL;
-	return container_of(meta, struct pt_regs, stackframe);
-}
-#else
-static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long record,
-							       unsigned long stack)
-{
+	if (record - stack <= THREAD_SIZE - sizeof(*meta) &&
+	    record - stack >= offsetof(struct pt_regs, stackframe) &&
+	    READ_ONCE_NOCHECK(meta->type) == FRAME_META_TYPE_PT_REGS)
+		return container_of(meta, struct pt_regs, stackframe);
+#endif
 	return NULL;
 }
-#endif
 
 /* docs/recall.md has a proof for these two. */
 #define SBUF_HAVE_RECALL	(SBUF_HAVE_ORC || SBUF_HAVE_RECORDS)
 
 /* Arguments in registers, and where a called function finds its return address. */
-#ifdef CONFIG_X86_64
-#define SBUF_ARGUMENTS		6
-#else
-#define SBUF_ARGUMENTS		8
-#endif
+#define SBUF_ARGUMENTS		(IS_ENABLED(CONFIG_X86_64) ? 6 : 8)
 
 static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *regs)
 {

@@ -61,35 +61,22 @@ static __always_inline struct pt_regs *sbuf_regs_at_call(struct pt_regs *regs)
 #endif
 
 /*
- * Return true if a breakpoint led here, whose handler runs like an NMI's: one level above the code.
- * The handlers of ftrace and of a jump (an optimised probe) run like the code.  A jump saves
- * registers right below the stack pointer (in 5.15 all but ss, in 6.1 with ss), where the
- * processor leaves a gap at a breakpoint.
+ * What the code runs in that a kprobe, whose handler this is, is on.  A breakpoint's handler runs like
+ * an NMI's: one level above the code; those of ftrace and of a jump (an optimised probe) run like the
+ * code.  A jump saves registers right below the stack pointer (in 5.15 all but ss, in 6.1 with ss),
+ * where the processor leaves a gap at a breakpoint.
  */
-#ifdef CONFIG_X86_64
-static inline bool sbuf_is_hit_by_breakpoint(const struct kprobe *kprobe,
-					     const struct pt_regs *regs)
-{
-	/* The optimiser changes flags concurrently, but never this one */
-	return !(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
-	       (unsigned long)(regs + 1) != regs->sp && (unsigned long)&regs->ss != regs->sp;
-}
-#else
-static inline bool sbuf_is_hit_by_breakpoint(const struct kprobe *kprobe,
-					     const struct pt_regs *regs)
-{
-	return false;
-}
-#endif
-
-/* What the code runs in that a kprobe, whose handler this is, is on */
 static inline enum stackbuf_context sbuf_kprobe_context(const struct kprobe *kprobe,
 							const struct pt_regs *regs)
 {
 	unsigned int count = preempt_count();
 
-	if (sbuf_is_hit_by_breakpoint(kprobe, regs))
+#ifdef CONFIG_X86_64
+	/* The optimiser changes flags concurrently, but never this one */
+	if (!(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
+	    (unsigned long)(regs + 1) != regs->sp && (unsigned long)&regs->ss != regs->sp)
 		count -= NMI_OFFSET + HARDIRQ_OFFSET;
+#endif
 	return sbuf_context_of(count);
 }
 

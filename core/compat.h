@@ -9,9 +9,6 @@
 #error "stackbuf needs CONFIG_KALLSYMS: without it the kernel has no names for its functions"
 #endif
 
-#ifdef CONFIG_CGROUPS
-#include <linux/cgroup.h>
-#endif
 #include <linux/kcsan-checks.h>
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -34,11 +31,7 @@
 #endif
 
 /* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, nothing is unloaded */
-#ifdef MODULE
-#define SBUF_BUILT_IN	0
-#else
-#define SBUF_BUILT_IN	1
-#endif
+#define SBUF_BUILT_IN	(!IS_ENABLED(MODULE))
 
 /*
  * The lock that keeps lines of other CPUs out got its present name in 5.19: faebd693c593
@@ -68,10 +61,8 @@
  * stack_trace_save_tsk").  Without it a module has no way to keep another task's stack from
  * going away while it walks it, as put_task_stack() is not exported either.
  */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0) || SBUF_BUILT_IN
-#define SBUF_HAVE_SAVE_TASK	1
-#else
-#define SBUF_HAVE_SAVE_TASK	0
+#define SBUF_HAVE_SAVE_TASK	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0) || SBUF_BUILT_IN)
+#if !SBUF_HAVE_SAVE_TASK
 #define stack_trace_save_tsk(task, store, size, skipnr)	0U
 #endif
 
@@ -100,11 +91,8 @@
  */
 #define SBUF_HAVE_PROBESTUB	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0))
 
-#if IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS)
-#define SBUF_HAVE_FUNCTIONS	1
-#else
-#define SBUF_HAVE_FUNCTIONS	0
-#endif
+#define SBUF_HAVE_FUNCTIONS	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || \
+				 IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS))
 
 /* Their functions run under SRCU, with preemption as it is: in 7.1; before, it is disabled */
 #define SBUF_EVENTS_PREEMPTIBLE	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0))
@@ -120,21 +108,6 @@
  * copy of those before it.
  */
 #define SBUF_HAVE_FILTER_IPS	(LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0))
-
-#ifdef CONFIG_CGROUPS
-/*
- * The id of a cgroup's ancestor, or of itself: 7f203bc89eb6 ("cgroup: Replace
- * cgroup->ancestor_ids[] with ->ancestors[]"), 6.1.  Early in a boot the root has none: 0.
- */
-static inline u64 sbuf_cgroup_ancestor(const struct cgroup *cgroup, int level)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
-	return cgroup->ancestors[level] ? cgroup_id(cgroup->ancestors[level]) : 0;
-#else
-	return cgroup->ancestor_ids[level];
-#endif
-}
-#endif
 
 /*
  * The workqueue whose workers are bound to no CPU, so that the scheduler and the administrator

@@ -9,6 +9,7 @@
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
  */
+#include <linux/cgroup.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -64,11 +65,11 @@ static bool is_reader(const struct task_struct *task)
 static bool is_in_cgroup(const struct task_struct *task, u64 id)
 {
 #ifdef CONFIG_CGROUPS
-	const struct cgroup *cgroup = rcu_dereference_raw(task->cgroups)->dfl_cgrp;
-	int level;
+	struct cgroup *cgroup = rcu_dereference_raw(task->cgroups)->dfl_cgrp;
 
-	for (level = cgroup->level; level >= 0; level--)
-		if (sbuf_cgroup_ancestor(cgroup, level) == id)
+	/* Early in a boot the root has no node, and no id */
+	for (; cgroup; cgroup = cgroup_parent(cgroup))
+		if (cgroup->kn && cgroup_id(cgroup) == id)
 			return true;
 #endif
 	return false;

@@ -507,35 +507,26 @@ const char *sbuf_pair_preset(const char *name, unsigned int len)
 	return NULL;
 }
 
-struct stackbuf_pair *sbuf_pair_get(const char *name, unsigned int len)
+unsigned int sbuf_pair_get(const char *name, unsigned int len)
 {
-	struct stackbuf_pair *free = NULL;
-	unsigned int i;
+	unsigned int i, free = 0;
 
 	for (i = STACKBUF_PAIRS_MAX; i > 0; i--) {
-		struct stackbuf_pair *pair = pair_at(i);
-
-		if (!pair->name[0])
-			free = pair;
-		else if (strlen(pair->name) == len && !memcmp(pair->name, name, len))
-			return pair;
+		if (!pair_at(i)->name[0])
+			free = i;
+		else if (strlen(pair_at(i)->name) == len && !memcmp(pair_at(i)->name, name, len))
+			return i;
 	}
-	if (free && len < sizeof(free->name)) {
-		memcpy(free->name, name, len);
-		free->time = sbuf_now();
-		return free;
-	}
-	return NULL;
+	if (!free || len >= sizeof(pair_at(free)->name))
+		return 0;
+	memcpy(pair_at(free)->name, name, len);
+	pair_at(free)->time = sbuf_now();
+	return free;
 }
 
-unsigned int sbuf_pair_number(const struct stackbuf_pair *pair)
+void sbuf_pair_set(unsigned int number, unsigned int probes)
 {
-	return pair - pair_at(1) + 1;
-}
-
-void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes)
-{
-	const unsigned int number = sbuf_pair_number(pair);
+	struct stackbuf_pair *pair = pair_at(number);
 	unsigned int i, n;
 
 	WRITE_ONCE(pair->probes, probes);

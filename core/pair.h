@@ -51,15 +51,14 @@ void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits);
 void sbuf_pair_resume(void);
 
 /*
- * The entry with this name, of @len bytes, or a new one, or NULL if there are STACKBUF_PAIRS_MAX.
+ * The number of the pair of this name, of @len bytes, a new one perhaps; 0: STACKBUF_PAIRS_MAX are set.
  * Under the lock of probes, as the rest.
  */
-struct stackbuf_pair *sbuf_pair_get(const char *name, unsigned int len);
-unsigned int sbuf_pair_number(const struct stackbuf_pair *pair);
+unsigned int sbuf_pair_get(const char *name, unsigned int len);
 /* The text of a preset, places that open before "|" and those that close after it; or NULL */
 const char *sbuf_pair_preset(const char *name, unsigned int len);
 /* Note that @probes are set; 0: none is any more, and no handler runs: forget all that is open */
-void sbuf_pair_set(struct stackbuf_pair *pair, unsigned int probes);
+void sbuf_pair_set(unsigned int number, unsigned int probes);
 
 #else
 

@@ -382,8 +382,8 @@ static void unregister_events(const struct module *module)
 			clear_probe(probe);
 }
 
-/* Unregister the kprobes that are set and @obsolete */
-static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *probe))
+/* Unregister the kprobes that are set and in no list, or in code that is @gone */
+static void unregister_probes(bool gone)
 {
 	/* Under probe_mutex */
 	static struct kprobe *set[STACKBUF_PROBES_MAX];
@@ -392,12 +392,13 @@ static void unregister_probes(bool (*obsolete)(const struct stackbuf_probe *prob
 
 	lockdep_assert_held(&probe_mutex);
 	for (i = 0; (probe = probe_at(i)); i++)
-		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE) && obsolete(probe))
+		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&
+		    (gone ? kprobe_gone(kprobe_of(probe)) : !probe->lists))
 			set[n++] = kprobe_of(probe);
 	/* All in one call, as each waits for a grace period */
 	unregister_kprobes(set, n);
 	/*
-	 * Clear these, and do not ask @obsolete again: it may now be true for probes in another
+	 * Clear these, and do not look again: it may now be true for probes in another
 	 * module that is unloaded concurrently.  Those stay in the kernel's list until
 	 * sbuf_probe_module() is called for that module.
 	 */
@@ -447,17 +448,15 @@ static int take_entry(struct sbuf_probe_request *request, u8 lists)
 static bool number_pairs(struct sbuf_resolver *resolver)
 {
 	struct sbuf_probe_request *request;
-	struct stackbuf_pair *pair;
 
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
-		pair = sbuf_pair_get(request->pair_name, request->pair_len);
-		if (!pair) {
+		request->pair = sbuf_pair_get(request->pair_name, request->pair_len);
+		if (!request->pair) {
 			pr_err("pair: %.*s: no room: %d pairs of up to %zu bytes are the most\n",
 			       (int)request->pair_len, request->pair_name, STACKBUF_PAIRS_MAX,
-			       sizeof(pair->name) - 1);
+			       sizeof_field(struct stackbuf_pair, name) - 1);
 			return false;
 		}
-		request->pair = sbuf_pair_number(pair);
 	}
 	return true;
 }
@@ -475,10 +474,10 @@ static void settle_pairs(void)
 	/* First those that have some: the last one that goes clears what all share */
 	for (i = 0; i < STACKBUF_PAIRS_MAX; i++)
 		if (pair[i].name[0] && probes[i + 1] && pair[i].probes != probes[i + 1])
-			sbuf_pair_set(&pair[i], probes[i + 1]);
+			sbuf_pair_set(i + 1, probes[i + 1]);
 	for (i = 0; i < STACKBUF_PAIRS_MAX; i++)
 		if (pair[i].name[0] && !probes[i + 1])
-			sbuf_pair_set(&pair[i], 0);
+			sbuf_pair_set(i + 1, 0);
 }
 #else
 static inline bool number_pairs(struct sbuf_resolver *resolver) { return true; }
@@ -560,18 +559,13 @@ static int use_list(u8 next)
 	return err;
 }
 
-static bool is_unlisted(const struct stackbuf_probe *probe)
-{
-	return !probe->lists;
-}
-
 /* Step 3: remove probes that are in no list, and free their entries */
 static void drop_unlisted(void)
 {
 	struct stackbuf_probe *probe;
 	unsigned int i;
 
-	unregister_probes(is_unlisted);
+	unregister_probes(false);
 	unregister_events(NULL);
 	for (i = 0; (probe = probe_at(i)); i++) {
 		if (probe->lists)
@@ -665,11 +659,6 @@ static int write_list(struct sbuf_resolver *resolver)
 }
 
 /* ---------------------------------------------------------------- modules --- */
-
-static bool is_gone(const struct stackbuf_probe *probe)
-{
-	return kprobe_gone(kprobe_of(probe));
-}
 
 static bool is_pending(const struct stackbuf_probe *probe)
 {
@@ -790,7 +779,7 @@ static void leave_module(const struct module *module)
 		if (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->functions)
 			clear_probe(probe);
 	/* Kprobes' notifier has marked as gone all in the code that is being freed */
-	unregister_probes(is_gone);
+	unregister_probes(true);
 }
 
 void sbuf_probe_module(const struct module *module, unsigned long state)
@@ -801,7 +790,7 @@ void sbuf_probe_module(const struct module *module, unsigned long state)
 	else if (state == MODULE_STATE_GOING)
 		leave_module(module);
 	else
-		unregister_probes(is_gone);
+		unregister_probes(true);
 	mark_probes_changed();
 	mutex_unlock(&probe_mutex);
 }
@@ -868,18 +857,6 @@ static enum { PARAM_EARLY, PARAM_OPENING, PARAM_OPEN, PARAM_CLOSED } param_state
 static void release_params(void)
 {
 	kernel_param_unlock(THIS_MODULE);
-}
-
-static void lock_probes(void)
-{
-	release_params();
-	mutex_lock(&probe_mutex);
-}
-
-static void unlock_probes(void)
-{
-	mutex_unlock(&probe_mutex);
-	kernel_param_lock(THIS_MODULE);
 }
 
 /* Built in, @value is of the kernel's command line, which stays; memory cannot be allocated yet */
@@ -971,7 +948,8 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	int len = 0, cut = 0, err = 0;
 	unsigned int i;
 
-	lock_probes();
+	release_params();
+	mutex_lock(&probe_mutex);
 	sbuf_probe_update_missed();
 #if STACKBUF_PAIR_PAGES
 	for (i = 0; i < STACKBUF_PAIRS_MAX && list->list == SBUF_PAIRS && !err; i++) {
@@ -986,7 +964,8 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 			err = emit_name(buffer, &len, &cut, probe->name);
 	if (list->list == SBUF_TRIGGERS && len && !err && sbuf_filter_trigger_events())
 		len += sysfs_emit_at(buffer, len, ":%u", sbuf_filter_trigger_events());
-	unlock_probes();
+	mutex_unlock(&probe_mutex);
+	kernel_param_lock(THIS_MODULE);
 	return len + sysfs_emit_at(buffer, len, "\n");
 }
 

@@ -174,7 +174,8 @@ static noinline __no_stack_protector void name(void *of, unsigned long arg1,	\
 					       unsigned long arg4, unsigned long arg5)	\
 {											\
 	save_alone(of, tag, __builtin_frame_address(0));				\
-}
+}											\
+NOKPROBE_SYMBOL(name);
 
 HANDLER(handle_event, 0)
 HANDLER(handle_arg1, arg1)
@@ -183,12 +184,6 @@ HANDLER(handle_arg3, arg3)
 HANDLER(handle_arg4, arg4)
 HANDLER(handle_arg5, arg5)
 
-NOKPROBE_SYMBOL(handle_event);
-NOKPROBE_SYMBOL(handle_arg1);
-NOKPROBE_SYMBOL(handle_arg2);
-NOKPROBE_SYMBOL(handle_arg3);
-NOKPROBE_SYMBOL(handle_arg4);
-NOKPROBE_SYMBOL(handle_arg5);
 
 static void *const handler[SBUF_EVENT_ARGUMENTS + 1] = {
 	handle_event, handle_arg1, handle_arg2, handle_arg3, handle_arg4, handle_arg5,
@@ -228,7 +223,7 @@ static int attach(struct sbuf_event_probe *of, const struct trace_event_file *fi
 	return err;
 }
 
-static void detach(struct sbuf_event_probe *of)
+void sbuf_tracepoint_remove(struct sbuf_event_probe *of)
 {
 	if (of->opener) {
 		/* Unless that has gone before */
@@ -296,7 +291,7 @@ static void leave_stub(struct sbuf_event_probe *of)
 	}
 }
 
-static void detach(struct sbuf_event_probe *of)
+void sbuf_tracepoint_remove(struct sbuf_event_probe *of)
 {
 	tracepoint_probe_unregister(of->tracepoint, of->tracepoint->probestub, of);
 	leave_stub(of);
@@ -350,7 +345,7 @@ static int handle_own(struct kprobe *kprobe, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(handle_own);
 
-static void detach(struct sbuf_event_probe *of)
+void sbuf_tracepoint_remove(struct sbuf_event_probe *of)
 {
 	void *own = of->file.event_call->class->probe;
 
@@ -393,7 +388,7 @@ static inline int attach(struct sbuf_event_probe *of, const struct trace_event_f
 	return -EPERM;
 }
 
-static inline void detach(struct sbuf_event_probe *of) { }
+void sbuf_tracepoint_remove(struct sbuf_event_probe *of) { }
 
 #endif
 
@@ -495,11 +490,6 @@ int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 	if (module)
 		module_put(module);
 	return err;
-}
-
-void sbuf_tracepoint_remove(struct sbuf_event_probe *of)
-{
-	detach(of);
 }
 
 void sbuf_tracepoint_wait(void)

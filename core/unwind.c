@@ -40,15 +40,8 @@ static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
 		walk->cacheable &= walk->user_regs;
 }
 #else
-static inline void note_start(struct sbuf_walk *walk, const struct pt_regs *regs,
-			      const struct unwind_state *state)
-{
-}
-
-static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
-			      const struct unwind_state *state, unsigned long address)
-{
-}
+#define note_start(walk, regs, state)		do { } while (0)
+#define note_frame(walk, nr, state, address)	do { } while (0)
 #endif
 
 /*
@@ -87,10 +80,7 @@ static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsig
 	return nr;
 }
 #else
-static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller)
-{
-	return sbuf_record_walk(scratch, regs, caller);
-}
+#define walk_frames	sbuf_record_walk
 #endif
 
 int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller,
