@@ -104,6 +104,11 @@ out:
 static void settle_page(struct stackbuf_events_page *page, u64 seq,
 			const struct stackbuf_events_page *before)
 {
+	/* Its words of another time are left for drop_changed_events() to count it as changed */
+	if (seq && page->page.seq && seq != page->page.seq) {
+		page->page.seq = 0;
+		return;
+	}
 	if (seq != page->page.seq)
 		page->page.seq = 0;
 	/* If it was not closed before the second copy, it may have grown since */

@@ -102,8 +102,8 @@ static const char *parse_text_record(struct record *r, const char *p, const char
  * The copies differ from where a record was being written, or was written in between: the page
  * is cut before that.  The difference may lie inside a record whose beginning is in both copies,
  * as a copy loads words in any order (see events_drop_torn()), so that the earlier copy may have
- * the beginning from a later time than the rest; or as the page was blanked for its next use while
- * the later copy was made.  Then the page is cut at that beginning.
+ * the beginning from a later time than the rest: the page is cut at that beginning.  If the page was
+ * blanked for its next use while the later copy was made, none of it is certain.
  */
 bool text_drop_torn(char *page, const char *again)
 {
@@ -117,7 +117,8 @@ bool text_drop_torn(char *page, const char *again)
 		same++;
 	if (same == STACKBUF_PAGE_SIZE)
 		return true;
-	if (same <= len) {
+	/* Its head is another, or it is being blanked */
+	if (same <= len || (page[same] && again[same] == ' ')) {
 		memset(page, 0, STACKBUF_PAGE_SIZE);
 		return false;
 	}

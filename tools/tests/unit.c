@@ -1388,13 +1388,19 @@ static void test_text_disorder(void)
 		CHECK(text_drop_torn(page, m.text) && !memcmp(page, m.text, at[0]) && !*second);
 	}
 
-	/* The page is being blanked while it is copied again: nothing of the second record */
+	/* The page is being blanked while it is copied again: nothing of it */
 	for (i = at[0]; i < at[1]; i++) {
 		char again[STACKBUF_PAGE_SIZE];
 
 		memcpy(page, m.text, sizeof(page));
 		memcpy(again, m.text, i);
 		memset(again + i, ' ', sizeof(again) - i);
+		CHECK(!text_drop_torn(page, again) && !page[0] && !page[at[0]]);
+
+		/* Another record begins there, and the earlier copy has older content */
+		memcpy(page, m.text, sizeof(page));
+		memcpy(again, m.text, sizeof(again));
+		again[i] = '\0';
 		CHECK(text_drop_torn(page, again) && !memcmp(page, m.text, at[0]) && !*second);
 	}
 
