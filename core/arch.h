@@ -36,7 +36,8 @@
 #endif
 
 /* These unwinders follow frame records, which takes nothing that is not exported. */
-#define SBUF_HAVE_RECORDS	(IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
+#define SBUF_HAVE_RECORDS	(IS_ENABLED(CONFIG_ARM64) || \
+				 IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 
 #ifdef CONFIG_ARM64
 /* A return address without its signature, as ptrauth_strip_insn_pac() has it */

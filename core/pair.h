@@ -51,7 +51,8 @@ void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits);
 void sbuf_pair_resume(void);
 
 /*
- * The number of the pair of this name, of @len bytes, a new one perhaps; 0: STACKBUF_PAIRS_MAX are set.
+ * The number of the pair of this name, of @len bytes, a new one perhaps; 0: STACKBUF_PAIRS_MAX are
+ * set.
  * Under the lock of probes, as the rest.
  */
 unsigned int sbuf_pair_get(const char *name, unsigned int len);

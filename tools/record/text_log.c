@@ -102,8 +102,8 @@ static const char *parse_text_record(struct record *r, const char *p, const char
  * The copies differ from where a record was being written, or was written in between: the page
  * is cut before that.  The difference may lie inside a record whose beginning is in both copies,
  * as a copy loads words in any order (see events_drop_torn()), so that the earlier copy may have
- * the beginning from a later time than the rest: the page is cut at that beginning.  If the page was
- * blanked for its next use while the later copy was made, none of it is certain.
+ * the beginning from a later time than the rest: the page is cut at that beginning.  If the page
+ * was blanked for its next use while the later copy was made, none of it is certain.
  */
 bool text_drop_torn(char *page, const char *again)
 {
