@@ -31,7 +31,11 @@
 #endif
 
 /* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, nothing is unloaded */
-#define SBUF_BUILT_IN	(!IS_ENABLED(MODULE))
+#ifdef MODULE
+#define SBUF_BUILT_IN	0
+#else
+#define SBUF_BUILT_IN	1
+#endif
 
 /*
  * The lock that keeps lines of other CPUs out got its present name in 5.19: faebd693c593

@@ -42,7 +42,7 @@ NOKPROBE_SYMBOL(sbuf_symbol_at);
 
 #ifdef CONFIG_X86_64
 /* Before "push %rbp" (0x55): at the beginning, after endbr64, or after ftrace's five bytes */
-static noinline bool search_frameless(unsigned long pc)
+noinline bool sbuf_symbol_is_entry(unsigned long pc)
 {
 	struct sbuf_symbol symbol;
 	unsigned long site;
@@ -61,7 +61,7 @@ static noinline bool search_frameless(unsigned long pc)
 #define X30	0x2
 
 /* Follow the code from the function's beginning to @pc */
-static noinline bool search_frameless(unsigned long pc)
+noinline bool sbuf_symbol_is_entry(unsigned long pc)
 {
 	unsigned int callers = X29 | X30;
 	struct sbuf_symbol symbol;
@@ -98,7 +98,7 @@ static noinline bool search_frameless(unsigned long pc)
 }
 #endif
 
-NOKPROBE_SYMBOL(search_frameless);
+NOKPROBE_SYMBOL(sbuf_symbol_is_entry);
 
 /*
  * Answers of sbuf_symbol_is_frameless(), by a hash of the address: its distance from the kernel,
@@ -131,23 +131,17 @@ bool sbuf_symbol_is_frameless(unsigned long pc)
 	bool bare;
 
 	if (unlikely(!epoch || distance != (s32)distance))
-		return search_frameless(pc);
+		return sbuf_symbol_is_entry(pc);
 	key = (u64)distance << 32 | (u32)epoch << 1;
 	cached = READ_ONCE(*slot);
 	if (likely((cached & ~1ULL) == key))
 		return cached & 1;
-	bare = search_frameless(pc);
+	bare = sbuf_symbol_is_entry(pc);
 	WRITE_ONCE(*slot, key | bare);
 	return bare;
 }
 
 NOKPROBE_SYMBOL(sbuf_symbol_is_frameless);
-
-/* For sbuf_likely_caller() */
-bool sbuf_symbol_is_entry(unsigned long pc)
-{
-	return search_frameless(pc);
-}
 
 #else
 
