@@ -85,7 +85,7 @@ static __always_inline u32 bucket_of(u64 hash)
 /* By the number of a bucket: some key has gone to its second, as this was full */
 static DECLARE_BITMAP(spilled, NUMBERS);
 
-/* Where a key is or may go */
+/* Where a key is or may go.  The pair is shifted as in stack_key(): once for both */
 static __always_inline u64 hash_of(unsigned int pair, unsigned long key)
 {
 	return (key ^ (u64)pair << 32) * GOLDEN_RATIO_64;

@@ -398,8 +398,8 @@ static void unregister_probes(bool gone)
 	/* All in one call, as each waits for a grace period */
 	unregister_kprobes(set, n);
 	/*
-	 * Clear these, and do not look again: it may now be true for probes in another
-	 * module that is unloaded concurrently.  Those stay in the kernel's list until
+	 * Clear these, and do not look again: by now probes in another module that is unloaded
+	 * concurrently may be gone, too.  Those stay in the kernel's list until
 	 * sbuf_probe_module() is called for that module.
 	 */
 	while (n > 0)

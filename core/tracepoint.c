@@ -126,12 +126,6 @@ static noinline void save_alone(const struct sbuf_event_probe *of, unsigned long
 
 NOKPROBE_SYMBOL(save_alone);
 
-static inline unsigned long value_of_event(const struct stackbuf_probe *probe,
-					   const unsigned long *arg)
-{
-	return arg[probe->value & SBUF_VALUE_ARGUMENT];
-}
-
 /* @arg: the arguments, counted from 1; what has the number 0 is none, and 0 */
 static noinline void save_for_role(const struct sbuf_event_probe *of, const unsigned long *frame,
 				   const unsigned long *arg)
@@ -143,12 +137,12 @@ static noinline void save_for_role(const struct sbuf_event_probe *of, const unsi
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_disable_notrace();
 	if (likely(sbuf_probe_records(probe))) {
-		sbuf_hit_role(probe, key, value_of_event(probe, arg),
+		sbuf_hit_role(probe, key, arg[probe->value & SBUF_VALUE_ARGUMENT],
 			      sbuf_hit_is_event(probe) ? save_event(of, key, frame) : 0);
 		closer = READ_ONCE(of->closer);
 		if (closer)
 			sbuf_pair_close(closer->probe, arg[closer->probe->tag],
-					value_of_event(closer->probe, arg), 0);
+					arg[closer->probe->value & SBUF_VALUE_ARGUMENT], 0);
 	}
 	if (SBUF_EVENTS_PREEMPTIBLE)
 		preempt_enable_notrace();

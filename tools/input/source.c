@@ -104,13 +104,14 @@ out:
 static void settle_page(struct stackbuf_events_page *page, u64 seq,
 			const struct stackbuf_events_page *before)
 {
-	/* Its words of another time are left for drop_changed_events() to count it as changed */
-	if (seq && page->page.seq && seq != page->page.seq) {
+	if (seq != page->page.seq) {
+		bool reused = seq && page->page.seq;
+
 		page->page.seq = 0;
-		return;
+		/* Its words stay, for which drop_changed_events() counts it as changed */
+		if (reused)
+			return;
 	}
-	if (seq != page->page.seq)
-		page->page.seq = 0;
 	/* If it was not closed before the second copy, it may have grown since */
 	page->owner = before->owner;
 	events_drop_torn(page, before);

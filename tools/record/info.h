@@ -44,9 +44,9 @@ bool info_sane(const struct stackbuf_info *info);
 bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b);
 
 /*
- * Of two copies of a page leave what is whole: the words of a copy may be of different times.  A
- * deepest stack that changed counts as half-written; what was opened or closed is as if it were
- * not open: it was closed, or is as if opened a moment later.
+ * Of two copies of a page leave what is whole, as the words of a copy may be of different times.
+ * What differs is not open: it was closed, or is as if opened a moment later.  A deepest stack that
+ * differs counts as half-written.
  */
 void info_drop_torn(void *page, const void *again);
 
