@@ -41,9 +41,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	    lacking <= rec->info.overwritten)
 		report("totals are too small, by %llu events in all: pages of stacks are missing, or were found only as old copies",
 		       lacking);
-	if (rec->info.evicted_events)
-		report("%llu events are in no total: their %llu stacks were evicted",
-		       rec->info.evicted_events, rec->info.evicted);
+	session_report_evicted(s);
 	if (!output_totals(o, &a->wanted.filter))
 		output_no_stack(o, "the record", output_totals(o, &(struct filter){ 0 }));
 	if (!cmd_profile(o, a, NULL, 0))

@@ -15,9 +15,7 @@ static void read_side(struct session *s, struct output *o, struct wanted *wanted
 	session_load(s);
 	session_report_missing(s);
 	session_report_sampled(s);
-	if (s->record.info.evicted_events)
-		report("%s: %llu events are in no total: their %llu stacks were evicted",
-		       s->source.name, s->record.info.evicted_events, s->record.info.evicted);
+	session_report_evicted(s);
 	session_add_names(s);
 	o->record = &s->record;
 	o->symbols = &s->symbols;

@@ -63,6 +63,8 @@ void cmd_watch(struct args *a)
 		session_report_missing(&s);
 	if (!w.events && !w.live)
 		session_report_sampled(&s);
+	if (!w.events && !w.live && !filter_events(w.filter))
+		session_report_evicted(&s);
 	if (w.events && !watch_sums(&w))
 		snoop_run(&w);
 	else

@@ -269,6 +269,15 @@ void session_report_sampled(const struct session *s)
 		     "events were left out as the limit was reached: no total has them");
 }
 
+void session_report_evicted(const struct session *s)
+{
+	const struct stackbuf_info *info = &s->record.info;
+
+	if (info->evicted_events)
+		report("%s: up to %llu events are in no total: their stacks were evicted from the table",
+		       s->source.name, info->evicted_events);
+}
+
 void session_report_missing(const struct session *s)
 {
 	const struct record *rec = &s->record;

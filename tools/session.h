@@ -88,6 +88,9 @@ void session_report_missing(const struct session *s);
 /* Report that totals are of a part of the events alone */
 void session_report_sampled(const struct session *s);
 
+/* Report the events of evicted stacks.  One that was evicted as it was read may have its total */
+void session_report_evicted(const struct session *s);
+
 /* Set s->symbols, with the names of a dump's own kernel if stacks have no text.  First of these */
 void session_add_names(struct session *s);
 

@@ -117,27 +117,32 @@ static void settle_page(struct stackbuf_events_page *page, u64 seq,
 	events_drop_torn(page, before);
 }
 
-int source_read_events(struct source *s, size_t index, struct stackbuf_events_page *page,
-		       size_t nr)
+int source_read_pages(struct source *s, enum array a, size_t index, void *page, size_t nr)
 {
 	u64 offset = index * STACKBUF_PAGE_SIZE, size = nr * STACKBUF_PAGE_SIZE;
-	struct stackbuf_events_page *before = xcalloc(nr, sizeof(*before));
-	u64 *seq = xcalloc(nr, sizeof(*seq));
-	size_t i;
+	char *first = xcalloc(3, size), *between = first + size, *last = between + size;
+	size_t at;
 	int ret;
 
-	/* If a page's number is the same at first and at the end, both copies are of one page */
-	ret = s->ops->read(s, ARRAY_EVENTS, offset, before, size);
-	for (i = 0; i < nr; i++)
-		seq[i] = before[i].page.seq;
+	/*
+	 * If a page's number, or a stack's id, is the same at first and at the end, what was read
+	 * between is of one page or stack
+	 */
+	ret = s->ops->read(s, a, offset, first, size);
 	if (!ret)
-		ret = s->ops->read(s, ARRAY_EVENTS, offset, before, size);
+		ret = s->ops->read(s, a, offset, between, size);
 	if (!ret)
-		ret = s->ops->read(s, ARRAY_EVENTS, offset, page, size);
-	for (i = 0; i < nr && !ret; i++)
-		settle_page(&page[i], seq[i], &before[i]);
-	free(before);
-	free(seq);
+		ret = s->ops->read(s, a, offset, last, size);
+	for (at = 0; at < size && !ret; at += STACKBUF_PAGE_SIZE) {
+		void *before = first + at, *copy = between + at, *after = last + at;
+
+		if (a == ARRAY_EVENTS)
+			settle_page(after, ((struct stackbuf_page *)before)->seq, copy);
+		else
+			stacks_drop_torn(copy, before, after);
+	}
+	memcpy(page, a == ARRAY_EVENTS ? last : between, size);
+	free(first);
 	return ret;
 }
 
@@ -182,9 +187,9 @@ static int arrays_read_all(struct source *s, enum array a)
 			continue;
 		s->filled[a][offset / PART] = true;
 		to = (char *)s->memory[a] + offset;
-		if (a == ARRAY_EVENTS ? source_read_events(s, offset / STACKBUF_PAGE_SIZE, to,
-							   size / STACKBUF_PAGE_SIZE) :
-					arrays_read(s, a, offset, to, size))
+		if (a == ARRAY_TEXT ? arrays_read(s, a, offset, to, size) :
+				      source_read_pages(s, a, offset / STACKBUF_PAGE_SIZE, to,
+							size / STACKBUF_PAGE_SIZE))
 			return -1;
 	}
 	return 0;
@@ -580,18 +585,26 @@ static void visit_page(void *arg, u64 where, const void *page)
 		p->data = keep_page(s, page);
 }
 
-/* Return the number of pages that a snapshot should have, 0 for a file that is no snapshot */
-static unsigned long long promised_pages(struct dump_file *f)
+/*
+ * Return the number of pages that a snapshot should have, 0 for a file that is no snapshot.  Add
+ * those that were left out when it was made.
+ */
+static unsigned long long promised_pages(struct dump_file *f, struct page_set *set)
 {
 	char page[STACKBUF_PAGE_SIZE + 1] = "";
 	const struct stackbuf_page *head = (const void *)page;
-	unsigned long long pages;
+	unsigned long long pages = 0;
+	unsigned int changed, text;
 
 	if (f->kind != DUMP_RAW || dump_read(f, 0, page) ||
 	    head->magic != ~STACKBUF_MAGIC_INVERTED || head->version != STACKBUF_VERSION ||
 	    head->kind != STACKBUF_SNAPSHOT || head->index)
 		return 0;
-	return sscanf(page + sizeof(*head), "pages %llu", &pages) == 1 ? pages : 0;
+	if (sscanf(page + sizeof(*head), "pages %llu changed %u %u", &pages, &changed, &text) == 3) {
+		set->changed += changed;
+		set->changed_text += text;
+	}
+	return pages;
 }
 
 static int nothing_found(struct source *s, const struct page_set *set)
@@ -622,7 +635,7 @@ static int nothing_found(struct source *s, const struct page_set *set)
 		      s->name);
 }
 
-static int check_promised(struct source *s)
+static int check_promised(struct source *s, struct page_set *set)
 {
 	unsigned long long promised;
 	unsigned int i;
@@ -630,7 +643,7 @@ static int check_promised(struct source *s)
 	for (i = 0; i < s->files; i++) {
 		u64 pages = s->file[i].size / STACKBUF_PAGE_SIZE;
 
-		promised = promised_pages(&s->file[i]);
+		promised = promised_pages(&s->file[i], set);
 		if (promised > pages)
 			return failed(s, "%s: is cut: %llu of %llu pages are there",
 				      s->file[i].name, pages, promised);
@@ -714,7 +727,7 @@ static int files_load(struct source *s, struct page_set *set)
 		set->cut += s->file[i].cut;
 	if (!set->nr)
 		return nothing_found(s, set);
-	if (check_promised(s))
+	if (check_promised(s, set))
 		return -1;
 	set->bytes_read = scanned + files_bytes_read(s);
 	return 0;

@@ -78,7 +78,7 @@
 		say("not_sampled", "events were left out by sampling: totals and graph lack them");
 		say("over_limit", "events were left out, as the limit was reached");
 		say("events_overwritten", "events were overwritten by newer ones: only totals of stacks have them");
-		say("evicted_events", "events are in no total: their stacks were evicted from the table");
+		say("evicted_events", "events at most are in no total: their stacks were evicted from the table");
 		say("cut", "traces were cut");
 		say("pages_missing", "pages are missing in the source");
 		say("pages_damaged", "pages are damaged");

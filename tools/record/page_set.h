@@ -24,7 +24,8 @@ extern const char *const array_name[ARRAYS];
 /*
  * "stackbuf save" adds pages of kind STACKBUF_SNAPSHOT to a file: a head as in every page, then
  * text, padded with NULs.  Its lines are "pages N" (how many pages the file has, these
- * included), "kernel-id HEX" and "module-id NAME HEX" (build ids), "kernel-offset HEX" (of KASLR),
+ * included), then "changed EVENTS TEXT" (pages left out, if there are any, as they changed while they
+ * were read), "kernel-id HEX" and "module-id NAME HEX" (build ids), "kernel-offset HEX" (of KASLR),
  * "host NAME" (the machine's) and "frame ADDRESS NAME".
  * Readers ignore other lines.
  */

@@ -81,11 +81,17 @@ static bool id_fits(u32 id, const struct stackbuf_stacks_page *page, unsigned in
 	       (id & ((1ULL << page->id_bits) - 1)) == page->page.index * 64ULL + granule;
 }
 
+static unsigned int granules_of(const struct stackbuf_stack *raw)
+{
+	return (stackbuf_stack_bytes(raw->words, raw->flags) + STACKBUF_GRANULE - 1) /
+		STACKBUF_GRANULE;
+}
+
 struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *page,
 			  unsigned int granule, unsigned int *granules)
 {
 	const struct stackbuf_stack *raw;
-	unsigned int i, n = 0, words, bytes;
+	unsigned int i, n = 0, words;
 	u64 addr[STACKBUF_DEPTH_MAX], bits;
 	struct stack *stack;
 
@@ -93,8 +99,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	if (!granule || granule > 63)
 		return NULL;
 	raw = (const void *)page->granule[granule - 1];
-	bytes = stackbuf_stack_bytes(raw->words, raw->flags);
-	*granules = (bytes + STACKBUF_GRANULE - 1) / STACKBUF_GRANULE;
+	*granules = granules_of(raw);
 	if (!raw->id || granule + *granules > 64 || raw->nr < 1 || raw->nr > STACKBUF_DEPTH_MAX)
 		return NULL;
 	if (!id_fits(raw->id, page, granule))
@@ -136,6 +141,31 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 					       STACKBUF_AT_CALL;
 	}
 	return stack;
+}
+
+void stacks_drop_torn(struct stackbuf_stacks_page *page, const struct stackbuf_stacks_page *before,
+		      const struct stackbuf_stacks_page *after)
+{
+	unsigned int granule, granules;
+
+	for (granule = 1; granule < 64; granule += granules) {
+		struct stackbuf_stack *raw = (void *)page->granule[granule - 1];
+		const struct stackbuf_stack *was = (const void *)before->granule[granule - 1];
+		const struct stackbuf_stack *is = (const void *)after->granule[granule - 1];
+
+		granules = 1;
+		if (!(page->used >> granule & 1) || !id_fits(raw->id, page, granule))
+			continue;
+		if (was->id != raw->id || is->id != raw->id) {
+			raw->id = 0;
+			continue;
+		}
+		granules = granules_of(raw);
+		/* The time of the first event is written last: what was copied later is whole */
+		if (granule + granules <= 64 && raw->flags & STACKBUF_STACK_FIRST &&
+		    (was->words != raw->words || !stackbuf_first(was)->time))
+			stackbuf_first(raw)->time = 0;
+	}
 }
 
 void stack_settle(struct stack *stack)

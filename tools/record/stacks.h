@@ -100,6 +100,13 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 /* Enter all stacks of a page.  Return how many are not whole */
 unsigned int stacks_parse(struct stacks *s, const struct stackbuf_stacks_page *page);
 
+/*
+ * Of a page's copy take out each stack whose place had another one when it was copied @before or
+ * @after: a copy loads words in any order, and may have the id of one and the count of the other.
+ */
+void stacks_drop_torn(struct stackbuf_stacks_page *page, const struct stackbuf_stacks_page *before,
+		      const struct stackbuf_stacks_page *after);
+
 /* When table and text were parsed: a text of an older stack that had its id is none of it */
 void stack_settle(struct stack *stack);
 

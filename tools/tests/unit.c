@@ -727,6 +727,21 @@ static void test_text(void)
 
 /* ------------------------------------------------------------------ names --- */
 
+/* Standard error goes to the file "stderr" until errors_return() */
+static int errors_to_file(void)
+{
+	int keep = dup(2);
+
+	CHECK(dup2(open("stderr", O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) == 2);
+	return keep;
+}
+
+static void errors_return(int keep)
+{
+	dup2(keep, 2);
+	close(keep);
+}
+
 static void test_names(void)
 {
 	static const char kallsyms[] =
@@ -805,12 +820,9 @@ static void test_names(void)
 	parse(&m, &r, 0);
 	capture_start(&c, &r, FORMAT_TEXT, "kallsyms");
 	s = stacks_find(&r.stacks, id);
-	fflush(stderr);
-	keep = dup(2);
-	CHECK(dup2(open("stderr", O_WRONLY | O_CREAT | O_TRUNC, 0600), 2) == 2);
+	keep = errors_to_file();
 	symbols_name(&c.symbols, s);
-	dup2(keep, 2);
-	close(keep);
+	errors_return(keep);
 	CHECK(!system("grep -q 'another boot' stderr"));
 	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
 	capture_end(&c);
@@ -867,6 +879,8 @@ static void test_directory_and_snapshot(void)
 		"kallsyms",
 		"ffffffff81234500 T stack_trace_save\nffffffff85234500 T one\nffffffff85234506 T two\nffffffff85234600 T c\n");
 	symbols_init(&symbols, &from_dir, "kallsyms");
+	set.changed = 2;
+	set.changed_text = 1;
 	CHECK(!snapshot_write("snapshot", &set, &from_dir, &symbols, error, sizeof(error)));
 	CHECK(!*error);
 	CHECK(!stat("snapshot", &st) && (st.st_mode & 0777) == 0600);
@@ -888,6 +902,7 @@ static void test_directory_and_snapshot(void)
 
 	CHECK(load(&s, &set, &from_file, "snapshot") && same_record(&r, &from_file));
 	CHECK(from_file.have_info && !from_file.missing[ARRAY_EVENTS]);
+	CHECK(set.changed == 2 && set.changed_text == 1);
 	symbols_init(&symbols, &from_file, NULL);
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);
@@ -1148,7 +1163,7 @@ static struct followed {
 	u32 id;
 	unsigned int reads, when, rounds, stacks;
 	u64 written, passed, lost;
-	bool begun, ended;
+	bool evicts, begun, ended;
 } followed;
 
 static void follow_stack(u64 addr)
@@ -1181,6 +1196,8 @@ static int follow_read(struct source *s, enum array a, u64 offset, void *buf, si
 		follow_stack(16);
 		follow_write(0, 2);
 		follow_write(1, 1);
+		if (followed.evicts)
+			made_at(&followed.m, followed.id)->id = 0;
 	}
 	memcpy(buf, (char *)made_array(&followed.m, a, &all) + offset, size);
 	/* Its first event is not noted yet */
@@ -1232,11 +1249,14 @@ static void test_follow(void)
 	struct capture c;
 	struct record r = { 0 };
 	unsigned int when;
+	char command[80];
 	u64 before;
+	int keep;
 
 	for (when = 1; when <= 4; when++) {
 		memset(&followed, 0, sizeof(followed));
 		followed.when = when;
+		followed.evicts = when == 4;
 		made_init(&followed.m, 16, 1, 1, NULL);
 		follow_stack(8);
 		/* A page of CPU 1, overwritten since */
@@ -1248,11 +1268,18 @@ static void test_follow(void)
 		before = followed.written;
 		parse(&followed.m, &r, 0);
 		capture_start(&c, &r, 0, NULL);
+		keep = errors_to_file();
 		follow_events(&s, &c.o, &none, &hooks);
+		errors_return(keep);
+		/* What no stack is left of is passed, and said to be */
+		snprintf(command, sizeof(command), "grep -qx 'stackbuf: %llu events are not shown: .*' stderr",
+			 followed.written - before);
+		CHECK(!system(command) == followed.evicts);
 		CHECK(followed.begun && followed.ended && followed.reads > when);
 		CHECK(!followed.lost && followed.written > before);
 		CHECK(followed.passed == followed.written - before);
-		CHECK(stacks_find(&r.stacks, followed.id)->first == 6123456789);
+		CHECK(stacks_find(&r.stacks, followed.id)->first ==
+		      (followed.evicts ? 0 : 6123456789));
 		capture_end(&c);
 		record_free(&r);
 		made_free(&followed.m);
@@ -1267,7 +1294,7 @@ static struct {
 
 static int scripted_read(struct source *s, enum array a, u64 offset, void *buf, size_t size)
 {
-	CHECK(s && a == ARRAY_EVENTS && !offset);
+	CHECK(s && (a == ARRAY_EVENTS || a == ARRAY_STACKS) && !offset);
 	memcpy(buf, &scripted.copy[scripted.next++ % 3], size);
 	return 0;
 }
@@ -1285,7 +1312,7 @@ static unsigned int scripted_events(unsigned int *half, bool *closed)
 
 	scripted.next = 0;
 	*half = 0;
-	CHECK(!source_read_events(&s, 0, &page, 1));
+	CHECK(!source_read_pages(&s, ARRAY_EVENTS, 0, &page, 1));
 	*closed = !page.owner;
 	if (!page.page.seq) {
 		/* Its words stay if it was reused in between: for these it counts as changed */
@@ -1357,6 +1384,50 @@ static void test_disorder(void)
 	/* The copy between is of the previous lap */
 	first->word[0] ^= 1ULL << STACKBUF_EVENT_TIME_SHIFT;
 	CHECK(!scripted_events(&half, &closed));
+	made_free(&m);
+}
+
+/* Three copies of a page of the table: what is whole in the one between */
+static void test_stacks_disorder(void)
+{
+	static const struct source_ops ops = { .read = scripted_read };
+	struct stackbuf_stacks_page page, copy[3];
+	struct source s = { .ops = &ops };
+	struct stackbuf_stack *raw[3];
+	struct stacks stacks = { 0 };
+	unsigned int i, other, at;
+	struct stack *stack;
+	struct made m;
+	u64 addr[8];
+	u32 id;
+
+	made_init(&m, 1, 1, 1, NULL);
+	for (i = 0; i < ARRAY_SIZE(addr); i++)
+		addr[i] = MADE_BASE + i;
+	/* With so many frames the time of its first event is where a granule begins */
+	made_firsts = true;
+	id = made_stack(&m, addr, ARRAY_SIZE(addr), false);
+	made_firsts = false;
+	at = id % 64 - 1;
+	/* The copy that has another id; 3: none, and the first lacks the first event; 4: none */
+	for (other = 0; other <= 4; other++) {
+		for (i = 0; i < 3; i++) {
+			copy[i] = *m.stacks;
+			raw[i] = (void *)copy[i].granule[at];
+			raw[i]->count = 2 + i;
+		}
+		if (other < 3)
+			raw[other]->id ^= 1U << m.info->id_bits;
+		else if (other == 3)
+			stackbuf_first(raw[0])->time = 0;
+		scripted.next = 0;
+		memcpy(scripted.copy, copy, sizeof(copy));
+		CHECK(!source_read_pages(&s, ARRAY_STACKS, 0, &page, 1));
+		CHECK(!stacks_parse(&stacks, &page) && stacks.nr == (other >= 3));
+		stack = stacks_find(&stacks, id);
+		CHECK(!stack || (stack->count == 3 && !stack->first == (other == 3)));
+		stacks_empty(&stacks);
+	}
 	made_free(&m);
 }
 
@@ -2045,6 +2116,7 @@ static const struct {
 	{ test_live, "read while it is written: nothing torn" },
 	{ test_follow, "while it is followed nothing counts as lost that is there" },
 	{ test_info_disorder, "copies of what is open, not made in order: whole objects only" },
+	{ test_stacks_disorder, "copies of stacks, not made in order: whole stacks only" },
 	{ test_text_disorder, "copies of text that were not made in order: whole records only" },
 	{ test_patterns,
 	  "names, globs and regular expressions choose functions, and what each has found" },

@@ -52,7 +52,7 @@ struct follower {
 	size_t events, room;
 	u64 watermark;		/* the newest event of the round before */
 	u64 begun;		/* the newest page of the first round */
-	u64 printed, lost, reported, skipped;
+	u64 printed, lost, reported, skipped, gone;
 	unsigned int taken;	/* new pages in this round */
 	bool first_round;
 };
@@ -61,6 +61,13 @@ struct follower {
 static void get(struct follower *ctx, enum array a, u64 offset, void *buf, size_t size)
 {
 	if (ctx->source->ops->read(ctx->source, a, offset, buf, size))
+		die(1, "%s", ctx->source->error);
+}
+
+/* Read a page as far as it is certain to be one */
+static void get_page(struct follower *ctx, enum array a, size_t index, void *page)
+{
+	if (source_read_pages(ctx->source, a, index, page, 1))
 		die(1, "%s", ctx->source->error);
 }
 
@@ -121,8 +128,7 @@ static void read_page(struct follower *ctx, size_t i)
 	struct cpu *cpu;
 	u64 offset = i * STACKBUF_PAGE_SIZE;
 
-	if (source_read_events(ctx->source, i, copy, 1))
-		die(1, "%s", ctx->source->error);
+	get_page(ctx, ARRAY_EVENTS, i, copy);
 	get(ctx, ARRAY_EVENTS, offset, &after, sizeof(after));
 	if (copy->page.seq != p->seq || after.seq != p->seq) {
 		/* Overwritten in between.  The CPU's next page has the number of lost events */
@@ -211,7 +217,7 @@ static void read_stack(struct follower *ctx, u32 id)
 	for (tries = 0; tries < 5; tries++) {
 		if (tries)
 			nanosleep(&pause, NULL);
-		get(ctx, ARRAY_STACKS, place / 64 * STACKBUF_PAGE_SIZE, &page, sizeof(page));
+		get_page(ctx, ARRAY_STACKS, place / 64, &page);
 		raw = (void *)page.granule[place % 64 - 1];
 		if (raw->id != id)
 			return;
@@ -290,12 +296,13 @@ static void report_lost(struct follower *ctx)
 	ctx->reported = ctx->lost;
 }
 
-static void use_first(const struct follower *ctx, struct stackbuf_event *e)
+static struct stack *use_first(const struct follower *ctx, struct stackbuf_event *e)
 {
 	struct stack *stack = stacks_find(&ctx->o->record->stacks, e->id);
 
 	if (stack && !(ctx->hooks && ctx->hooks->own_ids))
 		e->id = stack_canonical(stack)->id;
+	return stack;
 }
 
 /*
@@ -317,11 +324,13 @@ static void print_events(struct follower *ctx, bool all)
 	learn_stacks(ctx);
 	/* The ring may be full of events: an interrupt must not wait until all are printed */
 	for (i = 0; i < n && wanted && (all || !interrupted); i++) {
-		use_first(ctx, &e[i]);
+		struct stack *stack = use_first(ctx, &e[i]);
+
 		if (ctx->filter->has_until && e[i].time > ctx->filter->until)
 			interrupted = 1;
 		if (!filter_match(ctx->filter, &e[i]))
 			continue;
+		ctx->gone += stack && stack->gone;
 		if (ctx->hooks)
 			wanted = ctx->hooks->event(ctx->hooks->arg, &e[i]);
 		else
@@ -439,11 +448,14 @@ void follow_events(struct source *s, struct output *o, const struct filter *f,
 	}
 	count_unread(&ctx);
 	print_events(&ctx, true);
-	if (hooks)
+	if (hooks) {
 		hooks->rest(hooks->arg, ctx.lost);
-	else
+		report_count(ctx.gone, "event is not shown: its stack was evicted before it was read",
+			     "events are not shown: their stacks were evicted before they were read");
+	} else {
 		report("%llu events printed, %llu lost, %llu half-written", ctx.printed, ctx.lost,
 		       ctx.skipped);
+	}
 	duplicates_free(&ctx.frames);
 	free(ctx.page);
 	free(ctx.memory);

@@ -622,9 +622,6 @@ static void copied(struct counter *ctx)
 		       w->filter->stack.nr ?
 		       "--stack excludes all that begin in the functions named: loosen it" :
 		       "none that begins in the functions named has a total");
-	if (!events && r->info.evicted_events)
-		report("%llu events are in no total: their %llu stacks were evicted",
-		       r->info.evicted_events, r->info.evicted);
 }
 
 void stackcount_run(struct watch *w)
