@@ -127,7 +127,7 @@ build_tools() {
 
 	begins
 	exec {lock}>"$tools.lock" && flock "$lock" || return
-	make -s -j2 -C "$top/tools" O="$tools" "$@" >"$work/make.log" 2>&1 || status=1
+	make -s -j2 -C "$top/tools" O="$tools" CFLAGS="-O2 -g1" "$@" >"$work/make.log" 2>&1 || status=1
 	exec {lock}>&-
 	took 'build of the command and its tests'
 	[ $status = 0 ] || sed 's/^/# /' "$work/make.log"

@@ -35,7 +35,7 @@ unwound() {
 	echo "percpu $before, then $after kB"
 	is "$after - $before < 20 * $loads"
 }
-loads=$(few 4 50)
+loads=$(few 3 50)
 result "a load that fails halfway leaves nothing behind, $loads times" unwound
 
 # Says what modprobe does of a key that the kernel lacks

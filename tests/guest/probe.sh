@@ -560,7 +560,7 @@ missed() {
 	facts
 	before=$(($(attempted) + $(fact probes_missed)))
 	was=$(fact probes_missed)
-	run storm "$(few 500 4000)" 40 300 "$nmi" >storm
+	run storm "$(few 250 4000)" 40 300 "$nmi" >storm
 	stormed=$?
 	facts
 	after=$(($(attempted) + $(fact probes_missed)))
@@ -644,7 +644,7 @@ for name in $(few "_raw_spin_lock local_clock" "_raw_spin_lock memcpy preempt_co
 		fi
 		facts
 		before=$(fact events_recorded)
-		run storm "$(few 60 500)" 100 300 "$nmi" >storm
+		run storm "$(few 30 500)" 100 300 "$nmi" >storm
 		stormed=$?
 		facts
 		set_list '' && [ $stormed = 0 ] || { cat storm; return 1; }

@@ -137,10 +137,9 @@ unplug() {
 	echo 1 >$online
 }
 
-# Suspend to memory, and resume by the alarm of the clock
+# Suspend to memory, and resume
 to_memory() {
-	echo 0 >/sys/class/rtc/rtc0/wakealarm
-	echo +6 >/sys/class/rtc/rtc0/wakealarm && echo mem >/sys/power/state || return 1
+	host wakeup && echo mem >/sys/power/state || return 1
 	dmesg | grep 'PM: suspend exit'
 }
 
@@ -224,7 +223,7 @@ for part in $(tr + " " </t/what); do
 		gone
 		try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
 		gone
-		if grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ]; then
+		if grep -qw mem /sys/power/state && grep -qw deep /sys/power/mem_sleep; then
 			try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
 		else
 			echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"

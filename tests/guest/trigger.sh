@@ -80,7 +80,9 @@ stalled() {
 		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout || return 1
 	# Once should do, unless the host gives the guest no processor for seconds
 	for _ in 1 2 3 4 5; do
-		echo "spin 5000" >$L
+		# Whatever ends has RCU do something
+		(for _ in 1 2 3; do sleep 0.1; done) &
+		echo "spin 3600" >$L
 		[ "$(cat $P/enable)" = 1 ] || break
 	done
 	echo >$P/probe
