@@ -487,13 +487,6 @@ count_shape() {
 		{ cat count; return 1; }
 }
 
-count_folded() {
-	start count count -f --comm dd vfs_write || return
-	writes 30
-	finish INT
-	grep -q '^dd;.*;ksys_write;vfs_write 30$' count && [ ! -s count.err ] && ! grep -v ';' count
-}
-
 json_lines() {
 	start count count --json --percent --comm dd vfs_write || return
 	writes 20
@@ -509,39 +502,8 @@ json_lines() {
 		{ cat snooped snooped.err; return 1; }
 }
 
-# Formats for other programs, of calls that are probed now
-other_formats() {
-	start snooped snoop --perf -n 2 --comm dd vfs_write || return
-	writes 5
-	wait $job && is "$(grep -c '^dd [0-9]*/[0-9]* \[00[01]\] [0-9.]*: 1 stackbuf:$' snooped) == 2" &&
-		grep -q '^	 *[0-9a-f]* ksys_write+0x[0-9a-f]* (\[kernel.kallsyms\])$' snooped || { cat snooped; return 1; }
-	start snooped snoop --wall -n 1 --comm dd vfs_write || return
-	writes 5
-	wait $job && grep -q "^$(date +%Y)-[0-9-]*T[0-9:.]*[+-][0-9:]*  *vfs_write" snooped || { cat snooped; return 1; }
-	start snooped snoop --folded --comm dd vfs_write || return
-	writes 30
-	sleep 0.3
-	finish INT
-	grep -q '^dd;.*;ksys_write;vfs_write 30$' snooped && ! grep -v ';' snooped || { cat snooped snooped.err; return 1; }
-	# Of several functions and stacks, no more than -n says
-	start snooped snoop --folded -n 7 --comm dd vfs_write vfs_read || return
-	writes 30
-	wait $job && is "$(awk '{ n += $NF } END { print n + 0 }' snooped) == 7" || { cat snooped; return 1; }
-	for command in snoop count; do
-		start flame $command --flame graph.svg --comm dd vfs_write || return
-		writes 30
-		sleep 0.3
-		finish INT
-		[ $status = 0 ] && [ ! -s flame ] && grep -q '>vfs_write (30 events' graph.svg && grep -q '>dd (30 events' graph.svg ||
-			{ echo "$command --flame"; cat flame flame.err; return 1; }
-		start profile $command --pprof --comm dd vfs_write || return
-		writes 30
-		sleep 0.3
-		finish INT
-		[ $status = 0 ] && zcat <profile | tr -c '[:alnum:]_' '\n' >words && grep -q ksys_write words && grep -q '^dd' words ||
-			{ echo "$command --pprof"; cat profile.err; return 1; }
-	done
-	# A graph that cannot be written is an error, and all is restored
+# A graph that cannot be written is an error, and all is restored
+no_graph() {
 	start flame count --flame /proc/graph.svg --comm dd vfs_write || return
 	finish INT
 	[ $status = 1 ] && is "$(wc -l <flame.err) >= 1" && grep -q 'graph.svg: cannot be written' flame.err &&
@@ -555,12 +517,6 @@ source_lines() {
 	run tags 100 4 4 >/dev/null || return
 	finish INT
 	grep -q '^  leaf_tag .*/test_[a-z]*\.c:[0-9]*)$' count || { cat count count.err; return 1; }
-	start snooped snoop --json --lines -n 1 -k /t/vmlinux --force -m /t/big stackbuf_test:leaf_tag || return
-	run tags 100 4 4 >/dev/null || return
-	wait $job && grep -q '"lines":\["[^"]*test_[a-z]*\.c:[0-9]*)' snooped || { cat snooped; return 1; }
-	start snooped snoop --lines -n 1 -k /t/vmlinux --force -m /t/big stackbuf_test:leaf_tag || return
-	run tags 100 4 4 >/dev/null || return
-	wait $job && grep -q '^	leaf_tag .*test_[a-z]*\.c:[0-9]*)$' snooped || { cat snooped; return 1; }
 }
 
 # waiting: a dd that begins when the file go appears; its process is left in child
@@ -717,27 +673,7 @@ hot() {
 	wait
 }
 
-# -------------------------------------------------------------- what was saved ---
-
-saved() {
-	start count count --comm dd vfs_write vfs_read || return
-	writes 40
-	finish INT
-	"$STACKBUF" save snapshot || return
-	"$STACKBUF" -f snapshot count vfs_write >totals || return
-	grep -qx '  vfs_write' totals && ! grep -qx '  vfs_read' totals && ! grep -q Tracing totals ||
-		{ cat totals; return 1; }
-	# The log of the same events
-	"$STACKBUF" -f snapshot log --comm dd >events || return
-	writes=$(grep -c '^	vfs_write+0x[04]/' events)
-	is "$writes >= 40" || return
-	[ "$("$STACKBUF" -f snapshot count --comm dd 'vfs_w*' 2>err | stacks | awk '{ n += $1 } END { print n }')" = "$writes" ] &&
-		grep -q 'still in the ring' err || { cat err; return 1; }
-	[ "$("$STACKBUF" -f snapshot snoop --comm dd vfs_write | grep -c '^[0-9].* vfs_write\( tag=0x1\)\{0,1\}$')" = "$writes" ] || return
-	[ "$("$STACKBUF" -f snapshot snoop -n 3 -v vfs_read | grep -c '^[0-9].* vfs_read$')" = 3 ] || return
-	"$STACKBUF" -f snapshot count -f -r --comm dd 'vfs_(w|x).*' 2>err | grep -q '^dd;.*;ksys_write;vfs_write [0-9]*$' || return
-	"$STACKBUF" -f snapshot count -P --comm dd vfs_write 2>err | grep -q '^    dd \[[0-9]*\]$'
-}
+# ------------------------------------------------------------- its own reading ---
 
 # A command that reads the arrays is not recorded: by a filter that admits nothing else.  Before it runs, the loader
 # reads each library, and two parts more.
@@ -800,18 +736,16 @@ else
 fi
 result "count: as stackcount prints it; -s -v" count_shape
 result "count -P: totals by process" processes
-result "count -f: folded, with the command" count_folded
 result "count --json, snoop --json: objects only" json_lines
-result "snoop and count: --perf, --wall, --folded, --flame, --pprof" other_formats
+result "count --flame: a graph that cannot be written; all is restored" no_graph
 when /t/debug_info "CONFIG_DEBUG_INFO is not set: modules for this kernel have no source lines" \
-	"snoop and count: --lines" source_lines
+	"count: --lines" source_lines
 result "snoop and count: lists of processes and CPUs, patterns of commands, tags, units of time" lists
 result "what matches nothing, and what waits for a module, is named" nothing_found
 result "count -i -D -T: each event in one interval" count_intervals
 result "count: globs, -r, functions of a module" count_patterns
 result "count -l: the functions that it would probe, with their parameters" count_list
 on_x86 "no function of its unwinder can be probed" "calls that were missed are explained" missed_hits
-result "snoop and count of a snapshot" saved
 result "a function called all the time: an interrupt is answered" hot
 result "count: totals are exact though the ring turned many times" wrapped
 result "count -P: what the ring could not hold is told, and in the totals" by_process

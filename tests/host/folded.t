@@ -72,7 +72,8 @@ forms() {
 	gives 'a;b 3\na;b\na;b\0c 4\n' 'a;b 3\n' '2 lines are left out, the first is line 2: it is not a stack with its count' &&
 	gives '\357\273\277a;b 3\n' 'a;b 3\n' &&
 	gives 'Attaching 1 probe...\n\na;b 3\n' 'a;b 3\n' '1 line is left out, the first is line 1: it is not a stack' &&
-	gives 'a;b 3\na 99999999999999999999\n' 'a;b 3\n' '1 line is left out, the first is line 2: its count' || return
+	gives 'a;b 3\na 99999999999999999999\n' 'a;b 3\n' '1 line is left out, the first is line 2: its count' &&
+	gives "a;b 3\n$(printf 'f;%.0s' {1..30000})f 1\n" 'a;b 3\n' '1 line is left out, the first is line 2: it has more than 30000 frames' || return
 	# A first line of 124 KiB; comments before; a pipe
 	{ echo '# one'; seq -s ';' 20000; } | sed '2s/$/ 3/' >"$dir/deep" && [ "$(stat -c %s "$dir/deep")" -gt 108000 ] &&
 		"$sane" -f "$dir/deep" count --folded | cmp - <(tail -n 1 "$dir/deep") &&

@@ -20,7 +20,16 @@
 /* As the output has it */
 #define CUT_FRAME	"(more frames were not kept)"
 
-enum line { STACK, NOTHING, NOT_WHOLE, NO_STACK };
+/* More frames than any program has; what draws them calls itself for each */
+#define FRAMES_MAX	30000
+
+enum line { STACK, NOTHING, NOT_WHOLE, NO_STACK, TOO_DEEP };
+
+static const char *const left_out[] = {
+	[NOT_WHOLE] = "its count is not a whole number of up to 64 bits, from 0",
+	[NO_STACK] = "it is not a stack with its count: outermost;...;innermost count",
+	[TOO_DEEP] = "it has more than 30000 frames",
+};
 
 static void trim_end(char *line, size_t len)
 {
@@ -186,8 +195,8 @@ static bool has_number(char *text)
 static int read_lines(struct folded *all, FILE *f, const char *name)
 {
 	struct folded one = { .record = all->record, .tree = all->tree, .total = all->total };
-	char *line = NULL, *text;
-	size_t room = 0;
+	char *line = NULL, *text, *p;
+	size_t room = 0, frames;
 	u64 count, nr = 0, first = 0;
 	const char *why = "";
 	enum line kind;
@@ -197,11 +206,13 @@ static int read_lines(struct folded *all, FILE *f, const char *name)
 	while (!ret && (len = getline(&line, &room, f)) > 0) {
 		text = nr++ ? line : skip_bom(line);
 		kind = split_count(text, len - (text - line), &count);
-		if ((kind == NOT_WHOLE || kind == NO_STACK) && !one.left_out++) {
+		for (p = text, frames = 1; kind == STACK && (p = strchr(p, ';')); p++)
+			frames++;
+		if (frames > FRAMES_MAX)
+			kind = TOO_DEEP;
+		if (left_out[kind] && !one.left_out++) {
 			first = nr;
-			why = kind == NOT_WHOLE ?
-			      "its count is not a whole number of up to 64 bits, from 0" :
-			      "it is not a stack with its count: outermost;...;innermost count";
+			why = left_out[kind];
 		}
 		if (kind != STACK)
 			continue;

@@ -70,6 +70,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 		stack.text_len = known->text_len;
 		stack.lines = known->lines;
 		stack.rendered = known->rendered;
+		stack.stale = known->stale;
 	}
 	symbols_name(o->symbols, &stack);
 	return stack;

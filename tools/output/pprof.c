@@ -164,11 +164,10 @@ static u64 location(struct profile *p, const char *frame, bool given, u64 addr)
 {
 	struct message m = { 0 }, line = { 0 };
 	const char *module = given ? NULL : strchr(frame, '[');
-	char key[1024], *name;
+	char *key = xasprintf("%llx %s", addr, frame), *name;
 	bool is_new;
 	u64 id;
 
-	snprintf(key, sizeof(key), "%llx %s", addr, frame);
 	id = name_id(&p->locations, key, &is_new);
 	if (is_new) {
 		name = given ? xstrdup(frame) :
@@ -181,6 +180,7 @@ static u64 location(struct profile *p, const char *frame, bool given, u64 addr)
 		put_message(&p->message, PROFILE_LOCATION, &m);
 		free(name);
 	}
+	free(key);
 	free(line.data);
 	free(m.data);
 	return id;

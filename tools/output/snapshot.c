@@ -62,7 +62,9 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 		if (stack->name_origin == NAMES_TEXT)
 			continue;
 		for (n = 0; n < stack->nr; n++) {
-			if (!strncmp(stack->name[n], "0x", 2))
+			/* Another module may be where this one was */
+			if (!strncmp(stack->name[n], "0x", 2) ||
+			    (stack->stale && strchr(stack->name[n], '[')))
 				continue;
 			GROW(frame, frames, room);
 			frame[frames++] = (struct frame_name){ stack->addr[n], stack->name[n] };

@@ -80,7 +80,7 @@ void duplicates_enter(void **tree, struct stack *stack)
 {
 	struct stack **found;
 
-	if (!stack->nr || stack->canonical)
+	if (!stack->nr || stack->stale || stack->canonical)
 		return;
 	found = tsearch(stack, tree, by_frames);
 	if (found && *found != stack)

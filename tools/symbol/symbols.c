@@ -100,6 +100,7 @@ static void read_texts(struct symbols *s)
 	size_t i;
 
 	s->stacks = NULL;
+	s->text_read = *s->loaded;
 	for (i = 0; (stack = stacks_next(stacks, &i)); ) {
 		const char *line = stack->text, *end = line ? line + stack->text_len : NULL, *nl;
 		unsigned int k;
@@ -254,6 +255,11 @@ static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origi
 		read_texts(s);
 	*from = NAMES_TEXT;
 	name = text_name(s, addr);
+	/* What was loaded since may be where another module was */
+	if (name && s->text_read != *s->loaded && strchr(name, '[')) {
+		free(name);
+		name = NULL;
+	}
 	if (!name) {
 		symbols_read(s);
 		*from = NAMES_KALLSYMS;

@@ -40,6 +40,7 @@ struct symbols {
 	const char *path;	/* of kallsyms, or NULL */
 	const u32 *loaded;	/* modules_loaded of the record as it is now */
 	u32 read;		/* ... when @kallsyms was read; KALLSYMS_NOT_READ */
+	u32 text_read;		/* ... when @text was */
 	u64 base_addr;		/* a kallsyms of this boot has @base_symbol here */
 	const char *base_symbol;
 	struct build_ids ids;	/* of what ran, by the record and a snapshot */

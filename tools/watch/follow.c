@@ -249,6 +249,7 @@ static void learn_stacks(struct follower *ctx)
 	struct record *r = ctx->o->record;
 	bool text_read = false;
 	struct record text = { 0 };
+	u32 loaded;
 	size_t i;
 
 	if (r->stacks.nr > STACKS_KEPT) {
@@ -266,8 +267,12 @@ static void learn_stacks(struct follower *ctx)
 		if (!text_read) {
 			text_read = true;
 			/* Names by kallsyms are those of the modules that are there now */
+			loaded = r->info.modules_loaded;
 			get(ctx, ARRAY_INFO, offsetof(struct stackbuf_info, modules_loaded),
 			    &r->info.modules_loaded, sizeof(r->info.modules_loaded));
+			/* Stacks known so far may be of code that is gone */
+			if (r->info.modules_loaded != loaded)
+				duplicates_free(&ctx->frames);
 			read_text(ctx, &text);
 		}
 		found = stacks_find(&text.stacks, id);
@@ -330,7 +335,7 @@ static void print_events(struct follower *ctx, bool all)
 			interrupted = 1;
 		if (!filter_match(ctx->filter, &e[i]))
 			continue;
-		ctx->gone += stack && stack->gone;
+		ctx->gone += stack && !stack->nr;
 		if (ctx->hooks)
 			wanted = ctx->hooks->event(ctx->hooks->arg, &e[i]);
 		else
@@ -448,14 +453,11 @@ void follow_events(struct source *s, struct output *o, const struct filter *f,
 	}
 	count_unread(&ctx);
 	print_events(&ctx, true);
-	if (hooks) {
-		hooks->rest(hooks->arg, ctx.lost);
-		report_count(ctx.gone, "event is not shown: its stack was evicted before it was read",
-			     "events are not shown: their stacks were evicted before they were read");
-	} else {
+	if (hooks)
+		hooks->rest(hooks->arg, ctx.lost, ctx.gone);
+	else
 		report("%llu events printed, %llu lost, %llu half-written", ctx.printed, ctx.lost,
 		       ctx.skipped);
-	}
 	duplicates_free(&ctx.frames);
 	free(ctx.page);
 	free(ctx.memory);

@@ -18,7 +18,8 @@
  * @event: called for each event; returns false if no more are wanted
  * @enough: called after each round with the number of lost events; returns true to end
  * @end: called before the events that are still in the ring are passed
- * @rest: called last, with the number of lost events
+ * @rest: called last, with the number of lost events, and of those whose stacks were evicted before
+ *	they were read: which functions these begin in is unknown
  */
 struct follow_hooks {
 	void *arg;
@@ -28,7 +29,7 @@ struct follow_hooks {
 	bool (*event)(void *arg, const struct stackbuf_event *e);
 	bool (*enough)(void *arg, u64 lost);
 	void (*end)(void *arg);
-	void (*rest)(void *arg, u64 lost);
+	void (*rest)(void *arg, u64 lost, u64 gone);
 };
 
 /*

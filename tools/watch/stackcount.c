@@ -125,6 +125,7 @@ static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 	saved->nr = stack->nr;
 	saved->named = stack->named;
 	saved->cut = stack->cut;
+	saved->origin = stack->origin;
 	saved->first = stack->first;
 	saved->name_origin = stack->name_origin;
 	saved->addr = xcalloc(stack->nr + 1, sizeof(u64));
@@ -205,6 +206,10 @@ static void read_totals(struct counter *ctx, bool base)
 	unsigned int tries;
 	size_t i;
 
+	/* Before the table: a stack that is evicted meanwhile counts as evicted later */
+	if (base && s->ops->read(s, ARRAY_INFO, offsetof(struct stackbuf_info, evicted_events),
+				 &ctx->evicted_before, sizeof(ctx->evicted_before)))
+		die(1, "%s", s->error);
 	for (tries = 0; tries < TRIES; tries++) {
 		record_free(r);
 		page_set_clear(&set);
@@ -222,8 +227,6 @@ static void read_totals(struct counter *ctx, bool base)
 	page_set_clear(&set);
 	ctx->reading++;
 	ctx->evicted = r->info.evicted_events;
-	if (base)
-		ctx->evicted_before = ctx->evicted;
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		const struct tally key = { .id = stack->id };
 		struct tally *t;
@@ -254,6 +257,7 @@ static int by_frames(const void *a, const void *b)
 {
 	const struct tally *x = *(struct tally *const *)a, *y = *(struct tally *const *)b;
 	const struct stack *s = x->saved, *t = y->saved;
+	unsigned int i;
 	int c;
 
 	if (s->nr != t->nr)
@@ -261,6 +265,9 @@ static int by_frames(const void *a, const void *b)
 	if (s->cut != t->cut)
 		return s->cut ? 1 : -1;
 	c = s->nr ? memcmp(s->addr, t->addr, s->nr * sizeof(u64)) : 0;
+	/* One of them may be of code that was there before */
+	for (i = 0; !c && i < s->nr; i++)
+		c = strcmp(s->name[i], t->name[i]);
 	if (!c && !s->nr)
 		c = saved_stack_order(s, t);
 	if (!c)
@@ -527,9 +534,14 @@ static void end(void *arg)
 	watch_end(((struct counter *)arg)->w);
 }
 
-static void rest(void *arg, u64 lost)
+static void rest(void *arg, u64 lost, u64 gone)
 {
-	((struct counter *)arg)->lost = lost;
+	struct counter *ctx = arg;
+
+	ctx->lost = lost;
+	/* In the table's totals they are among those of evicted stacks */
+	if (ctx->read_only)
+		watch_report_gone(gone);
 }
 
 /* Wait without following the ring: the table counts */

@@ -302,6 +302,13 @@ bool watch_wants(struct watch *w, struct stack *stack)
 	       begins_in(w, &w->patterns, stack);
 }
 
+void watch_report_gone(u64 events)
+{
+	if (events)
+		report("up to %llu events are not among these: their stacks were evicted before they were read",
+		       events);
+}
+
 size_t watch_choose(struct watch *w)
 {
 	struct record *r = w->o->record;

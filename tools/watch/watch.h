@@ -96,6 +96,9 @@ bool watch_own(const struct watch *w, const struct stackbuf_event *e);
 /* Does the stack begin in one of the functions? */
 bool watch_wants(struct watch *w, struct stack *stack);
 
+/* Report events of stacks of which no frames were read */
+void watch_report_gone(u64 events);
+
 /*
  * Of a source that is not live, keep the events of the functions that match the filter, then those
  * of --last.  Return how many remain.
