@@ -13,8 +13,6 @@
  *   events DIR                 every event, one per line, in the order of pages
  *   stacks DIR                 every stack: id, total, frames, cut, addresses
  *   pairs DIR                  what is open and what was closed, of each pair
- *   tags DIR FILE N PATHS      compare the ring after "tags N PATHS" of
- *                              stackbuf_test with FILE, its output
  *   watch TEXT STOP            read and check the text log repeatedly until the
  *                              file STOP exists
  *   printed < LOG              check that stacks in the kernel log are whole
@@ -1186,94 +1184,6 @@ static void cmd_stacks(const char *dir)
 	}
 }
 
-/* Compare the output of stackbuf_test's command "tags" with the ring */
-static void cmd_tags(const char *dir, const char *said, uint64_t n, unsigned int paths)
-{
-	static struct { bool on; unsigned int pid; bool seen; uint64_t next, time; } cpu[256];
-	char *buf = slurp(said, NULL), *line, *save = NULL;
-	uint32_t *ids = grab(256 * paths * sizeof(*ids));
-	uint64_t shown = 0, expect, total, before = 0;
-	unsigned int c, pid, path, id, cpus = 0, other, wrong, none;
-	struct arrays a;
-	struct table t;
-	struct ring r;
-	size_t i;
-
-	load(&a, dir);
-	parse_table(&a, &t);
-	parse_ring(&a, &r, true);
-	for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (sscanf(line, "cpu %u pid %u n %*u none %u other %u wrong %u", &c, &pid, &none,
-			   &other, &wrong) == 5 && c < 256) {
-			cpu[c].on = true;
-			cpu[c].pid = pid;
-			cpus++;
-			if (none || other || wrong)
-				problem("%s", line);
-		} else if (sscanf(line, "path %u %u id %u", &c, &path, &id) == 3 &&
-			   c < 256 && path < paths) {
-			ids[c * paths + path] = id;
-		}
-	}
-	if (!cpus)
-		problem("%s says nothing of any CPU", said);
-	for (i = 0; i < r.nr; i++) {
-		const struct event *e = &r.event[i];
-		uint64_t no = e->tag & ((1ULL << 48) - 1);
-		char comm[32];
-
-		c = e->tag >> 48 & 255;
-		if (!e->tagged || e->tag >> 56 != 0x5b) {
-			before++;
-			continue;
-		}
-		snprintf(comm, sizeof(comm), "sbtest/%u", c);
-		if (c != e->cpu || !cpu[c].on || e->pid != cpu[c].pid || e->tgid != e->pid ||
-		    strcmp(e->comm, comm) || e->context != STACKBUF_TASK || e->writing) {
-			problem("tag %" PRIx64 ": cpu %u pid %u/%u %s context %u", e->tag, e->cpu,
-				e->tgid, e->pid, e->comm, e->context);
-			continue;
-		}
-		if (cpu[c].seen && no != cpu[c].next)
-			problem("CPU %u: event %" PRIu64 " where %" PRIu64 " was due", c, no,
-				cpu[c].next);
-		if (e->time < cpu[c].time || e->time < a.info->load_ns)
-			problem("CPU %u: event %" PRIu64 " goes back in time", c, no);
-		if (e->id != ids[c * paths + no % paths])
-			problem("CPU %u: event %" PRIu64 " has stack %u, not %u", c, no, e->id,
-				ids[c * paths + no % paths]);
-		cpu[c].seen = true;
-		cpu[c].next = no + 1;
-		cpu[c].time = e->time;
-		shown++;
-	}
-	for (c = 0; c < 256; c++)
-		if (cpu[c].on && cpu[c].next != n)
-			problem("CPU %u: last event is %" PRIu64 " of %" PRIu64, c, cpu[c].next, n);
-
-	/* Totals must be exact, over all CPUs and all ids of a path */
-	count_in_ring(&t, &a, &r);
-	for (path = 0; path < paths; path++) {
-		expect = (n / paths + (path < n % paths)) * cpus;
-		total = 0;
-		for (c = 0; c < 256; c++) {
-			struct stack *s = ids[c * paths + path] ?
-				find_stack(&t, &a, ids[c * paths + path]) : NULL;
-
-			if (s) {
-				total += s->count + s->in_ring;
-				s->count = 0;
-				s->in_ring = 0;
-			}
-		}
-		if (total != expect)
-			problem("path %u: total %" PRIu64 ", %" PRIu64 " expected", path, total,
-				expect);
-	}
-	printf("shown %" PRIu64 " of %" PRIu64 " others %" PRIu64 " laps %" PRIu64 "\n", shown,
-	       n * cpus, before, r.last_seq / (a.events_size / PAGE));
-}
-
 static bool read_twice(int fd, char *page, off_t at)
 {
 	static char again[PAGE], line[129];
@@ -1662,8 +1572,6 @@ int main(int argc, char **argv)
 		cmd_stacks(argv[2]);
 	else if (!strcmp(what, "pairs") && argc == 3)
 		cmd_pairs(argv[2]);
-	else if (!strcmp(what, "tags") && argc == 6)
-		cmd_tags(argv[2], argv[3], strtoull(argv[4], NULL, 0), atoi(argv[5]));
 	else if (!strcmp(what, "watch") && argc == 4)
 		cmd_watch(argv[2], argv[3]);
 	else if (!strcmp(what, "printed") && argc == 2)
