@@ -27,7 +27,6 @@ void cmd_diff(struct args *a)
 	struct output o[SIDES] = { a->output, a->output };
 	struct diff d = { .side = { &o[BEFORE], &o[AFTER] } };
 	struct session s[SIDES] = { 0 };
-	char error[512];
 	int side;
 
 	for (side = BEFORE; side < SIDES; side++) {
@@ -41,15 +40,12 @@ void cmd_diff(struct args *a)
 		report("no event: neither record holds one");
 	else if (!d.same_build)
 		report("the records are not known to be of one build of the kernel: frames are compared by function");
-	if (o[AFTER].format == FORMAT_PPROF) {
-		if (pprof_write_diff(&o[BEFORE], &o[AFTER]))
-			die(1, "cannot write: %m");
-	} else if (o[AFTER].format == FORMAT_FLAME) {
-		if (flame_write_diff(&o[BEFORE], &o[AFTER], a->flame, error, sizeof(error)))
-			die(1, "%s", error);
-	} else {
+	if (o[AFTER].format == FORMAT_PPROF)
+		pprof_write_diff(&o[BEFORE], &o[AFTER]);
+	else if (o[AFTER].format == FORMAT_FLAME)
+		flame_write_diff(&o[BEFORE], &o[AFTER], a->flame);
+	else
 		diff_print(&d);
-	}
 	diff_free(&d);
 	for (side = BEFORE; side < SIDES; side++)
 		session_close(&s[side]);

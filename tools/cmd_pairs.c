@@ -203,7 +203,6 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 	u64 until = a->older ? (now > a->older ? now - a->older : 0) : ~0ULL;
 	struct stack_total *total;
 	struct pair_totals t;
-	char error[512];
 	size_t i, nr = 0;
 
 	pairs_read(&s->record, number, until, &t);
@@ -229,9 +228,8 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 		else if (o->format == FORMAT_FOLDED)
 			print_folded(o, one->stack, weight(a, one));
 	}
-	if (o->format == FORMAT_FLAME &&
-	    flame_write_totals(o, total, nr, a->flame, error, sizeof(error)))
-		die(1, "%s", error);
+	if (o->format == FORMAT_FLAME)
+		flame_write_totals(o, total, nr, a->flame);
 	free(total);
 	pairs_free(&t);
 }

@@ -54,7 +54,6 @@ static void wait_for_trigger(void)
 void cmd_save(struct args *a)
 {
 	struct session s = { 0 };
-	char error[512];
 	int status;
 
 	if (a->on_trigger && !args_live(a))
@@ -63,8 +62,7 @@ void cmd_save(struct args *a)
 		wait_for_trigger();
 	cmd_begin(&s, a, false);
 	session_report_missing(&s);
-	if (snapshot_write(a->word[0], &s.set, &s.record, &s.symbols, error, sizeof(error)))
-		die(1, "%s", error);
+	snapshot_write(a->word[0], &s.set, &s.record, &s.symbols);
 	cmd_end(&s, a);
 	if (!a->on_trigger || !*a->on_trigger)
 		return;

@@ -387,14 +387,14 @@ u64 *session_kprobes(const struct session *s, size_t *nr)
 {
 	u64 *addr = NULL;
 	struct probe probe;
-	size_t i, room = 0;
+	size_t i;
 
 	*nr = 0;
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
 		if (!record_probe(&s->record, i, &probe))
 			continue;
 		if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
-			GROW(addr, *nr, room);
+			GROW(addr, *nr);
 			addr[(*nr)++] = probe.addr;
 		}
 		free(probe.name);

@@ -3,6 +3,7 @@
  * util.c - types, memory, errors and text, for all of the tools
  */
 #include <errno.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,6 +242,39 @@ int order_u64(const void *a, const void *b)
 int order_strings(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct named *)a)->text, ((const struct named *)b)->text);
+}
+
+struct named *named_get(void **tree, const char *text, bool *is_new)
+{
+	struct named wanted = { .text = (char *)text }, *n, **found;
+
+	found = tfind(&wanted, tree, by_text);
+	if (is_new)
+		*is_new = !found;
+	if (found || !is_new)
+		return found ? *found : NULL;
+	n = xcalloc(1, sizeof(*n));
+	n->text = xstrdup(text);
+	if (!tsearch(n, tree, by_text))
+		die(1, "out of memory");
+	return n;
+}
+
+static void free_named(void *named)
+{
+	free(((struct named *)named)->text);
+	free(named);
+}
+
+void named_free(void **tree)
+{
+	tdestroy(*tree, free_named);
+	*tree = NULL;
 }
 
 size_t first_above(const void *array, size_t nr, size_t size, u64 value)

@@ -41,12 +41,13 @@ struct words {
 	unsigned int nr;
 };
 
-/* Make room for one more element at the end of an array */
-#define GROW(array, nr, room) do {					\
-	if ((nr) == (room)) {						\
-		(room) = (room) ? 2 * (room) : 64;			\
-		(array) = xrealloc((array), (room), sizeof(*(array)));	\
-	}								\
+/*
+ * Make room for one more element at the end of an array that grows by this alone: it has room for
+ * 64 elements, or for the next power of two
+ */
+#define GROW(array, nr) do {						\
+	if (!(nr) || ((nr) >= 64 && !((nr) & ((nr) - 1))))		\
+		(array) = xrealloc((array), (nr) ? 2 * (nr) : 64, sizeof(*(array))); \
 } while (0)
 
 /* ---------------------------------------------------------------- errors --- */
@@ -115,6 +116,17 @@ int compare_u64(u64 a, u64 b);
 void sort(void *array, size_t nr, size_t size, int (*order)(const void *a, const void *b));
 void sort_with(void *array, size_t nr, size_t size,
 	       int (*order)(const void *a, const void *b, void *arg), void *arg);
+
+/* A text, with what is known of it.  Trees of these are search.h's */
+struct named {
+	char *text;
+	u64 id;
+	void *data;
+};
+
+/* Find a text; if there is none, enter a copy and set *@is_new, or return NULL if that is NULL */
+struct named *named_get(void **tree, const char *text, bool *is_new);
+void named_free(void **tree);
 
 /* For sort() and bsearch(): of u64, of structs that begin with one, and of pointers to strings */
 int order_u64(const void *a, const void *b);

@@ -90,11 +90,9 @@ int core_segment(struct core_segments *s, Elf64_Phdr *segment)
 static int by_offset(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
-	u64 p = x->offset % STACKBUF_PAGE_SIZE, q = y->offset % STACKBUF_PAGE_SIZE;
 
-	if (p != q)
-		return p < q ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return compare_u64(x->offset % STACKBUF_PAGE_SIZE, y->offset % STACKBUF_PAGE_SIZE) ?:
+		compare_u64(x->offset, y->offset);
 }
 
 /*
@@ -105,8 +103,7 @@ static size_t merge(struct range *range, size_t nr)
 {
 	size_t i, n = 0;
 
-	if (nr)
-		sort(range, nr, sizeof(*range), by_offset);
+	sort(range, nr, sizeof(*range), by_offset);
 	for (i = 0; i < nr; i++) {
 		u64 end = range[i].offset + range[i].size;
 		struct range *last = &range[n ? n - 1 : 0];
@@ -141,17 +138,17 @@ static size_t limit_layers(const struct range *range, size_t nr, u64 size)
 }
 
 /* Add a program header's memory.  What the file leaves out are zeroes: makedumpfile does that */
-static void add_segments(struct dump_file *f, const Elf64_Phdr *p, size_t *room)
+static void add_segments(struct dump_file *f, const Elf64_Phdr *p)
 {
 	if (p->p_paddr >> 62 || p->p_memsz >> 62)
 		return;
 	if (p->p_filesz) {
-		GROW(f->segment, f->segments, *room);
+		GROW(f->segment, f->segments);
 		f->segment[f->segments++] = (struct segment){ p->p_paddr, p->p_offset,
 							      p->p_filesz };
 	}
 	if (p->p_memsz > p->p_filesz) {
-		GROW(f->segment, f->segments, *room);
+		GROW(f->segment, f->segments);
 		f->segment[f->segments++] = (struct segment){ p->p_paddr + p->p_filesz,
 							      SEGMENT_ZEROES,
 							      p->p_memsz - p->p_filesz };
@@ -161,9 +158,8 @@ static void add_segments(struct dump_file *f, const Elf64_Phdr *p, size_t *room)
 static int by_phys(const void *a, const void *b)
 {
 	const struct segment *x = a, *y = b;
-	int c = compare_u64(x->phys, y->phys);
 
-	return c ? c : compare_u64(x->offset, y->offset);
+	return compare_u64(x->phys, y->phys) ?: compare_u64(x->offset, y->offset);
 }
 
 /*
@@ -175,8 +171,7 @@ static size_t order_segments(struct segment *segment, size_t nr)
 	u64 end = 0, skip;
 	size_t i, n = 0;
 
-	if (nr)
-		sort(segment, nr, sizeof(*segment), by_phys);
+	sort(segment, nr, sizeof(*segment), by_phys);
 	for (i = 0; i < nr; i++) {
 		struct segment s = segment[i];
 
@@ -225,7 +220,7 @@ bool core_vmcoreinfo(int fd, struct vmcoreinfo *info)
 
 static int open_elf(struct dump_file *f, char *error, size_t size)
 {
-	size_t room = 0, nr = 0, merged, segment_room = 0;
+	size_t nr = 0, merged;
 	struct core_segments segments = { .fd = f->fd };
 	Elf64_Phdr segment;
 	u64 end, skip, most = 0;
@@ -251,7 +246,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 			continue;
 		if (end > f->size && end > most)
 			most = end;
-		add_segments(f, &segment, &segment_room);
+		add_segments(f, &segment);
 		/* Pages begin where the memory's pages do, at any offset of the file */
 		skip = -segment.p_paddr % STACKBUF_PAGE_SIZE;
 		if (segment.p_offset >= f->size || skip >= segment.p_filesz)
@@ -260,7 +255,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 			end = f->size;
 		if (segment.p_offset + skip + STACKBUF_PAGE_SIZE > end)
 			continue;
-		GROW(f->range, nr, room);
+		GROW(f->range, nr);
 		f->range[nr].offset = segment.p_offset + skip;
 		f->range[nr].size = (end - segment.p_offset - skip) / STACKBUF_PAGE_SIZE *
 			STACKBUF_PAGE_SIZE;
@@ -515,8 +510,8 @@ int dump_read(struct dump_file *f, u64 where, void *page)
 
 int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where)
 {
-	size_t low = 0, high = f->segments, middle;
 	const struct segment *s;
+	size_t above;
 
 	*where = phys;
 	if (f->kind == DUMP_RAW)
@@ -524,16 +519,10 @@ int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where)
 	if (f->kind != DUMP_ELF)
 		return phys < f->start ? -1 : dump_read(f, *where, page);
 	/* The last segment that begins at @phys or before it */
-	while (low < high) {
-		middle = (low + high) / 2;
-		if (f->segment[middle].phys <= phys)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	above = first_above(f->segment, f->segments, sizeof(*f->segment), phys);
+	if (!above)
 		return -1;
-	s = &f->segment[low - 1];
+	s = &f->segment[above - 1];
 	if (phys - s->phys >= s->size || s->size - (phys - s->phys) < STACKBUF_PAGE_SIZE)
 		return -1;
 	if (s->offset == SEGMENT_ZEROES) {

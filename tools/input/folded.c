@@ -7,7 +7,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +119,6 @@ bool folded_is(const char *path)
 static void name_frames(struct stack *s, char *text)
 {
 	char *word, *name;
-	size_t room = 0;
 	unsigned int i;
 
 	s->given = true;
@@ -128,7 +126,7 @@ static void name_frames(struct stack *s, char *text)
 	if (s->cut)
 		text += strlen(CUT_FRAME ";");
 	for (; (word = strsep(&text, ";")); ) {
-		GROW(s->name, s->named, room);
+		GROW(s->name, s->named);
 		s->name[s->named++] = printable(xstrdup(*word ? word : "?"));
 	}
 	/* Innermost first */
@@ -139,47 +137,25 @@ static void name_frames(struct stack *s, char *text)
 	}
 }
 
-/* A stack by its text; the first member is compared */
-struct known {
-	char *text;
-	struct stack *stack;
-};
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct known *)a)->text, ((const struct known *)b)->text);
-}
-
-static void free_known(void *known)
-{
-	free(((struct known *)known)->text);
-	free(known);
-}
-
 int folded_add(struct folded *f, char *text, u64 count)
 {
 	struct stacks *stacks = &f->record->stacks;
-	struct known *one = xcalloc(1, sizeof(*one)), **found;
+	bool is_new;
+	struct named *one = named_get(&f->tree, text, &is_new);
+	struct stack *stack = one->data;
 
-	one->text = xstrdup(text);
-	found = tsearch(one, &f->tree, by_text);
-	if (!found)
-		die(1, "out of memory");
-	if (*found == one) {
-		one->stack = stacks_get(stacks, stacks->nr + 1);
-		name_frames(one->stack, text);
-	} else {
-		free_known(one);
+	if (is_new) {
+		stack = stacks_get(stacks, stacks->nr + 1);
+		one->data = stack;
+		name_frames(stack, text);
 	}
-	one = *found;
-	one->stack->count += count;
+	stack->count += count;
 	return __builtin_add_overflow(f->total, count, &f->total) ? -1 : 0;
 }
 
 void folded_end(struct folded *f)
 {
-	tdestroy(f->tree, free_known);
-	f->tree = NULL;
+	named_free(&f->tree);
 }
 
 /* Does a stack end in a number, as where a line has two counts? */

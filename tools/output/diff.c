@@ -121,7 +121,7 @@ void diff_make(struct diff *d)
 
 			if (!events)
 				continue;
-			GROW(d->stack, d->nr, d->room);
+			GROW(d->stack, d->nr);
 			d->stack[d->nr] = (struct diff_stack){
 				.text = stack_text(d, stack, side), .stack = stack, .side = side };
 			d->stack[d->nr++].events[side] = events;

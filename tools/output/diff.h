@@ -33,7 +33,6 @@ struct diff_stack {
  * @stacks: of each record
  * @stack: the stacks of both, by change: the largest is the last
  * @nr: how many
- * @room: how many fit @stack
  */
 struct diff {
 	const struct output *side[SIDES];
@@ -42,7 +41,7 @@ struct diff {
 	u64 events[SIDES];
 	size_t stacks[SIDES];
 	struct diff_stack *stack;
-	size_t nr, room;
+	size_t nr;
 };
 
 /* Match the stacks */

@@ -9,28 +9,30 @@
 
 /* ----------------------------------------------------------------- pprof --- */
 
-/* pprof_*() write a profile as pprof, Parca, Pyroscope and speedscope read it */
+/*
+ * pprof_*() write a profile as pprof, Parca, Pyroscope and speedscope read it.  All functions here
+ * end the program if they cannot write.
+ */
 
 /*
  * Write the profile of @event; with NULL that of all events since loading, of which those that the
- * ring no longer holds have the label event=overwritten and no others.  Return 0, or -1 if it
- * cannot be written.
+ * ring no longer holds have the label event=overwritten and no others.
  */
-int pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		size_t nr);
+void pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
+		 size_t nr);
 
 /*
  * The same of totals, each with its labels; without a label they count as overwritten.  They were
  * recorded from @from to @to, ns since boot; 0: unknown.
  */
-int pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-		       u64 from, u64 to);
+void pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+			u64 from, u64 to);
 
 /*
  * The difference of two records as "pprof -diff_base" makes it: the events of @before are negative
  * and have the label pprof::base=true.
  */
-int pprof_write_diff(const struct output *before, const struct output *after);
+void pprof_write_diff(const struct output *before, const struct output *after);
 
 /* ----------------------------------------------------------- flame graph --- */
 
@@ -38,21 +40,20 @@ int pprof_write_diff(const struct output *before, const struct output *after);
 
 /*
  * Write the graph of @event, with commands as outermost frames; with NULL that of all events since
- * loading, by stack alone.  Return 0, or -1 with @error set and no file written.
+ * loading, by stack alone.
  */
-int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		size_t nr, const char *name, char *error, size_t size);
+void flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
+		 size_t nr, const char *name);
 
 /* The same of totals, with the commands of their labels as outermost frames */
-int flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-		       const char *name, char *error, size_t size);
+void flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+			const char *name);
 
 /*
  * The graph of the difference of two records: red and blue where a frame's share of the events
  * has grown and shrunk
  */
-int flame_write_diff(const struct output *before, const struct output *after, const char *name,
-		     char *error, size_t size);
+void flame_write_diff(const struct output *before, const struct output *after, const char *name);
 
 /* ---------------------------------------------------------------- report --- */
 
@@ -60,7 +61,7 @@ int flame_write_diff(const struct output *before, const struct output *after, co
 #define REPORT_EVENTS_MAX	1000000
 
 /**
- * report_write() - write a report, one HTML file that refers to no other, or end the program
+ * report_write() - write a report, one HTML file that refers to no other
  * @o: the record, and whether source lines are wanted
  * @info: what "info --json" prints
  * @event: the events chosen, in order of time
@@ -84,11 +85,8 @@ char *metrics_read(const char *name);
 
 /* -------------------------------------------------------------- snapshot --- */
 
-/*
- * Write file @name: all pages, and the names and build ids that would be lost.  Return 0, or -1
- * with a line in @error and @name unchanged.
- */
-int snapshot_write(const char *name, const struct page_set *set, struct record *r,
-		   struct symbols *symbols, char *error, size_t size);
+/* Write file @name: all pages, and the names and build ids that would be lost */
+void snapshot_write(const char *name, const struct page_set *set, struct record *r,
+		    struct symbols *symbols);
 
 #endif

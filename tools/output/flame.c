@@ -66,7 +66,7 @@ struct graph {
 	bool diff;
 	u64 events[SIDES];
 	struct line *line;
-	size_t lines, room;
+	size_t lines;
 	u64 total;
 	unsigned int depth;	/* of the deepest */
 	u64 frames, omitted;
@@ -123,7 +123,7 @@ static int line_order(const void *a, const void *b)
 		if (c)
 			return c;
 	}
-	return x->nr < y->nr ? -1 : x->nr > y->nr;
+	return compare_u64(x->nr, y->nr);
 }
 
 static void add_line(struct graph *g, const struct output *o, struct stack *stack,
@@ -137,7 +137,7 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 	if (!events)
 		return;
 	symbols_name(o->symbols, stack);
-	GROW(g->line, g->lines, g->room);
+	GROW(g->line, g->lines);
 	line = &g->line[g->lines++];
 	line->name = xcalloc(stack->named + 3, sizeof(*line->name));
 	line->events = events;
@@ -322,21 +322,18 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 }
 
 /* Write the graph's file, and free its lines.  Return 0, or -1 with @error set */
-static int finish(struct graph *g, const struct output *o, bool commands, const char *name,
-		  char *error, size_t size)
+static void finish(struct graph *g, const struct output *o, bool commands, const char *name)
 {
 	char *text = NULL;
 	size_t i, n, len = 0;
-	int ret;
 
-	if (g->lines)
-		sort(g->line, g->lines, sizeof(*g->line), line_order);
-	else if (!o->nothing)
+	sort(g->line, g->lines, sizeof(*g->line), line_order);
+	if (!g->lines && !o->nothing)
 		report("no event was found: the graph in %s is empty", name);
 	g->file = text_open(&text, &len);
 	put_graph(g, o, commands);
 	text_close(g->file);
-	ret = outfile_write(name, 0666, text, len, error, size);
+	outfile_write(name, 0666, text, len);
 	if (g->omitted)
 		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the events",
 		       g->omitted, NARROWEST);
@@ -347,11 +344,10 @@ static int finish(struct graph *g, const struct output *o, bool commands, const 
 	}
 	free(g->line);
 	free(text);
-	return ret;
 }
 
-int flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-		       const char *name, char *error, size_t size)
+void flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+			const char *name)
 {
 	struct graph g = { 0 };
 	size_t i;
@@ -359,33 +355,31 @@ int flame_write_totals(const struct output *o, const struct stack_total *total, 
 	for (i = 0; i < nr; i++)
 		add_line(&g, o, total[i].stack, total[i].label ? total[i].label->comm : "",
 			 total[i].events);
-	return finish(&g, o, true, name, error, size);
+	finish(&g, o, true, name);
 }
 
-int flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		size_t nr, const char *name, char *error, size_t size)
+void flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
+		 size_t nr, const char *name)
 {
 	struct stack_total *total;
 	struct graph g = { 0 };
 	struct stack *stack;
 	size_t i;
-	int ret;
 
 	if (event) {
 		/* One line for each event would take 100 times the memory */
 		nr = output_event_totals(o, NULL, event, nr, output_command_order, &total);
-		ret = flame_write_totals(o, total, nr, name, error, size);
+		flame_write_totals(o, total, nr, name);
 		free(total);
-		return ret;
+		return;
 	}
 	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
 		if (filter_stack(f, stack->id))
 			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
-	return finish(&g, o, false, name, error, size);
+	finish(&g, o, false, name);
 }
 
-int flame_write_diff(const struct output *before, const struct output *after, const char *name,
-		     char *error, size_t size)
+void flame_write_diff(const struct output *before, const struct output *after, const char *name)
 {
 	const struct output *const o[SIDES] = { before, after };
 	struct graph g = { .diff = true };
@@ -404,5 +398,5 @@ int flame_write_diff(const struct output *before, const struct output *after, co
 		}
 	for (i = 0, g.total = 0; i < g.lines; i++)
 		g.total += diff_width(&g, &g.line[i]);
-	return finish(&g, after, false, name, error, size);
+	finish(&g, after, false, name);
 }

@@ -73,7 +73,7 @@ static int by_events(const void *a, const void *b)
 static void output_unfit(const struct output *o, json_t *j)
 {
 	struct place *place = NULL;
-	size_t places = 0, room = 0, i, n;
+	size_t places = 0, i, n;
 	char line[256] = "";
 	struct stack *stack;
 	u64 stacks = 0;
@@ -94,12 +94,11 @@ static void output_unfit(const struct output *o, json_t *j)
 			place[n].events += here.events;
 			continue;
 		}
-		GROW(place, places, room);
+		GROW(place, places);
 		place[places++] = here;
 	}
 	info_number(o, j, "stacks_unfit", "  unfit for recall", stacks);
-	if (places)
-		sort(place, places, sizeof(*place), by_events);
+	sort(place, places, sizeof(*place), by_events);
 	for (n = 0; n < places && n < 5; n++)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.*s %llu",
 			 n ? ", " : "", (int)place[n].len, place[n].name, place[n].events);

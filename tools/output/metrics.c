@@ -8,7 +8,6 @@
  * never lower than in the file that is replaced, if that is of the same load of the module.
  */
 #include <ctype.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,29 +20,12 @@
 
 #define LOADED	"stackbuf_load_time_seconds"
 
-/* A counter of the file that is replaced */
-struct known {
-	char *series;
-	u64 value;
-};
-
 struct metrics {
 	FILE *file;
-	void *before;	/* tree of struct known */
+	void *before;	/* tree of struct named: a series with its value as id */
 };
 
 /* ------------------------------------------------------ what was there --- */
-
-static int by_series(const void *a, const void *b)
-{
-	return strcmp(((const struct known *)a)->series, ((const struct known *)b)->series);
-}
-
-static void free_known(void *p)
-{
-	free(((struct known *)p)->series);
-	free(p);
-}
 
 char *metrics_read(const char *name)
 {
@@ -66,7 +48,9 @@ char *metrics_read(const char *name)
 static void know(struct metrics *m, const char *text, const char *loaded)
 {
 	const char *line, *end, *blank;
-	struct known *k, **found;
+	struct named *known;
+	char *series;
+	bool is_new;
 
 	if (!text || !strstr(text, loaded))
 		return;
@@ -74,12 +58,11 @@ static void know(struct metrics *m, const char *text, const char *loaded)
 		blank = memrchr(line, ' ', end - line);
 		if (*line == '#' || !blank || !isdigit(blank[1]))
 			continue;
-		k = xcalloc(1, sizeof(*k));
-		k->series = xasprintf("%.*s", (int)(blank - line), line);
-		k->value = strtoull(blank + 1, NULL, 10);
-		found = tsearch(k, &m->before, by_series);
-		if (*found != k)
-			free_known(k);
+		series = xasprintf("%.*s", (int)(blank - line), line);
+		known = named_get(&m->before, series, &is_new);
+		if (is_new)
+			known->id = strtoull(blank + 1, NULL, 10);
+		free(series);
 	}
 }
 
@@ -129,10 +112,9 @@ static void value(struct metrics *m, const char *series, u64 n)
 /* A counter made of events in the ring */
 static void rising(struct metrics *m, const char *series, u64 n)
 {
-	struct known wanted = { .series = (char *)series }, **found;
+	const struct named *before = named_get(&m->before, series, NULL);
 
-	found = tfind(&wanted, &m->before, by_series);
-	value(m, series, found && (*found)->value > n ? (*found)->value : n);
+	value(m, series, before && before->id > n ? before->id : n);
 }
 
 static void counter(struct metrics *m, const char *name, const char *help, u64 n)
@@ -239,7 +221,7 @@ static int by_name(const void *a, const void *b)
 static size_t read_probes(const struct record *r, struct probe **probes)
 {
 	struct probe *list = NULL, one;
-	size_t nr = 0, room = 0, i, n;
+	size_t nr = 0, i, n;
 	char *name;
 
 	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
@@ -248,11 +230,10 @@ static size_t read_probes(const struct record *r, struct probe **probes)
 		name = label(one.name, strlen(one.name));
 		free(one.name);
 		one.name = name;
-		GROW(list, nr, room);
+		GROW(list, nr);
 		list[nr++] = one;
 	}
-	if (nr)
-		sort(list, nr, sizeof(*list), by_name);
+	sort(list, nr, sizeof(*list), by_name);
 	for (i = 1, n = 0; i < nr; i++) {
 		if (by_name(&list[n], &list[i])) {
 			list[++n] = list[i];
@@ -376,7 +357,7 @@ void metrics_write(const struct output *o, const char *before)
 	put_ring(&m, r);
 	put_probes(&m, r);
 	put_stacks(&m, o);
-	tdestroy(m.before, free_known);
+	named_free(&m.before);
 	free(version);
 	free(src);
 	free(release);

@@ -255,16 +255,13 @@ int outfile_close(struct outfile *out, int failed)
 	return failed ? -1 : 0;
 }
 
-int outfile_write(const char *name, mode_t mode, const char *text, size_t len, char *error,
-		  size_t size)
+void outfile_write(const char *name, mode_t mode, const char *text, size_t len)
 {
 	struct outfile out;
 	mode_t mask = umask(0);
 
 	umask(mask);
-	if (!outfile_open(&out, name, mode & ~mask, false) &&
-	    !outfile_close(&out, fwrite(text, 1, len, out.file) == len ? 0 : -1))
-		return 0;
-	snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
-	return -1;
+	if (outfile_open(&out, name, mode & ~mask, false) ||
+	    outfile_close(&out, fwrite(text, 1, len, out.file) == len ? 0 : -1))
+		die(1, "%s: cannot be written: %m", name);
 }

@@ -40,11 +40,7 @@ int outfile_open(struct outfile *out, const char *name, mode_t mode, bool own);
  */
 int outfile_close(struct outfile *out, int failed);
 
-/*
- * Write a file as a whole; a new one gets what umask() leaves of @mode.  Return 0, or -1 with a
- * line in @error, which has room for @size bytes.
- */
-int outfile_write(const char *name, mode_t mode, const char *text, size_t len, char *error,
-		  size_t size);
+/* Write a file as a whole, or end the program; a new one gets what umask() leaves of @mode */
+void outfile_write(const char *name, mode_t mode, const char *text, size_t len);
 
 #endif

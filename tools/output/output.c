@@ -91,7 +91,7 @@ size_t output_event_totals(const struct output *o, const struct filter *f,
 			   struct stack_total **total)
 {
 	const struct stackbuf_event **sorted = xcalloc(nr + 1, sizeof(*sorted));
-	size_t i, n, chosen = 0, totals = 0, room = 0;
+	size_t i, n, chosen = 0, totals = 0;
 
 	for (i = 0; i < nr; i++)
 		if (!f || filter_stack(f, event[i].id))
@@ -101,7 +101,7 @@ size_t output_event_totals(const struct output *o, const struct filter *f,
 	for (i = 0; i < chosen; i += n) {
 		for (n = 1; i + n < chosen && !order(sorted[i], sorted[i + n]); n++)
 			;
-		GROW(*total, totals, room);
+		GROW(*total, totals);
 		(*total)[totals++] = (struct stack_total){
 			.stack = output_stack(o, sorted[i]->id), .label = sorted[i], .events = n,
 		};

@@ -6,7 +6,6 @@
  * Written by hand: the format needs numbers and strings of bytes, 40 lines.  A generator would need
  * the schema, whose license is not compatible with this one.
  */
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,15 +29,10 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME };
 
 struct message {
 	u8 *data;
-	size_t len, room;
+	size_t len;
 };
 
 /* A string of the table, a mapping, a function or a location, by its text */
-struct named {
-	char *text;
-	u64 id;
-};
-
 struct name_list {
 	void *tree;
 	u64 nr;
@@ -52,7 +46,7 @@ struct profile {
 
 static void put_byte(struct message *m, u8 byte)
 {
-	GROW(m->data, m->len, m->room);
+	GROW(m->data, m->len);
 	m->data[m->len++] = byte;
 }
 
@@ -89,30 +83,13 @@ static void put_message(struct message *m, unsigned int field, struct message *i
 	inner->len = 0;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct named *)a)->text, ((const struct named *)b)->text);
-}
-
-static void free_named(void *p)
-{
-	free(((struct named *)p)->text);
-	free(p);
-}
-
 /* Return the id of a text, from 1; set *@is_new to whether it was added */
 static u64 name_id(struct name_list *names, const char *text, bool *is_new)
 {
-	struct named wanted = { .text = (char *)text }, *n, **found;
+	struct named *n = named_get(&names->tree, text, is_new);
 
-	found = tfind(&wanted, &names->tree, by_text);
-	*is_new = !found;
-	if (found)
-		return (*found)->id;
-	n = xcalloc(1, sizeof(*n));
-	n->text = xstrdup(text);
-	n->id = ++names->nr;
-	tsearch(n, &names->tree, by_text);
+	if (*is_new)
+		n->id = ++names->nr;
 	return n->id;
 }
 
@@ -313,23 +290,21 @@ static int write_gzip(FILE *file, const struct message *m)
 	return gzclose(gz) == Z_OK ? 0 : -1;
 }
 
-/* Write the profile to the output, and free it.  Return 0, or -1 */
-static int finish(struct profile *p)
+/* Write the profile to the output, and free it */
+static void finish(struct profile *p)
 {
-	int ret;
-
 	fflush(p->o->file);
-	ret = write_gzip(p->o->file, &p->message);
-	tdestroy(p->strings.tree, free_named);
-	tdestroy(p->mappings.tree, free_named);
-	tdestroy(p->functions.tree, free_named);
-	tdestroy(p->locations.tree, free_named);
+	if (write_gzip(p->o->file, &p->message))
+		die(1, "cannot write: %m");
+	named_free(&p->strings.tree);
+	named_free(&p->mappings.tree);
+	named_free(&p->functions.tree);
+	named_free(&p->locations.tree);
 	free(p->message.data);
-	return ret;
 }
 
-int pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-		       u64 from, u64 to)
+void pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
+			u64 from, u64 to)
 {
 	struct profile p = { .o = o };
 	size_t i;
@@ -337,7 +312,7 @@ int pprof_write_totals(const struct output *o, const struct stack_total *total, 
 	put_head(&p, from, to);
 	for (i = 0; i < nr; i++)
 		put_sample(&p, total[i].stack, total[i].label, total[i].events);
-	return finish(&p);
+	finish(&p);
 }
 
 /* All totals of a record; of the base with the label that pprof itself uses for it */
@@ -361,14 +336,14 @@ static void put_side(struct profile *p, const struct output *o, bool base)
 	free(sample.data);
 }
 
-int pprof_write_diff(const struct output *before, const struct output *after)
+void pprof_write_diff(const struct output *before, const struct output *after)
 {
 	struct profile p = { .o = after };
 
 	put_head(&p, 0, 0);
 	put_side(&p, before, true);
 	put_side(&p, after, false);
-	return finish(&p);
+	finish(&p);
 }
 
 /* Equal events become one sample: those whose stacks and labels are the same */
@@ -377,15 +352,14 @@ static int by_labels(const struct stackbuf_event *a, const struct stackbuf_event
 	return compare_u64(a->id, b->id) ?: output_label_order(a, b);
 }
 
-int pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		size_t nr)
+void pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
+		 size_t nr)
 {
 	const struct record *r = o->record;
 	const struct stackbuf_event *all = event ?: r->event;
 	struct stack_total *total;
 	struct stack *stack;
 	size_t i, n;
-	int ret;
 
 	if (!event)
 		nr = r->events;
@@ -394,7 +368,6 @@ int pprof_write(const struct output *o, const struct filter *f, const struct sta
 	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->count && filter_stack(f, stack->id))
 			total[n++] = (struct stack_total){ .stack = stack, .events = stack->count };
-	ret = pprof_write_totals(o, total, n, nr ? all[0].time : 0, nr ? all[nr - 1].time : 0);
+	pprof_write_totals(o, total, n, nr ? all[0].time : 0, nr ? all[nr - 1].time : 0);
 	free(total);
-	return ret;
 }

@@ -64,7 +64,7 @@ static int by_id(const void *a, const void *b)
 {
 	const struct stack *const *x = a, *const *y = b;
 
-	return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
+	return compare_u64((*x)->id, (*y)->id);
 }
 
 static int by_text(const void *a, const void *b)
@@ -89,7 +89,7 @@ static void collect(struct page *p, const struct output *o, const struct stackbu
 		    size_t nr)
 {
 	struct stack *stack;
-	size_t i, n, room = 0;
+	size_t i, n;
 
 	for (i = 0; i < nr; i++)
 		output_stack(o, event[i].id);
@@ -101,7 +101,7 @@ static void collect(struct page *p, const struct output *o, const struct stackbu
 	for (i = 0; i < p->stacks; i++) {
 		p->frames[i] = stack_frames(o, p->stack[i]);
 		for (n = 0; p->frames[i][n]; n++) {
-			GROW(p->text, p->texts, room);
+			GROW(p->text, p->texts);
 			p->text[p->texts++] = p->frames[i][n];
 		}
 	}
@@ -300,13 +300,12 @@ void report_write(const struct output *o, const char *info, const struct stackbu
 		  size_t nr, const char *name)
 {
 	size_t left_out = nr > REPORT_EVENTS_MAX ? nr - REPORT_EVENTS_MAX : 0, len = 0;
-	char error[512], *text;
+	char *text;
 	FILE *f = text_open(&text, &len);
 
 	put_page(f, o, info, event + left_out, nr - left_out, left_out);
 	text_close(f);
 	/* Addresses of the kernel are its owner's only, as in a snapshot */
-	if (outfile_write(name, 0600, text, len, error, sizeof(error)))
-		die(1, "%s", error);
+	outfile_write(name, 0600, text, len);
 	free(text);
 }

@@ -16,7 +16,7 @@
 
 struct pages {
 	char (*page)[STACKBUF_PAGE_SIZE];
-	size_t nr, room;
+	size_t nr;
 	size_t used;	/* bytes of text in the last page */
 };
 
@@ -34,7 +34,7 @@ static void add_line(struct pages *p, const struct record *r, const char *line)
 			.seq = 1,
 		};
 
-		GROW(p->page, p->nr, p->room);
+		GROW(p->page, p->nr);
 		memset(p->page[p->nr], 0, STACKBUF_PAGE_SIZE);
 		memcpy(p->page[p->nr], &head, sizeof(head));
 		p->nr++;
@@ -53,7 +53,7 @@ struct frame_name {
 static void add_frames(struct pages *p, struct record *r, struct symbols *symbols)
 {
 	struct frame_name *frame = NULL;
-	size_t frames = 0, room = 0, i, n;
+	size_t frames = 0, i, n;
 	struct stack *stack;
 	char line[1024];
 
@@ -66,12 +66,11 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 			if (!strncmp(stack->name[n], "0x", 2) ||
 			    (stack->stale && strchr(stack->name[n], '[')))
 				continue;
-			GROW(frame, frames, room);
+			GROW(frame, frames);
 			frame[frames++] = (struct frame_name){ stack->addr[n], stack->name[n] };
 		}
 	}
-	if (frames)
-		sort(frame, frames, sizeof(*frame), order_u64);
+	sort(frame, frames, sizeof(*frame), order_u64);
 	for (i = 0; i < frames; i++) {
 		if (i && frame[i].addr == frame[i - 1].addr)
 			continue;
@@ -117,15 +116,14 @@ static int write_pages(FILE *f, const struct page_set *set, const struct record 
 	return 0;
 }
 
-int snapshot_write(const char *name, const struct page_set *set, struct record *r,
-		   struct symbols *symbols, char *error, size_t size)
+void snapshot_write(const char *name, const struct page_set *set, struct record *r,
+		    struct symbols *symbols)
 {
 	struct pages own = { 0 };
 	u64 nr = 0;
 	char line[128];
 	struct outfile out;
 	size_t i;
-	int ret = -1;
 
 	/* The first line is replaced when the number is known; its length does not change */
 	add_line(&own, r, "pages 00000000000000000000\n");
@@ -148,18 +146,13 @@ int snapshot_write(const char *name, const struct page_set *set, struct record *
 	memcpy(own.page[0] + sizeof(struct stackbuf_page), line, strlen(line));
 
 	/* 0600: a record has kernel addresses and names of commands */
-	if (!outfile_open(&out, name, 0600, false)) {
-		if (isatty(fileno(out.file))) {
-			outfile_close(&out, -1);
-			snprintf(error, size, "%s: is a terminal, and a snapshot is not text",
-				 name);
-			goto out;
-		}
-		ret = outfile_close(&out, write_pages(out.file, set, r, &own));
+	if (outfile_open(&out, name, 0600, false))
+		die(1, "%s: cannot be written: %m", name);
+	if (isatty(fileno(out.file))) {
+		outfile_close(&out, -1);
+		die(1, "%s: is a terminal, and a snapshot is not text", name);
 	}
-	if (ret)
-		snprintf(error, size, "%s: cannot be written: %s", name, strerror(errno));
-out:
+	if (outfile_close(&out, write_pages(out.file, set, r, &own)))
+		die(1, "%s: cannot be written: %m", name);
 	free(own.page);
-	return ret;
 }

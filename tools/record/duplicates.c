@@ -11,19 +11,15 @@ static int by_frames(const void *a, const void *b)
 {
 	const struct stack *x = a, *y = b;
 
-	if (x->nr != y->nr)
-		return x->nr < y->nr ? -1 : 1;
-	if (x->cut != y->cut)
-		return x->cut ? 1 : -1;
-	return memcmp(x->addr, y->addr, x->nr * sizeof(u64));
+	return compare_u64(x->nr, y->nr) ?: x->cut - y->cut ?:
+		memcmp(x->addr, y->addr, x->nr * sizeof(u64));
 }
 
 static int by_frames_and_id(const void *a, const void *b)
 {
 	const struct stack *x = *(struct stack *const *)a, *y = *(struct stack *const *)b;
-	int c = by_frames(x, y);
 
-	return c ? c : x->id < y->id ? -1 : x->id > y->id;
+	return by_frames(x, y) ?: compare_u64(x->id, y->id);
 }
 
 static void absorb(struct stack *first, struct stack *other)

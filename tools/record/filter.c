@@ -32,7 +32,7 @@ static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, b
 		}
 		if (one.first < min || one.first > one.last)
 			return false;
-		GROW(r->range, r->nr, r->room);
+		GROW(r->range, r->nr);
 		r->range[r->nr++] = one;
 		r->wants |= !one.not;
 		if (*text != ',')
@@ -179,7 +179,7 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 	} else if (!strcmp(option, "comm")) {
 		if (!*value || (strlen(value) >= STACKBUF_COMM_LEN && !strpbrk(value, "*?[")))
 			return "a command's name of 1 to 15 bytes, or a pattern with *, ? and []";
-		GROW(f->comm, f->comms, f->comm_room);
+		GROW(f->comm, f->comms);
 		f->comm[f->comms++] = xstrdup(value);
 	}
 	return NULL;
@@ -226,7 +226,7 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 		for (not = 0; stack->canonical && not < 2; not++) {
 			if (!in_ranges(&f->stack, stack->id, not))
 				continue;
-			GROW(f->canonical, f->canonicals, f->canonical_room);
+			GROW(f->canonical, f->canonicals);
 			f->canonical[f->canonicals++] =
 				(struct canonical){ stack->canonical->id, not };
 		}

@@ -12,7 +12,6 @@
  * struct ranges - numbers as "1,5-9,!7"
  * @range: one of them; @range.not: it had a "!"
  * @nr: how many
- * @room: how many fit @range
  * @wants: one of them had no "!", so that only what these hold is chosen
  */
 struct ranges {
@@ -20,7 +19,7 @@ struct ranges {
 		u64 first, last;
 		bool not;
 	} *range;
-	size_t nr, room;
+	size_t nr;
 	bool wants;
 };
 
@@ -38,7 +37,6 @@ enum filter_option {
  * @stack: ids of stacks
  * @comm: commands, or patterns for them
  * @comms: how many
- * @comm_room: how many fit @comm
  * @given_since: as it was given
  * @given_until: as it was given
  * @has_since: @since is set
@@ -50,12 +48,11 @@ enum filter_option {
  * @canonical: ids of the stacks that represent those of @stack, with or without "!"; set by
  *	filter_resolve()
  * @canonicals: how many
- * @canonical_room: how many fit @canonical
  */
 struct filter {
 	struct ranges pid, cpu, tag, stack;
 	char **comm;
-	size_t comms, comm_room;
+	size_t comms;
 	struct given_time given_since, given_until;
 	bool has_since, has_until, has_last;
 	u64 since, until, last;
@@ -63,7 +60,7 @@ struct filter {
 		u32 id;
 		bool not;
 	} *canonical;
-	size_t canonicals, canonical_room;
+	size_t canonicals;
 };
 
 /*

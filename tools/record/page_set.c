@@ -38,7 +38,7 @@ enum page_is page_set_add(struct page_set *set, const void *data)
 		set->left_out++;
 		return PAGE_TAKEN;
 	}
-	GROW(set->page, set->nr, set->room);
+	GROW(set->page, set->nr);
 	set->page[set->nr++] = p;
 	return PAGE_TAKEN;
 }
@@ -91,23 +91,13 @@ bool page_has_seq(const struct found_page *p)
 static int by_place(const void *a, const void *b)
 {
 	const struct found_page *x = a, *y = b;
-	int c = compare_u64(x->instance, y->instance);
+	int c = compare_u64(x->instance, y->instance) ?: compare_u64(x->kind, y->kind) ?:
+		compare_u64(x->index, y->index) ?: compare_u64(x->seq, y->seq);
 
-	if (!c)
-		c = compare_u64(x->kind, y->kind);
-	if (!c)
-		c = compare_u64(x->index, y->index);
-	if (!c)
-		c = compare_u64(x->seq, y->seq);
 	if (!c && page_has_seq(x) && x->data && y->data)
 		c = compare_u64(page_fill(x), page_fill(y));
-	if (!c)
-		c = compare_u64(x->file, y->file);
-	if (!c)
-		c = compare_u64(x->where, y->where);
-	if (!c)
-		c = compare_u64((uintptr_t)x->data, (uintptr_t)y->data);
-	return c;
+	return c ?: compare_u64(x->file, y->file) ?: compare_u64(x->where, y->where) ?:
+		compare_u64((uintptr_t)x->data, (uintptr_t)y->data);
 }
 
 /* Order by kind, then by sequence where there is one, else by index */
@@ -172,10 +162,9 @@ static u64 pages_there(const struct found_page *page, size_t nr, enum array a, u
 size_t page_set_instances(struct page_set *set, struct instance **list)
 {
 	struct instance *in = NULL;
-	size_t i, n, nr = 0, room = 0;
+	size_t i, n, nr = 0;
 
-	if (set->nr)
-		sort(set->page, set->nr, sizeof(*set->page), by_place);
+	sort(set->page, set->nr, sizeof(*set->page), by_place);
 	/* An instance's id is the time of its load: go from the newest to the oldest */
 	for (i = set->nr; i; i -= n) {
 		struct instance new = { .id = set->page[i - 1].instance };
@@ -204,7 +193,7 @@ size_t page_set_instances(struct page_set *set, struct instance **list)
 			memcpy(new.release, info->release, sizeof(new.release));
 			make_printable(new.release, sizeof(new.release));
 		}
-		GROW(in, nr, room);
+		GROW(in, nr);
 		in[nr++] = new;
 	}
 	*list = in;

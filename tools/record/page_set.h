@@ -55,7 +55,6 @@ struct found_page {
  * struct page_set - pages found anywhere, in any order, of any load of the module
  * @page: the pages; their memory, aligned to 8 bytes, is the source's and must outlive the set
  * @nr: how many
- * @room: how many fit @page
  * @other_version: an unknown format version that was found, or 0
  * @changed: event pages left out because they changed while they were read
  * @changed_text: pages of the text log left out for the same reason
@@ -68,7 +67,7 @@ struct found_page {
  */
 struct page_set {
 	struct found_page *page;
-	size_t nr, room;
+	size_t nr;
 	unsigned int other_version;
 	unsigned int changed;
 	unsigned int changed_text;

@@ -30,7 +30,7 @@ static void keep_event(struct record *r, const struct stackbuf_event *e,
 	r->found++;
 	if (choice && !choice->wanted(choice->arg, e))
 		return;
-	GROW(r->event, r->events, r->event_room);
+	GROW(r->event, r->events);
 	r->event[r->events++] = *e;
 	if (choice && choice->last)
 		drop_old_events(r, choice->last);
@@ -226,11 +226,11 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 		case STACKBUF_PAIRS:
 		case STACKBUF_PAIR_STACKS:
 		case STACKBUF_PAIR_OPEN:
-			GROW(r->pair, r->pairs, r->pair_room);
+			GROW(r->pair, r->pairs);
 			r->pair[r->pairs++] = page[i];
 			break;
 		case STACKBUF_SNAPSHOT:
-			GROW(r->snapshot, r->snapshots, r->snapshot_room);
+			GROW(r->snapshot, r->snapshots);
 			r->snapshot[r->snapshots++] =
 				(const char *)page[i].data + sizeof(struct stackbuf_page);
 			break;

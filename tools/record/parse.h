@@ -56,14 +56,14 @@ struct record {
 	size_t in_table;
 	size_t not_rendered;
 	struct stackbuf_event *event;
-	size_t events, event_room;
+	size_t events;
 	u32 found;
 	struct text *text;
-	size_t texts, text_room;
+	size_t texts;
 	struct found_page *pair;
-	size_t pairs, pair_room;
+	size_t pairs;
 	const char **snapshot;
-	size_t snapshots, snapshot_room;
+	size_t snapshots;
 	unsigned int pages[ARRAYS];
 	unsigned int missing[ARRAYS];
 	unsigned int outlived;

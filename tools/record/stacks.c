@@ -42,7 +42,7 @@ struct stack *stacks_get(struct stacks *s, u32 id)
 	}
 	slot = stacks_slot(s, id);
 	if (!*slot) {
-		GROW(s->stack, s->nr, s->stack_room);
+		GROW(s->stack, s->nr);
 		s->stack[s->nr] = xcalloc(1, sizeof(struct stack));
 		s->stack[s->nr]->id = id;
 		*slot = ++s->nr;

@@ -70,14 +70,13 @@ struct stack {
  * struct stacks - the table of stacks by id
  * @stack: the stacks, in the order in which they were entered
  * @nr: how many
- * @stack_room: how many fit @stack
  * @slot: open addressing: indices into @stack, counted from 1; 0: the slot is free
  * @room: slots, a power of two
  * @seed: of the hash, random, so that a hostile file cannot make ids collide
  */
 struct stacks {
 	struct stack **stack;
-	size_t nr, stack_room;
+	size_t nr;
 	u32 *slot;
 	size_t room;
 	u64 seed;

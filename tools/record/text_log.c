@@ -85,7 +85,7 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 	}
 	if (!lines)
 		return NULL;
-	GROW(r->text, r->texts, r->text_room);
+	GROW(r->text, r->texts);
 	r->text[r->texts++] = (struct text){ .record = p, .len = line - p, .id = id };
 	/* Pages are parsed oldest first, so the newest record of an id remains */
 	stack = stacks_get(&r->stacks, id);

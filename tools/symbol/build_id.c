@@ -46,7 +46,7 @@ char *build_id_of_notes(const char *path)
 
 static void add(struct build_ids *ids, const char *module, const char *hex, u64 since)
 {
-	GROW(ids->id, ids->nr, ids->room);
+	GROW(ids->id, ids->nr);
 	ids->id[ids->nr++] = (struct build_id){ xstrdup(module), xstrdup(hex), since };
 }
 

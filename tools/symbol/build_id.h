@@ -25,12 +25,11 @@ struct build_id {
  * struct build_ids - ids of what ran
  * @id: the ids
  * @nr: how many
- * @room: how many fit @id
  * @from: loads of modules before this time are unknown, ns since boot; 0: all are known
  */
 struct build_ids {
 	struct build_id *id;
-	size_t nr, room;
+	size_t nr;
 	u64 from;
 };
 

@@ -82,7 +82,6 @@ static void compat_symbol(struct decoder *d, struct word *symbol, const struct w
 static void compat_frames(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	static struct word *word;
-	static size_t room;
 	struct word module = { "", 0 }, mark = { NULL, 0 };
 	size_t at = 0, n = 0, i;
 	bool need_blank = false;
@@ -97,7 +96,7 @@ static void compat_frames(struct decoder *d, const char *line, size_t len, FILE 
 			;
 		if (end == at)
 			break;
-		GROW(word, n, room);
+		GROW(word, n);
 		word[n++] = (struct word){ line + at, end - at };
 		at = end;
 	}

@@ -19,7 +19,7 @@ struct dwarf_unit {
 	Dwarf_Die die;
 	bool read;
 	struct subprogram *subprogram;
-	size_t subprograms, room;
+	size_t subprograms;
 };
 
 struct dwarf_range {
@@ -45,18 +45,17 @@ static void read_units(struct dwarf_units *d)
 
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		GROW(d->unit, d->units, d->unit_room);
+		GROW(d->unit, d->units);
 		d->unit[d->units] = (struct dwarf_unit){ .die = die };
 		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
 			if (start >= end)
 				continue;
-			GROW(d->range, d->ranges, d->range_room);
+			GROW(d->range, d->ranges);
 			d->range[d->ranges++] = (struct dwarf_range){ start, end, d->units };
 		}
 		d->units++;
 	}
-	if (d->ranges)
-		sort(d->range, d->ranges, sizeof(*d->range), order_u64);
+	sort(d->range, d->ranges, sizeof(*d->range), order_u64);
 }
 
 static struct dwarf_unit *unit_at(struct dwarf_units *d, u64 addr)
@@ -79,7 +78,7 @@ static void read_subprograms(struct dwarf_unit *u, Dwarf_Die *parent)
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
 			while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
-				GROW(u->subprogram, u->subprograms, u->room);
+				GROW(u->subprogram, u->subprograms);
 				u->subprogram[u->subprograms++] =
 					(struct subprogram){ start, end, die };
 			}

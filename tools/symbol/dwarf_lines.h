@@ -15,19 +15,17 @@
  * @bias: from addresses in the debug information to those of @module
  * @unit: the compilation units
  * @units: number of units
- * @unit_room: how many fit @unit
  * @range: which unit covers which addresses, sorted
  * @ranges: number of ranges
- * @range_room: how many fit @range
  */
 struct dwarf_units {
 	Dwfl_Module *module;
 	bool read;
 	Dwarf_Addr bias;
 	struct dwarf_unit *unit;
-	size_t units, unit_room;
+	size_t units;
 	struct dwarf_range *range;
-	size_t ranges, range_room;
+	size_t ranges;
 };
 
 /* Functions inlined into each other at one place; more are not shown */

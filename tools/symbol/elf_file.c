@@ -68,8 +68,7 @@ static void read_functions(struct elf_file *e)
 	size_t n;
 
 	e->functions = 1;
-	e->function_room = nr > 0 ? nr + 1 : 1;
-	e->function = xcalloc(e->function_room, sizeof(*e->function));
+	e->function = xcalloc(nr > 0 ? nr + 1 : 1, sizeof(*e->function));
 	for (i = 1; i < nr; i++) {
 		GElf_Sym sym;
 		GElf_Word shndx;

@@ -45,7 +45,6 @@ struct elf_section {
  * @sections: number of sections
  * @function: its functions in the order of the symbol table; the first element is unused
  * @functions: number of elements
- * @function_room: how many fit @function
  * @by_addr: places of functions, by address
  * @bucket: indexes of functions, by hash of name
  * @buckets: number of buckets, a power of two
@@ -60,7 +59,7 @@ struct elf_file {
 	struct elf_section *section;
 	size_t sections;
 	struct elf_function *function;
-	size_t functions, function_room;
+	size_t functions;
 	struct elf_place *by_addr;
 	u32 *bucket;
 	size_t buckets;

@@ -364,7 +364,7 @@ static bool read_directory(struct debug_files *d)
 			continue;
 		if (!strstr(entry->fts_name, ".ko"))
 			continue;
-		GROW(d->module_file, d->module_files, d->module_room);
+		GROW(d->module_file, d->module_files);
 		d->module_file[d->module_files++] = xstrdup(entry->fts_path);
 	}
 	if (fts)

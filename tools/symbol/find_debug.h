@@ -66,7 +66,6 @@ struct debug_file {
  * @directories: how many of the modules' directories were read, see module_directory()
  * @module_file: paths of files NAME.ko* below these
  * @module_files: number of files
- * @module_room: how many fit @module_file
  * @error: one line that says what went wrong
  */
 struct debug_files {
@@ -80,7 +79,7 @@ struct debug_files {
 	bool reported_unknown, reported_forced;
 	unsigned int directories;
 	char **module_file;
-	size_t module_files, module_room;
+	size_t module_files;
 	char error[1024];
 };
 

@@ -15,9 +15,7 @@ static int symbol_order(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return compare_u64(x->addr, y->addr) ?: compare_u64(x->order, y->order);
 }
 
 static char *copy(const char *text, size_t len)
@@ -55,7 +53,7 @@ static void read_snapshot(struct symbols *s, const char *text)
 		addr = strtoull(line + 6, &name, 16);
 		if (*name++ != ' ' || !*name)
 			continue;
-		GROW(s->snapshot, s->snapshots, s->snapshot_room);
+		GROW(s->snapshot, s->snapshots);
 		s->snapshot[s->snapshots] = (struct symbol){
 			.addr = addr, .order = s->snapshots, .name = copy(name, strlen(name)) };
 		s->snapshots++;
@@ -116,7 +114,7 @@ static void read_texts(struct symbols *s)
 			    !strncmp(line, "bpf_", 4) ||
 			    f.offset >= f.size || (stack->stale && f.module_len))
 				continue;
-			GROW(s->text, s->texts, s->text_room);
+			GROW(s->text, s->texts);
 			s->text[s->texts] = (struct symbol){
 				.addr = stack->addr[k] - f.offset, .order = s->texts,
 				.name = copy(f.name, f.name_len),
@@ -146,7 +144,7 @@ void symbols_read(struct symbols *s)
 		base = base || (k.addr == s->base_addr && !strcmp(k.name, s->base_symbol));
 		if (!k.addr || !kallsyms_is_code(&k))
 			continue;
-		GROW(s->kallsyms, s->nr, s->room);
+		GROW(s->kallsyms, s->nr);
 		s->kallsyms[s->nr] = (struct symbol){
 			.addr = k.addr, .order = s->nr, .name = copy(k.name, strlen(k.name)),
 			.module = copy(k.module, strlen(k.module)) };
@@ -178,8 +176,7 @@ void symbols_init(struct symbols *s, const struct record *r, const char *kallsym
 		build_ids_snapshot(&s->ids, r->snapshot[i]);
 		read_snapshot(s, r->snapshot[i]);
 	}
-	if (s->snapshots)
-		sort(s->snapshot, s->snapshots, sizeof(*s->snapshot), symbol_order);
+	sort(s->snapshot, s->snapshots, sizeof(*s->snapshot), symbol_order);
 }
 
 void symbols_free(struct symbols *s)

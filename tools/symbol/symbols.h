@@ -35,7 +35,6 @@ struct kernel_offset {
 struct symbols {
 	struct symbol *snapshot, *kallsyms, *text;
 	size_t snapshots, nr, texts;
-	size_t snapshot_room, room, text_room;
 	const struct stacks *stacks;	/* whose text was not read yet, or NULL */
 	const char *path;	/* of kallsyms, or NULL */
 	const u32 *loaded;	/* modules_loaded of the record as it is now */

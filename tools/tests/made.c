@@ -313,14 +313,14 @@ void made_move(struct made *m, u64 addr, u64 gap)
 void made_pages(const struct made *m, struct page_set *set, unsigned int seed)
 {
 	const char **page = NULL;
-	size_t nr = 0, room = 0, size, i, j;
+	size_t nr = 0, size, i, j;
 	const char *p, *start;
 	int a;
 
 	for (a = 0; a < ARRAYS; a++) {
 		start = made_array(m, a, &size);
 		for (p = start; p < start + size; p += STACKBUF_PAGE_SIZE) {
-			GROW(page, nr, room);
+			GROW(page, nr);
 			page[nr++] = p;
 		}
 	}

@@ -535,7 +535,7 @@ static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 					return -1;
 			return 0;
 		}
-		GROW(p->refusal, p->refused, p->refused_room);
+		GROW(p->refusal, p->refused);
 		p->refusal[p->refused].name = left[bad];
 		p->refusal[p->refused++].why = xstrdup(*reply ? reply : left[bad]);
 		memmove(left + bad, left + bad + 1, (--nr - bad) * sizeof(*left));
@@ -559,18 +559,18 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 		if (!probe.role && bsearch(&probe.name, c->name, c->nr, sizeof(probe.name),
 					   order_strings)) {
 			if (probe.state == STACKBUF_PROBE_PENDING) {
-				GROW(p->pending, p->pendings, p->pending_room);
+				GROW(p->pending, p->pendings);
 				p->pending[p->pendings++] = xstrdup(probe.name);
 			}
 			p->functions += probe.functions;
 			p->left_out += probe.left_out;
 			p->unlisted |= !probe.addr && probe.way == STACKBUF_PROBE_BY_FTRACE;
 			if (probe.addr) {
-				GROW(p->addr, p->addrs, p->room);
+				GROW(p->addr, p->addrs);
 				p->addr[p->addrs++] = probe.addr;
 			}
 			if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
-				GROW(p->kprobe, p->kprobes, p->kprobe_room);
+				GROW(p->kprobe, p->kprobes);
 				p->kprobe[p->kprobes++] = probe.addr;
 			}
 		}

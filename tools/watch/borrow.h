@@ -26,19 +26,15 @@ enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PAR
  * @list: the list of probes to restore; NULL: unchanged
  * @addr: addresses of the probes that were set, by the record
  * @addrs: how many
- * @room: how many fit @addr
  * @kprobe: those that are kprobes
  * @kprobes: how many
- * @kprobe_room: how many fit @kprobe
  * @functions: what the probes are attached to
  * @left_out: functions that match, but cannot be traced or belong to a save
  * @unlisted: there are probes on several functions, whose addresses are not in @addr
  * @pending: names of probes that were set and wait for their module
  * @pendings: how many
- * @pending_room: how many fit @pending
  * @refusal: names that the module refused, each with its line that says why
  * @refused: how many
- * @refused_room: how many fit @refusal
  * @error: one line that says what went wrong
  */
 struct borrowed {
@@ -47,18 +43,18 @@ struct borrowed {
 	char *before[PARAMETERS_NR];
 	char *list;
 	u64 *addr;
-	size_t addrs, room;
+	size_t addrs;
 	u64 *kprobe;
-	size_t kprobes, kprobe_room;
+	size_t kprobes;
 	u64 functions, left_out;
 	bool unlisted;
 	char **pending;
-	size_t pendings, pending_room;
+	size_t pendings;
 	struct refusal {
 		const char *name;
 		char *why;
 	} *refusal;
-	size_t refused, refused_room;
+	size_t refused;
 	char error[512];
 };
 

@@ -49,7 +49,7 @@ struct follower {
 	size_t *fresh;		/* pages to read in this round */
 	void *frames;		/* tree of known stacks, see duplicates_enter() */
 	struct stackbuf_event *event;	/* events that were read and not printed yet */
-	size_t events, room;
+	size_t events;
 	u64 watermark;		/* the newest event of the round before */
 	u64 begun;		/* the newest page of the first round */
 	u64 printed, lost, reported, skipped, gone;
@@ -88,7 +88,7 @@ static int oldest_first(const void *a, const void *b, void *arg)
 	const struct follower *ctx = arg;
 	u64 x = ctx->page[*(const size_t *)a].seq, y = ctx->page[*(const size_t *)b].seq;
 
-	return x < y ? -1 : x > y;
+	return compare_u64(x, y);
 }
 
 /* Take the new events of a page's copy */
@@ -102,7 +102,7 @@ static void take_events(struct follower *ctx, size_t i, struct cpu *cpu)
 	for (;;) {
 		step = cursor_next(c);
 		if (step == STEP_EVENT) {
-			GROW(ctx->event, ctx->events, ctx->room);
+			GROW(ctx->event, ctx->events);
 			ctx->event[ctx->events++] = c->event;
 		} else if (step == STEP_HALF && p->done) {
 			/* Its CPU has taken another page: the event will not be completed */

@@ -114,7 +114,7 @@ void patterns_add(struct patterns *p, const char *text, bool regex)
 	const char *at, *colon;
 	char *plus, *end, *dash;
 
-	GROW(p->pattern, p->nr, p->room);
+	GROW(p->pattern, p->nr);
 	one = &p->pattern[p->nr++];
 	memset(one, 0, sizeof(*one));
 	one->text = text;
@@ -250,7 +250,7 @@ struct candidate {
 
 struct candidates {
 	struct candidate *one;
-	size_t nr, room;
+	size_t nr;
 };
 
 static int by_name(const void *a, const void *b)
@@ -298,7 +298,7 @@ static void read_kallsyms(const struct patterns *p, const char *path, bool expan
 				break;
 		if (i == p->nr || unwanted(k.name, k.module))
 			continue;
-		GROW(c->one, c->nr, c->room);
+		GROW(c->one, c->nr);
 		c->one[c->nr++] = (struct candidate){
 			.function = xstrdup(k.name), .module = xstrdup(k.module),
 			.pattern = &p->pattern[i], .times = 1 };
@@ -397,7 +397,7 @@ static void count_match(struct patterns *p, const struct candidate *one, bool ch
 
 static void add_name(struct matches *c, char *name)
 {
-	GROW(c->name, c->nr, c->room);
+	GROW(c->name, c->nr);
 	c->name[c->nr++] = name;
 }
 

@@ -44,7 +44,7 @@ struct pattern {
 
 struct patterns {
 	struct pattern *pattern;
-	size_t nr, room;
+	size_t nr;
 };
 
 /* Add what was given on the command line; ends the program if it makes no sense */
@@ -75,14 +75,13 @@ bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
  * @name: "[module:]function[@...]" or "t:group:event[@...]", as parameter "probe" takes it, in
  *	order of names
  * @nr: how many
- * @room: how many fit @name
  * @ambiguous: names left out because several functions have them
  * @no_probe: functions left out because the kernel's lists exclude them from probes
  * @example: an ambiguous name, or ""
  */
 struct matches {
 	char **name;
-	size_t nr, room;
+	size_t nr;
 	size_t ambiguous, no_probe;
 	char example[128];
 };

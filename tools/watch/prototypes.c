@@ -60,21 +60,20 @@ struct image {
 		const char *name;
 		u32 type;
 	} *function;
-	size_t nr, room;
+	size_t nr;
 };
 
 /**
  * struct prototypes - the images that functions were looked up in
  * @image: the first is the kernel itself
  * @images: how many
- * @room: how many fit @image
  * @parameter: those of the function looked up last
  * @parameters: how many
  * @text: where libbpf prints a type
  */
 struct prototypes {
 	struct image **image;
-	size_t images, room;
+	size_t images;
 	char **parameter;
 	unsigned int parameters;
 	FILE *text;
@@ -112,7 +111,7 @@ static struct image *load(struct prototypes *p, const char *module)
 	const size_t prefix = strlen(PROTOTYPES_EVENT);
 	u32 id, first;
 
-	GROW(p->image, p->images, p->room);
+	GROW(p->image, p->images);
 	p->image[p->images++] = image;
 	image->module = xstrdup(module);
 	if (!*module)
@@ -147,11 +146,10 @@ static struct image *load(struct prototypes *p, const char *module)
 		} else if (!btf_is_func(type)) {
 			continue;
 		}
-		GROW(image->function, image->nr, image->room);
+		GROW(image->function, image->nr);
 		image->function[image->nr++] = (struct function){ name, proto };
 	}
-	if (image->nr)
-		sort(image->function, image->nr, sizeof(*image->function), by_name);
+	sort(image->function, image->nr, sizeof(*image->function), by_name);
 	return image;
 }
 

@@ -59,7 +59,7 @@ struct counter {
 	void *saved_stacks, *tallies;		/* trees */
 	struct tally *last;		/* of the event before: the next is often the same */
 	struct tally **row;		/* those to print */
-	size_t rows, room;
+	size_t rows;
 	bool any;			/* one was printed */
 	unsigned int reading;
 	u64 evicted, evicted_before, evicted_known;
@@ -82,11 +82,8 @@ static int tally_order(const void *a, const void *b)
 {
 	const struct tally *x = a, *y = b;
 
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->labelled != y->labelled)
-		return x->labelled ? 1 : -1;
-	return output_label_order(&x->label, &y->label);
+	return compare_u64(x->id, y->id) ?: x->labelled - y->labelled ?:
+		output_label_order(&x->label, &y->label);
 }
 
 /* Find what equals @key in a tree, or enter a copy of it */
@@ -257,22 +254,17 @@ static int by_frames(const void *a, const void *b)
 {
 	const struct tally *x = *(struct tally *const *)a, *y = *(struct tally *const *)b;
 	const struct stack *s = x->saved, *t = y->saved;
+	int c = compare_u64(s->nr, t->nr) ?: s->cut - t->cut;
 	unsigned int i;
-	int c;
 
-	if (s->nr != t->nr)
-		return s->nr < t->nr ? -1 : 1;
-	if (s->cut != t->cut)
-		return s->cut ? 1 : -1;
-	c = s->nr ? memcmp(s->addr, t->addr, s->nr * sizeof(u64)) : 0;
+	if (!c && !s->nr)
+		c = saved_stack_order(s, t);
+	else if (!c)
+		c = memcmp(s->addr, t->addr, s->nr * sizeof(u64));
 	/* One of them may be of code that was there before */
 	for (i = 0; !c && i < s->nr; i++)
 		c = strcmp(s->name[i], t->name[i]);
-	if (!c && !s->nr)
-		c = saved_stack_order(s, t);
-	if (!c)
-		c = x->labelled - y->labelled;
-	return c ? c : output_label_order(&x->label, &y->label);
+	return c ?: x->labelled - y->labelled ?: output_label_order(&x->label, &y->label);
 }
 
 /* The least frequent first */
@@ -280,9 +272,7 @@ static int by_number(const void *a, const void *b)
 {
 	const struct tally *x = *(struct tally *const *)a, *y = *(struct tally *const *)b;
 
-	if (x->reported != y->reported)
-		return x->reported < y->reported ? -1 : 1;
-	return tally_order(x, y);
+	return compare_u64(x->reported, y->reported) ?: tally_order(x, y);
 }
 
 static void collect(const void *node, VISIT visit, void *arg)
@@ -296,7 +286,7 @@ static void collect(const void *node, VISIT visit, void *arg)
 		ctx->evicted_known += t->total;
 	if (!t->saved || !unreported(t) || (ctx->labelled && !t->labelled && !ctx->ends))
 		return;
-	GROW(ctx->row, ctx->rows, ctx->room);
+	GROW(ctx->row, ctx->rows);
 	ctx->row[ctx->rows++] = t;
 }
 
@@ -365,7 +355,6 @@ static void write_profile(const struct counter *ctx, size_t nr)
 {
 	struct watch *w = ctx->w;
 	struct stack_total *total = xcalloc(nr + 1, sizeof(*total));
-	char error[512];
 	size_t i;
 
 	for (i = 0; i < nr; i++)
@@ -373,12 +362,10 @@ static void write_profile(const struct counter *ctx, size_t nr)
 			.stack = ctx->row[i]->saved, .events = ctx->row[i]->reported,
 			.label = ctx->row[i]->labelled ? &ctx->row[i]->label : NULL,
 		};
-	if (w->o->format == FORMAT_FLAME) {
-		if (flame_write_totals(w->o, total, nr, w->flame, error, sizeof(error)))
-			die(1, "%s", error);
-	} else if (pprof_write_totals(w->o, total, nr, ctx->from, ctx->to)) {
-		die(1, "cannot write: %m");
-	}
+	if (w->o->format == FORMAT_FLAME)
+		flame_write_totals(w->o, total, nr, w->flame);
+	else
+		pprof_write_totals(w->o, total, nr, ctx->from, ctx->to);
 	free(total);
 }
 
@@ -396,8 +383,7 @@ static void print_totals(struct counter *ctx)
 	ctx->rows = 0;
 	ctx->evicted_known = 0;
 	twalk_r(ctx->tallies, collect, ctx);
-	if (ctx->rows)
-		sort(ctx->row, ctx->rows, sizeof(*ctx->row), by_frames);
+	sort(ctx->row, ctx->rows, sizeof(*ctx->row), by_frames);
 	/* Add up stacks that two CPUs have entered twice */
 	sum = xcalloc(ctx->rows + 1, sizeof(*sum));
 	for (i = 0; i < ctx->rows; i++) {
@@ -416,8 +402,7 @@ static void print_totals(struct counter *ctx)
 	for (i = 0; i < n; i++)
 		ctx->row[i] = &sum[i];
 	ctx->any |= n;
-	if (n)
-		sort(ctx->row, n, sizeof(*ctx->row), by_number);
+	sort(ctx->row, n, sizeof(*ctx->row), by_number);
 
 	if (ctx->w->live && format == FORMAT_TEXT)
 		putc('\n', ctx->w->o->file);

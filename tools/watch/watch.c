@@ -410,8 +410,7 @@ void watch_begin(struct watch *w)
 		suggestion = strstr(p->error, "no such function") ? suggest(w) : NULL;
 		die(1, "%s%s%s", p->error, suggestion ? "; " : "", suggestion ?: "");
 	}
-	if (p->addrs)
-		sort(p->addr, p->addrs, sizeof(u64), order_u64);
+	sort(p->addr, p->addrs, sizeof(u64), order_u64);
 	if (p->refused == 1 && w->matches.nr == 1)
 		die(1, "%s", p->refusal->why);
 	report_refused(w);
