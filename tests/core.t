@@ -25,9 +25,9 @@ sizes() {
 	echo "-DSTACKBUF_EVENTS_KB=$1 -DSTACKBUF_STACKS_KB=$2 -DSTACKBUF_TEXT_KB=$3 -DSTACKBUF_PAIRS_KB=24"
 }
 
-# core NAME SIZES [SANITIZE]: builds both programs into $builds/core-NAME
+# core NAME SIZES [SANITIZE [PROGRAM]]: builds both programs, or one, into $builds/core-NAME
 core() {
-	once "core-$1" make -s -C "$here/core" O="$builds/core-$1" SIZES="$2" SANITIZE="${3:-}" all
+	once "core-$1" make -s -C "$here/core" O="$builds/core-$1" SIZES="$2" SANITIZE="${3:-}" "${4:+$builds/core-$1/}${4:-all}"
 }
 
 # Each of six storms has a sixth of the time
@@ -60,7 +60,7 @@ all() {
 
 	result 'everything is built' core tiny "$(sizes 8 16 8)"
 	result 'the same with more room, where ids wrap' core wrap \
-		"$(sizes 64 64 8) -DSBUF_FIRST_ROUND='((1ULL<<22)-100)'"
+		"$(sizes 64 64 8) -DSBUF_FIRST_ROUND='((1ULL<<22)-100)'" '' storm
 	result 'the same with AddressSanitizer and UBSan' core address "$(sizes 8 16 8)" \
 		'-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 

@@ -504,7 +504,7 @@ static void nmi_step(void)
 	shim_run_nmi();
 }
 
-/* An NMI at a third of the instructions of a save of a known stack, and at some of other saves */
+/* An NMI at a sixth of the instructions of a save of a known stack, and at some of other saves */
 static bool nmi_at_instructions(void)
 {
 	unsigned long pc[PATH_FRAMES_MAX], all = 0, instructions = 0;
@@ -513,7 +513,7 @@ static bool nmi_at_instructions(void)
 	for (kind = 0; kind < 3; kind++) {
 		unsigned int path = kind ? 200 : 5;
 
-		for (nmi_at = 1; ; nmi_at += 1 + next_random() % (kind ? 600 : 5)) {
+		for (nmi_at = 1; ; nmi_at += 1 + next_random() % (kind ? 1500 : 11)) {
 			u32 id;
 
 			/* A new one, of few frames: its text takes long */
