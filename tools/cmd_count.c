@@ -40,7 +40,7 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	lacking = rec->info.overwritten - rec->info.evicted_events;
 	for (i = 0; (stack = stacks_next(&rec->stacks, &i)) && lacking; )
 		lacking -= stack->count < lacking ? stack->count : lacking;
-	if (rec->have_info && s->source.ops && !s->source.ops->read && !s->source.promised &&
+	if (rec->have_info && s->source.ops && !s->source.ops->read && !s->set.live &&
 	    lacking && lacking <= rec->info.overwritten)
 		report("totals are too small, by %llu events in all: pages of stacks are missing, or were found only as old copies",
 		       lacking);

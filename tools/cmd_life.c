@@ -14,19 +14,12 @@
 static void report_lack(const struct output *o, const struct search *found)
 {
 	const struct record *r = o->record;
-	u64 refused = 0, missed = r->info.missed_before;
-	struct probe probe;
+	u64 refused = 0, missed = probes_missed(r);
 	unsigned int i;
 	char when[64];
 
 	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
 		refused += r->lost[i];
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
-		if (!record_probe(r, i, &probe))
-			continue;
-		missed += probe.missed;
-		free(probe.name);
-	}
 	if (refused || missed)
 		report("%llu events were refused and %llu hits missed since the module was loaded: some may be of this address",
 		       refused, missed);

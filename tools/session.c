@@ -387,17 +387,13 @@ u64 *session_kprobes(const struct session *s, size_t *nr)
 {
 	u64 *addr = NULL;
 	struct probe probe;
-	size_t i;
+	unsigned int i;
 
 	*nr = 0;
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
-		if (!record_probe(&s->record, i, &probe))
-			continue;
+	for (i = 0; probe_next(&s->record, &i, &probe); )
 		if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
 			GROW(addr, *nr);
 			addr[(*nr)++] = probe.addr;
 		}
-		free(probe.name);
-	}
 	return addr;
 }

@@ -223,7 +223,7 @@ for part in $(tr + " " </t/what); do
 		gone
 		try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
 		gone
-		if grep -qw mem /sys/power/state && grep -qw deep /sys/power/mem_sleep; then
+		if grep -qw mem /sys/power/state && grep -qs "\[deep\]" /sys/power/mem_sleep; then
 			try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
 		else
 			echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"

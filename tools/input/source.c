@@ -255,6 +255,7 @@ static int arrays_load(struct source *s, struct page_set *set)
 	const char *page;
 	u64 offset;
 
+	set->live = s->live;
 	for (i = 0; i < ARRAYS && !s->memory[i]; i++) {
 		s->memory[i] = xcalloc(s->size[i], 1);
 		s->filled[i] = xcalloc(s->size[i] / PART + 1, sizeof(*s->filled[i]));
@@ -601,6 +602,7 @@ static unsigned long long promised_pages(struct dump_file *f, struct page_set *s
 	    head->kind != STACKBUF_SNAPSHOT || head->index)
 		return 0;
 	if (sscanf(page + sizeof(*head), "pages %llu changed %u %u", &pages, &changed, &text) == 3) {
+		set->live = true;
 		set->changed += changed;
 		set->changed_text += text;
 	}

@@ -321,7 +321,7 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 	fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
-/* Write the graph's file, and free its lines.  Return 0, or -1 with @error set */
+/* Write the graph's file, and free its lines */
 static void finish(struct graph *g, const struct output *o, bool commands, const char *name)
 {
 	char *text = NULL;

@@ -204,7 +204,7 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		[STACKBUF_PROBE_REFUSED] = "refused when its module was loaded",
 	};
 	json_t *all = j ? json_array() : NULL;
-	u64 missed = r->info.missed_before;
+	u64 missed = probes_missed(r);
 	unsigned int i, nr = 0;
 	struct probe probe;
 
@@ -212,13 +212,10 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		info_field(o, j, "probes", "probes", "none: the module was built with PROBES=n");
 		return;
 	}
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
-		const char *is;
+	for (i = 0; probe_next(r, &i, &probe); ) {
+		const char *is = probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] :
+				 "unknown";
 
-		if (!record_probe(r, i, &probe))
-			continue;
-		is = probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown";
-		missed += probe.missed;
 		nr++;
 		if (j) {
 			json_t *one = json_pack("{s:s,s:s,s:o,s:o,s:o,s:o}", "name", probe.name,
@@ -233,7 +230,6 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 				json_object_set_new(one, "stops", json_true());
 			json_array_append_new(all, one);
 		}
-		free(probe.name);
 	}
 	if (j)
 		json_object_set_new(j, "probes", all);
@@ -244,9 +240,7 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	info_number(o, j, "probes_missed", "hits that probes missed", missed);
 	if (missed && !j)
 		fprintf(o->file, "%-28s %s\n", "  reason", WHY_MISSED);
-	for (i = 0; !j && i < STACKBUF_PROBES_MAX; i++) {
-		if (!record_probe(r, i, &probe))
-			continue;
+	for (i = 0; !j && probe_next(r, &i, &probe); ) {
 		fprintf(o->file, "  %-26s ", probe.name);
 		if (probe.addr)
 			fprintf(o->file, "0x%llx ", probe.addr);
@@ -265,7 +259,6 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		if (probe.role == STACKBUF_TRIGGERS)
 			fputs(", stops recording", o->file);
 		fputc('\n', o->file);
-		free(probe.name);
 	}
 }
 
@@ -318,12 +311,10 @@ static void output_trigger(const struct output *o, json_t *j)
 	if (!info->trigger)
 		return;
 	if (info->trigger <= STACKBUF_PROBES_MAX &&
-	    record_probe(o->record, info->trigger - 1, &probe)) {
+	    record_probe(o->record, info->trigger - 1, &probe))
 		info_field(o, j, "trigger", "trigger that was hit", "%s", probe.name);
-		free(probe.name);
-	} else {
+	else
 		info_field(o, j, "trigger", "trigger that was hit", "unknown");
-	}
 	info_time(o, j, "trigger_ns", "  hit", info->trigger_ns);
 	info_number(o, j, "trigger_left", "  events from then on, at most", info->trigger_left);
 }

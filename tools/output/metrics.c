@@ -212,65 +212,69 @@ static void put_ring(struct metrics *m, const struct record *r)
 		r->info.overwritten);
 }
 
-static int by_name(const void *a, const void *b)
+struct series {
+	char *probe;
+	u64 missed;
+	bool set;
+};
+
+static int by_probe(const void *a, const void *b)
 {
-	return strcmp(((const struct probe *)a)->name, ((const struct probe *)b)->name);
+	return strcmp(((const struct series *)a)->probe, ((const struct series *)b)->probe);
 }
 
 /* A series must be unique: probes of one name are one */
-static size_t read_probes(const struct record *r, struct probe **probes)
+static size_t read_probes(const struct record *r, struct series **series)
 {
-	struct probe *list = NULL, one;
+	struct series *list = NULL;
+	unsigned int number;
+	struct probe one;
 	size_t nr = 0, i, n;
-	char *name;
 
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
-		if (!record_probe(r, i, &one))
-			continue;
-		name = label(one.name, strlen(one.name));
-		free(one.name);
-		one.name = name;
+	for (number = 0; probe_next(r, &number, &one); ) {
 		GROW(list, nr);
-		list[nr++] = one;
+		list[nr++] = (struct series){
+			.probe = label(one.name, strlen(one.name)), .missed = one.missed,
+			.set = one.state == STACKBUF_PROBE_SET,
+		};
 	}
-	sort(list, nr, sizeof(*list), by_name);
+	sort(list, nr, sizeof(*list), by_probe);
 	for (i = 1, n = 0; i < nr; i++) {
-		if (by_name(&list[n], &list[i])) {
+		if (by_probe(&list[n], &list[i])) {
 			list[++n] = list[i];
 			continue;
 		}
 		list[n].missed += list[i].missed;
-		if (list[i].state == STACKBUF_PROBE_SET)
-			list[n].state = STACKBUF_PROBE_SET;
-		free(list[i].name);
+		list[n].set |= list[i].set;
+		free(list[i].probe);
 	}
-	*probes = list;
+	*series = list;
 	return nr ? n + 1 : 0;
 }
 
 static void put_probes(struct metrics *m, const struct record *r)
 {
-	struct probe *probe;
-	size_t nr = read_probes(r, &probe), i;
+	struct series *series;
+	size_t nr = read_probes(r, &series), i;
 
 	gauge(m, "stackbuf_probes", "Probes that were asked for.", nr);
 	if (nr) {
 		family(m, "stackbuf_probe_set", "gauge",
 		       "Whether the probe is in the code (1), or pending or refused (0).");
 		for (i = 0; i < nr; i++)
-			fprintf(m->file, "stackbuf_probe_set{probe=\"%s\"} %d\n", probe[i].name,
-				probe[i].state == STACKBUF_PROBE_SET);
+			fprintf(m->file, "stackbuf_probe_set{probe=\"%s\"} %d\n", series[i].probe,
+				series[i].set);
 		family(m, "stackbuf_probe_hits_missed_total", "counter",
 		       "Hits of a probe that the kernel did not pass on.");
 		for (i = 0; i < nr; i++)
 			fprintf(m->file, "stackbuf_probe_hits_missed_total{probe=\"%s\"} %llu\n",
-				probe[i].name, probe[i].missed);
+				series[i].probe, series[i].missed);
 	}
 	counter(m, "stackbuf_removed_probes_hits_missed_total",
 		"The same of probes that were removed since.", r->info.missed_before);
 	for (i = 0; i < nr; i++)
-		free(probe[i].name);
-	free(probe);
+		free(series[i].probe);
+	free(series);
 }
 
 /* The one with more events first */

@@ -127,7 +127,7 @@ void snapshot_write(const char *name, const struct page_set *set, struct record 
 
 	/* The first line is replaced when the number is known; its length does not change */
 	add_line(&own, r, "pages 00000000000000000000\n");
-	if (set->changed || set->changed_text) {
+	if (set->live) {
 		snprintf(line, sizeof(line), "changed %u %u\n", set->changed, set->changed_text);
 		add_line(&own, r, line);
 	}

@@ -137,9 +137,8 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 
 	if (page->page.kind != STACKBUF_PROBES || !p->state)
 		return false;
-	probe->name = xrealloc(NULL, sizeof(p->name) + 1, 1);
 	memcpy(probe->name, p->name, sizeof(p->name));
-	make_printable(probe->name, sizeof(p->name) + 1);
+	make_printable(probe->name, sizeof(probe->name));
 	probe->addr = p->addr;
 	probe->state = p->state;
 	probe->way = p->way;
@@ -149,4 +148,23 @@ bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
 	probe->functions = p->functions;
 	probe->left_out = p->left_out;
 	return true;
+}
+
+bool probe_next(const struct record *r, unsigned int *i, struct probe *probe)
+{
+	while (*i < STACKBUF_PROBES_MAX)
+		if (record_probe(r, (*i)++, probe))
+			return true;
+	return false;
+}
+
+u64 probes_missed(const struct record *r)
+{
+	u64 missed = r->info.missed_before;
+	struct probe probe;
+	unsigned int i;
+
+	for (i = 0; probe_next(r, &i, &probe); )
+		missed += probe.missed;
+	return missed;
 }

@@ -16,7 +16,7 @@
  * @pair, @role, @missed, @functions, @left_out: as in struct stackbuf_probe
  */
 struct probe {
-	char *name;
+	char name[STACKBUF_PROBE_NAME + 1];
 	u64 addr;
 	u8 state, way, pair, role;
 	u64 missed;
@@ -27,8 +27,14 @@ struct probe {
 #define WHY_MISSED	"a function that a save itself calls is not recorded there, and the kernel " \
 			"runs no kprobe inside another one's handler"
 
-/* Probe @i of STACKBUF_PROBES_MAX; its name is to be freed.  Return false if there is none */
+/* Probe @i of STACKBUF_PROBES_MAX.  Return false if there is none */
 bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
+
+/* Iterate: for (i = 0; probe_next(r, &i, &probe); ) */
+bool probe_next(const struct record *r, unsigned int *i, struct probe *probe);
+
+/* Hits that probes missed since the module was loaded */
+u64 probes_missed(const struct record *r);
 
 /*
  * Did the module that made the record keep probes, or deepest stacks?  A build may leave them out.

@@ -23,11 +23,10 @@ extern const char *const array_name[ARRAYS];
 
 /*
  * "stackbuf save" adds pages of kind STACKBUF_SNAPSHOT to a file: a head as in every page, then
- * text, padded with NULs.  Its lines are "pages N" (how many pages the file has, these
- * included), then "changed EVENTS TEXT" (pages left out, if there are any, as they changed while they
- * were read), "kernel-id HEX" and "module-id NAME HEX" (build ids), "kernel-offset HEX" (of KASLR),
- * "host NAME" (the machine's) and "frame ADDRESS NAME".
- * Readers ignore other lines.
+ * text, padded with NULs.  Its lines are "pages N" (how many pages the file has, these included),
+ * then, of a running system, "changed EVENTS TEXT" (pages left out, as they changed while they were
+ * read), "kernel-id HEX" and "module-id NAME HEX" (build ids), "kernel-offset HEX" (of KASLR),
+ * "host NAME" (the machine's) and "frame ADDRESS NAME".  Readers ignore other lines.
  */
 #define SNAPSHOT_TEXT	(STACKBUF_PAGE_SIZE - sizeof(struct stackbuf_page))
 
@@ -56,6 +55,7 @@ struct found_page {
  * @page: the pages; their memory, aligned to 8 bytes, is the source's and must outlive the set
  * @nr: how many
  * @other_version: an unknown format version that was found, or 0
+ * @live: it is, or was for a snapshot, the memory of a running system
  * @changed: event pages left out because they changed while they were read
  * @changed_text: pages of the text log left out for the same reason
  * @left_out: pages beyond PAGE_SET_MAX
@@ -69,6 +69,7 @@ struct page_set {
 	struct found_page *page;
 	size_t nr;
 	unsigned int other_version;
+	bool live;
 	unsigned int changed;
 	unsigned int changed_text;
 	u64 left_out;

@@ -59,16 +59,12 @@ static void take_probes(const struct record *r, unsigned int number, struct pair
 	unsigned int i, found = 0;
 	struct probe probe;
 
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
-		if (!record_probe(r, i, &probe))
-			continue;
+	for (i = 0; probe_next(r, &i, &probe); )
 		if (probe.pair == number) {
 			found++;
 			t->missed += probe.missed;
 			t->absent += (probe.state != STACKBUF_PROBE_SET) + probe.left_out;
 		}
-		free(probe.name);
-	}
 	if (found < t->pair.probes)
 		t->lost += t->pair.probes - found;
 }

@@ -429,7 +429,6 @@ static void test_copies(void)
 	CHECK(all.pages[ARRAY_STACKS] == 4 && all.pages[ARRAY_EVENTS] == 16);
 	CHECK(record_probe(&all, 0, &probe) && !strcmp(probe.name, "newer") &&
 	      probe.state == STACKBUF_PROBE_PENDING);
-	free(probe.name);
 	record_free(&all);
 	record_parse(&all, &set, MADE_INSTANCE - 1);
 	CHECK(all.events == 500);
@@ -856,6 +855,7 @@ static void test_directory_and_snapshot(void)
 		"kallsyms",
 		"ffffffff81234500 T stack_trace_save\nffffffff85234500 T one\nffffffff85234506 T two\nffffffff85234600 T c\n");
 	symbols_init(&symbols, &from_dir, "kallsyms");
+	set.live = true;
 	set.changed = 2;
 	set.changed_text = 1;
 	snapshot_write("snapshot", &set, &from_dir, &symbols);
@@ -878,7 +878,7 @@ static void test_directory_and_snapshot(void)
 
 	CHECK(load(&s, &set, &from_file, "snapshot") && same_record(&r, &from_file));
 	CHECK(from_file.have_info && !from_file.missing[ARRAY_EVENTS]);
-	CHECK(set.changed == 2 && set.changed_text == 1);
+	CHECK(set.live && set.changed == 2 && set.changed_text == 1);
 	symbols_init(&symbols, &from_file, NULL);
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);

@@ -371,20 +371,6 @@ const char *probes_off(const u64 *addr, size_t nr)
 	return NULL;
 }
 
-u64 probes_missed(const struct record *r)
-{
-	u64 missed = r->info.missed_before;
-	struct probe probe;
-	unsigned int i;
-
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
-		if (record_probe(r, i, &probe)) {
-			missed += probe.missed;
-			free(probe.name);
-		}
-	return missed;
-}
-
 /* Read the list of probes: from the parameter or, if that is cut at a page, from the record */
 static char *read_list(const struct borrowed *p, const struct record *r)
 {
@@ -398,12 +384,9 @@ static char *read_list(const struct borrowed *p, const struct record *r)
 		return text;
 	free(text);
 	f = text_open(&text, &size);
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++)
-		if (record_probe(r, i, &probe)) {
-			if (!probe.role)
-				fprintf(f, "%s%s", ftell(f) ? "," : "", probe.name);
-			free(probe.name);
-		}
+	for (i = 0; probe_next(r, &i, &probe); )
+		if (!probe.role)
+			fprintf(f, "%s%s", ftell(f) ? "," : "", probe.name);
 	text_close(f);
 	return text;
 }
@@ -553,28 +536,26 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 	p->kprobes = 0;
 	p->functions = 0;
 	p->left_out = 0;
-	for (i = 0; i < STACKBUF_PROBES_MAX; i++) {
-		if (!record_probe(r, i, &probe))
+	for (i = 0; probe_next(r, &i, &probe); ) {
+		const char *name = probe.name;
+
+		if (probe.role || !bsearch(&name, c->name, c->nr, sizeof(name), order_strings))
 			continue;
-		if (!probe.role && bsearch(&probe.name, c->name, c->nr, sizeof(probe.name),
-					   order_strings)) {
-			if (probe.state == STACKBUF_PROBE_PENDING) {
-				GROW(p->pending, p->pendings);
-				p->pending[p->pendings++] = xstrdup(probe.name);
-			}
-			p->functions += probe.functions;
-			p->left_out += probe.left_out;
-			p->unlisted |= !probe.addr && probe.way == STACKBUF_PROBE_BY_FTRACE;
-			if (probe.addr) {
-				GROW(p->addr, p->addrs);
-				p->addr[p->addrs++] = probe.addr;
-			}
-			if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
-				GROW(p->kprobe, p->kprobes);
-				p->kprobe[p->kprobes++] = probe.addr;
-			}
+		if (probe.state == STACKBUF_PROBE_PENDING) {
+			GROW(p->pending, p->pendings);
+			p->pending[p->pendings++] = xstrdup(name);
 		}
-		free(probe.name);
+		p->functions += probe.functions;
+		p->left_out += probe.left_out;
+		p->unlisted |= !probe.addr && probe.way == STACKBUF_PROBE_BY_FTRACE;
+		if (probe.addr) {
+			GROW(p->addr, p->addrs);
+			p->addr[p->addrs++] = probe.addr;
+		}
+		if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
+			GROW(p->kprobe, p->kprobes);
+			p->kprobe[p->kprobes++] = probe.addr;
+		}
 	}
 }
 

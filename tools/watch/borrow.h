@@ -88,9 +88,6 @@ void borrow_close(struct borrowed *p);
 /* Why the running kernel does not hit kprobes that are set at these addresses; or NULL */
 const char *probes_off(const u64 *addr, size_t nr);
 
-/* Hits that the kernel missed since loading */
-u64 probes_missed(const struct record *r);
-
 /* ------------------------------ an end on request: SIGINT, SIGTERM, SIGHUP --- */
 
 /* Set by the signals, and by a command that has reached its end */
