@@ -35,7 +35,7 @@ static unsigned long address(unsigned int n, unsigned int kind)
 	return path_address(30 + 3 * n + kind);
 }
 
-/* As path_build() in storm.c: frames of one kind, below the registers of user mode */
+/* As path_build(): frames of one kind, below the registers of user mode */
 static void build(struct task_struct *of, struct pt_regs *regs, unsigned int frames,
 		  unsigned int kind)
 {

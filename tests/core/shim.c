@@ -524,6 +524,41 @@ bool sbuf_recall_is_stable_module(unsigned long ip)
 	return ip >= __START_KERNEL_map;
 }
 
+void path_build(const unsigned long *pc, unsigned int nr, char *end, u32 random,
+		struct pt_regs *regs)
+{
+	struct pt_regs *user = (struct pt_regs *)end - 1;
+	unsigned long sp = (unsigned long)user, bp = 0x1234;
+	int i;
+
+	user->bp = 0x7ffe00001000;
+	user->cs = 0x33;
+	user->ip = 0x400000;
+	for (i = (int)nr - 2; i >= 0; i--) {
+		unsigned int function = path_function(pc[i]), locals = function / 3 % 3;
+		unsigned long *at = (unsigned long *)sp;
+
+		*--at = pc[i + 1];
+		if (function % 3)
+			*--at = bp;
+		/* Some of the frames that have a frame pointer call alloca() */
+		if (function % 9 == 2)
+			locals = random >> i % 24 & 3;
+		sp = (unsigned long)(at - locals);
+		if (function % 3 == 1)
+			bp = function / 9 % 2 ? sp : function * 0x1111UL;
+		else if (function % 3 == 2)
+			bp = (unsigned long)at;
+	}
+	regs->ip = pc[0];
+	regs->sp = sp;
+	regs->bp = bp;
+	regs->cs = __KERNEL_CS;
+	regs->flags = X86_EFLAGS_IF;
+	regs->r10 = 0;
+	regs->r13 = 0;
+}
+
 /* A step as ORC entries describe it; path_build() in storm.c lays frames out like that */
 bool unwind_next_frame(struct unwind_state *state)
 {

@@ -53,41 +53,6 @@ static inline u32 next_random(struct context *c)
 	return c->random >> 16;
 }
 
-/* Lay out a path's frames below @end, as unwind_next_frame() in shim.c takes them apart */
-static void path_build(const struct path *p, char *end, u32 random, struct pt_regs *regs)
-{
-	struct pt_regs *user = (struct pt_regs *)end - 1;
-	unsigned long sp = (unsigned long)user, bp = 0x1234;
-	int i;
-
-	user->bp = 0x7ffe00001000;
-	user->cs = 0x33;
-	user->ip = 0x400000;
-	for (i = p->nr - 2; i >= 0; i--) {
-		unsigned int function = path_function(p->pc[i]), locals = function / 3 % 3;
-		unsigned long *at = (unsigned long *)sp;
-
-		*--at = p->pc[i + 1];
-		if (function % 3)
-			*--at = bp;
-		/* Some of the frames that have a frame pointer call alloca() */
-		if (function % 9 == 2)
-			locals = random >> i % 24 & 3;
-		sp = (unsigned long)(at - locals);
-		if (function % 3 == 1)
-			bp = function / 9 % 2 ? sp : function * 0x1111UL;
-		else if (function % 3 == 2)
-			bp = (unsigned long)at;
-	}
-	regs->ip = p->pc[0];
-	regs->sp = sp;
-	regs->bp = bp;
-	regs->cs = __KERNEL_CS;
-	regs->flags = X86_EFLAGS_IF;
-	regs->r10 = 0;
-	regs->r13 = 0;
-}
-
 /* Whether an id stands for a path's stack: 1; -1 if not; 0 if it is no stack's any more */
 static int right(u32 id, const struct path *p)
 {
@@ -194,7 +159,7 @@ static void save(unsigned int level)
 		if (!level)
 			xchg(&shim_unwatched[shim_cpu], 0);
 	} else {
-		path_build(p, end, random, &regs);
+		path_build(p->pc, p->nr, end, random, &regs);
 		if (random >> 28 == 13)
 			id = save_and_open(c, &regs, tag);
 		else if (random >> 28 == 14)

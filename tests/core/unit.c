@@ -376,33 +376,15 @@ static struct check_arrays arrays(void)
 	};
 }
 
-/* A save of a path: all functions of it that keep bp, so that a frame is a word */
 static u32 save_path(u32 path, unsigned int level)
 {
-	unsigned int context = min(level, (unsigned int)STACKBUF_NMI), i;
-	char *end = (char *)task.stack + THREAD_SIZE - level * 4096;
-	struct pt_regs regs = { .cs = __KERNEL_CS, .flags = X86_EFLAGS_IF };
-	struct pt_regs *user = (struct pt_regs *)end - 1;
-	unsigned long sp = (unsigned long)user, pc[PATH_FRAMES_MAX], bp = 0;
-	unsigned int nr = path_frames(path, pc);
+	unsigned int context = min(level, (unsigned int)STACKBUF_NMI);
+	unsigned long pc[PATH_FRAMES_MAX];
+	struct pt_regs regs = {};
 	u32 id;
 
-	user->cs = 0x33;
-	user->ip = 0x400000;
-	for (i = nr - 1; i-- > 0;) {
-		unsigned int function = path_function(pc[i]);
-		unsigned long *at = (unsigned long *)sp;
-
-		*--at = pc[i + 1];
-		if (function % 3)
-			*--at = bp;
-		sp = (unsigned long)(at - (function % 3 == 2 ? 0 : function / 3 % 3));
-		if (function % 3 == 2)
-			bp = (unsigned long)at;
-	}
-	regs.ip = pc[0];
-	regs.sp = sp;
-	regs.bp = bp;
+	path_build(pc, path_frames(path, pc), (char *)task.stack + THREAD_SIZE - level * 4096, 0,
+		   &regs);
 	id = stackbuf_save_regs(&regs, TAG(path, 0, context, ++number));
 	if (id)
 		recorded[path]++;

@@ -601,7 +601,8 @@ static unsigned long long promised_pages(struct dump_file *f, struct page_set *s
 	    head->magic != ~STACKBUF_MAGIC_INVERTED || head->version != STACKBUF_VERSION ||
 	    head->kind != STACKBUF_SNAPSHOT || head->index)
 		return 0;
-	if (sscanf(page + sizeof(*head), "pages %llu changed %u %u", &pages, &changed, &text) == 3) {
+	if (sscanf(page + sizeof(*head), "pages %llu changed %u %u", &pages, &changed,
+		   &text) == 3) {
 		set->live = true;
 		set->changed += changed;
 		set->changed_text += text;

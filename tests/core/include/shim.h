@@ -518,6 +518,9 @@ struct unwind_state {
 void unwind_start(struct unwind_state *state, struct task_struct *task, struct pt_regs *regs,
 		  unsigned long *first_frame);
 bool unwind_next_frame(struct unwind_state *state);
+/* Lay out these frames below @end, and set @regs, as unwind_next_frame() takes them apart */
+void path_build(const unsigned long *pc, unsigned int nr, char *end, u32 random,
+		struct pt_regs *regs);
 #define unwind_done(state)	(!(state)->ip)
 #define unwind_error(state)	((state)->error)
 #define unwind_get_return_address(state)	((state)->ip)
