@@ -398,9 +398,8 @@ static void unregister_probes(bool gone)
 	/* All in one call, as each waits for a grace period */
 	unregister_kprobes(set, n);
 	/*
-	 * Clear these, and do not look again: by now probes in another module that is unloaded
-	 * concurrently may be gone, too.  Those stay in the kernel's list until
-	 * sbuf_probe_module() is called for that module.
+	 * Clear only these.  Probes in another module that is unloaded concurrently may be gone as
+	 * well, and stay in the kernel's list until sbuf_probe_module() is called for that module.
 	 */
 	while (n > 0)
 		clear_probe(probe_of_kprobe(set[--n]));

@@ -1136,7 +1136,7 @@ static struct followed {
 	struct made m;
 	u32 id;
 	unsigned int reads, when, rounds, stacks;
-	u64 written, passed, lost, gone;
+	u64 written, passed, lost, evicted;
 	bool evicts, begun, ended;
 } followed;
 
@@ -1207,10 +1207,10 @@ static void follow_end(void *arg)
 	((struct followed *)arg)->ended = true;
 }
 
-static void follow_rest(void *arg, u64 lost, u64 gone)
+static void follow_rest(void *arg, u64 lost, u64 evicted)
 {
 	((struct followed *)arg)->lost = lost;
-	((struct followed *)arg)->gone = gone;
+	((struct followed *)arg)->evicted = evicted;
 }
 
 /* Nothing that is still in the ring counts as lost, nor what was overwritten before */
@@ -1245,7 +1245,7 @@ static void test_follow(void)
 		capture_start(&c, &r, 0, NULL);
 		follow_events(&s, &c.o, &none, &hooks);
 		/* Events that no stack is left of are passed, and counted */
-		CHECK(followed.gone == (followed.evicts ? followed.written - before : 0));
+		CHECK(followed.evicted == (followed.evicts ? followed.written - before : 0));
 		CHECK(followed.begun && followed.ended && followed.reads > when);
 		CHECK(!followed.lost && followed.written > before);
 		CHECK(followed.passed == followed.written - before);

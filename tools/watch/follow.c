@@ -52,7 +52,7 @@ struct follower {
 	size_t events;
 	u64 watermark;		/* the newest event of the round before */
 	u64 begun;		/* the newest page of the first round */
-	u64 printed, lost, reported, skipped, gone;
+	u64 printed, lost, reported, skipped, evicted;
 	unsigned int taken;	/* new pages in this round */
 	bool first_round;
 };
@@ -335,7 +335,7 @@ static void print_events(struct follower *ctx, bool all)
 			interrupted = 1;
 		if (!filter_match(ctx->filter, &e[i]))
 			continue;
-		ctx->gone += stack && !stack->nr;
+		ctx->evicted += stack && !stack->nr;
 		if (ctx->hooks)
 			wanted = ctx->hooks->event(ctx->hooks->arg, &e[i]);
 		else
@@ -454,7 +454,7 @@ void follow_events(struct source *s, struct output *o, const struct filter *f,
 	count_unread(&ctx);
 	print_events(&ctx, true);
 	if (hooks)
-		hooks->rest(hooks->arg, ctx.lost, ctx.gone);
+		hooks->rest(hooks->arg, ctx.lost, ctx.evicted);
 	else
 		report("%llu events printed, %llu lost, %llu half-written", ctx.printed, ctx.lost,
 		       ctx.skipped);

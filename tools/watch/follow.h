@@ -29,7 +29,7 @@ struct follow_hooks {
 	bool (*event)(void *arg, const struct stackbuf_event *e);
 	bool (*enough)(void *arg, u64 lost);
 	void (*end)(void *arg);
-	void (*rest)(void *arg, u64 lost, u64 gone);
+	void (*rest)(void *arg, u64 lost, u64 evicted);
 };
 
 /*

@@ -99,12 +99,12 @@ static void end(void *arg)
 	watch_end(((struct snooper *)arg)->w);
 }
 
-static void rest(void *arg, u64 lost, u64 gone)
+static void rest(void *arg, u64 lost, u64 evicted)
 {
 	const struct snooper *ctx = arg;
 
 	(void)lost;
-	watch_report_gone(gone);
+	watch_report_evicted(evicted);
 	if (ctx->hidden)
 		report("%llu more events had been recorded when it was interrupted: stackbuf log shows them",
 		       ctx->hidden);

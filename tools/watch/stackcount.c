@@ -519,14 +519,14 @@ static void end(void *arg)
 	watch_end(((struct counter *)arg)->w);
 }
 
-static void rest(void *arg, u64 lost, u64 gone)
+static void rest(void *arg, u64 lost, u64 evicted)
 {
 	struct counter *ctx = arg;
 
 	ctx->lost = lost;
 	/* In the table's totals they are among those of evicted stacks */
 	if (ctx->read_only)
-		watch_report_gone(gone);
+		watch_report_evicted(evicted);
 }
 
 /* Wait without following the ring: the table counts */

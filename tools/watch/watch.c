@@ -302,7 +302,7 @@ bool watch_wants(struct watch *w, struct stack *stack)
 	       begins_in(w, &w->patterns, stack);
 }
 
-void watch_report_gone(u64 events)
+void watch_report_evicted(u64 events)
 {
 	if (events)
 		report("up to %llu events are not among these: their stacks were evicted before they were read",

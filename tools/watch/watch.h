@@ -97,7 +97,7 @@ bool watch_own(const struct watch *w, const struct stackbuf_event *e);
 bool watch_wants(struct watch *w, struct stack *stack);
 
 /* Report events of stacks of which no frames were read */
-void watch_report_gone(u64 events);
+void watch_report_evicted(u64 events);
 
 /*
  * Of a source that is not live, keep the events of the functions that match the filter, then those
