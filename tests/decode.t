@@ -446,7 +446,7 @@ zooms() {
 	result 'the module builds' build 6.1 big
 	mkdir -p "$modules" "$work/vm" "$work/out" && cp "$work/vm/big"/*.ko "$modules/"
 	cp "$modules/stackbuf_probe.ko" "$work/vm/" && guest 6.1 decode
-	boot 6.1 >"$work/booted" &
+	KASLR=1 boot 6.1 >"$work/booted" &
 	# After a call, as a return address is
 	read -r start at < <(objdump -d --no-show-raw-insn "$modules/stackbuf.ko" | awk '
 		/^[0-9a-f]+ <init_module>:|^[0-9a-f]+ <stackbuf_init>:/ { start = $1; next }

@@ -264,12 +264,12 @@ machine() {
 	rm -f "$work"/md.*
 	guest "$1" dump && build "$1" big || echo "not ok everything is built"
 	if [[ $1 == *-arm64 ]]; then
-		boot "$1" -m 384
+		KASLR=1 boot "$1" -m 384
 	else
 		cp "$here/guest/dump.sh" "$work/vm/capture" && chmod +x "$work/vm/capture" &&
 			echo "$stackbuf" >"$work/vm/reader"
 		# Leaves room for the capture kernel on one side of the kernel, wherever that is
-		VMCORE="cp" boot "$1" -K -e -m 448 -a crashkernel=160M -x "$stackbuf"
+		VMCORE="cp" KASLR=1 boot "$1" -K -e -m 448 -a crashkernel=160M -x "$stackbuf"
 	fi
 	"$stackbuf" -f "$out/live" log >"$work/expected" && "$stackbuf" -f "$out/live" count >>"$work/expected" &&
 		"$stackbuf" -f "$out/live" text >>"$work/expected"

@@ -20,4 +20,4 @@ probe() {
 	ended
 }
 
-on_each_kernel probes probe 6.12
+on_each_kernel probes probe 6.1

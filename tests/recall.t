@@ -36,4 +36,4 @@ recall() {
 	ended
 }
 
-on_each_kernel recall recall 6.1
+on_each_kernel recall recall 6.12

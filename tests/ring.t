@@ -28,8 +28,8 @@ ring() {
 		echo "$what" >"$work/vm/what"
 		case $what in
 		storms) boot "$series" -c 4 -m 768 ;;
-		# -s: setting and removing probes patches running code
-		*) boot "$series" -s ;;
+		# -s: setting and removing probes patches running code.  What is not booted by firmware does not resume
+		*) KASLR=1 boot "$series" -s ;;
 		esac
 		grep -qx 'done' "$work/guest.log" || return
 	done
