@@ -41,12 +41,38 @@ static struct stackbuf_depth *find_depth(unsigned long origin)
 
 NOKPROBE_SYMBOL(find_depth);
 
+/*
+ * By low bits of the origin: its address without the upper 16 bits, which are ones in all code of
+ * the kernel; below it the most bytes seen from there, as find_depth() knew them
+ */
+#define SEEN_SHIFT	16
+static u64 seen[256];
+
+static noinline bool look_up(unsigned long origin, unsigned long sp, u64 *known)
+{
+	unsigned long stack = sbuf_kstack_task(), bytes = stack + THREAD_SIZE - sp, most;
+	const struct stackbuf_depth *depth = sbuf_kstack_has(stack, sp) ? find_depth(origin) : NULL;
+
+	if (!depth)
+		return false;
+	most = READ_ONCE(depth->bytes);
+	WRITE_ONCE(*known, origin << SEEN_SHIFT | most);
+	return bytes > most;
+}
+
+NOKPROBE_SYMBOL(look_up);
+
 bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp)
 {
-	struct stackbuf_depth *depth = sbuf_kstack_has(sbuf_kstack_task(), sp) ?
-		find_depth(origin) : NULL;
+	u64 *known = &seen[origin / 4 % ARRAY_SIZE(seen)];
+	unsigned long bytes = sbuf_kstack_task() + THREAD_SIZE - sp;
+	unsigned long most = READ_ONCE(*known) - (origin << SEEN_SHIFT);
 
-	return depth && sbuf_kstack_task() + THREAD_SIZE - sp > READ_ONCE(depth->bytes);
+	BUILD_BUG_ON(THREAD_SIZE > BIT(SEEN_SHIFT));
+	/* It is of this origin, and at least as much; or @sp is on another stack */
+	if (likely(most - bytes < BIT(SEEN_SHIFT) - bytes))
+		return false;
+	return look_up(origin, sp, known);
 }
 
 /* Part of a recall */

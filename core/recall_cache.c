@@ -48,7 +48,7 @@ static const struct sbuf_entry *try_set(u32 hash, unsigned int i, const struct s
 		if (k < tried->nr)
 			continue;
 		tried->unit[tried->nr++] = unit;
-		if (sbuf_unit_matches(unit, start, stack, nmi))
+		if (sbuf_unit_matches(unit, start, stack, sbuf_kstack_task(), nmi))
 			entry = sbuf_entry_at(unit);
 	}
 	return entry;
@@ -100,12 +100,14 @@ noinline struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start)
 	const struct sbuf_entry *entry;
 	u32 hash[2];
 
-	if (!stack)
+	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
+	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return NULL;
 	index_hashes(&start, stack, hash);
 	tried.nr = 0;
-	/* On the task's stack, sbuf_recall() has tried the first slot */
-	entry = try_set(hash[0], stack == sbuf_kstack_task(), &start, stack, &tried);
+	/* On the task's stack, sbuf_recall() has tried the first slot, but for an idle task */
+	entry = try_set(hash[0], stack == sbuf_kstack_task() && !is_idle_task(current), &start, stack,
+			&tried);
 	if (!entry)
 		entry = try_set(hash[1], 0, &start, stack, &tried);
 	/* Not each time: entries of one set that are as frequent would displace each other */

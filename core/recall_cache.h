@@ -162,9 +162,10 @@ static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 	return entry->segments && entry->segment[0].any_on_stack;
 }
 
-/* Compare the stack with an entry: the comparisons that the theorem names */
+/* Compare the stack with an entry: the comparisons that the theorem names.  @task: the task's stack */
 static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
-					       const struct sbuf_start *start, unsigned long stack)
+					       const struct sbuf_start *start, unsigned long stack,
+					       unsigned long task)
 {
 	unsigned long base[SBUF_BASES] SBUF_UNINITIALIZED;
 	const struct sbuf_segment *segment = entry->segment;
@@ -181,7 +182,7 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	base[0] = last;
 	base[SBUF_BASE_BP] = (unsigned long)start->bp;
 	base[SBUF_BASE_STACK] = stack;
-	base[SBUF_BASE_TASK] = sbuf_kstack_task();
+	base[SBUF_BASE_TASK] = task;
 	for (i = 0; i < entry->segments; i++, segment++) {
 		unsigned long is = sbuf_kstack_load(base[segment->from] + segment->offset);
 
@@ -202,8 +203,11 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 		for (i = entry->runs; i > 0; i--) {
 			const struct sbuf_run *run = (const struct sbuf_run *)check++;
 
-			if (!sbuf_checks_hold(check, run->checks, base[run->slot_base],
-					      base[run->value_base]))
+			/* Most have one: without the loop */
+			if (!sbuf_check_holds(check, base[run->slot_base], base[run->value_base]) ||
+			    (unlikely(run->checks > 1) &&
+			     !sbuf_checks_hold(check + 1, run->checks - 1, base[run->slot_base],
+					       base[run->value_base])))
 				return false;
 			check += run->checks;
 		}
@@ -212,11 +216,11 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 }
 
 /*
- * Return true if the entry at a unit that a slot had is valid and matches.  @nmi: @stack is
- * sbuf_kstack_nmi(), where no loaded address is followed
+ * Return true if the entry at a unit that a slot had is valid and matches.  @task: the task's stack;
+ * @nmi: @stack is sbuf_kstack_nmi(), where no loaded address is followed
  */
 static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start *start,
-					      unsigned long stack, bool nmi)
+					      unsigned long stack, unsigned long task, bool nmi)
 {
 	/* C1, with add_to_index(): the dependency orders the loads of the entry after the slot */
 	const struct sbuf_entry *entry = sbuf_entry_at(unit);
@@ -229,7 +233,7 @@ static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start 
 		      entry->head &&
 		      entry->epoch == READ_ONCE(sbuf_recall_epoch) &&
 		      !(nmi && sbuf_entry_follows(entry)) &&
-		      sbuf_entry_matches(entry, start, stack));
+		      sbuf_entry_matches(entry, start, stack, task));
 }
 
 /* Try the slots that sbuf_recall() does not */
@@ -239,16 +243,17 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 {
 	unsigned long stack = sbuf_kstack_task();
 
-	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
-	if (unlikely(is_idle_task(current)) && !sbuf_rcu_waits())
-		return NULL;
-	if (likely(sbuf_kstack_has(stack, start->sp))) {
+	if (likely(sbuf_kstack_has(stack, start->sp) && !is_idle_task(current))) {
 		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call());
 		u32 unit;
 
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
-		    sbuf_unit_matches(unit, start, stack, false))
+		    sbuf_unit_matches(unit, start, stack, stack, false)) {
+			/* The kernel has the compiler keep all checks for NULL */
+			if (!sbuf_entry_at(unit)->stack)
+				__builtin_unreachable();
 			return sbuf_entry_at(unit)->stack;
+		}
 	}
 	return sbuf_recall_elsewhere(*start);
 }

@@ -30,22 +30,15 @@ static inline u64 *id_set(const struct sbuf_start *start, unsigned long stack, u
 			 ~(ID_WAYS - 1UL)];
 }
 
-/* @kstack: the machine's stack that the walk starts on */
-static __always_inline bool records_match(const struct stackbuf_stack *stack,
-					  const struct sbuf_start *start, unsigned long kstack)
+/* Do the records from @fp on hold the frames from @frame to @end, and lead to the end of the stack? */
+static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long fp,
+			       unsigned long low, unsigned long kstack)
 {
 	const unsigned long text = (unsigned long)stack_trace_save, signature = SBUF_SIGNATURE;
-	const s32 *frames = (const s32 *)stack->frames, *end = frames + stack->nr;
-	unsigned long fp = *start->bp, low = start->sp, bits = 0, below, pc;
-	unsigned long last = sbuf_record_stack_end(kstack) - 16;
-	unsigned int nr = stack->nr, i = 1;
+	unsigned long last = sbuf_record_stack_end(kstack) - 16, bits = 0, below, pc;
 
-	if (stack->words != nr || text + frames[0] != start->ip)
-		return false;
-	if (start->caller && (nr < 2 || text + frames[i++] != start->caller))
-		return false;
 	/* As sbuf_record_next(); whether all are aligned is found at the end */
-	for (frames += i; frames < end;) {
+	while (frame < end) {
 		if (unlikely(fp < low || fp > last)) {
 			/* From the stack for interrupts to the task's */
 			if (kstack == sbuf_kstack_task())
@@ -60,12 +53,12 @@ static __always_inline bool records_match(const struct stackbuf_stack *stack,
 		below = low;
 		low = fp + 16;
 		sbuf_kstack_load_pair(fp, &fp, &pc);
-		if (unlikely((pc | signature) - text != *frames++)) {
+		if (unlikely((pc | signature) - text != *frame++)) {
 			const struct pt_regs *regs = pc || fp || low & 7 ? NULL :
 				sbuf_arch_interrupted_regs(low - 16, kstack);
 
 			if (!regs || (unsigned long)regs < below ||
-			    instruction_pointer((struct pt_regs *)regs) - text != frames[-1])
+			    instruction_pointer((struct pt_regs *)regs) - text != frame[-1])
 				return false;
 			fp = *sbuf_arch_saved_bp(regs);
 			low = (unsigned long)(regs + 1);
@@ -74,8 +67,65 @@ static __always_inline bool records_match(const struct stackbuf_stack *stack,
 	return !(bits & 7) && sbuf_record_is_last(low, fp);
 }
 
-static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *start,
-				      unsigned long kstack, u64 epoch)
+NOKPROBE_SYMBOL(all_match);
+
+/*
+ * A step of task_matches(): from the record at *@fp, if it holds @frame, to the next one, if that lies
+ * above it, to @last
+ */
+static __always_inline bool next_matches(unsigned long *fp, unsigned long last, s32 frame,
+					 unsigned long signature, unsigned long *bits)
+{
+	unsigned long at = *fp, pc;
+
+	*bits |= at;
+	sbuf_kstack_load_pair(at, fp, &pc);
+	/* By one branch: & */
+	return ((pc | signature) - (unsigned long)stack_trace_save == frame) & (*fp >= at + 16) &
+		(*fp <= last);
+}
+
+/*
+ * all_match() for nearly all stacks of arm64, which lie on the task's and end with the record in its
+ * saved registers
+ */
+static __always_inline bool task_matches(const s32 *frame, const s32 *end, unsigned long fp,
+					 unsigned long low)
+{
+	unsigned long last = sbuf_record_end() - 16, signature = SBUF_SIGNATURE, bits = 0;
+
+	if (!IS_ENABLED(CONFIG_ARM64) || fp < low || fp > last)
+		return false;
+	for (; frame < end - 3; frame += 4)
+		if (!next_matches(&fp, last, frame[0], signature, &bits) ||
+		    !next_matches(&fp, last, frame[1], signature, &bits) ||
+		    !next_matches(&fp, last, frame[2], signature, &bits) ||
+		    !next_matches(&fp, last, frame[3], signature, &bits))
+			return false;
+	for (; frame < end; frame++)
+		if (!next_matches(&fp, last, *frame, signature, &bits))
+			return false;
+	return !(bits & 7) && sbuf_record_is_last(0, fp);
+}
+
+/* @kstack: the machine's stack that the walk starts on */
+static __always_inline bool records_match(const struct stackbuf_stack *stack,
+					  const struct sbuf_start *start, unsigned long kstack)
+{
+	const unsigned long text = (unsigned long)stack_trace_save, fp = *start->bp;
+	const s32 *frame = (const s32 *)stack->frames, *end = frame + stack->nr;
+
+	if (stack->words != stack->nr || text + *frame++ != start->ip)
+		return false;
+	if (start->caller && (frame == end || text + *frame++ != start->caller))
+		return false;
+	return (kstack == sbuf_kstack_task() && task_matches(frame, end, fp, start->sp)) ||
+		all_match(frame, end, fp, start->sp, kstack);
+}
+
+static __always_inline struct stackbuf_stack *try_ids(const u64 *slot,
+						      const struct sbuf_start *start,
+						      unsigned long kstack, u64 epoch)
 {
 	int i;
 
@@ -93,8 +143,6 @@ static struct stackbuf_stack *try_ids(const u64 *slot, const struct sbuf_start *
 	return NULL;
 }
 
-NOKPROBE_SYMBOL(try_ids);
-
 static void add_id(u64 *slot, u64 value)
 {
 	int i;
@@ -107,6 +155,19 @@ static void add_id(u64 *slot, u64 value)
 	WRITE_ONCE(slot[0], value);
 }
 
+/* The same path at another depth: a system call's random offset changes it */
+static noinline struct stackbuf_stack *recall_elsewhere(u64 *slot, const struct sbuf_start *start,
+							unsigned long kstack, u64 epoch)
+{
+	struct stackbuf_stack *stack = try_ids(id_set(start, kstack, 0), start, kstack, epoch);
+
+	if (stack)
+		add_id(slot, stack->id | epoch << 32);
+	return stack;
+}
+
+NOKPROBE_SYMBOL(recall_elsewhere);
+
 noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
 {
 	unsigned long kstack = sbuf_kstack_of(start->sp);
@@ -117,13 +178,7 @@ noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
 	if (!kstack || !epoch || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return NULL;
 	slot = id_set(start, kstack, start->sp - kstack);
-	stack = try_ids(slot, start, kstack, epoch);
-	if (!stack) {
-		/* The same path at another depth: a system call's random offset changes it */
-		stack = try_ids(id_set(start, kstack, 0), start, kstack, epoch);
-		if (stack)
-			add_id(slot, stack->id | epoch << 32);
-	}
+	stack = try_ids(slot, start, kstack, epoch) ?: recall_elsewhere(slot, start, kstack, epoch);
 	return stack && !sbuf_depth_exceeds(start->ip, start->sp) ? stack : NULL;
 }
 

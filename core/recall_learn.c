@@ -843,7 +843,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 		if (start.sp - walk->stack < READ_ONCE(entry->least))
 			WRITE_ONCE(entry->least, start.sp - walk->stack);
 		if (!(walk->stack == sbuf_kstack_nmi() && sbuf_entry_follows(entry)) &&
-		    sbuf_entry_matches(entry, &start, walk->stack)) {
+		    sbuf_entry_matches(entry, &start, walk->stack, sbuf_kstack_task())) {
 			sbuf_index_entry(unit, &start, walk->stack);
 			return true;
 		}

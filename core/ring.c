@@ -212,6 +212,11 @@ void sbuf_ring_close_page_early(struct sbuf_cpu *cpu, bool always)
 	sbuf_ring_end_append(cpu);
 }
 
+static u64 recorded_by(const struct sbuf_cpu *cpu)
+{
+	return READ_ONCE(cpu->recorded) + READ_ONCE(cpu->nested);
+}
+
 /* Claim a new page for @cpu and close the old one; false if no page is free.  Interrupts are off */
 static bool take_page(struct sbuf_cpu *cpu)
 {
@@ -253,10 +258,10 @@ static bool take_page(struct sbuf_cpu *cpu)
 	WRITE_ONCE(cpu->page, page);
 	barrier();
 	do {
-		recorded = READ_ONCE(cpu->recorded);
+		recorded = recorded_by(cpu);
 		page->first = recorded - count_in_page(page);
 		barrier();
-	} while (READ_ONCE(cpu->recorded) != recorded);
+	} while (recorded_by(cpu) != recorded);
 
 	/* R3: readers see the new number only when the page is ready */
 	smp_store_release(&page->page.seq, seq);
@@ -353,7 +358,7 @@ static bool append_nested(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		if (!old) {
 			WRITE_ONCE(cpu->chain_end, 0);
 			complete_event(&page->word[pos], event, word, dt);
-			this_cpu_inc(sbuf_cpu->recorded);
+			this_cpu_inc(sbuf_cpu->nested);
 			return true;
 		}
 	}
@@ -417,7 +422,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		WRITE_ONCE(cpu->pos, pos + stackbuf_event_words(old));
 	}
 
-	this_cpu_inc(sbuf_cpu->recorded);
+	data_race(cpu->recorded++);
 	complete_event(&page->word[pos], event, word, dt);
 	cpu->time = now;
 	cpu->task = event->task;
@@ -471,6 +476,6 @@ u64 sbuf_ring_recorded(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(sbuf_cpu, cpu)->recorded);
+		sum += recorded_by(per_cpu_ptr(sbuf_cpu, cpu));
 	return sum;
 }

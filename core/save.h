@@ -76,7 +76,7 @@ static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
 	if (unlikely(!stack))
 		goto out;
 	cpu = this_cpu_ptr(sbuf_cpu);
-	if (unlikely(local_dec_and_test(&cpu->verify_in))) {
+	if (unlikely(sbuf_recall_verify_due(cpu))) {
 		sbuf_recall_restart_verify(NULL);
 		*recalled = stack->id;
 		goto out;

@@ -221,7 +221,8 @@ struct sbuf_scratch {
  * @time:	time of the last event, ns
  * @task:	its PID, and TGID in the upper half
  * @comm:	the task's command, as in an event
- * @recorded:	events recorded by this CPU
+ * @recorded:	events recorded by this CPU, but for those of NMIs that interrupted an append
+ * @nested:	those
  * @verify_in:	recalls until the one that is verified
  * @irq_stack:	where this CPU's stack for interrupts begins, once a walk has been there
  * @nmi_stack:	likewise for NMIs
@@ -241,6 +242,7 @@ struct sbuf_cpu {
 	u64 task;
 	u64 comm[2];
 	u64 recorded;
+	u64 nested;
 	local_t verify_in;
 	int nest;
 	int unwatched;
