@@ -14,7 +14,7 @@ live_reader() {
 
 	guest "$1" log && cp "$here/guest/tags.awk" "$work/vm/" && build_sbcheck "$1" && build_reader "$1" &&
 		build "$1" big "${sizes[@]}" || echo "not ok everything is built"
-	boot "$1" -x "$reader"
+	KASLR=1 boot "$1" -x "$reader"
 	ended
 }
 

@@ -55,7 +55,19 @@ load big verify=1
 result "a function of a module" set_list stackbuf_test:context_save
 result "the list is read back" list_is stackbuf_test:context_save
 
-twice=$(awk 'NF == 3 && $2 ~ /[tT]/ { print $3 }' /proc/kallsyms | sort | uniq -d | grep -v '\.' | tail -n 1)
+# A name that two functions have, one that only a function of stackbuf has, and the address of data: if
+# kallsyms lists none, the end of the text
+read -r twice own data <<NAMES
+$(awk '{ before = types[$3]; types[$3] = before $2 }
+	NF == 3 && $2 ~ /[tT]/ && before ~ /^[tT]$/ && $3 !~ /\.|^__/ && !twice { twice = $3 }
+	$4 == "[stackbuf]" && $2 == "t" && $3 ~ /^[a-z]+_[a-z]+$/ { names[$3] }
+	$3 == "jiffies" { at = $1 }
+	$3 == "_etext" { end = $1 }
+	END {
+		for (name in names) if (length(types[name]) == 1) own = name
+		print twice, own, at ? at : end
+	}' /proc/kallsyms)
+NAMES
 result "refused: a function that does not exist" refuses no_such_function "no_such_function: no such function"
 result "refused: one of a name that several have ($twice)" refuses "$twice" "$twice: there are [0-9]* functions"
 result "refused: one that several modules have" refuses cleanup_module "cleanup_module: there are [0-9]* functions"
@@ -67,16 +79,14 @@ waiting() {
 }
 result "logged: one whose module is not loaded" waiting
 result "refused: stackbuf itself" refuses stackbuf:stackbuf_save "does not probe itself"
-own=$(awk '{ n[$3]++ } $4 == "[stackbuf]" && $2 == "t" && $3 ~ /^[a-z]+_[a-z]+$/ { own[$3] }
-	END { for (name in own) if (n[name] == 1) { print name; exit } }' /proc/kallsyms)
 result "refused: a name that only a function of stackbuf's own has" refuses "$own" "$own: no such function"
 # Code of entry, which neither ftrace nor kprobes touch
-forbidden=$(awk 'NR == FNR { traced[$1]; next } $2 in traced { next } { print $2 }' $T/available_filter_functions \
-	$KPROBES/blacklist 2>/dev/null | grep -E '^[a-z_0-9]+$' | sort | uniq -u | grep -m 1 '^irqentry_\|^el1_\|^exc_' || echo irqentry_enter)
+forbidden=$(awk 'NR == FNR { if ($2 ~ /^(irqentry|el1|exc)_[a-z_0-9]*$/) n[$2]++; next }
+	$1 in n { n[$1] = 2 }
+	END { for (name in n) if (n[name] == 1) { print name; exit } }' $KPROBES/blacklist $T/available_filter_functions 2>/dev/null)
+: "${forbidden:=irqentry_enter}"
 result "refused: blacklisted ($forbidden)" refuses "$forbidden" "$forbidden: the kernel allows no probe\|no such function"
 result "refused: the middle of an instruction" refuses vfs_read+1 "vfs_read+1: .*no instruction begins\|vfs_read+1: the kernel allows"
-# If kallsyms lists no data, use the end of the text
-data=$(awk '$3 == "jiffies" { at = $1 } $3 == "_etext" { end = $1 } END { print at ? at : end }' /proc/kallsyms)
 result "refused: data" refuses "0x$data" "allows no probe\|no such function"
 for bad in 'vfs_*+1' 'a(*)' 'vfs_*:read' 'a b' 0xyz vfs_read+ vfs_read+x : stackbuf_test: :vfs_read vfs_read:a:b; do
 	result "refused: '$bad'" refuses "$bad" "accepted"
