@@ -260,6 +260,10 @@ static void free_cpus(void)
 /* The most that the kernel has for each CPU in one piece */
 static_assert(sizeof(struct sbuf_cpu) <= PCPU_MIN_UNIT_SIZE);
 
+#ifdef CONFIG_ARM64
+unsigned long sbuf_signature __ro_after_init;
+#endif
+
 /* Record from here on */
 static int __init begin(void)
 {
@@ -267,8 +271,11 @@ static int __init begin(void)
 
 	if (!alloc_cpus())
 		return -ENOMEM;
+#ifdef CONFIG_ARM64
+	sbuf_signature = GENMASK_ULL(63, vabits_actual) & ~BIT_ULL(55);
+#endif
 	for_each_possible_cpu(cpu)
-		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
+		per_cpu_ptr(sbuf_cpu, cpu)->verify_in = sbuf_verify;
 	sbuf_memory_init();
 	sbuf_worker_init();
 	err = sbuf_modules_init();

@@ -40,15 +40,19 @@
 				 IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
 
 #ifdef CONFIG_ARM64
+/*
+ * What SBUF_STRIP() sets in an address of the kernel, but for the bit that must be set before.  A
+ * variable, as it takes some instructions and the read of a system register to find out
+ */
+extern unsigned long sbuf_signature;
+#define SBUF_SIGNATURE		sbuf_signature
+
 /* A return address without its signature, as ptrauth_strip_insn_pac() has it */
 #define SBUF_STRIP(address)	sbuf_arch_strip(address)
 static inline unsigned long sbuf_arch_strip(unsigned long address)
 {
-	return address & BIT_ULL(55) ? address | GENMASK_ULL(63, vabits_actual) : address;
+	return address & BIT_ULL(55) ? address | sbuf_signature : address;
 }
-
-/* For an address of the kernel: what SBUF_STRIP() sets, but for the bit that must be set before */
-#define SBUF_SIGNATURE		(GENMASK_ULL(63, vabits_actual) & ~BIT_ULL(55))
 #else
 #define SBUF_STRIP(address)	(address)
 #define SBUF_SIGNATURE		0UL

@@ -140,8 +140,7 @@ static inline bool sbuf_hit_is_event(const struct stackbuf_probe *probe)
 }
 
 /* The argument that a probe has as its value, from the registers at a function's beginning, or 0 */
-static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe,
-					   struct pt_regs *regs)
+static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe, struct pt_regs *regs)
 {
 	unsigned int n = probe->value & SBUF_VALUE_ARGUMENT;
 

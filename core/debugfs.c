@@ -115,8 +115,7 @@ void __init sbuf_debugfs_init(void)
 
 	debugfs_dir = debugfs_create_dir("stackbuf", NULL);
 	for (i = 0; i < ARRAY_SIZE(debugfs_array); i++)
-		debugfs_create_file(name[i], 0400, debugfs_dir, &debugfs_array[i],
-				    &array_fops);
+		debugfs_create_file(name[i], 0400, debugfs_dir, &debugfs_array[i], &array_fops);
 	add_kept_files();
 }
 

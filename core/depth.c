@@ -94,7 +94,8 @@ void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned i
 		sbuf_add(&stackbuf_info.depths_full, 1);
 		return;
 	}
-	seq = READ_ONCE(depth->seq);
+	/* D1: the bytes are no older, so they only grow, as @seen wants it */
+	seq = smp_load_acquire(&depth->seq);
 	if (likely(bytes <= READ_ONCE(depth->bytes)))
 		return;
 	/* Another CPU, or the context that we interrupted, is writing this entry: drop ours */
@@ -113,8 +114,7 @@ void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned i
 
 		depth->frame[i] = distance == (s32)distance ? distance : STACKBUF_FRAME_FAR;
 		/* The unwinder went astray: cut the stack here */
-		if ((i && walk->sp[i] < walk->sp[i - 1]) || walk->sp[i] >= end ||
-		    walk->sp[i] & 7) {
+		if ((i && walk->sp[i] < walk->sp[i - 1]) || walk->sp[i] >= end || walk->sp[i] & 7) {
 			depth->nr = i;
 			depth->cut = true;
 			break;

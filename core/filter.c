@@ -136,8 +136,7 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 	    (cgroup && !is_in_cgroup(task, cgroup)) || (pid && task->tgid != pid) ||
 	    (cpu && raw_smp_processor_id() + 1 != cpu) ||
 	    /* Racy with sbuf_filter_apply() and with a rename of the task, harmlessly */
-	    data_race((comm[0] & comm_mask[0]) != want[0] ||
-		      (comm[1] & comm_mask[1]) != want[1])) {
+	    data_race((comm[0] & comm_mask[0]) != want[0] || (comm[1] & comm_mask[1]) != want[1])) {
 		sbuf_count(STACKBUF_KEPT_OUT);
 		return false;
 	}
@@ -146,8 +145,7 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 		sbuf_count(STACKBUF_NOT_SAMPLED);
 		return false;
 	}
-	if (READ_ONCE(filter->limit) &&
-	    atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
+	if (READ_ONCE(filter->limit) && atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
 		/* No more events come */
 		if (is_counting_down())
 			stop();
@@ -236,8 +234,7 @@ int sbuf_filter_add_reader(void)
 	}
 	if (found >= 0) {
 		if (!readers[found].files++)
-			WRITE_ONCE(readers[found].leader,
-				   get_task_struct(current->group_leader));
+			WRITE_ONCE(readers[found].leader, get_task_struct(current->group_leader));
 		update_filtered();
 	}
 	mutex_unlock(&filtered_lock);

@@ -37,9 +37,6 @@ static inline bool sbuf_kstack_has(unsigned long stack, unsigned long address)
 	return address - stack <= THREAD_SIZE - sizeof(long);
 }
 
-/*
- * sbuf_kstack_of(): where the stack begins that @sp lies on; 0 if recall does not know that stack
- */
 #if SBUF_HAVE_ORC
 /*
  * Where this CPU's stack for NMIs would begin if it were as large as the others, which end where it
@@ -52,42 +49,30 @@ static inline unsigned long sbuf_kstack_nmi(void)
 
 	return stack ? stack + EXCEPTION_STKSZ - THREAD_SIZE : 0;
 }
+#endif
 
 /*
- * The task's stack, or this CPU's for interrupts or for NMIs; a task does not migrate while on one
- * of those
+ * sbuf_kstack_of(): where the stack begins that @sp lies on, the task's or this CPU's for interrupts
+ * or for NMIs; 0 if recall does not know that stack.  A task does not migrate while on a CPU's
  */
 static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 {
 	unsigned long stack = sbuf_kstack_task();
 
+	if (!SBUF_HAVE_RECALL)
+		return 0;
 	if (likely(sbuf_kstack_has(stack, sp)))
 		return stack;
-	stack = this_cpu_read(sbuf_cpu->irq_stack);
+	stack = SBUF_HAVE_ORC || IS_ENABLED(CONFIG_ARM64) ? this_cpu_read(sbuf_cpu->irq_stack) : 0;
 	if (stack && sbuf_kstack_has(stack, sp))
 		return stack;
+#if SBUF_HAVE_ORC
 	stack = this_cpu_read(sbuf_cpu->nmi_stack);
-	return stack && sp - stack <= EXCEPTION_STKSZ - sizeof(long) ? sbuf_kstack_nmi() : 0;
-}
-#elif SBUF_HAVE_RECORDS
-/* The task's stack, or on arm64 this CPU's for interrupts */
-static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
-{
-	unsigned long stack = sbuf_kstack_task();
-
-	if (likely(sbuf_kstack_has(stack, sp)))
-		return stack;
-	if (!IS_ENABLED(CONFIG_ARM64))
-		return 0;
-	stack = this_cpu_read(sbuf_cpu->irq_stack);
-	return stack && sbuf_kstack_has(stack, sp) ? stack : 0;
-}
-#else
-static inline unsigned long sbuf_kstack_of(unsigned long sp)
-{
+	if (stack && sp - stack <= EXCEPTION_STKSZ - sizeof(long))
+		return sbuf_kstack_nmi();
+#endif
 	return 0;
 }
-#endif
 
 /*
  * Note this CPU's stack for interrupts, which @sp lies on if it is not on the task's.  Where stacks

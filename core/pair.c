@@ -185,8 +185,7 @@ static noinline bool take_any(u64 hash, unsigned int i, unsigned int pair, unsig
 {
 	const u32 number = bucket_of(hash);
 
-	return take_from(bucket_at(number), i, pair, key, object) ||
-	       (test_bit(number, spilled) &&
+	return take_from(bucket_at(number), i, pair, key, object) || (test_bit(number, spilled) &&
 		take_from(bucket_at(second_bucket_of(hash)), 0, pair, key, object));
 }
 
@@ -245,8 +244,7 @@ static __always_inline void add_time(const struct stackbuf_pair_object *object, 
 /* What has stopped the recorder stops this, and enable=0 does: see sbuf_pair_resume() */
 static inline bool is_stopped(void)
 {
-	return READ_ONCE(stackbuf_info.stop_ns) ||
-	       READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN;
+	return READ_ONCE(stackbuf_info.stop_ns) || READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN;
 }
 
 /*

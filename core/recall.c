@@ -19,7 +19,7 @@ unsigned int sbuf_verify = 4096;
 void sbuf_recall_restart_verify(void *unused)
 {
 	/* From 0 the countdown would have to wrap: no recall is verified */
-	local_set(&this_cpu_ptr(sbuf_cpu)->verify_in, READ_ONCE(sbuf_verify));
+	this_cpu_write(sbuf_cpu->verify_in, READ_ONCE(sbuf_verify));
 }
 
 void sbuf_recall_apply_verify(void)
@@ -34,7 +34,7 @@ void sbuf_recall_apply_verify(void)
 	/* Offline CPUs may come back online */
 	for_each_possible_cpu(cpu)
 		if (!cpu_online(cpu))
-			local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, READ_ONCE(sbuf_verify));
+			WRITE_ONCE(per_cpu_ptr(sbuf_cpu, cpu)->verify_in, READ_ONCE(sbuf_verify));
 	cpus_read_unlock();
 }
 

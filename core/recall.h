@@ -38,21 +38,6 @@ extern unsigned int sbuf_verify;
 void sbuf_recall_restart_verify(void *unused);
 void sbuf_recall_apply_verify(void);
 
-/*
- * Count a recall on @cpu, which is this one: true if it is to be verified.  Where no instruction does
- * that in memory, what an NMI counts meanwhile may get lost, harmlessly.
- */
-static __always_inline bool sbuf_recall_verify_due(struct sbuf_cpu *cpu)
-{
-	long left;
-
-	if (IS_ENABLED(CONFIG_X86_64))
-		return local_dec_and_test(&cpu->verify_in);
-	left = local_read(&cpu->verify_in) - 1;
-	local_set(&cpu->verify_in, left);
-	return !left;
-}
-
 /**
  * sbuf_recall_verify() - compare a recalled stack with the walked one of the same event
  * @recalled: id of the recalled stack

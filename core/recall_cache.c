@@ -98,7 +98,7 @@ noinline struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start)
 	unsigned long stack = sbuf_kstack_of(start.sp);
 	struct tried tried SBUF_UNINITIALIZED;
 	const struct sbuf_entry *entry;
-	u32 hash[2];
+	u32 hash[2], i;
 
 	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
@@ -106,12 +106,12 @@ noinline struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start)
 	index_hashes(&start, stack, hash);
 	tried.nr = 0;
 	/* On the task's stack, sbuf_recall() has tried the first slot, but for an idle task */
-	entry = try_set(hash[0], stack == sbuf_kstack_task() && !is_idle_task(current), &start, stack,
-			&tried);
+	i = stack == sbuf_kstack_task() && !is_idle_task(current);
+	entry = try_set(hash[0], i, &start, stack, &tried);
 	if (!entry)
 		entry = try_set(hash[1], 0, &start, stack, &tried);
 	/* Not each time: entries of one set that are as frequent would displace each other */
-	else if (local_read(&this_cpu_ptr(sbuf_cpu)->verify_in) % 16)
+	else if (this_cpu_read(sbuf_cpu->verify_in) % 16)
 		return entry->stack;
 	if (!entry)
 		return NULL;

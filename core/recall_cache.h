@@ -162,7 +162,10 @@ static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 	return entry->segments && entry->segment[0].any_on_stack;
 }
 
-/* Compare the stack with an entry: the comparisons that the theorem names.  @task: the task's stack */
+/*
+ * Compare the stack with an entry: the comparisons that the theorem names.  @task: where the task's
+ * stack begins
+ */
 static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 					       const struct sbuf_start *start, unsigned long stack,
 					       unsigned long task)
@@ -204,10 +207,11 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 			const struct sbuf_run *run = (const struct sbuf_run *)check++;
 
 			/* Most have one: without the loop */
-			if (!sbuf_check_holds(check, base[run->slot_base], base[run->value_base]) ||
-			    (unlikely(run->checks > 1) &&
-			     !sbuf_checks_hold(check + 1, run->checks - 1, base[run->slot_base],
-					       base[run->value_base])))
+			if (!sbuf_check_holds(check, base[run->slot_base], base[run->value_base]))
+				return false;
+			if (unlikely(run->checks > 1) &&
+			    !sbuf_checks_hold(check + 1, run->checks - 1, base[run->slot_base],
+					      base[run->value_base]))
 				return false;
 			check += run->checks;
 		}
@@ -216,8 +220,8 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 }
 
 /*
- * Return true if the entry at a unit that a slot had is valid and matches.  @task: the task's stack;
- * @nmi: @stack is sbuf_kstack_nmi(), where no loaded address is followed
+ * Return true if the entry at a unit that a slot had is valid and matches.  @task: where the task's
+ * stack begins; @nmi: @stack is sbuf_kstack_nmi(), where no loaded address is followed
  */
 static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start *start,
 					      unsigned long stack, unsigned long task, bool nmi)
@@ -248,12 +252,8 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 		u32 unit;
 
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
-		    sbuf_unit_matches(unit, start, stack, stack, false)) {
-			/* The kernel has the compiler keep all checks for NULL */
-			if (!sbuf_entry_at(unit)->stack)
-				__builtin_unreachable();
+		    sbuf_unit_matches(unit, start, stack, stack, false))
 			return sbuf_entry_at(unit)->stack;
-		}
 	}
 	return sbuf_recall_elsewhere(*start);
 }

@@ -20,17 +20,18 @@
 #define ID_WAYS		4
 static u64 id_index[ID_SLOTS];
 
-static inline u64 *id_set(const struct sbuf_start *start, unsigned long stack, unsigned long depth)
+/* @own: the walk starts on the task's stack, at @depth, or 0 for any */
+static inline u64 *id_set(const struct sbuf_start *start, bool own, unsigned long depth)
 {
 	/* An interrupt may hit any system call */
-	u64 call = stack == sbuf_kstack_task() ? sbuf_system_call() : -1;
+	u64 call = own ? sbuf_system_call() : -1;
 	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ call << 32;
 
 	return &id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(ID_SLOTS)) &
 			 ~(ID_WAYS - 1UL)];
 }
 
-/* Do the records from @fp on hold the frames from @frame to @end, and lead to the end of the stack? */
+/* Do records from @fp on hold the frames from @frame to @end, and lead to the end of the stack? */
 static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long fp,
 			       unsigned long low, unsigned long kstack)
 {
@@ -70,8 +71,8 @@ static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long f
 NOKPROBE_SYMBOL(all_match);
 
 /*
- * A step of task_matches(): from the record at *@fp, if it holds @frame, to the next one, if that lies
- * above it, to @last
+ * A step of task_matches(): from the record at *@fp, if it holds @frame, to the next one, if that
+ * lies above it, to @last
  */
 static __always_inline bool next_matches(unsigned long *fp, unsigned long last, s32 frame,
 					 unsigned long signature, unsigned long *bits)
@@ -86,13 +87,13 @@ static __always_inline bool next_matches(unsigned long *fp, unsigned long last, 
 }
 
 /*
- * all_match() for nearly all stacks of arm64, which lie on the task's and end with the record in its
- * saved registers
+ * all_match() for nearly all stacks of arm64, which lie on the task's and end with the record in
+ * its saved registers
  */
 static __always_inline bool task_matches(const s32 *frame, const s32 *end, unsigned long fp,
-					 unsigned long low)
+					 unsigned long low, unsigned long stack)
 {
-	unsigned long last = sbuf_record_end() - 16, signature = SBUF_SIGNATURE, bits = 0;
+	unsigned long last = stack + THREAD_SIZE - 16, signature = SBUF_SIGNATURE, bits = 0;
 
 	if (!IS_ENABLED(CONFIG_ARM64) || fp < low || fp > last)
 		return false;
@@ -108,24 +109,25 @@ static __always_inline bool task_matches(const s32 *frame, const s32 *end, unsig
 	return !(bits & 7) && sbuf_record_is_last(0, fp);
 }
 
-/* @kstack: the machine's stack that the walk starts on */
+/* @kstack: the machine's stack that the walk starts on; @own: it is the task's */
 static __always_inline bool records_match(const struct stackbuf_stack *stack,
-					  const struct sbuf_start *start, unsigned long kstack)
+					  const struct sbuf_start *start, unsigned long kstack,
+					  bool own)
 {
 	const unsigned long text = (unsigned long)stack_trace_save, fp = *start->bp;
 	const s32 *frame = (const s32 *)stack->frames, *end = frame + stack->nr;
 
 	if (stack->words != stack->nr || text + *frame++ != start->ip)
 		return false;
-	if (start->caller && (frame == end || text + *frame++ != start->caller))
+	if (start->caller && (frame >= end || text + *frame++ != start->caller))
 		return false;
-	return (kstack == sbuf_kstack_task() && task_matches(frame, end, fp, start->sp)) ||
+	return (own && task_matches(frame, end, fp, start->sp, kstack)) ||
 		all_match(frame, end, fp, start->sp, kstack);
 }
 
 static __always_inline struct stackbuf_stack *try_ids(const u64 *slot,
 						      const struct sbuf_start *start,
-						      unsigned long kstack, u64 epoch)
+						      unsigned long kstack, bool own, u64 epoch)
 {
 	int i;
 
@@ -137,7 +139,7 @@ static __always_inline struct stackbuf_stack *try_ids(const u64 *slot,
 		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
 		    !(READ_ONCE(stack->flags) & (STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
 						 STACKBUF_STACK_CUT)) &&
-		    records_match(stack, start, kstack))
+		    records_match(stack, start, kstack, own))
 			return stack;
 	}
 	return NULL;
@@ -157,9 +159,9 @@ static void add_id(u64 *slot, u64 value)
 
 /* The same path at another depth: a system call's random offset changes it */
 static noinline struct stackbuf_stack *recall_elsewhere(u64 *slot, const struct sbuf_start *start,
-							unsigned long kstack, u64 epoch)
+							unsigned long kstack, bool own, u64 epoch)
 {
-	struct stackbuf_stack *stack = try_ids(id_set(start, kstack, 0), start, kstack, epoch);
+	struct stackbuf_stack *stack = try_ids(id_set(start, own, 0), start, kstack, own, epoch);
 
 	if (stack)
 		add_id(slot, stack->id | epoch << 32);
@@ -172,13 +174,15 @@ noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
 {
 	unsigned long kstack = sbuf_kstack_of(start->sp);
 	u64 epoch = READ_ONCE(sbuf_recall_epoch), *slot;
+	bool own = kstack == sbuf_kstack_task();
 	struct stackbuf_stack *stack;
 
 	/* Where an idle task is, RCU watches at times only: see sbuf_synchronize_saves() */
 	if (!kstack || !epoch || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return NULL;
-	slot = id_set(start, kstack, start->sp - kstack);
-	stack = try_ids(slot, start, kstack, epoch) ?: recall_elsewhere(slot, start, kstack, epoch);
+	slot = id_set(start, own, start->sp - kstack);
+	stack = try_ids(slot, start, kstack, own, epoch) ?:
+		recall_elsewhere(slot, start, kstack, own, epoch);
 	return stack && !sbuf_depth_exceeds(start->ip, start->sp) ? stack : NULL;
 }
 
@@ -190,13 +194,14 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	const unsigned long kstack = sbuf_kstack_of(start.sp);
 	const u64 value = id | (u64)walk->epoch << 32;
+	const bool own = kstack == sbuf_kstack_task();
 
-	if (trace->cut || !records_match(sbuf_table_stack(id), &start, kstack))
+	if (trace->cut || !records_match(sbuf_table_stack(id), &start, kstack, own))
 		return false;
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
 	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
-	add_id(id_set(&start, kstack, start.sp - kstack), value);
-	add_id(id_set(&start, kstack, 0), value);
+	add_id(id_set(&start, own, start.sp - kstack), value);
+	add_id(id_set(&start, own, 0), value);
 	return true;
 }

@@ -264,8 +264,7 @@ static bool may_save(const struct sbuf_constraint *known, unsigned long cfa, uns
 		return false;
 	if (!from_cfa || atomic64_read(&known->saved) & from_cfa)
 		return true;
-	return !(not & NOT_BP_AT_BP) &&
-	       (!from_bp || atomic64_read(&known->saved_bp) & from_bp);
+	return !(not & NOT_BP_AT_BP) && (!from_bp || atomic64_read(&known->saved_bp) & from_bp);
 }
 
 /* Return true if a function of the kernel itself begins less than nine bytes before @ip */

@@ -395,8 +395,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		dt = now - cpu->time;
 		if (READ_ONCE(cpu->chain_end) && dt < SBUF_SHORT_TIME_MAX &&
 		    sbuf_same_task(cpu, event->task, event->comm)) {
-			form = event->save->flags & SBUF_TAGGED ? STACKBUF_TAGGED :
-								 STACKBUF_SHORT;
+			form = event->save->flags & SBUF_TAGGED ? STACKBUF_TAGGED : STACKBUF_SHORT;
 		} else {
 			form = STACKBUF_FULL;
 			dt = now - page->time;

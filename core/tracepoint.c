@@ -438,8 +438,7 @@ static struct module *search_modules(struct search *search)
 
 	preempt_disable();
 	while ((module = sbuf_modules_next(module))) {
-		if (!sbuf_modules_is_one(module) ||
-		    READ_ONCE(module->state) != MODULE_STATE_LIVE)
+		if (!sbuf_modules_is_one(module) || READ_ONCE(module->state) != MODULE_STATE_LIVE)
 			continue;
 		search_module(search, module);
 		if (search->found && try_module_get((struct module *)module))

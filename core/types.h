@@ -11,7 +11,6 @@
 #include <linux/kallsyms.h>
 #include <linux/log2.h>
 #include <linux/percpu.h>
-#include <asm/local.h>
 
 #include "arch.h"
 #include "compat.h"
@@ -243,7 +242,7 @@ struct sbuf_cpu {
 	u64 comm[2];
 	u64 recorded;
 	u64 nested;
-	local_t verify_in;
+	unsigned long verify_in;
 	int nest;
 	int unwatched;
 	unsigned long irq_stack;

@@ -123,8 +123,7 @@ int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *t
 	nr = stack_trace_save_tsk(task, pc, size, 0);
 	/* The frames are read before the counts are read again */
 	smp_rmb();
-	if (TASK_RUNS(task) ||
-	    switches != READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw))
+	if (TASK_RUNS(task) || switches != READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw))
 		return -EBUSY;
 	return nr ? nr : -ESRCH;
 }

@@ -639,7 +639,7 @@ void shim_init(unsigned int cpus)
 	/* As stackbuf_init() does it */
 	sbuf_cpu = (struct sbuf_cpu *)shim_percpu_room;
 	for_each_possible_cpu(cpu)
-		local_set(&per_cpu_ptr(sbuf_cpu, cpu)->verify_in, sbuf_verify);
+		per_cpu_ptr(sbuf_cpu, cpu)->verify_in = sbuf_verify;
 	sbuf_memory_init();
 	sbuf_worker_init();
 	sbuf_filter_apply_limit();

@@ -186,7 +186,6 @@ static inline void shim_clear(void *to, size_t size)
 
 typedef struct { int counter; } atomic_t;
 typedef struct { s64 counter; } atomic64_t;
-typedef struct { long counter; } local_t;
 
 #define ATOMIC_INIT(n)		{ n }
 #define atomic_read(v)		__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
@@ -222,10 +221,6 @@ static inline s64 atomic64_dec_if_positive(atomic64_t *v)
 	} while (was != old);
 	return old - 1;
 }
-
-#define local_set(v, n)		WRITE_ONCE((v)->counter, n)
-#define local_read(v)		READ_ONCE((v)->counter)
-#define local_dec_and_test(v)	(!shim_add_return(&(v)->counter, -1))
 
 /* --------------------------------------------------------------------- CPUs --- */
 
