@@ -156,8 +156,7 @@ static u32 *find_link(const struct stackbuf_stack *stack, u32 id)
 
 static void unlink_stack(struct stackbuf_stack *stack)
 {
-	u32 *bucket = stack_bucket(stack);
-	u32 id = READ_ONCE(stack->id), *link;
+	u32 *bucket = stack_bucket(stack), id = READ_ONCE(stack->id), *link;
 
 	lockdep_assert_held(&sbuf_table_mutex);
 	/* Saves put new stacks in front at any time; only eviction writes the links after that */

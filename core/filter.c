@@ -127,8 +127,7 @@ static bool is_before_stop(void)
 static bool passes_filters(const struct task_struct *task, enum stackbuf_context context)
 {
 	struct stackbuf_filter *filter = &stackbuf_info.filter;
-	const u64 *comm = (const u64 *)task->comm;
-	const u64 *want = (const u64 *)filter->comm;
+	const u64 *comm = (const u64 *)task->comm, *want = (const u64 *)filter->comm;
 	u32 pid = READ_ONCE(filter->pid), cpu = READ_ONCE(filter->cpu), every;
 	u64 cgroup = READ_ONCE(filter->cgroup);
 

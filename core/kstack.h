@@ -52,8 +52,8 @@ static inline unsigned long sbuf_kstack_nmi(void)
 #endif
 
 /*
- * sbuf_kstack_of(): where the stack begins that @sp lies on, the task's or this CPU's for interrupts
- * or for NMIs; 0 if recall does not know that stack.  A task does not migrate while on a CPU's
+ * sbuf_kstack_of(): where the stack begins that @sp lies on, the task's or this CPU's for
+ * interrupts or NMIs; 0 if recall does not know that stack.  A task does not migrate while on a CPU's
  */
 static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 {

@@ -248,8 +248,7 @@ static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_star
 	unsigned long stack = sbuf_kstack_task();
 
 	if (likely(sbuf_kstack_has(stack, start->sp) && !is_idle_task(current))) {
-		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call());
-		u32 unit;
+		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call()), unit;
 
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
 		    sbuf_unit_matches(unit, start, stack, stack, false))

@@ -88,25 +88,25 @@ static __always_inline bool next_matches(unsigned long *fp, unsigned long last, 
 
 /*
  * all_match() for nearly all stacks of arm64, which lie on the task's and end with the record in
- * its saved registers
+ * its saved registers.  Unless it is true, *@fp is 0 after the record of an exception
  */
-static __always_inline bool task_matches(const s32 *frame, const s32 *end, unsigned long fp,
+static __always_inline bool task_matches(const s32 *frame, const s32 *end, unsigned long *fp,
 					 unsigned long low, unsigned long stack)
 {
 	unsigned long last = stack + THREAD_SIZE - 16, signature = SBUF_SIGNATURE, bits = 0;
 
-	if (!IS_ENABLED(CONFIG_ARM64) || fp < low || fp > last)
+	if (*fp < low || *fp > last)
 		return false;
 	for (; frame < end - 3; frame += 4)
-		if (!next_matches(&fp, last, frame[0], signature, &bits) ||
-		    !next_matches(&fp, last, frame[1], signature, &bits) ||
-		    !next_matches(&fp, last, frame[2], signature, &bits) ||
-		    !next_matches(&fp, last, frame[3], signature, &bits))
+		if (!next_matches(fp, last, frame[0], signature, &bits) ||
+		    !next_matches(fp, last, frame[1], signature, &bits) ||
+		    !next_matches(fp, last, frame[2], signature, &bits) ||
+		    !next_matches(fp, last, frame[3], signature, &bits))
 			return false;
 	for (; frame < end; frame++)
-		if (!next_matches(&fp, last, *frame, signature, &bits))
+		if (!next_matches(fp, last, *frame, signature, &bits))
 			return false;
-	return !(bits & 7) && sbuf_record_is_last(0, fp);
+	return !(bits & 7) && sbuf_record_is_last(0, *fp);
 }
 
 /* @kstack: the machine's stack that the walk starts on; @own: it is the task's */
@@ -114,15 +114,21 @@ static __always_inline bool records_match(const struct stackbuf_stack *stack,
 					  const struct sbuf_start *start, unsigned long kstack,
 					  bool own)
 {
-	const unsigned long text = (unsigned long)stack_trace_save, fp = *start->bp;
 	const s32 *frame = (const s32 *)stack->frames, *end = frame + stack->nr;
+	const unsigned long text = (unsigned long)stack_trace_save;
+	unsigned long fp = *start->bp;
 
 	if (stack->words != stack->nr || text + *frame++ != start->ip)
 		return false;
 	if (start->caller && (frame >= end || text + *frame++ != start->caller))
 		return false;
-	return (own && task_matches(frame, end, fp, start->sp, kstack)) ||
-		all_match(frame, end, fp, start->sp, kstack);
+	if (IS_ENABLED(CONFIG_ARM64) && own) {
+		if (task_matches(frame, end, &fp, start->sp, kstack))
+			return true;
+		if (fp)
+			return false;
+	}
+	return all_match(frame, end, *start->bp, start->sp, kstack);
 }
 
 static __always_inline struct stackbuf_stack *try_ids(const u64 *slot,

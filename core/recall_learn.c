@@ -824,8 +824,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const u64 head = id | (u64)trace->nr << 32 | flags << 40 | (u64)trace->words << 48;
 	const u32 what = (id + walk->epoch * 0x9e3779b1U + READ_ONCE(sbuf_cache_generation)) << 8;
 	struct sbuf_newest *newest = &sbuf_newest[sbuf_id_granule(id)];
-	u32 tries = READ_ONCE(newest->tries);
-	u32 unit = READ_ONCE(newest->unit);
+	u32 tries = READ_ONCE(newest->tries), unit = READ_ONCE(newest->unit);
 	struct sbuf_entry *entry = sbuf_entry_at(unit);
 	unsigned long size;
 	unsigned int units;

@@ -232,10 +232,9 @@ void sbuf_table_free(u32 granule, unsigned int n)
 struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_new)
 {
 	u32 *bucket = &sbuf_table_bucket[trace->hash & (SBUF_BUCKETS - 1)];
-	u32 head = READ_ONCE(*bucket), seen = 0;
+	u32 head = READ_ONCE(*bucket), seen = 0, granule = 0;
 	struct stackbuf_stack *stack, *mine = NULL;
 	unsigned int granules = sbuf_table_granules(trace->words);
-	u32 granule = 0;
 
 	*is_new = false;
 	for (;;) {

@@ -233,20 +233,15 @@ struct sbuf_scratch {
  */
 struct sbuf_cpu {
 	struct stackbuf_events_page *page;
-	u32 pos;
-	u32 chain_end;
-	bool appending;
-	bool waiting;
+	u32 pos, chain_end;
+	bool appending, waiting;
 	u64 time;
 	u64 task;
 	u64 comm[2];
-	u64 recorded;
-	u64 nested;
+	u64 recorded, nested;
 	unsigned long verify_in;
-	int nest;
-	int unwatched;
-	unsigned long irq_stack;
-	unsigned long nmi_stack;
+	int nest, unwatched;
+	unsigned long irq_stack, nmi_stack;
 	u32 in_call;
 #if SBUF_EVENTS_BY_REGS || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
 	struct pt_regs call_regs[STACKBUF_NMI + 2];
