@@ -223,14 +223,11 @@ int sbuf_filter_add_reader(void)
 	int i, found = -1;
 
 	mutex_lock(&filtered_lock);
-	for (i = 0; i < READERS; i++) {
-		if (readers[i].leader == current->group_leader) {
+	/* Its own entry, or else a free one */
+	for (i = 0; i < READERS; i++)
+		if (readers[i].leader == current->group_leader ||
+		    (!readers[i].files && (found < 0 || !readers[found].files)))
 			found = i;
-			break;
-		}
-		if (!readers[i].files)
-			found = i;
-	}
 	if (found >= 0) {
 		if (!readers[found].files++)
 			WRITE_ONCE(readers[found].leader, get_task_struct(current->group_leader));
@@ -242,20 +239,14 @@ int sbuf_filter_add_reader(void)
 
 void sbuf_filter_remove_reader(int reader)
 {
-	struct task_struct *leader = NULL;
-
 	if (reader < 0)
 		return;
 	mutex_lock(&filtered_lock);
 	WARN_ON_ONCE(!readers[reader].files);
-	if (!--readers[reader].files) {
-		leader = readers[reader].leader;
-		WRITE_ONCE(readers[reader].leader, NULL);
-	}
+	if (!--readers[reader].files)
+		put_task_struct(xchg(&readers[reader].leader, NULL));
 	update_filtered();
 	mutex_unlock(&filtered_lock);
-	if (leader)
-		put_task_struct(leader);
 }
 
 void sbuf_filter_apply(void)

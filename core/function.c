@@ -82,15 +82,6 @@ static inline unsigned int kind_of(const struct stackbuf_probe *probe)
 
 /* ---------------------------------------------------------------- handler --- */
 
-static int by_site(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-
-	if (x->site != y->site)
-		return x->site < y->site ? -1 : 1;
-	return (int)x->kind - (int)y->kind;
-}
-
 /*
  * Functions that a probe has twice, by two names or as their module was being loaded, together; and
  * those of a pair
@@ -99,7 +90,9 @@ static int by_site_and_probe(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
 
-	return by_site(a, b) ?: (int)x->probe->pair - (int)y->probe->pair ?:
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return (int)x->kind - (int)y->kind ?: (int)x->probe->pair - (int)y->probe->pair ?:
 	       x->probe < y->probe ? -1 : x->probe > y->probe;
 }
 

@@ -49,11 +49,8 @@ void sbuf_functions_leave(u8 list, const struct module *module);
 
 static inline bool sbuf_function_is_site(unsigned long addr) { return false; }
 static inline bool sbuf_function_is_ours(const char *name) { return false; }
-static inline int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
-{
-	return -EOPNOTSUPP;
-}
-
+static inline int sbuf_function_add(u8 list, unsigned long site,
+				    struct stackbuf_probe *probe) { return -EOPNOTSUPP; }
 static inline unsigned int sbuf_functions(u8 list) { return 0; }
 static inline void sbuf_functions_cut(u8 list, unsigned int nr) { }
 static inline int sbuf_functions_copy(u8 list) { return 0; }

@@ -266,7 +266,7 @@ static void keep_info(struct work_struct *work)
 
 	keep_pages(&copy, true);
 	/* Many pages of pairs take longer */
-	queue_delayed_work(system_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);
+	queue_delayed_work(sbuf_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);
 }
 
 /* ------------------------------------------------------------- the memory --- */
@@ -542,7 +542,7 @@ int __init sbuf_keep_init(void)
 	else
 		keep_arrays(NULL);
 	mutex_unlock(&sbuf_table_mutex);
-	queue_delayed_work(system_unbound_wq, &keep_work, HZ / 10);
+	queue_delayed_work(sbuf_unbound_wq, &keep_work, HZ / 10);
 	return 0;
 
 refused:

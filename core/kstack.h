@@ -53,7 +53,7 @@ static inline unsigned long sbuf_kstack_nmi(void)
 
 /*
  * sbuf_kstack_of(): where the stack begins that @sp lies on, the task's or this CPU's for
- * interrupts or NMIs; 0 if recall does not know that stack.  A task does not migrate while on a CPU's
+ * interrupts or NMIs, on which a task does not migrate; 0 if recall does not know that stack
  */
 static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 {

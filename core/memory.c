@@ -148,17 +148,13 @@ static u64 __init new_instance(void)
 void __init sbuf_memory_init(void)
 {
 	struct stackbuf_info *info = &stackbuf_info;
-	u32 i;
+	u32 i, index = 0;
 
 	info->load_ns = sbuf_now();
 	if (!SBUF_BUILT_IN)
 		sbuf_memory_note_time();
 	instance = new_instance();
-#ifdef CONFIG_X86_64
-	info->elf_machine = EM_X86_64;
-#else
-	info->elf_machine = EM_AARCH64;
-#endif
+	info->elf_machine = IS_ENABLED(CONFIG_X86_64) ? EM_X86_64 : EM_AARCH64;
 	info->info_size = sizeof(stackbuf_info);
 	info->events_size = SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE;
 	info->stacks_size = SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE;
@@ -183,20 +179,16 @@ void __init sbuf_memory_init(void)
 
 	init_page_header(&info->page, STACKBUF_INFO, 0);
 	for (i = 0; i < STACKBUF_COUNTER_PAGES; i++)
-		init_page_header(&info->counter[i].page, STACKBUF_INFO, i + 1);
+		init_page_header(&info->counter[i].page, STACKBUF_INFO, ++index);
 	for (i = 0; i < STACKBUF_PROBE_PAGES; i++)
-		init_page_header(&info->probe[i].page, STACKBUF_PROBES,
-				 1 + STACKBUF_COUNTER_PAGES + i);
+		init_page_header(&info->probe[i].page, STACKBUF_PROBES, ++index);
 	for (i = 0; i < STACKBUF_DEPTH_PAGES; i++)
-		init_page_header(&info->depth[i].page, STACKBUF_DEPTHS,
-				 1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES + i);
+		init_page_header(&info->depth[i].page, STACKBUF_DEPTHS, ++index);
 	info->pair_pages = STACKBUF_PAIR_PAGES;
 	for (i = 0; i < STACKBUF_PAIR_PAGES; i++)
 		init_page_header(&info->pair[i].page, !i ? STACKBUF_PAIRS :
 				 i <= STACKBUF_PAIR_STACK_PAGES(STACKBUF_PAIR_PAGES) ?
-				 STACKBUF_PAIR_STACKS : STACKBUF_PAIR_OPEN,
-				 1 + STACKBUF_COUNTER_PAGES + STACKBUF_PROBE_PAGES +
-				 STACKBUF_DEPTH_PAGES + i);
+				 STACKBUF_PAIR_STACKS : STACKBUF_PAIR_OPEN, ++index);
 	for (i = 0; i < SBUF_EVENT_PAGES; i++)
 		init_page_header(&stackbuf_events[i].page, STACKBUF_EVENTS, i);
 	for (i = 0; i < SBUF_STACK_PAGES; i++) {

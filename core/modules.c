@@ -126,9 +126,7 @@ bool sbuf_modules_is_our_code(unsigned long addr)
 	       (!strncmp(symbol.name, "sbuf_", 5) || !strncmp(symbol.name, "stackbuf_", 9));
 }
 #else
-static void note_head(const struct module *module)
-{
-}
+static inline void note_head(const struct module *module) { }
 
 const struct module *sbuf_modules_next(const struct module *module)
 {

@@ -66,14 +66,9 @@ static inline void sbuf_pair_mark(unsigned long *granules) { }
 static inline void sbuf_pair_resume(void) { }
 static inline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits) { }
 static inline void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key,
-				  unsigned long value, s64 id)
-{
-}
-
+				  unsigned long value, s64 id) { }
 static inline void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key,
-				   unsigned long value, s64 id)
-{
-}
+				   unsigned long value, s64 id) { }
 
 #endif
 

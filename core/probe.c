@@ -376,7 +376,7 @@ static void unregister_events(const struct module *module)
 	}
 	if (!n)
 		return;
-	sbuf_tracepoint_wait();
+	tracepoint_synchronize_unregister();
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (probe->state == STACKBUF_PROBE_NONE && probe->way == STACKBUF_PROBE_BY_EVENT)
 			clear_probe(probe);

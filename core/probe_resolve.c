@@ -122,10 +122,7 @@ static int split_pairs(struct sbuf_resolver *resolver, const char *text)
 	return err;
 }
 #else
-static int split_pairs(struct sbuf_resolver *resolver, const char *text)
-{
-	return -EINVAL;
-}
+static inline int split_pairs(struct sbuf_resolver *resolver, const char *text) { return -EINVAL; }
 #endif
 
 /* Places, and how many events come after a hit of one */

@@ -78,10 +78,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 static inline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start) { return NULL; }
 
 static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
-				     const unsigned long *pc)
-{
-	return false;
-}
+				     const unsigned long *pc) { return false; }
 #endif
 
 #if SBUF_HAVE_ORC

@@ -151,32 +151,28 @@ static u64 keep_bits(const struct sbuf_walk *walk, unsigned int i, u64 mask, uns
 	return kept;
 }
 
+/* Clear those of @bits, as for keep_bits(), whose slots do not hold @value */
+static void constrain_bits(const struct sbuf_walk *walk, unsigned int i, atomic64_t *bits,
+			   unsigned long from, unsigned long value)
+{
+	u64 mask = atomic64_read(bits), kept = keep_bits(walk, i, mask, from, value);
+
+	if (kept != mask)
+		atomic64_and(kept, bits);
+}
+
 /* Rule out slots of frame @i by those of walks before: few are left after the first */
 static void constrain_again(const struct sbuf_walk *walk, unsigned int i,
 			    struct sbuf_constraint *known, bool bp_in_frame)
 {
 	unsigned long cfa = walk->sp[i + 1], bp = walk->bp[i];
 	int not = atomic_read(&known->not);
-	u64 mask, kept;
 
-	mask = atomic64_read(&known->saved);
-	kept = mask ? keep_bits(walk, i, mask, cfa, walk->bp[i + 1]) : 0;
-	if (kept != mask)
-		atomic64_and(kept, &known->saved);
-	if (!bp_in_frame)
-		return;
-	if (!(not & NOT_CFA_BP_IND)) {
-		mask = atomic64_read(&known->load);
-		kept = keep_bits(walk, i, mask, bp, cfa);
-		if (kept != mask)
-			atomic64_and(kept, &known->load);
-	}
-	if (!(not & NOT_BP_AT_BP)) {
-		mask = atomic64_read(&known->saved_bp);
-		kept = keep_bits(walk, i, mask, bp, walk->bp[i + 1]);
-		if (kept != mask)
-			atomic64_and(kept, &known->saved_bp);
-	}
+	constrain_bits(walk, i, &known->saved, cfa, walk->bp[i + 1]);
+	if (bp_in_frame && !(not & NOT_CFA_BP_IND))
+		constrain_bits(walk, i, &known->load, bp, cfa);
+	if (bp_in_frame && !(not & NOT_BP_AT_BP))
+		constrain_bits(walk, i, &known->saved_bp, bp, walk->bp[i + 1]);
 }
 
 /* Rule out slots of frame @i: those that do not hold what they would be loaded for */

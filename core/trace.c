@@ -84,6 +84,7 @@ EXPORT_SYMBOL_GPL(stackbuf_trace_print_short);
 int stackbuf_trace_snprint(char *buf, size_t size, const struct stackbuf_trace *trace,
 			   enum stackbuf_trace_style style)
 {
+	bool compact = style == STACKBUF_TRACE_COMPACT;
 	size_t len = 0;
 	unsigned int i;
 
@@ -92,12 +93,8 @@ int stackbuf_trace_snprint(char *buf, size_t size, const struct stackbuf_trace *
 	for (i = 0; i < trace->depth; i++) {
 		size_t room = len < size ? size - len : 0;
 
-		if (style == STACKBUF_TRACE_COMPACT)
-			len += snprintf(room ? buf + len : NULL, room, "%s%pS", i ? " " : "",
-					(void *)trace->pc[i]);
-		else
-			len += snprintf(room ? buf + len : NULL, room, "%pS\n",
-					(void *)trace->pc[i]);
+		len += snprintf(room ? buf + len : NULL, room, "%s%pS%s", i && compact ? " " : "",
+				(void *)trace->pc[i], compact ? "" : "\n");
 	}
 	return len;
 }

@@ -382,10 +382,8 @@ static int attach(struct sbuf_event_probe *of, const struct trace_event_file *fi
 
 #else
 
-static inline int attach(struct sbuf_event_probe *of, const struct trace_event_file *file)
-{
-	return -EPERM;
-}
+static inline int attach(struct sbuf_event_probe *of,
+			 const struct trace_event_file *file) { return -EPERM; }
 
 void sbuf_tracepoint_remove(struct sbuf_event_probe *of) { }
 
@@ -488,11 +486,6 @@ int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 	if (module)
 		module_put(module);
 	return err;
-}
-
-void sbuf_tracepoint_wait(void)
-{
-	tracepoint_synchronize_unregister();
 }
 
 /* ---------------------------------------------------------------- modules --- */

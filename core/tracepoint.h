@@ -80,9 +80,8 @@ static inline void sbuf_tracepoint_put(struct trace_event_file *file)
 int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 			struct trace_event_file *file, const struct module *coming);
 
-/* Undo that.  The handler may run until sbuf_tracepoint_wait() returns */
+/* Undo that.  The handler may run until tracepoint_synchronize_unregister() returns */
 void sbuf_tracepoint_remove(struct sbuf_event_probe *of);
-void sbuf_tracepoint_wait(void);
 
 /* Return true if a probe that is set is on a tracepoint of @module */
 bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of, const struct module *module);
@@ -94,26 +93,14 @@ void sbuf_tracepoint_exit(void);
 #else
 
 static inline int sbuf_tracepoint_find(const char *group, const char *event,
-				       struct trace_event_file **file)
-{
-	return 0;
-}
-
+				       struct trace_event_file **file) { return 0; }
 static inline void sbuf_tracepoint_put(struct trace_event_file *file) { }
 static inline int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
-				      struct trace_event_file *file, const struct module *coming)
-{
-	return -EOPNOTSUPP;
-}
-
+				      struct trace_event_file *file,
+				      const struct module *coming) { return -EOPNOTSUPP; }
 static inline void sbuf_tracepoint_remove(struct sbuf_event_probe *of) { }
-static inline void sbuf_tracepoint_wait(void) { }
 static inline bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of,
-					 const struct module *module)
-{
-	return false;
-}
-
+					 const struct module *module) { return false; }
 static inline int sbuf_tracepoint_init(void) { return 0; }
 static inline void sbuf_tracepoint_exit(void) { }
 
