@@ -210,4 +210,4 @@ builds() {
 	ended
 }
 
-on_each_kernel "lines of the build that ran" builds 6.12
+on_each_kernel "lines of the build that ran" builds 6.1

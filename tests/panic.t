@@ -110,7 +110,7 @@ boot() {
 	echo "$kind" >"$work/vm/kind"
 	guest "$series" panic && build_sbcheck "$series" && build "$series" big ||
 		echo "not ok everything is built"
-	VMCORE="cp" "$top/scripts/machine/stackbuf-vm" -k "$series" -K -e -o "$work/out" -a "$append ${APPEND:-}" "$work/vm" \
+	VMCORE="cp" "$top/scripts/machine/stackbuf-vm" -k "$series" -K "$(few -de -e)" -o "$work/out" -a "$append ${APPEND:-}" "$work/vm" \
 		>"$work/guest.log" 2>&1
 	vm=$?
 	[ $vm = 0 ] || sed 's/^/# /' "$work/guest.log"

@@ -37,4 +37,4 @@ recall() {
 	ended
 }
 
-on_each_kernel recall recall 6.12
+on_each_kernel recall recall 6.1
