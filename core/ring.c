@@ -421,6 +421,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		WRITE_ONCE(cpu->pos, pos + stackbuf_event_words(old));
 	}
 
+	/* Others only read it; a nested append has a counter of its own */
 	data_race(cpu->recorded++);
 	complete_event(&page->word[pos], event, word, dt);
 	cpu->time = now;

@@ -119,6 +119,7 @@ static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
 	/* Fails if an NMI appended since cpu->chain_end was read */
 	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
 		goto out;
+	/* Others only read it; a nested append has a counter of its own */
 	data_race(cpu->recorded++);
 	if (tagged) {
 		WRITE_ONCE(page->word[pos + 1], save->tag);
