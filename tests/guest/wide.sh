@@ -26,6 +26,11 @@ search() {
 	echo stackbuf_wide:nothing >$P/probe
 }
 
+# Soon after boot timers have no more resolution than ticks, 4 ms
+for _ in $(seq 100); do
+	grep -q 'hres_active *: 0' /proc/timer_list || break
+	sleep 0.1
+done
 insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_wide.ko
 waits() {
 	searched=$(late search)
