@@ -333,16 +333,14 @@ named_or_not() {
 }
 
 all_have_lines() {
-	local command
-
+	local command missing
 	for command in "log --last $(few 20000 10000000)" count text; do
 		# shellcheck disable=SC2086 # words
 		"$plain" -f "$record" $command --lines -k "$vmlinux" -m "$modules" >"$work/lines" 2>"$work/err" || return
 		grep -E '\+0x[0-9a-f]+/0x[0-9a-f]+' "$work/lines" >"$work/some"
-		# Places: how often the load comes by one is chance
-		grep -v ':[0-9?]*)$' "$work/some" | grep -oE '[^ 	]+\+0x[0-9a-f]+/0x[0-9a-f]+' | sort -u >"$work/missing"
-		echo "$command: of $(wc -l <"$work/some") frames these have no line: $(tr '\n' ' ' <"$work/missing")"
-		[ "$(wc -l <"$work/some")" -gt 500 ] && [ "$(wc -l <"$work/missing")" -le 3 ] || return
+		missing=$(grep -vc ':[0-9?]*)$' "$work/some")
+		echo "$command: $missing of $(wc -l <"$work/some") frames without a line"
+		[ "$(wc -l <"$work/some")" -gt 500 ] && [ $((missing * 1000)) -lt "$(wc -l <"$work/some")" ] || return
 	done
 	# A probe's frame is exact: it gets the line of the function's beginning
 	grep -qE '^vfs_read\+0x0/0x[0-9a-f]+ \(fs/read_write.c:[0-9]+\)$' "$work/lines"
