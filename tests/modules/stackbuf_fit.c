@@ -19,7 +19,7 @@
  *	new	in stackbuf_fit2: from that function, called from elsewhere, with
  *		return addresses left where the smaller frame had them
  *
- * Reading "attempted" gives the number of saves.
+ * Reading "attempted" gives the number of saves, "deepest" the most bytes of a stack at one.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -41,7 +41,7 @@
 /* Bytes of the stack to leave to the kernel; KASAN makes frames and stacks larger */
 #define FIT_LEFT	(IS_ENABLED(CONFIG_KASAN) ? 12288 : 4096)
 
-static atomic64_t attempted;
+static atomic64_t attempted, deepest;
 
 struct fit;
 typedef int (*fit_function)(struct fit *fit);
@@ -63,7 +63,17 @@ static unsigned int fit_random(struct fit *fit, unsigned int below)
 
 static noinline void fit_save(struct fit *fit)
 {
+#ifdef CONFIG_ARM64
+	unsigned long at = (unsigned long)__builtin_frame_address(0);
+#else
+	unsigned long at = current_stack_pointer;
+#endif
+	s64 bytes = (unsigned long)task_stack_page(current) + THREAD_SIZE - at, most;
+
 	atomic64_inc(&attempted);
+	do {
+		most = atomic64_read(&deepest);
+	} while (most < bytes && atomic64_cmpxchg(&deepest, most, bytes) != most);
 	fit->id = stackbuf_save();
 }
 
@@ -228,8 +238,9 @@ static noinline int fit_odd(struct fit *fit)
 static noinline int fit_end(struct fit *fit)
 {
 	char *start = task_stack_page(current), *here = __builtin_frame_address(0);
-	/* Leave FIT_LEFT bytes and a varying number of words */
-	char *more = __builtin_alloca(here - start - FIT_LEFT - 8 * fit_random(fit, 64));
+	/* Leave FIT_LEFT bytes, a varying number of words, and less each time that sizes change */
+	unsigned int later = 256 * (7 - fit->random % 8) + 8 * fit_random(fit, 64);
+	char *more = __builtin_alloca(here - start - FIT_LEFT - later);
 	int ret;
 
 	barrier_data(more);
@@ -271,7 +282,8 @@ static noinline int fit_rounds(const struct fit_kind *kind, unsigned int rounds)
 	int ret = 0;
 
 	for (i = 0; i < rounds; i++) {
-		fit.path = i % FIT_PATHS * 0x9e3779b97f4a7c15UL;
+		/* Few to the end: all are recalled there, by frame records as well */
+		fit.path = i % (kind->end ? 4 : FIT_PATHS) * 0x9e3779b97f4a7c15UL;
 		fit.random = i / (FIT_PATHS * FIT_SAME);
 		fit.left = kind->depth;
 		ret += kind->end ? fit_end(&fit) : fit_next(&fit);
@@ -428,14 +440,16 @@ static const struct kernel_param_ops run_ops = { .set = run_set };
 module_param_cb(run, &run_ops, NULL, 0200);
 MODULE_PARM_DESC(run, "[kthread] KIND ROUNDS: saves, see stackbuf_fit.c");
 
-static int attempted_get(char *buf, const struct kernel_param *param)
+static int number_get(char *buf, const struct kernel_param *param)
 {
-	return sprintf(buf, "%lld\n", atomic64_read(&attempted));
+	return sprintf(buf, "%lld\n", atomic64_read(param->arg));
 }
 
-static const struct kernel_param_ops attempted_ops = { .get = attempted_get };
-module_param_cb(attempted, &attempted_ops, NULL, 0444);
+static const struct kernel_param_ops number_ops = { .get = number_get };
+module_param_cb(attempted, &number_ops, &attempted, 0444);
 MODULE_PARM_DESC(attempted, "Saves that were made");
+module_param_cb(deepest, &number_ops, &deepest, 0444);
+MODULE_PARM_DESC(deepest, "Bytes of the deepest stack that was saved");
 
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Saves from frames that are hard to recall, for tests");
