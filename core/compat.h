@@ -133,6 +133,12 @@
 #define SBUF_HK(name)		HK_FLAG_##name
 #endif
 
+/*
+ * task_struct.curr_ret_stack of a task whose return addresses are its own: 42675b723b48
+ * ("function_graph: Convert ret_stack to a series of longs"), 6.11.
+ */
+#define SBUF_RET_STACK_EMPTY	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0) ? 0 : -1)
+
 /* Where a module's read-only data begins; *@end is set to its end */
 static inline unsigned long sbuf_module_rodata(const struct module *module, unsigned long *end)
 {

@@ -26,6 +26,24 @@ void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, u
 }
 
 #if !SBUF_HAVE_UNWIND
+/* Has a tracer replaced return addresses on this task's stack? */
+static bool returns_replaced(void)
+{
+#ifdef CONFIG_FUNCTION_GRAPH_TRACER
+	if (current->ret_stack && current->curr_ret_stack > SBUF_RET_STACK_EMPTY)
+		return true;
+#endif
+#ifdef CONFIG_RETHOOK
+	if (current->rethooks.first)
+		return true;
+#endif
+#ifdef CONFIG_KRETPROBES
+	return current->kretprobe_instances.first;
+#else
+	return false;
+#endif
+}
+
 int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, unsigned long caller)
 {
 	unsigned long fp = regs->regs[29], stack, low, below, pc, at;
@@ -35,6 +53,9 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 	scratch->walk.sp[0] = regs->sp;
 	scratch->walk.bp[0] = fp;
 	scratch->walk.caller = caller;
+	/* stack_trace_save() reports the addresses that were there before */
+	if (returns_replaced())
+		scratch->walk.cacheable = false;
 	scratch->pc[nr++] = regs->pc;
 	if (caller)
 		scratch->pc[nr++] = caller;

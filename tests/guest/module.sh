@@ -174,15 +174,16 @@ else
 	echo "ok five inside each other: four are recorded, one is counted as nested # SKIP $why"
 fi
 regs() {
-	run regs >regs
+	run "$1" >regs
 	cat regs
 	grep -q '^ok' regs && ! grep '^not ok' regs
 }
 if [ -e /t/records ]; then
 	echo "ok save_regs records from the probed instruction on # SKIP the unwinder leaves out callers around push %rbp"
 else
-	with KPROBES "save_regs records from the probed instruction on, the caller next, at every instruction" regs
+	with KPROBES "save_regs records from the probed instruction on, the caller next, at every instruction" regs regs
 fi
+with KRETPROBES "a return address that a kretprobe replaced is not recalled" regs replaced
 
 # ---------------------------------------------- stack(9) and the kernel log ---
 

@@ -130,6 +130,7 @@ static const struct {
 	{ "printid", cmd_printid },
 	{ "guards", cmd_guards },
 	{ "regs", cmd_regs },
+	{ "replaced", cmd_replaced },
 	{ "calls", cmd_calls },
 	{ "panic", cmd_panic },
 	{ "sights", cmd_sights },

@@ -103,3 +103,50 @@ int cmd_regs(u64 *arg)
 	}
 	return 0;
 }
+
+static unsigned int others;
+
+/* Saves its stack as one that was called, and as one that was interrupted at that instruction */
+static noinline void replaced_target(struct walk *w)
+{
+	unsigned long pc[STACKBUF_DEPTH_MAX] = {};
+	struct pt_regs regs;
+	u32 first = 0, id;
+	bool cut;
+	int i;
+
+	preempt_disable();
+	hold();
+	regs = this_cpu_ptr(&held)->regs;
+	for (i = 0; i < 4; i++) {
+		id = stackbuf_save();
+		first = first ?: id;
+		others += id != first;
+		if (frames_of(id, pc, &cut) <= 0)
+			others++;
+		instruction_pointer_set(&regs, pc[0]);
+		stackbuf_save_regs(&regs, 0);
+	}
+	let_go();
+	preempt_enable();
+}
+
+static int ignore(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	return 0;
+}
+
+/* replaced: a walk from registers that sees a trampoline teaches no other walk */
+int cmd_replaced(u64 *arg)
+{
+	struct kretprobe p = { .kp.addr = (void *)replaced_target, .handler = ignore };
+	int err = register_kretprobe(&p);
+
+	if (err)
+		return err;
+	others = 0;
+	go(0x31, 2, replaced_target, 0);
+	unregister_kretprobe(&p);
+	check(!others && !p.nmissed, "a replaced return address is not recalled");
+	return 0;
+}
