@@ -322,16 +322,7 @@ from_all() {
 result "storm under timers and NMIs: saves came from all of them" from_all
 result "memory behind the arrays is still untouched" guards
 
-# --------------------------------------- the same from memory, and the end ---
-
-stage image
-# Freed memory is zeroed (init_on_free=1), so no old copy of a page is left in the image
-rm -rf now
-sleep 1
-host raw ram || echo "not ok the host takes a memory image"
-dump /out/live
-/t/sbcheck events /out/live >/out/live.events
-/t/sbcheck stacks /out/live >/out/live.stacks
+# ------------------------------------------------------------- the end ---
 
 stage unload
 check

@@ -16,8 +16,8 @@
  *   watch TEXT STOP            read and check the text log repeatedly until the
  *                              file STOP exists
  *   printed < LOG              check that stacks in the kernel log are whole
- *   carve IMAGE DIR [SEED]     find the arrays in a memory image, by the magic
- *                              numbers of their pages alone
+ *   carve VMCORE DIR           find the arrays in a dump, by the magic numbers
+ *                              of their pages alone
  *   step RUN SNAPSHOT KALLSYMS LIST
  *                              stop at every instruction of stackbuf in turn,
  *                              LIST has lines FUNCTION OFFSET, as hex
@@ -1290,21 +1290,6 @@ static void cmd_printed(void)
 
 /* --------------------------------------------------------------- carving --- */
 
-struct found {
-	uint64_t instance, seq;
-	unsigned int kind, index;	/* kind 0: text */
-	const char *page;
-};
-
-static struct found *found;
-static size_t nr_found, room_found;
-
-static void add_found(const struct found *f)
-{
-	found = more(found, &room_found, nr_found, sizeof(*found));
-	found[nr_found++] = *f;
-}
-
 static void put(const char *dir, const char *name, const void *data, size_t size)
 {
 	char path[4096];
@@ -1316,121 +1301,69 @@ static void put(const char *dir, const char *name, const void *data, size_t size
 		die("%s: %s", path, strerror(errno));
 }
 
-/* Assemble the newest load that has info, from pages of several loads and copies, in any order */
-static void cmd_carve(const char *name, const char *dir, unsigned int seed)
+/* Where a page belongs in the arrays: its offset in that array, and in @kind 0 for text */
+static size_t place_of(const char *page, const struct stackbuf_info *info, unsigned int *kind)
 {
-	static const char text_magic[] = "stackbuf text v2 page ";
-	uint64_t magic = ~STACKBUF_MAGIC_INVERTED, instance = 0;
-	const struct stackbuf_info *info = NULL;
-	unsigned int copies = 0, differ = 0, loads = 0;
-	struct arrays a = { 0 };
-	struct stat st;
-	const char *image, *p, *end;
-	char *have[4];
-	size_t i;
+	const struct stackbuf_page *head = (const void *)page;
+	unsigned long long seq, instance;
+	unsigned int version, index, of;
+	char line[129] = "";
+
+	if (head->magic == ~STACKBUF_MAGIC_INVERTED) {
+		/* Pages of probes, depths and pairs follow info in its array */
+		*kind = head->kind > STACKBUF_EVENTS ? STACKBUF_INFO : head->kind;
+		return head->instance == info->page.instance ? (size_t)head->index * PAGE : SIZE_MAX;
+	}
+	*kind = 0;
+	memcpy(line, page, 128);
+	return sscanf(line, STACKBUF_TEXT_PAGE_SCAN, &version, &index, &of, &seq, &instance) == 5 &&
+	       instance == info->page.instance ? (size_t)index * PAGE : SIZE_MAX;
+}
+
+/* Find the pages in a vmcore, where each lies at a multiple of its size */
+static void cmd_carve(const char *name, const char *dir)
+{
+	static const char * const names[] = { "text", "info", "stacks", "events" };
+	const struct stackbuf_info *info;
 	int fd = open(name, O_RDONLY);
+	const char *image, *p, *end;
+	unsigned int kind, found = 0;
+	char *have[4];
+	size_t size[4];
+	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
 		die("%s: %s", name, strerror(errno));
 	image = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (image == MAP_FAILED)
 		die("%s: %s", name, strerror(errno));
-	end = image + st.st_size;
-	for (p = image; (p = memmem(p, end - p, &magic, sizeof(magic))); p++) {
-		const struct stackbuf_page *h = (const void *)p;
-		unsigned int kind;
-
-		if (end - p < PAGE)
+	end = image + st.st_size / PAGE * PAGE;
+	for (p = image; p < end; p += PAGE) {
+		info = (const void *)p;
+		if (info->page.magic == ~STACKBUF_MAGIC_INVERTED &&
+		    info->page.kind == STACKBUF_INFO && !info->page.index)
 			break;
-		if (h->version != STACKBUF_VERSION || !h->kind || h->kind > STACKBUF_PAIR_OPEN ||
-		    !h->instance)
+	}
+	if (p >= end || info->info_size != info_bytes(info) || info->events_size > 1 << 28 ||
+	    info->stacks_size > 1 << 28 || info->text_size > 1 << 28)
+		die("%s: no page of stackbuf_info, or one that makes no sense", name);
+	size[0] = info->text_size;
+	size[STACKBUF_INFO] = info->info_size;
+	size[STACKBUF_STACKS] = info->stacks_size;
+	size[STACKBUF_EVENTS] = info->events_size;
+	for (kind = 0; kind < 4; kind++)
+		have[kind] = grab(size[kind]);
+	for (p = image; p < end; p += PAGE) {
+		size_t at = place_of(p, info, &kind);
+
+		if (kind >= 4 || at >= size[kind])
 			continue;
-		/* Pages of probes, depths and pairs follow info in its array */
-		kind = h->kind > STACKBUF_EVENTS ? STACKBUF_INFO : h->kind;
-		add_found(&(struct found) { h->instance, h->seq, kind, h->index, p });
+		memcpy(have[kind] + at, p, PAGE);
+		found++;
 	}
-	for (p = image; (p = memmem(p, end - p, text_magic, sizeof(text_magic) - 1)); p++) {
-		unsigned long long seq, load;
-		unsigned int version, no, of;
-		char line[129] = "";
-
-		if (end - p < PAGE)
-			break;
-		memcpy(line, p, 128);
-		if (sscanf(line, STACKBUF_TEXT_PAGE_SCAN, &version, &no, &of, &seq, &load) == 5)
-			add_found(&(struct found) { load, seq, 0, no, p });
-	}
-	/* Shuffle: the order must not matter */
-	srand(seed);
-	for (i = nr_found; i > 1; i--) {
-		size_t k = rand() % i;
-		struct found swap = found[i - 1];
-
-		found[i - 1] = found[k];
-		found[k] = swap;
-	}
-	for (i = 0; i < nr_found; i++)
-		if (found[i].kind == STACKBUF_INFO && !found[i].index &&
-		    found[i].instance > instance) {
-			info = (const void *)found[i].page;
-			instance = found[i].instance;
-			loads++;
-		}
-	if (!info)
-		die("%s: no page of stackbuf_info among %zu pages", name, nr_found);
-	/*
-	 * Ignore what is not at a page boundary, relative to info: a page's first line
-	 * may have been left on a task's stack.
-	 */
-	for (i = 0; i < nr_found; i++)
-		if ((found[i].page - (const char *)info) % PAGE)
-			found[i].instance = 0;
-	a.info_size = info->info_size;
-	a.events_size = info->events_size;
-	a.stacks_size = info->stacks_size;
-	a.text_size = info->text_size;
-	if (a.info_size != info_bytes(info) || a.events_size > 1 << 28 || a.stacks_size > 1 << 28 ||
-	    a.text_size > 1 << 28)
-		die("%s: stackbuf_info makes no sense", name);
-	a.text = grab(a.text_size);
-	have[0] = a.text;
-	have[1] = grab(a.info_size);
-	have[2] = grab(a.stacks_size);
-	have[3] = grab(a.events_size);
-	for (i = 0; i < nr_found; i++) {
-		const struct found *f = &found[i];
-		size_t size = f->kind == 0 ? a.text_size : f->kind == 1 ? a.info_size :
-			      f->kind == 2 ? a.stacks_size : a.events_size;
-		char *to = have[f->kind] + (size_t)f->index * PAGE;
-		uint64_t seq;
-
-		if (f->instance != instance || (size_t)f->index * PAGE >= size)
-			continue;
-		if (*to || to[1]) {
-			copies++;
-			if (!memcmp(to, f->page, PAGE))
-				continue;
-			differ++;
-			printf("differ: kind %u page %u seq %" PRIu64 " at offset %#tx\n", f->kind,
-			       f->index, f->seq, f->page - image);
-			if (f->kind) {
-				seq = ((struct stackbuf_page *)to)->seq;
-			} else {
-				unsigned long long s = 0;
-
-				sscanf(to, "stackbuf text v2 page %*u/%*u seq %llu", &s);
-				seq = s;
-			}
-			if (seq > f->seq)
-				continue;
-		}
-		memcpy(to, f->page, PAGE);
-	}
-	put(dir, "text", have[0], a.text_size);
-	put(dir, "info", have[1], a.info_size);
-	put(dir, "stacks", have[2], a.stacks_size);
-	put(dir, "events", have[3], a.events_size);
-	printf("found %zu copies %u differ %u loads %u\n", nr_found, copies, differ, loads);
+	for (kind = 0; kind < 4; kind++)
+		put(dir, names[kind], have[kind], size[kind]);
+	printf("found %u pages\n", found);
 }
 
 /* -------------------------------------------------------------- stepping --- */
@@ -1576,8 +1509,8 @@ int main(int argc, char **argv)
 		cmd_watch(argv[2], argv[3]);
 	else if (!strcmp(what, "printed") && argc == 2)
 		cmd_printed();
-	else if (!strcmp(what, "carve") && (argc == 4 || argc == 5))
-		cmd_carve(argv[2], argv[3], argc == 5 ? atoi(argv[4]) : 1);
+	else if (!strcmp(what, "carve") && argc == 4)
+		cmd_carve(argv[2], argv[3]);
 	else if (!strcmp(what, "step") && argc == 6)
 		cmd_step(argv[2], argv[3], argv[4], argv[5]);
 	else
