@@ -9,22 +9,17 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 ring() {
-	local series=$1 kernel words cross what every probeable="KCFLAGS=-include $here/modules/probeable.h"
+	local series=$1 kernel words cross what every
 
-	every=$(few 300 40)
-	[[ $series != *-@(debug|kcsan) ]] || every=200
+	every=$(few 600 80)
+	[[ $series != *-@(debug|kcsan) ]] || every=400
 	guest "$series" ring && build_sbcheck "$series" &&
-		build "$series" few EVENTS_KB=8 STACKS_KB=64 TEXT_KB=64 "$probeable" &&
-		build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 "$probeable" &&
+		build "$series" few EVENTS_KB=8 STACKS_KB=64 TEXT_KB=64 &&
+		build "$series" page EVENTS_KB=4 STACKS_KB=4 TEXT_KB=4 &&
 		build "$series" full EVENTS_KB=2048 STACKS_KB=64 TEXT_KB=64 &&
-		instructions "$work/vm/few/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions" &&
-		instructions "$work/vm/full/stackbuf.ko" | some "$2" $((2 * every)) >"$work/vm/instructions.late" &&
-		instructions "$work/vm/page/stackbuf.ko" >"$work/instructions" &&
-		some "$2" "$every" 1 <"$work/instructions" >"$work/vm/instructions.page" &&
-		# More of the functions that give up a page
-		grep -E '^(sbuf_ring_close_page_early|close_this_page|close_current_page)' "$work/instructions" | some "$2" "$(few 8 1)" >"$work/vm/instructions.leave" ||
+		instructions "$work/vm/full/stackbuf.ko" | some "$2" "$every" >"$work/vm/instructions.late" ||
 		echo "not ok everything is built"
-	for what in ${KINDS:-storms steps+late}; do
+	for what in ${KINDS:-storms late}; do
 		echo "$what" >"$work/vm/what"
 		case $what in
 		storms) boot "$series" -c 4 -m 768 ;;

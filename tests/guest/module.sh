@@ -457,33 +457,6 @@ probed_request() {
 with KPROBES "a probe on what the recorder calls to start a worker" probed_request
 unload
 
-stage step
-load small
-echo 0 >/proc/sys/debug/kprobes-optimization
-step() {
-	check || return 1
-	total=$(value total check)
-	lost=$(value refused check)
-	/t/sbcheck step "$RUN" /sys/kernel/debug/stackbuf_test/snapshot /proc/kallsyms \
-		/t/instructions >step
-	stepped=$?
-	sed 's/^/# /' step
-	[ $stepped = 0 ] || { cat step; return 1; }
-	sleep 1
-	check || return 1
-	is "$(value hit step) * $slow > $(few 8 100)" || return 1
-	is "$(value total check) - $total == $(value recorded step)" || return 1
-	is "$(value refused check) - $lost == $(value refused step)"
-}
-# The first step creates the file snapshot
-run step 0 >/dev/null
-step >stepped
-stepped=$?
-grep '^# ' stepped
-with KPROBES "stopped at every instruction, memory is whole, and a save from there is right" [ $stepped = 0 ]
-[ $stepped = 0 ] || note stepped
-unload
-
 # ------------------------------------------------------------ load, unload ---
 
 loads=$(few 4 50)

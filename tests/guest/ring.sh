@@ -87,32 +87,6 @@ nmis() {
 	guards && unload
 }
 
-# ------------------------------------------------------------------ steps ---
-
-# steps KIND LIST MODE HITS RECALLED [PARAMETER]: stops at each instruction of LIST; there are
-# at least HITS hits, and RECALLED of the saves made there are recalled
-steps() {
-	# shellcheck disable=SC2086 # none, or one
-	load "$1" ${6:-} || return 1
-	echo 0 >/proc/sys/debug/kprobes-optimization
-	run stepmode "$3" >/dev/null
-	# Creates the file snapshot
-	run step 0 >/dev/null
-	check || return 1
-	total=$(value total check)
-	lost=$(value refused check)
-	/t/sbcheck step "$RUN" /sys/kernel/debug/stackbuf_test/snapshot /proc/kallsyms "$2" >step
-	stepped=$?
-	sed 's/^/# /' step
-	[ $stepped = 0 ] || return 1
-	sleep 1
-	check || return 1
-	is "$(value hit step) >= $4 && $(value recalled step) >= $5" || return 1
-	is "$(value total check) - $total == $(value recorded step)" || return 1
-	is "$(value refused check) - $lost == $(value refused step)" || return 1
-	unload
-}
-
 # ----------------------------------------------------- CPUs go and return ---
 
 online=/sys/devices/system/cpu/cpu1/online
@@ -177,7 +151,6 @@ late_steps() {
 	load full || return 1
 	echo 0 >/proc/sys/debug/kprobes-optimization
 	grep '\[stackbuf\]$' /proc/kallsyms >symbols
-	run stepmode 8 >/dev/null
 	while read -r name offset; do
 		at=$(awk -v name="$name" '$3 == name && !n++ { print "0x" $1 }' symbols)
 		[ -z "$at" ] || run step $((at + 0x$offset)) >/dev/null || return 1
@@ -198,37 +171,28 @@ gone() {
 	! grep -q '^stackbuf ' /proc/modules || exit 1
 }
 
-for part in $(tr + " " </t/what); do
-	case $part in
-	storms)
-		result "there are four CPUs" is "$(nproc) == 4"
-		try "two pages of events for four CPUs: one CPU after the other records" turns few
-		try "one page of events for four CPUs: one CPU after the other records" turns page
-		try "refused events do not age the ring" starve few
-		try "two pages of events, all four CPUs at once: each records" shares few
-		try "NMIs over two pages of events for four CPUs" nmis few 7000 200
-		try "NMIs over a full table" nmis full 8000 5000 "" 0
-		try "NMIs over a full table, every recall verified" nmis full 7000 5000 verify=1 0
-		try "NMIs over a page of events and a full page of stacks" nmis page 8000 5000 "" 0
-		;;
-	steps)
-		try "a save that is recalled, at every instruction of a save" steps few /t/instructions 1 "$(few 5 20)" "$(few 5 20)"
-		try "the same, every recall verified" steps few /t/instructions 1 "$(few 5 20)" 0 verify=1
-		try "the same, the table full" steps page /t/instructions.page 3 "$(few 5 20)" "$(few 2 10)"
-		try "the same, table and ring full" steps page /t/instructions.page 7 "$(few 5 20)" 0
-		try "the same, where a page is given up, at every instruction" steps page /t/instructions.leave 3 "$(few 1 4)" "$(few 0 1)"
-		;;
-	late)
-		try "a save at every instruction of another, on a CPU that has gone offline" late_steps /t/instructions.late
-		gone
-		try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
-		gone
-		if grep -qw mem /sys/power/state && grep -qs "\[deep\]" /sys/power/mem_sleep; then
-			try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
-		else
-			echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"
-		fi
-		;;
-	esac
-done
+case $(cat /t/what) in
+storms)
+	result "there are four CPUs" is "$(nproc) == 4"
+	try "two pages of events for four CPUs: one CPU after the other records" turns few
+	try "one page of events for four CPUs: one CPU after the other records" turns page
+	try "refused events do not age the ring" starve few
+	try "two pages of events, all four CPUs at once: each records" shares few
+	try "NMIs over two pages of events for four CPUs" nmis few 7000 200
+	try "NMIs over a full table" nmis full 8000 5000 "" 0
+	try "NMIs over a full table, every recall verified" nmis full 7000 5000 verify=1 0
+	try "NMIs over a page of events and a full page of stacks" nmis page 8000 5000 "" 0
+	;;
+late)
+	try "a save at every instruction of another, on a CPU that has gone offline" late_steps /t/instructions.late
+	gone
+	try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
+	gone
+	if grep -qw mem /sys/power/state && grep -qs "\[deep\]" /sys/power/mem_sleep; then
+		try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
+	else
+		echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"
+	fi
+	;;
+esac
 echo "done"

@@ -18,9 +18,6 @@
  *   printed < LOG              check that stacks in the kernel log are whole
  *   carve VMCORE DIR           find the arrays in a dump, by the magic numbers
  *                              of their pages alone
- *   step RUN SNAPSHOT KALLSYMS LIST
- *                              stop at every instruction of stackbuf in turn,
- *                              LIST has lines FUNCTION OFFSET, as hex
  *
  * DIR holds info, events, stacks and text, as in debugfs.  Exit status: 0, 1
  * if there were problems, 2 if the check could not be done.
@@ -1366,127 +1363,6 @@ static void cmd_carve(const char *name, const char *dir)
 	printf("found %u pages\n", found);
 }
 
-/* -------------------------------------------------------------- stepping --- */
-
-static void put_command(const char *run, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void put_command(const char *run, const char *fmt, ...)
-{
-	char line[128];
-	va_list args;
-	int len, fd = open(run, O_WRONLY);
-
-	va_start(args, fmt);
-	len = vsnprintf(line, sizeof(line), fmt, args);
-	va_end(args);
-	if (fd < 0 || write(fd, line, len) != len)
-		die("%s: '%s': %s", run, line, strerror(errno));
-	close(fd);
-}
-
-static size_t get_answer(const char *run, char *to, size_t size)
-{
-	int fd = open(run, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, to, size - 1);
-
-	if (n < 0)
-		die("%s: %s", run, strerror(errno));
-	to[n] = 0;
-	close(fd);
-	return n;
-}
-
-static void read_snapshot(struct arrays *a, char *buf, const char *name)
-{
-	int fd = open(name, O_RDONLY);
-	ssize_t n, len = 0;
-
-	if (fd < 0)
-		die("%s: %s", name, strerror(errno));
-	while ((n = read(fd, buf + len, (8 << 20) - len)) > 0)
-		len += n;
-	close(fd);
-	a->info = (void *)buf;
-	a->info_size = a->info->info_size;
-	a->events_size = a->info->events_size;
-	a->stacks_size = a->info->stacks_size;
-	a->text_size = a->info->text_size;
-	if (a->info_size != info_bytes(a->info) ||
-	    a->info_size + a->events_size + a->stacks_size + a->text_size != (size_t)len)
-		die("%s: %zd bytes do not fit together", name, len);
-	a->events = (void *)(buf + a->info_size);
-	a->stacks = (void *)(buf + a->info_size + a->events_size);
-	a->text = buf + a->info_size + a->events_size + a->stacks_size;
-}
-
-/*
- * For every instruction of the module that a save executes: check a dump taken there,
- * and a save from a handler that interrupts it there as an NMI would.
- */
-static void cmd_step(const char *run, const char *snapshot, const char *kallsyms, const char *list)
-{
-	unsigned long tried = 0, hits = 0, refused = 0, attempted = 0, recorded = 0, functions = 0;
-	unsigned long recalled = 0;
-	char answer[256], name[512], skip[512] = "", *buf = grab(8 << 20), *line, *save = NULL;
-	uint64_t key = 0, offset;
-
-	no_zeros = true;
-	read_kallsyms(kallsyms);
-	qsort(syms, nr_syms, sizeof(*syms), by_name);
-	for (line = strtok_r(slurp(list, NULL), "\n", &save); line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		unsigned int inner, saves, none, before = problems;
-		int hit, wrong, inner_right, by_recall;
-		struct sym symkey = { .name = name };
-		const struct sym *s;
-		struct arrays a;
-
-		if (sscanf(line, "%511s %" SCNx64, name, &offset) != 2)
-			die("%s: '%s'", list, line);
-		if (!strcmp(name, skip))
-			continue;
-		s = bsearch(&symkey, syms, nr_syms, sizeof(*syms), by_name);
-		if (!s || !s->module || strcmp(s->module, "[stackbuf]"))
-			continue;
-		functions += !offset;
-		key++;
-		put_command(run, "step 0x%" PRIx64 " 0x%" PRIx64 " 6 %" PRIu64, s->addr + offset,
-			    key, key);
-		get_answer(run, answer, sizeof(answer));
-		if (!strncmp(answer, "none", 4))
-			continue;
-		tried++;
-		if (sscanf(answer, "hit %d wrong %d inner %u right %d recalled %d saves %u none %u",
-			   &hit, &wrong, &inner, &inner_right, &by_recall, &saves, &none) != 7) {
-			problem("at %s: %s", line, answer);
-			break;
-		}
-		attempted += saves + hit;
-		recorded += saves - none + (hit && inner);
-		refused += none + (hit && !inner);
-		recalled += by_recall;
-		/* A save that does not reach the first instruction reaches none of the function */
-		if (!hit && !offset)
-			strcpy(skip, name);
-		if (!hit)
-			continue;
-		hits++;
-		if (wrong || (inner && inner_right != 1))
-			problem("at %s: %s", line, answer);
-		read_snapshot(&a, buf, snapshot);
-		check_all(&a, false, false);
-		if (problems != before) {
-			problem("... that was at %s", line);
-			if (problems > 15)
-				break;
-		}
-	}
-	put_command(run, "step 0");
-	printf("functions %lu instructions %lu hit %lu attempted %lu recorded %lu refused %lu recalled %lu\n",
-	       functions, tried, hits, attempted, recorded, refused, recalled);
-}
-
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -1511,8 +1387,6 @@ int main(int argc, char **argv)
 		cmd_printed();
 	else if (!strcmp(what, "carve") && argc == 4)
 		cmd_carve(argv[2], argv[3]);
-	else if (!strcmp(what, "step") && argc == 6)
-		cmd_step(argv[2], argv[3], argv[4], argv[5]);
 	else
 		die("unknown command '%s'; see the top of sbcheck.c", what);
 	if (problems)

@@ -22,8 +22,6 @@
 
 /* ------------------------------------------------------------ test_main.c --- */
 
-extern struct dentry *test_dir;	/* in debugfs */
-
 /* Append to the output of the command */
 __printf(1, 2) void say(const char *fmt, ...);
 
@@ -66,8 +64,7 @@ typedef int command_fn(u64 *arg);
 command_fn cmd_depth, cmd_distinct, cmd_path, cmd_places, cmd_long;	/* test_paths.c */
 command_fn cmd_storm, cmd_tags;						/* test_storm.c */
 command_fn cmd_context, cmd_nmiprint, cmd_nest;				/* test_context.c */
-command_fn cmd_step, cmd_stepmode;					/* test_step.c */
-command_fn cmd_turns, cmd_starve, cmd_late, cmd_latesteps;		/* test_ring.c */
+command_fn cmd_turns, cmd_starve, cmd_late, cmd_step, cmd_latesteps;	/* test_ring.c */
 command_fn cmd_trace, cmd_print, cmd_kept, cmd_printid, cmd_guards;	/* test_trace.c */
 command_fn cmd_regs, cmd_calls, cmd_replaced;					/* test_regs.c */
 command_fn cmd_panic;							/* test_panic.c */
@@ -76,8 +73,6 @@ command_fn cmd_hold;							/* test_text.c */
 
 /* Undo what commands left in place; called when the module is unloaded */
 void nest_end(void);
-void step_end(void);
-void step_free(void);
 void ring_end(void);
 
 /* ------------------------------------------------------------ test_walk.c --- */
@@ -175,7 +170,7 @@ int in_context(enum stackbuf_context context, void (*fn)(void));
 
 /*
  * Registers of one place in a function.  Until that function returns, each save of them has
- * the same stack, so that saves in NMIs and at breakpoints can be recalled.
+ * the same stack, so that saves in NMIs can be recalled.
  */
 struct held {
 	struct task_struct *task;
@@ -230,21 +225,5 @@ extern bool nmi_on;
 extern unsigned int storm_levels;
 
 void storm_save(u64 path, void (*leaf)(struct walk *w), unsigned long tag, int context);
-
-/* ------------------------------------------------------------ test_step.c --- */
-
-#define STEP_PROBES	8192
-
-extern struct kprobe *step_probe[STEP_PROBES];
-extern unsigned int step_probes;
-extern struct kprobe *step_only;	/* the one armed probe, or NULL: all are */
-extern bool step_armed, step_hit;
-extern u32 step_id;			/* of the save at the probe */
-extern int step_right;			/* right() of that save */
-extern u64 step_new;			/* next path that was never saved */
-extern unsigned int step_saves, step_none;
-extern int step_wrong;
-
-u32 step_save(u64 path, const u64 *arg);
 
 #endif /* STACKBUF_TEST_H */

@@ -28,7 +28,7 @@
 
 #define OUT_SIZE	0x100000
 
-struct dentry *test_dir;
+static struct dentry *test_dir;
 static DEFINE_MUTEX(run_lock);	/* one command at a time; protects out and out_len */
 static char *out;		/* output of the last command */
 static size_t out_len;
@@ -119,7 +119,6 @@ static const struct {
 	{ "nmiprint", cmd_nmiprint },
 	{ "nest", cmd_nest },
 	{ "step", cmd_step },
-	{ "stepmode", cmd_stepmode },
 	{ "turns", cmd_turns },
 	{ "starve", cmd_starve },
 	{ "late", cmd_late },
@@ -189,8 +188,6 @@ static void __exit stackbuf_test_exit(void)
 	debugfs_remove(test_dir);
 	nest_end();
 	ring_end();
-	step_end();
-	step_free();
 	vfree(out);
 }
 

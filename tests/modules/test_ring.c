@@ -8,6 +8,7 @@
 #include <linux/delay.h>
 #include <linux/ftrace.h>
 #include <linux/ktime.h>
+#include <linux/slab.h>
 
 #include "test.h"
 
@@ -124,6 +125,7 @@ int cmd_starve(u64 *arg)
  * function, where it only has to report that it is dead.  "late 0" ends this.
  */
 static unsigned int late_saves, late_ms, late_hits;
+static u64 late_path;		/* the next that was never saved */
 
 static int late_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -131,7 +133,7 @@ static int late_handler(struct kprobe *p, struct pt_regs *regs)
 
 	late_hits++;
 	for (i = 0; i < late_saves; i++) {
-		storm_save(0x200000 + step_new++, leaf_tag, 0x1a7e, STACKBUF_TASK);
+		storm_save(0x200000 + late_path++, leaf_tag, 0x1a7e, STACKBUF_TASK);
 		mdelay(late_ms);
 	}
 	return 0;
@@ -164,42 +166,85 @@ int cmd_late(u64 *arg)
 }
 
 /*
+ * step ADDRESS: adds an instruction of stackbuf for "latesteps"; "step 0" removes them
+ *
  * latesteps 1: a CPU that goes offline makes a save in the same place as for "late", and at
- * each instruction that "step" added with STEP_LATE a second save inside the first.  ftrace
- * calls late_callback() there: kprobes would not be hit inside a kprobe's handler.
- * "latesteps 0" ends this.
+ * each of these instructions a second save inside the first.  ftrace calls late_callback()
+ * there: kprobes would not be hit inside a kprobe's handler.  "latesteps 0" ends this.
  */
 #ifdef CONFIG_DYNAMIC_FTRACE
-static bool late_stepping;
+static struct kprobe *step_probe[8192], *step_armed;
+static unsigned int step_probes;
+static bool step_hit, late_stepping;
 static unsigned int late_steps, late_inner, late_right, late_wrong;
+
+/* Counts as wrong what is none of @path, or was evicted at once */
+static void late_save(u64 path)
+{
+	u32 id = go(path, 6, leaf_tag, 0x1a7e);
+
+	late_wrong += id && right(id, path, 6, leaf_tag) <= 0;
+}
+
+static int step_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	int is;
+	u32 id;
+
+	if (READ_ONCE(step_armed) != p)
+		return 0;
+	WRITE_ONCE(step_armed, NULL);
+	step_hit = true;
+	id = go(7, 2, leaf_tag, 0x57e9);
+	is = id ? right(id, 7, 2, leaf_tag) : 0;
+	late_inner += id != 0;
+	late_right += is > 0;
+	/* A full table may have evicted it, but no id may be wrong */
+	late_wrong += is < 0;
+	return 0;
+}
+
+int cmd_step(u64 *arg)
+{
+	struct kprobe *p;
+
+	if (!arg[0]) {
+		if (step_probes)
+			unregister_kprobes(step_probe, step_probes);
+		while (step_probes)
+			kfree(step_probe[--step_probes]);
+		return 0;
+	}
+	if (step_probes == ARRAY_SIZE(step_probe))
+		return -ENOSPC;
+	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	if (!p)
+		return -ENOMEM;
+	p->addr = (void *)(unsigned long)arg[0];
+	p->pre_handler = step_handler;
+	/* No instruction may begin here, or none may be probed */
+	if (register_kprobe(p))
+		kfree(p);
+	else
+		step_probe[step_probes++] = p;
+	return 0;
+}
 
 static notrace void late_callback(unsigned long ip, unsigned long parent,
 				  struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	static const u64 known[4] = { 0, 5, 6, 0x1a7e };
 	unsigned int i, calls;
 
-	step_saves = 0;
-	step_none = 0;
-	step_wrong = 0;
 	for (i = 0; i < step_probes; i++) {
-		step_only = step_probe[i];
 		step_hit = false;
-		step_id = 0;
-		WRITE_ONCE(step_armed, true);
-		step_save(0x300000 + step_new++, known);
+		WRITE_ONCE(step_armed, step_probe[i]);
+		late_save(0x300000 + late_path++);
 		/* A few events more, so that a page of the ring fills occasionally */
 		for (calls = 0; !step_hit && calls < 3; calls++)
-			step_save(5, known);
-		WRITE_ONCE(step_armed, false);
+			late_save(5);
+		WRITE_ONCE(step_armed, NULL);
 		late_steps += step_hit;
-		late_inner += step_id != 0;
-		late_right += step_id && step_right > 0;
-		/* As in step_save(): a full table may have evicted it, but no id may be wrong */
-		late_wrong += step_id && step_right < 0;
 	}
-	step_only = NULL;
-	late_wrong += step_wrong;
 }
 
 static struct ftrace_ops late_ops = { .func = late_callback };
@@ -222,13 +267,17 @@ int cmd_latesteps(u64 *arg)
 		/* Frees the filter */
 		ftrace_set_filter(&late_ops, NULL, 0, 1);
 		late_stepping = false;
-		say("probes %u stepped %u inner %u right %u wrong %u saves %u none %u\n",
-		    step_probes, late_steps, late_inner, late_right, late_wrong, step_saves,
-		    step_none);
+		say("probes %u stepped %u inner %u right %u wrong %u\n", step_probes, late_steps,
+		    late_inner, late_right, late_wrong);
 	}
 	return err;
 }
 #else
+int cmd_step(u64 *arg)
+{
+	return -EOPNOTSUPP;
+}
+
 int cmd_latesteps(u64 *arg)
 {
 	return -EOPNOTSUPP;
@@ -241,4 +290,5 @@ void ring_end(void)
 
 	cmd_late(none);
 	cmd_latesteps(none);
+	cmd_step(none);
 }
