@@ -4,7 +4,7 @@
 # shellcheck disable=SC2094,SC2218 # files are named after the commands they come from
 #
 # Tests stackbuf.ko in the guest.  /t/big has the usual sizes, /t/small 64 KiB for
-# each array, /t/full 64 KiB for stacks and 2 MiB for events.
+# each array.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -421,28 +421,6 @@ if [ -d /t/again ]; then
 	unload
 	load again
 	result "a stack whose id another one had is recalled, and print_id refuses it" used_again
-	unload
-fi
-
-# In "make test" ring.sh has a full table
-full() {
-	check /proc/kallsyms || return 1
-	cat distinct
-	none=$(value none distinct)
-	is "$none > 0 && $(value wrong distinct) == 0 && $(value gone distinct) == 0" || return 1
-	is "$(value table check) == $none" || return 1
-	# Eviction makes room: a new stack is recorded within a few seconds
-	for try in 1 2 3 4 5; do
-		run path 0x66666666 8 0 1 | grep 'id [1-9]' && break
-		sleep 1
-	done
-	check && is "$try < 5 && $(value evicted check) > 0"
-}
-if [ -d /t/full ]; then
-	stage full
-	load full
-	run distinct 1500 5 0 >distinct
-	result "a table full of stacks that the ring refers to: refused, counted, ids right; then room is made" full
 	unload
 fi
 
