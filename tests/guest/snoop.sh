@@ -317,22 +317,8 @@ refusals() {
 
 # --------------------------------------------------------------------- count ---
 
-# Counts the same calls with ftrace's hist trigger, bpftrace and count, and compares stacks
-# and totals, with the offsets of all frames but the first, whose offset differs between tools.
-# A hist trigger keeps 16 frames; the first of them are its own.
-# behind FILE: how many frames follow the probed function in a hist trigger's stacks
-behind() {
-	awk '/stacktrace:/ { n = 0; next }
-		/\+0x/ { n++; if ($1 ~ /^dput\+/) { print 16 - n; exit } }' "$1"
-}
-
-by_hist() {
-	awk -v most="$(behind "$1")" '/stacktrace:/ { s = "dput"; n = 0; on = 0; next }
-		/hitcount:/ { sub(/.*hitcount: */, ""); sum[s] += $1; next }
-		/\+0x/ { f = $1; sub(/\/.*/, "", f); if (on && n++ < most) s = s ";" f; on = on || f ~ /^dput\+/ }
-		END { for (s in sum) print sum[s], s }' "$1" | sort
-}
-
+# Counts the same calls with bpftrace and count, and compares stacks and totals, with the offsets of all
+# frames but the first, whose offset differs between the tools.  probe.sh has ftrace's hist triggers.
 # by_bpftrace FILE FUNCTION: from that on, which a tracepoint's iterator may come before
 by_bpftrace() {
 	awk -v name="$2" '/^@\[/ { s = ""; on = 1; next }
@@ -343,59 +329,21 @@ by_bpftrace() {
 		sort
 }
 
-# innermost N: cuts stacks to N frames after the first, without callers that the other tools miss
-innermost() {
-	awk -v first=$((2 + unseen)) -v most="$1" '{ n = split($2, f, ";"); s = "dput"; for (i = first; i <= n && i < most + first; i++) s = s ";" f[i]; sum[s] += $1 }
-		END { for (s in sum) print sum[s], s }' | sort
-}
-
+# alike FUNCTION PROBE: counts PROBE, which is in FUNCTION, under bpftrace, as that names it, and count
 alike() {
 	cat >workload <<'END'
 find /proc/1 /sys/module /t -maxdepth 2 >/dev/null 2>&1
 find /sys/kernel -maxdepth 1 -exec true ';' >/dev/null 2>&1
 END
-	echo 'p:sbcount dput' >>$T/kprobe_events &&
-		echo 'hist:keys=stacktrace if comm == "find"' >$T/events/kprobes/sbcount/trigger &&
-		echo 1 >$T/events/kprobes/sbcount/enable || return
-	start count count -s --comm find dput || return
+	start count count -s --comm find "$(echo "$2" | sed 's/^kprobe://; s/^tracepoint/t/')" || return
 	# bpftrace's probe is set while the command runs
-	if [ -x /usr/bin/bpftrace ]; then
-		/usr/bin/bpftrace -e 'kprobe:dput /comm == "find"/ { @[kstack(64)] = count(); }' \
-			-c "/bin/busybox sh $W/workload" >bpftrace 2>&1 || { cat bpftrace; return 1; }
-	else
-		sh workload
-	fi
+	/usr/bin/bpftrace -e "$2 /comm == \"find\"/ { @[kstack(64)] = count(); }" \
+		-c "/bin/busybox sh $W/workload" >bpftrace 2>&1 || { cat bpftrace; return 1; }
 	finish INT
 	[ $status = 0 ] || return
-	cp $T/events/kprobes/sbcount/hist hist
-	echo 0 >$T/events/kprobes/sbcount/enable
-	echo '!hist:keys=stacktrace if comm == "find"' >$T/events/kprobes/sbcount/trigger
-	echo '-:sbcount' >>$T/kprobe_events
-}
-
-like_hist() {
-	by_hist hist >by-hist
-	stacks count | innermost "$(behind hist)" >by-count
-	echo "# $(awk '{ n += $1 } END { print n, "calls on", NR, "paths" }' by-hist), by hist and by count" >>notes
-	cmp by-hist by-count && [ "$(wc -l <by-count)" -ge 5 ] || { cat by-hist by-count; head -n 30 hist; return 1; }
-}
-
-# events FUNCTION TRACEPOINT: as alike, for a tracepoint in a function
-events() {
-	start event count -s --comm find "t:$2" || return
-	/usr/bin/bpftrace -e "tracepoint:$2 /comm == \"find\"/ { @[kstack(64)] = count(); }" \
-		-c "/bin/busybox sh $W/workload" >event-bpftrace 2>&1 || { cat event-bpftrace; return 1; }
-	finish INT
-	[ $status = 0 ] || return
-	by_bpftrace event-bpftrace "$1" >by-bpftrace
-	stacks event | awk -v name="$1" '{ i = index($2, ";"); sum[name (i ? substr($2, i) : "")] += $1 }
+	by_bpftrace bpftrace "$1" >by-bpftrace
+	stacks count | awk -v name="$1" '{ i = index($2, ";"); sum[name (i ? substr($2, i) : "")] += $1 }
 		END { for (s in sum) print sum[s], s }' | sort >by-count
-	compare
-}
-
-like_bpftrace() {
-	by_bpftrace bpftrace dput >by-bpftrace
-	stacks count | innermost 99 >by-count
 	compare
 }
 
@@ -726,11 +674,9 @@ result "snoop without debugfs" no_debugfs
 result "what was set is set again after each signal, a closed pipe, an error half-way" restored
 result "two at once: the second is refused, and says who is the first" two_at_once
 result "what makes no sense is refused, in one line" refusals
-with_hist "one load under ftrace's hist trigger, bpftrace and count" alike
-with_hist "count: stacks and totals are those of ftrace's hist trigger" like_hist
 if [ -x /usr/bin/bpftrace ]; then
-	with_hist "count: stacks and totals are those of bpftrace" like_bpftrace
-	when $T/events "this kernel has no events" "count of a tracepoint: stacks and totals are those of bpftrace" events kfree kmem:kfree
+	with BPF_EVENTS "count: stacks and totals are those of bpftrace" alike dput kprobe:dput
+	when $T/events "this kernel has no events" "count of a tracepoint: stacks and totals are those of bpftrace" alike kfree tracepoint:kmem:kfree
 else
 	echo "ok count: stacks and totals are those of bpftrace # SKIP it is not installed"
 fi
