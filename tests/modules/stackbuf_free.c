@@ -46,42 +46,21 @@ static void *get_one_page(size_t size)
 }
 
 /* barrier() keeps a function on the stack: the call before it is no tail call */
-
-static noinline void free_by_kfree(void *object)
-{
-	kfree(object);
-	barrier();
-}
-
-static noinline void free_by_kfree_sensitive(void *object)
-{
-	kfree_sensitive(object);
-	barrier();
-}
-
-static noinline void free_by_kmem_cache_free(void *object)
-{
-	kmem_cache_free(cache, object);
-	barrier();
-}
-
-static noinline void free_by_kmem_cache_free_bulk(void *object)
-{
-	kmem_cache_free_bulk(cache, 1, &object);
-	barrier();
-}
-
-static noinline void free_by_kfree_rcu(void *object)
-{
-	kfree_rcu((struct object *)object, rcu);
-	barrier();
-}
-
-static noinline void free_by_kfree_rcu_mightsleep(void *object)
-{
-	kfree_rcu_mightsleep((struct object *)object);
-	barrier();
-}
+#define FREE_BY(way, call)					\
+	static noinline void free_by_##way(void *object)	\
+	{							\
+		call;						\
+		barrier();					\
+	}
+FREE_BY(kfree, kfree(object))
+FREE_BY(kfree_sensitive, kfree_sensitive(object))
+FREE_BY(kmem_cache_free, kmem_cache_free(cache, object))
+FREE_BY(kmem_cache_free_bulk, kmem_cache_free_bulk(cache, 1, &object))
+FREE_BY(kfree_rcu, kfree_rcu((struct object *)object, rcu))
+FREE_BY(kfree_rcu_mightsleep, kfree_rcu_mightsleep((struct object *)object))
+FREE_BY(vfree, vfree(object))
+FREE_BY(kvfree, kvfree(object))
+FREE_BY(free_pages, free_pages((unsigned long)object, 0))
 
 static noinline void free_by_callback(struct rcu_head *rcu)
 {
@@ -96,41 +75,23 @@ static noinline void free_by_call_rcu(void *object)
 	rcu_barrier();
 }
 
-static noinline void free_by_vfree(void *object)
-{
-	vfree(object);
-	barrier();
-}
-
-static noinline void free_by_kvfree(void *object)
-{
-	kvfree(object);
-	barrier();
-}
-
-static noinline void free_by_free_pages(void *object)
-{
-	free_pages((unsigned long)object, 0);
-	barrier();
-}
-
 static const struct {
 	const char *name;
 	void *(*get)(size_t size);
 	void (*free)(void *object);
 	size_t size;
 } ways[] = {
-	{ "kfree", get_kmalloc, free_by_kfree, sizeof(struct object) },
-	{ "kfree_sensitive", get_kmalloc, free_by_kfree_sensitive, sizeof(struct object) },
-	{ "kmem_cache_free", get_cache, free_by_kmem_cache_free, sizeof(struct object) },
-	{ "kmem_cache_free_bulk", get_cache, free_by_kmem_cache_free_bulk, sizeof(struct object) },
-	{ "kfree_rcu", get_kmalloc, free_by_kfree_rcu, sizeof(struct object) },
-	{ "kfree_rcu_mightsleep", get_kmalloc, free_by_kfree_rcu_mightsleep,
-	  sizeof(struct object) },
-	{ "call_rcu", get_kmalloc, free_by_call_rcu, sizeof(struct object) },
-	{ "vfree", get_vmalloc, free_by_vfree, 0x10000 },
-	{ "kvfree", get_vmalloc, free_by_kvfree, 0x10000 },
-	{ "free_pages", get_one_page, free_by_free_pages, PAGE_SIZE },
+#define WAY(way, get, size)	{ #way, get, free_by_##way, size }
+	WAY(kfree, get_kmalloc, sizeof(struct object)),
+	WAY(kfree_sensitive, get_kmalloc, sizeof(struct object)),
+	WAY(kmem_cache_free, get_cache, sizeof(struct object)),
+	WAY(kmem_cache_free_bulk, get_cache, sizeof(struct object)),
+	WAY(kfree_rcu, get_kmalloc, sizeof(struct object)),
+	WAY(kfree_rcu_mightsleep, get_kmalloc, sizeof(struct object)),
+	WAY(call_rcu, get_kmalloc, sizeof(struct object)),
+	WAY(vfree, get_vmalloc, 0x10000),
+	WAY(kvfree, get_vmalloc, 0x10000),
+	WAY(free_pages, get_one_page, PAGE_SIZE),
 };
 
 static int __init stackbuf_free_init(void)
