@@ -149,12 +149,6 @@ rmdir_by() { # RECIPE N
 	answers "$1" "$2" | tee "$work/answer" | grep -q '^	vfs_rmdir+0x[04]/' || { cat "$work/answer"; return 1; }
 }
 
-refuses() { # DUMP COMMAND...
-	[ -s "$home/$1" ] || { echo "no $1"; return 1; }
-	shift
-	! (cd "$home" && timeout 120 "$@" </dev/null) >"$work/answer" 2>&1 || { cat "$work/answer"; return 1; }
-}
-
 # --- the machines
 
 # Not by kbuild, but laid out as it does: a Debian kernel.  Without BTF, as its tools are not there.
@@ -185,7 +179,7 @@ type_into_monitor() {
 		! grep -qs 'end Kernel panic' "$(cat "$work/machine" 2>/dev/null)/console.log" || break
 		sleep 1
 	done
-	{ commands monitor '(qemu)' | sed "s@ panic@ $home/panic@"; printf 'pmemsave 0 0x10000000 "%s"\nquit\n' "$home/raw"; } | python3 -c '
+	{ commands monitor '(qemu)' | sed "s@ panic@ $home/panic@"; echo quit; } | python3 -c '
 import socket, sys
 monitor = socket.socket(socket.AF_UNIX)
 monitor.connect(sys.argv[1])
@@ -277,11 +271,10 @@ by_virsh() {
 }
 
 by_tools() {
-	local have offset file
+	local have
 
 	play tools
 	play within
-	offset=$(stackbuf -f "$home/panic-paging.elf" info | awk '/^offset of KASLR/ { print $4 }')
 	have=$(crash --version 2>/dev/null | sed -n 's/^crash \([0-9.]*\).*/\1/p')
 	if [ -z "$have" ]; then
 		echo "ok crash: the last event # SKIP crash is not installed"
@@ -292,13 +285,7 @@ by_tools() {
 	fi
 	with drgn "drgn: the last event, of kdump's vmcore" rmdir_by within 1
 	with drgn "drgn: ... of QEMU's ELF dump" rmdir_by within 2
-	with drgn "drgn does not open that without the variable" refuses panic.elf drgn -q -c panic.elf -s vmlinux scripts/debugger/stackbuf-drgn.py
-	with drgn "drgn does not open a raw image" refuses raw drgn -q -c raw -s vmlinux scripts/debugger/stackbuf-drgn.py
 	with gdb "gdb: the last event" rmdir_by within 4
-	for file in vmcore panic.elf raw; do
-		with gdb "gdb does not open $file" refuses "$file" gdb -nx -q -batch -ex "symbol-file vmlinux -o $offset" \
-			-ex "core-file $file" -ex 'source scripts/debugger/stackbuf-gdb.py' -ex 'stackbuf log --last 1'
-	done
 }
 
 recipes() {
