@@ -4,8 +4,8 @@
  *
  *	echo "KIND ROUNDS" >/sys/module/stackbuf_fit/parameters/run
  *
- * makes ROUNDS saves in the writing task, "kthread KIND ROUNDS" in a thread on
- * each CPU.  Each save is reached by one of FIT_PATHS call paths.  A path always
+ * makes ROUNDS saves in the writing task, "kthread KIND ROUNDS" in a kernel thread on
+ * each CPU in turn.  Each save is reached by one of FIT_PATHS call paths.  A path always
  * has the same functions, but their frame sizes change after every FIT_SAME saves.
  * Kinds:
  *
@@ -25,9 +25,9 @@
 
 #include <linux/compiler.h>
 #include <linux/kernel.h>
-#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/task_stack.h>
+#include <linux/workqueue.h>
 #include "../stackbuf.h"
 
 /* stackbuf_fit2 differs in the size of one frame */
@@ -382,46 +382,23 @@ static noinline int fit_run(const char *name, unsigned int rounds)
 struct fit_job {
 	const char *name;
 	unsigned int rounds;
-	int ret;
-	bool done;
 };
 
-static int fit_thread(void *data)
+static long fit_work(void *data)
 {
-	struct fit_job *job = data;
+	const struct fit_job *job = data;
 
-	job->ret = fit_run(job->name, job->rounds);
-	WRITE_ONCE(job->done, true);
-	while (!kthread_should_stop())
-		schedule_timeout_interruptible(1);
-	return 0;
+	return fit_run(job->name, job->rounds);
 }
 
 static int fit_threads(const char *name, unsigned int rounds)
 {
-	struct task_struct *task[8];
-	struct fit_job job[8];
-	int n = 0, ret = 0, cpu;
+	struct fit_job job = { name, rounds };
+	int err = 0, cpu;
 
-	for_each_online_cpu(cpu) {
-		if (n == ARRAY_SIZE(task))
-			break;
-		job[n] = (struct fit_job){ name, rounds };
-		task[n] = kthread_create(fit_thread, &job[n], "fit/%d", cpu);
-		if (IS_ERR(task[n])) {
-			ret = PTR_ERR(task[n]);
-			break;
-		}
-		kthread_bind(task[n], cpu);
-		wake_up_process(task[n++]);
-	}
-	while (n--) {
-		while (!READ_ONCE(job[n].done))
-			schedule_timeout_uninterruptible(1);
-		kthread_stop(task[n]);
-		ret = ret ?: job[n].ret;
-	}
-	return ret;
+	for_each_online_cpu(cpu)
+		err = err ?: work_on_cpu(cpu, fit_work, &job);
+	return err;
 }
 
 static int run_set(const char *value, const struct kernel_param *param)
