@@ -102,10 +102,10 @@ panic_dump() {
 	[ "$frames" = "$shown" ] && [ "$frames" -gt 10 ]
 }
 
-boot() {
-	series=$1 kind=$2 append=''
-	rm -rf "$work/vm" "$work/out"
-	mkdir -p "$work/vm" "$work/out"
+panics() {
+	local series=${1%/*} append=''
+
+	kind=${1##*/}
 	[[ $kind != @(panic|nested|nmi) ]] || append=crash_kexec_post_notifiers
 	echo "$kind" >"$work/vm/kind"
 	guest "$series" panic && build_sbcheck "$series" && build "$series" big ||
@@ -131,19 +131,5 @@ boot() {
 	echo "done"
 }
 
-read -ra cases <<<"${CASES:-$(few '6.1/nested 6.12/oops' '6.1/panic 6.1/nested 6.1/nmi 6.1/plain 6.12/panic 6.12/oops')}"
-echo "KTAP version 1"
-echo "1..${#cases[@]}"
-test=0
-status=0
-for case in "${cases[@]}"; do
-	test=$((test + 1))
-	boot "${case%/*}" "${case#*/}" | ktap | sed 's/^/    /'
-	if [ "${PIPESTATUS[1]}" = 0 ]; then
-		echo "ok $test $case"
-	else
-		echo "not ok $test $case"
-		status=1
-	fi
-done
-exit $status
+SERIES=${CASES:-$(few '6.1/nested 6.12/oops' '6.1/panic 6.1/nested 6.1/nmi 6.1/plain 6.12/panic 6.12/oops')} \
+	on_each_kernel "a machine goes down" panics

@@ -332,7 +332,7 @@ static void check_info(const struct arrays *a)
 struct stack {
 	uint32_t id;
 	unsigned int nr, flags;
-	uint64_t count, seen;
+	uint64_t count;
 	uint64_t in_ring;
 	bool first_in_ring;	/* its first event is there */
 	uint64_t pc[STACKBUF_DEPTH_MAX];
@@ -416,7 +416,6 @@ static unsigned int parse_stack(const struct arrays *a, unsigned int page, unsig
 	s->nr = raw->nr;
 	s->flags = raw->flags;
 	s->count = raw->count;
-	s->seen = raw->seen;
 	s->raw = raw;
 	return granules;
 }
