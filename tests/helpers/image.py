@@ -136,54 +136,6 @@ def forget(image, out):
         f.write(data[at:])
 
 
-def recompress(method, image, out):
-    """Compress the pages of a dump by snappy or zstd, which Debian's makedumpfile lacks, with the library
-    that libkdumpfile has.  IMAGE is from "makedumpfile -d 31" without -c, -l or -p: not compressed"""
-    import ctypes
-    library = ctypes.CDLL(f"lib{method}.so.1")
-    with open(image, "rb") as f:
-        data = f.read()
-    if data[:8] != b"KDUMP   ":
-        sys.exit("not in kdump's format")
-    block, sub_header, bitmap = struct.unpack_from("<III", data, 428)
-    first = (1 + sub_header + bitmap) * block
-    room = ctypes.create_string_buffer(2 * block)
-
-    def compressed(page):
-        size = ctypes.c_size_t(len(room))
-        if method == "zstd":
-            return room[:library.ZSTD_compress(room, size, page, ctypes.c_size_t(block), 1)]
-        if library.snappy_compress(page, ctypes.c_size_t(block), room, ctypes.byref(size)):
-            sys.exit("snappy")
-        return room[:size.value]
-
-    # The data of the first page follows the last descriptor
-    at, end = first, len(data)
-    while at + 24 <= end:
-        end = min(end, struct.unpack_from("<Q", data, at)[0] or end)
-        at += 24
-    descriptors, pages = bytearray(data[:at]), 0
-    with open(out, "wb") as f:
-        f.seek(at)
-        for place in range(first, at, 24):
-            offset, size, flags, page_flags = struct.unpack_from("<QIIQ", data, place)
-            if not offset:
-                break
-            page = data[offset:offset + block]
-            if flags or size != block or len(page) < block:
-                sys.exit("a page is compressed already, or not there")
-            packed = compressed(page)
-            if len(packed) < block:
-                page, flags = packed, 0x20 if method == "zstd" else 4
-                pages += 1
-            struct.pack_into("<QIIQ", descriptors, place, f.tell(), len(page), flags, page_flags)
-            f.write(page)
-        f.seek(0)
-        f.write(descriptors)
-    print(f"{pages} pages compressed")
-    sys.exit(not pages)
-
-
 # ------------------------------------------------------------ hostile files ---
 
 EVENTS = 500            # in a page: a FULL one of five words, then SHORT ones
@@ -355,7 +307,7 @@ def terminal(*command):
 
 
 COMMANDS = {f.__name__: f for f in (scatter, shuffle, sparse, zero, half, flip, version, forget,
-                                     recompress, hostile, limit, terminal)}
+                                     hostile, limit, terminal)}
 
 if __name__ == "__main__":
     COMMANDS[sys.argv[1]](*sys.argv[2:])
