@@ -4,8 +4,7 @@
 # Compares every recall with a walk: under a mixed load on all CPUs, while return
 # addresses are replaced, modules are loaded and unloaded, and hot functions are
 # probed; from frames that are hard to recall; and from code that replaced other code.
-# Also with deliberately faulty modules: that of the folder "fault" leaves out a
-# comparison, that of "keeps" does not forget what was learnt of an unloaded module.
+# Also with a deliberately faulty module: that of the folder "fault" leaves out a comparison.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -151,11 +150,11 @@ write() {
 	done
 }
 
-# replace KIND: loads a module, then in its place another whose function has another frame
+# Loads a module, then in its place another whose function has another frame
 replace() {
 	same=0
 	tries=0
-	insmod "/t/$1/stackbuf.ko" verify=1 || return
+	insmod /t/big/stackbuf.ko verify=1 || return
 	while [ $same -lt 3 ] && [ $tries -lt 20 ]; do
 		tries=$((tries + 1))
 		insmod /t/big/stackbuf_fit.ko && was=$(cat $FIT/../sections/.text) &&
@@ -213,21 +212,9 @@ else
 	result "events of interrupts are recalled" interrupts
 fi
 fits
-replace big
+replace
 result "a module in another's place: none differs" \
 	is "$same >= 1 && $(fact events_recalled) >= 100 && $(fact differed) == 0"
-if [ ! -d /t/keeps ]; then
-	# Only make test-all has this build
-	:
-elif [ -e /t/records ]; then
-	echo "ok it would, if what was learnt of a module were kept # SKIP frame records take nothing from code"
-elif kcsan || grep -qw __asan_load8 /proc/kallsyms; then
-	echo "ok it would, if what was learnt of a module were kept # SKIP with a sanitizer's calls the module's are not recalled"
-else
-	replace keeps
-	result "it would, if what was learnt of a module were kept" is "$(fact differed) >= 1"
-fi
-
 mark
 probes fault
 result "a recall that is wrong on purpose is found to differ" is "$(fact differed) >= 1"
