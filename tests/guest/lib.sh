@@ -248,6 +248,17 @@ check() {
 	return 1
 }
 
+# accounted: each attempted save of the storm in the file storm, the first one since the load, was
+# recorded or refused, no id is wrong, and stackbuf's own figures agree
+accounted() {
+	sleep 1
+	check /proc/kallsyms || { cat check; return 1; }
+	is "$(value attempted storm) > 100 && $(value wrong storm) == 0" || return 1
+	is "$(value attempted storm) == $(value recorded storm) + $(value refused storm)" || return 1
+	is "$(value total check) - 1 == $(value recorded storm)" || return 1
+	is "$(value refused check) == $(value refused storm)"
+}
+
 # record ID: prints its record from now/text
 record() {
 	tr -s '\0' '\n' <now/text |

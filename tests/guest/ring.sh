@@ -59,17 +59,6 @@ shares() {
 	return 1
 }
 
-# Every attempted save of a storm was recorded or refused, no id is wrong, and stackbuf's own
-# figures agree
-accounted() {
-	sleep 1
-	check /proc/kallsyms || { cat check; return 1; }
-	is "$(value attempted storm) > 100 && $(value wrong storm) == 0" || return 1
-	is "$(value attempted storm) == $(value recorded storm) + $(value refused storm)" || return 1
-	is "$(value total check) - 1 == $(value recorded storm)" || return 1
-	is "$(value refused check) == $(value refused storm)"
-}
-
 # ------------------------------------------------------------------ NMIs ---
 
 # nmis KIND MS PATHS [PARAMETER [RECALLED]]: a storm with NMIs, at least RECALLED recalled

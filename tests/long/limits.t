@@ -45,7 +45,7 @@ key() {
 }
 
 limits() {
-	local series=$1 reader='' kernel words cross kind kinds="usual one eight many possible nodebugfs lockdown signed key huge clients"
+	local series=$1 reader='' kernel words cross kind kinds="usual one eight many possible nodebugfs lockdown key huge clients"
 
 	if [[ $series == *-debug ]]; then
 		kinds=failing
@@ -66,7 +66,6 @@ limits() {
 		many) boot "$series" -s -t 1800 -x "$reader" -c 128 -m 3072 ;;
 		possible) boot "$series" -x "$reader" -m 768 -a possible_cpus=600 ;;
 		nodebugfs) boot "$series" -s -x "$reader" -a debugfs=off ;;
-		signed) boot "$series" -x "$reader" -a lockdown=integrity ;;
 		key)
 			result "a module is signed" key
 			boot "$series" -u "$work/variables" -x "$reader" -x modprobe -x depmod -x bash -a module.sig_enforce=1
