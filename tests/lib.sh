@@ -304,9 +304,9 @@ inside() {
 	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
 }
 
-# some N EVERY: of the lines of instructions one of EVERY, as stepping is slow: others for each N; all of
-# them with STEP=all.  First instructions show whether a save reaches the function: one of three of
-# these in "make test", as most are not reached, else all
+# some N EVERY: of the lines of instructions one of EVERY, as stepping is slow: others for each N;
+# all of them with STEP=all.  First instructions show whether a save reaches the function: one of
+# three of these in "make test", as most are not reached, else all
 some() {
 	awk -v n="$1" -v every="$2" -v all="${STEP:-}" -v firsts="$(few 3 1)" '
 		$2 == 0 && ++nr % firsts == n % firsts || NR % every == n % every || all == "all"'

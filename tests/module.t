@@ -11,7 +11,8 @@ used() {
 	local call
 
 	for call in $(grep -o 'stackbuf_[a-z_]*(' "$top/stackbuf.h" | sort -u | tr -d '('); do
-		grep -q "\<$call(" "$top"/tests/modules/test_*.c || { echo "$call() is used by no test"; return 1; }
+		grep -q "\<$call(" "$top"/tests/modules/test_*.c ||
+			{ echo "$call() is used by no test"; return 1; }
 	done
 }
 

@@ -13,7 +13,8 @@ wrong() {
 	rm -rf "$work/wrong"
 	mkdir -p "$work/wrong" && cp -r "$top"/{Makefile,Kbuild,core,tests} "$top"/stackbuf*.[ch] "$work/wrong/" || return
 	sed -i "$3" "$work/wrong/core/$2"
-	cmp -s "$top/core/$2" "$work/wrong/core/$2" && { echo "# the fault does not apply"; return 1; }
+	cmp -s "$top/core/$2" "$work/wrong/core/$2" &&
+		{ echo "# the fault does not apply"; return 1; }
 	tree=$work/wrong build "$1" fault
 }
 

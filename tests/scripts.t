@@ -69,7 +69,8 @@ trap 'exit 130' INT TERM HUP
 
 k61=$("$top/scripts/machine/stackbuf-kernel" 6.1) && k612=$("$top/scripts/machine/stackbuf-kernel" 6.12) ||
 	bail "no kernels"
-build 6.1 6.1 && mkdir "$w/6.1" && cp "$w/vm/6.1/stackbuf.ko" "$w/6.1/" || bail "stackbuf.ko does not build"
+build 6.1 6.1 && mkdir "$w/6.1" && cp "$w/vm/6.1/stackbuf.ko" "$w/6.1/" ||
+	bail "stackbuf.ko does not build"
 
 # crash spends half its time on tables of lines, which stackbuf-crash does not need
 light=$w/vmlinux

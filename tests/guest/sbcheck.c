@@ -1301,19 +1301,21 @@ static void put(const char *dir, const char *name, const void *data, size_t size
 static size_t place_of(const char *page, const struct stackbuf_info *info, unsigned int *kind)
 {
 	const struct stackbuf_page *head = (const void *)page;
-	unsigned long long seq, instance;
+	unsigned long long seq, load;
 	unsigned int version, index, of;
 	char line[129] = "";
 
 	if (head->magic == ~STACKBUF_MAGIC_INVERTED) {
 		/* Pages of probes, depths and pairs follow info in its array */
 		*kind = head->kind > STACKBUF_EVENTS ? STACKBUF_INFO : head->kind;
-		return head->instance == info->page.instance ? (size_t)head->index * PAGE : SIZE_MAX;
+		index = head->index;
+		load = head->instance;
+		return load == info->page.instance ? (size_t)index * PAGE : SIZE_MAX;
 	}
 	*kind = 0;
 	memcpy(line, page, 128);
-	return sscanf(line, STACKBUF_TEXT_PAGE_SCAN, &version, &index, &of, &seq, &instance) == 5 &&
-	       instance == info->page.instance ? (size_t)index * PAGE : SIZE_MAX;
+	return sscanf(line, STACKBUF_TEXT_PAGE_SCAN, &version, &index, &of, &seq, &load) == 5 &&
+	       load == info->page.instance ? (size_t)index * PAGE : SIZE_MAX;
 }
 
 /* Find the pages in a vmcore, where each lies at a multiple of its size */

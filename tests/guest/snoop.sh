@@ -317,8 +317,9 @@ refusals() {
 
 # --------------------------------------------------------------------- count ---
 
-# Counts the same calls with bpftrace and count, and compares stacks and totals, with the offsets of all
-# frames but the first, whose offset differs between the tools.  probe.sh has ftrace's hist triggers.
+# Counts the same calls with bpftrace and count, and compares stacks and totals, with the offsets
+# of all frames but the first, whose offset differs between the tools.  probe.sh has ftrace's hist
+# triggers.
 # by_bpftrace FILE FUNCTION: from that on, which a tracepoint's iterator may come before
 by_bpftrace() {
 	awk -v name="$2" '/^@\[/ { s = ""; on = 1; next }
@@ -329,20 +330,22 @@ by_bpftrace() {
 		sort
 }
 
-# alike FUNCTION PROBE: counts PROBE, which is in FUNCTION, under bpftrace, as that names it, and count
+# alike FUNCTION PROBE: counts PROBE, as bpftrace names it, which is in FUNCTION, by both
 alike() {
 	cat >workload <<'END'
 find /proc/1 /sys/module /t -maxdepth 2 >/dev/null 2>&1
 find /sys/kernel -maxdepth 1 -exec true ';' >/dev/null 2>&1
 END
-	start count count -s --comm find "$(echo "$2" | sed 's/^kprobe://; s/^tracepoint/t/')" || return
+	what=$(echo "$2" | sed 's/^kprobe://; s/^tracepoint/t/')
+	start count count -s --comm find "$what" || return
 	# bpftrace's probe is set while the command runs
 	/usr/bin/bpftrace -e "$2 /comm == \"find\"/ { @[kstack(64)] = count(); }" \
 		-c "/bin/busybox sh $W/workload" >bpftrace 2>&1 || { cat bpftrace; return 1; }
 	finish INT
 	[ $status = 0 ] || return
 	by_bpftrace bpftrace "$1" >by-bpftrace
-	stacks count | awk -v name="$1" '{ i = index($2, ";"); sum[name (i ? substr($2, i) : "")] += $1 }
+	stacks count | awk -v name="$1" '
+		{ i = index($2, ";"); sum[name (i ? substr($2, i) : "")] += $1 }
 		END { for (s in sum) print sum[s], s }' | sort >by-count
 	compare
 }
@@ -676,7 +679,8 @@ result "two at once: the second is refused, and says who is the first" two_at_on
 result "what makes no sense is refused, in one line" refusals
 if [ -x /usr/bin/bpftrace ]; then
 	with BPF_EVENTS "count: stacks and totals are those of bpftrace" alike dput kprobe:dput
-	when $T/events "this kernel has no events" "count of a tracepoint: stacks and totals are those of bpftrace" alike kfree tracepoint:kmem:kfree
+	when $T/events "this kernel has no events" \
+		"count of a tracepoint: stacks and totals are those of bpftrace" alike kfree tracepoint:kmem:kfree
 else
 	echo "ok count: stacks and totals are those of bpftrace # SKIP it is not installed"
 fi
