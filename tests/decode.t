@@ -159,22 +159,6 @@ several_kernels() {
 		END { exit bad || frames != 32 }'
 }
 
-# A build id identifies the kernel of the frames after it, until another banner
-id_and_banner() {
-	local release id
-	release=$(cat "$kernel/release")
-	id=$(readelf -n "$vmlinux" 2>/dev/null | sed -n 's/.*Build ID: //p')
-	{
-		echo "CPU: 0 PID: 1 Comm: x Not tainted $release #1 $id"
-		head -n 1 "$work/frames"
-		echo "[    0.000000] Linux version $release (me@here) (gcc) #2 SMP another build"
-		head -n 1 "$work/frames"
-	} >"$work/text"
-	refused 1 'is of another build' "$sane" decode -k "$vmlinux" "$work/text" &&
-		sed -n 2p "$work/refused" | grep -q ':[0-9]*)$' &&
-		[ "$(sed -n 4p "$work/refused")" = "$(head -n 1 "$work/frames")" ]
-}
-
 # There is no vmlinux at all
 no_kernel() {
 	{ echo 'CPU: 0 PID: 1 Comm: x Not tainted 5.0.0-none #1'; head -n 5 "$work/frames"; printf 'the end'; } >"$work/text"
@@ -464,7 +448,6 @@ zooms() {
 	result 'lines are decoded as they come' as_it_comes
 	result 'a vmlinux of another release or build is refused' another_kernel
 	measured 'several kernels in one log: those frames that fit, and all of the text' several_kernels
-	result 'a build id in text is of the kernel that it is told of' id_and_banner
 	result 'no vmlinux: all of the text, and a line that says so' no_kernel
 	measured 'what was interrupted has its own line in all forms of logs' prefixes
 	result 'a module of another build is not used; .init.text is found' another_module
