@@ -9,13 +9,8 @@ static void add_patterns(struct watch *w, const struct args *a)
 {
 	size_t i;
 
-	for (i = 0; a->word && a->word[i]; i++) {
-		char *instead = args_live(a) ? pattern_other_syntax(a->word[i]) : NULL;
-
-		if (instead)
-			die(EXIT_USAGE, "%s", instead);
+	for (i = 0; a->word && a->word[i]; i++)
 		patterns_add(&w->patterns, a->word[i], a->given & BIT(OPT_REGEXP));
-	}
 }
 
 void cmd_list(struct args *a)

@@ -525,16 +525,11 @@ nothing_found() {
 	says 'left out: probe: nosuch_\*: no function matches; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' 'nosuch_*' &&
 		says 'nosuchmod:f\* is pending: it waits for a module nosuchmod, which is not loaded' snoop -D 0.1 vfs_fsync 'nosuchmod:f*' &&
 		says 'left out: probe: no_such_function: no such function; if it is inlined, probe a caller' count -D 0.1 'vfs_f*' no_such_function &&
-		refused 1 'did you mean vfs_read?' snoop vfs_raed && refused 1 'did you mean vfs_write?' count vfs_fsync vfs_wite &&
+		refused 1 'no such function; .*count -l lists functions' snoop vfs_raed &&
 		says 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' count -D 0.1 vfs_fsync nosuchmod:f || return
 	timeout 60 "$STACKBUF" snoop -D 0.1 nosuchmod:f >out 2>err
 	[ $? = 1 ] && grep -q 'nosuchmod:f is pending: it waits for a module nosuchmod, which is not loaded' err &&
 		grep -q '^stackbuf: no probe was set: the module for nosuchmod:f was not loaded$' err || { cat err; return 1; }
-	# What the compiler made of a function
-	whole=$(sed -n 's/^[0-9a-f]* t \([a-z_]*\)\.isra\.0$/\1/p' /proc/kallsyms | sort | uniq -u | while read -r name; do
-		grep -q " $name\$" /proc/kallsyms || { echo "$name"; break; }
-	done)
-	[ -z "$whole" ] || refused 1 "$whole: no such function.*; the compiler has made of it: $whole.isra.0" snoop "$whole" || return
 	parameters >after
 	cmp before after || return
 	# Where none of several matches, each has its line

@@ -209,9 +209,6 @@ usage_is_refused() {
 	refused 2 '--comm' log --comm 'a name that is too long' &&
 	refused 2 'FUNCTION is missing' snoop &&
 	refused 2 'did you mean stackbuf snoop vfs_read, or count vfs_read?' log vfs_read &&
-	refused 2 'beginning of a function: write vfs_read' snoop kprobe:vfs_read && refused 2 'write vfs_read' count p::vfs_read &&
-	refused 2 'write kfree, or kfree@retaddr' count kretprobe:kfree &&
-	refused 2 'write t:kfree' snoop rawtracepoint:kfree &&
 	refused 2 "the event's name is missing" count t:kmem: && refused 2 "the event's name is missing" snoop tracepoint: &&
 	refused 2 'PATTERN is missing' count -P &&
 	refused 2 '--interval is not for "snoop"' snoop -i 1 vfs_read &&

@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "watch/pattern.h"
 #include "symbol/kallsyms.h"
 
@@ -42,44 +41,6 @@ static void compile(struct pattern *p)
 		return;
 	regerror(code, NULL, why, sizeof(why));
 	die(EXIT_USAGE, "%s: not a regular expression: %s", p->text, why);
-}
-
-char *pattern_other_syntax(const char *text)
-{
-	static const struct {
-		const char *word;
-		enum { ENTRY, RETURN, TRACEPOINT } is;
-	} other[] = {
-		{ "kprobe", ENTRY }, { "fentry", ENTRY }, { "kfunc", ENTRY }, { "p", ENTRY },
-		{ "kretprobe", RETURN }, { "fexit", RETURN }, { "r", RETURN },
-		{ "kretfunc", RETURN }, { "rawtracepoint", TRACEPOINT },
-	};
-	const char *colon = strchr(text, ':'), *rest = colon ? colon + 1 : "";
-	char *module, *instead = NULL;
-	size_t i;
-
-	for (i = 0; colon && i < ARRAY_SIZE(other); i++)
-		if (strlen(other[i].word) == (size_t)(colon - text) &&
-		    !strncmp(text, other[i].word, colon - text))
-			break;
-	if (!colon || i == ARRAY_SIZE(other))
-		return NULL;
-	module = xasprintf("/sys/module/%s", other[i].word);
-	/* "p::f" */
-	rest += *rest == ':';
-	if (!access(module, F_OK))
-		instead = NULL;
-	else if (other[i].is == ENTRY)
-		instead = xasprintf("%s: a probe is at the beginning of a function: write %s",
-				    text, rest);
-	else if (other[i].is == RETURN)
-		instead = xasprintf("%s: a probe is at the beginning of a function, not where it returns: write %s, or %s@retaddr to keep where it returns to",
-				    text, rest, rest);
-	else
-		instead = xasprintf("%s: an event is named t:EVENT or t:GROUP:EVENT: write t:%s",
-				    text, rest);
-	free(module);
-	return instead;
 }
 
 /* What follows "t:" or "tracepoint:", unless a module has that name; else NULL */

@@ -50,15 +50,6 @@ struct patterns {
 /* Add what was given on the command line; ends the program if it makes no sense */
 void patterns_add(struct patterns *p, const char *text, bool regex);
 
-/*
- * What is to be written in place of a word as other tools have it, kprobe:f, to be freed; NULL if
- * it is a function, perhaps of a loaded module of such a name
- */
-char *pattern_other_syntax(const char *text);
-
-/* Which function was meant by a name that none has, to be freed; NULL if that is not clear */
-char *pattern_suggest(const struct pattern *p);
-
 void patterns_free(struct patterns *p);
 
 /* Is one of them for events? */

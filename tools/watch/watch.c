@@ -373,23 +373,12 @@ static void report_pending(const struct borrowed *p)
 		       p->pending[i], (int)strcspn(p->pending[i], ":"), p->pending[i]);
 }
 
-/* Of the first name that no function has */
-static char *suggest(const struct watch *w)
-{
-	char *text = NULL;
-	size_t i;
-
-	for (i = 0; i < w->patterns.nr && !text; i++)
-		text = pattern_suggest(&w->patterns.pattern[i]);
-	return text;
-}
-
 void watch_begin(struct watch *w)
 {
 	const struct filter *f = w->filter;
 	struct borrowed *p = &w->borrowed;
 	bool names_only = true;
-	char pid[16], cpu[16], cgroup[24], *suggestion;
+	char pid[16], cpu[16], cgroup[24];
 	u32 value;
 	size_t i;
 
@@ -406,10 +395,9 @@ void watch_begin(struct watch *w)
 	borrow_parameter(p, PARAM_CGROUP, cgroup);
 	borrow_parameter(p, PARAM_LIMIT, "0");
 	borrow_parameter(p, PARAM_EVERY, "1");
-	if (borrow_set(p, w->source, &w->matches, names_only)) {
-		suggestion = strstr(p->error, "no such function") ? suggest(w) : NULL;
-		die(1, "%s%s%s", p->error, suggestion ? "; " : "", suggestion ?: "");
-	}
+	if (borrow_set(p, w->source, &w->matches, names_only))
+		die(1, "%s%s", p->error, strstr(p->error, "no such function") ?
+		    " (stackbuf count -l lists functions)" : "");
 	sort(p->addr, p->addrs, sizeof(u64), order_u64);
 	if (p->refused == 1 && w->matches.nr == 1)
 		die(1, "%s", p->refusal->why);
