@@ -25,7 +25,7 @@
 /* Bytes that sysfs takes in one write */
 #define WRITE_MAX	4095
 
-/* Probes set at a time; after each batch progress is shown and an interrupt is noticed */
+/* Probes set at a time; after each batch an interrupt is noticed */
 #define SOME		32
 
 static const char *const parameter_name[PARAMETERS_NR] = {
@@ -540,7 +540,6 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
-	bool show = isatty(STDERR_FILENO);
 	size_t i, some = 0, bytes;
 	int ret = 0;
 
@@ -557,12 +556,8 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 			if (some && bytes > WRITE_MAX)
 				break;
 		}
-		if (show && some < c->nr)
-			fprintf(stderr, "\rstackbuf: setting probes: %zu of %zu ", i, c->nr);
 		ret = add_some(p, c->name + i, some, all);
 	}
-	if (show && some < c->nr)
-		fputs("\r\033[K", stderr);
 	if (interrupted)
 		ret = 0;
 	record_free(r);
@@ -577,17 +572,11 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 
 int borrow_remove(struct borrowed *p)
 {
-	/* A few take no time to speak of */
-	bool show = p->list && p->addrs > SOME && isatty(STDERR_FILENO);
 	char reply[512];
 	int ret = 0;
 
-	if (show)
-		fprintf(stderr, "stackbuf: removing %zu probes ", p->addrs);
 	if (p->list)
 		ret = write_list(p, p->list, false, reply, sizeof(reply));
-	if (show)
-		fputs("\r\033[K", stderr);
 	free(p->list);
 	p->list = NULL;
 	if (ret && errno == ENOENT && access(p->dir, F_OK))
