@@ -160,10 +160,10 @@ static bool match_name(const struct pattern *p, const char *function)
 	return !strcmp(p->function, function);
 }
 
-/* @module is "" for the kernel itself; a pattern without a module matches functions of all */
-static bool match(const struct pattern *p, const char *function, const char *module)
+/* @module has @len bytes, 0 for the kernel itself; a pattern without one matches all modules */
+static bool match(const struct pattern *p, const char *function, const char *module, size_t len)
 {
-	if (p->event || (p->module && strcmp(p->module, module)))
+	if (p->event || (p->module && (strncmp(p->module, module, len) || p->module[len])))
 		return false;
 	return match_name(p, function);
 }
@@ -193,7 +193,7 @@ bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr)
 		const struct pattern *one = &p->pattern[i];
 
 		if (one->addr ? match_address(one->addr, name, addr, offset) :
-				match(one, function, module) &&
+				match(one, function, module, strlen(module)) &&
 				(!one->has_offset || one->offset == offset))
 			return true;
 	}
@@ -202,8 +202,18 @@ bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr)
 
 /* ------------------------------------------------------- from kallsyms --- */
 
+/**
+ * struct candidate - a function that a pattern matches
+ * @name: "[module:]function"
+ * @module_len: bytes of the module's name
+ * @pattern: the first that matches
+ * @times: functions with this name
+ * @available: ftrace can trace it
+ * @blacklisted: kprobes must not be set there
+ */
 struct candidate {
-	char *function, *module;
+	char *name;
+	size_t module_len;
 	const struct pattern *pattern;
 	size_t times;
 	bool available, blacklisted;
@@ -214,19 +224,9 @@ struct candidates {
 	size_t nr;
 };
 
-static int by_name(const void *a, const void *b)
+static const char *function_of(const struct candidate *c)
 {
-	const struct candidate *x = a, *y = b;
-	int c = strcmp(x->module, y->module);
-
-	return c ? c : strcmp(x->function, y->function);
-}
-
-static struct candidate *find(const struct candidates *c, const char *function, const char *module)
-{
-	const struct candidate key = { .function = (char *)function, .module = (char *)module };
-
-	return c->nr ? bsearch(&key, c->one, c->nr, sizeof(key), by_name) : NULL;
+	return c->name + c->module_len + !!c->module_len;
 }
 
 /* Is it a part of a function, or not a function although kallsyms has it as text? */
@@ -241,6 +241,11 @@ static bool unwanted(const char *function, const char *module)
 	       !strcmp(module, "stackbuf");
 }
 
+static char *whole_name(const char *function, const char *module)
+{
+	return xasprintf("%s%s%s", module, *module ? ":" : "", function);
+}
+
 static void read_kallsyms(const struct patterns *p, const char *path, bool expand,
 			  struct candidates *c)
 {
@@ -248,31 +253,28 @@ static void read_kallsyms(const struct patterns *p, const char *path, bool expan
 	size_t i, n = 0;
 
 	if (kallsyms_open(&k, path))
-		die(1, "%s: %s", path, strerror(errno));
+		die(1, "%s: %m", path);
 	while (kallsyms_next(&k)) {
-		if (!kallsyms_is_code(&k))
+		if (!kallsyms_is_code(&k) || unwanted(k.name, k.module))
 			continue;
 		for (i = 0; i < p->nr; i++)
 			if (p->pattern[i].kind != PATTERN_NAME &&
 			    (expand || !pattern_is_for_module(&p->pattern[i])) &&
-			    match(&p->pattern[i], k.name, k.module))
+			    match(&p->pattern[i], k.name, k.module, strlen(k.module)))
 				break;
-		if (i == p->nr || unwanted(k.name, k.module))
+		if (i == p->nr)
 			continue;
 		GROW(c->one, c->nr);
 		c->one[c->nr++] = (struct candidate){
-			.function = xstrdup(k.name), .module = xstrdup(k.module),
-			.pattern = &p->pattern[i], .times = 1 };
+			.name = whole_name(k.name, k.module), .pattern = &p->pattern[i],
+			.module_len = strlen(k.module), .times = 1 };
 	}
 	kallsyms_close(&k);
-	if (!c->nr)
-		return;
-	sort(c->one, c->nr, sizeof(*c->one), by_name);
+	sort(c->one, c->nr, sizeof(*c->one), order_strings);
 	for (i = 0; i < c->nr; i++) {
-		if (n && !by_name(&c->one[n - 1], &c->one[i])) {
+		if (n && !order_strings(&c->one[n - 1], &c->one[i])) {
 			c->one[n - 1].times++;
-			free(c->one[i].function);
-			free(c->one[i].module);
+			free(c->one[i].name);
 			continue;
 		}
 		c->one[n++] = c->one[i];
@@ -280,52 +282,38 @@ static void read_kallsyms(const struct patterns *p, const char *path, bool expan
 	c->nr = n;
 }
 
-/* Read lines "FUNCTION[ [MODULE]]".  Return whether there were any */
-static bool read_available(const char *path, struct candidates *c)
+/*
+ * Mark the functions that a file has in lines "FUNCTION[ [MODULE]]", if it is the @blacklist after
+ * "ADDRESS-ADDRESS\t".  Return whether it has any.
+ */
+static bool read_marks(const char *path, bool blacklist, struct candidates *c)
 {
-	FILE *f = path ? fopen(path, "re") : NULL;
-	char *line = NULL;
+	FILE *f = fopen(path, "re");
+	char *line = NULL, *name;
 	size_t room = 0;
 	bool any = false;
 
-	if (!f)
-		return false;
-	while (getline(&line, &room, f) > 0) {
-		const char *module, *function = kallsyms_split(line, &module);
-		struct candidate *found = find(c, function, module);
-
-		any = true;
-		if (found)
-			found->available = true;
-	}
-	free(line);
-	fclose(f);
-	return any;
-}
-
-/* Read lines "ADDRESS-ADDRESS\tFUNCTION[ [MODULE]]" */
-static void read_blacklist(const char *path, struct candidates *c)
-{
-	FILE *f = path ? fopen(path, "re") : NULL;
-	char *line = NULL;
-	size_t room = 0;
-
-	if (!f)
-		return;
-	while (getline(&line, &room, f) > 0) {
+	while (f && getline(&line, &room, f) > 0) {
+		char *tab = blacklist ? strchr(line, '\t') : NULL;
 		const char *function, *module;
 		struct candidate *found;
-		char *tab = strchr(line, '\t');
 
-		if (!tab)
+		if (blacklist && !tab)
 			continue;
-		function = kallsyms_split(tab + 1, &module);
-		found = find(c, function, module);
-		if (found)
+		function = kallsyms_split(tab ? tab + 1 : line, &module);
+		name = whole_name(function, module);
+		found = bsearch(&name, c->one, c->nr, sizeof(*c->one), order_strings);
+		free(name);
+		if (found && blacklist)
 			found->blacklisted = true;
+		else if (found)
+			found->available = true;
+		any = true;
 	}
 	free(line);
-	fclose(f);
+	if (f)
+		fclose(f);
+	return any;
 }
 
 static void drop_duplicates(struct matches *c)
@@ -350,7 +338,7 @@ static void count_match(struct patterns *p, const struct candidate *one, bool ch
 
 	for (i = 0; i < p->nr; i++)
 		if (p->pattern[i].kind != PATTERN_NAME &&
-		    match(&p->pattern[i], one->function, one->module)) {
+		    match(&p->pattern[i], function_of(one), one->name, one->module_len)) {
 			p->pattern[i].matched += one->times;
 			p->pattern[i].chosen += chosen;
 		}
@@ -432,8 +420,8 @@ static bool is_whole_name(const struct pattern *p)
 void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		     const char *available, const char *events, bool expand, struct matches *c)
 {
-	struct candidates all = { 0 };
 	bool names_only = true, event_names_only = true, listed;
+	struct candidates all = { 0 };
 	size_t i;
 
 	memset(c, 0, sizeof(*c));
@@ -453,26 +441,20 @@ void patterns_choose(struct patterns *p, const char *kallsyms, const char *black
 		read_events(p, events, c);
 	if (!names_only)
 		read_kallsyms(p, kallsyms, expand, &all);
-	listed = all.nr && read_available(available, &all);
+	listed = all.nr && read_marks(available, false, &all);
 	if (all.nr)
-		read_blacklist(blacklist, &all);
+		read_marks(blacklist, true, &all);
 	for (i = 0; i < all.nr; i++) {
 		struct candidate *one = &all.one[i];
 		bool excluded = one->blacklisted ||
 				(listed && !one->available && !is_whole_name(one->pattern));
 
 		count_match(p, one, !excluded && one->times == 1);
-		if (excluded) {
-			c->no_probe += one->times;
-		} else if (one->times > 1) {
-			if (!c->ambiguous++)
-				snprintf(c->example, sizeof(c->example), "%s", one->function);
-		} else {
-			add_name(c, xasprintf("%s%s%s%s", one->module, *one->module ? ":" : "",
-					      one->function, one->pattern->tag));
-		}
-		free(one->function);
-		free(one->module);
+		if (!excluded && one->times == 1)
+			add_name(c, xasprintf("%s%s", one->name, one->pattern->tag));
+		else if (!excluded && !c->ambiguous++)
+			snprintf(c->example, sizeof(c->example), "%s", function_of(one));
+		free(one->name);
 	}
 	free(all.one);
 	drop_duplicates(c);

@@ -67,13 +67,12 @@ bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
  *	order of names
  * @nr: how many
  * @ambiguous: names left out because several functions have them
- * @no_probe: functions left out because the kernel's lists exclude them from probes
  * @example: an ambiguous name, or ""
  */
 struct matches {
 	char **name;
 	size_t nr;
-	size_t ambiguous, no_probe;
+	size_t ambiguous;
 	char example[128];
 };
 
@@ -83,9 +82,8 @@ bool pattern_is_for_module(const struct pattern *p);
 /*
  * Take names as they are, and unless @expand the globs that the module takes; match other globs and
  * regular expressions with the functions in the file @kallsyms, which is read only for these,
- * without what the files @blacklist and @available (of ftrace; each may be NULL or missing)
- * exclude, and with the folders of events in @events.  Ends the program if @kallsyms or @events
- * cannot be read.
+ * without what the files @blacklist and @available (of ftrace; each may be missing) exclude, and
+ * with the folders of events in @events.  Ends the program if @kallsyms or @events cannot be read.
  */
 void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		     const char *available, const char *events, bool expand, struct matches *c);
