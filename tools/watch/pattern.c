@@ -19,16 +19,7 @@
 #include "watch/pattern.h"
 #include "symbol/kallsyms.h"
 
-static bool is_word(const char *text, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-",
-			    text[i]))
-			return false;
-	return len;
-}
+#define MODULE_CHARACTERS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 static void compile(struct pattern *p)
 {
@@ -43,72 +34,53 @@ static void compile(struct pattern *p)
 	die(EXIT_USAGE, "%s: not a regular expression: %s", p->text, why);
 }
 
-/* What follows "t:" or "tracepoint:", unless a module has that name; else NULL */
-static const char *after_event(const char *text)
+const char *pattern_event(const char *text)
 {
-	static const char *const word[] = { "t:", "tracepoint:" };
-	size_t i;
+	size_t len = !strncmp(text, "t:", 2) ? 2 : !strncmp(text, "tracepoint:", 11) ? 11 : 0;
 
-	for (i = 0; i < ARRAY_SIZE(word); i++)
-		if (!strncmp(text, word[i], strlen(word[i])))
-			return text + strlen(word[i]);
-	return NULL;
-}
-
-/* [GROUP:]EVENT[@...] */
-static void add_event(struct pattern *one, const char *text)
-{
-	const char *at = one->kind == PATTERN_REGEX ? NULL : strchr(text, '@');
-
-	one->event = true;
-	one->tag = at ?: "";
-	one->function = xasprintf("%.*s", at ? (int)(at - text) : (int)strlen(text), text);
-	if (!*one->function || one->function[strlen(one->function) - 1] == ':')
-		die(EXIT_USAGE, "'%s': the event's name is missing", one->text);
-	if (one->kind == PATTERN_REGEX)
-		compile(one);
+	return len ? text + len : NULL;
 }
 
 void patterns_add(struct patterns *p, const char *text, bool regex)
 {
-	struct pattern *one;
-	const char *at, *colon;
+	const char *event = pattern_event(text), *colon = strchr(text, ':');
 	char *plus, *end, *dash;
+	struct pattern *one;
+	size_t len;
 
 	GROW(p->pattern, p->nr);
 	one = &p->pattern[p->nr++];
 	memset(one, 0, sizeof(*one));
 	one->text = text;
-	one->tag = "";
 	one->kind = regex ? PATTERN_REGEX : strpbrk(text, "*?[") ? PATTERN_GLOB : PATTERN_NAME;
+	one->event = event;
 	if (!*text || strpbrk(text, " \t\n") || (!regex && strchr(text, ',')))
 		die(EXIT_USAGE, "'%s': a function's name holds neither blanks nor commas", text);
-	if (after_event(text)) {
-		add_event(one, after_event(text));
-		return;
-	}
-	colon = strchr(text, ':');
-	if (colon && is_word(text, colon - text)) {
+	if (event) {
+		text = event;
+	} else if (colon != text && text + strspn(text, MODULE_CHARACTERS) == colon) {
 		one->module = xasprintf("%.*s", (int)(colon - text), text);
 		/* As modprobe, which takes both: the kernel knows no - in names of modules */
 		for (dash = one->module; (dash = strchr(dash, '-')); )
 			*dash = '_';
 		text = colon + 1;
 	}
-	at = regex ? NULL : strchr(text, '@');
-	if (at)
-		one->tag = at;
-	one->function = xasprintf("%.*s", at ? (int)(at - text) : (int)strlen(text), text);
-	if (!*one->function)
-		die(EXIT_USAGE, "'%s': the function's name is missing", one->text);
+	len = strcspn(text, regex ? "" : "@");
+	one->tag = text + len;
+	one->function = xasprintf("%.*s", (int)len, text);
+	if (!len || (event && text[len - 1] == ':'))
+		die(EXIT_USAGE, "'%s': the %s's name is missing", one->text,
+		    event ? "event" : "function");
 	if (regex)
 		compile(one);
-	if (one->kind == PATTERN_NAME && !strncmp(one->function, "0x", 2)) {
+	if (event || one->kind != PATTERN_NAME)
+		return;
+	if (!strncmp(one->function, "0x", 2)) {
 		one->addr = strtoull(one->function, &end, 16);
 		if (*end || !one->addr)
 			die(EXIT_USAGE, "%s: not an address", one->text);
 	}
-	plus = one->kind == PATTERN_NAME ? strchr(one->function, '+') : NULL;
+	plus = strchr(one->function, '+');
 	if (plus) {
 		one->offset = strtoull(plus + 1, &end, 0);
 		one->has_offset = true;

@@ -50,6 +50,9 @@ struct patterns {
 /* Add what was given on the command line; ends the program if it makes no sense */
 void patterns_add(struct patterns *p, const char *text, bool regex);
 
+/* What follows "t:" or "tracepoint:" in a name; NULL: it is not an event's */
+const char *pattern_event(const char *text);
+
 void patterns_free(struct patterns *p);
 
 /* Is one of them for events? */
