@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "library.h"
+#include "watch/pattern.h"
 #include "watch/prototypes.h"
+
+/* With the name of a tracepoint behind it, a "function" whose first parameter is data */
+#define EVENT	"btf_trace_"
 
 /* What is called of libbpf */
 static struct {
@@ -108,7 +112,7 @@ static struct image *load(struct prototypes *p, const char *module)
 	typeof(lib.btf_dump__new) create;
 	struct btf *base = p->images ? p->image[0]->btf : NULL;
 	struct image *image = xcalloc(1, sizeof(*image));
-	const size_t prefix = strlen(PROTOTYPES_EVENT);
+	const size_t prefix = strlen(EVENT);
 	u32 id, first;
 
 	GROW(p->image, p->images);
@@ -138,7 +142,7 @@ static struct image *load(struct prototypes *p, const char *module)
 		u32 proto = type->type;
 
 		/* Of a tracepoint there is a pointer to a function */
-		if (btf_is_typedef(type) && !strncmp(name, PROTOTYPES_EVENT, prefix)) {
+		if (btf_is_typedef(type) && !strncmp(name, EVENT, prefix)) {
 			type = lib.btf__type_by_id(image->btf, proto);
 			if (!type || !btf_is_ptr(type))
 				continue;
@@ -220,11 +224,10 @@ static char *declare(struct prototypes *p, const struct image *image,
 	return text;
 }
 
-int prototypes_find(struct prototypes *p, const char *module, const char *function,
-		    char *const **parameter)
+/* Return the number of parameters of a function of an image, or -1 */
+static int find(struct prototypes *p, const struct image *image, const char *name)
 {
-	const struct image *image = image_of(p, module);
-	const struct function key = { .name = function }, *found;
+	const struct function key = { .name = name }, *found;
 	const struct btf_type *proto;
 	unsigned int n;
 
@@ -246,6 +249,27 @@ int prototypes_find(struct prototypes *p, const char *module, const char *functi
 						      btf_params(proto) + p->parameters);
 		p->parameters++;
 	}
-	*parameter = p->parameter;
 	return n;
+}
+
+int prototypes_find(struct prototypes *p, const char *name, char *const **parameter)
+{
+	const bool event = pattern_event(name);
+	const char *end = strchrnul(name, '@'), *colon = memrchr(name, ':', end - name);
+	const char *start = colon ? colon + 1 : name;
+	char *module, *function;
+	int nr;
+
+	module = xasprintf("%.*s", colon && !event ? (int)(colon - name) : 0, name);
+	function = xasprintf("%s%.*s", event ? EVENT : "", (int)(end - start), start);
+	nr = find(p, image_of(p, module), function);
+	free(module);
+	free(function);
+	*parameter = p->parameter;
+	/* An event's first parameter is not one of its TP_PROTO */
+	if (nr > 0 && event) {
+		(*parameter)++;
+		nr--;
+	}
+	return nr;
 }

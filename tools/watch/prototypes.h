@@ -13,15 +13,11 @@ struct prototypes;
 struct prototypes *prototypes_open(void);
 void prototypes_close(struct prototypes *p);
 
-/* With the name of a tracepoint behind it, a "function" whose first parameter is data */
-#define PROTOTYPES_EVENT	"btf_trace_"
-
 /*
- * Set *@parameter to the declarations of a function's parameters, as "struct file *file"; it is
- * valid until the next call.  @module is "" for the kernel itself.  Return how many there are, or
- * -1 if that is not known.
+ * Set *@parameter to the declarations of what a function or an event is called with, as
+ * "struct file *file"; it is valid until the next call.  @name is as in struct matches.  Return how
+ * many there are, or -1 if that is not known.
  */
-int prototypes_find(struct prototypes *p, const char *module, const char *function,
-		    char *const **parameter);
+int prototypes_find(struct prototypes *p, const char *name, char *const **parameter);
 
 #endif

@@ -215,24 +215,13 @@ void watch_report_left_out(const struct watch *w)
 /* What is named by NAME@argN must have that argument, as far as BTF knows */
 static void check_argument(struct prototypes *prototypes, const char *name)
 {
-	const char *at = strstr(name, "@arg"), *colon = memchr(name, ':', at - name);
-	const bool event = !strncmp(name, "t:", 2) || !strncmp(name, "tracepoint:", 11);
+	const char *at = strstr(name, "@arg");
 	char *const *parameter;
-	char *module, *function;
-	int n = atoi(at + 4), nr;
+	int n = atoi(at + 4), nr = prototypes_find(prototypes, name, &parameter);
 
-	if (event)
-		colon = memrchr(name, ':', at - name);
-	module = xasprintf("%.*s", colon && !event ? (int)(colon - name) : 0, name);
-	function = xasprintf("%s%.*s", event ? PROTOTYPES_EVENT : "",
-			     (int)(at - (colon ? colon + 1 : name)), colon ? colon + 1 : name);
-	nr = prototypes_find(prototypes, module, function, &parameter);
-	free(module);
-	free(function);
-	/* An event's first parameter is not one of its TP_PROTO */
-	if (nr < 0 || n <= nr - event || (nr && !strcmp(parameter[nr - 1], "...")))
+	if (nr < 0 || n <= nr || (nr && !strcmp(parameter[nr - 1], "...")))
 		return;
-	die(1, "%s: it has %d arguments: stackbuf count -l %.*s shows them", name, nr - event,
+	die(1, "%s: it has %d arguments: stackbuf count -l %.*s shows them", name, nr,
 	    (int)(at - name), name);
 }
 
