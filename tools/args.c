@@ -95,7 +95,7 @@ static void check_together(const struct args *a)
 		die(EXIT_USAGE, "--folded and --flame have functions, no source lines: -k, -m, --force and --compat are for text");
 	if (a->given & BIT(OPT_INTERVAL) && is_file)
 		die(EXIT_USAGE, "--interval: a profile or graph is written once, at the end");
-	if (a->prefix && format != FORMAT_FOLDED)
+	if (a->output.prefix && format != FORMAT_FOLDED)
 		die(EXIT_USAGE, "--prefix is for --folded");
 	if (a->output.top && is_file)
 		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
@@ -213,14 +213,15 @@ static void take_address(struct args *a)
  */
 void args_read(struct args *a, int argc, const char **argv)
 {
-	const char *word, **rest;
+	static poptContext context;	/* what was given points into it */
+	const char *word, **rest, **after;
 	enum option_id i;
 	int n = 0;
 
-	a->options = args_options(-1);
-	a->context = poptGetContext("stackbuf", argc, argv, a->options, POPT_CONTEXT_POSIXMEHARDER);
-	read_options(a, a->context);
-	word = poptGetArg(a->context);
+	context = poptGetContext("stackbuf", argc, argv, args_options(-1),
+				 POPT_CONTEXT_POSIXMEHARDER);
+	read_options(a, context);
+	word = poptGetArg(context);
 	if (!word)
 		die(EXIT_USAGE, "a command is missing: %s (see stackbuf --help)",
 		    all_names(" or "));
@@ -232,15 +233,14 @@ void args_read(struct args *a, int argc, const char **argv)
 		    all_names(" and "));
 
 	/* popt skips the first argument: that is now the command */
-	rest = poptGetArgs(a->context);
+	rest = poptGetArgs(context);
 	while (rest && rest[n])
 		n++;
-	a->after = xcalloc(n + 2, sizeof(*a->after));
-	a->after[0] = word;
+	after = xcalloc(n + 2, sizeof(*after));
+	after[0] = word;
 	if (n)
-		memcpy(a->after + 1, rest, n * sizeof(*a->after));
-	a->options_after = args_options(a->command);
-	a->context_after = poptGetContext("stackbuf", n + 1, a->after, a->options_after, 0);
+		memcpy(after + 1, rest, n * sizeof(*after));
+	a->context_after = poptGetContext("stackbuf", n + 1, after, args_options(a->command), 0);
 	read_options(a, a->context_after);
 	a->word = poptGetArgs(a->context_after);
 	find_way(a);
@@ -252,8 +252,6 @@ void args_read(struct args *a, int argc, const char **argv)
 		take_address(a);
 	check_together(a);
 
-	a->output.prefix = a->prefix;
-	a->debug.vmlinux = a->vmlinux;
 	a->debug.modules = a->modules.word;
 	a->debug.module_dirs = a->modules.nr;
 	a->wanted.totals = a->command == COUNT || a->command == DIFF;
@@ -261,28 +259,4 @@ void args_read(struct args *a, int argc, const char **argv)
 	/* With a PATTERN, it counts the events that match */
 	if (a->wanted.filter.has_last && !args_watch(a))
 		a->wanted.last = a->wanted.filter.last;
-}
-
-static void free_words(struct words *w)
-{
-	while (w->nr)
-		free(w->word[--w->nr]);
-	free(w->word);
-}
-
-void args_free(struct args *a)
-{
-	free_words(&a->wanted.file);
-	free_words(&a->modules);
-	filter_free(&a->wanted.filter);
-	free(a->flame);
-	free(a->vmlinux);
-	free(a->to);
-	free(a->on_trigger);
-	free(a->prefix);
-	free(a->after);
-	poptFreeContext(a->context_after);
-	poptFreeContext(a->context);
-	free(a->options_after);
-	free(a->options);
 }

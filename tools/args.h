@@ -87,49 +87,26 @@ struct option {
 extern const struct command command_table[COMMANDS];
 extern const struct option option_table[OPTIONS];
 
-/**
- * struct args - what was given
- * @command: the command
- * @wanted: what to read
- * @output: how to print
- * @debug: files with debug information
- * @modules: directories of -m
- * @vmlinux: file of -k
- * @flame: file of --flame
- * @to: file of -o
- * @prefix: of --prefix
- * @cgroup: of --cgroup
- * @on_trigger: of --on-trigger: a command of the shell
- * @word: what follows the command; NULL: nothing
- * @given: bits of enum option_id
- * @number: of -n
- * @interval: of -i, ns
- * @duration: of -D, ns
- * @older: of --older, ns
- * @context: popt's, of the options before the command
- * @context_after: popt's, of the options after the command
- * @options: its table
- * @options_after: its table
- * @after: the command and what follows
- */
+/* What was given */
 struct args {
 	enum command_id command;
 	struct wanted wanted;
 	struct output output;
 	struct debug_config debug;
-	struct words modules;
-	char *vmlinux, *flame, *to, *prefix, *cgroup, *on_trigger;
-	const char **word;
-	u64 given;
-	u64 number, interval, duration, older;
-	poptContext context, context_after;
-	struct poptOption *options, *options_after;
-	const char **after;
+	struct words modules;		/* directories of -m */
+	char *flame, *to, *cgroup, *on_trigger;
+	const char **word;		/* what follows the command; NULL: nothing */
+	u64 given;			/* bits of enum option_id */
+	u64 number;
+	u64 interval, duration, older;	/* ns */
+	poptContext context_after;	/* popt's, of the options after the command */
 };
 
-/* Read the command line; end the program with one line where it makes no sense */
+/*
+ * Read the command line; end the program with one line where it makes no sense.  What it allocates
+ * is never freed: *@a is static.
+ */
 void args_read(struct args *a, int argc, const char **argv);
-void args_free(struct args *a);
 
 /* Does the command watch functions? */
 bool args_watch(const struct args *a);
@@ -143,7 +120,7 @@ void args_help(const struct args *a);
 /* The short name of an option, '\0' if it has none; @command: -1 before the command's name */
 char args_letter(enum option_id option, int command);
 
-/* popt's table for options before or after a command's name; to be freed */
+/* popt's table for options before or after a command's name */
 struct poptOption *args_options(int command);
 
 #endif

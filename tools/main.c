@@ -68,10 +68,11 @@ bool cmd_profile(const struct output *o, const struct args *a, const struct stac
 
 int main(int argc, const char **argv)
 {
-	struct args args = { .output.file = stdout };
+	static struct args args;
 	const struct command *command;
 	struct session session = { 0 };
 
+	args.output.file = stdout;
 	args_read(&args, argc, argv);
 	if (args.output.format == FORMAT_PPROF && isatty(STDOUT_FILENO))
 		die(EXIT_USAGE, "--pprof writes no text: send it to a file");
@@ -86,6 +87,5 @@ int main(int argc, const char **argv)
 	}
 	if (fflush(stdout) || ferror(stdout))
 		die(1, "cannot write: %m");
-	args_free(&args);
 	return 0;
 }

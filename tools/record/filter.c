@@ -185,19 +185,6 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 	return NULL;
 }
 
-void filter_free(struct filter *f)
-{
-	while (f->comms)
-		free(f->comm[--f->comms]);
-	free(f->comm);
-	free(f->pid.range);
-	free(f->cpu.range);
-	free(f->tag.range);
-	free(f->stack.range);
-	free(f->canonical);
-	memset(f, 0, sizeof(*f));
-}
-
 static bool is_wall(const struct given_time *w)
 {
 	return w->kind == WHEN_DAY || w->kind == WHEN_DATE;

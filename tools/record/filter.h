@@ -68,7 +68,6 @@ struct filter {
  * without dashes.  Return NULL, or what a value must be.
  */
 const char *filter_set(struct filter *f, const char *option, const char *value);
-void filter_free(struct filter *f);
 
 /*
  * Find in a record what the options mean: times of day, times before the newest event, stacks
