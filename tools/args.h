@@ -33,53 +33,36 @@ static_assert(OPTIONS <= 64, "an option is a bit of a u64");
 
 struct args;
 
-/**
- * struct command - one way to use a command
- * @name: its name
- * @words: what follows the name, as help shows it; NULL: nothing
- * @min: fewest words
- * @max: most words
- * @missing: what is said if there are fewer
- * @text: one line for help; NULL: help does not show it apart
- * @example: for its own help
- * @lack: what is said of an option that another way to use it takes
- * @show: prints what is in a record that was read
- * @run: or does all
- */
+/* One way to use a command */
 struct command {
-	const char *name, *words;
-	unsigned int min, max;
-	const char *missing, *text, *example, *lack;
+	const char *name;
+	const char *words;	/* what follows the name, as help shows it; NULL: nothing */
+	unsigned int min, max;	/* how many words */
+	const char *missing;	/* what is said if there are fewer */
+	const char *text;	/* one line for help; NULL: help does not show it apart */
+	const char *example;	/* for its own help */
+	const char *lack;	/* what is said of an option that another way to use it takes */
+	/* Prints what is in a record that was read; or @run does all */
 	void (*show)(struct session *s, struct output *o, struct args *a);
 	void (*run)(struct args *a);
 };
 
-/**
- * struct option - an option
- * @name: long name
- * @letter: short name, or '\0'
- * @own_letter: short name after the names of the commands @own_for, there in place of @letter
- * @own_for: these commands; bits of enum command_id
- * @value: what help calls its value; NULL: it has none
- * @text: one line for help
- * @commands: those that take it
- * @own: not shown by the help for all commands
- * @several: it may be given several times
- * @past: it chooses among what was recorded
- * @timed: it is about time that passes
- * @filters: its value is for filter_set()
- * @format: the format it stands for
- * @set: or takes the value.  Returns NULL, or what a value must be
- * @field: offset in struct args of what @set sets
- */
+/* An option */
 struct option {
 	const char *name;
-	char letter, own_letter;
-	u64 own_for;
-	const char *value, *text;
-	u64 commands;
-	bool own, several, past, timed, filters;
-	enum output_format format;
+	char letter;		/* short name, or '\0' */
+	char own_letter;	/* in its place after the names of the commands @own_for */
+	u64 own_for;		/* bits of enum command_id */
+	const char *value;	/* what help calls its value; NULL: it has none */
+	const char *text;	/* one line for help */
+	u64 commands;		/* those that take it */
+	bool own;		/* not shown by the help for all commands */
+	bool several;		/* it may be given several times */
+	bool past;		/* it chooses among what was recorded */
+	bool timed;		/* it is about time that passes */
+	bool filters;		/* its value is for filter_set() */
+	enum output_format format;	/* which it stands for */
+	/* Takes the value, and returns NULL or what it must be; @field: offset in struct args */
 	const char *(*set)(void *field, const char *value);
 	size_t field;
 };

@@ -9,54 +9,31 @@
 #include "output/output.h"
 #include "record/filter.h"
 
-/**
- * struct wanted - what to read
- * @file: files that hold the record, or parts of it; none: the running kernel's memory
- * @kept: read what the load before the last reset has left, too
- * @scan: look at every page of a dump
- * @instance: the load of the module; 0: the default one
- * @filter: which events the command chooses
- * @all: keep those that it does not choose, too
- * @last: keep only this number of the newest that it chooses; 0: all
- * @totals: the command needs stacks and their totals alone, so folded stacks will do
- */
+/* What to read */
 struct wanted {
-	struct words file;
-	bool kept, scan;
-	u64 instance;
-	struct filter filter;
-	bool all;
-	u64 last;
-	bool totals;
+	struct words file;	/* none: the running kernel's memory */
+	bool kept;		/* what the load before the last reset has left, too */
+	bool scan;		/* look at every page of a dump */
+	u64 instance;		/* the load of the module; 0: the default one */
+	struct filter filter;	/* which events the command chooses */
+	bool all;		/* keep those that it does not choose, too */
+	u64 last;		/* keep only this number of the newest that it chooses; 0: all */
+	bool totals;		/* totals of stacks are enough, so folded stacks will do */
 };
 
-/**
- * struct session - a source that was read
- * @wanted: what to read
- * @kept_out: keep_out() while a source is read
- * @source: where pages come from
- * @set: the pages
- * @instance: the loads of the module found there, newest first
- * @instances: number of loads
- * @chosen: the one that is read
- * @record: its record
- * @choice: which events are kept in memory; without choice.wanted: all
- * @search: what the filter has found
- * @folded: the source is text: stacks and their totals alone
- * @symbols: names for its frames
- */
+/* A source that was read */
 struct session {
 	struct wanted *wanted;
-	int kept_out;
+	int kept_out;			/* keep_out() while a source is read */
 	struct source source;
 	struct page_set set;
-	struct instance *instance;
+	struct instance *instance;	/* the loads of the module found there, newest first */
 	size_t instances;
-	const struct instance *chosen;
+	const struct instance *chosen;	/* the one that is read */
 	struct record record;
-	struct event_choice choice;
-	struct search search;
-	bool folded;
+	struct event_choice choice;	/* events to keep; without choice.wanted: all */
+	struct search search;		/* what the filter has found */
+	bool folded;			/* the source is text: stacks and their totals alone */
 	struct symbols symbols;
 };
 

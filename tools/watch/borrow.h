@@ -18,44 +18,27 @@
 enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAM_CGROUP,
 		 PARAM_PAIR, PARAMETERS_NR };
 
-/**
- * struct borrowed - what is set, and what was set before
- * @dir: where the parameters are
- * @lock: the file of parameter probe, locked against a second command; or -1
- * @before: parameters to restore; NULL: unchanged
- * @list: the list of probes to restore; NULL: unchanged
- * @addr: addresses of the probes that were set, by the record
- * @addrs: how many
- * @kprobe: those that are kprobes
- * @kprobes: how many
- * @functions: what the probes are attached to
- * @left_out: functions that match, but cannot be traced or belong to a save
- * @unlisted: there are probes on several functions, whose addresses are not in @addr
- * @pending: names of probes that were set and wait for their module
- * @pendings: how many
- * @refusal: names that the module refused, each with its line that says why
- * @refused: how many
- * @error: one line that says what went wrong
- */
+/* What is set, and what was set before */
 struct borrowed {
-	const char *dir;
-	int lock;
-	char *before[PARAMETERS_NR];
-	char *list;
-	u64 *addr;
+	const char *dir;		/* where the parameters are */
+	int lock;			/* against a second command: probe's file, or -1 */
+	char *before[PARAMETERS_NR];	/* parameters to restore; NULL: unchanged */
+	char *list;			/* the list of probes to restore; NULL: unchanged */
+	u64 *addr;			/* addresses of the probes that were set, by the record */
 	size_t addrs;
-	u64 *kprobe;
+	u64 *kprobe;			/* those that are kprobes */
 	size_t kprobes;
-	u64 functions, left_out;
-	bool unlisted;
-	char **pending;
+	u64 functions;			/* what the probes are attached to */
+	u64 left_out;			/* that match, but cannot be traced or belong to a save */
+	bool unlisted;			/* there are probes on several functions, not in @addr */
+	char **pending;			/* names of probes that wait for their module */
 	size_t pendings;
-	struct refusal {
+	struct refusal {		/* names that the module refused, and its reasons */
 		const char *name;
 		char *why;
 	} *refusal;
 	size_t refused;
-	char error[512];
+	char error[512];		/* one line that says what went wrong */
 };
 
 /* What returns nothing ends the program if it fails */

@@ -174,21 +174,13 @@ bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr)
 
 /* ------------------------------------------------------- from kallsyms --- */
 
-/**
- * struct candidate - a function that a pattern matches
- * @name: "[module:]function"
- * @module_len: bytes of the module's name
- * @pattern: the first that matches
- * @times: functions with this name
- * @available: ftrace can trace it
- * @blacklisted: kprobes must not be set there
- */
+/* A function that a pattern matches */
 struct candidate {
-	char *name;
-	size_t module_len;
-	const struct pattern *pattern;
-	size_t times;
-	bool available, blacklisted;
+	char *name;			/* "[module:]function" */
+	size_t module_len;		/* bytes of the module's name */
+	const struct pattern *pattern;	/* the first that matches */
+	size_t times;			/* functions with this name */
+	bool available, blacklisted;	/* ftrace can trace it; kprobes must not be set there */
 };
 
 struct candidates {

@@ -14,31 +14,19 @@ enum pattern_kind {
 	PATTERN_REGEX,
 };
 
-/**
- * struct pattern - one of those on the command line
- * @text: as it was given
- * @kind: what it is
- * @event: it is a tracepoint, t:[GROUP:]EVENT
- * @module: functions of this module only, or NULL
- * @function: what the function's name is, or must match; of an event with its group, if given
- * @offset: of a name: bytes from the function's start
- * @has_offset: @offset was given
- * @addr: of a name that is a bare address: the address; else 0
- * @tag: "@..." that each probe gets, or ""
- * @matched: functions that match; set by patterns_choose(), not for PATTERN_NAME
- * @chosen: those of them that can be probed by their name
- * @regex: compiled, for PATTERN_REGEX
- */
+/* One of those on the command line */
 struct pattern {
-	const char *text;
+	const char *text;	/* as it was given */
 	enum pattern_kind kind;
-	bool event;
-	char *module;
-	char *function;
-	u64 offset, addr;
+	bool event;		/* it is a tracepoint, t:[GROUP:]EVENT */
+	char *module;		/* functions of this module only, or NULL */
+	char *function;		/* its name, or what that must match; of an event [GROUP:]EVENT */
+	u64 offset;		/* of a name: bytes from the function's start, if @has_offset */
 	bool has_offset;
-	const char *tag;
-	size_t matched, chosen;
+	u64 addr;		/* of a name that is a bare address: the address; else 0 */
+	const char *tag;	/* "@..." that each probe gets, or "" */
+	size_t matched;		/* by patterns_choose(), but for names: functions that match */
+	size_t chosen;		/* those of them that can be probed by their name */
 	regex_t regex;
 };
 
@@ -64,19 +52,12 @@ bool patterns_have_event(const struct patterns *p);
  */
 bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
 
-/**
- * struct matches - functions that match
- * @name: "[module:]function[@...]" or "t:group:event[@...]", as parameter "probe" takes it, in
- *	order of names
- * @nr: how many
- * @ambiguous: names left out because several functions have them
- * @example: an ambiguous name, or ""
- */
+/* Functions that match */
 struct matches {
-	char **name;
+	char **name;		/* "[module:]function[@...]" or "t:group:event[@...]", in order */
 	size_t nr;
-	size_t ambiguous;
-	char example[128];
+	size_t ambiguous;	/* names left out because several functions have them */
+	char example[128];	/* one of these, or "" */
 };
 
 /* Does the module match it itself, with any number of functions? */

@@ -47,40 +47,24 @@ static void open_library(void)
 	lib.libbpf_set_print = library_find(LIBBPF, "libbpf_set_print");
 }
 
-/**
- * struct image - the kernel itself, or a module
- * @module: its name, "" for the kernel itself
- * @btf: its types, or NULL
- * @dump: prints them, to the file prototypes.text
- * @name: names of its functions, in order
- * @type: and their types
- * @nr: how many
- */
+/* The kernel itself, or a module */
 struct image {
-	char *module;
-	struct btf *btf;
-	struct btf_dump *dump;
+	char *module;		/* "" for the kernel itself */
+	struct btf *btf;	/* its types, or NULL */
+	struct btf_dump *dump;	/* prints them, to prototypes.text */
 	struct function {
 		const char *name;
 		u32 type;
-	} *function;
+	} *function;		/* in order of names */
 	size_t nr;
 };
 
-/**
- * struct prototypes - the images that functions were looked up in
- * @image: the first is the kernel itself
- * @images: how many
- * @parameter: those of the function looked up last
- * @parameters: how many
- * @text: where libbpf prints a type
- */
 struct prototypes {
-	struct image **image;
+	struct image **image;	/* the first is the kernel itself */
 	size_t images;
-	char **parameter;
+	char **parameter;	/* of the function looked up last */
 	unsigned int parameters;
-	FILE *text;
+	FILE *text;		/* where libbpf prints a type */
 };
 
 static void print(void *arg, const char *format, va_list words)

@@ -29,24 +29,15 @@
 #define CPUS_MAX	65536
 #define CPU(e)		((e)->cpu % CPUS_MAX)
 
-/**
- * struct tally - a total
- * @id: the stack
- * @labelled: count only events with this label
- * @label: what they have in common, see output_label_order(); its time and stack are 0
- * @base: events before the probes were set
- * @total: events until now
- * @reported: of those after @base, what was printed or has a process; in a sum, the sum
- * @reading: number of the reading that found it last
- * @saved: its frames, kept after the table has evicted it; NULL if it begins in another function,
- *	or has no event
- */
+/* A total */
 struct tally {
-	u32 id;
-	bool labelled;
-	struct stackbuf_event label;
-	u64 base, total, reported;
-	unsigned int reading;
+	u32 id;				/* the stack */
+	bool labelled;			/* count only events with this label */
+	struct stackbuf_event label;	/* what they have in common; its time and stack are 0 */
+	u64 base, total;		/* events before the probes were set, and until now */
+	u64 reported;	/* of those after @base: printed, or of a process; in a sum, the sum */
+	unsigned int reading;		/* number of the reading that found it last */
+	/* Its frames, also once evicted; NULL: it begins in another function, or has no event */
 	struct stack *saved;
 };
 

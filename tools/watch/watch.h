@@ -11,34 +11,19 @@
 #include "watch/follow.h"
 #include "watch/borrow.h"
 
-/**
- * struct watch - a command that watches functions
- * @source: where to read
- * @o: where to print; its record holds the page of stackbuf_info
- * @filter: what was given beside functions
- * @live: set probes
- * @patterns: the functions
- * @number: snoop: end after this number of events; 0: never
- * @offsets: print frames with their offset in the function
- * @verbose: snoop: more columns; count: addresses
- * @per_process: count: a total for each process
- * @events: snoop: only events that were read, not totals of the table
- * @flame: file of --flame, or NULL
- * @cgroup: of --cgroup, or NULL
- * @timestamp: count: the time of day above the totals
- * @interval: count: ns between totals; 0: at the end only
- * @duration: ns; 0: until interrupted
- */
+/* A command that watches functions */
 struct watch {
 	struct source *source;
-	struct output *o;
-	const struct filter *filter;
-	bool live;
-	struct patterns patterns;
-	u64 number;
-	bool offsets, verbose, per_process, events, timestamp;
-	const char *flame, *cgroup;
-	u64 interval, duration;
+	struct output *o;		/* its record holds the page of stackbuf_info */
+	const struct filter *filter;	/* what was given beside functions */
+	bool live;			/* set probes */
+	struct patterns patterns;	/* the functions */
+	u64 number;			/* snoop: end after this number of events; 0: never */
+	bool offsets, verbose, per_process, timestamp;
+	bool events;			/* only events that were read, not totals of the table */
+	const char *flame, *cgroup;	/* of --flame and --cgroup, or NULL */
+	u64 interval;			/* count: ns between totals; 0: at the end only */
+	u64 duration;			/* ns; 0: until interrupted */
 
 	/* The rest is for snoop.c and stackcount.c */
 	struct matches matches;
