@@ -25,22 +25,6 @@
 
 /* ------------------------------------------------------------ which ones --- */
 
-/* The process that a thread belongs to; 0 if there is no such thread */
-static unsigned int process_of(unsigned int pid)
-{
-	char path[64], line[256];
-	unsigned int tgid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %u", &tgid) != 1)
-		;
-	if (f)
-		fclose(f);
-	return tgid;
-}
-
 /* The command whose name the kernel can compare: without *, ? and []; else NULL */
 static const char *kernel_comm(const struct filter *f)
 {
@@ -87,17 +71,15 @@ static void check_filter(struct watch *w)
 {
 	u32 pid, cpu, cpus = w->o->record->info.nr_cpus;
 	const struct filter *f = w->filter;
-	unsigned int tgid;
 
 	if (w->cgroup)
 		find_cgroup(w);
 	if (filter_single(&f->pid, &pid)) {
-		tgid = process_of(pid);
-		if (!tgid)
-			die(1, "there is no process %u", pid);
-		if (tgid != pid)
-			die(1, "%u is a thread of process %u: give the process", pid, tgid);
 		w->pidfd = syscall(SYS_pidfd_open, pid, 0);
+		if (w->pidfd < 0 && (errno == ESRCH || !pid))
+			die(1, "there is no process %u", pid);
+		if (w->pidfd < 0)
+			die(1, "%u is a thread: give its process", pid);
 	}
 	if (filter_single(&f->cpu, &cpu) && cpu >= cpus)
 		die(1, "there is no CPU %u: this machine has %u, from 0", cpu, cpus);
