@@ -318,8 +318,7 @@ void cmd_pairs(struct args *a)
 	unsigned int number = 0;
 	char *name = asked_for(a);
 	bool live = args_live(a);
-	size_t nr, kprobes;
-	u64 *kprobe;
+	size_t nr;
 
 	if (live)
 		borrow_load_module(&b);
@@ -336,11 +335,7 @@ void cmd_pairs(struct args *a)
 		die(1, name ? "%s: the pair %s is not set in this record" :
 			      "%s: no pair is set in this record (parameter pair)",
 		    s.source.name, name);
-	if (s.source.live) {
-		kprobe = session_kprobes(&s, &kprobes);
-		a->output.probes_off = probes_off(kprobe, kprobes);
-		free(kprobe);
-	}
+	a->output.probes_off = session_probes_off(&s);
 	for (number = 0, nr = 0; pairs_next(&s.record, &number, &pair); )
 		nr += !name || !strncmp(pair.name, name, sizeof(pair.name));
 	if (nr > 1 && (a->output.format == FORMAT_FLAME || a->output.format == FORMAT_FOLDED))

@@ -3,11 +3,9 @@
  * main.c - stackbuf: read the flight recorder of kernel call stacks
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include "cmd.h"
 #include "output/files.h"
-#include "watch/borrow.h"
 
 void cmd_begin(struct session *s, struct args *a, bool live)
 {
@@ -16,7 +14,6 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 			      BIT(LEAKS) | BIT(LATENCY) | BIT(OFFCPU);
 	const bool keeps = a->command == SAVE || a->command == REPORT;
 	struct output *o = &a->output;
-	size_t kprobes;
 
 	session_open(s, &a->wanted);
 	if (live)
@@ -35,12 +32,7 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 	o->record = &s->record;
 	o->search = &s->search;
 	o->symbols = &s->symbols;
-	if (s->source.live) {
-		u64 *kprobe = session_kprobes(s, &kprobes);
-
-		o->probes_off = probes_off(kprobe, kprobes);
-		free(kprobe);
-	}
+	o->probes_off = session_probes_off(s);
 	if (a->given & BIT(OPT_LINES))
 		o->srcline = session_open_srcline(s, &a->debug, live);
 }

@@ -11,6 +11,7 @@
 #include "record/duplicates.h"
 #include "record/info.h"
 #include "session.h"
+#include "watch/borrow.h"
 
 /* How often to read what changes while it is read */
 #define LOAD_TRIES	5
@@ -383,17 +384,20 @@ struct srcline *session_open_srcline(const struct session *s, const struct debug
 	return lines;
 }
 
-u64 *session_kprobes(const struct session *s, size_t *nr)
+const char *session_probes_off(const struct session *s)
 {
+	const char *why;
 	u64 *addr = NULL;
 	struct probe probe;
 	unsigned int i;
+	size_t nr = 0;
 
-	*nr = 0;
-	for (i = 0; probe_next(&s->record, &i, &probe); )
+	for (i = 0; s->source.live && probe_next(&s->record, &i, &probe); )
 		if (probe.addr && probe.way == STACKBUF_PROBE_BY_KPROBE) {
-			GROW(addr, *nr);
-			addr[(*nr)++] = probe.addr;
+			GROW(addr, nr);
+			addr[nr++] = probe.addr;
 		}
-	return addr;
+	why = probes_off(addr, nr);
+	free(addr);
+	return why;
 }

@@ -81,7 +81,7 @@ void session_add_kernel_offset(struct session *s, const struct debug_config *deb
 struct srcline *session_open_srcline(const struct session *s, const struct debug_config *debug,
 				     bool frames);
 
-/* Addresses of the kprobes that the record says are set, to be freed */
-u64 *session_kprobes(const struct session *s, size_t *nr);
+/* Why the kernel that is read does not hit the probes that are set; or NULL */
+const char *session_probes_off(const struct session *s);
 
 #endif
