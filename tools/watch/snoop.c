@@ -10,7 +10,7 @@
 
 struct snooper {
 	struct watch *w;
-	u64 started, printed, rest, hidden;
+	u64 printed, rest, hidden;
 };
 
 static void print_head(const struct watch *w)
@@ -80,18 +80,14 @@ static void begin(void *arg)
 	struct snooper *ctx = arg;
 
 	watch_begin(ctx->w);
-	ctx->started = watch_now();
 	print_head(ctx->w);
 	fflush(ctx->w->o->file);
 }
 
 static bool enough(void *arg, u64 lost)
 {
-	const struct snooper *ctx = arg;
-
 	(void)lost;
-	return watch_over(ctx->w) ||
-	       (ctx->w->duration && watch_now() - ctx->started >= ctx->w->duration);
+	return watch_over(((struct snooper *)arg)->w);
 }
 
 static void end(void *arg)

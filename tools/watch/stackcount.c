@@ -56,7 +56,7 @@ struct counter {
 	u64 evicted, evicted_before, evicted_known;
 	u64 unsure, lost;
 	u64 *base_time, *seen_time;	/* by CPU: of the newest event in @base, and followed */
-	u64 started, next;		/* CLOCK_MONOTONIC, ns */
+	u64 next;			/* end of the interval, CLOCK_MONOTONIC, ns */
 	bool ends;			/* last reading: also print what has no label */
 };
 
@@ -457,8 +457,7 @@ static void begin(void *arg)
 		fputs("... Hit Ctrl-C to end.\n", w->o->file);
 		fflush(w->o->file);
 	}
-	ctx->started = watch_now();
-	ctx->next = ctx->started + w->interval;
+	ctx->next = w->started + w->interval;
 }
 
 /* Return false if no more events are wanted */
@@ -494,7 +493,7 @@ static bool enough(void *arg, u64 lost)
 	u64 now = watch_now();
 
 	(void)lost;
-	if (watch_over(ctx->w) || (w->duration && now - ctx->started >= w->duration))
+	if (watch_over(w))
 		return true;
 	if (w->interval && now >= ctx->next) {
 		ctx->next += w->interval * ((now - ctx->next) / w->interval + 1);
@@ -529,8 +528,8 @@ static void wait_for_it(struct counter *ctx)
 	while (!enough(ctx, 0)) {
 		now = watch_now();
 		until = w->interval ? ctx->next : ~0ULL;
-		if (w->duration && ctx->started + w->duration < until)
-			until = ctx->started + w->duration;
+		if (w->duration && w->started + w->duration < until)
+			until = w->started + w->duration;
 		if (until > now)
 			watch_wait(w, until == ~0ULL ? until : until - now);
 	}

@@ -380,6 +380,7 @@ void watch_begin(struct watch *w)
 		report("%llu more functions match and are left out: the kernel does not let them be traced, or stackbuf calls them for each event",
 		       p->left_out);
 	report_off(w);
+	w->started = watch_now();
 }
 
 u64 watch_now(void)
@@ -400,8 +401,9 @@ bool watch_over(const struct watch *w)
 {
 	struct pollfd p[] = ENDS(w);
 
-	return interrupted || (poll(p, ARRAY_SIZE(p), 0) > 0 &&
-			       (p[0].revents & POLLERR || p[1].revents & POLLIN));
+	return interrupted || (w->duration && watch_now() - w->started >= w->duration) ||
+	       (poll(p, ARRAY_SIZE(p), 0) > 0 &&
+		(p[0].revents & POLLERR || p[1].revents & POLLIN));
 }
 
 void watch_wait(const struct watch *w, u64 ns)

@@ -30,6 +30,7 @@ struct watch {
 	struct borrowed borrowed;
 	u64 cgroup_id;		/* of @cgroup; 0: all */
 	int pidfd;
+	u64 started;		/* CLOCK_MONOTONIC, ns */
 	bool filtered;		/* live: the filter has a part that the kernel does not apply */
 	bool reported_off;
 	bool in_vain;		/* all functions waited for modules that were not loaded */
@@ -63,7 +64,7 @@ void watch_begin(struct watch *w);	/* set filters and probes */
 void watch_end(struct watch *w);	/* restore probes, but not yet filters */
 void watch_finish(struct watch *w);	/* restore filters; report what was missed */
 
-/* Is it time to end: an interrupt, the process of --pid has ended, the output has no reader? */
+/* Is it time to end: --duration, an interrupt, no process of --pid or reader of the output? */
 bool watch_over(const struct watch *w);
 
 /* Wait until watch_over() may be true, for @ns at most; ~0ULL: without limit */
