@@ -224,13 +224,12 @@ static int log_open(void)
 	return fd;
 }
 
-/* Read the module's last line there, the reason for a refusal, into @reply */
-static void log_last(int fd, char *reply, size_t size)
+/* Read the module's last line there, the reason for a refusal, into p->reply */
+static void log_last(struct borrowed *p, int fd)
 {
 	char line[1024];
 	ssize_t n;
 
-	*reply = '\0';
 	while (fd >= 0) {
 		char *text;
 
@@ -246,23 +245,22 @@ static void log_last(int fd, char *reply, size_t size)
 			continue;
 		text += 11;
 		text[strcspn(text, "\n")] = '\0';
-		snprintf(reply, size, "%s", text);
+		snprintf(p->reply, sizeof(p->reply), "%s", text);
 	}
 }
 
-/* Return 0, or -1 with errno and p->error set, and the module's reason in @reply */
-static int write_value(struct borrowed *p, const char *name, const char *value, char *reply,
-		       size_t size)
+/* Return 0, or -1 with errno, p->error and p->reply set */
+static int write_value(struct borrowed *p, const char *name, const char *value)
 {
 	char path[PATH_MAX];
 	size_t len = strlen(value);
 	int fd, kmsg, code = 0;
 
+	*p->reply = '\0';
 	snprintf(path, sizeof(path), "%s/%s", p->dir, name);
 	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	if (fd < 0) {
 		code = errno;
-		*reply = '\0';
 		failed(p, "%s: %s%s", path, strerror(code),
 		       code == EACCES ? "; run it as root" : "");
 		errno = code;
@@ -272,9 +270,9 @@ static int write_value(struct borrowed *p, const char *name, const char *value, 
 	/* sysfs does not pass an empty write on to the module */
 	if (write(fd, len ? value : "\n", len ?: 1) < 0)
 		code = errno;
-	log_last(kmsg, reply, size);
+	log_last(p, kmsg);
 	if (code)
-		failed(p, "%s", *reply ? reply : strerror(code));
+		failed(p, "%s", *p->reply ? p->reply : strerror(code));
 	if (kmsg >= 0)
 		close(kmsg);
 	close(fd);
@@ -285,14 +283,14 @@ static int write_value(struct borrowed *p, const char *name, const char *value, 
 void borrow_parameter(struct borrowed *p, enum parameter which, const char *value)
 {
 	const char *name = parameter_name[which];
-	char *before = read_value(p, name), reply[256];
+	char *before = read_value(p, name);
 
 	if (!strcmp(before, value)) {
 		free(before);
 		return;
 	}
 	p->before[which] = before;
-	if (write_value(p, name, value, reply, sizeof(reply)))
+	if (write_value(p, name, value))
 		die(1, "%s", p->error);
 }
 
@@ -369,10 +367,11 @@ static char *read_list(const struct borrowed *p, const struct record *r)
 	return text;
 }
 
-/* Write a list of any length: the first write replaces the list unless @add, the others add */
-static int write_list(struct borrowed *p, const char *list, bool add, char *reply, size_t size)
+/* Write a list of any length: the first write replaces the list, the others add */
+static int write_list(struct borrowed *p, const char *list)
 {
 	char chunk[WRITE_MAX + 1];
+	bool add = false;
 
 	do {
 		size_t room = WRITE_MAX - add, len = strlen(list);
@@ -382,7 +381,7 @@ static int write_list(struct borrowed *p, const char *list, bool add, char *repl
 				;
 		}
 		snprintf(chunk, sizeof(chunk), "%s%.*s", add ? "+" : "", (int)len, list);
-		if (write_value(p, "probe", chunk, reply, size))
+		if (write_value(p, "probe", chunk))
 			return -1;
 		list += len + (list[len] == ',');
 		add = true;
@@ -443,7 +442,7 @@ void borrow_open(struct borrowed *p)
 }
 
 /* Add names, which fit one write.  Return as write_value() */
-static int add_names(struct borrowed *p, char **name, size_t nr, char *reply, size_t reply_size)
+static int add_names(struct borrowed *p, char **name, size_t nr)
 {
 	size_t i, size;
 	char *text;
@@ -453,7 +452,7 @@ static int add_names(struct borrowed *p, char **name, size_t nr, char *reply, si
 	for (i = 0; i < nr; i++)
 		fprintf(f, "%c%s", i ? ',' : '+', name[i]);
 	text_close(f);
-	ret = write_value(p, "probe", text, reply, reply_size);
+	ret = write_value(p, "probe", text);
 	free(text);
 	return ret;
 }
@@ -477,19 +476,19 @@ static size_t refused_name(const char *reply, char **name, size_t nr)
  */
 static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 {
-	char *left[SOME], reply[256];
+	char *left[SOME];
 	size_t i, bad;
 
 	memcpy(left, name, nr * sizeof(*left));
 	while (nr && !interrupted) {
-		int ret = add_names(p, left, nr, reply, sizeof(reply));
+		int ret = add_names(p, left, nr);
 
 		/* Not about one name: no room, no permission, no module, not now */
 		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
 		    errno == ENODEV || errno == ENOMEM || errno == EBUSY ||
 		    (errno == ENOENT && access(p->dir, F_OK)))
 			return ret;
-		bad = nr > 1 ? refused_name(reply, left, nr) : 0;
+		bad = nr > 1 ? refused_name(p->reply, left, nr) : 0;
 		if (bad == nr) {
 			for (i = 0; i < nr && !interrupted; i++)
 				if (add_some(p, left + i, 1, all))
@@ -498,7 +497,7 @@ static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 		}
 		GROW(p->refusal, p->refused);
 		p->refusal[p->refused].name = left[bad];
-		p->refusal[p->refused++].why = xstrdup(*reply ? reply : left[bad]);
+		p->refusal[p->refused++].why = xstrdup(*p->reply ? p->reply : left[bad]);
 		memmove(left + bad, left + bad + 1, (--nr - bad) * sizeof(*left));
 	}
 	return 0;
@@ -572,18 +571,18 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 
 int borrow_remove(struct borrowed *p)
 {
-	char reply[512];
+	char why[sizeof(p->error)];
 	int ret = 0;
 
 	if (p->list)
-		ret = write_list(p, p->list, false, reply, sizeof(reply));
+		ret = write_list(p, p->list);
 	free(p->list);
 	p->list = NULL;
 	if (ret && errno == ENOENT && access(p->dir, F_OK))
 		return 0;	/* unloading the module removed them */
 	if (ret) {
-		memcpy(reply, p->error, sizeof(reply));
-		failed(p, "the probes that were set before could not be set again: %.400s", reply);
+		memcpy(why, p->error, sizeof(why));
+		failed(p, "the probes that were set before could not be set again: %.400s", why);
 	}
 	return ret;
 }
@@ -591,12 +590,11 @@ int borrow_remove(struct borrowed *p)
 int borrow_restore(struct borrowed *p)
 {
 	int ret = borrow_remove(p), i;
-	char reply[256];
 
 	borrowed = NULL;
 	for (i = 0; i < PARAMETERS_NR; i++) {
 		if (p->before[i] && !access(p->dir, F_OK) &&
-		    write_value(p, parameter_name[i], p->before[i], reply, sizeof(reply)))
+		    write_value(p, parameter_name[i], p->before[i]))
 			ret = -1;
 		free(p->before[i]);
 		p->before[i] = NULL;

@@ -38,6 +38,7 @@ struct borrowed {
 		char *why;
 	} *refusal;
 	size_t refused;
+	char reply[512];		/* why the module has refused a value, or "" */
 	char error[512];		/* one line that says what went wrong */
 };
 
