@@ -248,16 +248,15 @@ static char *asked_for(const struct args *a)
 	return a->word[1] ? xasprintf("%s:%s", a->word[0], a->word[1]) : xstrdup(a->word[0]);
 }
 
-/* The number of the pair with this name that is set, or of the first one; 0: there is none */
-static unsigned int find_pair(const struct record *r, const char *name)
+/* Set *@number to that of the next pair with this name, NULL: any; false if there is none */
+static bool next_pair(const struct record *r, unsigned int *number, const char *name)
 {
 	struct stackbuf_pair pair;
-	unsigned int number = 0;
 
-	while (pairs_next(r, &number, &pair))
+	while (pairs_next(r, number, &pair))
 		if (!name || !strncmp(pair.name, name, sizeof(pair.name)))
-			return number;
-	return 0;
+			return true;
+	return false;
 }
 
 /*
@@ -314,36 +313,31 @@ void cmd_pairs(struct args *a)
 {
 	struct borrowed b = { .lock = -1 };
 	struct session s = { 0 };
-	struct stackbuf_pair pair;
-	unsigned int number = 0;
+	unsigned int number = 0, nr = 0;
 	char *name = asked_for(a);
 	bool live = args_live(a);
-	size_t nr;
 
 	if (live)
 		borrow_load_module(&b);
 	cmd_begin(&s, a, false);
 	session_report_missing(&s);
-	number = find_pair(&s.record, name);
-	if (!number && live) {
+	if (live && !next_pair(&s.record, &number, name)) {
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name OPEN and CLOSE (see stackbuf latency -h)");
 		watch_pair(&s, a, &b, name ?: "slab");
-		number = find_pair(&s.record, name);
 	}
-	if (!number)
+	for (number = 0; next_pair(&s.record, &number, name); )
+		nr++;
+	if (!nr)
 		die(1, name ? "%s: the pair %s is not set in this record" :
 			      "%s: no pair is set in this record (parameter pair)",
 		    s.source.name, name);
 	a->output.probes_off = session_probes_off(&s);
-	for (number = 0, nr = 0; pairs_next(&s.record, &number, &pair); )
-		nr += !name || !strncmp(pair.name, name, sizeof(pair.name));
 	if (nr > 1 && (a->output.format == FORMAT_FLAME || a->output.format == FORMAT_FOLDED))
-		die(EXIT_USAGE, "--folded and --flame are of one pair: name one of the %zu that are set",
+		die(EXIT_USAGE, "--folded and --flame are of one pair: name one of the %u that are set",
 		    nr);
-	for (number = 0; pairs_next(&s.record, &number, &pair); )
-		if (!name || !strncmp(pair.name, name, sizeof(pair.name)))
-			print_pair(&s, a, number, now_of(&s));
+	for (number = 0; next_pair(&s.record, &number, name); )
+		print_pair(&s, a, number, now_of(&s));
 	cmd_end(&s, a);
 	free(name);
 }

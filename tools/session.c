@@ -136,38 +136,34 @@ void session_open(struct session *s, struct wanted *wanted)
 	choose_events(s);
 }
 
-/* The page tables lead to one load only: scan the dump if another one is wanted */
-static void scan_for_instance(struct session *s, u64 wanted)
+static void load_pages(struct session *s)
 {
-	size_t i;
-
-	for (i = 0; i < s->instances; i++)
-		if (!wanted || s->instance[i].id == wanted)
-			return;
-	if (!s->set.found_by || s->set.scanned)
-		return;
-	s->source.scan = "--instance";
 	page_set_clear(&s->set);
 	free(s->instance);
+	s->instance = NULL;
 	if (s->source.ops->load(&s->source, &s->set))
 		die(1, "%s", s->source.error);
 	s->instances = page_set_instances(&s->set, &s->instance);
 }
 
-static void choose_instance(struct session *s, u64 wanted)
+/* The load of the module with this id, 0: the default one; NULL if there is none */
+static const struct instance *find_instance(const struct session *s, u64 wanted)
 {
-	const struct instance *chosen = NULL;
 	size_t i;
 
-	if (!wanted)
-		chosen = instance_default(s->instance, s->instances);
 	for (i = 0; i < s->instances && wanted; i++)
 		if (s->instance[i].id == wanted)
-			chosen = &s->instance[i];
-	if (!chosen)
-		die(1, "%s: holds no instance %llx; \"stackbuf info\" lists those it holds",
-		    s->source.name, wanted);
-	s->chosen = chosen;
+			return &s->instance[i];
+	return wanted ? NULL : instance_default(s->instance, s->instances);
+}
+
+/* The page tables lead to one load only: scan the dump if another one is wanted */
+static void scan_for_instance(struct session *s, u64 wanted)
+{
+	if (find_instance(s, wanted) || !s->set.found_by || s->set.scanned)
+		return;
+	s->source.scan = "--instance";
+	load_pages(s);
 }
 
 static void load(struct session *s)
@@ -182,14 +178,12 @@ static void load(struct session *s)
 		return;
 	}
 	record_free(&s->record);
-	page_set_clear(&s->set);
-	free(s->instance);
-	s->instance = NULL;
-	if (s->source.ops->load(&s->source, &s->set))
-		die(1, "%s", s->source.error);
-	s->instances = page_set_instances(&s->set, &s->instance);
+	load_pages(s);
 	scan_for_instance(s, s->wanted->instance);
-	choose_instance(s, s->wanted->instance);
+	s->chosen = find_instance(s, s->wanted->instance);
+	if (!s->chosen)
+		die(1, "%s: holds no instance %llx; \"stackbuf info\" lists those it holds",
+		    s->source.name, s->wanted->instance);
 	if (s->source.ops->fetch && s->source.ops->fetch(&s->source, &s->set, s->chosen->id))
 		die(1, "%s", s->source.error);
 	record_parse_chosen(&s->record, &s->set, s->chosen->id,
