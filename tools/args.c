@@ -8,7 +8,7 @@
 #include "args.h"
 #include "stackbuf.h"
 
-bool args_watch(const struct args *a)
+static bool args_watch(const struct args *a)
 {
 	return a->command == SNOOP || a->command == COUNT_PATTERN;
 }

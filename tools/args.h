@@ -91,17 +91,11 @@ struct args {
  */
 void args_read(struct args *a, int argc, const char **argv);
 
-/* Does the command watch functions? */
-bool args_watch(const struct args *a);
-
 /* Is it about the running kernel, not about a source that was named? */
 bool args_live(const struct args *a);
 
 /* Print help on all commands, or on that of @a */
 void args_help(const struct args *a);
-
-/* The short name of an option, '\0' if it has none; @command: -1 before the command's name */
-char args_letter(enum option_id option, int command);
 
 /* popt's table for options before or after a command's name */
 struct poptOption *args_options(int command);

@@ -6,7 +6,8 @@
 #include <string.h>
 #include "args.h"
 
-char args_letter(enum option_id option, int command)
+/* The short name of an option, '\0' if it has none; @command: -1 before the command's name */
+static char args_letter(enum option_id option, int command)
 {
 	const struct option *o = &option_table[option];
 	unsigned int i;

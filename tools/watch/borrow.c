@@ -214,17 +214,7 @@ static char *read_value(const struct borrowed *p, const char *name)
 	return xstrdup(buf);
 }
 
-/* Open the kernel log at its end.  Return the descriptor, or -1 */
-static int log_open(void)
-{
-	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd >= 0)
-		lseek(fd, 0, SEEK_END);
-	return fd;
-}
-
-/* Read the module's last line there, the reason for a refusal, into p->reply */
+/* Read the module's last line in the kernel log, the reason for a refusal, into p->reply */
 static void log_last(struct borrowed *p, int fd)
 {
 	char line[1024];
@@ -266,7 +256,8 @@ static int write_value(struct borrowed *p, const char *name, const char *value)
 		errno = code;
 		return -1;
 	}
-	kmsg = log_open();
+	kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	lseek(kmsg, 0, SEEK_END);
 	/* sysfs does not pass an empty write on to the module */
 	if (write(fd, len ? value : "\n", len ?: 1) < 0)
 		code = errno;
@@ -417,7 +408,6 @@ static void at_exit(void)
 
 void borrow_open(struct borrowed *p)
 {
-	static bool registered;
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/probe", p->dir);
@@ -435,9 +425,7 @@ void borrow_open(struct borrowed *p)
 	}
 	if (access(path, W_OK))
 		die(1, "%s: %s; run it as root", path, strerror(errno));
-	if (!registered)
-		atexit(at_exit);
-	registered = true;
+	atexit(at_exit);
 	borrowed = p;
 }
 
