@@ -147,24 +147,6 @@ static void read_options(struct args *a, poptContext context)
 		    poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
 }
 
-/* "info, text and log": names of all commands */
-static char *all_names(const char *last)
-{
-	char *text = xstrdup(""), *longer;
-	unsigned int i;
-
-	for (i = 0; i < COMMANDS; i++) {
-		const char *name = command_table[i].name;
-
-		if (i && !strcmp(name, command_table[i - 1].name))
-			continue;
-		longer = xasprintf("%s%s%s", text, !i ? "" : i == COMMANDS - 1 ? last : ", ", name);
-		free(text);
-		text = longer;
-	}
-	return text;
-}
-
 /* Of several ways to use a command, the one that was used */
 static void find_way(struct args *a)
 {
@@ -223,14 +205,12 @@ void args_read(struct args *a, int argc, const char **argv)
 	read_options(a, context);
 	word = poptGetArg(context);
 	if (!word)
-		die(EXIT_USAGE, "a command is missing: %s (see stackbuf --help)",
-		    all_names(" or "));
+		die(EXIT_USAGE, "a command is missing (see stackbuf --help)");
 	for (a->command = 0; a->command < COMMANDS; a->command++)
 		if (!strcmp(word, command_table[a->command].name))
 			break;
 	if (a->command == COMMANDS)
-		die(EXIT_USAGE, "%s: no such command; the commands are %s", word,
-		    all_names(" and "));
+		die(EXIT_USAGE, "%s: no such command (see stackbuf --help)", word);
 
 	/* popt skips the first argument: that is now the command */
 	rest = poptGetArgs(context);

@@ -10,7 +10,7 @@
 
 #define BIT(n)	(1ULL << (n))
 
-/* Ways to use a command: "count" is three of them.  Those of one name are neighbours */
+/* Ways to use a command: "count" is three of them. */
 enum command_id {
 	INFO, TEXT, LOG, REPORT, LIFE, LEAKS, LATENCY, OFFCPU, COUNT, COUNT_PATTERN, COUNT_LIST,
 	DEPTH, SNOOP, SAVE, DIFF, METRICS, DECODE,
