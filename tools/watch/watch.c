@@ -20,8 +20,6 @@
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
 #define EVENTS		"/sys/kernel/tracing/events"
-#define EVENTS_DEBUG	"/sys/kernel/debug/tracing/events"
-#define AVAILABLE_DEBUG	"/sys/kernel/debug/tracing/available_filter_functions"
 
 /* ------------------------------------------------------------ which ones --- */
 
@@ -177,11 +175,9 @@ static void check_recorded(struct watch *w)
 
 void watch_functions(struct watch *w, bool expand)
 {
-	const char *available = access(AVAILABLE, R_OK) ? AVAILABLE_DEBUG : AVAILABLE;
-
-	w->unlisted = access(BLACKLIST, R_OK) && access(available, R_OK);
-	patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, available,
-			access(EVENTS, R_OK) ? EVENTS_DEBUG : EVENTS, expand, &w->matches);
+	w->unlisted = access(BLACKLIST, R_OK) && access(AVAILABLE, R_OK);
+	patterns_choose(&w->patterns, "/proc/kallsyms", BLACKLIST, AVAILABLE, EVENTS, expand,
+			&w->matches);
 	check_patterns(w, expand);
 }
 
