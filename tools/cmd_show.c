@@ -23,9 +23,6 @@ void cmd_info(struct session *s, struct output *o, struct args *a)
 void cmd_text(struct session *s, struct output *o, struct args *a)
 {
 	session_report_source(s);
-	report_count(s->set.changed_text,
-		     "page of text was overwritten while it was read and is left out",
-		     "pages of text were overwritten while they were read and are left out");
 	report_count(s->record.half_texts, "record was half written and is left out",
 		     "records were half written and are left out");
 	output_text(o, &a->wanted.filter);

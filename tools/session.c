@@ -248,6 +248,8 @@ void session_report_source(const struct session *s)
 	report_count(s->set.unreadable, "page cannot be read", "pages cannot be read");
 	report_count(s->set.left_out, "page is beyond the limit and was not read",
 	     "pages are beyond the limit and were not read");
+	report_count(s->set.changed_text, "page of text was overwritten while it was read and is left out",
+	     "pages of text were overwritten while they were read and are left out");
 	if (s->instances > 1)
 		report("this is instance %016llx%s; %zu more in %s: see info and --instance",
 		       s->chosen->id, s->chosen == s->instance ? ", the newest" : "",
@@ -287,8 +289,6 @@ void session_report_missing(const struct session *s)
 	     "pages of these were found only as old copies and are left out");
 	report_count(s->set.changed, "page of events was overwritten while it was read and is left out",
 	     "pages of events were overwritten while they were read and are left out");
-	report_count(s->set.changed_text, "page of text was overwritten while it was read and is left out",
-	     "pages of text were overwritten while they were read and are left out");
 	report_count(rec->rebuilt, "page was about to be reused: its events are only counted",
 	     "pages were about to be reused: their events are only counted");
 	report_count(rec->damaged, "page of events is damaged: what follows the damage is left out",

@@ -9,26 +9,19 @@
 #include "output/output.h"
 #include "input/source.h"
 
-/**
- * struct follow_hooks - for commands that do not just print the events
- * @arg: first argument of all functions
- * @quiet: do not report lost events; @rest does
- * @own_ids: do not replace the id of a stack by that of an equal one, see duplicates.h
- * @begin: called when all later events will be passed to @event
- * @event: called for each event; returns false if no more are wanted
- * @enough: called after each round with the number of lost events; returns true to end
- * @end: called before the events that are still in the ring are passed
- * @rest: called last, with the number of lost events, and of those whose stacks were evicted before
- *	they were read: which functions these begin in is unknown
- */
+/* For commands that do not just print the events */
 struct follow_hooks {
-	void *arg;
-	bool quiet;
-	bool own_ids;
+	void *arg;	/* first argument of all functions */
+	bool quiet;	/* do not report lost events; @rest does */
+	bool own_ids;	/* keep the id of a stack that equals another one, see duplicates.h */
+	/* All later events will be passed to @event, which returns false if no more are wanted */
 	void (*begin)(void *arg);
 	bool (*event)(void *arg, const struct stackbuf_event *e);
+	/* After each round, with the number of lost events: returns true to end */
 	bool (*enough)(void *arg, u64 lost);
+	/* Before the events that are still in the ring are passed */
 	void (*end)(void *arg);
+	/* Last: events that were lost, and those whose stacks were evicted before they were read */
 	void (*rest)(void *arg, u64 lost, u64 evicted);
 };
 
