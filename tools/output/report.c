@@ -10,8 +10,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include "output/outfile.h"
 #include "output/files.h"
+#include "output/json.h"
+#include "output/outfile.h"
 #include "record/pairs.h"
 
 static const char script[] =
@@ -23,263 +24,144 @@ static const char style[] =
 #include "report_css.h"
 ;
 
+enum {
+	AFTER, CPU, PID, TGID, CONTEXT, TAG, STACK_OF, COMM_OF, EVENT_COLUMNS,
+	COMM = EVENT_COLUMNS, STACK, FRAME, PAIR, COLUMNS
+};
+
+/* Of events: AFTER is the time since the event before, STACK_OF and COMM_OF are places in arrays */
+static const char *const column_name[COLUMNS] = {
+	"after", "cpu", "pid", "tgid", "context", "tag", "stack_of", "comm_of",
+	"comm", "stack", "frame", "pair",
+};
+
 /**
- * struct page - what is put into the page
- * @stack: all stacks, by id
- * @frames: frames of each, as text
- * @stacks: how many
- * @text: each distinct text of a frame, in order
- * @texts: how many
+ * struct column - one array of the page
+ * @file: writes @text, its elements as JSON, of @len bytes
+ * @nr: how many
+ * @tree: if it has every string once: struct named, with the place of each as its id
  */
-struct page {
-	struct stack **stack;
-	char ***frames;
-	size_t stacks;
-	const char **text;
-	size_t texts;
+struct column {
+	FILE *file;
+	char *text;
+	size_t len;
+	u64 nr;
+	void *tree;
 };
 
 /* Write JSON in which no "<" ends a script element */
-static void put_safe(FILE *f, const char *json)
+static int put_safe(const char *json, size_t len, void *file)
 {
-	for (; *json; json++) {
+	for (; len--; json++) {
 		if (*json == '<')
-			fputs("\\u003c", f);
+			fputs("\\u003c", file);
 		else
-			putc(*json, f);
+			putc(*json, file);
+	}
+	return 0;
+}
+
+/* Add an element, in a line of its own, and free it */
+static void put_json(struct column *c, json_t *element)
+{
+	fputs(c->nr++ ? ",\n" : "\n", c->file);
+	json_dump_callback(element, put_safe, c->file,
+			   JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+	json_decref(element);
+}
+
+/* The place of a string, which is added if it is new */
+static u64 place_of(struct column *c, const char *text)
+{
+	bool is_new;
+	struct named *known = named_get(&c->tree, text, &is_new);
+
+	if (is_new) {
+		known->id = c->nr;
+		put_json(c, json_string(text) ?: json_string("?"));
+	}
+	return known->id;
+}
+
+static void put_events(struct column *column, const struct output *o,
+		       const struct stackbuf_event *event, size_t nr)
+{
+	char comm[STACKBUF_COMM_LEN];
+	unsigned int c;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct stackbuf_event *e = &event[i];
+		const u64 value[EVENT_COLUMNS] = {
+			[AFTER] = e->time - event[i ? i - 1 : 0].time,
+			[CPU] = e->cpu, [PID] = e->pid, [TGID] = e->tgid,
+			[CONTEXT] = e->context & 3, [TAG] = e->tagged ? e->tag : 0,
+			[STACK_OF] = output_stack(o, e->id)->place,
+			[COMM_OF] = place_of(&column[COMM], output_comm(e->comm, comm)),
+		};
+
+		for (c = 0; c < EVENT_COLUMNS; c++)
+			fprintf(column[c].file,
+				c == TAG && e->tagged ? "%s\"%#llx\"" : "%s%llu", i ? "," : "",
+				value[c]);
 	}
 }
 
-static void put_string(FILE *f, const char *text)
-{
-	json_t *string = json_string(text);
-	char *json = string ? json_dumps(string, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
-
-	put_safe(f, json ?: "\"?\"");
-	free(json);
-	json_decref(string);
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct stack *const *x = a, *const *y = b;
-
-	return compare_u64((*x)->id, (*y)->id);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The frames of a stack, innermost first, with their source lines if these are wanted */
-static char **stack_frames(const struct output *o, struct stack *stack)
-{
-	char **frame;
-	unsigned int i;
-
-	symbols_name(o->symbols, stack);
-	frame = xcalloc(stack->named + 1, sizeof(*frame));
-	for (i = 0; i < stack->named; i++)
-		frame[i] = xasprintf("%s%s", stack->name[i], output_line(o, stack, i));
-	return frame;
-}
-
-static void collect(struct page *p, const struct output *o, const struct stackbuf_event *event,
-		    size_t nr)
+/* Of each its id, total, whether it is cut or gone, and its frames, with their source lines */
+static void put_stacks(struct column *column, const struct output *o)
 {
 	struct stack *stack;
-	size_t i, n;
+	unsigned int n;
+	size_t i;
 
-	for (i = 0; i < nr; i++)
-		output_stack(o, event[i].id);
-	p->stack = xcalloc(o->record->stacks.nr + 1, sizeof(*p->stack));
-	p->frames = xcalloc(o->record->stacks.nr + 1, sizeof(*p->frames));
-	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
-		p->stack[p->stacks++] = stack;
-	sort(p->stack, p->stacks, sizeof(*p->stack), by_id);
-	for (i = 0; i < p->stacks; i++) {
-		p->frames[i] = stack_frames(o, p->stack[i]);
-		for (n = 0; p->frames[i][n]; n++) {
-			GROW(p->text, p->texts);
-			p->text[p->texts++] = p->frames[i][n];
+	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); ) {
+		json_t *frames = json_array();
+
+		symbols_name(o->symbols, stack);
+		for (n = 0; n < stack->named; n++) {
+			char *text = xasprintf("%s%s", stack->name[n], output_line(o, stack, n));
+
+			json_array_append_new(frames,
+					      json_integer(place_of(&column[FRAME], text)));
+			free(text);
 		}
+		put_json(&column[STACK], json_pack("[I,o,i,o]", (json_int_t)stack->id,
+						   json_number(stack->count + stack->in_ring),
+						   stack->gone ? 2 : stack->cut, frames));
 	}
-	sort(p->text, p->texts, sizeof(*p->text), by_text);
-	for (i = n = 0; i < p->texts; i++)
-		if (!n || strcmp(p->text[n - 1], p->text[i]))
-			p->text[n++] = p->text[i];
-	p->texts = n;
 }
 
-static void release(struct page *p)
-{
-	size_t i, n;
-
-	for (i = 0; i < p->stacks; i++) {
-		for (n = 0; p->frames[i][n]; n++)
-			free(p->frames[i][n]);
-		free(p->frames[i]);
-	}
-	free(p->frames);
-	free(p->stack);
-	free(p->text);
-}
-
-/* "stack": of each its id, total, whether it is cut or gone, places of its frames in "frame" */
-static void put_stacks(FILE *f, const struct page *p)
-{
-	size_t i, n;
-
-	fputs(",\n\"frame\":[", f);
-	for (i = 0; i < p->texts; i++) {
-		fputs(i ? ",\n" : "\n", f);
-		put_string(f, p->text[i]);
-	}
-	fputs("],\n\"stack\":[", f);
-	for (i = 0; i < p->stacks; i++) {
-		const struct stack *stack = p->stack[i];
-
-		fprintf(f, "%s\n[%u,%llu,%d,[", i ? "," : "", stack->id,
-			stack->count + stack->in_ring, stack->gone ? 2 : stack->cut ? 1 : 0);
-		for (n = 0; p->frames[i][n]; n++)
-			fprintf(f, "%s%td", n ? "," : "",
-				(const char **)bsearch(&p->frames[i][n], p->text, p->texts,
-						       sizeof(*p->text), by_text) - p->text);
-		fputs("]]", f);
-	}
-	putc(']', f);
-}
-
-/* "pair": of each its name, whether it is exact, and by stack what is open and what was closed */
-static void put_pairs(FILE *f, const struct page *p, const struct output *o)
+/* Of each its name, whether it is exact, and by stack what is open and what was closed */
+static void put_pairs(struct column *column, const struct output *o)
 {
 	struct stackbuf_pair pair;
 	unsigned int number = 0;
-	bool first = true;
 	size_t i;
 
-	fputs(",\n\"pair\":[", f);
 	while (pairs_next(o->record, &number, &pair)) {
+		json_t *totals = json_array();
 		struct pair_totals t;
 
 		pairs_read(o->record, number, ~0ULL, &t);
-		fputs(first ? "\n[" : ",\n[", f);
-		first = false;
-		put_string(f, t.name);
-		fprintf(f, ",%d,[", pairs_exact(&t));
 		for (i = 0; i < t.nr; i++) {
 			const struct pair_total *one = &t.total[i];
-			struct stack **place = bsearch(&one->stack, p->stack, p->stacks,
-						       sizeof(*p->stack), by_id);
 
-			fprintf(f, "%s\n[%td,%llu,%llu,%llu,%llu,%llu]", i ? "," : "",
-				place - p->stack, one->open, one->value, one->closed, one->sum,
-				one->longest);
+			json_array_append_new(totals, json_pack("[I,o,o,o,o,o]",
+				(json_int_t)one->stack->place, json_number(one->open),
+				json_number(one->value), json_number(one->closed),
+				json_number(one->sum), json_number(one->longest)));
 		}
-		fputs("]]", f);
+		put_json(&column[PAIR], json_pack("[s,b,o]", t.name, pairs_exact(&t), totals));
 		pairs_free(&t);
 	}
-	putc(']', f);
-}
-
-static int by_comm(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-/* Names of commands are of a fixed size, so each distinct one is found by bsearch() */
-static void put_commands(FILE *f, const struct stackbuf_event *event, size_t nr)
-{
-	char (*comm)[STACKBUF_COMM_LEN] = xcalloc(nr + 1, sizeof(*comm));
-	char text[STACKBUF_COMM_LEN], (*at)[STACKBUF_COMM_LEN];
-	size_t i, n = 0;
-
-	for (i = 0; i < nr; i++)
-		strcpy(comm[i], output_comm(event[i].comm, text));
-	sort(comm, nr, sizeof(*comm), by_comm);
-	for (i = 0; i < nr; i++)
-		if (!n || strcmp(comm[n - 1], comm[i]))
-			memmove(comm[n++], comm[i], sizeof(*comm));
-	fputs(",\n\"comm\":[", f);
-	for (i = 0; i < n; i++) {
-		fputs(i ? "," : "", f);
-		put_string(f, comm[i]);
-	}
-	fputs("],\n\"comm_of\":[", f);
-	for (i = 0; i < nr; i++) {
-		at = bsearch(output_comm(event[i].comm, text), comm, n, sizeof(*comm), by_comm);
-		fprintf(f, "%s%td", i ? "," : "", at - comm);
-	}
-	putc(']', f);
-	free(comm);
-}
-
-enum column { AFTER, CPU, PID, TGID, CONTEXT, TAG, STACK_OF, COLUMNS };
-
-static const char *const column_name[COLUMNS] = {
-	"after", "cpu", "pid", "tgid", "context", "tag", "stack_of"
-};
-
-/* Write event @i of a column; a time is the distance from the event before */
-static void put_value(FILE *f, const struct page *p, const struct output *o, enum column c,
-		      const struct stackbuf_event *event, size_t i)
-{
-	const struct stackbuf_event *e = &event[i];
-	const struct stack *stack;
-	struct stack **place;
-
-	switch (c) {
-	case AFTER:
-		fprintf(f, "%llu", e->time - event[i ? i - 1 : 0].time);
-		break;
-	case CPU:
-		fprintf(f, "%u", e->cpu);
-		break;
-	case PID:
-		fprintf(f, "%u", e->pid);
-		break;
-	case TGID:
-		fprintf(f, "%u", e->tgid);
-		break;
-	case CONTEXT:
-		fprintf(f, "%u", e->context & 3);
-		break;
-	case TAG:
-		fprintf(f, e->tagged ? "\"%#llx\"" : "%llu", e->tagged ? e->tag : 0);
-		break;
-	default:
-		stack = output_stack(o, e->id);
-		place = bsearch(&stack, p->stack, p->stacks, sizeof(*p->stack), by_id);
-		fprintf(f, "%td", place - p->stack);
-	}
-}
-
-static void put_events(FILE *f, const struct page *p, const struct output *o,
-		       const struct stackbuf_event *event, size_t nr)
-{
-	enum column column;
-	size_t i;
-
-	fprintf(f, ",\n\"start\":\"%llu\"", nr ? event->time : 0);
-	for (column = 0; column < COLUMNS; column++) {
-		fprintf(f, ",\n\"%s\":[", column_name[column]);
-		for (i = 0; i < nr; i++) {
-			if (i)
-				putc(',', f);
-			put_value(f, p, o, column, event, i);
-		}
-		putc(']', f);
-	}
-	put_commands(f, event, nr);
 }
 
 static void put_page(FILE *f, const struct output *o, const char *info,
 		     const struct stackbuf_event *event, size_t nr, size_t left_out)
 {
-	struct page p = { 0 };
+	struct column column[COLUMNS] = { 0 };
+	unsigned int c;
 
-	collect(&p, o, event, nr);
 	fprintf(f, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
 		"<meta name=\"viewport\" content=\"width=device-width\">\n"
@@ -287,13 +169,21 @@ static void put_page(FILE *f, const struct output *o, const char *info,
 		"<title>stackbuf: report</title>\n<style>\n%s</style>\n</head>\n<body>\n"
 		"<noscript>This page shows the record by a script, which this browser does not run.</noscript>\n"
 		"<script type=\"application/json\" id=\"record\">\n{\"info\":", style);
-	put_safe(f, info);
-	fprintf(f, ",\n\"left_out\":%zu", left_out);
-	put_stacks(f, &p);
-	put_pairs(f, &p, o);
-	put_events(f, &p, o, event, nr);
+	put_safe(info, strlen(info), f);
+	fprintf(f, ",\n\"left_out\":%zu,\n\"start\":\"%llu\"", left_out, nr ? event->time : 0);
+	for (c = 0; c < COLUMNS; c++)
+		column[c].file = text_open(&column[c].text, &column[c].len);
+	/* Events first: they enter stacks that are gone */
+	put_events(column, o, event, nr);
+	put_stacks(column, o);
+	put_pairs(column, o);
+	for (c = 0; c < COLUMNS; c++) {
+		text_close(column[c].file);
+		fprintf(f, ",\n\"%s\":[%s]", column_name[c], column[c].text);
+		free(column[c].text);
+		named_free(&column[c].tree);
+	}
 	fprintf(f, "}\n</script>\n<script>\n%s</script>\n</body>\n</html>\n", script);
-	release(&p);
 }
 
 void report_write(const struct output *o, const char *info, const struct stackbuf_event *event,

@@ -45,6 +45,7 @@ struct stack *stacks_get(struct stacks *s, u32 id)
 		GROW(s->stack, s->nr);
 		s->stack[s->nr] = xcalloc(1, sizeof(struct stack));
 		s->stack[s->nr]->id = id;
+		s->stack[s->nr]->place = s->nr;
 		*slot = ++s->nr;
 	}
 	return s->stack[*slot - 1];

@@ -14,6 +14,7 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
 /**
  * struct stack - one distinct stack
  * @id: its id
+ * @place: its place in struct stacks
  * @nr: frames in @addr; 0 if only its text is left
  * @cut: the trace had more frames
  * @rendered: its text was written to the text log
@@ -41,6 +42,7 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  */
 struct stack {
 	u32 id;
+	u32 place;
 	u8 nr;
 	bool cut;
 	bool rendered;
