@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include "cmd.h"
 #include "output/diff.h"
-#include "output/files.h"
 
 /* Read a source of its own; @file NULL: the running kernel's memory */
 static void read_side(struct session *s, struct output *o, struct wanted *wanted, const char **file)
@@ -40,10 +39,8 @@ void cmd_diff(struct args *a)
 		report("no event: neither record holds one");
 	else if (!d.same_build)
 		report("the records are not known to be of one build of the kernel: frames are compared by function");
-	if (o[AFTER].format == FORMAT_PPROF)
-		pprof_write_diff(&o[BEFORE], &o[AFTER]);
-	else if (o[AFTER].format == FORMAT_FLAME)
-		flame_write_diff(&o[BEFORE], &o[AFTER], a->flame);
+	if (o[AFTER].format == FORMAT_PPROF || o[AFTER].format == FORMAT_FLAME)
+		profile_write(&o[AFTER], &d.profile, a->flame);
 	else
 		diff_print(&d);
 	diff_free(&d);

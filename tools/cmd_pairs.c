@@ -201,9 +201,9 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 {
 	struct output *o = (struct output *)&a->output;
 	u64 until = a->older ? (now > a->older ? now - a->older : 0) : ~0ULL;
-	struct stack_total *total;
+	struct profile p = { .commands = true };
 	struct pair_totals t;
-	size_t i, nr = 0;
+	size_t i;
 
 	pairs_read(&s->record, number, until, &t);
 	/* Opened while the running kernel was read: as if it had come a moment later */
@@ -212,13 +212,13 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 	t.off = o->probes_off;
 	print_summary(o, a, &t);
 	sort_with(t.total, t.nr, sizeof(*t.total), heaviest_first, (void *)a);
-	total = xcalloc(t.nr + 1, sizeof(*total));
-	for (i = 0; i < t.nr && (!o->top || nr < o->top); i++) {
+	p.total = xcalloc(t.nr + 1, sizeof(*p.total));
+	for (i = 0; i < t.nr && (!o->top || p.nr < o->top); i++) {
 		struct pair_total *one = &t.total[i];
 
 		if (a->command == LEAKS ? !one->open : !one->closed)
 			continue;
-		total[nr++] = (struct stack_total){
+		p.total[p.nr++] = (struct stack_total){
 			.stack = one->stack, .events = weight(a, one),
 		};
 		if (o->format == FORMAT_TEXT)
@@ -229,8 +229,8 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 			print_folded(o, one->stack, weight(a, one));
 	}
 	if (o->format == FORMAT_FLAME)
-		flame_write_totals(o, total, nr, a->flame);
-	free(total);
+		flame_write(o, &p, a->flame);
+	free(p.total);
 	pairs_free(&t);
 }
 

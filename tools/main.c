@@ -51,11 +51,13 @@ void cmd_end(struct session *s, struct args *a)
 bool cmd_profile(const struct output *o, const struct args *a, const struct stackbuf_event *event,
 		 size_t nr)
 {
-	if (o->format == FORMAT_PPROF)
-		pprof_write(o, &a->wanted.filter, event, nr);
-	if (o->format == FORMAT_FLAME)
-		flame_write(o, &a->wanted.filter, event, nr, a->flame);
-	return o->format == FORMAT_PPROF || o->format == FORMAT_FLAME;
+	struct profile p = { 0 };
+
+	if (o->format != FORMAT_PPROF && o->format != FORMAT_FLAME)
+		return false;
+	profile_events(&p, o, &a->wanted.filter, event, nr);
+	profile_write(o, &p, a->flame);
+	return true;
 }
 
 int main(int argc, const char **argv)

@@ -114,6 +114,7 @@ void diff_make(struct diff *d)
 	size_t i, n;
 	int side;
 
+	d->profile.diff = true;
 	d->same_build = same_build(d->side[BEFORE]->record, d->side[AFTER]->record);
 	for (side = BEFORE; side < SIDES; side++)
 		for (i = 0; (stack = stacks_next(&d->side[side]->record->stacks, &i)); ) {
@@ -121,6 +122,9 @@ void diff_make(struct diff *d)
 
 			if (!events)
 				continue;
+			GROW(d->profile.total, d->profile.nr);
+			d->profile.total[d->profile.nr++] = (struct stack_total){
+				.stack = stack, .events = events, .before = side == BEFORE };
 			GROW(d->stack, d->nr);
 			d->stack[d->nr] = (struct diff_stack){
 				.text = stack_text(d, stack, side), .stack = stack, .side = side };
@@ -149,6 +153,7 @@ void diff_free(struct diff *d)
 	while (d->nr)
 		free(d->stack[--d->nr].text);
 	free(d->stack);
+	free(d->profile.total);
 }
 
 /* Print the frames outermost first, without offsets */

@@ -5,7 +5,7 @@
 #ifndef DIFF_H
 #define DIFF_H
 
-#include "output/output.h"
+#include "output/files.h"
 
 enum { BEFORE, AFTER, SIDES };
 
@@ -33,6 +33,7 @@ struct diff_stack {
  * @stacks: of each record
  * @stack: the stacks of both, by change: the largest is the last
  * @nr: how many
+ * @profile: the same for formats that are a file of their own
  */
 struct diff {
 	const struct output *side[SIDES];
@@ -42,6 +43,7 @@ struct diff {
 	size_t stacks[SIDES];
 	struct diff_stack *stack;
 	size_t nr;
+	struct profile profile;
 };
 
 /* Match the stacks */

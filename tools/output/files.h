@@ -7,53 +7,41 @@
 
 #include "output/output.h"
 
-/* ----------------------------------------------------------------- pprof --- */
+/* --------------------------------------------------- profile, flame graph --- */
 
-/*
- * pprof_*() write a profile as pprof, Parca, Pyroscope and speedscope read it.  All functions here
- * end the program if they cannot write.
+/**
+ * struct profile - what a profile or a flame graph shows
+ * @total: events by stack and label, to be freed; in a profile those without a label have the label
+ *	event=overwritten
+ * @nr: how many
+ * @from: when the first of them was recorded, ns since boot; 0: unknown
+ * @to: the same of the last
+ * @commands: outermost frames of a graph are the commands of labels
+ * @diff: of two records.  In a profile, as "pprof -diff_base" makes it, the events before are
+ *	negative and have the label pprof::base=true.  In a graph frames are red and blue where
+ *	their share of the events has grown and shrunk
  */
+struct profile {
+	struct stack_total *total;
+	size_t nr;
+	u64 from, to;
+	bool commands, diff;
+};
 
-/*
- * Write the profile of @event; with NULL that of all events since loading, of which those that the
- * ring no longer holds have the label event=overwritten and no others.
- */
-void pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		 size_t nr);
+/* Set *@p to what @event has; with NULL to all events since loading, in a graph without commands */
+void profile_events(struct profile *p, const struct output *o, const struct filter *f,
+		    const struct stackbuf_event *event, size_t nr);
 
-/*
- * The same of totals, each with its labels; without a label they count as overwritten.  They were
- * recorded from @from to @to, ns since boot; 0: unknown.
- */
-void pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-			u64 from, u64 to);
+/* These end the program if they cannot write */
 
-/*
- * The difference of two records as "pprof -diff_base" makes it: the events of @before are negative
- * and have the label pprof::base=true.
- */
-void pprof_write_diff(const struct output *before, const struct output *after);
+/* Write a profile as pprof, Parca, Pyroscope and speedscope read it */
+void pprof_write(const struct output *o, const struct profile *p);
 
-/* ----------------------------------------------------------- flame graph --- */
+/* Write a flame graph, one SVG file with zoom and search in it */
+void flame_write(const struct output *o, const struct profile *p, const char *name);
 
-/* flame_*() write a flame graph, one SVG file with zoom and search in it */
-
-/*
- * Write the graph of @event, with commands as outermost frames; with NULL that of all events since
- * loading, by stack alone.
- */
-void flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		 size_t nr, const char *name);
-
-/* The same of totals, with the commands of their labels as outermost frames */
-void flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-			const char *name);
-
-/*
- * The graph of the difference of two records: red and blue where a frame's share of the events
- * has grown and shrunk
- */
-void flame_write_diff(const struct output *before, const struct output *after, const char *name);
+/* Write one of these, as the format says, and free @p->total */
+void profile_write(const struct output *o, struct profile *p, const char *graph);
 
 /* ---------------------------------------------------------------- report --- */
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/diff.h"
-#include "output/files.h"
 #include "output/outfile.h"
 
 #define FRAME_HEIGHT	17
@@ -126,22 +125,26 @@ static int line_order(const void *a, const void *b)
 	return compare_u64(x->nr, y->nr);
 }
 
-static void add_line(struct graph *g, const struct output *o, struct stack *stack,
-		     const char *comm, u64 events)
+static void add_line(struct graph *g, const struct output *o, const struct stack_total *total,
+		     bool commands)
 {
+	const char *comm = total->label ? total->label->comm : "";
+	struct stack *stack = total->stack;
 	char text[STACKBUF_COMM_LEN];
 	struct frame_text frame;
 	struct line *line;
 	unsigned int i, n = 0;
 
-	if (!events)
+	if (!total->events)
 		return;
 	symbols_name(o->symbols, stack);
 	GROW(g->line, g->lines);
 	line = &g->line[g->lines++];
 	line->name = xcalloc(stack->named + 3, sizeof(*line->name));
-	line->events = events;
-	if (comm)
+	line->events = total->events;
+	line->before = total->before;
+	g->events[line->before ? BEFORE : AFTER] += line->events;
+	if (commands)
 		line->name[n++] = xstrdup(*comm ? output_comm(comm, text) : "?");
 	if (stack->cut)
 		line->name[n++] = xstrdup("(more frames were not kept)");
@@ -157,7 +160,6 @@ static void add_line(struct graph *g, const struct output *o, struct stack *stac
 	line->nr = n;
 	if (n > g->depth)
 		g->depth = n;
-	g->total += events;
 }
 
 /* Warm colours for the kernel, cool for modules, grey for what is not a function */
@@ -178,16 +180,11 @@ static void put_colour(FILE *f, const char *name, unsigned int depth, bool comma
 /* Of the whole width for one record */
 #define DIFF_WIDTH	1e9
 
-static u64 diff_width(const struct graph *g, const struct line *line)
+static u64 line_width(const struct graph *g, const struct line *line)
 {
 	u64 all = g->events[line->before ? BEFORE : AFTER];
 
-	return all ? (double)line->events / all * DIFF_WIDTH : 0;
-}
-
-static u64 line_width(const struct graph *g, const struct line *line)
-{
-	return g->diff ? diff_width(g, line) : line->events;
+	return g->diff ? (double)line->events / all * DIFF_WIDTH : line->events;
 }
 
 /* Red where the share has grown, blue where it has shrunk, the deeper the more; grey if equal */
@@ -321,82 +318,31 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 	fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
-/* Write the graph's file, and free its lines */
-static void finish(struct graph *g, const struct output *o, bool commands, const char *name)
+void flame_write(const struct output *o, const struct profile *p, const char *name)
 {
+	struct graph g = { .diff = p->diff };
 	char *text = NULL;
 	size_t i, n, len = 0;
 
-	sort(g->line, g->lines, sizeof(*g->line), line_order);
-	if (!g->lines && !o->nothing)
+	for (i = 0; i < p->nr; i++)
+		add_line(&g, o, &p->total[i], p->commands);
+	for (i = 0; i < g.lines; i++)
+		g.total += line_width(&g, &g.line[i]);
+	sort(g.line, g.lines, sizeof(*g.line), line_order);
+	if (!g.lines && !o->nothing)
 		report("no event was found: the graph in %s is empty", name);
-	g->file = text_open(&text, &len);
-	put_graph(g, o, commands);
-	text_close(g->file);
+	g.file = text_open(&text, &len);
+	put_graph(&g, o, p->commands);
+	text_close(g.file);
 	outfile_write(name, 0666, text, len);
-	if (g->omitted)
+	if (g.omitted)
 		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the events",
-		       g->omitted, NARROWEST);
-	for (i = 0; i < g->lines; i++) {
-		for (n = 0; n < g->line[i].nr; n++)
-			free(g->line[i].name[n]);
-		free(g->line[i].name);
+		       g.omitted, NARROWEST);
+	for (i = 0; i < g.lines; i++) {
+		for (n = 0; n < g.line[i].nr; n++)
+			free(g.line[i].name[n]);
+		free(g.line[i].name);
 	}
-	free(g->line);
+	free(g.line);
 	free(text);
-}
-
-void flame_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-			const char *name)
-{
-	struct graph g = { 0 };
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		add_line(&g, o, total[i].stack, total[i].label ? total[i].label->comm : "",
-			 total[i].events);
-	finish(&g, o, true, name);
-}
-
-void flame_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		 size_t nr, const char *name)
-{
-	struct stack_total *total;
-	struct graph g = { 0 };
-	struct stack *stack;
-	size_t i;
-
-	if (event) {
-		/* One line for each event would take 100 times the memory */
-		nr = output_event_totals(o, NULL, event, nr, output_command_order, &total);
-		flame_write_totals(o, total, nr, name);
-		free(total);
-		return;
-	}
-	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); )
-		if (filter_stack(f, stack->id))
-			add_line(&g, o, stack, NULL, stack->count + stack->in_ring);
-	finish(&g, o, false, name);
-}
-
-void flame_write_diff(const struct output *before, const struct output *after, const char *name)
-{
-	const struct output *const o[SIDES] = { before, after };
-	struct graph g = { .diff = true };
-	struct stack *stack;
-	size_t i;
-	int side;
-
-	for (side = BEFORE; side < SIDES; side++)
-		for (i = 0; (stack = stacks_next(&o[side]->record->stacks, &i)); ) {
-			u64 events = stack->count + stack->in_ring;
-
-			add_line(&g, o[side], stack, NULL, events);
-			if (events)
-				g.line[g.lines - 1].before = side == BEFORE;
-			g.events[side] += events;
-		}
-	for (i = 0, g.total = 0; i < g.lines; i++)
-		g.total += diff_width(&g, &g.line[i]);
-	finish(&g, after, false, name);
 }

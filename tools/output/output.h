@@ -50,11 +50,13 @@ struct output {
  * @label: what these events have in common: command and process, perhaps more; NULL if they were
  *	overwritten before that was known
  * @events: how many
+ * @before: of a difference: they are of the earlier record
  */
 struct stack_total {
 	struct stack *stack;
 	const struct stackbuf_event *label;
 	u64 events;
+	bool before;
 };
 
 typedef int event_order(const struct stackbuf_event *a, const struct stackbuf_event *b);

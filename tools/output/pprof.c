@@ -38,7 +38,7 @@ struct name_list {
 	u64 nr;
 };
 
-struct profile {
+struct pprof {
 	const struct output *o;
 	struct message message;
 	struct name_list strings, mappings, functions, locations;
@@ -94,7 +94,7 @@ static u64 name_id(struct name_list *names, const char *text, bool *is_new)
 }
 
 /* Return the index in the table of strings, whose first is "" */
-static u64 string(struct profile *p, const char *text)
+static u64 string(struct pprof *p, const char *text)
 {
 	bool is_new;
 	u64 id = name_id(&p->strings, text, &is_new) - 1;
@@ -104,7 +104,7 @@ static u64 string(struct profile *p, const char *text)
 	return id;
 }
 
-static u64 mapping(struct profile *p, const char *name)
+static u64 mapping(struct pprof *p, const char *name)
 {
 	struct message m = { 0 };
 	bool is_new;
@@ -120,7 +120,7 @@ static u64 mapping(struct profile *p, const char *name)
 	return id;
 }
 
-static u64 function(struct profile *p, const char *name)
+static u64 function(struct pprof *p, const char *name)
 {
 	struct message m = { 0 };
 	bool is_new;
@@ -137,7 +137,7 @@ static u64 function(struct profile *p, const char *name)
 }
 
 /* @frame as %pS prints it, or @given as it is; @addr may be 0 */
-static u64 location(struct profile *p, const char *frame, bool given, u64 addr)
+static u64 location(struct pprof *p, const char *frame, bool given, u64 addr)
 {
 	struct message m = { 0 }, line = { 0 };
 	const char *module = given ? NULL : strchr(frame, '[');
@@ -163,7 +163,7 @@ static u64 location(struct profile *p, const char *frame, bool given, u64 addr)
 	return id;
 }
 
-static void label_text(struct profile *p, struct message *sample, const char *key, const char *text)
+static void label_text(struct pprof *p, struct message *sample, const char *key, const char *text)
 {
 	struct message m = { 0 };
 
@@ -177,7 +177,7 @@ static void label_text(struct profile *p, struct message *sample, const char *ke
  * Put a number as text: a field of 0 is not written, so pprof would drop a numeric label of 0.
  * Text also makes -tagfocus cpu=0 work.
  */
-static void label_number(struct profile *p, struct message *sample, const char *key, u32 number)
+static void label_number(struct pprof *p, struct message *sample, const char *key, u32 number)
 {
 	char text[16];
 
@@ -185,15 +185,16 @@ static void label_number(struct profile *p, struct message *sample, const char *
 	label_text(p, sample, key, text);
 }
 
-/* Put the frames of a stack of the record of @o */
-static void put_frames(struct profile *p, const struct output *o, struct stack *stack,
-		       struct message *sample)
+/* Put one sample, with its labels */
+static void put_sample(struct pprof *p, const struct stack_total *total, bool diff)
 {
-	struct message packed = { 0 };
+	struct message sample = { 0 }, packed = { 0 };
+	const struct stackbuf_event *e = total->label;
+	struct stack *stack = total->stack;
 	char text[64];
 	unsigned int i;
 
-	symbols_name(o->symbols, stack);
+	symbols_name(p->o->symbols, stack);
 	for (i = 0; i < stack->named; i++) {
 		put_varint(&packed, location(p, stack->name[i], stack->given,
 					     i < stack->nr ? stack->addr[i] : 0));
@@ -204,28 +205,9 @@ static void put_frames(struct profile *p, const struct output *o, struct stack *
 		snprintf(text, sizeof(text), "stack %u is gone", stack->id);
 		put_varint(&packed, location(p, text, true, 0));
 	}
-	put_message(sample, SAMPLE_LOCATION_ID, &packed);
-	free(packed.data);
-}
-
-static void put_value(struct message *sample, s64 events)
-{
-	struct message packed = { 0 };
-
-	put_varint(&packed, events);
-	put_message(sample, SAMPLE_VALUE, &packed);
-	free(packed.data);
-}
-
-/* Put one sample, with the labels of @e; NULL: of events that are only counted */
-static void put_sample(struct profile *p, struct stack *stack, const struct stackbuf_event *e,
-		       u64 events)
-{
-	struct message sample = { 0 };
-	char text[64];
-
-	put_frames(p, p->o, stack, &sample);
-	put_value(&sample, events);
+	put_message(&sample, SAMPLE_LOCATION_ID, &packed);
+	put_varint(&packed, total->before ? -total->events : total->events);
+	put_message(&sample, SAMPLE_VALUE, &packed);
 	if (e) {
 		label_text(p, &sample, "comm", *e->comm ? output_comm(e->comm, text) : "?");
 		label_text(p, &sample, "context", output_context(e));
@@ -236,15 +218,18 @@ static void put_sample(struct profile *p, struct stack *stack, const struct stac
 			snprintf(text, sizeof(text), "%#llx", e->tag);
 			label_text(p, &sample, "tag", text);
 		}
-	} else {
+	} else if (!diff) {
 		label_text(p, &sample, "event", "overwritten");
+	} else if (total->before) {
+		label_text(p, &sample, "pprof::base", "true");
 	}
 	put_message(&p->message, PROFILE_SAMPLE, &sample);
+	free(packed.data);
 	free(sample.data);
 }
 
 /* Of events from @from to @to, ns since boot; 0: unknown */
-static void put_head(struct profile *p, u64 from, u64 to)
+static void put_head(struct pprof *p, u64 from, u64 to)
 {
 	const struct stackbuf_info *info = &p->o->record->info;
 	struct message m = { 0 };
@@ -290,60 +275,22 @@ static int write_gzip(FILE *file, const struct message *m)
 	return gzclose(gz) == Z_OK ? 0 : -1;
 }
 
-/* Write the profile to the output, and free it */
-static void finish(struct profile *p)
+void pprof_write(const struct output *o, const struct profile *profile)
 {
-	fflush(p->o->file);
-	if (write_gzip(p->o->file, &p->message))
+	struct pprof p = { .o = o };
+	size_t i;
+
+	put_head(&p, profile->from, profile->to);
+	for (i = 0; i < profile->nr; i++)
+		put_sample(&p, &profile->total[i], profile->diff);
+	fflush(o->file);
+	if (write_gzip(o->file, &p.message))
 		die(1, "cannot write: %m");
-	named_free(&p->strings.tree);
-	named_free(&p->mappings.tree);
-	named_free(&p->functions.tree);
-	named_free(&p->locations.tree);
-	free(p->message.data);
-}
-
-void pprof_write_totals(const struct output *o, const struct stack_total *total, size_t nr,
-			u64 from, u64 to)
-{
-	struct profile p = { .o = o };
-	size_t i;
-
-	put_head(&p, from, to);
-	for (i = 0; i < nr; i++)
-		put_sample(&p, total[i].stack, total[i].label, total[i].events);
-	finish(&p);
-}
-
-/* All totals of a record; of the base with the label that pprof itself uses for it */
-static void put_side(struct profile *p, const struct output *o, bool base)
-{
-	struct message sample = { 0 };
-	struct stack *stack;
-	size_t i;
-
-	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); ) {
-		s64 events = stack->count + stack->in_ring;
-
-		if (!events)
-			continue;
-		put_frames(p, o, stack, &sample);
-		put_value(&sample, base ? -events : events);
-		if (base)
-			label_text(p, &sample, "pprof::base", "true");
-		put_message(&p->message, PROFILE_SAMPLE, &sample);
-	}
-	free(sample.data);
-}
-
-void pprof_write_diff(const struct output *before, const struct output *after)
-{
-	struct profile p = { .o = after };
-
-	put_head(&p, 0, 0);
-	put_side(&p, before, true);
-	put_side(&p, after, false);
-	finish(&p);
+	named_free(&p.strings.tree);
+	named_free(&p.mappings.tree);
+	named_free(&p.functions.tree);
+	named_free(&p.locations.tree);
+	free(p.message.data);
 }
 
 /* Equal events become one sample: those whose stacks and labels are the same */
@@ -352,22 +299,42 @@ static int by_labels(const struct stackbuf_event *a, const struct stackbuf_event
 	return compare_u64(a->id, b->id) ?: output_label_order(a, b);
 }
 
-void pprof_write(const struct output *o, const struct filter *f, const struct stackbuf_event *event,
-		 size_t nr)
+void profile_events(struct profile *p, const struct output *o, const struct filter *f,
+		    const struct stackbuf_event *event, size_t nr)
 {
 	const struct record *r = o->record;
 	const struct stackbuf_event *all = event ?: r->event;
-	struct stack_total *total;
+	bool graph = o->format == FORMAT_FLAME;
 	struct stack *stack;
-	size_t i, n;
+	size_t i;
 
+	/* Labels of a graph are commands alone: one total for each event would take much memory */
 	if (!event)
-		nr = r->events;
-	n = output_event_totals(o, event ? NULL : f, all, nr, by_labels, &total);
-	total = xrealloc(total, n + r->stacks.nr + 1, sizeof(*total));
-	for (i = 0; !event && (stack = stacks_next(&r->stacks, &i)); )
-		if (stack->count && filter_stack(f, stack->id))
-			total[n++] = (struct stack_total){ .stack = stack, .events = stack->count };
-	pprof_write_totals(o, total, n, nr ? all[0].time : 0, nr ? all[nr - 1].time : 0);
-	free(total);
+		nr = graph ? 0 : r->events;
+	p->nr = output_event_totals(o, event ? NULL : f, all, nr,
+				    graph ? output_command_order : by_labels, &p->total);
+	p->commands = event;
+	p->from = nr ? all[0].time : 0;
+	p->to = nr ? all[nr - 1].time : 0;
+	if (event)
+		return;
+	p->total = xrealloc(p->total, p->nr + r->stacks.nr + 1, sizeof(*p->total));
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+		u64 events = stack->count + (graph ? stack->in_ring : 0);
+
+		if (events && filter_stack(f, stack->id))
+			p->total[p->nr++] = (struct stack_total){
+				.stack = stack, .events = events,
+			};
+	}
+}
+
+void profile_write(const struct output *o, struct profile *p, const char *graph)
+{
+	if (o->format == FORMAT_FLAME)
+		flame_write(o, p, graph);
+	else
+		pprof_write(o, p);
+	free(p->total);
+	p->total = NULL;
 }

@@ -345,19 +345,18 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 static void write_profile(const struct counter *ctx, size_t nr)
 {
 	struct watch *w = ctx->w;
-	struct stack_total *total = xcalloc(nr + 1, sizeof(*total));
+	struct profile p = {
+		.total = xcalloc(nr + 1, sizeof(*p.total)), .nr = nr,
+		.from = ctx->from, .to = ctx->to, .commands = true,
+	};
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		total[i] = (struct stack_total){
+		p.total[i] = (struct stack_total){
 			.stack = ctx->row[i]->saved, .events = ctx->row[i]->reported,
 			.label = ctx->row[i]->labelled ? &ctx->row[i]->label : NULL,
 		};
-	if (w->o->format == FORMAT_FLAME)
-		flame_write_totals(w->o, total, nr, w->flame);
-	else
-		pprof_write_totals(w->o, total, nr, ctx->from, ctx->to);
-	free(total);
+	profile_write(w->o, &p, w->flame);
 }
 
 /* Print what was not printed before */
