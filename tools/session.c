@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "input/folded.h"
-#include "record/duplicates.h"
 #include "record/info.h"
 #include "session.h"
 #include "watch/borrow.h"

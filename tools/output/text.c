@@ -4,7 +4,6 @@
  */
 #include <string.h>
 #include "output/print.h"
-#include "record/duplicates.h"
 #include "record/parse.h"
 #include "symbol/decode.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 #include "record/filter.h"
-#include "record/duplicates.h"
 
 /* "1,5-9,!7", and with @sizes "ADDRESS/SIZE" */
 static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, bool sizes)

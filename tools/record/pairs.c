@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "record/duplicates.h"
 #include "record/info.h"
 #include "record/pairs.h"
 

@@ -261,6 +261,60 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 	events_sort(r->event, r->events);
 }
 
+/* ----------------------------------------------------------- duplicates --- */
+
+static int by_frames(const void *a, const void *b)
+{
+	const struct stack *x = *(struct stack *const *)a, *y = *(struct stack *const *)b;
+
+	return stack_order(x, y) ?: compare_u64(x->id, y->id);
+}
+
+static void absorb(struct stack *first, struct stack *other)
+{
+	other->canonical = first;
+	first->count += other->count;
+	first->in_ring += other->in_ring;
+	other->count = 0;
+	other->in_ring = 0;
+	/* The text log may hold the record of one of them only */
+	if (!first->text && other->text) {
+		first->text = other->text;
+		first->text_len = other->text_len;
+		first->lines = other->lines;
+		first->first = other->first;
+	}
+}
+
+void duplicates_merge(struct record *r)
+{
+	struct stack **all = xcalloc(r->stacks.nr + 1, sizeof(*all)), *stack, *first = NULL;
+	size_t i, nr = 0;
+	bool any = false;
+
+	/* Without frames nothing can be compared; frames of stale stacks were in other code */
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
+		stack->own = stack->count + stack->in_ring;
+		if (stack->nr && !stack->stale)
+			all[nr++] = stack;
+	}
+	sort(all, nr, sizeof(*all), by_frames);
+	for (i = 0; i < nr; i++) {
+		if (!first || stack_order(first, all[i])) {
+			first = all[i];
+			continue;
+		}
+		absorb(first, all[i]);
+		any = true;
+	}
+	free(all);
+	for (i = 0; any && i < r->events; i++) {
+		stack = stacks_find(&r->stacks, r->event[i].id);
+		if (stack)
+			r->event[i].id = stack_canonical(stack)->id;
+	}
+}
+
 void record_free(struct record *r)
 {
 	stacks_empty(&r->stacks);

@@ -104,6 +104,12 @@ void record_parse_chosen(struct record *r, const struct page_set *set, u64 insta
 		       const struct event_choice *choice);
 void record_free(struct record *r);
 
+/*
+ * Let the stack with the lowest id represent all that equal it: move their totals and events to
+ * it, and set their stack->canonical.
+ */
+void duplicates_merge(struct record *r);
+
 /* --------------------------------------------------------------- text log --- */
 
 /* Parse the line that a page of the text log begins with.  Return its length, 0 if there is none */

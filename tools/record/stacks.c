@@ -2,6 +2,7 @@
 /*
  * stacks.c - the table of stacks by id, and the stacks of a page
  */
+#include <search.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,9 +181,40 @@ void stack_settle(struct stack *stack)
 	stack->gone = !stack->nr && !stack->text;
 }
 
-bool stack_equal(const struct stack *a, const struct stack *b)
+int stack_order(const void *a, const void *b)
 {
-	return a->nr == b->nr && a->cut == b->cut && !memcmp(a->addr, b->addr, a->nr * sizeof(u64));
+	const struct stack *x = a, *y = b;
+
+	return compare_u64(x->nr, y->nr) ?: x->cut - y->cut ?:
+		memcmp(x->addr, y->addr, x->nr * sizeof(u64));
+}
+
+struct stack *stack_canonical(struct stack *stack)
+{
+	return stack->canonical ?: stack;
+}
+
+void duplicates_enter(void **tree, struct stack *stack)
+{
+	struct stack **found;
+
+	if (!stack->nr || stack->stale || stack->canonical)
+		return;
+	found = tsearch(stack, tree, stack_order);
+	if (found && *found != stack)
+		stack->canonical = *found;
+}
+
+/* The tree refers to stacks, it does not own them */
+static void not_owned(void *stack)
+{
+	(void)stack;
+}
+
+void duplicates_free(void **tree)
+{
+	tdestroy(*tree, not_owned);
+	*tree = NULL;
 }
 
 unsigned int stacks_parse(struct stacks *s, const struct stackbuf_stacks_page *page)

@@ -36,7 +36,7 @@ enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
  * @name_origin: the least certain origin of its names; set by symbols_name()
  * @name: a name for each frame, set by symbols_name()
  * @named: number of names
- * @canonical: the equal stack that represents this one, or NULL; see duplicates.h
+ * @canonical: the equal stack that represents this one, or NULL; see stack_canonical()
  * @block: for the output only: the stack as text
  * @block_len: bytes of @block
  */
@@ -111,7 +111,21 @@ void stacks_drop_torn(struct stackbuf_stacks_page *page, const struct stackbuf_s
 /* When table and text were parsed: a text of an older stack that had its id is none of it */
 void stack_settle(struct stack *stack);
 
-/* Have they the same frames, and are both cut or both not? */
-bool stack_equal(const struct stack *a, const struct stack *b);
+/* For sort() and trees: 0 if they have the same frames, and are both cut or both not */
+int stack_order(const void *a, const void *b);
+
+/*
+ * Two CPUs that record a new stack at the same time may both enter it.  It then has two ids, and
+ * each of them has a part of the events.  One of the equal stacks, the canonical one, represents
+ * the others: this is it, and may be the stack itself.
+ */
+struct stack *stack_canonical(struct stack *stack);
+
+/*
+ * For stacks that are found one by one: the first that is entered into @tree represents those
+ * that equal it.  @tree is NULL at the beginning.
+ */
+void duplicates_enter(void **tree, struct stack *stack);
+void duplicates_free(void **tree);
 
 #endif

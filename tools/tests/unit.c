@@ -26,7 +26,6 @@
 #include "output/output.h"
 #include "watch/follow.h"
 #include "watch/pattern.h"
-#include "record/duplicates.h"
 #include "output/files.h"
 #include "input/source.h"
 #include "record/info.h"
@@ -348,7 +347,7 @@ static bool same_record(const struct record *a, const struct record *b)
 		    x->cpu != y->cpu || x->pid != y->pid || x->tgid != y->tgid ||
 		    strcmp(x->comm, y->comm))
 			return false;
-		if (!s || !t || !stack_equal(s, t) || s->count != t->count ||
+		if (!s || !t || stack_order(s, t) || s->count != t->count ||
 		    s->lines != t->lines ||
 		    s->text_len != t->text_len || memcmp(s->text, t->text, s->text_len))
 			return false;
@@ -543,7 +542,7 @@ static void test_stacks(void)
 	CHECK(s && s->nr == 64 && !memcmp(s->addr, addr, 512) && !s->cut);
 	s = stacks_find(&r.stacks, cut);
 	CHECK(s && s->nr == 64 && !memcmp(s->addr, addr, 512) && s->cut);
-	CHECK(s && !stack_equal(s, stacks_find(&r.stacks, deep)));
+	CHECK(s && stack_order(s, stacks_find(&r.stacks, deep)));
 
 #define SPOILT(what, undo) do {					\
 	what;							\

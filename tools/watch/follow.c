@@ -15,7 +15,6 @@
 #include <time.h>
 #include "watch/follow.h"
 #include "watch/borrow.h"
-#include "record/duplicates.h"
 #include "record/parse.h"
 
 #define POLL_MIN_US	1000

@@ -13,7 +13,7 @@
 struct follow_hooks {
 	void *arg;	/* first argument of all functions */
 	bool quiet;	/* do not report lost events; @rest does */
-	bool own_ids;	/* keep the id of a stack that equals another one, see duplicates.h */
+	bool own_ids;	/* keep the id of a stack that equals another one, see stack_canonical() */
 	/* All later events will be passed to @event, which returns false if no more are wanted */
 	void (*begin)(void *arg);
 	bool (*event)(void *arg, const struct stackbuf_event *e);

@@ -382,7 +382,7 @@ static void print_totals(struct counter *ctx)
 			sum[n++].reported = 0;
 		}
 		sum[n - 1].reported += unreported(ctx->row[i]);
-		/* The lowest id represents equal stacks, see duplicates.h */
+		/* The lowest id represents equal stacks, see stack_canonical() */
 		if (sum[n - 1].id > ctx->row[i]->id)
 			sum[n - 1].id = ctx->row[i]->id;
 		all += unreported(ctx->row[i]);
