@@ -381,7 +381,7 @@ const char *session_probes_off(const struct session *s)
 {
 	const char *why;
 	u64 *addr = NULL;
-	struct probe probe;
+	struct stackbuf_probe probe;
 	unsigned int i;
 	size_t nr = 0;
 

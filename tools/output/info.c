@@ -160,7 +160,7 @@ static void output_filter(const struct output *o, json_t *j, const struct stackb
 	}
 }
 
-static const char *role(const struct probe *probe)
+static const char *role(const struct stackbuf_probe *probe)
 {
 	return probe->role == STACKBUF_PAIR_OPENS ? "opens" : "closes";
 }
@@ -206,7 +206,7 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 	json_t *all = j ? json_array() : NULL;
 	u64 missed = probes_missed(r);
 	unsigned int i, nr = 0;
-	struct probe probe;
+	struct stackbuf_probe probe;
 
 	if (!j && !info_has_probes(&r->info)) {
 		info_field(o, j, "probes", "probes", "none: the module was built with PROBES=n");
@@ -306,7 +306,7 @@ static void info_instances(const struct output *o, json_t *j, const struct insta
 static void output_trigger(const struct output *o, json_t *j)
 {
 	const struct stackbuf_info *info = &o->record->info;
-	struct probe probe;
+	struct stackbuf_probe probe;
 
 	if (!info->trigger)
 		return;

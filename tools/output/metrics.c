@@ -228,7 +228,7 @@ static size_t read_probes(const struct record *r, struct series **series)
 {
 	struct series *list = NULL;
 	unsigned int number;
-	struct probe one;
+	struct stackbuf_probe one;
 	size_t nr = 0, i, n;
 
 	for (number = 0; probe_next(r, &number, &one); ) {

@@ -130,27 +130,19 @@ void info_drop_torn(void *page, const void *again)
 				open->bucket[i].key[k] = 0;
 }
 
-bool record_probe(const struct record *r, unsigned int i, struct probe *probe)
+bool record_probe(const struct record *r, unsigned int i, struct stackbuf_probe *probe)
 {
 	const struct stackbuf_probes_page *page = &r->info.probe[i / STACKBUF_PAGE_PROBES];
 	const struct stackbuf_probe *p = &page->probe[i % STACKBUF_PAGE_PROBES];
 
 	if (page->page.kind != STACKBUF_PROBES || !p->state)
 		return false;
-	memcpy(probe->name, p->name, sizeof(p->name));
+	*probe = *p;
 	make_printable(probe->name, sizeof(probe->name));
-	probe->addr = p->addr;
-	probe->state = p->state;
-	probe->way = p->way;
-	probe->pair = p->pair;
-	probe->role = p->role;
-	probe->missed = p->missed;
-	probe->functions = p->functions;
-	probe->left_out = p->left_out;
 	return true;
 }
 
-bool probe_next(const struct record *r, unsigned int *i, struct probe *probe)
+bool probe_next(const struct record *r, unsigned int *i, struct stackbuf_probe *probe)
 {
 	while (*i < STACKBUF_PROBES_MAX)
 		if (record_probe(r, (*i)++, probe))
@@ -161,7 +153,7 @@ bool probe_next(const struct record *r, unsigned int *i, struct probe *probe)
 u64 probes_missed(const struct record *r)
 {
 	u64 missed = r->info.missed_before;
-	struct probe probe;
+	struct stackbuf_probe probe;
 	unsigned int i;
 
 	for (i = 0; probe_next(r, &i, &probe); )

@@ -7,31 +7,15 @@
 
 #include "record/parse.h"
 
-/**
- * struct probe - one probe
- * @name: as it was given
- * @addr: its address, 0 while it has none
- * @state: enum stackbuf_probe_state
- * @way: enum stackbuf_probe_way
- * @pair, @role, @missed, @functions, @left_out: as in struct stackbuf_probe
- */
-struct probe {
-	char name[STACKBUF_PROBE_NAME + 1];
-	u64 addr;
-	u8 state, way, pair, role;
-	u64 missed;
-	u32 functions, left_out;
-};
-
 /* Why hits are missed, for messages that say how many were */
 #define WHY_MISSED	"a function that a save itself calls is not recorded there, and the kernel " \
 			"runs no kprobe inside another one's handler"
 
-/* Probe @i of STACKBUF_PROBES_MAX.  Return false if there is none */
-bool record_probe(const struct record *r, unsigned int i, struct probe *probe);
+/* Probe @i of STACKBUF_PROBES_MAX, its name printable.  Return false if there is none */
+bool record_probe(const struct record *r, unsigned int i, struct stackbuf_probe *probe);
 
 /* Iterate: for (i = 0; probe_next(r, &i, &probe); ) */
-bool probe_next(const struct record *r, unsigned int *i, struct probe *probe);
+bool probe_next(const struct record *r, unsigned int *i, struct stackbuf_probe *probe);
 
 /* Hits that probes missed since the module was loaded */
 u64 probes_missed(const struct record *r);

@@ -56,7 +56,7 @@ static const void *page_at(const struct record *r, u16 kind, u64 index, unsigned
 static void take_probes(const struct record *r, unsigned int number, struct pair_totals *t)
 {
 	unsigned int i, found = 0;
-	struct probe probe;
+	struct stackbuf_probe probe;
 
 	for (i = 0; probe_next(r, &i, &probe); )
 		if (probe.pair == number) {

@@ -398,7 +398,7 @@ static void test_copies(void)
 {
 	struct made old, new, other;
 	struct record r = { 0 }, all;
-	struct probe probe;
+	struct stackbuf_probe probe;
 	struct page_set set = { 0 };
 	size_t i;
 	char foreign[STACKBUF_PAGE_SIZE]

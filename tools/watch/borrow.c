@@ -342,7 +342,7 @@ const char *probes_off(const u64 *addr, size_t nr)
 static char *read_list(const struct borrowed *p, const struct record *r)
 {
 	char *text = read_value(p, "probe");
-	struct probe probe;
+	struct stackbuf_probe probe;
 	unsigned int i;
 	size_t size;
 	FILE *f;
@@ -494,7 +494,7 @@ static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 /* Take the addresses of the chosen probes from the record */
 static void learn_addresses(struct borrowed *p, const struct record *r, const struct matches *c)
 {
-	struct probe probe;
+	struct stackbuf_probe probe;
 	unsigned int i;
 
 	p->addrs = 0;
