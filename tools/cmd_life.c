@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "output/events.h"
 #include "output/print.h"
 #include "record/info.h"
 

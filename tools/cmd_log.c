@@ -4,7 +4,6 @@
  */
 #include "cmd.h"
 #include "watch/follow.h"
-#include "output/events.h"
 #include "output/print.h"
 
 void cmd_log(struct session *s, struct output *o, struct args *a)

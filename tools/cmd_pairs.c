@@ -11,9 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "cmd.h"
-#include "output/events.h"
+#include "output/print.h"
 #include "output/files.h"
-#include "output/json.h"
 #include "record/pairs.h"
 #include "watch/borrow.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/diff.h"
-#include "output/json.h"
+#include "output/print.h"
 
 #define CUT_FRAME	"(more frames were not kept)"
 #define GONE_STACKS	"(stacks that are gone)"

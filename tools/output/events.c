@@ -5,8 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include "output/events.h"
-#include "output/json.h"
+#include "output/print.h"
 
 /* ----------------------------------------------------- a stack, as text --- */
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/print.h"
-#include "output/json.h"
 #include "record/info.h"
 #include "record/pairs.h"
 #include "symbol/frame.h"

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include "output/json.h"
+#include "output/print.h"
 #include "symbol/frame.h"
 #include "symbol/symbols.h"
 

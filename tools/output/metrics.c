@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "output/events.h"
+#include "output/print.h"
 #include "output/files.h"
 #include "record/info.h"
 

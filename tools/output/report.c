@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/files.h"
-#include "output/json.h"
+#include "output/print.h"
 #include "output/outfile.h"
 #include "record/pairs.h"
 

@@ -20,9 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "made.h"
-#include "output/events.h"
-#include "output/outfile.h"
 #include "output/print.h"
+#include "output/outfile.h"
 #include "output/output.h"
 #include "watch/follow.h"
 #include "watch/pattern.h"

@@ -5,7 +5,7 @@
 #ifndef FOLLOW_H
 #define FOLLOW_H
 
-#include "output/events.h"
+#include "output/print.h"
 #include "output/output.h"
 #include "input/source.h"
 

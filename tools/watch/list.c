@@ -7,7 +7,7 @@
 #include <string.h>
 #include "watch/prototypes.h"
 #include "watch/watch.h"
-#include "output/json.h"
+#include "output/print.h"
 
 static void print_text(FILE *f, const char *name, char *const *parameter, int nr)
 {
