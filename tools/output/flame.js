@@ -75,7 +75,6 @@
 			svg.dataset.details;
 	}
 
-	// Keep what is shown in the address, so that it can be saved and sent
 	function keep() {
 		var hash = [];
 
@@ -83,11 +82,7 @@
 			hash.push("zoom=" + zoomed);
 		if (pattern)
 			hash.push("search=" + encodeURIComponent(pattern));
-		try {
-			history.replaceState(null, "", hash.length ? "#" + hash.join("&") : location.pathname);
-		} catch (e) {
-			// Not everywhere allowed, and not needed
-		}
+		keep_address(hash);
 	}
 
 	function show(to, text) {
@@ -100,15 +95,9 @@
 	}
 
 	function from_address() {
-		var zoom = /[#&]zoom=(\d+)/.exec(location.hash), text = /[#&]search=([^&]*)/.exec(location.hash);
-		var decoded = "";
+		var given = new URLSearchParams(location.hash.slice(1));
 
-		try {
-			decoded = text ? decodeURIComponent(text[1]) : "";
-		} catch (e) {
-			// A broken address searches for nothing
-		}
-		show(zoom ? +zoom[1] : 0, decoded);
+		show(parseInt(given.get("zoom"), 10), given.get("search") || "");
 	}
 
 	frames.forEach(function (f, i) {
@@ -124,15 +113,9 @@
 	field.addEventListener("input", function () { show(zoomed, field.value); keep(); });
 	window.addEventListener("resize", draw);
 	window.addEventListener("hashchange", from_address);
-	window.addEventListener("keydown", function (e) {
-		if ((e.ctrlKey || e.metaKey) && e.key === "f" && document.activeElement !== field) {
-			e.preventDefault();
-			field.focus();
-			field.select();
-		} else if (e.key === "Escape") {
-			show(pattern ? zoomed : 0, "");
-			keep();
-		}
+	on_keys(field, function () {
+		show(pattern ? zoomed : 0, "");
+		keep();
 	});
 	from_address();
 }());

@@ -307,6 +307,27 @@
 		return t;
 	}
 
+	// Each cell is a text or an element
+	function row(cells, attributes) {
+		var tr = make("tr");
+
+		cells.forEach(function (cell) {
+			tr.append(cell instanceof Node ? cell : make("td", attributes, cell));
+		});
+		return tr;
+	}
+
+	function button(text, disabled, action) {
+		var b = make("button", {}, text);
+
+		b.disabled = disabled;
+		b.addEventListener("click", function () {
+			action();
+			show();
+		});
+		return b;
+	}
+
 	function summary(stack) {
 		var list = data.stack[stack][3];
 
@@ -346,7 +367,7 @@
 	}
 
 	function stacks() {
-		var list = [], all = view.event.length, same = {}, rows, button;
+		var list = [], all = view.event.length, same = {}, rows;
 
 		view.count.forEach(function (events, stack) {
 			if (!events)
@@ -359,24 +380,16 @@
 				order === "newest" ? view.newest[b] - view.newest[a] : view.count[b] - view.count[a] || a - b;
 		});
 		rows = list.slice(0, more).map(function (stack) {
-			var tr = make("tr"), share = (100 * view.count[stack] / all).toFixed(2);
+			var share = (100 * view.count[stack] / all).toFixed(2);
 			var cell = make("td", { class: "n share", style: "--share:" + share + "%" }, share + " %");
 
-			tr.append(make("td", { class: "n" }, count(view.count[stack])), cell,
-				  make("td", { class: "n" }, count(data.stack[stack][1])),
-				  make("td", { class: "n" }, seconds(time[view.newest[stack]])),
-				  make("td", { class: "n" }, data.stack[stack][0]), stack_cell(stack, same[summary(stack)]));
-			return tr;
-		});
-		button = make("button", {}, "100 more");
-		button.disabled = list.length <= more;
-		button.addEventListener("click", function () {
-			more += 100;
-			show();
+			return row([count(view.count[stack]), cell, count(data.stack[stack][1]), seconds(time[view.newest[stack]]),
+				    data.stack[stack][0], stack_cell(stack, same[summary(stack)])], { class: "n" });
 		});
 		return [make("p", { class: "faint", id: "stacks" }, count(list.length) + " stacks; since loading: with events that the ring no longer has"),
 			table([{ name: "events", sort: "events" }, { name: "share" }, { name: "since loading", sort: "total" },
-			       { name: "newest", sort: "newest" }, { name: "stack" }, { name: "function < caller" }], rows), button];
+			       { name: "newest", sort: "newest" }, { name: "stack" }, { name: "function < caller" }], rows),
+			button("100 more", list.length <= more, function () { more += 100; })];
 	}
 
 	// What pairs of probes know, whatever part of the events is shown: by time open where all was closed
@@ -395,13 +408,8 @@
 				 table([{ name: "open" }, { name: "their value" }, { name: "closed" }, { name: "time open, ms" },
 					{ name: "longest, ms" }, { name: "stack" }, { name: "function < caller" }],
 				       list.slice(0, more).map(function (one) {
-					       var tr = make("tr");
-
-					       [count(one[1]), count(one[2]), count(one[3]), ms(one[4]), ms(one[5]), data.stack[one[0]][0]].forEach(function (text) {
-						       tr.append(make("td", { class: "n" }, text));
-					       });
-					       tr.append(stack_cell(one[0]));
-					       return tr;
+					       return row([count(one[1]), count(one[2]), count(one[3]), ms(one[4]), ms(one[5]),
+							   data.stack[one[0]][0], stack_cell(one[0])], { class: "n" });
 				       })));
 		});
 		return all;
@@ -412,24 +420,11 @@
 
 		page = Math.min(page, pages - 1);
 		rows = view.event.slice(page * size, (page + 1) * size).map(function (at) {
-			var tr = make("tr");
-
-			[seconds(time[at]), data.comm[data.comm_of[at]], data.pid[at], data.tgid[at], data.cpu[at],
-			 contexts[data.context[at]], data.tag[at] || ""].forEach(function (text) {
-				tr.append(make("td", {}, text));
-			});
-			tr.append(stack_cell(data.stack_of[at]));
-			return tr;
+			return row([seconds(time[at]), data.comm[data.comm_of[at]], data.pid[at], data.tgid[at], data.cpu[at],
+				    contexts[data.context[at]], data.tag[at] || "", stack_cell(data.stack_of[at])]);
 		});
 		[["first", 0], ["before", page - 1], ["next", page + 1], ["last", pages - 1]].forEach(function (to) {
-			var button = make("button", {}, to[0]);
-
-			button.disabled = to[1] < 0 || to[1] >= pages || to[1] === page;
-			button.addEventListener("click", function () {
-				page = to[1];
-				show();
-			});
-			bar.append(button, " ");
+			bar.append(button(to[0], to[1] < 0 || to[1] >= pages || to[1] === page, function () { page = to[1]; }), " ");
 		});
 		bar.append(make("span", { class: "faint" }, "page " + count(page + 1) + " of " + count(pages)));
 		return [bar, table([{ name: "time, s" }, { name: "command" }, { name: "thread" }, { name: "process" },
@@ -438,10 +433,7 @@
 
 	function record() {
 		return [table([{ name: "key of stackbuf-json(5)" }, { name: "value" }], Object.keys(info).map(function (key) {
-			var tr = make("tr"), value = info[key];
-
-			tr.append(make("td", {}, key), make("td", {}, typeof value === "object" ? JSON.stringify(value) : value));
-			return tr;
+			return row([key, typeof info[key] === "object" ? JSON.stringify(info[key]) : info[key]]);
 		}))];
 	}
 
@@ -453,7 +445,6 @@
 	if (data.pair.length)
 		tabs.pairs = ["Pairs", pairs];
 
-	// Keep what is shown in the address, so that it can be saved and sent
 	function keep() {
 		var hash = [];
 
@@ -465,11 +456,7 @@
 			hash.push("search=" + encodeURIComponent(shown.search));
 		if (shown.tab !== "flame")
 			hash.push("tab=" + shown.tab);
-		try {
-			history.replaceState(null, "", hash.length ? "#" + hash.join("&") : location.pathname);
-		} catch (e) {
-			// Not everywhere allowed, and not needed
-		}
+		keep_address(hash);
 	}
 
 	function from_address() {
@@ -506,13 +493,11 @@
 		bar.append(make("span", { id: "range", "aria-live": "polite" }),
 			   make("input", { id: "search", type: "search", placeholder: "search functions, commands", "aria-label": "search" }));
 		Object.keys(tabs).forEach(function (tab) {
-			var button = make("button", { role: "tab", "data-tab": tab }, tabs[tab][0]);
+			var b = button(tabs[tab][0], false, function () { shown.tab = tab; });
 
-			button.addEventListener("click", function () {
-				shown.tab = tab;
-				show();
-			});
-			bar.append(button);
+			b.setAttribute("role", "tab");
+			b.dataset.tab = tab;
+			bar.append(b);
 		});
 		document.body.append(make("canvas", { id: "timeline", role: "img", "aria-label": "events over time, a row for each CPU" }),
 				     make("div", { id: "axis" }), bar, make("main", { id: "view" }));
@@ -531,25 +516,17 @@
 		from_address();
 		show();
 	});
-	window.addEventListener("keydown", function (e) {
-		var field = document.getElementById("search");
-
-		if ((e.ctrlKey || e.metaKey) && e.key === "f" && document.activeElement !== field) {
-			e.preventDefault();
-			field.focus();
-			field.select();
-		} else if (e.key === "Escape") {
-			if (shown.search)
-				shown.search = "";
-			else if (zoom.length)
-				zoom = [];
-			else {
-				shown.from = 0;
-				shown.to = last;
-				shown.cpu = -1;
-			}
-			show();
+	on_keys(document.getElementById("search"), function () {
+		if (shown.search)
+			shown.search = "";
+		else if (zoom.length)
+			zoom = [];
+		else {
+			shown.from = 0;
+			shown.to = last;
+			shown.cpu = -1;
 		}
+		show();
 	});
 	document.body.dataset.ready = Math.round(performance.now());
 }());
