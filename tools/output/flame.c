@@ -92,22 +92,10 @@ static void put_escaped(FILE *f, const char *text, size_t len)
 	for (; *text; text++) {
 		if (!continues(*text) && !len--)
 			return;
-		switch (*text) {
-		case '&':
-			fputs("&amp;", f);
-			break;
-		case '<':
-			fputs("&lt;", f);
-			break;
-		case '>':
-			fputs("&gt;", f);
-			break;
-		case '"':
-			fputs("&quot;", f);
-			break;
-		default:
+		if (strchr("&<>\"", *text))
+			fprintf(f, "&#%d;", *text);
+		else
 			putc(*text, f);
-		}
 	}
 }
 

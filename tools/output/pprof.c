@@ -252,27 +252,12 @@ static void put_head(struct pprof *p, u64 from, u64 to)
 	free(m.data);
 }
 
-static int write_gzip(FILE *file, const struct message *m)
+static bool write_gzip(FILE *file, const struct message *m)
 {
-	int fd = dup(fileno(file));
-	gzFile gz = fd >= 0 ? gzdopen(fd, "wb") : NULL;
-	size_t done = 0;
+	gzFile gz = gzdopen(dup(fileno(file)), "wb");
+	bool whole = gz && gzfwrite(m->data, 1, m->len, gz) == m->len;
 
-	if (!gz) {
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	while (done < m->len) {
-		size_t part = m->len - done < 1 << 20 ? m->len - done : 1 << 20;
-
-		if (gzwrite(gz, m->data + done, part) != (int)part) {
-			gzclose(gz);
-			return -1;
-		}
-		done += part;
-	}
-	return gzclose(gz) == Z_OK ? 0 : -1;
+	return gz && gzclose(gz) == Z_OK && whole;
 }
 
 void pprof_write(const struct output *o, const struct profile *profile)
@@ -284,7 +269,7 @@ void pprof_write(const struct output *o, const struct profile *profile)
 	for (i = 0; i < profile->nr; i++)
 		put_sample(&p, &profile->total[i], profile->diff);
 	fflush(o->file);
-	if (write_gzip(o->file, &p.message))
+	if (!write_gzip(o->file, &p.message))
 		die(1, "cannot write: %m");
 	named_free(&p.strings.tree);
 	named_free(&p.mappings.tree);
