@@ -2,7 +2,6 @@
 /*
  * depth.c - the deepest stack seen from each place, as ftrace's stack_trace prints it
  */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include "output/print.h"
@@ -133,12 +132,12 @@ static void print(const struct output *o, const struct deepest *deepest)
 {
 	const struct stackbuf_depth *d = deepest->d;
 	const struct stack stack = deepest->stack;
-	json_t *frames = json_array();
 	unsigned int i;
 
 	if (o->format == FORMAT_JSON) {
 		json_t *j = json_pack("{s:I,s:I,s:b}", "depth", (json_int_t)d->bytes, "stack",
 				      (json_int_t)stack.id, "cut", d->cut);
+		json_t *frames = json_array();
 
 		if (deepest->told)
 			json_object_set_new(j, "random_offset", json_integer(deepest->more));
@@ -147,10 +146,8 @@ static void print(const struct output *o, const struct deepest *deepest)
 				(json_int_t)below(d, i), "size",
 				(json_int_t)(below(d, i) - below(d, i + 1)), "location",
 				stack.name[i]));
-		json_object_set(j, "frames", frames);
-		json_dumpf(j, o->file, JSON_COMPACT);
-		putc('\n', o->file);
-		json_decref(j);
+		json_object_set_new(j, "frames", frames);
+		json_print(o, j, NULL, 0);
 	} else {
 		fprintf(o->file, "        Depth    Size   Location    (%u entries, stack %u)\n",
 			d->nr, stack.id);
@@ -169,7 +166,6 @@ static void print(const struct output *o, const struct deepest *deepest)
 				d->nr);
 		putc('\n', o->file);
 	}
-	json_decref(frames);
 }
 
 void output_depth(const struct output *o)

@@ -49,23 +49,24 @@ static void print_frame(const struct diff *d, const struct stack *stack, int sid
 	}
 }
 
-/* What stacks are compared by, to be freed */
-static char *stack_text(const struct diff *d, struct stack *stack, int side)
+/* Frames innermost first, a line each, which begins with @indent; to be freed */
+static char *stack_text(const struct diff *d, const struct stack *stack, int side, bool folded,
+			const char *indent)
 {
 	char *text;
 	size_t len;
 	FILE *f = text_open(&text, &len);
 	unsigned int i;
 
-	symbols_name(d->side[side]->symbols, stack);
 	for (i = 0; i < stack->named; i++) {
-		print_frame(d, stack, side, i, !d->same_build, f);
+		fputs(indent, f);
+		print_frame(d, stack, side, i, folded, f);
 		putc('\n', f);
 	}
 	if (stack->cut)
-		fprintf(f, "%s\n", CUT_FRAME);
+		fprintf(f, "%s%s\n", indent, CUT_FRAME);
 	if (stack->gone)
-		fprintf(f, "%s\n", GONE_STACKS);
+		fprintf(f, "%s%s\n", indent, GONE_STACKS);
 	text_close(f);
 	return text;
 }
@@ -125,9 +126,11 @@ void diff_make(struct diff *d)
 			GROW(d->profile.total, d->profile.nr);
 			d->profile.total[d->profile.nr++] = (struct stack_total){
 				.stack = stack, .events = events, .before = side == BEFORE };
+			symbols_name(d->side[side]->symbols, stack);
 			GROW(d->stack, d->nr);
 			d->stack[d->nr] = (struct diff_stack){
-				.text = stack_text(d, stack, side), .stack = stack, .side = side };
+				.text = stack_text(d, stack, side, !d->same_build, ""),
+				.stack = stack, .side = side };
 			d->stack[d->nr++].events[side] = events;
 			d->events[side] += events;
 			d->stacks[side]++;
@@ -173,33 +176,14 @@ static void print_folded(const struct diff *d, const struct diff_stack *s, FILE 
 	fprintf(f, " %llu %llu\n", s->events[BEFORE], s->events[AFTER]);
 }
 
-/* A frame as people read it, to be freed */
-static char *frame_of(const struct diff *d, const struct diff_stack *s, unsigned int i)
-{
-	char *text;
-	size_t len;
-	FILE *f = text_open(&text, &len);
-
-	print_frame(d, s->stack, s->side, i, false, f);
-	text_close(f);
-	return text;
-}
-
 static void print_json(const struct diff *d, const struct diff_stack *s)
 {
 	json_t *j = json_object(), *frames = json_array();
-	unsigned int i;
-	char *frame;
+	char *text = stack_text(d, s->stack, s->side, false, ""), *line, *rest = text;
 
-	for (i = 0; i < s->stack->named; i++) {
-		frame = frame_of(d, s, i);
-		json_array_append_new(frames, json_string(frame));
-		free(frame);
-	}
-	if (s->stack->cut)
-		json_array_append_new(frames, json_string(CUT_FRAME));
-	if (s->stack->gone)
-		json_array_append_new(frames, json_string(GONE_STACKS));
+	while ((line = strsep(&rest, "\n")) && rest)
+		json_array_append_new(frames, json_string(line));
+	free(text);
 	json_object_set_new(j, "change", json_string(change_name[change_kind(d, s)]));
 	json_object_set_new(j, "before", json_number(s->events[BEFORE]));
 	json_object_set_new(j, "after", json_number(s->events[AFTER]));
@@ -216,18 +200,11 @@ static void print_json(const struct diff *d, const struct diff_stack *s)
 static void print_text(const struct diff *d, const struct diff_stack *s)
 {
 	const char *kind = change_name[change_kind(d, s)];
+	char *text = stack_text(d, s->stack, s->side, false, "  ");
 	FILE *f = d->side[AFTER]->file;
-	unsigned int i;
 
-	for (i = 0; i < s->stack->named; i++) {
-		fputs("  ", f);
-		print_frame(d, s->stack, s->side, i, false, f);
-		putc('\n', f);
-	}
-	if (s->stack->cut)
-		fputs("  " CUT_FRAME "\n", f);
-	if (s->stack->gone)
-		fputs("  " GONE_STACKS "\n", f);
+	fputs(text, f);
+	free(text);
 	if (d->side[AFTER]->percent)
 		fprintf(f, "    %.2f %% -> %.2f %%  %+.2f  (%s)\n\n",
 			share(d, s->events[BEFORE], BEFORE), share(d, s->events[AFTER], AFTER),
