@@ -212,51 +212,32 @@ static void put_ring(struct metrics *m, const struct record *r)
 		r->info.overwritten);
 }
 
-struct series {
-	char *probe;
-	u64 missed;
-	bool set;
-};
-
-static int by_probe(const void *a, const void *b)
-{
-	return strcmp(((const struct series *)a)->probe, ((const struct series *)b)->probe);
-}
-
-/* A series must be unique: probes of one name are one */
-static size_t read_probes(const struct record *r, struct series **series)
-{
-	struct series *list = NULL;
-	unsigned int number;
-	struct stackbuf_probe one;
-	size_t nr = 0, i, n;
-
-	for (number = 0; probe_next(r, &number, &one); ) {
-		GROW(list, nr);
-		list[nr++] = (struct series){
-			.probe = label(one.name, strlen(one.name)), .missed = one.missed,
-			.set = one.state == STACKBUF_PROBE_SET,
-		};
-	}
-	sort(list, nr, sizeof(*list), by_probe);
-	for (i = 1, n = 0; i < nr; i++) {
-		if (by_probe(&list[n], &list[i])) {
-			list[++n] = list[i];
-			continue;
-		}
-		list[n].missed += list[i].missed;
-		list[n].set |= list[i].set;
-		free(list[i].probe);
-	}
-	*series = list;
-	return nr ? n + 1 : 0;
-}
-
+/* A series must be unique: probes of one label are one */
 static void put_probes(struct metrics *m, const struct record *r)
 {
-	struct series *series;
-	size_t nr = read_probes(r, &series), i;
+	struct series {
+		char *probe;
+		u64 missed;
+		bool set;
+	} *series = NULL;
+	struct stackbuf_probe one;
+	unsigned int number;
+	size_t nr = 0, i;
+	char *probe;
 
+	for (number = 0; probe_next(r, &number, &one); ) {
+		probe = label(one.name, strlen(one.name));
+		for (i = 0; i < nr && strcmp(series[i].probe, probe); i++)
+			;
+		if (i < nr) {
+			free(probe);
+		} else {
+			GROW(series, nr);
+			series[nr++] = (struct series){ .probe = probe };
+		}
+		series[i].missed += one.missed;
+		series[i].set |= one.state == STACKBUF_PROBE_SET;
+	}
 	gauge(m, "stackbuf_probes", "Probes that were asked for.", nr);
 	if (nr) {
 		family(m, "stackbuf_probe_set", "gauge",
@@ -338,7 +319,7 @@ void metrics_write(const struct output *o, const char *before)
 	const struct stackbuf_info *info = &r->info;
 	struct metrics m = { .file = o->file };
 	const u32 frozen = STACKBUF_FROZEN | STACKBUF_UNLOADED;
-	char *version, *src, *release, *reader, *loaded;
+	char *version, *src, *release, *loaded;
 
 	loaded = xasprintf("\n" LOADED " %llu.%09llu\n", info->load_realtime_ns / NSEC_PER_SEC,
 			   info->load_realtime_ns % NSEC_PER_SEC);
@@ -346,12 +327,11 @@ void metrics_write(const struct output *o, const char *before)
 	version = label(info->module_version, strlen(info->module_version));
 	src = label(info->module_srcversion, strlen(info->module_srcversion));
 	release = label(info->release, strlen(info->release));
-	reader = label(VERSION, strlen(VERSION));
 	family(&m, "stackbuf_build_info", "gauge",
 	       "Versions of the module, of the kernel and of the command; always 1.");
 	fprintf(m.file,
-		"stackbuf_build_info{version=\"%s\",srcversion=\"%s\",release=\"%s\",reader_version=\"%s\"} 1\n",
-		version, src, release, reader);
+		"stackbuf_build_info{version=\"%s\",srcversion=\"%s\",release=\"%s\",reader_version=\"" VERSION "\"} 1\n",
+		version, src, release);
 	seconds(&m, LOADED,
 		"When the module was loaded, Unix time: if it changes, all counters began at 0.",
 		info->load_realtime_ns);
@@ -365,6 +345,5 @@ void metrics_write(const struct output *o, const char *before)
 	free(version);
 	free(src);
 	free(release);
-	free(reader);
 	free(loaded);
 }
