@@ -6,8 +6,7 @@
  * the offset of KASLR and the machine's name are known only while this kernel runs.  They are saved
  * in pages of kind STACKBUF_SNAPSHOT.
  */
-#include <errno.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,10 +19,19 @@ struct pages {
 	size_t used;	/* bytes of text in the last page */
 };
 
-static void add_line(struct pages *p, const struct record *r, const char *line)
+/* Add a line, unless it is longer than any should be */
+static void __attribute__((format(printf, 3, 4)))
+add_line(struct pages *p, const struct record *r, const char *format, ...)
 {
-	size_t len = strlen(line);
+	char line[1024];
+	va_list args;
+	size_t len;
 
+	va_start(args, format);
+	len = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (len >= sizeof(line))
+		return;
 	if (!p->nr || p->used + len > SNAPSHOT_TEXT) {
 		struct stackbuf_page head = {
 			.magic = ~STACKBUF_MAGIC_INVERTED,
@@ -55,7 +63,6 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 	struct frame_name *frame = NULL;
 	size_t frames = 0, i, n;
 	struct stack *stack;
-	char line[1024];
 
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		symbols_name(symbols, stack);
@@ -72,28 +79,23 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 	}
 	sort(frame, frames, sizeof(*frame), order_u64);
 	for (i = 0; i < frames; i++) {
-		if (i && frame[i].addr == frame[i - 1].addr)
-			continue;
-		if (snprintf(line, sizeof(line), "frame %016llx %s\n", frame[i].addr,
-			     frame[i].name) < (int)sizeof(line))
-			add_line(p, r, line);
+		if (!i || frame[i].addr != frame[i - 1].addr)
+			add_line(p, r, "frame %016llx %s\n", frame[i].addr, frame[i].name);
 	}
 	free(frame);
 }
 
 static void add_build_ids(struct pages *p, const struct record *r, const struct build_ids *ids)
 {
-	char line[256];
 	size_t i;
 
 	for (i = 0; i < ids->nr; i++) {
 		const char *module = ids->id[i].module;
 
 		/* Ids with a time are in the record itself */
-		if (!ids->id[i].since &&
-		    snprintf(line, sizeof(line), "%s%s %s\n", *module ? "module-id " : "kernel-id",
-			     module, ids->id[i].hex) < (int)sizeof(line))
-			add_line(p, r, line);
+		if (!ids->id[i].since)
+			add_line(p, r, "%s%s %s\n", *module ? "module-id " : "kernel-id", module,
+				 ids->id[i].hex);
 	}
 }
 
@@ -121,23 +123,18 @@ void snapshot_write(const char *name, const struct page_set *set, struct record 
 {
 	struct pages own = { 0 };
 	u64 nr = 0;
-	char line[128];
+	char line[64];
 	struct outfile out;
 	size_t i;
 
 	/* The first line is replaced when the number is known; its length does not change */
 	add_line(&own, r, "pages 00000000000000000000\n");
-	if (set->live) {
-		snprintf(line, sizeof(line), "changed %u %u\n", set->changed, set->changed_text);
-		add_line(&own, r, line);
-	}
-	if (symbols->offset.from) {
-		snprintf(line, sizeof(line), "kernel-offset %llx\n", symbols->offset.bytes);
-		add_line(&own, r, line);
-	}
-	if (symbols->host && snprintf(line, sizeof(line), "host %s\n", symbols->host) <
-			     (int)sizeof(line))
-		add_line(&own, r, line);
+	if (set->live)
+		add_line(&own, r, "changed %u %u\n", set->changed, set->changed_text);
+	if (symbols->offset.from)
+		add_line(&own, r, "kernel-offset %llx\n", symbols->offset.bytes);
+	if (symbols->host)
+		add_line(&own, r, "host %s\n", symbols->host);
 	add_build_ids(&own, r, &symbols->ids);
 	add_frames(&own, r, symbols);
 	for (i = 0; i < set->nr; i++)
