@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/diff.h"
-#include "output/outfile.h"
 
 #define FRAME_HEIGHT	17
 #define HEAD_HEIGHT	64

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-#include "output/outfile.h"
+#include "output/files.h"
 #include "util.h"
 
 /* Symbolic links in a row, as the kernel limits them */

@@ -12,7 +12,6 @@
 #include <string.h>
 #include "output/files.h"
 #include "output/print.h"
-#include "output/outfile.h"
 #include "record/pairs.h"
 
 static const char script[] =

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "output/outfile.h"
 #include "output/files.h"
 
 struct pages {

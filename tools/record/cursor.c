@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "record/cursor.h"
+#include "record/parse.h"
 
 void cursor_start(struct cursor *c, const struct stackbuf_events_page *page)
 {

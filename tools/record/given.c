@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "record/given.h"
+#include "record/filter.h"
 
 bool given_number(const char *text, const char **end, u64 max, u64 *value)
 {

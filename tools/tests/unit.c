@@ -21,7 +21,6 @@
 #include <unistd.h>
 #include "made.h"
 #include "output/print.h"
-#include "output/outfile.h"
 #include "output/output.h"
 #include "watch/follow.h"
 #include "watch/pattern.h"
