@@ -207,34 +207,24 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 		return "no trigger was hit in this record (parameter trigger)";
 	resolve_time(&f->given_since, r, &f->has_since, &f->since);
 	resolve_time(&f->given_until, r, &f->has_until, &f->until);
-	f->canonicals = 0;
+	f->stack.nr -= f->stack.added;
+	f->stack.added = 0;
 	for (i = 0; f->stack.nr && (stack = stacks_next(&r->stacks, &i)); ) {
 		for (not = 0; stack->canonical && not < 2; not++) {
 			if (!in_ranges(&f->stack, stack->id, not))
 				continue;
-			GROW(f->canonical, f->canonicals);
-			f->canonical[f->canonicals++] =
-				(struct canonical){ stack->canonical->id, not };
+			GROW(f->stack.range, f->stack.nr);
+			f->stack.range[f->stack.nr++] = (struct range){
+				stack->canonical->id, stack->canonical->id, not };
+			f->stack.added++;
 		}
 	}
 	return NULL;
 }
 
-/* Is a stack, or one that it represents, in one of the ranges? */
-static bool stack_in_ranges(const struct filter *f, u32 id, bool not)
-{
-	size_t i;
-
-	for (i = 0; i < f->canonicals; i++)
-		if (f->canonical[i].id == id && f->canonical[i].not == not)
-			return true;
-	return in_ranges(&f->stack, id, not);
-}
-
 bool filter_stack(const struct filter *f, u32 id)
 {
-	return !f->stack.nr || (!stack_in_ranges(f, id, true) &&
-				(!f->stack.wants || stack_in_ranges(f, id, false)));
+	return choose_ranges(&f->stack, id, id);
 }
 
 bool filter_events(const struct filter *f)

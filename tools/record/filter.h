@@ -42,13 +42,14 @@ const char *given_time(struct given_time *w, bool *known, u64 *value, const char
  * @range: one of them; @range.not: it had a "!"
  * @nr: how many
  * @wants: one of them had no "!", so that only what these hold is chosen
+ * @added: the last ones, which filter_resolve() added: ids of stacks that represent those given
  */
 struct ranges {
 	struct range {
 		u64 first, last;
 		bool not;
 	} *range;
-	size_t nr;
+	size_t nr, added;
 	bool wants;
 };
 
@@ -74,9 +75,6 @@ enum filter_option {
  * @until: ns since boot
  * @has_last: keep only the newest @last events
  * @last: see @has_last
- * @canonical: ids of the stacks that represent those of @stack, with or without "!"; set by
- *	filter_resolve()
- * @canonicals: how many
  */
 struct filter {
 	struct ranges pid, cpu, tag, stack;
@@ -85,11 +83,6 @@ struct filter {
 	struct given_time given_since, given_until;
 	bool has_since, has_until, has_last;
 	u64 since, until, last;
-	struct canonical {
-		u32 id;
-		bool not;
-	} *canonical;
-	size_t canonicals;
 };
 
 /*
