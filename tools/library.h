@@ -14,4 +14,13 @@
 /* A function of the library; ends the program with one line if there is no such library */
 void *library_find(const char *library, const char *name);
 
+/* The same for a function that a header declares, looked up once: LIBRARY(LIBBPF, name)(...) */
+#define LIBRARY(library, function) ({					\
+	static typeof(function) *library_function;			\
+									\
+	if (!library_function)						\
+		library_function = library_find(library, #function);	\
+	library_function;						\
+})
+
 #endif

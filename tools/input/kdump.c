@@ -50,29 +50,8 @@
 
 enum { SCAN, READ, LAST };
 
-/* What is called of libkdumpfile */
-static struct {
-	typeof(kdump_new) *kdump_new;
-	typeof(kdump_get_err) *kdump_get_err;
-	typeof(kdump_read) *kdump_read;
-	typeof(kdump_bmp_get_bits) *kdump_bmp_get_bits;
-	typeof(kdump_blob_pin) *kdump_blob_pin;
-	typeof(kdump_blob_size) *kdump_blob_size;
-	typeof(kdump_set_attr) *kdump_set_attr;
-	typeof(kdump_get_typed_attr) *kdump_get_typed_attr;
-} lib;
-
-static void open_library(void)
-{
-	lib.kdump_new = library_find(LIBKDUMPFILE, "kdump_new");
-	lib.kdump_get_err = library_find(LIBKDUMPFILE, "kdump_get_err");
-	lib.kdump_read = library_find(LIBKDUMPFILE, "kdump_read");
-	lib.kdump_bmp_get_bits = library_find(LIBKDUMPFILE, "kdump_bmp_get_bits");
-	lib.kdump_blob_pin = library_find(LIBKDUMPFILE, "kdump_blob_pin");
-	lib.kdump_blob_size = library_find(LIBKDUMPFILE, "kdump_blob_size");
-	lib.kdump_set_attr = library_find(LIBKDUMPFILE, "kdump_set_attr");
-	lib.kdump_get_typed_attr = library_find(LIBKDUMPFILE, "kdump_get_typed_attr");
-}
+/* A function of libkdumpfile */
+#define KDUMP(function) LIBRARY(LIBKDUMPFILE, function)
 
 /**
  * struct shared - what child and parent share
@@ -142,19 +121,19 @@ static void child_vmcoreinfo(struct shared *s, kdump_ctx_t *ctx)
 	kdump_attr_t raw = { .type = KDUMP_BLOB };
 	const char *text;
 
-	if (lib.kdump_get_typed_attr(ctx, "linux.vmcoreinfo.raw", &raw) != KDUMP_OK)
+	if (KDUMP(kdump_get_typed_attr)(ctx, "linux.vmcoreinfo.raw", &raw) != KDUMP_OK)
 		return;
-	text = lib.kdump_blob_pin(raw.val.blob);
+	text = KDUMP(kdump_blob_pin)(raw.val.blob);
 	if (text)
 		snprintf(s->vmcoreinfo, sizeof(s->vmcoreinfo), "%.*s",
-			 (int)lib.kdump_blob_size(raw.val.blob), text);
+			 (int)KDUMP(kdump_blob_size)(raw.val.blob), text);
 }
 
 static bool get_number(kdump_ctx_t *ctx, const char *key, u64 *n)
 {
 	kdump_attr_t attr = { .type = KDUMP_NUMBER };
 
-	if (lib.kdump_get_typed_attr(ctx, key, &attr) != KDUMP_OK)
+	if (KDUMP(kdump_get_typed_attr)(ctx, key, &attr) != KDUMP_OK)
 		return false;
 	*n = attr.val.number;
 	return true;
@@ -166,16 +145,16 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	kdump_attr_t never = { .type = KDUMP_NUMBER, .val.number = KDUMP_MMAP_NEVER };
 	kdump_attr_t file = { .type = KDUMP_NUMBER, .val.number = fd };
 	kdump_attr_t machine = { .type = KDUMP_STRING };
-	kdump_ctx_t *ctx = lib.kdump_new();
+	kdump_ctx_t *ctx = KDUMP(kdump_new)();
 	u64 n;
 
 	if (!ctx) {
 		failed(s, "out of memory");
 		return NULL;
 	}
-	lib.kdump_set_attr(ctx, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
-	if (lib.kdump_set_attr(ctx, KDUMP_ATTR_FILE_FD, &file) != KDUMP_OK) {
-		failed(s, "is cut or damaged: %s", lib.kdump_get_err(ctx));
+	KDUMP(kdump_set_attr)(ctx, KDUMP_ATTR_FILE_MMAP_POLICY, &never);
+	if (KDUMP(kdump_set_attr)(ctx, KDUMP_ATTR_FILE_FD, &file) != KDUMP_OK) {
+		failed(s, "is cut or damaged: %s", KDUMP(kdump_get_err)(ctx));
 		return NULL;
 	}
 	s->page_size = STACKBUF_PAGE_SIZE;
@@ -186,7 +165,7 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	if (get_number(ctx, "max_pfn", &n))
 		s->end = n < 8 * bytes ? n : 8 * bytes;
 	child_vmcoreinfo(s, ctx);
-	if (lib.kdump_get_typed_attr(ctx, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
+	if (KDUMP(kdump_get_typed_attr)(ctx, KDUMP_ATTR_ARCH_NAME, &machine) != KDUMP_OK)
 		return ctx;
 	if (!strcmp(machine.val.string, "x86_64"))
 		s->machine = EM_X86_64;
@@ -204,7 +183,7 @@ static void child_page(struct shared *s, kdump_ctx_t *ctx)
 	u64 addr = s->pfn * s->page_size, i;
 	size_t n = s->page_size;
 
-	if (lib.kdump_read(ctx, KDUMP_MACHPHYSADDR, addr, s->page[s->nr], &n) != KDUMP_OK) {
+	if (KDUMP(kdump_read)(ctx, KDUMP_MACHPHYSADDR, addr, s->page[s->nr], &n) != KDUMP_OK) {
 		s->unreadable++;
 		return;
 	}
@@ -223,13 +202,13 @@ static int child_has_page(const struct shared *s, kdump_ctx_t *ctx, u64 pfn)
 	static kdump_attr_t map = { .type = KDUMP_BITMAP };
 
 	if (!map.val.bitmap &&
-	    lib.kdump_get_typed_attr(ctx, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
+	    KDUMP(kdump_get_typed_attr)(ctx, KDUMP_ATTR_FILE_PAGEMAP, &map) != KDUMP_OK)
 		return -1;
 	if (pfn < first || pfn > last || first > last) {
 		first = pfn / PFNS * PFNS;
 		last = s->end - first < PFNS ? s->end - 1 : first + PFNS - 1;
 		memset(bits, 0, sizeof(bits));
-		if (lib.kdump_bmp_get_bits(map.val.bitmap, first, last, bits) != KDUMP_OK) {
+		if (KDUMP(kdump_bmp_get_bits)(map.val.bitmap, first, last, bits) != KDUMP_OK) {
 			first = 1;
 			last = 0;
 			return -1;
@@ -432,7 +411,8 @@ struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, siz
 	struct kdump *k = xcalloc(1, sizeof(*k));
 	struct worker *w;
 
-	open_library();
+	/* Here, as a child prints nothing */
+	library_find(LIBKDUMPFILE, "kdump_new");
 	k->file = fd;
 	k->bytes = bytes;
 	w = add_worker(k);

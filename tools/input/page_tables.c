@@ -26,25 +26,8 @@
 
 #define GIB		(1ULL << 30)
 
-/* What is called of libaddrxlat */
-static struct {
-	typeof(addrxlat_ctx_new) *addrxlat_ctx_new;
-	typeof(addrxlat_ctx_decref) *addrxlat_ctx_decref;
-	typeof(addrxlat_ctx_clear_err) *addrxlat_ctx_clear_err;
-	typeof(addrxlat_ctx_add_cb) *addrxlat_ctx_add_cb;
-	typeof(addrxlat_launch) *addrxlat_launch;
-	typeof(addrxlat_step) *addrxlat_step;
-} lib;
-
-static void open_library(void)
-{
-	lib.addrxlat_ctx_new = library_find(LIBADDRXLAT, "addrxlat_ctx_new");
-	lib.addrxlat_ctx_decref = library_find(LIBADDRXLAT, "addrxlat_ctx_decref");
-	lib.addrxlat_ctx_clear_err = library_find(LIBADDRXLAT, "addrxlat_ctx_clear_err");
-	lib.addrxlat_ctx_add_cb = library_find(LIBADDRXLAT, "addrxlat_ctx_add_cb");
-	lib.addrxlat_launch = library_find(LIBADDRXLAT, "addrxlat_launch");
-	lib.addrxlat_step = library_find(LIBADDRXLAT, "addrxlat_step");
-}
+/* A function of libaddrxlat */
+#define ADDRXLAT(function) LIBRARY(LIBADDRXLAT, function)
 
 /* x86-64: the kernel's image is mapped from here on */
 #define KERNEL_MAP	0xffffffff80000000ULL
@@ -202,9 +185,8 @@ struct page_tables *page_tables_open(struct dump_file *f)
 	t->x86 = f->machine != EM_AARCH64 && x86_layout(&f->vmcoreinfo, pgt);
 	known = t->x86 || (f->machine != EM_X86_64 && arm_layout(&f->vmcoreinfo, pgt));
 	if (known && pgt->root.addr < PHYS_END && pgt->root.addr % sizeof(u64) == 0) {
-		open_library();
-		t->context = lib.addrxlat_ctx_new();
-		callbacks = t->context ? lib.addrxlat_ctx_add_cb(t->context) : NULL;
+		t->context = ADDRXLAT(addrxlat_ctx_new)();
+		callbacks = t->context ? ADDRXLAT(addrxlat_ctx_add_cb)(t->context) : NULL;
 	}
 	if (!callbacks) {
 		page_tables_close(t);
@@ -221,7 +203,7 @@ void page_tables_close(struct page_tables *t)
 	unsigned int i;
 
 	if (t->context)
-		lib.addrxlat_ctx_decref(t->context);
+		ADDRXLAT(addrxlat_ctx_decref)(t->context);
 	for (i = 0; i < SLOTS; i++)
 		free(t->slot[i].bytes);
 	free(t);
@@ -285,14 +267,14 @@ static bool walk(struct page_tables *t, u64 addr, struct mapping *m)
 
 	m->addr = addr;
 	m->writable = true;
-	mapped = lib.addrxlat_launch(&step, addr) == ADDRXLAT_OK;
+	mapped = ADDRXLAT(addrxlat_launch)(&step, addr) == ADDRXLAT_OK;
 	while (mapped && step.remain > 1) {
 		level = step.remain - 1;
-		mapped = lib.addrxlat_step(&step) == ADDRXLAT_OK;
+		mapped = ADDRXLAT(addrxlat_step)(&step) == ADDRXLAT_OK;
 		m->writable = m->writable && entry_writable(t, step.raw.pte, step.remain);
 	}
 	if (!mapped)
-		lib.addrxlat_ctx_clear_err(t->context);
+		ADDRXLAT(addrxlat_ctx_clear_err)(t->context);
 	size = level_size(t, level);
 	m->size = size - (addr & (size - 1));
 	m->phys = step.base.addr + step.idx[0];
