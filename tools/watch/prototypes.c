@@ -17,35 +17,8 @@
 /* With the name of a tracepoint behind it, a "function" whose first parameter is data */
 #define EVENT	"btf_trace_"
 
-/* What is called of libbpf */
-static struct {
-	typeof(btf__free) *btf__free;
-	typeof(btf__load_vmlinux_btf) *btf__load_vmlinux_btf;
-	typeof(btf__load_module_btf) *btf__load_module_btf;
-	typeof(btf__name_by_offset) *btf__name_by_offset;
-	typeof(btf__type_by_id) *btf__type_by_id;
-	typeof(btf__type_cnt) *btf__type_cnt;
-	typeof(btf_dump__new) *btf_dump__new;
-	typeof(btf_dump__free) *btf_dump__free;
-	typeof(btf_dump__emit_type_decl) *btf_dump__emit_type_decl;
-	typeof(libbpf_get_error) *libbpf_get_error;
-	typeof(libbpf_set_print) *libbpf_set_print;
-} lib;
-
-static void open_library(void)
-{
-	lib.btf__free = library_find(LIBBPF, "btf__free");
-	lib.btf__load_vmlinux_btf = library_find(LIBBPF, "btf__load_vmlinux_btf");
-	lib.btf__load_module_btf = library_find(LIBBPF, "btf__load_module_btf");
-	lib.btf__name_by_offset = library_find(LIBBPF, "btf__name_by_offset");
-	lib.btf__type_by_id = library_find(LIBBPF, "btf__type_by_id");
-	lib.btf__type_cnt = library_find(LIBBPF, "btf__type_cnt");
-	lib.btf_dump__new = library_find(LIBBPF, "btf_dump__new");
-	lib.btf_dump__free = library_find(LIBBPF, "btf_dump__free");
-	lib.btf_dump__emit_type_decl = library_find(LIBBPF, "btf_dump__emit_type_decl");
-	lib.libbpf_get_error = library_find(LIBBPF, "libbpf_get_error");
-	lib.libbpf_set_print = library_find(LIBBPF, "libbpf_set_print");
-}
+/* A function of libbpf */
+#define BPF(function) LIBRARY(LIBBPF, function)
 
 /* The kernel itself, or a module */
 struct image {
@@ -93,7 +66,6 @@ static int by_name(const void *a, const void *b)
 
 static struct image *load(struct prototypes *p, const char *module)
 {
-	typeof(lib.btf_dump__new) create;
 	struct btf *base = p->images ? p->image[0]->btf : NULL;
 	struct image *image = xcalloc(1, sizeof(*image));
 	const size_t prefix = strlen(EVENT);
@@ -103,31 +75,30 @@ static struct image *load(struct prototypes *p, const char *module)
 	p->image[p->images++] = image;
 	image->module = xstrdup(module);
 	if (!*module)
-		image->btf = lib.btf__load_vmlinux_btf();
+		image->btf = BPF(btf__load_vmlinux_btf)();
 	else if (base)
-		image->btf = lib.btf__load_module_btf(module, base);
+		image->btf = BPF(btf__load_module_btf)(module, base);
 	/* libbpf 0.x returns errors as pointers */
-	if (lib.libbpf_get_error(image->btf))
+	if (BPF(libbpf_get_error)(image->btf))
 		image->btf = NULL;
 	if (!image->btf)
 		return image;
-	/* Not called by this name: libbpf 0.x has a macro of it */
-	create = lib.btf_dump__new;
-	image->dump = create(image->btf, print, p, NULL);
-	if (lib.libbpf_get_error(image->dump)) {
+	/* By its name alone it would be a macro of libbpf 0.x */
+	image->dump = BPF(btf_dump__new)(image->btf, print, p, NULL);
+	if (BPF(libbpf_get_error)(image->dump)) {
 		image->dump = NULL;
 		return image;
 	}
-	first = *module ? lib.btf__type_cnt(base) : 1;
-	for (id = first; id < lib.btf__type_cnt(image->btf); id++) {
-		const struct btf_type *type = lib.btf__type_by_id(image->btf, id);
+	first = *module ? BPF(btf__type_cnt)(base) : 1;
+	for (id = first; id < BPF(btf__type_cnt)(image->btf); id++) {
+		const struct btf_type *type = BPF(btf__type_by_id)(image->btf, id);
 
-		const char *name = lib.btf__name_by_offset(image->btf, type->name_off);
+		const char *name = BPF(btf__name_by_offset)(image->btf, type->name_off);
 		u32 proto = type->type;
 
 		/* Of a tracepoint there is a pointer to a function */
 		if (btf_is_typedef(type) && !strncmp(name, EVENT, prefix)) {
-			type = lib.btf__type_by_id(image->btf, proto);
+			type = BPF(btf__type_by_id)(image->btf, proto);
 			if (!type || !btf_is_ptr(type))
 				continue;
 			proto = type->type;
@@ -145,8 +116,7 @@ struct prototypes *prototypes_open(void)
 {
 	struct prototypes *p = xcalloc(1, sizeof(*p));
 
-	open_library();
-	lib.libbpf_set_print(quiet);
+	BPF(libbpf_set_print)(quiet);
 	load(p, "");
 	return p;
 }
@@ -166,8 +136,8 @@ void prototypes_close(struct prototypes *p)
 	while (p->images) {
 		struct image *image = p->image[--p->images];
 
-		lib.btf_dump__free(image->dump);
-		lib.btf__free(image->btf);
+		BPF(btf_dump__free)(image->dump);
+		BPF(btf__free)(image->btf);
 		free(image->function);
 		free(image->module);
 		free(image);
@@ -192,7 +162,7 @@ static char *declare(struct prototypes *p, const struct image *image,
 {
 	const struct btf_dump_emit_type_decl_opts options = {
 		.sz = sizeof(options),
-		.field_name = lib.btf__name_by_offset(image->btf, param->name_off),
+		.field_name = BPF(btf__name_by_offset)(image->btf, param->name_off),
 	};
 	char *text = NULL;
 	size_t size = 0;
@@ -202,7 +172,7 @@ static char *declare(struct prototypes *p, const struct image *image,
 	p->text = open_memstream(&text, &size);
 	if (!p->text)
 		die(1, "out of memory");
-	lib.btf_dump__emit_type_decl(image->dump, param->type, &options);
+	BPF(btf_dump__emit_type_decl)(image->dump, param->type, &options);
 	fclose(p->text);
 	p->text = NULL;
 	return text;
@@ -223,7 +193,7 @@ static int find(struct prototypes *p, const struct image *image, const char *nam
 	if (!found || (found > image->function && !by_name(found - 1, found)) ||
 	    (found + 1 < image->function + image->nr && !by_name(found, found + 1)))
 		return -1;
-	proto = lib.btf__type_by_id(image->btf, found->type);
+	proto = BPF(btf__type_by_id)(image->btf, found->type);
 	if (!proto || !btf_is_func_proto(proto))
 		return -1;
 	n = btf_vlen(proto);
