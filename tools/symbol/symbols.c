@@ -30,6 +30,13 @@ static char *copy(const char *text, size_t len)
 	return p;
 }
 
+static void add_symbol(struct symbol_list *list, u64 addr, char *name, char *module, u64 size)
+{
+	GROW(list->at, list->nr);
+	list->at[list->nr] = (struct symbol){ addr, list->nr, name, module, size };
+	list->nr++;
+}
+
 /* Read "frame ADDRESS NAME", "kernel-offset BYTES" and "host NAME" in a snapshot's page */
 static void read_snapshot(struct symbols *s, const char *text)
 {
@@ -53,33 +60,28 @@ static void read_snapshot(struct symbols *s, const char *text)
 		addr = strtoull(line + 6, &name, 16);
 		if (*name++ != ' ' || !*name)
 			continue;
-		GROW(s->snapshot, s->snapshots);
-		s->snapshot[s->snapshots] = (struct symbol){
-			.addr = addr, .order = s->snapshots, .name = copy(name, strlen(name)) };
-		s->snapshots++;
+		add_symbol(&s->snapshot, addr, copy(name, strlen(name)), NULL, 0);
 	}
 }
 
-static void free_symbols(struct symbol *symbol, size_t *nr)
+static void free_symbols(struct symbol_list *list)
 {
-	while (*nr) {
-		--*nr;
-		free(symbol[*nr].name);
-		free(symbol[*nr].module);
+	while (list->nr--) {
+		free(list->at[list->nr].name);
+		free(list->at[list->nr].module);
 	}
+	free(list->at);
+	*list = (struct symbol_list){ 0 };
 }
 
 /* For an address with several names the kernel prints the first in its list */
-static void sort_symbols(struct symbol *symbol, size_t *nr)
+static void sort_symbols(struct symbol_list *list)
 {
+	struct symbol *symbol = list->at;
 	size_t i, n = 0;
 
-	for (i = 1; i < *nr; i++)
-		if (symbol[i - 1].addr > symbol[i].addr)
-			break;
-	if (i < *nr)
-		sort(symbol, *nr, sizeof(*symbol), symbol_order);
-	for (i = 0; i < *nr; i++) {
+	sort(symbol, list->nr, sizeof(*symbol), symbol_order);
+	for (i = 0; i < list->nr; i++) {
 		if (n && symbol[n - 1].addr == symbol[i].addr) {
 			free(symbol[i].name);
 			free(symbol[i].module);
@@ -87,7 +89,7 @@ static void sort_symbols(struct symbol *symbol, size_t *nr)
 		}
 		symbol[n++] = symbol[i];
 	}
-	*nr = n;
+	list->nr = n;
 }
 
 /* The functions that frames in the text log are in.  What a module had may be another's now */
@@ -114,15 +116,27 @@ static void read_texts(struct symbols *s)
 			    !strncmp(line, "bpf_", 4) ||
 			    f.offset >= f.size || (stack->stale && f.module_len))
 				continue;
-			GROW(s->text, s->texts);
-			s->text[s->texts] = (struct symbol){
-				.addr = stack->addr[k] - f.offset, .order = s->texts,
-				.name = copy(f.name, f.name_len),
-				.module = copy(f.module, f.module_len), .size = f.size };
-			s->texts++;
+			add_symbol(&s->text, stack->addr[k] - f.offset, copy(f.name, f.name_len),
+				   copy(f.module, f.module_len), f.size);
 		}
 	}
-	sort_symbols(s->text, &s->texts);
+	sort_symbols(&s->text);
+}
+
+/*
+ * kallsyms does not show where a module's code ends.  Assume that its last function ends with the
+ * page: no name is better than a neighbour's.
+ */
+static void set_sizes(const struct symbol_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		struct symbol *at = &list->at[i], *next = at + 1;
+		bool last = i + 1 == list->nr || strcmp(next->module, at->module);
+
+		at->size = (last ? (at->addr | 4095) + 1 : next->addr) - at->addr;
+	}
 }
 
 void symbols_read(struct symbols *s)
@@ -132,7 +146,7 @@ void symbols_read(struct symbols *s)
 
 	if (!s->path || s->read == *s->loaded)
 		return;
-	free_symbols(s->kallsyms, &s->nr);
+	free_symbols(&s->kallsyms);
 	s->read = *s->loaded;
 	if (kallsyms_open(&k, s->path)) {
 		report("%s: %m: some frames have no names", s->path);
@@ -144,20 +158,18 @@ void symbols_read(struct symbols *s)
 		base = base || (k.addr == s->base_addr && !strcmp(k.name, s->base_symbol));
 		if (!k.addr || !kallsyms_is_code(&k))
 			continue;
-		GROW(s->kallsyms, s->nr);
-		s->kallsyms[s->nr] = (struct symbol){
-			.addr = k.addr, .order = s->nr, .name = copy(k.name, strlen(k.name)),
-			.module = copy(k.module, strlen(k.module)) };
-		s->nr++;
+		add_symbol(&s->kallsyms, k.addr, copy(k.name, strlen(k.name)),
+			   copy(k.module, strlen(k.module)), 0);
 	}
 	kallsyms_close(&k);
 	if (!base) {
 		report("%s %s: some frames have no names", s->path,
 		       hidden ? "does not show addresses" : "is of another boot or kernel");
-		free_symbols(s->kallsyms, &s->nr);
+		free_symbols(&s->kallsyms);
 		s->path = NULL;
 	}
-	sort_symbols(s->kallsyms, &s->nr);
+	sort_symbols(&s->kallsyms);
+	set_sizes(&s->kallsyms);
 }
 
 void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms)
@@ -176,72 +188,42 @@ void symbols_init(struct symbols *s, const struct record *r, const char *kallsym
 		build_ids_snapshot(&s->ids, r->snapshot[i]);
 		read_snapshot(s, r->snapshot[i]);
 	}
-	sort(s->snapshot, s->snapshots, sizeof(*s->snapshot), symbol_order);
+	sort(s->snapshot.at, s->snapshot.nr, sizeof(*s->snapshot.at), symbol_order);
 }
 
 void symbols_free(struct symbols *s)
 {
-	free_symbols(s->snapshot, &s->snapshots);
-	free(s->snapshot);
-	free_symbols(s->text, &s->texts);
-	free(s->text);
-	free_symbols(s->kallsyms, &s->nr);
-	free(s->kallsyms);
+	free_symbols(&s->snapshot);
+	free_symbols(&s->text);
+	free_symbols(&s->kallsyms);
 	free(s->host);
 	build_ids_free(&s->ids);
 	memset(s, 0, sizeof(*s));
 }
 
 /* The last symbol at or below an address */
-static const struct symbol *symbol_below(const struct symbol *symbol, size_t nr, u64 addr)
+static const struct symbol *symbol_below(const struct symbol_list *list, u64 addr)
 {
-	size_t i = first_above(symbol, nr, sizeof(*symbol), addr);
+	size_t i = first_above(list->at, list->nr, sizeof(*list->at), addr);
 
-	return i ? &symbol[i - 1] : NULL;
-}
-
-static char *print_name(const struct symbol *at, u64 addr, u64 size)
-{
-	if (*at->module)
-		return xasprintf("%s+0x%llx/0x%llx [%s]", at->name, addr - at->addr, size,
-				 at->module);
-	return xasprintf("%s+0x%llx/0x%llx", at->name, addr - at->addr, size);
-}
-
-/* Return the name as %pS prints it, to be freed, or NULL if no text has its function */
-static char *text_name(const struct symbols *s, u64 addr)
-{
-	const struct symbol *at = symbol_below(s->text, s->texts, addr);
-
-	return at && addr - at->addr < at->size ? print_name(at, addr, at->size) : NULL;
+	return i ? &list->at[i - 1] : NULL;
 }
 
 /* Return the name as %pS prints it, to be freed, or NULL if no symbol covers the address */
-static char *kallsyms_name(const struct symbols *s, u64 addr)
+static char *name_by(const struct symbol_list *list, u64 addr)
 {
-	const struct symbol *at = symbol_below(s->kallsyms, s->nr, addr), *next;
-	u64 end;
+	const struct symbol *at = symbol_below(list, addr);
 
-	if (!at)
+	if (!at || addr - at->addr >= at->size)
 		return NULL;
-	/*
-	 * kallsyms does not show where a module's code ends.  Assume that its last function ends
-	 * with the page: no name is better than a neighbour's.
-	 */
-	next = at + 1;
-	if (next < s->kallsyms + s->nr && !strcmp(next->module, at->module))
-		end = next->addr;
-	else
-		end = (at->addr | 4095) + 1;
-	if (addr >= end)
-		return NULL;
-	return print_name(at, addr, end - at->addr);
+	return xasprintf("%s+0x%llx/0x%llx%s%s%s", at->name, addr - at->addr, at->size,
+			 *at->module ? " [" : "", at->module, *at->module ? "]" : "");
 }
 
 /* If @stale, another module may be at the address now: take no module's name */
 static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origin *from)
 {
-	const struct symbol *kept = symbol_below(s->snapshot, s->snapshots, addr);
+	const struct symbol *kept = symbol_below(&s->snapshot, addr);
 	char *name = NULL;
 
 	if (kept && kept->addr == addr && !(stale && strchr(kept->name, '['))) {
@@ -251,7 +233,7 @@ static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origi
 	if (s->stacks)
 		read_texts(s);
 	*from = NAMES_TEXT;
-	name = text_name(s, addr);
+	name = name_by(&s->text, addr);
 	/* What was loaded since may be where another module was */
 	if (name && s->text_read != *s->loaded && strchr(name, '[')) {
 		free(name);
@@ -260,7 +242,7 @@ static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origi
 	if (!name) {
 		symbols_read(s);
 		*from = NAMES_KALLSYMS;
-		name = kallsyms_name(s, addr);
+		name = name_by(&s->kallsyms, addr);
 	}
 	if (name && stale && strchr(name, '[')) {
 		free(name);

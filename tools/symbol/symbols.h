@@ -19,7 +19,12 @@ struct symbol {
 	size_t order;	/* position in its file */
 	char *name;	/* from a snapshot with offset and module, from kallsyms without */
 	char *module;	/* "" for the kernel itself; not from a snapshot */
-	u64 size;	/* from the text log only */
+	u64 size;	/* 0 from a snapshot */
+};
+
+struct symbol_list {
+	struct symbol *at;
+	size_t nr;
 };
 
 /**
@@ -33,8 +38,7 @@ struct kernel_offset {
 };
 
 struct symbols {
-	struct symbol *snapshot, *kallsyms, *text;
-	size_t snapshots, nr, texts;
+	struct symbol_list snapshot, kallsyms, text;
 	const struct stacks *stacks;	/* whose text was not read yet, or NULL */
 	const char *path;	/* of kallsyms, or NULL */
 	const u32 *loaded;	/* modules_loaded of the record as it is now */
