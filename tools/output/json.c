@@ -42,7 +42,7 @@ static json_t *stack_build_ids(const struct output *o, const struct stack *stack
 	unsigned int i;
 
 	for (i = 0; i < stack->named; i++) {
-		if (!frame_parse(&frame, stack->name[i], strlen(stack->name[i])))
+		if (!frame_parse(&frame, stack->name[i], strlen(stack->name[i]), false))
 			continue;
 		snprintf(module, sizeof(module), "%.*s", (int)frame.module_len, frame.module);
 		snprintf(own, sizeof(own), "%.*s", (int)frame.build_id_len, frame.build_id);

@@ -145,7 +145,7 @@ const char *output_line(const struct output *o, const struct stack *stack, unsig
 	if (before)
 		kind = frame_is_entry(before, frame_function_len(before)) ? FRAME_EXACT :
 									    FRAME_RETURN;
-	if (!frame_parse(&f, name, strlen(name)) && i >= stack->nr)
+	if (!frame_parse(&f, name, strlen(name), false) && i >= stack->nr)
 		return "";
 	f.addr = i < stack->nr ? stack->addr[i] : 0;
 	f.time = stack->first;

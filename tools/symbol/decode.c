@@ -156,8 +156,7 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 		/* No function's name begins with a digit */
 		if (start >= end || isdigit((unsigned char)line[start]))
 			continue;
-		n = frame_parse(f, line + start, len - start) ?:
-		    frame_parse_sizeless(f, line + start, len - start);
+		n = frame_parse(f, line + start, len - start, true);
 		if (!n)
 			continue;
 		/* A decimal offset is one only alone in its line, or as crash prints it */

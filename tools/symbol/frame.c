@@ -58,7 +58,7 @@ static size_t parse_module(struct frame *f, const char *text, size_t len, size_t
 	return at + 1;
 }
 
-size_t frame_parse(struct frame *f, const char *text, size_t len)
+size_t frame_parse(struct frame *f, const char *text, size_t len, bool sizeless)
 {
 	size_t n = 0, digits;
 
@@ -69,28 +69,14 @@ size_t frame_parse(struct frame *f, const char *text, size_t len)
 		return 0;
 	f->name_len = n++;
 	digits = hex_number(text + n, len - n, &f->offset);
-	n += digits;
-	if (!digits || n >= len || text[n++] != '/')
+	if (digits && n + digits < len && text[n + digits] == '/') {
+		n += digits + 1;
+		digits = hex_number(text + n, len - n, &f->size);
+		return digits ? parse_module(f, text, len, n + digits) : 0;
+	}
+	if (!sizeless)
 		return 0;
-	digits = hex_number(text + n, len - n, &f->size);
-	n += digits;
-	if (!digits)
-		return 0;
-
-	return parse_module(f, text, len, n);
-}
-
-size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len)
-{
-	size_t n = 0, digits;
-
-	*f = (struct frame){ .name = text, .module = "", .build_id = "", .sizeless = true };
-	while (n < len && name_char(text[n]))
-		n++;
-	if (!n || n > 511 || n + 1 >= len || text[n] != '+')
-		return 0;
-	f->name_len = n++;
-	digits = hex_number(text + n, len - n, &f->offset);
+	f->sizeless = true;
 	f->decimal = !digits;
 	while (f->decimal && n + digits < len && isdigit((unsigned char)text[n + digits])) {
 		if (digits > 8)

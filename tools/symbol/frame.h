@@ -45,15 +45,11 @@ struct frame {
 
 /*
  * Parse "name+0xoffset/0xsize", with or without " [module]" or " [module build-id]" after it.
- * @f then refers to @text.  Return the length of the frame, 0 if @text does not begin with one.
+ * With @sizeless also "name+0xoffset", or "name+18" in decimal digits, with nothing more to the
+ * number; not for a shared library's name.  @f then refers to @text.  Return the length of the
+ * frame, 0 if @text does not begin with one.
  */
-size_t frame_parse(struct frame *f, const char *text, size_t len);
-
-/*
- * The same for "name+0xoffset", or "name+18" in decimal digits, with nothing more to the number;
- * not for a shared library's name
- */
-size_t frame_parse_sizeless(struct frame *f, const char *text, size_t len);
+size_t frame_parse(struct frame *f, const char *text, size_t len, bool sizeless);
 
 /* Does an exception or interrupt enter the kernel here, so that the caller's frame is exact? */
 bool frame_is_entry(const char *name, size_t len);

@@ -112,8 +112,7 @@ static void read_texts(struct symbols *s)
 			if (!nl || *line == '(')
 				break;
 			/* Of BPF programs several may have been there */
-			if (!frame_parse(&f, line, nl - line) || !f.name_len || f.sizeless ||
-			    !strncmp(line, "bpf_", 4) ||
+			if (!frame_parse(&f, line, nl - line, false) || !strncmp(line, "bpf_", 4) ||
 			    f.offset >= f.size || (stack->stale && f.module_len))
 				continue;
 			add_symbol(&s->text, stack->addr[k] - f.offset, copy(f.name, f.name_len),
