@@ -67,7 +67,7 @@ static void compat_symbol(struct decoder *d, struct word *symbol, const struct w
 	text = NULL;
 	if (f.name_len && f.name_len < 512 && f.module_len < 64 &&
 	    !memchr(f.name, '\0', f.name_len) && !memchr(f.module, '\0', f.module_len) &&
-	    srcline_compat(d->srcline, &f, &text))
+	    srcline_frame(d->srcline, &f, FRAME_COMPAT, &text))
 		decode_leave(d);
 	if (!text) {
 		fwrite(symbol->text, 1, symbol->len, out);

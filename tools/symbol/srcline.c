@@ -20,7 +20,7 @@
  * @files: the files that hold their functions
  * @root: what the paths of all sources begin with: those of C files, those of assembly
  * @roots_known: @root is set as far as it can be
- * @cache: texts by frame, a tree of struct cached
+ * @cache: texts by frame, a tree of struct named
  * @decoded: frames that have a source line
  * @size_mismatches: frames whose function has another size in the files
  * @unknown: frames whose function is not in the files
@@ -341,34 +341,22 @@ static char *decode_compat(struct srcline *l, struct debug_file *dbg, const stru
 
 /* ---------------------------------------------------------------- frames --- */
 
-struct cached {
-	char *key;
-	char *text;
-};
-
-static int by_key(const void *a, const void *b)
+static void free_text(void *p)
 {
-	return strcmp(((const struct cached *)a)->key, ((const struct cached *)b)->key);
+	struct named *n = p;
+
+	free(n->data);
+	free(n->text);
+	free(n);
 }
 
-static void free_cached(void *p)
-{
-	struct cached *c = p;
-
-	free(c->key);
-	free(c->text);
-	free(c);
-}
-
-/* Beside the values of enum frame_kind, in the keys of the cache */
-#define COMPAT	(FRAME_OPEN + 1)
-
-static int frame_text(struct srcline *l, const struct frame *f, unsigned int kind,
-		      const char **text)
+int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind,
+		  const char **text)
 {
 	char key[1024], id[BUILD_ID_DIGITS + 1];
-	struct cached wanted = { .key = key }, *c, **found;
 	struct debug_file *dbg;
+	struct named *cached;
+	bool is_new;
 	int n;
 
 	*text = NULL;
@@ -382,35 +370,21 @@ static int frame_text(struct srcline *l, const struct frame *f, unsigned int kin
 		return 0;
 	if (debug_files_check(&l->files))
 		return -1;
-	found = tfind(&wanted, &l->cache, by_key);
-	if (found) {
-		*text = (*found)->text;
-		return 0;
+	cached = named_get(&l->cache, key, NULL);
+	if (!cached) {
+		dbg = debug_files_find(&l->files, f->module, f->module_len, id);
+		if (!dbg)
+			return -1;
+		find_roots(l);
+		cached = named_get(&l->cache, key, &is_new);
+		if (dbg->elf.path)
+			cached->data = kind == FRAME_COMPAT ? decode_compat(l, dbg, f) :
+							      decode(l, dbg, f, kind);
+		if (cached->data)
+			printable(cached->data);
 	}
-	dbg = debug_files_find(&l->files, f->module, f->module_len, id);
-	if (!dbg)
-		return -1;
-	find_roots(l);
-	c = xcalloc(1, sizeof(*c));
-	c->key = xstrdup(key);
-	if (dbg->elf.path)
-		c->text = kind == COMPAT ? decode_compat(l, dbg, f) : decode(l, dbg, f, kind);
-	if (c->text)
-		printable(c->text);
-	tsearch(c, &l->cache, by_key);
-	*text = c->text;
+	*text = cached->data;
 	return 0;
-}
-
-int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind,
-		  const char **text)
-{
-	return frame_text(l, f, kind, text);
-}
-
-int srcline_compat(struct srcline *l, const struct frame *f, const char **text)
-{
-	return frame_text(l, f, COMPAT, text);
 }
 
 struct srcline *srcline_open(const struct debug_config *config)
@@ -443,7 +417,7 @@ int srcline_kernel_offset(struct srcline *l, u64 *offset)
 
 void srcline_close(struct srcline *l)
 {
-	tdestroy(l->cache, free_cached);
+	tdestroy(l->cache, free_text);
 	debug_files_free(&l->files);
 	free(l->root[0]);
 	free(l->root[1]);
@@ -454,7 +428,7 @@ void srcline_set_kernel(struct srcline *l, const char *release, const char *bann
 {
 	if (!debug_files_announce(&l->files, release, banner, id))
 		return;
-	tdestroy(l->cache, free_cached);
+	tdestroy(l->cache, free_text);
 	l->cache = NULL;
 }
 

@@ -29,9 +29,10 @@ void srcline_set_kernel(struct srcline *l, const char *release, const char *bann
 
 /*
  * Set *@text to what is printed after a frame: " (file:line)" or, with inlined functions, " inner
- * (file:line) (inlined by) outer (file:line)"; NULL where nothing is known.  The text stays until
- * the next srcline_set_kernel() or srcline_close().  Return 0, or -1 if no frame of this kernel
- * can be decoded: srcline_error() then has the reason in one line.
+ * (file:line) (inlined by) outer (file:line)"; of FRAME_COMPAT, to what decode_stacktrace.sh prints
+ * between the parentheses.  NULL where nothing is known.  The text stays until the next
+ * srcline_set_kernel() or srcline_close().  Return 0, or -1 if no frame of this kernel can be
+ * decoded: srcline_error() then has the reason in one line.
  */
 int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind,
 		  const char **text);
@@ -47,12 +48,6 @@ int srcline_kernel_offset(struct srcline *l, u64 *offset);
 
 /* The kernel's function at an address, "" if unknown or if no frame was decoded before */
 const char *srcline_function(const struct srcline *l, u64 addr);
-
-/*
- * The same in the format of decode_stacktrace.sh: what it prints between the parentheses, or
- * NULL if it leaves the frame as it is.
- */
-int srcline_compat(struct srcline *l, const struct frame *f, const char **text);
 
 const char *srcline_error(const struct srcline *l);
 
