@@ -33,58 +33,35 @@
 
 /* ------------------------------------------------------------------ ELF --- */
 
-static int core_header(int fd, Elf64_Ehdr *head)
+Elf64_Phdr *core_segments(int fd, size_t *nr, bool *whole)
 {
-	if (read_at(fd, head, sizeof(*head), 0) != sizeof(*head) ||
-	    memcmp(head->e_ident, ELFMAG, SELFMAG) ||
-	    head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    head->e_type != ET_CORE || head->e_phentsize != sizeof(Elf64_Phdr))
-		return -1;
-	return 0;
-}
-
-/* Read the ELF header: where the program headers are.  Return 0 or -1 */
-static int core_start(struct core_segments *s)
-{
-	Elf64_Ehdr head;
+	Elf64_Phdr *segment;
 	Elf64_Shdr section;
-
-	if (core_header(s->fd, &head))
-		return -1;
-	s->offset = head.e_phoff;
-	s->nr = head.e_phnum;
-	if (s->nr != PN_XNUM)
-		return 0;
-	/* The number does not fit the ELF header: the first section has it */
-	if (read_at(s->fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
-		return -1;
-	s->nr = section.sh_info;
-	return 0;
-}
-
-int core_segment(struct core_segments *s, Elf64_Phdr *segment)
-{
-	const unsigned int most = ARRAY_SIZE(s->part);
-	u64 left;
+	Elf64_Ehdr head;
+	u64 promised;
 	ssize_t n;
 
-	if (!s->offset && core_start(s))
-		return -1;
-	if (s->i >= s->nr)
-		return 0;
-	/* A sparse file may hold any number of empty headers */
-	if (s->i >= SEGMENTS_MAX)
-		return -1;
-	if (s->i % most == 0) {
-		left = s->nr - s->i;
-		n = read_at(s->fd, s->part, (left < most ? left : most) * sizeof(*s->part),
-			    s->offset + s->i * sizeof(*s->part));
-		s->whole = n < 0 ? 0 : n / sizeof(*s->part);
+	*nr = 0;
+	*whole = false;
+	if (read_at(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_type != ET_CORE ||
+	    head.e_phentsize != sizeof(*segment))
+		return NULL;
+	promised = head.e_phnum;
+	if (promised == PN_XNUM) {
+		/* The number does not fit the ELF header: the first section has it */
+		if (read_at(fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
+			return NULL;
+		promised = section.sh_info;
 	}
-	if (s->i % most >= s->whole)
-		return -1;
-	*segment = s->part[s->i++ % most];
-	return 1;
+	/* A sparse file may hold any number of empty headers */
+	*nr = promised < SEGMENTS_MAX ? promised : SEGMENTS_MAX;
+	segment = xcalloc(*nr, sizeof(*segment));
+	n = read_at(fd, segment, *nr * sizeof(*segment), head.e_phoff);
+	*nr = n < 0 ? 0 : n / sizeof(*segment);
+	*whole = *nr == promised;
+	return segment;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -189,43 +166,39 @@ static size_t order_segments(struct segment *segment, size_t nr)
 }
 
 /* Read one segment of notes */
-static bool read_notes(int fd, const Elf64_Phdr *segment, struct vmcoreinfo *info)
+static char *read_notes(int fd, const Elf64_Phdr *segment)
 {
 	size_t size = segment->p_filesz < NOTES_SIZE ? segment->p_filesz : NOTES_SIZE;
-	char *notes = xcalloc(size + 1, 1);
+	char *notes = xcalloc(size + 1, 1), *info;
 	ssize_t n = read_at(fd, notes, size, segment->p_offset);
-	struct vmcoreinfo note;
 
-	info->text = NULL;
-	if (n > 0 && vmcoreinfo_in_notes(&note, notes, n) && note.size &&
-	    note.size <= VMCOREINFO_MAX) {
-		info->text = xasprintf("%.*s", (int)note.size, note.text);
-		info->size = strlen(info->text);
-	}
+	info = n > 0 ? vmcoreinfo_in_notes(notes, n) : NULL;
 	free(notes);
-	return info->text;
+	return info;
 }
 
-bool core_vmcoreinfo(int fd, struct vmcoreinfo *info)
+char *core_vmcoreinfo(int fd)
 {
-	struct core_segments segments = { .fd = fd };
+	size_t nr, i;
+	bool whole;
+	Elf64_Phdr *segment = core_segments(fd, &nr, &whole);
 	unsigned int notes = 0;
-	Elf64_Phdr segment;
+	char *info = NULL;
 
-	while (notes < NOTES_MAX && core_segment(&segments, &segment) > 0)
-		if (segment.p_type == PT_NOTE && ++notes && read_notes(fd, &segment, info))
-			return true;
-	return false;
+	for (i = 0; i < nr && notes < NOTES_MAX && !info; i++)
+		if (segment[i].p_type == PT_NOTE && ++notes)
+			info = read_notes(fd, &segment[i]);
+	free(segment);
+	return info;
 }
 
 static int open_elf(struct dump_file *f, char *error, size_t size)
 {
-	size_t nr = 0, merged;
-	struct core_segments segments = { .fd = f->fd };
-	Elf64_Phdr segment;
+	size_t segments, nr = 0, merged, i;
 	u64 end, skip, most = 0;
+	Elf64_Phdr *segment;
 	Elf64_Ehdr head;
-	int more;
+	bool whole;
 
 	if (read_at(f->fd, &head, sizeof(head), 0) != sizeof(head))
 		return set_error(error, size, "%s: is cut: its ELF header is not whole", f->name);
@@ -240,37 +213,41 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 		return set_error(error, size, "%s: is not a dump: an ELF file, but not a core file",
 				 f->name);
 	f->machine = head.e_machine;
-	while ((more = core_segment(&segments, &segment)) > 0) {
-		end = segment.p_offset + segment.p_filesz;
-		if (segment.p_type != PT_LOAD || end < segment.p_offset || end >> 62)
+	segment = core_segments(f->fd, &segments, &whole);
+	for (i = 0; i < segments; i++) {
+		const Elf64_Phdr *p = &segment[i];
+
+		end = p->p_offset + p->p_filesz;
+		if (p->p_type != PT_LOAD || end < p->p_offset || end >> 62)
 			continue;
 		if (end > f->size && end > most)
 			most = end;
-		add_segments(f, &segment);
+		add_segments(f, p);
 		/* Pages begin where the memory's pages do, at any offset of the file */
-		skip = -segment.p_paddr % STACKBUF_PAGE_SIZE;
-		if (segment.p_offset >= f->size || skip >= segment.p_filesz)
+		skip = -p->p_paddr % STACKBUF_PAGE_SIZE;
+		if (p->p_offset >= f->size || skip >= p->p_filesz)
 			continue;
 		if (end > f->size)
 			end = f->size;
-		if (segment.p_offset + skip + STACKBUF_PAGE_SIZE > end)
+		if (p->p_offset + skip + STACKBUF_PAGE_SIZE > end)
 			continue;
 		GROW(f->range, nr);
-		f->range[nr].offset = segment.p_offset + skip;
-		f->range[nr].size = (end - segment.p_offset - skip) / STACKBUF_PAGE_SIZE *
+		f->range[nr].offset = p->p_offset + skip;
+		f->range[nr].size = (end - p->p_offset - skip) / STACKBUF_PAGE_SIZE *
 			STACKBUF_PAGE_SIZE;
 		nr++;
 	}
+	free(segment);
 	if (most)
 		f->cut = most - f->size;
 	f->segments = order_segments(f->segment, f->segments);
-	core_vmcoreinfo(f->fd, &f->vmcoreinfo);
+	f->vmcoreinfo = core_vmcoreinfo(f->fd);
 	merged = merge(f->range, nr);
 	f->ranges = limit_layers(f->range, merged, f->size);
 	/* Report headers or segments that were left out as missing bytes */
-	if (!f->cut && (more < 0 || f->ranges < merged))
+	if (!f->cut && (!whole || f->ranges < merged))
 		f->cut = 1;
-	if (more < 0 && !f->ranges)
+	if (!whole && !f->ranges)
 		return set_error(error, size,
 				 "%s: is cut or damaged: its program headers cannot be read",
 				 f->name);
@@ -285,7 +262,7 @@ static int open_kdump(struct dump_file *f, char *error, size_t size)
 
 	f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
 	if (f->kdump) {
-		kd_vmcoreinfo(f->kdump, &f->vmcoreinfo);
+		f->vmcoreinfo = kd_vmcoreinfo(f->kdump);
 		return 0;
 	}
 	return set_error(error, size, "%s: %s", f->name, why);
@@ -469,7 +446,7 @@ void dump_close(struct dump_file *f)
 		close(f->fd);
 	free(f->range);
 	free(f->segment);
-	free((char *)f->vmcoreinfo.text);
+	free(f->vmcoreinfo);
 	free(f->name);
 }
 

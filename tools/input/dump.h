@@ -36,7 +36,7 @@ struct segment {
  * @ranges: how many
  * @segment: of DUMP_ELF, where physical addresses are, in order and without overlaps
  * @segments: how many
- * @vmcoreinfo: a copy of the note; no bytes if the file does not have it
+ * @vmcoreinfo: a copy of the note, NULL if the file does not have it
  * @bytes_read: of memory, scans left out
  * @cut: bytes that its headers promise and the file lacks
  * @kdump: reads the file if it is DUMP_KDUMP
@@ -52,7 +52,7 @@ struct dump_file {
 	size_t ranges;
 	struct segment *segment;
 	size_t segments;
-	struct vmcoreinfo vmcoreinfo;
+	char *vmcoreinfo;
 	u64 bytes_read;
 	u64 cut;
 	struct kdump *kdump;
@@ -87,8 +87,8 @@ int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where);
  */
 bool dump_seek(struct dump_file *f);
 
-/* Set @info to the VMCOREINFO of a core file, to be freed.  Return false if it is not there */
-bool core_vmcoreinfo(int fd, struct vmcoreinfo *info);
+/* The VMCOREINFO of a core file, to be freed; NULL if it is not there */
+char *core_vmcoreinfo(int fd);
 
 /*
  * Why nothing was found in the file: a line as "is compressed by gzip: unpack it first", or NULL
@@ -96,26 +96,10 @@ bool core_vmcoreinfo(int fd, struct vmcoreinfo *info);
  */
 const char *dump_explain(const struct dump_file *f);
 
-/**
- * struct core_segments - the program headers of a 64-bit little-endian core file
- * @fd: the file; all else is 0 at the beginning
- * @offset: of the first header in the file
- * @nr: how many there are
- * @i: the next one
- * @whole: how many of @part were read
- * @part: those around @i
- */
-struct core_segments {
-	int fd;
-	u64 offset, nr, i;
-	unsigned int whole;
-	Elf64_Phdr part[64];
-};
-
 /*
- * Return 1 with the next program header in @segment, 0 at the end, -1 if the file is no core
- * file, if it ends before, or if there are too many.
+ * Read the program headers of a 64-bit little-endian core file, to be freed, and set *@nr to their
+ * number.  Return NULL if the file is none.  *@whole is whether that are all that it should have.
  */
-int core_segment(struct core_segments *s, Elf64_Phdr *segment);
+Elf64_Phdr *core_segments(int fd, size_t *nr, bool *whole);
 
 #endif

@@ -66,8 +66,8 @@ static bool read_tokens(struct memory *m, struct tokens *t)
 	u16 index[256];
 	unsigned int i, n;
 
-	if (!vmcoreinfo_symbol(&m->file->vmcoreinfo, "kallsyms_token_index", &index_at) ||
-	    !vmcoreinfo_symbol(&m->file->vmcoreinfo, "kallsyms_token_table", &table_at) ||
+	if (!vmcoreinfo_symbol(m->file->vmcoreinfo, "kallsyms_token_index", &index_at) ||
+	    !vmcoreinfo_symbol(m->file->vmcoreinfo, "kallsyms_token_table", &table_at) ||
 	    !read_memory(m, index_at, index, sizeof(index)))
 		return false;
 	for (i = 0; i < 256; i++)
@@ -114,7 +114,7 @@ static bool read_name(struct memory *m, const struct tokens *t, u64 *at, char *n
 
 static bool write_symbols(struct memory *m, FILE *to, const char *wanted, u64 wanted_addr)
 {
-	const struct vmcoreinfo *info = &m->file->vmcoreinfo;
+	const char *info = m->file->vmcoreinfo;
 	u64 names, offsets_at, base_at, nr_at, base = 0;
 	char name[NAME_MAX_BYTES];
 	struct tokens *tokens = xcalloc(1, sizeof(*tokens));
@@ -160,7 +160,7 @@ int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr)
 	struct memory *m;
 	bool found;
 
-	if (!f->vmcoreinfo.size)
+	if (!f->vmcoreinfo)
 		return -1;
 	m = xcalloc(1, sizeof(*m));
 	m->at = 1;

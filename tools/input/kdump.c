@@ -535,12 +535,12 @@ void kd_scan(struct kdump *k, struct scan *scan)
 		stop_child(&k->worker[i]);
 }
 
-bool kd_vmcoreinfo(const struct kdump *k, struct vmcoreinfo *info)
+char *kd_vmcoreinfo(const struct kdump *k)
 {
+	const char *text = k->worker[0].s->vmcoreinfo;
+
 	/* Not trusted to be terminated: the child wrote it */
-	info->text = xasprintf("%.*s", VMCOREINFO_MAX, k->worker[0].s->vmcoreinfo);
-	info->size = strlen(info->text);
-	return info->size;
+	return *text ? xasprintf("%.*s", VMCOREINFO_MAX, text) : NULL;
 }
 
 bool kd_whole(struct kdump *k)

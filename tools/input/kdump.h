@@ -23,8 +23,8 @@ u64 kd_total(const struct kdump *k);
 /* Call scan->page for each page; count those that cannot be read in @scan */
 void kd_scan(struct kdump *k, struct scan *scan);
 
-/* Set @info to a copy of the file's VMCOREINFO, to be freed.  Return false if it is not there */
-bool kd_vmcoreinfo(const struct kdump *k, struct vmcoreinfo *info);
+/* A copy of the file's VMCOREINFO, to be freed; NULL if it is not there */
+char *kd_vmcoreinfo(const struct kdump *k);
 
 /* Is the end of the file there?  The data of its last pages can be read */
 bool kd_whole(struct kdump *k);

@@ -146,7 +146,7 @@ const char *mapped_record(struct dump_file *f,
 
 	if (f->kind == DUMP_RAW)
 		return "a raw image names no place of its VMCOREINFO";
-	if (!f->vmcoreinfo.size)
+	if (!f->vmcoreinfo)
 		return "there is no VMCOREINFO";
 	w.tables = page_tables_open(f);
 	if (!w.tables)

@@ -112,7 +112,7 @@ static unsigned long read_caps(const addrxlat_cb_t *callbacks)
 
 /* ----------------------------------------------------------------- layout --- */
 
-static bool x86_layout(const struct vmcoreinfo *info, addrxlat_param_pgt_t *pgt)
+static bool x86_layout(const char *info, addrxlat_param_pgt_t *pgt)
 {
 	u64 root, base, five = 0, sme = 0;
 	unsigned int i;
@@ -133,7 +133,7 @@ static bool x86_layout(const struct vmcoreinfo *info, addrxlat_param_pgt_t *pgt)
 	return true;
 }
 
-static bool arm_layout(const struct vmcoreinfo *info, addrxlat_param_pgt_t *pgt)
+static bool arm_layout(const char *info, addrxlat_param_pgt_t *pgt)
 {
 	u64 root, offset, page, bits = 0, unused, n;
 	unsigned int shift;
@@ -182,8 +182,8 @@ struct page_tables *page_tables_open(struct dump_file *f)
 	t->method.target_as = ADDRXLAT_MACHPHYSADDR;
 	pgt->root.as = ADDRXLAT_MACHPHYSADDR;
 	/* QEMU's compressed dumps do not name the machine; only x86-64 has these keys */
-	t->x86 = f->machine != EM_AARCH64 && x86_layout(&f->vmcoreinfo, pgt);
-	known = t->x86 || (f->machine != EM_X86_64 && arm_layout(&f->vmcoreinfo, pgt));
+	t->x86 = f->machine != EM_AARCH64 && x86_layout(f->vmcoreinfo, pgt);
+	known = t->x86 || (f->machine != EM_X86_64 && arm_layout(f->vmcoreinfo, pgt));
 	if (known && pgt->root.addr < PHYS_END && pgt->root.addr % sizeof(u64) == 0) {
 		t->context = ADDRXLAT(addrxlat_ctx_new)();
 		callbacks = t->context ? ADDRXLAT(addrxlat_ctx_add_cb)(t->context) : NULL;
@@ -211,7 +211,7 @@ void page_tables_close(struct page_tables *t)
 
 unsigned int page_tables_areas(const struct page_tables *t, struct area area[AREAS_MAX])
 {
-	const struct vmcoreinfo *info = &t->file->vmcoreinfo;
+	const char *info = t->file->vmcoreinfo;
 	unsigned int nr = 0;
 	u64 text;
 

@@ -346,15 +346,18 @@ static int open_directory(struct source *s, const char *name)
 /* Return the offset of a virtual address in an ELF core file, 0 if it is not there */
 static u64 core_offset(int fd, u64 addr, u64 size)
 {
-	struct core_segments segments = { .fd = fd };
-	Elf64_Phdr segment;
+	u64 offset = 0;
+	size_t nr, i;
+	bool whole;
+	Elf64_Phdr *p = core_segments(fd, &nr, &whole);
 
-	while (core_segment(&segments, &segment) > 0)
-		if (segment.p_type == PT_LOAD && addr >= segment.p_vaddr &&
-		    addr - segment.p_vaddr < segment.p_memsz &&
-		    size <= segment.p_memsz - (addr - segment.p_vaddr))
-			return segment.p_offset + (addr - segment.p_vaddr);
-	return 0;
+	for (i = 0; i < nr && !offset; i++)
+		if (p[i].p_type == PT_LOAD && addr >= p[i].p_vaddr &&
+		    addr - p[i].p_vaddr < p[i].p_memsz &&
+		    size <= p[i].p_memsz - (addr - p[i].p_vaddr))
+			offset = p[i].p_offset + (addr - p[i].p_vaddr);
+	free(p);
+	return offset;
 }
 
 /* Return the number in a file of sysfs, 0 if there is none */
@@ -490,7 +493,7 @@ static void *keep_page(struct source *s, const void *page)
 }
 
 /* Of several kernels in an image, take the name of the first; which offset is right is unknown */
-static void take_vmcoreinfo(struct source *s, const struct vmcoreinfo *info)
+static void take_vmcoreinfo(struct source *s, const char *info)
 {
 	u64 offset;
 
@@ -506,14 +509,17 @@ static void take_vmcoreinfo(struct source *s, const struct vmcoreinfo *info)
 /* A page that a scan came by: a raw image has it nowhere else */
 static void find_vmcoreinfo(struct source *s, struct dump_file *f, const char *page)
 {
-	take_vmcoreinfo(s, &(struct vmcoreinfo){ page, STACKBUF_PAGE_SIZE });
-	if (f->vmcoreinfo.size)
+	char *info = xasprintf("%.*s", STACKBUF_PAGE_SIZE, page);
+
+	take_vmcoreinfo(s, info);
+	if (f->vmcoreinfo) {
+		free(info);
 		return;
-	f->vmcoreinfo.size = strnlen(page, STACKBUF_PAGE_SIZE);
-	f->vmcoreinfo.text = xasprintf("%.*s", (int)f->vmcoreinfo.size, page);
+	}
+	f->vmcoreinfo = info;
 	/* Memory begins elsewhere than at 0 on arm64 */
 	if (f->kind == DUMP_RAW && !f->start)
-		vmcoreinfo_number(&f->vmcoreinfo, "PHYS_OFFSET", &f->start);
+		vmcoreinfo_number(f->vmcoreinfo, "PHYS_OFFSET", &f->start);
 }
 
 void source_find_kallsyms(struct source *s, const struct stackbuf_info *info)
@@ -531,15 +537,14 @@ void source_find_kallsyms(struct source *s, const struct stackbuf_info *info)
 bool source_core_kernel_offset(const char *core, u64 *offset)
 {
 	int fd = open(core, O_RDONLY | O_CLOEXEC);
-	struct vmcoreinfo info;
-	bool found = false;
+	char *info;
+	bool found;
 
 	if (fd < 0)
 		return false;
-	if (core_vmcoreinfo(fd, &info)) {
-		found = vmcoreinfo_kernel_offset(&info, offset);
-		free((char *)info.text);
-	}
+	info = core_vmcoreinfo(fd);
+	found = vmcoreinfo_kernel_offset(info, offset);
+	free(info);
 	close(fd);
 	return found;
 }
@@ -679,7 +684,7 @@ static const char *load_mapped(struct source *s, struct page_search *search)
 		return "there are several files";
 	why = mapped_record(&s->file[0], visit_mapped_page, search);
 	if (!why)
-		take_vmcoreinfo(s, &s->file[0].vmcoreinfo);
+		take_vmcoreinfo(s, s->file[0].vmcoreinfo);
 	else
 		page_set_clear(search->set);
 	return why;

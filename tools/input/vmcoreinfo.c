@@ -10,7 +10,7 @@
 #include <string.h>
 #include "input/vmcoreinfo.h"
 
-bool vmcoreinfo_in_notes(struct vmcoreinfo *info, const char *notes, size_t size)
+char *vmcoreinfo_in_notes(const char *notes, size_t size)
 {
 	static const char name[] = "VMCOREINFO";
 	size_t at = 0, text, next;
@@ -22,28 +22,23 @@ bool vmcoreinfo_in_notes(struct vmcoreinfo *info, const char *notes, size_t size
 		text = at + (((u64)note.n_namesz + 3) & ~3ULL);
 		next = text + (((u64)note.n_descsz + 3) & ~3ULL);
 		if (next > size)
-			return false;
-		if (note.n_namesz == sizeof(name) && !memcmp(notes + at, name, sizeof(name))) {
-			info->text = notes + text;
-			info->size = note.n_descsz;
-			return true;
-		}
+			return NULL;
+		if (note.n_namesz == sizeof(name) && !memcmp(notes + at, name, sizeof(name)))
+			return note.n_descsz && note.n_descsz <= VMCOREINFO_MAX && notes[text] ?
+				xasprintf("%.*s", (int)note.n_descsz, notes + text) : NULL;
 		at = next;
 	}
-	return false;
+	return NULL;
 }
 
 /* Copy the value of a line "KEY=VALUE".  Return false if there is none, or if it does not fit */
-static bool find_value(const struct vmcoreinfo *info, const char *key, char *value, size_t size)
+static bool find_value(const char *info, const char *key, char *value, size_t size)
 {
-	const char *p = info->text, *end = p + info->size, *line;
+	const char *p = info, *line;
 	size_t len = strlen(key);
 
-	for (; p < end; p = line + 1) {
-		line = memchr(p, '\n', end - p);
-		if (!line)
-			return false;
-		if ((size_t)(line - p) <= len || memcmp(p, key, len) || p[len] != '=')
+	for (; p && (line = strchr(p, '\n')); p = line + 1) {
+		if (strncmp(p, key, len) || p[len] != '=')
 			continue;
 		p += len + 1;
 		if (p == line || (size_t)(line - p) >= size)
@@ -55,7 +50,7 @@ static bool find_value(const struct vmcoreinfo *info, const char *key, char *val
 	return false;
 }
 
-bool vmcoreinfo_value(const struct vmcoreinfo *info, const char *key, int base, u64 *value)
+bool vmcoreinfo_value(const char *info, const char *key, int base, u64 *value)
 {
 	char text[32], *end;
 
@@ -65,7 +60,7 @@ bool vmcoreinfo_value(const struct vmcoreinfo *info, const char *key, int base, 
 	return !*end;
 }
 
-bool vmcoreinfo_symbol(const struct vmcoreinfo *info, const char *name, u64 *value)
+bool vmcoreinfo_symbol(const char *info, const char *name, u64 *value)
 {
 	char key[64];
 
@@ -73,7 +68,7 @@ bool vmcoreinfo_symbol(const struct vmcoreinfo *info, const char *name, u64 *val
 	return vmcoreinfo_value(info, key, 16, value);
 }
 
-bool vmcoreinfo_number(const struct vmcoreinfo *info, const char *name, u64 *value)
+bool vmcoreinfo_number(const char *info, const char *name, u64 *value)
 {
 	char key[64];
 
@@ -82,7 +77,7 @@ bool vmcoreinfo_number(const struct vmcoreinfo *info, const char *name, u64 *val
 	return vmcoreinfo_value(info, key, 0, value);
 }
 
-bool vmcoreinfo_kernel_offset(const struct vmcoreinfo *info, u64 *offset)
+bool vmcoreinfo_kernel_offset(const char *info, u64 *offset)
 {
 	char digits[17];
 
@@ -92,7 +87,7 @@ bool vmcoreinfo_kernel_offset(const struct vmcoreinfo *info, u64 *offset)
 		vmcoreinfo_value(info, "KERNELOFFSET", 16, offset);
 }
 
-void vmcoreinfo_release(const struct vmcoreinfo *info, char *release, char *build_id)
+void vmcoreinfo_release(const char *info, char *release, char *build_id)
 {
 	char text[256];
 

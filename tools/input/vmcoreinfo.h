@@ -13,28 +13,21 @@
 /* Bytes of it that are read: the kernel has one page, of 64 KiB at most */
 #define VMCOREINFO_MAX	65536
 
-/**
- * struct vmcoreinfo - the text, which need not be terminated
- * @text: lines "KEY=VALUE"
- * @size: bytes
+/* Its text, lines "KEY=VALUE", among the notes of a core file; to be freed.  NULL without it */
+char *vmcoreinfo_in_notes(const char *notes, size_t size);
+
+/*
+ * The value of "SYMBOL(@name)", of "NUMBER(@name)", of any @key.  Return false without it.  Here
+ * and below @info may be NULL.
  */
-struct vmcoreinfo {
-	const char *text;
-	size_t size;
-};
-
-/* Find the note among those of a core file.  Return false if it is not there */
-bool vmcoreinfo_in_notes(struct vmcoreinfo *info, const char *notes, size_t size);
-
-/* The value of "SYMBOL(@name)", of "NUMBER(@name)", of any @key.  Return false without it */
-bool vmcoreinfo_symbol(const struct vmcoreinfo *info, const char *name, u64 *value);
-bool vmcoreinfo_number(const struct vmcoreinfo *info, const char *name, u64 *value);
-bool vmcoreinfo_value(const struct vmcoreinfo *info, const char *key, int base, u64 *value);
+bool vmcoreinfo_symbol(const char *info, const char *name, u64 *value);
+bool vmcoreinfo_number(const char *info, const char *name, u64 *value);
+bool vmcoreinfo_value(const char *info, const char *key, int base, u64 *value);
 
 /* The offset of KASLR, of x86-64 and arm64.  Return false if it is not there */
-bool vmcoreinfo_kernel_offset(const struct vmcoreinfo *info, u64 *offset);
+bool vmcoreinfo_kernel_offset(const char *info, u64 *offset);
 
 /* Copy the release, of 64 bytes, and the build id, of 128; "" where they are not there */
-void vmcoreinfo_release(const struct vmcoreinfo *info, char *release, char *build_id);
+void vmcoreinfo_release(const char *info, char *release, char *build_id);
 
 #endif
