@@ -25,38 +25,24 @@ struct segment {
 	u64 phys, offset, size;
 };
 
-/**
- * struct dump_file - one of the files
- * @name: as given, without the address after it
- * @fd: open for reading; of a flattened file, its contents put in order
- * @kind: what it is
- * @size: bytes that the file has
- * @start: of DUMP_RAW, the physical address that it begins with, as far as that is known
- * @range: where pages lie in it; unused for DUMP_KDUMP
- * @ranges: how many
- * @segment: of DUMP_ELF, where physical addresses are, in order and without overlaps
- * @segments: how many
- * @vmcoreinfo: a copy of the note, NULL if the file does not have it
- * @bytes_read: of memory, scans left out
- * @cut: bytes that its headers promise and the file lacks
- * @kdump: reads the file if it is DUMP_KDUMP
- * @machine: EM_... by its headers, 0 if they do not have it
- */
+/* One of the files */
 struct dump_file {
-	char *name;
-	int fd;
+	char *name;	/* as given, without the address after it */
+	int fd;	/* open for reading; of a flattened file, its contents put in order */
 	enum dump_kind kind;
-	u64 size;
+	u64 size;	/* bytes that the file has */
+	/* Of DUMP_RAW, the physical address that it begins with, as far as that is known */
 	u64 start;
-	struct range *range;
+	struct range *range;	/* where pages lie in it; unused for DUMP_KDUMP */
 	size_t ranges;
+	/* Of DUMP_ELF, where physical addresses are, in order and without overlaps */
 	struct segment *segment;
 	size_t segments;
-	char *vmcoreinfo;
-	u64 bytes_read;
-	u64 cut;
-	struct kdump *kdump;
-	unsigned int machine;
+	char *vmcoreinfo;	/* a copy of the note, NULL if the file does not have it */
+	u64 bytes_read;	/* of memory, scans left out */
+	u64 cut;	/* bytes that its headers promise and the file lacks */
+	struct kdump *kdump;	/* reads the file if it is DUMP_KDUMP */
+	unsigned int machine;	/* EM_... by its headers, 0 if they do not have it */
 };
 
 /*

@@ -16,18 +16,12 @@
 #define NAME_MAX_BYTES	516
 #define BYTES_MAX	(256LL << 20)
 
-/**
- * struct memory - the kernel's memory by virtual addresses
- * @file: the dump
- * @tables: its page tables
- * @at: the address of @page, or 1
- * @page: the page that was read last
- */
+/* The kernel's memory by virtual addresses */
 struct memory {
 	struct dump_file *file;
 	struct page_tables *tables;
-	u64 at;
-	unsigned char page[STACKBUF_PAGE_SIZE];
+	u64 at;	/* the address of @page, or 1 */
+	unsigned char page[STACKBUF_PAGE_SIZE];	/* the page that was read last */
 };
 
 static bool read_memory(struct memory *m, u64 addr, void *to, size_t size)

@@ -53,64 +53,42 @@ enum { SCAN, READ, LAST };
 /* A function of libkdumpfile */
 #define KDUMP(function) LIBRARY(LIBKDUMPFILE, function)
 
-/**
- * struct shared - what child and parent share
- * @what: the request: SCAN, as many pages as fit; READ, one page; LAST, the last one with data
- * @pfn: the kernel's page to begin with; then the one that the child is reading
- * @stop: where a scan stops
- * @end: the first page that the file cannot hold
- * @page_size: of the kernel's pages
- * @unreadable: pages that could not be read
- * @nr: pages of 4 KiB in @page
- * @where: their places in memory
- * @machine: EM_..., 0 if it is not known
- * @error: what went wrong on opening, or ""
- * @vmcoreinfo: the kernel's, or ""
- */
+/* What child and parent share */
 struct shared {
+	/* The request: SCAN, as many pages as fit; READ, one page; LAST, the last one with data */
 	int what;
-	u64 pfn, stop, end, page_size, unreadable;
-	size_t nr;
-	unsigned int machine;
-	char error[256];
-	char vmcoreinfo[VMCOREINFO_MAX];
-	u64 where[PAGES];
+	u64 pfn;	/* the page to begin with; then the one that the child is reading */
+	u64 stop;	/* where a scan stops */
+	u64 end, page_size;	/* as in struct kdump */
+	u64 unreadable;	/* pages that could not be read */
+	size_t nr;	/* pages of 4 KiB in @page */
+	unsigned int machine;	/* EM_..., 0 if it is not known */
+	char error[256];	/* what went wrong on opening, or "" */
+	char vmcoreinfo[VMCOREINFO_MAX];	/* the kernel's, or "" */
+	u64 where[PAGES];	/* their places in memory */
 	char page[PAGES][STACKBUF_PAGE_SIZE] __attribute__((aligned(STACKBUF_PAGE_SIZE)));
 };
 
-/**
- * struct worker - a child that reads
- * @s: shared with the child
- * @child: its process, 0: none
- * @fd: the socket to the child
- * @asked: whether the last request reached a child
- * @pfn: what is left of its part of a scan
- * @stop: the end of that part
- */
+/* A child that reads */
 struct worker {
 	struct shared *s;
-	pid_t child;
-	int fd;
-	bool asked;
+	pid_t child;	/* its process, 0: none */
+	int fd;	/* the socket to the child */
+	bool asked;	/* whether the last request reached a child */
+	/* What is left of its part of a scan */
 	u64 pfn, stop;
 };
 
-/**
- * struct kdump - a file that is read
- * @worker: its children; the first one reads single pages, too
- * @workers: how many
- * @file: the file
- * @bytes: size of the file
- * @end: the first page that it cannot hold
- * @page_size: of the kernel's pages
- * @failures: children that died
- */
+/* A file that is read */
 struct kdump {
+	/* Its children; the first one reads single pages, too */
 	struct worker worker[WORKERS_MAX];
 	unsigned int workers;
 	int file;
-	u64 bytes, end, page_size;
-	unsigned int failures;
+	u64 bytes;	/* size of the file */
+	u64 end;	/* the first page that it cannot hold */
+	u64 page_size;	/* of the kernel's pages */
+	unsigned int failures;	/* children that died */
 };
 
 /* ------------------------------------------------------------- the child --- */

@@ -19,23 +19,15 @@
 
 static const char not_whole[] = "the record that the page tables lead to is not whole";
 
-/**
- * struct record_walk - the way to a record
- * @tables: the page tables
- * @file: the dump
- * @page: what takes a page
- * @arg: its first argument
- * @info: the first page of stackbuf_info; no more of it is read
- * @text_ended: the page of text before is blank: only blank ones follow
- * @text_padded: the page of text before was filled up, as another one was begun
- */
+/* The way to a record */
 struct record_walk {
 	struct page_tables *tables;
 	struct dump_file *file;
-	void (*page)(void *arg, u64 where, const void *page);
+	void (*page)(void *arg, u64 where, const void *page);	/* what takes a page */
 	void *arg;
-	struct stackbuf_info *info;
-	bool text_ended, text_padded;
+	struct stackbuf_info *info;	/* the first page of stackbuf_info; no more of it is read */
+	bool text_ended;	/* the page of text before is blank: only blank ones follow */
+	bool text_padded;	/* it was filled up, as another one was begun */
 };
 
 /* Is it the first page of stackbuf_info, and mapped where the kernel has it? */

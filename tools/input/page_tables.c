@@ -39,32 +39,20 @@
 /* arm64 branches reach no further: all modules are within this distance from the kernel */
 #define ARM_MODULES	(2 * GIB + GIB / 8)
 
-/**
- * struct table - 4 KiB of a table
- * @phys: physical address
- * @used: the slot is in use
- * @bytes: contents, or NULL if they cannot be read
- */
+/* 4 KiB of a table */
 struct table {
 	u64 phys;
-	bool used;
-	void *bytes;
+	bool used;	/* the slot is in use */
+	void *bytes;	/* contents, or NULL if they cannot be read */
 };
 
-/**
- * struct page_tables - the kernel's page tables in a dump
- * @file: the dump
- * @x86: it is of x86-64, else of arm64
- * @method: how an address is translated
- * @context: libaddrxlat's
- * @slot: tables that were read, found by a hash of their address
- * @tables: how many
- */
+/* The kernel's page tables in a dump */
 struct page_tables {
 	struct dump_file *file;
-	bool x86;
-	addrxlat_meth_t method;
+	bool x86;	/* it is of x86-64, else of arm64 */
+	addrxlat_meth_t method;	/* how an address is translated */
 	addrxlat_ctx_t *context;
+	/* Tables that were read, found by a hash of their address */
 	struct table slot[SLOTS];
 	unsigned int tables;
 };

@@ -13,25 +13,16 @@
 
 struct page_tables;
 
-/**
- * struct mapping - what one entry of the tables maps
- * @addr: virtual address
- * @phys: the physical address of it
- * @size: bytes from @addr on
- * @writable: the kernel may write there
- */
+/* What one entry of the tables maps */
 struct mapping {
-	u64 addr, phys, size;
-	bool writable;
+	u64 addr, phys;	/* virtual, and the physical address of it */
+	u64 size;	/* bytes from @addr on */
+	bool writable;	/* the kernel may write there */
 };
 
-/**
- * struct area - a part of the kernel's addresses
- * @start: the first address
- * @end: the last address + 1
- */
+/* A part of the kernel's addresses */
 struct area {
-	u64 start, end;
+	u64 start, end;	/* the first address, and the last one + 1 */
 };
 
 /*

@@ -31,23 +31,18 @@ struct source_ops {
 	void (*close)(struct source *s);
 };
 
-/**
- * struct source - an open source
- * @ops: its functions
- * @name: its name in messages
- * @live: it is the running kernel's memory
- * @scan: why every page of a dump is to be looked at; NULL: only if the kernel's page tables do not
- *	lead to the record
- * @promised: pages that a snapshot says it has
- * @kallsyms: a file of addresses and names that fits it, or NULL; see source_find_kallsyms()
- * @error: one line that says what went wrong
- */
+/* An open source */
 struct source {
 	const struct source_ops *ops;
-	char *name;
-	bool live;
+	char *name;	/* its name in messages */
+	bool live;	/* it is the running kernel's memory */
+	/*
+	 * Why every page of a dump is to be looked at; NULL: only if the kernel's page tables do
+	 * not lead to the record
+	 */
 	const char *scan;
-	u64 promised;
+	u64 promised;	/* pages that a snapshot says it has */
+	/* A file of addresses and names that fits it, or NULL; see source_find_kallsyms() */
 	char *kallsyms;
 	char error[512];
 

@@ -21,15 +21,11 @@ struct build_id {
 	u64 since;
 };
 
-/**
- * struct build_ids - ids of what ran
- * @id: the ids
- * @nr: how many
- * @from: loads of modules before this time are unknown, ns since boot; 0: all are known
- */
+/* Ids of what ran */
 struct build_ids {
 	struct build_id *id;
 	size_t nr;
+	/* Loads of modules before this time are unknown, ns since boot; 0: all are known */
 	u64 from;
 };
 

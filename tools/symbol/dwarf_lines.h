@@ -8,40 +8,26 @@
 #include <elfutils/libdwfl.h>
 #include "util.h"
 
-/**
- * struct dwarf_units - the debug information of a file, as far as it was read
- * @module: the file; to be set by the caller, all else is 0 at the beginning
- * @read: @unit and @range were read
- * @bias: from addresses in the debug information to those of @module
- * @unit: the compilation units
- * @units: number of units
- * @range: which unit covers which addresses, sorted
- * @ranges: number of ranges
- */
+/* The debug information of a file, as far as it was read */
 struct dwarf_units {
+	/* The file; to be set by the caller, all else is 0 at the beginning */
 	Dwfl_Module *module;
-	bool read;
-	Dwarf_Addr bias;
-	struct dwarf_unit *unit;
+	bool read;	/* @unit and @range were read */
+	Dwarf_Addr bias;	/* from addresses in the debug information to those of @module */
+	struct dwarf_unit *unit;	/* the compilation units */
 	size_t units;
-	struct dwarf_range *range;
+	struct dwarf_range *range;	/* which unit covers which addresses, sorted */
 	size_t ranges;
 };
 
 /* Functions inlined into each other at one place; more are not shown */
 #define DWARF_PLACES_MAX	32
 
-/**
- * struct dwarf_place - a place in the source
- * @function: its function, or NULL if unknown
- * @file: path, or NULL if unknown
- * @line: number, 0 if unknown
- * @discriminator: which part of the line
- */
+/* A place in the source */
 struct dwarf_place {
-	const char *function, *file;
-	int line;
-	unsigned int discriminator;
+	const char *function, *file;	/* NULL if unknown */
+	int line;	/* number, 0 if unknown */
+	unsigned int discriminator;	/* which part of the line */
 };
 
 /*

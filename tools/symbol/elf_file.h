@@ -34,36 +34,22 @@ struct elf_section {
 	bool code;
 };
 
-/**
- * struct elf_file - an open file, or one that is closed: all 0
- * @path: its name; NULL: it is closed
- * @dwfl: libdwfl's session
- * @module: the file as libdwfl knows it
- * @machine: EM_...
- * @relocatable: a module, whose sections libdwfl has placed side by side
- * @section: its sections, by index
- * @sections: number of sections
- * @function: its functions in the order of the symbol table; the first element is unused
- * @functions: number of elements
- * @by_addr: places of functions, by address
- * @bucket: indexes of functions, by hash of name
- * @buckets: number of buckets, a power of two
- * @banner_addr: address of linux_banner, 0 if it has none
- */
+/* An open file, or one that is closed: all 0 */
 struct elf_file {
-	char *path;
-	Dwfl *dwfl;
-	Dwfl_Module *module;
+	char *path;	/* its name; NULL: it is closed */
+	Dwfl *dwfl;	/* libdwfl's session */
+	Dwfl_Module *module;	/* the file as libdwfl knows it */
 	GElf_Half machine;
-	bool relocatable;
-	struct elf_section *section;
+	bool relocatable;	/* a module, whose sections libdwfl has placed side by side */
+	struct elf_section *section;	/* its sections, by index */
 	size_t sections;
+	/* Its functions in the order of the symbol table; the first element is unused */
 	struct elf_function *function;
 	size_t functions;
-	struct elf_place *by_addr;
-	u32 *bucket;
-	size_t buckets;
-	u64 banner_addr;
+	struct elf_place *by_addr;	/* places of functions, by address */
+	u32 *bucket;	/* indexes of functions, by hash of name */
+	size_t buckets;	/* number of buckets, a power of two */
+	u64 banner_addr;	/* address of linux_banner, 0 if it has none */
 };
 
 /*

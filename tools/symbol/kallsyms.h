@@ -8,21 +8,13 @@
 #include <stdio.h>
 #include "util.h"
 
-/**
- * struct kallsyms - a list that is being read
- * @file: the list
- * @addr: address of the symbol read last; 0 where the kernel does not show it
- * @type: its type, as nm(1) prints it
- * @name: its name
- * @module: its module, "" for the kernel itself
- * @line: holds @name and @module
- */
+/* A list that is being read */
 struct kallsyms {
 	FILE *file;
-	u64 addr;
-	char type;
-	const char *name, *module;
-	char line[1024];
+	u64 addr;	/* address of the symbol read last; 0 where the kernel does not show it */
+	char type;	/* its type, as nm(1) prints it */
+	const char *name, *module;	/* @module is "" for the kernel itself */
+	char line[1024];	/* holds @name and @module */
 };
 
 /* Return 0, or -1 with errno set */

@@ -27,14 +27,10 @@ struct symbol_list {
 	size_t nr;
 };
 
-/**
- * struct kernel_offset - the offset of KASLR
- * @bytes: distance of the kernel's addresses from those in vmlinux
- * @from: where it comes from, NULL if it is unknown
- */
+/* The offset of KASLR */
 struct kernel_offset {
-	u64 bytes;
-	const char *from;
+	u64 bytes;	/* distance of the kernel's addresses from those in vmlinux */
+	const char *from;	/* where it comes from, NULL if it is unknown */
 };
 
 struct symbols {

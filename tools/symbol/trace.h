@@ -41,16 +41,11 @@ struct trace {
 	char *folded;
 };
 
-/**
- * struct traces - those that may go on
- * @trace: all of them
- * @lines: lines so far
- * @ended: is given each trace with @folded that has ended, and @arg
- * @arg: its argument
- */
+/* Those that may go on */
 struct traces {
 	struct trace trace[TRACES_MAX];
-	u64 lines;
+	u64 lines;	/* lines so far */
+	/* Is given each trace with @folded that has ended, and @arg */
 	void (*ended)(void *arg, struct trace *t);
 	void *arg;
 };
