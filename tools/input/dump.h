@@ -1,14 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * dump.h - a machine's memory in files: what kind of file, where its pages are
+ * dump.h - a machine's memory in files, and how it is read
  */
 #ifndef DUMP_H
 #define DUMP_H
 
 #include <elf.h>
-#include "input/kdump.h"
-#include "input/scan.h"
-#include "input/vmcoreinfo.h"
+#include <time.h>
+#include "util.h"
+
+/* -------------------------------------------------------------- scan.c --- */
+
+/**
+ * struct range - bytes of a file that hold memory, page after page
+ * @offset: where the first whole page begins
+ * @size: bytes up to the end of the last page, which the file may lack
+ */
+struct range {
+	u64 offset, size;
+};
+
+/**
+ * struct scan - a walk over pages
+ * @page: called with each page (aligned to 8 bytes, until the call returns) and
+ *	its offset in the file
+ * @arg: its first argument
+ * @name: what is scanned, for the progress bar
+ * @total: bytes to pass
+ * @done: bytes passed
+ * @read: bytes read; holes are passed without reading
+ * @unreadable: pages that could not be read
+ * @terminal: standard error is a terminal, for a progress bar
+ * @drawn: the bar is on the screen
+ * @start: when the scan began
+ * @shown: when the bar was drawn last
+ */
+struct scan {
+	void (*page)(void *arg, u64 where, const void *page);
+	void *arg;
+	const char *name;
+	u64 total, done, read;
+	u64 unreadable;
+	bool terminal, drawn;
+	struct timespec start, shown;
+};
+
+void scan_start(struct scan *s, const char *name, u64 total);
+void scan_pages(struct scan *s, int fd, const struct range *r);
+void scan_passed(struct scan *s, u64 bytes, u64 read);
+void scan_end(struct scan *s);
+
+/* -------------------------------------------------------------- dump.c --- */
+
+struct kdump;
 
 enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
 
@@ -87,5 +131,54 @@ const char *dump_explain(const struct dump_file *f);
  * number.  Return NULL if the file is none.  *@whole is whether that are all that it should have.
  */
 Elf64_Phdr *core_segments(int fd, size_t *nr, bool *whole);
+
+/* ------------------------------------------------------------- kdump.c --- */
+
+/*
+ * Start to read the file @fd, of @bytes bytes.  Return NULL with a line in @error,
+ * without the file's name.  Set *@machine to EM_..., 0 if the file does not have it.
+ */
+struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, size_t size);
+void kd_close(struct kdump *k);
+
+/* Bytes of memory that the file spans */
+u64 kd_total(const struct kdump *k);
+
+/* Call scan->page for each page; count those that cannot be read in @scan */
+void kd_scan(struct kdump *k, struct scan *scan);
+
+/* A copy of the file's VMCOREINFO, to be freed; NULL if it is not there */
+char *kd_vmcoreinfo(const struct kdump *k);
+
+/* Is the end of the file there?  The data of its last pages can be read */
+bool kd_whole(struct kdump *k);
+
+/* Read one page.  Return 0 or -1 */
+int kd_read(struct kdump *k, u64 where, void *page);
+
+/* -------------------------------------------------------- vmcoreinfo.c --- */
+
+/* Its first key.  As text it is a page of every Linux kernel's memory */
+#define VMCOREINFO	"OSRELEASE="
+
+/* Bytes of it that are read: the kernel has one page, of 64 KiB at most */
+#define VMCOREINFO_MAX	65536
+
+/* Its text, lines "KEY=VALUE", among the notes of a core file; to be freed.  NULL without it */
+char *vmcoreinfo_in_notes(const char *notes, size_t size);
+
+/*
+ * The value of "SYMBOL(@name)", of "NUMBER(@name)", of any @key.  Return false without it.  Here
+ * and below @info may be NULL.
+ */
+bool vmcoreinfo_symbol(const char *info, const char *name, u64 *value);
+bool vmcoreinfo_number(const char *info, const char *name, u64 *value);
+bool vmcoreinfo_value(const char *info, const char *key, int base, u64 *value);
+
+/* The offset of KASLR, of x86-64 and arm64.  Return false if it is not there */
+bool vmcoreinfo_kernel_offset(const char *info, u64 *offset);
+
+/* Copy the release, of 64 bytes, and the build id, of 128; "" where they are not there */
+void vmcoreinfo_release(const char *info, char *release, char *build_id);
 
 #endif

@@ -26,7 +26,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "input/kdump.h"
+#include "input/dump.h"
 #include "input/source.h"
 #include "library.h"
 #include "stackbuf.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "input/vmcoreinfo.h"
+#include "input/dump.h"
 
 char *vmcoreinfo_in_notes(const char *notes, size_t size)
 {

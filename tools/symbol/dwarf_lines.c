@@ -6,7 +6,7 @@
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/dwarf_lines.h"
+#include "symbol/elf_file.h"
 
 /* A function with code of its own */
 struct subprogram {

@@ -5,7 +5,6 @@
 #ifndef FIND_DEBUG_H
 #define FIND_DEBUG_H
 
-#include "symbol/dwarf_lines.h"
 #include "symbol/elf_file.h"
 
 struct build_ids;

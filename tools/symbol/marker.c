@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <string.h>
 #include "symbol/decode.h"
-#include "symbol/trace.h"
 
 /* A register or a place; a colon or bracket follows, unless the words end in "at" */
 struct place {

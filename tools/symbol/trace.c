@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * trace.c - which lines of a log are of one stack trace
+ *
+ * Lines of a trace have the same before their frames: nothing, what printk, dmesg, syslog, a vendor
+ * or another program puts there.  What it is need not be known: two lines are of one trace if it
+ * differs in numbers alone, and not in a number that names who printed them, as "[ T12]" and
+ * "(2)" do.  So traces that two CPUs print at once stay apart.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/trace.h"
+#include "symbol/decode.h"
 
 /* What a line begins with */
 struct shape {
