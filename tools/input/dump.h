@@ -11,38 +11,29 @@
 
 /* -------------------------------------------------------------- scan.c --- */
 
-/**
- * struct range - bytes of a file that hold memory, page after page
- * @offset: where the first whole page begins
- * @size: bytes up to the end of the last page, which the file may lack
- */
+/* Bytes of a file that hold memory, page after page */
 struct range {
-	u64 offset, size;
+	u64 offset;	/* where the first whole page begins */
+	u64 size;	/* bytes up to the end of the last page, which the file may lack */
 };
 
-/**
- * struct scan - a walk over pages
- * @page: called with each page (aligned to 8 bytes, until the call returns) and
- *	its offset in the file
- * @arg: its first argument
- * @name: what is scanned, for the progress bar
- * @total: bytes to pass
- * @done: bytes passed
- * @read: bytes read; holes are passed without reading
- * @unreadable: pages that could not be read
- * @terminal: standard error is a terminal, for a progress bar
- * @drawn: the bar is on the screen
- * @start: when the scan began
- * @shown: when the bar was drawn last
- */
+/* A walk over pages */
 struct scan {
+	/*
+	 * Called with each page (aligned to 8 bytes, until the call returns) and its offset in the
+	 * file
+	 */
 	void (*page)(void *arg, u64 where, const void *page);
 	void *arg;
-	const char *name;
-	u64 total, done, read;
-	u64 unreadable;
-	bool terminal, drawn;
-	struct timespec start, shown;
+	const char *name;	/* what is scanned, for the progress bar */
+	u64 total;	/* bytes to pass */
+	u64 done;	/* bytes passed */
+	u64 read;	/* bytes read; holes are passed without reading */
+	u64 unreadable;	/* pages that could not be read */
+	bool terminal;	/* standard error is a terminal, for a progress bar */
+	bool drawn;	/* the bar is on the screen */
+	struct timespec start;	/* when the scan began */
+	struct timespec shown;	/* when the bar was drawn last */
 };
 
 void scan_start(struct scan *s, const char *name, u64 total);
@@ -59,14 +50,11 @@ enum dump_kind { DUMP_RAW, DUMP_ELF, DUMP_KDUMP };
 /* Memory of zeroes, which a file need not hold */
 #define SEGMENT_ZEROES	(~0ULL)
 
-/**
- * struct segment - bytes of an ELF core file that hold memory
- * @phys: the physical address of the first one
- * @offset: where they are in the file, or SEGMENT_ZEROES
- * @size: how many, which the file may lack
- */
+/* Bytes of an ELF core file that hold memory */
 struct segment {
-	u64 phys, offset, size;
+	u64 phys;	/* the physical address of the first one */
+	u64 offset;	/* where they are in the file, or SEGMENT_ZEROES */
+	u64 size;	/* how many, which the file may lack */
 };
 
 /* One of the files */

@@ -13,20 +13,14 @@
  */
 bool folded_is(const char *path);
 
-/**
- * struct folded - stacks that are added up
- * @record: where they are
- * @tree: by their text
- * @total: events of all
- * @lines: stacks read
- * @differences: of these, how many had two counts
- * @left_out: lines that are none
- * @error: one line that says what went wrong
- */
+/* Stacks that are added up */
 struct folded {
-	struct record *record;
-	void *tree;
-	u64 total, lines, differences, left_out;
+	struct record *record;	/* where they are */
+	void *tree;	/* by their text */
+	u64 total;	/* events of all */
+	u64 lines;	/* stacks read */
+	u64 differences;	/* of these, how many had two counts */
+	u64 left_out;	/* lines that are none */
 	char error[512];
 };
 

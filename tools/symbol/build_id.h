@@ -10,15 +10,11 @@
 /* Hexadecimal digits of the longest id */
 #define BUILD_ID_DIGITS	128
 
-/**
- * struct build_id - the id of what ran
- * @module: its name, "" for the kernel itself
- * @hex: the id in hexadecimal digits, "" if unknown
- * @since: when it was loaded, ns since boot; 0: it is what was loaded last
- */
+/* The id of what ran */
 struct build_id {
-	char *module, *hex;
-	u64 since;
+	char *module;	/* its name, "" for the kernel itself */
+	char *hex;	/* the id in hexadecimal digits, "" if unknown */
+	u64 since;	/* when it was loaded, ns since boot; 0: it is what was loaded last */
 };
 
 /* Ids of what ran */

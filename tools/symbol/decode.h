@@ -15,28 +15,21 @@
 #define TRACE_SHAPE	256
 #define TRACE_NUMBERS	16
 
-/**
- * struct trace - a trace that may go on
- * @shape: what its lines begin with, without what differs between them
- * @number: hashes of the numbers of its last line: of several traces, that with more equal ones
- * @numbers: how many
- * @used: when it had its last line
- * @frames: frames so far, guesses left out; 0: the next one is its first
- * @entry: the last of these is an entry for exceptions or interrupts
- * @irq: that one is common_interrupt()
- * @guessed_entry: a guess after it is one
- * @fault: its first frame is where memory was accessed
- * @paused: so many lines may follow before its next frame: of registers
- * @folded: its frames as folded text, outermost first, if that is kept
- */
+/* A trace that may go on */
 struct trace {
+	/* What its lines begin with, without what differs between them */
 	char shape[TRACE_SHAPE];
+	/* Hashes of the numbers of its last line: of several traces, that with more equal ones */
 	u32 number[TRACE_NUMBERS];
 	unsigned int numbers;
-	u64 used, frames;
-	bool entry, irq, guessed_entry, fault;
-	unsigned int paused;
-	char *folded;
+	u64 used;	/* when it had its last line */
+	u64 frames;	/* frames so far, guesses left out; 0: the next one is its first */
+	bool entry;	/* the last of these is an entry for exceptions or interrupts */
+	bool irq;	/* that one is common_interrupt() */
+	bool guessed_entry;	/* a guess after it is one */
+	bool fault;	/* its first frame is where memory was accessed */
+	unsigned int paused;	/* so many lines may follow before its next frame: of registers */
+	char *folded;	/* its frames as folded text, outermost first, if that is kept */
 };
 
 /* Those that may go on */
@@ -77,35 +70,28 @@ void traces_close(struct traces *t);
 /* Reasons why kernels cannot be decoded that are reported; further ones are not */
 #define DECODE_REPORTED_MAX	8
 
-/**
- * struct decoder - what is known from the lines before
- * @srcline: where source lines come from
- * @compat: write what decode_stacktrace.sh would
- * @record: the text is a record of the text log, whose kernel is known
- * @time: when the record was made, ns since boot; 0 if unknown
- * @traces: those that the lines are of.  With its @ended nothing is decoded: they are folded
- * @last_register: frame_place() that the last "RIP:" named
- * @begins: frame_place() that the next trace may begin with
- * @last_line: hash of the line before, if it had a frame
- * @last_kind: of its first frame
- * @frames: frames found
- * @sizeless: frames without a size, as vfs_read+0x12, that are not decoded: no function has this
- *	name, or several have
- * @lined: frames that have their line in the text
- * @decoded: frames with a source line
- * @left: frames of kernels that cannot be decoded
- * @reported: hashes of the reasons that standard error has given
- * @nr_reported: how many
- */
+/* What is known from the lines before */
 struct decoder {
-	struct srcline *srcline;
-	bool compat, record;
-	u64 time;
+	struct srcline *srcline;	/* where source lines come from */
+	bool compat;	/* write what decode_stacktrace.sh would */
+	bool record;	/* the text is a record of the text log, whose kernel is known */
+	u64 time;	/* when the record was made, ns since boot; 0 if unknown */
+	/* Those that the lines are of.  With its @ended nothing is decoded: they are folded */
 	struct traces traces;
-	u64 last_register, begins;
-	u32 last_line;
-	enum frame_kind last_kind;
-	u64 frames, sizeless, lined, decoded, left;
+	u64 last_register;	/* frame_place() that the last "RIP:" named */
+	u64 begins;	/* frame_place() that the next trace may begin with */
+	u32 last_line;	/* hash of the line before, if it had a frame */
+	enum frame_kind last_kind;	/* of its first frame */
+	u64 frames;	/* frames found */
+	/*
+	 * Frames without a size, as vfs_read+0x12, that are not decoded: no function has this
+	 * name, or several have
+	 */
+	u64 sizeless;
+	u64 lined;	/* frames that have their line in the text */
+	u64 decoded;	/* frames with a source line */
+	u64 left;	/* frames of kernels that cannot be decoded */
+	/* Hashes of the reasons that standard error has given */
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;
 };
@@ -126,17 +112,12 @@ void learn_kernel(struct srcline *l, const char *line, size_t len);
 
 /* -------------------------------------------------------------- marker.c --- */
 
-/**
- * struct marker - words before a frame that say what its address is
- * @at: where they begin; NULL if there are none
- * @kind: what they make of its address
- * @registers: they are of registers: the place is where the machine was
- * @begins: the trace that is printed with these registers begins with this place
- */
+/* Words before a frame that say what its address is */
 struct marker {
-	const char *at;
-	enum frame_kind kind;
-	bool registers, begins;
+	const char *at;	/* where they begin; NULL if there are none */
+	enum frame_kind kind;	/* what they make of its address */
+	bool registers;	/* they are of registers: the place is where the machine was */
+	bool begins;	/* the trace that is printed with these registers begins with this place */
 };
 
 /* The marker that leads to a frame; @before is the line up to it, @after what follows it */

@@ -9,75 +9,49 @@
 
 struct build_ids;
 
-/**
- * struct debug_config - where to look for files, and what they must be of
- * @vmlinux: file, or NULL: that of @release in the usual places
- * @modules: directories that come before the one of @vmlinux and those of @release
- * @module_dirs: how many
- * @release: uname -r, or NULL: the running kernel's if @vmlinux is NULL, too
- * @version: uname -v, or NULL if unknown
- * @srcversion: of stackbuf.ko, or NULL if unknown
- * @base_symbol: a function of the kernel, or NULL
- * @ids: build ids of what ran, or NULL
- * @base_addr: address of @base_symbol where it ran
- * @force: also take files of another build; standard error then reports it
- */
+/* Where to look for files, and what they must be of */
 struct debug_config {
-	const char *vmlinux, *release, *version, *srcversion, *base_symbol;
+	const char *vmlinux;	/* file, or NULL: that of @release in the usual places */
+	/* As uname -r, or NULL: the running kernel's if @vmlinux is NULL, too */
+	const char *release;
+	const char *version;	/* uname -v, or NULL if unknown */
+	const char *srcversion;	/* of stackbuf.ko, or NULL if unknown */
+	const char *base_symbol;	/* a function of the kernel, or NULL */
+	/* Directories that come before the one of @vmlinux and those of @release */
 	char *const *modules;
 	unsigned int module_dirs;
-	const struct build_ids *ids;
-	u64 base_addr;
-	bool force;
+	const struct build_ids *ids;	/* build ids of what ran, or NULL */
+	u64 base_addr;	/* address of @base_symbol where it ran */
+	bool force;	/* also take files of another build; standard error then reports it */
 };
 
-/**
- * struct debug_file - the kernel's image or a module's file
- * @name: the module's, "" for the kernel itself
- * @build_id: of what ran, in hexadecimal digits, or NULL if unknown
- * @missing: why there is no file that can be used, or NULL
- * @elf: the file; closed if there is none
- * @units: its debug information
- * @next: the next module
- */
+/* The kernel's image or a module's file */
 struct debug_file {
-	char *name, *build_id, *missing;
-	struct elf_file elf;
-	struct dwarf_units units;
-	struct debug_file *next;
+	char *name;	/* the module's, "" for the kernel itself */
+	char *build_id;	/* of what ran, in hexadecimal digits, or NULL if unknown */
+	char *missing;	/* why there is no file that can be used, or NULL */
+	struct elf_file elf;	/* the file; closed if there is none */
+	struct dwarf_units units;	/* its debug information */
+	struct debug_file *next;	/* the next module */
 };
 
-/**
- * struct debug_files - all files, as far as frames needed them
- * @config: what was asked for
- * @release: of what is decoded, or NULL if unknown
- * @announced_release: see debug_files_announce()
- * @announced_banner: see there
- * @announced_id: see there
- * @announced: these were not compared with the image yet
- * @mismatch: why the image is not of what was announced, or NULL
- * @kernel: the kernel's image; its @next is the first module
- * @kernel_tried: the image was searched for
- * @kernel_usable: it was found, and fits
- * @kernel_known: it certainly is of the build that ran
- * @reported_unknown: standard error has reported that this is not certain
- * @reported_forced: standard error has reported that another build is taken
- * @directories: how many of the modules' directories were read, see module_directory()
- * @module_file: paths of files NAME.ko* below these
- * @module_files: number of files
- * @error: one line that says what went wrong
- */
+/* All files, as far as frames needed them */
 struct debug_files {
-	struct debug_config config;
-	char *release;
+	struct debug_config config;	/* what was asked for */
+	char *release;	/* of what is decoded, or NULL if unknown */
+	/* See debug_files_announce() */
 	char *announced_release, *announced_banner, *announced_id;
-	bool announced;
-	char *mismatch;
-	struct debug_file *kernel;
-	bool kernel_tried, kernel_usable, kernel_known;
-	bool reported_unknown, reported_forced;
+	bool announced;	/* these were not compared with the image yet */
+	char *mismatch;	/* why the image is not of what was announced, or NULL */
+	struct debug_file *kernel;	/* the kernel's image; its @next is the first module */
+	bool kernel_tried;	/* the image was searched for */
+	bool kernel_usable;	/* it was found, and fits */
+	bool kernel_known;	/* it certainly is of the build that ran */
+	bool reported_unknown;	/* standard error has reported that this is not certain */
+	bool reported_forced;	/* standard error has reported that another build is taken */
+	/* How many of the modules' directories were read, see module_directory() */
 	unsigned int directories;
-	char **module_file;
+	char **module_file;	/* paths of files NAME.ko* below these */
 	size_t module_files;
 	char error[1024];
 };

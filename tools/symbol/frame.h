@@ -17,31 +17,20 @@
  */
 enum frame_kind { FRAME_RETURN, FRAME_EXACT, FRAME_OPEN, FRAME_COMPAT };
 
-/**
- * struct frame - one frame, "name+0xoffset/0xsize [module build-id]", or an address
- * @name: function; not terminated
- * @name_len: bytes of it; 0 if only @addr is known
- * @offset: distance from the function's start
- * @size: the function's size as the kernel sees it: up to the next symbol
- * @module: not terminated
- * @module_len: bytes of it, 0 for the kernel itself
- * @build_id: hexadecimal digits, not terminated
- * @build_id_len: how many, 0 if unknown
- * @addr: address in the running kernel, 0 if unknown
- * @sizeless: @size is unknown
- * @decimal: @offset was in decimal digits
- * @time: when its stack was recorded, ns since boot; 0 if unknown
- */
+/* One frame, "name+0xoffset/0xsize [module build-id]", or an address */
 struct frame {
-	const char *name;
-	size_t name_len;
-	u64 offset, size;
-	const char *module;
-	size_t module_len;
-	const char *build_id;
-	size_t build_id_len;
-	bool sizeless, decimal;
-	u64 addr, time;
+	const char *name;	/* function; not terminated */
+	size_t name_len;	/* bytes of it; 0 if only @addr is known */
+	u64 offset;	/* distance from the function's start */
+	u64 size;	/* the function's size as the kernel sees it: up to the next symbol */
+	const char *module;	/* not terminated */
+	size_t module_len;	/* bytes of it, 0 for the kernel itself */
+	const char *build_id;	/* hexadecimal digits, not terminated */
+	size_t build_id_len;	/* how many, 0 if unknown */
+	bool sizeless;	/* @size is unknown */
+	bool decimal;	/* @offset was in decimal digits */
+	u64 addr;	/* address in the running kernel, 0 if unknown */
+	u64 time;	/* when its stack was recorded, ns since boot; 0 if unknown */
 };
 
 /*

@@ -15,23 +15,17 @@
 /* Functions of one name and size */
 #define CANDIDATES_MAX	16
 
-/**
- * struct srcline - frames that are decoded
- * @files: the files that hold their functions
- * @root: what the paths of all sources begin with: those of C files, those of assembly
- * @roots_known: @root is set as far as it can be
- * @cache: texts by frame, a tree of struct named
- * @decoded: frames that have a source line
- * @size_mismatches: frames whose function has another size in the files
- * @unknown: frames whose function is not in the files
- * @no_line: frames whose code has no line numbers
- */
+/* Frames that are decoded */
 struct srcline {
-	struct debug_files files;
+	struct debug_files files;	/* the files that hold their functions */
+	/* What the paths of all sources begin with: those of C files, those of assembly */
 	char *root[2];
-	bool roots_known;
-	void *cache;
-	u64 decoded, size_mismatches, unknown, no_line;
+	bool roots_known;	/* @root is set as far as it can be */
+	void *cache;	/* texts by frame, a tree of struct named */
+	u64 decoded;	/* frames that have a source line */
+	u64 size_mismatches;	/* frames whose function has another size in the files */
+	u64 unknown;	/* frames whose function is not in the files */
+	u64 no_line;	/* frames whose code has no line numbers */
 };
 
 /* ----------------------------------------------------------------- paths --- */
