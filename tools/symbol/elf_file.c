@@ -2,7 +2,6 @@
 /*
  * elf_file.c - the functions and code of a kernel's image or a module's file
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,12 @@ static const Dwfl_Callbacks callbacks = {
 static void read_sections(struct elf_file *e, Elf *elf)
 {
 	Elf_Scn *scn = NULL;
+	size_t nr = 0, strings = 0;
+	const char *name;
 	GElf_Shdr shdr;
-	size_t nr = 0;
 
 	elf_getshdrnum(elf, &nr);
+	elf_getshdrstrndx(elf, &strings);
 	e->section = xcalloc(nr + 1, sizeof(*e->section));
 	e->sections = nr;
 	while ((scn = elf_nextscn(elf, scn))) {
@@ -35,6 +36,9 @@ static void read_sections(struct elf_file *e, Elf *elf)
 
 		if (i >= nr || !gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_ALLOC))
 			continue;
+		name = elf_strptr(elf, strings, shdr.sh_name);
+		if (name && !strcmp(name, ".modinfo") && shdr.sh_type != SHT_NOBITS)
+			e->modinfo = elf_rawdata(scn, NULL);
 		/* libdwfl has placed the sections of a module side by side */
 		e->section[i] = (struct elf_section){ shdr.sh_addr, shdr.sh_size,
 						      shdr.sh_flags & SHF_EXECINSTR };
@@ -199,31 +203,14 @@ char *elf_file_build_id(struct elf_file *e)
 
 void elf_file_modinfo(struct elf_file *e, const char *key, char *buf, size_t size)
 {
-	Dwarf_Addr bias;
-	Elf *elf = dwfl_module_getelf(e->module, &bias);
-	Elf_Scn *scn = NULL;
-	size_t strings = 0, len = strlen(key);
-	GElf_Shdr shdr;
+	const char *p = e->modinfo ? e->modinfo->d_buf : NULL;
+	const char *end = p ? p + e->modinfo->d_size : NULL;
+	size_t len = strlen(key);
 
 	*buf = '\0';
-	elf_getshdrstrndx(elf, &strings);
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name, *p, *end;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf, strings, shdr.sh_name);
-		if (!name || strcmp(name, ".modinfo"))
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			continue;
-		end = (const char *)data->d_buf + data->d_size;
-		for (p = data->d_buf; p < end; p += strnlen(p, end - p) + 1)
-			if ((size_t)(end - p) > len && !strncmp(p, key, len) && p[len] == '=')
-				snprintf(buf, size, "%.*s", (int)(end - p - len - 1), p + len + 1);
-	}
+	for (; p < end; p += strnlen(p, end - p) + 1)
+		if ((size_t)(end - p) > len && !strncmp(p, key, len) && p[len] == '=')
+			snprintf(buf, size, "%.*s", (int)(end - p - len - 1), p + len + 1);
 }
 
 /* Length of an x86 call through a register or memory, by its ModRM and SIB bytes; 0: no call */
@@ -341,11 +328,8 @@ int elf_file_find(struct elf_file *e, const char *name, const char *hex, char **
 
 	if (len < 4 || len % 2 || len > 2 * sizeof(id))
 		return -1;
-	for (i = 0; i < len; i++) {
-		if (!isxdigit((unsigned char)hex[i]))
-			return -1;
+	for (i = 0; i < len; i++)
 		id[i / 2] = id[i / 2] << 4 | hex_digit(hex[i]);
-	}
 	for (i = 0; i < 2; i++) {
 		path = xasprintf(ELF_DEBUG_DIR "/.build-id/%.2s/%.*s%s", hex, (int)len - 2, hex + 2,
 			       suffix[i]);

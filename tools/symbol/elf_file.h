@@ -50,6 +50,7 @@ struct elf_file {
 	u32 *bucket;	/* indexes of functions, by hash of name */
 	size_t buckets;	/* number of buckets, a power of two */
 	u64 banner_addr;	/* address of linux_banner, 0 if it has none */
+	Elf_Data *modinfo;	/* of its section .modinfo, or NULL */
 };
 
 /*
