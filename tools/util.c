@@ -2,6 +2,7 @@
 /*
  * util.c - types, memory, errors and text, for all of the tools
  */
+#include <elf.h>
 #include <errno.h>
 #include <search.h>
 #include <stdarg.h>
@@ -121,6 +122,27 @@ ssize_t read_at(int fd, void *buf, size_t size, u64 offset)
 		done += n;
 	}
 	return done;
+}
+
+const char *note_find(const char *notes, size_t size, const char *name, u32 type, size_t *len)
+{
+	u64 at = 0, text, next;
+	Elf64_Nhdr note;
+
+	for (; at <= size && size - at >= sizeof(note); at = next) {
+		memcpy(&note, notes + at, sizeof(note));
+		at += sizeof(note);
+		text = at + (((u64)note.n_namesz + 3) & ~3ULL);
+		next = text + (((u64)note.n_descsz + 3) & ~3ULL);
+		if (text + note.n_descsz > size)
+			break;
+		if (note.n_namesz != strlen(name) + 1 || memcmp(notes + at, name, note.n_namesz) ||
+		    (type && note.n_type != type))
+			continue;
+		*len = note.n_descsz;
+		return notes + text;
+	}
+	return NULL;
 }
 
 /* ------------------------------------------------------------------ text --- */

@@ -76,6 +76,12 @@ int set_error(char *error, size_t size, const char *format, ...)
 /* Read up to @size bytes, fewer only at the end of the file.  Return their number, or -1 */
 ssize_t read_at(int fd, void *buf, size_t size, u64 offset);
 
+/*
+ * Find a note by its name and, unless that is 0, its type.  Return what it holds, of *@len bytes;
+ * NULL if it is not there.
+ */
+const char *note_find(const char *notes, size_t size, const char *name, u32 type, size_t *len);
+
 /* ------------------------------------------------------------------ text --- */
 
 /*

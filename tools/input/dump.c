@@ -169,10 +169,14 @@ static size_t order_segments(struct segment *segment, size_t nr)
 static char *read_notes(int fd, const Elf64_Phdr *segment)
 {
 	size_t size = segment->p_filesz < NOTES_SIZE ? segment->p_filesz : NOTES_SIZE;
-	char *notes = xcalloc(size + 1, 1), *info;
+	char *notes = xcalloc(size, 1), *info = NULL;
 	ssize_t n = read_at(fd, notes, size, segment->p_offset);
+	const char *text;
+	size_t len;
 
-	info = n > 0 ? vmcoreinfo_in_notes(notes, n) : NULL;
+	text = n > 0 ? note_find(notes, n, "VMCOREINFO", 0, &len) : NULL;
+	if (text && len && len <= VMCOREINFO_MAX && *text)
+		info = xasprintf("%.*s", (int)len, text);
 	free(notes);
 	return info;
 }

@@ -152,12 +152,9 @@ int kd_read(struct kdump *k, u64 where, void *page);
 /* Bytes of it that are read: the kernel has one page, of 64 KiB at most */
 #define VMCOREINFO_MAX	65536
 
-/* Its text, lines "KEY=VALUE", among the notes of a core file; to be freed.  NULL without it */
-char *vmcoreinfo_in_notes(const char *notes, size_t size);
-
 /*
  * The value of "SYMBOL(@name)", of "NUMBER(@name)", of any @key.  Return false without it.  Here
- * and below @info may be NULL.
+ * and below @info is its text, lines "KEY=VALUE", or NULL.
  */
 bool vmcoreinfo_symbol(const char *info, const char *name, u64 *value);
 bool vmcoreinfo_number(const char *info, const char *name, u64 *value);

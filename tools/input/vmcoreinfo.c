@@ -4,32 +4,10 @@
  *
  * A dump has it as a note, and as a page of the kernel's memory.
  */
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "input/dump.h"
-
-char *vmcoreinfo_in_notes(const char *notes, size_t size)
-{
-	static const char name[] = "VMCOREINFO";
-	size_t at = 0, text, next;
-	Elf64_Nhdr note;
-
-	while (size - at >= sizeof(note)) {
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		text = at + (((u64)note.n_namesz + 3) & ~3ULL);
-		next = text + (((u64)note.n_descsz + 3) & ~3ULL);
-		if (next > size)
-			return NULL;
-		if (note.n_namesz == sizeof(name) && !memcmp(notes + at, name, sizeof(name)))
-			return note.n_descsz && note.n_descsz <= VMCOREINFO_MAX && notes[text] ?
-				xasprintf("%.*s", (int)note.n_descsz, notes + text) : NULL;
-		at = next;
-	}
-	return NULL;
-}
 
 /* Copy the value of a line "KEY=VALUE".  Return false if there is none, or if it does not fit */
 static bool find_value(const char *info, const char *key, char *value, size_t size)

@@ -9,8 +9,6 @@
 #include <string.h>
 #include "symbol/build_id.h"
 
-#define NOTE_ALIGN(n)	(((n) + 3) & ~(size_t)3)
-
 char *build_id_hex(const void *bytes, size_t len)
 {
 	char *hex = xcalloc(2 * len + 1, 1);
@@ -24,24 +22,13 @@ char *build_id_hex(const void *bytes, size_t len)
 char *build_id_of_notes(const char *path)
 {
 	FILE *f = fopen(path, "re");
-	char notes[4096], *hex = NULL;
-	size_t n = f ? fread(notes, 1, sizeof(notes), f) : 0, at = 0;
-	Elf64_Nhdr note;
+	char notes[4096] = "";
+	size_t n = f ? fread(notes, 1, sizeof(notes), f) : 0, len;
+	const char *id = note_find(notes, n, ELF_NOTE_GNU, NT_GNU_BUILD_ID, &len);
 
-	while (!hex && at + sizeof(note) <= n) {
-		memcpy(&note, notes + at, sizeof(note));
-		at += sizeof(note);
-		if (note.n_namesz > n - at || NOTE_ALIGN(note.n_namesz) > n - at ||
-		    note.n_descsz > n - at - NOTE_ALIGN(note.n_namesz))
-			break;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
-		    !memcmp(notes + at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)))
-			hex = build_id_hex(notes + at + NOTE_ALIGN(note.n_namesz), note.n_descsz);
-		at += NOTE_ALIGN(note.n_namesz) + NOTE_ALIGN(note.n_descsz);
-	}
 	if (f)
 		fclose(f);
-	return hex;
+	return id ? build_id_hex(id, len) : NULL;
 }
 
 static void add(struct build_ids *ids, const char *module, const char *hex, u64 since)
