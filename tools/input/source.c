@@ -63,41 +63,35 @@ static bool is_hole(const struct source *s, enum array a, u64 offset, size_t siz
 /* Read the first page of stackbuf_info and from it the arrays' sizes */
 static int arrays_sizes(struct source *s)
 {
-	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
+	struct stackbuf_info info = { 0 };
 	struct page_set set = { 0 };
-	enum page_is is;
+	enum page_is is = PAGE_FOREIGN;
+	unsigned int version;
 	ssize_t n;
-	int ret = 0;
 
-	n = read_at(s->fd[ARRAY_INFO], info, STACKBUF_PAGE_SIZE, s->offset[ARRAY_INFO]);
-	if (n < 0) {
-		ret = failed(s, "%s: cannot read info: %s", s->name, strerror(errno));
-		goto out;
-	}
-	if (!n) {
-		ret = failed(s, "%s: info is empty", s->name);
-		goto out;
-	}
-	is = n < (ssize_t)sizeof(struct stackbuf_page) ? PAGE_FOREIGN : page_set_add(&set, info);
-	if (is == PAGE_OTHER_VERSION)
-		ret = failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
-			     set.other_version, STACKBUF_VERSION);
-	else if (is == PAGE_FOREIGN || info->page.kind != STACKBUF_INFO || info->page.index)
-		ret = failed(s, "%s: info is not from stackbuf", s->name);
-	else if (n < STACKBUF_PAGE_SIZE)
-		ret = failed(s, "%s: info is cut: it ends after %zd bytes", s->name, n);
-	else if (!info_sane(info))
-		ret = failed(s, "%s: info is damaged: its sizes make no sense", s->name);
-	if (ret)
-		goto out;
-	s->size[ARRAY_INFO] = info->info_size;
-	s->size[ARRAY_EVENTS] = info->events_size;
-	s->size[ARRAY_STACKS] = info->stacks_size;
-	s->size[ARRAY_TEXT] = info->text_size;
-out:
+	n = read_at(s->fd[ARRAY_INFO], &info, STACKBUF_PAGE_SIZE, s->offset[ARRAY_INFO]);
+	if (n < 0)
+		return failed(s, "%s: cannot read info: %s", s->name, strerror(errno));
+	if (!n)
+		return failed(s, "%s: info is empty", s->name);
+	if (n >= (ssize_t)sizeof(struct stackbuf_page))
+		is = page_set_add(&set, &info);
+	version = set.other_version;
 	page_set_clear(&set);
-	free(info);
-	return ret;
+	if (is == PAGE_OTHER_VERSION)
+		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
+			      version, STACKBUF_VERSION);
+	if (is == PAGE_FOREIGN || info.page.kind != STACKBUF_INFO || info.page.index)
+		return failed(s, "%s: info is not from stackbuf", s->name);
+	if (n < STACKBUF_PAGE_SIZE)
+		return failed(s, "%s: info is cut: it ends after %zd bytes", s->name, n);
+	if (!info_sane(&info))
+		return failed(s, "%s: info is damaged: its sizes make no sense", s->name);
+	s->size[ARRAY_INFO] = info.info_size;
+	s->size[ARRAY_EVENTS] = info.events_size;
+	s->size[ARRAY_STACKS] = info.stacks_size;
+	s->size[ARRAY_TEXT] = info.text_size;
+	return 0;
 }
 
 /* Of two copies of a page keep what is certain; @seq was read before both */
