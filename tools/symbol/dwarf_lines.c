@@ -31,38 +31,38 @@ struct dwarf_range {
  * Read which unit covers which addresses.  .debug_aranges has the same, but clang writes it on
  * request only; reading the ranges of 2,400 units takes some milliseconds.
  */
-static void read_units(struct dwarf_units *d)
+static void read_units(struct elf_file *e)
 {
-	Dwarf *dwarf = dwfl_module_getdwarf(d->module, &d->bias);
+	Dwarf *dwarf = dwfl_module_getdwarf(e->module, &e->bias);
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	uint8_t type;
 
-	d->read = true;
+	e->units_read = true;
 	while (!dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL)) {
 		Dwarf_Addr base, start, end;
 		ptrdiff_t at = 0;
 
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		GROW(d->unit, d->units);
-		d->unit[d->units] = (struct dwarf_unit){ .die = die };
+		GROW(e->unit, e->units);
+		e->unit[e->units] = (struct dwarf_unit){ .die = die };
 		while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
 			if (start >= end)
 				continue;
-			GROW(d->range, d->ranges);
-			d->range[d->ranges++] = (struct dwarf_range){ start, end, d->units };
+			GROW(e->range, e->ranges);
+			e->range[e->ranges++] = (struct dwarf_range){ start, end, e->units };
 		}
-		d->units++;
+		e->units++;
 	}
-	sort(d->range, d->ranges, sizeof(*d->range), order_u64);
+	sort(e->range, e->ranges, sizeof(*e->range), order_u64);
 }
 
-static struct dwarf_unit *unit_at(struct dwarf_units *d, u64 addr)
+static struct dwarf_unit *unit_at(struct elf_file *e, u64 addr)
 {
-	size_t i = first_above(d->range, d->ranges, sizeof(*d->range), addr);
+	size_t i = first_above(e->range, e->ranges, sizeof(*e->range), addr);
 
-	return i && addr < d->range[i - 1].end ? &d->unit[d->range[i - 1].unit] : NULL;
+	return i && addr < e->range[i - 1].end ? &e->unit[e->range[i - 1].unit] : NULL;
 }
 
 /* Read the functions that have code, also inside namespaces and types, where Rust has them */
@@ -138,7 +138,7 @@ static unsigned int die_number(Dwarf_Die *die, unsigned int name)
 	return value;
 }
 
-unsigned int dwarf_places(struct dwarf_units *d, u64 addr,
+unsigned int dwarf_places(struct elf_file *e, u64 addr,
 			  struct dwarf_place place[DWARF_PLACES_MAX])
 {
 	struct dwarf_unit *u;
@@ -149,10 +149,10 @@ unsigned int dwarf_places(struct dwarf_units *d, u64 addr,
 	int number = 0;
 	size_t i, file_count;
 
-	if (!d->read)
-		read_units(d);
-	addr -= d->bias;
-	u = unit_at(d, addr);
+	if (!e->units_read)
+		read_units(e);
+	addr -= e->bias;
+	u = unit_at(e, addr);
 	if (!u)
 		return 0;
 	line = dwarf_getsrc_die(&u->die, addr);
@@ -189,13 +189,12 @@ unsigned int dwarf_places(struct dwarf_units *d, u64 addr,
 	return nr;
 }
 
-void dwarf_units_close(struct dwarf_units *d)
+void dwarf_units_close(struct elf_file *e)
 {
 	size_t i;
 
-	for (i = 0; i < d->units; i++)
-		free(d->unit[i].subprogram);
-	free(d->unit);
-	free(d->range);
-	memset(d, 0, sizeof(*d));
+	for (i = 0; i < e->units; i++)
+		free(e->unit[i].subprogram);
+	free(e->unit);
+	free(e->range);
 }

@@ -268,6 +268,7 @@ bool elf_file_call_before(struct elf_file *e, u64 addr)
 
 void elf_file_close(struct elf_file *e)
 {
+	dwarf_units_close(e);
 	free(e->section);
 	free(e->function);
 	free(e->by_addr);

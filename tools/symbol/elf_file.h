@@ -51,6 +51,14 @@ struct elf_file {
 	size_t buckets;	/* number of buckets, a power of two */
 	u64 banner_addr;	/* address of linux_banner, 0 if it has none */
 	Elf_Data *modinfo;	/* of its section .modinfo, or NULL */
+
+	/* For dwarf_lines.c only */
+	bool units_read;	/* @unit and @range were read */
+	Dwarf_Addr bias;	/* from addresses in the debug information to those of @module */
+	struct dwarf_unit *unit;	/* the compilation units */
+	size_t units;
+	struct dwarf_range *range;	/* which unit covers which addresses, sorted */
+	size_t ranges;
 };
 
 /*
@@ -93,18 +101,6 @@ void elf_file_modinfo(struct elf_file *e, const char *key, char *buf, size_t siz
 
 /* ------------------------------------------------------- dwarf_lines.c --- */
 
-/* The debug information of a file, as far as it was read */
-struct dwarf_units {
-	/* The file; to be set by the caller, all else is 0 at the beginning */
-	Dwfl_Module *module;
-	bool read;	/* @unit and @range were read */
-	Dwarf_Addr bias;	/* from addresses in the debug information to those of @module */
-	struct dwarf_unit *unit;	/* the compilation units */
-	size_t units;
-	struct dwarf_range *range;	/* which unit covers which addresses, sorted */
-	size_t ranges;
-};
-
 /* Functions inlined into each other at one place; more are not shown */
 #define DWARF_PLACES_MAX	32
 
@@ -119,9 +115,9 @@ struct dwarf_place {
  * Write into @place where an address is in the source: the innermost function first, then
  * those that it was inlined into.  Return the number of places, 0 if nothing is known.
  */
-unsigned int dwarf_places(struct dwarf_units *d, u64 addr,
+unsigned int dwarf_places(struct elf_file *e, u64 addr,
 			  struct dwarf_place place[DWARF_PLACES_MAX]);
 
-void dwarf_units_close(struct dwarf_units *d);
+void dwarf_units_close(struct elf_file *e);
 
 #endif

@@ -12,15 +12,9 @@
 #include "symbol/build_id.h"
 #include "symbol/find_debug.h"
 
-static void debug_file_close(struct debug_file *dbg)
-{
-	dwarf_units_close(&dbg->units);
-	elf_file_close(&dbg->elf);
-}
-
 static void debug_file_free(struct debug_file *dbg)
 {
-	debug_file_close(dbg);
+	elf_file_close(&dbg->elf);
 	free(dbg->missing);
 	free(dbg->build_id);
 	free(dbg->name);
@@ -50,20 +44,15 @@ static void explain_packed(struct debug_file *dbg, const char *path)
 
 static int open_file(struct debug_file *dbg, const char *path)
 {
-	if (elf_file_open(&dbg->elf, file_name(dbg), path, &dbg->missing)) {
-		explain_packed(dbg, path);
-		return -1;
-	}
-	dbg->units.module = dbg->elf.module;
-	return 0;
+	if (!elf_file_open(&dbg->elf, file_name(dbg), path, &dbg->missing))
+		return 0;
+	explain_packed(dbg, path);
+	return -1;
 }
 
 static int find_file(struct debug_file *dbg, const char *id)
 {
-	if (elf_file_find(&dbg->elf, file_name(dbg), id, &dbg->missing))
-		return -1;
-	dbg->units.module = dbg->elf.module;
-	return 0;
+	return elf_file_find(&dbg->elf, file_name(dbg), id, &dbg->missing);
 }
 
 /* ------------------------------------------------------------ the kernel --- */
@@ -422,7 +411,7 @@ static bool try_module(struct debug_files *d, struct debug_file *dbg, bool force
 	char *why = module_mismatch(d, dbg, &known);
 
 	if (why && !force) {
-		debug_file_close(dbg);
+		elf_file_close(&dbg->elf);
 		free(dbg->missing);
 		dbg->missing = why;
 		return false;

@@ -31,7 +31,6 @@ struct debug_file {
 	char *build_id;	/* of what ran, in hexadecimal digits, or NULL if unknown */
 	char *missing;	/* why there is no file that can be used, or NULL */
 	struct elf_file elf;	/* the file; closed if there is none */
-	struct dwarf_units units;	/* its debug information */
 	struct debug_file *next;	/* the next module */
 };
 

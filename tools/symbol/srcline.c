@@ -41,7 +41,7 @@ static void find_root(struct srcline *l, int which, const char *symbol, const ch
 
 	if (!i || l->root[which])
 		return;
-	nr = dwarf_places(&dbg->units, dbg->elf.function[i].addr, place);
+	nr = dwarf_places(&dbg->elf, dbg->elf.function[i].addr, place);
 	file = nr ? place[nr - 1].file : NULL;
 	if (file)
 		end = strstr(file, below);
@@ -104,7 +104,7 @@ static char *describe(struct srcline *l, struct debug_file *dbg, u64 addr, enum 
 		kind = offset && elf_file_call_before(&dbg->elf, addr) ? FRAME_RETURN : FRAME_EXACT;
 	if (kind == FRAME_RETURN)
 		addr--;
-	nr = dwarf_places(&dbg->units, addr, place);
+	nr = dwarf_places(&dbg->elf, addr, place);
 	if (!nr)
 		return NULL;
 	out = text_open(&text, &len);
@@ -278,7 +278,7 @@ static char *addr2line(struct srcline *l, struct debug_file *dbg, u64 addr)
 {
 	size_t len = l->root[0] ? strlen(l->root[0]) : 0;
 	struct dwarf_place place[DWARF_PLACES_MAX];
-	unsigned int i, nr = dwarf_places(&dbg->units, addr, place);
+	unsigned int i, nr = dwarf_places(&dbg->elf, addr, place);
 	size_t size;
 	char *text;
 	FILE *out;
