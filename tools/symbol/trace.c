@@ -12,14 +12,6 @@
 #include <string.h>
 #include "symbol/decode.h"
 
-/* What a line begins with */
-struct shape {
-	char text[TRACE_SHAPE];
-	size_t len;
-	u32 number[TRACE_NUMBERS];
-	unsigned int numbers;
-};
-
 /* "[1m", "[0;31m": what follows the escape character, in whatever form that is */
 static size_t colour(const char *text, size_t len)
 {
@@ -172,11 +164,11 @@ static struct trace *closest(struct traces *t, const struct shape *s)
 	unsigned int equal, most = 0, i;
 
 	for (one = t->trace; one < t->trace + TRACES_MAX; one++) {
-		if (!one->used || strcmp(one->shape, s->text))
+		if (!one->used || strcmp(one->shape.text, s->text))
 			continue;
 		equal = 0;
-		for (i = 0; i < s->numbers && i < one->numbers; i++)
-			equal += s->number[i] == one->number[i];
+		for (i = 0; i < s->numbers && i < one->shape.numbers; i++)
+			equal += s->number[i] == one->shape.number[i];
 		if (!best || equal > most || (equal == most && one->used > best->used)) {
 			best = one;
 			most = equal;
@@ -195,10 +187,8 @@ static struct trace *find(struct traces *t, const struct shape *s)
 			if (one->used < found->used)
 				found = one;
 		end_trace(t, found);
-		strcpy(found->shape, s->text);
 	}
-	memcpy(found->number, s->number, sizeof(s->number));
-	found->numbers = s->numbers;
+	found->shape = *s;
 	found->used = ++t->lines;
 	return found;
 }
@@ -233,7 +223,7 @@ static u32 traces_of(const struct traces *t, const char *line, size_t len)
 	for (i = 0; i < TRACES_MAX; i++) {
 		const struct trace *one = &t->trace[i];
 
-		if (one->used && !strncmp(one->shape, s.text, strlen(one->shape)))
+		if (one->used && !strncmp(one->shape.text, s.text, one->shape.len))
 			of |= 1U << i;
 	}
 	return of;
