@@ -258,20 +258,6 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 	return 0;
 }
 
-/* --------------------------------------------------------- kdump formats --- */
-
-static int open_kdump(struct dump_file *f, char *error, size_t size)
-{
-	char why[256];
-
-	f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
-	if (f->kdump) {
-		f->vmcoreinfo = kd_vmcoreinfo(f->kdump);
-		return 0;
-	}
-	return set_error(error, size, "%s: %s", f->name, why);
-}
-
 /* -------------------------------------------------------------- flattened --- */
 
 /* As makedumpfile -F and QEMU write it: a head of one page, then pieces; numbers are big-endian */
@@ -395,7 +381,7 @@ static char *without_address(const char *name, u64 *start)
 
 int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size_t size)
 {
-	char head[16] = "";
+	char head[16] = "", why[256];
 	struct stat st;
 	ssize_t n;
 
@@ -433,7 +419,11 @@ int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size
 	}
 	if (!memcmp(head, "KDUMP   ", 8) || !memcmp(head, "DISKDUMP", 8)) {
 		f->kind = DUMP_KDUMP;
-		return open_kdump(f, error, size);
+		f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
+		if (!f->kdump)
+			return set_error(error, size, "%s: %s", f->name, why);
+		f->vmcoreinfo = kd_vmcoreinfo(f->kdump);
+		return 0;
 	}
 	f->kind = DUMP_RAW;
 	f->range = xcalloc(1, sizeof(*f->range));

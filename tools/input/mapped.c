@@ -17,8 +17,6 @@
 /* Pages that are read to find that of stackbuf_info: 256 MiB; modules have a few ten of data */
 #define PAGES_MAX	(1U << 16)
 
-static const char not_whole[] = "the record that the page tables lead to is not whole";
-
 /* The way to a record */
 struct record_walk {
 	struct page_tables *tables;
@@ -126,7 +124,7 @@ static const char *read_record(struct record_walk *w)
 	    !read_array(w, ARRAY_EVENTS, info->events_addr, info->events_size) ||
 	    !read_array(w, ARRAY_STACKS, info->stacks_addr, info->stacks_size) ||
 	    !read_array(w, ARRAY_TEXT, info->text_addr, info->text_size))
-		return not_whole;
+		return "the record that the page tables lead to is not whole";
 	return NULL;
 }
 
