@@ -32,6 +32,10 @@
 
 static unsigned int failures;
 
+/* What a test makes, and what was read of it: freed after each */
+static struct made m;
+static struct record r;
+
 #define CHECK(what) do {							\
 	if (!(what)) {								\
 		if (failures++ < 10)						\
@@ -41,33 +45,33 @@ static unsigned int failures;
 
 /* ---------------------------------------------------------------- helpers --- */
 
-/* @r: zeroed, or the record of an earlier call, which is freed */
-static void parse(const struct made *m, struct record *r, unsigned int seed)
+/* The record @r is what @from holds */
+static void parse(const struct made *from, unsigned int seed)
 {
 	struct page_set set = { 0 };
 
-	record_free(r);
-	made_pages(m, &set, seed);
-	record_parse(r, &set, page_set_newest(&set));
+	record_free(&r);
+	made_pages(from, &set, seed);
+	record_parse(&r, &set, page_set_newest(&set));
 	page_set_clear(&set);
 }
 
-static struct stackbuf_event *event_tagged(const struct record *r, u64 tag)
+static struct stackbuf_event *event_tagged(u64 tag)
 {
 	size_t i;
 
-	for (i = 0; i < r->events; i++)
-		if (r->event[i].tagged && r->event[i].tag == tag)
-			return &r->event[i];
+	for (i = 0; i < r.events; i++)
+		if (r.event[i].tagged && r.event[i].tag == tag)
+			return &r.event[i];
 	return NULL;
 }
 
 /* Whether this is the event that was appended, apart from its order */
-static bool event_is(const struct stackbuf_event *e, const struct made_event *m)
+static bool event_is(const struct stackbuf_event *e, const struct made_event *w)
 {
-	return e->time == m->time && e->id == m->stack && e->cpu == m->cpu && e->pid == m->pid &&
-	       e->tgid == m->tgid && e->context == m->context && e->tagged == m->tagged &&
-	       e->tag == (m->tagged ? m->tag : 0) && !strcmp(e->comm, m->comm);
+	return e->time == w->time && e->id == w->stack && e->cpu == w->cpu && e->pid == w->pid &&
+	       e->tgid == w->tgid && e->context == w->context && e->tagged == w->tagged &&
+	       e->tag == (w->tagged ? w->tag : 0) && !strcmp(e->comm, w->comm);
 }
 
 static void write_file(const char *name, const void *data, size_t size)
@@ -99,7 +103,7 @@ static const char *first_line(const char *path)
 	return line;
 }
 
-static void write_arrays(const struct made *m, const char *dir)
+static void write_arrays(const char *dir)
 {
 	char path[128];
 	size_t size;
@@ -107,7 +111,7 @@ static void write_arrays(const struct made *m, const char *dir)
 
 	mkdir(dir, 0700);
 	for (a = 0; a < ARRAYS; a++) {
-		void *data = made_array(m, a, &size);
+		void *data = made_array(&m, a, &size);
 
 		snprintf(path, sizeof(path), "%s/%s", dir, array_name[a]);
 		write_file(path, data, size);
@@ -122,12 +126,11 @@ struct capture {
 	size_t size;
 };
 
-static void capture_start(struct capture *c, struct record *r, enum output_format format,
-			  const char *kallsyms)
+static void capture_start(struct capture *c, enum output_format format, const char *kallsyms)
 {
 	memset(c, 0, sizeof(*c));
-	symbols_init(&c->symbols, r, kallsyms);
-	c->o = (struct output){ .format = format, .record = r, .symbols = &c->symbols };
+	symbols_init(&c->symbols, &r, kallsyms);
+	c->o = (struct output){ .format = format, .record = &r, .symbols = &c->symbols };
 	c->o.file = open_memstream(&c->text, &c->size);
 }
 
@@ -145,20 +148,18 @@ static void capture_end(struct capture *c)
 }
 
 /* What @print prints of the arrays; until the next call */
-static const char *printed(const struct made *m, enum output_format format, const char *kallsyms,
+static const char *printed(enum output_format format, const char *kallsyms,
 			   void (*print)(const struct output *o))
 {
 	static char *text;
-	struct record r = { 0 };
 	struct capture c;
 
-	parse(m, &r, 0);
-	capture_start(&c, &r, format, kallsyms);
+	parse(&m, 0);
+	capture_start(&c, format, kallsyms);
 	print(&c.o);
 	free(text);
 	text = xstrdup(capture_text(&c));
 	capture_end(&c);
-	record_free(&r);
 	return text;
 }
 
@@ -173,8 +174,6 @@ static void test_forms(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .pid = 4194303, .tgid = 4194302,
 				.comm = "fifteen letters", .tagged = true, .tag = ~0ULL };
-	struct record r = { 0 };
-	struct made m;
 	u64 *full, *tagged, *brief, *again, *far, *last;
 
 	made_init(&m, 4, 1, 1, NULL);
@@ -194,7 +193,7 @@ static void test_forms(void)
 	CHECK(tagged == full + 5 && brief == tagged + 2 && again == brief + 1 && far == again + 5);
 	CHECK(last != far + 5);
 
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 6);
 	CHECK(r.event[0].time == MADE_LOAD && r.event[0].tag == ~0ULL && r.event[0].tagged);
 	CHECK(r.event[0].pid == 4194303 && r.event[0].tgid == 4194302);
@@ -205,16 +204,12 @@ static void test_forms(void)
 	CHECK(r.event[3].time == MADE_LOAD + (2 << 27) && !r.event[3].tagged);
 	CHECK(r.event[4].time == MADE_LOAD + (1ULL << 46) - 1);
 	CHECK(r.event[5].time == MADE_LOAD + (1ULL << 46));
-	record_free(&r);
-	made_free(&m);
 }
 
 static void test_half_written(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x", .tagged = true };
-	struct record r = { 0 };
 	u64 *at[6];
-	struct made m;
 	int i;
 
 	made_init(&m, 4, 1, 1, NULL);
@@ -226,34 +221,30 @@ static void test_half_written(void)
 	}
 	/* 2 is being written.  3 has its time relative to that; 4 and 5 are independent */
 	*at[2] |= STACKBUF_EVENT_WRITING;
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 4 && r.half == 2 && !r.damaged);
-	CHECK(event_tagged(&r, 1) && !event_tagged(&r, 2) && !event_tagged(&r, 3));
-	CHECK(event_tagged(&r, 4) && event_tagged(&r, 4)->time == MADE_LOAD + 50);
-	CHECK(event_tagged(&r, 5));
+	CHECK(event_tagged(1) && !event_tagged(2) && !event_tagged(3));
+	CHECK(event_tagged(4) && event_tagged(4)->time == MADE_LOAD + 50);
+	CHECK(event_tagged(5));
 
 	/* The last event, as when the machine stops before its words are written */
 	*at[2] &= ~STACKBUF_EVENT_WRITING;
 	*at[5] |= STACKBUF_EVENT_WRITING;
 	at[5][1] = 0;
 	at[5][2] = 0;
-	parse(&m, &r, 0);
-	CHECK(r.events == 5 && r.half == 1 && !event_tagged(&r, 5) && event_tagged(&r, 3));
+	parse(&m, 0);
+	CHECK(r.events == 5 && r.half == 1 && !event_tagged(5) && event_tagged(3));
 
 	/* A page that is being reused holds no events */
 	m.cpu[0].page->page.seq = 0;
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 0 && r.rebuilt == 1);
-	record_free(&r);
-	made_free(&m);
 }
 
 static void test_damaged_events(void)
 {
 	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x" };
 	struct stackbuf_events_page *page;
-	struct record r = { 0 };
-	struct made m;
 	u64 *second, keep;
 
 	made_init(&m, 4, 1, 1, NULL);
@@ -267,29 +258,27 @@ static void test_damaged_events(void)
 
 	/* An event without a form */
 	*second = keep & ~(3ULL << STACKBUF_EVENT_FORM_SHIFT);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 1 && r.damaged == 1);
 	/* An event without a stack */
 	*second = keep & ~0xffffffffULL;
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 1 && r.damaged == 1);
 	/* The first event of a page is not FULL */
 	*second = keep;
 	page->word[0] = keep;
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 0 && r.damaged == 1);
 	/* An event that extends beyond the end */
 	memset(page->word, 0, sizeof(page->word));
 	page->word[0] = 1 | (u64)STACKBUF_FULL << STACKBUF_EVENT_FORM_SHIFT;
 	for (unsigned int i = 5; i < STACKBUF_EVENT_WORDS; i++)
 		page->word[i] = 1 | (u64)STACKBUF_SHORT << STACKBUF_EVENT_FORM_SHIFT;
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == PAGE_EVENTS_MAX && r.damaged == 0);
 	page->word[STACKBUF_EVENT_WORDS - 4] = 1 | (u64)STACKBUF_FULL << STACKBUF_EVENT_FORM_SHIFT;
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == PAGE_EVENTS_MAX - 4 && r.damaged == 1);
-	record_free(&r);
-	made_free(&m);
 }
 
 static void test_comm(void)
@@ -301,8 +290,6 @@ static void test_comm(void)
 	char comm[STACKBUF_COMM_LEN];
 	unsigned int format;
 	struct capture c;
-	struct record r = { 0 };
-	struct made m;
 
 	made_init(&m, 4, 1, 1, NULL);
 	made_event(&m, &e);
@@ -311,21 +298,19 @@ static void test_comm(void)
 	e.cpu = 1;
 	e.time++;
 	made_event(&m, &e);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 2 && !strcmp(r.event[0].comm, "zzzzzzzzzzzzzzz"));
 	CHECK(r.events == 2 && !strcmp(output_comm(r.event[1].comm, comm), "a?[31m?b?"));
 	for (format = 0; r.events == 2 && format < ARRAY_SIZE(formats); format++) {
-		capture_start(&c, &r, formats[format], NULL);
+		capture_start(&c, formats[format], NULL);
 		if (formats[format] == FORMAT_FOLDED)
 			output_folded(&c.o, r.event, r.events);
 		else
 			output_event(&c.o, &r.event[1]);
 		CHECK(strstr(capture_text(&c), "a?[31m?b?"));
 		capture_end(&c);
-		parse(&m, &r, 0);
+		parse(&m, 0);
 	}
-	record_free(&r);
-	made_free(&m);
 }
 
 /* ------------------------------------------------------------------ pages --- */
@@ -358,8 +343,6 @@ static void test_parts(void)
 {
 	const u32 probes = STACKBUF_PROBE_PAGES, depths = STACKBUF_DEPTH_PAGES;
 	struct stackbuf_depths_page *depth;
-	struct record r = { 0 };
-	struct made m;
 	u32 i;
 
 	made_record(&m, 16, 4, 8, 500);
@@ -371,31 +354,29 @@ static void test_parts(void)
 		depth[i].page.index -= probes;
 	m.pages[ARRAY_INFO] -= probes;
 	m.info->info_size -= (u64)probes * STACKBUF_PAGE_SIZE;
-	parse(&m, &r, 7);
+	parse(&m, 7);
 	CHECK(r.have_info && !r.missing[ARRAY_INFO] && r.events == 500);
 	CHECK(!info_has_probes(&r.info) && info_has_depths(&r.info));
 	CHECK(r.info.depth[1].depth[2].origin == 0xc0ffee);
 
 	m.pages[ARRAY_INFO] -= depths;
 	m.info->info_size -= (u64)depths * STACKBUF_PAGE_SIZE;
-	parse(&m, &r, 7);
+	parse(&m, 7);
 	CHECK(r.have_info && !r.missing[ARRAY_INFO] && r.events == 500);
 	CHECK(!info_has_probes(&r.info) && !info_has_depths(&r.info));
-	record_free(&r);
 
 	m.info->info_size += (u64)probes * STACKBUF_PAGE_SIZE;
 	CHECK(info_sane(m.info) && info_has_probes(m.info) && !info_has_depths(m.info));
 	/* No build has this size */
 	m.info->info_size += STACKBUF_PAGE_SIZE;
 	CHECK(!info_sane(m.info));
-	made_free(&m);
 }
 
 /* Pages as in a memory image: older copies, pages of another load, foreign pages */
 static void test_copies(void)
 {
 	struct made old, new, other;
-	struct record r = { 0 }, all;
+	struct record all;
 	struct stackbuf_probe probe;
 	struct page_set set = { 0 };
 	size_t i;
@@ -412,7 +393,7 @@ static void test_copies(void)
 	strcpy(new.info->probe[0].probe[0].name, "newer");
 	new.info->probe[0].probe[0].state = STACKBUF_PROBE_PENDING;
 	new.info->probe[0].page.seq++;
-	parse(&new, &r, 0);
+	parse(&new, 0);
 
 	CHECK(page_set_add(&set, foreign) == PAGE_FOREIGN);
 	made_pages(&old, &set, 0);
@@ -477,8 +458,6 @@ static void test_cpus(void)
 	char *memory = xcalloc(PAGES + STACKBUF_PAGE_SIZE / STEP, STEP);
 	struct page_set set = { 0 };
 	clock_t start = clock();
-	struct record r;
-	struct made m;
 	u32 i;
 
 	made_init(&m, 1, 1, 1, NULL);
@@ -501,7 +480,6 @@ static void test_cpus(void)
 	record_free(&r);
 	page_set_clear(&set);
 	free(memory);
-	made_free(&m);
 }
 
 /* ----------------------------------------------------------------- stacks --- */
@@ -511,9 +489,7 @@ static void test_stacks(void)
 	u64 addr[STACKBUF_DEPTH_MAX], back;
 	unsigned int i;
 	u32 one, far, deep, cut;
-	struct record r = { 0 };
 	struct stack *s;
-	struct made m;
 
 	made_init(&m, 4, 2, 1, NULL);
 	for (i = 0; i < STACKBUF_DEPTH_MAX; i++)
@@ -530,7 +506,7 @@ static void test_stacks(void)
 	deep = made_stack(&m, addr, 64, false);
 	cut = made_stack(&m, addr, 64, true);
 	CHECK(one && far && deep && cut);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.in_table == 4 && !r.half_stacks);
 	s = stacks_find(&r.stacks, one);
 	CHECK(s && s->nr == 1 && s->addr[0] == MADE_BASE && !s->cut);
@@ -544,7 +520,7 @@ static void test_stacks(void)
 
 #define SPOILT(what, undo) do {					\
 	what;							\
-	parse(&m, &r, 0);					\
+	parse(&m, 0);					\
 	CHECK(!stacks_find(&r.stacks, far));			\
 	CHECK(r.in_table == 3);					\
 	undo;							\
@@ -564,11 +540,8 @@ static void test_stacks(void)
 	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64 + 1)), m.stacks[0].used = back);
 	SPOILT(made_at(&m, far)->id = 0, made_at(&m, far)->id = far);
 #undef SPOILT
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.in_table == 4);
-	record_free(&r);
-	made_firsts = false;
-	made_free(&m);
 }
 
 /* An old event must not get the frames of a new stack in the same place */
@@ -578,9 +551,7 @@ static void test_gone(void)
 	u64 new_addr[3] = { MADE_BASE + 4, MADE_BASE + 5, MADE_BASE + 6 };
 	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
 	struct capture c;
-	struct record r = { 0 };
 	u32 old, new;
-	struct made m;
 
 	made_init(&m, 4, 1, 1, NULL);
 	old = made_stack(&m, old_addr, 3, false);
@@ -590,10 +561,10 @@ static void test_gone(void)
 	new = made_stack(&m, new_addr, 3, false);
 	CHECK(new != old && (new & 63) == (old & 63));
 	made_text(&m, new, "new", 3, NULL);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.events == 1 && stacks_find(&r.stacks, old)->gone &&
 	      !stacks_find(&r.stacks, new)->gone);
-	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	capture_start(&c, FORMAT_TEXT, NULL);
 	output_event(&c.o, &r.event[0]);
 	CHECK(strstr(capture_text(&c), "stack 1 is gone") && !strstr(capture_text(&c), "new_"));
 	capture_end(&c);
@@ -602,13 +573,11 @@ static void test_gone(void)
 	m.text_pos = 0;
 	m.text_seq = 0;
 	made_text(&m, old, "old", 3, NULL);
-	parse(&m, &r, 0);
-	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	parse(&m, 0);
+	capture_start(&c, FORMAT_TEXT, NULL);
 	output_event(&c.o, &r.event[0]);
 	CHECK(strstr(capture_text(&c), "\told_0+0x10/0x20 [made]\n\told_1+"));
 	capture_end(&c);
-	record_free(&r);
-	made_free(&m);
 }
 
 /* ------------------------------------------------------------------- text --- */
@@ -616,9 +585,7 @@ static void test_gone(void)
 static void test_text(void)
 {
 	u64 addr[2] = { MADE_BASE, MADE_BASE };
-	struct record r = { 0 };
 	struct stack *s;
-	struct made m;
 	unsigned int i;
 	char *p;
 	u32 id;
@@ -628,7 +595,7 @@ static void test_text(void)
 	CHECK(id == 1);
 	made_text(&m, id, "first", 2, NULL);
 	made_text(&m, id, "second", 2, NULL);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	s = stacks_find(&r.stacks, id);
 	CHECK(r.texts == 2 && s && s->lines == 2 && !strncmp(s->text, "second_0+", 9));
 
@@ -637,14 +604,14 @@ static void test_text(void)
 	p = strstr(m.text, "stack 1 [");
 	p = strstr(p + 1, "stack 1 [");
 	*p = '\0';
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	s = stacks_find(&r.stacks, id);
 	CHECK(r.texts == 2 && r.half_texts == 1 && s && !strncmp(s->text, "third_0+", 8));
 	*p = 's';
 	/* A NUL in a frame */
 	p = strstr(m.text, "third_1");
 	p[3] = '\0';
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	s = stacks_find(&r.stacks, id);
 	CHECK(r.texts == 2 && r.half_texts == 1 && s && !strncmp(s->text, "second_0+", 9));
 	p[3] = 'r';
@@ -653,7 +620,7 @@ static void test_text(void)
 	memcpy(p, "stack 0 [", 9);
 	p = strstr(p, "stack 1 [");
 	memcpy(p, "stack 1x[", 9);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	CHECK(r.texts == 1);
 
 	/* Several laps: older records are overwritten, the newest is the last */
@@ -664,14 +631,12 @@ static void test_text(void)
 				     "older",
 			  2, i == 499 ? "(cut at 2 frames)" : NULL);
 	for (unsigned int seed = 0; seed < 5; seed++) {
-		parse(&m, &r, seed);
+		parse(&m, seed);
 		s = stacks_find(&r.stacks, id);
 		CHECK(r.texts > 50 && r.texts < 500 && !r.half_texts);
 		CHECK(s && s->lines == 2 && !strncmp(s->text, "newest_0+", 9));
 		CHECK(!strncmp(memchr(r.text[r.texts - 2].record, '\n', 200), "\nnewer_0", 8));
-		record_free(&r);
 	}
-	made_free(&m);
 }
 
 /* ------------------------------------------------------------------ names --- */
@@ -695,9 +660,7 @@ static void test_names(void)
 	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
 	static char zeroes[sizeof(kallsyms)];
 	struct capture c;
-	struct record r = { 0 };
 	struct stack *s;
-	struct made m;
 	u32 id, texted, half, by_texts, stale;
 	int keep;
 	char *p;
@@ -715,8 +678,8 @@ static void test_names(void)
 	e.stack = id;
 	made_event(&m, &e);
 	write_text("kallsyms", kallsyms);
-	parse(&m, &r, 0);
-	capture_start(&c, &r, FORMAT_TEXT, "kallsyms");
+	parse(&m, 0);
+	capture_start(&c, FORMAT_TEXT, "kallsyms");
 	s = stacks_find(&r.stacks, texted);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_TEXT && s->named == 3 &&
@@ -751,8 +714,8 @@ static void test_names(void)
 	p = strcpy(zeroes, kallsyms);
 	p[15] = '8';
 	write_text("kallsyms", p);
-	parse(&m, &r, 0);
-	capture_start(&c, &r, FORMAT_TEXT, "kallsyms");
+	parse(&m, 0);
+	capture_start(&c, FORMAT_TEXT, "kallsyms");
 	s = stacks_find(&r.stacks, id);
 	fflush(stderr);
 	keep = dup(2);
@@ -763,9 +726,6 @@ static void test_names(void)
 	CHECK(!system("grep -q 'another boot' stderr"));
 	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
 	capture_end(&c);
-	record_free(&r);
-	made_firsts = false;
-	made_free(&m);
 }
 
 /* A module's code is replaced: neither its stacks nor its names are those of what is there now */
@@ -773,9 +733,7 @@ static void test_replaced(void)
 {
 	u64 addr[2] = { MADE_BASE + 0x1000, MADE_BASE + 0x2000 };
 	struct stack near = { .nr = 1, .addr = (u64[]){ MADE_BASE + 0x1004 } };
-	struct record r = { 0 };
 	struct capture c;
-	struct made m;
 	void *tree = NULL;
 	unsigned int i;
 	u32 id[2];
@@ -785,13 +743,13 @@ static void test_replaced(void)
 		id[i] = made_stack(&m, addr, 2, false);
 	made_at(&m, id[0])->flags |= STACKBUF_STACK_STALE;
 	made_text(&m, id[1], "new", 2, NULL);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	for (i = 0; i < 4; i++)
 		duplicates_enter(&tree, stacks_find(&r.stacks, id[i % 2]));
 	for (i = 0; i < 2; i++)
 		CHECK(!stacks_find(&r.stacks, id[i])->canonical);
 	duplicates_free(&tree);
-	capture_start(&c, &r, FORMAT_TEXT, NULL);
+	capture_start(&c, FORMAT_TEXT, NULL);
 	for (i = 0; i < 2; i++) {
 		symbols_name(&c.symbols, &near);
 		CHECK(!strcmp(near.name[0], i ? "0xffffffff81235504" : "new_0+0x14/0x20 [made]"));
@@ -801,13 +759,11 @@ static void test_replaced(void)
 		r.info.modules_loaded++;
 	}
 	capture_end(&c);
-	record_free(&r);
-	made_free(&m);
 }
 
 /* ---------------------------------------------------------------- sources --- */
 
-static bool load(struct source *s, struct page_set *set, struct record *r, const char *name)
+static bool load(struct source *s, struct page_set *set, struct record *to, const char *name)
 {
 	char *const names[] = { (char *)name };
 	bool good = !source_open(s, names, 1) && !s->ops->load(s, set);
@@ -816,35 +772,34 @@ static bool load(struct source *s, struct page_set *set, struct record *r, const
 	if (good && s->ops->fetch)
 		good = !s->ops->fetch(s, set, instance);
 	if (good)
-		record_parse(r, set, instance);
+		record_parse(to, set, instance);
 	return good;
 }
 
-static void unload(struct source *s, struct page_set *set, struct record *r)
+static void unload(struct source *s, struct page_set *set, struct record *of)
 {
-	record_free(r);
+	record_free(of);
 	page_set_clear(set);
 	source_close(s);
 }
 
 static void test_directory_and_snapshot(void)
 {
-	struct record r = { 0 }, from_dir = { 0 }, from_file = { 0 };
+	struct record from_dir = { 0 }, from_file = { 0 };
 	struct symbols symbols;
 	struct page_set set = { 0 };
 	struct source s;
 	unsigned int i;
 	struct stack *stack;
 	struct stat st;
-	struct made m;
 	u64 addr[2] = { MADE_BASE + 0x4000004, MADE_BASE + 0x4000008 };
 	u32 unnamed;
 
 	made_record(&m, 16, 4, 8, 30000);
 	unnamed = made_stack(&m, addr, 2, false);
 	made_at(&m, unnamed)->count = 5;
-	write_arrays(&m, "dir");
-	parse(&m, &r, 0);
+	write_arrays("dir");
+	parse(&m, 0);
 	CHECK(load(&s, &set, &from_dir, "dir") && same_record(&r, &from_dir) && !s.live);
 	CHECK(!set.changed && !set.changed_text);
 
@@ -888,8 +843,6 @@ static void test_directory_and_snapshot(void)
 	CHECK(!system("cmp snapshot again"));
 	symbols_free(&symbols);
 	unload(&s, &set, &from_file);
-	record_free(&r);
-	made_free(&m);
 }
 
 /* A core file like /proc/kcore: the arrays at their addresses, far apart */
@@ -906,10 +859,9 @@ static void test_core(void)
 	Elf64_Phdr segment[ARRAYS + 1] = {
 		{ .p_type = PT_NOTE, .p_vaddr = 0xffffffffc0100000, .p_memsz = 1 << 20 }
 	};
-	struct record r = { 0 }, from_core = { 0 };
+	struct record from_core = { 0 };
 	struct page_set set = { 0 };
 	struct source s = { 0 };
-	struct made m;
 	size_t size;
 	char number[32];
 	struct {
@@ -926,7 +878,7 @@ static void test_core(void)
 	int a;
 
 	made_record(&m, 16, 4, 8, 30000);
-	parse(&m, &r, 0);
+	parse(&m, 0);
 	f = fopen("core", "w");
 	CHECK(f);
 	for (a = 0; a < ARRAYS; a++) {
@@ -990,8 +942,6 @@ static void test_core(void)
 	memset(s.fd, -1, sizeof(s.fd));
 	CHECK(source_open_core(&s, "core", "core.kallsyms", "none") && strstr(s.error, "root"));
 	source_close(&s);
-	record_free(&r);
-	made_free(&m);
 }
 
 /* ------------------------------------------------------------------- live --- */
@@ -1009,7 +959,6 @@ static void write_live(void *memory[ARRAYS])
 {
 	u32 id[MADE_STACKS];
 	struct made_event e;
-	struct made m;
 	volatile u64 *written = events_written(memory);
 	u64 n;
 
@@ -1029,10 +978,8 @@ static void write_live(void *memory[ARRAYS])
 static void test_live(void)
 {
 	void *memory[ARRAYS];
-	struct made m;
 	struct source s;
 	struct page_set set = { 0 };
-	struct record r = { 0 };
 	unsigned int changed = 0, changed_text = 0, rounds = 0, lacking = 0, a;
 	u64 events = 0, torn = 0, total, before, after, unsure;
 	volatile u64 *written;
@@ -1043,7 +990,7 @@ static void test_live(void)
 	pid_t pid;
 
 	made_init(&m, 16, 4, 8, NULL);
-	write_arrays(&m, "live");
+	write_arrays("live");
 	for (a = 0; a < ARRAYS; a++) {
 		int fd;
 
@@ -1125,7 +1072,6 @@ static void test_live(void)
 		made_array(&m, a, &size);
 		munmap(memory[a], size);
 	}
-	made_free(&m);
 }
 
 /* What happens while heads are read: at the read with this number of page 3's */
@@ -1141,18 +1087,16 @@ static void follow_stack(u64 addr)
 {
 	made_firsts = true;
 	followed.id = made_stack(&followed.m, (u64[]){ MADE_BASE + addr, MADE_BASE }, 2, false);
-	made_firsts = false;
 }
 
 static void follow_write(unsigned int cpu, unsigned int pages)
 {
-	struct made *m = &followed.m;
-	const u64 end = m->head + pages;
+	const u64 end = followed.m.head + pages;
 
 	do {
-		made_event(m, &(struct made_event){ .cpu = cpu, .stack = followed.id, .pid = 7,
-			   .comm = "x", .time = MADE_LOAD + 10 * followed.written++ });
-	} while (m->head < end);
+		made_event(&followed.m, &(struct made_event){ .cpu = cpu, .stack = followed.id,
+			   .pid = 7, .comm = "x", .time = MADE_LOAD + 10 * followed.written++ });
+	} while (followed.m.head < end);
 }
 
 static int follow_read(struct source *s, enum array a, u64 offset, void *buf, size_t size)
@@ -1221,7 +1165,6 @@ static void test_follow(void)
 	struct source s = { .ops = &ops, .name = "made" };
 	struct filter none = { 0 };
 	struct capture c;
-	struct record r = { 0 };
 	unsigned int when;
 	u64 before;
 
@@ -1238,8 +1181,8 @@ static void test_follow(void)
 		followed.m.cpu[1].chained = false;
 		follow_write(0, 16);
 		before = followed.written;
-		parse(&followed.m, &r, 0);
-		capture_start(&c, &r, 0, NULL);
+		parse(&followed.m, 0);
+		capture_start(&c, 0, NULL);
 		follow_events(&s, &c.o, &none, &hooks);
 		/* Events that no stack is left of are passed, and counted */
 		CHECK(followed.evicted == (followed.evicts ? followed.written - before : 0));
@@ -1310,7 +1253,6 @@ static void test_disorder(void)
 	struct made_event e = { .stack = 1, .comm = "x", .tagged = true };
 	unsigned int half, i;
 	bool closed;
-	struct made m;
 	u64 *at = NULL;
 	size_t last;
 
@@ -1351,7 +1293,6 @@ static void test_disorder(void)
 	/* The copy between is of the previous lap */
 	first->word[0] ^= 1ULL << STACKBUF_EVENT_TIME_SHIFT;
 	CHECK(!scripted_events(&half, &closed));
-	made_free(&m);
 }
 
 /* Three copies of a page of the table: what is whole in the one between */
@@ -1364,7 +1305,6 @@ static void test_stacks_disorder(void)
 	struct stacks stacks = { 0 };
 	unsigned int i, other, at;
 	struct stack *stack;
-	struct made m;
 	u64 addr[8];
 	u32 id;
 
@@ -1395,7 +1335,6 @@ static void test_stacks_disorder(void)
 		CHECK(!stack || (stack->count == 3 && !stack->first == (other == 3)));
 		stacks_empty(&stacks);
 	}
-	made_free(&m);
 }
 
 /* Two copies of a page of text: only records that are whole in both are used */
@@ -1403,7 +1342,6 @@ static void test_text_disorder(void)
 {
 	char page[STACKBUF_PAGE_SIZE], *second, *third;
 	size_t at[3], i;
-	struct made m;
 
 	made_init(&m, 1, 1, 1, NULL);
 	for (i = 0; i < 3; i++) {
@@ -1453,7 +1391,6 @@ static void test_text_disorder(void)
 	page[20]++;
 	CHECK(!text_drop_torn(page, m.text) && !page[0] && !page[at[0]]);
 	CHECK(text_drop_torn(page, m.text) && !page[0]);
-	made_free(&m);
 }
 
 /* Two copies of a page of what is open, and of one of deepest stacks: what is the same in both */
@@ -1625,13 +1562,12 @@ static void test_build_ids(void)
 		"\11\0\0\0\2\0\0\0\1\0\0\0stackbuf\0\0\0\0xy\0\0"
 		"\4\0\0\0\24\0\0\0\3\0\0\0GNU\0"
 		"\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67";
-	struct record r = { 0 }, again = { 0 };
+	struct record again = { 0 };
 	struct symbols symbols;
 	struct build_ids ids = { 0 };
 	struct page_set set = { 0 };
 	char *hex;
 	struct source s;
-	struct made m;
 	size_t cut;
 
 	/* The notes, whole and cut after each byte */
@@ -1694,7 +1630,7 @@ static void test_build_ids(void)
 	/* Ids in a snapshot are there when it is read, and saved again */
 	made_record(&m, 16, 4, 8, 10);
 	memcpy(m.info->module_build_id, notes + sizeof(notes) - 21, 20);
-	write_arrays(&m, "with ids");
+	write_arrays("with ids");
 	CHECK(load(&s, &set, &r, "with ids"));
 	symbols_init(&symbols, &r, NULL);
 	CHECK(!strcmp(build_ids_find(&symbols.ids, "stackbuf", 0), ID_A));
@@ -1711,7 +1647,6 @@ static void test_build_ids(void)
 	CHECK(!system("cmp ids ids2"));
 	symbols_free(&symbols);
 	unload(&s, &set, &again);
-	made_free(&m);
 }
 
 static void test_printable(void)
@@ -1852,17 +1787,15 @@ static void test_foreign(void)
 static void test_address(void)
 {
 	struct stackbuf_probe *probe;
-	struct made m;
 
 	made_init(&m, 2, 1, 1, NULL);
 	probe = &m.info->probe[0].probe[0];
 	strcpy(probe->name, "vfs_read");
 	probe->addr = MADE_BASE;
 	probe->state = STACKBUF_PROBE_SET;
-	CHECK(strstr(printed(&m, FORMAT_JSON, NULL, print_info),
+	CHECK(strstr(printed(FORMAT_JSON, NULL, print_info),
 		     "\"name\":\"vfs_read\",\"state\":\"set\","
 		     "\"address\":\"0xffffffff81234500\""));
-	made_free(&m);
 }
 
 /* ---------------------------------------------------------------- depth --- */
@@ -1871,10 +1804,9 @@ static void test_address(void)
  * The deepest stack number @n: its place, a function that its system call is in, and the frames
  * further out, of which @entry has @size bytes
  */
-static void deepest(struct made *m, unsigned int n, u64 entry, unsigned int inner,
-		    unsigned int size)
+static void deepest(unsigned int n, u64 entry, unsigned int inner, unsigned int size)
 {
-	struct stackbuf_depth *d = &m->info->depth[0].depth[n];
+	struct stackbuf_depth *d = &m.info->depth[0].depth[n];
 	const u64 addr[] = { MADE_BASE + 0x100 * n, MADE_BASE + 0x8000, entry, MADE_BASE + 0xa000 };
 	unsigned int i;
 
@@ -1902,7 +1834,6 @@ static bool in_order(const char *text, const char *first, const char *second, co
 static void test_depth(void)
 {
 	FILE *f = fopen("depth.kallsyms", "w");
-	struct made m;
 	const char *text;
 
 	CHECK(f);
@@ -1914,48 +1845,47 @@ static void test_depth(void)
 	made_init(&m, 2, 1, 1, NULL);
 
 	/* The first is as deep as the second by its offset alone: 824 bytes more */
-	deepest(&m, 0, SYSCALL, 176, 1056);
-	deepest(&m, 1, SYSCALL, 1000, 232);
-	deepest(&m, 2, SYSCALL, 400, 248);
-	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
+	deepest(0, SYSCALL, 176, 1056);
+	deepest(1, SYSCALL, 1000, 232);
+	deepest(2, SYSCALL, 400, 248);
+	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, " probed+0xff/", " probed+0x1ff/", " stack_trace_save+0x0/"));
 	CHECK(in_order(text, "  2)      408     232   do_syscall_64+0x12/0x1000\n",
 		       "takes at least 16 of these bytes: 856 without them)\n",
 		       "takes at least 824 of these bytes: 632 without them)\n"));
 	CHECK(!strstr(text, CANNOT) && !strstr(text, "least 0 of"));
-	text = printed(&m, FORMAT_JSON, "depth.kallsyms", output_depth);
+	text = printed(FORMAT_JSON, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, "{\"depth\":1456,\"stack\":77,\"cut\":false,\"random_offset\":0,",
 		       "{\"depth\":872,\"stack\":77,\"cut\":false,\"random_offset\":16,",
 		       "{\"depth\":1456,\"stack\":77,\"cut\":false,\"random_offset\":824,"));
 
 	/* Another return address in the same function: nothing to compare with */
 	m.info->depth[0].depth[0].frame[2]++;
-	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
+	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, " stack_trace_save+0x0/", " probed+0xff/", " probed+0x1ff/") &&
 	      strstr(text, CANNOT) && strstr(text, "least 16 of"));
 
 	/* All the same; and arm64's, where the offset is elsewhere */
-	deepest(&m, 0, SYSCALL, 176, 232);
-	deepest(&m, 2, SYSCALL, 400, 232);
-	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
+	deepest(0, SYSCALL, 176, 232);
+	deepest(2, SYSCALL, 400, 232);
+	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
-	deepest(&m, 0, MADE_BASE + 0xb010, 176, 232);
-	deepest(&m, 1, MADE_BASE + 0xb010, 176, 248);
-	deepest(&m, 2, MADE_BASE + 0xb010, 176, 264);
-	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
+	deepest(0, MADE_BASE + 0xb010, 176, 232);
+	deepest(1, MADE_BASE + 0xb010, 176, 248);
+	deepest(2, MADE_BASE + 0xb010, 176, 264);
+	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
-	text = printed(&m, FORMAT_JSON, "depth.kallsyms", output_depth);
+	text = printed(FORMAT_JSON, "depth.kallsyms", output_depth);
 	CHECK(!strstr(text, "random_offset"));
 
 	/* No system call; and the function of system calls itself, before it adds the offset */
-	deepest(&m, 0, MADE_BASE + 0x7001, 176, 232);
-	deepest(&m, 1, MADE_BASE + 0x7001, 176, 248);
-	deepest(&m, 2, MADE_BASE + 0x7001, 176, 264);
+	deepest(0, MADE_BASE + 0x7001, 176, 232);
+	deepest(1, MADE_BASE + 0x7001, 176, 248);
+	deepest(2, MADE_BASE + 0x7001, 176, 264);
 	m.info->depth[0].depth[0].frame[0] = 0x9000;
-	text = printed(&m, FORMAT_TEXT, "depth.kallsyms", output_depth);
+	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(strstr(text, " do_syscall_64+0x0/") && !strstr(text, CANNOT) &&
 	      !strstr(text, "at least"));
-	made_free(&m);
 }
 
 static const struct {
@@ -2002,6 +1932,10 @@ int main(void)
 	for (i = 0; i < nr; i++) {
 		failures = 0;
 		tests[i].run();
+		record_free(&r);
+		made_free(&m);
+		m = (struct made){ 0 };
+		made_firsts = false;
 		printf("%sok %u %s\n", failures ? "not " : "", i + 1, tests[i].name);
 		bad += !!failures;
 	}
