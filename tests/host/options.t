@@ -469,7 +469,14 @@ profiles_of_functions() {
 
 # Numbers that a double cannot hold exactly are strings
 exact_numbers() {
-	{ "$sane" -f "$made" log --json --wall; "$sane" -f "$made" count --json; "$sane" -f "$made" info --json; } | python3 -c '
+	# That has addresses of probes as well
+	"$fake" "$dir/counted" 10 counted || return
+	{
+		"$sane" -f "$made" log --json --wall
+		"$sane" -f "$made" count --json
+		"$sane" -f "$dir/counted" info --json
+		"$sane" -f "$made" info --json
+	} | python3 -c '
 import json, sys
 def walk(x):
     if isinstance(x, dict):

@@ -112,6 +112,7 @@ static void counted(struct made *m, bool evicted)
 		strcpy(page->probe[i].name, probe[i].name);
 		page->probe[i].state = probe[i].state;
 		page->probe[i].missed = probe[i].missed;
+		page->probe[i].addr = probe[i].state == STACKBUF_PROBE_SET ? MADE_BASE : 0;
 	}
 	m->info->missed_before = 3;
 	if (evicted)

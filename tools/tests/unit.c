@@ -163,11 +163,6 @@ static const char *printed(enum output_format format, const char *kallsyms,
 	return text;
 }
 
-static void print_info(const struct output *o)
-{
-	output_info(o, "x", &(struct page_set){ 0 }, NULL, 0);
-}
-
 /* ----------------------------------------------------------------- events --- */
 
 static void test_forms(void)
@@ -1759,22 +1754,6 @@ static void test_foreign(void)
 	unlink("kept");
 }
 
-/* ----------------------------------------------------------------- JSON --- */
-
-static void test_address(void)
-{
-	struct stackbuf_probe *probe;
-
-	made_init(&m, 2, 1, 1, NULL);
-	probe = &m.info->probe[0].probe[0];
-	strcpy(probe->name, "vfs_read");
-	probe->addr = MADE_BASE;
-	probe->state = STACKBUF_PROBE_SET;
-	CHECK(strstr(printed(FORMAT_JSON, NULL, print_info),
-		     "\"name\":\"vfs_read\",\"state\":\"set\","
-		     "\"address\":\"0xffffffff81234500\""));
-}
-
 /* ---------------------------------------------------------------- depth --- */
 
 /*
@@ -1896,7 +1875,6 @@ static const struct {
 	{ test_printable, "nothing that a terminal obeys is printed" },
 	{ test_signals, "a signal leaves the old file and nothing else" },
 	{ test_foreign, "in a folder for all users no other user's link or FIFO is used" },
-	{ test_address, "JSON: addresses of probes are strings" },
 	{ test_depth, "depth: what is told of the random offset of system calls" },
 };
 
