@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The reader in tools/: unit tests (plain and with sanitizers), the command on made-up
-# arrays, and fuzzing for FUZZ_SECONDS (60), in "make test" 5,000 inputs, always the same.  Prints KTAP.
+# arrays, and arbitrary bytes, always the same.  long/fuzz.t has libFuzzer.  Prints KTAP.
 
 # shellcheck source-path=SCRIPTDIR source=tools.sh
 . "${BASH_SOURCE[0]%/*}/tools.sh"
 
-seconds=${FUZZ_SECONDS:-60}
 sane=$asan/stackbuf
 
 # Figures measured by a test, printed after its result
@@ -456,25 +455,8 @@ bytes() { # PROGRAM N SEED...
 	tail -n 40 "$dir/bytes"
 	return 1
 }
-fuzz() {
-	local runs
-	make -j2 -C "$top/tools" O="$tools" fuzz SECONDS_TO_FUZZ="$seconds" >"$dir/fuzz" 2>&1 || { tail -40 "$dir/fuzz"; return 1; }
-	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$dir/fuzz")
-	note "$runs runs"
-	[ "$runs" -ge 1000 ]
-}
-check 'arbitrary bytes as arrays, 5,000 times, do no harm' bytes bytes 5000 "$tools"/corpus/seed-*
-check 'arbitrary bytes as text to decode, 20,000 times, do no harm' bytes bytes_text 20000 "$tools"/text/seed-*
-if ! thorough; then
-	:
-elif ! echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return d && n == 77; }' |
-	clang -x c -fsanitize=fuzzer,address - -o "$dir/can fuzz" 2>/dev/null; then
-	echo 'ok arbitrary bytes # SKIP clang or its libFuzzer (libclang-rt-dev) is not installed'
-elif ! [ "$seconds" -gt 0 ]; then
-	echo 'ok arbitrary bytes # SKIP FUZZ_SECONDS is 0'
-else
-	check "arbitrary bytes that libFuzzer finds, for $seconds seconds, do no harm" fuzz
-fi
+check 'arbitrary bytes as arrays do no harm' bytes bytes "$(few 5000 100000)" "$tools"/corpus/seed-*
+check 'arbitrary bytes as text to decode do no harm' bytes bytes_text "$(few 20000 400000)" "$tools"/text/seed-*
 }
 
 with_tools all_tests tests "$asan/bytes" "$asan/bytes_text" "$tools"/{corpus,text}/seed-1
