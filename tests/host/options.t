@@ -60,11 +60,15 @@ terminal() {
 }
 
 nothing_half() {
+	local command
 	mkdir "$dir/full" && cd "$dir/full" || return
 	echo precious >kept
-	! (ulimit -f 1; exec "$sane" -f "$made" count --flame kept) 2>"$dir/err" || return
-	[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'kept: cannot be written: File too large' "$dir/err" &&
-		[ "$(ls)" = kept ] && [ "$(cat kept)" = precious ] || { ls; cat "$dir/err"; return 1; }
+	for command in save 'count --flame'; do
+		# shellcheck disable=SC2086 # words
+		! (ulimit -f 1; exec "$sane" -f "$made" $command kept) 2>"$dir/err" || return
+		[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'kept: cannot be written: File too large' "$dir/err" &&
+			[ "$(ls)" = kept ] && [ "$(cat kept)" = precious ] || { ls; cat "$dir/err"; return 1; }
+	done
 	(umask 027 && "$sane" -f "$made" count --flame kept) && [ "$(stat -c %a kept)" = 640 ]
 }
 
@@ -244,8 +248,8 @@ numbers() {
 	for option in pid cpu stack tag last; do
 		refused 2 "--$option 0x: must be" log --$option 0x && refused 2 "--$option 08x: must be" log --$option 08x || return
 	done
-	for option in pid= pid=4194304 'pid= 1' pid=1.5 pid=1,-2 cpu=-1 cpu=65536 cpu=all cpu=,1 cpu=1- tag=18446744073709551616 tag=0xg tag=-1 \
-		stack= stack=4294967296 stack=-3 last= last=-1 last=1k since=. since=1. since=1.2.3 since=1.1234567891 until=1s until=99999999999; do
+	for option in pid= pid=x pid=-1 pid=4194304 'pid= 1' pid=1.5 pid=1,-2 cpu=-1 cpu=65536 cpu=all cpu=,1 'cpu=1,' cpu=1- tag= tag=18446744073709551616 tag=0xg tag=-1 \
+		stack= stack=0 stack=4294967296 stack=-3 last= last=0 last=-1 last=1k since=yesterday since=. since=1. since=1.2.3 since=1.1234567891 until=1s until=99999999999; do
 		refused 2 "--${option/=/ }: must be" log "--$option" || return
 	done
 	refused 2 --comm log --comm '' && refused 2 --comm log --comm 'sixteen letters!'
@@ -381,8 +385,8 @@ assert total == 1000 and abs(percent - 100) < 0.01, (total, percent)'
 formats_exact() {
 	local format
 
-	for format in '' --perf --folded --json --wall; do
-		# shellcheck disable=SC2086 # none, or one word
+	for format in '' --perf --folded '--json --wall' --wall; do
+		# shellcheck disable=SC2086 # words
 		"$sane" -f "$made" log $format --tag 0xffff888100000003 || return
 	done >"$dir/out"
 	diff - "$dir/out" <<'END'
@@ -397,7 +401,7 @@ worker 110/110 [000] 9.000000000: 1 stackbuf:
 	ffffffff81234720 cut_1+0x10 ([made])
 
 worker;(more frames were not kept);cut_1_[made];cut_0_[made] 1
-{"time_ns":"9000000000","wall_ns":"1700000004123456789","cpu":0,"pid":110,"tgid":110,"comm":"worker","context":"nmi","tag":"0xffff888100000003","release":"6.1.0-made","stack":4,"symbols":"text","gone":false,"cut":true,"build_ids":{},"frames":["cut_0+0x10/0x20 [made]","cut_1+0x10/0x20 [made]"],"addresses":["0xffffffff81234610","0xffffffff81234720"]}
+{"time_ns":"9000000000","wall_ns":"1700000004123456789","wall":"2023-11-14T22:13:24.123456789+00:00","cpu":0,"pid":110,"tgid":110,"comm":"worker","context":"nmi","tag":"0xffff888100000003","release":"6.1.0-made","stack":4,"symbols":"text","gone":false,"cut":true,"build_ids":{},"frames":["cut_0+0x10/0x20 [made]","cut_1+0x10/0x20 [made]"],"addresses":["0xffffffff81234610","0xffffffff81234720"]}
 TIME(s)                             COMM            PID     CPU STACK      TGID    CONTEXT TAG
 2023-11-14T22:13:24.123456789+00:00 worker          110     0   4          110     nmi     0xffff888100000003
 	cut_0+0x10/0x20 [made]
@@ -811,7 +815,7 @@ else
 	cat "$dir/special.said"
 fi
 with script 'save - does not write to a terminal' terminal
-result '--flame: when the file cannot be written, the old one stays and nothing else' nothing_half
+result 'save and --flame: when the file cannot be written, the old one stays and nothing else' nothing_half
 
 with protoc '--pprof: CPU 0 and PID 0 have their labels' zeroes_survive
 
