@@ -374,16 +374,6 @@ graph() { # COMMAND
 	python3 "$python" svg "$work/$1.folded" <"$work/$1.svg"
 }
 
-graph_files() {
-	cd "$work" && mkdir graphs && cd graphs || return
-	"$plain" -f "$record" count --flame - | cmp - "$work/count.svg" &&
-	refused 1 'cannot be written' "$sane" -f "$record" count --flame "$work/nowhere/x.svg" &&
-	[ -z "$(ls)" ] || return
-	# No events: the graph reports that
-	"$sane" -f "$record" log --comm nobody --flame x.svg 2>"$work/err" && grep -q 'no event' "$work/err" &&
-		grep -q '>0 events' x.svg
-}
-
 # matching REGEXP: events in stacks with a matching function
 matching() { grep -E "$1" "$work/log.folded" | awk '{ n += $NF } END { print n + 0 }'; }
 
@@ -474,7 +464,6 @@ zooms() {
 	with protoc 'count --pprof: likewise, events that are gone are labelled' profile count
 	measured 'log --flame: every frame has its place and width' graph log
 	measured 'count --flame: likewise' graph count
-	result 'a flame graph is written whole or not at all' graph_files
 	with chromium 'a flame graph in a browser: search' searches
 	with chromium 'a flame graph in a browser: zoom, by click and by address' zooms
 	ended
