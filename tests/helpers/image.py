@@ -60,13 +60,6 @@ def scatter(out, mib, seed, *files):
             f.write(at.get(i) or noise(rnd))
 
 
-def shuffle(image, out, seed):
-    pages = list(pages_of(image))
-    random.Random(int(seed)).shuffle(pages)
-    with open(out, "wb") as f:
-        f.writelines(pages)
-
-
 def sparse(image, out, gib):
     """The same pages far from each other, holes in between"""
     ours = [p for p in pages_of(image) if is_ours(p)]
@@ -306,7 +299,7 @@ def terminal(*command):
     sys.exit(process.returncode)
 
 
-COMMANDS = {f.__name__: f for f in (scatter, shuffle, sparse, zero, half, flip, version, forget,
+COMMANDS = {f.__name__: f for f in (scatter, sparse, zero, half, flip, version, forget,
                                      hostile, limit, terminal)}
 
 if __name__ == "__main__":
