@@ -89,15 +89,6 @@ one_origin() {
 	costs_for_readme | diff "$work/says" - || { echo "docs/performance.md has it otherwise"; return 1; }
 }
 
-# README.md shows a recorded stack on the first screen, and is short
-short() {
-	local first
-
-	first=$(grep -n '^	[a-z_0-9]*+0x' "$readme" | head -n 1 | cut -d: -f1)
-	echo "README.md: $(wc -l <"$readme") lines, the first stack in line ${first:-none}"
-	[ "$(wc -l <"$readme")" -le 150 ] && [ -n "$first" ] && [ "$first" -le 24 ]
-}
-
 # Code in README.md and CONTRIBUTING.md: lines of fenced blocks and inline spans, without
 # prompts and sudo, and without the transcript
 code() {
@@ -287,7 +278,6 @@ example() {
 	result "both sessions are there, with source lines" has_both
 	result "the flame graph shows the paths to the probe" drawn
 	result "README.md shows what make demo prints and what docs/performance.md has measured" one_origin
-	result "README.md is short, and begins with a recorded stack" short
 	result "what README.md and CONTRIBUTING.md have make do, it can do" targets
 	result "commands and options in README.md and CONTRIBUTING.md exist" options
 	result "sizes in docs/performance.md are those of the Makefile" defaults

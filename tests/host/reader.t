@@ -123,8 +123,6 @@ usage_is_refused() {
 	refused 2 'unknown option' --frobnicate log &&
 	refused 2 'takes no function' log log &&
 	refused 2 'name of a file is missing' save &&
-	refused 2 '--perf is not for "count"' count --perf &&
-	refused 2 '--pid is not for "info"' info --pid 1 &&
 	refused 2 'only one of' log --json --perf &&
 	refused 2 'cannot be used with --follow' log --folded --follow &&
 	refused 2 'given twice' log --last 1 --last 2 &&
@@ -134,8 +132,6 @@ usage_is_refused() {
 	refused 2 'did you mean stackbuf snoop vfs_read, or count vfs_read?' log vfs_read &&
 	refused 2 "the event's name is missing" count t:kmem: && refused 2 "the event's name is missing" snoop tracepoint: &&
 	refused 2 'PATTERN is missing' count -P &&
-	refused 2 '--interval is not for "snoop"' snoop -i 1 vfs_read &&
-	refused 2 '--number is not for "count"' count -n 1 vfs_read &&
 	refused 2 'unknown option' log -P &&
 	refused 2 '--number 0: must be' snoop -n 0 vfs_read &&
 	refused 2 '--duration x: must be' count -D x vfs_read &&
@@ -146,7 +142,6 @@ usage_is_refused() {
 	refused 2 'only one of' snoop --perf --flame x.svg vfs_read &&
 	refused 2 '--lines is for' snoop --lines --folded vfs_read &&
 	refused 2 '--vmlinux needs --lines' count -k x vfs_read &&
-	refused 2 '--top is not for "snoop"' snoop --top 3 vfs_read &&
 	refused 2 'not a regular expression' count -r 'vfs_(' &&
 	refused 2 'neither blanks nor commas' snoop 'vfs_read,dput' &&
 	refused 2 '0xzz: not an address' snoop 0xzz &&

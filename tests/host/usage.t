@@ -214,17 +214,6 @@ load() {
 	PATH="$fake:$PATH" "$@" PARAMS='enable probe=vfs_read' && [ "$(cat "$work/given")" = "$work/module/stackbuf.ko enable probe=vfs_read" ]
 }
 
-make_help() {
-	local word
-
-	make_there help >"$work/out" || return
-	for word in 'make tools' 'make install-tools' '/usr/src/linux-headers-RELEASE' \
-		'scripts/machine/stackbuf-kernel 6.12' 'scripts/machine/stackbuf-vm -k 6.12'; do
-		grep -qF -e "$word" "$work/out" && grep -qF -e "$word" "$top/README.md" ||
-			{ echo "make help and README.md do not both have: $word"; return 1; }
-	done
-}
-
 # What tests/run printed goes into the table of the page; of half a log nothing does
 results_table() {
 	local tree=$work/results page=$work/results/docs/testing.md row log=$work/suite.log
@@ -276,7 +265,6 @@ client() {
 	result "make tools and make install-tools without libraries: their packages are named" libraries
 	result "KDIR is not a kernel that was configured: what to name" not_configured
 	result "make load: a parameter that does not exist, and a key that the kernel does not know" load
-	result "make help and README.md have KDIR, make tools and the scripts for virtual machines" make_help
 	result "tests/results puts what was printed into the table, all of it or nothing" results_table
 	result "a client built without Module.symvers fails as README.md says" client
 	echo "done"
