@@ -71,27 +71,21 @@ def sparse(image, out, gib):
         f.truncate(int(gib) << 30)
 
 
-def zero(image, out, number, which, seed):
+def zero(image, out, number, which, seed, whole=True):
     """NUMBER pages of that kind are gone"""
-    pages = list(pages_of(image))
-    ours = [i for i, p in enumerate(pages) if is_ours(p) and kind(p) == int(which)
-            and struct.unpack_from("<Q", p, 24)[0]]
-    for i in random.Random(int(seed)).sample(ours, int(number)):
-        pages[i] = bytes(PAGE)
-    with open(out, "wb") as f:
-        f.writelines(pages)
-
-
-def half(image, out, number, which, seed):
-    """Of NUMBER pages the second half was overwritten"""
     rnd = random.Random(int(seed))
     pages = list(pages_of(image))
     ours = [i for i, p in enumerate(pages) if is_ours(p) and kind(p) == int(which)
             and struct.unpack_from("<Q", p, 24)[0]]
     for i in rnd.sample(ours, int(number)):
-        pages[i] = pages[i][:PAGE // 2] + rnd.randbytes(PAGE // 2)
+        pages[i] = bytes(PAGE) if whole else pages[i][:PAGE // 2] + rnd.randbytes(PAGE // 2)
     with open(out, "wb") as f:
         f.writelines(pages)
+
+
+def half(*args):
+    """Of NUMBER pages the second half was overwritten"""
+    zero(*args, whole=False)
 
 
 def flip(image, out, number, seed):
