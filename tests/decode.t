@@ -24,22 +24,6 @@ vmlinux=$kernel/vmlinux
 
 skip() { echo "ok $1 # SKIP $2"; }
 
-# measured TEXT COMMAND...: a result with the command's output after the text
-measured() {
-	local text=$1 said status began
-	shift
-	begins
-	said=$("$@" 2>&1)
-	status=$?
-	if [ $status = 0 ]; then
-		echo "ok $text"
-	else
-		echo "not ok $text"
-	fi
-	printf '%s\n' "$said" | tail -n 12 | sed 's/^/# /'
-	took 'the result above'
-}
-
 # -------------------------------------------------------------------- lines ---
 
 # About 900 frames, each an address after a call
@@ -437,17 +421,17 @@ zooms() {
 	result 'nothing but source lines is added, whatever the text' only_inserted
 	result 'lines are decoded as they come' as_it_comes
 	result 'a vmlinux of another release or build is refused' another_kernel
-	measured 'several kernels in one log: those frames that fit, and all of the text' several_kernels
+	result 'several kernels in one log: those frames that fit, and all of the text' several_kernels
 	result 'no vmlinux: all of the text, and a line that says so' no_kernel
-	measured 'what was interrupted has its own line in all forms of logs' prefixes
+	result 'what was interrupted has its own line in all forms of logs' prefixes
 	result 'a module of another build is not used; .init.text is found' another_module
 	if [ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ]; then
-		measured 'vmlinux and modules are found by their build ids' build_ids
+		result 'vmlinux and modules are found by their build ids' build_ids
 	else
 		skip 'vmlinux and modules are found by their build ids' 'not root, or no /usr/lib/debug to put some into'
 	fi
 	if [ -e "$(ldconfig -p | sed -n 's/.*libdebuginfod.so.1 .*=> //p' | head -n 1)" ]; then
-		measured 'a module is fetched by its build id' debuginfod
+		result 'a module is fetched by its build id' debuginfod
 	else
 		skip 'a module is fetched by its build id' 'libdebuginfod1 is not installed'
 	fi
@@ -456,14 +440,14 @@ zooms() {
 	wait
 	cat "$work/booted"
 	mkdir "$record" && cp "$work/out"/{text,info,events,stacks,kallsyms} "$record/"
-	measured 'log --lines: the same from names as from addresses, KASLR undone' named_or_not
-	measured 'log, count, text --lines: all frames have lines' all_have_lines
-	measured 'a record of another kernel or module is refused' record_of_another
-	measured 'the kernel log: the line of the call in an init function' kernel_log
+	result 'log --lines: the same from names as from addresses, KASLR undone' named_or_not
+	result 'log, count, text --lines: all frames have lines' all_have_lines
+	result 'a record of another kernel or module is refused' record_of_another
+	result 'the kernel log: the line of the call in an init function' kernel_log
 	with protoc 'log --pprof: the sums of --folded' profile log
 	with protoc 'count --pprof: likewise, events that are gone are labelled' profile count
-	measured 'log --flame: every frame has its place and width' graph log
-	measured 'count --flame: likewise' graph count
+	result 'log --flame: every frame has its place and width' graph log
+	result 'count --flame: likewise' graph count
 	with chromium 'a flame graph in a browser: search' searches
 	with chromium 'a flame graph in a browser: zoom, by click and by address' zooms
 	ended

@@ -9,15 +9,6 @@
 
 sane=$asan/stackbuf
 
-# Figures measured by a test, printed after its result
-notes=$dir/notes
-note() { echo "# $*" >>"$notes"; }
-check() { # TEXT COMMAND...
-	: >"$notes"
-	result "$@"
-	cat "$notes"
-}
-
 all_tests() {
 
 # --------------------------------------------------------------- its parts ---
@@ -29,7 +20,7 @@ unit 'sanitized' "$tools/asan/unit"
 
 # A million known events: number n has time 5 s + n us, tag n (but every fifth), CPU n % 2
 made="$dir/made up"
-check 'a record of a million events' "$fake" "$made" 1000000
+result 'a record of a million events' "$fake" "$made" 1000000
 
 # Times increase by 1 us, to the last
 log_is_complete() {
@@ -49,14 +40,14 @@ log_is_complete() {
 	END { if (bad || before != 999999) { print "the last is " before; exit 1 } }' "$dir/log" || return
 	[ "$(grep -c '^[0-9]' "$dir/log")" -gt 150000 ]
 }
-check 'log: the newest events, each once, in order, with their tags' log_is_complete
+result 'log: the newest events, each once, in order, with their tags' log_is_complete
 
 frames_fit() {
 	# Every event's number determines its stack
 	awk '/^[0-9]/ { n = int(($1 - 5) * 1000000 + 0.5); getline; split($1, part, "_"); if (part[2] != n % 7) { print n, $0; exit 1 } }' \
 		"$dir/log"
 }
-check 'log: each event has its own stack' frames_fit
+result 'log: each event has its own stack' frames_fit
 
 totals_fit() {
 	"$sane" -f "$made" count >"$dir/count" || return
@@ -67,7 +58,7 @@ totals_fit() {
 	"$sane" -f "$made" count --comm sh >"$dir/out" 2>"$dir/err" || return
 	grep -q 'still in the ring' "$dir/err" && [ "$(grep -c '^    [0-9]' "$dir/out")" = 7 ]
 }
-check 'count: totals are exact after laps of the ring, least frequent first' totals_fit
+result 'count: totals are exact after laps of the ring, least frequent first' totals_fit
 
 info_fits() {
 	"$sane" -f "$made" info >"$dir/info" || return
@@ -76,7 +67,7 @@ info_fits() {
 	grep -q '^loaded  *5.000000000  (2023-11-14T22:13:20.123456789+00:00)$' "$dir/info" || return
 	"$sane" -f "$made" info --json | grep -q '"events_recorded":1000000,'
 }
-check 'info: every event is accounted for' info_fits
+result 'info: every event is accounted for' info_fits
 
 watched() {
 	local one
@@ -97,7 +88,7 @@ watched() {
 		{ head "$dir/snoop"; return 1; }
 	"$sane" -f "$made" snoop --last 1 --tag 999998 'known_*' >"$dir/snoop" && grep -q '^5.999998000  *known_._0 tag=0xf423e$' "$dir/snoop"
 }
-check 'snoop and count PATTERN of a source: totals, processes, folded' watched
+result 'snoop and count PATTERN of a source: totals, processes, folded' watched
 
 # ---------------------------------------------------------------- snapshots ---
 
@@ -113,7 +104,7 @@ snapshot_is_equal() {
 	done
 	"$sane" -f snapshot save again && cmp snapshot again
 }
-check 'save: a snapshot, mode 0600, gives the same log, counts and text' snapshot_is_equal
+result 'save: a snapshot, mode 0600, gives the same log, counts and text' snapshot_is_equal
 
 # ---------------------------------------------------------------- bad input ---
 
@@ -151,7 +142,7 @@ usage_is_refused() {
 	refused 2 'name a source with -f' snoop --last 3 vfs_read &&
 	refused 2 'is read once' -f "$made" count -i 1 vfs_read
 }
-check 'nonsense on the command line is refused in one line' usage_is_refused
+result 'nonsense on the command line is refused in one line' usage_is_refused
 
 sources_are_refused() {
 	local bad=$dir/bad array how=empty
@@ -186,7 +177,7 @@ sources_are_refused() {
 		how='cut'
 	done
 }
-check 'bad sources are refused in one line' sources_are_refused
+result 'bad sources are refused in one line' sources_are_refused
 
 no_rights() {
 	if [ "$(id -u)" = 0 ]; then
@@ -199,7 +190,7 @@ no_rights() {
 	cat "$dir/err"
 	[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'root' "$dir/err"
 }
-check 'without rights: one line' no_rights
+result 'without rights: one line' no_rights
 
 if [ "$(id -u)" != 0 ]; then
 	echo 'ok without the module: one line # SKIP not root'
@@ -208,7 +199,7 @@ elif [ -e /sys/kernel/debug/stackbuf ]; then
 elif ! [ -r /proc/kallsyms ]; then
 	echo 'ok without the module: one line # SKIP /proc/kallsyms is not there'
 else
-	check 'without the module: one line' refused 1 'the module stackbuf is not loaded' log
+	result 'without the module: one line' refused 1 'the module stackbuf is not loaded' log
 fi
 
 full_disk() {
@@ -216,7 +207,7 @@ full_disk() {
 	cat "$dir/err"
 	[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cannot write: No space' "$dir/err"
 }
-check 'output that cannot be written is an error' full_disk
+result 'output that cannot be written is an error' full_disk
 
 # ------------------------------------------------------------------- follow ---
 
@@ -251,7 +242,6 @@ follow() {
 	cat "$dir/err"
 	read -r seen out last <"$dir/gaps"
 	echo "seen $seen, left out $out, last $last"
-	note "$1 a second: $printed printed, $lost lost"
 	[ $((seen + out)) = $((last + 1)) ] && [ "$seen" = "$printed" ] && [ "$seen" -gt 0 ] || return
 	if [ "$last" = $((recorded - 1)) ]; then
 		[ "$out" = "$lost" ]
@@ -259,8 +249,8 @@ follow() {
 		[ "$out" -le "$lost" ] && [ $((printed + lost)) -le "$recorded" ]
 	fi
 }
-check 'log --follow: 100,000 events/s, each in order and once, or counted as lost' follow 100000 "$(few 2 5)" gaps
-check 'log --follow: the same at 1,000,000 events/s' follow 1000000 "$(few 1 3)" gaps
+result 'log --follow: 100,000 events/s, each in order and once, or counted as lost' follow 100000 "$(few 2 5)" gaps
+result 'log --follow: the same at 1,000,000 events/s' follow 1000000 "$(few 1 3)" gaps
 
 # Reads nothing until all has been written
 late() {
@@ -268,7 +258,7 @@ late() {
 	gaps
 }
 misses() { follow 100000 6 late && [ "$(sed -n 's/^stackbuf: .* printed, \([0-9]*\) lost.*/\1/p' "$dir/err")" -gt 10000 ]; }
-check 'log --follow: what a slow reader misses is counted exactly' misses
+result 'log --follow: what a slow reader misses is counted exactly' misses
 
 ends_itself() {
 	local writer seen out last
@@ -285,7 +275,7 @@ ends_itself() {
 	[ "$seen" -gt 100 ] && [ "$last" -le 100000 ] &&
 		[ "$(sed -n 's/^stackbuf: \([0-9]*\) events printed.*/\1/p' "$dir/err")" = "$seen" ] || { cat "$dir/err"; return 1; }
 }
-check 'log --follow --until ends by itself' ends_itself
+result 'log --follow --until ends by itself' ends_itself
 
 # -------------------------------------------------- help, manual, completion ---
 
@@ -308,11 +298,11 @@ documented() {
 		done
 	done
 }
-check 'every option is in its manual page' documented
+result 'every option is in its manual page' documented
 
 if command -v man >/dev/null && man -l --warnings "$top/man/stackbuf.8" >/dev/null 2>&1; then
 	for page in "$top"/man/*.[1-9]; do
-		check "${page##*/}: no warnings" test -z "$(man -l --warnings -Tutf8 "$page" 2>&1 >/dev/null)"
+		result "${page##*/}: no warnings" test -z "$(man -l --warnings -Tutf8 "$page" 2>&1 >/dev/null)"
 	done
 else
 	echo 'ok no manual page has warnings # SKIP man is not installed'
@@ -338,7 +328,7 @@ completes() {
 	[ "$(complete_words "$plain" diff snapsh)" = snapshot ] && [ "$(complete_words "$plain" decode -m snap)" = snap.d ] &&
 	[ -z "$(complete_words "$plain" count -f snapsh)" ]
 }
-check 'completion for bash' completes
+result 'completion for bash' completes
 
 # Installed pages have the version, those of the tree have none
 installs() {
@@ -351,7 +341,7 @@ installs() {
 	! grep -n '^\.TH .*[0-9]\.[0-9]' "$top"/man/* &&
 	[ -s "$dir/root/usr/share/bash-completion/completions/stackbuf" ]
 }
-check 'make install' installs
+result 'make install' installs
 
 # The binary is hardened, should a hostile dump exploit a bug in a parser
 hardened() {
@@ -365,7 +355,7 @@ hardened() {
 	grep -q ' __stack_chk_fail' "$dir/elf" || { echo 'no stack protector'; return 1; }
 	grep -q ' __[a-z]*printf_chk' "$dir/elf" || { echo 'no _FORTIFY_SOURCE'; return 1; }
 }
-check 'the command is built with hardening flags' hardened
+result 'the command is built with hardening flags' hardened
 
 # -------------------------------------------------------------- any bytes ---
 
@@ -374,8 +364,8 @@ bytes() { # PROGRAM N SEED...
 	tail -n 40 "$dir/bytes"
 	return 1
 }
-check 'arbitrary bytes as arrays do no harm' bytes bytes "$(few 5000 100000)" "$tools"/corpus/seed-*
-check 'arbitrary bytes as text to decode do no harm' bytes bytes_text "$(few 20000 400000)" "$tools"/text/seed-*
+result 'arbitrary bytes as arrays do no harm' bytes bytes "$(few 5000 100000)" "$tools"/corpus/seed-*
+result 'arbitrary bytes as text to decode do no harm' bytes bytes_text "$(few 20000 400000)" "$tools"/text/seed-*
 }
 
 with_tools all_tests tests "$asan/bytes" "$asan/bytes_text" "$tools"/{corpus,text}/seed-1
