@@ -89,20 +89,6 @@ static void write_text(const char *name, const char *text)
 	write_file(name, text, strlen(text));
 }
 
-/* The first line of a file, "" if there is none; until the next call */
-static const char *first_line(const char *path)
-{
-	static char line[512];
-	FILE *f = fopen(path, "r");
-
-	if (!f || !fgets(line, sizeof(line), f))
-		*line = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	if (f)
-		fclose(f);
-	return line;
-}
-
 static void write_arrays(const char *dir)
 {
 	char path[128];
@@ -1669,7 +1655,13 @@ static unsigned int files_here(void)
 
 static bool is_old(void)
 {
-	return !strcmp(first_line("kept"), "old");
+	char text[4] = "";
+	FILE *f = fopen("kept", "r");
+	bool old = f && fread(text, 1, sizeof(text), f) == 3 && !memcmp(text, "old", 3);
+
+	if (f)
+		fclose(f);
+	return old;
 }
 
 /* A signal while a file is written: the old file stays, and no other is left */
