@@ -330,19 +330,6 @@ completes() {
 }
 result 'completion for bash' completes
 
-# Installed pages have the version, those of the tree have none
-installs() {
-	local version
-
-	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
-	make -C "$top/tools" O="$tools" DESTDIR="$dir/root" PREFIX=/usr install >/dev/null || return
-	"$dir/root/usr/sbin/stackbuf" --version | grep -F "stackbuf $version," &&
-	grep "^\.TH .* \"stackbuf $version\" " "$dir/root/usr/share/man/man8/stackbuf.8" &&
-	! grep -n '^\.TH .*[0-9]\.[0-9]' "$top"/man/* &&
-	[ -s "$dir/root/usr/share/bash-completion/completions/stackbuf" ]
-}
-result 'make install' installs
-
 # The binary is hardened, should a hostile dump exploit a bug in a parser
 hardened() {
 	readelf -h "$plain" | grep -q 'Type: *DYN' || { echo 'no position-independent program'; return 1; }

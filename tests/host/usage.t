@@ -123,8 +123,9 @@ make_there() {
 
 # The command, scripts and pages, and no module, without a kernel's headers
 alone() {
-	local root=$work/root file
+	local root=$work/root file version
 
+	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 	make_there tools KDIR=/nonexistent && make_there install-tools KDIR=/nonexistent DESTDIR="$root" || return
 	for file in sbin/stackbuf bin/stackbuf-crash bin/stackbuf-decode share/stackbuf/stackbuf-{gdb,drgn}.py; do
 		[ -x "$root/usr/local/$file" ] || { echo "no $file"; return 1; }
@@ -132,7 +133,11 @@ alone() {
 	for file in "$top"/man/*; do
 		[ -e "$root/usr/local/share/man/man${file##*.}/${file##*/}" ] || { echo "no ${file##*/}"; return 1; }
 	done
-	[ ! -e "$root/lib" ] && "$root/usr/local/sbin/stackbuf" --version
+	# Installed pages have the version, those of the tree have none
+	[ ! -e "$root/lib" ] && "$root/usr/local/sbin/stackbuf" --version | grep -F "stackbuf $version," &&
+		grep "^\.TH .* \"stackbuf $version\" " "$root/usr/local/share/man/man8/stackbuf.8" &&
+		! grep -n '^\.TH .*[0-9]\.[0-9]' "$top"/man/* &&
+		[ -s "$root/usr/local/share/bash-completion/completions/stackbuf" ]
 }
 
 # The installed scripts find the command where users' PATH lacks sbin
