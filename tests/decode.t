@@ -150,42 +150,6 @@ no_kernel() {
 		cmp "$work/refused" "$work/text"
 }
 
-# An interrupted instruction gets its own line, not that of a call, whatever prefix the log has
-prefixes() {
-	local frame exact='' call prefix n=0 blank=' '
-	while read -r frame; do
-		exact=$(echo "RIP: 0010:$frame" | "$plain" decode -k "$vmlinux" 2>/dev/null)
-		call=$(echo "lr : $frame" | "$plain" decode -k "$vmlinux" 2>/dev/null)
-		exact=${exact#RIP: 0010:}
-		[ "$exact" = "${call#lr : }" ] || break
-	done <"$work/frames"
-	echo "$exact, not ${call#lr : }"
-	while IFS= read -r prefix; do
-		printf '%s\n' "${prefix}Call Trace:" "$prefix <TASK>" "$prefix asm_exc_page_fault+0x22/0x30" \
-			"$prefix $frame" "$prefix </TASK>" | "$plain" decode -k "$vmlinux" >"$work/decoded" 2>/dev/null
-		grep -qxF -- "$prefix $exact" "$work/decoded" || { cat "$work/decoded"; return 1; }
-		n=$((n + 1))
-	done <<-END
-
-	[   12.345678]${blank}
-	[Nov22 12:08]${blank}
-	[Sun Nov 22 12:08:12 2026]${blank}
-	[   12.345678 <    0.000001>]${blank}
-	[   12.345678][  T123]${blank}
-	<4>[   12.345678]${blank}
-	kern  :warn  :${blank}
-	kern  :warn  : [   12.345678]${blank}
-	kern  :warn  : 2026-11-22T12:08:12,345678+00:00${blank}
-	2026-11-22T12:08:12,345678+00:00${blank}
-	Nov 22 12:08:12 host kernel:${blank}
-	Nov 22 12:08:12 host kernel: [   12.345678]${blank}
-	2026-11-22T12:08:12.345678+00:00 host kernel:${blank}
-	<4>1 2026-11-22T12:08:12.345678+00:00 host kernel - - -${blank}
-	4,339,5140900,-;
-	END
-	[ $n = 16 ]
-}
-
 nonsense_is_refused() {
 	refused 1 'No such file' "$sane" decode "$work/nothing" &&
 	refused 1 'nothing' "$sane" decode -k "$work/nothing" "$work/frames" &&
@@ -423,7 +387,6 @@ zooms() {
 	result 'a vmlinux of another release or build is refused' another_kernel
 	result 'several kernels in one log: those frames that fit, and all of the text' several_kernels
 	result 'no vmlinux: all of the text, and a line that says so' no_kernel
-	result 'what was interrupted has its own line in all forms of logs' prefixes
 	result 'a module of another build is not used; .init.text is found' another_module
 	if [ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ]; then
 		result 'vmlinux and modules are found by their build ids' build_ids
