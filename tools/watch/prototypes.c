@@ -160,9 +160,9 @@ static struct image *image_of(struct prototypes *p, const char *module)
 static char *declare(struct prototypes *p, const struct image *image,
 		     const struct btf_param *param)
 {
+	const char *name = BPF(btf__name_by_offset)(image->btf, param->name_off);
 	const struct btf_dump_emit_type_decl_opts options = {
-		.sz = sizeof(options),
-		.field_name = BPF(btf__name_by_offset)(image->btf, param->name_off),
+		.sz = sizeof(options), .field_name = name,
 	};
 	char *text = NULL;
 	size_t size = 0;
