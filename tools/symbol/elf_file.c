@@ -329,8 +329,8 @@ int elf_file_find(struct elf_file *e, const char *name, const char *hex, char **
 
 	if (len < 4 || len % 2 || len > 2 * sizeof(id))
 		return -1;
-	for (i = 0; i < len; i++)
-		id[i / 2] = id[i / 2] << 4 | hex_digit(hex[i]);
+	for (i = 0; i < len / 2; i++)
+		id[i] = hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]);
 	for (i = 0; i < 2; i++) {
 		path = xasprintf(ELF_DEBUG_DIR "/.build-id/%.2s/%.*s%s", hex, (int)len - 2, hex + 2,
 			       suffix[i]);
