@@ -7,7 +7,7 @@
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 # Each call in stackbuf.h; what is called is exported, as the module of the tests is loaded
-used() {
+every_call() {
 	local call
 
 	for call in $(grep -o 'stackbuf_[a-z_]*(' "$top/stackbuf.h" | sort -u | tr -d '('); do
@@ -31,7 +31,7 @@ module() {
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 ||
 		echo "not ok everything is built"
 	boot "$series" -a log_buf_len=4M
-	result "every call is used by another module" used
+	result "every call is used by another module" every_call
 	ended
 }
 

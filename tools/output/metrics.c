@@ -330,8 +330,8 @@ void metrics_write(const struct output *o, const char *before)
 	family(&m, "stackbuf_build_info", "gauge",
 	       "Versions of the module, of the kernel and of the command; always 1.");
 	fprintf(m.file,
-		"stackbuf_build_info{version=\"%s\",srcversion=\"%s\",release=\"%s\",reader_version=\"" VERSION "\"} 1\n",
-		version, src, release);
+		"stackbuf_build_info{version=\"%s\",srcversion=\"%s\",release=\"%s\",reader_version=\"%s\"} 1\n",
+		version, src, release, VERSION);
 	seconds(&m, LOADED,
 		"When the module was loaded, Unix time: if it changes, all counters began at 0.",
 		info->load_realtime_ns);

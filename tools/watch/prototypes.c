@@ -70,6 +70,7 @@ static struct image *load(struct prototypes *p, const char *module)
 	struct image *image = xcalloc(1, sizeof(*image));
 	const size_t prefix = strlen(EVENT);
 	u32 id, first;
+	long failed;
 
 	GROW(p->image, p->images);
 	p->image[p->images++] = image;
@@ -79,13 +80,15 @@ static struct image *load(struct prototypes *p, const char *module)
 	else if (base)
 		image->btf = BPF(btf__load_module_btf)(module, base);
 	/* libbpf 0.x returns errors as pointers */
-	if (BPF(libbpf_get_error)(image->btf))
+	failed = BPF(libbpf_get_error)(image->btf);
+	if (failed)
 		image->btf = NULL;
 	if (!image->btf)
 		return image;
 	/* By its name alone it would be a macro of libbpf 0.x */
 	image->dump = BPF(btf_dump__new)(image->btf, print, p, NULL);
-	if (BPF(libbpf_get_error)(image->dump)) {
+	failed = BPF(libbpf_get_error)(image->dump);
+	if (failed) {
 		image->dump = NULL;
 		return image;
 	}
