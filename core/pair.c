@@ -150,7 +150,8 @@ static inline u64 *stack_word(struct stackbuf_pair_object *object)
 
 /* Take the object at a place with its key, if it is the pair's; of two at once one does */
 static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned int i,
-				 unsigned int pair, struct stackbuf_pair_object *object)
+				 unsigned int pair, unsigned long key,
+				 struct stackbuf_pair_object *object)
 {
 	struct stackbuf_pair_object *at = &bucket->object[i];
 	u64 word;
@@ -160,8 +161,9 @@ static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned i
 	object->stack = word;
 	object->time = READ_ONCE(at->time);
 	object->value = READ_ONCE(at->value);
-	/* Unless the place was used again meanwhile, even for the same stack */
-	if (!object->stack || READ_ONCE(stack_at(object->stack - 1)->stack) >> 32 != pair ||
+	/* Unless the place was used again, for another key or even for the same stack */
+	if (!object->stack || READ_ONCE(bucket->key[i]) != key ||
+	    READ_ONCE(stack_at(object->stack - 1)->stack) >> 32 != pair ||
 	    cmpxchg64(stack_word(at), word, ((word >> 32) + 1) << 32) != word)
 		return false;
 	/* K2: a place that is claimed again has no number of a stack */
@@ -174,7 +176,7 @@ static bool take_from(struct stackbuf_pair_bucket *bucket, unsigned int i, unsig
 		      unsigned long key, struct stackbuf_pair_object *object)
 {
 	for (; i < STACKBUF_PAIR_BUCKET; i++)
-		if (READ_ONCE(bucket->key[i]) == key && take(bucket, i, pair, object))
+		if (READ_ONCE(bucket->key[i]) == key && take(bucket, i, pair, key, object))
 			return true;
 	return false;
 }
@@ -384,7 +386,7 @@ static __always_inline void close_one(const struct stackbuf_probe *probe, unsign
 	if (!key)
 		return;
 	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
-	if (unlikely(i == STACKBUF_PAIR_BUCKET || !take(bucket, i, probe->pair, &object)) &&
+	if (unlikely(i == STACKBUF_PAIR_BUCKET || !take(bucket, i, probe->pair, key, &object)) &&
 	    !take_any(hash, i, probe->pair, key, &object)) {
 		sbuf_add(&pair_at(probe->pair)->unmatched, 1);
 		return;
