@@ -98,8 +98,11 @@
 #define SBUF_HAVE_FUNCTIONS	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || \
 				 IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS))
 
-/* Their functions run under SRCU, with preemption as it is: in 7.1; before, it is disabled */
-#define SBUF_EVENTS_PREEMPTIBLE	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0))
+/*
+ * Their functions run with preemption as it is: those of system calls since a363d27cdbc2 ("tracing:
+ * Allow system call tracepoints to handle page faults"), 6.13, in 7.1 all.  Before, it is disabled.
+ */
+#define SBUF_EVENTS_PREEMPTIBLE	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))
 
 /* Tracepoints are reached by that function, or by the event's own, see tracepoint.c */
 #define SBUF_EVENTS_BY_STUB	(SBUF_CHECKED_CALLS && SBUF_HAVE_PROBESTUB && SBUF_HAVE_FUNCTIONS)

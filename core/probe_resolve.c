@@ -309,7 +309,8 @@ static bool is_named(const struct sbuf_probe_request *request, const struct modu
 /* Code that kallsyms has symbols for, but that is no function or a part of one only */
 static bool is_no_function(const char *name)
 {
-	return strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) ||
+	/* Of a module kallsyms has what is_mapping_symbol() knows, too: "$x" on arm64 */
+	return *name == '$' || strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) ||
 	       !strncmp(name, "__SCT__", 7) || !strncmp(name, "__cfi_", 6);
 }
 

@@ -142,9 +142,9 @@ static __always_inline struct stackbuf_stack *try_ids(const u64 *slot,
 		struct stackbuf_stack *stack = sbuf_table_stack((u32)has);
 
 		/* evict.c may have unlinked it.  E1, C4 */
-		if (has && has >> 32 == epoch && READ_ONCE(stack->id) == (u32)has &&
-		    !(READ_ONCE(stack->flags) & (STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
-						 STACKBUF_STACK_CUT)) &&
+		if (has && has >> 32 == epoch &&
+		    sbuf_table_has(stack, has, STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
+					       STACKBUF_STACK_CUT) &&
 		    records_match(stack, start, kstack, own))
 			return stack;
 	}
@@ -183,8 +183,11 @@ noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
 	bool own = kstack == sbuf_kstack_task();
 	struct stackbuf_stack *stack;
 
-	/* Where an idle task is, RCU watches at times only: see sbuf_synchronize_saves() */
-	if (!kstack || !epoch || (is_idle_task(current) && !sbuf_rcu_waits()))
+	/*
+	 * Where an idle task is, and on arm64 where a guest is entered, RCU watches at times only:
+	 * see sbuf_synchronize_saves()
+	 */
+	if (!kstack || !epoch || (current->flags & (PF_IDLE | PF_VCPU) && !sbuf_rcu_waits()))
 		return NULL;
 	slot = id_set(start, own, start->sp - kstack);
 	stack = try_ids(slot, start, kstack, own, epoch) ?:

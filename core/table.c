@@ -251,6 +251,9 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			if (!granule)
 				return NULL;
 			mine = sbuf_table_at(granule);
+			/* T1: nor, where frames of another lay, what looks like one */
+			WRITE_ONCE(mine->id, 0);
+			smp_wmb();
 			mine->nr = trace->nr;
 			/* T4: if used before, these were freed after the round went up */
 			round = READ_ONCE(sbuf_table_round);
@@ -343,7 +346,7 @@ void sbuf_table_set_unfit(u32 id, bool unfit)
 {
 	struct stackbuf_stack *stack = sbuf_table_stack(id);
 
-	if (READ_ONCE(stack->id) == id && !(READ_ONCE(stack->flags) & STACKBUF_STACK_EVICTING))
+	if (sbuf_table_has(stack, id, STACKBUF_STACK_EVICTING))
 		WRITE_ONCE(stackbuf_first(stack)->unfit, unfit);
 }
 

@@ -105,6 +105,17 @@ static inline struct stackbuf_stack *sbuf_table_stack(u32 id)
 	return sbuf_table_at(sbuf_id_granule(id));
 }
 
+/*
+ * Has a place the stack of this id, with none of these flags?  By one load: another stack that is
+ * put there meanwhile is not taken for it.
+ */
+static __always_inline bool sbuf_table_has(const struct stackbuf_stack *stack, u32 id, u8 flags)
+{
+	u64 first = READ_ONCE(*(const u64 *)stack);
+
+	return (u32)first == id && !(first >> 40 & flags);
+}
+
 /* evict.c */
 
 /* Request eviction if the table fills up; after a stack was inserted or refused */
