@@ -250,7 +250,8 @@ enum stackbuf_probe_way {
  * @pair:	number of its pair, from 1; 0: it is of the parameter probe or trigger
  * @role:	in the pair: STACKBUF_PAIR_OPENS or STACKBUF_PAIR_CLOSES; STACKBUF_TRIGGERS; or 0
  * @value:	for the module only
- * @name:	as it was given, NUL-terminated
+ * @name:	as it was given, NUL-terminated.  It stays where all else is 0: of the trigger that
+ *		stopped recording, which was removed since
  */
 struct stackbuf_probe {
 	__u64 addr;

@@ -191,15 +191,20 @@ static void update_filtered(void)
 		sbuf_state_change(STACKBUF_FILTERED, true);
 }
 
+/* While no hit is under way: wait for one */
+static void wait_for_hit(void)
+{
+	WRITE_ONCE(stackbuf_info.trigger, 0);
+	WRITE_ONCE(stackbuf_info.trigger_ns, 0);
+	atomic_set(&trigger_hit, 0);
+}
+
 void sbuf_filter_arm_again(void)
 {
 	mutex_lock(&filtered_lock);
-	WRITE_ONCE(stackbuf_info.trigger, 0);
-	WRITE_ONCE(stackbuf_info.trigger_ns, 0);
-	/* Hits and events that have seen the old one are over */
+	/* Hits and events that found the recorder on are over */
 	synchronize_rcu();
-	WRITE_ONCE(stackbuf_info.trigger, 0);
-	atomic_set(&trigger_hit, 0);
+	wait_for_hit();
 	sbuf_state_change(STACKBUF_FROZEN_TRIGGER, false);
 	update_filtered();
 	mutex_unlock(&filtered_lock);
@@ -215,7 +220,14 @@ void sbuf_filter_arm(u32 events)
 	WRITE_ONCE(trigger_events, events);
 	/* What has stopped stays so until enable=1 */
 	if (!(READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN_TRIGGER))
-		sbuf_filter_arm_again();
+		wait_for_hit();
+}
+
+void sbuf_filter_update(void)
+{
+	mutex_lock(&filtered_lock);
+	update_filtered();
+	mutex_unlock(&filtered_lock);
 }
 
 int sbuf_filter_add_reader(void)

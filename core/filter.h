@@ -37,9 +37,14 @@ void sbuf_filter_undo_admit(void);
 
 /* A trigger, the probe with this number, is hit: recording stops some events later.  Any context */
 void sbuf_filter_trigger(u32 number);
-/* How many events come after a trigger's hit; and it waits for the next hit.  Process context */
+/*
+ * So many events come after the next hit of a trigger; one that was hit is forgotten, unless it has
+ * stopped recording.  While the machine is stopped; then sbuf_filter_update(), in process context.
+ */
 void sbuf_filter_arm(u32 events);
+void sbuf_filter_update(void);
 u32 sbuf_filter_trigger_events(void);
+/* While recording is off: it may go on, up to the next hit.  Process context */
 void sbuf_filter_arm_again(void);
 
 /*

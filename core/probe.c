@@ -413,7 +413,7 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 	unsigned int i;
 
 	for (i = 0; (probe = probe_at(i)); i++)
-		if (probe->name[0] && !strncmp(probe->name, request->name, request->len) &&
+		if (probe->lists && !strncmp(probe->name, request->name, request->len) &&
 		    !probe->name[request->len] && probe->pair == request->pair &&
 		    probe->role == request->role)
 			return probe;
@@ -525,23 +525,38 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	return sbuf_functions_copy(next);
 }
 
-static int set_live_list(void *next)
+/* A list that is to record; @triggers: those of a list of triggers that was written, or NULL */
+struct next_list {
+	u8 list;
+	const struct sbuf_resolver *triggers;
+};
+
+static int set_live_list(void *arg)
 {
+	const struct next_list *next = arg;
+
 	/* P1: in one step, when the list is made */
-	WRITE_ONCE(sbuf_probe_live_list, *(u8 *)next);
+	WRITE_ONCE(sbuf_probe_live_list, next->list);
+	if (next->triggers)
+		sbuf_filter_arm(next->triggers->events);
 	return 0;
 }
 
 /*
- * Attach to the functions of the list @next, and have that be the one that records.  ftrace calls
- * the handlers of both lists one after the other, with preemption disabled: stop the machine, so
- * that not one asks before and the other after.
+ * Attach to the functions of the list @next, and have that be the one that records; @written is the
+ * list that was written, if one was.  ftrace calls the handlers of both lists one after the other,
+ * with preemption disabled: stop the machine, so that not one asks before and the other after.  And
+ * a hit of an old trigger counts as the old list said, one of a new trigger as the new one.
  */
-static int use_list(u8 next)
+static int use_list(u8 list, const struct sbuf_resolver *written)
 {
-	int err = sbuf_functions_attach(next);
+	struct next_list next = {
+		list, written && written->of == SBUF_TRIGGERS ? written : NULL
+	};
+	int err = sbuf_functions_attach(list);
 
-	if (!err && sbuf_functions(next) && sbuf_functions(next ^ BOTH_LISTS)) {
+	if (!err && (next.triggers ||
+		     (sbuf_functions(list) && sbuf_functions(list ^ BOTH_LISTS)))) {
 		/* For tasks that were preempted in a trampoline of the old list's alone */
 		if (IS_ENABLED(CONFIG_PREEMPTION))
 			synchronize_rcu_tasks();
@@ -571,7 +586,9 @@ static void drop_unlisted(void)
 			continue;
 		if (is_set(probe, STACKBUF_PROBE_BY_FTRACE))
 			clear_probe(probe);
-		memset(probe, 0, sizeof(*probe));
+		/* The name of the one that stopped recording is part of the record */
+		memset(probe, 0, sbuf_probe_number(probe) == READ_ONCE(stackbuf_info.trigger) ?
+				 offsetof(struct stackbuf_probe, name) : sizeof(*probe));
 	}
 	settle_pairs();
 	mark_probes_changed();
@@ -632,7 +649,6 @@ static enum sbuf_probe_list param_of(const struct stackbuf_probe *probe)
 static int write_list(struct sbuf_resolver *resolver)
 {
 	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
-	u32 events = sbuf_filter_trigger_events();
 	struct stackbuf_probe *probe;
 	unsigned int i;
 	int err;
@@ -643,13 +659,8 @@ static int write_list(struct sbuf_resolver *resolver)
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (probe->lists && (resolver->add || param_of(probe) != resolver->of))
 			WRITE_ONCE(probe->lists, probe->lists | next);
-	err = make_list(resolver, next);
-	/* Before a hit of a new one */
-	if (!err && resolver->of == SBUF_TRIGGERS)
-		sbuf_filter_arm(resolver->events);
-	err = err ?: use_list(next);
-	if (err && resolver->of == SBUF_TRIGGERS)
-		sbuf_filter_arm(events);
+	err = make_list(resolver, next) ?: use_list(next, resolver);
+	sbuf_filter_update();
 	sbuf_functions_detach(err ? next : old);
 	for (i = 0; (probe = probe_at(i)); i++)
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
@@ -753,7 +764,7 @@ static void set_pending_probes(const struct module *module)
 		for (i = 0; (probe = probe_at(i)); i++)
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, BOTH_LISTS);
-		err = sbuf_functions_copy(next) ?: use_list(next);
+		err = sbuf_functions_copy(next) ?: use_list(next, NULL);
 		sbuf_functions_detach(err ? next : old);
 		for (i = 0; (probe = probe_at(i)); i++)
 			WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
@@ -959,7 +970,7 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	}
 #endif
 	for (i = 0; list->list != SBUF_PAIRS && !err && (probe = probe_at(i)); i++)
-		if (probe->name[0] && param_of(probe) == list->list)
+		if (probe->lists && param_of(probe) == list->list)
 			err = emit_name(buffer, &len, &cut, probe->name);
 	if (list->list == SBUF_TRIGGERS && len && !err && sbuf_filter_trigger_events())
 		len += sysfs_emit_at(buffer, len, ":%u", sbuf_filter_trigger_events());

@@ -24,8 +24,8 @@ counted() {
 	echo "keep 100" >$L
 	[ "$(cat $P/enable)" = 1 ] && [ -z "$(latest trigger)" ] || return 1
 	echo "drop 1" >$L && echo "keep 100" >$L
-	# Written anew it stays stopped
-	echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = "$RELEASE" ] && is "$(latest trigger_left) == 10" &&
+	# Written anew it stays stopped, and says by which
+	echo dput >$P/trigger && echo vfs_write >$P/trigger && echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = "$RELEASE" ] && is "$(latest trigger_left) == 10" &&
 		is "$(holds) == 110 && $(holds --until trigger) == 100 && $(holds --since trigger) == 10" &&
 		"$STACKBUF" info | grep 'stopped by a trigger'
 }
@@ -64,6 +64,17 @@ saved() {
 	if "$STACKBUF" save snapshot --on-trigger 'exit 3' 2>said; then return 1; fi
 	grep 'exit status 3' said && echo >$P/trigger && echo 1 >$P/enable
 }
+# While one of many hits counts down: a refused write leaves it, another one ends it
+written() {
+	dd if=/dev/zero of=/dev/null bs=1 count=1000000000 2>/dev/null &
+	reading=$!
+	echo vfs_read:4000000000 >$P/trigger && sleep 1 && [ "$(latest trigger)" = vfs_read ] || return 1
+	hit=$(latest trigger_ns)
+	refused trigger 'no such function' nothing_of_this_name && [ "$(latest trigger_ns)" = "$hit" ] && echo "$RELEASE" >$P/trigger
+	written=$?
+	kill $reading
+	[ $written = 0 ] && [ "$(cat $P/enable)" = 1 ] && [ -z "$(latest trigger)" ] && echo >$P/trigger
+}
 # Where a task hangs: what it was switched out at, and for how long
 hung() {
 	echo 1 >/proc/sys/kernel/hung_task_timeout_secs && echo 1 >/proc/sys/kernel/hung_task_check_interval_secs || return 1
@@ -97,6 +108,7 @@ result "ten events after the hit of a function recording stops" counted
 result "it goes on, and stops at the next hit" again
 result "at the hit of a function that a pattern matches" by_pattern
 result "at once, at a tracepoint that filters leave out" at_once
+result "written while hits come" written
 result "a snapshot when it has stopped, and then a command" saved
 when /proc/sys/kernel/hung_task_timeout_secs "this kernel looks for none" "where a task hangs" hung
 result "where a CPU kept RCU waiting" stalled

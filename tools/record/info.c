@@ -135,7 +135,7 @@ bool record_probe(const struct record *r, unsigned int i, struct stackbuf_probe 
 	const struct stackbuf_probes_page *page = &r->info.probe[i / STACKBUF_PAGE_PROBES];
 	const struct stackbuf_probe *p = &page->probe[i % STACKBUF_PAGE_PROBES];
 
-	if (page->page.kind != STACKBUF_PROBES || !p->state)
+	if (page->page.kind != STACKBUF_PROBES || !*p->name)
 		return false;
 	*probe = *p;
 	make_printable(probe->name, sizeof(probe->name));
@@ -145,7 +145,7 @@ bool record_probe(const struct record *r, unsigned int i, struct stackbuf_probe 
 bool probe_next(const struct record *r, unsigned int *i, struct stackbuf_probe *probe)
 {
 	while (*i < STACKBUF_PROBES_MAX)
-		if (record_probe(r, (*i)++, probe))
+		if (record_probe(r, (*i)++, probe) && probe->state)
 			return true;
 	return false;
 }
