@@ -46,9 +46,7 @@ struct function {
  */
 struct function_ops {
 	struct ftrace_ops ops;
-	u8 list;
-	u8 tag;
-	u8 kind;
+	u8 list, tag, kind;
 	unsigned int nr;
 	const struct function *only;
 };
@@ -420,12 +418,10 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 		handle_call, handle_open, handle_close, handle_trigger,
 	};
 	struct function_ops *own = &l->of_kind[kind];
-	unsigned int tag = kind % TAGS;
-	unsigned long *site;
-	unsigned int nr;
+	unsigned int tag = kind % TAGS, nr;
+	unsigned long *site = gather(l, kind, 0, ULONG_MAX, &nr);
 	int err = 0;
 
-	site = gather(l, kind, 0, ULONG_MAX, &nr);
 	if (!site)
 		return -ENOMEM;
 	if (nr) {

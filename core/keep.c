@@ -69,10 +69,8 @@ static const struct {
 /* The memory that was given, mapped; @own is our record there */
 static struct {
 	u64 start, size;
-	void *at;
-	void *own;
-	bool by_vmap;
-	bool requested;
+	void *at, *own;
+	bool by_vmap, requested;
 } memory;
 
 static struct debugfs_blob_wrapper kept[RECORDS_MAX];

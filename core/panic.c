@@ -163,9 +163,8 @@ static struct notifier_block oops_notifier = {
 
 int __init sbuf_panic_init(void)
 {
-	int err;
+	int err = register_die_notifier(&oops_notifier);
 
-	err = register_die_notifier(&oops_notifier);
 	if (err)
 		return err;
 	err = atomic_notifier_chain_register(&panic_notifier_list, &panic_notifier);

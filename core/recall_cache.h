@@ -39,15 +39,13 @@ struct sbuf_segment {
 
 /* The slot at @offset from its run's slot_base must hold @value + its run's value_base */
 struct sbuf_check {
-	s32 offset;
-	s32 value;
+	s32 offset, value;
 };
 
 /* Heads @checks checks that have their bases in common */
 struct sbuf_run {
 	u32 checks;
-	u8 slot_base;
-	u8 value_base;
+	u8 slot_base, value_base;
 	u16 reserved;
 };
 

@@ -52,20 +52,17 @@ static struct sbuf_constraint *find_constraint(unsigned long ip, s32 size)
 		return NULL;
 	for (i = 0; i < 8; i++) {
 		struct sbuf_constraint *known = &constraints[(at + i) % CONSTRAINTS];
-		unsigned long has = READ_ONCE(known->ip);
+		unsigned long has = READ_ONCE(known->ip) ?: cmpxchg(&known->ip, 0, ip);
 
 		if (!has) {
-			has = cmpxchg(&known->ip, 0, ip);
-			if (!has) {
-				known->size = size;
-				known->above = NO_DISTANCE;
-				atomic64_set(&known->load, -1);
-				atomic64_set(&known->saved, -1);
-				atomic64_set(&known->saved_bp, -1);
-				/* C3, with the acquire below: ready after the rest */
-				atomic_set_release(&known->ready, 1);
-				return known;
-			}
+			known->size = size;
+			known->above = NO_DISTANCE;
+			atomic64_set(&known->load, -1);
+			atomic64_set(&known->saved, -1);
+			atomic64_set(&known->saved_bp, -1);
+			/* C3, with the acquire below: ready after the rest */
+			atomic_set_release(&known->ready, 1);
+			return known;
 		}
 		if (has == ip)
 			return atomic_read_acquire(&known->ready) ? known : NULL;

@@ -9,8 +9,7 @@
 
 /* The function that an address is in; @len is the length of its @name */
 struct sbuf_symbol {
-	unsigned long start;
-	unsigned long size;
+	unsigned long start, size;
 	unsigned int len;
 	bool of_module;
 	char name[KSYM_SYMBOL_LEN];

@@ -61,9 +61,7 @@ static __always_inline void save_event(const struct sbuf_event_probe *of, struct
 				       struct pt_regs *at, enum stackbuf_context context)
 {
 	unsigned int flags = READ_ONCE(of->probe->how);
-	unsigned long tag = 0;
-
-	unsigned long value = 0;
+	unsigned long tag = 0, value = 0;
 
 	if (of->probe->tag)
 		tag = regs_get_kernel_argument(regs, of->probe->tag);

@@ -31,8 +31,7 @@ struct trace_event_file;
 struct sbuf_event_probe {
 	struct stackbuf_probe *probe;
 	struct tracepoint *tracepoint;
-	unsigned long iterator;
-	unsigned long size;
+	unsigned long iterator, size;
 #if !SBUF_CHECKED_CALLS
 	struct sbuf_event_probe *opener, *closer;
 #elif SBUF_EVENTS_BY_STUB

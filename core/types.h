@@ -73,8 +73,7 @@ struct sbuf_save {
 	};
 	unsigned long tag;
 	enum stackbuf_context context;
-	u16 from;
-	u16 flags;
+	u16 from, flags;
 };
 
 static inline struct task_struct *sbuf_saved_task(const struct sbuf_save *save)
@@ -90,8 +89,7 @@ static inline struct task_struct *sbuf_saved_task(const struct sbuf_save *save)
  * @caller:	distinguishes paths to this place, or 0; see sbuf_likely_caller()
  */
 struct sbuf_start {
-	unsigned long ip;
-	unsigned long sp;
+	unsigned long ip, sp;
 	const unsigned long *bp;
 	unsigned long caller;
 };
@@ -162,18 +160,13 @@ static inline unsigned int sbuf_frame_count(sbuf_frame_set set)
  */
 struct sbuf_walk {
 	u32 epoch;
-	bool cacheable;
-	bool user_regs;
+	bool cacheable, user_regs;
 	enum sbuf_flags flags;
 	unsigned long caller;
 	const struct pt_regs *start_regs;
-	unsigned long sp[SBUF_WALK_MAX];
-	unsigned long bp[SBUF_WALK_MAX];
-	unsigned long regs[SBUF_WALK_MAX];
+	unsigned long sp[SBUF_WALK_MAX], bp[SBUF_WALK_MAX], regs[SBUF_WALK_MAX];
 	unsigned long stack;
-	sbuf_frame_set with_regs;
-	sbuf_frame_set switches;
-	sbuf_frame_set bp_in_frame;
+	sbuf_frame_set with_regs, switches, bp_in_frame;
 	unsigned int skip;
 	u64 builder[40];
 	union {
@@ -191,8 +184,7 @@ struct sbuf_walk {
  * @frames:	encoded as in struct stackbuf_stack
  */
 struct sbuf_trace {
-	unsigned int nr;
-	unsigned int words;
+	unsigned int nr, words;
 	u32 hash;
 	bool cut;
 	u32 frames[SBUF_FRAMES * 3];
@@ -235,10 +227,7 @@ struct sbuf_cpu {
 	struct stackbuf_events_page *page;
 	u32 pos, chain_end;
 	bool appending, waiting;
-	u64 time;
-	u64 task;
-	u64 comm[2];
-	u64 recorded, nested;
+	u64 time, task, comm[2], recorded, nested;
 	unsigned long verify_in;
 	int nest, unwatched;
 	unsigned long irq_stack, nmi_stack;
@@ -263,9 +252,7 @@ extern struct sbuf_cpu __percpu *sbuf_cpu;
 struct sbuf_event {
 	const struct sbuf_save *save;
 	u32 id;
-	u64 task;
-	u64 comm[2];
-	u64 time;
+	u64 task, comm[2], time;
 };
 
 #endif /* STACKBUF_TYPES_H */
