@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "watch/borrow.h"
 #include "record/info.h"
@@ -83,28 +84,49 @@ void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
 #define UNKNOWN_KEY								\
 	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
 
-/* Return whether modprobe has loaded it.  @said is what it printed */
-static bool run_modprobe(char *said, size_t size)
+/*
+ * Return modprobe's status, or -1 without modprobe or without a folder of modules.  @said is what
+ * it printed.
+ */
+static int run_modprobe(char *said, size_t size)
 {
-	/* Without -q, which hides why the kernel refused the module */
-	static const char command[] =
-		"export LC_ALL=C PATH=\"${PATH:-/bin}:/sbin\"; modprobe stackbuf 2>&1";
-	char path[PATH_MAX], rest[256];
+	char path[PATH_MAX];
 	struct utsname name;
-	FILE *f;
+	size_t len = 0;
+	int status, ends[2];
+	ssize_t n;
+	pid_t pid;
 
 	*said = '\0';
 	if (uname(&name))
-		return false;
+		return -1;
 	snprintf(path, sizeof(path), "/lib/modules/%s", name.release);
-	f = access(path, X_OK) ? NULL : popen(command, "re");
-	if (!f)
-		return false;
-	said[fread(said, 1, size - 1, f)] = '\0';
-	/* Read on: modprobe must not wait */
-	while (fread(rest, 1, sizeof(rest), f))
-		;
-	return !pclose(f);
+	if (access(path, X_OK) || pipe2(ends, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDERR_FILENO);
+		setenv("LC_ALL", "C", 1);
+		/* Without -q, which hides why the kernel refused the module */
+		execlp("modprobe", "modprobe", "stackbuf", NULL);
+		execl("/sbin/modprobe", "modprobe", "stackbuf", NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	while ((n = read(ends[0], path, sizeof(path))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		/* Past the end of @said, read on: modprobe must not wait */
+		if ((size_t)n > size - 1 - len)
+			n = size - 1 - len;
+		memcpy(said + len, path, n);
+		len += n;
+		said[len] = '\0';
+	}
+	close(ends[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
 }
 
 static void load_file(const char *path)
@@ -164,7 +186,7 @@ void borrow_load_module(struct borrowed *p)
 		die(1, "%s: %s", p->dir, strerror(errno));
 	if (geteuid())
 		die(1, "the module stackbuf is not loaded: run it as root to load it");
-	if (!run_modprobe(said, sizeof(said))) {
+	if (run_modprobe(said, sizeof(said))) {
 		/* EKEYREJECTED and ENOKEY, as modprobe prints them */
 		if (strstr(said, "Key was rejected") || strstr(said, "key not available"))
 			die(1, "not loaded: " UNKNOWN_KEY);
