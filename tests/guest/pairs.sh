@@ -63,7 +63,7 @@ older() {
 }
 pictures() {
 	"$STACKBUF" leaks --folded >folded && "$STACKBUF" leaks --flame leaks.svg && "$STACKBUF" report leaks.html &&
-		grep -q '^\["slab",[01],\[' leaks.html && is "$(grep -c '^\[[0-9]*,37,4736,' leaks.html) == 3" &&
+		grep -qE '^\["slab",(true|false),\[' leaks.html && is "$(grep -o '\[[0-9]*,37,4736,' leaks.html | wc -l) == 3" &&
 		is "$(grep 'leak_path_b' folded | awk '{ n += $NF } END { print n }') == 111" && grep -q leak_path_b leaks.svg
 }
 # A free inside of another probe's handler, and of a save
