@@ -81,7 +81,8 @@ NOKPROBE_SYMBOL(sbuf_depth_exceeds);
 void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
 		     u32 id)
 {
-	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE;
+	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE, low = 0;
+	const u64 base = stackbuf_info.base_addr;
 	struct stackbuf_depth *depth;
 	u32 seq, bytes, i;
 
@@ -110,16 +111,18 @@ void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned i
 	depth->nr = nr;
 	depth->cut = cut;
 	for (i = 0; i < nr; i++) {
-		s64 distance = pc[i] - stackbuf_info.base_addr;
+		unsigned long sp = walk->sp[i];
+		s64 distance = pc[i] - base;
 
 		depth->frame[i] = distance == (s32)distance ? distance : STACKBUF_FRAME_FAR;
 		/* The unwinder went astray: cut the stack here */
-		if ((i && walk->sp[i] < walk->sp[i - 1]) || walk->sp[i] >= end || walk->sp[i] & 7) {
+		if (sp < low || sp >= end || sp & 7) {
 			depth->nr = i;
 			depth->cut = true;
 			break;
 		}
-		depth->words[i] = (end - walk->sp[i]) / sizeof(u64);
+		depth->words[i] = (end - sp) / sizeof(u64);
+		low = sp;
 	}
 	/* D1: everything is written before seq is even again */
 	smp_store_release(&depth->seq, seq + 2);
