@@ -161,7 +161,7 @@ int cmd_nmiprint(u64 *arg)
  * every walk calls; the callback saves, which walks, which calls the callback again.
  */
 #ifdef CONFIG_DYNAMIC_FTRACE
-#ifdef CONFIG_UNWINDER_ORC
+#ifdef CONFIG_X86_64
 #define WALKER	"__unwind_start"
 #else
 #define WALKER	"stack_trace_save"
