@@ -425,7 +425,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 /* A line of the file may hold several of the log, as a JSON string does */
 static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *out)
 {
-	size_t at = 0, n;
+	size_t at = 0, parts = 0, n;
 
 	while (at < len) {
 		n = text_newline(line + at, len - at);
@@ -438,8 +438,13 @@ static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *
 		line += at + n;
 		len -= at + n;
 		at = 0;
+		parts++;
 	}
-	decode_part(d, line, len, out);
+	/* What follows a string with one line of the log is no line of it */
+	if (parts == 1 && len && *line == '"')
+		fwrite(line, 1, len, out);
+	else
+		decode_part(d, line, len, out);
 }
 
 void decode_line(struct decoder *d, const char *line, size_t len, FILE *out)

@@ -13,20 +13,16 @@
 /* Traces that are printed at once; shapes longer than that are of no log */
 #define TRACES_MAX	16
 #define TRACE_SHAPE	256
-#define TRACE_NUMBERS	16
 
 /* What a line begins with */
 struct shape {
 	char text[TRACE_SHAPE];	/* without what differs between lines of a trace */
 	size_t len;
-	u32 number[TRACE_NUMBERS];	/* hashes of its numbers */
-	unsigned int numbers;
 };
 
 /* A trace that may go on */
 struct trace {
-	/* Of its last line: of several traces, that with more equal numbers */
-	struct shape shape;
+	struct shape shape;	/* of what stands before its frames */
 	u64 used;	/* when it had its last line */
 	u64 frames;	/* frames so far, guesses left out; 0: the next one is its first */
 	bool entry;	/* the last of these is an entry for exceptions or interrupts */

@@ -5,7 +5,8 @@
  * Lines of a trace have the same before their frames: nothing, what printk, dmesg, syslog, a vendor
  * or another program puts there.  What it is need not be known: two lines are of one trace if it
  * differs in numbers alone, and not in a number that names who printed them, as "[ T12]" and
- * "(2)" do.  So traces that two CPUs print at once stay apart.
+ * "(2)" do.  So traces that two CPUs print at once stay apart.  What the trace itself has before
+ * its frames, as "[<0>]" and "=>", is no part of it: the lines around the trace have none.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -78,12 +79,12 @@ size_t text_newline(const char *text, size_t len)
 	return len > n && !memcmp(text, "<br", 3) && text[n] == '>' ? n + 1 : 0;
 }
 
-/* Is a number in a prefix part of who printed the line, as in "(2)" and "[13186:mount]"? */
+/* Is a number in a prefix part of who printed the line, as "(2)", "[13186:mount]", "/proc/12/"? */
 static bool is_name(const char *text, size_t len, size_t at, size_t end)
 {
 	char before = at ? text[at - 1] : ' ', after = end < len ? text[end] : ' ';
 
-	return (before == '(' && after == ')') ||
+	return (before == '(' && after == ')') || (before == '/' && after == '/') ||
 	       (before == '[' && after == ':' && end + 1 < len &&
 		isalpha((unsigned char)text[end + 1]));
 }
@@ -94,7 +95,7 @@ static void add_char(struct shape *s, char c)
 		s->text[s->len++] = c;
 }
 
-/* A word: a number is counted and stands as "0", unless it is a name */
+/* A word: a number stands as "0", unless it is a name */
 static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
 {
 	size_t end = at, digits = 0;
@@ -103,8 +104,6 @@ static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
 		digits += !!isxdigit((unsigned char)text[end++]);
 	if ((isdigit((unsigned char)text[at]) || (digits >= 8 && digits == end - at)) &&
 	    !is_name(text, len, at, end)) {
-		if (s->numbers < TRACE_NUMBERS)
-			s->number[s->numbers++] = hash_bytes(text + at, end - at);
 		add_char(s, '0');
 		return end;
 	}
@@ -118,7 +117,6 @@ static void find_shape(struct shape *s, const char *text, size_t len)
 	size_t at = 0, mark, n;
 
 	s->len = 0;
-	s->numbers = 0;
 	while (at < len && s->len < TRACE_SHAPE - 1) {
 		mark = text_stack_mark(text + at, len - at);
 		n = text_escape(text + at, len - at);
@@ -141,6 +139,45 @@ static void find_shape(struct shape *s, const char *text, size_t len)
 	s->text[s->len] = '\0';
 }
 
+/* Cut a word, and the blanks before it */
+static void cut_word(struct shape *s)
+{
+	while (s->len && s->text[s->len - 1] != ' ')
+		s->len--;
+	while (s->len && s->text[s->len - 1] == ' ')
+		s->len--;
+	s->text[s->len] = '\0';
+}
+
+/* Cut what a trace has of its own before frames: arrows, addresses, numbers, arm's "callee from" */
+static void cut_own(struct shape *s)
+{
+	static const char *const word[] = { "=>", "0", "0:", "0 :", "[0]", "#0",
+					    "Exception stack(0 to 0)" };
+	static const char *const glued[] = { "[<0>]", "[<(____ptrval____)>]", "(" };
+	size_t before, n, i;
+
+	do {
+		before = s->len;
+		for (i = 0; i < ARRAY_SIZE(word); i++) {
+			n = strlen(word[i]);
+			if (text_ends_with(s->text, s->len, word[i]) &&
+			    (s->len == n || s->text[s->len - n - 1] == ' '))
+				s->len -= n;
+		}
+		for (i = 0; i < ARRAY_SIZE(glued); i++)
+			if (text_ends_with(s->text, s->len, glued[i]))
+				s->len -= strlen(glued[i]);
+		while (s->len && s->text[s->len - 1] == ' ')
+			s->len--;
+		s->text[s->len] = '\0';
+		if (text_ends_with(s->text, s->len, " from")) {
+			cut_word(s);
+			cut_word(s);
+		}
+	} while (s->len < before);
+}
+
 /* Strings of one line that are looked at */
 #define QUOTES_MAX	64
 
@@ -157,37 +194,19 @@ static void end_trace(struct traces *t, struct trace *one)
 	one->fault = false;
 }
 
-/* The trace of this shape that has most numbers in common, of these the latest */
-static struct trace *closest(struct traces *t, const struct shape *s)
-{
-	struct trace *one, *best = NULL;
-	unsigned int equal, most = 0, i;
-
-	for (one = t->trace; one < t->trace + TRACES_MAX; one++) {
-		if (!one->used || strcmp(one->shape.text, s->text))
-			continue;
-		equal = 0;
-		for (i = 0; i < s->numbers && i < one->shape.numbers; i++)
-			equal += s->number[i] == one->shape.number[i];
-		if (!best || equal > most || (equal == most && one->used > best->used)) {
-			best = one;
-			most = equal;
-		}
-	}
-	return best;
-}
-
 static struct trace *find(struct traces *t, const struct shape *s)
 {
-	struct trace *one, *found = closest(t, s);
+	struct trace *one, *found = t->trace;
 
-	if (!found) {
-		found = t->trace;
-		for (one = t->trace; one < t->trace + TRACES_MAX; one++)
-			if (one->used < found->used)
-				found = one;
-		end_trace(t, found);
+	for (one = t->trace; one < t->trace + TRACES_MAX; one++) {
+		if (one->used && !strcmp(one->shape.text, s->text)) {
+			one->used = ++t->lines;
+			return one;
+		}
+		if (one->used < found->used)
+			found = one;
 	}
+	end_trace(t, found);
 	found->shape = *s;
 	found->used = ++t->lines;
 	return found;
@@ -203,6 +222,7 @@ static void find_shape_before(struct shape *s, const char *before, size_t len)
 		before = quote + 1;
 	}
 	find_shape(s, before, len);
+	cut_own(s);
 }
 
 struct trace *traces_find(struct traces *t, const char *before, size_t len)
@@ -215,15 +235,20 @@ struct trace *traces_find(struct traces *t, const char *before, size_t len)
 
 static u32 traces_of(const struct traces *t, const char *line, size_t len)
 {
-	struct shape s;
+	struct shape s, left;
 	u32 of = 0;
 	size_t i;
 
 	find_shape(&s, line, len);
+	left = s;
+	/* An address without a name is part of a trace, but that before 4.9's end */
+	if (!text_ends_with(line, len, "ffffffffffffffff"))
+		cut_own(&left);
 	for (i = 0; i < TRACES_MAX; i++) {
 		const struct trace *one = &t->trace[i];
 
-		if (one->used && !strncmp(one->shape.text, s.text, one->shape.len))
+		if (one->used && !strncmp(one->shape.text, s.text, one->shape.len) &&
+		    (left.len == s.len || strcmp(one->shape.text, left.text)))
 			of |= 1U << i;
 	}
 	return of;
