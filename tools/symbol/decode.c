@@ -269,6 +269,10 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 	}
 	if (!alone && !guess)
 		return FRAME_OPEN;
+	if (!guess && traces_sentence(&d->traces, line, at)) {
+		traces_end(&d->traces, line, at, NULL);
+		return FRAME_OPEN;
+	}
 	t = traces_find(&d->traces, line, guess ? at - 2 : at);
 	traces_end(&d->traces, line, at, t);
 	kind = kind_in_trace(d, f, t, guess, text_holds(line, at, "<EOI>") ||
@@ -415,7 +419,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 	if (first && !is_stack_mark(line, len)) {
 		const char *fault = marker_fault_line(line, len);
 
-		traces_end(&d->traces, line, len, NULL);
+		traces_other(&d->traces, line, len);
 		if (fault)
 			traces_fault(&d->traces, line, fault - line);
 	}

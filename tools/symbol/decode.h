@@ -37,6 +37,7 @@ struct trace {
 struct traces {
 	struct trace trace[TRACES_MAX];
 	u64 lines;	/* lines so far */
+	struct shape other;	/* of the last line without a frame */
 	/* Is given each trace with @folded that has ended, and @arg */
 	void (*ended)(void *arg, struct trace *t);
 	void *arg;
@@ -55,10 +56,19 @@ size_t text_newline(const char *text, size_t len);
 struct trace *traces_find(struct traces *t, const char *before, size_t len);
 
 /*
+ * Do words of a sentence lead to the frame, as "BUG: KASAN: use-after-free in"?  A log's prefix may
+ * end in a word, too: then a line before has it.
+ */
+bool traces_sentence(const struct traces *t, const char *before, size_t len);
+
+/*
  * A line without a frame, or with one within other text, ends the traces that it could be of.
  * Lines of JSON have them in strings: what stands before a string's quotation mark is ignored.
  */
 void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but);
+
+/* The same for a line without a frame */
+void traces_other(struct traces *t, const char *line, size_t len);
 
 /* The next trace with the same before its frames begins where memory was accessed */
 void traces_fault(struct traces *t, const char *line, size_t len);

@@ -225,6 +225,25 @@ static void find_shape_before(struct shape *s, const char *before, size_t len)
 	cut_own(s);
 }
 
+bool traces_sentence(const struct traces *t, const char *before, size_t len)
+{
+	struct shape s;
+	size_t end;
+
+	find_shape_before(&s, before, len);
+	end = s.len;
+	if (end && s.text[end - 1] == ':' && end-- > 1 && s.text[end - 1] == ')') {
+		while (end && s.text[end] != '(')
+			end--;
+		end -= end && s.text[end - 1] == ' ';
+	}
+	if (text_ends_with(s.text, end, "kernel") || !strncmp(t->other.text, s.text, s.len))
+		return false;
+	for (len = end; len && islower((unsigned char)s.text[len - 1]); len--)
+		;
+	return len < end && (!len || s.text[len - 1] == ' ');
+}
+
 struct trace *traces_find(struct traces *t, const char *before, size_t len)
 {
 	struct shape s;
@@ -273,6 +292,12 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 		if (of >> i & 1 && one != but && (!one->paused || !--one->paused))
 			end_trace(t, one);
 	}
+}
+
+void traces_other(struct traces *t, const char *line, size_t len)
+{
+	find_shape(&t->other, line, len);
+	traces_end(t, line, len, NULL);
 }
 
 void traces_fault(struct traces *t, const char *line, size_t len)
