@@ -201,18 +201,25 @@ static void fold(struct trace *t, const struct frame *f)
 	t->folded = more;
 }
 
-/* What was interrupted: the trace goes on with it, or begins there */
-static void take_register(struct decoder *d, const struct frame *f, const char *line, size_t len)
+/*
+ * What was interrupted: the trace goes on with it, or begins there.  @whole: it ends there, too.
+ * Kernels for x86 repeat it when an oops ends, without a line "CPU:" before it.
+ */
+static void take_register(struct decoder *d, const struct frame *f, const char *line, size_t len,
+			  bool whole)
 {
 	struct trace *t = traces_find(&d->traces, line, len);
 
-	if (d->traces.ended) {
-		if (!t->entry)
-			traces_end(&d->traces, line, len, NULL);
+	if (d->traces.ended && !t->entry)
+		traces_end(&d->traces, line, len, NULL);
+	if (d->traces.ended && (t->entry || whole || !t->registers)) {
 		fold(t, f);
 		t->frames++;
-		t->paused = REGISTER_LINES;
+		t->paused = whole ? 0 : REGISTER_LINES;
 	}
+	if (whole)
+		traces_end(&d->traces, line, len, NULL);
+	t->registers = true;
 	t->entry = false;
 }
 
@@ -259,12 +266,12 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 	struct trace *t;
 
 	if (marker.at) {
-		if (marker.kind == FRAME_EXACT)
+		if (marker.kind == FRAME_EXACT) {
 			d->begins = marker.begins ? frame_place(f) : 0;
-		if (marker.registers) {
 			d->last_register = frame_place(f);
-			take_register(d, f, line, marker.at - line);
 		}
+		if (marker.registers)
+			take_register(d, f, line, marker.at - line, marker.whole);
 		return marker.kind;
 	}
 	if (!alone && !guess)

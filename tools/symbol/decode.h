@@ -29,6 +29,7 @@ struct trace {
 	bool irq;	/* that one is common_interrupt() */
 	bool guessed_entry;	/* a guess after it is one */
 	bool fault;	/* its first frame is where memory was accessed */
+	bool registers;	/* of a report: those that follow without a line "CPU:" are the same */
 	unsigned int paused;	/* so many lines may follow before its next frame: of registers */
 	char *folded;	/* its frames as folded text, outermost first, if that is kept */
 };
@@ -129,6 +130,7 @@ struct marker {
 	enum frame_kind kind;	/* what they make of its address */
 	bool registers;	/* they are of registers: the place is where the machine was */
 	bool begins;	/* the trace that is printed with these registers begins with this place */
+	bool whole;	/* no more is printed of it: a CPU that is idle */
 };
 
 /* The marker that leads to a frame; @before is the line up to it, @after what follows it */

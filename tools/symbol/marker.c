@@ -6,31 +6,32 @@
 #include <string.h>
 #include "symbol/decode.h"
 
+/* What a trace that is printed after this place begins with; "IP:" is before its report's "RIP:" */
+enum after { CALLER, ITSELF, NOTHING, NO_TRACE };
+
 /* A register or a place; a colon or bracket follows, unless the words end in "at" */
 struct place {
 	const char *text;
 	enum frame_kind kind;
-	bool begins;
+	enum after after;
 };
 
 static const struct place place[] = {
-	/*
-	 * Of x86: the trace goes on with the caller.  Others' begin with the place itself:
-	 * unwind_backtrace() of arm, walk_stackframe() of riscv, unwind_start() of s390, loongarch.
-	 */
-	{ "RIP", FRAME_EXACT, false }, { "EIP", FRAME_EXACT, false },
-	{ "rIP", FRAME_EXACT, false }, { "IP", FRAME_EXACT, false },
-	{ "EIP is at", FRAME_EXACT, false },
-	{ "pc", FRAME_EXACT, true }, { "PC is at", FRAME_EXACT, true },
-	{ "epc", FRAME_EXACT, true }, { "ERA", FRAME_EXACT, true },
-	{ "Krnl PSW", FRAME_EXACT, true },
-	{ "NIP", FRAME_EXACT, false }, { "TPC", FRAME_EXACT, false },
-	{ "idling at", FRAME_EXACT, false }, { "interrupt", FRAME_EXACT, false },
-	{ "lr", FRAME_RETURN, false }, { "LR", FRAME_RETURN, false },
-	{ "LR is at", FRAME_RETURN, false }, { "ra", FRAME_RETURN, false },
-	{ "RA", FRAME_RETURN, false }, { "RPC", FRAME_RETURN, false },
+	/* Of x86 */
+	{ "RIP", FRAME_EXACT, CALLER }, { "EIP", FRAME_EXACT, CALLER },
+	{ "rIP", FRAME_EXACT, CALLER }, { "IP", FRAME_EXACT, NO_TRACE },
+	{ "EIP is at", FRAME_EXACT, CALLER },
+	/* unwind_backtrace() of arm, walk_stackframe() of riscv, unwind_start() of others */
+	{ "pc", FRAME_EXACT, ITSELF }, { "PC is at", FRAME_EXACT, ITSELF },
+	{ "epc", FRAME_EXACT, ITSELF }, { "ERA", FRAME_EXACT, ITSELF },
+	{ "Krnl PSW", FRAME_EXACT, ITSELF },
+	{ "NIP", FRAME_EXACT, CALLER }, { "TPC", FRAME_EXACT, CALLER },
+	{ "idling at", FRAME_EXACT, NOTHING }, { "interrupt", FRAME_EXACT, CALLER },
+	{ "lr", FRAME_RETURN, NO_TRACE }, { "LR", FRAME_RETURN, NO_TRACE },
+	{ "LR is at", FRAME_RETURN, NO_TRACE }, { "ra", FRAME_RETURN, NO_TRACE },
+	{ "RA", FRAME_RETURN, NO_TRACE }, { "RPC", FRAME_RETURN, NO_TRACE },
 	/* Of a lock that is held: _RET_IP_ or _THIS_IP_ */
-	{ "at", FRAME_OPEN, false },
+	{ "at", FRAME_OPEN, NO_TRACE },
 };
 
 /* Is there no more than a selector, addresses, "at" and brackets up to the frame? */
@@ -77,8 +78,9 @@ static struct marker find_register(const char *before, size_t len)
 			at = next;
 		if (at && leads(&place[i], before, at, end))
 			return (struct marker){ .at = at, .kind = place[i].kind,
-						.registers = place[i].kind == FRAME_EXACT,
-						.begins = place[i].begins };
+						.registers = place[i].after != NO_TRACE,
+						.begins = place[i].after == ITSELF,
+						.whole = place[i].after == NOTHING };
 	}
 	return (struct marker){ .at = NULL };
 }

@@ -207,6 +207,7 @@ static struct trace *find(struct traces *t, const struct shape *s)
 			found = one;
 	}
 	end_trace(t, found);
+	found->registers = false;
 	found->shape = *s;
 	found->used = ++t->lines;
 	return found;
@@ -276,6 +277,7 @@ static u32 traces_of(const struct traces *t, const char *line, size_t len)
 void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but)
 {
 	const char *end = line + len, *quote = line;
+	bool report = text_holds(line, len, "CPU: ");
 	u32 of = traces_of(t, line, len);
 	unsigned int quotes;
 	struct trace *one;
@@ -289,15 +291,25 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 	}
 	for (i = 0; i < TRACES_MAX; i++) {
 		one = &t->trace[i];
-		if (of >> i & 1 && one != but && (!one->paused || !--one->paused))
+		if (!(of >> i & 1) || one == but)
+			continue;
+		if (report) {
+			one->registers = false;
+			one->paused = 0;
+		}
+		if (!one->paused || !--one->paused)
 			end_trace(t, one);
 	}
 }
 
 void traces_other(struct traces *t, const char *line, size_t len)
 {
+	const char *end = memmem(line, len, "---[ end trace ", 15);
+
 	find_shape(&t->other, line, len);
 	traces_end(t, line, len, NULL);
+	if (end)
+		traces_find(t, line, end - line)->registers = true;
 }
 
 void traces_fault(struct traces *t, const char *line, size_t len)
