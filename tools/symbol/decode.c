@@ -351,6 +351,24 @@ static bool is_separator(const char *text, size_t len)
 	return true;
 }
 
+/*
+ * Is the line the one before again, as two consoles on one port print each?  One with a @frame may
+ * be of a function that calls itself: the line before must have been printed twice, too.
+ */
+static bool is_again(struct decoder *d, const char *line, size_t len, bool frame)
+{
+	u32 hash = hash_bytes(line, len);
+	bool again = hash == d->last_line && !d->again && (d->pairs || !frame);
+
+	/* A blank line may well stand twice */
+	if (!trim_end(line, len) || d->record)
+		return false;
+	d->pairs = d->again || !d->last_line;
+	d->again = again;
+	d->last_line = hash ?: 1;
+	return again;
+}
+
 /* The source line of a frame, or NULL */
 static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kind kind)
 {
@@ -377,9 +395,8 @@ static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kin
 /* One line of the log, which may be a part of one in the file */
 static void decode_part(struct decoder *d, const char *line, size_t len, FILE *out)
 {
-	u32 hash = hash_bytes(line, len);
-	size_t at = 0, done = 0, n;
 	bool first = true, alone, entry = false;
+	size_t at = 0, done = 0, n;
 	struct frame f;
 
 	while ((n = next_frame(&f, line, len, &at))) {
@@ -399,8 +416,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 		if (!first) {
 			kind = !is_separator(from, before) ? FRAME_OPEN :
 			       entry ? FRAME_EXACT : FRAME_RETURN;
-		} else if (hash == d->last_line) {
-			/* Two consoles on one port print each line twice */
+		} else if (is_again(d, line, len, true)) {
 			kind = d->last_kind;
 		} else {
 			if (!alone)
@@ -422,8 +438,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 		at = after;
 		done = after;
 	}
-	d->last_line = first ? 0 : hash;
-	if (first && !is_stack_mark(line, len)) {
+	if (first && !is_again(d, line, len, false) && !is_stack_mark(line, len)) {
 		const char *fault = marker_fault_line(line, len);
 
 		traces_other(&d->traces, line, len);

@@ -92,7 +92,9 @@ struct decoder {
 	struct traces traces;
 	u64 last_register;	/* frame_place() that the last "RIP:" named */
 	u64 begins;	/* frame_place() that the next trace may begin with */
-	u32 last_line;	/* hash of the line before, if it had a frame */
+	u32 last_line;	/* hash of the line before; 0: there is none */
+	bool again;	/* it repeats the one before it */
+	bool pairs;	/* the line before it was printed twice, or there is none */
 	enum frame_kind last_kind;	/* of its first frame */
 	u64 frames;	/* frames found */
 	/*
