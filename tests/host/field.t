@@ -32,7 +32,7 @@ log() {
 		return
 	fi
 	case $1 in
-	'a hung task names its kernel' | 'lockdep names its kernel')
+	'a hung task names its kernel' | 'lockdep names its kernel' | 'flags of RHEL stand before'*)
 		status=1 said='frames stay as they are: .*vmlinux is of kernel 6.12.0-field, not of 6.1.0-other' ;;
 	'no size: only where one function has the name')
 		said="twice+0xc lacks the function's size, and 2 functions have this name" ;;

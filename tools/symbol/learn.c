@@ -100,9 +100,9 @@ static struct span tainted_release(struct span line)
 	if (!at)
 		return w;
 	before = trim_end((struct span){ line.at, at });
-	/* print_tainted(): a letter or a blank for each flag */
+	/* print_tainted(): a letter or a blank for each flag; RHEL's kernels have '-', too */
 	at += tainted ? 9 : 11;
-	while (at < line.end && (*at == ' ' || isupper((unsigned char)*at)))
+	while (at < line.end && (*at == ' ' || *at == '-' || isupper((unsigned char)*at)))
 		at++;
 	w = word_at(at, line.end);
 	if (is_release(w) && line.end - w.end > 2 && w.end[1] == '#')
