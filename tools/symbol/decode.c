@@ -208,8 +208,11 @@ static void fold(struct trace *t, const struct frame *f)
 static void take_register(struct decoder *d, const struct frame *f, const char *line, size_t len,
 			  bool whole)
 {
-	struct trace *t = traces_find(&d->traces, line, len);
+	struct shape s;
+	struct trace *t;
 
+	traces_shape(&s, line, len);
+	t = traces_find(&d->traces, &s);
 	if (d->traces.ended && !t->entry)
 		traces_end(&d->traces, line, len, NULL);
 	if (d->traces.ended && (t->entry || whole || !t->registers)) {
@@ -263,6 +266,7 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 	struct marker marker = marker_find(line, at, after, after_len);
 	bool guess = text_ends_with(line, at, "? ");
 	enum frame_kind kind;
+	struct shape s;
 	struct trace *t;
 
 	if (marker.at) {
@@ -276,11 +280,12 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 	}
 	if (!alone && !guess)
 		return FRAME_OPEN;
-	if (!guess && traces_sentence(&d->traces, line, at)) {
+	traces_shape(&s, line, guess ? at - 2 : at);
+	if (!guess && traces_sentence(&d->traces, &s)) {
 		traces_end(&d->traces, line, at, NULL);
 		return FRAME_OPEN;
 	}
-	t = traces_find(&d->traces, line, guess ? at - 2 : at);
+	t = traces_find(&d->traces, &s);
 	traces_end(&d->traces, line, at, t);
 	kind = kind_in_trace(d, f, t, guess, text_holds(line, at, "<EOI>") ||
 			     text_holds(line, at, "EOE>>"), after, mark_len);

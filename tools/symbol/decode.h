@@ -53,14 +53,17 @@ size_t text_stack_mark(const char *text, size_t len);
 /* Length of what ends a line of the log within a line of the file, else 0 */
 size_t text_newline(const char *text, size_t len);
 
+/* The shape of what stands before a frame; in a line of JSON, of the string that it is in */
+void traces_shape(struct shape *s, const char *before, size_t len);
+
 /* The trace of a line, by what stands before its frame */
-struct trace *traces_find(struct traces *t, const char *before, size_t len);
+struct trace *traces_find(struct traces *t, const struct shape *before);
 
 /*
  * Do words of a sentence lead to the frame, as "BUG: KASAN: use-after-free in"?  A log's prefix may
  * end in a word, too: then a line before has it.
  */
-bool traces_sentence(const struct traces *t, const char *before, size_t len);
+bool traces_sentence(const struct traces *t, const struct shape *before);
 
 /*
  * A line without a frame, or with one within other text, ends the traces that it could be of.

@@ -194,7 +194,7 @@ static void end_trace(struct traces *t, struct trace *one)
 	one->fault = false;
 }
 
-static struct trace *find(struct traces *t, const struct shape *s)
+struct trace *traces_find(struct traces *t, const struct shape *s)
 {
 	struct trace *one, *found = t->trace;
 
@@ -213,8 +213,7 @@ static struct trace *find(struct traces *t, const struct shape *s)
 	return found;
 }
 
-/* The shape of what stands before a frame; in a line of JSON, of the string that it is in */
-static void find_shape_before(struct shape *s, const char *before, size_t len)
+void traces_shape(struct shape *s, const char *before, size_t len)
 {
 	const char *quote = memrchr(before, '"', len);
 
@@ -226,59 +225,49 @@ static void find_shape_before(struct shape *s, const char *before, size_t len)
 	cut_own(s);
 }
 
-bool traces_sentence(const struct traces *t, const char *before, size_t len)
+bool traces_sentence(const struct traces *t, const struct shape *s)
 {
-	struct shape s;
-	size_t end;
+	size_t end = s->len, word;
 
-	find_shape_before(&s, before, len);
-	end = s.len;
-	if (end && s.text[end - 1] == ':' && end-- > 1 && s.text[end - 1] == ')') {
-		while (end && s.text[end] != '(')
+	if (end && s->text[end - 1] == ':' && end-- > 1 && s->text[end - 1] == ')') {
+		while (end && s->text[end] != '(')
 			end--;
-		end -= end && s.text[end - 1] == ' ';
+		end -= end && s->text[end - 1] == ' ';
 	}
-	if (text_ends_with(s.text, end, "kernel") || !strncmp(t->other.text, s.text, s.len))
-		return false;
-	for (len = end; len && islower((unsigned char)s.text[len - 1]); len--)
+	for (word = end; word && islower((unsigned char)s->text[word - 1]); word--)
 		;
-	return len < end && (!len || s.text[len - 1] == ' ');
+	return word < end && (!word || s->text[word - 1] == ' ') &&
+	       !text_ends_with(s->text, end, "kernel") &&
+	       strncmp(t->other.text, s->text, s->len);
 }
 
-struct trace *traces_find(struct traces *t, const char *before, size_t len)
+static u32 traces_of(const struct traces *t, const struct shape *s, const char *line, size_t len)
 {
-	struct shape s;
-
-	find_shape_before(&s, before, len);
-	return find(t, &s);
-}
-
-static u32 traces_of(const struct traces *t, const char *line, size_t len)
-{
-	struct shape s, left;
+	struct shape left = *s;
 	u32 of = 0;
 	size_t i;
 
-	find_shape(&s, line, len);
-	left = s;
 	/* An address without a name is part of a trace, but that before 4.9's end */
 	if (!text_ends_with(line, len, "ffffffffffffffff"))
 		cut_own(&left);
 	for (i = 0; i < TRACES_MAX; i++) {
 		const struct trace *one = &t->trace[i];
 
-		if (one->used && !strncmp(one->shape.text, s.text, one->shape.len) &&
-		    (left.len == s.len || strcmp(one->shape.text, left.text)))
+		if (one->used && !strncmp(one->shape.text, s->text, one->shape.len) &&
+		    (left.len == s->len || strcmp(one->shape.text, left.text)))
 			of |= 1U << i;
 	}
 	return of;
 }
 
-void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but)
+/* End those that a line of the shape could be of */
+static void end_of(struct traces *t, const struct shape *s, const char *line, size_t len,
+		   const struct trace *but)
 {
 	const char *end = line + len, *quote = line;
 	bool report = text_holds(line, len, "CPU: ");
-	u32 of = traces_of(t, line, len);
+	u32 of = traces_of(t, s, line, len);
+	struct shape quoted;
 	unsigned int quotes;
 	struct trace *one;
 	size_t i;
@@ -287,7 +276,8 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 		quote = memchr(quote, '"', end - quote);
 		if (!quote++)
 			break;
-		of |= traces_of(t, quote, end - quote);
+		find_shape(&quoted, quote, end - quote);
+		of |= traces_of(t, &quoted, quote, end - quote);
 	}
 	for (i = 0; i < TRACES_MAX; i++) {
 		one = &t->trace[i];
@@ -302,22 +292,33 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 	}
 }
 
+void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but)
+{
+	struct shape s;
+
+	find_shape(&s, line, len);
+	end_of(t, &s, line, len, but);
+}
+
 void traces_other(struct traces *t, const char *line, size_t len)
 {
 	const char *end = memmem(line, len, "---[ end trace ", 15);
+	struct shape s;
 
 	find_shape(&t->other, line, len);
-	traces_end(t, line, len, NULL);
-	if (end)
-		traces_find(t, line, end - line)->registers = true;
+	end_of(t, &t->other, line, len, NULL);
+	if (end) {
+		traces_shape(&s, line, end - line);
+		traces_find(t, &s)->registers = true;
+	}
 }
 
 void traces_fault(struct traces *t, const char *line, size_t len)
 {
 	struct shape s;
 
-	find_shape_before(&s, line, len);
-	find(t, &s)->fault = true;
+	traces_shape(&s, line, len);
+	traces_find(t, &s)->fault = true;
 }
 
 void traces_close(struct traces *t)
