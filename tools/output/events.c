@@ -165,12 +165,9 @@ void output_folded(const struct output *o, const struct stackbuf_event *event, s
 
 	nr = output_event_totals(o, NULL, event, nr, output_command_order, &total);
 	for (i = 0; i < nr; i++) {
-		const char *block = output_stack_text(o, total[i].stack, &len), *p;
-		char comm[STACKBUF_COMM_LEN];
+		const char *block = output_stack_text(o, total[i].stack, &len);
 
-		output_comm(total[i].label->comm, comm);
-		for (p = *comm ? comm : "?"; *p; p++)
-			putc(*p == ';' ? '_' : *p, o->file);
+		output_folded_comm(o, total[i].label->comm);
 		fprintf(o->file, ";%.*s %llu\n", (int)len, block, total[i].events);
 	}
 	free(total);

@@ -55,6 +55,15 @@ const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN])
 	return text;
 }
 
+void output_folded_comm(const struct output *o, const char *comm)
+{
+	char text[STACKBUF_COMM_LEN];
+	const char *p;
+
+	for (p = *output_comm(comm, text) ? text : "?"; *p; p++)
+		putc(*p == ';' || (*p == '#' && p == text) ? '_' : *p, o->file);
+}
+
 static const char *const context_name[] = { "task", "softirq", "hardirq", "nmi" };
 
 const char *output_context(const struct stackbuf_event *e)

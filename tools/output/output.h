@@ -88,6 +88,9 @@ struct stack *output_stack(const struct output *o, u32 id);
 
 /* A command's name, in @text.  Bytes that are not printable ASCII become "?" */
 const char *output_comm(const char *comm, char text[STACKBUF_COMM_LEN]);
+
+/* As the first frame of a folded stack: ';' would end it, '#' begins a comment */
+void output_folded_comm(const struct output *o, const char *comm);
 const char *output_context(const struct stackbuf_event *e);
 
 /* ns since 1970 as a time of day, in @buf */

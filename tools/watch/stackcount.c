@@ -285,13 +285,11 @@ static void print_folded(const struct counter *ctx, const struct tally *t, u64 n
 {
 	FILE *f = ctx->w->o->file;
 	const struct stack *saved = t->saved;
-	char comm[STACKBUF_COMM_LEN], module[FRAME_MODULE_MAX];
-	const char *p = *t->label.comm ? output_comm(t->label.comm, comm) : "?";
+	char module[FRAME_MODULE_MAX];
 	unsigned int i;
 
 	output_prefix(ctx->w->o);
-	for (; *p; p++)
-		putc(*p == ';' ? '_' : *p, f);
+	output_folded_comm(ctx->w->o, t->label.comm);
 	if (saved->cut)
 		fputs(";(more frames were not kept)", f);
 	for (i = saved->named; i--; ) {
