@@ -130,12 +130,12 @@ static void read_options(struct args *a, poptContext context)
 	int option;
 
 	while ((option = poptGetNextOpt(context)) > 0) {
-		if (option - 1 == OPT_HELP) {
+		if (option - 1 == OPT_HELP)
 			args_help(a);
-			exit(0);
-		}
-		if (option - 1 == OPT_VERSION) {
+		if (option - 1 == OPT_VERSION)
 			show_version();
+		if (option - 1 == OPT_HELP || option - 1 == OPT_VERSION) {
+			end_output();
 			exit(0);
 		}
 		value = poptGetOptArg(context);

@@ -78,8 +78,7 @@ void cmd_decode(struct args *a)
 	if (a->debug.vmlinux && any && srcline_ready(d.srcline))
 		die(1, "%s", srcline_error(d.srcline));
 	decode_file(&d, in, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		die(1, "cannot write: %m");
+	end_output();
 	if (ferror(in))
 		die(1, "%s: cannot be read", text ?: "standard input");
 	if (srcline_report_missing(d.srcline) && !a->debug.force)

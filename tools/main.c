@@ -79,7 +79,6 @@ int main(int argc, const char **argv)
 		command->show(&session, &args.output, &args);
 		cmd_end(&session, &args);
 	}
-	if (fflush(stdout) || ferror(stdout))
-		die(1, "cannot write: %m");
+	end_output();
 	return 0;
 }

@@ -76,6 +76,12 @@ void die(int code, const char *format, ...)
 	exit(code);
 }
 
+void end_output(void)
+{
+	if (fflush(stdout) || ferror(stdout))
+		die(1, "cannot write: %m");
+}
+
 void report(const char *format, ...)
 {
 	va_list args;

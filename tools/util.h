@@ -58,6 +58,9 @@ struct words {
 /* Flush standard output, print one line on standard error and end the program with @code */
 void die(int code, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
+/* Flush standard output: end the program if what was printed could not be written */
+void end_output(void);
+
 /* Print one line on standard error */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -203,9 +203,13 @@ else
 fi
 
 full_disk() {
-	! "$plain" -f "$made" log 2>"$dir/err" >/dev/full || return
-	cat "$dir/err"
-	[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cannot write: No space' "$dir/err"
+	local words
+	for words in "log" "-h" "log -h" "--version"; do
+		# shellcheck disable=SC2086 # words
+		! "$plain" -f "$made" $words 2>"$dir/err" >/dev/full || return
+		cat "$dir/err"
+		[ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'cannot write: No space' "$dir/err" || return
+	done
 }
 result 'output that cannot be written is an error' full_disk
 
