@@ -20,6 +20,20 @@ static bool at_end(FILE *f)
 	return c == EOF;
 }
 
+/* The text; what is no text is refused, if it is a file */
+static FILE *open_text(const char *name)
+{
+	FILE *in = name && strcmp(name, "-") ? fopen(name, "re") : stdin;
+	const char *why;
+
+	if (!in)
+		die(1, "%s: %m", name);
+	why = source_explain(fileno(in));
+	if (why)
+		die(1, "%s: %s", in == stdin ? "standard input" : name, why);
+	return in;
+}
+
 static void add_trace(void *folded, struct trace *t)
 {
 	folded_add(folded, t->folded, 1);
@@ -57,14 +71,10 @@ void cmd_decode(struct args *a)
 	const char *text = a->word ? a->word[0] : NULL;
 	struct decoder d = { .srcline = srcline_open(&a->debug),
 			     .compat = a->given & BIT(OPT_COMPAT) };
-	FILE *in = stdin;
+	FILE *in = open_text(text);
 	struct stat st;
 	bool any;
 
-	if (text && strcmp(text, "-"))
-		in = fopen(text, "re");
-	if (!in)
-		die(1, "%s: %m", text);
 	if (a->output.format) {
 		fold(a, &d, in);
 		srcline_close(d.srcline);

@@ -57,6 +57,13 @@ packed() {
 		{ cat "$dir/out" "$dir/err"; return 1; }
 }
 
+# What is no text
+no_text() {
+	printf ' ksys_read+0x6f/0xf0\n' | gzip >"$dir/log.gz" && printf ' ksys_read\n' | iconv -t UTF-16 >"$dir/log.16" || return
+	refused 1 'log.gz: is compressed by gzip: unpack it first' decode "$dir/log.gz" && refused 1 'is UTF-16 text' decode "$dir/log.16" &&
+		refused 1 'standard input: is compressed by gzip' decode --folded <"$dir/log.gz"
+}
+
 # Traces of a log as folded stacks: what was interrupted is in them, guesses are not
 folded() {
 	cat >"$dir/log" <<-'END' || return
@@ -112,6 +119,7 @@ all_tests() {
 		result "$name" log "$name" "$dir/logs/$name"
 	done <"$dir/names"
 	result 'a module compressed by zstd is named as such' packed
+	result 'text that is compressed, or UTF-16, is refused' no_text
 	result "a log's traces as folded stacks and as a flame graph" folded
 }
 

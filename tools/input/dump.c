@@ -533,6 +533,8 @@ const char *dump_explain(const struct dump_file *f)
 		KNOWN("Salted__", "is encrypted (openssl): decrypt it first"),
 		KNOWN("-----BEGIN PGP", "is encrypted (PGP): decrypt it first"),
 		KNOWN("age-encryption.org", "is encrypted (age): decrypt it first"),
+		KNOWN("\xff\xfe", "is UTF-16 text: convert it first, by iconv -f UTF-16"),
+		KNOWN("\xfe\xff", "is UTF-16 text: convert it first, by iconv -f UTF-16"),
 #undef KNOWN
 	};
 	char head[32] = "";

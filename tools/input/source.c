@@ -824,6 +824,11 @@ static int open_files(struct source *s, char *const *name, unsigned int names)
 
 /* -------------------------------------------------------------- which one --- */
 
+const char *source_explain(int fd)
+{
+	return dump_explain(&(struct dump_file){ .fd = fd });
+}
+
 int source_open(struct source *s, char *const *name, unsigned int names)
 {
 	const char *only = names == 1 ? name[0] : NULL;

@@ -64,6 +64,9 @@ struct source {
 	unsigned int kernel_offsets;	/* 0: that is unknown; 2: the dump has several */
 };
 
+/* Why a file is nothing that is read here: "is compressed by gzip: unpack it first", or NULL */
+const char *source_explain(int fd);
+
 /*
  * Open a source: one name, or several files that together hold one machine's memory; without
  * names, the running kernel's memory.  Return 0, or -1 with s->error set.  To be closed in both
