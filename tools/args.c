@@ -77,7 +77,7 @@ static void check_together(const struct args *a)
 {
 	enum output_format format = a->output.format;
 	bool is_file = format == FORMAT_PPROF || format == FORMAT_FLAME;
-	enum option_id i;
+	unsigned int inputs = 0, i;
 
 	for (i = 0; i < OPTIONS; i++) {
 		if (!(a->given & BIT(i)))
@@ -90,6 +90,12 @@ static void check_together(const struct args *a)
 		    option_table[OPT_LINES].commands & BIT(a->command))
 			die(EXIT_USAGE, "--%s needs --lines", option_table[i].name);
 	}
+	for (i = 0; a->command == DIFF && a->word[i]; i++)
+		inputs += !strcmp(a->word[i], "-");
+	for (i = 0; i < a->wanted.file.nr; i++)
+		inputs += !strcmp(a->wanted.file.word[i], "-");
+	if (inputs > 1)
+		die(EXIT_USAGE, "standard input (-) is named twice: it can be read once");
 	if (a->command == DECODE && format &&
 	    a->given & (BIT(OPT_VMLINUX) | BIT(OPT_MODULES) | BIT(OPT_FORCE) | BIT(OPT_COMPAT)))
 		die(EXIT_USAGE, "--folded and --flame have functions, no source lines: -k, -m, --force and --compat are for text");
