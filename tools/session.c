@@ -47,13 +47,14 @@ static void check_times(const struct filter *f)
 /* -------------------------------------------- sources that are not memory --- */
 
 /* Are the sources folded stacks?  All of them are, or none */
-static bool all_folded(const struct words *file)
+static bool all_folded(const struct wanted *w)
 {
+	const struct words *file = &w->file;
 	const char *folded = NULL, *other = NULL;
 	unsigned int i;
 
 	for (i = 0; i < file->nr; i++)
-		*(folded_is(file->word[i]) ? &folded : &other) = file->word[i];
+		*(folded_is(file->word[i], w->totals) ? &folded : &other) = file->word[i];
 	if (folded && other)
 		die(1, "%s: holds folded stacks, and %s does not: they are not added up", folded,
 		    other);
@@ -124,7 +125,7 @@ void session_open(struct session *s, struct wanted *wanted)
 	/* What needs no record is refused without one */
 	check_times(&wanted->filter);
 	s->kept_out = keep_out();
-	if (all_folded(&wanted->file)) {
+	if (all_folded(wanted)) {
 		open_folded(s);
 		return;
 	}

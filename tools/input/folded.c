@@ -77,7 +77,7 @@ static enum line split_count(char *line, size_t len, u64 *count)
 	return *end || end == blank + 1 || number != number ? NO_STACK : NOT_WHOLE;
 }
 
-bool folded_is(const char *path)
+bool folded_is(const char *path, bool empty)
 {
 	bool is = false, first = true;
 	char *head, *line, *next;
@@ -102,8 +102,10 @@ bool folded_is(const char *path)
 	for (line = skip_bom(head); !is && line < head + len; line = next) {
 		next = memchr(line, '\n', head + len - line);
 		next = next ? next + 1 : head + len;
-		if (memchr(line, '\0', next - line))
+		if (memchr(line, '\0', next - line)) {
+			first = false;
 			break;
+		}
 		kind = split_count(line, next - line, &count);
 		/*
 		 * What precedes the first stack is left out, and said to be, by folded_read().
@@ -113,7 +115,7 @@ bool folded_is(const char *path)
 		first &= kind == NOTHING;
 	}
 	free(head);
-	return is;
+	return is || (empty && first);
 }
 
 static void name_frames(struct stack *s, char *text)

@@ -9,9 +9,9 @@
 
 /*
  * Is it text that begins with such a stack, perhaps after comments, or what can be read only once,
- * as a pipe or "-", standard input?
+ * as a pipe or "-", standard input?  @empty: text without a stack is, too, if all is comments.
  */
-bool folded_is(const char *path);
+bool folded_is(const char *path, bool empty);
 
 /* Stacks that are added up */
 struct folded {
