@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # decode.t: source lines ("stackbuf decode", --lines), profiles and flame graphs.
-# Lines are compared with objdump, addr2line and the kernel's own script; a profile is
-# decoded by protoc, a flame graph tried in a browser.  DECODE_FRAMES is the number of frames,
-# DECODE_SLOW the number that also goes through the unchanged script.
+# Lines are compared with objdump and addr2line; a profile is decoded by protoc, a flame graph
+# tried in a browser.  DECODE_FRAMES is the number of frames.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
 export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
 frames=${DECODE_FRAMES:-$(few 50 500)}
-slow=${DECODE_SLOW:-$(few 4 12)}
 build=$tools
 plain=$build/stackbuf
 sane=$plain
@@ -378,8 +376,8 @@ zooms() {
 	printf 'stackbuf_init+0x%x/0x1000 [stackbuf]\n' $((0x$at - 0x$start)) >"$work/module"
 
 	for series in 6.1 $(few '' 6.12); do
-		python3 "$python" lines "$plain" "$("$top/scripts/machine/stackbuf-kernel" "$series")/vmlinux" "$modules" \
-			"$newer/decode_stacktrace.sh" "$slow" "$frames" 2>&1 | sed -E "s/^((not )?ok) /\\1 $series: /"
+		python3 "$python" lines "$plain" "$("$top/scripts/machine/stackbuf-kernel" "$series")/vmlinux" "$frames" 2>&1 |
+			sed -E "s/^((not )?ok) /\\1 $series: /"
 	done
 	result 'frames to work with' some_frames
 	result 'nothing but source lines is added, whatever the text' only_inserted

@@ -97,8 +97,8 @@ static void check_together(const struct args *a)
 	if (inputs > 1)
 		die(EXIT_USAGE, "standard input (-) is named twice: it can be read once");
 	if (a->command == DECODE && format &&
-	    a->given & (BIT(OPT_VMLINUX) | BIT(OPT_MODULES) | BIT(OPT_FORCE) | BIT(OPT_COMPAT)))
-		die(EXIT_USAGE, "--folded and --flame have functions, no source lines: -k, -m, --force and --compat are for text");
+	    a->given & (BIT(OPT_VMLINUX) | BIT(OPT_MODULES) | BIT(OPT_FORCE)))
+		die(EXIT_USAGE, "--folded and --flame have functions, no source lines: -k, -m and --force are for text");
 	if (a->given & BIT(OPT_INTERVAL) && is_file)
 		die(EXIT_USAGE, "--interval: a profile or graph is written once, at the end");
 	if (a->output.prefix && format != FORMAT_FOLDED)

@@ -69,8 +69,7 @@ static void fold(struct args *a, struct decoder *d, FILE *in)
 void cmd_decode(struct args *a)
 {
 	const char *text = a->word ? a->word[0] : NULL;
-	struct decoder d = { .srcline = srcline_open(&a->debug),
-			     .compat = a->given & BIT(OPT_COMPAT) };
+	struct decoder d = { .srcline = srcline_open(&a->debug) };
 	FILE *in = open_text(text);
 	struct stat st;
 	bool any;

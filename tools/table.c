@@ -287,8 +287,6 @@ const struct option option_table[OPTIONS] = {
 	[OPT_FORCE] = { .name = "force", .commands = OF_FRAMES | BIT(DECODE) | BIT(INFO),
 		SETS(set_flag, debug.force),
 		.text = "use vmlinux and modules even if of another build" },
-	[OPT_COMPAT] = { .name = "compat", .commands = BIT(DECODE),
-		.text = "as decode_stacktrace.sh writes it" },
 	[OPT_OUTPUT] = { .name = "output", .letter = 'o', .value = "FILE",
 		.commands = BIT(METRICS), SETS(set_text, to),
 		.text = "metrics: the file to write" },

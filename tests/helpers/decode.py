@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-decode.py - hold "stackbuf decode" against objdump, addr2line and the kernel's script
+decode.py - hold "stackbuf decode" against objdump and addr2line
 
-  decode.py lines STACKBUF VMLINUX MODULES SCRIPT SLOW N
-      "ok" or "not ok" for each of four: lines of N calls, as objdump and addr2line have
-      them; those of functions that cannot be told apart; which frames are exact, which are return addresses; --compat against
-      decode_stacktrace.sh, of which SLOW frames go through it as it is
+  decode.py lines STACKBUF VMLINUX N
+      "ok" or "not ok" for each of three: lines of N calls, as objdump and addr2line have
+      them; those of functions that cannot be told apart; which frames are exact, which are return addresses
   decode.py frames VMLINUX N
       distinct frames, one a line
   decode.py pprof [--no-comm] FOLDED < PROTOC
@@ -23,10 +22,8 @@ import io
 import os
 import random
 import re
-import stat
 import subprocess
 import sys
-import tempfile
 import xml.etree.ElementTree
 
 
@@ -244,141 +241,14 @@ def kinds(stackbuf, image):
     return wrong or not ends or len(said) != len(cases)
 
 
-def module_frames(path):
-    """
-    Frames after calls in all sections of a module with calls, as the kernel counts sizes; and
-    frames at addresses that a note of kbuild's *.mod.c has in its section, with those addresses
-    """
-    found, noted, name, start, called = [], {}, None, 0, False
-    starts = collections.defaultdict(set)
-    section, notes = {}, set()
-    for line in lines("objdump", "-t", path):
-        part = line.split()
-        if len(part) > 4 and part[2] == "F":
-            starts[part[3]].add(int(part[0], 16))
-            section[part[-1]] = part[3]
-        elif len(part) > 4 and part[2] == "O" and part[3].startswith(".note"):
-            notes.add(int(part[0], 16))
-    for line in lines("objdump", "-dr", "--no-show-raw-insn", path):
-        match = re.match(r"([0-9a-f]+) <(.*)>:$", line)
-        if match:
-            start, name, called = int(match[1], 16), match[2], False
-            continue
-        match = re.match(r" *([0-9a-f]+):\t(\S+)", line)
-        if match and name in section:
-            address = int(match[1], 16)
-            if called or address in notes:
-                later = [s for s in starts[section[name]] if s > start]
-                size = min(later) - start if later else 0xed0
-                found.append("%s+%#x/%#x [%s]" % (name, address - start, size,
-                                                  os.path.basename(path)[:-3]))
-                if address in notes:
-                    noted[found[-1]] = address
-            called = match[2].startswith("call")
-    return found, noted
-
-
-def script_answers(vmlinux, modules, script, text, fast):
-    """What the script says; if fast, with one run of nm and addr2line for all frames"""
-    if not fast:
-        return lines("bash", script, vmlinux, "auto", modules, text=text)
-    with tempfile.TemporaryDirectory() as work:
-        with open(work + "/names", "w", encoding="utf-8") as names:
-            names.write("\n".join(set(re.findall(r"([\w.$]+)\+0x", text)) | {"kernel_init"}) + "\n")
-        tools = {
-            "nm": """k=%s/nm.$(basename "$1")
-[ -e "$k" ] || "$(PATH=$REAL command -v nm)" "$1" | awk 'NR == FNR { n[$0]; next } $3 in n' %s/names - >"$k"
-exec cat "$k" """ % (work, work),
-            "addr2line": """k=%s/lines.$(basename "$3").$4
-[ ! -e "$k" ] || exec cat "$k"
-echo "$3 $4" >>%s/todo; echo wait""" % (work, work),
-        }
-        os.mkdir(work + "/bin")
-        for tool, body in tools.items():
-            with open(work + "/bin/" + tool, "w", encoding="utf-8") as file:
-                file.write("#!/bin/bash\n" + body + "\n")
-            os.chmod(work + "/bin/" + tool, stat.S_IRWXU)
-        command = ["env", "REAL=" + os.environ["PATH"], "PATH=%s/bin:%s" % (work, os.environ["PATH"]),
-                   "bash", script, vmlinux, "auto", modules]
-        run(*command, text=text)
-        todo = collections.defaultdict(list)
-        with open(work + "/todo", encoding="utf-8") as file:
-            for line in file:
-                todo[line.split()[0]].append(line.split()[1])
-        for path, addresses in todo.items():
-            out = None
-            for line in lines("addr2line", "-a", "-i", "-e", path, text="\n".join(addresses) + "\n"):
-                if re.match("0x[0-9a-f]+$", line):
-                    if out:
-                        out.close()
-                    out = open("%s/lines.%s.%s" % (work, os.path.basename(path),
-                                                   line[2:].lstrip("0") or "0"),
-                               "w", encoding="utf-8")
-                else:
-                    out.write(line + "\n")
-            out.close()
-        return lines(*command, text=text)
-
-
-def compat(stackbuf, image, modules, script, slow, number):
-    pick = [image.frame(*c) for c in image.random.sample(image.after_call, number - number // 4)]
-    pick += [image.frame(n, min(s), min(s)) for n, s in image.random.sample(sorted((n, s) for n, s in image.named.items() if s),
-                                                                                number // 8)]
-    pick += [image.frame(*c) for c in image.after_call if len(image.named[c[0]]) > 1][:number // 8]
-    inside, noted = module_frames(modules + "/stackbuf.ko")
-    image.random.shuffle(pick)
-    image.random.shuffle(inside)
-    inside = [f for f in inside if f in noted] + [f for f in inside if f not in noted][:2 * number]
-    shapes = [" %s", "[    3.427768]  %s", "[  303.427768] RIP: 0010:%s", " ? %s", "x (%s)", "%s",
-              " [<ffffffff81000000>] ? %s", "[ 1.0] no frame of its own %s", "\t%s\t"]
-    text = []
-    right = {}
-    for number_, frame in enumerate(inside[:slow // 3] + pick[:slow] + pick[slow:] + inside):
-        text.append(shapes[number_ % len(shapes)] % frame)
-        # addr2line is given no section, and tries those before .text first: at the address of a
-        # note it finds that variable.  The frame is code, so its line is that of .text
-        if frame in noted:
-            right[text[-1]] = " ".join(lines("addr2line", "-i", "-j", ".text", "-e",
-                                             modules + "/stackbuf.ko", "%x" % noted[frame]))
-        if number_ % 10 == 0:
-            text.append("  a line  without frame")
-    wrong = 0
-    files = set()       # places, as many frames may be at one: all sections begin at 0 for the script
-    for part, fast in ((text[:slow], False), (text[slow:], True)):
-        joined = "\n".join(part) + "\n"
-        want = script_answers(image.path, modules, script, joined, fast)
-        # --force: the modules may be of another kernel
-        got = decode(stackbuf, image, joined, "--compat", "--force", "-m", modules)
-        if len(got) != len(want):
-            print("%d lines, but the script wrote %d" % (len(got), len(want)))
-            wrong += 1
-        for line, ours, theirs in zip(part, got, want):
-            if line in right:
-                theirs = re.sub(r"\([^() ]+\.mod\.c:[0-9]+\)", "(%s)" % right[line], theirs)
-            if ours == theirs:
-                continue
-            place = re.findall(r"[^( ]+:[0-9?]+", ours), re.findall(r"[^( ]+:[0-9?]+", theirs)
-            if same(place[0], place[1]):
-                files.add(str(place))
-            else:
-                wrong += 1
-                print("ours   ", ours, "\nscript ", theirs)
-    print("%d lines (%d by the unchanged script, %d at the address of a note): %d differ, and %d "
-          "places in a file that addr2line names wrongly"
-          % (len(text), slow, len(right), wrong, len(files)))
-    return wrong or len(files) > len(text) // 20 or not right
-
-
-def all_lines(stackbuf, vmlinux, modules, script, slow, number):
+def all_lines(stackbuf, vmlinux, number):
     image = Image(vmlinux)
     bad = False
     for text, function, args in (
             ("of calls and functions that share a name none has a wrong line", truth, (max(number, 500),)),
             ("interrupted where functions share name and size: the right line is there",
              interrupted, (16 * number,)),
-            ("exact frames and return addresses are told apart", kinds, ()),
-            ("--compat writes what the kernel's script does", compat,
-             (modules, script, slow, number))):
+            ("exact frames and return addresses are told apart", kinds, ())):
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             wrong = function(stackbuf, image, *args)
@@ -514,7 +384,7 @@ def svg(folded):
 def main():
     what, *args = sys.argv[1:] or ["-h"]
     if what == "lines":
-        return all_lines(*args[:4], int(args[4]), int(args[5]))
+        return all_lines(*args[:2], int(args[2]))
     if what == "frames":
         return some_frames(args[0], int(args[1]))
     if what == "pprof":

@@ -104,7 +104,7 @@ folded() {
 	END
 	) || return
 	"$sane" decode --flame "$dir/graph.svg" "$dir/log" && grep -q '<title>do_syscall_64 (3 events' "$dir/graph.svg" || return
-	refused 2 'have functions, no source lines' decode --folded --compat "$dir/log" &&
+	refused 2 'have functions, no source lines' decode --folded --force "$dir/log" &&
 		echo 'no trace' | "$sane" decode --folded 2>&1 | grep -qx 'stackbuf: the text holds no trace of frames as .*'
 }
 

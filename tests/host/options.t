@@ -642,16 +642,6 @@ empty_graph() {
 	python3 -c 'import sys, xml.etree.ElementTree as x; x.parse(sys.argv[1])' empty.svg
 }
 
-# A very long line of input to decode: nothing is lost
-long_line() {
-	local n
-	for n in 4095 4096 4097 20000; do
-		{ printf ' foo+0x1/0x2'; seq -f ' w%g' "$n" | tr -d '\n'; echo ' end'; } >"$dir/line"
-		"$sane" decode --compat <"$dir/line" 2>/dev/null | tr -s ' ' '\n' | grep -c '^w' >"$dir/n"
-		[ "$(cat "$dir/n")" = "$n" ] || { echo "of $n words $(cat "$dir/n")"; return 1; }
-	done
-}
-
 # ---------------------------------------------------- versions, KASLR's offset ---
 
 # info_has WORDS SOURCE [OPTION...]: "info" has this line, with any number of blanks
@@ -839,7 +829,6 @@ result 'one event in each format' formats_exact
 result 'snoop and count PATTERN: formats are those of log' formats_of_functions
 result 'snoop and count PATTERN: source lines' lines_of_functions
 with protoc 'snoop and count PATTERN --pprof: labels are those of log and count' profiles_of_functions
-result 'decode --compat: lines of any length' long_line
 result '--version and info: versions of the command and of the module' versions
 result "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" kernel_offset
 result '-m several times' directories_of_modules

@@ -37,7 +37,8 @@ static size_t trim_end(const char *text, size_t len)
 	return len;
 }
 
-size_t decode_mark(const char *text, size_t len)
+/* Length of "(P)" etc., letters for where arm64 found an address; 0 if there are none */
+static size_t mark_length(const char *text, size_t len)
 {
 	size_t n;
 
@@ -97,7 +98,7 @@ static bool take_origin(struct frame *f, const char *text, size_t len)
 	const char *name = text + 2, *end, *ko;
 	size_t n;
 
-	if (len < 4 || memcmp(text, " (", 2) || decode_mark(text + 1, len - 1))
+	if (len < 4 || memcmp(text, " (", 2) || mark_length(text + 1, len - 1))
 		return true;
 	end = memchr(text, ')', len < ORIGIN_MAX ? len : ORIGIN_MAX);
 	if (!end)
@@ -170,15 +171,6 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 		return n;
 	}
 	return 0;
-}
-
-size_t decode_next_frame(struct frame *f, const char *line, size_t len)
-{
-	size_t at = 0, n;
-
-	while ((n = next_frame(f, line, len, &at)) && f->sizeless)
-		at += n;
-	return n;
 }
 
 /* Lines of registers between what was interrupted and its caller, or the trace */
@@ -326,7 +318,8 @@ static void report_once(struct decoder *d, const char *why)
 	report("frames stay as they are: %s", why);
 }
 
-void decode_leave(struct decoder *d)
+/* No frame of this kernel can be decoded */
+static void leave(struct decoder *d)
 {
 	d->left++;
 	report_once(d, srcline_error(d->srcline));
@@ -392,7 +385,7 @@ static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kin
 	}
 	d->frames++;
 	if (srcline_frame(d->srcline, f, kind, &text))
-		decode_leave(d);
+		leave(d);
 	d->decoded += !!text;
 	return text;
 }
@@ -411,7 +404,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 		bool kernel = !f.sizeless || take_origin(&f, line + after, len - after);
 
 		if (after < len && line[after] == ' ')
-			mark = decode_mark(line + after + 1, len - after - 1);
+			mark = mark_length(line + after + 1, len - after - 1);
 		mark += !!mark;
 		alone = is_end(line + after + mark, len - after - mark) || f.sizeless;
 		/* "[kernel]" is what bpf tools and SystemTap call vmlinux */
@@ -482,10 +475,7 @@ void decode_line(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	if (!d->record)
 		learn_kernel(d->srcline, line, len);
-	if (d->compat)
-		compat_line(d, line, len, out);
-	else
-		decode_parts(d, line, len, out);
+	decode_parts(d, line, len, out);
 }
 
 void decode_file(struct decoder *d, FILE *in, FILE *out)

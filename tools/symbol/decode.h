@@ -88,7 +88,6 @@ void traces_close(struct traces *t);
 /* What is known from the lines before */
 struct decoder {
 	struct srcline *srcline;	/* where source lines come from */
-	bool compat;	/* write what decode_stacktrace.sh would */
 	bool record;	/* the text is a record of the text log, whose kernel is known */
 	u64 time;	/* when the record was made, ns since boot; 0 if unknown */
 	/* Those that the lines are of.  With its @ended nothing is decoded: they are folded */
@@ -146,19 +145,5 @@ struct marker marker_find(const char *before, size_t len, const char *after, siz
  * begins in @line, or NULL.
  */
 const char *marker_fault_line(const char *line, size_t len);
-
-/* ------------------------------------------------- shared with compat.c --- */
-
-/* The next frame with a size in a line; return its length and where it begins in @f->name, or 0 */
-size_t decode_next_frame(struct frame *f, const char *line, size_t len);
-
-/* Length of "(P)" etc., letters for where arm64 found an address; 0 if there are none */
-size_t decode_mark(const char *text, size_t len);
-
-/* No frame of this kernel can be decoded: report why, once */
-void decode_leave(struct decoder *d);
-
-/* One line as decode_stacktrace.sh writes it */
-void compat_line(struct decoder *d, const char *line, size_t len, FILE *out);
 
 #endif

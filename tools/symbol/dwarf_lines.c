@@ -143,7 +143,7 @@ unsigned int dwarf_places(struct elf_file *e, u64 addr,
 {
 	struct dwarf_unit *u;
 	Dwarf_Die path[DWARF_PLACES_MAX];
-	unsigned int nr = 0, depth = 0, discriminator = 0;
+	unsigned int nr = 0, depth = 0;
 	Dwarf_Files *files;
 	Dwarf_Line *line;
 	int number = 0;
@@ -163,9 +163,7 @@ unsigned int dwarf_places(struct elf_file *e, u64 addr,
 		read_subprograms(u, &u->die);
 	}
 	dwarf_lineno(line, &number);
-	dwarf_linediscriminator(line, &discriminator);
-	place[nr++] = (struct dwarf_place){ NULL, dwarf_linesrc(line, NULL, NULL), number,
-				      discriminator };
+	place[nr++] = (struct dwarf_place){ NULL, dwarf_linesrc(line, NULL, NULL), number };
 
 	for (i = 0; i < u->subprograms; i++)
 		if (addr >= u->subprogram[i].start && addr < u->subprogram[i].end)
@@ -182,8 +180,7 @@ unsigned int dwarf_places(struct elf_file *e, u64 addr,
 		place[nr - 1].function = die_name(die);
 		place[nr++] = (struct dwarf_place){
 			.file = files ? dwarf_filesrc(files, file, NULL, NULL) : NULL,
-			.line = die_number(die, DW_AT_call_line),
-			.discriminator = discriminator };
+			.line = die_number(die, DW_AT_call_line) };
 	}
 	place[nr - 1].function = die_name(&u->subprogram[i].die);
 	return nr;

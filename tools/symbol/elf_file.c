@@ -68,7 +68,6 @@ static int by_addr(const void *a, const void *b)
 static void read_functions(struct elf_file *e)
 {
 	int i, nr = dwfl_module_getsymtab(e->module);
-	const char *file = NULL;
 	size_t n;
 
 	e->functions = 1;
@@ -81,8 +80,6 @@ static void read_functions(struct elf_file *e)
 							   NULL);
 		unsigned int type = GELF_ST_TYPE(sym.st_info);
 
-		if (type == STT_FILE)
-			file = name;
 		if (!name || shndx >= e->sections || type == STT_SECTION || type == STT_FILE)
 			continue;
 		if (!e->section[shndx].code) {
@@ -94,9 +91,7 @@ static void read_functions(struct elf_file *e)
 		if (!*name || *name == '$' || !strncmp(name, ".L", 2))
 			continue;
 		e->function[e->functions++] = (struct elf_function){
-			.name = name, .addr = addr, .size = sym.st_size, .section = shndx,
-			.file = GELF_ST_BIND(sym.st_info) == STB_LOCAL ? file : NULL,
-			.weak = GELF_ST_BIND(sym.st_info) == STB_WEAK };
+			.name = name, .addr = addr, .size = sym.st_size, .section = shndx };
 	}
 
 	e->by_addr = xcalloc(e->functions, sizeof(*e->by_addr));

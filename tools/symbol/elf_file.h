@@ -16,11 +16,9 @@
 
 struct elf_function {
 	const char *name;
-	const char *file;	/* of a local one, by the symbol table; else NULL */
 	u64 addr, size;
 	u32 section;
 	u32 next;		/* of the same hash, in the order of the symbol table; 0: none */
-	bool weak;
 };
 
 /* Of an array by address, for first_above() */
@@ -108,7 +106,6 @@ void elf_file_modinfo(struct elf_file *e, const char *key, char *buf, size_t siz
 struct dwarf_place {
 	const char *function, *file;	/* NULL if unknown */
 	int line;	/* number, 0 if unknown */
-	unsigned int discriminator;	/* which part of the line */
 };
 
 /*

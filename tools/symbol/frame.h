@@ -13,9 +13,8 @@
  *	even in another function
  * @FRAME_EXACT: the place itself, from registers or a probe
  * @FRAME_OPEN: one of the two: a return address if there is a call right before it
- * @FRAME_COMPAT: as decode_stacktrace.sh takes it, which prints its line in another format
  */
-enum frame_kind { FRAME_RETURN, FRAME_EXACT, FRAME_OPEN, FRAME_COMPAT };
+enum frame_kind { FRAME_RETURN, FRAME_EXACT, FRAME_OPEN };
 
 /* One frame, "name+0xoffset/0xsize [module build-id]", or an address */
 struct frame {

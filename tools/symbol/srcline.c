@@ -271,68 +271,6 @@ static char *decode(struct srcline *l, struct debug_file *dbg, const struct fram
 	return text;
 }
 
-/* --------------------------------------------------------------- compat --- */
-
-/* As "addr2line -i -e FILE ADDRESS", on one line */
-static char *addr2line(struct srcline *l, struct debug_file *dbg, u64 addr)
-{
-	size_t len = l->root[0] ? strlen(l->root[0]) : 0;
-	struct dwarf_place place[DWARF_PLACES_MAX];
-	unsigned int i, nr = dwarf_places(&dbg->elf, addr, place);
-	size_t size;
-	char *text;
-	FILE *out;
-
-	/* Without line numbers, take the file from the symbol table */
-	if (!nr)
-		return xasprintf("%s:?", elf_file_function_at(&dbg->elf, addr)->file ?: "??");
-	out = text_open(&text, &size);
-	for (i = 0; i < nr; i++) {
-		const char *file = place[i].file ?: "??";
-
-		if (len && !strncmp(file, l->root[0], len) && file[len] == '/')
-			file += len + 1;
-		fprintf(out, "%s%s:", i ? " " : "", file);
-		if (place[i].line)
-			fprintf(out, "%d", place[i].line);
-		else
-			putc('?', out);
-		if (place[i].line && place[i].discriminator)
-			fprintf(out, " (discriminator %u)", place[i].discriminator);
-	}
-	text_close(out);
-	return text;
-}
-
-/*
- * As decode_stacktrace.sh: take the first symbol of the name, whatever its size.  In a module
- * take its distance from its section, and look that up in the first section that is long
- * enough.
- */
-static char *decode_compat(struct srcline *l, struct debug_file *dbg, const struct frame *f)
-{
-	u32 fn = 0;
-	size_t i;
-	u64 addr;
-
-	do {
-		fn = elf_file_next_named(&dbg->elf, f->name, f->name_len, fn);
-	} while (fn && dbg->elf.function[fn].weak);
-	if (!fn)
-		return NULL;
-	addr = dbg->elf.function[fn].addr + f->offset;
-	if (dbg->elf.relocatable)
-		addr -= dbg->elf.section[dbg->elf.function[fn].section].addr;
-	for (i = 0; i < dbg->elf.sections; i++) {
-		const struct elf_section *s = &dbg->elf.section[i];
-		u64 start = dbg->elf.relocatable ? 0 : s->addr;
-
-		if (s->code && addr >= start && addr - start < s->size)
-			return addr2line(l, dbg, addr - start + s->addr);
-	}
-	return NULL;
-}
-
 /* ---------------------------------------------------------------- frames --- */
 
 static void free_text(void *p)
@@ -372,8 +310,7 @@ int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind
 		find_roots(l);
 		cached = named_get(&l->cache, key, &is_new);
 		if (dbg->elf.path)
-			cached->data = kind == FRAME_COMPAT ? decode_compat(l, dbg, f) :
-							      decode(l, dbg, f, kind);
+			cached->data = decode(l, dbg, f, kind);
 		if (cached->data)
 			printable(cached->data);
 	}

@@ -29,8 +29,7 @@ void srcline_set_kernel(struct srcline *l, const char *release, const char *bann
 
 /*
  * Set *@text to what is printed after a frame: " (file:line)" or, with inlined functions, " inner
- * (file:line) (inlined by) outer (file:line)"; of FRAME_COMPAT, to what decode_stacktrace.sh prints
- * between the parentheses.  NULL where nothing is known.  The text stays until the next
+ * (file:line) (inlined by) outer (file:line)".  NULL where nothing is known.  The text stays until the next
  * srcline_set_kernel() or srcline_close().  Return 0, or -1 if no frame of this kernel can be
  * decoded: srcline_error() then has the reason in one line.
  */

@@ -21,8 +21,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	char *text = NULL;
 	size_t len = 0;
 
-	if (!size)
-		return 0;
 	/* srcline keeps memory for every frame until it is closed: reopen it occasionally */
 	if (srcline && ++runs % 4096 == 0) {
 		srcline_close(srcline);
@@ -30,17 +28,17 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	}
 	if (!srcline)
 		srcline = srcline_open(&where);
-	d = (struct decoder){ .srcline = srcline, .compat = data[0] & 1 };
-	in = fmemopen((void *)(data + 1), size - 1 ? size - 1 : 1, "r");
+	d = (struct decoder){ .srcline = srcline };
+	in = fmemopen((void *)data, size ?: 1, "r");
 	out = open_memstream(&text, &len);
 	if (!in || !out)
 		abort();
-	if (size > 1)
+	if (size)
 		decode_file(&d, in, out);
 	fclose(in);
 	fclose(out);
 	/* Decoding only adds text */
-	if (size > 1 && !d.compat && len < size - 1)
+	if (len < size)
 		abort();
 	free(text);
 	return 0;
