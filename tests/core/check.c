@@ -101,20 +101,15 @@ static void check_tags(const struct arrays *a, bool rest, const unsigned long lo
 	free(in_ring);
 }
 
-static struct arrays arrays_of(const struct check_arrays *copy)
+unsigned int check_arrays(const struct check_arrays *copy, bool rest,
+			  const unsigned long long *recorded, unsigned int paths)
 {
-	return (struct arrays) {
+	struct arrays a = {
 		.info = copy->info, .events = copy->events, .stacks = copy->stacks,
 		.text = copy->text, .info_size = copy->info_size,
 		.events_size = copy->events_size, .stacks_size = copy->stacks_size,
 		.text_size = copy->text_size,
 	};
-}
-
-unsigned int check_arrays(const struct check_arrays *copy, bool rest,
-			  const unsigned long long *recorded, unsigned int paths)
-{
-	struct arrays a = arrays_of(copy);
 
 	if (!nr_syms)
 		name_functions();
@@ -127,14 +122,7 @@ unsigned int check_arrays(const struct check_arrays *copy, bool rest,
 	return problems;
 }
 
-void check_say(const struct check_arrays *copy)
-{
-	struct arrays a = arrays_of(copy);
-
-	check_all(&a, true, true);
-}
-
-unsigned int check_live(const void *events, unsigned int pages, unsigned long *valid)
+unsigned int check_live(const void *events, unsigned int pages)
 {
 	static struct stackbuf_events_page copy;
 	unsigned int i;
@@ -159,7 +147,6 @@ unsigned int check_live(const void *events, unsigned int pages, unsigned long *v
 			if (r.event[n].tagged && !r.event[n].writing)
 				check_tag(&r.event[n]);
 		free(r.event);
-		++*valid;
 	}
 	return problems;
 }

@@ -22,9 +22,6 @@ unsigned int check_arrays(const struct check_arrays *copy, bool rest,
 			  const unsigned long long *recorded, unsigned int paths);
 
 /* Check what a reader can of @pages of the ring while they are written */
-unsigned int check_live(const void *events, unsigned int pages, unsigned long *valid);
-
-/* Print how many events, stacks and so on there are */
-void check_say(const struct check_arrays *copy);
+unsigned int check_live(const void *events, unsigned int pages);
 
 #endif /* CHECK_H */

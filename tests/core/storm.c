@@ -18,10 +18,11 @@
 #define TASKS		3	/* of a CPU */
 #define NUMBER_OF_CPU	64
 
-static unsigned int cpus = 3, seconds = 10, paths = 2000, cold = 8, signal_us = 100, check_ms = 5;
-static unsigned int hook_mask = 255;
-static unsigned long enough;	/* saves; 0: as many as come in time */
-static bool quiet, measure;
+static unsigned int cpus = 3, seconds = 10, paths = 2000, cold = 8;
+static bool quiet;
+#define SIGNAL_US	100	/* mean time between signals */
+#define CHECK_NS	5000000	/* time between checks */
+#define HOOK_MASK	255	/* one in so many calls of a function of the kernel is interrupted */
 
 /* Frames of all paths, made once */
 static struct path {
@@ -226,7 +227,7 @@ static void on_hook(void)
 	if (!rcu_is_watching() && !(next_random(&cpu_of[shim_cpu].context[0]) & 7))
 		usleep(300);
 	/* More often in what has interrupted something: five saves inside each other are rare */
-	if (++calls & (preempt_count() >> 8 ? hook_mask >> 4 : hook_mask))
+	if (++calls & (preempt_count() >> 8 ? HOOK_MASK >> 4 : HOOK_MASK))
 		return;
 	random = path_mix(calls ^ (u64)shim_cpu << 32);
 	if (random & 256)
@@ -250,7 +251,7 @@ static void *cpu_thread(void *arg)
 			continue;
 		current = &cpu->task[next_random(c) % TASKS];
 		/* Clocks of CPUs differ, and a page's time is limited */
-		if (!(turn % 8192) && !measure)
+		if (!(turn % 8192))
 			shim_clock_skew += next_random(c) % 16 ?
 				next_random(c) % 16 * 40000000 : 1UL << 46;
 		if (READ_ONCE(cpu->park)) {
@@ -386,8 +387,6 @@ static void say_pages(const struct stackbuf_events_page *page)
 	}
 }
 
-static unsigned long checks, live_pages;
-
 static unsigned int check_now(void)
 {
 	unsigned int problems = 0;
@@ -397,20 +396,10 @@ static unsigned int check_now(void)
 	make_copy();
 	shim_go_on();
 	problems = check_arrays(&copy, false, NULL, paths);
-	checks++;
+	if (!problems)
+		problems = check_live(stackbuf_events, SBUF_EVENT_PAGES);
 #endif
 	return problems;
-}
-
-static u64 attempts(void)
-{
-	unsigned int i, k;
-	u64 sum = 0;
-
-	for (i = 0; i < cpus; i++)
-		for (k = 0; k < CONTEXTS; k++)
-			sum += data_race(cpu_of[i].context[k].attempted);
-	return sum;
 }
 
 static unsigned int conduct(u64 end)
@@ -419,7 +408,7 @@ static unsigned int conduct(u64 end)
 	u64 next_check = 0, next_settings = 0, was_new = 0, was_full = 0;
 	unsigned int problems = 0;
 
-	while (shim_monotonic() < end && !problems && (!enough || attempts() < enough)) {
+	while (shim_monotonic() < end && !problems) {
 		u32 random = next_random(&c);
 		u64 now = shim_monotonic(), full = sbuf_counter(STACKBUF_LOST_TABLE);
 
@@ -432,28 +421,18 @@ static unsigned int conduct(u64 end)
 			problems++;
 		}
 
-		if (signal_us) {
-			pthread_kill(cpu_of[random % cpus].thread, random & 64 ? SIGUSR1 : SIGUSR2);
-			usleep(random % (2 * signal_us));
-		} else {
-			usleep(1000);
-		}
-		if (check_ms && now >= next_check) {
+		pthread_kill(cpu_of[random % cpus].thread, random & 64 ? SIGUSR1 : SIGUSR2);
+		usleep(random % (2 * SIGNAL_US));
+		if (now >= next_check) {
 			problems = check_now();
-#ifndef __SANITIZE_THREAD__
-			if (!problems)
-				problems = check_live(stackbuf_events, SBUF_EVENT_PAGES,
-						      &live_pages);
-#endif
-			next_check = shim_monotonic() + check_ms * 1000000UL;
+			next_check = shim_monotonic() + CHECK_NS;
 		}
 		if (!quiet && now >= next_settings) {
 			change_settings(next_random(&c));
 			next_settings = now + 1000000;
 		}
 		/* The highest CPU goes offline for the second half */
-		if (!quiet && cpus > 2 && (enough ? attempts() > enough / 2 :
-					   end - now < seconds * 500000000UL))
+		if (!quiet && cpus > 2 && end - now < seconds * 500000000UL)
 			WRITE_ONCE(cpu_of[cpus - 1].park, true);
 	}
 	return problems;
@@ -461,35 +440,26 @@ static unsigned int conduct(u64 end)
 
 static void usage(void)
 {
-	fputs("Usage: storm [-s SECONDS] [-n N] [-c CPUS] [-p PATHS] [-r N] [-u US] [-m MS] [-k N] [-q] [-b]\n"
-	      "  -s, -c, -p  how long; threads; different stacks\n"
-	      "  -n N   end after N thousand saves, if that is earlier\n"
-	      "  -r N   one in N saves is of any stack, the others of sixteen (8)\n"
-	      "  -u US  mean time between signals (100); 0: none\n"
-	      "  -m MS  time between checks (5); 0: at the end only\n"
-	      "  -k N   one in N calls of a function of the kernel is interrupted (256)\n"
-	      "  -q     no filters, no CPU goes offline\n"
-	      "  -b     measure: the clocks do not jump\n", stderr);
+	fputs("Usage: storm [-s SECONDS] [-c CPUS] [-p PATHS] [-r N] [-q]\n"
+	      "  -r N  one in N saves is of any stack, the others of sixteen (8)\n"
+	      "  -q    no filters, no CPU goes offline\n", stderr);
 	exit(2);
 }
 
 int main(int argc, char **argv)
 {
-	u64 attempted = 0, refused = 0, gone = 0, is_right = 0, wrong = 0, by[CONTEXTS] = {};
-	u64 lost, all = 0, opened = 0, closed = 0;
+	u64 attempted = 0, refused = 0, gone = 0, is_right = 0, wrong = 0, lost;
+	u64 all = 0, opened = 0, closed = 0;
 	unsigned int problems, i, k, n;
 	u64 *recorded, start;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "s:n:c:p:r:u:m:k:qb")) != -1) {
+	while ((opt = getopt(argc, argv, "s:c:p:r:q")) != -1) {
 		unsigned int value = optarg ? atoi(optarg) : 0;
 
 		switch (opt) {
 		case 's':
 			seconds = value;
-			break;
-		case 'n':
-			enough = value * 1000UL;
 			break;
 		case 'c':
 			cpus = value;
@@ -500,20 +470,8 @@ int main(int argc, char **argv)
 		case 'r':
 			cold = value;
 			break;
-		case 'u':
-			signal_us = value;
-			break;
-		case 'm':
-			check_ms = value;
-			break;
-		case 'k':
-			hook_mask = roundup_pow_of_two(value) - 1;
-			break;
 		case 'q':
 			quiet = true;
-			break;
-		case 'b':
-			measure = true;
 			break;
 		default:
 			usage();
@@ -550,7 +508,6 @@ int main(int argc, char **argv)
 			struct context *c = &cpu_of[i].context[k];
 
 			attempted += c->attempted;
-			by[k] += c->attempted;
 			refused += c->refused;
 			gone += c->gone;
 			is_right += c->right;
@@ -586,12 +543,7 @@ int main(int argc, char **argv)
 	}
 	printf("attempted %llu recorded %llu refused %llu in %llu ms\n", attempted, all, refused,
 	       start / 1000000);
-	printf("task %llu softirq %llu hardirq %llu nmi %llu nested %llu right %llu gone %llu wrong %llu\n",
-	       by[0], by[1], by[2], by[3], by[4], is_right, gone, wrong);
-	printf("checks %lu live pages %lu\n", checks, live_pages);
-	check_say(&copy);
-	printf("kept_out %llu not_sampled %llu over_limit %llu\n", sbuf_counter(STACKBUF_KEPT_OUT),
-	       sbuf_counter(STACKBUF_NOT_SAMPLED), sbuf_counter(STACKBUF_OVER_LIMIT));
+	printf("right %llu gone %llu wrong %llu\n", is_right, gone, wrong);
 	if (attempted != all + refused || lost != refused || sbuf_ring_recorded() != all) {
 		printf("problem: attempted %llu, recorded %llu, by the CPUs %llu, refused %llu, counted %llu\n",
 		       attempted, all, sbuf_ring_recorded(), refused, lost);
