@@ -22,7 +22,7 @@ static unsigned int cpus = 3, seconds = 10, paths = 2000, cold = 8;
 static bool quiet;
 #define SIGNAL_US	100	/* mean time between signals */
 #define CHECK_NS	5000000	/* time between checks */
-#define HOOK_MASK	255	/* one in so many calls of a function of the kernel is interrupted */
+#define HOOK_MASK	255	/* one in so many calls of the kernel is interrupted */
 
 /* Frames of all paths, made once */
 static struct path {
