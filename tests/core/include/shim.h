@@ -40,7 +40,6 @@
 #define CONFIG_X86_64		1
 #define CONFIG_SMP		1
 #define CONFIG_KALLSYMS		1
-#define CONFIG_KALLSYMS_ALL	1
 #define CONFIG_UNWINDER_ORC	1
 #define KBUILD_MODNAME		"stackbuf"
 
@@ -63,9 +62,6 @@ typedef unsigned int gfp_t;
 #define __percpu
 #define __init
 #define __initdata
-#define __exit
-#define __user
-#define __rcu
 #define __read_mostly
 #define noinline		__attribute__((__noinline__))
 #ifndef __always_inline
@@ -73,8 +69,6 @@ typedef unsigned int gfp_t;
 #endif
 #define __aligned(n)		__attribute__((__aligned__(n)))
 #define __printf(a, b)		__attribute__((__format__(printf, a, b)))
-#define __no_sanitize_address	__attribute__((__no_sanitize_address__))
-#define __no_kcsan
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define barrier()		asm volatile("" ::: "memory")
@@ -357,7 +351,6 @@ u64 shim_monotonic(void);
 #define GFP_KERNEL		0
 extern int oops_in_progress;
 #define pr_err(...)		shim_printk(__VA_ARGS__)
-#define pr_info(...)		shim_printk(__VA_ARGS__)
 #define printk_cpu_sync_get_irqsave
 #define __printk_cpu_sync_try_get()	true
 #define __printk_cpu_sync_put()	do { } while (0)
@@ -367,7 +360,6 @@ void shim_printk(const char *fmt, ...);
 int sprint_symbol(char *name, unsigned long address);
 int scnprintf(char *to, size_t size, const char *fmt, ...) __printf(3, 4);
 #define kfree(p)		free(p)
-#define kstrndup(text, len, gfp)	strndup(text, len)
 #define kmalloc(size, gfp)	malloc(size)
 #define kzalloc(size, gfp)	calloc(1, size)
 #define kvzalloc(size, gfp)	calloc(1, size)
@@ -425,7 +417,6 @@ struct hlist_node { struct hlist_node *next, **pprev; };
 struct hlist_head { struct hlist_node *first; };
 #define list_entry(p, type, member)	container_of(p, type, member)
 #define INIT_HLIST_NODE(node)	((node)->pprev = NULL)
-#define hlist_unhashed(node)	(!(node)->pprev)
 #define hlist_for_each_entry(pos, head, member)				\
 	for (struct hlist_node *at_ = (head)->first;			\
 	     at_ && ((pos) = container_of(at_, typeof(*(pos)), member), 1); at_ = at_->next)
@@ -559,7 +550,6 @@ struct kprobe { u64 nmissed; };
 #define copy_from_kernel_nofault(to, from, size)	(memcpy(to, from, size), 0)
 #define get_kernel_nofault(to, from)	((to) = *(from), 0)
 #define TASK_DEAD	0x80
-#define ERR_PTR(err)	((void *)(long)(err))
 #define KMALLOC_MAX_CACHE_SIZE	(2 * PAGE_SIZE)
 #define PAGE_SIZE	4096
 #define kmem_cache_size(cache)	((unsigned int)(uintptr_t)(cache))
