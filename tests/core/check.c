@@ -28,10 +28,10 @@ static bool same_frames(const struct stack *s, uint32_t path)
 {
 	unsigned long pc[PATH_FRAMES_MAX];
 	unsigned int nr = path_frames(path, pc);
-	bool cut = nr > STACKBUF_DEPTH_MAX;
+	bool cut = nr > PATH_KEPT;
 
 	if (cut)
-		nr = STACKBUF_DEPTH_MAX;
+		nr = PATH_KEPT;
 	return s->nr == nr && cut == !!(s->flags & STACKBUF_STACK_CUT) &&
 	       !memcmp(s->pc, pc, nr * sizeof(*pc));
 }

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-#define PATH_FRAMES_MAX		66	/* two more than stackbuf keeps */
+#define PATH_KEPT		64	/* frames that this build of core keeps of a trace */
+#define PATH_FRAMES_MAX		66	/* two more than PATH_KEPT */
 
 #define PATH_FUNCTIONS		1024
 #define PATH_BASE		0xffffffff81100000UL	/* stack_trace_save(), in shim.h */

@@ -57,7 +57,7 @@ static inline u32 next_random(struct context *c)
 /* Whether an id stands for a path's stack: 1; -1 if not; 0 if it is no stack's any more */
 static int right(u32 id, const struct path *p)
 {
-	unsigned int nr = min(p->nr, (unsigned int)STACKBUF_DEPTH_MAX);
+	unsigned int nr = min(p->nr, (unsigned int)PATH_KEPT);
 	struct stackbuf_trace trace;
 	u8 flags;
 

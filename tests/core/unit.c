@@ -134,12 +134,12 @@ static bool encodes(void)
 		base, base + 0x7fffffff, base + 0x80000000, base - 0x7fffffff, base - 0x80000000,
 		base - 0x80000001, 0, ~0UL, 1UL << 63, base ^ 1UL << 32,
 	};
-	unsigned long pc[STACKBUF_DEPTH_MAX], again[STACKBUF_DEPTH_MAX];
+	unsigned long pc[PATH_KEPT], again[PATH_KEPT];
 	struct sbuf_trace trace;
 	unsigned int i, k, nr;
 
 	for (i = 0; i < 20000; i++) {
-		nr = i < 64 ? i + 1 : 1 + next_random() % STACKBUF_DEPTH_MAX;
+		nr = i < 64 ? i + 1 : 1 + next_random() % PATH_KEPT;
 		for (k = 0; k < nr; k++)
 			pc[k] = i & 1 ? edge[next_random() % ARRAY_SIZE(edge)] :
 				base + (s32)next_random();
@@ -158,7 +158,7 @@ static bool encodes(void)
 
 static bool decodes_anything(void)
 {
-	unsigned long pc[STACKBUF_DEPTH_MAX];
+	unsigned long pc[PATH_KEPT];
 	unsigned int i, k;
 
 	for (i = 0; i < 20000; i++) {
@@ -168,7 +168,7 @@ static bool decodes_anything(void)
 		for (k = 0; k < words; k++)
 			frames[k] = next_random() % 4 ? next_random() : STACKBUF_FRAME_FAR;
 		nr = sbuf_trace_decode(pc, frames, words);
-		EXPECT(nr <= STACKBUF_DEPTH_MAX && nr <= words);
+		EXPECT(nr <= PATH_KEPT && nr <= words);
 		free(frames);
 	}
 	return true;
