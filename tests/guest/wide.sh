@@ -7,7 +7,7 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-LATE=/sys/module/stackbuf_wide/parameters/late_ns
+LATE=/sys/module/stackbuf_many/parameters/late_ns
 
 # late COMMAND...: the latest wakeup in ns while the command runs, in "make test-all" three times
 late() {
@@ -23,7 +23,7 @@ nothing() {
 }
 search() {
 	# The module does not have this function, so no probe is set
-	echo stackbuf_wide:nothing >$P/probe
+	echo stackbuf_many:nothing >$P/probe
 }
 
 # Soon after boot timers have no more resolution than ticks, 4 ms
@@ -31,7 +31,7 @@ for _ in $(seq 100); do
 	grep -q 'hres_active *: 0' /proc/timer_list || break
 	sleep 0.1
 done
-insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_wide.ko
+insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_many.ko naps=1
 waits() {
 	searched=$(late search)
 	echo "# instructions: $(late nothing) at rest, $searched while a name is searched"
@@ -59,10 +59,10 @@ tcp() {
 }
 # ftrace searches half a million instructions for each place that it does not know
 unknown() {
-	set_takes 'stackbuf_wide:*' && is "$set < 500"
-	echo 'stackbuf_wide:*' >$P/probe && "$STACKBUF" info >facts
+	set_takes 'stackbuf_many:*' && is "$set < 500"
+	echo 'stackbuf_many:*' >$P/probe && "$STACKBUF" info >facts
 	echo >$P/probe
-	is "$(sed -n 's/^  stackbuf_wide:.* functions, \([0-9]*\) left out.*/\1/p' facts) >= 20000" || { cat facts; return 1; }
+	is "$(sed -n 's/^  stackbuf_many:.* functions, \([0-9]*\) left out.*/\1/p' facts) >= 20000" || { cat facts; return 1; }
 }
 # Within a second, even of a CPU that takes no more than one and a half in a nanosecond
 everything() {
@@ -88,7 +88,7 @@ with DYNAMIC_FTRACE "tcp_*: no more than 700 million instructions" tcp
 with DYNAMIC_FTRACE "... a task does not wait long for these" attached
 with DYNAMIC_FTRACE "a pattern of 20,000 functions that ftrace does not know" unknown
 # Its task, of the highest priority, would take all of the time when all of its calls are recorded
-rmmod stackbuf_wide
+rmmod stackbuf_many
 with DYNAMIC_FTRACE "all functions: said before, and Ctrl-C ends it within a second" everything
 cat notes
 rmmod stackbuf

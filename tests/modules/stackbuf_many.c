@@ -14,11 +14,18 @@
  *		that it used
  *
  * Reading "walk" gives the cost of stack_trace_save() at the same depth.
+ *
+ * With the parameter naps a thread of the highest priority sleeps again and again; "late_ns", which
+ * may be set to 0, is the latest that it woke.
  */
+#include <linux/hrtimer.h>
 #include <linux/compiler.h>
 #include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/stacktrace.h>
 #include <linux/stringify.h>
@@ -160,14 +167,40 @@ static const struct kernel_param_ops many_ops = {
 };
 module_param_cb(run, &many_ops, NULL, 0200);
 
+static bool naps;
+module_param(naps, bool, 0400);
+static ulong late_ns;
+module_param(late_ns, ulong, 0600);
+static struct task_struct *sleeper;
+
+static int take_naps(void *unused)
+{
+	sched_set_fifo(current);
+	while (!kthread_should_stop()) {
+		ktime_t until = ktime_add_ns(ktime_get(), 50 * NSEC_PER_USEC);
+		s64 late;
+
+		set_current_state(TASK_UNINTERRUPTIBLE);
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+		late = ktime_sub(ktime_get(), until);
+		if (late > (s64)READ_ONCE(late_ns))
+			WRITE_ONCE(late_ns, late);
+	}
+	return 0;
+}
+
 static int __init many_init(void)
 {
-	return 0;
+	if (naps)
+		sleeper = kthread_run(take_naps, NULL, "sbtest/sleeper");
+	return PTR_ERR_OR_ZERO(sleeper);
 }
 module_init(many_init);
 
 static void __exit many_exit(void)
 {
+	if (sleeper)
+		kthread_stop(sleeper);
 }
 module_exit(many_exit);
 
