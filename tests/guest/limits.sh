@@ -204,17 +204,6 @@ nodebugfs)
 	result "the reader reads the record by /proc/kcore" by_kcore
 	result "unloads" rmmod stackbuf
 	;;
-lockdown)
-	mount -t securityfs none /sys/kernel/security 2>/dev/null
-	load big probe=dput
-	integrity() {
-		echo integrity >/sys/kernel/security/lockdown || return 1
-		"$STACKBUF" log --last 10 >log || return 1
-		is "$(wc -l <log) > 10"
-	}
-	result "integrity: the record can be read" integrity
-	result "unloads" unload
-	;;
 key)
 	# The firmware has written to all ports
 	echo

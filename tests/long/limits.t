@@ -45,7 +45,7 @@ key() {
 }
 
 limits() {
-	local series=$1 reader='' kernel words cross kind kinds="usual one eight many possible nodebugfs lockdown key huge clients"
+	local series=$1 reader='' kernel words cross kind kinds="usual one eight many possible nodebugfs key huge clients"
 
 	if [[ $series == *-debug ]]; then
 		kinds=failing
