@@ -104,36 +104,17 @@ int on_cpus(int only, void (*fn)(struct worker *w), const u64 *arg)
 
 /* -------------------------------------------------------------- the file --- */
 
+#define COMMAND(name)	{ #name, cmd_##name }
 static const struct {
 	const char *name;
 	command_fn *fn;
 } commands[] = {
-	{ "depth", cmd_depth },
-	{ "distinct", cmd_distinct },
-	{ "path", cmd_path },
-	{ "places", cmd_places },
-	{ "long", cmd_long },
-	{ "storm", cmd_storm },
-	{ "tags", cmd_tags },
-	{ "context", cmd_context },
-	{ "nmiprint", cmd_nmiprint },
-	{ "nest", cmd_nest },
-	{ "step", cmd_step },
-	{ "turns", cmd_turns },
-	{ "starve", cmd_starve },
-	{ "late", cmd_late },
-	{ "latesteps", cmd_latesteps },
-	{ "trace", cmd_trace },
-	{ "print", cmd_print },
-	{ "kept", cmd_kept },
-	{ "printid", cmd_printid },
-	{ "guards", cmd_guards },
-	{ "regs", cmd_regs },
-	{ "replaced", cmd_replaced },
-	{ "calls", cmd_calls },
-	{ "panic", cmd_panic },
-	{ "sights", cmd_sights },
-	{ "hold", cmd_hold },
+	COMMAND(depth), COMMAND(distinct), COMMAND(path), COMMAND(places), COMMAND(long),
+	COMMAND(storm), COMMAND(tags), COMMAND(context), COMMAND(nmiprint), COMMAND(nest),
+	COMMAND(step), COMMAND(turns), COMMAND(starve), COMMAND(late), COMMAND(latesteps),
+	COMMAND(trace), COMMAND(print), COMMAND(kept), COMMAND(printid), COMMAND(guards),
+	COMMAND(regs), COMMAND(replaced), COMMAND(calls), COMMAND(panic), COMMAND(sights),
+	COMMAND(hold),
 };
 
 static ssize_t run_write(struct file *file, const char __user *from, size_t size, loff_t *pos)
