@@ -16,7 +16,6 @@
 #include <linux/kthread.h>
 #include <linux/math.h>
 #include <linux/module.h>
-#include <linux/sched/clock.h>
 #include <linux/slab.h>
 #include <linux/stacktrace.h>
 #include "../stackbuf.h"
@@ -43,65 +42,25 @@ static unsigned long frames[STACKBUF_DEPTH_MAX];
 static char text[8192];
 
 /* One function for each call that is measured, run at the depth wanted */
+#define BENCH(name, call)			\
+	static noinline void bench_##name(void)	\
+	{					\
+		call;				\
+		barrier();			\
+	}
+#define WALK	stack_trace_save(frames, ARRAY_SIZE(frames), 0)
 
-static noinline void bench_nothing(void)
-{
-	barrier();
-}
-
-static noinline void bench_walk(void)
-{
-	stack_trace_save(frames, ARRAY_SIZE(frames), 0);
-	barrier();
-}
-
+BENCH(nothing, barrier())
+BENCH(walk, WALK)
 #ifdef CONFIG_STACKDEPOT
-static noinline void bench_depot(void)
-{
-	unsigned int nr = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
-
-	stack_depot_save(frames, nr, GFP_NOWAIT);
-	barrier();
-}
+BENCH(depot, stack_depot_save(frames, WALK, GFP_NOWAIT))
 #endif
-
-static noinline void bench_text(void)
-{
-	unsigned int nr = stack_trace_save(frames, ARRAY_SIZE(frames), 0);
-
-	stack_trace_snprint(text, sizeof(text), frames, nr, 0);
-	barrier();
-}
-
-static noinline void bench_clock(void)
-{
-	local_clock();
-	barrier();
-}
-
-static noinline void bench_save(void)
-{
-	stackbuf_save();
-	barrier();
-}
-
-static noinline void bench_save_tag(void)
-{
-	stackbuf_save_tag(4711);
-	barrier();
-}
-
-static noinline void bench_probed(void)
-{
-	int_sqrt(1);
-	barrier();
-}
-
-static noinline void bench_event(void)
-{
-	kfree(NULL);
-	barrier();
-}
+BENCH(text, stack_trace_snprint(text, sizeof(text), frames, WALK, 0))
+BENCH(save, stackbuf_save())
+BENCH(save_tag, stackbuf_save_tag(4711))
+BENCH(probed, int_sqrt(1))
+/* It holds the tracepoint kmem:kfree */
+BENCH(event, kfree(NULL))
 
 struct bench {
 	const char *name;
@@ -114,7 +73,6 @@ static const struct bench benches[] = {
 	{ "stack_depot_save", bench_depot },
 #endif
 	{ "stack_trace_snprint", bench_text },
-	{ "local_clock", bench_clock },
 	{ "stackbuf_save", bench_save },
 	{ "stackbuf_save_tag", bench_save_tag },
 };
