@@ -34,13 +34,13 @@ core() {
 seconds=$(((${CORE_MINUTES:-1} * 60 + 5) / 6))
 thorough || [ -n "${CORE_MINUTES:-}" ] || seconds=1
 
-# storm TEXT NAME OPTION...: a result, and how fast it was
+# storm TEXT NAME N [CPUS [PATHS [quiet]]]: a result, and how fast it was
 storm() {
 	local text=$1 program=$builds/core-$2/storm status
 	shift 2
 
 	# A storm that does not end is a failure, too: no host is as slow as that
-	timeout $((4 * seconds + 600)) "${fixed[@]}" "$program" -s "$seconds" "$@" >"$work/storm" 2>&1
+	timeout $((4 * seconds + 600)) "${fixed[@]}" "$program" "$seconds" "$@" >"$work/storm" 2>&1
 	status=$?
 	result "$text" storm_is_good "$status"
 	awk '/^attempted/ && $8 > 0 {
@@ -72,15 +72,15 @@ all() {
 		result "$parts: all parts ran to their end" [ "$status $(tail -n 1 "$work/unit")" = '0 done' ]
 	done
 
-	[ "$seconds" -lt 8 ] || storm 'fewer pages than CPUs: every CPU records' tiny -q -p 128 -r 1000000
-	storm 'a tiny ring and a tiny table' tiny -r 2
-	storm 'ids that wrap' wrap -r 2
-	storm 'few new stacks: saves are recalled' wrap -c 2 -r 4096
-	storm 'with AddressSanitizer and UBSan' address -r 2
+	[ "$seconds" -lt 8 ] || storm 'fewer pages than CPUs: every CPU records' tiny 1000000 3 128 quiet
+	storm 'a tiny ring and a tiny table' tiny 2
+	storm 'ids that wrap' wrap 2
+	storm 'few new stacks: saves are recalled' wrap 4096 2
+	storm 'with AddressSanitizer and UBSan' address 2
 	# It holds signals back, now and then for ever: about one run in three does not end
 	if [ -n "${CORE_MINUTES:-}" ]; then
 		result 'all is built with ThreadSanitizer' core thread "$(sizes 64 64 8)" -fsanitize=thread
-		storm 'with ThreadSanitizer' thread -r 2
+		storm 'with ThreadSanitizer' thread 2
 	else
 		echo "ok a storm with ThreadSanitizer # SKIP it loses signals, and then does not end: CORE_MINUTES=1"
 	fi

@@ -3,7 +3,6 @@
  * storm.c - saves of made-up stacks on all CPUs and in all contexts; what they leave in memory is
  * checked where everything is stopped, at random instants, and at the end
  */
-#include <getopt.h>
 #include <unistd.h>
 
 #include <shim.h>
@@ -16,10 +15,9 @@
 #define CONTEXTS	5	/* a softirq interrupts a task, ..., an NMI an NMI */
 #define STACK_OF_CONTEXT	3272UL
 #define TASKS		3	/* of a CPU */
-#define NUMBER_OF_CPU	64
 
-static unsigned int cpus = 3, seconds = 10, paths = 2000, cold = 8;
-static bool quiet;
+static unsigned int seconds, cold, cpus = 3, paths = 2000;
+static bool quiet;	/* no filters, no CPU goes offline */
 #define SIGNAL_US	100	/* mean time between signals */
 #define CHECK_NS	5000000	/* time between checks */
 #define HOOK_MASK	255	/* one in so many calls of the kernel is interrupted */
@@ -438,47 +436,25 @@ static unsigned int conduct(u64 end)
 	return problems;
 }
 
-static void usage(void)
-{
-	fputs("Usage: storm [-s SECONDS] [-c CPUS] [-p PATHS] [-r N] [-q]\n"
-	      "  -r N  one in N saves is of any stack, the others of sixteen (8)\n"
-	      "  -q    no filters, no CPU goes offline\n", stderr);
-	exit(2);
-}
-
+/* storm SECONDS N [CPUS [PATHS [quiet]]]: one in N saves is of any stack, the others of sixteen */
 int main(int argc, char **argv)
 {
 	u64 attempted = 0, refused = 0, gone = 0, is_right = 0, wrong = 0, lost;
 	u64 all = 0, opened = 0, closed = 0;
 	unsigned int problems, i, k, n;
 	u64 *recorded, start;
-	int opt;
 
-	while ((opt = getopt(argc, argv, "s:c:p:r:q")) != -1) {
-		unsigned int value = optarg ? atoi(optarg) : 0;
-
-		switch (opt) {
-		case 's':
-			seconds = value;
-			break;
-		case 'c':
-			cpus = value;
-			break;
-		case 'p':
-			paths = value;
-			break;
-		case 'r':
-			cold = value;
-			break;
-		case 'q':
-			quiet = true;
-			break;
-		default:
-			usage();
-		}
-	}
-	if (cpus < 1 || cpus > SHIM_CPUS || !cold || paths < 128 || optind != argc)
-		usage();
+	if (argc < 3)
+		return 2;
+	seconds = atoi(argv[1]);
+	cold = atoi(argv[2]);
+	if (argc > 3)
+		cpus = atoi(argv[3]);
+	if (argc > 4)
+		paths = atoi(argv[4]);
+	quiet = argc > 5;
+	if (cpus < 1 || cpus > SHIM_CPUS || !cold || paths < 128)
+		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 
 	init_cpus();
