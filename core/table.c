@@ -251,8 +251,8 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			if (!granule)
 				return NULL;
 			mine = sbuf_table_at(granule);
-			/* T1: nor, where frames of another lay, what looks like one */
 			WRITE_ONCE(mine->id, 0);
+			/* T1: nor, where frames of another lay, what looks like one */
 			smp_wmb();
 			mine->nr = trace->nr;
 			/* T4: if used before, these were freed after the round went up */

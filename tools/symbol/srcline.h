@@ -29,9 +29,9 @@ void srcline_set_kernel(struct srcline *l, const char *release, const char *bann
 
 /*
  * Set *@text to what is printed after a frame: " (file:line)" or, with inlined functions, " inner
- * (file:line) (inlined by) outer (file:line)".  NULL where nothing is known.  The text stays until the next
- * srcline_set_kernel() or srcline_close().  Return 0, or -1 if no frame of this kernel can be
- * decoded: srcline_error() then has the reason in one line.
+ * (file:line) (inlined by) outer (file:line)".  NULL where nothing is known.  The text stays until
+ * the next srcline_set_kernel() or srcline_close().  Return 0, or -1 if no frame of this kernel can
+ * be decoded: srcline_error() then has the reason in one line.
  */
 int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind,
 		  const char **text);
