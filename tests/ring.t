@@ -11,7 +11,7 @@
 ring() {
 	local series=$1 kernel words cross what every
 
-	every=$(few 600 80)
+	every=$(few 200 80)
 	[[ $series != *-@(debug|kcsan) ]] || every=400
 	guest "$series" ring && build_sbcheck "$series" &&
 		build "$series" few EVENTS_KB=8 STACKS_KB=64 TEXT_KB=64 &&
