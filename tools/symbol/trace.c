@@ -241,7 +241,8 @@ bool traces_sentence(const struct traces *t, const struct shape *s)
 	       strncmp(t->other.text, s->text, s->len);
 }
 
-static u32 traces_of(const struct traces *t, const struct shape *s, const char *line, size_t len)
+static u32 traces_of(struct traces *t, const struct shape *s, const char *line, size_t len,
+		     const struct trace *but)
 {
 	struct shape left = *s;
 	u32 of = 0;
@@ -251,11 +252,14 @@ static u32 traces_of(const struct traces *t, const struct shape *s, const char *
 	if (!text_ends_with(line, len, "ffffffffffffffff"))
 		cut_own(&left);
 	for (i = 0; i < TRACES_MAX; i++) {
-		const struct trace *one = &t->trace[i];
+		struct trace *one = &t->trace[i];
 
-		if (one->used && !strncmp(one->shape.text, s->text, one->shape.len) &&
-		    (left.len == s->len || strcmp(one->shape.text, left.text)))
+		if (!one->used || strncmp(one->shape.text, s->text, one->shape.len))
+			continue;
+		if (left.len == s->len || strcmp(one->shape.text, left.text))
 			of |= 1U << i;
+		else if (!but)	/* What was interrupted, if an entry was before it */
+			one->entry = false;
 	}
 	return of;
 }
@@ -266,7 +270,7 @@ static void end_of(struct traces *t, const struct shape *s, const char *line, si
 {
 	const char *end = line + len, *quote = line;
 	bool report = text_holds(line, len, "CPU: ");
-	u32 of = traces_of(t, s, line, len);
+	u32 of = traces_of(t, s, line, len, but);
 	struct shape quoted;
 	unsigned int quotes;
 	struct trace *one;
@@ -277,7 +281,7 @@ static void end_of(struct traces *t, const struct shape *s, const char *line, si
 		if (!quote++)
 			break;
 		find_shape(&quoted, quote, end - quote);
-		of |= traces_of(t, &quoted, quote, end - quote);
+		of |= traces_of(t, &quoted, quote, end - quote, but);
 	}
 	for (i = 0; i < TRACES_MAX; i++) {
 		one = &t->trace[i];
