@@ -56,8 +56,10 @@ static int save(struct kprobe *probe, struct pt_regs *regs)
 	took = get_cycles() - start;
 	raw_local_irq_restore(flags);
 	this_cpu_add(cycles, took);
-	took_so_long[min(took / 16, ARRAY_SIZE(took_so_long) - 1)]++;
-	longest = max(longest, took);
+	/* Racy where several CPUs run: they are looked at where one does */
+	data_race(took_so_long[min(took / 16, ARRAY_SIZE(took_so_long) - 1)]++);
+	if (data_race(longest < took))
+		data_race(longest = took);
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
