@@ -23,7 +23,8 @@ counted() {
 	echo "$HOLD" >$P/probe && echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/trigger)" = "$RELEASE:10" ] || return 1
 	echo "keep 100" >$L
 	[ "$(cat $P/enable)" = 1 ] && [ -z "$(latest trigger)" ] || return 1
-	echo "drop 1" >$L && echo "keep 100" >$L
+	echo "drop 1" >$L && echo "keep 9" >$L && [ "$(cat $P/enable)" = 1 ] && echo "keep 1" >$L && [ "$(cat $P/enable)" = 0 ] || return 1
+	echo "keep 90" >$L
 	# Written anew it stays stopped, and says by which
 	echo dput >$P/trigger && echo vfs_write >$P/trigger && echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = "$RELEASE" ] && is "$(latest trigger_left) == 10" &&
 		is "$(holds) == 110 && $(holds --until trigger) == 100 && $(holds --since trigger) == 10" &&
