@@ -149,10 +149,13 @@ static void cut_word(struct shape *s)
 	s->text[s->len] = '\0';
 }
 
-/* Cut what a trace has of its own before frames: arrows, addresses, numbers, arm's "callee from" */
+/*
+ * Cut what a trace has of its own before frames: arrows, addresses, numbers, arm's "callee from",
+ * and of addresses without a name the "?"
+ */
 static void cut_own(struct shape *s)
 {
-	static const char *const word[] = { "=>", "0", "0:", "0 :", "[0]", "#0",
+	static const char *const word[] = { "=>", "0", "0:", "0 :", "[0]", "#0", "?",
 					    "Exception stack(0 to 0)" };
 	static const char *const glued[] = { "[<0>]", "[<(____ptrval____)>]", "(" };
 	size_t before, n, i;
@@ -173,6 +176,10 @@ static void cut_own(struct shape *s)
 		s->text[s->len] = '\0';
 		if (text_ends_with(s->text, s->len, " from")) {
 			cut_word(s);
+			/* "callee [module]", "(callee [module])" */
+			if (text_ends_with(s->text, s->len, "]") ||
+			    text_ends_with(s->text, s->len, "])"))
+				cut_word(s);
 			cut_word(s);
 		}
 	} while (s->len < before);
@@ -304,11 +311,57 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 	end_of(t, &s, line, len, but);
 }
 
+/* "r7:df912310 r6:00000000", which 32-bit arm with frame pointers prints after a frame */
+static bool is_saved(const char *line, size_t len)
+{
+	size_t n, word;
+
+	while (len && isspace((unsigned char)line[len - 1]))
+		len--;
+	for (word = len; word && !isspace((unsigned char)line[word - 1]); word--)
+		;
+	for (n = 0; word + n < len && line[word + n] != ':'; n++)
+		;
+	return (n == 2 || n == 3) && line[word] == 'r' && isdigit((unsigned char)line[word + 1]) &&
+	       len - word == n + 9 && strspn(line + word + n + 1, "0123456789abcdef") >= 8;
+}
+
+/* "bec0: 00000000 c1204f6c", of the stack, and "Register r10 information: NULL pointer" */
+static bool is_dumped(const char *line, size_t len)
+{
+	const char *colon = memrchr(line, ':', len);
+	size_t n = colon ? colon - line : 0;
+
+	if (text_holds(line, len, "Register r") && text_holds(line, len, " information: "))
+		return true;
+	while (len && isspace((unsigned char)line[len - 1]))
+		len--;
+	if (n < 4 || n + 9 >= len || (n > 4 && line[n - 5] != ' '))
+		return false;
+	for (n = 1; n <= 4; n++)
+		if (!isxdigit((unsigned char)colon[-n]))
+			return false;
+	for (n = 1; colon + n < line + len; n++)
+		if (!isxdigit((unsigned char)colon[n]) && colon[n] != ' ')
+			return false;
+	return true;
+}
+
+/* "slab_alloc_node mm/slub.c:5245 [inline]", as syzbot and decode_stacktrace.sh add it */
+static bool is_inlined(const char *line, size_t len)
+{
+	while (len && isspace((unsigned char)line[len - 1]))
+		len--;
+	return text_ends_with(line, len, " [inline]") || text_ends_with(line, len, " [inline])");
+}
+
 void traces_other(struct traces *t, const char *line, size_t len)
 {
 	const char *end = memmem(line, len, "---[ end trace ", 15);
 	struct shape s;
 
+	if (is_saved(line, len) || is_dumped(line, len) || is_inlined(line, len))
+		return;
 	find_shape(&t->other, line, len);
 	end_of(t, &t->other, line, len, NULL);
 	if (end) {
