@@ -273,7 +273,7 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, co
 	if (!alone && !guess)
 		return FRAME_OPEN;
 	traces_shape(&s, line, guess ? at - 2 : at);
-	if (!guess && traces_sentence(&d->traces, &s)) {
+	if (!guess && (traces_place(&d->traces, &s) || traces_sentence(&d->traces, &s))) {
 		traces_end(&d->traces, line, at, NULL);
 		return FRAME_OPEN;
 	}

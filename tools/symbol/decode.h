@@ -39,6 +39,7 @@ struct traces {
 	struct trace trace[TRACES_MAX];
 	u64 lines;	/* lines so far */
 	struct shape other;	/* of the last line without a frame */
+	bool place;	/* that leads to a frame of no trace, as "Preemption disabled at:" */
 	/* Is given each trace with @folded that has ended, and @arg */
 	void (*ended)(void *arg, struct trace *t);
 	void *arg;
@@ -64,6 +65,9 @@ struct trace *traces_find(struct traces *t, const struct shape *before);
  * end in a word, too: then a line before has it.
  */
 bool traces_sentence(const struct traces *t, const struct shape *before);
+
+/* Does the line before say that this frame is a place, and of no trace? */
+bool traces_place(struct traces *t, const struct shape *before);
 
 /*
  * A line without a frame, or with one within other text, ends the traces that it could be of.

@@ -355,6 +355,24 @@ static bool is_inlined(const char *line, size_t len)
 	return text_ends_with(line, len, " [inline]") || text_ends_with(line, len, " [inline])");
 }
 
+/* Is the frame in the next line where something was, and of no trace? */
+static bool leads_to_place(const char *line, size_t len)
+{
+	while (len && isspace((unsigned char)line[len - 1]))
+		len--;
+	return text_ends_with(line, len, "reemption disabled at:") ||
+	       text_ends_with(line, len, "Last Breaking-Event-Address:") ||
+	       (text_ends_with(line, len, ") at:") && text_holds(line, len, " is trying to "));
+}
+
+bool traces_place(struct traces *t, const struct shape *s)
+{
+	bool place = t->place && !strncmp(t->other.text, s->text, s->len);
+
+	t->place = false;
+	return place;
+}
+
 void traces_other(struct traces *t, const char *line, size_t len)
 {
 	const char *end = memmem(line, len, "---[ end trace ", 15);
@@ -363,6 +381,7 @@ void traces_other(struct traces *t, const char *line, size_t len)
 	if (is_saved(line, len) || is_dumped(line, len) || is_inlined(line, len))
 		return;
 	find_shape(&t->other, line, len);
+	t->place = leads_to_place(line, len);
 	end_of(t, &t->other, line, len, NULL);
 	if (end) {
 		traces_shape(&s, line, end - line);
