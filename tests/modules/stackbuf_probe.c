@@ -58,8 +58,8 @@ static int save(struct kprobe *probe, struct pt_regs *regs)
 	this_cpu_add(cycles, took);
 	/* Racy where several CPUs run: they are looked at where one does */
 	data_race(took_so_long[min(took / 16, ARRAY_SIZE(took_so_long) - 1)]++);
-	if (data_race(longest < took))
-		data_race(longest = took);
+	/* Likewise */
+	data_race(longest = max(longest, took));
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
