@@ -161,7 +161,10 @@ static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned i
 	object->stack = word;
 	object->time = READ_ONCE(at->time);
 	object->value = READ_ONCE(at->value);
-	/* Unless the place was used again, for another key or even for the same stack */
+	/*
+	 * Unless the place was used again, for another key or even for the same stack.  Its key is
+	 * set before K1 and cleared after the exchange: while the word stays, so does the key.
+	 */
 	if (!object->stack || READ_ONCE(bucket->key[i]) != key ||
 	    READ_ONCE(stack_at(object->stack - 1)->stack) >> 32 != pair ||
 	    cmpxchg64(stack_word(at), word, ((word >> 32) + 1) << 32) != word)
