@@ -41,48 +41,32 @@ static struct stackbuf_depth *find_depth(unsigned long origin)
 
 NOKPROBE_SYMBOL(find_depth);
 
-/*
- * By low bits of the origin: its address without the upper 16 bits, which are ones in all code of
- * the kernel; below it the most bytes seen from there, as find_depth() knew them
- */
-#define SEEN_SHIFT	16
-static u64 seen[256];
+u64 sbuf_depth_seen[256];
 
-static noinline bool look_up(unsigned long origin, unsigned long sp, u64 *known)
+noinline bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp)
 {
 	unsigned long stack = sbuf_kstack_task(), bytes = stack + THREAD_SIZE - sp, most;
-	const struct stackbuf_depth *depth = sbuf_kstack_has(stack, sp) ? find_depth(origin) : NULL;
+	const struct stackbuf_depth *depth;
 
+	if (!sbuf_kstack_has(stack, sp) || sbuf_depth_known(origin, sp, stack))
+		return false;
+	depth = find_depth(origin);
 	if (!depth)
 		return false;
 	most = READ_ONCE(depth->bytes);
-	WRITE_ONCE(*known, origin << SEEN_SHIFT | most);
+	WRITE_ONCE(*sbuf_depth_seen_from(origin),
+		   (origin << SBUF_DEPTH_SEEN_SHIFT) + most - THREAD_SIZE);
 	return bytes > most;
 }
 
-NOKPROBE_SYMBOL(look_up);
-
-bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp)
-{
-	u64 *known = &seen[origin / 4 % ARRAY_SIZE(seen)];
-	unsigned long bytes = sbuf_kstack_task() + THREAD_SIZE - sp;
-	unsigned long most = READ_ONCE(*known) - (origin << SEEN_SHIFT);
-
-	BUILD_BUG_ON(THREAD_SIZE > BIT(SEEN_SHIFT));
-	/* It is of this origin, and at least as much; or @sp is on another stack */
-	if (likely(most - bytes < BIT(SEEN_SHIFT) - bytes))
-		return false;
-	return look_up(origin, sp, known);
-}
-
-/* Part of a recall */
 NOKPROBE_SYMBOL(sbuf_depth_exceeds);
 
-void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
-		     u32 id)
+void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 {
-	unsigned long end = (unsigned long)task_stack_page(current) + THREAD_SIZE, low = 0;
-	const u64 base = stackbuf_info.base_addr;
+	unsigned long end = sbuf_kstack_task() + THREAD_SIZE, most = THREAD_SIZE / sizeof(u64);
+	const struct sbuf_trace *trace = &scratch->trace;
+	const u32 *frame = trace->frames;
+	struct sbuf_walk *walk = &scratch->walk;
 	struct stackbuf_depth *depth;
 	u32 seq, bytes, i;
 
@@ -90,7 +74,7 @@ void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned i
 	if (walk->sp[0] >= end || end - walk->sp[0] > THREAD_SIZE)
 		return;
 	bytes = end - walk->sp[0];
-	depth = find_depth(pc[0]);
+	depth = find_depth(scratch->pc[0]);
 	if (!depth) {
 		sbuf_add(&stackbuf_info.depths_full, 1);
 		return;
@@ -103,26 +87,30 @@ void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned i
 	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 		return;
 	if (SBUF_HAVE_RECORDS)
-		sbuf_record_place_frames(walk, pc, nr);
+		sbuf_record_place_frames(walk, scratch->pc, trace->nr);
 	smp_wmb();	/* D1: for readers, seq is odd before anything else changes */
 	/* Other contexts compare their depth with it concurrently */
 	WRITE_ONCE(depth->bytes, bytes);
 	depth->id = id;
-	depth->nr = nr;
-	depth->cut = cut;
-	for (i = 0; i < nr; i++) {
-		unsigned long sp = walk->sp[i];
-		s64 distance = pc[i] - base;
+	depth->nr = trace->nr;
+	depth->cut = trace->cut;
+	if (likely(trace->words == trace->nr))
+		memcpy(depth->frame, frame, trace->nr * sizeof(*frame));
+	else
+		for (i = 0; i < trace->nr; i++, frame += *frame == STACKBUF_FRAME_FAR ? 3 : 1)
+			depth->frame[i] = *frame;
+	for (i = 0; i < trace->nr; i++) {
+		/* Huge if it is no multiple of 8 */
+		u64 words = ror64(end - walk->sp[i], 3);
 
-		depth->frame[i] = distance == (s32)distance ? distance : STACKBUF_FRAME_FAR;
 		/* The unwinder went astray: cut the stack here */
-		if (sp < low || sp >= end || sp & 7) {
+		if (words - 1 >= most) {
 			depth->nr = i;
 			depth->cut = true;
 			break;
 		}
-		depth->words[i] = (end - sp) / sizeof(u64);
-		low = sp;
+		depth->words[i] = words;
+		most = words;
 	}
 	/* D1: everything is written before seq is even again */
 	smp_store_release(&depth->seq, seq + 2);

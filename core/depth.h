@@ -9,6 +9,34 @@
 
 #if STACKBUF_WITH_DEEPEST
 
+/*
+ * By low bits of the origin: its address without the upper 16 bits, which are ones in all code of
+ * the kernel, at 2^16; to that the most bytes seen from there are added, less THREAD_SIZE
+ */
+#define SBUF_DEPTH_SEEN_SHIFT	16
+extern u64 sbuf_depth_seen[256];
+
+static inline u64 *sbuf_depth_seen_from(unsigned long origin)
+{
+	return &sbuf_depth_seen[origin / 4 % ARRAY_SIZE(sbuf_depth_seen)];
+}
+
+/*
+ * Return true if it is certain that @sp, on the task's stack, which begins at @stack, is no deeper
+ * than what was seen from @origin
+ */
+static __always_inline bool sbuf_depth_known(unsigned long origin, unsigned long sp,
+					     unsigned long stack)
+{
+	unsigned long more = READ_ONCE(*sbuf_depth_seen_from(origin)) -
+			     (origin << SBUF_DEPTH_SEEN_SHIFT) + (sp - stack);
+
+	/* Another origin is further away */
+	BUILD_BUG_ON(2 * THREAD_SIZE >
+		     (IS_ENABLED(CONFIG_ARM64) ? 4UL : 1UL) << SBUF_DEPTH_SEEN_SHIFT);
+	return likely(more <= THREAD_SIZE);
+}
+
 /**
  * sbuf_depth_exceeds() - compare the depth of a recalled stack with the deepest from its origin
  * @origin: its innermost address
@@ -21,22 +49,22 @@ bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp);
 
 /**
  * sbuf_depth_note() - keep a walk if it is the deepest one seen from its origin
- * @walk: the walk; one that does not begin on the current task's own stack is ignored
- * @pc: its addresses
- * @nr: how many, 1 to STACKBUF_DEPTH_MAX
- * @cut: the stack had more
+ * @scratch: the walk and its trace; one that does not begin on the current task's stack is ignored
  * @id: id of the stack
  *
  * Context: Any context, interrupts off.
  */
-void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr, bool cut,
-		     u32 id);
+void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id);
 
 #else
 
+static inline bool sbuf_depth_known(unsigned long origin, unsigned long sp, unsigned long stack)
+{
+	return true;
+}
+
 static inline bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp) { return false; }
-static inline void sbuf_depth_note(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr,
-				   bool cut, u32 id) { }
+static inline void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id) { }
 
 #endif
 

@@ -51,9 +51,15 @@ static inline unsigned long sbuf_record_end(void)
 	return sbuf_kstack_task() + THREAD_SIZE;
 }
 
+/* The record in the saved registers of the task whose stack begins at @stack */
+static inline unsigned long sbuf_record_of_task(unsigned long stack)
+{
+	return (unsigned long)&sbuf_task_regs(stack)->stackframe;
+}
+
 static inline bool sbuf_record_is_last(unsigned long low, unsigned long fp)
 {
-	return fp == (unsigned long)&task_pt_regs(current)->stackframe;
+	return fp == sbuf_record_of_task(sbuf_kstack_task());
 }
 #endif
 

@@ -86,13 +86,21 @@ static inline void sbuf_kstack_note_irq(unsigned long sp)
 		this_cpu_write(sbuf_cpu->irq_stack, sp & ~(THREAD_SIZE - 1UL));
 }
 
-/* Number of the system call that the task is in, if it is in one */
-static __always_inline unsigned long sbuf_system_call(void)
+#ifdef CONFIG_ARM64
+/* task_pt_regs() of the task whose stack begins at @stack */
+static inline struct pt_regs *sbuf_task_regs(unsigned long stack)
+{
+	return (struct pt_regs *)(stack + THREAD_SIZE) - 1;
+}
+#endif
+
+/* Number of the system call that the task is in, if it is in one; its stack begins at @stack */
+static __always_inline unsigned long sbuf_system_call(unsigned long stack)
 {
 #ifdef CONFIG_X86_64
 	return task_pt_regs(current)->orig_ax;
 #else
-	return task_pt_regs(current)->syscallno;
+	return sbuf_task_regs(stack)->syscallno;
 #endif
 }
 

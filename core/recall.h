@@ -55,7 +55,7 @@ void sbuf_recall_invalidate(void);
 /*
  * What the unwinders' variants of recall define, or a stub:
  *
- * sbuf_recall(): the stack that a walk from @start would find, or NULL if only a walk can find it.
+ * sbuf_recall(): id of the stack that a walk from @start would find; 0: only a walk can find it.
  *	Context: Any context, interrupts off, and off until the event is appended.
  *
  * sbuf_recall_learn(): cache the stack @id with the frames @trace, which @walk found at the
@@ -75,7 +75,7 @@ void sbuf_recall_invalidate(void);
 bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
 		       const unsigned long *pc);
 #else
-static inline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start) { return NULL; }
+static inline u32 sbuf_recall(const struct sbuf_start *start) { return 0; }
 
 static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
 				     const unsigned long *pc) { return false; }
@@ -90,7 +90,19 @@ static inline void sbuf_recall_mark_modules(void) { }
 #endif
 
 #if SBUF_HAVE_RECORDS
-struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start);
+/* sbuf_recall() for nearly all events of arm64, and for the others */
+u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned long *bp,
+		     unsigned long caller);
+u32 sbuf_recall_elsewhere(struct sbuf_start start);
+
+static __always_inline u32 sbuf_recall(const struct sbuf_start *start)
+{
+	u32 id = 0;
+
+	if (IS_ENABLED(CONFIG_ARM64))
+		id = sbuf_recall_task(start->ip, start->sp, start->bp, start->caller);
+	return likely(id) ? id : sbuf_recall_elsewhere(*start);
+}
 #endif
 
 #endif /* STACKBUF_RECALL_H */

@@ -18,7 +18,7 @@ u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
 static void index_hashes(const struct sbuf_start *start, unsigned long stack, u32 *hash)
 {
 	/* An interrupt may hit any system call */
-	unsigned long call = stack == sbuf_kstack_task() ? sbuf_system_call() : -1;
+	unsigned long call = stack == sbuf_kstack_task() ? sbuf_system_call(stack) : -1;
 
 	hash[0] = sbuf_cache_hash(start, start->sp - stack, call);
 	hash[1] = sbuf_cache_hash(start, 0, call);
@@ -93,7 +93,7 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
  * All slots for this start, those of other depths included: a system call's random offset
  * changes the depth each time.
  */
-noinline struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start)
+noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
 {
 	unsigned long stack = sbuf_kstack_of(start.sp);
 	struct tried tried SBUF_UNINITIALIZED;
@@ -102,7 +102,7 @@ noinline struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start)
 
 	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
-		return NULL;
+		return 0;
 	index_hashes(&start, stack, hash);
 	tried.nr = 0;
 	/* On the task's stack, sbuf_recall() has tried the first slot, but for an idle task */
@@ -112,11 +112,11 @@ noinline struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start)
 		entry = try_set(hash[1], 0, &start, stack, &tried);
 	/* Not each time: entries of one set that are as frequent would displace each other */
 	else if (this_cpu_read(sbuf_cpu->verify_in) % 16)
-		return entry->stack;
+		return entry->head;
 	if (!entry)
-		return NULL;
+		return 0;
 	add_to_index(hash[0], (struct sbuf_unit *)entry - sbuf_cache);
-	return entry->stack;
+	return entry->head;
 }
 
 NOKPROBE_SYMBOL(sbuf_recall_elsewhere);

@@ -54,7 +54,7 @@ static_assert(sizeof(struct sbuf_run) == sizeof(struct sbuf_check));
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
-	/* First word of @stack while it may be recalled, but for STACKBUF_STACK_TEXT */
+	/* First word of @stack, its id, while it may be recalled, but for STACKBUF_STACK_TEXT */
 	u64 head;
 	unsigned long ip;	/* where the walk starts */
 	u32 epoch;	/* when the walk began that it was learnt from */
@@ -239,18 +239,18 @@ static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start 
 }
 
 /* Try the slots that sbuf_recall() does not */
-struct stackbuf_stack *sbuf_recall_elsewhere(struct sbuf_start start);
+u32 sbuf_recall_elsewhere(struct sbuf_start start);
 
-static __always_inline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
+static __always_inline u32 sbuf_recall(const struct sbuf_start *start)
 {
 	unsigned long stack = sbuf_kstack_task();
 
 	if (likely(sbuf_kstack_has(stack, start->sp) && !is_idle_task(current))) {
-		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call()), unit;
+		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call(stack)), unit;
 
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
 		    sbuf_unit_matches(unit, start, stack, stack, false))
-			return sbuf_entry_at(unit)->stack;
+			return sbuf_entry_at(unit)->head;
 	}
 	return sbuf_recall_elsewhere(*start);
 }

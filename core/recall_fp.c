@@ -18,13 +18,20 @@
 /* Ids of stacks in the low half, the epoch in the high half: sets of ID_WAYS slots */
 #define ID_SLOTS	8192
 #define ID_WAYS		4
-static u64 id_index[ID_SLOTS];
+static u64 id_index[ID_SLOTS] __aligned(ID_WAYS * sizeof(u64));
 
-/* @own: the walk starts on the task's stack, at @depth, or 0 for any */
-static inline u64 *id_set(const struct sbuf_start *start, bool own, unsigned long depth)
+/* Is what a slot has of this epoch, and in its place?  evict.c may have unlinked it.  E1, C4 */
+static __always_inline bool is_usable(u64 has, const struct stackbuf_stack *stack)
 {
-	/* An interrupt may hit any system call */
-	u64 call = own ? sbuf_system_call() : -1;
+	/* Both are 0 of an empty slot while recall is off: no stack has the id 0 */
+	return has >> 32 == READ_ONCE(sbuf_recall_epoch) &&
+		sbuf_table_has(stack, has, STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
+					   STACKBUF_STACK_CUT);
+}
+
+/* The walk starts @depth above where a stack begins, or 0 for any */
+static __always_inline u64 *id_set(const struct sbuf_start *start, unsigned long depth, u64 call)
+{
 	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ call << 32;
 
 	return &id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(ID_SLOTS)) &
@@ -70,132 +77,183 @@ static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long f
 
 NOKPROBE_SYMBOL(all_match);
 
+#ifdef CONFIG_ARM64
 /*
- * A step of task_matches(): from the record at *@fp, if it holds @frame, to the next one, if that
- * lies above it, to @last
+ * One record at the register @at, which is moved behind it, holds @frame, and leads to one at @next
+ * that lies above it, to @last: or else go to 1, with flags for "lower"
  */
-static __always_inline bool next_matches(unsigned long *fp, unsigned long last, s32 frame,
-					 unsigned long signature, unsigned long *bits)
-{
-	unsigned long at = *fp, pc;
-
-	*bits |= at;
-	sbuf_kstack_load_pair(at, fp, &pc);
-	/* By one branch: & */
-	return ((pc | signature) - (unsigned long)stack_trace_save == frame) & (*fp >= at + 16) &
-		(*fp <= last);
-}
+#define RECORD(at, next, frame)				\
+	"	ldp	" next ", %[pc], [" at "], #16\n"	\
+	"	orr	%[bits], %[bits], " next "\n"	\
+	"	orr	%[pc], %[pc], %[signature]\n"	\
+	"	sub	%[pc], %[pc], %[text]\n"	\
+	"	cmp	%[pc], " frame "\n"		\
+	"	ccmp	" next ", " at ", #0, eq\n"	\
+	"	ccmp	%[last], " next ", #0, hs\n"	\
+	"	b.lo	1f\n"
+#define TWO_RECORDS(two)					\
+	RECORD("%[fp]", "%[next]", "%w[" two "], sxtw")	\
+	RECORD("%[next]", "%[fp]", "%[" two "], asr #32")
 
 /*
- * all_match() for nearly all stacks of arm64, which lie on the task's and end with the record in
- * its saved registers.  Unless it is true, *@fp is 0 after the record of an exception
+ * all_match() for nearly all stacks: they lie on the task's, which begins at @stack, and end with
+ * the record in its saved registers
  */
-static __always_inline bool task_matches(const s32 *frame, const s32 *end, unsigned long *fp,
+static __always_inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
 					 unsigned long low, unsigned long stack)
 {
-	unsigned long last = stack + THREAD_SIZE - 16, signature = SBUF_SIGNATURE, bits = 0;
+	unsigned long last = stack + THREAD_SIZE - 16, bits = fp, next, pc, two, more = nr;
 
-	if (*fp < low || *fp > last)
+	/* Also if @low lies below the stack */
+	if (fp - stack < low - stack || fp > last)
 		return false;
-	for (; frame < end - 3; frame += 4)
-		if (!next_matches(fp, last, frame[0], signature, &bits) ||
-		    !next_matches(fp, last, frame[1], signature, &bits) ||
-		    !next_matches(fp, last, frame[2], signature, &bits) ||
-		    !next_matches(fp, last, frame[3], signature, &bits))
-			return false;
-	for (; frame < end; frame++)
-		if (!next_matches(fp, last, *frame, signature, &bits))
-			return false;
-	return !(bits & 7) && sbuf_record_is_last(0, *fp);
+	/* One, two, then four at a time */
+	asm volatile("	tbz	%w[more], #0, 2f\n"
+		     "	ldrsw	%[two], [%[frame]], #4\n"
+		     RECORD("%[fp]", "%[next]", "%[two]")
+		     "	mov	%[fp], %[next]\n"
+		     "2:	tbz	%w[more], #1, 3f\n"
+		     "	ldr	%[two], [%[frame]], #8\n"
+		     TWO_RECORDS("two")
+		     "3:	cmp	%[frame], %[end]\n"
+		     "	b.hs	1f\n"
+		     "4:	ldp	%[two], %[more], [%[frame]], #16\n"
+		     TWO_RECORDS("two") TWO_RECORDS("more")
+		     "	cmp	%[end], %[frame]\n"
+		     "	b.hi	4b\n"
+		     "1:	csel	%[fp], %[fp], xzr, hs\n"
+		     : [fp] "+&r" (fp), [frame] "+&r" (frame), [bits] "+&r" (bits),
+		       [next] "=&r" (next), [pc] "=&r" (pc), [two] "=&r" (two),
+		       [more] "+&r" (more)
+		     : [end] "r" (frame + nr), [last] "r" (last), [signature] "r" (SBUF_SIGNATURE),
+		       [text] "r" (stack_trace_save)
+		     : "cc");
+	return !(bits & 7) && fp == sbuf_record_of_task(stack);
 }
-
-/* @kstack: the machine's stack that the walk starts on; @own: it is the task's */
-static __always_inline bool records_match(const struct stackbuf_stack *stack,
-					  const struct sbuf_start *start, unsigned long kstack,
-					  bool own)
+#else
+static inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
+				unsigned long low, unsigned long stack)
 {
-	const s32 *frame = (const s32 *)stack->frames, *end = frame + stack->nr;
-	const unsigned long text = (unsigned long)stack_trace_save;
-	unsigned long fp = *start->bp;
+	return false;
+}
+#endif
 
-	if (stack->words != stack->nr || text + *frame++ != start->ip)
-		return false;
-	if (start->caller && (frame >= end || text + *frame++ != start->caller))
-		return false;
-	if (IS_ENABLED(CONFIG_ARM64) && own) {
-		if (task_matches(frame, end, &fp, start->sp, kstack))
-			return true;
-		if (fp)
-			return false;
-	}
-	return all_match(frame, end, *start->bp, start->sp, kstack);
+/*
+ * The frames of @stack that records must hold, and how many, if it starts as a walk from @start
+ * does; or NULL
+ */
+static __always_inline const s32 *recorded_frames(const struct stackbuf_stack *stack,
+						  const struct sbuf_start *start, unsigned long *nr)
+{
+	const unsigned long text = (unsigned long)stack_trace_save;
+	const s32 *frame = (const s32 *)stack->frames;
+
+	*nr = stack->nr - 1UL;
+	if (text + *frame++ != start->ip)
+		return NULL;
+	return !start->caller || ((*nr)-- && text + *frame++ == start->caller) ? frame : NULL;
 }
 
-static __always_inline struct stackbuf_stack *try_ids(const u64 *slot,
-						      const struct sbuf_start *start,
-						      unsigned long kstack, bool own, u64 epoch)
+#ifdef CONFIG_ARM64
+/* A leaf of few variables, so that no register is saved for it: it tries the first slot only */
+noinline u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned long *bp,
+			      unsigned long caller)
+{
+	const struct sbuf_start start = { ip, sp, bp, caller };
+	const struct task_struct *task = current;
+	unsigned long stack = (unsigned long)task_stack_page(task), nr;
+	u64 has = READ_ONCE(*id_set(&start, sp - stack, sbuf_system_call(stack)));
+	const struct stackbuf_stack *known = sbuf_table_stack((u32)has);
+	const s32 *frame;
+
+	if (unlikely(task->flags & (PF_IDLE | PF_VCPU) || !is_usable(has, known)))
+		return 0;
+	frame = recorded_frames(known, &start, &nr);
+	return likely(frame && task_matches(frame, nr, *bp, sp, stack) &&
+		      sbuf_depth_known(ip, sp, stack)) ? has : 0;
+}
+
+NOKPROBE_SYMBOL(sbuf_recall_task);
+#endif
+
+/* @kstack: where the machine's stack begins that the walk starts on */
+static __always_inline bool records_match(const struct stackbuf_stack *stack,
+					  const struct sbuf_start *start, unsigned long kstack)
+{
+	unsigned long nr;
+	const s32 *frame = recorded_frames(stack, start, &nr);
+
+	if (!frame)
+		return false;
+	return (kstack == sbuf_kstack_task() &&
+		task_matches(frame, nr, *start->bp, start->sp, kstack)) ||
+		all_match(frame, frame + nr, *start->bp, start->sp, kstack);
+}
+
+static __always_inline u64 try_ids(const u64 *slot, const struct sbuf_start *start,
+				   unsigned long kstack)
 {
 	int i;
 
 	for (i = 0; i < ID_WAYS; i++) {
 		u64 has = READ_ONCE(slot[i]);
-		struct stackbuf_stack *stack = sbuf_table_stack((u32)has);
+		const struct stackbuf_stack *stack = sbuf_table_stack((u32)has);
 
-		/* evict.c may have unlinked it.  E1, C4 */
-		if (has && has >> 32 == epoch &&
-		    sbuf_table_has(stack, has, STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
-					       STACKBUF_STACK_CUT) &&
-		    records_match(stack, start, kstack, own))
-			return stack;
+		if (is_usable(has, stack) && records_match(stack, start, kstack))
+			return has;
 	}
-	return NULL;
+	return 0;
 }
 
+/* Put a value first in its set, where sbuf_recall_task() finds it */
 static void add_id(u64 *slot, u64 value)
 {
 	int i;
 
-	for (i = 0; i < ID_WAYS; i++)
-		if (READ_ONCE(slot[i]) == value)
-			return;
-	for (i = ID_WAYS - 1; i > 0; i--)
+	/* Move up those before it; if it is not there, the last one drops out */
+	for (i = 0; i < ID_WAYS - 1 && READ_ONCE(slot[i]) != value; i++)
+		;
+	for (; i > 0; i--)
 		WRITE_ONCE(slot[i], READ_ONCE(slot[i - 1]));
 	WRITE_ONCE(slot[0], value);
 }
 
-/* The same path at another depth: a system call's random offset changes it */
-static noinline struct stackbuf_stack *recall_elsewhere(u64 *slot, const struct sbuf_start *start,
-							unsigned long kstack, bool own, u64 epoch)
+/* The two sets of ids that have this start: with its depth in @kstack, and without */
+static inline void id_sets(const struct sbuf_start *start, unsigned long kstack, u64 **set)
 {
-	struct stackbuf_stack *stack = try_ids(id_set(start, own, 0), start, kstack, own, epoch);
+	unsigned long task = sbuf_kstack_task();
+	/* An interrupt may hit any system call */
+	u64 call = kstack == task ? sbuf_system_call(task) : -1;
 
-	if (stack)
-		add_id(slot, stack->id | epoch << 32);
-	return stack;
+	set[0] = id_set(start, start->sp - kstack, call);
+	/* The same path at another depth: a system call's random offset changes it */
+	set[1] = id_set(start, 0, call);
 }
 
-NOKPROBE_SYMBOL(recall_elsewhere);
-
-noinline struct stackbuf_stack *sbuf_recall(const struct sbuf_start *start)
+noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
 {
-	unsigned long kstack = sbuf_kstack_of(start->sp);
-	u64 epoch = READ_ONCE(sbuf_recall_epoch), *slot;
-	bool own = kstack == sbuf_kstack_task();
-	struct stackbuf_stack *stack;
+	unsigned long kstack = sbuf_kstack_of(start.sp);
+	u64 *set[2], id;
+	bool add;
 
 	/*
 	 * Where an idle task is, and on arm64 where a guest is entered, RCU watches at times only:
 	 * see sbuf_synchronize_saves()
 	 */
-	if (!kstack || !epoch || (current->flags & (PF_IDLE | PF_VCPU) && !sbuf_rcu_waits()))
-		return NULL;
-	slot = id_set(start, own, start->sp - kstack);
-	stack = try_ids(slot, start, kstack, own, epoch) ?:
-		recall_elsewhere(slot, start, kstack, own, epoch);
-	return stack && !sbuf_depth_exceeds(start->ip, start->sp) ? stack : NULL;
+	if (!kstack || (current->flags & (PF_IDLE | PF_VCPU) && !sbuf_rcu_waits()))
+		return 0;
+	id_sets(&start, kstack, set);
+	id = try_ids(set[0], &start, kstack);
+	/* Not each time: equally frequent ones of one set would displace each other */
+	add = !id || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
+	if (!id)
+		id = try_ids(set[1], &start, kstack);
+	if (id && add)
+		add_id(set[0], id);
+	return id && !sbuf_depth_exceeds(start.ip, start.sp) ? id : 0;
 }
 
-NOKPROBE_SYMBOL(sbuf_recall);
+NOKPROBE_SYMBOL(sbuf_recall_elsewhere);
 
 bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
 		       const unsigned long *pc)
@@ -203,14 +261,15 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	const unsigned long kstack = sbuf_kstack_of(start.sp);
 	const u64 value = id | (u64)walk->epoch << 32;
-	const bool own = kstack == sbuf_kstack_task();
+	u64 *set[2];
 
-	if (trace->cut || !records_match(sbuf_table_stack(id), &start, kstack, own))
+	if (trace->cut || trace->words != trace->nr || !records_match(sbuf_table_stack(id), &start, kstack))
 		return false;
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
 	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
-	add_id(id_set(&start, own, start.sp - kstack), value);
-	add_id(id_set(&start, own, 0), value);
+	id_sets(&start, kstack, set);
+	add_id(set[0], value);
+	add_id(set[1], value);
 	return true;
 }

@@ -65,8 +65,7 @@ static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
 		cacheable = scratch->walk.cacheable && READ_ONCE(sbuf_recall_epoch) &&
 			sbuf_recall_learn(event.id, trace, &scratch->walk, scratch->pc);
 		if (SBUF_HAVE_RECALL && !scratch->walk.skip)
-			sbuf_depth_note(&scratch->walk, scratch->pc, trace->nr, trace->cut,
-					event.id);
+			sbuf_depth_note(scratch, event.id);
 		if (READ_ONCE(sbuf_recall_epoch))
 			sbuf_table_set_unfit(event.id, !cacheable);
 		raw_local_irq_restore(flags);

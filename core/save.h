@@ -57,10 +57,9 @@ s64 sbuf_save_filtered(struct sbuf_save save);
 static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
 					      const struct sbuf_start *start, u32 *recalled)
 {
-	struct stackbuf_stack *stack;
-	struct sbuf_cpu *cpu;
 	unsigned long flags, left;
-	u32 id = 0;
+	struct sbuf_cpu *cpu;
+	u32 id;
 	u64 now;
 
 	if (!SBUF_HAVE_RECALL || save->from == SBUF_TASK)
@@ -70,21 +69,21 @@ static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
 		return 0;
 
 	raw_local_irq_save(flags);
-	/* Read the clock first: it is a call, and few registers are live yet */
-	now = sbuf_now();
-	stack = sbuf_recall(start);
-	if (unlikely(!stack))
+	id = sbuf_recall(start);
+	if (unlikely(!id))
 		goto out;
+	/* Next: it is a call, and few registers are live */
+	now = sbuf_now();
 	cpu = this_cpu_ptr(sbuf_cpu);
 	/* What an NMI counts meanwhile gets lost, harmlessly */
 	left = READ_ONCE(cpu->verify_in) - 1;
 	WRITE_ONCE(cpu->verify_in, left);
 	if (unlikely(!left)) {
 		sbuf_recall_restart_verify(NULL);
-		*recalled = stack->id;
+		*recalled = id;
+		id = 0;
 		goto out;
 	}
-	id = stack->id;
 	if (unlikely(!sbuf_ring_append_chained(cpu, save, id, now)) &&
 	    !sbuf_append_apart(cpu, *save, id, now))
 		id = 0;

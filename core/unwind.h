@@ -52,7 +52,7 @@ static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_sav
 {
 	if (save->from == SBUF_FRAME)
 		return (struct sbuf_start){
-			sbuf_start_ip(SBUF_STRIP(save->frame[1]), save->flags & SBUF_SKIP),
+			sbuf_start_ip(save->frame[1] | SBUF_SIGNATURE, save->flags & SBUF_SKIP),
 			sbuf_caller_sp(save->frame), save->frame
 		};
 	if (save->from == SBUF_TASK || user_mode(save->regs))

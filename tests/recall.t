@@ -25,7 +25,7 @@ recall() {
 	fault=(recall_cache.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, 0))/if (0)/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
-		fault=(recall_fp.c 's/((pc | signature) - (unsigned long)stack_trace_save == frame)/(pc != 0)/
+		fault=(recall_fp.c 's/cmp	%\[pc\], " frame "/cmp	%[pc], %[pc]/
 			s/if (unlikely((pc | signature) - text != \*frame++))/if (frame++, !pc)/')
 	fi
 	guest "$1" recall && build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
