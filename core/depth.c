@@ -79,7 +79,7 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 		sbuf_add(&stackbuf_info.depths_full, 1);
 		return;
 	}
-	/* D1: the bytes are no older, so they only grow, as @seen wants it */
+	/* D1: the bytes are no older, so they only grow, as sbuf_depth_seen wants it */
 	seq = smp_load_acquire(&depth->seq);
 	if (likely(bytes <= READ_ONCE(depth->bytes)))
 		return;

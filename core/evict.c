@@ -206,12 +206,7 @@ static void retire_pages(u64 seq)
 		/* Another CPU may have claimed and closed it since */
 		old = page->page.seq;
 		if (old && old < seq) {
-			WRITE_ONCE(page->page.seq, 0);
-			sbuf_keep(SBUF_EVENTS, &page->page.seq, sizeof(page->page.seq));
-			smp_wmb();	/* R2, as in take_page() */
-			sbuf_ring_count_page(page, old);
-			smp_wmb();	/* R2, R4, as in take_page() */
-			memset(page->word, 0, sizeof(page->word));
+			sbuf_ring_clear_page(page);
 			sbuf_keep(SBUF_EVENTS, page->word, sizeof(page->word));
 		}
 		sbuf_ring_close_page(page);
@@ -260,9 +255,6 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 			sbuf_add(&stackbuf_info.text_given_up, 1);
 			sbuf_table_end_pending(granule);
 		}
-		/* T3, T5: before its granules are free */
-		WRITE_ONCE(stack->id, 0);
-		sbuf_keep(SBUF_STACKS, &stack->id, sizeof(stack->id));
 		sbuf_table_free(granule, sbuf_table_granules(stack->words));
 	}
 	return waited;

@@ -112,16 +112,12 @@ NOKPROBE_SYMBOL(sbuf_keep_word);
 void sbuf_keep_appended(const u64 *event, u64 word)
 {
 	u64 *copy = copy_of(SBUF_EVENTS, event);
+	unsigned int words = stackbuf_event_words(word), i;
 
-	if (stackbuf_event_form(word) != STACKBUF_SHORT) {
-		WRITE_ONCE(copy[1], event[1]);
-		if (stackbuf_event_form(word) == STACKBUF_FULL) {
-			WRITE_ONCE(copy[2], event[2]);
-			WRITE_ONCE(copy[3], event[3]);
-			WRITE_ONCE(copy[4], event[4]);
-		}
+	for (i = 1; i < words; i++)
+		WRITE_ONCE(copy[i], event[i]);
+	if (words > 1)
 		wmb();	/* V1 */
-	}
 	WRITE_ONCE(*copy, word);
 	wmb();	/* V1: it waits in no buffer until there are more */
 }
@@ -330,9 +326,8 @@ static bool __init find_memory(void)
 		if (!is_of_pages())
 			return false;
 		/* The kernel knows nodes, too, for which it could reserve nothing */
-		if (is_in_use())
-			return refuse("the kernel could not do without this memory: its log says why, with the node's name");
-		return true;
+		return !is_in_use() ||
+		       refuse("the kernel could not do without this memory: its log says why, with the node's name");
 	}
 	memory.start = memparse(sbuf_keep_param, &end);
 	if (end == sbuf_keep_param || *end != ':' || !end[1])
@@ -467,7 +462,7 @@ static bool __init is_memory(void)
 		WRITE_ONCE(word[1], ~at);
 		mb();	/* It leaves the processor */
 		if (READ_ONCE(*word) != at + 1 || READ_ONCE(word[1]) != ~at)
-			return false;
+			return refuse("this is no memory: what is stored does not stay");
 	}
 	return true;
 }
@@ -509,12 +504,8 @@ int __init sbuf_keep_init(void)
 	if (!sbuf_keep_param || !*sbuf_keep_param)
 		return 0;
 	sbuf_keep_param[strcspn(sbuf_keep_param, "\n")] = '\0';
-	if (!find_memory())
+	if (!find_memory() || !(map_memory() || refuse("the kernel cannot map it")))
 		goto refused;
-	if (!map_memory()) {
-		refuse("the kernel cannot map it");
-		goto refused;
-	}
 	find_room();
 	if (kept_records)
 		pr_info("keep: %u records of before a reset are there: stackbuf --kept log reads the last\n",
@@ -530,10 +521,8 @@ int __init sbuf_keep_init(void)
 		       ((size_t)memory.size + RECORD_SIZE) >> 10);
 		return 0;
 	}
-	if (!is_memory()) {
-		refuse("this is no memory: what is stored does not stay");
+	if (!is_memory())
 		goto refused;
-	}
 	mutex_lock(&sbuf_table_mutex);
 	if (SBUF_BUILT_IN)
 		stop_machine(keep_arrays, NULL, NULL);

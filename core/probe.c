@@ -58,7 +58,7 @@ static inline struct stackbuf_probe *probe_at(unsigned int i)
 }
 
 /* What the kernel knows of a probe, beside its entry */
-static union {
+static union place {
 	struct {
 		struct stackbuf_probe *probe;
 		struct kprobe kprobe;
@@ -74,24 +74,14 @@ static unsigned int index_of(const struct stackbuf_probe *probe)
 	return page * STACKBUF_PAGE_PROBES + (probe - stackbuf_info.probe[page].probe);
 }
 
-static inline struct kprobe *kprobe_of(const struct stackbuf_probe *probe)
+static inline union place *place_of(const struct stackbuf_probe *probe)
 {
-	return &place[index_of(probe)].kprobe;
-}
-
-static inline struct sbuf_event_probe *event_of(const struct stackbuf_probe *probe)
-{
-	return &place[index_of(probe)].event;
-}
-
-static inline struct stackbuf_probe *probe_of_kprobe(struct kprobe *kprobe)
-{
-	return container_of(kprobe, typeof(place[0]), kprobe)->probe;
+	return &place[index_of(probe)];
 }
 
 static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
-	struct stackbuf_probe *probe = probe_of_kprobe(kprobe);
+	struct stackbuf_probe *probe = container_of(kprobe, union place, kprobe)->probe;
 	unsigned long ip = instruction_pointer(regs), tag = 0;
 
 	WRITE_ONCE(probe->missed, kprobe->nmissed);
@@ -179,7 +169,7 @@ static bool is_in_place(const struct sbuf_probe_request *request)
 {
 	struct sbuf_symbol symbol;
 
-	return sbuf_symbol_at(&symbol, (unsigned long)kprobe_of(request->probe)->addr) &&
+	return sbuf_symbol_at(&symbol, (unsigned long)place_of(request->probe)->kprobe.addr) &&
 	       symbol.start == request->addr && symbol.of_module;
 }
 
@@ -191,8 +181,8 @@ static inline bool is_set(const struct stackbuf_probe *probe, enum stackbuf_prob
 /* Set to record where this instance of the probe is: it may hit at once */
 static void take_place(struct stackbuf_probe *probe, enum stackbuf_probe_way way)
 {
-	memset(&place[index_of(probe)], 0, sizeof(place[0]));
-	place[index_of(probe)].probe = probe;
+	memset(place_of(probe), 0, sizeof(place[0]));
+	place_of(probe)->probe = probe;
 	WRITE_ONCE(probe->way, way);
 }
 
@@ -221,7 +211,7 @@ static int register_event(struct sbuf_probe_request *request)
 	WRITE_ONCE(probe->how, SBUF_EVENT | common_flags(request));
 	take_place(probe, STACKBUF_PROBE_BY_EVENT);
 	if (!request->event_err)
-		request->event_err = sbuf_tracepoint_set(event_of(probe), request->event,
+		request->event_err = sbuf_tracepoint_set(&place_of(probe)->event, request->event,
 							 request->event_file, NULL);
 	return note_event(request);
 }
@@ -271,7 +261,7 @@ static int register_function(const struct sbuf_probe_request *request, u8 list)
 static int register_probe(struct sbuf_probe_request *request, u8 list)
 {
 	struct stackbuf_probe *probe = request->probe;
-	struct kprobe *kprobe = kprobe_of(probe);
+	struct kprobe *kprobe = &place_of(probe)->kprobe;
 	bool ours;
 	int err;
 
@@ -297,23 +287,18 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 	}
 	if (request->pattern)
 		return register_pattern(request);
-	err = request->addr ? check_offset(request, request->addr) : 0;
-	if (err)
-		return err;
-	err = register_function(request, list);
+	err = check_offset(request, request->addr) ?: register_function(request, list);
 	if (err <= 0)
 		return err;
 	/* It may hit at once.  Without SBUF_PROBED that is saved like any other registers */
 	WRITE_ONCE(probe->how, common_flags(request));
 	take_place(probe, STACKBUF_PROBE_BY_KPROBE);
+	if (!request->addr && request->module)
+		return explain_refusal(request, -ENOENT);
 	kprobe->pre_handler = handle_hit;
 	kprobe->offset = request->offset;
-	if (request->addr)
-		kprobe->addr = (void *)request->addr;
-	else if (!request->module)
-		kprobe->symbol_name = request->function;
-	else
-		return explain_refusal(request, -ENOENT);
+	kprobe->addr = (void *)request->addr;
+	kprobe->symbol_name = request->addr ? NULL : request->function;
 	err = register_kprobe(kprobe);
 	kprobe->symbol_name = NULL;
 	/* By a name that only a function of ours has */
@@ -347,7 +332,7 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 static void clear_probe(struct stackbuf_probe *probe)
 {
 	if (probe->way == STACKBUF_PROBE_BY_KPROBE)
-		probe->missed = kprobe_of(probe)->nmissed;
+		probe->missed = place_of(probe)->kprobe.nmissed;
 	sbuf_pair_lost(probe, probe->missed);
 	stackbuf_info.missed_before += probe->missed;
 	WRITE_ONCE(probe->missed, 0);
@@ -367,9 +352,10 @@ static void unregister_events(const struct module *module)
 
 	for (i = 0; (probe = probe_at(i)); i++) {
 		if (!is_set(probe, STACKBUF_PROBE_BY_EVENT) ||
-		    (module ? !sbuf_tracepoint_is_in(event_of(probe), module) : probe->lists))
+		    (module ? !sbuf_tracepoint_is_in(&place_of(probe)->event, module) :
+			      probe->lists))
 			continue;
-		sbuf_tracepoint_remove(event_of(probe));
+		sbuf_tracepoint_remove(&place_of(probe)->event);
 		/* Until its handler has run for the last time */
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_NONE);
 		n++;
@@ -393,16 +379,16 @@ static void unregister_probes(bool gone)
 	lockdep_assert_held(&probe_mutex);
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&
-		    (gone ? kprobe_gone(kprobe_of(probe)) : !probe->lists))
-			set[n++] = kprobe_of(probe);
+		    (gone ? kprobe_gone(&place_of(probe)->kprobe) : !probe->lists))
+			set[n++] = &place_of(probe)->kprobe;
 	/* All in one call, as each waits for a grace period */
 	unregister_kprobes(set, n);
 	/*
 	 * Clear only these.  Probes in another module that is unloaded concurrently may be gone as
 	 * well, and stay in the kernel's list until sbuf_probe_module() is called for that module.
 	 */
-	while (n > 0)
-		clear_probe(probe_of_kprobe(set[--n]));
+	while (n-- > 0)
+		clear_probe(container_of(set[n], union place, kprobe)->probe);
 }
 
 /* ------------------------------------------------------------------ lists --- */
@@ -486,7 +472,7 @@ static inline void settle_pairs(void) { }
 /* Step 1: everything that is requested is in the list @next, and set or pending */
 static int make_list(struct sbuf_resolver *resolver, u8 next)
 {
-	struct sbuf_probe_request *request;
+	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
 	struct stackbuf_probe *probe;
 	unsigned int patterns = 0, i;
 	int err;
@@ -494,7 +480,7 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	resolver->list = next;
 	if (resolver->of == SBUF_PAIRS && !number_pairs(resolver))
 		return -ENOSPC;
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+	for (request = resolver->request; request < end; request++) {
 		/* In the old list, or named before in this one */
 		request->probe = find_probe(request);
 		if (request->probe) {
@@ -514,15 +500,11 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 		return -ENOSPC;
 	}
 	err = sbuf_resolve(resolver);
-	if (err)
-		return err;
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+	for (request = resolver->request; !err && request < end; request++) {
 		err = request->fresh ? register_probe(request, next) : 0;
-		if (err)
-			return err;
 		cond_resched();
 	}
-	return sbuf_functions_copy(next);
+	return err ?: sbuf_functions_copy(next);
 }
 
 /* A list that is to record; @triggers: those of a list of triggers that was written, or NULL */
@@ -564,11 +546,9 @@ static int use_list(u8 list, const struct sbuf_resolver *written)
 	} else if (!err) {
 		set_live_list(&next);
 	}
-	if (!err)
-		return 0;
 	if (err == -EBUSY)
 		pr_err("probe: ftrace is switched off: sysctl kernel.ftrace_enabled=1\n");
-	else
+	else if (err)
 		pr_err("probe: ftrace refused the functions with error %d\n", err);
 	return err;
 }
@@ -609,18 +589,16 @@ static void free_list(struct sbuf_resolver *resolver)
 /* Split the names of all requests, and look for events */
 static int parse_requests(struct sbuf_resolver *resolver)
 {
-	struct sbuf_probe_request *request;
-	int err;
+	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
+	int err = 0;
 
-	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
+	for (request = resolver->request; !err && request < end; request++) {
 		err = sbuf_resolve_parse(request);
-		if (err)
-			return err;
-		if (request->group)
+		if (!err && request->group)
 			request->event_err = sbuf_tracepoint_find(request->group, request->event,
 								  &request->event_file);
 	}
-	return 0;
+	return err;
 }
 
 /* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
@@ -748,13 +726,11 @@ static void set_pending_probes(const struct module *module)
 		if (!may_be_in_module(probe))
 			continue;
 		request = resolver->request + resolver->nr++;
-		request->name = probe->name;
-		request->len = strlen(probe->name);
-		request->pair = probe->pair;
-		request->role = probe->role;
-		request->probe = probe;
-		request->functions = probe->functions;
-		request->left_out = probe->left_out;
+		*request = (struct sbuf_probe_request) {
+			.name = probe->name, .len = strlen(probe->name), .probe = probe,
+			.pair = probe->pair, .role = probe->role,
+			.functions = probe->functions, .left_out = probe->left_out,
+		};
 		if (!sbuf_resolve_parse(request) && request->function[0])
 			sbuf_resolver_add(resolver, request);
 	}
@@ -821,8 +797,8 @@ static void set_pending_events(const struct module *module)
 		    sbuf_resolve_parse(&request))
 			continue;
 		/* Of another module, if this one does not have it */
-		request.event_err = sbuf_tracepoint_set(event_of(probe), request.event, NULL,
-							module);
+		request.event_err = sbuf_tracepoint_set(&place_of(probe)->event, request.event,
+							NULL, module);
 		if (request.event_err != -ENOENT && note_event(&request))
 			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
@@ -934,7 +910,7 @@ void sbuf_probe_update_missed(void)
 
 	for (i = 0; (probe = probe_at(i)); i++)
 		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE))
-			WRITE_ONCE(probe->missed, kprobe_of(probe)->nmissed);
+			WRITE_ONCE(probe->missed, place_of(probe)->kprobe.nmissed);
 }
 
 /* What a name of a list takes with a comma, a newline and the NUL; those that do not fit: ",..." */
@@ -1018,11 +994,9 @@ static int __init set_early(struct sbuf_probe_param *list)
 	free_list(resolver);
 	list->insmod = NULL;
 	free_early(text);
-	if (err && SBUF_BUILT_IN) {
+	if (err && SBUF_BUILT_IN)
 		pr_err("nothing of this list is set: write it again to the parameter's file\n");
-		return 0;
-	}
-	return err;
+	return SBUF_BUILT_IN ? 0 : err;
 }
 
 int __init sbuf_probe_init(void)

@@ -64,9 +64,10 @@ static int add_request(struct sbuf_resolver *resolver, const char *name, unsigne
 static int split_list(struct sbuf_resolver *resolver, const char *text, const char *end,
 		      const char *separators, const struct sbuf_probe_request *like)
 {
-	while (text < end) {
+	int err = 0;
+
+	while (text < end && !err) {
 		const char *next = text, *last;
-		int err;
 
 		while (next < end && !strchr(separators, *next))
 			next++;
@@ -75,11 +76,9 @@ static int split_list(struct sbuf_resolver *resolver, const char *text, const ch
 		for (last = next; last > text && last[-1] == ' '; last--)
 			;
 		err = last > text ? add_request(resolver, text, last - text, like) : 0;
-		if (err)
-			return err;
 		text = next + 1;
 	}
-	return 0;
+	return err;
 }
 
 #if STACKBUF_PAIR_PAGES
@@ -177,17 +176,21 @@ void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request
 		       resolver_head(resolver, request->function, strlen(request->function)));
 }
 
+/* Split [PREFIX:]NAME: return the name, and set *@prefix if there is one */
+static const char *split_prefix(char *text, const char **prefix)
+{
+	char *name = text;
+
+	strsep(&name, ":");
+	if (name)
+		*prefix = text;
+	return name ?: text;
+}
+
 /* [GROUP:]EVENT */
 static int parse_event(struct sbuf_probe_request *request, char *text)
 {
-	char *colon = strchr(text, ':');
-
-	request->event = text;
-	if (colon) {
-		*colon = '\0';
-		request->group = text;
-		request->event = colon + 1;
-	}
+	request->event = split_prefix(text, &request->group);
 	if (!text[0] || !request->event[0] || strpbrk(request->event, ":+ \t\"'*?[]{}()/\\"))
 		return sbuf_refuse(request, "t:[GROUP:]EVENT is accepted, with @argN");
 	return 0;
@@ -236,15 +239,13 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	text[request->len] = '\0';
 	event = !strncmp(text, "t:", 2) || !strncmp(text, "tracepoint:", 11);
 	most = event ? SBUF_EVENT_ARGUMENTS : SBUF_ARGUMENTS;
-	at = strchr(text, '@');
+	at = text;
+	strsep(&at, "@");
 	if (at) {
-		*at++ = '\0';
-		value = strchr(at, '@');
-		if (value) {
-			*value++ = '\0';
-			if (parse_value(request, value, most))
-				return -EINVAL;
-		}
+		value = at;
+		strsep(&value, "@");
+		if (value && parse_value(request, value, most))
+			return -EINVAL;
 		if (!event && !strcmp(at, "retaddr")) {
 			request->tag = STACKBUF_PROBE_RETADDR;
 		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
@@ -270,22 +271,14 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 			return 0;
 		return sbuf_refuse(request, "no address: 0x and hexadecimal digits are accepted");
 	}
-	plus = strchr(text, '+');
-	if (plus) {
-		*plus++ = '\0';
-		if (kstrtouint(plus, 0, &request->offset))
-			return sbuf_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
-	}
+	plus = text;
+	strsep(&plus, "+");
+	if (plus && kstrtouint(plus, 0, &request->offset))
+		return sbuf_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
 	/* A ".cold" part is entered by a jump from the middle of its function */
 	if (request->tag && (request->offset || strstr(text, ".cold")))
 		return sbuf_refuse(request, "@%s is known at a function's beginning only", at);
-	request->function = text;
-	colon = strchr(text, ':');
-	if (colon) {
-		*colon = '\0';
-		request->module = text;
-		request->function = colon + 1;
-	}
+	request->function = split_prefix(text, &request->module);
 	request->pattern = strpbrk(request->function, "*?[");
 	if (!text[0] || !request->function[0] ||
 	    (request->module && strpbrk(request->module, " \t\"'*?[]{}()/\\")) ||

@@ -359,7 +359,7 @@ struct builder {
 	struct sbuf_run *run;			/* the last one, or NULL */
 	struct sbuf_check *next;
 	struct sbuf_check *end;			/* of the entry's memory */
-	unsigned int segments;
+	unsigned int segments, bp_checks;	/* how many; calls of add_bp() */
 	unsigned long base[SBUF_SEGMENTS];	/* in this walk */
 	unsigned long stack[SBUF_SEGMENTS];	/* stack_of() the base */
 	unsigned long from[SBUF_SEGMENTS];	/* slots from here on are of this segment */
@@ -447,6 +447,8 @@ static bool add_bp(struct builder *builder, unsigned long slot, unsigned long va
 {
 	unsigned int to = find_segment(builder, builder->base, value), from = SBUF_BASE_BP;
 
+	builder->bp_checks++;
+
 	if (builder->located[to] || value != builder->base[to])
 		return add_address(builder, slot, value);
 	if (slot) {
@@ -482,54 +484,46 @@ static bool add_cfa_checks(struct builder *builder, unsigned int i,
  * Check what BP_SAVED may load in frame @i, a call that is not large, by what is left of its
  * constraints: bits of @mask from @from, but for those of @but from the cfa
  */
-static int add_bp_bits(struct builder *builder, unsigned int i, unsigned long from, u64 mask,
-		       u64 but)
+static bool add_bp_bits(struct builder *builder, unsigned int i, unsigned long from, u64 mask,
+			u64 but)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	int n = 0;
 
 	for (mask = keep_bits(walk, i, mask, from, walk->bp[i + 1]); mask; mask &= mask - 1) {
 		unsigned long slot = from + 64 - __ffs64(mask) * 8;
 
-		if (but & slot_bit(walk->sp[i + 1], slot))
-			continue;
-		if (!add_bp(builder, slot, walk->bp[i + 1]))
-			return -1;
-		n++;
+		if (!(but & slot_bit(walk->sp[i + 1], slot)) &&
+		    !add_bp(builder, slot, walk->bp[i + 1]))
+			return false;
 	}
-	return n;
+	return true;
 }
 
-/* Check what BP_SAVED may load in frame @i: lemma 2; how many checks, or -1 if there is no room */
-static int add_bp_checks(struct builder *builder, unsigned int i,
-			 const struct sbuf_constraint *known)
+/* Check what BP_SAVED may load in frame @i: lemma 2; false if there is no room */
+static bool add_bp_checks(struct builder *builder, unsigned int i,
+			  const struct sbuf_constraint *known)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	unsigned long cfa = frame_cfa(walk, i), slot;
 	unsigned long end = cfa + (walk->regs[i + 1] ? sizeof(struct pt_regs) : 0);
-	int not = known ? atomic_read(&known->not) : 0, n = 0, more = 0;
+	int not = known ? atomic_read(&known->not) : 0;
 
 	if (not & NOT_BP_SAVED)
-		return 0;
+		return true;
 	/* All its slots have a bit, by the cfa and by bp */
 	if (known && !is_large(walk, i) && (not & NOT_BP_AT_BP || cfa - walk->bp[i] <= 64 + 8)) {
 		u64 saved = atomic64_read(&known->saved);
 
-		n = add_bp_bits(builder, i, cfa, saved, 0);
-		if (n >= 0 && !(not & NOT_BP_AT_BP))
-			more = add_bp_bits(builder, i, walk->bp[i],
-					   atomic64_read(&known->saved_bp), saved);
-		return n < 0 || more < 0 ? -1 : n + more;
+		return add_bp_bits(builder, i, cfa, saved, 0) &&
+		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, walk->bp[i],
+							  atomic64_read(&known->saved_bp), saved));
 	}
-	for (slot = frame_low(walk, i); slot < end; slot += 8) {
-		if (sbuf_kstack_load(slot) != walk->bp[i + 1] ||
-		    !may_save(known, cfa, walk->bp[i], slot))
-			continue;
-		if (!add_bp(builder, slot, walk->bp[i + 1]))
-			return -1;
-		n++;
-	}
-	return n;
+	for (slot = frame_low(walk, i); slot < end; slot += 8)
+		if (sbuf_kstack_load(slot) == walk->bp[i + 1] &&
+		    may_save(known, cfa, walk->bp[i], slot) &&
+		    !add_bp(builder, slot, walk->bp[i + 1]))
+			return false;
+	return true;
 }
 
 /* Begin a segment in frame @i, with the slots from @from on.  @slot of @base: 0 if not yet known */
@@ -573,17 +567,16 @@ static bool add_segments(struct builder *builder)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	sbuf_frame_set others = changing_frames(walk), variable = 0, left;
-	unsigned int others_nr = sbuf_frame_count(others), variable_nr, i;
+	unsigned int others_nr = sbuf_frame_count(others), variable_nr;
 
 	for (left = walk->bp_in_frame; left; left &= left - 1)
 		if (is_variable_frame(walk, sbuf_frame_first(left)))
 			variable |= left & -left;
 	variable_nr = sbuf_frame_count(variable);
 	for (left = others | variable; left; left &= left - 1) {
-		unsigned long regs;
+		unsigned int i = sbuf_frame_first(left);
+		unsigned long regs = walk->regs[i + 1];
 
-		i = sbuf_frame_first(left);
-		regs = walk->regs[i + 1];
 		if (regs) {
 			if (!add_segment(builder, i, walk->sp[i + 1], walk->sp[i + 1],
 					 regs + offsetof(struct pt_regs, sp)))
@@ -677,22 +670,19 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 
 		frame >>= 1;
 		if (want) {
-			int n = add_bp_checks(builder, i, known);
+			unsigned int before = builder->bp_checks;
 
 			/* BP_KEPT: then bp[i] is needed as well */
 			want = walk->bp[i] == walk->bp[i + 1] && !(not & NOT_BP_KEPT);
-			if (n < 0 || (!n && !want))
+			if (!add_bp_checks(builder, i, known) ||
+			    (builder->bp_checks == before && !want))
 				return false;
 		}
 		if (!(walk->bp_in_frame & frame))
 			continue;
-		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND)) {
-			if (!add_cfa_checks(builder, i, known))
-				return false;
-			want = true;
-		} else if (want_here && ~not & NOT_BP_AT_BP) {
-			want = true;
-		}
+		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND) && !add_cfa_checks(builder, i, known))
+			return false;
+		want |= ~not & (NOT_CFA_BP | NOT_CFA_BP_IND) || (want_here && ~not & NOT_BP_AT_BP);
 	}
 	return !want || add_bp(builder, 0, walk->bp[0]);
 }
@@ -769,18 +759,16 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	calls = ~(changing_frames(walk) | walk->with_regs | 1);
 	walk->bp_in_frame = 0;
 	for (i = 0; i < frames; i++, frame <<= 1) {
-		struct sbuf_constraint *known = NULL;
 		/* Where a switch leads is checked by add_segments() */
 		bool bp_in_frame = !(walk->switches & frame) &&
 				   is_bp_in_frame(walk, i, walk->sp[i]);
 
 		if (bp_in_frame)
 			walk->bp_in_frame |= frame;
-		if (calls & frame)
-			known = find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]);
-		if (known)
-			constrain_ip(walk, i, known, bp_in_frame);
-		walk->known[i] = known;
+		walk->known[i] = calls & frame ?
+			find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]) : NULL;
+		if (walk->known[i])
+			constrain_ip(walk, i, walk->known[i], bp_in_frame);
 	}
 
 	entry->frames = 0;

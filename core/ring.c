@@ -97,11 +97,15 @@ static inline void count_events(u32 id, u64 n, u64 seq)
 	}
 }
 
-void sbuf_ring_count_page(const struct stackbuf_events_page *page, u64 seq)
+void sbuf_ring_clear_page(struct stackbuf_events_page *page)
 {
 	const u64 *at = page->word, *end = at + STACKBUF_EVENT_WORDS;
-	u64 all = 0;
+	u64 seq = page->page.seq, all = 0;
 
+	/* A reader that copies the page concurrently finds that the number has changed */
+	WRITE_ONCE(page->page.seq, 0);
+	sbuf_keep(SBUF_EVENTS, &page->page.seq, sizeof(page->page.seq));
+	smp_wmb();	/* R2: the number changes before the counts and the words */
 	while (at < end && *at) {
 		u32 id = *at;
 		u64 run = 0;
@@ -117,6 +121,9 @@ void sbuf_ring_count_page(const struct stackbuf_events_page *page, u64 seq)
 		all += run;
 	}
 	sbuf_add(&stackbuf_info.overwritten, all);
+	/* R2; R4, with the smp_rmb() in mark_referenced(): events that are gone are counted */
+	smp_wmb();
+	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 }
 
 /* Number of events in a page that is being filled */
@@ -221,7 +228,7 @@ static u64 recorded_by(const struct sbuf_cpu *cpu)
 static bool take_page(struct sbuf_cpu *cpu)
 {
 	struct stackbuf_events_page *page, *old = cpu->page;
-	u64 seq, old_seq, recorded;
+	u64 seq, recorded;
 
 	page = claim_page(cpu, &seq);
 	if (!page && old) {
@@ -236,16 +243,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 	if (!page)
 		return false;
 
-	/* A reader that copies the page concurrently finds that the number has changed */
-	old_seq = page->page.seq;
-	WRITE_ONCE(page->page.seq, 0);
-	sbuf_keep(SBUF_EVENTS, &page->page.seq, sizeof(page->page.seq));
-	smp_wmb();	/* R2: the number changes before the counts and the words */
-	if (old_seq)
-		sbuf_ring_count_page(page, old_seq);
-	/* R2; R4, with the smp_rmb() in mark_referenced(): events that are gone are counted */
-	smp_wmb();
-	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
+	sbuf_ring_clear_page(page);
 	page->time = sbuf_now();
 	page->cpu = smp_processor_id();
 	/* Before an NMI can append to it */
@@ -351,10 +349,7 @@ static bool append_nested(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	word = sbuf_event_word(event->id, event->save->context, STACKBUF_FULL, dt);
 
 	for (; pos + FULL_WORDS <= STACKBUF_EVENT_WORDS; pos += stackbuf_event_words(old)) {
-		old = READ_ONCE(page->word[pos]);
-		if (old)
-			continue;
-		old = cmpxchg64_local(&page->word[pos], 0, word);
+		old = READ_ONCE(page->word[pos]) ?: cmpxchg64_local(&page->word[pos], 0, word);
 		if (!old) {
 			WRITE_ONCE(cpu->chain_end, 0);
 			complete_event(&page->word[pos], event, word, dt);
@@ -365,6 +360,7 @@ static bool append_nested(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	return false;
 }
 
+/* Return false if it takes a new page */
 static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 {
 	struct stackbuf_events_page *page;
@@ -380,12 +376,8 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	for (;;) {
 		page = cpu->page;
 		pos = cpu->pos;
-		if (!page || pos >= CHAIN_END) {
-			if (!take_page(cpu))
-				return false;
-			now = 0;
-			continue;
-		}
+		if (!page || pos >= CHAIN_END)
+			return false;
 
 		/* Once: if a function that it calls is probed, the claim below would always fail */
 		if (!now)
@@ -399,12 +391,8 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		} else {
 			form = STACKBUF_FULL;
 			dt = now - page->time;
-			if (dt >= FULL_TIME_MAX) {
-				if (!take_page(cpu))
-					return false;
-				now = 0;
-				continue;
-			}
+			if (dt >= FULL_TIME_MAX)
+				return false;
 		}
 
 		/*
@@ -447,7 +435,9 @@ bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	data_race(memcpy(event->comm, task->comm, sizeof(event->comm)));
 	if (unlikely(!sbuf_ring_begin_append(cpu)))
 		return append_nested(cpu, event);
-	done = append_outer(cpu, event);
+	do {
+		done = append_outer(cpu, event);
+	} while (unlikely(!done) && take_page(cpu));
 	sbuf_ring_end_append(cpu);
 	return done;
 }

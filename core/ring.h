@@ -26,8 +26,8 @@ void sbuf_ring_take_page_ahead(struct sbuf_cpu *cpu);
 void sbuf_ring_close_page_early(struct sbuf_cpu *cpu, bool always);
 /* Give up a page that the caller owns: any CPU may claim it */
 void sbuf_ring_close_page(struct stackbuf_events_page *page);
-/* Add the events of a page with number @seq, which the caller owns, to their stacks' counts */
-void sbuf_ring_count_page(const struct stackbuf_events_page *page, u64 seq);
+/* Clear a page that the caller owns, after its events are added to their stacks' counts */
+void sbuf_ring_clear_page(struct stackbuf_events_page *page);
 /* Request pages, after an event was refused one */
 void sbuf_ring_request_page(void);
 /* Return the number of events that all CPUs recorded */

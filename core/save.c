@@ -225,12 +225,14 @@ NOKPROBE_SYMBOL(sbuf_save_filtered);
 
 /* The documentation of these is in stackbuf.h */
 
-/* The stack of the caller of the exported function that this stands in */
-#define SAVE_CALLER(...)							\
+#define SAVE(...)								\
 	sbuf_save(&(const struct sbuf_save) {					\
-		  .from = SBUF_FRAME, .frame = __builtin_frame_address(0),		\
 		  .context = sbuf_context_of(preempt_count()), __VA_ARGS__		\
 	})
+
+/* The stack of the caller of the exported function that this stands in */
+#define SAVE_CALLER(...)							\
+	SAVE(.from = SBUF_FRAME, .frame = __builtin_frame_address(0), __VA_ARGS__)
 
 noinline __no_stack_protector u32 stackbuf_save(void)
 {
@@ -248,10 +250,7 @@ NOKPROBE_SYMBOL(stackbuf_save_tag);
 
 noinline __no_stack_protector u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag)
 {
-	return sbuf_save(&(const struct sbuf_save) {
-		.from = SBUF_REGS, .regs = regs, .flags = SBUF_TAGGED, .tag = tag,
-		.context = sbuf_context_of(preempt_count()),
-	});
+	return SAVE(.from = SBUF_REGS, .regs = regs, .flags = SBUF_TAGGED, .tag = tag);
 }
 EXPORT_SYMBOL_GPL(stackbuf_save_regs);
 NOKPROBE_SYMBOL(stackbuf_save_regs);
@@ -263,10 +262,7 @@ noinline int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32
 	if (task == current)
 		result = SAVE_CALLER(.flags = SBUF_TAGGED, .tag = tag);
 	else
-		result = sbuf_save(&(const struct sbuf_save) {
-			.from = SBUF_TASK, .task = task, .flags = SBUF_TAGGED, .tag = tag,
-			.context = sbuf_context_of(preempt_count()),
-		});
+		result = SAVE(.from = SBUF_TASK, .task = task, .flags = SBUF_TAGGED, .tag = tag);
 	if (id)
 		*id = max(result, 0LL);
 	return min(result, 0LL);

@@ -139,7 +139,7 @@ unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned in
  */
 static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sbuf_trace *trace)
 {
-	while (from != until) {
+	while (from && from != until) {
 		struct stackbuf_stack *stack = sbuf_table_stack(from);
 
 		if (stack->hash == trace->hash && stack->words == trace->words &&
@@ -149,15 +149,12 @@ static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sb
 			unsigned int i;
 
 			/* The kernel's memcmp() on x86 is slow: byte by byte */
-			for (i = 0; i < trace->words; i++)
-				if (stack->frames[i] != trace->frames[i])
-					break;
+			for (i = 0; i < trace->words && stack->frames[i] == trace->frames[i]; i++)
+				;
 			if (i == trace->words)
 				return stack;
 		}
 		from = READ_ONCE(stack->next);
-		if (!from)
-			break;
 	}
 	return NULL;
 }
@@ -218,8 +215,12 @@ static u32 alloc_granules(unsigned int n)
 void sbuf_table_free(u32 granule, unsigned int n)
 {
 	struct stackbuf_stacks_page *page = &stackbuf_stacks[granule / SBUF_PAGE_GRANULES];
+	struct stackbuf_stack *stack = sbuf_table_at(granule);
 	unsigned int start = granule % SBUF_PAGE_GRANULES;
 
+	/* T3, T5: before its granules are free */
+	WRITE_ONCE(stack->id, 0);
+	sbuf_keep(SBUF_STACKS, &stack->id, sizeof(stack->id));
 	sbuf_page_changed(&page->page);
 	/* T3, T4, a full barrier: earlier writes to these granules stay before they are free */
 	smp_mb__before_atomic();
@@ -240,7 +241,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 	for (;;) {
 		u32 was;
 
-		stack = head ? find_in_chain(head, seen, trace) : NULL;
+		stack = find_in_chain(head, seen, trace);
 		if (stack)
 			break;
 
@@ -288,11 +289,8 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 		head = was;
 	}
 
-	if (mine) {
-		WRITE_ONCE(mine->id, 0);
-		sbuf_keep(SBUF_STACKS, &mine->id, sizeof(mine->id));
+	if (mine)
 		sbuf_table_free(granule, granules);
-	}
 	return stack;
 }
 

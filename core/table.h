@@ -33,7 +33,7 @@ unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned in
  * it.  Interrupts are off, and off until the event is appended: eviction waits for that.
  */
 struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_new);
-/* Free @n granules, where no CPU finds a stack any more */
+/* Free the @n granules of the stack at @granule, which no CPU finds any more */
 void sbuf_table_free(u32 granule, unsigned int n);
 /*
  * Wait until saves in progress on any CPU have appended their event or given up; if @soon, in

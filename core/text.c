@@ -245,24 +245,22 @@ void sbuf_text_flush(void)
 	u32 granule = 0;
 
 	/* What is added below granule 0's page in the meantime comes with the next pass */
-	for (;;) {
+	do {
 		mutex_lock(&sbuf_table_mutex);
 		granule = sbuf_table_next_pending(granule) ?: sbuf_table_next_pending(0);
 		if (granule)
 			render(granule);
 		mutex_unlock(&sbuf_table_mutex);
-		if (!granule)
-			break;
 		/*
 		 * Sleep now and then, however many new stacks come: the kernel waits for all tasks
 		 * to have slept (synchronize_rcu_tasks()) where it sets probes.
 		 */
-		if (time_after(jiffies, rested + HZ / 100)) {
+		if (granule && time_after(jiffies, rested + HZ / 100)) {
 			schedule_timeout_uninterruptible(1);
 			rested = jiffies;
 		}
 		cond_resched();
-	}
+	} while (granule);
 }
 
 /* At a panic: for a second at most, as its user waits for the machine to come back */

@@ -29,12 +29,10 @@ static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
 {
 	walk->sp[nr] = address ? state->sp : (unsigned long)state->regs;
 	walk->bp[nr] = state->bp;
-	walk->regs[nr] = 0;
+	walk->regs[nr] = address ? (unsigned long)state->regs : 0;
 	if (state->regs) {
 		walk->user_regs = !address && user_mode(state->regs);
 		walk->cacheable &= state->full_regs;
-		if (address)
-			walk->regs[nr] = (unsigned long)state->regs;
 	}
 	if (!address)
 		walk->cacheable &= walk->user_regs;

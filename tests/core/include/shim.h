@@ -101,6 +101,7 @@ typedef unsigned int gfp_t;
 #define upper_32_bits(n)	((u32)((u64)(n) >> 32))
 #define do_div(n, by)		({ u32 rest_ = (n) % (by); (n) /= (by); rest_; })
 #define __ffs64(n)		((unsigned int)__builtin_ctzll(n))
+#define ror64(word, n)		((word) >> (n) | (word) << (64 - (n)))
 #define hweight64(n)		((unsigned int)__builtin_popcountll(n))
 #define struct_size(p, member, n)	(sizeof(*(p)) + (n) * sizeof((p)->member[0]))
 #define GOLDEN_RATIO_64		0x61C8864680B583EBULL
