@@ -79,7 +79,7 @@ static inline union place *place_of(const struct stackbuf_probe *probe)
 	return &place[index_of(probe)];
 }
 
-static int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
+static __no_stack_protector int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct stackbuf_probe *probe = container_of(kprobe, union place, kprobe)->probe;
 	unsigned long ip = instruction_pointer(regs), tag = 0;

@@ -16,7 +16,6 @@
 /* Bases of offsets and values: a segment's, or one of these */
 enum {
 	SBUF_BASE_BP = SBUF_SEGMENTS,	/* where the register bp was saved: offset 0 only */
-	SBUF_BASE_ZERO,			/* code lies in the top 2 GB: an s32 holds its address */
 	SBUF_BASE_STACK,			/* where the stack begins that the walk starts on */
 	SBUF_BASE_TASK,			/* where the task's stack begins */
 	SBUF_BASES
@@ -33,23 +32,21 @@ struct sbuf_segment {
 	u8 from;
 	u8 stack;	/* the stack that it lies on: SBUF_BASE_STACK or SBUF_BASE_TASK */
 	u8 has_ret;	/* @ret_offset is set; used while the entry is built */
+	u8 checks;	/* number of checks of other words here, for addresses of code and the like */
 	u8 any_on_stack; /* in the first element: one has SBUF_BASE_STACK in @stack */
-	u8 reserved[4];
+	u8 reserved[3];
 };
 
-/* The slot at @offset from its run's slot_base must hold @value + its run's value_base */
+/* The slot at @offset from its segment's base must hold @value: code lies in the top 2 GB */
 struct sbuf_check {
 	s32 offset, value;
 };
 
-/* Heads @checks checks that have their bases in common */
-struct sbuf_run {
-	u32 checks;
-	u8 slot_base, value_base;
-	u16 reserved;
+/* The slot at @offset from its @slot_base must hold @value + its @value_base, on a stack */
+struct sbuf_pointer {
+	s32 offset, value;
+	u32 slot_base, value_base;
 };
-
-static_assert(sizeof(struct sbuf_run) == sizeof(struct sbuf_check));
 
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
@@ -59,13 +56,13 @@ struct sbuf_entry {
 	unsigned long ip;	/* where the walk starts */
 	u32 epoch;	/* when the walk began that it was learnt from */
 	u16 span;	/* as in struct sbuf_segment, for the first segment */
-	u8 frames;	/* number of checks of return addresses in the first segment */
+	u8 checks;	/* as in struct sbuf_segment, for the first segment */
 	u8 segments;	/* number of elements of @segment */
 	s32 end;	/* of the saved cs from the last base, if the stack ends in user mode */
-	u8 runs;	/* number of runs of checks */
+	u8 pointers;	/* number of these */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
 	u16 least;	/* bytes from the stack's beginning to the deepest start of a walk */
-	struct sbuf_segment segment[];	/* then @frames checks, then the runs */
+	struct sbuf_segment segment[];	/* then each segment's @checks, then @pointers */
 };
 
 /* The memory of all entries is two halves of units, see recall_cache.c.  Unit 0 is not used */
@@ -124,25 +121,22 @@ static __always_inline bool sbuf_holds(unsigned long base, long offset, unsigned
 	return equal;
 }
 
-static __always_inline bool sbuf_check_holds(const struct sbuf_check *check,
-					     unsigned long slot_base, unsigned long value_base)
+static __always_inline bool sbuf_check_holds(const struct sbuf_check *check, unsigned long base)
 {
-	return sbuf_holds(slot_base, check->offset, value_base + check->value);
+	return sbuf_holds(base, check->offset, check->value);
 }
 
 static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, unsigned int n,
-					     unsigned long slot_base, unsigned long value_base)
+					     unsigned long base)
 {
 	const struct sbuf_check *end = check + n;
 
 	for (; check < end - 3; check += 4)
-		if (!sbuf_check_holds(check, slot_base, value_base) ||
-		    !sbuf_check_holds(check + 1, slot_base, value_base) ||
-		    !sbuf_check_holds(check + 2, slot_base, value_base) ||
-		    !sbuf_check_holds(check + 3, slot_base, value_base))
+		if (!sbuf_check_holds(check, base) || !sbuf_check_holds(check + 1, base) ||
+		    !sbuf_check_holds(check + 2, base) || !sbuf_check_holds(check + 3, base))
 			return false;
 	for (; check < end; check++)
-		if (!sbuf_check_holds(check, slot_base, value_base))
+		if (!sbuf_check_holds(check, base))
 			return false;
 	return true;
 }
@@ -168,18 +162,20 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 					       const struct sbuf_start *start, unsigned long stack,
 					       unsigned long task)
 {
-	unsigned long base[SBUF_BASES] SBUF_UNINITIALIZED;
 	const struct sbuf_segment *segment = entry->segment;
-	const struct sbuf_check *check;
-	unsigned long last;
+	const struct sbuf_check *check = (const void *)(segment + entry->segments);
+	unsigned long base[SBUF_BASES] SBUF_UNINITIALIZED;
+	const struct sbuf_pointer *pointer;
+	unsigned long last = start->sp;
 	unsigned int i;
 
 	/* depth.c must see a walk that starts deeper than those before */
 	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span ||
-		     start->sp - stack < READ_ONCE(entry->least)))
+		     start->sp - stack < READ_ONCE(entry->least) ||
+		     !sbuf_checks_hold(check, entry->checks, last)))
 		return false;
 
-	last = start->sp;
+	check += entry->checks;
 	base[0] = last;
 	base[SBUF_BASE_BP] = (unsigned long)start->bp;
 	base[SBUF_BASE_STACK] = stack;
@@ -189,31 +185,18 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 
 		if (unlikely(is - base[segment->stack] - segment->low > segment->span ||
 			     (long)(is - last) <= segment->gap ||
-			     !sbuf_holds(is, segment->ret_offset, segment->ret_value)))
+			     !sbuf_holds(is, segment->ret_offset, segment->ret_value) ||
+			     !sbuf_checks_hold(check, segment->checks, is)))
 			return false;
+		check += segment->checks;
 		base[i + 1] = is;
 		last = is;
 	}
-
-	check = (const struct sbuf_check *)segment;
-	if (!sbuf_checks_hold(check, entry->frames, start->sp, 0))
-		return false;
-	if (entry->runs) {
-		check += entry->frames;
-		base[SBUF_BASE_ZERO] = 0;
-		for (i = entry->runs; i > 0; i--) {
-			const struct sbuf_run *run = (const struct sbuf_run *)check++;
-
-			/* Most have one: without the loop */
-			if (!sbuf_check_holds(check, base[run->slot_base], base[run->value_base]))
-				return false;
-			if (unlikely(run->checks > 1) &&
-			    !sbuf_checks_hold(check + 1, run->checks - 1, base[run->slot_base],
-					      base[run->value_base]))
-				return false;
-			check += run->checks;
-		}
-	}
+	pointer = (const struct sbuf_pointer *)check;
+	for (i = entry->pointers; i > 0; i--, pointer++)
+		if (!sbuf_holds(base[pointer->slot_base], pointer->offset,
+				base[pointer->value_base] + pointer->value))
+			return false;
 	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
 }
 

@@ -356,7 +356,7 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 struct builder {
 	struct sbuf_entry *entry;
 	const struct sbuf_walk *walk;
-	struct sbuf_run *run;			/* the last one, or NULL */
+	unsigned int in;			/* segment of the last check */
 	struct sbuf_check *next;
 	struct sbuf_check *end;			/* of the entry's memory */
 	unsigned int segments, bp_checks;	/* how many; calls of add_bp() */
@@ -380,6 +380,11 @@ static unsigned int find_segment(const struct builder *builder, const unsigned l
 	return n;
 }
 
+static inline u8 *checks_in(struct builder *builder, unsigned int n)
+{
+	return n ? &builder->entry->segment[n - 1].checks : &builder->entry->checks;
+}
+
 /* Make @slot one of its segment's, and return that */
 static unsigned int use_slot(struct builder *builder, unsigned long slot)
 {
@@ -390,56 +395,54 @@ static unsigned int use_slot(struct builder *builder, unsigned long slot)
 	return n;
 }
 
-/* Check that @slot, or the register bp if that is 0, holds @value; false if there is no room */
-static __always_inline bool add_check(struct builder *builder, unsigned long slot,
-				      unsigned int value_base, s64 value)
+/* Check that the word at @slot is @value: code lies in the top 2 GB.  Outwards from the first one */
+static __always_inline bool add_word(struct builder *builder, unsigned long slot, s64 value)
 {
-	struct sbuf_entry *entry = builder->entry;
+	unsigned int n = use_slot(builder, slot);
+	struct sbuf_segment *segment = &builder->entry->segment[n - 1];
+
+	slot -= builder->base[n];
+	if (value != (s32)value || (s64)slot != (s32)slot)
+		return false;
+	/* A return address, as those of a segment come first */
+	if (n && !segment->has_ret) {
+		segment->ret_offset = slot;
+		segment->ret_value = value;
+		segment->has_ret = true;
+		return true;
+	}
+	if (n < builder->in || builder->next >= builder->end)
+		return false;
+	builder->in = n;
+	++*checks_in(builder, n);
+	*builder->next++ = (struct sbuf_check) { slot, value };
+	return true;
+}
+
+/*
+ * Check that the word at @slot is @value, an address of a stack.  0 for @slot stands for the
+ * register bp
+ */
+static bool add_address(struct builder *builder, unsigned long slot, unsigned long value)
+{
+	unsigned int value_base = find_segment(builder, builder->base, value);
 	unsigned int slot_base = SBUF_BASE_BP;
 
 	if (slot) {
 		slot_base = use_slot(builder, slot);
 		slot -= builder->base[slot_base];
 	}
-	if (value != (s32)value || (s64)slot != (s32)slot)
+	value -= builder->base[value_base];
+	if (builder->next + 2 > builder->end || builder->entry->pointers == U8_MAX ||
+	    (s64)slot != (s32)slot || (s64)value != (s32)value)
 		return false;
-	/* A return address, as those of a segment come before other values without a base */
-	if (value_base == SBUF_BASE_ZERO && slot_base && !entry->segment[slot_base - 1].has_ret) {
-		struct sbuf_segment *segment = &entry->segment[slot_base - 1];
-
-		segment->ret_offset = slot;
-		segment->ret_value = value;
-		segment->has_ret = true;
-		return true;
-	}
-	if (value_base == SBUF_BASE_ZERO && !slot_base && !builder->run) {
-		entry->frames++;
-	} else {
-		if (!builder->run || builder->run->slot_base != slot_base ||
-		    builder->run->value_base != value_base) {
-			if (builder->next >= builder->end || entry->runs == U8_MAX)
-				return false;
-			builder->run = (struct sbuf_run *)builder->next++;
-			*builder->run = (struct sbuf_run) {
-				.slot_base = slot_base,
-				.value_base = value_base,
-			};
-			entry->runs++;
-		}
-		builder->run->checks++;
-	}
-	if (builder->next >= builder->end)
-		return false;
-	*builder->next++ = (struct sbuf_check) { .offset = slot, .value = value };
+	*(struct sbuf_pointer *)builder->next = (struct sbuf_pointer) {
+		slot, value, slot_base, value_base
+	};
+	BUILD_BUG_ON(sizeof(struct sbuf_pointer) != 2 * sizeof(struct sbuf_check));
+	builder->next += 2;
+	builder->entry->pointers++;
 	return true;
-}
-
-/* Check that @slot, or the register bp if that is 0, holds the address @value of the stack */
-static bool add_address(struct builder *builder, unsigned long slot, unsigned long value)
-{
-	unsigned int n = find_segment(builder, builder->base, value);
-
-	return add_check(builder, slot, n, value - builder->base[n]);
 }
 
 /* As add_address(), for a bp; if @value is a base not located yet, locate it at @slot */
@@ -619,10 +622,7 @@ static unsigned int add_returns_like(struct builder *builder, const unsigned lon
 		slot = sp[i] - 8;
 		*next++ = (struct sbuf_check) { .offset = slot - base, .value = pc[i] };
 	}
-	if (builder->run)
-		builder->run->checks += next - builder->next;
-	else
-		builder->entry->frames += next - builder->next;
+	*checks_in(builder, n) += next - builder->next;
 	builder->next = next;
 	builder->high[n] = max(builder->high[n], slot + sizeof(long));
 	return i;
@@ -632,25 +632,18 @@ static unsigned int add_returns_like(struct builder *builder, const unsigned lon
 static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	sbuf_frame_set left;
 	unsigned int i = 1;
 
 	while (i < nr) {
-		unsigned long slot = walk->regs[i] ?
-			walk->regs[i] + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
+		unsigned long regs = walk->regs[i], cs = regs + offsetof(struct pt_regs, cs);
+		unsigned long slot = regs ? regs + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
 		struct sbuf_check *last = builder->next;
 
-		if (!add_check(builder, slot, SBUF_BASE_ZERO, pc[i]))
+		if (!add_word(builder, slot, pc[i]) ||
+		    (regs && !add_word(builder, cs, sbuf_kstack_load(cs))))
 			return false;
 		/* The segment's own return address is no check that others can follow */
 		i = last == builder->next ? i + 1 : add_returns_like(builder, pc, nr, i + 1, slot);
-	}
-	for (left = walk->with_regs & ~sbuf_frame(0); left; left &= left - 1) {
-		unsigned long cs = walk->regs[sbuf_frame_first(left)] +
-				   offsetof(struct pt_regs, cs);
-
-		if (!add_check(builder, cs, SBUF_BASE_ZERO, sbuf_kstack_load(cs)))
-			return false;
 	}
 	return true;
 }
@@ -771,8 +764,8 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 			constrain_ip(walk, i, walk->known[i], bp_in_frame);
 	}
 
-	entry->frames = 0;
-	entry->runs = 0;
+	entry->checks = 0;
+	entry->pointers = 0;
 	if (!add_segments(builder))
 		return 0;
 	for (left = walk->switches; left; left &= left - 1) {
