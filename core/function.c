@@ -254,8 +254,9 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 }
 
 #define ROLE_HANDLER(name, role)								\
-	static __no_stack_protector void name(unsigned long site, unsigned long parent,		\
-					      struct ftrace_ops *ops, struct ftrace_regs *fregs)	\
+	static __no_stack_protector							\
+	void name(unsigned long site, unsigned long parent, struct ftrace_ops *ops,		\
+		  struct ftrace_regs *fregs)							\
 	{											\
 		handle(site, parent, ops, fregs, role);						\
 	}

@@ -32,7 +32,7 @@ struct sbuf_segment {
 	u8 from;
 	u8 stack;	/* the stack that it lies on: SBUF_BASE_STACK or SBUF_BASE_TASK */
 	u8 has_ret;	/* @ret_offset is set; used while the entry is built */
-	u8 checks;	/* number of checks of other words here, for addresses of code and the like */
+	u8 checks;	/* number of checks here, of words that are no addresses of a stack */
 	u8 any_on_stack; /* in the first element: one has SBUF_BASE_STACK in @stack */
 	u8 reserved[3];
 };

@@ -79,23 +79,6 @@ NOKPROBE_SYMBOL(all_match);
 
 #ifdef CONFIG_ARM64
 /*
- * One record at the register @at, which is moved behind it, holds @frame, and leads to one at @next
- * that lies above it, to @last: or else go to 1, with flags for "lower"
- */
-#define RECORD(at, next, frame)				\
-	"	ldp	" next ", %[pc], [" at "], #16\n"	\
-	"	orr	%[bits], %[bits], " next "\n"	\
-	"	orr	%[pc], %[pc], %[signature]\n"	\
-	"	sub	%[pc], %[pc], %[text]\n"	\
-	"	cmp	%[pc], " frame "\n"		\
-	"	ccmp	" next ", " at ", #0, eq\n"	\
-	"	ccmp	%[last], " next ", #0, hs\n"	\
-	"	b.lo	1f\n"
-#define TWO_RECORDS(two)					\
-	RECORD("%[fp]", "%[next]", "%w[" two "], sxtw")	\
-	RECORD("%[next]", "%[fp]", "%[" two "], asr #32")
-
-/*
  * all_match() for nearly all stacks: they lie on the task's, which begins at @stack, and end with
  * the record in its saved registers
  */
@@ -107,21 +90,40 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 	/* Also if @low lies below the stack */
 	if (fp - stack < low - stack || fp > last)
 		return false;
-	/* One, two, then four at a time */
-	asm volatile("	tbz	%w[more], #0, 2f\n"
+	/*
+	 * record: that at the register at, which is moved behind it, holds the frame and leads to
+	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First one
+	 * and two, then four at a time.
+	 */
+	asm volatile(".macro	record	at, next, frame:vararg\n"
+		     "	ldp	\\next, %[pc], [\\at], #16\n"
+		     "	orr	%[bits], %[bits], \\next\n"
+		     "	orr	%[pc], %[pc], %[signature]\n"
+		     "	sub	%[pc], %[pc], %[text]\n"
+		     "	cmp	%[pc], \\frame\n"
+		     "	ccmp	\\next, \\at, #0, eq\n"
+		     "	ccmp	%[last], \\next, #0, hs\n"
+		     "	b.lo	1f\n"
+		     ".endm\n"
+		     "	tbz	%w[more], #0, 2f\n"
 		     "	ldrsw	%[two], [%[frame]], #4\n"
-		     RECORD("%[fp]", "%[next]", "%[two]")
+		     "	record	%[fp], %[next], %[two]\n"
 		     "	mov	%[fp], %[next]\n"
 		     "2:	tbz	%w[more], #1, 3f\n"
 		     "	ldr	%[two], [%[frame]], #8\n"
-		     TWO_RECORDS("two")
+		     "	record	%[fp], %[next], %w[two], sxtw\n"
+		     "	record	%[next], %[fp], %[two], asr #32\n"
 		     "3:	cmp	%[frame], %[end]\n"
 		     "	b.hs	1f\n"
 		     "4:	ldp	%[two], %[more], [%[frame]], #16\n"
-		     TWO_RECORDS("two") TWO_RECORDS("more")
+		     "	record	%[fp], %[next], %w[two], sxtw\n"
+		     "	record	%[next], %[fp], %[two], asr #32\n"
+		     "	record	%[fp], %[next], %w[more], sxtw\n"
+		     "	record	%[next], %[fp], %[more], asr #32\n"
 		     "	cmp	%[end], %[frame]\n"
 		     "	b.hi	4b\n"
 		     "1:	csel	%[fp], %[fp], xzr, hs\n"
+		     ".purgem	record\n"
 		     : [fp] "+&r" (fp), [frame] "+&r" (frame), [bits] "+&r" (bits),
 		       [next] "=&r" (next), [pc] "=&r" (pc), [two] "=&r" (two),
 		       [more] "+&r" (more)
@@ -263,7 +265,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const u64 value = id | (u64)walk->epoch << 32;
 	u64 *set[2];
 
-	if (trace->cut || trace->words != trace->nr || !records_match(sbuf_table_stack(id), &start, kstack))
+	if (trace->cut || trace->words != trace->nr ||
+	    !records_match(sbuf_table_stack(id), &start, kstack))
 		return false;
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
 	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])

@@ -395,7 +395,7 @@ static unsigned int use_slot(struct builder *builder, unsigned long slot)
 	return n;
 }
 
-/* Check that the word at @slot is @value: code lies in the top 2 GB.  Outwards from the first one */
+/* Check that the word at @slot, none further in than the last one, is @value */
 static __always_inline bool add_word(struct builder *builder, unsigned long slot, s64 value)
 {
 	unsigned int n = use_slot(builder, slot);

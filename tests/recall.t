@@ -22,10 +22,10 @@ recall() {
 	local kernel words cross reader='' fault
 
 	kernel_of "$1" || return
-	fault=(recall_cache.h 's/if (!sbuf_checks_hold(check, entry->frames, start->sp, 0))/if (0)/')
+	fault=(recall_cache.h 's/!sbuf_checks_hold(check, entry->checks, last)/0/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
-		fault=(recall_fp.c 's/cmp	%\[pc\], " frame "/cmp	%[pc], %[pc]/
+		fault=(recall_fp.c 's/cmp\t%\[pc\], ..frame/cmp\t%[pc], %[pc]/
 			s/if (unlikely((pc | signature) - text != \*frame++))/if (frame++, !pc)/')
 	fi
 	guest "$1" recall && build_reader "$1" && echo "${ROUNDS:-1}" >"$work/vm/rounds" &&
