@@ -13,28 +13,21 @@
 
 #define SBUF_SEGMENTS	6	/* of an entry */
 
-/* Bases of offsets and values: a segment's, or one of these */
-enum {
-	SBUF_BASE_BP = SBUF_SEGMENTS,	/* where the register bp was saved: offset 0 only */
-	SBUF_BASE_STACK,			/* where the stack begins that the walk starts on */
-	SBUF_BASE_TASK,			/* where the task's stack begins */
-	SBUF_BASES
-};
+/* Bases of offsets and values: a segment's, or where the register bp was saved: offset 0 only */
+#define SBUF_BASE_BP	SBUF_SEGMENTS
 
 /* Frames addressed from one loaded base.  The first segment, relative to sp, is implicit */
 struct sbuf_segment {
 	long gap;	/* the base lies further than this, bytes, from the one before */
+	u64 low;	/* bytes from the lowest slot to the base */
+	u64 span;	/* THREAD_SIZE less the bytes from the lowest to the highest slot's end */
 	s32 offset;	/* of the slot that the base is loaded from, from the base @from */
 	s32 ret_offset;	/* of the slot of the first return address here, from this base */
 	s32 ret_value;	/* that address */
-	u16 low;	/* bytes from the lowest slot to the base */
-	u16 span;	/* THREAD_SIZE less the bytes from the lowest to the highest slot's end */
 	u8 from;
-	u8 stack;	/* the stack that it lies on: SBUF_BASE_STACK or SBUF_BASE_TASK */
-	u8 has_ret;	/* @ret_offset is set; used while the entry is built */
 	u8 checks;	/* number of checks here, of words that are no addresses of a stack */
-	u8 any_on_stack; /* in the first element: one has SBUF_BASE_STACK in @stack */
-	u8 reserved[3];
+	bool on_task;	/* it lies on the task's stack, not on another that the walk starts on */
+	bool any_not_on_task;	/* in the first element */
 };
 
 /* The slot at @offset from its segment's base must hold @value: code lies in the top 2 GB */
@@ -151,7 +144,7 @@ static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, uns
 /* Return true if it has a base that is loaded and lies on the stack that the walk starts on */
 static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 {
-	return entry->segments && entry->segment[0].any_on_stack;
+	return entry->segments && entry->segment[0].any_not_on_task;
 }
 
 /*
@@ -164,7 +157,7 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 {
 	const struct sbuf_segment *segment = entry->segment;
 	const struct sbuf_check *check = (const void *)(segment + entry->segments);
-	unsigned long base[SBUF_BASES] SBUF_UNINITIALIZED;
+	unsigned long base[SBUF_BASE_BP + 1] SBUF_UNINITIALIZED;
 	const struct sbuf_pointer *pointer;
 	unsigned long last = start->sp;
 	unsigned int i;
@@ -178,15 +171,14 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	check += entry->checks;
 	base[0] = last;
 	base[SBUF_BASE_BP] = (unsigned long)start->bp;
-	base[SBUF_BASE_STACK] = stack;
-	base[SBUF_BASE_TASK] = task;
 	for (i = 0; i < entry->segments; i++, segment++) {
 		unsigned long is = sbuf_kstack_load(base[segment->from] + segment->offset);
+		unsigned long from = segment->on_task ? task : stack;
 
-		if (unlikely(is - base[segment->stack] - segment->low > segment->span ||
+		if (unlikely(is - from - segment->low > segment->span ||
 			     (long)(is - last) <= segment->gap ||
 			     !sbuf_holds(is, segment->ret_offset, segment->ret_value) ||
-			     !sbuf_checks_hold(check, segment->checks, is)))
+			     (segment->checks && !sbuf_checks_hold(check, segment->checks, is))))
 			return false;
 		check += segment->checks;
 		base[i + 1] = is;

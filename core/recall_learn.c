@@ -366,6 +366,7 @@ struct builder {
 	unsigned long low[SBUF_SEGMENTS];		/* lowest slot */
 	unsigned long high[SBUF_SEGMENTS];	/* end of the highest slot */
 	bool located[SBUF_SEGMENTS];		/* where the base is loaded from is known */
+	bool has_ret[SBUF_SEGMENTS];		/* its @ret_offset is set */
 };
 
 /* The outermost segment on the stack of @address whose element of @from is not above it */
@@ -405,10 +406,10 @@ static __always_inline bool add_word(struct builder *builder, unsigned long slot
 	if (value != (s32)value || (s64)slot != (s32)slot)
 		return false;
 	/* A return address, as those of a segment come first */
-	if (n && !segment->has_ret) {
+	if (n && !builder->has_ret[n]) {
 		segment->ret_offset = slot;
 		segment->ret_value = value;
-		segment->has_ret = true;
+		builder->has_ret[n] = true;
 		return true;
 	}
 	if (n < builder->in || builder->next >= builder->end)
@@ -720,9 +721,9 @@ static bool bound_segments(struct builder *builder)
 		segment = &builder->entry->segment[i - 1];
 		segment->low = builder->base[i] - builder->low[i];
 		segment->span = THREAD_SIZE - size;
-		segment->stack = stack == task ? SBUF_BASE_TASK : SBUF_BASE_STACK;
-		builder->entry->segment[0].any_on_stack |= stack != task;
-		if (!segment->has_ret)
+		segment->on_task = stack == task;
+		builder->entry->segment[0].any_not_on_task |= stack != task;
+		if (!builder->has_ret[i])
 			return false;
 	}
 	return true;
