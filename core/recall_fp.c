@@ -87,8 +87,8 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 {
 	unsigned long last = stack + THREAD_SIZE - 16, bits = fp, next, pc, two, more = nr;
 
-	/* Also if @low lies below the stack */
-	if (fp - stack < low - stack || fp > last)
+	/* Also if either lies below the stack */
+	if (fp - stack < low - stack || fp - stack > THREAD_SIZE - 16)
 		return false;
 	/*
 	 * record: that at the register at, which is moved behind it, holds the frame and leads to

@@ -824,7 +824,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 
 	/* A check for each frame, one for its frame pointer, and some more */
 	size = sizeof(*entry) + (SBUF_SEGMENTS - 1) * sizeof(struct sbuf_segment) +
-	       (2 * nr + 24) * sizeof(struct sbuf_check);
+	       nr * sizeof(struct sbuf_check) + (nr + 24) * sizeof(struct sbuf_pointer);
 	units = DIV_ROUND_UP(size, SBUF_UNIT);
 	unit = sbuf_cache_alloc(units);
 	if (!unit)

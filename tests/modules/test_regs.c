@@ -45,6 +45,34 @@ int cmd_calls(u64 *arg)
 }
 
 static u32 regs_id;
+static unsigned int followed;
+
+/* A stack that recall knows, with frame pointers that lead nowhere */
+static void save_astray(struct pt_regs regs)
+{
+	unsigned long stack = (unsigned long)task_stack_page(current);
+	const unsigned long astray[] = {
+		0, 8, PAGE_SIZE, stack - 64, stack - THREAD_SIZE, stack + THREAD_SIZE - 8, -1UL, -16UL,
+	};
+	unsigned long pc[STACKBUF_DEPTH_MAX] = {};
+	bool cut;
+	int i;
+
+	/* It would complain in the log */
+	if (IS_ENABLED(CONFIG_UNWINDER_FRAME_POINTER))
+		return;
+	stackbuf_save_regs(&regs, 0);
+	for (i = 0; i < ARRAY_SIZE(astray); i++) {
+#ifdef CONFIG_X86_64
+		regs.bp = astray[i];
+#else
+		regs.regs[29] = astray[i];
+#endif
+		if (frames_of(stackbuf_save_regs(&regs, 0), pc, &cut) < 1 ||
+		    pc[0] != instruction_pointer(&regs))
+			followed++;
+	}
+}
 
 static int regs_handler(struct kprobe *p, struct pt_regs *regs)
 {
@@ -52,6 +80,7 @@ static int regs_handler(struct kprobe *p, struct pt_regs *regs)
 
 	instruction_pointer_set(regs, (unsigned long)p->addr);
 	regs_id = stackbuf_save_regs(regs, 0x4e65);
+	save_astray(*regs);
 	instruction_pointer_set(regs, ip);
 	return 0;
 }
@@ -101,6 +130,7 @@ int cmd_regs(u64 *arg)
 		say("# %ps: %u instructions, wrong at %u\n", leaf[i], probed, wrong);
 		check(probed > i * 3 + 1 && !wrong, "regs begin at the probe");
 	}
+	check(!followed, "a frame pointer that leads nowhere");
 	return 0;
 }
 
