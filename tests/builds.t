@@ -191,7 +191,6 @@ assert raw'
 
 builds() {
 	local kernel words cross reader='' series=$1 host=$tools/stackbuf
-
 	kernel_of "$series"
 	rm -rf "${work:?}"/{first,edited,ran,sized,rebuilt,older}
 	result 'everything is built' build_tools all

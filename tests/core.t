@@ -38,7 +38,6 @@ thorough || [ -n "${CORE_MINUTES:-}" ] || seconds=1
 storm() {
 	local text=$1 program=$builds/core-$2/storm status
 	shift 2
-
 	# A storm that does not end is a failure, too: no host is as slow as that
 	timeout $((4 * seconds + 600)) "${fixed[@]}" "$program" "$seconds" "$@" >"$work/storm" 2>&1
 	status=$?
@@ -57,7 +56,6 @@ storm_is_good() { # STATUS
 
 all() {
 	local parts status
-
 	result 'everything is built' core tiny "$(sizes 8 16 8)"
 	result 'the same with more room, where ids wrap' core wrap \
 		"$(sizes 64 64 8) -DSBUF_FIRST_ROUND='((1ULL<<22)-100)'" '' storm

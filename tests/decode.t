@@ -186,7 +186,6 @@ with_debug() { # COMMAND...
 
 build_ids() {
 	local file id kernel_id frame text=$work/text
-
 	for file in "$vmlinux" "$modules/stackbuf.ko"; do
 		id=$(readelf -n "$file" 2>/dev/null | sed -n 's/.*Build ID: //p')
 		kernel_id=${kernel_id:-$id}

@@ -65,7 +65,6 @@ exits() {
 
 has_both() {
 	local want
-
 	for want in '=== Session 1: ' '=== Session 2: ' '# insmod stackbuf.ko' '# rmmod stackbuf.ko'; do
 		grep -qF -e "$want" "$work/sessions" || { echo "missing: $want"; return 1; }
 	done
@@ -109,7 +108,6 @@ code >"$work/code"
 # Print each line of standard input; fail if there is one
 none() {
 	local line bad=0
-
 	while IFS= read -r line; do
 		echo "$line"
 		bad=1
@@ -119,7 +117,6 @@ none() {
 
 targets() {
 	local words word target n=0
-
 	# Skip targets of kbuild (-C)
 	while read -r -a words; do
 		for word in "${words[@]:1}"; do
@@ -140,7 +137,6 @@ targets() {
 
 options() {
 	local command words word help n=0
-
 	build_tools all || return
 	: >"$work/bad"
 	while read -r -a words; do
@@ -177,7 +173,6 @@ options() {
 
 defaults() {
 	local name range value n=0
-
 	while IFS='|' read -r _ name value range _; do
 		name=${name//[\` ]/} value=${value// /}
 		range=$(sed -E 's/.* to ([0-9]+).*/\1/' <<<"$range")
@@ -191,7 +186,6 @@ defaults() {
 # Numbers in documents that concern the format agree with a program compiled with the header
 figures() {
 	local phrase sizes
-
 	cat >"$work/figures.c" <<-'END' || return
 		#include <stddef.h>
 		#include <stdio.h>
@@ -249,7 +243,6 @@ block() {
 # The example module of README.md compiles
 example() {
 	local kernel line
-
 	build 6.1 example || return
 	kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) || return
 	mkdir -p "$work/mine" && block c >"$work/mine/mine.c" &&

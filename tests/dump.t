@@ -21,7 +21,6 @@ image=$here/helpers/image.py
 # All output from a source goes to $work/given, messages to $work/said
 given() { # SOURCE-OPTIONS...
 	local command
-
 	for command in log count text; do
 		"$stackbuf" "$@" $command || return
 	done >"$work/given" 2>"$work/said"
@@ -29,7 +28,6 @@ given() { # SOURCE-OPTIONS...
 
 same() { # FILE or options
 	local options=("$@")
-
 	[ $# -gt 1 ] || options=(-f "$1")
 	given "${options[@]}" || { cat "$work/said"; return 1; }
 	cmp "$work/given" "$work/expected" && [ ! -s "$work/said" ] || { cat "$work/said"; return 1; }
@@ -44,7 +42,6 @@ as_recorded() {
 # converted OPTION... NAME: converts the vmcore that the capture kernel saved
 converted() {
 	local name=${*: -1}
-
 	makedumpfile "${@:1:$#-1}" -d 31 "$work/out/vmcore" "$work/$name" >"$work/makedumpfile.log" 2>&1 ||
 		{ tail -n 3 "$work/makedumpfile.log"; return 1; }
 	same "$work/$name"
@@ -61,7 +58,6 @@ flattened() {
 # The second begins as an ELF file does: with a page of the cache that holds a program
 several_files() {
 	local at status
-
 	at=$(LC_ALL=C grep -abo -F $'\x7fELF\x02\x01\x01' "$work/out/raw" | awk -F: '$1 && $1 % 4096 == 0 { print $1; exit }')
 	[ -n "$at" ] || { echo "no program in the guest's memory"; return 1; }
 	head -c "$at" "$work/out/raw" >"$work/DDRCS0.BIN"
@@ -81,7 +77,6 @@ saved_again() {
 # With source lines: vmlinux is found by the build id in the dump
 found_by_build_id() {
 	local kernel id
-
 	kernel=$("$top/scripts/machine/stackbuf-kernel" "$1") || return
 	id=$(readelf -n "$kernel/vmlinux" 2>/dev/null | sed -n 's/.*Build ID: //p')
 	mkdir -p "$work/debug/.build-id/${id:0:2}" && ln -sf "$kernel/vmlinux" "$work/debug/.build-id/${id:0:2}/${id:2}.debug" || return
@@ -94,7 +89,6 @@ found_by_build_id() {
 # The page tables lead to the record, and a scan gives the same
 both_ways() { # DUMP...
 	local dump
-
 	for dump; do
 		"$stackbuf" -f "$dump" info >"$work/info" && grep -q '^found by  *page tables$' "$work/info" &&
 			[ "$(sed -n 's/^bytes read  *//p' "$work/info")" -lt 67108864 ] && same "$dump" && same -f "$dump" --scan &&
@@ -114,7 +108,6 @@ in_capture_kernel() {
 # Without the text log its own kernel's symbols name all frames but those of modules, as text does
 own_names() { # DUMP...
 	local dump
-
 	"$stackbuf" -f "$work/out/raw" count | grep -v ' \[.*\]$' >"$work/named" || return
 	for dump; do
 		python3 "$image" forget "$dump" "$work/forgotten" || return
@@ -177,7 +170,6 @@ by_gdb() {
 # Where it cannot find the arrays it says what may be wrong
 gdb_lost() {
 	local wrong dump
-
 	wrong=$(printf '0x%x' $(($(kaslr "$1") + 0x1000)))
 	for dump in "$wrong $work/out/elf-paging" "0 $work/out/elf" "$(kaslr "$1") $work/out/vmcore"; do
 		! gdb -nx -q -batch -ex "symbol-file $1/vmlinux -o ${dump% *}" -ex "core-file ${dump#* }" \
@@ -189,7 +181,6 @@ gdb_lost() {
 
 by_drgn() {
 	local dump
-
 	for dump in "$work/out/vmcore" "$work/md.zlib" "$work/out/elf-paging"; do
 		drgn -c "$dump" -s "$1/vmlinux" "$work/scripts/debugger/stackbuf-drgn.py" text >"$work/given" 2>"$work/said" ||
 			{ cat "$work/said"; return 1; }
@@ -222,7 +213,6 @@ drgn_lost() {
 
 other_tools() { # SERIES
 	local kernel other have
-
 	kernel=$("$top/scripts/machine/stackbuf-kernel" "$1") || return
 	have=$(crash --version 2>/dev/null | sed -n 's/^crash \([0-9.]*\).*/\1/p')
 	mkdir -p "$work/build" && cp -r "$top/scripts" "$work/" &&
@@ -254,7 +244,6 @@ refused() {
 
 machine() {
 	local out=$work/out dumps
-
 	# Remove dumps of the previous kernel: makedumpfile does not overwrite files
 	rm -f "$work"/md.*
 	guest "$1" dump && build "$1" big || echo "not ok everything is built"
@@ -382,7 +371,6 @@ overwritten() {
 # Events of pages without a flipped bit are there, and no command crashes
 flipped() {
 	local seed command
-
 	for seed in $(few 1 '1 2 3 4 5 6'); do
 		"$image" flip "$work/scattered" "$work/image" 200 "$seed" || return
 		for command in log count text info; do
@@ -398,7 +386,6 @@ flipped() {
 
 cut_anywhere() { # FILE WORDS
 	local size part
-
 	"$stackbuf" -f "$work/kept/live" log | events /dev/stdin >"$work/events.live" || return
 	size=$(stat -c %s "$1")
 	for part in $(few '1 50 99' '1 3 10 30 50 70 90 99'); do
@@ -426,7 +413,6 @@ cut_anywhere() { # FILE WORDS
 
 two_instances() {
 	local other old
-
 	# The made-up recording is dated 2023: the live one is newer
 	"$image" scatter "$work/image" "$room" 7 "${arrays[@]}" "$work/kept/live" || return
 	other=$(fact instance "$work/kept/live" | head -n 1 | tr -d '"')
@@ -452,7 +438,6 @@ newest_complete() {
 # The image also has files in the page cache: an earlier state of the recording, printed text
 old_copies() {
 	local command
-
 	"$tools/fake" "$work/earlier" 150000 && "$tools/fake" "$work/later" 1000000 || return
 	{
 		"$stackbuf" -f "$work/later" text >"$work/printed"
@@ -472,7 +457,6 @@ old_copies() {
 # If live pages are lost, much older copies of them are not used instead
 outlived() {
 	local page=$work/page
-
 	# Lose the newest pages of the ring, and the stacks in the first page
 	events <("$sane" -f "$work/later" log 2>/dev/null) >"$work/events.later"
 	rm -rf "$page" && cp -r "$work/later" "$page" || return
@@ -495,7 +479,6 @@ outlived() {
 # one process reads all pages
 libkdumpfile_fails() {
 	local how dump=$work/kept/md.zlib start cpu
-
 	cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
 
 	cat >"$work/fails.c" <<'END'
@@ -550,7 +533,6 @@ END
 # Reads are slowed down, as for a large file
 progress() {
 	local before=-1 percent line bars=0
-
 	cat >"$work/slow.c" <<END
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -584,7 +566,6 @@ END
 
 no_dumps() {
 	local d=$work/bad
-
 	mkdir -p "$d"
 	head -c 1000000 /dev/urandom >"$d/random"
 	gzip -c "$top/stackbuf.h" >"$d/gz"

@@ -9,7 +9,6 @@
 
 edge() {
 	local reader='' kernel words cross
-
 	guest "$1" edge && build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	inside "$work/vm/big/stackbuf_test.ko" context_save >"$work/vm/inside"
 	# -s: setting and removing probes patches running code

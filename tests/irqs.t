@@ -26,7 +26,6 @@ figure() {
 # The time must not depend on symbols: a search of 20,000 takes half a million instructions
 alike() {
 	local name
-
 	for name in new again probe; do
 		echo "$name: $(figure irqs "many-$name" 3), $(figure irqs "few-$name" 3)"
 		[ $(($(figure irqs "many-$name" 3) - $(figure irqs "few-$name" 3))) -le 4000 ] || return
@@ -74,7 +73,6 @@ rbp() {
 
 irqs() {
 	local kernel words cross reader='' options=()
-
 	kernel_of "$1" || return
 	measured_build "$1" irqs && mv "$work/vm/irqs"/* "$work/vm/" && build "$1" plain && build_reader "$1" &&
 		cp "$here/guest/irqs.sh" "$work/vm/run" && chmod +x "$work/vm/run" || echo "not ok everything is built"

@@ -33,7 +33,6 @@ nothing_lost() {
 
 keep() {
 	local kernel words cross node=() reader='' resets=(monitor sysrq hang) append keep=0x8000000:32M i
-
 	for ((i = 3; i < ${RESETS:-$(few 3 20)}; i++)); do resets+=(monitor); done
 	# shellcheck disable=SC2016
 	case $1 in

@@ -31,7 +31,6 @@ few() {
 # binutils and gcc)
 kernel_of() {
 	local word
-
 	kernel=$("$top/scripts/machine/stackbuf-kernel" "$1") || return
 	words=() cross=''
 	[ ! -e "$kernel/make" ] || read -ra words <"$kernel/make"
@@ -43,7 +42,6 @@ kernel_of() {
 # used: sets processor to the seconds that the processes which this shell has waited for have used
 used() {
 	local user system
-
 	builtin times >"$work/times"
 	{ read -r user && read -r user system; } <"$work/times"
 	user=${user%[.,]*} system=${system%[.,]*}
@@ -53,7 +51,6 @@ used() {
 # begins: sets began, for took; a variable of the caller, as what it calls may begin something, too
 begins() {
 	local processor
-
 	used
 	began=$SECONDS:$processor
 }
@@ -61,7 +58,6 @@ begins() {
 # took WHAT: a note on where the time since began went, if it was some
 took() {
 	local processor seconds=$((SECONDS - ${began%:*}))
-
 	used
 	[ "$seconds" -lt 2 ] || echo "# $seconds s, $((processor - ${began#*:})) of a processor: $1"
 }
@@ -92,7 +88,6 @@ once() {
 build() {
 	local series=$1 name=$2 kernel words cross usual key tests debug=()
 	shift 2
-
 	kernel_of "$series" || return
 	# If the kernel has no debug information, kbuild gives modules none
 	grep -q '^CONFIG_DEBUG_INFO=y' "$kernel/build/.config" || debug=(KCFLAGS=-g)
@@ -124,7 +119,6 @@ copy_of_tree() {
 # as make itself knows what is up to date
 build_tools() {
 	local lock status=0 began
-
 	begins
 	exec {lock}>"$tools.lock" && flock "$lock" || return
 	make -s -j2 -C "$top/tools" O="$tools" CFLAGS="-O2 -g1" "$@" >"$work/make.log" 2>&1 || status=1
@@ -138,7 +132,6 @@ build_tools() {
 # /t/reader holds in the guest
 build_reader() {
 	local kernel words cross sysroot
-
 	kernel_of "$1" || return
 	reader=$tools/stackbuf
 	if [ -n "$cross" ]; then
@@ -155,7 +148,6 @@ build_reader() {
 # build_sbcheck SERIES: for the host as $work/sbcheck, for the guest into $work/vm
 build_sbcheck() {
 	local kernel words cross
-
 	kernel_of "$1" || return
 	gcc -static -O2 -Wall -o "$work/sbcheck" "$here/guest/sbcheck.c" || return
 	if [ -n "$cross" ]; then
@@ -175,7 +167,6 @@ guest() {
 # build_load SERIES: the load for the guest, into $work/vm
 build_load() {
 	local kernel words cross
-
 	kernel_of "$1" || return
 	"${cross}gcc${cross:+-12}" -static -O2 -Wall -o "$work/vm/load" "$here/guest/load.c"
 }
@@ -216,7 +207,6 @@ as_root() {
 # If the last line is not "done", results are missing, which is a failure, too.
 ktap() {
 	local line number=0 lines=() finished='' failed=0
-
 	while IFS= read -r line; do
 		case $line in
 		"ok "*) lines+=("ok $((++number)) ${line#ok }") ;;
@@ -270,7 +260,6 @@ kernels() {
 # in "make test" that is SERIES
 on_each_kernel() {
 	local what=$1 each=$2 series number=0 status=0 chosen
-
 	kernels "${@:3}"
 	echo "KTAP version 1"
 	echo "1..${#chosen[@]}"
@@ -332,7 +321,6 @@ into_page() {
 # The version of stackbuf that was measured, and the date
 measured() {
 	local version
-
 	version=$(git -C "$top" describe --always --exclude '*' 2>/dev/null || echo 'an unknown version')
 	git -C "$top" diff --quiet HEAD -- . ':!docs' ':!README.md' 2>/dev/null || version+=-dirty
 	printf '\nMeasured on %s, stackbuf at %s.\n' "$(date -u +%F)" "$version"
@@ -343,7 +331,6 @@ measured() {
 bench_options() {
 	local text=$1 opt
 	shift
-
 	write=
 	while getopts :wh opt; do
 		case $opt in

@@ -8,7 +8,6 @@
 
 live_reader() {
 	local kernel words cross reader='' sizes
-
 	# As in probe.t: a ring of fewer laps
 	read -ra sizes <<<"$(few 'EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096' '')"
 

@@ -9,7 +9,6 @@
 # Each call in stackbuf.h; what is called is exported, as the module of the tests is loaded
 every_call() {
 	local call
-
 	for call in $(grep -o 'stackbuf_[a-z_]*(' "$top/stackbuf.h" | sort -u | tr -d '('); do
 		grep -q "\<$call(" "$top"/tests/modules/test_*.c ||
 			{ echo "$call() is used by no test"; return 1; }
@@ -18,7 +17,6 @@ every_call() {
 
 module() {
 	local series=$1 kernel words cross slow=1
-
 	kernel_of "$series" || return
 	[[ $series != *-@(debug|kcsan) ]] || slow=10
 

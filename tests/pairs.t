@@ -16,7 +16,6 @@ in_dump() { # FILE
 
 pairs() {
 	local reader='' kernel words cross what crash=()
-
 	guest "$1" pairs && build_sbcheck "$1" && build_tools all && build_reader "$1" && build "$1" big &&
 		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
 	# A capture kernel with a sanitizer has not enough memory, and on arm64 there is none

@@ -104,7 +104,6 @@ panic_dump() {
 
 panics() {
 	local series=${1%/*} append=''
-
 	kind=${1##*/}
 	[[ $kind != @(panic|nested|nmi) ]] || append=crash_kexec_post_notifiers
 	echo "$kind" >"$work/vm/kind"

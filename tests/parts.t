@@ -11,7 +11,6 @@
 without() {
 	local series=$1 folder=$2 parts
 	shift 2
-
 	build "$series" "$folder" W=1 TESTS=1 "$(few STACKBUF_TESTS=stackbuf_test.o STACKBUF_TESTS=)" "$@" || return
 	# These messages do not concern our code
 	if sed -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/make.log" | grep .; then
@@ -31,7 +30,6 @@ refused() {
 
 parts() {
 	local kernel words cross reader='' bad
-
 	kernel_of "$1" || return
 	result "PROBES=n DEEPEST=n KEEP=n: no warnings" without "$1" neither PROBES=n DEEPEST=n KEEP=n FRAMES=32
 	if thorough; then

@@ -8,7 +8,6 @@
 
 probe() {
 	local ko=$work/vm/big/stackbuf_test.ko kernel words cross reader=''
-
 	guest "$1" probe && build_reader "$1" && build_sbcheck "$1" &&
 		build "$1" big EVENTS_KB=256 TEXT_KB=4096 STACKS_KB=4096 || echo "not ok everything is built"
 	inside "$ko" context_save >"$work/vm/inside"

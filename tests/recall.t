@@ -20,7 +20,6 @@ wrong() {
 
 recall() {
 	local kernel words cross reader='' fault
-
 	kernel_of "$1" || return
 	fault=(recall_cache.h 's/!sbuf_checks_hold(check, entry->checks, last)/0/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then

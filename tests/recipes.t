@@ -69,7 +69,6 @@ answers() {
 # holds earlier loads of the module, as not every run leaves them there.
 shown() {
 	local most=10
-
 	case $1 in
 	qemu | tools | within) most=5 ;;
 	esac
@@ -154,7 +153,6 @@ rmdir_by() { # RECIPE N
 # Not by kbuild, but laid out as it does: a Debian kernel.  Without BTF, as its tools are not there.
 lay_out_kernel() {
 	local from=$kernel/build to=$home/linux/build file
-
 	mkdir -p "$to/arch/x86/boot" "$to/include/config" || return
 	for file in "$from"/* "$from/.kernelvariables" "$from"/arch/x86/* "$from"/include/*; do
 		[ -e "$to/${file#"$from"/}" ] || ln -s "$file" "$to/${file#"$from"/}" || return
@@ -174,7 +172,6 @@ lay_out_kernel() {
 # Type the recipe's commands into QEMU's monitor, once the kernel has stopped
 type_into_monitor() {
 	local second
-
 	for ((second = 0; second < 600; second++)); do
 		! grep -qs 'end Kernel panic' "$(cat "$work/machine" 2>/dev/null)/console.log" || break
 		sleep 1
@@ -198,7 +195,6 @@ for line in sys.stdin:
 
 without_kdump() {
 	local typist
-
 	mkdir -p "$work/emulator" "$work/plain/doc" && rm -f "$work/machine" "$work/monitor" &&
 		cat >"$work/emulator/qemu-system-x86_64" <<-END && chmod +x "$work/emulator/qemu-system-x86_64" || return
 			#!/bin/sh
@@ -229,7 +225,6 @@ with_kdump() {
 # The page's panic without kdump, in a machine that is reset and has ramoops before and after
 with_pstore() {
 	local module file
-
 	mkdir -p "$work/pstore/doc" "$work/pstore/big" &&
 		cp "$here/guest/recipes.sh" "$work/pstore/run" &&
 		cp "$here/guest/lib.sh" "$work/vm/reader" "$work/pstore/" &&
@@ -256,7 +251,6 @@ dumped() {
 # The file that pstore has says what the console said before the reset, and is decoded as that is
 kept_by_pstore() {
 	local kept=$work/pstore.out/dmesg-ramoops-0
-
 	dumped "$work/pstore.out/console.log" >"$work/console"
 	dumped "$kept" >"$work/kept"
 	[ "$(wc -l <"$work/kept")" -gt 20 ] && diff "$work/console" "$work/kept" || { cat "$work/kept"; return 1; }
@@ -272,7 +266,6 @@ by_virsh() {
 
 by_tools() {
 	local have
-
 	play tools
 	play within
 	have=$(crash --version 2>/dev/null | sed -n 's/^crash \([0-9.]*\).*/\1/p')
@@ -290,7 +283,6 @@ by_tools() {
 
 recipes() {
 	local recipe
-
 	series=$1
 	kernel_of "$series" || return
 	rm -rf "$home" "$transcripts" "$work/mine" "$work/plain" "$work/plain.out" \

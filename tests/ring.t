@@ -10,7 +10,6 @@
 
 ring() {
 	local series=$1 kernel words cross what every
-
 	every=$(few 40 10)
 	[[ $series != *-@(debug|kcsan) ]] || every=80
 	guest "$series" ring && build_sbcheck "$series" &&

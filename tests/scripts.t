@@ -36,7 +36,6 @@ run() {
 # output, and one line on standard error, which matches.
 refuses() {
 	local text=$1 status=$2 pattern=$3
-
 	shift 3
 	run "$@"
 	result "$text" refused "$status" "$pattern"
@@ -206,7 +205,6 @@ refuses "crash is killed by a signal" 1 'cannot open' \
 # .init.text, whose lines the command finds: those of the call
 lines_of() {
 	local name=${1%%+*} offset=${1#*+} file=$k61/vmlinux address section option=() before=0
-
 	[ "$2" = - ] || file=$w/6.1/stackbuf.ko before=1
 	read -r address section < <(objdump -t "$file" | awk -v name="$name" '$NF == name { print $1, $(NF - 2); exit }')
 	[ "$2" = - ] || option=(-j "$section")
@@ -216,7 +214,6 @@ lines_of() {
 # Compare the lines of every frame of $w/text with those in $w/out.
 decoded() {
 	local line got name module full bad=0 some=0
-
 	echo "status $rc"
 	cat "$w/err"
 	[ "$rc" -eq 0 ] && [ "$(wc -l <"$w/text")" -eq "$(wc -l <"$w/out")" ] || return
@@ -359,7 +356,6 @@ END
 # stops PATTERN COMMAND...: fails with a matching last line on standard error, and leaves no file
 stops() {
 	local pattern=$1
-
 	shift
 	rm -rf "$w/cache"
 	run env STACKBUF_CACHE="$w/cache" "$@"

@@ -9,14 +9,12 @@
 # Debug information for --lines that fits into the guest: of no function of the kernel
 tiny_vmlinux() {
 	local kernel words cross
-
 	kernel_of "$1" && echo 'int none(void) { return 0; }' |
 		"${cross}gcc${cross:+-12}" -g -nostdlib -static -Wl,-e,none -x c - -o "$work/vm/vmlinux"
 }
 
 snoop() {
 	local kernel words cross reader='' bpftrace=''
-
 	guest "$1" snoop && build_reader "$1" && build "$1" big &&
 		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 && tiny_vmlinux "$1" ||
 		echo "not ok everything is built"

@@ -8,7 +8,6 @@
 
 trigger() {
 	local reader='' kernel words cross
-
 	guest "$1" trigger && build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	# -s: setting and removing probes patches running code
 	boot "$1" -s -x "$reader"

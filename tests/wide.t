@@ -9,7 +9,6 @@
 
 wide() {
 	local reader='' kernel words cross
-
 	guest "$1" wide && build_reader "$1" && build "$1" big || echo "not ok everything is built"
 	boot "$1" -i -a preempt=full -x "$reader"
 	ended

@@ -63,7 +63,6 @@ fi
 # a message.  Adds the files of core/ that were compiled to $work/alone.
 silent() {
 	local status
-
 	# sparse checks only files that are compiled: use a fresh folder.
 	make -s -j2 module KDIR="$kernel/build" BUILD="$work/silent" W=1 C=2 CONFIG_DEBUG_INFO= \
 		CONFIG_DEBUG_INFO_BTF_MODULES= "${@:2}" >"$work/log" 2>&1

@@ -18,7 +18,6 @@ records() {
 compare() {
 	local one=$1 two=$2
 	shift 2
-
 	"$sane" diff --json "$@" "$one" "$two" >"$dir/diff" && "$plain" -f "$one" count --json >"$dir/one" &&
 		"$plain" -f "$two" count --json >"$dir/two" || return
 	python3 - "$dir" "$@" <<'END'
@@ -162,7 +161,6 @@ requests() { wc -l <"$r/requests"; }
 
 pyroscope() {
 	local i
-
 	mkdir -p "$dir/bin" "$dir/state" "$r" && : >"$r/requests" && echo 200 >"$r/how" && block pyroscope >"$dir/bin/send" && chmod +x "$dir/bin/send" || return
 	"$here/helpers/receiver.py" "$r" 2>"$r/err" &
 	receiver=$!
@@ -183,7 +181,6 @@ pyroscope() {
 
 units() {
 	local unit
-
 	for unit in service timer; do
 		block "pyroscope-$unit" | sed 's@/usr/local/sbin/stackbuf-to-pyroscope@/bin/true@' >"$dir/stackbuf-to-pyroscope.$unit" || return
 	done

@@ -25,7 +25,6 @@ decoded() {
 # One of the logs; STATUS and words on standard error are for those that are not decoded as a whole
 log() {
 	local status=0 said='not known to be the build that ran' got
-
 	if grep -q '^--> ' "$2"; then
 		grep -v '^--> ' "$2" | "$sane" decode --folded 2>&1 | sort | sed 's/^/--> /' >"$dir/out"
 		diff <(grep '^--> ' "$2" | sort) "$dir/out"
@@ -110,7 +109,6 @@ folded() {
 
 all_tests() {
 	local name
-
 	result 'something that stands for a kernel' kernel
 	mkdir "$dir/logs" && awk -v dir="$dir/logs/" '
 		/^=== / { file = dir substr($0, 5); print substr($0, 5); next }

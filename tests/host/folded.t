@@ -107,7 +107,6 @@ several() {
 # The commands of docs/fleet.md
 few_machines() {
 	local line
-
 	mkdir "$dir/fleet" && cd "$dir/fleet" && "$fake" web1.snapshot host 1 3000 && "$fake" db1.snapshot host 2 500 || return
 	while IFS= read -r line; do
 		(export PATH=$tools:$PATH && eval "$line") || return

@@ -22,7 +22,6 @@ in_time() { (ulimit -t "$SECONDS_MAX"; exec "$@"); }
 within() {
 	local expected=$1 mb=$2 code
 	shift 2
-
 	in_time "$image" limit "$mb" "$plain" "$@" >"$work/out" 2>"$work/err"
 	code=$?
 	[ $code = "$expected" ] || { echo "code $code, not $expected"; tail -n 3 "$work/err"; return 1; }
@@ -71,7 +70,6 @@ copies() {
 # More pages than the reader looks at
 left_out() {
 	local i files=()
-
 	"$image" hostile events "$work/f" || return
 	for ((i = 0; i < 103; i++)); do files+=(-f "$work/f"); done
 	SECONDS_MAX=120 within 0 1000 "${files[@]}" log --last 1 && says '^stackbuf: 6247 pages are beyond the limit and were not read$'

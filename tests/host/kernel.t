@@ -9,7 +9,6 @@
 # refuses FOLDER PATTERN: fails with status 1 and one line that matches
 refuses() {
 	local rc
-
 	env STACKBUF_CACHE="$work/cache" "$top/tests/suite" kernel "$1" >"$work/out" 2>"$work/err"
 	rc=$?
 	echo "status $rc"
@@ -47,7 +46,6 @@ named() {
 
 compiler() {
 	local name package
-
 	while read -r name package; do
 		sed -i "s/^CONFIG_CC_VERSION_TEXT=.*/CONFIG_CC_VERSION_TEXT=\"$name (Debian) 99.2.0\"/" "$work/other/.config"
 		named "$work/other"
@@ -72,7 +70,6 @@ without() {
 
 known() {
 	local name dir
-
 	folder whole "${needed[@]}" UNWINDER_ORC=y PREEMPT=y
 	named "$work/whole"
 	name=$(cat "$work/out")

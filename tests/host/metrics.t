@@ -13,7 +13,6 @@ trap 'stop; rm -rf -- "$work"' EXIT
 # Results are functions in shells of their own: what they start is in a file
 stop() {
 	local pid
-
 	[ -e "$dir/pids" ] || return
 	while read -r pid; do
 		kill "$pid" && while kill -0 "$pid"; do sleep 0.1; done
@@ -37,7 +36,6 @@ of() { awk -v name="$2" 'substr($0, 1, length(name) + 1) == name " " { print $NF
 
 accepted() {
 	local record
-
 	for record in "$a" "$b" "$c"; do
 		"$sane" -f "$record" metrics --top 100 >"$dir/out" && series "$dir/out" || return
 		promtool check metrics <"$dir/out" >"$dir/err" 2>&1 && [ ! -s "$dir/err" ] || { cat "$dir/err"; return 1; }
@@ -117,7 +115,6 @@ never_back() {
 
 whole_or_not() {
 	local inode
-
 	"$sane" -f "$a" metrics -o "$prom" || return
 	inode=$(stat -c %i "$prom")
 	"$sane" -f "$a" metrics -o "$prom" && [ "$(stat -c %i "$prom")" != "$inode" ] && [ "$(ls "$dir/textfile")" = stackbuf.prom ] &&
@@ -131,7 +128,6 @@ whole_or_not() {
 # As root, nothing is written where another user could have put a link, or could put one now
 of_another_user() {
 	local file=$dir/others/x.prom refusal='another user owns the folder, or a link to it'
-
 	mkdir "$dir/others" "$dir/links" && chown nobody "$dir/others" && refused 1 "$refusal" -f "$a" metrics -o "$file" &&
 		echo old >"$file" && refused 1 "$refusal" -f "$a" metrics -o "$file" && ln -s "$file" "$dir/links/far" &&
 		refused 1 "$refusal" -f "$a" metrics -o "$dir/links/far" && [ "$(cat "$file")" = old ] || return
@@ -156,7 +152,6 @@ END
 # answers QUERY VALUE: sooner or later; two minutes without it are an answer, too
 answers() {
 	local i
-
 	for ((i = 0; i < 600; i++)); do
 		[ "$(ask "$1" 2>/dev/null)" != "$2" ] || return 0
 		sleep 0.2
@@ -169,7 +164,6 @@ answers() {
 
 start() {
 	local ports
-
 	mapfile -t ports < <(python3 -c '
 import socket
 s = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
@@ -212,7 +206,6 @@ later() {
 
 all_tests() {
 	local program missing=''
-
 	result 'records are made' records
 	result 'every number is that of info and count' as_info
 	result 'stacks are named as --folded names them; no address is shown; --top' names

@@ -384,7 +384,6 @@ assert total == 1000 and abs(percent - 100) < 0.01, (total, percent)'
 # One event, in each format
 formats_exact() {
 	local format
-
 	for format in '' --perf --folded '--json --wall' --wall; do
 		# shellcheck disable=SC2086 # words
 		"$sane" -f "$made" log $format --tag 0xffff888100000003 || return
@@ -499,7 +498,6 @@ assert e["load_realtime_ns"] == "1700000000123456789" and e["newest_ns"] == "100
 # Machines 0 and 3 run one kernel at different addresses, machine 1 another
 same_code() {
 	local n
-
 	for n in 0 1 3; do
 		"$fake" "$dir/host$n" host $n 20000 && "$sane" -f "$dir/host$n" count --json >"$dir/host$n.count" 2>/dev/null &&
 			"$sane" -f "$dir/host$n" log --json --last 1000 >"$dir/host$n.log" || return

@@ -17,7 +17,6 @@ kernel_of 6.1 || exit 1
 
 one_version() {
 	local spec
-
 	[[ $version =~ ^[0-9]+(\.[0-9]+)+$ ]] && head -n 1 "$top/debian/changelog" | grep "^stackbuf ($version) " &&
 		grep -m 1 '^## ' "$top/CHANGELOG.md" | grep "^## $version " || return
 	for spec in "$top"/packaging/*.spec.in; do
@@ -70,7 +69,6 @@ dkms() {
 	# What DKMS sets
 	# shellcheck disable=SC2034
 	local kernel_source_dir=$kernel/build kernelver=9.9.0 arch=x86_64 STRIP=() POST_BUILD=''
-
 	# shellcheck source=/dev/null
 	. "$top/debian/stackbuf-dkms.dkms"
 	[ "${STRIP[0]}" = no ] || { echo "DKMS strips the module"; return 1; }
@@ -112,7 +110,6 @@ says() {
 # With a modprobe that prints what kmod does
 service() {
 	local fake=$work/fake
-
 	[ ! -e /sys/module/stackbuf ] || { echo "stackbuf is loaded here: not tried"; return; }
 	# shellcheck disable=SC2016 # for the fake modprobe
 	mkdir -p "$fake" && printf '#!/bin/sh\necho 0\n' >"$fake/id" &&
@@ -134,7 +131,6 @@ service() {
 # As installed, below /opt/sb
 unit() {
 	local file=$root/opt/sb/lib/systemd/system/stackbuf.service
-
 	grep -x 'ExecStart=/opt/sb/libexec/stackbuf/stackbuf-service start' "$file" && [ -x "$root/opt/sb/libexec/stackbuf/stackbuf-service" ] || return
 	mkdir -p "$work/units" && sed "s,=/opt,=$root/opt," "$file" >"$work/units/stackbuf.service" &&
 		systemd-analyze --man=no verify "$work/units/stackbuf.service" >"$work/said" 2>&1 && [ ! -s "$work/said" ] || { cat "$work/said"; return 1; }
@@ -143,7 +139,6 @@ unit() {
 
 specs() {
 	local spec
-
 	for spec in stackbuf stackbuf-kmod; do
 		sed "s/@VERSION@/$version/" "$top/packaging/$spec.spec.in" >"$work/$spec.spec" &&
 			rpmlint -c "$top/packaging/rpmlint.toml" "$work/$spec.spec" >"$work/said" 2>&1 && grep ' 0 errors, 0 warnings' "$work/said" ||
@@ -155,7 +150,6 @@ specs() {
 # Debian's script, on a /var/lib of its own
 purged() {
 	local how
-
 	sed '/^#DEBHELPER#/d' "$top/debian/stackbuf.postrm" >"$work/postrm"
 	for how in remove purge; do
 		# shellcheck disable=SC2016 # for the other shell

@@ -78,7 +78,6 @@ too_many() {
 # What sampling left out is told wherever totals are
 sampled() {
 	local kind
-
 	cp -r "$made" "$dir/sampled" && printf '\5' | dd of="$dir/sampled/info" bs=1 seek=4336 conv=notrunc status=none || return
 	for kind in count 'count same_0' 'count --folded'; do
 		# shellcheck disable=SC2086 # words

@@ -19,7 +19,6 @@ made() { rm -f "$work/f"; "$tools/tables" make "$@" "$work/f"; }
 # everything OPTION...: all output from $work/f, but how the record was found
 everything() {
 	local command
-
 	for command in log count text depth info; do
 		"$plain" -f "$work/f" "$@" $command || return
 	done 2>&1 | grep -v -e '^found by ' -e '^bytes read '
@@ -51,7 +50,6 @@ tried() {
 # BYTES
 both_ways() {
 	local layout
-
 	for layout in "${layouts[@]}"; do
 		[ "$1" = elf ] || tried "$layout" || continue
 		made "$layout" "$1" "$2" && found_by 'page tables' && [ "$(bytes_read)" -le "$3" ] &&
@@ -64,7 +62,6 @@ both_ways() {
 # A module was loaded before: only a scan finds it, which --instance asks for, too
 earlier() {
 	local old this
-
 	made x86-4 earlier 64 && found_by 'page tables' && [ "$(grep -c '^found here' "$work/info")" = 1 ] || return
 	this=$(sed -n 's/^instance  *//p' "$work/info")
 	"$plain" -f "$work/f" --scan info >"$work/info" && [ "$(grep -c '^found here' "$work/info")" = 2 ] || return
@@ -84,7 +81,6 @@ json() {
 # Each ends in a scan, or with what was found, within bounded time, reads and memory
 hostile() {
 	local layout kind
-
 	for layout in "${layouts[@]}"; do
 		tried "$layout" || continue
 		for kind in loop wide huge no-level; do
@@ -108,7 +104,6 @@ without() {
 # One process for each processor: their answers come in any order
 processors() {
 	local cpu
-
 	cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
 	made x86-4 kdump "$(few 48 300)" && everything --scan >"$work/scan" && grep -q '^unreadable pages  *0$' "$work/scan" &&
 		(taskset -cp "$cpu" $BASHPID >/dev/null && everything --scan) >"$work/one" && cmp "$work/scan" "$work/one"
@@ -117,7 +112,6 @@ processors() {
 # Part of the file is missing: the record is whole, or a scan shows what is left of it
 cut_off() {
 	local kind part size
-
 	for kind in elf kdump; do
 		made x86-4 $kind 16 || return
 		mv "$work/f" "$work/all"

@@ -22,7 +22,6 @@ mkdir "$dir" || exit 1
 # unit NAME PROGRAM: the results of a program that prints them with numbers and a plan
 unit() {
 	local line planned=0 seen=0
-
 	mkdir "$dir/$1"
 	(cd "$dir/$1" && "$2") >"$dir/$1.out" 2>"$dir/$1.err"
 	while read -r line; do
@@ -43,7 +42,6 @@ unit() {
 refused() {
 	local code=$1 words=$2
 	shift 2
-
 	"$sane" "$@" >"$dir/out" 2>"$dir/err"
 	[ $? -eq "$code" ] && [ ! -s "$dir/out" ] && [ "$(wc -l <"$dir/err")" = 1 ] &&
 		grep -qF -- "$words" "$dir/err" && return

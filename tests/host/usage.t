@@ -13,7 +13,6 @@ export LC_ALL=C
 # standard error, make's own lines aside, which matches
 refuses() {
 	local rc
-
 	"${@:3}" >"$work/out" 2>"$work/err" </dev/null
 	rc=$?
 	echo "status $rc"
@@ -26,7 +25,6 @@ refuses() {
 
 helps() {
 	local script name n=0
-
 	for script in "$top"/scripts/{,*/}stackbuf-*; do
 		[ -f "$script" ] || continue
 		name=${script##*/}
@@ -52,7 +50,6 @@ without() {
 
 packages() {
 	local script=$top/scripts dump=$top/README.md
-
 	without crash nm gdb xz qemu-system-x86_64
 	refuses 1 'crash is missing: install the package crash$' env PATH="$work/without" "$script/stackbuf-crash" "$dump" &&
 		refuses 1 'nm is missing: install the package binutils$' env PATH="$work/without" "$script/stackbuf-decode" "$dump" &&
@@ -89,7 +86,6 @@ debug_package() {
 
 debuggers() {
 	local gdb=$top/scripts/debugger/stackbuf-gdb.py drgn=$top/scripts/debugger/stackbuf-drgn.py file=$top/README.md
-
 	refuses 2 'stackbuf-gdb.py: .*is for gdb; try stackbuf-gdb.py -h$' "$gdb" "$file" &&
 		refuses 2 'stackbuf-drgn.py: .*runs within drgn; try stackbuf-drgn.py -h$' "$drgn" "$file"
 }
@@ -97,7 +93,6 @@ debuggers() {
 # No machine is booted: the program is refused before
 hidden() {
 	local dir file status=0
-
 	mkdir -p "$work/vm" && printf '#!/bin/sh\n' >"$work/vm/run" || return
 	for dir in /tmp /run /dev/shm; do
 		file=$(mktemp "$dir/usage.t.XXXXXX") || { echo "cannot write in $dir: not tried"; continue; }
@@ -124,7 +119,6 @@ make_there() {
 # The command, scripts and pages, and no module, without a kernel's headers
 alone() {
 	local root=$work/root file version
-
 	version=$(sed -n 's/^VERSION := //p' "$top/Makefile")
 	make_there tools KDIR=/nonexistent && make_there install-tools KDIR=/nonexistent DESTDIR="$root" || return
 	for file in sbin/stackbuf bin/stackbuf-crash bin/stackbuf-decode share/stackbuf/stackbuf-{gdb,drgn}.py; do
@@ -143,7 +137,6 @@ alone() {
 # The installed scripts find the command where users' PATH lacks sbin
 find_reader() {
 	local bin=$work/root/usr/local/bin share=$work/root/usr/local/share/stackbuf
-
 	without stackbuf
 	# The dump is refused, and not that the command is missing
 	printf '#!/bin/sh\n' >"$work/without/crash.new" && chmod 755 "$work/without/crash.new" &&
@@ -174,7 +167,6 @@ libraries() {
 # The makefile of Debian's common headers is there, but nothing of one kernel
 not_configured() {
 	local common=$work/linux-headers-9.9.0-1-common
-
 	mkdir -p "$common" "$work/source" && touch "$common/Makefile" "$work/source/Makefile" || return
 	refuses 2 "KDIR=$common has only the headers .* in common: install the package linux-headers-9.9.0-1-amd64, or .*KDIR=/usr/src/linux-headers-RELEASE\$" \
 		make -s -C "$work/tree" --no-print-directory module KDIR="$common" BUILD="$work/none" &&
@@ -191,7 +183,6 @@ not_configured() {
 # Imitates root, a kernel and a module of three parameters; insmod writes what it was given
 load() {
 	local fake=$work/fake said
-
 	mkdir -p "$fake" "$work/kernel/include/generated" "$work/module" && touch "$work/module/stackbuf.ko" &&
 		echo '#define UTS_RELEASE "9.9.0"' >"$work/kernel/include/generated/utsrelease.h" || return
 	printf '#!/bin/sh\necho 0\n' >"$fake/id"
@@ -222,7 +213,6 @@ load() {
 # What tests/run printed goes into the table of the page; of half a log nothing does
 results_table() {
 	local tree=$work/results page=$work/results/docs/testing.md row log=$work/suite.log
-
 	mkdir -p "$tree/tests" "$tree/docs" && cp "$top/tests"/{results,lib.sh} "$tree/tests/" && cp "$top/Makefile" "$tree/" &&
 		cp "$top/docs/testing.md" "$tree/docs/" || return
 	cat >"$log" <<-'END'
@@ -247,7 +237,6 @@ results_table() {
 # A client module without stackbuf's Module.symvers
 client() {
 	local kernel said='"stackbuf_save" [...] undefined!'
-
 	kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) && mkdir -p "$work/mine" || return
 	printf '%s\n' '#include <linux/module.h>' '#include "stackbuf.h"' 'static int __init mine_init(void)' \
 		'{ return stackbuf_save() ? 0 : 1; }' 'module_init(mine_init);' 'MODULE_LICENSE("GPL");' >"$work/mine/mine.c"

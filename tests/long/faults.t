@@ -42,7 +42,6 @@ faulty() {
 
 all() {
 	local name names
-
 	names=${FAULTS:-$(fault list)} && [ -n "$names" ] || return
 	for name in $names; do
 		chosen=${name%.patch}

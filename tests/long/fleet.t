@@ -16,7 +16,6 @@ servers=()
 
 stop() {
 	local server
-
 	for server in "${servers[@]}"; do
 		kill "$server" && wait "$server"
 	done 2>/dev/null
@@ -36,7 +35,6 @@ query() {
 # commands PART: runs the page's commands in $home
 commands() {
 	local line
-
 	text "$1" | sed -n 's/^\$ //p' >"$work/commands" && [ -s "$work/commands" ] || return
 	while IFS= read -r line <&3; do
 		(cd "$home" && eval "$line") 3<&- || { echo "failed: $line"; return 1; }
@@ -46,7 +44,6 @@ commands() {
 # serve N: starts server N in its own folder
 serve() {
 	local at=$work/server$1
-
 	mkdir -p "$at"
 	cat >"$at/config.xml" <<END
 <yandex>
@@ -83,7 +80,6 @@ END
 # Both answer
 answer() {
 	local n tries
-
 	for n in 0 1; do
 		for ((tries = 0; tries < 120; tries++)); do
 			[ "$(PORT=${port[n]} clickhouse-client --query 'SELECT 1' 2>/dev/null)" = 1 ] && continue 2
@@ -97,7 +93,6 @@ answer() {
 
 made() {
 	local n
-
 	for n in 0 1 2; do
 		"$fake" "$home/host$n.snapshot" host $n "${events[n]}" $pages >"$work/made$n" || return
 	done
@@ -105,7 +100,6 @@ made() {
 
 tables() {
 	local n
-
 	for n in 0 1; do
 		PORT=${port[n]} query events && PORT=${port[n]} query fleet || return
 	done
@@ -121,7 +115,6 @@ load() {
 
 hosts() {
 	local n
-
 	query hosts >"$work/answer" && cut -f 1-3 "$work/answer" | diff - <(for n in 0 1 2; do printf 'host%d\t6.1.%d-made\t%d\n' $n $n "${events[n]}"; done) || return
 	# As MADE_INSTANCE and host() of fake.c have it
 	cut -f 4 "$work/answer" | diff - <(for n in 0 1 2; do date -u -d @1700000000 '+%F %T'; done)
@@ -189,7 +182,6 @@ difference() {
 # timed WHAT FUNCTION: its result, with the seconds that it took
 timed() {
 	local start=$EPOCHREALTIME
-
 	result "$1" "$2"
 	awk -v from="$start" -v to="$EPOCHREALTIME" 'BEGIN { printf "# %.1f s\n", to - from }'
 }

@@ -13,7 +13,6 @@ minutes=${MINUTES:-10}
 fuzz() {
 	local what=$1 runs
 	shift
-
 	"$@" >"$work/fuzz.log" 2>&1 || { grep -m 5 -E 'ERROR|SUMMARY|runtime error' "$work/fuzz.log"; tail -n 5 "$work/fuzz.log"; return 1; }
 	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/fuzz.log")
 	echo "# $what: $minutes minutes, $runs inputs" >>"$work/inputs"

@@ -13,7 +13,6 @@ concerned=(Makefile MAINTAINERS lib/Kconfig.debug lib/Makefile init/main.c Docum
 # As much of a kernel's tree as the script needs, under git
 small_tree() { # FOLDER
 	local file
-
 	rm -rf "$1"
 	mkdir -p "$1"/{lib,init,include/linux,Documentation/dev-tools}
 	for file in "${concerned[@]}"; do cp "$source/$file" "$1/$file" || return; done
@@ -140,7 +139,6 @@ kunit() {
 
 series() {
 	local words=(CC=gcc-12 HOSTCC=gcc-12)
-
 	source=$("$top/scripts/machine/stackbuf-kernel" -t "$1") || return
 	tree=$work/tree
 	result "in, twice, and out again" in_and_out

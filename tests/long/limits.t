@@ -11,7 +11,6 @@
 # Make 64 modules from one, each with another name
 clients() {
 	local n
-
 	for n in $(seq 10 73); do
 		LC_ALL=C sed "s/stackbuf_probe/stackbuf_pro$n/g" "$work/vm/big/stackbuf_probe.ko" \
 			>"$work/vm/big/client$n.ko" || return
@@ -22,7 +21,6 @@ clients() {
 # variables with that key in db, its list of those that may sign.  Kernels of Debian trust these
 key() {
 	local cert=$work/vm/key.der sign
-
 	sign=$(echo "$kernel"/usr/lib/linux-kbuild-*/scripts/sign-file)
 	openssl req -new -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=stackbuf-test/ \
 		-addext extendedKeyUsage=codeSigning -keyout "$work/key.pem" -outform DER -out "$cert" 2>"$work/openssl.log" &&
@@ -46,7 +44,6 @@ key() {
 
 limits() {
 	local series=$1 reader='' kernel words cross kind kinds="usual one eight many possible nodebugfs key huge clients"
-
 	if [[ $series == *-debug ]]; then
 		kinds=failing
 		gcc -static -O2 -Wall -o "$work/vm/failing" "$here/guest/failing.c" || echo "not ok everything is built"

@@ -10,7 +10,6 @@
 
 compiles() {
 	local release=$1 compiler=$2 kdir llvm=()
-
 	kdir=$("$top/scripts/machine/stackbuf-kernel" -b "$release" 2>"$work/err") || { cat "$work/err"; return 1; }
 	[ "$compiler" != clang ] || llvm=(LLVM=1)
 	rm -rf "$work/build"
@@ -37,7 +36,6 @@ boots() {
 
 all() {
 	local release compiler series
-
 	for release in ${RELEASES:-$("$top/scripts/machine/stackbuf-kernel" -l)}; do
 		for compiler in gcc-12 clang; do
 			result "$release: built by $compiler, W=1, without a warning" compiles "$release" "$compiler"

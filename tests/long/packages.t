@@ -18,7 +18,6 @@ failed=
 # step TEXT COMMAND...: a result without which the next ones make no sense
 step() {
 	local said
-
 	said=$(result "$@")
 	printf '%s\n' "$said"
 	[[ $said == "ok "* ]] || failed=1
@@ -50,7 +49,6 @@ lint() {
 # What users are to find in them
 contents() {
 	local deb path
-
 	while read -r deb path; do
 		dpkg-deb -c "$work"/"$deb"_"$version"_*.deb | awk '{ print $6 }' | grep -qxF "./$path" ||
 			{ echo "$deb lacks /$path"; return 1; }
@@ -78,7 +76,6 @@ contents() {
 # Debian with the headers of each kernel and what the packages depend on
 debian() {
 	local series kernel words cross sources=() include=dkms,openssl,systemd
-
 	for series in "${all[@]}"; do
 		kernel_of "$series" && include+=,linux-headers-$(cat "$kernel/release") || return
 	done
@@ -110,7 +107,6 @@ install_all() {
 # module RELEASE: unpacks the module of this kernel to $work/stackbuf.ko
 module() {
 	local file
-
 	file=$(find "$root/lib/modules/$1/updates/dkms" -name 'stackbuf.ko*')
 	case $file in
 	*.ko) cp "$file" "$work/stackbuf.ko" ;;
@@ -121,7 +117,6 @@ module() {
 
 dkms_built() {
 	local release
-
 	inside dkms status
 	for release in "${releases[@]}"; do
 		inside dkms status -m stackbuf -v "$version" -k "$release" | grep ': installed$' && module "$release" &&
@@ -133,7 +128,6 @@ dkms_built() {
 # STRIP="no" in dkms.conf
 lines_kept() {
 	local release
-
 	for release in "${releases[@]}"; do
 		module "$release" && readelf -SW "$work/stackbuf.ko" 2>/dev/null | grep '\.debug_line ' &&
 			addr2line -j .text -e "$work/stackbuf.ko" \
@@ -145,7 +139,6 @@ lines_kept() {
 # make clean as well, and the modules for the virtual machines
 client() {
 	local release
-
 	mkdir -p "$root/client" || return
 	# shellcheck disable=SC2016 # backquotes are Markdown's
 	sed -n '/^```c$/,/^```$/p' "$top/docs/client.md" | sed '1d; $d' >"$root/client/mine.c"
@@ -163,7 +156,6 @@ client() {
 # The packaged headers of a kernel, without one option
 lacking() {
 	local release=${releases[0]} lines
-
 	inside sh -c "cp -r /usr/src/linux-headers-$release /lacking && sed -i '/^CONFIG_KALLSYMS=/d' /lacking/include/config/auto.conf" || return
 	! inside dkms build "stackbuf/$version" -k 9.9.9-lacking --kernelsourcedir /lacking >"$work/said" 2>&1 || return
 	cat "$work/said"
@@ -198,7 +190,6 @@ unit() {
 # Its documented exposure
 score() {
 	local said
-
 	said=$(inside systemd-analyze security --offline=true stackbuf.service | sed -n 's/.*exposure level[^:]*: \([0-9.]*\) .*/\1/p')
 	echo "exposure $said"
 	grep -qF "exposure level of $said " "$top/docs/service.md"
@@ -213,7 +204,6 @@ purged() {
 # debian/tests' other one, which installs the package from an archive: here of this package alone
 dkms_test() {
 	local status
-
 	mkdir "$root/repo" && cp "$work/stackbuf-dkms_$version"_*.deb "$root/repo/" &&
 		(cd "$root/repo" && dpkg-scanpackages . >Packages) && rm -f "$root"/etc/apt/sources.list.d/* &&
 		echo 'deb [trusted=yes] file:/repo ./' >"$root/etc/apt/sources.list" || return
@@ -234,7 +224,6 @@ pack() {
 
 boot_it() {
 	local series=$1 release
-
 	rm -rf "$work/vm" && mkdir -p "$work/vm" "$work/out" && guest "$series" packages && release=$(cat "$kernel/release") &&
 		cp "$work/mine-$release.ko" "$work/vm/mine.ko" && ln -s "$work/system.tar" "$work/vm/system.tar" || return
 	# -s: probes patch running code
@@ -244,7 +233,6 @@ boot_it() {
 
 all() {
 	local series kernel words cross
-
 	step "make deb builds the packages and leaves nothing outside of build/" built
 	[ -z "$failed" ] || return
 	result "lintian says nothing" lint

@@ -11,7 +11,6 @@ minutes=${MINUTES:-10}
 
 soak() {
 	local series=$1 kernel words cross reader=''
-
 	guest "$series" soak && build_reader "$series" && echo "$minutes" >"$work/vm/minutes" &&
 		build_sbcheck "$series" && build "$series" big || echo "not ok everything is built"
 	# -s: setting and removing probes patches running code.  nowatchdog: in an emulator the
