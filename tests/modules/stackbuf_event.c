@@ -30,7 +30,6 @@ static int run(const char *value, const struct kernel_param *param)
 
 static const struct kernel_param_ops run_ops = { .set = run };
 module_param_cb(run, &run_ops, NULL, 0200);
-MODULE_PARM_DESC(run, "Come by the tracepoint so often");
 
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("A tracepoint, for tests");

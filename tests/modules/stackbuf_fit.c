@@ -102,16 +102,23 @@ static noinline int fit_plain(struct fit *fit)
 	return ret;
 }
 
-static noinline int fit_alloca(struct fit *fit)
-{
-	char *more = __builtin_alloca(8 * (1 + fit_random(fit, 12)));
-	int ret;
-
-	barrier_data(more);
-	ret = fit_next(fit);
-	barrier_data(more);
-	return ret;
-}
+/* A function with this variable around the next call */
+#define FIT(name, variable, next)				\
+	static noinline int fit_##name(struct fit *fit)		\
+	{							\
+		char variable;					\
+		int ret;					\
+								\
+		barrier_data(local);				\
+		ret = next(fit);				\
+		barrier_data(local);				\
+		return ret;					\
+	}
+FIT(alloca, *local = __builtin_alloca(8 * (1 + fit_random(fit, 12))), fit_next)
+FIT(align16, local[16] __aligned(16), fit_next)
+FIT(align64, local[8] __aligned(64), fit_next)
+/* With a stack pointer of varying alignment */
+FIT(odd, *local = __builtin_alloca(8 * (1 + fit_random(fit, 2))), fit_align16)
 
 static noinline int fit_alloca_loop(struct fit *fit)
 {
@@ -124,28 +131,6 @@ static noinline int fit_alloca_loop(struct fit *fit)
 	}
 	ret = fit_next(fit);
 	barrier_data(more);
-	return ret;
-}
-
-static noinline int fit_align16(struct fit *fit)
-{
-	char local[16] __aligned(16);
-	int ret;
-
-	barrier_data(local);
-	ret = fit_next(fit);
-	barrier_data(local);
-	return ret;
-}
-
-static noinline int fit_align64(struct fit *fit)
-{
-	char local[8] __aligned(64);
-	int ret;
-
-	barrier_data(local);
-	ret = fit_next(fit);
-	barrier_data(local);
 	return ret;
 }
 
@@ -221,18 +206,6 @@ static noinline int fit_tail_later(struct fit *fit)
 {
 	fit_dig();
 	return fit_next(fit);
-}
-
-/* Calls fit_align16() with a stack pointer of varying alignment */
-static noinline int fit_odd(struct fit *fit)
-{
-	char *more = __builtin_alloca(8 * (1 + fit_random(fit, 2)));
-	int ret;
-
-	barrier_data(more);
-	ret = fit_align16(fit);
-	barrier_data(more);
-	return ret;
 }
 
 static noinline int fit_end(struct fit *fit)
@@ -326,23 +299,17 @@ static noinline void fit_replaced(struct fit *fit, bool one)
 	barrier();
 }
 
-static noinline void fit_from_one(struct fit *fit)
-{
-	FIT_LOCAL(4 + FIT_MORE);
-
-	barrier_data(local);
-	fit_replaced(fit, true);
-	barrier();
-}
-
-static noinline void fit_from_other(struct fit *fit)
-{
-	FIT_LOCAL(4);
-
-	barrier_data(local);
-	fit_replaced(fit, false);
-	barrier();
-}
+#define FIT_FROM(name, words, one)				\
+	static noinline void fit_from_##name(struct fit *fit)	\
+	{							\
+		FIT_LOCAL(words);				\
+								\
+		barrier_data(local);				\
+		fit_replaced(fit, one);				\
+		barrier();					\
+	}
+FIT_FROM(one, 4 + FIT_MORE, true)
+FIT_FROM(other, 4, false)
 
 /* One call site, so that both callees return to the same address */
 static noinline void fit_by(void (*from)(struct fit *fit), struct fit *fit)
@@ -415,7 +382,6 @@ static int run_set(const char *value, const struct kernel_param *param)
 
 static const struct kernel_param_ops run_ops = { .set = run_set };
 module_param_cb(run, &run_ops, NULL, 0200);
-MODULE_PARM_DESC(run, "[kthread] KIND ROUNDS: saves, see stackbuf_fit.c");
 
 static int number_get(char *buf, const struct kernel_param *param)
 {
@@ -424,9 +390,7 @@ static int number_get(char *buf, const struct kernel_param *param)
 
 static const struct kernel_param_ops number_ops = { .get = number_get };
 module_param_cb(attempted, &number_ops, &attempted, 0444);
-MODULE_PARM_DESC(attempted, "Saves that were made");
 module_param_cb(deepest, &number_ops, &deepest, 0444);
-MODULE_PARM_DESC(deepest, "Bytes of the deepest stack that was saved");
 
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Saves from frames that are hard to recall, for tests");

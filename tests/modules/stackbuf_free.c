@@ -126,6 +126,5 @@ static void __exit stackbuf_free_exit(void)
 module_init(stackbuf_free_init);
 module_exit(stackbuf_free_exit);
 
-MODULE_AUTHOR("stackbuf");
 MODULE_DESCRIPTION("Frees objects, for the tests of stackbuf");
 MODULE_LICENSE("GPL");

@@ -33,23 +33,13 @@ static noinline void *leak_make(void)
 	return kmalloc(100, GFP_ATOMIC);
 }
 
-static noinline void leak_path_a(unsigned int i)
-{
-	object[0][i] = leak_make();
-	barrier();
-}
-
-static noinline void leak_path_b(unsigned int i)
-{
-	object[1][i] = leak_make();
-	barrier();
-}
-
-static noinline void leak_path_c(unsigned int i)
-{
-	object[2][i] = leak_make();
-	barrier();
-}
+#define LEAK_PATH(name, k)						\
+	static noinline void leak_path_##name(unsigned int i)		\
+	{								\
+		object[k][i] = leak_make();				\
+		barrier();						\
+	}
+LEAK_PATH(a, 0) LEAK_PATH(b, 1) LEAK_PATH(c, 2)
 
 static noinline void leak_once(void)
 {
@@ -198,44 +188,31 @@ static int set_run(const char *value, const struct kernel_param *param)
 {
 	unsigned int context, ns;
 
+	times = 1;
 	if (sscanf(value, "hold %u %u", &number, &ns) == 2) {
 		leak_hold_for(number, ns);
-		return 0;
-	}
-	if (sscanf(value, "keep %u", &number) == 1) {
+	} else if (sscanf(value, "keep %u", &number) == 1) {
 		for (ns = 1; ns <= number; ns++)
 			leak_hold(ns * 64);
-		return 0;
-	}
-	if (sscanf(value, "drop %u", &number) == 1) {
+	} else if (sscanf(value, "drop %u", &number) == 1) {
 		for (ns = 1; ns <= number; ns++)
 			leak_release(ns * 64);
-		return 0;
-	}
-	if (sscanf(value, "twice %u", &ns) == 1) {
+	} else if (sscanf(value, "twice %u", &ns) == 1) {
 		leak_hold(ns);
 		leak_hold(ns);
 		leak_release(ns);
-		return 0;
-	}
-	if (sscanf(value, "sleep %u %u", &number, &ns) == 2) {
+	} else if (sscanf(value, "sleep %u %u", &number, &ns) == 2) {
 		leak_sleep(number, ns);
-		return 0;
-	}
-	if (sscanf(value, "spin %u", &ns) == 1) {
+	} else if (sscanf(value, "spin %u", &ns) == 1) {
 		leak_spin(ns);
-		return 0;
-	}
-	if (sscanf(value, "switch %u", &number) == 1)
+	} else if (sscanf(value, "switch %u", &number) == 1) {
 		return leak_switch(number);
-	if (sscanf(value, "beat %u", &ns) == 1) {
+	} else if (sscanf(value, "beat %u", &ns) == 1) {
 		leak_set_beat(ns);
-		return 0;
-	}
-	times = 1;
-	if (sscanf(value, "run %u %u %u %u", &context, &number, &leak, &times) < 3 || number > MOST)
+	} else if (sscanf(value, "run %u %u %u %u", &context, &number, &leak, &times) < 3 ||
+		   number > MOST) {
 		return -EINVAL;
-	if (!context) {
+	} else if (!context) {
 		leak_run();
 	} else if (context == 1) {
 		tasklet_schedule(&leak_tasklet);

@@ -24,11 +24,9 @@
 static char *functions[32];
 static int nr_functions;
 module_param_array(functions, charp, &nr_functions, 0444);
-MODULE_PARM_DESC(functions, "Functions to probe");
 
 static bool walk;
 module_param(walk, bool, 0444);
-MODULE_PARM_DESC(walk, "Walk the stack and keep nothing (default 0)");
 
 static struct kprobe probes[32];
 static DEFINE_PER_CPU(unsigned long, attempted);

@@ -175,6 +175,5 @@ static void __exit stackbuf_test_exit(void)
 module_init(stackbuf_test_init);
 module_exit(stackbuf_test_exit);
 
-MODULE_AUTHOR("stackbuf");
 MODULE_DESCRIPTION("Callers of stackbuf for its tests");
 MODULE_LICENSE("GPL");
