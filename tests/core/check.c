@@ -105,10 +105,8 @@ unsigned int check_arrays(const struct check_arrays *copy, bool rest,
 			  const unsigned long long *recorded, unsigned int paths)
 {
 	struct arrays a = {
-		.info = copy->info, .events = copy->events, .stacks = copy->stacks,
-		.text = copy->text, .info_size = copy->info_size,
-		.events_size = copy->events_size, .stacks_size = copy->stacks_size,
-		.text_size = copy->text_size,
+		copy->at[0], copy->at[1], copy->at[2], copy->at[3],
+		copy->size[0], copy->size[1], copy->size[2], copy->size[3],
 	};
 
 	if (!nr_syms)

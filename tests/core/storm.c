@@ -44,6 +44,9 @@ static struct cpu {
 
 static bool stop;
 
+/* Counts it in a variable of the function */
+#define PROBLEM(fmt, ...)	(problems++, printf("problem: " fmt "\n", ##__VA_ARGS__))
+
 static inline u32 next_random(struct context *c)
 {
 	c->random ^= c->random << 13;
@@ -113,10 +116,8 @@ static unsigned int check_pair(u64 opened, u64 closed)
 
 			for (n = 0; n < STACKBUF_PAIR_TIMES; n++)
 				in_sums += stack->closed[n];
-			if (stack->stack && !sbuf_table_trace(&trace, (u32)stack->stack, &flags)) {
-				printf("problem: stack %u of a pair is gone\n", (u32)stack->stack);
-				problems++;
-			}
+			if (stack->stack && !sbuf_table_trace(&trace, (u32)stack->stack, &flags))
+				PROBLEM("stack %u of a pair is gone", (u32)stack->stack);
 		}
 		for (k = 0; !stacks && k < STACKBUF_PAGE_PAIR_BUCKETS; k++) {
 			const struct stackbuf_pair_bucket *bucket = &page->open.bucket[k];
@@ -128,10 +129,8 @@ static unsigned int check_pair(u64 opened, u64 closed)
 	printf("opened %llu closed %llu open %llu refused %llu unmatched %llu reopened %llu\n",
 	       opened, in_sums, open, pair->refused, pair->unmatched, pair->reopened);
 	if (opened != in_sums + open + pair->refused || closed != in_sums + pair->unmatched ||
-	    pair->unmatched > pair->refused || pair->reopened) {
-		printf("problem: a pair's sums do not agree\n");
-		problems++;
-	}
+	    pair->unmatched > pair->refused || pair->reopened)
+		PROBLEM("a pair's sums do not agree");
 	return problems;
 }
 
@@ -264,28 +263,7 @@ static void *cpu_thread(void *arg)
 	return NULL;
 }
 
-static struct check_arrays copy;
-
-static void make_copy(void)
-{
-	memcpy(copy.info, &stackbuf_info, copy.info_size);
-	memcpy(copy.events, stackbuf_events, copy.events_size);
-	memcpy(copy.stacks, stackbuf_stacks, copy.stacks_size);
-	memcpy(copy.text, stackbuf, copy.text_size);
-}
-
-static void init_copy(void)
-{
-	copy.info_size = sizeof(stackbuf_info);
-	copy.events_size = SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE;
-	copy.stacks_size = SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE;
-	copy.text_size = SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE;
-	copy.info = malloc(copy.info_size);
-	copy.events = malloc(copy.events_size);
-	copy.stacks = malloc(copy.stacks_size);
-	/* sbcheck reads it as a string */
-	copy.text = calloc(1, copy.text_size + 1);
-}
+static struct check_arrays now, copy;
 
 static void init_cpus(void)
 {
@@ -391,7 +369,7 @@ static unsigned int check_now(void)
 
 #ifndef __SANITIZE_THREAD__
 	shim_stop();
-	make_copy();
+	check_copy(&copy, &now);
 	shim_go_on();
 	problems = check_arrays(&copy, false, NULL, paths);
 	if (!problems)
@@ -414,9 +392,7 @@ static unsigned int conduct(u64 end)
 			was_new = sbuf_counter(STACKBUF_WALKED_NEW);
 			was_full = full;
 		} else if (full - was_full > 5000000) {
-			printf("problem: no room was made for any of %llu stacks\n",
-			       full - was_full);
-			problems++;
+			PROBLEM("no room was made for any of %llu stacks", full - was_full);
 		}
 
 		pthread_kill(cpu_of[random % cpus].thread, random & 64 ? SIGUSR1 : SIGUSR2);
@@ -458,8 +434,9 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 
 	init_cpus();
-	init_copy();
 	shim_init(cpus);
+	now = CHECK_ARRAYS;
+	check_copy(&copy, &now);
 	shim_hook = on_hook;
 	shim_irq = on_irq;
 	shim_softirq = on_softirq;
@@ -496,7 +473,7 @@ int main(int argc, char **argv)
 			}
 		}
 	}
-	make_copy();
+	check_copy(&copy, &now);
 	problems = check_arrays(&copy, true, recorded, paths) + check_pair(opened, closed);
 	lost = sbuf_counter(STACKBUF_LOST_OFF) + sbuf_counter(STACKBUF_LOST_NESTED) +
 	       sbuf_counter(STACKBUF_LOST_TABLE) + sbuf_counter(STACKBUF_LOST_PAGE) +
@@ -512,27 +489,21 @@ int main(int argc, char **argv)
 		 * Where there are fewer pages than CPUs, too.  In a few seconds that is the
 		 * choice of the host.
 		 */
-		if (seconds >= 8 && tried > 100000 && got < tried / 1000) {
-			printf("problem: CPU %u records nothing\n", i);
-			problems++;
-		}
+		if (seconds >= 8 && tried > 100000 && got < tried / 1000)
+			PROBLEM("CPU %u records nothing", i);
 	}
 	printf("attempted %llu recorded %llu refused %llu in %llu ms\n", attempted, all, refused,
 	       start / 1000000);
 	printf("right %llu gone %llu wrong %llu\n", is_right, gone, wrong);
-	if (attempted != all + refused || lost != refused || sbuf_ring_recorded() != all) {
-		printf("problem: attempted %llu, recorded %llu, by the CPUs %llu, refused %llu, counted %llu\n",
-		       attempted, all, sbuf_ring_recorded(), refused, lost);
-		problems++;
-	}
-	if (wrong || sbuf_counter(STACKBUF_DIFFERED)) {
-		printf("problem: %llu ids stood for another stack, %llu recalled stacks were wrong\n",
-		       wrong, sbuf_counter(STACKBUF_DIFFERED));
-		problems++;
-	}
+	if (attempted != all + refused || lost != refused || sbuf_ring_recorded() != all)
+		PROBLEM("attempted %llu, recorded %llu, by the CPUs %llu, refused %llu, counted %llu",
+			attempted, all, sbuf_ring_recorded(), refused, lost);
+	if (wrong || sbuf_counter(STACKBUF_DIFFERED))
+		PROBLEM("%llu ids stood for another stack, %llu recalled stacks were wrong",
+			wrong, sbuf_counter(STACKBUF_DIFFERED));
 end:
 	if (problems) {
-		say_pages(copy.events);
+		say_pages(copy.at[1]);
 		printf("problems %u\n", problems);
 	}
 	fflush(stdout);
