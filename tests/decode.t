@@ -20,8 +20,6 @@ kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) || exit 1
 newer=$("$top/scripts/machine/stackbuf-kernel" 6.12) || exit 1
 vmlinux=$kernel/vmlinux
 
-skip() { echo "ok $1 # SKIP $2"; }
-
 # -------------------------------------------------------------------- lines ---
 
 # About 900 frames, each an address after a call
@@ -385,16 +383,12 @@ zooms() {
 	result 'several kernels in one log: those frames that fit, and all of the text' several_kernels
 	result 'no vmlinux: all of the text, and a line that says so' no_kernel
 	result 'a module of another build is not used; .init.text is found' another_module
-	if [ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ]; then
-		result 'vmlinux and modules are found by their build ids' build_ids
-	else
-		skip 'vmlinux and modules are found by their build ids' 'not root, or no /usr/lib/debug to put some into'
-	fi
-	if [ -e "$(ldconfig -p | sed -n 's/.*libdebuginfod.so.1 .*=> //p' | head -n 1)" ]; then
-		result 'a module is fetched by its build id' debuginfod
-	else
-		skip 'a module is fetched by its build id' 'libdebuginfod1 is not installed'
-	fi
+	why=''
+	[ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ] || why='not root, or no /usr/lib/debug to put some into'
+	unless "$why" 'vmlinux and modules are found by their build ids' build_ids
+	why=''
+	ldconfig -p | grep -q 'libdebuginfod\.so\.1 ' || why='libdebuginfod1 is not installed'
+	unless "$why" 'a module is fetched by its build id' debuginfod
 	result 'nonsense is refused in one line' nonsense_is_refused
 
 	wait

@@ -212,16 +212,13 @@ drgn_lost() {
 }
 
 other_tools() { # SERIES
-	local kernel other have
+	local kernel other have why=''
 	kernel=$("$top/scripts/machine/stackbuf-kernel" "$1") || return
 	have=$(crash --version 2>/dev/null | sed -n 's/^crash \([0-9.]*\).*/\1/p')
 	mkdir -p "$work/build" && cp -r "$top/scripts" "$work/" &&
 		ln -sfn "$tools" "$work/build/tools"
-	if [ "$1" = 6.1 ] || printf '%s\n' 8.0.6 "$have" | sort -CV; then
-		result "stackbuf-crash: log, count and the text are what stackbuf -f gives" by_crash "$kernel"
-	else
-		echo "ok stackbuf-crash # SKIP crash $have is too old for kernel $1"
-	fi
+	[ "$1" = 6.1 ] || printf '%s\n' 8.0.6 "$have" | sort -CV || why="crash $have is too old for kernel $1"
+	unless "$why" "stackbuf-crash: log, count and the text are what stackbuf -f gives" by_crash "$kernel"
 	result "info: the offset of KASLR, of each kind of dump" kaslr_shown "$kernel"
 	result "stackbuf-gdb.py: what stackbuf -f gives; without symbols one line" by_gdb "$kernel"
 	result "... a wrong offset and other dumps: what is likely wrong" gdb_lost "$kernel"
@@ -243,7 +240,7 @@ refused() {
 }
 
 machine() {
-	local out=$work/out dumps
+	local out=$work/out dumps why=''
 	# Remove dumps of the previous kernel: makedumpfile does not overwrite files
 	rm -f "$work"/md.*
 	guest "$1" dump && build "$1" big || echo "not ok everything is built"
@@ -284,11 +281,8 @@ machine() {
 	! thorough || dumps+=("$out"/{elf-paging,kdump-zlib,vmcore} "$work"/md.{elf,lzo,plain})
 	result "page tables lead to it in each of these, and a scan gives the same" both_ways "${dumps[@]}"
 	result "at most 100 MiB of memory" little_memory
-	if [ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ]; then
-		result "--lines: vmlinux by the build id in the dump" found_by_build_id "$1"
-	else
-		echo "ok --lines: vmlinux by the build id in the dump # SKIP not root, or no /usr/lib/debug to put one into"
-	fi
+	[ "$(id -u)" = 0 ] && [ -d /usr/lib/debug ] || why='not root, or no /usr/lib/debug to put one into'
+	unless "$why" "--lines: vmlinux by the build id in the dump" found_by_build_id "$1"
 	other_tools "$1"
 	ended
 	if [ "$2" = 1 ]; then

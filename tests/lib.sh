@@ -185,22 +185,19 @@ result() {
 	took 'the result above'
 }
 
+# unless WHY TEXT COMMAND...: a result, skipped if there is a WHY
+unless() {
+	if [ -z "$1" ]; then result "${@:2}"; else echo "ok $2 # SKIP $1"; fi
+}
+
 # with TOOL TEXT COMMAND...: a result, skipped where the tool is not installed
 with() {
-	if command -v "$1" >/dev/null; then
-		result "${@:2}"
-	else
-		echo "ok $2 # SKIP $1 is not installed"
-	fi
+	unless "$(command -v "$1" >/dev/null || echo "$1 is not installed")" "${@:2}"
 }
 
 # as_root TEXT COMMAND...: a result, skipped for other users
 as_root() {
-	if [ "$(id -u)" = 0 ]; then
-		result "$@"
-	else
-		echo "ok $1 # SKIP only root can try it"
-	fi
+	unless "$([ "$(id -u)" = 0 ] || echo 'only root can try it')" "$@"
 }
 
 # ktap: numbers lines "ok TEXT" and "not ok TEXT" of standard input and adds a plan.
@@ -344,6 +341,11 @@ bench_options() {
 		*) echo "${0##*/}: -$OPTARG: no such option; try ${0##*/} -h" >&2; exit 2 ;;
 		esac
 	done
+}
+
+# heading ROW: the first row of a table, and the line below it
+heading() {
+	echo "$1" && sed -E 's/[^|]+/ --- /g' <<<"$1"
 }
 
 # bench_table MARK: prints the table on standard input and what was measured when; with -w it goes into

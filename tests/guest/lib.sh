@@ -35,6 +35,11 @@ note() {
 	sed 's/^/# /' "$@" | cut -c 1-400
 }
 
+# now: ms since boot
+now() {
+	awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime
+}
+
 # spent: a note on the processor time of all CPUs since the last one, if it was some
 noted=0
 spent() {
@@ -80,26 +85,25 @@ x86_64) entry=entry_SYSCALL_64_after_hwframe nmi=1 arguments=6 unseen=0 ;;
 aarch64) entry=el0t_64_sync nmi=0 arguments=8 unseen=1 ;;
 esac
 
-# on_x86 WHY TEXT COMMAND...: a result, skipped elsewhere because WHY
-on_x86() {
+# unless WHY TEXT COMMAND...: a result, skipped if there is a WHY
+unless() {
 	why=$1
 	shift
-	if [ "$arch" = x86_64 ]; then
-		result "$@"
-	else
-		echo "ok $1 # SKIP $why"
-	fi
+	if [ -z "$why" ]; then result "$@"; else echo "ok $1 # SKIP $why"; fi
+}
+
+# on_x86 WHY TEXT COMMAND...: a result, skipped elsewhere because WHY
+on_x86() {
+	[ "$arch" != x86_64 ] || { shift && set -- '' "$@"; }
+	unless "$@"
 }
 
 # when FILE WHY TEXT COMMAND...: a result, skipped where the file is missing because WHY
 when() {
-	file=$1 why=$2
-	shift 2
-	if [ -e "$file" ]; then
-		result "$@"
-	else
-		echo "ok $1 # SKIP $why"
-	fi
+	file=$1
+	shift
+	[ ! -e "$file" ] || { shift && set -- '' "$@"; }
+	unless "$@"
 }
 
 # Can there be probes on tracepoints?
@@ -114,13 +118,10 @@ needs_group() {
 
 # with OPTION TEXT COMMAND...: a result, skipped where the kernel's configuration lacks the option
 with() {
-	option=$1
+	why="CONFIG_$1 is not set"
+	! grep -q "^CONFIG_$1=[ym]" /t/config || why=
 	shift
-	if grep -q "^CONFIG_$option=[ym]" /t/config; then
-		result "$@"
-	else
-		echo "ok $1 # SKIP CONFIG_$option is not set"
-	fi
+	unless "$why" "$@"
 }
 
 # Whether KCSAN instruments all functions of modules, and of modules only
@@ -138,11 +139,9 @@ those() {
 
 # with_hist TEXT COMMAND...: a result, skipped where ftrace cannot count by stack
 with_hist() {
-	if grep -q 'hist:keys=' $T/README 2>/dev/null; then
-		result "$@"
-	else
-		echo "ok $1 # SKIP this kernel has no hist triggers"
-	fi
+	why='this kernel has no hist triggers'
+	! grep -q 'hist:keys=' $T/README 2>/dev/null || why=
+	unless "$why" "$@"
 }
 
 # is EXPRESSION: true if it is not 0, by the arithmetic of the shell

@@ -142,11 +142,9 @@ for where in task preempt_disable raw_spinlock timer tasklet hrtimer irq_work nm
 		sort -n -k 2 events | sed -n "${no}p" | grep " $want .* id $id tag" ||
 			{ echo "want $want: $line"; cat events; return 1; }
 	}
-	if [ "$where$nmi" = nmi0 ]; then
-		echo "ok a save from nmi # SKIP the kernel lets no module send NMIs on $arch"
-		continue
-	fi
-	result "a save from $where is recorded, and its context with it" context
+	why=
+	[ "$where$nmi" != nmi0 ] || why="the kernel lets no module send NMIs on $arch"
+	unless "$why" "a save from $where is recorded, and its context with it" context
 done
 nmi_print() {
 	before=$(value print check)

@@ -37,11 +37,6 @@ finish() {
 	status=$?
 }
 
-# ms since boot
-now() {
-	awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime
-}
-
 # writes N: writes N bytes one by one, as dd, a command name that no other task has
 writes() {
 	dd if=/dev/zero of=/dev/null bs=1 count="$1" status=none

@@ -40,11 +40,7 @@ waits() {
 result "a module of 20,000 functions is searched: a task waits for less than a million instructions" waits
 note result
 
-# Millions of instructions since boot, in tens
-now() {
-	awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime
-}
-# set_takes LIST: how many that takes
+# set_takes LIST: how many millions of instructions that takes, in tens: as many as ms
 set_takes() {
 	from=$(now)
 	echo "$1" >$P/probe || return 1

@@ -192,15 +192,11 @@ no_rights() {
 }
 result 'without rights: one line' no_rights
 
-if [ "$(id -u)" != 0 ]; then
-	echo 'ok without the module: one line # SKIP not root'
-elif [ -e /sys/kernel/debug/stackbuf ]; then
-	echo 'ok without the module: one line # SKIP the module is loaded here'
-elif ! [ -r /proc/kallsyms ]; then
-	echo 'ok without the module: one line # SKIP /proc/kallsyms is not there'
-else
-	result 'without the module: one line' refused 1 'the module stackbuf is not loaded' log
-fi
+why=''
+[ -r /proc/kallsyms ] || why='/proc/kallsyms is not there'
+[ ! -e /sys/kernel/debug/stackbuf ] || why='the module is loaded here'
+[ "$(id -u)" = 0 ] || why='not root'
+unless "$why" 'without the module: one line' refused 1 'the module stackbuf is not loaded' log
 
 full_disk() {
 	local words
