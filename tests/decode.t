@@ -23,9 +23,7 @@ vmlinux=$kernel/vmlinux
 # -------------------------------------------------------------------- lines ---
 
 # About 900 frames, each an address after a call
-some_frames() {
-	python3 "$python" frames "$vmlinux" 300 >"$work/frames" && [ -s "$work/frames" ]
-}
+some_frames() { python3 "$python" frames "$vmlinux" 300 >"$work/frames" && [ -s "$work/frames" ]; }
 
 # Without the inserted lines, the output is the input
 only_inserted() {

@@ -59,9 +59,7 @@ if [ "${1-}" = -u ]; then
 	exit
 fi
 
-exits() {
-	[ "$status" = 0 ] || { echo "status $status"; tail -n 20 "$work/demo.err"; return 1; }
-}
+exits() { [ "$status" = 0 ] || { echo "status $status"; tail -n 20 "$work/demo.err"; return 1; }; }
 
 has_both() {
 	local want
@@ -236,9 +234,7 @@ figures() {
 }
 
 # The block of README.md that begins with ```$1
-block() {
-	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$readme" | sed '/^```/d'
-}
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$readme" | sed '/^```/d'; }
 
 # The example module of README.md compiles
 example() {

@@ -119,9 +119,7 @@ own_names() { # DUMP...
 	done
 }
 
-without_stackbuf() {
-	refused 'is a dump of Linux [0-9].*holds no page' -f "$work/out/before" log
-}
+without_stackbuf() { refused 'is a dump of Linux [0-9].*holds no page' -f "$work/out/before" log; }
 
 little_memory() {
 	python3 "$image" limit 100 "$stackbuf" -f "$work/out/raw" log >/dev/null &&
@@ -309,9 +307,7 @@ foreign_events() {
 }
 
 # One line per event with its stack, sorted
-events() {
-	tail -n +2 "$1" | awk -v RS='' '{ gsub(/\n\t/, ";"); print }' | sort
-}
+events() { tail -n +2 "$1" | awk -v RS='' '{ gsub(/\n\t/, ";"); print }' | sort; }
 
 lost_at_most() {
 	[ "$(wc -l <"$work/lost")" -le "$1" ] || { echo "$(wc -l <"$work/lost") events are lost"; return 1; }

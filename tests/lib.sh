@@ -18,14 +18,10 @@ mkdir -p "$builds" "$top/build" || exit 1
 
 # thorough: true in "make test-all", which runs all of each test on both kernels; "make test" runs
 # each thing once, briefly, on one of them
-thorough() {
-	[ -n "${STACKBUF_TEST_ALL:-}" ]
-}
+thorough() { [ -n "${STACKBUF_TEST_ALL:-}" ]; }
 
 # few FEW MANY: prints FEW in "make test", MANY in "make test-all"
-few() {
-	if thorough; then echo "$2"; else echo "$1"; fi
-}
+few() { if thorough; then echo "$2"; else echo "$1"; fi; }
 
 # kernel_of SERIES: sets kernel (its folder), words (for make) and cross (the prefix of
 # binutils and gcc)
@@ -191,14 +187,10 @@ unless() {
 }
 
 # with TOOL TEXT COMMAND...: a result, skipped where the tool is not installed
-with() {
-	unless "$(command -v "$1" >/dev/null || echo "$1 is not installed")" "${@:2}"
-}
+with() { unless "$(command -v "$1" >/dev/null || echo "$1 is not installed")" "${@:2}"; }
 
 # as_root TEXT COMMAND...: a result, skipped for other users
-as_root() {
-	unless "$([ "$(id -u)" = 0 ] || echo 'only root can try it')" "$@"
-}
+as_root() { unless "$([ "$(id -u)" = 0 ] || echo 'only root can try it')" "$@"; }
 
 # ktap: numbers lines "ok TEXT" and "not ok TEXT" of standard input and adds a plan.
 # If the last line is not "done", results are missing, which is a failure, too.
@@ -242,9 +234,7 @@ boot() {
 }
 
 # Print "done" for ktap if the guest's script ran to its end
-ended() {
-	! grep -qx 'done' "$work/guest.log" || echo "done"
-}
+ended() { ! grep -qx 'done' "$work/guest.log" || echo "done"; }
 
 # kernels SERIES...: sets chosen to those that the test runs on: SERIES of the environment, both
 # in "make test-all", else the given ones
@@ -286,9 +276,7 @@ instructions() {
 }
 
 # inside MODULE FUNCTION: the offset of an instruction after ftrace's
-inside() {
-	instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'
-}
+inside() { instructions "$1" | awk -v name="$2" '$1 == name && ++n == 4 { print "0x" $2; exit }'; }
 
 # some N EVERY: of the lines of instructions one of EVERY, as stepping is slow: others for each N;
 # all of them with STEP=all.  First instructions show whether a save reaches the function: one of
@@ -299,9 +287,7 @@ some() {
 }
 
 # part PAGE MARK: prints the lines between <!-- MARK --> and <!-- /MARK --> of this page
-part() {
-	sed -n "/^<!-- $2 -->\$/,/^<!-- \/$2 -->\$/p" "$top/$1" | sed '1d; $d'
-}
+part() { sed -n "/^<!-- $2 -->\$/,/^<!-- \/$2 -->\$/p" "$top/$1" | sed '1d; $d'; }
 
 # into_page PAGE MARK FILE: replaces the lines between these marks of the page by the file
 into_page() {

@@ -34,9 +34,7 @@ commands() {
 }
 
 # block LANGUAGE: the first block of the page in this language
-block() {
-	sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$top/$page" | sed '/^```/d'
-}
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$top/$page" | sed '/^```/d'; }
 
 # The page's folders, on this machine
 placed() {
@@ -60,9 +58,7 @@ play() {
 }
 
 # answers RECIPE N: what its command number N printed
-answers() {
-	awk -v n="$2" '/^[$#] / { command++; next } command == n' "$transcripts/$1"
-}
+answers() { awk -v n="$2" '/^[$#] / { command++; next } command == n' "$transcripts/$1"; }
 
 # shown RECIPE: its transcript as the page shows it: what is long, or has been shown before, is cut,
 # and folders of this machine are left out.  So are what gdb says of the CPUs, and that memory
@@ -84,9 +80,7 @@ shown() {
 		lines <= most'
 }
 
-shape() {
-	sed -E 's/0x[0-9a-f]+/X/g; s/[0-9]+/N/g; s/ +/ /g'
-}
+shape() { sed -E 's/0x[0-9a-f]+/X/g; s/[0-9]+/N/g; s/ +/ /g'; }
 
 same_shape() { # RECIPE
 	part "$page" "$1" | sed '/^```/d' | shape >"$work/shape.page"

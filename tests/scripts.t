@@ -188,9 +188,7 @@ cat >"$w/fake/crash" <<'END'
 exit 1
 END
 chmod +x "$w/fake/crash"
-fake() {
-	env PATH="$w/fake:$PATH" "$@"
-}
+fake() { env PATH="$w/fake:$PATH" "$@"; }
 LC_ALL=C sed "s/OSRELEASE=9/OSRELEASE=7/" "$w/unknown" | LC_ALL=C sed 's/BUILD-ID/BUILD-XX/' >"$w/7"
 refuses "crash too old for the kernel: the right one is named" 1 'crash 8.0.5 is too old for kernel 7[^ ]*: install crash 8.0.6' \
 	fake FAKE_VERSION=8.0.5 "$crash" -k "$k61/vmlinux" "$w/7"

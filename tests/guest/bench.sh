@@ -81,9 +81,7 @@ END
 
 # mark NAME: a time stamp in the kernel log.  An instruction takes a nanosecond here; time
 # that the CPU spends waiting counts, too.
-mark() {
-	echo "bench mark $1" >/dev/kmsg
-}
+mark() { echo "bench mark $1" >/dev/kmsg; }
 
 # between FROM TO: microseconds between the last two marks of these names
 between() {
@@ -148,26 +146,20 @@ files() {
 	rm -r /root/copy
 }
 
-tcp() {
-	/t/load tcp 50
-}
+tcp() { /t/load tcp 50; }
 
 compile() {
 	"$(cat /t/cc1)" -quiet -fpreprocessed -O1 /t/compiled.i -o /tmp/compiled.s &&
 		as /tmp/compiled.s -o /tmp/compiled.o
 }
 
-softirq() {
-	tcp
-}
+softirq() { tcp; }
 
 hardirq() {
 	files
 }
 
-fact() {
-	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" /tmp/info
-}
+fact() { sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" /tmp/info; }
 
 # under NAME WALK: runs the load with probes set; leaves the cost of an event in cost
 under() {
@@ -217,9 +209,7 @@ between_two() {
 }
 
 # allocations NAME: instructions for a kmalloc() and its kfree(), of few objects: no page is needed
-allocations() {
-	echo "answer $1_allocation $(between_two 'run 0 10 0 500' 'run 0 10 0 1500' 30)"
-}
+allocations() { echo "answer $1_allocation $(between_two 'run 0 10 0 500' 'run 0 10 0 1500' 30)"; }
 
 # Of each context 37 objects are not freed, and some hundred of interrupts that come in between
 leaking() {
@@ -244,9 +234,7 @@ found() {
 
 # switches NAME: instructions from one task to the next and back.  So many that what the first of each
 # stack takes is not among them, which comes once for all tools
-switches() {
-	echo "answer $1_switch $(between_two 'switch 1500' 'switch 11500' 10)"
-}
+switches() { echo "answer $1_switch $(between_two 'switch 1500' 'switch 11500' 10)"; }
 
 sleeping() {
 	mark from

@@ -18,9 +18,7 @@ for module in stackbuf mine; do
 	cat /sys/module/$module/notes/.note.gnu.build-id >/out/$module.note || exit 1
 done
 # Load the other build to the addresses of the first, which may take several tries
-places() {
-	cat /sys/module/mine/sections/.text /sys/module/mine/sections/.init.text
-}
+places() { cat /sys/module/mine/sections/.text /sys/module/mine/sections/.init.text; }
 for _ in $(seq 40); do
 	was=$(places)
 	rmmod mine && insmod /t/edited/mine.ko || exit 1

@@ -19,12 +19,8 @@ one_line() {
 
 # ------------------------------------------------------------------- loading ---
 
-percpu() {
-	sed -n 's/^Percpu: *\([0-9]*\) kB/\1/p' /proc/meminfo
-}
-fail() {
-	! insmod /t/big/stackbuf.ko probe=dput,no_such_function 2>err
-}
+percpu() { sed -n 's/^Percpu: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
+fail() { ! insmod /t/big/stackbuf.ko probe=dput,no_such_function 2>err; }
 # The first takes what the kernel keeps for the next.  A load has 30 kB for two CPUs
 unwound() {
 	fail || return

@@ -23,9 +23,7 @@ opens() {
 	sh -c 'echo $$ >pid; for i in $(seq '"$1"'); do exec 3</proc/version; done'
 	stackbuf log --folded --pid "$(cat pid)" | awk '/do_sys_openat2 [0-9]*$/ { n += $NF } END { print n + 0 }'
 }
-each_open() {
-	is "$(opens 30) - $(opens 10) == 20"
-}
+each_open() { is "$(opens 30) - $(opens 10) == 20"; }
 right() {
 	is "$(fact 'recalled wrongly') == 0" && is "$(fact 'recalled and verified') > 100" && is "$(fact 'damaged pages') == 0" &&
 		is "$(fact 'nested too deep') == 0" && is "$(fact 'no frame found') == 0"

@@ -19,9 +19,7 @@ longest() {
 	echo "irqs $1 $(cat $P/irqs_off) $(cat /sys/module/"$2"/parameters/walk)"
 }
 
-recalled() {
-	"$(cat /t/reader)" info --json | sed -n 's/.*"events_recalled": *\([0-9]*\).*/\1/p'
-}
+recalled() { "$(cat /t/reader)" info --json | sed -n 's/.*"events_recalled": *\([0-9]*\).*/\1/p'; }
 
 # by_symbols MODULE: measurements that must not depend on the number of symbols
 by_symbols() {

@@ -23,22 +23,14 @@ mkdir -p $W && cd $W || exit 1
 dmesg -n 1
 
 # few FEW MANY: prints FEW in "make test", MANY in "make test-all"
-few() {
-	if [ -e /t/thorough ]; then echo "$2"; else echo "$1"; fi
-}
+few() { if [ -e /t/thorough ]; then echo "$2"; else echo "$1"; fi; }
 
-stage() {
-	echo "# $(cut -d. -f1 /proc/uptime) s: $*"
-}
+stage() { echo "# $(cut -d. -f1 /proc/uptime) s: $*"; }
 
-note() {
-	sed 's/^/# /' "$@" | cut -c 1-400
-}
+note() { sed 's/^/# /' "$@" | cut -c 1-400; }
 
 # now: ms since boot
-now() {
-	awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime
-}
+now() { awk '{ print int(1000 * $1 + 0.5) }' /proc/uptime; }
 
 # spent: a note on the processor time of all CPUs since the last one, if it was some
 noted=0
@@ -107,9 +99,7 @@ when() {
 }
 
 # Can there be probes on tracepoints?
-has_events() {
-	[ -d $T/events ]
-}
+has_events() { [ -d $T/events ]; }
 
 # Kernels that check indirect calls find an event's function by its group before 6.5
 needs_group() {
@@ -125,9 +115,7 @@ with() {
 }
 
 # Whether KCSAN instruments all functions of modules, and of modules only
-kcsan() {
-	grep -qw __tsan_func_entry /proc/kallsyms
-}
+kcsan() { grep -qw __tsan_func_entry /proc/kallsyms; }
 
 # those FUNCTION[@ARGUMENT],...: keeps those whose name this kernel has exactly once
 those() {
@@ -151,9 +139,7 @@ is() {
 }
 
 # mark, later since: the lines of the log after the last mark
-mark() {
-	echo "mark" >/dev/kmsg
-}
+mark() { echo "mark" >/dev/kmsg; }
 
 since() {
 	dmesg | awk '/\] mark$/ { n = 0; next } { line[n++] = $0 }
@@ -166,9 +152,7 @@ load() {
 	insmod "/t/$kind/stackbuf.ko" "$@" && insmod "/t/$kind/stackbuf_test.ko"
 }
 
-unload() {
-	rmmod stackbuf_test && rmmod stackbuf
-}
+unload() { rmmod stackbuf_test && rmmod stackbuf; }
 
 # run COMMAND NUMBER...: a command of stackbuf_test, its output on standard output
 run() {
@@ -188,24 +172,16 @@ value() {
 }
 
 # facts: keeps what "info --json" prints in info.json, for fact
-facts() {
-	"$STACKBUF" info --json >info.json
-}
+facts() { "$STACKBUF" info --json >info.json; }
 
 # fact KEY [FILE]: a number or a word of the last facts, or of FILE
-fact() {
-	sed -n "s/.*\"$1\": *\"\{0,1\}\([^,\"}]*\).*/\1/p" "${2:-info.json}"
-}
+fact() { sed -n "s/.*\"$1\": *\"\{0,1\}\([^,\"}]*\).*/\1/p" "${2:-info.json}"; }
 
 # latest KEY: the fact as it is now
-latest() {
-	facts && fact "$1" || echo failed
-}
+latest() { facts && fact "$1" || echo failed; }
 
 # set_list LIST: sets the list of probes
-set_list() {
-	echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }
-}
+set_list() { echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }; }
 
 # refused PARAMETER PATTERN VALUE: it is refused in one line of the log, and the old value stays
 refused() {
@@ -218,9 +194,7 @@ refused() {
 }
 
 # refuses LIST WORDS: as a list of probes LIST is refused, by a line that has WORDS
-refuses() {
-	refused probe "probe: .*$2" "$1"
-}
+refuses() { refused probe "probe: .*$2" "$1"; }
 
 # rest: waits until stackbuf's workers have done what was asked of them, texts to render among it
 rest() {

@@ -11,9 +11,7 @@
 
 kind=$(cat /t/kind)
 
-nobody() {
-	su -s /bin/sh nobody -c "$1"
-}
+nobody() { su -s /bin/sh nobody -c "$1"; }
 
 # work SECONDS: a shell workload on all CPUs
 work() {

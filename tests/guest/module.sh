@@ -39,9 +39,7 @@ load_record() {
 }
 result "load records its own stack, as text as well" load_record
 
-only_root() {
-	is "$(find $D -type f -perm 400 | wc -l) == 4 && $(find $D -type f | wc -l) == 4"
-}
+only_root() { is "$(find $D -type f -perm 400 | wc -l) == 4 && $(find $D -type f | wc -l) == 4"; }
 result "the arrays are readable by root alone" only_root
 
 refused() {

@@ -10,9 +10,7 @@ N=/system
 mkdir $N && tar -xf /t/system.tar -C $N && mkdir -p $N/proc && mount -o rbind /proc $N/proc &&
 	mount -o rbind /sys $N/sys && mount -o rbind /dev $N/dev || exit 1
 
-inside() {
-	chroot $N env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
-}
+inside() { chroot $N env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 
 # Reads all the time, for a probe of vfs_read: cat would use sendfile()
 (while :; do read -r _ </proc/uptime; sleep 0.1; done) &

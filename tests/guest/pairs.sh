@@ -18,9 +18,7 @@ EXACT='; exact$' exact=true
 begin() { # KIND
 	insmod "/t/$1/stackbuf.ko" && insmod "/t/$1/stackbuf_leak.ko"
 }
-end() {
-	rmmod stackbuf_leak stackbuf
-}
+end() { rmmod stackbuf_leak stackbuf; }
 # field NAME FILE: the values of a key, a line each
 field() {
 	sed -n "s/.*\"$1\":\"\\{0,1\\}\([a-z0-9]*\).*/\1/p" "${2:--}"

@@ -131,9 +131,7 @@ result "refused: more than 1008 probes" many
 
 stage lists
 # No probe of ours is left in the kernel
-nothing_set() {
-	! grep stackbuf $KPROBES/list && ! grep stackbuf_test $T/enabled_functions
-}
+nothing_set() { ! grep stackbuf $KPROBES/list && ! grep stackbuf_test $T/enabled_functions; }
 lists() {
 	set_list stackbuf_test:go && set_list +stackbuf_test:leaf_tag &&
 		list_is stackbuf_test:go,stackbuf_test:leaf_tag &&

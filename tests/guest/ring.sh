@@ -156,9 +156,7 @@ late_steps() {
 }
 
 # Nothing more can be tried where rmmod has not ended
-gone() {
-	! grep -q '^stackbuf ' /proc/modules || exit 1
-}
+gone() { ! grep -q '^stackbuf ' /proc/modules || exit 1; }
 
 case $(cat /t/what) in
 storms)

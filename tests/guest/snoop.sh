@@ -38,9 +38,7 @@ finish() {
 }
 
 # writes N: writes N bytes one by one, as dd, a command name that no other task has
-writes() {
-	dd if=/dev/zero of=/dev/null bs=1 count="$1" status=none
-}
+writes() { dd if=/dev/zero of=/dev/null bs=1 count="$1" status=none; }
 
 # All parameters that snoop and count set and restore
 parameters() {
@@ -73,9 +71,7 @@ stacks() {
 
 # ------------------------------------------------------------------- loading ---
 
-nobody() {
-	/usr/bin/setpriv --reuid 65534 --clear-groups "$@"
-}
+nobody() { /usr/bin/setpriv --reuid 65534 --clear-groups "$@"; }
 
 loads_by_itself() {
 	refused 1 'not loaded, and was found neither by modprobe nor' snoop vfs_read || return

@@ -13,9 +13,7 @@
 hot=$(those dput,vfs_read,vfs_write,kmem_cache_free,path_openat,do_exit,wake_up_process)
 more=$(those handle_mm_fault,pipe_write,anon_pipe_write,getname_flags,tcp_sendmsg)
 
-go_on() {
-	[ "$(date +%s)" -lt $end ]
-}
+go_on() { [ "$(date +%s)" -lt $end ]; }
 
 shell_load() {
 	while go_on; do
@@ -121,9 +119,7 @@ result "no id of its own stood for another stack" is "$wrong == 0"
 result "no recalled stack differed from the walked one" is "$(fact differed) == 0 && $(fact verified) > 10000"
 result "nobody's work failed" sh -c 'cat troubles; [ ! -s troubles ]'
 result "ring, table and text are whole" check
-total() {
-	is "$(value total check) == $(fact events_recorded)"
-}
+total() { is "$(value total check) == $(fact events_recorded)"; }
 result "the ring and the counts of stacks add up to the events recorded" total
 unload
 after=$(memory)

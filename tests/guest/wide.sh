@@ -18,9 +18,7 @@ late() {
 	done
 	cat $LATE
 }
-nothing() {
-	sleep 0.1
-}
+nothing() { sleep 0.1; }
 search() {
 	# The module does not have this function, so no probe is set
 	echo stackbuf_many:nothing >$P/probe
@@ -50,9 +48,7 @@ set_takes() {
 	echo "# $1: $set million instructions to set, $(($(now) - from)) to remove" >>notes
 }
 # A kprobe each took 9,300
-tcp() {
-	set_takes 'tcp_*' && is "$set < 700"
-}
+tcp() { set_takes 'tcp_*' && is "$set < 700"; }
 # ftrace searches half a million instructions for each place that it does not know
 unknown() {
 	set_takes 'stackbuf_many:*' && is "$set < 500"

@@ -23,9 +23,7 @@ compile() {
 	return $status
 }
 
-compiles() {
-	compile "$@" && [ ! -s "$work/log" ] || { cat "$work/log"; return 1; }
-}
+compiles() { compile "$@" && [ ! -s "$work/log" ] || { cat "$work/log"; return 1; }; }
 
 # refused WORDS: the first error has these words
 refused() {

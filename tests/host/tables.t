@@ -42,9 +42,7 @@ denied() {
 bytes_read() { sed -n 's/^bytes read  *//p' "$work/info"; }
 
 # tried LAYOUT: in "make test" most is tried with one for each architecture and size of pages
-tried() {
-	thorough || [[ $1 == @(x86-5|arm-4k|arm-16k-47|arm-64k) ]]
-}
+tried() { thorough || [[ $1 == @(x86-5|arm-4k|arm-16k-47|arm-64k) ]]; }
 
 # both_ways KIND MB BYTES: the tables of each layout lead to what a scan finds, by reading at most
 # BYTES

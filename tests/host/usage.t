@@ -112,9 +112,7 @@ tree() {
 		build_tools all && ln -sfn "$tools" "$work/tree/build/tools"
 }
 
-make_there() {
-	make -C "$work/tree" --no-print-directory "$@"
-}
+make_there() { make -C "$work/tree" --no-print-directory "$@"; }
 
 # The command, scripts and pages, and no module, without a kernel's headers
 alone() {

@@ -8,14 +8,10 @@
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-fault() {
-	"$here/helpers/fault.py" "$@"
-}
+fault() { "$here/helpers/fault.py" "$@"; }
 
 # field FIELD: of the chosen fault
-field() {
-	fault get "$chosen" "$1"
-}
+field() { fault get "$chosen" "$1"; }
 
 # Run the test with the fault; its output goes to $work/fault.log
 faulty() {

@@ -23,14 +23,10 @@ stop() {
 }
 
 # The lines of a part of the page, without the marks of its block
-text() {
-	part "$page" "$1" | sed '/^```/d'
-}
+text() { part "$page" "$1" | sed '/^```/d'; }
 
 # query PART: the answer of the page's query
-query() {
-	clickhouse-client --query "$(text "$1")"
-}
+query() { clickhouse-client --query "$(text "$1")"; }
 
 # commands PART: runs the page's commands in $home
 commands() {
@@ -150,13 +146,9 @@ else:
 END
 }
 
-top() {
-	query top >"$work/answer" && against_made top
-}
+top() { query top >"$work/answer" && against_made top; }
 
-rest() {
-	query rest >"$work/answer" && against_made rest
-}
+rest() { query rest >"$work/answer" && against_made rest; }
 
 # As host() of fake.c has it: event i has tag 0xffff888100000000 + i % 64 if 3 divides i, and PID 100 + i / 5 % 40
 tag() {
