@@ -575,8 +575,7 @@ no_dumps() {
 	refused 'another architecture .*32 bit' -f "$d/32" log &&
 	refused 'another architecture (s390x)' -f "$d/s390" log &&
 	refused 'ELF file, but not a core file' -f /bin/true log &&
-	refused 'is cut' -f "$d/elf" log &&
-	refused 'is cut or damaged' -f "$d/kdump" log &&
+	refused 'is cut' -f "$d/elf" log && refused 'is cut or damaged' -f "$d/kdump" log &&
 	refused 'is a directory' -f "$work/scattered" -f "$made" log &&
 	refused 'No such file' -f "$d/nothing@0x100" log &&
 	TMPDIR=/nowhere refused 'flattened, and cannot be put in order in /nowhere: No such' -f "$d/flat" log

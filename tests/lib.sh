@@ -270,9 +270,7 @@ instructions() {
 	"${cross:-}objdump" -d -j .text --no-show-raw-insn "$1" | awk '
 		/^[0-9a-f]+ <.*>:$/ { start = $1; name = substr($2, 2, length($2) - 3) }
 		/^ +[0-9a-f]+:/ { sub(":", "", $1); print name, start, $1 }' |
-		while read -r name start at; do
-			printf '%s %x\n' "$name" $((0x$at - 0x$start))
-		done
+		while read -r name start at; do printf '%s %x\n' "$name" $((0x$at - 0x$start)); done
 }
 
 # inside MODULE FUNCTION: the offset of an instruction after ftrace's

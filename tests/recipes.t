@@ -298,9 +298,7 @@ recipes() {
 	play mine
 	cp "$work/mine/mine.ko" "$work/vm/" || echo "not ok mine.ko is built"
 	with_kdump
-	for recipe in freed life callers panic; do
-		cp "$work/out/$recipe" "$transcripts/"
-	done
+	for recipe in freed life callers panic; do cp "$work/out/$recipe" "$transcripts/"; done
 	cat "$work/out/mine" >>"$transcripts/mine"
 	ln -s "$work/out/vmcore" "$work/out/console.log" "$home/"
 	result "the life of an object: opened, read by another task, closed" life_of_file

@@ -30,9 +30,7 @@ costs() {
 own_costs() {
 	insmod /t/stackbuf.ko || exit 1
 	# Recall compares less after it has seen the kernel's frames in a few system calls
-	for _ in 1 2 3 4 5 6 7 8; do
-		costs rounds=2 >/dev/null
-	done
+	for _ in 1 2 3 4 5 6 7 8; do costs rounds=2 >/dev/null; done
 	costs
 	costs probed=call
 	echo int_sqrt >$probe && costs probed=stackbuf_probe

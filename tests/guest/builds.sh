@@ -11,9 +11,7 @@
 load big || exit 1
 insmod /t/ran/mine.ko || exit 1
 "$STACKBUF" save /out/snapshot || exit 1
-for array in text info events stacks; do
-	cat $D/$array >/out/$array || exit 1
-done
+for array in text info events stacks; do cat $D/$array >/out/$array || exit 1; done
 for module in stackbuf mine; do
 	cat /sys/module/$module/notes/.note.gnu.build-id >/out/$module.note || exit 1
 done

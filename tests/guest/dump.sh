@@ -26,9 +26,7 @@ else
 fi
 cp /proc/kallsyms /out/
 cat /proc/cmdline >/out/cmdline
-for kind in raw elf; do
-	result "QEMU: $kind" host $kind $kind
-done
+for kind in raw elf; do result "QEMU: $kind" host $kind $kind; done
 for kind in elf-paging kdump-zlib; do
 	on_x86 "QEMU does that for x86 only" "QEMU: $kind" host $kind $kind
 done

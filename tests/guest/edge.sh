@@ -52,9 +52,7 @@ load big
 # Lists of probes in modules that are not loaded, around the greatest length that is read back
 lengths() {
 	list=
-	for i in $(seq 25); do
-		list=$list${list:+,}m:$(printf '%0157d' "$i")
-	done
+	for i in $(seq 25); do list=$list${list:+,}m:$(printf '%0157d' "$i"); done
 	mark
 	wrong=
 	for length in $(seq 4085 4096); do

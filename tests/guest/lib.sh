@@ -208,9 +208,7 @@ dump() {
 	[ -n "${2:-}" ] || rest
 	rm -rf "$1"
 	mkdir -p "$1"
-	for array in info events stacks text; do
-		cat $D/$array >"$1/$array" || return 1
-	done
+	for array in info events stacks text; do cat $D/$array >"$1/$array" || return 1; done
 }
 
 # check [KALLSYMS]: copies the arrays to now and compares them; figures go to the file check

@@ -86,9 +86,7 @@ probes() {
 	if [ "$1" = big ]; then
 		trace
 		# Load and unload a module, sometimes at the same addresses
-		for _ in 1 2 3; do
-			insmod /t/big/stackbuf_test.ko && rmmod stackbuf_test
-		done
+		for _ in 1 2 3; do insmod /t/big/stackbuf_test.ko && rmmod stackbuf_test; done
 	fi
 	wait $one $two
 	alone rmmod stackbuf_probe
@@ -143,9 +141,7 @@ fits() {
 
 # write TIMES TEXT FILE: each time in another system call, so that the stack's offset differs
 write() {
-	for _ in $(seq "$1"); do
-		echo "$2" >"$3" || return
-	done
+	for _ in $(seq "$1"); do echo "$2" >"$3" || return; done
 }
 
 # Loads a module, then in its place another whose function has another frame
@@ -172,15 +168,11 @@ replace() {
 # Saves of tasks, and in softirqs, interrupts and NMIs: none is walked for the stack that it is on
 interrupts() {
 	insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_test.ko || return
-	for _ in 1 2 3; do
-		run context >contexts
-	done
+	for _ in 1 2 3; do run context >contexts; done
 	facts
 	before=$(fact walked_elsewhere)
 	recalled=$(fact events_recalled)
-	for _ in 1 2 3; do
-		run context >contexts
-	done
+	for _ in 1 2 3; do run context >contexts; done
 	facts
 	rmmod stackbuf_test
 	rmmod stackbuf

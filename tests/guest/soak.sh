@@ -68,9 +68,7 @@ modules() {
 
 # The client's own saves: attempted = recorded + refused, and no id is wrong
 storms() {
-	while go_on; do
-		run storm 4000 400 1000 1 >>storms || echo "storm failed" >>troubles
-	done
+	while go_on; do run storm 4000 400 1000 1 >>storms || echo "storm failed" >>troubles; done
 }
 
 memory() {

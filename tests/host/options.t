@@ -274,8 +274,7 @@ chooses() {
 lists() {
 	chooses 'pid == 110 || pid == 9' --pid 110,9 &&
 	chooses 'pid == 110 || pid == 9' --pid 110 --pid 9 &&
-	chooses 'pid >= 9 && pid <= 72' --pid 9-72 &&
-	chooses 'cpu != 1' --cpu 0,2-3 &&
+	chooses 'pid >= 9 && pid <= 72' --pid 9-72 && chooses 'cpu != 1' --cpu 0,2-3 &&
 	chooses 'cpu != 1 && pid == 9' --cpu 2 --cpu 0 --pid 9 &&
 	chooses 'pid == 110 || pid == 72' --comm worker --comm b,c &&
 	chooses 'pid == 110 || pid == 9' --comm 'w*' --comm 'gr*' &&

@@ -109,21 +109,16 @@ result 'save: a snapshot, mode 0600, gives the same log, counts and text' snapsh
 # ---------------------------------------------------------------- bad input ---
 
 usage_is_refused() {
-	refused 2 'a command is missing' &&
-	refused 2 'no such command' frobnicate &&
-	refused 2 'unknown option' --frobnicate log &&
-	refused 2 'takes no function' log log &&
-	refused 2 'name of a file is missing' save &&
-	refused 2 'only one of' log --json --perf &&
+	refused 2 'a command is missing' && refused 2 'no such command' frobnicate &&
+	refused 2 'unknown option' --frobnicate log && refused 2 'takes no function' log log &&
+	refused 2 'name of a file is missing' save && refused 2 'only one of' log --json --perf &&
 	refused 2 'cannot be used with --follow' log --folded --follow &&
-	refused 2 'given twice' log --last 1 --last 2 &&
-	refused 2 'missing argument' log --pid &&
+	refused 2 'given twice' log --last 1 --last 2 && refused 2 'missing argument' log --pid &&
 	refused 2 '--since is later' log --since 2 --until 1 &&
 	refused 2 'FUNCTION is missing' snoop &&
 	refused 2 'did you mean stackbuf snoop vfs_read, or count vfs_read?' log vfs_read &&
 	refused 2 "the event's name is missing" count t:kmem: && refused 2 "the event's name is missing" snoop tracepoint: &&
-	refused 2 'PATTERN is missing' count -P &&
-	refused 2 'unknown option' log -P &&
+	refused 2 'PATTERN is missing' count -P && refused 2 'unknown option' log -P &&
 	refused 2 '--number 0: must be' snoop -n 0 vfs_read &&
 	refused 2 '--duration x: must be' count -D x vfs_read &&
 	refused 2 '--duration 5x: must be' count -D 5x vfs_read &&
@@ -161,8 +156,7 @@ sources_are_refused() {
 	refused 1 'is empty' -f "$bad/empty" log &&
 	refused 1 'neither a snapshot' -f "$bad/foreign" log &&
 	refused 1 'neither a snapshot' -f "$bad/zeroes" count &&
-	refused 1 'is cut' -f "$bad/cut" log &&
-	refused 1 'is cut' -f "$bad/cut inside" text &&
+	refused 1 'is cut' -f "$bad/cut" log && refused 1 'is cut' -f "$bad/cut inside" text &&
 	refused 1 'holds no file' -f "$bad/empty directory" info &&
 	refused 1 'events is not from stackbuf' -f "$bad/mixed" log &&
 	refused 1 'format version 3; this stackbuf knows version 2' -f "$bad/newer" log &&

@@ -96,9 +96,7 @@ made() {
 
 tables() {
 	local n
-	for n in 0 1; do
-		PORT=${port[n]} query events && PORT=${port[n]} query fleet || return
-	done
+	for n in 0 1; do PORT=${port[n]} query events && PORT=${port[n]} query fleet || return; done
 }
 
 load() {
