@@ -1113,7 +1113,7 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 	free(x.record);
 }
 
-static void cmd_check(const char *dir, const char *kallsyms)
+static void cmd_check(const char *dir, const char *kallsyms, bool rest)
 {
 	struct arrays a;
 
@@ -1122,16 +1122,9 @@ static void cmd_check(const char *dir, const char *kallsyms)
 		read_kallsyms(kallsyms);
 		qsort(syms, nr_syms, sizeof(*syms), by_name);
 	}
-	check_all(&a, true, true);
-}
-
-static void cmd_stopped(const char *dir)
-{
-	struct arrays a;
-
-	load(&a, dir);
-	check_all(&a, false, true);
-	printf("stop_ns %" PRIu64 "\n", (uint64_t)a.info->stop_ns);
+	check_all(&a, rest, true);
+	if (!rest)
+		printf("stop_ns %" PRIu64 "\n", (uint64_t)a.info->stop_ns);
 }
 
 static void cmd_events(const char *dir)
@@ -1371,11 +1364,11 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!strcmp(what, "check") && (argc == 3 || argc == 4))
-		cmd_check(argv[2], argv[3]);
+		cmd_check(argv[2], argv[3], true);
 	else if (!strcmp(what, "rest") && argc == 3)
 		load_at_rest(&a, argv[2]);
 	else if (!strcmp(what, "stopped") && argc == 3)
-		cmd_stopped(argv[2]);
+		cmd_check(argv[2], NULL, false);
 	else if (!strcmp(what, "events") && argc == 3)
 		cmd_events(argv[2]);
 	else if (!strcmp(what, "stacks") && argc == 3)

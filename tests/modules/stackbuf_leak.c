@@ -13,7 +13,6 @@
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
-#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>

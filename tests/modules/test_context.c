@@ -5,10 +5,8 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/ftrace.h>
-#include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
-#include <linux/timer.h>
 
 #include "test.h"
 
@@ -35,20 +33,12 @@ static void context_run(void)
 	complete(&context_done);
 }
 
-static void context_timer(struct timer_list *t)
-{
-	context_run();
-}
-
-static void context_tasklet(struct tasklet_struct *t)
-{
-	context_run();
-}
-
-static void context_irq_work(struct irq_work *work)
-{
-	context_run();
-}
+#define CONTEXT(name, type)				\
+	static void context_##name(struct type *unused)	\
+	{						\
+		context_run();				\
+	}
+CONTEXT(timer, timer_list) CONTEXT(tasklet, tasklet_struct) CONTEXT(irq_work, irq_work)
 
 static enum hrtimer_restart context_hrtimer(struct hrtimer *timer)
 {

@@ -383,25 +383,18 @@ static inline int shim_kstrtoull(const char *text, unsigned int base, u64 most, 
 	return *end || end == text ? -EINVAL : errno || *value > most ? -ERANGE : 0;
 }
 
-static inline int kstrtouint(const char *text, unsigned int base, unsigned int *value)
-{
-	u64 wide;
-	int err = shim_kstrtoull(text, base, U32_MAX, &wide);
-
-	if (!err)
-		*value = wide;
-	return err;
-}
-
-static inline int kstrtoul(const char *text, unsigned int base, unsigned long *value)
-{
-	u64 wide;
-	int err = shim_kstrtoull(text, base, ~0ULL, &wide);
-
-	if (!err)
-		*value = wide;
-	return err;
-}
+#define SHIM_KSTRTO(name, type, most)							\
+	static inline int name(const char *text, unsigned int base, type *value)	\
+	{										\
+		u64 wide;								\
+		int err = shim_kstrtoull(text, base, most, &wide);			\
+											\
+		if (!err)								\
+			*value = wide;							\
+		return err;								\
+	}
+SHIM_KSTRTO(kstrtouint, unsigned int, U32_MAX)
+SHIM_KSTRTO(kstrtoul, unsigned long, ~0ULL)
 
 #define DECLARE_BITMAP(name, bits)	unsigned long name[DIV_ROUND_UP(bits, 64)]
 #define bitmap_zero(map, bits)	memset(map, 0, DIV_ROUND_UP(bits, 64) * 8)
