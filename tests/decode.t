@@ -296,8 +296,7 @@ kernel_log() {
 
 profile() { # COMMAND
 	"$plain" -f "$record" "$1" --folded >"$work/$1.folded" &&
-	"$sane" -f "$record" "$1" --pprof >"$work/$1.pb.gz" &&
-	gzip -t "$work/$1.pb.gz" &&
+	"$sane" -f "$record" "$1" --pprof >"$work/$1.pb.gz" && gzip -t "$work/$1.pb.gz" &&
 	zcat "$work/$1.pb.gz" | protoc --decode=Profile -I "$here/helpers" "$here/helpers/profile.proto" >"$work/profile" || return
 	# Totals of overwritten events have a single label, which reports that
 	if [ "$1" = count ]; then

@@ -296,8 +296,7 @@ made=$work/made
 room=$(few 32 64)
 arrays=("$made/info" "$made/events" "$made/stacks" "$made/text")
 
-# Fail if image $1 gives events that the undamaged one does not; missing events go to
-# $work/lost
+# Fail if image $1 gives events that the undamaged one does not; missing events go to $work/lost
 foreign_events() {
 	"$sane" -f "$1" log >"$work/log" 2>"$work/said" || { cat "$work/said"; return 1; }
 	events "$work/log" >"$work/events"
@@ -620,11 +619,7 @@ damage() {
 }
 
 each() {
-	if [ "$1" = made-up-images ]; then
-		damage
-	else
-		machine "$@"
-	fi
+	if [ "$1" = made-up-images ]; then damage; else machine "$@"; fi
 }
 
 # The made-up images also use dumps of the first machine

@@ -22,8 +22,7 @@ module() {
 
 	! grep -q '^CONFIG_UNWINDER_FRAME_POINTER=y' "$kernel/build/.config" || touch "$work/vm/records"
 	guest "$series" module && echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
-		build "$series" big &&
-		"${cross}nm" "$work/vm/big/stackbuf_test.ko" |
+		build "$series" big && "${cross}nm" "$work/vm/big/stackbuf_test.ko" |
 		awk '$3 ~ /^long_a_name/ { print length($3); exit }' >"$work/vm/long" &&
 		{ ! thorough || build "$series" again KCFLAGS="-DSBUF_FIRST_ROUND=0x100000000"; } &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 ||

@@ -22,8 +22,7 @@ value() {
 
 carved() {
 	rm -rf "$work/carved"
-	mkdir "$work/carved" &&
-		"$sbcheck" carve "$work/out/vmcore" "$work/carved" &&
+	mkdir "$work/carved" && "$sbcheck" carve "$work/out/vmcore" "$work/carved" &&
 		"$sbcheck" stopped "$work/carved" >"$work/stopped" || { cat "$work/stopped"; return 1; }
 	"$sbcheck" events "$work/carved" >"$work/events" && "$sbcheck" stacks "$work/carved" >"$work/stacks"
 }

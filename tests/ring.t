@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Rare states of the ring and the table: fewer pages than CPUs, both full, interrupted by
-# NMIs, CPUs that go offline: tests/guest/ring.sh on each kernel.  KINDS selects parts, as
-# KINDS="late".
+# Rare states of the ring and the table: fewer pages than CPUs, both full, interrupted by NMIs, CPUs
+# that go offline: tests/guest/ring.sh on each kernel.  KINDS selects parts, as KINDS="late".
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"

@@ -66,10 +66,9 @@ leak() {
 	if grep -A 20 'unreferenced object' /sys/kernel/debug/kmemleak; then return 1; fi
 }
 
-# Differences between machines.  nmi: 1 where a module can send NMIs.  arguments: how many
-# arguments of a function are in registers.  unseen: how many callers the kernel's own tracers
-# leave out after a probe at a function's beginning, where arm64 has the return address in a
-# register only.
+# Differences between machines.  nmi: 1 where a module can send NMIs.  arguments: how many arguments
+# of a function are in registers.  unseen: how many callers the kernel's own tracers leave out after
+# a probe at a function's beginning, where arm64 has the return address in a register only.
 arch=$(uname -m)
 # shellcheck disable=SC2034 # for those that include this
 case $arch in

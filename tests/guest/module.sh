@@ -3,8 +3,7 @@
 #
 # shellcheck disable=SC2094,SC2218 # files are named after the commands they come from
 #
-# Tests stackbuf.ko in the guest.  /t/big has the usual sizes, /t/small 64 KiB for
-# each array.
+# Tests stackbuf.ko in the guest.  /t/big has the usual sizes, /t/small 64 KiB for each array.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
@@ -26,8 +25,7 @@ load_lines() {
 	first | sed -n 2p | grep -qx 'Stack trace([1-9][0-9]*):' || { cat log; return 1; }
 	first | sed -n 3p | grep -qx " $init+0x[0-9a-f]*/0x[0-9a-f]* \[stackbuf\]" ||
 		{ cat log; return 1; }
-	first | grep -qx " $entry+0x[0-9a-f]*/0x[0-9a-f]*" ||
-		{ cat log; return 1; }
+	first | grep -qx " $entry+0x[0-9a-f]*/0x[0-9a-f]*" || { cat log; return 1; }
 	/t/sbcheck printed <log >printed || { cat printed; return 1; }
 	[ "$(value traces printed)" = 1 ]
 }

@@ -730,10 +730,9 @@ all_end
 stage modules
 result "a module goes and comes back: probes wait for it, init functions too" changes
 stage off
-# Do not use a function that was probed while its module was unloaded: kernels without
-# 0c76ef3f26d5 ("kprobes: Fix check for probe enabled in kill_kprobe()", 6.2, stable from 6.0
-# on) leave it registered with ftrace, and a new probe there is hit although kprobes are
-# switched off.
+# Do not use a function that was probed while its module was unloaded: kernels without 0c76ef3f26d5
+# ("kprobes: Fix check for probe enabled in kill_kprobe()", 6.2, stable from 6.0 on) leave it
+# registered with ftrace, and a new probe there is hit although kprobes are switched off.
 switched_off() {
 	echo 0 >$KPROBES/enabled
 	set_list "stackbuf_test:context_save+$(cat /t/inside)" && run context >/dev/null || return 1

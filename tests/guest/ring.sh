@@ -134,8 +134,7 @@ late() {
 	in_time
 }
 
-# late_steps LIST: a save inside another at each instruction of LIST, on a CPU that has gone
-# offline
+# late_steps LIST: a save inside another at each instruction of LIST, on a CPU that has gone offline
 late_steps() {
 	load full || return 1
 	echo 0 >/proc/sys/debug/kprobes-optimization

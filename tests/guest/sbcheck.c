@@ -2,10 +2,9 @@
 /*
  * sbcheck - an independent reader of stackbuf's arrays, for the tests
  *
- * Written against stackbuf.h alone.  It shares no code with the command
- * "stackbuf": if the two disagree, one of them misreads the header.  It checks
- * everything that the format promises, and reports each violation in a line
- * that begins with "problem:".
+ * Written against stackbuf.h alone.  It shares no code with the command "stackbuf": if the two
+ * disagree, one of them misreads the header.  It checks everything that the format promises, and
+ * reports each violation in a line that begins with "problem:".
  *
  *   check DIR [KALLSYMS]       compare the four arrays, while nothing is recorded
  *   rest DIR                   wait until the workers are done

@@ -317,8 +317,7 @@ by_bpftrace() {
 		/^\]: / { sum[s] += $2; on = 0 }
 		on && s == "" && index($1, name "+") != 1 { next }
 		on { plus = index($1, "+"); s = s (s == "" ? name : sprintf(";%s0x%x", substr($1, 1, plus), substr($1, plus + 1))) }
-		END { for (s in sum) print sum[s], s }' "$1" |
-		sort
+		END { for (s in sum) print sum[s], s }' "$1" | sort
 }
 
 # alike FUNCTION PROBE: counts PROBE, as bpftrace names it, which is in FUNCTION, by both

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Options of the command: output files, filters, formats, help; on made-up
-# arrays.  Prints KTAP.
+# Options of the command: output files, filters, formats, help; on made-up arrays.  Prints KTAP.
 
 # shellcheck source-path=SCRIPTDIR source=tools.sh
 . "${BASH_SOURCE[0]%/*}/tools.sh"

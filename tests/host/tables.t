@@ -92,8 +92,7 @@ hostile() {
 }
 
 without() {
-	made x86-4 bare 64 && found_by 'scan  (there is no VMCOREINFO)' &&
-		made arm-4k nowhere 64 &&
+	made x86-4 bare 64 && found_by 'scan  (there is no VMCOREINFO)' && made arm-4k nowhere 64 &&
 		denied 'holds no page of stackbuf' || return
 	made x86-4 elf 64 && sed -i 's/SYMBOL(swapper_pg_dir)/SYMBOL(nothing_pg_dir)/' "$work/f" &&
 		found_by 'scan  (VMCOREINFO does not describe the page tables)'

@@ -6,10 +6,9 @@
  *
  *	stackbuf_probe: attempted N missed M cost C P X
  *
- * With walk=1 it takes the stacks with stack_trace_save() instead.  C is the mean
- * cost of an event without the probe itself, in units of the cycle counter; of 100 events 99 take
- * at most P, and all take at most X.  Interrupts are off meanwhile, so they are not measured as
- * well.
+ * With walk=1 it takes the stacks with stack_trace_save() instead.  C is the mean cost of an event
+ * without the probe itself, in units of the cycle counter; of 100 events 99 take at most P, and all
+ * take at most X.  Interrupts are off meanwhile, so they are not measured as well.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
