@@ -26,6 +26,5 @@ for _ in $(seq 40); do
 done
 result "the client's other build is loaded to the addresses of the first" [ "$was" = "$now" ]
 "$STACKBUF" save /out/again || exit 1
-rmmod mine
-rmmod stackbuf_test stackbuf
+rmmod mine stackbuf_test stackbuf
 echo "done"

@@ -21,11 +21,10 @@ since >log
 init='\(stackbuf_init\|init_module\)'
 first() { grep -v 'stackbuf_test' log | sed 's/^\[ *[0-9.]*\] //' | grep -A 100 'INIT stackbuf'; }
 load_lines() {
-	first | sed -n 1p | grep -qx 'INIT stackbuf.' || { cat log; return 1; }
-	first | sed -n 2p | grep -qx 'Stack trace([1-9][0-9]*):' || { cat log; return 1; }
-	first | sed -n 3p | grep -qx " $init+0x[0-9a-f]*/0x[0-9a-f]* \[stackbuf\]" ||
-		{ cat log; return 1; }
-	first | grep -qx " $entry+0x[0-9a-f]*/0x[0-9a-f]*" || { cat log; return 1; }
+	first | sed -n 1p | grep -qx 'INIT stackbuf.' &&
+		first | sed -n 2p | grep -qx 'Stack trace([1-9][0-9]*):' &&
+		first | sed -n 3p | grep -qx " $init+0x[0-9a-f]*/0x[0-9a-f]* \[stackbuf\]" &&
+		first | grep -qx " $entry+0x[0-9a-f]*/0x[0-9a-f]*" || { cat log; return 1; }
 	/t/sbcheck printed <log >printed || { cat printed; return 1; }
 	[ "$(value traces printed)" = 1 ]
 }
@@ -434,10 +433,8 @@ unload
 loads=$(few 4 50)
 stage "$loads loads"
 cycles() {
-	i=0
-	while [ $i -lt "$loads" ]; do
-		load small && run path $i 4 0 1 | grep -q 'id [1-9]' && unload || return 1
-		i=$((i + 1))
+	for i in $(seq "$loads"); do
+		load small && run path "$i" 4 0 1 | grep -q 'id [1-9]' && unload || return 1
 	done
 }
 result "loads and unloads, $loads times" cycles

@@ -115,15 +115,10 @@ result "refused: a name of 160 bytes" refuses "$(printf '%0160d' 0)" "longer tha
 result "refused: one bad name among good ones" \
 	refuses "stackbuf_test:go,no_such_function,stackbuf_test:leaf_tag" "no_such_function: no such function"
 many() {
-	i=0
 	list=
-	while [ $i -le 1008 ]; do
+	for i in $(seq 1009); do
 		list=$list,m:f$i
-		i=$((i + 1))
-		if [ $((i % 300)) = 0 ]; then
-			set_list "+$list" || return 1
-			list=
-		fi
+		[ $((i % 300)) != 0 ] || { set_list "+$list" && list=; } || return 1
 	done
 	refuses "+$list" "no room: 1008 probes" && set_list stackbuf_test:context_save
 }
@@ -687,12 +682,10 @@ busy
 loops() {
 	facts
 	before=$(fact events_recorded)
-	i=0
-	while [ $i -lt "$(few 1 6)" ]; do
+	for _ in $(seq "$(few 1 6)"); do
 		set_list stackbuf_test:go,stackbuf_test:leaf_tag@arg1 && set_list 'stackbuf_test:*,vfs_*@arg2' &&
 			set_list "stackbuf_test:go+$(cat /t/go),stackbuf_test:leaf_tag" || return 1
 		refuses stackbuf_test:storm_save,stackbuf_test:nothing nothing || return 1
-		i=$((i + 1))
 	done
 	set_list ''
 	facts
@@ -702,8 +695,7 @@ while [ ! -e stop ]; do run storm "$(few 50 200)" 50 500 0 >/dev/null; sleep 0.2
 result "lists replaced in a loop while events come" loops
 changes() {
 	init=$(cat /t/init)
-	i=0
-	while [ $i -lt "$(few 1 5)" ]; do
+	for _ in $(seq "$(few 1 5)"); do
 		# Once a module is loaded, its init functions have no names
 		set_list stackbuf_test:go && rmmod stackbuf_test && set_list "+stackbuf_test:$init" || return 1
 		"$STACKBUF" info | grep -c ' pending: its module' >pending
@@ -718,7 +710,6 @@ changes() {
 		run path 1 3 1 1 >/dev/null
 		"$STACKBUF" log --last 50 | grep -q "^	$init+" || { echo "its init function was not seen"; return 1; }
 		"$STACKBUF" log --last 50 | grep -q '^	go+' || return 1
-		i=$((i + 1))
 	done
 	# A list written now waits, and is set when the module is loaded
 	set_list '' && rmmod stackbuf_test && set_list stackbuf_test:go,stackbuf_test:no_such &&
@@ -752,15 +743,13 @@ echo 1 >$KPROBES/enabled
 # Each removal waits; concurrently the kernel marks the other module's probes as gone
 go_together() {
 	set_list stackbuf_fit:fit_replaced,stackbuf_fit2:fit_replaced || return 1
-	i=0
-	while [ $i -lt "$(few 3 10)" ]; do
+	for _ in $(seq "$(few 3 10)"); do
 		insmod /t/big/stackbuf_fit.ko && insmod /t/big/stackbuf_fit2.ko || return 1
 		is "$(grep -c fit_replaced $T/enabled_functions) == 2" || { cat $T/enabled_functions; return 1; }
 		rmmod stackbuf_fit &
 		rmmod stackbuf_fit2
 		wait $!
 		is "$(grep -c fit_replaced $T/enabled_functions) == 0" || { cat $T/enabled_functions; return 1; }
-		i=$((i + 1))
 	done
 	set_list ''
 }
@@ -773,14 +762,12 @@ rmmod stackbuf_test
 
 stage unload
 hot_unload() {
-	i=0
-	while [ $i -lt "$(few 1 4)" ]; do
+	for _ in $(seq "$(few 1 4)"); do
 		sleep 0.5
 		rmmod stackbuf || return 1
 		nothing_set && ! grep vfs_read $T/enabled_functions || return 1
 		insmod /t/big/stackbuf.ko probe="$1" || return 1
 		list_is "$1" || return 1
-		i=$((i + 1))
 	done
 }
 hot=$(those vfs_read,dput@arg1,kmem_cache_free,pipe_write,anon_pipe_write,schedule)

@@ -135,8 +135,7 @@ fits() {
 	"$STACKBUF" count --folded >folded
 	result "frames that are hard: totals are exact" \
 		is "$(awk '{ n += $NF } END { print n }' folded) == $attempted + 1"
-	rmmod stackbuf_fit
-	rmmod stackbuf
+	rmmod stackbuf_fit stackbuf
 }
 
 # write TIMES TEXT FILE: each time in another system call, so that the stack's offset differs
@@ -174,8 +173,7 @@ interrupts() {
 	recalled=$(fact events_recalled)
 	for _ in 1 2 3; do run context >contexts; done
 	facts
-	rmmod stackbuf_test
-	rmmod stackbuf
+	rmmod stackbuf_test stackbuf
 	cat contexts
 	echo "elsewhere $before $(fact walked_elsewhere), recalled $recalled $(fact events_recalled)"
 	# The path of a timer's interrupt is another now and then
