@@ -7,6 +7,7 @@
  * again.
  */
 
+#include "depth.h"
 #include "recall_cache.h"
 #include "worker.h"
 
@@ -30,17 +31,16 @@ struct tried {
 	u32 unit[2 * SBUF_WAYS];
 };
 
-/* Try a set from its slot @i on */
-static const struct sbuf_entry *try_set(u32 hash, unsigned int i, const struct sbuf_start *start,
-					unsigned long stack, struct tried *tried)
+static struct sbuf_entry *try_set(u32 hash, const struct sbuf_start *start, unsigned long stack,
+				  struct tried *tried)
 {
 	bool nmi = stack == sbuf_kstack_nmi();
 	const u32 *slot = sbuf_cache_set(hash);
-	const struct sbuf_entry *entry = NULL;
-	unsigned int k;
+	struct sbuf_entry *entry = NULL;
+	unsigned int i, k;
 	u32 unit;
 
-	for (; i < SBUF_WAYS && !entry; i++) {
+	for (i = 0; i < SBUF_WAYS && !entry; i++) {
 		if (!sbuf_slot_unit(READ_ONCE(slot[i]), hash, &unit))
 			continue;
 		for (k = 0; k < tried->nr && tried->unit[k] != unit; k++)
@@ -95,27 +95,32 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
  */
 noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
 {
-	unsigned long stack = sbuf_kstack_of(start.sp);
+	unsigned long stack = sbuf_kstack_of(start.sp), depth = start.sp - stack;
 	struct tried tried SBUF_UNINITIALIZED;
-	const struct sbuf_entry *entry;
-	u32 hash[2], i;
+	struct sbuf_entry *entry;
+	u32 hash[2];
+	bool add;
 
 	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return 0;
 	index_hashes(&start, stack, hash);
 	tried.nr = 0;
-	/* On the task's stack, sbuf_recall() has tried the first slot, but for an idle task */
-	i = stack == sbuf_kstack_task() && !is_idle_task(current);
-	entry = try_set(hash[0], i, &start, stack, &tried);
-	if (!entry)
-		entry = try_set(hash[1], 0, &start, stack, &tried);
+	entry = try_set(hash[0], &start, stack, &tried);
 	/* Not each time: entries of one set that are as frequent would displace each other */
-	else if (this_cpu_read(sbuf_cpu->verify_in) % 16)
-		return entry->head;
+	add = !entry || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
+	if (!entry)
+		entry = try_set(hash[1], &start, stack, &tried);
 	if (!entry)
 		return 0;
-	add_to_index(hash[0], (struct sbuf_unit *)entry - sbuf_cache);
+	if (unlikely(depth < READ_ONCE(entry->least))) {
+		/* The deepest of all that begin there: depth.c must see a walk */
+		if (sbuf_start_is_first(start.ip) && sbuf_depth_exceeds(start.ip, start.sp))
+			return 0;
+		WRITE_ONCE(entry->least, depth);
+	}
+	if (add)
+		add_to_index(hash[0], (struct sbuf_unit *)entry - sbuf_cache);
 	return entry->head;
 }
 

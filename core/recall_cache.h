@@ -162,9 +162,7 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	unsigned long last = start->sp;
 	unsigned int i;
 
-	/* depth.c must see a walk that starts deeper than those before */
 	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span ||
-		     start->sp - stack < READ_ONCE(entry->least) ||
 		     !sbuf_checks_hold(check, entry->checks, last)))
 		return false;
 
@@ -223,7 +221,9 @@ static __always_inline u32 sbuf_recall(const struct sbuf_start *start)
 	if (likely(sbuf_kstack_has(stack, start->sp) && !is_idle_task(current))) {
 		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call(stack)), unit;
 
+		/* One that starts deeper than those before may concern depth.c */
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
+		    start->sp - stack >= READ_ONCE(sbuf_entry_at(unit)->least) &&
 		    sbuf_unit_matches(unit, start, stack, stack, false))
 			return sbuf_entry_at(unit)->head;
 	}

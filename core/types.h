@@ -103,6 +103,12 @@ static __always_inline unsigned long sbuf_start_ip(unsigned long ip, bool skip)
 	return skip ? ip ^ 1UL << 63 : ip;
 }
 
+/* Return true if its trace does not leave out the first frame */
+static inline bool sbuf_start_is_first(unsigned long ip)
+{
+	return (long)ip < 0;
+}
+
 /* Frames that are kept of a trace */
 #define SBUF_FRAMES		STACKBUF_FRAMES
 /* Frames of a walk: one more shows that a trace is cut, and one may be skipped */
