@@ -434,10 +434,13 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 		if (count_kind(l, kind) == 1)
 			own->only = find_first(own, site[0]);
 		err = set_filter(&own->ops, site, nr, false) ?: register_ftrace_function(&own->ops);
-		if (err)
+		if (err) {
 			free_filter(&own->ops);
-		else
+		} else {
 			own->nr = nr;
+			sbuf_recall_mark_trampoline(own->ops.trampoline, own->ops.trampoline_size,
+						    true);
+		}
 	}
 	kvfree(site);
 	return err;
@@ -447,6 +450,7 @@ static void detach_kind(struct function_ops *own)
 {
 	if (!own->nr)
 		return;
+	sbuf_recall_mark_trampoline(own->ops.trampoline, own->ops.trampoline_size, false);
 	unregister_ftrace_function(&own->ops);
 	free_filter(&own->ops);
 	own->nr = 0;

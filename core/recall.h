@@ -68,6 +68,10 @@ void sbuf_recall_invalidate(void);
  *	told.
  *	Context: Process context, before sbuf_recall_invalidate().
  *
+ * sbuf_recall_mark_trampoline(): ftrace has registered a handler of ours, whose trampoline is in pages
+ *	of its own; or, unless @is, is about to free that.
+ *	Context: Process context.
+ *
  * sbuf_recall_mark_modules(): look at the modules that were loaded before stackbuf.
  *	Context: Process context, after our module notifier is registered.
  */
@@ -84,9 +88,11 @@ static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, str
 #if SBUF_HAVE_ORC
 void sbuf_recall_mark_module(const struct module *module, unsigned long state);
 void sbuf_recall_mark_modules(void);
+void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool is);
 #else
 static inline void sbuf_recall_mark_module(const struct module *module, unsigned long state) { }
 static inline void sbuf_recall_mark_modules(void) { }
+static inline void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool is) { }
 #endif
 
 #if SBUF_HAVE_RECORDS

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall_code.c - which code keeps its ORC entries: the kernel's own, and modules' while loaded
+ * recall_code.c - which code keeps its ORC entries: the kernel's own, modules' while loaded, and
+ * ftrace's trampolines for our handlers while these are registered
  *
- * Trampolines of ftrace and of kprobes, and BPF programs, have entries that change, or none.  They
+ * An interrupt that came during a save is served within the handler: many stacks of interrupts have
+ * a trampoline of ours.  The unwinder looks it up by its ftrace_ops (orc_ftrace_find()).
+ *
+ * Other trampolines, those of kprobes, and BPF programs have entries that change, or none.  They
  * lie in the modules' area too, in pages of their own (__vmalloc_node_range(), execmem_alloc()): a
  * bit for each page is enough.  kallsyms would know as well, but searches a module's symbols one by
  * one: a millisecond for 20,000, and frames are looked at with interrupts off.
@@ -16,9 +20,10 @@
 #include "recall_cache.h"
 
 /*
- * Pages of the modules' area with text of modules.
+ * Pages of the modules' area with text of modules, and of trampolines.
  *
- * sbuf_recall_mark_module() clears bits before notify_module() raises the epoch.  A walk reads the
+ * sbuf_recall_mark_module() clears bits before notify_module() raises the epoch, and so does
+ * sbuf_recall_mark_trampoline().  A walk reads the
  * epoch before sbuf_recall_is_stable() reads the bits of its frames, and x86 keeps the order of
  * both. So an entry that was learnt by a bit that was about to be cleared carries an epoch that is
  * over.
@@ -53,6 +58,15 @@ void sbuf_recall_mark_module(const struct module *module, unsigned long state)
 	mark_text(SBUF_MODULE_INIT_TEXT(module), SBUF_MODULE_INIT_TEXT_SIZE(module),
 		  state == MODULE_STATE_COMING);
 	mutex_unlock(&text_pages_mutex);
+}
+
+void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool is)
+{
+	mutex_lock(&text_pages_mutex);
+	mark_text(start, PAGE_ALIGN(size), is);
+	mutex_unlock(&text_pages_mutex);
+	if (!is)
+		sbuf_recall_invalidate();
 }
 
 /*

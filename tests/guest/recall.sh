@@ -180,6 +180,18 @@ interrupts() {
 	is "$(fact walked_elsewhere) == $before && $(fact events_recalled) - $recalled >= 12"
 }
 
+# An interrupt that came during a save is served when that ends, within the handler of the probe
+within() {
+	insmod /t/big/stackbuf.ko verify=64 probe=vfs_read,vfs_write,update_process_times &&
+		dd if=/dev/zero of=/dev/null bs=1 count=200000 2>/dev/null || return
+	facts
+	within=$("$STACKBUF" count --folded |
+		awk '/;handle_call[^;]*;(asm_|sysvec_)/ { n += $NF } END { print n + 0 }')
+	rmmod stackbuf
+	echo "# $within events within a handler, $(fact walked_unfit) unfit, $(fact verified) verified, $(fact differed) differed"
+	is "$(fact differed) == 0 && $within >= 20 && $(fact walked_unfit) * 2 < $within"
+}
+
 probes big
 result "every event that was attempted is recorded or counted as refused" \
 	is "$attempted == $(fact events_recorded) + $(fact events_refused) - 1"
@@ -197,6 +209,9 @@ result "no complaint in the log" sh -c '! dmesg | grep "recalled stack differed"
 why=
 [ ! -e /t/records ] || [ "$arch" != x86_64 ] || why='frame pointers do not lead to another stack'
 unless "$why" "events of interrupts are recalled" interrupts
+why=
+[ ! -e /t/records ] || why='the handler is called by code of the kernel itself'
+unless "$why" "stacks of interrupts within a handler are recalled" within
 fits
 replace
 result "a module in another's place: none differs" \

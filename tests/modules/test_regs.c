@@ -51,7 +51,7 @@ static void save_astray(struct pt_regs regs)
 {
 	unsigned long stack = (unsigned long)task_stack_page(current);
 	const unsigned long astray[] = {
-		0, 8, PAGE_SIZE, stack - 64, stack - THREAD_SIZE, stack + THREAD_SIZE - 8, -1UL, -16UL,
+		0, 8, PAGE_SIZE, stack - 64, stack - THREAD_SIZE, stack + THREAD_SIZE - 8, -16, -1,
 	};
 	unsigned long pc[STACKBUF_DEPTH_MAX] = {};
 	bool cut;
