@@ -13,22 +13,25 @@
 
 struct source;
 
-/**
- * struct source_ops - what a kind of source can do
- * @load: put all pages into a set; their memory is the source's and stays until the next load.
- *	Pages that changed while they were read are left out and counted in the set.  Return 0,
- *	or -1 with source.error set
- * @fetch: read the data of one instance's pages in the set.  Return 0, or -1 with source.error
- *	set.  NULL where @load does that
- * @read: read a part of an array as it is now.  Return 0, or -1 with source.error set.  NULL
- *	where nothing changes
- * @close: free all memory
- */
+/* What a kind of source can do */
 struct source_ops {
+	/*
+	 * Put all pages into a set; their memory is the source's and stays until the next load.
+	 * Pages that changed while they were read are left out and counted in the set.  Return 0,
+	 * or -1 with source.error set
+	 */
 	int (*load)(struct source *s, struct page_set *set);
+	/*
+	 * Read the data of one instance's pages in the set.  Return 0, or -1 with source.error set.
+	 * NULL where @load does that
+	 */
 	int (*fetch)(struct source *s, struct page_set *set, u64 instance);
+	/*
+	 * Read a part of an array as it is now.  Return 0, or -1 with source.error set.  NULL where
+	 * nothing changes
+	 */
 	int (*read)(struct source *s, enum array a, u64 offset, void *buf, size_t size);
-	void (*close)(struct source *s);
+	void (*close)(struct source *s);	/* free all memory */
 };
 
 /* An open source */

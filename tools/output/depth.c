@@ -8,26 +8,20 @@
 #include "record/info.h"
 #include "symbol/frame.h"
 
-/**
- * struct deepest - one deepest stack
- * @d: as the record has it
- * @addr: addresses of its frames
- * @stack: their names
- * @random: it is a system call's, to whose stack the kernel may have added a random offset
- * @entry: the frame that holds the offset: address and size; 0 if it is unknown which one does
- * @told: @more can be told
- * @more: bytes by which the offset is larger than the least one seen there
- */
+/* One deepest stack */
 struct deepest {
-	const struct stackbuf_depth *d;
-	u64 addr[STACKBUF_DEPTH_MAX];
-	struct stack stack;
+	const struct stackbuf_depth *d;	/* as the record has it */
+	u64 addr[STACKBUF_DEPTH_MAX];	/* addresses of its frames */
+	struct stack stack;	/* their names */
+	/* It is a system call's, to whose stack the kernel may have added a random offset */
 	bool random;
+	/* The frame that holds the offset; 0 if it is unknown which one does */
 	struct {
 		u64 addr;
 		unsigned int size;
 	} entry;
-	bool told;
+	bool told;	/* @more can be told */
+	/* Bytes by which the offset is larger than the least one seen there */
 	unsigned int more;
 };
 

@@ -9,41 +9,28 @@
 
 enum { BEFORE, AFTER, SIDES };
 
-/**
- * struct diff_stack - a stack, by what its frames are called
- * @text: what it is compared by: its frames, innermost first, one a line
- * @stack: the stack, of one of the records
- * @side: of which
- * @events: its events in the record before, and in the one after
- */
+/* A stack, by what its frames are called */
 struct diff_stack {
-	char *text;
-	struct stack *stack;
-	int side;
-	u64 events[SIDES];
+	char *text;	/* what it is compared by: its frames, innermost first, one a line */
+	struct stack *stack;	/* the stack, of one of the records */
+	int side;	/* of which */
+	u64 events[SIDES];	/* its events in the record before, and in the one after */
 };
 
-/**
- * struct diff - two records, compared; @side and @name are to be set, all else is 0
- * @side: the records
- * @name: what they were read from
- * @same_build: the kernel is the same: frames are compared with their offset in the function, else
- *	by function
- * @events: of each record, in all stacks
- * @stacks: of each record
- * @stack: the stacks of both, by change: the largest is the last
- * @nr: how many
- * @profile: the same for formats that are a file of their own
- */
+/* Two records, compared; @side and @name are to be set, all else is 0 */
 struct diff {
-	const struct output *side[SIDES];
-	const char *name[SIDES];
+	const struct output *side[SIDES];	/* the records */
+	const char *name[SIDES];	/* what they were read from */
+	/*
+	 * The kernel is the same: frames are compared with their offset in the function, else by
+	 * function
+	 */
 	bool same_build;
-	u64 events[SIDES];
-	size_t stacks[SIDES];
-	struct diff_stack *stack;
-	size_t nr;
-	struct profile profile;
+	u64 events[SIDES];	/* of each record, in all stacks */
+	size_t stacks[SIDES];	/* of each record */
+	struct diff_stack *stack;	/* the stacks of both, by change: the largest is the last */
+	size_t nr;	/* how many */
+	struct profile profile;	/* the same for formats that are a file of their own */
 };
 
 /* Match the stacks */

@@ -10,16 +10,11 @@
 
 /* ---------------------------------------- what appears when it is complete --- */
 
-/**
- * struct outfile - a file that is being written
- * @file: where to write
- * @unfinished: its name until it is complete; NULL if it is written directly
- * @target: its name when it is complete
- */
+/* A file that is being written */
 struct outfile {
-	FILE *file;
-	char *unfinished;
-	char *target;
+	FILE *file;	/* where to write */
+	char *unfinished;	/* its name until it is complete; NULL if it is written directly */
+	char *target;	/* its name when it is complete */
 };
 
 /*
@@ -46,23 +41,23 @@ void outfile_write(const char *name, mode_t mode, const char *text, size_t len);
 
 /* --------------------------------------------------- profile, flame graph --- */
 
-/**
- * struct profile - what a profile or a flame graph shows
- * @total: events by stack and label, to be freed; in a profile those without a label have the label
- *	event=overwritten
- * @nr: how many
- * @from: when the first of them was recorded, ns since boot; 0: unknown
- * @to: the same of the last
- * @commands: outermost frames of a graph are the commands of labels
- * @diff: of two records.  In a profile, as "pprof -diff_base" makes it, the events before are
- *	negative and have the label pprof::base=true.  In a graph frames are red and blue where
- *	their share of the events has grown and shrunk
- */
+/* What a profile or a flame graph shows */
 struct profile {
+	/*
+	 * Events by stack and label, to be freed; in a profile those without a label have the label
+	 * event=overwritten
+	 */
 	struct stack_total *total;
-	size_t nr;
-	u64 from, to;
-	bool commands, diff;
+	size_t nr;	/* how many */
+	u64 from;	/* when the first of them was recorded, ns since boot; 0: unknown */
+	u64 to;	/* the same of the last */
+	bool commands;	/* outermost frames of a graph are the commands of labels */
+	/*
+	 * Of two records.  In a profile, as "pprof -diff_base" makes it, the events before are
+	 * negative and have the label pprof::base=true.  In a graph frames are red and blue where
+	 * their share of the events has grown and shrunk
+	 */
+	bool diff;
 };
 
 /* Set *@p to what @event has; with NULL to all events since loading, in a graph without commands */
@@ -85,13 +80,9 @@ void profile_write(const struct output *o, struct profile *p, const char *graph)
 /* More events are too much for a browser: the newest are in the page */
 #define REPORT_EVENTS_MAX	1000000
 
-/**
- * report_write() - write a report, one HTML file that refers to no other
- * @o: the record, and whether source lines are wanted
- * @info: what "info --json" prints
- * @event: the events chosen, in order of time
- * @nr: how many
- * @name: the file, as outfile_open() takes it
+/*
+ * Write a report, one HTML file that refers to no other.  @info is what "info --json" prints; the
+ * events chosen are in order of time; @name is as outfile_open() takes it.
  */
 void report_write(const struct output *o, const char *info, const struct stackbuf_event *event,
 		  size_t nr, const char *name);

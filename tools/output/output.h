@@ -14,49 +14,33 @@ enum output_format {
 	FORMAT_TEXT, FORMAT_FOLDED, FORMAT_JSON, FORMAT_PERF, FORMAT_PPROF, FORMAT_FLAME,
 };
 
-/**
- * struct output - where and how to print
- * @file: where
- * @format: how
- * @wall: times of day instead of seconds since boot
- * @percent: totals also as percentages
- * @top: print only this number of stacks, the most frequent ones; 0: all
- * @prefix: what folded stacks begin with, or NULL
- * @record: the record
- * @search: what the filter has found in it
- * @symbols: names of its frames
- * @srcline: source lines, or NULL if they are not wanted
- * @probes_off: why the running kernel does not hit the probes, or NULL
- * @by_address: tags were asked for by an address, as "life" does
- * @nothing: standard error has reported why there is nothing to print
- */
+/* Where and how to print */
 struct output {
 	FILE *file;
 	enum output_format format;
-	bool wall, percent;
-	u64 top;
-	const char *prefix;
+	bool wall;	/* times of day instead of seconds since boot */
+	bool percent;	/* totals also as percentages */
+	u64 top;	/* print only this number of stacks, the most frequent ones; 0: all */
+	const char *prefix;	/* what folded stacks begin with, or NULL */
 	struct record *record;
-	const struct search *search;
-	struct symbols *symbols;
-	struct srcline *srcline;
-	const char *probes_off;
-	bool by_address, nothing;
+	const struct search *search;	/* what the filter has found in it */
+	struct symbols *symbols;	/* names of its frames */
+	struct srcline *srcline;	/* source lines, or NULL if they are not wanted */
+	const char *probes_off;	/* why the running kernel does not hit the probes, or NULL */
+	bool by_address;	/* tags were asked for by an address, as "life" does */
+	bool nothing;	/* standard error has reported why there is nothing to print */
 };
 
-/**
- * struct stack_total - events of one stack
- * @stack: the stack
- * @label: what these events have in common: command and process, perhaps more; NULL if they were
- *	overwritten before that was known
- * @events: how many
- * @before: of a difference: they are of the earlier record
- */
+/* Events of one stack */
 struct stack_total {
 	struct stack *stack;
+	/*
+	 * What these events have in common: command and process, perhaps more; NULL if they were
+	 * overwritten before that was known
+	 */
 	const struct stackbuf_event *label;
-	u64 events;
-	bool before;
+	u64 events;	/* how many */
+	bool before;	/* of a difference: they are of the earlier record */
 };
 
 typedef int event_order(const struct stackbuf_event *a, const struct stackbuf_event *b);
@@ -67,17 +51,10 @@ event_order output_label_order;
 /* Order events by command, then by stack */
 event_order output_command_order;
 
-/**
- * output_event_totals() - count equal events
- * @o: the output
- * @f: its --stack chooses among them; NULL: take all
- * @event: the events
- * @nr: how many
- * @order: compares them; it must tell events of two stacks apart
- * @total: is set to the totals, in this order, each with one of its events as the label; to be
- *	freed
- *
- * Return: the number of totals.
+/*
+ * Count equal events of those that the filter's --stack chooses; @f NULL: of all.  @order must tell
+ * events of two stacks apart.  Set *@total to the totals, in this order, each with one of its
+ * events as the label; to be freed.  Return their number.
  */
 size_t output_event_totals(const struct output *o, const struct filter *f,
 			   const struct stackbuf_event *event, size_t nr, event_order *order,
@@ -105,16 +82,11 @@ const char *output_time(const struct output *o, u64 ns, char *buf, size_t size);
 /* Begin a folded stack by the frame of --prefix, if there is one */
 void output_prefix(const struct output *o);
 
-/**
- * struct frame_text - a frame without its offset
- * @len: bytes of @name that are the function's name
- * @name: not terminated there
- * @module: " [module]", or ""
- */
+/* A frame without its offset */
 struct frame_text {
-	int len;
-	const char *name;
-	char module[FRAME_MODULE_MAX];
+	int len;	/* bytes of @name that are the function's name */
+	const char *name;	/* not terminated there */
+	char module[FRAME_MODULE_MAX];	/* " [module]", or "" */
 };
 
 void output_frame(const struct stack *stack, unsigned int i, struct frame_text *t);

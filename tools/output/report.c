@@ -34,17 +34,13 @@ static const char *const column_name[COLUMNS] = {
 	"comm", "stack", "frame", "pair",
 };
 
-/**
- * struct column - one array of the page
- * @file: writes @text, its elements as JSON, of @len bytes
- * @nr: how many
- * @tree: if it has every string once: struct named, with the place of each as its id
- */
+/* One array of the page */
 struct column {
-	FILE *file;
+	FILE *file;	/* writes @text, its elements as JSON, of @len bytes */
 	char *text;
 	size_t len;
-	u64 nr;
+	u64 nr;	/* how many */
+	/* If it has every string once: struct named, with the place of each as its id */
 	void *tree;
 };
 

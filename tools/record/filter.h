@@ -11,16 +11,13 @@
 
 /* What returns text returns NULL, or what the value must be */
 
-/**
- * struct given_time - a time as it was given
- * @kind: what @ns counts from
- * @ns: ns since boot, before the newest event, since midnight (local time), or since 1970
- * @earlier: ns by which the time that is meant is earlier; of --around
- * @later: or later
- */
+/* A time as it was given, and what @ns counts from */
 struct given_time {
 	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_TRIGGER, WHEN_DAY, WHEN_DATE } kind;
-	u64 ns, earlier, later;
+	/* ns since boot, before the newest event, since midnight (local time), or since 1970 */
+	u64 ns;
+	u64 earlier;	/* ns by which the time that is meant is earlier; of --around */
+	u64 later;	/* or later */
 };
 
 /* A number at the beginning of @text, decimal or hexadecimal; *@end is what follows */
@@ -37,20 +34,16 @@ const char *given_time(struct given_time *w, bool *known, u64 *value, const char
 
 /* --------------------------------------------------------------- filters --- */
 
-/**
- * struct ranges - numbers as "1,5-9,!7"
- * @range: one of them; @range.not: it had a "!"
- * @nr: how many
- * @wants: one of them had no "!", so that only what these hold is chosen
- * @added: the last ones, which filter_resolve() added: ids of stacks that represent those given
- */
+/* Numbers as "1,5-9,!7" */
 struct ranges {
 	struct range {
 		u64 first, last;
 		bool not;
-	} *range;
-	size_t nr, added;
-	bool wants;
+	} *range;	/* one of them; @range.not: it had a "!" */
+	size_t nr;	/* how many */
+	/* The last ones, which filter_resolve() added: ids of stacks that represent those given */
+	size_t added;
+	bool wants;	/* one of them had no "!", so that only what these hold is chosen */
 };
 
 /* What an event must meet */
@@ -59,30 +52,18 @@ enum filter_option {
 	FILTER_OPTIONS
 };
 
-/**
- * struct filter - what was given; an event must meet all options, of each any value
- * @pid: threads or processes
- * @cpu: CPUs
- * @tag: tags
- * @stack: ids of stacks
- * @comm: commands, or patterns for them
- * @comms: how many
- * @given_since: as it was given
- * @given_until: as it was given
- * @has_since: @since is set
- * @since: ns since boot
- * @has_until: @until is set
- * @until: ns since boot
- * @has_last: keep only the newest @last events
- * @last: see @has_last
- */
+/* What was given; an event must meet all options, of each any value */
 struct filter {
-	struct ranges pid, cpu, tag, stack;
-	char **comm;
+	struct ranges pid;	/* threads or processes */
+	struct ranges cpu, tag;
+	struct ranges stack;	/* ids */
+	char **comm;	/* commands, or patterns for them */
 	size_t comms;
 	struct given_time given_since, given_until;
-	bool has_since, has_until, has_last;
-	u64 since, until, last;
+	bool has_since, has_until;	/* @since, @until are set */
+	bool has_last;	/* keep only the newest @last events */
+	u64 since, until;	/* ns since boot */
+	u64 last;
 };
 
 /*
@@ -123,21 +104,16 @@ size_t filter_last(const struct filter *f, struct stackbuf_event *event, size_t 
 /* Keep the events that match, then those of --last.  Return how many remain */
 size_t filter_apply(const struct filter *f, struct stackbuf_event *event, size_t nr);
 
-/**
- * struct search - events that were compared with a filter
- * @filter: the filter
- * @searched: events
- * @oldest: time of the oldest of them, ns since boot
- * @newest: time of the newest of them
- * @tagged: of these, how many have a tag
- * @match: how many match
- * @meet: by option, how many meet it
- * @without: by option, how many would match without it, and do not
- */
+/* Events that were compared with a filter */
 struct search {
 	const struct filter *filter;
-	u64 searched, oldest, newest, tagged, match;
-	u64 meet[FILTER_OPTIONS], without[FILTER_OPTIONS];
+	u64 searched;	/* events */
+	u64 oldest;	/* time of the oldest of them, ns since boot */
+	u64 newest;	/* time of the newest of them */
+	u64 tagged;	/* of these, how many have a tag */
+	u64 match;	/* how many match */
+	u64 meet[FILTER_OPTIONS];	/* by option, how many meet it */
+	u64 without[FILTER_OPTIONS];	/* by option, how many would match without it, and do not */
 };
 
 /* As filter_match(), and count: to be called once for each event */

@@ -30,54 +30,33 @@ extern const char *const array_name[ARRAYS];
  */
 #define SNAPSHOT_TEXT	(STACKBUF_PAGE_SIZE - sizeof(struct stackbuf_page))
 
-/**
- * struct found_page - one page
- * @data: its 4 KiB, or NULL until the source has fetched them
- * @where: for the source only: the page's place in its file
- * @instance: which load of the module
- * @seq: sequence, as in the page
- * @index: index, as in the page
- * @kind: kind, as in the page
- * @file: for the source only: which of its files
- */
+/* One page */
 struct found_page {
-	const void *data;
-	u64 where;
-	u64 instance;
-	u64 seq;
-	u32 index;
-	u16 kind;
-	u16 file;
+	const void *data;	/* its 4 KiB, or NULL until the source has fetched them */
+	u64 where;	/* for the source only: the page's place in its file */
+	u64 instance;	/* which load of the module */
+	u64 seq;	/* sequence, as in the page */
+	u32 index;	/* index, as in the page */
+	u16 kind;	/* kind, as in the page */
+	u16 file;	/* for the source only: which of its files */
 };
 
-/**
- * struct page_set - pages found anywhere, in any order, of any load of the module
- * @page: the pages; their memory, aligned to 8 bytes, is the source's and must outlive the set
- * @nr: how many
- * @other_version: an unknown format version that was found, or 0
- * @live: it is, or was for a snapshot, the memory of a running system
- * @changed: event pages left out because they changed while they were read
- * @changed_text: pages of the text log left out for the same reason
- * @left_out: pages beyond PAGE_SET_MAX
- * @unreadable: pages of a dump that could not be read, of stackbuf or not
- * @cut: bytes that a dump should have and does not
- * @found_by: how they were found in a dump: "page tables" or "scan"; NULL for other sources
- * @scanned: why it was a scan, or NULL
- * @bytes_read: memory of the dump that was read
- */
+/* Pages found anywhere, in any order, of any load of the module */
 struct page_set {
+	/* The pages; their memory, aligned to 8 bytes, is the source's and must outlive the set */
 	struct found_page *page;
-	size_t nr;
-	unsigned int other_version;
-	bool live;
-	unsigned int changed;
-	unsigned int changed_text;
-	u64 left_out;
-	u64 unreadable;
-	u64 cut;
+	size_t nr;	/* how many */
+	unsigned int other_version;	/* an unknown format version that was found, or 0 */
+	bool live;	/* it is, or was for a snapshot, the memory of a running system */
+	unsigned int changed;	/* event pages left out because they changed while they were read */
+	unsigned int changed_text;	/* pages of the text log left out for the same reason */
+	u64 left_out;	/* pages beyond PAGE_SET_MAX */
+	u64 unreadable;	/* pages of a dump that could not be read, of stackbuf or not */
+	u64 cut;	/* bytes that a dump should have and does not */
+	/* How they were found in a dump: "page tables" or "scan"; NULL for other sources */
 	const char *found_by;
-	const char *scanned;
-	u64 bytes_read;
+	const char *scanned;	/* why it was a scan, or NULL */
+	u64 bytes_read;	/* memory of the dump that was read */
 };
 
 /* More pages come from damage or a hostile file, not from a record */
@@ -89,22 +68,18 @@ enum page_is { PAGE_TAKEN, PAGE_FOREIGN, PAGE_OTHER_VERSION };
 enum page_is page_set_add(struct page_set *set, const void *page);
 void page_set_clear(struct page_set *set);
 
-/**
- * struct instance - one load of the module, of which pages were found
- * @id: its number
- * @pages: pages found, copies and all
- * @have_info: the first page of stackbuf_info is among them and has valid sizes; what follows
- *	is known only then
- * @missing: pages that should be there and are not, the text log's left out
- * @loaded: when, ns since 1970
- * @release: the kernel's, printable
- */
+/* One load of the module, of which pages were found */
 struct instance {
-	u64 id;
-	u64 pages;
+	u64 id;	/* its number */
+	u64 pages;	/* pages found, copies and all */
+	/*
+	 * The first page of stackbuf_info is among them and has valid sizes; what follows is known
+	 * only then
+	 */
 	bool have_info;
-	u64 missing;
-	u64 loaded;
+	u64 missing;	/* pages that should be there and are not, the text log's left out */
+	u64 loaded;	/* when, ns since 1970 */
+	/* The kernel's, printable */
 	char release[sizeof(((struct stackbuf_info *)NULL)->release)];
 };
 

@@ -7,49 +7,38 @@
 
 #include "record/parse.h"
 
-/**
- * struct pair_total - what one stack has opened
- * @stack: the stack
- * @open: how many objects are open
- * @value: the sum of their values
- * @oldest: when the first of these was opened, ns
- * @newest: when the last of these was opened, ns
- * @closed: how many were closed
- * @sum: of the times from open to closed, ns
- * @longest: of these, ns
- * @times: how many were closed, by time, as in struct stackbuf_pair_stack
- */
+/* What one stack has opened */
 struct pair_total {
 	struct stack *stack;
-	u64 open, value, oldest, newest;
-	u64 closed, sum, longest;
+	u64 open;	/* how many objects are open */
+	u64 value;	/* the sum of their values */
+	u64 oldest;	/* when the first of these was opened, ns */
+	u64 newest;	/* when the last of these was opened, ns */
+	u64 closed;	/* how many were closed */
+	u64 sum;	/* of the times from open to closed, ns */
+	u64 longest;	/* of these, ns */
+	/* How many were closed, by time, as in struct stackbuf_pair_stack */
 	u64 times[STACKBUF_PAIR_TIMES];
 };
 
-/**
- * struct pair_totals - all of one pair
- * @pair: the pair
- * @name: its name, printable
- * @total: by stack
- * @nr: how many
- * @missed: hits that the kernel has missed, of its probes
- * @absent: probes of it that are not set, as their module is not loaded, and functions that a
- *	pattern leaves out
- * @half: objects that were being written
- * @lost: pages, and probes that are in none, that are not there
- * @kept: they outlived a reset: some are older than others, up to a second
- * @copies: pages of which there are two that differ: it is not known which one is newer
- * @off: the kernel does not hit its probes, as far as the caller knows
- */
+/* All of one pair */
 struct pair_totals {
 	struct stackbuf_pair pair;
-	char name[sizeof(((struct stackbuf_pair *)0)->name) + 1];
-	struct pair_total *total;
-	size_t nr;
-	u64 missed;
-	unsigned int absent, half, lost, copies;
-	bool kept;
-	bool off;
+	char name[sizeof(((struct stackbuf_pair *)0)->name) + 1];	/* its name, printable */
+	struct pair_total *total;	/* by stack */
+	size_t nr;	/* how many */
+	u64 missed;	/* hits that the kernel has missed, of its probes */
+	/*
+	 * Probes of it that are not set, as their module is not loaded, and functions that a
+	 * pattern leaves out
+	 */
+	unsigned int absent;
+	unsigned int half;	/* objects that were being written */
+	unsigned int lost;	/* pages, and probes that are in none, that are not there */
+	/* Pages of which there are two that differ: it is not known which one is newer */
+	unsigned int copies;
+	bool kept;	/* they outlived a reset: some are older than others, up to a second */
+	bool off;	/* the kernel does not hit its probes, as far as the caller knows */
 };
 
 /* Find the next pair after *@number, which begins at 0: false if there is none */

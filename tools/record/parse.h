@@ -18,80 +18,45 @@ struct text {
 	u32 id;
 };
 
-/**
- * struct record - all that is known of one load of the module
- * @instance: which
- * @have_info: page 0 of stackbuf_info was found and has valid sizes
- * @info: stackbuf_info, every string terminated
- * @lost: its counters, each the sum over all CPUs
- * @stacks: all stacks that the table, the ring or the text log know
- * @in_table: number of stacks that the table has
- * @not_rendered: those of the table whose text is not rendered yet
- * @event: events in time order
- * @events: how many
- * @found: events found, including those that are not kept
- * @text: records of the text log, oldest first
- * @texts: how many
- * @pair: pages of pairs
- * @pairs: how many
- * @snapshot: pages that a snapshot added
- * @snapshots: how many
- * @pages: pages found, by array
- * @missing: pages that should be there and are not, by array
- * @outlived: pages of ring and text of which only an old copy was found; they are left out
- * @used_pages: event pages that hold events
- * @rebuilt: event pages that were being rebuilt
- * @half: events that were being written
- * @damaged: event pages that are damaged from some place on
- * @half_stacks: stacks in the table that are not whole
- * @half_texts: records of the text log that are not whole
- */
+/* All that is known of one load of the module */
 struct record {
-	u64 instance;
-	bool have_info;
-	struct stackbuf_info info;
-	u64 lost[STACKBUF_COUNTERS];
-	struct stacks stacks;
-	size_t in_table;
-	size_t not_rendered;
-	struct stackbuf_event *event;
-	size_t events;
-	u32 found;
-	struct text *text;
-	size_t texts;
-	struct found_page *pair;
-	size_t pairs;
-	const char **snapshot;
-	size_t snapshots;
-	unsigned int pages[ARRAYS];
-	unsigned int missing[ARRAYS];
+	u64 instance;	/* which */
+	bool have_info;	/* page 0 of stackbuf_info was found and has valid sizes */
+	struct stackbuf_info info;	/* stackbuf_info, every string terminated */
+	u64 lost[STACKBUF_COUNTERS];	/* its counters, each the sum over all CPUs */
+	struct stacks stacks;	/* all stacks that the table, the ring or the text log know */
+	size_t in_table;	/* number of stacks that the table has */
+	size_t not_rendered;	/* those of the table whose text is not rendered yet */
+	struct stackbuf_event *event;	/* events in time order */
+	size_t events;	/* how many */
+	u32 found;	/* events found, including those that are not kept */
+	struct text *text;	/* records of the text log, oldest first */
+	size_t texts;	/* how many */
+	struct found_page *pair;	/* pages of pairs */
+	size_t pairs;	/* how many */
+	const char **snapshot;	/* pages that a snapshot added */
+	size_t snapshots;	/* how many */
+	unsigned int pages[ARRAYS];	/* pages found, by array */
+	unsigned int missing[ARRAYS];	/* pages that should be there and are not, by array */
+	/* Pages of ring and text of which only an old copy was found; they are left out */
 	unsigned int outlived;
-	unsigned int used_pages;
-	unsigned int rebuilt;
-	unsigned int half;
-	unsigned int damaged;
-	unsigned int half_stacks;
-	unsigned int half_texts;
+	unsigned int used_pages;	/* event pages that hold events */
+	unsigned int rebuilt;	/* event pages that were being rebuilt */
+	unsigned int half;	/* events that were being written */
+	unsigned int damaged;	/* event pages that are damaged from some place on */
+	unsigned int half_stacks;	/* stacks in the table that are not whole */
+	unsigned int half_texts;	/* records of the text log that are not whole */
 };
 
-/**
- * record_parse() - parse all pages of one instance
- * @r: the result, which refers to the pages' memory; to be freed by record_free()
- * @set: the pages
- * @instance: the instance
- */
+/* Parse all pages of one instance.  @r refers to their memory; to be freed by record_free() */
 void record_parse(struct record *r, const struct page_set *set, u64 instance);
 
-/**
- * struct event_choice - the events that a record keeps
- * @wanted: returns false for an event that is left out
- * @arg: its first argument
- * @last: keep only this number of the newest of those wanted; 0: all
- */
+/* The events that a record keeps */
 struct event_choice {
+	/* Returns false for an event that is left out */
 	bool (*wanted)(void *arg, const struct stackbuf_event *e);
-	void *arg;
-	u64 last;
+	void *arg;	/* its first argument */
+	u64 last;	/* keep only this number of the newest of those wanted; 0: all */
 };
 
 /*
@@ -114,20 +79,17 @@ void duplicates_merge(struct record *r);
 /* Most events in a page: the first is FULL, the others SHORT */
 #define PAGE_EVENTS_MAX	(STACKBUF_EVENT_WORDS - 4)
 
-/**
- * struct cursor - a way through the events of one page
- * @page: the page
- * @pos: word of the event to look at next
- * @nr: events passed
- * @lost: the event before was skipped, so that a SHORT one, which depends on it, is lost too
- * @event: the event that was found last; its comm is NUL-terminated, of any bytes: see
- *	output_comm()
- */
+/* A way through the events of one page */
 struct cursor {
 	const struct stackbuf_events_page *page;
-	unsigned int pos;
-	unsigned int nr;
+	unsigned int pos;	/* word of the event to look at next */
+	unsigned int nr;	/* events passed */
+	/* The event before was skipped, so that a SHORT one, which depends on it, is lost too */
 	bool lost;
+	/*
+	 * The event that was found last; its comm is NUL-terminated, of any bytes: see
+	 * output_comm()
+	 */
 	struct stackbuf_event event;
 };
 

@@ -11,77 +11,48 @@
 /* Where frames' names come from, the most certain first; see symbols.h */
 enum name_origin { NAMES_TEXT, NAMES_SNAPSHOT, NAMES_KALLSYMS, NAMES_NONE };
 
-/**
- * struct stack - one distinct stack
- * @id: its id
- * @place: its place in struct stacks
- * @nr: frames in @addr; 0 if only its text is left
- * @cut: the trace had more frames
- * @rendered: its text was written to the text log
- * @stale: code of its frames was unloaded
- * @unfit: recall cannot be exact for it
- * @origin: enum stackbuf_origin
- * @given: its names are as folded text gave them: no part of them is an offset or a module
- * @gone: neither its frames nor its text were found
- * @count: events that are no longer in the ring
- * @seen: see struct stackbuf_stack
- * @in_ring: events found in the ring
- * @own: both, before duplicates_merge() moved them to the stack that represents this one
- * @addr: return addresses, innermost first
- * @text: its frames in the text log, a line each, or NULL
- * @text_len: bytes of @text
- * @lines: number of frames in @text
- * @first: when it was first seen, ns since boot; 0 if unknown
- * @text_time: the same by @text, in whole microseconds
- * @name_origin: the least certain origin of its names; set by symbols_name()
- * @name: a name for each frame, set by symbols_name()
- * @named: number of names
- * @canonical: the equal stack that represents this one, or NULL; see stack_canonical()
- * @block: for the output only: the stack as text
- * @block_len: bytes of @block
- */
+/* One distinct stack */
 struct stack {
 	u32 id;
-	u32 place;
-	u8 nr;
-	bool cut;
-	bool rendered;
-	bool stale;
-	bool unfit;
-	u8 origin;
+	u32 place;	/* its place in struct stacks */
+	u8 nr;	/* frames in @addr; 0 if only its text is left */
+	bool cut;	/* the trace had more frames */
+	bool rendered;	/* its text was written to the text log */
+	bool stale;	/* code of its frames was unloaded */
+	bool unfit;	/* recall cannot be exact for it */
+	u8 origin;	/* enum stackbuf_origin */
+	/* Its names are as folded text gave them: no part of them is an offset or a module */
 	bool given;
-	bool gone;
-	u64 count;
-	u64 seen;
-	u64 in_ring;
+	bool gone;	/* neither its frames nor its text were found */
+	u64 count;	/* events that are no longer in the ring */
+	u64 seen;	/* see struct stackbuf_stack */
+	u64 in_ring;	/* events found in the ring */
+	/* Both, before duplicates_merge() moved them to the stack that represents this one */
 	u64 own;
-	u64 *addr;
-	const char *text;
-	u32 text_len;
-	u32 lines;
-	u64 first, text_time;
+	u64 *addr;	/* return addresses, innermost first */
+	const char *text;	/* its frames in the text log, a line each, or NULL */
+	u32 text_len;	/* bytes of @text */
+	u32 lines;	/* number of frames in @text */
+	u64 first;	/* when it was first seen, ns since boot; 0 if unknown */
+	u64 text_time;	/* the same by @text, in whole microseconds */
+	/* The least certain origin of its names; set by symbols_name() */
 	enum name_origin name_origin;
-	char **name;
-	unsigned int named;
+	char **name;	/* a name for each frame, set by symbols_name() */
+	unsigned int named;	/* number of names */
+	/* The equal stack that represents this one, or NULL; see stack_canonical() */
 	struct stack *canonical;
-	char *block;
-	size_t block_len;
+	char *block;	/* for the output only: the stack as text */
+	size_t block_len;	/* bytes of @block */
 };
 
-/**
- * struct stacks - the table of stacks by id
- * @stack: the stacks, in the order in which they were entered
- * @nr: how many
- * @slot: open addressing: indices into @stack, counted from 1; 0: the slot is free
- * @room: slots, a power of two
- * @seed: of the hash, random, so that a hostile file cannot make ids collide
- */
+/* The table of stacks by id */
 struct stacks {
-	struct stack **stack;
-	size_t nr;
+	struct stack **stack;	/* the stacks, in the order in which they were entered */
+	size_t nr;	/* how many */
+	/* Open addressing: indices into @stack, counted from 1; 0: the slot is free */
 	u32 *slot;
-	size_t room;
-	u64 seed;
+	size_t room;	/* slots, a power of two */
+	u64 seed;	/* of the hash, random, so that a hostile file cannot make ids collide */
 };
 
 struct stack *stacks_find(const struct stacks *s, u32 id);

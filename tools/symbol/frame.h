@@ -7,14 +7,13 @@
 
 #include "util.h"
 
-/**
- * enum frame_kind - what an address in a trace is
- * @FRAME_RETURN: a return address: the call before it counts, which may be in another line or
- *	even in another function
- * @FRAME_EXACT: the place itself, from registers or a probe
- * @FRAME_OPEN: one of the two: a return address if there is a call right before it
- */
-enum frame_kind { FRAME_RETURN, FRAME_EXACT, FRAME_OPEN };
+/* What an address in a trace is */
+enum frame_kind {
+	/* A return address: the call before it may be in another line or even another function */
+	FRAME_RETURN,
+	FRAME_EXACT,	/* the place itself, from registers or a probe */
+	FRAME_OPEN,	/* one of the two: a return address if there is a call right before it */
+};
 
 /* One frame, "name+0xoffset/0xsize [module build-id]", or an address */
 struct frame {

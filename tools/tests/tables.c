@@ -30,18 +30,14 @@ static void __attribute__((noreturn)) fail(const char *what)
 	exit(1);
 }
 
-/**
- * struct layout - how tables look
- * @name: its name here
- * @machine: EM_...
- * @shift: of the kernel's pages
- * @bits: of virtual addresses, in the tables
- * @config: CONFIG_ARM64_VA_BITS
- * @used: bits in use, by TCR_EL1
- */
+/* How tables look */
 static const struct layout {
 	const char *name;
-	unsigned int machine, shift, bits, config, used;
+	unsigned int machine;	/* EM_... */
+	unsigned int shift;	/* of the kernel's pages */
+	unsigned int bits;	/* of virtual addresses, in the tables */
+	unsigned int config;	/* CONFIG_ARM64_VA_BITS */
+	unsigned int used;	/* bits in use, by TCR_EL1 */
 } layouts[] = {
 	{ "x86-4", EM_X86_64, 12, 48, 0, 0 },
 	{ "x86-5", EM_X86_64, 12, 57, 0, 0 },
@@ -64,23 +60,17 @@ static const char *const kind_name[KINDS] = {
 
 #define SLOTS	(1U << 17)
 
-/**
- * struct machine - a made-up machine
- * @layout: of its tables
- * @start: its first physical address
- * @size: bytes of memory
- * @root: physical address of the first table
- * @units: of the size of the kernel's pages that are used
- * @page: pages that hold something, by a hash of their address
- * @table: addresses of tables
- * @tables: how many
- */
+/* A made-up machine */
 struct machine {
-	const struct layout *layout;
-	u64 start, size, root, units;
+	const struct layout *layout;	/* of its tables */
+	u64 start;	/* its first physical address */
+	u64 size;	/* bytes of memory */
+	u64 root;	/* physical address of the first table */
+	u64 units;	/* of the size of the kernel's pages that are used */
+	/* Pages that hold something, by a hash of their address */
 	struct { u64 phys; char *data; } page[SLOTS];
-	u64 table[1024];
-	unsigned int tables;
+	u64 table[1024];	/* addresses of tables */
+	unsigned int tables;	/* how many */
 };
 
 static char *find_page(struct machine *m, u64 phys, bool make)
