@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "args.h"
-#include "stackbuf.h"
+#include "cmd.h"
 
 static bool args_watch(const struct args *a)
 {

@@ -1,11 +1,188 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * cmd.h - the commands
+ * cmd.h - the commands, their options, and what they read
  */
 #ifndef CMD_H
 #define CMD_H
 
-#include "args.h"
+#include <popt.h>
+#include "input/source.h"
+#include "output/output.h"
+
+/* ----------------------------------------------------------- session --- */
+
+/* A source, and the record of one load of the module that was read from it */
+
+/* What to read */
+struct wanted {
+	struct words file;	/* none: the running kernel's memory */
+	bool kept;		/* what the load before the last reset has left, too */
+	bool scan;		/* look at every page of a dump */
+	u64 instance;		/* the load of the module; 0: the default one */
+	struct filter filter;	/* which events the command chooses */
+	bool all;		/* keep those that it does not choose, too */
+	u64 last;		/* keep only this number of the newest that it chooses; 0: all */
+	bool totals;		/* totals of stacks are enough, so folded stacks will do */
+};
+
+/* A source that was read */
+struct session {
+	struct wanted *wanted;
+	int kept_out;			/* keep_out() while a source is read */
+	struct source source;
+	struct page_set set;
+	struct instance *instance;	/* the loads of the module found there, newest first */
+	size_t instances;
+	const struct instance *chosen;	/* the one that is read */
+	struct record record;
+	struct event_choice choice;	/* events to keep; without choice.wanted: all */
+	struct search search;		/* what the filter has found */
+	bool folded;			/* the source is text: stacks and their totals alone */
+	struct symbols symbols;
+};
+
+/* All of these end the program with one line if something goes wrong */
+
+/* Open the source; *@wanted stays as long as the session, and its filter is resolved */
+void session_open(struct session *s, struct wanted *wanted);
+
+/* Read all of it, again if that was done before */
+void session_load(struct session *s);
+
+/* Read again, a few times at most, while pages were overwritten as they were read */
+void session_load_steady(struct session *s);
+
+/* Read only what is known before any event, for a start without delay */
+void session_load_info(struct session *s);
+
+void session_close(struct session *s);
+
+/* End the program unless the page of stackbuf_info is there */
+void session_need_info(const struct session *s);
+
+/* Report what is wrong with the source as a whole, and which of its loads this is */
+void session_report_source(const struct session *s);
+
+/* Report this and all that the output will lack */
+void session_report_missing(const struct session *s);
+
+/* Report that totals are of a part of the events alone */
+void session_report_sampled(const struct session *s);
+
+/* Report the events of evicted stacks.  One that was evicted as it was read may have its total */
+void session_report_evicted(const struct session *s);
+
+/* Set s->symbols, with the names of a dump's own kernel if stacks have no text.  First of these */
+void session_add_names(struct session *s);
+
+/* Learn what the source has besides the record itself: build ids, the running machine's name */
+void session_add_origin(struct session *s);
+
+/* Find the offset of KASLR: by the vmlinux named, else by the source */
+void session_add_kernel_offset(struct session *s, const struct debug_config *debug);
+
+/* Source lines for the record's frames; ends the program if a frame to come cannot have one */
+struct srcline *session_open_srcline(const struct session *s, const struct debug_config *debug,
+				     bool frames);
+
+/* Why the kernel that is read does not hit the probes that are set; or NULL */
+const char *session_probes_off(const struct session *s);
+
+/* ---------------------------- the command line: commands and options --- */
+
+#define BIT(n)	(1ULL << (n))
+
+/* Ways to use a command: "count" is three of them. */
+enum command_id {
+	INFO, TEXT, LOG, REPORT, LIFE, LEAKS, LATENCY, OFFCPU, COUNT, COUNT_PATTERN, COUNT_LIST,
+	DEPTH, SNOOP, SAVE, DIFF, METRICS, DECODE,
+	COMMANDS
+};
+
+/* Options that are asked for by name; table.c has all of each */
+enum option_id {
+	OPT_FILE, OPT_KEPT,
+	OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL,
+	OPT_AROUND, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_PREFIX, OPT_JSON,
+	OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES,
+	OPT_FORCE, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
+	OPT_DURATION, OPT_CGROUP, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE,
+	OPT_LIST, OPT_OLDER, OPT_WAKERS, OPT_ON_TRIGGER,
+	OPTIONS
+};
+
+static_assert(OPTIONS <= 64, "an option is a bit of a u64");
+
+struct args;
+
+/* One way to use a command */
+struct command {
+	const char *name;
+	const char *words;	/* what follows the name, as help shows it; NULL: nothing */
+	unsigned int min, max;	/* how many words */
+	const char *missing;	/* what is said if there are fewer */
+	const char *text;	/* one line for help; NULL: help does not show it apart */
+	const char *example;	/* for its own help */
+	const char *lack;	/* what is said of an option that another way to use it takes */
+	/* Prints what is in a record that was read; or @run does all */
+	void (*show)(struct session *s, struct output *o, struct args *a);
+	void (*run)(struct args *a);
+};
+
+/* An option */
+struct option {
+	const char *name;
+	char letter;		/* short name, or '\0' */
+	char own_letter;	/* in its place after the names of the commands @own_for */
+	u64 own_for;		/* bits of enum command_id */
+	const char *value;	/* what help calls its value; NULL: it has none */
+	const char *text;	/* one line for help */
+	u64 commands;		/* those that take it */
+	bool own;		/* not shown by the help for all commands */
+	bool several;		/* it may be given several times */
+	bool past;		/* it chooses among what was recorded */
+	bool timed;		/* it is about time that passes */
+	bool filters;		/* its value is for filter_set() */
+	enum output_format format;	/* which it stands for */
+	/* Takes the value, and returns NULL or what it must be; @field: offset in struct args */
+	const char *(*set)(void *field, const char *value);
+	size_t field;
+};
+
+extern const struct command command_table[COMMANDS];
+extern const struct option option_table[OPTIONS];
+
+/* What was given */
+struct args {
+	enum command_id command;
+	struct wanted wanted;
+	struct output output;
+	struct debug_config debug;
+	struct words modules;		/* directories of -m */
+	char *flame, *to, *cgroup, *on_trigger;
+	const char **word;		/* what follows the command; NULL: nothing */
+	u64 given;			/* bits of enum option_id */
+	u64 number;
+	u64 interval, duration, older;	/* ns */
+	poptContext context_after;	/* popt's, of the options after the command */
+};
+
+/*
+ * Read the command line; end the program with one line where it makes no sense.  What it allocates
+ * is never freed: *@a is static.
+ */
+void args_read(struct args *a, int argc, const char **argv);
+
+/* Is it about the running kernel, not about a source that was named? */
+bool args_live(const struct args *a);
+
+/* Print help on all commands, or on that of @a */
+void args_help(const struct args *a);
+
+/* popt's table for options before or after a command's name */
+struct poptOption *args_options(int command);
+
+/* --------------------------------------------------------------- cmd --- */
 
 /* All of these end the program with one line if something goes wrong */
 

@@ -3,7 +3,6 @@
  * cmd_count.c - "count": every distinct stack with its total
  */
 #include "cmd.h"
-#include "output/print.h"
 
 /* A total is what the table counted plus what is in the ring, if no page moved in between */
 void cmd_count(struct session *s, struct output *o, struct args *a)

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cmd.h"
-#include "input/folded.h"
-#include "output/print.h"
 #include "symbol/decode.h"
 
 static bool at_end(FILE *f)

@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 #include "cmd.h"
-#include "output/diff.h"
+#include "output/files.h"
 
 /* Read a source of its own; @file NULL: the running kernel's memory */
 static void read_side(struct session *s, struct output *o, struct wanted *wanted, const char **file)

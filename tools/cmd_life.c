@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
-#include "output/print.h"
-#include "record/info.h"
 
 /* Events may lack for reasons that no event shows */
 static void report_lack(const struct output *o, const struct search *found)

@@ -3,8 +3,7 @@
  * cmd_log.c - "log": every event in the ring, or as they are recorded
  */
 #include "cmd.h"
-#include "watch/follow.h"
-#include "output/print.h"
+#include "watch/watch.h"
 
 void cmd_log(struct session *s, struct output *o, struct args *a)
 {

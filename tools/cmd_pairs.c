@@ -11,10 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "cmd.h"
-#include "output/print.h"
 #include "output/files.h"
-#include "record/pairs.h"
-#include "watch/borrow.h"
+#include "watch/watch.h"
 
 /* -------------------------------------------------------------- printing --- */
 

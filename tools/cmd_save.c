@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include "cmd.h"
 #include "output/files.h"
-#include "watch/borrow.h"
+#include "watch/watch.h"
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include "cmd.h"
 #include "output/files.h"
-#include "output/print.h"
 
 /* Series of stacks unless --top says otherwise: each costs the server memory */
 #define METRICS_TOP	10

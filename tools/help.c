@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "args.h"
+#include "cmd.h"
 
 /* The short name of an option, '\0' if it has none; @command: -1 before the command's name */
 static char args_letter(enum option_id option, int command)

@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "input/folded.h"
-#include "record/info.h"
-#include "session.h"
-#include "watch/borrow.h"
+#include "cmd.h"
+#include "watch/watch.h"
 
 /* How often to read what changes while it is read */
 #define LOAD_TRIES	5

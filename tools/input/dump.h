@@ -6,6 +6,7 @@
 #define DUMP_H
 
 #include <elf.h>
+#include <stdio.h>
 #include <time.h>
 #include "util.h"
 
@@ -165,5 +166,61 @@ bool vmcoreinfo_kernel_offset(const char *info, u64 *offset);
 
 /* Copy the release, of 64 bytes, and the build id, of 128; "" where they are not there */
 void vmcoreinfo_release(const char *info, char *release, char *build_id);
+
+/* --------- the kernel's page tables in a dump, and what they lead to --- */
+
+/* Parts of the kernel's addresses where modules and the kernel's own data may be */
+#define AREAS_MAX	3
+
+struct page_tables;
+
+/* What one entry of the tables maps */
+struct mapping {
+	u64 addr, phys;	/* virtual, and the physical address of it */
+	u64 size;	/* bytes from @addr on */
+	bool writable;	/* the kernel may write there */
+};
+
+/* A part of the kernel's addresses */
+struct area {
+	u64 start, end;	/* the first address, and the last one + 1 */
+};
+
+/*
+ * Find the root of the page tables by the dump's VMCOREINFO.  Return NULL if that does not
+ * describe them.
+ */
+struct page_tables *page_tables_open(struct dump_file *f);
+void page_tables_close(struct page_tables *t);
+
+/*
+ * Where a module's data may be, and that of a kernel with stackbuf built in; modules first.  Return
+ * the number of areas.
+ */
+unsigned int page_tables_areas(const struct page_tables *t, struct area area[AREAS_MAX]);
+
+/*
+ * Find the first mapping at @addr or after it, below @end.  What a damaged table leads to is not
+ * mapped.  Return false if there is none.
+ */
+bool page_tables_next(struct page_tables *t, u64 addr, u64 end, struct mapping *m);
+
+/* mapped.c: the record of the module that is loaded, found through the page tables */
+
+/*
+ * Call @page with each page of the record and its place.  Return NULL if the record is whole: every
+ * page of its arrays is mapped, can be read, and is the one that belongs there.  Else return why
+ * not, after any number of calls.
+ */
+const char *mapped_record(struct dump_file *f,
+			  void (*page)(void *arg, u64 where, const void *page), void *arg);
+
+/* dump_kallsyms.c: the kernel's own symbols in a dump */
+
+/*
+ * Write the kernel's own symbols as /proc/kallsyms prints them, modules' left out.  Return 0, or -1
+ * if the dump does not have them, or not one with @name at @addr.
+ */
+int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr);
 
 #endif

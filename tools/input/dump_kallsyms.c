@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "input/page_tables.h"
+#include "input/dump.h"
 #include "stackbuf.h"
 
 /* More symbols, longer names (KSYM_NAME_LEN), or a longer list no kernel has */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "input/folded.h"
+#include "input/source.h"
 
 /* Bytes that show what a file is: a first line may have thousands of frames */
 #define HEAD_MAX	(1 << 20)

@@ -29,7 +29,6 @@
 #include "input/dump.h"
 #include "input/source.h"
 #include "library.h"
-#include "stackbuf.h"
 
 #define PAGES		256	/* handed over at a time */
 #define PFNS		32768	/* looked up in the bitmap at a time */

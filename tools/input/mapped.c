@@ -11,8 +11,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "input/page_tables.h"
-#include "record/info.h"
+#include "input/dump.h"
+#include "record/parse.h"
 
 /* Pages that are read to find that of stackbuf_info: 256 MiB; modules have a few ten of data */
 #define PAGES_MAX	(1U << 16)

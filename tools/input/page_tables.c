@@ -13,7 +13,7 @@
 #include <libkdumpfile/addrxlat.h>
 #include <stdlib.h>
 #include <string.h>
-#include "input/page_tables.h"
+#include "input/dump.h"
 #include "library.h"
 #include "stackbuf.h"
 

@@ -13,10 +13,9 @@
 #include <sys/vfs.h>
 #include <linux/magic.h>
 #include <unistd.h>
-#include "input/page_tables.h"
+#include "input/dump.h"
 #include "input/source.h"
-#include "record/info.h"
-#include "symbol/kallsyms.h"
+#include "symbol/symbols.h"
 
 #define CORE		"/proc/kcore"
 #define KALLSYMS	"/proc/kallsyms"

@@ -4,9 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "output/print.h"
-#include "record/info.h"
-#include "symbol/frame.h"
+#include "output/output.h"
 
 /* One deepest stack */
 struct deepest {

@@ -7,8 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "output/diff.h"
-#include "output/print.h"
+#include "output/files.h"
 
 #define CUT_FRAME	"(more frames were not kept)"
 #define GONE_STACKS	"(stacks that are gone)"

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include "output/print.h"
+#include "output/output.h"
 
 /* ----------------------------------------------------- a stack, as text --- */
 

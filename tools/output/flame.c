@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "output/diff.h"
+#include "output/files.h"
 
 #define FRAME_HEIGHT	17
 #define HEAD_HEIGHT	64

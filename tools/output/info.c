@@ -6,10 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include "output/print.h"
-#include "record/info.h"
-#include "record/pairs.h"
-#include "symbol/frame.h"
+#include "output/output.h"
 
 /* Print one field: as a key of @j, or as a line if @j is NULL */
 static void __attribute__((format(printf, 5, 6)))

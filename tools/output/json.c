@@ -5,9 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include "output/print.h"
-#include "symbol/frame.h"
-#include "symbol/symbols.h"
+#include "output/output.h"
 
 json_t *json_number(u64 value)
 {

@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "output/print.h"
 #include "output/files.h"
-#include "record/info.h"
 
 /* A larger file is not one of ours */
 #define BEFORE_MAX	(16 << 20)

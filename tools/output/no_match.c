@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "output/print.h"
+#include "output/output.h"
 
 static const char *const option_name[FILTER_OPTIONS] = {
 	[FILTER_PID] = "--pid", [FILTER_COMM] = "--comm", [FILTER_CPU] = "--cpu",

@@ -13,7 +13,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #include "output/files.h"
-#include "util.h"
 
 /* Symbolic links in a row, as the kernel limits them */
 #define LINKS_MAX	40

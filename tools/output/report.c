@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "output/files.h"
-#include "output/print.h"
-#include "record/pairs.h"
 
 static const char script[] =
 #include "search_js.h"
@@ -24,11 +22,11 @@ static const char style[] =
 ;
 
 enum {
-	AFTER, CPU, PID, TGID, CONTEXT, TAG, STACK_OF, COMM_OF, EVENT_COLUMNS,
+	SINCE, CPU, PID, TGID, CONTEXT, TAG, STACK_OF, COMM_OF, EVENT_COLUMNS,
 	COMM = EVENT_COLUMNS, STACK, FRAME, PAIR, COLUMNS
 };
 
-/* Of events: AFTER is the time since the event before, STACK_OF and COMM_OF are places in arrays */
+/* Of events: SINCE is the time from the event before, STACK_OF and COMM_OF are places in arrays */
 static const char *const column_name[COLUMNS] = {
 	"after", "cpu", "pid", "tgid", "context", "tag", "stack_of", "comm_of",
 	"comm", "stack", "frame", "pair",
@@ -88,7 +86,7 @@ static void put_events(struct column *column, const struct output *o,
 	for (i = 0; i < nr; i++) {
 		const struct stackbuf_event *e = &event[i];
 		const u64 value[EVENT_COLUMNS] = {
-			[AFTER] = e->time - event[i ? i - 1 : 0].time,
+			[SINCE] = e->time - event[i ? i - 1 : 0].time,
 			[CPU] = e->cpu, [PID] = e->pid, [TGID] = e->tgid,
 			[CONTEXT] = e->context & 3, [TAG] = e->tagged ? e->tag : 0,
 			[STACK_OF] = output_stack(o, e->id)->place,

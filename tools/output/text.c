@@ -3,8 +3,7 @@
  * text.c - the text log
  */
 #include <string.h>
-#include "output/print.h"
-#include "record/parse.h"
+#include "output/output.h"
 #include "symbol/decode.h"
 
 /* Print a record with source lines, found by name: the text log has no addresses */

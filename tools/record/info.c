@@ -3,7 +3,7 @@
  * info.c - stackbuf_info: sizes, counters, probes, deepest stacks
  */
 #include <string.h>
-#include "record/info.h"
+#include "record/parse.h"
 
 /* Pages of stackbuf_info between the counters and pairs: parts that a build may leave out */
 static u64 part_pages(const struct stackbuf_info *info)

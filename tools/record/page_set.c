@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "record/info.h"
-#include "record/page_set.h"
 #include "record/parse.h"
 
 const char *const array_name[ARRAYS] = { "info", "events", "stacks", "text" };

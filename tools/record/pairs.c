@@ -8,8 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "record/info.h"
-#include "record/pairs.h"
+#include "record/parse.h"
 
 bool pairs_next(const struct record *r, unsigned int *number, struct stackbuf_pair *pair)
 {

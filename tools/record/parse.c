@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "record/info.h"
 #include "record/parse.h"
 
 /* -------------------------------------------------------------- events --- */

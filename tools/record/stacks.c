@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include "record/stacks.h"
+#include "record/parse.h"
 
 /* Multiply-shift hash: the upper bits of the product */
 static u32 *stacks_slot(const struct stacks *s, u32 id)

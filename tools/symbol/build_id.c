@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/build_id.h"
+#include "symbol/symbols.h"
 
 char *build_id_hex(const void *bytes, size_t len)
 {

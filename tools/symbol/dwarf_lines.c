@@ -6,7 +6,7 @@
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/elf_file.h"
+#include "symbol/srcline.h"
 
 /* A function with code of its own */
 struct subprogram {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "symbol/build_id.h"
-#include "symbol/elf_file.h"
+#include "symbol/symbols.h"
+#include "symbol/srcline.h"
 
 static char *debuginfo_path;
 

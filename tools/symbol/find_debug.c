@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "symbol/build_id.h"
-#include "symbol/find_debug.h"
+#include "symbol/symbols.h"
+#include "symbol/srcline.h"
 
 static void debug_file_free(struct debug_file *dbg)
 {

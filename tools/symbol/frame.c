@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include "symbol/frame.h"
+#include "symbol/srcline.h"
 
 static bool name_char(char c)
 {

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/kallsyms.h"
+#include "symbol/symbols.h"
 
 int kallsyms_open(struct kallsyms *k, const char *path)
 {

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/build_id.h"
+#include "symbol/symbols.h"
 #include "symbol/decode.h"
 
 /* A part of a line */

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/build_id.h"
-#include "symbol/elf_file.h"
+#include "symbol/symbols.h"
 #include "symbol/srcline.h"
 
 /* Functions of one name and size */

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/frame.h"
-#include "symbol/kallsyms.h"
+#include "symbol/srcline.h"
 #include "symbol/symbols.h"
 
 const char *const name_origins[] = { "text", "snapshot", "kallsyms", "none" };

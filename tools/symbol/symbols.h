@@ -11,8 +11,80 @@
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
-#include "symbol/build_id.h"
+#include <stdio.h>
 #include "record/parse.h"
+
+/* ---------------------- the kernel's list of symbols, live or copied --- */
+
+/* A list that is being read */
+struct kallsyms {
+	FILE *file;
+	u64 addr;	/* address of the symbol read last; 0 where the kernel does not show it */
+	char type;	/* its type, as nm(1) prints it */
+	const char *name, *module;	/* @module is "" for the kernel itself */
+	char line[1024];	/* holds @name and @module */
+};
+
+/* Return 0, or -1 with errno set */
+int kallsyms_open(struct kallsyms *k, const char *path);
+void kallsyms_close(struct kallsyms *k);
+
+/* Read the next symbol; pass over lines that hold none.  Return false at the end */
+bool kallsyms_next(struct kallsyms *k);
+
+/* Is the symbol that was read last in code, rather than data? */
+bool kallsyms_is_code(const struct kallsyms *k);
+
+/*
+ * Split "NAME", "NAME [MODULE]" or "NAME\t[MODULE]", as several files of the kernel have it,
+ * in place.  Return the name, which may be ""; *@module is "" for the kernel itself.
+ */
+const char *kallsyms_split(char *text, const char **module);
+
+/* ------------------- build ids of the kernel and of modules that ran --- */
+
+/* Hexadecimal digits of the longest id */
+#define BUILD_ID_DIGITS	128
+
+/* The id of what ran */
+struct build_id {
+	char *module;	/* its name, "" for the kernel itself */
+	char *hex;	/* the id in hexadecimal digits, "" if unknown */
+	u64 since;	/* when it was loaded, ns since boot; 0: it is what was loaded last */
+};
+
+/* Ids of what ran */
+struct build_ids {
+	struct build_id *id;
+	size_t nr;
+	/* Loads of modules before this time are unknown, ns since boot; 0: all are known */
+	u64 from;
+};
+
+/* Hexadecimal digits of @len bytes, to be freed */
+char *build_id_hex(const void *bytes, size_t len);
+
+/* The build id in a file of notes, as sysfs has them: digits to be freed, NULL if there is none */
+char *build_id_of_notes(const char *path);
+
+/* Add the id of what was loaded last, unless it is malformed or the module has one already */
+void build_ids_add(struct build_ids *ids, const char *module, const char *hex);
+
+/* Add those in the record itself: stackbuf.ko's, and of modules that were loaded after it */
+void build_ids_record(struct build_ids *ids, const struct stackbuf_info *info);
+
+/* Add those of the kernel that runs here and of its modules */
+void build_ids_running(struct build_ids *ids);
+
+/* Add those in a snapshot's page: lines "kernel-id HEX" and "module-id NAME HEX" */
+void build_ids_snapshot(struct build_ids *ids, const char *text);
+
+/* The id of what ran at @time, ns since boot or 0 if unknown: digits, or NULL if unknown */
+const char *build_ids_find(const struct build_ids *ids, const char *module, u64 time);
+
+void build_ids_free(struct build_ids *ids);
+
+/* ----------------------------------------------------------- symbols --- */
 
 struct symbol {
 	u64 addr;	/* first, for first_above() */

@@ -11,7 +11,6 @@
 #include <string.h>
 #include "fuzz.h"
 #include "made.h"
-#include "output/print.h"
 #include "output/output.h"
 
 #define PAGES_MAX	64

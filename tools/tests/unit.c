@@ -20,15 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "made.h"
-#include "output/print.h"
-#include "output/output.h"
-#include "watch/follow.h"
-#include "watch/pattern.h"
+#include "watch/watch.h"
 #include "output/files.h"
-#include "input/source.h"
-#include "record/info.h"
-#include "record/parse.h"
-#include "util.h"
 
 static unsigned int failures;
 

@@ -18,8 +18,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "watch/borrow.h"
-#include "record/info.h"
+#include "watch/watch.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
 

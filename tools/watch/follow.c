@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "watch/follow.h"
-#include "watch/borrow.h"
-#include "record/parse.h"
+#include "watch/watch.h"
 
 #define POLL_MIN_US	1000
 #define POLL_MAX_US	50000

@@ -5,9 +5,7 @@
  * Only reads: the module need not be loaded.
  */
 #include <string.h>
-#include "watch/prototypes.h"
 #include "watch/watch.h"
-#include "output/print.h"
 
 static void print_text(FILE *f, const char *name, char *const *parameter, int nr)
 {

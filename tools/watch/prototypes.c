@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "library.h"
-#include "watch/pattern.h"
-#include "watch/prototypes.h"
+#include "watch/watch.h"
 
 /* With the name of a tracepoint behind it, a "function" whose first parameter is data */
 #define EVENT	"btf_trace_"

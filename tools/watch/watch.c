@@ -12,10 +12,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "watch/prototypes.h"
 #include "watch/watch.h"
-#include "output/print.h"
-#include "record/info.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"

@@ -8,8 +8,211 @@
 #ifndef WATCH_H
 #define WATCH_H
 
-#include "watch/follow.h"
-#include "watch/borrow.h"
+#include <poll.h>
+#include <regex.h>
+#include <signal.h>
+#include <stddef.h>
+#include "input/source.h"
+#include "output/output.h"
+
+/* ----------------------------------------------------------- pattern --- */
+
+/* Which functions and events are meant: names, globs, regular expressions */
+
+enum pattern_kind {
+	PATTERN_NAME,	/* as parameter "probe" takes it, but for "@..." */
+	PATTERN_GLOB,
+	PATTERN_REGEX,
+};
+
+/* One of those on the command line */
+struct pattern {
+	const char *text;	/* as it was given */
+	enum pattern_kind kind;
+	bool event;		/* it is a tracepoint, t:[GROUP:]EVENT */
+	char *module;		/* functions of this module only, or NULL */
+	char *function;		/* its name, or what that must match; of an event [GROUP:]EVENT */
+	u64 offset;		/* of a name: bytes from the function's start, if @has_offset */
+	bool has_offset;
+	u64 addr;		/* of a name that is a bare address: the address; else 0 */
+	const char *tag;	/* "@..." that each probe gets, or "" */
+	size_t matched;		/* by patterns_choose(), but for names: functions that match */
+	size_t chosen;		/* those of them that can be probed by their name */
+	regex_t regex;
+};
+
+struct patterns {
+	struct pattern *pattern;
+	size_t nr;
+};
+
+/* Add what was given on the command line; ends the program if it makes no sense */
+void patterns_add(struct patterns *p, const char *text, bool regex);
+
+/* What follows "t:" or "tracepoint:" in a name; NULL: it is not an event's */
+const char *pattern_event(const char *text);
+
+void patterns_free(struct patterns *p);
+
+/* Is one of them for events? */
+bool patterns_have_event(const struct patterns *p);
+
+/*
+ * Does a frame match any pattern?  @name is "function+0x1a/0x2b [module]" or "0x...", @addr its
+ * address, 0 if unknown.
+ */
+bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
+
+/* Functions that match */
+struct matches {
+	char **name;		/* "[module:]function[@...]" or "t:group:event[@...]", in order */
+	size_t nr;
+	size_t ambiguous;	/* names left out because several functions have them */
+	char example[128];	/* one of these, or "" */
+};
+
+/* Does the module match it itself, with any number of functions? */
+bool pattern_is_for_module(const struct pattern *p);
+
+/*
+ * Take names as they are, and unless @expand the globs that the module takes; match other globs and
+ * regular expressions with the functions in the file @kallsyms, which is read only for these,
+ * without what the files @blacklist and @available (of ftrace; each may be missing) exclude, and
+ * with the folders of events in @events.  Ends the program if @kallsyms or @events cannot be read.
+ */
+void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
+		     const char *available, const char *events, bool expand, struct matches *c);
+void matches_free(struct matches *c);
+
+/* ------------------------------------------------------------ borrow --- */
+
+/*
+ * The running module's parameters, borrowed for the time of a command, and its end on
+ * request
+ */
+
+/* Where the parameters are, if STACKBUF_PARAMETERS does not say otherwise */
+#define PARAMETERS	"/sys/module/stackbuf/parameters"
+
+/* Parameters that are borrowed in addition to "probe" */
+enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAM_CGROUP,
+		 PARAM_PAIR, PARAMETERS_NR };
+
+/* What is set, and what was set before */
+struct borrowed {
+	const char *dir;		/* where the parameters are */
+	int lock;			/* against a second command: probe's file, or -1 */
+	char *before[PARAMETERS_NR];	/* parameters to restore; NULL: unchanged */
+	char *list;			/* the list of probes to restore; NULL: unchanged */
+	u64 *addr;			/* addresses of the probes that were set, by the record */
+	size_t addrs;
+	u64 *kprobe;			/* those that are kprobes */
+	size_t kprobes;
+	u64 functions;			/* what the probes are attached to */
+	u64 left_out;			/* that match, but cannot be traced or belong to a save */
+	bool unlisted;			/* there are probes on several functions, not in @addr */
+	char **pending;			/* names of probes that wait for their module */
+	size_t pendings;
+	struct refusal {		/* names that the module refused, and its reasons */
+		const char *name;
+		char *why;
+	} *refusal;
+	size_t refused;
+	char reply[512];		/* why the module has refused a value, or "" */
+	char error[512];		/* one line that says what went wrong */
+};
+
+/* What returns nothing ends the program if it fails */
+
+/* Load the module if it is not loaded and can be found */
+void borrow_load_module(struct borrowed *p);
+
+/* The module must record */
+void borrow_check(const struct borrowed *p, const struct stackbuf_info *info);
+
+/*
+ * borrow_open() refuses a second command.  What is set after it is restored at exit(), unless
+ * borrow_restore() has done so before.
+ */
+void borrow_open(struct borrowed *p);
+void borrow_parameter(struct borrowed *p, enum parameter which, const char *value);
+void borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are set */
+
+/*
+ * Add to the list of probes.  If @all, every name must be accepted; else those that the module
+ * refuses are left out, and counted.  A signal ends it early.  Return 0, or -1 with p->error set.
+ */
+int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all);
+
+/* Restore the list; restore the list and the other parameters.  Return as borrow_set() */
+int borrow_remove(struct borrowed *p);
+int borrow_restore(struct borrowed *p);
+void borrow_close(struct borrowed *p);
+
+/* Why the running kernel does not hit kprobes that are set at these addresses; or NULL */
+const char *probes_off(const u64 *addr, size_t nr);
+
+/* ------------------------------ an end on request: SIGINT, SIGTERM, SIGHUP --- */
+
+/* Set by the signals, and by a command that has reached its end */
+extern volatile sig_atomic_t interrupted;
+
+/*
+ * Catch the signals.  From then on they set @interrupted and interrupt what waits, and also
+ * what writes unless @flags has SA_RESTART.
+ */
+void interrupt_catch(int flags);
+
+/* The signals end the program again */
+void interrupt_release(void);
+
+/* Wait for a signal, or for one of @file, for @ns at most; ~0ULL: without limit */
+void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns);
+
+/* --------------------------------- print events as they are recorded --- */
+
+/* For commands that do not just print the events */
+struct follow_hooks {
+	void *arg;	/* first argument of all functions */
+	bool quiet;	/* do not report lost events; @rest does */
+	bool own_ids;	/* keep the id of a stack that equals another one, see stack_canonical() */
+	/* All later events will be passed to @event, which returns false if no more are wanted */
+	void (*begin)(void *arg);
+	bool (*event)(void *arg, const struct stackbuf_event *e);
+	/* After each round, with the number of lost events: returns true to end */
+	bool (*enough)(void *arg, u64 lost);
+	/* Before the events that are still in the ring are passed */
+	void (*end)(void *arg);
+	/* Last: events that were lost, and those whose stacks were evicted before they were read */
+	void (*rest)(void *arg, u64 lost, u64 evicted);
+};
+
+/*
+ * Print what is recorded from now on, until SIGINT, SIGTERM, SIGHUP or --until; before that, with
+ * --last or --since, what is in the ring.  With @hooks, which may be NULL, the caller must have
+ * caught the signals.  Ends the program if the source cannot be read.
+ */
+void follow_events(struct source *s, struct output *o, const struct filter *f,
+		   const struct follow_hooks *hooks);
+
+/* -------------------------------------------------------- prototypes --- */
+
+/* The parameters of the running kernel's functions, where it has BTF */
+
+struct prototypes;
+
+/* To be closed; each file of BTF is read when a function of it is looked up */
+struct prototypes *prototypes_open(void);
+void prototypes_close(struct prototypes *p);
+
+/*
+ * Set *@parameter to the declarations of what a function or an event is called with, as
+ * "struct file *file"; it is valid until the next call.  @name is as in struct matches.  Return how
+ * many there are, or -1 if that is not known.
+ */
+int prototypes_find(struct prototypes *p, const char *name, char *const **parameter);
+
+/* ------------------------------------------------------------- watch --- */
 
 /* A command that watches functions */
 struct watch {
