@@ -35,7 +35,7 @@ struct session {
 	size_t instances;
 	const struct instance *chosen;	/* the one that is read */
 	struct record record;
-	struct event_choice choice;	/* events to keep; without choice.wanted: all */
+	struct event_choice choice;	/* events to keep; without choice.search: all */
 	struct search search;		/* what the filter has found */
 	bool folded;			/* the source is text: stacks and their totals alone */
 	struct symbols symbols;

@@ -26,7 +26,7 @@ static FILE *open_text(const char *name)
 
 	if (!in)
 		die(1, "%s: %m", name);
-	why = source_explain(fileno(in));
+	why = dump_explain(fileno(in));
 	if (why)
 		die(1, "%s: %s", in == stdin ? "standard input" : name, why);
 	return in;

@@ -16,11 +16,6 @@
 
 /* --------------------------------------------------------------- reading --- */
 
-static bool chosen(void *arg, const struct stackbuf_event *e)
-{
-	return search_event(arg, e);
-}
-
 /*
  * Keep no events that the output will not show.  Commands apply the rest of the filter: --stack and
  * times that depend on the record are known only when it was read.
@@ -31,8 +26,7 @@ static void choose_events(struct session *s)
 
 	if (!filter_events(&w->filter) || filter_needs_record(&w->filter) || w->all)
 		return;
-	s->choice.wanted = chosen;
-	s->choice.arg = &s->search;
+	s->choice.search = &s->search;
 	s->choice.last = w->last;
 }
 
@@ -184,14 +178,13 @@ static void load(struct session *s)
 		    s->source.name, s->wanted->instance);
 	if (s->source.ops->fetch && s->source.ops->fetch(&s->source, &s->set, s->chosen->id))
 		die(1, "%s", s->source.error);
-	record_parse_chosen(&s->record, &s->set, s->chosen->id,
-			    s->choice.wanted ? &s->choice : NULL);
+	record_parse(&s->record, &s->set, s->chosen->id, s->choice.search ? &s->choice : NULL);
 	duplicates_merge(&s->record);
 	wrong = filter_resolve(filter, &s->record);
 	if (wrong)
 		die(1, "%s: %s", s->source.name, wrong);
 	check_times(filter);
-	for (i = 0; i < s->record.events && !s->choice.wanted; i++)
+	for (i = 0; i < s->record.events && !s->choice.search; i++)
 		search_event(&s->search, &s->record.event[i]);
 }
 

@@ -173,19 +173,9 @@ static const char *set_prefix(void *field, const char *value)
 	return set_text(field, value);
 }
 
-static const char *set_count(void *field, const char *value)
-{
-	return given_count(value, field);
-}
-
 static const char *set_top(void *field, const char *value)
 {
-	return given_count(value, field) ? "a number of stacks, at least 1" : NULL;
-}
-
-static const char *set_duration(void *field, const char *value)
-{
-	return given_duration(value, field);
+	return given_count(field, value) ? "a number of stacks, at least 1" : NULL;
 }
 
 /* ---------------------------------------------------------------- options --- */
@@ -293,14 +283,14 @@ const struct option option_table[OPTIONS] = {
 	[OPT_HELP] = { .name = "help", .letter = 'h', .commands = ALL, .text = "show this help" },
 	[OPT_VERSION] = { .name = "version", .commands = ALL, .text = "show the version" },
 	[OPT_NUMBER] = { .name = "number", OWN('n'), .value = "N", .commands = BIT(SNOOP),
-		.own = true, SETS(set_count, number), .text = "end after N events" },
+		.own = true, SETS(given_count, number), .text = "end after N events" },
 	[OPT_INTERVAL] = { .name = "interval", OWN('i'), .value = "TIME",
 		.commands = BIT(COUNT_PATTERN), .own = true, .timed = true,
-		SETS(set_duration, interval),
+		SETS(given_duration, interval),
 		.text = "print totals at this interval: seconds, or with a unit: 500ms, 2m, 1h" },
 	[OPT_DURATION] = { .name = "duration", OWN('D'), .value = "TIME",
 		.commands = WATCHES | PAIRS, .own = true, .timed = true,
-		SETS(set_duration, duration),
+		SETS(given_duration, duration),
 		.text = "end after this time: seconds, or with a unit: 500ms, 2m, 1h" },
 	[OPT_CGROUP] = { .name = "cgroup", .value = "PATH", .commands = WATCHES, .own = true,
 		.timed = true, SETS(set_text, cgroup),
@@ -320,7 +310,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "set no probe: list the functions that match, with their parameters (@arg1 etc.)",
 	},
 	[OPT_OLDER] = { .name = "older", .value = "TIME", .commands = BIT(LEAKS), .own = true,
-		SETS(set_duration, older),
+		SETS(given_duration, older),
 		.text = "only what has been open for longer: seconds, or with a unit: 500ms, 2m, 1h",
 	},
 	[OPT_ON_TRIGGER] = { .name = "on-trigger", .value = "COMMAND", .commands = BIT(SAVE),

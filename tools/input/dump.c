@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "input/dump.h"
-#include "stackbuf.h"
+#include "input/source.h"
 
 /* Program headers that are read: more come from damage or a hostile file */
 #define SEGMENTS_MAX	(1U << 20)
@@ -196,7 +196,7 @@ char *core_vmcoreinfo(int fd)
 	return info;
 }
 
-static int open_elf(struct dump_file *f, char *error, size_t size)
+static int open_elf(struct dump_file *f)
 {
 	size_t segments, nr = 0, merged, i;
 	u64 end, skip, most = 0;
@@ -205,17 +205,15 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 	bool whole;
 
 	if (read_at(f->fd, &head, sizeof(head), 0) != sizeof(head))
-		return set_error(error, size, "%s: is cut: its ELF header is not whole", f->name);
+		return failed(f, "%s: is cut: its ELF header is not whole", f->name);
 	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    (head.e_machine != EM_X86_64 && head.e_machine != EM_AARCH64))
-		return set_error(error, size,
-				 "%s: is of another architecture (ELF machine %u, %s, %s-endian): stackbuf records on x86-64 and arm64",
+		return failed(f, "%s: is of another architecture (ELF machine %u, %s, %s-endian): stackbuf records on x86-64 and arm64",
 				 f->name, head.e_machine,
 				 head.e_ident[EI_CLASS] == ELFCLASS64 ? "64 bit" : "32 bit",
 				 head.e_ident[EI_DATA] == ELFDATA2LSB ? "little" : "big");
 	if (head.e_type != ET_CORE)
-		return set_error(error, size, "%s: is not a dump: an ELF file, but not a core file",
-				 f->name);
+		return failed(f, "%s: is not a dump: an ELF file, but not a core file", f->name);
 	f->machine = head.e_machine;
 	segment = core_segments(f->fd, &segments, &whole);
 	for (i = 0; i < segments; i++) {
@@ -252,8 +250,7 @@ static int open_elf(struct dump_file *f, char *error, size_t size)
 	if (!f->cut && (!whole || f->ranges < merged))
 		f->cut = 1;
 	if (!whole && !f->ranges)
-		return set_error(error, size,
-				 "%s: is cut or damaged: its program headers cannot be read",
+		return failed(f, "%s: is cut or damaged: its program headers cannot be read",
 				 f->name);
 	return 0;
 }
@@ -321,8 +318,8 @@ static int copy_pieces(struct dump_file *f, int to, char *buf, size_t room)
 	}
 }
 
-/* Replace @f's file by an unnamed one with the pieces in place.  Return 0, or -1 with @error set */
-static int unflatten(struct dump_file *f, char *error, size_t size)
+/* Replace @f's file by an unnamed one with the pieces in place.  Return 0, or -1 with f->error set */
+static int unflatten(struct dump_file *f)
 {
 	const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/var/tmp";
 	int to = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -339,14 +336,12 @@ static int unflatten(struct dump_file *f, char *error, size_t size)
 	if (!ret && fstat(to, &st))
 		ret = 2;
 	if (ret == 1)
-		set_error(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+		failed(f, "%s: cannot be read: %s", f->name, strerror(errno));
 	else if (ret == 2)
-		set_error(error, size,
-			  "%s: is flattened, and cannot be put in order in %s: %s (set TMPDIR to another directory)",
+		failed(f, "%s: is flattened, and cannot be put in order in %s: %s (set TMPDIR to another directory)",
 			  f->name, dir, strerror(errno));
 	else if (ret == 3)
-		set_error(error, size,
-			  "%s: is damaged: flattened, and its pieces lie too far apart to be put in order",
+		failed(f, "%s: is damaged: flattened, and its pieces lie too far apart to be put in order",
 			  f->name);
 	signal(SIGXFSZ, before);
 	free(buf);
@@ -379,7 +374,7 @@ static char *without_address(const char *name, u64 *start)
 	return xstrdup(name);
 }
 
-int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size_t size)
+int dump_open(struct dump_file *f, const char *name, bool raw)
 {
 	char head[16] = "", why[256];
 	struct stat st;
@@ -391,37 +386,36 @@ int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size
 	/* Opening a FIFO would block until a writer opens it */
 	f->fd = open(f->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0)
-		return set_error(error, size, "%s: %s%s", f->name, strerror(errno),
+		return failed(f, "%s: %s%s", f->name, strerror(errno),
 				 errno == EACCES || errno == EPERM ? "; run it as root" : "");
 	if (!fstat(f->fd, &st) && S_ISDIR(st.st_mode))
-		return set_error(error, size, "%s: is a directory: only files are read together",
-				 f->name);
+		return failed(f, "%s: is a directory: only files are read together", f->name);
 	if (fstat(f->fd, &st) || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)))
-		return set_error(error, size, "%s: is neither a file nor a directory", f->name);
+		return failed(f, "%s: is neither a file nor a directory", f->name);
 	f->size = S_ISBLK(st.st_mode) ? (u64)lseek(f->fd, 0, SEEK_END) : (u64)st.st_size;
 	n = read_at(f->fd, head, sizeof(head), 0);
 	if (n < 0)
-		return set_error(error, size, "%s: cannot be read: %s", f->name, strerror(errno));
+		return failed(f, "%s: cannot be read: %s", f->name, strerror(errno));
 	if (!n)
-		return set_error(error, size, "%s: is empty", f->name);
+		return failed(f, "%s: is empty", f->name);
 	/* Memory may hold the beginning of a file at its own */
 	if (raw)
 		memset(head, 0, sizeof(head));
 	if (!memcmp(head, FLAT_MAGIC, sizeof(head))) {
-		if (unflatten(f, error, size))
+		if (unflatten(f))
 			return -1;
 		memset(head, 0, sizeof(head));
 		read_at(f->fd, head, sizeof(head), 0);
 	}
 	if (!memcmp(head, ELFMAG, SELFMAG)) {
 		f->kind = DUMP_ELF;
-		return open_elf(f, error, size);
+		return open_elf(f);
 	}
 	if (!memcmp(head, "KDUMP   ", 8) || !memcmp(head, "DISKDUMP", 8)) {
 		f->kind = DUMP_KDUMP;
 		f->kdump = kd_open(f->fd, f->size, &f->machine, why, sizeof(why));
 		if (!f->kdump)
-			return set_error(error, size, "%s: %s", f->name, why);
+			return failed(f, "%s: %s", f->name, why);
 		f->vmcoreinfo = kd_vmcoreinfo(f->kdump);
 		return 0;
 	}
@@ -514,7 +508,7 @@ bool dump_seek(struct dump_file *f)
 
 /* --------------------------------------------------------- what is not found --- */
 
-const char *dump_explain(const struct dump_file *f)
+const char *dump_explain(int fd)
 {
 	static const struct {
 		const char *magic, *text;
@@ -540,8 +534,7 @@ const char *dump_explain(const struct dump_file *f)
 	char head[32] = "";
 	size_t i;
 
-	if (f->kind != DUMP_KDUMP)
-		read_at(f->fd, head, sizeof(head), 0);
+	read_at(fd, head, sizeof(head), 0);
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		if (!memcmp(head, known[i].magic, known[i].len))
 			return known[i].text;

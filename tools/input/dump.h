@@ -76,13 +76,14 @@ struct dump_file {
 	u64 cut;	/* bytes that its headers promise and the file lacks */
 	struct kdump *kdump;	/* reads the file if it is DUMP_KDUMP */
 	unsigned int machine;	/* EM_... by its headers, 0 if they do not have it */
+	char error[512];
 };
 
 /*
  * Open @name, which may be followed by "@ADDRESS".  Then, or with @raw, it is memory whatever it
- * begins with.  Return 0, or -1 with a line in @error.  To be closed in both cases.
+ * begins with.  Return 0, or -1 with a line in f->error.  To be closed in both cases.
  */
-int dump_open(struct dump_file *f, const char *name, bool raw, char *error, size_t size);
+int dump_open(struct dump_file *f, const char *name, bool raw);
 void dump_close(struct dump_file *f);
 
 /* The bytes to pass, for scan_start() */
@@ -108,12 +109,6 @@ bool dump_seek(struct dump_file *f);
 
 /* The VMCOREINFO of a core file, to be freed; NULL if it is not there */
 char *core_vmcoreinfo(int fd);
-
-/*
- * Why nothing was found in the file: a line as "is compressed by gzip: unpack it first", or NULL
- * if no reason is known.
- */
-const char *dump_explain(const struct dump_file *f);
 
 /*
  * Read the program headers of a 64-bit little-endian core file, to be freed, and set *@nr to their

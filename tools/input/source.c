@@ -150,7 +150,7 @@ int source_read_info(struct source *s, struct record *r)
 	if (!ret) {
 		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
 			page_set_add(&set, (char *)info + i);
-		record_parse(r, &set, page_set_newest(&set));
+		record_parse(r, &set, page_set_newest(&set), NULL);
 	}
 	/* These would refer to pages that are freed */
 	r->pairs = 0;
@@ -312,9 +312,7 @@ static int open_directory(struct source *s, const char *name)
 		/* Opening a FIFO would block until a writer opens it */
 		s->fd[i] = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (s->fd[i] < 0 && errno == ENOENT)
-			return failed(
-				s,
-				"%s: holds no file \"%s\": a directory must hold text, info, events and stacks",
+			return failed(s, "%s: holds no file \"%s\": a directory must hold text, info, events and stacks",
 				name, array_name[i]);
 		if (s->fd[i] < 0)
 			return failed(s, "%s: %s%s", path, strerror(errno),
@@ -411,11 +409,9 @@ static int find_info(struct source *s, const char *kallsyms, u64 *addr)
 		loaded = true;
 		found = !strcmp(k.name, "stackbuf_info");
 	}
-	kallsyms_close(&k);
+	fclose(k.file);
 	if (!loaded)
-		return failed(
-			s,
-			"the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
+		return failed(s, "the module stackbuf is not loaded: insmod stackbuf.ko first, or name a source with -f");
 	if (found && !k.addr)
 		return failed(s, "%s does not show addresses; run it as root", kallsyms);
 	*addr = found ? k.addr : 0;
@@ -444,9 +440,7 @@ int source_open_core(struct source *s, const char *core, const char *kallsyms,
 	if (!addr[ARRAY_INFO])
 		addr[ARRAY_INFO] = search_info(s->fd[ARRAY_INFO], module);
 	if (!addr[ARRAY_INFO])
-		return failed(
-			s,
-			"neither %s nor %s shows where the module's data is: run it as root, or mount debugfs on /sys/kernel/debug",
+		return failed(s, "neither %s nor %s shows where the module's data is: run it as root, or mount debugfs on /sys/kernel/debug",
 			kallsyms, module);
 	s->offset[ARRAY_INFO] = core_offset(s->fd[0], addr[ARRAY_INFO], STACKBUF_PAGE_SIZE);
 	if (!s->offset[ARRAY_INFO])
@@ -617,20 +611,16 @@ static int nothing_found(struct source *s, const struct page_set *set)
 		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
 			      set->other_version, STACKBUF_VERSION);
 	for (i = 0; i < s->files && !why; i++) {
-		why = dump_explain(&s->file[i]);
+		why = dump_explain(s->file[i].fd);
 		machine |= s->file[i].machine;
 	}
 	if (why && !*s->linux_release)
 		return failed(s, "%s: %s", s->file[i - 1].name, why);
 	if ((*s->linux_release || machine) && (set->cut || set->unreadable))
-		return failed(
-			s,
-			"%s: is cut or damaged: what is left of this dump holds no page of stackbuf's memory",
+		return failed(s, "%s: is cut or damaged: what is left of this dump holds no page of stackbuf's memory",
 			s->name);
 	if (*s->linux_release || machine)
-		return failed(
-			s,
-			"%s: is a dump%s%s, and holds no page of stackbuf's memory: the module was not loaded",
+		return failed(s, "%s: is a dump%s%s, and holds no page of stackbuf's memory: the module was not loaded",
 			s->name, *s->linux_release ? " of Linux " : "", s->linux_release);
 	return failed(s, "%s: is neither a snapshot nor a dump: it holds no page of stackbuf's or of Linux",
 		      s->name);
@@ -806,27 +796,21 @@ static int open_files(struct source *s, char *const *name, unsigned int names)
 	s->ops = &files_ops;
 	s->file = xcalloc(names, sizeof(*s->file));
 	for (f = s->file; s->files < names; f++) {
-		if (dump_open(f, name[s->files++], false, s->error, sizeof(s->error)) &&
-		    f->kind != DUMP_ELF)
-			return -1;
+		if (dump_open(f, name[s->files++], false) && f->kind != DUMP_ELF)
+			return failed(s, "%s", f->error);
 		pieces |= f->kind == DUMP_RAW;
 	}
 	for (i = 0, f = s->file; i < names; i++, f++) {
 		if (f->kind != DUMP_ELF || (f->ranges && !f->cut))
 			continue;
 		dump_close(f);
-		if (dump_open(f, name[i], pieces, s->error, sizeof(s->error)))
-			return -1;
+		if (dump_open(f, name[i], pieces))
+			return failed(s, "%s", f->error);
 	}
 	return 0;
 }
 
 /* -------------------------------------------------------------- which one --- */
-
-const char *source_explain(int fd)
-{
-	return dump_explain(&(struct dump_file){ .fd = fd });
-}
 
 int source_open(struct source *s, char *const *name, unsigned int names)
 {
@@ -840,9 +824,7 @@ int source_open(struct source *s, char *const *name, unsigned int names)
 	if (!names && !access(DEBUGFS, X_OK))
 		only = DEBUGFS;
 	if (!names && !only && geteuid())
-		return failed(
-			s,
-			"only root may read the running kernel's memory: run it as root, or name a source with -f");
+		return failed(s, "only root may read the running kernel's memory: run it as root, or name a source with -f");
 	if (!names && !only)
 		only = CORE;
 	if (only && !strcmp(only, CORE))

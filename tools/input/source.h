@@ -11,6 +11,9 @@
 /* Where the module's arrays are */
 #define DEBUGFS		"/sys/kernel/debug/stackbuf"
 
+/* dump.c: why a file is nothing that is read here: "is compressed by gzip: unpack it first", or NULL */
+const char *dump_explain(int fd);
+
 struct source;
 
 /* What a kind of source can do */
@@ -66,9 +69,6 @@ struct source {
 	u64 kernel_offset;	/* its offset of KASLR */
 	unsigned int kernel_offsets;	/* 0: that is unknown; 2: the dump has several */
 };
-
-/* Why a file is nothing that is read here: "is compressed by gzip: unpack it first", or NULL */
-const char *source_explain(int fd);
 
 /*
  * Open a source: one name, or several files that together hold one machine's memory; without

@@ -76,11 +76,12 @@ static void put_bytes(struct message *m, unsigned int field, const void *data, s
 		put_byte(m, *p++);
 }
 
-/* Put an inner message, and empty it for reuse */
+/* Put an inner message, and free it for reuse */
 static void put_message(struct message *m, unsigned int field, struct message *inner)
 {
 	put_bytes(m, field, inner->data, inner->len);
-	inner->len = 0;
+	free(inner->data);
+	*inner = (struct message){ 0 };
 }
 
 /* Return the id of a text, from 1; set *@is_new to whether it was added */
@@ -116,7 +117,6 @@ static u64 mapping(struct pprof *p, const char *name)
 		put_number(&m, MAPPING_HAS_FUNCTIONS, 1);
 		put_message(&p->message, PROFILE_MAPPING, &m);
 	}
-	free(m.data);
 	return id;
 }
 
@@ -132,7 +132,6 @@ static u64 function(struct pprof *p, const char *name)
 		put_number(&m, FUNCTION_SYSTEM_NAME, string(p, name));
 		put_message(&p->message, PROFILE_FUNCTION, &m);
 	}
-	free(m.data);
 	return id;
 }
 
@@ -158,8 +157,6 @@ static u64 location(struct pprof *p, const char *frame, bool given, u64 addr)
 		free(name);
 	}
 	free(key);
-	free(line.data);
-	free(m.data);
 	return id;
 }
 
@@ -170,7 +167,6 @@ static void label_text(struct pprof *p, struct message *sample, const char *key,
 	put_number(&m, LABEL_KEY, string(p, key));
 	put_number(&m, LABEL_STR, string(p, text));
 	put_message(sample, SAMPLE_LABEL, &m);
-	free(m.data);
 }
 
 /*
@@ -224,8 +220,6 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 		label_text(p, &sample, "pprof::base", "true");
 	}
 	put_message(&p->message, PROFILE_SAMPLE, &sample);
-	free(packed.data);
-	free(sample.data);
 }
 
 /* Of events from @from to @to, ns since boot; 0: unknown */
@@ -249,7 +243,6 @@ static void put_head(struct pprof *p, u64 from, u64 to)
 				   info->load_realtime_ns + from - info->load_ns);
 	}
 	put_number(&p->message, PROFILE_DURATION_NANOS, to - from);
-	free(m.data);
 }
 
 static bool write_gzip(FILE *file, const struct message *m)

@@ -129,7 +129,7 @@ static const char *parse_around(struct filter *f, const char *value)
 
 	if (comma) {
 		*comma = '\0';
-		must = given_duration(comma + 1, &span);
+		must = given_duration(&span, comma + 1);
 	}
 	if (!must)
 		must = given_time(&f->given_since, &f->has_since, &f->since, time);
@@ -168,7 +168,7 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 			       "(ADDRESS/SIZE) or '!0' (the others)";
 	} else if (!strcmp(option, "last")) {
 		f->has_last = true;
-		return given_count(value, &f->last);
+		return given_count(&f->last, value);
 	} else if (!strcmp(option, "since")) {
 		return given_time(&f->given_since, &f->has_since, &f->since, value);
 	} else if (!strcmp(option, "until")) {

@@ -23,11 +23,11 @@ struct given_time {
 /* A number at the beginning of @text, decimal or hexadecimal; *@end is what follows */
 bool given_number(const char *text, const char **end, u64 max, u64 *value);
 
-/* A number from 1 */
-const char *given_count(const char *value, u64 *n);
+/* A number from 1; this and the next take a u64, as options of table.c do */
+const char *given_count(void *n, const char *value);
 
 /* Seconds, or with a unit, to ns */
-const char *given_duration(const char *value, u64 *ns);
+const char *given_duration(void *ns, const char *value);
 
 /* A point in time; *@value is ns since boot, and *@known set, if it does not depend on a record */
 const char *given_time(struct given_time *w, bool *known, u64 *value, const char *text);

@@ -186,15 +186,16 @@ const char *given_time(struct given_time *w, bool *known, u64 *value, const char
 	       "or a time of day, as 14:03:05 or '2026-11-22 14:03', or trigger";
 }
 
-const char *given_count(const char *value, u64 *n)
+const char *given_count(void *n, const char *value)
 {
-	return given_number(value, &value, ~0ULL, n) && !*value && *n ? NULL :
+	return given_number(value, &value, ~0ULL, n) && !*value && *(u64 *)n ? NULL :
 		"a number of events, at least 1";
 }
 
-const char *given_duration(const char *value, u64 *ns)
+const char *given_duration(void *field, const char *value)
 {
 	const char *end;
+	u64 *ns = field;
 
 	if (!(parse_seconds(value, &end, ns) && !*end) && !parse_duration(value, ns))
 		*ns = 0;

@@ -93,11 +93,6 @@ static struct pair_total *total_of(struct pair_totals *t, void **tree, const str
 	return *found;
 }
 
-static void keep(void *node)
-{
-	(void)node;
-}
-
 static void take_open(struct pair_totals *t, struct pair_total *const *of, u64 ofs,
 		      const bool *known, const struct stackbuf_pair_bucket *bucket, u64 until)
 {
@@ -185,7 +180,7 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 		for (n = 0; page && n < STACKBUF_PAGE_PAIR_BUCKETS; n++)
 			take_open(t, of, nr, known, &page->bucket[n], until);
 	}
-	tdestroy(tree, keep);
+	duplicates_free(&tree);
 	free(known);
 	free(of);
 }

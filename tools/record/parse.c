@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "record/parse.h"
+#include "record/filter.h"
 
 /* -------------------------------------------------------------- events --- */
 
@@ -27,7 +27,7 @@ static void keep_event(struct record *r, const struct stackbuf_event *e,
 	if (stack)
 		stack->in_ring++;
 	r->found++;
-	if (choice && !choice->wanted(choice->arg, e))
+	if (choice && !search_event(choice->search, e))
 		return;
 	GROW(r->event, r->events);
 	r->event[r->events++] = *e;
@@ -156,13 +156,8 @@ static bool is_outlived(const struct found_page *page, const u32 *next_page, siz
 
 /* ---------------------------------------------------------- everything --- */
 
-void record_parse(struct record *r, const struct page_set *set, u64 instance)
-{
-	record_parse_chosen(r, set, instance, NULL);
-}
-
-void record_parse_chosen(struct record *r, const struct page_set *set, u64 instance,
-		       const struct event_choice *choice)
+void record_parse(struct record *r, const struct page_set *set, u64 instance,
+		  const struct event_choice *choice)
 {
 	struct found_page *page = xcalloc(set->nr + 1, sizeof(*page));
 	u64 size[ARRAYS], index[ARRAYS], newest[ARRAYS] = { 0 }, lap;

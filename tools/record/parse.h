@@ -211,7 +211,7 @@ struct stack *stack_canonical(struct stack *stack);
  * that equal it.  @tree is NULL at the beginning.
  */
 void duplicates_enter(void **tree, struct stack *stack);
-void duplicates_free(void **tree);
+void duplicates_free(void **tree);	/* of any tree: what is in it stays */
 
 /* ------------------------------------------------------------- parse --- */
 
@@ -251,24 +251,20 @@ struct record {
 	unsigned int half_texts;	/* records of the text log that are not whole */
 };
 
-/* Parse all pages of one instance.  @r refers to their memory; to be freed by record_free() */
-void record_parse(struct record *r, const struct page_set *set, u64 instance);
-
 /* The events that a record keeps */
 struct event_choice {
-	/* Returns false for an event that is left out */
-	bool (*wanted)(void *arg, const struct stackbuf_event *e);
-	void *arg;	/* its first argument */
-	u64 last;	/* keep only this number of the newest of those wanted; 0: all */
+	struct search *search;	/* those that match */
+	u64 last;	/* keep only this number of the newest of these; 0: all */
 };
 
 /*
- * As record_parse(), but keep in memory only the events of @choice, and no stack that neither
- * the table nor the text log has: an event in memory takes several times the bytes that it
- * takes in the ring.  struct stack.in_ring counts all events.
+ * Parse all pages of one instance.  @r refers to their memory; to be freed by record_free().  With
+ * @choice keep in memory only its events, and no stack that neither the table nor the text log has:
+ * an event in memory takes several times the bytes that it takes in the ring.  struct
+ * stack.in_ring counts all events.
  */
-void record_parse_chosen(struct record *r, const struct page_set *set, u64 instance,
-		       const struct event_choice *choice);
+void record_parse(struct record *r, const struct page_set *set, u64 instance,
+		  const struct event_choice *choice);
 void record_free(struct record *r);
 
 /*

@@ -13,11 +13,6 @@ int kallsyms_open(struct kallsyms *k, const char *path)
 	return k->file ? 0 : -1;
 }
 
-void kallsyms_close(struct kallsyms *k)
-{
-	fclose(k->file);
-}
-
 const char *kallsyms_split(char *text, const char **module)
 {
 	char *after = text + strcspn(text, " \t\n");

@@ -159,7 +159,7 @@ void symbols_read(struct symbols *s)
 		add_symbol(&s->kallsyms, k.addr, copy(k.name, strlen(k.name)),
 			   copy(k.module, strlen(k.module)), 0);
 	}
-	kallsyms_close(&k);
+	fclose(k.file);
 	if (!base) {
 		report("%s %s: some frames have no names", s->path,
 		       hidden ? "does not show addresses" : "is of another boot or kernel");

@@ -25,9 +25,8 @@ struct kallsyms {
 	char line[1024];	/* holds @name and @module */
 };
 
-/* Return 0, or -1 with errno set */
+/* Return 0, or -1 with errno set.  @file is to be closed */
 int kallsyms_open(struct kallsyms *k, const char *path);
-void kallsyms_close(struct kallsyms *k);
 
 /* Read the next symbol; pass over lines that hold none.  Return false at the end */
 bool kallsyms_next(struct kallsyms *k);

@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		page_set_add(&set, page[pages++]);
 	}
 	ins = page_set_instances(&set, &in);
-	record_parse(&r, &set, ins ? instance_default(in, ins)->id : 0);
+	record_parse(&r, &set, ins ? instance_default(in, ins)->id : 0, NULL);
 	symbols_init(&symbols, &r, NULL);
 	{
 		struct output o = { .file = sink, .format = format & 3, .wall = format & 4,

@@ -251,7 +251,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		u64 instance = page_set_newest(&set);
 
 		if (!s.ops->fetch(&s, &set, instance)) {
-			record_parse(&r, &set, instance);
+			record_parse(&r, &set, instance, NULL);
 			record_free(&r);
 		}
 	} else if (!*s.error || strchr(s.error, '\n')) {

@@ -45,7 +45,7 @@ static void parse(const struct made *from, unsigned int seed)
 
 	record_free(&r);
 	made_pages(from, &set, seed);
-	record_parse(&r, &set, page_set_newest(&set));
+	record_parse(&r, &set, page_set_newest(&set), NULL);
 	page_set_clear(&set);
 }
 
@@ -374,14 +374,14 @@ static void test_copies(void)
 	made_pages(&new, &set, 9);
 	made_pages(&old, &set, 4);
 	CHECK(page_set_newest(&set) == MADE_INSTANCE);
-	record_parse(&all, &set, MADE_INSTANCE);
+	record_parse(&all, &set, MADE_INSTANCE, NULL);
 	CHECK(same_record(&r, &all));
 	CHECK(all.info.overwritten == new.info->overwritten);
 	CHECK(all.pages[ARRAY_STACKS] == 4 && all.pages[ARRAY_EVENTS] == 16);
 	CHECK(record_probe(&all, 0, &probe) && !strcmp(probe.name, "newer") &&
 	      probe.state == STACKBUF_PROBE_PENDING);
 	record_free(&all);
-	record_parse(&all, &set, MADE_INSTANCE - 1);
+	record_parse(&all, &set, MADE_INSTANCE - 1, NULL);
 	CHECK(all.events == 500);
 	record_free(&all);
 
@@ -389,7 +389,7 @@ static void test_copies(void)
 	page_set_clear(&set);
 	new.events[3].page.magic++;
 	made_pages(&new, &set, 0);
-	record_parse(&all, &set, MADE_INSTANCE);
+	record_parse(&all, &set, MADE_INSTANCE, NULL);
 	CHECK(all.missing[ARRAY_EVENTS] == 1 && all.events < r.events && all.events > r.events / 2);
 	record_free(&all);
 	record_free(&r);
@@ -423,7 +423,7 @@ static void test_cpus(void)
 		page->cpu = i;
 		page_set_add(&set, page);
 	}
-	record_parse(&r, &set, MADE_INSTANCE);
+	record_parse(&r, &set, MADE_INSTANCE, NULL);
 	/* A page is outdated only if its CPU has a later one: all must be kept */
 	CHECK(r.pages[ARRAY_EVENTS] == PAGES);
 	/* It took more than a minute when each page was compared with those of all CPUs */
@@ -723,7 +723,7 @@ static bool load(struct source *s, struct page_set *set, struct record *to, cons
 	if (good && s->ops->fetch)
 		good = !s->ops->fetch(s, set, instance);
 	if (good)
-		record_parse(to, set, instance);
+		record_parse(to, set, instance, NULL);
 	return good;
 }
 
@@ -858,7 +858,7 @@ static void test_core(void)
 	memset(s.fd, -1, sizeof(s.fd));
 	CHECK(!source_open_core(&s, "core", "core.kallsyms", "none") && s.live);
 	CHECK(s.ops && !s.ops->load(&s, &set));
-	record_parse(&from_core, &set, page_set_newest(&set));
+	record_parse(&from_core, &set, page_set_newest(&set), NULL);
 	CHECK(same_record(&r, &from_core));
 	unload(&s, &set, &from_core);
 
@@ -875,7 +875,7 @@ static void test_core(void)
 	memset(s.fd, -1, sizeof(s.fd));
 	CHECK(!source_open_core(&s, "core", "core.kallsyms", "module"));
 	CHECK(s.ops && !s.ops->load(&s, &set));
-	record_parse(&from_core, &set, page_set_newest(&set));
+	record_parse(&from_core, &set, page_set_newest(&set), NULL);
 	CHECK(same_record(&r, &from_core));
 	unload(&s, &set, &from_core);
 	write_text("module/coresize", "4080\n");
@@ -972,7 +972,7 @@ static void test_live(void)
 		page_set_clear(&set);
 		before = *written;
 		CHECK(!s.ops->load(&s, &set));
-		record_parse(&r, &set, page_set_newest(&set));
+		record_parse(&r, &set, page_set_newest(&set), NULL);
 		changed += set.changed;
 		changed_text += set.changed_text;
 		torn += r.half;

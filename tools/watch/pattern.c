@@ -232,7 +232,7 @@ static void read_kallsyms(const struct patterns *p, const char *path, bool expan
 			.name = whole_name(k.name, k.module), .pattern = &p->pattern[i],
 			.module_len = strlen(k.module), .times = 1 };
 	}
-	kallsyms_close(&k);
+	fclose(k.file);
 	sort(c->one, c->nr, sizeof(*c->one), order_strings);
 	for (i = 0; i < c->nr; i++) {
 		if (n && !order_strings(&c->one[n - 1], &c->one[i])) {

@@ -171,11 +171,9 @@ static char *declare(struct prototypes *p, const struct image *image,
 
 	if (!param->type)
 		return xstrdup("...");
-	p->text = open_memstream(&text, &size);
-	if (!p->text)
-		die(1, "out of memory");
+	p->text = text_open(&text, &size);
 	BPF(btf_dump__emit_type_decl)(image->dump, param->type, &options);
-	fclose(p->text);
+	text_close(p->text);
 	p->text = NULL;
 	return text;
 }

@@ -47,7 +47,8 @@ struct counter {
 	bool read_only;			/* count only events that were read */
 	u64 counted;			/* those of the functions */
 	u64 from, to;			/* when they were recorded, ns since boot */
-	void *saved_stacks, *tallies;		/* trees */
+	struct stacks saved_stacks;
+	void *tallies;			/* a tree */
 	struct tally *last;		/* of the event before: the next is often the same */
 	struct tally **row;		/* those to print */
 	size_t rows;
@@ -62,13 +63,6 @@ struct counter {
 
 /* --------------------------------------------------------------- tallies --- */
 
-static int saved_stack_order(const void *a, const void *b)
-{
-	const struct stack *x = a, *y = b;
-
-	return compare_u64(x->id, y->id);
-}
-
 static int tally_order(const void *a, const void *b)
 {
 	const struct tally *x = a, *y = b;
@@ -77,36 +71,29 @@ static int tally_order(const void *a, const void *b)
 		output_label_order(&x->label, &y->label);
 }
 
-/* Find what equals @key in a tree, or enter a copy of it */
-static void *entry(void **tree, const void *key, size_t size,
-		   int (*order)(const void *a, const void *b))
+/* Find what equals @key, or enter a copy of it */
+static struct tally *tally_of(struct counter *ctx, const struct tally *key)
 {
-	void **found = tfind(key, tree, order), *copy;
+	struct tally **found = tfind(key, &ctx->tallies, tally_order), *copy;
 
 	if (found)
 		return *found;
-	copy = xrealloc(NULL, 1, size);
-	memcpy(copy, key, size);
-	if (!tsearch(copy, tree, order))
+	copy = xcalloc(1, sizeof(*copy));
+	*copy = *key;
+	if (!tsearch(copy, &ctx->tallies, tally_order))
 		die(1, "out of memory");
 	return copy;
-}
-
-static struct tally *tally_of(struct counter *ctx, const struct tally *key)
-{
-	return entry(&ctx->tallies, key, sizeof(*key), tally_order);
 }
 
 /* The frames of a stack, or NULL if it begins in none of the functions */
 static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 {
-	const struct stack key = { .id = stack->id };
 	struct stack *saved;
 	unsigned int i;
 
 	if (!watch_wants(ctx->w, stack))
 		return NULL;
-	saved = entry(&ctx->saved_stacks, &key, sizeof(key), saved_stack_order);
+	saved = stacks_get(&ctx->saved_stacks, stack->id);
 	if (saved->named)
 		return saved;
 	symbols_name(ctx->w->o->symbols, stack);
@@ -123,19 +110,6 @@ static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 	for (i = 0; i < stack->named; i++)
 		saved->name[i] = xstrdup(stack->name[i]);
 	return saved;
-}
-
-static void free_saved_stack(void *node)
-{
-	struct stack *saved = node;
-	unsigned int i;
-
-	for (i = 0; i < saved->named; i++)
-		free(saved->name[i]);
-	free(saved->name);
-	free(saved->addr);
-	free(saved->block);
-	free(saved);
 }
 
 /* --------------------------------------------------------------- reading --- */
@@ -203,7 +177,7 @@ static void read_totals(struct counter *ctx, bool base)
 		page_set_clear(&set);
 		if (s->ops->load(s, &set))
 			die(1, "%s", s->error);
-		record_parse(r, &set, page_set_newest(&set));
+		record_parse(r, &set, page_set_newest(&set), NULL);
 		/* While probes are set, a page may always be moving: do not insist */
 		if (!(set.changed || r->rebuilt || r->half) || !(base || ctx->ends))
 			break;
@@ -249,7 +223,7 @@ static int by_frames(const void *a, const void *b)
 	unsigned int i;
 
 	if (!c && !s->nr)
-		c = saved_stack_order(s, t);
+		c = compare_u64(s->id, t->id);
 	else if (!c)
 		c = memcmp(s->addr, t->addr, s->nr * sizeof(u64));
 	/* One of them may be of code that was there before */
@@ -622,7 +596,7 @@ void stackcount_run(struct watch *w)
 	else
 		copied(&ctx);
 	tdestroy(ctx.tallies, free);
-	tdestroy(ctx.saved_stacks, free_saved_stack);
+	stacks_empty(&ctx.saved_stacks);
 	free(ctx.row);
 	free(ctx.base_time);
 	free(ctx.seen_time);
