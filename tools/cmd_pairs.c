@@ -152,22 +152,14 @@ static void print_summary(const struct output *o, const struct args *a,
 			  const struct pair_totals *t)
 {
 	FILE *f = o->format == FORMAT_TEXT ? o->file : stderr;
-	u64 open = 0, value = 0, closed = 0, sum = 0;
-	size_t i;
 
-	for (i = 0; i < t->nr; i++) {
-		open += t->total[i].open;
-		value += t->total[i].value;
-		closed += t->total[i].closed;
-		sum += t->total[i].sum;
-	}
 	if (f == stderr && pairs_exact(t))
 		return;
 	fprintf(f, "%s%s: ", f == stderr ? "stackbuf: " : "", t->name);
 	if (a->command == LEAKS)
-		fprintf(f, "%llu open, %llu bytes", open, value);
+		fprintf(f, "%llu open, %llu bytes", t->all.open, t->all.value);
 	else
-		fprintf(f, "%llu closed, %s in all", closed, duration(sum));
+		fprintf(f, "%llu closed, %s in all", t->all.closed, duration(t->all.sum));
 	if (pairs_exact(t)) {
 		fputs("; exact\n\n", f);
 		return;

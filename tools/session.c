@@ -70,14 +70,6 @@ static void open_folded(struct session *s)
 		die(1, "%s: holds folded stacks: " NOT_MEMORY, s->source.name);
 }
 
-static void load_folded(struct session *s)
-{
-	if (folded_read(s->wanted->file.word, s->wanted->file.nr, &s->record, s->source.error,
-			sizeof(s->source.error)))
-		die(1, "%s", s->source.error);
-	filter_resolve(&s->wanted->filter, &s->record);
-}
-
 /* --------------------------------------------------------------- reading --- */
 
 /* The newest of the records that earlier loads have left: its pages have the time of its load */
@@ -166,7 +158,8 @@ static void load(struct session *s)
 
 	s->search = (struct search){ .filter = filter };
 	if (s->folded) {
-		load_folded(s);
+		folded_read(s->wanted->file.word, s->wanted->file.nr, &s->record);
+		filter_resolve(filter, &s->record);
 		return;
 	}
 	record_free(&s->record);

@@ -2,6 +2,8 @@
 /*
  * util.c - types, memory, errors and text, for all of the tools
  */
+#include <ctype.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <search.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util.h"
+#include "library.h"
 
 /* ---------------------------------------------------------------- memory --- */
 
@@ -234,6 +237,13 @@ bool text_holds(const char *text, size_t len, const char *what)
 	return memmem(text, len, what, strlen(what));
 }
 
+size_t text_trim(const char *text, size_t len)
+{
+	while (len && isspace((unsigned char)text[len - 1]))
+		len--;
+	return len;
+}
+
 u32 hash_bytes(const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;
@@ -330,4 +340,17 @@ void sort_with(void *array, size_t nr, size_t size,
 {
 	if (nr > 1)
 		qsort_r(array, nr, size, order, arg);
+}
+
+/* --------------------------------------------------------- libraries --- */
+
+void *library_find(const char *library, const char *name)
+{
+	void *opened = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+	/* LD_PRELOAD comes first, as for a library that the program is linked to */
+	void *function = opened ? dlsym(RTLD_DEFAULT, name) : NULL;
+
+	if (!function)
+		die(1, "%s: install the package that has this library", dlerror());
+	return function;
 }

@@ -107,6 +107,9 @@ bool text_begins_with(const char *text, size_t len, const char *what);
 bool text_ends_with(const char *text, size_t len, const char *what);
 bool text_holds(const char *text, size_t len, const char *what);
 
+/* Bytes of text without the blanks at its end */
+size_t text_trim(const char *text, size_t len);
+
 /* FNV-1a */
 u32 hash_bytes(const void *bytes, size_t len);
 

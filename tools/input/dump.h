@@ -140,7 +140,7 @@ bool kd_whole(struct kdump *k);
 /* Read one page.  Return 0 or -1 */
 int kd_read(struct kdump *k, u64 where, void *page);
 
-/* -------------------------------------------------------- vmcoreinfo.c --- */
+/* ---------------------------------------------------------- VMCOREINFO --- */
 
 /* Its first key.  As text it is a page of every Linux kernel's memory */
 #define VMCOREINFO	"OSRELEASE="

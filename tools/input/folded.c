@@ -30,12 +30,6 @@ static const char *const left_out[] = {
 	[TOO_DEEP] = "it has more than 30000 frames",
 };
 
-static void trim_end(char *line, size_t len)
-{
-	while (len && isspace((unsigned char)line[len - 1]))
-		line[--len] = '\0';
-}
-
 /* The last blank or tab, after which the count is */
 static char *last_blank(char *line)
 {
@@ -60,7 +54,7 @@ static enum line split_count(char *line, size_t len, u64 *count)
 
 	if (memchr(line, '\0', len))
 		return NO_STACK;
-	trim_end(line, len);
+	line[text_trim(line, len)] = '\0';
 	if (!*line || *line == '#')
 		return NOTHING;
 	blank = last_blank(line);
@@ -70,7 +64,7 @@ static enum line split_count(char *line, size_t len, u64 *count)
 	*count = strtoull(blank + 1, &end, 10);
 	if (!*end && isdigit((unsigned char)blank[1])) {
 		*blank = '\0';
-		trim_end(line, blank - line);
+		line[text_trim(line, blank - line)] = '\0';
 		return errno ? NOT_WHOLE : STACK;
 	}
 	number = strtod(blank + 1, &end);
@@ -170,73 +164,63 @@ static bool has_number(char *text)
 	return blank && p > blank + 1 && !*p;
 }
 
-static int read_lines(struct folded *all, FILE *f, const char *name)
+static void read_lines(struct folded *all, FILE *f, const char *name)
 {
-	struct folded one = { .record = all->record, .tree = all->tree, .total = all->total };
+	u64 count, nr = 0, first = 0, lines = 0, differences = 0, others = 0;
 	char *line = NULL, *text, *p;
 	size_t room = 0, frames;
-	u64 count, nr = 0, first = 0;
 	const char *why = "";
 	enum line kind;
 	ssize_t len;
-	int ret = 0;
 
-	while (!ret && (len = getline(&line, &room, f)) > 0) {
+	while ((len = getline(&line, &room, f)) > 0) {
 		text = nr++ ? line : skip_bom(line);
 		kind = split_count(text, len - (text - line), &count);
 		for (p = text, frames = 1; kind == STACK && (p = strchr(p, ';')); p++)
 			frames++;
 		if (frames > FRAMES_MAX)
 			kind = TOO_DEEP;
-		if (left_out[kind] && !one.left_out++) {
+		if (left_out[kind] && !others++) {
 			first = nr;
 			why = left_out[kind];
 		}
 		if (kind != STACK)
 			continue;
-		one.lines++;
-		one.differences += has_number(text);
-		if (folded_add(&one, text, count))
-			ret = failed(all, "%s: line %llu: the total is beyond 64 bits",
-				     name, nr);
+		lines++;
+		differences += has_number(text);
+		if (folded_add(all, text, count))
+			die(1, "%s: line %llu: the total is beyond 64 bits", name, nr);
 	}
-	if (!ret && ferror(f))
-		ret = failed(all, "%s: %s", name, strerror(errno));
-	if (!ret && one.lines && one.lines == one.differences)
-		ret = failed(all, "%s: has two counts a line, a difference as diff --folded writes it: name the files that it is of",
-			     name);
-	if (!ret && one.left_out && !one.lines)
-		ret = failed(all, "%s: no line is a folded stack; line %llu: %s", name, first, why);
-	else if (!ret && one.left_out)
-		report("%s: %llu line%s left out, the first is line %llu: %s", name, one.left_out,
-		       one.left_out == 1 ? " is" : "s are", first, why);
-	all->tree = one.tree;
-	all->total = one.total;
+	if (ferror(f))
+		die(1, "%s: %m", name);
+	if (lines && lines == differences)
+		die(1, "%s: has two counts a line, a difference as diff --folded writes it: name the files that it is of",
+		    name);
+	if (others && !lines)
+		die(1, "%s: no line is a folded stack; line %llu: %s", name, first, why);
+	if (others)
+		report("%s: %llu line%s left out, the first is line %llu: %s", name, others,
+		       others == 1 ? " is" : "s are", first, why);
 	free(line);
-	return ret;
 }
 
-int folded_read(char *const *path, unsigned int paths, struct record *r, char *error, size_t size)
+void folded_read(char *const *path, unsigned int paths, struct record *r)
 {
 	struct folded all = { .record = r };
 	unsigned int i;
-	int ret = 0;
 	FILE *f;
 
 	memset(r, 0, sizeof(*r));
-	for (i = 0; i < paths && !ret; i++) {
+	for (i = 0; i < paths; i++) {
 		if (!strcmp(path[i], "-")) {
-			ret = read_lines(&all, stdin, "standard input");
+			read_lines(&all, stdin, "standard input");
 			continue;
 		}
 		f = fopen(path[i], "re");
-		if (!f) {
-			ret = failed(&all, "%s: %s", path[i], strerror(errno));
-			continue;
-		}
-		ret = read_lines(&all, f, path[i]);
+		if (!f)
+			die(1, "%s: %m", path[i]);
+		read_lines(&all, f, path[i]);
 		fclose(f);
 	}
 	folded_end(&all);
-	return ret ? set_error(error, size, "%s", all.error) : 0;
 }

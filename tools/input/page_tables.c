@@ -215,8 +215,7 @@ unsigned int page_tables_areas(const struct page_tables *t, struct area area[ARE
 	    vmcoreinfo_number(info, "MODULES_END", &area[0].end) &&
 	    area[0].end - area[0].start <= ARM_MODULES)
 		nr++;
-	if (vmcoreinfo_symbol(info, "_stext", &text) && text > ARM_MODULES &&
-	    text < -ARM_MODULES) {
+	if (vmcoreinfo_symbol(info, "_stext", &text) && text > ARM_MODULES && text < -ARM_MODULES) {
 		text &= -(u64)STACKBUF_PAGE_SIZE;
 		area[nr++] = (struct area){ text - ARM_MODULES, text };
 		area[nr++] = (struct area){ text, text + ARM_MODULES };

@@ -514,8 +514,7 @@ void source_find_kallsyms(struct source *s, const struct stackbuf_info *info)
 	if (s->kallsyms || s->files != 1)
 		return;
 	s->names = tmpfile();
-	if (!s->names ||
-	    dump_kallsyms(s->file, s->names, info->base_symbol, info->base_addr) ||
+	if (!s->names || dump_kallsyms(s->file, s->names, info->base_symbol, info->base_addr) ||
 	    fflush(s->names))
 		return;
 	s->kallsyms = xasprintf("/proc/self/fd/%d", fileno(s->names));

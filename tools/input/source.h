@@ -11,7 +11,7 @@
 /* Where the module's arrays are */
 #define DEBUGFS		"/sys/kernel/debug/stackbuf"
 
-/* dump.c: why a file is nothing that is read here: "is compressed by gzip: unpack it first", or NULL */
+/* dump.c: why a file is nothing that is read here, as "is compressed by gzip: ...", or NULL */
 const char *dump_explain(int fd);
 
 struct source;
@@ -132,10 +132,6 @@ struct folded {
 	struct record *record;	/* where they are */
 	void *tree;	/* by their text */
 	u64 total;	/* events of all */
-	u64 lines;	/* stacks read */
-	u64 differences;	/* of these, how many had two counts */
-	u64 left_out;	/* lines that are none */
-	char error[512];
 };
 
 /* Add @count events of a stack; @text is changed.  Return -1 if the total of all exceeds 64 bits */
@@ -143,9 +139,9 @@ int folded_add(struct folded *f, char *text, u64 count);
 void folded_end(struct folded *f);
 
 /*
- * Add up all stacks of these files.  Lines that are none are reported and left out.  Return 0, or
- * -1 with a line in @error.
+ * Add up all stacks of these files.  Lines that are none are reported and left out.  Ends the
+ * program if a file cannot be read or holds none.
  */
-int folded_read(char *const *path, unsigned int paths, struct record *r, char *error, size_t size);
+void folded_read(char *const *path, unsigned int paths, struct record *r);
 
 #endif

@@ -151,8 +151,7 @@ static void output_filter(const struct output *o, json_t *j, const struct stackb
 		info_number(o, j, "limit", NULL, f->limit);
 		info_number(o, j, "limit_left", NULL, f->left);
 	} else {
-		fprintf(o->file, "%-28s %u%s\n", "limit", f->limit,
-			f->left ? "" : ", reached");
+		fprintf(o->file, "%-28s %u%s\n", "limit", f->limit, f->left ? "" : ", reached");
 	}
 }
 
@@ -168,24 +167,20 @@ static void output_pairs(const struct output *o, json_t *j, const struct record 
 	struct stackbuf_pair pair;
 	unsigned int number = 0;
 	struct pair_totals t;
-	u64 open, closed;
-	size_t i;
 
 	while (pairs_next(r, &number, &pair)) {
 		pairs_read(r, number, ~0ULL, &t);
-		for (i = 0, open = 0, closed = 0; i < t.nr; i++) {
-			open += t.total[i].open;
-			closed += t.total[i].closed;
-		}
 		if (j)
 			json_array_append_new(all,
 					      json_pack("{s:s,s:i,s:o,s:o,s:b}", "name", t.name,
-							"number", number, "open", json_number(open),
-							"closed", json_number(closed), "exact",
+							"number", number, "open",
+							json_number(t.all.open), "closed",
+							json_number(t.all.closed), "exact",
 							pairs_exact(&t)));
 		else
 			fprintf(o->file, "pair %-23u %s: %llu open, %llu closed%s\n", number,
-				t.name, open, closed, pairs_exact(&t) ? "" : ", not exact");
+				t.name, t.all.open, t.all.closed,
+				pairs_exact(&t) ? "" : ", not exact");
 		pairs_free(&t);
 	}
 	if (j)

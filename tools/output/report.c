@@ -114,8 +114,7 @@ static void put_stacks(struct column *column, const struct output *o)
 		for (n = 0; n < stack->named; n++) {
 			char *text = xasprintf("%s%s", stack->name[n], output_line(o, stack, n));
 
-			json_array_append_new(frames,
-					      json_integer(place_of(&column[FRAME], text)));
+			json_array_append_new(frames, json_integer(place_of(&column[FRAME], text)));
 			free(text);
 		}
 		put_json(&column[STACK], json_pack("[I,o,i,o]", (json_int_t)stack->id,

@@ -180,6 +180,12 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 		for (n = 0; page && n < STACKBUF_PAGE_PAIR_BUCKETS; n++)
 			take_open(t, of, nr, known, &page->bucket[n], until);
 	}
+	for (i = 0; i < t->nr; i++) {
+		t->all.open += t->total[i].open;
+		t->all.value += t->total[i].value;
+		t->all.closed += t->total[i].closed;
+		t->all.sum += t->total[i].sum;
+	}
 	duplicates_free(&tree);
 	free(known);
 	free(of);

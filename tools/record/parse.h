@@ -390,6 +390,7 @@ struct pair_totals {
 	struct stackbuf_pair pair;
 	char name[sizeof(((struct stackbuf_pair *)0)->name) + 1];	/* its name, printable */
 	struct pair_total *total;	/* by stack */
+	struct pair_total all;	/* the sums of @open, @value, @closed and @sum */
 	size_t nr;	/* how many */
 	u64 missed;	/* hits that the kernel has missed, of its probes */
 	/*

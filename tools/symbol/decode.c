@@ -30,13 +30,6 @@
 /* The longest path of a module or an image that is looked at */
 #define ORIGIN_MAX	512
 
-static size_t trim_end(const char *text, size_t len)
-{
-	while (len && isspace((unsigned char)text[len - 1]))
-		len--;
-	return len;
-}
-
 /* Length of "(P)" etc., letters for where arm64 found an address; 0 if there are none */
 static size_t mark_length(const char *text, size_t len)
 {
@@ -162,7 +155,7 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 			continue;
 		/* A decimal offset is one only alone in its line, or as crash prints it */
 		if (f->decimal && !text_ends_with(line, start, "[exception RIP: ") &&
-		    (trim_end(line, start) || !is_end(line + start + n, len - start - n)))
+		    (text_trim(line, start) || !is_end(line + start + n, len - start - n)))
 			continue;
 		/* "/bin/cat+0x1", "a.out(main+0x2)", "libc`read+0x3" are of programs */
 		if (f->sizeless && start && start == begin && strchr("/(`=<", line[start - 1]))
@@ -296,7 +289,7 @@ static bool is_stack_mark(const char *line, size_t len)
 {
 	const char *at;
 
-	len = trim_end(line, len);
+	len = text_trim(line, len);
 	at = memrchr(line, '<', len);
 	return at && text_stack_mark(at, line + len - at) == (size_t)(line + len - at);
 }
@@ -359,7 +352,7 @@ static bool is_again(struct decoder *d, const char *line, size_t len, bool frame
 	bool again = hash == d->last_line && !d->again && (d->pairs || !frame);
 
 	/* A blank line may well stand twice */
-	if (!trim_end(line, len) || d->record)
+	if (!text_trim(line, len) || d->record)
 		return false;
 	d->pairs = d->again || !d->last_line;
 	d->again = again;

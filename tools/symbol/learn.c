@@ -20,8 +20,7 @@ static const char *find(struct span t, const char *what)
 
 static struct span trim_end(struct span t)
 {
-	while (t.end > t.at && isspace((unsigned char)t.end[-1]))
-		t.end--;
+	t.end = t.at + text_trim(t.at, t.end - t.at);
 	return t;
 }
 

@@ -316,8 +316,7 @@ static bool is_saved(const char *line, size_t len)
 {
 	size_t n, word;
 
-	while (len && isspace((unsigned char)line[len - 1]))
-		len--;
+	len = text_trim(line, len);
 	for (word = len; word && !isspace((unsigned char)line[word - 1]); word--)
 		;
 	for (n = 0; word + n < len && line[word + n] != ':'; n++)
@@ -334,8 +333,7 @@ static bool is_dumped(const char *line, size_t len)
 
 	if (text_holds(line, len, "Register r") && text_holds(line, len, " information: "))
 		return true;
-	while (len && isspace((unsigned char)line[len - 1]))
-		len--;
+	len = text_trim(line, len);
 	if (n < 4 || n + 9 >= len || (n > 4 && line[n - 5] != ' '))
 		return false;
 	for (n = 1; n <= 4; n++)
@@ -350,16 +348,14 @@ static bool is_dumped(const char *line, size_t len)
 /* "slab_alloc_node mm/slub.c:5245 [inline]", as syzbot and decode_stacktrace.sh add it */
 static bool is_inlined(const char *line, size_t len)
 {
-	while (len && isspace((unsigned char)line[len - 1]))
-		len--;
+	len = text_trim(line, len);
 	return text_ends_with(line, len, " [inline]") || text_ends_with(line, len, " [inline])");
 }
 
 /* Is the frame in the next line where something was, and of no trace? */
 static bool leads_to_place(const char *line, size_t len)
 {
-	while (len && isspace((unsigned char)line[len - 1]))
-		len--;
+	len = text_trim(line, len);
 	return text_ends_with(line, len, "reemption disabled at:") ||
 	       text_ends_with(line, len, "Last Breaking-Event-Address:") ||
 	       (text_ends_with(line, len, ") at:") && text_holds(line, len, " is trying to "));

@@ -35,10 +35,8 @@ static void read_seeds(char **name, size_t nr)
 	for (; nr_seeds < nr; nr_seeds++) {
 		FILE *file = fopen(name[nr_seeds], "r");
 
-		if (!file) {
-			perror(name[nr_seeds]);
-			exit(1);
-		}
+		if (!file)
+			die(1, "%s: %m", name[nr_seeds]);
 		seed[nr_seeds].size = fread(seed[nr_seeds].data, 1, INPUT_MAX, file);
 		fclose(file);
 	}

@@ -23,12 +23,6 @@
 #include <unistd.h>
 #include "made.h"
 
-static void __attribute__((noreturn)) fail(const char *path)
-{
-	perror(path);
-	exit(1);
-}
-
 static void *map(const char *dir, const char *name, size_t size)
 {
 	char path[4096];
@@ -38,10 +32,10 @@ static void *map(const char *dir, const char *name, size_t size)
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (fd < 0 || ftruncate(fd, size))
-		fail(path);
+		die(1, "%s: %m", path);
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
-		fail(path);
+		die(1, "%s: %m", path);
 	close(fd);
 	return memory;
 }
@@ -180,11 +174,11 @@ static void machine(const char *name, unsigned int n, u64 events, unsigned int p
 	sprintf(text + len, "pages %020llu\nkernel-id %040x\nmodule-id made %040x\nhost host%u\n",
 		(u64)set.nr + 1, 0x1000 + n % 3, 0x2000 + n % 3, n);
 	if (!f || fwrite(text, sizeof(text), 1, f) != 1)
-		fail(name);
+		die(1, "%s: %m", name);
 	for (i = 0; i < set.nr; i++)
 		fwrite(set.page[i].data, STACKBUF_PAGE_SIZE, 1, f);
 	if (fclose(f))
-		fail(name);
+		die(1, "%s: %m", name);
 }
 
 int main(int argc, char **argv)

@@ -8,7 +8,6 @@
  * LAYOUT and KIND are of the tables below.
  */
 #include <elf.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +22,6 @@
 #define ARM_ROOT	0xffffffc009a00000ULL
 #define IMAGE_SIZE	(4ULL << 20)
 #define ENTRY_PHYS	0x0000fffffffff000ULL
-
-static void __attribute__((noreturn)) fail(const char *what)
-{
-	fprintf(stderr, "tables: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 /* How tables look */
 static const struct layout {
@@ -98,14 +91,14 @@ static u64 new_unit(struct machine *m)
 	u64 units = (m->size / 2) >> m->layout->shift;
 
 	if (m->units == units)
-		fail("not enough memory");
+		die(1, "not enough memory");
 	return m->start + ((m->units++ * 7919 % units) << m->layout->shift);
 }
 
 static u64 new_table(struct machine *m)
 {
 	if (m->tables == ARRAY_SIZE(m->table))
-		fail("too many tables");
+		die(1, "too many tables");
 	return m->table[m->tables++] = new_unit(m);
 }
 
@@ -320,7 +313,7 @@ static void free_machine(struct machine *m)
 static void put_at(int fd, u64 at, const void *data, size_t size)
 {
 	if (pwrite(fd, data, size, at) != (ssize_t)size)
-		fail("cannot write");
+		die(1, "cannot write: %m");
 }
 
 /* Pages of other memory, about as compressible as a kernel's */
@@ -390,7 +383,7 @@ static void write_elf(struct machine *m, int fd, bool bare, bool full)
 			put_at(fd, 8192 + m->size - middle + at, m->page[i].data, 4096);
 	}
 	if (ftruncate(fd, 8192 + m->size + 4096))
-		fail("cannot extend");
+		die(1, "cannot extend: %m");
 }
 
 /* As makedumpfile writes it, compressed by zlib */
@@ -479,12 +472,12 @@ static u32 found_in(char *name, const char *scan, bool *scanned)
 	size_t i;
 
 	if (source_open(&s, &name, 1))
-		fail(s.error);
+		die(1, "%s", s.error);
 	s.scan = scan;
 	if (s.ops->load(&s, &set) || s.ops->fetch(&s, &set, page_set_newest(&set)))
-		fail(s.error);
+		die(1, "%s", s.error);
 	if (page_set_instances(&set, &list) != 1 || list->missing)
-		fail("not one whole record");
+		die(1, "not one whole record");
 	set.nr = pages_drop_old_copies(set.page, set.nr);
 	for (i = 0; i < set.nr; i++)
 		hash = hash_page(hash, &set.page[i]);
@@ -546,7 +539,7 @@ static int damage_tables(const struct layout *l, unsigned int times)
 	write_elf(&m, fd, false, false);
 	whole = found_in(name, "--scan", &scanned);
 	if (found_in(name, NULL, &scanned) != whole || scanned)
-		fail("the tables do not lead to what a scan finds");
+		die(1, "the tables do not lead to what a scan finds");
 	for (i = 0; i < times; i++) {
 		u64 *entry[4], before[4];
 
@@ -579,7 +572,7 @@ static void make(const struct layout *l, enum contents kind, u64 mb, const char 
 	static struct machine m;
 
 	if (!f)
-		fail(path);
+		die(1, "%s: %m", path);
 	make_machine(&m, l, kind, mb << 20);
 	if (kind == KDUMP)
 		write_kdump(&m, fileno(f));
@@ -588,7 +581,7 @@ static void make(const struct layout *l, enum contents kind, u64 mb, const char 
 		write_elf(&m, fileno(f), kind == BARE, mb > 512 && mb < 65536);
 	free_machine(&m);
 	if (fclose(f))
-		fail(path);
+		die(1, "%s: %m", path);
 }
 
 int main(int argc, char **argv)

@@ -71,10 +71,8 @@ static void write_file(const char *name, const void *data, size_t size)
 {
 	FILE *f = fopen(name, "w");
 
-	if (!f || fwrite(data, 1, size, f) != size || fclose(f)) {
-		perror(name);
-		exit(1);
-	}
+	if (!f || fwrite(data, 1, size, f) != size || fclose(f))
+		die(1, "%s: %m", name);
 }
 
 static void write_text(const char *name, const char *text)
@@ -304,8 +302,7 @@ static bool same_record(const struct record *a, const struct record *b)
 		    x->cpu != y->cpu || x->pid != y->pid || x->tgid != y->tgid ||
 		    strcmp(x->comm, y->comm))
 			return false;
-		if (!s || !t || stack_order(s, t) || s->count != t->count ||
-		    s->lines != t->lines ||
+		if (!s || !t || stack_order(s, t) || s->count != t->count || s->lines != t->lines ||
 		    s->text_len != t->text_len || memcmp(s->text, t->text, s->text_len))
 			return false;
 	}
@@ -576,11 +573,8 @@ static void test_text(void)
 
 	/* Several laps: older records are overwritten, the newest is the last */
 	for (i = 0; i < 500; i++)
-		made_text(&m, id,
-			  i == 499 ? "newest" :
-			  i == 498 ? "newer" :
-				     "older",
-			  2, i == 499 ? "(cut at 2 frames)" : NULL);
+		made_text(&m, id, i == 499 ? "newest" : i == 498 ? "newer" : "older", 2,
+			  i == 499 ? "(cut at 2 frames)" : NULL);
 	for (unsigned int seed = 0; seed < 5; seed++) {
 		parse(&m, seed);
 		s = stacks_find(&r.stacks, id);
@@ -786,8 +780,7 @@ static void test_directory_and_snapshot(void)
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);
 	CHECK(stack->name_origin == NAMES_SNAPSHOT && stack->named == 2);
-	CHECK(!strcmp(stack->name[0], "one+0x4/0x6") &&
-	      !strcmp(stack->name[1], "two+0x2/0xfa"));
+	CHECK(!strcmp(stack->name[0], "one+0x4/0x6") && !strcmp(stack->name[1], "two+0x2/0xfa"));
 
 	/* A snapshot of the snapshot: nothing is lost */
 	snapshot_write("again", &set, &from_file, &symbols);
@@ -799,9 +792,18 @@ static void test_directory_and_snapshot(void)
 /* A core file like /proc/kcore: the arrays at their addresses, far apart */
 static void test_core(void)
 {
-	static const char kallsyms[] =
-		"ffffffffc0000000 b stackbuf_info\t[imposter]\n"
-		"ffffffffc0100000 b stackbuf_info\t[stackbuf]\n";
+#define IMPOSTER	"ffffffffc0000000 b stackbuf_info\t[imposter]\n"
+#define FUNCTIONS	"ffffffffc0000000 t stackbuf_save\t[stackbuf]\n"
+	static const struct {
+		const char *kallsyms, *coresize, *error;
+	} given[] = {
+		{ IMPOSTER "ffffffffc0100000 b stackbuf_info\t[stackbuf]\n", NULL, NULL },
+		/* Functions only: searched for from somewhere before it, not beyond the module */
+		{ FUNCTIONS, "8192\n", NULL },
+		{ FUNCTIONS, "4080\n", "where the module's data is" },
+		{ IMPOSTER, NULL, "is not loaded" },
+		{ "0000000000000000 b stackbuf_info\t[stackbuf]\n", NULL, "root" },
+	};
 	Elf64_Ehdr head = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 			    .e_type = ET_CORE,
 			    .e_phoff = sizeof(head),
@@ -813,7 +815,7 @@ static void test_core(void)
 	struct record from_core = { 0 };
 	struct page_set set = { 0 };
 	struct source s = { 0 };
-	size_t size;
+	size_t size, i;
 	char number[32];
 	struct {
 		Elf64_Nhdr core;
@@ -853,46 +855,28 @@ static void test_core(void)
 	CHECK(fwrite(&head, sizeof(head), 1, f) == 1 &&
 	      fwrite(segment, sizeof(segment), 1, f) == 1);
 	fclose(f);
-	write_text("core.kallsyms", kallsyms);
-
-	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(!source_open_core(&s, "core", "core.kallsyms", "none") && s.live);
-	CHECK(s.ops && !s.ops->load(&s, &set));
-	record_parse(&from_core, &set, page_set_newest(&set), NULL);
-	CHECK(same_record(&r, &from_core));
-	unload(&s, &set, &from_core);
-
 	CHECK(source_core_kernel_offset("core", &offset) && offset == 0x1c200000);
-	CHECK(!source_core_kernel_offset("core.kallsyms", &offset));
 	CHECK(!source_core_kernel_offset("nowhere", &offset));
-
-	/* Functions only: searched for from somewhere before it, and not beyond the module */
-	write_text("core.kallsyms", "ffffffffc0000000 t stackbuf_save\t[stackbuf]\n");
 	CHECK(!mkdir("module", 0700) && !mkdir("module/sections", 0700));
 	snprintf(number, sizeof(number), "%#llx\n", (unsigned long long)m.info->info_addr - 0xff0);
 	write_text("module/sections/.bss", number);
-	write_text("module/coresize", "8192\n");
-	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(!source_open_core(&s, "core", "core.kallsyms", "module"));
-	CHECK(s.ops && !s.ops->load(&s, &set));
-	record_parse(&from_core, &set, page_set_newest(&set), NULL);
-	CHECK(same_record(&r, &from_core));
-	unload(&s, &set, &from_core);
-	write_text("module/coresize", "4080\n");
-	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(source_open_core(&s, "core", "core.kallsyms", "module") &&
-	      strstr(s.error, "where the module's data is"));
-	source_close(&s);
-
-	write_text("core.kallsyms", "ffffffffc0000000 b stackbuf_info\t[imposter]\n");
-	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(source_open_core(&s, "core", "core.kallsyms", "none") &&
-	      strstr(s.error, "is not loaded"));
-	source_close(&s);
-	write_text("core.kallsyms", "0000000000000000 b stackbuf_info\t[stackbuf]\n");
-	memset(s.fd, -1, sizeof(s.fd));
-	CHECK(source_open_core(&s, "core", "core.kallsyms", "none") && strstr(s.error, "root"));
-	source_close(&s);
+	for (i = 0; i < ARRAY_SIZE(given); i++) {
+		write_text("core.kallsyms", given[i].kallsyms);
+		write_text("module/coresize", given[i].coresize ?: "8192\n");
+		memset(s.fd, -1, sizeof(s.fd));
+		CHECK(!source_open_core(&s, "core", "core.kallsyms",
+					given[i].coresize ? "module" : "none") == !given[i].error);
+		if (given[i].error) {
+			CHECK(strstr(s.error, given[i].error));
+			source_close(&s);
+			continue;
+		}
+		CHECK(s.live && s.ops && !s.ops->load(&s, &set));
+		record_parse(&from_core, &set, page_set_newest(&set), NULL);
+		CHECK(same_record(&r, &from_core));
+		unload(&s, &set, &from_core);
+	}
+	CHECK(!source_core_kernel_offset("core.kallsyms", &offset));
 }
 
 /* ------------------------------------------------------------------- live --- */

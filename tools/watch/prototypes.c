@@ -199,8 +199,7 @@ static int find(struct prototypes *p, const struct image *image, const char *nam
 	n = btf_vlen(proto);
 	p->parameter = xcalloc(n + 1, sizeof(*p->parameter));
 	while (p->parameters < n) {
-		p->parameter[p->parameters] = declare(p, image,
-						      btf_params(proto) + p->parameters);
+		p->parameter[p->parameters] = declare(p, image, btf_params(proto) + p->parameters);
 		p->parameters++;
 	}
 	return n;
