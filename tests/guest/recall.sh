@@ -183,7 +183,7 @@ interrupts() {
 # An interrupt that came during a save is served when that ends, within the handler of the probe
 within() {
 	insmod /t/big/stackbuf.ko verify=64 probe=vfs_read,vfs_write,update_process_times &&
-		dd if=/dev/zero of=/dev/null bs=1 count=200000 2>/dev/null || return
+		dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null || return
 	facts
 	within=$("$STACKBUF" count --folded |
 		awk '/;handle_call[^;]*;(asm_|sysvec_)/ { n += $NF } END { print n + 0 }')
