@@ -68,8 +68,8 @@ void sbuf_recall_invalidate(void);
  *	told.
  *	Context: Process context, before sbuf_recall_invalidate().
  *
- * sbuf_recall_mark_trampoline(): ftrace has registered a handler of ours, whose trampoline is in pages
- *	of its own; or, unless @is, is about to free that.
+ * sbuf_recall_mark_trampoline(): ftrace has registered a handler of ours, whose trampoline is in
+ *	pages of its own; or, unless @is, is about to free that.
  *	Context: Process context.
  *
  * sbuf_recall_mark_modules(): look at the modules that were loaded before stackbuf.

@@ -35,10 +35,14 @@ struct sbuf_check {
 	s32 offset, value;
 };
 
-/* The slot at @offset from its @slot_base must hold @value + its @value_base, on a stack */
+/*
+ * The slot at @offset from its @slot_base must hold @value + its @value_base, on a stack; @more
+ * checks with these bases follow
+ */
 struct sbuf_pointer {
 	s32 offset, value;
-	u32 slot_base, value_base;
+	u32 more;
+	u16 slot_base, value_base;
 };
 
 /* An unwound stack.  Once published, only @least is still written */
@@ -51,10 +55,10 @@ struct sbuf_entry {
 	u16 span;	/* as in struct sbuf_segment, for the first segment */
 	u8 checks;	/* as in struct sbuf_segment, for the first segment */
 	u8 segments;	/* number of elements of @segment */
-	s32 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 pointers;	/* number of these */
-	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
 	u16 least;	/* bytes from the stack's beginning to the deepest start of a walk */
+	u16 end;	/* of the saved cs from the last base, if the stack ends in user mode */
+	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
 	struct sbuf_segment segment[];	/* then each segment's @checks, then @pointers */
 };
 
@@ -114,22 +118,25 @@ static __always_inline bool sbuf_holds(unsigned long base, long offset, unsigned
 	return equal;
 }
 
-static __always_inline bool sbuf_check_holds(const struct sbuf_check *check, unsigned long base)
+static __always_inline bool sbuf_check_holds(const struct sbuf_check *check, unsigned long base,
+					     unsigned long add)
 {
-	return sbuf_holds(base, check->offset, check->value);
+	return sbuf_holds(base, check->offset, check->value + add);
 }
 
 static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, unsigned int n,
-					     unsigned long base)
+					     unsigned long base, unsigned long add)
 {
 	const struct sbuf_check *end = check + n;
 
 	for (; check < end - 3; check += 4)
-		if (!sbuf_check_holds(check, base) || !sbuf_check_holds(check + 1, base) ||
-		    !sbuf_check_holds(check + 2, base) || !sbuf_check_holds(check + 3, base))
+		if (!sbuf_check_holds(check, base, add) ||
+		    !sbuf_check_holds(check + 1, base, add) ||
+		    !sbuf_check_holds(check + 2, base, add) ||
+		    !sbuf_check_holds(check + 3, base, add))
 			return false;
 	for (; check < end; check++)
-		if (!sbuf_check_holds(check, base))
+		if (!sbuf_check_holds(check, base, add))
 			return false;
 	return true;
 }
@@ -158,12 +165,11 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 	const struct sbuf_segment *segment = entry->segment;
 	const struct sbuf_check *check = (const void *)(segment + entry->segments);
 	unsigned long base[SBUF_BASE_BP + 1] SBUF_UNINITIALIZED;
-	const struct sbuf_pointer *pointer;
 	unsigned long last = start->sp;
 	unsigned int i;
 
 	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span ||
-		     !sbuf_checks_hold(check, entry->checks, last)))
+		     !sbuf_checks_hold(check, entry->checks, last, 0)))
 		return false;
 
 	check += entry->checks;
@@ -176,17 +182,22 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 		if (unlikely(is - from - segment->low > segment->span ||
 			     (long)(is - last) <= segment->gap ||
 			     !sbuf_holds(is, segment->ret_offset, segment->ret_value) ||
-			     (segment->checks && !sbuf_checks_hold(check, segment->checks, is))))
+			     (segment->checks && !sbuf_checks_hold(check, segment->checks, is, 0))))
 			return false;
 		check += segment->checks;
 		base[i + 1] = is;
 		last = is;
 	}
-	pointer = (const struct sbuf_pointer *)check;
-	for (i = entry->pointers; i > 0; i--, pointer++)
-		if (!sbuf_holds(base[pointer->slot_base], pointer->offset,
-				base[pointer->value_base] + pointer->value))
+	for (i = entry->pointers; i > 0; i--) {
+		const struct sbuf_pointer *pointer = (const struct sbuf_pointer *)check;
+		unsigned long slots = base[pointer->slot_base], values = base[pointer->value_base];
+
+		check = (const struct sbuf_check *)(pointer + 1);
+		if (!sbuf_holds(slots, pointer->offset, values + pointer->value) ||
+		    (pointer->more && !sbuf_checks_hold(check, pointer->more, slots, values)))
 			return false;
+		check += pointer->more;
+	}
 	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
 }
 

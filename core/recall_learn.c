@@ -357,6 +357,7 @@ struct builder {
 	struct sbuf_entry *entry;
 	const struct sbuf_walk *walk;
 	unsigned int in;			/* segment of the last check */
+	struct sbuf_pointer *pointer;		/* the last one, or NULL */
 	struct sbuf_check *next;
 	struct sbuf_check *end;			/* of the entry's memory */
 	unsigned int segments, bp_checks;	/* how many; calls of add_bp() */
@@ -428,21 +429,27 @@ static bool add_address(struct builder *builder, unsigned long slot, unsigned lo
 {
 	unsigned int value_base = find_segment(builder, builder->base, value);
 	unsigned int slot_base = SBUF_BASE_BP;
+	struct sbuf_pointer *pointer = builder->pointer;
+	struct sbuf_entry *entry = builder->entry;
 
 	if (slot) {
 		slot_base = use_slot(builder, slot);
 		slot -= builder->base[slot_base];
 	}
 	value -= builder->base[value_base];
-	if (builder->next + 2 > builder->end || builder->entry->pointers == U8_MAX ||
+	if (builder->next + 2 > builder->end || entry->pointers == U8_MAX ||
 	    (s64)slot != (s32)slot || (s64)value != (s32)value)
 		return false;
-	*(struct sbuf_pointer *)builder->next = (struct sbuf_pointer) {
-		slot, value, slot_base, value_base
-	};
-	BUILD_BUG_ON(sizeof(struct sbuf_pointer) != 2 * sizeof(struct sbuf_check));
+	if (pointer && pointer->slot_base == slot_base && pointer->value_base == value_base) {
+		*builder->next++ = (struct sbuf_check) { slot, value };
+		pointer->more++;
+		return true;
+	}
+	BUILD_BUG_ON(sizeof(*pointer) != 2 * sizeof(struct sbuf_check));
+	builder->pointer = (struct sbuf_pointer *)builder->next;
+	*builder->pointer = (struct sbuf_pointer) { slot, value, 0, slot_base, value_base };
 	builder->next += 2;
-	builder->entry->pointers++;
+	entry->pointers++;
 	return true;
 }
 
@@ -694,7 +701,8 @@ static bool add_end(struct builder *builder, unsigned int nr)
 		return false;
 	builder->entry->end = cs - builder->base[last];
 	builder->entry->user_cs = sbuf_kstack_load(cs);
-	return sbuf_kstack_load(cs) == builder->entry->user_cs;
+	return sbuf_kstack_load(cs) == builder->entry->user_cs &&
+	       cs - builder->base[last] == builder->entry->end;
 }
 
 /* Set the bounds of the segments, when all slots are known */

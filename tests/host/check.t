@@ -117,7 +117,7 @@ edges() {
 {
 	(cd core && edges ./*.h) && (cd tools && edges ./*.h ./*/*.h)
 } | tsort 2>&1 >"$work/order" | sed 's/^tsort: //' >"$work/log"
-[ ! -s "$work/log" ] && [ "$(wc -l <"$work/order")" -gt 50 ]
+[ ! -s "$work/log" ] && [ "$(wc -l <"$work/order")" -gt 30 ]
 judge $? "no circle of includes"
 
 # A source file for each header, which includes nothing else, and one for code without stackbuf.
