@@ -65,8 +65,15 @@ void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool i
 	mutex_lock(&text_pages_mutex);
 	mark_text(start, PAGE_ALIGN(size), is);
 	mutex_unlock(&text_pages_mutex);
-	if (!is)
-		sbuf_recall_invalidate();
+	if (is || !size)
+		return;
+	sbuf_recall_invalidate();
+	/*
+	 * Unlike a module's code, a trampoline may be on a stack until it is freed.  The unwinder
+	 * ends there once ftrace has unlinked it: not between a recall and the walk that verifies it,
+	 * which no context that interrupted a handler is preempted in.
+	 */
+	sbuf_synchronize_saves(false);
 }
 
 /*

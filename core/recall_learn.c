@@ -819,15 +819,12 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	if ((tries & 0xff) >= LEARN_TRIES)
 		return false;
 	walk->stack = sbuf_kstack_of(walk->sp[0]);
-	/* Often only its place in the index is lost, or this walk starts deeper */
-	if (unit && entry->head == head && entry->epoch == walk->epoch) {
-		if (start.sp - walk->stack < READ_ONCE(entry->least))
-			WRITE_ONCE(entry->least, start.sp - walk->stack);
-		if (!(walk->stack == sbuf_kstack_nmi() && sbuf_entry_follows(entry)) &&
-		    sbuf_entry_matches(entry, &start, walk->stack, sbuf_kstack_task())) {
-			sbuf_index_entry(unit, &start, walk->stack);
-			return true;
-		}
+	/* Often only its place in the index is lost */
+	if (unit && entry->head == head && entry->epoch == walk->epoch &&
+	    !(walk->stack == sbuf_kstack_nmi() && sbuf_entry_follows(entry)) &&
+	    sbuf_entry_matches(entry, &start, walk->stack, sbuf_kstack_task())) {
+		sbuf_index_entry(unit, &start, walk->stack);
+		return true;
 	}
 
 	/* A check for each frame, one for its frame pointer, and some more */
@@ -848,7 +845,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	entry->head = head;
 	entry->ip = start.ip;
 	entry->stack = sbuf_table_stack(id);
-	entry->least = start.sp - walk->stack;
+	/* Until sbuf_recall_elsewhere() has asked depth.c */
+	entry->least = U16_MAX;
 	/* Void if modules were loaded or unloaded since the walk began */
 	entry->epoch = walk->epoch;
 	/* C1: the entry is complete before it can be found, here as in add_to_index() */

@@ -56,6 +56,7 @@ typedef unsigned int gfp_t;
 
 #define S32_MIN			INT32_MIN
 #define U8_MAX			UINT8_MAX
+#define U16_MAX			((u16)~0U)
 #define U32_MAX			UINT32_MAX
 #define LONG_MIN		(-__LONG_MAX__ - 1)
 
