@@ -70,8 +70,8 @@ void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool i
 	sbuf_recall_invalidate();
 	/*
 	 * Unlike a module's code, a trampoline may be on a stack until it is freed.  The unwinder
-	 * ends there once ftrace has unlinked it: not between a recall and the walk that verifies it,
-	 * which no context that interrupted a handler is preempted in.
+	 * ends there once ftrace has unlinked it: not between a recall and the walk that verifies
+	 * it, where no context that interrupted a handler is preempted.
 	 */
 	sbuf_synchronize_saves(false);
 }
