@@ -185,11 +185,13 @@ within() {
 	insmod /t/big/stackbuf.ko verify=64 probe=vfs_read,vfs_write,update_process_times &&
 		dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null || return
 	facts
-	within=$("$STACKBUF" count --folded |
-		awk '/;handle_call[^;]*;(asm_|sysvec_)/ { n += $NF } END { print n + 0 }')
+	"$STACKBUF" count --folded >folded
+	within=$(awk '/;handle_call[^;]*;(asm_|sysvec_)/ { n += $NF } END { print n + 0 }' folded)
+	# In the walks that verify, interrupts hit the unwinder, which uses rbp for other things
+	walks=$(awk '/;sbuf_save_walked/ { n += $NF } END { print n + 0 }' folded)
 	rmmod stackbuf
-	echo "# $within events within a handler, $(fact walked_unfit) unfit, $(fact verified) verified, $(fact differed) differed"
-	is "$(fact differed) == 0 && $within >= 20 && $(fact walked_unfit) * 2 < $within"
+	echo "# $within events within a handler, $walks in a walk, $(fact walked_unfit) unfit, $(fact verified) verified, $(fact differed) differed"
+	is "$(fact differed) == 0 && $within >= 20 && ($(fact walked_unfit) - $walks) * 2 < $within"
 }
 
 probes big
