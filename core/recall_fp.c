@@ -80,13 +80,15 @@ NOKPROBE_SYMBOL(all_match);
 #ifdef CONFIG_ARM64
 /*
  * all_match() for nearly all stacks: they lie on the task's, which begins at @stack, and end with
- * the record in its saved registers
+ * the record in its saved registers.  Unless it is true, *@exception says whether all_match() may
+ * be: there was a record of zeros
  */
 static __always_inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
-					 unsigned long low, unsigned long stack)
+					 unsigned long low, unsigned long stack, bool *exception)
 {
-	unsigned long last = stack + THREAD_SIZE - 16, bits = fp, next, pc, two, more = nr;
+	unsigned long last = stack + THREAD_SIZE - 16, bits = fp, next, pc = 0, two, more = nr;
 
+	*exception = false;
 	/* Also if either lies below the stack */
 	if (fp - stack < low - stack || fp - stack > THREAD_SIZE - 16)
 		return false;
@@ -125,17 +127,19 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 		     "1:	csel	%[fp], %[fp], xzr, hs\n"
 		     ".purgem	record\n"
 		     : [fp] "+&r" (fp), [frame] "+&r" (frame), [bits] "+&r" (bits),
-		       [next] "=&r" (next), [pc] "=&r" (pc), [two] "=&r" (two),
+		       [next] "=&r" (next), [pc] "+&r" (pc), [two] "=&r" (two),
 		       [more] "+&r" (more)
 		     : [end] "r" (frame + nr), [last] "r" (last), [signature] "r" (SBUF_SIGNATURE),
 		       [text] "r" (stack_trace_save)
 		     : "cc");
+	*exception = pc == SBUF_SIGNATURE - (unsigned long)stack_trace_save;
 	return !(bits & 7) && fp == sbuf_record_of_task(stack);
 }
 #else
 static inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
-				unsigned long low, unsigned long stack)
+				unsigned long low, unsigned long stack, bool *exception)
 {
+	*exception = true;
 	return false;
 }
 #endif
@@ -166,12 +170,13 @@ noinline u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned
 	unsigned long stack = (unsigned long)task_stack_page(task), nr;
 	u64 has = READ_ONCE(*id_set(&start, sp - stack, sbuf_system_call(stack)));
 	const struct stackbuf_stack *known = sbuf_table_stack((u32)has);
+	bool exception;
 	const s32 *frame;
 
 	if (unlikely(task->flags & (PF_IDLE | PF_VCPU) || !is_usable(has, known)))
 		return 0;
 	frame = recorded_frames(known, &start, &nr);
-	return likely(frame && task_matches(frame, nr, *bp, sp, stack) &&
+	return likely(frame && task_matches(frame, nr, *bp, sp, stack, &exception) &&
 		      sbuf_depth_known(ip, sp, stack)) ? has : 0;
 }
 
@@ -184,12 +189,14 @@ static __always_inline bool records_match(const struct stackbuf_stack *stack,
 {
 	unsigned long nr;
 	const s32 *frame = recorded_frames(stack, start, &nr);
+	bool exception = true;
 
 	if (!frame)
 		return false;
-	return (kstack == sbuf_kstack_task() &&
-		task_matches(frame, nr, *start->bp, start->sp, kstack)) ||
-		all_match(frame, frame + nr, *start->bp, start->sp, kstack);
+	if (kstack == sbuf_kstack_task() &&
+	    task_matches(frame, nr, *start->bp, start->sp, kstack, &exception))
+		return true;
+	return exception && all_match(frame, frame + nr, *start->bp, start->sp, kstack);
 }
 
 static __always_inline u64 try_ids(const u64 *slot, const struct sbuf_start *start,
