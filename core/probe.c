@@ -665,17 +665,7 @@ static bool is_met(const struct sbuf_probe_request *request)
 	return request->module_loaded || (!request->module && request->matches);
 }
 
-/* Register what a module brings for pending probes, those on functions in the list @next */
-static int use_module(struct sbuf_resolver *resolver, const struct module *module, u8 next)
-{
-	struct sbuf_probe_request *request;
-	int err = sbuf_resolve_in_module(resolver, module);
 
-	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver); request++)
-		if (is_met(request) && is_pending(request->probe) && register_probe(request, next))
-			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
-	return err;
-}
 
 /* After an error: functions of the module are not attached */
 static void undo_module(struct sbuf_resolver *resolver)
@@ -705,7 +695,7 @@ static void set_pending_probes(const struct module *module)
 	struct stackbuf_probe *probe;
 	struct sbuf_resolver *resolver;
 	unsigned int n = 0, i;
-	int err = 0;
+	int err;
 
 	lockdep_assert_held(&probe_mutex);
 	for (i = 0; (probe = probe_at(i)); i++)
@@ -734,7 +724,11 @@ static void set_pending_probes(const struct module *module)
 		if (!sbuf_resolve_parse(request) && request->function[0])
 			sbuf_resolver_add(resolver, request);
 	}
-	err = use_module(resolver, module, next);
+	/* What the module brings for pending probes; functions come into the list @next */
+	err = sbuf_resolve_in_module(resolver, module);
+	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver); request++)
+		if (is_met(request) && is_pending(request->probe) && register_probe(request, next))
+			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
 	/* Functions are attached as a new list, which is the old one and these */
 	if (!err && sbuf_functions(next)) {
 		for (i = 0; (probe = probe_at(i)); i++)

@@ -15,6 +15,30 @@
 
 u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
 
+bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const unsigned long *base)
+{
+	const struct sbuf_check *check = (const void *)&entry->segment[entry->segments];
+	unsigned int i;
+
+	check += entry->checks;
+	for (i = 0; i < entry->segments; check += entry->segment[i++].checks)
+		if (!sbuf_checks_hold(check, entry->segment[i].checks, base[i + 1], 0))
+			return false;
+	for (i = entry->pointers; i > 0; i--) {
+		const struct sbuf_pointer *pointer = (const struct sbuf_pointer *)check;
+		unsigned long slots = base[pointer->slot_base], values = base[pointer->value_base];
+
+		check = (const struct sbuf_check *)(pointer + 1);
+		if (!sbuf_holds(slots, pointer->offset, values + pointer->value) ||
+		    !sbuf_checks_hold(check, pointer->more, slots, values))
+			return false;
+		check += pointer->more;
+	}
+	return true;
+}
+
+NOKPROBE_SYMBOL(sbuf_entry_more_matches);
+
 /* The two hashes that an entry is indexed by: with the depth, and without */
 static void index_hashes(const struct sbuf_start *start, unsigned long stack, u32 *hash)
 {

@@ -59,6 +59,7 @@ struct sbuf_entry {
 	u16 least;	/* bytes from the stack's beginning to the deepest start of a walk */
 	u16 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
+	bool more;	/* there are checks beside those of the first segment */
 	struct sbuf_segment segment[];	/* then each segment's @checks, then @pointers */
 };
 
@@ -154,6 +155,9 @@ static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 	return entry->segments && entry->segment[0].any_not_on_task;
 }
 
+/* The rest of sbuf_entry_matches(), which many entries lack: of segments but the first, pointers */
+bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const unsigned long *base);
+
 /*
  * Compare the stack with an entry: the comparisons that the theorem names.  @task: where the task's
  * stack begins
@@ -163,16 +167,13 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 					       unsigned long task)
 {
 	const struct sbuf_segment *segment = entry->segment;
-	const struct sbuf_check *check = (const void *)(segment + entry->segments);
 	unsigned long base[SBUF_BASE_BP + 1] SBUF_UNINITIALIZED;
 	unsigned long last = start->sp;
 	unsigned int i;
 
-	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span ||
-		     !sbuf_checks_hold(check, entry->checks, last, 0)))
+	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span))
 		return false;
 
-	check += entry->checks;
 	base[0] = last;
 	base[SBUF_BASE_BP] = (unsigned long)start->bp;
 	for (i = 0; i < entry->segments; i++, segment++) {
@@ -181,23 +182,14 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 
 		if (unlikely(is - from - segment->low > segment->span ||
 			     (long)(is - last) <= segment->gap ||
-			     !sbuf_holds(is, segment->ret_offset, segment->ret_value) ||
-			     (segment->checks && !sbuf_checks_hold(check, segment->checks, is, 0))))
+			     !sbuf_holds(is, segment->ret_offset, segment->ret_value)))
 			return false;
-		check += segment->checks;
 		base[i + 1] = is;
 		last = is;
 	}
-	for (i = entry->pointers; i > 0; i--) {
-		const struct sbuf_pointer *pointer = (const struct sbuf_pointer *)check;
-		unsigned long slots = base[pointer->slot_base], values = base[pointer->value_base];
-
-		check = (const struct sbuf_check *)(pointer + 1);
-		if (!sbuf_holds(slots, pointer->offset, values + pointer->value) ||
-		    (pointer->more && !sbuf_checks_hold(check, pointer->more, slots, values)))
-			return false;
-		check += pointer->more;
-	}
+	if (!sbuf_checks_hold((const struct sbuf_check *)segment, entry->checks, start->sp, 0) ||
+	    (entry->more && !sbuf_entry_more_matches(entry, base)))
+		return false;
 	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
 }
 

@@ -416,6 +416,7 @@ static __always_inline bool add_word(struct builder *builder, unsigned long slot
 	if (n < builder->in || builder->next >= builder->end)
 		return false;
 	builder->in = n;
+	builder->entry->more |= n;
 	++*checks_in(builder, n);
 	*builder->next++ = (struct sbuf_check) { slot, value };
 	return true;
@@ -437,6 +438,7 @@ static bool add_address(struct builder *builder, unsigned long slot, unsigned lo
 		slot -= builder->base[slot_base];
 	}
 	value -= builder->base[value_base];
+	entry->more = true;
 	if (builder->next + 2 > builder->end || entry->pointers == U8_MAX ||
 	    (s64)slot != (s32)slot || (s64)value != (s32)value)
 		return false;
@@ -565,13 +567,7 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 	return true;
 }
 
-/* Return true if frame @i, a call with bp in it, is of varying size and can begin a segment */
-static bool is_variable_frame(const struct sbuf_walk *walk, unsigned int i)
-{
-	const struct sbuf_constraint *known = walk->known[i];
 
-	return known && atomic_read(&known->not) & NOT_CFA_SP;
-}
 
 /* Begin segments where registers were saved, stacks switched, and frames vary in size */
 static bool add_segments(struct builder *builder)
@@ -580,9 +576,13 @@ static bool add_segments(struct builder *builder)
 	sbuf_frame_set others = changing_frames(walk), variable = 0, left;
 	unsigned int others_nr = sbuf_frame_count(others), variable_nr;
 
-	for (left = walk->bp_in_frame; left; left &= left - 1)
-		if (is_variable_frame(walk, sbuf_frame_first(left)))
+	/* A call with bp in it that is of varying size can begin a segment */
+	for (left = walk->bp_in_frame; left; left &= left - 1) {
+		const struct sbuf_constraint *known = walk->known[sbuf_frame_first(left)];
+
+		if (known && atomic_read(&known->not) & NOT_CFA_SP)
 			variable |= left & -left;
+	}
 	variable_nr = sbuf_frame_count(variable);
 	for (left = others | variable; left; left &= left - 1) {
 		unsigned int i = sbuf_frame_first(left);
@@ -717,10 +717,8 @@ static bool bound_segments(struct builder *builder)
 		struct sbuf_segment *segment;
 
 		/* A base that was loaded may lead anywhere below: see sbuf_kstack_nmi() */
-		if (i && stack == sbuf_kstack_nmi())
-			return false;
-		if (!builder->located[i] || !stack || builder->low[i] < stack ||
-		    builder->high[i] > stack + THREAD_SIZE)
+		if ((i && stack == sbuf_kstack_nmi()) || !builder->located[i] || !stack ||
+		    builder->low[i] < stack || builder->high[i] > stack + THREAD_SIZE)
 			return false;
 		if (!i) {
 			builder->entry->span = THREAD_SIZE - size;
@@ -775,6 +773,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 
 	entry->checks = 0;
 	entry->pointers = 0;
+	entry->more = false;
 	if (!add_segments(builder))
 		return 0;
 	for (left = walk->switches; left; left &= left - 1) {

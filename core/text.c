@@ -195,19 +195,7 @@ static void begin_page(void)
 	WRITE_ONCE(log_at, log_at + len);
 }
 
-static void append_record(unsigned int len, bool was_busy)
-{
-	unsigned int used = log_at % STACKBUF_PAGE_SIZE;
 
-	/* A panic stopped the last one: what it left after this place is blanked */
-	if (!used || used + len > STACKBUF_PAGE_SIZE || was_busy)
-		begin_page();
-	log_then = log_at + len;
-	put_record(log_place(), record, len);
-	barrier();	/* L6 */
-	WRITE_ONCE(log_at, log_then);
-	barrier();
-}
 
 static void end_record(u32 granule)
 {
@@ -221,6 +209,7 @@ static void end_record(u32 granule)
 static void render(u32 granule)
 {
 	unsigned int len = render_record(sbuf_table_at(granule));
+	unsigned int used = log_at % STACKBUF_PAGE_SIZE;
 	bool was_busy = log_busy;
 
 	log_granule = granule;
@@ -228,7 +217,14 @@ static void render(u32 granule)
 	barrier();	/* L6 */
 	WRITE_ONCE(log_busy, true);
 	barrier();
-	append_record(len, was_busy);
+	/* A panic stopped the last one: what it left after this place is blanked */
+	if (!used || used + len > STACKBUF_PAGE_SIZE || was_busy)
+		begin_page();
+	log_then = log_at + len;
+	put_record(log_place(), record, len);
+	barrier();	/* L6 */
+	WRITE_ONCE(log_at, log_then);
+	barrier();
 	end_record(granule);
 }
 
