@@ -55,12 +55,12 @@ struct sbuf_entry {
 	u16 span;	/* as in struct sbuf_segment, for the first segment */
 	u8 checks;	/* as in struct sbuf_segment, for the first segment */
 	u8 segments;	/* number of elements of @segment */
-	u8 pointers;	/* number of these */
-	u16 least;	/* bytes from the stack's beginning to the deepest start of a walk */
+	u8 pointers;	/* number of struct sbuf_pointer */
+	u16 least;	/* bytes from the stack's beginning to the deepest start known to depth.c */
 	u16 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
 	bool more;	/* there are checks beside those of the first segment */
-	struct sbuf_segment segment[];	/* then each segment's @checks, then @pointers */
+	struct sbuf_segment segment[];	/* then @checks, then each segment's, then @pointers */
 };
 
 /* The memory of all entries is two halves of units, see recall_cache.c.  Unit 0 is not used */
