@@ -665,8 +665,6 @@ static bool is_met(const struct sbuf_probe_request *request)
 	return request->module_loaded || (!request->module && request->matches);
 }
 
-
-
 /* After an error: functions of the module are not attached */
 static void undo_module(struct sbuf_resolver *resolver)
 {

@@ -567,8 +567,6 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 	return true;
 }
 
-
-
 /* Begin segments where registers were saved, stacks switched, and frames vary in size */
 static bool add_segments(struct builder *builder)
 {

@@ -195,8 +195,6 @@ static void begin_page(void)
 	WRITE_ONCE(log_at, log_at + len);
 }
 
-
-
 static void end_record(u32 granule)
 {
 	log_records[(log_at - 1) / STACKBUF_PAGE_SIZE % SBUF_TEXT_PAGES]++;
