@@ -125,19 +125,31 @@ static __always_inline bool sbuf_check_holds(const struct sbuf_check *check, uns
 	return sbuf_holds(base, check->offset, check->value + add);
 }
 
+static __always_inline bool sbuf_four_hold(const struct sbuf_check *check, unsigned long base,
+					   unsigned long add)
+{
+	return sbuf_check_holds(check, base, add) && sbuf_check_holds(check + 1, base, add) &&
+		sbuf_check_holds(check + 2, base, add) && sbuf_check_holds(check + 3, base, add);
+}
+
 static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, unsigned int n,
 					     unsigned long base, unsigned long add)
 {
 	const struct sbuf_check *end = check + n;
 
-	for (; check < end - 3; check += 4)
-		if (!sbuf_check_holds(check, base, add) ||
-		    !sbuf_check_holds(check + 1, base, add) ||
-		    !sbuf_check_holds(check + 2, base, add) ||
-		    !sbuf_check_holds(check + 3, base, add))
+	/* First one, two and four, so that the rest is by eights */
+	if (n & 1 && !sbuf_check_holds(check++, base, add))
+		return false;
+	if (n & 2 && (!sbuf_check_holds(check++, base, add) ||
+		      !sbuf_check_holds(check++, base, add)))
+		return false;
+	if (n & 4) {
+		if (!sbuf_four_hold(check, base, add))
 			return false;
-	for (; check < end; check++)
-		if (!sbuf_check_holds(check, base, add))
+		check += 4;
+	}
+	for (; check < end; check += 8)
+		if (!sbuf_four_hold(check, base, add) || !sbuf_four_hold(check + 4, base, add))
 			return false;
 	return true;
 }
