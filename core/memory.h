@@ -57,7 +57,7 @@ static inline bool sbuf_recording(void)
 	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;
 }
 
-/* printk's clock: monotonic on one CPU, takes no lock */
+/* printk's clock; that of events is sbuf_event_now() */
 static inline u64 sbuf_now(void)
 {
 	return local_clock();

@@ -29,6 +29,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "clock.h"
 #include "pair.h"
 #include "table.h"
 
@@ -309,7 +310,7 @@ static noinline void open_any(const struct stackbuf_probe *probe, unsigned long 
 	stack = id > 0 ? find_stack(probe->pair, id) : 0;
 	object = stack ? claim_any(hash, key) : NULL;
 	if (object)
-		fill(object, sbuf_now(), value, stack);
+		fill(object, sbuf_pair_now(), value, stack);
 	else
 		sbuf_pair_lost(probe, 1);
 }
@@ -423,7 +424,7 @@ NOKPROBE_SYMBOL(close_all);
 void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		     s64 id)
 {
-	u64 now = sbuf_now();
+	u64 now = sbuf_pair_now();
 
 	if (unlikely(is_stopped()))
 		return;

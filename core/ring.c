@@ -244,7 +244,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 		return false;
 
 	sbuf_ring_clear_page(page);
-	page->time = sbuf_now();
+	page->time = sbuf_event_now(cpu);
 	page->cpu = smp_processor_id();
 	/* Before an NMI can append to it */
 	sbuf_keep(SBUF_EVENTS, page, sizeof(*page));
@@ -342,7 +342,7 @@ static bool append_nested(struct sbuf_cpu *cpu, struct sbuf_event *event)
 
 	if (!page)
 		return false;
-	event->time = sbuf_now();
+	event->time = sbuf_event_now(cpu);
 	dt = event->time - page->time;
 	if (dt >= FULL_TIME_MAX)
 		return false;
@@ -381,7 +381,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 
 		/* Once: if a function that it calls is probed, the claim below would always fail */
 		if (!now)
-			now = sbuf_now();
+			now = sbuf_event_now(cpu);
 		event->time = now;
 		/* If the clock went backwards, dt is huge, and the event becomes FULL */
 		dt = now - cpu->time;

@@ -7,8 +7,8 @@
 
 #include <linux/bits.h>
 
+#include "clock.h"
 #include "keep.h"
-#include "memory.h"
 
 /* Number of the page that was claimed last, counted from 1 over the whole ring */
 extern atomic64_t sbuf_ring_head;

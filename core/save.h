@@ -73,8 +73,8 @@ static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
 	if (unlikely(!id))
 		goto out;
 	/* Next: it is a call, and few registers are live */
-	now = sbuf_now();
 	cpu = this_cpu_ptr(sbuf_cpu);
+	now = sbuf_event_now(cpu);
 	/* What an NMI counts meanwhile gets lost, harmlessly */
 	left = READ_ONCE(cpu->verify_in) - 1;
 	WRITE_ONCE(cpu->verify_in, left);

@@ -208,7 +208,19 @@ struct sbuf_scratch {
 };
 
 /**
+ * struct sbuf_clock - how one CPU's cycles are printk's clock, see clock.c
+ * @cycles:	when it was last read, as get_cycles() counts
+ * @ns:		what it was then
+ * @rate:	ns * 2^32 for a cycle, or 0: not known
+ * @span:	how many cycles from then on stand for it, 0: none.  Also while the rest changes
+ */
+struct sbuf_clock {
+	u64 cycles, ns, rate, span;
+};
+
+/**
  * struct sbuf_cpu - the recorder's data of one CPU
+ * @clock:	see clock.h
  * @page:	the page that this CPU appends to, or NULL
  * @pos:	word of @page where the next event goes, or one before that
  * @chain_end:	a compact event may be appended while @pos < @chain_end; 0: the next event must be
@@ -230,6 +242,7 @@ struct sbuf_scratch {
  * @scratch:	one for each of them
  */
 struct sbuf_cpu {
+	struct sbuf_clock clock;
 	struct stackbuf_events_page *page;
 	u32 pos, chain_end;
 	bool appending, waiting;

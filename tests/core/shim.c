@@ -418,12 +418,20 @@ u64 shim_monotonic(void)
 	return now.tv_sec * (u64)NSEC_PER_SEC + now.tv_nsec;
 }
 
+u64 (*shim_clock)(bool cycles);
+
 u64 local_clock(void)
 {
-	u64 now = shim_monotonic() + shim_clock_skew;
+	u64 now = shim_clock ? shim_clock(false) : shim_monotonic() + shim_clock_skew;
 
 	shim_hook();
 	return now;
+}
+
+/* 3 GHz */
+u64 get_cycles(void)
+{
+	return shim_clock ? shim_clock(true) : (shim_monotonic() + shim_clock_skew) * 3;
 }
 
 u64 ktime_get_real_ns(void)

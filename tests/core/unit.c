@@ -530,6 +530,77 @@ static bool nmi_while_a_page_is_closed(void)
 	return !check_arrays(&now, false, NULL, PATHS);
 }
 
+/* -------------------------------------------------------------------- clock --- */
+
+/* True time in ns, and what makes two clocks of it */
+static struct {
+	u64 ns, back, cycle_ps;
+	unsigned int reads;
+} fake;
+
+static u64 fake_clock(bool cycles)
+{
+	u64 ps = fake.cycle_ps ?: 1;
+
+	/* To read takes a while; now and then there is an SMI before */
+	fake.ns += next_random() % 64 ? next_random() % 32 : 50000;
+	if (cycles)
+		return 1000000 + fake.ns * 1000 / ps;
+	fake.reads++;
+	return fake.ns * 1000 / ps * ps / 1000 - fake.back;
+}
+
+/* Read it often, and long after the time before.  Return how often it was wrong */
+static unsigned int use_clock(struct sbuf_cpu *cpu, u64 cycle_ps, unsigned int *reads)
+{
+	unsigned int i, wrong = 0;
+	u64 before = 0;
+
+	fake.cycle_ps = cycle_ps;
+	fake.reads = 0;
+	for (i = 0; i < 20000; i++) {
+		u64 now, low, pause = next_random() % 1000 ? next_random() % 4000 : 20000000000ULL;
+
+		fake.ns += next_random() % (pause + 1);
+		low = fake.ns - fake.back;
+		now = sbuf_event_now(cpu);
+		if (now < before || now + 300 + cycle_ps / 1000 < low ||
+		    now > fake.ns - fake.back + 300)
+			wrong++;
+		before = now;
+	}
+	*reads = fake.reads;
+	/* As if it had been measured badly: it must not go back after what was said last */
+	before = cpu->clock.ns + NSEC_PER_MSEC;
+	cpu->clock.span -= cpu->clock.span >> 14;
+	fake.ns = (cpu->clock.cycles + cpu->clock.span - 1000000) * cycle_ps / 1000 + 1;
+	return wrong + (cpu->clock.span && sbuf_event_now(cpu) < before);
+}
+
+static bool tells_the_time(void)
+{
+	/* Of a TSC, an arm64 server's counter, a phone's */
+	static const u64 cycle_ps[] = { 312, 1000, 52083 };
+	static struct sbuf_cpu cpu;
+	unsigned int i, reads, wrong, turn;
+
+	fake.ns = 3000000;
+	shim_clock = fake_clock;
+	for (turn = 0; turn < 2; turn++)
+		for (i = 0; i < ARRAY_SIZE(cycle_ps); i++) {
+			wrong = use_clock(&cpu, cycle_ps[i], &reads);
+			printf("# cycles of %llu ps: read %u times, %u wrong\n", cycle_ps[i], reads, wrong);
+			/* It takes 2 to 4 ms to measure cycles anew */
+			EXPECT(!wrong && reads < 15000 &&
+			       cpu.clock.span * cycle_ps[i] < 1010000000);
+			/* It is set back, as in another boot: once */
+			if (turn)
+				fake.back += fake.ns / 2;
+		}
+	shim_clock = NULL;
+	return true;
+}
+
 /* --------------------------------------------------------------- torn pages --- */
 
 static struct stackbuf_events_page *torn_page, torn_was;
@@ -747,6 +818,7 @@ int main(int argc, char **argv)
 	result(splits_lists(), "lists of probes, triggers and pairs are split");
 	result(splits_many(), "one probe too many is refused");
 	result(parses_probes(), "probes are parsed, and nonsense is refused");
+	result(tells_the_time(), "cycles stand for the clock where they are steady");
 	if (argc > 1) {
 		puts("done");
 		return failures != 0;

@@ -96,6 +96,7 @@ typedef unsigned int gfp_t;
 #define BIT_ULL(n)		(1ULL << (n))
 #define GENMASK_ULL(h, l)	((~0ULL << (l)) & (~0ULL >> (63 - (h))))
 #define ilog2(n)		(63 - __builtin_clzll(n))
+#define fls64(n)		((n) ? ilog2(n) + 1 : 0)
 #define order_base_2(n)		((n) > 1 ? ilog2((n) - 1) + 1 : 0)
 #define roundup_pow_of_two(n)	(1UL << order_base_2(n))
 #define lower_32_bits(n)	((u32)(n))
@@ -328,12 +329,16 @@ void irq_work_sync(struct irq_work *work);
 /* --------------------------------------------------------------------- time --- */
 
 #define NSEC_PER_SEC		1000000000L
+#define NSEC_PER_MSEC		1000000L
 #define NSEC_PER_USEC		1000L
 #define HZ			100
 /* Time flies, so that what waits for some jiffies is frequent */
 #define SHIM_JIFFY_NS		20000
 extern __thread u64 shim_clock_skew;
+/* In place of both clocks, if set */
+extern u64 (*shim_clock)(bool cycles);
 u64 local_clock(void);
+u64 get_cycles(void);
 u64 ktime_get_real_ns(void);
 #define INITIAL_JIFFIES		0
 #define jiffies			((unsigned long)(shim_monotonic() / SHIM_JIFFY_NS))

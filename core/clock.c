@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * clock.c - the time of an event: when local_clock() is read, and how fast the cycles pass
+ *
+ * local_clock() is a linear function of the cycles where they are steady, see native_sched_clock()
+ * and the generic sched_clock().  Its coefficients are not exported, and a hypervisor's clock has
+ * others, so they are measured, by each CPU: from one reading to the next, SPAN later at least.
+ * They are used as long as each agrees with the one before; one that jumps does not.
+ */
+#include <linux/bitops.h>
+#include <linux/minmax.h>
+#include <linux/preempt.h>
+#include <linux/time64.h>
+
+#include "clock.h"
+
+/* ns that cycles stand for the clock */
+#define SPAN	NSEC_PER_MSEC
+/* Two rates agree if they differ by one part in this many */
+#define AGREE	8192
+
+/* Return true if the kernel, too, takes cycles for a clock */
+static inline bool cycles_are_steady(void)
+{
+#ifdef CONFIG_X86
+	return !check_tsc_unstable();
+#else
+	return true;
+#endif
+}
+
+noinline u64 sbuf_clock_read(struct sbuf_clock *clock)
+{
+	u64 before = get_cycles(), now = local_clock(), cycles = get_cycles();
+	u64 ns = now - clock->ns, passed = cycles - clock->cycles, rate = 0;
+	unsigned int shift = max(fls64(ns), 32) - 32;
+	bool agree;
+
+	/* Time enough to measure?  Where cycles stood for the clock, it does not go back */
+	if (ns < SPAN)
+		return before - clock->cycles - clock->span < clock->span / AGREE ?
+			clock->ns + SPAN : now;
+	/* An NMI may have interrupted what follows: then @span is 0.  Interrupts are off */
+	if (in_nmi() || !cycles_are_steady())
+		return now;
+	if ((s64)passed >> shift > 0)
+		rate = (ns >> shift << 32) / (passed >> shift);
+	/* And nothing came between the readings */
+	agree = rate && rate - clock->rate + rate / AGREE <= rate / AGREE * 2 &&
+		(cycles - before) * rate >> 32 <= SPAN / AGREE;
+	WRITE_ONCE(clock->span, 0);
+	barrier();
+	WRITE_ONCE(clock->ns, now);
+	WRITE_ONCE(clock->cycles, cycles);
+	WRITE_ONCE(clock->rate, agree ? clock->rate + (s64)(rate - clock->rate) / 8 : rate);
+	barrier();
+	WRITE_ONCE(clock->span, agree ? (SPAN << 32) / clock->rate : 0);
+	return now;
+}
+
+NOKPROBE_SYMBOL(sbuf_clock_read);
