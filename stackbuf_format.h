@@ -865,7 +865,7 @@ struct stackbuf_events_page {
 
 /**
  * struct stackbuf_event - an event, decoded
- * @time:	ns, printk's clock
+ * @time:	ns, printk's clock to 300 ns
  * @tag:	the tag, or 0
  * @id:		id of its stack
  * @pid:	PID of its task in the initial namespace

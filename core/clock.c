@@ -40,7 +40,7 @@ noinline u64 sbuf_clock_read(struct sbuf_clock *clock)
 	if (ns < SPAN)
 		return before - clock->cycles - clock->span < clock->span / AGREE ?
 			clock->ns + SPAN : now;
-	/* An NMI may have interrupted what follows: then @span is 0.  Interrupts are off */
+	/* An NMI changes nothing, as it may have interrupted this */
 	if (in_nmi() || !cycles_are_steady())
 		return now;
 	if ((s64)passed >> shift > 0)
@@ -48,6 +48,7 @@ noinline u64 sbuf_clock_read(struct sbuf_clock *clock)
 	/* And nothing came between the readings */
 	agree = rate && rate - clock->rate + rate / AGREE <= rate / AGREE * 2 &&
 		(cycles - before) * rate >> 32 <= SPAN / AGREE;
+	/* L7: an NMI that comes in between reads the clock itself */
 	WRITE_ONCE(clock->span, 0);
 	barrier();
 	WRITE_ONCE(clock->ns, now);

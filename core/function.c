@@ -404,15 +404,6 @@ static unsigned long *gather(const struct list *l, unsigned int kind, unsigned l
 	return site;
 }
 
-static unsigned int count_kind(const struct list *l, unsigned int kind)
-{
-	unsigned int n = 0, i;
-
-	for (i = 0; i < l->nr; i++)
-		n += l->function[i].kind == kind;
-	return n;
-}
-
 static int attach_kind(struct list *l, u8 list, unsigned int kind)
 {
 	static const ftrace_func_t handlers[] = {
@@ -431,8 +422,9 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 			.list = list, .kind = kind,
 			.tag = tag == TAGS - 1 ? STACKBUF_PROBE_RETADDR : tag,
 		};
-		if (count_kind(l, kind) == 1)
-			own->only = find_first(own, site[0]);
+		own->only = find_first(own, site[0]);
+		if (nr > 1 || find_next(own, site[0], own->only))
+			own->only = NULL;
 		err = set_filter(&own->ops, site, nr, false) ?: register_ftrace_function(&own->ops);
 		if (err) {
 			free_filter(&own->ops);

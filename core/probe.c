@@ -45,7 +45,7 @@ u8 sbuf_probe_live_list = 0x1;
 /*
  * Protects the probes, param_state and, until that is PARAM_OPENING, what insmod was given.  Held
  * while a list is set, which takes seconds, and therefore not inside the lock of parameters: see
- * release_params().  Nests inside the locks of module loading.
+ * set_probe_param().  Nests inside the locks of module loading.
  */
 static DEFINE_MUTEX(probe_mutex);
 
@@ -818,25 +818,6 @@ struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param = { .list = SBUF_PAIRS
  */
 static enum { PARAM_EARLY, PARAM_OPENING, PARAM_OPEN, PARAM_CLOSED } param_state;
 
-/*
- * The kernel calls the functions of a parameter under one lock for all parameters of a module.
- * To set a list takes seconds, and "enable" must not wait for it: so release that lock, which
- * protects nothing here, for the time.  What callers rely on holds nevertheless:
- *
- * - The module and the written text stay: the caller has the parameter's file open, which
- *   removing the module waits for, or is loading the module.
- * - param_attr_store(), param_attr_show() and parse_one() (kernel/params.c) use nothing that
- *   the lock covers after the call; they only release it.
- * - probe_mutex serialises calls for this parameter; calls for others use nothing that it
- *   covers.
- *
- * Never take the kernel's lock inside probe_mutex.
- */
-static void release_params(void)
-{
-	kernel_param_unlock(THIS_MODULE);
-}
-
 /* Built in, @value is of the kernel's command line, which stays; memory cannot be allocated yet */
 static void free_early(char *text)
 {
@@ -854,6 +835,20 @@ static int note_early(struct sbuf_probe_param *list, const char *value)
 	return list->insmod ? 0 : -ENOMEM;
 }
 
+/*
+ * The kernel calls the functions of a parameter under one lock for all parameters of a module.
+ * To set a list takes seconds, and "enable" must not wait for it: so release that lock, which
+ * protects nothing here, for the time.  What callers rely on holds nevertheless:
+ *
+ * - The module and the written text stay: the caller has the parameter's file open, which
+ *   removing the module waits for, or is loading the module.
+ * - param_attr_store(), param_attr_show() and parse_one() (kernel/params.c) use nothing that
+ *   the lock covers after the call; they only release it.
+ * - probe_mutex serialises calls for this parameter; calls for others use nothing that it
+ *   covers.
+ *
+ * Never take the kernel's lock inside probe_mutex.
+ */
 static int set_probe_param(const char *value, const struct kernel_param *param)
 {
 	struct sbuf_probe_param *list = param->arg;
@@ -862,7 +857,7 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 
 	if (!value)
 		value = "";
-	release_params();
+	kernel_param_unlock(THIS_MODULE);
 	/* It takes event_mutex, inside of which the kernel may have us take probe_mutex */
 	if (READ_ONCE(param_state) == PARAM_OPEN)
 		resolver = parse_list(value, list->list);
@@ -926,7 +921,7 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	int len = 0, cut = 0, err = 0;
 	unsigned int i;
 
-	release_params();
+	kernel_param_unlock(THIS_MODULE);
 	mutex_lock(&probe_mutex);
 	sbuf_probe_update_missed();
 #if STACKBUF_PAIR_PAGES

@@ -349,12 +349,6 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 	}
 }
 
-/* Is there room for those of one more symbol? */
-static bool has_room(const struct sbuf_resolver *resolver)
-{
-	return resolver->matches + SBUF_PATTERNS_MAX <= ARRAY_SIZE(resolver->match);
-}
-
 /* Add to the list of functions what was matched since the last time.  May sleep */
 static void use_matches(struct sbuf_resolver *resolver)
 {
@@ -375,6 +369,7 @@ static void use_matches(struct sbuf_resolver *resolver)
 		probe->functions++;
 	}
 	resolver->matches = 0;
+	cond_resched();
 }
 
 /*
@@ -398,18 +393,13 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
 		if (!strcmp(symbol.name, "_etext"))
 			break;
 		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
-		if (!has_room(resolver))
-			use_matches(resolver);
-		cond_resched();
+		use_matches(resolver);
 	}
 	for (addr = middle; sbuf_symbol_at(&symbol, addr - 1) && !symbol.of_module;
 	     addr = symbol.start) {
 		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
-		if (!has_room(resolver))
-			use_matches(resolver);
-		cond_resched();
+		use_matches(resolver);
 	}
-	use_matches(resolver);
 }
 
 /* Symbols of a module to look at before preemption is enabled again: some 20 us */
@@ -432,7 +422,6 @@ static bool pause_walk(struct sbuf_resolver *resolver, const struct module *modu
 
 	preempt_enable();
 	use_matches(resolver);
-	cond_resched();
 	preempt_disable();
 	while ((at = sbuf_modules_next(at)))
 		if (at == module)
@@ -448,21 +437,21 @@ static bool pause_walk(struct sbuf_resolver *resolver, const struct module *modu
 static bool resolve_in(struct sbuf_resolver *resolver, const struct module *module)
 {
 	const struct mod_kallsyms *symbols = rcu_dereference_sched(module->kallsyms);
+	struct sbuf_probe_request *request;
 	unsigned int i;
 
-	for (i = 0; i < resolver->nr; i++) {
-		struct sbuf_probe_request *request = &resolver->request[i];
-
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
 		if (request->module && !strcmp(request->module, module->name))
 			request->module_loaded = true;
-	}
 	for (i = 1; i < symbols->num_symtab; i++) {
 		const typeof(symbols->symtab[0]) *symbol = &symbols->symtab[i];
 		const char *name = symbols->strtab + symbol->st_name;
 
 		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
 			note_match(resolver, module, name, strlen(name), symbol->st_value);
-		if ((i % SYMBOLS_AT_ONCE == 0 || !has_room(resolver)) &&
+		/* Or there may be no room for those of one more symbol */
+		if ((i % SYMBOLS_AT_ONCE == 0 ||
+		     resolver->matches + SBUF_PATTERNS_MAX > ARRAY_SIZE(resolver->match)) &&
 		    !pause_walk(resolver, module, symbols))
 			return false;
 	}

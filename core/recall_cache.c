@@ -15,11 +15,25 @@
 
 u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
 
-bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const unsigned long *base)
+bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const struct sbuf_start *start,
+			     unsigned long stack, unsigned long task)
 {
 	const struct sbuf_check *check = (const void *)&entry->segment[entry->segments];
+	unsigned long base[SBUF_BASE_BP + 1];
 	unsigned int i;
 
+	base[0] = start->sp;
+	base[SBUF_BASE_BP] = (unsigned long)start->bp;
+	for (i = 0; i < entry->segments; i++) {
+		const struct sbuf_segment *segment = &entry->segment[i];
+
+		base[i + 1] = base[i];
+		if (!sbuf_segment_matches(segment, base[segment->from],
+					  segment->on_task ? task : stack, &base[i + 1]))
+			return false;
+	}
+	if (!sbuf_checks_hold(check, entry->checks, base[0], 0))
+		return false;
 	check += entry->checks;
 	for (i = 0; i < entry->segments; check += entry->segment[i++].checks)
 		if (!sbuf_checks_hold(check, entry->segment[i].checks, base[i + 1], 0))
@@ -34,7 +48,7 @@ bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const unsigned long
 			return false;
 		check += pointer->more;
 	}
-	return true;
+	return !entry->user_cs || sbuf_holds(base[entry->segments], entry->end, entry->user_cs);
 }
 
 NOKPROBE_SYMBOL(sbuf_entry_more_matches);
@@ -120,7 +134,7 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
 noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
 {
 	unsigned long stack = sbuf_kstack_of(start.sp), depth = start.sp - stack;
-	struct tried tried SBUF_UNINITIALIZED;
+	struct tried tried;
 	struct sbuf_entry *entry;
 	u32 hash[2];
 	bool add;

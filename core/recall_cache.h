@@ -59,7 +59,7 @@ struct sbuf_entry {
 	u16 least;	/* bytes from the stack's beginning to the deepest start known to depth.c */
 	u16 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
-	bool more;	/* there are checks beside those of the first segment */
+	bool more;	/* than one base, loaded from the first segment, and checks of that */
 	struct sbuf_segment segment[];	/* then @checks, then each segment's, then @pointers */
 };
 
@@ -154,21 +154,27 @@ static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, uns
 	return true;
 }
 
-/* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
-#if __has_attribute(__uninitialized__)
-#define SBUF_UNINITIALIZED __attribute__((__uninitialized__))
-#else
-#define SBUF_UNINITIALIZED
-#endif
-
 /* Return true if it has a base that is loaded and lies on the stack that the walk starts on */
 static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 {
 	return entry->segments && entry->segment[0].any_not_on_task;
 }
 
-/* The rest of sbuf_entry_matches(), which many entries lack: of segments but the first, pointers */
-bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const unsigned long *base);
+/* A segment's bounds, and its first return address.  @from is its base's base, *@base the last one */
+static __always_inline bool sbuf_segment_matches(const struct sbuf_segment *segment,
+						 unsigned long from, unsigned long stack,
+						 unsigned long *base)
+{
+	unsigned long last = *base;
+
+	*base = sbuf_kstack_load(from + segment->offset);
+	return *base - stack - segment->low <= segment->span && (long)(*base - last) > segment->gap &&
+		sbuf_holds(*base, segment->ret_offset, segment->ret_value);
+}
+
+/* sbuf_entry_matches() for what is @more, once @start's ip and depth are compared */
+bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const struct sbuf_start *start,
+			     unsigned long stack, unsigned long task);
 
 /*
  * Compare the stack with an entry: the comparisons that the theorem names.  @task: where the task's
@@ -179,30 +185,19 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 					       unsigned long task)
 {
 	const struct sbuf_segment *segment = entry->segment;
-	unsigned long base[SBUF_BASE_BP + 1] SBUF_UNINITIALIZED;
-	unsigned long last = start->sp;
-	unsigned int i;
+	unsigned long base = start->sp;
 
 	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span))
 		return false;
-
-	base[0] = last;
-	base[SBUF_BASE_BP] = (unsigned long)start->bp;
-	for (i = 0; i < entry->segments; i++, segment++) {
-		unsigned long is = sbuf_kstack_load(base[segment->from] + segment->offset);
-		unsigned long from = segment->on_task ? task : stack;
-
-		if (unlikely(is - from - segment->low > segment->span ||
-			     (long)(is - last) <= segment->gap ||
-			     !sbuf_holds(is, segment->ret_offset, segment->ret_value)))
+	if (entry->more)
+		return sbuf_entry_more_matches(entry, start, stack, task);
+	if (entry->segments) {
+		if (!sbuf_segment_matches(segment, base, segment->on_task ? task : stack, &base))
 			return false;
-		base[i + 1] = is;
-		last = is;
+		segment++;
 	}
-	if (!sbuf_checks_hold((const struct sbuf_check *)segment, entry->checks, start->sp, 0) ||
-	    (entry->more && !sbuf_entry_more_matches(entry, base)))
-		return false;
-	return !entry->user_cs || sbuf_holds(last, entry->end, entry->user_cs);
+	return sbuf_checks_hold((const struct sbuf_check *)segment, entry->checks, start->sp, 0) &&
+		(!entry->user_cs || sbuf_holds(base, entry->end, entry->user_cs));
 }
 
 /*

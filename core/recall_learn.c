@@ -465,10 +465,9 @@ static bool add_bp(struct builder *builder, unsigned long slot, unsigned long va
 	if (builder->located[to] || value != builder->base[to])
 		return add_address(builder, slot, value);
 	if (slot) {
-		from = find_segment(builder, builder->from, slot);
+		from = use_slot(builder, slot);
 		if (from >= to)
 			return add_address(builder, slot, value);
-		use_slot(builder, slot);
 		slot -= builder->base[from];
 	}
 	builder->entry->segment[to - 1].from = from;
@@ -726,6 +725,7 @@ static bool bound_segments(struct builder *builder)
 		segment->low = builder->base[i] - builder->low[i];
 		segment->span = THREAD_SIZE - size;
 		segment->on_task = stack == task;
+		builder->entry->more |= segment->from;
 		builder->entry->segment[0].any_not_on_task |= stack != task;
 		if (!builder->has_ret[i])
 			return false;
@@ -771,7 +771,6 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 
 	entry->checks = 0;
 	entry->pointers = 0;
-	entry->more = false;
 	if (!add_segments(builder))
 		return 0;
 	for (left = walk->switches; left; left &= left - 1) {
@@ -781,6 +780,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	}
 	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
 	entry->segments = builder->segments - 1;
+	entry->more = entry->segments > 1;
 	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, frames) ||
 	    !add_end(builder, nr) || !bound_segments(builder))
 		return 0;

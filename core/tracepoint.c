@@ -468,21 +468,19 @@ int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
 	struct sbuf_symbol symbol;
 	int err;
 
-	if (coming) {
+	if (coming)
 		search_module(&search, coming);
-	} else {
+	else
 		for_each_kernel_tracepoint(match_tracepoint, &search);
-		if (!search.found)
-			module = search_modules(&search);
-	}
+	if (!coming && !search.found)
+		module = search_modules(&search);
 	if (!search.found)
 		return -ENOENT;
 	of->tracepoint = search.found;
 	of->iterator = (unsigned long)search.found->iterator;
 	of->size = sbuf_symbol_at(&symbol, of->iterator) ? symbol.size : 0;
 	err = attach(of, file);
-	if (module)
-		module_put(module);
+	module_put(module);
 	return err;
 }
 
