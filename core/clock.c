@@ -22,8 +22,10 @@
 /* Return true if the kernel, too, takes cycles for a clock */
 static inline bool cycles_are_steady(void)
 {
-#ifdef CONFIG_X86
+#ifdef CONFIG_X86_64
 	return !check_tsc_unstable();
+#elif defined(CONFIG_ARM_ARCH_TIMER_OOL_WORKAROUND)
+	return !__this_cpu_read(timer_unstable_counter_workaround);
 #else
 	return true;
 #endif
@@ -31,7 +33,7 @@ static inline bool cycles_are_steady(void)
 
 noinline u64 sbuf_clock_read(struct sbuf_clock *clock)
 {
-	u64 before = get_cycles(), now = local_clock(), cycles = get_cycles();
+	u64 before = sbuf_cycles(), now = local_clock(), cycles = sbuf_cycles();
 	u64 ns = now - clock->ns, passed = cycles - clock->cycles, rate = 0;
 	unsigned int shift = max(fls64(ns), 32) - 32;
 	bool agree;

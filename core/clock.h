@@ -8,7 +8,21 @@
 #include <linux/irqflags.h>
 #include <linux/timex.h>
 
+#ifdef CONFIG_ARM64
+#include <asm/arch_timer.h>
+#endif
+
 #include "memory.h"
+
+static __always_inline u64 sbuf_cycles(void)
+{
+#ifdef CONFIG_ARM64
+	/* What arch_timer_read_counter() leads to, but for counters that are not steady */
+	return __arch_counter_get_cntvct();
+#else
+	return get_cycles();
+#endif
+}
 
 /* sbuf_event_now() where local_clock() is to be read */
 u64 sbuf_clock_read(struct sbuf_clock *clock);
@@ -21,7 +35,7 @@ u64 sbuf_clock_read(struct sbuf_clock *clock);
 static __always_inline u64 sbuf_event_now(struct sbuf_cpu *cpu)
 {
 	struct sbuf_clock *clock = &cpu->clock;
-	u64 passed = get_cycles() - READ_ONCE(clock->cycles);
+	u64 passed = sbuf_cycles() - READ_ONCE(clock->cycles);
 
 	/* An NMI may come in between, but changes nothing */
 	if (likely(passed < READ_ONCE(clock->span)))

@@ -94,8 +94,8 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 		return false;
 	/*
 	 * record: that at the register at, which is moved behind it, holds the frame and leads to
-	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First one
-	 * and two, then four at a time.
+	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First one,
+	 * two and four, then eight at a time.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"
@@ -107,6 +107,13 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 		     "	ccmp	%[last], \\next, #0, hs\n"
 		     "	b.lo	1f\n"
 		     ".endm\n"
+		     ".macro	four\n"
+		     "	ldp	%[two], %[more], [%[frame]], #16\n"
+		     "	record	%[fp], %[next], %w[two], sxtw\n"
+		     "	record	%[next], %[fp], %[two], asr #32\n"
+		     "	record	%[fp], %[next], %w[more], sxtw\n"
+		     "	record	%[next], %[fp], %[more], asr #32\n"
+		     ".endm\n"
 		     "	tbz	%w[more], #0, 2f\n"
 		     "	ldrsw	%[two], [%[frame]], #4\n"
 		     "	record	%[fp], %[next], %[two]\n"
@@ -115,17 +122,17 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 		     "	ldr	%[two], [%[frame]], #8\n"
 		     "	record	%[fp], %[next], %w[two], sxtw\n"
 		     "	record	%[next], %[fp], %[two], asr #32\n"
-		     "3:	cmp	%[frame], %[end]\n"
+		     "3:	tbz	%w[more], #2, 4f\n"
+		     "	four\n"
+		     "4:	cmp	%[frame], %[end]\n"
 		     "	b.hs	1f\n"
-		     "4:	ldp	%[two], %[more], [%[frame]], #16\n"
-		     "	record	%[fp], %[next], %w[two], sxtw\n"
-		     "	record	%[next], %[fp], %[two], asr #32\n"
-		     "	record	%[fp], %[next], %w[more], sxtw\n"
-		     "	record	%[next], %[fp], %[more], asr #32\n"
+		     "5:	four\n"
+		     "	four\n"
 		     "	cmp	%[end], %[frame]\n"
-		     "	b.hi	4b\n"
+		     "	b.hi	5b\n"
 		     "1:	csel	%[fp], %[fp], xzr, hs\n"
 		     ".purgem	record\n"
+		     ".purgem	four\n"
 		     : [fp] "+&r" (fp), [frame] "+&r" (frame), [bits] "+&r" (bits),
 		       [next] "=&r" (next), [pc] "+&r" (pc), [two] "=&r" (two),
 		       [more] "+&r" (more)

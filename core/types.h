@@ -209,7 +209,7 @@ struct sbuf_scratch {
 
 /**
  * struct sbuf_clock - how one CPU's cycles are printk's clock, see clock.c
- * @cycles:	when it was last read, as get_cycles() counts
+ * @cycles:	when it was last read, as sbuf_cycles() counts
  * @ns:		what it was then
  * @rate:	ns * 2^32 for a cycle, or 0: not known
  * @span:	how many cycles from then on stand for it, 0: none.  Also while the rest changes

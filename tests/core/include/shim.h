@@ -339,6 +339,7 @@ extern __thread u64 shim_clock_skew;
 extern u64 (*shim_clock)(bool cycles);
 u64 local_clock(void);
 u64 get_cycles(void);
+#define check_tsc_unstable()	0
 u64 ktime_get_real_ns(void);
 #define INITIAL_JIFFIES		0
 #define jiffies			((unsigned long)(shim_monotonic() / SHIM_JIFFY_NS))
