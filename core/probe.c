@@ -66,17 +66,19 @@ static union place {
 	struct sbuf_event_probe event;
 } place[STACKBUF_PROBES_MAX];
 
-/* Where an entry has its place: pages hold a number of entries each */
-static unsigned int index_of(const struct stackbuf_probe *probe)
+/* Pages hold a number of entries each */
+u32 sbuf_probe_number(const struct stackbuf_probe *probe)
 {
 	unsigned int page = ((char *)probe - (char *)stackbuf_info.probe) / STACKBUF_PAGE_SIZE;
 
-	return page * STACKBUF_PAGE_PROBES + (probe - stackbuf_info.probe[page].probe);
+	return page * STACKBUF_PAGE_PROBES + (probe - stackbuf_info.probe[page].probe) + 1;
 }
+
+NOKPROBE_SYMBOL(sbuf_probe_number);
 
 static inline union place *place_of(const struct stackbuf_probe *probe)
 {
-	return &place[index_of(probe)];
+	return &place[sbuf_probe_number(probe) - 1];
 }
 
 static __no_stack_protector int handle_hit(struct kprobe *kprobe, struct pt_regs *regs)
@@ -875,13 +877,6 @@ static int set_probe_param(const char *value, const struct kernel_param *param)
 	kernel_param_lock(THIS_MODULE);
 	return err;
 }
-
-u32 sbuf_probe_number(const struct stackbuf_probe *probe)
-{
-	return index_of(probe) + 1;
-}
-
-NOKPROBE_SYMBOL(sbuf_probe_number);
 
 bool sbuf_probe_owns(const void *data)
 {
