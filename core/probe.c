@@ -49,14 +49,6 @@ u8 sbuf_probe_live_list = 0x1;
  */
 static DEFINE_MUTEX(probe_mutex);
 
-/* Entry @i, or NULL after the last one */
-static inline struct stackbuf_probe *probe_at(unsigned int i)
-{
-	if (i >= STACKBUF_PROBES_MAX)
-		return NULL;
-	return &stackbuf_info.probe[i / STACKBUF_PAGE_PROBES].probe[i % STACKBUF_PAGE_PROBES];
-}
-
 /* What the kernel knows of a probe, beside its entry */
 static union place {
 	struct {
@@ -75,6 +67,16 @@ u32 sbuf_probe_number(const struct stackbuf_probe *probe)
 }
 
 NOKPROBE_SYMBOL(sbuf_probe_number);
+
+/* The entry after @probe, the first one after NULL; or NULL after the last one */
+static inline struct stackbuf_probe *next_probe(const struct stackbuf_probe *probe)
+{
+	unsigned int i = probe ? sbuf_probe_number(probe) : 0;
+
+	if (i >= STACKBUF_PROBES_MAX)
+		return NULL;
+	return &stackbuf_info.probe[i / STACKBUF_PAGE_PROBES].probe[i % STACKBUF_PAGE_PROBES];
+}
 
 static inline union place *place_of(const struct stackbuf_probe *probe)
 {
@@ -350,9 +352,9 @@ static void clear_probe(struct stackbuf_probe *probe)
 static void unregister_events(const struct module *module)
 {
 	struct stackbuf_probe *probe;
-	unsigned int n = 0, i;
+	unsigned int n = 0;
 
-	for (i = 0; (probe = probe_at(i)); i++) {
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe)) {
 		if (!is_set(probe, STACKBUF_PROBE_BY_EVENT) ||
 		    (module ? !sbuf_tracepoint_is_in(&place_of(probe)->event, module) :
 			      probe->lists))
@@ -365,7 +367,7 @@ static void unregister_events(const struct module *module)
 	if (!n)
 		return;
 	tracepoint_synchronize_unregister();
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (probe->state == STACKBUF_PROBE_NONE && probe->way == STACKBUF_PROBE_BY_EVENT)
 			clear_probe(probe);
 }
@@ -376,10 +378,10 @@ static void unregister_probes(bool gone)
 	/* Under probe_mutex */
 	static struct kprobe *set[STACKBUF_PROBES_MAX];
 	struct stackbuf_probe *probe;
-	unsigned int n = 0, i;
+	unsigned int n = 0;
 
 	lockdep_assert_held(&probe_mutex);
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&
 		    (gone ? kprobe_gone(&place_of(probe)->kprobe) : !probe->lists))
 			set[n++] = &place_of(probe)->kprobe;
@@ -398,9 +400,8 @@ static void unregister_probes(bool gone)
 static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *request)
 {
 	struct stackbuf_probe *probe;
-	unsigned int i;
 
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (probe->lists && !strncmp(probe->name, request->name, request->len) &&
 		    !probe->name[request->len] && probe->pair == request->pair &&
 		    probe->role == request->role)
@@ -412,9 +413,8 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 static int take_entry(struct sbuf_probe_request *request, u8 lists)
 {
 	struct stackbuf_probe *probe;
-	unsigned int i;
 
-	for (i = 0; (probe = probe_at(i)); i++) {
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe)) {
 		if (probe->name[0])
 			continue;
 		memcpy(probe->name, request->name, request->len);
@@ -455,7 +455,7 @@ static void settle_pairs(void)
 	struct stackbuf_pair *pair = stackbuf_info.pair[0].pairs.pair;
 	struct stackbuf_probe *probe;
 
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (probe->name[0])
 			probes[probe->pair]++;
 	/* First those that have some: the last one that goes clears what all share */
@@ -476,7 +476,7 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 {
 	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
 	struct stackbuf_probe *probe;
-	unsigned int patterns = 0, i;
+	unsigned int patterns = 0;
 	int err;
 
 	resolver->list = next;
@@ -495,7 +495,7 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 		request->fresh = true;
 	}
 	/* Those that stay, too: a module that comes is searched for all */
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		patterns += probe->lists & next && strpbrk(probe->name, "*?[");
 	if (patterns > SBUF_PATTERNS_MAX) {
 		pr_err("probe: %u patterns: %d are the most\n", patterns, SBUF_PATTERNS_MAX);
@@ -559,11 +559,10 @@ static int use_list(u8 list, const struct sbuf_resolver *written)
 static void drop_unlisted(void)
 {
 	struct stackbuf_probe *probe;
-	unsigned int i;
 
 	unregister_probes(false);
 	unregister_events(NULL);
-	for (i = 0; (probe = probe_at(i)); i++) {
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe)) {
 		if (probe->lists)
 			continue;
 		if (is_set(probe, STACKBUF_PROBE_BY_FTRACE))
@@ -630,19 +629,18 @@ static int write_list(struct sbuf_resolver *resolver)
 {
 	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
 	struct stackbuf_probe *probe;
-	unsigned int i;
 	int err;
 
 	lockdep_assert_held(&probe_mutex);
 	if (IS_ERR(resolver))
 		return PTR_ERR(resolver);
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (probe->lists && (resolver->add || param_of(probe) != resolver->of))
 			WRITE_ONCE(probe->lists, probe->lists | next);
 	err = make_list(resolver, next) ?: use_list(next, resolver);
 	sbuf_filter_update();
 	sbuf_functions_detach(err ? next : old);
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	drop_unlisted();
 	return err;
@@ -694,11 +692,11 @@ static void set_pending_probes(const struct module *module)
 	struct sbuf_probe_request *request;
 	struct stackbuf_probe *probe;
 	struct sbuf_resolver *resolver;
-	unsigned int n = 0, i;
+	unsigned int n = 0;
 	int err;
 
 	lockdep_assert_held(&probe_mutex);
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		n += may_be_in_module(probe);
 	if (!n)
 		return;
@@ -706,13 +704,13 @@ static void set_pending_probes(const struct module *module)
 	if (!resolver) {
 		pr_err("probe: no memory to set probes in %s\n", module->name);
 		/* There may be a function for each that is set, a pattern */
-		for (i = 0; (probe = probe_at(i)); i++)
+		for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 			if (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && may_be_in_module(probe))
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
 		return;
 	}
 	resolver->list = next;
-	for (i = 0; (probe = probe_at(i)); i++) {
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe)) {
 		if (!may_be_in_module(probe))
 			continue;
 		request = resolver->request + resolver->nr++;
@@ -731,12 +729,12 @@ static void set_pending_probes(const struct module *module)
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
 	/* Functions are attached as a new list, which is the old one and these */
 	if (!err && sbuf_functions(next)) {
-		for (i = 0; (probe = probe_at(i)); i++)
+		for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, BOTH_LISTS);
 		err = sbuf_functions_copy(next) ?: use_list(next, NULL);
 		sbuf_functions_detach(err ? next : old);
-		for (i = 0; (probe = probe_at(i)); i++)
+		for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 			WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
 	} else {
 		sbuf_functions_detach(next);
@@ -752,10 +750,9 @@ static void set_pending_probes(const struct module *module)
 static void leave_module(const struct module *module)
 {
 	struct stackbuf_probe *probe;
-	unsigned int i;
 
 	sbuf_functions_leave(sbuf_probe_live_list, module);
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->functions)
 			clear_probe(probe);
 	/* Kprobes' notifier has marked as gone all in the code that is being freed */
@@ -779,9 +776,8 @@ void sbuf_probe_module(const struct module *module, unsigned long state)
 static void set_pending_events(const struct module *module)
 {
 	struct stackbuf_probe *probe;
-	unsigned int i;
 
-	for (i = 0; (probe = probe_at(i)); i++) {
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe)) {
 		struct sbuf_probe_request request = {
 			.name = probe->name, .len = strlen(probe->name), .probe = probe,
 			.pair = probe->pair, .role = probe->role,
@@ -888,9 +884,8 @@ NOKPROBE_SYMBOL(sbuf_probe_owns);
 void sbuf_probe_update_missed(void)
 {
 	struct stackbuf_probe *probe;
-	unsigned int i;
 
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE))
 			WRITE_ONCE(probe->missed, place_of(probe)->kprobe.nmissed);
 }
@@ -914,7 +909,7 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	const struct sbuf_probe_param *list = param->arg;
 	struct stackbuf_probe *probe;
 	int len = 0, cut = 0, err = 0;
-	unsigned int i;
+	unsigned int __maybe_unused i;
 
 	kernel_param_unlock(THIS_MODULE);
 	mutex_lock(&probe_mutex);
@@ -927,8 +922,8 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 			err = emit_name(buffer, &len, &cut, name);
 	}
 #endif
-	for (i = 0; list->list != SBUF_PAIRS && !err && (probe = probe_at(i)); i++)
-		if (probe->lists && param_of(probe) == list->list)
+	for (probe = next_probe(NULL); probe && !err; probe = next_probe(probe))
+		if (list->list != SBUF_PAIRS && probe->lists && param_of(probe) == list->list)
 			err = emit_name(buffer, &len, &cut, probe->name);
 	if (list->list == SBUF_TRIGGERS && len && !err && sbuf_filter_trigger_events())
 		len += sysfs_emit_at(buffer, len, ":%u", sbuf_filter_trigger_events());
@@ -952,9 +947,8 @@ const struct kernel_param_ops sbuf_probe_ops = {
 static void drop_all(void)
 {
 	struct stackbuf_probe *probe;
-	unsigned int i;
 
-	for (i = 0; (probe = probe_at(i)); i++)
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		WRITE_ONCE(probe->lists, 0);
 	sbuf_functions_detach(sbuf_probe_live_list);
 	drop_unlisted();
