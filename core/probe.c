@@ -509,44 +509,36 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	return err ?: sbuf_functions_copy(next);
 }
 
-/* A list that is to record; @triggers: those of a list of triggers that was written, or NULL */
-struct next_list {
-	u8 list;
-	const struct sbuf_resolver *triggers;
-};
-
 static int set_live_list(void *arg)
 {
-	const struct next_list *next = arg;
+	const struct sbuf_resolver *resolver = arg;
 
 	/* P1: in one step, when the list is made */
-	WRITE_ONCE(sbuf_probe_live_list, next->list);
-	if (next->triggers)
-		sbuf_filter_arm(next->triggers->events);
+	WRITE_ONCE(sbuf_probe_live_list, resolver->list);
+	if (resolver->of == SBUF_TRIGGERS)
+		sbuf_filter_arm(resolver->events);
 	return 0;
 }
 
 /*
- * Attach to the functions of the list @next, and have that be the one that records; @written is the
- * list that was written, if one was.  ftrace calls the handlers of both lists one after the other,
- * with preemption disabled: stop the machine, so that not one asks before and the other after.  And
- * a hit of an old trigger counts as the old list said, one of a new trigger as the new one.
+ * Attach to the functions of the list that was made, and have that be the one that records.  ftrace
+ * calls the handlers of both lists one after the other, with preemption disabled: stop the machine,
+ * so that not one asks before and the other after.  And a hit of an old trigger counts as the old
+ * list said, one of a new trigger as the new one.
  */
-static int use_list(u8 list, const struct sbuf_resolver *written)
+static int use_list(struct sbuf_resolver *resolver)
 {
-	struct next_list next = {
-		list, written && written->of == SBUF_TRIGGERS ? written : NULL
-	};
+	u8 list = resolver->list;
 	int err = sbuf_functions_attach(list);
 
-	if (!err && (next.triggers ||
+	if (!err && (resolver->of == SBUF_TRIGGERS ||
 		     (sbuf_functions(list) && sbuf_functions(list ^ BOTH_LISTS)))) {
 		/* For tasks that were preempted in a trampoline of the old list's alone */
 		if (IS_ENABLED(CONFIG_PREEMPTION))
 			synchronize_rcu_tasks();
-		err = stop_machine(set_live_list, &next, NULL);
+		err = stop_machine(set_live_list, resolver, NULL);
 	} else if (!err) {
-		set_live_list(&next);
+		set_live_list(resolver);
 	}
 	if (err == -EBUSY)
 		pr_err("probe: ftrace is switched off: sysctl kernel.ftrace_enabled=1\n");
@@ -637,7 +629,7 @@ static int write_list(struct sbuf_resolver *resolver)
 	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (probe->lists && (resolver->add || param_of(probe) != resolver->of))
 			WRITE_ONCE(probe->lists, probe->lists | next);
-	err = make_list(resolver, next) ?: use_list(next, resolver);
+	err = make_list(resolver, next) ?: use_list(resolver);
 	sbuf_filter_update();
 	sbuf_functions_detach(err ? next : old);
 	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
@@ -709,6 +701,7 @@ static void set_pending_probes(const struct module *module)
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
 		return;
 	}
+	/* Zeroed, it is no list of triggers: see set_live_list() */
 	resolver->list = next;
 	for (probe = next_probe(NULL); probe; probe = next_probe(probe)) {
 		if (!may_be_in_module(probe))
@@ -732,7 +725,7 @@ static void set_pending_probes(const struct module *module)
 		for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, BOTH_LISTS);
-		err = sbuf_functions_copy(next) ?: use_list(next, NULL);
+		err = sbuf_functions_copy(next) ?: use_list(resolver);
 		sbuf_functions_detach(err ? next : old);
 		for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 			WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));

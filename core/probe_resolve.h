@@ -50,7 +50,7 @@ struct sbuf_resolver {
 	bool add;			/* what is in the list that records stays */
 	enum sbuf_probe_list of;	/* it replaces the entries of this one only */
 	u32 events;			/* of triggers: how many come after a hit */
-	u8 list;			/* to which functions that patterns match are added */
+	u8 list;			/* that is made: what patterns match is added to it */
 	int err;			/* why that failed, or 0 */
 	unsigned int matches;
 	struct sbuf_match match[256 + SBUF_PATTERNS_MAX];
