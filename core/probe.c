@@ -579,31 +579,24 @@ static void free_list(struct sbuf_resolver *resolver)
 	kvfree(resolver);
 }
 
-/* Split the names of all requests, and look for events */
-static int parse_requests(struct sbuf_resolver *resolver)
-{
-	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);
-	int err = 0;
-
-	for (request = resolver->request; !err && request < end; request++) {
-		err = sbuf_resolve_parse(request);
-		if (!err && request->group)
-			request->event_err = sbuf_tracepoint_find(request->group, request->event,
-								  &request->event_file);
-	}
-	return err;
-}
-
 /* What a list asks for, as far as no lock of ours is needed, for write_list(); or an error */
 static struct sbuf_resolver *parse_list(const char *text, enum sbuf_probe_list of)
 {
 	struct sbuf_resolver *resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
+	struct sbuf_probe_request *request;
 	int err;
 
 	if (!resolver)
 		return ERR_PTR(-ENOMEM);
 	resolver->of = of;
-	err = sbuf_resolver_split(resolver, text) ?: parse_requests(resolver);
+	err = sbuf_resolver_split(resolver, text);
+	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver);
+	     request++) {
+		err = sbuf_resolve_parse(request);
+		if (!err && request->group)
+			request->event_err = sbuf_tracepoint_find(request->group, request->event,
+								  &request->event_file);
+	}
 	if (!err)
 		return resolver;
 	free_list(resolver);
