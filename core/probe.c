@@ -929,15 +929,19 @@ const struct kernel_param_ops sbuf_probe_ops = {
 	.free = free_probe_param,
 };
 
-/* Not by write_list(""), which needs memory and could fail */
-static void drop_all(void)
+void sbuf_probe_exit(void)
 {
 	struct stackbuf_probe *probe;
 
+	mutex_lock(&probe_mutex);
+	/* Not by write_list(""), which needs memory and could fail */
 	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		WRITE_ONCE(probe->lists, 0);
 	sbuf_functions_detach(sbuf_probe_live_list);
 	drop_unlisted();
+	WRITE_ONCE(param_state, PARAM_CLOSED);
+	mutex_unlock(&probe_mutex);
+	sbuf_tracepoint_exit();
 }
 
 /* Set what insmod was given.  What is refused does not stop a kernel from booting */
@@ -972,21 +976,12 @@ int __init sbuf_probe_init(void)
 	mutex_unlock(&probe_mutex);
 	err = set_early(&sbuf_probe_param) ?: set_early(&sbuf_pair_param) ?:
 	      set_early(&sbuf_trigger_param);
+	if (err) {
+		sbuf_probe_exit();
+		return err;
+	}
 	mutex_lock(&probe_mutex);
-	if (err)
-		drop_all();
-	WRITE_ONCE(param_state, err ? PARAM_CLOSED : PARAM_OPEN);
+	WRITE_ONCE(param_state, PARAM_OPEN);
 	mutex_unlock(&probe_mutex);
-	if (err)
-		sbuf_tracepoint_exit();
-	return err;
-}
-
-void sbuf_probe_exit(void)
-{
-	mutex_lock(&probe_mutex);
-	drop_all();
-	WRITE_ONCE(param_state, PARAM_CLOSED);
-	mutex_unlock(&probe_mutex);
-	sbuf_tracepoint_exit();
+	return 0;
 }
