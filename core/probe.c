@@ -409,8 +409,8 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 	return NULL;
 }
 
-/* Give a new probe a free entry */
-static int take_entry(struct sbuf_probe_request *request, u8 lists)
+/* Give a new probe a free entry.  Return false if there is none, which has been logged */
+static bool take_entry(struct sbuf_probe_request *request, u8 lists)
 {
 	struct stackbuf_probe *probe;
 
@@ -424,10 +424,11 @@ static int take_entry(struct sbuf_probe_request *request, u8 lists)
 		probe->value = request->value;
 		probe->lists = lists;
 		request->probe = probe;
-		return 0;
+		request->fresh = true;
+		return true;
 	}
 	sbuf_refuse(request, "no room: %d probes are the most", STACKBUF_PROBES_MAX);
-	return -ENOSPC;
+	return false;
 }
 
 #if STACKBUF_PAIR_PAGES
@@ -485,14 +486,10 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 	for (request = resolver->request; request < end; request++) {
 		/* In the old list, or named before in this one */
 		request->probe = find_probe(request);
-		if (request->probe) {
+		if (request->probe)
 			WRITE_ONCE(request->probe->lists, request->probe->lists | next);
-			continue;
-		}
-		err = take_entry(request, next);
-		if (err)
-			return err;
-		request->fresh = true;
+		else if (!take_entry(request, next))
+			return -ENOSPC;
 	}
 	/* Those that stay, too: a module that comes is searched for all */
 	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
