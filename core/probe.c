@@ -945,18 +945,17 @@ void sbuf_probe_exit(void)
 static int __init set_early(struct sbuf_probe_param *list)
 {
 	struct sbuf_resolver *resolver;
-	char *text = list->insmod;
 	int err;
 
-	if (!text)
+	if (!list->insmod)
 		return 0;
-	resolver = parse_list(text, list->list);
+	resolver = parse_list(list->insmod, list->list);
 	mutex_lock(&probe_mutex);
 	err = write_list(resolver);
 	mutex_unlock(&probe_mutex);
 	free_list(resolver);
+	free_early(list->insmod);
 	list->insmod = NULL;
-	free_early(text);
 	if (err && SBUF_BUILT_IN)
 		pr_err("nothing of this list is set: write it again to the parameter's file\n");
 	return SBUF_BUILT_IN ? 0 : err;
