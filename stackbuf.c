@@ -59,19 +59,17 @@ static bool enabled = true;
 
 static int set_enable(const char *value, const struct kernel_param *param)
 {
-	bool enable;
-
-	if (!value || kstrtobool(value, &enable)) {
+	/* What is refused leaves it as it is */
+	if (!value || kstrtobool(value, &enabled)) {
 		pr_err("enable: 0 or 1 is accepted, not '%.*s'\n",
 		       value ? (int)strcspn(value, "\n") : 0, value);
 		return -EINVAL;
 	}
-	enabled = enable;
 	/* The arrays are not ready yet; or loading failed, and recording stays off */
 	if (!stackbuf_info.page.instance)
 		return 0;
 	/* Both also end the freeze of an oops.  After a panic no task runs that could write */
-	if (enable) {
+	if (enabled) {
 		if (sbuf_recording())
 			return 0;
 		/* Before it goes on: a trigger may stop it at once */
@@ -94,9 +92,7 @@ static int set_enable(const char *value, const struct kernel_param *param)
 
 static int get_enable(char *buffer, const struct kernel_param *param)
 {
-	bool on = stackbuf_info.page.instance ? sbuf_recording() : enabled;
-
-	return sysfs_emit(buffer, "%d\n", on);
+	return sysfs_emit(buffer, "%d\n", stackbuf_info.page.instance ? sbuf_recording() : enabled);
 }
 
 static const struct kernel_param_ops enable_ops = {
