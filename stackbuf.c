@@ -223,23 +223,14 @@ MODULE_PARM_DESC(every, "Record one in N events of each CPU: 1 to 4294967295 (de
 
 #if SBUF_BUILT_IN
 static DEFINE_PER_CPU(struct sbuf_cpu, cpus);
-
-static bool __init alloc_cpus(void)
-{
-	sbuf_cpu = &cpus;
-	return true;
-}
+#define NEW_CPUS()	(&cpus)
 
 static void __init free_cpus(void)
 {
 	sbuf_cpu = NULL;
 }
 #else
-static bool __init alloc_cpus(void)
-{
-	sbuf_cpu = alloc_percpu(struct sbuf_cpu);
-	return sbuf_cpu;
-}
+#define NEW_CPUS()	alloc_percpu(struct sbuf_cpu)
 
 /* Parameters stay writable during exit; clear sbuf_cpu under their lock so that setters see NULL */
 static void free_cpus(void)
@@ -265,7 +256,8 @@ static int __init begin(void)
 {
 	int err, cpu;
 
-	if (!alloc_cpus())
+	sbuf_cpu = NEW_CPUS();
+	if (!sbuf_cpu)
 		return -ENOMEM;
 #ifdef CONFIG_ARM64
 	sbuf_signature = GENMASK_ULL(63, vabits_actual) & ~BIT_ULL(55);
