@@ -273,17 +273,6 @@ noinline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
 
 NOKPROBE_SYMBOL(sbuf_pair_lost);
 
-/* It has the key of one that was opened before: what had it is not what will be closed */
-static void forget(const struct stackbuf_probe *probe, u64 hash, unsigned long key, u64 value)
-{
-	struct stackbuf_pair_object was;
-
-	if (take_any(hash, 0, probe->pair, key, &was) &&
-	    !(probe->value & SBUF_VALUE_LARGE && value > KMALLOC_MAX_CACHE_SIZE &&
-	      value == was.value))
-		sbuf_add(&pair_at(probe->pair)->reopened, 1);
-}
-
 /* Fill a place that is claimed: from K1 on it is valid */
 static __always_inline void fill(struct stackbuf_pair_object *object, u64 time, u64 value,
 				 u32 stack)
@@ -298,13 +287,16 @@ static noinline void open_any(const struct stackbuf_probe *probe, unsigned long 
 			      s64 id)
 {
 	const u64 hash = hash_of(probe->pair, key);
-	struct stackbuf_pair_object *object;
+	struct stackbuf_pair_object *object, was;
 	u32 stack;
 
 	if (id <= 0 && is_stopped())
 		return;
-	/* Also if it is not opened now */
-	forget(probe, hash, key, value);
+	/* Also if it is not opened now: what had the key before is not what will be closed */
+	if (take_any(hash, 0, probe->pair, key, &was) &&
+	    !(probe->value & SBUF_VALUE_LARGE && value > KMALLOC_MAX_CACHE_SIZE &&
+	      value == was.value))
+		sbuf_add(&pair_at(probe->pair)->reopened, 1);
 	if (id == SBUF_NOT_ADMITTED)
 		return;
 	stack = id > 0 ? find_stack(probe->pair, id) : 0;
