@@ -73,7 +73,8 @@ static struct {
 	bool by_vmap, requested;
 } memory;
 
-static struct debugfs_blob_wrapper kept[RECORDS_MAX];
+/* And one more, for note_record() */
+static struct debugfs_blob_wrapper kept[RECORDS_MAX + 1];
 static unsigned int kept_records;
 
 static inline void *copy_of(enum sbuf_array which, const void *from)
@@ -416,19 +417,18 @@ static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 /* Of more records than there are files the oldest have none */
 static void __init note_record(void *at, size_t size)
 {
-	unsigned int i, oldest = 0;
+	unsigned int i, oldest = RECORDS_MAX;
 
+	kept[kept_records] = (struct debugfs_blob_wrapper){ at, size };
 	if (kept_records < RECORDS_MAX) {
-		kept[kept_records++] = (struct debugfs_blob_wrapper){ at, size };
+		kept_records++;
 		return;
 	}
-	for (i = 1; i < RECORDS_MAX; i++)
+	for (i = 0; i < RECORDS_MAX; i++)
 		if (((struct stackbuf_page *)kept[i].data)->instance <
 		    ((struct stackbuf_page *)kept[oldest].data)->instance)
 			oldest = i;
-	if (((struct stackbuf_page *)at)->instance >
-	    ((struct stackbuf_page *)kept[oldest].data)->instance)
-		kept[oldest] = (struct debugfs_blob_wrapper){ at, size };
+	kept[oldest] = kept[RECORDS_MAX];
 }
 
 /* Note what is there, and find room for our record */
