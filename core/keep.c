@@ -148,11 +148,7 @@ struct copy {
 /* Pairs are set, or were */
 static bool has_pairs(void)
 {
-#if STACKBUF_PAIR_PAGES
-	return stackbuf_info.pair[0].page.seq > 1;
-#else
-	return false;
-#endif
+	return STACKBUF_PAIR_PAGES && stackbuf_info.pair[0].page.seq > 1;
 }
 
 /* How many entries a page has that are valid or not */
@@ -331,9 +327,9 @@ static bool __init find_memory(void)
 		       refuse("the kernel could not do without this memory: its log says why, with the node's name");
 	}
 	memory.start = memparse(sbuf_keep_param, &end);
-	if (end == sbuf_keep_param || *end != ':' || !end[1])
-		return refuse("ADDRESS:SIZE or NAME is accepted");
-	memory.size = memparse(end + 1, &end);
+	if (end != sbuf_keep_param && *end == ':' && end[1])
+		memory.size = memparse(end + 1, &end);
+	/* The first number ends at ":" at the latest */
 	if (*end)
 		return refuse("ADDRESS:SIZE or NAME is accepted");
 	if (!is_of_pages())
