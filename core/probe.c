@@ -892,19 +892,17 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 	const struct sbuf_probe_param *list = param->arg;
 	struct stackbuf_probe *probe;
 	int len = 0, cut = 0, err = 0;
-	unsigned int __maybe_unused i;
+	unsigned int i;
 
 	kernel_param_unlock(THIS_MODULE);
 	mutex_lock(&probe_mutex);
 	sbuf_probe_update_missed();
-#if STACKBUF_PAIR_PAGES
-	for (i = 0; i < STACKBUF_PAIRS_MAX && list->list == SBUF_PAIRS && !err; i++) {
+	for (i = 0; STACKBUF_PAIR_PAGES && i < STACKBUF_PAIRS_MAX && !err; i++) {
 		const char *name = stackbuf_info.pair[0].pairs.pair[i].name;
 
-		if (name[0])
+		if (list->list == SBUF_PAIRS && name[0])
 			err = emit_name(buffer, &len, &cut, name);
 	}
-#endif
 	for (probe = next_probe(NULL); probe && !err; probe = next_probe(probe))
 		if (list->list != SBUF_PAIRS && probe->lists && param_of(probe) == list->list)
 			err = emit_name(buffer, &len, &cut, probe->name);
