@@ -10,7 +10,6 @@
  * The frames are kept here, not only the stack's id: the deepest stack is likely to be a rare
  * one, which the table evicts first.
  */
-#include <linux/bits.h>
 #include <linux/hash.h>
 
 #include "depth.h"

@@ -25,7 +25,6 @@
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
-#include <linux/string.h>
 
 #include "pair.h"
 #include "recall.h"

@@ -4,7 +4,6 @@
  */
 #include <linux/elf-em.h>
 #include <linux/ktime.h>
-#include <linux/random.h>
 #include <linux/smp.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>

@@ -13,7 +13,6 @@
 #include <linux/math64.h>
 #include <linux/notifier.h>
 #include <linux/panic_notifier.h>
-#include <linux/string.h>
 #include <linux/time64.h>
 
 #include "keep.h"

@@ -40,7 +40,6 @@
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
-#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/smp.h>
 #include <linux/string.h>
