@@ -128,13 +128,11 @@ void sbuf_ring_clear_page(struct stackbuf_events_page *page)
 /* Number of events in a page that is being filled */
 static unsigned int count_in_page(const struct stackbuf_events_page *page)
 {
-	unsigned int pos = 0, n = 0;
+	unsigned int pos = 0, n;
 	u64 word;
 
-	while (pos < STACKBUF_EVENT_WORDS && (word = READ_ONCE(page->word[pos]))) {
-		n++;
+	for (n = 0; pos < STACKBUF_EVENT_WORDS && (word = READ_ONCE(page->word[pos])); n++)
 		pos += stackbuf_event_words(word);
-	}
 	return n;
 }
 
@@ -161,13 +159,12 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 	/* A claim that cannot succeed must not advance the head, which ages all pages */
 	if (READ_ONCE(ring_starved) || (READ_ONCE(ring_sharing) && !cpu->waiting))
 		return NULL;
-	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SBUF_EVENT_PAGES].owner); i++) {
-		if (i < tries)
-			continue;
-		/* A page that is closed concurrently is found after sbuf_ring_share_pages() */
-		WRITE_ONCE(ring_starved, true);
-		return NULL;
-	}
+	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SBUF_EVENT_PAGES].owner); i++)
+		if (i == tries) {
+			/* One that is closed concurrently is found after sbuf_ring_share_pages() */
+			WRITE_ONCE(ring_starved, true);
+			return NULL;
+		}
 	while (tries--) {
 		struct stackbuf_events_page *page;
 
