@@ -234,30 +234,12 @@ static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
 		atomic_or(not, &known->not);
 }
 
-/* Return true if CFA_BP_IND may load from @slot; the prologue pushes it close to the saved bp */
-static bool may_load(const struct sbuf_constraint *known, unsigned long bp, unsigned long slot)
+/* Return true if @slot is in @mask, by slot_bit() from @from, or has no bit */
+static bool may_be(u64 mask, unsigned long from, unsigned long slot)
 {
-	u64 bit = slot_bit(bp, slot);
+	u64 bit = slot_bit(from, slot);
 
-	return bit && (!known || (!(atomic_read(&known->not) & NOT_CFA_BP_IND) &&
-				  atomic64_read(&known->load) & bit));
-}
-
-/* Return true if BP_SAVED may load from @slot */
-static bool may_save(const struct sbuf_constraint *known, unsigned long cfa, unsigned long bp,
-		     unsigned long slot)
-{
-	u64 from_cfa = slot_bit(cfa, slot), from_bp = slot_bit(bp, slot);
-	int not;
-
-	if (!known)
-		return true;
-	not = atomic_read(&known->not);
-	if (not & NOT_BP_SAVED)
-		return false;
-	if (!from_cfa || atomic64_read(&known->saved) & from_cfa)
-		return true;
-	return !(not & NOT_BP_AT_BP) && (!from_bp || atomic64_read(&known->saved_bp) & from_bp);
+	return !bit || mask & bit;
 }
 
 /* Return true if a function of the kernel itself begins less than nine bytes before @ip */
@@ -481,12 +463,14 @@ static bool add_cfa_checks(struct builder *builder, unsigned int i,
 			   const struct sbuf_constraint *known)
 {
 	unsigned long cfa = frame_cfa(builder->walk, i), bp = builder->walk->bp[i], slot;
+	u64 load = known ? atomic64_read(&known->load) : ~0ULL;
 
 	/* A realigned frame has a copy of the return address between these */
 	if (cfa == bp + 16 || (known && atomic_read(&known->not) & NOT_CFA_BP_IND))
 		return true;
+	/* The prologue pushes it close to the saved bp: no other slot has a bit */
 	for (slot = frame_low(builder->walk, i); slot < cfa; slot += 8)
-		if (sbuf_kstack_load(slot) == cfa && may_load(known, bp, slot) &&
+		if (sbuf_kstack_load(slot) == cfa && load & slot_bit(bp, slot) &&
 		    !add_address(builder, slot, cfa))
 			return false;
 	return true;
@@ -516,23 +500,22 @@ static bool add_bp_checks(struct builder *builder, unsigned int i,
 			  const struct sbuf_constraint *known)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	unsigned long cfa = frame_cfa(walk, i), slot;
+	unsigned long cfa = frame_cfa(walk, i), bp = walk->bp[i], slot;
 	unsigned long end = cfa + (walk->regs[i + 1] ? sizeof(struct pt_regs) : 0);
 	int not = known ? atomic_read(&known->not) : 0;
+	u64 saved = known ? atomic64_read(&known->saved) : ~0ULL;
+	u64 saved_bp = known ? atomic64_read(&known->saved_bp) : ~0ULL;
 
 	if (not & NOT_BP_SAVED)
 		return true;
 	/* All its slots have a bit, by the cfa and by bp */
-	if (known && !is_large(walk, i) && (not & NOT_BP_AT_BP || cfa - walk->bp[i] <= 64 + 8)) {
-		u64 saved = atomic64_read(&known->saved);
-
+	if (known && !is_large(walk, i) && (not & NOT_BP_AT_BP || cfa - bp <= 64 + 8))
 		return add_bp_bits(builder, i, cfa, saved, 0) &&
-		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, walk->bp[i],
-							  atomic64_read(&known->saved_bp), saved));
-	}
+		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, bp, saved_bp, saved));
 	for (slot = frame_low(walk, i); slot < end; slot += 8)
 		if (sbuf_kstack_load(slot) == walk->bp[i + 1] &&
-		    may_save(known, cfa, walk->bp[i], slot) &&
+		    (may_be(saved, cfa, slot) ||
+		     (!(not & NOT_BP_AT_BP) && may_be(saved_bp, bp, slot))) &&
 		    !add_bp(builder, slot, walk->bp[i + 1]))
 			return false;
 	return true;
