@@ -136,24 +136,19 @@ static void put_record(char *to, const char *text, unsigned int len)
 	sbuf_keep(SBUF_TEXT, to, 1);
 }
 
-/* Fill the rest of a page with blanks and a newline, in the order of put_record() */
+#define PAGE_LAST	(STACKBUF_PAGE_SIZE - 1)
+
+/* Put a NUL into a page, and fill what follows with blanks and a newline */
 static void blank_page(char *page, unsigned int pos)
 {
-	unsigned int last = STACKBUF_PAGE_SIZE - 1;
-
-	if (pos > last)
-		return;
 	WRITE_ONCE(page[pos], '\0');
 	sbuf_keep(SBUF_TEXT, page + pos, 1);
 	smp_wmb();	/* as in put_record() */
-	if (pos < last) {
-		memset(page + pos + 1, ' ', last - pos - 1);
-		page[last] = '\n';
-		sbuf_keep(SBUF_TEXT, page + pos + 1, last - pos);
-		smp_wmb();	/* as in put_record() */
+	if (pos < PAGE_LAST) {
+		memset(page + pos + 1, ' ', PAGE_LAST - pos - 1);
+		page[PAGE_LAST] = '\n';
+		sbuf_keep(SBUF_TEXT, page + pos + 1, PAGE_LAST - pos);
 	}
-	WRITE_ONCE(page[pos], pos < last ? ' ' : '\n');
-	sbuf_keep(SBUF_TEXT, page + pos, 1);
 }
 
 static char *log_place(void)
@@ -170,7 +165,11 @@ static void begin_page(void)
 	char *page;
 
 	if (used) {
-		blank_page(log_place() - used, used);
+		page = log_place();
+		blank_page(page - used, used);
+		smp_wmb();	/* as in put_record() */
+		WRITE_ONCE(*page, used < PAGE_LAST ? ' ' : '\n');
+		sbuf_keep(SBUF_TEXT, page, 1);
 		barrier();	/* L6 */
 		WRITE_ONCE(log_at, log_at + STACKBUF_PAGE_SIZE - used);
 	}
@@ -180,12 +179,7 @@ static void begin_page(void)
 		/* Older pages follow from the second lap on: a NUL would hide them */
 		sbuf_add(&stackbuf_info.text_overwritten, log_records[index]);
 		log_records[index] = 0;
-		WRITE_ONCE(page[0], '\0');
-		sbuf_keep(SBUF_TEXT, page, 1);
-		smp_wmb();	/* as in put_record() */
-		memset(page + 1, ' ', STACKBUF_PAGE_SIZE - 2);
-		page[STACKBUF_PAGE_SIZE - 1] = '\n';
-		sbuf_keep(SBUF_TEXT, page + 1, STACKBUF_PAGE_SIZE - 1);
+		blank_page(page, 0);
 	}
 	len = scnprintf(line, sizeof(line), STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION, index,
 			(unsigned int)SBUF_TEXT_PAGES, log_at / STACKBUF_PAGE_SIZE + 1,
