@@ -176,13 +176,12 @@ static void unlink_stack(struct stackbuf_stack *stack)
 
 static void relink_stack(struct stackbuf_stack *stack)
 {
-	u32 *bucket = stack_bucket(stack), head;
+	u32 *bucket = stack_bucket(stack), head = READ_ONCE(*bucket);
 
 	lockdep_assert_held(&sbuf_table_mutex);
 	do {
-		head = READ_ONCE(*bucket);
 		WRITE_ONCE(stack->next, head);
-	} while (cmpxchg(bucket, head, stack->id) != head);
+	} while (!try_cmpxchg(bucket, &head, stack->id));
 	sbuf_table_set_flag(stack, STACKBUF_STACK_EVICTING, false);
 }
 

@@ -123,18 +123,16 @@ unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned in
 	unsigned int nr = 0, n;
 	u64 addr;
 
-	for (; words && nr < SBUF_FRAMES; frames += n, words -= n) {
-		n = stackbuf_decode_frame(frames, words, (unsigned long)stack_trace_save, &addr);
-		if (!n)
-			break;
+	for (; words && nr < SBUF_FRAMES &&
+	     (n = stackbuf_decode_frame(frames, words, (unsigned long)stack_trace_save, &addr));
+	     frames += n, words -= n)
 		pc[nr++] = addr;
-	}
 	return nr;
 }
 
 /*
  * Search a chain, from the id @from up to but not including @until.  The address dependency from an
- * id to its stack orders the loads.  T2, with the cmpxchg() in sbuf_table_get(): a stack is
+ * id to its stack orders the loads.  T2, with the try_cmpxchg() in sbuf_table_get(): a stack is
  * complete before it is in a chain.
  */
 static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sbuf_trace *trace)
@@ -190,20 +188,18 @@ static u32 alloc_granules(unsigned int n)
 
 	for (tries = 0; tries < min(SBUF_STACK_PAGES, 256); tries++) {
 		u64 *used = &stackbuf_stacks[page].used;
-		u64 old = READ_ONCE(*used), was;
+		u64 old = READ_ONCE(*used);
 		unsigned int start;
 
 		while ((start = find_run(old, n))) {
-			was = cmpxchg64(used, old, old | GENMASK_ULL(start + n - 1, start));
-			if (was == old) {
-				WRITE_ONCE(room_hint, page);
-				atomic_set(&sbuf_table_misses, 0);
-				atomic_add(n, &sbuf_table_used);
-				sbuf_page_changed(&stackbuf_stacks[page].page);
-				sbuf_keep_shared(SBUF_STACKS, used);
-				return page * SBUF_PAGE_GRANULES + start;
-			}
-			old = was;
+			if (!try_cmpxchg(used, &old, old | GENMASK_ULL(start + n - 1, start)))
+				continue;
+			WRITE_ONCE(room_hint, page);
+			atomic_set(&sbuf_table_misses, 0);
+			atomic_add(n, &sbuf_table_used);
+			sbuf_page_changed(&stackbuf_stacks[page].page);
+			sbuf_keep_shared(SBUF_STACKS, used);
+			return page * SBUF_PAGE_GRANULES + start;
 		}
 		page = page + 1 < SBUF_STACK_PAGES ? page + 1 : 0;
 	}
@@ -238,13 +234,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 	unsigned int granules = sbuf_table_granules(trace->words);
 
 	*is_new = false;
-	for (;;) {
-		u32 was;
-
-		stack = find_in_chain(head, seen, trace);
-		if (stack)
-			break;
-
+	while (!(stack = find_in_chain(head, seen, trace))) {
 		if (!mine) {
 			u64 round;
 
@@ -275,9 +265,9 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			sbuf_keep(SBUF_STACKS, &mine->id, sizeof(mine->id));
 		}
 		mine->next = head;
+		seen = head;
 		/* T2, a full barrier: the stack is complete before find_in_chain() reaches it */
-		was = cmpxchg(bucket, head, mine->id);
-		if (was == head) {
+		if (try_cmpxchg(bucket, &head, mine->id)) {
 			*is_new = true;
 			return mine;
 		}
@@ -285,8 +275,6 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 		 * Other stacks were put in front: search them, up to the head that was searched.
 		 * If evict.c unlinked that one, the search ends at the chain's end.
 		 */
-		seen = head;
-		head = was;
 	}
 
 	if (mine)
