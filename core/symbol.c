@@ -14,13 +14,12 @@
  */
 bool sbuf_symbol_at(struct sbuf_symbol *symbol, unsigned long addr)
 {
-	char *text = symbol->name, *space = NULL, *plus, *size;
+	char *text = symbol->name, *space, *plus, *size;
 	unsigned int len = sprint_symbol(text, addr);
 	unsigned long offset;
 
 	symbol->of_module = len && text[len - 1] == ']';
-	if (symbol->of_module)
-		space = strrchr(text, ' ');
+	space = symbol->of_module ? strrchr(text, ' ') : NULL;
 	if (space)
 		*space = '\0';
 	plus = strrchr(text, '+');
@@ -128,17 +127,16 @@ bool sbuf_symbol_is_frameless(unsigned long pc)
 	u64 epoch = READ_ONCE(sbuf_recall_epoch), key, cached;
 	s64 distance = pc - (unsigned long)stack_trace_save;
 	u64 *slot = &frameless_cache[pc * GOLDEN_RATIO_64 >> (64 - FRAMELESS_SHIFT)];
-	bool bare;
 
 	if (unlikely(!epoch || distance != (s32)distance))
 		return sbuf_symbol_is_entry(pc);
 	key = (u64)distance << 32 | (u32)epoch << 1;
 	cached = READ_ONCE(*slot);
-	if (likely((cached & ~1ULL) == key))
-		return cached & 1;
-	bare = sbuf_symbol_is_entry(pc);
-	WRITE_ONCE(*slot, key | bare);
-	return bare;
+	if (unlikely((cached & ~1ULL) != key)) {
+		cached = key | sbuf_symbol_is_entry(pc);
+		WRITE_ONCE(*slot, cached);
+	}
+	return cached & 1;
 }
 
 NOKPROBE_SYMBOL(sbuf_symbol_is_frameless);
