@@ -8,10 +8,6 @@
 #include <linux/irqflags.h>
 #include <linux/timex.h>
 
-#ifdef CONFIG_ARM64
-#include <asm/arch_timer.h>
-#endif
-
 #include "memory.h"
 
 static __always_inline u64 sbuf_cycles(void)
