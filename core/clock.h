@@ -25,8 +25,8 @@ u64 sbuf_clock_read(struct sbuf_clock *clock);
 
 /*
  * Time of an event on @cpu, which is this CPU, with interrupts off; in ns.  It takes a third of
- * local_clock()'s instructions and differs from it by some ns, at most 300; it never goes back where
- * that does not.
+ * local_clock()'s instructions and differs from it by some ns, at most 300; it never goes back
+ * where that does not.
  */
 static __always_inline u64 sbuf_event_now(struct sbuf_cpu *cpu)
 {

@@ -160,7 +160,7 @@ static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 	return entry->segments && entry->segment[0].any_not_on_task;
 }
 
-/* A segment's bounds, and its first return address.  @from is its base's base, *@base the last one */
+/* A segment's bounds, and its first return address.  @from: its base's base; *@base: the last */
 static __always_inline bool sbuf_segment_matches(const struct sbuf_segment *segment,
 						 unsigned long from, unsigned long stack,
 						 unsigned long *base)
@@ -168,7 +168,8 @@ static __always_inline bool sbuf_segment_matches(const struct sbuf_segment *segm
 	unsigned long last = *base;
 
 	*base = sbuf_kstack_load(from + segment->offset);
-	return *base - stack - segment->low <= segment->span && (long)(*base - last) > segment->gap &&
+	return *base - stack - segment->low <= segment->span &&
+		(long)(*base - last) > segment->gap &&
 		sbuf_holds(*base, segment->ret_offset, segment->ret_value);
 }
 

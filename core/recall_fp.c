@@ -94,8 +94,8 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 		return false;
 	/*
 	 * record: that at the register at, which is moved behind it, holds the frame and leads to
-	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First one,
-	 * two and four, then eight at a time.
+	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First
+	 * one, two and four, then eight at a time.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"

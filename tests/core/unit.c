@@ -589,7 +589,8 @@ static bool tells_the_time(void)
 	for (turn = 0; turn < 2; turn++)
 		for (i = 0; i < ARRAY_SIZE(cycle_ps); i++) {
 			wrong = use_clock(&cpu, cycle_ps[i], &reads);
-			printf("# cycles of %llu ps: read %u times, %u wrong\n", cycle_ps[i], reads, wrong);
+			printf("# cycles of %llu ps: read %u times, %u wrong\n", cycle_ps[i],
+			       reads, wrong);
 			/* It takes 2 to 4 ms to measure cycles anew */
 			EXPECT(!wrong && reads < 15000 &&
 			       cpu.clock.span * cycle_ps[i] < 1010000000);
