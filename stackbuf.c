@@ -375,7 +375,7 @@ static void __exit stackbuf_exit(void)
 	sbuf_probe_exit();
 	sbuf_freeze(STACKBUF_UNLOADED);
 	/* While modules' symbols are still followed */
-	sbuf_text_flush();
+	sbuf_text_flush(NULL);
 	sbuf_debugfs_exit();
 	sbuf_panic_exit();
 	sbuf_modules_exit();

@@ -227,7 +227,7 @@ void sbuf_text_render(u32 granule)
 		render(granule);
 }
 
-void sbuf_text_flush(void)
+void sbuf_text_flush(struct work_struct *work)
 {
 	unsigned long rested = jiffies;
 	u32 granule = 0;
@@ -261,11 +261,6 @@ void sbuf_text_flush_panic(void)
 		end_record(log_granule);
 	while (sbuf_now() < until && (granule = sbuf_table_next_pending(granule)))
 		render(granule);
-}
-
-void sbuf_text_render_all(struct work_struct *work)
-{
-	sbuf_text_flush();
 }
 
 #if SBUF_BUILT_IN

@@ -89,7 +89,7 @@ void sbuf_worker_pass_late(void)
 
 void __init sbuf_worker_init(void)
 {
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_TEXT], sbuf_text_render_all);
+	INIT_WORK(&sbuf_worker[SBUF_WORKER_TEXT], sbuf_text_flush);
 	INIT_WORK(&sbuf_worker[SBUF_WORKER_EVICT], sbuf_evict_stacks);
 	INIT_WORK(&sbuf_worker[SBUF_WORKER_SHARE], sbuf_ring_share_pages);
 	if (SBUF_HAVE_ORC)

@@ -17,7 +17,8 @@ enum sbuf_worker {
 };
 
 /* What each does, in the file that is named above */
-void sbuf_text_render_all(struct work_struct *work);
+/* Renders what is pending, also without @work.  Process context */
+void sbuf_text_flush(struct work_struct *work);
 void sbuf_evict_stacks(struct work_struct *work);
 void sbuf_ring_share_pages(struct work_struct *work);
 void sbuf_cache_recycle_half(struct work_struct *work);

@@ -425,7 +425,7 @@ static bool whole_at_every_instruction(void)
 	/* Through a lap of the text log: from then on blanks follow the text, not NULs */
 	for (turn = 0; turn < 100; turn++)
 		save_path(300 + turn, 0);
-	sbuf_text_flush();
+	sbuf_text_flush(NULL);
 	for (turn = 0; turn < 20 && !step_problems; turn++) {
 		u32 path = turn % 4 ? 5 : 100 + turn;
 		unsigned int more;
@@ -440,7 +440,7 @@ static bool whole_at_every_instruction(void)
 		if (step_problems)
 			break;
 		step_begin(check_panic);
-		sbuf_text_flush();
+		sbuf_text_flush(NULL);
 		step_on = false;
 		all += steps;
 	}
@@ -763,7 +763,7 @@ static bool renders_null(void)
 	stack = sbuf_table_get(&trace, &is_new);
 	EXPECT(stack && is_new);
 	sbuf_table_note_first(stack, &event);
-	sbuf_text_flush();
+	sbuf_text_flush(NULL);
 	WRITE_ONCE(sbuf_worker[SBUF_WORKER_TEXT].pending, 0);
 	snprintf(head, sizeof(head), "stack %u [", stack->id);
 	at = memmem(stackbuf, SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE, head, strlen(head));
