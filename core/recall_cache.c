@@ -15,11 +15,12 @@
 
 u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
 
-bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const struct sbuf_start *start,
-			     unsigned long stack, unsigned long task)
+__no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry,
+						  const struct sbuf_start *start,
+						  unsigned long stack, unsigned long task)
 {
 	const struct sbuf_check *check = (const void *)&entry->segment[entry->segments];
-	unsigned long base[SBUF_BASE_BP + 1];
+	unsigned long base[SBUF_BASE_BP + 1] SBUF_UNINITIALIZED;
 	unsigned int i;
 
 	base[0] = start->sp;
@@ -134,7 +135,7 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
 noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
 {
 	unsigned long stack = sbuf_kstack_of(start.sp), depth = start.sp - stack;
-	struct tried tried;
+	struct tried tried SBUF_UNINITIALIZED;
 	struct sbuf_entry *entry;
 	u32 hash[2];
 	bool add;

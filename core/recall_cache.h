@@ -154,6 +154,13 @@ static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, uns
 	return true;
 }
 
+/* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
+#if __has_attribute(__uninitialized__)
+#define SBUF_UNINITIALIZED __attribute__((__uninitialized__))
+#else
+#define SBUF_UNINITIALIZED
+#endif
+
 /* Return true if it has a base that is loaded and lies on the stack that the walk starts on */
 static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 {

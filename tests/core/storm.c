@@ -140,7 +140,7 @@ static void save(unsigned int level)
 	enum stackbuf_context context = min(level, (unsigned int)STACKBUF_NMI);
 	char *end = (char *)current->stack + THREAD_SIZE - level * STACK_OF_CONTEXT;
 	u32 random = next_random(c), which = random >> 12, id = 0;
-	struct pt_regs regs;
+	struct pt_regs regs SBUF_UNINITIALIZED;
 	const struct path *p;
 	u64 tag;
 
