@@ -189,6 +189,7 @@ within() {
 	within=$(awk '/;handle_call[^;]*;(asm_|sysvec_)/ { n += $NF } END { print n + 0 }' folded)
 	# In the walks that verify, interrupts hit the unwinder, which uses rbp for other things
 	walks=$(awk '/;sbuf_save_walked/ { n += $NF } END { print n + 0 }' folded)
+	"$STACKBUF" info | sed -n 's/^ *events by function */# unfit: /p'
 	rmmod stackbuf
 	echo "# $within events within a handler, $walks in a walk, $(fact walked_unfit) unfit, $(fact verified) verified, $(fact differed) differed"
 	is "$(fact differed) == 0 && $within >= 20 && ($(fact walked_unfit) - $walks) * 2 < $within"
