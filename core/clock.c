@@ -31,10 +31,9 @@ static inline bool cycles_are_steady(void)
 #endif
 }
 
-noinline u64 sbuf_clock_read(struct sbuf_clock *clock)
+noinline u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before)
 {
-	u64 before = sbuf_cycles(), now = local_clock(), cycles = sbuf_cycles();
-	u64 ns = now - clock->ns, passed = cycles - clock->cycles, rate = 0;
+	u64 now = local_clock(), ns = now - clock->ns, cycles, rate = 0;
 	unsigned int shift = max(fls64(ns), 32) - 32;
 	bool agree;
 
@@ -42,13 +41,15 @@ noinline u64 sbuf_clock_read(struct sbuf_clock *clock)
 	if (ns < SPAN)
 		return before - clock->cycles - clock->span < clock->span / AGREE ?
 			clock->ns + SPAN : now;
+	/* Not for each event, as it is a trap in some virtual machines */
+	cycles = sbuf_cycles();
 	/* An NMI changes nothing, as it may have interrupted this */
-	if (in_nmi() || !cycles_are_steady())
+	if (in_nmi())
 		return now;
-	if ((s64)passed >> shift > 0)
-		rate = (ns >> shift << 32) / (passed >> shift);
+	if ((s64)(cycles - clock->cycles) >> shift > 0)
+		rate = (ns >> shift << 32) / ((cycles - clock->cycles) >> shift);
 	/* And nothing came between the readings */
-	agree = rate && rate - clock->rate + rate / AGREE <= rate / AGREE * 2 &&
+	agree = cycles_are_steady() && rate && rate - clock->rate + rate / AGREE <= rate / AGREE * 2 &&
 		(cycles - before) * rate >> 32 <= SPAN / AGREE;
 	/* L7: an NMI that comes in between reads the clock itself */
 	WRITE_ONCE(clock->span, 0);

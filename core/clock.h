@@ -20,8 +20,8 @@ static __always_inline u64 sbuf_cycles(void)
 #endif
 }
 
-/* sbuf_event_now() where local_clock() is to be read */
-u64 sbuf_clock_read(struct sbuf_clock *clock);
+/* sbuf_event_now() where local_clock() is to be read, after @before by sbuf_cycles() */
+u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before);
 
 /*
  * Time of an event on @cpu, which is this CPU, with interrupts off; in ns.  It takes a third of
@@ -31,12 +31,12 @@ u64 sbuf_clock_read(struct sbuf_clock *clock);
 static __always_inline u64 sbuf_event_now(struct sbuf_cpu *cpu)
 {
 	struct sbuf_clock *clock = &cpu->clock;
-	u64 passed = sbuf_cycles() - READ_ONCE(clock->cycles);
+	u64 cycles = sbuf_cycles(), passed = cycles - READ_ONCE(clock->cycles);
 
 	/* An NMI may come in between, but changes nothing */
 	if (likely(passed < READ_ONCE(clock->span)))
 		return READ_ONCE(clock->ns) + (passed * READ_ONCE(clock->rate) >> 32);
-	return sbuf_clock_read(clock);
+	return sbuf_clock_read(clock, cycles);
 }
 
 /* The same on this CPU, with preemption disabled */
