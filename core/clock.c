@@ -48,8 +48,8 @@ noinline u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before)
 		return now;
 	if ((s64)(cycles - clock->cycles) >> shift > 0)
 		rate = (ns >> shift << 32) / ((cycles - clock->cycles) >> shift);
-	/* And nothing came between the readings */
-	agree = cycles_are_steady() && rate && rate - clock->rate + rate / AGREE <= rate / AGREE * 2 &&
+	/* Never with a rate of 0.  And nothing came between the readings */
+	agree = cycles_are_steady() && rate - clock->rate + rate / AGREE < rate / AGREE * 2 &&
 		(cycles - before) * rate >> 32 <= SPAN / AGREE;
 	/* L7: an NMI that comes in between reads the clock itself */
 	WRITE_ONCE(clock->span, 0);
