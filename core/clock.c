@@ -5,7 +5,8 @@
  * local_clock() is a linear function of the cycles where they are steady, see native_sched_clock()
  * and the generic sched_clock().  Its coefficients are not exported, and a hypervisor's clock has
  * others, so they are measured, by each CPU: from one reading to the next, SPAN later at least.
- * They are used as long as each agrees with the one before; one that jumps does not.
+ * They are used as long as each agrees with the one before, which that of a clock that jumps does
+ * not.
  */
 #include <linux/bitops.h>
 #include <linux/minmax.h>
@@ -43,7 +44,7 @@ noinline u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before)
 			clock->ns + SPAN : now;
 	/* Not for each event, as it is a trap in some virtual machines */
 	cycles = sbuf_cycles();
-	/* An NMI changes nothing, as it may have interrupted this */
+	/* An NMI, or a breakpoint, changes nothing, as it may have interrupted this */
 	if (in_nmi())
 		return now;
 	if ((s64)(cycles - clock->cycles) >> shift > 0)

@@ -23,10 +23,9 @@
  * Pages of the modules' area with text of modules, and of trampolines.
  *
  * sbuf_recall_mark_module() clears bits before notify_module() raises the epoch, and so does
- * sbuf_recall_mark_trampoline().  A walk reads the
- * epoch before sbuf_recall_is_stable() reads the bits of its frames, and x86 keeps the order of
- * both. So an entry that was learnt by a bit that was about to be cleared carries an epoch that is
- * over.
+ * sbuf_recall_mark_trampoline().  A walk reads the epoch before sbuf_recall_is_stable() reads the
+ * bits of its frames, and x86 keeps the order of both.  So an entry that was learnt by a bit that
+ * was about to be cleared carries an epoch that is over.
  */
 static DECLARE_BITMAP(text_pages, MODULES_LEN >> PAGE_SHIFT);
 

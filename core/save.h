@@ -72,7 +72,7 @@ static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
 	id = sbuf_recall(start);
 	if (unlikely(!id))
 		goto out;
-	/* Next: it is a call, and few registers are live */
+	/* Here, where few registers are live, as it may be a call */
 	cpu = this_cpu_ptr(sbuf_cpu);
 	now = sbuf_event_now(cpu);
 	/* What an NMI counts meanwhile gets lost, harmlessly */
