@@ -55,7 +55,8 @@ void sbuf_recall_invalidate(void);
 /*
  * What the unwinders' variants of recall define, or a stub:
  *
- * sbuf_recall(): id of the stack that a walk from @start would find; 0: only a walk can find it.
+ * sbuf_recall(): set *@id to that of the stack that a walk from @start would find; false: only a
+ *	walk can find it.  An sp of 0, for registers of user mode, is on no stack.
  *	Context: Any context, interrupts off, and off until the event is appended.
  *
  * sbuf_recall_learn(): cache the stack @id with the frames @trace, which @walk found at the
@@ -78,8 +79,12 @@ void sbuf_recall_invalidate(void);
 #if SBUF_HAVE_RECALL
 bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
 		       const unsigned long *pc);
+
+/* What sbuf_recall() leaves out: another place in the cache */
+u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
+			  unsigned long caller);
 #else
-static inline u32 sbuf_recall(const struct sbuf_start *start) { return 0; }
+static inline bool sbuf_recall(struct sbuf_start start, u32 *id) { return false; }
 
 static inline bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
 				     const unsigned long *pc) { return false; }
@@ -96,18 +101,19 @@ static inline void sbuf_recall_mark_trampoline(unsigned long start, unsigned lon
 #endif
 
 #if SBUF_HAVE_RECORDS
-/* sbuf_recall() for nearly all events of arm64, and for the others */
+/* sbuf_recall() for nearly all events of arm64 */
 u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned long *bp,
 		     unsigned long caller);
-u32 sbuf_recall_elsewhere(struct sbuf_start start);
 
-static __always_inline u32 sbuf_recall(const struct sbuf_start *start)
+static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 {
-	u32 id = 0;
-
-	if (IS_ENABLED(CONFIG_ARM64))
-		id = sbuf_recall_task(start->ip, start->sp, start->bp, start->caller);
-	return likely(id) ? id : sbuf_recall_elsewhere(*start);
+	if (IS_ENABLED(CONFIG_ARM64)) {
+		*id = sbuf_recall_task(start.ip, start.sp, start.bp, start.caller);
+		if (likely(*id))
+			return true;
+	}
+	*id = sbuf_recall_elsewhere(start.ip, start.sp, start.bp, start.caller);
+	return *id;
 }
 #endif
 

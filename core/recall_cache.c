@@ -16,25 +16,29 @@
 u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
 
 __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry,
-						  const struct sbuf_start *start,
-						  unsigned long stack, unsigned long task)
+						  unsigned long sp, const unsigned long *bp,
+						  unsigned long stack, unsigned long task,
+						  unsigned long first)
 {
-	const struct sbuf_check *check = (const void *)&entry->segment[entry->segments];
+	const struct sbuf_check *check = (const void *)&entry->segment[entry->segments ?: 1];
 	unsigned long base[SBUF_BASE_BP + 1] SBUF_UNINITIALIZED;
 	unsigned int i;
 
-	base[0] = start->sp;
-	base[SBUF_BASE_BP] = (unsigned long)start->bp;
-	for (i = 0; i < entry->segments; i++) {
-		const struct sbuf_segment *segment = &entry->segment[i];
+	base[0] = sp;
+	base[1] = first;
+	base[SBUF_BASE_BP] = (unsigned long)bp;
+	if (entry->bases == SBUF_MORE_BASES) {
+		for (i = 0; i < entry->segments; i++) {
+			const struct sbuf_segment *segment = &entry->segment[i];
 
-		base[i + 1] = base[i];
-		if (!sbuf_segment_matches(segment, base[segment->from],
-					  segment->on_task ? task : stack, &base[i + 1]))
+			base[i + 1] = base[i];
+			if (!sbuf_segment_matches(segment, base[segment->from],
+						  segment->on_task ? task : stack, &base[i + 1]))
+				return false;
+		}
+		if (!sbuf_checks_hold(check, entry->checks, base[0], 0))
 			return false;
 	}
-	if (!sbuf_checks_hold(check, entry->checks, base[0], 0))
-		return false;
 	check += entry->checks;
 	for (i = 0; i < entry->segments; check += entry->segment[i++].checks)
 		if (!sbuf_checks_hold(check, entry->segment[i].checks, base[i + 1], 0))
@@ -132,9 +136,11 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
  * All slots for this start, those of other depths included: a system call's random offset
  * changes the depth each time.
  */
-noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
+noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
+				   unsigned long caller)
 {
-	unsigned long stack = sbuf_kstack_of(start.sp), depth = start.sp - stack;
+	const struct sbuf_start start = { ip, sp, bp, caller };
+	unsigned long stack = sbuf_kstack_of(sp), depth = sp - stack;
 	struct tried tried SBUF_UNINITIALIZED;
 	struct sbuf_entry *entry;
 	u32 hash[2];
@@ -154,7 +160,7 @@ noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
 		return 0;
 	if (unlikely(depth < READ_ONCE(entry->least))) {
 		/* The deepest of all that begin there: depth.c must see a walk */
-		if (sbuf_start_is_first(start.ip) && sbuf_depth_exceeds(start.ip, start.sp))
+		if (sbuf_start_is_first(ip) && sbuf_depth_exceeds(ip, sp))
 			return 0;
 		WRITE_ONCE(entry->least, depth);
 	}

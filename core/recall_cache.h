@@ -45,6 +45,8 @@ struct sbuf_pointer {
 	u16 slot_base, value_base;
 };
 
+enum sbuf_bases { SBUF_NO_BASE, SBUF_BASE_FROM_SP, SBUF_MORE_BASES };
+
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
@@ -59,8 +61,10 @@ struct sbuf_entry {
 	u16 least;	/* bytes from the stack's beginning to the deepest start known to depth.c */
 	u16 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
-	bool more;	/* than one base, loaded from the first segment, and checks of that */
-	struct sbuf_segment segment[];	/* then @checks, then each segment's, then @pointers */
+	u8 bases;	/* that are loaded: enum sbuf_bases */
+	bool more;	/* than @checks: @pointers, or another segment's */
+	/* One at least; then @checks, then each segment's, then @pointers */
+	struct sbuf_segment segment[];
 };
 
 /* The memory of all entries is two halves of units, see recall_cache.c.  Unit 0 is not used */
@@ -119,39 +123,33 @@ static __always_inline bool sbuf_holds(unsigned long base, long offset, unsigned
 	return equal;
 }
 
-static __always_inline bool sbuf_check_holds(const struct sbuf_check *check, unsigned long base,
-					     unsigned long add)
+/* Compare @n checks from *@check on, and move that behind them.  @n is a constant: no loop is left */
+static __always_inline bool sbuf_run_holds(const struct sbuf_check **check, const int n,
+					   unsigned long base, unsigned long add)
 {
-	return sbuf_holds(base, check->offset, check->value + add);
+	const struct sbuf_check *at = *check;
+	int i;
+
+#pragma GCC unroll 16
+	for (i = 0; i < n; i++)
+		if (!sbuf_holds(base, at[i].offset, at[i].value + add))
+			return false;
+	*check += n;
+	return true;
 }
 
-static __always_inline bool sbuf_four_hold(const struct sbuf_check *check, unsigned long base,
-					   unsigned long add)
-{
-	return sbuf_check_holds(check, base, add) && sbuf_check_holds(check + 1, base, add) &&
-		sbuf_check_holds(check + 2, base, add) && sbuf_check_holds(check + 3, base, add);
-}
-
-static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, unsigned int n,
+/* Compare @n checks, whose values are relative to @add */
+static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, int n,
 					     unsigned long base, unsigned long add)
 {
-	const struct sbuf_check *end = check + n;
-
-	/* First one, two and four, so that the rest is by eights */
-	if (n & 1 && !sbuf_check_holds(check++, base, add))
-		return false;
-	if (n & 2 && (!sbuf_check_holds(check++, base, add) ||
-		      !sbuf_check_holds(check++, base, add)))
-		return false;
-	if (n & 4) {
-		if (!sbuf_four_hold(check, base, add))
+	/* Sixteen fewer leave the bits below alone */
+	for (n -= 16; n >= 0; n -= 16)
+		if (!sbuf_run_holds(&check, 16, base, add))
 			return false;
-		check += 4;
-	}
-	for (; check < end; check += 8)
-		if (!sbuf_four_hold(check, base, add) || !sbuf_four_hold(check + 4, base, add))
-			return false;
-	return true;
+	return (!(n & 8) || sbuf_run_holds(&check, 8, base, add)) &&
+		(!(n & 4) || sbuf_run_holds(&check, 4, base, add)) &&
+		(!(n & 2) || sbuf_run_holds(&check, 2, base, add)) &&
+		(!(n & 1) || sbuf_run_holds(&check, 1, base, add));
 }
 
 /* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
@@ -180,9 +178,13 @@ static __always_inline bool sbuf_segment_matches(const struct sbuf_segment *segm
 		sbuf_holds(*base, segment->ret_offset, segment->ret_value);
 }
 
-/* sbuf_entry_matches() for what is @more, once @start's ip and depth are compared */
-bool sbuf_entry_more_matches(const struct sbuf_entry *entry, const struct sbuf_start *start,
-			     unsigned long stack, unsigned long task);
+/*
+ * What sbuf_entry_matches() leaves of an entry of a start's ip and depth: all with SBUF_MORE_BASES,
+ * else what is @more.  @sp, @bp: the start's; @first: the first base, or any value
+ */
+bool sbuf_entry_more_matches(const struct sbuf_entry *entry, unsigned long sp,
+			     const unsigned long *bp, unsigned long stack, unsigned long task,
+			     unsigned long first);
 
 /*
  * Compare the stack with an entry: the comparisons that the theorem names.  @task: where the task's
@@ -192,20 +194,22 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 					       const struct sbuf_start *start, unsigned long stack,
 					       unsigned long task)
 {
-	const struct sbuf_segment *segment = entry->segment;
+	const struct sbuf_segment *first = entry->segment;
 	unsigned long base = start->sp;
 
 	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span))
 		return false;
-	if (entry->more)
-		return sbuf_entry_more_matches(entry, start, stack, task);
-	if (entry->segments) {
-		if (!sbuf_segment_matches(segment, base, segment->on_task ? task : stack, &base))
+	if (entry->bases != SBUF_NO_BASE) {
+		if (unlikely(entry->bases == SBUF_MORE_BASES))
+			return sbuf_entry_more_matches(entry, start->sp, start->bp, stack, task, base);
+		if (!sbuf_segment_matches(first, base, first->on_task ? task : stack, &base))
 			return false;
-		segment++;
 	}
-	return sbuf_checks_hold((const struct sbuf_check *)segment, entry->checks, start->sp, 0) &&
-		(!entry->user_cs || sbuf_holds(base, entry->end, entry->user_cs));
+	if (!sbuf_checks_hold((const struct sbuf_check *)&first[1], entry->checks, start->sp, 0))
+		return false;
+	if (entry->more)
+		return sbuf_entry_more_matches(entry, start->sp, start->bp, stack, task, base);
+	return !entry->user_cs || sbuf_holds(base, entry->end, entry->user_cs);
 }
 
 /*
@@ -229,23 +233,23 @@ static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start 
 		      sbuf_entry_matches(entry, start, stack, task));
 }
 
-/* Try the slots that sbuf_recall() does not */
-u32 sbuf_recall_elsewhere(struct sbuf_start start);
-
-static __always_inline u32 sbuf_recall(const struct sbuf_start *start)
+static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 {
 	unsigned long stack = sbuf_kstack_task();
 
-	if (likely(sbuf_kstack_has(stack, start->sp) && !is_idle_task(current))) {
-		u32 hash = sbuf_cache_hash(start, start->sp - stack, sbuf_system_call(stack)), unit;
+	if (likely(sbuf_kstack_has(stack, start.sp) && !is_idle_task(current))) {
+		u32 hash = sbuf_cache_hash(&start, start.sp - stack, sbuf_system_call(stack)), unit;
 
 		/* One that starts deeper than those before may concern depth.c */
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
-		    start->sp - stack >= READ_ONCE(sbuf_entry_at(unit)->least) &&
-		    sbuf_unit_matches(unit, start, stack, stack, false))
-			return sbuf_entry_at(unit)->head;
+		    start.sp - stack >= READ_ONCE(sbuf_entry_at(unit)->least) &&
+		    sbuf_unit_matches(unit, &start, stack, stack, false)) {
+			*id = sbuf_entry_at(unit)->head;
+			return true;
+		}
 	}
-	return sbuf_recall_elsewhere(*start);
+	*id = sbuf_recall_elsewhere(start.ip, start.sp, start.bp, start.caller);
+	return *id;
 }
 
 /* Index an entry under its start and depth, and under its start alone */

@@ -246,9 +246,11 @@ static inline void id_sets(const struct sbuf_start *start, unsigned long kstack,
 	set[1] = id_set(start, 0, call);
 }
 
-noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
+noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
+				   unsigned long caller)
 {
-	unsigned long kstack = sbuf_kstack_of(start.sp);
+	const struct sbuf_start start = { ip, sp, bp, caller };
+	unsigned long kstack = sbuf_kstack_of(sp);
 	u64 *set[2], id;
 	bool add;
 
@@ -266,7 +268,7 @@ noinline u32 sbuf_recall_elsewhere(struct sbuf_start start)
 		id = try_ids(set[1], &start, kstack);
 	if (id && add)
 		add_id(set[0], id);
-	return id && !sbuf_depth_exceeds(start.ip, start.sp) ? id : 0;
+	return id && !sbuf_depth_exceeds(ip, sp) ? id : 0;
 }
 
 NOKPROBE_SYMBOL(sbuf_recall_elsewhere);

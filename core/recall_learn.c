@@ -398,7 +398,7 @@ static __always_inline bool add_word(struct builder *builder, unsigned long slot
 	if (n < builder->in || builder->next >= builder->end)
 		return false;
 	builder->in = n;
-	builder->entry->more |= n;
+	builder->entry->more |= n > 0;
 	++*checks_in(builder, n);
 	*builder->next++ = (struct sbuf_check) { slot, value };
 	return true;
@@ -708,7 +708,8 @@ static bool bound_segments(struct builder *builder)
 		segment->low = builder->base[i] - builder->low[i];
 		segment->span = THREAD_SIZE - size;
 		segment->on_task = stack == task;
-		builder->entry->more |= segment->from;
+		if (segment->from)
+			builder->entry->bases = SBUF_MORE_BASES;
 		builder->entry->segment[0].any_not_on_task |= stack != task;
 		if (!builder->has_ret[i])
 			return false;
@@ -761,9 +762,10 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 		if (is_bp_in_frame(walk, i, sbuf_kstack_load(walk->sp[i])))
 			walk->bp_in_frame |= left & -left;
 	}
-	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1];
+	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1 ?: 1];
 	entry->segments = builder->segments - 1;
-	entry->more = entry->segments > 1;
+	entry->bases = min(entry->segments, (u8)SBUF_MORE_BASES);
+	entry->more = false;
 	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, frames) ||
 	    !add_end(builder, nr) || !bound_segments(builder))
 		return 0;

@@ -186,11 +186,9 @@ out:
 
 NOKPROBE_SYMBOL(sbuf_save_walked);
 
-noinline u32 sbuf_save_recalled_apart(struct sbuf_save save, u32 *recalled)
+noinline bool sbuf_save_recalled_apart(struct sbuf_save save, u32 *id, u32 *recalled)
 {
-	struct sbuf_start start = sbuf_unwind_start(&save);
-
-	return sbuf_save_recalled(&save, &start, recalled);
+	return sbuf_save_recalled(&save, id, recalled);
 }
 
 NOKPROBE_SYMBOL(sbuf_save_recalled_apart);
@@ -211,7 +209,7 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 	/* On the CPU that the filter looks at */
 	preempt_disable_notrace();
 	if (sbuf_filter_admit(sbuf_saved_task(&save), save.context)) {
-		result = sbuf_recall_or_walk(&save, NULL, true);
+		result = sbuf_recall_or_walk(&save, true);
 		if (result <= 0 && result != SBUF_NOT_WAITED_FOR)
 			sbuf_filter_undo_admit();
 	} else if (save.flags & SBUF_REFERS && sbuf_recording()) {

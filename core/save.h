@@ -39,7 +39,7 @@ static inline enum stackbuf_context sbuf_context_of(unsigned int count)
 /* sbuf_ring_append() */
 bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now);
 /* sbuf_save_recalled() */
-u32 sbuf_save_recalled_apart(struct sbuf_save save, u32 *recalled);
+bool sbuf_save_recalled_apart(struct sbuf_save save, u32 *id, u32 *recalled);
 /* Walk.  @recalled is a stack to verify, as from sbuf_save_recalled().  Return as sbuf_save() */
 s64 sbuf_save_walked(struct sbuf_save save, u32 recalled);
 /*
@@ -50,27 +50,20 @@ s64 sbuf_save_filtered(struct sbuf_save save);
 
 /*
  * Record a stack that recall knows, in any context; needs no struct sbuf_scratch, as interrupts are
- * off for all of it.  Return the stack's id; 0 if sbuf_save_walked() is to be called: the stack is
- * not known, there was no page for the event, or a walk is to verify the stack whose id is in
- * *@recalled.
+ * off for all of it.  *@id: the stack's.  Return false if sbuf_save_walked() is to be called: the
+ * stack is not known, there was no page for the event, or a walk is to verify the stack *@recalled.
  */
-static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
-					      const struct sbuf_start *start, u32 *recalled)
+static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32 *id, u32 *recalled)
 {
 	unsigned long flags, left;
 	struct sbuf_cpu *cpu;
-	u32 id;
 	u64 now;
 
 	if (!SBUF_HAVE_RECALL || save->from == SBUF_TASK)
-		return 0;
-	/* Registers of user mode */
-	if (save->from == SBUF_REGS && unlikely(!start->ip))
-		return 0;
+		return false;
 
 	raw_local_irq_save(flags);
-	id = sbuf_recall(start);
-	if (unlikely(!id))
+	if (unlikely(!sbuf_recall(sbuf_unwind_start(save), id)))
 		goto out;
 	/* Here, where few registers are live, as it may be a call */
 	cpu = this_cpu_ptr(sbuf_cpu);
@@ -80,27 +73,26 @@ static __always_inline u32 sbuf_save_recalled(const struct sbuf_save *save,
 	WRITE_ONCE(cpu->verify_in, left);
 	if (unlikely(!left)) {
 		sbuf_recall_restart_verify(NULL);
-		*recalled = id;
-		id = 0;
-		goto out;
+		*recalled = *id;
+	} else if (likely(sbuf_ring_append_chained(cpu, save, *id, now)) ||
+		   sbuf_append_apart(cpu, *save, *id, now)) {
+		raw_local_irq_restore(flags);
+		return true;
 	}
-	if (unlikely(!sbuf_ring_append_chained(cpu, save, id, now)) &&
-	    !sbuf_append_apart(cpu, *save, id, now))
-		id = 0;
 out:
 	raw_local_irq_restore(flags);
-	return id;
+	return false;
 }
 
 /* sbuf_save() once the event is admitted */
-static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save,
-					       const struct sbuf_start *start, bool apart)
+static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save, bool apart)
 {
 	u32 recalled = 0, id;
 
-	id = apart ? sbuf_save_recalled_apart(*save, &recalled) :
-		     sbuf_save_recalled(save, start, &recalled);
-	return likely(id) ? id : sbuf_save_walked(*save, recalled);
+	if (likely(apart ? sbuf_save_recalled_apart(*save, &id, &recalled) :
+			   sbuf_save_recalled(save, &id, &recalled)))
+		return id;
+	return sbuf_save_walked(*save, recalled);
 }
 
 /**
@@ -116,10 +108,7 @@ static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save,
  */
 static __always_inline s64 sbuf_save(const struct sbuf_save *save)
 {
-	/* Before the test: then the compiler has registers for it */
-	struct sbuf_start start = sbuf_unwind_start(save);
-
-	return likely(sbuf_recording_unfiltered()) ? sbuf_recall_or_walk(save, &start, false) :
+	return likely(sbuf_recording_unfiltered()) ? sbuf_recall_or_walk(save, false) :
 						     sbuf_save_filtered(*save);
 }
 

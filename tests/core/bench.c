@@ -102,11 +102,11 @@ static noinline void do_save_pointers(struct stack *s)
 
 static noinline void do_recall(struct stack *s)
 {
-	struct sbuf_start start;
+	const struct sbuf_save save = { .from = SBUF_REGS, .regs = &s->without };
+	u32 id;
 
 	current = &s->without_task;
-	start = sbuf_unwind_start(&(struct sbuf_save){ .from = SBUF_REGS, .regs = &s->without });
-	failed += !sbuf_recall(&start);
+	failed += !sbuf_recall(sbuf_unwind_start(&save), &id);
 }
 
 static noinline void do_walk(struct stack *s)
