@@ -20,36 +20,35 @@ __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry
 						  unsigned long stack, unsigned long task,
 						  unsigned long first)
 {
-	const struct sbuf_check *check = (const void *)&entry->segment[entry->segments ?: 1];
+	const struct sbuf_check *check = sbuf_entry_checks(entry);
 	unsigned long base[SBUF_BASE_BP + 1] SBUF_UNINITIALIZED;
 	unsigned int i;
 
 	base[0] = sp;
 	base[1] = first;
 	base[SBUF_BASE_BP] = (unsigned long)bp;
-	if (entry->bases == SBUF_MORE_BASES) {
-		for (i = 0; i < entry->segments; i++) {
-			const struct sbuf_segment *segment = &entry->segment[i];
+	if (entry->first == SBUF_FROM_BP && !sbuf_checks_hold(check, entry->checks, sp, 0))
+		return false;
+	check += entry->checks;
+	for (i = 0; i < entry->segments; check += entry->segment[i++].checks) {
+		const struct sbuf_segment *segment = &entry->segment[i];
 
+		if (i || entry->first == SBUF_FROM_BP) {
 			base[i + 1] = base[i];
 			if (!sbuf_segment_matches(segment, base[segment->from],
 						  segment->on_task ? task : stack, &base[i + 1]))
 				return false;
 		}
-		if (!sbuf_checks_hold(check, entry->checks, base[0], 0))
+		if (segment->checks && !sbuf_checks_hold(check, segment->checks, base[i + 1], 0))
 			return false;
 	}
-	check += entry->checks;
-	for (i = 0; i < entry->segments; check += entry->segment[i++].checks)
-		if (!sbuf_checks_hold(check, entry->segment[i].checks, base[i + 1], 0))
-			return false;
 	for (i = entry->pointers; i > 0; i--) {
 		const struct sbuf_pointer *pointer = (const struct sbuf_pointer *)check;
 		unsigned long slots = base[pointer->slot_base], values = base[pointer->value_base];
 
 		check = (const struct sbuf_check *)(pointer + 1);
 		if (!sbuf_holds(slots, pointer->offset, values + pointer->value) ||
-		    !sbuf_checks_hold(check, pointer->more, slots, values))
+		    (pointer->more && !sbuf_checks_hold(check, pointer->more, slots, values)))
 			return false;
 		check += pointer->more;
 	}
@@ -58,43 +57,26 @@ __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry
 
 NOKPROBE_SYMBOL(sbuf_entry_more_matches);
 
-/* The two hashes that an entry is indexed by: with the depth, and without */
-static void index_hashes(const struct sbuf_start *start, unsigned long stack, u32 *hash)
+/* What an entry is indexed by: its depth on the stack; and 0, for all depths */
+static inline u32 index_hash(const struct sbuf_start *start, unsigned long stack,
+			     unsigned long depth)
 {
 	/* An interrupt may hit any system call */
 	unsigned long call = stack == sbuf_kstack_task() ? sbuf_system_call(stack) : -1;
 
-	hash[0] = sbuf_cache_hash(start, start->sp - stack, call);
-	hash[1] = sbuf_cache_hash(start, 0, call);
+	return sbuf_cache_hash(start, depth, call);
 }
 
-/* Units that one recall has compared: it finds most of them in both sets */
-struct tried {
-	unsigned int nr;
-	u32 unit[2 * SBUF_WAYS];
-};
-
-static struct sbuf_entry *try_set(u32 hash, const struct sbuf_start *start, unsigned long stack,
-				  struct tried *tried)
+static struct sbuf_entry *try_set(u32 hash, const struct sbuf_start *start, unsigned long stack)
 {
 	bool nmi = stack == sbuf_kstack_nmi();
-	const u32 *slot = sbuf_cache_set(hash);
-	struct sbuf_entry *entry = NULL;
-	unsigned int i, k;
-	u32 unit;
+	u32 home = sbuf_cache_home(hash) - sbuf_cache_index, i, unit;
 
-	for (i = 0; i < SBUF_WAYS && !entry; i++) {
-		if (!sbuf_slot_unit(READ_ONCE(slot[i]), hash, &unit))
-			continue;
-		for (k = 0; k < tried->nr && tried->unit[k] != unit; k++)
-			;
-		if (k < tried->nr)
-			continue;
-		tried->unit[tried->nr++] = unit;
-		if (sbuf_unit_matches(unit, start, stack, sbuf_kstack_task(), nmi))
-			entry = sbuf_entry_at(unit);
-	}
-	return entry;
+	for (i = 0; i < SBUF_WAYS; i++)
+		if (sbuf_slot_unit(READ_ONCE(sbuf_cache_index[home ^ i]), hash, &unit) &&
+		    sbuf_unit_matches(unit, start, stack, sbuf_kstack_task(), nmi))
+			return sbuf_entry_at(unit);
+	return NULL;
 }
 
 NOKPROBE_SYMBOL(try_set);
@@ -106,30 +88,27 @@ static inline u32 lasting_slot(u32 slot)
 		SBUF_HALF_UNITS ? 0 : slot;
 }
 
-/* Put an entry first in its set, where sbuf_recall() finds it */
+/* Put an entry in its home, where sbuf_recall() finds it */
 static void add_to_index(u32 hash, u32 unit)
 {
-	u32 *slot = sbuf_cache_set(hash), value = lasting_slot(unit ^ hash << SBUF_UNIT_BITS);
-	unsigned int i;
+	u32 home = sbuf_cache_home(hash) - sbuf_cache_index, i = 0;
+	u32 value = lasting_slot(unit ^ hash << SBUF_UNIT_BITS), has = READ_ONCE(sbuf_cache_index[home]);
 
-	if (!value)
+	if (!value || value == has)
 		return;
-	/* Move up those before it; if it is not there, the last one drops out */
-	for (i = 0; i < SBUF_WAYS - 1 && READ_ONCE(slot[i]) != value; i++)
+	/* What is there goes where the entry was, or nothing; else the last one drops out */
+	while (++i < SBUF_WAYS - 1 && READ_ONCE(sbuf_cache_index[home ^ i]) &&
+	       READ_ONCE(sbuf_cache_index[home ^ i]) != value)
 		;
-	for (; i > 0; i--)
-		WRITE_ONCE(slot[i], lasting_slot(READ_ONCE(slot[i - 1])));
+	WRITE_ONCE(sbuf_cache_index[home ^ i], lasting_slot(has));
 	/* C1, with sbuf_unit_matches(): the entry is complete before it can be found */
-	smp_store_release(slot, value);
+	smp_store_release(&sbuf_cache_index[home], value);
 }
 
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack)
 {
-	u32 hash[2];
-
-	index_hashes(start, stack, hash);
-	add_to_index(hash[0], unit);
-	add_to_index(hash[1], unit);
+	add_to_index(index_hash(start, stack, start->sp - stack), unit);
+	add_to_index(index_hash(start, stack, 0), unit);
 }
 
 /*
@@ -141,21 +120,19 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 {
 	const struct sbuf_start start = { ip, sp, bp, caller };
 	unsigned long stack = sbuf_kstack_of(sp), depth = sp - stack;
-	struct tried tried SBUF_UNINITIALIZED;
 	struct sbuf_entry *entry;
-	u32 hash[2];
 	bool add;
+	u32 hash;
 
 	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return 0;
-	index_hashes(&start, stack, hash);
-	tried.nr = 0;
-	entry = try_set(hash[0], &start, stack, &tried);
-	/* Not each time: entries of one set that are as frequent would displace each other */
+	hash = index_hash(&start, stack, depth);
+	entry = try_set(hash, &start, stack);
+	/* Not each time: entries of one home that are as frequent would displace each other */
 	add = !entry || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
 	if (!entry)
-		entry = try_set(hash[1], &start, stack, &tried);
+		entry = try_set(index_hash(&start, stack, 0), &start, stack);
 	if (!entry)
 		return 0;
 	if (unlikely(depth < READ_ONCE(entry->least))) {
@@ -165,7 +142,7 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 		WRITE_ONCE(entry->least, depth);
 	}
 	if (add)
-		add_to_index(hash[0], (struct sbuf_unit *)entry - sbuf_cache);
+		add_to_index(hash, (struct sbuf_unit *)entry - sbuf_cache);
 	return entry->head;
 }
 

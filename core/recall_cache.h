@@ -45,7 +45,7 @@ struct sbuf_pointer {
 	u16 slot_base, value_base;
 };
 
-enum sbuf_bases { SBUF_NO_BASE, SBUF_BASE_FROM_SP, SBUF_MORE_BASES };
+enum sbuf_bases { SBUF_NO_BASE, SBUF_FROM_SP, SBUF_FROM_BP };
 
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
@@ -61,11 +61,18 @@ struct sbuf_entry {
 	u16 least;	/* bytes from the stack's beginning to the deepest start known to depth.c */
 	u16 end;	/* of the saved cs from the last base, if the stack ends in user mode */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
-	u8 bases;	/* that are loaded: enum sbuf_bases */
-	bool more;	/* than @checks: @pointers, or another segment's */
-	/* One at least; then @checks, then each segment's, then @pointers */
-	struct sbuf_segment segment[];
+	u8 first;	/* enum sbuf_bases: where the first base is loaded from */
+	bool more;	/* than that base and @checks: segments, their checks, @pointers */
+	u8 checks_at;	/* the first check's index, with @segment taken for checks */
+	struct sbuf_segment segment[];	/* then @checks, then each segment's, then @pointers */
 };
+
+static_assert(sizeof(struct sbuf_segment) % sizeof(struct sbuf_check) == 0);
+
+static __always_inline const struct sbuf_check *sbuf_entry_checks(const struct sbuf_entry *entry)
+{
+	return (const struct sbuf_check *)entry->segment + entry->checks_at;
+}
 
 /* The memory of all entries is two halves of units, see recall_cache.c.  Unit 0 is not used */
 #define SBUF_UNIT			16UL
@@ -76,8 +83,9 @@ extern struct sbuf_unit { u64 word[SBUF_UNIT / 8]; } __aligned(16) sbuf_cache[2 
 
 /*
  * Index of the cache by the walk's start, its depth in the stack, and the system call: sets of
- * SBUF_WAYS slots.  A slot holds an entry's unit, xored with bits of the hash that it was indexed
- * by.  A slot may be stale: the entry that it leads to is checked in full.
+ * SBUF_WAYS slots, in which each hash has a home that is looked at first.  A slot holds an entry's
+ * unit, xored with bits of the hash that it was indexed by.  A slot may be stale: the entry that it
+ * leads to is checked in full.
  */
 #define SBUF_INDEX_SLOTS		16384
 #define SBUF_WAYS			8
@@ -100,9 +108,9 @@ static __always_inline u32 sbuf_cache_hash(const struct sbuf_start *start, unsig
 	return key * GOLDEN_RATIO_64 >> 32;
 }
 
-static inline u32 *sbuf_cache_set(u32 hash)
+static inline u32 *sbuf_cache_home(u32 hash)
 {
-	return &sbuf_cache_index[hash >> (32 - ilog2(SBUF_INDEX_SLOTS)) & ~(SBUF_WAYS - 1U)];
+	return &sbuf_cache_index[hash >> (32 - ilog2(SBUF_INDEX_SLOTS))];
 }
 
 /* The unit in a slot; false if there is none, or it was indexed by another hash */
@@ -179,7 +187,7 @@ static __always_inline bool sbuf_segment_matches(const struct sbuf_segment *segm
 }
 
 /*
- * What sbuf_entry_matches() leaves of an entry of a start's ip and depth: all with SBUF_MORE_BASES,
+ * What sbuf_entry_matches() leaves of an entry of a start's ip and depth: all with SBUF_FROM_BP,
  * else what is @more.  @sp, @bp: the start's; @first: the first base, or any value
  */
 bool sbuf_entry_more_matches(const struct sbuf_entry *entry, unsigned long sp,
@@ -199,13 +207,13 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 
 	if (unlikely(entry->ip != start->ip || start->sp - stack > entry->span))
 		return false;
-	if (entry->bases != SBUF_NO_BASE) {
-		if (unlikely(entry->bases == SBUF_MORE_BASES))
+	if (entry->first != SBUF_NO_BASE) {
+		if (unlikely(entry->first == SBUF_FROM_BP))
 			return sbuf_entry_more_matches(entry, start->sp, start->bp, stack, task, base);
 		if (!sbuf_segment_matches(first, base, first->on_task ? task : stack, &base))
 			return false;
 	}
-	if (!sbuf_checks_hold((const struct sbuf_check *)&first[1], entry->checks, start->sp, 0))
+	if (!sbuf_checks_hold(sbuf_entry_checks(entry), entry->checks, start->sp, 0))
 		return false;
 	if (entry->more)
 		return sbuf_entry_more_matches(entry, start->sp, start->bp, stack, task, base);
@@ -241,7 +249,7 @@ static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 		u32 hash = sbuf_cache_hash(&start, start.sp - stack, sbuf_system_call(stack)), unit;
 
 		/* One that starts deeper than those before may concern depth.c */
-		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_set(hash)), hash, &unit) &&
+		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_home(hash)), hash, &unit) &&
 		    start.sp - stack >= READ_ONCE(sbuf_entry_at(unit)->least) &&
 		    sbuf_unit_matches(unit, &start, stack, stack, false)) {
 			*id = sbuf_entry_at(unit)->head;

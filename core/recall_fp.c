@@ -15,7 +15,7 @@
 #include "frame_record.h"
 #include "recall.h"
 
-/* Ids of stacks in the low half, the epoch in the high half: sets of ID_WAYS slots */
+/* Ids of stacks in the low half, the epoch in the high half: sets and homes as in recall_cache.h */
 #define ID_SLOTS	8192
 #define ID_WAYS		4
 static u64 id_index[ID_SLOTS] __aligned(ID_WAYS * sizeof(u64));
@@ -29,13 +29,12 @@ static __always_inline bool is_usable(u64 has, const struct stackbuf_stack *stac
 					   STACKBUF_STACK_CUT);
 }
 
-/* The walk starts @depth above where a stack begins, or 0 for any */
-static __always_inline u64 *id_set(const struct sbuf_start *start, unsigned long depth, u64 call)
+/* The home for walks that start @depth above where a stack begins, or 0 for any */
+static __always_inline u32 id_home(const struct sbuf_start *start, unsigned long depth, u64 call)
 {
 	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ call << 32;
 
-	return &id_index[key * GOLDEN_RATIO_64 >> (64 - ilog2(ID_SLOTS)) &
-			 ~(ID_WAYS - 1UL)];
+	return key * GOLDEN_RATIO_64 >> (64 - ilog2(ID_SLOTS));
 }
 
 /* Do records from @fp on hold the frames from @frame to @end, and lead to the end of the stack? */
@@ -175,7 +174,7 @@ noinline u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned
 	const struct sbuf_start start = { ip, sp, bp, caller };
 	const struct task_struct *task = current;
 	unsigned long stack = (unsigned long)task_stack_page(task), nr;
-	u64 has = READ_ONCE(*id_set(&start, sp - stack, sbuf_system_call(stack)));
+	u64 has = READ_ONCE(id_index[id_home(&start, sp - stack, sbuf_system_call(stack))]);
 	const struct stackbuf_stack *known = sbuf_table_stack((u32)has);
 	bool exception;
 	const s32 *frame;
@@ -206,13 +205,12 @@ static __always_inline bool records_match(const struct stackbuf_stack *stack,
 	return exception && all_match(frame, frame + nr, *start->bp, start->sp, kstack);
 }
 
-static __always_inline u64 try_ids(const u64 *slot, const struct sbuf_start *start,
-				   unsigned long kstack)
+static __always_inline u64 try_ids(u32 home, const struct sbuf_start *start, unsigned long kstack)
 {
-	int i;
+	u32 i;
 
 	for (i = 0; i < ID_WAYS; i++) {
-		u64 has = READ_ONCE(slot[i]);
+		u64 has = READ_ONCE(id_index[home ^ i]);
 		const struct stackbuf_stack *stack = sbuf_table_stack((u32)has);
 
 		if (is_usable(has, stack) && records_match(stack, start, kstack))
@@ -221,29 +219,31 @@ static __always_inline u64 try_ids(const u64 *slot, const struct sbuf_start *sta
 	return 0;
 }
 
-/* Put a value first in its set, where sbuf_recall_task() finds it */
-static void add_id(u64 *slot, u64 value)
+/* Put a value in its home, where sbuf_recall_task() finds it.  As add_to_index() in recall_cache.c */
+static void add_id(u32 home, u64 value)
 {
-	int i;
+	u64 has = READ_ONCE(id_index[home]);
+	u32 i = 0;
 
-	/* Move up those before it; if it is not there, the last one drops out */
-	for (i = 0; i < ID_WAYS - 1 && READ_ONCE(slot[i]) != value; i++)
+	if (value == has)
+		return;
+	while (++i < ID_WAYS - 1 && READ_ONCE(id_index[home ^ i]) &&
+	       READ_ONCE(id_index[home ^ i]) != value)
 		;
-	for (; i > 0; i--)
-		WRITE_ONCE(slot[i], READ_ONCE(slot[i - 1]));
-	WRITE_ONCE(slot[0], value);
+	WRITE_ONCE(id_index[home ^ i], has);
+	WRITE_ONCE(id_index[home], value);
 }
 
-/* The two sets of ids that have this start: with its depth in @kstack, and without */
-static inline void id_sets(const struct sbuf_start *start, unsigned long kstack, u64 **set)
+/* The two homes of ids that have this start: with its depth in @kstack, and without */
+static inline void id_homes(const struct sbuf_start *start, unsigned long kstack, u32 *home)
 {
 	unsigned long task = sbuf_kstack_task();
 	/* An interrupt may hit any system call */
 	u64 call = kstack == task ? sbuf_system_call(task) : -1;
 
-	set[0] = id_set(start, start->sp - kstack, call);
+	home[0] = id_home(start, start->sp - kstack, call);
 	/* The same path at another depth: a system call's random offset changes it */
-	set[1] = id_set(start, 0, call);
+	home[1] = id_home(start, 0, call);
 }
 
 noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
@@ -251,7 +251,8 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 {
 	const struct sbuf_start start = { ip, sp, bp, caller };
 	unsigned long kstack = sbuf_kstack_of(sp);
-	u64 *set[2], id;
+	u32 home[2];
+	u64 id;
 	bool add;
 
 	/*
@@ -260,14 +261,14 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 	 */
 	if (!kstack || (current->flags & (PF_IDLE | PF_VCPU) && !sbuf_rcu_waits()))
 		return 0;
-	id_sets(&start, kstack, set);
-	id = try_ids(set[0], &start, kstack);
-	/* Not each time: equally frequent ones of one set would displace each other */
+	id_homes(&start, kstack, home);
+	id = try_ids(home[0], &start, kstack);
+	/* Not each time: equally frequent ones of one home would displace each other */
 	add = !id || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
 	if (!id)
-		id = try_ids(set[1], &start, kstack);
+		id = try_ids(home[1], &start, kstack);
 	if (id && add)
-		add_id(set[0], id);
+		add_id(home[0], id);
 	return id && !sbuf_depth_exceeds(ip, sp) ? id : 0;
 }
 
@@ -279,7 +280,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	const unsigned long kstack = sbuf_kstack_of(start.sp);
 	const u64 value = id | (u64)walk->epoch << 32;
-	u64 *set[2];
+	u32 home[2];
 
 	if (trace->cut || trace->words != trace->nr ||
 	    !records_match(sbuf_table_stack(id), &start, kstack))
@@ -287,8 +288,8 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
 	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
-	id_sets(&start, kstack, set);
-	add_id(set[0], value);
-	add_id(set[1], value);
+	id_homes(&start, kstack, home);
+	add_id(home[0], value);
+	add_id(home[1], value);
 	return true;
 }

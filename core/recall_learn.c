@@ -708,8 +708,6 @@ static bool bound_segments(struct builder *builder)
 		segment->low = builder->base[i] - builder->low[i];
 		segment->span = THREAD_SIZE - size;
 		segment->on_task = stack == task;
-		if (segment->from)
-			builder->entry->bases = SBUF_MORE_BASES;
 		builder->entry->segment[0].any_not_on_task |= stack != task;
 		if (!builder->has_ret[i])
 			return false;
@@ -762,13 +760,15 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 		if (is_bp_in_frame(walk, i, sbuf_kstack_load(walk->sp[i])))
 			walk->bp_in_frame |= left & -left;
 	}
-	builder->next = (struct sbuf_check *)&entry->segment[builder->segments - 1 ?: 1];
 	entry->segments = builder->segments - 1;
-	entry->bases = min(entry->segments, (u8)SBUF_MORE_BASES);
-	entry->more = false;
+	builder->next = (struct sbuf_check *)&entry->segment[entry->segments];
+	entry->checks_at = builder->next - (struct sbuf_check *)entry->segment;
+	entry->more = entry->segments > 1;
 	if (!add_returns(builder, pc, nr) || !add_frame_pointers(builder, frames) ||
 	    !add_end(builder, nr) || !bound_segments(builder))
 		return 0;
+	entry->first = !entry->segments ? SBUF_NO_BASE :
+		       entry->segment[0].from ? SBUF_FROM_BP : SBUF_FROM_SP;
 	return (void *)builder->next - (void *)entry;
 }
 

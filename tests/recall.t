@@ -21,7 +21,7 @@ wrong() {
 recall() {
 	local kernel words cross reader='' fault
 	kernel_of "$1" || return
-	fault=(recall_cache.h 's/sbuf_checks_hold((const struct sbuf_check \*)&first\[1\], entry->checks, start->sp, 0)/true/')
+	fault=(recall_cache.h 's/sbuf_checks_hold(sbuf_entry_checks(entry), entry->checks, start->sp, 0)/true/')
 	if ! grep -q '^CONFIG_UNWINDER_ORC=y' "$kernel/build/.config"; then
 		touch "$work/vm/records"
 		fault=(recall_fp.c 's/cmp\t%\[pc\], ..frame/cmp\t%[pc], %[pc]/
