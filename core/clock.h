@@ -13,8 +13,9 @@
 static __always_inline u64 sbuf_cycles(void)
 {
 #ifdef CONFIG_ARM64
-	/* What arch_timer_read_counter() leads to, but for counters that are not steady */
-	return __arch_counter_get_cntvct();
+	/* As arch_timer_read_counter() for steady counters; what follows may be done before */
+	isb();
+	return read_sysreg(cntvct_el0);
 #else
 	return get_cycles();
 #endif

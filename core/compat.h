@@ -37,6 +37,11 @@
 #define SBUF_BUILT_IN	1
 #endif
 
+/* Before 6.4, compilers take it for too large to be inlined, for its alternatives */
+#ifdef CONFIG_ARM64
+static __always_inline void arch_local_irq_disable(void);
+#endif
+
 /*
  * The lock that keeps lines of other CPUs out got its present name in 5.19: faebd693c593
  * ("printk: rename cpulock functions").  Where a stable kernel carries that, the new name

@@ -19,7 +19,8 @@ extern long sbuf_keep_distance[SBUF_ARRAYS];
 
 static inline bool sbuf_is_kept(void)
 {
-	return unlikely(READ_ONCE(sbuf_keep_distance[SBUF_EVENTS]));
+	/* That which is set last; the first one, which takes the fewest instructions */
+	return unlikely(READ_ONCE(sbuf_keep_distance[SBUF_INFO]));
 }
 
 void sbuf_keep_copy(enum sbuf_array array, const void *from, size_t size);

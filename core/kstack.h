@@ -15,18 +15,6 @@ static inline unsigned long sbuf_kstack_load(unsigned long address)
 	return READ_ONCE_NOCHECK(*(unsigned long *)address);
 }
 
-/* The words at @address and above it, by one instruction where there is one */
-static __always_inline void sbuf_kstack_load_pair(unsigned long address, unsigned long *low,
-						  unsigned long *high)
-{
-#ifdef CONFIG_ARM64
-	asm volatile("ldp %0, %1, [%2]" : "=r" (*low), "=r" (*high) : "r" (address));
-#else
-	*low = sbuf_kstack_load(address);
-	*high = sbuf_kstack_load(address + sizeof(long));
-#endif
-}
-
 static inline unsigned long sbuf_kstack_task(void)
 {
 	return (unsigned long)task_stack_page(current);

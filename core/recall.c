@@ -12,7 +12,7 @@
 #include "recall.h"
 #include "worker.h"
 
-u32 sbuf_recall_epoch __read_mostly = SBUF_HAVE_RECALL;
+unsigned long sbuf_recall_epoch __read_mostly = SBUF_HAVE_RECALL;
 
 unsigned int sbuf_verify = 4096;
 

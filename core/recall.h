@@ -23,8 +23,10 @@
 #include "table.h"
 #include "unwind.h"
 
-/* Walks and cache entries carry its value: void once it has changed.  0: recall is off */
-extern u32 sbuf_recall_epoch;
+/*
+ * Walks and cache entries carry its value, of 32 bits: void once it has changed.  0: recall is off
+ */
+extern unsigned long sbuf_recall_epoch;
 
 /* Parameter verify: each CPU verifies one recall in this many by a walk; 0: none */
 extern unsigned int sbuf_verify;
@@ -101,18 +103,14 @@ static inline void sbuf_recall_mark_trampoline(unsigned long start, unsigned lon
 #endif
 
 #if SBUF_HAVE_RECORDS
-/* sbuf_recall() for nearly all events of arm64 */
+/* What it leaves to sbuf_recall_elsewhere() is little on arm64 */
 u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned long *bp,
 		     unsigned long caller);
 
 static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 {
-	if (IS_ENABLED(CONFIG_ARM64)) {
-		*id = sbuf_recall_task(start.ip, start.sp, start.bp, start.caller);
-		if (likely(*id))
-			return true;
-	}
-	*id = sbuf_recall_elsewhere(start.ip, start.sp, start.bp, start.caller);
+	*id = (IS_ENABLED(CONFIG_ARM64) ? sbuf_recall_task : sbuf_recall_elsewhere)
+		(start.ip, start.sp, start.bp, start.caller);
 	return *id;
 }
 #endif

@@ -91,18 +91,18 @@ static inline u32 lasting_slot(u32 slot)
 /* Put an entry in its home, where sbuf_recall() finds it */
 static void add_to_index(u32 hash, u32 unit)
 {
-	u32 home = sbuf_cache_home(hash) - sbuf_cache_index, i = 0;
-	u32 value = lasting_slot(unit ^ hash << SBUF_UNIT_BITS), has = READ_ONCE(sbuf_cache_index[home]);
+	u32 value = lasting_slot(unit ^ hash << SBUF_UNIT_BITS), *home = sbuf_cache_home(hash);
+	u32 at = home - sbuf_cache_index, has = READ_ONCE(*home), i = 0;
 
 	if (!value || value == has)
 		return;
 	/* What is there goes where the entry was, or nothing; else the last one drops out */
-	while (++i < SBUF_WAYS - 1 && READ_ONCE(sbuf_cache_index[home ^ i]) &&
-	       READ_ONCE(sbuf_cache_index[home ^ i]) != value)
+	while (++i < SBUF_WAYS - 1 && READ_ONCE(sbuf_cache_index[at ^ i]) &&
+	       READ_ONCE(sbuf_cache_index[at ^ i]) != value)
 		;
-	WRITE_ONCE(sbuf_cache_index[home ^ i], lasting_slot(has));
+	WRITE_ONCE(sbuf_cache_index[at ^ i], lasting_slot(has));
 	/* C1, with sbuf_unit_matches(): the entry is complete before it can be found */
-	smp_store_release(&sbuf_cache_index[home], value);
+	smp_store_release(home, value);
 }
 
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack)

@@ -131,7 +131,7 @@ static __always_inline bool sbuf_holds(unsigned long base, long offset, unsigned
 	return equal;
 }
 
-/* Compare @n checks from *@check on, and move that behind them.  @n is a constant: no loop is left */
+/* Compare @n checks, a constant: no loop is left.  *@check is moved behind them */
 static __always_inline bool sbuf_run_holds(const struct sbuf_check **check, const int n,
 					   unsigned long base, unsigned long add)
 {
@@ -209,7 +209,7 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 		return false;
 	if (entry->first != SBUF_NO_BASE) {
 		if (unlikely(entry->first == SBUF_FROM_BP))
-			return sbuf_entry_more_matches(entry, start->sp, start->bp, stack, task, base);
+			return sbuf_entry_more_matches(entry, base, start->bp, stack, task, base);
 		if (!sbuf_segment_matches(first, base, first->on_task ? task : stack, &base))
 			return false;
 	}
@@ -236,7 +236,7 @@ static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start 
 	 */
 	return likely((READ_ONCE(*(u64 *)entry->stack) & ~((u64)STACKBUF_STACK_TEXT << 40)) ==
 		      entry->head &&
-		      entry->epoch == READ_ONCE(sbuf_recall_epoch) &&
+		      entry->epoch == (u32)READ_ONCE(sbuf_recall_epoch) &&
 		      !(nmi && sbuf_entry_follows(entry)) &&
 		      sbuf_entry_matches(entry, start, stack, task));
 }

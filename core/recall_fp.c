@@ -32,9 +32,11 @@ static __always_inline bool is_usable(u64 has, const struct stackbuf_stack *stac
 /* The home for walks that start @depth above where a stack begins, or 0 for any */
 static __always_inline u32 id_home(const struct sbuf_start *start, unsigned long depth, u64 call)
 {
+	/* Loaded, as arm64 takes four instructions to make it */
+	static const u64 golden_ratio = GOLDEN_RATIO_64;
 	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ call << 32;
 
-	return key * GOLDEN_RATIO_64 >> (64 - ilog2(ID_SLOTS));
+	return key * READ_ONCE(golden_ratio) >> (64 - ilog2(ID_SLOTS));
 }
 
 /* Do records from @fp on hold the frames from @frame to @end, and lead to the end of the stack? */
@@ -59,7 +61,8 @@ static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long f
 		bits |= fp;
 		below = low;
 		low = fp + 16;
-		sbuf_kstack_load_pair(fp, &fp, &pc);
+		pc = sbuf_kstack_load(fp + 8);
+		fp = sbuf_kstack_load(fp);
 		if (unlikely((pc | signature) - text != *frame++)) {
 			const struct pt_regs *regs = pc || fp || low & 7 ? NULL :
 				sbuf_arch_interrupted_regs(low - 16, kstack);
@@ -82,19 +85,20 @@ NOKPROBE_SYMBOL(all_match);
  * the record in its saved registers.  Unless it is true, *@exception says whether all_match() may
  * be: there was a record of zeros
  */
+#define SBUF_ABOVE_RECORD	(THREAD_SIZE - 16 - sbuf_record_of_task(0))
 static __always_inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
 					 unsigned long low, unsigned long stack, bool *exception)
 {
-	unsigned long last = stack + THREAD_SIZE - 16, bits = fp, next, pc = 0, two, more = nr;
+	unsigned long last = stack + THREAD_SIZE - 16, bits = fp - stack, next, pc, two, more;
 
 	*exception = false;
 	/* Also if either lies below the stack */
-	if (fp - stack < low - stack || fp - stack > THREAD_SIZE - 16)
+	if (bits < low - stack || bits > THREAD_SIZE - 16)
 		return false;
 	/*
 	 * record: that at the register at, which is moved behind it, holds the frame and leads to
 	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First
-	 * one, two and four, then eight at a time.
+	 * one, two, four and eight, then sixteen at a time.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"
@@ -113,33 +117,35 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 		     "	record	%[fp], %[next], %w[more], sxtw\n"
 		     "	record	%[next], %[fp], %[more], asr #32\n"
 		     ".endm\n"
-		     "	tbz	%w[more], #0, 2f\n"
+		     "	tbz	%w[nr], #0, 2f\n"
 		     "	ldrsw	%[two], [%[frame]], #4\n"
 		     "	record	%[fp], %[next], %[two]\n"
 		     "	mov	%[fp], %[next]\n"
-		     "2:	tbz	%w[more], #1, 3f\n"
+		     "2:	tbz	%w[nr], #1, 3f\n"
 		     "	ldr	%[two], [%[frame]], #8\n"
 		     "	record	%[fp], %[next], %w[two], sxtw\n"
 		     "	record	%[next], %[fp], %[two], asr #32\n"
-		     "3:	tbz	%w[more], #2, 4f\n"
+		     "3:	tbz	%w[nr], #2, 4f\n"
 		     "	four\n"
-		     "4:	cmp	%[frame], %[end]\n"
+		     "4:	tbz	%w[nr], #3, 5f\n"
+		     "	.rept	2\n	four\n	.endr\n"
+		     "5:	cmp	%[frame], %[end]\n"
 		     "	b.hs	1f\n"
-		     "5:	four\n"
-		     "	four\n"
+		     "6:	.rept	4\n	four\n	.endr\n"
 		     "	cmp	%[end], %[frame]\n"
-		     "	b.hi	5b\n"
-		     "1:	csel	%[fp], %[fp], xzr, hs\n"
-		     ".purgem	record\n"
-		     ".purgem	four\n"
+		     "	b.hi	6b\n"
+		     "1:	sub	%[last], %[last], %[above]\n"
+		     "	ccmp	%[fp], %[last], #0, hs\n"
+		     "	csinc	%[bits], %[bits], xzr, eq\n"
+		     ".purgem	record\n.purgem four\n"
 		     : [fp] "+&r" (fp), [frame] "+&r" (frame), [bits] "+&r" (bits),
-		       [next] "=&r" (next), [pc] "+&r" (pc), [two] "=&r" (two),
-		       [more] "+&r" (more)
-		     : [end] "r" (frame + nr), [last] "r" (last), [signature] "r" (SBUF_SIGNATURE),
-		       [text] "r" (stack_trace_save)
+		       [last] "+&r" (last), [next] "=&r" (next), [pc] "=&r" (pc),
+		       [two] "=&r" (two), [more] "=&r" (more)
+		     : [nr] "r" (nr), [end] "r" (frame + nr), [signature] "r" (SBUF_SIGNATURE),
+		       [text] "r" (stack_trace_save), [above] "i" (SBUF_ABOVE_RECORD)
 		     : "cc");
 	*exception = pc == SBUF_SIGNATURE - (unsigned long)stack_trace_save;
-	return !(bits & 7) && fp == sbuf_record_of_task(stack);
+	return !(bits & 7);
 }
 #else
 static inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
@@ -179,11 +185,13 @@ noinline u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned
 	bool exception;
 	const s32 *frame;
 
-	if (unlikely(task->flags & (PF_IDLE | PF_VCPU) || !is_usable(has, known)))
-		return 0;
-	frame = recorded_frames(known, &start, &nr);
-	return likely(frame && task_matches(frame, nr, *bp, sp, stack, &exception) &&
-		      sbuf_depth_known(ip, sp, stack)) ? has : 0;
+	if (likely(!(task->flags & (PF_IDLE | PF_VCPU)) && is_usable(has, known))) {
+		frame = recorded_frames(known, &start, &nr);
+		if (likely(frame && task_matches(frame, nr, *bp, sp, stack, &exception) &&
+			   sbuf_depth_known(ip, sp, stack)))
+			return has;
+	}
+	return sbuf_recall_elsewhere(ip, sp, bp, caller);
 }
 
 NOKPROBE_SYMBOL(sbuf_recall_task);
@@ -219,7 +227,7 @@ static __always_inline u64 try_ids(u32 home, const struct sbuf_start *start, uns
 	return 0;
 }
 
-/* Put a value in its home, where sbuf_recall_task() finds it.  As add_to_index() in recall_cache.c */
+/* Put a value in its home, where sbuf_recall_task() finds it, as add_to_index() does */
 static void add_id(u32 home, u64 value)
 {
 	u64 has = READ_ONCE(id_index[home]);
@@ -234,16 +242,15 @@ static void add_id(u32 home, u64 value)
 	WRITE_ONCE(id_index[home], value);
 }
 
-/* The two homes of ids that have this start: with its depth in @kstack, and without */
-static inline void id_homes(const struct sbuf_start *start, unsigned long kstack, u32 *home)
+/*
+ * id_home() of a start on @kstack: with its @depth there; or with 0, as the same path is found at
+ * other depths: a system call's random offset changes it
+ */
+static inline u32 home_of(const struct sbuf_start *start, unsigned long kstack, unsigned long depth)
 {
-	unsigned long task = sbuf_kstack_task();
 	/* An interrupt may hit any system call */
-	u64 call = kstack == task ? sbuf_system_call(task) : -1;
-
-	home[0] = id_home(start, start->sp - kstack, call);
-	/* The same path at another depth: a system call's random offset changes it */
-	home[1] = id_home(start, 0, call);
+	return id_home(start, depth,
+		       kstack == sbuf_kstack_task() ? sbuf_system_call(kstack) : -1UL);
 }
 
 noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
@@ -251,9 +258,9 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 {
 	const struct sbuf_start start = { ip, sp, bp, caller };
 	unsigned long kstack = sbuf_kstack_of(sp);
-	u32 home[2];
-	u64 id;
+	u32 home;
 	bool add;
+	u64 id;
 
 	/*
 	 * Where an idle task is, and on arm64 where a guest is entered, RCU watches at times only:
@@ -261,14 +268,14 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 	 */
 	if (!kstack || (current->flags & (PF_IDLE | PF_VCPU) && !sbuf_rcu_waits()))
 		return 0;
-	id_homes(&start, kstack, home);
-	id = try_ids(home[0], &start, kstack);
+	home = home_of(&start, kstack, sp - kstack);
+	id = try_ids(home, &start, kstack);
 	/* Not each time: equally frequent ones of one home would displace each other */
 	add = !id || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
 	if (!id)
-		id = try_ids(home[1], &start, kstack);
+		id = try_ids(home_of(&start, kstack, 0), &start, kstack);
 	if (id && add)
-		add_id(home[0], id);
+		add_id(home, id);
 	return id && !sbuf_depth_exceeds(ip, sp) ? id : 0;
 }
 
@@ -280,7 +287,6 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const struct sbuf_start start = { pc[0], walk->sp[0], walk->bp, walk->caller };
 	const unsigned long kstack = sbuf_kstack_of(start.sp);
 	const u64 value = id | (u64)walk->epoch << 32;
-	u32 home[2];
 
 	if (trace->cut || trace->words != trace->nr ||
 	    !records_match(sbuf_table_stack(id), &start, kstack))
@@ -288,8 +294,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	/* The unwinder may report only one of the last two: is_last_ftrace_frame() */
 	if (SBUF_HAVE_UNWIND && trace->nr > 1 && pc[trace->nr - 1] == pc[trace->nr - 2])
 		return false;
-	id_homes(&start, kstack, home);
-	add_id(home[0], value);
-	add_id(home[1], value);
+	add_id(home_of(&start, kstack, start.sp - kstack), value);
+	add_id(home_of(&start, kstack, 0), value);
 	return true;
 }

@@ -78,10 +78,8 @@ static __always_inline void sbuf_ring_end_append(struct sbuf_cpu *cpu)
 /* Return true if the last event of @cpu is of this task and command */
 static inline bool sbuf_same_task(const struct sbuf_cpu *cpu, u64 task, const u64 *comm)
 {
-	if (cpu->task != task)
-		return false;
 	/* Racy with a rename, harmlessly: a mismatch emits a FULL event, a match the old name */
-	return data_race(cpu->comm[0] == comm[0] && cpu->comm[1] == comm[1]);
+	return !data_race((cpu->task ^ task) | (cpu->comm[0] ^ comm[0]) | (cpu->comm[1] ^ comm[1]));
 }
 
 /*
@@ -96,7 +94,7 @@ static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
 	const bool tagged = save->flags & SBUF_TAGGED;
 	const struct task_struct *task = current;
 	struct stackbuf_events_page *page;
-	unsigned int pos;
+	unsigned long pos;
 	bool done = false;
 	u64 dt, word;
 
@@ -104,11 +102,11 @@ static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
 	if (!sbuf_ring_begin_append(cpu))
 		return false;
 	pos = cpu->pos;
-	if (unlikely(pos >= READ_ONCE(cpu->chain_end) ||
+	if (unlikely((u32)pos >= READ_ONCE(cpu->chain_end) ||
 		     !sbuf_same_task(cpu, sbuf_task_word(task), (const u64 *)task->comm)))
 		goto out;
 	dt = now - cpu->time;
-	if (unlikely(dt >= SBUF_SHORT_TIME_MAX))
+	if (unlikely(dt >> STACKBUF_EVENT_TIME_BITS))
 		goto out;
 	/* Never NULL: this check keeps a mistake in close_current_page() from a panic */
 	page = cpu->page;
@@ -117,7 +115,7 @@ static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
 
 	word = sbuf_event_word(id, save->context, tagged ? STACKBUF_TAGGED : STACKBUF_SHORT, dt);
 	/* Fails if an NMI appended since cpu->chain_end was read */
-	if (unlikely(cmpxchg64_local(&page->word[pos], 0, word)))
+	if (unlikely(!sbuf_arch_claim(&page->word[pos], word)))
 		goto out;
 	/* Others only read it; a nested append has a counter of its own */
 	data_race(cpu->recorded++);
@@ -129,7 +127,8 @@ static __always_inline bool sbuf_ring_append_chained(struct sbuf_cpu *cpu,
 	sbuf_keep_event(&page->word[pos], word & ~STACKBUF_EVENT_WRITING);
 	cpu->time = now;
 	barrier();	/* L3 */
-	WRITE_ONCE(cpu->pos, pos + (tagged ? 2 : 1));
+	/* Still @pos; read again, so that no register is saved for it */
+	WRITE_ONCE(cpu->pos, cpu->pos + (tagged ? 2 : 1));
 	done = true;
 out:
 	sbuf_ring_end_append(cpu);

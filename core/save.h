@@ -23,7 +23,7 @@ static inline enum stackbuf_context sbuf_context_of(unsigned int count)
 {
 	/* One test for the common case; PREEMPT_RT keeps its count of softirqs elsewhere */
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT) &&
-	    likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET))))
+	    likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))))
 		return STACKBUF_TASK;
 	if (count & NMI_MASK)
 		return STACKBUF_NMI;
@@ -62,7 +62,9 @@ static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32
 	if (!SBUF_HAVE_RECALL || save->from == SBUF_TASK)
 		return false;
 
-	raw_local_irq_save(flags);
+	/* raw_local_irq_save() would ask first whether they are off, on arm64 before 6.4 */
+	raw_local_save_flags(flags);
+	raw_local_irq_disable();
 	if (unlikely(!sbuf_recall(sbuf_unwind_start(save), id)))
 		goto out;
 	/* Here, where few registers are live, as it may be a call */

@@ -261,6 +261,7 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait);
 
 #define PREEMPT_MASK		0xff
 #define SOFTIRQ_OFFSET		0x100
+#define SOFTIRQ_MASK		0xff00
 #define HARDIRQ_OFFSET		0x10000
 #define HARDIRQ_MASK		0xf0000
 #define NMI_OFFSET		0x100000
@@ -280,10 +281,14 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait);
 #define preempt_enable_notrace()	preempt_enable()
 
 void shim_take_irq(void);
-#define raw_local_irq_save(flags) do {					\
-	(flags) = shim_irq_off;						\
+#define raw_local_save_flags(flags)	((flags) = shim_irq_off)
+#define raw_local_irq_disable() do {					\
 	shim_irq_off = 1;						\
 	barrier();							\
+} while (0)
+#define raw_local_irq_save(flags) do {					\
+	raw_local_save_flags(flags);					\
+	raw_local_irq_disable();					\
 } while (0)
 #define raw_local_irq_restore(flags) do {				\
 	barrier();							\
