@@ -39,7 +39,7 @@
 
 /* Before 6.4, compilers take it for too large to be inlined, for its alternatives */
 #ifdef CONFIG_ARM64
-static __always_inline void arch_local_irq_disable(void);
+static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /*

@@ -62,9 +62,7 @@ static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32
 	if (!SBUF_HAVE_RECALL || save->from == SBUF_TASK)
 		return false;
 
-	/* raw_local_irq_save() would ask first whether they are off, on arm64 before 6.4 */
-	raw_local_save_flags(flags);
-	raw_local_irq_disable();
+	raw_local_irq_save(flags);
 	if (unlikely(!sbuf_recall(sbuf_unwind_start(save), id)))
 		goto out;
 	/* Here, where few registers are live, as it may be a call */
