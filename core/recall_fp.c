@@ -80,12 +80,14 @@ static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long f
 NOKPROBE_SYMBOL(all_match);
 
 #ifdef CONFIG_ARM64
+/* How far the last record, in the saved registers, lies below the last place for one */
+#define SBUF_ABOVE_RECORD	(THREAD_SIZE - 16 - sbuf_record_of_task(0))
+
 /*
  * all_match() for nearly all stacks: they lie on the task's, which begins at @stack, and end with
  * the record in its saved registers.  Unless it is true, *@exception says whether all_match() may
  * be: there was a record of zeros
  */
-#define SBUF_ABOVE_RECORD	(THREAD_SIZE - 16 - sbuf_record_of_task(0))
 static __always_inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
 					 unsigned long low, unsigned long stack, bool *exception)
 {
@@ -98,7 +100,8 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 	/*
 	 * record: that at the register at, which is moved behind it, holds the frame and leads to
 	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First
-	 * one, two, four and eight, then sixteen at a time.
+	 * one, two, four and eight, then sixteen at a time.  At 1, bits become odd unless the last one
+	 * leads to the record in the saved registers.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"

@@ -63,6 +63,7 @@ static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32
 		return false;
 
 	raw_local_irq_save(flags);
+	/* Not before, or the compiler saves what it has of the start */
 	if (unlikely(!sbuf_recall(sbuf_unwind_start(save), id)))
 		goto out;
 	/* Here, where few registers are live, as it may be a call */

@@ -281,14 +281,10 @@ void on_each_cpu(void (*function)(void *), void *arg, int wait);
 #define preempt_enable_notrace()	preempt_enable()
 
 void shim_take_irq(void);
-#define raw_local_save_flags(flags)	((flags) = shim_irq_off)
-#define raw_local_irq_disable() do {					\
+#define raw_local_irq_save(flags) do {					\
+	(flags) = shim_irq_off;						\
 	shim_irq_off = 1;						\
 	barrier();							\
-} while (0)
-#define raw_local_irq_save(flags) do {					\
-	raw_local_save_flags(flags);					\
-	raw_local_irq_disable();					\
 } while (0)
 #define raw_local_irq_restore(flags) do {				\
 	barrier();							\
