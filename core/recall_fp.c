@@ -100,8 +100,8 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 	/*
 	 * record: that at the register at, which is moved behind it, holds the frame and leads to
 	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First
-	 * one, two, four and eight, then sixteen at a time.  At 1, bits become odd unless the last one
-	 * leads to the record in the saved registers.
+	 * one, two, four and eight, then sixteen at a time.  At 1, bits become odd unless the last
+	 * one leads to the record in the saved registers.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"
