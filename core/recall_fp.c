@@ -80,28 +80,26 @@ static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long f
 NOKPROBE_SYMBOL(all_match);
 
 #ifdef CONFIG_ARM64
-/* How far the last record, in the saved registers, lies below the last place for one */
-#define SBUF_ABOVE_RECORD	(THREAD_SIZE - 16 - sbuf_record_of_task(0))
-
 /*
  * all_match() for nearly all stacks: they lie on the task's, which begins at @stack, and end with
- * the record in its saved registers.  Unless it is true, *@exception says whether all_match() may
- * be: there was a record of zeros
+ * the record in its saved registers, at last.  Unless it is true, *@exception says whether
+ * all_match() may be: there was a record of zeros
  */
 static __always_inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
 					 unsigned long low, unsigned long stack, bool *exception)
 {
-	unsigned long last = stack + THREAD_SIZE - 16, bits = fp - stack, next, pc, two, more;
+	const unsigned long record = sbuf_record_of_task(0), last = stack + record;
+	unsigned long bits = fp - stack, next, pc, two, more;
 
 	*exception = false;
 	/* Also if either lies below the stack */
-	if (bits < low - stack || bits > THREAD_SIZE - 16)
+	if (bits < low - stack || bits > record)
 		return false;
 	/*
 	 * record: that at the register at, which is moved behind it, holds the frame and leads to
 	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First
 	 * one, two, four and eight, then sixteen at a time.  At 1, bits become odd unless the last
-	 * one leads to the record in the saved registers.
+	 * one leads to last.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"
@@ -137,15 +135,13 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 		     "6:	.rept	4\n	four\n	.endr\n"
 		     "	cmp	%[end], %[frame]\n"
 		     "	b.hi	6b\n"
-		     "1:	sub	%[last], %[last], %[above]\n"
-		     "	ccmp	%[fp], %[last], #0, hs\n"
+		     "1:	ccmp	%[fp], %[last], #0, hs\n"
 		     "	csinc	%[bits], %[bits], xzr, eq\n"
 		     ".purgem	record\n.purgem four\n"
 		     : [fp] "+&r" (fp), [frame] "+&r" (frame), [bits] "+&r" (bits),
-		       [last] "+&r" (last), [next] "=&r" (next), [pc] "=&r" (pc),
-		       [two] "=&r" (two), [more] "=&r" (more)
-		     : [nr] "r" (nr), [end] "r" (frame + nr), [signature] "r" (SBUF_SIGNATURE),
-		       [text] "r" (stack_trace_save), [above] "i" (SBUF_ABOVE_RECORD)
+		       [next] "=&r" (next), [pc] "=&r" (pc), [two] "=&r" (two), [more] "=&r" (more)
+		     : [last] "r" (last), [nr] "r" (nr), [end] "r" (frame + nr),
+		       [signature] "r" (SBUF_SIGNATURE), [text] "r" (stack_trace_save)
 		     : "cc");
 	*exception = pc == SBUF_SIGNATURE - (unsigned long)stack_trace_save;
 	return !(bits & 7);
