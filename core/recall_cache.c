@@ -15,6 +15,11 @@
 
 u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
 
+/* The same for all depths, as a system call's random offset changes the depth each time */
+#define SBUF_SET_SLOTS		8192
+#define SBUF_WAYS		8
+static u32 sbuf_cache_sets[SBUF_SET_SLOTS] __aligned(SBUF_WAYS * sizeof(u32));
+
 __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry,
 						  unsigned long sp, const unsigned long *bp,
 						  unsigned long stack, unsigned long task,
@@ -57,29 +62,16 @@ __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry
 
 NOKPROBE_SYMBOL(sbuf_entry_more_matches);
 
-/* What an entry is indexed by: its depth on the stack; and 0, for all depths */
-static inline u32 index_hash(const struct sbuf_start *start, unsigned long stack,
-			     unsigned long depth)
+/* sbuf_cache_hash() for all depths; its set is moved to *@set */
+static inline u32 set_hash(const struct sbuf_start *start, unsigned long stack, u32 **set)
 {
 	/* An interrupt may hit any system call */
-	unsigned long call = stack == sbuf_kstack_task() ? sbuf_system_call(stack) : -1;
+	u32 hash = sbuf_cache_hash(start, 0, stack == sbuf_kstack_task() ?
+						     sbuf_system_call(stack) : -1UL);
 
-	return sbuf_cache_hash(start, depth, call);
+	*set = &sbuf_cache_sets[hash >> (32 - ilog2(SBUF_SET_SLOTS)) & ~(SBUF_WAYS - 1U)];
+	return hash;
 }
-
-static struct sbuf_entry *try_set(u32 hash, const struct sbuf_start *start, unsigned long stack)
-{
-	bool nmi = stack == sbuf_kstack_nmi();
-	u32 home = sbuf_cache_home(hash) - sbuf_cache_index, i, unit;
-
-	for (i = 0; i < SBUF_WAYS; i++)
-		if (sbuf_slot_unit(READ_ONCE(sbuf_cache_index[home ^ i]), hash, &unit) &&
-		    sbuf_unit_matches(unit, start, stack, sbuf_kstack_task(), nmi))
-			return sbuf_entry_at(unit);
-	return NULL;
-}
-
-NOKPROBE_SYMBOL(try_set);
 
 /* @slot, or 0 if it leads to the half that is being recycled: it must not be copied back */
 static inline u32 lasting_slot(u32 slot)
@@ -88,61 +80,64 @@ static inline u32 lasting_slot(u32 slot)
 		SBUF_HALF_UNITS ? 0 : slot;
 }
 
-/* Put an entry in its home, where sbuf_recall() finds it */
-static void add_to_index(u32 hash, u32 unit)
+static inline void set_slot(u32 *slot, u32 hash, u32 unit)
 {
-	u32 value = lasting_slot(unit ^ hash << SBUF_UNIT_BITS), *home = sbuf_cache_home(hash);
-	u32 at = home - sbuf_cache_index, has = READ_ONCE(*home), i = 0;
-
-	if (!value || value == has)
-		return;
-	/* What is there goes where the entry was, or nothing; else the last one drops out */
-	while (++i < SBUF_WAYS - 1 && READ_ONCE(sbuf_cache_index[at ^ i]) &&
-	       READ_ONCE(sbuf_cache_index[at ^ i]) != value)
-		;
-	WRITE_ONCE(sbuf_cache_index[at ^ i], lasting_slot(has));
 	/* C1, with sbuf_unit_matches(): the entry is complete before it can be found */
-	smp_store_release(home, value);
+	smp_store_release(slot, lasting_slot(unit ^ hash << SBUF_UNIT_BITS));
 }
 
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack)
 {
-	add_to_index(index_hash(start, stack, start->sp - stack), unit);
-	add_to_index(index_hash(start, stack, 0), unit);
+	u32 *set, hash = set_hash(start, stack, &set), i, has;
+
+	/* Move up those before it; if it is not there, the last one drops out */
+	for (i = 0; i < SBUF_WAYS - 1; i++)
+		if (sbuf_slot_unit(READ_ONCE(set[i]), hash, &has) && has == unit)
+			break;
+	for (; i > 0; i--)
+		WRITE_ONCE(set[i], lasting_slot(READ_ONCE(set[i - 1])));
+	set_slot(set, hash, unit);
 }
 
-/*
- * All slots for this start, those of other depths included: a system call's random offset
- * changes the depth each time.
- */
+/* All entries for this start, whatever the depth, and the slot where sbuf_recall() looks for it */
 noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
 				   unsigned long caller)
 {
 	const struct sbuf_start start = { ip, sp, bp, caller };
-	unsigned long stack = sbuf_kstack_of(sp), depth = sp - stack;
+	unsigned long stack = sbuf_kstack_of(sp), task = sbuf_kstack_task(), depth = sp - stack;
+	u32 *slot, hash, unit, other, i;
 	struct sbuf_entry *entry;
-	bool add;
-	u32 hash;
 
 	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return 0;
-	hash = index_hash(&start, stack, depth);
-	entry = try_set(hash, &start, stack);
-	/* Not each time: entries of one home that are as frequent would displace each other */
-	add = !entry || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
-	if (!entry)
-		entry = try_set(index_hash(&start, stack, 0), &start, stack);
-	if (!entry)
+	hash = set_hash(&start, stack, &slot);
+	for (i = 0; i < SBUF_WAYS; i++)
+		if (sbuf_slot_unit(READ_ONCE(slot[i]), hash, &unit) &&
+		    sbuf_unit_matches(unit, &start, stack, task, stack == sbuf_kstack_nmi()))
+			break;
+	if (i == SBUF_WAYS)
 		return 0;
+	/* The next one may be of the same stack: others compare for as long in vain */
+	if (i) {
+		WRITE_ONCE(slot[i], lasting_slot(READ_ONCE(*slot)));
+		set_slot(slot, hash, unit);
+	}
+	entry = sbuf_entry_at(unit);
 	if (unlikely(depth < READ_ONCE(entry->least))) {
 		/* The deepest of all that begin there: depth.c must see a walk */
 		if (sbuf_start_is_first(ip) && sbuf_depth_exceeds(ip, sp))
 			return 0;
 		WRITE_ONCE(entry->least, depth);
 	}
-	if (add)
-		add_to_index(hash, (struct sbuf_unit *)entry - sbuf_cache);
+	if (stack == task) {
+		hash = sbuf_cache_hash(&start, depth, sbuf_system_call(task));
+		slot = sbuf_cache_slot(hash);
+		/* Not each time: equally frequent ones of one hash would displace each other */
+		if (!sbuf_slot_unit(READ_ONCE(*slot), hash, &other) ||
+		    !(this_cpu_read(sbuf_cpu->verify_in) % 16))
+			set_slot(slot, hash, unit);
+	}
 	return entry->head;
 }
 
@@ -218,6 +213,8 @@ void sbuf_cache_recycle_half(struct work_struct *work)
 	sbuf_synchronize_saves(false);
 	for (i = 0; i < SBUF_INDEX_SLOTS; i++)
 		clear_if_in_half(&sbuf_cache_index[i], first);
+	for (i = 0; i < SBUF_SET_SLOTS; i++)
+		clear_if_in_half(&sbuf_cache_sets[i], first);
 	for (i = 0; i < SBUF_GRANULES; i++)
 		clear_if_in_half(&sbuf_newest[i].unit, first);
 	sbuf_synchronize_saves(false);

@@ -82,14 +82,12 @@ static __always_inline const struct sbuf_check *sbuf_entry_checks(const struct s
 extern struct sbuf_unit { u64 word[SBUF_UNIT / 8]; } __aligned(16) sbuf_cache[2 * SBUF_HALF_UNITS];
 
 /*
- * Index of the cache by the walk's start, its depth in the stack, and the system call: sets of
- * SBUF_WAYS slots, in which each hash has a home that is looked at first.  A slot holds an entry's
- * unit, xored with bits of the hash that it was indexed by.  A slot may be stale: the entry that it
- * leads to is checked in full.
+ * Index of the cache by the walk's start, its depth in the task's stack, and the system call.  A
+ * slot holds an entry's unit, xored with bits of the hash that it was indexed by.  A slot may be
+ * stale: the entry that it leads to is checked in full.
  */
 #define SBUF_INDEX_SLOTS		16384
-#define SBUF_WAYS			8
-#define SBUF_UNIT_BITS		20
+#define SBUF_UNIT_BITS			20
 
 extern u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
 
@@ -108,7 +106,7 @@ static __always_inline u32 sbuf_cache_hash(const struct sbuf_start *start, unsig
 	return key * GOLDEN_RATIO_64 >> 32;
 }
 
-static inline u32 *sbuf_cache_home(u32 hash)
+static inline u32 *sbuf_cache_slot(u32 hash)
 {
 	return &sbuf_cache_index[hash >> (32 - ilog2(SBUF_INDEX_SLOTS))];
 }
@@ -227,7 +225,7 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start *start,
 					      unsigned long stack, unsigned long task, bool nmi)
 {
-	/* C1, with add_to_index(): the dependency orders the loads of the entry after the slot */
+	/* C1, with set_slot(): the dependency orders the loads of the entry after the slot */
 	const struct sbuf_entry *entry = sbuf_entry_at(unit);
 
 	/*
@@ -249,7 +247,7 @@ static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 		u32 hash = sbuf_cache_hash(&start, start.sp - stack, sbuf_system_call(stack)), unit;
 
 		/* One that starts deeper than those before may concern depth.c */
-		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_home(hash)), hash, &unit) &&
+		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_slot(hash)), hash, &unit) &&
 		    start.sp - stack >= READ_ONCE(sbuf_entry_at(unit)->least) &&
 		    sbuf_unit_matches(unit, &start, stack, stack, false)) {
 			*id = sbuf_entry_at(unit)->head;
@@ -260,7 +258,7 @@ static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 	return *id;
 }
 
-/* Index an entry under its start and depth, and under its start alone */
+/* Have an entry found by sbuf_recall_elsewhere() */
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack);
 
 /* recall_code.c: sbuf_recall_is_stable() of @ip where modules are */

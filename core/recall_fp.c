@@ -15,7 +15,10 @@
 #include "frame_record.h"
 #include "recall.h"
 
-/* Ids of stacks in the low half, the epoch in the high half: sets and homes as in recall_cache.h */
+/*
+ * Ids of stacks in the low half, the epoch in the high half: sets of ID_WAYS slots, in which each
+ * start has a home that is looked at first
+ */
 #define ID_SLOTS	8192
 #define ID_WAYS		4
 static u64 id_index[ID_SLOTS] __aligned(ID_WAYS * sizeof(u64));
@@ -226,7 +229,7 @@ static __always_inline u64 try_ids(u32 home, const struct sbuf_start *start, uns
 	return 0;
 }
 
-/* Put a value in its home, where sbuf_recall_task() finds it, as add_to_index() does */
+/* Put a value in its home, where sbuf_recall_task() finds it */
 static void add_id(u32 home, u64 value)
 {
 	u64 has = READ_ONCE(id_index[home]);

@@ -831,7 +831,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	entry->least = U16_MAX;
 	/* Void if modules were loaded or unloaded since the walk began */
 	entry->epoch = walk->epoch;
-	/* C1: the entry is complete before it can be found, here as in add_to_index() */
+	/* C1: the entry is complete before it can be found, here as in set_slot() */
 	smp_store_release(&newest->unit, unit);
 	sbuf_index_entry(unit, &start, walk->stack);
 	return true;
