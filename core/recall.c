@@ -70,12 +70,9 @@ enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_sta
 
 void sbuf_recall_invalidate(void)
 {
-	u32 epoch = READ_ONCE(sbuf_recall_epoch), was;
+	unsigned long epoch = READ_ONCE(sbuf_recall_epoch);
 
-	/* 0 stays 0; the highest epoch is followed by 1 */
-	for (; epoch; epoch = was) {
-		was = cmpxchg(&sbuf_recall_epoch, epoch, epoch + 1 ?: 1);	/* C4 */
-		if (was == epoch)
-			break;
-	}
+	/* 0 stays 0; the highest epoch, of 32 bits, is followed by 1.  C4 */
+	while (epoch && !try_cmpxchg(&sbuf_recall_epoch, &epoch, (u32)(epoch + 1) ?: 1))
+		;
 }

@@ -13,12 +13,7 @@
 
 /* ----------------------------------------------------------------- lookup --- */
 
-u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
-
-/* The same for all depths, as a system call's random offset changes the depth each time */
-#define SBUF_SET_SLOTS		8192
-#define SBUF_WAYS		8
-static u32 sbuf_cache_sets[SBUF_SET_SLOTS] __aligned(SBUF_WAYS * sizeof(u32));
+u32 sbuf_cache_index[SBUF_INDEX_SLOTS + SBUF_SET_SLOTS] __aligned(SBUF_WAYS * sizeof(u32));
 
 __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry,
 						  unsigned long sp, const unsigned long *bp,
@@ -62,15 +57,28 @@ __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry
 
 NOKPROBE_SYMBOL(sbuf_entry_more_matches);
 
-/* sbuf_cache_hash() for all depths; its set is moved to *@set */
-static inline u32 set_hash(const struct sbuf_start *start, unsigned long stack, u32 **set)
+/* The hash of a start; and for all depths with @depth 0 */
+static inline u32 index_hash(const struct sbuf_start *start, unsigned long stack,
+			     unsigned long depth)
 {
 	/* An interrupt may hit any system call */
-	u32 hash = sbuf_cache_hash(start, 0, stack == sbuf_kstack_task() ?
-						     sbuf_system_call(stack) : -1UL);
+	unsigned long call = stack == sbuf_kstack_task() ? sbuf_system_call(stack) : -1;
 
-	*set = &sbuf_cache_sets[hash >> (32 - ilog2(SBUF_SET_SLOTS)) & ~(SBUF_WAYS - 1U)];
-	return hash;
+	return sbuf_cache_hash(start, depth, call);
+}
+
+static inline u32 *set_of(u32 hash)
+{
+	return &sbuf_cache_index[SBUF_INDEX_SLOTS +
+				 (hash >> (32 - ilog2(SBUF_SET_SLOTS)) & ~(SBUF_WAYS - 1U))];
+}
+
+static inline bool slot_matches(const u32 *slot, u32 hash, const struct sbuf_start *start,
+				unsigned long stack, u32 *unit)
+{
+	return sbuf_slot_unit(READ_ONCE(*slot), hash, unit) &&
+		sbuf_unit_matches(*unit, start, stack, sbuf_kstack_task(),
+				  stack == sbuf_kstack_nmi());
 }
 
 /* @slot, or 0 if it leads to the half that is being recycled: it must not be copied back */
@@ -88,7 +96,7 @@ static inline void set_slot(u32 *slot, u32 hash, u32 unit)
 
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack)
 {
-	u32 *set, hash = set_hash(start, stack, &set), i, has;
+	u32 hash = index_hash(start, stack, 0), *set = set_of(hash), i, has;
 
 	/* Move up those before it; if it is not there, the last one drops out */
 	for (i = 0; i < SBUF_WAYS - 1; i++)
@@ -97,31 +105,37 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
 	for (; i > 0; i--)
 		WRITE_ONCE(set[i], lasting_slot(READ_ONCE(set[i - 1])));
 	set_slot(set, hash, unit);
+	hash = index_hash(start, stack, start->sp - stack);
+	set_slot(sbuf_cache_slot(hash), hash, unit);
 }
 
-/* All entries for this start, whatever the depth, and the slot where sbuf_recall() looks for it */
+/* All entries for this start, most of them in the set of all depths */
 noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
 				   unsigned long caller)
 {
 	const struct sbuf_start start = { ip, sp, bp, caller };
-	unsigned long stack = sbuf_kstack_of(sp), task = sbuf_kstack_task(), depth = sp - stack;
-	u32 *slot, hash, unit, other, i;
+	unsigned long stack = sbuf_kstack_of(sp), depth = sp - stack;
+	u32 any_depth, *set, hash, *slot = NULL, unit, other, i;
 	struct sbuf_entry *entry;
 
 	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return 0;
-	hash = set_hash(&start, stack, &slot);
-	for (i = 0; i < SBUF_WAYS; i++)
-		if (sbuf_slot_unit(READ_ONCE(slot[i]), hash, &unit) &&
-		    sbuf_unit_matches(unit, &start, stack, task, stack == sbuf_kstack_nmi()))
-			break;
-	if (i == SBUF_WAYS)
+	/* On another stack sbuf_recall() does not look for one */
+	if (stack == sbuf_kstack_task()) {
+		hash = index_hash(&start, stack, depth);
+		slot = sbuf_cache_slot(hash);
+	}
+	any_depth = index_hash(&start, stack, 0);
+	set = set_of(any_depth);
+	for (i = 0; i < SBUF_WAYS && !slot_matches(&set[i], any_depth, &start, stack, &unit); i++)
+		;
+	if (i == SBUF_WAYS && !(slot && slot_matches(slot, hash, &start, stack, &unit)))
 		return 0;
 	/* The next one may be of the same stack: others compare for as long in vain */
-	if (i) {
-		WRITE_ONCE(slot[i], lasting_slot(READ_ONCE(*slot)));
-		set_slot(slot, hash, unit);
+	if (i && i < SBUF_WAYS) {
+		WRITE_ONCE(set[i], lasting_slot(READ_ONCE(set[0])));
+		set_slot(set, any_depth, unit);
 	}
 	entry = sbuf_entry_at(unit);
 	if (unlikely(depth < READ_ONCE(entry->least))) {
@@ -130,14 +144,10 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 			return 0;
 		WRITE_ONCE(entry->least, depth);
 	}
-	if (stack == task) {
-		hash = sbuf_cache_hash(&start, depth, sbuf_system_call(task));
-		slot = sbuf_cache_slot(hash);
-		/* Not each time: equally frequent ones of one hash would displace each other */
-		if (!sbuf_slot_unit(READ_ONCE(*slot), hash, &other) ||
-		    !(this_cpu_read(sbuf_cpu->verify_in) % 16))
-			set_slot(slot, hash, unit);
-	}
+	/* Not each time: equally frequent ones of one hash would displace each other */
+	if (slot && (!sbuf_slot_unit(READ_ONCE(*slot), hash, &other) ||
+		     !(this_cpu_read(sbuf_cpu->verify_in) % 16)))
+		set_slot(slot, hash, unit);
 	return entry->head;
 }
 
@@ -159,18 +169,16 @@ static u32 full_half;
 
 u32 sbuf_cache_alloc(unsigned int n)
 {
-	u32 used = atomic_read(&units_used), was;
+	int used = atomic_read(&units_used);
 
-	for (;; used = was) {
+	do {
 		if ((used & ~HALF_BIT) + n > SBUF_HALF_UNITS) {
 			WRITE_ONCE(full_half, (used & HALF_BIT) | 1);
 			sbuf_worker_request(SBUF_WORKER_RECYCLE);
 			return 0;
 		}
-		was = atomic_cmpxchg(&units_used, used, used + n);
-		if (was == used)
-			return (used & ~HALF_BIT) + (used & HALF_BIT ? SBUF_HALF_UNITS : 0);
-	}
+	} while (!atomic_try_cmpxchg(&units_used, &used, used + n));
+	return (used & ~HALF_BIT) + (used & HALF_BIT ? SBUF_HALF_UNITS : 0);
 }
 
 void sbuf_cache_trim(u32 first, unsigned int n, unsigned int used)
@@ -211,10 +219,8 @@ void sbuf_cache_recycle_half(struct work_struct *work)
 	first = half ? SBUF_HALF_UNITS : 0;
 	WRITE_ONCE(sbuf_cache_recycling, first);
 	sbuf_synchronize_saves(false);
-	for (i = 0; i < SBUF_INDEX_SLOTS; i++)
+	for (i = 0; i < ARRAY_SIZE(sbuf_cache_index); i++)
 		clear_if_in_half(&sbuf_cache_index[i], first);
-	for (i = 0; i < SBUF_SET_SLOTS; i++)
-		clear_if_in_half(&sbuf_cache_sets[i], first);
 	for (i = 0; i < SBUF_GRANULES; i++)
 		clear_if_in_half(&sbuf_newest[i].unit, first);
 	sbuf_synchronize_saves(false);

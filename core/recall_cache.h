@@ -82,14 +82,18 @@ static __always_inline const struct sbuf_check *sbuf_entry_checks(const struct s
 extern struct sbuf_unit { u64 word[SBUF_UNIT / 8]; } __aligned(16) sbuf_cache[2 * SBUF_HALF_UNITS];
 
 /*
- * Index of the cache by the walk's start, its depth in the task's stack, and the system call.  A
- * slot holds an entry's unit, xored with bits of the hash that it was indexed by.  A slot may be
- * stale: the entry that it leads to is checked in full.
+ * Indexes of the cache by the walk's start and the system call.  One by its depth in the stack as
+ * well, a slot for each hash, where sbuf_recall() looks.  Behind it the one for all depths, as a
+ * system call's random offset changes the depth each time: sets of SBUF_WAYS slots.  A slot holds
+ * an entry's unit, xored with bits of the hash that it was indexed by.  A slot may be stale: the
+ * entry that it leads to is checked in full.
  */
 #define SBUF_INDEX_SLOTS		16384
+#define SBUF_SET_SLOTS			8192
+#define SBUF_WAYS			8
 #define SBUF_UNIT_BITS			20
 
-extern u32 sbuf_cache_index[SBUF_INDEX_SLOTS];
+extern u32 sbuf_cache_index[SBUF_INDEX_SLOTS + SBUF_SET_SLOTS];
 
 static_assert(2 * SBUF_HALF_UNITS <= BIT(SBUF_UNIT_BITS));
 
@@ -258,7 +262,7 @@ static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 	return *id;
 }
 
-/* Have an entry found by sbuf_recall_elsewhere() */
+/* Index an entry under its start and depth, and under its start alone */
 void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long stack);
 
 /* recall_code.c: sbuf_recall_is_stable() of @ip where modules are */

@@ -198,6 +198,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic_andnot(n, v)	atomic_and(~(n), v)
 #define atomic_xchg(v, n)	xchg(&(v)->counter, n)
 #define atomic_cmpxchg(v, old, new)	cmpxchg(&(v)->counter, old, new)
+#define atomic_try_cmpxchg(v, old, new)	try_cmpxchg(&(v)->counter, old, new)
 #define atomic64_read(v)	((s64)atomic_read(v))
 #define atomic64_set(v, n)	atomic_set(v, n)
 #define atomic64_add(n, v)	atomic_add(n, v)
