@@ -772,7 +772,11 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	return (void *)builder->next - (void *)entry;
 }
 
-/* A stack learnt this often in one epoch and generation is taken for uncacheable */
+/*
+ * A stack learnt this often in one epoch and generation is taken for uncacheable.  In vain is four
+ * times: what interrupted code has in its registers may keep it out, see regs_fit(), and is
+ * something else the next time.
+ */
 #define LEARN_TRIES	64
 
 bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
@@ -821,7 +825,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	size = trace->words == trace->nr && !trace->cut ?
 		build_entry(entry, size, walk, pc, nr) : 0;
 	sbuf_cache_trim(unit, units, DIV_ROUND_UP(size, SBUF_UNIT));
-	WRITE_ONCE(newest->tries, size ? tries + 1 : what | LEARN_TRIES);
+	WRITE_ONCE(newest->tries, tries + (size ? 1 : 4));
 	if (!size)
 		return false;
 	entry->head = head;
