@@ -513,6 +513,7 @@ struct stackbuf_module {
  * @trigger:		number of the probe whose hit stops recording, counted from 1; 0: none yet
  * @trigger_left:	events from that hit to the stop, when it was hit
  * @trigger_ns:		time of that hit, ns
+ * @expedited:		grace periods for eviction that interrupted all busy CPUs
  * @reserved:		0
  * @counter:		counters
  * @probe:		probes
@@ -558,7 +559,8 @@ struct stackbuf_info {
 	__u32 trigger;
 	__u32 trigger_left;
 	__u64 trigger_ns;
-	__u8 reserved[760];
+	__u64 expedited;
+	__u8 reserved[752];
 	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];

@@ -115,17 +115,15 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 {
 	const struct sbuf_start start = { ip, sp, bp, caller };
 	unsigned long stack = sbuf_kstack_of(sp), depth = sp - stack;
-	u32 any_depth, *set, hash, *slot = NULL, unit, other, i;
+	u32 any_depth, *set, hash, *slot, unit, other, i;
 	struct sbuf_entry *entry;
 
 	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return 0;
+	hash = index_hash(&start, stack, depth);
 	/* On another stack sbuf_recall() does not look for one */
-	if (stack == sbuf_kstack_task()) {
-		hash = index_hash(&start, stack, depth);
-		slot = sbuf_cache_slot(hash);
-	}
+	slot = stack == sbuf_kstack_task() ? sbuf_cache_slot(hash) : NULL;
 	any_depth = index_hash(&start, stack, 0);
 	set = set_of(any_depth);
 	for (i = 0; i < SBUF_WAYS && !slot_matches(&set[i], any_depth, &start, stack, &unit); i++)

@@ -83,10 +83,12 @@ void sbuf_synchronize_saves(bool soon)
 	 * While events are lost: interrupts CPUs that are neither idle nor in user mode without a
 	 * tick.  Not where CPUs are isolated.
 	 */
-	if (soon && !housekeeping_enabled(SBUF_HK(DOMAIN)) && !housekeeping_enabled(SBUF_HK(RCU)))
+	if (soon && !housekeeping_enabled(SBUF_HK(DOMAIN)) && !housekeeping_enabled(SBUF_HK(RCU))) {
+		sbuf_add(&stackbuf_info.expedited, 1);
 		synchronize_rcu_expedited();
-	else
+	} else {
 		synchronize_rcu();
+	}
 	smp_mb();	/* E2: what was changed before is there before @unwatched is read */
 	for_each_possible_cpu(cpu)
 		/* E2: then its event is in the ring */

@@ -23,6 +23,10 @@ figure() {
 	awk -v kind="$1" -v name="$2" -v field="$3" '$1 == kind && $2 == name { print $field }' "$work/guest.log"
 }
 
+interrupting() {
+	[ "$(figure interrupts page 3)" = 0 ] && [ "$(figure interrupts full 3)" -gt 0 ]
+}
+
 # The time must not depend on symbols: a search of 20,000 takes half a million instructions
 alike() {
 	local name
@@ -90,6 +94,7 @@ irqs() {
 		result "interrupts off: that does not depend on symbols" alike
 		result "interrupts off: a page of the ring is counted and cleared" within page
 		result "interrupts off: the table is full" within full
+		result "info: eviction interrupts CPUs while the table is full, and else none" interrupting
 		result "the first event of a stack costs a walk and a half and 3,000 instructions at most" \
 			sights first 1.5 3000
 		result "the second one costs no more than a walk" sights second 1.15 0

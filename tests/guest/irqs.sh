@@ -6,6 +6,7 @@
 #	irqs NAME LONGEST WALK	instructions; WALK: of stack_trace_save() at the same depth
 #	stack NAME BYTES MOST
 #	recalled NAME EVENTS
+#	interrupts NAME TIMES		of busy CPUs, for eviction, until then
 
 set -u
 
@@ -19,7 +20,8 @@ longest() {
 	echo "irqs $1 $(cat $P/irqs_off) $(cat /sys/module/"$2"/parameters/walk)"
 }
 
-recalled() { "$(cat /t/reader)" info --json | sed -n 's/.*"events_recalled": *\([0-9]*\).*/\1/p'; }
+fact() { "$(cat /t/reader)" info --json | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
+recalled() { fact events_recalled; }
 
 # by_symbols MODULE: measurements that must not depend on the number of symbols
 by_symbols() {
@@ -58,7 +60,9 @@ echo 0 >$P/limit
 if [ -e /t/instructions ]; then
 	# Two laps of the ring, consecutive events having different stacks
 	longest page stackbuf_few save 600000
+	echo "interrupts page $(fact evict_interrupts)"
 	longest full stackbuf_few full 14
+	echo "interrupts full $(fact evict_interrupts)"
 	taken full 21
 fi
 rmmod stackbuf_few stackbuf

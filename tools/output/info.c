@@ -431,6 +431,8 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		info_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
 		info_number(o, j, "evicted_events", "  events they had counted",
 			    info->evicted_events);
+		info_number(o, j, "evict_interrupts", "  interrupts of all busy CPUs for it",
+			    info->expedited);
 	}
 	output_unfit(o, j);
 	info_number(o, j, "names_text", "  named by the text log", from[NAMES_TEXT]);
