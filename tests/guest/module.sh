@@ -176,6 +176,7 @@ if [ -e /t/records ]; then
 else
 	with KPROBES "save_regs records from the probed instruction on, the caller next, at every instruction" regs regs
 fi
+with KPROBES "a stack that registers kept out of recall is recalled without them" regs later
 with KRETPROBES "a return address that a kretprobe replaced is not recalled" regs replaced
 
 # ---------------------------------------------- stack(9) and the kernel log ---

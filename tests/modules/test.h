@@ -66,7 +66,7 @@ command_fn cmd_storm, cmd_tags;						/* test_storm.c */
 command_fn cmd_context, cmd_nmiprint, cmd_nest;				/* test_context.c */
 command_fn cmd_turns, cmd_starve, cmd_late, cmd_step, cmd_latesteps;	/* test_ring.c */
 command_fn cmd_trace, cmd_print, cmd_kept, cmd_printid, cmd_guards;	/* test_trace.c */
-command_fn cmd_regs, cmd_calls, cmd_replaced;					/* test_regs.c */
+command_fn cmd_regs, cmd_calls, cmd_replaced, cmd_later;		/* test_regs.c */
 command_fn cmd_panic;							/* test_panic.c */
 command_fn cmd_sights;							/* test_sights.c */
 command_fn cmd_hold;							/* test_text.c */

@@ -112,8 +112,8 @@ static const struct {
 	COMMAND(storm), COMMAND(tags), COMMAND(context), COMMAND(nmiprint), COMMAND(nest),
 	COMMAND(step), COMMAND(turns), COMMAND(starve), COMMAND(late), COMMAND(latesteps),
 	COMMAND(trace), COMMAND(print), COMMAND(kept), COMMAND(printid), COMMAND(guards),
-	COMMAND(regs), COMMAND(replaced), COMMAND(calls), COMMAND(panic), COMMAND(sights),
-	COMMAND(hold),
+	COMMAND(regs), COMMAND(replaced), COMMAND(later), COMMAND(calls), COMMAND(panic),
+	COMMAND(sights), COMMAND(hold),
 };
 
 static ssize_t run_write(struct file *file, const char __user *from, size_t size, loff_t *pos)

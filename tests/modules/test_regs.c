@@ -134,6 +134,50 @@ int cmd_regs(u64 *arg)
 	return 0;
 }
 
+static bool walked, recalled;
+
+/* Saves the same stack with a register that recall cannot do with, and without */
+static int later_handler(struct kprobe *p, struct pt_regs *regs)
+{
+	struct pt_regs copy = *regs;
+	u64 before;
+
+	instruction_pointer_set(&copy, (unsigned long)p->addr);
+#ifdef CONFIG_X86_64
+	/* Not where a function begins: there no register can matter */
+	instruction_pointer_set(&copy, *(unsigned long *)copy.sp);
+	copy.sp += 8;
+	copy.r13 = copy.sp;
+#endif
+	stackbuf_save_regs(&copy, 0);
+	before = walks();
+	stackbuf_save_regs(&copy, 0);
+	walked = walks() == before + 1;
+#ifdef CONFIG_X86_64
+	copy.r13 = 0;
+#endif
+	stackbuf_save_regs(&copy, 0);
+	before = walks();
+	stackbuf_save_regs(&copy, 0);
+	recalled = walks() == before;
+	return 0;
+}
+
+/* later: what keeps a walk out of recall keeps the next one of that stack in */
+int cmd_later(u64 *arg)
+{
+	struct kprobe p = { .addr = (void *)regs_target, .pre_handler = later_handler };
+	int err = register_kprobe(&p);
+
+	if (err)
+		return err;
+	go(0x41, 3, regs_target, 0);
+	unregister_kprobe(&p);
+	check(walked || !IS_ENABLED(CONFIG_UNWINDER_ORC), "such a register keeps it out");
+	check(recalled, "without it is recalled");
+	return 0;
+}
+
 static unsigned int others;
 
 /* Saves its stack as one that was called, and as one that was interrupted at that instruction */
