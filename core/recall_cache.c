@@ -57,7 +57,7 @@ __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry
 
 NOKPROBE_SYMBOL(sbuf_entry_more_matches);
 
-/* The hash of a start; and for all depths with @depth 0 */
+/* The hash of a start at @depth; 0 for all depths */
 static inline u32 index_hash(const struct sbuf_start *start, unsigned long stack,
 			     unsigned long depth)
 {
@@ -130,7 +130,7 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 		;
 	if (i == SBUF_WAYS && !(slot && slot_matches(slot, hash, &start, stack, &unit)))
 		return 0;
-	/* The next one may be of the same stack: others compare for as long in vain */
+	/* The next event may be of this stack: comparing others, which differ late, takes long */
 	if (i && i < SBUF_WAYS) {
 		WRITE_ONCE(set[i], lasting_slot(READ_ONCE(set[0])));
 		set_slot(set, any_depth, unit);

@@ -773,9 +773,9 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 }
 
 /*
- * A stack learnt this often in one epoch and generation is taken for uncacheable.  In vain is four
- * times: what interrupted code has in its registers may keep it out, see regs_fit(), and is
- * something else the next time.
+ * A stack learnt this often in one epoch and generation is taken for uncacheable.  An attempt that
+ * fails counts as four: registers of interrupted code may have kept this walk out, and hold other
+ * values at the next one, see regs_fit().
  */
 #define LEARN_TRIES	64
 

@@ -136,7 +136,7 @@ int cmd_regs(u64 *arg)
 
 static bool walked, recalled;
 
-/* Saves the same stack with a register that recall cannot do with, and without */
+/* Saves one stack twice while r13 may be its cfa, see regs_fit(), and twice when it is not */
 static int later_handler(struct kprobe *p, struct pt_regs *regs)
 {
 	struct pt_regs copy = *regs;
@@ -163,7 +163,7 @@ static int later_handler(struct kprobe *p, struct pt_regs *regs)
 	return 0;
 }
 
-/* later: what keeps a walk out of recall keeps the next one of that stack in */
+/* later: registers that keep a walk out of recall do not keep out the next one of that stack */
 int cmd_later(u64 *arg)
 {
 	struct kprobe p = { .addr = (void *)regs_target, .pre_handler = later_handler };

@@ -431,7 +431,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		info_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
 		info_number(o, j, "evicted_events", "  events they had counted",
 			    info->evicted_events);
-		info_number(o, j, "evict_interrupts", "  interrupts of all busy CPUs for it",
+		info_number(o, j, "evict_interrupts", "  times it interrupted busy CPUs",
 			    info->expedited);
 	}
 	output_unfit(o, j);
