@@ -24,6 +24,7 @@
 #define NOT_BP_KEPT		0x8
 #define NOT_BP_SAVED		0x10
 #define NOT_BP_AT_BP		0x20	/* BP_SAVED at a constant distance from bp */
+#define NOT_BP_FAR		0x40	/* BP_SAVED of a slot that has no slot_bit() */
 
 #define NO_DISTANCE	S32_MIN
 
@@ -126,12 +127,6 @@ static inline bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i, 
 	       sbuf_kstack_load(bp) == walk->bp[i + 1];
 }
 
-/* In a large frame some slots have no slot_bit() */
-static inline bool is_large(const struct sbuf_walk *walk, unsigned int i)
-{
-	return walk->sp[i + 1] - walk->sp[i] > 48 * 8;
-}
-
 /* The bits of @mask, by slot_bit() from @from, whose slots in frame @i hold @value */
 static u64 keep_bits(const struct sbuf_walk *walk, unsigned int i, u64 mask, unsigned long from,
 		     unsigned long value)
@@ -178,7 +173,7 @@ static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
 {
 	unsigned long sp = walk->sp[i], cfa = walk->sp[i + 1], bp = walk->bp[i], slot;
 	u64 load = 0, saved = 0, saved_bp = 0;
-	bool loads = false, saves = false;
+	bool loads = false, saves = false, far = false;
 
 	for (slot = sp; slot < cfa; slot += 8) {
 		unsigned long word = sbuf_kstack_load(slot);
@@ -191,6 +186,7 @@ static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
 			saves = true;
 			saved |= slot_bit(cfa, slot);
 			saved_bp |= slot_bit(bp, slot);
+			far |= !slot_bit(cfa, slot) || (bp_in_frame && !slot_bit(bp, slot));
 		}
 	}
 	if (bp_in_frame) {
@@ -199,8 +195,7 @@ static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
 		atomic64_and(load, &known->load);
 		atomic64_and(saved_bp, &known->saved_bp);
 	}
-	if (!saves)
-		atomic_or(NOT_BP_SAVED, &known->not);
+	atomic_or((saves ? 0 : NOT_BP_SAVED) | (far ? 0 : NOT_BP_FAR), &known->not);
 	atomic64_and(saved, &known->saved);
 }
 
@@ -211,11 +206,13 @@ static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
 	unsigned long cfa = walk->sp[i + 1], bp = walk->bp[i];
 	int not = 0;
 
-	/* A large one, as the random offset of system calls makes it, is searched once only */
-	if (atomic64_read(&known->saved) == ~0ULL)
-		constrain_slots(walk, i, known, bp_in_frame);
-	else if (!is_large(walk, i))
-		constrain_again(walk, i, known, bp_in_frame);
+	/* Most words that are not in use hold a zero: it rules out little */
+	if (walk->bp[i + 1]) {
+		if (atomic64_read(&known->saved) == ~0ULL)
+			constrain_slots(walk, i, known, bp_in_frame);
+		else
+			constrain_again(walk, i, known, bp_in_frame);
+	}
 	if (cfa - walk->sp[i] != known->size)
 		not |= NOT_CFA_SP;
 	if (!bp_in_frame) {
@@ -405,12 +402,12 @@ static __always_inline bool add_word(struct builder *builder, unsigned long slot
 }
 
 /*
- * Check that the word at @slot is @value, an address of a stack.  0 for @slot stands for the
- * register bp
+ * Check that the word at @slot is @value, an address of a stack, by the segment @value_base.  0 for
+ * @slot stands for the register bp
  */
-static bool add_address(struct builder *builder, unsigned long slot, unsigned long value)
+static bool add_address(struct builder *builder, unsigned long slot, unsigned long value,
+			unsigned int value_base)
 {
-	unsigned int value_base = find_segment(builder, builder->base, value);
 	unsigned int slot_base = SBUF_BASE_BP;
 	struct sbuf_pointer *pointer = builder->pointer;
 	struct sbuf_entry *entry = builder->entry;
@@ -443,13 +440,12 @@ static bool add_bp(struct builder *builder, unsigned long slot, unsigned long va
 	unsigned int to = find_segment(builder, builder->base, value), from = SBUF_BASE_BP;
 
 	builder->bp_checks++;
-
 	if (builder->located[to] || value != builder->base[to])
-		return add_address(builder, slot, value);
+		return add_address(builder, slot, value, to);
 	if (slot) {
 		from = use_slot(builder, slot);
 		if (from >= to)
-			return add_address(builder, slot, value);
+			return add_address(builder, slot, value, to);
 		slot -= builder->base[from];
 	}
 	builder->entry->segment[to - 1].from = from;
@@ -471,14 +467,14 @@ static bool add_cfa_checks(struct builder *builder, unsigned int i,
 	/* The prologue pushes it close to the saved bp: no other slot has a bit */
 	for (slot = frame_low(builder->walk, i); slot < cfa; slot += 8)
 		if (sbuf_kstack_load(slot) == cfa && load & slot_bit(bp, slot) &&
-		    !add_address(builder, slot, cfa))
+		    !add_address(builder, slot, cfa, find_segment(builder, builder->base, cfa)))
 			return false;
 	return true;
 }
 
 /*
- * Check what BP_SAVED may load in frame @i, a call that is not large, by what is left of its
- * constraints: bits of @mask from @from, but for those of @but from the cfa
+ * Check what BP_SAVED may load in frame @i by what is left of its constraints: bits of @mask from
+ * @from, but for those of @but from the cfa
  */
 static bool add_bp_bits(struct builder *builder, unsigned int i, unsigned long from, u64 mask,
 			u64 but)
@@ -508,8 +504,7 @@ static bool add_bp_checks(struct builder *builder, unsigned int i,
 
 	if (not & NOT_BP_SAVED)
 		return true;
-	/* All its slots have a bit, by the cfa and by bp */
-	if (known && !is_large(walk, i) && (not & NOT_BP_AT_BP || cfa - bp <= 64 + 8))
+	if (not & NOT_BP_FAR)
 		return add_bp_bits(builder, i, cfa, saved, 0) &&
 		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, bp, saved_bp, saved));
 	for (slot = frame_low(walk, i); slot < end; slot += 8)
