@@ -718,6 +718,7 @@ static inline __u32 stackbuf_hash(const __u32 *frames, unsigned int words, int c
 	__u32 h = cut ? 0x9747b28cU : 0x2545f491U;
 
 	/* The multiplication spreads a frame to higher bits, the shift to lower ones */
+#pragma GCC unroll 8
 	while (words--) {
 		h = (h ^ *frames++) * 0x9e3779b1U;
 		h ^= h >> 15;

@@ -67,7 +67,7 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 	const u32 *frame = trace->frames;
 	struct sbuf_walk *walk = &scratch->walk;
 	struct stackbuf_depth *depth;
-	u32 seq, bytes, i;
+	u32 seq, bytes, nr = trace->nr, i;
 
 	/* It begins on another stack */
 	if (walk->sp[0] >= end || end - walk->sp[0] > THREAD_SIZE)
@@ -86,19 +86,20 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 		return;
 	if (SBUF_HAVE_RECORDS)
-		sbuf_record_place_frames(walk, scratch->pc, trace->nr);
+		sbuf_record_place_frames(walk, scratch->pc, nr);
 	smp_wmb();	/* D1: for readers, seq is odd before anything else changes */
 	/* Other contexts compare their depth with it concurrently */
 	WRITE_ONCE(depth->bytes, bytes);
 	depth->id = id;
-	depth->nr = trace->nr;
+	depth->nr = nr;
 	depth->cut = trace->cut;
 	if (likely(trace->words == trace->nr))
-		memcpy(depth->frame, frame, trace->nr * sizeof(*frame));
+		memcpy(depth->frame, frame, nr * sizeof(*frame));
 	else
-		for (i = 0; i < trace->nr; i++, frame += *frame == STACKBUF_FRAME_FAR ? 3 : 1)
+		for (i = 0; i < nr; i++, frame += *frame == STACKBUF_FRAME_FAR ? 3 : 1)
 			depth->frame[i] = *frame;
-	for (i = 0; i < trace->nr; i++) {
+#pragma GCC unroll 8
+	for (i = 0; i < nr; i++) {
 		/* Huge if it is no multiple of 8 */
 		u64 words = ror64(end - walk->sp[i], 3);
 

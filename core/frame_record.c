@@ -14,12 +14,12 @@ void sbuf_record_place_frames(struct sbuf_walk *walk, const unsigned long *pc, u
 {
 	unsigned long fp = walk->bp[0], low = walk->sp[0];
 	const unsigned long end = sbuf_record_end();
-	unsigned int i = 1;
+	unsigned long i = 1;
 
 	/* The caller that no record holds yet */
 	if (walk->caller)
 		walk->sp[i++] = IS_ENABLED(CONFIG_ARM64) ? fp : low + sizeof(long);
-	for (; i < nr && sbuf_record_next(&fp, &low, end) == pc[i]; i++)
+	for (; i < nr && (sbuf_record_next(&fp, &low, end) | SBUF_SIGNATURE) == pc[i]; i++)
 		walk->sp[i] = IS_ENABLED(CONFIG_ARM64) ? fp : low;
 	for (; i < nr; i++)
 		walk->sp[i] = 0;
@@ -71,7 +71,7 @@ int sbuf_record_walk(struct sbuf_scratch *scratch, const struct pt_regs *regs, u
 		}
 		at = fp;
 		below = low;
-		pc = sbuf_record_next(&fp, &low, stack + THREAD_SIZE);
+		pc = SBUF_STRIP(sbuf_record_next(&fp, &low, stack + THREAD_SIZE));
 		/* A record of zeros may be that of an exception */
 		interrupted = pc || fp ? NULL : sbuf_arch_interrupted_regs(at, stack);
 		if (interrupted && (unsigned long)interrupted >= below) {

@@ -13,18 +13,19 @@
 
 /*
  * Read the record at *@fp, which must lie from *@low on below @end, and advance both to what
- * follows it.  Returns its return address, or 0 if there is no record.
+ * follows it.  Returns its return address, maybe with a signature, or 0 if there is no record.
  */
 static __always_inline unsigned long sbuf_record_next(unsigned long *fp, unsigned long *low,
 						      unsigned long end)
 {
-	unsigned long at = *fp;
+	unsigned long at = *fp, pc;
 
 	if (unlikely(at & 7 || at < *low || at > end - 16))
 		return 0;
+	pc = sbuf_kstack_load(at + 8);
 	*low = at + 16;
 	*fp = sbuf_kstack_load(at);
-	return SBUF_STRIP(sbuf_kstack_load(at + 8));
+	return pc;
 }
 
 #ifdef CONFIG_X86_64

@@ -246,13 +246,13 @@ static void add_id(u32 home, u64 value)
 
 /*
  * id_home() of a start on @kstack: with its @depth there; or with 0, as the same path is found at
- * other depths: a system call's random offset changes it
+ * other depths: a system call's random offset changes it.  An interrupt may hit any system call,
+ * and begins at few depths
  */
 static inline u32 home_of(const struct sbuf_start *start, unsigned long kstack, unsigned long depth)
 {
-	/* An interrupt may hit any system call */
-	return id_home(start, depth,
-		       kstack == sbuf_kstack_task() ? sbuf_system_call(kstack) : -1UL);
+	return kstack == sbuf_kstack_task() ? id_home(start, depth, sbuf_system_call(kstack)) :
+					      id_home(start, 0, -1UL);
 }
 
 noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
@@ -274,7 +274,7 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 	id = try_ids(home, &start, kstack);
 	/* Not each time: equally frequent ones of one home would displace each other */
 	add = !id || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
-	if (!id)
+	if (!id && kstack == sbuf_kstack_task())
 		id = try_ids(home_of(&start, kstack, 0), &start, kstack);
 	if (id && add)
 		add_id(home, id);

@@ -98,18 +98,17 @@ void sbuf_synchronize_saves(bool soon)
 
 void sbuf_trace_encode(struct sbuf_trace *trace, const unsigned long *pc, unsigned int nr, bool cut)
 {
-	unsigned long base = (unsigned long)stack_trace_save;
 	u32 *out = trace->frames;
 	unsigned int i;
 
+#pragma GCC unroll 8
 	for (i = 0; i < nr; i++) {
-		s64 distance = pc[i] - base;
+		u64 distance = pc[i] - (unsigned long)stack_trace_save;
 
+		*out++ = distance;
 		/* The lowest distance, STACKBUF_FRAME_FAR, marks the long form */
-		if (likely(distance == (s32)distance && distance != S32_MIN)) {
-			*out++ = distance;
-		} else {
-			*out++ = STACKBUF_FRAME_FAR;
+		if (unlikely(distance + S32_MAX >= U32_MAX)) {
+			out[-1] = STACKBUF_FRAME_FAR;
 			*out++ = lower_32_bits(pc[i]);
 			*out++ = upper_32_bits(pc[i]);
 		}

@@ -54,6 +54,7 @@ typedef int32_t s32;
 typedef __s64 s64;
 typedef unsigned int gfp_t;
 
+#define S32_MAX			INT32_MAX
 #define S32_MIN			INT32_MIN
 #define U8_MAX			UINT8_MAX
 #define U16_MAX			((u16)~0U)
