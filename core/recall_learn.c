@@ -46,11 +46,12 @@ static struct sbuf_constraint constraints[CONSTRAINTS];
 /* The constraints of an ip, added if it has none; NULL if there is no room */
 static struct sbuf_constraint *find_constraint(unsigned long ip, s32 size)
 {
-	u32 at = ip * GOLDEN_RATIO_64 >> (64 - ilog2(CONSTRAINTS)), i;
+	u32 at, i;
 
 	/* A module's ORC entries go away with it */
 	if (ip >= MODULES_VADDR)
 		return NULL;
+	at = ip * GOLDEN_RATIO_64 >> (64 - ilog2(CONSTRAINTS));
 	for (i = 0; i < 8; i++) {
 		struct sbuf_constraint *known = &constraints[(at + i) % CONSTRAINTS];
 		unsigned long has = READ_ONCE(known->ip) ?: cmpxchg(&known->ip, 0, ip);
@@ -97,7 +98,7 @@ static inline unsigned long stack_of(const struct sbuf_walk *walk, unsigned long
 
 static inline bool switches_stack(const struct sbuf_walk *walk, unsigned int i)
 {
-	return walk->switches & sbuf_frame(i);
+	return walk->switches && walk->switches & sbuf_frame(i);
 }
 
 /* Frames, a bit each, that saved registers or a switch of stacks lead out of */
@@ -207,12 +208,10 @@ static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
 	int not = 0;
 
 	/* Most words that are not in use hold a zero: it rules out little */
-	if (walk->bp[i + 1]) {
-		if (atomic64_read(&known->saved) == ~0ULL)
-			constrain_slots(walk, i, known, bp_in_frame);
-		else
-			constrain_again(walk, i, known, bp_in_frame);
-	}
+	if (walk->bp[i + 1] && atomic64_read(&known->saved) == ~0ULL)
+		constrain_slots(walk, i, known, bp_in_frame);
+	else if (walk->bp[i + 1])
+		constrain_again(walk, i, known, bp_in_frame);
 	if (cfa - walk->sp[i] != known->size)
 		not |= NOT_CFA_SP;
 	if (!bp_in_frame) {
@@ -237,6 +236,15 @@ static bool may_be(u64 mask, unsigned long from, unsigned long slot)
 	u64 bit = slot_bit(from, slot);
 
 	return !bit || mask & bit;
+}
+
+/* Return true if constraints allow BP_SAVED of @slot in frame @i */
+static noinline bool may_be_saved(const struct sbuf_walk *walk, unsigned int i,
+				  const struct sbuf_constraint *known, unsigned long slot)
+{
+	return may_be(atomic64_read(&known->saved), walk->sp[i + 1], slot) ||
+	       (!(atomic_read(&known->not) & NOT_BP_AT_BP) &&
+		may_be(atomic64_read(&known->saved_bp), walk->bp[i], slot));
 }
 
 /* Return true if a function of the kernel itself begins less than nine bytes before @ip */
@@ -367,7 +375,7 @@ static inline u8 *checks_in(struct builder *builder, unsigned int n)
 }
 
 /* Make @slot one of its segment's, and return that */
-static unsigned int use_slot(struct builder *builder, unsigned long slot)
+static __always_inline unsigned int use_slot(struct builder *builder, unsigned long slot)
 {
 	unsigned int n = find_segment(builder, builder->from, slot);
 
@@ -440,32 +448,30 @@ static bool add_bp(struct builder *builder, unsigned long slot, unsigned long va
 	unsigned int to = find_segment(builder, builder->base, value), from = SBUF_BASE_BP;
 
 	builder->bp_checks++;
-	if (builder->located[to] || value != builder->base[to])
+	if (slot && !builder->located[to])
+		from = find_segment(builder, builder->from, slot);
+	if (builder->located[to] || value != builder->base[to] || (slot && from >= to))
 		return add_address(builder, slot, value, to);
-	if (slot) {
-		from = use_slot(builder, slot);
-		if (from >= to)
-			return add_address(builder, slot, value, to);
-		slot -= builder->base[from];
-	}
+	if (slot)
+		slot -= builder->base[use_slot(builder, slot)];
 	builder->entry->segment[to - 1].from = from;
 	builder->entry->segment[to - 1].offset = slot;
 	builder->located[to] = true;
 	return true;
 }
 
-/* Check what CFA_BP_IND may load in frame @i: lemma 3; false if there is no room */
-static bool add_cfa_checks(struct builder *builder, unsigned int i,
-			   const struct sbuf_constraint *known)
+/* Check what CFA_BP_IND may load in frame @i, @slot to @cfa: lemma 3; false if there is no room */
+static bool add_cfa_checks(struct builder *builder, unsigned int i, unsigned long slot,
+			   unsigned long cfa, const struct sbuf_constraint *known)
 {
-	unsigned long cfa = frame_cfa(builder->walk, i), bp = builder->walk->bp[i], slot;
+	unsigned long bp = builder->walk->bp[i];
 	u64 load = known ? atomic64_read(&known->load) : ~0ULL;
 
 	/* A realigned frame has a copy of the return address between these */
 	if (cfa == bp + 16 || (known && atomic_read(&known->not) & NOT_CFA_BP_IND))
 		return true;
 	/* The prologue pushes it close to the saved bp: no other slot has a bit */
-	for (slot = frame_low(builder->walk, i); slot < cfa; slot += 8)
+	for (; slot < cfa; slot += 8)
 		if (sbuf_kstack_load(slot) == cfa && load & slot_bit(bp, slot) &&
 		    !add_address(builder, slot, cfa, find_segment(builder, builder->base, cfa)))
 			return false;
@@ -491,27 +497,28 @@ static bool add_bp_bits(struct builder *builder, unsigned int i, unsigned long f
 	return true;
 }
 
-/* Check what BP_SAVED may load in frame @i: lemma 2; false if there is no room */
-static bool add_bp_checks(struct builder *builder, unsigned int i,
-			  const struct sbuf_constraint *known)
+/* Check what BP_SAVED may load in frame @i, @slot to @cfa: lemma 2; false if there is no room */
+static bool add_bp_checks(struct builder *builder, unsigned int i, unsigned long slot,
+			  unsigned long cfa, const struct sbuf_constraint *known)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	unsigned long cfa = frame_cfa(walk, i), bp = walk->bp[i], slot;
 	unsigned long end = cfa + (walk->regs[i + 1] ? sizeof(struct pt_regs) : 0);
+	unsigned long value = walk->bp[i + 1];
 	int not = known ? atomic_read(&known->not) : 0;
-	u64 saved = known ? atomic64_read(&known->saved) : ~0ULL;
-	u64 saved_bp = known ? atomic64_read(&known->saved_bp) : ~0ULL;
 
 	if (not & NOT_BP_SAVED)
 		return true;
-	if (not & NOT_BP_FAR)
+	if (not & NOT_BP_FAR) {
+		u64 saved = atomic64_read(&known->saved);
+
 		return add_bp_bits(builder, i, cfa, saved, 0) &&
-		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, bp, saved_bp, saved));
-	for (slot = frame_low(walk, i); slot < end; slot += 8)
-		if (sbuf_kstack_load(slot) == walk->bp[i + 1] &&
-		    (may_be(saved, cfa, slot) ||
-		     (!(not & NOT_BP_AT_BP) && may_be(saved_bp, bp, slot))) &&
-		    !add_bp(builder, slot, walk->bp[i + 1]))
+		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, walk->bp[i],
+							  atomic64_read(&known->saved_bp), saved));
+	}
+	for (; slot < end; slot += 8)
+		if (sbuf_kstack_load(slot) == value &&
+		    (!known || may_be_saved(walk, i, known, slot)) &&
+		    !add_bp(builder, slot, value))
 			return false;
 	return true;
 }
@@ -545,20 +552,12 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 }
 
 /* Begin segments where registers were saved, stacks switched, and frames vary in size */
-static bool add_segments(struct builder *builder)
+static bool add_segments(struct builder *builder, sbuf_frame_set variable)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	sbuf_frame_set others = changing_frames(walk), variable = 0, left;
-	unsigned int others_nr = sbuf_frame_count(others), variable_nr;
+	sbuf_frame_set others = changing_frames(walk), left;
+	unsigned int others_nr = sbuf_frame_count(others), variable_nr = sbuf_frame_count(variable);
 
-	/* A call with bp in it that is of varying size can begin a segment */
-	for (left = walk->bp_in_frame; left; left &= left - 1) {
-		const struct sbuf_constraint *known = walk->known[sbuf_frame_first(left)];
-
-		if (known && atomic_read(&known->not) & NOT_CFA_SP)
-			variable |= left & -left;
-	}
-	variable_nr = sbuf_frame_count(variable);
 	for (left = others | variable; left; left &= left - 1) {
 		unsigned int i = sbuf_frame_first(left);
 		unsigned long regs = walk->regs[i + 1];
@@ -636,27 +635,30 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
-	sbuf_frame_set frame = sbuf_frame(frames);
+	/* Shifted so that the topmost bit is frame i's */
+	sbuf_frame_set bp_in_frame = walk->bp_in_frame << (8 * sizeof(bp_in_frame) - 1 - frames);
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {
 		const struct sbuf_constraint *known = walk->known[i];
 		int not = known ? atomic_read(&known->not) : 0;
+		unsigned long low = frame_low(walk, i), cfa = frame_cfa(walk, i);
 		bool want_here = want;
 
-		frame >>= 1;
+		bp_in_frame <<= 1;
 		if (want) {
 			unsigned int before = builder->bp_checks;
 
 			/* BP_KEPT: then bp[i] is needed as well */
 			want = walk->bp[i] == walk->bp[i + 1] && !(not & NOT_BP_KEPT);
-			if (!add_bp_checks(builder, i, known) ||
+			if (!add_bp_checks(builder, i, low, cfa, known) ||
 			    (builder->bp_checks == before && !want))
 				return false;
 		}
-		if (!(walk->bp_in_frame & frame))
+		if (!(bp_in_frame >> (8 * sizeof(bp_in_frame) - 1)))
 			continue;
-		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND) && !add_cfa_checks(builder, i, known))
+		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND) &&
+		    !add_cfa_checks(builder, i, low, cfa, known))
 			return false;
 		want |= ~not & (NOT_CFA_BP | NOT_CFA_BP_IND) || (want_here && ~not & NOT_BP_AT_BP);
 	}
@@ -716,7 +718,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 {
 	struct builder *builder = (struct builder *)walk->builder;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
-	sbuf_frame_set calls, frame = 1, left;
+	sbuf_frame_set calls, variable = 0, frame = 1, left;
 
 	BUILD_BUG_ON(sizeof(*builder) > sizeof(walk->builder));
 	*builder = (struct builder) {
@@ -742,13 +744,17 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 			walk->bp_in_frame |= frame;
 		walk->known[i] = calls & frame ?
 			find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]) : NULL;
-		if (walk->known[i])
-			constrain_ip(walk, i, walk->known[i], bp_in_frame);
+		if (!walk->known[i])
+			continue;
+		constrain_ip(walk, i, walk->known[i], bp_in_frame);
+		/* A call with bp in it that is of varying size can begin a segment */
+		if (bp_in_frame && atomic_read(&walk->known[i]->not) & NOT_CFA_SP)
+			variable |= frame;
 	}
 
 	entry->checks = 0;
 	entry->pointers = 0;
-	if (!add_segments(builder))
+	if (!add_segments(builder, variable))
 		return 0;
 	for (left = walk->switches; left; left &= left - 1) {
 		i = sbuf_frame_first(left);

@@ -527,10 +527,9 @@ bool sbuf_modules_is_one(const struct module *module)
 	return true;
 }
 
-bool sbuf_recall_is_stable_module(unsigned long ip)
-{
-	return ip >= __START_KERNEL_map;
-}
+unsigned long sbuf_text_pages[] = {
+	[0 ... BITS_TO_LONGS(MODULES_LEN >> PAGE_SHIFT) - 1] = ~0UL
+};
 
 void path_build(const unsigned long *pc, unsigned int nr, char *end, u32 random,
 		struct pt_regs *regs)

@@ -459,6 +459,10 @@ static inline u32 full_name_hash(const void *salt, const char *name, size_t len)
 #define X86_EFLAGS_IF		0x200
 #define __START_KERNEL_map	0xffffffff80000000UL
 #define MODULES_VADDR		0xffffffffa0000000UL
+#define MODULES_LEN		(MODULES_END - MODULES_VADDR)
+#define MODULES_END		0xffffffffff000000UL
+#define PAGE_SHIFT		12
+#define BITS_TO_LONGS(n)	(((n) + 63) / 64)
 
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip,
