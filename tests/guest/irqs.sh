@@ -69,7 +69,7 @@ rmmod stackbuf_few stackbuf
 
 # The same module without what measures it
 insmod /t/plain/stackbuf.ko && insmod /t/plain/stackbuf_test.ko || exit 1
-if [ -e /t/instructions ]; then
+if [ -e /t/sights ]; then
 	echo sights >/sys/kernel/debug/stackbuf_test/run || exit 1
 	sed 's/^/sight /' /sys/kernel/debug/stackbuf_test/run
 fi
