@@ -120,7 +120,7 @@ static __always_inline int say_sights(enum stackbuf_context context, const char 
 	unsigned int i;
 
 	for (i = from; i <= SIGHTS && !err; i++)
-		say("%s_%s %u %llu %llu\n", i == SIGHTS - 1 && sight_more ? "event" : names[i], where,
+		say("%s_%s %u %llu %llu\n", sight_more && i < SIGHTS ? "event" : names[i], where,
 		    depth, div_u64(sight_sum[i], stacks), sight_max[i]);
 	return min(err, 0);
 }
