@@ -238,7 +238,7 @@ static bool may_be(u64 mask, unsigned long from, unsigned long slot)
 	return !bit || mask & bit;
 }
 
-/* Return true if constraints allow BP_SAVED of @slot in frame @i */
+/* Return true if constraints allow BP_SAVED of @slot in frame @i.  Rare, so out of the loop */
 static noinline bool may_be_saved(const struct sbuf_walk *walk, unsigned int i,
 				  const struct sbuf_constraint *known, unsigned long slot)
 {
@@ -635,8 +635,9 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
-	/* Shifted so that the topmost bit is frame i's */
-	sbuf_frame_set bp_in_frame = walk->bp_in_frame << (8 * sizeof(bp_in_frame) - 1 - frames);
+	const unsigned int top = 8 * sizeof(walk->bp_in_frame) - 1;
+	/* Shifted so that the topmost bit is frame i's: a mask of 128 bits for each costs more */
+	sbuf_frame_set bp_in_frame = walk->bp_in_frame << (top - frames);
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {
@@ -655,7 +656,7 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 			    (builder->bp_checks == before && !want))
 				return false;
 		}
-		if (!(bp_in_frame >> (8 * sizeof(bp_in_frame) - 1)))
+		if (!(bp_in_frame >> top))
 			continue;
 		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND) &&
 		    !add_cfa_checks(builder, i, low, cfa, known))

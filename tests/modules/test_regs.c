@@ -205,15 +205,10 @@ static noinline void replaced_target(struct walk *w)
 	preempt_enable();
 }
 
-static int ignore(struct kretprobe_instance *instance, struct pt_regs *regs)
-{
-	return 0;
-}
-
 /* replaced: a walk from registers that sees a trampoline teaches no other walk */
 int cmd_replaced(u64 *arg)
 {
-	struct kretprobe p = { .kp.addr = (void *)replaced_target, .handler = ignore };
+	struct kretprobe p = { .kp.addr = (void *)replaced_target };
 	int err = register_kretprobe(&p);
 
 	if (err)

@@ -125,11 +125,6 @@ static __always_inline int say_sights(enum stackbuf_context context, const char 
 	return min(err, 0);
 }
 
-static int sight_returns(struct kretprobe_instance *instance, struct pt_regs *regs)
-{
-	return 0;
-}
-
 /*
  * sights: the means and maxima of 16 stacks, as "NAME_CONTEXT FRAMES MEAN MAX"; nothing where the
  * stack is deeper in that context before it begins.  Then "NAME_rbp" of one through next_by_rbp();
@@ -139,7 +134,7 @@ int cmd_sights(u64 *arg)
 {
 	static const char *const contexts[] = { "task", "softirq", "hardirq", "nmi" };
 	static const unsigned int depths[] = { 10, 20, 30, 50 }, rbp_depths[] = { 20, 30, 50, 62 };
-	struct kretprobe p = { .kp.addr = (void *)next_replaced, .handler = sight_returns };
+	struct kretprobe p = { .kp.addr = (void *)next_replaced };
 	const u64 until = local_clock() + 5 * NSEC_PER_MSEC;
 	unsigned int context, d;
 	int err = 0;
