@@ -38,8 +38,8 @@ thorough || [ -n "${CORE_MINUTES:-}" ] || seconds=1
 storm() {
 	local text=$1 program=$builds/core-$2/storm status
 	shift 2
-	# A storm that does not end is a failure, too: no host is as slow as that
-	timeout $((4 * seconds + 600)) "${fixed[@]}" "$program" "$seconds" "$@" >"$work/storm" 2>&1
+	# For the most a storm has a thread for each CPU, four workers and one that conducts
+	limited $((10 * seconds + 600)) "${fixed[@]}" "$program" "$seconds" "$@" >"$work/storm" 2>&1
 	status=$?
 	result "$text" storm_is_good "$status"
 	awk '/^attempted/ && $8 > 0 {
@@ -50,7 +50,7 @@ storm() {
 storm_is_good() { # STATUS
 	[ "$1" = 0 ] && grep -q '^attempted' "$work/storm" && return
 	echo "status $1"
-	grep -E -A 12 'problem|ERROR|WARNING|runtime error' "$work/storm" || tail -n 5 "$work/storm"
+	grep -E -A 12 '^SEED|problem|ERROR|WARNING|runtime error' "$work/storm" || tail -n 5 "$work/storm"
 	return 1
 }
 
@@ -64,7 +64,7 @@ all() {
 
 	# Each prints its results
 	for parts in tiny address; do
-		timeout 600 "$builds/core-$parts/unit" ${parts#tiny} >"$work/unit" 2>&1
+		limited 600 "$builds/core-$parts/unit" ${parts#tiny} >"$work/unit" 2>&1
 		status=$?
 		grep -v '^done$' "$work/unit" | sed "s/^\(not \)\?ok /&$parts: /"
 		result "$parts: all parts ran to their end" [ "$status $(tail -n 1 "$work/unit")" = '0 done' ]

@@ -167,6 +167,10 @@ build_load() {
 	"${cross}gcc${cross:+-12}" -static -O2 -Wall -o "$work/vm/load" "$here/guest/load.c"
 }
 
+# limited SECONDS COMMAND...: runs it, and ends it if it has used so much of a processor: it would not
+# end.  tests/run ends what uses none
+limited() { (ulimit -t "$1" && shift && exec "$@"); }
+
 # result TEXT COMMAND...
 result() {
 	local text=$1 said began

@@ -316,6 +316,36 @@ void synchronize_rcu(void)
 	shim_interrupt_cpus(shim_do_nothing, NULL, true);
 }
 
+__thread bool shim_holds;
+/* Workers that were woken and have not finished */
+static u32 shim_busy;
+static sem_t *shim_held[2 + SBUF_WORKERS];
+static u32 shim_nr_held;
+
+static void shim_wake(sem_t *wake)
+{
+	__atomic_add_fetch(&shim_busy, 1, __ATOMIC_SEQ_CST);
+	if (shim_holds)
+		shim_held[__atomic_fetch_add(&shim_nr_held, 1, __ATOMIC_SEQ_CST)] = wake;
+	else
+		sem_post(wake);
+}
+
+static void shim_slept(void)
+{
+	__atomic_sub_fetch(&shim_busy, 1, __ATOMIC_SEQ_CST);
+}
+
+void shim_settle(void)
+{
+	u32 i, nr = xchg(&shim_nr_held, 0);
+
+	for (i = 0; i < nr; i++)
+		sem_post(shim_held[i]);
+	while (__atomic_load_n(&shim_busy, __ATOMIC_SEQ_CST))
+		sched_yield();
+}
+
 static void shim_wait(sem_t *wake)
 {
 	while (sem_wait(wake))
@@ -333,6 +363,8 @@ static void *shim_worker(void *arg)
 		xchg(&work->pending, 0);
 		work->func(work);
 		WRITE_ONCE(work->running, 0);
+		WRITE_ONCE(work->runs, work->runs + 1);
+		shim_slept();
 	}
 	return NULL;
 }
@@ -350,7 +382,7 @@ void shim_init_work(struct work_struct *work, void (*func)(struct work_struct *w
 void queue_work(void *queue, struct work_struct *work)
 {
 	if (!xchg(&work->pending, 1))
-		sem_post(&work->wake);
+		shim_wake(&work->wake);
 }
 
 static struct irq_work *shim_irq_work[2];
@@ -365,7 +397,7 @@ bool irq_work_queue(struct irq_work *work)
 		return false;
 	while (cmpxchg(&shim_irq_work[i], NULL, work) && READ_ONCE(shim_irq_work[i]) != work)
 		i++;
-	sem_post(&shim_irq_work_wake);
+	shim_wake(&shim_irq_work_wake);
 	return true;
 }
 
@@ -384,6 +416,7 @@ static void *shim_run_irq_works(void *arg)
 				work->func(work);
 		}
 		WRITE_ONCE(shim_irq_work_runs, 0);
+		shim_slept();
 	}
 	return NULL;
 }
@@ -410,10 +443,15 @@ void shim_finish(void)
 
 /* --------------------------------------------------------------------- time --- */
 
+bool shim_counts;
+
 u64 shim_monotonic(void)
 {
+	static u64 count;
 	struct timespec now;
 
+	if (shim_counts)
+		return __atomic_add_fetch(&count, SHIM_JIFFY_NS / 200, __ATOMIC_RELAXED);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * (u64)NSEC_PER_SEC + now.tv_nsec;
 }

@@ -311,6 +311,7 @@ struct mutex { pthread_mutex_t lock; };
 struct work_struct {
 	void (*func)(struct work_struct *work);
 	int pending, running;
+	u32 runs;
 	sem_t wake;
 };
 
@@ -340,6 +341,8 @@ void irq_work_sync(struct irq_work *work);
 /* Time flies, so that what waits for some jiffies is frequent */
 #define SHIM_JIFFY_NS		20000
 extern __thread u64 shim_clock_skew;
+/* All clocks but the next two are a counter of how often they were read: no call of the host */
+extern bool shim_counts;
 /* In place of both clocks, if set */
 extern u64 (*shim_clock)(bool cycles);
 u64 local_clock(void);
@@ -588,6 +591,9 @@ void shim_finish(void);
 /* Take the CPU offline until shim_resume_cpu(); called by its own thread */
 void shim_cpu_goes_offline(const bool *until);
 void shim_run_nmi(void);
+/* Workers that this thread wakes begin in shim_settle(), which waits until all workers sleep */
+extern __thread bool shim_holds;
+void shim_settle(void);
 /* Stop all threads of CPUs and workers where they are, and let them go on */
 void shim_stop(void);
 void shim_go_on(void);
