@@ -9,8 +9,36 @@
 
 u64 made_instance = MADE_INSTANCE;
 bool made_firsts;
+void (*made_between)(void);
 
-#define STORE(place, value)	__atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
+/* A reader may come here */
+static void between(void)
+{
+	if (made_between)
+		made_between();
+}
+
+#define STORE(place, value) do {					\
+	between();							\
+	__atomic_store_n(&(place), (value), __ATOMIC_RELEASE);		\
+} while (0)
+
+/* memcpy() and memset() of a page, of which a reader may see a half */
+static void copy_halves(char *to, const char *from, size_t size)
+{
+	between();
+	memcpy(to, from, size / 2);
+	between();
+	memcpy(to + size / 2, from + size / 2, size - size / 2);
+}
+
+static void set_halves(void *to, int byte, size_t size)
+{
+	between();
+	memset(to, byte, size / 2);
+	between();
+	memset((char *)to + size / 2, byte, size - size / 2);
+}
 
 static void page_head(struct stackbuf_page *page, enum stackbuf_kind kind, u32 index)
 {
@@ -136,8 +164,9 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 				continue;
 			m->stacks[page].used |= bits;
 			to = (void *)m->stacks[page].granule[at - 1];
+			between();
 			*to = stack;
-			memcpy(to->frames, frames, words * 4);
+			copy_halves((char *)to->frames, (const char *)frames, words * 4);
 			if (made_firsts)
 				*stackbuf_first(to) = first;
 			STORE(to->id, (m->epoch << m->info->id_bits) | (page * 64 + at));
@@ -153,7 +182,7 @@ void made_drop(struct made *m, u32 id)
 
 	m->info->evicted++;
 	m->info->evicted_events += stack->count;
-	stack->id = 0;
+	STORE(stack->id, 0);
 	m->stacks[place / 64].used &= ~granule_bits(stack, place % 64);
 	m->epoch++;
 }
@@ -163,7 +192,7 @@ void made_drop(struct made *m, u32 id)
 static void put_text(char *to, const char *text, unsigned int len)
 {
 	STORE(to[0], '\0');
-	memcpy(to + 1, text + 1, len - 1);
+	copy_halves(to + 1, text + 1, len - 1);
 	STORE(to[0], text[0]);
 }
 
@@ -189,7 +218,7 @@ void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const 
 		page = m->text + m->text_seq++ % size * STACKBUF_PAGE_SIZE;
 		if (m->text_seq > size) {
 			STORE(page[0], '\0');
-			memset(page + 1, ' ', STACKBUF_PAGE_SIZE - 1);
+			set_halves(page + 1, ' ', STACKBUF_PAGE_SIZE - 1);
 			page[STACKBUF_PAGE_SIZE - 1] = '\n';
 			m->info->text_overwritten++;
 		}
@@ -226,7 +255,8 @@ static void take_page(struct made *m, unsigned int cpu, u64 time)
 		stack->seen = old;
 		m->info->overwritten++;
 	}
-	memset(page->word, 0, sizeof(page->word));
+	set_halves(page->word, 0, sizeof(page->word));
+	between();
 	page->time = time;
 	page->cpu = cpu;
 	page->first = c->recorded;

@@ -19,6 +19,8 @@
 extern u64 made_instance;
 /* Stacks have their first event, as those of today's module; their text has the same */
 extern bool made_firsts;
+/* Called before each store that a reader may see without the next one, if set */
+extern void (*made_between)(void);
 
 struct made_cpu {
 	struct stackbuf_events_page *page;
