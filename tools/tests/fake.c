@@ -3,7 +3,8 @@
  * fake.c - writes made-up arrays into a directory, for tests of the command
  *
  *   fake DIR EVENTS              EVENTS known events on two CPUs, with increasing tags
- *   fake DIR RATE SECONDS        the same, RATE per second, for concurrent readers
+ *   fake DIR RATE SECONDS        the same for concurrent readers: a hundred a second until a line
+ *                                comes from standard input, and then RATE per second; prints how many in all
  *   fake DIR EVENTS counted      EVENTS known events, counters and probes: see counted()
  *   fake DIR EVENTS evicted      the same, later: a stack was evicted
  *   fake DIR options             few events of all kinds: see options()
@@ -14,6 +15,7 @@
  * EVENT_PAGES in the environment: the size of the ring, not 1,024 pages.
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +190,8 @@ int main(int argc, char **argv)
 		sizeof(struct stackbuf_info) / STACKBUF_PAGE_SIZE, 1024, 512, 512
 	};
 	const char *size = getenv("EVENT_PAGES");
-	u64 n = 0, total, rate = 0, due;
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	u64 n = 0, first = 0, total, rate = 0, due;
 	struct timespec start, now;
 	const char *how = NULL;
 	void *memory[ARRAYS];
@@ -231,7 +234,12 @@ int main(int argc, char **argv)
 	if (rate) {
 		puts("ready");
 		fflush(stdout);
-		sleep(1);
+		for (; !poll(&input, 1, 10); n++) {
+			made_known(&e, n, id);
+			made_event(&m, &e);
+		}
+		first = n;
+		total += n;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	/* No sleep: events must be written one by one while a reader reads the ring */
@@ -241,7 +249,7 @@ int main(int argc, char **argv)
 			clock_gettime(CLOCK_MONOTONIC, &now);
 			due = ((now.tv_sec - start.tv_sec) * 1000000000LL + now.tv_nsec -
 			       start.tv_nsec) /
-			      1000 * rate / 1000000;
+			      1000 * rate / 1000000 + first;
 			if (due > total)
 				due = total;
 		}
@@ -250,5 +258,7 @@ int main(int argc, char **argv)
 			made_event(&m, &e);
 		}
 	}
+	if (rate)
+		printf("%llu\n", n);
 	return 0;
 }
