@@ -27,8 +27,13 @@ __printf(1, 2) void sbuf_printk(const char *fmt, ...)
 	va_end(args);
 }
 
-/* How long to wait for lines of another CPU: enough for a dump_stack() to a slow serial console */
+/*
+ * How long to wait for lines of another CPU: enough for a dump_stack() to a slow serial console.
+ * Tests whose host may stop that CPU wait longer.
+ */
+#ifndef LINES_WAIT_US
 #define LINES_WAIT_US	100000
+#endif
 
 /*
  * Acquire printk's CPU lock and disable interrupts.  Give up after a while: the lock's owner may

@@ -52,7 +52,7 @@ as_it_comes() {
 	"$plain" decode -k "$vmlinux" <"$work/in" >"$work/out.fifo" &
 	exec 5>"$work/in" 6<"$work/out.fifo"
 	head -n 1 "$work/frames" >&5
-	read -r -t 20 line <&6
+	read -r line <&6
 	exec 5>&- 6<&-
 	echo "$line"
 	[[ $line == *:[0-9]*\) ]]
@@ -214,11 +214,11 @@ debuginfod() {
 	mkdir -p "$work/served/buildid/$id" && cp "$modules/stackbuf.ko" "$work/served/buildid/$id/debuginfo"
 	python3 -u -m http.server --bind 127.0.0.1 --directory "$work/served" 0 >"$work/port" 2>/dev/null &
 	server=$!
-	for _ in {1..100}; do
-		port=$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$work/port")
-		[ -z "$port" ] || break
+	until port=$(grep -om 1 ' port [0-9]*' "$work/port"); do
+		kill -0 "$server" || return
 		sleep 0.1
 	done
+	port=${port##* }
 	echo "${frame%]} $id]" | DEBUGINFOD_URLS=http://127.0.0.1:$port/ HOME=$work \
 		DEBUGINFOD_CACHE_PATH=$work/cache "$plain" decode -k "$vmlinux" 2>&1 | grep '\.c:[0-9]*)$' && status=0
 	kill $server

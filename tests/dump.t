@@ -204,8 +204,9 @@ drgn_says() {
 }
 
 drgn_lost() {
+	# A newer drgn compares build ids itself, and loads nothing
 	drgn_says 'no symbol .linux_banner.: .*linux-image-RELEASE-dbg' "$1/vmlinuz" "$work/md.zlib" &&
-		drgn_says 'vmlinux is of another build than the kernel' "$2/vmlinux" "$work/md.zlib" &&
+		drgn_says '\(vmlinux is of another build than the kernel\|no symbol .linux_banner.: name the vmlinux of this kernel\)' "$2/vmlinux" "$work/md.zlib" &&
 		drgn_says 'set DRGN_USE_LIBKDUMPFILE_FOR_ELF=1' "$1/vmlinux" "$work/out/elf"
 }
 
@@ -323,7 +324,7 @@ scattered() {
 sparse() {
 	"$image" sparse "$work/scattered" "$work/image" 4 && [ "$(stat -c %s "$work/image")" = 4294967296 ] || return
 	# Of processor time, for each process
-	(ulimit -t 60; given -f "$work/image") && cmp "$work/given" "$work/given.made" &&
+	(slowness; ulimit -t $((60 * slow_by)); given -f "$work/image") && cmp "$work/given" "$work/given.made" &&
 		python3 "$image" limit 100 "$stackbuf" -f "$work/image" log >/dev/null
 }
 
@@ -467,7 +468,7 @@ outlived() {
 # A faulty libkdumpfile: it exits, or never returns, when it reads certain pages.  On one processor
 # one process reads all pages
 libkdumpfile_fails() {
-	local how dump=$work/kept/md.zlib start cpu
+	local how dump=$work/kept/md.zlib cpu
 	cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
 
 	cat >"$work/fails.c" <<'END'
@@ -485,9 +486,9 @@ kdump_status kdump_read(kdump_ctx_t *ctx, kdump_addrspace_t as, kdump_addr_t add
 	static unsigned int calls;
 
 	calls++;
-	if (!strcmp(how, "end") && calls == 3000)
+	if (!strcmp(how, "end") && calls == 5000)
 		abort();
-	while (!strcmp(how, "hang") && calls == 15000)
+	while (!strcmp(how, "hang") && calls == 20000)
 		;
 	if (!strcmp(how, "always"))
 		*(volatile int *)1 = 0;
@@ -505,11 +506,10 @@ END
 	gcc -shared -fPIC -O2 -Wall -Wno-array-bounds -o "$work/fails.so" "$work/fails.c" || return
 	given -f "$dump" --scan && [ ! -s "$work/said" ] && mv "$work/given" "$work/expected" || return
 	for how in end hang always open; do
-		start=$SECONDS
-		taskset -c "$cpu" env LD_PRELOAD="$work/fails.so" HOW=$how "$stackbuf" -f "$dump" --scan log >"$work/given" 2>"$work/said"
+		limited 600 taskset -c "$cpu" env LD_PRELOAD="$work/fails.so" HOW=$how "$stackbuf" -f "$dump" --scan log >"$work/given" 2>"$work/said"
 		case $how,$? in
 		end,0) grep -qE '^stackbuf: [1-9][0-9]? pages? cannot be read$' "$work/said" ;;
-		hang,0) grep -qE '^stackbuf: [1-3] pages? cannot be read$' "$work/said" && [ $((SECONDS - start)) -lt 100 ] ;;
+		hang,0) grep -qE '^stackbuf: [1-9] pages? cannot be read$' "$work/said" ;;
 		always,1 | open,1) [ ! -s "$work/given" ] && [ "$(wc -l <"$work/said")" = 1 ] && grep -q 'is cut or damaged' "$work/said" ;;
 		*) false ;;
 		esac || { echo "$how:"; cat "$work/said"; return 1; }
@@ -556,9 +556,9 @@ END
 no_dumps() {
 	local d=$work/bad
 	mkdir -p "$d"
-	head -c 1000000 /dev/urandom >"$d/random"
+	noise 1000000 >"$d/random"
 	gzip -c "$top/stackbuf.h" >"$d/gz"
-	{ printf Salted__; head -c 1000000 /dev/urandom; } >"$d/salted"
+	{ printf Salted__; noise 1000000; } >"$d/salted"
 	"$image" version "$work/scattered" "$d/version" 7 || return
 	head -c 100000 "$work/kept/elf" >"$d/ppc" && printf '\x15\x00' | dd of="$d/ppc" bs=1 seek=18 conv=notrunc status=none
 	head -c 100000 "$work/kept/elf" >"$d/32" && printf '\x01' | dd of="$d/32" bs=1 seek=4 conv=notrunc status=none

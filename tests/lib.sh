@@ -5,11 +5,26 @@
 
 set -u
 
+# Results do not depend on what a user has set.  SERIES, STACKBUF_CACHE and the like are for the tests
+umask 022
+export LC_ALL=C.UTF-8 LANG=C.UTF-8 no_proxy=127.0.0.1,localhost NO_PROXY=127.0.0.1,localhost PYTHONNOUSERSITE=1
+unset CDPATH LANGUAGE BASH_ENV POSIXLY_CORRECT DEBUGINFOD_URLS GREP_OPTIONS TAR_OPTIONS XZ_OPT GZIP \
+	GNUMAKEFLAGS MAKEFILES ARCH CROSS_COMPILE CC CFLAGS CPPFLAGS LDFLAGS KCFLAGS KBUILD_OUTPUT KBUILD_EXTMOD \
+	GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE PYTHONPATH PYTHONWARNINGS PYTHONSTARTUP MANOPT MANROFFOPT MANPAGER \
+	XDG_CONFIG_HOME PREFIX DESTDIR KDIR BUILD UNIT
+# An emulated machine is the same everywhere
+export STACKBUF_KVM=n
+
 here=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 top=${here%/*}
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackbuf-test.XXXXXX") || exit 1
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 1' HUP INT TERM
+# Of programs that a test runs: not the user's
+export CURL_HOME=$work XDG_CONFIG_HOME=$work/config
+# Whoever owns the tree
+export GIT_CONFIG_GLOBAL=$work/gitconfig
+printf '[safe]\n\tdirectory = *\n' >"$GIT_CONFIG_GLOBAL" || exit 1
 # Builds that several tests of a run share
 builds=${STACKBUF_TEST_BUILDS:-$work/builds}
 # Where "make demo" and users build the command
@@ -167,9 +182,24 @@ build_load() {
 	"${cross}gcc${cross:+-12}" -static -O2 -Wall -o "$work/vm/load" "$here/guest/load.c"
 }
 
-# limited SECONDS COMMAND...: runs it, and ends it if it has used so much of a processor: it would not
-# end.  tests/run ends what uses none
-limited() { (ulimit -t "$1" && shift && exec "$@"); }
+# slowness: sets slow to how many times a processor's second here is one of where the tests were made, by a
+# loop that takes half of one there; 1 where it is less
+slowness() {
+	local before i TIMEFORMAT=%U
+	[ -z "${slow_by:-}" ] || return
+	before=$({ time for ((i = 0; i < 200000; i++)); do :; done; } 2>&1)
+	slow_by=$((10#${before/[.,]/} / 500 + 1))
+}
+
+# limited SECONDS COMMAND...: runs it, and ends it if it has used so much of a processor, or of a slow one
+# more: it would not end.  tests/run ends what uses none
+limited() {
+	slowness
+	(ulimit -t $(($1 * slow_by)) && shift && exec "$@")
+}
+
+# noise BYTES: the same at each call
+noise() { python3 -c 'import random, sys; sys.stdout.buffer.write(random.Random(1).randbytes(int(sys.argv[1])))' "$1"; }
 
 # result TEXT COMMAND...
 result() {
@@ -375,7 +405,7 @@ measured_build() {
 in_browser() {
 	local user
 	user=$(mktemp -d -p "$work")
-	timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+	limited 900 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
 		--disable-background-networking --disable-component-update --disable-sync --window-size=1280,900 \
 		--enable-logging=stderr --user-data-dir="$user" --virtual-time-budget=2000 --dump-dom "$1" 2>"$work/chromium"
 	rm -rf "$user"

@@ -61,15 +61,15 @@ play() {
 answers() { awk -v n="$2" '/^[$#] / { command++; next } command == n' "$transcripts/$1"; }
 
 # shown RECIPE: its transcript as the page shows it: what is long, or has been shown before, is cut,
-# and folders of this machine are left out.  So are what gdb says of the CPUs, and that memory
-# holds earlier loads of the module, as not every run leaves them there.
+# and folders of this machine are left out.  So are what gdb says of the CPUs and of source files that are
+# not there, and that memory holds earlier loads of the module, as not every run leaves them there.
 shown() {
 	local most=10
 	case $1 in
 	qemu | tools | within) most=5 ;;
 	esac
 	sed -E '
-		/^\[New LWP|^\[Current thread|^#0 |^[0-9]+	|^stackbuf: this is instance/d
+		/^\[New LWP|^\[Current thread|^#0 |^[0-9]+	|^warning: [0-9]+	|^stackbuf: this is instance/d
 		/^[$#] /!{
 			s@\.\./linux-headers-[^ /]*/@<dir>/@
 			s@([( "[])/[^] :)"]*/([^] :)"]*)@\1<dir>/\2@g
@@ -165,11 +165,8 @@ lay_out_kernel() {
 
 # Type the recipe's commands into QEMU's monitor, once the kernel has stopped
 type_into_monitor() {
-	local second
-	for ((second = 0; second < 600; second++)); do
-		! grep -qs 'end Kernel panic' "$(cat "$work/machine" 2>/dev/null)/console.log" || break
-		sleep 1
-	done
+	# Ended with its machine, by who calls
+	until grep -qs 'end Kernel panic' "$(cat "$work/machine" 2>/dev/null)/console.log"; do sleep 1; done
 	{ commands monitor '(qemu)' | sed "s@ panic@ $home/panic@"; echo quit; } | python3 -c '
 import socket, sys
 monitor = socket.socket(socket.AF_UNIX)

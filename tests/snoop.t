@@ -16,7 +16,7 @@ tiny_vmlinux() {
 snoop() {
 	local kernel words cross reader='' bpftrace=''
 	guest "$1" snoop && build_reader "$1" && build "$1" big &&
-		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 && tiny_vmlinux "$1" ||
+		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 KCFLAGS=-DLINES_WAIT_US=100000000 && tiny_vmlinux "$1" ||
 		echo "not ok everything is built"
 	# Modules for it have debug information
 	! grep -q '^CONFIG_DEBUG_INFO=y' "$work/vm/config" || : >"$work/vm/debug_info"

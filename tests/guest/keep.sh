@@ -98,7 +98,11 @@ sync
 # What is alarming goes to the console
 dmesg -n 2
 insmod /t/big/stackbuf_writer.ko
-sleep 1.$((n * 37 % 100))
+# Each CPU's has said how far it is; then at any instant
+for cpu in 0 1; do
+	until [ "$(dmesg | grep -c "CPU $cpu at")" -ge 2 ]; do usleep 50000; done
+done
+usleep $((n * 37 % 100))0000
 case $(sed -n "$((n + 1))p" /t/resets) in
 watchdog | hang)
 	# Either ends it

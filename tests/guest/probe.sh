@@ -224,10 +224,7 @@ begins() {
 	kinds=$KPROBES/list
 	[ "$2" != 'leaf_tag ' ] || kinds=$T/enabled_functions
 	# The kernel optimizes a probe into a jump with a delay
-	for _ in $(seq 300); do
-		! grep -q "$2" $kinds || break
-		usleep 100000
-	done
+	until grep -q "$2" $kinds; do usleep 100000; done
 	grep "$2" $kinds || { cat $kinds; return 1; }
 	at=$("$STACKBUF" info | sed -n 's/^  stackbuf_test:.* \(0x[0-9a-f]*\) set.*/\1/p')
 	"$STACKBUF" log --json | wc -l >before
@@ -398,14 +395,14 @@ result "... a module goes and comes" comes
 patched() {
 	set_list 'stackbuf_test:leaf_t*' && insmod /t/big/stackbuf_patch.ko || return 1
 	K=/sys/kernel/livepatch/stackbuf_patch
-	for _ in $(seq 300); do [ "$(cat $K/transition)" != 0 ] || break; usleep 100000; done
+	while [ "$(cat $K/transition)" != 0 ]; do usleep 100000; done
 	facts
 	before=$(fact events_recorded)
 	run path 0x5678 3 2 1 >/dev/null
 	facts
 	patched=$(($(fact events_recorded) - before))
 	set_list stackbuf_test:leaf_tag && run path 0x5679 3 2 1 >/dev/null && echo 0 >$K/enabled || return 1
-	for _ in $(seq 300); do [ -e $K ] || break; usleep 100000; done
+	while [ -e $K ]; do usleep 100000; done
 	rmmod stackbuf_patch || return 1
 	facts
 	is "$patched == 1 && $(fact events_recorded) == $before + 2 && $(fact differed) == 0" || return 1
@@ -444,8 +441,8 @@ follows() {
 		before=$(fact events_recorded)
 		# Other processes hit it while it goes
 		(while echo 100 >$E/run; do :; done) 2>/dev/null &
-		sleep 0.3
-		rmmod stackbuf_event || { sleep 1 && rmmod stackbuf_event; } || return 1
+		until is "$(latest events_recorded) > $before + 100" >/dev/null; do usleep 50000; done
+		until rmmod stackbuf_event; do usleep 100000; done
 		wait $!
 		probe_is pending && mark && insmod /t/big/stackbuf_event.ko || return 1
 		! needs_group || { probe_is refused && since | grep 'its group is needed, and its module loaded' &&

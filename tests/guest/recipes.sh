@@ -12,11 +12,11 @@ mkdir -p /root/recipes && cd /root/recipes || exit 1
 ln -sf /t/big/*.ko /t/*.ko . && ln -sf "$STACKBUF" /bin/stackbuf || exit 1
 PROBE=$P/probe
 
-# 1,000 single bytes, once a probe is set
+# 1,000 single bytes, once a probe is set; then the command ends
 write_bytes() {
 	until grep -q . $PROBE; do usleep 50000; done
-	sleep 1
 	dd if=/dev/zero of=/dev/null bs=1 count=1000 status=none
+	killall -INT stackbuf
 }
 
 # play RECIPE: its commands, as a transcript
@@ -27,6 +27,8 @@ play() {
 		*'count -D'*) write_bytes & ;;
 		esac
 		echo "# $line"
+		# It ends when all is written, however long that takes
+		case $line in *'count -D 5'*) line="${line%%-D 5*}-D 6000${line#*-D 5}" ;; esac
 		# What is not on the disk by then is lost
 		case $line in *sysrq*) sync && sleep 1 ;; esac
 		eval "$line" 3<&-

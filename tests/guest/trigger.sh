@@ -49,15 +49,19 @@ at_once() {
 	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = t:sched:sched_process_exit ] || return 1
 	echo 0 >$P/pid && echo >$P/trigger && echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && facts && ! grep sched_process_exit info.json
 }
+# Until the command in the background waits
+waits() {
+	until [ "$(cat /proc/$!/comm)" = stackbuf ] && grep -q '^State:.S' /proc/$!/status; do usleep 50000; done
+}
 saved() {
 	if "$STACKBUF" save snapshot --on-trigger : 2>said; then return 1; fi
 	is "$(wc -l <said) == 1" && grep 'no trigger is set' said && echo "$RELEASE" >$P/trigger || return 1
 	"$STACKBUF" save snapshot --on-trigger 'echo ran >ran' 2>said &
-	sleep 1
+	waits
 	echo >$P/trigger
 	! wait $! && grep 'was removed' said && [ ! -e snapshot ] && [ ! -e ran ] && echo "$RELEASE" >$P/trigger || return 1
 	"$STACKBUF" save snapshot --on-trigger 'echo ran >ran' &
-	sleep 1
+	waits
 	[ ! -e snapshot ] && [ ! -e ran ] || return 1
 	echo "keep 5" >$L && echo "drop 1" >$L
 	wait $! && [ "$(cat ran)" = ran ] && "$STACKBUF" -f snapshot info | grep 'stopped by a trigger' || return 1
@@ -69,7 +73,7 @@ saved() {
 written() {
 	dd if=/dev/zero of=/dev/null bs=1 count=1000000000 2>/dev/null &
 	reading=$!
-	echo vfs_read:4000000000 >$P/trigger && sleep 1 && [ "$(latest trigger)" = vfs_read ] || return 1
+	echo vfs_read:4000000000 >$P/trigger && until [ "$(latest trigger)" = vfs_read ]; do usleep 50000; done
 	hit=$(latest trigger_ns)
 	refused trigger 'no such function' nothing_of_this_name && [ "$(latest trigger_ns)" = "$hit" ] && echo "$RELEASE" >$P/trigger
 	written=$?
@@ -80,23 +84,26 @@ written() {
 hung() {
 	echo 1 >/proc/sys/kernel/hung_task_timeout_secs && echo 1 >/proc/sys/kernel/hung_task_check_interval_secs || return 1
 	echo offcpu >$P/pair && echo t:sched:sched_process_hang >$P/trigger || return 1
-	echo "sleep 1 6000" >$L
-	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = t:sched:sched_process_hang ] || return 1
-	"$STACKBUF" leaks --older 900ms --json offcpu >json
+	# Until it is found, and no other task that waited for the host before it
+	until "$STACKBUF" leaks --older 900ms --json offcpu >json && grep -q leak_sleep json && [ "$(cat $P/enable)" = 0 ]; do
+		echo 1 >$P/enable
+		echo "sleep 1 6000" >$L
+	done
 	echo 0 >/proc/sys/kernel/hung_task_timeout_secs
-	grep -q leak_sleep json || { cut -c 1-300 json; return 1; }
+	[ "$(latest trigger)" = t:sched:sched_process_hang ]
 }
 # Where a CPU kept RCU waiting: the last event came in an interrupt of that loop
 stalled() {
 	echo >$P/pair && echo print_cpu_stall_info >$P/trigger && echo print_cpu_stall_info >$P/probe && echo 1 >$P/enable &&
-		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout || return 1
+		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout &&
+		echo 0 >/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress || return 1
 	# Once should do, unless the host gives the guest no processor for seconds
-	for _ in 1 2 3 4 5; do
+	while [ "$(cat $P/enable)" = 1 ]; do
 		# Whatever ends has RCU do something
 		(for _ in 1 2 3; do sleep 0.1; done) &
 		echo "spin 3600" >$L
-		[ "$(cat $P/enable)" = 1 ] || break
 	done
+	echo 1 >/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress
 	echo >$P/probe
 	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = print_cpu_stall_info ] || return 1
 	"$STACKBUF" log --until trigger --last 1 >last

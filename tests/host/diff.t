@@ -160,12 +160,12 @@ END
 requests() { wc -l <"$r/requests"; }
 
 pyroscope() {
-	local i
+	local i=''
 	mkdir -p "$dir/bin" "$dir/state" "$r" && : >"$r/requests" && echo 200 >"$r/how" && block pyroscope >"$dir/bin/send" && chmod +x "$dir/bin/send" || return
 	"$here/helpers/receiver.py" "$r" 2>"$r/err" &
 	receiver=$!
-	for ((i = 0; i < 600; i++)); do
-		[ ! -e "$r/port" ] || break
+	until [ -e "$r/port" ]; do
+		kill -0 "$receiver" || return
 		sleep 0.1
 	done
 	# Only what is recorded from the first run on

@@ -16,7 +16,7 @@ image=$here/helpers/image.py
 SECONDS_MAX=20
 
 # in_time COMMAND...: each of its processes ends within SECONDS_MAX
-in_time() { (ulimit -t "$SECONDS_MAX"; exec "$@"); }
+in_time() { limited "$SECONDS_MAX" "$@"; }
 
 # within CODE MB ARGUMENT...: the command ends with CODE, within SECONDS_MAX and MB of memory
 within() {
@@ -83,7 +83,7 @@ pieces() {
 }
 
 # The limit of the file size is too low for the temporary file
-limited() {
+file_limit() {
 	mkdir -p "$work/tmp"
 	"$image" hostile flat "$work/f" && (ulimit -f 4096; TMPDIR=$work/tmp within 1 100 -f "$work/f" info) &&
 		says 'File too large (set TMPDIR to another directory)' && [ -z "$(ls -A "$work/tmp")" ] &&
@@ -118,7 +118,7 @@ all() {
 	one 'many copies of one page' copies
 	one 'more pages than are looked at: it says how many' left_out
 	one 'a flattened file that would fill the disk' pieces
-	one 'a flattened file, and a limit of the size of files' limited
+	one 'a flattened file, and a limit of the size of files' file_limit
 	one 'a directory: sizes that are not true, a pipe for a file, holes' directory
 }
 

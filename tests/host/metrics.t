@@ -109,7 +109,7 @@ never_back() {
 	# Another load begins at 0
 	"$sane" -f "$c" metrics -o "$prom" && [ "$(of "$prom" stackbuf_events_total)" = 135 ] || return
 	# What is there and is not ours is no harm
-	head -c 100000 /dev/urandom >"$prom" && "$sane" -f "$c" metrics -o "$prom" && [ "$(of "$prom" stackbuf_events_total)" = 135 ] &&
+	noise 100000 >"$prom" && "$sane" -f "$c" metrics -o "$prom" && [ "$(of "$prom" stackbuf_events_total)" = 135 ] &&
 		[ "$(stat -c %a "$prom")" = 644 ]
 }
 
@@ -142,18 +142,22 @@ of_another_user() {
 ask() { # QUERY: its result, a line each: labels and value
 	python3 - "http://$(cat "$dir/address")" "$1" <<'END'
 import json, sys, urllib.parse, urllib.request
-got = json.load(urllib.request.urlopen(sys.argv[1] + "/api/v1/query?" + urllib.parse.urlencode({"query": sys.argv[2]}), timeout=10))
+got = json.load(urllib.request.urlopen(sys.argv[1] + "/api/v1/query?" + urllib.parse.urlencode({"query": sys.argv[2]}), timeout=600))
 assert got["status"] == "success", got
 for one in got["data"]["result"]:
     print(one["metric"].get("reason") or one["metric"].get("probe") or one["metric"].get("stack") or "-", one["value"][1])
 END
 }
 
-# answers QUERY VALUE: sooner or later; two minutes without it are an answer, too
+# answers QUERY VALUE: after ten more scrapes that went well, however long they take, another value is an
+# answer, too
 answers() {
-	local i
-	for ((i = 0; i < 600; i++)); do
+	local before='' scrapes
+	while xargs kill -0 <"$dir/pids" 2>/dev/null; do
 		[ "$(ask "$1" 2>/dev/null)" != "$2" ] || return 0
+		read -r _ scrapes < <(ask 'sum_over_time(up[1d])' 2>/dev/null) || scrapes=0
+		before=${before:-$scrapes}
+		[ "$scrapes" -lt $((before + 10)) ] || break
 		sleep 0.2
 	done
 	echo "$1: want $2, have:"
@@ -175,7 +179,7 @@ print(*[one.getsockname()[1] for one in s], sep="\n")')
 		--web.listen-address="127.0.0.1:${ports[1]}" >"$dir/exporter.log" 2>&1 &
 	echo $! >>"$dir/pids"
 	cat >"$dir/prometheus.yml" <<END
-global: { scrape_interval: 1s, scrape_timeout: 1s }
+global: { scrape_interval: 2s, scrape_timeout: 2s }
 scrape_configs: [{ job_name: made, static_configs: [{ targets: ["127.0.0.1:${ports[1]}"] }] }]
 END
 	promtool check config "$dir/prometheus.yml" >"$dir/out" 2>&1 || { cat "$dir/out"; return 1; }
@@ -199,9 +203,9 @@ later() {
 	[ -e "$dir/scraped" ] || return
 	"$sane" -f "$b" metrics -o "$prom" && answers stackbuf_events_total '- 5125' && answers stackbuf_evicted_stacks_events_total '- 50' || return
 	# A reading that finds less is no reset, another load is
-	"$sane" -f "$a" metrics -o "$prom" && answers stackbuf_ring_events '- 1000' && answers 'resets(stackbuf_events_total[5m])' '- 0' || return
-	"$sane" -f "$c" metrics -o "$prom" && answers stackbuf_events_total '- 135' && answers 'resets(stackbuf_events_total[5m])' '- 1' &&
-		answers 'changes(stackbuf_load_time_seconds[5m])' '- 1'
+	"$sane" -f "$a" metrics -o "$prom" && answers stackbuf_ring_events '- 1000' && answers 'resets(stackbuf_events_total[1d])' '- 0' || return
+	"$sane" -f "$c" metrics -o "$prom" && answers stackbuf_events_total '- 135' && answers 'resets(stackbuf_events_total[1d])' '- 1' &&
+		answers 'changes(stackbuf_load_time_seconds[1d])' '- 1'
 }
 
 all_tests() {

@@ -28,7 +28,7 @@ special_files() {
 	mkfifo pipe && ln -s /dev/null sink || return
 	cat pipe >copy &
 	# The reader of the pipe must not hang the test
-	timeout 60 "$sane" -f "$made" save pipe || { kill $!; return 1; }
+	limited 60 "$sane" -f "$made" save pipe || { kill $!; return 1; }
 	[ -p pipe ] || { kill $!; ls -l; return 1; }
 	wait $!
 	cmp copy ../snapshot && "$plain" -f copy log | cmp - ../log || return
@@ -738,7 +738,7 @@ vmlinuz() {
 	printf '\0\1'
 	head -c 240 /dev/zero
 	printf '%s (debian-kernel@lists.debian.org) #1 SMP' "$1"
-	head -c 4096 /dev/urandom
+	noise 4096
 }
 
 images_without_debug_information() {

@@ -11,7 +11,7 @@
 plain=${READER:-$plain}
 layouts=(x86-4 x86-5 arm-4k arm-4k-39 arm-4k-52 arm-4k-52-on-48 arm-16k-47 arm-16k-48 arm-64k arm-64k-52-on-48)
 # in_time COMMAND...: each of its processes ends within 20 seconds of processor time
-in_time() { (ulimit -t 20; exec "$@"); }
+in_time() { limited 20 "$@"; }
 
 # made LAYOUT KIND MB: makes $work/f
 made() { rm -f "$work/f"; "$tools/tables" make "$@" "$work/f"; }

@@ -6,6 +6,7 @@
  * gets each thousandth number once its event is saved: so much must be in the record.  With the
  * parameter hang the writers loop with interrupts off, each once it has told what it saved.
  */
+#include <linux/console.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
@@ -39,8 +40,12 @@ static int write_events(void *cpu)
 			writer_path_a(tag);
 		else
 			writer_path_b(tag);
-		if (n % 1000 == 0)
+		if (n % 1000 == 0) {
 			pr_alert("stackbuf_writer: CPU %lu at %llu\n", (unsigned long)cpu, n);
+			/* Another CPU may be printing, and the host may have stopped it */
+			console_lock();
+			console_unlock();
+		}
 		if (n % 100 == 0)
 			usleep_range(500, 1000);
 		if (READ_ONCE(hang)) {

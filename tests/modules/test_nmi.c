@@ -68,11 +68,17 @@ int nmi_start(void (*fn)(void))
 	return err;
 }
 
+static void nmi_arrives(void *unused)
+{
+}
+
 void nmi_stop(void)
 {
 	if (!nmi_on)
 		return;
-	msleep(20);	/* lets NMIs in flight arrive */
+	/* A CPU takes an NMI that is in flight before an interrupt, whenever the host lets it run */
+	on_each_cpu(nmi_arrives, NULL, 1);
+	msleep(20);
 	unregister_nmi_handler(NMI_LOCAL, "stackbuf_test");
 	nmi_on = false;
 }

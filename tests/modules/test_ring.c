@@ -42,7 +42,7 @@ int cmd_turns(u64 *arg)
 	for (round = 0; round < arg[0]; round++) {
 		for_each_online_cpu(cpu) {
 			ktime_t start = ktime_get();
-			unsigned int ms;
+			unsigned int ms, tries = 0;
 
 			do {
 				err = on_cpus(cpu, turn_worker, arg);
@@ -52,7 +52,7 @@ int cmd_turns(u64 *arg)
 				ms = ktime_ms_delta(ktime_get(), start);
 				if (!turn_id)
 					usleep_range(500, 1000);
-			} while (!turn_id && ms < 10000);
+			} while (!turn_id && ++tries < 100000);
 			never += !turn_id;
 			worst = max(worst, ms);
 		}
@@ -111,7 +111,7 @@ int cmd_starve(u64 *arg)
 		msleep(40);
 	}
 	turn_id = 0;
-	for (i = 0; i < 100 && !err && !turn_id; i++) {
+	for (i = 0; i < 10000 && !err && !turn_id; i++) {
 		err = on_cpus(0, turn_worker, arg);
 		msleep(20);
 	}

@@ -54,7 +54,7 @@ int cmd_hold(u64 *arg)
 	hold_began = false;
 	WRITE_ONCE(hold_on, true);
 	/* A new stack has the worker come */
-	for (tries = 0; !READ_ONCE(hold_began) && tries < 500; tries++) {
+	for (tries = 0; !READ_ONCE(hold_began) && tries < 30000; tries++) {
 		go(path++, 3, leaf_tag, 0);
 		msleep(20);
 	}

@@ -20,8 +20,11 @@ static noinline int sleeper(void *data)
 	return 0;
 }
 
+static bool spins;
+
 static noinline int spinner(void *data)
 {
+	WRITE_ONCE(spins, true);
 	while (!kthread_should_stop())
 		cpu_relax();
 	return 0;
@@ -116,6 +119,7 @@ static void trace_task(void)
 
 	asleep = kthread_run(sleeper, NULL, "sbasleep");
 	/* With one CPU, no other task runs while this one does */
+	spins = false;
 	busy = num_online_cpus() > 1 ? kthread_create(spinner, NULL, "sbbusy") : NULL;
 	if (IS_ERR(asleep) || IS_ERR(busy))
 		goto out;
@@ -124,7 +128,9 @@ static void trace_task(void)
 		kthread_bind(busy, smp_processor_id() ? 0 : 1);
 		wake_up_process(busy);
 	}
-	msleep(50);
+	while (READ_ONCE(asleep->__state) != TASK_INTERRUPTIBLE || READ_ONCE(asleep->on_cpu) ||
+	       (busy && !READ_ONCE(spins)))
+		msleep(20);
 
 	err = stackbuf_trace_save_task(t, asleep);
 	stackbuf_trace_snprint(text, 8192, t, STACKBUF_TRACE_LONG);
@@ -168,7 +174,7 @@ static void trace_task(void)
 	if (busy)
 		kthread_stop(busy);
 	kthread_stop(asleep);
-	for (i = 0; i < 100 && READ_ONCE(asleep->stack); i++)
+	while (READ_ONCE(asleep->stack))
 		msleep(20);
 	err = stackbuf_trace_save_task(t, asleep);
 	check(err == -ESRCH && !t->depth,
@@ -273,7 +279,7 @@ static void print_worker(struct worker *wk)
 	}
 }
 
-/* Another CPU holds printk's lock until @done is set, or for three seconds */
+/* Another CPU holds printk's lock until @done is set */
 struct keeper {
 	bool keeps, done;
 	struct completion ended;
@@ -281,13 +287,12 @@ struct keeper {
 
 static int keep_lines(void *arg)
 {
-	u64 until = ktime_get_ns() + 3 * NSEC_PER_SEC;
 	struct keeper *keeper = arg;
 	unsigned long flags;
 
 	printk_cpu_sync_get_irqsave(flags);
 	WRITE_ONCE(keeper->keeps, true);
-	while (!READ_ONCE(keeper->done) && ktime_get_ns() < until)
+	while (!READ_ONCE(keeper->done))
 		cpu_relax();
 	printk_cpu_sync_put_irqrestore(flags);
 	complete(&keeper->ended);
@@ -318,6 +323,7 @@ int cmd_kept(u64 *arg)
 	local_irq_save(flags);
 	began = ktime_get_ns();
 	stackbuf_print();
+	/* It is kept until here, so what is printed was printed without it */
 	say("kept_us %llu\n", (ktime_get_ns() - began) / NSEC_PER_USEC);
 	local_irq_restore(flags);
 	WRITE_ONCE(keeper.done, true);
