@@ -76,7 +76,7 @@ void nmi_stop(void)
 {
 	if (!nmi_on)
 		return;
-	/* A CPU takes an NMI that is in flight before an interrupt, whenever the host lets it run */
+	/* A CPU takes an NMI in flight before an interrupt, whenever the host lets it run */
 	on_each_cpu(nmi_arrives, NULL, 1);
 	msleep(20);
 	unregister_nmi_handler(NMI_LOCAL, "stackbuf_test");

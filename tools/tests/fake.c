@@ -4,7 +4,8 @@
  *
  *   fake DIR EVENTS              EVENTS known events on two CPUs, with increasing tags
  *   fake DIR RATE SECONDS        the same for concurrent readers: a hundred a second until a line
- *                                comes from standard input, and then RATE per second; prints how many in all
+ *                                comes from standard input, and then RATE per second; prints how
+ *                                many in all
  *   fake DIR EVENTS counted      EVENTS known events, counters and probes: see counted()
  *   fake DIR EVENTS evicted      the same, later: a stack was evicted
  *   fake DIR options             few events of all kinds: see options()

@@ -895,9 +895,9 @@ static void test_core(void)
 /* ------------------------------------------------------------------- live --- */
 
 /*
- * Memory while it is written, and what each store to it changes: so any instant can be had again, and
- * another at each place of a load.  That is made once for all that matters; then a process writes as
- * fast as it can, where what is met is the host's choice.
+ * Memory while it is written, and what each store to it changes, so that a load can be made to meet
+ * any store at any of its places.  The race itself follows: a process writes as fast as it can, and
+ * what is met is the host's choice.
  */
 #define LIVE_FRAMES	40
 static struct live {
@@ -1039,7 +1039,8 @@ static void live_map(unsigned int events, unsigned int stacks, unsigned int text
 		made_array(&m, a, &live.size[a]);
 		snprintf(path, sizeof(path), "live/%s", array_name[a]);
 		fd = open(path, O_RDWR);
-		live.memory[a] = mmap(NULL, live.size[a], PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		live.memory[a] = mmap(NULL, live.size[a], PROT_READ | PROT_WRITE, MAP_SHARED,
+				      fd, 0);
 		CHECK(live.memory[a] != MAP_FAILED);
 		close(fd);
 		memset(live.memory[a], 0, live.size[a]);
@@ -1065,7 +1066,7 @@ static struct live_sums {
 	u64 events, half;
 } live_sums;
 
-/* Load, when @before events were written and while those before @after are: what is read is right */
+/* Load when @before events were written, and while those up to @after are: what is read is right */
 static void live_load(struct source *s, u64 before, const volatile u64 *after)
 {
 	u64 next[2] = { 0 }, total = 0, unsure;
