@@ -207,7 +207,12 @@ drgn_lost() {
 	# A newer drgn compares build ids itself, and loads nothing
 	drgn_says 'no symbol .linux_banner.: .*linux-image-RELEASE-dbg' "$1/vmlinuz" "$work/md.zlib" &&
 		drgn_says '\(vmlinux is of another build than the kernel\|no symbol .linux_banner.: name the vmlinux of this kernel\)' "$2/vmlinux" "$work/md.zlib" &&
-		drgn_says 'set DRGN_USE_LIBKDUMPFILE_FOR_ELF=1' "$1/vmlinux" "$work/out/elf"
+		{ drgn_says 'set DRGN_USE_LIBKDUMPFILE_FOR_ELF=1' "$1/vmlinux" "$work/out/elf" || read_anyway; }
+}
+
+# A newer drgn also reads QEMU's dumps without that
+read_anyway() {
+	cmp "$work/given" <("$stackbuf" -f "$work/out/elf" log --last 20)
 }
 
 other_tools() { # SERIES
