@@ -182,8 +182,8 @@ build_load() {
 	"${cross}gcc${cross:+-12}" -static -O2 -Wall -o "$work/vm/load" "$here/guest/load.c"
 }
 
-# slowness: sets slow to how many times a processor's second here is one of where the tests were made, by a
-# loop that takes half of one there; 1 where it is less
+# slowness: sets slow_by to how many of this processor's seconds do what one did where the limits were
+# measured, by a loop that took half a second there; at least 1
 slowness() {
 	local before i TIMEFORMAT=%U
 	[ -z "${slow_by:-}" ] || return

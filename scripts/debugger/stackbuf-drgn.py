@@ -62,8 +62,8 @@ def stackbuf(prog, *words):
                 with open(os.path.join(directory, file), "wb") as out:
                     out.write(prog.read(address, size))
         except LookupError as error:
-            fail(f"no symbol {error}: name the vmlinux of this kernel (not vmlinuz) with debug information: drgn -s "
-                 f"(on Debian of the package linux-image-RELEASE-dbg).  {HINT}")
+            fail(f"no symbol {error}: name the vmlinux of this kernel (not vmlinuz) with debug "
+                 f"information: drgn -s (on Debian of the package linux-image-RELEASE-dbg).  {HINT}")
         except Exception as error:  # drgn.FaultError  pylint: disable=broad-except
             fail(f"memory cannot be read ({error}): vmlinux is of another build, or this is an ELF "
                  f"dump without paging: set DRGN_USE_LIBKDUMPFILE_FOR_ELF=1 for drgn.  {HINT}")

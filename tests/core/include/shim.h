@@ -341,9 +341,9 @@ void irq_work_sync(struct irq_work *work);
 /* Time flies, so that what waits for some jiffies is frequent */
 #define SHIM_JIFFY_NS		20000
 extern __thread u64 shim_clock_skew;
-/* All clocks but the next two are a counter of how often they were read: no call of the host */
+/* If set, time is a counter of how often it was read, without a call of the host */
 extern bool shim_counts;
-/* In place of both clocks, if set */
+/* In place of both clocks, if set; shim_counts does not matter to them then */
 extern u64 (*shim_clock)(bool cycles);
 u64 local_clock(void);
 u64 get_cycles(void);
