@@ -608,10 +608,10 @@ hot() {
 # ------------------------------------------------------------- its own reading ---
 
 # A command that reads the arrays is not recorded: by a filter that admits nothing else.  Before it runs, the loader
-# reads each library, and two parts more.
+# reads each library, a dozen with some hosts; its own reads are hundreds.
 own_events() {
 	insmod /t/big/stackbuf.ko probe=vfs_read comm="$(basename "$STACKBUF" | cut -c 1-15)" || return
-	is "$(latest events_recorded) <= 10" || return
+	is "$(latest events_recorded) <= 50" || return
 	set -- 'log --flame graph' 'save snapshot' '-f snapshot log' 'count -P -D 1 vfs_read' 'snoop -D 1 vfs_read' 'log --follow'
 	few '' yes | grep -q . && set -- "$@" info log text count depth 'count --json' metrics 'diff snapshot' 'count -D 1 vfs_open'
 	for command; do
@@ -623,7 +623,7 @@ own_events() {
 		# shellcheck disable=SC2086 # words
 		$limit "$STACKBUF" $command >out 2>err
 		# The next count is a command, too
-		is "$(latest events_recorded) - $before <= 20" || { echo "$command"; cat err; rmmod stackbuf; return 1; }
+		is "$(latest events_recorded) - $before <= 100" || { echo "$command"; cat err; rmmod stackbuf; return 1; }
 	done
 	# What it was is counted
 	"$STACKBUF" info --json | grep -q '"kept_out":[0-9][0-9][0-9]' || return
@@ -641,6 +641,8 @@ slow=1
 ! kcsan || slow=3
 : >notes
 result "what commands read is not recorded" own_events
+[ ! -d $P ] || rmmod stackbuf
+[ ! -d $P ] || rmmod stackbuf
 result "no module: refused; loaded from where it was built; said" loads_by_itself
 result "no rights: one line" not_root
 result "a module without these parameters: refused" older_build

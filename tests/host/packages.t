@@ -147,6 +147,14 @@ specs() {
 	done
 }
 
+no_mounts() {
+	if [ "$(id -u)" != 0 ]; then
+		echo 'only root can try it'
+	elif ! unshare -m true 2>/dev/null; then
+		echo 'unshare -m does not work here, as in a chroot'
+	fi
+}
+
 # Debian's script, on a /var/lib of its own
 purged() {
 	local how
@@ -172,7 +180,7 @@ purged() {
 	result "stackbuf-service: what it waits for, passes on and refuses" service
 	with systemd-analyze "the installed unit is valid, and exposed by 3.0 at most" unit
 	result "make uninstall leaves nothing" uninstalled
-	as_root "purging Debian's package removes the service's record, removing it does not" purged
+	unless "$(no_mounts)" "purging Debian's package removes the service's record, removing it does not" purged
 	with rpmlint "rpmlint accepts the specs" specs
 	echo "done"
 } | ktap
