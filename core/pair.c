@@ -21,11 +21,13 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
@@ -82,6 +84,14 @@ static __always_inline u32 bucket_of(u64 hash)
 	BUILD_BUG_ON(STACKBUF_PAGE_PAIR_BUCKETS != 15);
 	return (1 + STACK_PAGES) * 16 + i + i / STACKBUF_PAGE_PAIR_BUCKETS + 1;
 }
+
+/*
+ * In the number of an object's stack: it is not known whether the task that it stands for sleeps.
+ * Readers take it for half written
+ */
+#define IN_DOUBT	BIT(31)
+/* How many there are, in all pairs: while there is none, nobody looks for one */
+static atomic_t in_doubt;
 
 /* By the number of a bucket: some key has gone to its second, as this was full */
 static DECLARE_BITMAP(spilled, NUMBERS);
@@ -149,30 +159,53 @@ static inline u64 *stack_word(struct stackbuf_pair_object *object)
 	return (u64 *)&object->stack;
 }
 
-/* Take the object at a place with its key, if it is the pair's; of two at once one does */
-static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned int i,
-				 unsigned int pair, unsigned long key,
-				 struct stackbuf_pair_object *object)
+/* Take the object at a place, whose word was @word; the rest as take() */
+static __always_inline bool take_word(struct stackbuf_pair_bucket *bucket, unsigned int i,
+				      unsigned int pair, unsigned long key, u64 word, u32 stack,
+				      struct stackbuf_pair_object *object)
 {
 	struct stackbuf_pair_object *at = &bucket->object[i];
-	u64 word;
 
-	/* K1: before the rest of the object is read */
-	word = smp_load_acquire(stack_word(at));
-	object->stack = word;
+	object->stack = stack;
 	object->time = READ_ONCE(at->time);
 	object->value = READ_ONCE(at->value);
 	/*
 	 * Unless the place was used again, for another key or even for the same stack.  Its key is
 	 * set before K1 and cleared after the exchange: while the word stays, so does the key.
 	 */
-	if (!object->stack || READ_ONCE(bucket->key[i]) != key ||
-	    READ_ONCE(stack_at(object->stack - 1)->stack) >> 32 != pair ||
+	if (READ_ONCE(bucket->key[i]) != key ||
+	    READ_ONCE(stack_at(stack - 1)->stack) >> 32 != pair ||
 	    cmpxchg64(stack_word(at), word, ((word >> 32) + 1) << 32) != word)
 		return false;
 	/* K2: a place that is claimed again has no number of a stack */
 	smp_store_release(&bucket->key[i], 0);
 	return true;
+}
+
+/* The same where @word has no number of a stack, or one that is in doubt */
+static noinline bool take_in_doubt(struct stackbuf_pair_bucket *bucket, unsigned int i,
+				   unsigned int pair, unsigned long key, u64 word,
+				   struct stackbuf_pair_object *object)
+{
+	u32 stack = (u32)word ^ IN_DOUBT;
+
+	if (stack - 1 >= STACKS || !take_word(bucket, i, pair, key, word, stack, object))
+		return false;
+	atomic_dec(&in_doubt);
+	return true;
+}
+
+/* Take the object at a place with its key, if it is the pair's; of two at once one does */
+static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned int i,
+				 unsigned int pair, unsigned long key,
+				 struct stackbuf_pair_object *object)
+{
+	/* K1: before the rest of the object is read */
+	u64 word = smp_load_acquire(stack_word(&bucket->object[i]));
+
+	if (unlikely((u32)word - 1 >= STACKS))
+		return take_in_doubt(bucket, i, pair, key, word, object);
+	return take_word(bucket, i, pair, key, word, word, object);
 }
 
 /* Take an object with this key from place @i on; another pair may have the same key */
@@ -335,6 +368,44 @@ static __always_inline bool open_usual(const struct stackbuf_probe *probe, unsig
 	return true;
 }
 
+/*
+ * Is the current task, which is being switched out, being woken already?  Then its wakeup had
+ * nothing to close.  Who wakes it has its pi_lock from before sched_waking until TASK_WAKING is set
+ * at the earliest, which it stays until it is off its CPU: try_to_wake_up(), from 5.15 to 6.18.
+ */
+static __always_inline bool is_being_woken(void)
+{
+	/* K5: after the object.  Whoever has not found it has taken the lock before */
+	smp_mb();
+	if (raw_spin_is_locked(&current->pi_lock))
+		return true;
+	smp_rmb();	/* K5: the state is set before the lock is released */
+	return READ_ONCE(current->__state) == TASK_WAKING;
+}
+
+/*
+ * What the current task has just opened may have been closed before.  Whoever has the lock may as
+ * well be on the way to sched_waking, or want something else: when the task is switched in, all is
+ * known, as it is not woken twice in between
+ */
+static noinline void put_in_doubt(const struct stackbuf_probe *probe, unsigned long key)
+{
+	const u64 hash = hash_of(probe->pair, key);
+	struct stackbuf_pair_object *object, was;
+
+	if (!take_any(hash, 0, probe->pair, key, &was))
+		return;
+	object = claim_any(hash, key);
+	if (!object) {
+		sbuf_pair_lost(probe, 1);
+		return;
+	}
+	atomic_inc(&in_doubt);
+	fill(object, was.time, was.value, was.stack | IN_DOUBT);
+}
+
+NOKPROBE_SYMBOL(put_in_doubt);
+
 static noinline void open_valued(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long argument, s64 id)
 {
@@ -342,6 +413,8 @@ static noinline void open_valued(const struct stackbuf_probe *probe, unsigned lo
 
 	if (!open_usual(probe, key, value, id))
 		open_any(probe, key, value, id);
+	if (probe->value & SBUF_VALUE_PREEMPTED && unlikely(is_being_woken()))
+		put_in_doubt(probe, key);
 }
 
 NOKPROBE_SYMBOL(open_valued);
@@ -371,8 +444,19 @@ static noinline void use_closer(struct stackbuf_pair_object *object,
 		sbuf_pair_lost(probe, 1);
 }
 
+/* Pages that were allocated together may be freed one by one: then some of them stay */
+static noinline void count_part(const struct stackbuf_probe *probe)
+{
+	u32 *parts = &pair_at(probe->pair)->parts, was;
+
+	do {
+		was = READ_ONCE(*parts);
+	} while (was != U32_MAX && cmpxchg(parts, was, was + 1) != was);
+}
+
+/* @value: of a close with SBUF_VALUE_ORDER, which has to be what was opened; else 0 */
 static __always_inline void close_one(const struct stackbuf_probe *probe, unsigned long key,
-				      u64 now, s64 id)
+				      u64 value, u64 now, s64 id)
 {
 	const u64 hash = hash_of(probe->pair, key);
 	struct stackbuf_pair_bucket *bucket = bucket_at(bucket_of(hash));
@@ -393,6 +477,8 @@ static __always_inline void close_one(const struct stackbuf_probe *probe, unsign
 			return;
 		use_closer(&object, probe, id);
 	}
+	if (unlikely(value) && value != object.value)
+		count_part(probe);
 	add_time(&object, now);
 }
 
@@ -408,22 +494,42 @@ static noinline void close_all(const struct stackbuf_probe *probe, const unsigne
 	}
 	for (i = 0; i < nr; i++)
 		if (!get_kernel_nofault(key, (unsigned long *)keys + i))
-			close_one(probe, key, now, 0);
+			close_one(probe, key, 0, now, 0);
 }
 
 NOKPROBE_SYMBOL(close_all);
 
+/* A task is switched in: if it still is in doubt, its wakeup came before what it ends */
+static noinline void settle_doubt(const struct stackbuf_probe *probe, unsigned long key)
+{
+	struct stackbuf_pair_object object;
+
+	if (take_any(hash_of(probe->pair, key), 0, probe->pair, key, &object))
+		sbuf_add(&pair_at(probe->pair)->early, 1);
+}
+
+NOKPROBE_SYMBOL(settle_doubt);
+
 void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		     s64 id)
 {
-	u64 now = sbuf_pair_now();
+	u64 now;
 
+	if (probe->value & SBUF_VALUE_AWAKE && likely(!atomic_read(&in_doubt)))
+		return;
+	now = sbuf_pair_now();
 	if (unlikely(is_stopped()))
 		return;
-	if (unlikely(probe->value & SBUF_VALUE_ARGUMENT))
-		close_all(probe, (const unsigned long *)key, value, now);
+	if (unlikely(probe->value & SBUF_VALUE_AWAKE)) {
+		settle_doubt(probe, key);
+		return;
+	}
+	if (likely(!(probe->value & SBUF_VALUE_ARGUMENT)))
+		close_one(probe, key, 0, now, id);
+	else if (probe->value & SBUF_VALUE_ORDER)
+		close_one(probe, key, value_of(probe, value), now, id);
 	else
-		close_one(probe, key, now, id);
+		close_all(probe, (const unsigned long *)key, value, now);
 }
 
 NOKPROBE_SYMBOL(sbuf_pair_close);
@@ -488,9 +594,10 @@ static const struct {
 } presets[] = {
 	/* Bulk frees, those of kfree_rcu() among them, come by no event */
 	{ "slab", SLAB_OPENS "|" SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
-	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1" },
+	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
-	{ "wakers", "t:sched:sched_switch@arg2@preempted1|t:sched:sched_waking@arg1@here" },
+	{ "wakers", "t:sched:sched_switch@arg2@preempted1|"
+		    "t:sched:sched_switch@arg3@awake t:sched:sched_waking@arg1@here" },
 };
 
 const char *sbuf_pair_preset(const char *name, unsigned int len)
@@ -533,11 +640,15 @@ void sbuf_pair_set(unsigned int number, unsigned int probes)
 		/* The first of a page is its header */
 		for (n = 0; n < STACKBUF_PAIR_BUCKET && i % 16; n++) {
 			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
-			u32 stack = READ_ONCE(object->stack);
+			u64 word = READ_ONCE(*stack_word(object));
+			u32 stack = (u32)word & ~IN_DOUBT;
 
 			if (!stack || READ_ONCE(stack_at(stack - 1)->stack) >> 32 != number)
 				continue;
-			WRITE_ONCE(object->stack, 0);
+			if ((u32)word & IN_DOUBT)
+				atomic_dec(&in_doubt);
+			/* K3: a copy tells it from what its place has next, as take_word() */
+			WRITE_ONCE(*stack_word(object), ((word >> 32) + 1) << 32);
 			/* K2 */
 			smp_store_release(&bucket_at(i)->key[n], 0);
 		}

@@ -10,8 +10,9 @@
 /* In stackbuf_probe.value: the number of an argument, and what is to be made of it */
 #define SBUF_VALUE_ARGUMENT	0x0f
 #define SBUF_VALUE_CACHE	0x10	/* a struct kmem_cache: the size of its objects */
-#define SBUF_VALUE_ORDER	0x20	/* an order of pages: bytes */
+#define SBUF_VALUE_ORDER	0x20	/* an order of pages: bytes; of a close, too */
 #define SBUF_VALUE_PREEMPTED	0x40	/* true for a task that is preempted: it is runnable */
+#define SBUF_VALUE_AWAKE	0x40	/* of a close: a task that runs, and no time */
 #define SBUF_VALUE_HERE		0x80	/* of a close, no argument: times are those of its stack */
 #define SBUF_VALUE_LARGE	0x80	/* of an open: large kmalloc()s open twice */
 
@@ -32,8 +33,8 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 /**
  * sbuf_pair_close() - what a probe that closes has hit
  * @probe: the probe
- * @key: which object, as for sbuf_pair_open(); if @probe names a value, an array of such
- * @value: the argument that @probe names: how many keys the array has
+ * @key: which object, as for sbuf_pair_open(); if @probe names a value but an order, an array of such
+ * @value: the argument that @probe names: how many keys the array has, or the order
  * @id: for SBUF_VALUE_HERE, what sbuf_save() returned
  *
  * Context: Any context with preemption disabled; for SBUF_VALUE_HERE, as sbuf_pair_open().

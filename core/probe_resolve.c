@@ -213,7 +213,10 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 		request->value = SBUF_VALUE_HERE;
 		return 0;
 	}
-
+	if (request->role == STACKBUF_PAIR_CLOSES && request->preset && !strcmp(word, "awake")) {
+		request->value = SBUF_VALUE_AWAKE;
+		return 0;
+	}
 	for (i = 0; i < ARRAY_SIZE(kinds) && request->pair; i++) {
 		size_t len = strlen(kinds[i].word);
 

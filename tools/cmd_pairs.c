@@ -131,6 +131,7 @@ static void print_json(const struct output *o, const struct args *a, const struc
 		json_object_set_new(j, "p50", json_ns(percentile(t, 50)));
 		json_object_set_new(j, "p99", json_ns(percentile(t, 99)));
 		json_object_set_new(j, "longest", json_ns(t->longest));
+		json_object_set_new(j, "early", json_number(all->pair.early));
 		for (i = 0; i < STACKBUF_PAIR_TIMES; i++)
 			json_array_append_new(times, json_number(t->times[i]));
 		json_object_set(j, "times", times);
@@ -160,6 +161,8 @@ static void print_summary(const struct output *o, const struct args *a,
 		fprintf(f, "%llu open, %llu bytes", t->all.open, t->all.value);
 	else
 		fprintf(f, "%llu closed, %s in all", t->all.closed, duration(t->all.sum));
+	if (a->command != LEAKS && t->pair.early)
+		fprintf(f, ", %llu more were woken before they slept", t->pair.early);
 	if (pairs_exact(t)) {
 		fputs("; exact\n\n", f);
 		return;
@@ -169,6 +172,8 @@ static void print_summary(const struct output *o, const struct args *a,
 		fprintf(f, " %llu were not recorded or had no room (PAIRS_KB=);", t->pair.refused);
 	if (t->pair.reopened)
 		fprintf(f, " %llu were opened again without a close;", t->pair.reopened);
+	if (t->pair.parts)
+		fprintf(f, " %u were freed in parts;", t->pair.parts);
 	if (t->missed)
 		fprintf(f, " %llu hits were missed;", t->missed);
 	if (t->absent)

@@ -174,6 +174,16 @@ twice() {
 	is "$(second reopened) == 1 && $(second unmatched) == 0" && grep 'not exact: 1 were opened again' text && ! grep ' open, .*for' text
 }
 
+# Pages that are freed together are one object.  Of those that are freed one by one, some may stay: that is said
+in_parts() {
+	echo page >$P/pair && echo "pages 7" >$L && "$STACKBUF" leaks >text || return 1
+	before=$(sed -n '1s/.* \([0-9]*\) were freed in parts.*/\1/p' text)
+	"$STACKBUF" latency --json >json
+	is "$(grep leak_pages json | field closed) == 7" && ! grep leak_pages text && echo "split 5" >$L && "$STACKBUF" leaks >text || return 1
+	after=$(sed -n '1s/.*not exact.* \([0-9]*\) were freed in parts.*/\1/p' text)
+	is "${after:-0} - ${before:-0} >= 5 && ${after:-0} - ${before:-0} < 10" && echo "$HOLD:$RELEASE" >$P/pair
+}
+
 # -------------------------------------------------------------- what is refused ---
 
 refusals() {
@@ -235,6 +245,50 @@ same_keys() {
 	is "$open == 300 && $(field closed json) == $closed && $unmatched == 1300 - $closed"
 }
 
+# -------------------------------------------------------------------- wakes ---
+
+# wakes INSTANT CLOSED EARLY: 50 sleeps and what ended them, as stackbuf_wake.c says; at least EARLY were woken
+# before they slept, as those of others may be
+wakes() {
+	echo >$P/pair && echo wakers >$P/pair && echo "$1 50" >/sys/module/stackbuf_wake/parameters/run || return 1
+	"$STACKBUF" offcpu --wakers --json >json
+	# What interrupts it has other stacks
+	grep '"try_to_wake_up+[^"]*","\(wake_up_process+[^"]*","\)*wake_asleep' json >by_waker
+	early=$(field early json | sort -u)
+	cut -c 1-300 by_waker
+	echo "early $early"
+	is "$(field closed by_waker | awk '{ n += $1 } END { print n + 0 }') == $2 && $early >= $3 && $early < $3 + 50" &&
+		is "$2 == 0 || $(field sum by_waker | awk '{ n += $1 } END { printf "%.0f", n }') >= ${4:-0} * 50" &&
+		! grep wake_awake json && field exact json | sort -u | grep -x true
+}
+
+# Two threads on two CPUs that wait for each other: how often one of them slept, and how long, as the scheduler's own
+# events say.  These are some microseconds apart from ours
+as_ftrace() {
+	for event in switch waking; do
+		echo "$([ $event = waking ] || echo 'prev_comm == "leak_partner" || next_')comm == \"leak_partner\"" >$T/events/sched/sched_$event/filter &&
+			echo 1 >$T/events/sched/sched_$event/enable || return 1
+	done
+	echo 4096 >$T/buffer_size_kb && echo wakers >$P/pair && echo "switch 2000" >$L && "$STACKBUF" offcpu --wakers --json >json || return 1
+	cat $T/trace >trace
+	echo 0 >$T/events/sched/enable
+	# Those of the thread that is woken, by who wakes it
+	grep '"\(complete\|wake_up_process\)+[^"]*","leak_switch' json >by_partner
+	awk '
+		{ for (i = 1; i <= NF && $i !~ /^[0-9]+\.[0-9]+:$/; i++); at = $i * 1000000 }
+		/sched_waking:/ { if (slept) { closed++; sum += at - slept; slept = 0 } else awake++ }
+		/sched_switch:/ && /prev_comm=leak_partner/ { if ($0 !~ /prev_state=[RX]/) slept = at }
+		/sched_switch:/ && /next_comm=leak_partner/ { if (slept) early++; slept = 0 }
+		END { printf "%d %d %d %d\n", closed, early, awake, sum }' trace >theirs
+	read -r closed early awake sum <theirs
+	ours=$(field closed by_partner | awk '{ n += $1 } END { print n + 0 }')
+	time=$(field sum by_partner | awk '{ n += $1 } END { printf "%.0f", n / 1000 }')
+	echo "# by ftrace $closed slept for $sum us, $early woken early, $awake wakes of who is awake; here $ours, $time us" | tee -a figures
+	cut -c 1-300 by_partner
+	# Either may see a wake before a switch where the other does not
+	is "$ours + 20 >= $closed && $ours <= $closed + 20 && $ours > 100" && field exact json | sort -u | grep -x true
+}
+
 # ------------------------------------------------------------------- storms ---
 
 # Both CPUs allocate and free, in all contexts, while the table is read and stacks are evicted
@@ -280,6 +334,7 @@ exact)
 result "off CPU for a known time; other pairs stay" asleep
 	result "off CPU, by the stack that wakes" woken
 	result "a key that is opened twice: not exact" twice
+	result "pages that are freed one by one: not exact" in_parts
 	result "what makes no pair is refused, in one line" refusals
 	result "probes and pairs are two lists" apart
 	result "a module with both ends goes and comes" reloaded
@@ -297,6 +352,15 @@ storm)
 		echo "done"
 		exit
 	fi
+	insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_wake.ko
+	result "woken when asleep: counted by who woke it" wakes asleep 50 0 300000
+	result "woken before it slept, TASK_WAKING: no time, and counted" wakes state 0 50
+	result "... and its lock is held" wakes lock 0 50
+	result "its lock is held, and it is woken when asleep" wakes late 50 0 0
+	insmod /t/big/stackbuf_leak.ko
+	result "as often as the scheduler's events say" as_ftrace
+	cat figures
+	rmmod stackbuf_leak stackbuf_wake stackbuf
 	insmod /t/big/stackbuf.ko pair=slab && insmod /t/big/stackbuf_leak.ko
 	result "two CPUs, all contexts: all is closed" storm
 	echo "run 2 100 37" >$L

@@ -6,16 +6,18 @@
  * (1) or a hardirq (2); all are freed but LEAK of the second path.  "hold N NS": opens N keys
  * for so long, one after the other.  "keep N" opens N keys, "drop N" closes them.  "twice KEY":
  * opens a key twice, and closes it once.  "sleep N MS": sleeps N times, from one place.  "switch
- * N": N times, wakes a thread and waits until that has woken us.  "spin MS": keeps its CPU for
- * so long, preemption off.  "beat US": from now on an interrupt every so often that allocates an
- * object and frees the one before, but of each ten one; 0 ends it.  The parameter "forgotten" is
- * how many these are.
+ * N": N times, wakes a thread on the last CPU and waits until that has woken us.  "spin MS": keeps
+ * its CPU for so long, preemption off.  "beat US": from now on an interrupt every so often that
+ * allocates an object and frees the one before, but of each ten one; 0 ends it.  The parameter
+ * "forgotten" is how many these are.  "pages N": allocates eight pages, N times, and frees them;
+ * "split N": the same, one by one.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/interrupt.h>
 #include <linux/irq_work.h>
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
@@ -122,6 +124,25 @@ static noinline void leak_sleep(unsigned int n, unsigned int ms)
 	barrier();
 }
 
+static noinline int leak_pages(unsigned int n, bool split)
+{
+	unsigned int i;
+
+	while (n--) {
+		struct page *page = alloc_pages(GFP_KERNEL, 3);
+
+		if (!page)
+			return -ENOMEM;
+		if (split)
+			split_page(page, 3);
+		for (i = 0; split && i < 8; i++)
+			__free_page(page + i);
+		if (!split)
+			__free_pages(page, 3);
+	}
+	return 0;
+}
+
 static DECLARE_COMPLETION(leak_there);
 static DECLARE_COMPLETION(leak_back);
 
@@ -138,10 +159,12 @@ static int leak_partner(void *rounds)
 
 static noinline int leak_switch(unsigned long n)
 {
-	struct task_struct *partner = kthread_run(leak_partner, (void *)n, "leak_partner");
+	struct task_struct *partner = kthread_create(leak_partner, (void *)n, "leak_partner");
 
 	if (IS_ERR(partner))
 		return PTR_ERR(partner);
+	kthread_bind(partner, num_online_cpus() - 1);
+	wake_up_process(partner);
 	while (n--) {
 		complete(&leak_there);
 		wait_for_completion(&leak_back);
@@ -206,6 +229,10 @@ static int set_run(const char *value, const struct kernel_param *param)
 		leak_spin(ns);
 	} else if (sscanf(value, "switch %u", &number) == 1) {
 		return leak_switch(number);
+	} else if (sscanf(value, "pages %u", &number) == 1) {
+		return leak_pages(number, false);
+	} else if (sscanf(value, "split %u", &number) == 1) {
+		return leak_pages(number, true);
 	} else if (sscanf(value, "beat %u", &ns) == 1) {
 		leak_set_beat(ns);
 	} else if (sscanf(value, "run %u %u %u %u", &context, &number, &leak, &times) < 3 ||

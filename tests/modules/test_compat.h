@@ -48,6 +48,13 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define stack_depot_init()	0
 #endif
 
+/* What sched_switch has at its end: fa2c3254d7cf and 9c2136be0878 ("sched/tracing: ..."), 5.18 */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+#define SWITCH_STATE	, unsigned int state
+#else
+#define SWITCH_STATE
+#endif
+
 /* As in core/compat.h */
 #ifndef printk_cpu_sync_get_irqsave
 #define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)

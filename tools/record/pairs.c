@@ -199,8 +199,8 @@ void pairs_free(struct pair_totals *t)
 
 bool pairs_exact(const struct pair_totals *t)
 {
-	return !(t->pair.refused | t->pair.reopened | t->missed | t->absent | t->half | t->lost |
-		 t->copies | t->kept | t->off);
+	return !(t->pair.refused | t->pair.reopened | t->pair.parts | t->missed | t->absent |
+		 t->half | t->lost | t->copies | t->kept | t->off);
 }
 
 u64 pairs_time(unsigned int i)

@@ -194,6 +194,8 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic_set_release(v, n)	__atomic_store_n(&(v)->counter, n, __ATOMIC_RELEASE)
 #define atomic_add(n, v)	((void)__atomic_add_fetch(&(v)->counter, n, __ATOMIC_SEQ_CST))
 #define atomic_sub(n, v)	((void)__atomic_sub_fetch(&(v)->counter, n, __ATOMIC_SEQ_CST))
+#define atomic_inc(v)		atomic_add(1, v)
+#define atomic_dec(v)		atomic_sub(1, v)
 #define atomic_or(n, v)		((void)__atomic_or_fetch(&(v)->counter, n, __ATOMIC_SEQ_CST))
 #define atomic_and(n, v)	((void)__atomic_and_fetch(&(v)->counter, n, __ATOMIC_SEQ_CST))
 #define atomic_andnot(n, v)	atomic_and(~(n), v)
@@ -481,6 +483,7 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	int on_cpu;
 	unsigned int __state;
+	int pi_lock;
 	u32 path;	/* of a task that sleeps: what stack_trace_save_tsk() finds */
 };
 
@@ -563,6 +566,8 @@ struct kprobe { u64 nmissed; };
 #define copy_from_kernel_nofault(to, from, size)	(memcpy(to, from, size), 0)
 #define get_kernel_nofault(to, from)	((to) = *(from), 0)
 #define TASK_DEAD	0x80
+#define TASK_WAKING	0x200
+#define raw_spin_is_locked(lock)	READ_ONCE(*(lock))
 #define KMALLOC_MAX_CACHE_SIZE	(2 * PAGE_SIZE)
 #define PAGE_SIZE	4096
 #define kmem_cache_size(cache)	((unsigned int)(uintptr_t)(cache))
