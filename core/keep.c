@@ -12,13 +12,19 @@
  * word of an event) comes after the rest, with a write barrier between.  One CPU at a time stores
  * at a place: the owner of a page, the inserter of a stack, the holder of sbuf_table_mutex.  Only
  * counts of events are shared: sbuf_keep_word().  A worker copies the pages of stackbuf_info ten
- * times a second, or once a second after pairs were set.
+ * times a second, or once a second after pairs were set; keep_pages() says what an oops and a panic
+ * do beside it.
  *
  * A copy's pages have the number 0, but those of events, and the original has more: so a dump of
  * memory that has both is read as if it had the original alone.
  *
  * What earlier loads have left is not trusted: all that is asked of it is where it begins and how
  * long it says it is.
+ *
+ * A driver need not claim memory that it uses so, and ramoops does not.  So memory is refused that
+ * holds anything else.  What is ours is known at any instant by its first page, which is written
+ * first and goes last: with the kind STACKBUF_INFO it is a record, with the kind 0 the rest is not
+ * there, or not any more.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -47,7 +53,7 @@
 static char *sbuf_keep_param;
 module_param_named(keep, sbuf_keep_param, charp, 0400);
 MODULE_PARM_DESC(keep,
-		 "Keep the record in this memory, too, which outlives a reset: ADDRESS:SIZE, or the NAME of reserve_mem= (default none)");
+		 "Keep the record in this memory, too, which outlives a reset: ADDRESS:SIZE, or the NAME of reserve_mem=; :take after it if what it holds may be lost (default none)");
 
 long sbuf_keep_distance[SBUF_ARRAYS];
 
@@ -66,11 +72,12 @@ static const struct {
 /* Earlier records that have a file each */
 #define RECORDS_MAX	16
 
-/* The memory that was given, mapped; @own is our record there */
+/* The memory that was given, mapped; @own is our record there, @claim what /proc/iomem shows */
 static struct {
 	u64 start, size;
 	void *at, *own;
-	bool by_vmap, requested;
+	bool by_vmap, take, requested;
+	struct resource claim;
 } memory;
 
 /* And one more, for note_record() */
@@ -221,31 +228,42 @@ static void keep_page(union info_page *to, union info_page *page, struct copy *c
 	wmb();	/* V1 */
 }
 
-static void keep_pages(struct copy *copy, bool may_sleep)
+/* A panic finds all others stopped, perhaps amid a page */
+enum keeper { WORKER, OOPS, PANIC };
+
+/* Of the others one at a time stores a page.  The second buffer is a panic's, which cannot wait */
+static void keep_pages(enum keeper keeper)
 {
 	const unsigned int pages = sizeof(stackbuf_info) / STACKBUF_PAGE_SIZE -
 				   (has_pairs() ? 0 : STACKBUF_PAIR_PAGES);
+	static struct copy copy[2];
+	static atomic_t busy;
 	union info_page *page = (void *)&stackbuf_info;
-	unsigned int i;
+	unsigned int tries = 1000, i;
 
-	for (i = 0; i < pages; i++, page++) {
-		keep_page(copy_of(SBUF_INFO, page), page, copy);
-		if (may_sleep)
+	for (i = 0; i < pages && tries; i++, page++) {
+		if (keeper == PANIC) {
+			keep_page(copy_of(SBUF_INFO, page), page, &copy[1]);
+			continue;
+		}
+		preempt_disable();
+		/* An oops inside of it must not wait for long.  The worker comes again */
+		while (atomic_cmpxchg(&busy, 0, 1) && --tries)
+			cpu_relax();
+		if (tries) {
+			keep_page(copy_of(SBUF_INFO, page), page, &copy[0]);
+			atomic_set_release(&busy, 0);
+		}
+		preempt_enable();
+		if (keeper == WORKER)
 			cond_resched();
 	}
 }
 
 void sbuf_keep_stopped(bool panic)
 {
-	static struct copy copy[2];
-	static atomic_t busy;
-
-	/* Of CPUs with an oops one does it; a panic, which comes once, may have stopped that one */
-	if (!sbuf_is_kept() || (!panic && atomic_xchg(&busy, 1)))
-		return;
-	keep_pages(&copy[panic], false);
-	if (!panic)
-		atomic_set(&busy, 0);
+	if (sbuf_is_kept())
+		keep_pages(panic ? PANIC : OOPS);
 }
 
 static void keep_info(struct work_struct *work);
@@ -253,9 +271,7 @@ static DECLARE_DELAYED_WORK(keep_work, keep_info);
 
 static void keep_info(struct work_struct *work)
 {
-	static struct copy copy;
-
-	keep_pages(&copy, true);
+	keep_pages(WORKER);
 	/* Many pages of pairs take longer */
 	queue_delayed_work(sbuf_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);
 }
@@ -310,6 +326,31 @@ static bool __init is_of_pages(void)
 	       refuse("address and size must be multiples of a page's");
 }
 
+/*
+ * Claim the memory, for others to see.  What a kernel has reserved in RAM is in a resource of its
+ * own, of which request_mem_region() gives nothing.
+ */
+static bool __init claim_memory(void)
+{
+	struct resource *claim = &memory.claim;
+	unsigned long in;
+
+	memory.requested = request_mem_region(memory.start, memory.size, KBUILD_MODNAME);
+	if (memory.requested)
+		return true;
+	*claim = (struct resource)DEFINE_RES_MEM_NAMED(memory.start, memory.size, KBUILD_MODNAME);
+	claim->flags |= IORESOURCE_BUSY;
+	if (!insert_resource(&iomem_resource, claim)) {
+		in = claim->parent->flags;
+		if (!claim->child && (!(in & IORESOURCE_BUSY) || in & IORESOURCE_SYSRAM ||
+				      claim->parent->desc == IORES_DESC_RESERVED))
+			return true;
+		remove_resource(claim);
+	}
+	claim->flags = 0;
+	return refuse("a driver has claimed it, or a part of it: see /proc/iomem");
+}
+
 /* Fill in @memory from the parameter.  Refuse memory that the kernel uses or has lent out */
 static bool __init find_memory(void)
 {
@@ -331,7 +372,7 @@ static bool __init find_memory(void)
 		memory.size = memparse(end + 1, &end);
 	/* The first number ends at ":" at the latest */
 	if (*end)
-		return refuse("ADDRESS:SIZE or NAME is accepted");
+		return refuse("ADDRESS:SIZE or NAME is accepted, and :take after it");
 	if (!is_of_pages())
 		return false;
 	if (is_in_use()) {
@@ -343,12 +384,9 @@ static bool __init find_memory(void)
 	}
 	if (find_node(NULL))
 		return true;
-	if (region_intersects(memory.start, memory.size, IORESOURCE_MEM,
-			      IORES_DESC_RESERVED) != REGION_INTERSECTS ||
-	    !request_mem_region(memory.start, memory.size, KBUILD_MODNAME))
-		return refuse("this is no memory that was reserved: see memmap= of the kernel's command line");
-	memory.requested = true;
-	return true;
+	return region_intersects(memory.start, memory.size, IORESOURCE_MEM,
+				 IORES_DESC_RESERVED) == REGION_INTERSECTS ||
+	       refuse("this is no memory that was reserved: see memmap= of the kernel's command line");
 }
 
 static bool __init map_memory(void)
@@ -356,8 +394,10 @@ static bool __init map_memory(void)
 	unsigned long pages = memory.size / PAGE_SIZE, valid = 0, i;
 	struct page **page;
 
-	for (i = 0; i < pages; i++)
+	for (i = 0; i < pages; i++) {
 		valid += pfn_valid(PHYS_PFN(memory.start) + i);
+		cond_resched();
+	}
 	/* The kernel need not describe memory that is not its own */
 	if (valid < pages) {
 		memory.at = (__force void *)ioremap_wc(memory.start, memory.size);
@@ -366,8 +406,10 @@ static bool __init map_memory(void)
 	page = kvmalloc_array(pages, sizeof(*page), GFP_KERNEL);
 	if (!page)
 		return false;
-	for (i = 0; i < pages; i++)
+	for (i = 0; i < pages; i++) {
 		page[i] = pfn_to_page(PHYS_PFN(memory.start) + i);
+		cond_resched();
+	}
 	/* VM_IOREMAP: readers of /proc/kcore leave it out */
 	memory.at = vmap(page, pages, VM_MAP | VM_IOREMAP, pgprot_writecombine(PAGE_KERNEL));
 	memory.by_vmap = true;
@@ -383,12 +425,14 @@ static void unmap_memory(void)
 		iounmap((__force void __iomem *)memory.at);
 	if (memory.requested)
 		release_mem_region(memory.start, memory.size);
+	else if (memory.claim.flags)
+		remove_resource(&memory.claim);
 	memset(&memory, 0, sizeof(memory));
 }
 
 /*
- * The size of a record that begins with this page, at most @room; 0: none begins here.  The page of
- * a record that was not kept, but left in memory that was the kernel's, has another number.
+ * The size of what is ours and begins with this page, at most @room; 0: nothing begins here.  The
+ * page of a record that was not kept, but left in memory that was the kernel's, has another number.
  */
 static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 {
@@ -398,8 +442,8 @@ static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 	size_t size = 0;
 	unsigned int i;
 
-	if (info->page.magic != ~STACKBUF_MAGIC_INVERTED || info->page.kind != STACKBUF_INFO ||
-	    info->page.index || info->page.seq)
+	if (info->page.magic != ~STACKBUF_MAGIC_INVERTED || info->page.index || info->page.seq ||
+	    (info->page.kind && info->page.kind != STACKBUF_INFO))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		/* Some other version, or damaged: nothing behind it is safe to use */
@@ -408,6 +452,45 @@ static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 		size += sizes[i];
 	}
 	return size;
+}
+
+/* What is ours there is no record any more: its first page goes last */
+static void clear_record(struct stackbuf_page *first, size_t size)
+{
+	WRITE_ONCE(first->kind, 0);
+	wmb();	/* V1 */
+	memset((char *)first + STACKBUF_PAGE_SIZE, 0, size - STACKBUF_PAGE_SIZE);
+	wmb();	/* V1 */
+	memset(first, 0, STACKBUF_PAGE_SIZE);
+	wmb();	/* V1 */
+}
+
+/* Does a page that is not ours hold anything?  Then say so, once, and what, by how it begins */
+static bool __init is_foreign(const void *page)
+{
+	static const struct { u32 word; const char *what; } known[] = {
+		{ 0x43474244, ": logs of ramoops" },	/* PERSISTENT_RAM_SIG */
+		{ 0x0badfeed, ": a trace of ftrace's" },	/* RING_BUFFER_META_MAGIC */
+		{ 0xedfe0dd0, ": a device tree" },
+		{ 0x464c457f, ": an ELF file" },
+	};
+	static bool __initdata said;
+	const char *what = "";
+	unsigned int i;
+
+	if (!memchr_inv(page, 0, STACKBUF_PAGE_SIZE))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (*(const u32 *)page == known[i].word)
+			what = known[i].what;
+	if (memory.take && !said)
+		pr_warn("keep: %s: what is not stackbuf's is taken, at 0x%llx%s\n",
+			sbuf_keep_param, memory.start + (page - memory.at), what);
+	else if (!memory.take)
+		pr_err("keep: %s: something else is there, at 0x%llx%s; if it may be lost, %s:take\n",
+		       sbuf_keep_param, memory.start + (page - memory.at), what, sbuf_keep_param);
+	said = true;
+	return !memory.take;
 }
 
 /* Of more records than there are files the oldest have none */
@@ -427,31 +510,54 @@ static void __init note_record(void *at, size_t size)
 	kept[oldest] = kept[RECORDS_MAX];
 }
 
-/* Note what is there, and find room for our record */
-static void __init find_room(void)
+/* Note what is there, and find room for our record.  Return false if it is another's */
+static bool __init find_room(void)
 {
 	size_t at, size, gap = 0;
 
 	for (at = 0; at < memory.size; at += size) {
-		size = record_at(memory.at + at, memory.size - at);
-		if (size) {
+		struct stackbuf_page *page = memory.at + at;
+
+		cond_resched();
+		size = record_at((struct stackbuf_info *)page, memory.size - at);
+		if (size && page->kind) {
 			gap = 0;
-			note_record(memory.at + at, size);
+			note_record(page, size);
 			continue;
 		}
-		size = STACKBUF_PAGE_SIZE;
+		if (size) {
+			clear_record(page, size);
+		} else {
+			size = STACKBUF_PAGE_SIZE;
+			if (is_foreign(page))
+				return false;
+		}
 		gap += size;
-		if (!memory.own && gap == RECORD_SIZE)
+		if (!memory.own && gap >= RECORD_SIZE)
 			memory.own = memory.at + at + size - gap;
 	}
+	return true;
 }
 
-/* Is it memory at all?  Its old contents are no record */
-static bool __init is_memory(void)
+/* Write the first page of what will be a record, and the rest to see whether it is memory at all */
+static bool __init begin_record(void)
 {
+	static struct stackbuf_info first __initdata;
 	size_t at;
 
-	for (at = 0; at < RECORD_SIZE; at += STACKBUF_PAGE_SIZE) {
+	first.page = stackbuf_info.page;
+	first.page.kind = 0;
+	first.page.seq = 0;
+	first.info_size = stackbuf_info.info_size;
+	first.events_size = stackbuf_info.events_size;
+	first.stacks_size = stackbuf_info.stacks_size;
+	first.text_size = stackbuf_info.text_size;
+	/* One word makes it ours, after the rest */
+	first.page.magic = 0;
+	memcpy(memory.own, &first, STACKBUF_PAGE_SIZE);
+	wmb();	/* V1 */
+	WRITE_ONCE(*(u64 *)memory.own, ~STACKBUF_MAGIC_INVERTED);
+	for (at = STACKBUF_PAGE_SIZE; at < RECORD_SIZE; at += STACKBUF_PAGE_SIZE) {
 		u64 *word = memory.own + at;
 
 		WRITE_ONCE(*word, at + 1);
@@ -470,19 +576,21 @@ static bool __init is_memory(void)
 static int __init keep_arrays(void *unused)
 {
 	const bool was_on = SBUF_BUILT_IN && sbuf_recording();
+	struct stackbuf_page *first = memory.own;
 	unsigned int i, page;
 	void *to;
 
 	if (was_on)
 		sbuf_state_change(STACKBUF_ENABLED, false);
-	/* What makes it a record, its first page, comes last: it ends there, too */
-	memset(memory.own, 0, STACKBUF_PAGE_SIZE);
-	wmb();	/* V1 */
 	to = memory.own + RECORD_SIZE;
 	for (i = SBUF_ARRAYS; i--; ) {
 		for (page = array[i].size / STACKBUF_PAGE_SIZE; page--; ) {
+			/* Not the first one's head: see begin_record() */
+			size_t head = i || page ? 0 : sizeof(*first);
+
 			to -= STACKBUF_PAGE_SIZE;
-			memcpy(to, array[i].at + page * STACKBUF_PAGE_SIZE, STACKBUF_PAGE_SIZE);
+			memcpy(to + head, array[i].at + page * STACKBUF_PAGE_SIZE + head,
+			       STACKBUF_PAGE_SIZE - head);
 			/* Pages of events keep theirs: built in, some are in use */
 			if (i != SBUF_TEXT && i != SBUF_EVENTS)
 				((struct stackbuf_page *)to)->seq = 0;
@@ -490,6 +598,9 @@ static int __init keep_arrays(void *unused)
 		}
 		sbuf_keep_distance[i] = to - array[i].at;
 	}
+	/* What makes it a record comes last */
+	WRITE_ONCE(first->kind, STACKBUF_INFO);
+	wmb();	/* V1 */
 	if (was_on)
 		sbuf_state_change(STACKBUF_ENABLED, true);
 	return 0;
@@ -497,12 +608,19 @@ static int __init keep_arrays(void *unused)
 
 int __init sbuf_keep_init(void)
 {
+	char *take;
+
 	if (!sbuf_keep_param || !*sbuf_keep_param)
 		return 0;
 	sbuf_keep_param[strcspn(sbuf_keep_param, "\n")] = '\0';
-	if (!find_memory() || !(map_memory() || refuse("the kernel cannot map it")))
+	take = strstr(sbuf_keep_param, ":take");
+	if (take && !take[5]) {
+		*take = '\0';
+		memory.take = true;
+	}
+	if (!find_memory() || !claim_memory() ||
+	    !(map_memory() || refuse("the kernel cannot map it")) || !find_room())
 		goto refused;
-	find_room();
 	if (kept_records)
 		pr_info("keep: %u records of before a reset are there: stackbuf --kept log reads the last\n",
 			kept_records);
@@ -517,7 +635,7 @@ int __init sbuf_keep_init(void)
 		       ((size_t)memory.size + RECORD_SIZE) >> 10);
 		return 0;
 	}
-	if (!is_memory())
+	if (!begin_record())
 		goto refused;
 	mutex_lock(&sbuf_table_mutex);
 	if (SBUF_BUILT_IN)
@@ -541,8 +659,7 @@ void sbuf_keep_exit(void)
 	memset(sbuf_keep_distance, 0, sizeof(sbuf_keep_distance));
 	/* It has ended well, and was printed: the next load needs its room */
 	if (memory.own)
-		memset(memory.own, 0, RECORD_SIZE);
-	wmb();	/* V1 */
+		clear_record(memory.own, RECORD_SIZE);
 	unmap_memory();
 }
 
@@ -555,8 +672,7 @@ struct debugfs_blob_wrapper *sbuf_keep_record(unsigned int n)
 
 void sbuf_keep_forget(struct debugfs_blob_wrapper *record)
 {
-	memset(record->data, 0, record->size);
-	wmb();	/* V1 */
+	clear_record(record->data, record->size);
 	record->size = 0;
 }
 

@@ -48,6 +48,13 @@ keep() {
 			xz -dc "$kernel/modules/kernel/drivers/watchdog/$i.ko.xz" >"$work/vm/$i.ko" || echo "not ok there is a watchdog"
 		done
 	fi
+	# Its memory has an address
+	if [ "$1" = 6.1 ]; then
+		kernel_of "$1"
+		for i in fs/pstore/ramoops lib/reed_solomon/reed_solomon; do
+			cp "$kernel/modules/kernel/$i.ko" "$work/vm/" || echo "not ok there is ramoops"
+		done
+	fi
 	printf '%s\n' "${resets[@]}" >"$work/vm/resets"
 	echo "$keep" >"$work/vm/keep"
 	guest "$1" keep && build_reader "$1" && build "$1" big || echo "not ok everything is built"

@@ -29,6 +29,14 @@ refusals() {
 		no_memory "uses this memory: $words" $ram:16M && no_memory 'no memory that was reserved' 0xfed00000:4K &&
 		{ [ ! -e /t/taken ] || no_memory 'could not do without this memory' taken; } && [ ! -e /sys/module/stackbuf ]
 }
+# What a driver has left there, which claims nothing; it is not touched, and may be taken
+foreign() { # ADDRESS:SIZE
+	insmod /t/reed_solomon.ko && insmod /t/ramoops.ko mem_address="${1%:*}" mem_size=0x100000 record_size=0x4000 &&
+		rmmod ramoops && no_memory "something else is there, at ${1%:*}: logs of ramoops; if it may be lost, $1:take" "$1" &&
+		no_memory "something else is there" "$1" && insmod /t/big/stackbuf.ko keep="$1:take" &&
+		dmesg | grep "what is not stackbuf's is taken, at ${1%:*}: logs of ramoops" &&
+		grep "^ *$(printf %08x $((${1%:*})))-[0-9a-f]* : stackbuf" /proc/iomem && rmmod stackbuf
+}
 # What the last load has left, and nothing is wrong with it
 survived() { # N
 	"$STACKBUF" --kept info >facts && : >events || return 1
@@ -77,6 +85,7 @@ total=$(wc -l </t/resets)
 [ "$n" != 0 ] || result "what is no memory for it is refused, in one line" refusals
 # Where there is a second way to name it, by turns
 memory=$(sed -n "$((n % $(wc -l </t/keep) + 1))p" /t/keep)
+if [ "$n" = 0 ] && [ -e /t/ramoops.ko ]; then result "what a driver has left there is refused, and taken if asked" foreign "$memory"; fi
 insmod /t/big/stackbuf.ko "keep=$memory" || exit 1
 if [ "$n" != 0 ]; then
 	result "a record outlives a reset: $(sed -n "${n}p" /t/resets)" survived "$n"
