@@ -221,7 +221,7 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 	struct pt_regs *regs;
 	u8 tags = own->tag;
 
-	if (unlikely(own->list != READ_ONCE(sbuf_probe_live_list)))
+	if (unlikely(!(own->list & READ_ONCE(sbuf_probe_live))))
 		return;
 	if (unlikely(!sbuf_call_begin(&call))) {
 		count_missed(own, site);
@@ -370,7 +370,7 @@ void sbuf_functions_cut(u8 list, unsigned int nr)
 
 int sbuf_functions_copy(u8 list)
 {
-	const struct list *other = list_of(list ^ (BIT(SBUF_LISTS) - 1));
+	const struct list *other = list_of(list ^ SBUF_BOTH_LISTS);
 	unsigned int i;
 	int err = 0;
 

@@ -5,12 +5,9 @@
 #ifndef STACKBUF_FUNCTION_H
 #define STACKBUF_FUNCTION_H
 
-#include "types.h"
+#include "probe.h"
 
 struct module;
-
-/* The bits of stackbuf_probe.lists */
-#define SBUF_LISTS	2
 
 #if SBUF_HAVE_FUNCTIONS
 /*

@@ -5,7 +5,7 @@
  * Writing the parameter makes a new list of probes:
  *
  *  1. All names of the new list are resolved, and its new probes are set.
- *  2. sbuf_probe_live_list changes: from this instant the new list records and the old one does
+ *  2. sbuf_probe_live changes: from this instant the new list records and the old one does
  *     not.
  *  3. Probes that are in the old list only are removed.
  *
@@ -26,6 +26,7 @@
 #include <linux/mutex.h>
 #include <linux/security.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -39,8 +40,7 @@
 #include "tracepoint.h"
 
 /* A new list is the other one */
-u8 sbuf_probe_live_list = 0x1;
-#define BOTH_LISTS	0x3
+u32 sbuf_probe_live = 0x1;
 
 /*
  * Protects the probes, param_state and, until that is PARAM_OPENING, what insmod was given.  Held
@@ -57,6 +57,11 @@ static union place {
 	};
 	struct sbuf_event_probe event;
 } place[STACKBUF_PROBES_MAX];
+
+static inline u8 live_list(void)
+{
+	return sbuf_probe_live & SBUF_BOTH_LISTS;
+}
 
 /* Pages hold a number of entries each */
 u32 sbuf_probe_number(const struct stackbuf_probe *probe)
@@ -332,19 +337,50 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
+/*
+ * Is held for some instructions, with interrupts off, to take over what the kernel has counted
+ * missed.  Whoever runs in any context gives up if another CPU, which may have been stopped, or the
+ * code that it has interrupted holds it for longer
+ */
+static DEFINE_RAW_SPINLOCK(missed_lock);
+
+void sbuf_probe_update_missed(void)
+{
+	struct stackbuf_probe *probe;
+	unsigned int tries = 1000;
+	unsigned long flags;
+
+	for (probe = next_probe(NULL); probe && tries; probe = next_probe(probe)) {
+		if (!is_set(probe, STACKBUF_PROBE_BY_KPROBE))
+			continue;
+		while (!raw_spin_trylock_irqsave(&missed_lock, flags) && --tries)
+			cpu_relax();
+		if (!tries)
+			break;
+		/* Unless clear_probe() came before */
+		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE))
+			WRITE_ONCE(probe->missed, place_of(probe)->kprobe.nmissed);
+		raw_spin_unlock_irqrestore(&missed_lock, flags);
+	}
+}
+
 /* After it was removed: the probe is pending until its module is loaded, or it is deleted */
 static void clear_probe(struct stackbuf_probe *probe)
 {
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&missed_lock, flags);
 	if (probe->way == STACKBUF_PROBE_BY_KPROBE)
 		probe->missed = place_of(probe)->kprobe.nmissed;
 	sbuf_pair_lost(probe, probe->missed);
 	stackbuf_info.missed_before += probe->missed;
 	WRITE_ONCE(probe->missed, 0);
+	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
+	raw_spin_unlock_irqrestore(&missed_lock, flags);
 	WRITE_ONCE(probe->functions, 0);
 	/* If all that it matches was in a module that is gone */
 	if (strchr(probe->name, ':'))
 		WRITE_ONCE(probe->left_out, 0);
-	WRITE_ONCE(probe->state, STACKBUF_PROBE_PENDING);
 	WRITE_ONCE(probe->addr, 0);
 }
 
@@ -511,7 +547,8 @@ static int set_live_list(void *arg)
 	const struct sbuf_resolver *resolver = arg;
 
 	/* P1: in one step, when the list is made */
-	WRITE_ONCE(sbuf_probe_live_list, resolver->list);
+	WRITE_ONCE(sbuf_probe_live,
+		   ((sbuf_probe_live | SBUF_BOTH_LISTS) + 1) | resolver->list);
 	if (resolver->of == SBUF_TRIGGERS)
 		sbuf_filter_arm(resolver->events);
 	return 0;
@@ -529,7 +566,7 @@ static int use_list(struct sbuf_resolver *resolver)
 	int err = sbuf_functions_attach(list);
 
 	if (!err && (resolver->of == SBUF_TRIGGERS ||
-		     (sbuf_functions(list) && sbuf_functions(list ^ BOTH_LISTS)))) {
+		     (sbuf_functions(list) && sbuf_functions(list ^ SBUF_BOTH_LISTS)))) {
 		/* For tasks that were preempted in a trampoline of the old list's alone */
 		if (IS_ENABLED(CONFIG_PREEMPTION))
 			synchronize_rcu_tasks();
@@ -542,6 +579,17 @@ static int use_list(struct sbuf_resolver *resolver)
 	else if (err)
 		pr_err("probe: ftrace refused the functions with error %d\n", err);
 	return err;
+}
+
+/* A list does not record any more: no probe is in it */
+static void end_list(u8 list)
+{
+	struct stackbuf_probe *probe;
+
+	sbuf_functions_detach(list);
+	smp_wmb();	/* P1 */
+	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
+		WRITE_ONCE(probe->lists, probe->lists & ~list);
 }
 
 /* Step 3: remove probes that are in no list, and free their entries */
@@ -609,7 +657,7 @@ static enum sbuf_probe_list param_of(const struct stackbuf_probe *probe)
 /* Make a list from parse_list(), if that is no error, the one that records */
 static int write_list(struct sbuf_resolver *resolver)
 {
-	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
+	u8 old = live_list(), next = old ^ SBUF_BOTH_LISTS;
 	struct stackbuf_probe *probe;
 	int err;
 
@@ -621,9 +669,7 @@ static int write_list(struct sbuf_resolver *resolver)
 			WRITE_ONCE(probe->lists, probe->lists | next);
 	err = make_list(resolver, next) ?: use_list(resolver);
 	sbuf_filter_update();
-	sbuf_functions_detach(err ? next : old);
-	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
-		WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
+	end_list(err ? next : old);
 	drop_unlisted();
 	return err;
 }
@@ -670,7 +716,7 @@ static void undo_module(struct sbuf_resolver *resolver)
 /* Set the probes that are pending for this module, whose code does not run yet, and patterns */
 static void set_pending_probes(const struct module *module)
 {
-	u8 old = sbuf_probe_live_list, next = old ^ BOTH_LISTS;
+	u8 old = live_list(), next = old ^ SBUF_BOTH_LISTS;
 	struct sbuf_probe_request *request;
 	struct stackbuf_probe *probe;
 	struct sbuf_resolver *resolver;
@@ -714,11 +760,9 @@ static void set_pending_probes(const struct module *module)
 	if (!err && sbuf_functions(next)) {
 		for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 			if (probe->lists)
-				WRITE_ONCE(probe->lists, BOTH_LISTS);
+				WRITE_ONCE(probe->lists, SBUF_BOTH_LISTS);
 		err = sbuf_functions_copy(next) ?: use_list(resolver);
-		sbuf_functions_detach(err ? next : old);
-		for (probe = next_probe(NULL); probe; probe = next_probe(probe))
-			WRITE_ONCE(probe->lists, probe->lists & ~(err ? next : old));
+		end_list(err ? next : old);
 	} else {
 		sbuf_functions_detach(next);
 	}
@@ -734,7 +778,7 @@ static void leave_module(const struct module *module)
 {
 	struct stackbuf_probe *probe;
 
-	sbuf_functions_leave(sbuf_probe_live_list, module);
+	sbuf_functions_leave(live_list(), module);
 	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		if (is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->functions)
 			clear_probe(probe);
@@ -864,15 +908,6 @@ bool sbuf_probe_owns(const void *data)
 
 NOKPROBE_SYMBOL(sbuf_probe_owns);
 
-void sbuf_probe_update_missed(void)
-{
-	struct stackbuf_probe *probe;
-
-	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
-		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE))
-			WRITE_ONCE(probe->missed, place_of(probe)->kprobe.nmissed);
-}
-
 /* What a name of a list takes with a comma, a newline and the NUL; those that do not fit: ",..." */
 static int emit_name(char *buffer, int *len, int *cut, const char *name)
 {
@@ -932,7 +967,7 @@ void sbuf_probe_exit(void)
 	/* Not by write_list(""), which needs memory and could fail */
 	for (probe = next_probe(NULL); probe; probe = next_probe(probe))
 		WRITE_ONCE(probe->lists, 0);
-	sbuf_functions_detach(sbuf_probe_live_list);
+	sbuf_functions_detach(live_list());
 	drop_unlisted();
 	WRITE_ONCE(param_state, PARAM_CLOSED);
 	mutex_unlock(&probe_mutex);

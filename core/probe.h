@@ -20,8 +20,11 @@ int __init sbuf_probe_init(void);
 /* Remove all probes and refuse writes.  No handler of a probe runs afterwards */
 void sbuf_probe_exit(void);
 
-/* The bit of stackbuf_probe.lists that says: in the list that records */
-extern u8 sbuf_probe_live_list;
+/* The bits of stackbuf_probe.lists */
+#define SBUF_LISTS	2
+#define SBUF_BOTH_LISTS	(BIT(SBUF_LISTS) - 1)
+/* That of the list that records, and above the two how often that has changed */
+extern u32 sbuf_probe_live;
 
 /* The parameters that are lists of probes: the entries of each are its own */
 enum sbuf_probe_list { SBUF_PROBES, SBUF_PAIRS, SBUF_TRIGGERS };
@@ -37,8 +40,17 @@ extern const struct kernel_param_ops sbuf_probe_ops;
 /* Return true if a probe is in the list that records */
 static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
 {
-	/* A write of the parameter changes other bits concurrently, never that of the live list */
-	return data_race(probe->lists) & READ_ONCE(sbuf_probe_live_list);
+	u32 live = READ_ONCE(sbuf_probe_live), now;
+
+	while (!(READ_ONCE(probe->lists) & live)) {
+		/* P1: its bit is cleared after another list records, in which it may be as well */
+		smp_rmb();
+		now = READ_ONCE(sbuf_probe_live);
+		if (now == live)
+			return false;
+		live = now;
+	}
+	return true;
 }
 
 /* Its number in stackbuf_info.probe, counted from 1 over all pages */
