@@ -90,8 +90,7 @@ static __always_inline u32 bucket_of(u64 hash)
  * Readers take it for half written
  */
 #define IN_DOUBT	BIT(31)
-/* How many there are, in all pairs: while there is none, nobody looks for one */
-static atomic_t in_doubt;
+atomic_t sbuf_pairs_in_doubt;
 
 /* By the number of a bucket: some key has gone to its second, as this was full */
 static DECLARE_BITMAP(spilled, NUMBERS);
@@ -191,7 +190,7 @@ static noinline bool take_in_doubt(struct stackbuf_pair_bucket *bucket, unsigned
 
 	if (stack - 1 >= STACKS || !take_word(bucket, i, pair, key, word, stack, object))
 		return false;
-	atomic_dec(&in_doubt);
+	atomic_dec(&sbuf_pairs_in_doubt);
 	return true;
 }
 
@@ -400,7 +399,7 @@ static noinline void put_in_doubt(const struct stackbuf_probe *probe, unsigned l
 		sbuf_pair_lost(probe, 1);
 		return;
 	}
-	atomic_inc(&in_doubt);
+	atomic_inc(&sbuf_pairs_in_doubt);
 	fill(object, was.time, was.value, was.stack | IN_DOUBT);
 }
 
@@ -499,40 +498,41 @@ static noinline void close_all(const struct stackbuf_probe *probe, const unsigne
 
 NOKPROBE_SYMBOL(close_all);
 
-/* A task is switched in: if it still is in doubt, its wakeup came before what it ends */
-static noinline void settle_doubt(const struct stackbuf_probe *probe, unsigned long key)
+/* Of pages of this order */
+static noinline void close_block(const struct stackbuf_probe *probe, unsigned long key,
+				 unsigned long order, u64 now)
+{
+	close_one(probe, key, value_of(probe, order), now, 0);
+}
+
+NOKPROBE_SYMBOL(close_block);
+
+void sbuf_pair_settle(const struct stackbuf_probe *probe, unsigned long key)
 {
 	struct stackbuf_pair_object object;
 
-	if (take_any(hash_of(probe->pair, key), 0, probe->pair, key, &object))
+	if (!is_stopped() && take_any(hash_of(probe->pair, key), 0, probe->pair, key, &object))
 		sbuf_add(&pair_at(probe->pair)->early, 1);
 }
 
-NOKPROBE_SYMBOL(settle_doubt);
+NOKPROBE_SYMBOL(sbuf_pair_settle);
 
-void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
-		     s64 id)
+void sbuf_pair_close_known(const struct stackbuf_probe *probe, unsigned long key,
+			   unsigned long value, s64 id)
 {
-	u64 now;
+	u64 now = sbuf_pair_now();
 
-	if (probe->value & SBUF_VALUE_AWAKE && likely(!atomic_read(&in_doubt)))
-		return;
-	now = sbuf_pair_now();
 	if (unlikely(is_stopped()))
 		return;
-	if (unlikely(probe->value & SBUF_VALUE_AWAKE)) {
-		settle_doubt(probe, key);
-		return;
-	}
 	if (likely(!(probe->value & SBUF_VALUE_ARGUMENT)))
 		close_one(probe, key, 0, now, id);
 	else if (probe->value & SBUF_VALUE_ORDER)
-		close_one(probe, key, value_of(probe, value), now, id);
+		close_block(probe, key, value, now);
 	else
 		close_all(probe, (const unsigned long *)key, value, now);
 }
 
-NOKPROBE_SYMBOL(sbuf_pair_close);
+NOKPROBE_SYMBOL(sbuf_pair_close_known);
 
 void sbuf_pair_mark(unsigned long *granules)
 {
@@ -646,7 +646,7 @@ void sbuf_pair_set(unsigned int number, unsigned int probes)
 			if (!stack || READ_ONCE(stack_at(stack - 1)->stack) >> 32 != number)
 				continue;
 			if ((u32)word & IN_DOUBT)
-				atomic_dec(&in_doubt);
+				atomic_dec(&sbuf_pairs_in_doubt);
 			/* K3: a copy tells it from what its place has next, as take_word() */
 			WRITE_ONCE(*stack_word(object), ((word >> 32) + 1) << 32);
 			/* K2 */

@@ -5,6 +5,8 @@
 #ifndef STACKBUF_PAIR_H
 #define STACKBUF_PAIR_H
 
+#include <linux/atomic.h>
+
 #include "save.h"
 
 /* In stackbuf_probe.value: the number of an argument, and what is to be made of it */
@@ -30,6 +32,16 @@
 void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		    s64 id);
 
+/* How many objects are in doubt, in all pairs; while there is none, nobody looks for one */
+extern atomic_t sbuf_pairs_in_doubt;
+
+/* A task is switched in: if it still is in doubt, its wakeup came before what it ends */
+void sbuf_pair_settle(const struct stackbuf_probe *probe, unsigned long key);
+
+/* sbuf_pair_close() where something may be open */
+void sbuf_pair_close_known(const struct stackbuf_probe *probe, unsigned long key,
+			   unsigned long value, s64 id);
+
 /**
  * sbuf_pair_close() - what a probe that closes has hit
  * @probe: the probe
@@ -39,8 +51,14 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
  *
  * Context: Any context with preemption disabled; for SBUF_VALUE_HERE, as sbuf_pair_open().
  */
-void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
-		     s64 id);
+static __always_inline void sbuf_pair_close(const struct stackbuf_probe *probe, unsigned long key,
+					    unsigned long value, s64 id)
+{
+	if (likely(!(probe->value & SBUF_VALUE_AWAKE)))
+		sbuf_pair_close_known(probe, key, value, id);
+	else if (unlikely(atomic_read(&sbuf_pairs_in_doubt)))
+		sbuf_pair_settle(probe, key);
+}
 
 /* Set the bits of the granules of all stacks that have opened something */
 void sbuf_pair_mark(unsigned long *granules);
