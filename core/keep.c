@@ -247,12 +247,12 @@ static void keep_pages(enum keeper keeper)
 			continue;
 		}
 		preempt_disable();
-		/* An oops inside of it must not wait for long.  The worker comes again */
+		/* V3.  An oops inside of it must not wait for long.  The worker comes again */
 		while (atomic_cmpxchg(&busy, 0, 1) && --tries)
 			cpu_relax();
 		if (tries) {
 			keep_page(copy_of(SBUF_INFO, page), page, &copy[0]);
-			atomic_set_release(&busy, 0);
+			atomic_set_release(&busy, 0);	/* V3 */
 		}
 		preempt_enable();
 		if (keeper == WORKER)
