@@ -474,7 +474,7 @@ static bool __init is_foreign(const void *page)
 		{ 0xedfe0dd0, ": a device tree" },
 		{ 0x464c457f, ": an ELF file" },
 	};
-	static bool __initdata said;
+	static bool said __initdata;
 	const char *what = "";
 	unsigned int i;
 

@@ -589,6 +589,8 @@ void sbuf_pair_resume(void)
 #define SLAB_CLOSES	"kmem_cache_free@arg2 "
 #endif
 
+#define WAKER_CLOSES	"t:sched:sched_switch@arg3@awake t:sched:sched_waking@arg1@here"
+
 static const struct {
 	const char *name, *places;
 } presets[] = {
@@ -596,8 +598,7 @@ static const struct {
 	{ "slab", SLAB_OPENS "|" SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
 	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
-	{ "wakers", "t:sched:sched_switch@arg2@preempted1|"
-		    "t:sched:sched_switch@arg3@awake t:sched:sched_waking@arg1@here" },
+	{ "wakers", "t:sched:sched_switch@arg2@preempted1|" WAKER_CLOSES },
 };
 
 const char *sbuf_pair_preset(const char *name, unsigned int len)

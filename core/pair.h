@@ -45,7 +45,8 @@ void sbuf_pair_close_known(const struct stackbuf_probe *probe, unsigned long key
 /**
  * sbuf_pair_close() - what a probe that closes has hit
  * @probe: the probe
- * @key: which object, as for sbuf_pair_open(); if @probe names a value but an order, an array of such
+ * @key: which object, as for sbuf_pair_open(); if @probe names a value that is no order, an array
+ *	of such
  * @value: the argument that @probe names: how many keys the array has, or the order
  * @id: for SBUF_VALUE_HERE, what sbuf_save() returned
  *

@@ -344,23 +344,30 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
  */
 static DEFINE_RAW_SPINLOCK(missed_lock);
 
+/* Return false if it is held */
+static bool update_missed(struct stackbuf_probe *probe)
+{
+	unsigned long flags;
+
+	if (!raw_spin_trylock_irqsave(&missed_lock, flags))
+		return false;
+	/* Unless clear_probe() came before */
+	if (is_set(probe, STACKBUF_PROBE_BY_KPROBE))
+		WRITE_ONCE(probe->missed, place_of(probe)->kprobe.nmissed);
+	raw_spin_unlock_irqrestore(&missed_lock, flags);
+	return true;
+}
+
 void sbuf_probe_update_missed(void)
 {
 	struct stackbuf_probe *probe;
 	unsigned int tries = 1000;
-	unsigned long flags;
 
 	for (probe = next_probe(NULL); probe && tries; probe = next_probe(probe)) {
 		if (!is_set(probe, STACKBUF_PROBE_BY_KPROBE))
 			continue;
-		while (!raw_spin_trylock_irqsave(&missed_lock, flags) && --tries)
+		while (!update_missed(probe) && --tries)
 			cpu_relax();
-		if (!tries)
-			break;
-		/* Unless clear_probe() came before */
-		if (is_set(probe, STACKBUF_PROBE_BY_KPROBE))
-			WRITE_ONCE(probe->missed, place_of(probe)->kprobe.nmissed);
-		raw_spin_unlock_irqrestore(&missed_lock, flags);
 	}
 }
 

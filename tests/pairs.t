@@ -25,8 +25,9 @@ pairs() {
 		echo "$what" >"$work/vm/what"
 		case $what in
 		exact) boot "$1" -i -x "$reader" ;;
-		# -s: setting and removing pairs patches running code
-		*) boot "$1" -s "${crash[@]}" -x "$reader" ;;
+		# -s: setting and removing pairs patches running code.  The emulated cycles of two CPUs are one counter,
+		# which the kernel does not find out
+		*) APPEND=tsc=reliable boot "$1" -s "${crash[@]}" -x "$reader" ;;
 		esac
 		grep -qx 'done' "$work/guest.log" || return
 		[ ! -e "$work/out/elf" ] || result "a dump by QEMU: 37 objects leaked, and their path" in_dump elf

@@ -289,6 +289,50 @@ as_ftrace() {
 	is "$ours + 20 >= $closed && $ours <= $closed + 20 && $ours > 100" && field exact json | sort -u | grep -x true
 }
 
+# ------------------------------------------------------------------- clock ---
+
+# clock [WORD]: the time of each event is between local_clock() before it and before the next one there, on two CPUs,
+# while the word is written
+clock() {
+	echo "$HOLD" >$P/probe || return 1
+	for cpu in 0 1; do
+		taskset -c $cpu sh -c "echo 'clock 1000' >$L; echo '${1:-clock 1}' >$L; echo 'clock 1000' >$L" &
+	done
+	wait
+	echo >$P/probe
+	"$STACKBUF" log --json >log || return 1
+	awk '
+		function hex(text, i, n) {
+			for (i = 1; i <= length(text); i++)
+				n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+			return n
+		}
+		function field(name) {
+			return match($0, "\"" name "\":\"?[0-9a-fx]*") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 3) : ""
+		}
+		/"leak_hold/ {
+			cpu = field("cpu")
+			tag = field("tag")
+			time = field("time_ns")
+			sub(/"/, "", tag)
+			sub(/"/, "", time)
+			tag = hex(substr(tag, 3))
+			time += 0
+			n++
+			if (time < tag)
+				early++
+			if (cpu in last && last[cpu] > tag)
+				late++
+			if (time - tag > most)
+				most = time - tag
+			sum += time - tag
+			last[cpu] = time
+		}
+		END { printf "# %d events, %d before local_clock(), %d after the next; late by %d ns on average, %d at most\n", n, early, late, sum / n, most
+			exit n < 4000 || early || late }' log | tee -a figures
+	is "$(grep -c '"leak_hold' log) >= 4000" && tail -n 1 figures | grep -q ' 0 before local_clock(), 0 after the next'
+}
+
 # ------------------------------------------------------------------- storms ---
 
 # Both CPUs allocate and free, in all contexts, while the table is read and stacks are evicted
@@ -359,6 +403,7 @@ storm)
 	result "its lock is held, and it is woken when asleep" wakes late 50 0 0
 	insmod /t/big/stackbuf_leak.ko
 	result "as often as the scheduler's events say" as_ftrace
+	result "the time of an event is local_clock()'s, on two CPUs" clock
 	cat figures
 	rmmod stackbuf_leak stackbuf_wake stackbuf
 	insmod /t/big/stackbuf.ko pair=slab && insmod /t/big/stackbuf_leak.ko
@@ -366,6 +411,9 @@ storm)
 	echo "run 2 100 37" >$L
 	result "QEMU dumps the machine" host elf elf
 	result "set and removed meanwhile" replaced
+	: >figures
+	on_x86 "its cycles cannot become unstable" "... while the kernel comes to distrust the cycles, and afterwards" clock unstable
+	cat figures
 	if [ -e /t/crash ]; then
 		echo slab >$P/pair && echo "run 1 100 37" >$L
 		echo "done"

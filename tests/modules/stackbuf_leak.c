@@ -10,7 +10,8 @@
  * its CPU for so long, preemption off.  "beat US": from now on an interrupt every so often that
  * allocates an object and frees the one before, but of each ten one; 0 ends it.  The parameter
  * "forgotten" is how many these are.  "pages N": allocates eight pages, N times, and frees them;
- * "split N": the same, one by one.
+ * "split N": the same, one by one.  "clock N": opens the time, N times.  "unstable": from now on
+ * the kernel does not trust the cycles of x86.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -21,6 +22,7 @@
 #include <linux/module.h>
 #include <linux/sched/clock.h>
 #include <linux/slab.h>
+#include <linux/timex.h>
 
 #include "test_compat.h"
 
@@ -102,6 +104,12 @@ static noinline void leak_hold_for(unsigned int n, unsigned int ns)
 			cpu_relax();
 		leak_release(0x1000 + n);
 	}
+}
+
+static noinline void leak_clock(unsigned int n)
+{
+	while (n--)
+		leak_hold(local_clock());
 }
 
 static noinline void leak_spin(unsigned int ms)
@@ -233,6 +241,12 @@ static int set_run(const char *value, const struct kernel_param *param)
 		return leak_pages(number, false);
 	} else if (sscanf(value, "split %u", &number) == 1) {
 		return leak_pages(number, true);
+	} else if (sscanf(value, "clock %u", &number) == 1) {
+		leak_clock(number);
+#ifdef CONFIG_X86
+	} else if (sysfs_streq(value, "unstable")) {
+		mark_tsc_unstable("a test says so");
+#endif
 	} else if (sscanf(value, "beat %u", &ns) == 1) {
 		leak_set_beat(ns);
 	} else if (sscanf(value, "run %u %u %u %u", &context, &number, &leak, &times) < 3 ||

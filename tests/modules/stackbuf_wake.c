@@ -50,8 +50,7 @@ static bool goes_to_sleep(bool preempt, const struct task_struct *task)
 	       READ_ONCE(task->__state);
 }
 
-static void before_switch(void *data, bool preempt, struct task_struct *from,
-			  struct task_struct *to SWITCH_STATE)
+static void before_switch(void *data, SWITCH_ARGUMENTS)
 {
 	if (!goes_to_sleep(preempt, from))
 		return;
@@ -64,8 +63,7 @@ static void before_switch(void *data, bool preempt, struct task_struct *from,
 		cpu_relax();
 }
 
-static void after_switch(void *data, bool preempt, struct task_struct *from,
-			 struct task_struct *to SWITCH_STATE)
+static void after_switch(void *data, SWITCH_ARGUMENTS)
 {
 	if (goes_to_sleep(preempt, from))
 		reach(&now.switched);

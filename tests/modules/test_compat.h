@@ -48,11 +48,12 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define stack_depot_init()	0
 #endif
 
-/* What sched_switch has at its end: fa2c3254d7cf and 9c2136be0878 ("sched/tracing: ..."), 5.18 */
+/* The last one: fa2c3254d7cf and 9c2136be0878 ("sched/tracing: ..."), 5.18 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
-#define SWITCH_STATE	, unsigned int state
+#define SWITCH_ARGUMENTS	bool preempt, struct task_struct *from, struct task_struct *to, \
+				unsigned int state
 #else
-#define SWITCH_STATE
+#define SWITCH_ARGUMENTS	bool preempt, struct task_struct *from, struct task_struct *to
 #endif
 
 /* As in core/compat.h */
