@@ -446,9 +446,12 @@ static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 	    (info->page.kind && info->page.kind != STACKBUF_INFO))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		/* Some other version, or damaged: nothing behind it is safe to use */
+		/*
+		 * Some other version, or damaged: nothing behind it is safe to use.  Or no record
+		 * yet, or any more, and the page is all that there is
+		 */
 		if (!sizes[i] || sizes[i] % STACKBUF_PAGE_SIZE || sizes[i] > room - size)
-			return room;
+			return info->page.kind ? room : STACKBUF_PAGE_SIZE;
 		size += sizes[i];
 	}
 	return size;
@@ -461,7 +464,9 @@ static void clear_record(struct stackbuf_page *first, size_t size)
 	wmb();	/* V1 */
 	memset((char *)first + STACKBUF_PAGE_SIZE, 0, size - STACKBUF_PAGE_SIZE);
 	wmb();	/* V1 */
-	memset(first, 0, STACKBUF_PAGE_SIZE);
+	memset((char *)first + sizeof(first->magic), 0, STACKBUF_PAGE_SIZE - sizeof(first->magic));
+	wmb();	/* V1 */
+	WRITE_ONCE(first->magic, 0);
 	wmb();	/* V1 */
 }
 
@@ -542,21 +547,22 @@ static bool __init find_room(void)
 /* Write the first page of what will be a record, and the rest to see whether it is memory at all */
 static bool __init begin_record(void)
 {
-	static struct stackbuf_info first __initdata;
+	struct stackbuf_info *info = memory.own;
+	struct stackbuf_page page = stackbuf_info.page;
 	size_t at;
 
-	first.page = stackbuf_info.page;
-	first.page.kind = 0;
-	first.page.seq = 0;
-	first.info_size = stackbuf_info.info_size;
-	first.events_size = stackbuf_info.events_size;
-	first.stacks_size = stackbuf_info.stacks_size;
-	first.text_size = stackbuf_info.text_size;
-	/* One word makes it ours, after the rest */
-	first.page.magic = 0;
-	memcpy(memory.own, &first, STACKBUF_PAGE_SIZE);
+	page.kind = 0;
+	page.seq = 0;
+	memset(info, 0, STACKBUF_PAGE_SIZE);
 	wmb();	/* V1 */
-	WRITE_ONCE(*(u64 *)memory.own, ~STACKBUF_MAGIC_INVERTED);
+	WRITE_ONCE(info->page.magic, page.magic);
+	wmb();	/* V1 */
+	info->page = page;
+	info->info_size = stackbuf_info.info_size;
+	info->events_size = stackbuf_info.events_size;
+	info->stacks_size = stackbuf_info.stacks_size;
+	info->text_size = stackbuf_info.text_size;
+	wmb();	/* V1 */
 	for (at = STACKBUF_PAGE_SIZE; at < RECORD_SIZE; at += STACKBUF_PAGE_SIZE) {
 		u64 *word = memory.own + at;
 

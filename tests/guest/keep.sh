@@ -37,6 +37,21 @@ foreign() { # ADDRESS:SIZE
 		dmesg | grep "what is not stackbuf's is taken, at ${1%:*}: logs of ramoops" &&
 		grep "^ *$(printf %08x $((${1%:*})))-[0-9a-f]* : stackbuf" /proc/iomem && rmmod stackbuf
 }
+# store OFFSET: standard input, to that place of the memory
+store() { dd of=/dev/mem bs=1 seek=$((${memory%:*} + $1)) conv=notrunc status=none; }
+# A load or an unload that the reset has cut short leaves a first page that is no record, or no more of it than what
+# makes it ours; what has that is not another's.  Any other byte is
+half_written() {
+	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d '\0' | wc -c)" = 0 ] || return
+	printf '\211stkbuf\n' | store 0 && printf '\211stkbuf\n' | store 8192 && insmod /t/big/stackbuf.ko keep="$memory" && rmmod stackbuf || return
+	# With the sizes of a record, and text behind it: as begin_record() and keep_arrays() leave it half-way
+	insmod /t/big/stackbuf.ko keep="$memory" && dd if=$D/info bs=4096 count=1 of=first status=none && rmmod stackbuf || return
+	printf '\0\0' | dd of=first bs=1 seek=10 conv=notrunc status=none
+	dd if=/dev/zero of=first bs=1 seek=24 count=8 conv=notrunc status=none
+	store 0 <first && echo text | store 0x600000 && insmod /t/big/stackbuf.ko keep="$memory" && [ ! -e $kept/1 ] && rmmod stackbuf || return
+	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d '\0' | wc -c)" = 0 ] || return
+	printf x | store 0x1400064 && no_memory "something else is there, at 0x9400000; if" "$memory" && printf '\0' | store 0x1400064
+}
 # What the last load has left, and nothing is wrong with it
 survived() { # N
 	"$STACKBUF" --kept info >facts && : >events || return 1
@@ -85,7 +100,10 @@ total=$(wc -l </t/resets)
 [ "$n" != 0 ] || result "what is no memory for it is refused, in one line" refusals
 # Where there is a second way to name it, by turns
 memory=$(sed -n "$((n % $(wc -l </t/keep) + 1))p" /t/keep)
-if [ "$n" = 0 ] && [ -e /t/ramoops.ko ]; then result "what a driver has left there is refused, and taken if asked" foreign "$memory"; fi
+if [ "$n" = 0 ] && [ -e /t/ramoops.ko ]; then
+	result "what a driver has left there is refused, and taken if asked" foreign "$memory"
+	result "a load that a reset cut short is no other's; a byte elsewhere is" half_written
+fi
 insmod /t/big/stackbuf.ko "keep=$memory" || exit 1
 if [ "$n" != 0 ]; then
 	result "a record outlives a reset: $(sed -n "${n}p" /t/resets)" survived "$n"
