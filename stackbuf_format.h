@@ -406,12 +406,14 @@ struct stackbuf_pair_stacks_page {
 	struct stackbuf_pair_stack stack[STACKBUF_PAGE_PAIR_STACKS];
 };
 
+#define STACKBUF_PAIR_IN_DOUBT	0x80000000U	/* in stackbuf_pair_object.stack */
+
 /**
  * struct stackbuf_pair_object - beside its key, what is open
  * @time:	when it was opened, ns, on the clock of events
  * @value:	its size, for instance
  * @stack:	number of its struct stackbuf_pair_stack, counted over all pages from 1; 0 while it
- *		is written or closed
+ *		is written or closed; with STACKBUF_PAIR_IN_DOUBT if its task may be awake already
  * @uses:	for the module only
  */
 struct stackbuf_pair_object {

@@ -326,6 +326,13 @@ static bool __init is_of_pages(void)
 	       refuse("address and size must be multiples of a page's");
 }
 
+/* Does it only say that the kernel has such memory, or has reserved it?  Else a driver has it */
+static bool __init is_of_kernel(const struct resource *resource)
+{
+	return !(resource->flags & IORESOURCE_BUSY) || resource->flags & IORESOURCE_SYSRAM ||
+	       !strcasecmp(resource->name, "reserved");
+}
+
 /*
  * Claim the memory, for others to see.  What a kernel has reserved in RAM is in a resource of its
  * own, of which request_mem_region() gives nothing.
@@ -333,7 +340,6 @@ static bool __init is_of_pages(void)
 static bool __init claim_memory(void)
 {
 	struct resource *claim = &memory.claim;
-	unsigned long in;
 
 	memory.requested = request_mem_region(memory.start, memory.size, KBUILD_MODNAME);
 	if (memory.requested)
@@ -341,9 +347,7 @@ static bool __init claim_memory(void)
 	*claim = (struct resource)DEFINE_RES_MEM_NAMED(memory.start, memory.size, KBUILD_MODNAME);
 	claim->flags |= IORESOURCE_BUSY;
 	if (!insert_resource(&iomem_resource, claim)) {
-		in = claim->parent->flags;
-		if (!claim->child && (!(in & IORESOURCE_BUSY) || in & IORESOURCE_SYSRAM ||
-				      claim->parent->desc == IORES_DESC_RESERVED))
+		if ((!claim->child || is_of_kernel(claim->child)) && is_of_kernel(claim->parent))
 			return true;
 		remove_resource(claim);
 	}
@@ -653,6 +657,8 @@ int __init sbuf_keep_init(void)
 	return 0;
 
 refused:
+	/* Built in, nothing else ends */
+	kept_records = 0;
 	unmap_memory();
 	return -EINVAL;
 }
@@ -678,8 +684,13 @@ struct debugfs_blob_wrapper *sbuf_keep_record(unsigned int n)
 
 void sbuf_keep_forget(struct debugfs_blob_wrapper *record)
 {
-	clear_record(record->data, record->size);
+	static DEFINE_MUTEX(mutex);
+
+	mutex_lock(&mutex);
+	if (record->size)
+		clear_record(record->data, record->size);
 	record->size = 0;
+	mutex_unlock(&mutex);
 }
 
 #endif

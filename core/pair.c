@@ -85,11 +85,8 @@ static __always_inline u32 bucket_of(u64 hash)
 	return (1 + STACK_PAGES) * 16 + i + i / STACKBUF_PAGE_PAIR_BUCKETS + 1;
 }
 
-/*
- * In the number of an object's stack: it is not known whether the task that it stands for sleeps.
- * Readers take it for half written
- */
-#define IN_DOUBT	BIT(31)
+#define IN_DOUBT	STACKBUF_PAIR_IN_DOUBT
+
 atomic_t sbuf_pairs_in_doubt;
 
 /* By the number of a bucket: some key has gone to its second, as this was full */
@@ -314,8 +311,8 @@ static __always_inline void fill(struct stackbuf_pair_object *object, u64 time, 
 	smp_store_release(&object->stack, stack);	/* K1 */
 }
 
-/* Open in all cases */
-static noinline void open_any(const struct stackbuf_probe *probe, unsigned long key, u64 value,
+/* Open in all cases.  Return false if it is not open */
+static noinline bool open_any(const struct stackbuf_probe *probe, unsigned long key, u64 value,
 			      s64 id)
 {
 	const u64 hash = hash_of(probe->pair, key);
@@ -323,20 +320,21 @@ static noinline void open_any(const struct stackbuf_probe *probe, unsigned long 
 	u32 stack;
 
 	if (id <= 0 && is_stopped())
-		return;
+		return false;
 	/* Also if it is not opened now: what had the key before is not what will be closed */
 	if (take_any(hash, 0, probe->pair, key, &was) &&
 	    !(probe->value & SBUF_VALUE_LARGE && value > KMALLOC_MAX_CACHE_SIZE &&
 	      value == was.value))
 		sbuf_add(&pair_at(probe->pair)->reopened, 1);
 	if (id == SBUF_NOT_ADMITTED)
-		return;
+		return false;
 	stack = id > 0 ? find_stack(probe->pair, id) : 0;
 	object = stack ? claim_any(hash, key) : NULL;
 	if (object)
 		fill(object, sbuf_pair_now(), value, stack);
 	else
 		sbuf_pair_lost(probe, 1);
+	return object;
 }
 
 NOKPROBE_SYMBOL(open_any);
@@ -383,37 +381,53 @@ static __always_inline bool is_being_woken(void)
 }
 
 /*
- * What the current task has just opened may have been closed before.  Whoever has the lock may as
- * well be on the way to sched_waking, or want something else: when the task is switched in, all is
- * known, as it is not woken twice in between
+ * With @doubt, put what the current task has just opened in doubt: it may have been closed before.
+ * Whoever has the lock may as well be on the way to sched_waking, or want something else: when the
+ * task is switched in, all is known, as it is not woken twice in between.  Then, without @doubt,
+ * take it if it still is in doubt.  Return false if there is no such object
  */
-static noinline void put_in_doubt(const struct stackbuf_probe *probe, unsigned long key)
+static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned long key, bool doubt)
 {
 	const u64 hash = hash_of(probe->pair, key);
-	struct stackbuf_pair_object *object, was;
+	struct stackbuf_pair_bucket *bucket = bucket_at(bucket_of(hash));
+	struct stackbuf_pair_object object;
+	unsigned int n, i;
+	u64 *at, word;
+	u32 stack;
 
-	if (!take_any(hash, 0, probe->pair, key, &was))
-		return;
-	object = claim_any(hash, key);
-	if (!object) {
-		sbuf_pair_lost(probe, 1);
-		return;
-	}
-	atomic_inc(&sbuf_pairs_in_doubt);
-	fill(object, was.time, was.value, was.stack | IN_DOUBT);
+	for (n = 0; n < 2; n++, bucket = bucket_at(second_bucket_of(hash)))
+		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
+			if (READ_ONCE(bucket->key[i]) != key)
+				continue;
+			at = stack_word(&bucket->object[i]);
+			word = READ_ONCE(*at);
+			stack = word;
+			if (!doubt && stack & IN_DOUBT &&
+			    take_in_doubt(bucket, i, probe->pair, key, word, &object))
+				return true;
+			if (doubt && stack - 1 < STACKS &&
+			    READ_ONCE(stack_at(stack - 1)->stack) >> 32 == probe->pair &&
+			    cmpxchg64(at, word, word | IN_DOUBT) == word)
+				return true;
+		}
+	return false;
 }
 
-NOKPROBE_SYMBOL(put_in_doubt);
+NOKPROBE_SYMBOL(change_doubt);
 
 static noinline void open_valued(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long argument, s64 id)
 {
 	u64 value = value_of(probe, argument);
 
-	if (!open_usual(probe, key, value, id))
-		open_any(probe, key, value, id);
-	if (probe->value & SBUF_VALUE_PREEMPTED && unlikely(is_being_woken()))
-		put_in_doubt(probe, key);
+	if (!open_usual(probe, key, value, id) && !open_any(probe, key, value, id))
+		return;
+	if (probe->value & SBUF_VALUE_PREEMPTED && unlikely(is_being_woken())) {
+		/* Before a close finds it */
+		atomic_inc(&sbuf_pairs_in_doubt);
+		if (!change_doubt(probe, key, true))
+			atomic_dec(&sbuf_pairs_in_doubt);
+	}
 }
 
 NOKPROBE_SYMBOL(open_valued);
@@ -509,9 +523,7 @@ NOKPROBE_SYMBOL(close_block);
 
 void sbuf_pair_settle(const struct stackbuf_probe *probe, unsigned long key)
 {
-	struct stackbuf_pair_object object;
-
-	if (!is_stopped() && take_any(hash_of(probe->pair, key), 0, probe->pair, key, &object))
+	if (!is_stopped() && change_doubt(probe, key, false))
 		sbuf_add(&pair_at(probe->pair)->early, 1);
 }
 

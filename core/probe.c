@@ -554,8 +554,8 @@ static int set_live_list(void *arg)
 	const struct sbuf_resolver *resolver = arg;
 
 	/* P1: in one step, when the list is made */
-	WRITE_ONCE(sbuf_probe_live,
-		   ((sbuf_probe_live | SBUF_BOTH_LISTS) + 1) | resolver->list);
+	smp_store_release(&sbuf_probe_live,
+			  ((sbuf_probe_live | SBUF_BOTH_LISTS) + 1) | resolver->list);
 	if (resolver->of == SBUF_TRIGGERS)
 		sbuf_filter_arm(resolver->events);
 	return 0;

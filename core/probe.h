@@ -40,17 +40,19 @@ extern const struct kernel_param_ops sbuf_probe_ops;
 /* Return true if a probe is in the list that records */
 static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
 {
-	u32 live = READ_ONCE(sbuf_probe_live), now;
+	u32 live = READ_ONCE(sbuf_probe_live);
 
-	while (!(READ_ONCE(probe->lists) & live)) {
-		/* P1: its bit is cleared after another list records, in which it may be as well */
-		smp_rmb();
-		now = READ_ONCE(sbuf_probe_live);
-		if (now == live)
-			return false;
-		live = now;
-	}
-	return true;
+	if (likely(READ_ONCE(probe->lists) & live))
+		return true;
+	/* The list may have changed in between, and the probe be in both */
+	do {
+		live = READ_ONCE(sbuf_probe_live);
+		smp_rmb();	/* P1: its bit is set before that */
+		if (READ_ONCE(probe->lists) & live)
+			return true;
+		smp_rmb();	/* P1: it is cleared after another list records */
+	} while (READ_ONCE(sbuf_probe_live) != live);
+	return false;
 }
 
 /* Its number in stackbuf_info.probe, counted from 1 over all pages */

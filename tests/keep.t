@@ -38,7 +38,7 @@ keep() {
 	case $1 in
 	6.1) append='memmap=32M$0x8000000 reboot=t' ;;
 	6.1-arm64) append='' keep=$'sbuf\n0x50000000:32M' node=(-n sbuf@50000000:2000000 -n taken@40200000:1000000) && : >"$work/vm/taken" ;;
-	*) append='reserve_mem=32M:4096:sbuf nokaslr' keep=sbuf ;;
+	*) append='reserve_mem=32M:4096:sbuf nokaslr' keep=sbuf:take ;;
 	esac
 	# Its kernel has the driver
 	if [ "$1" = 6.12 ]; then

@@ -92,7 +92,7 @@ beside() {
 }
 forgotten() {
 	if echo 7 >$kept/forget; then return 1; fi
-	echo 1 >$kept/forget && is "$(wc -c <$kept/1) == 0" && ! "$STACKBUF" --kept info 2>said && cat said && is "$(wc -l <said) == 1"
+	echo 1 >$kept/forget && echo 1 >$kept/forget && is "$(wc -c <$kept/1) == 0" && ! "$STACKBUF" --kept info 2>said && cat said && is "$(wc -l <said) == 1"
 }
 
 n=$(cat /out/resets 2>/dev/null || echo 0)

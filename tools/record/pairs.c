@@ -100,17 +100,22 @@ static void take_open(struct pair_totals *t, struct pair_total *const *of, u64 o
 
 	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
 		const struct stackbuf_pair_object *object = &bucket->object[i];
+		u32 stack = object->stack & ~STACKBUF_PAIR_IN_DOUBT;
 		struct pair_total *total;
 
 		if (!bucket->key[i])
 			continue;
-		if (!object->stack || object->stack > ofs || !known[object->stack - 1]) {
+		if (!stack || stack > ofs || !known[stack - 1]) {
 			t->half++;
 			continue;
 		}
-		total = of[object->stack - 1];
+		total = of[stack - 1];
 		if (!total || object->time > until)
 			continue;
+		if (stack != object->stack) {
+			t->half++;
+			continue;
+		}
 		total->open++;
 		total->value += object->value;
 		if (object->time < total->oldest)
