@@ -29,7 +29,7 @@ static int instant;
 static struct task_struct *sleeper;
 
 /* Of one round: how far it is */
-static struct { bool ready, armed, in_switch, switched, in_waking, waking, awake; } now;
+static struct { bool here, ready, armed, in_switch, switched, in_waking, waking, awake; } now;
 
 static void wait_for(const bool *flag)
 {
@@ -42,6 +42,20 @@ static void reach(bool *flag)
 {
 	/* As wait_for() */
 	smp_store_release(flag, true);
+}
+
+/*
+ * Both threads are on their CPUs, and have interrupts off from here on: the sleeper, held, has the
+ * lock of its CPU's run queue, which an idle CPU, or an interrupt, may want to balance the load.
+ * Until both are there, each CPU answers what the other asks of it.
+ */
+static void meet(bool *self, const bool *other)
+{
+	preempt_disable();
+	reach(self);
+	wait_for(other);
+	local_irq_disable();
+	preempt_enable();
 }
 
 static bool goes_to_sleep(bool preempt, const struct task_struct *task)
@@ -120,7 +134,7 @@ static int wake_sleeper(void *rounds)
 	unsigned long n = (unsigned long)rounds;
 
 	while (n--) {
-		wait_for(&now.ready);
+		meet(&now.here, &now.ready);
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		WRITE_ONCE(now.armed, true);
 		schedule();
@@ -154,22 +168,17 @@ static DECLARE_COMPLETION(woken);
 static int wake_waker(void *rounds)
 {
 	unsigned long n = (unsigned long)rounds;
-	unsigned long flags;
 
 	while (n--) {
-		/*
-		 * The sleeper, held, has the lock of its CPU's run queue.  An idle CPU, or an
-		 * interrupt, may want it to balance the load
-		 */
-		local_irq_save(flags);
-		reach(&now.ready);
+		meet(&now.ready, &now.here);
 		wait_for(instant == ASLEEP ? &now.switched : &now.in_switch);
 		if (instant == ASLEEP)
 			run_for(300);
 		wake_asleep();
-		local_irq_restore(flags);
+		local_irq_enable();
 		wait_for(&now.awake);
 		wake_awake();
+		now.here = false;
 		now.ready = false;
 		now.in_switch = false;
 		now.switched = false;
