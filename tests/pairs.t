@@ -20,6 +20,8 @@ pairs() {
 		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
 	# A capture kernel with a sanitizer has not enough memory, and on arm64 there is none
 	[[ $1 == *-* ]] || { crash=(-K -e); touch "$work/vm/crash"; }
+	# WAKES=1: places of a wakeup, in a test that may hang
+	[ -z "${WAKES:-}" ] || : >"$work/vm/wakes"
 	for what in ${KINDS:-exact storm}; do
 		rm -f "$work/out/elf" "$work/out/vmcore"
 		echo "$what" >"$work/vm/what"
