@@ -367,12 +367,13 @@ static __always_inline bool open_usual(const struct stackbuf_probe *probe, unsig
 
 /*
  * Is the current task, which is being switched out, being woken already?  Then its wakeup had
- * nothing to close.  Who wakes it has its pi_lock from before sched_waking until TASK_WAKING is set
- * at the earliest, which it stays until it is off its CPU: try_to_wake_up(), from 5.15 to 6.18.
+ * nothing to close.  The waker holds the task's pi_lock from before sched_waking until it has set
+ * TASK_WAKING, and the state stays so until the task is off its CPU: try_to_wake_up(), from 5.15 to
+ * 6.18.
  */
 static __always_inline bool is_being_woken(void)
 {
-	/* K5: after the object.  Whoever has not found it has taken the lock before */
+	/* K5: after the object.  A waker that has not found it has taken the lock before */
 	smp_mb();
 	if (raw_spin_is_locked(&current->pi_lock))
 		return true;
@@ -381,10 +382,10 @@ static __always_inline bool is_being_woken(void)
 }
 
 /*
- * With @doubt, put what the current task has just opened in doubt: it may have been closed before.
- * Whoever has the lock may as well be on the way to sched_waking, or want something else: when the
- * task is switched in, all is known, as it is not woken twice in between.  Then, without @doubt,
- * take it if it still is in doubt.  Return false if there is no such object
+ * With @doubt, put the object that the current task has just opened in doubt: its wakeup may have
+ * come before.  The holder of the lock may also be on its way to sched_waking, or not be a waker at
+ * all.  The switch in decides, as a task is not woken twice in between: then, without @doubt, an
+ * object that still is in doubt is taken away.  Return false if there is no such object.
  */
 static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned long key, bool doubt)
 {

@@ -32,7 +32,7 @@
 void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsigned long value,
 		    s64 id);
 
-/* How many objects are in doubt, in all pairs; while there is none, nobody looks for one */
+/* How many objects are in doubt, in all pairs; while there is none, a switch in looks for none */
 extern atomic_t sbuf_pairs_in_doubt;
 
 /* A task is switched in: if it still is in doubt, its wakeup came before what it ends */

@@ -338,9 +338,9 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 }
 
 /*
- * Is held for some instructions, with interrupts off, to take over what the kernel has counted
- * missed.  Whoever runs in any context gives up if another CPU, which may have been stopped, or the
- * code that it has interrupted holds it for longer
+ * Held for some instructions, with interrupts off, while the kernel's counts of misses are taken
+ * over.  Code that runs in any context only tries it, for a while: the holder may be the code that
+ * it has interrupted, or be on a CPU that was stopped.
  */
 static DEFINE_RAW_SPINLOCK(missed_lock);
 

@@ -20,13 +20,13 @@ pairs() {
 		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
 	# A capture kernel with a sanitizer has not enough memory, and on arm64 there is none
 	[[ $1 == *-* ]] || { crash=(-K -e); touch "$work/vm/crash"; }
-	# WAKES=1: places of a wakeup, in a test that may hang
-	[ -z "${WAKES:-}" ] || : >"$work/vm/wakes"
+	# KINDS=wakes: the instants of a wakeup, by two threads that now and then wait for each other for ever
 	for what in ${KINDS:-exact storm}; do
 		rm -f "$work/out/elf" "$work/out/vmcore"
 		echo "$what" >"$work/vm/what"
 		case $what in
 		exact) boot "$1" -i -x "$reader" ;;
+		wakes) boot "$1" -s -x "$reader" ;;
 		# -s: setting and removing pairs patches running code.  The emulated cycles of two CPUs are one counter,
 		# which the kernel does not find out
 		*) APPEND=tsc=reliable boot "$1" -s "${crash[@]}" -x "$reader" ;;
