@@ -20,8 +20,7 @@ pairs() {
 		build "$1" few PAIRS_KB=24 || echo "not ok everything is built"
 	# A capture kernel with a sanitizer has not enough memory, and on arm64 there is none
 	[[ $1 == *-* ]] || { crash=(-K -e); touch "$work/vm/crash"; }
-	# KINDS=wakes: the instants of a wakeup, by two threads that now and then wait for each other for ever
-	for what in ${KINDS:-exact storm}; do
+	for what in ${KINDS:-exact wakes storm}; do
 		rm -f "$work/out/elf" "$work/out/vmcore"
 		echo "$what" >"$work/vm/what"
 		case $what in

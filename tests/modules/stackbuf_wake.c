@@ -29,33 +29,66 @@ static int instant;
 static struct task_struct *sleeper;
 
 /* Of one round: how far it is */
-static struct { bool here, ready, armed, in_switch, switched, in_waking, waking, awake; } now;
+static struct { bool armed, in_switch, switched, in_waking, waking, awake, done; } now;
+
+static bool is_reached(const bool *flag)
+{
+	/* What the other thread has done before */
+	return smp_load_acquire(flag);
+}
 
 static void wait_for(const bool *flag)
 {
-	/* What the other thread has done before */
-	while (!smp_load_acquire(flag))
+	while (!is_reached(flag))
 		cpu_relax();
 }
 
 static void reach(bool *flag)
 {
-	/* As wait_for() */
+	/* As is_reached() */
 	smp_store_release(flag, true);
 }
 
-/*
- * Both threads are on their CPUs, and have interrupts off from here on: the sleeper, held, has the
- * lock of its CPU's run queue, which an idle CPU, or an interrupt, may want to balance the load.
- * Until both are there, each CPU answers what the other asks of it.
- */
-static void meet(bool *self, const bool *other)
+/* The same where others may need the CPU: a stopper waits for that of the other CPU */
+static void wait_outside(const bool *flag)
 {
-	preempt_disable();
-	reach(self);
-	wait_for(other);
+	while (!is_reached(flag))
+		cond_resched();
+}
+
+/* Who is there for the round that is next */
+enum { NONE, SLEEPER, BOTH };
+static int present;
+
+/*
+ * Both threads are on their CPUs, and each has interrupts off when the other goes on: the sleeper,
+ * held, has the lock of its CPU's run queue, which an interrupt of the other CPU may want to
+ * balance the load.  Until both are there, each CPU answers what the other asks of it.
+ */
+static void await_waker(void)
+{
+	unsigned int i;
+
+	for (;;) {
+		local_irq_disable();
+		WRITE_ONCE(present, SLEEPER);
+		for (i = 0; i < 1000 && READ_ONCE(present) != BOTH; i++)
+			cpu_relax();
+		if (cmpxchg(&present, SLEEPER, NONE) == BOTH)
+			return;
+		local_irq_enable();
+		cond_resched();
+	}
+}
+
+static void join_sleeper(void)
+{
 	local_irq_disable();
-	preempt_enable();
+	while (cmpxchg(&present, SLEEPER, BOTH) != SLEEPER) {
+		local_irq_enable();
+		cond_resched();
+		local_irq_disable();
+	}
 }
 
 static bool goes_to_sleep(bool preempt, const struct task_struct *task)
@@ -113,6 +146,7 @@ static struct {
 	{ "sched_waking", after_waking, TRACEPOINT_DEFAULT_PRIO - 1 },
 };
 
+/* With interrupts on: without ticks the clock may stand still */
 static void run_for(unsigned int us)
 {
 	u64 until = local_clock() + us * 1000;
@@ -134,7 +168,7 @@ static int wake_sleeper(void *rounds)
 	unsigned long n = (unsigned long)rounds;
 
 	while (n--) {
-		meet(&now.here, &now.ready);
+		await_waker();
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		WRITE_ONCE(now.armed, true);
 		schedule();
@@ -143,9 +177,9 @@ static int wake_sleeper(void *rounds)
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		reach(&now.awake);
 		while (READ_ONCE(current->__state))
-			cpu_relax();
-		while (READ_ONCE(now.awake))
-			cpu_relax();
+			cond_resched();
+		wait_outside(&now.done);
+		WRITE_ONCE(now.done, false);
 	}
 	return stay();
 }
@@ -170,22 +204,25 @@ static int wake_waker(void *rounds)
 	unsigned long n = (unsigned long)rounds;
 
 	while (n--) {
-		meet(&now.ready, &now.here);
+		join_sleeper();
 		wait_for(instant == ASLEEP ? &now.switched : &now.in_switch);
-		if (instant == ASLEEP)
+		if (instant == ASLEEP) {
+			local_irq_enable();
 			run_for(300);
+			local_irq_disable();
+		}
 		wake_asleep();
 		local_irq_enable();
-		wait_for(&now.awake);
+		wait_outside(&now.awake);
 		wake_awake();
-		now.here = false;
-		now.ready = false;
 		now.in_switch = false;
 		now.switched = false;
 		now.in_waking = false;
 		now.waking = false;
-		/* The next round begins after all that */
-		smp_store_release(&now.awake, false);
+		now.awake = false;
+		/* The next round begins after all that, when the sleeper says that it is there */
+		WRITE_ONCE(present, NONE);
+		reach(&now.done);
 	}
 	complete(&woken);
 	return stay();
@@ -202,6 +239,8 @@ static int wake_run(unsigned long n)
 	kthread_bind(sleeper, 0);
 	kthread_bind(waker, 1);
 	get_task_struct(sleeper);
+	/* The fair class may leave it on the run queue: then a waker needs the queue's lock */
+	sched_set_fifo_low(sleeper);
 	wake_up_process(sleeper);
 	wake_up_process(waker);
 	wait_for_completion(&woken);
