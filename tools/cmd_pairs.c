@@ -173,7 +173,7 @@ static void print_summary(const struct output *o, const struct args *a,
 	if (t->pair.reopened)
 		fprintf(f, " %llu were opened again without a close;", t->pair.reopened);
 	if (t->pair.parts)
-		fprintf(f, " %u were freed in parts;", t->pair.parts);
+		fprintf(f, " %u were freed in parts or moved;", t->pair.parts);
 	if (t->missed)
 		fprintf(f, " %llu hits were missed;", t->missed);
 	if (t->absent)
@@ -187,7 +187,7 @@ static void print_summary(const struct output *o, const struct args *a,
 	if (t->kept)
 		fputs(" of up to a second before the reset;", f);
 	if (t->off)
-		fprintf(f, " %s;", o->probes_off);
+		fprintf(f, " %s;", t->off);
 	fputs(f == stderr ? "\n" : "\n\n", f);
 }
 
@@ -200,10 +200,6 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 	size_t i;
 
 	pairs_read(&s->record, number, until, &t);
-	/* Opened while the running kernel was read: as if it had come a moment later */
-	if (s->source.live)
-		t.half = 0;
-	t.off = o->probes_off;
 	print_summary(o, a, &t);
 	sort_with(t.total, t.nr, sizeof(*t.total), heaviest_first, (void *)a);
 	p.total = xcalloc(t.nr + 1, sizeof(*p.total));
@@ -326,7 +322,7 @@ void cmd_pairs(struct args *a)
 		die(1, name ? "%s: the pair %s is not set in this record" :
 			      "%s: no pair is set in this record (parameter pair)",
 		    s.source.name, name);
-	a->output.probes_off = session_probes_off(&s);
+	s.record.probes_off = session_probes_off(&s);
 	if (nr > 1 && (a->output.format == FORMAT_FLAME || a->output.format == FORMAT_FOLDED))
 		die(EXIT_USAGE, "--folded and --flame are of one pair: name one of the %u that are set",
 		    nr);

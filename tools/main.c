@@ -32,7 +32,7 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 	o->record = &s->record;
 	o->search = &s->search;
 	o->symbols = &s->symbols;
-	o->probes_off = session_probes_off(s);
+	s->record.probes_off = session_probes_off(s);
 	if (a->given & BIT(OPT_LINES))
 		o->srcline = session_open_srcline(s, &a->debug, live);
 }

@@ -27,7 +27,6 @@ struct output {
 	const struct search *search;	/* what the filter has found in it */
 	struct symbols *symbols;	/* names of its frames */
 	struct srcline *srcline;	/* source lines, or NULL if they are not wanted */
-	const char *probes_off;	/* why the running kernel does not hit the probes, or NULL */
 	bool by_address;	/* tags were asked for by an address, as "life" does */
 	bool nothing;	/* standard error has reported why there is nothing to print */
 };

@@ -142,6 +142,7 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 	take_probes(r, number, t);
 	/* Only copies of the record have this number */
 	t->kept = !r->info.page.seq;
+	t->off = r->probes_off;
 	/* No more than pages were found: a claimed number of pages allocates nothing */
 	if (stacks > r->pairs) {
 		t->lost++;
@@ -191,6 +192,8 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 		t->all.closed += t->total[i].closed;
 		t->all.sum += t->total[i].sum;
 	}
+	if (r->live)
+		t->half = 0;
 	duplicates_free(&tree);
 	free(known);
 	free(of);
@@ -205,7 +208,7 @@ void pairs_free(struct pair_totals *t)
 bool pairs_exact(const struct pair_totals *t)
 {
 	return !(t->pair.refused | t->pair.reopened | t->pair.parts | t->missed | t->absent |
-		 t->half | t->lost | t->copies | t->kept | t->off);
+		 t->half | t->lost | t->copies | t->kept | !!t->off);
 }
 
 u64 pairs_time(unsigned int i)

@@ -168,6 +168,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 
 	memset(r, 0, sizeof(*r));
 	r->instance = instance;
+	r->live = set->live;
 	for (i = 0; i < set->nr; i++)
 		if (set->page[i].instance == instance && set->page[i].data)
 			page[nr++] = set->page[i];

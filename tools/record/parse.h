@@ -224,6 +224,8 @@ struct text {
 /* All that is known of one load of the module */
 struct record {
 	u64 instance;	/* which */
+	bool live;	/* copied while it was written */
+	const char *probes_off;	/* why the running kernel does not hit its probes, or NULL */
 	bool have_info;	/* page 0 of stackbuf_info was found and has valid sizes */
 	struct stackbuf_info info;	/* stackbuf_info, every string terminated */
 	u64 lost[STACKBUF_COUNTERS];	/* its counters, each the sum over all CPUs */
@@ -398,12 +400,13 @@ struct pair_totals {
 	 * pattern leaves out
 	 */
 	unsigned int absent;
-	unsigned int half;	/* objects that were being written */
+	/* Objects that were being written.  Of a live copy none: they came a moment later */
+	unsigned int half;
 	unsigned int lost;	/* pages, and probes that are in none, that are not there */
 	/* Pages of which there are two that differ: it is not known which one is newer */
 	unsigned int copies;
 	bool kept;	/* they outlived a reset: some are older than others, up to a second */
-	bool off;	/* the kernel does not hit its probes, as far as the caller knows */
+	const char *off;	/* why the kernel does not hit its probes, or NULL */
 };
 
 /* Find the next pair after *@number, which begins at 0: false if there is none */

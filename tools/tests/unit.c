@@ -1605,6 +1605,48 @@ static void test_info_disorder(void)
 		CHECK(depths.depth[i].seq == (i == 1 || i == 4 ? 3 : 2));
 }
 
+/* An object that was being written when the memory was copied */
+static void test_half_open(void)
+{
+	static const char *off = "they are off";
+	union stackbuf_pair_page page[6] = { 0 };
+	struct found_page found[6] = { 0 };
+	struct record rec = {
+		.have_info = true, .pair = found, .pairs = 6,
+		.info = { .info_size = sizeof(page), .pair_pages = 6, .page.seq = 1 },
+	};
+	struct pair_totals t;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++)
+		found[i] = (struct found_page){
+			.data = &page[i], .index = i,
+			.kind = !i ? STACKBUF_PAIRS : i == 1 ? STACKBUF_PAIR_STACKS :
+				STACKBUF_PAIR_OPEN,
+		};
+	page[0].pairs.pair[0] = (struct stackbuf_pair){ .name = "a:b" };
+	pairs_read(&rec, 1, ~0ULL, &t);
+	CHECK(!t.name[0]);
+	pairs_free(&t);
+	page[0].pairs.pair[0].probes = 1;
+	page[3].open.bucket[7].key[2] = 100;
+	pairs_read(&rec, 1, ~0ULL, &t);
+	CHECK(!strcmp(t.name, "a:b") && t.half == 1 && t.lost == 1);
+	t.lost = 0;
+	CHECK(!pairs_exact(&t));
+	pairs_free(&t);
+	rec.live = true;
+	pairs_read(&rec, 1, ~0ULL, &t);
+	t.lost = 0;
+	CHECK(!t.half && pairs_exact(&t));
+	pairs_free(&t);
+	rec.probes_off = off;
+	pairs_read(&rec, 1, ~0ULL, &t);
+	t.lost = 0;
+	CHECK(t.off == off && !pairs_exact(&t));
+	pairs_free(&t);
+}
+
 /* --------------------------------------------------------------- functions --- */
 
 static const char kallsyms[] =
@@ -2080,6 +2122,7 @@ static const struct {
 	{ test_live, "read while it is written, each store at each place: nothing torn" },
 	{ test_live_race, "read beside a writer: nothing torn" },
 	{ test_follow, "while it is followed nothing counts as lost that is there" },
+	{ test_half_open, "an object that was being written: not of a live copy" },
 	{ test_info_disorder, "copies of what is open, not made in order: whole objects only" },
 	{ test_stacks_disorder, "copies of stacks, not made in order: whole stacks only" },
 	{ test_text_disorder, "copies of text that were not made in order: whole records only" },
