@@ -339,7 +339,8 @@ struct stackbuf_depths_page {
  * @unmatched:	closed while it was not open, as what was opened before the pair was set is
  * @time:	when it was set, ns, on the clock of events
  * @probes:	probes that it has
- * @parts:	blocks of pages that were freed in parts: the rest is not known to be open;
+ * @parts:	blocks of pages that were freed in parts: the rest is not known to be open; and each
+ *		time that compaction moved pages: what they hold is open elsewhere;
  *		2^32 - 1: so many or more
  * @early:	tasks that were woken before they were switched out: opened, and in no time
  * @name:	as it was given, NUL-terminated; "": the entry is free

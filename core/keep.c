@@ -247,7 +247,10 @@ static void keep_pages(enum keeper keeper)
 			continue;
 		}
 		preempt_disable();
-		/* V3.  An oops inside of it must not wait for long.  The worker comes again */
+		/*
+		 * V3.  An oops here, with preemption off, is one of the copy itself: it must not
+		 * wait for long, and from then on a panic alone copies.  The worker comes again
+		 */
 		while (atomic_cmpxchg(&busy, 0, 1) && --tries)
 			cpu_relax();
 		if (tries) {

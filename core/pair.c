@@ -25,6 +25,7 @@
 #include <linux/bitmap.h>
 #include <linux/hash.h>
 #include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -251,6 +252,9 @@ static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long k
 	return NULL;
 }
 
+/* Orders of pages that were opened */
+static unsigned long block_orders;
+
 static noinline u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
 {
 	if (probe->value & SBUF_VALUE_CACHE)
@@ -421,6 +425,8 @@ static noinline void open_valued(const struct stackbuf_probe *probe, unsigned lo
 {
 	u64 value = value_of(probe, argument);
 
+	if (probe->value & SBUF_VALUE_ORDER && !(READ_ONCE(block_orders) & BIT(argument & 31)))
+		set_bit(argument & 31, &block_orders);
 	if (!open_usual(probe, key, value, id) && !open_any(probe, key, value, id))
 		return;
 	if (probe->value & SBUF_VALUE_PREEMPTED && unlikely(is_being_woken())) {
@@ -458,7 +464,10 @@ static noinline void use_closer(struct stackbuf_pair_object *object,
 		sbuf_pair_lost(probe, 1);
 }
 
-/* Pages that were allocated together may be freed one by one: then some of them stay */
+/*
+ * Pages that were allocated together may be freed one by one, so that some of them stay, and what
+ * is in a page may be moved to another
+ */
 static noinline void count_part(const struct stackbuf_probe *probe)
 {
 	u32 *parts = &pair_at(probe->pair)->parts, was;
@@ -468,8 +477,11 @@ static noinline void count_part(const struct stackbuf_probe *probe)
 	} while (was != U32_MAX && cmpxchg(parts, was, was + 1) != was);
 }
 
-/* @value: of a close with SBUF_VALUE_ORDER, which has to be what was opened; else 0 */
-static __always_inline void close_one(const struct stackbuf_probe *probe, unsigned long key,
+/*
+ * @value: of a close with SBUF_VALUE_ORDER, which has to be what was opened; else 0.  Return false
+ * if nothing was open
+ */
+static __always_inline bool close_one(const struct stackbuf_probe *probe, unsigned long key,
 				      u64 value, u64 now, s64 id)
 {
 	const u64 hash = hash_of(probe->pair, key);
@@ -478,22 +490,23 @@ static __always_inline void close_one(const struct stackbuf_probe *probe, unsign
 	unsigned int i;
 
 	if (!key)
-		return;
+		return false;
 	i = find_key(bucket, STACKBUF_PAIR_BUCKET, key);
 	if (unlikely(i == STACKBUF_PAIR_BUCKET || !take(bucket, i, probe->pair, key, &object)) &&
 	    !take_any(hash, i, probe->pair, key, &object)) {
 		sbuf_add(&pair_at(probe->pair)->unmatched, 1);
-		return;
+		return false;
 	}
 	if (unlikely(probe->value & SBUF_VALUE_HERE)) {
 		/* What a filter leaves out has no stack, and no time */
 		if (id == SBUF_NOT_ADMITTED)
-			return;
+			return true;
 		use_closer(&object, probe, id);
 	}
 	if (unlikely(value) && value != object.value)
 		count_part(probe);
 	add_time(&object, now);
+	return true;
 }
 
 /* Those of an array.  The argument may be no number of keys at all */
@@ -513,11 +526,50 @@ static noinline void close_all(const struct stackbuf_probe *probe, const unsigne
 
 NOKPROBE_SYMBOL(close_all);
 
+/* The value of what is open, 0 if nothing is */
+static u64 value_at(unsigned int pair, unsigned long key)
+{
+	const u64 hash = hash_of(pair, key);
+	struct stackbuf_pair_bucket *bucket = bucket_at(bucket_of(hash));
+	unsigned int n, i;
+
+	for (n = 0; n < 2; n++, bucket = bucket_at(second_bucket_of(hash)))
+		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
+			struct stackbuf_pair_object *at = &bucket->object[i];
+			/* K1 */
+			u64 word = smp_load_acquire(stack_word(at)), value = READ_ONCE(at->value);
+
+			if (READ_ONCE(bucket->key[i]) == key && (u32)word - 1 < STACKS &&
+			    READ_ONCE(stack_at(word - 1)->stack) >> 32 == pair &&
+			    READ_ONCE(*stack_word(at)) == word)
+				return value;
+		}
+	return 0;
+}
+
+/* Is @page in a block that is open, and not its first?  Such blocks are aligned to their size */
+static bool is_in_block(unsigned int pair, const struct page *page)
+{
+	const unsigned long pfn = page_to_pfn(page), orders = READ_ONCE(block_orders);
+	unsigned int order;
+
+	for_each_set_bit(order, &orders, BITS_PER_LONG) {
+		unsigned long before = pfn & (BIT(order) - 1);
+
+		if (before && value_at(pair, (unsigned long)pfn_to_page(pfn - before)) >
+			      (u64)before << PAGE_SHIFT)
+			return true;
+	}
+	return false;
+}
+
 /* Of pages of this order */
 static noinline void close_block(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long order, u64 now)
 {
-	close_one(probe, key, value_of(probe, order), now, 0);
+	if (!close_one(probe, key, value_of(probe, order), now, 0) && key &&
+	    is_in_block(probe->pair, (struct page *)key))
+		count_part(probe);
 }
 
 NOKPROBE_SYMBOL(close_block);
@@ -537,8 +589,10 @@ void sbuf_pair_close_known(const struct stackbuf_probe *probe, unsigned long key
 
 	if (unlikely(is_stopped()))
 		return;
-	if (likely(!(probe->value & SBUF_VALUE_ARGUMENT)))
+	if (likely(!(probe->value & (SBUF_VALUE_ARGUMENT | SBUF_VALUE_MOVED))))
 		close_one(probe, key, 0, now, id);
+	else if (probe->value & SBUF_VALUE_MOVED)
+		count_part(probe);
 	else if (probe->value & SBUF_VALUE_ORDER)
 		close_block(probe, key, value, now);
 	else
@@ -602,6 +656,13 @@ void sbuf_pair_resume(void)
 #define SLAB_CLOSES	"kmem_cache_free@arg2 "
 #endif
 
+/* Compaction moves to free pages that it has taken for itself, without an event */
+#ifdef CONFIG_COMPACTION
+#define PAGE_MOVES	" t:compaction:mm_compaction_migratepages@arg1@moved"
+#else
+#define PAGE_MOVES
+#endif
+
 #define WAKER_CLOSES	"t:sched:sched_switch@arg3@awake t:sched:sched_waking@arg1@here"
 
 static const struct {
@@ -609,7 +670,7 @@ static const struct {
 } presets[] = {
 	/* Bulk frees, those of kfree_rcu() among them, come by no event */
 	{ "slab", SLAB_OPENS "|" SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
-	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" },
+	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" PAGE_MOVES },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
 	{ "wakers", "t:sched:sched_switch@arg2@preempted1|" WAKER_CLOSES },
 };

@@ -12,6 +12,7 @@
 /* In stackbuf_probe.value: the number of an argument, and what is to be made of it */
 #define SBUF_VALUE_ARGUMENT	0x0f
 #define SBUF_VALUE_CACHE	0x10	/* a struct kmem_cache: the size of its objects */
+#define SBUF_VALUE_MOVED	0x10	/* of a close: objects go where none was opened */
 #define SBUF_VALUE_ORDER	0x20	/* an order of pages: bytes; of a close, too */
 #define SBUF_VALUE_PREEMPTED	0x40	/* true for a task that is preempted: it is runnable */
 #define SBUF_VALUE_AWAKE	0x40	/* of a close: a task that runs, and no time */

@@ -340,7 +340,9 @@ static int register_probe(struct sbuf_probe_request *request, u8 list)
 /*
  * Held for some instructions, with interrupts off, while the kernel's counts of misses are taken
  * over.  Code that runs in any context only tries it, for a while: the holder may be the code that
- * it has interrupted, or be on a CPU that was stopped.
+ * it has interrupted, or be on a CPU that was stopped.  Then a count is as old as its last reading.
+ * What reads the record meanwhile may find a probe's misses twice, here and in missed_before, but
+ * at least once.
  */
 static DEFINE_RAW_SPINLOCK(missed_lock);
 

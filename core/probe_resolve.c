@@ -198,23 +198,24 @@ static int parse_event(struct sbuf_probe_request *request, char *text)
 
 /*
  * @argN: what the object that a pair opens is worth; how many an array closes.  @here: times are
- * those of the stack that closes.  What the argument
- * points to is used for presets alone: it must be what they take it for
+ * those of the stack that closes.  The rest is for presets alone: an argument must be what they
+ * take it for
  */
 static int parse_value(struct sbuf_probe_request *request, const char *word, unsigned int most)
 {
-	static const struct { const char *word; u8 kind; } kinds[] = {
+	static const struct { const char *word; u8 kind; } closes[] = {
+		{ "here", SBUF_VALUE_HERE }, { "awake", SBUF_VALUE_AWAKE },
+		{ "moved", SBUF_VALUE_MOVED },
+	}, kinds[] = {
 		{ "arg", 0 }, { "cache", SBUF_VALUE_CACHE }, { "order", SBUF_VALUE_ORDER },
 		{ "preempted", SBUF_VALUE_PREEMPTED }, { "large", SBUF_VALUE_LARGE },
 	};
 	unsigned int i, n;
 
-	if (request->role == STACKBUF_PAIR_CLOSES && !strcmp(word, "here")) {
-		request->value = SBUF_VALUE_HERE;
-		return 0;
-	}
-	if (request->role == STACKBUF_PAIR_CLOSES && request->preset && !strcmp(word, "awake")) {
-		request->value = SBUF_VALUE_AWAKE;
+	for (i = 0; i < ARRAY_SIZE(closes) && request->role == STACKBUF_PAIR_CLOSES; i++) {
+		if (strcmp(word, closes[i].word) || (i && !request->preset))
+			continue;
+		request->value = closes[i].kind;
 		return 0;
 	}
 	for (i = 0; i < ARRAY_SIZE(kinds) && request->pair; i++) {

@@ -151,6 +151,18 @@ static noinline int leak_pages(unsigned int n, bool split)
 	return 0;
 }
 
+static noinline int leak_exact(unsigned int n)
+{
+	while (n--) {
+		void *pages = alloc_pages_exact(5 * PAGE_SIZE, GFP_KERNEL);
+
+		if (!pages)
+			return -ENOMEM;
+		free_pages_exact(pages, 5 * PAGE_SIZE);
+	}
+	return 0;
+}
+
 static DECLARE_COMPLETION(leak_there);
 static DECLARE_COMPLETION(leak_back);
 
@@ -241,6 +253,8 @@ static int set_run(const char *value, const struct kernel_param *param)
 		return leak_pages(number, false);
 	} else if (sscanf(value, "split %u", &number) == 1) {
 		return leak_pages(number, true);
+	} else if (sscanf(value, "exact %u", &number) == 1) {
+		return leak_exact(number);
 	} else if (sscanf(value, "clock %u", &number) == 1) {
 		leak_clock(number);
 #ifdef CONFIG_X86

@@ -570,6 +570,12 @@ struct kprobe { u64 nmissed; };
 #define raw_spin_is_locked(lock)	READ_ONCE(*(lock))
 #define KMALLOC_MAX_CACHE_SIZE	(2 * PAGE_SIZE)
 #define PAGE_SIZE	4096
+#define BITS_PER_LONG	64
+
+/* A page's struct stands at its number, as with a virtual memory map */
+struct page { unsigned long words[8]; };
+#define page_to_pfn(page)	((unsigned long)(page) / sizeof(struct page))
+#define pfn_to_page(pfn)	((struct page *)((pfn) * sizeof(struct page)))
 #define kmem_cache_size(cache)	((unsigned int)(uintptr_t)(cache))
 #define glob_match(pattern, text)	(!fnmatch(pattern, text, 0))
 struct kernel_param_ops { int unused; };
