@@ -549,18 +549,25 @@ static bool nmi_while_a_page_is_closed(void)
 static struct {
 	u64 ns, back, cycle_ps;
 	unsigned int reads;
+	bool busy;
 } fake;
 
 static u64 fake_clock(bool cycles)
 {
-	u64 ps = fake.cycle_ps ?: 1;
+	u64 ps = fake.cycle_ps ?: 1, now;
 
 	/* To read takes a while; now and then there is an SMI before */
-	fake.ns += next_random() % 64 ? next_random() % 32 : 50000;
-	if (cycles)
-		return 1000000 + fake.ns * 1000 / ps;
-	fake.reads++;
-	return fake.ns * 1000 / ps * ps / 1000 - fake.back;
+	fake.busy = true;
+	now = fake.ns += next_random() % 64 ? next_random() % 32 : 50000;
+	fake.reads += !cycles;
+	fake.busy = false;
+	return cycles ? 1000000 + now * 1000 / ps : now * 1000 / ps * ps / 1000 - fake.back;
+}
+
+/* Is a time wrong that was read between @low, true time, and now? */
+static bool is_wrong(u64 time, u64 low)
+{
+	return time + 300 + fake.cycle_ps / 1000 < low || time > fake.ns - fake.back + 300;
 }
 
 /* Read it often, and long after the time before.  Return how often it was wrong */
@@ -577,9 +584,7 @@ static unsigned int use_clock(struct sbuf_cpu *cpu, u64 cycle_ps, unsigned int *
 		fake.ns += next_random() % (pause + 1);
 		low = fake.ns - fake.back;
 		now = sbuf_event_now(cpu);
-		if (now < before || now + 300 + cycle_ps / 1000 < low ||
-		    now > fake.ns - fake.back + 300)
-			wrong++;
+		wrong += now < before || is_wrong(now, low);
 		before = now;
 	}
 	*reads = fake.reads;
@@ -612,6 +617,50 @@ static bool tells_the_time(void)
 				fake.back += fake.ns / 2;
 		}
 	shim_clock = NULL;
+	return true;
+}
+
+static struct sbuf_cpu timed;
+static unsigned int nmi_reads, nmi_wrong;
+
+/* At each instruction sooner or later: each takes time, and much of it makes a reading useless */
+static void clock_step(void)
+{
+	u64 low = fake.ns - fake.back;
+
+	if (fake.busy || next_random() % 64)
+		return;
+	nmi_reads++;
+	shim_preempt_count |= NMI_MASK;
+	nmi_wrong += is_wrong(sbuf_event_now(&timed), low);
+	shim_preempt_count &= ~NMI_MASK;
+}
+
+/* It is read for the first time, while cycles stand for it, after that, and when it was set back */
+static bool tells_nmis_the_time(void)
+{
+	unsigned int i, wrong = 0, steady = 0;
+	u64 low, now;
+
+	fake.ns = 3000000;
+	fake.back = 0;
+	fake.cycle_ps = 312;
+	shim_clock = fake_clock;
+	for (i = 0; i < 1000; i++) {
+		fake.ns += next_random() % (i % 4 ? 2 * NSEC_PER_MSEC : 1000);
+		if (i % 100 == 99)
+			fake.back += fake.ns / 2;
+		low = fake.ns - fake.back;
+		step_begin(clock_step);
+		now = sbuf_event_now(&timed);
+		step_on = false;
+		wrong += is_wrong(now, low);
+		steady += timed.clock.span > 0;
+	}
+	shim_clock = NULL;
+	printf("# %u NMIs, %u wrong; cycles stood for the clock after %u of 1000 events, %u wrong\n",
+	       nmi_reads, nmi_wrong, steady, wrong);
+	EXPECT(!wrong && !nmi_wrong && nmi_reads > 1000 && steady > 300);
 	return true;
 }
 
@@ -795,6 +844,7 @@ static void *run(void *unused)
 	shim_run_nmi();
 	save_path(5, 0);
 	save_path(5, 0);
+	result(tells_nmis_the_time, "NMIs inside a reading of the clock: both are right");
 	result(renders_null, "a call through NULL is rendered");
 	nmi_saves = 0;
 	nmi_recorded = 0;
