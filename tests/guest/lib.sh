@@ -179,6 +179,13 @@ fact() { sed -n "s/.*\"$1\": *\"\{0,1\}\([^,\"}]*\).*/\1/p" "${2:-info.json}"; }
 # latest KEY: the fact as it is now
 latest() { facts && fact "$1" || echo failed; }
 
+# Suspend to memory, and resume
+to_memory() {
+	host wakeup && echo mem >/sys/power/state || return 1
+	dmesg | grep 'PM: suspend exit'
+}
+has_to_memory() { grep -qw mem /sys/power/state && grep -qs '\[deep\]' /sys/power/mem_sleep; }
+
 # set_list LIST: sets the list of probes
 set_list() { echo "$1" >$P/probe 2>error || { cat error; dmesg | tail -n 1; return 1; }; }
 

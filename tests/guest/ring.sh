@@ -100,12 +100,6 @@ unplug() {
 	echo 1 >$online
 }
 
-# Suspend to memory, and resume
-to_memory() {
-	host wakeup && echo mem >/sys/power/state || return 1
-	dmesg | grep 'PM: suspend exit'
-}
-
 # late COMMAND TIMES: COMMAND takes CPUs offline; these save as late as possible
 late() {
 	load full "probe=cpuhp_report_idle_dead" || return 1
@@ -173,7 +167,7 @@ late)
 	gone
 	try "saves on a CPU that has gone offline: room is made all the same, stackbuf unloads" late unplug "$(few 1 3)"
 	gone
-	if grep -qw mem /sys/power/state && grep -qs "\[deep\]" /sys/power/mem_sleep; then
+	if has_to_memory; then
 		try "saves on a CPU that goes offline as the machine is suspended to memory: likewise" late to_memory 1
 	else
 		echo "ok saves on a CPU that goes offline as the machine is suspended to memory: likewise # SKIP this kernel or machine cannot"
