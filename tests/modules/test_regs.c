@@ -148,6 +148,8 @@ static int later_handler(struct kprobe *p, struct pt_regs *regs)
 	instruction_pointer_set(&copy, *(unsigned long *)copy.sp);
 	copy.sp += 8;
 	copy.r13 = copy.sp;
+	/* What some function has left there, as number() its buffer, would keep it out as well */
+	copy.r10 = 0;
 #endif
 	stackbuf_save_regs(&copy, 0);
 	before = walks();
