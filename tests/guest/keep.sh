@@ -52,6 +52,47 @@ half_written() {
 	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d '\0' | wc -c)" = 0 ] || return
 	printf x | store 0x1400064 && no_memory "something else is there, at 0x9400000; if" "$memory" && printf '\0' | store 0x1400064
 }
+# le64 NUMBER...: as they are in memory
+le64() {
+	for number; do
+		for shift in 0 8 16 24 32 40 48 56; do
+			printf %b "\\0$(printf %o $((number >> shift & 255)))"
+		done
+	done
+}
+# left_by OFFSET INSTANCE SIZES...: the first page of a record of these sizes
+left_by() {
+	le64 "$2" | dd of=first bs=1 seek=16 conv=notrunc status=none
+	at=$1
+	shift 2
+	{ le64 0; dd if=first bs=1 skip=32 count=8 status=none; le64 "$@"; } | dd of=first bs=1 seek=24 conv=notrunc status=none
+	store "$at" <first
+}
+# It is loaded, and what was found can be read, as far as it goes, and forgotten
+loads_beside() { # RECORDS
+	mark
+	insmod /t/big/stackbuf.ko keep="$memory" || return 1
+	since | sed -n 's/.*stackbuf: keep/keep/p'
+	is "$(find $kept -name '[0-9]*' 2>/dev/null | wc -l) == $1" || return 1
+	for file in "$kept"/[0-9]*; do
+		[ -e "$file" ] || break
+		cat "$file" >/dev/null && echo "${file##*/}" >$kept/forget || return 1
+	done
+	rmmod stackbuf
+}
+# First pages that lie about their sizes, one in the last page, and more records than there are files
+hostile() {
+	insmod /t/big/stackbuf.ko keep="$memory" && dd if=$D/info bs=4096 count=1 of=first status=none && rmmod stackbuf || return 1
+	for sizes in "-4096 4096 4096 4096" "4096 -4096 4096 4096" "4096 -4096 -4096 12288" "0 0 0 0" "4104 4096 4096 4096" \
+		"4096 4096 4096 0x1ffc000" "0x7ffffffffffff000 0x7ffffffffffff000 4096 4096"; do
+		# shellcheck disable=SC2086
+		left_by 0 1 $sizes && loads_beside 1 || { echo "$sizes"; return 1; }
+	done
+	left_by $((0x1fff000)) 1 4096 4096 4096 4096 && loads_beside 1 || return 1
+	for i in $(seq 30); do left_by $((i * 16384)) "$i" 4096 4096 4096 4096 || return 1; done
+	loads_beside 16 && loads_beside 14 && loads_beside 0 || return 1
+	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=32 status=none | tr -d '\0' | wc -c)" = 0 ]
+}
 # What the last load has left, and nothing is wrong with it
 survived() { # N
 	"$STACKBUF" --kept info >facts && : >events || return 1
@@ -103,6 +144,7 @@ memory=$(sed -n "$((n % $(wc -l </t/keep) + 1))p" /t/keep)
 if [ "$n" = 0 ] && [ -e /t/ramoops.ko ]; then
 	result "what a driver has left there is refused, and taken if asked" foreign "$memory"
 	result "a load that a reset cut short is no other's; a byte elsewhere is" half_written
+	result "what earlier loads have left is not trusted" hostile
 fi
 insmod /t/big/stackbuf.ko "keep=$memory" || exit 1
 if [ "$n" != 0 ]; then
