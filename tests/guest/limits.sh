@@ -83,21 +83,63 @@ failing() {
 	load big && run path 1 3 0 5 | grep -x 'id [1-9][0-9]*' && unload
 }
 
+# each_fails PARAMETER OLD NEW: each of up to 40 allocations for setting it fails in turn; it is set,
+# or refused and what was set goes on
+each_fails() {
+	list=$P/$1
+	echo "$2" >"$list" || return 1
+	/t/failing 1000000 -w "$list" "$3" >said || return 1
+	[ "$(cat "$list")" = "$3" ] && echo "$2" >"$list" || return 1
+	all=$((1000000 - $(value left said)))
+	step=$(((all + 39) / 40)) nth=1 refused=0 came=0
+	while [ $nth -le $all ]; do
+		/t/failing $nth -w "$list" "$3" >said 2>err
+		case $? in
+		0) came=$((came + 1)) want=$3 ;;
+		1) refused=$((refused + 1)) want=$2 ;;
+		*) cat err; return 1 ;;
+		esac
+		[ "$(cat "$list")" = "$want" ] || { echo "$1: $(cat "$list") instead of $want"; return 1; }
+		echo "$2" >"$list" || return 1
+		# Fewer allocations this time
+		[ "$(value left said)" = 0 ] || break
+		nth=$((nth + step))
+	done
+	echo "# $1: of $all allocations each $step. failed once: refused $refused times, set $came times"
+	is "$refused + $came > 3"
+}
+# What was set stays, or its place is taken, as a whole; meanwhile and afterwards it is hit
+lists_fail() {
+	insmod /t/big/stackbuf.ko probe=dput,t:sched:sched_switch pair=page trigger=panic && insmod /t/big/stackbuf_leak.ko || return 1
+	each_fails probe dput,t:sched:sched_switch 'vfs_read,ext4_*,t:kmem:kfree' && each_fails pair page slab,offcpu,wakers &&
+		each_fails trigger panic do_exit:3 && echo 1 >$P/enable || return 1
+	work 1
+	sound 100 || return 1
+	echo slab >$P/pair && echo "run 0 1000 37" >/sys/module/stackbuf_leak/parameters/run || return 1
+	"$STACKBUF" leaks --json >json
+	is "$(grep leak_path_b json | sed 's/.*"open":"*\([0-9]*\).*/\1/') == 37" && ! grep 'leak_path_[ac]' json && rmmod stackbuf_leak stackbuf
+}
+
+# With probes by ftrace, kprobe and tracepoint, pairs and a trigger, beside the function graph tracer
 hotplug() {
-	insmod /t/big/stackbuf.ko verify=1 probe=dput,vfs_read,kmem_cache_free || return 1
+	insmod /t/big/stackbuf.ko verify=1 probe=dput,vfs_*,t:kmem:kmem_cache_free pair=slab,wakers trigger=panic && insmod /t/big/stackbuf_leak.ko || return 1
+	! grep -q function_graph $T/available_tracers || { echo vfs_read >$T/set_graph_function && echo function_graph >$T/current_tracer; } || return 1
 	work 20 &
 	times=0
-	while [ "$(jobs | wc -l)" -gt 0 ] && [ $times -lt 12 ]; do
+	while kill -0 $! 2>/dev/null && [ $times -lt 12 ]; do
 		echo 0 >/sys/devices/system/cpu/cpu1/online || return 1
 		sleep 0.5
 		echo 1 >/sys/devices/system/cpu/cpu1/online || return 1
-		sleep 0.5
+		echo "run $((times % 3)) 300 37" >/sys/module/stackbuf_leak/parameters/run
 		times=$((times + 1))
 	done
 	wait
+	echo nop >$T/current_tracer
+	"$STACKBUF" leaks slab --json >json
+	is "$(grep leak_path_b json | sed 's/.*"open":"*\([0-9]*\).*/\1/' | paste -sd + -) + 0 == 37 * $times && $times > 2" && ! grep 'leak_path_[ac]' json || { cut -c 1-300 json; return 1; }
 	sound 10000 || return 1
 	cat check
-	rmmod stackbuf
+	rmmod stackbuf_leak stackbuf
 }
 
 # Suspends to idle and resumes, by the kernel's pm_test: it resumes after five seconds, also
@@ -163,6 +205,8 @@ failing)
 	grep '^# suspended ' result
 	result "allocations fail one by one: the load is refused, or whole" failing
 	grep '^# of ' result
+	result "... for lists of probes and pairs: what was set stays, or its place is taken" lists_fail
+	grep '^# [a-z]*: of ' result
 	result "kmemleak finds nothing afterwards" leak
 	;;
 one | eight)
