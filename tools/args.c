@@ -195,8 +195,7 @@ static void take_address(struct args *a)
 }
 
 /*
- * Options before the command are the same for all commands; options after it may be its own, as -f,
- * which is the source for all but "count".
+ * Options before the command are the same for all commands; options after it may be its own, as -p.
  */
 void args_read(struct args *a, int argc, const char **argv)
 {

@@ -10,16 +10,8 @@
 static char args_letter(enum option_id option, int command)
 {
 	const struct option *o = &option_table[option];
-	unsigned int i;
 
-	if (command >= 0 && o->own_for & BIT(command))
-		return o->own_letter;
-	/* Is it another option's here? */
-	for (i = 0; i < OPTIONS && command >= 0; i++)
-		if (o->letter && o->letter == option_table[i].own_letter &&
-		    option_table[i].own_for & BIT(command))
-			return '\0';
-	return o->letter;
+	return command >= 0 && o->own_for & BIT(command) ? o->own_letter : o->letter;
 }
 
 static struct poptOption popt_option(enum option_id i, int command)

@@ -245,7 +245,7 @@ const struct option option_table[OPTIONS] = {
 	[OPT_PERCENT] = { .name = "percent", .commands = COUNTS | BIT(DIFF),
 		SETS(set_flag, output.percent),
 		.text = "totals also as percentages of all events counted" },
-	[OPT_FOLDED] = { .name = "folded", .own_letter = 'f', .own_for = COUNTS,
+	[OPT_FOLDED] = { .name = "folded",
 		.commands = SUMS | PAIRS | BIT(DECODE), .format = FORMAT_FOLDED,
 		.text = "one line a stack, for flame graphs" },
 	[OPT_PREFIX] = { .name = "prefix", .value = "WORD", .commands = COUNTS,

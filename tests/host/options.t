@@ -105,12 +105,12 @@ one_identity() {
 		END { for (id in n) print id, n[id] }' >"$dir/ids"
 	[ "$(cat "$dir/ids")" = "1 $total" ] || { echo log; cat "$dir/ids"; return 1; }
 	for id in '' 1 3; do
-		for other in count log 'count same_0' 'count -P same_0' 'count -f same_0'; do
+		for other in count log 'count same_0' 'count -P same_0' 'count --folded same_0'; do
 			# shellcheck disable=SC2086 # words
 			"$sane" -f "$made" $other ${id:+--stack $id} >"$dir/out" || return
 			case $other in
 			log) grep -c '^	same_0' "$dir/out" ;;
-			'count -f'*) awk '{ n += $NF } END { print n }' "$dir/out" ;;
+			'count --folded'*) awk '{ n += $NF } END { print n }' "$dir/out" ;;
 			*) awk '/^  [a-z]*_0/ { same = /same_0/ } NF == 1 && /^    [0-9]/ && same { n += $1 } END { print n }' "$dir/out" ;;
 			esac >"$dir/n"
 			[ "$(cat "$dir/n")" = "$total" ] || { echo "$other, --stack $id: $(cat "$dir/n"), not $total"; return 1; }
@@ -144,7 +144,8 @@ last_of_pattern() {
 	[ "$("$sane" -f "$made" snoop --last 5 --cpu 1 far_0 | grep -c '^[0-9]')" = 5 ] &&
 	[ "$("$sane" -f "$made" count --last 7 far_0 2>/dev/null | grep -x '    [0-9]*')" = '    7' ] &&
 	[ "$("$sane" -f "$made" count --last 7 -P far_0 2>/dev/null | awk 'NF == 1 && /^    [0-9]/ { n += $1 } END { print n }')" = 7 ] &&
-	[ "$("$sane" -f "$made" count --last 7 -f far_0 2>/dev/null | awk '{ n += $NF } END { print n }')" = 7 ]
+	# -f is the source, wherever it stands
+	[ "$("$sane" count --last 7 -f "$made" --folded far_0 2>/dev/null | awk '{ n += $NF } END { print n }')" = 7 ]
 }
 
 # "far" begins with the frame 0xffffffffc0000010 far_0+0x10/0x20, which has a name
@@ -188,7 +189,7 @@ none() {
 says_why_nothing() {
 	local command one='no event matches: 1000 events searched, from 6.000000000 to 1005.000000000: '
 	for command in log 'log --json' 'log --folded' 'log --perf' 'log --pprof' count 'count --json' 'count --pprof' \
-		'snoop far_0' 'snoop --json far_0' 'count far_0' 'count -P far_0' 'count -f far_0'; do
+		'snoop far_0' 'snoop --json far_0' 'count far_0' 'count -P far_0' 'count --folded far_0'; do
 		# shellcheck disable=SC2086 # words
 		none "$one--cpu excludes all of them: loosen it" $command --cpu 7 &&
 		none "$one--pid and --tag each exclude all of them: loosen them" $command --pid 1 --tag 5 --cpu 0 || return
@@ -519,7 +520,7 @@ END
 modules() {
 	"$sane" -f "$made" count --folded | grep -q '^far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
 	"$sane" -f "$made" log --folded | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
-	"$sane" -f "$made" count -f far_0 | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' || return
+	"$sane" -f "$made" count --folded far_0 | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' || return
 	# Each line has two fields: the stack and its total
 	! "$plain" -f "$made" count --folded | grep -v '^[^ ]* [0-9]*$' | grep -v 'more frames were not kept'
 }
