@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cmd.h"
+#include "ending.h"
 #include "output/files.h"
 #include "watch/watch.h"
 
@@ -304,18 +305,23 @@ void cmd_pairs(struct args *a)
 	struct borrowed b = { .lock = -1 };
 	struct session s = { 0 };
 	unsigned int number = 0, nr = 0;
-	char *name = asked_for(a);
+	char *name = asked_for(a), *left;
 	bool live = args_live(a);
 
 	if (live)
 		borrow_load_module(&b);
 	cmd_begin(&s, a, false);
 	session_report_missing(&s);
-	if (live && !next_pair(&s.record, &number, name)) {
+	left = live ? borrow_left(b.dir, s.record.info.page.instance, "pair") : NULL;
+	if (live && (left || !next_pair(&s.record, &number, name))) {
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name OPEN and CLOSE (see stackbuf latency -h)");
 		watch_pair(&s, a, &b, name ?: "slab");
+	} else if (live && a->duration) {
+		report("%s is set already: what was opened before counts, and --duration does not",
+		       name ?: "a pair");
 	}
+	free(left);
 	for (number = 0; next_pair(&s.record, &number, name); )
 		nr++;
 	if (!nr)

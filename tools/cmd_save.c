@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include "cmd.h"
+#include "ending.h"
 #include "output/files.h"
 #include "watch/watch.h"
 

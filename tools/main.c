@@ -3,9 +3,11 @@
  * main.c - stackbuf: read the flight recorder of kernel call stacks
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include "cmd.h"
 #include "output/files.h"
+#include "watch/watch.h"
 
 void cmd_begin(struct session *s, struct args *a, bool live)
 {
@@ -33,6 +35,8 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 	o->search = &s->search;
 	o->symbols = &s->symbols;
 	s->record.probes_off = session_probes_off(s);
+	if (a->command == INFO && s->source.live)
+		o->left = borrow_left(borrow_dir(), s->record.info.page.instance, NULL);
 	if (a->given & BIT(OPT_LINES))
 		o->srcline = session_open_srcline(s, &a->debug, live);
 }
@@ -41,6 +45,7 @@ void cmd_end(struct session *s, struct args *a)
 {
 	struct output *o = &a->output;
 
+	free(o->left);
 	if (o->srcline) {
 		srcline_report_missing(o->srcline);
 		srcline_close(o->srcline);

@@ -21,7 +21,7 @@ start() {
 	while :; do
 		[ ! -s "$out" ] || return 0
 		case $* in
-		*-f* | *--json* | *--perf* | *--pprof*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
+		*--folded* | *--json* | *--perf* | *--pprof*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
 		esac
 		kill -0 $job 2>/dev/null || { cat "$out.err"; return 1; }
 		usleep 50000
@@ -228,7 +228,7 @@ by_cgroup() {
 
 never_called() {
 	"$STACKBUF" snoop -D 0.2 kernel_restart >out 2>err && [ "$(wc -l <out)" = 1 ] && [ ! -s err ] || return
-	"$STACKBUF" count -f -D 0.2 kernel_restart >out 2>err && [ ! -s out ] && grep -q '^stackbuf: no event: ' err
+	"$STACKBUF" count --folded -D 0.2 kernel_restart >out 2>err && [ ! -s out ] && grep -q '^stackbuf: no event: ' err
 }
 
 no_debugfs() {
@@ -250,7 +250,7 @@ restored() {
 	echo abc >$P/comm
 	parameters >before
 	# Pairs SIGNAL:COMMAND,OPTION
-	for pair in INT:snoop TERM:count HUP:count,-P INT:count,-f; do
+	for pair in INT:snoop TERM:count HUP:count,-P INT:count,--folded QUIT:snoop USR1:count ALRM:snoop 34:count; do
 		signal=${pair%:*}
 		command=$(echo "${pair#*:}" | tr , ' ')
 		# shellcheck disable=SC2086 # two words
@@ -264,6 +264,14 @@ restored() {
 			{ cat during; return 1; }
 		cmp before after || { echo "$command, $signal:"; cat after; return 1; }
 	done
+	# A fault of the command's own
+	for signal in SEGV ABRT; do
+		start s snoop --comm xyz vfs_write || return
+		parameters >during
+		finish "$signal" 2>/dev/null
+		parameters >after
+		is "$status == 128 + $(kill -l $signal)" && grep -qx comm=xyz during && cmp before after || { cat after; return 1; }
+	done
 	# The reader of the pipe ends first
 	(while [ ! -e gone ]; do writes 1; usleep 20000; done) &
 	"$STACKBUF" snoop -D 60 vfs_write 2>err | head -n 1 >out
@@ -275,6 +283,35 @@ restored() {
 	refused=$?
 	echo >$P/probe; echo 1 >$P/every; echo 0 >$P/pid; echo >$P/comm
 	return $refused
+}
+
+# What a killed command has left is named by info, and by the next command, which restores it if it still is so
+left_behind() {
+	mkdir -p /run
+	parameters >before
+	start s snoop --comm xyz vfs_write && kill -KILL "$job" || return
+	wait "$job" 2>/dev/null
+	left="comm, probe: set by process $job ([^ ]*stackbuf snoop --comm xyz vfs_write), which was killed"
+	"$STACKBUF" info >out && grep "^left behind  *$left$" out && "$STACKBUF" info --json | grep -q '"left":"comm, probe: ' || return
+	"$STACKBUF" log --comm nobody 2>err
+	grep 'no event[^:]*: the module records only by comm=xyz; ' err || { cat err; return 1; }
+	"$STACKBUF" count -D 0.1 vfs_fsync >out 2>err
+	grep "^stackbuf: $left; it is as before again$" err && parameters >after && cmp before after || { cat err after; return 1; }
+	# Changed by hand since
+	start s snoop --comm xyz vfs_write && kill -KILL "$job" || return
+	wait "$job" 2>/dev/null
+	echo hand >$P/comm
+	"$STACKBUF" count -D 0.1 vfs_fsync >out 2>err
+	grep "^stackbuf: probe: set by" err && [ "$(cat $P/comm)" = hand ] && echo >$P/comm && parameters >after && cmp before after || { cat err after; return 1; }
+	# A pair that it has left has older objects
+	"$STACKBUF" leaks vfs_open@arg1 fput@arg1 >out 2>err &
+	until grep -q vfs_open $P/pair; do usleep 50000; done
+	kill -KILL $! && wait $! 2>/dev/null
+	"$STACKBUF" leaks vfs_open@arg1 fput@arg1 -D 0.1 >out 2>err
+	grep '^stackbuf: pair: set by process' err && [ -z "$(cat $P/pair)" ] || { cat err; return 1; }
+	echo slab >$P/pair && "$STACKBUF" leaks -D 0.1 2>err >out && grep 'set already: what was opened before counts' err || return
+	# It runs: nothing is left
+	echo >$P/pair && start s snoop --comm xyz vfs_write && ! "$STACKBUF" info | grep 'left behind' && finish INT
 }
 
 two_at_once() {
@@ -658,6 +695,7 @@ with CGROUPS "count --cgroup: what is in it and below" by_cgroup
 result "snoop: a function that is never called" never_called
 result "snoop without debugfs" no_debugfs
 result "what was set is set again after each signal, a closed pipe, an error half-way" restored
+result "what a killed command has left is named, and restored by the next one" left_behind
 result "two at once: the second is refused, and says who is the first" two_at_once
 result "what makes no sense is refused, in one line" refusals
 if [ -x /usr/bin/bpftrace ]; then

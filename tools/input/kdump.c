@@ -26,6 +26,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "ending.h"
 #include "input/dump.h"
 #include "input/source.h"
 #include "library.h"
@@ -259,17 +260,14 @@ static void limit_memory(void)
 
 static void __attribute__((noreturn)) child_main(const struct kdump *k, struct shared *s, int fd)
 {
-	static const int fatal[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGPROF, SIGINT,
-				     SIGTERM, SIGHUP };
 	struct itimerval limit = { .it_value.tv_sec = SECONDS_MAX };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	kdump_ctx_t *ctx;
-	size_t i;
+	int i;
 	char c;
 
 	/* If the child dies, it prints nothing and leaves no core file */
-	for (i = 0; i < ARRAY_SIZE(fatal); i++)
-		signal(fatal[i], SIG_DFL);
+	ending_forget();
 	limit_memory();
 	prctl(PR_SET_DUMPABLE, 0);
 	for (i = 0; null >= 0 && i < 3; i++)

@@ -228,6 +228,8 @@ static void output_probes(const struct output *o, json_t *j, const struct record
 		info_number(o, j, "probes", "probes", nr);
 	if (o->record->probes_off)
 		info_field(o, j, "probes_off", "probes are not hit", "%s", o->record->probes_off);
+	if (o->left)
+		info_field(o, j, "left", "left behind", "%s", o->left);
 	info_number(o, j, "probes_missed", "hits that probes missed", missed);
 	if (missed && !j)
 		fprintf(o->file, "%-28s %s\n", "  reason", WHY_MISSED);

@@ -31,6 +31,36 @@ static unsigned int name_options(const struct output *o, unsigned int options, c
 	return nr;
 }
 
+/* What the module records alone, as "the module records only by comm=x; ", or "" */
+static char *name_filters(const struct stackbuf_info *info)
+{
+	const struct stackbuf_filter *f = &info->filter;
+	size_t size;
+	char *text;
+	FILE *out = text_open(&text, &size);
+
+	if (f->pid)
+		fprintf(out, ", pid=%u", f->pid);
+	if (f->cpu)
+		fprintf(out, ", cpu=%u", f->cpu - 1);
+	if (f->comm[0])
+		fprintf(out, ", comm=%s", f->comm);
+	if (f->cgroup)
+		fprintf(out, ", cgroup=%llu", (unsigned long long)f->cgroup);
+	if (f->every)
+		fprintf(out, ", every=%u", f->every);
+	if (f->limit)
+		fprintf(out, ", limit=%u%s", f->limit, f->left ? "" : " (reached)");
+	text_close(out);
+	if (*text) {
+		char *whole = xasprintf("the module records only by%s; ", text + 1);
+
+		free(text);
+		return whole;
+	}
+	return text;
+}
+
 /* What follows if the output is a file of its own */
 static const char *consequence(struct output *o)
 {
@@ -44,11 +74,13 @@ void output_no_event(struct output *o, bool functions)
 	const struct search *found = o->search;
 	const char *then = consequence(o);
 	unsigned int given = 0, alone = 0, most = 0, i;
-	char from[64], to[64], names[128], *searched;
+	char from[64], to[64], names[128], *searched, *only = name_filters(&o->record->info);
 	bool several;
 
 	if (!found->searched) {
-		report("no event: the ring holds none (stackbuf info has the counters)%s", then);
+		report("no event: %sthe ring holds none (stackbuf info has the counters)%s", only,
+		       then);
+		free(only);
 		return;
 	}
 	for (i = 0; i < FILTER_OPTIONS; i++) {
@@ -62,7 +94,7 @@ void output_no_event(struct output *o, bool functions)
 	}
 	output_time(o, found->oldest, from, sizeof(from));
 	output_time(o, found->newest, to, sizeof(to));
-	searched = xasprintf("%llu event%s searched, from %s to %s", found->searched,
+	searched = xasprintf("%s%llu event%s searched, from %s to %s", only, found->searched,
 			     found->searched == 1 ? "" : "s", from, to);
 	several = name_options(o, alone ?: given, names) > 1;
 	if (found->match && functions)
@@ -82,6 +114,7 @@ void output_no_event(struct output *o, bool functions)
 		report("no event matches: %s: none meets %s together: loosen several%s", searched,
 		       names, then);
 	free(searched);
+	free(only);
 }
 
 void output_no_stack(struct output *o, const char *where, size_t nr)

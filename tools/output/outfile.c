@@ -12,48 +12,24 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include "ending.h"
 #include "output/files.h"
 
 /* Symbolic links in a row, as the kernel limits them */
 #define LINKS_MAX	40
 
-/* Signals that end the program but let it remove the unfinished file first */
-static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU };
-
-#define ENDING	ARRAY_SIZE(ending)
-
 /* One file is written at a time */
 static char *volatile to_remove;
-static struct sigaction before[ENDING], before_xfsz;
+static struct sigaction before_xfsz;
 
-static void on_signal(int sig)
+static void remove_unfinished(void)
 {
 	unlink(to_remove);
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
-
-static void catch(void)
-{
-	const struct sigaction remove = { .sa_handler = on_signal };
-	const struct sigaction ignore = { .sa_handler = SIG_IGN };
-	size_t i;
-
-	for (i = 0; i < ENDING; i++) {
-		sigaction(ending[i], NULL, &before[i]);
-		if (before[i].sa_handler != SIG_IGN)
-			sigaction(ending[i], &remove, NULL);
-	}
-	/* Let RLIMIT_FSIZE make write() fail, as a full disk does */
-	sigaction(SIGXFSZ, &ignore, &before_xfsz);
 }
 
 static void release(void)
 {
-	size_t i;
-
-	for (i = 0; i < ENDING; i++)
-		sigaction(ending[i], &before[i], NULL);
+	ending_undo(ENDING_FILE, NULL);
 	sigaction(SIGXFSZ, &before_xfsz, NULL);
 	to_remove = NULL;
 }
@@ -165,20 +141,19 @@ static int resolve(char path[PATH_MAX], bool own)
 /* Create a file with a unique name beside @path; signals remove it */
 static int open_beside(struct outfile *out, const char *path, mode_t mode)
 {
-	sigset_t block, mask;
-	size_t i;
+	/* RLIMIT_FSIZE makes write() fail, as a full disk does */
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t mask;
 	int fd;
 
 	out->target = xstrdup(path);
 	out->unfinished = xasprintf("%s.XXXXXX", path);
-	sigemptyset(&block);
-	for (i = 0; i < ENDING; i++)
-		sigaddset(&block, ending[i]);
-	sigprocmask(SIG_BLOCK, &block, &mask);
+	ending_block(&mask);
 	fd = mkostemp(out->unfinished, O_CLOEXEC);
 	if (fd >= 0) {
 		to_remove = out->unfinished;
-		catch();
+		ending_undo(ENDING_FILE, remove_unfinished);
+		sigaction(SIGXFSZ, &ignore, &before_xfsz);
 	}
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	/* mkostemp() made it 0600.  Ignore errors: some filesystems have no modes */

@@ -27,6 +27,7 @@ struct output {
 	const struct search *search;	/* what the filter has found in it */
 	struct symbols *symbols;	/* names of its frames */
 	struct srcline *srcline;	/* source lines, or NULL if they are not wanted */
+	char *left;	/* parameters that a command has left which was killed, or NULL */
 	bool by_address;	/* tags were asked for by an address, as "life" does */
 	bool nothing;	/* standard error has reported why there is nothing to print */
 };

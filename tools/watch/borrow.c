@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * borrow.c - the running module's parameters, borrowed for the time of a command, and its end on
- * request
+ * borrow.c - the running module's parameters, borrowed for the time of a command
  *
  * What was set before is written back when the command ends, unless SIGKILL ends it.  A probe that
  * is already in the list stays as it is.
@@ -18,6 +17,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "ending.h"
 #include "watch/watch.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
@@ -34,49 +34,6 @@ static const char *const parameter_name[PARAMETERS_NR] = {
 
 /* What to restore at exit() */
 static struct borrowed *borrowed;
-
-/* ------------------------------------------------------ an end on request --- */
-
-volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	interrupted = 1;
-}
-
-void interrupt_catch(int flags)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
-
-	interrupted = 0;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
-void interrupt_release(void)
-{
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-}
-
-void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns)
-{
-	const struct timespec timeout = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
-	sigset_t blocked, before;
-
-	/* Block signals between the check of @interrupted and ppoll(), which unblocks them */
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGINT);
-	sigaddset(&blocked, SIGTERM);
-	sigaddset(&blocked, SIGHUP);
-	sigprocmask(SIG_BLOCK, &blocked, &before);
-	if (!interrupted)
-		ppoll(file, files, ns == ~0ULL ? NULL : &timeout, &before);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-}
 
 /* ------------------------------------------------------------- the module --- */
 
@@ -170,15 +127,20 @@ static bool find_file(char *path, size_t size)
 	return !access(path, R_OK);
 }
 
+const char *borrow_dir(void)
+{
+	const char *dir = getenv("STACKBUF_PARAMETERS");
+
+	return dir && *dir ? dir : PARAMETERS;
+}
+
 void borrow_load_module(struct borrowed *p)
 {
 	char path[2 * PATH_MAX], said[512];
 	const char *how = "modprobe stackbuf";
 
 	p->lock = -1;
-	p->dir = getenv("STACKBUF_PARAMETERS");
-	if (!p->dir || !*p->dir)
-		p->dir = PARAMETERS;
+	p->dir = borrow_dir();
 	if (!access(p->dir, X_OK))
 		return;
 	if (strcmp(p->dir, PARAMETERS))
@@ -203,8 +165,9 @@ void borrow_load_module(struct borrowed *p)
 	report("loaded the module (%s); it stays until rmmod stackbuf", how);
 }
 
-void borrow_check(const struct borrowed *p, const struct stackbuf_info *info)
+void borrow_check(struct borrowed *p, const struct stackbuf_info *info)
 {
+	p->instance = info->page.instance;
 	if (!(info->state & STACKBUF_ENABLED))
 		die(1, "recording is off: write 1 to %s/enable first", p->dir);
 	if (info->state & STACKBUF_FROZEN)
@@ -302,6 +265,7 @@ void borrow_parameter(struct borrowed *p, enum parameter which, const char *valu
 		return;
 	}
 	p->before[which] = before;
+	left_note(p, name, before, value);
 	if (write_value(p, name, value))
 		die(1, "%s", p->error);
 }
@@ -419,12 +383,89 @@ static int lock_owner(int fd)
 	return owner;
 }
 
+/* In a signal handler: nothing is allocated or freed */
+static void write_back(void)
+{
+	struct borrowed *p = borrowed;
+	int i;
+
+	if (!p)
+		return;
+	if (p->list)
+		write_list(p, p->list);
+	for (i = 0; i < PARAMETERS_NR; i++)
+		if (p->before[i])
+			write_value(p, parameter_name[i], p->before[i]);
+}
+
 static void at_exit(void)
 {
 	struct borrowed *p = borrowed;
 
 	if (p && borrow_restore(p))
 		report("%s", p->error);
+}
+
+/*
+ * Name what a command that was killed has left, and what still is as it was set: of the parameter
+ * @only, if given.  With @p set what was before
+ */
+static char *left_by(const struct borrowed *from, struct borrowed *p, const char *only)
+{
+	char *who, *text = NULL, *now;
+	const char *name, *before, *set;
+	json_t *parameters, *value;
+	bool probes;
+
+	who = left_read(from->dir, from->instance, &parameters);
+	json_object_foreach(parameters, name, value) {
+		before = json_string_value(json_array_get(value, 0));
+		set = json_string_value(json_array_get(value, 1));
+		if (!before || (only && strcmp(name, only)))
+			continue;
+		probes = !strcmp(name, "probe");
+		now = read_value(from, name);
+		/* A list that is longer than a page ends there with ",..." */
+		if (strcmp(now, before) && (!set || !strcmp(now, set) || strstr(now, ",..."))) {
+			char *more = xasprintf("%s%s%s", text ?: "", text ? ", " : "", name);
+
+			free(text);
+			text = more;
+			if (p && (probes ? write_list(p, before) : write_value(p, name, before)))
+				report("%s: %s", name, p->error);
+		}
+		free(now);
+	}
+	now = text && who ? xasprintf("%s: set by %s, which was killed", text, who) : NULL;
+	json_decref(parameters);
+	free(text);
+	free(who);
+	return now;
+}
+
+char *borrow_left(const char *dir, u64 instance, const char *only)
+{
+	struct borrowed b = { .dir = dir, .instance = instance };
+	char path[PATH_MAX], *text = NULL;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/probe", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Else a command is running */
+	if (fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB))
+		text = left_by(&b, NULL, only);
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+static void restore_left(struct borrowed *p)
+{
+	char *text = left_by(p, p, NULL);
+
+	if (text)
+		report("%s; it is as before again", text);
+	free(text);
 }
 
 void borrow_open(struct borrowed *p)
@@ -446,8 +487,10 @@ void borrow_open(struct borrowed *p)
 	}
 	if (access(path, W_OK))
 		die(1, "%s: %s; run it as root", path, strerror(errno));
+	restore_left(p);
 	atexit(at_exit);
 	borrowed = p;
+	ending_undo(ENDING_PARAMETERS, write_back);
 }
 
 /* Add names, which fit one write.  Return as write_value() */
@@ -554,6 +597,7 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 	if (source_read_info(s, r))
 		die(1, "%s", s->error);
 	p->list = read_list(p, r);
+	left_note(p, "probe", p->list, NULL);
 	for (i = 0; i < c->nr; i++)
 		if (strpbrk(c->name[i], "*?[") == c->name[i])
 			report("attaching to every function that matches %s, perhaps all of the kernel's: it runs slower until this ends",
@@ -571,8 +615,13 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 	record_free(r);
 	if (!ret && source_read_info(s, r))
 		die(1, "%s", s->error);
-	if (!ret)
+	if (!ret) {
+		char *set = read_list(p, r);
+
+		left_note(p, "probe", p->list, set);
+		free(set);
 		learn_addresses(p, r, c);
+	}
 	record_free(r);
 	free(r);
 	return ret;
@@ -580,13 +629,13 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 
 int borrow_remove(struct borrowed *p)
 {
-	char why[sizeof(p->error)];
+	char why[sizeof(p->error)], *list = p->list;
 	int ret = 0;
 
-	if (p->list)
-		ret = write_list(p, p->list);
-	free(p->list);
+	if (list)
+		ret = write_list(p, list);
 	p->list = NULL;
+	free(list);
 	if (ret && errno == ENOENT && access(p->dir, F_OK))
 		return 0;	/* unloading the module removed them */
 	if (ret) {
@@ -600,14 +649,18 @@ int borrow_restore(struct borrowed *p)
 {
 	int ret = borrow_remove(p), i;
 
-	borrowed = NULL;
 	for (i = 0; i < PARAMETERS_NR; i++) {
-		if (p->before[i] && !access(p->dir, F_OK) &&
-		    write_value(p, parameter_name[i], p->before[i]))
+		char *before = p->before[i];
+
+		if (before && !access(p->dir, F_OK) && write_value(p, parameter_name[i], before))
 			ret = -1;
-		free(p->before[i]);
 		p->before[i] = NULL;
+		free(before);
 	}
+	borrowed = NULL;
+	ending_undo(ENDING_PARAMETERS, NULL);
+	if (!ret)
+		left_forget(p);
 	return ret;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "ending.h"
 #include "watch/watch.h"
 
 #define POLL_MIN_US	1000

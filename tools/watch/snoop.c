@@ -3,6 +3,7 @@
  * snoop.c - each call of a function with its stack, as bcc's stacksnoop prints it
  */
 #include <string.h>
+#include "ending.h"
 #include "watch/watch.h"
 
 /* Events that are still printed after an interrupt: the ring may hold many */

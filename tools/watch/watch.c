@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "ending.h"
 #include "watch/watch.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"

@@ -8,9 +8,9 @@
 #ifndef WATCH_H
 #define WATCH_H
 
+#include <jansson.h>
 #include <poll.h>
 #include <regex.h>
-#include <signal.h>
 #include <stddef.h>
 #include "input/source.h"
 #include "output/output.h"
@@ -118,17 +118,22 @@ struct borrowed {
 		char *why;
 	} *refusal;
 	size_t refused;
+	u64 instance;			/* which load of the module it is */
+	json_t *note;			/* what a command that is killed leaves, or NULL */
 	char reply[512];		/* why the module has refused a value, or "" */
 	char error[512];		/* one line that says what went wrong */
 };
 
 /* What returns nothing ends the program if it fails */
 
+/* Where the parameters are */
+const char *borrow_dir(void);
+
 /* Load the module if it is not loaded and can be found */
 void borrow_load_module(struct borrowed *p);
 
 /* The module must record */
-void borrow_check(const struct borrowed *p, const struct stackbuf_info *info);
+void borrow_check(struct borrowed *p, const struct stackbuf_info *info);
 
 /*
  * borrow_open() refuses a second command.  What is set after it is restored at exit(), unless
@@ -144,6 +149,22 @@ void borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are
  */
 int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all);
 
+/*
+ * What a command that was killed has left, as "comm, probe: set by process 1 (stackbuf snoop x),
+ * which was killed", to be freed; NULL: nothing.  @only: of this parameter alone
+ */
+char *borrow_left(const char *dir, u64 instance, const char *only);
+
+/* Note that @name was @before and is, or is about to be, @set; NULL: in several writes */
+void left_note(struct borrowed *p, const char *name, const char *before, const char *set);
+void left_forget(struct borrowed *p);
+
+/*
+ * Who has made the note, to be freed, and by name what was set before and by it; NULL: there is none
+ * for this load of the module
+ */
+char *left_read(const char *dir, u64 instance, json_t **parameters);
+
 /* Restore the list; restore the list and the other parameters.  Return as borrow_set() */
 int borrow_remove(struct borrowed *p);
 int borrow_restore(struct borrowed *p);
@@ -151,23 +172,6 @@ void borrow_close(struct borrowed *p);
 
 /* Why the running kernel does not hit kprobes that are set at these addresses; or NULL */
 const char *probes_off(const u64 *addr, size_t nr);
-
-/* ------------------------------ an end on request: SIGINT, SIGTERM, SIGHUP --- */
-
-/* Set by the signals, and by a command that has reached its end */
-extern volatile sig_atomic_t interrupted;
-
-/*
- * Catch the signals.  From then on they set @interrupted and interrupt what waits, and also
- * what writes unless @flags has SA_RESTART.
- */
-void interrupt_catch(int flags);
-
-/* The signals end the program again */
-void interrupt_release(void);
-
-/* Wait for a signal, or for one of @file, for @ns at most; ~0ULL: without limit */
-void interrupt_wait(struct pollfd *file, unsigned int files, u64 ns);
 
 /* --------------------------------- print events as they are recorded --- */
 

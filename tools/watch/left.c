@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * left.c - a note of what a command has borrowed, for the next one if it is killed
+ *
+ * In a file below /run, which only root reads.  Where it cannot be written, nothing is noted.
+ */
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "watch/watch.h"
+
+#define NOTE	"/run/stackbuf.borrowed"
+
+/* This process's words, separated by blanks */
+static void own_command(char *text, size_t size)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size), i;
+
+	for (i = 0; i < n - 1; i++)
+		if (!text[i])
+			text[i] = ' ';
+	text[n > 0 ? n - 1 : 0] = '\0';
+	make_printable(text, size);
+	if (fd >= 0)
+		close(fd);
+}
+
+void left_note(struct borrowed *p, const char *name, const char *before, const char *set)
+{
+	char command[256], instance[17];
+	int fd;
+
+	if (strcmp(p->dir, PARAMETERS))
+		return;
+	if (!p->note) {
+		own_command(command, sizeof(command));
+		snprintf(instance, sizeof(instance), "%llx", p->instance);
+		p->note = json_pack("{s:s,s:i,s:s,s:{}}", "instance", instance, "process",
+				    (int)getpid(), "command", command, "parameters");
+	}
+	json_object_set_new(json_object_get(p->note, "parameters"), name,
+			    json_pack("[s,s?]", before, set));
+	fd = open(NOTE, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		json_dumpfd(p->note, fd, JSON_COMPACT);
+		close(fd);
+	}
+}
+
+void left_forget(struct borrowed *p)
+{
+	if (p->note)
+		unlink(NOTE);
+	json_decref(p->note);
+	p->note = NULL;
+}
+
+char *left_read(const char *dir, u64 instance, json_t **parameters)
+{
+	const char *of, *command;
+	char *who = NULL;
+	json_t *j;
+	int pid;
+
+	*parameters = NULL;
+	if (strcmp(dir, PARAMETERS))
+		return NULL;
+	j = json_load_file(NOTE, 0, NULL);
+	/* A module that is loaded anew has forgotten them */
+	if (j && !json_unpack(j, "{s:s,s:i,s:s,s:O}", "instance", &of, "process", &pid, "command",
+			      &command, "parameters", parameters) &&
+	    strtoull(of, NULL, 16) == instance)
+		who = xasprintf("process %d (%s)", pid, command);
+	if (!who) {
+		json_decref(*parameters);
+		*parameters = NULL;
+	}
+	json_decref(j);
+	return who;
+}
