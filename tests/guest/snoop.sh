@@ -167,7 +167,7 @@ tracepoints() {
 	echo 5 >/sys/module/stackbuf_event/parameters/run
 	wait "$job"
 	grep -o 'number_events tag=.*' out | tr '\n' ' ' | grep -x 'number_events tag=0x1 number_events tag=0x2 number_events tag=0x3 ' || { cat out; return 1; }
-	start out count 't:stackbuf_*:*' vfs_unlink || return
+	start out count 't:stackbuf_*:*' vfs_unlink && grep '^Tracing [0-9]* functions and tracepoints for ' out || return
 	echo 500 >/sys/module/stackbuf_event/parameters/run
 	finish INT
 	is "$status == 0" && stacks out >sums && cat sums && is "$(awk '/;number_events;|number_events/ { n += $1 } END { print n }' sums) == 500" || { cat out out.err; return 1; }

@@ -126,8 +126,9 @@ refusals() {
 		refused 2 'the name of one frame' -f folded count --folded --prefix '' && refused 2 '--prefix is not for "log"' -f options log --prefix a || return
 	# Neither is taken for folded stacks
 	printf 'some text\n' >text && refused 1 'is neither a snapshot nor a dump' -f text count && : >text && refused 1 'is empty' -f text log || return
-	# A record without events, as empty standard input is
-	"$plain" -f - count <text 2>want && printf '# no stack\n\n' >text2 && "$sane" -f text count 2>err && cmp err want &&
+	refused 1 'standard input: is empty' -f - count <text || return
+	# A record without events
+	printf '#\n' | "$plain" -f - count 2>want && printf '# no stack\n\n' >text2 && "$sane" -f text count 2>err && cmp err want &&
 		"$sane" -f text2 count 2>err && cmp err want && "$sane" diff text folded >out && tail -n 1 out | grep -q ' 0 gone,' || return
 	refused 2 'it can be read once' diff - - && refused 2 'it can be read once' -f - -f - count
 }

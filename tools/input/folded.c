@@ -193,6 +193,9 @@ static void read_lines(struct folded *all, FILE *f, const char *name)
 	}
 	if (ferror(f))
 		die(1, "%s: %m", name);
+	/* Not an empty file, which totals of no event are: a pipe's other end has failed */
+	if (!nr && f == stdin)
+		die(1, "%s: is empty", name);
 	if (lines && lines == differences)
 		die(1, "%s: has two counts a line, a difference as diff --folded writes it: name the files that it is of",
 		    name);

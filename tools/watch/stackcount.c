@@ -407,7 +407,7 @@ static void begin(void *arg)
 {
 	struct counter *ctx = arg;
 	struct watch *w = ctx->w;
-	size_t i;
+	size_t i, events = 0;
 
 	if (!ctx->read_only)
 		read_totals(ctx, true);
@@ -422,7 +422,11 @@ static void begin(void *arg)
 		report("totals may be too large, by at most %llu events: the ring fills so fast that earlier events could not be told from new ones",
 		       ctx->unsure);
 	if (w->o->format == FORMAT_TEXT) {
-		fprintf(w->o->file, "Tracing %llu functions for", w->borrowed.functions);
+		for (i = 0; i < w->patterns.nr; i++)
+			events += !!w->patterns.pattern[i].event;
+		fprintf(w->o->file, "Tracing %llu %s for", w->borrowed.functions,
+			!events ? "functions" : events < w->patterns.nr ?
+			"functions and tracepoints" : "tracepoints");
 		for (i = 0; i < w->patterns.nr; i++)
 			fprintf(w->o->file, " \"%s\"", w->patterns.pattern[i].text);
 		fputs("... Hit Ctrl-C to end.\n", w->o->file);
