@@ -539,6 +539,7 @@ static u64 value_at(unsigned int pair, unsigned long key)
 			/* K1 */
 			u64 word = smp_load_acquire(stack_word(at)), value = READ_ONCE(at->value);
 
+			smp_rmb();	/* K1: the place is not used again before it was read */
 			if (READ_ONCE(bucket->key[i]) == key && (u32)word - 1 < STACKS &&
 			    READ_ONCE(stack_at(word - 1)->stack) >> 32 == pair &&
 			    READ_ONCE(*stack_word(at)) == word)

@@ -160,8 +160,8 @@ void left_note(struct borrowed *p, const char *name, const char *before, const c
 void left_forget(struct borrowed *p);
 
 /*
- * Who has made the note, to be freed, and by name what was set before and by it; NULL: there is none
- * for this load of the module
+ * Who has made the note, to be freed, and by name what was set before and by it; NULL: there is
+ * none for this load of the module
  */
 char *left_read(const char *dir, u64 instance, json_t **parameters);
 
