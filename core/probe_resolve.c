@@ -103,10 +103,6 @@ static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned
 		       (int)len, text);
 		return -EINVAL;
 	}
-	if (end - middle - 1 == middle - from && !memcmp(from, middle + 1, middle - from)) {
-		pr_err("pair: %.*s: it opens and closes at one place\n", (int)len, text);
-		return -EINVAL;
-	}
 	err = split_list(resolver, from, middle, " ", &like);
 	like.role = STACKBUF_PAIR_CLOSES;
 	return err ?: split_list(resolver, middle + 1, end, " ", &like);

@@ -227,6 +227,15 @@ static void print_pair(struct session *s, const struct args *a, unsigned int num
 
 /* ------------------------------------------------------------------ pairs --- */
 
+/* Is what opens, FUNCTION@KEY[@VALUE], what closes as well? */
+static bool is_one_place(const char *open, const char *close)
+{
+	size_t len = strcspn(open, "@");
+
+	len += open[len] ? 1 + strcspn(open + len + 1, "@") : 0;
+	return strlen(close) == len && !strncmp(open, close, len);
+}
+
 /* The name of the pair that was asked for, NULL: any; to be freed */
 static char *asked_for(const struct args *a)
 {
@@ -236,6 +245,9 @@ static char *asked_for(const struct args *a)
 		return NULL;
 	if (!*a->word[0])
 		die(EXIT_USAGE, "OPEN is empty (see stackbuf leaks -h)");
+	if (a->word[1] && is_one_place(a->word[0], a->word[1]))
+		die(EXIT_USAGE, "%s opens and closes: nothing is open for any time; name what ends it as CLOSE",
+		    a->word[1]);
 	return a->word[1] ? xasprintf("%s:%s", a->word[0], a->word[1]) : xstrdup(a->word[0]);
 }
 

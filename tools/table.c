@@ -76,7 +76,7 @@ const struct command command_table[COMMANDS] = {
 		"Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
 		"  stackbuf count submit_bio         its callers, and how often, until Ctrl-C\n"
 		"  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
-		"  stackbuf count -f -D 10 dput      10 seconds, for a flame graph\n"
+		"  stackbuf count --folded -D 10 dput  10 seconds, for a flame graph\n"
 		"  stackbuf count -l 'vfs_*'         functions that match, and their parameters\n"
 		"  stackbuf -f FILE count dput       from the recording in FILE: no probe is set",
 	},
@@ -173,6 +173,19 @@ static const char *set_prefix(void *field, const char *value)
 	return set_text(field, value);
 }
 
+/* What a viewer would take for something else by its name */
+static const char *set_flame(void *field, const char *value)
+{
+	static const char *const other[] = { "png", "jpg", "jpeg", "gif", "webp", "pdf", "html" };
+	const char *dot = strrchr(value, '.');
+	unsigned int i;
+
+	for (i = 0; dot && i < ARRAY_SIZE(other); i++)
+		if (!strcasecmp(dot + 1, other[i]))
+			return "a name for SVG, as FILE.svg";
+	return set_text(field, value);
+}
+
 static const char *set_top(void *field, const char *value)
 {
 	return given_count(field, value) ? "a number of stacks, at least 1" : NULL;
@@ -260,7 +273,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "a profile for pprof, gzipped" },
 	[OPT_FLAME] = { .name = "flame", .value = "FILE.svg",
 		.commands = SUMS | PAIRS | BIT(DECODE),
-		.format = FORMAT_FLAME, SETS(set_text, flame),
+		.format = FORMAT_FLAME, SETS(set_flame, flame),
 		.text = "write a flame graph, to be opened in a browser" },
 	[OPT_WALL] = { .name = "wall", .commands = BIT(LOG) | BIT(LIFE) | BIT(SNOOP),
 		SETS(set_flag, output.wall), .text = "times of day instead of seconds since boot" },

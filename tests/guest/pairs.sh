@@ -203,7 +203,6 @@ moved() {
 refusals() {
 	refused pair 'pair: bogus: OPEN@KEY' bogus && refused pair 'pair: vfs_open@arg1: OPEN@KEY' vfs_open@arg1 &&
 		refused pair 'pair: vfs_open@arg1:fput: OPEN@KEY' vfs_open@arg1:fput &&
-		refused pair 'pair: .*: it opens and closes at one place' "$HOLD:$HOLD" &&
 		refused pair 'probe: no_such@arg1: no such function' "$HOLD:no_such@arg1" &&
 		refused pair 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
 		refused pair 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&

@@ -126,6 +126,8 @@ usage_is_refused() {
 	refused 2 'is written once, at the end' count -i 1 --flame x.svg vfs_read &&
 	refused 2 'is written once, at the end' count -i 1 --pprof vfs_read &&
 	refused 2 'only one of' snoop --perf --flame x.svg vfs_read &&
+		refused 2 '--flame x.PNG: must be a name for SVG' -f "$made" count --flame x.PNG &&
+		refused 2 'opens and closes' leaks f@arg1 f@arg1 && refused 2 'opens and closes' leaks f@arg1@arg2 f@arg1 &&
 	refused 2 '--lines is for' snoop --lines --folded vfs_read &&
 	refused 2 '--vmlinux needs --lines' count -k x vfs_read &&
 	refused 2 'not a regular expression' count -r 'vfs_(' &&
