@@ -77,11 +77,11 @@ watched() {
 	"$sane" -f "$made" count -r 'known_[0-9]_0' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } END { exit sum != 1000000 }' || return
 	"$sane" -f "$made" count -P 'known_*' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } /\[[0-9]+\]$/ { named++ } /^    unknown process$/ { unknown++ }
 		END { exit sum != 1000000 || !named || unknown != 7 }' || return
-	"$sane" -f "$made" count -f 'known_[01]_0' | awk '{ sum += $NF } /^\?;/ { unknown++ } !/;/ { exit 1 } END { exit sum != 285715 || unknown != 2 }' || return
+	"$sane" -f "$made" count --folded 'known_[01]_0' | awk '{ sum += $NF } /^\?;/ { unknown++ } !/;/ { exit 1 } END { exit sum != 285715 || unknown != 2 }' || return
 	"$sane" -f "$made" count -s -v known_0_0 | grep -qx '  [0-9a-f]\{16\} known_0_0+0x10' || return
 	[ -z "$("$sane" -f "$made" count known_0_1)" ] || return
-	# After "count", -f means --folded, not the source
-	[ "$("$sane" --file="$made" count -f known_0_0 | wc -l)" = "$("$sane" -f "$made" count --folded known_0_0 | wc -l)" ] || return
+	# After the command -f is the source, too
+	[ "$("$sane" count -f "$made" known_0_0 --folded | wc -l)" = "$("$sane" -f "$made" count --folded known_0_0 | wc -l)" ] || return
 	"$sane" -f "$made" snoop -n 2 -v known_5_0 known_6_0 >"$dir/snoop" || return
 	head -n 1 "$dir/snoop" | grep -qx 'TIME(s)            COMM            PID     CPU STACK' &&
 		[ "$(grep -c '^5\.[0-9]\{9\}  *[a-z ]*  *[0-9]*  *[0-9] *known_[56]_0\( tag=0x[0-9a-f]*\)\{0,1\}$' "$dir/snoop")" = 2 ] ||
@@ -323,7 +323,7 @@ completes() {
 	[ -z "$(complete_words "$plain" info l)" ] && cd "$dir" && mkdir -p snap.d || return
 	[ "$(complete_words "$plain" -f snapsh)" = snapshot ] && [ "$(complete_words "$plain" --file = snapsh)" = snapshot ] &&
 	[ "$(complete_words "$plain" diff snapsh)" = snapshot ] && [ "$(complete_words "$plain" decode -m snap)" = snap.d ] &&
-	[ -z "$(complete_words "$plain" count -f snapsh)" ]
+	[ "$(complete_words "$plain" count -f snapsh)" = snapshot ]
 }
 result 'completion for bash' completes
 
