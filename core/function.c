@@ -288,12 +288,6 @@ static int set_filter(struct ftrace_ops *ops, unsigned long *site, unsigned int 
 #endif
 }
 
-/* ftrace_free_filter() is not exported everywhere */
-static void free_filter(struct ftrace_ops *ops)
-{
-	ftrace_set_filter(ops, NULL, 0, 1);
-}
-
 /*
  * Permanent: sysctl cannot switch it off without a word.  Dynamic, as ftrace sets it for modules:
  * then unregistering waits for handlers, if we are built in, too.
@@ -427,7 +421,7 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 			own->only = NULL;
 		err = set_filter(&own->ops, site, nr, false) ?: register_ftrace_function(&own->ops);
 		if (err) {
-			free_filter(&own->ops);
+			sbuf_ops_forget(&own->ops);
 		} else {
 			own->nr = nr;
 			sbuf_recall_mark_trampoline(own->ops.trampoline, own->ops.trampoline_size,
@@ -444,7 +438,7 @@ static void detach_kind(struct function_ops *own)
 		return;
 	sbuf_recall_mark_trampoline(own->ops.trampoline, own->ops.trampoline_size, false);
 	unregister_ftrace_function(&own->ops);
-	free_filter(&own->ops);
+	sbuf_ops_forget(&own->ops);
 	own->nr = 0;
 }
 
@@ -480,7 +474,7 @@ void sbuf_functions_detach(u8 list)
 
 	for (kind = 0; kind < KINDS; kind++)
 		detach_kind(&l->of_kind[kind]);
-	free_filter(&trial);
+	sbuf_ops_forget(&trial);
 	kvfree(l->function);
 	l->function = NULL;
 	l->nr = 0;

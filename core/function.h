@@ -5,9 +5,23 @@
 #ifndef STACKBUF_FUNCTION_H
 #define STACKBUF_FUNCTION_H
 
+#include <linux/ftrace.h>
+
 #include "probe.h"
 
 struct module;
+
+/*
+ * Forget the places of @ops, which is not registered.  ftrace_free_filter() is not exported
+ * everywhere, and this takes memory: what the old places had is lost if there never is any
+ */
+static inline void sbuf_ops_forget(struct ftrace_ops *ops)
+{
+	unsigned int tries = 3;
+
+	while (ftrace_set_filter(ops, NULL, 0, 1) == -ENOMEM && --tries)
+		;
+}
 
 #if SBUF_HAVE_FUNCTIONS
 /*

@@ -25,6 +25,7 @@
 #include <linux/tracepoint.h>
 
 #include "call.h"
+#include "function.h"
 #include "modules.h"
 #include "probe.h"
 #include "tracepoint.h"
@@ -282,7 +283,7 @@ static void leave_stub(struct sbuf_event_probe *of)
 	/* An empty filter would mean all functions */
 	if (!attached) {
 		unregister_ftrace_function(&stub_ops);
-		ftrace_set_filter(&stub_ops, NULL, 0, 1);
+		sbuf_ops_forget(&stub_ops);
 	} else if (!is_attached(of->site)) {
 		ftrace_set_filter_ip(&stub_ops, of->site, 1, 0);
 	}
@@ -307,7 +308,7 @@ static int attach(struct sbuf_event_probe *of, const struct trace_event_file *fi
 		err = register_ftrace_function(&stub_ops);
 	if (err) {
 		if (!attached)
-			ftrace_set_filter(&stub_ops, NULL, 0, 1);
+			sbuf_ops_forget(&stub_ops);
 		return err == -EINVAL ? -EPERM : err;
 	}
 	of->next = attached;
