@@ -176,12 +176,14 @@ static const char *set_prefix(void *field, const char *value)
 /* What a viewer would take for something else by its name */
 static const char *set_flame(void *field, const char *value)
 {
-	static const char *const other[] = { "png", "jpg", "jpeg", "gif", "webp", "pdf", "html" };
+	static const char *const other[] = {
+		".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".html"
+	};
 	const char *dot = strrchr(value, '.');
 	unsigned int i;
 
 	for (i = 0; dot && i < ARRAY_SIZE(other); i++)
-		if (!strcasecmp(dot + 1, other[i]))
+		if (!strcasecmp(dot, other[i]))
 			return "a name for SVG, as FILE.svg";
 	return set_text(field, value);
 }
