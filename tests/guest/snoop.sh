@@ -21,7 +21,7 @@ start() {
 	while :; do
 		[ ! -s "$out" ] || return 0
 		case $* in
-		*--folded* | *--json* | *--perf* | *--pprof*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
+		*--f* | *--json* | *--perf* | *--pprof*) [ "$(cat $P/probe)" = "$probe" ] || { sleep 0.3; return 0; } ;;
 		esac
 		kill -0 $job 2>/dev/null || { cat "$out.err"; return 1; }
 		usleep 50000
