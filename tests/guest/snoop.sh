@@ -294,9 +294,9 @@ left_behind() {
 	left="comm, probe: set by process $job ([^ ]*stackbuf snoop --comm xyz vfs_write), which was killed"
 	"$STACKBUF" info >out && grep "^left behind  *$left$" out && "$STACKBUF" info --json | grep -q '"left":"comm, probe: ' || return
 	"$STACKBUF" log --comm nobody 2>err
-	grep 'no event[^:]*: the module records only by comm=xyz; ' err || { cat err; return 1; }
+	grep 'no event[^:]*: the module records only events with comm=xyz; ' err || { cat err; return 1; }
 	"$STACKBUF" count -D 0.1 vfs_fsync >out 2>err
-	grep "^stackbuf: $left; it is as before again$" err && parameters >after && cmp before after || { cat err after; return 1; }
+	grep "^stackbuf: $left; restored$" err && parameters >after && cmp before after || { cat err after; return 1; }
 	# Changed by hand since
 	start s snoop --comm xyz vfs_write && kill -KILL "$job" || return
 	wait "$job" 2>/dev/null

@@ -31,7 +31,7 @@ static unsigned int name_options(const struct output *o, unsigned int options, c
 	return nr;
 }
 
-/* What the module records alone, as "the module records only by comm=x; ", or "" */
+/* What the module records alone, as "the module records only events with comm=x; ", or "" */
 static char *name_filters(const struct stackbuf_info *info)
 {
 	const struct stackbuf_filter *f = &info->filter;
@@ -53,7 +53,7 @@ static char *name_filters(const struct stackbuf_info *info)
 		fprintf(out, ", limit=%u%s", f->limit, f->left ? "" : " (reached)");
 	text_close(out);
 	if (*text) {
-		char *whole = xasprintf("the module records only by%s; ", text + 1);
+		char *whole = xasprintf("the module records only events with%s; ", text + 1);
 
 		free(text);
 		return whole;

@@ -464,7 +464,7 @@ static void restore_left(struct borrowed *p)
 	char *text = left_by(p, p, NULL);
 
 	if (text)
-		report("%s; it is as before again", text);
+		report("%s; restored", text);
 	free(text);
 }
 
