@@ -174,7 +174,6 @@ twice() {
 	is "$(second reopened) == 1 && $(second unmatched) == 0" && grep 'not exact: 1 were opened again' text && ! grep ' open, .*for' text
 }
 
-# Pages that are freed together are one object.  Of those that are freed one by one, some may stay: that is said
 # parts COMMAND...: runs it, and sets parts to how many blocks were freed in parts or moved meanwhile
 parts() {
 	before=$("$STACKBUF" leaks | sed -n '1s/.*not exact.* \([0-9]*\) were freed in parts or moved;.*/\1/p')
@@ -185,6 +184,7 @@ parts() {
 	echo "parts $parts"
 }
 tell() { echo "$*" >$L; }
+# Pages that are freed together are one object.  Of those that are freed one by one, some may stay: that is said
 in_parts() {
 	echo page >$P/pair && parts tell pages 7
 	"$STACKBUF" latency --json >json
@@ -261,7 +261,7 @@ same_keys() {
 
 # ---------------------------------------------------------------- suspended ---
 
-# Of objects open before and afterwards, of one that sleeps meanwhile, and of events; the host looks at what is kept
+# Objects are opened before and afterwards, a task sleeps meanwhile, and events come; the host reads the kept memory
 suspended() {
 	tell run 0 1000 37
 	echo sleep 1 1500 >$L &

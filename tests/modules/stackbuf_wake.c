@@ -56,14 +56,14 @@ static void wait_outside(const bool *flag)
 		cond_resched();
 }
 
-/* Who is there for the round that is next */
+/* The threads that are ready for the next round */
 enum { NONE, SLEEPER, BOTH };
 static int present;
 
 /*
- * Both threads are on their CPUs, and each has interrupts off when the other goes on: the sleeper,
- * held, has the lock of its CPU's run queue, which an interrupt of the other CPU may want to
- * balance the load.  Until both are there, each CPU answers what the other asks of it.
+ * A round begins when both threads are on their CPUs with interrupts off.  The sleeper, while it is
+ * held, has the lock of its CPU's run queue, for which an interrupt of the other CPU may wait to
+ * balance the load.  Until then both CPUs answer each other's interrupts between their tries.
  */
 static void await_waker(void)
 {
