@@ -17,7 +17,7 @@ static int noticed_flags;
 static volatile pid_t owner;
 static struct sigaction before[NSIG];
 
-/* Is it of a fault of the program's own, which cannot go on? */
+/* Is the signal for a fault of the program itself, which cannot continue? */
 static bool is_fault(int sig)
 {
 	switch (sig) {

@@ -396,6 +396,7 @@ static void write_back(void)
 	for (i = 0; i < PARAMETERS_NR; i++)
 		if (p->before[i])
 			write_value(p, parameter_name[i], p->before[i]);
+	left_forget(p);
 }
 
 static void at_exit(void)
@@ -406,18 +407,26 @@ static void at_exit(void)
 		report("%s", p->error);
 }
 
+/* Does a parameter that reads as @now have this value?  What is longer than a page ends in ",..." */
+static bool has_value(const char *now, const char *value)
+{
+	const char *cut = strstr(now, ",...");
+
+	return cut ? !strncmp(now, value, cut - now) : !strcmp(now, value);
+}
+
 /*
- * Name what a command that was killed has left, and what still is as it was set: of the parameter
- * @only, if given.  With @p set what was before
+ * Name the parameters that a command has left which was killed, if they still are as it set them; of
+ * these @only, if given.  With @p restore them
  */
 static char *left_by(const struct borrowed *from, struct borrowed *p, const char *only)
 {
-	char *who, *text = NULL, *now;
+	char *process, *text = NULL, *now;
 	const char *name, *before, *set;
 	json_t *parameters, *value;
 	bool probes;
 
-	who = left_read(from->dir, from->instance, &parameters);
+	process = left_read(from->dir, from->instance, &parameters);
 	json_object_foreach(parameters, name, value) {
 		before = json_string_value(json_array_get(value, 0));
 		set = json_string_value(json_array_get(value, 1));
@@ -425,8 +434,7 @@ static char *left_by(const struct borrowed *from, struct borrowed *p, const char
 			continue;
 		probes = !strcmp(name, "probe");
 		now = read_value(from, name);
-		/* A list that is longer than a page ends there with ",..." */
-		if (strcmp(now, before) && (!set || !strcmp(now, set) || strstr(now, ",..."))) {
+		if (!has_value(now, before) && (!set || has_value(now, set))) {
 			char *more = xasprintf("%s%s%s", text ?: "", text ? ", " : "", name);
 
 			free(text);
@@ -436,10 +444,10 @@ static char *left_by(const struct borrowed *from, struct borrowed *p, const char
 		}
 		free(now);
 	}
-	now = text && who ? xasprintf("%s: set by %s, which was killed", text, who) : NULL;
+	now = text ? xasprintf("%s: set by %s, which was killed", text, process) : NULL;
 	json_decref(parameters);
 	free(text);
-	free(who);
+	free(process);
 	return now;
 }
 
@@ -676,5 +684,6 @@ void borrow_close(struct borrowed *p)
 	while (p->refused)
 		free(p->refusal[--p->refused].why);
 	free(p->refusal);
+	json_decref(p->note);
 	*p = (struct borrowed){ .lock = -1 };
 }

@@ -50,18 +50,16 @@ void left_note(struct borrowed *p, const char *name, const char *before, const c
 	}
 }
 
-void left_forget(struct borrowed *p)
+void left_forget(const struct borrowed *p)
 {
 	if (p->note)
 		unlink(NOTE);
-	json_decref(p->note);
-	p->note = NULL;
 }
 
 char *left_read(const char *dir, u64 instance, json_t **parameters)
 {
 	const char *of, *command;
-	char *who = NULL;
+	char *process = NULL;
 	json_t *j;
 	int pid;
 
@@ -73,11 +71,11 @@ char *left_read(const char *dir, u64 instance, json_t **parameters)
 	if (j && !json_unpack(j, "{s:s,s:i,s:s,s:O}", "instance", &of, "process", &pid, "command",
 			      &command, "parameters", parameters) &&
 	    strtoull(of, NULL, 16) == instance)
-		who = xasprintf("process %d (%s)", pid, command);
-	if (!who) {
+		process = xasprintf("process %d (%s)", pid, command);
+	if (!process) {
 		json_decref(*parameters);
 		*parameters = NULL;
 	}
 	json_decref(j);
-	return who;
+	return process;
 }

@@ -155,13 +155,15 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
  */
 char *borrow_left(const char *dir, u64 instance, const char *only);
 
-/* Note that @name was @before and is, or is about to be, @set; NULL: in several writes */
+/* Note that @name was @before and @set is written; NULL: another value, in several writes */
 void left_note(struct borrowed *p, const char *name, const char *before, const char *set);
-void left_forget(struct borrowed *p);
+
+/* Remove the note.  Safe in a signal handler */
+void left_forget(const struct borrowed *p);
 
 /*
- * Who has made the note, to be freed, and by name what was set before and by it; NULL: there is
- * none for this load of the module
+ * The process that made the note, to be freed, and by name of each parameter its value before and
+ * the one that was set; NULL: there is no note for this load of the module
  */
 char *left_read(const char *dir, u64 instance, json_t **parameters);
 
