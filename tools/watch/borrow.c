@@ -407,7 +407,7 @@ static void at_exit(void)
 		report("%s", p->error);
 }
 
-/* Does a parameter that reads as @now have this value?  What is longer than a page ends in ",..." */
+/* Does a parameter that reads as @now have this value?  Beyond a page it reads as ",..." */
 static bool has_value(const char *now, const char *value)
 {
 	const char *cut = strstr(now, ",...");
@@ -416,30 +416,31 @@ static bool has_value(const char *now, const char *value)
 }
 
 /*
- * Name the parameters that a command has left which was killed, if they still are as it set them; of
- * these @only, if given.  With @p restore them
+ * Name the parameters that a command has left which was killed, if they still are as it set them:
+ * @only one, if given.  With @restore set them as they were before
  */
-static char *left_by(const struct borrowed *from, struct borrowed *p, const char *only)
+static char *left_by(struct borrowed *p, bool restore, const char *only)
 {
 	char *process, *text = NULL, *now;
 	const char *name, *before, *set;
 	json_t *parameters, *value;
 	bool probes;
 
-	process = left_read(from->dir, from->instance, &parameters);
+	process = left_read(p->dir, p->instance, &parameters);
 	json_object_foreach(parameters, name, value) {
 		before = json_string_value(json_array_get(value, 0));
 		set = json_string_value(json_array_get(value, 1));
 		if (!before || (only && strcmp(name, only)))
 			continue;
 		probes = !strcmp(name, "probe");
-		now = read_value(from, name);
+		now = read_value(p, name);
 		if (!has_value(now, before) && (!set || has_value(now, set))) {
 			char *more = xasprintf("%s%s%s", text ?: "", text ? ", " : "", name);
 
 			free(text);
 			text = more;
-			if (p && (probes ? write_list(p, before) : write_value(p, name, before)))
+			if (restore && (probes ? write_list(p, before) :
+						 write_value(p, name, before)))
 				report("%s: %s", name, p->error);
 		}
 		free(now);
@@ -461,7 +462,7 @@ char *borrow_left(const char *dir, u64 instance, const char *only)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	/* Else a command is running */
 	if (fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB))
-		text = left_by(&b, NULL, only);
+		text = left_by(&b, false, only);
 	if (fd >= 0)
 		close(fd);
 	return text;
@@ -469,7 +470,7 @@ char *borrow_left(const char *dir, u64 instance, const char *only)
 
 static void restore_left(struct borrowed *p)
 {
-	char *text = left_by(p, p, NULL);
+	char *text = left_by(p, true, NULL);
 
 	if (text)
 		report("%s; restored", text);
