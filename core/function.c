@@ -398,6 +398,18 @@ static unsigned long *gather(const struct list *l, unsigned int kind, unsigned l
 	return site;
 }
 
+/*
+ * ftrace_free_filter() is not exported everywhere, and this takes memory: what the old places had
+ * is lost if there never is any
+ */
+void sbuf_ops_forget(struct ftrace_ops *ops)
+{
+	unsigned int tries = 3;
+
+	while (ftrace_set_filter(ops, NULL, 0, 1) == -ENOMEM && --tries)
+		;
+}
+
 static int attach_kind(struct list *l, u8 list, unsigned int kind)
 {
 	static const ftrace_func_t handlers[] = {

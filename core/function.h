@@ -5,23 +5,10 @@
 #ifndef STACKBUF_FUNCTION_H
 #define STACKBUF_FUNCTION_H
 
-#include <linux/ftrace.h>
-
 #include "probe.h"
 
+struct ftrace_ops;
 struct module;
-
-/*
- * Forget the places of @ops, which is not registered.  ftrace_free_filter() is not exported
- * everywhere, and this takes memory: what the old places had is lost if there never is any
- */
-static inline void sbuf_ops_forget(struct ftrace_ops *ops)
-{
-	unsigned int tries = 3;
-
-	while (ftrace_set_filter(ops, NULL, 0, 1) == -ENOMEM && --tries)
-		;
-}
 
 #if SBUF_HAVE_FUNCTIONS
 /*
@@ -55,6 +42,9 @@ void sbuf_functions_detach(u8 list);
 
 /* Detach @list from the code of @module, which goes.  Each probe's @functions is lowered */
 void sbuf_functions_leave(u8 list, const struct module *module);
+
+/* Forget the places of @ops, which is not registered */
+void sbuf_ops_forget(struct ftrace_ops *ops);
 
 #else
 
