@@ -2,6 +2,7 @@
 /*
  * cmd_decode.c - "decode": copy text that holds stack traces, with source lines
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,16 +33,102 @@ static FILE *open_text(const char *name)
 	return in;
 }
 
-static void add_trace(void *folded, struct trace *t)
+/* ---------------------------------------------- traces as folded stacks --- */
+
+/* A count stands in one of so many lines after its trace */
+#define COUNT_LINES	4
+
+/* Traces whose count is not known yet, and how often each was taken by the lines around it */
+struct tally {
+	struct folded all;
+	struct record record;
+	char **waiting;
+	size_t nr;
+	unsigned int lines;	/* without a frame since the last of them */
+	u64 next;	/* what stands before a trace, as "12 times, 48 pages"; 0: nothing */
+	bool map;	/* bpftrace's, "@[" to "]: 5" */
+	u64 unread;	/* numbers after traces that may be counts, too */
+};
+
+static void add_waiting(struct tally *t, u64 count)
 {
-	folded_add(folded, t->folded, 1);
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		if (folded_add(&t->all, t->waiting[i], count))
+			die(1, "the total is beyond 64 bits");
+		free(t->waiting[i]);
+	}
+	free(t->waiting);
+	t->waiting = NULL;
+	t->nr = 0;
+}
+
+static void add_trace(void *tally, const struct trace *trace)
+{
+	struct tally *t = tally;
+
+	if (!t->map)
+		add_waiting(t, 1);
+	GROW(t->waiting, t->nr);
+	t->waiting[t->nr++] = xstrdup(trace->folded);
+	t->lines = 0;
+	if (t->next)
+		add_waiting(t, t->next);
+	t->next = 0;
+}
+
+/* The number at @at, if nothing follows it in its line; else 0 */
+static u64 whole_number(const char *at)
+{
+	char *end;
+	u64 number = strtoull(at, &end, 10);
+
+	return isdigit((unsigned char)*at) && !*end ? number : 0;
+}
+
+/* "sum 12", "bytes = 4096", as other programs have them */
+static const char some_number[] = "^[[:alpha:]_ ]+[:=[:space:]]+[1-9][0-9]{0,8}$";
+
+/*
+ * Counts as bpftrace ("]: 5", ", cat]: 5"), bcc ("    5") and hist triggers ("} hitcount:   5") print
+ * them, and before the trace page_owner_sort ("12 times, 48 pages") and the files of slab
+ * ("12 kmalloc+0x6f/0xf0 age=1/2/3")
+ */
+static void take_count(void *tally, const char *line, size_t len)
+{
+	struct tally *t = tally;
+	char *text = xasprintf("%.*s", (int)text_trim(line, len), line), *p = text, *times;
+	u64 count = 0, number;
+
+	p += strspn(p, " \t");
+	number = strtoull(p, &times, 10);
+	if (times > p && *times == ' ' && (strstr(times, " times, ") || strstr(times, " age="))) {
+		add_waiting(t, 1);
+		t->next = number;
+	} else if (*p == '@' && p[strlen(p) - 1] == '[') {
+		add_waiting(t, 1);
+		t->map = true;
+	} else if (*p && t->nr && (t->lines++ < COUNT_LINES || t->map)) {
+		const char *hits = strstr(p, "hitcount:"), *map = strstr(p, "]: ");
+
+		count = hits ? strtoull(hits + 9, NULL, 10) : whole_number(map ? map + 3 : p);
+		if (!count && t->lines == 1 && text_matches(p, strlen(p), some_number, NULL))
+			t->unread++;
+	} else if (!*p && !t->map) {
+		t->lines = COUNT_LINES;
+	}
+	if (count) {
+		add_waiting(t, count);
+		t->map = false;
+	}
+	free(text);
 }
 
 /* The text's traces as folded text, or as a flame graph */
 static void fold(struct args *a, struct decoder *d, FILE *in)
 {
-	struct record r = { 0 };
-	struct folded all = { .record = &r };
+	struct tally t = { .all.record = &t.record };
 	struct output *o = &a->output;
 	struct symbols symbols;
 	FILE *none = fopen("/dev/null", "we");
@@ -49,19 +136,25 @@ static void fold(struct args *a, struct decoder *d, FILE *in)
 	if (!none)
 		die(1, "/dev/null: %m");
 	d->traces.ended = add_trace;
-	d->traces.arg = &all;
+	d->traces.line = take_count;
+	d->traces.arg = &t;
 	decode_file(d, in, none);
 	fclose(none);
-	folded_end(&all);
-	symbols_init(&symbols, &r, NULL);
-	o->record = &r;
+	add_waiting(&t, 1);
+	folded_end(&t.all);
+	symbols_init(&symbols, &t.record, NULL);
+	o->record = &t.record;
 	o->symbols = &symbols;
-	if (!r.stacks.nr)
+	if (!t.record.stacks.nr)
 		report("the text holds no trace of frames as vfs_read+0x12/0x80");
+	report_count(t.unread, "trace has a number after it that is not known to be its count: the trace counts once",
+		     "traces have a number after them that is not known to be their count: each counts once");
+	report_count(d->beyond, "frame is left out: its trace has more than 1024",
+		     "frames are left out: their traces have more than 1024");
 	if (!cmd_profile(o, a, NULL, 0))
 		output_count(o, &a->wanted.filter, NULL, 0);
 	symbols_free(&symbols);
-	record_free(&r);
+	record_free(&t.record);
 }
 
 void cmd_decode(struct args *a)
@@ -94,6 +187,10 @@ void cmd_decode(struct args *a)
 		exit(1);
 	if (d.frames && !d.decoded)
 		die(1, "none of %llu frames could be decoded", d.frames);
+	report_count(d.cut, "frame stays as it is: its line ends within it",
+		     "frames stay as they are: their lines end within them");
+	report_count(d.doubtful, "frame is taken for a return address: the text does not tell whether the entry before it is of the same trace",
+		     "frames are taken for return addresses: the text does not tell whether the entries before them are of the same traces");
 	report_count(d.sizeless, "frame stays as it is: it lacks the function's size, and not exactly one function has its name",
 		     "frames stay as they are: they lack the function's size, and not exactly one function has their name");
 	if (!d.frames && d.sizeless)

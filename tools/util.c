@@ -237,6 +237,32 @@ bool text_holds(const char *text, size_t len, const char *what)
 	return memmem(text, len, what, strlen(what));
 }
 
+bool text_matches(const char *text, size_t len, const char *pattern, regmatch_t *part)
+{
+	static struct {
+		const char *pattern;
+		regex_t regex;
+	} known[16];
+	regmatch_t all[REGEX_PARTS];
+	size_t i;
+
+	if (len > REGEX_TEXT_MAX)
+		return false;
+	for (i = 0; known[i].pattern != pattern; i++) {
+		if (known[i].pattern)
+			continue;
+		if (regcomp(&known[i].regex, pattern, REG_EXTENDED))
+			die(1, "out of memory");
+		known[i--].pattern = pattern;
+	}
+	all[0] = (regmatch_t){ .rm_so = 0, .rm_eo = len };
+	if (regexec(&known[i].regex, text, REGEX_PARTS, all, REG_STARTEND))
+		return false;
+	if (part)
+		memcpy(part, all, sizeof(all));
+	return true;
+}
+
 size_t text_trim(const char *text, size_t len)
 {
 	while (len && isspace((unsigned char)text[len - 1]))

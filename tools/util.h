@@ -6,6 +6,7 @@
 #define UTIL_H
 
 #include <linux/types.h>
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -106,6 +107,14 @@ unsigned int hex_digit(char c);
 bool text_begins_with(const char *text, size_t len, const char *what);
 bool text_ends_with(const char *text, size_t len, const char *what);
 bool text_holds(const char *text, size_t len, const char *what);
+
+/*
+ * Does text that is not terminated match an extended regular expression, regex(7), a constant?  Set
+ * @part, of REGEX_PARTS, unless it is NULL.  Lines of more than REGEX_TEXT_MAX bytes do not match.
+ */
+#define REGEX_PARTS	4
+#define REGEX_TEXT_MAX	4096
+bool text_matches(const char *text, size_t len, const char *pattern, regmatch_t *part);
 
 /* Bytes of text without the blanks at its end */
 size_t text_trim(const char *text, size_t len);

@@ -8,19 +8,15 @@
  *
  * Which frames are return addresses, so that the call before them counts, and which are exact:
  *
- * - Exact: a program counter ("RIP:", "pc :" and others of marker.c, and "WARNING:" where its line
- *   has the place of the warning); a guess ("?") at the same place as the last of these, and a
- *   trace's first frame if it is that place of an architecture whose traces begin with it; a frame
- *   that the kernel marks "(P)"; in a trace the frame after an entry for exceptions or interrupts,
- *   which is what was interrupted, even if it is a guess where the stack changes ("<EOI>"); and
- *   where KFENCE reports an access (mm/kfence/report.c: the trace begins at regs->ip), in its
- *   first line and in its first trace.  (The kernel's oops text for x86 prints what was interrupted
- *   as a line "RIP:" instead, and continues with its caller.)
- * - Return addresses: all other frames of a trace but its first, "lr :" and the like, and those
- *   marked with other letters.
- * - The first frame of a trace may be either: a probe, or the caller of what took the trace.  So
- *   may a guess, and a frame within other text.  These are return addresses if the instruction
- *   before them is a call, else exact; a function's first byte is exact.
+ * - Exact where the text says so: after the name of a program counter ("RIP:", "pc :" and others of
+ *   marker.c), after "WARNING:" and where KFENCE reports an access, with the kernel's mark "(P)",
+ *   and where a trace or a guess ("?") repeats that place.
+ * - Exact after an entry for exceptions or interrupts in the same trace: what was interrupted.
+ * - Return addresses: all others.  Where one could be exact, too, as the first frame of a trace or
+ *   one within other text, that shows if the instruction before it is no call.
+ *
+ * Where the text does not tell whether a frame follows an entry, it is a return address, and is
+ * counted.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -47,22 +43,10 @@ static size_t mark_length(const char *text, size_t len)
 /* Has the text after a frame its source line, as "file.c:12", "(file.c:12)" or "f (file.c:12)"? */
 static bool has_line(const char *text, size_t len)
 {
-	static const char *const ending[] = { ".c", ".h", ".S", ".rs", ".s" };
-	size_t word, i;
+	static const char line[] =
+		"^ ([^][:space:]\\\"<\033]* )?[^][:space:]\\\"<:\033]*[.](c|h|S|rs|s):[0-9?]";
 
-	for (word = 0; word < 2 && len && *text == ' '; word++) {
-		const char *begin = ++text, *colon = NULL;
-
-		for (len--; len && !strchr(" \t\\\"<\033", *text); text++, len--)
-			if (*text == ':' && !colon)
-				colon = text;
-		for (i = 0; colon && i < ARRAY_SIZE(ending); i++)
-			if (text_ends_with(begin, colon - begin, ending[i]) &&
-			    colon + 1 < text + len &&
-			    (isdigit((unsigned char)colon[1]) || colon[1] == '?'))
-				return true;
-	}
-	return false;
+	return len && *text == ' ' && text_matches(text, len < 512 ? len : 512, line, NULL);
 }
 
 /* Does a trace's line end after the frame, but for its source line, colours, quotes? */
@@ -155,6 +139,7 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 			continue;
 		/* A decimal offset is one only alone in its line, or as crash prints it */
 		if (f->decimal && !text_ends_with(line, start, "[exception RIP: ") &&
+		    !text_begins_with(line + start + n, len - start - n, " at ffff") &&
 		    (text_trim(line, start) || !is_end(line + start + n, len - start - n)))
 			continue;
 		/* "/bin/cat+0x1", "a.out(main+0x2)", "libc`read+0x3" are of programs */
@@ -171,13 +156,15 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 #define FRAMES_MAX	1024
 
 /* Put the caller in front of the frames that it called */
-static void fold(struct trace *t, const struct frame *f)
+static void fold(struct decoder *d, struct trace *t, const struct frame *f)
 {
 	char *more;
 
 	/* More are of no trace: a stack of the table holds 64 */
-	if (t->frames > FRAMES_MAX)
+	if (t->frames > FRAMES_MAX) {
+		d->beyond++;
 		return;
+	}
 	more = xasprintf("%.*s%s%.*s%s%s%s", (int)f->name_len, f->name,
 			       f->module_len ? "_[" : "", (int)f->module_len, f->module,
 			       f->module_len ? "]" : "", t->folded ? ";" : "", t->folded ?: "");
@@ -201,7 +188,7 @@ static void take_register(struct decoder *d, const struct frame *f, const char *
 	if (d->traces.ended && !t->entry)
 		traces_end(&d->traces, line, len, NULL);
 	if (d->traces.ended && (t->entry || whole || !t->registers)) {
-		fold(t, f);
+		fold(d, t, f);
 		t->frames++;
 		t->paused = whole ? 0 : REGISTER_LINES;
 	}
@@ -211,87 +198,89 @@ static void take_register(struct decoder *d, const struct frame *f, const char *
 	t->entry = false;
 }
 
-/* @guess: it has a "?"; @edge: a mark of another stack, as "<EOI>", stands before it in its line */
+/* What stands around a frame in its line */
+struct around {
+	const char *before, *after;
+	size_t before_len, after_len;
+	size_t mark;	/* bytes of "(P)" and the like in @after */
+	bool guess;	/* it has a "?" */
+	bool more;	/* another frame of its trace follows */
+	bool alone;	/* that, or nothing does */
+	/*
+	 * It has lost its end, as by a mail program: in a text whose frames have sizes each has one
+	 */
+	bool cut;
+};
+
 static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, struct trace *t,
-				     bool guess, bool edge, const char *mark, size_t mark_len)
+				     const struct around *a)
 {
+	/* A mark of another stack stands before it in its line */
+	bool edge = text_holds(a->before, a->before_len, "<EOI>") ||
+		    text_holds(a->before, a->before_len, "EOE>>");
 	bool entry = frame_is_entry(f->name, f->name_len);
-	bool after = t->entry && !(t->irq && frame_is_stub(f->name, f->name_len));
-	u64 begins = d->begins;
+	u64 place = frame_place(f);
+	bool after, repeats = d->begins == place;
 	enum frame_kind kind;
 
-	if (guess) {
+	if (a->guess) {
 		/* An unwinder by frame pointers doubts what was interrupted itself */
-		kind = t->guessed_entry || (edge && t->entry) ? FRAME_EXACT : FRAME_OPEN;
+		kind = (edge && t->entry) || d->last_register == place ? FRAME_EXACT : FRAME_OPEN;
 		t->entry &= !edge;
-		t->guessed_entry = entry;
 		return kind;
 	}
+	/* On x86 ret_from_fork_asm() calls ret_from_fork() since 6.5 */
+	if (t->whole && !text_begins_with(f->name, f->name_len, "ret_from_fork_asm"))
+		traces_end_one(&d->traces, t);
 	d->begins = 0;
-	kind = after || (!t->frames && t->fault) || begins == frame_place(f) ? FRAME_EXACT :
-	       t->frames ? FRAME_RETURN : FRAME_OPEN;
-	if (mark_len) {
-		if (text_holds(mark, mark_len, "P"))
+	after = t->entry && !(t->irq && frame_is_stub(f->name, f->name_len));
+	kind = after || repeats ? FRAME_EXACT : t->frames ? FRAME_RETURN : FRAME_OPEN;
+	d->doubtful += kind == FRAME_OPEN && t->doubt;
+	if (a->mark) {
+		if (text_holds(a->after, a->mark, "P"))
 			kind = FRAME_EXACT;
-		else if (!text_holds(mark, mark_len, "U"))
+		else if (!text_holds(a->after, a->mark, "U"))
 			kind = FRAME_RETURN;
 	}
 	t->frames++;
+	/* What a trace of arm64 begins with is where the program counter is */
+	if (d->traces.ended && !(repeats && t->paused))
+		fold(d, t, f);
+	t->paused = 0;
 	t->entry = entry;
 	t->irq = entry && f->name_len == 16 && !memcmp(f->name, "common_interrupt", 16);
-	t->guessed_entry = false;
+	t->whole = frame_is_outermost(f->name, f->name_len);
 	return kind;
 }
 
-/* Of the first frame in a line; @alone: nothing follows it */
-static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f, const char *line,
-				    size_t at, const char *after, size_t after_len,
-				    size_t mark_len, bool alone)
+/* Of the first frame in a line, or of one with other text before it.  Set *@of to its trace */
+static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f,
+				    const struct marker *marker, const struct around *a,
+				    struct trace **of)
 {
-	struct marker marker = marker_find(line, at, after, after_len);
-	bool guess = text_ends_with(line, at, "? ");
-	enum frame_kind kind;
 	struct shape s;
-	struct trace *t;
 
-	if (marker.at) {
-		if (marker.kind == FRAME_EXACT) {
-			d->begins = marker.begins ? frame_place(f) : 0;
+	if (marker->at) {
+		if (marker->kind == FRAME_EXACT) {
+			d->begins = marker->begins ? frame_place(f) : 0;
 			d->last_register = frame_place(f);
 		}
-		if (marker.registers)
-			take_register(d, f, line, marker.at - line, marker.whole);
-		return marker.kind;
+		if (marker->registers)
+			take_register(d, f, a->before, marker->at - a->before, marker->whole);
+		return marker->kind;
 	}
-	if (!alone && !guess)
+	if (!a->alone && !a->guess)
 		return FRAME_OPEN;
-	traces_shape(&s, line, guess ? at - 2 : at);
-	if (!guess && (traces_place(&d->traces, &s) || traces_sentence(&d->traces, &s))) {
-		traces_end(&d->traces, line, at, NULL);
+	traces_shape(&s, a->before, a->before_len -
+		     (text_ends_with(a->before, a->before_len, "? ") ? 2 : 0));
+	if (!a->guess && (traces_place(&d->traces, &s) ||
+			  (!a->more && traces_sentence(&d->traces, &s)))) {
+		traces_end(&d->traces, a->before, a->before_len, NULL);
 		return FRAME_OPEN;
 	}
-	t = traces_find(&d->traces, &s);
-	traces_end(&d->traces, line, at, t);
-	kind = kind_in_trace(d, f, t, guess, text_holds(line, at, "<EOI>") ||
-			     text_holds(line, at, "EOE>>"), after, mark_len);
-	if (guess && d->last_register == frame_place(f))
-		kind = FRAME_EXACT;
-	/* What a trace of arm64 begins with is where the program counter is */
-	if (!guess && d->traces.ended && !(t->paused && d->last_register == frame_place(f)))
-		fold(t, f);
-	if (!guess)
-		t->paused = 0;
-	return kind;
-}
-
-/* Is it a line as " <TASK>" or " </IRQ>", which does not end a trace? */
-static bool is_stack_mark(const char *line, size_t len)
-{
-	const char *at;
-
-	len = text_trim(line, len);
-	at = memrchr(line, '<', len);
-	return at && text_stack_mark(at, line + len - at) == (size_t)(line + len - at);
+	*of = traces_find(&d->traces, &s);
+	traces_end(&d->traces, a->before, a->before_len, *of);
+	return kind_in_trace(d, f, *of, a);
 }
 
 /* ----------------------------------------------------- what is not decoded --- */
@@ -330,16 +319,22 @@ static void report_ambiguous(struct decoder *d, const struct frame *f, int named
 /* ------------------------------------------------------------- the lines --- */
 
 /* Between two frames of a trace on one line, or between a function and its caller */
-static bool is_separator(const char *text, size_t len)
+static bool is_separator(const char *text, size_t len, const char *line, size_t line_len)
 {
-	size_t n;
+	struct shape s, before;
+	size_t n, at;
 
-	for (; len; text += n ?: 1, len -= n ?: 1) {
-		n = text_escape(text, len);
-		if (!n && !strchr(" \t;,|<-", *text))
-			return false;
+	for (at = 0; at < len; at += n ?: 1) {
+		n = text_escape(text + at, len - at);
+		if (!n && !strchr(" \t;,|<-", text[at]))
+			break;
 	}
-	return true;
+	if (at >= len)
+		return true;
+	/* Line ends became blanks: what stands before frames stands between them */
+	traces_shape(&s, text, len);
+	traces_shape(&before, line, line_len);
+	return s.len && text_ends_with(before.text, before.len, s.text);
 }
 
 /*
@@ -383,60 +378,165 @@ static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kin
 	return text;
 }
 
+/*
+ * The line of a warning's frame.  Whether that is exact or a return address depends on the
+ * architecture and the version (__WARN_FLAGS, warn_slowpath_fmt()), but it is the line that the
+ * text names.
+ */
+static const char *warning_line(struct decoder *d, struct frame *f, const struct marker *m)
+{
+	char *place = xasprintf("%.*s)", (int)m->place_len, m->place);
+	const char *text = frame_line(d, f, m->kind), *other;
+
+	if (text && !strstr(text, place) &&
+	    !srcline_frame(d->srcline, f, m->kind == FRAME_EXACT ? FRAME_RETURN : FRAME_EXACT,
+			   &other) && other && strstr(other, place))
+		text = other;
+	free(place);
+	return text;
+}
+
+/* A frame, or its beginning, at the end of a line */
+static const char ends_cut[] =
+	"([[:alpha:]_][[:alnum:]_.]*)[+]0x[[:xdigit:]x/]*=?[[:space:]]*$";
+
+/* Does a frame begin at the line's end that has lost a part?  Take it for one of its trace */
+static bool take_cut(struct decoder *d, const char *line, size_t len)
+{
+	struct frame f = { .module = "" };
+	struct around a = { .before = line, .after = "", .alone = true };
+	regmatch_t part[REGEX_PARTS];
+	struct trace *t;
+
+	if (!d->sized || !text_holds(line, len, "+0x") ||
+	    !text_matches(line, len, ends_cut, part))
+		return false;
+	f.name = line + part[1].rm_so;
+	f.name_len = part[1].rm_eo - part[1].rm_so;
+	a.before_len = part[1].rm_so;
+	a.guess = text_ends_with(line, a.before_len, "? ");
+	kind_in_line(d, &f, &(struct marker){ .at = NULL }, &a, &t);
+	return true;
+}
+
+/* A line, and the frame in it that is looked at */
+struct scan {
+	const char *line;
+	size_t len;
+	size_t prefix;	/* bytes before its first frame */
+	size_t done;	/* bytes that were copied */
+	size_t at, end;	/* where the frame is */
+};
+
+static struct around look_around(const struct decoder *d, const struct scan *s,
+				 const struct frame *f)
+{
+	struct around a = { .before = s->line + s->done, .before_len = s->at - s->done,
+			    .after = s->line + s->end, .after_len = s->len - s->end };
+	size_t next = s->end;
+	struct frame other;
+
+	if (a.after_len && *a.after == ' ')
+		a.mark = mark_length(a.after + 1, a.after_len - 1);
+	a.mark += !!a.mark;
+	a.guess = text_ends_with(a.before, a.before_len, "? ") || (!s->done && d->question);
+	a.cut = (f->sizeless && !f->decimal && d->sized) ||
+		(a.after_len && *a.after == '=' && !text_trim(a.after + 1, a.after_len - 1));
+	a.more = next_frame(&other, s->line, s->len, &next) &&
+		 is_separator(a.after, next - s->end, s->line, s->prefix);
+	a.alone = a.more || a.cut || is_end(a.after + a.mark, a.after_len - a.mark) ||
+		  f->sizeless;
+	return a;
+}
+
+/* "[   12.3]  ?", of a guess whose frame is in the next line */
+static const char lone_question[] = "(^|[]>:)])[[:space:]]*[?][[:space:]]*$";
+
+/* "> 0x370", the rest of a frame that was cut in the line before */
+static const char rest[] = "^[[:xdigit:]x/>[:space:]]+$";
+
 /* One line of the log, which may be a part of one in the file */
 static void decode_part(struct decoder *d, const char *line, size_t len, FILE *out)
 {
-	bool first = true, alone, entry = false;
-	size_t at = 0, done = 0, n;
+	struct scan s = { .line = line, .len = len };
+	bool after_cut = d->was_cut;
+	unsigned int frames;
+	struct trace *t = NULL;
 	struct frame f;
+	size_t n;
 
-	while ((n = next_frame(&f, line, len, &at))) {
-		size_t before = at - done, after = at + n, mark = 0;
-		const char *from = line + done, *text = NULL;
-		enum frame_kind kind;
-		bool kernel = !f.sizeless || take_origin(&f, line + after, len - after);
+	d->was_cut = false;
+	for (frames = 0; (n = next_frame(&f, line, len, &s.at)); frames++) {
+		bool kernel = !f.sizeless || take_origin(&f, line + s.at + n, len - s.at - n);
+		enum frame_kind kind = FRAME_OPEN;
+		const char *text = NULL;
+		struct marker marker;
+		struct around a;
 
-		if (after < len && line[after] == ' ')
-			mark = mark_length(line + after + 1, len - after - 1);
-		mark += !!mark;
-		alone = is_end(line + after + mark, len - after - mark) || f.sizeless;
+		s.end = s.at + n;
+		if (!frames)
+			s.prefix = s.at;
+		a = look_around(d, &s, &f);
+		marker = marker_find(a.before, a.before_len, a.after, a.after_len);
 		/* "[kernel]" is what bpf tools and SystemTap call vmlinux */
 		if (f.module_len == 6 && !memcmp(f.module, "kernel", 6))
 			f.module_len = 0;
-
-		if (!first) {
-			kind = !is_separator(from, before) ? FRAME_OPEN :
-			       entry ? FRAME_EXACT : FRAME_RETURN;
-		} else if (is_again(d, line, len, true)) {
+		if (t && !marker.at && is_separator(a.before, a.before_len, line, s.prefix)) {
+			kind = kind_in_trace(d, &f, t, &a);
+		} else if (!frames && is_again(d, line, len, true)) {
 			kind = d->last_kind;
 		} else {
-			if (!alone)
-				traces_end(&d->traces, line, at, NULL);
-			kind = kind_in_line(d, &f, line, at, line + after, len - after, mark,
-					    alone);
-			d->last_kind = kind;
+			if (!a.alone) {
+				traces_end(&d->traces, line, s.at, NULL);
+				traces_line(&d->traces, line, len);
+			}
+			t = NULL;
+			if (!frames || marker.at)
+				kind = kind_in_line(d, &f, &marker, &a, &t);
+			if (!frames)
+				d->last_kind = kind;
 		}
-		first = false;
-		entry = frame_is_entry(f.name, f.name_len);
-		/* Lines that the text has already stay */
-		if (has_line(line + after + mark, len - after - mark))
+		d->sized |= !f.sizeless;
+		/* What the text has already stays */
+		if (has_line(a.after + a.mark, a.after_len - a.mark))
 			d->lined++;
+		else if (a.cut)
+			d->was_cut = true;
 		else if (kernel && !d->traces.ended)
-			text = frame_line(d, &f, kind);
-		fwrite(from, 1, line + after - from, out);
+			text = marker.place ? warning_line(d, &f, &marker) :
+					      frame_line(d, &f, kind);
+		s.at = s.end;
+		fwrite(line + s.done, 1, s.end - s.done, out);
+		s.done = s.end;
 		if (text)
 			fputs(text, out);
-		at = after;
-		done = after;
 	}
-	if (first && !is_again(d, line, len, false) && !is_stack_mark(line, len)) {
-		const char *fault = marker_fault_line(line, len);
-
+	/* Traces that stand on one line each */
+	if (frames > 1 && t)
+		traces_end_one(&d->traces, t);
+	d->question = !frames && text_matches(line, len, lone_question, NULL);
+	d->was_cut |= take_cut(d, line + s.done, len - s.done);
+	d->cut += d->was_cut;
+	if (!frames && !d->was_cut && !d->question &&
+	    !(after_cut && text_matches(line, len, rest, NULL)) &&
+	    !is_again(d, line, len, false))
 		traces_other(&d->traces, line, len);
-		if (fault)
-			traces_fault(&d->traces, line, fault - line);
-	}
-	fwrite(line + done, 1, len - done, out);
+	fwrite(line + s.done, 1, len - s.done, out);
+}
+
+/* Bytes of a number that counts the lines, as "grep -n" and "cat -n" have it before each, or 0 */
+static size_t line_number(struct decoder *d, const char *line, size_t len)
+{
+	u64 number = 0;
+	size_t n = 0;
+
+	while (n < len && strchr(" \t", line[n]))
+		n++;
+	for (; n < len && isdigit((unsigned char)line[n]); n++)
+		number = 10 * number + line[n] - '0';
+	d->numbered = number && number == d->number + 1 ? d->numbered + 1 : 0;
+	d->number = number;
+	return d->numbered < 3 ? 0 : n + (n < len && strchr(":-|", line[n]));
 }
 
 /* A line of the file may hold several of the log, as a JSON string does */
@@ -466,9 +566,12 @@ static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *
 
 void decode_line(struct decoder *d, const char *line, size_t len, FILE *out)
 {
+	size_t n = line_number(d, line, len);
+
 	if (!d->record)
 		learn_kernel(d->srcline, line, len);
-	decode_parts(d, line, len, out);
+	fwrite(line, 1, n, out);
+	decode_parts(d, line + n, len - n, out);
 }
 
 void decode_file(struct decoder *d, FILE *in, FILE *out)

@@ -27,8 +27,8 @@ struct trace {
 	u64 frames;	/* frames so far, guesses left out; 0: the next one is its first */
 	bool entry;	/* the last of these is an entry for exceptions or interrupts */
 	bool irq;	/* that one is common_interrupt() */
-	bool guessed_entry;	/* a guess after it is one */
-	bool fault;	/* its first frame is where memory was accessed */
+	bool whole;	/* its outermost frame was there: what follows is another trace */
+	bool doubt;	/* it may be of another, whose last frame is an entry */
 	bool registers;	/* of a report: those that follow without a line "CPU:" are the same */
 	unsigned int paused;	/* so many lines may follow before its next frame: of registers */
 	char *folded;	/* its frames as folded text, outermost first, if that is kept */
@@ -41,7 +41,9 @@ struct traces {
 	struct shape other;	/* of the last line without a frame */
 	bool place;	/* that leads to a frame of no trace, as "Preemption disabled at:" */
 	/* Is given each trace with @folded that has ended, and @arg */
-	void (*ended)(void *arg, struct trace *t);
+	void (*ended)(void *arg, const struct trace *t);
+	/* Is given @arg and each line that ends traces, after those */
+	void (*line)(void *arg, const char *line, size_t len);
 	void *arg;
 };
 
@@ -60,6 +62,9 @@ void traces_shape(struct shape *s, const char *before, size_t len);
 /* The trace of a line, by what stands before its frame */
 struct trace *traces_find(struct traces *t, const struct shape *before);
 
+/* It ends here */
+void traces_end_one(struct traces *t, struct trace *one);
+
 /*
  * Do words of a sentence lead to the frame, as "BUG: KASAN: use-after-free in"?  A log's prefix may
  * end in a word, too: then a line before has it.
@@ -75,11 +80,11 @@ bool traces_place(struct traces *t, const struct shape *before);
  */
 void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but);
 
-/* The same for a line without a frame */
-void traces_other(struct traces *t, const char *line, size_t len);
+/* Tell @line of a line that may have ended traces */
+void traces_line(struct traces *t, const char *line, size_t len);
 
-/* The next trace with the same before its frames begins where memory was accessed */
-void traces_fault(struct traces *t, const char *line, size_t len);
+/* All that for a line without a frame */
+void traces_other(struct traces *t, const char *line, size_t len);
 
 /* All end */
 void traces_close(struct traces *t);
@@ -111,6 +116,15 @@ struct decoder {
 	u64 lined;	/* frames that have their line in the text */
 	u64 decoded;	/* frames with a source line */
 	u64 left;	/* frames of kernels that cannot be decoded */
+	bool sized;	/* a frame had its size: those without are cut */
+	bool was_cut;	/* in the line before */
+	bool question;	/* the line before ends in the "?" of a guess */
+	u64 cut;	/* frames that are cut, or broken over two lines */
+	/* First frames of traces with @doubt, whose lines are those of return addresses */
+	u64 doubtful;
+	u64 beyond;	/* frames of traces that are too long to be folded */
+	u64 number;	/* that the line before begins with */
+	unsigned int numbered;	/* lines that had the number after that of the line before them */
 	/* Hashes of the reasons that standard error has given */
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;
@@ -139,15 +153,11 @@ struct marker {
 	bool registers;	/* they are of registers: the place is where the machine was */
 	bool begins;	/* the trace that is printed with these registers begins with this place */
 	bool whole;	/* no more is printed of it: a CPU that is idle */
+	const char *place;	/* its line, as "fs/x.c:12", if the text names it; not terminated */
+	size_t place_len;
 };
 
 /* The marker that leads to a frame; @before is the line up to it, @after what follows it */
 struct marker marker_find(const char *before, size_t len, const char *after, size_t after_len);
-
-/*
- * The line "Use-after-free read at 0x... (in kfence-#52):" before its trace.  Return where it
- * begins in @line, or NULL.
- */
-const char *marker_fault_line(const char *line, size_t len);
 
 #endif

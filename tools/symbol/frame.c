@@ -140,6 +140,22 @@ bool frame_is_stub(const char *name, size_t len)
 	       text_begins_with(name, len, "fred_");
 }
 
+/* Where the kernel enters from user space, and where threads and idle CPUs begin */
+bool frame_is_outermost(const char *name, size_t len)
+{
+	static const char *const beginning[] = {
+		"entry_SYSCALL_64", "entry_SYSENTER_", "entry_INT80_", "asm_fred_entrypoint_user",
+		"ret_from_fork", "secondary_startup_64", "el0t_64_", "el0t_32_",
+		"__secondary_switched",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(beginning); i++)
+		if (text_begins_with(name, len, beginning[i]))
+			return !text_ends_with(name, len, "_handler");
+	return false;
+}
+
 u64 frame_place(const struct frame *f)
 {
 	return hash_bytes(f->name, f->name_len) + (f->offset << 32);

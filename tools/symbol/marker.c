@@ -85,65 +85,31 @@ static struct marker find_register(const char *before, size_t len)
 	return (struct marker){ .at = NULL };
 }
 
-/*
- * "WARNING: CPU: 0 PID: 1 at fs/x.c:12 " and since 6.18 "WARNING: fs/x.c:12 at ": where the
- * warning is, not what a warning in other words is about
- */
-static const char *warning(const char *before, size_t len)
-{
-	const char *at = memmem(before, len, "WARNING: ", 9), *word, *end, *digits;
-	bool late;
-
-	if (!at)
-		return NULL;
-	end = before + len;
-	if (*--end != ' ')
-		return NULL;
-	late = text_ends_with(at, end - at, " at");
-	if (late)
-		end -= 3;
-	for (digits = end; digits > at && isdigit((unsigned char)digits[-1]); digits--)
-		;
-	if (digits == end || digits[-1] != ':')
-		return NULL;
-	for (word = digits; word > at && word[-1] != ' '; word--)
-		;
-	return (late ? word == at + 9 : text_ends_with(at, word - at, " at ")) ? at : NULL;
-}
-
-/* "BUG: KFENCE: use-after-free read in" */
-static const char *fault(const char *before, size_t len)
-{
-	return text_holds(before, len, "KFENCE: ") &&
-	       (text_ends_with(before, len, " read in ") ||
-		text_ends_with(before, len, " write in ")) ? before : NULL;
-}
-
 struct marker marker_find(const char *before, size_t len, const char *after, size_t after_len)
 {
+	/*
+	 * "WARNING: CPU: 0 PID: 1 at fs/x.c:12 " and since 6.18 "WARNING: fs/x.c:12 at ": where the
+	 * warning is, not what a warning in other words is about
+	 */
+	static const char warning[] =
+		"WARNING:(.* at ([^ ]+:[0-9]+) | ([^ ]+:[0-9]+) at )$";
+	static const char fault[] = "KFENCE: .* (read|write) in $";
 	struct marker m = find_register(before, len);
+	regmatch_t part[REGEX_PARTS], *line;
 
 	if (m.at)
 		return m;
-	m.at = warning(before, len);
-	/* Before 3.12, "f+0x12/0x34()": where warn_slowpath_common() returns to */
-	m.kind = m.at && after_len >= 2 && !memcmp(after, "()", 2) ? FRAME_RETURN : FRAME_EXACT;
-	if (!m.at)
-		m.at = fault(before, len);
-	return m;
-}
-
-const char *marker_fault_line(const char *line, size_t len)
-{
-	static const char *const kind[] = { "Out-of-bounds ", "Use-after-free ", "Invalid " };
-	const char *at, *end = line + len;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(kind); i++) {
-		at = memmem(line, len, kind[i], strlen(kind[i]));
-		if (at && (text_holds(at, end - at, " read at 0x") ||
-			   text_holds(at, end - at, " write at 0x")))
-			return at;
+	if (text_holds(before, len, "WARNING: ") && text_matches(before, len, warning, part)) {
+		line = &part[part[2].rm_so < 0 ? 3 : 2];
+		m.at = before + part[0].rm_so;
+		m.place = before + line->rm_so;
+		m.place_len = line->rm_eo - line->rm_so;
+		/* Up to 4.11, "f+0x12/0x34()": where warn_slowpath_common() returns to */
+		m.kind = after_len >= 2 && !memcmp(after, "()", 2) ? FRAME_RETURN : FRAME_EXACT;
+	} else if (text_matches(before, len, fault, NULL)) {
+		m.at = before;
+		m.kind = FRAME_EXACT;
+		m.begins = true;
 	}
-	return NULL;
+	return m;
 }

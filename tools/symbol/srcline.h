@@ -50,6 +50,9 @@ size_t frame_parse(struct frame *f, const char *text, size_t len, bool sizeless)
 /* Does an exception or interrupt enter the kernel here, so that the caller's frame is exact? */
 bool frame_is_entry(const char *name, size_t len);
 
+/* Is it the outermost frame of its trace? */
+bool frame_is_outermost(const char *name, size_t len);
+
 /* Is it what common_interrupt() is called by since 5.8, when that ceased to be an entry? */
 bool frame_is_stub(const char *name, size_t len);
 

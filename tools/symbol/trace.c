@@ -4,9 +4,10 @@
  *
  * Lines of a trace have the same before their frames: nothing, what printk, dmesg, syslog, a vendor
  * or another program puts there.  What it is need not be known: two lines are of one trace if it
- * differs in numbers alone, and not in a number that names who printed them, as "[ T12]" and
- * "(2)" do.  So traces that two CPUs print at once stay apart.  What the trace itself has before
- * its frames, as "[<0>]" and "=>", is no part of it: the lines around the trace have none.
+ * differs in times and addresses alone.  Another number says who printed the line, as "[ T12]",
+ * "(2)" and "10.0.0.11" do.  So traces that two CPUs print at once stay apart.  What the trace
+ * itself has before its frames, as "[<0>]" and "=>", is no part of it: the lines around the trace
+ * have none.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -73,20 +74,43 @@ size_t text_newline(const char *text, size_t len)
 	for (i = 0; i < ARRAY_SIZE(newline); i++)
 		if (len >= strlen(newline[i]) && !memcmp(text, newline[i], strlen(newline[i])))
 			return strlen(newline[i]);
+	/* Of a Macintosh, or of a serial console; what a line ends with is no further one */
+	n = strspn(text, "\r");
+	if (n && n < len)
+		return n;
 	/* "<br>", "<br />" */
 	for (n = 3; len > n && !memcmp(text, "<br", 3) && strchr(" /", text[n]) && text[n]; n++)
 		;
 	return len > n && !memcmp(text, "<br", 3) && text[n] == '>' ? n + 1 : 0;
 }
 
-/* Is a number in a prefix part of who printed the line, as "(2)", "[13186:mount]", "/proc/12/"? */
-static bool is_name(const char *text, size_t len, size_t at, size_t end)
+/* In a shape: what is another in each line of a trace */
+#define TIME	'\1'
+#define ADDRESS	'\2'
+
+static bool is_digit_at(const char *text, size_t len, size_t at)
+{
+	return at < len && isdigit((unsigned char)text[at]);
+}
+
+/*
+ * Is a number part of a time or a date, as "12:08:12", "64.100001" and "2026-11-22", or of the
+ * counts in "4,339,5140900,-;"?  Is it part of more, as "10.0.0.11", it is none.
+ */
+static bool is_time(const char *text, size_t len, size_t at, size_t end)
 {
 	char before = at ? text[at - 1] : ' ', after = end < len ? text[end] : ' ';
+	size_t dots = 0;
 
-	return (before == '(' && after == ')') || (before == '/' && after == '/') ||
-	       (before == '[' && after == ':' && end + 1 < len &&
-		isalpha((unsigned char)text[end + 1]));
+	while (at && (isdigit((unsigned char)text[at - 1]) || text[at - 1] == '.'))
+		dots += text[--at] == '.';
+	while (is_digit_at(text, len, end) || (end < len && text[end] == '.'))
+		dots += text[end++] == '.';
+	if (dots > 1)
+		return false;
+	return dots || before == ',' ||
+	       (strchr(":-/", before) && at > 1 && isdigit((unsigned char)text[at - 2])) ||
+	       (strchr(":-/", after) && is_digit_at(text, len, end + 1));
 }
 
 static void add_char(struct shape *s, char c)
@@ -95,20 +119,20 @@ static void add_char(struct shape *s, char c)
 		s->text[s->len++] = c;
 }
 
-/* A word: a number stands as "0", unless it is a name */
 static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
 {
 	size_t end = at, digits = 0;
 
 	while (end < len && isalnum((unsigned char)text[end]))
 		digits += !!isxdigit((unsigned char)text[end++]);
-	if ((isdigit((unsigned char)text[at]) || (digits >= 8 && digits == end - at)) &&
-	    !is_name(text, len, at, end)) {
-		add_char(s, '0');
-		return end;
+	if (text_begins_with(text + at, end - at, "0x") || (digits >= 8 && digits == end - at)) {
+		add_char(s, ADDRESS);
+	} else if (isdigit((unsigned char)text[at]) && is_time(text, len, at, end)) {
+		add_char(s, TIME);
+	} else {
+		for (; at < end; at++)
+			add_char(s, text[at]);
 	}
-	for (; at < end; at++)
-		add_char(s, text[at]);
 	return end;
 }
 
@@ -155,9 +179,9 @@ static void cut_word(struct shape *s)
  */
 static void cut_own(struct shape *s)
 {
-	static const char *const word[] = { "=>", "0", "0:", "0 :", "[0]", "#0", "?",
-					    "Exception stack(0 to 0)" };
-	static const char *const glued[] = { "[<0>]", "[<(____ptrval____)>]", "(" };
+	static const char *const word[] = { "=>", "\2", "\2:", "\2 :", "[\2]", "?", "[exception",
+					    "Exception stack(\2 to \2)" };
+	static const char *const glued[] = { "[<0>]", "[<\2>]", "[<(____ptrval____)>]", "(" };
 	size_t before, n, i;
 
 	do {
@@ -171,6 +195,13 @@ static void cut_own(struct shape *s)
 		for (i = 0; i < ARRAY_SIZE(glued); i++)
 			if (text_ends_with(s->text, s->len, glued[i]))
 				s->len -= strlen(glued[i]);
+		/* "12", "#12", "12)" */
+		n = s->len - (s->len && s->text[s->len - 1] == ')');
+		for (i = n; i && isdigit((unsigned char)s->text[i - 1]); i--)
+			;
+		n = n - i ? i - (n == s->len && i && s->text[i - 1] == '#') : s->len;
+		if (!n || s->text[n - 1] == ' ')
+			s->len = n;
 		while (s->len && s->text[s->len - 1] == ' ')
 			s->len--;
 		s->text[s->len] = '\0';
@@ -188,35 +219,45 @@ static void cut_own(struct shape *s)
 /* Strings of one line that are looked at */
 #define QUOTES_MAX	64
 
-static void end_trace(struct traces *t, struct trace *one)
+void traces_end_one(struct traces *t, struct trace *one)
 {
 	if (one->folded && t->ended)
 		t->ended(t->arg, one);
 	free(one->folded);
-	one->folded = NULL;
-	one->frames = 0;
-	one->paused = 0;
-	one->entry = false;
-	one->guessed_entry = false;
-	one->fault = false;
+	*one = (struct trace){
+		.shape = one->shape, .used = one->used, .registers = one->registers,
+	};
+}
+
+/* Do two shapes differ in nothing but numbers, which may name who printed the lines? */
+static bool is_alike(const char *a, const char *b)
+{
+	for (;; a++, b++) {
+		while (isdigit((unsigned char)*a))
+			a++;
+		while (isdigit((unsigned char)*b))
+			b++;
+		if (*a != *b || !*a)
+			return *a == *b;
+	}
 }
 
 struct trace *traces_find(struct traces *t, const struct shape *s)
 {
 	struct trace *one, *found = t->trace;
+	bool doubt = false;
 
 	for (one = t->trace; one < t->trace + TRACES_MAX; one++) {
 		if (one->used && !strcmp(one->shape.text, s->text)) {
 			one->used = ++t->lines;
 			return one;
 		}
+		doubt |= one->used && one->entry && is_alike(one->shape.text, s->text);
 		if (one->used < found->used)
 			found = one;
 	}
-	end_trace(t, found);
-	found->registers = false;
-	found->shape = *s;
-	found->used = ++t->lines;
+	traces_end_one(t, found);
+	*found = (struct trace){ .shape = *s, .used = ++t->lines, .doubt = doubt };
 	return found;
 }
 
@@ -263,7 +304,8 @@ static u32 traces_of(struct traces *t, const struct shape *s, const char *line, 
 
 		if (!one->used || strncmp(one->shape.text, s->text, one->shape.len))
 			continue;
-		if (left.len == s->len || strcmp(one->shape.text, left.text))
+		if (left.len == s->len || !memchr(s->text, ADDRESS, s->len) ||
+		    strcmp(one->shape.text, left.text))
 			of |= 1U << i;
 		else if (!but)	/* What was interrupted, if an entry was before it */
 			one->entry = false;
@@ -299,7 +341,7 @@ static void end_of(struct traces *t, const struct shape *s, const char *line, si
 			one->paused = 0;
 		}
 		if (!one->paused || !--one->paused)
-			end_trace(t, one);
+			traces_end_one(t, one);
 	}
 }
 
@@ -311,62 +353,35 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 	end_of(t, &s, line, len, but);
 }
 
-/* "r7:df912310 r6:00000000", which 32-bit arm with frame pointers prints after a frame */
-static bool is_saved(const char *line, size_t len)
-{
-	size_t n, word;
+/* Lines that do not end a trace: */
+static const char inside[] =
+	/* " <TASK>", " </IRQ>", "<<EOE>>" */
+	"<[A-Z0-9</#_]*[A-Z][A-Z0-9</#_]*>>?[[:space:]]*$"
+	/* "r7:df912310 r6:00000000", which 32-bit arm with frame pointers prints after a frame */
+	"|(^|[[:space:]])r[0-9]{1,2}:[0-9a-f]{8}[[:space:]]*$"
+	/* "bec0: 00000000 c1204f6c", of the stack, and "Register r10 information: NULL pointer" */
+	"|(^| )[[:xdigit:]]{4}:[[:xdigit:] ]{9,}$|Register r.* information: "
+	/* "slab_alloc_node mm/slub.c:5245 [inline]", as syzbot and decode_stacktrace.sh add it */
+	"| \\[inline]\\)?[[:space:]]*$"
+	/* kdb's pager, and what "dmesg --json" has around a line of the log */
+	"|^[[:space:]]*(\\[[0-9]+]more>|\\{|},\\{|}|\"(pri|time|fac|caller)\":.*)[[:space:]]*$";
 
-	len = text_trim(line, len);
-	for (word = len; word && !isspace((unsigned char)line[word - 1]); word--)
-		;
-	for (n = 0; word + n < len && line[word + n] != ':'; n++)
-		;
-	return (n == 2 || n == 3) && line[word] == 'r' && isdigit((unsigned char)line[word + 1]) &&
-	       len - word == n + 9 && strspn(line + word + n + 1, "0123456789abcdef") >= 8;
-}
-
-/* "bec0: 00000000 c1204f6c", of the stack, and "Register r10 information: NULL pointer" */
-static bool is_dumped(const char *line, size_t len)
-{
-	const char *colon = memrchr(line, ':', len);
-	size_t n = colon ? colon - line : 0;
-
-	if (text_holds(line, len, "Register r") && text_holds(line, len, " information: "))
-		return true;
-	len = text_trim(line, len);
-	if (n < 4 || n + 9 >= len || (n > 4 && line[n - 5] != ' '))
-		return false;
-	for (n = 1; n <= 4; n++)
-		if (!isxdigit((unsigned char)colon[-n]))
-			return false;
-	for (n = 1; colon + n < line + len; n++)
-		if (!isxdigit((unsigned char)colon[n]) && colon[n] != ' ')
-			return false;
-	return true;
-}
-
-/* "slab_alloc_node mm/slub.c:5245 [inline]", as syzbot and decode_stacktrace.sh add it */
-static bool is_inlined(const char *line, size_t len)
-{
-	len = text_trim(line, len);
-	return text_ends_with(line, len, " [inline]") || text_ends_with(line, len, " [inline])");
-}
-
-/* Is the frame in the next line where something was, and of no trace? */
-static bool leads_to_place(const char *line, size_t len)
-{
-	len = text_trim(line, len);
-	return text_ends_with(line, len, "reemption disabled at:") ||
-	       text_ends_with(line, len, "Last Breaking-Event-Address:") ||
-	       (text_ends_with(line, len, ") at:") && text_holds(line, len, " is trying to "));
-}
+/* The frame in the next line is where something was, and of no trace */
+static const char place[] =
+	"(reemption disabled at|Last Breaking-Event-Address| is trying to .*\\) at):[[:space:]]*$";
 
 bool traces_place(struct traces *t, const struct shape *s)
 {
-	bool place = t->place && !strncmp(t->other.text, s->text, s->len);
+	bool is = t->place && !strncmp(t->other.text, s->text, s->len);
 
 	t->place = false;
-	return place;
+	return is;
+}
+
+void traces_line(struct traces *t, const char *line, size_t len)
+{
+	if (t->line)
+		t->line(t->arg, line, len);
 }
 
 void traces_other(struct traces *t, const char *line, size_t len)
@@ -374,23 +389,16 @@ void traces_other(struct traces *t, const char *line, size_t len)
 	const char *end = memmem(line, len, "---[ end trace ", 15);
 	struct shape s;
 
-	if (is_saved(line, len) || is_dumped(line, len) || is_inlined(line, len))
+	if (text_matches(line, len, inside, NULL))
 		return;
 	find_shape(&t->other, line, len);
-	t->place = leads_to_place(line, len);
+	t->place = text_matches(line, len, place, NULL);
 	end_of(t, &t->other, line, len, NULL);
+	traces_line(t, line, len);
 	if (end) {
 		traces_shape(&s, line, end - line);
 		traces_find(t, &s)->registers = true;
 	}
-}
-
-void traces_fault(struct traces *t, const char *line, size_t len)
-{
-	struct shape s;
-
-	traces_shape(&s, line, len);
-	traces_find(t, &s)->fault = true;
 }
 
 void traces_close(struct traces *t)
@@ -398,5 +406,5 @@ void traces_close(struct traces *t)
 	struct trace *one;
 
 	for (one = t->trace; one < t->trace + TRACES_MAX; one++)
-		end_trace(t, one);
+		traces_end_one(t, one);
 }
