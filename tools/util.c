@@ -157,8 +157,8 @@ const char *note_find(const char *notes, size_t size, const char *name, u32 type
 /* ------------------------------------------------------------------ text --- */
 
 /*
- * Length of the UTF-8 character at @p, or 0 if it is incomplete, not in its shortest form,
- * or a control character
+ * Length of the UTF-8 character at @p, or 0 if it is incomplete, not in its shortest form, a
+ * control character, or none that XML allows
  */
 static size_t character(const unsigned char *p)
 {
@@ -180,7 +180,8 @@ static size_t character(const unsigned char *p)
 			return 0;
 		code = code << 6 | (p[i] & 0x3f);
 	}
-	if (code < form[len].least || code == 0x7f || (code >= 0xd800 && code < 0xe000) ||
+	if (code < form[len].least || (code >= 0x7f && code < 0xa0) ||
+	    (code >= 0xd800 && code < 0xe000) || code == 0xfffe || code == 0xffff ||
 	    code > 0x10ffff)
 		return 0;
 	return len + 1;

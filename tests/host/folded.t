@@ -50,6 +50,24 @@ others() {
 	END
 }
 
+# Text that is almost folded stacks is named by what it is, as a file and as a part of one
+almost() {
+	local input words
+	while IFS='|' read -r input words; do
+		# shellcheck disable=SC2059 # escapes are meant
+		printf "$input" >"$dir/text" && refused 1 "text: is text, almost folded stacks: $words" -f "$dir/text" count || return
+		# shellcheck disable=SC2059
+		printf "a;b 3\n$input" | "$sane" -f - count 2>&1 >/dev/null | grep -q "left out, the first is line 2: $words" || { echo "$input"; return 1; }
+	done <<-'END'
+		      5 cat;a;b\n      7 cat;a\n|counts stand first, as uniq -c prints them: put them last, by sed
+		a;b,5\n|counts stand after a comma
+		a;b 5 # c\n|counts are not the last words
+		a;b\n|lines have no count
+		P1;T2;main 1,2,3\n|lines have several counts, as of Austin
+	END
+	printf ' vfs_read+0x15d/0x370\n' >"$dir/text" && refused 1 'is text: it holds stack traces: stackbuf decode reads them' -f "$dir/text" count
+}
+
 # gives INPUT OUTPUT [WORDS]: what is read of the text, and the line on standard error
 gives() {
 	# shellcheck disable=SC2059 # escapes are meant
@@ -72,7 +90,8 @@ forms() {
 	gives 'a;f+0x12/0x80 1\na;f+0x14/0x80 2\na;f [x] 3\na;f_[x] 4\na;thread 12 5\na;b 6\n' \
 		'a;f+0x12/0x80 1\na;f+0x14/0x80 2\na;f [x] 3\na;f_[x] 4\na;thread 12 5\na;b 6\n' || return
 	gives 'a;b 5\na;b 12.5\na;c -3\n' 'a;b 5\n' '2 lines are left out, the first is line 2: its count is not a whole number' &&
-	gives 'a;b 3\na;b\na;b\0c 4\n' 'a;b 3\n' '2 lines are left out, the first is line 2: it is not a stack with its count' &&
+	gives 'a;b 3\na;b\na;b\0c 4\n' 'a;b 3\n' '2 lines are left out, the first is line 2: lines have no count at their end' &&
+	gives 'a;b 5\rc;d 6\r' 'a;b 5\nc;d 6\n' && gives 'a;b\357\277\276\302\233 5\n' 'a;b????? 5\n' &&
 	gives '\357\273\277a;b 3\n' 'a;b 3\n' &&
 	gives 'Attaching 1 probe...\n\na;b 3\n' 'a;b 3\n' '1 line is left out, the first is line 1: it is not a stack' &&
 	gives 'a;b 3\na 99999999999999999999\n' 'a;b 3\n' '1 line is left out, the first is line 2: its count' &&
@@ -101,7 +120,7 @@ several() {
 		{ "$plain" -f options count --folded --prefix a; "$plain" -f many count --folded --prefix b; } >both &&
 		"$sane" -f both count --folded | sort | diff - <(sort both) || return
 	"$sane" -f both count --flame both.svg && grep -q '<title>a (1000 events' both.svg && grep -q '<title>b (5003 events' both.svg || return
-	"$sane" -f - count --json </dev/null 2>err && grep -q 'the record holds none' err
+	echo '#' | "$sane" -f - count --json 2>err && grep -q 'the record holds none' err
 }
 
 # The commands of docs/fleet.md
@@ -140,6 +159,7 @@ all_tests() {
 	result 'differences are those of the records' differences
 	result 'text of other programs' others
 	result 'forms that other programs write; what is no stack is left out, and said' forms
+	result 'text that is almost folded stacks is named by what it is' almost
 	result 'several files, standard input, --prefix' several
 	result 'docs/fleet.md: a few machines in one graph' few_machines
 	result 'what makes no sense is refused' refusals

@@ -71,6 +71,50 @@ static enum line split_count(char *line, size_t len, u64 *count)
 	return *end || end == blank + 1 || number != number ? NO_STACK : NOT_WHOLE;
 }
 
+/* What is wrong with a line that is almost a folded stack, or NULL */
+static const char *explain_line(const char *line)
+{
+	static const struct {
+		const char *pattern, *why;
+	} known[] = {
+		{ "[+](0x)?[0-9a-f]+(/0x[0-9a-f]+)?([[:space:]]|$)",
+		  "it holds stack traces: stackbuf decode reads them" },
+		{ "^ *[0-9]+[[:space:]]+[^;]+(;[^;]+)*$",
+		  "counts stand first, as uniq -c prints them: put them last, by sed -E 's/^ *([0-9]+) (.*)/\\2 \\1/'" },
+		{ "[^;];[^;].*[[:space:]][0-9]+(,[0-9]+)+$",
+		  "lines have several counts, as of Austin: leave one" },
+		{ "[^;];[^;].*,[0-9]+$",
+		  "counts stand after a comma: put a blank there" },
+		{ "[^;];[^;].*[[:space:]][0-9]+[[:space:]]+(#|//)",
+		  "counts are not the last words of their lines: cut the comments" },
+		{ "^[^;]+(;[^;]+)+$", "lines have no count at their end" },
+	};
+	size_t len = text_trim(line, strlen(line)), i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (text_matches(line, len, known[i].pattern, NULL))
+			return known[i].why;
+	return NULL;
+}
+
+const char *folded_explain(int fd)
+{
+	char head[REGEX_TEXT_MAX] = "", *rest = head, *line;
+	ssize_t len = read_at(fd, head, sizeof(head) - 1, 0);
+	static char why[256];
+	const char *line_is;
+
+	if (len <= 0 || memchr(head, '\0', len))
+		return NULL;
+	do {
+		line = strsep(&rest, "\r\n");
+	} while (rest && (!text_trim(line, strlen(line)) || *line == '#'));
+	line_is = explain_line(line);
+	snprintf(why, sizeof(why), "is text%s: %s", strchr(line, ';') ? ", almost folded stacks" : "",
+		 line_is);
+	return line_is ? why : NULL;
+}
+
 bool folded_is(const char *path, bool empty)
 {
 	bool is = false, first = true;
@@ -94,8 +138,8 @@ bool folded_is(const char *path, bool empty)
 	len = fread(head, 1, HEAD_MAX, f);
 	fclose(f);
 	for (line = skip_bom(head); !is && line < head + len; line = next) {
-		next = memchr(line, '\n', head + len - line);
-		next = next ? next + 1 : head + len;
+		next = line + strcspn(line, "\r\n");
+		next += next < head + len;
 		if (memchr(line, '\0', next - line)) {
 			first = false;
 			break;
@@ -164,46 +208,70 @@ static bool has_number(char *text)
 	return blank && p > blank + 1 && !*p;
 }
 
+/* What is known of a text so far */
+struct reading {
+	struct folded *all;
+	const char *name;
+	u64 nr;	/* lines */
+	u64 stacks, differences;	/* of these; and those that have two counts */
+	u64 others, first;	/* lines that are left out, and the first of them */
+	const char *why;	/* that one was */
+};
+
+static void read_line(struct reading *r, char *text, size_t len)
+{
+	u64 count, frames = 1;
+	enum line kind;
+	char *p;
+
+	p = r->nr++ ? text : skip_bom(text);
+	len -= p - text;
+	text = p;
+	kind = split_count(text, len, &count);
+	for (p = text; kind == STACK && (p = strchr(p, ';')); p++)
+		frames++;
+	if (frames > FRAMES_MAX)
+		kind = TOO_DEEP;
+	if (left_out[kind] && !r->others++) {
+		r->first = r->nr;
+		r->why = (kind == NO_STACK ? explain_line(text) : NULL) ?: left_out[kind];
+	}
+	if (kind != STACK)
+		return;
+	r->stacks++;
+	r->differences += has_number(text);
+	if (folded_add(r->all, text, count))
+		die(1, "%s: line %llu: the total is beyond 64 bits", r->name, r->nr);
+}
+
 static void read_lines(struct folded *all, FILE *f, const char *name)
 {
-	u64 count, nr = 0, first = 0, lines = 0, differences = 0, others = 0;
-	char *line = NULL, *text, *p;
-	size_t room = 0, frames;
-	const char *why = "";
-	enum line kind;
+	struct reading r = { .all = all, .name = name, .why = "" };
+	char *line = NULL, *at, *end;
+	size_t room = 0;
 	ssize_t len;
 
 	while ((len = getline(&line, &room, f)) > 0) {
-		text = nr++ ? line : skip_bom(line);
-		kind = split_count(text, len - (text - line), &count);
-		for (p = text, frames = 1; kind == STACK && (p = strchr(p, ';')); p++)
-			frames++;
-		if (frames > FRAMES_MAX)
-			kind = TOO_DEEP;
-		if (left_out[kind] && !others++) {
-			first = nr;
-			why = left_out[kind];
-		}
-		if (kind != STACK)
-			continue;
-		lines++;
-		differences += has_number(text);
-		if (folded_add(all, text, count))
-			die(1, "%s: line %llu: the total is beyond 64 bits", name, nr);
+		len -= line[len - 1] == '\n';
+		/* Some lines end in CR alone */
+		for (at = line; (end = memchr(at, '\r', line + len - at)); at = end + 1)
+			read_line(&r, at, end - at);
+		if (at < line + len || at == line)
+			read_line(&r, at, line + len - at);
 	}
 	if (ferror(f))
 		die(1, "%s: %m", name);
 	/* Not an empty file, which totals of no event are: a pipe's other end has failed */
-	if (!nr && f == stdin)
+	if (!r.nr && f == stdin)
 		die(1, "%s: is empty", name);
-	if (lines && lines == differences)
+	if (r.stacks && r.stacks == r.differences)
 		die(1, "%s: has two counts a line, a difference as diff --folded writes it: name the files that it is of",
 		    name);
-	if (others && !lines)
-		die(1, "%s: no line is a folded stack; line %llu: %s", name, first, why);
-	if (others)
-		report("%s: %llu line%s left out, the first is line %llu: %s", name, others,
-		       others == 1 ? " is" : "s are", first, why);
+	if (r.others && !r.stacks)
+		die(1, "%s: no line is a folded stack; line %llu: %s", name, r.first, r.why);
+	if (r.others)
+		report("%s: %llu line%s left out, the first is line %llu: %s", name, r.others,
+		       r.others == 1 ? " is" : "s are", r.first, r.why);
 	free(line);
 }
 

@@ -610,7 +610,7 @@ static int nothing_found(struct source *s, const struct page_set *set)
 		return failed(s, "%s: format version %u; this stackbuf knows version %u", s->name,
 			      set->other_version, STACKBUF_VERSION);
 	for (i = 0; i < s->files && !why; i++) {
-		why = dump_explain(s->file[i].fd);
+		why = dump_explain(s->file[i].fd) ?: folded_explain(s->file[i].fd);
 		machine |= s->file[i].machine;
 	}
 	if (why && !*s->linux_release)

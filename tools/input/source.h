@@ -127,6 +127,9 @@ int keep_out(void);
  */
 bool folded_is(const char *path, bool empty);
 
+/* What a file is that is almost folded stacks, or holds traces: a sentence without "it", or NULL */
+const char *folded_explain(int fd);
+
 /* Stacks that are added up */
 struct folded {
 	struct record *record;	/* where they are */
