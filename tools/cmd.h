@@ -88,6 +88,9 @@ struct srcline *session_open_srcline(const struct session *s, const struct debug
 /* Why the kernel that is read does not hit the probes that are set; or NULL */
 const char *session_probes_off(const struct session *s);
 
+/* Now, ns on the clock of events: else the latest that is known */
+u64 session_now(const struct session *s);
+
 /* ---------------------------- the command line: commands and options --- */
 
 #define BIT(n)	(1ULL << (n))

@@ -91,8 +91,8 @@ static u64 whole_number(const char *at)
 static const char some_number[] = "^[[:alpha:]_ ]+[:=[:space:]]+[1-9][0-9]{0,8}$";
 
 /*
- * Counts as bpftrace ("]: 5", ", cat]: 5"), bcc ("    5") and hist triggers ("} hitcount:   5") print
- * them, and before the trace page_owner_sort ("12 times, 48 pages") and the files of slab
+ * Counts as bpftrace ("]: 5", ", cat]: 5"), bcc ("    5") and hist triggers ("} hitcount:   5")
+ * print them, and before the trace page_owner_sort ("12 times, 48 pages") and the files of slab
  * ("12 kmalloc+0x6f/0xf0 age=1/2/3")
  */
 static void take_count(void *tally, const char *line, size_t len)
@@ -187,8 +187,8 @@ void cmd_decode(struct args *a)
 		exit(1);
 	if (d.frames && !d.decoded)
 		die(1, "none of %llu frames could be decoded", d.frames);
-	report_count(d.cut, "frame stays as it is: its line ends within it",
-		     "frames stay as they are: their lines end within them");
+	report_count(d.cut, "frame is cut and stays as it is: other frames have their size",
+		     "frames are cut and stay as they are: other frames have their size");
 	report_count(d.doubtful, "frame is taken for a return address: the text does not tell whether the entry before it is of the same trace",
 		     "frames are taken for return addresses: the text does not tell whether the entries before them are of the same traces");
 	report_count(d.sizeless, "frame stays as it is: it lacks the function's size, and not exactly one function has its name",

@@ -262,35 +262,6 @@ static bool next_pair(const struct record *r, unsigned int *number, const char *
 	return false;
 }
 
-/*
- * The running kernel's clock of events, ns, if it shows it: it is no clock of user space, as it
- * stands while the machine is suspended and is not adjusted
- */
-static u64 kernel_clock(void)
-{
-	FILE *f = fopen("/sys/kernel/debug/sched/debug", "re");
-	unsigned long long ms, ns = 0, now = 0;
-	char line[256];
-
-	while (f && !now && fgets(line, sizeof(line), f))
-		if (sscanf(line, "cpu_clk : %llu.%llu", &ms, &ns) == 2)
-			now = ms * 1000000 + ns;
-	if (f)
-		fclose(f);
-	return now;
-}
-
-/* Now, on the clock of events: else the latest that is known */
-static u64 now_of(const struct session *s)
-{
-	u64 now = s->record.events ? s->record.event[s->record.events - 1].time : 0, clock;
-
-	if (s->record.info.stop_ns)
-		return s->record.info.stop_ns;
-	clock = s->source.live ? kernel_clock() : 0;
-	return clock > now ? clock : now;
-}
-
 /* Set a pair, wait, read the record again, and remove the pair before anything is printed */
 static void watch_pair(struct session *s, const struct args *a, struct borrowed *b,
 		       const char *name)
@@ -345,7 +316,7 @@ void cmd_pairs(struct args *a)
 		die(EXIT_USAGE, "--folded and --flame are of one pair: name one of the %u that are set",
 		    nr);
 	for (number = 0; next_pair(&s.record, &number, name); )
-		print_pair(&s, a, number, now_of(&s));
+		print_pair(&s, a, number, session_now(&s));
 	cmd_end(&s, a);
 	free(name);
 }

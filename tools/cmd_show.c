@@ -33,26 +33,43 @@ void cmd_depth(struct session *s, struct output *o, struct args *a)
 	output_depth(o);
 }
 
+/* What "info" prints, to be freed */
+static char *info_text(struct session *s, const struct output *o, enum output_format format)
+{
+	struct output info = *o;
+	size_t len;
+	char *text;
+
+	info.format = format;
+	info.file = text_open(&text, &len);
+	output_info(&info, s->source.name, &s->set, s->instance, s->instances);
+	text_close(info.file);
+	return text;
+}
+
 void cmd_report(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
-	struct output info = *o;
-	size_t len, nr;
-	char *text;
+	/* They count the events of the ring, so before these are filtered */
+	char *json = info_text(s, o, FORMAT_JSON), *text = info_text(s, o, FORMAT_TEXT);
+	struct report page = {
+		.info = json, .info_text = text, .source = s->source.name, .set = &s->set,
+		.now = session_now(s), .event = rec->event,
+	};
 
 	session_report_missing(s);
-	info.format = FORMAT_JSON;
-	info.file = text_open(&text, &len);
-	/* It counts the events of the ring, so before they are filtered */
-	output_info(&info, s->source.name, &s->set, s->instance, s->instances);
-	text_close(info.file);
-	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
-	if (!nr)
+	page.nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
+	if (!page.nr)
 		output_no_event(o, false);
-	if (nr > REPORT_EVENTS_MAX)
+	if (page.nr > REPORT_EVENTS_MAX) {
 		report("the page has the newest %u events of %zu: choose others with --until or --around",
-		       REPORT_EVENTS_MAX, nr);
-	report_write(o, text, rec->event, nr, a->word[0]);
+		       REPORT_EVENTS_MAX, page.nr);
+		page.left_out = page.nr - REPORT_EVENTS_MAX;
+		page.event += page.left_out;
+		page.nr -= page.left_out;
+	}
+	report_write(o, &page, a->word[0]);
+	free(json);
 	free(text);
 }
 

@@ -379,3 +379,31 @@ const char *session_probes_off(const struct session *s)
 	free(addr);
 	return why;
 }
+
+/*
+ * The running kernel's clock of events, ns, if it shows it: it is no clock of user space, as it
+ * stands while the machine is suspended and is not adjusted
+ */
+static u64 kernel_clock(void)
+{
+	FILE *f = fopen("/sys/kernel/debug/sched/debug", "re");
+	unsigned long long ms, ns = 0, now = 0;
+	char line[256];
+
+	while (f && !now && fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu_clk : %llu.%llu", &ms, &ns) == 2)
+			now = ms * 1000000 + ns;
+	if (f)
+		fclose(f);
+	return now;
+}
+
+u64 session_now(const struct session *s)
+{
+	u64 now = s->record.events ? s->record.event[s->record.events - 1].time : 0, clock;
+
+	if (s->record.info.stop_ns)
+		return s->record.info.stop_ns;
+	clock = s->source.live ? kernel_clock() : 0;
+	return clock > now ? clock : now;
+}

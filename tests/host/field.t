@@ -36,7 +36,7 @@ log() {
 	'sources that differ in a number'*)
 		said='^stackbuf: 3 frames are taken for return addresses: the text does not tell whether the entries before them are of the same traces$' ;;
 	'frames that a mail program cut')
-		said='^stackbuf: 4 frames stay as they are: their lines end within them$' ;;
+		said='^stackbuf: 4 frames are cut and stay as they are: other frames have their size$' ;;
 	'no size: only where one function has the name')
 		said="twice+0xc lacks the function's size, and 2 functions have this name" ;;
 	esac

@@ -59,7 +59,7 @@ almost() {
 		# shellcheck disable=SC2059
 		printf "a;b 3\n$input" | "$sane" -f - count 2>&1 >/dev/null | grep -q "left out, the first is line 2: $words" || { echo "$input"; return 1; }
 	done <<-'END'
-		      5 cat;a;b\n      7 cat;a\n|counts stand first, as uniq -c prints them: put them last, by sed
+		      5 cat;a;b\n      7 cat;a\n|counts stand first, as uniq -c prints them: put them last
 		a;b,5\n|counts stand after a comma
 		a;b 5 # c\n|counts are not the last words
 		a;b\n|lines have no count

@@ -15,9 +15,9 @@ holds() {
 	local record=$1
 	shift
 	"$sane" -f "$record" report "$@" "$page" && "$plain" -f "$record" log --json "$@" >"$dir/log" &&
-		"$plain" -f "$record" count --json >"$dir/count" && "$plain" -f "$record" info --json >"$dir/info" || return
+		"$plain" -f "$record" count --json >"$dir/count" && "$plain" -f "$record" info --json >"$dir/info" && "$plain" -f "$record" info >"$dir/info.text" || return
 	python3 - "$dir" <<'END'
-import json, re, sys
+import html, json, re, sys
 def lines(name):
     return [json.loads(line) for line in open(sys.argv[1] + "/" + name)]
 page = open(sys.argv[1] + "/page.html").read()
@@ -39,6 +39,11 @@ for stack in data["stack"]:
     # An equal one, which another stands for, has none
     assert stack[1] == 0 or stack[1] == total.pop(tuple(data["frame"][f] for f in stack[3]), 0), stack
 assert not total, total
+title = html.unescape(re.search(r"<title>(.*?)</title>", page).group(1))
+assert title.split(", Linux ")[1].startswith(data["info"].get("release", "unknown") + ": "), title
+# What "info" prints, of the same second
+got = html.unescape(re.search(r'<pre id="info"[^>]*>(.*?)</pre>', page, re.S).group(1))
+assert got == open(sys.argv[1] + "/info.text").read(), got
 END
 }
 
@@ -109,7 +114,7 @@ graph() {
 	"$plain" -f "$made" log --folded | awk '{ n[$1] += $NF } { sum += $NF } END { print sum }' | grep -qx 1000 || return
 	for name in same_0 far_0 cut_0; do
 		events=$("$plain" -f "$made" count --folded | sed -n "s/.*;${name}_\[made\] //p")
-		shown "title=\"$name \[made\]: $events events, [0-9.]* %\" style=\"[^\"]*width: ?$(awk "BEGIN { printf \"%g\", $events / 10 }")%" || return
+		shown "<title>$name \[made\] \($events events, [0-9.]* %\)</title><rect [^>]*width=\"$(awk "BEGIN { printf \"%g\", $events / 10 }")%\"" || return
 	done
 }
 
@@ -133,9 +138,9 @@ stacks() {
 alike() {
 	"$fake" "$dir/many0" 5003 && "$plain" -f "$dir/many0" report - | sed 's/known_1_\([01]\)+/known_0_\1+/' >"$dir/alike.html" &&
 		in_browser "file://$dir/alike.html#tab=stacks" >"$dir/dom" || return
-	tr -d '\n' <"$dir/dom" | grep -o '<summary>[^<]*' | sed 's/&lt;/</' >"$dir/rows"
-	grep -q '^<summary>known_0_0 \[made\] < known_0_1 \[made\] … known_0_2 \[made\]$' "$dir/rows" &&
-		grep -q '^<summary>known_0_0 \[made\] < known_0_1 \[made\] … known_1_2 \[made\]$' "$dir/rows" &&
+	tr -d '\n' <"$dir/dom" | grep -o '<summary>[^<]*' | sed 's/&lt;/</g' >"$dir/rows"
+	grep -q '^<summary>known_0_0 \[made\] < known_0_1 \[made\] < known_0_2+0x10/0x20 \[made\]$' "$dir/rows" &&
+		grep -q '^<summary>known_0_0 \[made\] < known_0_1 \[made\] < known_1_2+0x10/0x20 \[made\]$' "$dir/rows" &&
 		grep -q '^<summary>known_2_0 \[made\] < known_2_1 \[made\]$' "$dir/rows" || { cat "$dir/rows"; return 1; }
 }
 
@@ -172,8 +177,10 @@ by_hand() {
 	window.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
 	window.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
 	note();
-	Array.from(document.querySelectorAll(".f")).find(function (f) { return /^far_1/.test(f.title); }).click();
-	said.push(Array.from(document.querySelectorAll(".f")).map(function (f) { return f.textContent + " " + f.style.width; }).join(", "));
+	Array.from(document.querySelectorAll(".f")).find(function (f) { return /^far_1/.test(f.textContent); }).dispatchEvent(new MouseEvent("click"));
+	said.push(Array.from(document.querySelectorAll(".f:not(.hidden)")).map(function (f) {
+		return f.querySelector("text").textContent + " " + f.querySelector("rect").getAttribute("width");
+	}).join(", "));
 	document.querySelector("[data-tab=stacks]").click();
 	document.querySelector("details").open = true;
 	document.body.dataset.said = said.join("\n");

@@ -80,7 +80,7 @@ static const char *explain_line(const char *line)
 		{ "[+](0x)?[0-9a-f]+(/0x[0-9a-f]+)?([[:space:]]|$)",
 		  "it holds stack traces: stackbuf decode reads them" },
 		{ "^ *[0-9]+[[:space:]]+[^;]+(;[^;]+)*$",
-		  "counts stand first, as uniq -c prints them: put them last, by sed -E 's/^ *([0-9]+) (.*)/\\2 \\1/'" },
+		  "counts stand first, as uniq -c prints them: put them last" },
 		{ "[^;];[^;].*[[:space:]][0-9]+(,[0-9]+)+$",
 		  "lines have several counts, as of Austin: leave one" },
 		{ "[^;];[^;].*,[0-9]+$",

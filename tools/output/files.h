@@ -72,6 +72,9 @@ void pprof_write(const struct output *o, const struct profile *p);
 /* Write a flame graph, one SVG file with zoom and search in it */
 void flame_write(const struct output *o, const struct profile *p, const char *name);
 
+/* The same as an element of a page, whose script is in flame.js */
+void flame_put(const struct output *o, const struct profile *p, FILE *f);
+
 /* Write one of these, as the format says, and free @p->total */
 void profile_write(const struct output *o, struct profile *p, const char *graph);
 
@@ -80,12 +83,19 @@ void profile_write(const struct output *o, struct profile *p, const char *graph)
 /* More events are too much for a browser: the newest are in the page */
 #define REPORT_EVENTS_MAX	1000000
 
-/*
- * Write a report, one HTML file that refers to no other.  @info is what "info --json" prints; the
- * events chosen are in order of time; @name is as outfile_open() takes it.
- */
-void report_write(const struct output *o, const char *info, const struct stackbuf_event *event,
-		  size_t nr, const char *name);
+/* What a report shows */
+struct report {
+	const char *info, *info_text;	/* what "info --json" and "info" print */
+	const char *source;
+	const struct page_set *set;	/* how the source was read */
+	const struct stackbuf_event *event;	/* those that were chosen, in order of time */
+	size_t nr;	/* how many */
+	size_t left_out;	/* older ones that were chosen, too */
+	u64 now;	/* on the clock of events, ns: the ages of what pairs have open end there */
+};
+
+/* Write a report, one HTML file that refers to no other.  @name is as outfile_open() takes it */
+void report_write(const struct output *o, const struct report *page, const char *name);
 
 /* --------------------------------------------------------------- metrics --- */
 

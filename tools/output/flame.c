@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * flame.c - a flame graph: one SVG file, with zoom and search in it
+ * flame.c - a flame graph: an SVG, with zoom and search in it, alone or inside of a report
  *
  * The width of a function is the number of events in which it was on the stack; it stands on its
  * caller.  All frames are in the file, placed in units of events; flame.js only moves them.  The
@@ -22,12 +22,14 @@
 static const char script[] =
 #include "search_js.h"
 #include "flame_js.h"
+"flame_alone();\n"
 ;
 
+/* In a report it is for the whole page */
 static const char style[] =
-	"svg { font-family: 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace; font-size: 12px; background: #fff; }\n"
-	"text { fill: #1a1a1a; pointer-events: none; }\n"
-	".title { font-size: 16px; font-weight: bold; }\n"
+	".stackbuf { font: 12px 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace; background: #fff; }\n"
+	".stackbuf text { fill: #1a1a1a; pointer-events: none; }\n"
+	".stackbuf .title { font-size: 16px; font-weight: bold; }\n"
 	".f { cursor: pointer; }\n"
 	".f rect { stroke: #fff; stroke-width: 0.6; rx: 1.5px; }\n"
 	".f:hover rect { stroke: #000; stroke-width: 1; }\n"
@@ -35,16 +37,16 @@ static const char style[] =
 	".up { opacity: 0.55; }\n"
 	".hidden { display: none; }\n"
 	".match rect { fill: #d63384 !important; }\n"
-	".match text { fill: #fff; }\n"
-	".reset { cursor: pointer; fill: #0b5ed7; text-decoration: underline; pointer-events: all; }\n"
-	"input { box-sizing: border-box; width: 100%; height: 24px; font: inherit; padding: 2px 6px; border: 1px solid #999; border-radius: 4px; background: #fff; color: #1a1a1a; }\n"
+	".stackbuf .match text { fill: #fff; }\n"
+	".stackbuf .reset { cursor: pointer; fill: #0b5ed7; text-decoration: underline; pointer-events: all; }\n"
+	".stackbuf input { box-sizing: border-box; width: 100%; height: 24px; font: inherit; padding: 2px 6px; border: 1px solid #999; border-radius: 4px; background: #fff; color: #1a1a1a; }\n"
 	"@media (prefers-color-scheme: dark) {\n"
-	"svg { background: #1b1b1f; }\n"
-	"text { fill: #e8e8e8; }\n"
-	".f text { fill: #1a1a1a; }\n"
+	".stackbuf { background: #1b1b1f; }\n"
+	".stackbuf text { fill: #e8e8e8; }\n"
+	".stackbuf .f text { fill: #1a1a1a; }\n"
 	".f rect { stroke: #1b1b1f; }\n"
-	".reset { fill: #7db1ff; }\n"
-	"input { background: #2a2a30; color: #e8e8e8; }\n"
+	".stackbuf .reset { fill: #7db1ff; }\n"
+	".stackbuf input { background: #2a2a30; color: #e8e8e8; }\n"
 	"}\n";
 
 /* A stack, outermost name first, and its events; of a difference, in which record */
@@ -67,6 +69,7 @@ struct graph {
 	size_t lines;
 	u64 total;
 	unsigned int depth;	/* of the deepest */
+	unsigned int head;	/* pixels above it */
 	u64 frames, omitted;
 };
 
@@ -211,7 +214,7 @@ static void put_frame(struct graph *g, const char *name, unsigned int depth, u64
 	double x = g->total ? 100.0 * from / g->total : 0;
 	double width = g->total ? 100.0 * events / g->total : 100;
 	int chars = (WIDTH * width / 100 - 6) / CHAR_WIDTH, len = characters(name);
-	unsigned int y = HEAD_HEIGHT + (g->depth - depth) * FRAME_HEIGHT;
+	unsigned int y = g->head + (g->depth - depth) * FRAME_HEIGHT;
 
 	if ((double)events * NARROWEST < g->total) {
 		g->omitted++;
@@ -278,18 +281,28 @@ static void put_details(struct graph *g, const struct output *o)
 	fputs(".  Click: zoom.  Ctrl-F: search, regular expressions too.  Esc: back.", g->file);
 }
 
-static void put_graph(struct graph *g, const struct output *o, bool commands)
+static void put_graph(struct graph *g, bool commands)
 {
-	unsigned int height = HEAD_HEIGHT + (g->depth + 1) * FRAME_HEIGHT + FOOT_HEIGHT;
+	fprintf(g->file, "<style>\n%s</style>\n", style);
+	put_frame(g, "all", 0, 0, g->total, commands, g->line, g->line + g->lines);
+	put_frames(g, 0, g->lines, 0, 0, commands);
+}
+
+static void put_begin(const struct graph *g, const char *attributes)
+{
+	fprintf(g->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stackbuf\" width=\"100%%\" height=\"%u\" data-total=\"%llu\"%s>\n",
+		g->head + (g->depth + 1) * FRAME_HEIGHT + FOOT_HEIGHT, g->total, attributes);
+}
+
+static void put_file(struct graph *g, const struct output *o, bool commands)
+{
 	FILE *f = g->file;
 
-	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stackbuf\" width=\"100%%\" height=\"%u\" data-total=\"%llu\"%s data-details=\"",
-		height, g->total, g->diff ? " data-diff=\"1\"" : "");
-	put_details(g, o);
-	fprintf(f, "\">\n<title>stackbuf: flame graph</title>\n<style>\n%s</style>\n"
-		"<text class=\"title\" x=\"10\" y=\"24\">stackbuf: kernel call stacks</text>\n"
-		"<text class=\"details\" x=\"10\" y=\"50\">", style);
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n", f);
+	put_begin(g, g->diff ? " data-diff=\"1\"" : "");
+	fputs("<title>stackbuf: flame graph</title>\n"
+	      "<text class=\"title\" x=\"10\" y=\"24\">stackbuf: kernel call stacks</text>\n"
+	      "<text class=\"details\" x=\"10\" y=\"50\">", f);
 	put_details(g, o);
 	fputs("</text>\n"
 	      "<svg x=\"100%\" overflow=\"visible\">\n"
@@ -297,39 +310,64 @@ static void put_graph(struct graph *g, const struct output *o, bool commands)
 	      "<text class=\"reset hidden\" x=\"-10\" y=\"50\" text-anchor=\"end\">show all</text>\n"
 	      "<foreignObject x=\"-270\" y=\"8\" width=\"260\" height=\"26\"><input xmlns=\"http://www.w3.org/1999/xhtml\" type=\"search\" placeholder=\"search\" aria-label=\"search\" spellcheck=\"false\" autocomplete=\"off\"/></foreignObject>\n"
 	      "</svg>\n", f);
-	put_frame(g, "all", 0, 0, g->total, commands, g->line, g->line + g->lines);
-	put_frames(g, 0, g->lines, 0, 0, commands);
+	put_graph(g, commands);
 	if (g->omitted)
 		fprintf(f, "<!-- left out: %llu frames narrower than 1/%u of the width -->\n",
 			g->omitted, NARROWEST);
 	fprintf(f, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 
+static void graph_init(struct graph *g, const struct output *o, const struct profile *p, FILE *f,
+		       unsigned int head)
+{
+	size_t i;
+
+	*g = (struct graph){ .diff = p->diff, .file = f, .head = head };
+	for (i = 0; i < p->nr; i++)
+		add_line(g, o, &p->total[i], p->commands);
+	for (i = 0; i < g->lines; i++)
+		g->total += line_width(g, &g->line[i]);
+	sort(g->line, g->lines, sizeof(*g->line), line_order);
+}
+
+static void graph_free(struct graph *g)
+{
+	size_t i, n;
+
+	if (g->omitted)
+		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the events",
+		       g->omitted, NARROWEST);
+	for (i = 0; i < g->lines; i++) {
+		for (n = 0; n < g->line[i].nr; n++)
+			free(g->line[i].name[n]);
+		free(g->line[i].name);
+	}
+	free(g->line);
+}
+
+void flame_put(const struct output *o, const struct profile *p, FILE *f)
+{
+	struct graph g;
+
+	graph_init(&g, o, p, f, 0);
+	put_begin(&g, "");
+	put_graph(&g, p->commands);
+	fputs("</svg>\n", f);
+	graph_free(&g);
+}
+
 void flame_write(const struct output *o, const struct profile *p, const char *name)
 {
-	struct graph g = { .diff = p->diff };
+	struct graph g;
 	char *text = NULL;
-	size_t i, n, len = 0;
+	size_t len = 0;
 
-	for (i = 0; i < p->nr; i++)
-		add_line(&g, o, &p->total[i], p->commands);
-	for (i = 0; i < g.lines; i++)
-		g.total += line_width(&g, &g.line[i]);
-	sort(g.line, g.lines, sizeof(*g.line), line_order);
+	graph_init(&g, o, p, text_open(&text, &len), HEAD_HEIGHT);
 	if (!g.lines && !o->nothing)
 		report("no event was found: the graph in %s is empty", name);
-	g.file = text_open(&text, &len);
-	put_graph(&g, o, p->commands);
+	put_file(&g, o, p->commands);
 	text_close(g.file);
 	outfile_write(name, 0666, text, len);
-	if (g.omitted)
-		report("%llu frames are too narrow to be drawn: each of less than 1/%u of the events",
-		       g.omitted, NARROWEST);
-	for (i = 0; i < g.lines; i++) {
-		for (n = 0; n < g.line[i].nr; n++)
-			free(g.line[i].name[n]);
-		free(g.line[i].name);
-	}
-	free(g.line);
+	graph_free(&g);
 	free(text);
 }

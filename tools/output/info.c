@@ -2,6 +2,7 @@
 /*
  * info.c - the state of the recorder: sizes, counters, probes, and the loads that were found
  */
+#include <elf.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -312,23 +313,36 @@ static void output_trigger(const struct output *o, json_t *j)
 	info_number(o, j, "trigger_left", "  events from then on, at most", info->trigger_left);
 }
 
+const char *output_state(const struct output *o, char *buf, size_t size)
+{
+	u32 state = o->record->info.state;
+
+	if (!o->record->have_info)
+		return "unknown";
+	snprintf(buf, size, "%s%s%s%s%s", state & STACKBUF_ENABLED ? "enabled" : "disabled",
+		 state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
+		 state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
+		 state & STACKBUF_FROZEN_TRIGGER ? ", stopped by a trigger" : "",
+		 state & STACKBUF_UNLOADED ? ", unloaded" : "");
+	return buf;
+}
+
+const char *output_machine(const struct stackbuf_info *info)
+{
+	return info->elf_machine == EM_X86_64 ? "x86-64" :
+	       info->elf_machine == EM_AARCH64 ? "arm64" : "unknown";
+}
+
 /* What the page of stackbuf_info says of the module and the machine */
 static void output_module(const struct output *o, json_t *j)
 {
 	const struct stackbuf_info *info = &o->record->info;
 
-	info_field(o, j, "state", "state", "%s%s%s%s%s",
-	     info->state & STACKBUF_ENABLED ? "enabled" : "disabled",
-	     info->state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
-	     info->state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
-	     info->state & STACKBUF_FROZEN_TRIGGER ? ", stopped by a trigger" : "",
-	     info->state & STACKBUF_UNLOADED ? ", unloaded" : "");
 	output_trigger(o, j);
 	output_filter(o, j, info);
 	info_field(o, j, "release", "kernel", "%s", info->release);
 	info_field(o, j, "kernel_version", "kernel version", "%s", info->kernel_version);
-	info_field(o, j, "machine", "machine", "%s", info->elf_machine == 62 ? "x86-64" :
-	     info->elf_machine == 183 ? "arm64" : "unknown");
+	info_field(o, j, "machine", "machine", "%s", output_machine(info));
 	info_number(o, j, "cpus", "CPUs", info->nr_cpus);
 	info_field(o, j, "srcversion", "module's srcversion", "%s",
 	     *info->module_srcversion ? info->module_srcversion : "unknown");
@@ -377,6 +391,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	u64 from[NAMES_NONE + 1] = { 0 }, refused = 0;
 	u64 recorded = info->overwritten + r->events, walked = 0;
 	struct stack *stack;
+	char state[128];
 	unsigned int i;
 	size_t n;
 
@@ -401,10 +416,9 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		   *info->module_version ? info->module_version : "unknown");
 	info_number(o, j, "version", "format version", STACKBUF_VERSION);
 	info_field(o, j, "instance", "instance", "%016llx", r->instance);
+	info_field(o, j, "state", "state", "%s", output_state(o, state, sizeof(state)));
 	if (r->have_info)
 		output_module(o, j);
-	else
-		info_field(o, j, "state", "state", "unknown");
 	if (r->have_info) {
 		info_number(o, j, "events_recorded", "events recorded", recorded);
 		info_number(o, j, "events_recalled", "  of them recalled",

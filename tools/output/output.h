@@ -137,6 +137,12 @@ void output_count(const struct output *o, const struct filter *f,
 
 /* ----------------------------------------------------------- other parts --- */
 
+/* The state of the recorder, "enabled" and the like, perhaps in @buf */
+const char *output_state(const struct output *o, char *buf, size_t size);
+
+/* "x86-64", "arm64" or "unknown" */
+const char *output_machine(const struct stackbuf_info *info);
+
 /*
  * Print the state of the recorder: sizes, counters, probes.  @source is the source's name, @set all
  * pages found there, @instance all loads of the module.

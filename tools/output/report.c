@@ -8,12 +8,14 @@
  * page's policy forbids a browser to load anything.
  */
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "output/files.h"
 
 static const char script[] =
 #include "search_js.h"
+#include "flame_js.h"
 #include "report_js.h"
 ;
 
@@ -123,8 +125,14 @@ static void put_stacks(struct column *column, const struct output *o)
 	}
 }
 
+/* How long before @now, ns */
+static json_t *age(u64 now, u64 time)
+{
+	return json_number(now > time ? now - time : 0);
+}
+
 /* Of each its name, whether it is exact, and by stack what is open and what was closed */
-static void put_pairs(struct column *column, const struct output *o)
+static void put_pairs(struct column *column, const struct output *o, u64 now)
 {
 	struct stackbuf_pair pair;
 	unsigned int number = 0;
@@ -138,37 +146,229 @@ static void put_pairs(struct column *column, const struct output *o)
 		for (i = 0; i < t.nr; i++) {
 			const struct pair_total *one = &t.total[i];
 
-			json_array_append_new(totals, json_pack("[I,o,o,o,o,o]",
+			json_array_append_new(totals, json_pack("[I,o,o,o,o,o,o,o]",
 				(json_int_t)one->stack->place, json_number(one->open),
 				json_number(one->value), json_number(one->closed),
-				json_number(one->sum), json_number(one->longest)));
+				json_number(one->sum), json_number(one->longest),
+				age(now, one->newest), age(now, one->oldest)));
 		}
 		put_json(&column[PAIR], json_pack("[s,b,o]", t.name, pairs_exact(&t), totals));
 		pairs_free(&t);
 	}
 }
 
-static void put_page(FILE *f, const struct output *o, const char *info,
-		     const struct stackbuf_event *event, size_t nr, size_t left_out)
+/* ------------------------------------------------------------------ page --- */
+
+/* Text of the record as text of the page */
+static void put_text(FILE *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put_text(FILE *f, const char *format, ...)
 {
+	va_list args;
+	char *text, *p;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		die(1, "out of memory");
+	va_end(args);
+	for (p = printable(text); *p; p++) {
+		if (strchr("<>&\"", *p))
+			fprintf(f, "&#%d;", *p);
+		else
+			putc(*p, f);
+	}
+	free(text);
+}
+
+/* Names of pairs and probes in the title; more are counted */
+#define NAMES_SHOWN	4
+
+static void put_name(FILE *f, const char *name, unsigned int *nr)
+{
+	if ((*nr)++ < NAMES_SHOWN)
+		put_text(f, "%s%s", *nr == 1 ? ": " : ", ", name);
+}
+
+static void put_title(FILE *f, const struct output *o)
+{
+	const struct record *r = o->record;
+	unsigned int i = 0, nr = 0;
+	struct stackbuf_probe probe;
+	struct stackbuf_pair pair;
+
+	put_text(f, "%s, Linux %s", o->symbols->host ?: "stackbuf",
+		 r->have_info ? r->info.release : "unknown");
+	while (pairs_next(r, &i, &pair)) {
+		struct pair_totals t;
+
+		pairs_read(r, i, ~0ULL, &t);
+		put_name(f, t.name, &nr);
+		pairs_free(&t);
+	}
+	for (i = 0; probe_next(r, &i, &probe); )
+		if (!probe.pair)
+			put_name(f, probe.name, &nr);
+	if (nr > NAMES_SHOWN)
+		fprintf(f, " and %u more", nr - NAMES_SHOWN);
+	if (!nr)
+		fputs(": stackbuf_save()", f);
+}
+
+/* With commas between thousands */
+static const char *number(u64 n, char text[32])
+{
+	char digits[24], *to = text;
+	const char *from = digits;
+
+	for (snprintf(digits, sizeof(digits), "%llu", n); *from; ) {
+		*to++ = *from++;
+		if (*from && strlen(from) % 3 == 0)
+			*to++ = ',';
+	}
+	*to = '\0';
+	return text;
+}
+
+static void put_losses(FILE *f, const struct output *o, const struct page_set *set,
+		       size_t left_out)
+{
+	const struct record *r = o->record;
+	const struct {
+		u64 n;
+		const char *text;
+		bool bad;
+	} loss[] = {
+		{ r->lost[STACKBUF_LOST_OFF], "events were refused while recording was off", true },
+		{ r->lost[STACKBUF_LOST_NESTED], "events were refused, nested too deep", true },
+		{ r->lost[STACKBUF_LOST_TABLE], "events were refused, the stack table was full", true },
+		{ r->lost[STACKBUF_LOST_PAGE], "events were refused, the ring had no room", true },
+		{ r->lost[STACKBUF_LOST_EMPTY], "events were refused, no frame was found", true },
+		{ probes_missed(r), "hits were missed by probes: " WHY_MISSED, true },
+		{ r->lost[STACKBUF_KEPT_OUT], "events were kept out, by a filter or as they are of the record's reader", false },
+		{ r->lost[STACKBUF_NOT_SAMPLED], "events were left out by sampling: totals and graph lack them", true },
+		{ r->lost[STACKBUF_OVER_LIMIT], "events were left out, as the limit was reached", true },
+		{ r->info.overwritten, "events were overwritten by newer ones: only totals of stacks have them", false },
+		{ r->info.evicted_events, "events at most are in no total: their stacks were evicted from the table", true },
+		{ r->lost[STACKBUF_CUT], "traces were cut", false },
+		{ (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] + r->missing[ARRAY_STACKS] +
+		  r->missing[ARRAY_TEXT], "pages are missing in the source", true },
+		{ r->damaged, "pages are damaged", true },
+		{ set->changed, "pages changed while they were read", false },
+		{ set->unreadable, "pages could not be read", true },
+		{ r->half, "events were half written", true },
+		{ left_out, "older events were chosen, but are too many for this page", true },
+	};
+	char text[32];
+	bool any = false;
+	size_t i;
+
+	fputs("<ul id=\"losses\">\n", f);
+	if (!r->have_info)
+		fputs("<li class=\"bad\">how many events were refused, missed, overwritten or left out is unknown: the page of stackbuf_info is missing</li>\n",
+		      f);
+	for (i = 0; i < ARRAY_SIZE(loss); i++) {
+		if (!loss[i].n || (i <= 10 && !r->have_info))
+			continue;
+		fprintf(f, "<li%s>%s ", loss[i].bad ? " class=\"bad\"" : "",
+			number(loss[i].n, text));
+		put_text(f, "%s", loss[i].text);
+		fputs("</li>\n", f);
+		any = true;
+	}
+	if (!any && r->have_info)
+		fputs("<li>no event was refused, missed, overwritten or evicted</li>\n", f);
+	fputs("</ul>\n", f);
+}
+
+static void put_head(FILE *f, const struct output *o, const struct report *page)
+{
+	const struct stackbuf_info *info = &o->record->info;
+	const struct stackbuf_event *event = page->event;
+	char text[32], when[64], time[64], text_of_state[128];
+	size_t nr = page->nr;
+
+	fputs("<h1>", f);
+	put_title(f, o);
+	fputs("</h1>\n<p id=\"machine\">", f);
+	if (o->record->have_info)
+		put_text(f, "%s, %u CPUs; ", output_machine(info), info->nr_cpus);
+	else
+		fputs("machine unknown; ", f);
+	put_text(f, "%s; recording ", page->source);
+	put_text(f, "%s", output_state(o, text_of_state, sizeof(text_of_state)));
+	fputs("</p>\n<p id=\"recorded\">", f);
+	fprintf(f, "%s recorded, ", o->record->have_info ?
+		number(info->overwritten + o->record->events, text) : "unknown how many were");
+	fprintf(f, "%s in the ring, ", number(o->record->events, text));
+	fprintf(f, "%s in this page", number(nr, text));
+	if (nr) {
+		fprintf(f, ", from %s s ", output_time(o, event[0].time, time, sizeof(time)));
+		if (o->record->have_info)
+			fprintf(f, "(%s) ", output_day(output_realtime(o, event[0].time), when,
+						       sizeof(when)));
+		fprintf(f, "to %s s after boot",
+			output_time(o, event[nr - 1].time, time, sizeof(time)));
+	}
+	fputs("</p>\n", f);
+	put_losses(f, o, page->set, page->left_out);
+}
+
+static void put_page(FILE *f, const struct output *o, const struct report *page)
+{
+	static const char *const tab[][2] = {
+		{ "flame", "Flame graph" }, { "stacks", "Stacks" }, { "events", "Events" },
+		{ "pairs", "Pairs" }, { "record", "Record" },
+	};
 	struct column column[COLUMNS] = { 0 };
-	unsigned int c;
+	struct output as_graph = *o;
+	struct stackbuf_pair pair;
+	unsigned int c, number = 0;
+	const char *line, *next;
+	struct profile graph;
+	size_t i;
 
 	fprintf(f, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
 		"<meta name=\"viewport\" content=\"width=device-width\">\n"
-		"<meta name=\"generator\" content=\"stackbuf " VERSION "\">\n"
-		"<title>stackbuf: report</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-		"<noscript>This page shows the record by a script, which this browser does not run.</noscript>\n"
-		"<script type=\"application/json\" id=\"record\">\n{\"info\":", style);
-	put_safe(info, strlen(info), f);
-	fprintf(f, ",\n\"left_out\":%zu,\n\"start\":\"%llu\"", left_out, nr ? event->time : 0);
+		"<meta name=\"generator\" content=\"stackbuf " VERSION "\">\n<title>");
+	put_title(f, o);
+	fprintf(f, "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+		"<noscript>This page shows the record by a script, which this browser does not run.</noscript>\n",
+		style);
+	put_head(f, o, page);
+	fputs("<canvas id=\"timeline\" role=\"img\" aria-label=\"events over time, a row for each CPU\"></canvas>\n"
+	      "<div id=\"axis\"><span></span><span>a row for each CPU with events: click one; drag: zoom; Esc: back</span><span></span></div>\n"
+	      "<div id=\"bar\" role=\"tablist\"><span id=\"range\" aria-live=\"polite\"></span>"
+	      "<input id=\"search\" type=\"search\" placeholder=\"search functions, commands\" aria-label=\"search\">\n", f);
+	for (i = 0; i < ARRAY_SIZE(tab); i++)
+		if (strcmp(tab[i][0], "pairs") || pairs_next(o->record, &number, &pair))
+			fprintf(f, "<button role=\"tab\" data-tab=\"%s\">%s</button>\n", tab[i][0],
+				tab[i][1]);
+	fputs("</div>\n<div id=\"flame\">\n<div id=\"told\" class=\"faint\"><span class=\"details\">"
+	      "Click: zoom.  The width is the number of events in which a function was on the stack.</span>"
+	      "<span class=\"matched\"></span><button class=\"reset hidden\">show all</button></div>\n", f);
+	as_graph.format = FORMAT_FLAME;
+	profile_events(&graph, &as_graph, NULL, page->event, page->nr);
+	graph.commands = false;
+	graph.diff = false;
+	flame_put(o, &graph, f);
+	free(graph.total);
+	fputs("</div>\n<main id=\"view\"></main>\n<pre id=\"info\" class=\"hidden\">", f);
+	for (line = page->info_text; *line; line = next) {
+		next = line + strcspn(line, "\n");
+		put_text(f, "%.*s", (int)(next - line), line);
+		fputs("\n", f);
+		next += !!*next;
+	}
+	fputs("</pre>\n<script type=\"application/json\" id=\"record\">\n{\"info\":", f);
+	put_safe(page->info, strlen(page->info), f);
+	fprintf(f, ",\n\"left_out\":%zu,\n\"start\":\"%llu\"", page->left_out,
+		page->nr ? page->event->time : 0);
 	for (c = 0; c < COLUMNS; c++)
 		column[c].file = text_open(&column[c].text, &column[c].len);
 	/* Events first: they enter stacks that are gone */
-	put_events(column, o, event, nr);
+	put_events(column, o, page->event, page->nr);
 	put_stacks(column, o);
-	put_pairs(column, o);
+	put_pairs(column, o, page->now);
 	for (c = 0; c < COLUMNS; c++) {
 		text_close(column[c].file);
 		fprintf(f, ",\n\"%s\":[%s]", column_name[c], column[c].text);
@@ -178,14 +378,13 @@ static void put_page(FILE *f, const struct output *o, const char *info,
 	fprintf(f, "}\n</script>\n<script>\n%s</script>\n</body>\n</html>\n", script);
 }
 
-void report_write(const struct output *o, const char *info, const struct stackbuf_event *event,
-		  size_t nr, const char *name)
+void report_write(const struct output *o, const struct report *page, const char *name)
 {
-	size_t left_out = nr > REPORT_EVENTS_MAX ? nr - REPORT_EVENTS_MAX : 0, len = 0;
+	size_t len = 0;
 	char *text;
 	FILE *f = text_open(&text, &len);
 
-	put_page(f, o, info, event + left_out, nr - left_out, left_out);
+	put_page(f, o, page);
 	text_close(f);
 	/* Addresses of the kernel are its owner's only, as in a snapshot */
 	outfile_write(name, 0600, text, len);

@@ -1,200 +1,92 @@
 // SPDX-License-Identifier: GPL-2.0
 // The page that "stackbuf report" wrote: what is chosen by time, CPU and search is shown as a flame
 // graph, as stacks and as events.  All text of the record is set as text, never as HTML.  search.js
-// stands before it.
+// and flame.js stand before it.
 "use strict";
-(function () {
-	var data = JSON.parse(document.getElementById("record").textContent), info = data.info;
-	var n = data.after.length, start = BigInt(data.start), contexts = ["task", "softirq", "hardirq", "nmi"];
-	var time = new Float64Array(n), cpus = Array.from(new Set(data.cpu)), row_of = [], zoom = [], page = 0, more = 100, order = "events";
-	var shown = { from: 0, to: 0, cpu: -1, search: "", tab: "flame" }, view;
-	var i, sum = 0;
-
-	for (i = 0; i < n; i++) {
-		sum += data.after[i];
-		time[i] = sum;
-	}
-	cpus.sort(function (a, b) { return a - b; }).forEach(function (cpu, row) { row_of[cpu] = row; });
-	var last = n ? time[n - 1] : 0;
+(() => {
+	const data = JSON.parse(document.getElementById("record").textContent);
+	const element = (id) => document.getElementById(id), n = data.after.length, start = BigInt(data.start);
+	const contexts = ["task", "softirq", "hardirq", "nmi"], cpus = Array.from(new Set(data.cpu)).sort((a, b) => a - b);
+	const row_of = new Map(cpus.map((cpu, row) => [cpu, row])), field = element("search");
+	let sum = 0, page = 0, more = 100, order = "events", view;
+	const time = Float64Array.from(data.after, (after) => sum += after), last = sum;
+	const shown = { from: 0, to: last, cpu: -1, search: "", tab: "flame", zoom: 0 };
 	// A function, with its module, is what is left of a frame without offset and source line
-	var functions = data.frame.map(function (text) {
-		var part = /^(\S+?)(?:\+0x[0-9a-f]+\/0x[0-9a-f]+)?(?: (\[[^\]]*\]))?(?: |$)/.exec(text);
+	const functions = data.frame.map((text) => {
+		const part = /^(\S+?)(?:\+0x[0-9a-f]+\/0x[0-9a-f]+)?(?: \[([^\] ]*)[^\]]*\])?(?: |$)/.exec(text);
 
-		return part ? part[1] + (part[2] ? " " + part[2] : "") : text;
+		return part ? part[1] + (part[2] ? " [" + part[2] + "]" : "") : text;
 	});
 
-	function make(tag, attributes, text) {
-		var e = document.createElement(tag), key;
+	function make(tag, text, attributes) {
+		const e = document.createElement(tag);
 
-		for (key in attributes || {})
-			e.setAttribute(key, attributes[key]);
-		if (text !== undefined)
-			e.textContent = text;
+		Object.entries(attributes || {}).forEach(([key, value]) => e.setAttribute(key, value));
+		e.append(text);
 		return e;
 	}
 
-	function count(number) {
-		return Number(number).toLocaleString("en-US");
-	}
+	const count = (number) => Number(number).toLocaleString("en-US");
+	const events = (number) => count(number) + (number === 1 ? " event" : " events");
 
 	// ns since the first event as seconds since boot: exact, as a double is not
-	function seconds(ns) {
-		var at = start + BigInt(Math.round(ns)), rest = String(at % 1000000000n);
-
-		return at / 1000000000n + "." + "0".repeat(9 - rest.length) + rest;
-	}
-
-	function day(ns) {
-		var at = BigInt(info.load_realtime_ns || 0) + start + BigInt(Math.round(ns)) - BigInt(info.load_ns || 0);
-
-		return new Date(Number(at / 1000000n)).toISOString();
-	}
-
-	function events(number) {
-		return count(number) + (number === 1 ? " event" : " events");
-	}
-
-	// ------------------------------------------------------ what was recorded, and what was lost
-
-	var lost = [
-		["lost_off", "while recording was off"], ["lost_nested", "as they were nested too deep"],
-		["lost_table", "as the stack table was full"], ["lost_page", "as the ring had no room"],
-		["lost_empty", "as no frame was found"],
-	];
-
-	function losses() {
-		var list = [];
-
-		function say(key, text) {
-			if (+info[key])
-				list.push(count(info[key]) + " " + text);
-		}
-		if (info.events_recorded === undefined)
-			list.push("how many events were refused, missed, overwritten or left out is unknown: " +
-				  "the page of stackbuf_info is missing");
-		lost.forEach(function (one) { say(one[0], "events were refused " + one[1]); });
-		say("probes_missed", "hits were missed by probes: the kernel runs none inside another's handler");
-		say("kept_out", "events were kept out, by a filter or of who read the record");
-		say("not_sampled", "events were left out by sampling: totals and graph lack them");
-		say("over_limit", "events were left out, as the limit was reached");
-		say("events_overwritten", "events were overwritten by newer ones: only totals of stacks have them");
-		say("evicted_events", "events at most are in no total: their stacks were evicted from the table");
-		say("cut", "traces were cut");
-		say("pages_missing", "pages are missing in the source");
-		say("pages_damaged", "pages are damaged");
-		say("pages_changed", "pages changed while they were read");
-		say("unreadable_pages", "pages could not be read");
-		say("half_events", "events were half written");
-		if (data.left_out)
-			list.push(count(data.left_out) + " older events were chosen, but are too many for this page");
-		return list;
-	}
-
-	function head() {
-		var list = losses(), ul = make("ul", { id: "losses" });
-
-		document.body.append(make("h1", {}, "stackbuf: kernel call stacks"),
-			make("p", { id: "machine" }, (info.release ? "Linux " + info.release + ", " + info.machine + ", " +
-			     info.cpus + " CPUs; " : "machine unknown; ") + info.source + "; recording " + info.state),
-			make("p", { id: "recorded" }, (info.events_recorded === undefined ? "unknown how many were" :
-			     count(info.events_recorded)) + " recorded, " +
-			     count(info.events_in_ring || 0) + " in the ring, " + count(n) + " in this page" +
-			     (n ? ", from " + seconds(0) + " s" + (info.load_realtime_ns ? " (" + day(0) + ")" : "") +
-			      " to " + seconds(last) + " s after boot" : "")));
-		list.forEach(function (text) {
-			ul.append(make("li", /refused|missed|missing|damaged|evicted|left|many|unknown/.test(text) ?
-				       { class: "bad" } : {}, text));
-		});
-		if (!list.length)
-			ul.append(make("li", {}, "no event was refused, missed, overwritten or evicted"));
-		document.body.append(ul);
-	}
-
-	// --------------------------------------------------------------------- what is chosen
-
-	// The first event at or after a time
-	function first(at) {
-		var low = 0, high = n, middle;
-
-		while (low < high) {
-			middle = low + high >> 1;
-			if (time[middle] < at)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		return low;
-	}
+	const seconds = (ns) => String(start + BigInt(Math.round(ns))).padStart(10, "0").replace(/(.{9})$/, ".$1");
 
 	function choose() {
-		var regex = shown.search && to_regex(shown.search), end = first(shown.to + 1), at, stack;
-		var frame = regex && functions.map(function (name) { return regex.test(name); });
-		var comm = regex && data.comm.map(function (name) { return regex.test(name); });
-		var stacks = regex && data.stack.map(function (one) {
-			return one[3].some(function (f) { return frame[f]; });
-		});
+		const regex = shown.search && to_regex(shown.search);
+		const frame = regex && functions.map((name) => regex.test(name)), comm = regex && data.comm.map((name) => regex.test(name));
+		const stacks = regex && data.stack.map((one) => one[3].some((f) => frame[f]));
 
-		view = { event: [], count: new Uint32Array(data.stack.length), newest: {}, regex: regex };
-		for (at = first(shown.from); at < end; at++) {
-			stack = data.stack_of[at];
-			if ((shown.cpu >= 0 && data.cpu[at] !== shown.cpu) ||
+		view = { event: [], count: new Uint32Array(data.stack.length), newest: {} };
+		data.stack_of.forEach((stack, at) => {
+			if (time[at] < shown.from || time[at] > shown.to || (shown.cpu >= 0 && data.cpu[at] !== shown.cpu) ||
 			    (regex && !stacks[stack] && !comm[data.comm_of[at]]))
-				continue;
+				return;
 			view.event.push(at);
 			view.count[stack]++;
 			view.newest[stack] = at;
-		}
+		});
 	}
 
-	// -------------------------------------------------------------------- events over time
-
 	function timeline() {
-		var canvas = document.getElementById("timeline"), width = canvas.clientWidth || 1200;
-		var rows = Math.max(cpus.length, 1), row = Math.max(2, Math.min(18, Math.floor(320 / rows))), height = rows * row;
-		var bins = new Uint32Array(width * rows), most = 1, span = shown.to - shown.from || 1;
-		var paint = canvas.getContext("2d"), ink = getComputedStyle(document.body).color, k;
+		const canvas = element("timeline"), width = canvas.clientWidth || 1200, rows = Math.max(cpus.length, 1);
+		const row = Math.max(2, Math.min(18, Math.floor(320 / rows))), bins = new Uint32Array(width * rows), paint = canvas.getContext("2d");
+		const span = shown.to - shown.from || 1;
+		let most = 1;
 
 		canvas.width = width;
-		canvas.height = height;
-		canvas.style.height = height + "px";
-		view.event.forEach(function (at) {
-			var x = Math.min(width - 1, Math.floor((time[at] - shown.from) / span * width));
+		canvas.height = rows * row;
+		canvas.style.height = canvas.height + "px";
+		view.event.forEach((at) => {
+			const x = Math.min(width - 1, Math.floor((time[at] - shown.from) / span * width));
 
-			most = Math.max(most, ++bins[row_of[data.cpu[at]] * width + x]);
+			most = Math.max(most, ++bins[row_of.get(data.cpu[at]) * width + x]);
 		});
-		paint.fillStyle = ink;
-		for (k = 0; k < bins.length; k++) {
-			if (!bins[k])
-				continue;
-			paint.globalAlpha = 0.2 + 0.8 * Math.log(1 + bins[k]) / Math.log(1 + most);
-			paint.fillRect(k % width, Math.floor(k / width) * row, 1, Math.max(1, row - 1));
-		}
-		document.getElementById("axis").replaceChildren(make("span", {}, seconds(shown.from) + " s"),
-			make("span", {}, "a row for each CPU with events: click one; drag: zoom; Esc: back"),
-			make("span", {}, seconds(shown.to) + " s"));
+		paint.fillStyle = getComputedStyle(document.body).color;
+		bins.forEach((events, k) => {
+			paint.globalAlpha = events && 0.2 + 0.8 * Math.log(1 + events) / Math.log(1 + most);
+			if (events)
+				paint.fillRect(k % width, Math.floor(k / width) * row, 1, Math.max(1, row - 1));
+		});
+		element("axis").firstChild.textContent = seconds(shown.from) + " s";
+		element("axis").lastChild.textContent = seconds(shown.to) + " s";
 	}
 
 	function drag() {
-		var canvas = document.getElementById("timeline"), from = null;
+		const canvas = element("timeline"), box = () => canvas.getBoundingClientRect();
+		const at = (e) => Math.max(0, Math.min(1, (e.clientX - box().left) / box().width));
+		let from = null;
 
-		function at(e) {
-			var box = canvas.getBoundingClientRect();
-
-			return Math.max(0, Math.min(1, (e.clientX - box.left) / box.width));
-		}
-		canvas.addEventListener("pointerdown", function (e) { from = at(e); });
-		window.addEventListener("pointerup", function (e) {
-			var to, low = shown.from, span = shown.to - shown.from, cpu;
+		canvas.addEventListener("pointerdown", (e) => { from = at(e); });
+		window.addEventListener("pointerup", (e) => {
+			const low = shown.from, span = shown.to - low, cpu = cpus[Math.floor((e.clientY - box().top) / box().height * cpus.length)];
 
 			if (from === null)
 				return;
-			to = at(e);
-			if (Math.abs(to - from) > 0.003) {
-				shown.from = Math.floor(low + Math.min(from, to) * span);
-				shown.to = Math.ceil(low + Math.max(from, to) * span);
+			if (Math.abs(at(e) - from) > 0.003) {
+				shown.to = Math.ceil(low + Math.max(from, at(e)) * span);
+				shown.from = Math.floor(low + Math.min(from, at(e)) * span);
 			} else {
-				cpu = cpus[Math.floor((e.clientY - canvas.getBoundingClientRect().top) /
-						      canvas.getBoundingClientRect().height * cpus.length)];
 				shown.cpu = shown.cpu === cpu || cpu === undefined ? -1 : cpu;
 			}
 			from = null;
@@ -202,331 +94,153 @@
 		});
 	}
 
-	// ------------------------------------------------------------------------ flame graph
-
-	function colour(name) {
-		var hash = 5381, k;
-
-		for (k = 0; k < name.length && name[k] !== " "; k++)
-			hash = (hash * 33 ^ name.charCodeAt(k)) >>> 0;
-		if (name[0] === "(" || name === "all")
-			return "hsl(220,12%," + (74 + hash % 9) + "%)";
-		return name.indexOf("[") >= 0 ? "hsl(" + (165 + hash % 32) + ",52%," + (62 + (hash >>> 6) % 11) + "%)" :
-			"hsl(" + (12 + hash % 36) + "," + (82 + (hash >>> 6) % 12) + "%," + (62 + (hash >>> 10) % 9) + "%)";
-	}
-
-	function names(stack) {
-		var list = data.stack[stack][3].map(function (f) { return functions[f]; });
-
-		if (data.stack[stack][2] === 1)
-			list.push("(more frames were not kept)");
-		if (data.stack[stack][2] === 2)
-			list.push("(stacks that are gone)");
-		return list.reverse();
-	}
-
-	function flame() {
-		var root = { name: "all", events: 0, inner: new Map() }, depth = 0, box = make("div", { id: "flame" });
-		var path = [root], node, k;
-
-		view.count.forEach(function (events, stack) {
-			var at = root;
-
-			if (!events)
-				return;
-			root.events += events;
-			names(stack).forEach(function (name, d) {
-				if (!at.inner.has(name))
-					at.inner.set(name, { name: name, events: 0, inner: new Map() });
-				at = at.inner.get(name);
-				at.events += events;
-				depth = Math.max(depth, d + 1);
-			});
-		});
-		for (k = 0; k < zoom.length && path[k].inner.has(zoom[k]); k++)
-			path.push(path[k].inner.get(zoom[k]));
-		zoom.length = k;
-		box.style.height = (depth + 1) * 17 + "px";
-
-		function put(one, level, x, width, trail) {
-			var e = make("div", { class: "f" + (level < path.length - 1 ? " below" : "") +
-				(view.regex && view.regex.test(one.name) ? " hit" : "") }, one.name);
-
-			e.title = one.name + ": " + events(one.events) + ", " +
-				(100 * one.events / root.events).toFixed(2) + " %";
-			e.style.cssText = "left:" + x + "%;width:" + width + "%;top:" + (depth - level) * 17 +
-				"px;background:" + colour(one.name);
-			e.addEventListener("click", function () {
-				zoom = trail;
-				show();
-			});
-			box.append(e);
-		}
-
-		function draw(one, level, x, width, trail) {
-			put(one, level, x, width, trail);
-			Array.from(one.inner.values()).sort(function (a, b) {
-				return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
-			}).forEach(function (inner) {
-				var part = width * inner.events / one.events;
-
-				// Narrower than half a pixel on a wide screen
-				if (part > 0.02)
-					draw(inner, level + 1, x, part, trail.concat(inner.name));
-				x += part;
-			});
-		}
-
-		for (k = 0; k < path.length - 1; k++)
-			put(path[k], k, 0, 100, zoom.slice(0, k));
-		node = path[path.length - 1];
-		if (root.events)
-			draw(node, path.length - 1, 0, 100, zoom.slice());
-		return [make("p", { class: "faint" }, "Click: zoom.  The width is the number of events in which a function was on the stack."),
-			box];
-	}
-
-	// ---------------------------------------------------------------------------- tables
-
+	// A cell is a text, a number or an element; columns that can be sorted by have a key
 	function table(columns, rows) {
-		var t = make("table"), line = make("tr");
+		const t = make("table", make("thead", make("tr", "")));
 
-		columns.forEach(function (c) {
-			var th = make("th", c.sort ? { "data-sort": c.sort, class: "n" } : {}, c.name + (c.sort === order ? " \u25be" : ""));
+		t.tHead.rows[0].append(...columns.map(([name, key]) => {
+			const th = make("th", name + (key && key === order ? " \u25be" : ""), key ? { "data-sort": key } : {});
 
-			if (c.sort)
-				th.addEventListener("click", function () {
-					order = c.sort;
-					show();
-				});
-			line.append(th);
-		});
-		t.append(make("thead"), make("tbody"));
-		t.tHead.append(line);
-		t.tBodies[0].append.apply(t.tBodies[0], rows);
+			if (key)
+				th.addEventListener("click", () => { order = key; show(); });
+			return th;
+		}));
+		t.append(make("tbody", ""));
+		t.tBodies[0].append(...rows.map((cells) => {
+			const tr = make("tr", "");
+
+			tr.append(...cells.map((cell) => cell instanceof Node ? cell :
+				make("td", cell, /^[\d,.]+( %)?$/.test(cell) ? { class: "n" } : {})));
+			return tr;
+		}));
 		return t;
 	}
 
-	// Each cell is a text or an element
-	function row(cells, attributes) {
-		var tr = make("tr");
-
-		cells.forEach(function (cell) {
-			tr.append(cell instanceof Node ? cell : make("td", attributes, cell));
-		});
-		return tr;
-	}
-
 	function button(text, disabled, action) {
-		var b = make("button", {}, text);
+		const b = make("button", text);
 
 		b.disabled = disabled;
-		b.addEventListener("click", function () {
-			action();
-			show();
-		});
+		b.addEventListener("click", () => { action(); show(); });
 		return b;
 	}
 
-	function summary(stack) {
-		var list = data.stack[stack][3];
+	// As many functions as tell a stack from the others in the table, and all of it when it is opened
+	function stack_cell(stack, others) {
+		const [id, , cut, list] = data.stack[stack], details = make("details", "");
+		let deep = 2, text;
 
-		return list.length ? functions[list[0]] + (list.length > 1 ? " < " + functions[list[1]] : "") :
-			"stack " + data.stack[stack][0] + " is gone";
-	}
+		others.forEach((other) => {
+			const theirs = data.stack[other][3], differs = list.findIndex((f, i) => data.frame[f] !== data.frame[theirs[i]]);
 
-	// Where a stack is another than those with the same summary: the first frame that not all have
-	function difference(stack, same) {
-		var own = data.stack[stack][3], at, others;
-
-		function is_other(one) {
-			return data.frame[data.stack[one][3][at]] !== data.frame[own[at]];
-		}
-		for (at = 0; same.length > 1 && at < own.length; at++) {
-			others = same.filter(is_other);
-			if (others.length)
-				return " \u2026 " + (others.some(function (one) {
-					return functions[data.stack[one][3][at]] === functions[own[at]];
-				}) ? data.frame[own[at]] : functions[own[at]]);
-		}
-		return "";
-	}
-
-	// The function recorded, and the whole stack when it is opened; @same: stacks of that function and caller
-	function stack_cell(stack, same) {
-		var td = make("td"), details = make("details"), list = data.stack[stack][3];
-
-		details.append(make("summary", {}, summary(stack) + difference(stack, same || [])));
-		details.addEventListener("toggle", function () {
-			if (details.open && details.childElementCount === 1)
-				details.append(make("pre", {}, list.map(function (f) { return data.frame[f]; }).join("\n") +
-					(data.stack[stack][2] === 1 ? "\n(more frames were not kept)" : "")));
+			if (other !== stack && differs >= deep)
+				deep = differs + 1;
 		});
-		td.append(details);
-		return td;
+		text = list.slice(0, deep).map((f, i) => i === deep - 1 && deep > 2 ? data.frame[f] : functions[f]).join(" < ");
+		details.append(make("summary", list.length ? text : "stack " + id + " is gone"));
+		details.addEventListener("toggle", () => {
+			if (details.open && details.childElementCount === 1)
+				details.append(make("pre", list.map((f) => data.frame[f]).join("\n") + (cut === 1 ? "\n(more frames were not kept)" : "")));
+		});
+		return make("td", details);
 	}
 
 	function stacks() {
-		var list = [], all = view.event.length, same = {}, rows;
+		const list = Array.from(view.count.keys()).filter((stack) => view.count[stack]), all = view.event.length;
+		const by = { total: (s) => data.stack[s][1], newest: (s) => view.newest[s], events: (s) => view.count[s] }[order];
+		const some = list.sort((a, b) => by(b) - by(a) || a - b).slice(0, more);
 
-		view.count.forEach(function (events, stack) {
-			if (!events)
-				return;
-			list.push(stack);
-			(same[summary(stack)] = same[summary(stack)] || []).push(stack);
-		});
-		list.sort(function (a, b) {
-			return order === "total" ? data.stack[b][1] - data.stack[a][1] :
-				order === "newest" ? view.newest[b] - view.newest[a] : view.count[b] - view.count[a] || a - b;
-		});
-		rows = list.slice(0, more).map(function (stack) {
-			var share = (100 * view.count[stack] / all).toFixed(2);
-			var cell = make("td", { class: "n share", style: "--share:" + share + "%" }, share + " %");
+		return [make("p", count(list.length) + " stacks; since loading: with events that the ring no longer has", { class: "faint" }),
+			table([["events", "events"], ["share"], ["since loading", "total"], ["newest", "newest"], ["stack"], ["function < caller"]],
+			      some.map((s) => {
+				      const share = (100 * view.count[s] / all).toFixed(2) + " %";
 
-			return row([count(view.count[stack]), cell, count(data.stack[stack][1]), seconds(time[view.newest[stack]]),
-				    data.stack[stack][0], stack_cell(stack, same[summary(stack)])], { class: "n" });
-		});
-		return [make("p", { class: "faint", id: "stacks" }, count(list.length) + " stacks; since loading: with events that the ring no longer has"),
-			table([{ name: "events", sort: "events" }, { name: "share" }, { name: "since loading", sort: "total" },
-			       { name: "newest", sort: "newest" }, { name: "stack" }, { name: "function < caller" }], rows),
-			button("100 more", list.length <= more, function () { more += 100; })];
+				      return [count(view.count[s]), make("td", share, { class: "n share", style: "--share:" + share.replace(" ", "") }),
+					      count(data.stack[s][1]), seconds(time[view.newest[s]]), String(data.stack[s][0]), stack_cell(s, some)];
+			      })), button("100 more", list.length <= more, () => { more += 100; })];
 	}
 
-	// What pairs of probes know, whatever part of the events is shown: by time open where all was closed
+	// What pairs of probes know, whatever part of the events is shown
 	function pairs() {
-		var all = [];
+		const fixed = (ns, unit) => (ns / unit).toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 
-		function ms(ns) {
-			return (ns / 1e6).toLocaleString("en-US", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
-		}
-		data.pair.forEach(function (pair) {
-			var list = pair[2].slice().sort(function (a, b) {
-				return b[1] - a[1] || b[4] - a[4];
-			});
+		return data.pair.flatMap(([name, exact, all]) => {
+			const some = all.sort((a, b) => b[1] - a[1] || b[4] - a[4]).slice(0, more), places = some.map((one) => one[0]);
 
-			all.push(make("p", { class: "faint" }, pair[0] + ": " + count(list.length) + " stacks have opened" + (pair[1] ? "" : "; not exact: see stackbuf leaks")),
-				 table([{ name: "open" }, { name: "their value" }, { name: "closed" }, { name: "time open, ms" },
-					{ name: "longest, ms" }, { name: "stack" }, { name: "function < caller" }],
-				       list.slice(0, more).map(function (one) {
-					       return row([count(one[1]), count(one[2]), count(one[3]), ms(one[4]), ms(one[5]),
-							   data.stack[one[0]][0], stack_cell(one[0])], { class: "n" });
-				       })));
+			return [make("p", name + ": " + count(all.length) + " stacks have opened" + (exact ? "; exact" : "; not exact: see stackbuf leaks"), { class: "faint" }),
+				table([["open"], ["bytes"], ["youngest, s"], ["oldest, s"], ["closed"], ["open in all, ms"], ["longest, ms"], ["function < caller"]],
+				      some.map(([place, open, value, closed, in_all, longest, newest, oldest]) =>
+					      [count(open), count(value), open ? fixed(newest, 1e9) : "", open ? fixed(oldest, 1e9) : "", count(closed),
+					       closed ? fixed(in_all, 1e6) : "", closed ? fixed(longest, 1e6) : "", stack_cell(place, places)]))];
 		});
-		return all;
 	}
 
 	function event_table() {
-		var size = 100, pages = Math.max(1, Math.ceil(view.event.length / size)), bar = make("p"), rows;
+		const size = 100, pages = Math.max(1, Math.ceil(view.event.length / size)), bar = make("p", "");
 
 		page = Math.min(page, pages - 1);
-		rows = view.event.slice(page * size, (page + 1) * size).map(function (at) {
-			return row([seconds(time[at]), data.comm[data.comm_of[at]], data.pid[at], data.tgid[at], data.cpu[at],
-				    contexts[data.context[at]], data.tag[at] || "", stack_cell(data.stack_of[at])]);
-		});
-		[["first", 0], ["before", page - 1], ["next", page + 1], ["last", pages - 1]].forEach(function (to) {
-			bar.append(button(to[0], to[1] < 0 || to[1] >= pages || to[1] === page, function () { page = to[1]; }), " ");
-		});
-		bar.append(make("span", { class: "faint" }, "page " + count(page + 1) + " of " + count(pages)));
-		return [bar, table([{ name: "time, s" }, { name: "command" }, { name: "thread" }, { name: "process" },
-				    { name: "CPU" }, { name: "context" }, { name: "tag" }, { name: "function < caller" }], rows)];
+		[["first", 0], ["before", page - 1], ["next", page + 1], ["last", pages - 1]].forEach(([name, to]) =>
+			bar.append(button(name, to < 0 || to >= pages || to === page, () => { page = to; }), " "));
+		bar.append(make("span", "page " + count(page + 1) + " of " + count(pages), { class: "faint" }));
+		return [bar, table(["time, s", "command", "thread", "process", "CPU", "context", "tag", "function < caller"].map((name) => [name]),
+				   view.event.slice(page * size, (page + 1) * size).map((at) => [seconds(time[at]), data.comm[data.comm_of[at]],
+					   String(data.pid[at]), String(data.tgid[at]), String(data.cpu[at]), contexts[data.context[at]],
+					   data.tag[at] || "", stack_cell(data.stack_of[at], [])]))];
 	}
 
-	function record() {
-		return [table([{ name: "key of stackbuf-json(5)" }, { name: "value" }], Object.keys(info).map(function (key) {
-			return row([key, typeof info[key] === "object" ? JSON.stringify(info[key]) : info[key]]);
-		}))];
-	}
-
-	// ------------------------------------------------------------------------------ page
-
-	var tabs = { flame: ["Flame graph", flame], stacks: ["Stacks", stacks], events: ["Events", event_table],
-		     record: ["Record", record] };
-
-	if (data.pair.length)
-		tabs.pairs = ["Pairs", pairs];
+	// The graph and the record are in the page already
+	const tabs = { flame: () => [], stacks, events: event_table, record: () => [], pairs };
+	const graph = flame_graph(document.querySelector("svg.stackbuf"), field, () => {
+		shown.zoom = graph.zoomed();
+		keep();
+	});
 
 	function keep() {
-		var hash = [];
+		const hash = shown.from > 0 || shown.to < last ? ["from=" + shown.from, "to=" + shown.to] : [];
 
-		if (shown.from > 0 || shown.to < last)
-			hash.push("from=" + shown.from, "to=" + shown.to);
-		if (shown.cpu >= 0)
-			hash.push("cpu=" + shown.cpu);
-		if (shown.search)
-			hash.push("search=" + encodeURIComponent(shown.search));
-		if (shown.tab !== "flame")
-			hash.push("tab=" + shown.tab);
-		keep_address(hash);
+		keep_address(hash.concat(shown.cpu >= 0 ? "cpu=" + shown.cpu : [], shown.search ? "search=" + encodeURIComponent(shown.search) : [],
+					 shown.zoom ? "zoom=" + shown.zoom : [], shown.tab !== "flame" ? "tab=" + shown.tab : []));
 	}
 
 	function from_address() {
-		var given = new URLSearchParams(location.hash.slice(1));
+		const given = new URLSearchParams(location.hash.slice(1)), tab = given.get("tab");
 
 		shown.from = Math.max(0, +given.get("from") || 0);
 		shown.to = given.has("to") ? Math.min(last, +given.get("to") || 0) : last;
 		shown.cpu = given.has("cpu") ? +given.get("cpu") : -1;
 		shown.search = given.get("search") || "";
-		shown.tab = tabs[given.get("tab")] ? given.get("tab") : "flame";
+		shown.zoom = +given.get("zoom") || 0;
+		shown.tab = tabs[tab] ? tab : "flame";
+		show();
 	}
 
 	function show() {
-		var main = document.getElementById("view"), field = document.getElementById("search");
-
 		choose();
 		timeline();
-		if (field.value !== shown.search)
-			field.value = shown.search;
-		document.getElementById("range").textContent = events(view.event.length) +
-			(n ? ", from " + seconds(shown.from) + " s to " + seconds(shown.to) + " s" : "") +
+		element("range").textContent = events(view.event.length) + (n ? ", from " + seconds(shown.from) + " s to " + seconds(shown.to) + " s" : "") +
 			(shown.cpu >= 0 ? ", CPU " + shown.cpu : "");
-		document.querySelectorAll("#bar button").forEach(function (b) {
-			b.setAttribute("aria-selected", b.dataset.tab === shown.tab);
-		});
-		main.replaceChildren.apply(main, tabs[shown.tab][1]());
+		document.querySelectorAll("[data-tab]").forEach((b) => b.setAttribute("aria-selected", b.dataset.tab === shown.tab));
+		["flame", "info"].forEach((id) => element(id).classList.toggle("hidden", id !== (shown.tab === "record" ? "info" : shown.tab)));
+		element("view").replaceChildren(...tabs[shown.tab]());
+		graph.weigh(data.stack.map(([, , cut, list], stack) => [list.map((f) => functions[f]).concat(cut === 1 ? "(more frames were not kept)" :
+			cut === 2 ? "(stacks that are gone)" : []).reverse(), view.count[stack]]));
+		graph.show(shown.zoom, shown.search);
 		keep();
 	}
 
-	function build() {
-		var bar = make("div", { id: "bar", role: "tablist" });
-
-		head();
-		bar.append(make("span", { id: "range", "aria-live": "polite" }),
-			   make("input", { id: "search", type: "search", placeholder: "search functions, commands", "aria-label": "search" }));
-		Object.keys(tabs).forEach(function (tab) {
-			var b = button(tabs[tab][0], false, function () { shown.tab = tab; });
-
-			b.setAttribute("role", "tab");
-			b.dataset.tab = tab;
-			bar.append(b);
-		});
-		document.body.append(make("canvas", { id: "timeline", role: "img", "aria-label": "events over time, a row for each CPU" }),
-				     make("div", { id: "axis" }), bar, make("main", { id: "view" }));
-	}
-
-	build();
-	from_address();
-	show();
 	drag();
-	document.getElementById("search").addEventListener("input", function (e) {
-		shown.search = e.target.value;
-		show();
-	});
+	document.querySelectorAll("[data-tab]").forEach((b) => b.addEventListener("click", () => { shown.tab = b.dataset.tab; show(); }));
+	field.addEventListener("input", () => { shown.search = field.value; show(); });
 	window.addEventListener("resize", show);
-	window.addEventListener("hashchange", function () {
-		from_address();
-		show();
-	});
-	on_keys(document.getElementById("search"), function () {
+	window.addEventListener("hashchange", from_address);
+	on_keys(field, () => {
 		if (shown.search)
 			shown.search = "";
-		else if (zoom.length)
-			zoom = [];
-		else {
-			shown.from = 0;
-			shown.to = last;
-			shown.cpu = -1;
-		}
+		else if (shown.zoom)
+			shown.zoom = 0;
+		else
+			Object.assign(shown, { from: 0, to: last, cpu: -1 });
 		show();
 	});
+	from_address();
 	document.body.dataset.ready = Math.round(performance.now());
-}());
+})();
