@@ -60,6 +60,9 @@ static void check_option(const struct args *a, enum option_id id)
 
 	if (!(o->commands & BIT(a->command)) && c->lack && other_takes(a, id))
 		die(EXIT_USAGE, "%s --%s: %s", c->name, o->name, c->lack);
+	if (id == OPT_LAST && (a->command == LATENCY || a->command == OFFCPU))
+		die(EXIT_USAGE, "--last: %s has totals by stack of what was closed, in no order: --top chooses among them",
+		    c->name);
 	if (!(o->commands & BIT(a->command)))
 		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf %s --help)", o->name, c->name,
 		    c->name);
@@ -241,6 +244,6 @@ void args_read(struct args *a, int argc, const char **argv)
 	a->wanted.totals = a->command == COUNT || a->command == DIFF;
 	a->wanted.all = a->given & BIT(OPT_FOLLOW) || a->command == REPORT;
 	/* With a PATTERN, it counts the events that match */
-	if (a->wanted.filter.has_last && !args_watch(a))
+	if (a->wanted.filter.has_last && !args_watch(a) && a->command != LEAKS)
 		a->wanted.last = a->wanted.filter.last;
 }

@@ -15,6 +15,9 @@
 #include "output/files.h"
 #include "watch/watch.h"
 
+/* Of the module, while the command has set a pair */
+#define FILTERS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU))
+
 /* -------------------------------------------------------------- printing --- */
 
 /* What the command is about: objects that are open, or times */
@@ -23,14 +26,15 @@ static u64 weight(const struct args *a, const struct pair_total *t)
 	return a->command == LEAKS ? t->open : t->sum;
 }
 
-static int heaviest_first(const void *x, const void *y, void *arg)
+/* As count has it: what one looks for stands above the prompt */
+static int heaviest_last(const void *x, const void *y, void *arg)
 {
 	const struct pair_total *s = x, *t = y;
 	u64 p = weight(arg, s), q = weight(arg, t);
 
 	if (p != q)
-		return p < q ? 1 : -1;
-	return compare_u64(s->stack->id, t->stack->id);
+		return p < q ? -1 : 1;
+	return compare_u64(t->stack->id, s->stack->id);
 }
 
 /*
@@ -51,18 +55,18 @@ static u64 percentile(const struct pair_total *t, unsigned int percent)
 									       t->longest;
 }
 
-/* ns with a unit that suits, in one of some buffers */
-static const char *duration(u64 ns)
+/* ns with the unit that suits @like, in one of some buffers: all of a line have one unit */
+static const char *duration(u64 ns, u64 like)
 {
 	static char text[8][32];
 	static unsigned int next;
 	char *buf = text[next++ % 8];
 
-	if (ns < 10000)
+	if (like < 10000)
 		snprintf(buf, 32, "%llu ns", ns);
-	else if (ns < 10000000)
+	else if (like < 10000000)
 		snprintf(buf, 32, "%.1f us", ns / 1e3);
-	else if (ns < 10000000000)
+	else if (like < 10000000000)
 		snprintf(buf, 32, "%.1f ms", ns / 1e6);
 	else
 		snprintf(buf, 32, "%.3f s", ns / 1e9);
@@ -84,7 +88,8 @@ static void print_histogram(const struct output *o, const struct pair_total *t)
 			most = t->times[i];
 	}
 	for (i = first; i <= last && i < STACKBUF_PAIR_TIMES; i++) {
-		fprintf(o->file, "    %10s on %12llu |", duration(pairs_time(i)), t->times[i]);
+		fprintf(o->file, "    %10s on %12llu |", duration(pairs_time(i), pairs_time(i)),
+			t->times[i]);
 		for (k = 0; k < t->times[i] * 40 / most; k++)
 			putc('*', o->file);
 		putc('\n', o->file);
@@ -97,17 +102,24 @@ static void print_text(const struct output *o, const struct args *a, const struc
 	size_t len;
 	const char *block = output_stack_text(o, t->stack, &len);
 
-	if (a->command == LEAKS)
+	u64 youngest = now > t->newest ? now - t->newest : 0;
+	u64 oldest = now > t->oldest ? now - t->oldest : 0, mean = t->closed ? t->sum / t->closed : 0;
+
+	if (a->command == LEAKS && t->open == 1)
+		fprintf(o->file, "1 open, %llu bytes, for %s\n", t->value,
+			duration(oldest, oldest));
+	else if (a->command == LEAKS)
 		fprintf(o->file, "%llu open, %llu bytes, for %s to %s\n", t->open, t->value,
-			duration(now > t->newest ? now - t->newest : 0),
-			duration(now > t->oldest ? now - t->oldest : 0));
+			duration(youngest, oldest), duration(oldest, oldest));
+	else if (t->closed == 1)
+		fprintf(o->file, "1 closed, after %s\n", duration(t->sum, t->sum));
 	else
 		fprintf(o->file, "%llu closed, %s in all, mean %s, 50 %% within %s, 99 %% within %s, longest %s\n",
-			t->closed, duration(t->sum), duration(t->sum / t->closed),
-			duration(percentile(t, 50)), duration(percentile(t, 99)),
-			duration(t->longest));
+			t->closed, duration(t->sum, mean), duration(mean, mean),
+			duration(percentile(t, 50), mean), duration(percentile(t, 99), mean),
+			duration(t->longest, mean));
 	fwrite(block, 1, len, o->file);
-	if (a->command != LEAKS && a->given & BIT(OPT_VERBOSE))
+	if (a->command != LEAKS && a->given & BIT(OPT_VERBOSE) && t->closed > 1)
 		print_histogram(o, t);
 	putc('\n', o->file);
 }
@@ -149,23 +161,30 @@ static void print_folded(const struct output *o, struct stack *stack, u64 n)
 	fprintf(o->file, "%.*s %llu\n", (int)len, block, n);
 }
 
-/* What spoiled it, on standard error where the format has no place for it */
+/*
+ * What spoiled it, on standard error where the format has no place for it.  @idle: waits that are
+ * left out
+ */
 static void print_summary(const struct output *o, const struct args *a,
-			  const struct pair_totals *t)
+			  const struct pair_totals *t, u64 idle)
 {
 	FILE *f = o->format == FORMAT_TEXT ? o->file : stderr;
 
-	if (f == stderr && pairs_exact(t))
+	if (f == stderr && pairs_exact(t) && !idle)
 		return;
 	fprintf(f, "%s%s: ", f == stderr ? "stackbuf: " : "", t->name);
 	if (a->command == LEAKS)
 		fprintf(f, "%llu open, %llu bytes", t->all.open, t->all.value);
 	else
-		fprintf(f, "%llu closed, %s in all", t->all.closed, duration(t->all.sum));
+		fprintf(f, "%llu closed, %s in all", t->all.closed,
+			duration(t->all.sum, t->all.sum));
 	if (a->command != LEAKS && t->pair.early)
 		fprintf(f, ", %llu more were woken before they slept", t->pair.early);
+	if (idle)
+		fprintf(f, ", %llu of them by kernel threads without work, which are left out (--all)",
+			idle);
 	if (pairs_exact(t)) {
-		fputs("; exact\n\n", f);
+		fputs(f == stderr ? "; exact\n" : "; exact\n\n", f);
 		return;
 	}
 	fputs("; not exact:", f);
@@ -192,32 +211,76 @@ static void print_summary(const struct output *o, const struct args *a,
 	fputs(f == stderr ? "\n" : "\n\n", f);
 }
 
+/*
+ * Is it a kernel thread that waits for work: has its own function, which kthread() called, gone to
+ * sleep?  Or the module's
+ */
+static bool is_idle(const struct output *o, struct stack *stack)
+{
+	static const char *const scheduler[] = { "__schedule", "schedule", "io_schedule" };
+	unsigned int i, k, asleep = 0;
+
+	symbols_name(o->symbols, stack);
+	for (i = 0; i < stack->named; i++) {
+		size_t len = frame_function_len(stack->name[i]);
+
+		if (strstr(stack->name[i], "[stackbuf]"))
+			return true;
+		if (text_begins_with(stack->name[i], len, "ret_from_fork") ||
+		    (len == 7 && !memcmp(stack->name[i], "kthread", len)))
+			return i && asleep == i - 1;
+		for (k = 0; k < ARRAY_SIZE(scheduler); k++)
+			if (text_begins_with(stack->name[i], len, scheduler[k]))
+				break;
+		asleep += k < ARRAY_SIZE(scheduler) && asleep == i;
+	}
+	return false;
+}
+
+static void print_one(const struct output *o, const struct args *a, const struct pair_totals *t,
+		      const struct pair_total *one, u64 now)
+{
+	if (o->format == FORMAT_TEXT)
+		print_text(o, a, one, now);
+	else if (o->format == FORMAT_JSON)
+		print_json(o, a, t, one, now);
+	else if (o->format == FORMAT_FOLDED)
+		print_folded(o, one->stack, weight(a, one));
+}
+
 static void print_pair(struct session *s, const struct args *a, unsigned int number, u64 now)
 {
+	bool leave_idle = a->command == OFFCPU && !(a->given & (BIT(OPT_IDLE) | BIT(OPT_WAKERS)));
 	struct output *o = (struct output *)&a->output;
-	u64 until = a->older ? (now > a->older ? now - a->older : 0) : ~0ULL;
+	struct pair_span span = { .until = ~0ULL };
 	struct profile p = { .commands = true };
 	struct pair_totals t;
-	size_t i;
+	u64 idle = 0;
+	size_t i, nr;
 
-	pairs_read(&s->record, number, until, &t);
-	print_summary(o, a, &t);
-	sort_with(t.total, t.nr, sizeof(*t.total), heaviest_first, (void *)a);
-	p.total = xcalloc(t.nr + 1, sizeof(*p.total));
-	for (i = 0; i < t.nr && (!o->top || p.nr < o->top); i++) {
+	if (a->older)
+		span.until = now > a->older ? now - a->older : 0;
+	if (a->wanted.filter.has_last)
+		span.newest = a->wanted.filter.last;
+	pairs_read(&s->record, number, &span, &t);
+	for (i = 0, nr = 0; i < t.nr; i++) {
 		struct pair_total *one = &t.total[i];
 
 		if (a->command == LEAKS ? !one->open : !one->closed)
 			continue;
+		if (leave_idle && is_idle(o, one->stack))
+			idle += one->closed;
+		else
+			t.total[nr++] = *one;
+	}
+	print_summary(o, a, &t, idle);
+	sort_with(t.total, nr, sizeof(*t.total), heaviest_last, (void *)a);
+	p.total = xcalloc(nr + 1, sizeof(*p.total));
+	for (i = o->top && o->top < nr ? nr - o->top : 0; i < nr; i++) {
 		p.total[p.nr++] = (struct stack_total){
-			.stack = one->stack, .events = weight(a, one),
+			.stack = t.total[i].stack, .events = weight(a, &t.total[i]),
 		};
-		if (o->format == FORMAT_TEXT)
-			print_text(o, a, one, now);
-		else if (o->format == FORMAT_JSON)
-			print_json(o, a, &t, one, now);
-		else if (o->format == FORMAT_FOLDED)
-			print_folded(o, one->stack, weight(a, one));
+		print_one(o, a, &t, &t.total[i], now);
 	}
 	if (o->format == FORMAT_FLAME)
 		flame_write(o, &p, a->flame);
@@ -262,6 +325,39 @@ static bool next_pair(const struct record *r, unsigned int *number, const char *
 	return false;
 }
 
+/* Presets, which have a name alone: see stackbuf(4) */
+static bool is_preset(const char *name)
+{
+	static const char *const preset[] = { "slab", "page", "offcpu", "wakers" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(preset); i++)
+		if (!strcmp(name, preset[i]))
+			return true;
+	return false;
+}
+
+/* What the module would refuse, in its own grammar */
+static void check_pair(const struct args *a, const char *name)
+{
+	const char *command = command_table[a->command].name;
+	const struct filter *f = &a->wanted.filter;
+	u32 value;
+
+	if ((f->comms && !borrow_comm(f)) || (f->pid.nr && !filter_single(&f->pid, &value)) ||
+	    (f->cpu.nr && !filter_single(&f->cpu, &value)))
+		die(EXIT_USAGE, "%s: the kernel, which adds up, takes one --comm without *, ? and [], one --pid and one --cpu",
+		    command);
+	if (a->command == OFFCPU || is_preset(name))
+		return;
+	if (!a->word[1])
+		die(EXIT_USAGE, "%s %s: opens; what closes it is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
+		    command, name, command);
+	if (!strchr(a->word[0], '@') || !strchr(a->word[1], '@'))
+		die(EXIT_USAGE, "%s %s %s: the KEY that both have in common is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
+		    command, a->word[0], a->word[1], command);
+}
+
 /* Set a pair, wait, read the record again, and remove the pair before anything is printed */
 static void watch_pair(struct session *s, const struct args *a, struct borrowed *b,
 		       const char *name)
@@ -271,6 +367,8 @@ static void watch_pair(struct session *s, const struct args *a, struct borrowed 
 	signal(SIGPIPE, SIG_IGN);
 	borrow_check(b, &s->record.info);
 	borrow_open(b);
+	if (a->given & FILTERS)
+		borrow_filter(b, &a->wanted.filter);
 	borrow_add_pair(b, name);
 	if (a->output.format == FORMAT_TEXT && isatty(STDERR_FILENO))
 		report("%s is watched%s", name, a->duration ? "" : ": Ctrl-C ends it");
@@ -299,7 +397,12 @@ void cmd_pairs(struct args *a)
 	if (live && (left || !next_pair(&s.record, &number, name))) {
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name OPEN and CLOSE (see stackbuf latency -h)");
+		check_pair(a, name ?: "slab");
 		watch_pair(&s, a, &b, name ?: "slab");
+	} else if (a->given & FILTERS) {
+		next_pair(&s.record, &number, name);
+		die(1, "pair %u was set before: its totals by stack are of all tasks and CPUs, and no filter can choose among them",
+		    number);
 	} else if (live && a->duration) {
 		report("%s is set already: what was opened before counts, and --duration does not",
 		       name ?: "a pair");

@@ -81,6 +81,28 @@ by_itself() {
 	"$STACKBUF" leaks -D 1 2>err | true
 	is "$(grep leak_path_b json | field open) == 5" && [ -z "$(cat $P/pair)" ] && "$STACKBUF" info | grep '^probes  *0$' || { cat err; return 1; }
 }
+# Of one command, of what is open the newest, the largest last; and what cannot be chosen is refused
+choices() {
+	"$STACKBUF" leaks -D 2 --comm pairs_test --json >json 2>err &
+	for _ in $(seq 100); do [ "$(cat $P/pair)" != slab ] || break; sleep 0.1; done
+	echo "run 0 100 5" >$L
+	(echo pairs_test >/proc/self/comm; echo "run 0 100 7" >$L)
+	wait $!
+	is "$(grep leak_path_b json | field open) == 7" && [ -z "$(cat $P/comm)" ] || { cat err json; return 1; }
+	echo slab >$P/pair && echo "run 0 100 6" >$L && "$STACKBUF" leaks --last 4 >text && grep -x "slab: 4 open, .*" text &&
+		"$STACKBUF" leaks | sed -n 's/ open, .* for .*//p' >rows && sort -n rows | diff rows - || return 1
+	! "$STACKBUF" leaks --pid 1 2>err && grep -q 'pair 1 was set before' err || return 1
+	! "$STACKBUF" leaks --comm 'a*' page 2>err && grep -q 'takes one --comm without' err && ! "$STACKBUF" latency --last 1 2>err && grep -q 'no order' err &&
+		! "$STACKBUF" latency vfs_read 2>err && grep -q 'what closes it is missing, as in: stackbuf latency mutex_lock@arg1' err &&
+		! "$STACKBUF" latency vfs_read vfs_write 2>err && grep -q 'the KEY that both have in common is missing' err && [ "$(cat $P/pair)" = slab ]
+}
+
+# Kernel threads that wait for work are left out, and counted
+busy() {
+	"$STACKBUF" offcpu -D 2 --json >json 2>err && ! grep -E 'worker_thread|smpboot_thread_fn' json &&
+		grep -E 'offcpu: .* [1-9][0-9]* of them by kernel threads without work, which are left out' err &&
+		"$STACKBUF" offcpu -D 2 --all --json 2>err | grep -qE 'worker_thread|smpboot_thread_fn|rcu_gp_kthread' && ! grep 'left out' err
+}
 
 # ------------------------------------------------------------------- times ---
 
@@ -412,6 +434,9 @@ exact)
 	result "folded, a flame graph, the report" pictures
 	result "frees inside of other probes' handlers are not missed" inside
 	result "leaks by itself: set for its time" by_itself
+	result "of one command, the newest, the largest last; refusals" choices
+	result "off CPU: kernel threads that wait for work are left out, and counted" busy
+	echo >$P/pair
 	result "held for known times" held
 	result "ends that are patterns" patterns
 result "off CPU for a known time; other pairs stay" asleep

@@ -170,7 +170,7 @@ static void output_pairs(const struct output *o, json_t *j, const struct record 
 	struct pair_totals t;
 
 	while (pairs_next(r, &number, &pair)) {
-		pairs_read(r, number, ~0ULL, &t);
+		pairs_read(r, number, PAIR_ALWAYS, &t);
 		if (j)
 			json_array_append_new(all,
 					      json_pack("{s:s,s:i,s:o,s:o,s:b}", "name", t.name,

@@ -142,7 +142,7 @@ static void put_pairs(struct column *column, const struct output *o, u64 now)
 		json_t *totals = json_array();
 		struct pair_totals t;
 
-		pairs_read(o->record, number, ~0ULL, &t);
+		pairs_read(o->record, number, PAIR_ALWAYS, &t);
 		for (i = 0; i < t.nr; i++) {
 			const struct pair_total *one = &t.total[i];
 
@@ -200,7 +200,7 @@ static void put_title(FILE *f, const struct output *o)
 	while (pairs_next(r, &i, &pair)) {
 		struct pair_totals t;
 
-		pairs_read(r, i, ~0ULL, &t);
+		pairs_read(r, i, PAIR_ALWAYS, &t);
 		put_name(f, t.name, &nr);
 		pairs_free(&t);
 	}

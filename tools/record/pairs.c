@@ -93,27 +93,44 @@ static struct pair_total *total_of(struct pair_totals *t, void **tree, const str
 	return *found;
 }
 
-static void take_open(struct pair_totals *t, struct pair_total *const *of, u64 ofs,
-		      const bool *known, const struct stackbuf_pair_bucket *bucket, u64 until)
+/* What is known of the entries of stacks */
+struct entries {
+	u64 nr;
+	bool *known;
+	struct pair_total **of;	/* NULL: of another pair */
+};
+
+/* Times at which objects were opened */
+struct opened {
+	u64 *time;
+	size_t nr;
+};
+
+/* With @opened note the times alone */
+static void take_open(struct pair_totals *t, const struct entries *e, u64 from, u64 until,
+		      const struct stackbuf_pair_bucket *bucket, struct opened *opened)
 {
 	unsigned int i;
 
 	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
 		const struct stackbuf_pair_object *object = &bucket->object[i];
 		u32 stack = object->stack & ~STACKBUF_PAIR_IN_DOUBT;
-		struct pair_total *total;
+		bool valid = stack && stack <= e->nr && e->known[stack - 1];
+		struct pair_total *total = valid ? e->of[stack - 1] : NULL;
 
 		if (!bucket->key[i])
 			continue;
-		if (!stack || stack > ofs || !known[stack - 1]) {
+		if (!opened && !valid)
 			t->half++;
-			continue;
-		}
-		total = of[stack - 1];
-		if (!total || object->time > until)
+		if (!total || object->time < from || object->time > until)
 			continue;
 		if (stack != object->stack) {
-			t->half++;
+			t->half += !opened;
+			continue;
+		}
+		if (opened) {
+			GROW(opened->time, opened->nr);
+			opened->time[opened->nr++] = object->time;
 			continue;
 		}
 		total->open++;
@@ -125,14 +142,52 @@ static void take_open(struct pair_totals *t, struct pair_total *const *of, u64 o
 	}
 }
 
-void pairs_read(const struct record *r, unsigned int number, u64 until, struct pair_totals *t)
+static void take_opens(const struct record *r, struct pair_totals *t, const struct entries *e,
+		       u64 from, u64 until, struct opened *opened)
+{
+	u64 stacks = e->nr / STACKBUF_PAGE_PAIR_STACKS, i, n;
+
+	for (i = 1 + stacks; i < r->info.pair_pages; i++) {
+		const struct stackbuf_pair_open_page *page =
+			page_at(r, STACKBUF_PAIR_OPEN, i, &t->copies);
+
+		t->lost += !page && !opened;
+		for (n = 0; page && n < STACKBUF_PAGE_PAIR_BUCKETS; n++)
+			take_open(t, e, from, until, &page->bucket[n], opened);
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	return compare_u64(*(const u64 *)a, *(const u64 *)b);
+}
+
+/* When the first of the newest was opened */
+static u64 newest_from(const struct record *r, struct pair_totals *t, const struct entries *e,
+		       const struct pair_span *span)
+{
+	struct opened opened = { 0 };
+	unsigned int copies = t->copies;
+	u64 from = 0;
+
+	if (!span->newest)
+		return 0;
+	take_opens(r, t, e, 0, span->until, &opened);
+	t->copies = copies;
+	sort(opened.time, opened.nr, sizeof(*opened.time), by_time);
+	if (opened.nr > span->newest)
+		from = opened.time[opened.nr - span->newest];
+	free(opened.time);
+	return from;
+}
+
+void pairs_read(const struct record *r, unsigned int number, const struct pair_span *span,
+		struct pair_totals *t)
 {
 	u64 stacks = STACKBUF_PAIR_STACK_PAGES((u64)r->info.pair_pages), i, n, k;
-	u64 opens = r->info.pair_pages - 1 - stacks, nr = stacks * STACKBUF_PAGE_PAIR_STACKS;
+	struct entries e = { .nr = stacks * STACKBUF_PAGE_PAIR_STACKS };
 	unsigned int at = number - 1;
-	struct pair_total **of;
 	void *tree = NULL;
-	bool *known;
 
 	memset(t, 0, sizeof(*t));
 	if (!pairs_next(r, &at, &t->pair) || at != number)
@@ -148,9 +203,9 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 		t->lost++;
 		return;
 	}
-	of = xcalloc(nr + 1, sizeof(*of));
-	known = xcalloc(nr + 1, sizeof(*known));
-	t->total = xcalloc(nr + 1, sizeof(*t->total));
+	e.of = xcalloc(e.nr + 1, sizeof(*e.of));
+	e.known = xcalloc(e.nr + 1, sizeof(*e.known));
+	t->total = xcalloc(e.nr + 1, sizeof(*t->total));
 	for (i = 0; i < stacks; i++) {
 		const struct stackbuf_pair_stacks_page *page =
 			page_at(r, STACKBUF_PAIR_STACKS, 1 + i, &t->copies);
@@ -160,7 +215,7 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 			const struct stackbuf_pair_stack *stack = &page->stack[n];
 			struct pair_total *total;
 
-			known[i * STACKBUF_PAGE_PAIR_STACKS + n] = stack->stack;
+			e.known[i * STACKBUF_PAGE_PAIR_STACKS + n] = stack->stack;
 			if (stack->stack >> 32 != number)
 				continue;
 			total = total_of(t, &tree, r, stack->stack);
@@ -168,7 +223,7 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 				t->half++;
 				continue;
 			}
-			of[i * STACKBUF_PAGE_PAIR_STACKS + n] = total;
+			e.of[i * STACKBUF_PAGE_PAIR_STACKS + n] = total;
 			total->sum += stack->sum;
 			if (stack->longest > total->longest)
 				total->longest = stack->longest;
@@ -178,14 +233,7 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 			}
 		}
 	}
-	for (i = 0; i < opens; i++) {
-		const struct stackbuf_pair_open_page *page =
-			page_at(r, STACKBUF_PAIR_OPEN, 1 + stacks + i, &t->copies);
-
-		t->lost += !page;
-		for (n = 0; page && n < STACKBUF_PAGE_PAIR_BUCKETS; n++)
-			take_open(t, of, nr, known, &page->bucket[n], until);
-	}
+	take_opens(r, t, &e, newest_from(r, t, &e, span), span->until, NULL);
 	for (i = 0; i < t->nr; i++) {
 		t->all.open += t->total[i].open;
 		t->all.value += t->total[i].value;
@@ -195,8 +243,8 @@ void pairs_read(const struct record *r, unsigned int number, u64 until, struct p
 	if (r->live)
 		t->half = 0;
 	duplicates_free(&tree);
-	free(known);
-	free(of);
+	free(e.known);
+	free(e.of);
 }
 
 void pairs_free(struct pair_totals *t)

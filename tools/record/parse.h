@@ -412,11 +412,18 @@ struct pair_totals {
 /* Find the next pair after *@number, which begins at 0: false if there is none */
 bool pairs_next(const struct record *r, unsigned int *number, struct stackbuf_pair *pair);
 
-/*
- * Add up the pair with this number, of what is open only what was opened up to @until, ns.  To be
- * freed by pairs_free().
- */
-void pairs_read(const struct record *r, unsigned int number, u64 until, struct pair_totals *t);
+/* Of what is open, by when it was opened */
+struct pair_span {
+	u64 until;	/* ns */
+	u64 newest;	/* so many; 0: all */
+};
+
+#define PAIR_ALWAYS	(&(struct pair_span){ .until = ~0ULL })
+
+/* Add up the pair with this number, of what is open only @span.  To be freed by pairs_free() */
+void pairs_read(const struct record *r, unsigned int number, const struct pair_span *span,
+		struct pair_totals *t);
+
 void pairs_free(struct pair_totals *t);
 
 /* Is what was read exact: nothing spoiled it? */

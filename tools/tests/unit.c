@@ -1625,23 +1625,23 @@ static void test_half_open(void)
 				STACKBUF_PAIR_OPEN,
 		};
 	page[0].pairs.pair[0] = (struct stackbuf_pair){ .name = "a:b" };
-	pairs_read(&rec, 1, ~0ULL, &t);
+	pairs_read(&rec, 1, PAIR_ALWAYS, &t);
 	CHECK(!t.name[0]);
 	pairs_free(&t);
 	page[0].pairs.pair[0].probes = 1;
 	page[3].open.bucket[7].key[2] = 100;
-	pairs_read(&rec, 1, ~0ULL, &t);
+	pairs_read(&rec, 1, PAIR_ALWAYS, &t);
 	CHECK(!strcmp(t.name, "a:b") && t.half == 1 && t.lost == 1);
 	t.lost = 0;
 	CHECK(!pairs_exact(&t));
 	pairs_free(&t);
 	rec.live = true;
-	pairs_read(&rec, 1, ~0ULL, &t);
+	pairs_read(&rec, 1, PAIR_ALWAYS, &t);
 	t.lost = 0;
 	CHECK(!t.half && pairs_exact(&t));
 	pairs_free(&t);
 	rec.probes_off = off;
-	pairs_read(&rec, 1, ~0ULL, &t);
+	pairs_read(&rec, 1, PAIR_ALWAYS, &t);
 	t.lost = 0;
 	CHECK(t.off == off && !pairs_exact(&t));
 	pairs_free(&t);

@@ -270,6 +270,23 @@ void borrow_parameter(struct borrowed *p, enum parameter which, const char *valu
 		die(1, "%s", p->error);
 }
 
+const char *borrow_comm(const struct filter *f)
+{
+	return f->comms == 1 && !strpbrk(*f->comm, "*?[") ? *f->comm : NULL;
+}
+
+void borrow_filter(struct borrowed *p, const struct filter *f)
+{
+	char pid[16], cpu[16];
+	u32 value;
+
+	snprintf(pid, sizeof(pid), "%u", filter_single(&f->pid, &value) ? value : 0);
+	snprintf(cpu, sizeof(cpu), "%d", filter_single(&f->cpu, &value) ? (int)value : -1);
+	borrow_parameter(p, PARAM_PID, pid);
+	borrow_parameter(p, PARAM_CPU, cpu);
+	borrow_parameter(p, PARAM_COMM, borrow_comm(f) ?: "");
+}
+
 void borrow_add_pair(struct borrowed *p, const char *name)
 {
 	char *before = read_value(p, parameter_name[PARAM_PAIR]), *list;

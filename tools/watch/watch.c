@@ -21,12 +21,6 @@
 
 /* ------------------------------------------------------------ which ones --- */
 
-/* The command whose name the kernel can compare: without *, ? and []; else NULL */
-static const char *kernel_comm(const struct filter *f)
-{
-	return f->comms == 1 && !strpbrk(*f->comm, "*?[") ? *f->comm : NULL;
-}
-
 /* Does --cpu choose one of the machine's CPUs? */
 static bool some_cpu(const struct filter *f, u32 cpus)
 {
@@ -83,7 +77,7 @@ static void check_filter(struct watch *w)
 		die(1, "--cpu: none of these exists: this machine has %u, from 0", cpus);
 	w->filtered = (f->pid.nr && !filter_single(&f->pid, &pid)) ||
 		      (f->cpu.nr && !filter_single(&f->cpu, &cpu)) ||
-		      (f->comms && !kernel_comm(f)) || f->tag.nr;
+		      (f->comms && !borrow_comm(f)) || f->tag.nr;
 }
 
 /* --------------------------------------------------- what matches nothing --- */
@@ -340,23 +334,17 @@ static void report_pending(const struct borrowed *p)
 
 void watch_begin(struct watch *w)
 {
-	const struct filter *f = w->filter;
 	struct borrowed *p = &w->borrowed;
 	bool names_only = true;
-	char pid[16], cpu[16], cgroup[24];
-	u32 value;
+	char cgroup[24];
 	size_t i;
 
-	snprintf(pid, sizeof(pid), "%u", filter_single(&f->pid, &value) ? value : 0);
-	snprintf(cpu, sizeof(cpu), "%d", filter_single(&f->cpu, &value) ? (int)value : -1);
 	snprintf(cgroup, sizeof(cgroup), "%llu", w->cgroup_id);
 	memcpy(w->lost, w->o->record->lost, sizeof(w->lost));
 	w->missed = probes_missed(w->o->record);
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
-	borrow_parameter(p, PARAM_PID, pid);
-	borrow_parameter(p, PARAM_CPU, cpu);
-	borrow_parameter(p, PARAM_COMM, kernel_comm(f) ?: "");
+	borrow_filter(p, w->filter);
 	borrow_parameter(p, PARAM_CGROUP, cgroup);
 	borrow_parameter(p, PARAM_LIMIT, "0");
 	borrow_parameter(p, PARAM_EVERY, "1");

@@ -141,6 +141,13 @@ void borrow_check(struct borrowed *p, const struct stackbuf_info *info);
  */
 void borrow_open(struct borrowed *p);
 void borrow_parameter(struct borrowed *p, enum parameter which, const char *value);
+
+/* The filters that the kernel has: one process or thread, one CPU, one command; of others, none */
+void borrow_filter(struct borrowed *p, const struct filter *f);
+
+/* The command whose name the kernel can compare: without *, ? and []; else NULL */
+const char *borrow_comm(const struct filter *f);
+
 void borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are set */
 
 /*
