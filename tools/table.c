@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cmd.h"
 
@@ -151,6 +152,10 @@ static const char *add_word(void *field, const char *value)
 
 static const char *add_folder(void *field, const char *value)
 {
+	struct stat st;
+
+	if (!stat(value, &st) && !S_ISDIR(st.st_mode))
+		die(1, "-m %s: is no directory", value);
 	if (access(value, X_OK))
 		die(1, "-m %s: %m", value);
 	return add_word(field, value);

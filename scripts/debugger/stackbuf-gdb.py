@@ -32,6 +32,9 @@ def find_reader():
 
 def find_arrays():
     """Name: (address, size) of the loaded module's arrays"""
+    if not gdb.selected_inferior().threads():
+        raise gdb.GdbError("no dump is open: gdb reads ELF dumps alone, not kdump's format, which "
+                           "makedumpfile writes.  stackbuf -f DUMP reads both")
     module = gdb.lookup_type("struct module")
     offset = next(f.bitpos // 8 for f in module.fields() if f.name == "list")
     if gdb.parse_and_eval("(char *)&linux_banner").string(length=14) != "Linux version ":

@@ -86,7 +86,7 @@ choices() {
 	"$STACKBUF" leaks -D 2 --comm pairs_test --json >json 2>err &
 	for _ in $(seq 100); do [ "$(cat $P/pair)" != slab ] || break; sleep 0.1; done
 	echo "run 0 100 5" >$L
-	(echo pairs_test >/proc/self/comm; echo "run 0 100 7" >$L)
+	printf '#!/bin/sh\necho "run 0 100 7" >%s\n' $L >pairs_test && chmod +x pairs_test && ./pairs_test
 	wait $!
 	is "$(grep leak_path_b json | field open) == 7" && [ -z "$(cat $P/comm)" ] || { cat err json; return 1; }
 	echo slab >$P/pair && echo "run 0 100 6" >$L && "$STACKBUF" leaks --last 4 >text && grep -x "slab: 4 open, .*" text &&

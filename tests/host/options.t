@@ -764,7 +764,15 @@ images_without_debug_information() {
 		{ cat "$dir/err"; return 1; }
 	gzip -c "$dir/vmlinuz" >"$dir/Image.gz" && refused 1 "$boot" decode -k "$dir/Image.gz" "$dir/frames" || return
 	gcc -no-pie -o "$dir/stripped" "$dir/kernel.c" &&
-	refused 1 "$dir/stripped has no debug information: Debian's package linux-image-6.1.0-no-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/stripped"
+	refused 1 "$dir/stripped has no debug information: Debian's package linux-image-6.1.0-no-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/stripped" || return
+	# What is no file, or no whole one
+	mkfifo "$dir/fifo" && head -c $(($(stat -c %s "$dir/vmlinux") * 3 / 4)) "$dir/vmlinux" >"$dir/cut" &&
+		refused 1 'fifo is no regular file: name the file' decode -k "$dir/fifo" "$dir/frames" && refused 1 "$dir is a directory: name the file" decode -k "$dir" "$dir/frames" &&
+		refused 1 'cut is cut: it has ' decode -k "$dir/cut" "$dir/frames" &&
+		refused 1 "-m $dir/frames: is no directory" decode -k "$dir/vmlinux" -m "$dir/frames" "$dir/frames" || return
+	# A module's frames with its build id and without are missing for one reason
+	printf ' f+0x1/0x2 [nosuch]\n f+0x1/0x2 [nosuch 0123456789012345678901234567890123456789]\n' >"$dir/ids"
+	"$sane" decode -k "$dir/vmlinux" "$dir/ids" 2>&1 >/dev/null | grep -c 'frames of \[nosuch\] stay as they are' | grep -x 1
 }
 
 sizeless() {

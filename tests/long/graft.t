@@ -66,6 +66,10 @@ bad_input() {
 		refused 'core/save.c was added or changed' "$tree" && refused 'core/save.c was added or changed' --remove "$tree" || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >"$tree/lib/stackbuf/core/mine.c" &&
 		refused 'core/mine.c was added or changed' "$tree" || return
+	# Code still calls it
+	small_tree "$tree" && mkdir -p "$tree/fs" && "$graft" "$tree" && printf '#include <linux/stackbuf.h>\n' >"$tree/fs/mine.c" &&
+		refused '^stackbuf-graft: 1 file(s) outside of lib/stackbuf still use it: fs/mine.c: ' --remove "$tree" && "$graft" --remove --force "$tree" &&
+		[ ! -e "$tree/lib/stackbuf" ] && refused 'force is for --remove' --force "$tree" || return
 	# Committed, and changed since
 	small_tree "$tree" && "$graft" "$tree" && git -C "$tree" add -A && git -C "$tree" commit -qm graft && rm "$tree/lib/stackbuf/.grafted" &&
 		echo '/* mine */' >>"$tree/include/linux/stackbuf.h" && refused 'was added or changed' "$tree" || return

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "symbol/symbols.h"
 #include "symbol/srcline.h"
@@ -279,6 +280,7 @@ static int take_file(struct elf_file *e, const char *path, char **why)
 {
 	Dwarf_Addr bias;
 	GElf_Ehdr ehdr;
+	struct stat st;
 	Elf *elf;
 
 	free(*why);
@@ -292,7 +294,11 @@ static int take_file(struct elf_file *e, const char *path, char **why)
 	e->machine = ehdr.e_machine;
 	e->relocatable = ehdr.e_type == ET_REL;
 	if (!dwfl_module_getdwarf(e->module, &bias)) {
-		*why = xasprintf("%s " NO_DEBUG_INFO, path);
+		if (!stat(path, &st) && ehdr.e_shoff > (u64)st.st_size)
+			*why = xasprintf("%s is cut: it has %llu bytes, and its sections are listed at %llu",
+					 path, (u64)st.st_size, (u64)ehdr.e_shoff);
+		else
+			*why = xasprintf("%s " NO_DEBUG_INFO, path);
 		goto bad;
 	}
 	read_sections(e, elf);
@@ -305,6 +311,15 @@ bad:
 
 int elf_file_open(struct elf_file *e, const char *name, const char *path, char **why)
 {
+	struct stat st;
+
+	/* To open a FIFO would wait for its writer */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		free(*why);
+		*why = xasprintf("%s is %s: name the file", path,
+				 S_ISDIR(st.st_mode) ? "a directory" : "no regular file");
+		return -1;
+	}
 	e->dwfl = dwfl_begin(&callbacks);
 	if (e->dwfl) {
 		dwfl_report_begin(e->dwfl);

@@ -29,7 +29,7 @@ static const char *file_name(const struct debug_file *dbg)
 /* A libdw that knows no zstd says that a file packed by it is no ELF file */
 static void explain_packed(struct debug_file *dbg, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char magic[4] = "";
 
 	if (fd >= 0 && read_at(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
@@ -189,6 +189,19 @@ static bool is_debian(const char *release, const char *version)
 	return false;
 }
 
+/* Has this file, as Debian's vmlinux of BTF alone has not? */
+static bool has_debug_info(const char *path)
+{
+	struct elf_file e = { 0 };
+	char *why = NULL;
+	bool has = !elf_file_open(&e, "", path, &why);
+
+	if (has)
+		elf_file_close(&e);
+	free(why);
+	return has;
+}
+
 /*
  * Return where the files with debug information are, to be freed: of the kernel that ran, or if
  * that is not known, of @release, which may be NULL.
@@ -201,7 +214,7 @@ static char *where_debug_is(const struct debug_files *d, const char *release)
 	if (d->release)
 		release = d->release;
 	for (i = 0; release && (path = image_path(release, i)); i++) {
-		if (strcmp(path, d->config.vmlinux ?: "") && !access(path, R_OK))
+		if (strcmp(path, d->config.vmlinux ?: "") && has_debug_info(path))
 			return path;
 		free(path);
 	}
@@ -225,7 +238,7 @@ static void explain_image(struct debug_files *d, const char *path)
 	struct debug_file *dbg = d->kernel;
 	/* The set-up code of x86 has up to 64 KiB */
 	static unsigned char head[(64 << 10) + 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? 0 : read_at(fd, head, sizeof(head) - 1, 0);
 	char release[128] = "";
 	bool boot = false;

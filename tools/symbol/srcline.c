@@ -369,12 +369,20 @@ const char *srcline_error(const struct srcline *l)
 
 bool srcline_report_missing(const struct srcline *l)
 {
-	const struct debug_file *dbg;
+	const struct debug_file *dbg, *one, *first = l->files.kernel->next;
 	const char *path = l->files.kernel->elf.path ?: "its module";
 
-	for (dbg = l->files.kernel->next; dbg; dbg = dbg->next)
-		if (dbg->missing && !dbg->elf.path)
+	for (dbg = first; dbg; dbg = dbg->next) {
+		if (!dbg->missing || dbg->elf.path)
+			continue;
+		/* With a build id and without one it may be missing for one reason */
+		for (one = first; one != dbg; one = one->next)
+			if (!one->elf.path && one->missing && !strcmp(one->name, dbg->name) &&
+			    !strcmp(one->missing, dbg->missing))
+				break;
+		if (one == dbg)
 			report("frames of [%s] stay as they are: %s", dbg->name, dbg->missing);
+	}
 	if (l->size_mismatches)
 		report("%llu distinct frames stay as they are: their functions have another size in %s or its modules: are they of exactly this build? (--force decodes them)",
 		    l->size_mismatches, path);
