@@ -520,6 +520,8 @@ struct stackbuf_module {
  * @trigger_left:	events from that hit to the stop, when it was hit
  * @trigger_ns:		time of that hit, ns
  * @expedited:		grace periods for eviction that interrupted all busy CPUs
+ * @kept_at:		physical address at which this record is kept, too; 0: nowhere
+ * @kept_size:		bytes of the memory that it is in (parameter keep)
  * @reserved:		0
  * @counter:		counters
  * @probe:		probes
@@ -566,7 +568,9 @@ struct stackbuf_info {
 	__u32 trigger_left;
 	__u64 trigger_ns;
 	__u64 expedited;
-	__u8 reserved[752];
+	__u64 kept_at;
+	__u64 kept_size;
+	__u8 reserved[736];
 	struct stackbuf_counters_page counter[STACKBUF_COUNTER_PAGES];
 	struct stackbuf_probes_page probe[STACKBUF_PROBE_PAGES];
 	struct stackbuf_depths_page depth[STACKBUF_DEPTH_PAGES];

@@ -97,7 +97,7 @@ static void __init add_kept_files(void)
 	char name[12];
 	unsigned int n;
 
-	if (!sbuf_keep_record(1))
+	if (!stackbuf_info.kept_at && !sbuf_keep_record(1))
 		return;
 	dir = debugfs_create_dir("kept", debugfs_dir);
 	for (n = 1; (record = sbuf_keep_record(n)); n++) {

@@ -627,10 +627,9 @@ int __init sbuf_keep_init(void)
 		return 0;
 	sbuf_keep_param[strcspn(sbuf_keep_param, "\n")] = '\0';
 	take = strstr(sbuf_keep_param, ":take");
-	if (take && !take[5]) {
+	memory.take = take && !take[5];
+	if (memory.take)
 		*take = '\0';
-		memory.take = true;
-	}
 	if (!find_memory() || !claim_memory() ||
 	    !(map_memory() || refuse("the kernel cannot map it")) || !find_room())
 		goto refused;
@@ -650,6 +649,9 @@ int __init sbuf_keep_init(void)
 	}
 	if (!begin_record())
 		goto refused;
+	stackbuf_info.kept_at = memory.start + (memory.own - memory.at);
+	stackbuf_info.kept_size = memory.size;
+	pr_info("keep: kept at 0x%llx, %zu KiB\n", stackbuf_info.kept_at, (size_t)RECORD_SIZE >> 10);
 	mutex_lock(&sbuf_table_mutex);
 	if (SBUF_BUILT_IN)
 		stop_machine(keep_arrays, NULL, NULL);

@@ -400,7 +400,6 @@ void cmd_pairs(struct args *a)
 		check_pair(a, name ?: "slab");
 		watch_pair(&s, a, &b, name ?: "slab");
 	} else if (a->given & FILTERS) {
-		next_pair(&s.record, &number, name);
 		die(1, "pair %u was set before: its totals by stack are of all tasks and CPUs, and no filter can choose among them",
 		    number);
 	} else if (live && a->duration) {

@@ -147,6 +147,11 @@ if [ "$n" = 0 ] && [ -e /t/ramoops.ko ]; then
 	result "what earlier loads have left is not trusted" hostile
 fi
 insmod /t/big/stackbuf.ko "keep=$memory" || exit 1
+# Where, and how much, is said
+said() {
+	at=$(dmesg | sed -n 's/.*stackbuf: keep: kept at \(0x[0-9a-f]*\), \([0-9]*\) KiB$/\1, \2 KiB/p' | tail -n 1)
+	"$STACKBUF" info | grep "^kept over a reset  *at $at of [0-9]* KiB$" && [ -e $kept/forget ] && "$STACKBUF" info --json | grep "\"kept_at\":\"${at%,*}\""
+}
 if [ "$n" != 0 ]; then
 	result "a record outlives a reset: $(sed -n "${n}p" /t/resets)" survived "$n"
 	sed 's/^/# /' tags
@@ -157,7 +162,8 @@ if [ "$n" = "$total" ]; then
 	# Unloaded, it leaves nothing
 	rmmod stackbuf
 	insmod /t/big/stackbuf.ko "keep=$memory"
-	result "rmmod removes what it has kept" [ ! -e $kept ]
+	result "rmmod removes what it has kept" [ ! -e $kept/1 ]
+	result "that it keeps is said at load, by info and in debugfs" said
 	rmmod stackbuf
 	echo "done"
 	exit

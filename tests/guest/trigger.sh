@@ -23,12 +23,13 @@ counted() {
 	echo "$HOLD" >$P/probe && echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/trigger)" = "$RELEASE:10" ] || return 1
 	echo "keep 100" >$L
 	[ "$(cat $P/enable)" = 1 ] && [ -z "$(latest trigger)" ] || return 1
-	echo "drop 1" >$L && echo "keep 9" >$L && [ "$(cat $P/enable)" = 1 ] && echo "keep 1" >$L && [ "$(cat $P/enable)" = 0 ] || return 1
+	echo "drop 1" >$L && echo "keep 9" >$L && [ "$(cat $P/enable)" = 1 ] &&
+		"$STACKBUF" info | grep 'enabled, a trigger was hit: 1 of 10 events are still to come' && echo "keep 1" >$L && [ "$(cat $P/enable)" = 0 ] || return 1
 	echo "keep 90" >$L
 	# Written anew it stays stopped, and says by which
 	echo dput >$P/trigger && echo vfs_write >$P/trigger && echo "$RELEASE:10" >$P/trigger && [ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = "$RELEASE" ] && is "$(latest trigger_left) == 10" &&
 		is "$(holds) == 110 && $(holds --until trigger) == 100 && $(holds --since trigger) == 10" &&
-		"$STACKBUF" info | grep 'stopped by a trigger'
+		"$STACKBUF" info | tee said | grep 'stopped by a trigger after 10 of 10 events' && [ "$(sed -n 's/^stopped  *//p' said)" = "$(sed -n 's/^newest event  *//p' said)" ]
 }
 # It goes on, and stops at the next hit; probes and triggers are two lists
 again() {
@@ -64,7 +65,7 @@ saved() {
 	waits
 	[ ! -e snapshot ] && [ ! -e ran ] || return 1
 	echo "keep 5" >$L && echo "drop 1" >$L
-	wait $! && [ "$(cat ran)" = ran ] && "$STACKBUF" -f snapshot info | grep 'stopped by a trigger' || return 1
+	wait $! && [ "$(cat ran)" = ran ] && "$STACKBUF" -f snapshot info | grep 'stopped by a trigger$' || return 1
 	# It has stopped already
 	if "$STACKBUF" save snapshot --on-trigger 'exit 3' 2>said; then return 1; fi
 	grep 'exit status 3' said && echo >$P/trigger && echo 1 >$P/enable

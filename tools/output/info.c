@@ -313,16 +313,38 @@ static void output_trigger(const struct output *o, json_t *j)
 	info_number(o, j, "trigger_left", "  events from then on, at most", info->trigger_left);
 }
 
+/* After the hit of a trigger: how many of the events until the stop were recorded.  JSON has keys */
+static void trigger_progress(const struct output *o, char *buf, size_t size)
+{
+	const struct record *r = o->record;
+	const struct stackbuf_info *info = &r->info;
+	u64 came = 0;
+
+	*buf = '\0';
+	if (!info->trigger || !info->trigger_left || o->format == FORMAT_JSON)
+		return;
+	while (came < r->events && came < info->trigger_left &&
+	       r->event[r->events - 1 - came].time > info->trigger_ns)
+		came++;
+	if (info->state & STACKBUF_FROZEN_TRIGGER)
+		snprintf(buf, size, " after %llu of %u events", came, info->trigger_left);
+	else
+		snprintf(buf, size, ", a trigger was hit: %llu of %u events are still to come",
+			 info->trigger_left - came, info->trigger_left);
+}
+
 const char *output_state(const struct output *o, char *buf, size_t size)
 {
 	u32 state = o->record->info.state;
+	char progress[80];
 
 	if (!o->record->have_info)
 		return "unknown";
-	snprintf(buf, size, "%s%s%s%s%s", state & STACKBUF_ENABLED ? "enabled" : "disabled",
+	trigger_progress(o, progress, sizeof(progress));
+	snprintf(buf, size, "%s%s%s%s%s%s", state & STACKBUF_ENABLED ? "enabled" : "disabled",
 		 state & STACKBUF_FROZEN_OOPS ? ", frozen by an oops" : "",
 		 state & STACKBUF_FROZEN_PANIC ? ", frozen by a panic" : "",
-		 state & STACKBUF_FROZEN_TRIGGER ? ", stopped by a trigger" : "",
+		 state & STACKBUF_FROZEN_TRIGGER ? ", stopped by a trigger" : "", progress,
 		 state & STACKBUF_UNLOADED ? ", unloaded" : "");
 	return buf;
 }
@@ -336,7 +358,9 @@ const char *output_machine(const struct stackbuf_info *info)
 /* What the page of stackbuf_info says of the module and the machine */
 static void output_module(const struct output *o, json_t *j)
 {
-	const struct stackbuf_info *info = &o->record->info;
+	const struct record *r = o->record;
+	const struct stackbuf_info *info = &r->info;
+	u64 newest = r->events ? r->event[r->events - 1].time : 0;
 
 	output_trigger(o, j);
 	output_filter(o, j, info);
@@ -354,11 +378,21 @@ static void output_module(const struct output *o, json_t *j)
 	info_time(o, j, "load_ns", "loaded", info->load_ns);
 	if (j)
 		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));
+	/* The events that other CPUs were recording came after it */
 	if (info->stop_ns)
-		info_time(o, j, "stop_ns", "stopped", info->stop_ns);
+		info_time(o, j, "stop_ns", "stopped",
+			  newest && newest > info->stop_ns ? newest : info->stop_ns);
 	info_number(o, j, "events_bytes", "event ring, bytes", info->events_size);
 	info_number(o, j, "stacks_bytes", "stack table, bytes", info->stacks_size);
 	info_number(o, j, "text_bytes", "text log, bytes", info->text_size);
+	if (info->kept_at && j) {
+		info_field(o, j, "kept_at", NULL, "0x%llx", info->kept_at);
+		info_number(o, j, "kept_size", NULL, info->kept_size);
+	} else if (info->kept_at) {
+		info_field(o, j, NULL, "kept over a reset", "at 0x%llx, %llu KiB of %llu KiB",
+			   info->kept_at, (info->info_size + info->events_size +
+			   info->stacks_size + info->text_size) >> 10, info->kept_size >> 10);
+	}
 }
 
 void output_info(const struct output *o, const char *source, const struct page_set *set,
@@ -391,7 +425,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	u64 from[NAMES_NONE + 1] = { 0 }, refused = 0;
 	u64 recorded = info->overwritten + r->events, walked = 0;
 	struct stack *stack;
-	char state[128];
+	char state[256];
 	unsigned int i;
 	size_t n;
 

@@ -283,7 +283,7 @@ static void put_head(FILE *f, const struct output *o, const struct report *page)
 {
 	const struct stackbuf_info *info = &o->record->info;
 	const struct stackbuf_event *event = page->event;
-	char text[32], when[64], time[64], text_of_state[128];
+	char text[32], when[64], time[64], text_of_state[256];
 	size_t nr = page->nr;
 
 	fputs("<h1>", f);
