@@ -41,14 +41,13 @@ static void print_step(const struct output *o, const struct args *a, size_t n,
 {
 	struct stack *stack = output_stack(o, e->id);
 	u64 start = a->wanted.filter.tag.range->first, after = before ? e->time - before->time : 0;
-	const char *name, *module;
 
 	symbols_name(o->symbols, stack);
-	name = stack->named ? stack->name[0] : "stack that is gone";
-	module = strchr(name, '[');
-	fprintf(o->file, "%zu. %.*s%s%s", n,
-		stack->named ? (int)frame_function_len(name) : (int)strlen(name), name,
-		module ? " " : "", module ?: "");
+	if (stack->named)
+		fprintf(o->file, "%zu. " FRAME_SHORT, n,
+			FRAME_IN_SHORT(&stack->frame[0], FRAME_FOR_PEOPLE));
+	else
+		fprintf(o->file, "%zu. stack that is gone", n);
 	if (e->tag != start)
 		fprintf(o->file, ", at +%llu", e->tag - start);
 	if (before)

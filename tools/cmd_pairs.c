@@ -103,7 +103,8 @@ static void print_text(const struct output *o, const struct args *a, const struc
 	const char *block = output_stack_text(o, t->stack, &len);
 
 	u64 youngest = now > t->newest ? now - t->newest : 0;
-	u64 oldest = now > t->oldest ? now - t->oldest : 0, mean = t->closed ? t->sum / t->closed : 0;
+	u64 oldest = now > t->oldest ? now - t->oldest : 0;
+	u64 mean = t->closed ? t->sum / t->closed : 0;
 
 	if (a->command == LEAKS && t->open == 1)
 		fprintf(o->file, "1 open, %llu bytes, for %s\n", t->value,
@@ -222,15 +223,15 @@ static bool is_idle(const struct output *o, struct stack *stack)
 
 	symbols_name(o->symbols, stack);
 	for (i = 0; i < stack->named; i++) {
-		size_t len = frame_function_len(stack->name[i]);
+		const struct frame *f = &stack->frame[i];
 
-		if (strstr(stack->name[i], "[stackbuf]"))
+		if (f->module_len == 8 && !memcmp(f->module, "stackbuf", 8))
 			return true;
-		if (text_begins_with(stack->name[i], len, "ret_from_fork") ||
-		    (len == 7 && !memcmp(stack->name[i], "kthread", len)))
+		if (text_begins_with(f->name, f->name_len, "ret_from_fork") ||
+		    (f->name_len == 7 && !memcmp(f->name, "kthread", 7)))
 			return i && asleep == i - 1;
 		for (k = 0; k < ARRAY_SIZE(scheduler); k++)
-			if (text_begins_with(stack->name[i], len, scheduler[k]))
+			if (text_begins_with(f->name, f->name_len, scheduler[k]))
 				break;
 		asleep += k < ARRAY_SIZE(scheduler) && asleep == i;
 	}

@@ -158,22 +158,23 @@ bool folded_is(const char *path, bool empty)
 
 static void name_frames(struct stack *s, char *text)
 {
-	char *word, *name;
+	struct frame frame;
 	unsigned int i;
+	char *word;
 
 	s->given = true;
 	s->cut = !strncmp(text, CUT_FRAME ";", strlen(CUT_FRAME ";"));
 	if (s->cut)
 		text += strlen(CUT_FRAME ";");
 	for (; (word = strsep(&text, ";")); ) {
-		GROW(s->name, s->named);
-		s->name[s->named++] = printable(xstrdup(*word ? word : "?"));
+		GROW(s->frame, s->named);
+		s->frame[s->named++] = frame_take(printable(xstrdup(*word ? word : "?")), 0, true);
 	}
 	/* Innermost first */
 	for (i = 0; i < s->named / 2; i++) {
-		name = s->name[i];
-		s->name[i] = s->name[s->named - 1 - i];
-		s->name[s->named - 1 - i] = name;
+		frame = s->frame[i];
+		s->frame[i] = s->frame[s->named - 1 - i];
+		s->frame[s->named - 1 - i] = frame;
 	}
 }
 

@@ -84,11 +84,11 @@ static void find_entry(struct deepest *deepest)
 
 	/* The innermost frame may be a probe before the offset is added */
 	for (i = 1; i < deepest->stack.named; i++) {
-		const char *name = deepest->stack.name[i];
-		size_t len = frame_function_len(name);
+		const struct frame *f = &deepest->stack.frame[i];
 
 		for (k = 0; k < ARRAY_SIZE(dispatcher); k++)
-			if (len == strlen(dispatcher[k]) && !strncmp(name, dispatcher[k], len))
+			if (f->name_len == strlen(dispatcher[k]) &&
+			    !strncmp(f->name, dispatcher[k], f->name_len))
 				break;
 		if (k == ARRAY_SIZE(dispatcher))
 			continue;
@@ -137,7 +137,7 @@ static void print(const struct output *o, const struct deepest *deepest)
 			json_array_append_new(frames, json_pack("{s:I,s:I,s:s}", "depth",
 				(json_int_t)below(d, i), "size",
 				(json_int_t)(below(d, i) - below(d, i + 1)), "location",
-				stack.name[i]));
+				stack.frame[i].text));
 		json_object_set_new(j, "frames", frames);
 		json_print(o, j, NULL, 0);
 	} else {
@@ -146,7 +146,7 @@ static void print(const struct output *o, const struct deepest *deepest)
 		fputs("        -----    ----   --------\n", o->file);
 		for (i = 0; i < d->nr; i++)
 			fprintf(o->file, "%3u) %8u %7u   %s\n", i, below(d, i),
-				below(d, i) - below(d, i + 1), stack.name[i]);
+				below(d, i) - below(d, i + 1), stack.frame[i].text);
 		if (deepest->more)
 			fprintf(o->file, "(the random offset of system calls takes at least %u of these bytes: %u without them)\n",
 				deepest->more, d->bytes - deepest->more);
@@ -187,8 +187,8 @@ void output_depth(const struct output *o)
 	for (i = 0; i < nr; i++) {
 		print(o, &all[i]);
 		for (k = 0; k < all[i].stack.named; k++)
-			free(all[i].stack.name[k]);
-		free(all[i].stack.name);
+			free(all[i].stack.frame[k].text);
+		free(all[i].stack.frame);
 	}
 	free(all);
 	if (half)

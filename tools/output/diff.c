@@ -33,19 +33,15 @@ static void print_frame(const struct diff *d, const struct stack *stack, int sid
 {
 	const struct record *before = d->side[BEFORE]->record, *after = d->side[AFTER]->record;
 	bool same_load = before->have_info && before->instance == after->instance;
-	const char *name = stack->name[i];
-	struct frame_text frame;
+	const struct frame *frame = &stack->frame[i];
 
-	if (!strncmp(name, "0x", 2) && !same_load) {
-		fprintf(f, "%s (%s)", name, side == BEFORE ? "before" : "after");
-	} else if (d->same_build && !folded) {
-		fputs(name, f);
-	} else {
-		output_frame(stack, i, &frame);
-		if (!folded && *frame.module)
-			*frame.module = ' ';
-		fprintf(f, "%.*s%s", frame.len, frame.name, frame.module);
-	}
+	if (!strncmp(frame->text, "0x", 2) && !same_load)
+		fprintf(f, "%s (%s)", frame->text, side == BEFORE ? "before" : "after");
+	else if (d->same_build && !folded)
+		fputs(frame->text, f);
+	else
+		fprintf(f, FRAME_SHORT,
+			FRAME_IN_SHORT(frame, folded ? FRAME_FOLDED : FRAME_FOR_PEOPLE));
 }
 
 /* Frames innermost first, a line each, which begins with @indent; to be freed */

@@ -12,21 +12,19 @@
 
 static void block_perf(const struct stack *stack, unsigned int i, FILE *f)
 {
-	const char *name = stack->name[i], *slash = strchr(name, '/'), *module = strchr(name, '[');
-	u64 addr = i < stack->nr ? stack->addr[i] : 0;
-	int n = slash ? (int)(slash - name) : (int)strcspn(name, " ");
+	const struct frame *one = &stack->frame[i];
+	int n = strcspn(one->text, "/ ");
 
-	if (!strncmp(name, "0x", 2) || *name == '?')
-		fprintf(f, "\t%16llx [unknown] ([kernel.kallsyms])\n", addr);
-	else if (module)
-		fprintf(f, "\t%16llx %.*s (%s)\n", addr, n, name, module);
+	if (!one->name_len)
+		fprintf(f, "\t%16llx [unknown] ([kernel.kallsyms])\n", one->addr);
+	else if (one->module_len)
+		fprintf(f, "\t%16llx %.*s ([%s)\n", one->addr, n, one->text, one->module);
 	else
-		fprintf(f, "\t%16llx %.*s ([kernel.kallsyms])\n", addr, n, name);
+		fprintf(f, "\t%16llx %.*s ([kernel.kallsyms])\n", one->addr, n, one->text);
 }
 
 const char *output_stack_text(const struct output *o, struct stack *stack, size_t *length)
 {
-	struct frame_text frame;
 	unsigned int i;
 	FILE *f;
 
@@ -39,7 +37,7 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 	switch (o->format) {
 	case FORMAT_TEXT:
 		for (i = 0; i < stack->named; i++)
-			fprintf(f, "\t%s%s\n", stack->name[i], output_line(o, stack, i));
+			fprintf(f, "\t%s%s\n", stack->frame[i].text, output_line(o, stack, i));
 		if (stack->cut)
 			fputs("\t(more frames were not kept)\n", f);
 		if (stack->gone)
@@ -54,10 +52,9 @@ const char *output_stack_text(const struct output *o, struct stack *stack, size_
 	case FORMAT_FOLDED:
 		if (stack->cut)
 			fputs("(more frames were not kept);", f);
-		for (i = stack->named; i--; ) {
-			output_frame(stack, i, &frame);
-			fprintf(f, "%.*s%s%s", frame.len, frame.name, frame.module, i ? ";" : "");
-		}
+		for (i = stack->named; i--; )
+			fprintf(f, FRAME_SHORT "%s", FRAME_IN_SHORT(&stack->frame[i], FRAME_FOLDED),
+				i ? ";" : "");
 		if (stack->gone)
 			fprintf(f, "stack %u is gone", stack->id);
 		break;

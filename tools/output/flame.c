@@ -121,7 +121,6 @@ static void add_line(struct graph *g, const struct output *o, const struct stack
 	const char *comm = total->label ? total->label->comm : "";
 	struct stack *stack = total->stack;
 	char text[STACKBUF_COMM_LEN];
-	struct frame_text frame;
 	struct line *line;
 	unsigned int i, n = 0;
 
@@ -140,13 +139,9 @@ static void add_line(struct graph *g, const struct output *o, const struct stack
 		line->name[n++] = xstrdup("(more frames were not kept)");
 	if (stack->gone)
 		line->name[n++] = xstrdup("(stacks that are gone)");
-	for (i = stack->named; i--; ) {
-		output_frame(stack, i, &frame);
-		if (*frame.module)
-			*frame.module = ' ';
-		line->name[n++] = printable(xasprintf("%.*s%s", frame.len, frame.name,
-						      frame.module));
-	}
+	for (i = stack->named; i--; )
+		line->name[n++] = printable(xasprintf(FRAME_SHORT, FRAME_IN_SHORT(&stack->frame[i],
+								   FRAME_FOR_PEOPLE)));
 	line->nr = n;
 	if (n > g->depth)
 		g->depth = n;

@@ -81,8 +81,8 @@ static void output_unfit(const struct output *o, json_t *j)
 		if (!stack->nr || !stack->unfit)
 			continue;
 		stacks++;
-		here.name = stack->name[0];
-		here.len = frame_function_len(here.name);
+		here.name = stack->frame[0].text;
+		here.len = stack->frame[0].name_len ?: strlen(here.name);
 		here.events = stack->count + stack->in_ring;
 		for (n = 0; n < places; n++)
 			if (place[n].len == here.len && !memcmp(place[n].name, here.name, here.len))
@@ -313,7 +313,7 @@ static void output_trigger(const struct output *o, json_t *j)
 	info_number(o, j, "trigger_left", "  events from then on, at most", info->trigger_left);
 }
 
-/* After the hit of a trigger: how many of the events until the stop were recorded.  JSON has keys */
+/* After a trigger's hit: how many of the events until the stop were recorded.  JSON has keys */
 static void trigger_progress(const struct output *o, char *buf, size_t size)
 {
 	const struct record *r = o->record;

@@ -34,16 +34,17 @@ void json_machine(const struct output *o, json_t *j)
 static json_t *stack_build_ids(const struct output *o, const struct stack *stack)
 {
 	json_t *ids = json_object();
-	char module[FRAME_MODULE_MAX], own[BUILD_ID_DIGITS + 1];
-	struct frame frame;
+	char module[64], own[BUILD_ID_DIGITS + 1];
 	const char *id;
 	unsigned int i;
 
 	for (i = 0; i < stack->named; i++) {
-		if (!frame_parse(&frame, stack->name[i], strlen(stack->name[i]), false))
+		const struct frame *f = &stack->frame[i];
+
+		if (!f->size)
 			continue;
-		snprintf(module, sizeof(module), "%.*s", (int)frame.module_len, frame.module);
-		snprintf(own, sizeof(own), "%.*s", (int)frame.build_id_len, frame.build_id);
+		snprintf(module, sizeof(module), "%.*s", (int)f->module_len, f->module);
+		snprintf(own, sizeof(own), "%.*s", (int)f->build_id_len, f->build_id);
 		id = *own ? own : build_ids_find(&o->symbols->ids, module, stack->first);
 		if (id && *id)
 			json_object_set_new(ids, *module ? module : "vmlinux", json_string(id));
@@ -58,7 +59,7 @@ void json_stack_keys(const struct output *o, const struct stack *stack, FILE *f)
 	unsigned int i;
 
 	for (i = 0; i < stack->named; i++)
-		json_array_append_new(frames, json_string(stack->name[i]));
+		json_array_append_new(frames, json_string(stack->frame[i].text));
 	for (i = 0; lines && i < stack->named; i++)
 		json_array_append_new(lines, json_string(output_line(o, stack, i) +
 							 !!*output_line(o, stack, i)));

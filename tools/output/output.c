@@ -125,15 +125,6 @@ void output_prefix(const struct output *o)
 		fprintf(o->file, "%s;", o->prefix);
 }
 
-void output_frame(const struct stack *stack, unsigned int i, struct frame_text *t)
-{
-	t->name = stack->name[i];
-	t->len = stack->given ? strlen(t->name) : frame_function_len(t->name);
-	*t->module = '\0';
-	if (!stack->given)
-		frame_module(t->name, t->module);
-}
-
 double output_percent(u64 count, u64 sum)
 {
 	return sum ? 100.0 * count / sum : 0;
@@ -141,22 +132,22 @@ double output_percent(u64 count, u64 sum)
 
 const char *output_line(const struct output *o, const struct stack *stack, unsigned int i)
 {
-	const char *name = stack->name[i], *before = i ? stack->name[i - 1] : NULL, *text = NULL;
+	const struct frame *before = i ? &stack->frame[i - 1] : NULL;
 	enum frame_kind kind = FRAME_OPEN;
-	struct frame f;
+	struct frame f = stack->frame[i];
+	const char *text = NULL, *name;
 
-	if (!o->srcline)
+	if (!o->srcline || (!f.name_len && !f.addr))
 		return "";
-	if (!before && stack->origin == STACKBUF_AT_PROBE)
+	if (!before && stack->origin == STACKBUF_AT_PROBE) {
 		kind = FRAME_EXACT;
-	if (before && !strncmp(before, "0x", 2) && i <= stack->nr)
-		before = srcline_function(o->srcline, stack->addr[i - 1]);
-	if (before)
-		kind = frame_is_entry(before, frame_function_len(before)) ? FRAME_EXACT :
-									    FRAME_RETURN;
-	if (!frame_parse(&f, name, strlen(name), false) && i >= stack->nr)
-		return "";
-	f.addr = i < stack->nr ? stack->addr[i] : 0;
+	} else if (before) {
+		name = before->name;
+		if (!before->name_len && before->addr)
+			name = srcline_function(o->srcline, before->addr);
+		kind = frame_is_entry(name, before->name_len ?: strlen(name)) ?
+		       FRAME_EXACT : FRAME_RETURN;
+	}
 	f.time = stack->first;
 	if (srcline_frame(o->srcline, &f, kind, &text))
 		die(1, "%s", srcline_error(o->srcline));

@@ -83,15 +83,6 @@ const char *output_time(const struct output *o, u64 ns, char *buf, size_t size);
 /* Begin a folded stack by the frame of --prefix, if there is one */
 void output_prefix(const struct output *o);
 
-/* A frame without its offset */
-struct frame_text {
-	int len;	/* bytes of @name that are the function's name */
-	const char *name;	/* not terminated there */
-	char module[FRAME_MODULE_MAX];	/* " [module]", or "" */
-};
-
-void output_frame(const struct stack *stack, unsigned int i, struct frame_text *t);
-
 double output_percent(u64 count, u64 sum);
 
 /*

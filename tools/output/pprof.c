@@ -135,26 +135,25 @@ static u64 function(struct pprof *p, const char *name)
 	return id;
 }
 
-/* @frame as %pS prints it, or @given as it is; @addr may be 0 */
-static u64 location(struct pprof *p, const char *frame, bool given, u64 addr)
+static u64 location(struct pprof *p, const struct frame *f)
 {
 	struct message m = { 0 }, line = { 0 };
-	const char *module = given ? NULL : strchr(frame, '[');
-	char *key = xasprintf("%llx %s", addr, frame), *name;
+	char *key = xasprintf("%llx %s", f->addr, f->text), *name, *module;
 	bool is_new;
 	u64 id;
 
 	id = name_id(&p->locations, key, &is_new);
 	if (is_new) {
-		name = given ? xstrdup(frame) :
-			xasprintf("%.*s", (int)frame_function_len(frame), frame);
+		name = xasprintf("%.*s", (int)(f->name_len ?: strlen(f->text)), f->text);
+		module = f->module_len ? xasprintf("[%s", f->module) : xstrdup("[kernel.kallsyms]");
 		put_number(&line, LINE_FUNCTION_ID, function(p, name));
 		put_number(&m, LOCATION_ID, id);
-		put_number(&m, LOCATION_MAPPING_ID, mapping(p, module ?: "[kernel.kallsyms]"));
-		put_number(&m, LOCATION_ADDRESS, addr);
+		put_number(&m, LOCATION_MAPPING_ID, mapping(p, module));
+		put_number(&m, LOCATION_ADDRESS, f->addr);
 		put_message(&m, LOCATION_LINE, &line);
 		put_message(&p->message, PROFILE_LOCATION, &m);
 		free(name);
+		free(module);
 	}
 	free(key);
 	return id;
@@ -187,20 +186,18 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 	struct message sample = { 0 }, packed = { 0 };
 	const struct stackbuf_event *e = total->label;
 	struct stack *stack = total->stack;
+	struct frame other;
 	char text[64];
 	unsigned int i;
 
 	symbols_name(p->o->symbols, stack);
-	for (i = 0; i < stack->named; i++) {
-		put_varint(&packed, location(p, stack->name[i], stack->given,
-					     i < stack->nr ? stack->addr[i] : 0));
-	}
-	if (stack->cut)
-		put_varint(&packed, location(p, "(more frames were not kept)", true, 0));
-	if (stack->gone) {
-		snprintf(text, sizeof(text), "stack %u is gone", stack->id);
-		put_varint(&packed, location(p, text, true, 0));
-	}
+	for (i = 0; i < stack->named; i++)
+		put_varint(&packed, location(p, &stack->frame[i]));
+	snprintf(text, sizeof(text), stack->cut ? "(more frames were not kept)" :
+		 "stack %u is gone", stack->id);
+	other = frame_take(text, 0, true);
+	if (stack->cut || stack->gone)
+		put_varint(&packed, location(p, &other));
 	put_message(&sample, SAMPLE_LOCATION_ID, &packed);
 	put_varint(&packed, total->before ? -total->events : total->events);
 	put_message(&sample, SAMPLE_VALUE, &packed);

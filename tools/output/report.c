@@ -114,7 +114,8 @@ static void put_stacks(struct column *column, const struct output *o)
 
 		symbols_name(o->symbols, stack);
 		for (n = 0; n < stack->named; n++) {
-			char *text = xasprintf("%s%s", stack->name[n], output_line(o, stack, n));
+			char *text = xasprintf("%s%s", stack->frame[n].text,
+					       output_line(o, stack, n));
 
 			json_array_append_new(frames, json_integer(place_of(&column[FRAME], text)));
 			free(text);
@@ -234,28 +235,36 @@ static void put_losses(FILE *f, const struct output *o, const struct page_set *s
 	const struct record *r = o->record;
 	const struct {
 		u64 n;
-		const char *text;
 		bool bad;
+		const char *text;
 	} loss[] = {
-		{ r->lost[STACKBUF_LOST_OFF], "events were refused while recording was off", true },
-		{ r->lost[STACKBUF_LOST_NESTED], "events were refused, nested too deep", true },
-		{ r->lost[STACKBUF_LOST_TABLE], "events were refused, the stack table was full", true },
-		{ r->lost[STACKBUF_LOST_PAGE], "events were refused, the ring had no room", true },
-		{ r->lost[STACKBUF_LOST_EMPTY], "events were refused, no frame was found", true },
-		{ probes_missed(r), "hits were missed by probes: " WHY_MISSED, true },
-		{ r->lost[STACKBUF_KEPT_OUT], "events were kept out, by a filter or as they are of the record's reader", false },
-		{ r->lost[STACKBUF_NOT_SAMPLED], "events were left out by sampling: totals and graph lack them", true },
-		{ r->lost[STACKBUF_OVER_LIMIT], "events were left out, as the limit was reached", true },
-		{ r->info.overwritten, "events were overwritten by newer ones: only totals of stacks have them", false },
-		{ r->info.evicted_events, "events at most are in no total: their stacks were evicted from the table", true },
-		{ r->lost[STACKBUF_CUT], "traces were cut", false },
-		{ (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] + r->missing[ARRAY_STACKS] +
-		  r->missing[ARRAY_TEXT], "pages are missing in the source", true },
-		{ r->damaged, "pages are damaged", true },
-		{ set->changed, "pages changed while they were read", false },
-		{ set->unreadable, "pages could not be read", true },
-		{ r->half, "events were half written", true },
-		{ left_out, "older events were chosen, but are too many for this page", true },
+		{ r->lost[STACKBUF_LOST_OFF], true, "events were refused while recording was off" },
+		{ r->lost[STACKBUF_LOST_NESTED], true, "events were refused, nested too deep" },
+		{ r->lost[STACKBUF_LOST_TABLE], true,
+		  "events were refused, the stack table was full" },
+		{ r->lost[STACKBUF_LOST_PAGE], true,
+		  "events were refused, the ring had no room" },
+		{ r->lost[STACKBUF_LOST_EMPTY], true, "events were refused, no frame was found" },
+		{ probes_missed(r), true, "hits were missed by probes: " WHY_MISSED },
+		{ r->lost[STACKBUF_KEPT_OUT], false,
+		  "events were kept out, by a filter or as they are of the record's reader" },
+		{ r->lost[STACKBUF_NOT_SAMPLED], true,
+		  "events were left out by sampling: totals and graph lack them" },
+		{ r->lost[STACKBUF_OVER_LIMIT], true,
+		  "events were left out, as the limit was reached" },
+		{ r->info.overwritten, false,
+		  "events were overwritten by newer ones: only totals of stacks have them" },
+		{ r->info.evicted_events, true,
+		  "events at most are in no total: their stacks were evicted from the table" },
+		{ r->lost[STACKBUF_CUT], false, "traces were cut" },
+		{ (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] +
+		  r->missing[ARRAY_STACKS] + r->missing[ARRAY_TEXT], true,
+		  "pages are missing in the source" },
+		{ r->damaged, true, "pages are damaged" },
+		{ set->changed, false, "pages changed while they were read" },
+		{ set->unreadable, true, "pages could not be read" },
+		{ r->half, true, "events were half written" },
+		{ left_out, true, "older events were chosen, but are too many for this page" },
 	};
 	char text[32];
 	bool any = false;
@@ -338,14 +347,16 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 	fputs("<canvas id=\"timeline\" role=\"img\" aria-label=\"events over time, a row for each CPU\"></canvas>\n"
 	      "<div id=\"axis\"><span></span><span>a row for each CPU with events: click one; drag: zoom; Esc: back</span><span></span></div>\n"
 	      "<div id=\"bar\" role=\"tablist\"><span id=\"range\" aria-live=\"polite\"></span>"
-	      "<input id=\"search\" type=\"search\" placeholder=\"search functions, commands\" aria-label=\"search\">\n", f);
+	      "<input id=\"search\" type=\"search\" placeholder=\"search functions, commands\" aria-label=\"search\">\n",
+	      f);
 	for (i = 0; i < ARRAY_SIZE(tab); i++)
 		if (strcmp(tab[i][0], "pairs") || pairs_next(o->record, &number, &pair))
 			fprintf(f, "<button role=\"tab\" data-tab=\"%s\">%s</button>\n", tab[i][0],
 				tab[i][1]);
 	fputs("</div>\n<div id=\"flame\">\n<div id=\"told\" class=\"faint\"><span class=\"details\">"
 	      "Click: zoom.  The width is the number of events in which a function was on the stack.</span>"
-	      "<span class=\"matched\"></span><button class=\"reset hidden\">show all</button></div>\n", f);
+	      "<span class=\"matched\"></span><button class=\"reset hidden\">show all</button></div>\n",
+	      f);
 	as_graph.format = FORMAT_FLAME;
 	profile_events(&graph, &as_graph, NULL, page->event, page->nr);
 	graph.commands = false;

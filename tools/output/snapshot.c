@@ -69,11 +69,13 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 			continue;
 		for (n = 0; n < stack->nr; n++) {
 			/* Another module may be where this one was */
-			if (!strncmp(stack->name[n], "0x", 2) ||
-			    (stack->stale && strchr(stack->name[n], '[')))
+			if (!stack->frame[n].name_len ||
+			    (stack->stale && stack->frame[n].module_len))
 				continue;
 			GROW(frame, frames);
-			frame[frames++] = (struct frame_name){ stack->addr[n], stack->name[n] };
+			frame[frames++] = (struct frame_name){
+				stack->addr[n], stack->frame[n].text,
+			};
 		}
 	}
 	sort(frame, frames, sizeof(*frame), order_u64);

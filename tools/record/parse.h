@@ -10,7 +10,7 @@
 #define PARSE_H
 
 #include "stackbuf.h"
-#include "util.h"
+#include "record/frame.h"
 
 /* ---------------------------------------------------------- page_set --- */
 
@@ -151,8 +151,8 @@ struct stack {
 	u64 text_time;	/* the same by @text, in whole microseconds */
 	/* The least certain origin of its names; set by symbols_name() */
 	enum name_origin name_origin;
-	char **name;	/* a name for each frame, set by symbols_name() */
-	unsigned int named;	/* number of names */
+	struct frame *frame;	/* each frame, set by symbols_name() */
+	unsigned int named;	/* how many: at least @nr */
 	/* The equal stack that represents this one, or NULL; see stack_canonical() */
 	struct stack *canonical;
 	char *block;	/* for the output only: the stack as text */

@@ -65,8 +65,8 @@ void stacks_empty(struct stacks *s)
 
 	for (i = 0; (stack = stacks_next(s, &i)); ) {
 		for (n = 0; n < stack->named; n++)
-			free(stack->name[n]);
-		free(stack->name);
+			free(stack->frame[n].text);
+		free(stack->frame);
 		free(stack->addr);
 		free(stack->block);
 		free(stack);

@@ -11,60 +11,7 @@
 
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
-#include "util.h"
-
-/* --------------------- one frame of a trace, as the kernel prints it --- */
-
-/* What an address in a trace is */
-enum frame_kind {
-	/* A return address: the call before it may be in another line or even another function */
-	FRAME_RETURN,
-	FRAME_EXACT,	/* the place itself, from registers or a probe */
-	FRAME_OPEN,	/* one of the two: a return address if there is a call right before it */
-};
-
-/* One frame, "name+0xoffset/0xsize [module build-id]", or an address */
-struct frame {
-	const char *name;	/* function; not terminated */
-	size_t name_len;	/* bytes of it; 0 if only @addr is known */
-	u64 offset;	/* distance from the function's start */
-	u64 size;	/* the function's size as the kernel sees it: up to the next symbol */
-	const char *module;	/* not terminated */
-	size_t module_len;	/* bytes of it, 0 for the kernel itself */
-	const char *build_id;	/* hexadecimal digits, not terminated */
-	size_t build_id_len;	/* how many, 0 if unknown */
-	bool sizeless;	/* @size is unknown */
-	bool decimal;	/* @offset was in decimal digits */
-	u64 addr;	/* address in the running kernel, 0 if unknown */
-	u64 time;	/* when its stack was recorded, ns since boot; 0 if unknown */
-};
-
-/*
- * Parse "name+0xoffset/0xsize", with or without " [module]" or " [module build-id]" after it.
- * With @sizeless also "name+0xoffset", or "name+18" in decimal digits, with nothing more to the
- * number; not for a shared library's name.  @f then refers to @text.  Return the length of the
- * frame, 0 if @text does not begin with one.
- */
-size_t frame_parse(struct frame *f, const char *text, size_t len, bool sizeless);
-
-/* Does an exception or interrupt enter the kernel here, so that the caller's frame is exact? */
-bool frame_is_entry(const char *name, size_t len);
-
-/* Is it the outermost frame of its trace? */
-bool frame_is_outermost(const char *name, size_t len);
-
-/* Is it what common_interrupt() is called by since 5.8, when that ceased to be an entry? */
-bool frame_is_stub(const char *name, size_t len);
-
-/* Function and offset, hashed */
-u64 frame_place(const struct frame *f);
-
-/* Length of the function's name in a frame's name: up to the offset and module */
-size_t frame_function_len(const char *name);
-
-/* Write "_[module]", with which a folded frame ends, into @text: "" for the kernel itself */
-#define FRAME_MODULE_MAX	72
-const char *frame_module(const char *name, char text[FRAME_MODULE_MAX]);
+#include "record/frame.h"
 
 /* ----- the functions and code of a kernel's image or a module's file --- */
 

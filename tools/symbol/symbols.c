@@ -252,48 +252,53 @@ static const struct symbol *symbol_below(const struct symbol_list *list, u64 add
 	return i ? &list->at[i - 1] : NULL;
 }
 
-/* Return the name as %pS prints it, to be freed, or NULL if no symbol covers the address */
-static char *name_by(const struct symbol_list *list, u64 addr)
+/* Set @f to the frame by the symbol that covers the address; false if none does */
+static bool frame_by(struct frame *f, const struct symbol_list *list, u64 addr)
 {
 	const struct symbol *at = symbol_below(list, addr);
+	char *text;
 
 	if (!at || addr - at->addr >= at->size)
-		return NULL;
-	return xasprintf("%s+0x%llx/0x%llx%s%s%s", at->name, addr - at->addr, at->size,
+		return false;
+	text = xasprintf("%s+0x%llx/0x%llx%s%s%s", at->name, addr - at->addr, at->size,
 			 *at->module ? " [" : "", at->module, *at->module ? "]" : "");
+	*f = (struct frame){
+		.text = text, .name = text, .name_len = strlen(at->name), .addr = addr,
+		.offset = addr - at->addr, .size = at->size, .build_id = "",
+		.module = at->module, .module_len = strlen(at->module),
+	};
+	f->module = text + strlen(text) - (f->module_len ? f->module_len + 1 : 0);
+	return true;
 }
 
 /* If @stale, another module may be at the address now: take no module's name */
-static char *name_frame(struct symbols *s, u64 addr, bool stale, enum name_origin *from)
+static struct frame name_frame(struct symbols *s, u64 addr, bool stale, enum name_origin *from)
 {
 	const struct symbol *kept = symbol_below(&s->snapshot, addr);
-	char *name = NULL;
+	struct frame f;
 
 	if (kept && kept->addr == addr && !(stale && strchr(kept->name, '['))) {
 		*from = NAMES_SNAPSHOT;
-		return xstrdup(kept->name);
+		return frame_take(xstrdup(kept->name), addr, false);
 	}
 	if (s->stacks)
 		read_texts(s);
-	*from = NAMES_TEXT;
-	name = name_by(&s->text, addr);
 	/* What was loaded since may be where another module was */
-	if (name && s->text_read != *s->loaded && strchr(name, '[')) {
-		free(name);
-		name = NULL;
+	*from = NAMES_TEXT;
+	if (frame_by(&f, &s->text, addr)) {
+		if (!f.module_len || (!stale && s->text_read == *s->loaded))
+			return f;
+		free(f.text);
 	}
-	if (!name) {
-		symbols_read(s);
-		*from = NAMES_KALLSYMS;
-		name = name_by(&s->kallsyms, addr);
+	symbols_read(s);
+	*from = NAMES_KALLSYMS;
+	if (frame_by(&f, &s->kallsyms, addr)) {
+		if (!f.module_len || !stale)
+			return f;
+		free(f.text);
 	}
-	if (name && stale && strchr(name, '[')) {
-		free(name);
-		name = NULL;
-	}
-	if (!name)
-		*from = NAMES_NONE;
-	return name ?: xasprintf("0x%016llx", addr);
+	*from = NAMES_NONE;
+	return frame_take(xasprintf("0x%016llx", addr), addr, false);
 }
 
 void symbols_name(struct symbols *s, struct stack *stack)
@@ -303,9 +308,9 @@ void symbols_name(struct symbols *s, struct stack *stack)
 	/* Text may lack the outermost frames, if its page had no room; never others */
 	unsigned int lines = stack->lines <= frames ? stack->lines : 0;
 
-	if (stack->name || !frames)
+	if (stack->frame || !frames)
 		return;
-	stack->name = xcalloc(frames, sizeof(*stack->name));
+	stack->frame = xcalloc(frames, sizeof(*stack->frame));
 	stack->named = frames;
 	stack->name_origin = NAMES_TEXT;
 	for (i = 0; i < lines && line < end; line++) {
@@ -313,17 +318,20 @@ void symbols_name(struct symbols *s, struct stack *stack)
 
 		if (!nl)
 			break;
-		if (*line != '(')
-			stack->name[i++] = copy(line, nl - line);
+		if (*line != '(') {
+			stack->frame[i] = frame_take(copy(line, nl - line),
+						     i < stack->nr ? stack->addr[i] : 0, false);
+			i++;
+		}
 		line = nl;
 	}
 	for (; i < frames; i++) {
 		enum name_origin from = NAMES_NONE;
 
 		if (i < stack->nr)
-			stack->name[i] = name_frame(s, stack->addr[i], stack->stale, &from);
-		if (!stack->name[i])
-			stack->name[i] = copy("?", 1);
+			stack->frame[i] = name_frame(s, stack->addr[i], stack->stale, &from);
+		else
+			stack->frame[i] = frame_take(copy("?", 1), 0, false);
 		/* The least certain name counts for the stack */
 		if (from > stack->name_origin)
 			stack->name_origin = from;

@@ -641,29 +641,29 @@ static void test_names(void)
 	s = stacks_find(&r.stacks, texted);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_TEXT && s->named == 3 &&
-	      !strcmp(s->name[2], "text_2+0x10/0x20 [made]"));
+	      !strcmp(s->frame[2].text, "text_2+0x10/0x20 [made]"));
 	s = stacks_find(&r.stacks, half);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_KALLSYMS && s->named == 4 &&
-	      !strcmp(s->name[1], "half_1+0x10/0x20 [made]"));
-	CHECK(!strcmp(s->name[2], "mod_f+0x20/0x40 [mod]"));
+	      !strcmp(s->frame[1].text, "half_1+0x10/0x20 [made]"));
+	CHECK(!strcmp(s->frame[2].text, "mod_f+0x20/0x40 [mod]"));
 	/* Other texts have the functions; what was in a module's may be another's */
 	s = stacks_find(&r.stacks, by_texts);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_TEXT && s->named == 2 &&
-	      !strcmp(s->name[0], "text_0+0x1f/0x20 [made]") &&
-	      !strcmp(s->name[1], "text_1+0x0/0x20 [made]"));
+	      !strcmp(s->frame[0].text, "text_0+0x1f/0x20 [made]") &&
+	      !strcmp(s->frame[1].text, "text_1+0x0/0x20 [made]"));
 	s = stacks_find(&r.stacks, stale);
 	symbols_name(&c.symbols, s);
-	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
+	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->frame[0].text, "0xffff", 6));
 	s = stacks_find(&r.stacks, id);
 	symbols_name(&c.symbols, s);
 	CHECK(s->name_origin == NAMES_NONE && s->named == 6);
-	CHECK(!strcmp(s->name[0], "stack_trace_save+0x7f/0x80"));
-	CHECK(!strncmp(s->name[1], "next_one+0x0/", 13));
-	CHECK(!strncmp(s->name[3], "mod_g+0xebf/", 12));
-	CHECK(!strcmp(s->name[4], "0xffffffffc0001000"));
-	CHECK(!strcmp(s->name[5], "0x0000000000001234"));
+	CHECK(!strcmp(s->frame[0].text, "stack_trace_save+0x7f/0x80"));
+	CHECK(!strncmp(s->frame[1].text, "next_one+0x0/", 13));
+	CHECK(!strncmp(s->frame[3].text, "mod_g+0xebf/", 12));
+	CHECK(!strcmp(s->frame[4].text, "0xffffffffc0001000"));
+	CHECK(!strcmp(s->frame[5].text, "0x0000000000001234"));
 	output_event(&c.o, &r.event[0]);
 	CHECK(strstr(capture_text(&c), "(names missing)"));
 	capture_end(&c);
@@ -682,7 +682,7 @@ static void test_names(void)
 	dup2(keep, 2);
 	close(keep);
 	CHECK(!system("grep -q 'another boot' stderr"));
-	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->name[0], "0xffff", 6));
+	CHECK(s->name_origin == NAMES_NONE && !strncmp(s->frame[0].text, "0xffff", 6));
 	capture_end(&c);
 }
 
@@ -710,10 +710,10 @@ static void test_replaced(void)
 	capture_start(&c, FORMAT_TEXT, NULL);
 	for (i = 0; i < 2; i++) {
 		symbols_name(&c.symbols, &near);
-		CHECK(!strcmp(near.name[0], i ? "0xffffffff81235504" : "new_0+0x14/0x20 [made]"));
-		free(near.name[0]);
-		free(near.name);
-		near.name = NULL;
+		CHECK(!strcmp(near.frame[0].text, i ? "0xffffffff81235504" : "new_0+0x14/0x20 [made]"));
+		free(near.frame[0].text);
+		free(near.frame);
+		near.frame = NULL;
 		r.info.modules_loaded++;
 	}
 	capture_end(&c);
@@ -777,9 +777,9 @@ static void test_directory_and_snapshot(void)
 		const char *want = i ? "other+0x4/" : "one+0x4/";
 
 		symbols_name(&symbols, &one);
-		CHECK(!strncmp(one.name[0], want, strlen(want)));
-		free(one.name[0]);
-		free(one.name);
+		CHECK(!strncmp(one.frame[0].text, want, strlen(want)));
+		free(one.frame[0].text);
+		free(one.frame);
 		from_dir.info.modules_loaded++;
 	}
 	from_dir.info.modules_loaded -= 2;
@@ -793,7 +793,7 @@ static void test_directory_and_snapshot(void)
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);
 	CHECK(stack->name_origin == NAMES_SNAPSHOT && stack->named == 2);
-	CHECK(!strcmp(stack->name[0], "one+0x4/0x6") && !strcmp(stack->name[1], "two+0x2/0xfa"));
+	CHECK(!strcmp(stack->frame[0].text, "one+0x4/0x6") && !strcmp(stack->frame[1].text, "two+0x2/0xfa"));
 
 	/* A snapshot of the snapshot: nothing is lost */
 	snapshot_write("again", &set, &from_file, &symbols);
@@ -1742,11 +1742,12 @@ static void test_patterns(void)
 
 static bool matches(const char *text, bool regex, const char *frame)
 {
+	struct frame f = frame_take((char *)frame, 0, false);
 	struct patterns p = { 0 };
 	bool yes;
 
 	patterns_add(&p, text, regex);
-	yes = patterns_match_frame(&p, frame, 0);
+	yes = patterns_match_frame(&p, &f);
 	patterns_free(&p);
 	return yes;
 }

@@ -140,32 +140,31 @@ static bool match(const struct pattern *p, const char *function, const char *mod
 }
 
 /* A bare address means a probe there, or the function that begins there */
-static bool match_address(u64 wanted, const char *name, u64 addr, u64 offset)
+static bool match_address(u64 wanted, const struct frame *f)
 {
-	if (!addr && !strncmp(name, "0x", 2))
-		addr = strtoull(name, NULL, 16);
-	return addr && (addr == wanted || addr - offset == wanted);
+	u64 addr = f->addr;
+
+	if (!addr && !strncmp(f->text, "0x", 2))
+		addr = strtoull(f->text, NULL, 16);
+	return addr && (addr == wanted || addr - f->offset == wanted);
 }
 
-bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr)
+bool patterns_match_frame(const struct patterns *p, const struct frame *f)
 {
-	const char *plus = strstr(name, "+0x"), *bracket = strrchr(name, '[');
-	char function[512], module[128] = "";
-	u64 offset = plus ? strtoull(plus + 1, NULL, 16) : 0;
-	size_t i, len = plus ? (size_t)(plus - name) : strcspn(name, " ");
+	char function[512], module[128];
+	size_t i;
 
-	if (len >= sizeof(function))
+	if (f->name_len >= sizeof(function) || f->module_len >= sizeof(module))
 		return false;
-	memcpy(function, name, len);
-	function[len] = '\0';
-	if (bracket)
-		sscanf(bracket, "[%127[^] ]", module);
+	snprintf(function, sizeof(function), "%.*s", (int)(f->name_len ?: strlen(f->text)),
+		 f->text);
+	snprintf(module, sizeof(module), "%.*s", (int)f->module_len, f->module);
 	for (i = 0; i < p->nr; i++) {
 		const struct pattern *one = &p->pattern[i];
 
-		if (one->addr ? match_address(one->addr, name, addr, offset) :
+		if (one->addr ? match_address(one->addr, f) :
 				match(one, function, module, strlen(module)) &&
-				(!one->has_offset || one->offset == offset))
+				(!one->has_offset || one->offset == f->offset))
 			return true;
 	}
 	return false;

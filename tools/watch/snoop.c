@@ -41,13 +41,13 @@ static void print_event(const struct watch *w, const struct stackbuf_event *e,
 	fprintf(f, "%-18s ", output_time(w->o, e->time, when, sizeof(when)));
 	if (w->verbose)
 		fprintf(f, "%-15s %-7u %-3u ", output_comm(e->comm, comm), e->tgid, e->cpu);
-	fprintf(f, "%.*s", (int)strcspn(stack->name[0], "+ "), stack->name[0]);
+	fprintf(f, "%.*s", (int)strcspn(stack->frame[0].text, "+ "), stack->frame[0].text);
 	if (e->tagged)
 		fprintf(f, " tag=%#llx", e->tag);
 	putc('\n', f);
 	for (i = 0; i < stack->named; i++) {
 		putc('\t', f);
-		watch_frame(w, stack->name[i]);
+		watch_frame(w, &stack->frame[i]);
 		fputs(output_line(w->o, stack, i), f);
 		putc('\n', f);
 	}

@@ -106,9 +106,10 @@ static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 	saved->addr = xcalloc(stack->nr + 1, sizeof(u64));
 	if (stack->nr)
 		memcpy(saved->addr, stack->addr, stack->nr * sizeof(u64));
-	saved->name = xcalloc(stack->named + 1, sizeof(char *));
+	saved->frame = xcalloc(stack->named + 1, sizeof(*saved->frame));
 	for (i = 0; i < stack->named; i++)
-		saved->name[i] = xstrdup(stack->name[i]);
+		saved->frame[i] = frame_take(xstrdup(stack->frame[i].text), stack->frame[i].addr,
+					     false);
 	return saved;
 }
 
@@ -228,7 +229,7 @@ static int by_frames(const void *a, const void *b)
 		c = memcmp(s->addr, t->addr, s->nr * sizeof(u64));
 	/* One of them may be of code that was there before */
 	for (i = 0; !c && i < s->nr; i++)
-		c = strcmp(s->name[i], t->name[i]);
+		c = strcmp(s->frame[i].text, t->frame[i].text);
 	return c ?: x->labelled - y->labelled ?: output_label_order(&x->label, &y->label);
 }
 
@@ -259,7 +260,6 @@ static void print_folded(const struct counter *ctx, const struct tally *t, u64 n
 {
 	FILE *f = ctx->w->o->file;
 	const struct stack *saved = t->saved;
-	char module[FRAME_MODULE_MAX];
 	unsigned int i;
 
 	output_prefix(ctx->w->o);
@@ -267,9 +267,12 @@ static void print_folded(const struct counter *ctx, const struct tally *t, u64 n
 	if (saved->cut)
 		fputs(";(more frames were not kept)", f);
 	for (i = saved->named; i--; ) {
+		const struct frame *frame = &saved->frame[i];
+
 		putc(';', f);
-		watch_frame(ctx->w, saved->name[i]);
-		fputs(frame_module(saved->name[i], module), f);
+		watch_frame(ctx->w, frame);
+		if (frame->module_len)
+			fprintf(f, "_[%.*s]", (int)frame->module_len, frame->module);
 	}
 	fprintf(f, " %llu\n", n);
 }
@@ -297,7 +300,7 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 		fputs("  ", f);
 		if (ctx->w->verbose && i < saved->nr)
 			fprintf(f, "%-16llx ", saved->addr[i]);
-		watch_frame(ctx->w, saved->name[i]);
+		watch_frame(ctx->w, &saved->frame[i]);
 		fputs(output_line(ctx->w->o, saved, i), f);
 		putc('\n', f);
 	}

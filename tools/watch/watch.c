@@ -128,7 +128,7 @@ static bool begins_in(const struct watch *w, const struct patterns *p, struct st
 		return patterns_have_event(p);
 	symbols_name(w->o->symbols, stack);
 	return stack->named &&
-	       patterns_match_frame(p, stack->name[0], stack->nr ? stack->addr[0] : 0);
+	       patterns_match_frame(p, &stack->frame[0]);
 }
 
 /* Does a recorded stack begin in a function of this pattern? */
@@ -471,11 +471,8 @@ void watch_finish(struct watch *w)
 	}
 }
 
-void watch_frame(const struct watch *w, const char *name)
+void watch_frame(const struct watch *w, const struct frame *f)
 {
-	const char *plus = strstr(name, "+0x");
-	size_t len = !plus ? strcspn(name, " ") : w->offsets ? strcspn(name, "/ ") :
-		     (size_t)(plus - name);
-
-	fwrite(name, 1, len, w->o->file);
+	fwrite(f->text, 1, f->size && !w->offsets ? f->name_len : strcspn(f->text, "/ "),
+	       w->o->file);
 }

@@ -61,7 +61,7 @@ bool patterns_have_event(const struct patterns *p);
  * Does a frame match any pattern?  @name is "function+0x1a/0x2b [module]" or "0x...", @addr its
  * address, 0 if unknown.
  */
-bool patterns_match_frame(const struct patterns *p, const char *name, u64 addr);
+bool patterns_match_frame(const struct patterns *p, const struct frame *f);
 
 /* Functions that match */
 struct matches {
@@ -308,6 +308,6 @@ void watch_report_evicted(u64 events);
 size_t watch_choose(struct watch *w);
 
 /* Print a frame's name, with its offset if w->offsets */
-void watch_frame(const struct watch *w, const char *name);
+void watch_frame(const struct watch *w, const struct frame *f);
 
 #endif

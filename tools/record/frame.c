@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include "symbol/srcline.h"
+#include "record/frame.h"
 
 static bool name_char(char c)
 {
@@ -161,20 +161,23 @@ u64 frame_place(const struct frame *f)
 	return hash_bytes(f->name, f->name_len) + (f->offset << 32);
 }
 
-size_t frame_function_len(const char *name)
+struct frame frame_take(char *text, u64 addr, bool given)
 {
-	const char *end = strstr(name, "+0x") ?: strstr(name, " [");
+	struct frame f;
+	const char *module;
 
-	return end ? (size_t)(end - name) : strlen(name);
-}
-
-const char *frame_module(const char *name, char text[FRAME_MODULE_MAX])
-{
-	const char *module = strchr(name, '[');
-	int len = module ? (int)strcspn(module + 1, " ]") : 0;
-
-	*text = '\0';
-	if (len)
-		snprintf(text, FRAME_MODULE_MAX, "_[%.*s]", len, module + 1);
-	return text;
+	if (given || !frame_parse(&f, text, strlen(text), false)) {
+		/* Some have a module, and no offset */
+		module = given ? NULL : strstr(text, " [");
+		f = (struct frame){ .name = text, .module = "", .build_id = "" };
+		if (given || module)
+			f.name_len = module ? (size_t)(module - text) : strlen(text);
+		if (module) {
+			f.module = module + 2;
+			f.module_len = strcspn(f.module, " ]");
+		}
+	}
+	f.text = text;
+	f.addr = addr;
+	return f;
 }
