@@ -354,6 +354,9 @@ static void check_pair(const struct args *a, const char *name)
 	if (!a->word[1])
 		die(EXIT_USAGE, "%s %s: opens; what closes it is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
 		    command, name, command);
+	if (strchr(a->word[0], ',') || strchr(a->word[1], ','))
+		die(EXIT_USAGE, "%s %s %s: functions of one end are separated by blanks, as in: stackbuf %s 'kmalloc@retaddr kzalloc@retaddr' kfree@arg1",
+		    command, a->word[0], a->word[1], command);
 	if (!strchr(a->word[0], '@') || !strchr(a->word[1], '@'))
 		die(EXIT_USAGE, "%s %s %s: the KEY that both have in common is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
 		    command, a->word[0], a->word[1], command);

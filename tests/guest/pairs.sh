@@ -94,14 +94,16 @@ choices() {
 	! "$STACKBUF" leaks --pid 1 2>err && grep -q 'pair 1 was set before' err || return 1
 	! "$STACKBUF" leaks --comm 'a*' page 2>err && grep -q 'takes one --comm without' err && ! "$STACKBUF" latency --last 1 2>err && grep -q 'no order' err &&
 		! "$STACKBUF" latency vfs_read 2>err && grep -q 'what closes it is missing, as in: stackbuf latency mutex_lock@arg1' err &&
-		! "$STACKBUF" latency vfs_read vfs_write 2>err && grep -q 'the KEY that both have in common is missing' err && [ "$(cat $P/pair)" = slab ]
+		! "$STACKBUF" latency vfs_read vfs_write 2>err && grep -q 'the KEY that both have in common is missing' err &&
+		! "$STACKBUF" leaks a@arg1,b@arg1 c@arg1 2>err && grep -q 'are separated by blanks' err && [ "$(cat $P/pair)" = slab ]
 }
 
 # Kernel threads that wait for work are left out, and counted
 busy() {
-	"$STACKBUF" offcpu -D 2 --json >json 2>err && ! grep -E 'worker_thread|smpboot_thread_fn' json &&
+	idle='"schedule[^"]*","(worker_thread|smpboot_thread_fn|rcu_gp_kthread)'
+	"$STACKBUF" offcpu -D 2 --json >json 2>err && ! grep -E "$idle" json &&
 		grep -E 'offcpu: .* [1-9][0-9]* of them by kernel threads without work, which are left out' err &&
-		"$STACKBUF" offcpu -D 2 --all --json 2>err | grep -qE 'worker_thread|smpboot_thread_fn|rcu_gp_kthread' && ! grep 'left out' err
+		"$STACKBUF" offcpu -D 2 --all --json 2>err | grep -qE "$idle" && ! grep 'left out' err
 }
 
 # ------------------------------------------------------------------- times ---
