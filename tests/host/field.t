@@ -34,7 +34,7 @@ log() {
 	'a hung task names its kernel' | 'lockdep names its kernel' | 'flags of RHEL stand before'*)
 		status=1 said='frames stay as they are: .*vmlinux is of kernel 6.12.0-field, not of 6.1.0-other' ;;
 	'sources that differ in a number'*)
-		said='^stackbuf: 3 frames are taken for return addresses: the text does not tell whether the entries before them are of the same traces$' ;;
+		said='^stackbuf: 4 frames are taken for return addresses: the text does not tell whether the entries before them are of the same traces$' ;;
 	'frames that a mail program cut')
 		said='^stackbuf: 4 frames are cut and stay as they are: other frames have their size$' ;;
 	'no size: only where one function has the name')

@@ -4,7 +4,7 @@
  *
  * Lines of a trace have the same before their frames: nothing, what printk, dmesg, syslog, a vendor
  * or another program puts there.  What it is need not be known: two lines are of one trace if it
- * differs in times and addresses alone.  Another number says who printed the line, as "[ T12]",
+ * differs in times and addresses alone.  Another number names the source of the line, as "[ T12]",
  * "(2)" and "10.0.0.11" do.  So traces that two CPUs print at once stay apart.  What the trace
  * itself has before its frames, as "[<0>]" and "=>", is no part of it: the lines around the trace
  * have none.
@@ -95,18 +95,23 @@ static bool is_digit_at(const char *text, size_t len, size_t at)
 
 /*
  * Is a number part of a time or a date, as "12:08:12", "64.100001" and "2026-11-22", or of the
- * counts in "4,339,5140900,-;"?  Is it part of more, as "10.0.0.11", it is none.
+ * counts in "4,339,5140900,-;"?  Is it part of more, as "10.0.0.11" or an address of a network card,
+ * it is none.
  */
 static bool is_time(const char *text, size_t len, size_t at, size_t end)
 {
 	char before = at ? text[at - 1] : ' ', after = end < len ? text[end] : ' ';
-	size_t dots = 0;
+	size_t dots = 0, colons = 0, from, to;
 
-	while (at && (isdigit((unsigned char)text[at - 1]) || text[at - 1] == '.'))
-		dots += text[--at] == '.';
-	while (is_digit_at(text, len, end) || (end < len && text[end] == '.'))
-		dots += text[end++] == '.';
-	if (dots > 1)
+	for (from = at; from && text[from - 1] && strchr("0123456789.:", text[from - 1]); from--)
+		;
+	for (to = end; to < len && text[to] && strchr("0123456789.:", text[to]); to++)
+		;
+	while (from < to) {
+		dots += text[from] == '.';
+		colons += text[from++] == ':';
+	}
+	if (dots > 1 || colons > 3)
 		return false;
 	return dots || before == ',' ||
 	       (strchr(":-/", before) && at > 1 && isdigit((unsigned char)text[at - 2])) ||
@@ -229,7 +234,7 @@ void traces_end_one(struct traces *t, struct trace *one)
 	};
 }
 
-/* Do two shapes differ in nothing but numbers, which may name who printed the lines? */
+/* Do two shapes differ in nothing but numbers, which may name the sources of the lines? */
 static bool is_alike(const char *a, const char *b)
 {
 	for (;; a++, b++) {
