@@ -651,7 +651,7 @@ int __init sbuf_keep_init(void)
 		goto refused;
 	stackbuf_info.kept_at = memory.start + (memory.own - memory.at);
 	stackbuf_info.kept_size = memory.size;
-	pr_info("keep: kept at 0x%llx, %zu KiB\n", stackbuf_info.kept_at, (size_t)RECORD_SIZE >> 10);
+	pr_info("keep: at 0x%llx, %zu KiB\n", stackbuf_info.kept_at, (size_t)RECORD_SIZE >> 10);
 	mutex_lock(&sbuf_table_mutex);
 	if (SBUF_BUILT_IN)
 		stop_machine(keep_arrays, NULL, NULL);

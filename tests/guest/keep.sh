@@ -149,7 +149,7 @@ fi
 insmod /t/big/stackbuf.ko "keep=$memory" || exit 1
 # Where, and how much, is said
 said() {
-	at=$(dmesg | sed -n 's/.*stackbuf: keep: kept at \(0x[0-9a-f]*\), \([0-9]*\) KiB$/\1, \2 KiB/p' | tail -n 1)
+	at=$(dmesg | sed -n 's/.*stackbuf: keep: at \(0x[0-9a-f]*\), \([0-9]*\) KiB$/\1, \2 KiB/p' | tail -n 1)
 	"$STACKBUF" info | grep "^kept over a reset  *at $at of [0-9]* KiB$" && [ -e $kept/forget ] && "$STACKBUF" info --json | grep "\"kept_at\":\"${at%,*}\""
 }
 if [ "$n" != 0 ]; then

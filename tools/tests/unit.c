@@ -710,7 +710,8 @@ static void test_replaced(void)
 	capture_start(&c, FORMAT_TEXT, NULL);
 	for (i = 0; i < 2; i++) {
 		symbols_name(&c.symbols, &near);
-		CHECK(!strcmp(near.frame[0].text, i ? "0xffffffff81235504" : "new_0+0x14/0x20 [made]"));
+		CHECK(!strcmp(near.frame[0].text,
+			      i ? "0xffffffff81235504" : "new_0+0x14/0x20 [made]"));
 		free(near.frame[0].text);
 		free(near.frame);
 		near.frame = NULL;
@@ -793,7 +794,8 @@ static void test_directory_and_snapshot(void)
 	stack = stacks_find(&from_file.stacks, unnamed);
 	symbols_name(&symbols, stack);
 	CHECK(stack->name_origin == NAMES_SNAPSHOT && stack->named == 2);
-	CHECK(!strcmp(stack->frame[0].text, "one+0x4/0x6") && !strcmp(stack->frame[1].text, "two+0x2/0xfa"));
+	CHECK(!strcmp(stack->frame[0].text, "one+0x4/0x6") &&
+	      !strcmp(stack->frame[1].text, "two+0x2/0xfa"));
 
 	/* A snapshot of the snapshot: nothing is lost */
 	snapshot_write("again", &set, &from_file, &symbols);
