@@ -45,7 +45,9 @@ struct tally {
 	char **waiting;
 	size_t nr;
 	unsigned int lines;	/* without a frame since the last of them */
+	bool sized;	/* the frames of the last of them have sizes */
 	u64 next;	/* what stands before a trace, as "12 times, 48 pages"; 0: nothing */
+	unsigned int before;	/* lines that may stand between */
 	bool map;	/* bpftrace's, "@[" to "]: 5" */
 	u64 unread;	/* numbers after traces that may be counts, too */
 };
@@ -68,10 +70,18 @@ static void add_trace(void *tally, const struct trace *trace)
 {
 	struct tally *t = tally;
 
-	if (!t->map)
-		add_waiting(t, 1);
+	char *kernel = t->map && t->nr ? t->waiting[0] : NULL;
+
+	if (kernel) {
+		/* The stack of the program follows that of the kernel in one map */
+		t->waiting[0] = xasprintf("%s;%s", trace->folded, kernel);
+		free(kernel);
+		return;
+	}
+	add_waiting(t, 1);
 	GROW(t->waiting, t->nr);
 	t->waiting[t->nr++] = xstrdup(trace->folded);
+	t->sized = trace->sized;
 	t->lines = 0;
 	if (t->next)
 		add_waiting(t, t->next);
@@ -84,37 +94,61 @@ static u64 whole_number(const char *at)
 	char *end;
 	u64 number = strtoull(at, &end, 10);
 
-	return isdigit((unsigned char)*at) && !*end ? number : 0;
+	return isdigit((unsigned char)*at) && !*end && number != ~0ULL ? number : 0;
 }
 
-/* "sum 12", "bytes = 4096", as other programs have them */
-static const char some_number[] = "^[[:alpha:]_ ]+[:=[:space:]]+[1-9][0-9]{0,8}$";
+/* "sum 12", "bytes = 4096", "]: (5, 10)", as programs have them that count something else */
+static const char some_number[] = "^([[:alpha:]_ ]+[:=[:space:]]+[1-9][0-9]{0,8}$|([],].*)?]:)";
+
+/* What stands before traces that are counted: page_owner_sort's, slab's, memleak's */
+static const char counted[] =
+	"^[0-9]+ (times, [0-9]+ pages|[[:alnum:]_.]+[+]0x.* age=|bytes in [0-9]+ allocations)";
+
+/* What stands before one: the number */
+static bool take_before(struct tally *t, const char *p)
+{
+	const char *in = strstr(p, " bytes in ");
+
+	if (!text_matches(p, strlen(p), counted, NULL))
+		return false;
+	add_waiting(t, 1);
+	t->next = strtoull(in ? in + 10 : p, NULL, 10);
+	t->before = strstr(p, " times, ") ? 1 : 0;
+	return true;
+}
 
 /*
- * Counts as bpftrace ("]: 5", ", cat]: 5"), bcc ("    5") and hist triggers ("} hitcount:   5")
- * print them, and before the trace page_owner_sort ("12 times, 48 pages") and the files of slab
- * ("12 kmalloc+0x6f/0xf0 age=1/2/3")
+ * Counts as bpftrace ("]: 5", ", cat]: 5"), bcc ("    5", after frames without sizes) and hist
+ * triggers ("} hitcount:   5") print them
  */
 static void take_count(void *tally, const char *line, size_t len)
 {
 	struct tally *t = tally;
-	char *text = xasprintf("%.*s", (int)text_trim(line, len), line), *p = text, *times;
-	u64 count = 0, number;
+	char *text = xasprintf("%.*s", (int)text_trim(line, len), line), *p = text;
+	const char *hits = strstr(p, "hitcount:"), *map;
+	u64 count = 0;
 
 	p += strspn(p, " \t");
-	number = strtoull(p, &times, 10);
-	if (times > p && *times == ' ' && (strstr(times, " times, ") || strstr(times, " age="))) {
-		add_waiting(t, 1);
-		t->next = number;
-	} else if (*p == '@' && p[strlen(p) - 1] == '[') {
+	map = strchr("],", *p) && *p ? strstr(p, "]: ") : NULL;
+	if (t->next && !t->before--)
+		t->next = 0;
+	if (take_before(t, p)) {
+		t->lines = COUNT_LINES;
+	} else if (*p == '@' && strchr(p, '[') && !strstr(p, "]:")) {
 		add_waiting(t, 1);
 		t->map = true;
 	} else if (*p && t->nr && (t->lines++ < COUNT_LINES || t->map)) {
-		const char *hits = strstr(p, "hitcount:"), *map = strstr(p, "]: ");
-
-		count = hits ? strtoull(hits + 9, NULL, 10) : whole_number(map ? map + 3 : p);
-		if (!count && t->lines == 1 && text_matches(p, strlen(p), some_number, NULL))
+		if (hits)
+			count = strtoull(hits + 9, NULL, 10);
+		else if (map)
+			count = whole_number(map + 3);
+		else if (!t->sized && p > text)
+			count = whole_number(p);
+		if (!count && (t->lines == 1 || t->map) &&
+		    text_matches(p, strlen(p), some_number, NULL)) {
 			t->unread++;
+			t->map = false;
+		}
 	} else if (!*p && !t->map) {
 		t->lines = COUNT_LINES;
 	}
@@ -149,6 +183,11 @@ static void fold(struct args *a, struct decoder *d, FILE *in)
 		report("the text holds no trace of frames as vfs_read+0x12/0x80");
 	report_count(t.unread, "trace has a number after it that is not known to be its count: the trace counts once",
 		     "traces have a number after them that is not known to be their count: each counts once");
+	report_count(d->doubtful, "trace may be the rest of another one, which differs from it in a number before its frames",
+		     "traces may be the rest of others, which differ from them in a number before their frames");
+	report_count(d->cut, "frame is cut: its name counts", "frames are cut: their names count");
+	report_count(d->beside, "frame is left out: it shares its line with others, and with other text",
+		     "frames are left out: they share their lines with others, and with other text");
 	report_count(d->beyond, "frame is left out: its trace has more than 1024",
 		     "frames are left out: their traces have more than 1024");
 	if (!cmd_profile(o, a, NULL, 0))

@@ -243,7 +243,7 @@ bool text_matches(const char *text, size_t len, const char *pattern, regmatch_t 
 	static struct {
 		const char *pattern;
 		regex_t regex;
-	} known[16];
+	} known[64];
 	regmatch_t all[REGEX_PARTS];
 	size_t i;
 

@@ -75,7 +75,7 @@ function flame_graph(svg, field, changed) {
 	}
 
 	function show(to, text) {
-		zoomed = to > 0 && to < frames.length ? to : 0;
+		zoomed = to > 0 && to < frames.length && frames[to].w ? to : 0;
 		pattern = text;
 		if (field.value !== text)
 			field.value = text;
@@ -102,6 +102,8 @@ function flame_graph(svg, field, changed) {
 		});
 		total = frames[0].w;
 		place(frames[0], 0);
+		// Above them is nothing of what is chosen
+		svg.style.marginTop = -frames.reduce((top, f) => f.w ? Math.min(top, f.y) : top, frames[0].y) + "px";
 	}
 
 	frames.forEach((f, i) => {

@@ -358,12 +358,13 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 	      "<span class=\"matched\"></span><button class=\"reset hidden\">show all</button></div>\n",
 	      f);
 	as_graph.format = FORMAT_FLAME;
+	fputs("<div id=\"graph\">\n", f);
 	profile_events(&graph, &as_graph, NULL, page->event, page->nr);
 	graph.commands = false;
 	graph.diff = false;
 	flame_put(o, &graph, f);
 	free(graph.total);
-	fputs("</div>\n<main id=\"view\"></main>\n<pre id=\"info\" class=\"hidden\">", f);
+	fputs("</div>\n</div>\n<main id=\"view\"></main>\n<pre id=\"info\" class=\"hidden\">", f);
 	for (line = page->info_text; *line; line = next) {
 		next = line + strcspn(line, "\n");
 		put_text(f, "%.*s", (int)(next - line), line);

@@ -29,13 +29,9 @@
 /* Length of "(P)" etc., letters for where arm64 found an address; 0 if there are none */
 static size_t mark_length(const char *text, size_t len)
 {
-	size_t n;
+	regmatch_t part[REGEX_PARTS];
 
-	if (len < 3 || *text != '(')
-		return 0;
-	for (n = 1; n < len && isupper((unsigned char)text[n]); n++)
-		;
-	return n > 1 && n < len && text[n] == ')' ? n + 1 : 0;
+	return text_matches(text, len < 16 ? len : 16, "^\\([A-Z]+\\)", part) ? part[0].rm_eo : 0;
 }
 
 /* --------------------------------------------------------- what surrounds --- */
@@ -140,6 +136,7 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 		/* A decimal offset is one only alone in its line, or as crash prints it */
 		if (f->decimal && !text_ends_with(line, start, "[exception RIP: ") &&
 		    !text_begins_with(line + start + n, len - start - n, " at ffff") &&
+		    !text_begins_with(line + start + n, len - start - n, " ([kernel.") &&
 		    (text_trim(line, start) || !is_end(line + start + n, len - start - n)))
 			continue;
 		/* "/bin/cat+0x1", "a.out(main+0x2)", "libc`read+0x3" are of programs */
@@ -206,9 +203,7 @@ struct around {
 	bool guess;	/* it has a "?" */
 	bool more;	/* another frame of its trace follows */
 	bool alone;	/* that, or nothing does */
-	/*
-	 * It has lost its end, as by a mail program: in a text whose frames have sizes each has one
-	 */
+	/* It has lost its end, as by a mail program: each frame of its trace so far has a size */
 	bool cut;
 };
 
@@ -230,7 +225,7 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 		return kind;
 	}
 	/* On x86 ret_from_fork_asm() calls ret_from_fork() since 6.5 */
-	if (t->whole && !text_begins_with(f->name, f->name_len, "ret_from_fork_asm"))
+	if (t->whole && !frame_is_outermost(f->name, f->name_len))
 		traces_end_one(&d->traces, t);
 	d->begins = 0;
 	after = t->entry && !(t->irq && frame_is_stub(f->name, f->name_len));
@@ -249,7 +244,9 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 	t->paused = 0;
 	t->entry = entry;
 	t->irq = entry && f->name_len == 16 && !memcmp(f->name, "common_interrupt", 16);
-	t->whole = frame_is_outermost(f->name, f->name_len);
+	/* perf and bcc print frames of the program after it, without sizes */
+	t->whole = !f->sizeless && frame_is_outermost(f->name, f->name_len);
+	t->sized |= !f->sizeless;
 	return kind;
 }
 
@@ -300,22 +297,6 @@ static void report_once(struct decoder *d, const char *why)
 	report("frames stay as they are: %s", why);
 }
 
-/* No frame of this kernel can be decoded */
-static void leave(struct decoder *d)
-{
-	d->left++;
-	report_once(d, srcline_error(d->srcline));
-}
-
-static void report_ambiguous(struct decoder *d, const struct frame *f, int named)
-{
-	char *why = xasprintf("%.*s+0x%llx lacks the function's size, and %d functions have this name",
-			      (int)f->name_len, f->name, f->offset, named);
-
-	report_once(d, why);
-	free(why);
-}
-
 /* ------------------------------------------------------------- the lines --- */
 
 /* Between two frames of a trace on one line, or between a function and its caller */
@@ -359,23 +340,39 @@ static bool is_again(struct decoder *d, const char *line, size_t len, bool frame
 static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kind kind)
 {
 	const char *text = NULL;
+	char *why;
+	int named;
 
 	f->time = d->time;
-	if (f->sizeless) {
-		int named = srcline_named(d->srcline, f);
-
-		if (!named || named > 1) {
-			d->sizeless++;
-			if (named)
-				report_ambiguous(d, f, named);
-			return NULL;
-		}
+	named = f->sizeless ? srcline_named(d->srcline, f) : 1;
+	if (named > 1) {
+		why = xasprintf("%.*s+0x%llx lacks the function's size, and %d functions have this name",
+				(int)f->name_len, f->name, f->offset, named);
+		report_once(d, why);
+		free(why);
 	}
+	d->sizeless += !named || named > 1;
+	if (!named || named > 1)
+		return NULL;
 	d->frames++;
-	if (srcline_frame(d->srcline, f, kind, &text))
-		leave(d);
+	if (srcline_frame(d->srcline, f, kind, &text)) {
+		d->left++;
+		report_once(d, srcline_error(d->srcline));
+	}
 	d->decoded += !!text;
 	return text;
+}
+
+/* Is the place "fs/x.c:12" one of those in a frame's line? */
+static bool has_place(const char *line, const char *place)
+{
+	size_t len = strlen(place);
+	const char *p;
+
+	for (p = line; (p = strstr(p, place)); p++)
+		if (p > line && strchr("(/", p[-1]) && p[len] == ')')
+			return true;
+	return false;
 }
 
 /*
@@ -385,12 +382,13 @@ static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kin
  */
 static const char *warning_line(struct decoder *d, struct frame *f, const struct marker *m)
 {
-	char *place = xasprintf("%.*s)", (int)m->place_len, m->place);
+	size_t skip = text_begins_with(m->place, m->place_len, "./") ? 2 : 0;
+	char *place = xasprintf("%.*s", (int)(m->place_len - skip), m->place + skip);
 	const char *text = frame_line(d, f, m->kind), *other;
 
-	if (text && !strstr(text, place) &&
+	if (text && !has_place(text, place) &&
 	    !srcline_frame(d->srcline, f, m->kind == FRAME_EXACT ? FRAME_RETURN : FRAME_EXACT,
-			   &other) && other && strstr(other, place))
+			   &other) && other && has_place(other, place))
 		text = other;
 	free(place);
 	return text;
@@ -428,20 +426,26 @@ struct scan {
 	size_t at, end;	/* where the frame is */
 };
 
-static struct around look_around(const struct decoder *d, const struct scan *s,
+static struct around look_around(struct decoder *d, const struct scan *s,
 				 const struct frame *f)
 {
 	struct around a = { .before = s->line + s->done, .before_len = s->at - s->done,
 			    .after = s->line + s->end, .after_len = s->len - s->end };
 	size_t next = s->end;
+	const struct trace *known;
 	struct frame other;
+	struct shape shape;
 
 	if (a.after_len && *a.after == ' ')
 		a.mark = mark_length(a.after + 1, a.after_len - 1);
 	a.mark += !!a.mark;
 	a.guess = text_ends_with(a.before, a.before_len, "? ") || (!s->done && d->question);
-	a.cut = (f->sizeless && !f->decimal && d->sized) ||
-		(a.after_len && *a.after == '=' && !text_trim(a.after + 1, a.after_len - 1));
+	a.cut = a.after_len && *a.after == '=' && !text_trim(a.after + 1, a.after_len - 1);
+	if (f->sizeless && !f->decimal && !text_trim(a.after, a.after_len)) {
+		traces_shape(&shape, a.before, a.before_len);
+		known = traces_known(&d->traces, &shape);
+		a.cut = known && known->frames && known->sized;
+	}
 	a.more = next_frame(&other, s->line, s->len, &next) &&
 		 is_separator(a.after, next - s->end, s->line, s->prefix);
 	a.alone = a.more || a.cut || is_end(a.after + a.mark, a.after_len - a.mark) ||
@@ -491,6 +495,8 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 				traces_line(&d->traces, line, len);
 			}
 			t = NULL;
+			d->beside += frames && !marker.at &&
+				     !text_holds(a.before, a.before_len, " from ");
 			if (!frames || marker.at)
 				kind = kind_in_line(d, &f, &marker, &a, &t);
 			if (!frames)
@@ -534,9 +540,14 @@ static size_t line_number(struct decoder *d, const char *line, size_t len)
 		n++;
 	for (; n < len && isdigit((unsigned char)line[n]); n++)
 		number = 10 * number + line[n] - '0';
+	/* Numbers of frames, as in ftrace's stack_trace, are no numbers of lines */
+	if (n == len || !line[n] || !strchr(":-| \t", line[n]))
+		number = 0;
 	d->numbered = number && number == d->number + 1 ? d->numbered + 1 : 0;
 	d->number = number;
-	return d->numbered < 3 ? 0 : n + (n < len && strchr(":-|", line[n]));
+	/* "grep -n" leaves lines out once they are known to be counted */
+	d->numbers |= d->numbered >= 3;
+	return d->numbers && number ? n + 1 : 0;
 }
 
 /* A line of the file may hold several of the log, as a JSON string does */

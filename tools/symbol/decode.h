@@ -11,7 +11,7 @@
 /* --------------------------------------------------------------- trace.c --- */
 
 /* Traces that are printed at once; shapes longer than that are of no log */
-#define TRACES_MAX	16
+#define TRACES_MAX	64
 #define TRACE_SHAPE	256
 
 /* What a line begins with */
@@ -24,6 +24,7 @@ struct shape {
 struct trace {
 	struct shape shape;	/* of what stands before its frames */
 	u64 used;	/* when it had its last line */
+	bool sized;	/* its frames have sizes */
 	u64 frames;	/* frames so far, guesses left out; 0: the next one is its first */
 	bool entry;	/* the last of these is an entry for exceptions or interrupts */
 	bool irq;	/* that one is common_interrupt() */
@@ -50,14 +51,14 @@ struct traces {
 /* Length of an escape that begins here, as of a terminal's colour or in a JSON string, else 0 */
 size_t text_escape(const char *text, size_t len);
 
-/* Length of a mark of another stack that begins here, as "<IRQ>" and "</IRQ>", else 0 */
-size_t text_stack_mark(const char *text, size_t len);
-
 /* Length of what ends a line of the log within a line of the file, else 0 */
 size_t text_newline(const char *text, size_t len);
 
 /* The shape of what stands before a frame; in a line of JSON, of the string that it is in */
 void traces_shape(struct shape *s, const char *before, size_t len);
+
+/* The trace that has this before its frames, or NULL */
+struct trace *traces_known(struct traces *t, const struct shape *before);
 
 /* The trace of a line, by what stands before its frame */
 struct trace *traces_find(struct traces *t, const struct shape *before);
@@ -125,6 +126,8 @@ struct decoder {
 	u64 beyond;	/* frames of traces that are too long to be folded */
 	u64 number;	/* that the line before begins with */
 	unsigned int numbered;	/* lines that had the number after that of the line before them */
+	bool numbers;	/* so many had that these are numbers of lines */
+	u64 beside;	/* frames that share a line with others, and are of no trace */
 	/* Hashes of the reasons that standard error has given */
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;

@@ -17,13 +17,12 @@
 /* "[1m", "[0;31m": what follows the escape character, in whatever form that is */
 static size_t colour(const char *text, size_t len)
 {
-	size_t n = 1;
+	regmatch_t part[REGEX_PARTS];
 
-	if (len < 2 || *text != '[')
+	if (!len || *text != '[')
 		return 0;
-	while (n < len && (isdigit((unsigned char)text[n]) || text[n] == ';'))
-		n++;
-	return n < len && strchr("mK", text[n]) && text[n] ? n + 1 : 0;
+	len = len < 16 ? len : 16;
+	return text_matches(text, len, "^\\[[0-9;]*[mK]", part) ? part[0].rm_eo : 0;
 }
 
 size_t text_escape(const char *text, size_t len)
@@ -50,20 +49,14 @@ size_t text_escape(const char *text, size_t len)
 	return strchr("tr\"", text[1]) && text[1] ? 2 : 0;
 }
 
-size_t text_stack_mark(const char *text, size_t len)
-{
-	bool letter = false;
-	size_t n = 1;
+/* " <TASK>", " </IRQ>", "<<EOE>>" */
+#define STACK_MARK	"<[A-Z0-9</#_]*[A-Z][A-Z0-9</#_]*>>?"
 
-	if (!len || *text != '<')
-		return 0;
-	for (; n < len && (isupper((unsigned char)text[n]) || isdigit((unsigned char)text[n]) ||
-			   strchr("</#_", text[n])) && text[n]; n++)
-		letter |= isupper((unsigned char)text[n]);
-	if (!letter || n == len || text[n] != '>')
-		return 0;
-	/* "<<EOE>>" */
-	return n + 1 < len && text[1] == '<' && text[n + 1] == '>' ? n + 2 : n + 1;
+static size_t stack_mark(const char *text, size_t len)
+{
+	regmatch_t part[REGEX_PARTS];
+
+	return text_matches(text, len < 32 ? len : 32, "^" STACK_MARK, part) ? part[0].rm_eo : 0;
 }
 
 size_t text_newline(const char *text, size_t len)
@@ -88,34 +81,34 @@ size_t text_newline(const char *text, size_t len)
 #define TIME	'\1'
 #define ADDRESS	'\2'
 
-static bool is_digit_at(const char *text, size_t len, size_t at)
-{
-	return at < len && isdigit((unsigned char)text[at]);
-}
-
 /*
- * Is a number part of a time or a date, as "12:08:12", "64.100001" and "2026-11-22", or of the
- * counts in "4,339,5140900,-;"?  Is it part of more, as "10.0.0.11" or an address of a network card,
- * it is none.
+ * Is a number part of a time or a date, as "12:08:12", "64.100001" and "2026-11-22", a time with
+ * its unit, or one of the counts in "4,339,5140900,-;"?  Part of more, as of "10.0.0.11", "node1-2"
+ * and an address of a network card, it is none.
  */
 static bool is_time(const char *text, size_t len, size_t at, size_t end)
 {
+	static const char inside[] = "0123456789.:-/";
 	char before = at ? text[at - 1] : ' ', after = end < len ? text[end] : ' ';
-	size_t dots = 0, colons = 0, from, to;
+	size_t nr[256] = { 0 }, from, to, n;
 
-	for (from = at; from && text[from - 1] && strchr("0123456789.:", text[from - 1]); from--)
+	if (before == ',' && (after == ',' || end - at >= 3))
+		return true;
+	for (from = at; from && text[from - 1] && strchr(inside, text[from - 1]); from--)
 		;
-	for (to = end; to < len && text[to] && strchr("0123456789.:", text[to]); to++)
+	for (to = end; to < len && text[to] && strchr(inside, text[to]); to++)
 		;
-	while (from < to) {
-		dots += text[from] == '.';
-		colons += text[from++] == ':';
-	}
-	if (dots > 1 || colons > 3)
+	if (from && isalpha((unsigned char)text[from - 1]))
 		return false;
-	return dots || before == ',' ||
-	       (strchr(":-/", before) && at > 1 && isdigit((unsigned char)text[at - 2])) ||
-	       (strchr(":-/", after) && is_digit_at(text, len, end + 1));
+	for (n = from; n < to; n++)
+		nr[(unsigned char)text[n]]++;
+	if (nr['.'] > 2 || nr[':'] > 3 || nr['-'] > 2 || nr['/'] > 2)
+		return false;
+	n = at + strspn(text + at, "0123456789");
+	if (n < end)	/* "28T21", "12ms", "1h02m" */
+		return text[n] == 'T' || strspn(text + n, "0123456789dhmsun") >= end - n;
+	return end - at > 8 || nr['.'] || (at > 1 && strchr(":-/", before) && from < at - 1) ||
+	       (strchr(":-/", after) && to > end + 1);
 }
 
 static void add_char(struct shape *s, char c)
@@ -126,11 +119,16 @@ static void add_char(struct shape *s, char c)
 
 static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
 {
-	size_t end = at, digits = 0;
+	size_t end = at, digits = 0, decimal = 0;
 
-	while (end < len && isalnum((unsigned char)text[end]))
+	while (end < len && isalnum((unsigned char)text[end])) {
+		decimal += !!isdigit((unsigned char)text[end]);
 		digits += !!isxdigit((unsigned char)text[end++]);
-	if (text_begins_with(text + at, end - at, "0x") || (digits >= 8 && digits == end - at)) {
+	}
+	/* Seconds since 1970 are none */
+	if (text_begins_with(text + at, end - at, "0x") ||
+	    (digits == end - at && digits >= 8 && digits <= 16 &&
+	     (decimal < digits || digits == 8 || digits == 16))) {
 		add_char(s, ADDRESS);
 	} else if (isdigit((unsigned char)text[at]) && is_time(text, len, at, end)) {
 		add_char(s, TIME);
@@ -147,7 +145,7 @@ static void find_shape(struct shape *s, const char *text, size_t len)
 
 	s->len = 0;
 	while (at < len && s->len < TRACE_SHAPE - 1) {
-		mark = text_stack_mark(text + at, len - at);
+		mark = text[at] == '<' ? stack_mark(text + at, len - at) : 0;
 		n = text_escape(text + at, len - at);
 		if (n || isspace((unsigned char)text[at]) || !text[at]) {
 			/* "\t" is a blank, a colour is nothing */
@@ -238,25 +236,33 @@ void traces_end_one(struct traces *t, struct trace *one)
 static bool is_alike(const char *a, const char *b)
 {
 	for (;; a++, b++) {
-		while (isdigit((unsigned char)*a))
-			a++;
-		while (isdigit((unsigned char)*b))
-			b++;
+		a += strspn(a, "0123456789");
+		b += strspn(b, "0123456789");
 		if (*a != *b || !*a)
 			return *a == *b;
 	}
 }
 
+struct trace *traces_known(struct traces *t, const struct shape *s)
+{
+	struct trace *one;
+
+	for (one = t->trace; one < t->trace + TRACES_MAX; one++)
+		if (one->used && !strcmp(one->shape.text, s->text))
+			return one;
+	return NULL;
+}
+
 struct trace *traces_find(struct traces *t, const struct shape *s)
 {
-	struct trace *one, *found = t->trace;
+	struct trace *one = traces_known(t, s), *found = t->trace;
 	bool doubt = false;
 
+	if (one) {
+		one->used = ++t->lines;
+		return one;
+	}
 	for (one = t->trace; one < t->trace + TRACES_MAX; one++) {
-		if (one->used && !strcmp(one->shape.text, s->text)) {
-			one->used = ++t->lines;
-			return one;
-		}
 		doubt |= one->used && one->entry && is_alike(one->shape.text, s->text);
 		if (one->used < found->used)
 			found = one;
@@ -294,11 +300,11 @@ bool traces_sentence(const struct traces *t, const struct shape *s)
 	       strncmp(t->other.text, s->text, s->len);
 }
 
-static u32 traces_of(struct traces *t, const struct shape *s, const char *line, size_t len,
+static u64 traces_of(struct traces *t, const struct shape *s, const char *line, size_t len,
 		     const struct trace *but)
 {
 	struct shape left = *s;
-	u32 of = 0;
+	u64 of = 0;
 	size_t i;
 
 	/* An address without a name is part of a trace, but that before 4.9's end */
@@ -311,7 +317,7 @@ static u32 traces_of(struct traces *t, const struct shape *s, const char *line, 
 			continue;
 		if (left.len == s->len || !memchr(s->text, ADDRESS, s->len) ||
 		    strcmp(one->shape.text, left.text))
-			of |= 1U << i;
+			of |= 1ULL << i;
 		else if (!but)	/* What was interrupted, if an entry was before it */
 			one->entry = false;
 	}
@@ -324,7 +330,7 @@ static void end_of(struct traces *t, const struct shape *s, const char *line, si
 {
 	const char *end = line + len, *quote = line;
 	bool report = text_holds(line, len, "CPU: ");
-	u32 of = traces_of(t, s, line, len, but);
+	u64 of = traces_of(t, s, line, len, but);
 	struct shape quoted;
 	unsigned int quotes;
 	struct trace *one;
@@ -360,12 +366,13 @@ void traces_end(struct traces *t, const char *line, size_t len, const struct tra
 
 /* Lines that do not end a trace: */
 static const char inside[] =
-	/* " <TASK>", " </IRQ>", "<<EOE>>" */
-	"<[A-Z0-9</#_]*[A-Z][A-Z0-9</#_]*>>?[[:space:]]*$"
+	STACK_MARK "[[:space:]]*$"
 	/* "r7:df912310 r6:00000000", which 32-bit arm with frame pointers prints after a frame */
 	"|(^|[[:space:]])r[0-9]{1,2}:[0-9a-f]{8}[[:space:]]*$"
 	/* "bec0: 00000000 c1204f6c", of the stack, and "Register r10 information: NULL pointer" */
 	"|(^| )[[:xdigit:]]{4}:[[:xdigit:] ]{9,}$|Register r.* information: "
+	/* What bcc has between frames of the kernel and of the program */
+	"|^[[:space:]]+--[[:space:]]*$"
 	/* "slab_alloc_node mm/slub.c:5245 [inline]", as syzbot and decode_stacktrace.sh add it */
 	"| \\[inline]\\)?[[:space:]]*$"
 	/* kdb's pager, and what "dmesg --json" has around a line of the log */
