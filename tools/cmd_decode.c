@@ -69,7 +69,6 @@ static void add_waiting(struct tally *t, u64 count)
 static void add_trace(void *tally, const struct trace *trace)
 {
 	struct tally *t = tally;
-
 	char *kernel = t->map && t->nr ? t->waiting[0] : NULL;
 
 	if (kernel) {

@@ -101,7 +101,6 @@ static void print_text(const struct output *o, const struct args *a, const struc
 {
 	size_t len;
 	const char *block = output_stack_text(o, t->stack, &len);
-
 	u64 youngest = now > t->newest ? now - t->newest : 0;
 	u64 oldest = now > t->oldest ? now - t->oldest : 0;
 	u64 mean = t->closed ? t->sum / t->closed : 0;

@@ -75,6 +75,9 @@ void flame_write(const struct output *o, const struct profile *p, const char *na
 /* The same as an element of a page, whose script is in flame.js */
 void flame_put(const struct output *o, const struct profile *p, FILE *f);
 
+/* Put up to @len characters of printable text into XML or HTML */
+void put_escaped(FILE *f, const char *text, size_t len);
+
 /* Write one of these, as the format says, and free @p->total */
 void profile_write(const struct output *o, struct profile *p, const char *graph);
 

@@ -88,8 +88,7 @@ static size_t characters(const char *text)
 	return n;
 }
 
-/* Put up to @len characters of printable text */
-static void put_escaped(FILE *f, const char *text, size_t len)
+void put_escaped(FILE *f, const char *text, size_t len)
 {
 	for (; *text; text++) {
 		if (!continues(*text) && !len--)

@@ -165,18 +165,13 @@ static void put_text(FILE *f, const char *format, ...) __attribute__((format(pri
 static void put_text(FILE *f, const char *format, ...)
 {
 	va_list args;
-	char *text, *p;
+	char *text;
 
 	va_start(args, format);
 	if (vasprintf(&text, format, args) < 0)
 		die(1, "out of memory");
 	va_end(args);
-	for (p = printable(text); *p; p++) {
-		if (strchr("<>&\"", *p))
-			fprintf(f, "&#%d;", *p);
-		else
-			putc(*p, f);
-	}
+	put_escaped(f, printable(text), SIZE_MAX);
 	free(text);
 }
 
@@ -332,7 +327,7 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 	struct stackbuf_pair pair;
 	unsigned int c, number = 0;
 	const char *line, *next;
-	struct profile graph;
+	struct profile graph = { 0 };
 	size_t i;
 
 	fprintf(f, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -361,7 +356,6 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 	fputs("<div id=\"graph\">\n", f);
 	profile_events(&graph, &as_graph, NULL, page->event, page->nr);
 	graph.commands = false;
-	graph.diff = false;
 	flame_put(o, &graph, f);
 	free(graph.total);
 	fputs("</div>\n</div>\n<main id=\"view\"></main>\n<pre id=\"info\" class=\"hidden\">", f);

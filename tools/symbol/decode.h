@@ -117,7 +117,7 @@ struct decoder {
 	u64 lined;	/* frames that have their line in the text */
 	u64 decoded;	/* frames with a source line */
 	u64 left;	/* frames of kernels that cannot be decoded */
-	bool sized;	/* a frame had its size: those without are cut */
+	bool sized;	/* a frame had its size: one that ends its line without it may be cut */
 	bool was_cut;	/* in the line before */
 	bool question;	/* the line before ends in the "?" of a guess */
 	u64 cut;	/* frames that are cut, or broken over two lines */
