@@ -225,12 +225,12 @@ enum stackbuf_probe_state {
  * enum stackbuf_probe_way - how a probe is set
  * @STACKBUF_PROBE_BY_KPROBE: by a kprobe
  * @STACKBUF_PROBE_BY_FTRACE: by ftrace, at the beginning of each function that matches
- * @STACKBUF_PROBE_BY_EVENT: on a tracepoint
+ * @STACKBUF_PROBE_BY_TRACEPOINT: on a tracepoint
  */
 enum stackbuf_probe_way {
 	STACKBUF_PROBE_BY_KPROBE,
 	STACKBUF_PROBE_BY_FTRACE,
-	STACKBUF_PROBE_BY_EVENT,
+	STACKBUF_PROBE_BY_TRACEPOINT,
 };
 
 /**

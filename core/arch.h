@@ -82,9 +82,11 @@ static inline const struct pt_regs *sbuf_arch_interrupted_regs(unsigned long rec
 /* docs/recall.md has a proof for these two. */
 #define SBUF_HAVE_RECALL	(SBUF_HAVE_ORC || SBUF_HAVE_RECORDS)
 
-/* Arguments in registers, and where a called function finds its return address. */
+/* Arguments in registers, of a tracepoint's functions after the pointer to data */
 #define SBUF_ARGUMENTS		(IS_ENABLED(CONFIG_X86_64) ? 6 : 8)
+#define SBUF_TRACEPOINT_ARGUMENTS	5
 
+/* Where a called function finds its return address */
 static __always_inline unsigned long sbuf_arch_return_address(struct pt_regs *regs)
 {
 #ifdef CONFIG_X86_64

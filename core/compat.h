@@ -91,15 +91,6 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_MODULE_INIT_TEXT_SIZE(module) ((module)->init_layout.text_size)
 #endif
 
-/* The kernel checks what indirect calls lead to; the option was renamed in 6.18 */
-#define SBUF_CHECKED_CALLS	(IS_ENABLED(CONFIG_CFI_CLANG) || IS_ENABLED(CONFIG_CFI))
-
-/*
- * Each tracepoint has an empty function of its type since "tracing/probes: Add tracepoint support
- * on fprobe events".
- */
-#define SBUF_HAVE_PROBESTUB	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0))
-
 #define SBUF_HAVE_FUNCTIONS	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || \
 				 IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS))
 
@@ -107,13 +98,14 @@ static __always_inline unsigned long arch_local_irq_save(void);
  * Their functions run with preemption as it is: those of system calls since a363d27cdbc2 ("tracing:
  * Allow system call tracepoints to handle page faults"), 6.13, in 7.1 all.  Before, it is disabled.
  */
-#define SBUF_EVENTS_PREEMPTIBLE	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))
+#define SBUF_TRACEPOINTS_PREEMPTIBLE	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))
 
-/* Tracepoints are reached by that function, or by the event's own, see tracepoint.c */
-#define SBUF_EVENTS_BY_STUB	(SBUF_CHECKED_CALLS && SBUF_HAVE_PROBESTUB && SBUF_HAVE_FUNCTIONS)
-#define SBUF_EVENTS_BY_OWN	(SBUF_CHECKED_CALLS && !SBUF_HAVE_PROBESTUB && \
-				 IS_ENABLED(CONFIG_KPROBES))
-#define SBUF_EVENTS_BY_REGS	(SBUF_EVENTS_BY_STUB || SBUF_EVENTS_BY_OWN)
+/* Of the file tracepoint_NAME.c that Kbuild has chosen: does its handler find registers? */
+#if defined(SBUF_TRACEPOINTS_stub) || defined(SBUF_TRACEPOINTS_own)
+#define SBUF_TRACEPOINTS_REGS	1
+#else
+#define SBUF_TRACEPOINTS_REGS	0
+#endif
 
 /*
  * 4f554e955614 ("ftrace: Add ftrace_set_filter_ips function"), 5.18.  Before, each address costs a
@@ -192,6 +184,37 @@ static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_a
  */
 #ifndef __no_stack_protector
 #define __no_stack_protector __attribute__((__no_stack_protector__))
+#endif
+
+/*
+ * Which argument is what for the preset slab: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA version of
+ * tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.  In 6.12 and later
+ * __do_kmalloc_node() traces a large object although __kmalloc_large_node_noprof() has done so;
+ * where it does not, @large is as @arg.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@large4 t:kmem:kmem_cache_alloc@arg2@cache3"
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@cache3"
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
+#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@arg5 t:kmem:kmem_cache_alloc@arg2@arg5 "	\
+			"t:kmem:kmalloc_node@arg2@arg5 t:kmem:kmem_cache_alloc_node@arg2@arg5"
+#else
+#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@arg4 "	\
+			"t:kmem:kmalloc_node@arg2@arg4 t:kmem:kmem_cache_alloc_node@arg2@arg4"
+#endif
+
+/*
+ * 5.15 traces kmem_cache_free() when the object is free already and may be another's.  From 6.18 on
+ * kvfree_call_rcu() may keep objects in sheaves, which are freed or used again without an event;
+ * before, its second argument is no object.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define SBUF_SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 kvfree_call_rcu@arg2 "
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
+#define SBUF_SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 "
+#else
+#define SBUF_SLAB_CLOSES	"kmem_cache_free@arg2 "
 #endif
 
 #endif /* STACKBUF_COMPAT_H */

@@ -13,10 +13,10 @@
 #include <linux/mm.h>
 #include <linux/sort.h>
 
-#include "call.h"
 #include "function.h"
-
-#if SBUF_HAVE_FUNCTIONS
+#include "hit.h"
+#include "modules.h"
+#include "probe_list.h"
 
 /* Tags: none, each argument, the return address */
 #define TAGS	(SBUF_ARGUMENTS + 2)
@@ -156,7 +156,7 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 	const struct function *at;
 
 	for (at = first_of(own, site); at; at = next_of(own, site, at)) {
-		/* sbuf_functions_leave() may take it away meanwhile */
+		/* leave_functions() may take it away meanwhile */
 		struct stackbuf_probe *probe = READ_ONCE(at->probe);
 
 		if (!probe)
@@ -172,44 +172,6 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 
 NOKPROBE_SYMBOL(count_missed);
 
-/* For what is rare.  To be inlined elsewhere, as sbuf_save() */
-static noinline s64 save_call(struct pt_regs *regs, unsigned long tag,
-			      enum stackbuf_context context, unsigned int flags)
-{
-	return sbuf_save(&(const struct sbuf_save) {
-		.from = SBUF_REGS, .regs = regs, .tag = tag, .context = context,
-		.flags = SBUF_PROBED | SBUF_ENTRY | flags,
-	});
-}
-
-NOKPROBE_SYMBOL(save_call);
-
-/* What a probe with this role does, as sbuf_hit() */
-static __always_inline void hit(const struct stackbuf_probe *probe, unsigned int role,
-				struct pt_regs *regs, unsigned long tag,
-				enum stackbuf_context context)
-{
-	unsigned long value = sbuf_hit_value(probe, regs);
-	s64 id = 0;
-
-	if (role == STACKBUF_TRIGGERS) {
-		save_call(regs, tag, context, probe->tag ? SBUF_TAGGED : 0);
-		sbuf_filter_trigger(sbuf_probe_number(probe));
-		return;
-	}
-	if (role == STACKBUF_PAIR_OPENS) {
-		id = sbuf_save(&(const struct sbuf_save) {
-			.from = SBUF_REGS, .regs = regs, .tag = tag, .context = context,
-			.flags = SBUF_PROBED | SBUF_ENTRY | SBUF_TAGGED | SBUF_REFERS,
-		});
-		sbuf_pair_open(probe, tag, value, id);
-		return;
-	}
-	if (unlikely(probe->value & SBUF_VALUE_HERE))
-		id = save_call(regs, tag, context, SBUF_TAGGED | SBUF_REFERS);
-	sbuf_pair_close(probe, tag, value, id);
-}
-
 static __always_inline void handle(unsigned long site, unsigned long parent,
 				   struct ftrace_ops *ops, struct ftrace_regs *fregs,
 				   unsigned int role)
@@ -217,17 +179,18 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 	const struct function_ops *own = container_of(ops, struct function_ops, ops);
 	const struct function *at;
 	unsigned long tag = 0, ip;
-	struct sbuf_call call;
+	struct sbuf_recursion handler;
+	struct sbuf_save save;
 	struct pt_regs *regs;
 	u8 tags = own->tag;
 
 	if (unlikely(!(own->list & READ_ONCE(sbuf_probe_live))))
 		return;
-	if (unlikely(!sbuf_call_begin(&call))) {
+	if (unlikely(!sbuf_recursion_trylock(&handler))) {
 		count_missed(own, site);
 		return;
 	}
-	regs = SBUF_REGS_AT_CALL(fregs, &call.cpu->call_regs[call.level]);
+	regs = SBUF_REGS_AT_CALL(fregs, &handler.cpu->call_regs[handler.level]);
 	if (tags == STACKBUF_PROBE_RETADDR)
 		/* Before a tracer of returns replaces it */
 		tag = parent;
@@ -236,21 +199,24 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 	/* ftrace returns to what this holds */
 	ip = instruction_pointer(regs);
 	instruction_pointer_set(regs, site);
+	save = (struct sbuf_save) {
+		.from = SBUF_REGS, .regs = regs, .tag = tag, .context = handler.context,
+		.flags = SBUF_PROBED | SBUF_ENTRY | (tags ? SBUF_TAGGED : 0) |
+			 (role == STACKBUF_PAIR_OPENS || role == STACKBUF_PAIR_CLOSES ?
+			  SBUF_REFERS : 0),
+	};
 	if (!role)
-		sbuf_save(&(const struct sbuf_save) {
-			.from = SBUF_REGS, .regs = regs, .tag = tag, .context = call.context,
-			.flags = SBUF_PROBED | SBUF_ENTRY | (tags ? SBUF_TAGGED : 0),
-		});
+		sbuf_hit(NULL, 0, &save, 0, false);
 	/* Several probes of a function do so each by itself */
 	for (at = role ? first_of(own, site) : NULL; at; at = next_of(own, site, at)) {
 		const struct stackbuf_probe *probe = READ_ONCE(at->probe);
 
 		/* As in count_missed() */
 		if (likely(probe))
-			hit(probe, role, regs, tag, call.context);
+			sbuf_hit(probe, role, &save, sbuf_hit_value(probe, regs), false);
 	}
 	instruction_pointer_set(regs, ip);
-	sbuf_call_end(&call);
+	sbuf_recursion_unlock(&handler);
 }
 
 #define ROLE_HANDLER(name, role)								\
@@ -336,6 +302,7 @@ int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 {
 	struct list *l = list_of(list);
 
+	lockdep_assert_held(&sbuf_probe_mutex);
 	if (l->nr == l->room) {
 		unsigned int room = l->room ? 2 * l->room : 64;
 		struct function *more = kvmalloc_array(room, sizeof(*more), GFP_KERNEL);
@@ -464,6 +431,7 @@ int sbuf_functions_attach(u8 list)
 	unsigned int kind, i, n;
 	int err = 0;
 
+	lockdep_assert_held(&sbuf_probe_mutex);
 	if (!l->nr)
 		return 0;
 	sort(l->function, l->nr, sizeof(*l->function), by_site_and_probe, NULL);
@@ -484,6 +452,7 @@ void sbuf_functions_detach(u8 list)
 	struct list *l = list_of(list);
 	unsigned int kind;
 
+	lockdep_assert_held(&sbuf_probe_mutex);
 	for (kind = 0; kind < KINDS; kind++)
 		detach_kind(&l->of_kind[kind]);
 	sbuf_ops_forget(&trial);
@@ -505,17 +474,55 @@ static void give_up(struct list *l, struct function_ops *own)
 	detach_kind(own);
 }
 
+/* -------------------------------------------------------------------- way --- */
+
+static int set_function(struct sbuf_probe_request *request, u8 list)
+{
+	struct stackbuf_probe *probe = request->probe;
+	int err;
+
+	WRITE_ONCE(probe->way, STACKBUF_PROBE_BY_FTRACE);
+	if (!request->pattern) {
+		err = sbuf_function_add(list, request->site, probe);
+		if (!err)
+			sbuf_probe_set(probe, request->site, 1);
+		return err;
+	}
+	/* Its functions are in the list already */
+	if (!request->matches)
+		return sbuf_refuse(request,
+				   "no function matches; if it is inlined, probe a caller");
+	if (!probe->functions)
+		return sbuf_refuse(request, "none of the %u functions that match can be traced",
+				   request->matches);
+	sbuf_probe_set(probe, 0, probe->functions);
+	return 0;
+}
+
+static void drop_functions(void)
+{
+	struct stackbuf_probe *probe;
+
+	sbuf_for_each_probe(probe)
+		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->lists)
+			sbuf_probe_clear(probe);
+}
+
 /*
  * ftrace forgets the places of code that is freed, but not that this was attached there, and would
  * attach it to other code at that address.
  */
-void sbuf_functions_leave(u8 list, const struct module *module)
+static void leave_functions(const struct module *module, unsigned long state)
 {
 	unsigned long start = SBUF_MODULE_TEXT(module), size = SBUF_MODULE_TEXT_SIZE(module);
-	struct list *l = list_of(list);
+	struct list *l = list_of(sbuf_live_list());
+	struct stackbuf_probe *probe;
 	unsigned int kind, nr, i;
 	unsigned long *site;
 
+	/* None is in code of an init */
+	if (state != MODULE_STATE_GOING)
+		return;
 	for (kind = 0; kind < KINDS; kind++) {
 		struct function_ops *own = &l->of_kind[kind];
 
@@ -539,6 +546,13 @@ void sbuf_functions_leave(u8 list, const struct module *module)
 			WRITE_ONCE(function->probe, NULL);
 		}
 	}
+	sbuf_for_each_probe(probe)
+		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->functions)
+			sbuf_probe_clear(probe);
 }
 
-#endif
+const struct sbuf_way sbuf_function_way = {
+	.set = set_function,
+	.drop = drop_functions,
+	.leave = leave_functions,
+};

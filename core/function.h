@@ -8,11 +8,11 @@
 #include "probe.h"
 
 struct ftrace_ops;
-struct module;
 
 #if SBUF_HAVE_FUNCTIONS
 /*
- * All below are for process context, under probe_mutex.  @list is a bit of stackbuf_probe.lists.
+ * All below are for process context, under sbuf_probe_mutex.  @list is a bit of
+ * stackbuf_probe.lists.
  */
 
 /* Can ftrace attach there?  @addr is from sbuf_arch_call_site() */
@@ -40,9 +40,6 @@ int sbuf_functions_attach(u8 list);
 /* Undo that, and forget all.  No handler runs afterwards.  Waits for a grace period of RCU tasks */
 void sbuf_functions_detach(u8 list);
 
-/* Detach @list from the code of @module, which goes.  Each probe's @functions is lowered */
-void sbuf_functions_leave(u8 list, const struct module *module);
-
 /* Forget the places of @ops, which is not registered */
 void sbuf_ops_forget(struct ftrace_ops *ops);
 
@@ -57,7 +54,6 @@ static inline void sbuf_functions_cut(u8 list, unsigned int nr) { }
 static inline int sbuf_functions_copy(u8 list) { return 0; }
 static inline int sbuf_functions_attach(u8 list) { return 0; }
 static inline void sbuf_functions_detach(u8 list) { }
-static inline void sbuf_functions_leave(u8 list, const struct module *module) { }
 #endif
 
 #endif /* STACKBUF_FUNCTION_H */

@@ -626,37 +626,6 @@ void sbuf_pair_resume(void)
 
 /* ------------------------------------------------------------------- pairs --- */
 
-/*
- * Which argument is what, by version: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA version of
- * tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.  In 6.12 and later
- * __do_kmalloc_node() traces a large object although __kmalloc_large_node_noprof() has done so;
- * where it does not, @large is as @arg.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
-#define SLAB_OPENS	"t:kmem:kmalloc@arg2@large4 t:kmem:kmem_cache_alloc@arg2@cache3"
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
-#define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@cache3"
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
-#define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg5 t:kmem:kmem_cache_alloc@arg2@arg5 "	\
-			"t:kmem:kmalloc_node@arg2@arg5 t:kmem:kmem_cache_alloc_node@arg2@arg5"
-#else
-#define SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@arg4 "	\
-			"t:kmem:kmalloc_node@arg2@arg4 t:kmem:kmem_cache_alloc_node@arg2@arg4"
-#endif
-
-/*
- * 5.15 traces kmem_cache_free() when the object is free already and may be another's.  From 6.18 on
- * kvfree_call_rcu() may keep objects in sheaves, which are freed or used again without an event;
- * before, its second argument is no object.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-#define SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 kvfree_call_rcu@arg2 "
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
-#define SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 "
-#else
-#define SLAB_CLOSES	"kmem_cache_free@arg2 "
-#endif
-
 /* Compaction moves to free pages that it has taken for itself, without an event */
 #ifdef CONFIG_COMPACTION
 #define PAGE_MOVES	" t:compaction:mm_compaction_migratepages@arg1@moved"
@@ -670,7 +639,7 @@ static const struct {
 	const char *name, *places;
 } presets[] = {
 	/* Bulk frees, those of kfree_rcu() among them, come by no event */
-	{ "slab", SLAB_OPENS "|" SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
+	{ "slab", SBUF_SLAB_OPENS "|" SBUF_SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
 	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" PAGE_MOVES },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
 	{ "wakers", "t:sched:sched_switch@arg2@preempted1|" WAKER_CLOSES },

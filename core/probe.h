@@ -5,9 +5,17 @@
 #ifndef STACKBUF_PROBE_H
 #define STACKBUF_PROBE_H
 
+#include <linux/mutex.h>
+
 #include "types.h"
 
 #if STACKBUF_WITH_PROBES
+
+/*
+ * Protects the probes and, until sbuf_probe_init() opens their parameters, what insmod was given.
+ * Held while a list is set, which takes seconds.  Nests inside the locks of module loading.
+ */
+extern struct mutex sbuf_probe_mutex;
 
 /**
  * sbuf_probe_init() - set the probes that insmod was given, and accept writes of the parameter
@@ -25,6 +33,11 @@ void sbuf_probe_exit(void);
 #define SBUF_BOTH_LISTS	(BIT(SBUF_LISTS) - 1)
 /* That of the list that records, and above the two how often that has changed */
 extern u32 sbuf_probe_live;
+
+static inline u8 sbuf_live_list(void)
+{
+	return sbuf_probe_live & SBUF_BOTH_LISTS;
+}
 
 /* The parameters that are lists of probes: the entries of each are its own */
 enum sbuf_probe_list { SBUF_PROBES, SBUF_PAIRS, SBUF_TRIGGERS };
@@ -63,9 +76,6 @@ bool sbuf_probe_owns(const void *data);
 
 /* Take over what the kernel has counted since a probe was last hit.  Any context */
 void sbuf_probe_update_missed(void);
-
-/* A module's tracepoints come, or go.  Process context */
-void sbuf_probe_events(const struct module *module, bool coming);
 
 /* @module is in the state MODULE_STATE_COMING etc., as its notifiers are told.  Process context */
 void sbuf_probe_module(const struct module *module, unsigned long state);

@@ -296,7 +296,7 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
 	struct stackbuf_first *first = stackbuf_first(stack);
 
 	first->cpu = raw_smp_processor_id();
-	first->origin = event->save->flags & SBUF_EVENT ? STACKBUF_AT_EVENT :
+	first->origin = event->save->flags & SBUF_TRACEPOINT ? STACKBUF_AT_EVENT :
 			event->save->flags & SBUF_PROBED ? STACKBUF_AT_PROBE : STACKBUF_AT_CALL;
 	first->pid = task->pid;
 	/* Racy, as in sbuf_ring_append() */

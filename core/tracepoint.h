@@ -8,15 +8,10 @@
 #include <linux/kprobes.h>
 #include <linux/trace_events.h>
 
-#include "types.h"
-
-struct module;
-struct trace_event_file;
-
-#define SBUF_EVENT_ARGUMENTS	5	/* in registers, after the pointer to data */
+#include "ring.h"
 
 /**
- * struct sbuf_event_probe - a probe on a tracepoint
+ * struct sbuf_tracepoint - a probe on a tracepoint
  * @probe:	its entry
  * @tracepoint:	the tracepoint
  * @iterator:	where its iterator begins
@@ -28,31 +23,37 @@ struct trace_event_file;
  * @kprobe:	at the event's own function, in place of the stub
  * @file:	what that function is called with
  */
-struct sbuf_event_probe {
+struct sbuf_tracepoint {
 	struct stackbuf_probe *probe;
 	struct tracepoint *tracepoint;
 	unsigned long iterator, size;
-#if !SBUF_CHECKED_CALLS
-	struct sbuf_event_probe *opener, *closer;
-#elif SBUF_EVENTS_BY_STUB
-	unsigned long site;
-	struct sbuf_event_probe *next;
-#elif SBUF_EVENTS_BY_OWN
-	struct kprobe kprobe;
-	struct trace_event_file file;
+	union {
+		struct {
+			struct sbuf_tracepoint *opener, *closer;
+		};
+		struct {
+			unsigned long site;
+			struct sbuf_tracepoint *next;
+		};
+#ifdef SBUF_TRACEPOINTS_own
+		struct {
+			struct kprobe kprobe;
+			struct trace_event_file file;
+		};
 #endif
+	};
 };
 
-#if IS_ENABLED(CONFIG_TRACEPOINTS) && IS_ENABLED(CONFIG_EVENT_TRACING)
+#ifdef SBUF_TRACEPOINTS
 
 /**
  * sbuf_tracepoint_find() - look for an event in its group
  * @group: the group
  * @event: its name, which is its tracepoint's
- * @file: takes the event if sbuf_tracepoint_set() needs it, until sbuf_tracepoint_put()
+ * @file: takes the event, until sbuf_tracepoint_put()
  *
- * Context: Process context, not under probe_mutex: the kernel's event_mutex, which this takes, is
- *	taken outside of the lock under which modules' tracepoints are announced to us.
+ * Context: Process context, not under sbuf_probe_mutex: the kernel's event_mutex, which this takes,
+ *	is taken outside of the lock under which modules' tracepoints are announced to us.
  * Return: 0; -ENOENT if there is no such event; -ENOTTY if it is one without a tracepoint of its
  *	own.
  */
@@ -64,42 +65,43 @@ static inline void sbuf_tracepoint_put(struct trace_event_file *file)
 		trace_put_event_file(file);
 }
 
-/**
- * sbuf_tracepoint_set() - record at an event from now on
- * @of: what is set here, with @probe, whose @tag and @how are set
- * @event: the event's name
- * @file: what sbuf_tracepoint_find() gave, or NULL
- * @coming: the module that is announced as it is being loaded: only that is searched; or NULL
- *
- * Context: Process context, under probe_mutex; takes tracepoints_mutex.
- * Return: 0; -ENOENT if there is no such event, -EPERM if the kernel checks indirect calls,
- *	-EDESTADDRREQ if it does and @file is needed, or another error of register_kprobe() or
- *	tracepoint_probe_register().
- */
-int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
-			struct trace_event_file *file, const struct module *coming);
-
-/* Undo that.  The handler may run until tracepoint_synchronize_unregister() returns */
-void sbuf_tracepoint_remove(struct sbuf_event_probe *of);
-
-/* Return true if a probe that is set is on a tracepoint of @module */
-bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of, const struct module *module);
-
-/* Follow modules: calls sbuf_probe_events(), also for those that are loaded already */
+/* Follow modules, also those that are loaded already */
 int __init sbuf_tracepoint_init(void);
 void sbuf_tracepoint_exit(void);
+
+/*
+ * Of the file that Kbuild has chosen for this kernel, tracepoint_direct.c, tracepoint_stub.c or
+ * tracepoint_own.c.  Under sbuf_probe_mutex
+ */
+
+/**
+ * sbuf_tracepoint_attach() - have the handler called from now on
+ * @of: what is set but for what the file has for itself
+ * @file: what sbuf_tracepoint_find() gave, or NULL
+ *
+ * Return: 0; -EPERM if the kernel would stop at a call of ours, -EDESTADDRREQ if @file is needed,
+ *	or an error of the kernel's.
+ */
+int sbuf_tracepoint_attach(struct sbuf_tracepoint *of, const struct trace_event_file *file);
+
+/* Undo that.  The handler may run until tracepoint_synchronize_unregister() returns */
+void sbuf_tracepoint_detach(struct sbuf_tracepoint *of);
+
+/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
+static __always_inline bool sbuf_is_in_walk(const struct sbuf_cpu *cpu,
+					    enum stackbuf_context context)
+{
+	int nest = READ_ONCE(cpu->nest);
+
+	return unlikely(nest > 0 && nest <= SBUF_NESTING &&
+			READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context);
+}
 
 #else
 
 static inline int sbuf_tracepoint_find(const char *group, const char *event,
 				       struct trace_event_file **file) { return 0; }
 static inline void sbuf_tracepoint_put(struct trace_event_file *file) { }
-static inline int sbuf_tracepoint_set(struct sbuf_event_probe *of, const char *event,
-				      struct trace_event_file *file,
-				      const struct module *coming) { return -EOPNOTSUPP; }
-static inline void sbuf_tracepoint_remove(struct sbuf_event_probe *of) { }
-static inline bool sbuf_tracepoint_is_in(const struct sbuf_event_probe *of,
-					 const struct module *module) { return false; }
 static inline int sbuf_tracepoint_init(void) { return 0; }
 static inline void sbuf_tracepoint_exit(void) { }
 

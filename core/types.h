@@ -36,7 +36,7 @@ enum sbuf_flags {
 	SBUF_PROBED = 0x2,	/* a probe set by the parameter probe hit, ... */
 	SBUF_ENTRY = 0x4,	/* ... where sbuf_symbol_is_entry() returned true */
 	SBUF_SKIP = 0x8,	/* the innermost frame is left out */
-	SBUF_EVENT = 0x10,	/* of a probe: it is on a tracepoint */
+	SBUF_TRACEPOINT = 0x10,	/* of a probe: it is on a tracepoint */
 	SBUF_REFERS = 0x20,	/* of a probe: a pair will refer to its stack */
 };
 
@@ -237,7 +237,7 @@ struct sbuf_clock {
  * @nmi_stack:	likewise for NMIs
  * @nest:	saves that have not ended on this CPU
  * @unwatched:	of these, the walks that began while RCU did not watch the CPU
- * @in_call:	in which contexts the handler of function.c runs on this CPU
+ * @recursion:	in which contexts a handler runs on this CPU, see hit.h
  * @call_regs:	for each, the registers at the call, or its caller's, where ftrace has none
  * @scratch:	one for each of them
  */
@@ -250,8 +250,8 @@ struct sbuf_cpu {
 	unsigned long verify_in;
 	int nest, unwatched;
 	unsigned long irq_stack, nmi_stack;
-	u32 in_call;
-#if SBUF_EVENTS_BY_REGS || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
+	u32 recursion;
+#if SBUF_TRACEPOINTS_REGS || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
 	struct pt_regs call_regs[STACKBUF_NMI + 2];
 #endif
 	struct sbuf_scratch scratch[SBUF_NESTING];

@@ -59,7 +59,7 @@ static __always_inline struct sbuf_start sbuf_unwind_start(const struct sbuf_sav
 		return (struct sbuf_start){};
 	return (struct sbuf_start){
 		sbuf_start_ip(instruction_pointer(save->regs),
-			      SBUF_EVENTS_BY_REGS && save->flags & SBUF_SKIP),
+			      SBUF_TRACEPOINTS_REGS && save->flags & SBUF_SKIP),
 		kernel_stack_pointer(save->regs),
 		sbuf_arch_saved_bp(save->regs), sbuf_likely_caller(save->regs, save->flags),
 	};

@@ -15,7 +15,7 @@
 
 /* Their static functions are tested, too */
 #include "core/table.c"
-#include "core/probe_resolve.c"
+#include "core/probe_parse.c"
 
 #include "core/save.h"
 #include "core/worker.h"

@@ -440,23 +440,6 @@ static inline void hlist_add_head(struct hlist_node *node, struct hlist_head *he
 	node->pprev = &head->first;
 }
 
-static inline void hlist_del_init(struct hlist_node *node)
-{
-	*node->pprev = node->next;
-	if (node->next)
-		node->next->pprev = node->pprev;
-	node->pprev = NULL;
-}
-
-static inline u32 full_name_hash(const void *salt, const char *name, size_t len)
-{
-	u32 hash = 0;
-
-	while (len--)
-		hash = hash * 31 + *name++;
-	return hash;
-}
-
 /* ---------------------------------------------------------- tasks and modules --- */
 
 #define THREAD_SIZE		16384UL
@@ -530,17 +513,10 @@ void path_build(const unsigned long *pc, unsigned int nr, char *end, u32 random,
 
 enum module_state { MODULE_STATE_LIVE, MODULE_STATE_COMING, MODULE_STATE_GOING };
 enum { MOD_TEXT, MOD_RODATA, MOD_INIT_TEXT, MOD_TYPES };
-struct mod_kallsyms {
-	struct { u32 st_name; u16 st_shndx; u64 st_value; } *symtab;
-	unsigned int num_symtab;
-	const char *strtab, *typetab;
-};
-
 struct module {
 	enum module_state state;
 	struct list_head list;
 	const char *name, *version, *srcversion;
-	struct mod_kallsyms *kallsyms;
 	struct { void *base; unsigned int size; } mem[MOD_TYPES];
 };
 
@@ -563,7 +539,6 @@ extern u32 shim_synchronized;
 enum { HK_TYPE_DOMAIN, HK_TYPE_RCU };
 #define rcu_dereference_sched(p)	READ_ONCE(p)
 struct kprobe { u64 nmissed; };
-#define copy_from_kernel_nofault(to, from, size)	(memcpy(to, from, size), 0)
 #define get_kernel_nofault(to, from)	((to) = *(from), 0)
 #define TASK_DEAD	0x80
 #define TASK_WAKING	0x200
@@ -577,7 +552,6 @@ struct page { unsigned long words[8]; };
 #define page_to_pfn(page)	((unsigned long)(page) / sizeof(struct page))
 #define pfn_to_page(pfn)	((struct page *)((pfn) * sizeof(struct page)))
 #define kmem_cache_size(cache)	((unsigned int)(uintptr_t)(cache))
-#define glob_match(pattern, text)	(!fnmatch(pattern, text, 0))
 struct kernel_param_ops { int unused; };
 struct va_format { const char *fmt; va_list *va; };
 extern struct shim_uts { struct { char release[65], version[65]; } name; } init_uts_ns;

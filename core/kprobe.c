@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kprobe.c - probes at any instruction: offsets, addresses, code of a module's init; and functions
+ * where ftrace has no place
+ *
+ * The kernel does not call a kprobe's handler inside another one on the same CPU.  So a probe
+ * on a function that the recorder calls is harmless: the kernel counts its hits as missed.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include "hit.h"
+#include "modules.h"
+#include "probe_list.h"
+#include "symbol.h"
+
+static __no_stack_protector int handle_kprobe(struct kprobe *kprobe, struct pt_regs *regs)
+{
+	struct stackbuf_probe *probe = container_of(kprobe, struct sbuf_kprobe, kprobe)->probe;
+	unsigned long ip = instruction_pointer(regs), tag = 0;
+
+	WRITE_ONCE(probe->missed, kprobe->nmissed);
+	if (unlikely(!sbuf_probe_records(probe)))
+		return 0;
+	if (probe->tag == STACKBUF_PROBE_RETADDR)
+		tag = sbuf_arch_return_address(regs);
+	else if (probe->tag)
+		tag = regs_get_kernel_argument(regs, probe->tag - 1);
+	/* As before the probed instruction, whichever way the probe is set */
+	instruction_pointer_set(regs, (unsigned long)kprobe->addr);
+	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
+		.context = sbuf_kprobe_context(kprobe, regs),
+	}, sbuf_hit_value(probe, regs), false);
+	instruction_pointer_set(regs, ip);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(handle_kprobe);
+
+static int refuse_kprobe(const struct sbuf_probe_request *request, int err)
+{
+	static const struct sbuf_reason reason[] = {
+		{ -ENOENT, "no such function; if it is inlined, probe a caller" },
+		{ -EILSEQ, "no instruction begins there" },
+		{ -EINVAL, "the kernel allows no probe there (blacklisted or data)" },
+		{ -EOPNOTSUPP, "this kernel has no kprobes" },
+		{ }
+	};
+
+	if (err == -ENOENT && !request->function[0])
+		return sbuf_refuse(request, "no such function");
+	return sbuf_refuse_error(request, reason, err);
+}
+
+/*
+ * Refuse an offset after the end of the function at @start: the kernel would accept it and
+ * probe what follows the function.
+ */
+static int check_offset(const struct sbuf_probe_request *request, unsigned long start)
+{
+	struct sbuf_symbol symbol;
+
+	if (request->offset && sbuf_symbol_at(&symbol, start) && request->offset >= symbol.size)
+		return sbuf_refuse(request, "the function has 0x%lx bytes: give a smaller offset",
+				   symbol.size);
+	return 0;
+}
+
+/* Return true if the probe is in the function that was resolved: its module may be gone since */
+static bool is_in_place(const struct sbuf_probe_request *request, const struct kprobe *kprobe)
+{
+	struct sbuf_symbol symbol;
+
+	return sbuf_symbol_at(&symbol, (unsigned long)kprobe->addr) &&
+	       symbol.start == request->addr && symbol.of_module;
+}
+
+/* Check where the kernel has put it.  Its list does not record yet */
+static int check_kprobe(const struct sbuf_probe_request *request, const struct kprobe *kprobe)
+{
+	if (request->tag && !(kprobe->flags & (KPROBE_FLAG_ON_FUNC_ENTRY | KPROBE_FLAG_FTRACE)))
+		return sbuf_refuse(request, "arguments are known at a function's beginning only");
+	if (request->module && !is_in_place(request, kprobe))
+		return refuse_kprobe(request, -ENOENT);
+	/* If only the kernel's lookup found the function */
+	return request->addr ? 0 :
+	       check_offset(request, (unsigned long)kprobe->addr - request->offset);
+}
+
+static int set_kprobe(struct sbuf_probe_request *request, u8 list)
+{
+	struct stackbuf_probe *probe = request->probe;
+	struct kprobe *kprobe;
+	bool ours;
+	int err = check_offset(request, request->addr);
+
+	if (err)
+		return err;
+	/* It may hit at once.  Without SBUF_PROBED that is saved like any other registers */
+	WRITE_ONCE(probe->how, sbuf_request_flags(request));
+	kprobe = &sbuf_place_take(probe, STACKBUF_PROBE_BY_KPROBE)->kprobe.kprobe;
+	if (!request->addr && request->module)
+		return refuse_kprobe(request, -ENOENT);
+	kprobe->pre_handler = handle_kprobe;
+	kprobe->offset = request->offset;
+	kprobe->addr = (void *)request->addr;
+	kprobe->symbol_name = request->addr ? NULL : request->function;
+	err = register_kprobe(kprobe);
+	kprobe->symbol_name = NULL;
+	/* By a name that only a function of ours has */
+	ours = !request->addr && sbuf_modules_is_our_code((unsigned long)kprobe->addr);
+	if (err)
+		return refuse_kprobe(request, ours ? -ENOENT : err);
+	err = ours ? refuse_kprobe(request, -ENOENT) : check_kprobe(request, kprobe);
+	if (err) {
+		unregister_kprobe(kprobe);
+		return err;
+	}
+	/* Here and not in handle_kprobe(), as looking up a module's symbols is slow */
+	WRITE_ONCE(probe->how, probe->how | SBUF_PROBED |
+		   (sbuf_symbol_is_entry((unsigned long)kprobe->addr) ? SBUF_ENTRY : 0));
+	sbuf_probe_set(probe, (unsigned long)kprobe->addr, 1);
+	return 0;
+}
+
+/* Remove those in no list, or in code that is @gone */
+static void remove_kprobes(bool gone)
+{
+	/* Under sbuf_probe_mutex */
+	static struct kprobe *set[STACKBUF_PROBES_MAX];
+	struct stackbuf_probe *probe;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&sbuf_probe_mutex);
+	sbuf_for_each_probe(probe) {
+		struct kprobe *kprobe = &sbuf_place_of(probe)->kprobe.kprobe;
+
+		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&
+		    (gone ? kprobe_gone(kprobe) : !probe->lists))
+			set[n++] = kprobe;
+	}
+	/* All in one call, as each waits for a grace period */
+	unregister_kprobes(set, n);
+	/*
+	 * Clear only these.  Probes in another module that is unloaded concurrently may be gone as
+	 * well, and stay in the kernel's list until sbuf_probe_module() is called for that module.
+	 */
+	while (n-- > 0)
+		sbuf_probe_clear(container_of(set[n], struct sbuf_kprobe, kprobe)->probe);
+}
+
+static void drop_kprobes(void)
+{
+	remove_kprobes(false);
+}
+
+/* Kprobes' notifier has marked as gone all in the code that is being freed */
+static void leave_kprobes(const struct module *module, unsigned long state)
+{
+	remove_kprobes(true);
+}
+
+static unsigned long missed_by_kprobe(const struct stackbuf_probe *probe)
+{
+	return sbuf_place_of(probe)->kprobe.kprobe.nmissed;
+}
+
+const struct sbuf_way sbuf_kprobe_way = {
+	.set = set_kprobe,
+	.drop = drop_kprobes,
+	.leave = leave_kprobes,
+	.missed = missed_by_kprobe,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kprobe.h - probes at any instruction
+ */
+#ifndef STACKBUF_KPROBE_H
+#define STACKBUF_KPROBE_H
+
+#include <linux/kprobes.h>
+
+#include "save.h"
+
+/**
+ * struct sbuf_kprobe - a probe that is set by a kprobe
+ * @probe:	its entry
+ * @kprobe:	as the kernel knows it
+ */
+struct sbuf_kprobe {
+	struct stackbuf_probe *probe;
+	struct kprobe kprobe;
+};
+
+/*
+ * What the code runs in that a kprobe, whose handler this is, is on.  A breakpoint's handler runs
+ * like an NMI's: one level above the code; those of ftrace and of a jump (an optimised probe) run
+ * like the code.  A jump saves registers right below the stack pointer (in 5.15 all but ss, in 6.1
+ * with ss), where the processor leaves a gap at a breakpoint.
+ */
+static inline enum stackbuf_context sbuf_kprobe_context(const struct kprobe *kprobe,
+							const struct pt_regs *regs)
+{
+	unsigned int count = preempt_count();
+
+#ifdef CONFIG_X86_64
+	/* The optimiser changes flags concurrently, but never this one */
+	if (!(data_race(kprobe->flags) & KPROBE_FLAG_FTRACE) &&
+	    (unsigned long)(regs + 1) != regs->sp && (unsigned long)&regs->ss != regs->sp)
+		count -= NMI_OFFSET + HARDIRQ_OFFSET;
+#endif
+	return sbuf_context_of(count);
+}
+
+#endif /* STACKBUF_KPROBE_H */

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * probe_parse.c - what users write: lists of probes, pairs and triggers, and the names of places
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/ctype.h>
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include "pair.h"
+#include "probe_resolve.h"
+
+int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
+{
+	struct va_format reason = { .fmt = fmt };
+	va_list args;
+
+	va_start(args, fmt);
+	reason.va = &args;
+	pr_err("probe: %.*s: %pV\n", (int)request->len, request->name, &reason);
+	va_end(args);
+	return -EINVAL;
+}
+
+struct sbuf_resolver *sbuf_resolver_create(unsigned int room)
+{
+	struct sbuf_resolver *resolver;
+
+	return kvzalloc(struct_size(resolver, request, room), GFP_KERNEL);
+}
+
+/* Add a request, as @like but for its name */
+static int add_request(struct sbuf_resolver *resolver, const char *name, unsigned int len,
+		       const struct sbuf_probe_request *like)
+{
+	struct sbuf_probe_request *request = sbuf_resolver_end(resolver);
+
+	*request = *like;
+	request->name = name;
+	request->len = len;
+	if (resolver->nr == STACKBUF_PROBES_MAX) {
+		sbuf_refuse(request, "no room: %d probes are the most", STACKBUF_PROBES_MAX);
+		return -ENOSPC;
+	}
+	resolver->nr++;
+	return 0;
+}
+
+/* Add requests, as @like, for the names up to @end, without blanks around them */
+static int split_list(struct sbuf_resolver *resolver, const char *text, const char *end,
+		      const char *separators, const struct sbuf_probe_request *like)
+{
+	int err = 0;
+
+	while (text < end && !err) {
+		const char *next = text, *last;
+
+		while (next < end && !strchr(separators, *next))
+			next++;
+		while (text < next && (*text == ' ' || *text == '\t'))
+			text++;
+		for (last = next; last > text && last[-1] == ' '; last--)
+			;
+		err = last > text ? add_request(resolver, text, last - text, like) : 0;
+		text = next + 1;
+	}
+	return err;
+}
+
+#if STACKBUF_PAIR_PAGES
+/* Add the places of a pair, whose name is @text: those of an end are separated by blanks */
+static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned int len)
+{
+	const char *preset = sbuf_pair_preset(text, len), *from = preset ?: text;
+	const char *end = from + (preset ? strlen(preset) : len), *middle;
+	/* Its number follows when the lock of probes is held */
+	struct sbuf_probe_request like = {
+		.pair = 1, .role = STACKBUF_PAIR_OPENS, .pair_name = text, .pair_len = len,
+		.preset = preset,
+	};
+	int err;
+
+	/* A place may have colons of its own, but none after what it has as its key */
+	middle = memchr(from, preset ? '|' : '@', end - from);
+	if (middle && !preset)
+		middle = memchr(middle, ':', end - middle);
+	if (!middle || !memchr(middle, '@', end - middle)) {
+		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page, offcpu or wakers is accepted\n",
+		       (int)len, text);
+		return -EINVAL;
+	}
+	err = split_list(resolver, from, middle, " ", &like);
+	like.role = STACKBUF_PAIR_CLOSES;
+	return err ?: split_list(resolver, middle + 1, end, " ", &like);
+}
+
+static int split_pairs(struct sbuf_resolver *resolver, const char *text)
+{
+	const char *end = text + strcspn(text, "\n"), *next;
+	int err = 0;
+
+	for (; text < end && !err; text = next + 1) {
+		next = memchr(text, ',', end - text) ?: end;
+		if (next > text)
+			err = split_pair(resolver, text, next - text);
+	}
+	return err;
+}
+#else
+static inline int split_pairs(struct sbuf_resolver *resolver, const char *text) { return -EINVAL; }
+#endif
+
+/* Places, and how many events come after a hit of one */
+static int split_triggers(struct sbuf_resolver *resolver, const char *text)
+{
+	static const struct sbuf_probe_request like = { .role = STACKBUF_TRIGGERS };
+	const char *end = text + strcspn(text, "\n"), *count, *digit;
+	u64 events = 0;
+
+	while (end > text && end[-1] == ' ')
+		end--;
+	for (count = end; count > text && isdigit(count[-1]); count--)
+		;
+	if (count > text && count < end && count[-1] == ':') {
+		for (digit = count; digit < end && events <= U32_MAX; digit++)
+			events = 10 * events + *digit - '0';
+		if (count == text + 1 || events > U32_MAX) {
+			pr_err("trigger: %.*s: PLACE[:EVENTS] is accepted\n", (int)(end - text),
+			       text);
+			return -EINVAL;
+		}
+		end = count - 1;
+	}
+	resolver->events = events;
+	return split_list(resolver, text, end, ",", &like);
+}
+
+int sbuf_resolver_split(struct sbuf_resolver *resolver, const char *text)
+{
+	static const struct sbuf_probe_request like = {};
+
+	if (resolver->of == SBUF_PAIRS)
+		return split_pairs(resolver, text);
+	if (resolver->of == SBUF_TRIGGERS)
+		return split_triggers(resolver, text);
+	resolver->add = text[0] == '+';
+	text += resolver->add;
+	return split_list(resolver, text, text + strlen(text), ",\n", &like);
+}
+
+/* Split [PREFIX:]NAME: return the name, and set *@prefix if there is one */
+static const char *split_prefix(char *text, const char **prefix)
+{
+	char *name = text;
+
+	strsep(&name, ":");
+	if (name)
+		*prefix = text;
+	return name ?: text;
+}
+
+/* [GROUP:]EVENT */
+static int parse_event(struct sbuf_probe_request *request, char *text)
+{
+	request->event = split_prefix(text, &request->group);
+	if (!text[0] || !request->event[0] || strpbrk(request->event, ":+ \t\"'*?[]{}()/\\"))
+		return sbuf_refuse(request, "t:[GROUP:]EVENT is accepted, with @argN");
+	return 0;
+}
+
+/*
+ * @argN: what the object that a pair opens is worth; how many an array closes.  @here: times are
+ * those of the stack that closes.  The rest is for presets alone: an argument must be what they
+ * take it for
+ */
+static int parse_value(struct sbuf_probe_request *request, const char *word, unsigned int most)
+{
+	static const struct { const char *word; u8 kind; } closes[] = {
+		{ "here", SBUF_VALUE_HERE }, { "awake", SBUF_VALUE_AWAKE },
+		{ "moved", SBUF_VALUE_MOVED },
+	}, kinds[] = {
+		{ "arg", 0 }, { "cache", SBUF_VALUE_CACHE }, { "order", SBUF_VALUE_ORDER },
+		{ "preempted", SBUF_VALUE_PREEMPTED }, { "large", SBUF_VALUE_LARGE },
+	};
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(closes) && request->role == STACKBUF_PAIR_CLOSES; i++) {
+		if (strcmp(word, closes[i].word) || (i && !request->preset))
+			continue;
+		request->value = closes[i].kind;
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(kinds) && request->pair; i++) {
+		size_t len = strlen(kinds[i].word);
+
+		if (strncmp(word, kinds[i].word, len) || kstrtouint(word + len, 10, &n) || !n ||
+		    n > most || (kinds[i].kind && !request->preset))
+			continue;
+		request->value = n | kinds[i].kind;
+		return 0;
+	}
+	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN, and what closes @here");
+}
+
+int sbuf_resolve_parse(struct sbuf_probe_request *request)
+{
+	char *text = request->text, *at, *plus, *colon, *value;
+	unsigned int n, most;
+	bool event;
+
+	if (request->len >= sizeof(request->text))
+		return sbuf_refuse(request, "longer than %zu bytes: give the address, 0x...",
+				   sizeof(request->text) - 1);
+	memcpy(text, request->name, request->len);
+	text[request->len] = '\0';
+	event = !strncmp(text, "t:", 2) || !strncmp(text, "tracepoint:", 11);
+	most = event ? SBUF_TRACEPOINT_ARGUMENTS : SBUF_ARGUMENTS;
+	at = text;
+	strsep(&at, "@");
+	if (at) {
+		value = at;
+		strsep(&value, "@");
+		if (value && parse_value(request, value, most))
+			return -EINVAL;
+		if (!event && !strcmp(at, "retaddr")) {
+			request->tag = STACKBUF_PROBE_RETADDR;
+		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
+			   n <= most) {
+			request->tag = n;
+		} else {
+			return sbuf_refuse(request,
+					   "@arg1 to @arg%d%s is accepted, not @%s", most,
+					   event ? "" : " or @retaddr", at);
+		}
+	}
+	/* A count that is none looks as a function of a module does */
+	colon = event ? NULL : strchr(text, ':');
+	if (request->role == STACKBUF_TRIGGERS && colon && isdigit(colon[1]))
+		return sbuf_refuse(request, "PLACE[:EVENTS] is accepted");
+	if (request->pair && !request->tag)
+		return sbuf_refuse(request, "what opens and closes a pair needs a key: @argN");
+	request->function = "";
+	if (event)
+		return parse_event(request, strchr(text, ':') + 1);
+	if (!strncmp(text, "0x", 2)) {
+		if (!kstrtoul(text, 16, &request->addr) && request->addr)
+			return 0;
+		return sbuf_refuse(request, "no address: 0x and hexadecimal digits are accepted");
+	}
+	plus = text;
+	strsep(&plus, "+");
+	if (plus && kstrtouint(plus, 0, &request->offset))
+		return sbuf_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
+	/* A ".cold" part is entered by a jump from the middle of its function */
+	if (request->tag && (request->offset || strstr(text, ".cold")))
+		return sbuf_refuse(request, "@%s is known at a function's beginning only", at);
+	request->function = split_prefix(text, &request->module);
+	request->pattern = strpbrk(request->function, "*?[");
+	if (!text[0] || !request->function[0] ||
+	    (request->module && strpbrk(request->module, " \t\"'*?[]{}()/\\")) ||
+	    strpbrk(request->function, request->pattern ? ": \t\"'{}()/\\" : ": \t\"']{}()/\\") ||
+	    (request->pattern && plus))
+		return sbuf_refuse(request, "[MODULE:]FUNCTION[+OFFSET], [MODULE:]PATTERN or 0xADDRESS is accepted, each with @argN or @retaddr");
+	return 0;
+}

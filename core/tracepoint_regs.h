@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * tracepoint_regs.h - a hit at the beginning of a function of a tracepoint's type
+ */
+#ifndef STACKBUF_TRACEPOINT_REGS_H
+#define STACKBUF_TRACEPOINT_REGS_H
+
+#include "hit.h"
+#include "tracepoint.h"
+
+/* @regs: there; @at, for those of the tracepoint's place, may be the same */
+static __always_inline void sbuf_tracepoint_hit(const struct sbuf_tracepoint *of,
+						struct pt_regs *regs, struct pt_regs *at,
+						const struct sbuf_cpu *cpu,
+						enum stackbuf_context context)
+{
+	const struct stackbuf_probe *probe = of->probe;
+	unsigned int flags = READ_ONCE(probe->how), n = probe->value & SBUF_VALUE_ARGUMENT;
+	/* The first argument is the pointer to our data */
+	unsigned long tag = probe->tag ? regs_get_kernel_argument(regs, probe->tag) : 0;
+	unsigned long value = n ? regs_get_kernel_argument(regs, n) : 0;
+
+	sbuf_arch_regs_of_caller(at, regs);
+	if (instruction_pointer(at) - of->iterator <= of->size) {
+#if SBUF_HAVE_RECORDS
+		const unsigned long *record = (const unsigned long *)*sbuf_arch_saved_bp(at);
+
+		*(unsigned long *)sbuf_arch_saved_bp(at) = record[0];
+		at->sp = sbuf_caller_sp(record);
+		instruction_pointer_set(at, SBUF_STRIP(record[1]));
+#else
+		flags |= SBUF_SKIP;
+#endif
+	}
+	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags, .context = context,
+	}, value, sbuf_is_in_walk(cpu, context));
+}
+
+#endif /* STACKBUF_TRACEPOINT_REGS_H */
