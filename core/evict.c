@@ -258,13 +258,15 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 	return waited;
 }
 
+bool sbuf_evict_stalled;
+
 void sbuf_evict_stacks(struct work_struct *work)
 {
 	static u64 last;
 	u64 head = atomic64_read(&sbuf_ring_head);
 	u64 oldest = head - min_t(u64, head, SBUF_EVENT_PAGES);
 	/* Keep the newest half of the ring, unless it stands still: all events are of new stacks */
-	int rounds = sbuf_ring_stalled && head == last ? 8 : 4, round;
+	int rounds = sbuf_evict_stalled && head == last ? 8 : 4, round;
 	unsigned long started;
 	bool starved = atomic_read(&sbuf_table_misses) >= SBUF_STACK_PAGES;
 	u32 used, wanted;
@@ -290,7 +292,7 @@ void sbuf_evict_stacks(struct work_struct *work)
 	atomic_set(&sbuf_table_misses, 0);
 
 	last = atomic64_read(&sbuf_ring_head);
-	WRITE_ONCE(sbuf_ring_stalled, last == head && atomic_read(&sbuf_table_used) > MUCH_USED);
+	WRITE_ONCE(sbuf_evict_stalled, last == head && atomic_read(&sbuf_table_used) > MUCH_USED);
 	WRITE_ONCE(evict_head, atomic64_read(&sbuf_ring_head) + 1 + SBUF_EVENT_PAGES / 8);
 	/* Use at most a fifth of a CPU's time */
 	WRITE_ONCE(evict_time, jiffies + 1 + 4 * (jiffies - started));

@@ -34,8 +34,7 @@
  *
  * A CPU has one page OPEN, and a second one while it changes pages.  If all pages are OPEN the ring
  * is starved: claims fail at once until one is closed, and a worker shares the pages out, in which
- * CPUs that were refused one (sbuf_cpu.waiting) come first.  The ring is stalled if its head did
- * not move between two evictions, as the stack table is full: then evict.c may retire all pages.
+ * CPUs that were refused one (sbuf_cpu.waiting) come first.
  */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
@@ -136,18 +135,22 @@ static unsigned int count_in_page(const struct stackbuf_events_page *page)
 	return n;
 }
 
-/* All pages are open: a search is useless until one is closed */
-static bool ring_starved;
-
-/* sbuf_ring_share_pages() is running */
-static bool ring_sharing;
+/*
+ * What a claim finds: a page that is closed; none, as all are open, so that a search is useless
+ * until one is closed; or sbuf_ring_share_pages(), which serves the CPUs that were refused one.
+ *
+ *	CLAIMABLE -> STARVED	claim_page()
+ *	STARVED -> CLAIMABLE	sbuf_ring_close_page()
+ *	any -> SHARING -> CLAIMABLE	sbuf_ring_share_pages()
+ */
+static enum { CLAIMABLE, STARVED, SHARING } claims;
 
 void sbuf_ring_close_page(struct stackbuf_events_page *page)
 {
 	/* R5, with the cmpxchg() in claim_page(): the next owner sees all writes to it */
 	smp_store_release(&page->owner, 0);
-	if (unlikely(READ_ONCE(ring_starved)))
-		WRITE_ONCE(ring_starved, false);
+	if (unlikely(READ_ONCE(claims) == STARVED))
+		cmpxchg(&claims, STARVED, CLAIMABLE);
 }
 
 static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *seq)
@@ -157,12 +160,12 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 	u64 head = atomic64_read(&sbuf_ring_head);
 
 	/* A claim that cannot succeed must not advance the head, which ages all pages */
-	if (READ_ONCE(ring_starved) || (READ_ONCE(ring_sharing) && !cpu->waiting))
+	if (READ_ONCE(claims) == STARVED || (READ_ONCE(claims) == SHARING && !cpu->waiting))
 		return NULL;
 	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SBUF_EVENT_PAGES].owner); i++)
 		if (i == tries) {
 			/* One that is closed concurrently is found after sbuf_ring_share_pages() */
-			WRITE_ONCE(ring_starved, true);
+			cmpxchg(&claims, CLAIMABLE, STARVED);
 			return NULL;
 		}
 	while (tries--) {
@@ -181,8 +184,6 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 	return NULL;
 }
 
-bool sbuf_ring_stalled;
-
 /*
  * Close @cpu's page, if it has one.  The caller has set @cpu->appending: then an NMI may append to
  * the page while it is @cpu's, but neither claims a page nor sets @cpu->chain_end.  That is
@@ -192,6 +193,7 @@ static void close_current_page(struct sbuf_cpu *cpu)
 {
 	struct stackbuf_events_page *page = cpu->page;
 
+	WARN_ON_ONCE(!cpu->appending);
 	WRITE_ONCE(cpu->chain_end, 0);
 	barrier();	/* L5 */
 	WRITE_ONCE(cpu->page, NULL);
@@ -201,14 +203,14 @@ static void close_current_page(struct sbuf_cpu *cpu)
 }
 
 /*
- * If the table is full, eviction may want an old page, and all pages if the ring has stalled.
+ * If the table is full, eviction may want an old page, and all pages if the ring stands still.
  * Never during an append, which owns the page.
  */
 void sbuf_ring_close_page_early(struct sbuf_cpu *cpu, bool always)
 {
 	if (!sbuf_ring_begin_append(cpu))
 		return;
-	if (cpu->page && (always || READ_ONCE(sbuf_ring_stalled) ||
+	if (cpu->page && (always || READ_ONCE(sbuf_evict_stalled) ||
 			  READ_ONCE(cpu->page->page.seq) + SBUF_EVENT_PAGES / 2 <=
 			  atomic64_read(&sbuf_ring_head)))
 		close_current_page(cpu);
@@ -226,6 +228,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 	struct stackbuf_events_page *page, *old = cpu->page;
 	u64 seq, recorded;
 
+	WARN_ON_ONCE(!cpu->appending);
 	page = claim_page(cpu, &seq);
 	if (!page && old) {
 		/* In a ring of few pages, the only page to claim may be this CPU's own */
@@ -234,7 +237,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 		page = claim_page(cpu, &seq);
 	}
 	/* A CPU refused during sharing is not marked: sharing serves those refused before it */
-	if (page || !READ_ONCE(ring_sharing))
+	if (page || READ_ONCE(claims) != SHARING)
 		cpu->waiting = !page;
 	if (!page)
 		return false;
@@ -306,7 +309,7 @@ void sbuf_ring_share_pages(struct work_struct *work)
 	started = jiffies;	/* as in sbuf_evict_stacks() */
 	/* Other CPUs get no page until this has finished, so it must not be preempted */
 	preempt_disable();
-	WRITE_ONCE(ring_sharing, true);
+	WRITE_ONCE(claims, SHARING);
 	on_each_cpu(close_this_page, NULL, 1);	/* R6 */
 	for_each_possible_cpu(i) {
 		struct sbuf_cpu *cpu = per_cpu_ptr(sbuf_cpu, i);
@@ -314,9 +317,8 @@ void sbuf_ring_share_pages(struct work_struct *work)
 		if (!cpu_online(i) && (s64)(sbuf_now() - READ_ONCE(cpu->time)) > NSEC_PER_SEC)
 			sbuf_ring_close_page_early(cpu, true);
 	}
-	WRITE_ONCE(ring_starved, false);
 	on_each_cpu(take_page_if_waiting, NULL, 1);	/* R6 */
-	WRITE_ONCE(ring_sharing, false);
+	WRITE_ONCE(claims, CLAIMABLE);
 	preempt_enable();
 	cpus_read_unlock();
 	/* About 50 times a second, and at most a fifth of a CPU's time */
@@ -325,7 +327,7 @@ void sbuf_ring_share_pages(struct work_struct *work)
 
 void sbuf_ring_request_page(void)
 {
-	if (READ_ONCE(ring_starved) && time_after_eq(jiffies, READ_ONCE(share_time)))
+	if (READ_ONCE(claims) == STARVED && time_after_eq(jiffies, READ_ONCE(share_time)))
 		sbuf_worker_request(SBUF_WORKER_SHARE);
 }
 

@@ -12,8 +12,6 @@
 
 /* Number of the page that was claimed last, counted from 1 over the whole ring */
 extern atomic64_t sbuf_ring_head;
-/* Set by evict.c if no event came into the ring for a while because the table is full */
-extern bool sbuf_ring_stalled;
 
 /* Append an event on @cpu, which is this CPU, with interrupts off; false if there is no page */
 bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event);

@@ -17,82 +17,106 @@
 #include "worker.h"
 
 /*
- * After a walk, whose frames are in @scratch: the stack, the event, recall.  @recalled is the id
- * of the stack that recall returned, if the walk verifies that, or 0.
- *
- * Interrupts are off for each step separately, so that they wait for one step at most.  They
- * may come in between, as they may while the stack is walked.
+ * Each of the steps after a walk, whose frames are in @scratch, has interrupts off by itself, so that
+ * they wait for one step at most.  They may come in between, as they may while the stack is walked.
  */
-static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
-		      const struct sbuf_save *save, u32 recalled)
+
+/*
+ * Find or insert the stack, and append its event.  @recalled is the id of the stack that recall
+ * returned, if the walk verifies that, or 0.  Return how the walk counts, as lost or, unless learning
+ * says more, as STACKBUF_WALKED_ELSEWHERE.
+ */
+static enum stackbuf_counter append_walk(struct sbuf_cpu *cpu, const struct sbuf_scratch *scratch,
+					 struct sbuf_event *event, u32 recalled, bool *is_new)
 {
-	const struct sbuf_trace *trace = &scratch->trace;
-	enum stackbuf_counter why = STACKBUF_WALKED_ELSEWHERE, verified;
-	struct sbuf_event event = { .save = save };
+	enum stackbuf_counter why = STACKBUF_WALKED_ELSEWHERE;
 	struct stackbuf_stack *stack;
 	unsigned long flags;
-	bool is_new, appended;
-
-	sbuf_ring_take_page_ahead(cpu);
+	bool appended;
 
 	raw_local_irq_save(flags);
-	stack = sbuf_table_get(trace, &is_new);
+	stack = sbuf_table_get(&scratch->trace, is_new);
 	if (unlikely(!stack)) {
 		/* Then the stacks of this page can be evicted: retire_pages() needs it closed */
 		sbuf_ring_close_page_early(cpu, false);
 		why = STACKBUF_LOST_TABLE;
-		goto lost;
+		goto out;
 	}
-	event.id = stack->id;
-	appended = sbuf_ring_append(cpu, &event);
-	if (unlikely(is_new))
-		sbuf_table_note_first(stack, &event);
-	if (unlikely(!appended)) {
+	event->id = stack->id;
+	appended = sbuf_ring_append(cpu, event);
+	if (unlikely(*is_new))
+		sbuf_table_note_first(stack, event);
+	if (unlikely(!appended))
 		why = STACKBUF_LOST_PAGE;
-		goto lost;
-	}
-	if (recalled)
-		verified = sbuf_recall_verify(recalled, stack);
-	raw_local_irq_restore(flags);
-
-	/* The stack may be evicted from here on: use its id and the trace only */
-	if (save->from != SBUF_TASK)
-		sbuf_kstack_note_irq(scratch->walk.sp[0]);
-	if (save->from != SBUF_TASK && sbuf_kstack_of(scratch->walk.sp[0])) {
-		bool cacheable;
-
-		raw_local_irq_save(flags);
-		cacheable = scratch->walk.cacheable && READ_ONCE(sbuf_recall_epoch) &&
-			sbuf_recall_learn(event.id, trace, &scratch->walk, scratch->pc);
-		if (SBUF_HAVE_RECALL && !scratch->walk.skip)
-			sbuf_depth_note(scratch, event.id);
-		if (READ_ONCE(sbuf_recall_epoch))
-			sbuf_table_set_unfit(event.id, !cacheable);
-		raw_local_irq_restore(flags);
-		why = cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
-	}
-	if (is_new)
+	else if (recalled)
+		why = sbuf_recall_verify(recalled, stack);
+	else if (*is_new)
 		why = STACKBUF_WALKED_NEW;
-	if (recalled)
-		why = verified;
-	sbuf_count(why);
-	if (unlikely(is_new)) {
-		sbuf_worker_request(SBUF_WORKER_TEXT);
-		sbuf_evict_request();
-	}
-	sbuf_worker_pass_late();
-	return event.id;
-
-lost:
+out:
 	raw_local_irq_restore(flags);
-	sbuf_count(why);
-	if (is_new)
+	return why;
+}
+
+/*
+ * Have recall and the deepest stacks learn a walk whose event was appended as @id.  The stack may be
+ * evicted meanwhile: use its id and the trace only.  Return how the walk counts.
+ */
+static enum stackbuf_counter learn_walk(struct sbuf_scratch *scratch, const struct sbuf_save *save,
+					u32 id)
+{
+	unsigned long flags;
+	bool cacheable;
+
+	if (save->from == SBUF_TASK)
+		return STACKBUF_WALKED_ELSEWHERE;
+	sbuf_kstack_note_irq(scratch->walk.sp[0]);
+	if (!sbuf_kstack_of(scratch->walk.sp[0]))
+		return STACKBUF_WALKED_ELSEWHERE;
+	raw_local_irq_save(flags);
+	cacheable = scratch->walk.cacheable && READ_ONCE(sbuf_recall_epoch) &&
+		sbuf_recall_learn(id, &scratch->trace, &scratch->walk, scratch->pc);
+	if (SBUF_HAVE_RECALL && !scratch->walk.skip)
+		sbuf_depth_note(scratch, id);
+	if (READ_ONCE(sbuf_recall_epoch))
+		sbuf_table_set_unfit(id, !cacheable);
+	raw_local_irq_restore(flags);
+	return cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
+}
+
+/* Have workers do what is to be done after a walk that counts as @why */
+static void request_work(enum stackbuf_counter why, bool is_new)
+{
+	if (unlikely(is_new))
 		sbuf_worker_request(SBUF_WORKER_TEXT);
-	if (why == STACKBUF_LOST_PAGE)
+	if (unlikely(why == STACKBUF_LOST_PAGE)) {
 		sbuf_ring_request_page();
-	else
+		return;
+	}
+	if (unlikely(is_new || why == STACKBUF_LOST_TABLE))
 		sbuf_evict_request();
-	return 0;
+	if (why != STACKBUF_LOST_TABLE)
+		sbuf_worker_pass_late();
+}
+
+/* Return the id of the stack, or 0 if its event is lost */
+static u32 store_walk(struct sbuf_cpu *cpu, struct sbuf_scratch *scratch,
+		      const struct sbuf_save *save, u32 recalled)
+{
+	struct sbuf_event event = { .save = save };
+	enum stackbuf_counter why, learned;
+	bool is_new, lost;
+
+	sbuf_ring_take_page_ahead(cpu);
+	why = append_walk(cpu, scratch, &event, recalled, &is_new);
+	lost = why == STACKBUF_LOST_TABLE || why == STACKBUF_LOST_PAGE;
+	if (!lost) {
+		learned = learn_walk(scratch, save, event.id);
+		if (why == STACKBUF_WALKED_ELSEWHERE)
+			why = learned;
+	}
+	sbuf_count(why);
+	request_work(why, is_new);
+	return lost ? 0 : event.id;
 }
 
 /* Walk into @scratch.  Return the number of frames, or a negative error */

@@ -117,6 +117,8 @@ static __always_inline bool sbuf_table_has(const struct stackbuf_stack *stack, u
 }
 
 /* evict.c */
+/* Set if no event came into the ring for a while because the table is full */
+extern bool sbuf_evict_stalled;
 
 /* Request eviction if the table fills up; after a stack was inserted or refused */
 void sbuf_evict_request(void);
