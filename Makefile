@@ -80,7 +80,7 @@ all: module tools
 # Not in the package for DKMS
 test_sources := $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch])
 
-# kbuild writes beside the sources, so it gets a folder of links to them.
+# kbuild writes beside the sources, so it gets a directory of links to them.
 module: checked-kdir checked-sizes
 	@[ ! -L '$(build)/core' ] || rm '$(build)/core'
 	@mkdir -p '$(build)/core' '$(build)/tests'
@@ -94,11 +94,11 @@ module: checked-kdir checked-sizes
 
 checked-kdir:
 	@[ $(words $(CURDIR)) = 1 ] && [ $(words $(BUILD)) = 1 ] && [ $(words $(KDIR)) = 1 ] || \
-		$(call fail,kbuild cannot work in folders with blanks in their names: $(CURDIR) $(BUILD) $(KDIR))
+		$(call fail,kbuild cannot work in directories with blanks in their names: $(CURDIR) $(BUILD) $(KDIR))
 	@[ -e '$(KDIR)/Makefile' ] || if [ '$(origin KDIR)' = file ]; then \
-		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build folder: make KDIR=FOLDER (for a Debian kernel kept apart: KDIR=\`scripts/machine/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
+		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build directory: make KDIR=DIRECTORY (for a Debian kernel kept apart: KDIR=\`scripts/machine/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
 	else \
-		$(call fail,KDIR=$(KDIR) is no kernel build folder); \
+		$(call fail,KDIR=$(KDIR) is no kernel build directory); \
 	fi
 	@[ ! -e '$(KDIR)/include/config/auto.conf' ] || \
 		for option in MODULES KALLSYMS; do \
@@ -107,9 +107,9 @@ checked-kdir:
 		done
 	@[ -e '$(KDIR)/include/config/auto.conf' ] || case '$(notdir $(realpath $(KDIR)))' in \
 	linux-headers-*-common*) \
-		$(call fail,KDIR=$(KDIR) has only the headers that kernels of a version have in common: install the package $(subst -common,,$(notdir $(realpath $(KDIR))))-amd64$(,) or that of the kernel's flavour$(,) and name its folder: KDIR=/usr/src/linux-headers-RELEASE) ;; \
+		$(call fail,KDIR=$(KDIR) has only the headers that kernels of a version have in common: install the package $(subst -common,,$(notdir $(realpath $(KDIR))))-amd64$(,) or that of the kernel's flavour$(,) and name its directory: KDIR=/usr/src/linux-headers-RELEASE) ;; \
 	*) \
-		$(call fail,KDIR=$(KDIR) is a kernel's source that is not configured: name the folder that the kernel was built in) ;; \
+		$(call fail,KDIR=$(KDIR) is a kernel's source that is not configured: name the directory that the kernel was built in) ;; \
 	esac
 
 checked-sizes:
@@ -255,7 +255,7 @@ test-suite test-debug test-arm64 test-matrix test-limits test-faults:
 
 # On a kernel that you built
 test-kernel:
-	@[ -n '$(KERNEL)' ] || $(call fail,name the folder that the kernel was built in: make test-kernel KERNEL=FOLDER)
+	@[ -n '$(KERNEL)' ] || $(call fail,name the directory that the kernel was built in: make test-kernel KERNEL=DIRECTORY)
 	@tests/suite kernel '$(KERNEL)'
 
 MINUTES ?= 60
@@ -317,17 +317,17 @@ help:
 	@echo '                install the Debian packages in a system of its own and boot it'
 	@echo 'make test-graft stackbuf in the source of two kernels, built and booted'
 	@echo 'make test-fleet the commands of docs/fleet.md, with ClickHouse'
-	@echo 'make test-kernel KERNEL=FOLDER'
-	@echo '                the tests on a kernel that you built, in its output folder'
+	@echo 'make test-kernel KERNEL=DIRECTORY'
+	@echo '                the tests on a kernel that you built, in its output directory'
 	@echo 'make bench      measure what an event costs, and how long decoding and dumps take, into'
 	@echo '                docs/performance.md'
 	@echo 'make clean      remove what was built'
 	@echo
-	@echo 'KDIR=FOLDER     build for another kernel: its build folder, as /usr/src/linux-headers-RELEASE,'
+	@echo 'KDIR=DIRECTORY  build for another kernel: its build directory, as /usr/src/linux-headers-RELEASE,'
 	@echo '                ~/linux/build, or that of a Debian kernel which is fetched for this:'
 	@echo '                make KDIR=`scripts/machine/stackbuf-kernel 6.12`/build'
-	@echo '                scripts/machine/stackbuf-vm -k 6.12 FOLDER boots it in QEMU and runs FOLDER/run'
-	@echo 'BUILD=FOLDER    put what is built there'
+	@echo '                scripts/machine/stackbuf-vm -k 6.12 DIRECTORY boots it in QEMU and runs DIRECTORY/run'
+	@echo 'BUILD=DIRECTORY put what is built there'
 	@echo 'EVENTS_KB=$(EVENTS_KB)  STACKS_KB=$(STACKS_KB)  TEXT_KB=$(TEXT_KB)  PAIRS_KB=$(PAIRS_KB)'
 	@echo '                size of event ring, stack table, text log, pairs: 4 to 262144 (text log:'
 	@echo '                4096; pairs: from 24, or 0), multiples of 4'

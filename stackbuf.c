@@ -200,7 +200,7 @@ MODULE_PARM_DESC(trigger,
 #if STACKBUF_PAIR_PAGES
 module_param_cb(pair, &sbuf_probe_ops, &sbuf_pair_param, 0600);
 MODULE_PARM_DESC(pair,
-		 "Keep what is open: OPEN@KEY[@VALUE]:CLOSE@KEY, both as probe takes them, or slab, page, offcpu; comma-separated (default none)");
+		 "Keep outstanding objects: OPEN@KEY[@VALUE]:CLOSE@KEY, both as probe takes them, or slab, page, offcpu; comma-separated (default none)");
 #endif
 
 NUMBER_PARAM(pid, sbuf_filter.pid, 0, PID_MAX_LIMIT, sbuf_filter_apply);
@@ -210,7 +210,7 @@ MODULE_PARM_DESC(cpu, "Record on this CPU only: its number (default -1: all)");
 NUMBER_PARAM(cgroup, sbuf_filter.cgroup, 0, IS_ENABLED(CONFIG_CGROUPS) ? U64_MAX : 0,
 	     sbuf_filter_apply);
 MODULE_PARM_DESC(cgroup,
-		 "Record tasks in this cgroup and below only: inode number of its folder in cgroup2 (default 0: all)");
+		 "Record tasks in this cgroup and below only: inode number of its directory in cgroup2 (default 0: all)");
 module_param_cb(comm, &comm_ops, NULL, 0644);
 MODULE_PARM_DESC(comm, "Record tasks of this name only: up to 15 bytes (default \"\": all)");
 NUMBER_PARAM(limit, sbuf_filter.limit, 0, U32_MAX, sbuf_filter_apply_limit);
@@ -309,7 +309,7 @@ static int __init set_probes(void)
 	if (!sbuf_cpu)
 		return -ENOMEM;
 	sbuf_memory_note_time();
-	sbuf_worker_pass_late();
+	sbuf_worker_resubmit();
 	return sbuf_probe_init();
 }
 core_initcall(set_probes);

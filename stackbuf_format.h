@@ -75,7 +75,7 @@
  * @STACKBUF_DEPTHS: deepest stacks, in the array stackbuf_info
  * @STACKBUF_PAIRS: pairs of probes, in the array stackbuf_info
  * @STACKBUF_PAIR_STACKS: stacks that opened, in the array stackbuf_info
- * @STACKBUF_PAIR_OPEN: what is open, in the array stackbuf_info
+ * @STACKBUF_PAIR_OPEN: outstanding objects, in the array stackbuf_info
  * @STACKBUF_SNAPSHOT: in files that "stackbuf save" writes, never in memory
  */
 enum stackbuf_kind {
@@ -138,7 +138,7 @@ struct stackbuf_page {
  * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack is known, its layout was not
  * @STACKBUF_VERIFIED: recorded by recall, and walked to compare
  * @STACKBUF_DIFFERED: of these, recall was wrong; it is off since
- * @STACKBUF_KEPT_OUT: not recorded: not of the pid, cgroup, cpu or comm asked for, or by a process
+ * @STACKBUF_EXCLUDED: not recorded: not of the pid, cgroup, cpu or comm asked for, or by a process
  *	that has an array of debugfs open
  * @STACKBUF_NOT_SAMPLED: not recorded: left out by the parameter every
  * @STACKBUF_OVER_LIMIT: not recorded: the parameter limit was reached
@@ -160,7 +160,7 @@ enum stackbuf_counter {
 	STACKBUF_WALKED_AGAIN,
 	STACKBUF_VERIFIED,
 	STACKBUF_DIFFERED,
-	STACKBUF_KEPT_OUT,
+	STACKBUF_EXCLUDED,
 	STACKBUF_NOT_SAMPLED,
 	STACKBUF_OVER_LIMIT,
 	STACKBUF_COUNTERS = 16
@@ -191,7 +191,7 @@ struct stackbuf_counters_page {
  * @every:	of these, on each CPU the first and then every @every-th; 0, 1: all
  * @limit:	of these, this number since it was set; 0: all
  * @left:	events until @limit is reached
- * @cgroup:	only tasks in the cgroup of this id, which is the inode number of its folder in
+ * @cgroup:	only tasks in the cgroup of this id, which is the inode number of its directory in
  *		cgroup2, and in those below; 0: all
  */
 struct stackbuf_filter {
@@ -410,7 +410,7 @@ struct stackbuf_pair_stacks_page {
 #define STACKBUF_PAIR_IN_DOUBT	0x80000000U	/* in stackbuf_pair_object.stack */
 
 /**
- * struct stackbuf_pair_object - beside its key, what is open
+ * struct stackbuf_pair_object - an outstanding object, beside its key
  * @time:	when it was opened, ns, on the clock of events
  * @value:	its size, for instance
  * @stack:	number of its struct stackbuf_pair_stack, counted over all pages from 1; 0 while it
@@ -427,7 +427,7 @@ struct stackbuf_pair_object {
 #define STACKBUF_PAIR_BUCKET	8
 
 /**
- * struct stackbuf_pair_bucket - some of what is open, in no order
+ * struct stackbuf_pair_bucket - some outstanding objects, in no order
  * @key:	which object it is; 0: the place is free
  * @object:	the rest
  */
@@ -439,7 +439,7 @@ struct stackbuf_pair_bucket {
 #define STACKBUF_PAGE_PAIR_BUCKETS	15
 
 /**
- * struct stackbuf_pair_open_page - what is open
+ * struct stackbuf_pair_open_page - outstanding objects
  * @page:	kind STACKBUF_PAIR_OPEN, index as page of stackbuf_info
  * @reserved:	0
  * @bucket:	all of it
@@ -497,7 +497,7 @@ struct stackbuf_module {
  * @nr_cpus:		CPUs that the kernel may bring up
  * @id_bits:		low bits of a stack's id that hold its place: granule
  *			(page index * 64 + granule in page); those above count the
- *			rounds of eviction, and wrap: see STACKBUF_STACK_AGAIN
+ *			generations of eviction, and wrap: see STACKBUF_STACK_AGAIN
  * @overwritten:	events overwritten in the ring
  * @evicted:		stacks evicted from the table
  * @evicted_events:	overwritten events that these stacks had counted
@@ -671,7 +671,7 @@ enum stackbuf_origin {
  * struct stackbuf_first - the first event of a stack, after its frames
  * @time:	ns, printk's clock; 0: the rest is not yet written
  * @cpu:	the CPU that recorded it
- * @unfit:	1: recall could not be exact for the stack's latest event that was walked
+ * @uncacheable:	1: recall could not be exact for the stack's latest event that was walked
  * @origin:	enum stackbuf_origin
  * @pid:	PID of its task in the initial namespace
  * @comm:	the task's command, NUL-terminated
@@ -679,7 +679,7 @@ enum stackbuf_origin {
 struct stackbuf_first {
 	__u64 time;
 	__u16 cpu;
-	__u8 unfit;
+	__u8 uncacheable;
 	__u8 origin;
 	__u32 pid;
 	char comm[STACKBUF_COMM_LEN];

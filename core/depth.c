@@ -114,5 +114,5 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 	}
 	/* D1: everything is written before seq is even again */
 	smp_store_release(&depth->seq, seq + 2);
-	sbuf_page_changed((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
+	sbuf_page_bump_seq((void *)((unsigned long)depth & -(unsigned long)STACKBUF_PAGE_SIZE));
 }

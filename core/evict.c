@@ -236,9 +236,9 @@ static unsigned long evict_unreferenced(u32 wanted, bool soon)
 
 	mark_referenced();
 	/* T4: before granules are freed, so that the next stack there gets another id */
-	WRITE_ONCE(sbuf_table_round, sbuf_table_round + 1);
+	WRITE_ONCE(sbuf_table_generation, sbuf_table_generation + 1);
 	/* When ids wrap, no layout may hold one from the previous lap */
-	if (!(u32)(sbuf_table_round << SBUF_ID_BITS))
+	if (!(u32)(sbuf_table_generation << SBUF_ID_BITS))
 		sbuf_recall_invalidate();
 	for_each_set_bit(granule, unlinked, SBUF_GRANULES) {
 		stack = sbuf_table_at(granule);

@@ -136,7 +136,7 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 	    (cpu && raw_smp_processor_id() + 1 != cpu) ||
 	    /* Racy with sbuf_filter_apply() and with a rename of the task, harmlessly */
 	    data_race((comm[0] & comm_mask[0]) != want[0] || (comm[1] & comm_mask[1]) != want[1])) {
-		sbuf_count(STACKBUF_KEPT_OUT);
+		sbuf_count(STACKBUF_EXCLUDED);
 		return false;
 	}
 	every = READ_ONCE(filter->every);

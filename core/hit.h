@@ -122,7 +122,7 @@ static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe, s
  * sbuf_hit() - record an event, open or close an object, stop recording: what a hit does
  * @probe: the probe, unless its handler knows @role to be 0
  * @role: the probe's, a constant where its handler has that role only
- * @save: the event, whose tag is the key of what is opened or closed
+ * @save: the event, whose tag is the key of the object that is opened or closed
  * @value: for sbuf_pair_open() or sbuf_pair_close()
  * @lost: no save is possible here: the event is lost, and counted
  *

@@ -575,7 +575,7 @@ static bool __init begin_record(void)
 
 		WRITE_ONCE(*word, at + 1);
 		WRITE_ONCE(word[1], ~at);
-		mb();	/* It leaves the processor */
+		mb();	/* It leaves the CPU */
 		if (READ_ONCE(*word) != at + 1 || READ_ONCE(word[1]) != ~at)
 			return refuse("this is no memory: what is stored does not stay");
 	}

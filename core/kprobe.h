@@ -23,7 +23,7 @@ struct sbuf_kprobe {
  * What the code runs in that a kprobe, whose handler this is, is on.  A breakpoint's handler runs
  * like an NMI's: one level above the code; those of ftrace and of a jump (an optimised probe) run
  * like the code.  A jump saves registers right below the stack pointer (in 5.15 all but ss, in 6.1
- * with ss), where the processor leaves a gap at a breakpoint.
+ * with ss), where the CPU leaves a gap at a breakpoint.
  */
 static inline enum stackbuf_context sbuf_kprobe_context(const struct kprobe *kprobe,
 							const struct pt_regs *regs)

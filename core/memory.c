@@ -70,7 +70,7 @@ void sbuf_state_change(u32 bits, bool on)
 		atomic_or(bits, (atomic_t *)&stackbuf_info.state);
 	else
 		atomic_andnot(bits, (atomic_t *)&stackbuf_info.state);
-	sbuf_page_changed(&stackbuf_info.page);
+	sbuf_page_bump_seq(&stackbuf_info.page);
 }
 
 static u64 instance __initdata;
@@ -94,7 +94,7 @@ void __init sbuf_memory_note_time(void)
 	struct stackbuf_info *info = &stackbuf_info;
 
 	WRITE_ONCE(info->load_realtime_ns, ktime_get_real_ns() - (sbuf_now() - info->load_ns));
-	sbuf_page_changed(&info->page);
+	sbuf_page_bump_seq(&info->page);
 }
 
 #if SBUF_BUILT_IN

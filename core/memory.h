@@ -40,7 +40,7 @@ static inline void sbuf_add(u64 *counter, s64 n)
 }
 
 /* A memory image may hold older copies of a page in its page cache: the highest seq counts */
-static inline void sbuf_page_changed(struct stackbuf_page *page)
+static inline void sbuf_page_bump_seq(struct stackbuf_page *page)
 {
 	atomic64_inc((atomic64_t *)&page->seq);
 }

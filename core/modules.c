@@ -62,7 +62,7 @@ static void note_module(const struct module *module)
 	WRITE_ONCE(info->modules_loaded, info->modules_loaded + 1);
 	smp_wmb();	/* ... and whole before it is valid */
 	WRITE_ONCE(entry->time, sbuf_now());
-	sbuf_page_changed(&info->page);
+	sbuf_page_bump_seq(&info->page);
 	mutex_unlock(&lock);
 }
 

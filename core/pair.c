@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pair.c - pairs of probes: a table of what is open, and times by the stack that opened
+ * pair.c - pairs of probes: a table of outstanding objects, and times by opening stack
  *
  * Each key has two buckets of eight places, by two hashes.  It goes to the first if half of that
  * is free, else to the one with more room: so three quarters of the table are taken before a key
@@ -526,7 +526,7 @@ static noinline void close_all(const struct stackbuf_probe *probe, const unsigne
 
 NOKPROBE_SYMBOL(close_all);
 
-/* The value of what is open, 0 if nothing is */
+/* The value of an outstanding object, 0 if there is none */
 static u64 value_at(unsigned int pair, unsigned long key)
 {
 	const u64 hash = hash_of(pair, key);
@@ -678,7 +678,7 @@ void sbuf_pair_set(unsigned int number, unsigned int probes)
 	unsigned int i, n;
 
 	WRITE_ONCE(pair->probes, probes);
-	sbuf_page_changed(&stackbuf_info.pair[0].page);
+	sbuf_page_bump_seq(&stackbuf_info.pair[0].page);
 	if (probes)
 		return;
 	for (i = (1 + STACK_PAGES) * 16; i < NUMBERS; i++) {

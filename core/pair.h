@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pair.h - probes that open something and probes that close it: what is open, and for how long
+ * pair.h - probes that open something and probes that close it: outstanding objects, and how
+ * long others were open
  */
 #ifndef STACKBUF_PAIR_H
 #define STACKBUF_PAIR_H
@@ -78,7 +79,7 @@ void sbuf_pair_resume(void);
 unsigned int sbuf_pair_get(const char *name, unsigned int len);
 /* The text of a preset, places that open before "|" and those that close after it; or NULL */
 const char *sbuf_pair_preset(const char *name, unsigned int len);
-/* Note that @probes are set; 0: none is any more, and no handler runs: forget all that is open */
+/* Note that @probes are set; 0: none is, and no handler runs: forget outstanding objects */
 void sbuf_pair_set(unsigned int number, unsigned int probes);
 
 #else

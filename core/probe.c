@@ -105,7 +105,7 @@ void sbuf_probes_changed(void)
 	unsigned int i;
 
 	for (i = 0; i < STACKBUF_PROBE_PAGES; i++)
-		sbuf_page_changed(&stackbuf_info.probe[i].page);
+		sbuf_page_bump_seq(&stackbuf_info.probe[i].page);
 }
 
 void sbuf_probe_set(struct stackbuf_probe *probe, unsigned long addr, unsigned int functions)

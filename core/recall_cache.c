@@ -138,7 +138,7 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 	entry = sbuf_entry_at(unit);
 	if (unlikely(depth < READ_ONCE(entry->least))) {
 		/* The deepest of all that begin there: depth.c must see a walk */
-		if (sbuf_start_is_first(ip) && sbuf_depth_exceeds(ip, sp))
+		if (sbuf_start_has_first(ip) && sbuf_depth_exceeds(ip, sp))
 			return 0;
 		WRITE_ONCE(entry->least, depth);
 	}

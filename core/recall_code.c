@@ -27,9 +27,9 @@
  * bits of its frames, and x86 keeps the order of both.  So an entry that was learnt by a bit that
  * was about to be cleared carries an epoch that is over.
  */
-unsigned long sbuf_text_pages[BITS_TO_LONGS(MODULES_LEN >> PAGE_SHIFT)];
+unsigned long sbuf_code_pages[BITS_TO_LONGS(MODULES_LEN >> PAGE_SHIFT)];
 
-/* Protects sbuf_text_pages; nests inside the lock of the kernel's module notifiers */
+/* Protects sbuf_code_pages; nests inside the lock of the kernel's module notifiers */
 static DEFINE_MUTEX(text_pages_mutex);
 
 /* Set or clear the bits of the pages that hold this text and nothing else */
@@ -40,7 +40,7 @@ static void mark_text(unsigned long text, unsigned long size, bool is)
 	if (page < MODULES_VADDR || end > MODULES_END)
 		return;
 	for (; page < end; page += PAGE_SIZE)
-		assign_bit((page - MODULES_VADDR) >> PAGE_SHIFT, sbuf_text_pages, is);
+		assign_bit((page - MODULES_VADDR) >> PAGE_SHIFT, sbuf_code_pages, is);
 }
 
 void sbuf_recall_mark_module(const struct module *module, unsigned long state)

@@ -78,7 +78,7 @@ static enum stackbuf_counter learn_walk(struct sbuf_scratch *scratch, const stru
 	if (SBUF_HAVE_RECALL && !scratch->walk.skip)
 		sbuf_depth_note(scratch, id);
 	if (READ_ONCE(sbuf_recall_epoch))
-		sbuf_table_set_unfit(id, !cacheable);
+		sbuf_table_set_uncacheable(id, !cacheable);
 	raw_local_irq_restore(flags);
 	return cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
 }
@@ -95,7 +95,7 @@ static void request_work(enum stackbuf_counter why, bool is_new)
 	if (unlikely(is_new || why == STACKBUF_LOST_TABLE))
 		sbuf_evict_request();
 	if (why != STACKBUF_LOST_TABLE)
-		sbuf_worker_pass_late();
+		sbuf_worker_resubmit();
 }
 
 /* Return the id of the stack, or 0 if its event is lost */
@@ -145,7 +145,7 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 {
 	struct sbuf_scratch *scratch;
 	struct sbuf_cpu *cpu;
-	bool unwatched;
+	bool rcu_idle;
 	s64 result = 0;
 	int nest, nr;
 
@@ -158,9 +158,9 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 	}
 	scratch = &cpu->scratch[nest - 1];
 	WRITE_ONCE(scratch->walks_in, 1 + save.context);
-	unwatched = !sbuf_rcu_waits();
-	if (unlikely(unwatched)) {
-		this_cpu_inc(sbuf_cpu->unwatched);
+	rcu_idle = !sbuf_rcu_waits();
+	if (unlikely(rcu_idle)) {
+		this_cpu_inc(sbuf_cpu->rcu_idle);
 		smp_mb();	/* E2: before the lookup */
 	}
 
@@ -173,7 +173,7 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 	 * A recall does not count: learn no path that RCU does not watch.  Where an idle task is,
 	 * that changes, and recall asks; elsewhere it depends on the path alone.
 	 */
-	if (unwatched)
+	if (rcu_idle)
 		scratch->walk.cacheable = false;
 	if (unlikely(nr <= 0)) {
 		result = nr;
@@ -188,9 +188,9 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 	if (unlikely(nr > SBUF_FRAMES && result))
 		sbuf_count(STACKBUF_CUT);
 out_walked:
-	if (unlikely(unwatched)) {
+	if (unlikely(rcu_idle)) {
 		smp_mb();	/* E2: after the append */
-		this_cpu_dec(sbuf_cpu->unwatched);
+		this_cpu_dec(sbuf_cpu->rcu_idle);
 		if (save.flags & SBUF_REFERS && result > 0)
 			result = SBUF_NOT_WAITED_FOR;
 	}
@@ -210,21 +210,21 @@ out:
 
 NOKPROBE_SYMBOL(sbuf_save_walked);
 
-noinline bool sbuf_save_recalled_apart(struct sbuf_save save, u32 *id, u32 *recalled)
+noinline bool sbuf_save_recalled_noinline(struct sbuf_save save, u32 *id, u32 *recalled)
 {
 	return sbuf_save_recalled(&save, id, recalled);
 }
 
-NOKPROBE_SYMBOL(sbuf_save_recalled_apart);
+NOKPROBE_SYMBOL(sbuf_save_recalled_noinline);
 
-noinline bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now)
+noinline bool sbuf_append_noinline(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now)
 {
 	struct sbuf_event event = { .save = &save, .id = id, .time = now };
 
 	return sbuf_ring_append(cpu, &event);
 }
 
-NOKPROBE_SYMBOL(sbuf_append_apart);
+NOKPROBE_SYMBOL(sbuf_append_noinline);
 
 noinline s64 sbuf_save_filtered(struct sbuf_save save)
 {

@@ -37,9 +37,9 @@ static inline enum stackbuf_context sbuf_context_of(unsigned int count)
 /* What sbuf_save() calls: each is apart to keep its frame off the stack that a walk needs */
 
 /* sbuf_ring_append() */
-bool sbuf_append_apart(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now);
+bool sbuf_append_noinline(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now);
 /* sbuf_save_recalled() */
-bool sbuf_save_recalled_apart(struct sbuf_save save, u32 *id, u32 *recalled);
+bool sbuf_save_recalled_noinline(struct sbuf_save save, u32 *id, u32 *recalled);
 /* Walk.  @recalled is a stack to verify, as from sbuf_save_recalled().  Return as sbuf_save() */
 s64 sbuf_save_walked(struct sbuf_save save, u32 recalled);
 /*
@@ -76,7 +76,7 @@ static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32
 		sbuf_recall_restart_verify(NULL);
 		*recalled = *id;
 	} else if (likely(sbuf_ring_append_chained(cpu, save, *id, now)) ||
-		   sbuf_append_apart(cpu, *save, *id, now)) {
+		   sbuf_append_noinline(cpu, *save, *id, now)) {
 		raw_local_irq_restore(flags);
 		return true;
 	}
@@ -90,7 +90,7 @@ static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save, boo
 {
 	u32 recalled = 0, id;
 
-	if (likely(apart ? sbuf_save_recalled_apart(*save, &id, &recalled) :
+	if (likely(apart ? sbuf_save_recalled_noinline(*save, &id, &recalled) :
 			   sbuf_save_recalled(save, &id, &recalled)))
 		return id;
 	return sbuf_save_walked(*save, recalled);

@@ -57,10 +57,10 @@ atomic_t sbuf_table_used;
  * next stack there gets another id: one that the place never had, unless the count has wrapped
  * (STACKBUF_STACK_AGAIN).
  */
-#ifndef SBUF_FIRST_ROUND	/* a test begins where ids wrap */
-#define SBUF_FIRST_ROUND	0
+#ifndef SBUF_FIRST_GENERATION	/* a test begins where ids wrap */
+#define SBUF_FIRST_GENERATION	0
 #endif
-u64 sbuf_table_round = SBUF_FIRST_ROUND;
+u64 sbuf_table_generation = SBUF_FIRST_GENERATION;
 
 /* Page to search first for free granules */
 static u32 room_hint;
@@ -72,8 +72,8 @@ atomic_t sbuf_table_misses;
  *
  * RCU does not wait for a CPU that it does not watch: one that is idle, is about to run user mode
  * or a guest, or is offline.  There no stack is recalled, and sbuf_save_walked() counts in
- * @unwatched before its lookup, with a full barrier between: either the save finds what was
- * changed, or this finds @unwatched.
+ * @rcu_idle before its lookup, with a full barrier between: either the save finds what was
+ * changed, or this finds @rcu_idle.
  */
 void sbuf_synchronize_saves(bool soon)
 {
@@ -89,10 +89,10 @@ void sbuf_synchronize_saves(bool soon)
 	} else {
 		synchronize_rcu();
 	}
-	smp_mb();	/* E2: what was changed before is there before @unwatched is read */
+	smp_mb();	/* E2: what was changed before is there before @rcu_idle is read */
 	for_each_possible_cpu(cpu)
 		/* E2: then its event is in the ring */
-		while (smp_load_acquire(&per_cpu_ptr(sbuf_cpu, cpu)->unwatched))
+		while (smp_load_acquire(&per_cpu_ptr(sbuf_cpu, cpu)->rcu_idle))
 			cond_resched();
 }
 
@@ -199,7 +199,7 @@ static u32 alloc_granules(unsigned int n)
 			WRITE_ONCE(room_hint, page);
 			atomic_set(&sbuf_table_misses, 0);
 			atomic_add(n, &sbuf_table_used);
-			sbuf_page_changed(&stackbuf_stacks[page].page);
+			sbuf_page_bump_seq(&stackbuf_stacks[page].page);
 			sbuf_keep_shared(SBUF_STACKS, used);
 			return page * SBUF_PAGE_GRANULES + start;
 		}
@@ -219,7 +219,7 @@ void sbuf_table_free(u32 granule, unsigned int n)
 	/* T3, T5: before its granules are free */
 	WRITE_ONCE(stack->id, 0);
 	sbuf_keep(SBUF_STACKS, &stack->id, sizeof(stack->id));
-	sbuf_page_changed(&page->page);
+	sbuf_page_bump_seq(&page->page);
 	/* T3, T4, a full barrier: earlier writes to these granules stay before they are free */
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
@@ -238,7 +238,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 	*is_new = false;
 	while (!(stack = find_in_chain(head, seen, trace))) {
 		if (!mine) {
-			u64 round;
+			u64 generation;
 
 			granule = alloc_granules(granules);
 			if (!granule)
@@ -248,10 +248,10 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			/* T1: nor, where frames of another lay, what looks like one */
 			smp_wmb();
 			mine->nr = trace->nr;
-			/* T4: if used before, these were freed after the round went up */
-			round = READ_ONCE(sbuf_table_round);
+			/* T4: if used before, these were freed after the generation went up */
+			generation = READ_ONCE(sbuf_table_generation);
 			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) | STACKBUF_STACK_FIRST |
-				(round >> (32 - SBUF_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
+				(generation >> (32 - SBUF_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
 			mine->words = trace->words;
 			mine->hash = trace->hash;
 			mine->count = 0;
@@ -260,7 +260,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			*stackbuf_first(mine) = (struct stackbuf_first) {};
 			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
-			WRITE_ONCE(mine->id, (u32)(round << SBUF_ID_BITS) | granule);
+			WRITE_ONCE(mine->id, (u32)(generation << SBUF_ID_BITS) | granule);
 			/* The id comes last here, too */
 			sbuf_keep(SBUF_STACKS, &mine->nr,
 				  granules * STACKBUF_GRANULE - sizeof(mine->id));
@@ -330,12 +330,12 @@ void sbuf_table_end_pending(u32 granule)
 }
 
 /* E1: if it is not being evicted now, it stays until interrupts are on again */
-void sbuf_table_set_unfit(u32 id, bool unfit)
+void sbuf_table_set_uncacheable(u32 id, bool uncacheable)
 {
 	struct stackbuf_stack *stack = sbuf_table_stack(id);
 
 	if (sbuf_table_has(stack, id, STACKBUF_STACK_EVICTING))
-		WRITE_ONCE(stackbuf_first(stack)->unfit, unfit);
+		WRITE_ONCE(stackbuf_first(stack)->uncacheable, uncacheable);
 }
 
 /*

@@ -19,8 +19,8 @@ extern u32 sbuf_table_bucket[SBUF_BUCKETS];
 extern atomic_t sbuf_table_used;
 /* Pages searched without success since granules were last allocated or freed */
 extern atomic_t sbuf_table_misses;
-/* Rounds of eviction, see table.c; written by evict.c */
-extern u64 sbuf_table_round;
+/* How often stacks were evicted, the upper bits of ids; written by evict.c */
+extern u64 sbuf_table_generation;
 
 /* Encode and hash the @nr addresses @pc, 1 to SBUF_FRAMES; @cut: the stack had more */
 void sbuf_trace_encode(struct sbuf_trace *trace, const unsigned long *pc, unsigned int nr,
@@ -65,7 +65,7 @@ u32 sbuf_table_next_pending(u32 from);
  * Mark that recall cannot be exact for the stack @id, or that it can.  In the context of its event,
  * interrupts off; nothing if it is being evicted
  */
-void sbuf_table_set_unfit(u32 id, bool unfit);
+void sbuf_table_set_uncacheable(u32 id, bool uncacheable);
 /* The text of a stack is no longer pending: it was rendered, or is given up */
 void sbuf_table_end_pending(u32 granule);
 

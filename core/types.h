@@ -104,7 +104,7 @@ static __always_inline unsigned long sbuf_start_ip(unsigned long ip, bool skip)
 }
 
 /* Return true if its trace does not leave out the first frame */
-static inline bool sbuf_start_is_first(unsigned long ip)
+static inline bool sbuf_start_has_first(unsigned long ip)
 {
 	return (long)ip < 0;
 }
@@ -236,7 +236,7 @@ struct sbuf_clock {
  * @irq_stack:	where this CPU's stack for interrupts begins, once a walk has been there
  * @nmi_stack:	likewise for NMIs
  * @nest:	saves that have not ended on this CPU
- * @unwatched:	of these, the walks that began while RCU did not watch the CPU
+ * @rcu_idle:	of these, the walks that began while RCU did not watch the CPU
  * @recursion:	in which contexts a handler runs on this CPU, see hit.h
  * @call_regs:	for each, the registers at the call, or its caller's, where ftrace has none
  * @scratch:	one for each of them
@@ -248,7 +248,7 @@ struct sbuf_cpu {
 	bool appending, waiting;
 	u64 time, task, comm[2], recorded, nested;
 	unsigned long verify_in;
-	int nest, unwatched;
+	int nest, rcu_idle;
 	unsigned long irq_stack, nmi_stack;
 	u32 recursion;
 #if SBUF_TRACEPOINTS_REGS || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))

@@ -81,7 +81,7 @@ void sbuf_worker_request(enum sbuf_worker what)
 			&start_now);
 }
 
-void sbuf_worker_pass_late(void)
+void sbuf_worker_resubmit(void)
 {
 	if (unlikely(atomic_read(&requested_workers)))
 		pass_requests(&start_soon);

@@ -32,7 +32,7 @@ void __init sbuf_worker_init(void);
 /* Start a worker */
 void sbuf_worker_request(enum sbuf_worker what);
 /* Pass on requests of a CPU that was going offline */
-void sbuf_worker_pass_late(void);
+void sbuf_worker_resubmit(void);
 /* Wait until no worker runs or is requested.  Process context, after the last save */
 void sbuf_worker_exit(void);
 

@@ -7,7 +7,7 @@
 #
 # kbuild reads it when it compiles and once more when it resolves symbols.
 
-# Without the spaces: ../../ of this file's folder is /usr or /usr/local
+# Without the spaces: ../../ of this file's directory is /usr or /usr/local
 stackbuf-prefix := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))../..)
 
 ccflags-y += -I$(stackbuf-prefix)/include/stackbuf

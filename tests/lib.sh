@@ -38,7 +38,7 @@ thorough() { [ -n "${STACKBUF_TEST_ALL:-}" ]; }
 # few FEW MANY: prints FEW in "make test", MANY in "make test-all"
 few() { if thorough; then echo "$2"; else echo "$1"; fi; }
 
-# kernel_of SERIES: sets kernel (its folder), words (for make) and cross (the prefix of
+# kernel_of SERIES: sets kernel (its directory), words (for make) and cross (the prefix of
 # binutils and gcc)
 kernel_of() {
 	local word
@@ -70,7 +70,7 @@ begins() {
 took() {
 	local processor seconds=$((SECONDS - ${began%:*}))
 	used
-	[ "$seconds" -lt 2 ] || echo "# $seconds s, $((processor - ${began#*:})) of a processor: $1"
+	[ "$seconds" -lt 2 ] || echo "# $seconds s, $((processor - ${began#*:})) of CPU time: $1"
 }
 
 # once NAME COMMAND...: runs the command unless it has succeeded for this NAME; its output goes
@@ -117,7 +117,7 @@ build() {
 		cp "$builds/$key/stackbuf.ko" "$builds/$tests"/tests/*.ko "$work/vm/$name/"
 }
 
-# copy_of_tree FOLDER: puts there what git tracks or, of an unpacked archive, all but build/
+# copy_of_tree DIRECTORY: puts there what git tracks or, of an unpacked archive, all but build/
 copy_of_tree() {
 	mkdir -p "$1" && if [ -e "$top/.git" ]; then
 		(cd "$top" && git ls-files -z)
@@ -182,7 +182,7 @@ build_load() {
 	"${cross}gcc${cross:+-12}" -static -O2 -Wall -o "$work/vm/load" "$here/guest/load.c"
 }
 
-# slowness: sets slow_by to how many of this processor's seconds do what one did where the limits were
+# slowness: sets slow_by to how many of this CPU's seconds do what one did where the limits were
 # measured, by a loop that took half a second there; at least 1
 slowness() {
 	local before i TIMEFORMAT=%U
@@ -191,7 +191,7 @@ slowness() {
 	slow_by=$((10#${before/[.,]/} / 500 + 1))
 }
 
-# limited SECONDS COMMAND...: runs it, and ends it if it has used so much of a processor, or of a slow one
+# limited SECONDS COMMAND...: runs it, and ends it if it has used so much CPU time, or of a slow one
 # more: it would not end.  tests/run ends what uses none
 limited() {
 	slowness

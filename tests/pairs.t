@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Pairs of probes: what is open, by stack, and for how long it was: tests/guest/pairs.sh on each
+# Pairs of probes: outstanding objects, by stack, and how long others were open: tests/guest/pairs.sh on each
 # kernel, once with a clock that counts instructions, so that times are exact, and once on two CPUs.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh

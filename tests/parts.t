@@ -6,19 +6,19 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-# without SERIES FOLDER VARIABLE=n...: builds FOLDER without a warning.  TESTS=1: stackbuf_info, whose
+# without SERIES DIRECTORY VARIABLE=n...: builds DIRECTORY without a warning.  TESTS=1: stackbuf_info, whose
 # checksum clients have, is another without a part.  The guest loads one module of the tests: "make test" builds that alone.
 without() {
-	local series=$1 folder=$2 parts
+	local series=$1 directory=$2 parts
 	shift 2
-	build "$series" "$folder" W=1 TESTS=1 "$(few STACKBUF_TESTS=stackbuf_test.o STACKBUF_TESTS=)" "$@" || return
+	build "$series" "$directory" W=1 TESTS=1 "$(few STACKBUF_TESTS=stackbuf_test.o STACKBUF_TESTS=)" "$@" || return
 	# These messages do not concern our code
 	if sed -E '/^Skipping BTF generation/d; /^warning: the compiler differs/,+2d' "$work/make.log" | grep .; then
 		return 1
 	fi
 	parts=("${@/%=n/=0}")
 	"${cross:-}gcc${cross:+-12}" -static -O2 -Wall "${parts[@]/#/-DSTACKBUF_WITH_}" \
-		-o "$work/vm/$folder/sbcheck" "$here/guest/sbcheck.c"
+		-o "$work/vm/$directory/sbcheck" "$here/guest/sbcheck.c"
 }
 
 # refused VARIABLE=VALUE: make refuses it in one line, before anything is built

@@ -36,7 +36,7 @@ commands() {
 # block LANGUAGE: the first block of the page in this language
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$top/$page" | sed '/^```/d'; }
 
-# The page's folders, on this machine
+# The page's directories, on this machine
 placed() {
 	sed "s@/path/to/stackbuf/build/RELEASE@$work/build/$series-big@g; s@/path/to/stackbuf@$top@g
 		s@/path/to/mine@$work/mine@g; s@/lib/modules/RELEASE/build@$kernel/build@g"
@@ -61,7 +61,7 @@ play() {
 answers() { awk -v n="$2" '/^[$#] / { command++; next } command == n' "$transcripts/$1"; }
 
 # shown RECIPE: its transcript as the page shows it: what is long, or has been shown before, is cut,
-# and folders of this machine are left out.  So are what gdb says of the CPUs and of source files that are
+# and directories of this machine are left out.  So are what gdb says of the CPUs and of source files that are
 # not there, and that memory holds earlier loads of the module, as not every run leaves them there.
 shown() {
 	local most=10
@@ -280,7 +280,7 @@ recipes() {
 		"$work/pstore" "$work/pstore.out"
 	mkdir -p "$home/try" "$transcripts" "$work/mine" "$work/vm/doc"
 	guest "$series" recipes && build "$series" big && build_reader "$series" || echo "not ok everything is built"
-	# As the folder of the source, with what the commands read
+	# As the directory of the source, with what the commands read
 	cp -r "$top/scripts" "$home/" && ln -s "$top"/{Makefile,Kbuild,core,stackbuf.c,stackbuf.h,stackbuf_format.h} \
 		"$kernel/vmlinux" "$work/vm/big/stackbuf.ko" "$home/"
 	block c >"$work/mine/mine.c"

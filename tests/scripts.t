@@ -227,7 +227,7 @@ decoded() {
 		name=${line%%+*} module=-
 		[[ $line != *\[stackbuf\] ]] || module=stackbuf
 		full=$(lines_of "${line%% *}" "$module")
-		# The kernel's script cuts the build folder off.
+		# The kernel's script cuts the build directory off.
 		full=${full//debian\/build\/build_*([^\/])\//} full=${full% }
 		[ "$module" = - ] || full="$full) $module"
 		[ "$got" = "$name ($full" ] || [ "$got" = "$name ($full)" ] || {

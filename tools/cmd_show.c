@@ -87,7 +87,7 @@ void cmd_metrics(struct session *s, struct output *o, struct args *a)
 	/* Its reader is another user */
 	if (outfile_open(&out, name, 0644, true))
 		die(1, "%s: cannot be written: %s%s", name, strerror(errno), errno == EACCES ?
-		    " (also where another user owns the folder, or a link to it)" : "");
+		    " (also where another user owns the directory, or a link to it)" : "");
 	before = metrics_read(name);
 	o->file = out.file;
 	metrics_write(o, before);

@@ -75,15 +75,15 @@ static void open_folded(struct session *s)
 /* The newest of the records that earlier loads have left: its pages have the time of its load */
 static void add_kept(struct words *file)
 {
-	static const char folder[] = DEBUGFS "/kept";
+	static const char directory[] = DEBUGFS "/kept";
 	struct stackbuf_page page = { 0 };
-	char name[sizeof(folder) + 16], newest[sizeof(name)] = "";
+	char name[sizeof(directory) + 16], newest[sizeof(name)] = "";
 	u64 instance = 0;
 	unsigned int i;
 	FILE *f;
 
 	for (i = 1; i < 100; i++) {
-		snprintf(name, sizeof(name), "%s/%u", folder, i);
+		snprintf(name, sizeof(name), "%s/%u", directory, i);
 		f = fopen(name, "re");
 		if (!f)
 			break;
@@ -95,7 +95,7 @@ static void add_kept(struct words *file)
 	}
 	if (!*newest)
 		die(1, "%s: nothing of before a reset is kept, or it is not readable: see the parameter keep in stackbuf(4)",
-		    folder);
+		    directory);
 	file->word = xrealloc(file->word, file->nr + 1, sizeof(*file->word));
 	file->word[file->nr++] = xstrdup(newest);
 }

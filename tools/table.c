@@ -42,7 +42,7 @@ const struct command command_table[COMMANDS] = {
 		.name = "leaks", .words = "[OPEN CLOSE]", .max = 2, .run = cmd_pairs,
 		.text = "what was opened and not closed, by stack: allocated, not freed",
 		.example =
-		"Prints what is open where pairs are set (parameter pair); else sets one, until Ctrl-C:\n"
+		"Prints outstanding objects where pairs are set (parameter pair); else sets one, until Ctrl-C:\n"
 		"  stackbuf leaks -D 60              slab objects of a minute that were not freed\n"
 		"  stackbuf leaks page               pages; --older 10: only those older than 10 s\n"
 		"  stackbuf leaks t:kmem:mm_page_alloc@arg1 t:kmem:mm_page_free@arg1\n"
@@ -150,7 +150,7 @@ static const char *add_word(void *field, const char *value)
 	return NULL;
 }
 
-static const char *add_folder(void *field, const char *value)
+static const char *add_directory(void *field, const char *value)
 {
 	struct stat st;
 
@@ -259,7 +259,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "only these stacks, as 1 or 1,5-9" },
 	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_EVENTS | PAIRS,
 		.past = true, .filters = true,
-		.text = "only the newest N of the events chosen; leaks: of what is open" },
+		.text = "only the newest N of the events chosen; leaks: of outstanding objects" },
 	[OPT_TOP] = { .name = "top", .value = "N",
 		.commands = COUNTS | PAIRS | BIT(DIFF) | BIT(METRICS),
 		SETS(set_top, output.top), .text = "only the N most frequent stacks" },
@@ -295,7 +295,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "the kernel's image with debug information" },
 	[OPT_MODULES] = { .name = "modules", .letter = 'm', .value = "DIR",
 		.commands = OF_FRAMES | PAIRS | BIT(DECODE), .several = true,
-		SETS(add_folder, modules),
+		SETS(add_directory, modules),
 		.text = "directory of the modules with debug information; several: -m DIR -m ..." },
 	[OPT_FORCE] = { .name = "force", .commands = OF_FRAMES | PAIRS | BIT(DECODE) | BIT(INFO),
 		SETS(set_flag, debug.force),

@@ -26,7 +26,7 @@ __thread volatile int shim_grace_waits;
 __thread struct task_struct *current;
 __thread u64 shim_clock_skew;
 u32 shim_online;
-u32 shim_unwatched[SHIM_CPUS];
+u32 shim_rcu_idle[SHIM_CPUS];
 int oops_in_progress;
 const char hex_asc[] = "0123456789abcdef";
 struct module shim_module = { .name = "stackbuf", .version = "shim" };
@@ -164,7 +164,7 @@ void shim_end_grace(void)
 
 void shim_take_irq(void)
 {
-	u32 unwatched = xchg(&shim_unwatched[shim_cpu], 0);
+	u32 rcu_idle = xchg(&shim_rcu_idle[shim_cpu], 0);
 
 	do {
 		bool raised;
@@ -188,7 +188,7 @@ void shim_take_irq(void)
 		shim_irq_off = 0;
 		barrier();
 	} while (shim_irq_pending);
-	xchg(&shim_unwatched[shim_cpu], unwatched);
+	xchg(&shim_rcu_idle[shim_cpu], rcu_idle);
 }
 
 static void shim_on_irq(int signal)
@@ -205,16 +205,16 @@ static void shim_on_irq(int signal)
 void shim_run_nmi(void)
 {
 	int off = shim_irq_off;
-	u32 unwatched;
+	u32 rcu_idle;
 
 	/* Two, as an exception may interrupt an NMI */
 	if ((shim_preempt_count & NMI_MASK) >= 2 * NMI_OFFSET)
 		return;
 	shim_irq_off = 1;
 	shim_preempt_count += NMI_OFFSET;
-	unwatched = xchg(&shim_unwatched[shim_cpu], 0);
+	rcu_idle = xchg(&shim_rcu_idle[shim_cpu], 0);
 	shim_nmi();
-	xchg(&shim_unwatched[shim_cpu], unwatched);
+	xchg(&shim_rcu_idle[shim_cpu], rcu_idle);
 	shim_preempt_count -= NMI_OFFSET;
 	raw_local_irq_restore(off);
 }
@@ -249,7 +249,7 @@ static void shim_interrupt_cpus(void (*function)(void *), void *arg, bool watche
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		struct shim_ipi *ipi = &shim_ipi[cpu];
 
-		if (!cpu_online(cpu) || (watched && READ_ONCE(shim_unwatched[cpu])))
+		if (!cpu_online(cpu) || (watched && READ_ONCE(shim_rcu_idle[cpu])))
 			continue;
 		ipi->function = function;
 		ipi->arg = arg;
@@ -259,7 +259,7 @@ static void shim_interrupt_cpus(void (*function)(void *), void *arg, bool watche
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		unsigned int turns = 0;
 
-		while (cpu_online(cpu) && !(watched && READ_ONCE(shim_unwatched[cpu])) &&
+		while (cpu_online(cpu) && !(watched && READ_ONCE(shim_rcu_idle[cpu])) &&
 		       smp_load_acquire(&shim_ipi[cpu].done) != shim_ipi[cpu].requested) {
 			sched_yield();
 			/* ThreadSanitizer delivers signals itself, late, and now and then not */
@@ -565,7 +565,7 @@ bool sbuf_modules_is_one(const struct module *module)
 	return true;
 }
 
-unsigned long sbuf_text_pages[] = {
+unsigned long sbuf_code_pages[] = {
 	[0 ... BITS_TO_LONGS(MODULES_LEN >> PAGE_SHIFT) - 1] = ~0UL
 };
 

@@ -71,7 +71,7 @@ static int right(u32 id, const struct path *p)
 	       !memcmp(trace.pc, p->pc, nr * sizeof(*p->pc)) ? 1 : -1;
 }
 
-/* What is open, for any CPU and context to close */
+/* Outstanding objects, for any CPU and context to close */
 static u64 mailbox[64];
 
 static const struct stackbuf_probe opens = { .pair = 1, .role = STACKBUF_PAIR_OPENS };
@@ -101,7 +101,7 @@ static u32 save_and_open(struct context *c, struct pt_regs *regs, u64 tag)
 	return id;
 }
 
-/* What was opened and is closed again is in the sums, what is open in the table, or was refused */
+/* Objects that were closed are in the sums, outstanding ones in the table, or they were refused */
 static unsigned int check_pair(u64 opened, u64 closed)
 {
 	const struct stackbuf_pair *pair = &stackbuf_info.pair[0].pairs.pair[0];
@@ -155,10 +155,10 @@ static void save(unsigned int level)
 		c->sleeper.path = which;
 		/* Never recalled: also where RCU does not watch */
 		if (!level)
-			xchg(&shim_unwatched[shim_cpu], random >> 11 & 1);
+			xchg(&shim_rcu_idle[shim_cpu], random >> 11 & 1);
 		stackbuf_save_task(&c->sleeper, tag, &id);
 		if (!level)
-			xchg(&shim_unwatched[shim_cpu], 0);
+			xchg(&shim_rcu_idle[shim_cpu], 0);
 	} else {
 		path_build(p->pc, p->nr, end, random, &regs);
 		if (random >> 28 == 13)
@@ -487,7 +487,7 @@ int main(int argc, char **argv)
 	problems = check_arrays(&copy, true, recorded, paths) + check_pair(opened, closed);
 	lost = sbuf_counter(STACKBUF_LOST_OFF) + sbuf_counter(STACKBUF_LOST_NESTED) +
 	       sbuf_counter(STACKBUF_LOST_TABLE) + sbuf_counter(STACKBUF_LOST_PAGE) +
-	       sbuf_counter(STACKBUF_LOST_EMPTY) + sbuf_counter(STACKBUF_KEPT_OUT) +
+	       sbuf_counter(STACKBUF_LOST_EMPTY) + sbuf_counter(STACKBUF_EXCLUDED) +
 	       sbuf_counter(STACKBUF_NOT_SAMPLED) + sbuf_counter(STACKBUF_OVER_LIMIT);
 	for (i = 0; i < cpus; i++) {
 		u64 tried = 0, got = READ_ONCE(per_cpu_ptr(sbuf_cpu, i)->recorded);

@@ -209,7 +209,7 @@ rest() {
 	done
 }
 
-# dump FOLDER [NOW]: copies the arrays while nothing is recorded; with NOW, workers may be at work
+# dump DIRECTORY [NOW]: copies the arrays while nothing is recorded; with NOW, workers may be at work
 dump() {
 	[ -n "${2:-}" ] || rest
 	rm -rf "$1"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# For tests/pairs.t: what is open, and for how long it was, is known exactly from what
+# For tests/pairs.t: outstanding objects, and how long others were open, are known exactly from what
 # stackbuf_leak.ko does, or it is said why not.
 
 # shellcheck source=lib.sh
@@ -81,7 +81,7 @@ by_itself() {
 	"$STACKBUF" leaks -D 1 2>err | true
 	is "$(grep leak_path_b json | field open) == 5" && [ -z "$(cat $P/pair)" ] && "$STACKBUF" info | grep '^probes  *0$' || { cat err; return 1; }
 }
-# Of one command, of what is open the newest, the largest last; and what cannot be chosen is refused
+# Of one command, of outstanding objects the newest, the largest last; and what cannot be chosen is refused
 choices() {
 	"$STACKBUF" leaks -D 2 --comm pairs_test --json >json 2>err &
 	for _ in $(seq 100); do [ "$(cat $P/pair)" != slab ] || break; sleep 0.1; done

@@ -3,7 +3,7 @@
 #
 # shellcheck disable=SC2094 # files are named after the commands they come from
 #
-# Tests builds that leave out parts, in the guest.  /t/FOLDER of each has its modules and an
+# Tests builds that leave out parts, in the guest.  /t/DIRECTORY of each has its modules and an
 # sbcheck that knows which pages the build has.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh

@@ -4,7 +4,7 @@
 # Compares every recall with a walk: under a mixed load on all CPUs, while return
 # addresses are replaced, modules are loaded and unloaded, and hot functions are
 # probed; from frames that are hard to recall; and from code that replaced other code.
-# Also with a deliberately faulty module: that of the folder "fault" leaves out a comparison.
+# Also with a deliberately faulty module: that of the directory "fault" leaves out a comparison.
 
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh

@@ -11,7 +11,7 @@
  *   stopped DIR                the same for a machine that stopped at any time
  *   events DIR                 every event, one per line, in the order of pages
  *   stacks DIR                 every stack: id, total, frames, cut, addresses
- *   pairs DIR                  what is open and what was closed, of each pair
+ *   pairs DIR                  outstanding objects and closed ones, of each pair
  *   watch TEXT STOP            read and check the text log repeatedly until the
  *                              file STOP exists
  *   printed < LOG              check that stacks in the kernel log are whole
@@ -1099,7 +1099,7 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		printf("refused %" PRIu64 "\n", lost(a, STACKBUF_LOST_OFF) +
 		       lost(a, STACKBUF_LOST_NESTED) + lost(a, STACKBUF_LOST_TABLE) +
 		       lost(a, STACKBUF_LOST_PAGE) + lost(a, STACKBUF_LOST_EMPTY));
-		printf("new %" PRIu64 " elsewhere %" PRIu64 " unfit %" PRIu64 " again %" PRIu64
+		printf("new %" PRIu64 " elsewhere %" PRIu64 " uncacheable %" PRIu64 " again %" PRIu64
 		       " verified %" PRIu64 " differed %" PRIu64 "\n",
 		       lost(a, STACKBUF_WALKED_NEW), lost(a, STACKBUF_WALKED_ELSEWHERE),
 		       lost(a, STACKBUF_WALKED_UNCACHEABLE), lost(a, STACKBUF_WALKED_AGAIN),

@@ -223,7 +223,7 @@ by_cgroup() {
 	"$STACKBUF" info | grep "^only cgroup of inode  *$(stat -c %i $G/a)\$" || return
 	echo 0 >$P/cgroup
 	if echo x 2>/dev/null >$P/cgroup; then return 1; fi
-	refused 1 'nosuch: no cgroup: give its folder' snoop --cgroup nosuch vfs_write
+	refused 1 'nosuch: no cgroup: give its directory' snoop --cgroup nosuch vfs_write
 }
 
 never_called() {

@@ -64,8 +64,8 @@ def edited(fault, tree):
 def results(tree):
     """Return all that the tests of TREE may print, and more: their text."""
     text = []
-    for folder in ("tests", "tools/tests"):
-        for path, _, files in os.walk(os.path.join(tree, folder)):
+    for directory in ("tests", "tools/tests"):
+        for path, _, files in os.walk(os.path.join(tree, directory)):
             for file in files:
                 if file != "faults.txt":
                     with open(os.path.join(path, file), encoding="utf-8", errors="replace") as source:

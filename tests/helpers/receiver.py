@@ -15,11 +15,11 @@ import re
 import sys
 import urllib.parse
 
-folder = sys.argv[1]
+directory = sys.argv[1]
 
 
 def at(name):
-    return os.path.join(folder, name)
+    return os.path.join(directory, name)
 
 
 def wrong_with(url, query, body):

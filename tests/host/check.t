@@ -63,7 +63,7 @@ fi
 # a message.  Adds the files of core/ that were compiled to $work/alone.
 silent() {
 	local status
-	# sparse checks only files that are compiled: use a fresh folder.
+	# sparse checks only files that are compiled: use a fresh directory.
 	make -s -j2 module KDIR="$kernel/build" BUILD="$work/silent" W=1 C=2 CONFIG_DEBUG_INFO= \
 		CONFIG_DEBUG_INFO_BTF_MODULES= "${@:2}" >"$work/log" 2>&1
 	status=$?
@@ -165,7 +165,7 @@ sed -i -E '/^warning: the compiler differs/,+2d' "$work/log"
 judge $? "each header compiles alone, and code without stackbuf: no warnings"
 
 # checkpatch TYPES FILE...: runs it without these types of message.  It leaves a
-# cache in the current folder, so run it in another; --root must have include/.
+# cache in the current directory, so run it in another; --root must have include/.
 checkpatch() {
 	local ignore=$1
 	shift
@@ -249,11 +249,11 @@ done
 	refused '4 to 4096 KiB' make module KDIR="$kernel/build" BUILD="$work/refused" TEXT_KB=4100
 judge $? "the Makefile refuses sizes that make no sense"
 
-refused 'is no kernel build folder' make module KDIR="$work/nothing" BUILD="$work/refused"
+refused 'is no kernel build directory' make module KDIR="$work/nothing" BUILD="$work/refused"
 judge $? "the Makefile refuses a KDIR that is none"
 
 refused 'blanks' make module KDIR="$kernel/build" BUILD="$work/refused a"
-judge $? "the Makefile refuses folders with blanks, as kbuild cannot"
+judge $? "the Makefile refuses directories with blanks, as kbuild cannot"
 
 status=0
 for size in "${sizes[@]}"; do

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make test-kernel KERNEL=FOLDER: what it refuses, and what it reports about a configuration
+# make test-kernel KERNEL=DIRECTORY: what it refuses, and what it reports about a configuration
 
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "${BASH_SOURCE[0]%/*}/../lib.sh"
 
-# refuses FOLDER PATTERN: fails with status 1 and one line that matches
+# refuses DIRECTORY PATTERN: fails with status 1 and one line that matches
 refuses() {
 	local rc
 	env STACKBUF_CACHE="$work/cache" "$top/tests/suite" kernel "$1" >"$work/out" 2>"$work/err"
@@ -23,8 +23,8 @@ by_make() {
 	[ "$(grep -vc '^make' "$work/err")" = 1 ]
 }
 
-# folder NAME OPTION...: imitates a build folder of kbuild, for x86-64 with these options
-folder() {
+# directory NAME OPTION...: imitates a build directory of kbuild, for x86-64 with these options
+directory() {
 	mkdir -p "$work/$1/arch/x86/boot" "$work/$1/include/config"
 	echo 6.6.9 >"$work/$1/include/config/kernel.release"
 	touch "$work/$1"/{arch/x86/boot/bzImage,vmlinux,Module.symvers,modules.order}
@@ -59,7 +59,7 @@ compiler() {
 }
 
 without() {
-	folder little "${needed[@]}"
+	directory little "${needed[@]}"
 	sed -i '/^CONFIG_\(DEBUG_FS\|PCI\)=/d; s/UARTS=4/UARTS=2/' "$work/little/.config"
 	named "$work/little"
 	[ ! -s "$work/out" ] && grep 'CONFIG_DEBUG_FS is not set: ' "$work/err" &&
@@ -70,7 +70,7 @@ without() {
 
 known() {
 	local name dir
-	folder whole "${needed[@]}" UNWINDER_ORC=y PREEMPT=y
+	directory whole "${needed[@]}" UNWINDER_ORC=y PREEMPT=y
 	named "$work/whole"
 	name=$(cat "$work/out")
 	[[ $name =~ ^6\.6-own[0-9a-f]{8}$ ]] && grep 'CONFIG_KPROBES is not set: ' "$work/err" || return
@@ -81,23 +81,23 @@ known() {
 }
 
 {
-	result "no folder is named" by_make
-	result "by make: no such folder" by_make KERNEL="$work/nothing"
-	result "no such folder" refuses "$work/nothing" '/nothing: no such folder$'
-	result "a file" refuses "$top/README.md" 'README.md: no such folder$'
+	result "no directory is named" by_make
+	result "by make: no such directory" by_make KERNEL="$work/nothing"
+	result "no such directory" refuses "$work/nothing" '/nothing: no such directory$'
+	result "a file" refuses "$top/README.md" 'README.md: no such directory$'
 	mkdir "$work/empty"
-	result "a folder in which no kernel was built" refuses "$work/empty" '/empty is no folder that a kernel was built in: it has no \.config$'
+	result "a directory in which no kernel was built" refuses "$work/empty" '/empty is no directory that a kernel was built in: it has no \.config$'
 	mkdir "$work/riscv"
 	printf '%s\n' '#' '# Automatically generated file; DO NOT EDIT.' '# Linux/riscv 6.6.9 Kernel Configuration' '#' \
 		CONFIG_64BIT=y CONFIG_RISCV=y >"$work/riscv/.config"
 	result "a kernel of another architecture" refuses "$work/riscv" 'is for riscv: the tests run on x86-64 and arm64 only$'
-	folder configured "${needed[@]}"
+	directory configured "${needed[@]}"
 	rm "$work/configured/arch/x86/boot/bzImage"
 	result "a kernel that was configured and not built" refuses "$work/configured" 'was not built, .*bzImage is missing; run make there$'
-	folder old "${needed[@]}"
+	directory old "${needed[@]}"
 	echo 5.10.1 >"$work/old/include/config/kernel.release"
 	result "a kernel that is too old" refuses "$work/old" 'is 5\.10\.1: stackbuf needs 5\.15 or later$'
-	folder other "${needed[@]}" KPROBES=y
+	directory other "${needed[@]}" KPROBES=y
 	result "a kernel by a compiler that is not here" compiler
 	result "options that are missing are named, a line each; without some it does not run" without
 	result "one with all that is needed gets a name, by which it is a kernel like others" known

@@ -127,7 +127,7 @@ whole_or_not() {
 
 # As root, nothing is written where another user could have put a link, or could put one now
 of_another_user() {
-	local file=$dir/others/x.prom refusal='another user owns the folder, or a link to it'
+	local file=$dir/others/x.prom refusal='another user owns the directory, or a link to it'
 	mkdir "$dir/others" "$dir/links" && chown nobody "$dir/others" && refused 1 "$refusal" -f "$a" metrics -o "$file" &&
 		echo old >"$file" && refused 1 "$refusal" -f "$a" metrics -o "$file" && ln -s "$file" "$dir/links/far" &&
 		refused 1 "$refusal" -f "$a" metrics -o "$dir/links/far" && [ "$(cat "$file")" = old ] || return

@@ -451,7 +451,7 @@ lines_of_functions() {
 		"$sane" -f "$made" $command --json "${lines[@]}" far_0 2>/dev/null | head -n 1 |
 			grep -q '"lines":\["([^"]*made.S:5)","([^"]*made.S:10)","([^"]*made.S:15)"\]' || { echo "$command --json"; return 1; }
 	done
-	# Modules are searched for at any depth of vmlinux's folder
+	# Modules are searched for at any depth of vmlinux's directory
 	cd "$dir" && rm -r "$dir/debug"
 }
 
@@ -752,7 +752,7 @@ images_without_debug_information() {
 	info_has 'kernel 6.1.0-no-amd64' "$dir/debian" &&
 	refused 1 "$boot: Debian's package linux-image-6.1.0-no-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/vmlinuz" &&
 	refused 1 "install its debug package, Debian's linux-image-6.1.0-no-amd64-dbg, or name the file: -k" -f "$dir/debian" log --lines &&
-	refused 1 "$boot: the debug package of kernel 6.1.0-made has it, and the folder that it was built in" -f "$made" log --lines -k "$dir/vmlinuz" &&
+	refused 1 "$boot: the debug package of kernel 6.1.0-made has it, and the directory that it was built in" -f "$made" log --lines -k "$dir/vmlinuz" &&
 	refused 1 'of kernel 6.1.0-made below /usr/lib/debug, /boot or /lib/modules: install its debug package, or name the file: -k' -f "$made" count --lines || return
 	# A module of the kernel
 	"$sane" -f "$dir/debian" log --lines -k "$dir/vmlinux" >/dev/null 2>"$dir/err"

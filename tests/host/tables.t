@@ -10,7 +10,7 @@
 # READER: another build to test instead
 plain=${READER:-$plain}
 layouts=(x86-4 x86-5 arm-4k arm-4k-39 arm-4k-52 arm-4k-52-on-48 arm-16k-47 arm-16k-48 arm-64k arm-64k-52-on-48)
-# in_time COMMAND...: each of its processes ends within 20 seconds of processor time
+# in_time COMMAND...: each of its processes ends within 20 seconds of CPU time
 in_time() { limited 20 "$@"; }
 
 # made LAYOUT KIND MB: makes $work/f
@@ -98,8 +98,8 @@ without() {
 		found_by 'scan  (VMCOREINFO does not describe the page tables)'
 }
 
-# One process for each processor: their answers come in any order
-processors() {
+# One process for each CPU: their answers come in any order
+cpus() {
 	local cpu
 	cpu=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
 	made x86-4 kdump "$(few 48 300)" && everything --scan >"$work/scan" && grep -q '^unreadable pages  *0$' "$work/scan" &&
@@ -139,7 +139,7 @@ all() {
 	result 'no VMCOREINFO, or not enough of it: a scan' without
 	result 'loops, millions of entries, tables that are not there: a scan, in time' hostile
 	result 'files that are cut: the same both ways, and reported' cut_off
-	result 'a scan by one process and by several: the same' processors
+	result 'a scan by one process and by several: the same' cpus
 	result 'a sparse file of 512 GB: a megabyte of it is read' half_a_terabyte
 	result 'tables damaged in many ways: what a scan finds' "$tools/tables" damage "$(few 200 1000)"
 	rm -f "$work/f"

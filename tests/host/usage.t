@@ -168,7 +168,7 @@ not_configured() {
 	mkdir -p "$common" "$work/source" && touch "$common/Makefile" "$work/source/Makefile" || return
 	refuses 2 "KDIR=$common has only the headers .* in common: install the package linux-headers-9.9.0-1-amd64, or .*KDIR=/usr/src/linux-headers-RELEASE\$" \
 		make -s -C "$work/tree" --no-print-directory module KDIR="$common" BUILD="$work/none" &&
-		refuses 2 "KDIR=$work/source is a kernel's source that is not configured: name the folder" \
+		refuses 2 "KDIR=$work/source is a kernel's source that is not configured: name the directory" \
 			make -s -C "$work/tree" --no-print-directory module KDIR="$work/source" BUILD="$work/none" &&
 		refuses 2 'no headers for the running kernel 9.9.9-none: install the package linux-headers-9.9.9-none, .*by make tools, needs none' \
 			make -s -C "$work/tree" --no-print-directory module release=9.9.9-none BUILD="$work/none" || return

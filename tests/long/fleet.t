@@ -37,7 +37,7 @@ commands() {
 	done 3<"$work/commands"
 }
 
-# serve N: starts server N in its own folder
+# serve N: starts server N in its own directory
 serve() {
 	local at=$work/server$1
 	mkdir -p "$at"

@@ -11,7 +11,7 @@ graft=$top/scripts/stackbuf-graft
 concerned=(Makefile MAINTAINERS lib/Kconfig.debug lib/Makefile init/main.c Documentation/dev-tools/index.rst)
 
 # As much of a kernel's tree as the script needs, under git
-small_tree() { # FOLDER
+small_tree() { # DIRECTORY
 	local file
 	rm -rf "$1"
 	mkdir -p "$1"/{lib,init,include/linux,Documentation/dev-tools}
@@ -55,7 +55,7 @@ silent() {
 }
 
 bad_input() {
-	small_tree "$tree" && refused 'no such folder' "$tree/none" && refused 'no kernel.s source tree' "$top" && refused 'wanted' &&
+	small_tree "$tree" && refused 'no such directory' "$tree/none" && refused 'no kernel.s source tree' "$top" && refused 'wanted' &&
 		refused 'no option' --link "$tree" || return
 	small_tree "$tree" && sed -i 's/^PATCHLEVEL = .*/PATCHLEVEL = 14/; s/^VERSION = .*/VERSION = 5/' "$tree/Makefile" &&
 		refused 'is Linux 5.14' "$tree" || return

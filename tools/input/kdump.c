@@ -7,7 +7,7 @@
  * child dies, or takes too much time, the page that it was reading counts as unreadable, and
  * another child continues after that page.
  *
- * A scan has a child for each processor.  Each has a part of the pages, and their answers are taken
+ * A scan has a child for each CPU.  Each has a part of the pages, and their answers are taken
  * in the order of the parts, so what is found does not depend on their speed.
  */
 #include <elf.h>
@@ -429,7 +429,7 @@ static bool damaged_end(const struct kdump *k)
 	return !k->end || k->end == 8 * k->bytes;
 }
 
-/* A worker for each processor that this process may use, but none for a small file */
+/* A worker for each CPU that this process may use, but none for a small file */
 static void add_workers(struct kdump *k)
 {
 	u64 most = kd_total(k) / PER_WORKER;

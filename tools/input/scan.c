@@ -2,7 +2,7 @@
 /*
  * scan.c - look at every page of a file
  *
- * By pread() in blocks that stay in the processor's cache.  With mmap() a file that is truncated,
+ * By pread() in blocks that stay in the CPU's cache.  With mmap() a file that is truncated,
  * or a disk that fails, would end the program by SIGBUS.
  */
 #include <errno.h>

@@ -107,7 +107,7 @@ bool source_core_kernel_offset(const char *core, u64 *offset);
 
 /*
  * Open the running kernel's memory through a core file, with the names of @kallsyms.  If it has
- * functions only, search the memory that @module, the module's folder in sysfs, gives.
+ * functions only, search the memory that @module, the module's directory in sysfs, gives.
  */
 int source_open_core(struct source *s, const char *core, const char *kallsyms, const char *module);
 

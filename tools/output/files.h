@@ -23,7 +23,7 @@ struct outfile {
  * written directly.  A regular file is unchanged until outfile_close() replaces it, even if a
  * signal ends the program.
  *
- * @own is for what a timer writes as root: fail with EACCES if the folder, or a link that leads
+ * @own is for what a timer writes as root: fail with EACCES if the directory, or a link that leads
  * there, belongs to a user who is neither this one nor root.
  *
  * Return 0, or -1 with errno set.

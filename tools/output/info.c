@@ -78,7 +78,7 @@ static void output_unfit(const struct output *o, json_t *j)
 	for (i = 0; (stack = stacks_next(&o->record->stacks, &i)); ) {
 		struct place here;
 
-		if (!stack->nr || !stack->unfit)
+		if (!stack->nr || !stack->uncacheable)
 			continue;
 		stacks++;
 		here.name = stack->frame[0].text;
@@ -415,7 +415,7 @@ void output_info(const struct output *o, const char *source, const struct page_s
 		[STACKBUF_WALKED_AGAIN] = { "walked_again", "walked: another layout" },
 		[STACKBUF_VERIFIED] = { "verified", "recalled and verified" },
 		[STACKBUF_DIFFERED] = { "differed", "  recalled wrongly" },
-		[STACKBUF_KEPT_OUT] = { "kept_out", "events kept out" },
+		[STACKBUF_EXCLUDED] = { "kept_out", "events kept out" },
 		[STACKBUF_NOT_SAMPLED] = { "not_sampled", "  not sampled" },
 		[STACKBUF_OVER_LIMIT] = { "over_limit", "  over the limit" },
 	};

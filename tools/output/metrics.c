@@ -168,7 +168,7 @@ static void put_events(struct metrics *m, const struct record *r)
 		{ STACKBUF_LOST_EMPTY, "no_frame" },
 	};
 	static const struct reason left_out[] = {
-		{ STACKBUF_KEPT_OUT, "filter" },
+		{ STACKBUF_EXCLUDED, "filter" },
 		{ STACKBUF_NOT_SAMPLED, "sampling" },
 		{ STACKBUF_OVER_LIMIT, "limit" },
 	};

@@ -34,13 +34,13 @@ static void release(void)
 	to_remove = NULL;
 }
 
-/* Write the folder of @path, "." if it has none, into @folder */
-static void folder_of(const char *path, char folder[PATH_MAX])
+/* Write the directory of @path, "." if it has none, into @directory */
+static void directory_of(const char *path, char directory[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
 	int len = !slash ? 0 : slash == path ? 1 : (int)(slash - path);
 
-	snprintf(folder, PATH_MAX, "%.*s", len ? len : 1, len ? path : ".");
+	snprintf(directory, PATH_MAX, "%.*s", len ? len : 1, len ? path : ".");
 }
 
 /* May root or this user not answer for what it is? */
@@ -50,16 +50,16 @@ static bool is_foreign(uid_t owner)
 }
 
 /*
- * With @own, folder and file must be this user's or root's.  And in any case: in a folder where
+ * With @own, directory and file must be this user's or root's.  And in any case: in a directory where
  * every user may create files, as /tmp, do not follow or write to what another user owns.  The
  * kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not cover readlink()
  * and rename().
  */
-static int check_owner(const char *folder, const struct stat *st, bool own)
+static int check_owner(const char *directory, const struct stat *st, bool own)
 {
 	struct stat dir;
 
-	if (stat(folder, &dir))
+	if (stat(directory, &dir))
 		return -1;
 	if ((own && (is_foreign(dir.st_uid) || is_foreign(st->st_uid))) ||
 	    (dir.st_mode & S_ISVTX && dir.st_mode & 0002 && st->st_uid != geteuid() &&
@@ -89,7 +89,7 @@ static int open_direct(const char *path, const struct stat *st)
  */
 static int resolve(char path[PATH_MAX], bool own)
 {
-	char folder[PATH_MAX], link[PATH_MAX], joined[2 * PATH_MAX];
+	char directory[PATH_MAX], link[PATH_MAX], joined[2 * PATH_MAX];
 	const struct stat mine = { .st_uid = geteuid() };
 	struct statfs fs;
 	struct stat st;
@@ -98,10 +98,10 @@ static int resolve(char path[PATH_MAX], bool own)
 	int fd;
 
 	for (i = 0; i < LINKS_MAX; i++) {
-		folder_of(path, folder);
+		directory_of(path, directory);
 		fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT)
-			return own ? check_owner(folder, &mine, true) : 0;
+			return own ? check_owner(directory, &mine, true) : 0;
 		if (fd < 0)
 			return -1;
 		if (fstat(fd, &st)) {
@@ -111,23 +111,23 @@ static int resolve(char path[PATH_MAX], bool own)
 		if (!S_ISLNK(st.st_mode)) {
 			close(fd);
 			if (S_ISREG(st.st_mode))
-				return own ? check_owner(folder, &mine, true) : 0;
+				return own ? check_owner(directory, &mine, true) : 0;
 			if (S_ISDIR(st.st_mode))
 				errno = EISDIR;
-			return S_ISDIR(st.st_mode) || check_owner(folder, &st, own) ? -1 : 1;
+			return S_ISDIR(st.st_mode) || check_owner(directory, &st, own) ? -1 : 1;
 		}
 		/* A link in /proc is an open file, whatever the link's text is */
 		if (!fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC) {
 			close(fd);
 			return 1;
 		}
-		len = check_owner(folder, &st, own) ? -1 :
+		len = check_owner(directory, &st, own) ? -1 :
 			readlinkat(fd, "", link, sizeof(link) - 1);
 		close(fd);
 		if (len < 0)
 			return -1;
 		link[len] = '\0';
-		snprintf(joined, sizeof(joined), "%s/%s", folder, link);
+		snprintf(joined, sizeof(joined), "%s/%s", directory, link);
 		if (strlen(*link == '/' ? link : joined) >= PATH_MAX) {
 			errno = ENAMETOOLONG;
 			return -1;

@@ -132,7 +132,7 @@ static json_t *age(u64 now, u64 time)
 	return json_number(now > time ? now - time : 0);
 }
 
-/* Of each its name, whether it is exact, and by stack what is open and what was closed */
+/* Of each its name, whether it is exact, and by stack outstanding objects and closed ones */
 static void put_pairs(struct column *column, const struct output *o, u64 now)
 {
 	struct stackbuf_pair pair;
@@ -241,7 +241,7 @@ static void put_losses(FILE *f, const struct output *o, const struct page_set *s
 		  "events were refused, the ring had no room" },
 		{ r->lost[STACKBUF_LOST_EMPTY], true, "events were refused, no frame was found" },
 		{ probes_missed(r), true, "hits were missed by probes: " WHY_MISSED },
-		{ r->lost[STACKBUF_KEPT_OUT], false,
+		{ r->lost[STACKBUF_EXCLUDED], false,
 		  "events were kept out, by a filter or as they are of the record's reader" },
 		{ r->lost[STACKBUF_NOT_SAMPLED], true,
 		  "events were left out by sampling: totals and graph lack them" },

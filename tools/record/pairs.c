@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pairs.c - pairs of probes: what is open, and how long the rest was open, by stack
+ * pairs.c - pairs of probes: outstanding objects, and how long others were open, by stack
  *
  * It trusts no byte: an object whose number of a stack makes no sense counts as half written.
  */

@@ -133,7 +133,7 @@ struct stack {
 	bool cut;	/* the trace had more frames */
 	bool rendered;	/* its text was written to the text log */
 	bool stale;	/* code of its frames was unloaded */
-	bool unfit;	/* recall cannot be exact for it */
+	bool uncacheable;	/* recall cannot be exact for it */
 	u8 origin;	/* enum stackbuf_origin */
 	/* Its names are as folded text gave them: no part of them is an offset or a module */
 	bool given;
@@ -371,7 +371,7 @@ void record_parse_info(struct record *r, const struct found_page *page);
 
 /* ------------------------------------------------------------- pairs --- */
 
-/* Pairs of probes: what is open, and how long the rest was open, by stack */
+/* Pairs of probes: outstanding objects, and how long others were open, by stack */
 
 /* What one stack has opened */
 struct pair_total {
@@ -412,7 +412,7 @@ struct pair_totals {
 /* Find the next pair after *@number, which begins at 0: false if there is none */
 bool pairs_next(const struct record *r, unsigned int *number, struct stackbuf_pair *pair);
 
-/* Of what is open, by when it was opened */
+/* Of outstanding objects, by when it was opened */
 struct pair_span {
 	u64 until;	/* ns */
 	u64 newest;	/* so many; 0: all */
@@ -420,7 +420,7 @@ struct pair_span {
 
 #define PAIR_ALWAYS	(&(struct pair_span){ .until = ~0ULL })
 
-/* Add up the pair with this number, of what is open only @span.  To be freed by pairs_free() */
+/* Add up the pair with this number, of outstanding objects only @span.  To be freed by pairs_free() */
 void pairs_read(const struct record *r, unsigned int number, const struct pair_span *span,
 		struct pair_totals *t);
 

@@ -138,7 +138,7 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 	stack->seen = raw->seen;
 	if (raw->flags & STACKBUF_STACK_FIRST) {
 		stack->first = stackbuf_first(raw)->time;
-		stack->unfit = stack->first && stackbuf_first(raw)->unfit;
+		stack->uncacheable = stack->first && stackbuf_first(raw)->uncacheable;
 		stack->origin = stack->first ? stackbuf_first(raw)->origin :
 					       STACKBUF_AT_CALL;
 	}

@@ -220,7 +220,7 @@ static char *where_debug_is(const struct debug_files *d, const char *release)
 	}
 	if (release && is_debian(release, d->release ? d->config.version : NULL))
 		return xasprintf("Debian's package linux-image-%s-dbg has it", release);
-	return xasprintf("the debug package of %s%s has it, and the folder that it was built in",
+	return xasprintf("the debug package of %s%s has it, and the directory that it was built in",
 			 release ? "kernel " : "this kernel", release ?: "");
 }
 

@@ -400,7 +400,7 @@ static void test_copies(void)
 
 /*
  * Pages of events that look outdated, each of another CPU.  The reader looks at their headers
- * only, so they need not have 4 KiB each.  Return the processor time that it took.
+ * only, so they need not have 4 KiB each.  Return the CPU time that it took.
  */
 static clock_t parse_cpus(u32 pages)
 {
@@ -1575,7 +1575,7 @@ static void test_text_disorder(void)
 	CHECK(text_drop_torn(page, m.text) && !page[0]);
 }
 
-/* Two copies of a page of what is open, and of one of deepest stacks: what is the same in both */
+/* Two copies of a page of outstanding objects, and of one of deepest stacks: what is the same in both */
 static void test_info_disorder(void)
 {
 	struct stackbuf_pair_open_page open = { .page.kind = STACKBUF_PAIR_OPEN }, again;
@@ -1983,7 +1983,7 @@ static void test_signals(void)
 	CHECK(!chdir(".."));
 }
 
-/* In a folder like /tmp, another user's link or FIFO is not followed */
+/* In a directory like /tmp, another user's link or FIFO is not followed */
 static void test_foreign(void)
 {
 	struct outfile out;
@@ -2003,7 +2003,7 @@ static void test_foreign(void)
 	CHECK(outfile_open(&out, "sticky/link", 0600, false) == -1 && errno == EACCES);
 	CHECK(outfile_open(&out, "sticky/fifo", 0600, false) == -1 && errno == EACCES);
 	CHECK(is_old());
-	/* A link of the folder's owner is followed */
+	/* A link of the directory's owner is followed */
 	CHECK(!lchown("sticky/link", 0, 0));
 	CHECK(!outfile_open(&out, "sticky/link", 0600, false) && fputs("new", out.file) >= 0 &&
 	      !outfile_close(&out, 0) && !is_old());
@@ -2126,7 +2126,7 @@ static const struct {
 	{ test_live_race, "read beside a writer: nothing torn" },
 	{ test_follow, "while it is followed nothing counts as lost that is there" },
 	{ test_half_open, "an object that was being written: not of a live copy" },
-	{ test_info_disorder, "copies of what is open, not made in order: whole objects only" },
+	{ test_info_disorder, "copies of outstanding objects, not made in order: whole objects only" },
 	{ test_stacks_disorder, "copies of stacks, not made in order: whole stacks only" },
 	{ test_text_disorder, "copies of text that were not made in order: whole records only" },
 	{ test_patterns,
@@ -2135,7 +2135,7 @@ static const struct {
 	{ test_build_ids, "build ids from notes, and from a snapshot" },
 	{ test_printable, "nothing that a terminal obeys is printed" },
 	{ test_signals, "a signal leaves the old file and nothing else" },
-	{ test_foreign, "in a folder for all users no other user's link or FIFO is used" },
+	{ test_foreign, "in a directory for all users no other user's link or FIFO is used" },
 	{ test_depth, "depth: what is told of the random offset of system calls" },
 };
 

@@ -41,7 +41,7 @@ static struct borrowed *borrowed;
 	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
 
 /*
- * Return modprobe's status, or -1 without modprobe or without a folder of modules.  @said is what
+ * Return modprobe's status, or -1 without modprobe or without a directory of modules.  @said is what
  * it printed.
  */
 static int run_modprobe(char *said, size_t size)

@@ -7,7 +7,7 @@
  * kprobes, without the .cold parts that gcc splits off; .isra, .constprop and .part remain, as they
  * are functions.  Unlike bcc, a name that several functions have is left out, and reported.
  *
- * A pattern of events chooses those with a tracepoint: the folders in tracefs but for syscalls, and
+ * A pattern of events chooses those with a tracepoint: the directories in tracefs but for syscalls, and
  * for what other tools have made.
  */
 #include <dirent.h>
@@ -350,7 +350,7 @@ static void match_event(struct patterns *p, const char *group, const char *event
 	free(whole);
 }
 
-/* Go through the folders GROUP/EVENT */
+/* Go through the directories GROUP/EVENT */
 static void read_events(struct patterns *p, const char *path, struct matches *c)
 {
 	DIR *all = opendir(path), *of_group;

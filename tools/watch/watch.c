@@ -33,8 +33,8 @@ static bool some_cpu(const struct filter *f, u32 cpus)
 }
 
 /*
- * The id of a cgroup is the inode number of its folder.  Its path is taken from the mount point, as
- * /proc/PID/cgroup has it, or is that of the folder.
+ * The id of a cgroup is the inode number of its directory.  Its path is taken from the mount point, as
+ * /proc/PID/cgroup has it, or is that of the directory.
  */
 static void find_cgroup(struct watch *w)
 {
@@ -53,7 +53,7 @@ static void find_cgroup(struct watch *w)
 		if (w->cgroup_id)
 			return;
 	}
-	die(1, "%s: no cgroup: give its folder, as /sys/fs/cgroup/system.slice/ssh.service, or what /proc/PID/cgroup shows after 0::",
+	die(1, "%s: no cgroup: give its directory, as /sys/fs/cgroup/system.slice/ssh.service, or what /proc/PID/cgroup shows after 0::",
 	    w->cgroup);
 }
 

@@ -78,7 +78,7 @@ bool pattern_is_for_module(const struct pattern *p);
  * Take names as they are, and unless @expand the globs that the module takes; match other globs and
  * regular expressions with the functions in the file @kallsyms, which is read only for these,
  * without what the files @blacklist and @available (of ftrace; each may be missing) exclude, and
- * with the folders of events in @events.  Ends the program if @kallsyms or @events cannot be read.
+ * with the directories of events in @events.  Ends the program if @kallsyms or @events cannot be read.
  */
 void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		     const char *available, const char *events, bool expand, struct matches *c);

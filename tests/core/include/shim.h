@@ -527,8 +527,8 @@ extern int system_state;
 #define THIS_MODULE		(&shim_module)
 #define rcu_access_pointer(p)	READ_ONCE(p)
 /* While it is set, RCU does not watch that CPU; interrupts and NMIs clear it while they run */
-extern u32 shim_unwatched[SHIM_CPUS];
-#define rcu_is_watching()	(!READ_ONCE(shim_unwatched[shim_cpu]))
+extern u32 shim_rcu_idle[SHIM_CPUS];
+#define rcu_is_watching()	(!READ_ONCE(shim_rcu_idle[shim_cpu]))
 #define is_idle_task(task)	((task)->pid == 0)
 /* Waits until each CPU that is watched has had interrupts on */
 void synchronize_rcu(void);
