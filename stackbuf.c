@@ -8,16 +8,17 @@
  *
  * An event goes through these files, in this order:
  *
- *	core/save.h	decides: is it recorded?  Is its stack known? Else
- *	core/save.c	walk
- *	core/recall.h	is this stack known?  Compares memory instead of walking
+ *	core/save.h	decides: is it recorded?
+ *	core/recall.h	is its stack known?  Compares memory instead of walking; else
+ *	core/save.c	the stack is walked:
  *	core/unwind.c	walks the stack
  *	core/table.c	gives the frames that the walk found their id
  *	core/ring.c	appends the event
  *
  * core/text.c renders new stacks into the text log, core/evict.c makes room in the table;
  * core/worker.c starts them, and other workers.
- * core/probe.c and its like set probes; core/pair.c keeps what some of them open and others close.
+ * core/probe.c has the list of probes, core/hit.h what a hit does; core/pair.c keeps what some of
+ * them open and others close.
  * core/modules.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
  * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c shows the arrays.
  *

@@ -187,8 +187,8 @@ static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_a
 #endif
 
 /*
- * Which argument is what for the preset slab: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA version of
- * tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.  In 6.12 and later
+ * Which argument is what for the preset slab: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA
+ * version of tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.  In 6.12 and later
  * __do_kmalloc_node() traces a large object although __kmalloc_large_node_noprof() has done so;
  * where it does not, @large is as @arg.
  */

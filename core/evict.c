@@ -71,7 +71,7 @@ static void mark_referenced(void)
 		cond_resched();
 	}
 	sbuf_pair_mark(marked);
-	/* R4, with the smp_wmb() in take_page(): events that are gone have been counted */
+	/* R4, with the smp_wmb() in sbuf_ring_clear_page(): events that are gone are counted */
 	smp_rmb();
 }
 

@@ -639,7 +639,8 @@ static const struct {
 	const char *name, *places;
 } presets[] = {
 	/* Bulk frees, those of kfree_rcu() among them, come by no event */
-	{ "slab", SBUF_SLAB_OPENS "|" SBUF_SLAB_CLOSES "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
+	{ "slab", SBUF_SLAB_OPENS "|" SBUF_SLAB_CLOSES
+		  "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
 	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" PAGE_MOVES },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
 	{ "wakers", "t:sched:sched_switch@arg2@preempted1|" WAKER_CLOSES },

@@ -34,6 +34,7 @@
 /* A new list is the other one */
 u32 sbuf_probe_live = 0x1;
 
+/* See probe.h */
 DEFINE_MUTEX(sbuf_probe_mutex);
 
 union sbuf_place sbuf_places[STACKBUF_PROBES_MAX];
@@ -230,8 +231,10 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 	way = ways[way_for(request)];
 	if (way)
 		return way->set(request, list);
-	sbuf_refuse(request, request->event ? "this kernel has no tracepoints that a module can use" :
-					      "this kernel has no ftrace for patterns: name functions");
+	if (request->event)
+		sbuf_refuse(request, "this kernel has no tracepoints that a module can use");
+	else
+		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
 	return -EOPNOTSUPP;
 }
 
@@ -449,7 +452,8 @@ void sbuf_probe_remove_all(void)
 /* A pattern has no address of its own, and matches in every module that comes */
 static bool may_be_in_module(const struct stackbuf_probe *probe)
 {
-	return sbuf_probe_is_pending(probe) || (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->addr);
+	return sbuf_probe_is_pending(probe) ||
+	       (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->addr);
 }
 
 /* Is it a request that the module has something for, or that names the module? */
@@ -498,7 +502,8 @@ static void set_pending_probes(const struct module *module)
 		pr_err("probe: no memory to set probes in %s\n", module->name);
 		/* There may be a function for each that is set, a pattern */
 		sbuf_for_each_probe(probe)
-			if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && may_be_in_module(probe))
+			if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) &&
+			    may_be_in_module(probe))
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
 		return;
 	}
@@ -515,7 +520,8 @@ static void set_pending_probes(const struct module *module)
 	/* What the module brings for pending probes; functions come into the list @next */
 	err = sbuf_resolve_in_module(resolver, module);
 	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver); request++)
-		if (is_met(request) && sbuf_probe_is_pending(request->probe) && set_probe(request, next))
+		if (is_met(request) && sbuf_probe_is_pending(request->probe) &&
+		    set_probe(request, next))
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
 	/* Functions are attached as a new list, which is the old one and these */
 	if (!err && sbuf_functions(next)) {

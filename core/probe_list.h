@@ -15,15 +15,18 @@
 #include "tracepoint.h"
 
 /**
- * struct sbuf_way - one of them; all in process context under sbuf_probe_mutex, but @missed
+ * struct sbuf_way - one of them
  * @set:	set the probe of a request that has been resolved and has an entry, or add it to the
- *		list that is being made, whose bit is given; return 0, or an error after logging it
+ *		list that is being made, whose bit is given.  Return 0, or an error after logging
+ *		it
  * @drop:	remove those that are in no list.  No handler of theirs runs afterwards, and
  *		sbuf_probe_clear() has been called for each
- * @leave:	likewise those in code that is freed, as its module has this state: it goes, or its
- *		init has ended.  May be NULL
- * @missed:	hits of a probe that is set which the kernel counted itself.  Any context.  May be
- *		NULL
+ * @leave:	likewise those in code that is freed, as its module has this state: it goes, or
+ *		its init has ended.  May be NULL
+ * @missed:	hits of a probe that is set which the kernel counted itself.  Any context.  May
+ *		be NULL
+ *
+ * Context: Process context under sbuf_probe_mutex, but for @missed.
  */
 struct sbuf_way {
 	int (*set)(struct sbuf_probe_request *request, u8 list);

@@ -124,7 +124,7 @@ static void use_matches(struct sbuf_resolver *resolver)
  * name, but for the symbol at any address: so go from symbol to symbol through the kernel's
  * text, from a known function in both directions, up to data that follows the text.
  *
- * Of several symbols at one address this finds only the first.  register_probe() leaves the
+ * Of several symbols at one address this finds only the first.  set_kprobe() leaves the
  * others to the kernel's own lookup by name.
  */
 static void resolve_in_kernel(struct sbuf_resolver *resolver)

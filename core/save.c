@@ -17,14 +17,14 @@
 #include "worker.h"
 
 /*
- * Each of the steps after a walk, whose frames are in @scratch, has interrupts off by itself, so that
- * they wait for one step at most.  They may come in between, as they may while the stack is walked.
+ * Each of the steps after a walk, whose frames are in @scratch, has interrupts off by itself, so
+ * that they wait for one step at most.  They may come in between, as they may during the walk.
  */
 
 /*
  * Find or insert the stack, and append its event.  @recalled is the id of the stack that recall
- * returned, if the walk verifies that, or 0.  Return how the walk counts, as lost or, unless learning
- * says more, as STACKBUF_WALKED_ELSEWHERE.
+ * returned, if the walk verifies that, or 0.  Return how the walk counts, as lost or, unless
+ * learning says more, as STACKBUF_WALKED_ELSEWHERE.
  */
 static enum stackbuf_counter append_walk(struct sbuf_cpu *cpu, const struct sbuf_scratch *scratch,
 					 struct sbuf_event *event, u32 recalled, bool *is_new)
@@ -58,8 +58,8 @@ out:
 }
 
 /*
- * Have recall and the deepest stacks learn a walk whose event was appended as @id.  The stack may be
- * evicted meanwhile: use its id and the trace only.  Return how the walk counts.
+ * Have recall and the deepest stacks learn a walk whose event was appended as @id.  The stack may
+ * be evicted meanwhile: use its id and the trace only.  Return how the walk counts.
  */
 static enum stackbuf_counter learn_walk(struct sbuf_scratch *scratch, const struct sbuf_save *save,
 					u32 id)

@@ -2,7 +2,7 @@
 /*
  * tracepoint.c - probes on tracepoints
  *
- * How a handler comes to be called there depends on the kernel: Kbuild chooses the file that does it.
+ * How a handler comes to be called there depends on the kernel: Kbuild chooses the file for it.
  *
  * The place of a tracepoint calls its iterator, which calls all functions that are registered; on
  * x86-64 it calls the only one directly if there is no other (tracepoint_update_call()).  The

@@ -2,8 +2,8 @@
 /*
  * tracepoint_stub.c - tracepoints where the kernel checks indirect calls, from 6.5 on
  *
- * Each tracepoint has an empty function of its type, probestub, which is registered with our data as
- * its first argument, and ftrace is attached to that.
+ * Each tracepoint has an empty function of its type, probestub, which is registered with our data
+ * as its first argument, and ftrace is attached to that.
  */
 #include <linux/ftrace.h>
 #include <linux/tracepoint.h>

@@ -214,6 +214,7 @@ while read -r what text; do
 done <<'END'
 paths files and headings that they name exist
 names identifiers that they name are in the sources
+code names of code in them and in comments exist, barriers where they are said to be
 barriers docs/design.md has each function of core/ with a memory barrier
 keys stackbuf-json(5) has all keys, and no others
 parameters stackbuf(4) has all parameters, and no others

@@ -157,7 +157,7 @@ static void fold(struct decoder *d, struct trace *t, const struct frame *f)
 {
 	char *more;
 
-	/* More are of no trace: a stack of the table holds 64 */
+	/* More are of no trace: STACKBUF_DEPTH_MAX are the most that the table holds */
 	if (t->frames > FRAMES_MAX) {
 		d->beyond++;
 		return;

@@ -573,7 +573,7 @@ void shim_cpu_starts(unsigned int cpu, struct task_struct *task);
 void shim_cpu_ends(void);
 /* Wait until no worker runs or is requested; then CPUs may end */
 void shim_finish(void);
-/* Take the CPU offline until shim_resume_cpu(); called by its own thread */
+/* Take the CPU offline until @until is set; called by its own thread */
 void shim_cpu_goes_offline(const bool *until);
 void shim_run_nmi(void);
 /* Workers that this thread wakes begin in shim_settle(), which waits until all workers sleep */
