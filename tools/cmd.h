@@ -28,7 +28,7 @@ struct wanted {
 /* A source that was read */
 struct session {
 	struct wanted *wanted;
-	int kept_out;			/* keep_out() while a source is read */
+	int excluded;			/* exclude_self() while a source is read */
 	struct source source;
 	struct page_set set;
 	struct instance *instance;	/* the loads of the module found there, newest first */

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cmd.h"
+#include "input/explain.h"
+#include "input/folded.h"
 #include "symbol/decode.h"
 
 static bool at_end(FILE *f)
@@ -27,7 +29,7 @@ static FILE *open_text(const char *name)
 
 	if (!in)
 		die(1, "%s: %m", name);
-	why = dump_explain(fileno(in));
+	why = explain_file(fileno(in));
 	if (why)
 		die(1, "%s: %s", in == stdin ? "standard input" : name, why);
 	return in;

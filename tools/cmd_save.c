@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include "cmd.h"
 #include "ending.h"
+#include "input/exclude.h"
 #include "output/files.h"
 #include "watch/watch.h"
 

@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "cmd.h"
+#include "input/exclude.h"
+#include "input/folded.h"
+#include "input/open.h"
+#include "input/steady.h"
 #include "watch/watch.h"
 
 /* How often to read what changes while it is read */
@@ -26,6 +30,7 @@ static void choose_events(struct session *s)
 
 	if (!filter_events(&w->filter) || filter_needs_record(&w->filter) || w->all)
 		return;
+	s->choice.matches = search_event;
 	s->choice.search = &s->search;
 	s->choice.last = w->last;
 }
@@ -108,7 +113,7 @@ void session_open(struct session *s, struct wanted *wanted)
 	s->search.filter = &wanted->filter;
 	/* What needs no record is refused without one */
 	check_times(&wanted->filter);
-	s->kept_out = keep_out();
+	s->excluded = exclude_self();
 	if (all_folded(wanted)) {
 		open_folded(s);
 		return;
@@ -185,9 +190,9 @@ void session_load(struct session *s)
 {
 	load(s);
 	/* A file is read now, and what is printed may take a pager's time: let the module go */
-	if (s->kept_out >= 0)
-		close(s->kept_out);
-	s->kept_out = -1;
+	if (s->excluded >= 0)
+		close(s->excluded);
+	s->excluded = -1;
 }
 
 void session_load_steady(struct session *s)
@@ -203,7 +208,7 @@ void session_load_steady(struct session *s)
 
 void session_load_info(struct session *s)
 {
-	if (source_read_info(&s->source, &s->record))
+	if (steady_read_info(&s->source, &s->record))
 		die(1, "%s", s->source.error);
 }
 

@@ -3,7 +3,6 @@
  * util.c - types, memory, errors and text, for all of the tools
  */
 #include <ctype.h>
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <search.h>
@@ -13,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "util.h"
-#include "library.h"
 
 /* ---------------------------------------------------------------- memory --- */
 
@@ -367,17 +365,4 @@ void sort_with(void *array, size_t nr, size_t size,
 {
 	if (nr > 1)
 		qsort_r(array, nr, size, order, arg);
-}
-
-/* --------------------------------------------------------- libraries --- */
-
-void *library_find(const char *library, const char *name)
-{
-	void *opened = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
-	/* LD_PRELOAD comes first, as for a library that the program is linked to */
-	void *function = opened ? dlsym(RTLD_DEFAULT, name) : NULL;
-
-	if (!function)
-		die(1, "%s: install the package that has this library", dlerror());
-	return function;
 }

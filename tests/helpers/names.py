@@ -9,6 +9,7 @@ a barrier that a comment places in a function is there.
 """
 import collections
 import glob
+import os
 import re
 import subprocess
 import sys
@@ -61,7 +62,7 @@ def functions(text):
 def main():
     sources = [f for f in tracked('core', 'tools', 'tests', 'scripts', 'packaging', 'debian', 'man')
                + glob.glob('stackbuf*.[ch]') + ['Makefile', 'Kbuild']
-               if f != sys.argv[1] and not f.startswith('tests/field/')]
+               if not f.startswith('tests/field/') and os.path.basename(f) != os.path.basename(sys.argv[1])]
     texts = {name: read(name) for name in sources}
     code = {name: COMMENT.sub('', text) if name.endswith(('.c', '.h')) else text
             for name, text in texts.items()}

@@ -220,6 +220,10 @@ keys stackbuf-json(5) has all keys, and no others
 parameters stackbuf(4) has all parameters, and no others
 END
 
+{ tests/helpers/includes.py --headers core && tests/helpers/includes.py tools; } >"$work/log" 2>&1
+[ ! -s "$work/log" ]
+judge $? "core/ and tools/: no files include each other in a circle"
+
 if [ -e tools/Makefile ]; then
 	# Other tests may be building there
 	mkdir -p build &&

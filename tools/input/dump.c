@@ -18,51 +18,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "input/core_file.h"
 #include "input/dump.h"
-#include "input/source.h"
-
-/* Program headers that are read: more come from damage or a hostile file */
-#define SEGMENTS_MAX	(1U << 20)
-
-/* Bytes of a segment of notes, and segments of notes, that are read */
-#define NOTES_SIZE	(1U << 20)
-#define NOTES_MAX	16
+#include "input/kdump.h"
+#include "input/vmcoreinfo.h"
+#include "stackbuf.h"
 
 /* How often segments whose pages begin at different offsets may share a part of the file */
 #define LAYERS_MAX	4
 
 /* ------------------------------------------------------------------ ELF --- */
-
-Elf64_Phdr *core_segments(int fd, size_t *nr, bool *whole)
-{
-	Elf64_Phdr *segment;
-	Elf64_Shdr section;
-	Elf64_Ehdr head;
-	u64 promised;
-	ssize_t n;
-
-	*nr = 0;
-	*whole = false;
-	if (read_at(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_type != ET_CORE ||
-	    head.e_phentsize != sizeof(*segment))
-		return NULL;
-	promised = head.e_phnum;
-	if (promised == PN_XNUM) {
-		/* The number does not fit the ELF header: the first section has it */
-		if (read_at(fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
-			return NULL;
-		promised = section.sh_info;
-	}
-	/* A sparse file may hold any number of empty headers */
-	*nr = promised < SEGMENTS_MAX ? promised : SEGMENTS_MAX;
-	segment = xcalloc(*nr, sizeof(*segment));
-	n = read_at(fd, segment, *nr * sizeof(*segment), head.e_phoff);
-	*nr = n < 0 ? 0 : n / sizeof(*segment);
-	*whole = *nr == promised;
-	return segment;
-}
 
 static int by_offset(const void *a, const void *b)
 {
@@ -163,37 +128,6 @@ static size_t order_segments(struct segment *segment, size_t nr)
 		segment[n++] = s;
 	}
 	return n;
-}
-
-/* Read one segment of notes */
-static char *read_notes(int fd, const Elf64_Phdr *segment)
-{
-	size_t size = segment->p_filesz < NOTES_SIZE ? segment->p_filesz : NOTES_SIZE;
-	char *notes = xcalloc(size, 1), *info = NULL;
-	ssize_t n = read_at(fd, notes, size, segment->p_offset);
-	const char *text;
-	size_t len;
-
-	text = n > 0 ? note_find(notes, n, "VMCOREINFO", 0, &len) : NULL;
-	if (text && len && len <= VMCOREINFO_MAX && *text)
-		info = xasprintf("%.*s", (int)len, text);
-	free(notes);
-	return info;
-}
-
-char *core_vmcoreinfo(int fd)
-{
-	size_t nr, i;
-	bool whole;
-	Elf64_Phdr *segment = core_segments(fd, &nr, &whole);
-	unsigned int notes = 0;
-	char *info = NULL;
-
-	for (i = 0; i < nr && notes < NOTES_MAX && !info; i++)
-		if (segment[i].p_type == PT_NOTE && ++notes)
-			info = read_notes(fd, &segment[i]);
-	free(segment);
-	return info;
 }
 
 static int open_elf(struct dump_file *f)
@@ -504,109 +438,4 @@ bool dump_seek(struct dump_file *f)
 		return kd_whole(f->kdump);
 	posix_fadvise(f->fd, 0, 0, POSIX_FADV_RANDOM);
 	return true;
-}
-
-/* --------------------------------------------------------- what is not found --- */
-
-const char *dump_explain(int fd)
-{
-	static const struct {
-		const char *magic, *text;
-		size_t len;
-	} known[] = {
-#define KNOWN(magic, text) { magic, text, sizeof(magic) - 1 }
-		KNOWN("\x1f\x8b\x08", "is compressed by gzip: unpack it first"),
-		KNOWN("\xfd\x37zXZ", "is compressed by xz: unpack it first"),
-		KNOWN("\x28\xb5\x2f\xfd", "is compressed by zstd: unpack it first"),
-		KNOWN("\x04\x22\x4d\x18", "is compressed by lz4: unpack it first"),
-		KNOWN("BZh", "is compressed by bzip2: unpack it first"),
-		KNOWN("PK\x03\x04", "is a zip archive: unpack it first"),
-		KNOWN("7z\xbc\xaf\x27\x1c", "is a 7z archive: unpack it first"),
-		KNOWN("QFI\xfb", "is not a dump: a qcow2 disk image"),
-		KNOWN("LUKS\xba\xbe", "is encrypted (LUKS): decrypt it first"),
-		KNOWN("Salted__", "is encrypted (openssl): decrypt it first"),
-		KNOWN("-----BEGIN PGP", "is encrypted (PGP): decrypt it first"),
-		KNOWN("age-encryption.org", "is encrypted (age): decrypt it first"),
-		KNOWN("\xff\xfe", "is UTF-16 text: convert it first, by iconv -f UTF-16"),
-		KNOWN("\xfe\xff", "is UTF-16 text: convert it first, by iconv -f UTF-16"),
-#undef KNOWN
-	};
-	char head[32] = "";
-	size_t i;
-
-	read_at(fd, head, sizeof(head), 0);
-	for (i = 0; i < ARRAY_SIZE(known); i++)
-		if (!memcmp(head, known[i].magic, known[i].len))
-			return known[i].text;
-	return NULL;
-}
-
-/*  VMCOREINFO: what a kernel notes about itself for readers of its dumps --- */
-
-/* Copy the value of a line "KEY=VALUE".  Return false if there is none, or if it does not fit */
-static bool find_value(const char *info, const char *key, char *value, size_t size)
-{
-	const char *p = info, *line;
-	size_t len = strlen(key);
-
-	for (; p && (line = strchr(p, '\n')); p = line + 1) {
-		if (strncmp(p, key, len) || p[len] != '=')
-			continue;
-		p += len + 1;
-		if (p == line || (size_t)(line - p) >= size)
-			return false;
-		memcpy(value, p, line - p);
-		value[line - p] = '\0';
-		return true;
-	}
-	return false;
-}
-
-bool vmcoreinfo_value(const char *info, const char *key, int base, u64 *value)
-{
-	char text[32], *end;
-
-	if (!find_value(info, key, text, sizeof(text)))
-		return false;
-	*value = strtoull(text, &end, base);
-	return !*end;
-}
-
-bool vmcoreinfo_symbol(const char *info, const char *name, u64 *value)
-{
-	char key[64];
-
-	snprintf(key, sizeof(key), "SYMBOL(%s)", name);
-	return vmcoreinfo_value(info, key, 16, value);
-}
-
-bool vmcoreinfo_number(const char *info, const char *name, u64 *value)
-{
-	char key[64];
-
-	snprintf(key, sizeof(key), "NUMBER(%s)", name);
-	/* Some are in hexadecimal digits after 0x, some are negative */
-	return vmcoreinfo_value(info, key, 0, value);
-}
-
-bool vmcoreinfo_kernel_offset(const char *info, u64 *offset)
-{
-	char digits[17];
-
-	/* strtoull() would take a sign and blanks, too */
-	return find_value(info, "KERNELOFFSET", digits, sizeof(digits)) &&
-		!digits[strspn(digits, "0123456789abcdef")] &&
-		vmcoreinfo_value(info, "KERNELOFFSET", 16, offset);
-}
-
-void vmcoreinfo_release(const char *info, char *release, char *build_id)
-{
-	char text[256];
-
-	*release = '\0';
-	*build_id = '\0';
-	if (find_value(info, "OSRELEASE", text, sizeof(text)))
-		sscanf(text, "%63[!-~]", release);
-	if (find_value(info, "BUILD-ID", text, sizeof(text)))
-		sscanf(text, "%127[0-9a-f]", build_id);
 }

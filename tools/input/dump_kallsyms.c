@@ -8,7 +8,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "input/dump.h"
+#include "input/dump_kallsyms.h"
+#include "input/page_tables.h"
+#include "input/vmcoreinfo.h"
 #include "stackbuf.h"
 
 /* More symbols, longer names (KSYM_NAME_LEN), or a longer list no kernel has */

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "input/source.h"
+#include "input/explain.h"
+#include "input/folded.h"
 
 /* Bytes that show what a file is: a first line may have thousands of frames */
 #define HEAD_MAX	(1 << 20)

@@ -27,9 +27,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ending.h"
-#include "input/dump.h"
-#include "input/source.h"
+#include "input/exclude.h"
+#include "input/kdump.h"
+#include "input/vmcoreinfo.h"
 #include "library.h"
+#include "stackbuf.h"
 
 #define PAGES		256	/* handed over at a time */
 #define PFNS		32768	/* looked up in the bitmap at a time */
@@ -332,7 +334,7 @@ static int start_child(struct kdump *k, struct worker *w)
 			if (k->worker[i].child)
 				close(k->worker[i].fd);
 		close(fd[0]);
-		keep_out();
+		exclude_self();
 		child_main(k, w->s, fd[1]);
 	}
 	close(fd[1]);

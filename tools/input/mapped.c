@@ -11,7 +11,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "input/dump.h"
+#include "input/mapped.h"
+#include "input/page_tables.h"
 #include "record/parse.h"
 
 /* Pages that are read to find that of stackbuf_info: 256 MiB; modules have a few ten of data */

@@ -10,10 +10,12 @@
  * Tables may be damaged, or made to do harm.  The number of levels is fixed, so that a loop ends;
  * the number of tables is limited.
  */
+#include <elf.h>
 #include <libkdumpfile/addrxlat.h>
 #include <stdlib.h>
 #include <string.h>
-#include "input/dump.h"
+#include "input/page_tables.h"
+#include "input/vmcoreinfo.h"
 #include "library.h"
 #include "stackbuf.h"
 

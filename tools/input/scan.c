@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "input/dump.h"
+#include "input/scan.h"
 #include "stackbuf.h"
 
 #define BLOCK		((size_t)1 << 20)

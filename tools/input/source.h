@@ -5,14 +5,9 @@
 #ifndef SOURCE_H
 #define SOURCE_H
 
-#include <stdio.h>
 #include "record/parse.h"
 
-/* Where the module's arrays are */
-#define DEBUGFS		"/sys/kernel/debug/stackbuf"
-
-/* dump.c: why a file is nothing that is read here, as "is compressed by gzip: ...", or NULL */
-const char *dump_explain(int fd);
+#define KALLSYMS	"/proc/kallsyms"
 
 struct source;
 
@@ -34,6 +29,13 @@ struct source_ops {
 	 * nothing changes
 	 */
 	int (*read)(struct source *s, enum array a, u64 offset, void *buf, size_t size);
+	/*
+	 * Set *@offset to the offset of KASLR of the kernel whose memory the source is.  Return
+	 * false if that is unknown
+	 */
+	bool (*kernel_offset)(const struct source *s, u64 *offset);
+	/* As source_find_kallsyms(), where @kallsyms is NULL.  NULL where that is known */
+	void (*find_kallsyms)(struct source *s, const struct stackbuf_info *info);
 	void (*close)(struct source *s);	/* free all memory */
 };
 
@@ -50,42 +52,16 @@ struct source {
 	u64 promised;	/* pages that a snapshot says it has */
 	/* A file of addresses and names that fits it, or NULL; see source_find_kallsyms() */
 	char *kallsyms;
-	char error[512];
-
-	/* The rest is for source.c only */
-	int fd[ARRAYS];
-	u64 offset[ARRAYS];	/* of the array in the file */
-	u64 size[ARRAYS];
-	void *memory[ARRAYS];
-	/* For each MiB of them: it was read */
-	bool *filled[ARRAYS];
-	struct dump_file *file;
-	unsigned int files;
-	FILE *names;		/* what @kallsyms names, of a dump */
-	void **block;		/* what was fetched */
-	size_t blocks;
 	char linux_release[64];	/* of the kernel that a dump is of, "" if unknown */
 	char linux_build_id[128];	/* its build id in hexadecimal digits */
-	u64 kernel_offset;	/* its offset of KASLR */
-	unsigned int kernel_offsets;	/* 0: that is unknown; 2: the dump has several */
+	u64 info_size;	/* bytes of stackbuf_info, where @ops has read */
+	char error[512];
+
+	void *own;	/* of the file that has @ops */
 };
 
-/*
- * Open a source: one name, or several files that together hold one machine's memory; without
- * names, the running kernel's memory.  Return 0, or -1 with s->error set.  To be closed in both
- * cases.
- */
-int source_open(struct source *s, char *const *name, unsigned int names);
+/* Free all that source_open() has left in it */
 void source_close(struct source *s);
-
-/*
- * Read @nr pages of the ring or the table from @index on, which may be written concurrently.  The
- * copy of a page of the ring is good if its number, page.seq, is not 0 and is still the same when
- * it is read again: then it holds only whole events, and page.owner is 0 only if the page cannot
- * grow any more.  That of a page of the table holds only whole stacks.  They are read in three
- * reads in all, as what is read may be probed.  Return 0, or -1 with s->error set.
- */
-int source_read_pages(struct source *s, enum array a, size_t index, void *page, size_t nr);
 
 /*
  * Set s->kallsyms if the source is a dump whose kernel has its symbols in it, and among them that
@@ -93,58 +69,7 @@ int source_read_pages(struct source *s, enum array a, size_t index, void *page, 
  */
 void source_find_kallsyms(struct source *s, const struct stackbuf_info *info);
 
-/* Read and parse nothing but the array stackbuf_info.  Return 0, or -1 with s->error set */
-int source_read_info(struct source *s, struct record *r);
-
-/*
- * Set *@offset to the offset of KASLR of the kernel whose memory the source is, by its VMCOREINFO.
- * Return false if that is unknown.
- */
+/* As source_ops.kernel_offset() */
 bool source_kernel_offset(const struct source *s, u64 *offset);
-
-/* The same for a core file that has VMCOREINFO as a note */
-bool source_core_kernel_offset(const char *core, u64 *offset);
-
-/*
- * Open the running kernel's memory through a core file, with the names of @kallsyms.  If it has
- * functions only, search the memory that @module, the module's directory in sysfs, gives.
- */
-int source_open_core(struct source *s, const char *core, const char *kallsyms, const char *module);
-
-/*
- * Open one of the module's files: until it is closed, the module records none of this process's
- * calls, whatever it reads.  Return the descriptor, or -1.
- */
-int keep_out(void);
-
-/* ------------------------------------------------------------ folded --- */
-
-/* Stacks as text, "outermost;...;innermost count", of whatever program */
-
-/*
- * Is it text that begins with such a stack, perhaps after comments, or what can be read only once,
- * as a pipe or "-", standard input?  @empty: text without a stack is, too, if all is comments.
- */
-bool folded_is(const char *path, bool empty);
-
-/* What a file is that is almost folded stacks, or holds traces: a sentence without "it", or NULL */
-const char *folded_explain(int fd);
-
-/* Stacks that are added up */
-struct folded {
-	struct record *record;	/* where they are */
-	void *tree;	/* by their text */
-	u64 total;	/* events of all */
-};
-
-/* Add @count events of a stack; @text is changed.  Return -1 if the total of all exceeds 64 bits */
-int folded_add(struct folded *f, char *text, u64 count);
-void folded_end(struct folded *f);
-
-/*
- * Add up all stacks of these files.  Lines that are none are reported and left out.  Ends the
- * program if a file cannot be read or holds none.
- */
-void folded_read(char *const *path, unsigned int paths, struct record *r);
 
 #endif

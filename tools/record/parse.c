@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "record/filter.h"
+#include "record/parse.h"
 
 /* -------------------------------------------------------------- events --- */
 
@@ -27,7 +27,7 @@ static void keep_event(struct record *r, const struct stackbuf_event *e,
 	if (stack)
 		stack->in_ring++;
 	r->found++;
-	if (choice && !search_event(choice->search, e))
+	if (choice && !choice->matches(choice->search, e))
 		return;
 	GROW(r->event, r->events);
 	r->event[r->events++] = *e;

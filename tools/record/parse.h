@@ -253,9 +253,13 @@ struct record {
 	unsigned int half_texts;	/* records of the text log that are not whole */
 };
 
+struct search;
+
 /* The events that a record keeps */
 struct event_choice {
-	struct search *search;	/* those that match */
+	/* Those for which this returns true: search_event() */
+	bool (*matches)(struct search *s, const struct stackbuf_event *e);
+	struct search *search;	/* its argument */
 	u64 last;	/* keep only this number of the newest of these; 0: all */
 };
 
@@ -420,7 +424,10 @@ struct pair_span {
 
 #define PAIR_ALWAYS	(&(struct pair_span){ .until = ~0ULL })
 
-/* Add up the pair with this number, of outstanding objects only @span.  To be freed by pairs_free() */
+/*
+ * Add up the pair with this number, of outstanding objects only @span.  To be freed by
+ * pairs_free()
+ */
 void pairs_read(const struct record *r, unsigned int number, const struct pair_span *span,
 		struct pair_totals *t);
 

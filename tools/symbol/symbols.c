@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "symbol/srcline.h"
 #include "symbol/symbols.h"
 
 const char *const name_origins[] = { "text", "snapshot", "kallsyms", "none" };

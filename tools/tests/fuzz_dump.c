@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "input/dump.h"
 #include "fuzz.h"
-#include "input/source.h"
+#include "input/open.h"
 #include "made.h"
 
 #define PAGES	21	/* of the record, in each file */

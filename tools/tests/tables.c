@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "input/source.h"
+#include "input/open.h"
 #include "made.h"
 
 #define X86_MAP		0xffffffff80000000ULL

@@ -21,6 +21,11 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "input/core_file.h"
+#include "input/folded.h"
+#include "input/kcore.h"
+#include "input/open.h"
+#include "input/steady.h"
 #include "made.h"
 #include "watch/watch.h"
 #include "output/files.h"
@@ -870,16 +875,16 @@ static void test_core(void)
 	CHECK(fwrite(&head, sizeof(head), 1, f) == 1 &&
 	      fwrite(segment, sizeof(segment), 1, f) == 1);
 	fclose(f);
-	CHECK(source_core_kernel_offset("core", &offset) && offset == 0x1c200000);
-	CHECK(!source_core_kernel_offset("nowhere", &offset));
+	CHECK(core_kernel_offset("core", &offset) && offset == 0x1c200000);
+	CHECK(!core_kernel_offset("nowhere", &offset));
 	CHECK(!mkdir("module", 0700) && !mkdir("module/sections", 0700));
 	snprintf(number, sizeof(number), "%#llx\n", (unsigned long long)m.info->info_addr - 0xff0);
 	write_text("module/sections/.bss", number);
 	for (i = 0; i < ARRAY_SIZE(given); i++) {
 		write_text("core.kallsyms", given[i].kallsyms);
 		write_text("module/coresize", given[i].coresize ?: "8192\n");
-		memset(s.fd, -1, sizeof(s.fd));
-		CHECK(!source_open_core(&s, "core", "core.kallsyms",
+		memset(&s, 0, sizeof(s));
+		CHECK(!kcore_open(&s, "core", "core.kallsyms",
 					given[i].coresize ? "module" : "none") == !given[i].error);
 		if (given[i].error) {
 			CHECK(strstr(s.error, given[i].error));
@@ -891,7 +896,7 @@ static void test_core(void)
 		CHECK(same_record(&r, &from_core));
 		unload(&s, &set, &from_core);
 	}
-	CHECK(!source_core_kernel_offset("core.kallsyms", &offset));
+	CHECK(!core_kernel_offset("core.kallsyms", &offset));
 }
 
 /* ------------------------------------------------------------------- live --- */
@@ -1404,7 +1409,7 @@ static unsigned int scripted_events(unsigned int *half, bool *closed)
 
 	scripted.next = 0;
 	*half = 0;
-	CHECK(!source_read_pages(&s, ARRAY_EVENTS, 0, &page, 1));
+	CHECK(!steady_read_pages(&s, ARRAY_EVENTS, 0, &page, 1));
 	*closed = !page.owner;
 	if (!page.page.seq) {
 		/* Its words stay if it was reused in between: for these it counts as changed */
@@ -1511,7 +1516,7 @@ static void test_stacks_disorder(void)
 			stackbuf_first(raw[0])->time = 0;
 		scripted.next = 0;
 		memcpy(scripted.copy, copy, sizeof(copy));
-		CHECK(!source_read_pages(&s, ARRAY_STACKS, 0, &page, 1));
+		CHECK(!steady_read_pages(&s, ARRAY_STACKS, 0, &page, 1));
 		CHECK(!stacks_parse(&stacks, &page) && stacks.nr == (other >= 3));
 		stack = stacks_find(&stacks, id);
 		CHECK(!stack || (stack->count == 3 && !stack->first == (other == 3)));

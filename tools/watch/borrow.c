@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ending.h"
+#include "input/steady.h"
 #include "watch/watch.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
@@ -620,7 +621,7 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 	size_t i, some = 0, bytes;
 	int ret = 0;
 
-	if (source_read_info(s, r))
+	if (steady_read_info(s, r))
 		die(1, "%s", s->error);
 	p->list = read_list(p, r);
 	left_note(p, "probe", p->list, NULL);
@@ -639,7 +640,7 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 	if (interrupted)
 		ret = 0;
 	record_free(r);
-	if (!ret && source_read_info(s, r))
+	if (!ret && steady_read_info(s, r))
 		die(1, "%s", s->error);
 	if (!ret) {
 		char *set = read_list(p, r);

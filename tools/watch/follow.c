@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include "ending.h"
+#include "input/steady.h"
 #include "watch/watch.h"
 
 #define POLL_MIN_US	1000
@@ -65,7 +66,7 @@ static void get(struct follower *ctx, enum array a, u64 offset, void *buf, size_
 /* Read a page as far as it is certain to be one */
 static void get_page(struct follower *ctx, enum array a, size_t index, void *page)
 {
-	if (source_read_pages(ctx->source, a, index, page, 1))
+	if (steady_read_pages(ctx->source, a, index, page, 1))
 		die(1, "%s", ctx->source->error);
 }
 

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "ending.h"
+#include "input/steady.h"
 #include "watch/watch.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
@@ -413,7 +414,7 @@ static bool waits_in_vain(const struct watch *w)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
 	bool none = w->borrowed.pendings && w->borrowed.pendings == w->matches.nr &&
-		    !source_read_info(w->source, r);
+		    !steady_read_info(w->source, r);
 	size_t i;
 
 	for (i = 0; none && i < w->borrowed.pendings; i++)
@@ -447,7 +448,7 @@ void watch_finish(struct watch *w)
 	if (w->live && borrow_restore(&w->borrowed))
 		die(1, "%s", w->borrowed.error);
 	if (w->live && !access(w->borrowed.dir, F_OK)) {
-		if (source_read_info(w->source, r))
+		if (steady_read_info(w->source, r))
 			die(1, "%s", w->source->error);
 		for (i = 0; i < ARRAY_SIZE(refused); i++)
 			report_count(r->lost[i] - w->lost[i], refused[i], refused[i]);

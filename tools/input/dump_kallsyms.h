@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * dump_kallsyms.h - the kernel's own symbols in a dump
+ */
+#ifndef DUMP_KALLSYMS_H
+#define DUMP_KALLSYMS_H
+
+#include <stdio.h>
+#include "input/dump.h"
+
+/*
+ * Write the kernel's own symbols as /proc/kallsyms prints them, modules' left out.  Return 0, or -1
+ * if the dump does not have them, or not one with @name at @addr.
+ */
+int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr);
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * library.c - libraries that few commands need, opened when these call them
+ */
+#include <dlfcn.h>
+#include "library.h"
+
+void *library_find(const char *library, const char *name)
+{
+	void *opened = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+	/* LD_PRELOAD comes first, as for a library that the program is linked to */
+	void *function = opened ? dlsym(RTLD_DEFAULT, name) : NULL;
+
+	if (!function)
+		die(1, "%s: install the package that has this library", dlerror());
+	return function;
+}
