@@ -7,11 +7,6 @@
 #include <string.h>
 #include "cmd.h"
 
-static bool args_watch(const struct args *a)
-{
-	return a->command == SNOOP || a->command == COUNT_PATTERN;
-}
-
 bool args_live(const struct args *a)
 {
 	const char *parameters = getenv("STACKBUF_PARAMETERS");
@@ -66,7 +61,7 @@ static void check_option(const struct args *a, enum option_id id)
 	if (!(o->commands & BIT(a->command)))
 		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf %s --help)", o->name, c->name,
 		    c->name);
-	if (args_watch(a) && args_live(a) && o->past)
+	if (c->watches && args_live(a) && o->past)
 		die(EXIT_USAGE,
 		    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
 		    o->name, c->name);
@@ -204,6 +199,7 @@ void args_read(struct args *a, int argc, const char **argv)
 {
 	static poptContext context;	/* what was given points into it */
 	const char *word, **rest, **after;
+	const struct command *c;
 	enum option_id i;
 	int n = 0;
 
@@ -241,9 +237,10 @@ void args_read(struct args *a, int argc, const char **argv)
 
 	a->debug.modules = a->modules.word;
 	a->debug.module_dirs = a->modules.nr;
-	a->wanted.totals = a->command == COUNT || a->command == DIFF;
-	a->wanted.all = a->given & BIT(OPT_FOLLOW) || a->command == REPORT;
+	c = &command_table[a->command];
+	a->wanted.totals = c->totals;
+	a->wanted.all = a->given & BIT(OPT_FOLLOW) || c->all;
 	/* With a PATTERN, it counts the events that match */
-	if (a->wanted.filter.has_last && !args_watch(a) && a->command != LEAKS)
+	if (a->wanted.filter.has_last && !c->watches && a->command != LEAKS)
 		a->wanted.last = a->wanted.filter.last;
 }

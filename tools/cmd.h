@@ -127,6 +127,12 @@ struct command {
 	const char *text;	/* one line for help; NULL: help does not show it apart */
 	const char *example;	/* for its own help */
 	const char *lack;	/* what is said of an option that another way to use it takes */
+	bool watches;		/* it is about events to come, unless a source is named */
+	bool totals;		/* totals of stacks are enough, so folded stacks will do */
+	bool all;		/* it shows also of what the filter does not choose */
+	bool offset;		/* it shows the offset of KASLR */
+	/* It shows the machine and the code that its stacks are of */
+	enum { ORIGIN_OF_LINES, ORIGIN_IN_JSON, ORIGIN_ALWAYS } origin;
 	/* Prints what is in a record that was read; or @run does all */
 	void (*show)(struct session *s, struct output *o, struct args *a);
 	void (*run)(struct args *a);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "cmd.h"
 #include "output/files.h"
+#include "watch/watch.h"
 
 /* Series of stacks unless --top says otherwise: each costs the server memory */
 #define METRICS_TOP	10
@@ -15,6 +16,8 @@ void cmd_info(struct session *s, struct output *o, struct args *a)
 {
 	(void)a;
 	session_need_info(s);
+	if (s->source.live)
+		o->left = borrow_left(borrow_dir(), s->record.info.page.instance, NULL);
 	output_info(o, s->source.name, &s->set, s->instance, s->instances);
 }
 

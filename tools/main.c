@@ -11,10 +11,7 @@
 
 void cmd_begin(struct session *s, struct args *a, bool live)
 {
-	/* JSON of these has the machine and the code that its stacks are of */
-	const u64 of_stacks = BIT(LOG) | BIT(LIFE) | BIT(COUNT) | BIT(COUNT_PATTERN) | BIT(SNOOP) |
-			      BIT(LEAKS) | BIT(LATENCY) | BIT(OFFCPU);
-	const bool keeps = a->command == SAVE || a->command == REPORT;
+	const struct command *c = &command_table[a->command];
 	struct output *o = &a->output;
 
 	session_open(s, &a->wanted);
@@ -26,17 +23,15 @@ void cmd_begin(struct session *s, struct args *a, bool live)
 		die(1, "%s: --wall needs the page of stackbuf_info, which is missing",
 		    s->source.name);
 	session_add_names(s);
-	if (keeps || a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) ||
-	    (o->format == FORMAT_JSON && BIT(a->command) & of_stacks))
+	if (a->given & (BIT(OPT_LINES) | BIT(OPT_VMLINUX)) || c->origin == ORIGIN_ALWAYS ||
+	    (c->origin == ORIGIN_IN_JSON && o->format == FORMAT_JSON))
 		session_add_origin(s);
-	if (keeps || a->command == INFO)
+	if (c->offset)
 		session_add_kernel_offset(s, &a->debug);
 	o->record = &s->record;
 	o->search = &s->search;
 	o->symbols = &s->symbols;
 	s->record.probes_off = session_probes_off(s);
-	if (a->command == INFO && s->source.live)
-		o->left = borrow_left(borrow_dir(), s->record.info.page.instance, NULL);
 	if (a->given & BIT(OPT_LINES))
 		o->srcline = session_open_srcline(s, &a->debug, live);
 }

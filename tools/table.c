@@ -14,6 +14,7 @@
 const struct command command_table[COMMANDS] = {
 	[INFO] = {
 		.name = "info", .show = cmd_info,
+		.offset = true,
 		.text = "state, sizes and counters of the recorder",
 	},
 	[TEXT] = {
@@ -22,16 +23,19 @@ const struct command command_table[COMMANDS] = {
 	},
 	[LOG] = {
 		.name = "log", .show = cmd_log,
+		.origin = ORIGIN_IN_JSON,
 		.text = "every event in the ring, in order of time",
 	},
 	[REPORT] = {
 		.name = "report", .words = "FILE.html", .min = 1, .max = 1, .missing = NO_FILE,
 		.show = cmd_report,
+		.origin = ORIGIN_ALWAYS, .offset = true, .all = true,
 		.text = "a page with all that: flame graph, events over time, losses",
 	},
 	[LIFE] = {
 		.name = "life", .words = "ADDRESS[+SIZE]", .min = 1, .max = 1, .show = cmd_life,
 		.missing = "the ADDRESS is missing, or ADDRESS+SIZE (see stackbuf life -h)",
+		.origin = ORIGIN_IN_JSON,
 		.text = "what happened to an object: events with tags there",
 		.example =
 		"  stackbuf life 0xffff888003a1c000+192\n"
@@ -40,6 +44,7 @@ const struct command command_table[COMMANDS] = {
 	},
 	[LEAKS] = {
 		.name = "leaks", .words = "[OPEN CLOSE]", .max = 2, .run = cmd_pairs,
+		.origin = ORIGIN_IN_JSON,
 		.text = "what was opened and not closed, by stack: allocated, not freed",
 		.example =
 		"Prints outstanding objects where pairs are set (parameter pair); else sets one, until Ctrl-C:\n"
@@ -51,6 +56,7 @@ const struct command command_table[COMMANDS] = {
 	},
 	[LATENCY] = {
 		.name = "latency", .words = "[OPEN CLOSE]", .max = 2, .run = cmd_pairs,
+		.origin = ORIGIN_IN_JSON,
 		.text = "how long what was closed had been open, by the stack that opened",
 		.example =
 		"  stackbuf latency -D 10 mutex_lock@arg1 mutex_unlock@arg1\n"
@@ -59,6 +65,7 @@ const struct command command_table[COMMANDS] = {
 	},
 	[OFFCPU] = {
 		.name = "offcpu", .run = cmd_pairs,
+		.origin = ORIGIN_IN_JSON,
 		.text = "time off CPU, by the stack that went to sleep or was preempted",
 		.example =
 		"  stackbuf offcpu -D 10             ten seconds\n"
@@ -68,10 +75,12 @@ const struct command command_table[COMMANDS] = {
 	[COUNT] = {
 		.name = "count", .show = cmd_count,
 		.lack = "a PATTERN is missing (see stackbuf count -h)",
+		.origin = ORIGIN_IN_JSON, .totals = true,
 		.text = "every distinct stack with its total, least frequent first",
 	},
 	[COUNT_PATTERN] = {
 		.name = "count", .words = "PATTERN...", .min = 1, .max = ~0U, .run = cmd_watch,
+		.origin = ORIGIN_IN_JSON, .watches = true,
 		.text = "probe functions, and print their stacks' totals at the end",
 		.example =
 		"Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
@@ -92,6 +101,7 @@ const struct command command_table[COMMANDS] = {
 	[SNOOP] = {
 		.name = "snoop", .words = "FUNCTION...", .min = 1, .max = ~0U, .run = cmd_watch,
 		.missing = "a FUNCTION is missing (see stackbuf snoop -h)",
+		.origin = ORIGIN_IN_JSON, .watches = true,
 		.text = "probe functions, and print each call with its stack",
 		.example =
 		"As bcc's stacksnoop:\n"
@@ -103,11 +113,13 @@ const struct command command_table[COMMANDS] = {
 	[SAVE] = {
 		.name = "save", .words = "FILE", .min = 1, .max = 1, .missing = NO_FILE,
 		.run = cmd_save,
+		.origin = ORIGIN_ALWAYS, .offset = true,
 		.text = "write all of it into a snapshot, to be read with -f FILE",
 	},
 	[DIFF] = {
 		.name = "diff", .words = "BEFORE [AFTER]", .min = 1, .max = 2, .run = cmd_diff,
 		.missing = "a file is missing: name one record, or two (see stackbuf diff -h)",
+		.totals = true,
 		.text = "what changed between two sources; AFTER: or the running kernel",
 		.example =
 		"  stackbuf save yesterday           a snapshot of the running kernel's record\n"

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <jansson.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "output/output.h"
@@ -162,8 +163,9 @@ static const char *role(const struct stackbuf_probe *probe)
 }
 
 /* Pairs of probes, with the numbers that their probes show */
-static void output_pairs(const struct output *o, json_t *j, const struct record *r)
+static void output_pairs(const struct output *o, json_t *j)
 {
+	const struct record *r = o->record;
 	json_t *all = j ? json_array() : NULL;
 	struct stackbuf_pair pair;
 	unsigned int number = 0;
@@ -188,8 +190,9 @@ static void output_pairs(const struct output *o, json_t *j, const struct record 
 		json_object_set_new(j, "pairs", all);
 }
 
-static void output_probes(const struct output *o, json_t *j, const struct record *r)
+static void output_probes(const struct output *o, json_t *j)
 {
+	const struct record *r = o->record;
 	static const char *const state[] = {
 		[STACKBUF_PROBE_SET] = "set",
 		[STACKBUF_PROBE_PENDING] = "pending: its module is not loaded",
@@ -395,52 +398,124 @@ static void output_module(const struct output *o, json_t *j)
 	}
 }
 
-void output_info(const struct output *o, const char *source, const struct page_set *set,
-		 const struct instance *instance, size_t instances)
+static void output_ring_times(const struct output *o, json_t *j)
 {
-	static const struct {
-		const char *key, *label;
-	} loss[STACKBUF_COUNTERS] = {
-		[STACKBUF_LOST_OFF] = { "lost_off", "  recording was off" },
-		[STACKBUF_LOST_NESTED] = { "lost_nested", "  nested too deep" },
-		[STACKBUF_LOST_TABLE] = { "lost_table", "  stack table full" },
-		[STACKBUF_LOST_PAGE] = { "lost_page", "  no room in the ring" },
-		[STACKBUF_LOST_EMPTY] = { "lost_empty", "  no frame found" },
-		[STACKBUF_CUT] = { "cut", "traces cut" },
-		[STACKBUF_LOST_PRINT] = { "lost_print", "prints refused" },
-		[STACKBUF_WALKED_NEW] = { "walked_new", "walked: new stack" },
-		[STACKBUF_WALKED_ELSEWHERE] = { "walked_elsewhere",
-						"walked: not the task's stack" },
-		[STACKBUF_WALKED_UNCACHEABLE] = { "walked_unfit", "walked: unfit for recall" },
-		[STACKBUF_WALKED_AGAIN] = { "walked_again", "walked: another layout" },
-		[STACKBUF_VERIFIED] = { "verified", "recalled and verified" },
-		[STACKBUF_DIFFERED] = { "differed", "  recalled wrongly" },
-		[STACKBUF_EXCLUDED] = { "kept_out", "events kept out" },
-		[STACKBUF_NOT_SAMPLED] = { "not_sampled", "  not sampled" },
-		[STACKBUF_OVER_LIMIT] = { "over_limit", "  over the limit" },
-	};
 	const struct record *r = o->record;
-	const struct stackbuf_info *info = &r->info;
-	json_t *j = o->format == FORMAT_JSON ? json_object() : NULL;
-	u64 from[NAMES_NONE + 1] = { 0 }, refused = 0;
-	u64 recorded = info->overwritten + r->events, walked = 0;
-	struct stack *stack;
-	char state[256];
-	unsigned int i;
-	size_t n;
 
-	for (n = 0; (stack = stacks_next(&r->stacks, &n)); ) {
+	if (!r->events)
+		return;
+	info_time(o, j, "oldest_ns", "oldest event", r->event[0].time);
+	info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
+}
+
+/* What is added up for "info" */
+struct sums {
+	u64 recorded, recalled, refused, per_mib, missing, names[NAMES_NONE + 1];
+};
+
+static void add_up(struct sums *sums, const struct output *o)
+{
+	const struct record *r = o->record;
+	u64 walked = r->lost[STACKBUF_DIFFERED];
+	struct stack *stack;
+	size_t i;
+
+	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		if (!stack->nr)
 			continue;
 		symbols_name(o->symbols, stack);
-		from[stack->name_origin]++;
+		sums->names[stack->name_origin]++;
 	}
 	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
-		refused += r->lost[i];
+		sums->refused += r->lost[i];
 	for (i = STACKBUF_WALKED_NEW; i <= STACKBUF_WALKED_AGAIN; i++)
 		walked += r->lost[i];
-	walked += r->lost[STACKBUF_DIFFERED];
+	for (i = 0; i < ARRAYS; i++)
+		sums->missing += r->missing[i];
+	sums->recorded = r->info.overwritten + r->events;
+	sums->recalled = sums->recorded > walked ? sums->recorded - walked : 0;
+	sums->per_mib = r->used_pages ? r->events * 256 / r->used_pages : 0;
+}
 
+/* A number, or what prints several */
+struct row {
+	const char *key, *label;
+	enum { OF_RECORD, OF_SET, OF_SUMS } of;
+	unsigned int offset, size;
+	bool needs_info;	/* shown only if the page of stackbuf_info is there */
+	void (*print)(const struct output *o, json_t *j);
+};
+
+#define NUMBER(what, type, member)							\
+	.of = (what), .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
+#define RECORD(member)	NUMBER(OF_RECORD, struct record, member)
+#define INFO(member)	RECORD(info.member), .needs_info = true
+#define COUNTER(number)	RECORD(lost[number]), .needs_info = true
+#define SET(member)	NUMBER(OF_SET, struct page_set, member)
+#define SUM(member)	NUMBER(OF_SUMS, struct sums, member)
+
+static const struct row rows[] = {
+	{ "events_recorded", "events recorded", SUM(recorded), .needs_info = true },
+	{ "events_recalled", "  of them recalled", SUM(recalled), .needs_info = true },
+	{ "events_in_ring", "events in the ring", RECORD(events) },
+	{ "events_overwritten", "events overwritten", INFO(overwritten) },
+	{ "events_per_mib", "events in a MiB of ring", SUM(per_mib) },
+	{ .print = output_ring_times },
+	{ "events_refused", "events refused", SUM(refused), .needs_info = true },
+	{ "lost_off", "  recording was off", COUNTER(STACKBUF_LOST_OFF) },
+	{ "lost_nested", "  nested too deep", COUNTER(STACKBUF_LOST_NESTED) },
+	{ "lost_table", "  stack table full", COUNTER(STACKBUF_LOST_TABLE) },
+	{ "lost_page", "  no room in the ring", COUNTER(STACKBUF_LOST_PAGE) },
+	{ "lost_empty", "  no frame found", COUNTER(STACKBUF_LOST_EMPTY) },
+	{ "cut", "traces cut", COUNTER(STACKBUF_CUT) },
+	{ "lost_print", "prints refused", COUNTER(STACKBUF_LOST_PRINT) },
+	{ "walked_new", "walked: new stack", COUNTER(STACKBUF_WALKED_NEW) },
+	{ "walked_elsewhere", "walked: not the task's stack", COUNTER(STACKBUF_WALKED_ELSEWHERE) },
+	{ "walked_unfit", "walked: unfit for recall", COUNTER(STACKBUF_WALKED_UNCACHEABLE) },
+	{ "walked_again", "walked: another layout", COUNTER(STACKBUF_WALKED_AGAIN) },
+	{ "verified", "recalled and verified", COUNTER(STACKBUF_VERIFIED) },
+	{ "differed", "  recalled wrongly", COUNTER(STACKBUF_DIFFERED) },
+	{ "kept_out", "events kept out", COUNTER(STACKBUF_EXCLUDED) },
+	{ "not_sampled", "  not sampled", COUNTER(STACKBUF_NOT_SAMPLED) },
+	{ "over_limit", "  over the limit", COUNTER(STACKBUF_OVER_LIMIT) },
+	{ .print = output_probes },
+	{ .print = output_pairs },
+	{ "stacks", "stacks in the table", RECORD(in_table) },
+	{ "stacks_evicted", "stacks evicted", INFO(evicted) },
+	{ "evicted_events", "  events they had counted", INFO(evicted_events) },
+	{ "evict_interrupts", "  times it interrupted busy CPUs", INFO(expedited) },
+	{ .print = output_unfit },
+	{ "names_text", "  named by the text log", SUM(names[NAMES_TEXT]) },
+	{ "names_snapshot", "  named by the snapshot", SUM(names[NAMES_SNAPSHOT]) },
+	{ "names_kallsyms", "  named by kallsyms", SUM(names[NAMES_KALLSYMS]) },
+	{ "names_none", "  without some names", SUM(names[NAMES_NONE]) },
+	{ "texts", "records in the text log", RECORD(texts) },
+	{ "texts_overwritten", "records overwritten", INFO(text_overwritten) },
+	{ "texts_missing", "stacks not yet rendered", RECORD(not_rendered) },
+	{ "texts_given_up", "stacks evicted before they were rendered", INFO(text_given_up) },
+	{ "half_events", "half-written events", RECORD(half) },
+	{ "half_stacks", "half-written stacks", RECORD(half_stacks) },
+	{ "half_texts", "half-written texts", RECORD(half_texts) },
+	{ "pages_rebuilt", "pages being rebuilt", RECORD(rebuilt) },
+	{ "pages_changed", "pages changed while read", SET(changed) },
+	{ "pages_damaged", "damaged pages", RECORD(damaged) },
+	{ "pages_missing", "missing pages", SUM(missing) },
+	{ "unreadable_pages", "unreadable pages", SET(unreadable) },
+	{ "cut_bytes", "bytes cut off", SET(cut) },
+};
+
+void output_info(const struct output *o, const char *source, const struct page_set *set,
+		 const struct instance *instance, size_t instances)
+{
+	const struct record *r = o->record;
+	const struct stackbuf_info *info = &r->info;
+	json_t *j = o->format == FORMAT_JSON ? json_object() : NULL;
+	const struct row *row;
+	struct sums sums = { 0 };
+	const void *of[] = { [OF_RECORD] = r, [OF_SET] = set, [OF_SUMS] = &sums };
+	char state[256];
+
+	add_up(&sums, o);
 	info_field(o, j, "source", "source", "%s", source);
 	if (o->symbols->host)
 		info_field(o, j, "host", "host", "%s", o->symbols->host);
@@ -453,62 +528,16 @@ void output_info(const struct output *o, const char *source, const struct page_s
 	info_field(o, j, "state", "state", "%s", output_state(o, state, sizeof(state)));
 	if (r->have_info)
 		output_module(o, j);
-	if (r->have_info) {
-		info_number(o, j, "events_recorded", "events recorded", recorded);
-		info_number(o, j, "events_recalled", "  of them recalled",
-			    recorded > walked ? recorded - walked : 0);
-	}
-	info_number(o, j, "events_in_ring", "events in the ring", r->events);
-	if (r->have_info)
-		info_number(o, j, "events_overwritten", "events overwritten", info->overwritten);
-	info_number(o, j, "events_per_mib", "events in a MiB of ring",
-		    r->used_pages ? r->events * 256 / r->used_pages : 0);
-	if (r->events) {
-		info_time(o, j, "oldest_ns", "oldest event", r->event[0].time);
-		info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
-	}
-	if (r->have_info)
-		info_number(o, j, "events_refused", "events refused", refused);
-	for (i = 0; i < STACKBUF_COUNTERS && r->have_info; i++)
-		if (loss[i].key)
-			info_number(o, j, loss[i].key, loss[i].label, r->lost[i]);
+	for (row = rows; row < rows + ARRAY_SIZE(rows); row++) {
+		const void *at = (const char *)of[row->of] + row->offset;
 
-	output_probes(o, j, r);
-	output_pairs(o, j, r);
-
-	info_number(o, j, "stacks", "stacks in the table", r->in_table);
-	if (r->have_info) {
-		info_number(o, j, "stacks_evicted", "stacks evicted", info->evicted);
-		info_number(o, j, "evicted_events", "  events they had counted",
-			    info->evicted_events);
-		info_number(o, j, "evict_interrupts", "  times it interrupted busy CPUs",
-			    info->expedited);
+		if (row->print)
+			row->print(o, j);
+		else if (r->have_info || !row->needs_info)
+			info_number(o, j, row->key, row->label,
+				    row->size == sizeof(u64) ? *(const u64 *)at :
+							       *(const unsigned int *)at);
 	}
-	output_unfit(o, j);
-	info_number(o, j, "names_text", "  named by the text log", from[NAMES_TEXT]);
-	info_number(o, j, "names_snapshot", "  named by the snapshot", from[NAMES_SNAPSHOT]);
-	info_number(o, j, "names_kallsyms", "  named by kallsyms", from[NAMES_KALLSYMS]);
-	info_number(o, j, "names_none", "  without some names", from[NAMES_NONE]);
-	info_number(o, j, "texts", "records in the text log", r->texts);
-	if (r->have_info)
-		info_number(o, j, "texts_overwritten", "records overwritten",
-			    info->text_overwritten);
-	info_number(o, j, "texts_missing", "stacks not yet rendered", r->not_rendered);
-	if (r->have_info)
-		info_number(o, j, "texts_given_up", "stacks evicted before they were rendered",
-			    info->text_given_up);
-
-	info_number(o, j, "half_events", "half-written events", r->half);
-	info_number(o, j, "half_stacks", "half-written stacks", r->half_stacks);
-	info_number(o, j, "half_texts", "half-written texts", r->half_texts);
-	info_number(o, j, "pages_rebuilt", "pages being rebuilt", r->rebuilt);
-	info_number(o, j, "pages_changed", "pages changed while read", set->changed);
-	info_number(o, j, "pages_damaged", "damaged pages", r->damaged);
-	info_number(o, j, "pages_missing", "missing pages",
-		    (u64)r->missing[ARRAY_INFO] + r->missing[ARRAY_EVENTS] +
-			    r->missing[ARRAY_STACKS] + r->missing[ARRAY_TEXT]);
-	info_number(o, j, "unreadable_pages", "unreadable pages", set->unreadable);
-	info_number(o, j, "cut_bytes", "bytes cut off", set->cut);
 	info_instances(o, j, instance, instances);
 	if (j)
 		json_print(o, j, NULL, 0);
