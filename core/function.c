@@ -206,14 +206,14 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 			  SBUF_REFERS : 0),
 	};
 	if (!role)
-		sbuf_hit(NULL, 0, &save, 0, false);
+		sbuf_hit(NULL, 0, &save, 0, NULL);
 	/* Several probes of a function do so each by itself */
 	for (at = role ? first_of(own, site) : NULL; at; at = next_of(own, site, at)) {
 		const struct stackbuf_probe *probe = READ_ONCE(at->probe);
 
 		/* As in count_missed() */
 		if (likely(probe))
-			sbuf_hit(probe, role, &save, sbuf_hit_value(probe, regs), false);
+			sbuf_hit(probe, role, &save, sbuf_hit_value(probe, regs), NULL);
 	}
 	instruction_pointer_set(regs, ip);
 	sbuf_recursion_unlock(&handler);

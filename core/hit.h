@@ -118,25 +118,36 @@ static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe, s
 	return n ? regs_get_kernel_argument(regs, n - 1) : 0;
 }
 
+/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
+static __always_inline bool sbuf_hit_is_in_walk(const struct sbuf_cpu *cpu,
+						enum stackbuf_context context)
+{
+	int nest = READ_ONCE(cpu->nest);
+
+	return unlikely(nest > 0 && nest <= SBUF_NESTING &&
+			READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context);
+}
+
 /**
  * sbuf_hit() - record an event, open or close an object, stop recording: what a hit does
  * @probe: the probe, unless its handler knows @role to be 0
  * @role: the probe's, a constant where its handler has that role only
  * @save: the event, whose tag is the key of the object that is opened or closed
  * @value: for sbuf_pair_open() or sbuf_pair_close()
- * @lost: no save is possible here: the event is lost, and counted
+ * @cpu: this CPU, where a walk may come by here: its event is lost, and counted; else NULL
  *
  * To be inlined, as sbuf_save().  A close records no event, unless it is by @here.
  *
  * Context: Any context with preemption disabled, not inside of another hit's save.
  */
 static __always_inline void sbuf_hit(const struct stackbuf_probe *probe, unsigned int role,
-				     const struct sbuf_save *save, unsigned long value, bool lost)
+				     const struct sbuf_save *save, unsigned long value,
+				     const struct sbuf_cpu *cpu)
 {
 	s64 id = 0;
 
 	if (role != STACKBUF_PAIR_CLOSES || unlikely(probe->value & SBUF_VALUE_HERE)) {
-		if (unlikely(lost))
+		if (cpu && sbuf_hit_is_in_walk(cpu, save->context))
 			sbuf_count(STACKBUF_LOST_NESTED);
 		else
 			id = sbuf_save(save);

@@ -30,7 +30,7 @@ static __no_stack_protector int handle_kprobe(struct kprobe *kprobe, struct pt_r
 	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = regs, .tag = tag, .flags = READ_ONCE(probe->how),
 		.context = sbuf_kprobe_context(kprobe, regs),
-	}, sbuf_hit_value(probe, regs), false);
+	}, sbuf_hit_value(probe, regs), NULL);
 	instruction_pointer_set(regs, ip);
 	return 0;
 }

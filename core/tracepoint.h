@@ -8,7 +8,7 @@
 #include <linux/kprobes.h>
 #include <linux/trace_events.h>
 
-#include "ring.h"
+#include "types.h"
 
 /**
  * struct sbuf_tracepoint - a probe on a tracepoint
@@ -86,16 +86,6 @@ int sbuf_tracepoint_attach(struct sbuf_tracepoint *of, const struct trace_event_
 
 /* Undo that.  The handler may run until tracepoint_synchronize_unregister() returns */
 void sbuf_tracepoint_detach(struct sbuf_tracepoint *of);
-
-/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
-static __always_inline bool sbuf_is_in_walk(const struct sbuf_cpu *cpu,
-					    enum stackbuf_context context)
-{
-	int nest = READ_ONCE(cpu->nest);
-
-	return unlikely(nest > 0 && nest <= SBUF_NESTING &&
-			READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context);
-}
 
 #else
 

@@ -18,7 +18,6 @@
 static __always_inline void hit(const struct sbuf_tracepoint *of, unsigned int role,
 				unsigned long key, unsigned long value, const unsigned long *frame)
 {
-	const struct sbuf_cpu *cpu = raw_cpu_ptr(sbuf_cpu);
 	enum stackbuf_context context = sbuf_context_of(preempt_count());
 	unsigned int flags = READ_ONCE(of->probe->how);
 
@@ -31,7 +30,7 @@ static __always_inline void hit(const struct sbuf_tracepoint *of, unsigned int r
 	}
 	sbuf_hit(of->probe, role, &(const struct sbuf_save) {
 		.from = SBUF_FRAME, .frame = frame, .tag = key, .flags = flags, .context = context,
-	}, value, sbuf_is_in_walk(cpu, context));
+	}, value, raw_cpu_ptr(sbuf_cpu));
 }
 
 /* Apart, so that a walk leaves out this frame */

@@ -34,7 +34,7 @@ static __always_inline void sbuf_tracepoint_hit(const struct sbuf_tracepoint *of
 	}
 	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags, .context = context,
-	}, value, sbuf_is_in_walk(cpu, context));
+	}, value, cpu);
 }
 
 #endif /* STACKBUF_TRACEPOINT_REGS_H */
