@@ -58,13 +58,12 @@ static void check_option(const struct args *a, enum option_id id)
 	if (id == OPT_LAST && (a->command == LATENCY || a->command == OFFCPU))
 		die(EXIT_USAGE, "--last: %s has totals by stack of what was closed, in no order: --top chooses among them",
 		    c->name);
+	if (c->of_record && id == OPT_FILE)
+		die(EXIT_USAGE, "--file is not for \"%s\", which sets probes: stackbuf -f %s %s --function %s",
+		    c->name, a->wanted.file.word[0], c->of_record, a->word ? a->word[0] : "PATTERN");
 	if (!(o->commands & BIT(a->command)))
 		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf %s --help)", o->name, c->name,
 		    c->name);
-	if (c->watches && args_live(a) && o->past)
-		die(EXIT_USAGE,
-		    "--%s chooses among what was recorded: name a source with -f before \"%s\"",
-		    o->name, c->name);
 	if (!args_live(a) && o->timed)
 		die(EXIT_USAGE, "--%s: a source that was named (-f) is read once", o->name);
 }
@@ -108,6 +107,8 @@ static void check_together(const struct args *a)
 		die(EXIT_USAGE, "--perf cannot be used with --wall: readers of its format expect seconds");
 	if (a->given & BIT(OPT_LINES) && format && format != FORMAT_JSON)
 		die(EXIT_USAGE, "--lines is for plain text and --json");
+	if (a->given & BIT(OPT_FUNCTION) && a->given & BIT(OPT_FOLLOW))
+		die(EXIT_USAGE, "--function chooses among what was recorded; events to come: stackbuf snoop FUNCTION");
 	if (a->given & BIT(OPT_AROUND) && a->given & (BIT(OPT_SINCE) | BIT(OPT_UNTIL)))
 		die(EXIT_USAGE, "--around cannot be used with --since or --until");
 }
@@ -240,7 +241,7 @@ void args_read(struct args *a, int argc, const char **argv)
 	c = &command_table[a->command];
 	a->wanted.totals = c->totals;
 	a->wanted.all = a->given & BIT(OPT_FOLLOW) || c->all;
-	/* With a PATTERN, it counts the events that match */
-	if (a->wanted.filter.has_last && !c->watches && a->command != LEAKS)
+	/* Which stacks begin in a function is known when all was read */
+	if (a->wanted.filter.has_last && !a->wanted.filter.functions && a->command != LEAKS)
 		a->wanted.last = a->wanted.filter.last;
 }

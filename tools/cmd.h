@@ -60,6 +60,9 @@ void session_close(struct session *s);
 /* End the program unless the page of stackbuf_info is there */
 void session_need_info(const struct session *s);
 
+/* Find the stacks of --function; ends the program if none begins in any of them */
+void session_choose_functions(struct session *s);
+
 /* Report what is wrong with the source as a whole, and which of its loads this is */
 void session_report_source(const struct session *s);
 
@@ -106,7 +109,7 @@ enum command_id {
 enum option_id {
 	OPT_FILE, OPT_KEPT,
 	OPT_SCAN, OPT_INSTANCE, OPT_PID, OPT_COMM, OPT_CPU, OPT_TAG, OPT_SINCE, OPT_UNTIL,
-	OPT_AROUND, OPT_STACK, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_PREFIX, OPT_JSON,
+	OPT_AROUND, OPT_STACK, OPT_FUNCTION, OPT_LAST, OPT_TOP, OPT_PERCENT, OPT_FOLDED, OPT_PREFIX, OPT_JSON,
 	OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES,
 	OPT_FORCE, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
 	OPT_DURATION, OPT_CGROUP, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE,
@@ -127,7 +130,8 @@ struct command {
 	const char *text;	/* one line for help; NULL: help does not show it apart */
 	const char *example;	/* for its own help */
 	const char *lack;	/* what is said of an option that another way to use it takes */
-	bool watches;		/* it is about events to come, unless a source is named */
+	/* It sets probes, and is about events to come: the command for those of a record */
+	const char *of_record;
 	bool totals;		/* totals of stacks are enough, so folded stacks will do */
 	bool all;		/* it shows also of what the filter does not choose */
 	bool offset;		/* it shows the offset of KASLR */
@@ -149,7 +153,6 @@ struct option {
 	u64 commands;		/* those that take it */
 	bool own;		/* not shown by the help for all commands */
 	bool several;		/* it may be given several times */
-	bool past;		/* it chooses among what was recorded */
 	bool timed;		/* it is about time that passes */
 	bool filters;		/* its value is for filter_set() */
 	enum output_format format;	/* which it stands for */

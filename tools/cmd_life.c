@@ -67,7 +67,7 @@ void cmd_life(struct session *s, struct output *o, struct args *a)
 	report_lack(o, o->search);
 	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!nr)
-		output_no_event(o, false);
+		output_no_event(o);
 	for (i = 0; i < nr; before = &rec->event[i++]) {
 		if (o->format == FORMAT_TEXT)
 			print_step(o, a, i + 1, &rec->event[i], before);

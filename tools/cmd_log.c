@@ -3,7 +3,7 @@
  * cmd_log.c - "log": every event in the ring, or as they are recorded
  */
 #include "cmd.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 void cmd_log(struct session *s, struct output *o, struct args *a)
 {
@@ -22,9 +22,10 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 		return;
 	}
 	session_report_missing(s);
+	session_choose_functions(s);
 	nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!nr)
-		output_no_event(o, false);
+		output_no_event(o);
 	if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 		return;
 	if (o->format == FORMAT_FOLDED) {

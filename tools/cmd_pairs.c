@@ -13,7 +13,7 @@
 #include "cmd.h"
 #include "ending.h"
 #include "output/files.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 /* Of the module, while the command has set a pair */
 #define FILTERS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU))

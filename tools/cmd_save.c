@@ -8,7 +8,7 @@
 #include "ending.h"
 #include "input/exclude.h"
 #include "output/files.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "cmd.h"
 #include "output/files.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 /* Series of stacks unless --top says otherwise: each costs the server memory */
 #define METRICS_TOP	10
@@ -61,9 +61,10 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 	};
 
 	session_report_missing(s);
+	session_choose_functions(s);
 	page.nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!page.nr)
-		output_no_event(o, false);
+		output_no_event(o);
 	if (page.nr > REPORT_EVENTS_MAX) {
 		report("the page has the newest %u events of %zu: choose others with --until or --around",
 		       REPORT_EVENTS_MAX, page.nr);
@@ -114,11 +115,12 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	session_load_steady(s);
 	session_report_missing(s);
 	session_report_sampled(s);
+	session_choose_functions(s);
 	if (events) {
 		report("only events still in the ring are counted: the filter must see each event");
 		nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 		if (!nr)
-			output_no_event(o, false);
+			output_no_event(o);
 		if (cmd_profile(o, a, rec->event ?: &(struct stackbuf_event){ 0 }, nr))
 			return;
 		/* Pass an array even if it is empty: NULL means all events since loading */

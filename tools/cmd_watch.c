@@ -3,7 +3,7 @@
  * cmd_watch.c - "snoop" and "count PATTERN": events of chosen functions, or their list
  */
 #include "cmd.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 static void add_patterns(struct watch *w, const struct args *a)
 {
@@ -41,7 +41,7 @@ void cmd_watch(struct args *a)
 	struct session s = { 0 };
 	struct watch w = {
 		.source = &s.source, .o = &a->output, .filter = &a->wanted.filter,
-		.live = args_live(a), .number = a->number, .interval = a->interval,
+		.number = a->number, .interval = a->interval,
 		.duration = a->duration, .cgroup = a->cgroup, .offsets = a->given & BIT(OPT_OFFSET),
 		.verbose = a->given & BIT(OPT_VERBOSE), .events = a->command == SNOOP,
 		.per_process = a->given & BIT(OPT_PERPID), .flame = a->flame,
@@ -49,17 +49,9 @@ void cmd_watch(struct args *a)
 	};
 
 	add_patterns(&w, a);
-	if (w.live)
-		borrow_load_module(&w.borrowed);
-	cmd_begin(&s, a, w.live);
-	if (w.live)
-		session_need_info(&s);
-	else
-		session_report_missing(&s);
-	if (!w.events && !w.live)
-		session_report_sampled(&s);
-	if (!w.events && !w.live && !filter_events(w.filter))
-		session_report_evicted(&s);
+	borrow_load_module(&w.borrowed);
+	cmd_begin(&s, a, true);
+	session_need_info(&s);
 	if (w.events && !watch_sums(&w))
 		snoop_run(&w);
 	else

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "cmd.h"
 #include "output/files.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 void cmd_begin(struct session *s, struct args *a, bool live)
 {

@@ -12,7 +12,8 @@
 #include "input/folded.h"
 #include "input/open.h"
 #include "input/steady.h"
-#include "watch/watch.h"
+#include "live/watch.h"
+#include "symbol/pattern.h"
 
 /* How often to read what changes while it is read */
 #define LOAD_TRIES	5
@@ -301,6 +302,49 @@ void session_add_names(struct session *s)
 	if (missing && s->record.have_info)
 		source_find_kallsyms(&s->source, &s->record.info);
 	symbols_init(&s->symbols, &s->record, s->source.kallsyms);
+}
+
+/* Do stacks of the record begin in this function?  Add their ids */
+static bool choose_function(struct session *s, const char *text, u32 **id, size_t *nr)
+{
+	struct patterns one = { 0 };
+	struct stack *stack;
+	size_t i, before = *nr;
+
+	patterns_add(&one, text, false);
+	for (i = 0; (stack = stacks_next(&s->record.stacks, &i)); )
+		if (patterns_match_stack(&one, &s->symbols, stack)) {
+			GROW(*id, *nr);
+			(*id)[(*nr)++] = stack->id;
+		}
+	patterns_free(&one);
+	return *nr > before;
+}
+
+void session_choose_functions(struct session *s)
+{
+	struct filter *f = &s->wanted->filter;
+	size_t nr = 0, missing = 0, size, i;
+	char *names, *why;
+	FILE *out;
+	u32 *id = NULL;
+
+	if (!f->functions)
+		return;
+	out = text_open(&names, &size);
+	for (i = 0; i < f->functions; i++)
+		if (!choose_function(s, f->function[i], &id, &nr))
+			fprintf(out, "%s%s", missing++ ? ", " : "", f->function[i]);
+	text_close(out);
+	why = xasprintf("%s: no stack begins in %.256s (%zu were searched): not probed, not called, or inlined into its callers",
+			s->source.name, names, s->record.stacks.nr);
+	if (missing == f->functions)
+		die(1, "%s", why);
+	if (missing)
+		report("%s", why);
+	free(why);
+	free(names);
+	filter_begins(f, id, nr);
 }
 
 void session_add_origin(struct session *s)

@@ -80,7 +80,8 @@ const struct command command_table[COMMANDS] = {
 	},
 	[COUNT_PATTERN] = {
 		.name = "count", .words = "PATTERN...", .min = 1, .max = ~0U, .run = cmd_watch,
-		.origin = ORIGIN_IN_JSON, .watches = true,
+		.origin = ORIGIN_IN_JSON, .of_record = "count",
+		.lack = "a PATTERN gets probes, for events to come; of those recorded: count --function PATTERN",
 		.text = "probe functions, and print their stacks' totals at the end",
 		.example =
 		"Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
@@ -88,7 +89,7 @@ const struct command command_table[COMMANDS] = {
 		"  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
 		"  stackbuf count --folded -D 10 dput  10 seconds, for a flame graph\n"
 		"  stackbuf count -l 'vfs_*'         functions that match, and their parameters\n"
-		"  stackbuf -f FILE count dput       from the recording in FILE: no probe is set",
+		"  stackbuf -f FILE count --function dput  of a record: no probe is set",
 	},
 	[COUNT_LIST] = {
 		.name = "count", .max = ~0U, .run = cmd_list,
@@ -101,14 +102,14 @@ const struct command command_table[COMMANDS] = {
 	[SNOOP] = {
 		.name = "snoop", .words = "FUNCTION...", .min = 1, .max = ~0U, .run = cmd_watch,
 		.missing = "a FUNCTION is missing (see stackbuf snoop -h)",
-		.origin = ORIGIN_IN_JSON, .watches = true,
+		.origin = ORIGIN_IN_JSON, .of_record = "log",
 		.text = "probe functions, and print each call with its stack",
 		.example =
 		"As bcc's stacksnoop:\n"
 		"  stackbuf snoop submit_bio         each call with its stack, until Ctrl-C\n"
 		"  stackbuf snoop -v -n 5 -p 1234 vfs_read\n"
 		"  stackbuf snoop kfree@arg1         its first argument, too\n"
-		"  stackbuf -f FILE snoop vfs_read   from the recording in FILE: no probe is set",
+		"  stackbuf -f FILE log --function vfs_read  of a record: no probe is set",
 	},
 	[SAVE] = {
 		.name = "save", .words = "FILE", .min = 1, .max = 1, .missing = NO_FILE,
@@ -219,12 +220,14 @@ static const char *set_top(void *field, const char *value)
 #define PAIRS		(BIT(LEAKS) | BIT(LATENCY) | BIT(OFFCPU))
 /* Those that choose among events, and name their frames */
 #define OF_EVENTS	(BIT(LOG) | BIT(REPORT) | BIT(LIFE) | COUNTS | BIT(SNOOP))
+/* Those that choose among events that were recorded */
+#define OF_PAST		(OF_EVENTS & ~WATCHES)
 #define OF_FRAMES	(OF_EVENTS | BIT(TEXT))
 #define SUMS		(BIT(LOG) | COUNTS | BIT(SNOOP) | BIT(DIFF))
 /* bcc's letters, after these names alone */
 #define OWN(c)		.own_letter = (c), .own_for = COUNTS | PAIRS | BIT(SNOOP)
 #define ALL		(BIT(COMMANDS) - 1)
-#define OF_SOURCE	(ALL & ~(BIT(DECODE) | BIT(DIFF) | BIT(COUNT_LIST)))
+#define OF_SOURCE	(ALL & ~(BIT(DECODE) | BIT(DIFF) | BIT(COUNT_LIST) | WATCHES))
 
 const struct option option_table[OPTIONS] = {
 	[OPT_FILE] = { .name = "file", .letter = 'f', .value = "SOURCE", .commands = OF_SOURCE,
@@ -256,21 +259,25 @@ const struct option option_table[OPTIONS] = {
 		.several = true, .filters = true,
 		.text = "only events with these tags, as 123, 0xff,0x200-0x2ff, ADDRESS/SIZE or '!0' (the others)",
 	},
-	[OPT_SINCE] = { .name = "since", .value = "TIME", .commands = OF_EVENTS, .past = true,
+	[OPT_SINCE] = { .name = "since", .value = "TIME", .commands = OF_PAST,
 		.filters = true,
 		.text = "only events from this time on: seconds since boot, as 618.05; -500ms, -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'",
 	},
-	[OPT_UNTIL] = { .name = "until", .value = "TIME", .commands = OF_EVENTS, .past = true,
+	[OPT_UNTIL] = { .name = "until", .value = "TIME", .commands = OF_PAST,
 		.filters = true, .text = "only events up to this time" },
-	[OPT_AROUND] = { .name = "around", .value = "TIME[,SPAN]", .commands = OF_EVENTS,
-		.past = true, .filters = true,
+	[OPT_AROUND] = { .name = "around", .value = "TIME[,SPAN]", .commands = OF_PAST,
+		.filters = true,
 		.text = "only events from 1 s before this time to 1 s after it, or as far as SPAN says, as 618.05,200ms",
 	},
-	[OPT_STACK] = { .name = "stack", .value = "ID", .commands = OF_FRAMES & ~BIT(LIFE),
-		.several = true, .past = true, .filters = true,
+	[OPT_STACK] = { .name = "stack", .value = "ID",
+		.commands = (OF_PAST | BIT(TEXT)) & ~BIT(LIFE),
+		.several = true, .filters = true,
 		.text = "only these stacks, as 1 or 1,5-9" },
-	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_EVENTS | PAIRS,
-		.past = true, .filters = true,
+	[OPT_FUNCTION] = { .name = "function", .value = "PATTERN",
+		.commands = BIT(LOG) | BIT(COUNT) | BIT(REPORT), .several = true, .filters = true,
+		.text = "only stacks that begin in these functions, as vfs_read, 'tcp_*', nvme:nvme_irq or t:EVENT" },
+	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_PAST | PAIRS,
+		.filters = true,
 		.text = "only the newest N of the events chosen; leaks: of outstanding objects" },
 	[OPT_TOP] = { .name = "top", .value = "N",
 		.commands = COUNTS | PAIRS | BIT(DIFF) | BIT(METRICS),

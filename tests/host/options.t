@@ -105,7 +105,7 @@ one_identity() {
 		END { for (id in n) print id, n[id] }' >"$dir/ids"
 	[ "$(cat "$dir/ids")" = "1 $total" ] || { echo log; cat "$dir/ids"; return 1; }
 	for id in '' 1 3; do
-		for other in count log 'count same_0' 'count -P same_0' 'count --folded same_0'; do
+		for other in count log 'count --function same_0' 'count --folded --function same_0'; do
 			# shellcheck disable=SC2086 # words
 			"$sane" -f "$made" $other ${id:+--stack $id} >"$dir/out" || return
 			case $other in
@@ -118,7 +118,7 @@ one_identity() {
 		"$sane" -f "$made" count --flame "$dir/twins.svg" ${id:+--stack $id} || return
 		grep -o 'same_0 \[made\] ([0-9]* events' "$dir/twins.svg" >"$dir/n"
 		[ "$(cat "$dir/n")" = "same_0 [made] ($total events" ] || { echo "flame, --stack $id"; cat "$dir/n"; return 1; }
-		[ "$("$sane" -f "$made" snoop same_0 ${id:+--stack $id} | grep -c '^[0-9]')" = "$total" ] || { echo snoop; return 1; }
+		[ "$("$sane" -f "$made" log --function same_0 ${id:+--stack $id} | grep -c '^[0-9]')" = "$total" ] || { echo "log --function"; return 1; }
 		if command -v protoc >/dev/null; then
 			"$sane" -f "$made" count --pprof ${id:+--stack $id} | labels >"$dir/n" || return
 			[ -z "$id" ] || [ "$(awk '$1 == "cpu" { n += $3 } END { print n }' "$dir/n")" = "$total" ] ||
@@ -130,49 +130,47 @@ one_identity() {
 		"$sane" -f "$made" text --stack 1 | grep -q '^stack 3 '
 }
 
-# ------------------------------------------------------- snoop and count PATTERN ---
+# -------------------------------------------------------------- functions ---
 
 # The newest event of "far" is not the newest of all
 last_of_pattern() {
 	local all last
-	all=$("$sane" -f "$made" snoop far_0 | grep -c '^[0-9]') &&
+	all=$("$sane" -f "$made" log --function far_0 | grep -c '^[0-9]') &&
 		[ "$all" -gt 200 ] && [ "$all" -lt 800 ] || return
 	last=$("$plain" -f "$made" log | awk '/^[0-9]/ { t = $1 } /^\tfar_0/ { last = t } END { print last }')
 	[ "$last" != 1005.000000000 ] || return
-	[ "$("$sane" -f "$made" snoop --last 1 far_0 | awk '/^[0-9]/ { print $1 }')" = "$last" ] || return
-	[ "$("$sane" -f "$made" snoop --last 5 far_0 | grep -c '^[0-9]')" = 5 ] &&
-	[ "$("$sane" -f "$made" snoop --last 5 --cpu 1 far_0 | grep -c '^[0-9]')" = 5 ] &&
-	[ "$("$sane" -f "$made" count --last 7 far_0 2>/dev/null | grep -x '    [0-9]*')" = '    7' ] &&
-	[ "$("$sane" -f "$made" count --last 7 -P far_0 2>/dev/null | awk 'NF == 1 && /^    [0-9]/ { n += $1 } END { print n }')" = 7 ] &&
+	[ "$("$sane" -f "$made" log --last 1 --function far_0 | awk '/^[0-9]/ { print $1 }')" = "$last" ] || return
+	[ "$("$sane" -f "$made" log --last 5 --function far_0 | grep -c '^[0-9]')" = 5 ] &&
+	[ "$("$sane" -f "$made" log --last 5 --cpu 1 --function far_0 | grep -c '^[0-9]')" = 5 ] &&
+	[ "$("$sane" -f "$made" count --last 7 --function far_0 2>/dev/null | grep -x '    [0-9]*')" = '    7' ] &&
 	# -f is the source, wherever it stands
-	[ "$("$sane" count --last 7 -f "$made" --folded far_0 2>/dev/null | awk '{ n += $NF } END { print n }')" = 7 ]
+	[ "$("$sane" count --last 7 -f "$made" --folded --function far_0 2>/dev/null | awk '{ n += $NF } END { print n }')" = 7 ]
 }
 
 # "far" begins with the frame 0xffffffffc0000010 far_0+0x10/0x20, which has a name
 addresses_match() {
 	local all
-	all=$("$plain" -f "$made" snoop far_0 | grep -c '^[0-9]')
-	[ "$("$sane" -f "$made" snoop 0xffffffffc0000010 | grep -c '^[0-9]')" = "$all" ] || { echo snoop; return 1; }
-	[ "$("$sane" -f "$made" count 0xffffffffc0000010 | grep -x '    [0-9]*')" = "    $all" ] || { echo count; return 1; }
+	all=$("$plain" -f "$made" log --function far_0 | grep -c '^[0-9]')
+	[ "$("$sane" -f "$made" log --function 0xffffffffc0000010 | grep -c '^[0-9]')" = "$all" ] || { echo log; return 1; }
+	[ "$("$sane" -f "$made" count --function 0xffffffffc0000010 | grep -x '    [0-9]*')" = "    $all" ] || { echo count; return 1; }
 	# An address without an offset: that of the function's beginning
-	[ "$("$sane" -f "$made" count 0xffffffffc0000000@arg1 | grep -x '    [0-9]*')" = "    $all" ] || { echo start; return 1; }
-	refused 1 'no stack begins in 0xffffffffc0000011' -f "$made" count 0xffffffffc0000011
+	[ "$("$sane" -f "$made" count --function 0xffffffffc0000000@arg1 | grep -x '    [0-9]*')" = "    $all" ] || { echo start; return 1; }
+	refused 1 'no stack begins in 0xffffffffc0000011' -f "$made" count --function 0xffffffffc0000011
 }
 
 nothing_matches() {
-	refused 1 "no stack begins in samme_0" -f "$made" snoop samme_0 &&
-	refused 1 "no stack begins in samme_0" -f "$made" count samme_0 &&
-	refused 1 "no stack begins in samme_0, x.* (" -f "$made" count -r samme_0 'x.*' &&
-	refused 1 '(4 were searched): not probed, not called, or inlined into its callers' -f "$made" snoop samme_0 &&
-	refused 1 'no stack begins in other:*' -f "$made" count 'other:*' || return
+	refused 1 "no stack begins in samme_0" -f "$made" log --function samme_0 &&
+	refused 1 "no stack begins in samme_0" -f "$made" count --function samme_0 &&
+	refused 1 '(4 were searched): not probed, not called, or inlined into its callers' -f "$made" log --function samme_0 &&
+	refused 1 'no stack begins in other:*' -f "$made" count --function 'other:*' || return
 	# One of two functions does not exist: events of the other are shown
-	"$sane" -f "$made" count samme_0 far_0 >"$dir/out" 2>"$dir/err" || return
+	"$sane" -f "$made" count --function samme_0 --function far_0 >"$dir/out" 2>"$dir/err" || return
 	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'no stack begins in samme_0 (4 were searched)' "$dir/err" || return
 	# Of three, both that have no stack
-	"$sane" -f "$made" snoop samme_0 far_0 'x*' >"$dir/out" 2>"$dir/err" || return
+	"$sane" -f "$made" log --function samme_0 --function far_0 --function 'x*' >"$dir/out" 2>"$dir/err" || return
 	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -qF 'no stack begins in samme_0, x* (' "$dir/err" || return
 	# The function exists, but the filter leaves none of its events
-	"$sane" -f "$made" snoop --cpu 7 far_0 >"$dir/out" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
+	"$sane" -f "$made" log --cpu 7 --function far_0 >"$dir/out" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
 }
 
 # none WORDS ARGUMENT...: of $source, no event, exit 0, and one line on stderr, beside the one on the ring, with WORDS
@@ -189,7 +187,7 @@ none() {
 says_why_nothing() {
 	local command one='no event matches: 1000 events searched, from 6.000000000 to 1005.000000000: '
 	for command in log 'log --json' 'log --folded' 'log --perf' 'log --pprof' count 'count --json' 'count --pprof' \
-		'snoop far_0' 'snoop --json far_0' 'count far_0' 'count -P far_0' 'count --folded far_0'; do
+		'log --function far_0' 'log --json --function far_0' 'count --function far_0'; do
 		# shellcheck disable=SC2086 # words
 		none "$one--cpu excludes all of them: loosen it" $command --cpu 7 &&
 		none "$one--pid and --tag each exclude all of them: loosen them" $command --pid 1 --tag 5 --cpu 0 || return
@@ -204,11 +202,11 @@ says_why_nothing() {
 	none "${one}none meets --pid, --comm and --tag together: loosen several" log --pid 9 --comm worker --tag 0xffff888100000001/2 &&
 	# Each of the filters leaves events of other functions only
 	none "1000 events searched, from 6.000000000 to 1005.000000000: of these 1 meet the filters, and none is of the functions named" \
-		snoop --since 1005 far_0 || return
+		log --since 1005 --function far_0 || return
 	none '--stack excludes all 3 stacks of the record' count --stack 99 &&
 	none '--stack excludes all 3 stacks of the text log' text --stack 99 &&
 	none '--stack excludes all 3 stacks of the record: loosen it; the graph is empty' count --stack 99 --flame /dev/null &&
-	none 'no stack matches: --stack excludes all that begin in the functions named: loosen it' count --stack 1 far_0 || return
+	none '--stack and --function exclude all 3 stacks of the record' count --stack 1 --function far_0 || return
 	# Nothing was recorded
 	"$fake" "$dir/empty" 0 && source=$dir/empty none 'the ring holds none' log &&
 		source=$dir/empty none 'the ring holds none' log --cpu 1 && source=$dir/empty none 'no stack: the record holds none' count || return
@@ -231,7 +229,7 @@ bytes_of_comm() {
 	n=$("$sane" -f "$made" log --pid 9 | events) && [ "$n" -gt 200 ] || return
 	[ "$("$sane" -f "$made" log --comm $'gr\303\266\303\237e' | events)" = "$n" ] || return
 	[ "$("$sane" -f "$made" log --comm $'gr\303*e' | events)" = "$n" ] || return
-	[ "$("$sane" -f "$made" snoop --comm $'gr\303\266\303\237e' 'far*' 'same*' 'cut*' | events)" = "$n" ] || return
+	[ "$("$sane" -f "$made" log --comm $'gr\303\266\303\237e' --function 'far*' --function 'same*' --function 'cut*' | events)" = "$n" ] || return
 	[ "$("$sane" -f "$made" log --comm $'gr\303\266\303\240e' | events)" = 0 ] || return
 	# Output has no bytes that could control a terminal
 	! "$sane" -f "$made" log --pid 9 | grep -q '[^ -~	]' &&
@@ -244,7 +242,6 @@ numbers() {
 	[ "$("$sane" -f "$made" log --pid 110 | events)" -gt 200 ] && [ "$("$sane" -f "$made" log --pid 72 | events)" -gt 200 ] || return
 	[ "$("$sane" -f "$made" log --last 010 | events)" = 10 ] || return
 	[ "$("$sane" -f "$made" log --pid 0x6e | events)" = "$("$sane" -f "$made" log --pid 110 | events)" ] || return
-	[ "$("$sane" -f "$made" snoop -n 010 'same*' | events)" = 10 ] || return
 	for option in pid cpu stack tag last; do
 		refused 2 "--$option 0x: must be" log --$option 0x && refused 2 "--$option 08x: must be" log --$option 08x || return
 	done
@@ -287,7 +284,7 @@ lists() {
 	chooses 't % 2 && t > 15' --tag '!0xffff888100000000/10' && chooses 't % 2 && t > 15' --tag '!0xffff888100000000-0xffff888100000009' &&
 	chooses 't == 7 || t == 11' --tag 0xffff888100000001-0xffff888100000005 --tag '!0xffff888100000003' &&
 	chooses 'cpu != 1' --cpu '!1' && chooses 'cpu == 2' --cpu '!1,!0' && chooses 'pid != 9 && pid != 110' --pid '!9,!110' &&
-	[ "$("$sane" -f "$made" snoop --tag '!0' far_0 | events)" = "$("$sane" -f "$made" snoop --tag 1-0xffffffffffffffff far_0 | events)" ] &&
+	[ "$("$sane" -f "$made" log --tag '!0' --function far_0 | events)" = "$("$sane" -f "$made" log --tag 1-0xffffffffffffffff --function far_0 | events)" ] &&
 	[ "$("$sane" -f "$made" count --tag 0xffff888100000000/10 2>/dev/null | totals | awk '{ n += $1 } END { print n }')" = 5 ] &&
 	[ "$("$sane" -f "$made" log --stack '!1' | grep -c '^	same_0')" = 0 ] && [ "$("$sane" -f "$made" log --stack '!3' | grep -c '^	same_0')" = 0 ] &&
 	[ "$("$sane" -f "$made" log --stack '!3' | events)" = "$("$sane" -f "$made" log --stack 2,4 | events)" ] || return
@@ -299,8 +296,8 @@ lists() {
 	# The highest there is
 	"$sane" -f "$made" log --pid 4194303 >/dev/null || return
 	refused 2 '--pid 1,: must be' log --pid 1, && refused 2 '--cpu 3-2: must be' log --cpu 3-2 || return
-	[ "$("$sane" -f "$made" snoop -p 110 -p 9,72 -c 0-2 far_0 | events)" = "$("$plain" -f "$made" snoop far_0 | awk '/^[0-9]/' |
-		wc -l | awk -v idle="$("$plain" -f "$made" snoop -p 0 far_0 | events)" '{ print $1 - idle }')" ]
+	[ "$("$sane" -f "$made" log --pid 110 --pid 9,72 --cpu 0-2 --function far_0 | events)" = "$("$plain" -f "$made" log --function far_0 | awk '/^[0-9]/' |
+		wc -l | awk -v idle="$("$plain" -f "$made" log --pid 0 --function far_0 | events)" '{ print $1 - idle }')" ]
 }
 
 # The newest event is at 1005 s, 22:30:00.123456789
@@ -363,20 +360,18 @@ top() {
 }
 
 json_of_functions() {
-	"$sane" -f "$made" snoop --json far_0 >"$dir/out" && [ -s "$dir/out" ] &&
+	"$sane" -f "$made" log --json --function far_0 >"$dir/out" && [ -s "$dir/out" ] &&
 		"$plain" -f "$made" log --json | grep '"frames":\["far_0' | cmp - "$dir/out" || return
-	[ "$("$sane" -f "$made" snoop --json -n 2 far_0 | wc -l)" = 2 ] || return
-	"$sane" -f "$made" count --json 'far*' 'same*' 'cut*' >"$dir/out" &&
+	"$sane" -f "$made" count --json "${all_functions[@]}" >"$dir/out" &&
 		"$plain" -f "$made" count --json | cmp - "$dir/out" || return
-	"$sane" -f "$made" count --json -P -T --percent 'far*' 'same*' 'cut*' | python3 -c '
+	"$sane" -f "$made" count --json --percent "${all_functions[@]}" | python3 -c '
 import json, sys
 total = percent = 0
 for line in sys.stdin:
     e = json.loads(line)
     total += e["count"]
     percent += e["percent"]
-    assert e["comm"] and e["tgid"] >= 0 and len(e["frames"]) == len(e["addresses"]) and e["stack"] != 3
-    assert e["wall"].endswith("+00:00")
+    assert len(e["frames"]) == len(e["addresses"]) and e["stack"] != 3
 assert total == 1000 and abs(percent - 100) < 0.01, (total, percent)'
 }
 
@@ -410,29 +405,28 @@ END
 }
 
 # Every stack of this record begins in one of these
-all_functions=('far*' 'same*' 'cut*')
+all_functions=(--function 'far*' --function 'same*' --function 'cut*')
 
 formats_of_functions() {
 	local format command
 	# Formats of all events are those of the log
 	for format in --perf --wall --json; do
-		"$sane" -f "$made" snoop $format "${all_functions[@]}" >"$dir/out" &&
+		"$sane" -f "$made" log $format "${all_functions[@]}" >"$dir/out" &&
 			"$plain" -f "$made" log $format >"$dir/all" || return
 		case $format in
 		--wall) diff <(awk '/^[0-9]/ { print $1 }' "$dir/all") <(awk '/^[0-9]/ { print $1 }' "$dir/out") && [ -s "$dir/out" ] ;;
 		*) cmp "$dir/all" "$dir/out" ;;
-		esac || { echo "snoop $format"; return 1; }
+		esac || { echo "log $format"; return 1; }
 	done
-	for command in snoop count; do
+	for command in log count; do
 		"$sane" -f "$made" "$command" --folded "${all_functions[@]}" | sort >"$dir/out" || return
-		"$plain" -f "$made" log --folded | sort | diff - "$dir/out" || { echo "$command --folded"; return 1; }
+		"$plain" -f "$made" "$command" --folded | sort | diff - "$dir/out" || { echo "$command --folded"; return 1; }
 		"$sane" -f "$made" "$command" --flame "$dir/out.svg" "${all_functions[@]}" &&
-			"$plain" -f "$made" log --flame "$dir/all.svg" && cmp "$dir/all.svg" "$dir/out.svg" ||
+			"$plain" -f "$made" "$command" --flame "$dir/all.svg" && cmp "$dir/all.svg" "$dir/out.svg" ||
 			{ echo "$command --flame"; return 1; }
 	done
-	[ "$("$sane" -f "$made" snoop --folded -n 7 "${all_functions[@]}" | awk '{ n += $NF } END { print n }')" = 7 ] || return
-	"$sane" -f "$made" snoop --flame "$dir/out.svg" --pid 9 far_0 || return
-	grep -q ">far_0 \[made\] ($("$plain" -f "$made" snoop --pid 9 far_0 | events) events" "$dir/out.svg" &&
+	"$sane" -f "$made" log --flame "$dir/out.svg" --pid 9 --function far_0 || return
+	grep -q ">far_0 \[made\] ($("$plain" -f "$made" log --pid 9 --function far_0 | events) events" "$dir/out.svg" &&
 		! grep -q same_0 "$dir/out.svg"
 }
 
@@ -444,11 +438,11 @@ lines_of_functions() {
 		printf '.type far_%d,@function\nfar_%d:\n.size far_%d,32\n.rept 32\nnop; .endr\n' $i $i $i
 	done >made.S
 	gcc -g -c -o made.ko made.S && echo 'int none;' >none.c && gcc -g -c -o "$dir/debug/vmlinux" none.c || return
-	for command in snoop count; do
-		"$sane" -f "$made" $command "${lines[@]}" far_0 2>/dev/null >"$dir/out" || return
+	for command in log count; do
+		"$sane" -f "$made" $command "${lines[@]}" --function far_0 2>/dev/null >"$dir/out" || return
 		grep '^[	 ][	 ]*far_' "$dir/out" >"$dir/frames" && ! grep -v ' (.*made\.S:\(5\|10\|15\))$' "$dir/frames" ||
 			{ echo "$command:"; head -n 5 "$dir/out"; return 1; }
-		"$sane" -f "$made" $command --json "${lines[@]}" far_0 2>/dev/null | head -n 1 |
+		"$sane" -f "$made" $command --json "${lines[@]}" --function far_0 2>/dev/null | head -n 1 |
 			grep -q '"lines":\["([^"]*made.S:5)","([^"]*made.S:10)","([^"]*made.S:15)"\]' || { echo "$command --json"; return 1; }
 	done
 	# Modules are searched for at any depth of vmlinux's directory
@@ -458,14 +452,14 @@ lines_of_functions() {
 # With labels, and those of events that were overwritten
 profiles_of_functions() {
 	local command
-	"$plain" -f "$made" log --pprof | labels | sort >"$dir/all" && [ -s "$dir/all" ] || return
-	for command in snoop count; do
+	for command in log count; do
+		"$plain" -f "$made" "$command" --pprof | labels | sort >"$dir/all" && [ -s "$dir/all" ] || return
 		"$sane" -f "$made" "$command" --pprof "${all_functions[@]}" | labels | sort | diff "$dir/all" - ||
 			{ echo "$command --pprof"; return 1; }
 	done
 	EVENT_PAGES=64 "$fake" "$dir/laps" 20000 && "$plain" -f "$dir/laps" count --pprof | labels | sort >"$dir/all" || return
 	grep -q '^event overwritten [1-9]' "$dir/all" && grep -q '^tag ' "$dir/all" || return
-	"$sane" -f "$dir/laps" count --pprof 'known_*' | labels | sort | diff "$dir/all" - | head -n 5 >"$dir/out"
+	"$sane" -f "$dir/laps" count --pprof --function 'known_*' | labels | sort | diff "$dir/all" - | head -n 5 >"$dir/out"
 	[ ! -s "$dir/out" ] || { cat "$dir/out"; return 1; }
 }
 
@@ -520,7 +514,7 @@ END
 modules() {
 	"$sane" -f "$made" count --folded | grep -q '^far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
 	"$sane" -f "$made" log --folded | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' &&
-	"$sane" -f "$made" count --folded far_0 | grep -q '^worker;far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' || return
+	"$sane" -f "$made" count --folded --function far_0 | grep -q '^far_2_\[made\];far_1_\[made\];far_0_\[made\] [0-9]*$' || return
 	# Each line has two fields: the stack and its total
 	! "$plain" -f "$made" count --folded | grep -v '^[^ ]* [0-9]*$' | grep -v 'more frames were not kept'
 }
@@ -591,18 +585,18 @@ help_is_exact() {
 			case $option in
 			--help | --version) continue ;;
 			--file | --instance | --last | --stack | --number | --interval | --duration | --older | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
-			--comm | --cgroup | --on-trigger | --vmlinux | --top | --prefix) value="=1" ;;
+			--comm | --function | --cgroup | --on-trigger | --vmlinux | --top | --prefix) value="=1" ;;
 			--output | --flame) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;
 			esac
 			# A source that does not exist, where one is needed, so that nothing is done
 			set -- "$command" "$option$value"
-			[[ $command == decode || $command == diff ]] || set -- --file "$dir/nowhere" "$@"
+			[[ $command == decode || $command == diff || $command == snoop ]] || set -- --file "$dir/nowhere" "$@"
 			[ "$command" != diff ] || set -- "$@" "$dir/nowhere" "$dir/nowhere"
 			[[ $command != save && $command != report ]] || set -- "$@" "$dir/nothing"
 			[ "$command" != life ] || set -- "$@" 1
-			said=$("$plain" "$@" 2>&1 >/dev/null </dev/null)
+			said=$(STACKBUF_PARAMETERS=$dir/nowhere "$plain" "$@" 2>&1 >/dev/null </dev/null)
 			if [[ $shown$'\n' == *"$option"$'\n'* ]]; then
 				[[ ! $said =~ $alien ]] || { echo "$command -h shows $option: $said"; return 1; }
 			else
@@ -611,7 +605,10 @@ help_is_exact() {
 			fi
 			# The same with a function
 			[[ $command == count || $command == snoop ]] || continue
-			said=$("$plain" "$@" vfs_read 2>&1 >/dev/null </dev/null)
+			case $option in
+			--file | --kept | --scan | --instance | --since | --until | --around | --stack | --function | --last) continue ;;
+			esac
+			said=$(STACKBUF_PARAMETERS=$dir/nowhere "$plain" "$command" "$option$value" vfs_read 2>&1 >/dev/null </dev/null)
 			[[ ! $said =~ $alien|'too many' ]] || { echo "$command with a function does not take $option: $said"; return 1; }
 		done
 		grep -o -- '--[a-z-]*' <<<"$shown" | cat - <(echo --version) | sort -u >"$dir/shown"
@@ -821,7 +818,7 @@ result '--since and --until: before the newest event, times of day, zones' times
 result 'count --top and --percent' top
 result '--around: --since and --until in one' around
 result 'life: events of an address, with what was between them' life
-result 'snoop and count PATTERN --json' json_of_functions
+result '--function and --json' json_of_functions
 result 'JSON: numbers beyond 2^53 are strings' exact_numbers
 result 'JSON: host, release and build ids: stacks of several machines match' same_code
 result 'folded frames have their module' modules
@@ -829,17 +826,17 @@ result 'help, completion and manual pages show what each command takes' help_is_
 result '--perf --wall, and --follow of a copy, are refused' refusals
 result '--flame without events: an empty graph' empty_graph
 result 'one event in each format' formats_exact
-result 'snoop and count PATTERN: formats are those of log' formats_of_functions
-result 'snoop and count PATTERN: source lines' lines_of_functions
-with protoc 'snoop and count PATTERN --pprof: labels are those of log and count' profiles_of_functions
+result '--function of all: formats are those without' formats_of_functions
+result '--function: source lines' lines_of_functions
+with protoc '--function of all, --pprof: labels are those without' profiles_of_functions
 result '--version and info: versions of the command and of the module' versions
 result "info: KASLR's offset, by VMCOREINFO, a snapshot, vmlinux" kernel_offset
 result '-m several times' directories_of_modules
 result 'vmlinuz, and a vmlinux without debug information: which package has it' images_without_debug_information
 result 'decode of frames without a size, or of none' sizeless
-result 'snoop and count PATTERN: --last is of the events of the functions' last_of_pattern
-result 'snoop and count PATTERN: an address is found where the frame has a name' addresses_match
-result 'snoop and count PATTERN: a function that no stack begins in' nothing_matches
+result '--function: --last is of the events of the functions' last_of_pattern
+result '--function: an address is found where the frame has a name' addresses_match
+result '--function: one that no stack begins in' nothing_matches
 }
 
 with_tools all_tests tests

@@ -69,26 +69,23 @@ info_fits() {
 }
 result 'info: every event is accounted for' info_fits
 
-watched() {
+of_functions() {
 	local one
-	# Totals of one function, of all, by process: as without a pattern
-	one=$("$sane" -f "$made" count known_3_0 | awk 'NF == 1 && /^    [0-9]/ { print $1 }') || return
+	# Totals of one function, and of all
+	one=$("$sane" -f "$made" count --function known_3_0 | awk 'NF == 1 && /^    [0-9]/ { print $1 }') || return
 	[ "$one" = 142857 ] || return
-	"$sane" -f "$made" count -r 'known_[0-9]_0' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } END { exit sum != 1000000 }' || return
-	"$sane" -f "$made" count -P 'known_*' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } /\[[0-9]+\]$/ { named++ } /^    unknown process$/ { unknown++ }
-		END { exit sum != 1000000 || !named || unknown != 7 }' || return
-	"$sane" -f "$made" count --folded 'known_[01]_0' | awk '{ sum += $NF } /^\?;/ { unknown++ } !/;/ { exit 1 } END { exit sum != 285715 || unknown != 2 }' || return
-	"$sane" -f "$made" count -s -v known_0_0 | grep -qx '  [0-9a-f]\{16\} known_0_0+0x10' || return
-	[ -z "$("$sane" -f "$made" count known_0_1)" ] || return
+	"$sane" -f "$made" count --function 'known_[0-9]_0' | awk 'NF == 1 && /^    [0-9]/ { sum += $1 } END { exit sum != 1000000 }' || return
+	"$sane" -f "$made" count --folded --function 'known_[01]_0' | awk '{ sum += $NF } !/;/ { exit 1 } END { exit sum != 285715 }' || return
+	refused 1 'no stack begins in known_0_1 (' -f "$made" count --function known_0_1 || return
 	# After the command -f is the source, too
-	[ "$("$sane" count -f "$made" known_0_0 --folded | wc -l)" = "$("$sane" -f "$made" count --folded known_0_0 | wc -l)" ] || return
-	"$sane" -f "$made" snoop -n 2 -v known_5_0 known_6_0 >"$dir/snoop" || return
-	head -n 1 "$dir/snoop" | grep -qx 'TIME(s)            COMM            PID     CPU STACK' &&
-		[ "$(grep -c '^5\.[0-9]\{9\}  *[a-z ]*  *[0-9]*  *[0-9] *known_[56]_0\( tag=0x[0-9a-f]*\)\{0,1\}$' "$dir/snoop")" = 2 ] ||
-		{ head "$dir/snoop"; return 1; }
-	"$sane" -f "$made" snoop --last 1 --tag 999998 'known_*' >"$dir/snoop" && grep -q '^5.999998000  *known_._0 tag=0xf423e$' "$dir/snoop"
+	[ "$("$sane" count -f "$made" --function known_0_0 --folded)" = "$("$sane" -f "$made" count --folded --function known_0_0)" ] || return
+	"$sane" -f "$made" log --last 1 --tag 999998 --function 'known_*' >"$dir/log1" &&
+		grep -q '^5.999998000 .* 0xf423e$' "$dir/log1" || { cat "$dir/log1"; return 1; }
+	refused 2 'which sets probes: stackbuf -f' -f "$made" snoop known_0_0 &&
+		refused 2 'which sets probes: stackbuf -f' -f "$made" count known_0_0 &&
+		refused 2 'for events to come; of those recorded' count --since 5 known_0_0
 }
-result 'snoop and count PATTERN of a source: totals, processes, folded' watched
+result 'log and count --function: totals, folded' of_functions
 
 # ---------------------------------------------------------------- snapshots ---
 
@@ -136,8 +133,7 @@ usage_is_refused() {
 	refused 2 'a+b: no offset after the +' snoop a+b &&
 	refused 2 "'mod:': the function's name is missing" snoop mod: &&
 	refused 2 "'@arg1': the function's name is missing" snoop @arg1 &&
-	refused 2 'name a source with -f' snoop --last 3 vfs_read &&
-	refused 2 'is read once' -f "$made" count -i 1 vfs_read
+	refused 2 '--last is not for' snoop --last 3 vfs_read
 }
 result 'nonsense on the command line is refused in one line' usage_is_refused
 

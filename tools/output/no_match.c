@@ -9,7 +9,7 @@
 static const char *const option_name[FILTER_OPTIONS] = {
 	[FILTER_PID] = "--pid", [FILTER_COMM] = "--comm", [FILTER_CPU] = "--cpu",
 	[FILTER_TAG] = "--tag", [FILTER_SINCE] = "--since", [FILTER_UNTIL] = "--until",
-	[FILTER_STACK] = "--stack",
+	[FILTER_STACK] = "--stack", [FILTER_FUNCTION] = "--function",
 };
 
 /* "life" has an address in place of --tag */
@@ -69,7 +69,7 @@ static const char *consequence(struct output *o)
 	       o->format == FORMAT_PPROF ? "; the profile is empty" : "";
 }
 
-void output_no_event(struct output *o, bool functions)
+void output_no_event(struct output *o)
 {
 	const struct search *found = o->search;
 	const char *then = consequence(o);
@@ -84,7 +84,8 @@ void output_no_event(struct output *o, bool functions)
 		return;
 	}
 	for (i = 0; i < FILTER_OPTIONS; i++) {
-		if (!filter_given(found->filter, i))
+		/* These were searched before it was known which stacks begin there */
+		if (!filter_given(found->filter, i) || i == FILTER_FUNCTION)
 			continue;
 		given |= 1U << i;
 		if (!found->meet[i])
@@ -97,7 +98,7 @@ void output_no_event(struct output *o, bool functions)
 	searched = xasprintf("%s%llu event%s searched, from %s to %s", only, found->searched,
 			     found->searched == 1 ? "" : "s", from, to);
 	several = name_options(o, alone ?: given, names) > 1;
-	if (found->match && functions)
+	if (found->match && filter_given(found->filter, FILTER_FUNCTION))
 		report("no event matches: %s: of these %llu %s, and none is of the functions named%s",
 		       searched, found->match, given ? "meet the filters" : "are in the ring",
 		       then);
@@ -122,8 +123,10 @@ void output_no_stack(struct output *o, const char *where, size_t nr)
 	const char *then = consequence(o);
 
 	if (nr)
-		report("no stack matches: --stack excludes all %zu stacks of %s: loosen it%s", nr,
-		       where, then);
+		report("no stack matches: %s all %zu stacks of %s: loosen it%s",
+		       !filter_given(o->search->filter, FILTER_FUNCTION) ? "--stack excludes" :
+		       filter_given(o->search->filter, FILTER_STACK) ?
+		       "--stack and --function exclude" : "--function excludes", nr, where, then);
 	else
 		report("no stack: %s holds none (stackbuf info has the counters)%s", where, then);
 }

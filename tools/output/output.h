@@ -149,11 +149,11 @@ void output_depth(const struct output *o);
 
 /*
  * Report in one line on standard error that no event is printed: how many were searched, from when
- * to when, and which filters exclude them.  @functions: the events of some functions were wanted.
+ * to when, and which filters exclude them.
  */
-void output_no_event(struct output *o, bool functions);
+void output_no_event(struct output *o);
 
-/* The same if --stack chooses none of the @nr stacks of @where: "the record", "the text log" */
+/* The same if --stack and --function choose none of the @nr stacks of @where: "the record", "the text log" */
 void output_no_stack(struct output *o, const char *where, size_t nr);
 
 /* ------------------------------------------------------------------ JSON --- */

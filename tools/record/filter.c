@@ -175,6 +175,9 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 		return given_time(&f->given_until, &f->has_until, &f->until, value);
 	} else if (!strcmp(option, "around")) {
 		return parse_around(f, value);
+	} else if (!strcmp(option, "function")) {
+		GROW(f->function, f->functions);
+		f->function[f->functions++] = xstrdup(value);
 	} else if (!strcmp(option, "comm")) {
 		if (!*value || (strlen(value) >= STACKBUF_COMM_LEN && !strpbrk(value, "*?[")))
 			return "a command's name of 1 to 15 bytes, or a pattern with *, ? and []";
@@ -222,9 +225,27 @@ const char *filter_resolve(struct filter *f, const struct record *r)
 	return NULL;
 }
 
+static int by_id(const void *a, const void *b)
+{
+	return compare_u64(*(const u32 *)a, *(const u32 *)b);
+}
+
+void filter_begins(struct filter *f, u32 *id, size_t nr)
+{
+	sort(id, nr, sizeof(*id), by_id);
+	f->begins = id;
+	f->nr_begins = nr;
+	f->begins_known = true;
+}
+
+static bool match_function(const struct filter *f, u32 id)
+{
+	return !f->begins_known || bsearch(&id, f->begins, f->nr_begins, sizeof(id), by_id);
+}
+
 bool filter_stack(const struct filter *f, u32 id)
 {
-	return choose_ranges(&f->stack, id, id);
+	return choose_ranges(&f->stack, id, id) && match_function(f, id);
 }
 
 bool filter_events(const struct filter *f)
@@ -261,7 +282,9 @@ bool filter_meets(const struct filter *f, enum filter_option option,
 	case FILTER_UNTIL:
 		return !f->has_until || e->time <= f->until;
 	case FILTER_STACK:
-		return filter_stack(f, e->id);
+		return choose_ranges(&f->stack, e->id, e->id);
+	case FILTER_FUNCTION:
+		return match_function(f, e->id);
 	default:
 		return true;
 	}
@@ -283,6 +306,7 @@ bool filter_given(const struct filter *f, enum filter_option option)
 		[FILTER_PID] = f->pid.nr, [FILTER_COMM] = f->comms, [FILTER_CPU] = f->cpu.nr,
 		[FILTER_TAG] = f->tag.nr, [FILTER_SINCE] = f->given_since.kind,
 		[FILTER_UNTIL] = f->given_until.kind, [FILTER_STACK] = f->stack.nr,
+		[FILTER_FUNCTION] = f->begins_known,
 	};
 
 	return given[option];

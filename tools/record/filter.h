@@ -49,7 +49,7 @@ struct ranges {
 /* What an event must meet */
 enum filter_option {
 	FILTER_PID, FILTER_COMM, FILTER_CPU, FILTER_TAG, FILTER_SINCE, FILTER_UNTIL, FILTER_STACK,
-	FILTER_OPTIONS
+	FILTER_FUNCTION, FILTER_OPTIONS
 };
 
 /* What was given; an event must meet all options, of each any value */
@@ -59,6 +59,11 @@ struct filter {
 	struct ranges stack;	/* ids */
 	char **comm;	/* commands, or patterns for them */
 	size_t comms;
+	char **function;	/* functions that stacks begin in, or patterns for them */
+	size_t functions;
+	u32 *begins;	/* ids of these stacks, in order, once filter_begins() was called */
+	size_t nr_begins;
+	bool begins_known;
 	struct given_time given_since, given_until;
 	bool has_since, has_until;	/* @since, @until are set */
 	bool has_last;	/* keep only the newest @last events */
@@ -67,7 +72,7 @@ struct filter {
 };
 
 /*
- * Set an option, or add a value to --pid, --cpu, --tag, --stack and --comm.  @option is its name
+ * Set an option, or add a value to those of which several may be given.  @option is its name
  * without dashes.  Return NULL, or what a value must be.
  */
 const char *filter_set(struct filter *f, const char *option, const char *value);
@@ -84,7 +89,10 @@ bool filter_needs_record(const struct filter *f);
 /* Set *@value to the only value of an option.  Return false if it has none or several */
 bool filter_single(const struct ranges *r, u32 *value);
 
-/* Does --stack choose this stack? */
+/* @id are the stacks that begin in one of @function: to be freed with malloc()'s memory */
+void filter_begins(struct filter *f, u32 *id, size_t nr);
+
+/* Do --stack and --function choose this stack? */
 bool filter_stack(const struct filter *f, u32 id);
 
 /* Does the filter choose among events by anything but their stack? */

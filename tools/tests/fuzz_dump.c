@@ -6,6 +6,7 @@
  * record.  Changes follow: place, length, bytes; the rest is appended.  So the fuzzer
  * reaches every header without a corpus, and in ELF files VMCOREINFO and page tables.
  */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@
 #include "input/open.h"
 #include "input/steady.h"
 #include "made.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 #include "output/files.h"
 
 static unsigned int failures;

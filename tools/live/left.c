@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "watch/watch.h"
+#include "live/watch.h"
 
 #define NOTE	"/run/stackbuf.borrowed"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * watch.c - what "snoop" and "count PATTERN" share
+ * watch.c - what "snoop" and "count PATTERN" share: probes for the time of the command
  */
 #include <errno.h>
 #include <linux/magic.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "ending.h"
 #include "input/steady.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 #define BLACKLIST	"/sys/kernel/debug/kprobes/blacklist"
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
@@ -123,49 +123,6 @@ static void check_patterns(struct watch *w, bool expanded)
 		die(1, "none of the patterns has a function to probe");
 }
 
-static bool begins_in(const struct watch *w, const struct patterns *p, struct stack *stack)
-{
-	if (stack->origin == STACKBUF_AT_EVENT)
-		return patterns_have_event(p);
-	symbols_name(w->o->symbols, stack);
-	return stack->named &&
-	       patterns_match_frame(p, &stack->frame[0]);
-}
-
-/* Does a recorded stack begin in a function of this pattern? */
-static bool recorded(struct watch *w, struct pattern *pattern)
-{
-	const struct patterns one = { .pattern = pattern, .nr = 1 };
-	struct stack *stack;
-	size_t i;
-
-	for (i = 0; (stack = stacks_next(&w->o->record->stacks, &i)); )
-		if (begins_in(w, &one, stack))
-			return true;
-	return false;
-}
-
-/* Of a source that is not live, report the functions in which no stack begins */
-static void check_recorded(struct watch *w)
-{
-	size_t i, missing = 0, size = 0;
-	char *names = NULL, *why;
-	FILE *f = text_open(&names, &size);
-
-	for (i = 0; i < w->patterns.nr; i++)
-		if (!recorded(w, &w->patterns.pattern[i]))
-			fprintf(f, "%s%s", missing++ ? ", " : "", w->patterns.pattern[i].text);
-	text_close(f);
-	why = xasprintf("%s: no stack begins in %.256s (%zu were searched): not probed, not called, or inlined into its callers",
-			w->source->name, names, w->o->record->stacks.nr);
-	free(names);
-	if (missing && missing == w->patterns.nr)
-		die(1, "%s", why);
-	if (missing)
-		report("%s", why);
-	free(why);
-}
-
 void watch_functions(struct watch *w, bool expand)
 {
 	w->unlisted = access(BLACKLIST, R_OK) && access(AVAILABLE, R_OK);
@@ -217,10 +174,6 @@ void watch_prepare(struct watch *w)
 	const struct matches *c = &w->matches;
 
 	w->pidfd = -1;
-	if (!w->live) {
-		check_recorded(w);
-		return;
-	}
 	interrupt_catch(0);
 	/* If the reader of a pipe ends, the probes must still be removed */
 	signal(SIGPIPE, SIG_IGN);
@@ -241,9 +194,9 @@ bool watch_sums(const struct watch *w)
 	       w->o->format == FORMAT_FLAME;
 }
 
-bool watch_own(const struct watch *w, const struct stackbuf_event *e)
+bool watch_own(const struct stackbuf_event *e)
 {
-	return w->live && e->tgid == (u32)getpid();
+	return e->tgid == (u32)getpid();
 }
 
 bool watch_wants(struct watch *w, struct stack *stack)
@@ -253,13 +206,10 @@ bool watch_wants(struct watch *w, struct stack *stack)
 	if (stack->origin == STACKBUF_AT_EVENT)
 		return patterns_have_event(&w->patterns);
 	/* The innermost frame of a probe's event is the probed address */
-	if (w->live && stack->nr &&
-	    bsearch(&stack->addr[0], p->addr, p->addrs, sizeof(u64), order_u64))
+	if (stack->nr && bsearch(&stack->addr[0], p->addr, p->addrs, sizeof(u64), order_u64))
 		return true;
-	if (w->live && !p->pendings && !p->unlisted)
-		return false;
-	return (!w->live || stack->origin == STACKBUF_AT_PROBE) &&
-	       begins_in(w, &w->patterns, stack);
+	return (p->pendings || p->unlisted) && stack->origin == STACKBUF_AT_PROBE &&
+	       patterns_match_stack(&w->patterns, w->o->symbols, stack);
 }
 
 void watch_report_evicted(u64 events)
@@ -267,22 +217,6 @@ void watch_report_evicted(u64 events)
 	if (events)
 		report("up to %llu events are not among these: their stacks were evicted before they were read",
 		       events);
-}
-
-size_t watch_choose(struct watch *w)
-{
-	struct record *r = w->o->record;
-	struct stack *stack;
-	size_t i, n = 0;
-
-	for (i = 0; i < r->events; i++) {
-		stack = stacks_find(&r->stacks, r->event[i].id);
-		if (filter_match(w->filter, &r->event[i]) && stack && watch_wants(w, stack))
-			r->event[n++] = r->event[i];
-	}
-	if (!n)
-		output_no_event(w->o, true);
-	return filter_last(w->filter, r->event, n);
 }
 
 /* --------------------------------------------------- from begin to finish --- */
@@ -445,9 +379,9 @@ void watch_finish(struct watch *w)
 	struct record *r = xcalloc(1, sizeof(*r));
 	unsigned int i;
 
-	if (w->live && borrow_restore(&w->borrowed))
+	if (borrow_restore(&w->borrowed))
 		die(1, "%s", w->borrowed.error);
-	if (w->live && !access(w->borrowed.dir, F_OK)) {
+	if (!access(w->borrowed.dir, F_OK)) {
 		if (steady_read_info(w->source, r))
 			die(1, "%s", w->source->error);
 		for (i = 0; i < ARRAY_SIZE(refused); i++)
@@ -466,7 +400,7 @@ void watch_finish(struct watch *w)
 		close(w->pidfd);
 	/* All is restored.  If the output has no reader, end by SIGPIPE as other programs do */
 	fflush(stdout);
-	if (w->live && ferror(stdout) && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) {
+	if (ferror(stdout) && poll(&reader, 1, 0) > 0 && reader.revents & POLLERR) {
 		signal(SIGPIPE, SIG_DFL);
 		raise(SIGPIPE);
 	}

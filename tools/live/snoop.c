@@ -4,7 +4,7 @@
  */
 #include <string.h>
 #include "ending.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 /* Events that are still printed after an interrupt: the ring may hold many */
 #define REST_MAX	1000
@@ -64,9 +64,9 @@ static bool take_event(void *arg, const struct stackbuf_event *e)
 
 	if (w->number && ctx->printed == w->number)
 		return false;
-	if (!stack || watch_own(w, e) || !watch_wants(w, stack))
+	if (!stack || watch_own(e) || !watch_wants(w, stack))
 		return true;
-	if (w->live && interrupted && ctx->rest++ >= REST_MAX) {
+	if (interrupted && ctx->rest++ >= REST_MAX) {
 		ctx->hidden++;
 		return true;
 	}
@@ -114,18 +114,8 @@ void snoop_run(struct watch *w)
 		.arg = &ctx, .begin = begin, .event = take_event, .enough = enough, .end = end,
 		.rest = rest,
 	};
-	struct record *r = w->o->record;
-	size_t i, nr;
 
 	watch_prepare(w);
-	if (w->live) {
-		follow_events(w->source, w->o, w->filter, &hooks);
-	} else {
-		print_head(w);
-		nr = watch_choose(w);
-		for (i = 0; i < nr; i++)
-			if (!take_event(&ctx, &r->event[i]))
-				break;
-	}
+	follow_events(w->source, w->o, w->filter, &hooks);
 	watch_finish(w);
 }

@@ -5,7 +5,7 @@
  * Only reads: the module need not be loaded.
  */
 #include <string.h>
-#include "watch/watch.h"
+#include "live/watch.h"
 
 static void print_text(FILE *f, const char *name, char *const *parameter, int nr)
 {

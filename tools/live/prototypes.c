@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "library.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 /* With the name of a tracepoint behind it, a "function" whose first parameter is data */
 #define EVENT	"btf_trace_"

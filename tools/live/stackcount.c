@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "watch/watch.h"
+#include "live/watch.h"
 #include "output/files.h"
 
 /* How often to read again when a page was moving */
@@ -135,7 +135,7 @@ static void count_event(struct counter *ctx, const struct stackbuf_event *e)
 	struct tally key = { .id = e->id, .labelled = ctx->labelled }, *t = ctx->last;
 	struct stack *stack;
 
-	if (watch_own(ctx->w, e)) {
+	if (watch_own(e)) {
 		key.labelled = false;
 		if (!ctx->read_only)
 			tally_of(ctx, &key)->reported++;
@@ -369,7 +369,7 @@ static void print_totals(struct counter *ctx)
 	ctx->any |= n;
 	sort(ctx->row, n, sizeof(*ctx->row), by_number);
 
-	if (ctx->w->live && format == FORMAT_TEXT)
+	if (format == FORMAT_TEXT)
 		putc('\n', ctx->w->o->file);
 	if (ctx->w->timestamp && (format == FORMAT_TEXT || format == FORMAT_FOLDED)) {
 		localtime_r(&now, &tm);
@@ -513,7 +513,7 @@ static void wait_for_it(struct counter *ctx)
 	}
 }
 
-static void live(struct counter *ctx)
+static void count_live(struct counter *ctx)
 {
 	const struct follow_hooks hooks = {
 		.arg = ctx, .quiet = true, .own_ids = true, .begin = begin, .event = take_event,
@@ -555,40 +555,6 @@ static void live(struct counter *ctx)
 		       ctx->evicted - ctx->evicted_before - ctx->evicted_known);
 }
 
-static void copied(struct counter *ctx)
-{
-	struct watch *w = ctx->w;
-	struct record *r = w->o->record;
-	bool events = ctx->read_only || filter_events(w->filter);
-	struct stack *stack;
-	size_t i, nr;
-
-	ctx->ends = true;
-	if (events && !ctx->read_only)
-		report("only events still in the ring are counted: the filter must see each event");
-	nr = events || ctx->labelled ? watch_choose(w) : 0;
-	for (i = 0; i < nr && take_event(ctx, &r->event[i]); i++)
-		;
-	for (i = 0; !events && (stack = stacks_next(&r->stacks, &i)); ) {
-		const struct tally key = { .id = stack->id };
-		struct tally *t;
-
-		if (!(stack->count + stack->in_ring) || !filter_stack(w->filter, stack->id))
-			continue;
-		t = tally_of(ctx, &key);
-		t->total = stack->count + stack->in_ring;
-		t->saved = saved_stack_of(ctx, stack);
-	}
-	if (!events && ctx->labelled)
-		twalk_r(ctx->tallies, subtract, ctx);
-	print_totals(ctx);
-	if (!ctx->rows && !w->o->nothing && w->o->format != FORMAT_FLAME)
-		report("no stack matches: %s",
-		       w->filter->stack.nr ?
-		       "--stack excludes all that begin in the functions named: loosen it" :
-		       "none that begins in the functions named has a total");
-}
-
 void stackcount_run(struct watch *w)
 {
 	struct counter ctx = { .w = w };
@@ -598,10 +564,7 @@ void stackcount_run(struct watch *w)
 	ctx.seen_time = xcalloc(CPUS_MAX, sizeof(*ctx.seen_time));
 	ctx.labelled = w->per_process || watch_sums(w);
 	ctx.read_only = w->events || w->filtered;
-	if (w->live)
-		live(&ctx);
-	else
-		copied(&ctx);
+	count_live(&ctx);
 	tdestroy(ctx.tallies, free);
 	stacks_empty(&ctx.saved_stacks);
 	free(ctx.row);

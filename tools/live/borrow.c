@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include "ending.h"
 #include "input/steady.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include "ending.h"
 #include "input/steady.h"
-#include "watch/watch.h"
+#include "live/watch.h"
 
 #define POLL_MIN_US	1000
 #define POLL_MAX_US	50000

@@ -1,67 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * watch.h - "snoop" and "count PATTERN": events of chosen functions
- *
- * In the running kernel, probes are set for the time of the command.  Of any other source the
- * events are chosen by their innermost function.
+ * watch.h - "snoop" and "count PATTERN": events of functions that have probes for the time of the
+ * command
  */
 #ifndef WATCH_H
 #define WATCH_H
 
 #include <jansson.h>
 #include <poll.h>
-#include <regex.h>
 #include <stddef.h>
 #include "input/source.h"
 #include "output/output.h"
+#include "symbol/pattern.h"
 
-/* ----------------------------------------------------------- pattern --- */
-
-/* Which functions and events are meant: names, globs, regular expressions */
-
-enum pattern_kind {
-	PATTERN_NAME,	/* as parameter "probe" takes it, but for "@..." */
-	PATTERN_GLOB,
-	PATTERN_REGEX,
-};
-
-/* One of those on the command line */
-struct pattern {
-	const char *text;	/* as it was given */
-	enum pattern_kind kind;
-	bool event;		/* it is a tracepoint, t:[GROUP:]EVENT */
-	char *module;		/* functions of this module only, or NULL */
-	char *function;		/* its name, or what that must match; of an event [GROUP:]EVENT */
-	u64 offset;		/* of a name: bytes from the function's start, if @has_offset */
-	bool has_offset;
-	u64 addr;		/* of a name that is a bare address: the address; else 0 */
-	const char *tag;	/* "@..." that each probe gets, or "" */
-	size_t matched;		/* by patterns_choose(), but for names: functions that match */
-	size_t chosen;		/* those of them that can be probed by their name */
-	regex_t regex;
-};
-
-struct patterns {
-	struct pattern *pattern;
-	size_t nr;
-};
-
-/* Add what was given on the command line; ends the program if it makes no sense */
-void patterns_add(struct patterns *p, const char *text, bool regex);
-
-/* What follows "t:" or "tracepoint:" in a name; NULL: it is not an event's */
-const char *pattern_event(const char *text);
-
-void patterns_free(struct patterns *p);
-
-/* Is one of them for events? */
-bool patterns_have_event(const struct patterns *p);
-
-/*
- * Does a frame match any pattern?  @name is "function+0x1a/0x2b [module]" or "0x...", @addr its
- * address, 0 if unknown.
- */
-bool patterns_match_frame(const struct patterns *p, const struct frame *f);
+/* ------------------------------------------------------------ choose --- */
 
 /* Functions that match */
 struct matches {
@@ -70,9 +22,6 @@ struct matches {
 	size_t ambiguous;	/* names left out because several functions have them */
 	char example[128];	/* one of these, or "" */
 };
-
-/* Does the module match it itself, with any number of functions? */
-bool pattern_is_for_module(const struct pattern *p);
 
 /*
  * Take names as they are, and unless @expand the globs that the module takes; match other globs and
@@ -232,7 +181,6 @@ struct watch {
 	struct source *source;
 	struct output *o;		/* its record holds the page of stackbuf_info */
 	const struct filter *filter;	/* what was given beside functions */
-	bool live;			/* set probes */
 	struct patterns patterns;	/* the functions */
 	u64 number;			/* snoop: end after this number of events; 0: never */
 	bool offsets, verbose, per_process, timestamp;
@@ -247,7 +195,7 @@ struct watch {
 	u64 cgroup_id;		/* of @cgroup; 0: all */
 	int pidfd;
 	u64 started;		/* CLOCK_MONOTONIC, ns */
-	bool filtered;		/* live: the filter has a part that the kernel does not apply */
+	bool filtered;		/* the filter has a part that the kernel does not apply */
 	bool reported_off;
 	bool in_vain;		/* all functions waited for modules that were not loaded */
 	bool unlisted;		/* which functions the kernel excludes from probes is not known */
@@ -293,19 +241,13 @@ u64 watch_now(void);
  * Is it an event of this process?  A probe on a function that this process calls to read and print
  * would produce events without end.
  */
-bool watch_own(const struct watch *w, const struct stackbuf_event *e);
+bool watch_own(const struct stackbuf_event *e);
 
 /* Does the stack begin in one of the functions? */
 bool watch_wants(struct watch *w, struct stack *stack);
 
 /* Report events of stacks of which no frames were read */
 void watch_report_evicted(u64 events);
-
-/*
- * Of a source that is not live, keep the events of the functions that match the filter, then those
- * of --last.  Return how many remain.
- */
-size_t watch_choose(struct watch *w);
 
 /* Print a frame's name, with its offset if w->offsets */
 void watch_frame(const struct watch *w, const struct frame *f);
