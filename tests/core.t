@@ -58,7 +58,7 @@ all() {
 	local parts status
 	result 'everything is built' core tiny "$(sizes 8 16 8)"
 	result 'the same with more room, where ids wrap' core wrap \
-		"$(sizes 64 64 8) -DSBUF_FIRST_ROUND='((1ULL<<22)-100)'" '' storm
+		"$(sizes 64 64 8) -DSBUF_FIRST_GENERATION='((1ULL<<22)-100)'" '' storm
 	result 'the same with AddressSanitizer and UBSan' core address "$(sizes 8 16 8)" \
 		'-fsanitize=address,undefined -fno-sanitize-recover=undefined'
 

@@ -24,7 +24,7 @@ module() {
 	guest "$series" module && echo "$slow" >"$work/vm/slow" && build_sbcheck "$series" &&
 		build "$series" big && "${cross}nm" "$work/vm/big/stackbuf_test.ko" |
 		awk '$3 ~ /^long_a_name/ { print length($3); exit }' >"$work/vm/long" &&
-		{ ! thorough || build "$series" again KCFLAGS="-DSBUF_FIRST_ROUND=0x100000000"; } &&
+		{ ! thorough || build "$series" again KCFLAGS="-DSBUF_FIRST_GENERATION=0x100000000"; } &&
 		build "$series" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 KCFLAGS=-DLINES_WAIT_US=100000000 ||
 		echo "not ok everything is built"
 	boot "$series" -a log_buf_len=4M
