@@ -53,14 +53,14 @@ static void check_option(const struct args *a, enum option_id id)
 	const struct command *c = &command_table[a->command];
 	const struct option *o = &option_table[id];
 
+	if (c->of_record && id == OPT_FILE)
+		die(EXIT_USAGE, "--file is not for \"%s\", which sets probes: stackbuf -f %s %s --function %s",
+		    c->name, a->wanted.file.word[0], c->of_record, a->word ? a->word[0] : "PATTERN");
 	if (!(o->commands & BIT(a->command)) && c->lack && other_takes(a, id))
 		die(EXIT_USAGE, "%s --%s: %s", c->name, o->name, c->lack);
 	if (id == OPT_LAST && (a->command == LATENCY || a->command == OFFCPU))
 		die(EXIT_USAGE, "--last: %s has totals by stack of what was closed, in no order: --top chooses among them",
 		    c->name);
-	if (c->of_record && id == OPT_FILE)
-		die(EXIT_USAGE, "--file is not for \"%s\", which sets probes: stackbuf -f %s %s --function %s",
-		    c->name, a->wanted.file.word[0], c->of_record, a->word ? a->word[0] : "PATTERN");
 	if (!(o->commands & BIT(a->command)))
 		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf %s --help)", o->name, c->name,
 		    c->name);

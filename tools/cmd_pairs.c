@@ -344,7 +344,7 @@ static void check_pair(const struct args *a, const char *name)
 	const struct filter *f = &a->wanted.filter;
 	u32 value;
 
-	if ((f->comms && !borrow_comm(f)) || (f->pid.nr && !filter_single(&f->pid, &value)) ||
+	if ((f->comms && !override_comm(f)) || (f->pid.nr && !filter_single(&f->pid, &value)) ||
 	    (f->cpu.nr && !filter_single(&f->cpu, &value)))
 		die(EXIT_USAGE, "%s: the kernel, which adds up, takes one --comm without *, ? and [], one --pid and one --cpu",
 		    command);
@@ -362,41 +362,41 @@ static void check_pair(const struct args *a, const char *name)
 }
 
 /* Set a pair, wait, read the record again, and remove the pair before anything is printed */
-static void watch_pair(struct session *s, const struct args *a, struct borrowed *b,
+static void watch_pair(struct session *s, const struct args *a, struct overrides *b,
 		       const char *name)
 {
 	interrupt_catch(SA_RESTART);
 	/* With nothing to read the output, the pair is still removed */
 	signal(SIGPIPE, SIG_IGN);
-	borrow_check(b, &s->record.info);
-	borrow_open(b);
+	override_check(b, &s->record.info);
+	override_open(b);
 	if (a->given & FILTERS)
-		borrow_filter(b, &a->wanted.filter);
-	borrow_add_pair(b, name);
+		override_filter(b, &a->wanted.filter);
+	override_add_pair(b, name);
 	if (a->output.format == FORMAT_TEXT && isatty(STDERR_FILENO))
 		report("%s is watched%s", name, a->duration ? "" : ": Ctrl-C ends it");
 	interrupt_wait(NULL, 0, a->duration ?: ~0ULL);
 	session_load(s);
-	if (borrow_restore(b))
+	if (override_restore(b))
 		die(1, "%s", b->error);
-	borrow_close(b);
+	override_close(b);
 	signal(SIGPIPE, SIG_DFL);
 	interrupt_release();
 }
 
 void cmd_pairs(struct args *a)
 {
-	struct borrowed b = { .lock = -1 };
+	struct overrides b = { .lock = -1 };
 	struct session s = { 0 };
 	unsigned int number = 0, nr = 0;
 	char *name = asked_for(a), *left;
 	bool live = args_live(a);
 
 	if (live)
-		borrow_load_module(&b);
+		override_load_module(&b);
 	cmd_begin(&s, a, false);
 	session_report_missing(&s);
-	left = live ? borrow_left(b.dir, s.record.info.page.instance, "pair") : NULL;
+	left = live ? override_left(b.dir, s.record.info.page.instance, "pair") : NULL;
 	if (live && (left || !next_pair(&s.record, &number, name))) {
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name OPEN and CLOSE (see stackbuf latency -h)");

@@ -45,11 +45,11 @@ void cmd_watch(struct args *a)
 		.duration = a->duration, .cgroup = a->cgroup, .offsets = a->given & BIT(OPT_OFFSET),
 		.verbose = a->given & BIT(OPT_VERBOSE), .events = a->command == SNOOP,
 		.per_process = a->given & BIT(OPT_PERPID), .flame = a->flame,
-		.timestamp = a->given & BIT(OPT_TIMESTAMP), .borrowed.lock = -1,
+		.timestamp = a->given & BIT(OPT_TIMESTAMP), .overrides.lock = -1,
 	};
 
 	add_patterns(&w, a);
-	borrow_load_module(&w.borrowed);
+	override_load_module(&w.overrides);
 	cmd_begin(&s, a, true);
 	session_need_info(&s);
 	if (w.events && !watch_sums(&w))

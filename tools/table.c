@@ -208,7 +208,7 @@ static const char *set_flame(void *field, const char *value)
 
 static const char *set_top(void *field, const char *value)
 {
-	return given_count(field, value) ? "a number of stacks, at least 1" : NULL;
+	return value_count(field, value) ? "a number of stacks, at least 1" : NULL;
 }
 
 /* ---------------------------------------------------------------- options --- */
@@ -275,7 +275,8 @@ const struct option option_table[OPTIONS] = {
 		.text = "only these stacks, as 1 or 1,5-9" },
 	[OPT_FUNCTION] = { .name = "function", .value = "PATTERN",
 		.commands = BIT(LOG) | BIT(COUNT) | BIT(REPORT), .several = true, .filters = true,
-		.text = "only stacks that begin in these functions, as vfs_read, 'tcp_*', nvme:nvme_irq or t:EVENT" },
+		.text = "only stacks that begin in these functions, as vfs_read, 'tcp_*', nvme:nvme_irq or t:EVENT",
+	},
 	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_PAST | PAIRS,
 		.filters = true,
 		.text = "only the newest N of the events chosen; leaks: of outstanding objects" },
@@ -325,14 +326,14 @@ const struct option option_table[OPTIONS] = {
 	[OPT_HELP] = { .name = "help", .letter = 'h', .commands = ALL, .text = "show this help" },
 	[OPT_VERSION] = { .name = "version", .commands = ALL, .text = "show the version" },
 	[OPT_NUMBER] = { .name = "number", OWN('n'), .value = "N", .commands = BIT(SNOOP),
-		.own = true, SETS(given_count, number), .text = "end after N events" },
+		.own = true, SETS(value_count, number), .text = "end after N events" },
 	[OPT_INTERVAL] = { .name = "interval", OWN('i'), .value = "TIME",
 		.commands = BIT(COUNT_PATTERN), .own = true, .timed = true,
-		SETS(given_duration, interval),
+		SETS(value_duration, interval),
 		.text = "print totals at this interval: seconds, or with a unit: 500ms, 2m, 1h" },
 	[OPT_DURATION] = { .name = "duration", OWN('D'), .value = "TIME",
 		.commands = WATCHES | PAIRS, .own = true, .timed = true,
-		SETS(given_duration, duration),
+		SETS(value_duration, duration),
 		.text = "end after this time: seconds, or with a unit: 500ms, 2m, 1h" },
 	[OPT_CGROUP] = { .name = "cgroup", .value = "PATH", .commands = WATCHES, .own = true,
 		.timed = true, SETS(set_text, cgroup),
@@ -352,7 +353,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "set no probe: list the functions that match, with their parameters (@arg1 etc.)",
 	},
 	[OPT_OLDER] = { .name = "older", .value = "TIME", .commands = BIT(LEAKS), .own = true,
-		SETS(given_duration, older),
+		SETS(value_duration, older),
 		.text = "only what has been open for longer: seconds, or with a unit: 500ms, 2m, 1h",
 	},
 	[OPT_ON_TRIGGER] = { .name = "on-trigger", .value = "COMMAND", .commands = BIT(SAVE),

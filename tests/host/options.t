@@ -340,7 +340,7 @@ totals() { awk '/^    [0-9]/ { print $1 }'; }
 
 top() {
 	local what
-	for what in count 'count far* same* cut*'; do
+	for what in count 'count --function far* --function same* --function cut*'; do
 		set -f
 		# shellcheck disable=SC2086 # words
 		set -- $what

@@ -7,8 +7,8 @@
  * kprobes, without the .cold parts that gcc splits off; .isra, .constprop and .part remain, as they
  * are functions.  Unlike bcc, a name that several functions have is left out, and reported.
  *
- * A pattern of events chooses those with a tracepoint: the directories in tracefs but for syscalls, and
- * for what other tools have made.
+ * A pattern of events chooses those with a tracepoint: the directories in tracefs but for syscalls,
+ * and for what other tools have made.
  */
 #include <dirent.h>
 #include <errno.h>

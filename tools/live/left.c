@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * left.c - a note of what a command has borrowed, for the next one if it is killed
+ * left.c - a note of what a command has overridden, for the next one if it is killed
  *
  * In a file below /run, which only root reads.  Where it cannot be written, nothing is noted.
  */
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "live/watch.h"
 
-#define NOTE	"/run/stackbuf.borrowed"
+#define NOTE	"/run/stackbuf.overrides"
 
 /* This process's words, separated by blanks */
 static void own_command(char *text, size_t size)
@@ -28,7 +28,7 @@ static void own_command(char *text, size_t size)
 		close(fd);
 }
 
-void left_note(struct borrowed *p, const char *name, const char *before, const char *set)
+void left_note(struct overrides *p, const char *name, const char *before, const char *set)
 {
 	char command[256], instance[17];
 	int fd;
@@ -50,7 +50,7 @@ void left_note(struct borrowed *p, const char *name, const char *before, const c
 	}
 }
 
-void left_forget(const struct borrowed *p)
+void left_forget(const struct overrides *p)
 {
 	if (p->note)
 		unlink(NOTE);

@@ -427,7 +427,7 @@ static void begin(void *arg)
 	if (w->o->format == FORMAT_TEXT) {
 		for (i = 0; i < w->patterns.nr; i++)
 			events += !!w->patterns.pattern[i].event;
-		fprintf(w->o->file, "Tracing %llu %s for", w->borrowed.functions,
+		fprintf(w->o->file, "Tracing %llu %s for", w->overrides.functions,
 			!events ? "functions" : events < w->patterns.nr ?
 			"functions and tracepoints" : "tracepoints");
 		for (i = 0; i < w->patterns.nr; i++)

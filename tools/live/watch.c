@@ -34,8 +34,8 @@ static bool some_cpu(const struct filter *f, u32 cpus)
 }
 
 /*
- * The id of a cgroup is the inode number of its directory.  Its path is taken from the mount point, as
- * /proc/PID/cgroup has it, or is that of the directory.
+ * The id of a cgroup is the inode number of its directory.  Its path is taken from the mount point,
+ * as /proc/PID/cgroup has it, or is that of the directory.
  */
 static void find_cgroup(struct watch *w)
 {
@@ -78,7 +78,7 @@ static void check_filter(struct watch *w)
 		die(1, "--cpu: none of these exists: this machine has %u, from 0", cpus);
 	w->filtered = (f->pid.nr && !filter_single(&f->pid, &pid)) ||
 		      (f->cpu.nr && !filter_single(&f->cpu, &cpu)) ||
-		      (f->comms && !borrow_comm(f)) || f->tag.nr;
+		      (f->comms && !override_comm(f)) || f->tag.nr;
 }
 
 /* --------------------------------------------------- what matches nothing --- */
@@ -177,14 +177,14 @@ void watch_prepare(struct watch *w)
 	interrupt_catch(0);
 	/* If the reader of a pipe ends, the probes must still be removed */
 	signal(SIGPIPE, SIG_IGN);
-	borrow_check(&w->borrowed, info);
+	override_check(&w->overrides, info);
 	check_filter(w);
 	watch_functions(w, false);
 	check_arguments(w);
 	if (c->nr > STACKBUF_PROBES_MAX)
 		die(1, "%zu functions match; the module takes %u probes", c->nr,
 		    STACKBUF_PROBES_MAX);
-	borrow_open(&w->borrowed);
+	override_open(&w->overrides);
 	watch_report_left_out(w);
 }
 
@@ -201,7 +201,7 @@ bool watch_own(const struct stackbuf_event *e)
 
 bool watch_wants(struct watch *w, struct stack *stack)
 {
-	const struct borrowed *p = &w->borrowed;
+	const struct overrides *p = &w->overrides;
 
 	if (stack->origin == STACKBUF_AT_EVENT)
 		return patterns_have_event(&w->patterns);
@@ -225,7 +225,7 @@ void watch_report_evicted(u64 events)
 static void report_off(struct watch *w)
 {
 	const char *off = w->reported_off ? NULL :
-		probes_off(w->borrowed.kprobe, w->borrowed.kprobes);
+		probes_off(w->overrides.kprobe, w->overrides.kprobes);
 
 	if (off)
 		report("%s", off);
@@ -235,7 +235,7 @@ static void report_off(struct watch *w)
 /* Report the names that the module refused: each that was given, the first of those that matched */
 static void report_refused(const struct watch *w)
 {
-	const struct borrowed *p = &w->borrowed;
+	const struct overrides *p = &w->overrides;
 	const char *first = NULL;
 	size_t i, n, others = 0;
 
@@ -258,7 +258,7 @@ static void report_refused(const struct watch *w)
 }
 
 /* Report each probe that is not set yet: the name of its module may be misspelt */
-static void report_pending(const struct borrowed *p)
+static void report_pending(const struct overrides *p)
 {
 	size_t i;
 
@@ -269,7 +269,7 @@ static void report_pending(const struct borrowed *p)
 
 void watch_begin(struct watch *w)
 {
-	struct borrowed *p = &w->borrowed;
+	struct overrides *p = &w->overrides;
 	bool names_only = true;
 	char cgroup[24];
 	size_t i;
@@ -279,11 +279,11 @@ void watch_begin(struct watch *w)
 	w->missed = probes_missed(w->o->record);
 	for (i = 0; i < w->patterns.nr; i++)
 		names_only = names_only && w->patterns.pattern[i].kind == PATTERN_NAME;
-	borrow_filter(p, w->filter);
-	borrow_parameter(p, PARAM_CGROUP, cgroup);
-	borrow_parameter(p, PARAM_LIMIT, "0");
-	borrow_parameter(p, PARAM_EVERY, "1");
-	if (borrow_set(p, w->source, &w->matches, names_only))
+	override_filter(p, w->filter);
+	override_parameter(p, PARAM_CGROUP, cgroup);
+	override_parameter(p, PARAM_LIMIT, "0");
+	override_parameter(p, PARAM_EVERY, "1");
+	if (override_set(p, w->source, &w->matches, names_only))
 		die(1, "%s%s", p->error, strstr(p->error, "no such function") ?
 		    " (stackbuf count -l lists functions)" : "");
 	sort(p->addr, p->addrs, sizeof(u64), order_u64);
@@ -347,12 +347,12 @@ static bool was_loaded(const struct stackbuf_info *info, const char *function)
 static bool waits_in_vain(const struct watch *w)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
-	bool none = w->borrowed.pendings && w->borrowed.pendings == w->matches.nr &&
+	bool none = w->overrides.pendings && w->overrides.pendings == w->matches.nr &&
 		    !steady_read_info(w->source, r);
 	size_t i;
 
-	for (i = 0; none && i < w->borrowed.pendings; i++)
-		none = !was_loaded(&r->info, w->borrowed.pending[i]);
+	for (i = 0; none && i < w->overrides.pendings; i++)
+		none = !was_loaded(&r->info, w->overrides.pending[i]);
 	record_free(r);
 	free(r);
 	return none;
@@ -362,8 +362,8 @@ void watch_end(struct watch *w)
 {
 	report_off(w);
 	w->in_vain = waits_in_vain(w);
-	if (borrow_remove(&w->borrowed))
-		die(1, "%s", w->borrowed.error);
+	if (override_remove(&w->overrides))
+		die(1, "%s", w->overrides.error);
 }
 
 void watch_finish(struct watch *w)
@@ -379,9 +379,9 @@ void watch_finish(struct watch *w)
 	struct record *r = xcalloc(1, sizeof(*r));
 	unsigned int i;
 
-	if (borrow_restore(&w->borrowed))
-		die(1, "%s", w->borrowed.error);
-	if (!access(w->borrowed.dir, F_OK)) {
+	if (override_restore(&w->overrides))
+		die(1, "%s", w->overrides.error);
+	if (!access(w->overrides.dir, F_OK)) {
 		if (steady_read_info(w->source, r))
 			die(1, "%s", w->source->error);
 		for (i = 0; i < ARRAY_SIZE(refused); i++)
@@ -393,8 +393,8 @@ void watch_finish(struct watch *w)
 	free(r);
 	if (w->in_vain)
 		die(1, "no probe was set: the module for %s was not loaded",
-		    w->borrowed.pending[0]);
-	borrow_close(&w->borrowed);
+		    w->overrides.pending[0]);
+	override_close(&w->overrides);
 	matches_free(&w->matches);
 	if (w->pidfd >= 0)
 		close(w->pidfd);

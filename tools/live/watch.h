@@ -27,28 +27,29 @@ struct matches {
  * Take names as they are, and unless @expand the globs that the module takes; match other globs and
  * regular expressions with the functions in the file @kallsyms, which is read only for these,
  * without what the files @blacklist and @available (of ftrace; each may be missing) exclude, and
- * with the directories of events in @events.  Ends the program if @kallsyms or @events cannot be read.
+ * with the directories of events in @events.  Ends the program if @kallsyms or @events cannot be
+ * read.
  */
 void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		     const char *available, const char *events, bool expand, struct matches *c);
 void matches_free(struct matches *c);
 
-/* ------------------------------------------------------------ borrow --- */
+/* ------------------------------------------------------------ override --- */
 
 /*
- * The running module's parameters, borrowed for the time of a command, and its end on
+ * The running module's parameters, overridden for the time of a command, and its end on
  * request
  */
 
 /* Where the parameters are, if STACKBUF_PARAMETERS does not say otherwise */
 #define PARAMETERS	"/sys/module/stackbuf/parameters"
 
-/* Parameters that are borrowed in addition to "probe" */
+/* Parameters that are overridden in addition to "probe" */
 enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAM_CGROUP,
 		 PARAM_PAIR, PARAMETERS_NR };
 
 /* What is set, and what was set before */
-struct borrowed {
+struct overrides {
 	const char *dir;		/* where the parameters are */
 	int lock;			/* against a second command: probe's file, or -1 */
 	char *before[PARAMETERS_NR];	/* parameters to restore; NULL: unchanged */
@@ -76,46 +77,46 @@ struct borrowed {
 /* What returns nothing ends the program if it fails */
 
 /* Where the parameters are */
-const char *borrow_dir(void);
+const char *override_dir(void);
 
 /* Load the module if it is not loaded and can be found */
-void borrow_load_module(struct borrowed *p);
+void override_load_module(struct overrides *p);
 
 /* The module must record */
-void borrow_check(struct borrowed *p, const struct stackbuf_info *info);
+void override_check(struct overrides *p, const struct stackbuf_info *info);
 
 /*
- * borrow_open() refuses a second command.  What is set after it is restored at exit(), unless
- * borrow_restore() has done so before.
+ * override_open() refuses a second command.  What is set after it is restored at exit(), unless
+ * override_restore() has done so before.
  */
-void borrow_open(struct borrowed *p);
-void borrow_parameter(struct borrowed *p, enum parameter which, const char *value);
+void override_open(struct overrides *p);
+void override_parameter(struct overrides *p, enum parameter which, const char *value);
 
 /* The filters that the kernel has: one process or thread, one CPU, one command; of others, none */
-void borrow_filter(struct borrowed *p, const struct filter *f);
+void override_filter(struct overrides *p, const struct filter *f);
 
 /* The command whose name the kernel can compare: without *, ? and []; else NULL */
-const char *borrow_comm(const struct filter *f);
+const char *override_comm(const struct filter *f);
 
-void borrow_add_pair(struct borrowed *p, const char *name);	/* to those that are set */
+void override_add_pair(struct overrides *p, const char *name);	/* to those that are set */
 
 /*
  * Add to the list of probes.  If @all, every name must be accepted; else those that the module
  * refuses are left out, and counted.  A signal ends it early.  Return 0, or -1 with p->error set.
  */
-int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all);
+int override_set(struct overrides *p, struct source *s, const struct matches *c, bool all);
 
 /*
  * What a command that was killed has left, as "comm, probe: set by process 1 (stackbuf snoop x),
  * which was killed", to be freed; NULL: nothing.  @only: of this parameter alone
  */
-char *borrow_left(const char *dir, u64 instance, const char *only);
+char *override_left(const char *dir, u64 instance, const char *only);
 
 /* Note that @name was @before and @set is written; NULL: another value, in several writes */
-void left_note(struct borrowed *p, const char *name, const char *before, const char *set);
+void left_note(struct overrides *p, const char *name, const char *before, const char *set);
 
 /* Remove the note.  Safe in a signal handler */
-void left_forget(const struct borrowed *p);
+void left_forget(const struct overrides *p);
 
 /*
  * The process that made the note, to be freed, and by name of each parameter its value before and
@@ -123,10 +124,10 @@ void left_forget(const struct borrowed *p);
  */
 char *left_read(const char *dir, u64 instance, json_t **parameters);
 
-/* Restore the list; restore the list and the other parameters.  Return as borrow_set() */
-int borrow_remove(struct borrowed *p);
-int borrow_restore(struct borrowed *p);
-void borrow_close(struct borrowed *p);
+/* Restore the list; restore the list and the other parameters.  Return as override_set() */
+int override_remove(struct overrides *p);
+int override_restore(struct overrides *p);
+void override_close(struct overrides *p);
 
 /* Why the running kernel does not hit kprobes that are set at these addresses; or NULL */
 const char *probes_off(const u64 *addr, size_t nr);
@@ -191,7 +192,7 @@ struct watch {
 
 	/* The rest is for snoop.c and stackcount.c */
 	struct matches matches;
-	struct borrowed borrowed;
+	struct overrides overrides;
 	u64 cgroup_id;		/* of @cgroup; 0: all */
 	int pidfd;
 	u64 started;		/* CLOCK_MONOTONIC, ns */
@@ -207,7 +208,7 @@ bool watch_sums(const struct watch *w);
 
 /*
  * The commands: each event, totals, or a list.  What goes wrong ends the program where it does,
- * with one line: exit() restores what was borrowed.
+ * with one line: exit() restores what was overridden.
  */
 void snoop_run(struct watch *w);
 void stackcount_run(struct watch *w);

@@ -17,14 +17,14 @@ static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, b
 
 	for (;;) {
 		one.not = *text == '!';
-		if (!given_number(text + one.not, &text, max, &one.first))
+		if (!value_number(text + one.not, &text, max, &one.first))
 			return false;
 		one.last = one.first;
 		if (*text == '-') {
-			if (!given_number(text + 1, &text, max, &one.last))
+			if (!value_number(text + 1, &text, max, &one.last))
 				return false;
 		} else if (sizes && *text == '/') {
-			if (!given_number(text + 1, &text, max, &size) || !size ||
+			if (!value_number(text + 1, &text, max, &size) || !size ||
 			    size - 1 > max - one.first)
 				return false;
 			one.last += size - 1;
@@ -76,14 +76,14 @@ static u64 to_wall(const struct stackbuf_info *info, u64 ns)
 	return info->load_realtime_ns + ns - info->load_ns;
 }
 
-static void shift(const struct given_time *w, u64 *value)
+static void shift(const struct time_value *w, u64 *value)
 {
 	*value = *value > w->earlier ? *value - w->earlier : 0;
 	if (__builtin_add_overflow(*value, w->later, value))
 		*value = ~0ULL;
 }
 
-static void resolve_time(const struct given_time *w, const struct record *r, bool *known,
+static void resolve_time(const struct time_value *w, const struct record *r, bool *known,
 			 u64 *value)
 {
 	u64 newest = r->events ? r->event[r->events - 1].time : 0, wall = w->ns;
@@ -129,10 +129,10 @@ static const char *parse_around(struct filter *f, const char *value)
 
 	if (comma) {
 		*comma = '\0';
-		must = given_duration(&span, comma + 1);
+		must = value_duration(&span, comma + 1);
 	}
 	if (!must)
-		must = given_time(&f->given_since, &f->has_since, &f->since, time);
+		must = value_time(&f->given_since, &f->has_since, &f->since, time);
 	free(time);
 	if (must)
 		return "TIME or TIME,SPAN: a time as --since takes it, then seconds, as 0.5, or "
@@ -168,11 +168,11 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 			       "(ADDRESS/SIZE) or '!0' (the others)";
 	} else if (!strcmp(option, "last")) {
 		f->has_last = true;
-		return given_count(&f->last, value);
+		return value_count(&f->last, value);
 	} else if (!strcmp(option, "since")) {
-		return given_time(&f->given_since, &f->has_since, &f->since, value);
+		return value_time(&f->given_since, &f->has_since, &f->since, value);
 	} else if (!strcmp(option, "until")) {
-		return given_time(&f->given_until, &f->has_until, &f->until, value);
+		return value_time(&f->given_until, &f->has_until, &f->until, value);
 	} else if (!strcmp(option, "around")) {
 		return parse_around(f, value);
 	} else if (!strcmp(option, "function")) {
@@ -187,7 +187,7 @@ const char *filter_set(struct filter *f, const char *option, const char *value)
 	return NULL;
 }
 
-static bool is_wall(const struct given_time *w)
+static bool is_wall(const struct time_value *w)
 {
 	return w->kind == WHEN_DAY || w->kind == WHEN_DATE;
 }

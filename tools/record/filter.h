@@ -12,7 +12,7 @@
 /* What returns text returns NULL, or what the value must be */
 
 /* A time as it was given, and what @ns counts from */
-struct given_time {
+struct time_value {
 	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_TRIGGER, WHEN_DAY, WHEN_DATE } kind;
 	/* ns since boot, before the newest event, since midnight (local time), or since 1970 */
 	u64 ns;
@@ -21,16 +21,16 @@ struct given_time {
 };
 
 /* A number at the beginning of @text, decimal or hexadecimal; *@end is what follows */
-bool given_number(const char *text, const char **end, u64 max, u64 *value);
+bool value_number(const char *text, const char **end, u64 max, u64 *value);
 
 /* A number from 1; this and the next take a u64, as options of table.c do */
-const char *given_count(void *n, const char *value);
+const char *value_count(void *n, const char *value);
 
 /* Seconds, or with a unit, to ns */
-const char *given_duration(void *ns, const char *value);
+const char *value_duration(void *ns, const char *value);
 
 /* A point in time; *@value is ns since boot, and *@known set, if it does not depend on a record */
-const char *given_time(struct given_time *w, bool *known, u64 *value, const char *text);
+const char *value_time(struct time_value *w, bool *known, u64 *value, const char *text);
 
 /* --------------------------------------------------------------- filters --- */
 
@@ -64,7 +64,7 @@ struct filter {
 	u32 *begins;	/* ids of these stacks, in order, once filter_begins() was called */
 	size_t nr_begins;
 	bool begins_known;
-	struct given_time given_since, given_until;
+	struct time_value given_since, given_until;
 	bool has_since, has_until;	/* @since, @until are set */
 	bool has_last;	/* keep only the newest @last events */
 	u64 since, until;	/* ns since boot */

@@ -177,10 +177,10 @@ static void fold(struct decoder *d, struct trace *t, const struct frame *f)
 static void take_register(struct decoder *d, const struct frame *f, const char *line, size_t len,
 			  bool whole)
 {
-	struct shape s;
+	struct line_start s;
 	struct trace *t;
 
-	traces_shape(&s, line, len);
+	traces_line_start(&s, line, len);
 	t = traces_find(&d->traces, &s);
 	if (d->traces.ended && !t->entry)
 		traces_end(&d->traces, line, len, NULL);
@@ -255,7 +255,7 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f,
 				    const struct marker *marker, const struct around *a,
 				    struct trace **of)
 {
-	struct shape s;
+	struct line_start s;
 
 	if (marker->at) {
 		if (marker->kind == FRAME_EXACT) {
@@ -268,7 +268,7 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f,
 	}
 	if (!a->alone && !a->guess)
 		return FRAME_OPEN;
-	traces_shape(&s, a->before, a->before_len -
+	traces_line_start(&s, a->before, a->before_len -
 		     (text_ends_with(a->before, a->before_len, "? ") ? 2 : 0));
 	if (!a->guess && (traces_place(&d->traces, &s) ||
 			  (!a->more && traces_sentence(&d->traces, &s)))) {
@@ -302,7 +302,7 @@ static void report_once(struct decoder *d, const char *why)
 /* Between two frames of a trace on one line, or between a function and its caller */
 static bool is_separator(const char *text, size_t len, const char *line, size_t line_len)
 {
-	struct shape s, before;
+	struct line_start s, before;
 	size_t n, at;
 
 	for (at = 0; at < len; at += n ?: 1) {
@@ -313,8 +313,8 @@ static bool is_separator(const char *text, size_t len, const char *line, size_t 
 	if (at >= len)
 		return true;
 	/* Line ends became blanks: what stands before frames stands between them */
-	traces_shape(&s, text, len);
-	traces_shape(&before, line, line_len);
+	traces_line_start(&s, text, len);
+	traces_line_start(&before, line, line_len);
 	return s.len && text_ends_with(before.text, before.len, s.text);
 }
 
@@ -434,7 +434,7 @@ static struct around look_around(struct decoder *d, const struct scan *s,
 	size_t next = s->end;
 	const struct trace *known;
 	struct frame other;
-	struct shape shape;
+	struct line_start shape;
 
 	if (a.after_len && *a.after == ' ')
 		a.mark = mark_length(a.after + 1, a.after_len - 1);
@@ -442,7 +442,7 @@ static struct around look_around(struct decoder *d, const struct scan *s,
 	a.guess = text_ends_with(a.before, a.before_len, "? ") || (!s->done && d->question);
 	a.cut = a.after_len && *a.after == '=' && !text_trim(a.after + 1, a.after_len - 1);
 	if (f->sizeless && !f->decimal && !text_trim(a.after, a.after_len)) {
-		traces_shape(&shape, a.before, a.before_len);
+		traces_line_start(&shape, a.before, a.before_len);
 		known = traces_known(&d->traces, &shape);
 		a.cut = known && known->frames && known->sized;
 	}

@@ -15,14 +15,14 @@
 #define TRACE_SHAPE	256
 
 /* What a line begins with */
-struct shape {
+struct line_start {
 	char text[TRACE_SHAPE];	/* without what differs between lines of a trace */
 	size_t len;
 };
 
 /* A trace that may go on */
 struct trace {
-	struct shape shape;	/* of what stands before its frames */
+	struct line_start shape;	/* of what stands before its frames */
 	u64 used;	/* when it had its last line */
 	bool sized;	/* its frames have sizes */
 	u64 frames;	/* frames so far, guesses left out; 0: the next one is its first */
@@ -39,7 +39,7 @@ struct trace {
 struct traces {
 	struct trace trace[TRACES_MAX];
 	u64 lines;	/* lines so far */
-	struct shape other;	/* of the last line without a frame */
+	struct line_start other;	/* of the last line without a frame */
 	bool place;	/* that leads to a frame of no trace, as "Preemption disabled at:" */
 	/* Is given each trace with @folded that has ended, and @arg */
 	void (*ended)(void *arg, const struct trace *t);
@@ -55,13 +55,13 @@ size_t text_escape(const char *text, size_t len);
 size_t text_newline(const char *text, size_t len);
 
 /* The shape of what stands before a frame; in a line of JSON, of the string that it is in */
-void traces_shape(struct shape *s, const char *before, size_t len);
+void traces_line_start(struct line_start *s, const char *before, size_t len);
 
 /* The trace that has this before its frames, or NULL */
-struct trace *traces_known(struct traces *t, const struct shape *before);
+struct trace *traces_known(struct traces *t, const struct line_start *before);
 
 /* The trace of a line, by what stands before its frame */
-struct trace *traces_find(struct traces *t, const struct shape *before);
+struct trace *traces_find(struct traces *t, const struct line_start *before);
 
 /* It ends here */
 void traces_end_one(struct traces *t, struct trace *one);
@@ -70,10 +70,10 @@ void traces_end_one(struct traces *t, struct trace *one);
  * Do words of a sentence lead to the frame, as "BUG: KASAN: use-after-free in"?  A log's prefix may
  * end in a word, too: then a line before has it.
  */
-bool traces_sentence(const struct traces *t, const struct shape *before);
+bool traces_sentence(const struct traces *t, const struct line_start *before);
 
 /* Does the line before say that this frame is a place, and of no trace? */
-bool traces_place(struct traces *t, const struct shape *before);
+bool traces_place(struct traces *t, const struct line_start *before);
 
 /*
  * A line without a frame, or with one within other text, ends the traces that it could be of.
@@ -142,7 +142,7 @@ void decode_line(struct decoder *d, const char *line, size_t len, FILE *out);
 /* Copy all of a file as decode_line() does */
 void decode_file(struct decoder *d, FILE *in, FILE *out);
 
-/* --------------------------------------------------------------- learn.c --- */
+/* ---------------------------------------------------------- log_kernel.c --- */
 
 /* Take from a line, if it says so, which kernel the lines that follow are of */
 void learn_kernel(struct srcline *l, const char *line, size_t len);

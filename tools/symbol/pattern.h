@@ -47,13 +47,13 @@ void patterns_free(struct patterns *p);
 bool patterns_have_event(const struct patterns *p);
 
 /*
- * Does a name match, as @function or, of an event, "GROUP:EVENT" or "EVENT"?  Of a function @module has
- * @len bytes, 0 for the kernel itself; a pattern without one matches all modules.
+ * Does a name match, as @function or, of an event, "GROUP:EVENT" or "EVENT"?  Of a function @module
+ * has @len bytes, 0 for the kernel itself; a pattern without one matches all modules.
  */
 bool pattern_matches_name(const struct pattern *p, const char *name);
 bool pattern_matches(const struct pattern *p, const char *function, const char *module, size_t len);
 
-/* Does a frame match any pattern?  Does a stack begin in a function, or at an event, of these patterns? */
+/* Does a frame match any pattern?  Does a stack begin in a function, or at an event, of these? */
 bool patterns_match_frame(const struct patterns *p, const struct frame *f);
 bool patterns_match_stack(const struct patterns *p, struct symbols *symbols, struct stack *stack);
 

@@ -111,13 +111,13 @@ static bool is_time(const char *text, size_t len, size_t at, size_t end)
 	       (strchr(":-/", after) && to > end + 1);
 }
 
-static void add_char(struct shape *s, char c)
+static void add_char(struct line_start *s, char c)
 {
 	if (s->len < TRACE_SHAPE - 1)
 		s->text[s->len++] = c;
 }
 
-static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
+static size_t add_word(struct line_start *s, const char *text, size_t len, size_t at)
 {
 	size_t end = at, digits = 0, decimal = 0;
 
@@ -139,7 +139,7 @@ static size_t add_word(struct shape *s, const char *text, size_t len, size_t at)
 	return end;
 }
 
-static void find_shape(struct shape *s, const char *text, size_t len)
+static void find_shape(struct line_start *s, const char *text, size_t len)
 {
 	size_t at = 0, mark, n;
 
@@ -167,7 +167,7 @@ static void find_shape(struct shape *s, const char *text, size_t len)
 }
 
 /* Cut a word, and the blanks before it */
-static void cut_word(struct shape *s)
+static void cut_word(struct line_start *s)
 {
 	while (s->len && s->text[s->len - 1] != ' ')
 		s->len--;
@@ -180,7 +180,7 @@ static void cut_word(struct shape *s)
  * Cut what a trace has of its own before frames: arrows, addresses, numbers, arm's "callee from",
  * and of addresses without a name the "?"
  */
-static void cut_own(struct shape *s)
+static void cut_own(struct line_start *s)
 {
 	static const char *const word[] = { "=>", "\2", "\2:", "\2 :", "[\2]", "?", "[exception",
 					    "Exception stack(\2 to \2)" };
@@ -243,7 +243,7 @@ static bool is_alike(const char *a, const char *b)
 	}
 }
 
-struct trace *traces_known(struct traces *t, const struct shape *s)
+struct trace *traces_known(struct traces *t, const struct line_start *s)
 {
 	struct trace *one;
 
@@ -253,7 +253,7 @@ struct trace *traces_known(struct traces *t, const struct shape *s)
 	return NULL;
 }
 
-struct trace *traces_find(struct traces *t, const struct shape *s)
+struct trace *traces_find(struct traces *t, const struct line_start *s)
 {
 	struct trace *one = traces_known(t, s), *found = t->trace;
 	bool doubt = false;
@@ -272,7 +272,7 @@ struct trace *traces_find(struct traces *t, const struct shape *s)
 	return found;
 }
 
-void traces_shape(struct shape *s, const char *before, size_t len)
+void traces_line_start(struct line_start *s, const char *before, size_t len)
 {
 	const char *quote = memrchr(before, '"', len);
 
@@ -284,7 +284,7 @@ void traces_shape(struct shape *s, const char *before, size_t len)
 	cut_own(s);
 }
 
-bool traces_sentence(const struct traces *t, const struct shape *s)
+bool traces_sentence(const struct traces *t, const struct line_start *s)
 {
 	size_t end = s->len, word;
 
@@ -300,10 +300,10 @@ bool traces_sentence(const struct traces *t, const struct shape *s)
 	       strncmp(t->other.text, s->text, s->len);
 }
 
-static u64 traces_of(struct traces *t, const struct shape *s, const char *line, size_t len,
+static u64 traces_of(struct traces *t, const struct line_start *s, const char *line, size_t len,
 		     const struct trace *but)
 {
-	struct shape left = *s;
+	struct line_start left = *s;
 	u64 of = 0;
 	size_t i;
 
@@ -325,13 +325,13 @@ static u64 traces_of(struct traces *t, const struct shape *s, const char *line, 
 }
 
 /* End those that a line of the shape could be of */
-static void end_of(struct traces *t, const struct shape *s, const char *line, size_t len,
+static void end_of(struct traces *t, const struct line_start *s, const char *line, size_t len,
 		   const struct trace *but)
 {
 	const char *end = line + len, *quote = line;
 	bool report = text_holds(line, len, "CPU: ");
 	u64 of = traces_of(t, s, line, len, but);
-	struct shape quoted;
+	struct line_start quoted;
 	unsigned int quotes;
 	struct trace *one;
 	size_t i;
@@ -358,7 +358,7 @@ static void end_of(struct traces *t, const struct shape *s, const char *line, si
 
 void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but)
 {
-	struct shape s;
+	struct line_start s;
 
 	find_shape(&s, line, len);
 	end_of(t, &s, line, len, but);
@@ -382,7 +382,7 @@ static const char inside[] =
 static const char place[] =
 	"(reemption disabled at|Last Breaking-Event-Address| is trying to .*\\) at):[[:space:]]*$";
 
-bool traces_place(struct traces *t, const struct shape *s)
+bool traces_place(struct traces *t, const struct line_start *s)
 {
 	bool is = t->place && !strncmp(t->other.text, s->text, s->len);
 
@@ -399,7 +399,7 @@ void traces_line(struct traces *t, const char *line, size_t len)
 void traces_other(struct traces *t, const char *line, size_t len)
 {
 	const char *end = memmem(line, len, "---[ end trace ", 15);
-	struct shape s;
+	struct line_start s;
 
 	if (text_matches(line, len, inside, NULL))
 		return;
@@ -408,7 +408,7 @@ void traces_other(struct traces *t, const char *line, size_t len)
 	end_of(t, &t->other, line, len, NULL);
 	traces_line(t, line, len);
 	if (end) {
-		traces_shape(&s, line, end - line);
+		traces_line_start(&s, line, end - line);
 		traces_find(t, &s)->registers = true;
 	}
 }

@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "made.h"
+#include "record_maker.h"
 
 static void *map(const char *dir, const char *name, size_t size)
 {
@@ -48,32 +48,32 @@ static void *map(const char *dir, const char *name, size_t size)
  * have equal frames, as when two CPUs add a stack concurrently; "far" is in a module.  One
  * task has PID 0, one a comma in its name, one a name that is not ASCII.
  */
-static void options(struct made *m)
+static void options(struct maker *m)
 {
 	static const char *const comm[] = { "swapper/0", "worker", "b,c", "gr\303\266\303\237e" };
 	static const u32 pid[] = { 0, 110, 72, 9 };
-	u64 same[] = { MADE_BASE + 0x110, MADE_BASE + 0x220, MADE_BASE + 0x330 };
-	u64 far[] = { 0xffffffffc0000010, MADE_BASE + 0x220, MADE_BASE + 0x330 };
+	u64 same[] = { MAKER_BASE + 0x110, MAKER_BASE + 0x220, MAKER_BASE + 0x330 };
+	u64 far[] = { 0xffffffffc0000010, MAKER_BASE + 0x220, MAKER_BASE + 0x330 };
 	u32 id[4];
 	unsigned int i;
 
-	id[0] = made_stack(m, same, 3, false);
-	id[1] = made_stack(m, far, 3, false);
-	id[2] = made_stack(m, same, 3, false);
-	id[3] = made_stack(m, same, 2, true);
-	made_text(m, id[2], "same", 3, NULL);
-	made_text(m, id[1], "far", 3, NULL);
-	made_text(m, id[3], "cut", 2, "(cut at 2 frames)");
+	id[0] = maker_stack(m, same, 3, false);
+	id[1] = maker_stack(m, far, 3, false);
+	id[2] = maker_stack(m, same, 3, false);
+	id[3] = maker_stack(m, same, 2, true);
+	maker_text(m, id[2], "same", 3, NULL);
+	maker_text(m, id[1], "far", 3, NULL);
+	maker_text(m, id[3], "cut", 2, "(cut at 2 frames)");
 	for (i = 0; i < 1000; i++) {
-		struct made_event e = {
+		struct maker_event e = {
 			.cpu = i % 3, .stack = id[i % 10 < 4 ? i % 4 : i % 3],
-			.time = MADE_LOAD + (i + 1) * 1000000000ULL,
+			.time = MAKER_LOAD + (i + 1) * 1000000000ULL,
 			.tagged = i % 2, .tag = 0xffff888100000000 + i,
 			.pid = pid[i / 3 % 4], .tgid = pid[i / 3 % 4], .comm = comm[i / 3 % 4],
 			.context = i % 4,
 		};
 
-		made_event(m, &e);
+		maker_event(m, &e);
 	}
 }
 
@@ -81,7 +81,7 @@ static void options(struct made *m)
  * Overwritten events of two stacks, 70 and 30; or later, 75 and 50, when the second one was
  * evicted.  Counters that differ, and probes: their names need escapes, or are an address.
  */
-static void counted(struct made *m, bool evicted)
+static void counted(struct maker *m, bool evicted)
 {
 	static const struct {
 		const char *name;
@@ -93,15 +93,15 @@ static void counted(struct made *m, bool evicted)
 		{ "vfs_read", STACKBUF_PROBE_REFUSED, 4 },
 		{ "0xffffffff81234567", STACKBUF_PROBE_SET, 2 },
 	};
-	u64 kept[] = { MADE_BASE + 0x5110, MADE_BASE + 0x5220 };
-	u64 gone[] = { MADE_BASE + 0x6110, MADE_BASE + 0x6220, 0xffffa00000012340 };
+	u64 kept[] = { MAKER_BASE + 0x5110, MAKER_BASE + 0x5220 };
+	u64 gone[] = { MAKER_BASE + 0x6110, MAKER_BASE + 0x6220, 0xffffa00000012340 };
 	struct stackbuf_probes_page *page = &m->info->probe[0];
-	u32 id[] = { made_stack(m, kept, 2, false), made_stack(m, gone, 3, false) };
+	u32 id[] = { maker_stack(m, kept, 2, false), maker_stack(m, gone, 3, false) };
 	unsigned int i;
 
-	made_text(m, id[0], "kept", 2, NULL);
-	made_at(m, id[0])->count = evicted ? 75 : 70;
-	made_at(m, id[1])->count = evicted ? 50 : 30;
+	maker_text(m, id[0], "kept", 2, NULL);
+	maker_at(m, id[0])->count = evicted ? 75 : 70;
+	maker_at(m, id[1])->count = evicted ? 50 : 30;
 	m->info->overwritten += evicted ? 125 : 100;
 	for (i = 0; i < STACKBUF_COUNTERS; i++)
 		m->info->counter[0].slot[0][i] = 1 + i;
@@ -109,11 +109,11 @@ static void counted(struct made *m, bool evicted)
 		strcpy(page->probe[i].name, probe[i].name);
 		page->probe[i].state = probe[i].state;
 		page->probe[i].missed = probe[i].missed;
-		page->probe[i].addr = probe[i].state == STACKBUF_PROBE_SET ? MADE_BASE : 0;
+		page->probe[i].addr = probe[i].state == STACKBUF_PROBE_SET ? MAKER_BASE : 0;
 	}
 	m->info->missed_before = 3;
 	if (evicted)
-		made_drop(m, id[1]);
+		maker_drop(m, id[1]);
 }
 
 /*
@@ -133,10 +133,10 @@ static void machine(const char *name, unsigned int n, u64 events, unsigned int p
 	unsigned int k, len = sizeof(*head);
 	struct page_set set = { 0 };
 	FILE *f = fopen(name, "w");
-	struct made m;
+	struct maker m;
 
-	made_instance = MADE_INSTANCE + 5000007ULL * n;
-	made_init(&m, pages ?: 256, 110, 110, NULL);
+	maker_instance = MAKER_INSTANCE + 5000007ULL * n;
+	maker_init(&m, pages ?: 256, 110, 110, NULL);
 	m.info->load_ns += 1000000 * n;
 	m.info->base_addr += kaslr;
 	sprintf(m.info->release, "6.1.%u-made", n % 3);
@@ -144,13 +144,13 @@ static void machine(const char *name, unsigned int n, u64 events, unsigned int p
 		m.stacks[k].base_addr += kaslr;
 	for (k = 0; k < HOST_STACKS; k++) {
 		for (i = 0; i < HOST_FRAMES; i++)
-			addr[i] = MADE_BASE + 0x1000 * k + 0x10 * i;
-		id[k] = made_stack(&m, addr, HOST_FRAMES, false);
+			addr[i] = MAKER_BASE + 0x1000 * k + 0x10 * i;
+		id[k] = maker_stack(&m, addr, HOST_FRAMES, false);
 		sprintf(function, "fleet_%u", k);
-		made_text(&m, id[k], function, HOST_FRAMES, NULL);
+		maker_text(&m, id[k], function, HOST_FRAMES, NULL);
 	}
 	for (i = 0; i < events; i++) {
-		struct made_event e = {
+		struct maker_event e = {
 			.cpu = i % 4, .time = m.info->load_ns + 1000 * i,
 			.tagged = i % 3 == 0, .tag = 0xffff888100000000 + i % 64,
 			.pid = 100 + i / 5 % 40, .tgid = 100 + i / 5 % 40,
@@ -167,11 +167,11 @@ static void machine(const char *name, unsigned int n, u64 events, unsigned int p
 			k = 7;
 		got[k]++;
 		e.stack = id[k];
-		made_event(&m, &e);
+		maker_event(&m, &e);
 	}
 	for (k = 0; pages && k < HOST_STACKS; k++)
 		printf("%u %u\n", k, got[k]);
-	made_pages(&m, &set, 0);
+	maker_pages(&m, &set, 0);
 	*head = m.info->page;
 	head->kind = STACKBUF_SNAPSHOT;
 	sprintf(text + len, "pages %020llu\nkernel-id %040x\nmodule-id made %040x\nhost host%u\n",
@@ -196,9 +196,9 @@ int main(int argc, char **argv)
 	struct timespec start, now;
 	const char *how = NULL;
 	void *memory[ARRAYS];
-	u32 id[MADE_STACKS];
-	struct made_event e;
-	struct made m;
+	u32 id[MAKER_STACKS];
+	struct maker_event e;
+	struct maker m;
 	int a;
 
 	if ((argc == 5 || argc == 6) && !strcmp(argv[2], "host")) {
@@ -223,12 +223,12 @@ int main(int argc, char **argv)
 	mkdir(argv[1], 0700);
 	for (a = 0; a < ARRAYS; a++)
 		memory[a] = map(argv[1], array_name[a], (size_t)pages[a] * STACKBUF_PAGE_SIZE);
-	made_init(&m, pages[ARRAY_EVENTS], pages[ARRAY_STACKS], pages[ARRAY_TEXT], memory);
+	maker_init(&m, pages[ARRAY_EVENTS], pages[ARRAY_STACKS], pages[ARRAY_TEXT], memory);
 	if (!strcmp(argv[2], "options")) {
 		options(&m);
 		return 0;
 	}
-	made_known_stacks(&m, id);
+	maker_known_stacks(&m, id);
 	if (how)
 		counted(&m, !strcmp(how, "evicted"));
 	/* The arrays are valid: let readers begin */
@@ -236,8 +236,8 @@ int main(int argc, char **argv)
 		puts("ready");
 		fflush(stdout);
 		for (; !poll(&input, 1, 10); n++) {
-			made_known(&e, n, id);
-			made_event(&m, &e);
+			maker_known(&e, n, id);
+			maker_event(&m, &e);
 		}
 		first = n;
 		total += n;
@@ -255,8 +255,8 @@ int main(int argc, char **argv)
 				due = total;
 		}
 		for (; n < due; n++) {
-			made_known(&e, n, id);
-			made_event(&m, &e);
+			maker_known(&e, n, id);
+			maker_event(&m, &e);
 		}
 	}
 	if (rate)

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fuzz.h"
-#include "made.h"
+#include "record_maker.h"
 #include "output/output.h"
 
 #define PAGES_MAX	64
 
-static struct made known;
+static struct maker known;
 
 /* Make one page from the input */
 static void make_page(u8 *page, const u8 **data, size_t *size)
@@ -46,7 +46,7 @@ static void make_page(u8 *page, const u8 **data, size_t *size)
 		head->seq = index;
 		return;
 	}
-	array = made_array(&known, choice & 3, &array_size);
+	array = maker_array(&known, choice & 3, &array_size);
 	memcpy(page, array + index * STACKBUF_PAGE_SIZE % array_size, STACKBUF_PAGE_SIZE);
 	take(data, size, &n, 1);
 	for (n &= 15; n; n--) {
@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	if (!sink) {
 		sink = fopen("/dev/null", "w");
-		made_record(&known, 4, 4, 8, 3000);
+		maker_record(&known, 4, 4, 8, 3000);
 	}
 	take(&data, &size, &format, 1);
 	while (size && pages < PAGES_MAX) {

@@ -15,7 +15,7 @@
 #include "input/dump.h"
 #include "fuzz.h"
 #include "input/open.h"
-#include "made.h"
+#include "record_maker.h"
 
 #define PAGES	21	/* of the record, in each file */
 #define TABLES	4	/* in an ELF file, from its second page on */
@@ -41,21 +41,21 @@ static void put(int kind, const void *p, size_t n)
 
 static void make_pages(void)
 {
-	struct made made;
+	struct maker made;
 	const char *array;
 	size_t size, n = 0, i, a;
 
-	made_record(&made, 4, 4, 4, 1500);
+	maker_record(&made, 4, 4, 4, 1500);
 	/* A build without probes and deepest stacks.  The arrays follow one another */
 	made.pages[ARRAY_INFO] = 1 + STACKBUF_COUNTER_PAGES;
 	made.info->info_size = made.pages[ARRAY_INFO] * STACKBUF_PAGE_SIZE;
-	made_move(&made, ADDRESS, 0);
+	maker_move(&made, ADDRESS, 0);
 	for (a = 0; a < ARRAYS; a++) {
-		array = made_array(&made, a, &size);
+		array = maker_array(&made, a, &size);
 		for (i = 0; i < size && n < PAGES; i += STACKBUF_PAGE_SIZE)
 			memcpy(pages[n++], array + i, STACKBUF_PAGE_SIZE);
 	}
-	made_free(&made);
+	maker_free(&made);
 }
 
 /* VMCOREINFO, with the first table at address 0 */

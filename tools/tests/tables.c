@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "input/open.h"
-#include "made.h"
+#include "record_maker.h"
 
 #define X86_MAP		0xffffffff80000000ULL
 #define ARM_TEXT	0xffffffc008010000ULL
@@ -182,26 +182,26 @@ static void map_image(struct machine *m, u64 addr, u64 phys, u64 size)
 /* ----------------------------------------------------------------- record --- */
 
 /* A load of the module, each array at its address and followed by a gap */
-static void make_record(struct made *made, u64 addr)
+static void make_record(struct maker *made, u64 addr)
 {
-	made_record(made, 40, 6, 8, 12000);
-	made_move(made, addr, 0x10000);
+	maker_record(made, 40, 6, 8, 12000);
+	maker_move(made, addr, 0x10000);
 }
 
-static void map_record(struct machine *m, const struct made *made)
+static void map_record(struct machine *m, const struct maker *made)
 {
 	size_t size;
 	char *data;
 	int a;
 
 	for (a = 0; a < ARRAYS; a++) {
-		data = made_array(made, a, &size);
-		map(m, *made_addr(made, a), size, data, true);
+		data = maker_array(made, a, &size);
+		map(m, *maker_addr(made, a), size, data, true);
 	}
 }
 
 /* Copy it to new pages or, if not 0, so far below its addresses */
-static void copy_record(struct machine *m, const struct made *made, u64 below)
+static void copy_record(struct machine *m, const struct maker *made, u64 below)
 {
 	size_t size, i;
 	char *data;
@@ -209,9 +209,9 @@ static void copy_record(struct machine *m, const struct made *made, u64 below)
 	int a;
 
 	for (a = 0; a < ARRAYS; a++) {
-		data = made_array(made, a, &size);
+		data = maker_array(made, a, &size);
 		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE) {
-			phys = below ? *made_addr(made, a) + i - below : new_unit(m);
+			phys = below ? *maker_addr(made, a) + i - below : new_unit(m);
 			memcpy(find_page(m, phys, true), data + i, STACKBUF_PAGE_SIZE);
 		}
 	}
@@ -249,7 +249,7 @@ static void make_machine(struct machine *m, const struct layout *l, enum content
 	bool x86 = l->machine == EM_X86_64;
 	u64 text = x86 ? 0xffffffff81000000 : ARM_TEXT, image;
 	u64 modules = x86 ? 0xffffffffc0200000 : ARM_TEXT - 0x4010000, i;
-	struct made made;
+	struct maker made;
 
 	memset(m, 0, sizeof(*m));
 	m->layout = l;
@@ -269,17 +269,17 @@ static void make_machine(struct machine *m, const struct layout *l, enum content
 		image = m->start + m->size * 3 / 4;
 		map_image(m, text & -0x200000ULL, image, IMAGE_SIZE);
 		copy_record(m, &made, (text & -0x200000ULL) - image);
-		made_free(&made);
+		maker_free(&made);
 		return;
 	}
 	make_record(&made, modules);
 	map_record(m, &made);
-	made_free(&made);
+	maker_free(&made);
 	if (kind == EARLIER) {
-		made_instance -= 1000000000;
+		maker_instance -= 1000000000;
 		make_record(&made, modules);
 		copy_record(m, &made, 0);
-		made_free(&made);
+		maker_free(&made);
 	}
 	/* A table's entries all lead to the table itself, to one page, or to one huge one */
 	for (i = 0; i < 512 && kind >= LOOP; i++) {

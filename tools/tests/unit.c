@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unit.c - tests of the reader's parts, on made-up arrays (made.c)
+ * unit.c - tests of the reader's parts, on made-up arrays (record_maker.c)
  *
  * Prints KTAP.  Writes into the current directory, which should be a new one.
  */
@@ -26,14 +26,14 @@
 #include "input/kcore.h"
 #include "input/open.h"
 #include "input/steady.h"
-#include "made.h"
+#include "record_maker.h"
 #include "live/watch.h"
 #include "output/files.h"
 
 static unsigned int failures;
 
 /* What a test makes, and what was read of it: freed after each */
-static struct made m;
+static struct maker m;
 static struct record r;
 
 #define CHECK(what) do {							\
@@ -46,12 +46,12 @@ static struct record r;
 /* ---------------------------------------------------------------- helpers --- */
 
 /* The record @r is what @from holds */
-static void parse(const struct made *from, unsigned int seed)
+static void parse(const struct maker *from, unsigned int seed)
 {
 	struct page_set set = { 0 };
 
 	record_free(&r);
-	made_pages(from, &set, seed);
+	maker_pages(from, &set, seed);
 	record_parse(&r, &set, page_set_newest(&set), NULL);
 	page_set_clear(&set);
 }
@@ -67,7 +67,7 @@ static struct stackbuf_event *event_tagged(u64 tag)
 }
 
 /* Whether this is the event that was appended, apart from its order */
-static bool event_is(const struct stackbuf_event *e, const struct made_event *w)
+static bool event_is(const struct stackbuf_event *e, const struct maker_event *w)
 {
 	return e->time == w->time && e->id == w->stack && e->cpu == w->cpu && e->pid == w->pid &&
 	       e->tgid == w->tgid && e->context == w->context && e->tagged == w->tagged &&
@@ -95,7 +95,7 @@ static void write_arrays(const char *dir)
 
 	mkdir(dir, 0700);
 	for (a = 0; a < ARRAYS; a++) {
-		void *data = made_array(&m, a, &size);
+		void *data = maker_array(&m, a, &size);
 
 		snprintf(path, sizeof(path), "%s/%s", dir, array_name[a]);
 		write_file(path, data, size);
@@ -151,59 +151,59 @@ static const char *printed(enum output_format format, const char *kallsyms,
 
 static void test_forms(void)
 {
-	struct made_event e = { .stack = 1, .time = MADE_LOAD, .pid = 4194303, .tgid = 4194302,
+	struct maker_event e = { .stack = 1, .time = MAKER_LOAD, .pid = 4194303, .tgid = 4194302,
 				.comm = "fifteen letters", .tagged = true, .tag = ~0ULL };
 	u64 *full, *tagged, *brief, *again, *far, *last;
 
-	made_init(&m, 4, 1, 1, NULL);
-	full = made_event(&m, &e);
+	maker_init(&m, 4, 1, 1, NULL);
+	full = maker_event(&m, &e);
 	e.time += (1 << 27) - 1;
 	e.context = STACKBUF_NMI;
-	tagged = made_event(&m, &e);
+	tagged = maker_event(&m, &e);
 	e.tagged = false;
 	e.time += 1;
-	brief = made_event(&m, &e);
+	brief = maker_event(&m, &e);
 	e.time += 1 << 27;
-	again = made_event(&m, &e);
-	e.time = MADE_LOAD + (1ULL << 46) - 1;
-	far = made_event(&m, &e);
+	again = maker_event(&m, &e);
+	e.time = MAKER_LOAD + (1ULL << 46) - 1;
+	far = maker_event(&m, &e);
 	e.time++;
-	last = made_event(&m, &e);
+	last = maker_event(&m, &e);
 	CHECK(tagged == full + 5 && brief == tagged + 2 && again == brief + 1 && far == again + 5);
 	CHECK(last != far + 5);
 
 	parse(&m, 0);
 	CHECK(r.events == 6);
-	CHECK(r.event[0].time == MADE_LOAD && r.event[0].tag == ~0ULL && r.event[0].tagged);
+	CHECK(r.event[0].time == MAKER_LOAD && r.event[0].tag == ~0ULL && r.event[0].tagged);
 	CHECK(r.event[0].pid == 4194303 && r.event[0].tgid == 4194302);
 	CHECK(!strcmp(r.event[0].comm, "fifteen letters") && r.event[0].context == STACKBUF_TASK);
-	CHECK(r.event[1].time == MADE_LOAD + (1 << 27) - 1 && r.event[1].tag == ~0ULL);
+	CHECK(r.event[1].time == MAKER_LOAD + (1 << 27) - 1 && r.event[1].tag == ~0ULL);
 	CHECK(r.event[1].context == STACKBUF_NMI && r.event[1].pid == 4194303);
-	CHECK(r.event[2].time == MADE_LOAD + (1 << 27) && !r.event[2].tagged && !r.event[2].tag);
-	CHECK(r.event[3].time == MADE_LOAD + (2 << 27) && !r.event[3].tagged);
-	CHECK(r.event[4].time == MADE_LOAD + (1ULL << 46) - 1);
-	CHECK(r.event[5].time == MADE_LOAD + (1ULL << 46));
+	CHECK(r.event[2].time == MAKER_LOAD + (1 << 27) && !r.event[2].tagged && !r.event[2].tag);
+	CHECK(r.event[3].time == MAKER_LOAD + (2 << 27) && !r.event[3].tagged);
+	CHECK(r.event[4].time == MAKER_LOAD + (1ULL << 46) - 1);
+	CHECK(r.event[5].time == MAKER_LOAD + (1ULL << 46));
 }
 
 static void test_half_written(void)
 {
-	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x", .tagged = true };
+	struct maker_event e = { .stack = 1, .time = MAKER_LOAD, .comm = "x", .tagged = true };
 	u64 *at[6];
 	int i;
 
-	made_init(&m, 4, 1, 1, NULL);
+	maker_init(&m, 4, 1, 1, NULL);
 	for (i = 0; i < 6; i++) {
 		e.tag = i;
 		e.time += 10;
 		e.pid = i == 4 ? 7 : 6;
-		at[i] = made_event(&m, &e);
+		at[i] = maker_event(&m, &e);
 	}
 	/* 2 is being written.  3 has its time relative to that; 4 and 5 are independent */
 	*at[2] |= STACKBUF_EVENT_WRITING;
 	parse(&m, 0);
 	CHECK(r.events == 4 && r.half == 2 && !r.damaged);
 	CHECK(event_tagged(1) && !event_tagged(2) && !event_tagged(3));
-	CHECK(event_tagged(4) && event_tagged(4)->time == MADE_LOAD + 50);
+	CHECK(event_tagged(4) && event_tagged(4)->time == MAKER_LOAD + 50);
 	CHECK(event_tagged(5));
 
 	/* The last event, as when the machine stops before its words are written */
@@ -222,16 +222,16 @@ static void test_half_written(void)
 
 static void test_damaged_events(void)
 {
-	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "x" };
+	struct maker_event e = { .stack = 1, .time = MAKER_LOAD, .comm = "x" };
 	struct stackbuf_events_page *page;
 	u64 *second, keep;
 
-	made_init(&m, 4, 1, 1, NULL);
-	made_event(&m, &e);
+	maker_init(&m, 4, 1, 1, NULL);
+	maker_event(&m, &e);
 	e.time += 10;
-	second = made_event(&m, &e);
+	second = maker_event(&m, &e);
 	e.time += 10;
-	made_event(&m, &e);
+	maker_event(&m, &e);
 	page = m.cpu[0].page;
 	keep = *second;
 
@@ -262,7 +262,7 @@ static void test_damaged_events(void)
 
 static void test_comm(void)
 {
-	struct made_event e = { .stack = 1, .time = MADE_LOAD, .comm = "a\x1b[31m\nb\xff" };
+	struct maker_event e = { .stack = 1, .time = MAKER_LOAD, .comm = "a\x1b[31m\nb\xff" };
 	static const enum output_format formats[] = {
 		FORMAT_TEXT, FORMAT_JSON, FORMAT_PERF, FORMAT_FOLDED
 	};
@@ -270,13 +270,13 @@ static void test_comm(void)
 	unsigned int format;
 	struct capture c;
 
-	made_init(&m, 4, 1, 1, NULL);
-	made_event(&m, &e);
+	maker_init(&m, 4, 1, 1, NULL);
+	maker_event(&m, &e);
 	/* A task name without a NUL in its 16 bytes */
 	memset(&m.cpu[0].page->word[3], 'z', 16);
 	e.cpu = 1;
 	e.time++;
-	made_event(&m, &e);
+	maker_event(&m, &e);
 	parse(&m, 0);
 	CHECK(r.events == 2 && !strcmp(r.event[0].comm, "zzzzzzzzzzzzzzz"));
 	CHECK(r.events == 2 && !strcmp(output_comm(r.event[1].comm, comm), "a?[31m?b?"));
@@ -323,7 +323,7 @@ static void test_parts(void)
 	struct stackbuf_depths_page *depth;
 	u32 i;
 
-	made_record(&m, 16, 4, 8, 500);
+	maker_record(&m, 16, 4, 8, 500);
 	m.info->depth[1].depth[2].origin = 0xc0ffee;
 	/* The pages of deepest stacks take the place of those of probes */
 	depth = (void *)m.info->probe;
@@ -353,18 +353,18 @@ static void test_parts(void)
 /* Pages as in a memory image: older copies, pages of another load, foreign pages */
 static void test_copies(void)
 {
-	struct made old, new, other;
+	struct maker old, new, other;
 	struct record all;
 	struct stackbuf_probe probe;
 	struct page_set set = { 0 };
 	char foreign[STACKBUF_PAGE_SIZE]
 		__attribute__((aligned(8))) = "stackbuf text v%u page %u/%u";
 
-	made_record(&old, 16, 4, 8, 9000);
-	made_record(&new, 16, 4, 8, 12000);
-	made_instance--;
-	made_record(&other, 16, 4, 8, 500);
-	made_instance++;
+	maker_record(&old, 16, 4, 8, 9000);
+	maker_record(&new, 16, 4, 8, 12000);
+	maker_instance--;
+	maker_record(&other, 16, 4, 8, 500);
+	maker_instance++;
 	strcpy(old.info->probe[0].probe[0].name, "older");
 	old.info->probe[0].probe[0].state = STACKBUF_PROBE_SET;
 	strcpy(new.info->probe[0].probe[0].name, "newer");
@@ -373,34 +373,34 @@ static void test_copies(void)
 	parse(&new, 0);
 
 	CHECK(page_set_add(&set, foreign) == PAGE_FOREIGN);
-	made_pages(&old, &set, 0);
-	made_pages(&other, &set, 3);
-	made_pages(&new, &set, 9);
-	made_pages(&old, &set, 4);
-	CHECK(page_set_newest(&set) == MADE_INSTANCE);
-	record_parse(&all, &set, MADE_INSTANCE, NULL);
+	maker_pages(&old, &set, 0);
+	maker_pages(&other, &set, 3);
+	maker_pages(&new, &set, 9);
+	maker_pages(&old, &set, 4);
+	CHECK(page_set_newest(&set) == MAKER_INSTANCE);
+	record_parse(&all, &set, MAKER_INSTANCE, NULL);
 	CHECK(same_record(&r, &all));
 	CHECK(all.info.overwritten == new.info->overwritten);
 	CHECK(all.pages[ARRAY_STACKS] == 4 && all.pages[ARRAY_EVENTS] == 16);
 	CHECK(record_probe(&all, 0, &probe) && !strcmp(probe.name, "newer") &&
 	      probe.state == STACKBUF_PROBE_PENDING);
 	record_free(&all);
-	record_parse(&all, &set, MADE_INSTANCE - 1, NULL);
+	record_parse(&all, &set, MAKER_INSTANCE - 1, NULL);
 	CHECK(all.events == 500);
 	record_free(&all);
 
 	/* A missing page loses what it held, and nothing else */
 	page_set_clear(&set);
 	new.events[3].page.magic++;
-	made_pages(&new, &set, 0);
-	record_parse(&all, &set, MADE_INSTANCE, NULL);
+	maker_pages(&new, &set, 0);
+	record_parse(&all, &set, MAKER_INSTANCE, NULL);
 	CHECK(all.missing[ARRAY_EVENTS] == 1 && all.events < r.events && all.events > r.events / 2);
 	record_free(&all);
 	record_free(&r);
 	page_set_clear(&set);
-	made_free(&old);
-	made_free(&new);
-	made_free(&other);
+	maker_free(&old);
+	maker_free(&new);
+	maker_free(&other);
 }
 
 /*
@@ -415,7 +415,7 @@ static clock_t parse_cpus(u32 pages)
 	clock_t start = clock(), took;
 	u32 i;
 
-	made_init(&m, 1, 1, 1, NULL);
+	maker_init(&m, 1, 1, 1, NULL);
 	m.info->events_size = (u64)pages * STACKBUF_PAGE_SIZE;
 	page_set_add(&set, m.info);
 	for (i = 0; i < pages; i++) {
@@ -427,7 +427,7 @@ static clock_t parse_cpus(u32 pages)
 		page->cpu = i;
 		page_set_add(&set, page);
 	}
-	record_parse(&r, &set, MADE_INSTANCE, NULL);
+	record_parse(&r, &set, MAKER_INSTANCE, NULL);
 	took = clock() - start;
 	/* A page is outdated only if its CPU has a later one: all must be kept */
 	CHECK(r.pages[ARRAY_EVENTS] == pages);
@@ -441,7 +441,7 @@ static void test_cpus(void)
 {
 	clock_t few = parse_cpus(10000), many;
 
-	made_free(&m);
+	maker_free(&m);
 	many = parse_cpus(300000);
 	printf("# 10,000 pages took %ld us, 300,000 %ld us\n", few, many);
 	/* When each page was compared with those of all CPUs, 300,000 took more than a minute */
@@ -457,25 +457,25 @@ static void test_stacks(void)
 	u32 one, far, deep, cut;
 	struct stack *s;
 
-	made_init(&m, 4, 2, 1, NULL);
+	maker_init(&m, 4, 2, 1, NULL);
 	for (i = 0; i < STACKBUF_DEPTH_MAX; i++)
 		addr[i] = 0xffff000000000000ULL + i * 0x123456789ULL;
 	/* The greatest distances that fit into a word */
-	addr[0] = MADE_BASE;
-	addr[1] = MADE_BASE + 0x7fffffff;
-	addr[2] = MADE_BASE - 0x7fffffff;
-	addr[3] = MADE_BASE - 0x80000000;
-	addr[4] = MADE_BASE + 0x80000000;
-	made_firsts = true;
-	one = made_stack(&m, addr, 1, false);
-	far = made_stack(&m, addr, 5, false);
-	deep = made_stack(&m, addr, 64, false);
-	cut = made_stack(&m, addr, 64, true);
+	addr[0] = MAKER_BASE;
+	addr[1] = MAKER_BASE + 0x7fffffff;
+	addr[2] = MAKER_BASE - 0x7fffffff;
+	addr[3] = MAKER_BASE - 0x80000000;
+	addr[4] = MAKER_BASE + 0x80000000;
+	maker_firsts = true;
+	one = maker_stack(&m, addr, 1, false);
+	far = maker_stack(&m, addr, 5, false);
+	deep = maker_stack(&m, addr, 64, false);
+	cut = maker_stack(&m, addr, 64, true);
 	CHECK(one && far && deep && cut);
 	parse(&m, 0);
 	CHECK(r.in_table == 4 && !r.half_stacks);
 	s = stacks_find(&r.stacks, one);
-	CHECK(s && s->nr == 1 && s->addr[0] == MADE_BASE && !s->cut);
+	CHECK(s && s->nr == 1 && s->addr[0] == MAKER_BASE && !s->cut);
 	s = stacks_find(&r.stacks, far);
 	CHECK(s && s->nr == 5 && !memcmp(s->addr, addr, 40));
 	s = stacks_find(&r.stacks, deep);
@@ -491,20 +491,20 @@ static void test_stacks(void)
 	CHECK(r.in_table == 3);					\
 	undo;							\
 } while (0)
-	SPOILT(made_at(&m, far)->frames[2]++, made_at(&m, far)->frames[2]--);
-	SPOILT(made_at(&m, far)->hash++, made_at(&m, far)->hash--);
-	SPOILT(made_at(&m, far)->nr++, made_at(&m, far)->nr--);
-	SPOILT(made_at(&m, far)->nr--, made_at(&m, far)->nr++);
-	SPOILT(made_at(&m, far)->nr = 65, made_at(&m, far)->nr = 5);
-	SPOILT(made_at(&m, far)->words = 0xffff, made_at(&m, far)->words = 9);
-	SPOILT(made_at(&m, far)->flags ^= STACKBUF_STACK_CUT,
-	       made_at(&m, far)->flags ^= STACKBUF_STACK_CUT);
-	SPOILT(made_at(&m, far)->id++, (made_at(&m, one) + 2)->id--);
+	SPOILT(maker_at(&m, far)->frames[2]++, maker_at(&m, far)->frames[2]--);
+	SPOILT(maker_at(&m, far)->hash++, maker_at(&m, far)->hash--);
+	SPOILT(maker_at(&m, far)->nr++, maker_at(&m, far)->nr--);
+	SPOILT(maker_at(&m, far)->nr--, maker_at(&m, far)->nr++);
+	SPOILT(maker_at(&m, far)->nr = 65, maker_at(&m, far)->nr = 5);
+	SPOILT(maker_at(&m, far)->words = 0xffff, maker_at(&m, far)->words = 9);
+	SPOILT(maker_at(&m, far)->flags ^= STACKBUF_STACK_CUT,
+	       maker_at(&m, far)->flags ^= STACKBUF_STACK_CUT);
+	SPOILT(maker_at(&m, far)->id++, (maker_at(&m, one) + 2)->id--);
 	back = m.stacks[0].used;
 	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64)), m.stacks[0].used = back);
 	/* The stack takes two granules: without the second it is invalid */
 	SPOILT(m.stacks[0].used &= ~(1ULL << (far % 64 + 1)), m.stacks[0].used = back);
-	SPOILT(made_at(&m, far)->id = 0, made_at(&m, far)->id = far);
+	SPOILT(maker_at(&m, far)->id = 0, maker_at(&m, far)->id = far);
 #undef SPOILT
 	parse(&m, 0);
 	CHECK(r.in_table == 4);
@@ -513,20 +513,20 @@ static void test_stacks(void)
 /* An old event must not get the frames of a new stack in the same place */
 static void test_gone(void)
 {
-	u64 old_addr[3] = { MADE_BASE + 1, MADE_BASE + 2, MADE_BASE + 3 };
-	u64 new_addr[3] = { MADE_BASE + 4, MADE_BASE + 5, MADE_BASE + 6 };
-	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
+	u64 old_addr[3] = { MAKER_BASE + 1, MAKER_BASE + 2, MAKER_BASE + 3 };
+	u64 new_addr[3] = { MAKER_BASE + 4, MAKER_BASE + 5, MAKER_BASE + 6 };
+	struct maker_event e = { .time = MAKER_LOAD, .comm = "x" };
 	struct capture c;
 	u32 old, new;
 
-	made_init(&m, 4, 1, 1, NULL);
-	old = made_stack(&m, old_addr, 3, false);
+	maker_init(&m, 4, 1, 1, NULL);
+	old = maker_stack(&m, old_addr, 3, false);
 	e.stack = old;
-	made_event(&m, &e);
-	made_drop(&m, old);
-	new = made_stack(&m, new_addr, 3, false);
+	maker_event(&m, &e);
+	maker_drop(&m, old);
+	new = maker_stack(&m, new_addr, 3, false);
 	CHECK(new != old && (new & 63) == (old & 63));
-	made_text(&m, new, "new", 3, NULL);
+	maker_text(&m, new, "new", 3, NULL);
 	parse(&m, 0);
 	CHECK(r.events == 1 && stacks_find(&r.stacks, old)->gone &&
 	      !stacks_find(&r.stacks, new)->gone);
@@ -538,7 +538,7 @@ static void test_gone(void)
 	/* As long as the text log has the old stack, the event gets its frames */
 	m.text_pos = 0;
 	m.text_seq = 0;
-	made_text(&m, old, "old", 3, NULL);
+	maker_text(&m, old, "old", 3, NULL);
 	parse(&m, 0);
 	capture_start(&c, FORMAT_TEXT, NULL);
 	output_event(&c.o, &r.event[0]);
@@ -550,23 +550,23 @@ static void test_gone(void)
 
 static void test_text(void)
 {
-	u64 addr[2] = { MADE_BASE, MADE_BASE };
+	u64 addr[2] = { MAKER_BASE, MAKER_BASE };
 	struct stack *s;
 	unsigned int i;
 	char *p;
 	u32 id;
 
-	made_init(&m, 2, 1, 3, NULL);
-	id = made_stack(&m, addr, 2, false);
+	maker_init(&m, 2, 1, 3, NULL);
+	id = maker_stack(&m, addr, 2, false);
 	CHECK(id == 1);
-	made_text(&m, id, "first", 2, NULL);
-	made_text(&m, id, "second", 2, NULL);
+	maker_text(&m, id, "first", 2, NULL);
+	maker_text(&m, id, "second", 2, NULL);
 	parse(&m, 0);
 	s = stacks_find(&r.stacks, id);
 	CHECK(r.texts == 2 && s && s->lines == 2 && !strncmp(s->text, "second_0+", 9));
 
 	/* The second record is being copied: it begins with a NUL, and later records are valid */
-	made_text(&m, id, "third", 2, NULL);
+	maker_text(&m, id, "third", 2, NULL);
 	p = strstr(m.text, "stack 1 [");
 	p = strstr(p + 1, "stack 1 [");
 	*p = '\0';
@@ -591,7 +591,7 @@ static void test_text(void)
 
 	/* Several laps: older records are overwritten, the newest is the last */
 	for (i = 0; i < 500; i++)
-		made_text(&m, id, i == 499 ? "newest" : i == 498 ? "newer" : "older", 2,
+		maker_text(&m, id, i == 499 ? "newest" : i == 498 ? "newer" : "older", 2,
 			  i == 499 ? "(cut at 2 frames)" : NULL);
 	for (unsigned int seed = 0; seed < 5; seed++) {
 		parse(&m, seed);
@@ -615,12 +615,12 @@ static void test_names(void)
 		"ffffffffc0000100 t mod_f\t[mod]\n"
 		"ffffffffc0000140 t mod_g\t[mod]\n"
 		"ffffffffc0005000 t other_f\t[other]\n";
-	u64 addr[6] = { MADE_BASE + 0x7f, MADE_BASE + 0x80, 0xffffffffc0000120, 0xffffffffc0000fff,
-			0xffffffffc0001000, 0x1234 };
-	u64 other[3] = { MADE_BASE + 0x800000, MADE_BASE + 0x810000, MADE_BASE + 0x820000 };
-	u64 half_addr[4] = { MADE_BASE + 0x830000, MADE_BASE + 0x840000, addr[2], addr[3] };
+	u64 addr[6] = { MAKER_BASE + 0x7f, MAKER_BASE + 0x80, 0xffffffffc0000120,
+			0xffffffffc0000fff, 0xffffffffc0001000, 0x1234 };
+	u64 other[3] = { MAKER_BASE + 0x800000, MAKER_BASE + 0x810000, MAKER_BASE + 0x820000 };
+	u64 half_addr[4] = { MAKER_BASE + 0x830000, MAKER_BASE + 0x840000, addr[2], addr[3] };
 	u64 near[2] = { other[0] + 15, other[1] - 16 };
-	struct made_event e = { .time = MADE_LOAD, .comm = "x" };
+	struct maker_event e = { .time = MAKER_LOAD, .comm = "x" };
 	static char zeroes[sizeof(kallsyms)];
 	struct capture c;
 	struct stack *s;
@@ -628,18 +628,18 @@ static void test_names(void)
 	int keep;
 	char *p;
 
-	made_firsts = true;
-	made_init(&m, 2, 1, 2, NULL);
-	id = made_stack(&m, addr, 6, false);
-	texted = made_stack(&m, other, 3, false);
-	half = made_stack(&m, half_addr, 4, false);
-	by_texts = made_stack(&m, near, 2, false);
-	stale = made_stack(&m, near, 1, false);
-	made_at(&m, stale)->flags |= STACKBUF_STACK_STALE;
-	made_text(&m, texted, "text", 3, NULL);
-	made_text(&m, half, "half", 2, "(2 more frames do not fit)");
+	maker_firsts = true;
+	maker_init(&m, 2, 1, 2, NULL);
+	id = maker_stack(&m, addr, 6, false);
+	texted = maker_stack(&m, other, 3, false);
+	half = maker_stack(&m, half_addr, 4, false);
+	by_texts = maker_stack(&m, near, 2, false);
+	stale = maker_stack(&m, near, 1, false);
+	maker_at(&m, stale)->flags |= STACKBUF_STACK_STALE;
+	maker_text(&m, texted, "text", 3, NULL);
+	maker_text(&m, half, "half", 2, "(2 more frames do not fit)");
 	e.stack = id;
-	made_event(&m, &e);
+	maker_event(&m, &e);
 	write_text("kallsyms", kallsyms);
 	parse(&m, 0);
 	capture_start(&c, FORMAT_TEXT, "kallsyms");
@@ -694,18 +694,18 @@ static void test_names(void)
 /* A module's code is replaced: neither its stacks nor its names are those of what is there now */
 static void test_replaced(void)
 {
-	u64 addr[2] = { MADE_BASE + 0x1000, MADE_BASE + 0x2000 };
-	struct stack near = { .nr = 1, .addr = (u64[]){ MADE_BASE + 0x1004 } };
+	u64 addr[2] = { MAKER_BASE + 0x1000, MAKER_BASE + 0x2000 };
+	struct stack near = { .nr = 1, .addr = (u64[]){ MAKER_BASE + 0x1004 } };
 	struct capture c;
 	void *tree = NULL;
 	unsigned int i;
 	u32 id[2];
 
-	made_init(&m, 1, 1, 1, NULL);
+	maker_init(&m, 1, 1, 1, NULL);
 	for (i = 0; i < 2; i++)
-		id[i] = made_stack(&m, addr, 2, false);
-	made_at(&m, id[0])->flags |= STACKBUF_STACK_STALE;
-	made_text(&m, id[1], "new", 2, NULL);
+		id[i] = maker_stack(&m, addr, 2, false);
+	maker_at(&m, id[0])->flags |= STACKBUF_STACK_STALE;
+	maker_text(&m, id[1], "new", 2, NULL);
 	parse(&m, 0);
 	for (i = 0; i < 4; i++)
 		duplicates_enter(&tree, stacks_find(&r.stacks, id[i % 2]));
@@ -756,12 +756,12 @@ static void test_directory_and_snapshot(void)
 	unsigned int i;
 	struct stack *stack;
 	struct stat st;
-	u64 addr[2] = { MADE_BASE + 0x4000004, MADE_BASE + 0x4000008 };
+	u64 addr[2] = { MAKER_BASE + 0x4000004, MAKER_BASE + 0x4000008 };
 	u32 unnamed;
 
-	made_record(&m, 16, 4, 8, 30000);
-	unnamed = made_stack(&m, addr, 2, false);
-	made_at(&m, unnamed)->count = 5;
+	maker_record(&m, 16, 4, 8, 30000);
+	unnamed = maker_stack(&m, addr, 2, false);
+	maker_at(&m, unnamed)->count = 5;
 	write_arrays("dir");
 	parse(&m, 0);
 	CHECK(load(&s, &set, &from_dir, "dir") && same_record(&r, &from_dir) && !s.live);
@@ -850,16 +850,16 @@ static void test_core(void)
 	FILE *f;
 	int a;
 
-	made_record(&m, 16, 4, 8, 30000);
+	maker_record(&m, 16, 4, 8, 30000);
 	parse(&m, 0);
 	f = fopen("core", "w");
 	CHECK(f);
 	for (a = 0; a < ARRAYS; a++) {
-		const void *data = made_array(&m, a, &size);
+		const void *data = maker_array(&m, a, &size);
 
 		/* Each array begins inside its segment, not at its start */
 		segment[a + 1] = (Elf64_Phdr) { .p_type = PT_LOAD,
-					       .p_vaddr = *made_addr(&m, a) - 0x1000,
+					       .p_vaddr = *maker_addr(&m, a) - 0x1000,
 					       .p_memsz = size + 0x2000,
 					       .p_filesz = size + 0x2000,
 					       .p_offset = (a + 1) * 0x100000 };
@@ -1001,26 +1001,26 @@ ssize_t pread(int fd, void *buf, size_t size, off_t offset)
 }
 
 /* The n-th of the events that are written, with what is written besides */
-static void live_write(const u32 id[MADE_STACKS], u64 n)
+static void live_write(const u32 id[MAKER_STACKS], u64 n)
 {
 	static u32 short_lived;
-	struct made_event e;
+	struct maker_event e;
 	u64 addr[LIVE_FRAMES], i;
 
-	made_known(&e, n, id);
-	made_event(&m, &e);
+	maker_known(&e, n, id);
+	maker_event(&m, &e);
 	/* Write the same text repeatedly, so that readers see pages being rewritten */
 	if (n % 64 == 0)
-		made_text(&m, id[n / 64 % 6], "other", 9 + n / 64 % 6 * 20, NULL);
+		maker_text(&m, id[n / 64 % 6], "other", 9 + n / 64 % 6 * 20, NULL);
 	if (!n)
 		short_lived = 0;
 	/* A stack without events takes the place of another one */
 	if (n % 64 == 32) {
 		for (i = 0; i < LIVE_FRAMES; i++)
-			addr[i] = MADE_BASE + 0x100000 + 0x1000 * (n % 4096 / 64) + 0x10 * i;
+			addr[i] = MAKER_BASE + 0x100000 + 0x1000 * (n % 4096 / 64) + 0x10 * i;
 		if (short_lived)
-			made_drop(&m, short_lived);
-		short_lived = made_stack(&m, addr, LIVE_FRAMES, false);
+			maker_drop(&m, short_lived);
+		short_lived = maker_stack(&m, addr, LIVE_FRAMES, false);
 	}
 }
 
@@ -1040,10 +1040,10 @@ static void live_map(unsigned int events, unsigned int stacks, unsigned int text
 	char path[32];
 	int a, fd;
 
-	made_init(&m, events, stacks, text, NULL);
+	maker_init(&m, events, stacks, text, NULL);
 	write_arrays("live");
 	for (a = 0; a < ARRAYS; a++) {
-		made_array(&m, a, &live.size[a]);
+		maker_array(&m, a, &live.size[a]);
 		snprintf(path, sizeof(path), "live/%s", array_name[a]);
 		fd = open(path, O_RDWR);
 		live.memory[a] = mmap(NULL, live.size[a], PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -1052,7 +1052,7 @@ static void live_map(unsigned int events, unsigned int stacks, unsigned int text
 		close(fd);
 		memset(live.memory[a], 0, live.size[a]);
 	}
-	made_free(&m);
+	maker_free(&m);
 }
 
 static void live_unmap(void)
@@ -1077,7 +1077,7 @@ static struct live_sums {
 static void live_load(struct source *s, u64 before, const volatile u64 *after)
 {
 	u64 next[2] = { 0 }, total = 0, unsure;
-	u32 id[MADE_STACKS] = { 0 };
+	u32 id[MAKER_STACKS] = { 0 };
 	struct page_set set = { 0 };
 	struct stack *stack;
 	size_t i;
@@ -1089,14 +1089,14 @@ static void live_load(struct source *s, u64 before, const volatile u64 *after)
 	CHECK(!r.damaged);
 	unsure = (u64)(set.changed + r.rebuilt) * PAGE_EVENTS_MAX + r.half;
 	for (i = 0; i < r.events; i++) {
-		u64 at = (r.event[i].time - MADE_LOAD) / 1000;
-		struct made_event e;
+		u64 at = (r.event[i].time - MAKER_LOAD) / 1000;
+		struct maker_event e;
 
 		stack = stacks_find(&r.stacks, r.event[i].id);
-		/* The test does not know the ids, but each n % MADE_STACKS has only one */
-		if (!id[at % MADE_STACKS])
-			id[at % MADE_STACKS] = r.event[i].id;
-		made_known(&e, at, id);
+		/* The test does not know the ids, but each n % MAKER_STACKS has only one */
+		if (!id[at % MAKER_STACKS])
+			id[at % MAKER_STACKS] = r.event[i].id;
+		maker_known(&e, at, id);
 		CHECK(event_is(&r.event[i], &e));
 		/* Pages that were left out make gaps, but order is kept */
 		CHECK(at >= next[at % 2]);
@@ -1105,7 +1105,7 @@ static void live_load(struct source *s, u64 before, const volatile u64 *after)
 		if (!stack || stack->nr < 9)
 			continue;
 		CHECK(stack->addr[0] == 0xffffa00000000000 + at % 7);
-		CHECK(stack->addr[1] == MADE_BASE + 0x1000 * (at % 7) + 0x10);
+		CHECK(stack->addr[1] == MAKER_BASE + 0x1000 * (at % 7) + 0x10);
 		/* A record in the text has as many lines as the stack has frames */
 		CHECK(!stack->text || stack->lines == stack->nr);
 	}
@@ -1167,12 +1167,12 @@ static void test_live(void)
 	size_t taken[3][8] = { 0 }, nr[3] = { 0 }, i, k, n;
 	struct source s;
 	unsigned int places, a, turn = 0;
-	u32 id[MADE_STACKS];
+	u32 id[MAKER_STACKS];
 	u64 head, text, epoch;
 
 	live_map(4, 1, 4);
-	made_init(&m, 4, 1, 4, live.memory);
-	made_known_stacks(&m, id);
+	maker_init(&m, 4, 1, 4, live.memory);
+	maker_known_stacks(&m, id);
 	/* All pages are used when it begins */
 	for (n = 0; n < 2000; n++)
 		live_write(id, n);
@@ -1182,7 +1182,7 @@ static void test_live(void)
 		memcpy(live.base[a], live.memory[a], live.size[a]);
 		memcpy(live.shadow[a], live.memory[a], live.size[a]);
 	}
-	made_between = live_note;
+	maker_between = live_note;
 	for (; n < 4000; n++) {
 		live.written = n;
 		head = m.head;
@@ -1198,7 +1198,7 @@ static void test_live(void)
 		if (m.epoch != epoch && nr[2] < ARRAY_SIZE(taken[2]))
 			taken[2][nr[2]++] = k;
 	}
-	made_between = NULL;
+	maker_between = NULL;
 	for (a = 0; a < ARRAY_SIZE(taken); a++)
 		CHECK(nr[a] == ARRAY_SIZE(taken[a]));
 
@@ -1233,14 +1233,14 @@ static void test_live_race(void)
 {
 	volatile u64 *written = mmap(NULL, sizeof(*written), PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	u32 id[MADE_STACKS];
+	u32 id[MAKER_STACKS];
 	struct source s;
 	unsigned int i;
 	pid_t pid;
 
 	live_map(16, 4, 8);
-	made_init(&m, 16, 4, 8, live.memory);
-	made_known_stacks(&m, id);
+	maker_init(&m, 16, 4, 8, live.memory);
+	maker_known_stacks(&m, id);
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
@@ -1263,7 +1263,7 @@ static void test_live_race(void)
 
 /* What happens while heads are read: at the read with this number of page 3's */
 static struct followed {
-	struct made m;
+	struct maker m;
 	u32 id;
 	unsigned int reads, when, rounds, stacks;
 	u64 written, passed, lost, evicted;
@@ -1272,8 +1272,8 @@ static struct followed {
 
 static void follow_stack(u64 addr)
 {
-	made_firsts = true;
-	followed.id = made_stack(&followed.m, (u64[]){ MADE_BASE + addr, MADE_BASE }, 2, false);
+	maker_firsts = true;
+	followed.id = maker_stack(&followed.m, (u64[]){ MAKER_BASE + addr, MAKER_BASE }, 2, false);
 }
 
 static void follow_write(unsigned int cpu, unsigned int pages)
@@ -1281,8 +1281,8 @@ static void follow_write(unsigned int cpu, unsigned int pages)
 	const u64 end = followed.m.head + pages;
 
 	do {
-		made_event(&followed.m, &(struct made_event){ .cpu = cpu, .stack = followed.id,
-			   .pid = 7, .comm = "x", .time = MADE_LOAD + 10 * followed.written++ });
+		maker_event(&followed.m, &(struct maker_event){ .cpu = cpu, .stack = followed.id,
+			   .pid = 7, .comm = "x", .time = MAKER_LOAD + 10 * followed.written++ });
 	} while (followed.m.head < end);
 }
 
@@ -1299,11 +1299,11 @@ static int follow_read(struct source *s, enum array a, u64 offset, void *buf, si
 		follow_write(0, 2);
 		follow_write(1, 1);
 		if (followed.evicts) {
-			made_text(&followed.m, followed.id, "left", 2, NULL);
-			made_at(&followed.m, followed.id)->id = 0;
+			maker_text(&followed.m, followed.id, "left", 2, NULL);
+			maker_at(&followed.m, followed.id)->id = 0;
 		}
 	}
-	memcpy(buf, (char *)made_array(&followed.m, a, &all) + offset, size);
+	memcpy(buf, (char *)maker_array(&followed.m, a, &all) + offset, size);
 	/* Its first event is not noted yet */
 	if (a == ARRAY_STACKS && !followed.stacks++) {
 		struct stackbuf_stacks_page *page = buf;
@@ -1359,7 +1359,7 @@ static void test_follow(void)
 		memset(&followed, 0, sizeof(followed));
 		followed.when = when;
 		followed.evicts = when == 4;
-		made_init(&followed.m, 16, 1, 1, NULL);
+		maker_init(&followed.m, 16, 1, 1, NULL);
 		follow_stack(8);
 		/* A page of CPU 1, overwritten since */
 		follow_write(1, 1);
@@ -1379,7 +1379,7 @@ static void test_follow(void)
 		CHECK(stacks_find(&r.stacks, followed.id)->first / 1000 == 6123456);
 		capture_end(&c);
 		record_free(&r);
-		made_free(&followed.m);
+		maker_free(&followed.m);
 	}
 }
 
@@ -1402,7 +1402,7 @@ static unsigned int scripted_events(unsigned int *half, bool *closed)
 	static const struct source_ops ops = { .read = scripted_read };
 	struct stackbuf_events_page page;
 	struct source s = { .ops = &ops };
-	struct made_event e;
+	struct maker_event e;
 	unsigned int n = 0;
 	struct cursor c;
 	enum step step;
@@ -1419,8 +1419,8 @@ static unsigned int scripted_events(unsigned int *half, bool *closed)
 	cursor_start(&c, &page);
 	while ((step = cursor_next(&c)) != STEP_END) {
 		if (step == STEP_EVENT) {
-			e = (struct made_event){ .stack = 1, .tag = n, .tagged = true, .comm = "x",
-						 .time = MADE_LOAD + 10 * n, .pid = 6 + n % 2 };
+			e = (struct maker_event){ .stack = 1, .tag = n, .tagged = true, .comm = "x",
+						 .time = MAKER_LOAD + 10 * n, .pid = 6 + n % 2 };
 			CHECK(event_is(&c.event, &e));
 			n++;
 		} else {
@@ -1437,20 +1437,20 @@ static void test_disorder(void)
 {
 	struct stackbuf_events_page *head = &scripted.copy[0], *first = &scripted.copy[1],
 				    *second = &scripted.copy[2];
-	struct made_event e = { .stack = 1, .comm = "x", .tagged = true };
+	struct maker_event e = { .stack = 1, .comm = "x", .tagged = true };
 	unsigned int half, i;
 	bool closed;
 	u64 *at = NULL;
 	size_t last;
 
-	made_init(&m, 1, 1, 1, NULL);
+	maker_init(&m, 1, 1, 1, NULL);
 	for (i = 0; i < 4; i++) {
 		if (i == 3)
 			*first = *m.events;
-		e.time = MADE_LOAD + 10 * i;
+		e.time = MAKER_LOAD + 10 * i;
 		e.tag = i;
 		e.pid = 6 + i % 2;
-		at = made_event(&m, &e);
+		at = maker_event(&m, &e);
 	}
 	last = at - m.events->word;
 	*head = *second = *m.events;
@@ -1495,13 +1495,13 @@ static void test_stacks_disorder(void)
 	u64 addr[8];
 	u32 id;
 
-	made_init(&m, 1, 1, 1, NULL);
+	maker_init(&m, 1, 1, 1, NULL);
 	for (i = 0; i < ARRAY_SIZE(addr); i++)
-		addr[i] = MADE_BASE + i;
+		addr[i] = MAKER_BASE + i;
 	/* With so many frames the time of its first event is where a granule begins */
-	made_firsts = true;
-	id = made_stack(&m, addr, ARRAY_SIZE(addr), false);
-	made_firsts = false;
+	maker_firsts = true;
+	id = maker_stack(&m, addr, ARRAY_SIZE(addr), false);
+	maker_firsts = false;
 	at = id % 64 - 1;
 	/* The copy that has another id; 3: none, and the first lacks the first event; 4: none */
 	for (other = 0; other <= 4; other++) {
@@ -1530,9 +1530,9 @@ static void test_text_disorder(void)
 	char page[STACKBUF_PAGE_SIZE], *second, *third;
 	size_t at[3], i;
 
-	made_init(&m, 1, 1, 1, NULL);
+	maker_init(&m, 1, 1, 1, NULL);
 	for (i = 0; i < 3; i++) {
-		made_text(&m, i + 1, "other", 9, NULL);
+		maker_text(&m, i + 1, "other", 9, NULL);
 		at[i] = m.text_pos;
 	}
 	second = page + at[0];
@@ -1580,7 +1580,7 @@ static void test_text_disorder(void)
 	CHECK(text_drop_torn(page, m.text) && !page[0]);
 }
 
-/* Two copies of a page of outstanding objects, and of one of deepest stacks: what is the same in both */
+/* Two copies of a page of outstanding objects, and of one of deepest stacks: what both have */
 static void test_info_disorder(void)
 {
 	struct stackbuf_pair_open_page open = { .page.kind = STACKBUF_PAIR_OPEN }, again;
@@ -1822,7 +1822,7 @@ static void test_build_ids(void)
 	build_ids_free(&ids);
 
 	/* Three loads: a time selects one; without a time the id is known only if all are equal */
-	made_init(&m, 1, 1, 1, NULL);
+	maker_init(&m, 1, 1, 1, NULL);
 	for (cut = 0; cut < 3; cut++) {
 		struct stackbuf_module *module = &m.info->module[cut];
 
@@ -1855,10 +1855,10 @@ static void test_build_ids(void)
 	      !strcmp(build_ids_find(&ids, "older", 1000000), ID_B) &&
 	      !strcmp(build_ids_find(&ids, "", 0), ID_B) && !build_ids_find(&ids, "mine", 2000000));
 	build_ids_free(&ids);
-	made_free(&m);
+	maker_free(&m);
 
 	/* Ids in a snapshot are there when it is read, and saved again */
-	made_record(&m, 16, 4, 8, 10);
+	maker_record(&m, 16, 4, 8, 10);
 	memcpy(m.info->module_build_id, notes + sizeof(notes) - 21, 20);
 	write_arrays("with ids");
 	CHECK(load(&s, &set, &r, "with ids"));
@@ -2027,7 +2027,8 @@ static void test_foreign(void)
 static void deepest(unsigned int n, u64 entry, unsigned int inner, unsigned int size)
 {
 	struct stackbuf_depth *d = &m.info->depth[0].depth[n];
-	const u64 addr[] = { MADE_BASE + 0x100 * n, MADE_BASE + 0x8000, entry, MADE_BASE + 0xa000 };
+	const u64 addr[] = { MAKER_BASE + 0x100 * n, MAKER_BASE + 0x8000, entry,
+			     MAKER_BASE + 0xa000 };
 	unsigned int i;
 
 	*d = (struct stackbuf_depth){ .origin = addr[0], .seq = 2, .id = 77, .nr = 4 };
@@ -2037,7 +2038,7 @@ static void deepest(unsigned int n, u64 entry, unsigned int inner, unsigned int 
 	d->words[0] = (176 + size + 48 + inner) / 8;
 	d->bytes = 8 * d->words[0];
 	for (i = 0; i < 4; i++)
-		d->frame[i] = addr[i] - MADE_BASE;
+		d->frame[i] = addr[i] - MAKER_BASE;
 }
 
 /* Does @text hold all three, one after the other? */
@@ -2048,7 +2049,7 @@ static bool in_order(const char *text, const char *first, const char *second, co
 	return text && strstr(text + 1, third);
 }
 
-#define SYSCALL	(MADE_BASE + 0x9012)
+#define SYSCALL	(MAKER_BASE + 0x9012)
 #define CANNOT	"\n(the random offset of system calls may take up to 1 KiB of these bytes: how much cannot be told)\n"
 
 static void test_depth(void)
@@ -2058,11 +2059,11 @@ static void test_depth(void)
 
 	CHECK(f);
 	fprintf(f, "%llx T stack_trace_save\n%llx T probed\n%llx T vfs_read\n%llx T do_syscall_64\n"
-		"%llx T entry_SYSCALL_64\n%llx T invoke_syscall\n%llx T end\n", MADE_BASE,
-		MADE_BASE + 1, MADE_BASE + 0x7000, MADE_BASE + 0x9000, MADE_BASE + 0xa000,
-		MADE_BASE + 0xb000, MADE_BASE + 0xc000);
+		"%llx T entry_SYSCALL_64\n%llx T invoke_syscall\n%llx T end\n", MAKER_BASE,
+		MAKER_BASE + 1, MAKER_BASE + 0x7000, MAKER_BASE + 0x9000, MAKER_BASE + 0xa000,
+		MAKER_BASE + 0xb000, MAKER_BASE + 0xc000);
 	fclose(f);
-	made_init(&m, 2, 1, 1, NULL);
+	maker_init(&m, 2, 1, 1, NULL);
 
 	/* The first is as deep as the second by its offset alone: 824 bytes more */
 	deepest(0, SYSCALL, 176, 1056);
@@ -2090,18 +2091,18 @@ static void test_depth(void)
 	deepest(2, SYSCALL, 400, 232);
 	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
-	deepest(0, MADE_BASE + 0xb010, 176, 232);
-	deepest(1, MADE_BASE + 0xb010, 176, 248);
-	deepest(2, MADE_BASE + 0xb010, 176, 264);
+	deepest(0, MAKER_BASE + 0xb010, 176, 232);
+	deepest(1, MAKER_BASE + 0xb010, 176, 248);
+	deepest(2, MAKER_BASE + 0xb010, 176, 264);
 	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(in_order(text, CANNOT, CANNOT, CANNOT) && !strstr(text, "at least"));
 	text = printed(FORMAT_JSON, "depth.kallsyms", output_depth);
 	CHECK(!strstr(text, "random_offset"));
 
 	/* No system call; and the function of system calls itself, before it adds the offset */
-	deepest(0, MADE_BASE + 0x7001, 176, 232);
-	deepest(1, MADE_BASE + 0x7001, 176, 248);
-	deepest(2, MADE_BASE + 0x7001, 176, 264);
+	deepest(0, MAKER_BASE + 0x7001, 176, 232);
+	deepest(1, MAKER_BASE + 0x7001, 176, 248);
+	deepest(2, MAKER_BASE + 0x7001, 176, 264);
 	m.info->depth[0].depth[0].frame[0] = 0x9000;
 	text = printed(FORMAT_TEXT, "depth.kallsyms", output_depth);
 	CHECK(strstr(text, " do_syscall_64+0x0/") && !strstr(text, CANNOT) &&
@@ -2131,7 +2132,8 @@ static const struct {
 	{ test_live_race, "read beside a writer: nothing torn" },
 	{ test_follow, "while it is followed nothing counts as lost that is there" },
 	{ test_half_open, "an object that was being written: not of a live copy" },
-	{ test_info_disorder, "copies of outstanding objects, not made in order: whole objects only" },
+	{ test_info_disorder,
+	  "copies of outstanding objects, not made in order: whole objects only" },
 	{ test_stacks_disorder, "copies of stacks, not made in order: whole stacks only" },
 	{ test_text_disorder, "copies of text that were not made in order: whole records only" },
 	{ test_patterns,
@@ -2154,9 +2156,9 @@ int main(void)
 		failures = 0;
 		tests[i].run();
 		record_free(&r);
-		made_free(&m);
-		m = (struct made){ 0 };
-		made_firsts = false;
+		maker_free(&m);
+		m = (struct maker){ 0 };
+		maker_firsts = false;
 		printf("%sok %u %s\n", failures ? "not " : "", i + 1, tests[i].name);
 		bad += !!failures;
 	}

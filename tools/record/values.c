@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * given.c - numbers and times as users write them
+ * values.c - numbers and times as users write them
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include "record/filter.h"
 
-bool given_number(const char *text, const char **end, u64 max, u64 *value)
+bool value_number(const char *text, const char **end, u64 max, u64 *value)
 {
 	char *stop;
 
@@ -155,13 +155,13 @@ static bool parse_duration(const char *text, u64 *ns)
 	return false;
 }
 
-const char *given_time(struct given_time *w, bool *known, u64 *value, const char *text)
+const char *value_time(struct time_value *w, bool *known, u64 *value, const char *text)
 {
 	const char *p = text;
 	struct tm tm = { 0 };
 	u64 part;
 
-	*w = (struct given_time){ .kind = WHEN_BOOT };
+	*w = (struct time_value){ .kind = WHEN_BOOT };
 	if (parse_seconds(text, &p, &w->ns) && !*p) {
 		*known = true;
 		*value = w->ns;
@@ -186,13 +186,13 @@ const char *given_time(struct given_time *w, bool *known, u64 *value, const char
 	       "or a time of day, as 14:03:05 or '2026-11-22 14:03', or trigger";
 }
 
-const char *given_count(void *n, const char *value)
+const char *value_count(void *n, const char *value)
 {
-	return given_number(value, &value, ~0ULL, n) && !*value && *(u64 *)n ? NULL :
+	return value_number(value, &value, ~0ULL, n) && !*value && *(u64 *)n ? NULL :
 		"a number of events, at least 1";
 }
 
-const char *given_duration(void *field, const char *value)
+const char *value_duration(void *field, const char *value)
 {
 	const char *end;
 	u64 *ns = field;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * borrow.c - the running module's parameters, borrowed for the time of a command
+ * override.c - the running module's parameters, overridden for the time of a command
  *
  * What was set before is written back when the command ends, unless SIGKILL ends it.  A probe that
  * is already in the list stays as it is.
@@ -34,7 +34,7 @@ static const char *const parameter_name[PARAMETERS_NR] = {
 };
 
 /* What to restore at exit() */
-static struct borrowed *borrowed;
+static struct overrides *overrides;
 
 /* ------------------------------------------------------------- the module --- */
 
@@ -42,8 +42,8 @@ static struct borrowed *borrowed;
 	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
 
 /*
- * Return modprobe's status, or -1 without modprobe or without a directory of modules.  @said is what
- * it printed.
+ * Return modprobe's status, or -1 without modprobe or without a directory of modules.  @said is
+ * what it printed.
  */
 static int run_modprobe(char *said, size_t size)
 {
@@ -128,20 +128,20 @@ static bool find_file(char *path, size_t size)
 	return !access(path, R_OK);
 }
 
-const char *borrow_dir(void)
+const char *override_dir(void)
 {
 	const char *dir = getenv("STACKBUF_PARAMETERS");
 
 	return dir && *dir ? dir : PARAMETERS;
 }
 
-void borrow_load_module(struct borrowed *p)
+void override_load_module(struct overrides *p)
 {
 	char path[2 * PATH_MAX], said[512];
 	const char *how = "modprobe stackbuf";
 
 	p->lock = -1;
-	p->dir = borrow_dir();
+	p->dir = override_dir();
 	if (!access(p->dir, X_OK))
 		return;
 	if (strcmp(p->dir, PARAMETERS))
@@ -166,7 +166,7 @@ void borrow_load_module(struct borrowed *p)
 	report("loaded the module (%s); it stays until rmmod stackbuf", how);
 }
 
-void borrow_check(struct borrowed *p, const struct stackbuf_info *info)
+void override_check(struct overrides *p, const struct stackbuf_info *info)
 {
 	p->instance = info->page.instance;
 	if (!(info->state & STACKBUF_ENABLED))
@@ -178,7 +178,7 @@ void borrow_check(struct borrowed *p, const struct stackbuf_info *info)
 
 /* ---------------------------------------------------------- one parameter --- */
 
-static char *read_value(const struct borrowed *p, const char *name)
+static char *read_value(const struct overrides *p, const char *name)
 {
 	char path[PATH_MAX], buf[2 * STACKBUF_PAGE_SIZE];
 	ssize_t n;
@@ -200,7 +200,7 @@ static char *read_value(const struct borrowed *p, const char *name)
 }
 
 /* Read the module's last line in the kernel log, the reason for a refusal, into p->reply */
-static void log_last(struct borrowed *p, int fd)
+static void log_last(struct overrides *p, int fd)
 {
 	char line[1024];
 	ssize_t n;
@@ -225,7 +225,7 @@ static void log_last(struct borrowed *p, int fd)
 }
 
 /* Return 0, or -1 with errno, p->error and p->reply set */
-static int write_value(struct borrowed *p, const char *name, const char *value)
+static int write_value(struct overrides *p, const char *name, const char *value)
 {
 	char path[PATH_MAX];
 	size_t len = strlen(value);
@@ -256,7 +256,7 @@ static int write_value(struct borrowed *p, const char *name, const char *value)
 	return code ? -1 : 0;
 }
 
-void borrow_parameter(struct borrowed *p, enum parameter which, const char *value)
+void override_parameter(struct overrides *p, enum parameter which, const char *value)
 {
 	const char *name = parameter_name[which];
 	char *before = read_value(p, name);
@@ -271,29 +271,29 @@ void borrow_parameter(struct borrowed *p, enum parameter which, const char *valu
 		die(1, "%s", p->error);
 }
 
-const char *borrow_comm(const struct filter *f)
+const char *override_comm(const struct filter *f)
 {
 	return f->comms == 1 && !strpbrk(*f->comm, "*?[") ? *f->comm : NULL;
 }
 
-void borrow_filter(struct borrowed *p, const struct filter *f)
+void override_filter(struct overrides *p, const struct filter *f)
 {
 	char pid[16], cpu[16];
 	u32 value;
 
 	snprintf(pid, sizeof(pid), "%u", filter_single(&f->pid, &value) ? value : 0);
 	snprintf(cpu, sizeof(cpu), "%d", filter_single(&f->cpu, &value) ? (int)value : -1);
-	borrow_parameter(p, PARAM_PID, pid);
-	borrow_parameter(p, PARAM_CPU, cpu);
-	borrow_parameter(p, PARAM_COMM, borrow_comm(f) ?: "");
+	override_parameter(p, PARAM_PID, pid);
+	override_parameter(p, PARAM_CPU, cpu);
+	override_parameter(p, PARAM_COMM, override_comm(f) ?: "");
 }
 
-void borrow_add_pair(struct borrowed *p, const char *name)
+void override_add_pair(struct overrides *p, const char *name)
 {
 	char *before = read_value(p, parameter_name[PARAM_PAIR]), *list;
 
 	list = xasprintf("%s%s%s", before, *before ? "," : "", name);
-	borrow_parameter(p, PARAM_PAIR, list);
+	override_parameter(p, PARAM_PAIR, list);
 	free(list);
 	free(before);
 }
@@ -342,7 +342,7 @@ const char *probes_off(const u64 *addr, size_t nr)
 }
 
 /* Read the list of probes: from the parameter or, if that is cut at a page, from the record */
-static char *read_list(const struct borrowed *p, const struct record *r)
+static char *read_list(const struct overrides *p, const struct record *r)
 {
 	char *text = read_value(p, "probe");
 	struct stackbuf_probe probe;
@@ -362,7 +362,7 @@ static char *read_list(const struct borrowed *p, const struct record *r)
 }
 
 /* Write a list of any length: the first write replaces the list, the others add */
-static int write_list(struct borrowed *p, const char *list)
+static int write_list(struct overrides *p, const char *list)
 {
 	char chunk[WRITE_MAX + 1];
 	bool add = false;
@@ -404,7 +404,7 @@ static int lock_owner(int fd)
 /* In a signal handler: nothing is allocated or freed */
 static void write_back(void)
 {
-	struct borrowed *p = borrowed;
+	struct overrides *p = overrides;
 	int i;
 
 	if (!p)
@@ -419,9 +419,9 @@ static void write_back(void)
 
 static void at_exit(void)
 {
-	struct borrowed *p = borrowed;
+	struct overrides *p = overrides;
 
-	if (p && borrow_restore(p))
+	if (p && override_restore(p))
 		report("%s", p->error);
 }
 
@@ -437,7 +437,7 @@ static bool has_value(const char *now, const char *value)
  * Name the parameters that a command has left which was killed, if they still are as it set them:
  * @only one, if given.  With @restore set them as they were before
  */
-static char *left_by(struct borrowed *p, bool restore, const char *only)
+static char *left_by(struct overrides *p, bool restore, const char *only)
 {
 	char *process, *text = NULL, *now;
 	const char *name, *before, *set;
@@ -470,9 +470,9 @@ static char *left_by(struct borrowed *p, bool restore, const char *only)
 	return now;
 }
 
-char *borrow_left(const char *dir, u64 instance, const char *only)
+char *override_left(const char *dir, u64 instance, const char *only)
 {
-	struct borrowed b = { .dir = dir, .instance = instance };
+	struct overrides b = { .dir = dir, .instance = instance };
 	char path[PATH_MAX], *text = NULL;
 	int fd;
 
@@ -486,7 +486,7 @@ char *borrow_left(const char *dir, u64 instance, const char *only)
 	return text;
 }
 
-static void restore_left(struct borrowed *p)
+static void restore_left(struct overrides *p)
 {
 	char *text = left_by(p, true, NULL);
 
@@ -495,7 +495,7 @@ static void restore_left(struct borrowed *p)
 	free(text);
 }
 
-void borrow_open(struct borrowed *p)
+void override_open(struct overrides *p)
 {
 	char path[PATH_MAX];
 
@@ -516,12 +516,12 @@ void borrow_open(struct borrowed *p)
 		die(1, "%s: %s; run it as root", path, strerror(errno));
 	restore_left(p);
 	atexit(at_exit);
-	borrowed = p;
+	overrides = p;
 	ending_undo(ENDING_PARAMETERS, write_back);
 }
 
 /* Add names, which fit one write.  Return as write_value() */
-static int add_names(struct borrowed *p, char **name, size_t nr)
+static int add_names(struct overrides *p, char **name, size_t nr)
 {
 	size_t i, size;
 	char *text;
@@ -553,7 +553,7 @@ static size_t refused_name(const char *reply, char **name, size_t nr)
  * Add at most SOME names.  Unless @all, leave out those that are refused: the module's line has the
  * name of the first one; without it, write them one by one.
  */
-static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
+static int add_some(struct overrides *p, char **name, size_t nr, bool all)
 {
 	char *left[SOME];
 	size_t i, bad;
@@ -583,7 +583,7 @@ static int add_some(struct borrowed *p, char **name, size_t nr, bool all)
 }
 
 /* Take the addresses of the chosen probes from the record */
-static void learn_addresses(struct borrowed *p, const struct record *r, const struct matches *c)
+static void learn_addresses(struct overrides *p, const struct record *r, const struct matches *c)
 {
 	struct stackbuf_probe probe;
 	unsigned int i;
@@ -615,7 +615,7 @@ static void learn_addresses(struct borrowed *p, const struct record *r, const st
 	}
 }
 
-int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bool all)
+int override_set(struct overrides *p, struct source *s, const struct matches *c, bool all)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
 	size_t i, some = 0, bytes;
@@ -654,7 +654,7 @@ int borrow_set(struct borrowed *p, struct source *s, const struct matches *c, bo
 	return ret;
 }
 
-int borrow_remove(struct borrowed *p)
+int override_remove(struct overrides *p)
 {
 	char why[sizeof(p->error)], *list = p->list;
 	int ret = 0;
@@ -672,9 +672,9 @@ int borrow_remove(struct borrowed *p)
 	return ret;
 }
 
-int borrow_restore(struct borrowed *p)
+int override_restore(struct overrides *p)
 {
-	int ret = borrow_remove(p), i;
+	int ret = override_remove(p), i;
 
 	for (i = 0; i < PARAMETERS_NR; i++) {
 		char *before = p->before[i];
@@ -684,14 +684,14 @@ int borrow_restore(struct borrowed *p)
 		p->before[i] = NULL;
 		free(before);
 	}
-	borrowed = NULL;
+	overrides = NULL;
 	ending_undo(ENDING_PARAMETERS, NULL);
 	if (!ret)
 		left_forget(p);
 	return ret;
 }
 
-void borrow_close(struct borrowed *p)
+void override_close(struct overrides *p)
 {
 	if (p->lock >= 0)
 		close(p->lock);
@@ -704,5 +704,5 @@ void borrow_close(struct borrowed *p)
 		free(p->refusal[--p->refused].why);
 	free(p->refusal);
 	json_decref(p->note);
-	*p = (struct borrowed){ .lock = -1 };
+	*p = (struct overrides){ .lock = -1 };
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * made.c - made-up arrays for tests, filled as the module fills them
+ * record_maker.c - made-up arrays for tests, filled as the module fills them
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "made.h"
+#include "record_maker.h"
 
-u64 made_instance = MADE_INSTANCE;
-bool made_firsts;
-void (*made_between)(void);
+u64 maker_instance = MAKER_INSTANCE;
+bool maker_firsts;
+void (*maker_between)(void);
 
 /* A reader may come here */
 static void between(void)
 {
-	if (made_between)
-		made_between();
+	if (maker_between)
+		maker_between();
 }
 
 #define STORE(place, value) do {					\
@@ -46,11 +46,11 @@ static void page_head(struct stackbuf_page *page, enum stackbuf_kind kind, u32 i
 	page->version = STACKBUF_VERSION;
 	page->kind = kind;
 	page->index = index;
-	page->instance = made_instance;
+	page->instance = maker_instance;
 	page->seq = kind == STACKBUF_EVENTS ? 0 : 1;
 }
 
-void made_init(struct made *m, unsigned int event_pages, unsigned int stack_pages,
+void maker_init(struct maker *m, unsigned int event_pages, unsigned int stack_pages,
 	       unsigned int text_pages, void *memory[ARRAYS])
 {
 	struct stackbuf_info *info;
@@ -78,11 +78,11 @@ void made_init(struct made *m, unsigned int event_pages, unsigned int stack_page
 	info->events_addr = 0xffffffffc0200000;
 	info->stacks_addr = 0xffffffffc0300000;
 	info->text_addr = 0xffffffffc0400000;
-	info->base_addr = MADE_BASE;
+	info->base_addr = MAKER_BASE;
 	strcpy(info->base_symbol, "stack_trace_save");
-	info->load_ns = MADE_LOAD;
-	info->load_realtime_ns = made_instance;
-	info->nr_cpus = MADE_CPUS;
+	info->load_ns = MAKER_LOAD;
+	info->load_realtime_ns = maker_instance;
+	info->nr_cpus = MAKER_CPUS;
 	for (info->id_bits = 6; 1U << info->id_bits < stack_pages * 64; info->id_bits++)
 		;
 	strcpy(info->module_srcversion, "0123456789ABCDEF01234567");
@@ -102,12 +102,12 @@ void made_init(struct made *m, unsigned int event_pages, unsigned int stack_page
 	for (i = 0; i < stack_pages; i++) {
 		page_head(&m->stacks[i].page, STACKBUF_STACKS, i);
 		m->stacks[i].used = 1;
-		m->stacks[i].base_addr = MADE_BASE;
+		m->stacks[i].base_addr = MAKER_BASE;
 		m->stacks[i].id_bits = info->id_bits;
 	}
 }
 
-void made_free(struct made *m)
+void maker_free(struct maker *m)
 {
 	if (m->own) {
 		free(m->info);
@@ -119,7 +119,7 @@ void made_free(struct made *m)
 
 /* ---------------------------------------------------------------- stacks --- */
 
-struct stackbuf_stack *made_at(struct made *m, u32 id)
+struct stackbuf_stack *maker_at(struct maker *m, u32 id)
 {
 	u32 place = id & ((1ULL << m->info->id_bits) - 1);
 
@@ -131,16 +131,16 @@ static u64 granule_bits(const struct stackbuf_stack *stack, unsigned int at)
 	return ((1ULL << (stackbuf_stack_bytes(stack->words, stack->flags) + 63) / 64) - 1) << at;
 }
 
-u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
+u32 maker_stack(struct maker *m, const u64 *addr, unsigned int nr, bool cut)
 {
 	u32 frames[3 * STACKBUF_DEPTH_MAX];
 	unsigned int i, words = 0, page, at;
-	/* As made_text() has it */
+	/* As maker_text() has it */
 	struct stackbuf_first first = { .time = 6123456789, .cpu = 1, .pid = 42, .comm = "made" };
 	struct stackbuf_stack stack = { 0 }, *to;
 
 	for (i = 0; i < nr; i++) {
-		__s64 distance = addr[i] - MADE_BASE;
+		__s64 distance = addr[i] - MAKER_BASE;
 
 		if (distance == (__s32)distance && (u32)distance != STACKBUF_FRAME_FAR) {
 			frames[words++] = distance;
@@ -151,7 +151,7 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 		}
 	}
 	stack.nr = nr;
-	stack.flags = (made_firsts ? STACKBUF_STACK_FIRST : 0) | (cut ? STACKBUF_STACK_CUT : 0);
+	stack.flags = (maker_firsts ? STACKBUF_STACK_FIRST : 0) | (cut ? STACKBUF_STACK_CUT : 0);
 	stack.words = words;
 	stack.hash = stackbuf_hash(frames, words, cut);
 	stack.seen = m->head;
@@ -167,7 +167,7 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 			between();
 			*to = stack;
 			copy_halves((char *)to->frames, (const char *)frames, words * 4);
-			if (made_firsts)
+			if (maker_firsts)
 				*stackbuf_first(to) = first;
 			STORE(to->id, (m->epoch << m->info->id_bits) | (page * 64 + at));
 			return to->id;
@@ -175,10 +175,10 @@ u32 made_stack(struct made *m, const u64 *addr, unsigned int nr, bool cut)
 	return 0;
 }
 
-void made_drop(struct made *m, u32 id)
+void maker_drop(struct maker *m, u32 id)
 {
 	u32 place = id & ((1ULL << m->info->id_bits) - 1);
-	struct stackbuf_stack *stack = made_at(m, id);
+	struct stackbuf_stack *stack = maker_at(m, id);
 
 	m->info->evicted++;
 	m->info->evicted_events += stack->count;
@@ -196,7 +196,7 @@ static void put_text(char *to, const char *text, unsigned int len)
 	STORE(to[0], text[0]);
 }
 
-void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const char *cut)
+void maker_text(struct maker *m, u32 id, const char *name, unsigned int nr, const char *cut)
 {
 	char record[STACKBUF_PAGE_SIZE], *page;
 	unsigned int len, i, size = m->pages[ARRAY_TEXT];
@@ -224,19 +224,19 @@ void made_text(struct made *m, u32 id, const char *name, unsigned int nr, const 
 		}
 		m->text_pos = sprintf(line, STACKBUF_TEXT_PAGE_PRINT, STACKBUF_VERSION,
 				      (unsigned int)((m->text_seq - 1) % size), size, m->text_seq,
-				      made_instance);
+				      maker_instance);
 		put_text(page, line, m->text_pos);
 	}
 	put_text(page + m->text_pos, record, len);
 	m->text_pos += len;
-	made_at(m, id)->flags |= STACKBUF_STACK_TEXT;
+	maker_at(m, id)->flags |= STACKBUF_STACK_TEXT;
 }
 
 /* ---------------------------------------------------------------- events --- */
 
-static void take_page(struct made *m, unsigned int cpu, u64 time)
+static void take_page(struct maker *m, unsigned int cpu, u64 time)
 {
-	struct made_cpu *c = &m->cpu[cpu];
+	struct maker_cpu *c = &m->cpu[cpu];
 	struct stackbuf_events_page *page;
 	unsigned int pos = 0;
 	u64 old;
@@ -249,7 +249,7 @@ static void take_page(struct made *m, unsigned int cpu, u64 time)
 	STORE(page->page.seq, 0);
 	for (; old && pos < STACKBUF_EVENT_WORDS && page->word[pos];
 	     pos += stackbuf_event_words(page->word[pos])) {
-		struct stackbuf_stack *stack = made_at(m, page->word[pos]);
+		struct stackbuf_stack *stack = maker_at(m, page->word[pos]);
 
 		stack->count++;
 		stack->seen = old;
@@ -268,9 +268,9 @@ static void take_page(struct made *m, unsigned int cpu, u64 time)
 	c->chained = false;
 }
 
-u64 *made_event(struct made *m, const struct made_event *e)
+u64 *maker_event(struct maker *m, const struct maker_event *e)
 {
-	struct made_cpu *c = &m->cpu[e->cpu];
+	struct maker_cpu *c = &m->cpu[e->cpu];
 	u64 comm[2] = { 0 }, task = e->pid | (u64)e->tgid << STACKBUF_TASK_TGID_SHIFT, word, dt,
 	    *at;
 	enum stackbuf_form form;
@@ -314,7 +314,7 @@ u64 *made_event(struct made *m, const struct made_event *e)
 
 /* ------------------------------------------------------------ everything --- */
 
-void *made_array(const struct made *m, enum array a, size_t *size)
+void *maker_array(const struct maker *m, enum array a, size_t *size)
 {
 	void *const array[ARRAYS] = { m->info, m->events, m->stacks, m->text };
 
@@ -322,7 +322,7 @@ void *made_array(const struct made *m, enum array a, size_t *size)
 	return array[a];
 }
 
-u64 *made_addr(const struct made *m, enum array a)
+u64 *maker_addr(const struct maker *m, enum array a)
 {
 	u64 *const addr[ARRAYS] = { &m->info->info_addr, &m->info->events_addr,
 				    &m->info->stacks_addr, &m->info->text_addr };
@@ -330,17 +330,17 @@ u64 *made_addr(const struct made *m, enum array a)
 	return addr[a];
 }
 
-void made_move(struct made *m, u64 addr, u64 gap)
+void maker_move(struct maker *m, u64 addr, u64 gap)
 {
 	int a;
 
 	for (a = 0; a < ARRAYS; a++) {
-		*made_addr(m, a) = addr;
+		*maker_addr(m, a) = addr;
 		addr += (u64)m->pages[a] * STACKBUF_PAGE_SIZE + gap;
 	}
 }
 
-void made_pages(const struct made *m, struct page_set *set, unsigned int seed)
+void maker_pages(const struct maker *m, struct page_set *set, unsigned int seed)
 {
 	const char **page = NULL;
 	size_t nr = 0, size, i, j;
@@ -348,7 +348,7 @@ void made_pages(const struct made *m, struct page_set *set, unsigned int seed)
 	int a;
 
 	for (a = 0; a < ARRAYS; a++) {
-		start = made_array(m, a, &size);
+		start = maker_array(m, a, &size);
 		for (p = start; p < start + size; p += STACKBUF_PAGE_SIZE) {
 			GROW(page, nr);
 			page[nr++] = p;
@@ -366,36 +366,36 @@ void made_pages(const struct made *m, struct page_set *set, unsigned int seed)
 	free(page);
 }
 
-void made_known_stacks(struct made *m, u32 id[MADE_STACKS])
+void maker_known_stacks(struct maker *m, u32 id[MAKER_STACKS])
 {
 	unsigned int i, n;
 	char name[32];
 	u64 addr[STACKBUF_DEPTH_MAX];
 
-	for (i = 0; i < MADE_STACKS; i++) {
+	for (i = 0; i < MAKER_STACKS; i++) {
 		unsigned int nr = 9 + 20 * i > STACKBUF_DEPTH_MAX ? STACKBUF_DEPTH_MAX : 9 + 20 * i;
 
 		for (n = 0; n < nr; n++)
-			addr[n] = MADE_BASE + 0x1000 * i + 0x10 * n;
+			addr[n] = MAKER_BASE + 0x1000 * i + 0x10 * n;
 		/* A frame too far from the base for a relative address */
 		addr[0] = 0xffffa00000000000 + i;
-		id[i] = made_stack(m, addr, nr, nr == STACKBUF_DEPTH_MAX);
+		id[i] = maker_stack(m, addr, nr, nr == STACKBUF_DEPTH_MAX);
 		sprintf(name, "known_%u", i);
-		made_text(m, id[i], name, nr,
+		maker_text(m, id[i], name, nr,
 			  nr == STACKBUF_DEPTH_MAX ? "(cut at 127 frames)" : NULL);
 	}
 }
 
-void made_known(struct made_event *e, u64 n, const u32 id[MADE_STACKS])
+void maker_known(struct maker_event *e, u64 n, const u32 id[MAKER_STACKS])
 {
 	static const char *const comm[] = { "init", "a longer name x", "sh" };
 	/* Tasks switch occasionally, and each CPU's clock has another pace */
 	u64 task = n / 6 % 3;
 
-	*e = (struct made_event){
+	*e = (struct maker_event){
 		.cpu = n % 2,
-		.stack = id[n % MADE_STACKS],
-		.time = MADE_LOAD + 1000 * n + (n % 1000 == 999 ? 300 : 0),
+		.stack = id[n % MAKER_STACKS],
+		.time = MAKER_LOAD + 1000 * n + (n % 1000 == 999 ? 300 : 0),
 		.tagged = n % 5,
 		.tag = n,
 		.pid = 100 + task,
@@ -405,17 +405,17 @@ void made_known(struct made_event *e, u64 n, const u32 id[MADE_STACKS])
 	};
 }
 
-void made_record(struct made *m, unsigned int event_pages, unsigned int stack_pages,
+void maker_record(struct maker *m, unsigned int event_pages, unsigned int stack_pages,
 		 unsigned int text_pages, u64 events)
 {
-	u32 id[MADE_STACKS];
-	struct made_event e;
+	u32 id[MAKER_STACKS];
+	struct maker_event e;
 	u64 n;
 
-	made_init(m, event_pages, stack_pages, text_pages, NULL);
-	made_known_stacks(m, id);
+	maker_init(m, event_pages, stack_pages, text_pages, NULL);
+	maker_known_stacks(m, id);
 	for (n = 0; n < events; n++) {
-		made_known(&e, n, id);
-		made_event(m, &e);
+		maker_known(&e, n, id);
+		maker_event(m, &e);
 	}
 }

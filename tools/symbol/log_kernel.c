@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * learn.c - which kernel a log is of
+ * log_kernel.c - which kernel a log is of
  */
 #include <ctype.h>
 #include <stdlib.h>
