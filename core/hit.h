@@ -128,15 +128,21 @@ static __always_inline bool sbuf_hit_is_in_walk(const struct sbuf_cpu *cpu,
 			READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context);
 }
 
+/* Is the hit an event?  A close is none, unless it is by @here */
+static __always_inline bool sbuf_hit_is_event(const struct stackbuf_probe *probe, unsigned int role)
+{
+	return role != STACKBUF_PAIR_CLOSES || unlikely(probe->value & SBUF_VALUE_HERE);
+}
+
 /**
  * sbuf_hit() - record an event, open or close an object, stop recording: what a hit does
  * @probe: the probe, unless its handler knows @role to be 0
  * @role: the probe's, a constant where its handler has that role only
- * @save: the event, whose tag is the key of the object that is opened or closed
+ * @save: its tag is the key of the object that is opened or closed; the rest is the event
  * @value: for sbuf_pair_open() or sbuf_pair_close()
  * @cpu: this CPU, where a walk may come by here: its event is lost, and counted; else NULL
  *
- * To be inlined, as sbuf_save().  A close records no event, unless it is by @here.
+ * To be inlined, as sbuf_save().
  *
  * Context: Any context with preemption disabled, not inside of another hit's save.
  */
@@ -146,7 +152,7 @@ static __always_inline void sbuf_hit(const struct stackbuf_probe *probe, unsigne
 {
 	s64 id = 0;
 
-	if (role != STACKBUF_PAIR_CLOSES || unlikely(probe->value & SBUF_VALUE_HERE)) {
+	if (sbuf_hit_is_event(probe, role)) {
 		if (cpu && sbuf_hit_is_in_walk(cpu, save->context))
 			sbuf_count(STACKBUF_LOST_NESTED);
 		else

@@ -18,19 +18,21 @@
 static __always_inline void hit(const struct sbuf_tracepoint *of, unsigned int role,
 				unsigned long key, unsigned long value, const unsigned long *frame)
 {
-	enum stackbuf_context context = sbuf_context_of(preempt_count());
-	unsigned int flags = READ_ONCE(of->probe->how);
+	struct sbuf_save save = { .from = SBUF_FRAME, .tag = key };
 
-	if (SBUF_STRIP(frame[1]) - of->iterator <= of->size) {
-		/* A walk that follows records may begin one further out */
-		if (SBUF_HAVE_RECORDS)
-			frame = (const unsigned long *)frame[0];
-		else
-			flags |= SBUF_SKIP;
+	if (sbuf_hit_is_event(of->probe, role)) {
+		save.flags = READ_ONCE(of->probe->how);
+		save.context = sbuf_context_of(preempt_count());
+		if (SBUF_STRIP(frame[1]) - of->iterator <= of->size) {
+			/* A walk that follows records may begin one further out */
+			if (SBUF_HAVE_RECORDS)
+				frame = (const unsigned long *)frame[0];
+			else
+				save.flags |= SBUF_SKIP;
+		}
+		save.frame = frame;
 	}
-	sbuf_hit(of->probe, role, &(const struct sbuf_save) {
-		.from = SBUF_FRAME, .frame = frame, .tag = key, .flags = flags, .context = context,
-	}, value, raw_cpu_ptr(sbuf_cpu));
+	sbuf_hit(of->probe, role, &save, value, raw_cpu_ptr(sbuf_cpu));
 }
 
 /* Apart, so that a walk leaves out this frame */
