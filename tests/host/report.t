@@ -84,7 +84,7 @@ too_many() {
 sampled() {
 	local kind
 	cp -r "$made" "$dir/sampled" && printf '\5' | dd of="$dir/sampled/info" bs=1 seek=4336 conv=notrunc status=none || return
-	for kind in count 'count same_0' 'count --folded'; do
+	for kind in count 'count --function same_0' 'count --folded'; do
 		# shellcheck disable=SC2086 # words
 		"$sane" -f "$dir/sampled" $kind 2>&1 >/dev/null | grep -qx 'stackbuf: 5 events were left out by sampling: no total has them' || { echo "$kind"; return 1; }
 	done
