@@ -503,7 +503,7 @@ static void drop_functions(void)
 {
 	struct stackbuf_probe *probe;
 
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->lists)
 			sbuf_probe_clear(probe);
 }
@@ -546,7 +546,7 @@ static void leave_functions(const struct module *module, unsigned long state)
 			WRITE_ONCE(function->probe, NULL);
 		}
 	}
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->functions)
 			sbuf_probe_clear(probe);
 }

@@ -132,7 +132,7 @@ static void remove_kprobes(bool gone)
 	unsigned int n = 0;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	sbuf_for_each_probe(probe) {
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		struct kprobe *kprobe = &sbuf_place_of(probe)->kprobe.kprobe;
 
 		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&

@@ -50,10 +50,6 @@ static const struct sbuf_way *const ways[] = {
 #endif
 };
 
-#define for_each_way(way)								\
-	for ((way) = ways; (way) < ways + ARRAY_SIZE(ways); (way)++)		\
-		if (*(way))
-
 /* ---------------------------------------------------------------- entries --- */
 
 /* Pages hold a number of entries each */
@@ -152,7 +148,7 @@ void sbuf_probe_update_missed(void)
 	struct stackbuf_probe *probe;
 	unsigned int tries = 1000;
 
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		while (probe->state == STACKBUF_PROBE_SET && tries && !update_missed(probe) &&
 		       --tries)
 			cpu_relax();
@@ -244,7 +240,7 @@ static struct stackbuf_probe *find_probe(const struct sbuf_probe_request *reques
 {
 	struct stackbuf_probe *probe;
 
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (probe->lists && !strncmp(probe->name, request->name, request->len) &&
 		    !probe->name[request->len] && probe->pair == request->pair &&
 		    probe->role == request->role)
@@ -257,7 +253,7 @@ static bool take_entry(struct sbuf_probe_request *request, u8 lists)
 {
 	struct stackbuf_probe *probe;
 
-	sbuf_for_each_probe(probe) {
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (probe->name[0])
 			continue;
 		memcpy(probe->name, request->name, request->len);
@@ -299,7 +295,7 @@ static void settle_pairs(void)
 	struct stackbuf_pair *pair = stackbuf_info.pair[0].pairs.pair;
 	struct stackbuf_probe *probe;
 
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (probe->name[0])
 			probes[probe->pair]++;
 	/* First those that have some: the last one that goes clears what all share */
@@ -335,7 +331,7 @@ static int make_list(struct sbuf_resolver *resolver, u8 next)
 			return -ENOSPC;
 	}
 	/* Those that stay, too: a module that comes is searched for all */
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		patterns += probe->lists & next && strpbrk(probe->name, "*?[");
 	if (patterns > SBUF_PATTERNS_MAX) {
 		pr_err("probe: %u patterns: %d are the most\n", patterns, SBUF_PATTERNS_MAX);
@@ -395,19 +391,20 @@ static void end_list(u8 list)
 
 	sbuf_functions_detach(list);
 	smp_wmb();	/* P1 */
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		WRITE_ONCE(probe->lists, probe->lists & ~list);
 }
 
 /* Step 3: remove probes that are in no list, and free their entries */
 static void drop_unlisted(void)
 {
-	const struct sbuf_way *const *way;
 	struct stackbuf_probe *probe;
+	unsigned int i;
 
-	for_each_way(way)
-		(*way)->drop();
-	sbuf_for_each_probe(probe) {
+	for (i = 0; i < ARRAY_SIZE(ways); i++)
+		if (ways[i])
+			ways[i]->drop();
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (probe->lists)
 			continue;
 		/* The name of the one that stopped recording is part of the record */
@@ -427,7 +424,7 @@ int sbuf_probe_write(struct sbuf_resolver *resolver)
 	lockdep_assert_held(&sbuf_probe_mutex);
 	if (IS_ERR(resolver))
 		return PTR_ERR(resolver);
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (probe->lists && (resolver->add || sbuf_probe_param_of(probe) != resolver->of))
 			WRITE_ONCE(probe->lists, probe->lists | next);
 	err = make_list(resolver, next) ?: use_list(resolver);
@@ -441,7 +438,7 @@ void sbuf_probe_remove_all(void)
 {
 	struct stackbuf_probe *probe;
 
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		WRITE_ONCE(probe->lists, 0);
 	sbuf_functions_detach(sbuf_live_list());
 	drop_unlisted();
@@ -493,7 +490,7 @@ static void set_pending_probes(const struct module *module)
 	int err;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		n += may_be_in_module(probe);
 	if (!n)
 		return;
@@ -501,7 +498,7 @@ static void set_pending_probes(const struct module *module)
 	if (!resolver) {
 		pr_err("probe: no memory to set probes in %s\n", module->name);
 		/* There may be a function for each that is set, a pattern */
-		sbuf_for_each_probe(probe)
+		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 			if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) &&
 			    may_be_in_module(probe))
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
@@ -509,7 +506,7 @@ static void set_pending_probes(const struct module *module)
 	}
 	/* Zeroed, it is no list of triggers: see set_live_list() */
 	resolver->list = next;
-	sbuf_for_each_probe(probe) {
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (!may_be_in_module(probe))
 			continue;
 		request = resolver->request + resolver->nr++;
@@ -525,7 +522,7 @@ static void set_pending_probes(const struct module *module)
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
 	/* Functions are attached as a new list, which is the old one and these */
 	if (!err && sbuf_functions(next)) {
-		sbuf_for_each_probe(probe)
+		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 			if (probe->lists)
 				WRITE_ONCE(probe->lists, SBUF_BOTH_LISTS);
 		err = sbuf_functions_copy(next) ?: use_list(resolver);
@@ -542,15 +539,14 @@ static void set_pending_probes(const struct module *module)
 
 void sbuf_probe_module(const struct module *module, unsigned long state)
 {
-	const struct sbuf_way *const *way;
+	unsigned int i;
 
 	mutex_lock(&sbuf_probe_mutex);
 	if (state == MODULE_STATE_COMING)
 		set_pending_probes(module);
-	else
-		for_each_way(way)
-			if ((*way)->leave)
-				(*way)->leave(module, state);
+	for (i = 0; i < ARRAY_SIZE(ways) && state != MODULE_STATE_COMING; i++)
+		if (ways[i] && ways[i]->leave)
+			ways[i]->leave(module, state);
 	sbuf_probes_changed();
 	mutex_unlock(&sbuf_probe_mutex);
 }

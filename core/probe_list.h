@@ -57,9 +57,6 @@ union sbuf_place *sbuf_place_take(struct stackbuf_probe *probe, enum stackbuf_pr
 /* The entry after @probe, the first one after NULL; or NULL after the last one */
 struct stackbuf_probe *sbuf_probe_next(const struct stackbuf_probe *probe);
 
-#define sbuf_for_each_probe(probe)						\
-	for ((probe) = sbuf_probe_next(NULL); (probe); (probe) = sbuf_probe_next(probe))
-
 static inline bool sbuf_probe_is_set(const struct stackbuf_probe *probe,
 				     enum stackbuf_probe_way way)
 {

@@ -146,7 +146,7 @@ static int get_probe_param(char *buffer, const struct kernel_param *param)
 		if (list->list == SBUF_PAIRS && name[0])
 			err = emit_name(buffer, &len, &cut, name);
 	}
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (list->list != SBUF_PAIRS && probe->lists && !err &&
 		    sbuf_probe_param_of(probe) == list->list)
 			err = emit_name(buffer, &len, &cut, probe->name);

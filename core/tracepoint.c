@@ -169,7 +169,7 @@ static void remove_tracepoints(const struct module *module)
 	unsigned int n = 0;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	sbuf_for_each_probe(probe) {
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_TRACEPOINT) ||
 		    (module ? !is_in(&sbuf_place_of(probe)->tracepoint, module) : probe->lists))
 			continue;
@@ -181,7 +181,7 @@ static void remove_tracepoints(const struct module *module)
 	if (!n)
 		return;
 	tracepoint_synchronize_unregister();
-	sbuf_for_each_probe(probe)
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
 		if (probe->state == STACKBUF_PROBE_NONE &&
 		    probe->way == STACKBUF_PROBE_BY_TRACEPOINT)
 			sbuf_probe_clear(probe);
@@ -204,7 +204,7 @@ static void set_pending(const struct module *module)
 {
 	struct stackbuf_probe *probe;
 
-	sbuf_for_each_probe(probe) {
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		struct sbuf_probe_request request = sbuf_probe_request_again(probe);
 		int err;
 

@@ -1099,7 +1099,7 @@ static void check_all(const struct arrays *a, bool rest, bool say)
 		printf("refused %" PRIu64 "\n", lost(a, STACKBUF_LOST_OFF) +
 		       lost(a, STACKBUF_LOST_NESTED) + lost(a, STACKBUF_LOST_TABLE) +
 		       lost(a, STACKBUF_LOST_PAGE) + lost(a, STACKBUF_LOST_EMPTY));
-		printf("new %" PRIu64 " elsewhere %" PRIu64 " uncacheable %" PRIu64 " again %" PRIu64
+		printf("new %" PRIu64 " elsewhere %" PRIu64 " unfit %" PRIu64 " again %" PRIu64
 		       " verified %" PRIu64 " differed %" PRIu64 "\n",
 		       lost(a, STACKBUF_WALKED_NEW), lost(a, STACKBUF_WALKED_ELSEWHERE),
 		       lost(a, STACKBUF_WALKED_UNCACHEABLE), lost(a, STACKBUF_WALKED_AGAIN),

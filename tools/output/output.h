@@ -154,8 +154,8 @@ void output_depth(const struct output *o);
 void output_no_event(struct output *o);
 
 /*
- * The same if --stack and --function choose none of the @nr stacks of @where: "the record", "the text
- * log"
+ * The same if --stack and --function choose none of the @nr stacks of @where: "the record", "the
+ * text log"
  */
 void output_no_stack(struct output *o, const char *where, size_t nr);
 
