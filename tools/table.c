@@ -320,7 +320,7 @@ const struct option option_table[OPTIONS] = {
 	[OPT_FORCE] = { .name = "force", .commands = OF_FRAMES | PAIRS | BIT(DECODE) | BIT(INFO),
 		SETS(set_flag, debug.force),
 		.text = "use vmlinux and modules even if of another build" },
-	[OPT_OUTPUT] = { .name = "output", .letter = 'o', .value = "FILE",
+	[OPT_OUTPUT] = { .name = "output", .letter = 'o', .value = "FILE.prom",
 		.commands = BIT(METRICS), SETS(set_text, to),
 		.text = "metrics: the file to write" },
 	[OPT_HELP] = { .name = "help", .letter = 'h', .commands = ALL, .text = "show this help" },

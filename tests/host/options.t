@@ -619,6 +619,8 @@ help_is_exact() {
 		"$plain" "$command" -h | grep -o -- '--[a-z-]*' | sort -u | comm -13 - <(in_manual "$command") >"$dir/out"
 		[ ! -s "$dir/out" ] || { echo "$command does not take, but stackbuf-$command(8) has:"; cat "$dir/out"; return 1; }
 	done
+	# Headings: letter, name and value
+	"$top/tests/helpers/manual.py" "$plain" "$top/man" >"$dir/out" && [ ! -s "$dir/out" ] || { cat "$dir/out"; return 1; }
 	! "$plain" log -h | grep -q -- '-[pc],' && "$plain" snoop -h | grep -q -- '-p, --pid' &&
 		"$plain" count -h | grep -q -- '-c, --cpu'
 }
