@@ -279,11 +279,11 @@ static bool parses_probes(void)
 	};
 	static const char *const bad[] = {
 		"t:", "t:g:", "t::e", "t:a:b:c", "t:e+1", "t:e*", "t:e@retaddr", "t:e@arg6",
-		"f@", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
+		"f@", "f@ret", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
 		"f@retaddr@arg1", "f+1@arg1", "f.cold@arg1", "f.cold@retaddr", "0x", "0x0", "0xg",
 		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*+0", "m*:f",
 		"f]", "f*(", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",
-		"f+4294967296", "f+1+1", "+1", "@arg1",
+		"f+4294967296", "m:f+0x100000000", "f+1+1", "+1", "@arg1",
 	};
 	char longest[STACKBUF_PROBE_NAME + 1], text[99] = "";
 	struct sbuf_probe_request request;

@@ -87,8 +87,6 @@ bytes() {
 # The kernel's own are in order
 grep -v '\[' /proc/kallsyms >sorted
 size=$(printf '0x%x' "$(bytes vfs_open)")
-result "refused: an offset beyond 32 bits" refuses vfs_open+0x100000000 'vfs_open+0x100000000: no offset:.*up to 0xffffffff'
-result "refused: one beyond 32 bits in a module that is not loaded" refuses m:f+0x100000000 'no offset:.*up to 0xffffffff'
 result "refused: the end of a function ($size)" refuses "vfs_open+$size" "the function has $size bytes"
 result "refused: what comes after it" refuses vfs_open+0xffffffff "the function has $size bytes"
 result "refused: an offset after the end of a module's function" \
