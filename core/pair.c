@@ -24,6 +24,7 @@
 #include <linux/atomic.h>
 #include <linux/bitmap.h>
 #include <linux/hash.h>
+#include <linux/lockdep.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -34,6 +35,7 @@
 
 #include "clock.h"
 #include "pair.h"
+#include "probe.h"
 #include "table.h"
 
 #if STACKBUF_PAIR_PAGES
@@ -660,6 +662,7 @@ unsigned int sbuf_pair_get(const char *name, unsigned int len)
 {
 	unsigned int i, free = 0;
 
+	lockdep_assert_held(&sbuf_probe_mutex);
 	for (i = STACKBUF_PAIRS_MAX; i > 0; i--) {
 		if (!pair_at(i)->name[0])
 			free = i;
@@ -678,6 +681,7 @@ void sbuf_pair_set(unsigned int number, unsigned int probes)
 	struct stackbuf_pair *pair = pair_at(number);
 	unsigned int i, n;
 
+	lockdep_assert_held(&sbuf_probe_mutex);
 	WRITE_ONCE(pair->probes, probes);
 	sbuf_page_bump_seq(&stackbuf_info.pair[0].page);
 	if (probes)

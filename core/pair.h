@@ -74,7 +74,7 @@ void sbuf_pair_resume(void);
 
 /*
  * The number of the pair of this name, of @len bytes, a new one perhaps; 0: STACKBUF_PAIRS_MAX are
- * set.  Under the lock of probes, as the rest.
+ * set.  Under sbuf_probe_mutex, as the rest.
  */
 unsigned int sbuf_pair_get(const char *name, unsigned int len);
 /* The text of a preset, places that open before "|" and those that close after it; or NULL */

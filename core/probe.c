@@ -158,6 +158,7 @@ void sbuf_probe_clear(struct stackbuf_probe *probe)
 {
 	unsigned long flags;
 
+	lockdep_assert_held(&sbuf_probe_mutex);
 	raw_spin_lock_irqsave(&missed_lock, flags);
 	take_missed(probe);
 	sbuf_pair_lost(probe, probe->missed);

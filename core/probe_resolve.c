@@ -10,6 +10,7 @@
 #include <linux/elf.h>
 #include <linux/glob.h>
 #include <linux/kernel.h>
+#include <linux/lockdep.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
 #include <linux/string.h>
@@ -156,7 +157,7 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
  * Enable preemption for a moment.  Return true if @module is still loaded and still has the same
  * @symbols; if not, nothing of either may be used.
  *
- * The caller holds probe_mutex.  Unloading a module, and replacing the symbols that it has
+ * The caller holds sbuf_probe_mutex.  Unloading a module, and replacing the symbols that it has
  * while it is loaded by those that it keeps, both wait for that mutex in sbuf_probe_module().  If
  * either had passed there before, the module's state or the pointer to its symbols shows it.
  * A module that fails early while it is loaded is not announced to sbuf_probe_module(): it is
@@ -207,6 +208,7 @@ static bool resolve_in(struct sbuf_resolver *resolver, const struct module *modu
 
 int sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *module)
 {
+	lockdep_assert_held(&sbuf_probe_mutex);
 	preempt_disable();
 	resolve_in(resolver, module);
 	preempt_enable();
@@ -269,6 +271,7 @@ int sbuf_resolve(struct sbuf_resolver *resolver)
 {
 	unsigned int nr = sbuf_functions(resolver->list);
 
+	lockdep_assert_held(&sbuf_probe_mutex);
 	while (!resolve_all(resolver) && !resolver->err)
 		sbuf_functions_cut(resolver->list, nr);
 	return resolver->err;

@@ -92,7 +92,7 @@ void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request
  *
  * Sets addr, matches and module_loaded of each, or adds the functions of a pattern to @list.
  *
- * Context: Process context, under probe_mutex.  Takes some 100 ms.
+ * Context: Process context, under sbuf_probe_mutex.  Takes some 100 ms.
  * Return: 0 or -ENOMEM.
  */
 int sbuf_resolve(struct sbuf_resolver *resolver);
