@@ -40,7 +40,7 @@ DEFINE_MUTEX(sbuf_probe_mutex);
 union sbuf_place sbuf_places[STACKBUF_PROBES_MAX];
 
 /* NULL: this kernel does not have it */
-static const struct sbuf_way *const ways[] = {
+static const struct sbuf_way *const ways[STACKBUF_PROBE_BY_TRACEPOINT + 1] = {
 	[STACKBUF_PROBE_BY_KPROBE] = &sbuf_kprobe_way,
 #if SBUF_HAVE_FUNCTIONS
 	[STACKBUF_PROBE_BY_FTRACE] = &sbuf_function_way,
