@@ -144,7 +144,7 @@ static __always_inline bool sbuf_hit_is_event(const struct stackbuf_probe *probe
  *
  * To be inlined, as sbuf_save().
  *
- * Context: Any context with preemption disabled, not inside of another hit's save.
+ * Context: Any context with preemption disabled; without @cpu not inside of another hit's save.
  */
 static __always_inline void sbuf_hit(const struct stackbuf_probe *probe, unsigned int role,
 				     const struct sbuf_save *save, unsigned long value,

@@ -228,11 +228,15 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 	way = ways[way_for(request)];
 	if (way)
 		return way->set(request, list);
-	if (request->event)
-		sbuf_refuse(request, "this kernel has no tracepoints that a module can use");
-	else
+	if (!request->event) {
 		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
-	return -EOPNOTSUPP;
+		return -EOPNOTSUPP;
+	}
+	if (!IS_ENABLED(CONFIG_EVENT_TRACING))
+		return sbuf_refuse(request, "this kernel has no tracepoints");
+	/* Kbuild has chosen none of the files */
+	sbuf_refuse(request, SBUF_WOULD_STOP);
+	return -EPERM;
 }
 
 /* ------------------------------------------------------------------ lists --- */

@@ -85,6 +85,9 @@ static inline unsigned int sbuf_request_flags(const struct sbuf_probe_request *r
 		SBUF_REFERS : 0);
 }
 
+#define SBUF_WOULD_STOP								\
+	"this kernel checks indirect calls, and would stop at ours: probe a function that is called there"
+
 /* What an error of the kernel's means; an array of them ends with err 0 */
 struct sbuf_reason {
 	int err;

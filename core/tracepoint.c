@@ -78,15 +78,16 @@ static struct module *search_modules(struct search *search)
 int sbuf_tracepoint_find(const char *group, const char *event, struct trace_event_file **file)
 {
 	struct trace_event_file *found = trace_get_event_file(NULL, group, event);
+	bool has;
 
 	if (IS_ERR(found))
 		return -ENOENT;
-	if (found->event_call->flags & TRACE_EVENT_FL_TRACEPOINT && found->event_call->tp) {
+	has = found->event_call->flags & TRACE_EVENT_FL_TRACEPOINT && found->event_call->tp;
+	if (has && SBUF_TRACEPOINT_FILE)
 		*file = found;
-		return 0;
-	}
-	trace_put_event_file(found);
-	return -ENOTTY;
+	else
+		trace_put_event_file(found);
+	return has ? 0 : -ENOTTY;
 }
 
 /* Record at an event; @coming: of the module that is announced as it is being loaded, or NULL */
@@ -127,9 +128,7 @@ static int note_result(const struct sbuf_probe_request *request, int err)
 		{ -EDESTADDRREQ,
 		  "this kernel checks indirect calls: its group is needed, and its module loaded: t:GROUP:EVENT"
 		},
-		{ -EPERM,
-		  "this kernel checks indirect calls, and would stop at ours: probe a function that is called there"
-		},
+		{ -EPERM, SBUF_WOULD_STOP },
 		{ }
 	};
 

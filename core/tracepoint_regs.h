@@ -8,18 +8,11 @@
 #include "hit.h"
 #include "tracepoint.h"
 
-/* @regs: there; @at, for those of the tracepoint's place, may be the same */
-static __always_inline void sbuf_tracepoint_hit(const struct sbuf_tracepoint *of,
-						struct pt_regs *regs, struct pt_regs *at,
-						const struct sbuf_cpu *cpu,
-						enum stackbuf_context context)
+/* Registers of the tracepoint's place, from those at the beginning of that function */
+static __always_inline unsigned int sbuf_tracepoint_caller(const struct sbuf_tracepoint *of,
+							   const struct pt_regs *regs,
+							   struct pt_regs *at)
 {
-	const struct stackbuf_probe *probe = of->probe;
-	unsigned int flags = READ_ONCE(probe->how), n = probe->value & SBUF_VALUE_ARGUMENT;
-	/* The first argument is the pointer to our data */
-	unsigned long tag = probe->tag ? regs_get_kernel_argument(regs, probe->tag) : 0;
-	unsigned long value = n ? regs_get_kernel_argument(regs, n) : 0;
-
 	sbuf_arch_regs_of_caller(at, regs);
 	if (instruction_pointer(at) - of->iterator <= of->size) {
 #if SBUF_HAVE_RECORDS
@@ -29,12 +22,31 @@ static __always_inline void sbuf_tracepoint_hit(const struct sbuf_tracepoint *of
 		at->sp = sbuf_caller_sp(record);
 		instruction_pointer_set(at, SBUF_STRIP(record[1]));
 #else
-		flags |= SBUF_SKIP;
+		return SBUF_SKIP;
 #endif
 	}
-	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
-		.from = SBUF_REGS, .regs = at, .tag = tag, .flags = flags, .context = context,
-	}, value, cpu);
+	return 0;
+}
+
+/* @regs: there; @at, for those of the tracepoint's place, may be the same */
+static __always_inline void sbuf_tracepoint_hit(const struct sbuf_tracepoint *of,
+						struct pt_regs *regs, struct pt_regs *at,
+						const struct sbuf_cpu *cpu,
+						enum stackbuf_context context)
+{
+	const struct stackbuf_probe *probe = of->probe;
+	unsigned int n = probe->value & SBUF_VALUE_ARGUMENT;
+	/* The first argument is the pointer to our data */
+	unsigned long value = n ? regs_get_kernel_argument(regs, n) : 0;
+	struct sbuf_save save = {
+		.from = SBUF_REGS, .regs = at, .context = context, .flags = READ_ONCE(probe->how),
+		.tag = probe->tag ? regs_get_kernel_argument(regs, probe->tag) : 0,
+	};
+
+	/* Else @at may be in use, by the walk */
+	if (sbuf_hit_is_event(probe, probe->role) && !sbuf_hit_is_in_walk(cpu, context))
+		save.flags |= sbuf_tracepoint_caller(of, regs, at);
+	sbuf_hit(probe, probe->role, &save, value, cpu);
 }
 
 #endif /* STACKBUF_TRACEPOINT_REGS_H */

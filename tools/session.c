@@ -22,8 +22,8 @@
 /* --------------------------------------------------------------- reading --- */
 
 /*
- * Keep no events that the output will not show.  Commands apply the rest of the filter: --stack and
- * times that depend on the record are known only when it was read.
+ * Keep no events that the output will not show.  Commands apply the rest of the filter: --stack,
+ * --function and times that depend on the record are known only when it was read.
  */
 static void choose_events(struct session *s)
 {

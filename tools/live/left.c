@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "live/watch.h"
 
-#define NOTE	"/run/stackbuf.overrides"
+#define NOTE	"/run/stackbuf.borrowed"
 
 /* This process's words, separated by blanks */
 static void own_command(char *text, size_t size)
