@@ -52,8 +52,8 @@ static bool is_foreign(uid_t owner)
 /*
  * With @own, directory and file must be this user's or root's.  And in any case: in a directory
  * where every user may create files, as /tmp, do not follow or write to what another user owns.
- * The kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not cover readlink()
- * and rename().
+ * The kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not cover
+ * readlink() and rename().
  */
 static int check_owner(const char *directory, const struct stat *st, bool own)
 {
