@@ -21,8 +21,8 @@
  *		it
  * @drop:	remove those that are in no list.  No handler of theirs runs afterwards, and
  *		sbuf_probe_clear() has been called for each
- * @leave:	likewise those in code that is freed, as its module has this state: it goes, or
- *		its init has ended.  May be NULL
+ * @leave:	remove probes in code that is freed, in the same way: the module, which has this
+ *		state, goes, or its init has ended.  May be NULL
  * @missed:	hits of a probe that is set which the kernel counted itself.  Any context.  May
  *		be NULL
  *

@@ -312,6 +312,9 @@ static bool choose_function(struct session *s, const char *text, u32 **id, size_
 	size_t i, before = *nr;
 
 	patterns_add(&one, text, false);
+	if (one.pattern->event && strcmp(one.pattern->function, "*"))
+		report("--function %s: stacks at tracepoints are not told apart: those at all of them are meant",
+		       text);
 	for (i = 0; (stack = stacks_next(&s->record.stacks, &i)); )
 		if (patterns_match_stack(&one, &s->symbols, stack)) {
 			GROW(*id, *nr);

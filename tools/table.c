@@ -275,7 +275,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "only these stacks, as 1 or 1,5-9" },
 	[OPT_FUNCTION] = { .name = "function", .value = "PATTERN",
 		.commands = BIT(LOG) | BIT(COUNT) | BIT(REPORT), .several = true, .filters = true,
-		.text = "only stacks that begin in these functions, as vfs_read, 'tcp_*', nvme:nvme_irq or t:EVENT",
+		.text = "only stacks that begin in these functions, as vfs_read, 'tcp_*', nvme:nvme_irq, or 't:*': at tracepoints",
 	},
 	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_PAST | PAIRS,
 		.filters = true,

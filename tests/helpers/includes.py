@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """includes.py [--headers] DIRECTORY... - print each circle among files there that include each other
 
-NAME.c and NAME.h are one file, with --headers NAME.h alone.  What a path names is looked for beside the
-file that includes it, in
-the current directory, and in each DIRECTORY.
+NAME.c and NAME.h are one file, with --headers NAME.h alone.  A path is looked for beside the file that
+includes it, in the current directory, and in each DIRECTORY.
 """
 import glob
 import os

@@ -77,7 +77,7 @@ def main():
                      for word in re.findall(r'\b([a-z_]\w*)\(\)', comment)]
     for where, name in sorted(set(said)):
         if name not in ours | foreign:
-            print(f'{where}: there is no {name}')
+            print(f'{where}: there is no {name} (if it is of others: tests/host/foreign)')
     for name in sorted(foreign - ({name for _, name in said} - ours)):
         print(f'{sys.argv[1]}: {name} is not needed')
     if len(said) < 200:

@@ -169,6 +169,10 @@ nothing_matches() {
 	# Of three, both that have no stack
 	"$sane" -f "$made" log --function samme_0 --function far_0 --function 'x*' >"$dir/out" 2>"$dir/err" || return
 	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -qF 'no stack begins in samme_0, x* (' "$dir/err" || return
+	# Which tracepoint a stack is at is not recorded
+	"$sane" -f "$made" log --function t:kfree --function far_0 2>"$dir/err" >"$dir/out" || return
+	grep -q far_0 "$dir/out" && grep -qF -e '--function t:kfree: stacks at tracepoints are not told apart' "$dir/err" || return
+	"$sane" -f "$made" log --function 't:*' --function far_0 2>&1 >"$dir/out" | grep 'told apart' && return 1
 	# The function exists, but the filter leaves none of its events
 	"$sane" -f "$made" log --cpu 7 --function far_0 >"$dir/out" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
 }

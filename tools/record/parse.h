@@ -416,7 +416,7 @@ struct pair_totals {
 /* Find the next pair after *@number, which begins at 0: false if there is none */
 bool pairs_next(const struct record *r, unsigned int *number, struct stackbuf_pair *pair);
 
-/* Of outstanding objects, by when it was opened */
+/* Of outstanding objects, by when they were opened */
 struct pair_span {
 	u64 until;	/* ns */
 	u64 newest;	/* so many; 0: all */
