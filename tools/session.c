@@ -67,7 +67,7 @@ static void open_folded(struct session *s)
 		xasprintf("%s and %u more", w->file.word[0], w->file.nr - 1);
 	s->folded = true;
 	if (!w->totals)
-		die(1, "%s: holds folded stacks: diff and count (without a PATTERN) read it",
+		die(1, "%s: holds folded stacks, which count and diff read",
 		    s->source.name);
 	if (filter_events(&w->filter))
 		die(1, "%s: holds folded stacks, which are totals: no filter can choose among events",

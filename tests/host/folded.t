@@ -135,8 +135,8 @@ few_machines() {
 
 refusals() {
 	cd "$dir" || return
-	refused 1 'diff and count (without a PATTERN) read it' -f folded log && refused 1 'diff and count (without a PATTERN) read it' -f folded info &&
-		refused 1 'diff and count (without a PATTERN) read it' -f folded count vfs_read && refused 1 'no filter can choose among events' -f folded count --comm a &&
+	refused 1 'which count and diff read' -f folded log && refused 1 'which count and diff read' -f folded info &&
+		refused 2 'stackbuf -f folded count --function vfs_read' -f folded count vfs_read && refused 1 'no filter can choose among events' -f folded count --comm a &&
 		refused 1 'are for the record of one machine' -f folded count --lines || return
 	printf 'a;b 18446744073709551615\n' >text && printf 'a;b 1\n' >text2 &&
 		refused 1 "text2: line 1: the total is beyond 64 bits" -f text -f text2 count &&
