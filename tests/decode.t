@@ -5,15 +5,10 @@
 # Lines are compared with objdump and addr2line; a profile is decoded by protoc, a flame graph
 # tried in a browser.  DECODE_FRAMES is the number of frames.
 
-# shellcheck source-path=SCRIPTDIR source=lib.sh
-. "${BASH_SOURCE[0]%/*}/lib.sh"
+# shellcheck source-path=SCRIPTDIR source-path=SCRIPTDIR/host source=host/tools.sh
+. "${BASH_SOURCE[0]%/*}/host/tools.sh"
 
-export TZ=UTC LC_ALL=C ASAN_OPTIONS=detect_leaks=1
 frames=${DECODE_FRAMES:-$(few 50 500)}
-build=$tools
-plain=$build/stackbuf
-sane=$plain
-! thorough || sane=$build/asan/stackbuf
 python=$here/helpers/decode.py
 modules=$work/modules
 kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) || exit 1

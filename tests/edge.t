@@ -7,13 +7,7 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-edge() {
-	local reader='' kernel words cross
-	guest "$1" edge && build_reader "$1" && build "$1" big || echo "not ok everything is built"
-	inside "$work/vm/big/stackbuf_test.ko" context_save >"$work/vm/inside"
-	# -s: setting and removing probes patches running code
-	boot "$1" -s -x "$reader" -a slub_debug=FZPU
-	ended
-}
+prepare() { inside "$work/vm/big/stackbuf_test.ko" context_save >"$work/vm/inside"; }
 
-on_each_kernel edge edge 6.1
+# -s: setting and removing probes patches running code
+in_guest edge edge 6.1 -s -a slub_debug=FZPU

@@ -299,6 +299,22 @@ on_each_kernel() {
 	return $status
 }
 
+# in_guest WHAT NAME SERIES OPTION...: a test that is tests/guest/NAME.sh, with the command and the module "big"
+# (built with the words of sizes), in a machine with these options.  If there is a function prepare, it is called
+# with the series: it may put more into $work/vm and add to options
+in_guest() {
+	local what=$1 name=$2 on=$3 options=("${@:4}")
+	on_each_kernel "$what" guest_test "$on"
+}
+
+guest_test() {
+	local kernel words cross reader=''
+	guest "$1" "$name" && build_reader "$1" && build "$1" big "${sizes[@]}" &&
+		{ ! declare -F prepare >"$work/function" || prepare "$1"; } || echo "not ok everything is built"
+	boot "$1" "${options[@]}" -x "$reader"
+	ended
+}
+
 # instructions MODULE: a line FUNCTION OFFSET for each of its instructions
 instructions() {
 	"${cross:-}objdump" -d -j .text --no-show-raw-insn "$1" | awk '

@@ -127,7 +127,9 @@ life_of_file() {
 
 own_module() {
 	cat "$transcripts/mine"
+	# As README.md says of the other call
 	answers mine 1 | grep -q 'ERROR: modpost: "stackbuf_save_tag" .*mine\.ko\] undefined!' &&
+		grep -qF '"stackbuf_save" [...] undefined!' "$top/README.md" &&
 		! answers mine 2 | grep -E 'ERROR|WARNING|rror:' &&
 		answers mine 4 | grep -q 'mine: Unknown symbol stackbuf_save_tag (err -2)$' &&
 		answers mine 8 | grep -q ' 0x5dc$' && answers mine 8 | grep -qE '^	set_length\+0x[0-9a-f/x]+ \[mine\]$'

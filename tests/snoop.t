@@ -8,21 +8,17 @@
 
 # Debug information for --lines that fits into the guest: of no function of the kernel
 tiny_vmlinux() {
-	local kernel words cross
-	kernel_of "$1" && echo 'int none(void) { return 0; }' |
-		"${cross}gcc${cross:+-12}" -g -nostdlib -static -Wl,-e,none -x c - -o "$work/vm/vmlinux"
+	echo 'int none(void) { return 0; }' |
+		"${cross:-}gcc${cross:+-12}" -g -nostdlib -static -Wl,-e,none -x c - -o "$work/vm/vmlinux"
 }
 
-snoop() {
-	local kernel words cross reader='' bpftrace=''
-	guest "$1" snoop && build_reader "$1" && build "$1" big &&
-		build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 KCFLAGS=-DLINES_WAIT_US=100000000 && tiny_vmlinux "$1" ||
-		echo "not ok everything is built"
+prepare() {
+	local bpftrace=''
+	build "$1" small EVENTS_KB=64 STACKS_KB=64 TEXT_KB=64 KCFLAGS=-DLINES_WAIT_US=100000000 && tiny_vmlinux || return
 	# Modules for it have debug information
 	! grep -q '^CONFIG_DEBUG_INFO=y' "$work/vm/config" || : >"$work/vm/debug_info"
 	[[ $1 == *-arm64 ]] || bpftrace=$(command -v bpftrace)
-	boot "$1" -s -m 1024 -x "$reader" -x setpriv ${bpftrace:+-x "$bpftrace"}
-	ended
+	options+=(${bpftrace:+-x "$bpftrace"})
 }
 
-on_each_kernel "snoop and count" snoop 6.1
+in_guest "snoop and count" snoop 6.1 -s -m 1024 -x setpriv

@@ -7,11 +7,4 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "${BASH_SOURCE[0]%/*}/lib.sh"
 
-wide() {
-	local reader='' kernel words cross
-	guest "$1" wide && build_reader "$1" && build "$1" big || echo "not ok everything is built"
-	boot "$1" -i -a preempt=full -x "$reader"
-	ended
-}
-
-on_each_kernel wide wide 6.12
+in_guest wide wide 6.12 -i -a preempt=full

@@ -9,14 +9,6 @@
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . /t/lib.sh
 
-# one_line WORDS COMMAND...: fails and prints one line on standard error, with WORDS
-one_line() {
-	words=$1
-	shift
-	if "$@" >out 2>err; then echo "$* succeeded"; return 1; fi
-	is "$(wc -l <err) == 1" && grep "$words" err && [ ! -s out ] || { cat err out; return 1; }
-}
-
 # ------------------------------------------------------------------- loading ---
 
 percpu() { sed -n 's/^Percpu: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
@@ -202,37 +194,5 @@ ftrace_off() {
 }
 with DYNAMIC_FTRACE "ftrace is switched off: said so, and not while functions are traced" ftrace_off
 set_list ''
-
-# ------------------------------------------------------------------ lockdown ---
-
-# The last test, as a lockdown cannot be undone
-lockdown=/sys/kernel/security/lockdown
-[ -e $lockdown ] || mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
-closed() {
-	set_list vfs_read && "$STACKBUF" log --last 1 >log && [ -s log ] &&
-		echo 0 >$P/enable && exec 9<$D/info || return 1
-	before=$("$STACKBUF" info | sed -n 's/^events recorded *//p')
-	# For integrity alone it can be read
-	echo integrity >$lockdown && "$STACKBUF" log --last 10 >log && is "$(wc -l <log) > 10" || return 1
-	echo confidentiality >$lockdown || return 1
-	for array in text info events stacks; do
-		if cat "$D/$array" >out 2>/dev/null || [ -s out ]; then echo "$array can be read"; return 1; fi
-	done
-	for command in info text log count depth 'log --follow' 'snoop vfs_read' 'count vfs_read' 'save x'; do
-		# shellcheck disable=SC2086 # words
-		one_line "$D/[a-z]*: .*locked down for confidentiality" "$STACKBUF" $command || return 1
-	done
-	# Recording continues: the module reports its events when it is unloaded.  This shell holds
-	# a file of the module open, so another must read.
-	echo 1 >$P/enable && [ "$(cat $P/probe)" = vfs_read ] && sh -c 'read -r up </proc/uptime' || return 1
-	# An open file keeps the module loaded
-	if rmmod stackbuf_test && rmmod stackbuf 2>/dev/null; then echo "unloaded while its memory is read"; return 1; fi
-	exec 9<&-
-	mark
-	rmmod stackbuf && since | sed -n 's/.*stackbuf: \([0-9]*\) events recorded, .*/\1/p' >recorded
-	is "$(cat recorded) > $before"
-}
-when $lockdown "this kernel has no lockdown" \
-	"locked down for confidentiality: the record is closed, in one line, and recording goes on" closed
-[ -e $lockdown ] || unload
+unload
 echo "done"

@@ -246,27 +246,13 @@ storm() {
 	touch stop
 	wait $!
 	watched=$?
-	sleep 1
-	check /proc/kallsyms >/dev/null
-	checked=$?
 	note storm watch
-}
-# Every attempted save was recorded or refused, and stackbuf's own figures agree
-accounted() {
-	attempted=$(value attempted storm)
-	recorded=$(value recorded storm)
-	refused=$(value refused storm)
-	is "$attempted > 1000 && $attempted == $recorded + $refused" || return 1
-	is "$(value total check) - $total == $recorded" || return 1
-	is "$(value refused check) - $lost == $refused" || return 1
 }
 
 # judge TEXT: the results of the last storm
 judge() {
 	result "$1: recorded + refused = attempted, and stackbuf's own figures agree" accounted
 	result "$1: no id is wrong or gone too early" ids_right
-	result "$1: text, table and ring are consistent, nothing is torn" [ "$checked" = 0 ]
-	[ "$checked" = 0 ] || note check
 	result "$1: every text that was read meanwhile is whole records" watch_right
 }
 ids_right() {
@@ -279,7 +265,7 @@ watch_right() {
 	is "$(value rounds watch) * $slow > 3 && $(value records watch) * $slow > $(few 300 1000)"
 }
 
-ring=big
+ring=big least=1000
 stage storm
 # Debug kernels have longer stacks: save no more of them than the text log has room for
 storm "$(few 1000 3000)" $((slow == 1 ? 600 : 450)) 0 0

@@ -130,13 +130,7 @@ result "a list replaces, + adds, one that stands twice is one, empty removes all
 numbers() {
 	for word in pid=-1 pid=4194305 pid=x cpu=-2 cpu=2 limit=-1 limit=4294967296 every=0 every=x \
 		comm=0123456789abcdef 'verify=1000001' panic_dump=1001; do
-		name=${word%%=*}
-		old=$(cat "$P/$name")
-		mark
-		if echo "${word#*=}" 2>/dev/null >"$P/$name"; then echo "$word was accepted"; return 1; fi
-		since | grep 'stackbuf: ' >said
-		is "$(wc -l <said) == 1" && grep -q "stackbuf: $name: .* is accepted, not '${word#*=}'" said &&
-			[ "$(cat "$P/$name")" = "$old" ] || { echo "$word"; cat said; return 1; }
+		refused "${word%%=*}" "${word%%=*}: .* is accepted, not '${word#*=}'" "${word#*=}" || { echo "$word"; return 1; }
 	done
 }
 result "filters and other numbers: what is out of range is refused, in one line" numbers
@@ -782,20 +776,32 @@ result "loaded with a name that does not exist: refused in one line, nothing is 
 lockdown=/sys/kernel/security/lockdown
 [ -e $lockdown ] || mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 locked() {
-	insmod /t/big/stackbuf.ko probe=vfs_read && echo 0 >$P/enable || return 1
-	facts
-	before=$(fact events_recorded)
-	echo confidentiality >$lockdown && echo 1 >$P/enable || return 1
-	refuses vfs_write 'vfs_write: the kernel is locked down, which forbids probes' || return 1
-	refuses vfs_read,vfs_write 'vfs_write: the kernel is locked down' && set_list vfs_read || return 1
-	"$STACKBUF" snoop vfs_write 2>error >out && return 1
-	is "$(wc -l <error) == 1" && grep -q 'locked down' error && [ ! -s out ] || { cat error out; return 1; }
-	# debugfs is locked: the module reports the events recorded since when it is unloaded
-	cat /proc/version >/dev/null
+	insmod /t/big/stackbuf.ko probe=vfs_read && cat /proc/version >/dev/null && "$STACKBUF" log --last 1 >log && [ -s log ] &&
+		echo 0 >$P/enable && exec 9<$D/info || return 1
+	before=$("$STACKBUF" info | sed -n 's/^events recorded *//p')
+	# For integrity alone it can be read
+	echo integrity >$lockdown && "$STACKBUF" log --last 10 >log && is "$(wc -l <log) > 10" || return 1
+	echo confidentiality >$lockdown || return 1
+	refuses vfs_write 'vfs_write: the kernel is locked down, which forbids probes' &&
+		refuses vfs_read,vfs_write 'vfs_write: the kernel is locked down' && set_list vfs_read || return 1
+	for array in text info events stacks; do
+		if cat "$D/$array" >out 2>/dev/null || [ -s out ]; then echo "$array can be read"; return 1; fi
+	done
+	for command in info text log count depth 'log --follow' 'snoop vfs_read' 'snoop vfs_write' 'count vfs_read' 'save x'; do
+		# shellcheck disable=SC2086 # words
+		one_line "$D/[a-z]*: .*locked down for confidentiality" "$STACKBUF" $command || return 1
+	done
+	# Recording continues: the module reports its events when it is unloaded.  This shell holds
+	# a file of the module open, so another must read.
+	echo 1 >$P/enable && [ "$(cat $P/probe)" = vfs_read ] && sh -c 'read -r up </proc/uptime' || return 1
+	# An open file keeps the module loaded
+	if rmmod stackbuf 2>/dev/null; then echo "unloaded while its memory is read"; return 1; fi
+	exec 9<&-
 	mark
-	set_list '' && list_is '' && rmmod stackbuf || return 1
-	is "$(since | sed -n 's/.*stackbuf: \([0-9]*\) events recorded, .*/\1/p') > $before"
+	set_list '' && list_is '' && rmmod stackbuf &&
+		since | sed -n 's/.*stackbuf: \([0-9]*\) events recorded, .*/\1/p' >recorded
+	is "$(cat recorded) > $before"
 }
 when $lockdown "this kernel has no lockdown" \
-	"a kernel that is locked down: no new probes, in one line; those that are set stay, and go" locked
+	"locked down for confidentiality: the record is closed, no new probes, in one line; recording goes on" locked
 echo "done"

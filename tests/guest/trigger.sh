@@ -11,8 +11,7 @@ HOLD=stackbuf_leak:leak_hold@arg1
 RELEASE=stackbuf_leak:leak_release
 
 refusals() {
-	refused trigger 'no such function' nothing_of_this_name && refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:4294967296 &&
-		refused trigger 'PLACE\[:EVENTS\] is accepted' :3 && refused trigger 'no function matches' 'nothing_of_this_*:3' &&
+	refused trigger 'no such function' nothing_of_this_name && refused trigger 'no function matches' 'nothing_of_this_*:3' &&
 		refused trigger 'PLACE\[:EVENTS\] is accepted' vfs_read:1k && refused trigger 'no such event' t:nothing
 }
 holds() { # OPTION...

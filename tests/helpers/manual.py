@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""manual.py STACKBUF DIRECTORY - print which headings of options in the manual pages are not the table's
+"""manual.py STACKBUF DIRECTORY - print in what the options of the manual pages differ from the table's
 
 DIRECTORY has the pages.  A heading, as "-n, --number=N", is what the help of STACKBUF prints for that
-command, which comes from tools/table.c: letter, name and value.
+command, which comes from tools/table.c: letter, name and value.  And each option of the help is in the page.
 """
 import re
 import subprocess
@@ -27,13 +27,23 @@ def headings(page):
             yield ''.join(a or b for a, b in words).replace('\\-', '-')
 
 
+def lacking(page, options):
+    with open(page, encoding='utf-8') as file:
+        text = re.sub(r'\\f[IPRB]', '', file.read()).replace('\\-', '-')
+    return [option for option in sorted(options) if not re.search(rf'(?<![-a-z]){option}(?![-a-z])', text)]
+
+
 def main():
     found = 0
     for name, commands in (('stackbuf', COMMANDS), ('stackbuf-snoop', ['snoop']),
                            ('stackbuf-count', ['count']), ('stackbuf-metrics', ['metrics'])):
         options = set().union(shown(), *map(shown, commands))
         names = {re.search('--[a-z-]+', option).group() for option in options}
-        for heading in headings(f'{sys.argv[2]}/{name}.8'):
+        page = f'{sys.argv[2]}/{name}.8'
+        own = ' '.join(shown(*([] if commands is COMMANDS else commands)))
+        for option in lacking(page, set(re.findall(r'(?<!\S)--?[a-zA-Z][a-z-]*', own))):
+            print(f'{name}(8) lacks {option}')
+        for heading in headings(page):
             found += 1
             # Several that are explained elsewhere have no values
             if heading not in options and not set(heading.split(', ')) <= names:

@@ -9,6 +9,7 @@
 
 # READER: another build to test instead
 plain=${READER:-$plain}
+sane=$plain
 layouts=(x86-4 x86-5 arm-4k arm-4k-39 arm-4k-52 arm-4k-52-on-48 arm-16k-47 arm-16k-48 arm-64k arm-64k-52-on-48)
 # in_time COMMAND...: each of its processes ends within 20 seconds of CPU time
 in_time() { limited 20 "$@"; }
@@ -31,12 +32,6 @@ found_by() {
 	grep '^found by' "$work/info"
 	cat "$work/err"
 	return 1
-}
-
-# denied WORDS OPTION...: one line on standard error with WORDS, nothing on standard output
-denied() {
-	! "$plain" -f "$work/f" "${@:2}" info >"$work/out" 2>"$work/err" && [ ! -s "$work/out" ] &&
-		[ "$(wc -l <"$work/err")" = 1 ] && grep -q "$1" "$work/err"
 }
 
 bytes_read() { sed -n 's/^bytes read  *//p' "$work/info"; }
@@ -66,7 +61,7 @@ earlier() {
 	old=$(sed -n 's/^found here as well  *\([0-9a-f]*\),.*/\1/p' "$work/info")
 	"$plain" -f "$work/f" --instance "$old" info >"$work/info" && grep -q '^found by  *scan  (--instance)$' "$work/info" &&
 		grep -q "^instance  *$old\$" "$work/info" && found_by 'page tables' --instance "$this" &&
-		denied 'holds no instance 123;' --instance 123
+		refused 1 'holds no instance 123;' -f "$work/f" --instance 123 info
 }
 
 json() {
@@ -93,7 +88,7 @@ hostile() {
 
 without() {
 	made x86-4 bare 64 && found_by 'scan  (there is no VMCOREINFO)' && made arm-4k nowhere 64 &&
-		denied 'holds no page of stackbuf' || return
+		refused 1 'holds no page of stackbuf' -f "$work/f" info || return
 	made x86-4 elf 64 && sed -i 's/SYMBOL(swapper_pg_dir)/SYMBOL(nothing_pg_dir)/' "$work/f" &&
 		found_by 'scan  (VMCOREINFO does not describe the page tables)'
 }

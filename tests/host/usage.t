@@ -232,18 +232,6 @@ results_table() {
 	[[ $row == '> | 9.9 |'*' **1/1/1** |'*' 2001-02-03 |' ]]
 }
 
-# A client module without stackbuf's Module.symvers
-client() {
-	local kernel said='"stackbuf_save" [...] undefined!'
-	kernel=$("$top/scripts/machine/stackbuf-kernel" 6.1) && mkdir -p "$work/mine" || return
-	printf '%s\n' '#include <linux/module.h>' '#include "stackbuf.h"' 'static int __init mine_init(void)' \
-		'{ return stackbuf_save() ? 0 : 1; }' 'module_init(mine_init);' 'MODULE_LICENSE("GPL");' >"$work/mine/mine.c"
-	printf 'obj-m := mine.o\nccflags-y += -I%s\n' "$top" >"$work/mine/Kbuild"
-	! make -s -C "$kernel/build" M="$work/mine" modules >"$work/out" 2>&1 || return
-	cat "$work/out"
-	grep -qF -e "$said" "$top/README.md" && grep -q '"stackbuf_save" \[.*\] undefined!$' "$work/out"
-}
-
 {
 	result "a copy of the tree is made" tree
 	result "every script has -h and --help, and refuses what it does not know" helps
@@ -258,6 +246,5 @@ client() {
 	result "KDIR is not a kernel that was configured: what to name" not_configured
 	result "make load: a parameter that does not exist, and a key that the kernel does not know" load
 	result "tests/results puts what was printed into the table, all of it or nothing" results_table
-	result "a client built without Module.symvers fails as README.md says" client
 	echo "done"
 } | ktap
