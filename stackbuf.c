@@ -266,7 +266,6 @@ static int __init begin(void)
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(sbuf_cpu, cpu)->verify_in = sbuf_verify;
 	sbuf_memory_init();
-	sbuf_worker_init();
 	err = sbuf_modules_init();
 	if (err)
 		goto err_modules;

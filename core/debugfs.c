@@ -11,16 +11,9 @@
 
 #include "filter.h"
 #include "keep.h"
-#include "memory.h"
 #include "probe.h"
 
 static struct dentry *debugfs_dir;
-static struct debugfs_blob_wrapper debugfs_array[] = {
-	{ stackbuf, SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE },
-	{ &stackbuf_info, sizeof(stackbuf_info) },
-	{ stackbuf_events, SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE },
-	{ stackbuf_stacks, SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE },
-};
 
 /* The arrays hold addresses and arguments, like tracefs, and are locked down like it */
 static int open_array(struct inode *inode, struct file *file)
@@ -56,19 +49,6 @@ static const struct file_operations array_fops = {
 	.llseek = default_llseek,
 };
 
-/* Records that earlier loads have left: reading these keeps no process out of this one */
-static int open_kept(struct inode *inode, struct file *file)
-{
-	return security_locked_down(LOCKDOWN_TRACEFS);
-}
-
-static const struct file_operations kept_fops = {
-	.owner = THIS_MODULE,
-	.open = open_kept,
-	.read = read_array,
-	.llseek = default_llseek,
-};
-
 static ssize_t write_forget(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
 	struct debugfs_blob_wrapper *record;
@@ -86,7 +66,8 @@ static ssize_t write_forget(struct file *file, const char __user *from, size_t c
 
 static const struct file_operations forget_fops = {
 	.owner = THIS_MODULE,
-	.open = open_kept,
+	.open = open_array,
+	.release = release_array,
 	.write = write_forget,
 };
 
@@ -102,7 +83,7 @@ static void __init add_kept_files(void)
 	dir = debugfs_create_dir("kept", debugfs_dir);
 	for (n = 1; (record = sbuf_keep_record(n)); n++) {
 		snprintf(name, sizeof(name), "%u", n);
-		debugfs_create_file_size(name, 0400, dir, record, &kept_fops, record->size);
+		debugfs_create_file_size(name, 0400, dir, record, &array_fops, record->size);
 	}
 	debugfs_create_file("forget", 0200, dir, NULL, &forget_fops);
 }
@@ -110,12 +91,12 @@ static void __init add_kept_files(void)
 /* Errors are ignored: without debugfs, only its readers miss something */
 void __init sbuf_debugfs_init(void)
 {
-	static const char * const name[] = { "text", "info", "events", "stacks" };
+	static const char * const name[] = { "info", "events", "stacks", "text" };
 	int i;
 
 	debugfs_dir = debugfs_create_dir("stackbuf", NULL);
-	for (i = 0; i < ARRAY_SIZE(debugfs_array); i++)
-		debugfs_create_file(name[i], 0400, debugfs_dir, &debugfs_array[i], &array_fops);
+	for (i = 0; i < ARRAY_SIZE(name); i++)
+		debugfs_create_file(name[i], 0400, debugfs_dir, &sbuf_arrays[i], &array_fops);
 	add_kept_files();
 }
 

@@ -33,17 +33,15 @@ static u64 comm_mask[2];
 static DEFINE_PER_CPU(u64, sampled_events);
 
 /*
- * Processes that have opened an array.  What a reader does, it may do thousands of times a second,
+ * The process of each open file of an array.  What a reader does, it may do thousands of times a second,
  * and would record over what it came for.  Only its own calls are left out, not interrupts
  * in them.  A process that finds no free entry is recorded as any other, and so is one that was
  * given the open file by another.
  */
-#define READERS	8
+#define READERS	32
 
-static struct reader {
-	struct task_struct *leader;	/* referenced, so no later process has this address */
-	u32 files;
-} readers[READERS];
+/* Their leaders, referenced, so that no later process has this address; NULL: free */
+static struct task_struct *readers[READERS];
 
 /* Serialises changes of readers and of STACKBUF_FILTERED */
 static DEFINE_MUTEX(filtered_lock);
@@ -53,7 +51,7 @@ static bool is_reader(const struct task_struct *task)
 	unsigned int i;
 
 	for (i = 0; i < READERS; i++)
-		if (READ_ONCE(readers[i].leader) == task->group_leader)
+		if (READ_ONCE(readers[i]) == task->group_leader)
 			return true;
 	return false;
 }
@@ -184,7 +182,7 @@ static void update_filtered(void)
 
 	lockdep_assert_held(&filtered_lock);
 	for (i = 0; i < READERS; i++)
-		on |= readers[i].files;
+		on |= !!readers[i];
 	sbuf_state_change(STACKBUF_FILTERED, on || is_counting_down());
 	smp_mb();	/* F1: a hit either finds the change made, or is found here */
 	if (is_counting_down())
@@ -232,31 +230,25 @@ void sbuf_filter_update(void)
 
 int sbuf_filter_add_reader(void)
 {
-	int i, found = -1;
+	int i;
 
 	mutex_lock(&filtered_lock);
-	/* Its own entry, or else a free one */
-	for (i = 0; i < READERS; i++)
-		if (readers[i].leader == current->group_leader ||
-		    (!readers[i].files && (found < 0 || !readers[found].files)))
-			found = i;
-	if (found >= 0) {
-		if (!readers[found].files++)
-			WRITE_ONCE(readers[found].leader, get_task_struct(current->group_leader));
+	for (i = 0; i < READERS && readers[i]; i++)
+		;
+	if (i < READERS) {
+		WRITE_ONCE(readers[i], get_task_struct(current->group_leader));
 		update_filtered();
 	}
 	mutex_unlock(&filtered_lock);
-	return found;
+	return i;
 }
 
 void sbuf_filter_remove_reader(int reader)
 {
-	if (reader < 0)
+	if (reader == READERS)
 		return;
 	mutex_lock(&filtered_lock);
-	WARN_ON_ONCE(!readers[reader].files);
-	if (!--readers[reader].files)
-		put_task_struct(xchg(&readers[reader].leader, NULL));
+	put_task_struct(xchg(&readers[reader], NULL));
 	update_filtered();
 	mutex_unlock(&filtered_lock);
 }

@@ -225,16 +225,13 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 		  struct ftrace_regs *fregs)							\
 	{											\
 		handle(site, parent, ops, fregs, role);						\
-	}
+	}											\
+	NOKPROBE_SYMBOL(name)
 
-ROLE_HANDLER(handle_call, 0)
-NOKPROBE_SYMBOL(handle_call);
-ROLE_HANDLER(handle_open, STACKBUF_PAIR_OPENS)
-NOKPROBE_SYMBOL(handle_open);
-ROLE_HANDLER(handle_close, STACKBUF_PAIR_CLOSES)
-NOKPROBE_SYMBOL(handle_close);
-ROLE_HANDLER(handle_trigger, STACKBUF_TRIGGERS)
-NOKPROBE_SYMBOL(handle_trigger);
+ROLE_HANDLER(handle_call, 0);
+ROLE_HANDLER(handle_open, STACKBUF_PAIR_OPENS);
+ROLE_HANDLER(handle_close, STACKBUF_PAIR_CLOSES);
+ROLE_HANDLER(handle_trigger, STACKBUF_TRIGGERS);
 
 /* ------------------------------------------------------------ which can be --- */
 
@@ -322,11 +319,6 @@ int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 unsigned int sbuf_functions(u8 list)
 {
 	return list_of(list)->nr;
-}
-
-void sbuf_functions_cut(u8 list, unsigned int nr)
-{
-	list_of(list)->nr = nr;
 }
 
 int sbuf_functions_copy(u8 list)
@@ -499,30 +491,17 @@ static int set_function(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
-static void drop_functions(void)
-{
-	struct stackbuf_probe *probe;
-
-	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
-		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->lists)
-			sbuf_probe_clear(probe);
-}
-
 /*
  * ftrace forgets the places of code that is freed, but not that this was attached there, and would
  * attach it to other code at that address.
  */
-static void leave_functions(const struct module *module, unsigned long state)
+static void leave_functions(const struct module *module)
 {
 	unsigned long start = SBUF_MODULE_TEXT(module), size = SBUF_MODULE_TEXT_SIZE(module);
 	struct list *l = list_of(sbuf_live_list());
-	struct stackbuf_probe *probe;
 	unsigned int kind, nr, i;
 	unsigned long *site;
 
-	/* None is in code of an init */
-	if (state != MODULE_STATE_GOING)
-		return;
 	for (kind = 0; kind < KINDS; kind++) {
 		struct function_ops *own = &l->of_kind[kind];
 
@@ -546,13 +525,24 @@ static void leave_functions(const struct module *module, unsigned long state)
 			WRITE_ONCE(function->probe, NULL);
 		}
 	}
+}
+
+static void remove_functions(const struct module *module, unsigned long state)
+{
+	struct stackbuf_probe *probe;
+
+	/* None is in code of an init */
+	if (module && state != MODULE_STATE_GOING)
+		return;
+	if (module)
+		leave_functions(module);
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
-		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->functions)
+		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) &&
+		    !(module ? probe->functions : probe->lists))
 			sbuf_probe_clear(probe);
 }
 
 const struct sbuf_way sbuf_function_way = {
 	.set = set_function,
-	.drop = drop_functions,
-	.leave = leave_functions,
+	.remove = remove_functions,
 };

@@ -24,9 +24,8 @@ bool sbuf_function_is_ours(const char *name);
 /* Note that the functions of @list are to have @probe at @site.  Return 0 or -ENOMEM */
 int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe);
 
-/* How many are noted; and forget those after the first @nr */
+/* How many are noted */
 unsigned int sbuf_functions(u8 list);
-void sbuf_functions_cut(u8 list, unsigned int nr);
 
 /* Note all that the other list has for the probes that are in both */
 int sbuf_functions_copy(u8 list);
@@ -50,7 +49,6 @@ static inline bool sbuf_function_is_ours(const char *name) { return false; }
 static inline int sbuf_function_add(u8 list, unsigned long site,
 				    struct stackbuf_probe *probe) { return -EOPNOTSUPP; }
 static inline unsigned int sbuf_functions(u8 list) { return 0; }
-static inline void sbuf_functions_cut(u8 list, unsigned int nr) { }
 static inline int sbuf_functions_copy(u8 list) { return 0; }
 static inline int sbuf_functions_attach(u8 list) { return 0; }
 static inline void sbuf_functions_detach(u8 list) { }

@@ -45,7 +45,6 @@
 
 #include "compat.h"
 #include "keep.h"
-#include "memory.h"
 #include "table.h"
 
 #if STACKBUF_WITH_KEEP
@@ -56,16 +55,6 @@ MODULE_PARM_DESC(keep,
 		 "Keep the record in this memory, too, which outlives a reset: ADDRESS:SIZE, or the NAME of reserve_mem=; :take after it if what it holds may be lost (default none)");
 
 long sbuf_keep_distance[SBUF_ARRAYS];
-
-static const struct {
-	void *at;
-	size_t size;
-} array[SBUF_ARRAYS] = {
-	[SBUF_INFO] = { &stackbuf_info, sizeof(stackbuf_info) },
-	[SBUF_EVENTS] = { stackbuf_events, SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE },
-	[SBUF_STACKS] = { stackbuf_stacks, SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE },
-	[SBUF_TEXT] = { stackbuf, SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE },
-};
 
 #define RECORD_SIZE	(sizeof(stackbuf_info) + (SBUF_EVENT_PAGES + SBUF_STACK_PAGES +	\
 						  SBUF_TEXT_PAGES) * STACKBUF_PAGE_SIZE)
@@ -597,19 +586,19 @@ static int __init keep_arrays(void *unused)
 		sbuf_state_change(STACKBUF_ENABLED, false);
 	to = memory.own + RECORD_SIZE;
 	for (i = SBUF_ARRAYS; i--; ) {
-		for (page = array[i].size / STACKBUF_PAGE_SIZE; page--; ) {
+		for (page = sbuf_arrays[i].size / STACKBUF_PAGE_SIZE; page--; ) {
 			/* Not the first one's head: see begin_record() */
 			size_t head = i || page ? 0 : sizeof(*first);
 
 			to -= STACKBUF_PAGE_SIZE;
-			memcpy(to + head, array[i].at + page * STACKBUF_PAGE_SIZE + head,
+			memcpy(to + head, sbuf_arrays[i].data + page * STACKBUF_PAGE_SIZE + head,
 			       STACKBUF_PAGE_SIZE - head);
 			/* Pages of events keep theirs: built in, some are in use */
 			if (i != SBUF_TEXT && i != SBUF_EVENTS)
 				((struct stackbuf_page *)to)->seq = 0;
 			wmb();	/* V1 */
 		}
-		sbuf_keep_distance[i] = to - array[i].at;
+		sbuf_keep_distance[i] = to - sbuf_arrays[i].data;
 	}
 	/* What makes it a record comes last */
 	WRITE_ONCE(first->kind, STACKBUF_INFO);

@@ -5,12 +5,7 @@
 #ifndef STACKBUF_KEEP_H
 #define STACKBUF_KEEP_H
 
-#include "types.h"
-
-/* The arrays, in the order that they have in kept memory */
-enum sbuf_array { SBUF_INFO, SBUF_EVENTS, SBUF_STACKS, SBUF_TEXT, SBUF_ARRAYS };
-
-struct debugfs_blob_wrapper;
+#include "memory.h"
 
 #if STACKBUF_WITH_KEEP
 

@@ -123,8 +123,8 @@ static int set_kprobe(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
-/* Remove those in no list, or in code that is @gone */
-static void remove_kprobes(bool gone)
+/* Kprobes' notifier has marked as gone all in the code that is being freed */
+static void remove_kprobes(const struct module *module, unsigned long state)
 {
 	/* Under sbuf_probe_mutex */
 	static struct kprobe *set[STACKBUF_PROBES_MAX];
@@ -136,7 +136,7 @@ static void remove_kprobes(bool gone)
 		struct kprobe *kprobe = &sbuf_place_of(probe)->kprobe.kprobe;
 
 		if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_KPROBE) &&
-		    (gone ? kprobe_gone(kprobe) : !probe->lists))
+		    (module ? kprobe_gone(kprobe) : !probe->lists))
 			set[n++] = kprobe;
 	}
 	/* All in one call, as each waits for a grace period */
@@ -149,17 +149,6 @@ static void remove_kprobes(bool gone)
 		sbuf_probe_clear(container_of(set[n], struct sbuf_kprobe, kprobe)->probe);
 }
 
-static void drop_kprobes(void)
-{
-	remove_kprobes(false);
-}
-
-/* Kprobes' notifier has marked as gone all in the code that is being freed */
-static void leave_kprobes(const struct module *module, unsigned long state)
-{
-	remove_kprobes(true);
-}
-
 static unsigned long missed_by_kprobe(const struct stackbuf_probe *probe)
 {
 	return sbuf_place_of(probe)->kprobe.kprobe.nmissed;
@@ -167,7 +156,6 @@ static unsigned long missed_by_kprobe(const struct stackbuf_probe *probe)
 
 const struct sbuf_way sbuf_kprobe_way = {
 	.set = set_kprobe,
-	.drop = drop_kprobes,
-	.leave = leave_kprobes,
+	.remove = remove_kprobes,
 	.missed = missed_by_kprobe,
 };

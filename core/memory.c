@@ -37,6 +37,13 @@ EXPORT_SYMBOL_GPL(stackbuf_stacks);
 char stackbuf[SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE + 8];
 EXPORT_SYMBOL_GPL(stackbuf);
 
+struct debugfs_blob_wrapper sbuf_arrays[SBUF_ARRAYS] = {
+	[SBUF_INFO] = { &stackbuf_info, sizeof(stackbuf_info) },
+	[SBUF_EVENTS] = { stackbuf_events, SBUF_EVENT_PAGES * STACKBUF_PAGE_SIZE },
+	[SBUF_STACKS] = { stackbuf_stacks, SBUF_STACK_PAGES * STACKBUF_PAGE_SIZE },
+	[SBUF_TEXT] = { stackbuf, SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE },
+};
+
 static inline u64 *counter_slots(unsigned int slot)
 {
 	return stackbuf_info.counter[slot / STACKBUF_COUNTER_LINES]

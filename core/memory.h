@@ -6,10 +6,16 @@
 #define STACKBUF_MEMORY_H
 
 #include <linux/atomic.h>
+#include <linux/debugfs.h>
 #include <linux/init.h>
 #include <linux/sched/clock.h>
 
 #include "types.h"
+
+/* The arrays, in the order that they have in kept memory */
+enum sbuf_array { SBUF_INFO, SBUF_EVENTS, SBUF_STACKS, SBUF_TEXT, SBUF_ARRAYS };
+
+extern struct debugfs_blob_wrapper sbuf_arrays[SBUF_ARRAYS];
 
 /* Fill in the arrays' page headers and stackbuf_info, before anything is recorded */
 void __init sbuf_memory_init(void);

@@ -472,11 +472,7 @@ static noinline void use_closer(struct stackbuf_pair_object *object,
  */
 static noinline void count_part(const struct stackbuf_probe *probe)
 {
-	u32 *parts = &pair_at(probe->pair)->parts, was;
-
-	do {
-		was = READ_ONCE(*parts);
-	} while (was != U32_MAX && cmpxchg(parts, was, was + 1) != was);
+	atomic_add_unless((atomic_t *)&pair_at(probe->pair)->parts, 1, -1);
 }
 
 /*

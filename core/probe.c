@@ -408,7 +408,7 @@ static void drop_unlisted(void)
 
 	for (i = 0; i < ARRAY_SIZE(ways); i++)
 		if (ways[i])
-			ways[i]->drop();
+			ways[i]->remove(NULL, 0);
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (probe->lists)
 			continue;
@@ -499,7 +499,7 @@ static void set_pending_probes(const struct module *module)
 		n += may_be_in_module(probe);
 	if (!n)
 		return;
-	resolver = sbuf_resolver_create(n);
+	resolver = kvzalloc(struct_size(resolver, request, n), GFP_KERNEL);
 	if (!resolver) {
 		pr_err("probe: no memory to set probes in %s\n", module->name);
 		/* There may be a function for each that is set, a pattern */
@@ -550,8 +550,8 @@ void sbuf_probe_module(const struct module *module, unsigned long state)
 	if (state == MODULE_STATE_COMING)
 		set_pending_probes(module);
 	for (i = 0; i < ARRAY_SIZE(ways) && state != MODULE_STATE_COMING; i++)
-		if (ways[i] && ways[i]->leave)
-			ways[i]->leave(module, state);
+		if (ways[i])
+			ways[i]->remove(module, state);
 	sbuf_probes_changed();
 	mutex_unlock(&sbuf_probe_mutex);
 }

@@ -19,10 +19,9 @@
  * @set:	set the probe of a request that has been resolved and has an entry, or add it to the
  *		list that is being made, whose bit is given.  Return 0, or an error after logging
  *		it
- * @drop:	remove those that are in no list.  No handler of theirs runs afterwards, and
- *		sbuf_probe_clear() has been called for each
- * @leave:	remove probes in code that is freed, in the same way: the module, which has this
- *		state, goes, or its init has ended.  May be NULL
+ * @remove:	remove those that are in no list; or, with a module, those in code of it that is
+ *		freed, as it goes or its init has ended: @state.  No handler of theirs runs
+ *		afterwards, and sbuf_probe_clear() has been called for each
  * @missed:	hits of a probe that is set which the kernel counted itself.  Any context.  May
  *		be NULL
  *
@@ -30,8 +29,7 @@
  */
 struct sbuf_way {
 	int (*set)(struct sbuf_probe_request *request, u8 list);
-	void (*drop)(void);
-	void (*leave)(const struct module *module, unsigned long state);
+	void (*remove)(const struct module *module, unsigned long state);
 	unsigned long (*missed)(const struct stackbuf_probe *probe);
 };
 

@@ -54,10 +54,11 @@ static void free_list(struct sbuf_resolver *resolver)
 /* What a list asks for, as far as no lock of ours is needed, for sbuf_probe_write(); or an error */
 static struct sbuf_resolver *parse_list(const char *text, enum sbuf_probe_list of)
 {
-	struct sbuf_resolver *resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
 	struct sbuf_probe_request *request;
+	struct sbuf_resolver *resolver;
 	int err;
 
+	resolver = kvzalloc(struct_size(resolver, request, SBUF_REQUESTS_MAX), GFP_KERNEL);
 	if (!resolver)
 		return ERR_PTR(-ENOMEM);
 	resolver->of = of;

@@ -24,13 +24,6 @@ int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 	return -EINVAL;
 }
 
-struct sbuf_resolver *sbuf_resolver_create(unsigned int room)
-{
-	struct sbuf_resolver *resolver;
-
-	return kvzalloc(struct_size(resolver, request, room), GFP_KERNEL);
-}
-
 /* Add a request, as @like but for its name */
 static int add_request(struct sbuf_resolver *resolver, const char *name, unsigned int len,
 		       const struct sbuf_probe_request *like)

@@ -269,10 +269,9 @@ static bool resolve_all(struct sbuf_resolver *resolver)
 
 int sbuf_resolve(struct sbuf_resolver *resolver)
 {
-	unsigned int nr = sbuf_functions(resolver->list);
-
 	lockdep_assert_held(&sbuf_probe_mutex);
+	/* Nothing is attached to the list's functions yet */
 	while (!resolve_all(resolver) && !resolver->err)
-		sbuf_functions_cut(resolver->list, nr);
+		sbuf_functions_detach(resolver->list);
 	return resolver->err;
 }

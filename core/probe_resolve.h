@@ -43,7 +43,7 @@ struct sbuf_match {
 	unsigned long site;		/* likewise; 0: it is left out */
 };
 
-/* Requests that are resolved together */
+/* Requests that are resolved together.  Allocated as zero bytes, with room for them */
 struct sbuf_resolver {
 	struct hlist_head head[256];	/* those to look for, by @function */
 	struct hlist_head patterns;	/* likewise, those that are patterns */
@@ -62,9 +62,6 @@ static inline struct sbuf_probe_request *sbuf_resolver_end(struct sbuf_resolver 
 {
 	return resolver->request + resolver->nr;
 }
-
-/* A resolver without requests, but with room for them, to be freed by kvfree(); or NULL */
-struct sbuf_resolver *sbuf_resolver_create(unsigned int room);
 
 /* Of what a parameter is written, and one more: the first that is too many */
 #define SBUF_REQUESTS_MAX	(STACKBUF_PROBES_MAX + 1)

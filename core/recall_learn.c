@@ -26,25 +26,23 @@
 #define NOT_BP_AT_BP		0x20	/* BP_SAVED at a constant distance from bp */
 #define NOT_BP_FAR		0x40	/* BP_SAVED of a slot that has no slot_bit() */
 
-#define NO_DISTANCE	S32_MIN
-
+/* All zero: nothing is ruled out */
 struct sbuf_constraint {
 	unsigned long ip;	/* a return address in the kernel itself; 0 if unused */
-	atomic_t ready;		/* the rest is initialised */
 	atomic_t not;		/* NOT_CFA_SP etc.; bits are only ever set */
-	s32 size;		/* cfa - sp in the first frame seen */
-	s32 above;		/* cfa - bp in the first one that had its bp inside, or none */
-	/* Slots that may be loaded from, by slot_bit(); bits are only ever cleared */
-	atomic64_t load;	/* by CFA_BP_IND, from bp */
-	atomic64_t saved;	/* by BP_SAVED, from cfa */
-	atomic64_t saved_bp;	/* by BP_SAVED, from bp */
+	s32 size;		/* cfa - sp in the first frame seen, or 0 */
+	s32 above;		/* cfa - bp in the first one that had its bp inside, or 0 */
+	/* Slots that are not loaded from, by slot_bit(); bits are only ever set */
+	atomic64_t no_load;	/* by CFA_BP_IND, from bp */
+	atomic64_t no_saved;	/* by BP_SAVED, from cfa */
+	atomic64_t no_saved_bp;	/* by BP_SAVED, from bp */
 };
 
 #define CONSTRAINTS	1024
 static struct sbuf_constraint constraints[CONSTRAINTS];
 
 /* The constraints of an ip, added if it has none; NULL if there is no room */
-static struct sbuf_constraint *find_constraint(unsigned long ip, s32 size)
+static struct sbuf_constraint *find_constraint(unsigned long ip)
 {
 	u32 at, i;
 
@@ -56,18 +54,8 @@ static struct sbuf_constraint *find_constraint(unsigned long ip, s32 size)
 		struct sbuf_constraint *known = &constraints[(at + i) % CONSTRAINTS];
 		unsigned long has = READ_ONCE(known->ip) ?: cmpxchg(&known->ip, 0, ip);
 
-		if (!has) {
-			known->size = size;
-			known->above = NO_DISTANCE;
-			atomic64_set(&known->load, -1);
-			atomic64_set(&known->saved, -1);
-			atomic64_set(&known->saved_bp, -1);
-			/* C3, with the acquire below: ready after the rest */
-			atomic_set_release(&known->ready, 1);
+		if (!has || has == ip)
 			return known;
-		}
-		if (has == ip)
-			return atomic_read_acquire(&known->ready) ? known : NULL;
 	}
 	return NULL;
 }
@@ -96,21 +84,21 @@ static inline unsigned long stack_of(const struct sbuf_walk *walk, unsigned long
 	return sbuf_kstack_has(walk->stack, address) ? walk->stack : 0;
 }
 
-static inline bool switches_stack(const struct sbuf_walk *walk, unsigned int i)
-{
-	return walk->switches && walk->switches & sbuf_frame(i);
-}
+/* In @frame of a walk: */
+#define SWITCHES	0x1	/* the frame changes the stack: CFA_SP_IND */
+#define BP_IN_FRAME	0x2	/* its bp may be its frame pointer, see is_bp_in_frame() */
+#define VARIABLE	0x4	/* a call with its bp inside that is of varying size */
 
-/* Frames, a bit each, that saved registers or a switch of stacks lead out of */
-static inline sbuf_frame_set changing_frames(const struct sbuf_walk *walk)
+/* Do saved registers or a switch of stacks lead out of frame @i? */
+static inline bool is_changing(const struct sbuf_walk *walk, unsigned int i)
 {
-	return walk->with_regs >> 1 | walk->switches;
+	return walk->regs[i + 1] || walk->frame[i] & SWITCHES;
 }
 
 /* Where frame @i begins: after the switch of stacks, if there is one */
 static unsigned long frame_low(const struct sbuf_walk *walk, unsigned int i)
 {
-	return switches_stack(walk, i) ? sbuf_kstack_load(walk->sp[i]) : walk->sp[i];
+	return walk->frame[i] & SWITCHES ? sbuf_kstack_load(walk->sp[i]) : walk->sp[i];
 }
 
 /* Where frame @i ends: at its saved registers, if there are some */
@@ -144,14 +132,14 @@ static u64 keep_bits(const struct sbuf_walk *walk, unsigned int i, u64 mask, uns
 	return kept;
 }
 
-/* Clear those of @bits, as for keep_bits(), whose slots do not hold @value */
+/* Rule out those slots that @bits has not, as for keep_bits(), and that do not hold @value */
 static void constrain_bits(const struct sbuf_walk *walk, unsigned int i, atomic64_t *bits,
 			   unsigned long from, unsigned long value)
 {
-	u64 mask = atomic64_read(bits), kept = keep_bits(walk, i, mask, from, value);
+	u64 mask = ~atomic64_read(bits), kept = keep_bits(walk, i, mask, from, value);
 
 	if (kept != mask)
-		atomic64_and(kept, bits);
+		atomic64_or(~kept, bits);
 }
 
 /* Rule out slots of frame @i by those of walks before: few are left after the first */
@@ -161,11 +149,11 @@ static void constrain_again(const struct sbuf_walk *walk, unsigned int i,
 	unsigned long cfa = walk->sp[i + 1], bp = walk->bp[i];
 	int not = atomic_read(&known->not);
 
-	constrain_bits(walk, i, &known->saved, cfa, walk->bp[i + 1]);
+	constrain_bits(walk, i, &known->no_saved, cfa, walk->bp[i + 1]);
 	if (bp_in_frame && !(not & NOT_CFA_BP_IND))
-		constrain_bits(walk, i, &known->load, bp, cfa);
+		constrain_bits(walk, i, &known->no_load, bp, cfa);
 	if (bp_in_frame && !(not & NOT_BP_AT_BP))
-		constrain_bits(walk, i, &known->saved_bp, bp, walk->bp[i + 1]);
+		constrain_bits(walk, i, &known->no_saved_bp, bp, walk->bp[i + 1]);
 }
 
 /* Rule out slots of frame @i: those that do not hold what they would be loaded for */
@@ -193,11 +181,19 @@ static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
 	if (bp_in_frame) {
 		if (!loads)
 			atomic_or(NOT_CFA_BP_IND, &known->not);
-		atomic64_and(load, &known->load);
-		atomic64_and(saved_bp, &known->saved_bp);
+		atomic64_or(~load, &known->no_load);
+		atomic64_or(~saved_bp, &known->no_saved_bp);
 	}
 	atomic_or((saves ? 0 : NOT_BP_SAVED) | (far ? 0 : NOT_BP_FAR), &known->not);
-	atomic64_and(saved, &known->saved);
+	atomic64_or(~saved, &known->no_saved);
+}
+
+/* Does a distance differ from the first one, which is kept in @first?  None is 0 */
+static bool differs(s32 *first, s32 distance)
+{
+	s32 was = READ_ONCE(*first) ?: cmpxchg(first, 0, distance);
+
+	return was && was != distance;
 }
 
 /* Add what frame @i of a walk, a call, rules out for the ORC entry of its ip: lemma 4 */
@@ -208,22 +204,16 @@ static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
 	int not = 0;
 
 	/* Most words that are not in use hold a zero: it rules out little */
-	if (walk->bp[i + 1] && atomic64_read(&known->saved) == ~0ULL)
+	if (walk->bp[i + 1] && !atomic64_read(&known->no_saved))
 		constrain_slots(walk, i, known, bp_in_frame);
 	else if (walk->bp[i + 1])
 		constrain_again(walk, i, known, bp_in_frame);
-	if (cfa - walk->sp[i] != known->size)
+	if (differs(&known->size, cfa - walk->sp[i]))
 		not |= NOT_CFA_SP;
-	if (!bp_in_frame) {
+	if (!bp_in_frame)
 		not |= NOT_CFA_BP | NOT_CFA_BP_IND | NOT_BP_AT_BP;
-	} else {
-		s32 above = READ_ONCE(known->above);
-
-		if (above == NO_DISTANCE)
-			above = cmpxchg(&known->above, NO_DISTANCE, (s32)(cfa - bp));
-		if (above != NO_DISTANCE && above != (s32)(cfa - bp))
-			not |= NOT_CFA_BP;
-	}
+	else if (differs(&known->above, cfa - bp))
+		not |= NOT_CFA_BP;
 	if (bp != walk->bp[i + 1])
 		not |= NOT_BP_KEPT;
 	if (not & ~atomic_read(&known->not))
@@ -242,9 +232,9 @@ static bool may_be(u64 mask, unsigned long from, unsigned long slot)
 static noinline bool may_be_saved(const struct sbuf_walk *walk, unsigned int i,
 				  const struct sbuf_constraint *known, unsigned long slot)
 {
-	return may_be(atomic64_read(&known->saved), walk->sp[i + 1], slot) ||
+	return may_be(~atomic64_read(&known->no_saved), walk->sp[i + 1], slot) ||
 	       (!(atomic_read(&known->not) & NOT_BP_AT_BP) &&
-		may_be(atomic64_read(&known->saved_bp), walk->bp[i], slot));
+		may_be(~atomic64_read(&known->no_saved_bp), walk->bp[i], slot));
 }
 
 /* Return true if a function of the kernel itself begins less than nine bytes before @ip */
@@ -299,15 +289,12 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 	unsigned long stack = stack_of(walk, walk->sp[0]), below;
 	unsigned int frames = nr - 1 + walk->user_regs, i;
 
-	walk->switches = 0;
-	walk->with_regs = 0;
 	for (i = 0; i < nr; i++) {
 		const struct pt_regs *regs = (const struct pt_regs *)walk->regs[i];
 
 		if (!sbuf_recall_is_stable(pc[i]))
 			return false;
-		if (regs)
-			walk->with_regs |= sbuf_frame(i);
+		walk->frame[i] = 0;
 		if (i < frames && (!i || regs) && !regs_fit(walk, i, pc[i], regs))
 			return false;
 		if (!i)
@@ -322,7 +309,7 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 		if (!regs && below != stack) {
 			if (!sbuf_kstack_has(walk->stack, walk->sp[i - 1]))
 				return false;
-			walk->switches |= sbuf_frame(i - 1);
+			walk->frame[i - 1] = SWITCHES;
 		}
 		stack = likely(sbuf_kstack_has(below, walk->sp[i])) ? below :
 			stack_of(walk, walk->sp[i]);
@@ -333,7 +320,7 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 	if (!below || below != stack) {
 		if (!sbuf_kstack_has(walk->stack, walk->sp[nr - 1]))
 			return false;
-		walk->switches |= sbuf_frame(nr - 1);
+		walk->frame[nr - 1] = SWITCHES;
 	}
 	return walk->sp[nr] >= walk->sp[nr - 1] &&
 	       sbuf_kstack_has(sbuf_kstack_task(), walk->sp[nr] + sizeof(struct pt_regs) - 8);
@@ -465,14 +452,14 @@ static bool add_cfa_checks(struct builder *builder, unsigned int i, unsigned lon
 			   unsigned long cfa, const struct sbuf_constraint *known)
 {
 	unsigned long bp = builder->walk->bp[i];
-	u64 load = known ? atomic64_read(&known->load) : ~0ULL;
+	u64 no_load = known ? atomic64_read(&known->no_load) : 0;
 
 	/* A realigned frame has a copy of the return address between these */
 	if (cfa == bp + 16 || (known && atomic_read(&known->not) & NOT_CFA_BP_IND))
 		return true;
 	/* The prologue pushes it close to the saved bp: no other slot has a bit */
 	for (; slot < cfa; slot += 8)
-		if (sbuf_kstack_load(slot) == cfa && load & slot_bit(bp, slot) &&
+		if (sbuf_kstack_load(slot) == cfa && slot_bit(bp, slot) & ~no_load &&
 		    !add_address(builder, slot, cfa, find_segment(builder, builder->base, cfa)))
 			return false;
 	return true;
@@ -509,11 +496,11 @@ static bool add_bp_checks(struct builder *builder, unsigned int i, unsigned long
 	if (not & NOT_BP_SAVED)
 		return true;
 	if (not & NOT_BP_FAR) {
-		u64 saved = atomic64_read(&known->saved);
+		u64 saved = ~atomic64_read(&known->no_saved);
 
 		return add_bp_bits(builder, i, cfa, saved, 0) &&
 		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, walk->bp[i],
-							  atomic64_read(&known->saved_bp), saved));
+							  ~atomic64_read(&known->no_saved_bp), saved));
 	}
 	for (; slot < end; slot += 8)
 		if (sbuf_kstack_load(slot) == value &&
@@ -551,22 +538,23 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 	return true;
 }
 
-/* Begin segments where registers were saved, stacks switched, and frames vary in size */
-static bool add_segments(struct builder *builder, sbuf_frame_set variable)
+/*
+ * Begin segments where registers were saved, stacks switched, and frames vary in size: of these the
+ * outermost ones, as many as there are segments for when all of @wanted frames want one
+ */
+static bool add_segments(struct builder *builder, unsigned int frames, unsigned int wanted)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	sbuf_frame_set others = changing_frames(walk), left;
-	unsigned int others_nr = sbuf_frame_count(others), variable_nr = sbuf_frame_count(variable);
+	unsigned int i;
 
-	for (left = others | variable; left; left &= left - 1) {
-		unsigned int i = sbuf_frame_first(left);
+	for (i = 0; i < frames; i++) {
 		unsigned long regs = walk->regs[i + 1];
 
 		if (regs) {
 			if (!add_segment(builder, i, walk->sp[i + 1], walk->sp[i + 1],
 					 regs + offsetof(struct pt_regs, sp)))
 				return false;
-		} else if (switches_stack(walk, i)) {
+		} else if (walk->frame[i] & SWITCHES) {
 			unsigned long was = sbuf_kstack_load(walk->sp[i]);
 
 			/* By CFA_SP_IND, and not by CFA_SP */
@@ -574,8 +562,7 @@ static bool add_segments(struct builder *builder, sbuf_frame_set variable)
 			    is_near_stack(walk->sp[i + 1], walk->sp[i]) ||
 			    !add_segment(builder, i, was, was, walk->sp[i]))
 				return false;
-		} else if (variable_nr-- + others_nr < SBUF_SEGMENTS) {
-			/* The outermost ones, as many as there are segments for */
+		} else if (walk->frame[i] & VARIABLE && wanted-- < SBUF_SEGMENTS) {
 			if (!add_segment(builder, i, walk->bp[i], walk->sp[i], 0))
 				return false;
 		}
@@ -583,49 +570,19 @@ static bool add_segments(struct builder *builder, sbuf_frame_set variable)
 	return true;
 }
 
-/*
- * Check the return addresses of the frames from @i on that lie in the segment of @slot, where the
- * last one was; return the first frame that does not.  Quick: most frames come here.
- */
-static unsigned int add_returns_like(struct builder *builder, const unsigned long *pc,
-				     unsigned int nr, unsigned int i, unsigned long slot)
-{
-	unsigned int n = find_segment(builder, builder->from, slot), m;
-	const unsigned long base = builder->base[n], stack = builder->stack[n];
-	const unsigned long *sp = builder->walk->sp, *regs = builder->walk->regs;
-	struct sbuf_check *next = builder->next;
-	unsigned long limit = stack + THREAD_SIZE;
-
-	for (m = n + 1; m < builder->segments; m++)
-		if (builder->stack[m] == stack)
-			limit = min(limit, builder->from[m]);
-	for (; i < nr && next < builder->end && !regs[i] && sp[i] - 8 > slot && sp[i] - 8 < limit;
-	     i++) {
-		slot = sp[i] - 8;
-		*next++ = (struct sbuf_check) { .offset = slot - base, .value = pc[i] };
-	}
-	*checks_in(builder, n) += next - builder->next;
-	builder->next = next;
-	builder->high[n] = max(builder->high[n], slot + sizeof(long));
-	return i;
-}
-
 /* Check return addresses, and that saved registers are still those of kernel mode */
 static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	unsigned int i = 1;
+	unsigned int i;
 
-	while (i < nr) {
+	for (i = 1; i < nr; i++) {
 		unsigned long regs = walk->regs[i], cs = regs + offsetof(struct pt_regs, cs);
 		unsigned long slot = regs ? regs + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
-		struct sbuf_check *last = builder->next;
 
 		if (!add_word(builder, slot, pc[i]) ||
 		    (regs && !add_word(builder, cs, sbuf_kstack_load(cs))))
 			return false;
-		/* The segment's own return address is no check that others can follow */
-		i = last == builder->next ? i + 1 : add_returns_like(builder, pc, nr, i + 1, slot);
 	}
 	return true;
 }
@@ -635,9 +592,6 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 {
 	const struct sbuf_walk *walk = builder->walk;
 	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
-	const unsigned int top = 8 * sizeof(walk->bp_in_frame) - 1;
-	/* Shifted so that the topmost bit is frame i's: a mask of 128 bits for each costs more */
-	sbuf_frame_set bp_in_frame = walk->bp_in_frame << (top - frames);
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {
@@ -646,7 +600,6 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 		unsigned long low = frame_low(walk, i), cfa = frame_cfa(walk, i);
 		bool want_here = want;
 
-		bp_in_frame <<= 1;
 		if (want) {
 			unsigned int before = builder->bp_checks;
 
@@ -656,7 +609,7 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 			    (builder->bp_checks == before && !want))
 				return false;
 		}
-		if (!(bp_in_frame >> top))
+		if (!(walk->frame[i] & BP_IN_FRAME))
 			continue;
 		if (~not & (NOT_CFA_BP | NOT_CFA_BP_IND) &&
 		    !add_cfa_checks(builder, i, low, cfa, known))
@@ -718,8 +671,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 				 struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
 	struct builder *builder = (struct builder *)walk->builder;
-	unsigned int frames = nr - 1 + walk->user_regs, i;
-	sbuf_frame_set calls, variable = 0, frame = 1, left;
+	unsigned int frames = nr - 1 + walk->user_regs, segments = 0, i;
 
 	BUILD_BUG_ON(sizeof(*builder) > sizeof(walk->builder));
 	*builder = (struct builder) {
@@ -730,38 +682,38 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	builder->stack[0] = stack_of(walk, walk->sp[0]);
 	if (!walk_fits(walk, pc, nr))
 		return 0;
-	/*
-	 * Frames that were called and call, no other ones: not the innermost, no switch, no saved
-	 * registers.  The unwinder looks up another address's ORC entry for those.
-	 */
-	calls = ~(changing_frames(walk) | walk->with_regs | 1);
-	walk->bp_in_frame = 0;
-	for (i = 0; i < frames; i++, frame <<= 1) {
+	for (i = 0; i < frames; i++) {
 		/* Where a switch leads is checked by add_segments() */
-		bool bp_in_frame = !(walk->switches & frame) &&
+		bool changing = is_changing(walk, i);
+		bool bp_in_frame = !(walk->frame[i] & SWITCHES) &&
 				   is_bp_in_frame(walk, i, walk->sp[i]);
 
 		if (bp_in_frame)
-			walk->bp_in_frame |= frame;
-		walk->known[i] = calls & frame ?
-			find_constraint(pc[i], walk->sp[i + 1] - walk->sp[i]) : NULL;
+			walk->frame[i] |= BP_IN_FRAME;
+		segments += changing;
+		/*
+		 * Frames that were called and call, no other ones: not the innermost, no switch, no
+		 * saved registers.  The unwinder looks up another address's ORC entry for those.
+		 */
+		walk->known[i] = i && !changing && !walk->regs[i] ? find_constraint(pc[i]) : NULL;
 		if (!walk->known[i])
 			continue;
 		constrain_ip(walk, i, walk->known[i], bp_in_frame);
-		/* A call with bp in it that is of varying size can begin a segment */
-		if (bp_in_frame && atomic_read(&walk->known[i]->not) & NOT_CFA_SP)
-			variable |= frame;
+		/* It can begin a segment */
+		if (bp_in_frame && atomic_read(&walk->known[i]->not) & NOT_CFA_SP) {
+			walk->frame[i] |= VARIABLE;
+			segments++;
+		}
 	}
 
 	entry->checks = 0;
 	entry->pointers = 0;
-	if (!add_segments(builder, variable))
+	if (!add_segments(builder, frames, segments))
 		return 0;
-	for (left = walk->switches; left; left &= left - 1) {
-		i = sbuf_frame_first(left);
-		if (is_bp_in_frame(walk, i, sbuf_kstack_load(walk->sp[i])))
-			walk->bp_in_frame |= left & -left;
-	}
+	for (i = 0; i < frames; i++)
+		if (walk->frame[i] & SWITCHES &&
+		    is_bp_in_frame(walk, i, sbuf_kstack_load(walk->sp[i])))
+			walk->frame[i] |= BP_IN_FRAME;
 	entry->segments = builder->segments - 1;
 	builder->next = (struct sbuf_check *)&entry->segment[entry->segments];
 	entry->checks_at = builder->next - (struct sbuf_check *)entry->segment;

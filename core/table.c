@@ -163,15 +163,10 @@ static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sb
 static unsigned int find_run(u64 used, unsigned int n)
 {
 	u64 start = ~used;
-	unsigned int have = 1;
 
-	/* Bit i stays set while i .. i + have - 1 are all free */
-	while (have < n) {
-		unsigned int step = min(have, n - have);
-
-		start &= start >> step;
-		have += step;
-	}
+	/* Bit i stays set while those from i on are all free, one more each time */
+	while (--n)
+		start &= start >> 1;
 	return start ? __ffs64(start) : 0;
 }
 

@@ -78,16 +78,12 @@ static struct module *search_modules(struct search *search)
 int sbuf_tracepoint_find(const char *group, const char *event, struct trace_event_file **file)
 {
 	struct trace_event_file *found = trace_get_event_file(NULL, group, event);
-	bool has;
 
 	if (IS_ERR(found))
 		return -ENOENT;
-	has = found->event_call->flags & TRACE_EVENT_FL_TRACEPOINT && found->event_call->tp;
-	if (has && SBUF_TRACEPOINT_FILE)
-		*file = found;
-	else
-		trace_put_event_file(found);
-	return has ? 0 : -ENOTTY;
+	*file = found;
+	return found->event_call->flags & TRACE_EVENT_FL_TRACEPOINT && found->event_call->tp ?
+	       0 : -ENOTTY;
 }
 
 /* Record at an event; @coming: of the module that is announced as it is being loaded, or NULL */
@@ -161,12 +157,14 @@ static bool is_in(const struct sbuf_tracepoint *of, const struct module *module)
 	return false;
 }
 
-/* Remove those in no list, or in @module if given */
-static void remove_tracepoints(const struct module *module)
+static void remove_tracepoints(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
 	unsigned int n = 0;
 
+	/* None is in code of an init */
+	if (module && state != MODULE_STATE_GOING)
+		return;
 	lockdep_assert_held(&sbuf_probe_mutex);
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
 		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_TRACEPOINT) ||
@@ -186,14 +184,9 @@ static void remove_tracepoints(const struct module *module)
 			sbuf_probe_clear(probe);
 }
 
-static void drop_tracepoints(void)
-{
-	remove_tracepoints(NULL);
-}
-
 const struct sbuf_way sbuf_tracepoint_way = {
 	.set = set_tracepoint,
-	.drop = drop_tracepoints,
+	.remove = remove_tracepoints,
 };
 
 /* ---------------------------------------------------------------- modules --- */
@@ -225,7 +218,7 @@ static int notify_tracepoints(struct notifier_block *block, unsigned long state,
 	if (state == MODULE_STATE_COMING)
 		set_pending(tracepoints->mod);
 	else
-		remove_tracepoints(tracepoints->mod);
+		remove_tracepoints(tracepoints->mod, state);
 	sbuf_probes_changed();
 	mutex_unlock(&sbuf_probe_mutex);
 	return NOTIFY_OK;

@@ -46,18 +46,11 @@ struct sbuf_tracepoint {
 
 #ifdef SBUF_TRACEPOINTS
 
-/* Does sbuf_tracepoint_attach() need the event's file? */
-#ifdef SBUF_TRACEPOINTS_own
-#define SBUF_TRACEPOINT_FILE	1
-#else
-#define SBUF_TRACEPOINT_FILE	0
-#endif
-
 /**
  * sbuf_tracepoint_find() - look for an event in its group
  * @group: the group
  * @event: its name, which is its tracepoint's
- * @file: takes the event if sbuf_tracepoint_attach() needs it, until sbuf_tracepoint_put()
+ * @file: takes the event, which holds its module until sbuf_tracepoint_put()
  *
  * Context: Process context, not under sbuf_probe_mutex: the kernel's event_mutex, which this takes,
  *	is taken outside of the lock under which modules' tracepoints are announced to us.

@@ -114,35 +114,7 @@ static inline bool sbuf_start_has_first(unsigned long ip)
 /* Frames of a walk: one more shows that a trace is cut, and one may be skipped */
 #define SBUF_WALK_MAX		(SBUF_FRAMES + 2)
 
-/* Some of a walk's first SBUF_FRAMES + 1, a bit each */
-#if SBUF_FRAMES >= 64
-#define sbuf_frame_set	unsigned __int128
-#else
-#define sbuf_frame_set	u64
-#endif
-
-static_assert(SBUF_FRAMES < 8 * sizeof(sbuf_frame_set));
 static_assert(SBUF_FRAMES <= STACKBUF_DEPTH_MAX);
-
-static inline sbuf_frame_set sbuf_frame(unsigned int i)
-{
-	return (sbuf_frame_set)1 << i;
-}
-
-/* The innermost one of @set, which is not empty; and how many there are */
-static inline unsigned int sbuf_frame_first(sbuf_frame_set set)
-{
-	const unsigned int half = 8 * sizeof(set) - 64;
-
-	return (u64)set ? __ffs64(set) : half + __ffs64(set >> half);
-}
-
-static inline unsigned int sbuf_frame_count(sbuf_frame_set set)
-{
-	const unsigned int half = 8 * sizeof(set) - 64;
-
-	return hweight64(set) + (half ? hweight64(set >> half) : 0);
-}
 
 /**
  * struct sbuf_walk - the unwinder's registers in each frame, for recall
@@ -156,9 +128,7 @@ static inline unsigned int sbuf_frame_count(sbuf_frame_set set)
  * @bp:		frame pointer register in each frame, and in @user_regs
  * @regs:	where the registers lie that were saved where each frame was interrupted, or 0
  * @stack:	where the stack begins that the walk began on
- * @with_regs:	frames that have @regs, a bit each
- * @switches:	frames that change the stack, a bit each: see switches_stack()
- * @bp_in_frame: frames whose bp may be their frame pointer, a bit each: see is_bp_in_frame()
+ * @frame:	what each frame is: recall_learn.c
  * @skip:	frames that are not in the trace, the innermost ones: 0 or 1
  * @builder:	memory for struct builder
  * @known:	constraints of each frame's ip, or NULL, once @name is no longer needed
@@ -172,7 +142,7 @@ struct sbuf_walk {
 	const struct pt_regs *start_regs;
 	unsigned long sp[SBUF_WALK_MAX], bp[SBUF_WALK_MAX], regs[SBUF_WALK_MAX];
 	unsigned long stack;
-	sbuf_frame_set with_regs, switches, bp_in_frame;
+	u8 frame[SBUF_WALK_MAX];
 	unsigned int skip;
 	u64 builder[40];
 	union {

@@ -28,7 +28,17 @@
 #include "worker.h"
 
 static atomic_t requested_workers;
-struct work_struct sbuf_worker[SBUF_WORKERS];
+struct work_struct sbuf_worker[SBUF_WORKERS] = {
+#define WORKER(which, function)	\
+	[SBUF_WORKER_##which] = __WORK_INITIALIZER(sbuf_worker[SBUF_WORKER_##which], function)
+	WORKER(TEXT, sbuf_text_flush),
+	WORKER(EVICT, sbuf_evict_stacks),
+	WORKER(SHARE, sbuf_ring_share_pages),
+#if SBUF_HAVE_ORC
+	WORKER(RECYCLE, sbuf_cache_recycle_half),
+#endif
+	WORKER(REPORT, sbuf_recall_report),
+};
 
 static void start_workers(struct irq_work *work)
 {
@@ -41,11 +51,9 @@ static void start_workers(struct irq_work *work)
 }
 
 static struct irq_work start_now = IRQ_WORK_INIT_HARD(start_workers);
-#ifdef CONFIG_PREEMPT_RT
-static struct irq_work start_soon = IRQ_WORK_INIT_HARD(start_workers);
-#else
-static struct irq_work start_soon = IRQ_WORK_INIT_LAZY(start_workers);
-#endif
+static struct irq_work start_soon =
+	__IRQ_WORK_INIT(start_workers,
+			IS_ENABLED(CONFIG_PREEMPT_RT) ? IRQ_WORK_HARD_IRQ : IRQ_WORK_LAZY);
 
 /*
  * Until init runs, interrupts and workqueues are not all there: a request is only noted, as where
@@ -85,16 +93,6 @@ void sbuf_worker_resubmit(void)
 {
 	if (unlikely(atomic_read(&requested_workers)))
 		pass_requests(&start_soon);
-}
-
-void __init sbuf_worker_init(void)
-{
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_TEXT], sbuf_text_flush);
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_EVICT], sbuf_evict_stacks);
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_SHARE], sbuf_ring_share_pages);
-	if (SBUF_HAVE_ORC)
-		INIT_WORK(&sbuf_worker[SBUF_WORKER_RECYCLE], sbuf_cache_recycle_half);
-	INIT_WORK(&sbuf_worker[SBUF_WORKER_REPORT], sbuf_recall_report);
 }
 
 void sbuf_worker_exit(void)

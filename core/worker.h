@@ -27,8 +27,6 @@ void sbuf_recall_report(struct work_struct *work);
 /* An element without function is unused */
 extern struct work_struct sbuf_worker[SBUF_WORKERS];
 
-/* Before the first save */
-void __init sbuf_worker_init(void);
 /* Start a worker */
 void sbuf_worker_request(enum sbuf_worker what);
 /* Pass on requests of a CPU that was going offline */

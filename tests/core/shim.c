@@ -369,11 +369,10 @@ static void *shim_worker(void *arg)
 	return NULL;
 }
 
-void shim_init_work(struct work_struct *work, void (*func)(struct work_struct *work))
+static void start_worker(struct work_struct *work)
 {
 	pthread_t thread;
 
-	work->func = func;
 	if (sem_init(&work->wake, 0, 0) || pthread_create(&thread, NULL, shim_worker, work))
 		shim_die("worker");
 	pthread_detach(thread);
@@ -664,7 +663,7 @@ void shim_init(unsigned int cpus)
 {
 	struct sigaction act = { .sa_flags = SA_RESTART | SA_NODEFER };
 	pthread_t thread;
-	int cpu;
+	int cpu, i;
 
 	nr_cpu_ids = cpus;
 	act.sa_handler = shim_on_irq;
@@ -685,8 +684,10 @@ void shim_init(unsigned int cpus)
 	sbuf_cpu = (struct sbuf_cpu *)shim_percpu_room;
 	for_each_possible_cpu(cpu)
 		per_cpu_ptr(sbuf_cpu, cpu)->verify_in = sbuf_verify;
+	for (i = 0; i < SBUF_WORKERS; i++)
+		if (sbuf_worker[i].func)
+			start_worker(&sbuf_worker[i]);
 	sbuf_memory_init();
-	sbuf_worker_init();
 	sbuf_filter_apply_limit();
 	sbuf_state_change(STACKBUF_ENABLED, true);
 }

@@ -186,6 +186,13 @@ static bool decodes_anything(void)
 
 /* ------------------------------------------------------------------- probes --- */
 
+static struct sbuf_resolver *new_resolver(void)
+{
+	struct sbuf_resolver *resolver;
+
+	return kvzalloc(struct_size(resolver, request, SBUF_REQUESTS_MAX), GFP_KERNEL);
+}
+
 /* What a parameter is written, how many requests that are, or an error, and the last one's role */
 static bool splits_lists(void)
 {
@@ -217,7 +224,7 @@ static bool splits_lists(void)
 	unsigned int i, k;
 
 	for (i = 0; i < ARRAY_SIZE(list); i++) {
-		struct sbuf_resolver *resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
+		struct sbuf_resolver *resolver = new_resolver();
 		const struct sbuf_probe_request *request = resolver->request;
 		int nr;
 
@@ -244,11 +251,11 @@ static bool splits_many(void)
 	for (i = 0; i <= STACKBUF_PROBES_MAX; i++)
 		memcpy(many + 2 * i, "f,", 2);
 	many[2 * i] = '\0';
-	resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
+	resolver = new_resolver();
 	EXPECT(sbuf_resolver_split(resolver, many) == -ENOSPC);
 	kvfree(resolver);
 	many[2 * i - 2] = '\0';
-	resolver = sbuf_resolver_create(SBUF_REQUESTS_MAX);
+	resolver = new_resolver();
 	EXPECT(!sbuf_resolver_split(resolver, many) && resolver->nr == STACKBUF_PROBES_MAX);
 	kvfree(resolver);
 	return true;

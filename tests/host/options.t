@@ -247,7 +247,7 @@ numbers() {
 	for option in pid cpu stack tag last; do
 		refused 2 "--$option 0x: must be" log --$option 0x && refused 2 "--$option 08x: must be" log --$option 08x || return
 	done
-	for option in pid= pid=x pid=-1 pid=4194304 'pid= 1' pid=1.5 pid=1,-2 pid=1, cpu=-1 cpu=65536 cpu=all cpu=,1 'cpu=1,' cpu=1- cpu=3-2 tag= tag=18446744073709551616 tag=0xg tag=-1 \
+	for option in pid= pid=x pid=-1 pid=4194304 'pid= 1' pid=1.5 pid=1,-2 'pid=1,' cpu=-1 cpu=65536 cpu=all cpu=,1 'cpu=1,' cpu=1- cpu=3-2 tag= tag=18446744073709551616 tag=0xg tag=-1 \
 		stack= stack=0 stack=4294967296 stack=-3 last= last=0 last=-1 last=1k since=yesterday since=. since=1. since=1.2.3 since=1.1234567891 until=1s until=99999999999; do
 		refused 2 "--${option/=/ }: must be" log "--$option" || return
 	done

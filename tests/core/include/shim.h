@@ -212,6 +212,19 @@ typedef struct { s64 counter; } atomic64_t;
 #define atomic64_inc(v)		atomic_add(1, v)
 #define atomic64_dec_return(v)	__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
 #define atomic64_inc_return(v)	__atomic_add_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST)
+static inline bool atomic_add_unless(atomic_t *v, int n, int unless)
+{
+	int was = atomic_read(v), old;
+
+	do {
+		old = was;
+		if (old == unless)
+			return false;
+		was = cmpxchg(&v->counter, old, old + n);
+	} while (was != old);
+	return true;
+}
+
 static inline s64 atomic64_dec_if_positive(atomic64_t *v)
 {
 	s64 was = atomic64_read(v), old;
@@ -317,9 +330,8 @@ struct work_struct {
 	sem_t wake;
 };
 
-#define INIT_WORK(work, function)	shim_init_work(work, function)
+#define __WORK_INITIALIZER(work, function)	{ .func = function }
 #define work_pending(work)	READ_ONCE((work)->pending)
-void shim_init_work(struct work_struct *work, void (*func)(struct work_struct *work));
 #define system_unbound_wq	NULL
 void queue_work(void *queue, struct work_struct *work);
 void cancel_work_sync(struct work_struct *work);
@@ -330,9 +342,16 @@ struct irq_work {
 };
 
 #define IRQ_WORK_INIT_HARD(function)	{ .func = function }
-#define IRQ_WORK_INIT_LAZY(function)	{ .func = function }
+#define IRQ_WORK_LAZY		0
+#define IRQ_WORK_HARD_IRQ	1
+#define __IRQ_WORK_INIT(function, flags)	{ .func = function }
 bool irq_work_queue(struct irq_work *work);
 void irq_work_sync(struct irq_work *work);
+
+struct debugfs_blob_wrapper {
+	void *data;
+	unsigned long size;
+};
 
 /* --------------------------------------------------------------------- time --- */
 
