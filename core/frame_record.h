@@ -64,12 +64,6 @@ static inline bool sbuf_record_is_last(unsigned long low, unsigned long fp)
 }
 #endif
 
-/* Records on @kstack, the task's or that for interrupts, end before this */
-static inline unsigned long sbuf_record_stack_end(unsigned long kstack)
-{
-	return kstack == sbuf_kstack_task() ? sbuf_record_end() : kstack + THREAD_SIZE;
-}
-
 /*
  * Fill in @walk->sp for the @nr frames @pc, which the walk did not; 0 where it is unknown.
  * Interrupts are off, on the CPU and in the context of the walk.

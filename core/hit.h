@@ -23,16 +23,12 @@
  * pointer and the frame pointer; the others are not saved.  arm64 from 6.2 on, 26299b3f6ba2
  * ("ftrace: arm64: move from REGS to ARGS"), has a structure of its own for them.
  */
-#if !IS_ENABLED(CONFIG_ARM64)
-#ifdef arch_ftrace_regs
-#define SBUF_REGS_AT_CALL(fregs, copy)	(&arch_ftrace_regs(fregs)->regs)
-#else
-#define SBUF_REGS_AT_CALL(fregs, copy)	(&(fregs)->regs)
-#endif
-#elif IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
 #ifndef arch_ftrace_regs
 #define arch_ftrace_regs(fregs)		(fregs)
 #endif
+#if !IS_ENABLED(CONFIG_ARM64)
+#define SBUF_REGS_AT_CALL(fregs, copy)	(&arch_ftrace_regs(fregs)->regs)
+#elif IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
 static __always_inline struct pt_regs *sbuf_regs_at_call(const struct ftrace_regs *fregs,
 							 struct pt_regs *copy)
 {
@@ -56,7 +52,7 @@ static __always_inline struct pt_regs *sbuf_regs_at_call(struct pt_regs *regs)
 	return regs;
 }
 
-#define SBUF_REGS_AT_CALL(fregs, copy)	sbuf_regs_at_call(&(fregs)->regs)
+#define SBUF_REGS_AT_CALL(fregs, copy)	sbuf_regs_at_call(&arch_ftrace_regs(fregs)->regs)
 #endif
 
 /* Bits of sbuf_cpu.recursion, for each context: a handler runs; interrupts were on when it began */

@@ -71,13 +71,6 @@ struct stackbuf_probe *sbuf_probe_next(const struct stackbuf_probe *probe)
 	return &stackbuf_info.probe[i / STACKBUF_PAGE_PROBES].probe[i % STACKBUF_PAGE_PROBES];
 }
 
-bool sbuf_probe_owns(const void *data)
-{
-	return data - (const void *)sbuf_places < sizeof(sbuf_places);
-}
-
-NOKPROBE_SYMBOL(sbuf_probe_owns);
-
 union sbuf_place *sbuf_place_take(struct stackbuf_probe *probe, enum stackbuf_probe_way way)
 {
 	union sbuf_place *place = sbuf_place_of(probe);

@@ -71,9 +71,6 @@ static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
 /* Its number in stackbuf_info.probe, counted from 1 over all pages */
 u32 sbuf_probe_number(const struct stackbuf_probe *probe);
 
-/* Does it point to data of a probe of ours? */
-bool sbuf_probe_owns(const void *data);
-
 /* Take over what the kernel has counted since a probe was last hit.  Any context */
 void sbuf_probe_update_missed(void);
 

@@ -47,7 +47,10 @@ static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long f
 			       unsigned long low, unsigned long kstack)
 {
 	const unsigned long text = (unsigned long)stack_trace_save, signature = SBUF_SIGNATURE;
-	unsigned long last = sbuf_record_stack_end(kstack) - 16, bits = 0, below, pc;
+	/* Of the task's stack, or that for interrupts */
+	unsigned long stop = kstack == sbuf_kstack_task() ? sbuf_record_end() :
+							    kstack + THREAD_SIZE;
+	unsigned long last = stop - 16, bits = 0, below, pc;
 
 	/* As sbuf_record_next(); whether all are aligned is found at the end */
 	while (frame < end) {

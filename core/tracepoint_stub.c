@@ -20,7 +20,8 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 	struct pt_regs *at;
 
 	/* The kernel's own probes register stubs, too */
-	if (unlikely(!sbuf_probe_owns(of) || !sbuf_probe_records(of->probe)))
+	if (unlikely((void *)of - (void *)sbuf_places >= sizeof(sbuf_places) ||
+		     !sbuf_probe_records(of->probe)))
 		return;
 	if (unlikely(!sbuf_recursion_trylock(&handler))) {
 		sbuf_add(&of->probe->missed, 1);
