@@ -570,19 +570,49 @@ static bool add_segments(struct builder *builder, unsigned int frames, unsigned 
 	return true;
 }
 
+/*
+ * Check the return addresses of the frames from @i on that lie in the segment of @slot, where the
+ * last one was; return the first frame that does not.  Quick: most frames come here.
+ */
+static unsigned int add_returns_like(struct builder *builder, const unsigned long *pc,
+				     unsigned int nr, unsigned int i, unsigned long slot)
+{
+	unsigned int n = find_segment(builder, builder->from, slot), m;
+	const unsigned long base = builder->base[n], stack = builder->stack[n];
+	const unsigned long *sp = builder->walk->sp, *regs = builder->walk->regs;
+	struct sbuf_check *next = builder->next;
+	unsigned long limit = stack + THREAD_SIZE;
+
+	for (m = n + 1; m < builder->segments; m++)
+		if (builder->stack[m] == stack)
+			limit = min(limit, builder->from[m]);
+	for (; i < nr && next < builder->end && !regs[i] && sp[i] - 8 > slot && sp[i] - 8 < limit;
+	     i++) {
+		slot = sp[i] - 8;
+		*next++ = (struct sbuf_check) { .offset = slot - base, .value = pc[i] };
+	}
+	*checks_in(builder, n) += next - builder->next;
+	builder->next = next;
+	builder->high[n] = max(builder->high[n], slot + sizeof(long));
+	return i;
+}
+
 /* Check return addresses, and that saved registers are still those of kernel mode */
 static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	unsigned int i;
+	unsigned int i = 1;
 
-	for (i = 1; i < nr; i++) {
+	while (i < nr) {
 		unsigned long regs = walk->regs[i], cs = regs + offsetof(struct pt_regs, cs);
 		unsigned long slot = regs ? regs + offsetof(struct pt_regs, ip) : walk->sp[i] - 8;
+		struct sbuf_check *last = builder->next;
 
 		if (!add_word(builder, slot, pc[i]) ||
 		    (regs && !add_word(builder, cs, sbuf_kstack_load(cs))))
 			return false;
+		/* The segment's own return address is no check that others can follow */
+		i = last == builder->next ? i + 1 : add_returns_like(builder, pc, nr, i + 1, slot);
 	}
 	return true;
 }
