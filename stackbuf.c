@@ -193,7 +193,7 @@ MODULE_PARM_DESC(verify,
 /* For root only: an address may have been written */
 module_param_cb(probe, &sbuf_probe_ops, &sbuf_probe_param, 0600);
 MODULE_PARM_DESC(probe,
-		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag, comma-separated; +... adds (default none)");
+		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag; or where FUNCTION%return[@retval|@error] returns; comma-separated; +... adds (default none)");
 module_param_cb(trigger, &sbuf_probe_ops, &sbuf_trigger_param, 0600);
 MODULE_PARM_DESC(trigger,
 		 "Stop recording N events after one of these places, as probe takes them, is hit: PLACE,...[:N] (default none)");

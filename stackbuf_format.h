@@ -219,18 +219,25 @@ enum stackbuf_probe_state {
 };
 
 #define STACKBUF_PROBE_NAME	160
-#define STACKBUF_PROBE_RETADDR	255	/* in stackbuf_probe.tag */
+
+/* In stackbuf_probe.tag, beside the numbers of arguments */
+#define STACKBUF_PROBE_RETADDR	255	/* the return address */
+#define STACKBUF_PROBE_RETVAL	254	/* what was returned */
+#define STACKBUF_PROBE_ERROR	253	/* that, where it is an error; others are not recorded */
+#define STACKBUF_PROBE_NULL	252	/* that, where it is an error or NULL */
 
 /**
  * enum stackbuf_probe_way - how a probe is set
  * @STACKBUF_PROBE_BY_KPROBE: by a kprobe
  * @STACKBUF_PROBE_BY_FTRACE: by ftrace, at the beginning of each function that matches
  * @STACKBUF_PROBE_BY_TRACEPOINT: on a tracepoint
+ * @STACKBUF_PROBE_BY_RETURN: where each function that matches returns
  */
 enum stackbuf_probe_way {
 	STACKBUF_PROBE_BY_KPROBE,
 	STACKBUF_PROBE_BY_FTRACE,
 	STACKBUF_PROBE_BY_TRACEPOINT,
+	STACKBUF_PROBE_BY_RETURN,
 };
 
 /**
@@ -243,7 +250,7 @@ enum stackbuf_probe_way {
  * @left_out:	functions that its pattern has matched so far, but which the kernel does not let be
  *		traced, or which a save itself calls
  * @state:	enum stackbuf_probe_state
- * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR; or 0: none
+ * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR etc.; or 0: none
  * @way:	enum stackbuf_probe_way
  * @lists:	for the module only
  * @how:	for the module only

@@ -94,6 +94,20 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_HAVE_FUNCTIONS	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || \
 				 IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS))
 
+/* Of the file return_NAME.c that Kbuild has chosen */
+#if defined(SBUF_RETURNS_fprobe) || defined(SBUF_RETURNS_kretprobe)
+#define SBUF_HAVE_RETURNS	1
+#else
+#define SBUF_HAVE_RETURNS	0
+#endif
+
+/* Where the function of a kretprobe has returned to: its handler's registers have it */
+#ifdef CONFIG_KRETPROBE_ON_RETHOOK
+#define SBUF_KRETPROBE_RET(instance, regs)	instruction_pointer(regs)
+#else
+#define SBUF_KRETPROBE_RET(instance, regs)	((unsigned long)(instance)->ret_addr)
+#endif
+
 /*
  * Their functions run with preemption as it is: those of system calls since a363d27cdbc2 ("tracing:
  * Allow system call tracepoints to handle page faults"), 6.13, in 7.1 all.  Before, it is disabled.

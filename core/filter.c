@@ -33,8 +33,8 @@ static u64 comm_mask[2];
 static DEFINE_PER_CPU(u64, sampled_events);
 
 /*
- * The process of each open file of an array.  What a reader does, it may do thousands of times a second,
- * and would record over what it came for.  Only its own calls are left out, not interrupts
+ * The process of each open file of an array.  What a reader does, it may do thousands of times a
+ * second, and would record over what it came for.  Only its own calls are left out, not interrupts
  * in them.  A process that finds no free entry is recorded as any other, and so is one that was
  * given the open file by another.
  */

@@ -20,7 +20,7 @@
 
 /* Tags: none, each argument, the return address */
 #define TAGS	(SBUF_ARGUMENTS + 2)
-/* Kinds of probes: by role, those without one first, with each tag */
+/* Kinds of probes: by role, those without one first, with each tag.  KINDS itself: return.c's */
 #define KINDS	((STACKBUF_TRIGGERS + 1) * TAGS)
 
 /**
@@ -75,7 +75,8 @@ static inline struct list *list_of(u8 list)
 /* Where a probe has its ops */
 static inline unsigned int kind_of(const struct stackbuf_probe *probe)
 {
-	return min_t(unsigned int, probe->tag, TAGS - 1) + probe->role * TAGS;
+	return probe->way == STACKBUF_PROBE_BY_RETURN ? KINDS :
+	       min_t(unsigned int, probe->tag, TAGS - 1) + probe->role * TAGS;
 }
 
 /* ---------------------------------------------------------------- handler --- */
@@ -225,13 +226,16 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 		  struct ftrace_regs *fregs)							\
 	{											\
 		handle(site, parent, ops, fregs, role);						\
-	}											\
-	NOKPROBE_SYMBOL(name)
+	}
 
-ROLE_HANDLER(handle_call, 0);
-ROLE_HANDLER(handle_open, STACKBUF_PAIR_OPENS);
-ROLE_HANDLER(handle_close, STACKBUF_PAIR_CLOSES);
-ROLE_HANDLER(handle_trigger, STACKBUF_TRIGGERS);
+ROLE_HANDLER(handle_call, 0)
+NOKPROBE_SYMBOL(handle_call);
+ROLE_HANDLER(handle_open, STACKBUF_PAIR_OPENS)
+NOKPROBE_SYMBOL(handle_open);
+ROLE_HANDLER(handle_close, STACKBUF_PAIR_CLOSES)
+NOKPROBE_SYMBOL(handle_close);
+ROLE_HANDLER(handle_trigger, STACKBUF_TRIGGERS)
+NOKPROBE_SYMBOL(handle_trigger);
 
 /* ------------------------------------------------------------ which can be --- */
 
@@ -249,6 +253,11 @@ static int set_filter(struct ftrace_ops *ops, unsigned long *site, unsigned int 
 	}
 	return err;
 #endif
+}
+
+int sbuf_ops_remove(struct ftrace_ops *ops, unsigned long *site, unsigned int nr)
+{
+	return set_filter(ops, site, nr, true);
 }
 
 /*
@@ -319,6 +328,21 @@ int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe)
 unsigned int sbuf_functions(u8 list)
 {
 	return list_of(list)->nr;
+}
+
+unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site)
+{
+	const struct list *l = list_of(list);
+	unsigned int i, n = 0;
+
+	for (i = 0; i < l->nr; i++) {
+		if (l->function[i].probe != probe)
+			continue;
+		if (site)
+			site[n] = l->function[i].site;
+		n++;
+	}
+	return n;
 }
 
 int sbuf_functions_copy(u8 list)

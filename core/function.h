@@ -39,6 +39,12 @@ int sbuf_functions_attach(u8 list);
 /* Undo that, and forget all.  No handler runs afterwards.  Waits for a grace period of RCU tasks */
 void sbuf_functions_detach(u8 list);
 
+/* How many functions are noted for @probe; and where, unless @site is NULL */
+unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site);
+
+/* Detach @ops from some of its places.  Return 0 or a negative error */
+int sbuf_ops_remove(struct ftrace_ops *ops, unsigned long *site, unsigned int nr);
+
 /* Forget the places of @ops, which is not registered */
 void sbuf_ops_forget(struct ftrace_ops *ops);
 

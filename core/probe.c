@@ -40,13 +40,16 @@ DEFINE_MUTEX(sbuf_probe_mutex);
 union sbuf_place sbuf_places[STACKBUF_PROBES_MAX];
 
 /* NULL: this kernel does not have it */
-static const struct sbuf_way *const ways[STACKBUF_PROBE_BY_TRACEPOINT + 1] = {
+static const struct sbuf_way *const ways[STACKBUF_PROBE_BY_RETURN + 1] = {
 	[STACKBUF_PROBE_BY_KPROBE] = &sbuf_kprobe_way,
 #if SBUF_HAVE_FUNCTIONS
 	[STACKBUF_PROBE_BY_FTRACE] = &sbuf_function_way,
 #endif
 #ifdef SBUF_TRACEPOINTS
 	[STACKBUF_PROBE_BY_TRACEPOINT] = &sbuf_tracepoint_way,
+#endif
+#if SBUF_HAVE_RETURNS
+	[STACKBUF_PROBE_BY_RETURN] = &sbuf_return_way,
 #endif
 };
 
@@ -185,6 +188,8 @@ static enum stackbuf_probe_way way_for(const struct sbuf_probe_request *request)
 {
 	if (request->event)
 		return STACKBUF_PROBE_BY_TRACEPOINT;
+	if (request->returns)
+		return STACKBUF_PROBE_BY_RETURN;
 	if (request->pattern || (request->site && !request->offset &&
 				 sbuf_function_is_site(request->site)))
 		return STACKBUF_PROBE_BY_FTRACE;
@@ -221,6 +226,10 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 	way = ways[way_for(request)];
 	if (way)
 		return way->set(request, list);
+	if (request->returns) {
+		sbuf_refuse(request, "this kernel has neither kretprobes nor fprobes for functions that ftrace knows");
+		return -EOPNOTSUPP;
+	}
 	if (!request->event) {
 		sbuf_refuse(request, "this kernel has no ftrace for patterns: name functions");
 		return -EOPNOTSUPP;
@@ -260,6 +269,7 @@ static bool take_entry(struct sbuf_probe_request *request, u8 lists)
 		probe->role = request->role;
 		probe->value = request->value;
 		probe->lists = lists;
+		probe->way = request->returns ? STACKBUF_PROBE_BY_RETURN : 0;
 		request->probe = probe;
 		request->fresh = true;
 		return true;
@@ -445,10 +455,15 @@ void sbuf_probe_remove_all(void)
 /* ---------------------------------------------------------------- modules --- */
 
 /* A pattern has no address of its own, and matches in every module that comes */
+static bool is_pattern(const struct stackbuf_probe *probe)
+{
+	return !probe->addr && (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) ||
+				sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN));
+}
+
 static bool may_be_in_module(const struct stackbuf_probe *probe)
 {
-	return sbuf_probe_is_pending(probe) ||
-	       (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) && !probe->addr);
+	return sbuf_probe_is_pending(probe) || is_pattern(probe);
 }
 
 /* Is it a request that the module has something for, or that names the module? */
@@ -497,8 +512,7 @@ static void set_pending_probes(const struct module *module)
 		pr_err("probe: no memory to set probes in %s\n", module->name);
 		/* There may be a function for each that is set, a pattern */
 		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))
-			if (sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_FTRACE) &&
-			    may_be_in_module(probe))
+			if (is_pattern(probe))
 				WRITE_ONCE(probe->left_out, probe->left_out + 1);
 		return;
 	}
@@ -514,10 +528,14 @@ static void set_pending_probes(const struct module *module)
 	}
 	/* What the module brings for pending probes; functions come into the list @next */
 	err = sbuf_resolve_in_module(resolver, module);
-	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver); request++)
-		if (is_met(request) && sbuf_probe_is_pending(request->probe) &&
-		    set_probe(request, next))
+	for (request = resolver->request; !err && request < sbuf_resolver_end(resolver);
+	     request++) {
+		bool pending = sbuf_probe_is_pending(request->probe);
+
+		if (is_met(request) && (pending || request->returns) &&
+		    set_probe(request, next) && pending)
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
+	}
 	/* Functions are attached as a new list, which is the old one and these */
 	if (!err && sbuf_functions(next)) {
 		for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe))

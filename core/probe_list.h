@@ -12,6 +12,7 @@
 #include "pair.h"
 #include "probe.h"
 #include "probe_resolve.h"
+#include "return.h"
 #include "tracepoint.h"
 
 /**
@@ -33,13 +34,15 @@ struct sbuf_way {
 	unsigned long (*missed)(const struct stackbuf_probe *probe);
 };
 
-extern const struct sbuf_way sbuf_kprobe_way, sbuf_function_way, sbuf_tracepoint_way;
+extern const struct sbuf_way sbuf_kprobe_way, sbuf_function_way, sbuf_tracepoint_way,
+			     sbuf_return_way;
 
 /* What the kernel knows of a probe, beside its entry */
 union sbuf_place {
 	struct stackbuf_probe *probe;
 	struct sbuf_kprobe kprobe;
 	struct sbuf_tracepoint tracepoint;
+	struct sbuf_return returns;
 };
 
 extern union sbuf_place sbuf_places[STACKBUF_PROBES_MAX];

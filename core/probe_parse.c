@@ -197,9 +197,31 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN, and what closes @here");
 }
 
+/* FUNCTION%return, before what is its tag */
+static int parse_return(struct sbuf_probe_request *request, char *suffix)
+{
+	if (strcmp(suffix, "return") || request->pair)
+		return sbuf_refuse(request, "%s", request->pair ?
+				   "what opens and closes a pair is no return" :
+				   "only %return is accepted after %");
+	if (strpbrk(request->text, "+ ") || !strncmp(request->text, "0x", 2) ||
+	    strstr(request->text, ".cold"))
+		return sbuf_refuse(request, "a function returns as a whole: [MODULE:]FUNCTION%%return is accepted, or a PATTERN");
+	request->returns = true;
+	return 0;
+}
+
+/* What the tag of a return is; return 0 if it is none */
+static u8 return_tag(const char *word)
+{
+	return !strcmp(word, "retval") ? STACKBUF_PROBE_RETVAL :
+	       !strcmp(word, "error") ? STACKBUF_PROBE_ERROR :
+	       !strcmp(word, "null") ? STACKBUF_PROBE_NULL : 0;
+}
+
 int sbuf_resolve_parse(struct sbuf_probe_request *request)
 {
-	char *text = request->text, *at, *plus, *colon, *value;
+	char *text = request->text, *at, *plus, *colon, *value, *suffix = text;
 	unsigned int n, most;
 	bool event;
 
@@ -212,7 +234,18 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	most = event ? SBUF_TRACEPOINT_ARGUMENTS : SBUF_ARGUMENTS;
 	at = text;
 	strsep(&at, "@");
-	if (at) {
+	strsep(&suffix, "%");
+	if (suffix && event)
+		return sbuf_refuse(request, "a tracepoint does not return: FUNCTION%%return is accepted");
+	if (suffix && parse_return(request, suffix))
+		return -EINVAL;
+	if (at && request->returns) {
+		request->tag = return_tag(at);
+		if (!request->tag)
+			return sbuf_refuse(request,
+					   "%%return with @retval, @error or @null is accepted, not @%s",
+					   at);
+	} else if (at) {
 		value = at;
 		strsep(&value, "@");
 		if (value && parse_value(request, value, most))
@@ -247,7 +280,7 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	if (plus && kstrtouint(plus, 0, &request->offset))
 		return sbuf_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
 	/* A ".cold" part is entered by a jump from the middle of its function */
-	if (request->tag && (request->offset || strstr(text, ".cold")))
+	if (request->tag && !request->returns && (request->offset || strstr(text, ".cold")))
 		return sbuf_refuse(request, "@%s is known at a function's beginning only", at);
 	request->function = split_prefix(text, &request->module);
 	request->pattern = strpbrk(request->function, "*?[");
@@ -255,6 +288,6 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	    (request->module && strpbrk(request->module, " \t\"'*?[]{}()/\\")) ||
 	    strpbrk(request->function, request->pattern ? ": \t\"'{}()/\\" : ": \t\"']{}()/\\") ||
 	    (request->pattern && plus))
-		return sbuf_refuse(request, "[MODULE:]FUNCTION[+OFFSET], [MODULE:]PATTERN or 0xADDRESS is accepted, each with @argN or @retaddr");
+		return sbuf_refuse(request, "[MODULE:]FUNCTION[+OFFSET], [MODULE:]PATTERN or 0xADDRESS is accepted, each with @argN or @retaddr, functions with %%return");
 	return 0;
 }

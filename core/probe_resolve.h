@@ -15,6 +15,7 @@ struct sbuf_probe_request {
 	unsigned int len;		/* of @name */
 	char text[STACKBUF_PROBE_NAME];	/* a copy of @name, split by sbuf_resolve_parse() */
 	const char *function;		/* "": a bare address */
+	bool returns;			/* %return: where it returns */
 	bool pattern;			/* of a glob: @function is what names must match */
 	const char *event;		/* NULL: it is no tracepoint */
 	const char *group;		/* of the event, or NULL */

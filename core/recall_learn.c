@@ -497,10 +497,11 @@ static bool add_bp_checks(struct builder *builder, unsigned int i, unsigned long
 		return true;
 	if (not & NOT_BP_FAR) {
 		u64 saved = ~atomic64_read(&known->no_saved);
+		u64 saved_bp = ~atomic64_read(&known->no_saved_bp);
 
 		return add_bp_bits(builder, i, cfa, saved, 0) &&
-		       (not & NOT_BP_AT_BP || add_bp_bits(builder, i, walk->bp[i],
-							  ~atomic64_read(&known->no_saved_bp), saved));
+		       (not & NOT_BP_AT_BP ||
+			add_bp_bits(builder, i, walk->bp[i], saved_bp, saved));
 	}
 	for (; slot < end; slot += 8)
 		if (sbuf_kstack_load(slot) == value &&
@@ -539,8 +540,8 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 }
 
 /*
- * Begin segments where registers were saved, stacks switched, and frames vary in size: of these the
- * outermost ones, as many as there are segments for when all of @wanted frames want one
+ * Begin segments where registers were saved, stacks switched, and frames vary in size: of these
+ * the outermost ones, as many as there are segments for when all of @wanted frames want one
  */
 static bool add_segments(struct builder *builder, unsigned int frames, unsigned int wanted)
 {

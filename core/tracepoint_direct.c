@@ -90,15 +90,21 @@ static noinline __no_stack_protector void name(void *of, unsigned long arg1,	\
 					       unsigned long arg4, unsigned long arg5)	\
 {											\
 	hit_alone(of, tag, __builtin_frame_address(0));				\
-}											\
-NOKPROBE_SYMBOL(name)
+}
 
-HANDLER(handle_event, 0);
-HANDLER(handle_arg1, arg1);
-HANDLER(handle_arg2, arg2);
-HANDLER(handle_arg3, arg3);
-HANDLER(handle_arg4, arg4);
-HANDLER(handle_arg5, arg5);
+HANDLER(handle_event, 0)
+HANDLER(handle_arg1, arg1)
+HANDLER(handle_arg2, arg2)
+HANDLER(handle_arg3, arg3)
+HANDLER(handle_arg4, arg4)
+HANDLER(handle_arg5, arg5)
+
+NOKPROBE_SYMBOL(handle_event);
+NOKPROBE_SYMBOL(handle_arg1);
+NOKPROBE_SYMBOL(handle_arg2);
+NOKPROBE_SYMBOL(handle_arg3);
+NOKPROBE_SYMBOL(handle_arg4);
+NOKPROBE_SYMBOL(handle_arg5);
 
 static void *const handler[SBUF_TRACEPOINT_ARGUMENTS + 1] = {
 	handle_event, handle_arg1, handle_arg2, handle_arg3, handle_arg4, handle_arg5,

@@ -208,7 +208,7 @@ struct sbuf_clock {
  * @nest:	saves that have not ended on this CPU
  * @rcu_idle:	of these, the walks that began while RCU did not watch the CPU
  * @recursion:	in which contexts a handler runs on this CPU, see hit.h
- * @call_regs:	for each, the registers at the call, or its caller's, where ftrace has none
+ * @call_regs:	for each, the registers at the call, or its caller's, where the handler has none
  * @scratch:	one for each of them
  */
 struct sbuf_cpu {
@@ -221,9 +221,7 @@ struct sbuf_cpu {
 	int nest, rcu_idle;
 	unsigned long irq_stack, nmi_stack;
 	u32 recursion;
-#if SBUF_TRACEPOINTS_REGS || (defined(CONFIG_ARM64) && defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS))
 	struct pt_regs call_regs[STACKBUF_NMI + 2];
-#endif
 	struct sbuf_scratch scratch[SBUF_NESTING];
 };
 

@@ -283,6 +283,10 @@ static bool parses_probes(void)
 		{ "f*", "f* - - - 0 0 0 1" },
 		{ "*@arg2", "* - - - 0 2 0 1" },
 		{ "m:f[0-9]?", "f[0-9]? m - - 0 0 0 1" },
+		{ "f%return", "f - - - 0 0 0 0 return" },
+		{ "m:f%return@retval", "f m - - 0 254 0 0 return" },
+		{ "f*%return@error", "f* - - - 0 253 0 1 return" },
+		{ "f%return@null", "f - - - 0 252 0 0 return" },
 	};
 	static const char *const bad[] = {
 		"t:", "t:g:", "t::e", "t:a:b:c", "t:e+1", "t:e*", "t:e@retaddr", "t:e@arg6",
@@ -291,6 +295,9 @@ static bool parses_probes(void)
 		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*+0", "m*:f",
 		"f]", "f*(", "f()", "a/b", "a\\b", "\"f\"", "'f'", "{f}", "f\tg", "f+", "f+x", "f+-1",
 		"f+4294967296", "m:f+0x100000000", "f+1+1", "+1", "@arg1",
+		"f%", "f%ret", "f%return@", "f%return@arg1", "f%return@retaddr", "f%return%return",
+		"f+4%return", "0x10%return", "t:e%return", "f.cold%return", "%return", "f@retval",
+		"f@error", "f%return@retval@arg1",
 	};
 	char longest[STACKBUF_PROBE_NAME + 1], text[99] = "";
 	struct sbuf_probe_request request;
@@ -300,9 +307,10 @@ static bool parses_probes(void)
 		request = (struct sbuf_probe_request) {
 			.name = good[i][0], .len = strlen(good[i][0]) };
 		if (!sbuf_resolve_parse(&request))
-			snprintf(text, sizeof(text), "%s %s %s %s %u %u %lx %u", request.function,
+			snprintf(text, sizeof(text), "%s %s %s %s %u %u %lx %u%s", request.function,
 				 request.module ?: "-", request.event ?: "-", request.group ?: "-",
-				 request.offset, request.tag, request.addr, request.pattern);
+				 request.offset, request.tag, request.addr, request.pattern,
+				 request.returns ? " return" : "");
 		if (strcmp(text, good[i][1])) {
 			printf("# %s: %s\n", good[i][0], text);
 			return false;

@@ -603,7 +603,7 @@ static void learn_addresses(struct overrides *p, const struct record *r, const s
 		}
 		p->functions += probe.functions;
 		p->left_out += probe.left_out;
-		p->unlisted |= !probe.addr && probe.way == STACKBUF_PROBE_BY_FTRACE;
+		p->unlisted |= probe_has_functions(&probe);
 		if (probe.addr) {
 			GROW(p->addr, p->addrs);
 			p->addr[p->addrs++] = probe.addr;

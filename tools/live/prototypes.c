@@ -208,7 +208,7 @@ static int find(struct prototypes *p, const struct image *image, const char *nam
 int prototypes_find(struct prototypes *p, const char *name, char *const **parameter)
 {
 	const bool event = pattern_event(name);
-	const char *end = strchrnul(name, '@'), *colon = memrchr(name, ':', end - name);
+	const char *end = name + strcspn(name, "@%"), *colon = memrchr(name, ':', end - name);
 	const char *start = colon ? colon + 1 : name;
 	char *module, *function;
 	int nr;

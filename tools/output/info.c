@@ -241,7 +241,7 @@ static void output_probes(const struct output *o, json_t *j)
 		fprintf(o->file, "  %-26s ", probe.name);
 		if (probe.addr)
 			fprintf(o->file, "0x%llx ", probe.addr);
-		else if (probe.way == STACKBUF_PROBE_BY_FTRACE)
+		else if (probe_has_functions(&probe))
 			fprintf(o->file, "%u functions, %u left out, ", probe.functions,
 				probe.left_out);
 		else

@@ -341,6 +341,13 @@ u64 text_time(const char *record);
 #define WHY_MISSED	"a function that a save itself calls is not recorded there, and the kernel " \
 			"runs no kprobe inside another one's handler"
 
+/* Is it on all functions that match, and has no address of its own? */
+static inline bool probe_has_functions(const struct stackbuf_probe *probe)
+{
+	return !probe->addr && (probe->way == STACKBUF_PROBE_BY_FTRACE ||
+				probe->way == STACKBUF_PROBE_BY_RETURN);
+}
+
 /* Probe @i of STACKBUF_PROBES_MAX, its name printable.  Return false if there is none */
 bool record_probe(const struct record *r, unsigned int i, struct stackbuf_probe *probe);
 

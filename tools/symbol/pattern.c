@@ -54,7 +54,7 @@ void patterns_add(struct patterns *p, const char *text, bool regex)
 			*dash = '_';
 		text = colon + 1;
 	}
-	len = strcspn(text, regex ? "" : "@");
+	len = strcspn(text, regex ? "" : "@%");
 	one->tag = text + len;
 	one->function = xasprintf("%.*s", (int)len, text);
 	if (!len || (event && text[len - 1] == ':'))

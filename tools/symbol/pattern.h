@@ -9,7 +9,7 @@
 #include "symbol/symbols.h"
 
 enum pattern_kind {
-	PATTERN_NAME,	/* as parameter "probe" takes it, but for "@..." */
+	PATTERN_NAME,	/* as parameter "probe" takes it, but for "%return" and "@..." */
 	PATTERN_GLOB,
 	PATTERN_REGEX,
 };
@@ -24,7 +24,7 @@ struct pattern {
 	u64 offset;		/* of a name: bytes from the function's start, if @has_offset */
 	bool has_offset;
 	u64 addr;		/* of a name that is a bare address: the address; else 0 */
-	const char *tag;	/* "@..." that each probe gets, or "" */
+	const char *tag;	/* "%return" and "@..." that each probe gets, or "" */
 	size_t matched;		/* by patterns_choose(), but for names: functions that match */
 	size_t chosen;		/* those of them that can be probed by their name */
 	regex_t regex;

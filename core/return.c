@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * return.c - probes where functions return
+ *
+ * The kernel replaces the return address of a call by that of a trampoline, which calls a handler:
+ * Kbuild chooses the file for what this kernel has.  There the registers are the caller's again,
+ * but for what the function returned.  What is recorded is the stack of the call: sbuf_arch_enter()
+ * puts the registers and, on x86-64, the slot of the return address back to what they were where
+ * the function began.  So the unwinder and recall find what they find for a probe there, whatever
+ * else has replaced this address: a trampoline that is behind it the unwinder knows by its slot.
+ *
+ * The functions are in the list of function.c as well, which knows what goes with a module.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mm.h>
+#include <linux/sort.h>
+
+#include "function.h"
+#include "hit.h"
+#include "modules.h"
+#include "probe_list.h"
+
+/* ---------------------------------------------------------------- handler --- */
+
+/*
+ * Is it what the probe records?  The upper half of an int is not defined: compilers leave 0 there,
+ * or the sign.  Of an error *@value becomes the number with its sign
+ */
+static __always_inline bool is_wanted(u8 tag, unsigned long *value)
+{
+	unsigned long error = *value >> 32 ? *value : (unsigned long)(int)*value;
+
+	if (tag != STACKBUF_PROBE_ERROR && tag != STACKBUF_PROBE_NULL)
+		return true;
+	if (!IS_ERR_VALUE(error))
+		return tag == STACKBUF_PROBE_NULL && !*value;
+	*value = error;
+	return true;
+}
+
+void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
+		     const struct pt_regs *regs)
+{
+	struct stackbuf_probe *probe = own->probe;
+	unsigned long value = regs_return_value((struct pt_regs *)regs), was;
+	struct sbuf_recursion handler;
+	struct pt_regs *at;
+
+	if (!is_wanted(probe->tag, &value) || unlikely(!sbuf_probe_records(probe)))
+		return;
+	if (unlikely(!sbuf_recursion_trylock(&handler))) {
+		sbuf_add(&sbuf_place_of(probe)->returns.missed, 1);
+		return;
+	}
+	at = &handler.cpu->call_regs[handler.level];
+	*at = *regs;
+	instruction_pointer_set(at, site);
+	was = sbuf_arch_enter(at, ret);
+	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = at, .context = handler.context,
+		.flags = READ_ONCE(probe->how), .tag = value,
+	}, 0, NULL);
+	sbuf_arch_leave(at, was);
+	sbuf_recursion_unlock(&handler);
+}
+
+NOKPROBE_SYMBOL(sbuf_return_hit);
+
+/* -------------------------------------------------------------------- way --- */
+
+static int by_site(const void *a, const void *b)
+{
+	const unsigned long *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The functions that were found for a request, to be freed; NULL if there is no memory */
+static struct sbuf_hooks *found_for(struct sbuf_probe_request *request, u8 list)
+{
+	unsigned int n = sbuf_functions_of(list, request->probe, NULL), i;
+	struct sbuf_hooks *own = kvzalloc(struct_size(own, site, n), GFP_KERNEL);
+
+	if (!own)
+		return NULL;
+	own->probe = request->probe;
+	sbuf_functions_of(list, request->probe, own->site);
+	/* One that the pattern has found by two names */
+	sort(own->site, n, sizeof(*own->site), by_site, NULL);
+	for (i = 0; i < n; i++)
+		if (!own->room || own->site[i] != own->site[own->room - 1])
+			own->site[own->room++] = own->site[i];
+	return own;
+}
+
+static int refuse_return(const struct sbuf_probe_request *request, int err)
+{
+	static const struct sbuf_reason reason[] = {
+		{ -EINVAL, "the kernel allows no probe where it returns (blacklisted)" },
+		{ -EINTR, "interrupted" },
+		{ -E2BIG,
+		  "this kernel has no fprobe, so each function takes a kretprobe: 500 at a time are the most"
+		},
+		{ }
+	};
+
+	return sbuf_refuse_error(request, reason, err);
+}
+
+static int set_return(struct sbuf_probe_request *request, u8 list)
+{
+	struct stackbuf_probe *probe = request->probe;
+	struct sbuf_return *returns;
+	struct sbuf_hooks *own;
+	int err;
+
+	if (!request->matches)
+		return sbuf_refuse(request,
+				   "no function matches; if it is inlined, probe a caller");
+	if (request->pattern ? !probe->functions : !request->site)
+		return sbuf_refuse(request, "none of the %u functions that match can be traced",
+				   request->matches);
+	err = request->pattern ? 0 : sbuf_function_add(list, request->site, probe);
+	own = err ? NULL : found_for(request, list);
+	if (!own)
+		return refuse_return(request, -ENOMEM);
+	/* It may hit at once */
+	WRITE_ONCE(probe->how, SBUF_PROBED | SBUF_ENTRY | sbuf_request_flags(request));
+	if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN))
+		sbuf_place_take(probe, STACKBUF_PROBE_BY_RETURN);
+	err = own->room > sbuf_hooks_most ? -E2BIG : sbuf_hooks_set(own);
+	if (err) {
+		/* A pattern keeps what it had before this module came */
+		WRITE_ONCE(probe->left_out,
+			   probe->left_out + probe->functions - request->functions);
+		WRITE_ONCE(probe->functions, request->functions);
+		sbuf_hooks_free(own);
+		return refuse_return(request, err);
+	}
+	returns = &sbuf_place_of(probe)->returns;
+	own->next = returns->hooks;
+	smp_store_release(&returns->hooks, own);	/* P3 */
+	sbuf_probe_set(probe, request->pattern ? 0 : request->site,
+		       request->pattern ? probe->functions : 1);
+	return 0;
+}
+
+static void remove_returns(const struct module *module, unsigned long state)
+{
+	struct stackbuf_probe *probe;
+	struct sbuf_hooks *own, *next;
+
+	lockdep_assert_held(&sbuf_probe_mutex);
+	/* None is in code of an init */
+	if (module && state != MODULE_STATE_GOING)
+		return;
+	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
+		/* What the module had is not counted any more: leave_functions() */
+		bool all = module ? !probe->functions : !probe->lists;
+
+		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) || !(module || all))
+			continue;
+		for (own = sbuf_place_of(probe)->returns.hooks; own; own = own->next)
+			sbuf_hooks_remove(own, all ? NULL : module);
+		if (!all)
+			continue;
+		own = sbuf_place_of(probe)->returns.hooks;
+		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
+		for (; own; own = next) {
+			next = own->next;
+			sbuf_hooks_free(own);
+		}
+	}
+}
+
+static unsigned long missed_returns(const struct stackbuf_probe *probe)
+{
+	const struct sbuf_return *returns = &sbuf_place_of(probe)->returns;
+	const struct sbuf_hooks *own = smp_load_acquire(&returns->hooks);	/* P3 */
+	unsigned long missed = READ_ONCE(returns->missed);
+
+	for (; own; own = own->next)
+		missed += sbuf_hooks_missed(own);
+	return missed;
+}
+
+const struct sbuf_way sbuf_return_way = {
+	.set = set_return,
+	.remove = remove_returns,
+	.missed = missed_returns,
+};

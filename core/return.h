@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * return.h - probes where functions return
+ */
+#ifndef STACKBUF_RETURN_H
+#define STACKBUF_RETURN_H
+
+#ifdef SBUF_RETURNS_fprobe
+#include <linux/fprobe.h>
+#endif
+
+#include "types.h"
+
+struct stackbuf_probe;
+
+/**
+ * struct sbuf_return - a probe on returns
+ * @probe:	its entry
+ * @hooks:	its functions
+ * @missed:	returns that were not recorded, but for those that the kernel counts in @hooks
+ */
+struct sbuf_return {
+	struct stackbuf_probe *probe;
+	struct sbuf_hooks *hooks;
+	u64 missed;
+};
+
+/**
+ * struct sbuf_hooks - functions of a probe that were hooked at one time
+ * @next:	others of the probe
+ * @probe:	the probe
+ * @nr:		how many are hooked
+ * @room:	how many there were
+ * @fprobe:	hooks them all
+ * @hook:	hooks of one each, of @room elements
+ * @site:	where their traces begin: where ftrace attaches to them
+ */
+struct sbuf_hooks {
+	struct sbuf_hooks *next;
+	struct stackbuf_probe *probe;
+	unsigned int nr, room;
+#ifdef SBUF_RETURNS_fprobe
+	struct fprobe fprobe;
+#else
+	struct sbuf_hook *hook;
+#endif
+	unsigned long site[];
+};
+
+/*
+ * Of the file that Kbuild has chosen for this kernel, return_fprobe.c or return_kretprobe.c.
+ * Process context, under sbuf_probe_mutex, but for sbuf_hooks_missed()
+ */
+
+/* How many functions may be hooked at one time */
+extern const unsigned int sbuf_hooks_most;
+
+/* Hook the functions @own->site, whose number is @own->room.  Return 0 or a negative error */
+int sbuf_hooks_set(struct sbuf_hooks *own);
+
+/*
+ * Unhook those in code of @module, which goes, or all if that is NULL.  Calls that are inside
+ * return as ever; no handler runs afterwards.
+ */
+void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module);
+
+/* How many returns the kernel missed.  Any context */
+unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own);
+
+/* Free it.  Nothing of it is hooked */
+void sbuf_hooks_free(struct sbuf_hooks *own);
+
+/*
+ * What the handlers in these call: the function at @site has returned to @ret, where @regs are its
+ * caller's, but for what the function returned
+ */
+void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
+		     const struct pt_regs *regs);
+
+#endif /* STACKBUF_RETURN_H */

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * return_fprobe.c - where functions return, by an fprobe for any number of them
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/mm.h>
+
+#include "function.h"
+#include "hit.h"
+#include "return.h"
+
+const unsigned int sbuf_hooks_most = UINT_MAX;
+
+/* Of a kernel whose fprobes are tracers of returns, it also forgets what goes with a module */
+#ifdef SBUF_FPROBE_FREGS
+static inline int forget_sites(struct sbuf_hooks *own, unsigned long *site, unsigned int nr)
+{
+	return 0;
+}
+
+static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
+					       unsigned long ret, struct ftrace_regs *fregs,
+					       void *data)
+{
+	struct pt_regs copy;
+
+	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret,
+			SBUF_REGS_AT_CALL(fregs, &copy));
+}
+#else
+static int forget_sites(struct sbuf_hooks *own, unsigned long *site, unsigned int nr)
+{
+	return sbuf_ops_remove(&own->fprobe.ops, site, nr);
+}
+
+static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
+					       unsigned long ret, struct pt_regs *regs, void *data)
+{
+	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs);
+}
+#endif
+
+NOKPROBE_SYMBOL(handle_fprobe);
+
+int sbuf_hooks_set(struct sbuf_hooks *own)
+{
+	int err;
+
+	own->fprobe.exit_handler = handle_fprobe;
+	/* Calls that may be inside at once */
+	own->fprobe.nr_maxactive = 1024 + 64 * min(own->room, 64U);
+	err = register_fprobe_ips(&own->fprobe, own->site, own->room);
+	own->nr = err ? 0 : own->room;
+	return err;
+}
+
+void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
+{
+	unsigned long start = module ? SBUF_MODULE_TEXT(module) : 0;
+	unsigned long size = module ? SBUF_MODULE_TEXT_SIZE(module) : ULONG_MAX;
+	unsigned int i, left = 0;
+
+	for (i = 0; i < own->nr; i++)
+		if (own->site[i] - start >= size)
+			swap(own->site[left++], own->site[i]);
+	if (left == own->nr)
+		return;
+	/* An empty filter would mean all functions */
+	if (left && forget_sites(own, own->site + left, own->nr - left)) {
+		pr_err("probe: no memory: returns of %u functions are not recorded any more\n",
+		       left);
+		WRITE_ONCE(own->probe->left_out, own->probe->left_out + left);
+		WRITE_ONCE(own->probe->functions, own->probe->functions - left);
+		left = 0;
+	}
+	if (!left)
+		unregister_fprobe(&own->fprobe);
+	own->nr = left;
+}
+
+unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)
+{
+	return READ_ONCE(own->fprobe.nmissed);
+}
+
+void sbuf_hooks_free(struct sbuf_hooks *own)
+{
+	kvfree(own);
+}

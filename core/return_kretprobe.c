@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * return_kretprobe.c - where functions return, by a kretprobe for each
+ */
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+
+#include "probe.h"
+#include "return.h"
+#include "symbol.h"
+
+/* Each takes some 10 ms */
+#define HOOKS_MAX	500
+const unsigned int sbuf_hooks_most = HOOKS_MAX;
+
+/**
+ * struct sbuf_hook - of one function
+ * @kretprobe:	as the kernel knows it
+ * @of:		what it is one of; NULL: it is not set
+ */
+struct sbuf_hook {
+	struct kretprobe kretprobe;
+	struct sbuf_hooks *of;
+};
+
+static __no_stack_protector int handle_kretprobe(struct kretprobe_instance *instance,
+						 struct pt_regs *regs)
+{
+	const struct sbuf_hook *hook = container_of(get_kretprobe(instance), struct sbuf_hook,
+						    kretprobe);
+	const struct sbuf_hooks *own = hook->of;
+
+	sbuf_return_hit(own, own->site[hook - own->hook], SBUF_KRETPROBE_RET(instance, regs), regs);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(handle_kretprobe);
+
+static int set_one(struct sbuf_hooks *own, unsigned int i)
+{
+	struct sbuf_hook *hook = &own->hook[i];
+	struct sbuf_symbol symbol;
+	int err;
+
+	hook->of = own;
+	hook->kretprobe.handler = handle_kretprobe;
+	/* Calls that may be inside at once */
+	hook->kretprobe.maxactive = 64 + 1024 / own->room;
+	hook->kretprobe.kp.addr = (void *)(sbuf_symbol_at(&symbol, own->site[i]) ? symbol.start :
+								       own->site[i]);
+	err = fatal_signal_pending(current) ? -EINTR : register_kretprobe(&hook->kretprobe);
+	if (err)
+		hook->of = NULL;
+	else
+		own->nr++;
+	return err;
+}
+
+int sbuf_hooks_set(struct sbuf_hooks *own)
+{
+	unsigned int i;
+	int err = 0;
+
+	own->hook = kvcalloc(own->room, sizeof(*own->hook), GFP_KERNEL);
+	if (!own->hook)
+		return -ENOMEM;
+	for (i = 0; i < own->room && !err; i++) {
+		err = set_one(own, i);
+		cond_resched();
+	}
+	if (err)
+		sbuf_hooks_remove(own, NULL);
+	return err;
+}
+
+void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
+{
+	/* Under sbuf_probe_mutex */
+	static struct kretprobe *gone[HOOKS_MAX];
+	unsigned int i, n = 0;
+
+	for (i = 0; i < own->room; i++)
+		if (own->hook[i].of && (!module || kprobe_gone(&own->hook[i].kretprobe.kp)))
+			gone[n++] = &own->hook[i].kretprobe;
+	/* All in one call, as each waits for a grace period */
+	unregister_kretprobes(gone, n);
+	own->nr -= n;
+	while (n-- > 0)
+		container_of(gone[n], struct sbuf_hook, kretprobe)->of = NULL;
+}
+
+unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)
+{
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; i < own->room; i++)
+		missed += own->hook[i].kretprobe.nmissed + own->hook[i].kretprobe.kp.nmissed;
+	return missed;
+}
+
+void sbuf_hooks_free(struct sbuf_hooks *own)
+{
+	kvfree(own->hook);
+	kvfree(own);
+}

@@ -1,0 +1,166 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# For tests/return.t: probes where functions return.
+
+# shellcheck disable=SC2094 # files are named after the commands they come from
+
+# shellcheck source=lib.sh
+. /t/lib.sh
+
+M=/sys/module/stackbuf_return/parameters
+G=/sys/kernel/tracing
+cpus=$(nproc)
+
+# call NAME VALUE TIMES
+call() { echo "$1 $2 $3" >$M/run; }
+
+# tags: the tags of what was recorded, in order of time, a line each
+tags() { "$STACKBUF" log --json "$@" | sed -n 's/.*"tag":"\([^"]*\)".*/\1/p'; }
+
+# anew LIST: sets it, and forgets what was recorded
+anew() { set_list '' && rmmod stackbuf && insmod /t/big/stackbuf.ko verify=1 && set_list "$1"; }
+
+# exact: every stack that begins in a function of the module has its true callers, by whom the kernel replaced none
+exact() {
+	"$STACKBUF" count --folded --function 'return_*' | sed 's/_\[stackbuf_return]//g' >folded && [ -s folded ] || return 1
+	! grep -E 'trampoline|return_to_handler|0x' folded && ! grep -v 'ksys_write;.*;run;return_' folded
+}
+
+same_stack() {
+	anew 'stackbuf_return:return_int,stackbuf_return:return_int%return@retval' && call int 7 5 || return 1
+	"$STACKBUF" count --json --function 'return_*' >counted && "$STACKBUF" log >log || return 1
+	is "$(wc -l <counted) == 1" && grep -q '"count":10,' counted && [ "$(tags --tag '!0' | tr '\n' ' ')" = '0x7 0x7 0x7 0x7 0x7 ' ] && exact ||
+		{ cat counted log; return 1; }
+}
+
+# errors NAME VALUE... : of these only errors are recorded, with their number
+errors() {
+	name=$1
+	shift
+	anew "stackbuf_return:return_$name%return@error" || return 1
+	for value in "$@"; do call "$name" "$value" 1; done
+	tags >got
+	for value in "$@"; do
+		[ "$value" -ge 0 ] || [ "$value" -lt -4095 ] || printf '0x%x\n' "$value"
+	done >want
+	diff want got && [ -s want ]
+}
+all_errors() {
+	errors int 0 1 -1 -22 -4095 22 && errors long 0 -1 -4095 -4096 -5000 22 && errors pointer 0 -12 -4095 -4096 1234567
+}
+nothing_but_null() {
+	anew 'stackbuf_return:return_pointer%return@null' && call pointer 0 3 && call pointer 4096 3 && call pointer -2 1 &&
+		[ "$(tags | tr '\n' ' ')" = '0x0 0x0 0x0 0xfffffffffffffffe ' ] || { tags; return 1; }
+}
+nested() {
+	anew 'stackbuf_return:return_*%return@retval' && call outer -5 3 && call again 4 2 && exact || { cat folded; return 1; }
+	grep -q 'run;return_outer;return_inner;return_int 3$' folded && grep -q 'run;return_outer;return_inner 3$' folded && grep -q 'run;return_outer 3$' folded &&
+		grep -q 'run;return_again 2$' folded && grep -q 'run;return_again;return_again;return_again;return_again 2$' folded &&
+		[ "$(tags --function return_again | sort | uniq -c | tr -s ' \n' ' ')" = ' 2 0x1 2 0x2 2 0x3 2 0x4 ' ] || { cat folded; return 1; }
+}
+
+# Another tracer of returns at the same functions, set before the probe or after it.  Then the kernel's unwinder does
+# not get beyond a function further out that both have
+traced() {
+	anew 'stackbuf_return:return_*%return' && echo 'return_*' >$G/set_ftrace_filter && echo function_graph >$G/current_tracer && call outer 1 4
+	exact >said
+	grep -q 'ksys_write;.*;run;return_outer 4$' folded && grep -qE '(run|return_to_handler);return_outer;return_inner 4$' folded
+	status=$?
+	cat folded
+	anew 'stackbuf_return:return_*%return' && call outer 1 4 && exact || status=1
+	echo nop >$G/current_tracer && echo >$G/set_ftrace_filter
+	is "$status == 0 && $(grep -c 'run;return_outer;return_inner 4' folded) == 1"
+}
+
+# In a storm on all CPUs each return is recorded, or counted
+counted() {
+	anew 'stackbuf_return:return_*%return@error' || return 1
+	before=$(cat $M/calls)
+	for _ in $(seq "$cpus"); do call outer -5 5000 & done
+	call again 3 1
+	wait
+	set_list '' && facts || return 1
+	calls=$(($(cat $M/calls) - before - 3))
+	# The module has one event of its own
+	echo "$calls calls, $(fact events_recorded) recorded, $(fact probes_missed) missed"
+	is "$(fact events_recorded) - 1 + $(fact probes_missed) == $calls && $calls == $cpus * 15000 && $(fact differed) == 0"
+}
+
+# bpftrace counts the same errors
+like_bpftrace() {
+	anew 'stackbuf_return:return_int%return@error' || return 1
+	bpftrace -e 'kretprobe:return_int /(int32)retval < 0/ { @errors = count(); }' >errors 2>said &
+	until grep -q Attaching said errors; do usleep 100000; done
+	sleep 1
+	call int -5 700 && call int 5 300
+	kill -INT $!
+	wait $!
+	is "$(sed -n 's/@errors: //p' errors) == 700 && $(tags | grep -c 0xfffffffffffffffb) == 700" || { cat errors said; return 1; }
+}
+
+# Calls that are inside return as ever, when nothing waits for them any more
+inside() {
+	anew 'stackbuf_return:return_asleep%return' || return 1
+	for _ in 1 2 3; do call asleep 1500 1 & done
+	usleep 500000
+	set_list '' && wait && anew 'stackbuf_return:return_asleep%return@error' && call asleep 10 1 && [ "$(tags)" = 0xfffffffffffffffc ] || return 1
+	# And where they are inside as stackbuf goes
+	call asleep 1500 1 &
+	usleep 500000
+	set_list '' && rmmod stackbuf && wait && insmod /t/big/stackbuf.ko
+}
+
+goes() {
+	anew 'stackbuf_return:return_*%return,return_int%return,vfs_fsync%return' && call int 1 1 && rmmod stackbuf_return || return 1
+	"$STACKBUF" info >info && grep 'return_int%return  .*pending' info && insmod /t/big/stackbuf_return.ko && "$STACKBUF" info >info &&
+		call int 1 1 && call outer 1 1 && exact && is "$(grep -c 'run;return_int 2$' folded) == 2" && grep 'return_outer;return_inner 1$' folded || { cat info folded; return 1; }
+}
+triggers() {
+	anew 'stackbuf_return:return_int%return' && echo 'stackbuf_return:return_long%return@error:2' >$P/trigger && call long 3 9 && call int 1 3 && [ "$(cat $P/enable)" = 1 ] || return 1
+	call long -3 1 && call int 2 9
+	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = 'stackbuf_return:return_long%return@error' ] && is "$("$STACKBUF" log --since trigger --json | grep -c return_int) == 2" || return 1
+	echo >$P/trigger && echo 1 >$P/enable
+}
+
+# A save calls it: it cannot be recorded inside of that, and is counted
+missed() {
+	anew 'unwind_next_frame%return,stackbuf_return:return_int' && call int 1 20 && "$STACKBUF" info | grep 'unwind_next_frame%return .*missed'
+}
+bad() {
+	refuses vfs_read%ret 'vfs_read%ret: only %return is accepted after %' && refuses vfs_read+4%return 'a function returns as a whole' &&
+		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '%return with @retval, @error or @null is accepted, not @arg1' &&
+		refuses no_such_function%return 'no function matches' && refuses 'no_such_*%return' 'no function matches' &&
+		refuses vfs_read@retval '@arg1 to @arg6 or @retaddr is accepted, not @retval' &&
+		refused pair 'what opens and closes a pair is no return' 'vfs_read@arg1:vfs_read%return@retval'
+}
+# Until a command in the background has set its probes
+probed() {
+	until [ -n "$(cat $P/probe)" ]; do usleep 50000; done
+	usleep 500000
+}
+commands() {
+	set_list '' || return 1
+	(probed; call int -22 3) &
+	"$STACKBUF" snoop -n 3 -D 20 'stackbuf_return:return_int%return@error' >out 2>err && wait && is "$(grep -c '^	return_int' out) == 3" || { cat out err; return 1; }
+	set_list ''
+	(probed; call outer -22 3) &
+	"$STACKBUF" count -D 5 'stackbuf_return:return_*%return@error' --folded >out 2>err && wait && grep ';return_outer_\[stackbuf_return];return_inner_\[stackbuf_return];return_int_\[stackbuf_return] 3$' out || { cat out err; return 1; }
+}
+
+insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_return.ko
+result "the stack is that of the call, and recalled from it; @retval" same_stack
+result "@error: an int, a long or a pointer, from -4095 to -1" all_errors
+result "@null: and NULL" nothing_but_null
+result "functions that call each other and themselves, by a pattern" nested
+with FUNCTION_GRAPH_TRACER "whoever else has replaced return addresses: exact" traced
+result "a storm on all CPUs: each error is recorded, or counted as missed" counted
+when "$(command -v bpftrace)" "bpftrace is not there" "as many as bpftrace's kretprobe counts" like_bpftrace
+result "removed while calls are inside, and unloaded" inside
+result "a module goes and comes back" goes
+result "a trigger" triggers
+on_x86 "the unwinder takes frame records" "what a save itself calls is missed, and counted" missed
+result "what makes no sense is refused, in one line" bad
+result "snoop and count" commands
+rmmod stackbuf_return stackbuf
+echo "done"
