@@ -128,33 +128,30 @@ static inline unsigned long sbuf_arch_call_site(unsigned long start)
 }
 #endif
 
-/*
- * @at: a copy of the registers where a function has returned to @ret.  They become those at its
- * beginning; what the slot of its return address held is returned, for sbuf_arch_leave()
- */
-static __always_inline unsigned long sbuf_arch_enter(struct pt_regs *at, unsigned long ret)
-{
 #ifdef CONFIG_X86_64
-	unsigned long *slot, was;
+/*
+ * A function has returned to @ret, where @regs are its caller's: @at becomes what they were at its
+ * beginning, @site.  What the slot of its return address held is returned, for sbuf_arch_leave().
+ */
+static __always_inline unsigned long sbuf_arch_enter(struct pt_regs *at, const struct pt_regs *regs,
+						     unsigned long site, unsigned long ret)
+{
+	unsigned long *slot = (unsigned long *)regs->sp - 1, was = READ_ONCE(*slot);
 
-	at->sp -= sizeof(long);
-	slot = (unsigned long *)at->sp;
-	was = READ_ONCE(*slot);
+	at->ip = site;
+	at->sp = (unsigned long)slot;
+	at->bp = regs->bp;
+	/* For user_mode().  The unwinder uses no others there */
+	at->cs = __KERNEL_CS;
 	WRITE_ONCE(*slot, ret);
 	return was;
-#else
-	at->regs[30] = ret;
-	at->pstate = PSR_MODE_EL1h;
-	return 0;
-#endif
 }
 
 static __always_inline void sbuf_arch_leave(const struct pt_regs *at, unsigned long was)
 {
-#ifdef CONFIG_X86_64
 	WRITE_ONCE(*(unsigned long *)at->sp, was);
-#endif
 }
+#endif
 
 /* From the registers at a function's beginning, its caller's after the call; @at may be @regs */
 static inline void sbuf_arch_regs_of_caller(struct pt_regs *at, const struct pt_regs *regs)

@@ -18,8 +18,8 @@
 #include "modules.h"
 #include "probe_list.h"
 
-/* Tags: none, each argument, the return address */
-#define TAGS	(SBUF_ARGUMENTS + 2)
+/* Tags: none, each argument, the stack pointer, the return address */
+#define TAGS	(SBUF_ARGUMENTS + 3)
 /* Kinds of probes: by role, those without one first, with each tag.  KINDS itself: return.c's */
 #define KINDS	((STACKBUF_TRIGGERS + 1) * TAGS)
 
@@ -75,8 +75,10 @@ static inline struct list *list_of(u8 list)
 /* Where a probe has its ops */
 static inline unsigned int kind_of(const struct stackbuf_probe *probe)
 {
-	return probe->way == STACKBUF_PROBE_BY_RETURN ? KINDS :
-	       min_t(unsigned int, probe->tag, TAGS - 1) + probe->role * TAGS;
+	unsigned int tag = probe->tag == STACKBUF_PROBE_SP ? TAGS - 2 :
+			   min_t(unsigned int, probe->tag, TAGS - 1);
+
+	return probe->way == STACKBUF_PROBE_BY_RETURN ? KINDS : tag + probe->role * TAGS;
 }
 
 /* ---------------------------------------------------------------- handler --- */
@@ -195,6 +197,8 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 	if (tags == STACKBUF_PROBE_RETADDR)
 		/* Before a tracer of returns replaces it */
 		tag = parent;
+	else if (tags == STACKBUF_PROBE_SP)
+		tag = kernel_stack_pointer(regs);
 	else if (tags)
 		tag = regs_get_kernel_argument(regs, tags - 1);
 	/* ftrace returns to what this holds */
@@ -330,6 +334,17 @@ unsigned int sbuf_functions(u8 list)
 	return list_of(list)->nr;
 }
 
+void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe)
+{
+	struct list *l = list_of(list);
+	unsigned int i, n = 0;
+
+	for (i = 0; i < l->nr; i++)
+		if (l->function[i].probe != probe)
+			l->function[n++] = l->function[i];
+	l->nr = n;
+}
+
 unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site)
 {
 	const struct list *l = list_of(list);
@@ -409,7 +424,8 @@ static int attach_kind(struct list *l, u8 list, unsigned int kind)
 		*own = (struct function_ops){
 			.ops = { .func = handlers[kind / TAGS], .flags = OPS_FLAGS },
 			.list = list, .kind = kind,
-			.tag = tag == TAGS - 1 ? STACKBUF_PROBE_RETADDR : tag,
+			.tag = tag == TAGS - 1 ? STACKBUF_PROBE_RETADDR :
+			       tag == TAGS - 2 ? STACKBUF_PROBE_SP : tag,
 		};
 		own->only = find_first(own, site[0]);
 		if (nr > 1 || find_next(own, site[0], own->only))

@@ -42,6 +42,9 @@ void sbuf_functions_detach(u8 list);
 /* How many functions are noted for @probe; and where, unless @site is NULL */
 unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site);
 
+/* Forget those that are noted for @probe: of a list that is not attached */
+void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe);
+
 /* Detach @ops from some of its places.  Return 0 or a negative error */
 int sbuf_ops_remove(struct ftrace_ops *ops, unsigned long *site, unsigned int nr);
 
@@ -56,6 +59,7 @@ static inline int sbuf_function_add(u8 list, unsigned long site,
 				    struct stackbuf_probe *probe) { return -EOPNOTSUPP; }
 static inline unsigned int sbuf_functions(u8 list) { return 0; }
 static inline int sbuf_functions_copy(u8 list) { return 0; }
+static inline void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe) { }
 static inline int sbuf_functions_attach(u8 list) { return 0; }
 static inline void sbuf_functions_detach(u8 list) { }
 #endif

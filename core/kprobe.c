@@ -23,6 +23,8 @@ static __no_stack_protector int handle_kprobe(struct kprobe *kprobe, struct pt_r
 		return 0;
 	if (probe->tag == STACKBUF_PROBE_RETADDR)
 		tag = sbuf_arch_return_address(regs);
+	else if (probe->tag == STACKBUF_PROBE_SP)
+		tag = kernel_stack_pointer(regs);
 	else if (probe->tag)
 		tag = regs_get_kernel_argument(regs, probe->tag - 1);
 	/* As before the probed instruction, whichever way the probe is set */

@@ -227,7 +227,9 @@ static int set_probe(struct sbuf_probe_request *request, u8 list)
 	if (way)
 		return way->set(request, list);
 	if (request->returns) {
-		sbuf_refuse(request, "this kernel has neither kretprobes nor fprobes for functions that ftrace knows");
+		sbuf_refuse(request, IS_ENABLED(CONFIG_ARM64) ?
+			    "where a function returns is not probed on arm64: probe its callers" :
+			    "this kernel has neither kretprobes nor fprobes for functions that ftrace knows");
 		return -EOPNOTSUPP;
 	}
 	if (!request->event) {
@@ -472,19 +474,34 @@ static bool is_met(const struct sbuf_probe_request *request)
 	return request->module_loaded || (!request->module && request->matches);
 }
 
+/* What was found for a request in a module is not attached */
+static void undo_request(struct sbuf_probe_request *request)
+{
+	struct stackbuf_probe *probe = request->probe;
+
+	WRITE_ONCE(probe->functions, request->functions);
+	WRITE_ONCE(probe->left_out, request->left_out +
+		   (request->pattern ? request->matches : 0));
+}
+
 /* After an error: functions of the module are not attached */
-static void undo_module(struct sbuf_resolver *resolver)
+static void undo_module(struct sbuf_resolver *resolver, const struct module *module)
 {
 	struct sbuf_probe_request *request;
+	const struct sbuf_way *returns = ways[STACKBUF_PROBE_BY_RETURN];
 
+	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++)
+		if (is_met(request) && request->returns)
+			undo_request(request);
+	/* They are hooked: as if the module went */
+	if (returns)
+		returns->remove(module, MODULE_STATE_GOING);
 	for (request = resolver->request; request < sbuf_resolver_end(resolver); request++) {
 		struct stackbuf_probe *probe = request->probe;
 
 		if (!is_met(request) || sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_KPROBE))
 			continue;
-		WRITE_ONCE(probe->functions, request->functions);
-		WRITE_ONCE(probe->left_out, request->left_out +
-			   (request->pattern ? request->matches : 0));
+		undo_request(request);
 		if (request->functions)
 			continue;
 		WRITE_ONCE(probe->addr, 0);
@@ -532,8 +549,14 @@ static void set_pending_probes(const struct module *module)
 	     request++) {
 		bool pending = sbuf_probe_is_pending(request->probe);
 
-		if (is_met(request) && (pending || request->returns) &&
-		    set_probe(request, next) && pending)
+		if (!is_met(request) || !(pending || request->returns) ||
+		    !set_probe(request, next))
+			continue;
+		if (request->returns) {
+			sbuf_functions_drop(next, request->probe);
+			undo_request(request);
+		}
+		if (pending)
 			WRITE_ONCE(request->probe->state, STACKBUF_PROBE_REFUSED);
 	}
 	/* Functions are attached as a new list, which is the old one and these */
@@ -548,7 +571,7 @@ static void set_pending_probes(const struct module *module)
 	}
 	if (err) {
 		pr_err("probe: functions of %s are not recorded: error %d\n", module->name, err);
-		undo_module(resolver);
+		undo_module(resolver, module);
 	}
 	kvfree(resolver);
 }

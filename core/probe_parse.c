@@ -73,13 +73,14 @@ static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned
 		.pair = 1, .role = STACKBUF_PAIR_OPENS, .pair_name = text, .pair_len = len,
 		.preset = preset,
 	};
+	bool key = false;
 	int err;
 
-	/* A place may have colons of its own, but none after what it has as its key */
-	middle = memchr(from, preset ? '|' : '@', end - from);
-	if (middle && !preset)
-		middle = memchr(middle, ':', end - middle);
-	if (!middle || !memchr(middle, '@', end - middle)) {
+	/* A place may have colons of its own, but none after its key */
+	for (middle = from;
+	     middle < end && !(preset ? *middle == '|' : key && *middle == ':'); middle++)
+		key = *middle == '@' || (key && *middle != ' ');
+	if (!memchr(middle, '@', end - middle)) {
 		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page, offcpu or wakers is accepted\n",
 		       (int)len, text);
 		return -EINVAL;
@@ -200,10 +201,10 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 /* FUNCTION%return, before what is its tag */
 static int parse_return(struct sbuf_probe_request *request, char *suffix)
 {
-	if (strcmp(suffix, "return") || request->pair)
-		return sbuf_refuse(request, "%s", request->pair ?
-				   "what opens and closes a pair is no return" :
-				   "only %return is accepted after %");
+	if (strcmp(suffix, "return"))
+		return sbuf_refuse(request, "only %%return is accepted after %%");
+	if (request->value & SBUF_VALUE_ARGUMENT)
+		return sbuf_refuse(request, "no argument is known where a function returns");
 	if (strpbrk(request->text, "+ ") || !strncmp(request->text, "0x", 2) ||
 	    strstr(request->text, ".cold"))
 		return sbuf_refuse(request, "a function returns as a whole: [MODULE:]FUNCTION%%return is accepted, or a PATTERN");
@@ -216,7 +217,8 @@ static u8 return_tag(const char *word)
 {
 	return !strcmp(word, "retval") ? STACKBUF_PROBE_RETVAL :
 	       !strcmp(word, "error") ? STACKBUF_PROBE_ERROR :
-	       !strcmp(word, "null") ? STACKBUF_PROBE_NULL : 0;
+	       !strcmp(word, "null") ? STACKBUF_PROBE_NULL :
+	       !strcmp(word, "sp") ? STACKBUF_PROBE_SP : 0;
 }
 
 int sbuf_resolve_parse(struct sbuf_probe_request *request)
@@ -234,6 +236,11 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	most = event ? SBUF_TRACEPOINT_ARGUMENTS : SBUF_ARGUMENTS;
 	at = text;
 	strsep(&at, "@");
+	value = at;
+	if (at)
+		strsep(&value, "@");
+	if (value && parse_value(request, value, most))
+		return -EINVAL;
 	strsep(&suffix, "%");
 	if (suffix && event)
 		return sbuf_refuse(request, "a tracepoint does not return: FUNCTION%%return is accepted");
@@ -243,22 +250,20 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 		request->tag = return_tag(at);
 		if (!request->tag)
 			return sbuf_refuse(request,
-					   "%%return with @retval, @error or @null is accepted, not @%s",
+					   "%%return with @retval, @error, @null or @sp is accepted, not @%s",
 					   at);
 	} else if (at) {
-		value = at;
-		strsep(&value, "@");
-		if (value && parse_value(request, value, most))
-			return -EINVAL;
 		if (!event && !strcmp(at, "retaddr")) {
 			request->tag = STACKBUF_PROBE_RETADDR;
+		} else if (!event && !strcmp(at, "sp")) {
+			request->tag = STACKBUF_PROBE_SP;
 		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
 			   n <= most) {
 			request->tag = n;
 		} else {
 			return sbuf_refuse(request,
 					   "@arg1 to @arg%d%s is accepted, not @%s", most,
-					   event ? "" : " or @retaddr", at);
+					   event ? "" : ", @retaddr or @sp", at);
 		}
 	}
 	/* A count that is none looks as a function of a module does */

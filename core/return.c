@@ -51,15 +51,17 @@ void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned 
 		return;
 	if (unlikely(!sbuf_recursion_trylock(&handler))) {
 		sbuf_add(&sbuf_place_of(probe)->returns.missed, 1);
+		if (probe->role == STACKBUF_TRIGGERS)
+			sbuf_filter_trigger(sbuf_probe_number(probe));
 		return;
 	}
 	at = &handler.cpu->call_regs[handler.level];
-	*at = *regs;
-	instruction_pointer_set(at, site);
-	was = sbuf_arch_enter(at, ret);
+	was = sbuf_arch_enter(at, regs, site, ret);
 	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
 		.from = SBUF_REGS, .regs = at, .context = handler.context,
-		.flags = READ_ONCE(probe->how), .tag = value,
+		.flags = READ_ONCE(probe->how),
+		/* As it was at the call, which has opened an object with that key */
+		.tag = probe->tag == STACKBUF_PROBE_SP ? kernel_stack_pointer(at) : value,
 	}, 0, NULL);
 	sbuf_arch_leave(at, was);
 	sbuf_recursion_unlock(&handler);
@@ -76,7 +78,20 @@ static int by_site(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The functions that were found for a request, to be freed; NULL if there is no memory */
+static bool is_hooked(const struct stackbuf_probe *probe, unsigned long site)
+{
+	const struct sbuf_hooks *own = sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) ?
+				       sbuf_place_of(probe)->returns.hooks : NULL;
+
+	while (own && !sbuf_hooks_have(own, site))
+		own = own->next;
+	return own;
+}
+
+/*
+ * The functions that were found for a request, and are not hooked since another search found them
+ * as their module was being loaded; to be freed.  NULL if there is no memory
+ */
 static struct sbuf_hooks *found_for(struct sbuf_probe_request *request, u8 list)
 {
 	unsigned int n = sbuf_functions_of(list, request->probe, NULL), i;
@@ -89,7 +104,8 @@ static struct sbuf_hooks *found_for(struct sbuf_probe_request *request, u8 list)
 	/* One that the pattern has found by two names */
 	sort(own->site, n, sizeof(*own->site), by_site, NULL);
 	for (i = 0; i < n; i++)
-		if (!own->room || own->site[i] != own->site[own->room - 1])
+		if ((!own->room || own->site[i] != own->site[own->room - 1]) &&
+		    !is_hooked(own->probe, own->site[i]))
 			own->site[own->room++] = own->site[i];
 	return own;
 }
@@ -118,23 +134,24 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 	if (!request->matches)
 		return sbuf_refuse(request,
 				   "no function matches; if it is inlined, probe a caller");
-	if (request->pattern ? !probe->functions : !request->site)
+	if (request->pattern ? !probe->functions :
+	    !request->site || !sbuf_function_is_site(request->site))
 		return sbuf_refuse(request, "none of the %u functions that match can be traced",
 				   request->matches);
 	err = request->pattern ? 0 : sbuf_function_add(list, request->site, probe);
 	own = err ? NULL : found_for(request, list);
 	if (!own)
 		return refuse_return(request, -ENOMEM);
+	if (!own->room) {
+		sbuf_hooks_free(own);
+		return 0;
+	}
 	/* It may hit at once */
 	WRITE_ONCE(probe->how, SBUF_PROBED | SBUF_ENTRY | sbuf_request_flags(request));
 	if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN))
 		sbuf_place_take(probe, STACKBUF_PROBE_BY_RETURN);
 	err = own->room > sbuf_hooks_most ? -E2BIG : sbuf_hooks_set(own);
 	if (err) {
-		/* A pattern keeps what it had before this module came */
-		WRITE_ONCE(probe->left_out,
-			   probe->left_out + probe->functions - request->functions);
-		WRITE_ONCE(probe->functions, request->functions);
 		sbuf_hooks_free(own);
 		return refuse_return(request, err);
 	}
@@ -156,16 +173,17 @@ static void remove_returns(const struct module *module, unsigned long state)
 	if (module && state != MODULE_STATE_GOING)
 		return;
 	for (probe = sbuf_probe_next(NULL); probe; probe = sbuf_probe_next(probe)) {
-		/* What the module had is not counted any more: leave_functions() */
-		bool all = module ? !probe->functions : !probe->lists;
-
-		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) || !(module || all))
+		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) ||
+		    !(module || !probe->lists))
 			continue;
-		for (own = sbuf_place_of(probe)->returns.hooks; own; own = own->next)
-			sbuf_hooks_remove(own, all ? NULL : module);
-		if (!all)
+		for (own = sbuf_place_of(probe)->returns.hooks; own && module; own = own->next)
+			sbuf_hooks_remove(own, module);
+		/* What the module had is not counted any more: leave_functions() */
+		if (module && probe->functions)
 			continue;
 		own = sbuf_place_of(probe)->returns.hooks;
+		for (next = own; next; next = next->next)
+			sbuf_hooks_remove(next, NULL);
 		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
 		for (; own; own = next) {
 			next = own->next;

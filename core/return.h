@@ -58,6 +58,9 @@ extern const unsigned int sbuf_hooks_most;
 /* Hook the functions @own->site, whose number is @own->room.  Return 0 or a negative error */
 int sbuf_hooks_set(struct sbuf_hooks *own);
 
+/* Is the function at @site hooked? */
+bool sbuf_hooks_have(const struct sbuf_hooks *own, unsigned long site);
+
 /*
  * Unhook those in code of @module, which goes, or all if that is NULL.  Calls that are inside
  * return as ever; no handler runs afterwards.

@@ -7,39 +7,16 @@
 #include <linux/mm.h>
 
 #include "function.h"
-#include "hit.h"
+#include "modules.h"
 #include "return.h"
 
 const unsigned int sbuf_hooks_most = UINT_MAX;
-
-/* Of a kernel whose fprobes are tracers of returns, it also forgets what goes with a module */
-#ifdef SBUF_FPROBE_FREGS
-static inline int forget_sites(struct sbuf_hooks *own, unsigned long *site, unsigned int nr)
-{
-	return 0;
-}
-
-static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
-					       unsigned long ret, struct ftrace_regs *fregs,
-					       void *data)
-{
-	struct pt_regs copy;
-
-	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret,
-			SBUF_REGS_AT_CALL(fregs, &copy));
-}
-#else
-static int forget_sites(struct sbuf_hooks *own, unsigned long *site, unsigned int nr)
-{
-	return sbuf_ops_remove(&own->fprobe.ops, site, nr);
-}
 
 static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
 					       unsigned long ret, struct pt_regs *regs, void *data)
 {
 	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs);
 }
-#endif
 
 NOKPROBE_SYMBOL(handle_fprobe);
 
@@ -47,6 +24,8 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 {
 	int err;
 
+	/* As those of function.c */
+	own->fprobe.ops.flags = FTRACE_OPS_FL_PERMANENT;
 	own->fprobe.exit_handler = handle_fprobe;
 	/* Calls that may be inside at once */
 	own->fprobe.nr_maxactive = 1024 + 64 * min(own->room, 64U);
@@ -67,7 +46,7 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 	if (left == own->nr)
 		return;
 	/* An empty filter would mean all functions */
-	if (left && forget_sites(own, own->site + left, own->nr - left)) {
+	if (left && sbuf_ops_remove(&own->fprobe.ops, own->site + left, own->nr - left)) {
 		pr_err("probe: no memory: returns of %u functions are not recorded any more\n",
 		       left);
 		WRITE_ONCE(own->probe->left_out, own->probe->left_out + left);
@@ -77,6 +56,15 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 	if (!left)
 		unregister_fprobe(&own->fprobe);
 	own->nr = left;
+}
+
+bool sbuf_hooks_have(const struct sbuf_hooks *own, unsigned long site)
+{
+	unsigned int i;
+
+	for (i = 0; i < own->nr && own->site[i] != site; i++)
+		;
+	return i < own->nr;
 }
 
 unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 
+#include "modules.h"
 #include "probe.h"
 #include "return.h"
 #include "symbol.h"
@@ -27,11 +28,13 @@ struct sbuf_hook {
 static __no_stack_protector int handle_kretprobe(struct kretprobe_instance *instance,
 						 struct pt_regs *regs)
 {
-	const struct sbuf_hook *hook = container_of(get_kretprobe(instance), struct sbuf_hook,
-						    kretprobe);
-	const struct sbuf_hooks *own = hook->of;
+	const struct kretprobe *kretprobe = get_kretprobe(instance);
+	const struct sbuf_hook *hook = container_of(kretprobe, struct sbuf_hook, kretprobe);
 
-	sbuf_return_hit(own, own->site[hook - own->hook], SBUF_KRETPROBE_RET(instance, regs), regs);
+	/* Without rethooks it may be gone since the kernel looked */
+	if (kretprobe)
+		sbuf_return_hit(hook->of, hook->of->site[hook - hook->of->hook],
+				SBUF_KRETPROBE_RET(instance, regs), regs);
 	return 0;
 }
 
@@ -78,16 +81,28 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 {
 	/* Under sbuf_probe_mutex */
 	static struct kretprobe *gone[HOOKS_MAX];
+	unsigned long start = module ? SBUF_MODULE_TEXT(module) : 0;
+	unsigned long size = module ? SBUF_MODULE_TEXT_SIZE(module) : ULONG_MAX;
 	unsigned int i, n = 0;
 
 	for (i = 0; i < own->room; i++)
-		if (own->hook[i].of && (!module || kprobe_gone(&own->hook[i].kretprobe.kp)))
+		if (own->hook[i].of && own->site[i] - start < size)
 			gone[n++] = &own->hook[i].kretprobe;
 	/* All in one call, as each waits for a grace period */
 	unregister_kretprobes(gone, n);
 	own->nr -= n;
 	while (n-- > 0)
 		container_of(gone[n], struct sbuf_hook, kretprobe)->of = NULL;
+}
+
+bool sbuf_hooks_have(const struct sbuf_hooks *own, unsigned long site)
+{
+	unsigned int i;
+
+	for (i = 0; i < own->room; i++)
+		if (own->hook[i].of && own->site[i] == site)
+			return true;
+	return false;
 }
 
 unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own)

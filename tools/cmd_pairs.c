@@ -299,6 +299,42 @@ static bool is_one_place(const char *open, const char *close)
 	return strlen(close) == len && !strncmp(open, close, len);
 }
 
+/* Presets, which have a name alone: see stackbuf(4) */
+static bool is_preset(const char *name)
+{
+	static const char *const preset[] = { "slab", "page", "offcpu", "wakers" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(preset); i++)
+		if (!strcmp(name, preset[i]))
+			return true;
+	return false;
+}
+
+/* Are these functions alone, whose calls are meant? */
+static bool is_functions(const struct args *a)
+{
+	return a->word[0] && !a->word[1] && !is_preset(a->word[0]) && !strpbrk(a->word[0], "@%,");
+}
+
+/* A list of places, which blanks separate, with @suffix after each; to be freed */
+static char *with_suffix(const char *places, const char *suffix)
+{
+	char *text;
+	size_t len;
+	FILE *out = text_open(&text, &len);
+
+	for (; *places; places += len) {
+		len = strcspn(places, " ");
+		fprintf(out, "%.*s%s", (int)len, places, len ? suffix : "");
+		len += strspn(places + len, " ");
+		if (places[len])
+			putc(' ', out);
+	}
+	text_close(out);
+	return text;
+}
+
 /* The name of the pair that was asked for, NULL: any; to be freed */
 static char *asked_for(const struct args *a)
 {
@@ -311,6 +347,15 @@ static char *asked_for(const struct args *a)
 	if (a->word[1] && is_one_place(a->word[0], a->word[1]))
 		die(EXIT_USAGE, "%s opens and closes: nothing is open for any time; name what ends it as CLOSE",
 		    a->word[1]);
+	if (is_functions(a)) {
+		char *open = with_suffix(a->word[0], "@sp");
+		char *close = with_suffix(a->word[0], "%return@sp");
+		char *name = xasprintf("%s:%s", open, close);
+
+		free(open);
+		free(close);
+		return name;
+	}
 	return a->word[1] ? xasprintf("%s:%s", a->word[0], a->word[1]) : xstrdup(a->word[0]);
 }
 
@@ -321,18 +366,6 @@ static bool next_pair(const struct record *r, unsigned int *number, const char *
 
 	while (pairs_next(r, number, &pair))
 		if (!name || !strncmp(pair.name, name, sizeof(pair.name)))
-			return true;
-	return false;
-}
-
-/* Presets, which have a name alone: see stackbuf(4) */
-static bool is_preset(const char *name)
-{
-	static const char *const preset[] = { "slab", "page", "offcpu", "wakers" };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(preset); i++)
-		if (!strcmp(name, preset[i]))
 			return true;
 	return false;
 }
@@ -348,7 +381,7 @@ static void check_pair(const struct args *a, const char *name)
 	    (f->cpu.nr && !filter_single(&f->cpu, &value)))
 		die(EXIT_USAGE, "%s: the kernel, which adds up, takes one --comm without *, ? and [], one --pid and one --cpu",
 		    command);
-	if (a->command == OFFCPU || is_preset(name))
+	if (a->command == OFFCPU || is_preset(name) || is_functions(a))
 		return;
 	if (!a->word[1])
 		die(EXIT_USAGE, "%s %s: opens; what closes it is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
@@ -399,7 +432,7 @@ void cmd_pairs(struct args *a)
 	left = live ? override_left(b.dir, s.record.info.page.instance, "pair") : NULL;
 	if (live && (left || !next_pair(&s.record, &number, name))) {
 		if (!name && a->command == LATENCY)
-			die(EXIT_USAGE, "no pair is set: name OPEN and CLOSE (see stackbuf latency -h)");
+			die(EXIT_USAGE, "no pair is set: name a FUNCTION, or OPEN and CLOSE (see stackbuf latency -h)");
 		check_pair(a, name ?: "slab");
 		watch_pair(&s, a, &b, name ?: "slab");
 	} else if (a->given & FILTERS) {

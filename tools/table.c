@@ -43,7 +43,7 @@ const struct command command_table[COMMANDS] = {
 		"                                    or the calls record its address as their tag",
 	},
 	[LEAKS] = {
-		.name = "leaks", .words = "[OPEN CLOSE]", .max = 2, .run = cmd_pairs,
+		.name = "leaks", .words = "[FUNCTION | OPEN CLOSE]", .max = 2, .run = cmd_pairs,
 		.origin = ORIGIN_IN_JSON,
 		.text = "what was opened and not closed, by stack: allocated, not freed",
 		.example =
@@ -52,13 +52,15 @@ const struct command command_table[COMMANDS] = {
 		"  stackbuf leaks page               pages; --older 10: only those older than 10 s\n"
 		"  stackbuf leaks t:kmem:mm_page_alloc@arg1 t:kmem:mm_page_free@arg1\n"
 		"                                    OPEN@KEY[@VALUE] and CLOSE@KEY: see stackbuf(4)\n"
+		"  stackbuf leaks vfs_read           its calls that are inside\n"
 		"  stackbuf -f FILE leaks            of a machine that stopped with pairs set",
 	},
 	[LATENCY] = {
-		.name = "latency", .words = "[OPEN CLOSE]", .max = 2, .run = cmd_pairs,
+		.name = "latency", .words = "[FUNCTION | OPEN CLOSE]", .max = 2, .run = cmd_pairs,
 		.origin = ORIGIN_IN_JSON,
-		.text = "how long what was closed had been open, by the stack that opened",
+		.text = "how long calls took, or what was closed had been open, by stack",
 		.example =
+		"  stackbuf latency -D 10 vfs_read   its calls, from its beginning to its return\n"
 		"  stackbuf latency -D 10 mutex_lock@arg1 mutex_unlock@arg1\n"
 		"  stackbuf latency -v t:block:block_rq_issue@arg1 t:block:block_rq_complete@arg1\n"
 		"                                    -v: with a histogram",

@@ -219,7 +219,9 @@ static bool splits_lists(void)
 		{ SBUF_TRIGGERS, "f:99999999999999999999999", -EINVAL },
 		{ SBUF_PAIRS, "a@arg1 m:b@arg2:c@arg1,,d@arg1:e@arg1\n", 5, {}, 0,
 		  STACKBUF_PAIR_CLOSES },
-		{ SBUF_PAIRS, "a@arg1", -EINVAL },
+		{ SBUF_PAIRS, "m:a@arg1 m:b@arg2:m:c@arg1 m:d@arg1", 4,
+		  { "m:a@arg1", "m:b@arg2", "m:c@arg1" }, 0, STACKBUF_PAIR_CLOSES },
+		{ SBUF_PAIRS, "a@arg1", -EINVAL }, { SBUF_PAIRS, "a@arg1 m:b:c", -EINVAL },
 	};
 	unsigned int i, k;
 

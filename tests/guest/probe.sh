@@ -103,7 +103,7 @@ when $T/events/syscalls "this kernel has no events of system calls" \
 result "refused: an argument that an event has not" refuses t:kfree@arg6 "@arg1 to @arg5 is accepted"
 result "refused: no name of an event" refuses t: "t:.GROUP:.EVENT is accepted"
 result "refused: an argument that is not in a register" refuses "stackbuf_test:context_save@arg$((arguments + 1))" \
-	"@arg1 to @arg$arguments or @retaddr is accepted"
+	"@arg1 to @arg$arguments, @retaddr or @sp is accepted"
 result "refused: one bad name among good ones" \
 	refuses "stackbuf_test:go,no_such_function,stackbuf_test:leaf_tag" "no_such_function: no such function"
 many() {

@@ -91,7 +91,10 @@ counted() {
 like_bpftrace() {
 	anew 'stackbuf_return:return_int%return@error' || return 1
 	bpftrace -e 'kretprobe:return_int /(int32)retval < 0/ { @errors = count(); }' >errors 2>said &
-	until grep -q Attaching said errors; do usleep 100000; done
+	for _ in $(seq 300); do
+		! grep -q Attaching said errors || break
+		usleep 100000
+	done
 	sleep 1
 	call int -5 700 && call int 5 300
 	kill -INT $!
@@ -129,11 +132,33 @@ missed() {
 }
 bad() {
 	refuses vfs_read%ret 'vfs_read%ret: only %return is accepted after %' && refuses vfs_read+4%return 'a function returns as a whole' &&
-		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '%return with @retval, @error or @null is accepted, not @arg1' &&
+		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '%return with @retval, @error, @null or @sp is accepted, not @arg1' &&
 		refuses no_such_function%return 'no function matches' && refuses 'no_such_*%return' 'no function matches' &&
-		refuses vfs_read@retval '@arg1 to @arg6 or @retaddr is accepted, not @retval' &&
-		refused pair 'what opens and closes a pair is no return' 'vfs_read@arg1:vfs_read%return@retval'
+		refuses vfs_read@retval '@arg1 to @arg6, @retaddr or @sp is accepted, not @retval' &&
+		refused pair 'no argument is known where a function returns' 'vfs_read@arg1:vfs_read%return@retval@arg1'
 }
+# How long calls take, and which are inside, also of a function that calls itself
+long_calls() {
+	anew '' || return 1
+	(until [ -n "$(cat $P/pair)" ]; do usleep 50000; done; usleep 500000; call asleep 40 5; cat $M/ns >ns; call again 4 2) &
+	"$STACKBUF" latency -D 8 --json 'stackbuf_return:return_asleep stackbuf_return:return_again' >took 2>err || { cat err; return 1; }
+	wait
+	cat took
+	is "$(grep -c '"return_again' took) == 4 && $(grep -c '"closed":2,' took) == 4 && $(grep -c '"closed":5,' took) == 1" &&
+		! grep -v '"exact":true' took && sum=$(sed -n 's/.*"closed":5,"sum":"*\([0-9]*\).*/\1/p' took) && is "$sum >= 200000000 && $sum <= $(cat ns)"
+}
+who_is_inside() {
+	echo 'stackbuf_return:return_asleep@sp:stackbuf_return:return_asleep%return@sp' >$P/pair && call asleep 1 3 || return 1
+	call asleep 3000 1 &
+	call asleep 3000 1 &
+	usleep 1000000
+	"$STACKBUF" leaks stackbuf_return:return_asleep >inside && "$STACKBUF" save snapshot && "$STACKBUF" -f snapshot leaks stackbuf_return:return_asleep --json >kept || return 1
+	wait
+	"$STACKBUF" leaks stackbuf_return:return_asleep >after && echo >$P/pair
+	cat inside after kept
+	grep -q ': 2 open, .*; exact$' inside && grep -q '	return_asleep+' inside && grep -q '"open":2,' kept && grep -q ': 0 open, .*; exact$' after
+}
+
 # Until a command in the background has set its probes
 probed() {
 	until [ -n "$(cat $P/probe)" ]; do usleep 50000; done
@@ -162,5 +187,7 @@ result "a trigger" triggers
 on_x86 "the unwinder takes frame records" "what a save itself calls is missed, and counted" missed
 result "what makes no sense is refused, in one line" bad
 result "snoop and count" commands
+result "latency FUNCTION: how long calls take" long_calls
+result "leaks FUNCTION: the calls that are inside, live and in a snapshot" who_is_inside
 rmmod stackbuf_return stackbuf
 echo "done"

@@ -48,8 +48,8 @@ sizes=(262144)
 lint=(warnings 'gcc and clang')
 sparse=()
 apart=() together=(UNIT=y TESTS=1 C=0) unit=(UNIT=y C=0)
-# Those of kernels that check indirect calls: make test-debug builds them
-others='^core/(recall_fp|frame_record|tracepoint_own|tracepoint_stub)\.c$'
+# Those of kernels that check indirect calls, which make test-debug builds; and of others than 6.1, the one here
+others='^core/(recall_fp|frame_record|return_fprobe|tracepoint_own|tracepoint_stub)\.c$'
 if [ -n "${STACKBUF_TEST_ALL:-}" ]; then
 	pairs=({6.1,6.12}:{gcc,clang})
 	compilers+=(clang)

@@ -5,13 +5,20 @@
  * "run NAME VALUE TIMES" calls the function of that name with VALUE, so often: int, long, pointer,
  * u32; outer, which returns what inner does, which returns what int does; again, which calls itself
  * VALUE times; asleep, which sleeps VALUE ms.  The parameter "calls" is how many calls of these
- * functions there were.
+ * functions there were, "ns" how long the last run took.  "bare": 1 sets an fprobe, or where the
+ * kernel has none a kretprobe, on return_int() that does nothing, 0 removes it.
  */
 #include <linux/delay.h>
+#include <linux/kprobes.h>
 #include <linux/module.h>
+#include <linux/sched/clock.h>
 #include <linux/string.h>
 
+#include "test_compat.h"
+
 static atomic_t called;
+static u64 ns;
+module_param(ns, ullong, 0400);
 
 static noinline __noclone int return_int(long value)
 {
@@ -95,16 +102,61 @@ static int run(const char *text, const struct kernel_param *param)
 	char name[16];
 	int times, i;
 	long value;
+	u64 begin;
 
 	if (sscanf(text, "%15s %li %d", name, &value, &times) != 3)
 		return -EINVAL;
 	kernel_param_unlock(THIS_MODULE);
+	begin = local_clock();
 	for (i = 0; i < times; i++) {
 		call(name, value);
 		cond_resched();
 	}
+	ns = local_clock() - begin;
 	kernel_param_lock(THIS_MODULE);
 	return 0;
+}
+
+#if TEST_HAVE_FPROBE
+static void handle_fprobe(struct fprobe *fprobe, unsigned long site, unsigned long ret,
+			  struct pt_regs *regs, void *data)
+{
+}
+
+static struct fprobe bare_fprobe = { .exit_handler = handle_fprobe };
+#define set_bare()	register_fprobe(&bare_fprobe, "return_int", NULL)
+#define clear_bare()	unregister_fprobe(&bare_fprobe)
+#else
+static int handle_bare(struct kretprobe_instance *instance, struct pt_regs *regs)
+{
+	return 0;
+}
+
+static struct kretprobe bare_kretprobe = { .handler = handle_bare };
+
+static int set_bare(void)
+{
+	bare_kretprobe.kp.addr = (void *)return_int;
+	return register_kretprobe(&bare_kretprobe);
+}
+
+#define clear_bare()	unregister_kretprobe(&bare_kretprobe)
+#endif
+
+static int set_hook(const char *text, const struct kernel_param *param)
+{
+	static bool is_set;
+	bool on;
+	int err = kstrtobool(text, &on);
+
+	if (err || on == is_set)
+		return err;
+	if (on)
+		err = set_bare();
+	else
+		clear_bare();
+	is_set = on && !err;
+	return err;
 }
 
 static int get_calls(char *buffer, const struct kernel_param *param)
@@ -112,7 +164,9 @@ static int get_calls(char *buffer, const struct kernel_param *param)
 	return sysfs_emit(buffer, "%d\n", atomic_read(&called));
 }
 
-static const struct kernel_param_ops run_ops = { .set = run }, calls_ops = { .get = get_calls };
+static const struct kernel_param_ops run_ops = { .set = run }, bare_ops = { .set = set_hook },
+				     calls_ops = { .get = get_calls };
+module_param_cb(bare, &bare_ops, NULL, 0200);
 module_param_cb(run, &run_ops, NULL, 0200);
 module_param_cb(calls, &calls_ops, NULL, 0400);
 

@@ -56,6 +56,18 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define SWITCH_ARGUMENTS	bool preempt, struct task_struct *from, struct task_struct *to
 #endif
 
+/*
+ * Whose handlers take this: cb16330d1274 ("fprobe: Pass return address to the handlers"), 6.6, until
+ * 762abbc0d09f ("fprobe: Use ftrace_regs in fprobe exit handler"), 6.14
+ */
+#if IS_ENABLED(CONFIG_FPROBE) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
+	LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#include <linux/fprobe.h>
+#define TEST_HAVE_FPROBE	1
+#else
+#define TEST_HAVE_FPROBE	0
+#endif
+
 /* As in core/compat.h */
 #ifndef printk_cpu_sync_get_irqsave
 #define printk_cpu_sync_get_irqsave(flags)	printk_cpu_lock_irqsave(flags)
