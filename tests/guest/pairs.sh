@@ -93,7 +93,7 @@ choices() {
 		"$STACKBUF" leaks | sed -n 's/ open, .* for .*//p' >rows && sort -n rows | diff rows - || return 1
 	! "$STACKBUF" leaks --pid 1 2>err && grep -q 'pair 1 was set before' err || return 1
 	! "$STACKBUF" leaks --comm 'a*' page 2>err && grep -q 'takes one --comm without' err && ! "$STACKBUF" latency --last 1 2>err && grep -q 'no order' err &&
-		! "$STACKBUF" latency vfs_read 2>err && grep -q 'what closes it is missing, as in: stackbuf latency mutex_lock@arg1' err &&
+		! "$STACKBUF" latency vfs_read@arg1 2>err && grep -q 'what closes it is missing, as in: stackbuf latency mutex_lock@arg1' err &&
 		! "$STACKBUF" latency vfs_read vfs_write 2>err && grep -q 'the KEY that both have in common is missing' err &&
 		! "$STACKBUF" leaks a@arg1,b@arg1 c@arg1 2>err && grep -q 'are separated by blanks' err && [ "$(cat $P/pair)" = slab ]
 }

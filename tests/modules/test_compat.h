@@ -57,8 +57,8 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #endif
 
 /*
- * Whose handlers take this: cb16330d1274 ("fprobe: Pass return address to the handlers"), 6.6, until
- * 762abbc0d09f ("fprobe: Use ftrace_regs in fprobe exit handler"), 6.14
+ * Whose handlers take this: cb16330d1274 ("fprobe: Pass return address to the handlers"), 6.6,
+ * until 762abbc0d09f ("fprobe: Use ftrace_regs in fprobe exit handler"), 6.14
  */
 #if IS_ENABLED(CONFIG_FPROBE) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
 	LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
