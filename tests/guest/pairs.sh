@@ -231,7 +231,7 @@ refusals() {
 		refused pair 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
 		refused pair 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
 		refused pair 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" && refused pair 'probe: .*only what opens' "$HOLD@cache2:$RELEASE" &&
-		refused pair 'probe: vfs_open: what opens and closes a pair needs a key' "$HOLD vfs_open:fput@arg1" &&
+		refused pair 'probe: vfs_open: what opens and closes a pair needs a key' "vfs_open $HOLD:fput@arg1" &&
 		refused pair 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
 	if echo 'vfs_read@arg1@arg2' 2>/dev/null >$P/probe; then return 1; fi
 }
