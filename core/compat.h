@@ -94,13 +94,6 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_HAVE_FUNCTIONS	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || \
 				 IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS))
 
-/* Of the file return_NAME.c that Kbuild has chosen */
-#if defined(SBUF_RETURNS_fprobe) || defined(SBUF_RETURNS_kretprobe)
-#define SBUF_HAVE_RETURNS	1
-#else
-#define SBUF_HAVE_RETURNS	0
-#endif
-
 /* Where the function of a kretprobe has returned to: its handler's registers have it */
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 #define SBUF_KRETPROBE_RET(instance, regs)	instruction_pointer(regs)

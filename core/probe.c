@@ -48,7 +48,7 @@ static const struct sbuf_way *const ways[STACKBUF_PROBE_BY_RETURN + 1] = {
 #ifdef SBUF_TRACEPOINTS
 	[STACKBUF_PROBE_BY_TRACEPOINT] = &sbuf_tracepoint_way,
 #endif
-#if SBUF_HAVE_RETURNS
+#ifdef SBUF_RETURNS
 	[STACKBUF_PROBE_BY_RETURN] = &sbuf_return_way,
 #endif
 };

@@ -5,9 +5,9 @@
  * The kernel replaces the return address of a call by that of a trampoline, which calls a handler:
  * Kbuild chooses the file for what this kernel has.  There the registers are the caller's again,
  * but for what the function returned.  What is recorded is the stack of the call: sbuf_arch_enter()
- * puts the registers and, on x86-64, the slot of the return address back to what they were where
- * the function began.  So the unwinder and recall find what they find for a probe there, whatever
- * else has replaced this address: a trampoline that is behind it the unwinder knows by its slot.
+ * puts the registers and the slot of the return address back to what they were where the function
+ * began.  So the unwinder and recall find what they find for a probe there, whatever else has
+ * replaced this address: a trampoline that is behind it the unwinder knows by its slot.
  *
  * The functions are in the list of function.c as well, which knows what goes with a module.
  */
@@ -39,6 +39,7 @@ static __always_inline bool is_wanted(u8 tag, unsigned long *value)
 	return true;
 }
 
+__no_stack_protector
 void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
 		     const struct pt_regs *regs)
 {
@@ -176,12 +177,12 @@ static void remove_returns(const struct module *module, unsigned long state)
 		if (!sbuf_probe_is_set(probe, STACKBUF_PROBE_BY_RETURN) ||
 		    !(module || !probe->lists))
 			continue;
-		for (own = sbuf_place_of(probe)->returns.hooks; own && module; own = own->next)
-			sbuf_hooks_remove(own, module);
+		own = sbuf_place_of(probe)->returns.hooks;
+		for (next = own; next && module; next = next->next)
+			sbuf_hooks_remove(next, module);
 		/* What the module had is not counted any more: leave_functions() */
 		if (module && probe->functions)
 			continue;
-		own = sbuf_place_of(probe)->returns.hooks;
 		for (next = own; next; next = next->next)
 			sbuf_hooks_remove(next, NULL);
 		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */

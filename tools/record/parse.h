@@ -339,7 +339,8 @@ u64 text_time(const char *record);
 
 /* Why hits are missed, for messages that say how many were */
 #define WHY_MISSED	"a function that a save itself calls is not recorded there, and the kernel " \
-			"runs no kprobe inside another one's handler"
+			"runs no kprobe inside another one's handler, nor notes more returns "	\
+			"at once than it has room for"
 
 /* Is it on all functions that match, and has no address of its own? */
 static inline bool probe_has_functions(const struct stackbuf_probe *probe)
