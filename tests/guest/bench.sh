@@ -313,7 +313,45 @@ answers() {
 	[ ! -e /t/bcc ] || memleak
 }
 
+calls=/sys/module/stackbuf_return/parameters
+
+# call NAME VALUE: instructions of a call of return_int(), which returns VALUE
+call() {
+	ns=
+	for _ in 1 2 3; do
+		echo "int $2 10000" >$calls/run
+		now=$(cat $calls/ns)
+		[ -n "$ns" ] && [ "$now" -ge "$ns" ] || ns=$now
+	done
+	echo "$1 0 $((ns / 10000))"
+}
+
+# traced NAME PROGRAM: the same while bpftrace runs it
+traced() {
+	rm -f /tmp/bpftrace
+	bpftrace -e "$2" >/tmp/bpftrace 2>&1 &
+	until grep -qs Attaching /tmp/bpftrace; do sleep 1; done
+	sleep 2
+	call "$1" 0
+	# Until it catches it: what runs in the background begins with it ignored
+	while kill -INT $! 2>/dev/null; do sleep 1; done
+}
+
+returns() {
+	insmod /t/stackbuf.ko && insmod /t/stackbuf_return.ko || exit 1
+	call none 0
+	echo 1 >$calls/bare && call bare 0 && echo 0 >$calls/bare
+	echo stackbuf_return:return_int%return@error >$probe && call no_error 0 && call error -5
+	echo stackbuf_return:return_int >$probe && call entry 0 && echo >$probe
+	echo stackbuf_return:return_int@sp:stackbuf_return:return_int%return@sp >$pair && call latency 0 && echo >$pair
+	# shellcheck disable=SC2016 # bpftrace's
+	traced bpftrace_filter 'kretprobe:return_int /(int32)retval < 0/ { @ = count(); }'
+	traced bpftrace_latency 'kprobe:return_int { @s[tid] = nsecs; }
+		kretprobe:return_int /@s[tid]/ { @h = hist(nsecs - @s[tid]); delete(@s[tid]); }'
+}
+
 case $(cat /t/what) in
+returns) returns ;;
 costs) all_costs ;;
 own) own_costs ;;
 sights) sights ;;
