@@ -101,6 +101,8 @@ static void check_together(const struct args *a)
 		die(EXIT_USAGE, "--prefix is for --folded");
 	if (a->output.top && is_file)
 		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
+	if (a->given & BIT(OPT_LOG) && format && format != FORMAT_JSON)
+		die(EXIT_USAGE, "--log is for text and --json: what adds up has no order");
 	if (a->output.percent && format && format != FORMAT_JSON)
 		die(EXIT_USAGE, "--percent is for text and --json");
 	if (a->output.wall && format == FORMAT_PERF)
@@ -154,6 +156,8 @@ static void read_options(struct args *a, poptContext context)
 /* Of several ways to use a command, the one that was used */
 static void find_way(struct args *a)
 {
+	if (a->command == ERRORS && a->word && args_live(a))
+		a->command = ERRORS_PATTERN;
 	if (a->command != COUNT)
 		return;
 	if (a->given & BIT(OPT_LIST))
@@ -242,6 +246,7 @@ void args_read(struct args *a, int argc, const char **argv)
 	a->wanted.totals = c->totals;
 	a->wanted.all = a->given & BIT(OPT_FOLLOW) || c->all;
 	/* Which stacks begin in a function is known when all was read */
-	if (a->wanted.filter.has_last && !a->wanted.filter.functions && a->command != LEAKS)
+	if (a->wanted.filter.has_last && !a->wanted.filter.functions && a->command != LEAKS &&
+	    a->command != ERRORS)
 		a->wanted.last = a->wanted.filter.last;
 }

@@ -98,10 +98,10 @@ u64 session_now(const struct session *s);
 
 #define BIT(n)	(1ULL << (n))
 
-/* Ways to use a command: "count" is three of them. */
+/* Ways to use a command: "count" is three of them, "errors" two */
 enum command_id {
-	INFO, TEXT, LOG, REPORT, LIFE, LEAKS, LATENCY, OFFCPU, COUNT, COUNT_PATTERN, COUNT_LIST,
-	DEPTH, SNOOP, SAVE, DIFF, METRICS, DECODE,
+	INFO, TEXT, LOG, REPORT, LIFE, LEAKS, LATENCY, OFFCPU, ERRORS, ERRORS_PATTERN, COUNT,
+	COUNT_PATTERN, COUNT_LIST, DEPTH, SNOOP, SAVE, DIFF, METRICS, DECODE,
 	COMMANDS
 };
 
@@ -114,7 +114,7 @@ enum option_id {
 	OPT_PERF, OPT_PPROF, OPT_FLAME, OPT_WALL, OPT_FOLLOW, OPT_LINES, OPT_VMLINUX, OPT_MODULES,
 	OPT_FORCE, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
 	OPT_DURATION, OPT_CGROUP, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE,
-	OPT_LIST, OPT_OLDER, OPT_WAKERS, OPT_IDLE, OPT_ON_TRIGGER,
+	OPT_LIST, OPT_OLDER, OPT_WAKERS, OPT_IDLE, OPT_ON_TRIGGER, OPT_ERROR, OPT_EXCLUDE, OPT_LOG,
 	OPTIONS
 };
 
@@ -177,6 +177,7 @@ struct args {
 	u64 given;			/* bits of enum option_id */
 	u64 number;
 	u64 interval, duration, older;	/* ns */
+	struct error_set errors_in, errors_out;
 	poptContext context_after;	/* popt's, of the options after the command */
 };
 
@@ -215,6 +216,7 @@ void cmd_decode(struct args *a);
 void cmd_list(struct args *a);
 void cmd_watch(struct args *a);
 void cmd_pairs(struct args *a);
+void cmd_errors(struct args *a);
 void cmd_save(struct args *a);
 
 /* Read the source, only what is known before any event if @live; prepare what the output needs */

@@ -11,12 +11,9 @@
 static void report_lack(const struct output *o, const struct search *found)
 {
 	const struct record *r = o->record;
-	u64 refused = 0, missed = probes_missed(r);
-	unsigned int i;
+	u64 refused = record_refused(r), missed = probes_missed(r);
 	char when[64];
 
-	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
-		refused += r->lost[i];
 	if (refused || missed)
 		report("%llu events were refused and %llu hits missed since the module was loaded: some may be of this address",
 		       refused, missed);

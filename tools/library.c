@@ -5,6 +5,11 @@
 #include <dlfcn.h>
 #include "library.h"
 
+bool library_there(const char *library)
+{
+	return dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+}
+
 void *library_find(const char *library, const char *name)
 {
 	void *opened = dlopen(library, RTLD_NOW | RTLD_GLOBAL);

@@ -11,6 +11,9 @@
 #include "opened.h"	/* file names, as the linker has them */
 #include "util.h"
 
+/* Is there such a library, for what can be done without it? */
+bool library_there(const char *library);
+
 /* A function of the library; ends the program with one line if there is no such library */
 void *library_find(const char *library, const char *name);
 

@@ -74,6 +74,23 @@ const struct command command_table[COMMANDS] = {
 		"  stackbuf offcpu -D 10 --flame offcpu.svg\n"
 		"  stackbuf offcpu -D 10 --wakers    by the stacks that woke them",
 	},
+	[ERRORS] = {
+		.name = "errors", .words = "[PATTERN...]", .max = ~0U, .run = cmd_errors,
+		.lack = "it is for functions that run: give a PATTERN, and no -f",
+		.origin = ORIGIN_IN_JSON, .all = true,
+		.text = "which function returned an error first, and how far it went",
+		.example =
+		"Of functions that run, until Ctrl-C; without a PATTERN or with -f of what was recorded:\n"
+		"  stackbuf errors 'ext4_*'          which path returns errors, and how often\n"
+		"  stackbuf errors --log -e EINVAL 'ext4_*' vfs_get_tree\n"
+		"                                    each -EINVAL, with its time and task\n"
+		"  stackbuf -f FILE errors           of a machine that ran with probe='ext4_*%return@error'",
+	},
+	[ERRORS_PATTERN] = {
+		.name = "errors", .words = "PATTERN...", .min = 1, .max = ~0U, .run = cmd_errors,
+		.missing = "a PATTERN is empty", .origin = ORIGIN_IN_JSON,
+		.lack = "a PATTERN is about errors to come; of those recorded: stackbuf errors, without one",
+	},
 	[COUNT] = {
 		.name = "count", .show = cmd_count,
 		.lack = "a PATTERN is missing (see stackbuf count -h)",
@@ -219,7 +236,10 @@ static const char *set_top(void *field, const char *value)
 
 #define COUNTS		(BIT(COUNT) | BIT(COUNT_PATTERN))
 #define WATCHES		(BIT(COUNT_PATTERN) | BIT(SNOOP))
+#define SETS_PROBES	(WATCHES | BIT(ERRORS_PATTERN))
+#define OF_ERRORS	(BIT(ERRORS) | BIT(ERRORS_PATTERN))
 #define PAIRS		(BIT(LEAKS) | BIT(LATENCY) | BIT(OFFCPU))
+#define OF_CALLS	(PAIRS | OF_ERRORS)
 /* Those that choose among events, and name their frames */
 #define OF_EVENTS	(BIT(LOG) | BIT(REPORT) | BIT(LIFE) | COUNTS | BIT(SNOOP))
 /* Those that choose among events that were recorded */
@@ -227,9 +247,9 @@ static const char *set_top(void *field, const char *value)
 #define OF_FRAMES	(OF_EVENTS | BIT(TEXT))
 #define SUMS		(BIT(LOG) | COUNTS | BIT(SNOOP) | BIT(DIFF))
 /* bcc's letters, after these names alone */
-#define OWN(c)		.own_letter = (c), .own_for = COUNTS | PAIRS | BIT(SNOOP)
+#define OWN(c)		.own_letter = (c), .own_for = COUNTS | OF_CALLS | BIT(SNOOP)
 #define ALL		(BIT(COMMANDS) - 1)
-#define OF_SOURCE	(ALL & ~(BIT(DECODE) | BIT(DIFF) | BIT(COUNT_LIST) | WATCHES))
+#define OF_SOURCE	(ALL & ~(BIT(DECODE) | BIT(DIFF) | BIT(COUNT_LIST) | SETS_PROBES))
 
 const struct option option_table[OPTIONS] = {
 	[OPT_FILE] = { .name = "file", .letter = 'f', .value = "SOURCE", .commands = OF_SOURCE,
@@ -246,28 +266,28 @@ const struct option option_table[OPTIONS] = {
 	[OPT_INSTANCE] = { .name = "instance", .value = "ID", .commands = OF_SOURCE,
 		SETS(set_instance, wanted.instance),
 		.text = "of several loads of the module the one that \"info\" lists as ID" },
-	[OPT_PID] = { .name = "pid", OWN('p'), .value = "ID", .commands = OF_EVENTS | PAIRS,
+	[OPT_PID] = { .name = "pid", OWN('p'), .value = "ID", .commands = OF_EVENTS | OF_CALLS,
 		.several = true, .filters = true,
 		.text = "only events of these threads or processes, as 1, 1,5-9 or '!1' (the others)",
 	},
-	[OPT_COMM] = { .name = "comm", .value = "NAME", .commands = OF_EVENTS | PAIRS,
+	[OPT_COMM] = { .name = "comm", .value = "NAME", .commands = OF_EVENTS | OF_CALLS,
 		.several = true, .filters = true,
 		.text = "only events of this command; *, ? and [] match; several: --comm NAME --comm ...",
 	},
-	[OPT_CPU] = { .name = "cpu", OWN('c'), .value = "N", .commands = OF_EVENTS | PAIRS,
+	[OPT_CPU] = { .name = "cpu", OWN('c'), .value = "N", .commands = OF_EVENTS | OF_CALLS,
 		.several = true, .filters = true,
 		.text = "only events of these CPUs, as 1 or 0,2-3" },
 	[OPT_TAG] = { .name = "tag", .value = "NUMBER", .commands = OF_EVENTS & ~BIT(LIFE),
 		.several = true, .filters = true,
 		.text = "only events with these tags, as 123, 0xff,0x200-0x2ff, ADDRESS/SIZE or '!0' (the others)",
 	},
-	[OPT_SINCE] = { .name = "since", .value = "TIME", .commands = OF_PAST,
+	[OPT_SINCE] = { .name = "since", .value = "TIME", .commands = OF_PAST | BIT(ERRORS),
 		.filters = true,
 		.text = "only events from this time on: seconds since boot, as 618.05; -500ms, -10s, -5m, -2h: before the newest event; 14:03:05 or '2026-11-22 14:03'",
 	},
-	[OPT_UNTIL] = { .name = "until", .value = "TIME", .commands = OF_PAST,
+	[OPT_UNTIL] = { .name = "until", .value = "TIME", .commands = OF_PAST | BIT(ERRORS),
 		.filters = true, .text = "only events up to this time" },
-	[OPT_AROUND] = { .name = "around", .value = "TIME[,SPAN]", .commands = OF_PAST,
+	[OPT_AROUND] = { .name = "around", .value = "TIME[,SPAN]", .commands = OF_PAST | BIT(ERRORS),
 		.filters = true,
 		.text = "only events from 1 s before this time to 1 s after it, or as far as SPAN says, as 618.05,200ms",
 	},
@@ -276,50 +296,51 @@ const struct option option_table[OPTIONS] = {
 		.several = true, .filters = true,
 		.text = "only these stacks, as 1 or 1,5-9" },
 	[OPT_FUNCTION] = { .name = "function", .value = "PATTERN",
-		.commands = BIT(LOG) | BIT(COUNT) | BIT(REPORT), .several = true, .filters = true,
+		.commands = BIT(LOG) | BIT(COUNT) | BIT(REPORT) | BIT(ERRORS),
+		.several = true, .filters = true,
 		.text = "only stacks that begin in these functions, as vfs_read, 'tcp_*', nvme:nvme_irq, or 't:*': at tracepoints",
 	},
-	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_PAST | PAIRS,
+	[OPT_LAST] = { .name = "last", .value = "N", .commands = OF_PAST | PAIRS | BIT(ERRORS),
 		.filters = true,
 		.text = "only the newest N of the events chosen; leaks: of outstanding objects" },
 	[OPT_TOP] = { .name = "top", .value = "N",
-		.commands = COUNTS | PAIRS | BIT(DIFF) | BIT(METRICS),
+		.commands = COUNTS | OF_CALLS | BIT(DIFF) | BIT(METRICS),
 		SETS(set_top, output.top), .text = "only the N most frequent stacks" },
 	[OPT_PERCENT] = { .name = "percent", .commands = COUNTS | BIT(DIFF),
 		SETS(set_flag, output.percent),
 		.text = "totals also as percentages of all events counted" },
 	[OPT_FOLDED] = { .name = "folded",
-		.commands = SUMS | PAIRS | BIT(DECODE), .format = FORMAT_FOLDED,
+		.commands = SUMS | OF_CALLS | BIT(DECODE), .format = FORMAT_FOLDED,
 		.text = "one line a stack, for flame graphs" },
 	[OPT_PREFIX] = { .name = "prefix", .value = "WORD", .commands = COUNTS,
 		SETS(set_prefix, output.prefix),
 		.text = "--folded: a frame in front of each stack, as the machine's name" },
 	[OPT_JSON] = { .name = "json", .format = FORMAT_JSON,
-		.commands = SUMS | PAIRS | BIT(COUNT_LIST) | BIT(LIFE) | BIT(INFO) | BIT(DEPTH),
+		.commands = SUMS | OF_CALLS | BIT(COUNT_LIST) | BIT(LIFE) | BIT(INFO) | BIT(DEPTH),
 		.text = "one JSON object a line" },
 	[OPT_PERF] = { .name = "perf", .commands = BIT(LOG) | BIT(SNOOP), .format = FORMAT_PERF,
 		.text = "as \"perf script\" prints" },
-	[OPT_PPROF] = { .name = "pprof", .commands = SUMS, .format = FORMAT_PPROF,
+	[OPT_PPROF] = { .name = "pprof", .commands = SUMS | OF_ERRORS, .format = FORMAT_PPROF,
 		.text = "a profile for pprof, gzipped" },
 	[OPT_FLAME] = { .name = "flame", .value = "FILE.svg",
-		.commands = SUMS | PAIRS | BIT(DECODE),
+		.commands = SUMS | OF_CALLS | BIT(DECODE),
 		.format = FORMAT_FLAME, SETS(set_flame, flame),
 		.text = "write a flame graph, to be opened in a browser" },
-	[OPT_WALL] = { .name = "wall", .commands = BIT(LOG) | BIT(LIFE) | BIT(SNOOP),
+	[OPT_WALL] = { .name = "wall", .commands = BIT(LOG) | BIT(LIFE) | BIT(SNOOP) | OF_ERRORS,
 		SETS(set_flag, output.wall), .text = "times of day instead of seconds since boot" },
 	[OPT_FOLLOW] = { .name = "follow", .commands = BIT(LOG),
 		.text = "keep printing events as they are recorded" },
-	[OPT_LINES] = { .name = "lines", .commands = OF_FRAMES | PAIRS,
+	[OPT_LINES] = { .name = "lines", .commands = OF_FRAMES | OF_CALLS,
 		.text = "source lines, from the kernel's debug information" },
 	[OPT_VMLINUX] = { .name = "vmlinux", .letter = 'k', .value = "FILE",
-		.commands = OF_FRAMES | PAIRS | BIT(DECODE) | BIT(INFO),
+		.commands = OF_FRAMES | OF_CALLS | BIT(DECODE) | BIT(INFO),
 		SETS(set_text, debug.vmlinux),
 		.text = "the kernel's image with debug information" },
 	[OPT_MODULES] = { .name = "modules", .letter = 'm', .value = "DIR",
-		.commands = OF_FRAMES | PAIRS | BIT(DECODE), .several = true,
+		.commands = OF_FRAMES | OF_CALLS | BIT(DECODE), .several = true,
 		SETS(add_directory, modules),
 		.text = "directory of the modules with debug information; several: -m DIR -m ..." },
-	[OPT_FORCE] = { .name = "force", .commands = OF_FRAMES | PAIRS | BIT(DECODE) | BIT(INFO),
+	[OPT_FORCE] = { .name = "force", .commands = OF_FRAMES | OF_CALLS | BIT(DECODE) | BIT(INFO),
 		SETS(set_flag, debug.force),
 		.text = "use vmlinux and modules even if of another build" },
 	[OPT_OUTPUT] = { .name = "output", .letter = 'o', .value = "FILE.prom",
@@ -334,10 +355,10 @@ const struct option option_table[OPTIONS] = {
 		SETS(value_duration, interval),
 		.text = "print totals at this interval: seconds, or with a unit: 500ms, 2m, 1h" },
 	[OPT_DURATION] = { .name = "duration", OWN('D'), .value = "TIME",
-		.commands = WATCHES | PAIRS, .own = true, .timed = true,
+		.commands = SETS_PROBES | PAIRS, .own = true, .timed = true,
 		SETS(value_duration, duration),
 		.text = "end after this time: seconds, or with a unit: 500ms, 2m, 1h" },
-	[OPT_CGROUP] = { .name = "cgroup", .value = "PATH", .commands = WATCHES, .own = true,
+	[OPT_CGROUP] = { .name = "cgroup", .value = "PATH", .commands = SETS_PROBES, .own = true,
 		.timed = true, SETS(set_text, cgroup),
 		.text = "only tasks in this cgroup and below, as system.slice/ssh.service" },
 	[OPT_TIMESTAMP] = { .name = "timestamp", OWN('T'), .commands = BIT(COUNT_PATTERN),
@@ -364,6 +385,15 @@ const struct option option_table[OPTIONS] = {
 	},
 	[OPT_IDLE] = { .name = "all", .commands = BIT(OFFCPU), .own = true,
 		.text = "also kernel threads that wait for work, and the module's own" },
+	[OPT_ERROR] = { .name = "error", OWN('e'), .value = "LIST", .commands = OF_ERRORS,
+		.own = true, .several = true, SETS(error_set_add, errors_in),
+		.text = "only these errors, as EINVAL,ENOMEM; all: also what seldom is one (EAGAIN, ERESTARTSYS, ...)",
+	},
+	[OPT_EXCLUDE] = { .name = "exclude", OWN('x'), .value = "LIST", .commands = OF_ERRORS,
+		.own = true, .several = true, SETS(error_set_add, errors_out),
+		.text = "not these errors" },
+	[OPT_LOG] = { .name = "log", .commands = OF_ERRORS, .own = true,
+		.text = "each time it happened, in order, with task and CPU" },
 	[OPT_WAKERS] = { .name = "wakers", .commands = BIT(OFFCPU), .own = true,
 		.text = "how long tasks slept, by the stack that woke them" },
 };

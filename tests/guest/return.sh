@@ -173,6 +173,57 @@ commands() {
 	"$STACKBUF" count -D 5 'stackbuf_return:return_*%return@error' --folded >out 2>err && wait && grep ';return_outer_\[stackbuf_return];return_inner_\[stackbuf_return];return_int_\[stackbuf_return] 3$' out || { cat out err; return 1; }
 }
 
+# paths FILE: of each, in order, how often, the error, which frames have returned it, and where it is from
+paths() { sed -n 's/^{.*"error":"\([^"]*\)","returned":\[\([0-9,]*\)\].*"frames":\["\([^+]*\)+.*/\1 \2 \3 &/p' "$1" | sed 's/ {.*"count":\([0-9]*\),.*/ \1/; s/ {.*//' | sort; }
+# What was called, and the paths: known from the source of stackbuf_return
+fail() { call outer -22 3 && call tries -12 2 && call changed -22 1 && call others -22 1 && call int -11 4 && call int -512 2 && call int -4000 1 && call outer 0 5; }
+cat >/tmp/paths <<-E
+	-4000 0 return_int 1
+	-EINVAL 0,1 return_int 1
+	-EINVAL 0,1 return_int 1
+	-EINVAL 0,1,2 return_int 3
+	-EINVAL 0,1 return_int 1
+	-EIO 0 return_changed 1
+	-ENOMEM 0,1 return_int 4
+	-ENOMEM 0,1,2 return_int 2
+E
+sort /tmp/paths >/tmp/paths.sorted
+
+which_error() {
+	set_list '' || return 1
+	(probed; fail) &
+	"$STACKBUF" errors -D 8 --json 'stackbuf_return:return_*' >out 2>err && wait && paths out | diff /tmp/paths.sorted - &&
+		grep 'left out, as they seldom are errors: 4 of -EAGAIN, 2 of -ERESTARTSYS (-e all' err && [ -z "$(cat $P/probe)" ] || { cat out err; return 1; }
+}
+# Also of functions that two probes have; with the call of one of them between
+recorded_errors() {
+	anew 'stackbuf_return:return_*%return@error,stackbuf_return:return_outer%return@error,stackbuf_return:return_inner' && fail && "$STACKBUF" errors --json >out 2>err &&
+		paths out | diff /tmp/paths.sorted - && "$STACKBUF" save snapshot && "$STACKBUF" -f snapshot errors --json | cmp - out || { cat out err; return 1; }
+	"$STACKBUF" errors --log --json -e EINVAL >out && [ "$(paths out | wc -l)" = 6 ] && "$STACKBUF" -f snapshot errors --json -e all -x EINVAL,-5,ENOMEM return_int >out &&
+		[ "$(paths out | tr '\n' ' ')" = '-4000 0 return_int 1 -EAGAIN 0 return_int 4 -ERESTARTSYS 0 return_int 2 ' ] || { cat out; return 1; }
+	"$STACKBUF" errors --function return_changed >out && cat out && grep -q '^1 -EIO from return_changed \[stackbuf_return]$' out && is "$(grep -c '^[0-9]' out) == 1" &&
+		grep -q '^	\[-EIO] return_changed+0x' out && grep -q '^	       run+0x' out || return 1
+	"$STACKBUF" errors --folded -e EIO >out && grep -x -- '-EIO;.*;run_\[stackbuf_return];return_changed_\[stackbuf_return] 1' out && "$STACKBUF" errors --flame errors.svg && grep -q '>-EINVAL<' errors.svg &&
+		"$STACKBUF" errors --pprof | gzip -dc | grep -q -e -EINVAL
+}
+# On all CPUs at once: no two paths become one, and none two
+errors_at_once() {
+	anew 'stackbuf_return:return_*%return@error' || return 1
+	for cpu in $(seq "$cpus"); do
+		call outer -22 500 &
+		call changed -13 300 &
+	done
+	wait
+	"$STACKBUF" errors --json >out 2>err && paths out | tr '\n' ' ' >got && facts &&
+		is "$(fact events_overwritten) + $(fact probes_missed) == 0" && [ "$(cat got)" = "-EACCES 0,1 return_int $((cpus * 300)) -EINVAL 0,1,2 return_int $((cpus * 500)) -EIO 0 return_changed $((cpus * 300)) " ] || { cat got err; return 1; }
+}
+no_errors() {
+	set_list return_int && ! "$STACKBUF" errors 2>err && grep 'no probe of this record is for errors' err && ! "$STACKBUF" errors vfs_read@arg1 2>err && grep "takes functions, as 'ext4_\*'" err &&
+		! "$STACKBUF" errors -e EFOO 2>err && grep -e '--error EFOO: must be errors by name or number' err && ! "$STACKBUF" errors --since -5m vfs_read 2>err && grep 'a PATTERN is about errors to come' err &&
+		! "$STACKBUF" errors -D 1 no_such_function 2>err && grep 'no function matches' err && ! "$STACKBUF" errors --folded --log 2>err && grep -e '--log is for text and --json' err &&
+		"$STACKBUF" errors -D 1 vfs_fsync 2>err && grep 'no error: these functions returned none' err
+}
+
 insmod /t/big/stackbuf.ko && insmod /t/big/stackbuf_return.ko
 result "the stack is that of the call, and recalled from it; @retval" same_stack
 result "@error: an int, a long or a pointer, from -4095 to -1" all_errors
@@ -189,5 +240,9 @@ result "what makes no sense is refused, in one line" bad
 result "snoop and count" commands
 result "latency FUNCTION: how long calls take" long_calls
 result "leaks FUNCTION: the calls that are inside, live and in a snapshot" who_is_inside
+result "errors: the function that returned one first, and how far it went" which_error
+result "errors: the same of what was recorded, and chosen" recorded_errors
+result "errors: of many tasks at once" errors_at_once
+result "errors: what makes no sense is refused, in one line" no_errors
 rmmod stackbuf_return stackbuf
 echo "done"

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-COMMANDS = 'info text log report life leaks latency offcpu count snoop depth save diff metrics decode'.split()
+COMMANDS = 'info text log report life leaks latency offcpu errors count snoop depth save diff metrics decode'.split()
 
 
 def shown(*command):

@@ -576,17 +576,17 @@ life() {
 help_is_exact() {
 	local command option all value shown said alien='is not for|unknown option'
 	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | sort -u) || return
-	for command in leaks count snoop; do
+	for command in leaks errors count snoop; do
 		all+=" $("$plain" "$command" -h | grep -o -- '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | tr '\n' ' ')"
 	done
 	all=$(tr ' ' '\n' <<<"$all" | sort -u)
-	for command in info text log report life leaks latency offcpu count snoop depth save diff metrics decode; do
+	for command in info text log report life leaks latency offcpu errors count snoop depth save diff metrics decode; do
 		shown=$("$plain" "$command" -h | grep -o '^  *\(-., \)\?--[a-z-]*') || return
 		for option in $all; do
 			case $option in
 			--help | --version) continue ;;
 			--file | --instance | --last | --stack | --number | --interval | --duration | --older | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
-			--comm | --function | --cgroup | --on-trigger | --vmlinux | --top | --prefix) value="=1" ;;
+			--comm | --function | --error | --exclude | --cgroup | --on-trigger | --vmlinux | --top | --prefix) value="=1" ;;
 			--output | --flame) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;

@@ -293,7 +293,7 @@ completes() {
 	# shellcheck source=/dev/null
 	. "$top/tools/stackbuf.bash" || return
 	[ "$(complete_words "$plain" l)" = 'log life leaks latency' ] &&
-	[ "$(complete_words "$plain" '')" = 'info text log report life leaks latency offcpu count depth snoop save diff metrics decode' ] &&
+	[ "$(complete_words "$plain" '')" = 'info text log report life leaks latency offcpu errors count depth snoop save diff metrics decode' ] &&
 	[ "$(complete_words "$plain" log --fol)" = '--folded --follow' ] &&
 	[ "$(complete_words "$plain" count --p)" = '--perpid --pid --percent --prefix --pprof' ] &&
 	[ "$(complete_words "$plain" snoop --n)" = '--number' ] &&

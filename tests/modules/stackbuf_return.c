@@ -62,6 +62,44 @@ static noinline __noclone int return_outer(long value)
 	return result;
 }
 
+/* Fails twice, and goes on; the third time it gives up */
+static noinline __noclone int return_tries(long value)
+{
+	int i, result = 0;
+
+	for (i = 0; i < 3; i++) {
+		result = return_inner(value);
+		barrier();
+	}
+	atomic_inc(&called);
+	return result;
+}
+
+/* Another error than the one it got */
+static noinline __noclone int return_changed(long value)
+{
+	int result = return_inner(value);
+
+	atomic_inc(&called);
+	barrier();
+	return result < 0 ? -EIO : result;
+}
+
+/* Calls one function that fails, and then through the same pointer another one that does of itself */
+static noinline __noclone int return_others(long value)
+{
+	int (*function[])(long) = { return_inner, return_int };
+	int i, result = 0;
+
+	for (i = 0; i < 2; i++) {
+		OPTIMIZER_HIDE_VAR(function[i]);
+		result = function[i](value);
+		barrier();
+	}
+	atomic_inc(&called);
+	return result;
+}
+
 static noinline __noclone int return_again(long value)
 {
 	int result = value > 1 ? return_again(value - 1) : 0;
@@ -90,6 +128,12 @@ static void call(const char *name, long value)
 		return_u32(value);
 	else if (!strcmp(name, "outer"))
 		return_outer(value);
+	else if (!strcmp(name, "tries"))
+		return_tries(value);
+	else if (!strcmp(name, "changed"))
+		return_changed(value);
+	else if (!strcmp(name, "others"))
+		return_others(value);
 	else if (!strcmp(name, "again"))
 		return_again(value);
 	else if (!strcmp(name, "asleep"))

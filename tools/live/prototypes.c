@@ -178,31 +178,21 @@ static char *declare(struct prototypes *p, const struct image *image,
 	return text;
 }
 
-/* Return the number of parameters of a function of an image, or -1 */
-static int find(struct prototypes *p, const struct image *image, const char *name)
+/* The prototype of a function of an image, or NULL */
+static const struct btf_type *find(const struct image *image, const char *name)
 {
 	const struct function key = { .name = name }, *found;
 	const struct btf_type *proto;
-	unsigned int n;
 
-	forget(p);
 	if (!image->nr)
-		return -1;
+		return NULL;
 	found = bsearch(&key, image->function, image->nr, sizeof(key), by_name);
 	/* Of several functions with one name it is not known which one this is */
 	if (!found || (found > image->function && !by_name(found - 1, found)) ||
 	    (found + 1 < image->function + image->nr && !by_name(found, found + 1)))
-		return -1;
+		return NULL;
 	proto = BPF(btf__type_by_id)(image->btf, found->type);
-	if (!proto || !btf_is_func_proto(proto))
-		return -1;
-	n = btf_vlen(proto);
-	p->parameter = xcalloc(n + 1, sizeof(*p->parameter));
-	while (p->parameters < n) {
-		p->parameter[p->parameters] = declare(p, image, btf_params(proto) + p->parameters);
-		p->parameters++;
-	}
-	return n;
+	return proto && btf_is_func_proto(proto) ? proto : NULL;
 }
 
 int prototypes_find(struct prototypes *p, const char *name, char *const **parameter)
@@ -210,14 +200,25 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 	const bool event = pattern_event(name);
 	const char *end = name + strcspn(name, "@%"), *colon = memrchr(name, ':', end - name);
 	const char *start = colon ? colon + 1 : name;
+	const struct btf_type *proto;
+	const struct image *image;
 	char *module, *function;
-	int nr;
+	int nr = -1;
 
 	module = xasprintf("%.*s", colon && !event ? (int)(colon - name) : 0, name);
 	function = xasprintf("%s%.*s", event ? EVENT : "", (int)(end - start), start);
-	nr = find(p, image_of(p, module), function);
+	image = image_of(p, module);
+	proto = find(image, function);
 	free(module);
 	free(function);
+	forget(p);
+	if (proto) {
+		nr = btf_vlen(proto);
+		p->parameter = xcalloc(nr + 1, sizeof(*p->parameter));
+		for (; p->parameters < (unsigned int)nr; p->parameters++)
+			p->parameter[p->parameters] =
+				declare(p, image, btf_params(proto) + p->parameters);
+	}
 	*parameter = p->parameter;
 	/* An event's first parameter is not one of its TP_PROTO */
 	if (nr > 0 && event) {
@@ -225,4 +226,34 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 		nr--;
 	}
 	return nr;
+}
+
+/* Has an enumeration a negative value? */
+static bool is_signed(const struct btf_type *type)
+{
+	unsigned int i;
+
+	for (i = 0; i < btf_vlen(type); i++)
+		if (btf_enum(type)[i].val < 0)
+			return true;
+	return false;
+}
+
+bool prototypes_can_fail(struct prototypes *p, const char *module, const char *function)
+{
+	const struct image *image = image_of(p, module);
+	const struct btf_type *type = find(image, function);
+
+	if (!type)
+		return true;
+	do {
+		type = BPF(btf__type_by_id)(image->btf, type->type);
+	} while (type && (btf_is_mod(type) || btf_is_typedef(type)));
+	if (!type)
+		return true;
+	if (btf_is_int(type))
+		return type->size == 8 || btf_int_encoding(type) & BTF_INT_SIGNED;
+	if (btf_is_enum(type))
+		return is_signed(type);
+	return btf_is_ptr(type) || btf_is_enum64(type);
 }

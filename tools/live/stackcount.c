@@ -88,29 +88,10 @@ static struct tally *tally_of(struct counter *ctx, const struct tally *key)
 /* The frames of a stack, or NULL if it begins in none of the functions */
 static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 {
-	struct stack *saved;
-	unsigned int i;
-
 	if (!watch_wants(ctx->w, stack))
 		return NULL;
-	saved = stacks_get(&ctx->saved_stacks, stack->id);
-	if (saved->named)
-		return saved;
 	symbols_name(ctx->w->o->symbols, stack);
-	saved->nr = stack->nr;
-	saved->named = stack->named;
-	saved->cut = stack->cut;
-	saved->origin = stack->origin;
-	saved->first = stack->first;
-	saved->name_origin = stack->name_origin;
-	saved->addr = xcalloc(stack->nr + 1, sizeof(u64));
-	if (stack->nr)
-		memcpy(saved->addr, stack->addr, stack->nr * sizeof(u64));
-	saved->frame = xcalloc(stack->named + 1, sizeof(*saved->frame));
-	for (i = 0; i < stack->named; i++)
-		saved->frame[i] = frame_take(xstrdup(stack->frame[i].text), stack->frame[i].addr,
-					     false);
-	return saved;
+	return stack_keep(&ctx->saved_stacks, stack);
 }
 
 /* --------------------------------------------------------------- reading --- */

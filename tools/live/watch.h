@@ -175,6 +175,13 @@ void prototypes_close(struct prototypes *p);
  */
 int prototypes_find(struct prototypes *p, const char *name, char *const **parameter);
 
+/*
+ * May a function return an error?  Not one that returns nothing, a structure, or less than it takes
+ * to hold a negative number: bool, unsigned int and shorter, or such an enumeration.  True if that
+ * is not known.
+ */
+bool prototypes_can_fail(struct prototypes *p, const char *module, const char *function);
+
 /* ------------------------------------------------------------- watch --- */
 
 /* A command that watches functions */

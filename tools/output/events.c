@@ -94,7 +94,7 @@ void output_json(const struct output *o, json_t *object, struct stack *stack)
 	json_print(o, object, keys, len);
 }
 
-static void json_event(const struct output *o, const struct stackbuf_event *e, struct stack *stack)
+json_t *json_event(const struct output *o, const struct stackbuf_event *e)
 {
 	json_t *j = json_object();
 	char when[64], comm[STACKBUF_COMM_LEN];
@@ -113,7 +113,7 @@ static void json_event(const struct output *o, const struct stackbuf_event *e, s
 	if (e->tagged)
 		json_object_set_new(j, "tag", json_hex(e->tag));
 	json_machine(o, j);
-	output_json(o, j, stack);
+	return j;
 }
 
 void output_head(const struct output *o)
@@ -131,7 +131,7 @@ void output_event(const struct output *o, const struct stackbuf_event *e)
 	size_t len;
 
 	if (o->format == FORMAT_JSON) {
-		json_event(o, e, stack);
+		output_json(o, json_event(o, e), stack);
 		return;
 	}
 	block = output_stack_text(o, stack, &len);

@@ -132,7 +132,9 @@ static void add_line(struct graph *g, const struct output *o, const struct stack
 	line->events = total->events;
 	line->before = total->before;
 	g->events[line->before ? BEFORE : AFTER] += line->events;
-	if (commands)
+	if (total->error)
+		line->name[n++] = xstrdup(total->error);
+	else if (commands)
 		line->name[n++] = xstrdup(*comm ? output_comm(comm, text) : "?");
 	if (stack->cut)
 		line->name[n++] = xstrdup("(more frames were not kept)");

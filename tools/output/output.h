@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include "record/filter.h"
+#include "symbol/errors.h"
 #include "symbol/srcline.h"
 #include "symbol/symbols.h"
 
@@ -40,6 +41,7 @@ struct stack_total {
 	 * overwritten before that was known
 	 */
 	const struct stackbuf_event *label;
+	const char *error;	/* what was returned there, in place of a label; or NULL */
 	u64 events;	/* how many */
 	bool before;	/* of a difference: they are of the earlier record */
 };
@@ -126,6 +128,11 @@ void output_folded(const struct output *o, const struct stackbuf_event *event, s
 void output_count(const struct output *o, const struct filter *f,
 		  const struct stackbuf_event *event, size_t nr);
 
+/* ---------------------------------------------------------------- errors --- */
+
+/* Print paths of errors: each with its number, or @log: each with its time, task and CPU */
+void output_errors(const struct output *o, const struct error_path *path, size_t nr, bool log);
+
 /* ----------------------------------------------------------- other parts --- */
 
 /* The state of the recorder, "enabled" and the like, perhaps in @buf */
@@ -170,6 +177,9 @@ json_t *json_hex(u64 value);
 
 /* Add the machine's name and the kernel's release, as far as they are known */
 void json_machine(const struct output *o, json_t *j);
+
+/* All of an event but its stack */
+json_t *json_event(const struct output *o, const struct stackbuf_event *e);
 
 /* Write the keys of a stack, for events and totals: text without braces */
 void json_stack_keys(const struct output *o, const struct stack *stack, FILE *f);

@@ -201,7 +201,9 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 	put_message(&sample, SAMPLE_LOCATION_ID, &packed);
 	put_varint(&packed, total->before ? -total->events : total->events);
 	put_message(&sample, SAMPLE_VALUE, &packed);
-	if (e) {
+	if (total->error) {
+		label_text(p, &sample, "error", total->error);
+	} else if (e) {
 		label_text(p, &sample, "comm", *e->comm ? output_comm(e->comm, text) : "?");
 		label_text(p, &sample, "context", output_context(e));
 		label_number(p, &sample, "pid", e->pid);

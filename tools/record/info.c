@@ -150,6 +150,16 @@ bool probe_next(const struct record *r, unsigned int *i, struct stackbuf_probe *
 	return false;
 }
 
+u64 record_refused(const struct record *r)
+{
+	u64 refused = 0;
+	unsigned int i;
+
+	for (i = 0; i <= STACKBUF_LOST_EMPTY; i++)
+		refused += r->lost[i];
+	return refused;
+}
+
 u64 probes_missed(const struct record *r)
 {
 	u64 missed = r->info.missed_before;

@@ -173,6 +173,9 @@ struct stack *stacks_find(const struct stacks *s, u32 id);
 struct stack *stacks_get(struct stacks *s, u32 id);	/* enters it if it is new */
 void stacks_empty(struct stacks *s);
 
+/* Enter a copy of a stack that has names, unless @s has it: for one that will be forgotten */
+struct stack *stack_keep(struct stacks *s, const struct stack *stack);
+
 /* Iterate: for (i = 0; (stack = stacks_next(s, &i)); ) */
 struct stack *stacks_next(const struct stacks *s, size_t *i);
 
@@ -354,6 +357,9 @@ bool record_probe(const struct record *r, unsigned int i, struct stackbuf_probe 
 
 /* Iterate: for (i = 0; probe_next(r, &i, &probe); ) */
 bool probe_next(const struct record *r, unsigned int *i, struct stackbuf_probe *probe);
+
+/* Events that were refused since the module was loaded, other than by filters and limits */
+u64 record_refused(const struct record *r);
 
 /* Hits that probes missed since the module was loaded */
 u64 probes_missed(const struct record *r);

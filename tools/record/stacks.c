@@ -57,6 +57,31 @@ struct stack *stacks_next(const struct stacks *s, size_t *i)
 	return *i < s->nr ? s->stack[(*i)++] : NULL;
 }
 
+struct stack *stack_keep(struct stacks *s, const struct stack *stack)
+{
+	struct stack *kept = stacks_get(s, stack->id);
+	unsigned int i;
+
+	if (kept->named)
+		return kept;
+	kept->nr = stack->nr;
+	kept->named = stack->named;
+	kept->cut = stack->cut;
+	kept->gone = stack->gone;
+	kept->origin = stack->origin;
+	kept->first = stack->first;
+	kept->name_origin = stack->name_origin;
+	kept->addr = xrealloc(kept->addr, stack->nr + 1, sizeof(u64));
+	if (stack->nr)
+		memcpy(kept->addr, stack->addr, stack->nr * sizeof(u64));
+	free(kept->frame);
+	kept->frame = xcalloc(stack->named + 1, sizeof(*kept->frame));
+	for (i = 0; i < stack->named; i++)
+		kept->frame[i] = frame_take(xstrdup(stack->frame[i].text), stack->frame[i].addr,
+					    false);
+	return kept;
+}
+
 void stacks_empty(struct stacks *s)
 {
 	struct stack *stack;

@@ -1781,6 +1781,167 @@ static void test_frames_match(void)
 	CHECK(!matches("vfs_read", false, "?"));
 }
 
+/* ---------------------------------------------------------- paths of errors --- */
+
+static struct error_path path_seen[16];
+static size_t paths_seen;
+
+static void see_path(void *arg, const struct error_path *p)
+{
+	(void)arg;
+	path_seen[paths_seen++] = *p;
+}
+
+static bool g_fails(void *arg, const struct frame *f)
+{
+	(void)arg;
+	return *f->name != 'G';
+}
+
+static int first_path(const void *a, const void *b)
+{
+	const struct error_path *x = a, *y = b;
+
+	return compare_u64(x->event.time, y->event.time);
+}
+
+/*
+ * The paths of events "PID FRAMES[+] ERROR", in order: "i" in place of the blank: of an interrupt on
+ * the CPU of that number, "d": of its idle task; a frame is a function's letter and its offset, "+": cut.  As "EABC2 ": errno 2, returned
+ * by A, B and C of the stack that begins at the first.  Small functions have no probe.
+ */
+static const char *paths_of(const char *events)
+{
+	static char text[512];
+	struct errors e = { .done = see_path, .can_fail = g_fails };
+	struct stacks made = { 0 };
+	unsigned int pid, error, time = 0, n, len = 0;
+	char interrupt, words[64], *w;
+
+	patterns_add(&e.returns, "[A-Y]%return@error", false);
+	patterns_add(&e.returns, "Z%return@null", false);
+	patterns_add(&e.also, "D%return@error", false);
+	patterns_add(&e.others, "[XY]@arg1", false);
+	paths_seen = 0;
+	for (; *events; events += n + strspn(events + n, ",")) {
+		struct stackbuf_event event = { .time = ++time };
+		struct stack *s;
+		u64 id = 0;
+
+		n = strcspn(events, ",");
+		if (sscanf(events, "%u%c%63s %u", &pid, &interrupt, words, &error) != 4)
+			die(1, "%s: no events", events);
+		for (w = words; *w; w++)
+			id = 31 * id + *w;
+		s = stacks_get(&made, id);
+		for (w = words; *w && *w != '+' && !s->named; w += 2)
+			s->nr++;
+		s->cut = strchr(words, '+') != NULL;
+		s->origin = STACKBUF_AT_PROBE;
+		if (!s->named) {
+			s->addr = xcalloc(s->nr + 1, sizeof(u64));
+			s->frame = xcalloc(s->nr + 1, sizeof(*s->frame));
+		}
+		for (w = words; *w && s->named < s->nr; w += 2) {
+			s->addr[s->named] = 0x1000 * *w + 0x10 * (w[1] - '0');
+			s->frame[s->named] = frame_take(xasprintf("%c+0x%x/0x1000", *w, 0x10 * (w[1] - '0')),
+							s->addr[s->named], false);
+			s->named++;
+		}
+		event.id = id;
+		event.pid = interrupt == 'd' ? 0 : pid;
+		event.cpu = pid;
+		event.context = interrupt == 'i' ? STACKBUF_HARDIRQ : STACKBUF_TASK;
+		event.tagged = error != 9999;
+		event.tag = -(u64)error;
+		errors_event(&e, &event, s);
+	}
+	errors_end(&e);
+	sort(path_seen, paths_seen, sizeof(*path_seen), first_path);
+	for (n = 0; n < paths_seen; n++) {
+		const struct error_path *p = &path_seen[n];
+		unsigned int i;
+
+		for (i = 0; i < p->stack->nr; i++)
+			if (error_returned(p, i))
+				len += sprintf(text + len, "%c", *p->stack->frame[i].name);
+		len += sprintf(text + len, "%u ", p->error);
+	}
+	text[len] = '\0';
+	len += sprintf(text + len, "%s", e.unsure ? "unsure " : "");
+	len += sprintf(text + len, "%s", e.unset ? "unset " : "");
+	len += sprintf(text + len, "%s", e.cannot_fail ? "cannot " : "");
+	sprintf(text + len, "%s", e.gone ? "gone " : "");
+	errors_free(&e);
+	stacks_empty(&made);
+	return text;
+}
+
+#define PATHS(events, are) do {							\
+	const char *is = paths_of(events);					\
+										\
+	if (strcmp(is, are)) {							\
+		printf("# %s: %s\n", events, is);				\
+		failures++;							\
+	}									\
+} while (0)
+
+static void test_errors(void)
+{
+	struct error_set set = { 0 };
+
+	/* Passed on to the end, and of a function between that has no probe */
+	PATHS("1 C0B1A2m3 22,1 B0A2m3 22,1 A0m3 22", "CBA22 ");
+	PATHS("1 C0b1A2m3 22,1 A0m3 22", "CA22 ");
+	/* Handled; twice; another number */
+	PATHS("1 C0B1A2 22,1 C0B1A2 22,1 B0A2 22", "C22 CB22 ");
+	PATHS("1 C0B1A2 22,1 B0A2 22,1 B0A2 22", "CB22 B22 ");
+	PATHS("1 C0B1A2 22,1 B0A2 5,1 A0 5", "C22 BA5 ");
+	/* What cleans up fails as well, inside of the caller */
+	PATHS("1 C0B1A2 22,1 E0F2B3A2 5,1 B0A2 22,1 A0 22", "CBA22 E5 ");
+	/* The caller has returned something else before, or was called anew: it has its own */
+	PATHS("1 C0B1A2m3 22,1 E0A4m3 5,1 B0A2m3 22", "C22 E5 B22 ");
+	PATHS("1 C0B1A2m3 22,1 x0A4m3 9999,1 B0A2m3 22,1 A0m3 22", "C22 BA22 ");
+	PATHS("1 C0B1A2m3 22,1 B0A2m3 9999,1 B0A2m3 22", "C22 B22 ");
+	PATHS("1 C0B1A2m3 22,1 x0A4m3 9999,1 A0m3 22", "CA22 ");
+	/* Another function by the same pointer */
+	PATHS("1 C0B1A2 22,1 E0A2 22,1 A0 22", "C22 EA22 ");
+	/* A recursion */
+	PATHS("1 A0A1A1m2 22,1 A0A1m2 22,1 A0m2 22", "AAA22 ");
+	/* Other tasks, and an interrupt */
+	PATHS("1 C0B1A2 22,2 C0B1A2 22,1 B0A2 22,2 E0A2 22,1 A0 22,2 B0A2 22", "CBA22 C22 E22 B22 ");
+	PATHS("1 C0B1A2 22,1iE0i1C5B1A2 22,1 B0A2 22", "CB22 E22 ");
+	PATHS("0dC0B1A2 22,1dB0A2 22", "C22 B22 ");
+	/* Traces that were cut: the shorter one goes further out */
+	PATHS("1 D0C1B2A3+ 22,1 D0C1B2A3+ 22,1 C0B2A3m4+ 22,1 A0m4 22", "DC22 A22 ");
+	PATHS("1 E0C1B2A3+ 22,1 C0B2A4m4 22", "E22 C22 ");
+	PATHS("1 E0C1B2A3+ 22,1 C0B2 22", "E22 C22 ");
+	PATHS("1 E0C1B2A3+ 22,1 x0A3m4 9999,1 C0B2A3m4 22", "E22 C22 ");
+	/* Endbr64 before the place of the probe */
+	PATHS("1 C0B1A2 22,1 H0 9999", "C22 ");
+	/* NULL where it is asked for; a function that two probes record; unlike two calls of it */
+	PATHS("1 C0Z1A2 0,1 Z0A2 0", "Z0 ");
+	PATHS("1 D0B1 22,1 D0B1 22,1 B0 22", "DB22 ");
+	PATHS("1 D0B1 22,1 D0B1 22,1 D0B1 22,1 D0B1 22", "D22 D22 ");
+	/* What may be something else */
+	PATHS("1 X0A2 22", "X22 unsure ");
+	PATHS("1 y0A2 22", "unset ");
+	PATHS("1 G0A2 22", "cannot ");
+	/* Bounds */
+	PATHS("1 C0 4095,1 C0 4096,1 C0 0", "C4095 ");
+
+	CHECK(!strcmp(error_name(22), "-EINVAL") && !strcmp(error_name(11), "-EAGAIN") &&
+	      !strcmp(error_name(512), "-ERESTARTSYS") && !strcmp(error_name(4000), "-4000") &&
+	      !strcmp(error_name(0), "NULL"));
+	CHECK(error_is_usual(11) && error_is_usual(512) && error_is_usual(529) &&
+	      !error_is_usual(22) && !error_is_usual(524));
+	CHECK(!error_set_add(&set, "EINVAL,-12,-EFSCORRUPTED") && set.has[22] && set.has[12] &&
+	      set.has[117] && !set.has[13]);
+	CHECK(error_set_add(&set, "EINVAL,") && error_set_add(&set, "4096") &&
+	      error_set_add(&set, "einval") && error_set_add(&set, "0") && error_set_add(&set, ""));
+	CHECK(!error_set_add(&set, "all") && set.has[4095] && set.has[0]);
+}
+
 /* ------------------------------------------------- build ids and terminals --- */
 
 #define ID_A	"0123456789abcdef0123456789abcdef01234567"
@@ -2143,6 +2304,7 @@ static const struct {
 	{ test_printable, "nothing that a terminal obeys is printed" },
 	{ test_signals, "a signal leaves the old file and nothing else" },
 	{ test_foreign, "in a directory for all users no other user's link or FIFO is used" },
+	{ test_errors, "errors: what is one error, passed on" },
 	{ test_depth, "depth: what is told of the random offset of system calls" },
 };
 

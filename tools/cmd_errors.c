@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_errors.c - "errors": which function returned an error first, and how far up it went
+ *
+ * Of a record, or of the running kernel's functions for the time of the command.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "library.h"
+#include "live/watch.h"
+#include "output/files.h"
+
+/* Paths in memory before equal ones are added up, at least */
+#define PATHS_MAX	(1U << 16)
+
+struct paths {
+	const struct args *a;
+	struct errors errors;
+	struct prototypes *prototypes;	/* NULL: they are not known, or not needed yet */
+	struct patterns passed;		/* of a record: one of these has returned it */
+	struct watch *w;		/* NULL: of a record */
+	bool list;			/* each of them, else how many are equal */
+	struct error_path *path;
+	size_t nr, room;
+	u64 usual[ERROR_MAX + 1];	/* those that were left out */
+};
+
+/* ------------------------------------------------------------------ paths --- */
+
+/* Has a function returned it that a PATTERN chooses? */
+static bool is_chosen(const struct paths *p, const struct error_path *path)
+{
+	unsigned int i;
+
+	for (i = 0; i < path->stack->named; i++)
+		if (error_returned(path, i) &&
+		    patterns_match_frame(&p->passed, &path->stack->frame[i]))
+			return true;
+	return !p->passed.nr;
+}
+
+static void take_path(void *arg, const struct error_path *path)
+{
+	struct paths *p = arg;
+	const struct args *a = p->a;
+
+	if (a->errors_out.has[path->error] || !filter_match(&a->wanted.filter, &path->event) ||
+	    !is_chosen(p, path))
+		return;
+	if (a->errors_in.some ? !a->errors_in.has[path->error] : error_is_usual(path->error)) {
+		p->usual[path->error] += !a->errors_in.some;
+		return;
+	}
+	if (p->nr == p->room && !p->list && p->room) {
+		p->nr = error_paths_merge(p->path, p->nr);
+		if (p->nr > p->room / 2)
+			p->room *= 2;
+	} else if (p->nr == p->room) {
+		p->room = p->room ? 2 * p->room : PATHS_MAX;
+	}
+	p->path = xrealloc(p->path, p->room, sizeof(*p->path));
+	p->path[p->nr++] = *path;
+}
+
+static bool can_fail(void *arg, const struct frame *f)
+{
+	struct paths *p = arg;
+	char function[512], module[128];
+
+	if (!p->prototypes && library_there(LIBBPF))
+		p->prototypes = prototypes_open();
+	if (!p->prototypes)
+		return true;
+	snprintf(function, sizeof(function), "%.*s", (int)f->name_len, f->name);
+	snprintf(module, sizeof(module), "%.*s", (int)f->module_len, f->module);
+	return prototypes_can_fail(p->prototypes, module, function);
+}
+
+/* The oldest first */
+static int by_time(const void *a, const void *b)
+{
+	const struct error_path *x = a, *y = b;
+
+	return compare_u64(x->event.time, y->event.time) ?:
+		compare_u64(x->stack->id, y->stack->id);
+}
+
+/* What one looks for stands above the prompt */
+static int by_count(const void *a, const void *b)
+{
+	const struct error_path *x = a, *y = b;
+
+	return compare_u64(x->count, y->count) ?: by_time(a, b);
+}
+
+static int most_first(const void *a, const void *b, void *arg)
+{
+	const struct paths *p = arg;
+	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
+
+	return compare_u64(p->usual[y], p->usual[x]) ?: compare_u64(x, y);
+}
+
+static void report_left_out(struct paths *p)
+{
+	const struct errors *e = &p->errors;
+	unsigned int error[ERROR_MAX + 1], n = 0, i;
+	size_t len;
+	char *text;
+	FILE *f;
+
+	for (i = 0; i <= ERROR_MAX; i++)
+		if (p->usual[i])
+			error[n++] = i;
+	sort_with(error, n, sizeof(*error), most_first, p);
+	f = text_open(&text, &len);
+	for (i = 0; i < n; i++)
+		fprintf(f, "%s%llu of %s", i ? ", " : "", p->usual[error[i]], error_name(error[i]));
+	text_close(f);
+	if (n)
+		report("left out, as they seldom are errors: %s (-e all: with them)", text);
+	free(text);
+	report_count(e->cannot_fail, "return is left out, of a function that returns no error: void, bool or unsigned",
+		     "returns are left out, of functions that return no error: void, bool or unsigned");
+	report_count(e->unset, "event has the number of an error as its tag, and no probe that is set now records errors there: it is left out",
+		     "events have the number of an error as their tag, and no probe that is set now records errors there: they are left out");
+	report_count(e->unsure, "error may be no error but the argument of a call: another probe records it at the same function",
+		     "errors may be no errors but arguments of calls: other probes record them at the same functions");
+	report_count(e->gone, "event has lost its stack: a path may be cut there",
+		     "events have lost their stacks: paths may be cut there");
+}
+
+static void write_profile(const struct paths *p, const struct output *o)
+{
+	struct profile profile = { .total = xcalloc(p->nr + 1, sizeof(*profile.total)) };
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		const struct error_path *path = &p->path[i];
+
+		profile.total[profile.nr++] = (struct stack_total){
+			.stack = path->stack, .events = path->count,
+			.error = error_name(path->error),
+		};
+		if (!profile.from || path->event.time < profile.from)
+			profile.from = path->event.time;
+		if (path->event.time > profile.to)
+			profile.to = path->event.time;
+	}
+	profile.commands = true;
+	profile_write(o, &profile, p->a->flame);
+}
+
+static void print_paths(struct paths *p, struct output *o)
+{
+	u64 last = p->a->wanted.filter.has_last ? p->a->wanted.filter.last : ~0ULL;
+	size_t first = 0;
+
+	errors_end(&p->errors);
+	sort(p->path, p->nr, sizeof(*p->path), by_time);
+	if (!p->w && p->nr > last) {
+		memmove(p->path, p->path + p->nr - last, last * sizeof(*p->path));
+		p->nr = last;
+	}
+	if (!p->list || o->format == FORMAT_FOLDED || o->format == FORMAT_PPROF ||
+	    o->format == FORMAT_FLAME) {
+		p->nr = error_paths_merge(p->path, p->nr);
+		sort(p->path, p->nr, sizeof(*p->path), by_count);
+	}
+	if (o->top && o->top < p->nr)
+		first = p->nr - o->top;
+	if (o->format == FORMAT_PPROF || o->format == FORMAT_FLAME)
+		write_profile(p, o);
+	else
+		output_errors(o, p->path + first, p->nr - first, p->list);
+	report_left_out(p);
+}
+
+static void free_paths(struct paths *p)
+{
+	if (p->prototypes)
+		prototypes_close(p->prototypes);
+	patterns_free(&p->passed);
+	errors_free(&p->errors);
+	free(p->path);
+}
+
+/* -------------------------------------------------------------- of a record --- */
+
+/* Paths may lack events for reasons that no event shows */
+static void report_lack(const struct session *s, const struct output *o)
+{
+	const struct record *r = &s->record;
+	u64 missed = probes_missed(r), refused = record_refused(r) +
+		r->lost[STACKBUF_NOT_SAMPLED] + r->lost[STACKBUF_OVER_LIMIT];
+	char when[64];
+
+	if (refused || missed)
+		report("%llu events were not recorded and %llu hits missed since the module was loaded: an error may have come from further inside",
+		       refused, missed);
+	if (r->info.overwritten && s->search.searched)
+		report("the ring goes back to %s: what was returned before is not known",
+		       output_time(o, s->search.oldest, when, sizeof(when)));
+}
+
+static void read_paths(struct session *s, struct args *a, struct paths *p)
+{
+	struct record *r = &s->record;
+	size_t i;
+
+	session_report_missing(s);
+	session_choose_functions(s);
+	for (i = 0; a->word && a->word[i]; i++)
+		patterns_add(&p->passed, a->word[i], false);
+	p->errors.symbols = &s->symbols;
+	p->errors.can_fail = s->source.live ? can_fail : NULL;
+	errors_probes(&p->errors, r, true);
+	if (!p->errors.returns.nr)
+		die(1, "%s: no probe of this record is for errors (probe=FUNCTION%%return@error); of functions that run: stackbuf errors FUNCTION",
+		    s->source.name);
+	report_lack(s, &a->output);
+	for (i = 0; i < r->events; i++)
+		errors_event(&p->errors, &r->event[i], output_stack(&a->output, r->event[i].id));
+	print_paths(p, &a->output);
+	if (!p->nr)
+		report("%s: no error: of %zu events none is one that was asked for",
+		       s->source.name, r->events);
+}
+
+/* ---------------------------------------------------------- as they happen --- */
+
+/* Return FUNCTION as the probe of its errors, to be kept */
+static const char *probe_of(const char *word)
+{
+	const char *percent = strchr(word, '%');
+
+	if (pattern_event(word) || strpbrk(word, "@+") != (percent ? strchr(percent, '@') : NULL) ||
+	    (percent && strcmp(percent, "%return@error") && strcmp(percent, "%return@null")))
+		die(EXIT_USAGE, "errors %s: takes functions, as 'ext4_*'; with NULL as an error: 'ext4_*%%return@null'",
+		    word);
+	return percent ? word : xasprintf("%s%%return@error", word);
+}
+
+static void begin(void *arg)
+{
+	struct paths *p = arg;
+	struct watch *w = p->w;
+
+	/* Many functions have more stacks than texts: not when the user waits for the end */
+	symbols_read(w->o->symbols);
+	watch_begin(w);
+	if (w->o->format == FORMAT_TEXT)
+		report("%llu functions are watched%s", w->overrides.functions,
+		       w->duration ? "" : ": Ctrl-C ends it");
+}
+
+static bool take_event(void *arg, const struct stackbuf_event *e)
+{
+	struct paths *p = arg;
+	struct stack *stack = stacks_find(&p->w->o->record->stacks, e->id);
+
+	if (stack && !watch_own(e))
+		errors_event(&p->errors, e, stack);
+	return true;
+}
+
+static bool enough(void *arg, u64 lost)
+{
+	(void)lost;
+	return watch_over(((struct paths *)arg)->w);
+}
+
+static void end(void *arg)
+{
+	watch_end(((struct paths *)arg)->w);
+}
+
+static void rest(void *arg, u64 lost, u64 evicted)
+{
+	(void)arg;
+	if (lost)
+		report("an error whose first return was lost seems to come from one of its callers");
+	watch_report_evicted(evicted);
+}
+
+static void watch_paths(struct session *s, struct args *a, struct paths *p)
+{
+	const struct filter all = { 0 };
+	const struct follow_hooks hooks = {
+		.arg = p, .begin = begin, .event = take_event, .enough = enough, .end = end,
+		.rest = rest,
+	};
+	struct watch w = {
+		.source = &s->source, .o = &a->output, .filter = &a->wanted.filter, .events = true,
+		.duration = a->duration, .cgroup = a->cgroup, .overrides.lock = -1,
+	};
+	size_t i;
+
+	for (i = 0; a->word[i]; i++) {
+		patterns_add(&w.patterns, probe_of(a->word[i]), false);
+		patterns_add(&p->errors.returns, w.patterns.pattern[i].text, false);
+	}
+	override_load_module(&w.overrides);
+	cmd_begin(s, a, true);
+	session_need_info(s);
+	p->w = &w;
+	p->errors.symbols = &s->symbols;
+	p->errors.can_fail = can_fail;
+	errors_probes(&p->errors, &s->record, false);
+	watch_prepare(&w);
+	follow_events(&s->source, &a->output, &all, &hooks);
+	print_paths(p, &a->output);
+	if (!p->nr && !w.in_vain)
+		report("no error: these functions returned none that was asked for, or were not called");
+	watch_finish(&w);
+	patterns_free(&w.patterns);
+}
+
+void cmd_errors(struct args *a)
+{
+	struct session s = { 0 };
+	static struct paths p;
+
+	p.a = a;
+	p.list = a->given & BIT(OPT_LOG);
+	p.errors.done = take_path;
+	p.errors.arg = &p;
+	if (a->command == ERRORS_PATTERN) {
+		watch_paths(&s, a, &p);
+	} else {
+		cmd_begin(&s, a, false);
+		read_paths(&s, a, &p);
+	}
+	cmd_end(&s, a);
+	free_paths(&p);
+}

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * errors.c - which function returned an error first, and how far up it went
+ */
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "record/filter.h"
+#include "symbol/errors.h"
+
+/* ---------------------------------------------------------- numbers and names --- */
+
+/* Of the kernel alone (include/linux/errno.h), and names that it has for numbers of others */
+static const struct {
+	unsigned int error;
+	const char *name;
+	bool usual;
+} kernel_error[] = {
+	{ 512, "ERESTARTSYS", true }, { 513, "ERESTARTNOINTR", true },
+	{ 514, "ERESTARTNOHAND", true }, { 515, "ENOIOCTLCMD", true },
+	{ 516, "ERESTART_RESTARTBLOCK", true }, { 517, "EPROBE_DEFER", true },
+	{ 518, "EOPENSTALE", false }, { 519, "ENOPARAM", false }, { 521, "EBADHANDLE", false },
+	{ 522, "ENOTSYNC", false }, { 523, "EBADCOOKIE", false }, { 524, "ENOTSUPP", false },
+	{ 525, "ETOOSMALL", false }, { 526, "ESERVERFAULT", false }, { 527, "EBADTYPE", false },
+	{ 528, "EJUKEBOX", false }, { 529, "EIOCBQUEUED", true }, { 530, "ERECALLCONFLICT", false },
+	{ 531, "ENOGRACE", false },
+	{ EAGAIN, "EAGAIN", true }, { EAGAIN, "EWOULDBLOCK", true },
+	{ EINPROGRESS, "EINPROGRESS", true }, { EUCLEAN, "EFSCORRUPTED", false },
+	{ EBADMSG, "EFSBADCRC", false }, { EOPNOTSUPP, "ENOTSUP", false },
+	{ EDEADLK, "EDEADLOCK", false },
+};
+
+/* Without the "-"; NULL: it has none */
+static const char *name_of(unsigned int error)
+{
+	const char *name = strerrorname_np(error);
+	size_t i;
+
+	for (i = 0; !name && i < ARRAY_SIZE(kernel_error); i++)
+		if (kernel_error[i].error == error)
+			name = kernel_error[i].name;
+	return name;
+}
+
+const char *error_name(unsigned int error)
+{
+	static char *text[ERROR_MAX + 1];
+	const char *name = name_of(error);
+
+	if (!error || error > ERROR_MAX)
+		return "NULL";
+	if (!text[error])
+		text[error] = name ? xasprintf("-%s", name) : xasprintf("-%u", error);
+	return text[error];
+}
+
+bool error_is_usual(unsigned int error)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kernel_error); i++)
+		if (kernel_error[i].error == error)
+			return kernel_error[i].usual;
+	return false;
+}
+
+static bool parse_error(const char *text, size_t len, unsigned int *error)
+{
+	char word[32];
+	const char *end, *name;
+	unsigned int i;
+	u64 number;
+
+	if (len && *text == '-') {
+		text++;
+		len--;
+	}
+	if (!len || len >= sizeof(word))
+		return false;
+	snprintf(word, sizeof(word), "%.*s", (int)len, text);
+	if (value_number(word, &end, ERROR_MAX, &number)) {
+		*error = number;
+		return !*end && number;
+	}
+	for (i = 0; i < ARRAY_SIZE(kernel_error); i++)
+		if (!strcmp(word, kernel_error[i].name)) {
+			*error = kernel_error[i].error;
+			return true;
+		}
+	if (!strcmp(word, "NULL")) {
+		*error = 0;
+		return true;
+	}
+	for (i = 1; i <= ERROR_MAX; i++) {
+		name = name_of(i);
+		if (name && !strcmp(word, name)) {
+			*error = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *error_set_add(void *set, const char *list)
+{
+	struct error_set *s = set;
+	unsigned int error;
+	size_t len;
+
+	s->some = true;
+	if (!strcmp(list, "all")) {
+		memset(s->has, 1, sizeof(s->has));
+		return NULL;
+	}
+	do {
+		len = strcspn(list, ",");
+		if (!parse_error(list, len, &error))
+			return "errors by name or number, as EINVAL,ENOMEM, or all";
+		s->has[error] = 1;
+		list += len;
+	} while (*list++);
+	return NULL;
+}
+
+/* ----------------------------------------------------------------- stacks --- */
+
+#define RETURN_NULL	"%return@null"
+
+/* What an event with this stack is */
+enum kind {
+	KIND_OTHER,	/* no return that is recorded for an error */
+	KIND_UNSET,	/* none now: its probe may have been removed */
+	KIND_CANNOT_FAIL,
+	KIND_ERROR,
+	KIND_NULL,	/* the same; NULL is an error, too */
+};
+
+struct error_stack {
+	u8 kind;
+	bool unsure;	/* an event may be of a call as well */
+	unsigned int probes;	/* how many record each error */
+};
+
+/* A probe as a pattern.  The record may hold any bytes, so that none may end the program */
+static void add_probe(struct patterns *p, const struct stackbuf_probe *probe)
+{
+	size_t len = strcspn(probe->name, "%@+");
+	const char *colon = memchr(probe->name, ':', len);
+	size_t module = colon ? colon - probe->name : 0;
+	struct pattern *one;
+
+	GROW(p->pattern, p->nr);
+	one = &p->pattern[p->nr++];
+	*one = (struct pattern){
+		.kind = strpbrk(probe->name, "*?[") ? PATTERN_GLOB : PATTERN_NAME,
+		.module = colon ? xasprintf("%.*s", (int)module, probe->name) : NULL,
+		.function = xasprintf("%.*s", (int)(len - module - !!colon),
+				      probe->name + module + !!colon),
+		.addr = probe->addr,
+		.tag = probe->tag == STACKBUF_PROBE_NULL ? RETURN_NULL : "",
+	};
+}
+
+void errors_probes(struct errors *e, const struct record *r, bool wanted)
+{
+	struct stackbuf_probe probe;
+	unsigned int i;
+
+	for (i = 0; probe_next(r, &i, &probe); ) {
+		if (probe.pair || !probe.tag || probe.way == STACKBUF_PROBE_BY_TRACEPOINT)
+			continue;
+		if (probe.way == STACKBUF_PROBE_BY_RETURN &&
+		    (probe.tag == STACKBUF_PROBE_ERROR || probe.tag == STACKBUF_PROBE_NULL))
+			add_probe(wanted ? &e->returns : &e->also, &probe);
+		else if (probe.tag != STACKBUF_PROBE_SP)
+			add_probe(&e->others, &probe);
+	}
+}
+
+/* Where a probe on a function is at most: behind endbr64, or bti and what ftrace has for itself */
+#define ENTRY_MAX	8
+
+/* Does the stack begin where a function does, at a probe: is it about a whole call? */
+static bool is_of_call(const struct stack *s)
+{
+	return s->origin == STACKBUF_AT_PROBE && s->named && s->frame[0].name_len &&
+	       s->frame[0].offset <= ENTRY_MAX;
+}
+
+/* How many of the probes record errors of the function?  *@null: NULL is one of them */
+static unsigned int count_probes(const struct patterns *p, const struct frame *function, bool *null)
+{
+	unsigned int n = 0;
+	size_t i;
+
+	for (i = 0; i < p->nr; i++) {
+		const struct patterns one = { .pattern = &p->pattern[i], .nr = 1 };
+
+		if (!patterns_match_frame(&one, function))
+			continue;
+		n++;
+		*null |= !strcmp(one.pattern->tag, RETURN_NULL);
+	}
+	return n;
+}
+
+static void learn(struct errors *e, const struct stack *s, struct error_stack *known)
+{
+	const struct frame *f = s->frame;
+	bool null = false, other;
+
+	known->kind = KIND_OTHER;
+	if (!s->nr || !is_of_call(s))
+		return;
+	known->probes = count_probes(&e->returns, f, &null);
+	known->kind = null ? KIND_NULL : KIND_ERROR;
+	known->unsure = patterns_match_frame(&e->others, f);
+	if (!known->probes) {
+		other = known->unsure || count_probes(&e->also, f, &null);
+		known->kind = other ? KIND_OTHER : KIND_UNSET;
+	} else if (e->can_fail && !e->can_fail(e->arg, f)) {
+		known->kind = KIND_CANNOT_FAIL;
+	}
+	known->probes += count_probes(&e->also, f, &null);
+}
+
+/* A copy of the stack, as the record may forget it */
+static struct stack *keep(struct errors *e, struct stack *stack)
+{
+	size_t before = e->stacks.nr;
+	struct stack *copy;
+
+	symbols_name(e->symbols, stack);
+	copy = stack_keep(&e->stacks, stack);
+	if (e->stacks.nr > before) {
+		GROW(e->known, before);
+		e->known[copy->place] = (struct error_stack){ 0 };
+	}
+	/* One that was gone may have been read since */
+	if (e->known[copy->place].kind == KIND_OTHER)
+		learn(e, copy, &e->known[copy->place]);
+	return copy;
+}
+
+/* ----------------------------------------------------------------- paths --- */
+
+/* A task, or what interrupts a CPU, with the errors that its callers may still return */
+struct error_task {
+	u64 key;
+	struct error_path *open;	/* one for each error */
+	size_t nr;
+	/* Of its newest event: stack, tag, and by how many probes it was recorded so far */
+	u32 id;
+	u64 tag;
+	unsigned int times;
+};
+
+static int task_order(const void *a, const void *b)
+{
+	const struct error_task *x = a, *y = b;
+
+	return compare_u64(x->key, y->key);
+}
+
+/* Idle tasks all have PID 0, and interrupts are not their task's */
+static struct error_task *task_of(struct errors *e, const struct stackbuf_event *event)
+{
+	struct error_task key = { .key = event->pid }, *copy, **found;
+
+	if (event->context || !event->pid)
+		key.key = 1ULL << 63 | (u64)event->context << 32 | event->cpu;
+	if (e->last && e->last->key == key.key)
+		return e->last;
+	found = tfind(&key, &e->tasks, task_order);
+	if (found) {
+		e->last = *found;
+		return *found;
+	}
+	copy = xcalloc(1, sizeof(*copy));
+	*copy = key;
+	if (!tsearch(copy, &e->tasks, task_order))
+		die(1, "out of memory");
+	e->last = copy;
+	return copy;
+}
+
+static bool same_function(const struct frame *a, const struct frame *b)
+{
+	return a->name_len && b->name_len && a->addr - a->offset == b->addr - b->offset;
+}
+
+/* Is @s, whose function returns, the stack of the caller at frame @k of the path? */
+static bool is_caller(const struct error_path *p, const struct stack *s, unsigned int k)
+{
+	const struct stack *deep = p->stack;
+	unsigned int i;
+
+	if (s->nr < deep->nr - k || !same_function(&deep->frame[k], &s->frame[0]))
+		return false;
+	for (i = 1; k + i < deep->nr; i++)
+		if (deep->addr[k + i] != s->addr[i])
+			return false;
+	return true;
+}
+
+/* Does the event with this stack pass on the error of the path? */
+static bool passes_on(struct error_path *p, const struct stack *s)
+{
+	unsigned int k = p->from, end = p->stack->nr;
+
+	if (!p->stack->cut) {
+		/* Both have the same outermost frame, so there is one place */
+		if (s->nr + k > end)
+			return false;
+		k = end - s->nr;
+		end = k + 1;
+	} else {
+		/* Of two cut traces the shorter one goes further out: something must be in both */
+		end--;
+	}
+	for (; k < end; k++) {
+		if (!is_caller(p, s, k))
+			continue;
+		p->returned[k / 64] |= 1ULL << (k % 64);
+		p->from = k + 1;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The task has been where @s says: what it has left cannot return the error any more.  A caller is
+ * left if the stack has another call in its place.  Return whether any can.
+ */
+static bool stays_open(struct error_path *p, const struct stack *s)
+{
+	const struct stack *deep = p->stack;
+	unsigned int i = deep->nr, j = s->nr;
+
+	if (deep->cut || s->cut || !j)
+		return false;
+	while (i && j && deep->addr[i - 1] == s->addr[j - 1]) {
+		i--;
+		j--;
+	}
+	/* Frame i - 1 is the outermost that differs: inside of the same call, or of another one? */
+	if (i && (!j || (j == 1 && is_of_call(s)) ||
+		  !same_function(&deep->frame[i - 1], &s->frame[j - 1])))
+		i++;
+	if (i && p->from < i - 1)
+		p->from = i - 1;
+	return p->from < deep->nr;
+}
+
+static void begin(struct error_task *t, const struct stackbuf_event *event, struct stack *s,
+		  unsigned int error)
+{
+	/* Most tasks have one or two, and there may be many tasks */
+	t->open = xrealloc(t->open, t->nr + 1, sizeof(*t->open));
+	t->open[t->nr++] = (struct error_path){
+		.stack = s, .error = error, .returned = { 1 }, .from = 1, .event = *event,
+		.count = 1,
+	};
+}
+
+/* Is the event an error that was returned? */
+static bool is_error(struct errors *e, const struct stackbuf_event *event,
+		     const struct error_stack *known)
+{
+	bool error = event->tagged && -event->tag - 1 < ERROR_MAX;
+
+	switch (known->kind) {
+	case KIND_NULL:
+		error |= event->tagged && !event->tag;
+		break;
+	case KIND_ERROR:
+		break;
+	case KIND_CANNOT_FAIL:
+		e->cannot_fail += error;
+		return false;
+	case KIND_UNSET:
+		e->unset += error;
+		return false;
+	default:
+		return false;
+	}
+	e->unsure += error && known->unsure;
+	return error;
+}
+
+/* Is it the same return as the event before, recorded by another probe? */
+static bool is_repeated(struct error_task *t, const struct stackbuf_event *event,
+			const struct error_stack *known)
+{
+	if (t->id == event->id && t->tag == event->tag && t->times < known->probes) {
+		t->times++;
+		return true;
+	}
+	t->id = event->id;
+	t->tag = event->tag;
+	t->times = 1;
+	return false;
+}
+
+void errors_event(struct errors *e, const struct stackbuf_event *event, struct stack *stack)
+{
+	struct error_task *t = task_of(e, event);
+	struct stack *s = keep(e, stack);
+	const struct error_stack *known = &e->known[s->place];
+	bool error, passed = false, stays;
+	unsigned int number = -event->tag;
+	size_t i, n = 0;
+
+	e->gone += !s->nr;
+	error = is_error(e, event, known);
+	if (is_repeated(t, event, known) && error)
+		return;
+	for (i = 0; i < t->nr; i++) {
+		struct error_path *p = &t->open[i];
+
+		/* One that begins anew ends the one before: all that may follow is of both */
+		if (error && p->error == number)
+			stays = passed = passes_on(p, s);
+		else
+			stays = stays_open(p, s);
+		if (stays)
+			t->open[n++] = *p;
+		else
+			e->done(e->arg, p);
+	}
+	t->nr = n;
+	if (error && !passed)
+		begin(t, event, s, number);
+}
+
+static void end_task(const void *node, VISIT visit, void *arg)
+{
+	struct error_task *t = *(struct error_task *const *)node;
+	struct errors *e = arg;
+	size_t i;
+
+	if (visit != postorder && visit != leaf)
+		return;
+	for (i = 0; i < t->nr; i++)
+		e->done(e->arg, &t->open[i]);
+	t->nr = 0;
+	free(t->open);
+	t->open = NULL;
+}
+
+void errors_end(struct errors *e)
+{
+	twalk_r(e->tasks, end_task, e);
+	tdestroy(e->tasks, free);
+	e->tasks = NULL;
+	e->last = NULL;
+}
+
+void errors_free(struct errors *e)
+{
+	patterns_free(&e->returns);
+	patterns_free(&e->also);
+	patterns_free(&e->others);
+	stacks_empty(&e->stacks);
+	free(e->known);
+}
+
+static int path_order(const void *a, const void *b)
+{
+	const struct error_path *x = a, *y = b;
+
+	return compare_u64(x->stack->id, y->stack->id) ?: compare_u64(x->error, y->error) ?:
+		compare_u64(x->returned[0], y->returned[0]) ?:
+		compare_u64(x->returned[1], y->returned[1]);
+}
+
+size_t error_paths_merge(struct error_path *path, size_t nr)
+{
+	size_t i, n = 0;
+
+	sort(path, nr, sizeof(*path), path_order);
+	for (i = 0; i < nr; i++) {
+		if (!n || path_order(&path[n - 1], &path[i])) {
+			path[n++] = path[i];
+			continue;
+		}
+		path[n - 1].count += path[i].count;
+		if (path[i].event.time < path[n - 1].event.time)
+			path[n - 1].event = path[i].event;
+	}
+	return n;
+}
