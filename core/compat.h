@@ -97,8 +97,17 @@ static __always_inline unsigned long arch_local_irq_save(void);
 /* Where the function of a kretprobe has returned to: its handler's registers have it */
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 #define SBUF_KRETPROBE_RET(instance, regs)	instruction_pointer(regs)
+#define SBUF_KRETPROBE_NODE(instance)		(&(instance)->node.llist)
 #else
 #define SBUF_KRETPROBE_RET(instance, regs)	((unsigned long)(instance)->ret_addr)
+#define SBUF_KRETPROBE_NODE(instance)		(&(instance)->llist)
+#endif
+
+/* Calls whose return address is replaced, the innermost first: rethooks are those of fprobes, too */
+#if defined(CONFIG_KRETPROBE_ON_RETHOOK) || defined(SBUF_RETURNS_fprobe)
+#define SBUF_RETURN_NODES(task)		((task)->rethooks.first)
+#else
+#define SBUF_RETURN_NODES(task)		((task)->kretprobe_instances.first)
 #endif
 
 /*

@@ -141,10 +141,11 @@ static __always_inline bool sbuf_hit_is_event(const struct stackbuf_probe *probe
  * To be inlined, as sbuf_save().
  *
  * Context: Any context with preemption disabled; without @cpu not inside of another hit's save.
+ * Return: as sbuf_save(); 0 if there is no event.
  */
-static __always_inline void sbuf_hit(const struct stackbuf_probe *probe, unsigned int role,
-				     const struct sbuf_save *save, unsigned long value,
-				     const struct sbuf_cpu *cpu)
+static __always_inline s64 sbuf_hit(const struct stackbuf_probe *probe, unsigned int role,
+				    const struct sbuf_save *save, unsigned long value,
+				    const struct sbuf_cpu *cpu)
 {
 	s64 id = 0;
 
@@ -160,6 +161,7 @@ static __always_inline void sbuf_hit(const struct stackbuf_probe *probe, unsigne
 		sbuf_pair_close(probe, save->tag, value, id);
 	else if (unlikely(role))
 		sbuf_filter_trigger(sbuf_probe_number(probe));
+	return id;
 }
 
 #endif /* STACKBUF_HIT_H */

@@ -39,14 +39,44 @@ static __always_inline bool is_wanted(u8 tag, unsigned long *value)
 	return true;
 }
 
+/*
+ * A function that ends by calling another one has left its frame when that one begins, and both end
+ * by one return: their handlers run one after the other with preemption disabled, the innermost
+ * call's first, from one list of nodes which the kernel takes apart when all have run: see
+ * rethook_trampoline_handler(), before 5.18 __kretprobe_trampoline_handler().  So do those of two
+ * probes on one function.  Such events have one time, by which a reader tells them from those of a
+ * function that is called next, by the same instruction, and fails as well.
+ *
+ * Is it the second or a later one?  *@node becomes the call's own node, NULL if it is not found.
+ */
+static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **node, u8 tag)
+{
+	const struct llist_node *one = SBUF_RETURN_NODES(current);
+	bool recorded = false;
+
+	while (one && (unsigned long)*node - (unsigned long)one >= SBUF_NODE_MAX) {
+		recorded |= one == cpu->return_node;
+		one = one->next;
+	}
+	*node = one;
+	/*
+	 * The kernel uses nodes again.  One that was recorded for an earlier return has run before
+	 * this one now, too, and was recorded anew, as what is returned is the same.
+	 */
+	return one && recorded && cpu->return_tag == tag && cpu->return_time == cpu->time;
+}
+
 __no_stack_protector
 void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
-		     const struct pt_regs *regs)
+		     const struct pt_regs *regs, const void *node)
 {
 	struct stackbuf_probe *probe = own->probe;
 	unsigned long value = regs_return_value((struct pt_regs *)regs), was;
 	struct sbuf_recursion handler;
+	struct sbuf_cpu *cpu;
+	s64 id;
 	struct pt_regs *at;
+	bool at_once;
 
 	if (!is_wanted(probe->tag, &value) || unlikely(!sbuf_probe_records(probe)))
 		return;
@@ -56,15 +86,20 @@ void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned 
 			sbuf_filter_trigger(sbuf_probe_number(probe));
 		return;
 	}
-	at = &handler.cpu->call_regs[handler.level];
+	cpu = handler.cpu;
+	at_once = is_at_once(cpu, &node, probe->tag);
+	at = &cpu->call_regs[handler.level];
 	was = sbuf_arch_enter(at, regs, site, ret);
-	sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
-		.from = SBUF_REGS, .regs = at, .context = handler.context,
+	id = sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
+		.from = SBUF_REGS, .regs = at, .context = handler.context, .at_once = at_once,
 		.flags = READ_ONCE(probe->how),
 		/* As it was at the call, which has opened an object with that key */
 		.tag = probe->tag == STACKBUF_PROBE_SP ? kernel_stack_pointer(at) : value,
 	}, 0, NULL);
 	sbuf_arch_leave(at, was);
+	cpu->return_node = id > 0 ? node : NULL;
+	cpu->return_time = cpu->time;
+	cpu->return_tag = probe->tag;
 	sbuf_recursion_unlock(&handler);
 }
 

@@ -15,7 +15,7 @@ const unsigned int sbuf_hooks_most = UINT_MAX;
 static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
 					       unsigned long ret, struct pt_regs *regs, void *data)
 {
-	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs);
+	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data);
 }
 
 NOKPROBE_SYMBOL(handle_fprobe);
@@ -27,6 +27,8 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 	/* As those of function.c */
 	own->fprobe.ops.flags = FTRACE_OPS_FL_PERMANENT;
 	own->fprobe.exit_handler = handle_fprobe;
+	/* For its address, which is in the call's node */
+	own->fprobe.entry_data_size = sizeof(long);
 	/* Calls that may be inside at once */
 	own->fprobe.nr_maxactive = 1024 + 64 * min(own->room, 64U);
 	err = register_fprobe_ips(&own->fprobe, own->site, own->room);

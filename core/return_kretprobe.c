@@ -34,7 +34,8 @@ static __no_stack_protector int handle_kretprobe(struct kretprobe_instance *inst
 	/* Without rethooks it may be gone since the kernel looked */
 	if (kretprobe)
 		sbuf_return_hit(hook->of, hook->of->site[hook - hook->of->hook],
-				SBUF_KRETPROBE_RET(instance, regs), regs);
+				SBUF_KRETPROBE_RET(instance, regs), regs,
+				SBUF_KRETPROBE_NODE(instance));
 	return 0;
 }
 

@@ -68,7 +68,7 @@ static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32
 		goto out;
 	/* Here, where few registers are live, as it may be a call */
 	cpu = this_cpu_ptr(sbuf_cpu);
-	now = sbuf_event_now(cpu);
+	now = save->at_once ? cpu->time : sbuf_event_now(cpu);
 	/* What an NMI counts meanwhile gets lost, harmlessly */
 	left = READ_ONCE(cpu->verify_in) - 1;
 	WRITE_ONCE(cpu->verify_in, left);

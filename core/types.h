@@ -60,6 +60,7 @@ enum sbuf_from {
  * @tag:	with SBUF_TAGGED: kept with the event
  * @context:	the context that the code under study ran in
  * @from:	enum sbuf_from: which of the first three is set
+ * @at_once:	the event has the time of this CPU's last event; see return.c
  * @flags:	enum sbuf_flags
  *
  * Small, as it is passed by value on the stack under study; without gaps, which the compiler would
@@ -73,7 +74,8 @@ struct sbuf_save {
 	};
 	unsigned long tag;
 	enum stackbuf_context context;
-	u16 from, flags;
+	u8 from, at_once;
+	u16 flags;
 };
 
 static inline struct task_struct *sbuf_saved_task(const struct sbuf_save *save)
@@ -207,6 +209,9 @@ struct sbuf_clock {
  * @nmi_stack:	likewise for NMIs
  * @nest:	saves that have not ended on this CPU
  * @rcu_idle:	of these, the walks that began while RCU did not watch the CPU
+ * @return_node: the call that was recorded last where it returned, as the kernel knows it
+ * @return_tag:	its probe's
+ * @return_time: its event's
  * @recursion:	in which contexts a handler runs on this CPU, see hit.h
  * @call_regs:	for each, the registers at the call, or its caller's, where the handler has none
  * @scratch:	one for each of them
@@ -220,7 +225,10 @@ struct sbuf_cpu {
 	unsigned long verify_in;
 	int nest, rcu_idle;
 	unsigned long irq_stack, nmi_stack;
+	const struct llist_node *return_node;
+	u64 return_time;
 	u32 recursion;
+	u8 return_tag;
 	struct pt_regs call_regs[STACKBUF_NMI + 2];
 	struct sbuf_scratch scratch[SBUF_NESTING];
 };

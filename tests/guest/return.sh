@@ -176,9 +176,10 @@ commands() {
 # paths FILE: of each, in order, how often, the error, which frames have returned it, and where it is from
 paths() { sed -n 's/^{.*"error":"\([^"]*\)","returned":\[\([0-9,]*\)\].*"frames":\["\([^+]*\)+.*/\1 \2 \3 &/p' "$1" | sed 's/ {.*"count":\([0-9]*\),.*/ \1/; s/ {.*//' | sort; }
 # What was called, and the paths: known from the source of stackbuf_return
-fail() { call outer -22 3 && call tries -12 2 && call changed -22 1 && call others -22 1 && call int -11 4 && call int -512 2 && call int -4000 1 && call outer 0 5; }
+fail() { call outer -22 3 && call tries -12 2 && call changed -22 1 && call others -22 1 && call tail -7 5 && call int -11 4 && call int -512 2 && call int -4000 1 && call outer 0 5; }
 cat >/tmp/paths <<-E
 	-4000 0 return_int 1
+	-E2BIG 0,1 return_int 5
 	-EINVAL 0,1 return_int 1
 	-EINVAL 0,1 return_int 1
 	-EINVAL 0,1,2 return_int 3
@@ -199,7 +200,7 @@ which_error() {
 recorded_errors() {
 	anew 'stackbuf_return:return_*%return@error,stackbuf_return:return_outer%return@error,stackbuf_return:return_inner' && fail && "$STACKBUF" errors --json >out 2>err &&
 		paths out | diff /tmp/paths.sorted - && "$STACKBUF" save snapshot && "$STACKBUF" -f snapshot errors --json | cmp - out || { cat out err; return 1; }
-	"$STACKBUF" errors --log --json -e EINVAL >out && [ "$(paths out | wc -l)" = 6 ] && "$STACKBUF" -f snapshot errors --json -e all -x EINVAL,-5,ENOMEM return_int >out &&
+	"$STACKBUF" errors --log --json -e EINVAL >out && [ "$(paths out | wc -l)" = 6 ] && "$STACKBUF" -f snapshot errors --json -e all -x EINVAL,-5,ENOMEM,E2BIG return_int >out &&
 		[ "$(paths out | tr '\n' ' ')" = '-4000 0 return_int 1 -EAGAIN 0 return_int 4 -ERESTARTSYS 0 return_int 2 ' ] || { cat out; return 1; }
 	"$STACKBUF" errors --function return_changed >out && cat out && grep -q '^1 -EIO from return_changed \[stackbuf_return]$' out && is "$(grep -c '^[0-9]' out) == 1" &&
 		grep -q '^	\[-EIO] return_changed+0x' out && grep -q '^	       run+0x' out || return 1

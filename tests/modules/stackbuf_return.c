@@ -75,6 +75,19 @@ static noinline __noclone int return_tries(long value)
 	return result;
 }
 
+/* Each ends by calling the next one, which gets its frame */
+static noinline __noclone int return_end(long value)
+{
+	atomic_inc(&called);
+	return return_inner(value);
+}
+
+static noinline __noclone int return_tail(long value)
+{
+	atomic_inc(&called);
+	return return_end(value);
+}
+
 /* Another error than the one it got */
 static noinline __noclone int return_changed(long value)
 {
@@ -89,10 +102,11 @@ static noinline __noclone int return_changed(long value)
 static noinline __noclone int return_others(long value)
 {
 	int (*function[])(long) = { return_inner, return_int };
-	int i, result = 0;
+	int i, nr = ARRAY_SIZE(function), result = 0;
 
-	for (i = 0; i < 2; i++) {
-		OPTIMIZER_HIDE_VAR(function[i]);
+	/* One instruction calls both */
+	OPTIMIZER_HIDE_VAR(nr);
+	for (i = 0; i < nr; i++) {
 		result = function[i](value);
 		barrier();
 	}
@@ -130,6 +144,8 @@ static void call(const char *name, long value)
 		return_outer(value);
 	else if (!strcmp(name, "tries"))
 		return_tries(value);
+	else if (!strcmp(name, "tail"))
+		return_tail(value);
 	else if (!strcmp(name, "changed"))
 		return_changed(value);
 	else if (!strcmp(name, "others"))

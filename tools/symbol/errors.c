@@ -21,7 +21,7 @@ static const struct {
 	{ 512, "ERESTARTSYS", true }, { 513, "ERESTARTNOINTR", true },
 	{ 514, "ERESTARTNOHAND", true }, { 515, "ENOIOCTLCMD", true },
 	{ 516, "ERESTART_RESTARTBLOCK", true }, { 517, "EPROBE_DEFER", true },
-	{ 518, "EOPENSTALE", false }, { 519, "ENOPARAM", false }, { 521, "EBADHANDLE", false },
+	{ 518, "EOPENSTALE", false }, { 519, "ENOPARAM", true }, { 521, "EBADHANDLE", false },
 	{ 522, "ENOTSYNC", false }, { 523, "EBADCOOKIE", false }, { 524, "ENOTSUPP", false },
 	{ 525, "ETOOSMALL", false }, { 526, "ESERVERFAULT", false }, { 527, "EBADTYPE", false },
 	{ 528, "EJUKEBOX", false }, { 529, "EIOCBQUEUED", true }, { 530, "ERECALLCONFLICT", false },
@@ -140,7 +140,6 @@ enum kind {
 struct error_stack {
 	u8 kind;
 	bool unsure;	/* an event may be of a call as well */
-	unsigned int probes;	/* how many record each error */
 };
 
 /* A probe as a pattern.  The record may hold any bytes, so that none may end the program */
@@ -189,10 +188,10 @@ static bool is_of_call(const struct stack *s)
 	       s->frame[0].offset <= ENTRY_MAX;
 }
 
-/* How many of the probes record errors of the function?  *@null: NULL is one of them */
-static unsigned int count_probes(const struct patterns *p, const struct frame *function, bool *null)
+/* Do probes record errors of the function?  *@null: NULL is one of them */
+static bool has_probe(const struct patterns *p, const struct frame *function, bool *null)
 {
-	unsigned int n = 0;
+	bool any = false;
 	size_t i;
 
 	for (i = 0; i < p->nr; i++) {
@@ -200,30 +199,28 @@ static unsigned int count_probes(const struct patterns *p, const struct frame *f
 
 		if (!patterns_match_frame(&one, function))
 			continue;
-		n++;
+		any = true;
 		*null |= !strcmp(one.pattern->tag, RETURN_NULL);
 	}
-	return n;
+	return any;
 }
 
 static void learn(struct errors *e, const struct stack *s, struct error_stack *known)
 {
 	const struct frame *f = s->frame;
-	bool null = false, other;
+	bool null = false;
 
 	known->kind = KIND_OTHER;
 	if (!s->nr || !is_of_call(s))
 		return;
-	known->probes = count_probes(&e->returns, f, &null);
-	known->kind = null ? KIND_NULL : KIND_ERROR;
 	known->unsure = patterns_match_frame(&e->others, f);
-	if (!known->probes) {
-		other = known->unsure || count_probes(&e->also, f, &null);
-		known->kind = other ? KIND_OTHER : KIND_UNSET;
-	} else if (e->can_fail && !e->can_fail(e->arg, f)) {
+	if (!has_probe(&e->returns, f, &null))
+		known->kind = known->unsure || has_probe(&e->also, f, &null) ?
+			      KIND_OTHER : KIND_UNSET;
+	else if (e->can_fail && !e->can_fail(e->arg, f))
 		known->kind = KIND_CANNOT_FAIL;
-	}
-	known->probes += count_probes(&e->also, f, &null);
+	else
+		known->kind = null ? KIND_NULL : KIND_ERROR;
 }
 
 /* A copy of the stack, as the record may forget it */
@@ -251,10 +248,6 @@ struct error_task {
 	u64 key;
 	struct error_path *open;	/* one for each error */
 	size_t nr;
-	/* Of its newest event: stack, tag, and by how many probes it was recorded so far */
-	u32 id;
-	u64 tag;
-	unsigned int times;
 };
 
 static int task_order(const void *a, const void *b)
@@ -305,11 +298,32 @@ static bool is_caller(const struct error_path *p, const struct stack *s, unsigne
 	return true;
 }
 
+/*
+ * Has the function returned together with the last one of the path?  It has called that one at its
+ * end and has no frame, or is the same one, recorded by another probe.
+ */
+static bool returns_with(const struct error_path *p, const struct stackbuf_event *event,
+			 const struct stack *s)
+{
+	const struct stack *deep = p->stack;
+	unsigned int i;
+
+	if (event->time != p->last || (!deep->cut && s->nr != deep->nr - p->at))
+		return false;
+	for (i = 1; p->at + i < deep->nr && i < s->nr; i++)
+		if (deep->addr[p->at + i] != s->addr[i])
+			return false;
+	return true;
+}
+
 /* Does the event with this stack pass on the error of the path? */
-static bool passes_on(struct error_path *p, const struct stack *s)
+static bool passes_on(struct error_path *p, const struct stackbuf_event *event,
+		      const struct stack *s)
 {
 	unsigned int k = p->from, end = p->stack->nr;
 
+	if (returns_with(p, event, s))
+		return true;
 	if (!p->stack->cut) {
 		/* Both have the same outermost frame, so there is one place */
 		if (s->nr + k > end)
@@ -324,7 +338,9 @@ static bool passes_on(struct error_path *p, const struct stack *s)
 		if (!is_caller(p, s, k))
 			continue;
 		p->returned[k / 64] |= 1ULL << (k % 64);
+		p->at = k;
 		p->from = k + 1;
+		p->last = event->time;
 		return true;
 	}
 	return false;
@@ -361,7 +377,7 @@ static void begin(struct error_task *t, const struct stackbuf_event *event, stru
 	t->open = xrealloc(t->open, t->nr + 1, sizeof(*t->open));
 	t->open[t->nr++] = (struct error_path){
 		.stack = s, .error = error, .returned = { 1 }, .from = 1, .event = *event,
-		.count = 1,
+		.last = event->time, .count = 1,
 	};
 }
 
@@ -390,20 +406,6 @@ static bool is_error(struct errors *e, const struct stackbuf_event *event,
 	return error;
 }
 
-/* Is it the same return as the event before, recorded by another probe? */
-static bool is_repeated(struct error_task *t, const struct stackbuf_event *event,
-			const struct error_stack *known)
-{
-	if (t->id == event->id && t->tag == event->tag && t->times < known->probes) {
-		t->times++;
-		return true;
-	}
-	t->id = event->id;
-	t->tag = event->tag;
-	t->times = 1;
-	return false;
-}
-
 void errors_event(struct errors *e, const struct stackbuf_event *event, struct stack *stack)
 {
 	struct error_task *t = task_of(e, event);
@@ -415,14 +417,12 @@ void errors_event(struct errors *e, const struct stackbuf_event *event, struct s
 
 	e->gone += !s->nr;
 	error = is_error(e, event, known);
-	if (is_repeated(t, event, known) && error)
-		return;
 	for (i = 0; i < t->nr; i++) {
 		struct error_path *p = &t->open[i];
 
 		/* One that begins anew ends the one before: all that may follow is of both */
 		if (error && p->error == number)
-			stays = passed = passes_on(p, s);
+			stays = passed = passes_on(p, event, s);
 		else
 			stays = stays_open(p, s);
 		if (stays)

@@ -1807,7 +1807,7 @@ static int first_path(const void *a, const void *b)
 
 /*
  * The paths of events "PID FRAMES[+] ERROR", in order: "i" in place of the blank: of an interrupt on
- * the CPU of that number, "d": of its idle task; a frame is a function's letter and its offset, "+": cut.  As "EABC2 ": errno 2, returned
+ * the CPU of that number, "d": of its idle task, "=": at the time of the one before; a frame is a function's letter and its offset, "+": cut.  As "EABC2 ": errno 2, returned
  * by A, B and C of the stack that begins at the first.  Small functions have no probe.
  */
 static const char *paths_of(const char *events)
@@ -1820,11 +1820,10 @@ static const char *paths_of(const char *events)
 
 	patterns_add(&e.returns, "[A-Y]%return@error", false);
 	patterns_add(&e.returns, "Z%return@null", false);
-	patterns_add(&e.also, "D%return@error", false);
 	patterns_add(&e.others, "[XY]@arg1", false);
 	paths_seen = 0;
 	for (; *events; events += n + strspn(events + n, ",")) {
-		struct stackbuf_event event = { .time = ++time };
+		struct stackbuf_event event = { 0 };
 		struct stack *s;
 		u64 id = 0;
 
@@ -1848,6 +1847,7 @@ static const char *paths_of(const char *events)
 							s->addr[s->named], false);
 			s->named++;
 		}
+		event.time = interrupt == '=' ? time : ++time;
 		event.id = id;
 		event.pid = interrupt == 'd' ? 0 : pid;
 		event.cpu = pid;
@@ -1913,16 +1913,21 @@ static void test_errors(void)
 	PATHS("1 C0B1A2 22,1iE0i1C5B1A2 22,1 B0A2 22", "CB22 E22 ");
 	PATHS("0dC0B1A2 22,1dB0A2 22", "C22 B22 ");
 	/* Traces that were cut: the shorter one goes further out */
-	PATHS("1 D0C1B2A3+ 22,1 D0C1B2A3+ 22,1 C0B2A3m4+ 22,1 A0m4 22", "DC22 A22 ");
+	PATHS("1 D0C1B2A3+ 22,1 C0B2A3m4+ 22,1 A0m4 22", "DC22 A22 ");
 	PATHS("1 E0C1B2A3+ 22,1 C0B2A4m4 22", "E22 C22 ");
 	PATHS("1 E0C1B2A3+ 22,1 C0B2 22", "E22 C22 ");
 	PATHS("1 E0C1B2A3+ 22,1 x0A3m4 9999,1 C0B2A3m4 22", "E22 C22 ");
 	/* Endbr64 before the place of the probe */
 	PATHS("1 C0B1A2 22,1 H0 9999", "C22 ");
-	/* NULL where it is asked for; a function that two probes record; unlike two calls of it */
+	/* NULL where it is asked for; a function that two probes record, unlike two calls of it */
 	PATHS("1 C0Z1A2 0,1 Z0A2 0", "Z0 ");
-	PATHS("1 D0B1 22,1 D0B1 22,1 B0 22", "DB22 ");
-	PATHS("1 D0B1 22,1 D0B1 22,1 D0B1 22,1 D0B1 22", "D22 D22 ");
+	PATHS("1 D0B1 22,1=D0B1 22,1 B0 22", "DB22 ");
+	PATHS("1 D0B1 22,1=D0B1 22,1 D0B1 22,1=D0B1 22", "D22 D22 ");
+	/* What ends by calling the function has no frame, and returns with it */
+	PATHS("1 C0A1m2 22,1=B0A1m2 22,1 A0m2 22,1=D0m2 22", "CA22 ");
+	PATHS("1 C0A1m2 22,1 B0A1m2 22,1 A0m2 22,1=D0m2 22", "C22 BA22 ");
+	PATHS("1 C0A1m2 22,1=B0A2m2 22", "C22 B22 ");
+	PATHS("1 E0C1B2A3+ 22,1=D0C1B2A3m4+ 22,1 C0B2A3m4 22", "EC22 ");
 	/* What may be something else */
 	PATHS("1 X0A2 22", "X22 unsure ");
 	PATHS("1 y0A2 22", "unset ");
