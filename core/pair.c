@@ -257,8 +257,15 @@ static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long k
 /* Orders of pages that were opened */
 static unsigned long block_orders;
 
+static bool is_wait(const struct stackbuf_probe *probe)
+{
+	return (probe->value & SBUF_VALUE_WAIT) == SBUF_VALUE_WAIT;
+}
+
 static noinline u64 value_of(const struct stackbuf_probe *probe, unsigned long value)
 {
+	if (is_wait(probe))
+		return 0;
 	if (probe->value & SBUF_VALUE_CACHE)
 		return kmem_cache_size((struct kmem_cache *)value);
 	if (probe->value & SBUF_VALUE_ORDER)
@@ -422,11 +429,61 @@ static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned l
 
 NOKPROBE_SYMBOL(change_doubt);
 
+/* Is an object outstanding?  *@value: its value */
+static bool is_open(unsigned int pair, unsigned long key, u64 *value)
+{
+	const u64 hash = hash_of(pair, key);
+	struct stackbuf_pair_bucket *bucket = bucket_at(bucket_of(hash));
+	unsigned int n, i;
+
+	for (n = 0; n < 2; n++, bucket = bucket_at(second_bucket_of(hash)))
+		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
+			struct stackbuf_pair_object *at = &bucket->object[i];
+			/* K1 */
+			u64 word = smp_load_acquire(stack_word(at));
+
+			*value = READ_ONCE(at->value);
+			smp_rmb();	/* K1: the place is not used again before it was read */
+			if (READ_ONCE(bucket->key[i]) == key && (u32)word - 1 < STACKS &&
+			    READ_ONCE(stack_at(word - 1)->stack) >> 32 == pair &&
+			    READ_ONCE(*stack_word(at)) == word)
+				return true;
+		}
+	return false;
+}
+
+/*
+ * Several tasks wait for one lock, and one task for several: an interrupt's, or the one that guards
+ * the waiters of a mutex
+ */
+static unsigned long wait_of(unsigned long lock)
+{
+	return lock ^ (unsigned long)current * GOLDEN_RATIO_64;
+}
+
+/* LCB_F_MUTEX in include/trace/events/lock.h, which 5.19 has first */
+#define WAIT_IN_MUTEX	0x20
+
+/* A wait for a mutex begins anew each time that the waiter sleeps or spins, and ends once */
+static bool goes_on_waiting(const struct stackbuf_probe *probe, unsigned long key,
+			    unsigned long flags)
+{
+	u64 value;
+
+	return flags & WAIT_IN_MUTEX && is_open(probe->pair, key, &value);
+}
+
 static noinline void open_valued(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long argument, s64 id)
 {
 	u64 value = value_of(probe, argument);
 
+	if (is_wait(probe)) {
+		key = wait_of(key);
+		if (!goes_on_waiting(probe, key, argument) && !open_usual(probe, key, value, id))
+			open_any(probe, key, value, id);
+		return;
+	}
 	if (probe->value & SBUF_VALUE_ORDER && !(READ_ONCE(block_orders) & BIT(argument & 31)))
 		set_bit(argument & 31, &block_orders);
 	if (!open_usual(probe, key, value, id) && !open_any(probe, key, value, id))
@@ -524,28 +581,6 @@ static noinline void close_all(const struct stackbuf_probe *probe, const unsigne
 
 NOKPROBE_SYMBOL(close_all);
 
-/* The value of an outstanding object, 0 if there is none */
-static u64 value_at(unsigned int pair, unsigned long key)
-{
-	const u64 hash = hash_of(pair, key);
-	struct stackbuf_pair_bucket *bucket = bucket_at(bucket_of(hash));
-	unsigned int n, i;
-
-	for (n = 0; n < 2; n++, bucket = bucket_at(second_bucket_of(hash)))
-		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
-			struct stackbuf_pair_object *at = &bucket->object[i];
-			/* K1 */
-			u64 word = smp_load_acquire(stack_word(at)), value = READ_ONCE(at->value);
-
-			smp_rmb();	/* K1: the place is not used again before it was read */
-			if (READ_ONCE(bucket->key[i]) == key && (u32)word - 1 < STACKS &&
-			    READ_ONCE(stack_at(word - 1)->stack) >> 32 == pair &&
-			    READ_ONCE(*stack_word(at)) == word)
-				return value;
-		}
-	return 0;
-}
-
 /* Is @page in a block that is open, and not its first?  Such blocks are aligned to their size */
 static bool is_in_block(unsigned int pair, const struct page *page)
 {
@@ -554,9 +589,10 @@ static bool is_in_block(unsigned int pair, const struct page *page)
 
 	for_each_set_bit(order, &orders, BITS_PER_LONG) {
 		unsigned long before = pfn & (BIT(order) - 1);
+		u64 size;
 
-		if (before && value_at(pair, (unsigned long)pfn_to_page(pfn - before)) >
-			      (u64)before << PAGE_SHIFT)
+		if (before && is_open(pair, (unsigned long)pfn_to_page(pfn - before), &size) &&
+		    size > (u64)before << PAGE_SHIFT)
 			return true;
 	}
 	return false;
@@ -590,6 +626,8 @@ void sbuf_pair_close_known(const struct stackbuf_probe *probe, unsigned long key
 		return;
 	if (likely(!(probe->value & (SBUF_VALUE_ARGUMENT | SBUF_VALUE_MOVED))))
 		close_one(probe, key, 0, now, id);
+	else if (is_wait(probe))
+		close_one(probe, wait_of(key), 0, now, id);
 	else if (probe->value & SBUF_VALUE_MOVED)
 		count_part(probe);
 	else if (probe->value & SBUF_VALUE_ORDER)
@@ -642,6 +680,7 @@ static const struct {
 	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" PAGE_MOVES },
 	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
 	{ "wakers", "t:sched:sched_switch@arg2@preempted1|" WAKER_CLOSES },
+	{ "contention", "t:lock:contention_begin@arg1@wait2|t:lock:contention_end@arg1@wait" },
 };
 
 const char *sbuf_pair_preset(const char *name, unsigned int len)

@@ -81,7 +81,7 @@ static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned
 	     middle < end && !(preset ? *middle == '|' : key && *middle == ':'); middle++)
 		key = *middle == '@' || (key && *middle != ' ');
 	if (!memchr(middle, '@', end - middle)) {
-		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page, offcpu or wakers is accepted\n",
+		pr_err("pair: %.*s: OPEN@KEY[@VALUE]:CLOSE@KEY, slab, page, offcpu, wakers or contention is accepted\n",
 		       (int)len, text);
 		return -EINVAL;
 	}
@@ -173,10 +173,11 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 {
 	static const struct { const char *word; u8 kind; } closes[] = {
 		{ "here", SBUF_VALUE_HERE }, { "awake", SBUF_VALUE_AWAKE },
-		{ "moved", SBUF_VALUE_MOVED },
+		{ "moved", SBUF_VALUE_MOVED }, { "wait", SBUF_VALUE_WAIT },
 	}, kinds[] = {
 		{ "arg", 0 }, { "cache", SBUF_VALUE_CACHE }, { "order", SBUF_VALUE_ORDER },
 		{ "preempted", SBUF_VALUE_PREEMPTED }, { "large", SBUF_VALUE_LARGE },
+		{ "wait", SBUF_VALUE_WAIT },
 	};
 	unsigned int i, n;
 

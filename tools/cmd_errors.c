@@ -157,7 +157,6 @@ static void print_paths(struct paths *p, struct output *o)
 	u64 last = p->a->wanted.filter.has_last ? p->a->wanted.filter.last : ~0ULL;
 	size_t first = 0;
 
-	errors_end(&p->errors);
 	sort(p->path, p->nr, sizeof(*p->path), by_time);
 	if (!p->w && p->nr > last) {
 		memmove(p->path, p->path + p->nr - last, last * sizeof(*p->path));
@@ -204,28 +203,49 @@ static void report_lack(const struct session *s, const struct output *o)
 		       output_time(o, s->search.oldest, when, sizeof(when)));
 }
 
-static void read_paths(struct session *s, struct args *a, struct paths *p)
+/* Return false if no probe of the record is for errors */
+static bool find_paths(struct session *s, struct args *a, struct paths *p)
 {
 	struct record *r = &s->record;
+	size_t i;
+
+	p->a = a;
+	p->errors.done = take_path;
+	p->errors.arg = p;
+	p->errors.symbols = &s->symbols;
+	p->errors.can_fail = s->source.live ? can_fail : NULL;
+	errors_probes(&p->errors, r, true);
+	for (i = 0; i < r->events && p->errors.returns.nr; i++)
+		errors_event(&p->errors, &r->event[i], output_stack(&a->output, r->event[i].id));
+	errors_end(&p->errors);
+	return p->errors.returns.nr;
+}
+
+struct error_path *cmd_error_paths(struct session *s, struct args *a, size_t *nr)
+{
+	static struct paths p;
+
+	find_paths(s, a, &p);
+	*nr = error_paths_merge(p.path, p.nr);
+	return p.path;
+}
+
+static void read_paths(struct session *s, struct args *a, struct paths *p)
+{
 	size_t i;
 
 	session_report_missing(s);
 	session_choose_functions(s);
 	for (i = 0; a->word && a->word[i]; i++)
 		patterns_add(&p->passed, a->word[i], false);
-	p->errors.symbols = &s->symbols;
-	p->errors.can_fail = s->source.live ? can_fail : NULL;
-	errors_probes(&p->errors, r, true);
-	if (!p->errors.returns.nr)
+	if (!find_paths(s, a, p))
 		die(1, "%s: no probe of this record is for errors (probe=FUNCTION%%return@error); of functions that run: stackbuf errors FUNCTION",
 		    s->source.name);
 	report_lack(s, &a->output);
-	for (i = 0; i < r->events; i++)
-		errors_event(&p->errors, &r->event[i], output_stack(&a->output, r->event[i].id));
 	print_paths(p, &a->output);
 	if (!p->nr)
 		report("%s: no error: of %zu events none is one that was asked for",
-		       s->source.name, r->events);
+		       s->source.name, s->record.events);
 }
 
 /* ---------------------------------------------------------- as they happen --- */
@@ -305,11 +325,15 @@ static void watch_paths(struct session *s, struct args *a, struct paths *p)
 	cmd_begin(s, a, true);
 	session_need_info(s);
 	p->w = &w;
+	p->a = a;
+	p->errors.done = take_path;
+	p->errors.arg = p;
 	p->errors.symbols = &s->symbols;
 	p->errors.can_fail = can_fail;
 	errors_probes(&p->errors, &s->record, false);
 	watch_prepare(&w);
 	follow_events(&s->source, &a->output, &all, &hooks);
+	errors_end(&p->errors);
 	print_paths(p, &a->output);
 	if (!p->nr && !w.in_vain)
 		report("no error: these functions returned none that was asked for, or were not called");
@@ -322,10 +346,7 @@ void cmd_errors(struct args *a)
 	struct session s = { 0 };
 	static struct paths p;
 
-	p.a = a;
 	p.list = a->given & BIT(OPT_LOG);
-	p.errors.done = take_path;
-	p.errors.arg = &p;
 	if (a->command == ERRORS_PATTERN) {
 		watch_paths(&s, a, &p);
 	} else {

@@ -302,7 +302,7 @@ static bool is_one_place(const char *open, const char *close)
 /* Presets, which have a name alone: see stackbuf(4) */
 static bool is_preset(const char *name)
 {
-	static const char *const preset[] = { "slab", "page", "offcpu", "wakers" };
+	static const char *const preset[] = { "slab", "page", "offcpu", "wakers", "contention" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(preset); i++)

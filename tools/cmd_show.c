@@ -62,6 +62,7 @@ void cmd_report(struct session *s, struct output *o, struct args *a)
 
 	session_report_missing(s);
 	session_choose_functions(s);
+	page.error = cmd_error_paths(s, a, &page.errors);
 	page.nr = filter_apply(&a->wanted.filter, rec->event, rec->events);
 	if (!page.nr)
 		output_no_event(o);

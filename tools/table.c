@@ -63,7 +63,8 @@ const struct command command_table[COMMANDS] = {
 		"  stackbuf latency -D 10 vfs_read   its calls, from its beginning to its return\n"
 		"  stackbuf latency -D 10 mutex_lock@arg1 mutex_unlock@arg1\n"
 		"  stackbuf latency -v t:block:block_rq_issue@arg1 t:block:block_rq_complete@arg1\n"
-		"                                    -v: with a histogram",
+		"                                    -v: with a histogram\n"
+		"  stackbuf latency -D 10 contention  how long calls waited for locks, Linux 5.19",
 	},
 	[OFFCPU] = {
 		.name = "offcpu", .run = cmd_pairs,

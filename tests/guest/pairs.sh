@@ -425,6 +425,35 @@ replaced() {
 	[ -z "$(cat $P/pair)" ] && dump now && /t/sbcheck pairs now && ! /t/sbcheck pairs now | grep pair
 }
 
+# ---------------------------------------------------------------- contention ---
+
+# Four writers and a reader of one pipe wait for its mutex, until some have, as ftrace's events say.  It begins up to
+# three times for a wait that ends once
+contended() {
+	echo contention >$P/pair && echo dd >$P/comm && echo 8192 >$T/buffer_size_kb && mkfifo pipe || return 1
+	for event in begin end; do
+		echo 'comm == "dd"' >$T/events/lock/contention_$event/filter && echo 1 >$T/events/lock/contention_$event/enable || return 1
+	done
+	until is "$(grep -c 'contention_begin: .*=MUTEX)' $T/trace) >= 20"; do
+		cat pipe >/dev/null &
+		for _ in 1 2 3 4; do dd if=/dev/zero of=pipe bs=64k count=500 2>/dev/null & done
+		wait
+	done
+	"$STACKBUF" latency contention --json >json && cat $T/trace >trace && "$STACKBUF" leaks contention >left || return 1
+	echo 0 >$T/events/lock/enable
+	echo >$P/comm
+	ours=$(field closed json | awk '{ n += $1 } END { print n + 0 }')
+	theirs=$(awk '
+		{ for (i = 1; i < NF && $i !~ /^contention_/; i++); pid = $0; sub(/ *\[.*/, "", pid); lock = pid $(i + 1) }
+		$i == "contention_begin:" { waits[lock] = 1 }
+		$i == "contention_end:" { n += waits[lock]; waits[lock] = 0 }
+		END { print n + 0 }' trace)
+	echo "$ours waits, by ftrace $theirs, which began $(grep -c contention_begin trace) times"
+	cut -c 1-300 json
+	head -n 1 left
+	is "$ours == $theirs && $ours >= 20" && grep -q '"frames":\["__mutex_lock[^"]*","pipe_write+' json && field exact json | sort -u | grep -x true && grep -q '^contention: 0 open, .*; exact$' left
+}
+
 case $(cat /t/what) in
 exact)
 	begin big && echo slab >$P/pair
@@ -464,6 +493,7 @@ wakes)
 	result "woken before it slept, TASK_WAKING: no time, and counted" wakes state 0 50
 	result "... and its lock is held" wakes lock 0 50
 	result "its lock is held, and it is woken when asleep" wakes late 50 0 0
+	when $T/events/lock/contention_begin "Linux 5.19 has its events" "waits for locks: as many as ftrace has" contended
 	rmmod stackbuf_wake stackbuf
 	;;
 storm)

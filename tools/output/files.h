@@ -95,6 +95,8 @@ struct report {
 	size_t nr;	/* how many */
 	size_t left_out;	/* older ones that were chosen, too */
 	u64 now;	/* on the clock of events, ns: the ages of what pairs have open end there */
+	const struct error_path *error;	/* of those that were recorded */
+	size_t errors;	/* how many */
 };
 
 /* Write a report, one HTML file that refers to no other.  @name is as outfile_open() takes it */

@@ -25,13 +25,13 @@ static const char style[] =
 
 enum {
 	SINCE, CPU, PID, TGID, CONTEXT, TAG, STACK_OF, COMM_OF, EVENT_COLUMNS,
-	COMM = EVENT_COLUMNS, STACK, FRAME, PAIR, COLUMNS
+	COMM = EVENT_COLUMNS, STACK, FRAME, PAIR, ERROR, COLUMNS
 };
 
 /* Of events: SINCE is the time from the event before, STACK_OF and COMM_OF are places in arrays */
 static const char *const column_name[COLUMNS] = {
 	"after", "cpu", "pid", "tgid", "context", "tag", "stack_of", "comm_of",
-	"comm", "stack", "frame", "pair",
+	"comm", "stack", "frame", "pair", "error",
 };
 
 /* One array of the page */
@@ -155,6 +155,26 @@ static void put_pairs(struct column *column, const struct output *o, u64 now)
 		}
 		put_json(&column[PAIR], json_pack("[s,b,o]", t.name, pairs_exact(&t), totals));
 		pairs_free(&t);
+	}
+}
+
+/* Of each path its stack, how often, the error, and which frames have returned it */
+static void put_errors(struct column *column, const struct output *o, const struct report *page)
+{
+	unsigned int n;
+	size_t i;
+
+	for (i = 0; i < page->errors; i++) {
+		const struct error_path *p = &page->error[i];
+		json_t *returned = json_array();
+
+		for (n = 0; n < p->stack->named; n++)
+			if (error_returned(p, n))
+				json_array_append_new(returned, json_integer(n));
+		put_json(&column[ERROR], json_pack("[I,o,s,o]",
+						   (json_int_t)output_stack(o, p->stack->id)->place,
+						   json_number(p->count), error_name(p->error),
+						   returned));
 	}
 }
 
@@ -320,7 +340,7 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 {
 	static const char *const tab[][2] = {
 		{ "flame", "Flame graph" }, { "stacks", "Stacks" }, { "events", "Events" },
-		{ "pairs", "Pairs" }, { "record", "Record" },
+		{ "errors", "Errors" }, { "pairs", "Pairs" }, { "record", "Record" },
 	};
 	struct column column[COLUMNS] = { 0 };
 	struct output as_graph = *o;
@@ -345,7 +365,8 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 	      "<input id=\"search\" type=\"search\" placeholder=\"search functions, commands\" aria-label=\"search\">\n",
 	      f);
 	for (i = 0; i < ARRAY_SIZE(tab); i++)
-		if (strcmp(tab[i][0], "pairs") || pairs_next(o->record, &number, &pair))
+		if ((strcmp(tab[i][0], "pairs") || pairs_next(o->record, &number, &pair)) &&
+		    (strcmp(tab[i][0], "errors") || page->errors))
 			fprintf(f, "<button role=\"tab\" data-tab=\"%s\">%s</button>\n", tab[i][0],
 				tab[i][1]);
 	fputs("</div>\n<div id=\"flame\">\n<div id=\"told\" class=\"faint\"><span class=\"details\">"
@@ -375,6 +396,7 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 	put_events(column, o, page->event, page->nr);
 	put_stacks(column, o);
 	put_pairs(column, o, page->now);
+	put_errors(column, o, page);
 	for (c = 0; c < COLUMNS; c++) {
 		text_close(column[c].file);
 		fprintf(f, ",\n\"%s\":[%s]", column_name[c], column[c].text);

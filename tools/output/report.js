@@ -174,6 +174,15 @@
 		});
 	}
 
+	// Which functions have returned an error, from the first one on
+	function errors() {
+		const some = data.error.sort((a, b) => b[1] - a[1]).slice(0, more), places = some.map((one) => one[0]);
+
+		return [make("p", count(data.error.length) + " paths of errors, whatever part of the events is shown; returned by: from the first function on", { class: "faint" }),
+			table([["errors"], ["error"], ["returned by"], ["function < caller"]], some.map(([place, nr, name, returned]) =>
+				[count(nr), name, returned.map((i) => functions[data.stack[place][3][i]]).join(" < "), stack_cell(place, places)]))];
+	}
+
 	function event_table() {
 		const size = 100, pages = Math.max(1, Math.ceil(view.event.length / size)), bar = make("p", "");
 
@@ -188,7 +197,7 @@
 	}
 
 	// The graph and the record are in the page already
-	const tabs = { flame: () => [], stacks, events: event_table, record: () => [], pairs };
+	const tabs = { flame: () => [], stacks, events: event_table, record: () => [], pairs, errors };
 	const graph = flame_graph(document.querySelector("svg.stackbuf"), field, () => {
 		shown.zoom = graph.zoomed();
 		keep();
