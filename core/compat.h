@@ -103,7 +103,7 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_KRETPROBE_NODE(instance)		(&(instance)->llist)
 #endif
 
-/* Calls whose return address is replaced, the innermost first: rethooks are those of fprobes, too */
+/* Calls whose return address is replaced, the innermost first; fprobes have rethooks, too */
 #if defined(CONFIG_KRETPROBE_ON_RETHOOK) || defined(SBUF_RETURNS_fprobe)
 #define SBUF_RETURN_NODES(task)		((task)->rethooks.first)
 #else

@@ -19,7 +19,7 @@
 #define SBUF_VALUE_AWAKE	0x40	/* of a close: a task that runs, and no time */
 #define SBUF_VALUE_HERE		0x80	/* of a close, no argument: times are those of its stack */
 #define SBUF_VALUE_LARGE	0x80	/* of an open: large kmalloc()s open twice */
-#define SBUF_VALUE_WAIT		0x30	/* flags of lock:contention_begin; both ends: of this task */
+#define SBUF_VALUE_WAIT		0x30	/* both ends of a task's wait for a lock; the flags */
 
 #if STACKBUF_PAIR_PAGES
 

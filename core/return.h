@@ -75,7 +75,7 @@ void sbuf_hooks_free(struct sbuf_hooks *own);
 
 /*
  * What the handlers in these call: the function at @site has returned to @ret, where @regs are its
- * caller's, but for what the function returned.  @node is in what the kernel knows the call by: less
+ * caller's, but for what the function returned.  @node is in what the kernel knows the call by, less
  * than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES()
  */
 void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,

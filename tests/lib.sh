@@ -175,6 +175,27 @@ guest() {
 		cp "$here/guest/lib.sh" "$work/vm/" && cp "$here/guest/$2.sh" "$work/vm/run"
 }
 
+# kernel_modules SERIES DIR NAME...: modules of the kernel, for the guest, into DIR; not those that are built in
+kernel_modules() {
+	local kernel words cross name file
+	kernel_of "$1" || return
+	for name in "${@:3}"; do
+		file=$(find "$kernel/modules/" -name "$name.ko*")
+		case $file in
+		'') ;;
+		*.xz) xz -dc "$file" >"$2/$name.ko" ;;
+		*) cp "$file" "$2/$name.ko" ;;
+		esac || return
+	done
+}
+
+# spoilt_image FILE: an ext4 whose journal begins with zeros
+spoilt_image() {
+	local block
+	truncate -s 8M "$1" && mke2fs -q -t ext4 -b 1024 "$1" && block=$(debugfs -R 'blocks <8>' "$1" 2>/dev/null | cut -d ' ' -f 1) &&
+		dd if=/dev/zero of="$1" bs=1 seek=$((block * 1024)) count=4 conv=notrunc status=none
+}
+
 # build_load SERIES: the load for the guest, into $work/vm
 build_load() {
 	local kernel words cross

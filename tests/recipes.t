@@ -118,6 +118,13 @@ who_writes() {
 		grep -q '<title>vfs_write (1000 events' "$work/out/callers.svg"
 }
 
+# Which function it is depends on the kernel
+where_from() {
+	cat "$transcripts/error"
+	answers error 2 | grep -q 'Invalid argument' && answers error 3 | grep -qE '^1 -EINVAL from journal_(get_superblock|init_common)$' &&
+		answers error 3 | grep -qE '^	\[-EINVAL] ext4_fill_super\+'
+}
+
 # dd reads the file and meets its end
 life_of_file() {
 	cat "$transcripts/life"
@@ -217,18 +224,11 @@ with_kdump() {
 
 # The page's panic without kdump, in a machine that is reset and has ramoops before and after
 with_pstore() {
-	local module file
 	mkdir -p "$work/pstore/doc" "$work/pstore/big" &&
 		cp "$here/guest/recipes.sh" "$work/pstore/run" &&
 		cp "$here/guest/lib.sh" "$work/vm/reader" "$work/pstore/" &&
 		cp "$work/vm/big/stackbuf.ko" "$work/pstore/big/" || return
-	for module in ramoops reed_solomon; do
-		file=$(find "$kernel/modules/" -name "$module.ko*")
-		case $file in
-		*.xz) xz -dc "$file" >"$work/pstore/$module.ko" ;;
-		*) cp "$file" "$work/pstore/$module.ko" ;;
-		esac || return
-	done
+	kernel_modules "$series" "$work/pstore" ramoops reed_solomon || return
 	commands before '#' >"$work/pstore/doc/before"
 	commands after '#' >"$work/pstore/doc/after"
 	"$top/scripts/machine/stackbuf-vm" -k "$series" -r -a "$(part "$page" reserve | sed '/^```/d')" -x "$reader" \
@@ -285,10 +285,11 @@ recipes() {
 	# As the directory of the source, with what the commands read
 	cp -r "$top/scripts" "$home/" && ln -s "$top"/{Makefile,Kbuild,core,stackbuf.c,stackbuf.h,stackbuf_format.h} \
 		"$kernel/vmlinux" "$work/vm/big/stackbuf.ko" "$home/"
+	kernel_modules "$series" "$work/vm" loop && spoilt_image "$work/vm/disk.img" || echo "not ok a spoilt image is made"
 	block c >"$work/mine/mine.c"
 	block make | placed >"$work/mine/Kbuild"
 	block sh >"$home/try/run"
-	for recipe in freed life callers mine panic; do
+	for recipe in freed life callers error mine panic; do
 		commands "$recipe" '#' >"$work/vm/doc/$recipe"
 	done
 	grep -oE '^\|.*@arg.*' "$top/$page" | grep -oE '`[a-z_]+@arg[0-9]`' | tr -d '`' | sort -u |
@@ -297,11 +298,12 @@ recipes() {
 	play mine
 	cp "$work/mine/mine.ko" "$work/vm/" || echo "not ok mine.ko is built"
 	with_kdump
-	for recipe in freed life callers panic; do cp "$work/out/$recipe" "$transcripts/"; done
+	for recipe in freed life callers error panic; do cp "$work/out/$recipe" "$transcripts/"; done
 	cat "$work/out/mine" >>"$transcripts/mine"
 	ln -s "$work/out/vmcore" "$work/out/console.log" "$home/"
 	result "the life of an object: opened, read by another task, closed" life_of_file
 	result "the callers of a hot function, and how often" who_writes
+	result "the function that returned the error first" where_from
 	result "a module of one's own: built, refused without stackbuf, recorded" own_module
 	play kdump
 	result "the last five events, from kdump's vmcore" last_five kdump
@@ -318,7 +320,7 @@ recipes() {
 		result "a kernel of one's own is laid out" lay_out_kernel
 		play own
 		result "a kernel and a module of one's own run" own_kernel_runs
-		[ -n "$update" ] || for recipe in freed life callers mine panic kdump qemu console before after tools within own; do
+		[ -n "$update" ] || for recipe in freed life callers error mine panic kdump qemu console before after tools within own; do
 			result "$page, $recipe: what the commands print" same_shape "$recipe"
 		done
 	fi
@@ -330,7 +332,7 @@ on_each_kernel recipes recipes 6.1
 status=$?
 if [ -n "$update" ]; then
 	[ $status = 0 ] || { echo "${0##*/}: a recipe failed; $page is unchanged" >&2; exit 1; }
-	for recipe in freed life callers mine panic kdump qemu console before after tools within own; do
+	for recipe in freed life callers error mine panic kdump qemu console before after tools within own; do
 		{ echo '```'; shown "$recipe"; echo '```'; } >"$work/fenced"
 		into_page "$page" "$recipe" "$work/fenced" || exit 1
 	done

@@ -224,8 +224,8 @@ void cmd_begin(struct session *s, struct args *a, bool live);
 void cmd_end(struct session *s, struct args *a);
 
 /*
- * The errors that probes have recorded, added up by path, of events that the filter chooses, and how many.  Before the
- * filter is applied to the events.  Not to be freed
+ * The errors that probes have recorded, added up by path, of events that the filter chooses.  To be
+ * called before it is applied to the events.  Set *@nr to their number; not to be freed.
  */
 struct error_path *cmd_error_paths(struct session *s, struct args *a, size_t *nr);
 

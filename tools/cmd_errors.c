@@ -12,7 +12,7 @@
 #include "output/files.h"
 
 /* Paths in memory before equal ones are added up, at least */
-#define PATHS_MAX	(1U << 16)
+#define PATHS_MAX	65536
 
 struct paths {
 	const struct args *a;

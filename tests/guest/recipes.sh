@@ -102,6 +102,11 @@ play callers
 cp callers.svg /out/
 rmmod stackbuf
 
+insmod /t/loop.ko 2>/dev/null
+cp /t/disk.img . && mkdir -p /mnt
+play error
+rmmod stackbuf
+
 play mine
 rmmod mine
 rmmod stackbuf

@@ -210,7 +210,7 @@ recorded_errors() {
 # On all CPUs at once: no two paths become one, and none two
 errors_at_once() {
 	anew 'stackbuf_return:return_*%return@error' || return 1
-	for cpu in $(seq "$cpus"); do
+	for _ in $(seq "$cpus"); do
 		call outer -22 500 &
 		call changed -13 300 &
 	done
