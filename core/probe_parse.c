@@ -213,13 +213,36 @@ static int parse_return(struct sbuf_probe_request *request, char *suffix)
 	return 0;
 }
 
+/* "took", or with a time as "took10ms" */
+static bool parse_took(struct sbuf_probe_request *request, const char *word)
+{
+	static const struct { const char *name; u32 ns; } units[] = {
+		{ "", 0 }, { "ns", 1 }, { "us", NSEC_PER_USEC }, { "ms", NSEC_PER_MSEC },
+		{ "s", NSEC_PER_SEC },
+	};
+	unsigned int i;
+	u64 n = 0;
+
+	if (strncmp(word, "took", 4) || request->pair)
+		return false;
+	for (word += 4; isdigit(*word) && n < U32_MAX; word++)
+		n = 10 * n + *word - '0';
+	for (i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(word, units[i].name) && !n == !i && n <= U32_MAX) {
+			request->least = n * units[i].ns;
+			return true;
+		}
+	return false;
+}
+
 /* What the tag of a return is; return 0 if it is none */
-static u8 return_tag(const char *word)
+static u8 return_tag(struct sbuf_probe_request *request, const char *word)
 {
 	return !strcmp(word, "retval") ? STACKBUF_PROBE_RETVAL :
 	       !strcmp(word, "error") ? STACKBUF_PROBE_ERROR :
 	       !strcmp(word, "null") ? STACKBUF_PROBE_NULL :
-	       !strcmp(word, "sp") ? STACKBUF_PROBE_SP : 0;
+	       !strcmp(word, "sp") ? STACKBUF_PROBE_SP :
+	       parse_took(request, word) ? STACKBUF_PROBE_TOOK : 0;
 }
 
 int sbuf_resolve_parse(struct sbuf_probe_request *request)
@@ -248,10 +271,10 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 	if (suffix && parse_return(request, suffix))
 		return -EINVAL;
 	if (at && request->returns) {
-		request->tag = return_tag(at);
+		request->tag = return_tag(request, at);
 		if (!request->tag)
 			return sbuf_refuse(request,
-					   "%%return with @retval, @error, @null or @sp is accepted, not @%s",
+					   "%%return with @retval, @error, @null, @took, @took10ms or @sp is accepted, not @%s",
 					   at);
 	} else if (at) {
 		if (!event && !strcmp(at, "retaddr")) {

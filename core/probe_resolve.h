@@ -28,6 +28,7 @@ struct sbuf_probe_request {
 	bool module_loaded;
 	unsigned long site;		/* where ftrace may attach, or 0: then it takes a kprobe */
 	u8 tag;				/* as in struct stackbuf_probe */
+	u64 least;			/* with STACKBUF_PROBE_TOOK: ns */
 	u8 pair, role, value;		/* likewise */
 	const char *pair_name;		/* of the pair, not terminated */
 	unsigned int pair_len;		/* of that */

@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/sort.h>
 
+#include "clock.h"
 #include "function.h"
 #include "hit.h"
 #include "modules.h"
@@ -37,6 +38,16 @@ static __always_inline bool is_wanted(u8 tag, unsigned long *value)
 		return tag == STACKBUF_PROBE_NULL && !*value;
 	*value = error;
 	return true;
+}
+
+/* How long did the call take, and was that long enough?  Clocks of two CPUs may differ a little */
+static __always_inline bool took_long(const struct sbuf_hooks *own, const u64 *began,
+				      unsigned long *value)
+{
+	s64 took = sbuf_pair_now() - *began;
+
+	*value = took > 0 ? took : 0;
+	return *value >= own->least;
 }
 
 /*
@@ -63,12 +74,13 @@ static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **
 	 * The kernel uses nodes again.  One that was recorded for an earlier return has run before
 	 * this one now, too, and was recorded anew, as what is returned is the same.
 	 */
-	return one && recorded && cpu->return_tag == tag && cpu->return_time == cpu->time;
+	return one && recorded && cpu->return_tag == tag && cpu->return_time == cpu->time &&
+	       tag != STACKBUF_PROBE_TOOK;
 }
 
 __no_stack_protector
 void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
-		     const struct pt_regs *regs, const void *node)
+		     const struct pt_regs *regs, const void *node, const u64 *began)
 {
 	struct stackbuf_probe *probe = own->probe;
 	unsigned long value = regs_return_value((struct pt_regs *)regs), was;
@@ -78,7 +90,9 @@ void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned 
 	struct pt_regs *at;
 	bool at_once;
 
-	if (!is_wanted(probe->tag, &value) || unlikely(!sbuf_probe_records(probe)))
+	if (!(probe->tag == STACKBUF_PROBE_TOOK ? took_long(own, began, &value) :
+						  is_wanted(probe->tag, &value)) ||
+	    unlikely(!sbuf_probe_records(probe)))
 		return;
 	if (unlikely(!sbuf_recursion_trylock(&handler))) {
 		sbuf_add(&sbuf_place_of(probe)->returns.missed, 1);
@@ -136,6 +150,7 @@ static struct sbuf_hooks *found_for(struct sbuf_probe_request *request, u8 list)
 	if (!own)
 		return NULL;
 	own->probe = request->probe;
+	own->least = request->least;
 	sbuf_functions_of(list, request->probe, own->site);
 	/* One that the pattern has found by two names */
 	sort(own->site, n, sizeof(*own->site), by_site, NULL);

@@ -31,6 +31,7 @@ struct sbuf_return {
  * @probe:	the probe
  * @nr:		how many are hooked
  * @room:	how many there were
+ * @least:	with STACKBUF_PROBE_TOOK, ns that a call took which is recorded
  * @fprobe:	hooks them all
  * @hook:	hooks of one each, of @room elements
  * @site:	where their traces begin: where ftrace attaches to them
@@ -39,6 +40,7 @@ struct sbuf_hooks {
 	struct sbuf_hooks *next;
 	struct stackbuf_probe *probe;
 	unsigned int nr, room;
+	u64 least;
 #ifdef SBUF_RETURNS_fprobe
 	struct fprobe fprobe;
 #else
@@ -76,10 +78,11 @@ void sbuf_hooks_free(struct sbuf_hooks *own);
 /*
  * What the handlers in these call: the function at @site has returned to @ret, where @regs are its
  * caller's, but for what the function returned.  @node is in what the kernel knows the call by, less
- * than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES()
+ * than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES().  With STACKBUF_PROBE_TOOK it has called
+ * sbuf_pair_now() at the function's beginning: @began.
  */
 void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
-		     const struct pt_regs *regs, const void *node);
+		     const struct pt_regs *regs, const void *node, const u64 *began);
 
 /* Less than from the first of two to the end of the second */
 #define SBUF_NODE_MAX	96

@@ -6,6 +6,7 @@
 
 #include <linux/mm.h>
 
+#include "clock.h"
 #include "function.h"
 #include "modules.h"
 #include "return.h"
@@ -15,10 +16,19 @@ const unsigned int sbuf_hooks_most = UINT_MAX;
 static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
 					       unsigned long ret, struct pt_regs *regs, void *data)
 {
-	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data);
+	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data, data);
 }
 
 NOKPROBE_SYMBOL(handle_fprobe);
+
+static __no_stack_protector int handle_entry(struct fprobe *fprobe, unsigned long site,
+					     unsigned long ret, struct pt_regs *regs, void *data)
+{
+	*(u64 *)data = sbuf_pair_now();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(handle_entry);
 
 int sbuf_hooks_set(struct sbuf_hooks *own)
 {
@@ -27,8 +37,10 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 	/* As those of function.c */
 	own->fprobe.ops.flags = FTRACE_OPS_FL_PERMANENT;
 	own->fprobe.exit_handler = handle_fprobe;
-	/* For its address, which is in the call's node */
-	own->fprobe.entry_data_size = sizeof(long);
+	if (own->probe->tag == STACKBUF_PROBE_TOOK)
+		own->fprobe.entry_handler = handle_entry;
+	/* Without a handler at the entry for its address alone, which is in the call's node */
+	own->fprobe.entry_data_size = sizeof(u64);
 	/* Calls that may be inside at once */
 	own->fprobe.nr_maxactive = 1024 + 64 * min(own->room, 64U);
 	err = register_fprobe_ips(&own->fprobe, own->site, own->room);

@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 
+#include "clock.h"
 #include "modules.h"
 #include "probe.h"
 #include "return.h"
@@ -35,11 +36,20 @@ static __no_stack_protector int handle_kretprobe(struct kretprobe_instance *inst
 	if (kretprobe)
 		sbuf_return_hit(hook->of, hook->of->site[hook - hook->of->hook],
 				SBUF_KRETPROBE_RET(instance, regs), regs,
-				SBUF_KRETPROBE_NODE(instance));
+				SBUF_KRETPROBE_NODE(instance), (const u64 *)instance->data);
 	return 0;
 }
 
 NOKPROBE_SYMBOL(handle_kretprobe);
+
+static __no_stack_protector int handle_entry(struct kretprobe_instance *instance,
+					     struct pt_regs *regs)
+{
+	*(u64 *)instance->data = sbuf_pair_now();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(handle_entry);
 
 static int set_one(struct sbuf_hooks *own, unsigned int i)
 {
@@ -49,6 +59,10 @@ static int set_one(struct sbuf_hooks *own, unsigned int i)
 
 	hook->of = own;
 	hook->kretprobe.handler = handle_kretprobe;
+	if (own->probe->tag == STACKBUF_PROBE_TOOK) {
+		hook->kretprobe.entry_handler = handle_entry;
+		hook->kretprobe.data_size = sizeof(u64);
+	}
 	/* Calls that may be inside at once */
 	hook->kretprobe.maxactive = 64 + 1024 / own->room;
 	hook->kretprobe.kp.addr = (void *)(sbuf_symbol_at(&symbol, own->site[i]) ? symbol.start :

@@ -115,6 +115,7 @@ enum option_id {
 	OPT_FORCE, OPT_OUTPUT, OPT_HELP, OPT_VERSION, OPT_NUMBER, OPT_INTERVAL,
 	OPT_DURATION, OPT_CGROUP, OPT_TIMESTAMP, OPT_REGEXP, OPT_OFFSET, OPT_PERPID, OPT_VERBOSE,
 	OPT_LIST, OPT_OLDER, OPT_WAKERS, OPT_IDLE, OPT_ON_TRIGGER, OPT_ERROR, OPT_EXCLUDE, OPT_LOG,
+	OPT_LONGER,
 	OPTIONS
 };
 
@@ -176,7 +177,7 @@ struct args {
 	const char **word;		/* what follows the command; NULL: nothing */
 	u64 given;			/* bits of enum option_id */
 	u64 number;
-	u64 interval, duration, older;	/* ns */
+	u64 interval, duration, older, longer;	/* ns */
 	struct error_set errors_in, errors_out;
 	poptContext context_after;	/* popt's, of the options after the command */
 };
@@ -222,6 +223,12 @@ void cmd_save(struct args *a);
 /* Read the source, only what is known before any event if @live; prepare what the output needs */
 void cmd_begin(struct session *s, struct args *a, bool live);
 void cmd_end(struct session *s, struct args *a);
+
+/* "latency -L": calls that took at least as long */
+void cmd_slow(struct args *a);
+
+/* Print what is known of a pair; reorders @t */
+void cmd_print_pair(struct args *a, struct pair_totals *t, u64 now);
 
 /*
  * The errors that probes have recorded, added up by path, of events that the filter chooses.  To be

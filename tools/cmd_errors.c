@@ -262,55 +262,13 @@ static const char *probe_of(const char *word)
 	return percent ? word : xasprintf("%s%%return@error", word);
 }
 
-static void begin(void *arg)
+static void take_event(void *arg, const struct stackbuf_event *e, struct stack *stack)
 {
-	struct paths *p = arg;
-	struct watch *w = p->w;
-
-	/* Many functions have more stacks than texts: not when the user waits for the end */
-	symbols_read(w->o->symbols);
-	watch_begin(w);
-	if (w->o->format == FORMAT_TEXT)
-		report("%llu functions are watched%s", w->overrides.functions,
-		       w->duration ? "" : ": Ctrl-C ends it");
-}
-
-static bool take_event(void *arg, const struct stackbuf_event *e)
-{
-	struct paths *p = arg;
-	struct stack *stack = stacks_find(&p->w->o->record->stacks, e->id);
-
-	if (stack && !watch_own(e))
-		errors_event(&p->errors, e, stack);
-	return true;
-}
-
-static bool enough(void *arg, u64 lost)
-{
-	(void)lost;
-	return watch_over(((struct paths *)arg)->w);
-}
-
-static void end(void *arg)
-{
-	watch_end(((struct paths *)arg)->w);
-}
-
-static void rest(void *arg, u64 lost, u64 evicted)
-{
-	(void)arg;
-	if (lost)
-		report("an error whose first return was lost seems to come from one of its callers");
-	watch_report_evicted(evicted);
+	errors_event(arg, e, stack);
 }
 
 static void watch_paths(struct session *s, struct args *a, struct paths *p)
 {
-	const struct filter all = { 0 };
-	const struct follow_hooks hooks = {
-		.arg = p, .begin = begin, .event = take_event, .enough = enough, .end = end,
-		.rest = rest,
-	};
 	struct watch w = {
 		.source = &s->source, .o = &a->output, .filter = &a->wanted.filter, .events = true,
 		.duration = a->duration, .cgroup = a->cgroup, .overrides.lock = -1,
@@ -331,8 +289,8 @@ static void watch_paths(struct session *s, struct args *a, struct paths *p)
 	p->errors.symbols = &s->symbols;
 	p->errors.can_fail = can_fail;
 	errors_probes(&p->errors, &s->record, false);
-	watch_prepare(&w);
-	follow_events(&s->source, &a->output, &all, &hooks);
+	if (watch_events(&w, &p->errors, take_event))
+		report("an error whose first return was lost seems to come from one of its callers");
 	errors_end(&p->errors);
 	print_paths(p, &a->output);
 	if (!p->nr && !w.in_vain)

@@ -248,43 +248,49 @@ static void print_one(const struct output *o, const struct args *a, const struct
 		print_folded(o, one->stack, weight(a, one));
 }
 
-static void print_pair(struct session *s, const struct args *a, unsigned int number, u64 now)
+void cmd_print_pair(struct args *a, struct pair_totals *t, u64 now)
 {
 	bool leave_idle = a->command == OFFCPU && !(a->given & (BIT(OPT_IDLE) | BIT(OPT_WAKERS)));
-	struct output *o = (struct output *)&a->output;
-	struct pair_span span = { .until = ~0ULL };
 	struct profile p = { .commands = true };
-	struct pair_totals t;
+	struct output *o = &a->output;
 	u64 idle = 0;
 	size_t i, nr;
 
-	if (a->older)
-		span.until = now > a->older ? now - a->older : 0;
-	if (a->wanted.filter.has_last)
-		span.newest = a->wanted.filter.last;
-	pairs_read(&s->record, number, &span, &t);
-	for (i = 0, nr = 0; i < t.nr; i++) {
-		struct pair_total *one = &t.total[i];
+	for (i = 0, nr = 0; i < t->nr; i++) {
+		struct pair_total *one = &t->total[i];
 
 		if (a->command == LEAKS ? !one->open : !one->closed)
 			continue;
 		if (leave_idle && is_idle(o, one->stack))
 			idle += one->closed;
 		else
-			t.total[nr++] = *one;
+			t->total[nr++] = *one;
 	}
-	print_summary(o, a, &t, idle);
-	sort_with(t.total, nr, sizeof(*t.total), heaviest_last, (void *)a);
+	print_summary(o, a, t, idle);
+	sort_with(t->total, nr, sizeof(*t->total), heaviest_last, a);
 	p.total = xcalloc(nr + 1, sizeof(*p.total));
 	for (i = o->top && o->top < nr ? nr - o->top : 0; i < nr; i++) {
 		p.total[p.nr++] = (struct stack_total){
-			.stack = t.total[i].stack, .events = weight(a, &t.total[i]),
+			.stack = t->total[i].stack, .events = weight(a, &t->total[i]),
 		};
-		print_one(o, a, &t, &t.total[i], now);
+		print_one(o, a, t, &t->total[i], now);
 	}
 	if (o->format == FORMAT_FLAME)
 		flame_write(o, &p, a->flame);
 	free(p.total);
+}
+
+static void print_pair(struct session *s, struct args *a, unsigned int number, u64 now)
+{
+	struct pair_span span = { .until = ~0ULL };
+	struct pair_totals t;
+
+	if (a->older)
+		span.until = now > a->older ? now - a->older : 0;
+	if (a->wanted.filter.has_last)
+		span.newest = a->wanted.filter.last;
+	pairs_read(&s->record, number, &span, &t);
+	cmd_print_pair(a, &t, now);
 	pairs_free(&t);
 }
 
@@ -422,8 +428,14 @@ void cmd_pairs(struct args *a)
 	struct overrides b = { .lock = -1 };
 	struct session s = { 0 };
 	unsigned int number = 0, nr = 0;
-	char *name = asked_for(a), *left;
+	char *name, *left;
 	bool live = args_live(a);
+
+	if (a->given & BIT(OPT_LONGER)) {
+		cmd_slow(a);
+		return;
+	}
+	name = asked_for(a);
 
 	if (live)
 		override_load_module(&b);

@@ -61,6 +61,7 @@ const struct command command_table[COMMANDS] = {
 		.text = "how long calls took, or what was closed had been open, by stack",
 		.example =
 		"  stackbuf latency -D 10 vfs_read   its calls, from its beginning to its return\n"
+		"  stackbuf latency -L 10ms 'ext4_*' 'vfs_*'  only calls that took so long, until Ctrl-C\n"
 		"  stackbuf latency -D 10 mutex_lock@arg1 mutex_unlock@arg1\n"
 		"  stackbuf latency -v t:block:block_rq_issue@arg1 t:block:block_rq_complete@arg1\n"
 		"                                    -v: with a histogram\n"
@@ -395,6 +396,11 @@ const struct option option_table[OPTIONS] = {
 		.text = "not these errors" },
 	[OPT_LOG] = { .name = "log", .commands = OF_ERRORS, .own = true,
 		.text = "each time it happened, in order, with task and CPU" },
+	[OPT_LONGER] = { .name = "longer", .own_letter = 'L', .own_for = BIT(LATENCY),
+		.value = "TIME", .commands = BIT(LATENCY), .own = true,
+		SETS(value_duration, longer),
+		.text = "only calls of the functions that took longer: seconds, or with a unit: 500us, 10ms",
+	},
 	[OPT_WAKERS] = { .name = "wakers", .commands = BIT(OFFCPU), .own = true,
 		.text = "how long tasks slept, by the stack that woke them" },
 };

@@ -343,6 +343,7 @@ returns() {
 	echo 1 >$calls/bare && call bare 0 && echo 0 >$calls/bare
 	echo stackbuf_return:return_int%return@error >$probe && call no_error 0 && call error -5
 	echo stackbuf_return:return_int >$probe && call entry 0 && echo >$probe
+	echo stackbuf_return:return_int%return@took10ms >$probe && call short 0 && echo >$probe
 	echo stackbuf_return:return_int@sp:stackbuf_return:return_int%return@sp >$pair && call latency 0 && echo >$pair
 	# shellcheck disable=SC2016 # bpftrace's
 	traced bpftrace_filter 'kretprobe:return_int /(int32)retval < 0/ { @ = count(); }'

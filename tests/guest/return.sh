@@ -132,7 +132,7 @@ missed() {
 }
 bad() {
 	refuses vfs_read%ret 'vfs_read%ret: only %return is accepted after %' && refuses vfs_read+4%return 'a function returns as a whole' &&
-		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '%return with @retval, @error, @null or @sp is accepted, not @arg1' &&
+		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '@took, @took10ms or @sp is accepted, not @arg1' && refuses vfs_read%return@took0ms 'is accepted, not @took0ms' && refuses vfs_read%return@took5 'is accepted, not @took5' &&
 		refuses no_such_function%return 'no function matches' && refuses 'no_such_*%return' 'no function matches' &&
 		refuses vfs_read@retval '@arg1 to @arg6, @retaddr or @sp is accepted, not @retval' &&
 		refused pair 'no argument is known where a function returns' 'vfs_read@arg1:vfs_read%return@retval@arg1'
@@ -157,6 +157,23 @@ who_is_inside() {
 	"$STACKBUF" leaks stackbuf_return:return_asleep >after && echo >$P/pair
 	cat inside after kept
 	grep -q ': 2 open, .*; exact$' inside && grep -q '	return_asleep+' inside && grep -q '"open":2,' kept && grep -q ': 0 open, .*; exact$' after
+}
+
+# 7 calls of 1 ms and 3 of 40 ms, and others: only those are recorded, and stop the recording
+slow_calls() {
+	set_list '' || return 1
+	(probed; call asleep 1 7; call asleep 40 3; cat $M/ns >ns; call outer 3 100) &
+	"$STACKBUF" latency -L 30ms -D 8 --json 'stackbuf_return:return_*' >took 2>err && wait || { cat err; return 1; }
+	cat took err ns
+	is "$(wc -l <took) == 1" && grep -q '"exact":true,"closed":3,' took && grep -q '"frames":\["return_asleep+' took &&
+		sum=$(sed -n 's/.*"sum":"*\([0-9]*\).*/\1/p' took) && is "$sum >= 120000000 && $sum <= $(cat ns)" || return 1
+	anew '' && echo 'stackbuf_return:return_asleep%return@took30ms:0' >$P/trigger && call asleep 1 3 && [ "$(cat $P/enable)" = 1 ] && call asleep 40 2 && [ "$(cat $P/enable)" = 0 ] &&
+		[ $(($(tags --tag '!0' | tail -n 1))) -ge 40000000 ] || return 1
+	echo >$P/trigger && echo 1 >$P/enable && anew 'stackbuf_return:return_*%return@took' && call outer 1 5 && exact && is "$(tags --function return_outer | wc -l) == 5" || return 1
+	# Each took longer than what it called
+	for function in return_int return_inner return_outer; do tags --function $function | head -n 1; done >nested
+	cat nested
+	is "$(sed -n 1p nested) <= $(sed -n 2p nested) && $(sed -n 2p nested) <= $(sed -n 3p nested) && $(sed -n 1p nested) > 0"
 }
 
 # Until a command in the background has set its probes
@@ -240,6 +257,7 @@ on_x86 "the unwinder takes frame records" "what a save itself calls is missed, a
 result "what makes no sense is refused, in one line" bad
 result "snoop and count" commands
 result "latency FUNCTION: how long calls take" long_calls
+result "latency -L, @took: only calls that took long, which stop the recording" slow_calls
 result "leaks FUNCTION: the calls that are inside, live and in a snapshot" who_is_inside
 result "errors: the function that returned one first, and how far it went" which_error
 result "errors: the same of what was recorded, and chosen" recorded_errors

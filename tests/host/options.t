@@ -576,7 +576,7 @@ life() {
 help_is_exact() {
 	local command option all value shown said alien='is not for|unknown option'
 	all=$("$plain" --help | grep -o '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | sort -u) || return
-	for command in leaks errors count snoop; do
+	for command in leaks latency errors count snoop; do
 		all+=" $("$plain" "$command" -h | grep -o -- '^  *\(-., \)\?--[a-z-]*' | grep -o -- '--[a-z-]*' | tr '\n' ' ')"
 	done
 	all=$(tr ' ' '\n' <<<"$all" | sort -u)
@@ -586,7 +586,7 @@ help_is_exact() {
 			case $option in
 			--help | --version) continue ;;
 			--file | --instance | --last | --stack | --number | --interval | --duration | --older | --pid | --cpu | --tag | --since | --until | --around) value="=1" ;;
-			--comm | --function | --error | --exclude | --cgroup | --on-trigger | --vmlinux | --top | --prefix) value="=1" ;;
+			--comm | --function | --error | --exclude | --longer | --cgroup | --on-trigger | --vmlinux | --top | --prefix) value="=1" ;;
 			--output | --flame) value="=$dir/nowhere/x" ;;
 			--modules) value="=/" ;;
 			*) value='' ;;

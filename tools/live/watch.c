@@ -411,3 +411,66 @@ void watch_frame(const struct watch *w, const struct frame *f)
 	fwrite(f->text, 1, f->size && !w->offsets ? f->name_len : strcspn(f->text, "/ "),
 	       w->o->file);
 }
+
+/* ------------------------------------------------------------ each event --- */
+
+struct watched {
+	struct watch *w;
+	void (*event)(void *arg, const struct stackbuf_event *e, struct stack *stack);
+	void *arg;
+	u64 lost;
+};
+
+static void begin(void *arg)
+{
+	struct watch *w = ((struct watched *)arg)->w;
+
+	/* Many functions have more stacks than texts: not when the user waits for the end */
+	symbols_read(w->o->symbols);
+	watch_begin(w);
+	if (w->o->format == FORMAT_TEXT)
+		report("%llu functions are watched%s", w->overrides.functions,
+		       w->duration ? "" : ": Ctrl-C ends it");
+}
+
+static bool take_event(void *arg, const struct stackbuf_event *e)
+{
+	struct watched *ctx = arg;
+	struct stack *stack = stacks_find(&ctx->w->o->record->stacks, e->id);
+
+	if (stack && !watch_own(e))
+		ctx->event(ctx->arg, e, stack);
+	return true;
+}
+
+static bool enough(void *arg, u64 lost)
+{
+	(void)lost;
+	return watch_over(((struct watched *)arg)->w);
+}
+
+static void end(void *arg)
+{
+	watch_end(((struct watched *)arg)->w);
+}
+
+static void rest(void *arg, u64 lost, u64 evicted)
+{
+	((struct watched *)arg)->lost = lost;
+	watch_report_evicted(evicted);
+}
+
+u64 watch_events(struct watch *w, void *arg,
+		 void (*event)(void *arg, const struct stackbuf_event *e, struct stack *stack))
+{
+	struct watched ctx = { .w = w, .event = event, .arg = arg };
+	const struct follow_hooks hooks = {
+		.arg = &ctx, .begin = begin, .event = take_event, .enough = enough, .end = end,
+		.rest = rest,
+	};
+	const struct filter all = { 0 };
+
+	watch_prepare(w);
+	follow_events(w->source, w->o, &all, &hooks);
+	return ctx.lost;
+}

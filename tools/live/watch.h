@@ -230,6 +230,13 @@ void watch_functions(struct watch *w, bool expand);
 /* Report what patterns match and is left out of the functions chosen */
 void watch_report_left_out(const struct watch *w);
 
+/*
+ * Pass each event but the command's own, with its stack, to @event, as long as it is watched.
+ * Return how many were overwritten before they were read.
+ */
+u64 watch_events(struct watch *w, void *arg,
+		 void (*event)(void *arg, const struct stackbuf_event *e, struct stack *stack));
+
 /* Their steps, in this order */
 void watch_prepare(struct watch *w);	/* choose functions; change nothing */
 void watch_begin(struct watch *w);	/* set filters and probes */

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * cmd_slow.c - "latency -L": calls of functions that took longer, by stack
+ *
+ * Each is an event of a probe FUNCTION%return@took...: the kernel leaves out those that took less.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "cmd.h"
+#include "input/steady.h"
+#include "live/watch.h"
+
+struct slow {
+	const struct args *a;
+	struct watch *w;
+	struct pair_totals t;
+	struct stacks stacks;		/* copies of what has a total, with its place there */
+};
+
+static unsigned int column_of(u64 took)
+{
+	unsigned int i = 0;
+
+	while (i + 1 < STACKBUF_PAIR_TIMES && pairs_time(i + 1) <= took)
+		i++;
+	return i;
+}
+
+static void take_call(void *arg, const struct stackbuf_event *e, struct stack *stack)
+{
+	struct slow *slow = arg;
+	struct pair_total *one;
+	struct stack *kept;
+
+	if (!e->tagged || e->tag < slow->a->longer || !filter_match(&slow->a->wanted.filter, e))
+		return;
+	symbols_name(slow->a->output.symbols, stack);
+	if (!watch_wants(slow->w, stack))
+		return;
+	kept = stack_keep(&slow->stacks, stack);
+	if (kept->place == slow->t.nr) {
+		GROW(slow->t.total, slow->t.nr);
+		slow->t.total[slow->t.nr++] = (struct pair_total){ .stack = kept };
+	}
+	one = &slow->t.total[kept->place];
+	one->closed++;
+	one->sum += e->tag;
+	one->times[column_of(e->tag)]++;
+	if (one->longest < e->tag)
+		one->longest = e->tag;
+	slow->t.all.closed++;
+	slow->t.all.sum += e->tag;
+}
+
+/* The module takes a number of 32 bits */
+static char *probe_of(const char *function, u64 ns)
+{
+	static const struct { u64 ns; const char *name; } units[] = {
+		{ NSEC_PER_SEC, "s" }, { NSEC_PER_SEC / 1000, "ms" }, { 1000, "us" }, { 1, "ns" },
+	};
+	unsigned int i = 0;
+
+	while (ns % units[i].ns)
+		i++;
+	return xasprintf("%s%%return@took%llu%s", function, ns / units[i].ns, units[i].name);
+}
+
+void cmd_slow(struct args *a)
+{
+	struct session s = { 0 };
+	struct slow slow = { .a = a };
+	struct watch w = {
+		.source = &s.source, .o = &a->output, .filter = &a->wanted.filter, .events = true,
+		.duration = a->duration, .overrides.lock = -1,
+	};
+	u64 missed;
+	size_t i;
+
+	if (!args_live(a))
+		die(EXIT_USAGE, "--longer is for functions that run; of those recorded with %%return@took: stackbuf -f %s log --tag %llu-0xffffffffffffffff",
+		    a->wanted.file.nr ? a->wanted.file.word[0] : "FILE", a->longer);
+	if (!a->word || !a->word[0])
+		die(EXIT_USAGE, "--longer is of calls: name a FUNCTION (see stackbuf latency -h)");
+	for (i = 0; a->word[i]; i++) {
+		if (pattern_event(a->word[i]) || strpbrk(a->word[i], "@%+ "))
+			die(EXIT_USAGE, "--longer is of calls of functions, as 'ext4_*', not %s",
+			    a->word[i]);
+		patterns_add(&w.patterns, probe_of(a->word[i], a->longer), false);
+	}
+	override_load_module(&w.overrides);
+	cmd_begin(&s, a, true);
+	session_need_info(&s);
+	missed = probes_missed(&s.record);
+	slow.w = &w;
+	snprintf(slow.t.name, sizeof(slow.t.name), "%s%s, longer than %g ms", a->word[0],
+		 a->word[1] ? " and more" : "", a->longer / 1e6);
+	slow.t.missed = watch_events(&w, &slow, take_call);
+	if (!steady_read_info(&s.source, &s.record))
+		slow.t.missed += probes_missed(&s.record) - missed;
+	cmd_print_pair(a, &slow.t, 0);
+	watch_finish(&w);
+	patterns_free(&w.patterns);
+	free(slow.t.total);
+	stacks_empty(&slow.stacks);
+	cmd_end(&s, a);
+}
