@@ -429,8 +429,8 @@ static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned l
 
 NOKPROBE_SYMBOL(change_doubt);
 
-/* Is an object outstanding?  *@value: its value */
-static bool is_open(unsigned int pair, unsigned long key, u64 *value)
+/* Is an object outstanding?  Of *@copy time and value are its own */
+static bool is_open(unsigned int pair, unsigned long key, struct stackbuf_pair_object *copy)
 {
 	const u64 hash = hash_of(pair, key);
 	struct stackbuf_pair_bucket *bucket = bucket_at(bucket_of(hash));
@@ -442,7 +442,8 @@ static bool is_open(unsigned int pair, unsigned long key, u64 *value)
 			/* K1 */
 			u64 word = smp_load_acquire(stack_word(at));
 
-			*value = READ_ONCE(at->value);
+			copy->time = READ_ONCE(at->time);
+			copy->value = READ_ONCE(at->value);
 			smp_rmb();	/* K1: the place is not used again before it was read */
 			if (READ_ONCE(bucket->key[i]) == key && (u32)word - 1 < STACKS &&
 			    READ_ONCE(stack_at(word - 1)->stack) >> 32 == pair &&
@@ -464,13 +465,17 @@ static unsigned long wait_of(unsigned long lock)
 /* LCB_F_MUTEX in include/trace/events/lock.h, which 5.19 has first */
 #define WAIT_IN_MUTEX	0x20
 
+/* When recording went on: the end of what is open from before may not have been seen */
+static u64 resumed;
+
 /* A wait for a mutex begins anew each time that the waiter sleeps or spins, and ends once */
 static bool goes_on_waiting(const struct stackbuf_probe *probe, unsigned long key,
 			    unsigned long flags)
 {
-	u64 value;
+	struct stackbuf_pair_object wait;
 
-	return flags & WAIT_IN_MUTEX && is_open(probe->pair, key, &value);
+	return flags & WAIT_IN_MUTEX && is_open(probe->pair, key, &wait) &&
+	       wait.time >= READ_ONCE(resumed);
 }
 
 static noinline void open_valued(const struct stackbuf_probe *probe, unsigned long key,
@@ -589,10 +594,10 @@ static bool is_in_block(unsigned int pair, const struct page *page)
 
 	for_each_set_bit(order, &orders, BITS_PER_LONG) {
 		unsigned long before = pfn & (BIT(order) - 1);
-		u64 size;
+		struct stackbuf_pair_object block;
 
-		if (before && is_open(pair, (unsigned long)pfn_to_page(pfn - before), &size) &&
-		    size > (u64)before << PAGE_SHIFT)
+		if (before && is_open(pair, (unsigned long)pfn_to_page(pfn - before), &block) &&
+		    block.value > (u64)before << PAGE_SHIFT)
 			return true;
 	}
 	return false;
@@ -655,6 +660,7 @@ void sbuf_pair_resume(void)
 {
 	unsigned int i;
 
+	WRITE_ONCE(resumed, sbuf_now());
 	for (i = 1; i <= STACKBUF_PAIRS_MAX; i++)
 		if (READ_ONCE(pair_at(i)->probes))
 			sbuf_add(&pair_at(i)->refused, 1);

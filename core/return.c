@@ -60,7 +60,8 @@ static __always_inline bool took_long(const struct sbuf_hooks *own, const u64 *b
  *
  * Is it the second or a later one?  *@node becomes the call's own node, NULL if it is not found.
  */
-static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **node, u8 tag)
+static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **node,
+				       unsigned long value)
 {
 	const struct llist_node *one = SBUF_RETURN_NODES(current);
 	bool recorded = false;
@@ -71,11 +72,11 @@ static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **
 	}
 	*node = one;
 	/*
-	 * The kernel uses nodes again.  One that was recorded for an earlier return has run before
-	 * this one now, too, and was recorded anew, as what is returned is the same.
+	 * The kernel uses nodes again, for the same probe.  One that was recorded for an earlier
+	 * return has run before this one now, too, and was recorded anew: what is returned is the
+	 * same, and decides that, but for how long a call took.
 	 */
-	return one && recorded && cpu->return_tag == tag && cpu->return_time == cpu->time &&
-	       tag != STACKBUF_PROBE_TOOK;
+	return one && recorded && cpu->return_value == value && cpu->return_time == cpu->time;
 }
 
 __no_stack_protector
@@ -83,7 +84,8 @@ void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned 
 		     const struct pt_regs *regs, const void *node, const u64 *began)
 {
 	struct stackbuf_probe *probe = own->probe;
-	unsigned long value = regs_return_value((struct pt_regs *)regs), was;
+	const unsigned long returned = regs_return_value((struct pt_regs *)regs);
+	unsigned long value = returned, was;
 	struct sbuf_recursion handler;
 	struct sbuf_cpu *cpu;
 	s64 id;
@@ -101,7 +103,7 @@ void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned 
 		return;
 	}
 	cpu = handler.cpu;
-	at_once = is_at_once(cpu, &node, probe->tag);
+	at_once = is_at_once(cpu, &node, returned);
 	at = &cpu->call_regs[handler.level];
 	was = sbuf_arch_enter(at, regs, site, ret);
 	id = sbuf_hit(probe, probe->role, &(const struct sbuf_save) {
@@ -111,9 +113,11 @@ void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned 
 		.tag = probe->tag == STACKBUF_PROBE_SP ? kernel_stack_pointer(at) : value,
 	}, 0, NULL);
 	sbuf_arch_leave(at, was);
-	cpu->return_node = id > 0 ? node : NULL;
-	cpu->return_time = cpu->time;
-	cpu->return_tag = probe->tag;
+	if (probe->tag != STACKBUF_PROBE_TOOK) {
+		cpu->return_node = id > 0 ? node : NULL;
+		cpu->return_time = cpu->time;
+		cpu->return_value = returned;
+	}
 	sbuf_recursion_unlock(&handler);
 }
 
@@ -214,6 +218,15 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
+/* Nodes of what is freed may become another tracer's */
+static void forget_nodes(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		WRITE_ONCE(per_cpu_ptr(sbuf_cpu, cpu)->return_node, NULL);
+}
+
 static void remove_returns(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
@@ -235,6 +248,7 @@ static void remove_returns(const struct module *module, unsigned long state)
 			continue;
 		for (next = own; next; next = next->next)
 			sbuf_hooks_remove(next, NULL);
+		forget_nodes();
 		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
 		for (; own; own = next) {
 			next = own->next;

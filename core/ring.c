@@ -244,6 +244,9 @@ static bool take_page(struct sbuf_cpu *cpu)
 
 	sbuf_ring_clear_page(page);
 	page->time = sbuf_event_now(cpu);
+	/* The next event may have the time of the last one */
+	if (page->time - cpu->time < SBUF_SHORT_TIME_MAX)
+		page->time = cpu->time;
 	page->cpu = smp_processor_id();
 	/* Before an NMI can append to it */
 	sbuf_keep(SBUF_EVENTS, page, sizeof(*page));
@@ -370,7 +373,8 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	 * Unless an NMI has appended, or taken a page, since the caller has read the clock: inside
 	 * of an append it clears chain_end
 	 */
-	now = READ_ONCE(cpu->chain_end) && event->time >= cpu->time ? event->time : 0;
+	now = (READ_ONCE(cpu->chain_end) || event->save->at_once) && event->time >= cpu->time ?
+	      event->time : 0;
 	for (;;) {
 		page = cpu->page;
 		pos = cpu->pos;

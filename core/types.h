@@ -210,7 +210,7 @@ struct sbuf_clock {
  * @nest:	saves that have not ended on this CPU
  * @rcu_idle:	of these, the walks that began while RCU did not watch the CPU
  * @return_node: the call that was recorded last where it returned, as the kernel knows it
- * @return_tag:	its probe's
+ * @return_value: what it returned
  * @return_time: its event's
  * @recursion:	in which contexts a handler runs on this CPU, see hit.h
  * @call_regs:	for each, the registers at the call, or its caller's, where the handler has none
@@ -226,9 +226,9 @@ struct sbuf_cpu {
 	int nest, rcu_idle;
 	unsigned long irq_stack, nmi_stack;
 	const struct llist_node *return_node;
+	unsigned long return_value;
 	u64 return_time;
 	u32 recursion;
-	u8 return_tag;
 	struct pt_regs call_regs[STACKBUF_NMI + 2];
 	struct sbuf_scratch scratch[SBUF_NESTING];
 };

@@ -156,7 +156,7 @@ static void read_options(struct args *a, poptContext context)
 /* Of several ways to use a command, the one that was used */
 static void find_way(struct args *a)
 {
-	if (a->command == ERRORS && a->word && args_live(a))
+	if (a->command == ERRORS && a->word && !a->wanted.file.nr && !a->wanted.kept)
 		a->command = ERRORS_PATTERN;
 	if (a->command != COUNT)
 		return;

@@ -20,7 +20,7 @@ struct paths {
 	struct prototypes *prototypes;	/* NULL: they are not known, or not needed yet */
 	struct patterns passed;		/* of a record: one of these has returned it */
 	struct watch *w;		/* NULL: of a record */
-	bool list;			/* each of them, else how many are equal */
+	bool list;			/* each of them, not only how many are equal */
 	struct error_path *path;
 	size_t nr, room;
 	u64 usual[ERROR_MAX + 1];	/* those that were left out */
@@ -127,7 +127,8 @@ static void report_left_out(struct paths *p)
 		     "events have the number of an error as their tag, and no probe that is set now records errors there: they are left out");
 	report_count(e->unsure, "error may be no error but the argument of a call: another probe records it at the same function",
 		     "errors may be no errors but arguments of calls: other probes record them at the same functions");
-	report_count(e->gone, "event has lost its stack: a path may be cut there",
+	/* In a run watch_report_evicted() has said it */
+	report_count(p->w ? 0 : e->gone, "event has lost its stack: a path may be cut there",
 		     "events have lost their stacks: paths may be cut there");
 }
 
@@ -162,7 +163,7 @@ static void print_paths(struct paths *p, struct output *o)
 		memmove(p->path, p->path + p->nr - last, last * sizeof(*p->path));
 		p->nr = last;
 	}
-	if (!p->list || o->format == FORMAT_FOLDED || o->format == FORMAT_PPROF ||
+	if (!(p->a->given & BIT(OPT_LOG)) || o->format == FORMAT_FOLDED || o->format == FORMAT_PPROF ||
 	    o->format == FORMAT_FLAME) {
 		p->nr = error_paths_merge(p->path, p->nr);
 		sort(p->path, p->nr, sizeof(*p->path), by_count);
@@ -172,7 +173,7 @@ static void print_paths(struct paths *p, struct output *o)
 	if (o->format == FORMAT_PPROF || o->format == FORMAT_FLAME)
 		write_profile(p, o);
 	else
-		output_errors(o, p->path + first, p->nr - first, p->list);
+		output_errors(o, p->path + first, p->nr - first, p->a->given & BIT(OPT_LOG));
 	report_left_out(p);
 }
 
@@ -183,6 +184,18 @@ static void free_paths(struct paths *p)
 	patterns_free(&p->passed);
 	errors_free(&p->errors);
 	free(p->path);
+}
+
+/* FUNCTION as the probe of its errors, to be kept */
+static const char *probe_of(const char *word)
+{
+	const char *percent = strchr(word, '%');
+
+	if (pattern_event(word) || strpbrk(word, "@+") != (percent ? strchr(percent, '@') : NULL) ||
+	    (percent && strcmp(percent, "%return@error") && strcmp(percent, "%return@null")))
+		die(EXIT_USAGE, "errors %s: takes functions, as 'ext4_*'; with NULL as an error: 'ext4_*%%return@null'",
+		    word);
+	return percent ? word : xasprintf("%s%%return@error", word);
 }
 
 /* -------------------------------------------------------------- of a record --- */
@@ -226,6 +239,7 @@ struct error_path *cmd_error_paths(struct session *s, struct args *a, size_t *nr
 	static struct paths p;
 
 	find_paths(s, a, &p);
+	report_left_out(&p);
 	*nr = error_paths_merge(p.path, p.nr);
 	return p.path;
 }
@@ -237,7 +251,7 @@ static void read_paths(struct session *s, struct args *a, struct paths *p)
 	session_report_missing(s);
 	session_choose_functions(s);
 	for (i = 0; a->word && a->word[i]; i++)
-		patterns_add(&p->passed, a->word[i], false);
+		patterns_add(&p->passed, probe_of(a->word[i]), false);
 	if (!find_paths(s, a, p))
 		die(1, "%s: no probe of this record is for errors (probe=FUNCTION%%return@error); of functions that run: stackbuf errors FUNCTION",
 		    s->source.name);
@@ -249,18 +263,6 @@ static void read_paths(struct session *s, struct args *a, struct paths *p)
 }
 
 /* ---------------------------------------------------------- as they happen --- */
-
-/* Return FUNCTION as the probe of its errors, to be kept */
-static const char *probe_of(const char *word)
-{
-	const char *percent = strchr(word, '%');
-
-	if (pattern_event(word) || strpbrk(word, "@+") != (percent ? strchr(percent, '@') : NULL) ||
-	    (percent && strcmp(percent, "%return@error") && strcmp(percent, "%return@null")))
-		die(EXIT_USAGE, "errors %s: takes functions, as 'ext4_*'; with NULL as an error: 'ext4_*%%return@null'",
-		    word);
-	return percent ? word : xasprintf("%s%%return@error", word);
-}
 
 static void take_event(void *arg, const struct stackbuf_event *e, struct stack *stack)
 {
@@ -304,7 +306,7 @@ void cmd_errors(struct args *a)
 	struct session s = { 0 };
 	static struct paths p;
 
-	p.list = a->given & BIT(OPT_LOG);
+	p.list = a->given & (BIT(OPT_LOG) | BIT(OPT_LAST));
 	if (a->command == ERRORS_PATTERN) {
 		watch_paths(&s, a, &p);
 	} else {

@@ -130,6 +130,7 @@ const char *error_set_add(void *set, const char *list)
 
 /* What an event with this stack is */
 enum kind {
+	KIND_GONE,	/* its frames were not known so far */
 	KIND_OTHER,	/* no return that is recorded for an error */
 	KIND_UNSET,	/* none now: its probe may have been removed */
 	KIND_CANNOT_FAIL,
@@ -145,6 +146,7 @@ struct error_stack {
 /* A probe as a pattern.  The record may hold any bytes, so that none may end the program */
 static void add_probe(struct patterns *p, const struct stackbuf_probe *probe)
 {
+	bool by_address = !strncmp(probe->name, "0x", 2);
 	size_t len = strcspn(probe->name, "%@+");
 	const char *colon = memchr(probe->name, ':', len);
 	size_t module = colon ? colon - probe->name : 0;
@@ -157,7 +159,7 @@ static void add_probe(struct patterns *p, const struct stackbuf_probe *probe)
 		.module = colon ? xasprintf("%.*s", (int)module, probe->name) : NULL,
 		.function = xasprintf("%.*s", (int)(len - module - !!colon),
 				      probe->name + module + !!colon),
-		.addr = probe->addr,
+		.addr = by_address ? probe->addr : 0,
 		.tag = probe->tag == STACKBUF_PROBE_NULL ? RETURN_NULL : "",
 	};
 }
@@ -211,7 +213,7 @@ static void learn(struct errors *e, const struct stack *s, struct error_stack *k
 	bool null = false;
 
 	known->kind = KIND_OTHER;
-	if (!s->nr || !is_of_call(s))
+	if (!is_of_call(s))
 		return;
 	known->unsure = patterns_match_frame(&e->others, f);
 	if (!has_probe(&e->returns, f, &null))
@@ -223,22 +225,23 @@ static void learn(struct errors *e, const struct stack *s, struct error_stack *k
 		known->kind = null ? KIND_NULL : KIND_ERROR;
 }
 
-/* A copy of the stack, as the record may forget it */
-static struct stack *keep(struct errors *e, struct stack *stack)
+/* What is known of a stack.  Those of errors are copied, as the record may forget its own */
+static const struct error_stack *known_of(struct errors *e, struct stack **stack)
 {
-	size_t before = e->stacks.nr;
-	struct stack *copy;
+	struct stack *entry = stacks_get(&e->stacks, (*stack)->id);
+	struct error_stack *known;
 
-	symbols_name(e->symbols, stack);
-	copy = stack_keep(&e->stacks, stack);
-	if (e->stacks.nr > before) {
-		GROW(e->known, before);
-		e->known[copy->place] = (struct error_stack){ 0 };
+	symbols_name(e->symbols, *stack);
+	if (entry->place == e->known_nr) {
+		GROW(e->known, e->known_nr);
+		e->known[e->known_nr++] = (struct error_stack){ .kind = KIND_GONE };
 	}
-	/* One that was gone may have been read since */
-	if (e->known[copy->place].kind == KIND_OTHER)
-		learn(e, copy, &e->known[copy->place]);
-	return copy;
+	known = &e->known[entry->place];
+	if (known->kind == KIND_GONE && (*stack)->nr)
+		learn(e, *stack, known);
+	if (known->kind == KIND_ERROR || known->kind == KIND_NULL)
+		*stack = stack_keep(&e->stacks, *stack);
+	return known;
 }
 
 /* ----------------------------------------------------------------- paths --- */
@@ -246,7 +249,7 @@ static struct stack *keep(struct errors *e, struct stack *stack)
 /* A task, or what interrupts a CPU, with the errors that its callers may still return */
 struct error_task {
 	u64 key;
-	struct error_path *open;	/* one for each error */
+	struct error_path *open;	/* one for each error, the oldest first */
 	size_t nr;
 };
 
@@ -279,9 +282,27 @@ static struct error_task *task_of(struct errors *e, const struct stackbuf_event 
 	return copy;
 }
 
+/* Bytes of a function's name without what the compiler calls its unlikely part */
+static size_t whole_name(const struct frame *f)
+{
+	const char *cold = memmem(f->name, f->name_len, ".cold", 5);
+
+	return cold ? (size_t)(cold - f->name) : f->name_len;
+}
+
 static bool same_function(const struct frame *a, const struct frame *b)
 {
-	return a->name_len && b->name_len && a->addr - a->offset == b->addr - b->offset;
+	size_t x, y;
+
+	if (!a->name_len || !b->name_len)
+		return false;
+	if (a->addr - a->offset == b->addr - b->offset)
+		return true;
+	x = whole_name(a);
+	y = whole_name(b);
+	/* Two functions may have one name */
+	return (x < a->name_len || y < b->name_len) && x == y && !memcmp(a->name, b->name, x) &&
+	       a->module_len == b->module_len && !memcmp(a->module, b->module, a->module_len);
 }
 
 /* Is @s, whose function returns, the stack of the caller at frame @k of the path? */
@@ -297,6 +318,12 @@ static bool is_caller(const struct error_path *p, const struct stack *s, unsigne
 			return false;
 	return true;
 }
+
+/* More errors than a task returns at once: then the oldest is taken to be handled */
+#define OPEN_MAX	32
+
+/* A caller has done what it has to within this time, ns; else it was called once more */
+#define PASSED_WITHIN	NSEC_PER_SEC
 
 /*
  * Has the function returned together with the last one of the path?  It has called that one at its
@@ -324,6 +351,8 @@ static bool passes_on(struct error_path *p, const struct stackbuf_event *event,
 
 	if (returns_with(p, event, s))
 		return true;
+	if (event->time - p->last > PASSED_WITHIN)
+		return false;
 	if (!p->stack->cut) {
 		/* Both have the same outermost frame, so there is one place */
 		if (s->nr + k > end)
@@ -381,6 +410,12 @@ static void begin(struct error_task *t, const struct stackbuf_event *event, stru
 	};
 }
 
+/* A PID has been given to another task, or begins to run another program */
+static bool is_other_task(const struct error_path *p, const struct stackbuf_event *event)
+{
+	return p->event.tgid != event->tgid || memcmp(p->event.comm, event->comm, STACKBUF_COMM_LEN);
+}
+
 /* Is the event an error that was returned? */
 static bool is_error(struct errors *e, const struct stackbuf_event *event,
 		     const struct error_stack *known)
@@ -409,30 +444,36 @@ static bool is_error(struct errors *e, const struct stackbuf_event *event,
 void errors_event(struct errors *e, const struct stackbuf_event *event, struct stack *stack)
 {
 	struct error_task *t = task_of(e, event);
-	struct stack *s = keep(e, stack);
-	const struct error_stack *known = &e->known[s->place];
-	bool error, passed = false, stays;
+	const struct error_stack *known = known_of(e, &stack);
 	unsigned int number = -event->tag;
+	bool error, stays, passed = false;
 	size_t i, n = 0;
 
-	e->gone += !s->nr;
+	e->gone += known->kind == KIND_GONE;
 	error = is_error(e, event, known);
 	for (i = 0; i < t->nr; i++) {
 		struct error_path *p = &t->open[i];
 
 		/* One that begins anew ends the one before: all that may follow is of both */
-		if (error && p->error == number)
-			stays = passed = passes_on(p, event, s);
-		else
-			stays = stays_open(p, s);
+		if (error && p->error == number) {
+			passed = !is_other_task(p, event) && passes_on(p, event, stack);
+			stays = passed;
+		} else {
+			stays = !is_other_task(p, event) && stays_open(p, stack);
+		}
 		if (stays)
 			t->open[n++] = *p;
 		else
 			e->done(e->arg, p);
 	}
 	t->nr = n;
-	if (error && !passed)
-		begin(t, event, s, number);
+	if (!error || passed)
+		return;
+	if (n == OPEN_MAX) {
+		e->done(e->arg, &t->open[0]);
+		memmove(t->open, t->open + 1, --t->nr * sizeof(*t->open));
+	}
+	begin(t, event, stack, number);
 }
 
 static void end_task(const void *node, VISIT visit, void *arg)
@@ -471,9 +512,16 @@ static int path_order(const void *a, const void *b)
 {
 	const struct error_path *x = a, *y = b;
 
-	return compare_u64(x->stack->id, y->stack->id) ?: compare_u64(x->error, y->error) ?:
-		compare_u64(x->returned[0], y->returned[0]) ?:
-		compare_u64(x->returned[1], y->returned[1]);
+	unsigned int i;
+	int c;
+
+	c = compare_u64(x->error, y->error) ?: compare_u64(x->returned[0], y->returned[0]) ?:
+		compare_u64(x->returned[1], y->returned[1]) ?:
+		(x->stack == y->stack ? 0 : stack_order(x->stack, y->stack));
+	/* One of them may be of code that was there before */
+	for (i = 0; !c && x->stack != y->stack && i < x->stack->nr; i++)
+		c = strcmp(x->stack->frame[i].text, y->stack->frame[i].text);
+	return c;
 }
 
 size_t error_paths_merge(struct error_path *path, size_t nr)

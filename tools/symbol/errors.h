@@ -73,8 +73,9 @@ struct errors {
 	u64 unsure;	/* that may be of a call which was probed, not of its return */
 	u64 gone;	/* whose frames are not known */
 
-	struct stacks stacks;	/* copies of all that were seen */
+	struct stacks stacks;	/* all that were seen: copies of those of errors */
 	struct error_stack *known;	/* what is known of these, by their place */
+	size_t known_nr;	/* how many */
 	void *tasks;	/* a tree of struct error_task */
 	struct error_task *last;
 };

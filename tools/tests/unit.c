@@ -1807,15 +1807,18 @@ static int first_path(const void *a, const void *b)
 
 /*
  * The paths of events "PID FRAMES[+] ERROR", in order: "i" in place of the blank: of an interrupt on
- * the CPU of that number, "d": of its idle task, "=": at the time of the one before; a frame is a function's letter and its offset, "+": cut.  As "EABC2 ": errno 2, returned
- * by A, B and C of the stack that begins at the first.  Small functions have no probe.
+ * the CPU of that number, "d": of its idle task, "=": at the time of the one before, "l": long
+ * after it, "n": by a task of another name; a frame is a function's letter and its offset, "+": cut.  As "EABC2 ": errno 2, returned
+ * by A, B and C of the stack that begins at the first.  Small functions have no probe; "!" is
+ * a part of B.
  */
 static const char *paths_of(const char *events)
 {
 	static char text[512];
 	struct errors e = { .done = see_path, .can_fail = g_fails };
 	struct stacks made = { 0 };
-	unsigned int pid, error, time = 0, n, len = 0;
+	unsigned int pid, error, n, len = 0;
+	u64 time = 0;
 	char interrupt, words[64], *w;
 
 	patterns_add(&e.returns, "[A-Y]%return@error", false);
@@ -1843,11 +1846,15 @@ static const char *paths_of(const char *events)
 		}
 		for (w = words; *w && s->named < s->nr; w += 2) {
 			s->addr[s->named] = 0x1000 * *w + 0x10 * (w[1] - '0');
-			s->frame[s->named] = frame_take(xasprintf("%c+0x%x/0x1000", *w, 0x10 * (w[1] - '0')),
+			s->frame[s->named] = frame_take(*w == '!' ? xstrdup("B.cold+0x10/0x20") :
+							xasprintf("%c+0x%x/0x1000", *w,
+								  0x10 * (w[1] - '0')),
 							s->addr[s->named], false);
 			s->named++;
 		}
-		event.time = interrupt == '=' ? time : ++time;
+		time += interrupt == 'l' ? NSEC_PER_SEC + 1 : interrupt != '=';
+		event.time = time;
+		event.comm[0] = interrupt == 'n' ? 'n' : 'o';
 		event.id = id;
 		event.pid = interrupt == 'd' ? 0 : pid;
 		event.cpu = pid;
@@ -1932,6 +1939,11 @@ static void test_errors(void)
 	PATHS("1 X0A2 22", "X22 unsure ");
 	PATHS("1 y0A2 22", "unset ");
 	PATHS("1 G0A2 22", "cannot ");
+	/* The part that the compiler puts elsewhere; another task with the number, or long after */
+	PATHS("1 C0b1A2m3 22,1 B0A2m3 22", "C22 B22 ");
+	PATHS("1 C0B1A2m3 22,1nB0A2m3 22", "C22 B22 ");
+	PATHS("1 C0B1A2m3 22,1lB0A2m3 22", "C22 B22 ");
+	PATHS("1 C0!1A2m3 22,1 B0A2m3 22", "CB22 ");
 	/* Bounds */
 	PATHS("1 C0 4095,1 C0 4096,1 C0 0", "C4095 ");
 
