@@ -180,7 +180,7 @@
 
 		return [make("p", count(data.error.length) + " paths of errors, whatever part of the events is shown; returned by: from the first function on", { class: "faint" }),
 			table([["errors"], ["error"], ["returned by"], ["function < caller"]], some.map(([place, nr, name, returned]) =>
-				[count(nr), name, returned.map((i) => functions[data.stack[place][3][i]]).join(" < "), stack_cell(place, places)]))];
+				[count(nr), make("td", name, { class: "n" }), returned.map((i) => functions[data.stack[place][3][i]]).join(" < "), stack_cell(place, places)]))];
 	}
 
 	function event_table() {

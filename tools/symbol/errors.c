@@ -172,11 +172,13 @@ void errors_probes(struct errors *e, const struct record *r, bool wanted)
 	for (i = 0; probe_next(r, &i, &probe); ) {
 		if (probe.pair || !probe.tag || probe.way == STACKBUF_PROBE_BY_TRACEPOINT)
 			continue;
-		if (probe.way == STACKBUF_PROBE_BY_RETURN &&
-		    (probe.tag == STACKBUF_PROBE_ERROR || probe.tag == STACKBUF_PROBE_NULL))
-			add_probe(wanted ? &e->returns : &e->also, &probe);
-		else if (probe.tag != STACKBUF_PROBE_SP)
+		if (probe.way != STACKBUF_PROBE_BY_RETURN)
 			add_probe(&e->others, &probe);
+		else if (wanted && (probe.tag == STACKBUF_PROBE_ERROR ||
+				    probe.tag == STACKBUF_PROBE_NULL))
+			add_probe(&e->returns, &probe);
+		else
+			add_probe(&e->also, &probe);
 	}
 }
 

@@ -58,8 +58,8 @@ struct error_task;
 struct errors {
 	struct symbols *symbols;
 	struct patterns returns;	/* functions whose errors are wanted */
-	struct patterns also;	/* functions whose errors are recorded, too, and not wanted */
-	/* Functions of which other tags are recorded, too, with the stack that errors have */
+	struct patterns also;	/* functions of which other returns are recorded, or not wanted ones */
+	/* Functions whose calls are recorded with a tag, and the stack that errors have */
 	struct patterns others;
 	/* Does a function return what can be an error?  NULL: all do */
 	bool (*can_fail)(void *arg, const struct frame *function);
