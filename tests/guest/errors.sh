@@ -34,15 +34,15 @@ as_it_happens() {
 	is "$(grep -c '^[0-9]' found) == 1" && grep -E '^	\[-EINVAL] vfs_get_tree\+' found && rmmod stackbuf
 }
 
-# A disk with bad blocks: read beside good ones, in two ways, for as long as an hour has reads
+# A disk with bad blocks (one range: 6.1 has a mistake where there are two): read beside good ones, in two ways, for as long as an hour has reads
 bad_blocks() {
 	mount -t configfs none /sys/kernel/config 2>/dev/null
-	mkdir $C && echo 1 >$C/memory_backed && echo 64 >$C/size && echo 1 >$C/power && echo +1024-2047 >$C/badblocks || return 1
+	mkdir $C && echo 1 >$C/memory_backed && echo 64 >$C/size && echo 1 >$C/power && echo +1024-1535 >$C/badblocks || return 1
 	disk=/dev/nullb0
 	insmod /t/big/stackbuf.ko probe='*direct_IO*%return@error,blkdev_*%return@error,filemap_*%return@error,t:block:block_rq_issue' || return 1
 	for _ in $(seq "$(few 40 400)"); do
 		dd if="$disk" of=/dev/null bs=4k count=8 iflag=direct && ! dd if="$disk" of=/dev/null bs=4k skip=128 count=1 iflag=direct &&
-			! dd if="$disk" of=/dev/null bs=4k skip=200 count=1 || return 1
+			! dd if="$disk" of=/dev/null bs=4k skip=140 count=1 || return 1
 	done 2>said
 	"$STACKBUF" errors -e EIO >found && cat found
 	seq "$(few 40 400)" | tail -n 1 >/out/reads
