@@ -16,39 +16,12 @@
 #include <linux/mm.h>
 #include <linux/sort.h>
 
-#include "clock.h"
 #include "function.h"
 #include "hit.h"
 #include "modules.h"
 #include "probe_list.h"
 
 /* ---------------------------------------------------------------- handler --- */
-
-/*
- * Is it what the probe records?  The upper half of an int is not defined: compilers leave 0 there,
- * or the sign.  Of an error *@value becomes the number with its sign
- */
-static __always_inline bool is_wanted(u8 tag, unsigned long *value)
-{
-	unsigned long error = *value >> 32 ? *value : (unsigned long)(int)*value;
-
-	if (tag != STACKBUF_PROBE_ERROR && tag != STACKBUF_PROBE_NULL)
-		return true;
-	if (!IS_ERR_VALUE(error))
-		return tag == STACKBUF_PROBE_NULL && !*value;
-	*value = error;
-	return true;
-}
-
-/* How long did the call take, and was that long enough?  Clocks of two CPUs may differ a little */
-static __always_inline bool took_long(const struct sbuf_hooks *own, const u64 *began,
-				      unsigned long *value)
-{
-	s64 took = sbuf_pair_now() - *began;
-
-	*value = took > 0 ? took : 0;
-	return *value >= own->least;
-}
 
 /*
  * A function that ends by calling another one has left its frame when that one begins, and both end
@@ -79,22 +52,20 @@ static __always_inline bool is_at_once(const struct sbuf_cpu *cpu, const void **
 	return one && recorded && cpu->return_value == value && cpu->return_time == cpu->time;
 }
 
-__no_stack_protector
-void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
-		     const struct pt_regs *regs, const void *node, const u64 *began)
+noinline __no_stack_protector
+void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
+			const struct pt_regs *regs, const void *node, unsigned long value)
 {
-	struct stackbuf_probe *probe = own->probe;
 	const unsigned long returned = regs_return_value((struct pt_regs *)regs);
-	unsigned long value = returned, was;
+	struct stackbuf_probe *probe = own->probe;
 	struct sbuf_recursion handler;
 	struct sbuf_cpu *cpu;
-	s64 id;
 	struct pt_regs *at;
+	unsigned long was;
 	bool at_once;
+	s64 id;
 
-	if (!(probe->tag == STACKBUF_PROBE_TOOK ? took_long(own, began, &value) :
-						  is_wanted(probe->tag, &value)) ||
-	    unlikely(!sbuf_probe_records(probe)))
+	if (unlikely(!sbuf_probe_records(probe)))
 		return;
 	if (unlikely(!sbuf_recursion_trylock(&handler))) {
 		sbuf_add(&sbuf_place_of(probe)->returns.missed, 1);
@@ -121,7 +92,7 @@ void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned 
 	sbuf_recursion_unlock(&handler);
 }
 
-NOKPROBE_SYMBOL(sbuf_return_hit);
+NOKPROBE_SYMBOL(sbuf_return_record);
 
 /* -------------------------------------------------------------------- way --- */
 

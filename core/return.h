@@ -9,6 +9,7 @@
 #include <linux/fprobe.h>
 #endif
 
+#include "clock.h"
 #include "types.h"
 
 struct stackbuf_probe;
@@ -75,16 +76,57 @@ unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own);
 /* Free it.  Nothing of it is hooked */
 void sbuf_hooks_free(struct sbuf_hooks *own);
 
+/* Less than from the first of two to the end of the second */
+#define SBUF_NODE_MAX	96
+
+/* sbuf_return_hit() of what is recorded; @value is its tag but for STACKBUF_PROBE_SP */
+void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
+			const struct pt_regs *regs, const void *node, unsigned long value);
+
+/*
+ * Is it what the probe records?  The upper half of an int is not defined: compilers leave 0 there,
+ * or the sign.  Of an error *@value becomes the number with its sign
+ */
+static __always_inline bool sbuf_return_is_wanted(u8 tag, unsigned long *value)
+{
+	unsigned long error = *value >> 32 ? *value : (unsigned long)(int)*value;
+
+	if (tag != STACKBUF_PROBE_ERROR && tag != STACKBUF_PROBE_NULL)
+		return true;
+	if (!IS_ERR_VALUE(error))
+		return tag == STACKBUF_PROBE_NULL && !*value;
+	*value = error;
+	return true;
+}
+
 /*
  * What the handlers in these call: the function at @site has returned to @ret, where @regs are its
  * caller's, but for what the function returned.  @node is in what the kernel knows the call by, less
- * than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES().  With STACKBUF_PROBE_TOOK it has called
- * sbuf_pair_now() at the function's beginning: @began.
+ * than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES().
  */
-void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
-		     const struct pt_regs *regs, const void *node, const u64 *began);
+static __always_inline void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site,
+					    unsigned long ret, struct pt_regs *regs,
+					    const void *node)
+{
+	unsigned long value = regs_return_value(regs);
 
-/* Less than from the first of two to the end of the second */
-#define SBUF_NODE_MAX	96
+	if (unlikely(sbuf_return_is_wanted(own->probe->tag, &value)))
+		sbuf_return_record(own, site, ret, regs, node, value);
+}
+
+/*
+ * The same with STACKBUF_PROBE_TOOK, apart for the cost of the other: @began is sbuf_pair_now() at
+ * the function's beginning.  Clocks of two CPUs may differ a little.
+ */
+static __always_inline void sbuf_return_took(const struct sbuf_hooks *own, unsigned long site,
+					     unsigned long ret, struct pt_regs *regs,
+					     const void *node, const u64 *began)
+{
+	s64 took = sbuf_pair_now() - *began;
+
+	took = took > 0 ? took : 0;
+	if ((u64)took >= own->least)
+		sbuf_return_record(own, site, ret, regs, node, took);
+}
 
 #endif /* STACKBUF_RETURN_H */

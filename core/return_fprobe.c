@@ -6,7 +6,6 @@
 
 #include <linux/mm.h>
 
-#include "clock.h"
 #include "function.h"
 #include "modules.h"
 #include "return.h"
@@ -16,7 +15,7 @@ const unsigned int sbuf_hooks_most = UINT_MAX;
 static __no_stack_protector void handle_fprobe(struct fprobe *fprobe, unsigned long site,
 					       unsigned long ret, struct pt_regs *regs, void *data)
 {
-	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data, data);
+	sbuf_return_hit(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data);
 }
 
 NOKPROBE_SYMBOL(handle_fprobe);
@@ -30,6 +29,15 @@ static __no_stack_protector int handle_entry(struct fprobe *fprobe, unsigned lon
 
 NOKPROBE_SYMBOL(handle_entry);
 
+static __no_stack_protector void handle_took(struct fprobe *fprobe, unsigned long site,
+					     unsigned long ret, struct pt_regs *regs, void *data)
+{
+	sbuf_return_took(container_of(fprobe, struct sbuf_hooks, fprobe), site, ret, regs, data,
+			 data);
+}
+
+NOKPROBE_SYMBOL(handle_took);
+
 int sbuf_hooks_set(struct sbuf_hooks *own)
 {
 	int err;
@@ -37,8 +45,10 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 	/* As those of function.c */
 	own->fprobe.ops.flags = FTRACE_OPS_FL_PERMANENT;
 	own->fprobe.exit_handler = handle_fprobe;
-	if (own->probe->tag == STACKBUF_PROBE_TOOK)
+	if (own->probe->tag == STACKBUF_PROBE_TOOK) {
 		own->fprobe.entry_handler = handle_entry;
+		own->fprobe.exit_handler = handle_took;
+	}
 	/* Without a handler at the entry for its address alone, which is in the call's node */
 	own->fprobe.entry_data_size = sizeof(u64);
 	/* Calls that may be inside at once */

@@ -6,7 +6,6 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 
-#include "clock.h"
 #include "modules.h"
 #include "probe.h"
 #include "return.h"
@@ -26,21 +25,41 @@ struct sbuf_hook {
 	struct sbuf_hooks *of;
 };
 
+/* The hook of an instance.  Without rethooks it may be gone since the kernel looked: then NULL */
+static __always_inline const struct sbuf_hook *hook_of(struct kretprobe_instance *instance)
+{
+	const struct kretprobe *kretprobe = get_kretprobe(instance);
+
+	return kretprobe ? container_of(kretprobe, struct sbuf_hook, kretprobe) : NULL;
+}
+
 static __no_stack_protector int handle_kretprobe(struct kretprobe_instance *instance,
 						 struct pt_regs *regs)
 {
-	const struct kretprobe *kretprobe = get_kretprobe(instance);
-	const struct sbuf_hook *hook = container_of(kretprobe, struct sbuf_hook, kretprobe);
+	const struct sbuf_hook *hook = hook_of(instance);
 
-	/* Without rethooks it may be gone since the kernel looked */
-	if (kretprobe)
+	if (hook)
 		sbuf_return_hit(hook->of, hook->of->site[hook - hook->of->hook],
 				SBUF_KRETPROBE_RET(instance, regs), regs,
-				SBUF_KRETPROBE_NODE(instance), (const u64 *)instance->data);
+				SBUF_KRETPROBE_NODE(instance));
 	return 0;
 }
 
 NOKPROBE_SYMBOL(handle_kretprobe);
+
+static __no_stack_protector int handle_took(struct kretprobe_instance *instance,
+					    struct pt_regs *regs)
+{
+	const struct sbuf_hook *hook = hook_of(instance);
+
+	if (hook)
+		sbuf_return_took(hook->of, hook->of->site[hook - hook->of->hook],
+				 SBUF_KRETPROBE_RET(instance, regs), regs,
+				 SBUF_KRETPROBE_NODE(instance), (const u64 *)instance->data);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(handle_took);
 
 static __no_stack_protector int handle_entry(struct kretprobe_instance *instance,
 					     struct pt_regs *regs)
@@ -60,6 +79,7 @@ static int set_one(struct sbuf_hooks *own, unsigned int i)
 	hook->of = own;
 	hook->kretprobe.handler = handle_kretprobe;
 	if (own->probe->tag == STACKBUF_PROBE_TOOK) {
+		hook->kretprobe.handler = handle_took;
 		hook->kretprobe.entry_handler = handle_entry;
 		hook->kretprobe.data_size = sizeof(u64);
 	}
