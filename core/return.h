@@ -101,8 +101,8 @@ static __always_inline bool sbuf_return_is_wanted(u8 tag, unsigned long *value)
 
 /*
  * What the handlers in these call: the function at @site has returned to @ret, where @regs are its
- * caller's, but for what the function returned.  @node is in what the kernel knows the call by, less
- * than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES().
+ * caller's, but for what the function returned.  @node is in what the kernel knows the call by:
+ * less than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES().
  */
 static __always_inline void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site,
 					    unsigned long ret, struct pt_regs *regs,
