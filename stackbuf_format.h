@@ -226,7 +226,7 @@ enum stackbuf_probe_state {
 #define STACKBUF_PROBE_ERROR	253	/* that, where it is an error; others are not recorded */
 #define STACKBUF_PROBE_NULL	252	/* that, where it is an error or NULL */
 #define STACKBUF_PROBE_SP	251	/* the stack pointer: no other call that is inside has it */
-#define STACKBUF_PROBE_TOOK	250	/* how long the call took, ns; shorter ones may be left out */
+#define STACKBUF_PROBE_TOOK	250	/* how long the call took, ns, perhaps of long ones alone */
 
 /**
  * enum stackbuf_probe_way - how a probe is set

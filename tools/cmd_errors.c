@@ -163,8 +163,8 @@ static void print_paths(struct paths *p, struct output *o)
 		memmove(p->path, p->path + p->nr - last, last * sizeof(*p->path));
 		p->nr = last;
 	}
-	if (!(p->a->given & BIT(OPT_LOG)) || o->format == FORMAT_FOLDED || o->format == FORMAT_PPROF ||
-	    o->format == FORMAT_FLAME) {
+	/* Not with a format that adds up: see check_together() */
+	if (!(p->a->given & BIT(OPT_LOG))) {
 		p->nr = error_paths_merge(p->path, p->nr);
 		sort(p->path, p->nr, sizeof(*p->path), by_count);
 	}

@@ -99,7 +99,7 @@ static noinline __noclone int return_changed(long value)
 	return result < 0 ? -EIO : result;
 }
 
-/* Calls one function that fails, and then through the same pointer another one that does of itself */
+/* Calls one function that fails, and then, by the same instruction, another one that fails, too */
 static noinline __noclone int return_others(long value)
 {
 	int (*function[])(long) = { return_inner, return_int };
@@ -141,7 +141,7 @@ static void call(const char *name, long value)
 		return_pointer(value);
 	else if (!strcmp(name, "u32"))
 		return_u32(value);
-	/* A function of the kernel that returns a number without a sign: the low half of this value */
+	/* A function of the kernel that returns an unsigned int: the low half of this value */
 	else if (!strcmp(name, "ms"))
 		atomic_add(jiffies_to_msecs((u32)value / (MSEC_PER_SEC / HZ)) & 1, &called);
 	else if (!strcmp(name, "outer"))

@@ -30,8 +30,9 @@ static void print_text(const struct output *o, const struct error_path *p, bool 
 	char when[64], comm[STACKBUF_COMM_LEN];
 
 	if (log)
-		fprintf(o->file, "%-18s %-15s %-7u %-3u ", output_time(o, e->time, when, sizeof(when)),
-			output_comm(e->comm, comm), e->pid, e->cpu);
+		fprintf(o->file, "%-18s %-15s %-7u %-3u ",
+			output_time(o, e->time, when, sizeof(when)), output_comm(e->comm, comm),
+			e->pid, e->cpu);
 	else
 		fprintf(o->file, "%llu ", p->count);
 	fprintf(o->file, "%s from " FRAME_SHORT "\n", error_name(p->error),

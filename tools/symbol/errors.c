@@ -415,7 +415,8 @@ static void begin(struct error_task *t, const struct stackbuf_event *event, stru
 /* A PID has been given to another task, or begins to run another program */
 static bool is_other_task(const struct error_path *p, const struct stackbuf_event *event)
 {
-	return p->event.tgid != event->tgid || memcmp(p->event.comm, event->comm, STACKBUF_COMM_LEN);
+	return p->event.tgid != event->tgid ||
+	       memcmp(p->event.comm, event->comm, STACKBUF_COMM_LEN);
 }
 
 /* Is the event an error that was returned? */

@@ -40,7 +40,7 @@ struct error_path {
 	struct stack *stack;	/* of the first: all others are in it */
 	unsigned int error;	/* 1 to ERROR_MAX; 0: NULL */
 	u64 returned[2];	/* a bit for each frame of @stack whose function has returned it */
-	unsigned int at, from;	/* the last frame of these, and the least that may still return it */
+	unsigned int at, from;	/* the last frame of these, and the least that still may */
 	struct stackbuf_event event;	/* the first */
 	u64 last;	/* the time of the last one */
 	u64 count;	/* how many times, once paths were added up */
@@ -58,7 +58,7 @@ struct error_task;
 struct errors {
 	struct symbols *symbols;
 	struct patterns returns;	/* functions whose errors are wanted */
-	struct patterns also;	/* functions of which other returns are recorded, or not wanted ones */
+	struct patterns also;	/* functions of which unwanted returns are recorded */
 	/* Functions whose calls are recorded with a tag, and the stack that errors have */
 	struct patterns others;
 	/* Does a function return what can be an error?  NULL: all do */

@@ -1806,10 +1806,10 @@ static int first_path(const void *a, const void *b)
 }
 
 /*
- * The paths of events "PID FRAMES[+] ERROR", in order: "i" in place of the blank: of an interrupt on
- * the CPU of that number, "d": of its idle task, "=": at the time of the one before, "l": long
- * after it, "n": by a task of another name; a frame is a function's letter and its offset, "+": cut.  As "EABC2 ": errno 2, returned
- * by A, B and C of the stack that begins at the first.  Small functions have no probe; "!" is
+ * The paths of events "PID FRAMES[+] ERROR", in order, as "ABC2 ": errno 2, returned by A, B and C.
+ * In place of the blank "i": of an interrupt on the CPU of that number, "d": of its idle task, "=":
+ * at the time of the one before, "l": long after it, "n": of a task by another name.  A frame is a
+ * function's letter and its offset, "+": the trace was cut.  Small functions have no probe; "!" is
  * a part of B.
  */
 static const char *paths_of(const char *events)
@@ -1838,7 +1838,7 @@ static const char *paths_of(const char *events)
 		s = stacks_get(&made, id);
 		for (w = words; *w && *w != '+' && !s->named; w += 2)
 			s->nr++;
-		s->cut = strchr(words, '+') != NULL;
+		s->cut = !!strchr(words, '+');
 		s->origin = STACKBUF_AT_PROBE;
 		if (!s->named) {
 			s->addr = xcalloc(s->nr + 1, sizeof(u64));
