@@ -399,7 +399,7 @@ const struct option option_table[OPTIONS] = {
 	[OPT_LONGER] = { .name = "longer", .own_letter = 'L', .own_for = BIT(LATENCY),
 		.value = "TIME", .commands = BIT(LATENCY), .own = true,
 		SETS(value_duration, longer),
-		.text = "only calls of the functions that took longer: seconds, or with a unit: 500us, 10ms",
+		.text = "only calls of functions that took so long or longer: seconds, or with a unit: 500us, 10ms",
 	},
 	[OPT_WAKERS] = { .name = "wakers", .commands = BIT(OFFCPU), .own = true,
 		.text = "how long tasks slept, by the stack that woke them" },

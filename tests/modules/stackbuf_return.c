@@ -63,7 +63,7 @@ static noinline __noclone int return_outer(long value)
 	return result;
 }
 
-/* Fails twice, and goes on; the third time it gives up */
+/* Calls a function three times, which fails each time, and passes on the last error alone */
 static noinline __noclone int return_tries(long value)
 {
 	int i, result = 0;
