@@ -189,11 +189,12 @@ static int set_return(struct sbuf_probe_request *request, u8 list)
 	return 0;
 }
 
-/* Nodes of what is freed may become another tracer's */
-static void forget_nodes(void)
+/* As sbuf_hooks_remove(), and forget its nodes: their memory may become another tracer's */
+static void unhook(struct sbuf_hooks *own, const struct module *module)
 {
 	int cpu;
 
+	sbuf_hooks_remove(own, module);
 	for_each_possible_cpu(cpu)
 		WRITE_ONCE(per_cpu_ptr(sbuf_cpu, cpu)->return_node, NULL);
 }
@@ -213,13 +214,12 @@ static void remove_returns(const struct module *module, unsigned long state)
 			continue;
 		own = sbuf_place_of(probe)->returns.hooks;
 		for (next = own; next && module; next = next->next)
-			sbuf_hooks_remove(next, module);
+			unhook(next, module);
 		/* What the module had is not counted any more: leave_functions() */
 		if (module && probe->functions)
 			continue;
 		for (next = own; next; next = next->next)
-			sbuf_hooks_remove(next, NULL);
-		forget_nodes();
+			unhook(next, NULL);
 		sbuf_probe_clear(probe);	/* P3: nothing reads their counts any more */
 		for (; own; own = next) {
 			next = own->next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * watch.c - what "snoop" and "count PATTERN" share: probes for the time of the command
+ * watch.c - what "snoop", "count", "errors" and "latency -L" share: probes for their time
  */
 #include <errno.h>
 #include <linux/magic.h>
