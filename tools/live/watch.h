@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * watch.h - "snoop", "count PATTERN", "errors PATTERN" and "latency -L": events of functions that have
- * probes for the time of the command
+ * watch.h - "snoop", "count PATTERN", "errors PATTERN" and "latency -L": events of functions that
+ * have probes for the time of the command
  */
 #ifndef WATCH_H
 #define WATCH_H
