@@ -86,7 +86,7 @@ module: checked-kdir checked-sizes
 	@mkdir -p '$(build)/core' '$(build)/tests'
 	@ln -sfn $(CURDIR)/Kbuild $(CURDIR)/stackbuf.c $(CURDIR)/stackbuf.h \
 		$(CURDIR)/stackbuf_format.h '$(build)/'
-	@ln -sfn $(wildcard $(CURDIR)/core/*.[ch]) '$(build)/core/'
+	@ln -sfn $(wildcard $(CURDIR)/core/*.[ch]) $(CURDIR)/core/features.sh '$(build)/core/'
 	@$(if $(test_sources),ln -sfn $(test_sources) '$(build)/tests/')
 	+@$(kbuild) modules
 

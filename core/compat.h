@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * compat.h - what differs between kernel versions
+ * compat.h - what differs between kernels
+ *
+ * The number of a version says little about a vendor's kernel: SBUF_HAS_* are answers of its
+ * headers, which features.sh asks.
  */
 #ifndef STACKBUF_COMPAT_H
 #define STACKBUF_COMPAT_H
@@ -16,18 +19,12 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/stacktrace.h>
-#include <linux/version.h>
 
-/*
- * In linux/kernel.h before 6.4 ("kernel.h: split the hexadecimal related helpers to hex.h"), which
- * does not include it any more from 7.0 on ("kernel.h: drop hex.h and update all hex.h users").
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#include "features.h"
+
+/* Before in linux/kernel.h, which from 7.0 on does not include it any more */
+#if SBUF_HAS_HEX_H
 #include <linux/hex.h>
-#endif
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 15, 0)
-#error "stackbuf needs Linux 5.15 or later"
 #endif
 
 /* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, nothing is unloaded */
@@ -66,20 +63,16 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /*
- * stack_trace_save_tsk() is exported from 6.7 on: 7d672f40941a ("stacktrace: Export
- * stack_trace_save_tsk").  Without it a module has no way to keep another task's stack from
- * going away while it walks it, as put_task_stack() is not exported either.
+ * Without stack_trace_save_tsk() a module has no way to keep another task's stack from going away
+ * while it walks it, as put_task_stack() is not exported either.
  */
-#define SBUF_HAVE_SAVE_TASK	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0) || SBUF_BUILT_IN)
+#define SBUF_HAVE_SAVE_TASK	(SBUF_HAS_SAVE_TASK || SBUF_BUILT_IN)
 #if !SBUF_HAVE_SAVE_TASK
 #define stack_trace_save_tsk(task, store, size, skipnr)	0U
 #endif
 
-/*
- * Where a module's functions are, and those of its init code: ac3b43283923 ("module:
- * replace module_layout with module_memory"), 6.4.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+/* Where a module's functions are, and those of its init code */
+#if SBUF_HAS_MODULE_MEMORY
 #define SBUF_MODULE_TEXT(module)		((unsigned long)(module)->mem[MOD_TEXT].base)
 #define SBUF_MODULE_TEXT_SIZE(module)	((module)->mem[MOD_TEXT].size)
 #define SBUF_MODULE_INIT_TEXT(module)	((unsigned long)(module)->mem[MOD_INIT_TEXT].base)
@@ -111,10 +104,10 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /*
- * Their functions run with preemption as it is: those of system calls since a363d27cdbc2 ("tracing:
- * Allow system call tracepoints to handle page faults"), 6.13, in 7.1 all.  Before, it is disabled.
+ * Their functions run with preemption as it is: those of system calls where these have tracepoints
+ * of their own kind, in 7.1 all.  Before, it is disabled.
  */
-#define SBUF_TRACEPOINTS_PREEMPTIBLE	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0))
+#define SBUF_TRACEPOINTS_PREEMPTIBLE	SBUF_HAS_SYSCALL_TRACEPOINTS
 
 /* Of the file tracepoint_NAME.c that Kbuild has chosen: does its handler find registers? */
 #if defined(SBUF_TRACEPOINTS_stub) || defined(SBUF_TRACEPOINTS_own)
@@ -123,27 +116,15 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_TRACEPOINTS_REGS	0
 #endif
 
-/*
- * 4f554e955614 ("ftrace: Add ftrace_set_filter_ips function"), 5.18.  Before, each address costs a
- * copy of those before it.
- */
-#define SBUF_HAVE_FILTER_IPS	(LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0))
-
-/*
- * The workqueue whose workers are bound to no CPU, so that the scheduler and the administrator
- * choose one; renamed in 6.17: 128ea9f6ccfb ("workqueue: Add system_percpu_wq and system_dfl_wq").
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+/* Its workers are bound to no CPU: the scheduler and the administrator choose one */
+#if SBUF_HAS_DFL_WQ
 #define sbuf_unbound_wq		system_dfl_wq
 #else
 #define sbuf_unbound_wq		system_unbound_wq
 #endif
 
-/*
- * Names of what CPUs can be isolated from: 04d4e665a609 ("sched/isolation: Use single feature
- * type while referring to housekeeping cpumask"), 5.18.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
+/* Names of what CPUs can be isolated from */
+#if SBUF_HAS_HK_TYPE
 #define SBUF_HK(name)		HK_TYPE_##name
 #else
 #define SBUF_HK(name)		HK_FLAG_##name
@@ -153,12 +134,13 @@ static __always_inline unsigned long arch_local_irq_save(void);
  * task_struct.curr_ret_stack of a task whose return addresses are its own: 42675b723b48
  * ("function_graph: Convert ret_stack to a series of longs"), 6.11.
  */
-#define SBUF_RET_STACK_EMPTY	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0) ? 0 : -1)
+#define SBUF_RET_STACK_EMPTY								\
+	(__builtin_types_compatible_p(typeof(current->ret_stack), unsigned long *) ? 0 : -1)
 
 /* Where a module's read-only data begins; *@end is set to its end */
 static inline unsigned long sbuf_module_rodata(const struct module *module, unsigned long *end)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#if SBUF_HAS_MODULE_MEMORY
 	unsigned long start = (unsigned long)module->mem[MOD_RODATA].base;
 
 	*end = start + module->mem[MOD_RODATA].size;
@@ -175,10 +157,9 @@ static inline unsigned long sbuf_module_rodata(const struct module *module, unsi
 #endif
 
 #if STACKBUF_WITH_KEEP
-/* 1e4c64b71c9b ("mm/memblock: Add "reserve_mem" to reserved named memory at boot up"), 6.12 */
 static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_addr_t *size)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#if SBUF_HAS_RESERVE_MEM
 	return reserve_mem_find_by_name(name, start, size);
 #else
 	return false;
@@ -200,37 +181,6 @@ static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_a
  */
 #ifndef __no_stack_protector
 #define __no_stack_protector __attribute__((__no_stack_protector__))
-#endif
-
-/*
- * Which argument is what for the preset slab: 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA
- * version of tracepoints"), 6.1.  In 6.0 alone the cache stands before sizes.  In 6.12 and later
- * __do_kmalloc_node() traces a large object although __kmalloc_large_node_noprof() has done so;
- * where it does not, @large is as @arg.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
-#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@large4 t:kmem:kmem_cache_alloc@arg2@cache3"
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
-#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@cache3"
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 0, 0)
-#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@arg5 t:kmem:kmem_cache_alloc@arg2@arg5 "	\
-			"t:kmem:kmalloc_node@arg2@arg5 t:kmem:kmem_cache_alloc_node@arg2@arg5"
-#else
-#define SBUF_SLAB_OPENS	"t:kmem:kmalloc@arg2@arg4 t:kmem:kmem_cache_alloc@arg2@arg4 "	\
-			"t:kmem:kmalloc_node@arg2@arg4 t:kmem:kmem_cache_alloc_node@arg2@arg4"
-#endif
-
-/*
- * 5.15 traces kmem_cache_free() when the object is free already and may be another's.  From 6.18 on
- * kvfree_call_rcu() may keep objects in sheaves, which are freed or used again without an event;
- * before, its second argument is no object.
- */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
-#define SBUF_SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 kvfree_call_rcu@arg2 "
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0)
-#define SBUF_SLAB_CLOSES	"t:kmem:kmem_cache_free@arg2 "
-#else
-#define SBUF_SLAB_CLOSES	"kmem_cache_free@arg2 "
 #endif
 
 #endif /* STACKBUF_COMPAT_H */

@@ -245,7 +245,7 @@ NOKPROBE_SYMBOL(handle_trigger);
 
 static int set_filter(struct ftrace_ops *ops, unsigned long *site, unsigned int nr, bool remove)
 {
-#if SBUF_HAVE_FILTER_IPS
+#if SBUF_HAS_FILTER_IPS
 	return ftrace_set_filter_ips(ops, site, nr, remove, !remove);
 #else
 	int err = 0;

@@ -668,25 +668,68 @@ void sbuf_pair_resume(void)
 
 /* ------------------------------------------------------------------- pairs --- */
 
-/* Compaction moves to free pages that it has taken for itself, without an event */
+/*
+ * Compaction moves to free pages that it has taken for itself, without an event.  Which argument is
+ * named does not matter.
+ */
 #ifdef CONFIG_COMPACTION
 #define PAGE_MOVES	" t:compaction:mm_compaction_migratepages@arg1@moved"
 #else
 #define PAGE_MOVES
 #endif
 
-#define WAKER_CLOSES	"t:sched:sched_switch@arg3@awake t:sched:sched_waking@arg1@here"
+#define WAKER_CLOSES	"t:sched:sched_switch@next@awake t:sched:sched_waking@p@here"
 
+/* The size of an object, or the cache that knows it */
+#if SBUF_HAS_CACHE_ALLOC_SIZE
+#define CACHE_ALLOC_SIZE	"@bytes_alloc"
+#else
+#define CACHE_ALLOC_SIZE	"@cache=s"
+#endif
+
+/* With a node of their own, or without one in all cases */
+#if SBUF_HAS_KMALLOC_NODE
+#define NODE_OPENS	" t:kmem:kmalloc_node@ptr@bytes_alloc"				\
+			" t:kmem:kmem_cache_alloc_node@ptr" CACHE_ALLOC_SIZE
+#else
+#define NODE_OPENS
+#endif
+
+/*
+ * In 6.12 and later __do_kmalloc_node() traces a large object although
+ * __kmalloc_large_node_noprof() has done so; where it does not, @large is as nothing.
+ */
+#define SLAB_OPENS	"t:kmem:kmalloc@ptr@large=bytes_alloc t:kmem:kmem_cache_alloc@ptr"	\
+			CACHE_ALLOC_SIZE NODE_OPENS
+
+/*
+ * 5.15 traces kmem_cache_free() when the object is free already and may be another's; a kernel
+ * whose tracepoint has the cache does not.  kvfree_call_rcu() may keep objects in sheaves, which
+ * are freed or used again without an event; before there are any, its second argument is no object.
+ */
+#if SBUF_HAS_CACHE_FREE_CACHE
+#define CACHE_FREE	"t:kmem:kmem_cache_free@ptr "
+#else
+#define CACHE_FREE	"kmem_cache_free@arg2 "
+#endif
+#if SBUF_HAS_SHEAVES
+#define RCU_FREE	"kvfree_call_rcu@arg2 "
+#else
+#define RCU_FREE
+#endif
+
+/* Arguments of tracepoints by their names: where they stand differs between kernels */
 static const struct {
 	const char *name, *places;
 } presets[] = {
 	/* Bulk frees, those of kfree_rcu() among them, come by no event */
-	{ "slab", SBUF_SLAB_OPENS "|" SBUF_SLAB_CLOSES
-		  "t:kmem:kfree@arg2 kmem_cache_free_bulk@arg3@arg2" },
-	{ "page", "t:kmem:mm_page_alloc@arg1@order2|t:kmem:mm_page_free@arg1@order2" PAGE_MOVES },
-	{ "offcpu", "t:sched:sched_switch@arg2|t:sched:sched_switch@arg3" },
-	{ "wakers", "t:sched:sched_switch@arg2@preempted1|" WAKER_CLOSES },
-	{ "contention", "t:lock:contention_begin@arg1@wait2|t:lock:contention_end@arg1@wait" },
+	{ "slab", SLAB_OPENS "|" CACHE_FREE RCU_FREE
+		  "t:kmem:kfree@ptr kmem_cache_free_bulk@arg3@arg2" },
+	{ "page", "t:kmem:mm_page_alloc@page@order=order|t:kmem:mm_page_free@page@order=order"
+		  PAGE_MOVES },
+	{ "offcpu", "t:sched:sched_switch@prev|t:sched:sched_switch@next" },
+	{ "wakers", "t:sched:sched_switch@prev@preempted=preempt|" WAKER_CLOSES },
+	{ "contention", "t:lock:contention_begin@lock@wait=flags|t:lock:contention_end@lock@wait" },
 };
 
 const char *sbuf_pair_preset(const char *name, unsigned int len)

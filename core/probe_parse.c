@@ -164,20 +164,60 @@ static int parse_event(struct sbuf_probe_request *request, char *text)
 	return 0;
 }
 
+/* Names of arguments, in the order of the prototype.  The kernel's headers tell: features.sh */
+static const struct { const char *event, *arguments; } events[] = {
+	SBUF_EVENT_ARGUMENTS
+};
+
+/* Where an argument of this name stands, counted from 1; 0 if that is not known */
+static unsigned int argument_of_event(const char *event, const char *name)
+{
+	const char *at = "";
+	unsigned int i, n = 1;
+	size_t len = strlen(name);
+
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (!strcmp(events[i].event, event))
+			at = events[i].arguments;
+	for (; *at; at += strcspn(at, " "), at += *at == ' ', n++)
+		if (strcspn(at, " ") == len && !strncmp(at, name, len))
+			return n;
+	return 0;
+}
+
+/* argN, or of a tracepoint by its name.  Return 0 unless it is one of the first @most */
+static unsigned int parse_argument(const char *event, const char *word, unsigned int most)
+{
+	unsigned int n = 0;
+
+	if (strncmp(word, "arg", 3) || kstrtouint(word + 3, 10, &n))
+		n = event ? argument_of_event(event, word) : 0;
+	return n <= most ? n : 0;
+}
+
+static int refuse_argument(const struct sbuf_probe_request *request, const char *event,
+			   const char *word, unsigned int most)
+{
+	return sbuf_refuse(request,
+			   "@%s: the headers that this module was built with name no such argument of %s: @arg1 to @arg%d is accepted",
+			   word, event, most);
+}
+
 /*
- * @argN: what the object that a pair opens is worth; how many an array closes.  @here: times are
- * those of the stack that closes.  The rest is for presets alone: an argument must be what they
+ * An argument: what the object that a pair opens is worth; how many an array closes.  @here: times
+ * are those of the stack that closes.  The rest is for presets alone: an argument must be what they
  * take it for
  */
-static int parse_value(struct sbuf_probe_request *request, const char *word, unsigned int most)
+static int parse_value(struct sbuf_probe_request *request, const char *event, const char *word,
+		       unsigned int most)
 {
 	static const struct { const char *word; u8 kind; } closes[] = {
 		{ "here", SBUF_VALUE_HERE }, { "awake", SBUF_VALUE_AWAKE },
 		{ "moved", SBUF_VALUE_MOVED }, { "wait", SBUF_VALUE_WAIT },
 	}, kinds[] = {
-		{ "arg", 0 }, { "cache", SBUF_VALUE_CACHE }, { "order", SBUF_VALUE_ORDER },
-		{ "preempted", SBUF_VALUE_PREEMPTED }, { "large", SBUF_VALUE_LARGE },
-		{ "wait", SBUF_VALUE_WAIT },
+		{ "", 0 }, { "cache=", SBUF_VALUE_CACHE }, { "order=", SBUF_VALUE_ORDER },
+		{ "preempted=", SBUF_VALUE_PREEMPTED }, { "large=", SBUF_VALUE_LARGE },
+		{ "wait=", SBUF_VALUE_WAIT },
 	};
 	unsigned int i, n;
 
@@ -190,12 +230,16 @@ static int parse_value(struct sbuf_probe_request *request, const char *word, uns
 	for (i = 0; i < ARRAY_SIZE(kinds) && request->pair; i++) {
 		size_t len = strlen(kinds[i].word);
 
-		if (strncmp(word, kinds[i].word, len) || kstrtouint(word + len, 10, &n) || !n ||
-		    n > most || (kinds[i].kind && !request->preset))
+		if (strncmp(word, kinds[i].word, len) || (i && !request->preset))
+			continue;
+		n = parse_argument(event, word + len, most);
+		if (!n)
 			continue;
 		request->value = n | kinds[i].kind;
 		return 0;
 	}
+	if (request->pair && event)
+		return refuse_argument(request, event, word, most);
 	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN, and what closes @here");
 }
 
@@ -248,22 +292,23 @@ static u8 return_tag(struct sbuf_probe_request *request, const char *word)
 int sbuf_resolve_parse(struct sbuf_probe_request *request)
 {
 	char *text = request->text, *at, *plus, *colon, *value, *suffix = text;
-	unsigned int n, most;
-	bool event;
+	const char *event = NULL;
+	unsigned int most;
 
 	if (request->len >= sizeof(request->text))
 		return sbuf_refuse(request, "longer than %zu bytes: give the address, 0x...",
 				   sizeof(request->text) - 1);
 	memcpy(text, request->name, request->len);
 	text[request->len] = '\0';
-	event = !strncmp(text, "t:", 2) || !strncmp(text, "tracepoint:", 11);
-	most = event ? SBUF_TRACEPOINT_ARGUMENTS : SBUF_ARGUMENTS;
 	at = text;
 	strsep(&at, "@");
+	if (!strncmp(text, "t:", 2) || !strncmp(text, "tracepoint:", 11))
+		event = strrchr(text, ':') + 1;
+	most = event ? SBUF_TRACEPOINT_ARGUMENTS : SBUF_ARGUMENTS;
 	value = at;
 	if (at)
 		strsep(&value, "@");
-	if (value && parse_value(request, value, most))
+	if (value && parse_value(request, event, value, most))
 		return -EINVAL;
 	strsep(&suffix, "%");
 	if (suffix && event)
@@ -277,18 +322,18 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 					   "%%return with @retval, @error, @null, @took, @took10ms or @sp is accepted, not @%s",
 					   at);
 	} else if (at) {
-		if (!event && !strcmp(at, "retaddr")) {
+		if (!event && !strcmp(at, "retaddr"))
 			request->tag = STACKBUF_PROBE_RETADDR;
-		} else if (!event && !strcmp(at, "sp")) {
+		else if (!event && !strcmp(at, "sp"))
 			request->tag = STACKBUF_PROBE_SP;
-		} else if (!strncmp(at, "arg", 3) && !kstrtouint(at + 3, 10, &n) && n >= 1 &&
-			   n <= most) {
-			request->tag = n;
-		} else {
+		else
+			request->tag = parse_argument(event, at, most);
+		if (!request->tag && event)
+			return refuse_argument(request, event, at, most);
+		if (!request->tag)
 			return sbuf_refuse(request,
-					   "@arg1 to @arg%d%s is accepted, not @%s", most,
-					   event ? "" : ", @retaddr or @sp", at);
-		}
+					   "@arg1 to @arg%d, @retaddr or @sp is accepted, not @%s",
+					   most, at);
 	}
 	/* A count that is none looks as a function of a module does */
 	colon = event ? NULL : strchr(text, ':');

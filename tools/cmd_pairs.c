@@ -400,6 +400,21 @@ static void check_pair(const struct args *a, const char *name)
 		    command, a->word[0], a->word[1], command);
 }
 
+/* Arguments of events are known by their names here, of some to the module */
+static void number_arguments(const struct args *a, char **name)
+{
+	char *open, *close;
+
+	if (a->command == OFFCPU || !a->word || !a->word[0] || !a->word[1])
+		return;
+	open = prototypes_number(a->word[0]);
+	close = prototypes_number(a->word[1]);
+	free(*name);
+	*name = xasprintf("%s:%s", open, close);
+	free(open);
+	free(close);
+}
+
 /* Set a pair, wait, read the record again, and remove the pair before anything is printed */
 static void watch_pair(struct session *s, const struct args *a, struct overrides *b,
 		       const char *name)
@@ -446,6 +461,7 @@ void cmd_pairs(struct args *a)
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name a FUNCTION, or OPEN and CLOSE (see stackbuf latency -h)");
 		check_pair(a, name ?: "slab");
+		number_arguments(a, &name);
 		watch_pair(&s, a, &b, name ?: "slab");
 	} else if (a->given & FILTERS) {
 		die(1, "pair %u was set before: its totals by stack are of all tasks and CPUs, and no filter can choose among them",

@@ -5,12 +5,17 @@
 #include "cmd.h"
 #include "live/watch.h"
 
-static void add_patterns(struct watch *w, const struct args *a)
+static void add_patterns(struct watch *w, struct args *a)
 {
 	size_t i;
 
-	for (i = 0; a->word && a->word[i]; i++)
-		patterns_add(&w->patterns, a->word[i], a->given & BIT(OPT_REGEXP));
+	for (i = 0; a->word && a->word[i]; i++) {
+		bool regex = a->given & BIT(OPT_REGEXP);
+
+		if (!regex)
+			a->word[i] = prototypes_number(a->word[i]);
+		patterns_add(&w->patterns, a->word[i], regex);
+	}
 }
 
 void cmd_list(struct args *a)

@@ -40,6 +40,10 @@ leaked() { # CONTEXT TIMES
 	is "$(wc -l <b) == $2 && $(field open b | sort -u) == 37 && $(field value b | sort -u) == 37 * 128" &&
 		! grep 'leak_path_[ac]' json && field exact b | sort -u | grep -x "$exact" || { cut -c 1-600 json; return 1; }
 }
+# Arguments of events by their names
+named() {
+	echo "t:kmem:kmalloc@ptr@bytes_alloc:t:kmem:kfree@ptr" >$P/pair && leaked 0 1 && "$STACKBUF" leaks | grep '@bytes_alloc:.*kfree@ptr: [0-9]* open'
+}
 elsewhere() {
 	"$STACKBUF" save snapshot && "$STACKBUF" -f snapshot leaks >text || return 1
 	"$STACKBUF" leaks >live
@@ -231,6 +235,9 @@ refusals() {
 		refused pair 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
 		refused pair 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
 		refused pair 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" && refused pair 'probe: .*only what opens' "$HOLD@cache2:$RELEASE" &&
+		refused pair 'probe: t:kmem:kmalloc@ptr@bytes: @bytes: the headers .* no such argument of kmalloc: @arg1 to @arg5 is accepted' "t:kmem:kmalloc@ptr@bytes:t:kmem:kfree@ptr" &&
+		refused pair 'probe: t:kmem:kfree@object: @object: the headers' "t:kmem:kmalloc@ptr:t:kmem:kfree@object" &&
+		refused pair 'probe: kfree@ptr: @arg1' "t:kmem:kmalloc@ptr:kfree@ptr" && refused pair 'order: the headers' "t:kmem:mm_page_alloc@page@order=order:t:kmem:mm_page_free@page" &&
 		refused pair 'probe: vfs_open: what opens and closes a pair needs a key' "vfs_open $HOLD:fput@arg1" &&
 		refused pair 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
 	if echo 'vfs_read@arg1@arg2' 2>/dev/null >$P/probe; then return 1; fi
@@ -467,6 +474,7 @@ exact)
 	result "leaks by itself: set for its time" by_itself
 	result "of one command, the newest, the largest last; refusals" choices
 	result "off CPU: kernel threads that wait for work are left out, and counted" busy
+	! has_events || result "37 of 1,000 leak, by the names of arguments of events" named
 	echo >$P/pair
 	result "held for known times" held
 	result "ends that are patterns" patterns

@@ -73,6 +73,7 @@ silent() {
 	[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
 	judge $? "$1"
 	(cd "$work/silent/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
+	cp "$work/silent/features.h" "$work/"
 	rm -rf "$work/silent"
 }
 
@@ -152,7 +153,7 @@ int disabled(struct pt_regs *regs, struct task_struct *task, char *buf, size_t s
 END
 {
 	echo "obj-m := ${objects[*]}"
-	echo "ccflags-y := -I$work/headers -DSTACKBUF_EVENTS_KB=4 -DSTACKBUF_STACKS_KB=4 -DSTACKBUF_TEXT_KB=4 -DSTACKBUF_FRAMES=64"
+	echo "ccflags-y := -I$work -I$work/headers -DSTACKBUF_EVENTS_KB=4 -DSTACKBUF_STACKS_KB=4 -DSTACKBUF_TEXT_KB=4 -DSTACKBUF_FRAMES=64"
 } >"$work/headers/Kbuild"
 make -s -j2 -C "$kernel/build" M="$work/headers" W=1 "${sparse[@]}" "${objects[@]}" >"$work/log" 2>&1
 sed -i -E '/^warning: the compiler differs/,+2d' "$work/log"

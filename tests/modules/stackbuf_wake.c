@@ -97,22 +97,22 @@ static bool goes_to_sleep(bool preempt, const struct task_struct *task)
 	       READ_ONCE(task->__state);
 }
 
-static void before_switch(void *data, SWITCH_ARGUMENTS)
+static void before_switch(void *data, SBUF_SWITCH_ARGUMENTS)
 {
-	if (!goes_to_sleep(preempt, from))
+	if (!goes_to_sleep(preempt, prev))
 		return;
 	reach(&now.in_switch);
 	if (instant == LATE)
 		wait_for(&now.in_waking);
 	else if (instant != ASLEEP)
 		wait_for(&now.waking);
-	while (instant == STATE && READ_ONCE(from->__state) != TASK_WAKING)
+	while (instant == STATE && READ_ONCE(prev->__state) != TASK_WAKING)
 		cpu_relax();
 }
 
-static void after_switch(void *data, SWITCH_ARGUMENTS)
+static void after_switch(void *data, SBUF_SWITCH_ARGUMENTS)
 {
-	if (goes_to_sleep(preempt, from))
+	if (goes_to_sleep(preempt, prev))
 		reach(&now.switched);
 }
 

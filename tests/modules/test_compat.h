@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * test_compat.h - differences between kernel versions that concern the test modules
+ * test_compat.h - differences between kernels that concern the test modules
  *
  * Those that concern stackbuf.ko itself are in core/compat.h.
  */
@@ -13,15 +13,14 @@
 #include <linux/timekeeping.h>
 #include <linux/timer.h>
 #include <linux/timex.h>
-#include <linux/version.h>
 
-/* 9b13df3fb64e ("timers: Rename del_timer_sync() to timer_delete_sync()"), 6.2 */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#include "features.h"
+
+#if !SBUF_HAS_TIMER_DELETE_SYNC
 #define timer_delete_sync del_timer_sync
 #endif
 
-/* 908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()"), 6.13 */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#if !SBUF_HAS_HRTIMER_SETUP
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),
 				 clockid_t clock, enum hrtimer_mode mode)
@@ -39,29 +38,12 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 }
 #endif
 
-/*
- * Until 5.16 the stack depot is set up at boot and stack_depot_init() is not exported:
- * 2dba5eb1c73b ("lib/stackdepot: allow optional init and stack_table allocation by
- * kvmalloc()"), 5.17.
- */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(5, 17, 0)
+/* The stack depot is set up at boot until something has to ask for it */
+#if !SBUF_HAS_DEPOT_INIT
 #define stack_depot_init()	0
 #endif
 
-/* The last one: fa2c3254d7cf and 9c2136be0878 ("sched/tracing: ..."), 5.18 */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
-#define SWITCH_ARGUMENTS	bool preempt, struct task_struct *from, struct task_struct *to, \
-				unsigned int state
-#else
-#define SWITCH_ARGUMENTS	bool preempt, struct task_struct *from, struct task_struct *to
-#endif
-
-/*
- * Whose handlers take this: cb16330d1274 ("fprobe: Pass return address to the handlers"), 6.6,
- * until 762abbc0d09f ("fprobe: Use ftrace_regs in fprobe exit handler"), 6.14
- */
-#if IS_ENABLED(CONFIG_FPROBE) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && \
-	LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+#if IS_ENABLED(CONFIG_FPROBE) && SBUF_HAS_FPROBE_RET_IP
 #include <linux/fprobe.h>
 #define TEST_HAVE_FPROBE	1
 #else
@@ -82,8 +64,5 @@ static inline u64 cost_now(void)
 {
 	return IS_ENABLED(CONFIG_X86) ? get_cycles() : ktime_get_mono_fast_ns();
 }
-
-/* Whether stack_trace_save_tsk() is exported: see core/compat.h */
-#define OTHER_TASKS	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 7, 0))
 
 #endif /* STACKBUF_TEST_COMPAT_H */

@@ -134,7 +134,7 @@ static void trace_task(void)
 
 	err = stackbuf_trace_save_task(t, asleep);
 	stackbuf_trace_snprint(text, 8192, t, STACKBUF_TRACE_LONG);
-	if (!OTHER_TASKS) {
+	if (!SBUF_HAS_SAVE_TASK) {
 		check(err == -EOPNOTSUPP && !t->depth,
 		      "trace_save_task: -EOPNOTSUPP on this kernel, trace empty");
 		err = stackbuf_save_task(asleep, 0x7a5c, &id);

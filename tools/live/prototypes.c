@@ -195,6 +195,18 @@ static const struct btf_type *find(const struct image *image, const char *name)
 	return proto && btf_is_func_proto(proto) ? proto : NULL;
 }
 
+/* That of an event, with names if its iterator is there: the type of its pointer has none */
+static const struct btf_type *find_event(const struct image *image, const char *event)
+{
+	char *iterator = xasprintf("__traceiter_%s", event);
+	char *pointer = xasprintf(EVENT "%s", event);
+	const struct btf_type *proto = find(image, iterator) ?: find(image, pointer);
+
+	free(iterator);
+	free(pointer);
+	return proto;
+}
+
 int prototypes_find(struct prototypes *p, const char *name, char *const **parameter)
 {
 	const bool event = pattern_event(name);
@@ -206,9 +218,9 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 	int nr = -1;
 
 	module = xasprintf("%.*s", colon && !event ? (int)(colon - name) : 0, name);
-	function = xasprintf("%s%.*s", event ? EVENT : "", (int)(end - start), start);
+	function = xasprintf("%.*s", (int)(end - start), start);
 	image = image_of(p, module);
-	proto = find(image, function);
+	proto = event ? find_event(image, function) : find(image, function);
 	free(module);
 	free(function);
 	forget(p);
@@ -226,6 +238,75 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 		nr--;
 	}
 	return nr;
+}
+
+/* Where an argument of an event is, counted from 1 in registers; 0 if that is not known */
+static unsigned int number_of(struct prototypes *p, const char *event, const char *name)
+{
+	const struct image *image = image_of(p, "");
+	const struct btf_type *proto = find_event(image, event);
+	unsigned int i, nr = proto ? btf_vlen(proto) : 0, number = 0;
+
+	for (i = 1; i < nr && !number; i++) {
+		const struct btf_param *param = btf_params(proto) + i;
+
+		/* What takes several registers, or none, or is in one of the floating point */
+		if (BPF(btf__resolve_size)(image->btf, param->type) > 8)
+			break;
+		if (!strcmp(BPF(btf__name_by_offset)(image->btf, param->name_off), name))
+			number = i;
+	}
+	return number;
+}
+
+/* Is it in the module's own grammar? */
+static bool is_word(const char *word, size_t len)
+{
+	return (len > 3 && !strncmp(word, "arg", 3) && strspn(word + 3, "0123456789") >= len - 3) ||
+	       (len == 4 && !strncmp(word, "here", 4));
+}
+
+/* One place, with numbers for the names of arguments */
+static void print_place(struct prototypes **p, FILE *out, const char *place, size_t len)
+{
+	char *text = xasprintf("%.*s", (int)len, place), *next = text, *word = strsep(&next, "@");
+	const char *event = pattern_event(word), *colon = event ? strrchr(word, ':') : NULL;
+	unsigned int number;
+
+	fputs(word, out);
+	while ((word = strsep(&next, "@"))) {
+		number = 0;
+		if (event && !strpbrk(event, "*?[") && !is_word(word, strlen(word)) &&
+		    library_there(LIBBPF)) {
+			*p = *p ?: prototypes_open();
+			number = number_of(*p, colon + 1, word);
+		}
+		if (number)
+			fprintf(out, "@arg%u", number);
+		else
+			fprintf(out, "@%s", word);
+	}
+	free(text);
+}
+
+char *prototypes_number(const char *places)
+{
+	struct prototypes *p = NULL;
+	char *text;
+	size_t len;
+	FILE *out = text_open(&text, &len);
+
+	for (; *places; places += len) {
+		len = strspn(places, " ");
+		fprintf(out, "%.*s", (int)len, places);
+		places += len;
+		len = strcspn(places, " ");
+		print_place(&p, out, places, len);
+	}
+	if (p)
+		prototypes_close(p);
+	text_close(out);
+	return text;
 }
 
 /* Has an enumeration a negative value? */

@@ -176,6 +176,12 @@ void prototypes_close(struct prototypes *p);
 int prototypes_find(struct prototypes *p, const char *name, char *const **parameter);
 
 /*
+ * Places that blanks separate, with names of events' arguments, as in "t:kmem:kmalloc@ptr",
+ * replaced by numbers.  A name that is not known stays: the module may know it.  To be freed
+ */
+char *prototypes_number(const char *places);
+
+/*
  * May a function return an error?  Not one that returns nothing, a structure, or less than it takes
  * to hold a negative number: bool, unsigned int and shorter, or such an enumeration.  True if that
  * is not known.

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * features.h - what core/features.sh says of a 6.12, as far as these files ask
+ */
+#ifndef FEATURES_H
+#define FEATURES_H
+
+#define SBUF_HAS_CACHE_ALLOC_SIZE	0
+#define SBUF_HAS_CACHE_FREE_CACHE	1
+#define SBUF_HAS_DFL_WQ			0
+#define SBUF_HAS_HEX_H			1
+#define SBUF_HAS_HK_TYPE		1
+#define SBUF_HAS_KMALLOC_NODE		0
+#define SBUF_HAS_MODULE_MEMORY		1
+#define SBUF_HAS_RESERVE_MEM		1
+#define SBUF_HAS_SAVE_TASK		1
+#define SBUF_HAS_SHEAVES		0
+#define SBUF_HAS_SYSCALL_TRACEPOINTS	0
+
+#endif /* FEATURES_H */

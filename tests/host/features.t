@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# core/features.sh: kernels whose headers have a feature, or not, at whatever version
+
+# shellcheck source-path=SCRIPTDIR source=../lib.sh
+. "${BASH_SOURCE[0]%/*}/../lib.sh"
+
+# kernel: what a kernel of 5.15 has, in as few lines as it takes
+kernel() {
+	rm -rf "$work/kernel"
+	mkdir -p "$work/kernel/linux/sched" "$work/kernel/trace/events"
+	cd "$work/kernel" || return
+	echo 'struct task_struct { unsigned int __state; };' >linux/sched.h
+	printf '%s\n' 'struct ftrace_regs;' 'int __printk_cpu_trylock(void);' >linux/ftrace.h
+	echo 'enum hk_flags { HK_FLAG_TIMER = 1, HK_FLAG_DOMAIN = 32 };' >linux/sched/isolation.h
+	echo '#define MOD_TEXT_OF(module) (module)->core_layout.base' >linux/module.h
+	event kmalloc 'unsigned long call_site, const void *ptr, size_t bytes_req, size_t bytes_alloc, gfp_t gfp_flags'
+	event sched_switch 'bool preempt, struct task_struct *prev, struct task_struct *next' sched
+	printf '0x%08x\t%s\tvmlinux\tEXPORT_SYMBOL_GPL\t\n' 1 register_kprobe 2 stack_trace_save >symvers
+}
+
+# event NAME ARGUMENTS [FILE]: a tracepoint, as the preprocessor leaves it
+event() {
+	printf 'static inline __attribute__((unused)) void trace_%s(%s)\n{ if (0) do { } while (0); }\n' "$1" "$2" >>"trace/events/${3:-kmem}.h"
+}
+
+ask() {
+	sh "$top/core/features.sh" "${symbols:-symvers}" gcc -nostdinc -I. >out 2>err
+}
+
+# says LINE...: the header compiles, and has these lines
+says() {
+	local line
+	ask && [ ! -s err ] || { cat err; return 1; }
+	gcc -fsyntax-only -Werror -x c - <out || return
+	for line; do
+		grep -qxF -- "$line" out || { echo "no line: $line"; cat out; return 1; }
+	done
+}
+
+old() {
+	kernel && says '#define SBUF_HAS_HK_TYPE 0' '#define SBUF_HAS_MODULE_MEMORY 0' '#define SBUF_HAS_SAVE_TASK 0' \
+		'#define SBUF_HAS_SYSCALL_TRACEPOINTS 0' '#define SBUF_HAS_FPROBE_RET_IP 0' \
+		'#define SBUF_HAS_CACHE_ALLOC_SIZE 0' '#define SBUF_HAS_KMALLOC_NODE 0'
+}
+
+# As vendors do it: later features, and nothing else
+carried() {
+	kernel && echo 'enum hk_type { HK_TYPE_TIMER, HK_TYPE_DOMAIN };' >linux/sched/isolation.h &&
+		printf '0x3\tstack_trace_save_tsk\tvmlinux\tEXPORT_SYMBOL_GPL\t\n' >>symvers &&
+		echo 'enum mod_mem_type { MOD_TEXT, MOD_INIT_TEXT };' >>linux/module.h &&
+		echo '#define DECLARE_TRACE_SYSCALL(name, proto, args) name' >linux/tracepoint.h &&
+		printf '%s\n' 'typedef void (*fprobe_exit_cb)(struct fprobe *fp, unsigned long entry_ip,' \
+			'		unsigned long ret_ip, struct pt_regs *regs, void *data);' >linux/fprobe.h &&
+		says '#define SBUF_HAS_HK_TYPE 1' '#define SBUF_HAS_MODULE_MEMORY 1' '#define SBUF_HAS_SAVE_TASK 1' \
+			'#define SBUF_HAS_SYSCALL_TRACEPOINTS 1' '#define SBUF_HAS_FPROBE_RET_IP 1'
+}
+
+# fprobes of 6.14 take other registers
+later_fprobe() {
+	kernel && printf '%s\n' 'typedef void (*fprobe_exit_cb)(struct fprobe *fp, unsigned long entry_ip,' \
+		'		unsigned long ret_ip, struct ftrace_regs *regs, void *data);' >linux/fprobe.h &&
+		says '#define SBUF_HAS_FPROBE_RET_IP 0'
+}
+
+# A longer name, one in a comment or a string of a macro, and one that is not exported are none
+near() {
+	kernel && printf '%s\n' 'enum hk_type { HK_TYPE_DOMAIN_BOOT };' '/* HK_TYPE_DOMAIN */' '#define TYPE HK_TYPE_DOMAIN' \
+		>linux/sched/isolation.h && printf '0x3\tmy_stack_trace_save_tsk\tvmlinux\tEXPORT_SYMBOL\t\n' >>symvers &&
+		says '#define SBUF_HAS_HK_TYPE 0' '#define SBUF_HAS_SAVE_TASK 0'
+}
+
+orders() {
+	kernel && says $'\t{ "kmalloc", "call_site ptr bytes_req bytes_alloc gfp_flags" }, \\' \
+		'#define SBUF_SWITCH_ARGUMENTS bool preempt, struct task_struct *prev, struct task_struct *next' &&
+		rm trace/events/* &&
+		event kmalloc 'const void *ptr, unsigned long call_site, struct kmem_cache *s, gfp_t gfp_flags , size_t bytes_alloc' &&
+		event kmem_cache_alloc 'void *ptr, size_t bytes_alloc' && event kmalloc_node 'void *ptr,int node' &&
+		event sched_switch 'bool preempt, unsigned int prev_state, struct task_struct *prev, struct task_struct *next' sched &&
+		says $'\t{ "kmalloc", "ptr call_site s gfp_flags bytes_alloc" }, \\' $'\t{ "kmalloc_node", "ptr node" }, \\' \
+			'#define SBUF_HAS_CACHE_ALLOC_SIZE 1' '#define SBUF_HAS_KMALLOC_NODE 1' \
+			'#define SBUF_SWITCH_ARGUMENTS bool preempt, unsigned int prev_state, struct task_struct *prev, struct task_struct *next'
+}
+
+in_tree() {
+	kernel && mkdir kernel mm lib && echo 'EXPORT_SYMBOL_GPL(stack_trace_save_tsk);' >kernel/stacktrace.c &&
+		symbols=$PWD says '#define SBUF_HAS_SAVE_TASK 1' '#define SBUF_HAS_FILTER_IPS 0'
+}
+
+# One line that says what is missing
+refuses() {
+	! ask && [ "$(wc -l <err)" = 1 ] && grep -E "$1" err
+}
+
+too_old() {
+	kernel && echo 'struct task_struct { long state; };' >linux/sched.h &&
+		refuses '^stackbuf: this kernel is too old: its headers lack __state of task_struct: .*, 5\.14$' &&
+		kernel && echo 'int __printk_cpu_trylock(void);' >linux/ftrace.h && refuses 'lack ftrace_regs of .*, 5\.11$'
+}
+
+unreadable() {
+	kernel && echo '#error not configured' >linux/slab.h && ! ask && tail -n 1 err | grep -x 'stackbuf: the headers of this kernel cannot be read'
+}
+
+{
+	result "a kernel with none of the later features" old
+	result "... with all of them, at the same version" carried
+	result "... fprobes whose handlers take other registers" later_fprobe
+	result "... what only looks like a feature" near
+	result "arguments of tracepoints are where the prototype has them" orders
+	result "in the kernel's tree what modules may use is in its source" in_tree
+	result "a kernel that is too old: one line says what it lacks" too_old
+	result "headers that cannot be read" unreadable
+	echo "done"
+} | ktap
