@@ -64,6 +64,10 @@ endif
 sig_key := $(or $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' '$(KDIR)/include/config/auto.conf' 2>/dev/null),none)
 unsigned := $(if $(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)),,CONFIG_MODULE_SIG_ALL=)
 
+# Where packages are RPMs they have other names
+rpm := $(shell sed -nE '/^ID(_LIKE)?=.*(rhel|fedora)/p' /etc/os-release 2>/dev/null)
+headers_package := $(if $(rpm),kernel-devel,linux-headers)-$(release)
+
 # Say one line and stop.  A comma within it is $(,).
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
@@ -96,7 +100,7 @@ checked-kdir:
 	@[ $(words $(CURDIR)) = 1 ] && [ $(words $(BUILD)) = 1 ] && [ $(words $(KDIR)) = 1 ] || \
 		$(call fail,kbuild cannot work in directories with blanks in their names: $(CURDIR) $(BUILD) $(KDIR))
 	@[ -e '$(KDIR)/Makefile' ] || if [ '$(origin KDIR)' = file ]; then \
-		$(call fail,no headers for the running kernel $(release): install the package linux-headers-$(release)$(,) or name a kernel's build directory: make KDIR=DIRECTORY (for a Debian kernel kept apart: KDIR=\`scripts/machine/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
+		$(call fail,no headers for the running kernel $(release): install the package $(headers_package)$(,) or name a kernel's build directory: make KDIR=DIRECTORY (for a Debian kernel kept apart: KDIR=\`scripts/machine/stackbuf-kernel 6.1\`/build); the command alone$(,) by make tools$(,) needs none); \
 	else \
 		$(call fail,KDIR=$(KDIR) is no kernel build directory); \
 	fi
@@ -137,11 +141,11 @@ lacking = echo 'stackbuf: $(if $(wanted),cannot build,left out) the command stac
 tools:
 	+@if [ ! -e tools/Makefile ]; then :; \
 	elif ! command -v $(firstword $(CC)) >/dev/null; then \
-		$(call lacking,gcc and libc6-dev); \
+		$(call lacking,gcc and $(if $(rpm),glibc-devel,libc6-dev)); \
 	elif printf '#include <popt.h>\n#include <jansson.h>\n#include <elfutils/libdwfl.h>\n#include <zlib.h>\n#include <libkdumpfile/kdumpfile.h>\n#include <bpf/btf.h>\n' | $(CC) -E - >/dev/null 2>&1; then \
 		$(MAKE) -C tools --no-print-directory; \
 	else \
-		$(call lacking,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev$(,) libkdumpfile-dev and libbpf-dev); \
+		$(call lacking,$(if $(rpm),popt-devel$(,) jansson-devel$(,) elfutils-devel$(,) zlib-devel$(,) libkdumpfile-devel and libbpf-devel,libpopt-dev$(,) libjansson-dev$(,) libdw-dev$(,) zlib1g-dev$(,) libkdumpfile-dev and libbpf-dev)); \
 	fi
 
 checked-built:
@@ -223,7 +227,7 @@ dist:
 
 # Both build from what "make dist" has packed, and leave nothing outside of build/
 deb rpm: dist
-	@scripts/machine/stackbuf-setup $@
+	@$(if $(and $(rpm),$(filter rpm,$@)),command -v rpmbuild >/dev/null || $(call fail,rpmbuild is missing: install the package rpm-build),scripts/machine/stackbuf-setup $@)
 	@packaging/build $@ '$(VERSION)'
 
 # Packages, and the kernels of the tests: minutes, once
@@ -302,7 +306,7 @@ help:
 	@echo 'make install-headers'
 	@echo '                install what modules that call stackbuf are built with'
 	@echo 'make deb, make rpm'
-	@echo '                packages for Debian, in build/deb, and for Fedora, in build/rpm'
+	@echo '                packages for Debian, in build/deb, and for Fedora and Red Hat, in build/rpm'
 	@echo 'make dist       the source as an archive, build/stackbuf-$(VERSION).tar.gz'
 	@echo 'make demo       see it work in a virtual machine, from insmod to source lines'
 	@echo 'make test       try everything once, in virtual machines: ten minutes or more'

@@ -742,11 +742,15 @@ images_without_debug_information() {
 	echo ' vfs_read+0x12/0x80' >"$dir/frames"
 	vmlinuz 6.1.0-none-cloud-amd64 >"$dir/vmlinuz"
 	refused 1 "$dir/vmlinuz $boot: Debian's package linux-image-6.1.0-none-cloud-amd64-dbg has it" decode -k "$dir/vmlinuz" "$dir/frames" || return
+	for one in "5.14.0-362.el9.x86_64 the package kernel-debuginfo-5.14.0-362.el9.x86_64" "6.8.0-90-generic Ubuntu's package linux-image-6.8.0-90-generic-dbgsym"; do
+		vmlinuz "${one%% *}" >"$dir/other"
+		refused 1 "$dir/other $boot: ${one#* } has it" decode -k "$dir/other" "$dir/frames" || return
+	done
 	# The release of the record goes before
 	cp -r "$made" "$dir/debian" && LC_ALL=C sed -i 's/6\.1\.0-made\x00\x00\x00\x00/6.1.0-no-amd64/; s/#1 SMP made up/#1 SMP Debian /' "$dir/debian/info" || return
 	info_has 'kernel 6.1.0-no-amd64' "$dir/debian" &&
 	refused 1 "$boot: Debian's package linux-image-6.1.0-no-amd64-dbg has it" -f "$dir/debian" log --lines -k "$dir/vmlinuz" &&
-	refused 1 "install its debug package, Debian's linux-image-6.1.0-no-amd64-dbg, or name the file: -k" -f "$dir/debian" log --lines &&
+	refused 1 "install Debian's package linux-image-6.1.0-no-amd64-dbg, or name the file: -k" -f "$dir/debian" log --lines &&
 	refused 1 "$boot: the debug package of kernel 6.1.0-made has it, and the directory that it was built in" -f "$made" log --lines -k "$dir/vmlinuz" &&
 	refused 1 'of kernel 6.1.0-made below /usr/lib/debug, /boot or /lib/modules: install its debug package, or name the file: -k' -f "$made" count --lines || return
 	# A module of the kernel

@@ -3,6 +3,7 @@
  * find_debug.c - the files with debug information of the kernel that ran and its modules
  */
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <fts.h>
 #include <libgen.h>
 #include <stdlib.h>
@@ -177,16 +178,30 @@ static void add_hint(char **text, char *hint)
 	*text = whole;
 }
 
-/* Is it a release of Debian's, whose packages have its name?  @version may be NULL */
-static bool is_debian(const char *release, const char *version)
+/*
+ * The package that has a release's debug information, as its distribution calls it, to be freed; or
+ * NULL.  @version may be NULL
+ */
+static char *debug_package(const char *release, const char *version)
 {
-	static const char *const flavour[] = { "-amd64", "-arm64" };
-	size_t len = strlen(release), i;
+	static const struct {
+		const char *release, *version, *name, *suffix;
+	} package[] = {
+		{ "*-a[mr][dm]64", "Debian", "Debian's package linux-image", "-dbg" },
+		{ "*-generic", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
+		{ "*-lowlatency", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
+		{ "*.el[0-9]*uek*", "", "the package kernel-uek-debuginfo", "" },
+		{ "*.el[0-9]*", "", "the package kernel-debuginfo", "" },
+		{ "*.fc[0-9]*", "", "the package kernel-debuginfo", "" },
+		{ "*.amzn[0-9]*", "", "the package kernel-debuginfo", "" },
+	};
+	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(flavour); i++)
-		if (len > 6 && !strcmp(release + len - 6, flavour[i]))
-			return !version || strstr(version, "Debian");
-	return false;
+	for (i = 0; release && i < ARRAY_SIZE(package); i++)
+		if (!fnmatch(package[i].release, release, 0) &&
+		    (!version || strstr(version, package[i].version)))
+			return xasprintf("%s-%s%s", package[i].name, release, package[i].suffix);
+	return NULL;
 }
 
 /* Has this file, as Debian's vmlinux of BTF alone has not? */
@@ -208,7 +223,7 @@ static bool has_debug_info(const char *path)
  */
 static char *where_debug_is(const struct debug_files *d, const char *release)
 {
-	char *path;
+	char *path, *package;
 	size_t i;
 
 	if (d->release)
@@ -218,8 +233,12 @@ static char *where_debug_is(const struct debug_files *d, const char *release)
 			return path;
 		free(path);
 	}
-	if (release && is_debian(release, d->release ? d->config.version : NULL))
-		return xasprintf("Debian's package linux-image-%s-dbg has it", release);
+	package = debug_package(release, d->release ? d->config.version : NULL);
+	if (package) {
+		path = xasprintf("%s has it", package);
+		free(package);
+		return path;
+	}
 	return xasprintf("the debug package of %s%s has it, and the directory that it was built in",
 			 release ? "kernel " : "this kernel", release ?: "");
 }
@@ -270,7 +289,6 @@ int debug_files_kernel(struct debug_files *d)
 	const char *wanted = dbg->build_id ?: d->announced_id;
 	struct utsname uts;
 	char *id, *path;
-	bool debian;
 	size_t i;
 
 	if (d->kernel_tried)
@@ -297,13 +315,15 @@ int debug_files_kernel(struct debug_files *d)
 		if (!dbg->elf.path && id)
 			find_file(dbg, id);
 		free(id);
-		debian = d->release && is_debian(d->release, d->config.version);
-		if (!dbg->elf.path)
-			return failed(d, "no vmlinux with debug information of %s%s below %s, /boot or /lib/modules: install its debug package%s%s%s, or name the file: -k",
-				      d->release ? "kernel " : "build id ",
-				      d->release ?: wanted, ELF_DEBUG_DIR,
-				      debian ? ", Debian's linux-image-" : "",
-				      debian ? d->release : "", debian ? "-dbg" : "");
+		if (!dbg->elf.path) {
+			char *package = debug_package(d->release, d->config.version);
+
+			failed(d, "no vmlinux with debug information of %s%s below %s, /boot or /lib/modules: install %s, or name the file: -k",
+			       d->release ? "kernel " : "build id ", d->release ?: wanted,
+			       ELF_DEBUG_DIR, package ?: "its debug package");
+			free(package);
+			return -1;
+		}
 	}
 	d->kernel_usable = !check_kernel(d, d->config.release, d->config.version, NULL,
 					 dbg->build_id);
@@ -453,7 +473,7 @@ static bool find_module(struct debug_files *d, struct debug_file *dbg, bool forc
 static void open_module(struct debug_files *d, struct debug_file *dbg)
 {
 	unsigned int dirs = d->config.module_dirs;
-	char *notes, *id, *directory;
+	char *notes, *id, *directory, *package;
 	char banner[512] = "";
 	bool found;
 
@@ -481,11 +501,11 @@ static void open_module(struct debug_files *d, struct debug_file *dbg)
 				     dirs ? " or the usual places" : "",
 				     dirs ? "" : " (name its directory: -m)");
 		directory = module_directory(d, dirs + 1);
+		package = debug_package(d->release, d->config.version);
 		if (strcmp(dbg->name, "stackbuf") && directory && access(directory, F_OK) &&
-		    is_debian(d->release, d->config.version))
-			add_hint(&dbg->missing,
-				 xasprintf("Debian's package linux-image-%s-dbg has the kernel's own",
-					   d->release));
+		    package)
+			add_hint(&dbg->missing, xasprintf("%s has the kernel's own", package));
+		free(package);
 		free(directory);
 	} else if (strstr(dbg->missing, NO_DEBUG_INFO) && strstr(dbg->missing, "/kernel/")) {
 		add_hint(&dbg->missing, where_debug_is(d, NULL));
