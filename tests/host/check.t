@@ -216,6 +216,14 @@ keys stackbuf-json(5) has all keys, and no others
 parameters stackbuf(4) has all parameters, and no others
 END
 
+text="documents: docs/testing.md has results of the code as it was 50 commits ago or later"
+if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
+	tests/host/docs results >"$work/log" 2>&1
+	judge $? "$text"
+else
+	echo "ok $text # SKIP no history is here"
+fi
+
 if [ -e tools/Makefile ]; then
 	# Other tests may be building there
 	mkdir -p build &&

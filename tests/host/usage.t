@@ -71,17 +71,24 @@ debug_package() {
 		echo "vmlinux of this kernel is here: stackbuf-decode finds it"
 	else
 		echo 'vfs_read+0x1/0x2' >"$work/text"
-		refuses 1 "install its debug package, on Debian linux-image-$(uname -r)-dbg, or name the file: -k" \
+		refuses 1 "install .* package.*, or name the file: -k" \
 			"$top/scripts/stackbuf-decode" -s "$top/README.md" "$work/text" || return
 	fi
 	{ printf 'OSRELEASE=9.9.0-none\n'; head -c 5000 /dev/zero; } >"$work/dump"
 	# Another file in place of vmlinux
-	refuses 1 'LICENSE: no vmlinux .*vmlinuz, .*linux-image-9.9.0-none-dbg has it' \
+	refuses 1 'LICENSE: no vmlinux .*vmlinuz, which boots, has none: install its debug package' \
 		"$top/scripts/stackbuf-crash" -k "$top/LICENSE" "$work/dump" &&
 		echo 'vfs_read+0x1/0x2' >"$work/text" &&
 		refuses 1 'LICENSE' "$top/scripts/stackbuf-decode" -k "$top/LICENSE" -s "$top/README.md" "$work/text" || return
-	refuses 1 'install its debug package, on Debian linux-image-9.9.0-none-dbg, or name the file: -k' \
-		"$top/scripts/stackbuf-crash" "$work/dump"
+	while read -r release package; do
+		{ printf 'OSRELEASE=%s\n' "$release"; head -c 5000 /dev/zero; } >"$work/dump"
+		refuses 1 "install $package, or name the file: -k" "$top/scripts/stackbuf-crash" "$work/dump" || return
+	done <<-END
+		9.9.0-none its debug package
+		9.9.0-1-cloud-amd64 Debian's package linux-image-9.9.0-1-cloud-amd64-dbg
+		9.9.0-101-generic Ubuntu's package linux-image-9.9.0-101-generic-dbgsym
+		5.14.0-362.8.1.el9_3.x86_64 the package kernel-debuginfo-5.14.0-362.8.1.el9_3.x86_64
+	END
 }
 
 debuggers() {
@@ -159,7 +166,9 @@ libraries() {
 	refuses 2 'cannot build the command stackbuf: install the packages libpopt-dev, libjansson-dev, libdw-dev, zlib1g-dev, libkdumpfile-dev and libbpf-dev$' \
 		make -s -C "$work/tree" --no-print-directory install-tools CC='gcc -nostdinc' DESTDIR="$work/nothing" &&
 		refuses 2 'cannot build the command stackbuf: install the packages gcc and libc6-dev$' \
-			make -s -C "$work/tree" --no-print-directory tools CC=no-such-compiler && [ ! -e "$work/nothing" ]
+			make -s -C "$work/tree" --no-print-directory tools CC=no-such-compiler rpm= &&
+		refuses 2 'cannot build the command stackbuf: install the packages gcc and glibc-devel$' \
+			make -s -C "$work/tree" --no-print-directory tools CC=no-such-compiler rpm=y && [ ! -e "$work/nothing" ]
 }
 
 # The makefile of Debian's common headers is there, but nothing of one kernel
@@ -171,7 +180,9 @@ not_configured() {
 		refuses 2 "KDIR=$work/source is a kernel's source that is not configured: name the directory" \
 			make -s -C "$work/tree" --no-print-directory module KDIR="$work/source" BUILD="$work/none" &&
 		refuses 2 'no headers for the running kernel 9.9.9-none: install the package linux-headers-9.9.9-none, .*by make tools, needs none' \
-			make -s -C "$work/tree" --no-print-directory module release=9.9.9-none BUILD="$work/none" || return
+			make -s -C "$work/tree" --no-print-directory module release=9.9.9-none rpm= BUILD="$work/none" &&
+		refuses 2 'no headers for the running kernel 5.14.0-1.el9: install the package kernel-devel-5.14.0-1.el9, ' \
+			make -s -C "$work/tree" --no-print-directory module release=5.14.0-1.el9 rpm=y BUILD="$work/none" || return
 	mkdir -p "$work/source/include/config" && echo 'CONFIG_MODULES=y' >"$work/source/include/config/auto.conf" &&
 		refuses 2 'the kernel .* is built without CONFIG_KALLSYMS, which stackbuf needs$' \
 			make -s -C "$work/tree" --no-print-directory module KDIR="$work/source" BUILD="$work/none" &&
@@ -210,9 +221,12 @@ load() {
 
 # What tests/run printed goes into the table of the page; of half a log nothing does
 results_table() {
-	local tree=$work/results page=$work/results/docs/testing.md row log=$work/suite.log
-	mkdir -p "$tree/tests" "$tree/docs" && cp "$top/tests"/{results,lib.sh} "$tree/tests/" && cp "$top/Makefile" "$tree/" &&
-		cp "$top/docs/testing.md" "$tree/docs/" || return
+	local tree=$work/results page=$work/results/docs/testing.md row log=$work/suite.log commit
+	local -x GIT_DIR=$tree/.git GIT_WORK_TREE=$tree GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+	mkdir -p "$tree/tests/host" "$tree/docs" "$tree/core" && cp "$top/tests"/{results,lib.sh} "$tree/tests/" &&
+		cp "$top/tests/host/docs" "$tree/tests/host/" && echo 1 >"$tree/core/x.c" &&
+		cp "$top/docs/testing.md" "$tree/docs/" && git init -q "$tree" 2>/dev/null && git add -A && git commit -qm one || return
+	commit=$(git rev-parse --short=12 HEAD)
 	cat >"$log" <<-'END'
 		KTAP version 1
 		    # Subtest: probe.t
@@ -224,12 +238,24 @@ results_table() {
 	END
 	refuses 1 'not the whole output of tests/run: docs/testing.md does not change$' "$tree/tests/results" "$log" &&
 		cmp "$page" "$top/docs/testing.md" || return
-	echo '1 passed, 1 failed, 1 skipped' >>"$log" && touch -d 2001-02-03 "$log" &&
+	echo '1 passed, 1 failed, 1 skipped' >>"$log"
+	refuses 1 "not of one commit, but of 'none': docs/testing.md does not change$" "$tree/tests/results" "$log" &&
+		cmp "$page" "$top/docs/testing.md" || return
+	cp "$log" "$log.dirty" && echo "# commit $commit and more" >>"$log.dirty" &&
+		refuses 1 "not of one commit, but of '$commit and more': " "$tree/tests/results" "$log.dirty" || return
+	echo "# commit $commit" >>"$log" && touch -d 2001-02-03 "$log" &&
 		"$tree/tests/results" "$log" && cp "$page" "$work/page.once" && "$tree/tests/results" "$log" && cmp "$page" "$work/page.once" || return
 	# All other lines stay
 	row=$(diff "$top/docs/testing.md" "$page" | grep '^[<>]')
 	echo "$row"
-	[[ $row == '> | 9.9 |'*' **1/1/1** |'*' 2001-02-03 |' ]]
+	[[ $row == '> | 9.9 |'*' **1/1/1** |'*" $commit | 2001-02-03 |" ]] && "$tree/tests/host/docs" results || return
+	# Of other code, and of code that has changed more than 50 times since
+	for n in {2..52}; do
+		echo "$n" >"$tree/core/x.c" && git commit -qam "$n" || return
+		[ "$n" != 2 ] || refuses 1 "the code has changed since its commit $commit: docs/testing.md does not change" "$tree/tests/results" "$log" || return
+		[ "$n" != 51 ] || "$tree/tests/host/docs" results || return
+	done
+	! "$tree/tests/host/docs" results >"$work/said" && cat "$work/said" && grep -q "results of $commit: the code has changed 51 times since" "$work/said"
 }
 
 {
