@@ -57,13 +57,14 @@ silent() {
 bad_input() {
 	small_tree "$tree" && refused 'no such directory' "$tree/none" && refused 'no kernel.s source tree' "$top" && refused 'wanted' &&
 		refused 'no option' --link "$tree" || return
-	small_tree "$tree" && sed -i 's/^PATCHLEVEL = .*/PATCHLEVEL = 14/; s/^VERSION = .*/VERSION = 5/' "$tree/Makefile" &&
-		refused 'is Linux 5.14' "$tree" || return
 	small_tree "$tree" && echo '# mine' >>"$tree/lib/Makefile" && refused 'lib/Makefile has changes that are not committed' "$tree" || return
 	small_tree "$tree" && mkdir "$tree/lib/stackbuf" && touch "$tree/lib/stackbuf/x.c" && refused 'is not ours' "$tree" || return
 	small_tree "$tree" && echo mine >"$tree/include/linux/stackbuf.h" && refused 'is not ours' "$tree" || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >>"$tree/lib/stackbuf/core/save.c" &&
 		refused 'core/save.c was added or changed' "$tree" && refused 'core/save.c was added or changed' --remove "$tree" || return
+	# What a build leaves there
+	small_tree "$tree" && "$graft" "$tree" && git -C "$tree" add -A && git -C "$tree" commit -qm graft && touch "$tree/lib/stackbuf/features.h" &&
+		"$graft" "$tree" && rm "$tree/lib/stackbuf/.grafted" && "$graft" "$tree" && "$graft" --remove "$tree" && [ ! -e "$tree/lib/stackbuf" ] || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >"$tree/lib/stackbuf/core/mine.c" &&
 		refused 'core/mine.c was added or changed' "$tree" || return
 	# Code still calls it
