@@ -50,7 +50,7 @@ const struct command command_table[COMMANDS] = {
 		"Prints outstanding objects where pairs are set (parameter pair); else sets one, until Ctrl-C:\n"
 		"  stackbuf leaks -D 60              slab objects of a minute that were not freed\n"
 		"  stackbuf leaks page               pages; --older 10: only those older than 10 s\n"
-		"  stackbuf leaks t:kmem:mm_page_alloc@arg1 t:kmem:mm_page_free@arg1\n"
+		"  stackbuf leaks t:kmem:mm_page_alloc@page t:kmem:mm_page_free@page\n"
 		"                                    OPEN@KEY[@VALUE] and CLOSE@KEY: see stackbuf(4)\n"
 		"  stackbuf leaks vfs_read           its calls that are inside\n"
 		"  stackbuf -f FILE leaks            of a machine that stopped with pairs set",
