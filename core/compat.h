@@ -22,7 +22,7 @@
 
 #include "features.h"
 
-/* Before in linux/kernel.h, which from 7.0 on does not include it any more */
+/* What it has was in linux/kernel.h before */
 #if SBUF_HAS_HEX_H
 #include <linux/hex.h>
 #endif

@@ -1,22 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# features.sh SYMBOLS COMPILER [OPTION...] - what the kernel that is built against has, as a header
+# features.sh SYMBOLS SOURCE COMPILER [OPTION...] - what the kernel that is built for has, as a header
 #
 # Vendors carry much from later versions under an old number: so its headers are asked, once, for
-# each thing that differs.  SYMBOLS is its Module.symvers, or for a build in the kernel's tree the
-# directory of its source.
+# each thing that differs.  SYMBOLS is its Module.symvers.  Without that, as in a build in the
+# kernel's own tree, what modules may use is looked up in SOURCE, the directory of the kernel's source.
 
 set -u
 
-symbols=$1
-shift
+symbols=$1 source=$2
+shift 2
 
 # NAME, what is looked for, and why.  It is one of
 #
 #	export SYMBOL		modules may use it
 #	name WORD		a type, a member, an enumerator or a function is called so
-#	macro WORD
+#	macro WORD|WORD...
 #	header FILE
 #	text REGEX		is in the headers, with one blank between words
 #	argument EVENT WORD	the tracepoint has an argument of this name
@@ -25,8 +25,8 @@ shift
 table() {
 	cat <<'END'
 need	name __state	task_struct: 2f064a59a11f ("sched: Change task_struct::state"), 5.14
-need	text __printk_cpu_(trylock|sync_try_get)	printk.h: 766c268bc6d3 ("lib/dump_stack: move cpu lock to printk.c"), 5.15
-need	name ftrace_regs	ftrace.h: d19ad0775dcd ("ftrace: Have the callbacks receive a struct ftrace_regs instead of pt_regs"), 5.11
+need	macro printk_cpu_lock_irqsave|printk_cpu_sync_get_irqsave	printk.h: 766c268bc6d3 ("lib/dump_stack: move cpu lock to printk.c"), 5.15
+need	macro in_hardirq	preempt.h: 15115830c887 ("preempt: Cleanup the macro maze a bit"), 5.11
 HEX_H	header linux/hex.h	"kernel.h: split the hexadecimal related helpers to hex.h", 6.4
 SAVE_TASK	export stack_trace_save_tsk	7d672f40941a ("stacktrace: Export stack_trace_save_tsk"), 6.7
 MODULE_MEMORY	name MOD_INIT_TEXT	ac3b43283923 ("module: replace module_layout with module_memory"), 6.4
@@ -35,6 +35,7 @@ FILTER_IPS	export ftrace_set_filter_ips	4f554e955614 ("ftrace: Add ftrace_set_fi
 DFL_WQ	export system_dfl_wq	128ea9f6ccfb ("workqueue: Add system_percpu_wq and system_dfl_wq"), 6.17
 HK_TYPE	name HK_TYPE_DOMAIN	04d4e665a609 ("sched/isolation: Use single feature type while referring to housekeeping cpumask"), 5.18
 RESERVE_MEM	export reserve_mem_find_by_name	1e4c64b71c9b ("mm/memblock: Add "reserve_mem" to reserved named memory at boot up"), 6.12
+LARGE_TWICE	export __kmalloc_large_node_noprof	a large kmalloc() is traced there and in __do_kmalloc_node(), 6.10
 SHEAVES	name sheaf_capacity	2d517aa09bbc ("slab: add opt-in caching layer of percpu sheaves"), 6.18
 KMALLOC_NODE	argument kmalloc_node ptr	until 11e9734bcb6a ("mm/slab_common: unify NUMA and UMA version of tracepoints"), 6.1
 CACHE_ALLOC_SIZE	argument kmem_cache_alloc bytes_alloc	until 2c1d697fb8ba ("mm/slab_common: drop kmem_alloc & avoid dereferencing fields when not using"), 6.1
@@ -42,22 +43,27 @@ CACHE_FREE_CACHE	argument kmem_cache_free s	the same: such a kernel traces befor
 TIMER_DELETE_SYNC	export timer_delete_sync	9b13df3fb64e ("timers: Rename del_timer_sync() to timer_delete_sync()"), 6.2
 HRTIMER_SETUP	export hrtimer_setup	908a1d775422 ("hrtimers: Introduce hrtimer_setup() to replace hrtimer_init()"), 6.13
 DEPOT_INIT	export stack_depot_init	2dba5eb1c73b ("lib/stackdepot: allow optional init and stack_table allocation by kvmalloc()"), 5.17
-FPROBE_RET_IP	text \(\*fprobe_exit_cb\)\([^)]* ret_ip, struct pt_regs	cb16330d1274 ("fprobe: Pass return address to the handlers"), 6.6, until 762abbc0d09f ("fprobe: Use ftrace_regs in fprobe exit handler"), 6.14
+FPROBE_RET_IP	text \(\*(fprobe_exit_cb|exit_handler)\)\([^)]* ret_ip, struct pt_regs	cb16330d1274 ("fprobe: Pass return address to the handlers"), 6.6, until 762abbc0d09f ("fprobe: Use ftrace_regs in fprobe exit handler"), 6.14
 END
 }
 
 # Where these stand: the arguments of presets, and sched_switch, whose type the tests have
-events="kmalloc kmalloc_node kmem_cache_alloc kmem_cache_alloc_node kfree kmem_cache_free mm_page_alloc
-	mm_page_free sched_switch sched_waking contention_begin contention_end"
+events="kmalloc kmalloc_node kmem_cache_alloc kmem_cache_alloc_node kfree kmem_cache_free"
+events="$events mm_page_alloc mm_page_free sched_switch sched_waking contention_begin contention_end"
 
 exports() {
-	if [ -d "$symbols" ]; then
-		find "$symbols"/kernel "$symbols"/mm "$symbols"/lib -name '*.c' \
-			-exec sed -nE 's/^EXPORT_SYMBOL(_GPL)?\(([a-z0-9_]+)\).*/\2/p' '{}' +
-	elif [ -e "$symbols" ]; then
+	if [ -e "$symbols" ]; then
 		cut -f 2 "$symbols"
+	else
+		find "$source/kernel" "$source/mm" "$source/lib" -name '*.c' \
+			-exec sed -nE 's/^EXPORT_SYMBOL(_GPL)?\(([a-z0-9_]+)\).*/\2/p' '{}' +
 	fi
 }
+
+if [ ! -e "$symbols" ] && [ ! -e "$source/kernel/stacktrace.c" ]; then
+	echo "stackbuf: $symbols is missing, and the kernel's source: nothing says what modules may use" >&2
+	exit 1
+fi
 
 headers() {
 	for header in linux/fprobe.h linux/ftrace.h linux/hex.h linux/module.h linux/sched.h linux/sched/isolation.h \
@@ -73,17 +79,23 @@ headers() {
 	echo
 	headers | "$@" -E -dD -x c - || echo failed
 } | awk -v events="$events" '
-function has(kind, what, event) {
-	return kind == "export" ? what in exported : kind == "macro" ? what in macro : \
+# 1 or 0.  busybox takes an element that is not there for one that is not 0 once a function has
+# returned it
+function has(kind, what, event, one, n) {
+	if (kind == "macro")
+		for (n = split(what, one, "|"); n && !(one[n] in macro); n--)
+			;
+	return kind == "macro" ? n > 0 : \
+	       kind == "export" ? what in exported : \
 	       kind == "header" ? what in header : \
-	       kind == "argument" ? event in arguments && index(" " arguments[event] " ", " " what " ") : \
-	       found[kind, what]
+	       kind == "argument" ? event in arguments && index(" " arguments[event] " ", " " what " ") > 0 : \
+	       (kind, what) in found
 }
 
 # The declarations of one or more lines
 function look(text, i, list, one, n) {
 	for (i in wanted)
-		if (!found["name", i] && index(text, i) && text ~ "[^A-Za-z0-9_]" i "[^A-Za-z0-9_]")
+		if (!(("name", i) in found) && index(text, i) && text ~ "[^A-Za-z0-9_]" i "[^A-Za-z0-9_]")
 			found["name", i] = 1
 	for (i in regex)
 		if (text ~ i)
@@ -126,7 +138,8 @@ part < 2 { part++; next }
 $0 == "failed" { failed = 1; exit }
 /^#define/ { sub(/\(.*/, "", $2); macro[$2] = 1 }
 /^# / {
-	gsub(/^.*include\/|"/, "", $3)
+	gsub(/"/, "", $3)
+	sub(/^.*include\/|^\.\//, "", $3)
 	header[$3] = 1
 }
 /^#/ { next }
@@ -134,7 +147,7 @@ $0 == "failed" { failed = 1; exit }
 	gsub(/[ \t]+/, " ")
 	text = text $0 " "
 }
-/[;{}]/ { look(text); text = "" }
+/[;{}][ \t]*$/ { look(text); text = "" }
 
 END {
 	if (failed) {
@@ -153,7 +166,7 @@ END {
 			exit 1
 		}
 		if (row[i] != "need")
-			printf "\n/* %s: %s */\n#define SBUF_HAS_%s %d\n", what[i], why[i], row[i], is != 0
+			printf "\n/* %s: %s */\n#define SBUF_HAS_%s %d\n", what[i], why[i], row[i], is
 	}
 	print "\n/* Arguments of tracepoints, in order */\n#define SBUF_EVENT_ARGUMENTS \\"
 	for (i = 1; i <= n; i++)

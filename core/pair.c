@@ -695,17 +695,21 @@ void sbuf_pair_resume(void)
 #define NODE_OPENS
 #endif
 
-/*
- * In 6.12 and later __do_kmalloc_node() traces a large object although
- * __kmalloc_large_node_noprof() has done so; where it does not, @large is as nothing.
- */
-#define SLAB_OPENS	"t:kmem:kmalloc@ptr@large=bytes_alloc t:kmem:kmem_cache_alloc@ptr"	\
-			CACHE_ALLOC_SIZE NODE_OPENS
+/* A large object that is traced twice is not one that was opened again */
+#if SBUF_HAS_LARGE_TWICE
+#define KMALLOC_SIZE	"@large=bytes_alloc"
+#else
+#define KMALLOC_SIZE	"@bytes_alloc"
+#endif
+
+#define SLAB_OPENS	"t:kmem:kmalloc@ptr" KMALLOC_SIZE				\
+			" t:kmem:kmem_cache_alloc@ptr" CACHE_ALLOC_SIZE NODE_OPENS
 
 /*
  * 5.15 traces kmem_cache_free() when the object is free already and may be another's; a kernel
  * whose tracepoint has the cache does not.  kvfree_call_rcu() may keep objects in sheaves, which
- * are freed or used again without an event; before there are any, its second argument is no object.
+ * are freed or used again without an event; before there are any, kmem_cache_free_bulk() closes
+ * them, or kfree().
  */
 #if SBUF_HAS_CACHE_FREE_CACHE
 #define CACHE_FREE	"t:kmem:kmem_cache_free@ptr "

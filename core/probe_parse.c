@@ -169,37 +169,46 @@ static const struct { const char *event, *arguments; } events[] = {
 	SBUF_EVENT_ARGUMENTS
 };
 
-/* Where an argument of this name stands, counted from 1; 0 if that is not known */
-static unsigned int argument_of_event(const char *event, const char *name)
+/* The arguments of an event, or NULL */
+static const char *arguments_of(const char *event)
 {
-	const char *at = "";
-	unsigned int i, n = 1;
-	size_t len = strlen(name);
+	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(events); i++)
 		if (!strcmp(events[i].event, event))
-			at = events[i].arguments;
-	for (; *at; at += strcspn(at, " "), at += *at == ' ', n++)
-		if (strcspn(at, " ") == len && !strncmp(at, name, len))
-			return n;
-	return 0;
+			return events[i].arguments;
+	return NULL;
 }
 
-/* argN, or of a tracepoint by its name.  Return 0 unless it is one of the first @most */
-static unsigned int parse_argument(const char *event, const char *word, unsigned int most)
+/* argN, or of a tracepoint by its name: the number, counted from 1; 0 if that is not known */
+static unsigned int parse_argument(const char *event, const char *word)
 {
-	unsigned int n = 0;
+	const char *at = event ? arguments_of(event) ?: "" : "";
+	size_t len = strlen(word);
+	unsigned int n;
 
-	if (strncmp(word, "arg", 3) || kstrtouint(word + 3, 10, &n))
-		n = event ? argument_of_event(event, word) : 0;
-	return n <= most ? n : 0;
+	if (!strncmp(word, "arg", 3) && !kstrtouint(word + 3, 10, &n))
+		return n;
+	for (n = 1; *at; at += strcspn(at, " "), at += *at == ' ', n++)
+		if (strcspn(at, " ") == len && !strncmp(at, word, len))
+			return n;
+	return 0;
 }
 
 static int refuse_argument(const struct sbuf_probe_request *request, const char *event,
 			   const char *word, unsigned int most)
 {
+	const char *arguments = arguments_of(event);
+	unsigned int n = parse_argument(event, word);
+
+	if (n)
+		return sbuf_refuse(request, "@%s is argument %u: @arg1 to @arg%u is accepted", word,
+				   n, most);
+	if (arguments)
+		return sbuf_refuse(request, "@%s: the arguments of %s are %s", word, event,
+				   arguments);
 	return sbuf_refuse(request,
-			   "@%s: the headers that this module was built with name no such argument of %s: @arg1 to @arg%d is accepted",
+			   "@%s: this module knows no arguments of %s by name: @arg1 to @arg%u is accepted, if there is such an event",
 			   word, event, most);
 }
 
@@ -232,13 +241,13 @@ static int parse_value(struct sbuf_probe_request *request, const char *event, co
 
 		if (strncmp(word, kinds[i].word, len) || (i && !request->preset))
 			continue;
-		n = parse_argument(event, word + len, most);
-		if (!n)
+		n = parse_argument(event, word + len);
+		if (!n || n > most)
 			continue;
 		request->value = n | kinds[i].kind;
 		return 0;
 	}
-	if (request->pair && event)
+	if (request->pair && event && strcmp(word, "here"))
 		return refuse_argument(request, event, word, most);
 	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN, and what closes @here");
 }
@@ -293,7 +302,7 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 {
 	char *text = request->text, *at, *plus, *colon, *value, *suffix = text;
 	const char *event = NULL;
-	unsigned int most;
+	unsigned int n = 0, most;
 
 	if (request->len >= sizeof(request->text))
 		return sbuf_refuse(request, "longer than %zu bytes: give the address, 0x...",
@@ -327,7 +336,9 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 		else if (!event && !strcmp(at, "sp"))
 			request->tag = STACKBUF_PROBE_SP;
 		else
-			request->tag = parse_argument(event, at, most);
+			n = parse_argument(event, at);
+		if (n && n <= most)
+			request->tag = n;
 		if (!request->tag && event)
 			return refuse_argument(request, event, at, most);
 		if (!request->tag)

@@ -456,12 +456,14 @@ void cmd_pairs(struct args *a)
 		override_load_module(&b);
 	cmd_begin(&s, a, false);
 	session_report_missing(&s);
+	if (live && name && !next_pair(&s.record, &number, name))
+		number_arguments(a, &name);
+	number = 0;
 	left = live ? override_left(b.dir, s.record.info.page.instance, "pair") : NULL;
 	if (live && (left || !next_pair(&s.record, &number, name))) {
 		if (!name && a->command == LATENCY)
 			die(EXIT_USAGE, "no pair is set: name a FUNCTION, or OPEN and CLOSE (see stackbuf latency -h)");
 		check_pair(a, name ?: "slab");
-		number_arguments(a, &name);
 		watch_pair(&s, a, &b, name ?: "slab");
 	} else if (a->given & FILTERS) {
 		die(1, "pair %u was set before: its totals by stack are of all tasks and CPUs, and no filter can choose among them",

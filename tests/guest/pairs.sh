@@ -235,9 +235,11 @@ refusals() {
 		refused pair 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
 		refused pair 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
 		refused pair 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" && refused pair 'probe: .*only what opens' "$HOLD@cache2:$RELEASE" &&
-		refused pair 'probe: t:kmem:kmalloc@ptr@bytes: @bytes: the headers .* no such argument of kmalloc: @arg1 to @arg5 is accepted' "t:kmem:kmalloc@ptr@bytes:t:kmem:kfree@ptr" &&
-		refused pair 'probe: t:kmem:kfree@object: @object: the headers' "t:kmem:kmalloc@ptr:t:kmem:kfree@object" &&
-		refused pair 'probe: kfree@ptr: @arg1' "t:kmem:kmalloc@ptr:kfree@ptr" && refused pair 'order: the headers' "t:kmem:mm_page_alloc@page@order=order:t:kmem:mm_page_free@page" &&
+		refused pair 'probe: t:kmem:kmalloc@ptr@bytes: @bytes: the arguments of kmalloc are call_site ptr .*bytes_alloc' "t:kmem:kmalloc@ptr@bytes:t:kmem:kfree@ptr" &&
+		refused pair 'probe: t:kmem:kfree@object: @object: the arguments of kfree are call_site ptr' "t:kmem:kmalloc@ptr:t:kmem:kfree@object" &&
+		refused pair 'probe: kfree@ptr: @arg1' "t:kmem:kmalloc@ptr:kfree@ptr" && refused pair '@order=order: the arguments of' "t:kmem:mm_page_alloc@page@order=order:t:kmem:mm_page_free@page" &&
+		refused pair 'kmalloc@gfp_flags@arg6: @arg6 is argument 6: @arg1 to @arg5' "t:kmem:kmalloc@gfp_flags@arg6:t:kmem:kfree@ptr" && refused pair 'only what opens' "t:kmem:kmalloc@ptr@here:t:kmem:kfree@ptr" &&
+		refused pair '@that: this module knows no arguments of nosuch by name' "t:kmem:nosuch@that:t:kmem:kfree@ptr" &&
 		refused pair 'probe: vfs_open: what opens and closes a pair needs a key' "vfs_open $HOLD:fput@arg1" &&
 		refused pair 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
 	if echo 'vfs_read@arg1@arg2' 2>/dev/null >$P/probe; then return 1; fi

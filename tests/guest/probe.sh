@@ -100,7 +100,7 @@ result "refused: an event that does not exist" refuses t:nosuch "t:nosuch: no su
 result "refused: an event of another group" refuses t:sched:kfree "t:sched:kfree: no such event"
 when $T/events/syscalls "this kernel has no events of system calls" \
 	"refused: an event without a tracepoint" refuses t:syscalls:sys_enter_openat "no tracepoint of its own.*t:raw_syscalls:sys_enter"
-result "refused: an argument that an event has not" refuses t:kfree@arg6 "@arg1 to @arg5 is accepted"
+result "refused: an argument that an event has not" refuses t:kfree@arg6 "@arg6 is argument 6: @arg1 to @arg5 is accepted"
 result "refused: no name of an event" refuses t: "t:.GROUP:.EVENT is accepted"
 result "refused: an argument that is not in a register" refuses "stackbuf_test:context_save@arg$((arguments + 1))" \
 	"@arg1 to @arg$arguments, @retaddr or @sp is accepted"

@@ -106,6 +106,15 @@ for compiler in "${compilers[@]}"; do
 		CONFIG_UNWINDER_FRAME_POINTER=y KCFLAGS="-include $work/other.h"
 done
 
+# The last build was for 6.12, which has these; stable kernels may get more
+printf '%s\n' HEX_H SAVE_TASK MODULE_MEMORY FILTER_IPS HK_TYPE RESERVE_MEM LARGE_TWICE CACHE_FREE_CACHE TIMER_DELETE_SYNC DEPOT_INIT \
+	FPROBE_RET_IP | while read -r feature; do
+	grep -x "#define SBUF_HAS_$feature 1" "$work/features.h" >/dev/null || echo "6.12 has $feature"
+done >"$work/log"
+grep -q '"kmalloc", "call_site ptr bytes_req bytes_alloc gfp_flags node"' "$work/features.h" || echo "the arguments of kmalloc" >>"$work/log"
+[ ! -s "$work/log" ]
+judge $? "core/features.sh finds what 6.12 has"
+
 # Each file was compiled to an object of its own, and none includes another.
 printf '%s\n' core/*.c | grep -vxFf "$work/alone" | grep -vE "$others" >"$work/log"
 grep -nE '^#include ".*\.c"' stackbuf.c core/* >>"$work/log"
@@ -217,7 +226,7 @@ parameters stackbuf(4) has all parameters, and no others
 END
 
 text="documents: docs/testing.md has results of the code as it was 50 commits ago or later"
-if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
+if [ "$(git rev-parse --show-toplevel --is-shallow-repository 2>/dev/null | paste -sd ' ')" = "$(pwd -P) false" ]; then
 	tests/host/docs results >"$work/log" 2>&1
 	judge $? "$text"
 else

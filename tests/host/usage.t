@@ -87,6 +87,8 @@ debug_package() {
 		9.9.0-none its debug package
 		9.9.0-1-cloud-amd64 Debian's package linux-image-9.9.0-1-cloud-amd64-dbg
 		9.9.0-101-generic Ubuntu's package linux-image-9.9.0-101-generic-dbgsym
+		5.15.0-200.131.27.el9uek.x86_64 its debug package
+		5.14.0-362.8.1.el9_3.x86_64+rt its debug package
 		5.14.0-362.8.1.el9_3.x86_64 the package kernel-debuginfo-5.14.0-362.8.1.el9_3.x86_64
 	END
 }

@@ -7,6 +7,7 @@
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,22 +241,37 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 	return nr;
 }
 
-/* Where an argument of an event is, counted from 1 in registers; 0 if that is not known */
-static unsigned int number_of(struct prototypes *p, const char *event, const char *name)
+/* Where an argument of an image's event is, counted from 1 in registers; 0 if that is not known */
+static unsigned int number_in(const struct image *image, const char *event, const char *name)
 {
-	const struct image *image = image_of(p, "");
 	const struct btf_type *proto = find_event(image, event);
-	unsigned int i, nr = proto ? btf_vlen(proto) : 0, number = 0;
+	unsigned int i, nr = proto ? btf_vlen(proto) : 0;
 
-	for (i = 1; i < nr && !number; i++) {
+	for (i = 1; i < nr; i++) {
 		const struct btf_param *param = btf_params(proto) + i;
+		long size = BPF(btf__resolve_size)(image->btf, param->type);
 
-		/* What takes several registers, or none, or is in one of the floating point */
-		if (BPF(btf__resolve_size)(image->btf, param->type) > 8)
+		/* It takes several registers, or none */
+		if (size < 1 || size > 8)
 			break;
 		if (!strcmp(BPF(btf__name_by_offset)(image->btf, param->name_off), name))
-			number = i;
+			return i;
 	}
+	return 0;
+}
+
+/* The same in the kernel, or else in a module */
+static unsigned int number_of(struct prototypes *p, const char *event, const char *name)
+{
+	DIR *dir = opendir("/sys/kernel/btf");
+	const struct dirent *file;
+	unsigned int number = number_in(image_of(p, ""), event, name);
+
+	while (!number && dir && (file = readdir(dir)))
+		if (file->d_name[0] != '.' && strcmp(file->d_name, "vmlinux"))
+			number = number_in(image_of(p, file->d_name), event, name);
+	if (dir)
+		closedir(dir);
 	return number;
 }
 
@@ -276,7 +292,7 @@ static void print_place(struct prototypes **p, FILE *out, const char *place, siz
 	fputs(word, out);
 	while ((word = strsep(&next, "@"))) {
 		number = 0;
-		if (event && !strpbrk(event, "*?[") && !is_word(word, strlen(word)) &&
+		if (event && *word && !strpbrk(event, "*?[") && !is_word(word, strlen(word)) &&
 		    library_there(LIBBPF)) {
 			*p = *p ?: prototypes_open();
 			number = number_of(*p, colon + 1, word);

@@ -190,7 +190,9 @@ static char *debug_package(const char *release, const char *version)
 		{ "*-a[mr][dm]64", "Debian", "Debian's package linux-image", "-dbg" },
 		{ "*-generic", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
 		{ "*-lowlatency", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
-		{ "*.el[0-9]*uek*", "", "the package kernel-uek-debuginfo", "" },
+		/* Oracle's; variants, as +rt and +debug */
+		{ "*uek*", "", NULL, NULL },
+		{ "*.el[0-9]*+*", "", NULL, NULL },
 		{ "*.el[0-9]*", "", "the package kernel-debuginfo", "" },
 		{ "*.fc[0-9]*", "", "the package kernel-debuginfo", "" },
 		{ "*.amzn[0-9]*", "", "the package kernel-debuginfo", "" },
@@ -200,7 +202,8 @@ static char *debug_package(const char *release, const char *version)
 	for (i = 0; release && i < ARRAY_SIZE(package); i++)
 		if (!fnmatch(package[i].release, release, 0) &&
 		    (!version || strstr(version, package[i].version)))
-			return xasprintf("%s-%s%s", package[i].name, release, package[i].suffix);
+			return package[i].name ? xasprintf("%s-%s%s", package[i].name, release,
+							   package[i].suffix) : NULL;
 	return NULL;
 }
 
