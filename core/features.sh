@@ -25,7 +25,7 @@ shift 2
 table() {
 	cat <<'END'
 need	name __state	task_struct: 2f064a59a11f ("sched: Change task_struct::state"), 5.14
-need	macro printk_cpu_lock_irqsave|printk_cpu_sync_get_irqsave	printk.h: 766c268bc6d3 ("lib/dump_stack: move cpu lock to printk.c"), 5.15
+need	macro printk_cpu_lock_irqsave|printk_cpu_sync_get_irqsave	printk.h: 766c268bc6d3 ("lib/dump_stack: move cpu lock to printk.c"), 5.14
 need	macro in_hardirq	preempt.h: 15115830c887 ("preempt: Cleanup the macro maze a bit"), 5.11
 HEX_H	header linux/hex.h	"kernel.h: split the hexadecimal related helpers to hex.h", 6.4
 SAVE_TASK	export stack_trace_save_tsk	7d672f40941a ("stacktrace: Export stack_trace_save_tsk"), 6.7

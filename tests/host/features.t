@@ -119,7 +119,7 @@ too_old() {
 		refuses '^stackbuf: this kernel is too old: its headers lack __state of task_struct: .*, 5\.14$' &&
 		kernel && sed -i /in_hardirq/d linux/module.h && refuses 'lack in_hardirq of .*, 5\.11$' && kernel &&
 		sed -i s/printk_cpu_lock_irqsave/printk_cpu_sync_get_irqsave/ linux/module.h && says && sed -i /printk_cpu/d linux/module.h &&
-		refuses 'lack printk_cpu_lock_irqsave.printk_cpu_sync_get_irqsave of .*, 5\.15$'
+		refuses 'lack printk_cpu_lock_irqsave.printk_cpu_sync_get_irqsave of .*, 5\.14$'
 }
 
 unreadable() {
