@@ -36,7 +36,7 @@ mkdir -p "$builds" "$top/build" || exit 1
 thorough() { [ -n "${STACKBUF_TEST_ALL:-}" ]; }
 
 # few FEW MANY: prints FEW in "make test", MANY in "make test-all"
-few() { if thorough; then echo "$2"; else echo "$1"; fi; }
+few() { if thorough; then printf '%s\n' "$2"; else printf '%s\n' "$1"; fi; }
 
 # kernel_of SERIES: sets kernel (its directory), words (for make) and cross (the prefix of
 # binutils and gcc)

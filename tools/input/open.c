@@ -3,6 +3,8 @@
  * open.c - which kind of source: four files, live or copied (arrays.c); the running kernel's memory
  * (kcore.c); dumps and snapshots, which hold pages anywhere (dumps.c)
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,13 +17,30 @@
 
 #define MODULE		"/sys/module/stackbuf"
 
+/*
+ * Lockdown for integrity closes debugfs, too, in older kernels as Red Hat's 5.14: there only files
+ * that all may read are open.  The kernel's memory can be read all the same.
+ */
+static bool only_core_is_open(void)
+{
+	int file = open(DEBUGFS "/info", O_RDONLY | O_CLOEXEC), core = -1;
+
+	if (file < 0 && errno == EPERM && !geteuid())
+		core = open(CORE, O_RDONLY | O_CLOEXEC);
+	if (file >= 0)
+		close(file);
+	if (core >= 0)
+		close(core);
+	return core >= 0;
+}
+
 int source_open(struct source *s, char *const *name, unsigned int names)
 {
 	const char *only = names == 1 ? name[0] : NULL;
 	struct stat st;
 
 	memset(s, 0, sizeof(*s));
-	if (!names && !access(DEBUGFS, X_OK))
+	if (!names && !access(DEBUGFS, X_OK) && !only_core_is_open())
 		only = DEBUGFS;
 	if (!names && !only && geteuid())
 		return failed(s, "only root may read the running kernel's memory: run it as root, or name a source with -f");
