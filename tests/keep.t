@@ -32,25 +32,26 @@ nothing_lost() {
 }
 
 keep() {
-	local kernel words cross node=() reader='' resets=(monitor sysrq hang) append keep=0x8000000:32M i
+	local kernel words cross node=() reader='' resets=(monitor sysrq hang) append named='' keep=0x8000000:32M i
 	for ((i = 3; i < ${RESETS:-$(few 3 20)}; i++)); do resets+=(monitor); done
+	kernel_of "$1" || return
+	# Memory with a name came with 6.12
+	grep -q reserve_mem_find_by_name "$kernel/build/Module.symvers" && named=1
 	# shellcheck disable=SC2016
-	case $1 in
-	6.1) append='memmap=32M$0x8000000 reboot=t' ;;
-	6.1-arm64) append='' keep=$'sbuf\n0x50000000:32M' node=(-n sbuf@50000000:2000000 -n taken@40200000:1000000) && : >"$work/vm/taken" ;;
+	case ${named:-none}-$1 in
+	none-*-arm64) append='' keep=$'sbuf\n0x50000000:32M' node=(-n sbuf@50000000:2000000 -n taken@40200000:1000000) && : >"$work/vm/taken" ;;
+	none-*) append='memmap=32M$0x8000000 reboot=t' ;;
 	*) append='reserve_mem=32M:4096:sbuf nokaslr' keep=sbuf:take ;;
 	esac
 	# Its kernel has the driver
 	if [ "$1" = 6.12 ]; then
 		resets[2]=watchdog
-		kernel_of "$1"
 		for i in watchdog i6300esb; do
 			xz -dc "$kernel/modules/kernel/drivers/watchdog/$i.ko.xz" >"$work/vm/$i.ko" || echo "not ok there is a watchdog"
 		done
 	fi
 	# Its memory has an address
 	if [ "$1" = 6.1 ]; then
-		kernel_of "$1"
 		for i in fs/pstore/ramoops lib/reed_solomon/reed_solomon; do
 			cp "$kernel/modules/kernel/$i.ko" "$work/vm/" || echo "not ok there is ramoops"
 		done
