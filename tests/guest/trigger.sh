@@ -44,7 +44,7 @@ by_pattern() {
 }
 # At once, by a tracepoint, while a filter keeps all else out
 at_once() {
-	echo 1 >$P/enable && echo t:sched:sched_process_exit >$P/trigger && echo 4000000 >$P/pid || return 1
+	echo 1 >$P/enable && echo t:sched:sched_process_exit >$P/trigger && echo 32767 >$P/pid || return 1
 	sh -c 'exit 0'
 	[ "$(cat $P/enable)" = 0 ] && [ "$(latest trigger)" = t:sched:sched_process_exit ] || return 1
 	echo 0 >$P/pid && echo >$P/trigger && echo 1 >$P/enable && [ "$(cat $P/enable)" = 1 ] && facts && ! grep sched_process_exit info.json
