@@ -116,7 +116,7 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_TRACEPOINTS_REGS	0
 #endif
 
-/* Its workers are bound to no CPU: the scheduler and the administrator choose one */
+/* A workqueue whose workers are bound to no CPU: the scheduler and the administrator choose one */
 #if SBUF_HAS_DFL_WQ
 #define sbuf_unbound_wq		system_dfl_wq
 #else

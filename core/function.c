@@ -251,6 +251,7 @@ static int set_filter(struct ftrace_ops *ops, unsigned long *site, unsigned int 
 	int err = 0;
 	unsigned int i;
 
+	/* Each costs a copy of those before it */
 	for (i = 0; i < nr && !err; i++) {
 		err = ftrace_set_filter_ip(ops, site[i], remove, !remove && !i);
 		cond_resched();

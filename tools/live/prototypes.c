@@ -276,10 +276,10 @@ static unsigned int number_of(struct prototypes *p, const char *event, const cha
 }
 
 /* Is it in the module's own grammar? */
-static bool is_word(const char *word, size_t len)
+static bool is_word(const char *word)
 {
-	return (len > 3 && !strncmp(word, "arg", 3) && strspn(word + 3, "0123456789") >= len - 3) ||
-	       (len == 4 && !strncmp(word, "here", 4));
+	return !strcmp(word, "here") ||
+	       (!strncmp(word, "arg", 3) && word[3] && !word[3 + strspn(word + 3, "0123456789")]);
 }
 
 /* One place, with numbers for the names of arguments */
@@ -292,7 +292,7 @@ static void print_place(struct prototypes **p, FILE *out, const char *place, siz
 	fputs(word, out);
 	while ((word = strsep(&next, "@"))) {
 		number = 0;
-		if (event && *word && !strpbrk(event, "*?[") && !is_word(word, strlen(word)) &&
+		if (event && *word && !strpbrk(event, "*?[") && !is_word(word) &&
 		    library_there(LIBBPF)) {
 			*p = *p ?: prototypes_open();
 			number = number_of(*p, colon + 1, word);

@@ -187,7 +187,8 @@ static char *debug_package(const char *release, const char *version)
 	static const struct {
 		const char *release, *version, *name, *suffix;
 	} package[] = {
-		{ "*-a[mr][dm]64", "Debian", "Debian's package linux-image", "-dbg" },
+		{ "*-amd64", "Debian", "Debian's package linux-image", "-dbg" },
+		{ "*-arm64", "Debian", "Debian's package linux-image", "-dbg" },
 		{ "*-generic", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
 		{ "*-lowlatency", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
 		/* Oracle's; variants, as +rt and +debug */
