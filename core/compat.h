@@ -20,7 +20,7 @@
 #include <linux/sched.h>
 #include <linux/stacktrace.h>
 
-#include "features.h"
+#include "stackbuf_features.h"
 
 /* What it has was in linux/kernel.h before */
 #if SBUF_HAS_HEX_H

@@ -281,6 +281,8 @@ static bool parses_probes(void)
 		{ "0x1@arg3", " - - - 0 3 1 0" },
 		{ "t:kfree", " - kfree - 0 0 0 0" },
 		{ "t:kmem:kfree@arg2", " - kfree kmem 0 2 0 0" },
+		{ "t:kmem:kmalloc@bytes_alloc", " - kmalloc kmem 0 4 0 0" },
+		{ "t:kfree@ptr", " - kfree - 0 2 0 0" },
 		{ "tracepoint:a-b:e", " - e a-b 0 0 0 0" },
 		{ "f*", "f* - - - 0 0 0 1" },
 		{ "*@arg2", "* - - - 0 2 0 1" },
@@ -292,6 +294,7 @@ static bool parses_probes(void)
 	};
 	static const char *const bad[] = {
 		"t:", "t:g:", "t::e", "t:a:b:c", "t:e+1", "t:e*", "t:e@retaddr", "t:e@arg6",
+		"t:kmalloc@bytes", "t:kmalloc@bytes_alloc_", "t:kmalloc@node", "t:e@ptr", "kmalloc@ptr",
 		"f@", "f@ret", "f@arg", "f@arg0", "f@arg7", "f@arg1x", "f@arg-1", "f@x",
 		"f@retaddr@arg1", "f+1@arg1", "f.cold@arg1", "f.cold@retaddr", "0x", "0x0", "0xg",
 		"0x1ffffffffffffffff", "0x10+1", ":f", "m:", ":", "m:n:f", "f g", "f*+0", "m*:f",

@@ -73,7 +73,7 @@ silent() {
 	[ "$status" -eq 0 ] && [ ! -s "$work/log" ]
 	judge $? "$1"
 	(cd "$work/silent/core" && printf '%s\n' ./*.o | sed 's,^./,core/,; s/o$/c/') >>"$work/alone"
-	cp "$work/silent/features.h" "$work/"
+	cp "$work/silent/stackbuf_features.h" "$work/"
 	rm -rf "$work/silent"
 }
 
@@ -109,9 +109,9 @@ done
 # The last build was for 6.12, which has these; stable kernels may get more
 printf '%s\n' HEX_H SAVE_TASK MODULE_MEMORY FILTER_IPS HK_TYPE RESERVE_MEM LARGE_TWICE CACHE_FREE_CACHE TIMER_DELETE_SYNC DEPOT_INIT \
 	FPROBE_RET_IP | while read -r feature; do
-	grep -x "#define SBUF_HAS_$feature 1" "$work/features.h" >/dev/null || echo "6.12 has $feature"
+	grep -x "#define SBUF_HAS_$feature 1" "$work/stackbuf_features.h" >/dev/null || echo "6.12 has $feature"
 done >"$work/log"
-grep -q '"kmalloc", "call_site ptr bytes_req bytes_alloc gfp_flags node"' "$work/features.h" || echo "the arguments of kmalloc" >>"$work/log"
+grep -q '"kmalloc", "call_site ptr bytes_req bytes_alloc gfp_flags node"' "$work/stackbuf_features.h" || echo "the arguments of kmalloc" >>"$work/log"
 [ ! -s "$work/log" ]
 judge $? "core/features.sh finds what 6.12 has"
 

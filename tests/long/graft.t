@@ -63,7 +63,7 @@ bad_input() {
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >>"$tree/lib/stackbuf/core/save.c" &&
 		refused 'core/save.c was added or changed' "$tree" && refused 'core/save.c was added or changed' --remove "$tree" || return
 	# What a build leaves there
-	small_tree "$tree" && "$graft" "$tree" && git -C "$tree" add -A && git -C "$tree" commit -qm graft && touch "$tree/lib/stackbuf/features.h" &&
+	small_tree "$tree" && "$graft" "$tree" && git -C "$tree" add -A && git -C "$tree" commit -qm graft && touch "$tree/lib/stackbuf/stackbuf_features.h" &&
 		"$graft" "$tree" && rm "$tree/lib/stackbuf/.grafted" && "$graft" "$tree" && "$graft" --remove "$tree" && [ ! -e "$tree/lib/stackbuf" ] || return
 	small_tree "$tree" && "$graft" "$tree" && echo '/* mine */' >"$tree/lib/stackbuf/core/mine.c" &&
 		refused 'core/mine.c was added or changed' "$tree" || return

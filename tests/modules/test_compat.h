@@ -14,7 +14,7 @@
 #include <linux/timer.h>
 #include <linux/timex.h>
 
-#include "features.h"
+#include "stackbuf_features.h"
 
 #if !SBUF_HAS_TIMER_DELETE_SYNC
 #define timer_delete_sync del_timer_sync

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * features.h - what core/features.sh says of a 6.12, as far as these files ask
+ * stackbuf_features.h - what core/features.sh says of a 6.12, as far as these files ask
  */
-#ifndef FEATURES_H
-#define FEATURES_H
+#ifndef STACKBUF_FEATURES_H
+#define STACKBUF_FEATURES_H
 
 #define SBUF_HAS_CACHE_ALLOC_SIZE	0
 #define SBUF_HAS_CACHE_FREE_CACHE	1
@@ -18,4 +18,8 @@
 #define SBUF_HAS_SHEAVES		0
 #define SBUF_HAS_SYSCALL_TRACEPOINTS	0
 
-#endif /* FEATURES_H */
+#define SBUF_EVENT_ARGUMENTS \
+	{ "kmalloc", "call_site ptr bytes_req bytes_alloc gfp_flags node" }, \
+	{ "kfree", "call_site ptr" },
+
+#endif /* STACKBUF_FEATURES_H */
