@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracepoint_own.c - tracepoints where the kernel checks indirect calls, before 6.5
+ * tracepoint_own.c - tracepoints where the kernel checks indirect calls, before 6.5 or
+ * without ftrace
  *
  * Events have a function of their tracepoint's type, class->probe, which writes them to a trace
  * file: it is registered with a file of ours that is switched off, so that it returns at once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracepoint_stub.c - tracepoints where the kernel checks indirect calls, from 6.5 on
+ * tracepoint_stub.c - tracepoints where the kernel checks indirect calls, from 6.5 on,
+ * with ftrace
  *
  * Each tracepoint has an empty function of its type, probestub, which is registered with our data
  * as its first argument, and ftrace is attached to that.

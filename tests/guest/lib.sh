@@ -100,9 +100,10 @@ when() {
 # Can there be probes on tracepoints?
 has_events() { [ -d $T/events ]; }
 
-# Kernels that check indirect calls find an event's function by its group before 6.5
+# Kernels that check indirect calls find an event's function by its group before 6.5 and without ftrace
 needs_group() {
-	grep -q '^CONFIG_CFI' /t/config && uname -r | awk -F. '{ exit $1 > 6 || ($1 == 6 && $2 >= 5) }'
+	grep -q '^CONFIG_CFI' /t/config || return
+	! grep -q '^CONFIG_DYNAMIC_FTRACE_WITH_[AR][RE]GS=y' /t/config || uname -r | awk -F. '{ exit $1 > 6 || ($1 == 6 && $2 >= 5) }'
 }
 
 # with OPTION TEXT COMMAND...: a result, skipped where the kernel's configuration lacks the option

@@ -58,6 +58,14 @@ static __always_inline void sleep_until_stopped(void)
 	}
 }
 
+/* Waits for what others bring about: false if it does not come within five minutes */
+#define came(condition) ({						\
+	unsigned int tries = 15000;					\
+	while (!(condition) && --tries)					\
+		msleep(20);						\
+	tries > 0;							\
+})
+
 /* A command: four numbers, 0 where fewer were given; returns 0 or an error */
 typedef int command_fn(u64 *arg);
 

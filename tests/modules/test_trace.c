@@ -128,9 +128,8 @@ static void trace_task(void)
 		kthread_bind(busy, smp_processor_id() ? 0 : 1);
 		wake_up_process(busy);
 	}
-	while (READ_ONCE(asleep->__state) != TASK_INTERRUPTIBLE || READ_ONCE(asleep->on_cpu) ||
-	       (busy && !READ_ONCE(spins)))
-		msleep(20);
+	check(came(READ_ONCE(asleep->__state) == TASK_INTERRUPTIBLE && !READ_ONCE(asleep->on_cpu) &&
+		   (!busy || READ_ONCE(spins))), "trace_save_task: one task sleeps, the other runs");
 
 	err = stackbuf_trace_save_task(t, asleep);
 	stackbuf_trace_snprint(text, 8192, t, STACKBUF_TRACE_LONG);
@@ -174,8 +173,7 @@ static void trace_task(void)
 	if (busy)
 		kthread_stop(busy);
 	kthread_stop(asleep);
-	while (READ_ONCE(asleep->stack))
-		msleep(20);
+	check(came(!READ_ONCE(asleep->stack)), "trace_save_task: the sleeper's stack is freed");
 	err = stackbuf_trace_save_task(t, asleep);
 	check(err == -ESRCH && !t->depth,
 	      "trace_save_task: -ESRCH when it has exited, trace empty");
