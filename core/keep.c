@@ -45,6 +45,7 @@
 
 #include "compat.h"
 #include "keep.h"
+#include "pair.h"
 #include "table.h"
 
 #if STACKBUF_WITH_KEEP
@@ -188,7 +189,7 @@ static u64 version(union info_page *page, unsigned int i)
 	if (page->page.kind != STACKBUF_PAIR_OPEN)
 		return READ_ONCE(*valid_word(page, i));
 	object = &page->open.bucket[i / STACKBUF_PAIR_BUCKET].object[i % STACKBUF_PAIR_BUCKET];
-	return READ_ONCE(object->stack) | (u64)READ_ONCE(object->uses) << 32;
+	return READ_ONCE(*sbuf_pair_word(object));
 }
 
 static void keep_page(union info_page *to, union info_page *page, struct copy *copy)

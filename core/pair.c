@@ -150,14 +150,6 @@ static __always_inline unsigned int find_key(const struct stackbuf_pair_bucket *
 	return i;
 }
 
-/* An object's number of a stack, and above it how often its place was used */
-static inline u64 *stack_word(struct stackbuf_pair_object *object)
-{
-	BUILD_BUG_ON(offsetof(struct stackbuf_pair_object, uses) !=
-		     offsetof(struct stackbuf_pair_object, stack) + sizeof(u32));
-	return (u64 *)&object->stack;
-}
-
 /* Take the object at a place, whose word was @word; the rest as take() */
 static __always_inline bool take_word(struct stackbuf_pair_bucket *bucket, unsigned int i,
 				      unsigned int pair, unsigned long key, u64 word, u32 stack,
@@ -171,12 +163,13 @@ static __always_inline bool take_word(struct stackbuf_pair_bucket *bucket, unsig
 	/*
 	 * Unless the place was used again, for another key or even for the same stack.  Its key is
 	 * set before K1 and cleared after the exchange: while the word stays, so does the key.
+	 * Relaxed: K2 comes after what was read above, too.
 	 */
 	if (READ_ONCE(bucket->key[i]) != key ||
 	    READ_ONCE(stack_at(stack - 1)->stack) >> 32 != pair ||
-	    cmpxchg64(stack_word(at), word, ((word >> 32) + 1) << 32) != word)
+	    cmpxchg64_relaxed(sbuf_pair_word(at), word, ((word >> 32) + 1) << 32) != word)
 		return false;
-	/* K2: a place that is claimed again has no number of a stack */
+	/* K2: a place that is claimed again has no number of a stack, and what was read is older */
 	smp_store_release(&bucket->key[i], 0);
 	return true;
 }
@@ -200,7 +193,7 @@ static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned i
 				 struct stackbuf_pair_object *object)
 {
 	/* K1: before the rest of the object is read */
-	u64 word = smp_load_acquire(stack_word(&bucket->object[i]));
+	u64 word = smp_load_acquire(sbuf_pair_word(&bucket->object[i]));
 
 	if (unlikely((u32)word - 1 >= STACKS))
 		return take_in_doubt(bucket, i, pair, key, word, object);
@@ -319,9 +312,13 @@ NOKPROBE_SYMBOL(sbuf_pair_lost);
 static __always_inline void fill(struct stackbuf_pair_object *object, u64 time, u64 value,
 				 u32 stack)
 {
-	object->time = time;
-	object->value = value;
-	smp_store_release(&object->stack, stack);	/* K1 */
+	u64 *word = sbuf_pair_word(object);
+
+	/* One that is about to take what was there before may read them: K1 */
+	WRITE_ONCE(object->time, time);
+	WRITE_ONCE(object->value, value);
+	/* K1.  K2: it has no number of a stack yet */
+	smp_store_release(word, READ_ONCE(*word) | stack);
 }
 
 /* Open in all cases.  Return false if it is not open */
@@ -413,7 +410,7 @@ static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned l
 		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
 			if (READ_ONCE(bucket->key[i]) != key)
 				continue;
-			at = stack_word(&bucket->object[i]);
+			at = sbuf_pair_word(&bucket->object[i]);
 			word = READ_ONCE(*at);
 			stack = word;
 			if (!doubt && stack & IN_DOUBT &&
@@ -440,14 +437,14 @@ static bool is_open(unsigned int pair, unsigned long key, struct stackbuf_pair_o
 		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
 			struct stackbuf_pair_object *at = &bucket->object[i];
 			/* K1 */
-			u64 word = smp_load_acquire(stack_word(at));
+			u64 word = smp_load_acquire(sbuf_pair_word(at));
 
 			copy->time = READ_ONCE(at->time);
 			copy->value = READ_ONCE(at->value);
 			smp_rmb();	/* K1: the place is not used again before it was read */
 			if (READ_ONCE(bucket->key[i]) == key && (u32)word - 1 < STACKS &&
 			    READ_ONCE(stack_at(word - 1)->stack) >> 32 == pair &&
-			    READ_ONCE(*stack_word(at)) == word)
+			    READ_ONCE(*sbuf_pair_word(at)) == word)
 				return true;
 		}
 	return false;
@@ -778,7 +775,7 @@ void sbuf_pair_set(unsigned int number, unsigned int probes)
 		/* The first of a page is its header */
 		for (n = 0; n < STACKBUF_PAIR_BUCKET && i % 16; n++) {
 			struct stackbuf_pair_object *object = &bucket_at(i)->object[n];
-			u64 word = READ_ONCE(*stack_word(object));
+			u64 word = READ_ONCE(*sbuf_pair_word(object));
 			u32 stack = (u32)word & ~IN_DOUBT;
 
 			if (!stack || READ_ONCE(stack_at(stack - 1)->stack) >> 32 != number)
@@ -786,7 +783,7 @@ void sbuf_pair_set(unsigned int number, unsigned int probes)
 			if ((u32)word & IN_DOUBT)
 				atomic_dec(&sbuf_pairs_in_doubt);
 			/* K3: a copy tells it from what its place has next, as take_word() */
-			WRITE_ONCE(*stack_word(object), ((word >> 32) + 1) << 32);
+			WRITE_ONCE(*sbuf_pair_word(object), ((word >> 32) + 1) << 32);
 			/* K2 */
 			smp_store_release(&bucket_at(i)->key[n], 0);
 		}

@@ -21,6 +21,14 @@
 #define SBUF_VALUE_LARGE	0x80	/* of an open: large kmalloc()s open twice */
 #define SBUF_VALUE_WAIT		0x30	/* both ends of a task's wait for a lock; the flags */
 
+/* An object's number of a stack, and above it how often its place was used: they change as one */
+static inline u64 *sbuf_pair_word(struct stackbuf_pair_object *object)
+{
+	BUILD_BUG_ON(offsetof(struct stackbuf_pair_object, uses) !=
+		     offsetof(struct stackbuf_pair_object, stack) + sizeof(u32));
+	return (u64 *)&object->stack;
+}
+
 #if STACKBUF_PAIR_PAGES
 
 /**

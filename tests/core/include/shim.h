@@ -158,6 +158,7 @@ static inline void shim_clear(void *to, size_t size)
 	was_;								\
 })
 #define cmpxchg64(p, old, new)	cmpxchg(p, old, new)
+#define cmpxchg64_relaxed(p, old, new)	cmpxchg(p, old, new)
 #define try_cmpxchg(p, old, new) \
 	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
 #define xchg(p, new)		__atomic_exchange_n(p, new, __ATOMIC_SEQ_CST)
