@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,8 @@ static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, si
 	struct arrays *own = s->own;
 	ssize_t n = read_at(own->fd[a], buf, size, own->offset[a] + offset);
 
+	/* What is copied after this is not older: docs/design.md, Ordering */
+	atomic_thread_fence(memory_order_acquire);
 	if (n < 0)
 		return failed(s, "%s: cannot read %s: %s%s", s->name, array_name[a],
 			      strerror(errno), s->live ? " (was the module removed?)" : "");

@@ -54,15 +54,19 @@ int steady_read_pages(struct source *s, enum array a, size_t index, void *page, 
 
 int steady_read_info(struct source *s, struct record *r)
 {
-	struct stackbuf_info *info = xcalloc(1, sizeof(*info));
+	struct stackbuf_info *info = xcalloc(2, sizeof(*info));
 	struct page_set set = { 0 };
 	/* A build may leave out its last pages */
 	size_t size = s->info_size < sizeof(*info) ? s->info_size : sizeof(*info), i;
 	int ret = s->ops->read(s, ARRAY_INFO, 0, info, size);
 
+	if (!ret)
+		ret = s->ops->read(s, ARRAY_INFO, 0, info + 1, size);
 	if (!ret) {
-		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE)
+		for (i = 0; i < size; i += STACKBUF_PAGE_SIZE) {
+			info_drop_torn((char *)info + i, (char *)(info + 1) + i);
 			page_set_add(&set, (char *)info + i);
+		}
 		record_parse(r, &set, page_set_newest(&set), NULL);
 	}
 	/* These would refer to pages that are freed */

@@ -380,7 +380,7 @@ bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b);
 /*
  * Of two copies of a page leave what is whole, as the words of a copy may be of different times.
  * What differs is not open: it was closed, or is as if opened a moment later.  A deepest stack that
- * differs counts as half-written.
+ * differs counts as half-written.  A module that differs was not loaded yet.
  */
 void info_drop_torn(void *page, const void *again);
 

@@ -1580,12 +1580,13 @@ static void test_text_disorder(void)
 	CHECK(text_drop_torn(page, m.text) && !page[0]);
 }
 
-/* Two copies of a page of outstanding objects, and of one of deepest stacks: what both have */
+/* Two copies of a page of outstanding objects, of deepest stacks, of modules: what both have */
 static void test_info_disorder(void)
 {
 	struct stackbuf_pair_open_page open = { .page.kind = STACKBUF_PAIR_OPEN }, again;
 	struct stackbuf_depths_page depths = { .page.kind = STACKBUF_DEPTHS }, deeper;
 	struct stackbuf_pair_bucket *b = &open.bucket[14], *last = &again.bucket[14];
+	static struct stackbuf_info info = { .page.kind = STACKBUF_INFO }, newer;
 	unsigned int i;
 
 	for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
@@ -1610,6 +1611,16 @@ static void test_info_disorder(void)
 	info_drop_torn(&depths, &deeper);
 	for (i = 0; i < STACKBUF_PAGE_DEPTHS; i++)
 		CHECK(depths.depth[i].seq == (i == 1 || i == 4 ? 3 : 2));
+
+	for (i = 0; i < STACKBUF_MODULES; i++)
+		info.module[i] = (struct stackbuf_module){ .time = 9, .name = "one" };
+	newer = info;
+	newer.module[1].time = 0;
+	newer.module[2].build_id[19] = 1;
+	newer.module[STACKBUF_MODULES - 1].name[0] = 'O';
+	info_drop_torn(&info, &newer);
+	for (i = 0; i < STACKBUF_MODULES; i++)
+		CHECK(info.module[i].time == (i == 1 || i == 2 || i == STACKBUF_MODULES - 1 ? 0 : 9));
 }
 
 /* An object that was being written when the memory was copied */
