@@ -73,7 +73,7 @@ headers_package := $(if $(rpm),kernel-devel,linux-headers)-$(release)
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
 .PHONY: all module tools load unload install install-tools install-headers uninstall dist deb rpm setup check test test-ci test-all test-long demo bench clean help \
-	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel \
+	test-suite test-debug test-arm64 test-matrix test-limits test-faults test-fuzz test-kernel test-order \
 	test-packages test-fleet test-graft soak
 
 all: module tools
@@ -268,6 +268,11 @@ soak:
 test-fuzz:
 	@tests/suite fuzz '$(MINUTES)'
 
+# Memory order, by herd7: docs/testing.md says how to build it
+test-order:
+	@scripts/machine/stackbuf-setup proof
+	@tests/run tests/long/order.t
+
 test-graft:
 	@scripts/machine/stackbuf-setup proof
 	@STACKBUF_TEST_LIMIT=3600 tests/run tests/long/graft.t
@@ -319,6 +324,7 @@ help:
 	@echo '                longer tests, on other kernels: see docs/testing.md'
 	@echo 'make test-packages'
 	@echo '                install the Debian packages in a system of its own and boot it'
+	@echo 'make test-order memory order, by the model of the kernel and HERD7="/path/to/herd7 OPTION..."'
 	@echo 'make test-graft stackbuf in the source of two kernels, built and booted'
 	@echo 'make test-fleet the commands of docs/fleet.md, with ClickHouse'
 	@echo 'make test-kernel KERNEL=DIRECTORY'
