@@ -82,12 +82,14 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 	seq = smp_load_acquire(&depth->seq);
 	if (likely(bytes <= READ_ONCE(depth->bytes)))
 		return;
-	/* Another CPU, or the context that we interrupted, is writing this entry: drop ours */
+	/*
+	 * Another CPU, or the context that we interrupted, is writing this entry: drop ours.  D1, a
+	 * full barrier: for readers, seq is odd before anything else changes
+	 */
 	if (seq & 1 || cmpxchg(&depth->seq, seq, seq + 1) != seq)
 		return;
 	if (SBUF_HAVE_RECORDS)
 		sbuf_record_place_frames(walk, scratch->pc, nr);
-	smp_wmb();	/* D1: for readers, seq is odd before anything else changes */
 	/* Other contexts compare their depth with it concurrently */
 	WRITE_ONCE(depth->bytes, bytes);
 	depth->id = id;

@@ -9,7 +9,10 @@
 
 #if STACKBUF_WITH_KEEP
 
-/* For each array, how far its copy is from it; 0: nothing is kept */
+/*
+ * For each array, how far its copy is from it; 0: nothing is kept.  No barrier: they are set before
+ * anything is recorded, or while the machine is stopped
+ */
 extern long sbuf_keep_distance[SBUF_ARRAYS];
 
 static inline bool sbuf_is_kept(void)

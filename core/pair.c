@@ -408,11 +408,12 @@ static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned l
 
 	for (n = 0; n < 2; n++, bucket = bucket_at(second_bucket_of(hash)))
 		for (i = 0; i < STACKBUF_PAIR_BUCKET; i++) {
+			at = sbuf_pair_word(&bucket->object[i]);
+			/* K1: while the word stays, so does the key */
+			word = smp_load_acquire(at);
+			stack = word;
 			if (READ_ONCE(bucket->key[i]) != key)
 				continue;
-			at = sbuf_pair_word(&bucket->object[i]);
-			word = READ_ONCE(*at);
-			stack = word;
 			if (!doubt && stack & IN_DOUBT &&
 			    take_in_doubt(bucket, i, probe->pair, key, word, &object))
 				return true;

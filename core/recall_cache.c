@@ -225,5 +225,5 @@ void sbuf_cache_recycle_half(struct work_struct *work)
 	WRITE_ONCE(sbuf_cache_generation, sbuf_cache_generation + 1);
 	WRITE_ONCE(sbuf_cache_recycling, 2 * SBUF_HALF_UNITS);
 	/* C2: no CPU compares an entry of this half any more.  Unit 0 means none */
-	atomic_set_release(&units_used, half ?: 1);
+	atomic_set(&units_used, half ?: 1);
 }

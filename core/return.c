@@ -231,7 +231,7 @@ static void remove_returns(const struct module *module, unsigned long state)
 static unsigned long missed_returns(const struct stackbuf_probe *probe)
 {
 	const struct sbuf_return *returns = &sbuf_place_of(probe)->returns;
-	const struct sbuf_hooks *own = smp_load_acquire(&returns->hooks);	/* P3 */
+	const struct sbuf_hooks *own = READ_ONCE(returns->hooks);	/* P3 */
 	unsigned long missed = READ_ONCE(returns->missed);
 
 	for (; own; own = own->next)

@@ -133,10 +133,9 @@ static __always_inline int walk_stack(struct sbuf_scratch *scratch, const struct
 		return sbuf_unwind_regs(scratch, save->regs,
 					sbuf_likely_caller(save->regs, save->flags), save->flags);
 	case SBUF_TASK:
-		if (SBUF_HAVE_SAVE_TASK && !READ_ONCE(sbuf_saves_tasks)) {
+		if (SBUF_HAVE_SAVE_TASK && !READ_ONCE(sbuf_saves_tasks))
 			WRITE_ONCE(sbuf_saves_tasks, true);
-			smp_mb();	/* E3: before the walk */
-		}
+		smp_mb();	/* E3: before the walk, also where another CPU has set it */
 		break;
 	}
 	return sbuf_unwind_task(scratch->pc, ARRAY_SIZE(scratch->pc), save->task);

@@ -89,7 +89,7 @@ void sbuf_synchronize_saves(bool soon)
 	} else {
 		synchronize_rcu();
 	}
-	smp_mb();	/* E2: what was changed before is there before @rcu_idle is read */
+	/* E2: a grace period is a full barrier: @rcu_idle is read after what was changed before */
 	for_each_possible_cpu(cpu)
 		/* E2: then its event is in the ring */
 		while (smp_load_acquire(&per_cpu_ptr(sbuf_cpu, cpu)->rcu_idle))
@@ -336,7 +336,8 @@ void sbuf_table_set_uncacheable(u32 id, bool uncacheable)
 /*
  * A place in the table has each id only once, until the ids have come round, and its id is cleared
  * before it is freed.  So if the id is there before and after reading, the frames read are those
- * of this id.  The hash rules out data in the middle of another stack that looks like the id.
+ * of this id.  The hash rules out data in the middle of another stack that looks like the id, and
+ * a stack that sbuf_table_get() gave up, as another CPU was faster: its id may be used again.
  */
 bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags)
 {
