@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A kernel without stackbuf: tests/guest/bare.sh, and a panic with notifiers before kdump.  What fails
+# A kernel without stackbuf: tests/guest/bare.sh, and a panic with its notifiers before kdump.  What fails
 # here, hangs or complains is the kernel's own, and other tests may fail of it: "make test-kernel" runs
 # it first.
 
@@ -24,9 +24,9 @@ bare() {
 		[ "$(grep -cE '^CONFIG_(KEXEC_FILE|CRASH_DUMP|PROC_VMCORE)=y' "$kernel/build/.config")" != 3 ] || why=
 	fi
 	if [ -n "$why" ]; then
-		echo "ok panic() calls notifiers, and kdump saves the memory # SKIP $why"
+		echo "ok a panic with crash_kexec_post_notifiers: kdump saves the memory # SKIP $why"
 	else
-		result "panic() calls notifiers, and kdump saves the memory" goes_down "$1"
+		result "a panic with crash_kexec_post_notifiers: kdump saves the memory" goes_down "$1"
 	fi
 	ended
 }
