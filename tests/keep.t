@@ -19,16 +19,17 @@ said() {
 nothing_lost() {
 	said | sort >"$work/said"
 	sed -n 's/^# kept //p' "$work/guest.log" | sort >"$work/kept"
-	cat "$work/said" "$work/kept"
 	awk -v resets="$1" '
 		NF == 3 { said[$1 " " $2] = $3; next }
 		{
 			kept++
 			# N CPU FIRST LAST GAPS.  The last thousandth may be saved and not on the console yet
-			if (!said[$1 " " $2] || $4 < said[$1 " " $2] || $4 > said[$1 " " $2] + 1000 || $5)
+			if (!said[$1 " " $2] || $4 < said[$1 " " $2] || $4 > said[$1 " " $2] + 1000 || $5) {
+				print "reset", $1, "CPU", $2, "said", said[$1 " " $2], "kept from", $3, "to", $4, "with", $5, "gaps"
 				bad++
+			}
 		}
-		END { exit bad || kept < 2 * resets }' "$work/said" "$work/kept"
+		END { print kept + 0, "of", 2 * resets; exit bad || kept < 2 * resets }' "$work/said" "$work/kept"
 }
 
 keep() {
