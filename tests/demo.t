@@ -48,14 +48,15 @@ sessions <"$work/demo" >"$work/sessions"
 # The session that README.md shows, which names a function: up to the next empty line
 excerpt() {
 	sed -n '/^# insmod stackbuf\.ko probe=vfs_unlink$/,/^# stackbuf save /p; /^\$ .* log .*--lines/,/^$/p' "$work/sessions" |
-		sed -E 's@build/(tools|demo)/(kernel/)?@@g; /^$/d'
+		sed -E 's@build/(tools|demo)/(kernel/)?@@g; /^$/d' |
+		awk 'length > 119 && (at = index($0, " (inlined by) ")) { $0 = substr($0, 1, at) "..." } 1'
 }
 
 if [ "${1-}" = -u ]; then
 	[ "$status" = 0 ] && [ -s "$work/sessions" ] ||
 		{ echo "${0##*/}: make demo failed; README.md is unchanged" >&2; exit 1; }
 	{ echo '```'; excerpt; echo '```'; } >"$work/fenced"
-	into_page README.md demo "$work/fenced"
+	into_page README.md demo "$work/fenced" && cp "$picture" "$top/docs/demo.svg"
 	exit
 fi
 
@@ -90,6 +91,17 @@ one_origin() {
 		diff <(shape <"$work/says") <(excerpt | shape) || { echo "tests/demo.t -u writes it again"; return 1; }
 }
 
+# The picture in README.md is one of these
+pictured() {
+	sed -n 's/.*<img src="\([^"]*\)".*/\1/p' "$readme" | grep -x docs/demo.svg && [ "$(wc -c <"$top/docs/demo.svg")" -lt 100000 ] &&
+		grep -o '>submit_bio<' "$top/docs/demo.svg" && head -n 3 "$top/docs/demo.svg" | sed 's/[0-9][0-9]*"/N"/g' >"$work/kept" &&
+		head -n 3 "$picture" | sed 's/[0-9][0-9]*"/N"/g' | diff - "$work/kept" || { echo "tests/demo.t -u writes it again"; return 1; }
+}
+
+short() {
+	[ "$(wc -l <"$readme")" -le 150 ] && ! expand "$readme" | grep -nE '.{121}'
+}
+
 # Code in README.md and CONTRIBUTING.md: lines of fenced blocks and inline spans, without
 # prompts and sudo, and without the transcript
 code() {
@@ -103,7 +115,7 @@ code() {
 			for (i = 2; i < n; i += 2) print part[i]
 			# A span that continues in the next line
 			if (n && n % 2 == 0) held = "`" part[n]
-		}' | sed -E 's/^(crash> |[$#] )//; s/^.*\| *//; s/^sudo //'
+		}' | sed -E 's/ +# .*//; s/ && /\n/g' | sed -E 's/^(crash> |[$#] )//; s/^.*\| *//; s/^sudo //'
 }
 code >"$work/code"
 
@@ -266,6 +278,8 @@ example() {
 	shown=6.1 own=$("$top/scripts/machine/stackbuf-kernel" -o)
 	unless "$([ "$own" = "$shown" ] || echo "README.md shows it on $shown, this system's kernel is $own")" \
 		"README.md shows what make demo prints" one_origin
+	result "the picture in README.md is a flame graph as make demo draws it" pictured
+	result "README.md is no longer than 150 lines, none above 120 columns" short
 	result "README.md shows what docs/performance.md has measured" one_cost
 	result "what README.md and CONTRIBUTING.md have make do, it can do" targets
 	result "commands and options in README.md and CONTRIBUTING.md exist" options
