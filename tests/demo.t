@@ -56,7 +56,7 @@ if [ "${1-}" = -u ]; then
 	[ "$status" = 0 ] && [ -s "$work/sessions" ] ||
 		{ echo "${0##*/}: make demo failed; README.md is unchanged" >&2; exit 1; }
 	{ echo '```'; excerpt; echo '```'; } >"$work/fenced"
-	into_page README.md demo "$work/fenced" && cp "$picture" "$top/docs/demo.svg"
+	into_page README.md demo "$work/fenced" && sed '1a <!-- SPDX-License-Identifier: GPL-2.0 -->' "$picture" >"$top/docs/demo.svg"
 	exit
 fi
 
@@ -94,7 +94,7 @@ one_origin() {
 # The picture in README.md is one of these
 pictured() {
 	sed -n 's/.*<img src="\([^"]*\)".*/\1/p' "$readme" | grep -x docs/demo.svg && [ "$(wc -c <"$top/docs/demo.svg")" -lt 100000 ] &&
-		grep -o '>submit_bio<' "$top/docs/demo.svg" && head -n 3 "$top/docs/demo.svg" | sed 's/[0-9][0-9]*"/N"/g' >"$work/kept" &&
+		grep -o '>submit_bio<' "$top/docs/demo.svg" && head -n 4 "$top/docs/demo.svg" | sed '/SPDX/d; s/[0-9][0-9]*"/N"/g' >"$work/kept" &&
 		head -n 3 "$picture" | sed 's/[0-9][0-9]*"/N"/g' | diff - "$work/kept" || { echo "tests/demo.t -u writes it again"; return 1; }
 }
 

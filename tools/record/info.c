@@ -121,7 +121,9 @@ void info_drop_torn(void *page, const void *again)
 	const struct stackbuf_info *info_again = again;
 	unsigned int i, k;
 
-	for (i = 0; info->page.kind == STACKBUF_INFO && !info->page.index && i < STACKBUF_MODULES; i++)
+	/* The first page has them */
+	for (i = 0; info->page.kind == STACKBUF_INFO && !info->page.index && i < STACKBUF_MODULES;
+	     i++)
 		if (memcmp(&info->module[i], &info_again->module[i], sizeof(info->module[i])))
 			info->module[i].time = 0;
 	for (i = 0; depths->page.kind == STACKBUF_DEPTHS && i < STACKBUF_PAGE_DEPTHS; i++)
