@@ -163,7 +163,7 @@ static __always_inline bool take_word(struct stackbuf_pair_bucket *bucket, unsig
 	/*
 	 * Unless the place was used again, for another key or even for the same stack.  Its key is
 	 * set before K1 and cleared after the exchange: while the word stays, so does the key.
-	 * Relaxed: K2 comes after what was read above, too.
+	 * Relaxed: the release (K2) orders the reads above.
 	 */
 	if (READ_ONCE(bucket->key[i]) != key ||
 	    READ_ONCE(stack_at(stack - 1)->stack) >> 32 != pair ||
@@ -314,7 +314,7 @@ static __always_inline void fill(struct stackbuf_pair_object *object, u64 time, 
 {
 	u64 *word = sbuf_pair_word(object);
 
-	/* One that is about to take what was there before may read them: K1 */
+	/* A CPU that is about to take the object before this one may still read them: K1 */
 	WRITE_ONCE(object->time, time);
 	WRITE_ONCE(object->value, value);
 	/* K1.  K2: it has no number of a stack yet */
