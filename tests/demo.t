@@ -56,7 +56,9 @@ if [ "${1-}" = -u ]; then
 	[ "$status" = 0 ] && [ -s "$work/sessions" ] ||
 		{ echo "${0##*/}: make demo failed; README.md is unchanged" >&2; exit 1; }
 	{ echo '```'; excerpt; echo '```'; } >"$work/fenced"
-	into_page README.md demo "$work/fenced" && sed '1a <!-- SPDX-License-Identifier: GPL-2.0 -->' "$picture" >"$top/docs/demo.svg"
+	into_page README.md demo "$work/fenced" &&
+		sed -E '1a <!-- SPDX-License-Identifier: GPL-2.0 -->
+			s/(Linux [0-9]+\.[0-9]+)\.[^ ]*\. /\1. /' "$picture" >"$top/docs/demo.svg"
 	exit
 fi
 
