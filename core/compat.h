@@ -34,8 +34,11 @@
 #define SBUF_BUILT_IN	1
 #endif
 
-/* Before 6.4, compilers take it for too large to be inlined, for its alternatives */
-#ifdef CONFIG_ARM64
+/*
+ * Before 6.4, gcc takes it for too large to be inlined, for its alternatives.  clang inlines it,
+ * and takes no attribute after the definition.
+ */
+#if defined(CONFIG_ARM64) && defined(CONFIG_CC_IS_GCC)
 static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
