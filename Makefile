@@ -1,47 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# For people; kbuild reads Kbuild.  "make help" lists the targets.
+# For users; kbuild reads Kbuild.  "make help" lists the targets.
 
-# Of the module, the command and the manual pages.  CHANGELOG.md begins with it.
+# Version of the module, the command and the manual pages.  CHANGELOG.md begins with it.
 VERSION := 1.0
 
-# The kernel to build for, and where to put what is built.
+# The kernel to build for, and the output directory.
 KDIR ?= /lib/modules/$(shell uname -r)/build
 release := $(or $(shell sed -n 's/^.define UTS_RELEASE "\(.*\)"/\1/p' '$(KDIR)/include/generated/utsrelease.h' 2>/dev/null),$(shell uname -r))
 BUILD ?= $(CURDIR)/build/$(release)$(if $(TESTS),-tests)
 build := $(abspath $(BUILD))
 module := $(build)/stackbuf.ko
 
-# Static memory, in KiB: event ring, stack table, text log; what pairs of probes keep, 0: no pairs.
+# Static memory, in KiB: event ring, stack table, text log, and pairs of probes (0: no pairs).
 EVENTS_KB ?= 2048
 STACKS_KB ?= 1024
 TEXT_KB ?= 1024
 PAIRS_KB ?= 4096
 
-# Frames that are kept of a trace.
+# Most frames kept of a trace.
 FRAMES ?= 127
 
-# Parts that can be left out: probes, the deepest stacks, memory that outlives a reset.
+# Optional parts: probes, the deepest stacks, memory that survives a reset.
 PROBES ?= y
 DEEPEST ?= y
 KEEP ?= y
 
-# y: all in one unit, see Kbuild
+# y: build all files in one unit, see Kbuild
 UNIT ?= n
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-# Of the scripts, those that are of use where the module is used.
+# The scripts that are useful on machines that run the module.
 programs := scripts/stackbuf-crash scripts/stackbuf-decode
 pages := $(wildcard man/*.[1-9])
 # For modules that call stackbuf
 headers := stackbuf.h stackbuf_format.h
 share = $(DESTDIR)$(PREFIX)/share
 man = $(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
-# With the version in its head
+# Put the version into the page's header
 install_page = install -D -m 644 $(1) '$(man)' && sed -i '/^\.TH /s/ "\?stackbuf"\? / "stackbuf $(VERSION)" /' '$(man)'
 
-# User space: insmod and others may be missing in a user's PATH.
+# A user's PATH may lack the directories of insmod and other programs.
 export PATH := $(PATH):/usr/sbin:/sbin
 
 kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
@@ -50,7 +50,7 @@ kbuild = $(MAKE) -C '$(KDIR)' M='$(build)' \
 	STACKBUF_MODULE_VERSION=$(VERSION) STACKBUF_UNIT=$(UNIT) \
 	$(if $(TESTS),CONFIG_STACKBUF_TEST=m)
 
-# The configuration of a kernel that gcc built names options that clang lacks.
+# The configuration of a kernel built with gcc enables options that clang lacks.
 ifneq ($(filter clang%,$(notdir $(CC))),)
 ifneq ($(wildcard $(KDIR)/include/config/CC_IS_GCC),)
 kbuild += CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_SLS= CONFIG_MITIGATION_SLS= \
@@ -60,15 +60,15 @@ kbuild += CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_SLS= CONFIG_MITIGATION_S
 endif
 endif
 
-# Where kbuild has no key to sign with, its programs complain at length
+# If kbuild has no signing key, its programs print long error messages
 sig_key := $(or $(shell sed -n 's/^CONFIG_MODULE_SIG_KEY="*\([^"]*\)"*$$/\1/p' '$(KDIR)/include/config/auto.conf' 2>/dev/null),none)
 unsigned := $(if $(filter pkcs11:%,$(sig_key))$(wildcard $(sig_key) $(KDIR)/$(sig_key)),,CONFIG_MODULE_SIG_ALL=)
 
-# Where packages are RPMs they have other names
+# On distributions with RPMs the packages have other names
 rpm := $(shell sed -nE '/^ID(_LIKE)?=.*(rhel|fedora)/p' /etc/os-release 2>/dev/null)
 headers_package := $(if $(rpm),kernel-devel,linux-headers)-$(release)
 
-# Say one line and stop.  A comma within it is $(,).
+# Print one line and stop.  $(,) is a comma in that line.
 , := ,
 fail = { echo "stackbuf: $(1)" >&2; exit 1; }
 
@@ -81,10 +81,10 @@ all: module tools
 	@[ '$(release)' != "$$(uname -r)" ] || echo 'next: sudo make load PARAMS=probe=vfs_read; sudo build/tools/stackbuf log --last 3'
 	@[ '$(release)' = "$$(uname -r)" ] || echo 'next: scripts/machine/stackbuf-vm -h shows how to try it in a virtual machine'
 
-# Not in the package for DKMS
+# The package for DKMS lacks these
 test_sources := $(wildcard $(CURDIR)/tests/modules/Kbuild $(CURDIR)/tests/modules/*.[ch])
 
-# kbuild writes beside the sources, so it gets a directory of links to them.
+# kbuild writes next to the sources, so it gets a directory of links to them.
 module: checked-kdir checked-sizes
 	@[ ! -L '$(build)/core' ] || rm '$(build)/core'
 	@mkdir -p '$(build)/core' '$(build)/tests'
@@ -134,8 +134,8 @@ checked-sizes:
 	}; \
 	check PROBES '$(PROBES)' && check DEEPEST '$(DEEPEST)' && check KEEP '$(KEEP)'
 
-# The module is of use without the command, so missing libraries stop make only if the command was
-# asked for.  This and install-tools need no kernel.
+# The module is useful without the command, so missing libraries stop make only if the command was
+# requested.  This target and install-tools need no kernel.
 wanted := $(filter tools install-tools,$(MAKECMDGOALS))
 lacking = echo 'stackbuf: $(if $(wanted),cannot build,left out) the command stackbuf: install the packages $(1)' >&2$(if $(wanted),; exit 1)
 tools:
@@ -154,7 +154,7 @@ checked-built:
 checked-root:
 	@[ "$$(id -u)" = 0 ] || $(call fail,this needs root: sudo make $(MAKECMDGOALS))
 
-# The kernel only warns about a parameter that it does not know.
+# The kernel only warns about an unknown parameter, so check the names first.
 load: checked-root checked-built
 	@command -v insmod >/dev/null && command -v modinfo >/dev/null || \
 		$(call fail,insmod or modinfo is missing: install the package kmod)
@@ -215,7 +215,8 @@ uninstall:
 	rm -f '$(DESTDIR)$(PREFIX)/sbin/stackbuf' '$(share)/bash-completion/completions/stackbuf'
 	rm -f $(foreach page,$(pages),'$(share)/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page))')
 
-# The files that git tracks, as they are here; in an unpacked archive all but what was built
+# The files that git tracks, as they are in the work tree; in an unpacked archive, all files except
+# those that were built
 dist: archive := build/stackbuf-$(VERSION).tar.gz
 dist: epoch := $(or $(SOURCE_DATE_EPOCH),$(shell git -C '$(CURDIR)' log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y Makefile))
 dist:
@@ -225,12 +226,12 @@ dist:
 		--mode=u+rw,go=rX --transform 's,^,stackbuf-$(VERSION)/,S' | gzip -9n >'$(archive).new' && \
 		[ -s '$(archive).new' ] && mv '$(archive).new' '$(archive)' && echo '$(archive)'
 
-# Both build from what "make dist" has packed, and leave nothing outside of build/
+# Both build from the archive of "make dist", and leave nothing outside build/
 deb rpm: dist
 	@$(if $(and $(rpm),$(filter rpm,$@)),command -v rpmbuild >/dev/null || $(call fail,rpmbuild is missing: install the package rpm-build),scripts/machine/stackbuf-setup $@)
 	@packaging/build $@ '$(VERSION)'
 
-# Packages, and the kernels of the tests: minutes, once
+# Install packages and the kernels that the tests need; takes minutes, once
 setup:
 	@scripts/machine/stackbuf-setup test
 	@for series in 6.1 6.12; do scripts/machine/stackbuf-kernel $$series >/dev/null || exit; done
@@ -241,19 +242,19 @@ check: setup
 test: setup
 	@tests/run
 
-# What every change runs: both
+# Both test and check; every change runs this
 test-ci: setup
 	@tests/run -c
 
-# All of each test, on both kernels, and ten minutes of soak beside them
+# Every test in full, on both kernels, and ten minutes of soak in parallel
 test-all: setup
 	@MINUTES=5 tests/run -a
 
-# Of the test of recall, more than a million stacks on each kernel.
+# The test of recall, with more than a million stacks on each kernel.
 test-long: setup
 	@ROUNDS=$(or $(ROUNDS),3) STACKBUF_TEST_LIMIT=14400 tests/run -a tests/recall.t
 
-# Longer than "make test" may take, on more kernels: docs/testing.md
+# Too long for "make test", and on more kernels: docs/testing.md
 test-suite test-debug test-arm64 test-matrix test-limits test-faults:
 	@tests/suite $(patsubst test-%,%,$@)
 
@@ -268,7 +269,7 @@ soak:
 test-fuzz:
 	@tests/suite fuzz '$(MINUTES)'
 
-# Memory order, by herd7: docs/testing.md says how to build it
+# Check memory ordering with herd7: docs/testing.md explains how to build it
 test-order:
 	@scripts/machine/stackbuf-setup proof
 	@tests/run tests/long/order.t
@@ -277,7 +278,7 @@ test-graft:
 	@scripts/machine/stackbuf-setup proof
 	@STACKBUF_TEST_LIMIT=3600 tests/run tests/long/graft.t
 
-# Installs them in a system of its own, and boots that
+# Installs the packages in a new system, and boots it
 test-packages:
 	@scripts/machine/stackbuf-setup packages
 	@STACKBUF_TEST_LIMIT=7200 tests/run tests/long/packages.t

@@ -2,28 +2,28 @@
 /*
  * stackbuf - a flight recorder for kernel call stacks
  *
- * Code under study calls stackbuf_save(), and every call is recorded in static memory of this
- * module: which stack, when, on which CPU, in which task.  Readers read that memory live or in a
- * dump, without the module's help.  stackbuf.h has the calls, stackbuf_format.h the memory format.
+ * Code under study calls stackbuf_save().  The module records every call in its static memory: the
+ * stack, time, CPU and task.  Readers read that memory live or in a dump, without the module's
+ * help.  stackbuf.h declares the calls, stackbuf_format.h the memory format.
  *
  * An event goes through these files, in this order:
  *
- *	core/save.h	decides: is it recorded?
- *	core/recall.h	is its stack known?  Compares memory instead of walking; else
- *	core/save.c	the stack is walked:
+ *	core/save.h	decides whether to record it
+ *	core/recall.h	compares memory to recognise a known stack without walking it
+ *	core/save.c	handles a stack that recall does not recognise:
  *	core/unwind.c	walks the stack
- *	core/table.c	gives the frames that the walk found their id
+ *	core/table.c	finds or assigns the id of the frames
  *	core/ring.c	appends the event
  *
  * core/text.c renders new stacks into the text log, core/evict.c makes room in the table;
- * core/worker.c starts them, and other workers.
- * core/probe.c has the list of probes, core/hit.h what a hit does; core/pair.c keeps what some of
- * them open and others close.
+ * core/worker.c starts these and other workers.
+ * core/probe.c holds the list of probes, core/hit.h handles a hit; core/pair.c tracks the objects
+ * that some probes open and others close.
  * core/modules.c follows modules that are loaded and unloaded.  core/print.c prints to the kernel
- * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c shows the arrays.
+ * log, core/panic.c stops recording when the machine goes down.  core/debugfs.c exports the arrays.
  *
- * Memory: EVENTS_KB + 2 * STACKS_KB + TEXT_KB + PAIRS_KB, plus STACKS_KB / 6, 900 KiB of tables and
- * 29 KiB per CPU: about 10 MiB by default.
+ * The module takes EVENTS_KB + 2 * STACKS_KB + TEXT_KB + PAIRS_KB, plus STACKS_KB / 6, 900 KiB of
+ * tables and 29 KiB per CPU: about 10 MiB by default.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -55,25 +55,25 @@ MODULE_DESCRIPTION("Flight recorder for kernel call stacks");
 
 /* ------------------------------------------------------------- parameters --- */
 
-/* Before init there is nothing to record into: stackbuf_init() applies this when there is */
+/* If it is set before init, begin() applies it once the arrays are ready */
 static bool enabled = true;
 
 static int set_enable(const char *value, const struct kernel_param *param)
 {
-	/* What is refused leaves it as it is */
+	/* A refused value leaves @enabled unchanged */
 	if (!value || kstrtobool(value, &enabled)) {
 		pr_err("enable: 0 or 1 is accepted, not '%.*s'\n",
 		       value ? (int)strcspn(value, "\n") : 0, value);
 		return -EINVAL;
 	}
-	/* The arrays are not ready yet; or loading failed, and recording stays off */
+	/* The arrays are not ready yet, or loading failed and recording stays off */
 	if (!stackbuf_info.page.instance)
 		return 0;
-	/* Both also end the freeze of an oops.  After a panic no task runs that could write */
+	/* Writing 0 or 1 also ends the freeze of an oops.  After a panic no task runs to write */
 	if (enabled) {
 		if (sbuf_recording())
 			return 0;
-		/* Before it goes on: a trigger may stop it at once */
+		/* Before recording resumes: a trigger may stop it at once */
 		sbuf_pair_resume();
 		WRITE_ONCE(stackbuf_info.stop_ns, 0);
 		sbuf_state_change(STACKBUF_FROZEN_OOPS, false);
@@ -82,7 +82,7 @@ static int set_enable(const char *value, const struct kernel_param *param)
 	} else {
 		bool was_running = sbuf_recording();
 
-		/* In one step, or recording would resume in between */
+		/* In one step: clearing the freeze first would let recording resume briefly */
 		sbuf_state_change(STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_TRIGGER |
 				  STACKBUF_ENABLED, false);
 		if (was_running)
@@ -102,27 +102,27 @@ static const struct kernel_param_ops enable_ops = {
 };
 
 module_param_cb(enable, &enable_ops, NULL, 0644);
-MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). After an oops or a trigger it reads 0; write 1 to resume");
+MODULE_PARM_DESC(enable, "Record: 0 or 1 (default 1). It reads 0 after an oops or a trigger; write 1 to resume");
 
-/* A parameter that is a number */
+/* A numeric parameter */
 struct number {
-	void *value;		/* its variable */
-	size_t size;		/* of that, which is an int, an unsigned int or a u64 */
-	s64 min;		/* least value accepted */
-	u64 max;		/* greatest value accepted, unless it is a number of a CPU */
+	void *value;		/* its variable: an int, an unsigned int or a u64 */
+	size_t size;		/* size of the variable */
+	s64 min;		/* least value accepted; below 0 for a CPU number */
+	u64 max;		/* greatest value accepted; not used for a CPU number */
 	void (*apply)(void);	/* called after the parameter was written, or NULL */
 };
 
 static int set_number(const char *value, const struct kernel_param *param)
 {
 	const struct number *number = param->arg;
-	/* @min is below 0 for a CPU only, whose greatest number is known at run time */
+	/* Only a CPU number has @min below 0; its maximum is known at run time */
 	u64 max = number->min < 0 ? nr_cpu_ids - 1 : number->max, n = 0;
 	int err = -EINVAL;
 
 	if (value)
 		err = number->min < 0 ? kstrtoll(value, 0, (s64 *)&n) : kstrtoull(value, 0, &n);
-	/* Unsigned: what is less than the least exceeds all */
+	/* Unsigned: a value below @min wraps and exceeds the range */
 	if (err || n - number->min > max - number->min) {
 		pr_err("%s: a number from %lld to %llu is accepted, not '%.*s'\n", param->name,
 		       number->min, max, value ? (int)strcspn(value, "\n") : 0, value);
@@ -184,41 +184,41 @@ static const struct kernel_param_ops comm_ops = {
 
 NUMBER_PARAM(panic_dump, sbuf_panic_dump, 0, SBUF_PANIC_DUMP_MAX, sbuf_panic_apply_dump);
 MODULE_PARM_DESC(panic_dump,
-		 "Events to print to the kernel log at a panic: 0 to 1000 (default 0)");
+		 "Print the last N events to the kernel log at a panic: 0 to 1000 (default 0)");
 NUMBER_PARAM(verify, sbuf_verify, 0, SBUF_VERIFY_MAX, sbuf_recall_apply_verify);
 MODULE_PARM_DESC(verify,
 		 "Verify one in N recalled stacks by a walk: 1 to 1000000 (default 4096); 0: none");
 
 #if STACKBUF_WITH_PROBES
-/* For root only: an address may have been written */
+/* For root only: the value may contain an address */
 module_param_cb(probe, &sbuf_probe_ops, &sbuf_probe_param, 0600);
 MODULE_PARM_DESC(probe,
-		 "Record where these are called: [MODULE:]FUNCTION[+OFFSET] or 0xADDRESS, each with @argN or @retaddr for a tag; or where FUNCTION%return[@retval|@error] returns; comma-separated; +... adds (default none)");
+		 "Record the stack where these are called: [MODULE:]FUNCTION[+OFFSET], [MODULE:]PATTERN, t:[GROUP:]EVENT or 0xADDRESS, with @argN or @retaddr as the tag, or where FUNCTION%return[@retval|@error] returns; comma-separated; a leading + adds to the list (default none)");
 module_param_cb(trigger, &sbuf_probe_ops, &sbuf_trigger_param, 0600);
 MODULE_PARM_DESC(trigger,
-		 "Stop recording N events after one of these places, as probe takes them, is hit: PLACE,...[:N] (default none)");
+		 "Stop recording N events after a hit of one of these places (as for probe): PLACE,...[:N] (default none)");
 #endif
 #if STACKBUF_PAIR_PAGES
 module_param_cb(pair, &sbuf_probe_ops, &sbuf_pair_param, 0600);
 MODULE_PARM_DESC(pair,
-		 "Keep outstanding objects: OPEN@KEY[@VALUE]:CLOSE@KEY, both as probe takes them, or slab, page, offcpu; comma-separated (default none)");
+		 "Track outstanding objects: OPEN@KEY[@VALUE]:CLOSE@KEY (places as for probe), or slab, page, offcpu, wakers, contention; comma-separated (default none)");
 #endif
 
 NUMBER_PARAM(pid, sbuf_filter.pid, 0, PID_MAX_LIMIT, sbuf_filter_apply);
-MODULE_PARM_DESC(pid, "Record this process (thread group) only: its PID (default 0: all)");
+MODULE_PARM_DESC(pid, "Record only this process (thread group): its PID (default 0: all)");
 NUMBER_PARAM(cpu, sbuf_filter.cpu, -1, 0, sbuf_filter_apply);
-MODULE_PARM_DESC(cpu, "Record on this CPU only: its number (default -1: all)");
+MODULE_PARM_DESC(cpu, "Record only on this CPU: its number (default -1: all)");
 NUMBER_PARAM(cgroup, sbuf_filter.cgroup, 0, IS_ENABLED(CONFIG_CGROUPS) ? U64_MAX : 0,
 	     sbuf_filter_apply);
 MODULE_PARM_DESC(cgroup,
-		 "Record tasks in this cgroup and below only: inode number of its directory in cgroup2 (default 0: all)");
+		 "Record only tasks in this cgroup and below: inode number of its directory in cgroup2 (default 0: all)");
 module_param_cb(comm, &comm_ops, NULL, 0644);
-MODULE_PARM_DESC(comm, "Record tasks of this name only: up to 15 bytes (default \"\": all)");
+MODULE_PARM_DESC(comm, "Record only tasks with this name: up to 15 bytes (default \"\": all)");
 NUMBER_PARAM(limit, sbuf_filter.limit, 0, U32_MAX, sbuf_filter_apply_limit);
 MODULE_PARM_DESC(limit,
 		 "Record N more events, then none: 0 to 4294967295 (default 0: no limit)");
 NUMBER_PARAM(every, sbuf_filter.every, 1, U32_MAX, sbuf_filter_apply_every);
-MODULE_PARM_DESC(every, "Record one in N events of each CPU: 1 to 4294967295 (default 1: all)");
+MODULE_PARM_DESC(every, "Record one in N events on each CPU: 1 to 4294967295 (default 1: all)");
 
 /* ----------------------------------------------------------- load, unload --- */
 
@@ -245,14 +245,14 @@ static void free_cpus(void)
 }
 #endif
 
-/* The most that the kernel has for each CPU in one piece */
+/* The kernel's limit for one per-CPU allocation */
 static_assert(sizeof(struct sbuf_cpu) <= PCPU_MIN_UNIT_SIZE);
 
 #ifdef CONFIG_ARM64
 unsigned long sbuf_signature __ro_after_init;
 #endif
 
-/* Record from here on */
+/* Set up the arrays and start recording */
 static int __init begin(void)
 {
 	int err, cpu;
@@ -272,7 +272,7 @@ static int __init begin(void)
 	err = sbuf_panic_init();
 	if (err)
 		goto err_panic;
-	/* Parameters are writable already */
+	/* Parameters are already writable */
 	kernel_param_lock(THIS_MODULE);
 	sbuf_filter_apply_limit();
 	kernel_param_unlock(THIS_MODULE);
@@ -289,18 +289,18 @@ err_modules:
 
 #if SBUF_BUILT_IN
 /*
- * For start_kernel(), when per-CPU data is where it stays and parameters have been read: a save
- * needs nothing else.
+ * Called by start_kernel() once per-CPU data is at its final place and parameters have been parsed:
+ * a save needs nothing else.
  */
 void __init stackbuf_early_init(void)
 {
 	if (begin())
-		pr_err("it cannot begin: nothing is recorded\n");
+		pr_err("recording cannot be started\n");
 }
 
 /*
- * When kprobes work and, from Linux 7 on, RCU can wait for tasks, for which ftrace asks when a list
- * of probes is replaced: both are initialised by kernel/, which is linked before lib/.
+ * Runs once kprobes work and, from Linux 7 on, RCU can wait for tasks, which ftrace requires when a
+ * list of probes is replaced.  kernel/ initialises both, and is linked before lib/.
  */
 static int __init set_probes(void)
 {
@@ -318,10 +318,10 @@ static int __init prepare(void)
 {
 	if (!sbuf_cpu)
 		return -ENOMEM;
-	/* Again: some machines learn it from a driver */
+	/* Again: some machines get the time from a driver */
 	sbuf_memory_note_time();
 	sbuf_memory_note_instance();
-	/* When resources are there.  What is refused was said, and keeps no kernel from booting */
+	/* After resources are set up.  An error was reported, and must not keep us from booting */
 	sbuf_keep_init();
 	return 0;
 }
@@ -338,7 +338,7 @@ static int __init prepare(void)
 	sbuf_state_change(STACKBUF_ENABLED, false);
 	sbuf_panic_exit();
 	sbuf_modules_exit();
-	/* Workers store in kept memory, too */
+	/* Before kept memory is unmapped: workers store there, too */
 	sbuf_worker_exit();
 	sbuf_keep_exit();
 	free_cpus();
@@ -366,15 +366,15 @@ late_initcall_sync(stackbuf_init);
 module_init(stackbuf_init);
 
 /*
- * No save can begin any more: the calls' users are modules that depend on this one, which are
- * unloaded before it, and probes are removed first.
+ * After sbuf_probe_exit() no save can begin: only modules that depend on this one call it, and they
+ * were unloaded before.
  */
 static void __exit stackbuf_exit(void)
 {
 	stackbuf_print();
 	sbuf_probe_exit();
 	sbuf_freeze(STACKBUF_UNLOADED);
-	/* While modules' symbols are still followed */
+	/* Before sbuf_modules_exit(): rendering needs the symbols of modules */
 	sbuf_text_flush(NULL);
 	sbuf_debugfs_exit();
 	sbuf_panic_exit();

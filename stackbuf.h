@@ -2,7 +2,7 @@
 /*
  * stackbuf.h - the calls, for kernel code that records or prints stacks
  *
- * stackbuf_format.h describes the record that they leave in memory.
+ * stackbuf_format.h describes the memory that they write.
  */
 #ifndef STACKBUF_H
 #define STACKBUF_H
@@ -14,9 +14,9 @@
 /**
  * DOC: overview
  *
- * A call of stackbuf_save() records the stack of its caller: an event, with time, CPU and task,
- * in a ring in static memory, and the stack itself, once, in a table and as text.  Its readers
- * need no help from the module: the command "stackbuf" reads the record live and from dumps.
+ * stackbuf_save() records the stack of its caller.  It stores an event, with time, CPU and task, in
+ * a ring in static memory, and the stack itself once, in a table and as text.  Readers need no help
+ * from the module: the command "stackbuf" reads the record live and from dumps.
  *
  *	#include "stackbuf.h"
  *
@@ -25,8 +25,8 @@
  * The calls that record or print work in any context, with any lock held.  They take no lock
  * that another context may hold, allocate nothing and never sleep.
  *
- * Code that defines STACKBUF_DISABLED before it includes this file compiles without stackbuf:
- * the calls are there and do nothing.
+ * Code that defines STACKBUF_DISABLED before it includes this file compiles without stackbuf: the
+ * calls then do nothing.
  */
 
 #include <linux/compiler.h>
@@ -36,7 +36,7 @@
 struct pt_regs;
 struct task_struct;
 
-/* Bytes of the stack that a save takes at most */
+/* Most bytes of kernel stack that a save uses */
 #ifdef CONFIG_KASAN
 #define STACKBUF_STACK_BYTES	4096
 #else
@@ -44,7 +44,7 @@ struct task_struct;
 #endif
 
 /**
- * struct stackbuf_trace - a trace that the caller owns; nothing of it is recorded
+ * struct stackbuf_trace - a trace that the caller owns; it is not recorded
  * @depth: number of frames in @pc, 0 to STACKBUF_DEPTH_MAX
  * @cut: the stack had more frames
  * @pc: return addresses, innermost first
@@ -66,8 +66,8 @@ enum stackbuf_trace_style {
 };
 
 /*
- * stackbuf_trace_*(): traces of the caller's own, with the calls of FreeBSD's stack(9); see
- * docs/stack9.md.  The caller keeps other contexts off the trace.
+ * stackbuf_trace_*() work on traces that the caller owns, and follow FreeBSD's stack(9); see
+ * docs/stack9.md.  The caller must keep other contexts from using the trace concurrently.
  */
 
 /**
@@ -100,8 +100,8 @@ static inline int stackbuf_trace_put(struct stackbuf_trace *trace, unsigned long
 
 /**
  * stackbuf_trace_copy() - copy a trace
- * @src: from
- * @dst: to
+ * @src: the trace to copy
+ * @dst: overwritten by the copy
  *
  * Context: Any context.
  */
@@ -116,18 +116,18 @@ static inline void stackbuf_trace_copy(const struct stackbuf_trace *src,
 /**
  * stackbuf_save() - record the caller's stack
  *
- * Keeps the return addresses from the caller on, with time, CPU and task.  A
- * stack that is seen for the first time is also rendered into the text log.
+ * Records the return addresses, starting with the caller, and the time, CPU and task.  A new stack
+ * is also rendered into the text log.
  *
  * Context: Any context.  STACKBUF_STACK_BYTES of the stack must be left.
- * Return: the stack's id, never 0; or 0 if the event was not recorded, which stackbuf_info
- *	counts (enum stackbuf_counter).
+ * Return: the stack's id, never 0; or 0 if the event was not recorded.  stackbuf_info counts such
+ *	events by reason (enum stackbuf_counter).
  */
 u32 stackbuf_save(void);
 
 /**
  * stackbuf_save_tag() - record the caller's stack and a tag
- * @tag: any word, kept in the event: an object's address, a length, ...
+ * @tag: any word to keep in the event: an object's address, a length, ...
  *
  * Context: Any context.  STACKBUF_STACK_BYTES of the stack must be left.
  * Return: as stackbuf_save().
@@ -136,15 +136,15 @@ u32 stackbuf_save_tag(unsigned long tag);
 
 /**
  * stackbuf_save_regs() - record the stack that saved registers describe
- * @regs: registers of the current task, saved on this CPU, as a kprobe or an exception handler
- *	gets them; the trace begins at their instruction pointer
+ * @regs: registers of the current task, saved on this CPU, as passed to a kprobe or an exception
+ *	handler; the trace begins at their instruction pointer
  * @tag: as for stackbuf_save_tag()
  *
  * On x86 a kprobe's handler gets an instruction pointer after the breakpoint, where the stack may
- * look different: set the probe's address by instruction_pointer_set() for the time of the call.
+ * look different.  Set it to the probe's address with instruction_pointer_set() during the call.
  *
- * On arm64, in code without a frame record (prologue, epilogue, leaf), the caller comes from the
- * link register.  After a jump past the code that makes the record the caller is missing, as in
+ * On arm64, in code without a frame record (prologue, epilogue, leaf), the caller is taken from the
+ * link register.  After a jump past the code that creates the record, the caller is missing, as in
  * the kernel's own traces.
  *
  * Context: Any context, on the CPU and in the task of @regs.  STACKBUF_STACK_BYTES of the stack
@@ -159,24 +159,24 @@ u32 stackbuf_save_regs(struct pt_regs *regs, unsigned long tag);
  * @tag: as for stackbuf_save_tag()
  * @id: set to what stackbuf_save() would return; or NULL
  *
- * The event counts as one of @task, and of the CPU that records it.
+ * The event names @task, and the CPU that records it.
  *
- * Context: Any context but NMI.  STACKBUF_STACK_BYTES of the stack must be left.
- * Return: 0, also if the event was not recorded and @id is 0; -EBUSY if @task runs on a CPU;
- *	-ESRCH if it exited and has no stack; -EOPNOTSUPP if the kernel exports no way to walk
- *	another task's stack.
+ * Context: Any context except NMI.  STACKBUF_STACK_BYTES of the stack must be left.
+ * Return: 0, even if the event was not recorded (*@id is 0 then); -EBUSY if @task is running on a
+ *	CPU; -ESRCH if it has exited and has no stack; -EOPNOTSUPP if the kernel exports no way to
+ *	walk another task's stack.
  */
 int stackbuf_save_task(struct task_struct *task, unsigned long tag, u32 *id);
 
 /**
  * stackbuf_print() - print the caller's stack to the kernel log
  *
- * As dump_stack() does: a line "Stack trace(BYTES):", then one line per frame.  BYTES is the length
- * of the frames' text in the text log.  No other CPU prints in between, unless one holds printk's
- * lock for more than 100 ms.  Nothing is recorded.
+ * Like dump_stack(), it prints a line "Stack trace(BYTES):", then one line per frame.  BYTES is the
+ * length of the frames' text in the text log.  No other CPU prints in between, unless one holds
+ * printk's lock for more than 100 ms.  Nothing is recorded.
  *
  * Context: Any context; in NMI it prints nothing and counts STACKBUF_LOST_PRINT.  It waits for
- *	other CPUs for 100 ms at most, with interrupts as the caller has them.
+ *	other CPUs for at most 100 ms, with interrupts in the caller's state.
  */
 void stackbuf_print(void);
 
@@ -184,10 +184,10 @@ void stackbuf_print(void);
  * stackbuf_print_id() - print a stack that was saved before
  * @id: from stackbuf_save()
  *
- * If the stack is no longer in the table, or never was, one line says so.  So it does if an older
- * stack may have had the id (STACKBUF_STACK_AGAIN), which is counted as STACKBUF_LOST_PRINT.  An
- * id is used again after 2^(32 - id_bits) rounds of eviction: 262,144
- * with the table's default size, 1,024 with the largest.
+ * If the stack is no longer in the table, or never was, it prints one line that says so.  It also
+ * does so if an older stack may have had the id (STACKBUF_STACK_AGAIN), and counts that as
+ * STACKBUF_LOST_PRINT.  An id is reused after 2^(32 - id_bits) rounds of eviction: 262,144 with the
+ * table's default size, 1,024 with the largest.
  *
  * Context: Any context; as stackbuf_print().
  */
@@ -197,10 +197,10 @@ void stackbuf_print_id(u32 id);
  * stackbuf_trace_create() - allocate an empty trace
  * @gfp: as for kmalloc()
  *
- * A struct stackbuf_trace may also be embedded or static: empty it by stackbuf_trace_zero().
+ * A struct stackbuf_trace may also be embedded or static: empty it with stackbuf_trace_zero().
  *
  * Context: As kmalloc() with @gfp.
- * Return: the trace, or NULL if memory is short.
+ * Return: the trace, or NULL if the allocation failed.
  */
 struct stackbuf_trace *stackbuf_trace_create(gfp_t gfp);
 
@@ -213,7 +213,7 @@ struct stackbuf_trace *stackbuf_trace_create(gfp_t gfp);
 void stackbuf_trace_destroy(struct stackbuf_trace *trace);
 
 /**
- * stackbuf_trace_save() - take the caller's stack
+ * stackbuf_trace_save() - store the caller's stack in a trace
  * @trace: overwritten by the result
  *
  * Context: Any context.
@@ -221,11 +221,11 @@ void stackbuf_trace_destroy(struct stackbuf_trace *trace);
 void stackbuf_trace_save(struct stackbuf_trace *trace);
 
 /**
- * stackbuf_trace_save_task() - take another task's stack
+ * stackbuf_trace_save_task() - store another task's stack in a trace
  * @trace: overwritten by the result; empty after an error
  * @task: the task; the caller holds a reference.  The current task is allowed
  *
- * Context: Any context but NMI.
+ * Context: Any context except NMI.
  * Return: 0, -EBUSY, -ESRCH or -EOPNOTSUPP as stackbuf_save_task().
  */
 int stackbuf_trace_save_task(struct stackbuf_trace *trace, struct task_struct *task);
@@ -242,7 +242,7 @@ void stackbuf_trace_print(const struct stackbuf_trace *trace);
  * stackbuf_trace_print_short() - print all frames on one line
  * @trace: the trace
  *
- * A record of the kernel log holds about 1,000 bytes: a longer line is continued in the next.
+ * A record of the kernel log holds about 1,000 bytes; a longer line continues in the next record.
  *
  * Context: Any context; as stackbuf_print().
  */
@@ -256,15 +256,15 @@ void stackbuf_trace_print_short(const struct stackbuf_trace *trace);
  * @style: one line per frame, or all on one
  *
  * Context: Any context.
- * Return: bytes of the whole text without the terminating NUL, as snprintf(); @size or more means
+ * Return: length of the whole text without the terminating NUL, as snprintf(); @size or more means
  *	that the text was cut.
  */
 int stackbuf_trace_snprint(char *buf, size_t size, const struct stackbuf_trace *trace,
 			   enum stackbuf_trace_style style);
 
 /*
- * A call in the last place of a function would be compiled to a jump, and the function would be
- * missing from the trace: the barrier follows the call.
+ * The barrier after the call prevents a tail call: the compiler would turn it into a jump, and the
+ * calling function would be missing from the trace.
  */
 #ifndef STACKBUF_RECORDER
 #define STACKBUF_CALL(call)		({ __auto_type __saved = (call); barrier(); __saved; })

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * stackbuf_format.h - what stackbuf.ko leaves in memory
+ * stackbuf_format.h - the format of the memory that stackbuf.ko writes
  *
- * For everything that reads that memory: debuggers, dump readers, the command "stackbuf".  It
- * needs fixed-width integers only, so user space includes this file as well.  The inline
- * functions that decode events and frames are the ones that the module itself uses.
+ * Debuggers, dump readers and the command "stackbuf" read that memory.  This file needs only
+ * fixed-width integers, so user space includes it as well.  The module itself uses the same inline
+ * functions to decode events and frames.
  */
 #ifndef STACKBUF_FORMAT_H
 #define STACKBUF_FORMAT_H
@@ -20,8 +20,8 @@
 /**
  * DOC: memory format
  *
- * Four arrays of 4 KiB pages, aligned to 4 KiB.  Each page can be found and decoded without the
- * others:
+ * The record is four arrays of 4 KiB pages, aligned to 4 KiB.  Each page can be found and decoded
+ * without the others:
  *
  *   symbol            what                                  kind
  *   stackbuf_info     sizes, state, counters                STACKBUF_INFO
@@ -32,28 +32,27 @@
  *
  * All integers are little-endian.  At least 8 zero bytes follow each array or end it (info).
  *
- * STACKBUF_VERSION is raised by every change that would make a reader of the previous
- * version print something wrong or miss something.  Giving a meaning to a reserved field that
- * was zero does not raise it, as long as zero keeps its meaning.  A reader refuses any version
- * that it does not know.  Version 2 added the pages of probes and of the deepest stacks, and
- * @seq in pages of all kinds.
+ * Any change that would make a reader of the previous version print something wrong or miss
+ * something raises STACKBUF_VERSION.  Giving a meaning to a reserved field that was zero does not,
+ * as long as zero keeps its meaning.  A reader rejects any version that it does not know.  Version
+ * 2 added the pages of probes and of the deepest stacks, and @seq in pages of all kinds.
  */
 #define STACKBUF_VERSION	2
 #define STACKBUF_PAGE_SIZE	4096
-#define STACKBUF_DEPTH_MAX	127	/* frames kept of one trace, at most */
+#define STACKBUF_DEPTH_MAX	127	/* most frames kept of one trace */
 #define STACKBUF_COMM_LEN	16
-#define STACKBUF_BUILD_ID_LEN	20	/* SHA-1, which the kernel's build asks for */
+#define STACKBUF_BUILD_ID_LEN	20	/* SHA-1, which the kernel's build requests */
 
 /*
- * The magic is ~0x..., bytes "\x89stkbuf\n".  Here and in the module's code it stands as its
- * complement, so that neither the module's file nor a reader's binary holds it: a RAM image is
- * likely to have both in its page cache.
+ * The magic is ~0x..., bytes "\x89stkbuf\n".  This file and the module's code hold only its
+ * complement, so that neither the module's file nor a reader's binary contains the magic: a RAM
+ * image is likely to have both in its page cache.
  */
 #define STACKBUF_MAGIC_INVERTED	0xf5998a9d948b8c76ULL
 
 /*
- * Parts that a build of the module may leave out, with their pages: make PROBES=n DEEPEST=n KEEP=n
- * PAIRS_KB=0.  stackbuf_info.info_size shows which pages there are.
+ * A build of the module may leave out these parts, with their pages: make PROBES=n DEEPEST=n KEEP=n
+ * PAIRS_KB=0.  stackbuf_info.info_size shows which pages exist.
  */
 #ifndef STACKBUF_WITH_PROBES
 #define STACKBUF_WITH_PROBES	1
@@ -61,7 +60,7 @@
 #ifndef STACKBUF_WITH_DEEPEST
 #define STACKBUF_WITH_DEEPEST	1
 #endif
-/* Memory for pairs, in KiB.  A reader finds their number of pages in stackbuf_info.pair_pages */
+/* Memory for pairs, in KiB.  A reader finds the number of pages in stackbuf_info.pair_pages */
 #ifndef STACKBUF_PAIRS_KB
 #define STACKBUF_PAIRS_KB	0
 #endif
@@ -74,7 +73,7 @@
  * @STACKBUF_PROBES: probes, in the array stackbuf_info
  * @STACKBUF_DEPTHS: deepest stacks, in the array stackbuf_info
  * @STACKBUF_PAIRS: pairs of probes, in the array stackbuf_info
- * @STACKBUF_PAIR_STACKS: stacks that opened, in the array stackbuf_info
+ * @STACKBUF_PAIR_STACKS: stacks that opened objects, in the array stackbuf_info
  * @STACKBUF_PAIR_OPEN: outstanding objects, in the array stackbuf_info
  * @STACKBUF_SNAPSHOT: in files that "stackbuf save" writes, never in memory
  */
@@ -91,19 +90,19 @@ enum stackbuf_kind {
 };
 
 /**
- * struct stackbuf_page - the first 32 bytes of every page but those of text
+ * struct stackbuf_page - the first 32 bytes of every page except text pages
  * @magic:	~STACKBUF_MAGIC_INVERTED
  * @version:	STACKBUF_VERSION
  * @kind:	enum stackbuf_kind
  * @index:	number of this page in its array
- * @instance:	identifies the load of the module, the same in all its pages: CLOCK_REALTIME in ns
- * @seq:	event pages: number of the allocation of this page, counted from 1 over the whole
- *		ring, so higher is newer; 0 while the page is being rebuilt: from before its events
- *		are added to the counts of their stacks until it is ready for new ones.  A copy of
- *		a page is valid when @seq was the same, and not 0, before and after copying.  Other
- *		kinds: counted from 1; it goes up when a stack is added or evicted, when the state
- *		or the probes change and when a deeper stack is seen, so that of two copies in a
- *		memory image the higher is newer
+ * @instance:	identifies the load of the module: its CLOCK_REALTIME in ns, equal in all its pages
+ * @seq:	in event pages: number of the allocation of this page, counted from 1 over the whole
+ *		ring, so higher is newer.  It is 0 while the page is being rebuilt, from before its
+ *		events are added to the counts of their stacks until it is ready for new events.  A
+ *		copy of a page is valid if @seq was equal, and not 0, before and after copying.  In
+ *		other kinds: starts at 1 and increases when a stack is added or evicted, when the
+ *		state or the probes change and when a deeper stack is seen, so of two copies in a
+ *		memory image the one with the higher @seq is newer
  */
 struct stackbuf_page {
 	__u64 magic;
@@ -117,10 +116,10 @@ struct stackbuf_page {
 /* State bits of struct stackbuf_info.state */
 #define STACKBUF_ENABLED	0x1	/* parameter enable */
 #define STACKBUF_FROZEN_OOPS	0x2	/* an oops stopped recording */
-#define STACKBUF_FROZEN_PANIC	0x4	/* a panic did */
+#define STACKBUF_FROZEN_PANIC	0x4	/* a panic stopped recording */
 #define STACKBUF_UNLOADED	0x8	/* the module was unloaded */
 #define STACKBUF_FILTERED	0x10	/* a filter is in force, or an array is being read */
-#define STACKBUF_FROZEN_TRIGGER	0x20	/* parameter trigger did */
+#define STACKBUF_FROZEN_TRIGGER	0x20	/* parameter trigger stopped it */
 #define STACKBUF_FROZEN	(STACKBUF_FROZEN_OOPS | STACKBUF_FROZEN_PANIC | STACKBUF_FROZEN_TRIGGER)
 
 /**
@@ -131,18 +130,18 @@ struct stackbuf_page {
  * @STACKBUF_LOST_PAGE: not recorded: no page of the ring was free
  * @STACKBUF_LOST_EMPTY: not recorded: the unwinder found no frame
  * @STACKBUF_CUT: recorded, with the trace cut at stackbuf_info.frames
- * @STACKBUF_LOST_PRINT: stackbuf_print*() was called in NMI, or of an id that was used before
+ * @STACKBUF_LOST_PRINT: stackbuf_print*() was called in NMI, or with an id that was used before
  * @STACKBUF_WALKED_NEW: recorded by walking: a stack not seen before
  * @STACKBUF_WALKED_ELSEWHERE: recorded by walking: another task's, or one that recall does not know
  * @STACKBUF_WALKED_UNCACHEABLE: recorded by walking: recall cannot be exact for this stack
- * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack is known, its layout was not
- * @STACKBUF_VERIFIED: recorded by recall, and walked to compare
- * @STACKBUF_DIFFERED: of these, recall was wrong; it is off since
- * @STACKBUF_EXCLUDED: not recorded: not of the pid, cgroup, cpu or comm asked for, or by a process
- *	that has an array of debugfs open
- * @STACKBUF_NOT_SAMPLED: not recorded: left out by the parameter every
+ * @STACKBUF_WALKED_AGAIN: recorded by walking: the stack was known, but its layout was not
+ * @STACKBUF_VERIFIED: recorded by recall, then verified by a walk
+ * @STACKBUF_DIFFERED: verified, and recall was wrong; recall is off since then
+ * @STACKBUF_EXCLUDED: not recorded: excluded by the parameter pid, cgroup, cpu or comm, or by a
+ *	process that has an array in debugfs open
+ * @STACKBUF_NOT_SAMPLED: not recorded: skipped by the parameter every
  * @STACKBUF_OVER_LIMIT: not recorded: the parameter limit was reached
- * @STACKBUF_COUNTERS: how many counters there are
+ * @STACKBUF_COUNTERS: number of counters
  *
  * Each CPU counts in slot cpu % STACKBUF_COUNTER_SLOTS; the sum over all slots is the total.
  */
@@ -175,7 +174,7 @@ enum stackbuf_counter {
  * struct stackbuf_counters_page - counters, pages 1 to 8 of stackbuf_info
  * @page:	kind STACKBUF_INFO
  * @reserved:	0
- * @slot:	two cache lines a CPU
+ * @slot:	two cache lines per CPU
  */
 struct stackbuf_counters_page {
 	struct stackbuf_page page;
@@ -188,11 +187,11 @@ struct stackbuf_counters_page {
  * @comm:	events of tasks with this name; "": all
  * @pid:	events of this thread group; 0: all
  * @cpu:	events of this CPU, counted from 1; 0: all
- * @every:	of these, on each CPU the first and then every @every-th; 0, 1: all
- * @limit:	of these, this number since it was set; 0: all
+ * @every:	of the events above, on each CPU the first and then every @every-th; 0, 1: all
+ * @limit:	of these, at most this number since it was set; 0: all
  * @left:	events until @limit is reached
- * @cgroup:	only tasks in the cgroup of this id, which is the inode number of its directory in
- *		cgroup2, and in those below; 0: all
+ * @cgroup:	events of tasks in the cgroup with this id, the inode number of its directory in
+ *		cgroup2, and in its descendants; 0: all
  */
 struct stackbuf_filter {
 	char comm[STACKBUF_COMM_LEN];
@@ -220,13 +219,13 @@ enum stackbuf_probe_state {
 
 #define STACKBUF_PROBE_NAME	160
 
-/* In stackbuf_probe.tag, beside the numbers of arguments */
+/* Values of stackbuf_probe.tag other than numbers of arguments */
 #define STACKBUF_PROBE_RETADDR	255	/* the return address */
-#define STACKBUF_PROBE_RETVAL	254	/* what was returned */
-#define STACKBUF_PROBE_ERROR	253	/* that, where it is an error; others are not recorded */
-#define STACKBUF_PROBE_NULL	252	/* that, where it is an error or NULL */
-#define STACKBUF_PROBE_SP	251	/* the stack pointer: no other call that is inside has it */
-#define STACKBUF_PROBE_TOOK	250	/* how long the call took, ns, perhaps of long ones alone */
+#define STACKBUF_PROBE_RETVAL	254	/* the return value */
+#define STACKBUF_PROBE_ERROR	253	/* the return value; records errors only */
+#define STACKBUF_PROBE_NULL	252	/* the return value; records errors and NULL only */
+#define STACKBUF_PROBE_SP	251	/* the stack pointer, unique among calls in progress */
+#define STACKBUF_PROBE_TOOK	250	/* duration of the call, ns; may record long calls only */
 
 /**
  * enum stackbuf_probe_way - how a probe is set
@@ -244,23 +243,23 @@ enum stackbuf_probe_way {
 
 /**
  * struct stackbuf_probe - one probe
- * @addr:	the address probed, at which its traces begin; 0: none, or there are several
- * @missed:	hits that were not passed on: of a kprobe inside any other's handler, as of its last
- *		hit; of a function inside of a save in the same context, or on the way into an
- *		interrupt there
- * @functions:	functions that it is attached to; 1 of a kprobe
- * @left_out:	functions that its pattern has matched so far, but which the kernel does not let be
- *		traced, or which a save itself calls
+ * @addr:	the address probed, at which its traces begin; 0: none, or several
+ * @missed:	hits that were not handled.  A kprobe misses hits inside another kprobe's handler;
+ *		its count is as of its last hit.  A function's probe misses hits inside a save in
+ *		the same context, or on entry to an interrupt of that save
+ * @functions:	functions that it is attached to; 1 for a kprobe
+ * @left_out:	functions that its pattern has matched so far, but that the kernel does not allow
+ *		to be traced, or that a save itself calls
  * @state:	enum stackbuf_probe_state
  * @tag:	argument kept as the tag, counted from 1; STACKBUF_PROBE_RETADDR etc.; or 0: none
  * @way:	enum stackbuf_probe_way
  * @lists:	for the module only
  * @how:	for the module only
- * @pair:	number of its pair, from 1; 0: it is of the parameter probe or trigger
+ * @pair:	number of its pair, from 1; 0: it belongs to the parameter probe or trigger
  * @role:	in the pair: STACKBUF_PAIR_OPENS or STACKBUF_PAIR_CLOSES; STACKBUF_TRIGGERS; or 0
  * @value:	for the module only
- * @name:	as it was given, NUL-terminated.  It stays where all else is 0: of the trigger that
- *		stopped recording, which was removed since
+ * @name:	as the user wrote it, NUL-terminated.  If only the name is set, the trigger that
+ *		stopped recording was removed since
  */
 struct stackbuf_probe {
 	__u64 addr;
@@ -297,14 +296,14 @@ struct stackbuf_probes_page {
 /**
  * struct stackbuf_depth - the deepest stack seen from one place
  * @origin:	the place: address at which its traces begin; 0: the entry is free
- * @seq:	odd while the entry is written; a copy is valid if it was the same,
- *		and even, before and after
+ * @seq:	odd while the entry is written; a copy is valid if @seq was equal, and even, before
+ *		and after
  * @bytes:	from the stack pointer there to the end of the task's stack; 0: none yet
  * @id:		id of the stack, which may have been evicted from the table
  * @nr:		frames in @frame
- * @cut:	there were more, or it is not known where they lie
+ * @cut:	there were more frames, or their place is not known
  * @reserved:	0
- * @words:	from the stack pointer in each frame to the end, in 8 bytes
+ * @words:	from the stack pointer in each frame to the end, in units of 8 bytes
  * @frame:	as in struct stackbuf_stack, but one word each: STACKBUF_FRAME_FAR for
  *		an address that does not fit
  */
@@ -338,23 +337,23 @@ struct stackbuf_depths_page {
 
 #define STACKBUF_PAIR_OPENS	1	/* in stackbuf_probe.role */
 #define STACKBUF_PAIR_CLOSES	2
-#define STACKBUF_TRIGGERS	3	/* of no pair: a hit stops recording */
+#define STACKBUF_TRIGGERS	3	/* not in a pair: a hit stops recording */
 
 /**
- * struct stackbuf_pair - probes that open something and probes that close it
- * @refused:	not opened: no event was recorded, or there was no room; not closed: an array that
- *		is too long; 1 for each time that recording was off
- * @reopened:	opened while it was open: it had been closed where no probe is
- * @unmatched:	closed while it was not open, as what was opened before the pair was set is
+ * struct stackbuf_pair - probes that open objects and probes that close them
+ * @refused:	objects not opened, as no event was recorded or the table was full; arrays not
+ *		closed, as they were too long; and 1 for each time that recording was off
+ * @reopened:	objects opened while they were open: they had been closed where no probe is
+ * @unmatched:	closes of objects that were not open, such as those opened before the pair was set
  * @time:	when it was set, ns, on the clock of events
- * @probes:	probes that it has
- * @parts:	blocks of pages that were freed in parts: the rest is not known to be open; and each
- *		time that compaction moved pages: what they hold is open elsewhere;
- *		2^32 - 1: so many or more
- * @early:	tasks that were woken before they were switched out: opened, and in no time
- * @name:	as it was given, NUL-terminated; "": the entry is free
+ * @probes:	number of its probes
+ * @parts:	blocks of pages that were partly freed, so that the rest is no longer tracked, and
+ *		moves of pages by compaction, after which their contents are open elsewhere;
+ *		2^32 - 1: that number or more
+ * @early:	tasks woken before they were switched out; they were opened, but no time is counted
+ * @name:	as the user wrote it, NUL-terminated; "": the entry is free
  *
- * Hits that the kernel has missed are counted by its probes.
+ * The probes of a pair count the hits that they missed.
  */
 struct stackbuf_pair {
 	__u64 refused;
@@ -381,17 +380,18 @@ struct stackbuf_pairs_page {
 	__u64 reserved[8];
 };
 
-/* Times are counted by powers of two: below 128 ns, below 256, ..., 2^33 ns (8.6 s) and more */
+/* Times are counted by powers of two: below 128 ns, below 256 ns, ..., 2^33 ns (8.6 s) or more */
 #define STACKBUF_PAIR_TIMES	28
 #define STACKBUF_PAIR_TIME_BITS	6
 
 /**
- * struct stackbuf_pair_stack - what one stack has opened, or closed with @here, in one pair
- * @stack:	id of the stack, which stays in the table, and the number of the pair above bit 32;
+ * struct stackbuf_pair_stack - times of objects that one stack opened, or closed with @here, in one
+ *	pair
+ * @stack:	id of the stack, which stays in the table; the number of the pair from bit 32 up;
  *		0: the entry is free
- * @sum:	of the times from open to closed, ns
- * @longest:	of these, ns
- * @closed:	how many were closed, by time
+ * @sum:	sum of the times from open to close, ns
+ * @longest:	longest of these times, ns
+ * @closed:	number of closed objects, by time
  * @reserved:	0
  */
 struct stackbuf_pair_stack {
@@ -405,7 +405,7 @@ struct stackbuf_pair_stack {
 #define STACKBUF_PAGE_PAIR_STACKS	15
 
 /**
- * struct stackbuf_pair_stacks_page - stacks that opened
+ * struct stackbuf_pair_stacks_page - stacks that opened objects
  * @page:	kind STACKBUF_PAIR_STACKS, index as page of stackbuf_info
  * @reserved:	0
  * @stack:	the stacks; free entries may lie between them
@@ -423,7 +423,7 @@ struct stackbuf_pair_stacks_page {
  * @time:	when it was opened, ns, on the clock of events
  * @value:	its size, for instance
  * @stack:	number of its struct stackbuf_pair_stack, counted over all pages from 1; 0 while it
- *		is written or closed; with STACKBUF_PAIR_IN_DOUBT if its task may be awake already
+ *		is written or closed; with STACKBUF_PAIR_IN_DOUBT if its task may already be awake
  * @uses:	for the module only
  */
 struct stackbuf_pair_object {
@@ -437,8 +437,8 @@ struct stackbuf_pair_object {
 
 /**
  * struct stackbuf_pair_bucket - some outstanding objects, in no order
- * @key:	which object it is; 0: the place is free
- * @object:	the rest
+ * @key:	identifies each object; 0: the place is free
+ * @object:	the object of each key
  */
 struct stackbuf_pair_bucket {
 	__u64 key[STACKBUF_PAIR_BUCKET];
@@ -451,7 +451,7 @@ struct stackbuf_pair_bucket {
  * struct stackbuf_pair_open_page - outstanding objects
  * @page:	kind STACKBUF_PAIR_OPEN, index as page of stackbuf_info
  * @reserved:	0
- * @bucket:	all of it
+ * @bucket:	the objects
  */
 struct stackbuf_pair_open_page {
 	struct stackbuf_page page;
@@ -459,7 +459,7 @@ struct stackbuf_pair_open_page {
 	struct stackbuf_pair_bucket bucket[STACKBUF_PAGE_PAIR_BUCKETS];
 };
 
-/* Of the pages of pairs the first has the list, a quarter of the rest the stacks */
+/* The first page holds the pairs, a quarter of all pages the stacks, the rest the open objects */
 #define STACKBUF_PAIR_PAGES		(STACKBUF_PAIRS_KB / 4)
 #define STACKBUF_PAIR_STACK_PAGES(pages)	((pages) / 4)
 union stackbuf_pair_page {
@@ -473,7 +473,7 @@ union stackbuf_pair_page {
 
 /**
  * struct stackbuf_module - a module that was loaded while stackbuf was loaded
- * @time:	when, before its code ran: ns, on the clock of events.  0: the entry is free
+ * @time:	when it was loaded, before its code ran: ns, on the clock of events; 0: free entry
  * @build_id:	its build id, all 0 if unknown
  * @name:	its name, NUL-terminated
  */
@@ -497,45 +497,45 @@ struct stackbuf_module {
  * @stacks_addr:	virtual address of stackbuf_stacks
  * @text_addr:		virtual address of stackbuf
  * @base_addr:		virtual address of the kernel's function @base_symbol.  Frames are
- *			stored as distances from it.  Its distance from the same symbol in
+ *			stored as distances from it.  Its distance from that symbol in
  *			vmlinux is the offset of KASLR
  * @base_symbol:	name of that function, NUL-terminated
  * @load_ns:		time of loading, ns, on the clock of events and printk
  * @load_realtime_ns:	the same instant on CLOCK_REALTIME, ns
- * @stop_ns:		time of freezing or unloading, ns; 0 before
+ * @stop_ns:		time when recording stopped, ns; 0 before
  * @nr_cpus:		CPUs that the kernel may bring up
- * @id_bits:		low bits of a stack's id that hold its place: granule
- *			(page index * 64 + granule in page); those above count the
- *			generations of eviction, and wrap: see STACKBUF_STACK_AGAIN
+ * @id_bits:		low bits of a stack's id that hold its granule number (page index * 64 +
+ *			granule in page); the bits above count the generations of eviction, and
+ *			wrap: see STACKBUF_STACK_AGAIN
  * @overwritten:	events overwritten in the ring
  * @evicted:		stacks evicted from the table
  * @evicted_events:	overwritten events that these stacks had counted
  * @text_overwritten:	records overwritten in the text log
- * @text_given_up:	of the stacks evicted, those that had no record in the text log yet
+ * @text_given_up:	stacks evicted before they had a record in the text log
  * @module_srcversion:	srcversion of stackbuf.ko, "" if unknown
  * @release:		uname -r of the running kernel
  * @kernel_version:	uname -v
  * @filter:		which events are recorded
- * @missed_before:	hits missed of probes that were removed since
+ * @missed_before:	hits missed by probes that were removed since
  * @depths_full:	walks whose depth was not compared, as @depth had no free entry
  * @module_build_id:	build id of stackbuf.ko, all 0 if unknown
  * @modules_loaded:	modules that were loaded since @load_ns; number n, counted from 0, is
  *			in @module[n % STACKBUF_MODULES]
- * @module:		the last ones of these
+ * @module:		the modules that were loaded last
  * @module_version:	version of stackbuf.ko, "" if unknown
- * @frames:		frames that are kept of one trace, at which it is cut
- * @pair_pages:		pages of pairs, at the end
+ * @frames:		most frames kept of one trace; a longer trace is cut there
+ * @pair_pages:		number of pages of pairs, at the end of stackbuf_info
  * @trigger:		number of the probe whose hit stops recording, counted from 1; 0: none yet
- * @trigger_left:	events from that hit to the stop, when it was hit
+ * @trigger_left:	events to record from that hit to the stop, as set at the hit
  * @trigger_ns:		time of that hit, ns
- * @expedited:		grace periods for eviction that interrupted all busy CPUs
- * @kept_at:		physical address at which this record is kept, too; 0: nowhere
- * @kept_size:		bytes of the memory that it is in (parameter keep)
+ * @expedited:		expedited grace periods for eviction, which interrupt all busy CPUs
+ * @kept_at:		physical address of this record's copy in kept memory; 0: none
+ * @kept_size:		bytes of kept memory (parameter keep)
  * @reserved:		0
  * @counter:		counters
  * @probe:		probes
  * @depth:		deepest stacks
- * @pair:		pairs; none as far as a client's compiler knows: there are @pair_pages
+ * @pair:		pairs: @pair_pages pages; the array is empty when a client compiles this
  */
 struct stackbuf_info {
 	struct stackbuf_page page;
@@ -591,11 +591,11 @@ struct stackbuf_info {
  * @page:	kind STACKBUF_STACKS
  * @used:	bit n set: granule n (the 64 bytes at n * 64) is in use; bit 0,
  *		this header, is always set
- * @base_addr:	as in stackbuf_info, so that a page can be read without it
+ * @base_addr:	as in stackbuf_info, so that a page can be decoded without stackbuf_info
  * @id_bits:	as in stackbuf_info
  * @reserved:	0
  * @pending:	for the module only: bit n set: the stack at granule n has no text yet
- * @granule:	stacks; each takes as many granules in a row as it needs
+ * @granule:	stacks; each takes consecutive granules
  */
 struct stackbuf_stacks_page {
 	struct stackbuf_page page;
@@ -613,16 +613,16 @@ struct stackbuf_stacks_page {
  * STACKBUF_STACK_CUT: the trace had more frames.
  *
  * STACKBUF_STACK_TEXT: the text log has or had its record.  A worker renders it soon after the
- * stack was first seen; until then symbols name its frames.
+ * stack was first seen; until then readers must look up symbols to name its frames.
  *
  * STACKBUF_STACK_EVICTING: for the module only.
  *
  * STACKBUF_STACK_AGAIN: the numbers above id_bits have wrapped, so an older stack may have had
  * this id.
  *
- * STACKBUF_STACK_STALE: the code of a frame was freed, and other code may be at its address now.
- * A stack with equal frames that is recorded later is another one.  Only the text log has the
- * right names.
+ * STACKBUF_STACK_STALE: the code of a frame was freed, and other code may now be at its address.
+ * If equal frames are recorded later, they are a different stack.  Only the text log has the right
+ * names.
  *
  * STACKBUF_STACK_FIRST: struct stackbuf_first follows the frames, see stackbuf_first().
  */
@@ -635,8 +635,8 @@ struct stackbuf_stacks_page {
 
 /**
  * struct stackbuf_stack - one distinct stack, at the start of a granule
- * @id:		its id; 0 while it is written or evicted.  Valid only when its
- *		low id_bits are the number of this granule
+ * @id:		its id; 0 while it is written or evicted.  Valid only if its low id_bits are the
+ *		number of this granule
  * @nr:		number of frames, 1 to STACKBUF_DEPTH_MAX
  * @flags:	STACKBUF_STACK_CUT etc.
  * @words:	number of u32 in @frames
@@ -644,10 +644,10 @@ struct stackbuf_stacks_page {
  * @next:	for the module only
  * @count:	events of this stack that are no longer in the ring, so that
  *		its total is @count + its events in the ring
- * @seen:	page sequence number of its first event or of the newest one counted in @count
- * @frames:	return addresses, innermost first: one word holds the signed 32-bit distance from
- *		stackbuf_info.base_addr; where it does not fit: STACKBUF_FRAME_FAR, then the low
- *		and the high half of the address
+ * @seen:	@seq of the page of its first event, or of the newest event counted in @count
+ * @frames:	return addresses, innermost first.  One word holds the signed 32-bit distance from
+ *		stackbuf_info.base_addr; an address that does not fit takes three words:
+ *		STACKBUF_FRAME_FAR, then its low and its high half
  */
 struct stackbuf_stack {
 	__u32 id;
@@ -667,8 +667,8 @@ struct stackbuf_stack {
 /**
  * enum stackbuf_origin - what a stack begins with
  * @STACKBUF_AT_CALL: a return address, or the instruction pointer of registers
- * @STACKBUF_AT_EVENT: a return address where a tracepoint is, which a probe is on
- * @STACKBUF_AT_PROBE: the address that a probe is at, which is none
+ * @STACKBUF_AT_EVENT: a return address at a tracepoint that has a probe
+ * @STACKBUF_AT_PROBE: the address of a probe, which is not a return address
  */
 enum stackbuf_origin {
 	STACKBUF_AT_CALL,
@@ -680,7 +680,7 @@ enum stackbuf_origin {
  * struct stackbuf_first - the first event of a stack, after its frames
  * @time:	ns, printk's clock; 0: the rest is not yet written
  * @cpu:	the CPU that recorded it
- * @uncacheable:	1: recall could not be exact for the stack's latest event that was walked
+ * @uncacheable:	1: recall could not be exact when this stack was last walked
  * @origin:	enum stackbuf_origin
  * @pid:	PID of its task in the initial namespace
  * @comm:	the task's command, NUL-terminated
@@ -695,12 +695,12 @@ struct stackbuf_first {
 };
 
 /**
- * stackbuf_stack_bytes() - how many bytes a stack takes
+ * stackbuf_stack_bytes() - size of a stack in the table
  * @words:	its @words
  * @flags:	its @flags
  *
  * Context: Any context.
- * Return: bytes, with those that align what follows the frames.
+ * Return: size in bytes, including the padding after the frames.
  */
 static inline unsigned int stackbuf_stack_bytes(unsigned int words, unsigned int flags)
 {
@@ -711,11 +711,11 @@ static inline unsigned int stackbuf_stack_bytes(unsigned int words, unsigned int
 }
 
 /**
- * stackbuf_first() - the first event of a stack
+ * stackbuf_first() - find the first event of a stack
  * @stack:	a stack with STACKBUF_STACK_FIRST
  *
  * Context: Any context.
- * Return: where it is.
+ * Return: its struct stackbuf_first.
  */
 static inline struct stackbuf_first *stackbuf_first(const struct stackbuf_stack *stack)
 {
@@ -727,7 +727,7 @@ static inline struct stackbuf_first *stackbuf_first(const struct stackbuf_stack 
  * stackbuf_hash() - the hash of an encoded stack
  * @frames:	encoded frames
  * @words:	number of u32 in @frames
- * @cut:	whether the trace was cut at the limit
+ * @cut:	nonzero if the trace was cut at the limit
  *
  * Context: Any context.
  * Return: 32-bit hash, part of the format.
@@ -773,26 +773,27 @@ static inline unsigned int stackbuf_decode_frame(const __u32 *frames, unsigned i
 /**
  * DOC: events
  *
- * An event is one to five 64-bit words.  The first:
+ * An event is one, two or five 64-bit words.  The first:
  *
  *   bits  0..31   id of the stack, never 0
  *   bits 32..58   time, low 27 bits, ns
  *   bits 59..60   context: STACKBUF_TASK, _SOFTIRQ, _HARDIRQ, _NMI
  *   bits 61..62   form: STACKBUF_SHORT, _TAGGED, _FULL
- *   bit  63       being written: skip it, its length is right
+ *   bit  63       being written: skip the event; its form, and so its length, is valid
  *
  * A word of 0 ends the page.
  *
- *   SHORT    1 word.  Time: ns since the event before it in the page.  Task:
- *            as the event before it.  No tag.
- *   TAGGED   2 words, the second is the tag.  Else as SHORT.
+ *   SHORT    1 word.  Time: ns since the previous event in the page.  Task:
+ *            that of the previous event.  No tag.
+ *   TAGGED   2 words, the second is the tag.  Otherwise like SHORT.
  *   FULL     5 words: first word, tag, task, comm (two words).
  *            task: bits 0..21 PID, 22..43 TGID (both in the initial
- *            namespace), 44..62 time, high 19 bits; bit 63: there is a tag.
+ *            namespace), 44..62 time, high 19 bits; bit 63: the event has a tag.
  *            Time: ns since the page's base time.  comm: 16 bytes, ended by a NUL.
  *
- * FULL events are: a page's first event, one recorded by an NMI that interrupted an append, the
- * event after that, one of another task or CPU, and one 2^27 ns or more after the one before it.
+ * An event is FULL if it is the first in its page, if an NMI that interrupted an append recorded
+ * it, if it follows such an event, if its task or CPU is another one, or if it is 2^27 ns or more
+ * after the previous event.
  *
  * The words after the first are stored before bit 63 is cleared.  A page whose
  * base time is 2^46 ns or more ago, or in the future, is closed.
@@ -839,7 +840,7 @@ enum stackbuf_context {
  * @word:	its first word
  *
  * Context: Any context.
- * Return: enum stackbuf_form; 0 if the word is no event's.
+ * Return: enum stackbuf_form; 0 if no event begins with this word.
  */
 static inline unsigned int stackbuf_event_form(__u64 word)
 {
@@ -847,11 +848,11 @@ static inline unsigned int stackbuf_event_form(__u64 word)
 }
 
 /**
- * stackbuf_event_words() - how many words an event takes
+ * stackbuf_event_words() - number of words in an event
  * @word:	its first word
  *
  * Context: Any context.
- * Return: 1, 2 or 5; 1 if the word is no event's, so that a loop over any words ends.
+ * Return: 1, 2 or 5; 1 if no event begins with this word, so that a loop over any words ends.
  */
 static inline unsigned int stackbuf_event_words(__u64 word)
 {
@@ -865,13 +866,13 @@ static inline unsigned int stackbuf_event_words(__u64 word)
  * struct stackbuf_events_page - 4 KiB of the event ring, all of one CPU
  * @page:	kind STACKBUF_EVENTS; @page.seq is 0 in a page never used
  * @first:	events that this CPU had recorded before this page: a gap between two of its
- *		pages is what was overwritten between them.  The total of all CPUs is
+ *		pages counts the events overwritten between them.  The total of all CPUs is
  *		stackbuf_info.overwritten + the events in the ring
  * @time:	base time, ns, printk's clock
  * @cpu:	the CPU that recorded these events
- * @owner:	@cpu + 1 while the page is open: it may grow, and is not reused.  Its CPU
- *		closes it, or the module if that CPU is offline: then 0.
- *		0xffffffff: the module clears the page
+ * @owner:	@cpu + 1 while the page is open: events may be added, and it is not reused.  Its
+ *		CPU sets @owner to 0 to close it, or the module does if that CPU is offline.
+ *		0xffffffff: the module is clearing the page
  * @reserved:	0
  * @word:	the events
  */
@@ -887,7 +888,7 @@ struct stackbuf_events_page {
 
 /**
  * struct stackbuf_event - an event, decoded
- * @time:	ns, printk's clock to 300 ns
+ * @time:	ns, within 300 ns of printk's clock
  * @tag:	the tag, or 0
  * @id:		id of its stack
  * @pid:	PID of its task in the initial namespace
@@ -911,11 +912,11 @@ struct stackbuf_event {
 
 /**
  * stackbuf_decode_event() - decode an event
- * @event:	the event before it in the page, which this replaces; for the first one, which
- *		is FULL, any
+ * @event:	the previous event in the page, replaced by the decoded one; may hold anything
+ *		before the page's first event, which is FULL
  * @page:	the page
- * @pos:	the event's first word in @page; STACKBUF_EVENT_WRITING is clear, and the words
- *		that stackbuf_event_words() says are in the page
+ * @pos:	index of the event's first word in @page.  STACKBUF_EVENT_WRITING must be clear, and
+ *		all of its stackbuf_event_words() must be in the page
  *
  * Context: Any context.
  */
@@ -956,15 +957,15 @@ static inline void stackbuf_decode_event(struct stackbuf_event *event,
  * then whole records, then spaces and a newline up to the end of the page, or
  * NULs in the newest page of the first lap.  A NUL elsewhere means that a record was being
  * copied there.  At every instant each record before a NUL is whole.  A reader that copies a page
- * while the log is written copies it twice: what differs was being written.  A record:
+ * while the log is written copies it twice: bytes that differ were being written.  A record:
  *
  *   stack 66 [  618.059960] CPU: 2 PID: 1234 Comm: insmod
  *   stackbuf_init+0x1a/0xeda [stackbuf]
  *   do_one_initcall+0x46/0x1e0
  *
- * id, time, CPU and task of the first event, then one line per frame as %pS prints
- * it.  A line that begins with "(" follows if the trace was cut or did not fit a page.
- * Bytes of comm that are not printable are shown as '?'.
+ * The first line has the id, and the time, CPU and task of the first event; then one line per frame
+ * follows, as %pS prints it.  If the trace was cut or did not fit a page, a line that begins with
+ * "(" follows.  Bytes of comm that are not printable are shown as '?'.
  */
 #define STACKBUF_TEXT_PAGE_PRINT	"stackbuf text v%u page %u/%u seq %llu instance %016llx\n"
 #define STACKBUF_TEXT_PAGE_SCAN		"stackbuf text v%u page %u/%u seq %llu instance %16llx"

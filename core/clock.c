@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * clock.c - the time of an event: when local_clock() is read, and how fast the cycles pass
+ * clock.c - the time of an event: reads local_clock() and measures the rate of cycles
  *
- * local_clock() is a linear function of the cycles where they are steady, see native_sched_clock()
- * and the generic sched_clock().  Its coefficients are not exported, and a hypervisor's clock has
- * others, so they are measured, by each CPU: from one reading to the next, SPAN later at least.
- * They are used as long as each agrees with the one before, which that of a clock that jumps does
- * not.
+ * Where cycles are steady, local_clock() is a linear function of them, see native_sched_clock() and
+ * the generic sched_clock().  Its coefficients are not exported, and a hypervisor's clock has
+ * others, so each CPU measures the rate between two readings at least SPAN apart.  A CPU uses the
+ * rate while each measurement agrees with the previous one; if the clock jumps, they disagree.
  */
 #include <linux/bitops.h>
 #include <linux/minmax.h>
@@ -15,12 +14,12 @@
 
 #include "clock.h"
 
-/* ns that cycles stand for the clock */
+/* ns for which cycles replace the clock after a reading */
 #define SPAN	NSEC_PER_MSEC
-/* Two rates agree if they differ by one part in this many */
+/* Two rates agree if they differ by less than 1 / AGREE of the rate */
 #define AGREE	8192
 
-/* Return true if the kernel, too, takes cycles for a clock */
+/* Return true if the kernel, too, uses cycles as a clock */
 static inline bool cycles_are_steady(void)
 {
 #ifdef CONFIG_X86_64
@@ -38,21 +37,21 @@ noinline u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before)
 	unsigned int shift = max(fls64(ns), 32) - 32;
 	bool agree;
 
-	/* Time enough to measure?  Where cycles stood for the clock, it does not go back */
+	/* Too soon to measure.  Just after the span, do not return less than the cycles gave */
 	if (ns < SPAN)
 		return before - clock->cycles - clock->span < clock->span / AGREE ?
 			clock->ns + SPAN : now;
-	/* Not for each event, as it is a trap in some virtual machines */
+	/* Read again here, not for each event: it traps in some virtual machines */
 	cycles = sbuf_cycles();
-	/* An NMI, or a breakpoint, changes nothing, as it may have interrupted this */
+	/* An NMI or a breakpoint may have interrupted this function, so it changes nothing */
 	if (in_nmi())
 		return now;
 	if ((s64)(cycles - clock->cycles) >> shift > 0)
 		rate = (ns >> shift << 32) / ((cycles - clock->cycles) >> shift);
-	/* Never with a rate of 0.  And nothing came between the readings */
+	/* A rate of 0 never agrees.  The last term: nothing interrupted the two readings */
 	agree = cycles_are_steady() && rate - clock->rate + rate / AGREE < rate / AGREE * 2 &&
 		(cycles - before) * rate >> 32 <= SPAN / AGREE;
-	/* L7: an NMI that comes in between reads the clock itself */
+	/* L7: an NMI in between reads the clock itself */
 	WRITE_ONCE(clock->span, 0);
 	barrier();
 	WRITE_ONCE(clock->ns, now);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * clock.h - the time of an event: printk's clock, by the counter of cycles since it was last read
+ * clock.h - the time of an event: printk's clock, extrapolated by the cycle counter
  */
 #ifndef STACKBUF_CLOCK_H
 #define STACKBUF_CLOCK_H
@@ -13,7 +13,7 @@
 static __always_inline u64 sbuf_cycles(void)
 {
 #ifdef CONFIG_ARM64
-	/* As arch_timer_read_counter() for steady counters; what follows may be done before */
+	/* As arch_timer_read_counter() for steady counters, but unordered with later code */
 	isb();
 	return read_sysreg(cntvct_el0);
 #else
@@ -21,26 +21,26 @@ static __always_inline u64 sbuf_cycles(void)
 #endif
 }
 
-/* sbuf_event_now() where local_clock() is to be read, after @before by sbuf_cycles() */
+/* Slow path of sbuf_event_now(): read local_clock().  @before is what sbuf_cycles() returned */
 u64 sbuf_clock_read(struct sbuf_clock *clock, u64 before);
 
 /*
- * Time of an event on @cpu, which is this CPU, with interrupts off; in ns.  It takes a third of
- * local_clock()'s instructions and differs from it by some ns, at most 300; it never goes back
- * where that does not.
+ * Return the time of an event in ns.  @cpu is this CPU; interrupts are off.  It takes a third of
+ * local_clock()'s instructions and differs from it by a few ns, at most 300.  It never goes back
+ * unless local_clock() does.
  */
 static __always_inline u64 sbuf_event_now(struct sbuf_cpu *cpu)
 {
 	struct sbuf_clock *clock = &cpu->clock;
 	u64 cycles = sbuf_cycles(), passed = cycles - READ_ONCE(clock->cycles);
 
-	/* An NMI may come in between, but changes nothing */
+	/* An NMI in between changes nothing */
 	if (likely(passed < READ_ONCE(clock->span)))
 		return READ_ONCE(clock->ns) + (passed * READ_ONCE(clock->rate) >> 32);
 	return sbuf_clock_read(clock, cycles);
 }
 
-/* The same on this CPU, with preemption disabled */
+/* sbuf_event_now() of this CPU; preemption is disabled */
 static inline u64 sbuf_pair_now(void)
 {
 	unsigned long flags;

@@ -2,8 +2,8 @@
 /*
  * compat.h - what differs between kernels
  *
- * The number of a version says little about a vendor's kernel: SBUF_HAS_* are answers of its
- * headers, which features.sh asks.
+ * A version number says little about a vendor's kernel, so features.sh tests its headers and
+ * defines SBUF_HAS_*.
  */
 #ifndef STACKBUF_COMPAT_H
 #define STACKBUF_COMPAT_H
@@ -22,12 +22,12 @@
 
 #include "stackbuf_features.h"
 
-/* What it has was in linux/kernel.h before */
+/* linux/kernel.h declared its functions before */
 #if SBUF_HAS_HEX_H
 #include <linux/hex.h>
 #endif
 
-/* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, nothing is unloaded */
+/* By scripts/stackbuf-graft and CONFIG_STACKBUF=y: THIS_MODULE is NULL, and we stay loaded */
 #ifdef MODULE
 #define SBUF_BUILT_IN	0
 #else
@@ -35,15 +35,15 @@
 #endif
 
 /*
- * Before 6.4, gcc takes it for too large to be inlined, for its alternatives.  clang inlines it,
- * and takes no attribute after the definition.
+ * Before 6.4, gcc does not inline this function, as its alternatives make it look too large.  clang
+ * inlines it, and accepts no attribute after the definition.
  */
 #if defined(CONFIG_ARM64) && defined(CONFIG_CC_IS_GCC)
 static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /*
- * The lock that keeps lines of other CPUs out got its present name in 5.19: faebd693c593
+ * The lock that keeps other CPUs' lines out got its present name in 5.19: faebd693c593
  * ("printk: rename cpulock functions").  Where a stable kernel carries that, the new name
  * is a macro as well.
  */
@@ -66,15 +66,15 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /*
- * Without stack_trace_save_tsk() a module has no way to keep another task's stack from going away
- * while it walks it, as put_task_stack() is not exported either.
+ * Without stack_trace_save_tsk() a module cannot keep another task's stack from being freed during
+ * the walk, as put_task_stack() is not exported either.
  */
 #define SBUF_HAVE_SAVE_TASK	(SBUF_HAS_SAVE_TASK || SBUF_BUILT_IN)
 #if !SBUF_HAVE_SAVE_TASK
 #define stack_trace_save_tsk(task, store, size, skipnr)	0U
 #endif
 
-/* Where a module's functions are, and those of its init code */
+/* A module's text and the text of its init code */
 #if SBUF_HAS_MODULE_MEMORY
 #define SBUF_MODULE_TEXT(module)		((unsigned long)(module)->mem[MOD_TEXT].base)
 #define SBUF_MODULE_TEXT_SIZE(module)	((module)->mem[MOD_TEXT].size)
@@ -90,7 +90,7 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_HAVE_FUNCTIONS	(IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) || \
 				 IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_REGS))
 
-/* Where the function of a kretprobe has returned to: its handler's registers have it */
+/* The address that a kretprobe's function has returned to; a rethook passes it in the registers */
 #ifdef CONFIG_KRETPROBE_ON_RETHOOK
 #define SBUF_KRETPROBE_RET(instance, regs)	instruction_pointer(regs)
 #define SBUF_KRETPROBE_NODE(instance)		(&(instance)->node.llist)
@@ -99,7 +99,7 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define SBUF_KRETPROBE_NODE(instance)		(&(instance)->llist)
 #endif
 
-/* Calls whose return address is replaced, the innermost first; fprobes have rethooks, too */
+/* The calls with a replaced return address, innermost first; fprobes use rethooks, too */
 #if defined(CONFIG_KRETPROBE_ON_RETHOOK) || defined(SBUF_RETURNS_fprobe)
 #define SBUF_RETURN_NODES(task)		((task)->rethooks.first)
 #else
@@ -107,12 +107,12 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /*
- * Their functions run with preemption as it is: those of system calls where these have tracepoints
- * of their own kind, in 7.1 all.  Before, it is disabled.
+ * Functions on tracepoints may run with preemption enabled: those of system calls where these have
+ * tracepoints of their own kind, and all of them in 7.1.  Before, preemption is disabled.
  */
 #define SBUF_TRACEPOINTS_PREEMPTIBLE	SBUF_HAS_SYSCALL_TRACEPOINTS
 
-/* Of the file tracepoint_NAME.c that Kbuild has chosen: does its handler find registers? */
+/* 1 if the handler in tracepoint_NAME.c, which Kbuild has chosen, finds registers */
 #if defined(SBUF_TRACEPOINTS_stub) || defined(SBUF_TRACEPOINTS_own)
 #define SBUF_TRACEPOINTS_REGS	1
 #else
@@ -126,7 +126,7 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #define sbuf_unbound_wq		system_unbound_wq
 #endif
 
-/* Names of what CPUs can be isolated from */
+/* The kinds of kernel work that CPUs can be isolated from */
 #if SBUF_HAS_HK_TYPE
 #define SBUF_HK(name)		HK_TYPE_##name
 #else
@@ -134,7 +134,7 @@ static __always_inline unsigned long arch_local_irq_save(void);
 #endif
 
 /*
- * task_struct.curr_ret_stack of a task whose return addresses are its own: 42675b723b48
+ * task_struct.curr_ret_stack of a task without replaced return addresses: 42675b723b48
  * ("function_graph: Convert ret_stack to a series of longs"), 6.11.
  */
 #define SBUF_RET_STACK_EMPTY								\
@@ -171,8 +171,8 @@ static inline bool sbuf_reserve_mem(const char *name, phys_addr_t *start, phys_a
 #endif
 
 /*
- * bf7a87f1075f ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"), 6.1; before, a
- * probe by ftrace is known to be at an entry.
+ * bf7a87f1075f ("kprobes: Add new KPROBE_FLAG_ON_FUNC_ENTRY kprobe flag"), 6.1; before, only
+ * KPROBE_FLAG_FTRACE shows that a probe is at an entry.
  */
 #ifndef KPROBE_FLAG_ON_FUNC_ENTRY
 #define KPROBE_FLAG_ON_FUNC_ENTRY	0

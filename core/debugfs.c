@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs.c - the arrays as files of debugfs, and the records that earlier loads have left
+ * debugfs.c - files in debugfs: the arrays, and the records that earlier loads left
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -15,7 +15,7 @@
 
 static struct dentry *debugfs_dir;
 
-/* The arrays hold addresses and arguments, like tracefs, and are locked down like it */
+/* Like tracefs, the arrays contain addresses and arguments, so lockdown applies to them, too */
 static int open_array(struct inode *inode, struct file *file)
 {
 	int err = security_locked_down(LOCKDOWN_TRACEFS);
@@ -57,7 +57,7 @@ static ssize_t write_forget(struct file *file, const char __user *from, size_t c
 
 	record = err ? NULL : sbuf_keep_record(n);
 	if (!record) {
-		pr_err("kept/forget: the number of a file in that directory is accepted\n");
+		pr_err("kept/forget: the number of a file in kept is accepted\n");
 		return err ?: -EINVAL;
 	}
 	sbuf_keep_forget(record);
@@ -88,7 +88,7 @@ static void __init add_kept_files(void)
 	debugfs_create_file("forget", 0200, dir, NULL, &forget_fops);
 }
 
-/* Errors are ignored: without debugfs, only its readers miss something */
+/* Errors are ignored: only readers of debugfs need these files */
 void __init sbuf_debugfs_init(void)
 {
 	static const char * const name[] = { "info", "events", "stacks", "text" };

@@ -4,8 +4,8 @@
  *
  * The counterpart of ftrace's stack tracer.  For each origin, the innermost address of a trace,
  * it keeps the walk with the most bytes between its stack pointer and the end of the task's
- * stack.  A walk knows where each frame is, or finds it again by following the frame records.  So
- * this costs a walk one comparison, and a copy if it went deeper.
+ * stack.  A walk knows the place of each frame, or finds it by following the frame records, so
+ * this costs a walk one comparison, and a copy if its stack is deeper.
  *
  * The frames are kept here, not only the stack's id: the deepest stack is likely to be a rare
  * one, which the table evicts first.
@@ -16,10 +16,10 @@
 #include "frame_record.h"
 #include "memory.h"
 
-/* Entries to try for an origin, from the one that its hash selects */
+/* Entries to try for an origin, starting with the one that its hash selects */
 #define DEPTH_TRIES	8
 
-/* The entry of @origin, or NULL if the entries to try are those of others */
+/* Return the entry of @origin, or NULL if all entries to try belong to other origins */
 static struct stackbuf_depth *find_depth(unsigned long origin)
 {
 	u32 at = origin * GOLDEN_RATIO_64 >> 32, i;
@@ -69,7 +69,7 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 	struct stackbuf_depth *depth;
 	u32 seq, bytes, nr = trace->nr, i;
 
-	/* It begins on another stack */
+	/* The walk began on another stack */
 	if (walk->sp[0] >= end || end - walk->sp[0] > THREAD_SIZE)
 		return;
 	bytes = end - walk->sp[0];
@@ -78,7 +78,7 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 		sbuf_add(&stackbuf_info.depths_full, 1);
 		return;
 	}
-	/* D1: the bytes are no older, so they only grow, as sbuf_depth_seen wants it */
+	/* D1: @bytes is read after @seq, so it only grows, as sbuf_depth_seen requires */
 	seq = smp_load_acquire(&depth->seq);
 	if (likely(bytes <= READ_ONCE(depth->bytes)))
 		return;
@@ -102,7 +102,7 @@ void sbuf_depth_note(struct sbuf_scratch *scratch, u32 id)
 			depth->frame[i] = *frame;
 #pragma GCC unroll 8
 	for (i = 0; i < nr; i++) {
-		/* Huge if it is no multiple of 8 */
+		/* Huge if the distance is not a multiple of 8 */
 		u64 words = ror64(end - walk->sp[i], 3);
 
 		/* The unwinder went astray: cut the stack here */

@@ -10,8 +10,8 @@
 #if STACKBUF_WITH_DEEPEST
 
 /*
- * By low bits of the origin: its address without the upper 16 bits, which are ones in all code of
- * the kernel, at 2^16; to that the most bytes seen from there are added, less THREAD_SIZE
+ * Indexed by low bits of the origin.  An element is the origin's address, shifted left by 16 bits
+ * (the upper 16 are ones in all kernel code), plus the most bytes seen from there, less THREAD_SIZE
  */
 #define SBUF_DEPTH_SEEN_SHIFT	16
 extern u64 sbuf_depth_seen[256];
@@ -22,8 +22,8 @@ static inline u64 *sbuf_depth_seen_from(unsigned long origin)
 }
 
 /*
- * Return true if it is certain that @sp, on the task's stack, which begins at @stack, is no deeper
- * than what was seen from @origin
+ * Return true if @sp is certainly no deeper than the deepest stack seen from @origin.  @sp is on
+ * the task's stack, which begins at @stack
  */
 static __always_inline bool sbuf_depth_known(unsigned long origin, unsigned long sp,
 					     unsigned long stack)
@@ -31,7 +31,7 @@ static __always_inline bool sbuf_depth_known(unsigned long origin, unsigned long
 	unsigned long more = READ_ONCE(*sbuf_depth_seen_from(origin)) -
 			     (origin << SBUF_DEPTH_SEEN_SHIFT) + (sp - stack);
 
-	/* Another origin is further away */
+	/* The element of another origin differs by more than the depth can */
 	BUILD_BUG_ON(2 * THREAD_SIZE >
 		     (IS_ENABLED(CONFIG_ARM64) ? 4UL : 1UL) << SBUF_DEPTH_SEEN_SHIFT);
 	return likely(more <= THREAD_SIZE);
@@ -43,7 +43,7 @@ static __always_inline bool sbuf_depth_known(unsigned long origin, unsigned long
  * @sp: stack pointer there, on the task's own stack
  *
  * Context: Any context, interrupts off.
- * Return: true if the stack is deeper: then walk it, for sbuf_depth_note().
+ * Return: true if the stack is deeper, and must be walked for sbuf_depth_note().
  */
 bool sbuf_depth_exceeds(unsigned long origin, unsigned long sp);
 

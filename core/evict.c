@@ -6,17 +6,17 @@
  * count references.  Instead, when the table is three quarters full, a worker searches the ring
  * for them:
  *
- *  1. Mark the stacks that the ring refers to.  Unlink those of the others from their chains
- *     that were seen least recently.
- *  2. Wait for saves in progress: sbuf_synchronize_saves().  One that found one of them before has
- *     its event in the ring then.  No save can find them from here on.
+ *  1. Mark the stacks that the ring refers to.  Of the other stacks, unlink those that were seen
+ *     least recently from their chains.
+ *  2. Wait for saves in progress: sbuf_synchronize_saves().  A save that found a stack before it
+ *     was unlinked then has its event in the ring, and no later save can find the stack.
  *  3. Mark again.  Relink the stacks that the ring refers to now.
  *  4. Free the others.
  *
  * A CPU that reuses a page of the ring concurrently adds its events to their stacks' counts before
  * it clears the page.  So if step 3 no longer finds an event, no CPU will use its stack for it.
  *
- * If that frees little, the oldest pages of the ring are closed and cleared, and all starts again.
+ * If that frees little, close and clear the oldest pages of the ring, and start again.
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -37,7 +37,7 @@ DEFINE_MUTEX(sbuf_table_mutex);
 bool sbuf_saves_tasks __read_mostly;
 
 static DECLARE_BITMAP(marked, SBUF_GRANULES);
-/* Unlinked by step 1.  Stacks are marked in both by their first granule */
+/* Stacks unlinked by step 1.  Both bitmaps identify a stack by its first granule */
 static DECLARE_BITMAP(unlinked, SBUF_GRANULES);
 
 /* Above this, old pages of the ring are retired as well */
@@ -58,7 +58,7 @@ static void mark_referenced(void)
 		u64 word;
 
 		/*
-		 * Racy: a page that is cleared concurrently may yield words that are no ids.
+		 * Racy: a page that is cleared concurrently may yield words that are not ids.
 		 * Marking too many stacks is harmless.
 		 */
 		while (pos < STACKBUF_EVENT_WORDS && (word = READ_ONCE(page->word[pos]))) {
@@ -71,17 +71,17 @@ static void mark_referenced(void)
 		cond_resched();
 	}
 	sbuf_pair_mark(marked);
-	/* R4, with the smp_wmb() in sbuf_ring_clear_page(): events that are gone are counted */
+	/* R4, pairs with the smp_wmb() in sbuf_ring_clear_page(): cleared events are counted */
 	smp_rmb();
 }
 
 /*
- * Return the next stack after granule *@from, or NULL.  It need not be one: granules that are being
- * written may look like a stack, and so may frames in a stack's further granules, as the low bits
- * of a number equal its granule now and then.  unlink_stack() and sbuf_evict_expire() check it.
+ * Return the next stack after granule *@from, or NULL.  It may not be one: granules that are being
+ * written may look like a stack, and so may frames in a stack's later granules, when the low bits
+ * of a word happen to equal its granule.  unlink_stack() and sbuf_evict_expire() check it.
  *
- * A size that no stack can have is rejected here: if it counted, it alone could exceed all
- * granules that are wanted, and nothing would be freed any more.
+ * Reject a size that no stack can have: it alone could exceed all granules that are wanted, and
+ * nothing would be freed.
  */
 static struct stackbuf_stack *next_stack(u32 *from)
 {
@@ -117,7 +117,7 @@ static u32 room_before(u64 seq)
 	return room;
 }
 
-/* Return the lowest seq before which @wanted granules can be freed, or the head's + 1 */
+/* Return the lowest seq before which @wanted granules can be freed, or the ring's head + 1 */
 static u64 find_age(u32 wanted)
 {
 	u64 low = 0, high = atomic64_read(&sbuf_ring_head) + 1;
@@ -142,7 +142,7 @@ static u32 *stack_bucket(const struct stackbuf_stack *stack)
 
 /*
  * Return the link to the stack with @id in its chain, or NULL if it is in none: it is not yet
- * inserted, its inserter gave up, or it is no stack.
+ * inserted, its inserter gave up, or it is not a stack.
  */
 static u32 *find_link(const struct stackbuf_stack *stack, u32 id)
 {
@@ -186,9 +186,9 @@ static void relink_stack(struct stackbuf_stack *stack)
 }
 
 /*
- * If the ring refers to all stacks and all events are of new stacks, no event could be recorded
- * any more; the ring would stand still, and that would not change.  The newest events matter most:
- * clear the oldest pages, up to the page before @seq.
+ * If the ring refers to all stacks and every event has a new stack, none can be recorded: the ring
+ * stops advancing, and never drops a reference.  The newest events matter most, so clear the oldest
+ * pages, up to the page before @seq.
  */
 static void retire_pages(u64 seq)
 {
@@ -201,7 +201,7 @@ static void retire_pages(u64 seq)
 		/* R5, as in claim_page() */
 		if (!old || old >= seq || cmpxchg(&page->owner, 0, U32_MAX))
 			continue;
-		/* Another CPU may have claimed and closed it since */
+		/* Another CPU may have claimed and closed it in between */
 		old = page->page.seq;
 		if (old && old < seq) {
 			sbuf_ring_clear_page(page);
@@ -213,8 +213,8 @@ static void retire_pages(u64 seq)
 }
 
 /*
- * One round: free the stacks seen least recently that the ring does not refer to.  Return how many
- * jiffies it waited.
+ * One round: free the stacks seen least recently that the ring does not refer to.  Return the
+ * number of jiffies spent waiting.
  */
 static unsigned long evict_unreferenced(u32 wanted, bool soon)
 {
@@ -265,14 +265,14 @@ void sbuf_evict_stacks(struct work_struct *work)
 	static u64 last;
 	u64 head = atomic64_read(&sbuf_ring_head);
 	u64 oldest = head - min_t(u64, head, SBUF_EVENT_PAGES);
-	/* Keep the newest half of the ring, unless it stands still: all events are of new stacks */
+	/* Keep the newest half of the ring, unless it has stalled: all events have new stacks */
 	int rounds = sbuf_evict_stalled && head == last ? 8 : 4, round;
 	unsigned long started;
 	bool starved = atomic_read(&sbuf_table_misses) >= SBUF_STACK_PAGES;
 	u32 used, wanted;
 
 	mutex_lock(&sbuf_table_mutex);
-	/* To wait is not work */
+	/* Waiting does not count as work */
 	started = jiffies;
 	for (round = 1; ; round++) {
 		used = atomic_read(&sbuf_table_used);
@@ -299,8 +299,8 @@ void sbuf_evict_stacks(struct work_struct *work)
 }
 
 /*
- * Requested early, at three quarters.  While there are free granules, it is not requested again
- * before the ring has advanced, as only that drops references.
+ * Request eviction early, at three quarters.  While there are free granules, do not request it
+ * again until the ring has advanced, as only that drops references.
  */
 void sbuf_evict_request(void)
 {
@@ -314,10 +314,10 @@ void sbuf_evict_request(void)
 }
 
 /*
- * Another module may be loaded at @text later.  Its stacks may have equal frames and are others, so
- * the stacks of this one must not be found again.  Its symbols are still there, but not for long.
- * No CPU runs this code or returns to it any more, so no save in progress is about to find one of
- * them, but for one that walked the stack of another task before that left the code.
+ * Another module may be loaded at @text later.  Its stacks may have equal frames but are different
+ * stacks, so no save may find the stacks of this module again.  Render them now, while its symbols
+ * exist.  No CPU runs this code or returns to it any more, so no save in progress can find one of
+ * these stacks, except a save that walked another task's stack before that task left the code.
  */
 void sbuf_evict_expire(unsigned long text, unsigned long size)
 {
@@ -333,9 +333,9 @@ void sbuf_evict_expire(unsigned long text, unsigned long size)
 		sbuf_synchronize_saves(false);
 	mutex_lock(&sbuf_table_mutex);
 	while ((stack = next_stack(&granule))) {
-		/* Racy: what is no stack may change concurrently; find_link() rejects it */
+		/* Racy: what is not a stack may change concurrently; find_link() rejects it */
 		nr = data_race(sbuf_trace_decode(pc, stack->frames, READ_ONCE(stack->words)));
-		/* A call may end the code: its return address is the byte after that */
+		/* If a call is the last instruction, its return address is the byte after it */
 		for (i = 0; i < nr && pc[i] - text > size; i++)
 			;
 		if (i < nr && find_link(stack, READ_ONCE(stack->id))) {

@@ -1,27 +1,28 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# features.sh SYMBOLS SOURCE COMPILER [OPTION...] - what the kernel that is built for has, as a header
+# features.sh SYMBOLS SOURCE COMPILER [OPTION...] - print a header with the target kernel's features
 #
-# Vendors carry much from later versions under an old number: so its headers are asked, once, for
-# each thing that differs.  SYMBOLS is its Module.symvers.  Without that, as in a build in the
-# kernel's own tree, what modules may use is looked up in SOURCE, the directory of the kernel's source.
+# Vendors backport much from later versions under an old version number, so this looks up each
+# feature that differs in the kernel's headers.  SYMBOLS is its Module.symvers.  If that is missing,
+# as in a build in the kernel's own tree, the exported symbols are looked up in SOURCE, the
+# directory of the kernel's source.
 
 set -u
 
 symbols=$1 source=$2
 shift 2
 
-# NAME, what is looked for, and why.  It is one of
+# Each line has NAME, a feature to look for, and the reason.  The feature is one of
 #
-#	export SYMBOL		modules may use it
-#	name WORD		a type, a member, an enumerator or a function is called so
-#	macro WORD|WORD...
-#	header FILE
-#	text REGEX		is in the headers, with one blank between words
+#	export SYMBOL		the symbol is exported to modules
+#	name WORD		a type, a member, an enumerator or a function has this name
+#	macro WORD|WORD...	one of the macros is defined
+#	header FILE		the header exists
+#	text REGEX		the headers match, with one blank between words
 #	argument EVENT WORD	the tracepoint has an argument of this name
 #
-# "need" in place of NAME: without it the build ends, as the kernel is too old.
+# With "need" in place of NAME, the build stops if the feature is missing: the kernel is too old.
 table() {
 	cat <<'END'
 need	name __state	task_struct: 2f064a59a11f ("sched: Change task_struct::state"), 5.14
@@ -47,7 +48,7 @@ FPROBE_RET_IP	text \(\*(fprobe_exit_cb|exit_handler)\)\([^)]* ret_ip, struct pt_
 END
 }
 
-# Where these stand: the arguments of presets, and sched_switch, whose type the tests have
+# Tracepoints whose arguments presets name, and sched_switch, whose type the tests use
 events="kmalloc kmalloc_node kmem_cache_alloc kmem_cache_alloc_node kfree kmem_cache_free"
 events="$events mm_page_alloc mm_page_free sched_switch sched_waking contention_begin contention_end"
 
@@ -79,8 +80,7 @@ headers() {
 	echo
 	headers | "$@" -E -dD -x c - || echo failed
 } | awk -v events="$events" '
-# 1 or 0.  busybox takes an element that is not there for one that is not 0 once a function has
-# returned it
+# Return 1 or 0.  After a function has returned a missing element, busybox treats it as nonzero
 function has(kind, what, event, one, n) {
 	if (kind == "macro")
 		for (n = split(what, one, "|"); n && !(one[n] in macro); n--)
@@ -92,7 +92,7 @@ function has(kind, what, event, one, n) {
 	       (kind, what) in found
 }
 
-# The declarations of one or more lines
+# Look for features in the declarations of one or more lines
 function look(text, i, list, one, n) {
 	for (i in wanted)
 		if (!(("name", i) in found) && index(text, i) && text ~ "[^A-Za-z0-9_]" i "[^A-Za-z0-9_]")

@@ -2,9 +2,9 @@
 /*
  * filter.c - which events are recorded, and how many
  *
- * While no filter is set, and nobody reads, this costs nothing: these set STACKBUF_FILTERED in the
- * state, and only then the one test that every event takes, sbuf_recording_unfiltered(), fails and
- * leads here.
+ * This costs nothing while no filter is set and no array is open.  A filter or a reader sets
+ * STACKBUF_FILTERED in the state; only then does sbuf_recording_unfiltered(), the one test that
+ * every event takes, fail and lead here.
  *
  * The filters in force are in stackbuf_info.filter, so that memory explains why events are
  * missing.
@@ -26,21 +26,21 @@ struct sbuf_filter sbuf_filter = { .cpu = -1, .every = 1 };
 static u64 comm_mask[2];
 
 /*
- * Events of each CPU that the other filters admit.  All CPUs would write to a common count.  So
- * each CPU records its first event and then every N-th of its own, and thus a CPU with few
- * events is not lost beside a busy one.
+ * Events of each CPU that the other filters admit.  CPUs would contend for a common count, so each
+ * CPU records its first event and then every N-th of its own.  So a busy CPU does not hide one with
+ * few events.
  */
 static DEFINE_PER_CPU(u64, sampled_events);
 
 /*
- * The process of each open file of an array.  What a reader does, it may do thousands of times a
- * second, and would record over what it came for.  Only its own calls are left out, not interrupts
- * in them.  A process that finds no free entry is recorded as any other, and so is one that was
- * given the open file by another.
+ * The processes that have opened an array.  A reader may make thousands of calls per second, and
+ * recording them would overwrite the events that it reads.  Only its own calls are excluded, not
+ * interrupts in them.  A process that finds no free entry is recorded like any other, and so is one
+ * that received the open file from another process.
  */
 #define READERS	32
 
-/* Their leaders, referenced, so that no later process has this address; NULL: free */
+/* Their group leaders, with a reference, so that no later process has this address; NULL: free */
 static struct task_struct *readers[READERS];
 
 /* Serialises changes of readers and of STACKBUF_FILTERED */
@@ -57,15 +57,15 @@ static bool is_reader(const struct task_struct *task)
 }
 
 /*
- * The hierarchy of cgroup2 is meant.  What a task is in changes under RCU, which waits for us, as
- * preemption is disabled; where RCU does not watch an idle CPU, its task does not move.
+ * @id is a cgroup of cgroup2.  RCU protects the cgroups of a task, and waits for us, as preemption
+ * is disabled.  Where RCU does not watch an idle CPU, its task does not change its cgroup.
  */
 static bool is_in_cgroup(const struct task_struct *task, u64 id)
 {
 #ifdef CONFIG_CGROUPS
 	struct cgroup *cgroup = rcu_dereference_raw(task->cgroups)->dfl_cgrp;
 
-	/* Early in a boot the root has no node, and no id */
+	/* Early during boot the root has no node, and no id */
 	for (; cgroup; cgroup = cgroup_parent(cgroup))
 		if (cgroup->kn && cgroup_id(cgroup) == id)
 			return true;
@@ -73,7 +73,7 @@ static bool is_in_cgroup(const struct task_struct *task, u64 id)
 	return false;
 }
 
-/* Events from the hit of a trigger on; of these, what is left; and one hit only counts */
+/* Events to record after a hit; how many remain; and 1 once hit, as only the first hit counts */
 static u32 trigger_events;
 static atomic64_t trigger_left;
 static atomic_t trigger_hit;
@@ -110,7 +110,7 @@ void sbuf_filter_trigger(u32 number)
 
 NOKPROBE_SYMBOL(sbuf_filter_trigger);
 
-/* Count down to the stop; the last event is still recorded */
+/* Count down to the stop.  Return true if the event is still to be recorded */
 static bool is_before_stop(void)
 {
 	s64 left = atomic64_dec_return(&trigger_left);
@@ -143,7 +143,7 @@ static bool passes_filters(const struct task_struct *task, enum stackbuf_context
 		return false;
 	}
 	if (READ_ONCE(filter->limit) && atomic64_dec_if_positive((atomic64_t *)&filter->left) < 0) {
-		/* No more events come */
+		/* No event can finish the countdown any more */
 		if (is_counting_down())
 			stop();
 		sbuf_count(STACKBUF_OVER_LIMIT);
@@ -184,12 +184,12 @@ static void update_filtered(void)
 	for (i = 0; i < READERS; i++)
 		on |= !!readers[i];
 	sbuf_state_change(STACKBUF_FILTERED, on || is_counting_down());
-	smp_mb();	/* F1: a hit either finds the change made, or is found here */
+	smp_mb();	/* F1: a hit either sets the bit after the change, or is found here */
 	if (is_counting_down())
 		sbuf_state_change(STACKBUF_FILTERED, true);
 }
 
-/* While no hit is under way: wait for one */
+/* Wait for the next hit.  No hit is in progress */
 static void wait_for_hit(void)
 {
 	WRITE_ONCE(stackbuf_info.trigger, 0);
@@ -200,7 +200,7 @@ static void wait_for_hit(void)
 void sbuf_filter_arm_again(void)
 {
 	mutex_lock(&filtered_lock);
-	/* Hits and events that found the recorder on are over */
+	/* Wait for hits and events that found recording on */
 	synchronize_rcu();
 	wait_for_hit();
 	sbuf_state_change(STACKBUF_FROZEN_TRIGGER, false);
@@ -216,7 +216,7 @@ u32 sbuf_filter_trigger_events(void)
 void sbuf_filter_arm(u32 events)
 {
 	WRITE_ONCE(trigger_events, events);
-	/* What has stopped stays so until enable=1 */
+	/* Once stopped, recording stays off until enable=1 */
 	if (!(READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN_TRIGGER))
 		wait_for_hit();
 }
@@ -259,7 +259,7 @@ void sbuf_filter_apply(void)
 	u64 want[2] = {}, mask[2] = {};
 	size_t len = strlen(sbuf_filter.comm);
 
-	/* Before init: it calls sbuf_filter_apply_limit() when the arrays are ready */
+	/* Before init, which calls sbuf_filter_apply_limit() once the arrays are ready */
 	if (!stackbuf_info.page.instance)
 		return;
 	memcpy(want, sbuf_filter.comm, len);
@@ -267,8 +267,8 @@ void sbuf_filter_apply(void)
 		memset(mask, 0xff, len + 1);
 	mutex_lock(&filtered_lock);
 	/*
-	 * A concurrent sbuf_filter_admit() may see some of both settings, as if each were written
-	 * alone
+	 * A concurrent sbuf_filter_admit() may see a mix of old and new settings, as if each had
+	 * been written separately
 	 */
 	memcpy(filter->comm, want, sizeof(want));
 	memcpy(comm_mask, mask, sizeof(mask));

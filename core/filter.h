@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* The parameters of filters */
+/* Filter parameters */
 struct sbuf_filter {
 	u32 pid;	/* record this thread group; 0: all */
 	int cpu;	/* record on this CPU; -1: all */
@@ -17,40 +17,41 @@ struct sbuf_filter {
 	char comm[TASK_COMM_LEN];	/* record tasks of this name, NUL-terminated; "": all */
 };
 
-/* Written under the lock of parameters; in force after sbuf_filter_apply() */
+/* Written under the lock of parameters; takes effect at sbuf_filter_apply() */
 extern struct sbuf_filter sbuf_filter;
 
 /*
- * Return true if an event of @task is to be recorded while sbuf_recording_unfiltered() is false; if
- * not, it is counted.  Preemption is disabled until the event is recorded; if that fails, call
- * sbuf_filter_undo_admit().
+ * Return true if an event of @task is to be recorded while sbuf_recording_unfiltered() is false.
+ * Otherwise count it and return false.  Preemption is disabled until the event is recorded; if
+ * recording it fails, call sbuf_filter_undo_admit().
  */
 bool sbuf_filter_admit(const struct task_struct *task, enum stackbuf_context context);
 /*
- * The current process opens an array: its own calls are kept out until sbuf_filter_remove_reader()
- * is given what this returns.  Process context.
+ * The current process opens an array: do not record its own calls until sbuf_filter_remove_reader()
+ * is called with the value returned here.  Process context.
  */
 int sbuf_filter_add_reader(void);
 void sbuf_filter_remove_reader(int reader);
 /* An admitted event was lost: another may take its place within the limit */
 void sbuf_filter_undo_admit(void);
 
-/* A trigger, the probe with this number, is hit: recording stops some events later.  Any context */
+/* The probe with this number, a trigger, was hit: stop recording some events later.  Any context */
 void sbuf_filter_trigger(u32 number);
 /*
- * So many events come after the next hit of a trigger; one that was hit is forgotten, unless it has
- * stopped recording.  While the machine is stopped; then sbuf_filter_update(), in process context.
+ * Record @events events after the next hit of a trigger.  Forget an earlier hit, unless it has
+ * stopped recording.  Called while the machine is stopped; afterwards call sbuf_filter_update() in
+ * process context.
  */
 void sbuf_filter_arm(u32 events);
 void sbuf_filter_update(void);
 u32 sbuf_filter_trigger_events(void);
-/* While recording is off: it may go on, up to the next hit.  Process context */
+/* Let recording, which is off, resume until the next hit.  Process context */
 void sbuf_filter_arm_again(void);
 
 /*
- * Put what was written to sbuf_filter into force, and restart the count of events up to the limit
- * (also if the same limit was written again) or to the next sample.  Process context, under the
- * lock of parameters.
+ * Apply what was written to sbuf_filter.  The second also restarts the count of events up to the
+ * limit, even if the limit is unchanged, and the third the count up to the next sample.  Process
+ * context, under the lock of parameters.
  */
 void sbuf_filter_apply(void);
 void sbuf_filter_apply_limit(void);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * function.c - probes at the beginnings of functions, any number of them, by ftrace
+ * function.c - probes at the beginnings of any number of functions, by ftrace
  *
- * Each list of probes has an ftrace_ops for every tag that its functions ask for: so the handler
- * knows all that it needs by which one was called, and looks nothing up.  Probes of pairs and
- * triggers have others, a handler for each role, which searches for the probe unless it has one
- * function only.  A new list is registered beside the old one, and each handler asks whether its
+ * Each list of probes has an ftrace_ops for every tag that its functions use, so the handler finds
+ * all it needs in its ftrace_ops, without a lookup.  Probes of pairs and triggers have their own
+ * ftrace_ops, with a handler for each role; it searches for the probe, unless the ftrace_ops has
+ * only one function.  A new list is registered beside the old one, and each handler checks that its
  * list is the one that records.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -20,14 +20,14 @@
 
 /* Tags: none, each argument, the stack pointer, the return address */
 #define TAGS	(SBUF_ARGUMENTS + 3)
-/* Kinds of probes: by role, those without one first, with each tag.  KINDS itself: return.c's */
+/* A probe's kind is its role, 0 first, and its tag.  The value KINDS is for return.c's probes */
 #define KINDS	((STACKBUF_TRIGGERS + 1) * TAGS)
 
 /**
- * struct function - one that has a probe
- * @site:	where ftrace's call is
- * @kind:	that of its probe, as kind_of()
- * @probe:	its probe; NULL: its module is gone
+ * struct function - a function that has a probe
+ * @site:	address of ftrace's call in it
+ * @kind:	kind_of() its probe
+ * @probe:	its probe; NULL: its module was unloaded
  */
 struct function {
 	unsigned long site;
@@ -36,13 +36,13 @@ struct function {
 };
 
 /**
- * struct function_ops - attached to the functions of one list with one kind of probes
- * @ops:	as ftrace knows it
+ * struct function_ops - attached to the functions in one list that have one kind of probes
+ * @ops:	registered with ftrace
  * @list:	the list's bit
  * @tag:	as in struct stackbuf_probe
  * @kind:	as in struct function
- * @nr:		functions; 0: not registered
- * @only:	if @list has a single one for them, that; else NULL
+ * @nr:		number of functions; 0: not registered
+ * @only:	the only function with this @kind in @list; NULL if there are several
  */
 struct function_ops {
 	struct ftrace_ops ops;
@@ -53,11 +53,11 @@ struct function_ops {
 
 /**
  * struct list - the functions of a list of probes
- * @function:	in order of @site and @kind from sbuf_functions_attach() on, when handlers may
- *		search it
- * @nr:		how many there are
- * @room:	how many fit @function
- * @of_kind:	what is registered
+ * @function:	the functions; sbuf_functions_attach() sorts them by @site and @kind before handlers
+ *		search them
+ * @nr:		number of functions
+ * @room:	number that fit in @function
+ * @of_kind:	one ftrace_ops for each kind
  */
 struct list {
 	struct function *function;
@@ -72,7 +72,7 @@ static inline struct list *list_of(u8 list)
 	return &lists[list - 1];
 }
 
-/* Where a probe has its ops */
+/* Return the index of a probe's ops in list.of_kind */
 static inline unsigned int kind_of(const struct stackbuf_probe *probe)
 {
 	unsigned int tag = probe->tag == STACKBUF_PROBE_SP ? TAGS - 2 :
@@ -84,8 +84,8 @@ static inline unsigned int kind_of(const struct stackbuf_probe *probe)
 /* ---------------------------------------------------------------- handler --- */
 
 /*
- * Functions that a probe has twice, by two names or as their module was being loaded, together; and
- * those of a pair
+ * Sort duplicates next to each other: functions that a probe has twice, by two names or as their
+ * module was being loaded, and functions that a pair has twice
  */
 static int by_site_and_probe(const void *a, const void *b)
 {
@@ -124,7 +124,7 @@ static noinline const struct function *find_first(const struct function_ops *own
 
 NOKPROBE_SYMBOL(find_first);
 
-/* Of several places of a pair that are the same one, one counts */
+/* If a pair has several probes at one site, use only one of them */
 static noinline const struct function *find_next(const struct function_ops *own,
 						 unsigned long site, const struct function *at)
 {
@@ -140,7 +140,7 @@ static noinline const struct function *find_next(const struct function_ops *own,
 
 NOKPROBE_SYMBOL(find_next);
 
-/* What the list has at @site for @own, one after the other, or NULL */
+/* Iterate over the functions that the list has at @site for @own; NULL ends the iteration */
 static __always_inline const struct function *first_of(const struct function_ops *own,
 						       unsigned long site)
 {
@@ -159,7 +159,7 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 	const struct function *at;
 
 	for (at = first_of(own, site); at; at = next_of(own, site, at)) {
-		/* leave_functions() may take it away meanwhile */
+		/* leave_functions() may clear it concurrently */
 		struct stackbuf_probe *probe = READ_ONCE(at->probe);
 
 		if (!probe)
@@ -167,7 +167,7 @@ static void count_missed(const struct function_ops *own, unsigned long site)
 		sbuf_add(&probe->missed, 1);
 		if (probe->role == STACKBUF_TRIGGERS)
 			sbuf_filter_trigger(sbuf_probe_number(probe));
-		/* Several that record only record once */
+		/* Several probes without a role record one event only */
 		if (!probe->role)
 			break;
 	}
@@ -195,13 +195,13 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 	}
 	regs = SBUF_REGS_AT_CALL(fregs, &handler.cpu->call_regs[handler.level]);
 	if (tags == STACKBUF_PROBE_RETADDR)
-		/* Before a tracer of returns replaces it */
+		/* The original: a tracer of returns has not replaced it yet */
 		tag = parent;
 	else if (tags == STACKBUF_PROBE_SP)
 		tag = kernel_stack_pointer(regs);
 	else if (tags)
 		tag = regs_get_kernel_argument(regs, tags - 1);
-	/* ftrace returns to what this holds */
+	/* ftrace returns to this address */
 	ip = instruction_pointer(regs);
 	instruction_pointer_set(regs, site);
 	save = (struct sbuf_save) {
@@ -212,7 +212,7 @@ static __always_inline void handle(unsigned long site, unsigned long parent,
 	};
 	if (!role)
 		sbuf_hit(NULL, 0, &save, 0, NULL);
-	/* Several probes of a function do so each by itself */
+	/* With a role, each probe of the function handles the hit itself */
 	for (at = role ? first_of(own, site) : NULL; at; at = next_of(own, site, at)) {
 		const struct stackbuf_probe *probe = READ_ONCE(at->probe);
 
@@ -251,7 +251,7 @@ static int set_filter(struct ftrace_ops *ops, unsigned long *site, unsigned int 
 	int err = 0;
 	unsigned int i;
 
-	/* Each costs a copy of those before it */
+	/* Each call copies all earlier addresses */
 	for (i = 0; i < nr && !err; i++) {
 		err = ftrace_set_filter_ip(ops, site[i], remove, !remove && !i);
 		cond_resched();
@@ -266,24 +266,25 @@ int sbuf_ops_remove(struct ftrace_ops *ops, unsigned long *site, unsigned int nr
 }
 
 /*
- * Permanent: sysctl cannot switch it off without a word.  Dynamic, as ftrace sets it for modules:
- * then unregistering waits for handlers, if we are built in, too.
+ * Permanent, so that a sysctl cannot silently disable it.  Dynamic, as ftrace sets it for modules,
+ * so that unregistering waits for handlers even if we are built in.
  */
 #define OPS_FLAGS	(FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_DYNAMIC)
 
-/* Never registered */
+/* Never registered: only tests whether ftrace accepts an address */
 static struct ftrace_ops trial = { .func = handle_call };
 
 /*
- * A module cannot ask for the places that ftrace knows, but ftrace refuses all others: after a
- * search through symbols that takes long in a large module, so ask only where the code fits.
+ * A module cannot list ftrace's call sites, but ftrace refuses any other address.  It searches
+ * symbols first, which takes long in a large module, so call this only where the code looks like a
+ * call site.
  */
 bool sbuf_function_is_site(unsigned long addr)
 {
 	return !ftrace_set_filter_ip(&trial, addr, 0, 1);
 }
 
-/* What the unwinders and the clock call, by the beginnings of their names */
+/* The functions that the unwinders and the clock call, by prefix of their names */
 bool sbuf_function_is_ours(const char *name)
 {
 	static const char *const ours[] = {
@@ -377,8 +378,8 @@ int sbuf_functions_copy(u8 list)
 }
 
 /*
- * Gather the sites of a list with a kind, of which a function may have several probes, that are in
- * @size bytes from @start; their number is in *@nr.  NULL if there is no memory.
+ * Return the sites in @size bytes from @start that have probes of @kind in @l, each site once, and
+ * their number in *@nr.  NULL if out of memory.
  */
 static unsigned long *gather(const struct list *l, unsigned int kind, unsigned long start,
 			     unsigned long size, unsigned int *nr)
@@ -398,8 +399,8 @@ static unsigned long *gather(const struct list *l, unsigned int kind, unsigned l
 }
 
 /*
- * ftrace_free_filter() is not exported everywhere, and this takes memory: what the old places had
- * is lost if there never is any
+ * ftrace_free_filter() is not exported everywhere.  This call needs memory: if all tries fail, the
+ * memory of the old filter leaks
  */
 void sbuf_ops_forget(struct ftrace_ops *ops)
 {
@@ -456,7 +457,7 @@ static void detach_kind(struct function_ops *own)
 
 int sbuf_functions_attach(u8 list)
 {
-	/* What is registered last is called first: a trigger stops what comes after it */
+	/* ftrace calls the last registered first.  Triggers run last, as they stop what follows */
 	static const u8 roles[] = {
 		STACKBUF_TRIGGERS, STACKBUF_PAIR_OPENS, STACKBUF_PAIR_CLOSES, 0,
 	};
@@ -495,12 +496,12 @@ void sbuf_functions_detach(u8 list)
 	l->room = 0;
 }
 
-/* There was no memory to change what @own is attached to */
+/* Detach @own altogether, as there was no memory to detach it from some functions only */
 static void give_up(struct list *l, struct function_ops *own)
 {
 	unsigned int i;
 
-	pr_err("probe: no memory: %u functions are not recorded any more\n", own->nr);
+	pr_err("probe: out of memory: %u functions are no longer recorded\n", own->nr);
 	for (i = 0; i < l->nr; i++)
 		if (l->function[i].probe && l->function[i].kind == own->kind)
 			WRITE_ONCE(l->function[i].probe->state, STACKBUF_PROBE_REFUSED);
@@ -521,7 +522,7 @@ static int set_function(struct sbuf_probe_request *request, u8 list)
 			sbuf_probe_set(probe, request->site, 1);
 		return err;
 	}
-	/* Its functions are in the list already */
+	/* Its functions are already in the list */
 	if (!request->matches)
 		return sbuf_refuse(request,
 				   "no function matches; if it is inlined, probe a caller");
@@ -533,8 +534,8 @@ static int set_function(struct sbuf_probe_request *request, u8 list)
 }
 
 /*
- * ftrace forgets the places of code that is freed, but not that this was attached there, and would
- * attach it to other code at that address.
+ * When code is freed, ftrace removes its call sites but keeps them in our filter, and would attach
+ * us to other code at that address.
  */
 static void leave_functions(const struct module *module)
 {
@@ -572,7 +573,7 @@ static void remove_functions(const struct module *module, unsigned long state)
 {
 	struct stackbuf_probe *probe;
 
-	/* None is in code of an init */
+	/* No function in init code has a probe */
 	if (module && state != MODULE_STATE_GOING)
 		return;
 	if (module)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * function.h - probes at the beginnings of functions, any number of them, by ftrace
+ * function.h - probes at the beginnings of any number of functions, by ftrace
  */
 #ifndef STACKBUF_FUNCTION_H
 #define STACKBUF_FUNCTION_H
@@ -11,44 +11,44 @@ struct ftrace_ops;
 
 #if SBUF_HAVE_FUNCTIONS
 /*
- * All below are for process context, under sbuf_probe_mutex.  @list is a bit of
+ * Call all of these in process context, under sbuf_probe_mutex.  @list is a bit of
  * stackbuf_probe.lists.
  */
 
-/* Can ftrace attach there?  @addr is from sbuf_arch_call_site() */
+/* Return true if ftrace can attach to @addr, which is from sbuf_arch_call_site() */
 bool sbuf_function_is_site(unsigned long addr);
 
-/* Is this one of the functions that a save calls?  A pattern leaves those out */
+/* Return true if a save calls the function of this name: patterns do not match these */
 bool sbuf_function_is_ours(const char *name);
 
-/* Note that the functions of @list are to have @probe at @site.  Return 0 or -ENOMEM */
+/* Add @site with @probe to the functions of @list.  Return 0 or -ENOMEM */
 int sbuf_function_add(u8 list, unsigned long site, struct stackbuf_probe *probe);
 
-/* How many are noted */
+/* Return the number of functions in @list */
 unsigned int sbuf_functions(u8 list);
 
-/* Note all that the other list has for the probes that are in both */
+/* Add the other list's functions of probes that are in both lists.  Return 0 or -ENOMEM */
 int sbuf_functions_copy(u8 list);
 
 /*
- * Attach to what was noted; the handler records once @list is the one that does.  Return 0 or a
- * negative error: then nothing is attached.
+ * Attach to the functions of @list; the handler records once @list is live.  Return 0 or a negative
+ * error; then call sbuf_functions_detach().
  */
 int sbuf_functions_attach(u8 list);
 
-/* Undo that, and forget all.  No handler runs afterwards.  Waits for a grace period of RCU tasks */
+/* Detach and empty @list.  Waits for an RCU-tasks grace period: no handler runs afterwards */
 void sbuf_functions_detach(u8 list);
 
-/* How many functions are noted for @probe; and where, unless @site is NULL */
+/* Return the number of @probe's functions in @list; store their sites in @site unless it is NULL */
 unsigned int sbuf_functions_of(u8 list, const struct stackbuf_probe *probe, unsigned long *site);
 
-/* Forget those that are noted for @probe: of a list that is not attached */
+/* Remove @probe's functions from @list, which is not attached */
 void sbuf_functions_drop(u8 list, const struct stackbuf_probe *probe);
 
-/* Detach @ops from some of its places.  Return 0 or a negative error */
+/* Detach @ops from @nr of its sites.  Return 0 or a negative error */
 int sbuf_ops_remove(struct ftrace_ops *ops, unsigned long *site, unsigned int nr);
 
-/* Forget the places of @ops, which is not registered */
+/* Clear the filter of @ops, which is not registered */
 void sbuf_ops_forget(struct ftrace_ops *ops);
 
 #else

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * hit.h - a hit of a probe, in whatever way it was set: guarded against recursion, and what it does
+ * hit.h - a hit of any kind of probe: the guard against recursion, and what a hit does
  *
- * A save calls functions of the kernel, which may have a probe.  A hit inside of a handler's save
- * in the same context is not recorded but counted, as missed by the probe.  An interrupt's entry
- * and exit are not yet, or no longer, another context by the preemption count; they are told from
- * a save by interrupts, which are off there: irqentry_enter() to irq_enter_rcu(), and
- * irq_exit_rcu() to __do_softirq(), on x86-64 and arm64.
+ * A save calls functions of the kernel, which may have a probe.  A hit inside a handler's save in
+ * the same context is not recorded, but counted as missed by the probe.  On interrupt entry and
+ * exit preempt_count does not show the interrupt: irqentry_enter() to irq_enter_rcu(), and
+ * irq_exit_rcu() to __do_softirq(), on x86-64 and arm64.  A hit there has interrupts off, while the
+ * interrupted handler began with them on; this distinguishes it from a hit in the save.
  */
 #ifndef STACKBUF_HIT_H
 #define STACKBUF_HIT_H
@@ -19,9 +19,9 @@
 #include "save.h"
 
 /*
- * The registers as they were at the call: those that a function may have arguments in, the stack
- * pointer and the frame pointer; the others are not saved.  arm64 from 6.2 on, 26299b3f6ba2
- * ("ftrace: arm64: move from REGS to ARGS"), has a structure of its own for them.
+ * The registers at the call: those that may hold a function's arguments, the stack pointer and the
+ * frame pointer; the others are not saved.  From 6.2 on, 26299b3f6ba2 ("ftrace: arm64: move from
+ * REGS to ARGS"), arm64 has a structure of its own for them.
  */
 #ifndef arch_ftrace_regs
 #define arch_ftrace_regs(fregs)		(fregs)
@@ -47,7 +47,7 @@ static __always_inline struct pt_regs *sbuf_regs_at_call(const struct ftrace_reg
 #else
 static __always_inline struct pt_regs *sbuf_regs_at_call(struct pt_regs *regs)
 {
-	/* It is not saved, and nothing else uses it */
+	/* ftrace does not save it, and nothing else uses it */
 	regs->pstate = PSR_MODE_EL1h;
 	return regs;
 }
@@ -58,14 +58,14 @@ static __always_inline struct pt_regs *sbuf_regs_at_call(struct pt_regs *regs)
 /* Bits of sbuf_cpu.recursion, for each context: a handler runs; interrupts were on when it began */
 #define SBUF_RECURSION_RUNS(context)	BIT(context)
 #define SBUF_RECURSION_IRQS_ON(context)	BIT((context) + 8)
-/* Beyond the last context: on the way into an interrupt, or out of it */
+/* One level above the contexts: on entry to an interrupt, or on exit from it */
 #define SBUF_TRANSITION			(STACKBUF_NMI + 1)
 
 /**
- * struct sbuf_recursion - a handler that runs, as ftrace_test_recursion_trylock() notes one
+ * struct sbuf_recursion - a running handler, for a guard like ftrace_test_recursion_trylock()
  * @cpu:	its CPU
- * @context:	what the function was called in
- * @level:	that, or SBUF_TRANSITION
+ * @context:	the context that the function was called in
+ * @level:	@context, or SBUF_TRANSITION
  * @was:	sbuf_cpu.recursion before
  */
 struct sbuf_recursion {
@@ -81,7 +81,7 @@ static __always_inline void sbuf_recursion_unlock(const struct sbuf_recursion *h
 	preempt_enable_notrace();
 }
 
-/* Return false if it is a save's own call, and nothing is to be recorded or ended */
+/* Return false if a save itself made the call: then record nothing, and do not unlock */
 static __always_inline bool sbuf_recursion_trylock(struct sbuf_recursion *handler)
 {
 	bool off;
@@ -100,13 +100,13 @@ static __always_inline bool sbuf_recursion_trylock(struct sbuf_recursion *handle
 		}
 		handler->level = SBUF_TRANSITION;
 	}
-	/* An interrupt leaves it as it was */
+	/* Not atomic: an interrupt restores the value that it found */
 	WRITE_ONCE(handler->cpu->recursion, handler->was | SBUF_RECURSION_RUNS(handler->level) |
 					    (off ? 0 : SBUF_RECURSION_IRQS_ON(handler->level)));
 	return true;
 }
 
-/* The argument that a probe has as its value, from the registers at a function's beginning, or 0 */
+/* Return the argument that is a probe's value, from registers at a function's beginning, or 0 */
 static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe, struct pt_regs *regs)
 {
 	unsigned int n = probe->value & SBUF_VALUE_ARGUMENT;
@@ -114,7 +114,7 @@ static inline unsigned long sbuf_hit_value(const struct stackbuf_probe *probe, s
 	return n ? regs_get_kernel_argument(regs, n - 1) : 0;
 }
 
-/* Inside of a walk of ours, as lock_acquire may be: each would come by there again */
+/* Return true inside a walk of ours, as in lock_acquire(): each save would hit the probe again */
 static __always_inline bool sbuf_hit_is_in_walk(const struct sbuf_cpu *cpu,
 						enum stackbuf_context context)
 {
@@ -124,23 +124,23 @@ static __always_inline bool sbuf_hit_is_in_walk(const struct sbuf_cpu *cpu,
 			READ_ONCE(cpu->scratch[nest - 1].walks_in) == 1 + context);
 }
 
-/* Is the hit an event?  A close is none, unless it is by @here */
+/* Return true if the hit is an event.  A close is one only with @here */
 static __always_inline bool sbuf_hit_is_event(const struct stackbuf_probe *probe, unsigned int role)
 {
 	return role != STACKBUF_PAIR_CLOSES || unlikely(probe->value & SBUF_VALUE_HERE);
 }
 
 /**
- * sbuf_hit() - record an event, open or close an object, stop recording: what a hit does
- * @probe: the probe, unless its handler knows @role to be 0
- * @role: the probe's, a constant where its handler has that role only
- * @save: its tag is the key of the object that is opened or closed; the rest is the event
+ * sbuf_hit() - handle a hit: record an event, open or close an object, stop recording
+ * @probe: the probe; may be NULL if @role is 0
+ * @role: the probe's role, a constant if its handler has only one role
+ * @save: the event; its tag is the key of the object to open or close
  * @value: for sbuf_pair_open() or sbuf_pair_close()
- * @cpu: this CPU, where a walk may come by here: its event is lost, and counted; else NULL
+ * @cpu: this CPU if a walk may hit the probe: such an event is lost, and counted; else NULL
  *
  * To be inlined, as sbuf_save().
  *
- * Context: Any context with preemption disabled; without @cpu not inside of another hit's save.
+ * Context: Any context with preemption disabled; without @cpu, not inside another hit's save.
  * Return: as sbuf_save(); 0 if there is no event.
  */
 static __always_inline s64 sbuf_hit(const struct stackbuf_probe *probe, unsigned int role,

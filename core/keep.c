@@ -1,30 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * keep.c - the record once more in memory that outlives a reset
+ * keep.c - mirror the record into memory that survives a reset
  *
- * The memory is the user's: the kernel was told to leave it alone.  A record there is what a RAM
- * image has of one: all pages of the four arrays, one array after the other, and readers need
- * nothing else.  As no cache may hold back what is stored there, it is mapped as fs/pstore/ram.c
- * maps it: write-combining.
+ * The user reserves the memory, and the kernel leaves it alone.  A record there has the same pages
+ * as in a RAM image, all pages of the four arrays, one array after the other; readers need nothing
+ * else.  Stores must not stay in a cache, so the memory is mapped write-combining, as in
+ * fs/pstore/ram.c.
  *
- * Events, stacks and text are copied when they are stored, each in an order that leaves a
- * well-formed record at any instant: what makes something valid (an id, a page's number, the first
- * word of an event) comes after the rest, with a write barrier between.  One CPU at a time stores
- * at a place: the owner of a page, the inserter of a stack, the holder of sbuf_table_mutex.  Only
- * counts of events are shared: sbuf_keep_word().  A worker copies the pages of stackbuf_info ten
- * times a second, or once a second after pairs were set; keep_pages() says what an oops and a panic
- * do beside it.
+ * Events, stacks and text are copied when they are stored, in an order that leaves a well-formed
+ * record at any instant: what makes an entry valid (an id, a page's @seq, the first word of an
+ * event) is stored after the rest, with a write barrier in between.  One CPU at a time stores to a
+ * place: the owner of a page, the inserter of a stack, the holder of sbuf_table_mutex.  Only counts
+ * of events are shared: sbuf_keep_word().  A worker copies the pages of stackbuf_info ten times a
+ * second, or once a second after pairs were set; so do an oops and a panic, see keep_pages().
  *
- * A copy's pages have the number 0, but those of events, and the original has more: so a dump of
- * memory that has both is read as if it had the original alone.
+ * Copied pages have @seq 0, except event pages, so readers of a dump that has both prefer the
+ * original.
  *
- * What earlier loads have left is not trusted: all that is asked of it is where it begins and how
- * long it says it is.
+ * Records that earlier loads left are not trusted: only their first page and the sizes in it are
+ * read.
  *
- * A driver need not claim memory that it uses so, and ramoops does not.  So memory is refused that
- * holds anything else.  What is ours is known at any instant by its first page, which is written
- * first and goes last: with the kind STACKBUF_INFO it is a record, with the kind 0 the rest is not
- * there, or not any more.
+ * A driver may use reserved memory without claiming it, as ramoops does, so memory that holds other
+ * data is refused unless :take is given.  The first page of a record identifies it at any instant,
+ * as it is written first and cleared last: with the kind STACKBUF_INFO it begins a record, with the
+ * kind 0 the rest is not complete yet, or is being cleared.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -53,16 +52,16 @@
 static char *sbuf_keep_param;
 module_param_named(keep, sbuf_keep_param, charp, 0400);
 MODULE_PARM_DESC(keep,
-		 "Keep the record in this memory, too, which outlives a reset: ADDRESS:SIZE, or the NAME of reserve_mem=; :take after it if what it holds may be lost (default none)");
+		 "Mirror the record into reserved memory, which outlives a reset: ADDRESS:SIZE, or the NAME of reserve_mem=; append :take to overwrite other data there (default none)");
 
 long sbuf_keep_distance[SBUF_ARRAYS];
 
 #define RECORD_SIZE	(sizeof(stackbuf_info) + (SBUF_EVENT_PAGES + SBUF_STACK_PAGES +	\
 						  SBUF_TEXT_PAGES) * STACKBUF_PAGE_SIZE)
-/* Earlier records that have a file each */
+/* Earlier records that get a file each */
 #define RECORDS_MAX	16
 
-/* The memory that was given, mapped; @own is our record there, @claim what /proc/iomem shows */
+/* The memory, mapped; @own is our record in it, @claim its entry in /proc/iomem */
 static struct {
 	u64 start, size;
 	void *at, *own;
@@ -70,7 +69,7 @@ static struct {
 	struct resource claim;
 } memory;
 
-/* And one more, for note_record() */
+/* One extra entry for note_record() */
 static struct debugfs_blob_wrapper kept[RECORDS_MAX + 1];
 static unsigned int kept_records;
 
@@ -78,12 +77,12 @@ static inline void *copy_of(enum sbuf_array which, const void *from)
 {
 	unsigned long at = (unsigned long)from + sbuf_keep_distance[which];
 
-	/* Or the compiler takes it for a place beyond the array, where nothing may be stored */
+	/* Otherwise the compiler takes it for an address past the array, where no store is valid */
 	OPTIMIZER_HIDE_VAR(at);
 	return (void *)at;
 }
 
-/* After what was kept before, and before what follows */
+/* Ordered after earlier copies and before later ones */
 void sbuf_keep_copy(enum sbuf_array which, const void *from, size_t size)
 {
 	wmb();	/* V1 */
@@ -101,7 +100,7 @@ void sbuf_keep_word(enum sbuf_array which, const u64 *word)
 	do {
 		value = READ_ONCE(*word);
 		WRITE_ONCE(*copy, value);
-		mb();	/* V2: the last one that stores finds what all others have added */
+		mb();	/* V2: the last CPU that stores sees what all others have added */
 	} while (READ_ONCE(*word) != value);
 }
 
@@ -117,7 +116,7 @@ void sbuf_keep_appended(const u64 *event, u64 word)
 	if (words > 1)
 		wmb();	/* V1 */
 	WRITE_ONCE(*copy, word);
-	wmb();	/* V1: it waits in no buffer until there are more */
+	wmb();	/* V1: do not leave it in a buffer until there are more */
 }
 
 NOKPROBE_SYMBOL(sbuf_keep_appended);
@@ -136,19 +135,19 @@ static_assert(sizeof(union info_page) == STACKBUF_PAGE_SIZE);
 
 #define ENTRIES_MAX	(STACKBUF_PAGE_PAIR_BUCKETS * STACKBUF_PAIR_BUCKET)
 
-/* A page on its way: entries that change while it is copied are left out */
+/* A page being copied: entries that change concurrently are left out */
 struct copy {
 	union info_page now;
 	u64 valid[ENTRIES_MAX];
 };
 
-/* Pairs are set, or were */
+/* Return true if pairs are set, or were */
 static bool has_pairs(void)
 {
 	return STACKBUF_PAIR_PAGES && stackbuf_info.pair[0].page.seq > 1;
 }
 
-/* How many entries a page has that are valid or not */
+/* Number of entries in a page that have a validity word */
 static unsigned int entries_of(const union info_page *page)
 {
 	switch (page->page.kind) {
@@ -162,26 +161,26 @@ static unsigned int entries_of(const union info_page *page)
 	return 0;
 }
 
-/* The word of an entry that says whether it is valid */
+/* The validity word of an entry */
 static u64 *valid_word(union info_page *page, unsigned int i)
 {
 	switch (page->page.kind) {
 	case STACKBUF_INFO:
 		return &((struct stackbuf_info *)page)->module[i].time;
 	case STACKBUF_DEPTHS:
-		/* And the depth after it */
+		/* As 64 bits: @seq, and @bytes after it */
 		return (u64 *)&page->depths.depth[i].seq;
 	}
 	return &page->open.bucket[i / STACKBUF_PAIR_BUCKET].key[i % STACKBUF_PAIR_BUCKET];
 }
 
-/* What it is if the entry is not */
+/* The validity word of an invalid entry */
 static u64 invalid(const union info_page *page)
 {
 	return page->page.kind == STACKBUF_DEPTHS;
 }
 
-/* What changes when the entry does: of an object, its stack, and how often its place had one */
+/* A word that changes when the entry does; for an object, its stack and its place's use count */
 static u64 version(union info_page *page, unsigned int i)
 {
 	struct stackbuf_pair_object *object;
@@ -199,7 +198,7 @@ static void keep_page(union info_page *to, union info_page *page, struct copy *c
 
 	for (i = 0; i < n; i++)
 		copy->valid[i] = version(page, i);
-	smp_rmb();	/* K3, D1, M1: what tells of a change is read before the rest, ... */
+	smp_rmb();	/* K3, D1, M1: the version is read before the rest, ... */
 	memcpy(&copy->now, page, sizeof(copy->now));
 	smp_rmb();	/* ... and again after it */
 	for (i = 0; i < n; i++) {
@@ -218,10 +217,10 @@ static void keep_page(union info_page *to, union info_page *page, struct copy *c
 	wmb();	/* V1 */
 }
 
-/* A panic finds all others stopped, perhaps amid a page */
+/* A panic finds the other CPUs stopped, perhaps in the middle of a page */
 enum keeper { WORKER, OOPS, PANIC };
 
-/* Of the others one at a time stores a page.  The second buffer is a panic's, which cannot wait */
+/* The worker and an oops store one page at a time.  A panic cannot wait: it has its own buffer */
 static void keep_pages(enum keeper keeper)
 {
 	const unsigned int pages = sizeof(stackbuf_info) / STACKBUF_PAGE_SIZE -
@@ -238,8 +237,8 @@ static void keep_pages(enum keeper keeper)
 		}
 		preempt_disable();
 		/*
-		 * V3.  An oops here, with preemption off, is one of the copy itself: it must not
-		 * wait for long, and from then on a panic alone copies.  The worker comes again
+		 * V3.  Do not wait for long: if the copy below oopses, with preemption off, @busy
+		 * stays set, and from then on only a panic copies.  The worker tries again later
 		 */
 		while (atomic_cmpxchg(&busy, 0, 1) && --tries)
 			cpu_relax();
@@ -265,7 +264,7 @@ static DECLARE_DELAYED_WORK(keep_work, keep_info);
 static void keep_info(struct work_struct *work)
 {
 	keep_pages(WORKER);
-	/* Many pages of pairs take longer */
+	/* The many pages of pairs take longer */
 	queue_delayed_work(sbuf_unbound_wq, &keep_work, has_pairs() ? HZ : HZ / 10);
 }
 
@@ -278,8 +277,8 @@ static bool __init refuse(const char *why)
 }
 
 /*
- * Find a node of reserved-memory, of arm64's device tree, that contains @memory, or has @name.
- * Nodes without no-map may be lent to the page allocator; those with "compatible" are for drivers.
+ * Find a reserved-memory node in arm64's device tree that contains @memory, or has @name.  The page
+ * allocator may use nodes without no-map; nodes with "compatible" are for drivers.
  */
 static bool __init find_node(const char *name)
 {
@@ -305,7 +304,7 @@ static bool __init find_node(const char *name)
 	return found;
 }
 
-/* RAM that a kernel uses; devices have other descriptions */
+/* Return true if the kernel uses some of the memory as RAM; devices have other descriptors */
 static bool __init is_in_use(void)
 {
 	return region_intersects(memory.start, memory.size, IORESOURCE_SYSTEM_RAM,
@@ -316,10 +315,10 @@ static bool __init is_of_pages(void)
 {
 	return (memory.size && !((memory.start | memory.size) % PAGE_SIZE) &&
 		memory.start + memory.size > memory.start) ||
-	       refuse("address and size must be multiples of a page's");
+	       refuse("address and size must be multiples of the page size");
 }
 
-/* Does it only say that the kernel has such memory, or has reserved it?  Else a driver has it */
+/* Return true if @resource is only RAM of the kernel, or a reservation; else a driver owns it */
 static bool __init is_of_kernel(const struct resource *resource)
 {
 	return !(resource->flags & IORESOURCE_BUSY) || resource->flags & IORESOURCE_SYSRAM ||
@@ -327,8 +326,8 @@ static bool __init is_of_kernel(const struct resource *resource)
 }
 
 /*
- * Claim the memory, for others to see.  What a kernel has reserved in RAM is in a resource of its
- * own, of which request_mem_region() gives nothing.
+ * Claim the memory, so that drivers see it.  Memory that the kernel has reserved in RAM is in a
+ * resource of its own, where request_mem_region() fails.
  */
 static bool __init claim_memory(void)
 {
@@ -345,10 +344,10 @@ static bool __init claim_memory(void)
 		remove_resource(claim);
 	}
 	claim->flags = 0;
-	return refuse("a driver has claimed it, or a part of it: see /proc/iomem");
+	return refuse("a driver has claimed this memory, or a part of it: see /proc/iomem");
 }
 
-/* Fill in @memory from the parameter.  Refuse memory that the kernel uses or has lent out */
+/* Fill in @memory from the parameter.  Refuse memory that is not reserved */
 static bool __init find_memory(void)
 {
 	char *end;
@@ -357,25 +356,25 @@ static bool __init find_memory(void)
 		if (sbuf_reserve_mem(sbuf_keep_param, &memory.start, &memory.size))
 			return is_of_pages();
 		if (!find_node(sbuf_keep_param))
-			return refuse("the kernel knows no such memory: ADDRESS:SIZE is accepted, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:ALIGN:NAME on its command line, ALIGN a page's size");
+			return refuse("there is no memory of this name: give ADDRESS:SIZE, or, from Linux 6.12 on, NAME with reserve_mem=SIZE:ALIGN:NAME on its command line (ALIGN: the page size)");
 		if (!is_of_pages())
 			return false;
-		/* The kernel knows nodes, too, for which it could reserve nothing */
+		/* A node may exist although the kernel could not reserve its memory */
 		return !is_in_use() ||
-		       refuse("the kernel could not do without this memory: its log says why, with the node's name");
+		       refuse("the kernel could not reserve this memory: its log says why, with the node's name");
 	}
 	memory.start = memparse(sbuf_keep_param, &end);
 	if (end != sbuf_keep_param && *end == ':' && end[1])
 		memory.size = memparse(end + 1, &end);
 	/* The first number ends at ":" at the latest */
 	if (*end)
-		return refuse("ADDRESS:SIZE or NAME is accepted, and :take after it");
+		return refuse("ADDRESS:SIZE or NAME is accepted, each with :take at its end");
 	if (!is_of_pages())
 		return false;
 	if (is_in_use()) {
 		if (!IS_ENABLED(CONFIG_X86_64))
-			return refuse("the kernel uses this memory: a node of reserved-memory, or reserve_mem=SIZE:ALIGN:NAME on its command line, takes some away from it");
-		pr_err("keep: %s: the kernel uses this memory: memmap=%lluK$0x%llx on its command line takes it away from it\n",
+			return refuse("the kernel uses this memory: a node of reserved-memory, or reserve_mem=SIZE:ALIGN:NAME on its command line, reserves some");
+		pr_err("keep: %s: the kernel uses this memory: memmap=%lluK$0x%llx on its command line reserves it\n",
 		       sbuf_keep_param, memory.size >> 10, memory.start);
 		return false;
 	}
@@ -383,7 +382,7 @@ static bool __init find_memory(void)
 		return true;
 	return region_intersects(memory.start, memory.size, IORESOURCE_MEM,
 				 IORES_DESC_RESERVED) == REGION_INTERSECTS ||
-	       refuse("this is no memory that was reserved: see memmap= of the kernel's command line");
+	       refuse("this memory is not reserved: see memmap= on the kernel's command line");
 }
 
 static bool __init map_memory(void)
@@ -395,7 +394,7 @@ static bool __init map_memory(void)
 		valid += pfn_valid(PHYS_PFN(memory.start) + i);
 		cond_resched();
 	}
-	/* The kernel need not describe memory that is not its own */
+	/* Reserved memory may have no struct page */
 	if (valid < pages) {
 		memory.at = (__force void *)ioremap_wc(memory.start, memory.size);
 		return memory.at;
@@ -407,7 +406,7 @@ static bool __init map_memory(void)
 		page[i] = pfn_to_page(PHYS_PFN(memory.start) + i);
 		cond_resched();
 	}
-	/* VM_IOREMAP: readers of /proc/kcore leave it out */
+	/* VM_IOREMAP: keeps it out of /proc/kcore */
 	memory.at = vmap(page, pages, VM_MAP | VM_IOREMAP, pgprot_writecombine(PAGE_KERNEL));
 	memory.by_vmap = true;
 	kvfree(page);
@@ -428,8 +427,8 @@ static void unmap_memory(void)
 }
 
 /*
- * The size of what is ours and begins with this page, at most @room; 0: nothing begins here.  The
- * page of a record that was not kept, but left in memory that was the kernel's, has another number.
+ * Return the size of our data that begins with this page, at most @room, or 0 if none does.  A
+ * first page with another @seq is from an unkept record, left in memory that was once the kernel's.
  */
 static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 {
@@ -444,8 +443,8 @@ static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		/*
-		 * Some other version, or damaged: nothing behind it is safe to use.  Or no record
-		 * yet, or any more, and the page is all that there is
+		 * With a kind: another version, or damaged, so nothing after it is safe to use.
+		 * Without: a record that was being begun or cleared, and has only this page
 		 */
 		if (!sizes[i] || sizes[i] % STACKBUF_PAGE_SIZE || sizes[i] > room - size)
 			return info->page.kind ? room : STACKBUF_PAGE_SIZE;
@@ -454,7 +453,7 @@ static size_t __init record_at(const struct stackbuf_info *info, size_t room)
 	return size;
 }
 
-/* What is ours there is no record any more: its first page goes last */
+/* Clear a record.  Its first page, which identifies it as ours, is cleared last */
 static void clear_record(struct stackbuf_page *first, size_t size)
 {
 	WRITE_ONCE(first->kind, 0);
@@ -467,7 +466,10 @@ static void clear_record(struct stackbuf_page *first, size_t size)
 	wmb();	/* V1 */
 }
 
-/* Does a page that is not ours hold anything?  Then say so, once, and what, by how it begins */
+/*
+ * Return true if a page that is not ours holds data that must not be lost.  Report the first page
+ * that holds any data, and what its first word identifies
+ */
 static bool __init is_foreign(const void *page)
 {
 	static const struct { u32 word; const char *what; } known[] = {
@@ -486,16 +488,16 @@ static bool __init is_foreign(const void *page)
 		if (*(const u32 *)page == known[i].word)
 			what = known[i].what;
 	if (memory.take && !said)
-		pr_warn("keep: %s: what is not stackbuf's is taken, at 0x%llx%s\n",
+		pr_warn("keep: %s: overwrites data that is not stackbuf's, at 0x%llx%s\n",
 			sbuf_keep_param, memory.start + (page - memory.at), what);
 	else if (!memory.take)
-		pr_err("keep: %s: something else is there, at 0x%llx%s; if it may be lost, %s:take\n",
+		pr_err("keep: %s: holds data that is not stackbuf's, at 0x%llx%s; to overwrite it: %s:take\n",
 		       sbuf_keep_param, memory.start + (page - memory.at), what, sbuf_keep_param);
 	said = true;
 	return !memory.take;
 }
 
-/* Of more records than there are files the oldest have none */
+/* Add a file for a record.  If there are more records than files, the oldest have none */
 static void __init note_record(void *at, size_t size)
 {
 	unsigned int i, oldest = RECORDS_MAX;
@@ -512,7 +514,7 @@ static void __init note_record(void *at, size_t size)
 	kept[oldest] = kept[RECORDS_MAX];
 }
 
-/* Note what is there, and find room for our record.  Return false if it is another's */
+/* Note earlier records, and find room for ours.  Return false if the memory holds other data */
 static bool __init find_room(void)
 {
 	size_t at, size, gap = 0;
@@ -541,7 +543,7 @@ static bool __init find_room(void)
 	return true;
 }
 
-/* Write the first page of what will be a record, and the rest to see whether it is memory at all */
+/* Write the first page of our record, and test that the rest keeps what is stored there */
 static bool __init begin_record(void)
 {
 	struct stackbuf_info *info = memory.own;
@@ -565,16 +567,16 @@ static bool __init begin_record(void)
 
 		WRITE_ONCE(*word, at + 1);
 		WRITE_ONCE(word[1], ~at);
-		mb();	/* It leaves the CPU */
+		mb();	/* The stores leave the CPU */
 		if (READ_ONCE(*word) != at + 1 || READ_ONCE(word[1]) != ~at)
-			return refuse("this is no memory: what is stored does not stay");
+			return refuse("this is not memory: it does not keep what is written to it");
 	}
 	return true;
 }
 
 /*
- * Copy the arrays, and begin to keep what is stored in them.  Built in, no save is in progress, as
- * the machine is stopped; meanwhile NMIs save nothing, which is counted.
+ * Copy the arrays, and start mirroring what is stored in them.  If built in, no save is in
+ * progress, as the machine is stopped; events of NMIs are lost until this returns, and counted.
  */
 static int __init keep_arrays(void *unused)
 {
@@ -588,20 +590,20 @@ static int __init keep_arrays(void *unused)
 	to = memory.own + RECORD_SIZE;
 	for (i = SBUF_ARRAYS; i--; ) {
 		for (page = sbuf_arrays[i].size / STACKBUF_PAGE_SIZE; page--; ) {
-			/* Not the first one's head: see begin_record() */
+			/* Except the first page's header: see begin_record() */
 			size_t head = i || page ? 0 : sizeof(*first);
 
 			to -= STACKBUF_PAGE_SIZE;
 			memcpy(to + head, sbuf_arrays[i].data + page * STACKBUF_PAGE_SIZE + head,
 			       STACKBUF_PAGE_SIZE - head);
-			/* Pages of events keep theirs: built in, some are in use */
+			/* Event pages keep their @seq: if built in, some are in use */
 			if (i != SBUF_TEXT && i != SBUF_EVENTS)
 				((struct stackbuf_page *)to)->seq = 0;
 			wmb();	/* V1 */
 		}
 		sbuf_keep_distance[i] = to - sbuf_arrays[i].data;
 	}
-	/* What makes it a record comes last */
+	/* Last, as this makes it a record */
 	WRITE_ONCE(first->kind, STACKBUF_INFO);
 	wmb();	/* V1 */
 	if (was_on)
@@ -624,15 +626,15 @@ int __init sbuf_keep_init(void)
 	    !(map_memory() || refuse("the kernel cannot map it")) || !find_room())
 		goto refused;
 	if (kept_records)
-		pr_info("keep: %u records of before a reset are there: stackbuf --kept log reads the last\n",
+		pr_info("keep: records from before a reset: %u; stackbuf --kept log reads the last\n",
 			kept_records);
 	if (!memory.own) {
 		if (!kept_records) {
-			pr_err("keep: %s: too small: a record takes %zu KiB, and one more beside it after a reset; make EVENTS_KB= etc. chooses other sizes\n",
+			pr_err("keep: %s: too small: a record takes %zu KiB, and after a reset there are two; build with smaller sizes: make EVENTS_KB= etc.\n",
 			       sbuf_keep_param, (size_t)RECORD_SIZE >> 10);
 			goto refused;
 		}
-		pr_err("keep: %s: no room for a new record, which is not kept: %zu KiB; give it %zu KiB in all, or have the earlier ones forgotten (their numbers written to kept/forget in debugfs)\n",
+		pr_err("keep: %s: no room for a new record of %zu KiB, which is not kept: reserve %zu KiB in all, or write the numbers of earlier records to kept/forget in debugfs\n",
 		       sbuf_keep_param, (size_t)RECORD_SIZE >> 10,
 		       ((size_t)memory.size + RECORD_SIZE) >> 10);
 		return 0;
@@ -652,7 +654,7 @@ int __init sbuf_keep_init(void)
 	return 0;
 
 refused:
-	/* Built in, nothing else ends */
+	/* If built in, sbuf_keep_exit() is not called */
 	kept_records = 0;
 	unmap_memory();
 	return -EINVAL;
@@ -664,7 +666,7 @@ void sbuf_keep_exit(void)
 		return;
 	cancel_delayed_work_sync(&keep_work);
 	memset(sbuf_keep_distance, 0, sizeof(sbuf_keep_distance));
-	/* It has ended well, and was printed: the next load needs its room */
+	/* After a regular unload the record is not needed, but the next load needs its room */
 	if (memory.own)
 		clear_record(memory.own, RECORD_SIZE);
 	unmap_memory();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * keep.h - the record once more in memory that outlives a reset
+ * keep.h - mirror the record into memory that survives a reset
  */
 #ifndef STACKBUF_KEEP_H
 #define STACKBUF_KEEP_H
@@ -10,14 +10,14 @@
 #if STACKBUF_WITH_KEEP
 
 /*
- * For each array, how far its copy is from it; 0: nothing is kept.  No barrier: they are set before
+ * Distance from each array to its copy; 0: nothing is kept.  No barrier: they are set before
  * anything is recorded, or while the machine is stopped
  */
 extern long sbuf_keep_distance[SBUF_ARRAYS];
 
 static inline bool sbuf_is_kept(void)
 {
-	/* That which is set last; the first one, which takes the fewest instructions */
+	/* It is set last; and as the first element, it takes the fewest instructions */
 	return unlikely(READ_ONCE(sbuf_keep_distance[SBUF_INFO]));
 }
 
@@ -26,8 +26,8 @@ void sbuf_keep_word(enum sbuf_array array, const u64 *word);
 void sbuf_keep_appended(const u64 *event, u64 word);
 
 /*
- * Copy what was stored in an array, after what was kept before.  No other CPU stores there at the
- * same time
+ * Copy what was stored in an array, ordered after earlier copies.  No other CPU stores there
+ * concurrently
  */
 static inline void sbuf_keep(enum sbuf_array array, const void *from, size_t size)
 {
@@ -35,30 +35,30 @@ static inline void sbuf_keep(enum sbuf_array array, const void *from, size_t siz
 		sbuf_keep_copy(array, from, size);
 }
 
-/* The same of one word, which other CPUs may change at the same time */
+/* Copy one word, which other CPUs may change concurrently */
 static inline void sbuf_keep_shared(enum sbuf_array array, const u64 *word)
 {
 	if (sbuf_is_kept())
 		sbuf_keep_word(array, word);
 }
 
-/* The same of a complete event, whose first word is @word */
+/* Copy a complete event, whose first word is @word */
 static __always_inline void sbuf_keep_event(const u64 *event, u64 word)
 {
 	if (sbuf_is_kept())
 		sbuf_keep_appended(event, word);
 }
 
-/* Map the memory and put the record there, as it is now.  Before anything is recorded */
+/* Map the memory, copy the current record there, and start mirroring it */
 int __init sbuf_keep_init(void);
-/* Recording has stopped, by an oops or a panic: copy at once what is not on the path of an event */
+/* An oops or a panic has stopped recording: copy now what only the worker copies */
 void sbuf_keep_stopped(bool panic);
-/* The record is no longer needed: it was unloaded */
+/* Clear the record, which is no longer needed after unloading, and unmap the memory */
 void sbuf_keep_exit(void);
 
-/* Number @n, counted from 1, of the records that earlier loads have left, or NULL */
+/* Return record @n, counted from 1, of those that earlier loads left, or NULL */
 struct debugfs_blob_wrapper *sbuf_keep_record(unsigned int n);
-/* Clear the memory of such a record, which then is empty */
+/* Clear the memory of such a record, and set its size to 0 */
 void sbuf_keep_forget(struct debugfs_blob_wrapper *record);
 
 #else

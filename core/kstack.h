@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kstack.h - the machine's stacks: those that the kernel runs on
+ * kstack.h - the stacks that the kernel runs on
  */
 #ifndef STACKBUF_KSTACK_H
 #define STACKBUF_KSTACK_H
@@ -9,7 +9,7 @@
 
 #include "types.h"
 
-/* A word of a stack; KASAN may have poisoned it, as it need not be a variable */
+/* Read a word of a stack.  KASAN may have poisoned it, as it may not belong to a variable */
 static inline unsigned long sbuf_kstack_load(unsigned long address)
 {
 	return READ_ONCE_NOCHECK(*(unsigned long *)address);
@@ -27,9 +27,9 @@ static inline bool sbuf_kstack_has(unsigned long stack, unsigned long address)
 
 #if SBUF_HAVE_ORC
 /*
- * Where this CPU's stack for NMIs would begin if it were as large as the others, which end where it
- * does; 0 if that is not known.  Below it is memory that is not mapped: read only from a stack
- * pointer there upwards.
+ * Return where this CPU's NMI stack would begin if it had THREAD_SIZE and the same end, or 0 if it
+ * is not known.  Memory below the actual stack is not mapped: read only from a stack pointer on it
+ * upwards.
  */
 static inline unsigned long sbuf_kstack_nmi(void)
 {
@@ -40,8 +40,8 @@ static inline unsigned long sbuf_kstack_nmi(void)
 #endif
 
 /*
- * sbuf_kstack_of(): where the stack begins that @sp lies on, the task's or this CPU's for
- * interrupts or NMIs, on which a task does not migrate; 0 if recall does not know that stack
+ * Return the beginning of the stack that @sp lies on: the task's, or this CPU's for interrupts or
+ * NMIs, on which a task does not migrate; 0 if recall does not know that stack
  */
 static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 {
@@ -63,9 +63,9 @@ static __always_inline unsigned long sbuf_kstack_of(unsigned long sp)
 }
 
 /*
- * Note this CPU's stack for interrupts, which @sp lies on if it is not on the task's.  Where stacks
- * are mapped, arm64 allocates and aligns it like a task's: arch_alloc_vmap_stack().  NMIs may have
- * a stack of their own: SDEI.
+ * Note this CPU's interrupt stack, which @sp lies on if it is not on the task's.  Where stacks are
+ * mapped, arm64 allocates and aligns it like a task's: arch_alloc_vmap_stack().  NMIs may have a
+ * stack of their own, as with SDEI.
  */
 static inline void sbuf_kstack_note_irq(unsigned long sp)
 {
@@ -82,7 +82,7 @@ static inline struct pt_regs *sbuf_task_regs(unsigned long stack)
 }
 #endif
 
-/* Number of the system call that the task is in, if it is in one; its stack begins at @stack */
+/* Number of the system call that the task is in, if any; the task's stack begins at @stack */
 static __always_inline unsigned long sbuf_system_call(unsigned long stack)
 {
 #ifdef CONFIG_X86_64

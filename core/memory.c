@@ -122,7 +122,7 @@ static int __init set_instances(void *unused)
 	return 0;
 }
 
-/* The first instant of 2020: earlier times are those of clocks that were never set */
+/* The beginning of 2020: an earlier time is from a clock that was never set */
 #define CLOCK_WAS_SET	(1577836800 * NSEC_PER_SEC)
 
 void __init sbuf_memory_note_instance(void)
@@ -136,8 +136,8 @@ void __init sbuf_memory_note_instance(void)
 #endif
 
 /*
- * What no other load has, and greater than that of earlier ones.  Built in, we begin before the
- * kernel's clocks run: the machine's clock, if it has one, and what differs between two boots.
+ * Return a number that no other load has, greater than those of earlier loads.  If built in, we
+ * begin before the kernel's clocks run: use the machine's clock, if it has one, and entropy.
  */
 static u64 __init new_instance(void)
 {

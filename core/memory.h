@@ -12,7 +12,7 @@
 
 #include "types.h"
 
-/* The arrays, in the order that they have in kept memory */
+/* The arrays, in their order in kept memory */
 enum sbuf_array { SBUF_INFO, SBUF_EVENTS, SBUF_STACKS, SBUF_TEXT, SBUF_ARRAYS };
 
 extern struct debugfs_blob_wrapper sbuf_arrays[SBUF_ARRAYS];
@@ -20,12 +20,12 @@ extern struct debugfs_blob_wrapper sbuf_arrays[SBUF_ARRAYS];
 /* Fill in the arrays' page headers and stackbuf_info, before anything is recorded */
 void __init sbuf_memory_init(void);
 
-/* Fill in when that was by the time of day, once that is known.  Process context */
+/* Fill in the time of day of the load, once it is known.  Process context */
 void __init sbuf_memory_note_time(void);
 
 /*
- * Built in, on a machine without a clock that can be read from the beginning: make that time the
- * name of this load, as it is with a module.  Process context.
+ * If built in on a machine whose clock cannot be read early, make the load's time of day its
+ * instance, as for a module.  Process context.
  */
 void __init sbuf_memory_note_instance(void);
 
@@ -45,19 +45,19 @@ static inline void sbuf_add(u64 *counter, s64 n)
 	atomic64_add(n, (atomic64_t *)counter);
 }
 
-/* A memory image may hold older copies of a page in its page cache: the highest seq counts */
+/* A memory image may hold older copies of a page in its page cache: the highest seq is current */
 static inline void sbuf_page_bump_seq(struct stackbuf_page *page)
 {
 	atomic64_inc((atomic64_t *)&page->seq);
 }
 
-/* Recording is on and no filter is in force: the one test that every event takes */
+/* Return true if recording is on and no filter is in force: the one test that every event takes */
 static inline bool sbuf_recording_unfiltered(void)
 {
 	return READ_ONCE(stackbuf_info.state) == STACKBUF_ENABLED;
 }
 
-/* Recording is on, with filters or without */
+/* Return true if recording is on, with or without filters */
 static inline bool sbuf_recording(void)
 {
 	return (READ_ONCE(stackbuf_info.state) & ~STACKBUF_FILTERED) == STACKBUF_ENABLED;

@@ -2,9 +2,9 @@
 /*
  * modules.c - modules that are loaded and unloaded while stackbuf records
  *
- * A module's code is freed when it is unloaded, that of its init functions when they have
- * returned; then other code may get its addresses.  What stackbuf knows of the code by address
- * is invalidated before that: what recall learnt, and which stack in the table a trace equals.
+ * A module's code is freed when it is unloaded, and its init code when its init function has
+ * returned; then other code may get its addresses.  Before that, stackbuf invalidates what it knows
+ * about the code by address: what recall has learnt, and the stacks in the table that contain it.
  */
 #include <linux/mutex.h>
 #include <linux/notifier.h>
@@ -42,9 +42,8 @@ void sbuf_modules_build_id(const struct module *module, u8 *id)
 }
 
 /*
- * While stackbuf stays loaded, its user edits, builds and loads a client again: record which build
- * ran when.  A dump may be taken at any point of this: an entry is valid only while its time is
- * not 0.
+ * A client may be rebuilt and loaded again while stackbuf stays loaded: record which build ran
+ * when.  A dump may be taken at any point here, so an entry is valid only while its time is not 0.
  */
 static void note_module(const struct module *module)
 {
@@ -91,10 +90,10 @@ noinline __no_sanitize_address __no_kcsan bool sbuf_modules_is_one(const struct 
 }
 
 #if SBUF_BUILT_IN
-/* The list's head, which no function of the kernel gives away; NULL: there was no module yet */
+/* The list's head, which no function of the kernel returns; NULL: no module was loaded yet */
 static const struct list_head *modules_head;
 
-/* It is the only entry in data of the kernel */
+/* The head is the only entry in the kernel's own data */
 static void note_head(const struct module *module)
 {
 	const struct list_head *at = &module->list;
@@ -163,7 +162,7 @@ static int notify_module(struct notifier_block *block, unsigned long event, void
 	return NOTIFY_OK;
 }
 
-/* After kprobes' own, which updates its blacklist and marks probes in freed code as gone */
+/* After kprobes' notifier, which updates its blacklist and marks probes in freed code as gone */
 static struct notifier_block module_notifier = {
 	.notifier_call = notify_module,
 	.priority = -1,

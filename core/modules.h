@@ -11,26 +11,27 @@
 int __init sbuf_modules_init(void);
 void sbuf_modules_exit(void);
 
-/* Copy a module's build id, of STACKBUF_BUILD_ID_LEN bytes; or leave @id as it is */
+/* Copy a module's build id, of STACKBUF_BUILD_ID_LEN bytes; leave @id unchanged if unknown */
 void sbuf_modules_build_id(const struct module *module, u8 *id);
 
 /*
- * The entry after @module in the kernel's list of modules, which is read under RCU, as the kernel
- * itself does; @module NULL: the first one, which is ours if we are a module.  NULL: no more.
+ * Return the entry after @module in the kernel's list of modules, or NULL at its end.  If @module
+ * is NULL, return the first one, which is ours if we are a module.  Call under RCU, as the kernel
+ * reads its list.
  */
 const struct module *sbuf_modules_next(const struct module *module);
-/* Is it a module, and not the list's head?  Not an unformed one */
+/* Return true if it is a module, and neither unformed nor the list's head */
 bool sbuf_modules_is_one(const struct module *module);
 
-/* Are we this one? */
+/* Return true if @module is stackbuf */
 static inline bool sbuf_modules_is_ours(const struct module *module)
 {
 	return module && module == THIS_MODULE;
 }
 
 /*
- * Is this code of ours?  Built into the kernel, that of functions with our prefixes: of the others
- * most are inlined.  Process context.
+ * Return true if @addr is in our code.  If built in, that means functions with our prefixes; most
+ * of the others are inlined.  Process context.
  */
 bool sbuf_modules_is_our_code(unsigned long addr);
 

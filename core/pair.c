@@ -2,22 +2,22 @@
 /*
  * pair.c - pairs of probes: a table of outstanding objects, and times by opening stack
  *
- * Each key has two buckets of eight places, by two hashes.  It goes to the first if half of that
- * is free, else to the one with more room: so three quarters of the table are taken before a key
- * finds no place.  A bit says that keys of a bucket may be in their second one; until it is set,
- * lookups do not go there.  No place is ever moved.  A place is claimed by its key and is valid
- * from the number of its stack on; the number is taken back before the key.  Both changes are
- * atomic, so any context may interrupt any other, and a copy of the memory at any instant shows
- * whole objects only.
+ * Each key has two buckets of eight places, selected by two hashes.  A key goes to the first if
+ * half of that is free, else to the one with more room, so three quarters of the table are used
+ * before a key finds no place.  A bit per bucket records that some of its keys may be in their
+ * second bucket; until it is set, lookups do not go there.  Objects never move.  Storing its key
+ * claims a place, and storing the number of its stack makes it valid; to free it, the number is
+ * cleared before the key.  Both changes are atomic, so any context may interrupt any other, and a
+ * copy of the memory at any instant shows only whole objects.
  *
- * An object has an entry for its stack, which is in the table as long as the pair is set: eviction
- * marks the stacks of these entries as it does those of the ring.  A handler runs with preemption
- * disabled, and where RCU does not watch, a save opens nothing: sbuf_synchronize_saves() waits for
- * the others, and the second marking of an eviction finds the entry of a stack that the save has
- * found before (E2, E4).
+ * An object refers to an entry for its stack.  The stack stays in the table as long as the pair is
+ * set, as eviction marks the stacks of these entries like those of the ring.  Handlers run with
+ * preemption disabled, so sbuf_synchronize_saves() waits for them; where RCU does not watch, a save
+ * opens nothing.  So if a save found a stack before it was unlinked, the second marking of the
+ * eviction finds the stack's entry (E2, E4).
  *
- * Exact but for what is counted: opens that were refused, keys that were open already; and for hits
- * that ftrace drops, those inside of another tracer's handler.
+ * Counts are exact, except for refused opens and reopened keys, which are counted, and for hits
+ * that ftrace drops inside another tracer's handler.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -43,7 +43,7 @@
 #define STACK_PAGES	STACKBUF_PAIR_STACK_PAGES(STACKBUF_PAIR_PAGES)
 #define OPEN_PAGES	(STACKBUF_PAIR_PAGES - 1 - STACK_PAGES)
 #define STACKS		(STACK_PAGES * STACKBUF_PAGE_PAIR_STACKS)
-/* That are closed at once */
+/* Most keys that one hit may close */
 #define KEYS_MAX	4096
 
 static_assert(STACKBUF_PAIR_PAGES >= 6 && STACKBUF_PAIRS_KB <= 262144, "PAIRS_KB: 24 to 262144");
@@ -54,8 +54,8 @@ static inline struct stackbuf_pair *pair_at(unsigned int number)
 }
 
 /*
- * A page is as large as sixteen buckets or entries of stacks, the first of which its header takes:
- * so is a number
+ * A page is as large as sixteen buckets or stack entries, and its header takes the first.  The
+ * numbers of buckets count the headers, too
  */
 #define NUMBERS		(STACKBUF_PAIR_PAGES * 16)
 
@@ -74,7 +74,7 @@ static inline struct stackbuf_pair_bucket *bucket_at(u32 number)
 	return (struct stackbuf_pair_bucket *)&stackbuf_info.pair[0] + number;
 }
 
-/* By the upper half of a hash: one of @n */
+/* Map the upper half of a hash to a number below @n */
 static __always_inline u32 one_of(u32 n, u64 hash)
 {
 	return (hash >> 32) * n >> 32;
@@ -92,10 +92,10 @@ static __always_inline u32 bucket_of(u64 hash)
 
 atomic_t sbuf_pairs_in_doubt;
 
-/* By the number of a bucket: some key has gone to its second, as this was full */
+/* Indexed by bucket number: some key has gone to its second bucket, which had more room */
 static DECLARE_BITMAP(spilled, NUMBERS);
 
-/* Where a key is or may go.  The pair is shifted as in stack_key(): once for both */
+/* Return the hash that selects a key's buckets.  stack_key() shifts the pair in the same way */
 static __always_inline u64 hash_of(unsigned int pair, unsigned long key)
 {
 	return (key ^ (u64)pair << 32) * GOLDEN_RATIO_64;
@@ -106,19 +106,19 @@ static __always_inline u32 second_bucket_of(u64 hash)
 	return bucket_of(hash * GOLDEN_RATIO_64);
 }
 
-/* What an entry has that is for a stack of a pair */
+/* The first word of the entry for a stack of a pair */
 static __always_inline u64 stack_key(unsigned int pair, u32 id)
 {
 	return id | (u64)pair << 32;
 }
 
-/* Where it is if no other is there */
+/* The place of that entry, unless another one is there */
 static __always_inline u32 stack_place(u64 want)
 {
 	return one_of(STACKS, want * GOLDEN_RATIO_64);
 }
 
-/* The entry of a stack, counted from 1 and added if it has none; 0 if there is no room */
+/* Return the number, from 1, of a stack's entry, adding it if needed; 0 if there is no room */
 static u32 find_stack(unsigned int pair, u32 id)
 {
 	u64 want = stack_key(pair, id);
@@ -136,7 +136,7 @@ static u32 find_stack(unsigned int pair, u32 id)
 	return 0;
 }
 
-/* The first of the first @n places of a bucket with this key, 0: that is free; or @n */
+/* Return the first of @n places of a bucket that has this key (0: that is free), or @n if none */
 static __always_inline unsigned int find_key(const struct stackbuf_pair_bucket *bucket,
 					     unsigned int n, unsigned long key)
 {
@@ -144,13 +144,13 @@ static __always_inline unsigned int find_key(const struct stackbuf_pair_bucket *
 
 #pragma GCC unroll 8
 	for (i = 0; i < n; i++)
-		/* cmpxchg() decides.  Without READ_ONCE() it is one instruction less */
+		/* cmpxchg() decides.  READ_ONCE() would cost an instruction */
 		if (data_race(bucket->key[i]) == key)
 			break;
 	return i;
 }
 
-/* Take the object at a place, whose word was @word; the rest as take() */
+/* take() an object whose word was @word, with the number @stack in it */
 static __always_inline bool take_word(struct stackbuf_pair_bucket *bucket, unsigned int i,
 				      unsigned int pair, unsigned long key, u64 word, u32 stack,
 				      struct stackbuf_pair_object *object)
@@ -161,20 +161,20 @@ static __always_inline bool take_word(struct stackbuf_pair_bucket *bucket, unsig
 	object->time = READ_ONCE(at->time);
 	object->value = READ_ONCE(at->value);
 	/*
-	 * Unless the place was used again, for another key or even for the same stack.  Its key is
-	 * set before K1 and cleared after the exchange: while the word stays, so does the key.
+	 * Fail if the place was reused, for another key or even for the same stack.  A key is set
+	 * before K1 and cleared after the exchange, so it does not change while the word does not.
 	 * Relaxed: the release (K2) orders the reads above.
 	 */
 	if (READ_ONCE(bucket->key[i]) != key ||
 	    READ_ONCE(stack_at(stack - 1)->stack) >> 32 != pair ||
 	    cmpxchg64_relaxed(sbuf_pair_word(at), word, ((word >> 32) + 1) << 32) != word)
 		return false;
-	/* K2: a place that is claimed again has no number of a stack, and what was read is older */
+	/* K2: the number is cleared, and the object was read, before the place is claimed again */
 	smp_store_release(&bucket->key[i], 0);
 	return true;
 }
 
-/* The same where @word has no number of a stack, or one that is in doubt */
+/* take() an object that is in doubt; fails if @word has no number of a stack */
 static noinline bool take_in_doubt(struct stackbuf_pair_bucket *bucket, unsigned int i,
 				   unsigned int pair, unsigned long key, u64 word,
 				   struct stackbuf_pair_object *object)
@@ -187,7 +187,7 @@ static noinline bool take_in_doubt(struct stackbuf_pair_bucket *bucket, unsigned
 	return true;
 }
 
-/* Take the object at a place with its key, if it is the pair's; of two at once one does */
+/* Take the object at a place with its key, if it is the pair's; of concurrent calls one succeeds */
 static __always_inline bool take(struct stackbuf_pair_bucket *bucket, unsigned int i,
 				 unsigned int pair, unsigned long key,
 				 struct stackbuf_pair_object *object)
@@ -210,7 +210,7 @@ static bool take_from(struct stackbuf_pair_bucket *bucket, unsigned int i, unsig
 	return false;
 }
 
-/* The same from there on in both of its buckets */
+/* Take an object with this key from place @i of its first bucket on, or from its second bucket */
 static noinline bool take_any(u64 hash, unsigned int i, unsigned int pair, unsigned long key,
 			      struct stackbuf_pair_object *object)
 {
@@ -220,7 +220,7 @@ static noinline bool take_any(u64 hash, unsigned int i, unsigned int pair, unsig
 		take_from(bucket_at(second_bucket_of(hash)), 0, pair, key, object));
 }
 
-/* Claim a place for a key where the top of the file says.  NULL if there is none */
+/* Claim a place for a key in either of its buckets, see the top of the file.  NULL: no room */
 static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long key)
 {
 	const u32 number = bucket_of(hash);
@@ -235,7 +235,7 @@ static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long k
 		if (i >= STACKBUF_PAIR_BUCKET / 2 && other < i) {
 			bucket = second;
 			i = other;
-			/* Before the key is stored: the address of a lookup depends on the key */
+			/* Before the key is stored.  A lookup's address depends on the key */
 			if (!test_bit(number, spilled))
 				set_bit(number, spilled);
 		}
@@ -247,7 +247,7 @@ static noinline struct stackbuf_pair_object *claim_any(u64 hash, unsigned long k
 	return NULL;
 }
 
-/* Orders of pages that were opened */
+/* Bits of the orders of pages that were opened */
 static unsigned long block_orders;
 
 static bool is_wait(const struct stackbuf_probe *probe)
@@ -266,7 +266,7 @@ static noinline u64 value_of(const struct stackbuf_probe *probe, unsigned long v
 	return probe->value & SBUF_VALUE_PREEMPTED ? 0 : value;
 }
 
-/* Add what was open until @now to its stack */
+/* Add the time that an object was open, until @now, to its stack */
 static __always_inline void add_time(const struct stackbuf_pair_object *object, u64 now)
 {
 	struct stackbuf_pair_stack *stack = stack_at(object->stack - 1);
@@ -282,15 +282,16 @@ static __always_inline void add_time(const struct stackbuf_pair_object *object, 
 	} while (took > longest && cmpxchg64(&stack->longest, longest, took) != longest);
 }
 
-/* What has stopped the recorder stops this, and enable=0 does: see sbuf_pair_resume() */
+/* Whatever stops recording, enable=0 included, stops pairs: see sbuf_pair_resume() */
 static inline bool is_stopped(void)
 {
 	return READ_ONCE(stackbuf_info.stop_ns) || READ_ONCE(stackbuf_info.state) & STACKBUF_FROZEN;
 }
 
 /*
- * The current task is switched out.  An idle task waits for nothing.  A dead one is never switched
- * in again, but a new task may reuse its task_struct.  A runnable one gets no wakeup.
+ * The current task is being switched out.  Return true if nothing will end its wait: an idle task
+ * waits for nothing; a dead one is never switched in again, but a new task may reuse its
+ * task_struct; a runnable one gets no wakeup.
  */
 static bool never_waits(const struct stackbuf_probe *probe, unsigned long value)
 {
@@ -308,20 +309,20 @@ noinline void sbuf_pair_lost(const struct stackbuf_probe *probe, u64 hits)
 
 NOKPROBE_SYMBOL(sbuf_pair_lost);
 
-/* Fill a place that is claimed: from K1 on it is valid */
+/* Fill a claimed place, which is valid from K1 on */
 static __always_inline void fill(struct stackbuf_pair_object *object, u64 time, u64 value,
 				 u32 stack)
 {
 	u64 *word = sbuf_pair_word(object);
 
-	/* A CPU that is about to take the object before this one may still read them: K1 */
+	/* A CPU that tries to take the place's previous object may still read them: K1 */
 	WRITE_ONCE(object->time, time);
 	WRITE_ONCE(object->value, value);
-	/* K1.  K2: it has no number of a stack yet */
+	/* K1.  K2: the word has no number of a stack yet */
 	smp_store_release(word, READ_ONCE(*word) | stack);
 }
 
-/* Open in all cases.  Return false if it is not open */
+/* Open an object in any case.  Return false if it was not opened */
 static noinline bool open_any(const struct stackbuf_probe *probe, unsigned long key, u64 value,
 			      s64 id)
 {
@@ -331,7 +332,7 @@ static noinline bool open_any(const struct stackbuf_probe *probe, unsigned long 
 
 	if (id <= 0 && is_stopped())
 		return false;
-	/* Also if it is not opened now: what had the key before is not what will be closed */
+	/* Even if it is not opened now: the next close is not for the object that had the key */
 	if (take_any(hash, 0, probe->pair, key, &was) &&
 	    !(probe->value & SBUF_VALUE_LARGE && value > KMALLOC_MAX_CACHE_SIZE &&
 	      value == was.value))
@@ -349,7 +350,7 @@ static noinline bool open_any(const struct stackbuf_probe *probe, unsigned long 
 
 NOKPROBE_SYMBOL(open_any);
 
-/* Open in the usual case, without a call.  Return false if it is not, and nothing was done */
+/* Open an object in the usual case, without a call.  Otherwise do nothing and return false */
 static __always_inline bool open_usual(const struct stackbuf_probe *probe, unsigned long key,
 				       u64 value, s64 id)
 {
@@ -366,24 +367,24 @@ static __always_inline bool open_usual(const struct stackbuf_probe *probe, unsig
 		     test_bit(number, spilled) || READ_ONCE(stack_at(stack)->stack) != want))
 		return false;
 	i = find_key(bucket, STACKBUF_PAIR_BUCKET / 2, 0);
-	/* Or each turn of the loop computes the addresses that follow from it */
+	/* Otherwise each iteration of the loop computes the addresses that depend on it */
 	OPTIMIZER_HIDE_VAR(i);
 	if (unlikely(i == STACKBUF_PAIR_BUCKET / 2 || cmpxchg64(&bucket->key[i], 0, key)))
 		return false;
-	/* The event's, or that of a later one if an interrupt came in between */
+	/* The time of the event, or of a later one if an interrupt came in between */
 	fill(&bucket->object[i], READ_ONCE(cpu->time), value, stack + 1);
 	return true;
 }
 
 /*
- * Is the current task, which is being switched out, being woken already?  Then its wakeup had
- * nothing to close.  The waker holds the task's pi_lock from before sched_waking until it has set
- * TASK_WAKING, and the state stays so until the task is off its CPU: try_to_wake_up(), from 5.15 to
- * 6.18.
+ * Return true if the wakeup of the current task, which is being switched out, may have begun: then
+ * the wakeup found nothing to close.  The waker holds the task's pi_lock from before sched_waking
+ * until it has set TASK_WAKING, and that state stays until the task is off its CPU:
+ * try_to_wake_up(), from 5.15 to 6.18.
  */
 static __always_inline bool is_being_woken(void)
 {
-	/* K5: after the object.  A waker that has not found it has taken the lock before */
+	/* K5: after the object is stored.  A waker that did not find it took the lock before */
 	smp_mb();
 	if (raw_spin_is_locked(&current->pi_lock))
 		return true;
@@ -392,10 +393,11 @@ static __always_inline bool is_being_woken(void)
 }
 
 /*
- * With @doubt, put the object that the current task has just opened in doubt: its wakeup may have
- * come before.  The holder of the lock may also be on its way to sched_waking, or not be a waker at
- * all.  The switch in decides, as a task is not woken twice in between: then, without @doubt, an
- * object that still is in doubt is taken away.  Return false if there is no such object.
+ * With @doubt, mark the object that the current task has just opened as in doubt: its wakeup may
+ * have preceded the open.  But the holder of the lock may not have reached sched_waking yet, or may
+ * not be a waker at all.  The switch in decides, as a task is not woken twice in between: it calls
+ * this without @doubt, to remove an object that is still in doubt.  Return false if there is no
+ * such object.
  */
 static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned long key, bool doubt)
 {
@@ -427,7 +429,7 @@ static noinline bool change_doubt(const struct stackbuf_probe *probe, unsigned l
 
 NOKPROBE_SYMBOL(change_doubt);
 
-/* Is an object outstanding?  Of *@copy time and value are its own */
+/* Return true if an object is outstanding, with its time and value in *@copy */
 static bool is_open(unsigned int pair, unsigned long key, struct stackbuf_pair_object *copy)
 {
 	const u64 hash = hash_of(pair, key);
@@ -442,7 +444,7 @@ static bool is_open(unsigned int pair, unsigned long key, struct stackbuf_pair_o
 
 			copy->time = READ_ONCE(at->time);
 			copy->value = READ_ONCE(at->value);
-			smp_rmb();	/* K1: the place is not used again before it was read */
+			smp_rmb();	/* K1: read before checking that the place was not reused */
 			if (READ_ONCE(bucket->key[i]) == key && (u32)word - 1 < STACKS &&
 			    READ_ONCE(stack_at(word - 1)->stack) >> 32 == pair &&
 			    READ_ONCE(*sbuf_pair_word(at)) == word)
@@ -452,21 +454,21 @@ static bool is_open(unsigned int pair, unsigned long key, struct stackbuf_pair_o
 }
 
 /*
- * Several tasks wait for one lock, and one task for several: an interrupt's, or the one that guards
- * the waiters of a mutex
+ * The key of a wait: several tasks may wait for one lock, and one task for several, such as an
+ * interrupt's, or the one that guards the waiters of a mutex
  */
 static unsigned long wait_of(unsigned long lock)
 {
 	return lock ^ (unsigned long)current * GOLDEN_RATIO_64;
 }
 
-/* LCB_F_MUTEX in include/trace/events/lock.h, which 5.19 has first */
+/* LCB_F_MUTEX in include/trace/events/lock.h, from 5.19 on */
 #define WAIT_IN_MUTEX	0x20
 
-/* When recording went on: the end of what is open from before may not have been seen */
+/* When recording last resumed: the close of an object opened before may have been missed */
 static u64 resumed;
 
-/* A wait for a mutex begins anew each time that the waiter sleeps or spins, and ends once */
+/* A wait for a mutex begins again each time that the waiter sleeps or spins, but ends once */
 static bool goes_on_waiting(const struct stackbuf_probe *probe, unsigned long key,
 			    unsigned long flags)
 {
@@ -492,7 +494,7 @@ static noinline void open_valued(const struct stackbuf_probe *probe, unsigned lo
 	if (!open_usual(probe, key, value, id) && !open_any(probe, key, value, id))
 		return;
 	if (probe->value & SBUF_VALUE_PREEMPTED && unlikely(is_being_woken())) {
-		/* Before a close finds it */
+		/* Before a close can find the object in doubt */
 		atomic_inc(&sbuf_pairs_in_doubt);
 		if (!change_doubt(probe, key, true))
 			atomic_dec(&sbuf_pairs_in_doubt);
@@ -514,7 +516,7 @@ void sbuf_pair_open(const struct stackbuf_probe *probe, unsigned long key, unsig
 
 NOKPROBE_SYMBOL(sbuf_pair_open);
 
-/* The time is that of the stack that closes: if it is not known, of the one that opened, counted */
+/* Add the time to the closing stack; if that is unknown, to the opening one, and count that */
 static noinline void use_closer(struct stackbuf_pair_object *object,
 				const struct stackbuf_probe *probe, s64 id)
 {
@@ -527,8 +529,8 @@ static noinline void use_closer(struct stackbuf_pair_object *object,
 }
 
 /*
- * Pages that were allocated together may be freed one by one, so that some of them stay, and what
- * is in a page may be moved to another
+ * Count a block whose pages are freed one by one, so that some may stay allocated, or a page whose
+ * contents are moved to another
  */
 static noinline void count_part(const struct stackbuf_probe *probe)
 {
@@ -536,8 +538,8 @@ static noinline void count_part(const struct stackbuf_probe *probe)
 }
 
 /*
- * @value: of a close with SBUF_VALUE_ORDER, which has to be what was opened; else 0.  Return false
- * if nothing was open
+ * @value: with SBUF_VALUE_ORDER, the size that is closed, which should be the size that was opened;
+ * else 0.  Return false if nothing was open
  */
 static __always_inline bool close_one(const struct stackbuf_probe *probe, unsigned long key,
 				      u64 value, u64 now, s64 id)
@@ -556,7 +558,7 @@ static __always_inline bool close_one(const struct stackbuf_probe *probe, unsign
 		return false;
 	}
 	if (unlikely(probe->value & SBUF_VALUE_HERE)) {
-		/* What a filter leaves out has no stack, and no time */
+		/* An event that a filter excludes has no stack, so its time is not counted */
 		if (id == SBUF_NOT_ADMITTED)
 			return true;
 		use_closer(&object, probe, id);
@@ -567,7 +569,7 @@ static __always_inline bool close_one(const struct stackbuf_probe *probe, unsign
 	return true;
 }
 
-/* Those of an array.  The argument may be no number of keys at all */
+/* Close the objects of an array.  @nr is some argument, and need not be a number of keys */
 static noinline void close_all(const struct stackbuf_probe *probe, const unsigned long *keys,
 			       unsigned long nr, u64 now)
 {
@@ -584,7 +586,7 @@ static noinline void close_all(const struct stackbuf_probe *probe, const unsigne
 
 NOKPROBE_SYMBOL(close_all);
 
-/* Is @page in a block that is open, and not its first?  Such blocks are aligned to their size */
+/* Return true if @page is in an open block, after its first page.  Blocks are size-aligned */
 static bool is_in_block(unsigned int pair, const struct page *page)
 {
 	const unsigned long pfn = page_to_pfn(page), orders = READ_ONCE(block_orders);
@@ -601,7 +603,7 @@ static bool is_in_block(unsigned int pair, const struct page *page)
 	return false;
 }
 
-/* Of pages of this order */
+/* Close a block of pages of this order */
 static noinline void close_block(const struct stackbuf_probe *probe, unsigned long key,
 				 unsigned long order, u64 now)
 {
@@ -667,8 +669,8 @@ void sbuf_pair_resume(void)
 /* ------------------------------------------------------------------- pairs --- */
 
 /*
- * Compaction moves to free pages that it has taken for itself, without an event.  Which argument is
- * named does not matter.
+ * Compaction moves pages to free pages that it took without an event.  It does not matter which
+ * argument is named.
  */
 #ifdef CONFIG_COMPACTION
 #define PAGE_MOVES	" t:compaction:mm_compaction_migratepages@arg1@moved"
@@ -685,7 +687,7 @@ void sbuf_pair_resume(void)
 #define CACHE_ALLOC_SIZE	"@cache=s"
 #endif
 
-/* With a node of their own, or without one in all cases */
+/* Kernels where allocations with a node have tracepoints of their own */
 #if SBUF_HAS_KMALLOC_NODE
 #define NODE_OPENS	" t:kmem:kmalloc_node@ptr@bytes_alloc"				\
 			" t:kmem:kmem_cache_alloc_node@ptr" CACHE_ALLOC_SIZE
@@ -693,7 +695,7 @@ void sbuf_pair_resume(void)
 #define NODE_OPENS
 #endif
 
-/* A large object that is traced twice is not one that was opened again */
+/* A large object that the kernel traces twice was not opened again */
 #if SBUF_HAS_LARGE_TWICE
 #define KMALLOC_SIZE	"@large=bytes_alloc"
 #else
@@ -704,10 +706,10 @@ void sbuf_pair_resume(void)
 			" t:kmem:kmem_cache_alloc@ptr" CACHE_ALLOC_SIZE NODE_OPENS
 
 /*
- * 5.15 traces kmem_cache_free() when the object is free already and may be another's; a kernel
- * whose tracepoint has the cache does not.  kvfree_call_rcu() may keep objects in sheaves, which
- * are freed or used again without an event; before there are any, kmem_cache_free_bulk() closes
- * them, or kfree().
+ * 5.15 traces kmem_cache_free() after the object was freed, when it may already be allocated again;
+ * kernels whose tracepoint has the cache do not.  kvfree_call_rcu() may keep objects in sheaves,
+ * which are freed or reused without an event; on kernels without sheaves, kmem_cache_free_bulk() or
+ * kfree() closes them.
  */
 #if SBUF_HAS_CACHE_FREE_CACHE
 #define CACHE_FREE	"t:kmem:kmem_cache_free@ptr "
@@ -720,11 +722,11 @@ void sbuf_pair_resume(void)
 #define RCU_FREE
 #endif
 
-/* Arguments of tracepoints by their names: where they stand differs between kernels */
+/* Arguments of tracepoints are named, as their positions differ between kernels */
 static const struct {
 	const char *name, *places;
 } presets[] = {
-	/* Bulk frees, those of kfree_rcu() among them, come by no event */
+	/* Bulk frees, including those of kfree_rcu(), have no event */
 	{ "slab", SLAB_OPENS "|" CACHE_FREE RCU_FREE
 		  "t:kmem:kfree@ptr kmem_cache_free_bulk@arg3@arg2" },
 	{ "page", "t:kmem:mm_page_alloc@page@order=order|t:kmem:mm_page_free@page@order=order"
@@ -783,7 +785,7 @@ void sbuf_pair_set(unsigned int number, unsigned int probes)
 				continue;
 			if ((u32)word & IN_DOUBT)
 				atomic_dec(&sbuf_pairs_in_doubt);
-			/* K3: a copy tells it from what its place has next, as take_word() */
+			/* K3: a copy tells it from the place's next object, as in take_word() */
 			WRITE_ONCE(*sbuf_pair_word(object), ((word >> 32) + 1) << 32);
 			/* K2 */
 			smp_store_release(&bucket_at(i)->key[n], 0);

@@ -2,9 +2,9 @@
 /*
  * panic.c - stop recording when the machine goes down, and print the last events
  *
- * An oops and a panic stop recording, so that events that follow do not overwrite those that led
- * there.  If a kdump kernel is loaded, a panic jumps to it without calling notifiers; then the
- * other CPUs are stopped, and no events follow.
+ * An oops or a panic stops recording, so that later events do not overwrite those that led to it.
+ * If a kdump kernel is loaded, a panic jumps to it without calling notifiers; then the other CPUs
+ * are stopped, and no events follow.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -37,10 +37,10 @@ void sbuf_freeze(u32 why)
 }
 
 /*
- * Keep @event if there is room, or instead of the oldest one.  Pages come newest first, so once
- * there is no room, the first comparison refuses nearly all events.  Only the page that a CPU has
- * open, or has left last, may hold newer ones.  At worst each event of one page per CPU moves all
- * that are kept: a second for 256 CPUs and 1000 events.
+ * Keep @event if there is room, or if it is newer than the oldest one, which it replaces.  Pages
+ * are read newest first, so once there is no room, the first comparison rejects nearly all events.
+ * Only the page that a CPU has open, or has left last, may hold newer events.  At worst each event
+ * of one page per CPU moves all events that are kept: a second for 256 CPUs and 1000 events.
  */
 static void note_last(const struct stackbuf_event *event)
 {
@@ -80,7 +80,7 @@ static void read_events_page(const struct stackbuf_events_page *page)
 static void print_last(unsigned int n)
 {
 	const u64 head = atomic64_read(&sbuf_ring_head);
-	/* As the above */
+	/* Static, as last_event is */
 	static struct stackbuf_trace trace;
 	unsigned int i, j;
 	u8 flags;
@@ -121,7 +121,7 @@ static void print_last(unsigned int n)
 void sbuf_panic_apply_dump(void)
 {
 	if (sbuf_panic_dump && kexec_crash_loaded())
-		pr_info("panic_dump: a kdump kernel is loaded: nothing is printed at a panic unless crash_kexec_post_notifiers is set\n");
+		pr_info("panic_dump: a kdump kernel is loaded, so nothing is printed at a panic unless crash_kexec_post_notifiers is set\n");
 }
 
 static int freeze_on_panic(struct notifier_block *block, unsigned long event, void *message)
@@ -129,7 +129,7 @@ static int freeze_on_panic(struct notifier_block *block, unsigned long event, vo
 	static atomic_t entered;
 
 	sbuf_freeze(STACKBUF_FROZEN_PANIC);
-	/* A panic in a notifier, even in what follows, comes here again */
+	/* A panic in a notifier, even in the code below, calls this function again */
 	if (atomic_xchg(&entered, 1))
 		return NOTIFY_DONE;
 	sbuf_text_flush_panic();
@@ -144,12 +144,12 @@ static int freeze_on_oops(struct notifier_block *block, unsigned long event, voi
 	if (event == DIE_OOPS && sbuf_recording()) {
 		sbuf_freeze(STACKBUF_FROZEN_OOPS);
 		sbuf_keep_stopped(false);
-		pr_info("recording stopped by an oops; write 1 to the parameter enable to go on\n");
+		pr_info("recording stopped by an oops; write 1 to the parameter enable to resume\n");
 	}
 	return NOTIFY_DONE;
 }
 
-/* Called first, so that what other notifiers do is not recorded */
+/* Called first, so that events of other notifiers are not recorded */
 static struct notifier_block panic_notifier = {
 	.notifier_call = freeze_on_panic,
 	.priority = INT_MAX,

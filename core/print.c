@@ -2,12 +2,12 @@
 /*
  * print.c - stacks in the kernel log
  *
- * Each line is a printk record of its own, as a record holds about 1,000 bytes.  printk's CPU
- * lock keeps the lines of a stack together, unless it cannot be acquired in time.
+ * Each line is a separate printk record, because a record holds only about 1,000 bytes.  printk's
+ * CPU lock keeps the lines of a stack together, unless it cannot be acquired in time.
  *
- * Lines are printed with LOGLEVEL_SCHED, like printk_deferred(): stored at once, brought to the
- * consoles later.  So printing takes no lock of the scheduler or of a console, whatever the
- * caller holds, and does not keep interrupts off for as long as a serial line takes.
+ * Lines are printed with LOGLEVEL_SCHED, like printk_deferred(): they are stored at once and reach
+ * the consoles later.  So printing takes no scheduler or console lock, which the caller may hold,
+ * and does not keep interrupts off for as long as a serial console takes.
  */
 #include <linux/delay.h>
 #include <linux/irqflags.h>
@@ -28,19 +28,19 @@ __printf(1, 2) void sbuf_printk(const char *fmt, ...)
 }
 
 /*
- * How long to wait for lines of another CPU: enough for a dump_stack() to a slow serial console.
- * Tests whose host may stop that CPU wait longer.
+ * How long to wait while another CPU prints: enough for a dump_stack() to a slow serial console.
+ * Tests on a host that may stop that CPU wait longer.
  */
 #ifndef LINES_WAIT_US
 #define LINES_WAIT_US	100000
 #endif
 
 /*
- * Acquire printk's CPU lock and disable interrupts.  Give up after a while: the lock's owner may
- * wait for a lock that our caller holds (a runqueue's, if one of the owner's consoles wakes a
- * task), or be a CPU that an oops or a panic has stopped.  Then other CPUs' lines between ours
- * are the lesser evil; lib/dump_stack.c, too, does without the lock in a panic.  Interrupts stay
- * as the caller has them while this waits.
+ * Acquire printk's CPU lock and disable interrupts.  Give up after LINES_WAIT_US: the owner may be
+ * waiting for a lock that our caller holds (a runqueue lock, if one of the owner's consoles wakes a
+ * task), or may be a CPU that an oops or a panic has stopped.  Interleaved lines are then the
+ * lesser evil; lib/dump_stack.c does not take the lock in a panic either.  While this waits,
+ * interrupts stay as the caller left them.
  */
 bool sbuf_lock_lines(unsigned long *flags)
 {
@@ -76,7 +76,7 @@ void sbuf_print_trace(const struct stackbuf_trace *trace, bool headed)
 	unsigned long flags;
 	bool locked;
 
-	/* Before interrupts are disabled: looking up symbols of large modules is slow */
+	/* With interrupts still enabled, as looking up symbols of large modules is slow */
 	if (headed)
 		bytes = stackbuf_trace_snprint(NULL, 0, trace, STACKBUF_TRACE_LONG);
 	locked = sbuf_lock_lines(&flags);

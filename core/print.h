@@ -7,21 +7,21 @@
 
 #include "types.h"
 
-/* Print a line to the kernel log, with any lock held; not in NMI */
+/* Print a line to the kernel log.  The caller may hold any lock, but must not be in an NMI */
 __printf(1, 2) void sbuf_printk(const char *fmt, ...);
 
-/* Return true if this context may print; if not, that is counted */
+/* Return true if this context may print; count the lost print if not */
 bool sbuf_may_print(void);
-/* Print a trace, below a line with the length of its text if @headed */
+/* Print a trace; if @headed, after a line that gives the length of its text */
 void sbuf_print_trace(const struct stackbuf_trace *trace, bool headed);
 /*
- * Keep other CPUs' lines out, and disable interrupts; false if that took too long.  To be paired
- * with sbuf_unlock_lines() if it is true.
+ * Keep other CPUs' lines out and disable interrupts.  Return false if that took too long; if it
+ * returns true, call sbuf_unlock_lines() afterwards.
  */
 bool sbuf_lock_lines(unsigned long *flags);
 void sbuf_unlock_lines(unsigned long flags);
 
-/* Inlined into exported functions, each of which is the one frame that is left out */
+/* Inlined into exported functions: it has to leave out only the exported function's frame */
 static __always_inline void sbuf_take_trace(struct stackbuf_trace *trace)
 {
 	unsigned long pc[1];

@@ -12,16 +12,17 @@
 #if STACKBUF_WITH_PROBES
 
 /*
- * Protects the probes and, until sbuf_probe_init() opens their parameters, what insmod was given.
- * Held while a list is set, which takes seconds.  Nests inside the locks of module loading.
+ * Protects the probes and, until sbuf_probe_init() opens their parameters, the values given to
+ * insmod.  Held while a list is set, which takes seconds.  Nests inside the locks of module
+ * loading.
  */
 extern struct mutex sbuf_probe_mutex;
 
 /**
- * sbuf_probe_init() - set the probes that insmod was given, and accept writes of the parameter
+ * sbuf_probe_init() - set the probes given to insmod, then accept writes of the parameters
  *
- * Context: Module init, after all that saves need.
- * Return: 0, or a negative error as a write of the parameter would.
+ * Context: Module init, after everything that saves need.
+ * Return: 0, or the negative error that a write of the parameter would return.
  */
 int __init sbuf_probe_init(void);
 
@@ -31,7 +32,7 @@ void sbuf_probe_exit(void);
 /* The bits of stackbuf_probe.lists */
 #define SBUF_LISTS	2
 #define SBUF_BOTH_LISTS	(BIT(SBUF_LISTS) - 1)
-/* That of the list that records, and above the two how often that has changed */
+/* The bit of the list that records; the bits above SBUF_BOTH_LISTS count its changes */
 extern u32 sbuf_probe_live;
 
 static inline u8 sbuf_live_list(void)
@@ -39,12 +40,12 @@ static inline u8 sbuf_live_list(void)
 	return sbuf_probe_live & SBUF_BOTH_LISTS;
 }
 
-/* The parameters that are lists of probes: the entries of each are its own */
+/* The parameters that list probes; no entry belongs to two of them */
 enum sbuf_probe_list { SBUF_PROBES, SBUF_PAIRS, SBUF_TRIGGERS };
 
 struct sbuf_probe_param {
 	enum sbuf_probe_list list;
-	char *insmod;		/* what insmod was given: written before init, set by it */
+	char *insmod;		/* the value given to insmod: noted before init, which sets it */
 };
 
 extern struct sbuf_probe_param sbuf_probe_param, sbuf_pair_param, sbuf_trigger_param;
@@ -57,24 +58,24 @@ static inline bool sbuf_probe_records(const struct stackbuf_probe *probe)
 
 	if (likely(READ_ONCE(probe->lists) & live))
 		return true;
-	/* The list may have changed in between, and the probe be in both */
+	/* The list may have changed between the two reads, and the probe be in both lists */
 	do {
 		live = READ_ONCE(sbuf_probe_live);
-		smp_rmb();	/* P1: its bit is set before that */
+		smp_rmb();	/* P1: the probe's bit is set before its list is live */
 		if (READ_ONCE(probe->lists) & live)
 			return true;
-		smp_rmb();	/* P1: it is cleared after another list records */
+		smp_rmb();	/* P1: its bit is cleared after another list is live */
 	} while (READ_ONCE(sbuf_probe_live) != live);
 	return false;
 }
 
-/* Its number in stackbuf_info.probe, counted from 1 over all pages */
+/* Return a probe's number in stackbuf_info.probe, counted from 1 across all pages */
 u32 sbuf_probe_number(const struct stackbuf_probe *probe);
 
-/* Take over what the kernel has counted since a probe was last hit.  Any context */
+/* Copy the kernel's counts of missed hits into the probes' entries.  Any context */
 void sbuf_probe_update_missed(void);
 
-/* @module is in the state MODULE_STATE_COMING etc., as its notifiers are told.  Process context */
+/* A module notifier reports @state, MODULE_STATE_COMING etc., of @module.  Process context */
 void sbuf_probe_module(const struct module *module, unsigned long state);
 
 #else

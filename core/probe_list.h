@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * probe_list.h - the list of probes (probe.c), as the parameter that writes it (probe_param.c) and
- * the ways in which the kernel sets them have it
+ * probe_list.h - the list of probes (probe.c), for the parameters that write it (probe_param.c) and
+ * the ways to set a probe
  */
 #ifndef STACKBUF_PROBE_LIST_H
 #define STACKBUF_PROBE_LIST_H
@@ -16,17 +16,16 @@
 #include "tracepoint.h"
 
 /**
- * struct sbuf_way - one of them
+ * struct sbuf_way - a way to set probes: a kprobe, ftrace, a tracepoint or a return probe
  * @set:	set the probe of a request that has been resolved and has an entry, or add it to the
- *		list that is being made, whose bit is given.  Return 0, or an error after logging
- *		it
- * @remove:	remove those that are in no list; or, with a module, those in code of it that is
- *		freed, as it goes or its init has ended: @state.  No handler of theirs runs
- *		afterwards, and sbuf_probe_clear() has been called for each
- * @missed:	hits of a probe that is set which the kernel counted itself.  Any context.  May
- *		be NULL
+ *		new list, whose bit is given.  Return 0, or an error after logging it
+ * @remove:	remove probes that are in no list; or, given a module, probes in code of it that is
+ *		about to be freed: its @state shows that it is unloaded or its init has ended.  No
+ *		handler of theirs runs afterwards, and sbuf_probe_clear() has been called for each
+ * @missed:	return the missed hits of a set probe that the kernel itself counted.  Any context.
+ *		May be NULL
  *
- * Context: Process context under sbuf_probe_mutex, but for @missed.
+ * Context: Process context under sbuf_probe_mutex, except @missed.
  */
 struct sbuf_way {
 	int (*set)(struct sbuf_probe_request *request, u8 list);
@@ -37,7 +36,7 @@ struct sbuf_way {
 extern const struct sbuf_way sbuf_kprobe_way, sbuf_function_way, sbuf_tracepoint_way,
 			     sbuf_return_way;
 
-/* What the kernel knows of a probe, beside its entry */
+/* The state of a probe that is set, private to its way */
 union sbuf_place {
 	struct stackbuf_probe *probe;
 	struct sbuf_kprobe kprobe;
@@ -52,10 +51,10 @@ static inline union sbuf_place *sbuf_place_of(const struct stackbuf_probe *probe
 	return &sbuf_places[sbuf_probe_number(probe) - 1];
 }
 
-/* Clear it for a probe that is set in this way now: it may hit at once */
+/* Clear the place of a probe and set its way, before the probe is set: it may hit at once */
 union sbuf_place *sbuf_place_take(struct stackbuf_probe *probe, enum stackbuf_probe_way way);
 
-/* The entry after @probe, the first one after NULL; or NULL after the last one */
+/* Return the entry after @probe, the first one if @probe is NULL, or NULL after the last one */
 struct stackbuf_probe *sbuf_probe_next(const struct stackbuf_probe *probe);
 
 static inline bool sbuf_probe_is_set(const struct stackbuf_probe *probe,
@@ -69,16 +68,16 @@ static inline bool sbuf_probe_is_pending(const struct stackbuf_probe *probe)
 	return probe->state == STACKBUF_PROBE_PENDING || probe->state == STACKBUF_PROBE_REFUSED;
 }
 
-/* It is set, at @addr or at several places */
+/* Mark @probe as set, at @addr or at several functions */
 void sbuf_probe_set(struct stackbuf_probe *probe, unsigned long addr, unsigned int functions);
 
-/* After it was removed: it is pending until its module is loaded, or deleted */
+/* Mark @probe, which was removed, as pending until its module is loaded or its entry freed */
 void sbuf_probe_clear(struct stackbuf_probe *probe);
 
-/* A request that names a probe which is set or pending, to be parsed again */
+/* Return a request, still to be parsed, for a probe that is already set or pending */
 struct sbuf_probe_request sbuf_probe_request_again(struct stackbuf_probe *probe);
 
-/* The flags of its saves that the request decides */
+/* Return the flags that a request adds to the saves of its probe */
 static inline unsigned int sbuf_request_flags(const struct sbuf_probe_request *request)
 {
 	return (request->tag ? SBUF_TAGGED : 0) |
@@ -89,36 +88,36 @@ static inline unsigned int sbuf_request_flags(const struct sbuf_probe_request *r
 #define SBUF_WOULD_STOP								\
 	"this kernel checks indirect calls, and would stop at ours: probe a function that is called there"
 
-/* What an error of the kernel's means; an array of them ends with err 0 */
+/* The meaning of a kernel error; an array of these ends with err 0 */
 struct sbuf_reason {
 	int err;
 	const char *text;
 };
 
-/* Log why the kernel refused a request with @err, and return what the writer gets */
+/* Log why the kernel refused a request with @err, and return the error for the writer */
 int sbuf_refuse_error(const struct sbuf_probe_request *request, const struct sbuf_reason *reason,
 		      int err);
 
 /**
- * sbuf_probe_write() - make a list the one that records
- * @resolver: with requests that are parsed
+ * sbuf_probe_write() - make a new list and have it record
+ * @resolver: the parsed requests, or an ERR_PTR()
  *
  * Context: Process context, under sbuf_probe_mutex.
- * Return: 0, or a negative error after logging it: then the old list was not interrupted.
+ * Return: 0, or a negative error after logging it; the old list was then not interrupted.
  */
 int sbuf_probe_write(struct sbuf_resolver *resolver);
 
-/* Remove all probes.  Not by an empty list, which needs memory and could fail */
+/* Remove all probes.  Does not use an empty list, which needs memory and could fail */
 void sbuf_probe_remove_all(void);
 
-/* The parameter whose list a probe is in */
+/* Return the parameter that lists a probe */
 static inline enum sbuf_probe_list sbuf_probe_param_of(const struct stackbuf_probe *probe)
 {
 	return probe->role == STACKBUF_TRIGGERS ? SBUF_TRIGGERS :
 	       probe->role ? SBUF_PAIRS : SBUF_PROBES;
 }
 
-/* Mark the pages changed: an older copy of them in a memory image lacks the change */
+/* Mark the probes' pages as changed, so that a reader prefers them to older copies */
 void sbuf_probes_changed(void);
 
 #endif /* STACKBUF_PROBE_LIST_H */

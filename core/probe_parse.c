@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * probe_parse.c - what users write: lists of probes, pairs and triggers, and the names of places
+ * probe_parse.c - parsing of users' input: lists of probes, pairs and triggers, and names of places
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -24,7 +24,7 @@ int sbuf_refuse(const struct sbuf_probe_request *request, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* Add a request, as @like but for its name */
+/* Add a request: a copy of @like with another name */
 static int add_request(struct sbuf_resolver *resolver, const char *name, unsigned int len,
 		       const struct sbuf_probe_request *like)
 {
@@ -34,14 +34,14 @@ static int add_request(struct sbuf_resolver *resolver, const char *name, unsigne
 	request->name = name;
 	request->len = len;
 	if (resolver->nr == STACKBUF_PROBES_MAX) {
-		sbuf_refuse(request, "no room: %d probes are the most", STACKBUF_PROBES_MAX);
+		sbuf_refuse(request, "no room: at most %d probes", STACKBUF_PROBES_MAX);
 		return -ENOSPC;
 	}
 	resolver->nr++;
 	return 0;
 }
 
-/* Add requests, as @like, for the names up to @end, without blanks around them */
+/* Add requests, copies of @like, for the names up to @end, without the blanks around them */
 static int split_list(struct sbuf_resolver *resolver, const char *text, const char *end,
 		      const char *separators, const struct sbuf_probe_request *like)
 {
@@ -63,12 +63,12 @@ static int split_list(struct sbuf_resolver *resolver, const char *text, const ch
 }
 
 #if STACKBUF_PAIR_PAGES
-/* Add the places of a pair, whose name is @text: those of an end are separated by blanks */
+/* Add the places of the pair named @text.  Blanks separate the places that open, or close */
 static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned int len)
 {
 	const char *preset = sbuf_pair_preset(text, len), *from = preset ?: text;
 	const char *end = from + (preset ? strlen(preset) : len), *middle;
-	/* Its number follows when the lock of probes is held */
+	/* number_pairs() sets the pair's number later, under sbuf_probe_mutex */
 	struct sbuf_probe_request like = {
 		.pair = 1, .role = STACKBUF_PAIR_OPENS, .pair_name = text, .pair_len = len,
 		.preset = preset,
@@ -76,7 +76,7 @@ static int split_pair(struct sbuf_resolver *resolver, const char *text, unsigned
 	bool key = false;
 	int err;
 
-	/* A place may have colons of its own, but none after its key */
+	/* A place may contain colons, but not after its key */
 	for (middle = from;
 	     middle < end && !(preset ? *middle == '|' : key && *middle == ':'); middle++)
 		key = *middle == '@' || (key && *middle != ' ');
@@ -106,7 +106,7 @@ static int split_pairs(struct sbuf_resolver *resolver, const char *text)
 static inline int split_pairs(struct sbuf_resolver *resolver, const char *text) { return -EINVAL; }
 #endif
 
-/* Places, and how many events come after a hit of one */
+/* Split a list of places and the number of events to record after a hit of one */
 static int split_triggers(struct sbuf_resolver *resolver, const char *text)
 {
 	static const struct sbuf_probe_request like = { .role = STACKBUF_TRIGGERS };
@@ -155,7 +155,7 @@ static const char *split_prefix(char *text, const char **prefix)
 	return name ?: text;
 }
 
-/* [GROUP:]EVENT */
+/* Parse [GROUP:]EVENT */
 static int parse_event(struct sbuf_probe_request *request, char *text)
 {
 	request->event = split_prefix(text, &request->group);
@@ -164,12 +164,12 @@ static int parse_event(struct sbuf_probe_request *request, char *text)
 	return 0;
 }
 
-/* Names of arguments, in the order of the prototype.  The kernel's headers tell: features.sh */
+/* Names of arguments, in the prototype's order: features.sh reads the kernel's headers */
 static const struct { const char *event, *arguments; } events[] = {
 	SBUF_EVENT_ARGUMENTS
 };
 
-/* The arguments of an event, or NULL */
+/* Return the names of an event's arguments, or NULL if they are not known */
 static const char *arguments_of(const char *event)
 {
 	unsigned int i;
@@ -180,7 +180,7 @@ static const char *arguments_of(const char *event)
 	return NULL;
 }
 
-/* argN, or of a tracepoint by its name: the number, counted from 1; 0 if that is not known */
+/* Return the number of argN, or of a tracepoint's named argument, counted from 1; 0 if unknown */
 static unsigned int parse_argument(const char *event, const char *word)
 {
 	const char *at = event ? arguments_of(event) ?: "" : "";
@@ -208,14 +208,14 @@ static int refuse_argument(const struct sbuf_probe_request *request, const char 
 		return sbuf_refuse(request, "@%s: the arguments of %s are %s", word, event,
 				   arguments);
 	return sbuf_refuse(request,
-			   "@%s: this module knows no arguments of %s by name: @arg1 to @arg%u is accepted, if there is such an event",
+			   "@%s: this module knows no arguments of %s by name: if there is such an event, @arg1 to @arg%u is accepted",
 			   word, event, most);
 }
 
 /*
- * An argument: what the object that a pair opens is worth; how many an array closes.  @here: times
- * are those of the stack that closes.  The rest is for presets alone: an argument must be what they
- * take it for
+ * Parse the word after a place's key.  An argument gives the value of the object that a pair opens,
+ * or the number of objects in an array that it closes.  "here" counts times for the stack that
+ * closes.  Only presets may use the other words: the argument must be of the type that each expects
  */
 static int parse_value(struct sbuf_probe_request *request, const char *event, const char *word,
 		       unsigned int most)
@@ -249,24 +249,24 @@ static int parse_value(struct sbuf_probe_request *request, const char *event, co
 	}
 	if (request->pair && event && strcmp(word, "here"))
 		return refuse_argument(request, event, word, most);
-	return sbuf_refuse(request, "only what opens and closes a pair takes a second @argN, and what closes @here");
+	return sbuf_refuse(request, "only the places of a pair take a second @argN, and only CLOSE takes @here");
 }
 
-/* FUNCTION%return, before what is its tag */
+/* Parse the suffix of FUNCTION%return, which comes before the tag */
 static int parse_return(struct sbuf_probe_request *request, char *suffix)
 {
 	if (strcmp(suffix, "return"))
 		return sbuf_refuse(request, "only %%return is accepted after %%");
 	if (request->value & SBUF_VALUE_ARGUMENT)
-		return sbuf_refuse(request, "no argument is known where a function returns");
+		return sbuf_refuse(request, "arguments are not known where a function returns");
 	if (strpbrk(request->text, "+ ") || !strncmp(request->text, "0x", 2) ||
 	    strstr(request->text, ".cold"))
-		return sbuf_refuse(request, "a function returns as a whole: [MODULE:]FUNCTION%%return is accepted, or a PATTERN");
+		return sbuf_refuse(request, "a return has no offset: [MODULE:]FUNCTION%%return is accepted, or a PATTERN");
 	request->returns = true;
 	return 0;
 }
 
-/* "took", or with a time as "took10ms" */
+/* Parse "took", optionally with a time, as in "took10ms" */
 static bool parse_took(struct sbuf_probe_request *request, const char *word)
 {
 	static const struct { const char *name; u32 ns; } units[] = {
@@ -288,7 +288,7 @@ static bool parse_took(struct sbuf_probe_request *request, const char *word)
 	return false;
 }
 
-/* What the tag of a return is; return 0 if it is none */
+/* Return the tag of a return probe that @word names, or 0 */
 static u8 return_tag(struct sbuf_probe_request *request, const char *word)
 {
 	return !strcmp(word, "retval") ? STACKBUF_PROBE_RETVAL :
@@ -346,27 +346,27 @@ int sbuf_resolve_parse(struct sbuf_probe_request *request)
 					   "@arg1 to @arg%d, @retaddr or @sp is accepted, not @%s",
 					   most, at);
 	}
-	/* A count that is none looks as a function of a module does */
+	/* A malformed count would be taken for MODULE:FUNCTION */
 	colon = event ? NULL : strchr(text, ':');
 	if (request->role == STACKBUF_TRIGGERS && colon && isdigit(colon[1]))
 		return sbuf_refuse(request, "PLACE[:EVENTS] is accepted");
 	if (request->pair && !request->tag)
-		return sbuf_refuse(request, "what opens and closes a pair needs a key: @argN");
+		return sbuf_refuse(request, "each place of a pair needs a key: @argN");
 	request->function = "";
 	if (event)
 		return parse_event(request, strchr(text, ':') + 1);
 	if (!strncmp(text, "0x", 2)) {
 		if (!kstrtoul(text, 16, &request->addr) && request->addr)
 			return 0;
-		return sbuf_refuse(request, "no address: 0x and hexadecimal digits are accepted");
+		return sbuf_refuse(request, "not an address: 0x and hexadecimal digits are accepted");
 	}
 	plus = text;
 	strsep(&plus, "+");
 	if (plus && kstrtouint(plus, 0, &request->offset))
-		return sbuf_refuse(request, "no offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
-	/* A ".cold" part is entered by a jump from the middle of its function */
+		return sbuf_refuse(request, "not an offset: FUNCTION+NUMBER is accepted, up to 0xffffffff");
+	/* A ".cold" part is entered by a jump from the middle of its function, not by a call */
 	if (request->tag && !request->returns && (request->offset || strstr(text, ".cold")))
-		return sbuf_refuse(request, "@%s is known at a function's beginning only", at);
+		return sbuf_refuse(request, "@%s is known only at the beginning of a function", at);
 	request->function = split_prefix(text, &request->module);
 	request->pattern = strpbrk(request->function, "*?[");
 	if (!text[0] || !request->function[0] ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * probe_resolve.c - from the name of a probe to the address of its function
+ * probe_resolve.c - resolve the names of probes to the addresses of functions
  *
- * A list may hold a thousand names, and the kernel has some 100,000 symbols.  So all names of
+ * A list may hold a thousand names, and the kernel has some 100,000 symbols.  So all names in
  * a list are resolved together, in one pass over the symbols.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -37,8 +37,9 @@ void sbuf_resolver_add(struct sbuf_resolver *resolver, struct sbuf_probe_request
 }
 
 /*
- * Is a function of @module, NULL for the kernel, one that the request names?  Our own are found by
- * their module's name only: those of other modules may have the same.
+ * Return true if the request may name a function of @module, or of the kernel if that is NULL.
+ * stackbuf's functions are found only with their module's name, as those of other modules may have
+ * the same names.
  */
 static bool is_named(const struct sbuf_probe_request *request, const struct module *module)
 {
@@ -47,15 +48,18 @@ static bool is_named(const struct sbuf_probe_request *request, const struct modu
 	return module && !strcmp(request->module, module->name);
 }
 
-/* Code that kallsyms has symbols for, but that is no function or a part of one only */
+/* Return true if a symbol of code is not a function, or only a part of one */
 static bool is_no_function(const char *name)
 {
-	/* Of a module kallsyms has what is_mapping_symbol() knows, too: "$x" on arm64 */
+	/* A module's kallsyms include what is_mapping_symbol() detects: "$x" on arm64 */
 	return *name == '$' || strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) ||
 	       !strncmp(name, "__SCT__", 7) || !strncmp(name, "__cfi_", 6);
 }
 
-/* Where ftrace may attach, or 0.  A symbol at the end of the text may have no memory behind it */
+/*
+ * Return where ftrace may attach, or 0.  A symbol at the end of the text may have no memory after
+ * it
+ */
 static unsigned long call_site(unsigned long start)
 {
 	u32 code[3];
@@ -66,8 +70,8 @@ static unsigned long call_site(unsigned long start)
 }
 
 /*
- * Note in all requests for @function of @module that it is at @addr; @module NULL: the kernel.
- * Code of a module's init, which goes soon, takes kprobes only, and no pattern.
+ * Note in all requests for @function of @module, or of the kernel if that is NULL, that it is at
+ * @addr.  A module's init code is freed soon: it takes only kprobes, and matches no pattern.
  */
 static void note_match(struct sbuf_resolver *resolver, const struct module *module,
 		       const char *function, size_t len, unsigned long addr)
@@ -87,7 +91,7 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 		if (!glob_match(request->function, function) || !is_named(request, module) ||
 		    sbuf_modules_is_ours(module) || is_no_function(function))
 			continue;
-		/* make_list() has allowed no more patterns than there is room for */
+		/* make_list() has limited the number of patterns, so there is room */
 		if (WARN_ON_ONCE(resolver->matches == ARRAY_SIZE(resolver->match)))
 			break;
 		resolver->match[resolver->matches++] = (struct sbuf_match){
@@ -97,7 +101,7 @@ static void note_match(struct sbuf_resolver *resolver, const struct module *modu
 	}
 }
 
-/* Add to the list of functions what was matched since the last time.  May sleep */
+/* Add the functions matched since the last call to the list of functions.  May sleep */
 static void use_matches(struct sbuf_resolver *resolver)
 {
 	unsigned int i;
@@ -121,11 +125,11 @@ static void use_matches(struct sbuf_resolver *resolver)
 }
 
 /*
- * Resolve functions of the kernel itself.  A module cannot ask kallsyms for all functions of a
- * name, but for the symbol at any address: so go from symbol to symbol through the kernel's
- * text, from a known function in both directions, up to data that follows the text.
+ * Resolve functions of the kernel itself.  A module cannot ask kallsyms for all functions with a
+ * name, only for the symbol at an address.  So walk the symbols of the kernel's text in both
+ * directions, starting from a known function, up to the data that follows the text.
  *
- * Of several symbols at one address this finds only the first.  set_kprobe() leaves the
+ * If several symbols share an address, this finds only the first.  set_kprobe() leaves the
  * others to the kernel's own lookup by name.
  */
 static void resolve_in_kernel(struct sbuf_resolver *resolver)
@@ -137,7 +141,7 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
 
 	for (addr = middle; addr < end && sbuf_symbol_at(&symbol, addr) && !symbol.of_module;
 	     addr = symbol.start + symbol.size) {
-		/* What follows is data */
+		/* Data follows */
 		if (!strcmp(symbol.name, "_etext"))
 			break;
 		note_match(resolver, NULL, symbol.name, symbol.len, symbol.start);
@@ -150,18 +154,18 @@ static void resolve_in_kernel(struct sbuf_resolver *resolver)
 	}
 }
 
-/* Symbols of a module to look at before preemption is enabled again: some 20 us */
+/* How many symbols of a module to look at with preemption disabled: some 20 us */
 #define SYMBOLS_AT_ONCE	256
 
 /*
  * Enable preemption for a moment.  Return true if @module is still loaded and still has the same
- * @symbols; if not, nothing of either may be used.
+ * @symbols; otherwise neither may be used any more.
  *
- * The caller holds sbuf_probe_mutex.  Unloading a module, and replacing the symbols that it has
- * while it is loaded by those that it keeps, both wait for that mutex in sbuf_probe_module().  If
- * either had passed there before, the module's state or the pointer to its symbols shows it.
- * A module that fails early while it is loaded is not announced to sbuf_probe_module(): it is
- * removed from the list and freed after a grace period.
+ * The caller holds sbuf_probe_mutex.  Unloading a module, and replacing its symbols by the smaller
+ * set that it keeps once it is loaded, both wait for that mutex in sbuf_probe_module().  If either
+ * had already passed there, the module's state or its pointer to the symbols shows it.  A module
+ * that fails early during loading is not reported to sbuf_probe_module(): it is removed from the
+ * list and freed after a grace period.
  */
 static bool pause_walk(struct sbuf_resolver *resolver, const struct module *module,
 		       const struct mod_kallsyms *symbols)
@@ -179,8 +183,8 @@ static bool pause_walk(struct sbuf_resolver *resolver, const struct module *modu
 }
 
 /*
- * Resolve functions of a module.  Preemption is disabled by the caller, and enabled now and
- * then by pause_walk().  Return false if the module changed then.
+ * Resolve functions of a module.  The caller disables preemption, and pause_walk() enables it now
+ * and then.  Return false if the module changed in between.
  */
 static bool resolve_in(struct sbuf_resolver *resolver, const struct module *module)
 {
@@ -197,7 +201,7 @@ static bool resolve_in(struct sbuf_resolver *resolver, const struct module *modu
 
 		if (symbol->st_shndx != SHN_UNDEF && strchr("tTwW", symbols->typetab[i]))
 			note_match(resolver, module, name, strlen(name), symbol->st_value);
-		/* Or there may be no room for those of one more symbol */
+		/* Pause also if the matches of one more symbol might not fit */
 		if ((i % SYMBOLS_AT_ONCE == 0 ||
 		     resolver->matches + SBUF_PATTERNS_MAX > ARRAY_SIZE(resolver->match)) &&
 		    !pause_walk(resolver, module, symbols))
@@ -215,7 +219,7 @@ int sbuf_resolve_in_module(struct sbuf_resolver *resolver, const struct module *
 	return resolver->err;
 }
 
-/* Resolve functions of all modules.  Return false if one changed, so that its place is lost */
+/* Resolve functions of all modules.  Return false if one changed, so that the walk cannot resume */
 static bool resolve_in_modules(struct sbuf_resolver *resolver)
 {
 	const struct module *module = NULL;
@@ -229,7 +233,7 @@ static bool resolve_in_modules(struct sbuf_resolver *resolver)
 	return whole;
 }
 
-/* Resolve all that there is to be resolved, or return false to be called again */
+/* Resolve all fresh requests.  Return false if it must be called again */
 static bool resolve_all(struct sbuf_resolver *resolver)
 {
 	struct sbuf_probe_request *request, *end = sbuf_resolver_end(resolver);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall.c - recall's epoch; and verification: each CPU walks one recall of sbuf_verify as well, in
- * production too, and the first difference switches recall off
+ * recall.c - recall's epoch, and verification: even in production, each CPU also walks one recall
+ * in sbuf_verify, and the first difference switches recall off
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -18,7 +18,7 @@ unsigned int sbuf_verify = 4096;
 
 void sbuf_recall_restart_verify(void *unused)
 {
-	/* From 0 the countdown would have to wrap: no recall is verified */
+	/* 0 verifies no recall: the countdown would first have to wrap */
 	this_cpu_write(sbuf_cpu->verify_in, READ_ONCE(sbuf_verify));
 }
 
@@ -40,7 +40,7 @@ void sbuf_recall_apply_verify(void)
 
 void sbuf_recall_report(struct work_struct *work)
 {
-	pr_err("a recalled stack differed from the walked one: recall is off. Please report this\n");
+	pr_err("a recalled stack differed from the walked one, so recall is switched off. Please report this\n");
 }
 
 enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_stack *walked)
@@ -49,7 +49,7 @@ enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_sta
 
 	if (recalled == walked->id)
 		return STACKBUF_VERIFIED;
-	/* Dropped from the table since it was recalled */
+	/* The stack was dropped from the table after it was recalled */
 	if (READ_ONCE(stack->id) != recalled)
 		return STACKBUF_WALKED_AGAIN;
 	/*
@@ -72,7 +72,7 @@ void sbuf_recall_invalidate(void)
 {
 	unsigned long epoch = READ_ONCE(sbuf_recall_epoch);
 
-	/* 0 stays 0; the highest epoch, of 32 bits, is followed by 1.  C4 */
+	/* 0 stays 0; the highest 32-bit epoch is followed by 1.  C4 */
 	while (epoch && !try_cmpxchg(&sbuf_recall_epoch, &epoch, (u32)(epoch + 1) ?: 1))
 		;
 }

@@ -2,20 +2,20 @@
 /*
  * recall.h - recall: a cache of unwound stacks, validated against stack memory
  *
- * Unwinding is nearly all that a save costs, and the same path through the code leaves the same
- * return addresses in the same slots of the stack.  So a walk is cached by where its return
- * addresses lay; the next save loads these slots and compares.  A match is the stack that the
- * unwinder would find, exactly: docs/recall.md has the proof.
+ * Unwinding accounts for nearly all of a save's cost, and the same path through the code leaves the
+ * same return addresses in the same slots of the stack.  So a cached walk records where its return
+ * addresses were; the next save loads these slots and compares.  A match is exactly the stack that
+ * the unwinder would find: docs/recall.md has the proof.
  *
  *	recall.c	epoch and verification, for all unwinders
  *	recall_cache.h	x86-64 with ORC: the cache entry and the lookup on the fast path
- *	recall_cache.c	the rest of the lookup, and the memory of the entries
+ *	recall_cache.c	the rest of the lookup, and the entries' memory
  *	recall_learn.c	learning an entry from a walk
- *	recall_code.c	which code keeps its ORC entries
+ *	recall_code.c	code whose ORC entries do not change
  *	recall_fp.c	unwinders that follow frame records (frame_record.h): arm64, x86-64
  *			with frame pointers
  *
- * With another unwinder every save walks, by the stubs in this file.
+ * With any other unwinder the stubs in this file make every save walk.
  */
 #ifndef STACKBUF_RECALL_H
 #define STACKBUF_RECALL_H
@@ -24,55 +24,56 @@
 #include "unwind.h"
 
 /*
- * Walks and cache entries carry its value, of 32 bits: void once it has changed.  0: recall is off
+ * Walks and cache entries carry its 32-bit value, and are void once it has changed.  0: recall is
+ * off
  */
 extern unsigned long sbuf_recall_epoch;
 
-/* Parameter verify: each CPU verifies one recall in this many by a walk; 0: none */
+/* Parameter verify: each CPU verifies one in this many recalls by a walk; 0: none */
 extern unsigned int sbuf_verify;
 
 #define SBUF_VERIFY_MAX	1000000
 
 /*
- * Restart the countdown to the next verified recall: on this CPU, with interrupts off; or on all
- * CPUs, in process context, under the parameters' lock.
+ * Restart the countdown to the next verified recall.  The first function does so on this CPU, with
+ * interrupts off; the second on all CPUs, in process context, under the parameters' lock.
  */
 void sbuf_recall_restart_verify(void *unused);
 void sbuf_recall_apply_verify(void);
 
 /**
- * sbuf_recall_verify() - compare a recalled stack with the walked one of the same event
+ * sbuf_recall_verify() - compare an event's recalled stack with its walked one
  * @recalled: id of the recalled stack
- * @walked: the other one
+ * @walked: the walked stack
  *
  * Context: Any context, interrupts off since sbuf_table_get() returned @walked.
- * Return: STACKBUF_VERIFIED; STACKBUF_DIFFERED, after which recall is off for good; or
+ * Return: STACKBUF_VERIFIED; STACKBUF_DIFFERED, after which recall stays off; or
  *	STACKBUF_WALKED_AGAIN if @recalled was dropped from the table in between.
  */
 enum stackbuf_counter sbuf_recall_verify(u32 recalled, const struct stackbuf_stack *walked);
 
-/* Invalidate all that was learnt, and what walks in progress will learn.  Any context */
+/* Invalidate all learnt entries, and those that walks in progress will learn.  Any context */
 void sbuf_recall_invalidate(void);
 
 /*
- * What the unwinders' variants of recall define, or a stub:
+ * Each unwinder's variant of recall defines these functions, or they are stubs:
  *
- * sbuf_recall(): set *@id to that of the stack that a walk from @start would find; false: only a
- *	walk can find it.  An sp of 0, for registers of user mode, is on no stack.
+ * sbuf_recall(): set *@id to the id of the stack that a walk from @start would find.  Return false
+ *	if only a walk can find it.  An sp of 0, for user-mode registers, is on no stack.
  *	Context: Any context, interrupts off, and off until the event is appended.
  *
  * sbuf_recall_learn(): cache the stack @id with the frames @trace, which @walk found at the
- *	addresses @pc.  Uses @walk->builder and @walk->name.  If the stack was dropped since, the
- *	entry never matches.
+ *	addresses @pc.  Uses @walk->builder and @walk->name.  If the stack has been dropped in
+ *	between, the entry never matches.
  *	Context: Any context, interrupts off; on the CPU and in the context of the walk.
- *	Return: false if the stack is not cacheable: every event of it takes a walk.
+ *	Return: false if the stack is not cacheable, so that each of its events takes a walk.
  *
- * sbuf_recall_mark_module(): @module is in the state MODULE_STATE_COMING etc., as its notifiers are
- *	told.
+ * sbuf_recall_mark_module(): a module notifier reports the state MODULE_STATE_COMING etc. of
+ *	@module.
  *	Context: Process context, before sbuf_recall_invalidate().
  *
- * sbuf_recall_mark_trampoline(): ftrace has registered a handler of ours, whose trampoline is in
- *	pages of its own; or, unless @is, is about to free that.
+ * sbuf_recall_mark_trampoline(): if @is, ftrace has registered a handler of ours, whose trampoline
+ *	has pages of its own.  Otherwise ftrace is about to free that trampoline.
  *	Context: Process context.
  *
  * sbuf_recall_mark_modules(): look at the modules that were loaded before stackbuf.
@@ -82,7 +83,7 @@ void sbuf_recall_invalidate(void);
 bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk *walk,
 		       const unsigned long *pc);
 
-/* What sbuf_recall() leaves out: another place in the cache */
+/* The part of sbuf_recall() off the fast path: look in other places of the cache */
 u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
 			  unsigned long caller);
 #else
@@ -103,7 +104,7 @@ static inline void sbuf_recall_mark_trampoline(unsigned long start, unsigned lon
 #endif
 
 #if SBUF_HAVE_RECORDS
-/* What it leaves to sbuf_recall_elsewhere() is little on arm64 */
+/* On arm64, sbuf_recall_task() leaves little to sbuf_recall_elsewhere() */
 u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned long *bp,
 		     unsigned long caller);
 

@@ -2,8 +2,8 @@
 /*
  * recall_cache.c - the index of recall's cache, and the memory of its entries
  *
- * Entries are allocated one after the other from one half of sbuf_cache; when that is full, a
- * worker empties the other half, and allocation goes on there.  Stacks that still occur are learnt
+ * Entries are allocated one after the other from one half of sbuf_cache.  When that half is full, a
+ * worker empties the other one, and allocation continues there.  Stacks that still occur are learnt
  * again.
  */
 
@@ -57,11 +57,11 @@ __no_stack_protector bool sbuf_entry_more_matches(const struct sbuf_entry *entry
 
 NOKPROBE_SYMBOL(sbuf_entry_more_matches);
 
-/* The hash of a start at @depth; 0 for all depths */
+/* Return the hash of a start at @depth; a @depth of 0 means all depths */
 static inline u32 index_hash(const struct sbuf_start *start, unsigned long stack,
 			     unsigned long depth)
 {
-	/* An interrupt may hit any system call */
+	/* An interrupt may arrive in any system call */
 	unsigned long call = stack == sbuf_kstack_task() ? sbuf_system_call(stack) : -1;
 
 	return sbuf_cache_hash(start, depth, call);
@@ -81,7 +81,7 @@ static inline bool slot_matches(const u32 *slot, u32 hash, const struct sbuf_sta
 				  stack == sbuf_kstack_nmi());
 }
 
-/* @slot, or 0 if it leads to the half that is being recycled: it must not be copied back */
+/* Return @slot, or 0 if it leads to the half that is being recycled: do not copy such a slot */
 static inline u32 lasting_slot(u32 slot)
 {
 	return (u32)((slot & (BIT(SBUF_UNIT_BITS) - 1)) - READ_ONCE(sbuf_cache_recycling)) <
@@ -98,7 +98,7 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
 {
 	u32 hash = index_hash(start, stack, 0), *set = set_of(hash), i, has;
 
-	/* Move up those before it; if it is not there, the last one drops out */
+	/* Move slots before the entry's back by one; if it has none, the last slot drops out */
 	for (i = 0; i < SBUF_WAYS - 1; i++)
 		if (sbuf_slot_unit(READ_ONCE(set[i]), hash, &has) && has == unit)
 			break;
@@ -109,7 +109,7 @@ void sbuf_index_entry(u32 unit, const struct sbuf_start *start, unsigned long st
 	set_slot(sbuf_cache_slot(hash), hash, unit);
 }
 
-/* All entries for this start, most of them in the set of all depths */
+/* Try all entries for this start, most of which are in the set for all depths */
 noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const unsigned long *bp,
 				   unsigned long caller)
 {
@@ -118,11 +118,11 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 	u32 any_depth, *set, hash, *slot, unit, other, i;
 	struct sbuf_entry *entry;
 
-	/* RCU watches an idle task at times only; sbuf_cache_recycle_half() must wait for this */
+	/* sbuf_cache_recycle_half() must wait for this; RCU does not always watch an idle task */
 	if (!stack || (is_idle_task(current) && !sbuf_rcu_waits()))
 		return 0;
 	hash = index_hash(&start, stack, depth);
-	/* On another stack sbuf_recall() does not look for one */
+	/* sbuf_recall() looks in the slot only for starts on the task's stack */
 	slot = stack == sbuf_kstack_task() ? sbuf_cache_slot(hash) : NULL;
 	any_depth = index_hash(&start, stack, 0);
 	set = set_of(any_depth);
@@ -130,19 +130,19 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 		;
 	if (i == SBUF_WAYS && !(slot && slot_matches(slot, hash, &start, stack, &unit)))
 		return 0;
-	/* The next event may be of this stack: comparing others, which differ late, takes long */
+	/* The next event may have this stack too: comparing entries that differ late is slow */
 	if (i && i < SBUF_WAYS) {
 		WRITE_ONCE(set[i], lasting_slot(READ_ONCE(set[0])));
 		set_slot(set, any_depth, unit);
 	}
 	entry = sbuf_entry_at(unit);
 	if (unlikely(depth < READ_ONCE(entry->least))) {
-		/* The deepest of all that begin there: depth.c must see a walk */
+		/* The deepest of all stacks that begin there: depth.c must see a walk */
 		if (sbuf_start_has_first(ip) && sbuf_depth_exceeds(ip, sp))
 			return 0;
 		WRITE_ONCE(entry->least, depth);
 	}
-	/* Not each time: equally frequent ones of one hash would displace each other */
+	/* Not each time: equally frequent stacks with one hash would displace each other */
 	if (slot && (!sbuf_slot_unit(READ_ONCE(*slot), hash, &other) ||
 		     !(this_cpu_read(sbuf_cpu->verify_in) % 16)))
 		set_slot(slot, hash, unit);
@@ -158,11 +158,11 @@ struct sbuf_newest sbuf_newest[SBUF_GRANULES];
 u32 sbuf_cache_recycling = 2 * SBUF_HALF_UNITS;
 u32 sbuf_cache_generation;
 
-/* Units allocated in the half in use, whose number is the topmost bit */
+/* Units allocated in the half in use; the topmost bit is the number of that half */
 #define HALF_BIT		0x80000000U
 static atomic_t units_used = ATOMIC_INIT(1);
 
-/* HALF_BIT of the half that was found full, and 1 */
+/* HALF_BIT of the half that was found full, ORed with 1 */
 static u32 full_half;
 
 u32 sbuf_cache_alloc(unsigned int n)
@@ -185,11 +185,11 @@ void sbuf_cache_trim(u32 first, unsigned int n, unsigned int used)
 
 	if (first >= SBUF_HALF_UNITS)
 		end = (end - SBUF_HALF_UNITS) | HALF_BIT;
-	/* If units were allocated since, this fails, and the rest stays unused */
+	/* If units have been allocated since, this fails, and the rest stays unused */
 	atomic_cmpxchg(&units_used, end, end - n + used);
 }
 
-/* Clear a slot, or a unit's number, that leads to the half that begins with the unit @first */
+/* Clear a slot or a unit's number if it leads to the half that begins with unit @first */
 static void clear_if_in_half(u32 *unit, u32 first)
 {
 	u32 has = READ_ONCE(*unit);
@@ -199,18 +199,19 @@ static void clear_if_in_half(u32 *unit, u32 first)
 }
 
 /*
- * One half is full: empty the other one, and go on there.
+ * One half is full: empty the other one, and continue there.
  *
- * A CPU that learns has interrupts off from sbuf_cache_alloc() until its entry is published, and
- * a CPU that recalls has them off while it uses an entry.  So the first wait ends what began
- * before sbuf_cache_recycling was set, after which no slot is written that leads to the half; and
- * the second wait ends lookups by slots that were read before they were cleared.
+ * A CPU that learns keeps interrupts off from sbuf_cache_alloc() until its entry is published, and
+ * a CPU that recalls keeps them off while it uses an entry.  So the first wait lasts until all
+ * saves that began before sbuf_cache_recycling was set have ended; later saves write no slot that
+ * leads to the half.  The second wait lasts until all lookups have ended that read a slot before it
+ * was cleared.
  */
 void sbuf_cache_recycle_half(struct work_struct *work)
 {
 	u32 half = atomic_read(&units_used) & HALF_BIT, first, i;
 
-	/* Requested again while the half before was recycled */
+	/* Ignore a request that was repeated while the previous half was being recycled */
 	if (READ_ONCE(full_half) != (half | 1))
 		return;
 	half ^= HALF_BIT;

@@ -13,19 +13,19 @@
 
 #define SBUF_SEGMENTS	6	/* of an entry */
 
-/* Bases of offsets and values: a segment's, or where the register bp was saved: offset 0 only */
+/* A base is a segment's or this one: where the register bp was saved, with offset 0 only */
 #define SBUF_BASE_BP	SBUF_SEGMENTS
 
 /* Frames addressed from one loaded base.  The first segment, relative to sp, is implicit */
 struct sbuf_segment {
-	long gap;	/* the base lies further than this, bytes, from the one before */
+	long gap;	/* the base must lie more than this many bytes above the one before */
 	u64 low;	/* bytes from the lowest slot to the base */
 	u64 span;	/* THREAD_SIZE less the bytes from the lowest to the highest slot's end */
-	s32 offset;	/* of the slot that the base is loaded from, from the base @from */
+	s32 offset;	/* of the slot that the base is loaded from, relative to the base @from */
 	s32 ret_offset;	/* of the slot of the first return address here, from this base */
-	s32 ret_value;	/* that address */
+	s32 ret_value;	/* the first return address */
 	u8 from;
-	u8 checks;	/* number of checks here, of words that are no addresses of a stack */
+	u8 checks;	/* number of checks here, of words that are not addresses of a stack */
 	bool on_task;	/* it lies on the task's stack, not on another that the walk starts on */
 	bool any_not_on_task;	/* in the first element */
 };
@@ -36,8 +36,8 @@ struct sbuf_check {
 };
 
 /*
- * The slot at @offset from its @slot_base must hold @value + its @value_base, on a stack; @more
- * checks with these bases follow
+ * The slot at @offset from the base @slot_base must hold the base @value_base + @value, an address
+ * on a stack.  @more checks with these bases follow
  */
 struct sbuf_pointer {
 	s32 offset, value;
@@ -50,20 +50,20 @@ enum sbuf_bases { SBUF_NO_BASE, SBUF_FROM_SP, SBUF_FROM_BP };
 /* An unwound stack.  Once published, only @least is still written */
 struct sbuf_entry {
 	struct stackbuf_stack *stack;
-	/* First word of @stack, its id, while it may be recalled, but for STACKBUF_STACK_TEXT */
+	/* @stack's first word, with its id, while it may be recalled; less STACKBUF_STACK_TEXT */
 	u64 head;
 	unsigned long ip;	/* where the walk starts */
-	u32 epoch;	/* when the walk began that it was learnt from */
+	u32 epoch;	/* at the beginning of the walk that it was learnt from */
 	u16 span;	/* as in struct sbuf_segment, for the first segment */
 	u8 checks;	/* as in struct sbuf_segment, for the first segment */
 	u8 segments;	/* number of elements of @segment */
 	u8 pointers;	/* number of struct sbuf_pointer */
 	u16 least;	/* bytes from the stack's beginning to the deepest start known to depth.c */
-	u16 end;	/* of the saved cs from the last base, if the stack ends in user mode */
+	u16 end;	/* of the saved cs, from the last base, if the stack ends in user mode */
 	u8 user_cs;	/* value of that cs, or 0 if the stack ends elsewhere */
 	u8 first;	/* enum sbuf_bases: where the first base is loaded from */
-	bool more;	/* than that base and @checks: segments, their checks, @pointers */
-	u8 checks_at;	/* the first check's index, with @segment taken for checks */
+	bool more;	/* than that base and @checks: also segments, their checks, or @pointers */
+	u8 checks_at;	/* the first check's index, with @segment seen as an array of checks */
 	struct sbuf_segment segment[];	/* then @checks, then each segment's, then @pointers */
 };
 
@@ -74,7 +74,7 @@ static __always_inline const struct sbuf_check *sbuf_entry_checks(const struct s
 	return (const struct sbuf_check *)entry->segment + entry->checks_at;
 }
 
-/* The memory of all entries is two halves of units, see recall_cache.c.  Unit 0 is not used */
+/* All entries are in two halves of units, see recall_cache.c.  Unit 0 is not used */
 #define SBUF_UNIT			16UL
 #define SBUF_CACHE_KB		(STACKBUF_STACKS_KB < 16384 ? STACKBUF_STACKS_KB : 16384)
 #define SBUF_HALF_UNITS		(SBUF_CACHE_KB * 1024 / SBUF_UNIT / 2)
@@ -82,11 +82,11 @@ static __always_inline const struct sbuf_check *sbuf_entry_checks(const struct s
 extern struct sbuf_unit { u64 word[SBUF_UNIT / 8]; } __aligned(16) sbuf_cache[2 * SBUF_HALF_UNITS];
 
 /*
- * Indexes of the cache by the walk's start and the system call.  One by its depth in the stack as
- * well, a slot for each hash, where sbuf_recall() looks.  Behind it the one for all depths, as a
- * system call's random offset changes the depth each time: sets of SBUF_WAYS slots.  A slot holds
- * an entry's unit, xored with bits of the hash that it was indexed by.  A slot may be stale: the
- * entry that it leads to is checked in full.
+ * Two indexes of the cache by the walk's start and the system call.  The first, in which
+ * sbuf_recall() looks, also uses the start's depth in the stack, and has one slot for each hash.
+ * The second follows it and serves all depths, as a system call's random offset changes the depth
+ * each time; it has sets of SBUF_WAYS slots.  A slot holds an entry's unit, xored with bits of the
+ * hash that indexed it.  A slot may be stale, so its entry is checked in full.
  */
 #define SBUF_INDEX_SLOTS		16384
 #define SBUF_SET_SLOTS			8192
@@ -115,14 +115,14 @@ static inline u32 *sbuf_cache_slot(u32 hash)
 	return &sbuf_cache_index[hash >> (32 - ilog2(SBUF_INDEX_SLOTS))];
 }
 
-/* The unit in a slot; false if there is none, or it was indexed by another hash */
+/* Set *@unit to a slot's unit.  Return false if it has none, or another hash indexed it */
 static __always_inline bool sbuf_slot_unit(u32 slot, u32 hash, u32 *unit)
 {
 	*unit = slot ^ hash << SBUF_UNIT_BITS;
 	return likely(*unit - 1 < BIT(SBUF_UNIT_BITS) - 1);
 }
 
-/* Return true if the word at @base + @offset is @value: one instruction, unseen by sanitizers */
+/* Return true if the word at @base + @offset is @value: one instruction, hidden from sanitizers */
 static __always_inline bool sbuf_holds(unsigned long base, long offset, unsigned long value)
 {
 	bool equal;
@@ -133,7 +133,7 @@ static __always_inline bool sbuf_holds(unsigned long base, long offset, unsigned
 	return equal;
 }
 
-/* Compare @n checks, a constant: no loop is left.  *@check is moved behind them */
+/* Compare @n checks.  @n is constant, so that the loop is unrolled.  Move *@check past them */
 static __always_inline bool sbuf_run_holds(const struct sbuf_check **check, const int n,
 					   unsigned long base, unsigned long add)
 {
@@ -148,11 +148,11 @@ static __always_inline bool sbuf_run_holds(const struct sbuf_check **check, cons
 	return true;
 }
 
-/* Compare @n checks, whose values are relative to @add */
+/* Return true if @n checks hold, whose values are relative to @add */
 static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, int n,
 					     unsigned long base, unsigned long add)
 {
-	/* Sixteen fewer leave the bits below alone */
+	/* Subtracting 16 leaves the lower bits of n alone */
 	for (n -= 16; n >= 0; n -= 16)
 		if (!sbuf_run_holds(&check, 16, base, add))
 			return false;
@@ -162,20 +162,23 @@ static __always_inline bool sbuf_checks_hold(const struct sbuf_check *check, int
 		(!(n & 1) || sbuf_run_holds(&check, 1, base, add));
 }
 
-/* What is written before it is read need not be cleared, as INIT_STACK_ALL_ZERO has it */
+/* For variables that are written before they are read: INIT_STACK_ALL_ZERO need not clear them */
 #if __has_attribute(__uninitialized__)
 #define SBUF_UNINITIALIZED __attribute__((__uninitialized__))
 #else
 #define SBUF_UNINITIALIZED
 #endif
 
-/* Return true if it has a base that is loaded and lies on the stack that the walk starts on */
+/* Return true if the entry has a loaded base on the stack that the walk starts on */
 static __always_inline bool sbuf_entry_follows(const struct sbuf_entry *entry)
 {
 	return entry->segments && entry->segment[0].any_not_on_task;
 }
 
-/* A segment's bounds, and its first return address.  @from: its base's base; *@base: the last */
+/*
+ * Load a segment's base into *@base, which was the base before it.  Return true if it is in bounds
+ * and the first return address matches.  @from: the base that the loaded slot is relative to
+ */
 static __always_inline bool sbuf_segment_matches(const struct sbuf_segment *segment,
 						 unsigned long from, unsigned long stack,
 						 unsigned long *base)
@@ -189,16 +192,17 @@ static __always_inline bool sbuf_segment_matches(const struct sbuf_segment *segm
 }
 
 /*
- * What sbuf_entry_matches() leaves of an entry of a start's ip and depth: all with SBUF_FROM_BP,
- * else what is @more.  @sp, @bp: the start's; @first: the first base, or any value
+ * The rest of sbuf_entry_matches(), once the start's ip and depth have matched: all comparisons
+ * with SBUF_FROM_BP, otherwise those that entry->more announces.  @sp, @bp: the start's; @first:
+ * the first base, or any value
  */
 bool sbuf_entry_more_matches(const struct sbuf_entry *entry, unsigned long sp,
 			     const unsigned long *bp, unsigned long stack, unsigned long task,
 			     unsigned long first);
 
 /*
- * Compare the stack with an entry: the comparisons that the theorem names.  @task: where the task's
- * stack begins
+ * Compare the stack with an entry, by the comparisons that the theorem names.  @task: where the
+ * task's stack begins
  */
 static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 					       const struct sbuf_start *start, unsigned long stack,
@@ -223,8 +227,8 @@ static __always_inline bool sbuf_entry_matches(const struct sbuf_entry *entry,
 }
 
 /*
- * Return true if the entry at a unit that a slot had is valid and matches.  @task: where the task's
- * stack begins; @nmi: @stack is sbuf_kstack_nmi(), where no loaded address is followed
+ * Return true if the entry at a slot's unit is valid and matches.  @task: where the task's stack
+ * begins; @nmi: @stack is sbuf_kstack_nmi(), where no loaded address is followed
  */
 static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start *start,
 					      unsigned long stack, unsigned long task, bool nmi)
@@ -233,8 +237,8 @@ static __always_inline bool sbuf_unit_matches(u32 unit, const struct sbuf_start 
 	const struct sbuf_entry *entry = sbuf_entry_at(unit);
 
 	/*
-	 * A stack that evict.c has unlinked must not be found, whatever is put in its place now.
-	 * Both change the first word.
+	 * A stack that evict.c has unlinked must not be found, nor one that has taken its place.
+	 * Both events change the first word.
 	 */
 	return likely((READ_ONCE(*(u64 *)entry->stack) & ~((u64)STACKBUF_STACK_TEXT << 40)) ==
 		      entry->head &&
@@ -250,7 +254,7 @@ static __always_inline bool sbuf_recall(struct sbuf_start start, u32 *id)
 	if (likely(sbuf_kstack_has(stack, start.sp) && !is_idle_task(current))) {
 		u32 hash = sbuf_cache_hash(&start, start.sp - stack, sbuf_system_call(stack)), unit;
 
-		/* One that starts deeper than those before may concern depth.c */
+		/* A start deeper than all earlier ones may concern depth.c */
 		if (sbuf_slot_unit(READ_ONCE(*sbuf_cache_slot(hash)), hash, &unit) &&
 		    start.sp - stack >= READ_ONCE(sbuf_entry_at(unit)->least) &&
 		    sbuf_unit_matches(unit, &start, stack, stack, false)) {
@@ -281,7 +285,7 @@ extern u32 sbuf_cache_recycling;
 /* How often a half was recycled */
 extern u32 sbuf_cache_generation;
 
-/* By a stack's granule: the unit of its newest entry, and how often it was learnt */
+/* Indexed by a stack's granule: the unit of its newest entry, and how often it was learnt */
 extern struct sbuf_newest {
 	u32 unit;
 	u32 tries;	/* in the low byte; the rest identifies stack, epoch and generation */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall_code.c - which code keeps its ORC entries: the kernel's own, modules' while loaded, and
- * ftrace's trampolines for our handlers while these are registered
+ * recall_code.c - code whose ORC entries do not change: the kernel's own, a module's while it is
+ * loaded, and ftrace's trampolines for our handlers while these are registered
  *
- * An interrupt that came during a save is served within the handler: many stacks of interrupts have
- * a trampoline of ours.  The unwinder looks it up by its ftrace_ops (orc_ftrace_find()).
+ * An interrupt that arrives during a save runs inside the handler, so a trampoline of ours is on
+ * many stacks of interrupts.  The unwinder looks it up by its ftrace_ops (orc_ftrace_find()).
  *
  * Other trampolines, those of kprobes, and BPF programs have entries that change, or none.  They
- * lie in the modules' area too, in pages of their own (__vmalloc_node_range(), execmem_alloc()): a
- * bit for each page is enough.  kallsyms would know as well, but searches a module's symbols one by
- * one: a millisecond for 20,000, and frames are looked at with interrupts off.
+ * lie in the modules' area too, but in separate pages (__vmalloc_node_range(), execmem_alloc()), so
+ * one bit for each page is enough.  kallsyms also knows, but searches a module's symbols one by
+ * one, which takes a millisecond for 20,000; and frames are looked at with interrupts off.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -24,8 +24,8 @@
  *
  * sbuf_recall_mark_module() clears bits before notify_module() raises the epoch, and so does
  * sbuf_recall_mark_trampoline().  A walk reads the epoch before sbuf_recall_is_stable() reads the
- * bits of its frames, and x86 keeps the order of both.  So an entry that was learnt by a bit that
- * was about to be cleared carries an epoch that is over.
+ * bits of its frames, and x86 keeps the order of both.  So an entry that was learnt from a bit
+ * about to be cleared carries an old epoch.
  */
 unsigned long sbuf_code_pages[BITS_TO_LONGS(MODULES_LEN >> PAGE_SHIFT)];
 
@@ -62,17 +62,18 @@ void sbuf_recall_mark_trampoline(unsigned long start, unsigned long size, bool i
 		return;
 	sbuf_recall_invalidate();
 	/*
-	 * Unlike a module's code, a trampoline may be on a stack until it is freed.  The unwinder
-	 * ends there once ftrace has unlinked it: not between a recall and the walk that verifies
-	 * it, where no context that interrupted a handler is preempted.
+	 * Unlike a module's code, a trampoline may be on a stack until it is freed, and the
+	 * unwinder ends there once ftrace has unlinked it.  That must not happen between a recall
+	 * and the walk that verifies it.  No context that interrupted a handler is preempted
+	 * between the two, so this wait covers them.
 	 */
 	sbuf_synchronize_saves(false);
 }
 
 /*
- * Only modules that are live are marked.  For a module that is being loaded, the notifier is
- * called when it becomes live; if its loading fails, the notifier may not be called, and the mark
- * would stay.  A live module can only be unloaded.  Its state becomes MODULE_STATE_GOING
+ * Mark only modules that are live.  For a module that is being loaded, the notifier is called
+ * when it becomes live; if its loading fails, the notifier may not be called, and a mark would
+ * stay.  A live module can only be unloaded.  Its state becomes MODULE_STATE_GOING
  * before the notifier is called: if the notifier ran before this function took the mutex, this
  * function sees that state; otherwise the notifier clears what this function sets.
  */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * recall_fp.c - recall where the unwinder follows frame records: arm64, and x86-64 with frame
+ * recall_fp.c - recall with unwinders that follow frame records: arm64, and x86-64 with frame
  * pointers
  *
- * A known stack is recalled if the records lead through its return addresses to the end, so all
- * that is cached is ids.  "Frame records" in docs/recall.md has the proof.
+ * A known stack is recalled if the frame records lead through its return addresses to the end, so
+ * the cache holds only ids.  "Frame records" in docs/recall.md has the proof.
  *
- * The epoch matters here too: freed code's addresses may become another function's, and @caller of
- * struct sbuf_start, the caller where a function has no record yet, is taken for a frame.
+ * The epoch matters here too: another function may reuse the addresses of freed code, and @caller
+ * of struct sbuf_start, the caller of a function that has no record yet, is used as a frame.
  */
 #include <linux/hash.h>
 
@@ -16,46 +16,46 @@
 #include "recall.h"
 
 /*
- * Ids of stacks in the low half, the epoch in the high half: sets of ID_WAYS slots, in which each
- * start has a home that is looked at first
+ * Sets of ID_WAYS slots, each with a stack's id in the low half and the epoch in the high half.
+ * Each start has a home in its set, the slot that is looked at first
  */
 #define ID_SLOTS	8192
 #define ID_WAYS		4
 static u64 id_index[ID_SLOTS] __aligned(ID_WAYS * sizeof(u64));
 
-/* Is what a slot has of this epoch, and in its place?  evict.c may have unlinked it.  E1, C4 */
+/* Return true if a slot's stack is of this epoch and evict.c has not unlinked it.  E1, C4 */
 static __always_inline bool is_usable(u64 has, const struct stackbuf_stack *stack)
 {
-	/* Both are 0 of an empty slot while recall is off: no stack has the id 0 */
+	/* While recall is off, an empty slot has its epoch, 0, but no stack has the id 0 */
 	return has >> 32 == READ_ONCE(sbuf_recall_epoch) &&
 		sbuf_table_has(stack, has, STACKBUF_STACK_EVICTING | STACKBUF_STACK_STALE |
 					   STACKBUF_STACK_CUT);
 }
 
-/* The home for walks that start @depth above where a stack begins, or 0 for any */
+/* Return the home of walks that start @depth above the stack's beginning; 0 means any depth */
 static __always_inline u32 id_home(const struct sbuf_start *start, unsigned long depth, u64 call)
 {
-	/* Loaded, as arm64 takes four instructions to make it */
+	/* Loaded from memory, as arm64 needs four instructions to build it */
 	static const u64 golden_ratio = GOLDEN_RATIO_64;
 	u64 key = start->ip ^ start->caller << 20 ^ depth << 44 ^ call << 32;
 
 	return key * READ_ONCE(golden_ratio) >> (64 - ilog2(ID_SLOTS));
 }
 
-/* Do records from @fp on hold the frames from @frame to @end, and lead to the end of the stack? */
+/* Return true if the records from @fp on hold the frames @frame to @end, and lead to the end */
 static noinline bool all_match(const s32 *frame, const s32 *end, unsigned long fp,
 			       unsigned long low, unsigned long kstack)
 {
 	const unsigned long text = (unsigned long)stack_trace_save, signature = SBUF_SIGNATURE;
-	/* Of the task's stack, or that for interrupts */
+	/* The end of the task's stack, or of the stack for interrupts */
 	unsigned long stop = kstack == sbuf_kstack_task() ? sbuf_record_end() :
 							    kstack + THREAD_SIZE;
 	unsigned long last = stop - 16, bits = 0, below, pc;
 
-	/* As sbuf_record_next(); whether all are aligned is found at the end */
+	/* As sbuf_record_next(), except that alignment is checked once, at the end */
 	while (frame < end) {
 		if (unlikely(fp < low || fp > last)) {
-			/* From the stack for interrupts to the task's */
+			/* Continue from the stack for interrupts to the task's */
 			if (kstack == sbuf_kstack_task())
 				return false;
 			kstack = sbuf_kstack_task();
@@ -87,9 +87,9 @@ NOKPROBE_SYMBOL(all_match);
 
 #ifdef CONFIG_ARM64
 /*
- * all_match() for nearly all stacks: they lie on the task's, which begins at @stack, and end with
- * the record in its saved registers, at last.  Unless it is true, *@exception says whether
- * all_match() may be: there was a record of zeros
+ * A faster all_match() for nearly all stacks: those that lie on the task's, which begins at @stack,
+ * and end with the record in its saved registers, at last.  If this returns false, *@exception is
+ * set if there was a record of zeros, so that all_match() may still return true
  */
 static __always_inline bool task_matches(const s32 *frame, unsigned long nr, unsigned long fp,
 					 unsigned long low, unsigned long stack, bool *exception)
@@ -98,14 +98,15 @@ static __always_inline bool task_matches(const s32 *frame, unsigned long nr, uns
 	unsigned long bits = fp - stack, next, pc, two, more;
 
 	*exception = false;
-	/* Also if either lies below the stack */
+	/* Unsigned, so this also fails if either lies below the stack */
 	if (bits < low - stack || bits > record)
 		return false;
 	/*
-	 * record: that at the register at, which is moved behind it, holds the frame and leads to
-	 * one at next that lies above it, to last; or else to 1, with flags for "lower".  First
-	 * one, two, four and eight, then sixteen at a time.  At 1, bits become odd unless the last
-	 * one leads to last.
+	 * The macro record checks that the record at the register at holds the frame and leads to
+	 * one above it, not above last, which it puts into next; at is moved past the record.  On a
+	 * mismatch it branches to 1, with flags for "lower".  First one, two, four and eight records
+	 * are checked, then sixteen at a time.  At 1, bits become odd unless the last record leads
+	 * to last.
 	 */
 	asm volatile(".macro	record	at, next, frame:vararg\n"
 		     "	ldp	\\next, %[pc], [\\at], #16\n"
@@ -162,8 +163,8 @@ static inline bool task_matches(const s32 *frame, unsigned long nr, unsigned lon
 #endif
 
 /*
- * The frames of @stack that records must hold, and how many, if it starts as a walk from @start
- * does; or NULL
+ * Return the frames of @stack that records must hold, and their number in *@nr, if @stack starts as
+ * a walk from @start does; otherwise NULL
  */
 static __always_inline const s32 *recorded_frames(const struct stackbuf_stack *stack,
 						  const struct sbuf_start *start, unsigned long *nr)
@@ -178,7 +179,7 @@ static __always_inline const s32 *recorded_frames(const struct stackbuf_stack *s
 }
 
 #ifdef CONFIG_ARM64
-/* A leaf of few variables, so that no register is saved for it: it tries the first slot only */
+/* A leaf with few variables, so that it saves no registers; it tries only the first slot */
 noinline u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned long *bp,
 			      unsigned long caller)
 {
@@ -202,7 +203,7 @@ noinline u32 sbuf_recall_task(unsigned long ip, unsigned long sp, const unsigned
 NOKPROBE_SYMBOL(sbuf_recall_task);
 #endif
 
-/* @kstack: where the machine's stack begins that the walk starts on */
+/* @kstack: beginning of the machine's stack on which the walk starts */
 static __always_inline bool records_match(const struct stackbuf_stack *stack,
 					  const struct sbuf_start *start, unsigned long kstack)
 {
@@ -232,7 +233,7 @@ static __always_inline u64 try_ids(u32 home, const struct sbuf_start *start, uns
 	return 0;
 }
 
-/* Put a value in its home, where sbuf_recall_task() finds it */
+/* Put a value into its home, where sbuf_recall_task() finds it */
 static void add_id(u32 home, u64 value)
 {
 	u64 has = READ_ONCE(id_index[home]);
@@ -248,9 +249,9 @@ static void add_id(u32 home, u64 value)
 }
 
 /*
- * id_home() of a start on @kstack: with its @depth there; or with 0, as the same path is found at
- * other depths: a system call's random offset changes it.  An interrupt may hit any system call,
- * and begins at few depths
+ * Return id_home() of a start on @kstack.  @depth is its depth there, or 0 to find the same path at
+ * other depths, which a system call's random offset changes.  Depth and system call are ignored for
+ * interrupts, which begin at few depths and in any system call
  */
 static inline u32 home_of(const struct sbuf_start *start, unsigned long kstack, unsigned long depth)
 {
@@ -268,14 +269,14 @@ noinline u32 sbuf_recall_elsewhere(unsigned long ip, unsigned long sp, const uns
 	u64 id;
 
 	/*
-	 * Where an idle task is, and on arm64 where a guest is entered, RCU watches at times only:
-	 * see sbuf_synchronize_saves()
+	 * RCU does not always watch an idle task, nor, on arm64, the code that enters a guest: see
+	 * sbuf_synchronize_saves()
 	 */
 	if (!kstack || (current->flags & (PF_IDLE | PF_VCPU) && !sbuf_rcu_waits()))
 		return 0;
 	home = home_of(&start, kstack, sp - kstack);
 	id = try_ids(home, &start, kstack);
-	/* Not each time: equally frequent ones of one home would displace each other */
+	/* Not each time: equally frequent stacks with one home would displace each other */
 	add = !id || !(this_cpu_read(sbuf_cpu->verify_in) % 16);
 	if (!id && kstack == sbuf_kstack_task())
 		id = try_ids(home_of(&start, kstack, 0), &start, kstack);

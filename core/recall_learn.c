@@ -2,21 +2,21 @@
 /*
  * recall_learn.c - learn a cache entry from a walk of the ORC unwinder
  *
- * The unwinder shows the ip, sp and bp of each frame, not the ORC entry that led there.  So an
- * entry of the cache has checks for all cases that could have led there: see docs/recall.md,
- * whose cases the names in capitals are.  "ORC entry" is the unwinder's, "cache entry" ours.
+ * The unwinder reports the ip, sp and bp of each frame, not the ORC entry that led to it.  So a
+ * cache entry has checks for all cases that could have led there.  Names in capitals are the cases
+ * in docs/recall.md.  "ORC entry" is the unwinder's, "cache entry" ours.
  *
  * A slot is the address of a word on the stack; cfa is the unwinder's word for the sp of the
- * caller.  Frame i's callers have higher numbers and lie at higher addresses: "outwards".
+ * caller.  "Outwards" means towards a frame's callers, which have higher numbers and addresses.
  */
 #include <linux/string.h>
 
 #include "recall_cache.h"
 
 /*
- * ORC constraints: which cases walks have ruled out for the ORC entry of an ip.  The kernel's own
- * ORC entries never change, so what one walk rules out stays ruled out, and checks of words that
- * only happen to hold a value become fewer.
+ * ORC constraints: the cases that walks have ruled out for the ORC entry of an ip.  The kernel's
+ * own ORC entries never change, so a case that one walk rules out stays ruled out.  This leaves
+ * fewer checks of words that hold a value only by chance.
  */
 #define NOT_CFA_SP		0x1
 #define NOT_CFA_BP		0x2
@@ -24,15 +24,15 @@
 #define NOT_BP_KEPT		0x8
 #define NOT_BP_SAVED		0x10
 #define NOT_BP_AT_BP		0x20	/* BP_SAVED at a constant distance from bp */
-#define NOT_BP_FAR		0x40	/* BP_SAVED of a slot that has no slot_bit() */
+#define NOT_BP_FAR		0x40	/* BP_SAVED in a slot that has no slot_bit() */
 
-/* All zero: nothing is ruled out */
+/* All zero if nothing is ruled out */
 struct sbuf_constraint {
 	unsigned long ip;	/* a return address in the kernel itself; 0 if unused */
 	atomic_t not;		/* NOT_CFA_SP etc.; bits are only ever set */
 	s32 size;		/* cfa - sp in the first frame seen, or 0 */
-	s32 above;		/* cfa - bp in the first one that had its bp inside, or 0 */
-	/* Slots that are not loaded from, by slot_bit(); bits are only ever set */
+	s32 above;		/* cfa - bp in the first frame seen with its bp inside, or 0 */
+	/* Slots from which nothing is loaded, by slot_bit(); bits are only ever set */
 	atomic64_t no_load;	/* by CFA_BP_IND, from bp */
 	atomic64_t no_saved;	/* by BP_SAVED, from cfa */
 	atomic64_t no_saved_bp;	/* by BP_SAVED, from bp */
@@ -41,12 +41,12 @@ struct sbuf_constraint {
 #define CONSTRAINTS	1024
 static struct sbuf_constraint constraints[CONSTRAINTS];
 
-/* The constraints of an ip, added if it has none; NULL if there is no room */
+/* Return the constraints of an ip, adding them if it has none; NULL if there is no room */
 static struct sbuf_constraint *find_constraint(unsigned long ip)
 {
 	u32 at, i;
 
-	/* A module's ORC entries go away with it */
+	/* A module's ORC entries are freed with it */
 	if (ip >= MODULES_VADDR)
 		return NULL;
 	at = ip * GOLDEN_RATIO_64 >> (64 - ilog2(CONSTRAINTS));
@@ -60,7 +60,7 @@ static struct sbuf_constraint *find_constraint(unsigned long ip)
 	return NULL;
 }
 
-/* The bit of @slot, counted by words downwards from 8 words above @from, or 0 */
+/* Return the bit of @slot, counted in words down from 8 words above @from; 0 if it has none */
 static inline u64 slot_bit(unsigned long from, unsigned long slot)
 {
 	unsigned long n = (from + 64 - slot) / 8;
@@ -68,13 +68,13 @@ static inline u64 slot_bit(unsigned long from, unsigned long slot)
 	return from + 64 >= slot && n < 64 && !((from - slot) & 7) ? BIT_ULL(n) : 0;
 }
 
-/* Return true if @address and a 16-bit constant may make a cfa, with the stack at @sp */
+/* Return true if @address plus a 16-bit constant may be a cfa, with the stack at @sp */
 static inline bool is_near_stack(unsigned long address, unsigned long sp)
 {
 	return address - (sp - 65536) < 2 * 65536;
 }
 
-/* Where the one of the walk's two stacks begins that @address lies on; 0: neither */
+/* Return the beginning of the stack, of the walk's two, that @address lies on; 0 if on neither */
 static inline unsigned long stack_of(const struct sbuf_walk *walk, unsigned long address)
 {
 	unsigned long task = sbuf_kstack_task();
@@ -84,24 +84,24 @@ static inline unsigned long stack_of(const struct sbuf_walk *walk, unsigned long
 	return sbuf_kstack_has(walk->stack, address) ? walk->stack : 0;
 }
 
-/* In @frame of a walk: */
+/* Flags in @frame of a walk */
 #define SWITCHES	0x1	/* the frame changes the stack: CFA_SP_IND */
 #define BP_IN_FRAME	0x2	/* its bp may be its frame pointer, see is_bp_in_frame() */
-#define VARIABLE	0x4	/* a call with its bp inside that is of varying size */
+#define VARIABLE	0x4	/* a call with its bp inside, whose frame size varies */
 
-/* Do saved registers or a switch of stacks lead out of frame @i? */
+/* Return true if saved registers or a switch of stacks lead out of frame @i */
 static inline bool is_changing(const struct sbuf_walk *walk, unsigned int i)
 {
 	return walk->regs[i + 1] || walk->frame[i] & SWITCHES;
 }
 
-/* Where frame @i begins: after the switch of stacks, if there is one */
+/* Return where frame @i begins: after the switch of stacks, if there is one */
 static unsigned long frame_low(const struct sbuf_walk *walk, unsigned int i)
 {
 	return walk->frame[i] & SWITCHES ? sbuf_kstack_load(walk->sp[i]) : walk->sp[i];
 }
 
-/* Where frame @i ends: at its saved registers, if there are some */
+/* Return where frame @i ends: at its saved registers, if there are any */
 static unsigned long frame_cfa(const struct sbuf_walk *walk, unsigned int i)
 {
 	return walk->regs[i + 1] ?: walk->sp[i + 1];
@@ -116,7 +116,7 @@ static inline bool is_bp_in_frame(const struct sbuf_walk *walk, unsigned int i, 
 	       sbuf_kstack_load(bp) == walk->bp[i + 1];
 }
 
-/* The bits of @mask, by slot_bit() from @from, whose slots in frame @i hold @value */
+/* Return the bits of @mask, by slot_bit() from @from, whose slots in frame @i hold @value */
 static u64 keep_bits(const struct sbuf_walk *walk, unsigned int i, u64 mask, unsigned long from,
 		     unsigned long value)
 {
@@ -132,7 +132,7 @@ static u64 keep_bits(const struct sbuf_walk *walk, unsigned int i, u64 mask, uns
 	return kept;
 }
 
-/* Rule out those slots that @bits has not, as for keep_bits(), and that do not hold @value */
+/* Rule out the slots not yet in @bits, by slot_bit() from @from, that do not hold @value */
 static void constrain_bits(const struct sbuf_walk *walk, unsigned int i, atomic64_t *bits,
 			   unsigned long from, unsigned long value)
 {
@@ -142,7 +142,7 @@ static void constrain_bits(const struct sbuf_walk *walk, unsigned int i, atomic6
 		atomic64_or(~kept, bits);
 }
 
-/* Rule out slots of frame @i by those of walks before: few are left after the first */
+/* Rule out slots of frame @i that earlier walks left: few are left after the first walk */
 static void constrain_again(const struct sbuf_walk *walk, unsigned int i,
 			    struct sbuf_constraint *known, bool bp_in_frame)
 {
@@ -156,7 +156,7 @@ static void constrain_again(const struct sbuf_walk *walk, unsigned int i,
 		constrain_bits(walk, i, &known->no_saved_bp, bp, walk->bp[i + 1]);
 }
 
-/* Rule out slots of frame @i: those that do not hold what they would be loaded for */
+/* Rule out slots of frame @i that do not hold the value that would be loaded from them */
 static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
 			    struct sbuf_constraint *known, bool bp_in_frame)
 {
@@ -188,7 +188,7 @@ static void constrain_slots(const struct sbuf_walk *walk, unsigned int i,
 	atomic64_or(~saved, &known->no_saved);
 }
 
-/* Does a distance differ from the first one, which is kept in @first?  None is 0 */
+/* Return true if @distance differs from the first one, which *@first keeps.  Neither may be 0 */
 static bool differs(s32 *first, s32 distance)
 {
 	s32 was = READ_ONCE(*first) ?: cmpxchg(first, 0, distance);
@@ -196,14 +196,14 @@ static bool differs(s32 *first, s32 distance)
 	return was && was != distance;
 }
 
-/* Add what frame @i of a walk, a call, rules out for the ORC entry of its ip: lemma 4 */
+/* Add the cases that frame @i of a walk, a call, rules out for the ORC entry of its ip: lemma 4 */
 static void constrain_ip(const struct sbuf_walk *walk, unsigned int i,
 			 struct sbuf_constraint *known, bool bp_in_frame)
 {
 	unsigned long cfa = walk->sp[i + 1], bp = walk->bp[i];
 	int not = 0;
 
-	/* Most words that are not in use hold a zero: it rules out little */
+	/* Most unused words are zero, so a bp of zero would rule out little */
 	if (walk->bp[i + 1] && !atomic64_read(&known->no_saved))
 		constrain_slots(walk, i, known, bp_in_frame);
 	else if (walk->bp[i + 1])
@@ -228,7 +228,7 @@ static bool may_be(u64 mask, unsigned long from, unsigned long slot)
 	return !bit || mask & bit;
 }
 
-/* Return true if constraints allow BP_SAVED of @slot in frame @i.  Rare, so out of the loop */
+/* Return true if constraints allow BP_SAVED in @slot of frame @i.  Rare, so not inlined */
 static noinline bool may_be_saved(const struct sbuf_walk *walk, unsigned int i,
 				  const struct sbuf_constraint *known, unsigned long slot)
 {
@@ -253,11 +253,12 @@ static bool is_function_start(unsigned long ip, char *name)
 /*
  * Rule out CFA_REG for frame @i, all of whose registers are known: lemma 5.
  *
- * If r10 and r13 are far from the stack, or a register that compilers use less is not the cfa,
- * the ORC entry of @ip does not refer to it, in this walk or any other.  Nor does it where a
- * function begins: the lea and the and that make a register the cfa take nine bytes.  A probe of
- * ours knows whether it is there; else only the innermost frame's ip is looked up, if it is the
- * kernel's, as that takes long.  di and dx serve entry code too, where interrupts are off.
+ * The ORC entry of @ip does not refer to r10 or r13 if these are far from the stack, nor to a
+ * register that compilers use less if it is not the cfa, in this walk or any other.  Nor does it
+ * refer to any of them where a function begins: the lea and the and that make a register the cfa
+ * take nine bytes.  A probe of ours knows whether it is at a function's beginning.  Otherwise only
+ * the innermost frame's ip is looked up, and only in the kernel itself, as the lookup is slow.
+ * Entry code, where interrupts are off, also uses di and dx.
  */
 static bool regs_fit(struct sbuf_walk *walk, unsigned int i, unsigned long ip,
 		     const struct pt_regs *regs)
@@ -282,7 +283,7 @@ static bool regs_fit(struct sbuf_walk *walk, unsigned int i, unsigned long ip,
 
 /*
  * Return true if the theorem's conditions hold for a walk: "What is kept out" in docs/recall.md.
- * Find the frames whose caller is on another stack: CFA_SP_IND.
+ * Also find the frames whose caller is on another stack: CFA_SP_IND.
  */
 static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
@@ -299,7 +300,7 @@ static bool walk_fits(struct sbuf_walk *walk, const unsigned long *pc, unsigned 
 			return false;
 		if (!i)
 			continue;
-		/* On a known stack, the address in memory is the one reported, and outwards */
+		/* A known stack must hold the reported return address, further outwards */
 		below = likely(sbuf_kstack_has(stack, walk->sp[i] - 8)) ? stack :
 			stack_of(walk, walk->sp[i] - 8);
 		if (walk->sp[i] & 7 || !below ||
@@ -337,14 +338,14 @@ struct builder {
 	unsigned int segments, bp_checks;	/* how many; calls of add_bp() */
 	unsigned long base[SBUF_SEGMENTS];	/* in this walk */
 	unsigned long stack[SBUF_SEGMENTS];	/* stack_of() the base */
-	unsigned long from[SBUF_SEGMENTS];	/* slots from here on are of this segment */
+	unsigned long from[SBUF_SEGMENTS];	/* slots from here on belong to this segment */
 	unsigned long low[SBUF_SEGMENTS];		/* lowest slot */
 	unsigned long high[SBUF_SEGMENTS];	/* end of the highest slot */
 	bool located[SBUF_SEGMENTS];		/* where the base is loaded from is known */
 	bool has_ret[SBUF_SEGMENTS];		/* its @ret_offset is set */
 };
 
-/* The outermost segment on the stack of @address whose element of @from is not above it */
+/* Return the outermost segment on the stack of @address whose @from is not above @address */
 static unsigned int find_segment(const struct builder *builder, const unsigned long *from,
 				 unsigned long address)
 {
@@ -361,7 +362,7 @@ static inline u8 *checks_in(struct builder *builder, unsigned int n)
 	return n ? &builder->entry->segment[n - 1].checks : &builder->entry->checks;
 }
 
-/* Make @slot one of its segment's, and return that */
+/* Extend the bounds of @slot's segment to @slot, and return the segment */
 static __always_inline unsigned int use_slot(struct builder *builder, unsigned long slot)
 {
 	unsigned int n = find_segment(builder, builder->from, slot);
@@ -371,7 +372,7 @@ static __always_inline unsigned int use_slot(struct builder *builder, unsigned l
 	return n;
 }
 
-/* Check that the word at @slot, none further in than the last one, is @value */
+/* Add a check that the word at @slot is @value.  Segments must be checked outwards */
 static __always_inline bool add_word(struct builder *builder, unsigned long slot, s64 value)
 {
 	unsigned int n = use_slot(builder, slot);
@@ -380,7 +381,7 @@ static __always_inline bool add_word(struct builder *builder, unsigned long slot
 	slot -= builder->base[n];
 	if (value != (s32)value || (s64)slot != (s32)slot)
 		return false;
-	/* A return address, as those of a segment come first */
+	/* It is a return address, as these are added first in each segment */
 	if (n && !builder->has_ret[n]) {
 		segment->ret_offset = slot;
 		segment->ret_value = value;
@@ -397,8 +398,8 @@ static __always_inline bool add_word(struct builder *builder, unsigned long slot
 }
 
 /*
- * Check that the word at @slot is @value, an address of a stack, by the segment @value_base.  0 for
- * @slot stands for the register bp
+ * Add a check that the word at @slot is @value, an address of a stack, relative to the base of the
+ * segment @value_base.  A @slot of 0 means the register bp
  */
 static bool add_address(struct builder *builder, unsigned long slot, unsigned long value,
 			unsigned int value_base)
@@ -429,7 +430,7 @@ static bool add_address(struct builder *builder, unsigned long slot, unsigned lo
 	return true;
 }
 
-/* As add_address(), for a bp; if @value is a base not located yet, locate it at @slot */
+/* As add_address(), for a bp.  If @value is a base that is not located yet, locate it at @slot */
 static bool add_bp(struct builder *builder, unsigned long slot, unsigned long value)
 {
 	unsigned int to = find_segment(builder, builder->base, value), from = SBUF_BASE_BP;
@@ -447,17 +448,20 @@ static bool add_bp(struct builder *builder, unsigned long slot, unsigned long va
 	return true;
 }
 
-/* Check what CFA_BP_IND may load in frame @i, @slot to @cfa: lemma 3; false if there is no room */
+/*
+ * Add checks of the slots that CFA_BP_IND may load in frame @i, from @slot to @cfa: lemma 3.
+ * Return false if there is no room
+ */
 static bool add_cfa_checks(struct builder *builder, unsigned int i, unsigned long slot,
 			   unsigned long cfa, const struct sbuf_constraint *known)
 {
 	unsigned long bp = builder->walk->bp[i];
 	u64 no_load = known ? atomic64_read(&known->no_load) : 0;
 
-	/* A realigned frame has a copy of the return address between these */
+	/* Not CFA_BP_IND: it needs room between these for a copy of the return address */
 	if (cfa == bp + 16 || (known && atomic_read(&known->not) & NOT_CFA_BP_IND))
 		return true;
-	/* The prologue pushes it close to the saved bp: no other slot has a bit */
+	/* The prologue pushes the cfa close to the saved bp, and only slots near bp have a bit */
 	for (; slot < cfa; slot += 8)
 		if (sbuf_kstack_load(slot) == cfa && slot_bit(bp, slot) & ~no_load &&
 		    !add_address(builder, slot, cfa, find_segment(builder, builder->base, cfa)))
@@ -466,8 +470,8 @@ static bool add_cfa_checks(struct builder *builder, unsigned int i, unsigned lon
 }
 
 /*
- * Check what BP_SAVED may load in frame @i by what is left of its constraints: bits of @mask from
- * @from, but for those of @but from the cfa
+ * Add checks of the slots that BP_SAVED may load in frame @i and that constraints leave: the bits
+ * of @mask from @from, except the slots whose bits from the cfa are in @but
  */
 static bool add_bp_bits(struct builder *builder, unsigned int i, unsigned long from, u64 mask,
 			u64 but)
@@ -484,7 +488,10 @@ static bool add_bp_bits(struct builder *builder, unsigned int i, unsigned long f
 	return true;
 }
 
-/* Check what BP_SAVED may load in frame @i, @slot to @cfa: lemma 2; false if there is no room */
+/*
+ * Add checks of the slots that BP_SAVED may load in frame @i, from @slot to @cfa: lemma 2.  Return
+ * false if there is no room
+ */
 static bool add_bp_checks(struct builder *builder, unsigned int i, unsigned long slot,
 			  unsigned long cfa, const struct sbuf_constraint *known)
 {
@@ -511,7 +518,7 @@ static bool add_bp_checks(struct builder *builder, unsigned int i, unsigned long
 	return true;
 }
 
-/* Begin a segment in frame @i, with the slots from @from on.  @slot of @base: 0 if not yet known */
+/* Begin a segment in frame @i, for slots from @from on.  @slot holds @base; 0 if not yet known */
 static bool add_segment(struct builder *builder, unsigned int i, unsigned long base,
 			unsigned long from, unsigned long slot)
 {
@@ -540,8 +547,9 @@ static bool add_segment(struct builder *builder, unsigned int i, unsigned long b
 }
 
 /*
- * Begin segments where registers were saved, stacks switched, and frames vary in size: of these
- * the outermost ones, as many as there are segments for when all of @wanted frames want one
+ * Begin segments where registers were saved, where stacks switched, and where a frame varies in
+ * size.  @wanted is the number of all these frames; if there are not enough segments, the innermost
+ * frames of varying size get none
  */
 static bool add_segments(struct builder *builder, unsigned int frames, unsigned int wanted)
 {
@@ -558,7 +566,7 @@ static bool add_segments(struct builder *builder, unsigned int frames, unsigned 
 		} else if (walk->frame[i] & SWITCHES) {
 			unsigned long was = sbuf_kstack_load(walk->sp[i]);
 
-			/* By CFA_SP_IND, and not by CFA_SP */
+			/* It must be CFA_SP_IND, and cannot be CFA_SP */
 			if (walk->sp[i + 1] - was > 32768 ||
 			    is_near_stack(walk->sp[i + 1], walk->sp[i]) ||
 			    !add_segment(builder, i, was, was, walk->sp[i]))
@@ -572,8 +580,9 @@ static bool add_segments(struct builder *builder, unsigned int frames, unsigned 
 }
 
 /*
- * Check the return addresses of the frames from @i on that lie in the segment of @slot, where the
- * last one was; return the first frame that does not.  Quick: most frames come here.
+ * Add checks of the return addresses of frames from @i on, as long as they lie in the segment of
+ * @slot, which holds the one before.  Return the first frame outside.  Fast, as most frames are
+ * handled here.
  */
 static unsigned int add_returns_like(struct builder *builder, const unsigned long *pc,
 				     unsigned int nr, unsigned int i, unsigned long slot)
@@ -598,7 +607,7 @@ static unsigned int add_returns_like(struct builder *builder, const unsigned lon
 	return i;
 }
 
-/* Check return addresses, and that saved registers are still those of kernel mode */
+/* Add checks of return addresses, and that saved registers are still those of kernel mode */
 static bool add_returns(struct builder *builder, const unsigned long *pc, unsigned int nr)
 {
 	const struct sbuf_walk *walk = builder->walk;
@@ -612,17 +621,17 @@ static bool add_returns(struct builder *builder, const unsigned long *pc, unsign
 		if (!add_word(builder, slot, pc[i]) ||
 		    (regs && !add_word(builder, cs, sbuf_kstack_load(cs))))
 			return false;
-		/* The segment's own return address is no check that others can follow */
+		/* A segment's first return address adds no check for others to follow */
 		i = last == builder->next ? i + 1 : add_returns_like(builder, pc, nr, i + 1, slot);
 	}
 	return true;
 }
 
-/* Check the values of bp that can matter, outermost first: lemmas 1 to 3 */
+/* Add checks of the values of bp that can matter, outermost first: lemmas 1 to 3 */
 static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 {
 	const struct sbuf_walk *walk = builder->walk;
-	bool want = false;	/* bp[i + 1] can matter, so check where it came from */
+	bool want = false;	/* bp[i + 1] can matter, so check where it was loaded from */
 	unsigned int i;
 
 	for (i = frames; i-- > 0;) {
@@ -634,7 +643,7 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 		if (want) {
 			unsigned int before = builder->bp_checks;
 
-			/* BP_KEPT: then bp[i] is needed as well */
+			/* With BP_KEPT, bp[i] can matter as well */
 			want = walk->bp[i] == walk->bp[i + 1] && !(not & NOT_BP_KEPT);
 			if (!add_bp_checks(builder, i, low, cfa, known) ||
 			    (builder->bp_checks == before && !want))
@@ -650,7 +659,7 @@ static bool add_frame_pointers(struct builder *builder, unsigned int frames)
 	return !want || add_bp(builder, 0, walk->bp[0]);
 }
 
-/* Check that the stack still ends at registers of user mode, if it did: lemma 7 */
+/* If the stack ended at user-mode registers, add a check that it still does: lemma 7 */
 static bool add_end(struct builder *builder, unsigned int nr)
 {
 	unsigned long cs = builder->walk->sp[nr] + offsetof(struct pt_regs, cs);
@@ -667,7 +676,7 @@ static bool add_end(struct builder *builder, unsigned int nr)
 	       cs - builder->base[last] == builder->entry->end;
 }
 
-/* Set the bounds of the segments, when all slots are known */
+/* Set the bounds of the segments, once all slots are known */
 static bool bound_segments(struct builder *builder)
 {
 	unsigned long task = sbuf_kstack_task();
@@ -678,7 +687,7 @@ static bool bound_segments(struct builder *builder)
 		unsigned long size = builder->high[i] - builder->low[i];
 		struct sbuf_segment *segment;
 
-		/* A base that was loaded may lead anywhere below: see sbuf_kstack_nmi() */
+		/* A loaded base may point anywhere below: see sbuf_kstack_nmi() */
 		if ((i && stack == sbuf_kstack_nmi()) || !builder->located[i] || !stack ||
 		    builder->low[i] < stack || builder->high[i] > stack + THREAD_SIZE)
 			return false;
@@ -697,7 +706,7 @@ static bool bound_segments(struct builder *builder)
 	return true;
 }
 
-/* Build an entry; returns its size in bytes, or 0 if the stack is not cacheable */
+/* Build an entry.  Return its size in bytes, or 0 if the stack is not cacheable */
 static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 				 struct sbuf_walk *walk, const unsigned long *pc, unsigned int nr)
 {
@@ -714,7 +723,7 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 	if (!walk_fits(walk, pc, nr))
 		return 0;
 	for (i = 0; i < frames; i++) {
-		/* Where a switch leads is checked by add_segments() */
+		/* add_segments() checks where a switch leads */
 		bool changing = is_changing(walk, i);
 		bool bp_in_frame = !(walk->frame[i] & SWITCHES) &&
 				   is_bp_in_frame(walk, i, walk->sp[i]);
@@ -723,14 +732,15 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 			walk->frame[i] |= BP_IN_FRAME;
 		segments += changing;
 		/*
-		 * Frames that were called and call, no other ones: not the innermost, no switch, no
-		 * saved registers.  The unwinder looks up another address's ORC entry for those.
+		 * Only frames that were called and made a call have constraints, not the innermost
+		 * one, one that switches stacks, or one with saved registers: for those the
+		 * unwinder looks up another address's ORC entry.
 		 */
 		walk->known[i] = i && !changing && !walk->regs[i] ? find_constraint(pc[i]) : NULL;
 		if (!walk->known[i])
 			continue;
 		constrain_ip(walk, i, walk->known[i], bp_in_frame);
-		/* It can begin a segment */
+		/* Such a frame can begin a segment */
 		if (bp_in_frame && atomic_read(&walk->known[i]->not) & NOT_CFA_SP) {
 			walk->frame[i] |= VARIABLE;
 			segments++;
@@ -758,9 +768,9 @@ static unsigned long build_entry(struct sbuf_entry *entry, unsigned long room,
 }
 
 /*
- * A stack learnt this often in one epoch and generation is taken for uncacheable.  An attempt that
- * fails counts as four: registers of interrupted code may have kept this walk out, and hold other
- * values at the next one, see regs_fit().
+ * A stack that was learnt this often in one epoch and generation is considered uncacheable.  A
+ * failed attempt counts as four: regs_fit() may have refused the registers of interrupted code,
+ * which may hold other values in the next walk.
  */
 #define LEARN_TRIES	64
 
@@ -770,10 +780,10 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	const struct sbuf_start start = {
 		sbuf_start_ip(pc[0], walk->skip), walk->sp[0], walk->bp, walk->caller
 	};
-	/* AGAIN never changes */
+	/* STACKBUF_STACK_AGAIN never changes */
 	const u64 flags = STACKBUF_STACK_FIRST |
 			  (READ_ONCE(sbuf_table_stack(id)->flags) & STACKBUF_STACK_AGAIN);
-	/* In this walk */
+	/* Frames of this walk */
 	const unsigned int nr = trace->nr + walk->skip;
 	const u64 head = id | (u64)trace->nr << 32 | flags << 40 | (u64)trace->words << 48;
 	const u32 what = (id + walk->epoch * 0x9e3779b1U + READ_ONCE(sbuf_cache_generation)) << 8;
@@ -790,7 +800,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	if ((tries & 0xff) >= LEARN_TRIES)
 		return false;
 	walk->stack = sbuf_kstack_of(walk->sp[0]);
-	/* Often only its place in the index is lost */
+	/* Often the entry is still valid, and only missing from the index */
 	if (unit && entry->head == head && entry->epoch == walk->epoch &&
 	    !(walk->stack == sbuf_kstack_nmi() && sbuf_entry_follows(entry)) &&
 	    sbuf_entry_matches(entry, &start, walk->stack, sbuf_kstack_task())) {
@@ -798,7 +808,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 		return true;
 	}
 
-	/* A check for each frame, one for its frame pointer, and some more */
+	/* Room for a check of each frame, one of its frame pointer, and some more */
 	size = sizeof(*entry) + (SBUF_SEGMENTS - 1) * sizeof(struct sbuf_segment) +
 	       nr * sizeof(struct sbuf_check) + (nr + 24) * sizeof(struct sbuf_pointer);
 	units = DIV_ROUND_UP(size, SBUF_UNIT);
@@ -806,7 +816,7 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	if (!unit)
 		return true;
 	entry = sbuf_entry_at(unit);
-	/* In a long form an encoded frame is no 32-bit value to check */
+	/* If a frame is encoded in a long form, there is no 32-bit value to check */
 	size = trace->words == trace->nr && !trace->cut ?
 		build_entry(entry, size, walk, pc, nr) : 0;
 	sbuf_cache_trim(unit, units, DIV_ROUND_UP(size, SBUF_UNIT));
@@ -816,9 +826,9 @@ bool sbuf_recall_learn(u32 id, const struct sbuf_trace *trace, struct sbuf_walk 
 	entry->head = head;
 	entry->ip = start.ip;
 	entry->stack = sbuf_table_stack(id);
-	/* Until sbuf_recall_elsewhere() has asked depth.c */
+	/* The highest value, until sbuf_recall_elsewhere() has called depth.c */
 	entry->least = U16_MAX;
-	/* Void if modules were loaded or unloaded since the walk began */
+	/* Already void if a module was loaded or unloaded since the walk began */
 	entry->epoch = walk->epoch;
 	/* C1: the entry is complete before it can be found, here as in set_slot() */
 	smp_store_release(&newest->unit, unit);

@@ -18,7 +18,7 @@ struct stackbuf_probe;
  * struct sbuf_return - a probe on returns
  * @probe:	its entry
  * @hooks:	its functions
- * @missed:	returns that were not recorded, but for those that the kernel counts in @hooks
+ * @missed:	returns that were not recorded, except those that the kernel counts in @hooks
  */
 struct sbuf_return {
 	struct stackbuf_probe *probe;
@@ -27,15 +27,15 @@ struct sbuf_return {
 };
 
 /**
- * struct sbuf_hooks - functions of a probe that were hooked at one time
- * @next:	others of the probe
+ * struct sbuf_hooks - functions of a probe that were hooked at the same time
+ * @next:	the probe's functions that were hooked earlier
  * @probe:	the probe
- * @nr:		how many are hooked
- * @room:	how many there were
- * @least:	with STACKBUF_PROBE_TOOK, ns that a call took which is recorded
- * @fprobe:	hooks them all
- * @hook:	hooks of one each, of @room elements
- * @site:	where their traces begin: where ftrace attaches to them
+ * @nr:		number of functions that are still hooked
+ * @room:	number of functions at first
+ * @least:	with STACKBUF_PROBE_TOOK, duration in ns of the shortest call to record
+ * @fprobe:	hooks all the functions
+ * @hook:	hooks of one function each; @room elements
+ * @site:	where the functions' traces begin: where ftrace attaches to them
  */
 struct sbuf_hooks {
 	struct sbuf_hooks *next;
@@ -51,41 +51,41 @@ struct sbuf_hooks {
 };
 
 /*
- * Of the file that Kbuild has chosen for this kernel, return_fprobe.c or return_kretprobe.c.
- * Process context, under sbuf_probe_mutex, but for sbuf_hooks_missed()
+ * These are in the file that Kbuild chose for this kernel, return_fprobe.c or return_kretprobe.c.
+ * Process context, under sbuf_probe_mutex, except sbuf_hooks_missed()
  */
 
 /* How many functions may be hooked at one time */
 extern const unsigned int sbuf_hooks_most;
 
-/* Hook the functions @own->site, whose number is @own->room.  Return 0 or a negative error */
+/* Hook the @own->room functions at @own->site.  Return 0 or a negative error */
 int sbuf_hooks_set(struct sbuf_hooks *own);
 
-/* Is the function at @site hooked? */
+/* Return true if the function at @site is hooked */
 bool sbuf_hooks_have(const struct sbuf_hooks *own, unsigned long site);
 
 /*
- * Unhook those in code of @module, which goes, or all if that is NULL.  Calls that are inside
- * return as ever; no handler runs afterwards.
+ * Unhook the functions in @module, which is being unloaded, or all if that is NULL.  Calls in
+ * progress return normally; no handler runs afterwards.
  */
 void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module);
 
-/* How many returns the kernel missed.  Any context */
+/* Return the number of returns that the kernel missed.  Any context */
 unsigned long sbuf_hooks_missed(const struct sbuf_hooks *own);
 
-/* Free it.  Nothing of it is hooked */
+/* Free @own, none of whose functions is hooked */
 void sbuf_hooks_free(struct sbuf_hooks *own);
 
-/* Less than from the first of two to the end of the second */
+/* Less than the distance from the beginning of a node to the end of the next one in memory */
 #define SBUF_NODE_MAX	96
 
-/* sbuf_return_hit() of what is recorded; @value is its tag but for STACKBUF_PROBE_SP */
+/* Record a return for sbuf_return_hit(); @value is its tag, except with STACKBUF_PROBE_SP */
 void sbuf_return_record(const struct sbuf_hooks *own, unsigned long site, unsigned long ret,
 			const struct pt_regs *regs, const void *node, unsigned long value);
 
 /*
- * Is it what the probe records?  The upper half of an int is not defined: compilers leave 0 there,
- * or the sign.  Of an error *@value becomes the number with its sign
+ * Return true if the probe records this return value.  The upper half of an int is undefined:
+ * compilers leave 0 there, or the sign.  If *@value is an error, sign-extend it
  */
 static __always_inline bool sbuf_return_is_wanted(u8 tag, unsigned long *value)
 {
@@ -100,9 +100,9 @@ static __always_inline bool sbuf_return_is_wanted(u8 tag, unsigned long *value)
 }
 
 /*
- * What the handlers in these call: the function at @site has returned to @ret, where @regs are its
- * caller's, but for what the function returned.  @node is in what the kernel knows the call by:
- * less than SBUF_NODE_MAX behind one of SBUF_RETURN_NODES().
+ * Called by the handlers: the function at @site has returned to @ret, where @regs are its caller's,
+ * except for the return value.  @node lies in the kernel's data for the call: less than
+ * SBUF_NODE_MAX after one of SBUF_RETURN_NODES().
  */
 static __always_inline void sbuf_return_hit(const struct sbuf_hooks *own, unsigned long site,
 					    unsigned long ret, struct pt_regs *regs,
@@ -115,8 +115,8 @@ static __always_inline void sbuf_return_hit(const struct sbuf_hooks *own, unsign
 }
 
 /*
- * The same with STACKBUF_PROBE_TOOK, apart for the cost of the other: @began is sbuf_pair_now() at
- * the function's beginning.  Clocks of two CPUs may differ a little.
+ * As sbuf_return_hit(), for STACKBUF_PROBE_TOOK; separate to keep the other one cheap.  @began is
+ * sbuf_pair_now() at the function's beginning.  Clocks of two CPUs may differ a little.
  */
 static __always_inline void sbuf_return_took(const struct sbuf_hooks *own, unsigned long site,
 					     unsigned long ret, struct pt_regs *regs,

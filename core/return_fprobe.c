@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * return_fprobe.c - where functions return, by an fprobe for any number of them
+ * return_fprobe.c - probes on returns with one fprobe for any number of functions
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -42,16 +42,16 @@ int sbuf_hooks_set(struct sbuf_hooks *own)
 {
 	int err;
 
-	/* As those of function.c */
+	/* As the ftrace_ops in function.c */
 	own->fprobe.ops.flags = FTRACE_OPS_FL_PERMANENT;
 	own->fprobe.exit_handler = handle_fprobe;
 	if (own->probe->tag == STACKBUF_PROBE_TOOK) {
 		own->fprobe.entry_handler = handle_entry;
 		own->fprobe.exit_handler = handle_took;
 	}
-	/* Without a handler at the entry for its address alone, which is in the call's node */
+	/* Without an entry handler, only for its address, which is in the call's node */
 	own->fprobe.entry_data_size = sizeof(u64);
-	/* Calls that may be inside at once */
+	/* Calls that may be in progress at once */
 	own->fprobe.nr_maxactive = 1024 + 64 * min(own->room, 64U);
 	err = register_fprobe_ips(&own->fprobe, own->site, own->room);
 	own->nr = err ? 0 : own->room;
@@ -71,7 +71,7 @@ void sbuf_hooks_remove(struct sbuf_hooks *own, const struct module *module)
 		return;
 	/* An empty filter would mean all functions */
 	if (left && sbuf_ops_remove(&own->fprobe.ops, own->site + left, own->nr - left)) {
-		pr_err("probe: no memory: returns of %u functions are not recorded any more\n",
+		pr_err("probe: out of memory: returns of %u functions are no longer recorded\n",
 		       left);
 		WRITE_ONCE(own->probe->left_out, own->probe->left_out + left);
 		WRITE_ONCE(own->probe->functions, own->probe->functions - left);

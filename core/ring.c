@@ -2,21 +2,21 @@
 /*
  * ring.c - the event ring
  *
- * A CPU claims a page by one atomic step on the ring's head and one on the page's owner field, and
- * then is the only one that appends to it.  Pages are reused oldest first; one that another CPU
- * still has open is passed over: it may hold the last events of a CPU that is idle.
+ * A CPU claims a page by one atomic operation on the ring's head and one on the page's owner field,
+ * and then is the only CPU that appends to it.  Pages are reused oldest first.  A page that another
+ * CPU still has open is skipped: it may hold the last events of an idle CPU.
  *
- * An append runs with interrupts off, so that only an NMI (or what runs like one) can interrupt
- * it, on the same CPU.  It claims the place of its event by a local cmpxchg() of the event's first
- * word from 0.  That word holds the event's length, so a page can be parsed at every instant, and
- * an append and an NMI that interrupts it cannot both claim the same place.
+ * An append runs with interrupts off, so that only an NMI (or an exception that behaves like one)
+ * can interrupt it, on the same CPU.  It claims the place of its event by a local cmpxchg() of the
+ * event's first word from 0.  That word holds the event's length, so a page can be parsed at any
+ * instant, and an append and an NMI that interrupts it cannot both claim the same place.
  *
- * An NMI inside an append does not know whether the append has updated sbuf_cpu yet.  So it appends
- * a FULL event, which does not depend on the event before it, and clears sbuf_cpu.chain_end, so
- * that the next event is FULL, too.  It never claims a page: a page's end is reserved for NMIs, and
- * events that do not fit there are refused and counted.
+ * An NMI inside an append does not know whether the append has already updated sbuf_cpu.  So it
+ * appends a FULL event, which does not depend on the previous event, and clears sbuf_cpu.chain_end,
+ * so that the next event is FULL, too.  It never claims a page: the end of each page is reserved
+ * for NMIs, and events that do not fit there are refused and counted.
  *
- * A page is in one of these states, by its seq (its number over the whole ring) and owner:
+ * A page's state follows from its seq (its number, as it was claimed) and its owner:
  *
  *	state	seq	owner	read or written by
  *	EMPTY	0	0	-
@@ -27,14 +27,14 @@
  *
  *	EMPTY, CLOSED -> CLAIMED	claim_page(), R5
  *	CLAIMED -> OPEN			take_page(), R3
- *	CLAIMED -> CLOSED		claim_page(): it had become one of the newest
+ *	CLAIMED -> CLOSED		claim_page(): the page had become one of the newest
  *	OPEN -> CLOSED			sbuf_ring_close_page(), R5: it is full, wanted by another
  *					CPU or by eviction, or its CPU is offline
  *	CLOSED -> RETIRED -> EMPTY	retire_pages(), R2; or CLOSED if a CPU was faster
  *
- * A CPU has one page OPEN, and a second one while it changes pages.  If all pages are OPEN the ring
- * is starved: claims fail at once until one is closed, and a worker shares the pages out, in which
- * CPUs that were refused one (sbuf_cpu.waiting) come first.
+ * A CPU has one page OPEN, and a second one while it changes pages.  If all pages are OPEN, the
+ * ring is starved: claims fail at once until a page is closed, and a worker shares the pages out,
+ * first to CPUs that were refused one (sbuf_cpu.waiting).
  */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
@@ -52,7 +52,7 @@
 #define NMI_WORDS		(2 * FULL_WORDS)
 #define FULL_TIME_MAX	BIT_ULL(STACKBUF_EVENT_TIME_BITS + STACKBUF_TASK_TIME_BITS)
 
-/* First position where no event can begin, so that there is room for any event and for NMIs */
+/* Events must begin before this position, which leaves room for any event and for NMIs */
 #define CHAIN_END		(STACKBUF_EVENT_WORDS - FULL_WORDS - NMI_WORDS + 1)
 
 static_assert(FULL_WORDS + NMI_WORDS <= STACKBUF_EVENT_WORDS);
@@ -84,7 +84,7 @@ static inline void complete_event(u64 *at, const struct sbuf_event *event, u64 f
 
 static inline void count_events(u32 id, u64 n, u64 seq)
 {
-	/* An out-of-range id means a stray write corrupted the ring; do not follow it */
+	/* An id is out of range only if a stray write corrupted the ring; do not follow it */
 	if (sbuf_id_granule(id) < SBUF_GRANULES) {
 		struct stackbuf_stack *stack = sbuf_table_stack(id);
 
@@ -100,7 +100,7 @@ void sbuf_ring_clear_page(struct stackbuf_events_page *page)
 	const u64 *at = page->word, *end = at + STACKBUF_EVENT_WORDS;
 	u64 seq = page->page.seq, all = 0;
 
-	/* A reader that copies the page concurrently finds that the number has changed */
+	/* A reader that copies the page concurrently sees that the number has changed */
 	WRITE_ONCE(page->page.seq, 0);
 	sbuf_keep(SBUF_EVENTS, &page->page.seq, sizeof(page->page.seq));
 	smp_wmb();	/* R2: the number changes before the counts and the words */
@@ -119,12 +119,12 @@ void sbuf_ring_clear_page(struct stackbuf_events_page *page)
 		all += run;
 	}
 	sbuf_add(&stackbuf_info.overwritten, all);
-	/* R2; R4, with the smp_rmb() in mark_referenced(): events that are gone are counted */
+	/* R2; R4, with the smp_rmb() in mark_referenced(): cleared events are counted */
 	smp_wmb();
 	memset64(page->word, 0, STACKBUF_EVENT_WORDS);
 }
 
-/* Number of events in a page that is being filled */
+/* Return the number of events in a page that is being filled */
 static unsigned int count_in_page(const struct stackbuf_events_page *page)
 {
 	unsigned int pos = 0, n;
@@ -136,8 +136,9 @@ static unsigned int count_in_page(const struct stackbuf_events_page *page)
 }
 
 /*
- * What a claim finds: a page that is closed; none, as all are open, so that a search is useless
- * until one is closed; or sbuf_ring_share_pages(), which serves the CPUs that were refused one.
+ * CLAIMABLE: a page may be closed, and a claim searches for it.  STARVED: all pages are open, so a
+ * search would fail until one is closed.  SHARING: sbuf_ring_share_pages() runs, and only CPUs that
+ * were refused a page may claim one.
  *
  *	CLAIMABLE -> STARVED	claim_page()
  *	STARVED -> CLAIMABLE	sbuf_ring_close_page()
@@ -147,7 +148,7 @@ static enum { CLAIMABLE, STARVED, SHARING } claims;
 
 void sbuf_ring_close_page(struct stackbuf_events_page *page)
 {
-	/* R5, with the cmpxchg() in claim_page(): the next owner sees all writes to it */
+	/* R5, pairs with the cmpxchg() in claim_page(): the next owner sees all writes to it */
 	smp_store_release(&page->owner, 0);
 	if (unlikely(READ_ONCE(claims) == STARVED))
 		cmpxchg(&claims, STARVED, CLAIMABLE);
@@ -155,7 +156,7 @@ void sbuf_ring_close_page(struct stackbuf_events_page *page)
 
 static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *seq)
 {
-	/* One of these is closed: a CPU has two open while it changes pages, and evict.c one */
+	/* At least one of these is closed: a CPU has at most two open, and evict.c one */
 	unsigned int tries = min_t(unsigned int, SBUF_EVENT_PAGES, 2 * nr_cpu_ids + 1), i;
 	u64 head = atomic64_read(&sbuf_ring_head);
 
@@ -164,7 +165,7 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 		return NULL;
 	for (i = 1; READ_ONCE(stackbuf_events[(head + i) % SBUF_EVENT_PAGES].owner); i++)
 		if (i == tries) {
-			/* One that is closed concurrently is found after sbuf_ring_share_pages() */
+			/* A page closed concurrently is found after sbuf_ring_share_pages() */
 			cmpxchg(&claims, CLAIMABLE, STARVED);
 			return NULL;
 		}
@@ -173,10 +174,10 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 
 		*seq = atomic64_inc_return(&sbuf_ring_head);
 		page = &stackbuf_events[*seq % SBUF_EVENT_PAGES];
-		/* R5, with the smp_store_release() in sbuf_ring_close_page() */
+		/* R5, pairs with the smp_store_release() in sbuf_ring_close_page() */
 		if (READ_ONCE(page->owner) || cmpxchg(&page->owner, 0, smp_processor_id() + 1))
 			continue;
-		/* Now one of the newest, if a hypervisor stopped this CPU for a turn of the ring */
+		/* The page is newer if a hypervisor stopped this CPU for a whole lap of the ring */
 		if (likely(page->page.seq < *seq))
 			return page;
 		sbuf_ring_close_page(page);
@@ -185,8 +186,8 @@ static struct stackbuf_events_page *claim_page(const struct sbuf_cpu *cpu, u64 *
 }
 
 /*
- * Close @cpu's page, if it has one.  The caller has set @cpu->appending: then an NMI may append to
- * the page while it is @cpu's, but neither claims a page nor sets @cpu->chain_end.  That is
+ * Close @cpu's page, if it has one.  The caller has set @cpu->appending, so an NMI may append to
+ * the page while @cpu owns it, but neither claims a page nor sets @cpu->chain_end.  chain_end is
  * cleared first, so it is 0 whenever there is no page.
  */
 static void close_current_page(struct sbuf_cpu *cpu)
@@ -203,8 +204,8 @@ static void close_current_page(struct sbuf_cpu *cpu)
 }
 
 /*
- * If the table is full, eviction may want an old page, and all pages if the ring stands still.
- * Never during an append, which owns the page.
+ * If the table is full, eviction may want old pages, or all pages if no events are recorded.
+ * Never close the page during an append, which owns it.
  */
 void sbuf_ring_close_page_early(struct sbuf_cpu *cpu, bool always)
 {
@@ -222,7 +223,7 @@ static u64 recorded_by(const struct sbuf_cpu *cpu)
 	return READ_ONCE(cpu->recorded) + READ_ONCE(cpu->nested);
 }
 
-/* Claim a new page for @cpu and close the old one; false if no page is free.  Interrupts are off */
+/* Claim a new page for @cpu and close the old one; false if none is free.  Interrupts are off */
 static bool take_page(struct sbuf_cpu *cpu)
 {
 	struct stackbuf_events_page *page, *old = cpu->page;
@@ -236,7 +237,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 		old = NULL;
 		page = claim_page(cpu, &seq);
 	}
-	/* A CPU refused during sharing is not marked: sharing serves those refused before it */
+	/* A CPU refused during sharing is not marked: sharing serves CPUs refused earlier */
 	if (page || READ_ONCE(claims) != SHARING)
 		cpu->waiting = !page;
 	if (!page)
@@ -248,10 +249,10 @@ static bool take_page(struct sbuf_cpu *cpu)
 	if (page->time - cpu->time < SBUF_SHORT_TIME_MAX)
 		page->time = cpu->time;
 	page->cpu = smp_processor_id();
-	/* Before an NMI can append to it */
+	/* Copy it before an NMI can append to it */
 	sbuf_keep(SBUF_EVENTS, page, sizeof(*page));
 
-	/* L4: an NMI may append at any point, to either page: from position 0 it finds its end */
+	/* L4: an NMI may append at any point to either page, whose end it finds from position 0 */
 	WRITE_ONCE(cpu->chain_end, 0);
 	WRITE_ONCE(cpu->pos, 0);
 	barrier();
@@ -275,7 +276,7 @@ static bool take_page(struct sbuf_cpu *cpu)
 /* Pages are not shared out again before this time, in jiffies */
 static unsigned long share_time = INITIAL_JIFFIES;
 
-/* These two run in an IPI, which interrupts no append, as appends run with interrupts off */
+/* These two run in an IPI.  It cannot interrupt an append, which runs with interrupts off */
 static void close_this_page(void *unused)
 {
 	sbuf_ring_close_page_early(this_cpu_ptr(sbuf_cpu), true);
@@ -285,7 +286,7 @@ static void take_page_if_waiting(void *unused)
 {
 	struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
 
-	/* As an append, see take_page().  It interrupted none */
+	/* take_page() must run as an append does.  This cannot fail, as the IPI interrupted none */
 	if (!sbuf_ring_begin_append(cpu))
 		return;
 	if (cpu->waiting && !cpu->page)
@@ -294,14 +295,14 @@ static void take_page_if_waiting(void *unused)
 }
 
 /*
- * All pages are open, and a CPU that records nothing would keep its page: close them all, and
- * give one to each CPU that was refused one; then any CPU may claim one.  So with fewer pages
- * than CPUs all of them record in turn.
+ * All pages are open, and a CPU that records nothing would keep its page.  So close all pages, then
+ * assign one to each CPU that was refused one; after that any CPU may claim one.  With fewer pages
+ * than CPUs, all CPUs can thus record in turn.
  *
- * cpus_read_lock() keeps CPUs from going on- or offline.  One that is offline records nothing:
- * Linux counts a CPU as offline when it has reported that it is dead, and x86 ignores NMIs once
- * the CPU is no longer in cpu_online_mask.  The little code that runs from the report to the halt
- * may be probed; it has a second to finish.
+ * cpus_read_lock() keeps CPUs from becoming online or offline.  An offline CPU records nothing:
+ * Linux counts a CPU as offline once it has reported that it is dead, and x86 ignores NMIs once
+ * the CPU is no longer in cpu_online_mask.  The little code that runs between the report and the
+ * halt may be probed; it has a second to finish.
  */
 void sbuf_ring_share_pages(struct work_struct *work)
 {
@@ -310,7 +311,7 @@ void sbuf_ring_share_pages(struct work_struct *work)
 
 	cpus_read_lock();
 	started = jiffies;	/* as in sbuf_evict_stacks() */
-	/* Other CPUs get no page until this has finished, so it must not be preempted */
+	/* Other CPUs get no page until this ends, so it must not be preempted */
 	preempt_disable();
 	WRITE_ONCE(claims, SHARING);
 	on_each_cpu(close_this_page, NULL, 1);	/* R6 */
@@ -361,7 +362,7 @@ static bool append_nested(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	return false;
 }
 
-/* Return false if it takes a new page */
+/* Return false if the event needs a new page */
 static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 {
 	struct stackbuf_events_page *page;
@@ -370,8 +371,8 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	unsigned int pos;
 
 	/*
-	 * Unless an NMI has appended, or taken a page, since the caller has read the clock: inside
-	 * of an append it clears chain_end
+	 * Use the caller's time, unless an NMI has appended or claimed a page since the caller read
+	 * the clock; an NMI inside an append clears chain_end
 	 */
 	now = (READ_ONCE(cpu->chain_end) || event->save->at_once) && event->time >= cpu->time ?
 	      event->time : 0;
@@ -381,7 +382,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		if (!page || pos >= CHAIN_END)
 			return false;
 
-		/* Once: if a function that it calls is probed, the claim below would always fail */
+		/* Only once: if a function that it calls is probed, the claim below always fails */
 		if (!now)
 			now = sbuf_event_now(cpu);
 		event->time = now;
@@ -398,8 +399,8 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		}
 
 		/*
-		 * L2: set before the claim: an NMI that appends before the claim makes it fail, one
-		 * that appends after it clears this again.
+		 * L2: set before the claim.  An NMI that appends before the claim makes it fail; an
+		 * NMI that appends after it clears this again.
 		 */
 		WRITE_ONCE(cpu->chain_end, CHAIN_END);
 		barrier();
@@ -411,7 +412,7 @@ static bool append_outer(struct sbuf_cpu *cpu, struct sbuf_event *event)
 		WRITE_ONCE(cpu->pos, pos + stackbuf_event_words(old));
 	}
 
-	/* Others only read it; a nested append has a counter of its own */
+	/* Other CPUs only read it; a nested append has a separate counter */
 	data_race(cpu->recorded++);
 	complete_event(&page->word[pos], event, word, dt);
 	cpu->time = now;
@@ -431,7 +432,7 @@ bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event)
 	event->task = sbuf_task_word(task);
 	BUILD_BUG_ON(sizeof(event->comm) != sizeof(task->comm));
 	/*
-	 * Racy copy: the task may be renamed concurrently.  The result may mix both names;
+	 * Racy copy: the task may be renamed concurrently.  The copy may mix both names;
 	 * complete_event() terminates it.
 	 */
 	data_race(memcpy(event->comm, task->comm, sizeof(event->comm)));
@@ -445,15 +446,15 @@ bool sbuf_ring_append(struct sbuf_cpu *cpu, struct sbuf_event *event)
 }
 
 /*
- * Counting the old events of the next page takes as long as the rest of a save with interrupts off:
- * done separately, so that interrupts wait for one of the two only.
+ * Counting the old events of the next page takes as long as the rest of a save with interrupts off.
+ * Count them separately, so that an interrupt waits for only one of the two.
  */
 void sbuf_ring_take_page_ahead(struct sbuf_cpu *cpu)
 {
 	unsigned long flags;
 
 	raw_local_irq_save(flags);
-	/* As an append: an NMI in it changes neither the page nor the position */
+	/* As in an append, an NMI then changes neither the page nor the position */
 	if (sbuf_ring_begin_append(cpu)) {
 		if (cpu->page && cpu->pos >= CHAIN_END)
 			take_page(cpu);

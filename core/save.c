@@ -2,12 +2,12 @@
 /*
  * save.c - the calls that record, and the part of a save that walks
  *
- * save.h decides.  A save of a stack that recall does not know goes through these: walk the
- * stack (unwind.c), find or insert it in the table (table.c), append the event (ring.c),
- * let recall learn it, and have the text of a new stack rendered (text.c).
+ * The decisions are in save.h.  A save of a stack that recall does not know takes these steps: walk
+ * the stack (unwind.c), find or insert it in the table (table.c), append the event (ring.c),
+ * let recall learn it, and request the text of a new stack (text.c).
  *
  * Nothing here takes a lock, allocates, sleeps or prints.  Saves may interrupt each other on a
- * CPU; each has its own struct sbuf_scratch, so that nothing large lies on the stack under study.
+ * CPU.  Each has its own struct sbuf_scratch, so that nothing large lies on the stack under study.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -17,14 +17,14 @@
 #include "worker.h"
 
 /*
- * Each of the steps after a walk, whose frames are in @scratch, has interrupts off by itself, so
- * that they wait for one step at most.  They may come in between, as they may during the walk.
+ * Each step after a walk, whose frames are in @scratch, disables interrupts separately, so that an
+ * interrupt waits for at most one step.  Interrupts may arrive between the steps and in the walk.
  */
 
 /*
- * Find or insert the stack, and append its event.  @recalled is the id of the stack that recall
- * returned, if the walk verifies that, or 0.  Return how the walk counts, as lost or, unless
- * learning says more, as STACKBUF_WALKED_ELSEWHERE.
+ * Find or insert the stack, and append its event.  @recalled is the id of the recalled stack if the
+ * walk verifies a recall, or 0.  Return the counter for this walk; learn_walk() refines
+ * STACKBUF_WALKED_ELSEWHERE.
  */
 static enum stackbuf_counter append_walk(struct sbuf_cpu *cpu, const struct sbuf_scratch *scratch,
 					 struct sbuf_event *event, u32 recalled, bool *is_new)
@@ -37,7 +37,7 @@ static enum stackbuf_counter append_walk(struct sbuf_cpu *cpu, const struct sbuf
 	raw_local_irq_save(flags);
 	stack = sbuf_table_get(&scratch->trace, is_new);
 	if (unlikely(!stack)) {
-		/* Then the stacks of this page can be evicted: retire_pages() needs it closed */
+		/* Lets the stacks of this page be evicted: retire_pages() needs it closed */
 		sbuf_ring_close_page_early(cpu, false);
 		why = STACKBUF_LOST_TABLE;
 		goto out;
@@ -59,8 +59,8 @@ out:
 }
 
 /*
- * Have recall and the deepest stacks learn a walk whose event was appended as @id.  The stack may
- * be evicted meanwhile: use its id and the trace only.  Return how the walk counts.
+ * Let recall and depth.c learn a walk whose event was appended with the stack @id.  The stack may
+ * be evicted concurrently, so use only its id and the trace.  Return the counter for this walk.
  */
 static enum stackbuf_counter learn_walk(struct sbuf_scratch *scratch, const struct sbuf_save *save,
 					u32 id)
@@ -84,7 +84,7 @@ static enum stackbuf_counter learn_walk(struct sbuf_scratch *scratch, const stru
 	return cacheable ? STACKBUF_WALKED_AGAIN : STACKBUF_WALKED_UNCACHEABLE;
 }
 
-/* Have workers do what is to be done after a walk that counts as @why */
+/* Request the workers that are needed after a walk that counts as @why */
 static void request_work(enum stackbuf_counter why, bool is_new)
 {
 	if (unlikely(is_new))
@@ -135,7 +135,7 @@ static __always_inline int walk_stack(struct sbuf_scratch *scratch, const struct
 	case SBUF_TASK:
 		if (SBUF_HAVE_SAVE_TASK && !READ_ONCE(sbuf_saves_tasks))
 			WRITE_ONCE(sbuf_saves_tasks, true);
-		smp_mb();	/* E3: before the walk, also where another CPU has set it */
+		smp_mb();	/* E3: before the walk, even if another CPU has set it */
 		break;
 	}
 	return sbuf_unwind_task(scratch->pc, ARRAY_SIZE(scratch->pc), save->task);
@@ -170,8 +170,9 @@ noinline s64 sbuf_save_walked(struct sbuf_save save, u32 recalled)
 		nr--;
 	}
 	/*
-	 * A recall does not count: learn no path that RCU does not watch.  Where an idle task is,
-	 * that changes, and recall asks; elsewhere it depends on the path alone.
+	 * A recall does not count in rcu_idle, so do not learn a path that RCU does not watch.  In
+	 * an idle task RCU watches only at times, and recall checks; elsewhere this depends only on
+	 * the path.
 	 */
 	if (rcu_idle)
 		scratch->walk.cacheable = false;
@@ -197,10 +198,10 @@ out_walked:
 	WRITE_ONCE(scratch->walks_in, 0);
 out:
 	/*
-	 * The next save on this CPU reuses the scratch.  That is ordered: it runs on the same CPU,
-	 * and a task that migrates passes the scheduler's barriers first.  Where KCSAN watches
-	 * modules only, it does not see those, and would take these writes for outstanding until
-	 * this function returns.
+	 * The next save on this CPU reuses the scratch.  That is ordered: the save runs on the same
+	 * CPU, and a task that migrates passes the scheduler's barriers first.  If KCSAN watches
+	 * only modules, it does not see those barriers, and would consider these writes outstanding
+	 * until this function returns.
 	 */
 	kcsan_release();
 	this_cpu_dec(sbuf_cpu->nest);
@@ -230,7 +231,7 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 {
 	s64 result = 0;
 
-	/* On the CPU that the filter looks at */
+	/* Stay on the CPU that the filter checks */
 	preempt_disable_notrace();
 	if (sbuf_filter_admit(sbuf_saved_task(&save), save.context)) {
 		result = sbuf_recall_or_walk(&save, true);
@@ -245,14 +246,14 @@ noinline s64 sbuf_save_filtered(struct sbuf_save save)
 
 NOKPROBE_SYMBOL(sbuf_save_filtered);
 
-/* The documentation of these is in stackbuf.h */
+/* stackbuf.h documents these */
 
 #define SAVE(...)								\
 	sbuf_save(&(const struct sbuf_save) {					\
 		  .context = sbuf_context_of(preempt_count()), __VA_ARGS__		\
 	})
 
-/* The stack of the caller of the exported function that this stands in */
+/* Save the stack of the caller of the exported function that contains this */
 #define SAVE_CALLER(...)							\
 	SAVE(.from = SBUF_FRAME, .frame = __builtin_frame_address(0), __VA_ARGS__)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * save.h - one save: admit it, recall its stack, else walk; inlined into each way in
+ * save.h - one save: admit it, then recall its stack or walk; inlined into each entry point
  *
- * A way in (an exported call, the handler of a probe) fills in a struct sbuf_save and calls
- * sbuf_save().  Nothing else decides.
+ * An entry point (an exported call, a probe's handler) fills in a struct sbuf_save and calls
+ * sbuf_save(), which makes all decisions.
  */
 #ifndef STACKBUF_SAVE_H
 #define STACKBUF_SAVE_H
@@ -18,10 +18,10 @@
 #include "recall_cache.h"
 #endif
 
-/* What code runs in that has the preemption count @count */
+/* Return the context of code that runs with the preemption count @count */
 static inline enum stackbuf_context sbuf_context_of(unsigned int count)
 {
-	/* One test for the common case; PREEMPT_RT keeps its count of softirqs elsewhere */
+	/* One test for the common case; PREEMPT_RT keeps its softirq count elsewhere */
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT) &&
 	    likely(!(count & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))))
 		return STACKBUF_TASK;
@@ -34,7 +34,7 @@ static inline enum stackbuf_context sbuf_context_of(unsigned int count)
 	return STACKBUF_TASK;
 }
 
-/* What sbuf_save() calls: each is apart to keep its frame off the stack that a walk needs */
+/* Called by sbuf_save(); not inlined, which keeps their frames off the stack that a walk needs */
 
 /* sbuf_ring_append() */
 bool sbuf_append_noinline(struct sbuf_cpu *cpu, struct sbuf_save save, u32 id, u64 now);
@@ -43,15 +43,16 @@ bool sbuf_save_recalled_noinline(struct sbuf_save save, u32 *id, u32 *recalled);
 /* Walk.  @recalled is a stack to verify, as from sbuf_save_recalled().  Return as sbuf_save() */
 s64 sbuf_save_walked(struct sbuf_save save, u32 recalled);
 /*
- * While filters are in force or recording is off: sbuf_save() within what sbuf_filter_admit() asks
- * for
+ * sbuf_save() while filters are in force or recording is off: admits the event as
+ * sbuf_filter_admit() requires
  */
 s64 sbuf_save_filtered(struct sbuf_save save);
 
 /*
- * Record a stack that recall knows, in any context; needs no struct sbuf_scratch, as interrupts are
- * off for all of it.  *@id: the stack's.  Return false if sbuf_save_walked() is to be called: the
- * stack is not known, there was no page for the event, or a walk is to verify the stack *@recalled.
+ * Record a stack that recall knows and set *@id to its id.  Any context.  Needs no struct
+ * sbuf_scratch, as interrupts are off throughout.  Return false if sbuf_save_walked() must be
+ * called: the stack is not known, there was no page for the event, or a walk must verify the stack
+ * *@recalled.
  */
 static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32 *id, u32 *recalled)
 {
@@ -63,13 +64,13 @@ static __always_inline bool sbuf_save_recalled(const struct sbuf_save *save, u32
 		return false;
 
 	raw_local_irq_save(flags);
-	/* Not before, or the compiler saves what it has of the start */
+	/* Only here, or the compiler would spill the values of the start */
 	if (unlikely(!sbuf_recall(sbuf_unwind_start(save), id)))
 		goto out;
-	/* Here, where few registers are live, as it may be a call */
+	/* It may be a call, so read the clock here, where few registers are live */
 	cpu = this_cpu_ptr(sbuf_cpu);
 	now = save->at_once ? cpu->time : sbuf_event_now(cpu);
-	/* What an NMI counts meanwhile gets lost, harmlessly */
+	/* An NMI's update may be lost, harmlessly */
 	left = READ_ONCE(cpu->verify_in) - 1;
 	WRITE_ONCE(cpu->verify_in, left);
 	if (unlikely(!left)) {
@@ -85,7 +86,7 @@ out:
 	return false;
 }
 
-/* sbuf_save() once the event is admitted */
+/* The rest of sbuf_save(), once the event is admitted */
 static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save, bool apart)
 {
 	u32 recalled = 0, id;
@@ -100,12 +101,12 @@ static __always_inline s64 sbuf_recall_or_walk(const struct sbuf_save *save, boo
  * sbuf_save() - record one event
  * @save: the stack, and the rest of the event
  *
- * To be inlined into a function that is not: then a walk from SBUF_FRAME leaves out the frames from
- * sbuf_save_walked()'s to @save->frame.
+ * Call it from a function that is not inlined: then a walk from SBUF_FRAME leaves out the frames
+ * from sbuf_save_walked()'s to @save->frame.
  *
  * Context: Any context.
- * Return: the stack's id; 0 if the event was not recorded, which is counted; for SBUF_TASK what
- *	sbuf_unwind_task() returned; for SBUF_REFERS SBUF_NOT_ADMITTED or SBUF_NOT_WAITED_FOR.
+ * Return: the stack's id; 0 if the event was not recorded, which is counted.  With SBUF_TASK, an
+ *	error of sbuf_unwind_task(); with SBUF_REFERS, SBUF_NOT_ADMITTED or SBUF_NOT_WAITED_FOR.
  */
 static __always_inline s64 sbuf_save(const struct sbuf_save *save)
 {

@@ -9,8 +9,8 @@
 #include "symbol.h"
 
 /*
- * The symbols of modules are available to modules as text only: name+0x12/0x34, then [module] if
- * it is in one.  Not by sscanf(), which is slow: this runs for every symbol of the kernel.
+ * Modules can look up modules' symbols only as text: name+0x12/0x34, then [module] if it is in one.
+ * sscanf() would be too slow, as this runs for every symbol of the kernel.
  */
 bool sbuf_symbol_at(struct sbuf_symbol *symbol, unsigned long addr)
 {
@@ -40,13 +40,13 @@ NOKPROBE_SYMBOL(sbuf_symbol_at);
 #if SBUF_HAVE_RECORDS
 
 #ifdef CONFIG_X86_64
-/* Before "push %rbp" (0x55): at the beginning, after endbr64, or after ftrace's five bytes */
+/* True before "push %rbp" (0x55): at the beginning, or after endbr64 or ftrace's five bytes */
 noinline bool sbuf_symbol_is_entry(unsigned long pc)
 {
 	struct sbuf_symbol symbol;
 	unsigned long site;
 
-	/* A part that gcc split off is entered by a jump from its function, with a record */
+	/* A part that gcc split off is entered by a jump from its function, which has a record */
 	if (!sbuf_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
 	if (pc == symbol.start || pc == sbuf_arch_after_pad(symbol.start))
@@ -55,7 +55,7 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 	return site && pc == site + 5;
 }
 #else
-/* Which of its caller's registers the function has left as they were, or loaded again */
+/* The caller's registers that the function has not changed, or has restored */
 #define X29	0x1
 #define X30	0x2
 
@@ -66,7 +66,7 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 	struct sbuf_symbol symbol;
 	const u32 *start, *at;
 
-	/* A part that gcc split off is entered by a jump, with a record or without */
+	/* A part that gcc split off is entered by a jump, with or without a record */
 	if (pc & 3 || !sbuf_symbol_at(&symbol, pc) || strstr(symbol.name, ".cold"))
 		return false;
 	start = (const u32 *)symbol.start;
@@ -78,13 +78,13 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 		else if ((code & 0xfe407fff) == 0xa8007bfd ||		/* stp x29, x30, [sp...] */
 			 code == 0xf800865e)				/* str x30, [x18], #8 */
 			continue;
-		/* With a shadow call stack (x18) gcc loads the two one by one, in either order */
+		/* With a shadow call stack (x18) gcc loads the two separately, in either order */
 		else if (code == 0xf85f8e5e)				/* ldr x30, [x18, #-8]! */
 			callers |= X30;
 		else if ((code & 0xffe00fff) == 0xf84007fd ||		/* ldr x29, [sp], #... */
 			 (code & 0xffc003ff) == 0xf94003fd)		/* ldr x29, [sp, #...] */
 			callers |= X29;
-		else if ((code & 0xfc000000) == 0x94000000)		/* bl, but for ftrace's */
+		else if ((code & 0xfc000000) == 0x94000000)		/* bl, except ftrace's */
 			callers = at > start && READ_ONCE(at[-1]) == 0xaa1e03e9 ? callers : 0;
 		else if ((code & 0xfc000000) == 0x14000000 ||		/* b */
 			 (code & 0xfe000000) == 0xd6000000 ||		/* br, blr, ret */
@@ -100,27 +100,27 @@ noinline bool sbuf_symbol_is_entry(unsigned long pc)
 NOKPROBE_SYMBOL(sbuf_symbol_is_entry);
 
 /*
- * Answers of sbuf_symbol_is_frameless(), by a hash of the address: its distance from the kernel,
- * where the code of kernel and modules is (32 bits), the epoch (31 bits) and the answer.  Code that
- * is freed ends the epoch.
+ * Results of sbuf_symbol_is_frameless(), indexed by a hash of the address.  An element holds the
+ * distance of the address from the kernel, 32 bits for code of the kernel and modules; the epoch,
+ * 31 bits; and the result.  Freeing code ends the epoch.
  */
 #define FRAMELESS_SHIFT	9
 static u64 frameless_cache[1 << FRAMELESS_SHIFT];
 
 /*
- * A function has no frame record in its first instructions and, on arm64, in leaves, and before
- * and after the part that has one.
+ * A function has no frame record in its first instructions.  On arm64 it also has none in leaves,
+ * and before and after the part that has one.
  *
- * Whether it has one at @pc does not depend on the path that led there: compilers ensure that,
- * as unwinding would be impossible otherwise.  So it suffices to follow one path, the straight
- * one: a record exists from where x29 is set until x29 and x30 are loaded again.  After a jump
- * there is no straight path, and after a call without a record x30 has changed; there the answer
- * is false, and the caller is missing, as in the unwinder's own trace, in a part
- * without a record that follows one with a record.
+ * At a given @pc a function has a record on all paths that lead there or on none: compilers ensure
+ * that, as unwinding would be impossible otherwise.  So it suffices to follow one path, the
+ * straight one: a record exists from where x29 is set until x29 and x30 are loaded again.  After a
+ * jump there is no straight path, and after a call without a record x30 has changed.  Then the
+ * result is false, and in a part without a record that follows one with a record the caller is
+ * missing, as in the unwinder's own trace.
  *
- * A probe set by the parameter probe has its answer from when it was set: sbuf_symbol_is_entry().
- * An address in a module that is given to stackbuf_save_regs() is looked up here, once an epoch, by
- * a search through all symbols of that module: half a million instructions for 20,000 symbols.
+ * A probe that the parameter probe sets calls sbuf_symbol_is_entry() once, when it is set.  An
+ * address in a module that is passed to stackbuf_save_regs() is looked up here, once per epoch, by
+ * a search of all symbols of that module: half a million instructions for 20,000 symbols.
  */
 bool sbuf_symbol_is_frameless(unsigned long pc)
 {

@@ -15,18 +15,18 @@ struct sbuf_symbol {
 	char name[KSYM_SYMBOL_LEN];
 };
 
-/* Look up the symbol at any address; false if there is none, and @symbol is undefined */
+/* Look up the symbol at any address.  Return false, with @symbol undefined, if there is none */
 bool sbuf_symbol_at(struct sbuf_symbol *symbol, unsigned long addr);
 /*
- * With frame records only: whether a function has none at @pc, so that its caller is in the link
- * register (arm64) or on top of the stack (x86) only.  false also if that is not known.  Caches
- * its answers.
+ * Only with frame records: return true if a function has no record at @pc, so that its caller is
+ * only in the link register (arm64) or on top of the stack (x86); false also if that is not known.
+ * Caches its results.
  */
 bool sbuf_symbol_is_frameless(unsigned long pc);
 /*
- * What sbuf_likely_caller() and recall must know of a probe's place: with frame records
- * sbuf_symbol_is_frameless(), else whether @pc is in a function's first instructions.  Process
- * context; takes milliseconds.
+ * For sbuf_likely_caller() and recall, at a probe's place.  With frame records, as
+ * sbuf_symbol_is_frameless(); otherwise return true if @pc is in a function's first instructions.
+ * Process context; takes milliseconds.
  */
 bool sbuf_symbol_is_entry(unsigned long pc);
 

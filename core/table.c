@@ -2,27 +2,27 @@
 /*
  * table.c - the stack table: from frames to an id
  *
- * A hash table of chains.  Lookup takes no lock; insertion takes one cmpxchg() on the page's bitmap
- * to allocate granules and one on the head of the chain, and is possible in any context, NMI
- * included.  Only eviction (evict.c) removes stacks, and only it writes the next field of a stack
- * that is in a chain.
+ * A hash table of chains.  Lookup takes no lock.  Insertion takes one cmpxchg() on the page's
+ * bitmap to allocate granules and one on the head of the chain, and works in any context, including
+ * NMI.  Only eviction (evict.c) removes stacks, and only it writes the next field of a stack that
+ * is in a chain.
  *
  * A save keeps interrupts off from its lookup or insertion until it has appended the event with
  * the id.  Eviction waits for that before it frees a stack's granules, see evict.c.
  *
- * No two stacks in the chains are equal.  A new stack is put in front by cmpxchg() on the
- * head.  If that fails, other stacks were put in front; as new stacks are put there only, comparing
- * these shows whether the stack is in the chain now.  (Exception: a stack that evict.c unlinked
- * and relinks may have a duplicate by then.  Readers add up stacks of equal frames.)
+ * No two stacks in the chains are equal.  A cmpxchg() on the head puts a new stack in front.  If it
+ * fails, other stacks were put in front; as new stacks are put only there, comparing those shows
+ * whether an equal stack is now in the chain.  (Exception: a stack that evict.c unlinked and
+ * relinks may have a duplicate in between.  Readers merge stacks with equal frames.)
  *
- * Granules are in one of these states, by their bits in the page's used, and by the stack's id:
+ * The state of granules follows from their bits in the page's used, and from the stack's id:
  *
  *	state		used	id	where it can be found
  *	FREE		clear	0	nowhere
  *	NEW		set	0	nowhere: its inserter writes it
  *	READY		set	set	by its id, in raw memory
  *	LINKED		set	set	in its chain, too: saves find it
- *	EVICTING	set	set	by its id, and by saves that found it in its chain before
+ *	EVICTING	set	set	by its id, and by saves that found it in its chain earlier
  *
  *	FREE -> NEW		alloc_granules()
  *	NEW -> READY		sbuf_table_get(), T1
@@ -31,10 +31,10 @@
  *	EVICTING -> LINKED	relink_stack(): an event refers to it
  *	EVICTING -> FREE	evict_unreferenced(), T3 to T5
  *
- * That the id is 0 holds for the first granule of the last stack there.  Frames of older ones stay
- * in their further granules and may look like an id, which next_stack() allows for.
+ * The id is 0 only in the first granule of the last stack there.  Frames of older stacks remain in
+ * the other granules and may look like an id, which next_stack() allows for.
  *
- * LINKED stacks may be stale (STACKBUF_STACK_STALE), of code that is gone: no save finds them.
+ * LINKED stacks may be stale (STACKBUF_STACK_STALE): their code was freed, and no save finds them.
  */
 #include <linux/bits.h>
 #include <linux/bitops.h>
@@ -53,9 +53,9 @@ u32 sbuf_table_bucket[SBUF_BUCKETS];
 atomic_t sbuf_table_used;
 
 /*
- * Its low bits are the high part of new ids.  It goes up before evict.c frees granules, so that the
- * next stack there gets another id: one that the place never had, unless the count has wrapped
- * (STACKBUF_STACK_AGAIN).
+ * Its low bits are the high part of new ids.  evict.c increments it before it frees granules, so
+ * that the next stack there gets another id, one that the place never had, unless the low bits have
+ * wrapped (STACKBUF_STACK_AGAIN).
  */
 #ifndef SBUF_FIRST_GENERATION	/* a test begins where ids wrap */
 #define SBUF_FIRST_GENERATION	0
@@ -71,17 +71,17 @@ atomic_t sbuf_table_misses;
  * regions are RCU read-side critical sections: see synchronize_rcu().
  *
  * RCU does not wait for a CPU that it does not watch: one that is idle, is about to run user mode
- * or a guest, or is offline.  There no stack is recalled, and sbuf_save_walked() counts in
- * @rcu_idle before its lookup, with a full barrier between: either the save finds what was
- * changed, or this finds @rcu_idle.
+ * or a guest, or is offline.  There no stack is recalled, and sbuf_save_walked() increments
+ * @rcu_idle before its lookup, with a full barrier between the two.  So either the save sees the
+ * caller's change, or this sees @rcu_idle.
  */
 void sbuf_synchronize_saves(bool soon)
 {
 	int cpu;
 
 	/*
-	 * While events are lost: interrupts CPUs that are neither idle nor in user mode without a
-	 * tick.  Not where CPUs are isolated.
+	 * Only while events are lost, as this interrupts CPUs that are neither idle nor in user
+	 * mode without a tick; and not if CPUs are isolated.
 	 */
 	if (soon && !housekeeping_enabled(SBUF_HK(DOMAIN)) && !housekeeping_enabled(SBUF_HK(RCU))) {
 		sbuf_add(&stackbuf_info.expedited, 1);
@@ -89,9 +89,9 @@ void sbuf_synchronize_saves(bool soon)
 	} else {
 		synchronize_rcu();
 	}
-	/* E2: a grace period is a full barrier: @rcu_idle is read after what was changed before */
+	/* E2: a grace period is a full barrier: @rcu_idle is read after the caller's change */
 	for_each_possible_cpu(cpu)
-		/* E2: then its event is in the ring */
+		/* E2: when it is 0, the save's event is in the ring */
 		while (smp_load_acquire(&per_cpu_ptr(sbuf_cpu, cpu)->rcu_idle))
 			cond_resched();
 }
@@ -101,7 +101,7 @@ void sbuf_trace_encode(struct sbuf_trace *trace, const unsigned long *pc, unsign
 	u32 *out = trace->frames;
 	unsigned int i;
 
-	/* Each first event and each walk comes here: unrolled, it takes half */
+	/* Every walk runs this; unrolling halves its time */
 #pragma GCC unroll 8
 	for (i = 0; i < nr; i++) {
 		u64 distance = pc[i] - (unsigned long)stack_trace_save;
@@ -133,9 +133,9 @@ unsigned int sbuf_trace_decode(unsigned long *pc, const u32 *frames, unsigned in
 }
 
 /*
- * Search a chain, from the id @from up to but not including @until.  The address dependency from an
- * id to its stack orders the loads.  T2, with the try_cmpxchg() in sbuf_table_get(): a stack is
- * complete before it is in a chain.
+ * Search a chain from the id @from up to, but not including, @until.  The address dependency from
+ * an id to its stack orders the loads.  T2, pairs with the try_cmpxchg() in sbuf_table_get(): a
+ * stack is complete before it is in a chain.
  */
 static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sbuf_trace *trace)
 {
@@ -159,20 +159,20 @@ static struct stackbuf_stack *find_in_chain(u32 from, u32 until, const struct sb
 	return NULL;
 }
 
-/* Find @n clear bits in a row; return the lowest, or 0, as bit 0 is always set */
+/* Find @n consecutive clear bits.  Return the lowest; 0 means none, as bit 0 is always set */
 static unsigned int find_run(u64 used, unsigned int n)
 {
 	u64 start = ~used;
 
-	/* Bit i stays set while those from i on are all free, one more each time */
+	/* Bit i stays set if it and the next bits, one more in each turn, are all free */
 	while (--n)
 		start &= start >> 1;
 	return start ? __ffs64(start) : 0;
 }
 
 /*
- * Allocate @n granules; return the first, or 0.  The cost is bounded when the table is full: one
- * call searches 256 pages at most, and none once the whole table was searched without success,
+ * Allocate @n granules.  Return the first, or 0.  When the table is full, the cost is bounded: a
+ * call searches at most 256 pages, and none after the whole table was searched without success,
  * until evict.c frees granules.
  */
 static u32 alloc_granules(unsigned int n)
@@ -211,11 +211,11 @@ void sbuf_table_free(u32 granule, unsigned int n)
 	struct stackbuf_stack *stack = sbuf_table_at(granule);
 	unsigned int start = granule % SBUF_PAGE_GRANULES;
 
-	/* T3, T5: before its granules are free */
+	/* T3, T5: cleared before its granules are free */
 	WRITE_ONCE(stack->id, 0);
 	sbuf_keep(SBUF_STACKS, &stack->id, sizeof(stack->id));
 	sbuf_page_bump_seq(&page->page);
-	/* T3, T4, a full barrier: earlier writes to these granules stay before they are free */
+	/* T3, T4, a full barrier: all writes to these granules happen before they are free */
 	smp_mb__before_atomic();
 	atomic64_andnot(GENMASK_ULL(start + n - 1, start), (atomic64_t *)&page->used);
 	sbuf_keep_shared(SBUF_STACKS, &page->used);
@@ -240,10 +240,10 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 				return NULL;
 			mine = sbuf_table_at(granule);
 			WRITE_ONCE(mine->id, 0);
-			/* T1: nor, where frames of another lay, what looks like one */
+			/* T1: a reader sees no old frames of another stack as the id */
 			smp_wmb();
 			mine->nr = trace->nr;
-			/* T4: if used before, these were freed after the generation went up */
+			/* T4: granules used before were freed after the generation was raised */
 			generation = READ_ONCE(sbuf_table_generation);
 			mine->flags = (trace->cut ? STACKBUF_STACK_CUT : 0) | STACKBUF_STACK_FIRST |
 				(generation >> (32 - SBUF_ID_BITS) ? STACKBUF_STACK_AGAIN : 0);
@@ -256,7 +256,7 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			/* T1: readers of raw memory see the id only when the stack is complete */
 			smp_wmb();
 			WRITE_ONCE(mine->id, (u32)(generation << SBUF_ID_BITS) | granule);
-			/* The id comes last here, too */
+			/* The id is copied last, too */
 			sbuf_keep(SBUF_STACKS, &mine->nr,
 				  granules * STACKBUF_GRANULE - sizeof(mine->id));
 			sbuf_keep(SBUF_STACKS, &mine->id, sizeof(mine->id));
@@ -269,8 +269,8 @@ struct stackbuf_stack *sbuf_table_get(const struct sbuf_trace *trace, bool *is_n
 			return mine;
 		}
 		/*
-		 * Other stacks were put in front: search them, up to the head that was searched.
-		 * If evict.c unlinked that one, the search ends at the chain's end.
+		 * Other stacks were put in front: search them, up to the previous head.  If evict.c
+		 * unlinked that one, the search ends at the chain's end.
 		 */
 	}
 
@@ -298,18 +298,18 @@ void sbuf_table_note_first(struct stackbuf_stack *stack, const struct sbuf_event
 	data_race(memcpy(first->comm, task->comm, sizeof(first->comm)));
 	first->comm[sizeof(first->comm) - 1] = '\0';
 	sbuf_keep(SBUF_STACKS, first, sizeof(*first));
-	smp_wmb();	/* T6: readers of raw memory see the time only when the rest is written */
+	smp_wmb();	/* T6: readers of raw memory see the time only after the rest is written */
 	/* The ring may have refused the event */
 	WRITE_ONCE(first->time, event->time ?: sbuf_now() ?: 1);
 	sbuf_keep(SBUF_STACKS, &first->time, sizeof(first->time));
-	smp_mb__before_atomic();	/* T6: before its text is pending */
+	smp_mb__before_atomic();	/* T6: it is complete before its text is pending */
 	atomic64_or(BIT_ULL(granule % SBUF_PAGE_GRANULES), pending_of(granule));
 }
 
 u32 sbuf_table_next_pending(u32 from)
 {
 	while (from < SBUF_GRANULES) {
-		/* T6, with sbuf_table_note_first(): acquires the stack and its first event */
+		/* T6, pairs with sbuf_table_note_first(): acquires the stack and its first event */
 		u64 bits = atomic64_read_acquire(pending_of(from)) >> from % SBUF_PAGE_GRANULES;
 
 		if (bits)
@@ -324,7 +324,7 @@ void sbuf_table_end_pending(u32 granule)
 	atomic64_andnot(BIT_ULL(granule % SBUF_PAGE_GRANULES), pending_of(granule));
 }
 
-/* E1: if it is not being evicted now, it stays until interrupts are on again */
+/* E1: a stack that is not being evicted now stays until interrupts are on again */
 void sbuf_table_set_uncacheable(u32 id, bool uncacheable)
 {
 	struct stackbuf_stack *stack = sbuf_table_stack(id);
@@ -334,10 +334,10 @@ void sbuf_table_set_uncacheable(u32 id, bool uncacheable)
 }
 
 /*
- * A place in the table has each id only once, until the ids have come round, and its id is cleared
- * before it is freed.  So if the id is there before and after reading, the frames read are those
- * of this id.  The hash rules out data in the middle of another stack that looks like the id, and
- * a stack that sbuf_table_get() gave up, as another CPU was faster: its id may be used again.
+ * A place in the table gets each id only once, until ids wrap, and the id is cleared before the
+ * place is freed.  So if the id is there before and after reading, the frames belong to it.  The
+ * hash rules out two cases: data in the middle of another stack that looks like the id; and a stack
+ * that sbuf_table_get() gave up because another CPU was faster, whose id may be used again.
  */
 bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags)
 {
@@ -349,7 +349,7 @@ bool sbuf_table_trace(struct stackbuf_trace *trace, u32 id, u8 *flags)
 		return false;
 
 	stack = sbuf_table_at(granule);
-	/* T1, with the smp_wmb() in sbuf_table_get(): with its id the stack is complete */
+	/* T1, pairs with the smp_wmb() in sbuf_table_get(): a stack that has its id is complete */
 	if (smp_load_acquire(&stack->id) != id)
 		return false;
 	words = min_t(unsigned int, READ_ONCE(stack->words), 3 * SBUF_FRAMES);

@@ -2,15 +2,15 @@
 /*
  * text.c - the text log: every stack as text, once, soon after it was first seen
  *
- * Rendering takes a dozen times as long as walking, so no event waits for it: a worker renders the
- * pending stacks of the table one by one, and can be preempted.  It is done at once only
- * where there is no later: when code that stands in a stack is about to be freed
+ * Rendering takes a dozen times as long as walking, so no event waits for it: a worker, which can
+ * be preempted, renders the pending stacks of the table one by one.  Stacks are rendered at once
+ * only if it would be too late afterwards: when code in a stack is about to be freed
  * (sbuf_evict_expire()), at the end of loading and of unloading, and at a panic.
  *
- * The log and the memory of a record are under sbuf_table_mutex.  A panic takes no lock: the
+ * sbuf_table_mutex protects the log and the memory of a record.  A panic takes no lock: the
  * other CPUs have stopped, perhaps in the middle of a record.
  *
- * printf "%s" of the log prints whole records only, at every instant: a record that is being copied
+ * At any instant, printf "%s" of the log prints only whole records: a record that is being copied
  * begins with a NUL until the copy is complete.
  */
 #include <linux/hash.h>
@@ -32,11 +32,11 @@
 
 static char record[RECORD_MAX];
 
-/* Bytes written, the log being endless.  A page that it is at the beginning of is not begun */
+/* Bytes written, as if the log were endless.  At a page's beginning, the page is not begun yet */
 static u64 log_at;
 static u16 log_records[SBUF_TEXT_PAGES];
 
-/* While a record is being appended: the stack's granule, and @log_at once the record is complete */
+/* While a record is being appended: the stack's granule, and log_at once the record is complete */
 static bool log_busy;
 static u32 log_granule;
 static u64 log_then;
@@ -51,9 +51,9 @@ void sbuf_text_printable(char *out, const char *comm)
 }
 
 /*
- * Lines of the kernel's own functions, by a hash of the address: stacks have most of their frames
- * in common, and looking one up takes 6,000 instructions.  Modules, trampolines, BPF programs and
- * code without a name can go away, and other code come.
+ * Lines of the kernel's own functions, indexed by a hash of the address.  Stacks have most of their
+ * frames in common, and a lookup takes 6,000 instructions.  Modules, trampolines, BPF programs and
+ * code without a name are left out, as other code may replace them.
  */
 static struct line {
 	unsigned long pc;
@@ -61,7 +61,7 @@ static struct line {
 	char text[52];
 } known_line[256];
 
-/* Append a line as "%pS\n" prints it; return its length, or 0 if there is no room */
+/* Append a line as "%pS\n" prints it.  Return its length, or 0 if there is no room */
 static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc)
 {
 	static char name[KSYM_SYMBOL_LEN + 1];
@@ -90,12 +90,12 @@ static unsigned int put_symbol(char *text, unsigned int room, unsigned long pc)
 	return len;
 }
 
-/* Render a stack and its first event into @record; return the length */
+/* Render a stack and its first event into @record.  Return the length */
 static unsigned int render_record(const struct stackbuf_stack *stack)
 {
 	const struct stackbuf_first *first = stackbuf_first(stack);
 	static unsigned long pc[SBUF_FRAMES];
-	/* Room for the last line, whichever it is */
+	/* Leaves room for the last line */
 	const unsigned int size = sizeof(record) - 48;
 	char comm[TASK_COMM_LEN];
 	unsigned int len, nr, i;
@@ -138,7 +138,7 @@ static void put_record(char *to, const char *text, unsigned int len)
 
 #define PAGE_LAST	(STACKBUF_PAGE_SIZE - 1)
 
-/* Put a NUL into a page, and fill what follows with blanks and a newline */
+/* Put a NUL into a page, and fill the rest of it with blanks and a newline */
 static void blank_page(char *page, unsigned int pos)
 {
 	WRITE_ONCE(page[pos], '\0');
@@ -156,7 +156,7 @@ static char *log_place(void)
 	return stackbuf + log_at % (SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE);
 }
 
-/* May be stopped anywhere by a panic, and begins the same page then */
+/* A panic may stop this anywhere; the next call then begins the same page */
 static void begin_page(void)
 {
 	unsigned int used = log_at % STACKBUF_PAGE_SIZE, len;
@@ -176,7 +176,7 @@ static void begin_page(void)
 	page = log_place();
 	index = (page - stackbuf) / STACKBUF_PAGE_SIZE;
 	if (log_at >= SBUF_TEXT_PAGES * STACKBUF_PAGE_SIZE) {
-		/* Older pages follow from the second lap on: a NUL would hide them */
+		/* From the second lap on, older pages follow, which a NUL would hide */
 		sbuf_add(&stackbuf_info.text_overwritten, log_records[index]);
 		log_records[index] = 0;
 		blank_page(page, 0);
@@ -209,7 +209,7 @@ static void render(u32 granule)
 	barrier();	/* L6 */
 	WRITE_ONCE(log_busy, true);
 	barrier();
-	/* A panic stopped the last one: what it left after this place is blanked */
+	/* If a panic stopped the last record, begin_page() blanks its remains */
 	if (!used || used + len > STACKBUF_PAGE_SIZE || was_busy)
 		begin_page();
 	log_then = log_at + len;
@@ -232,7 +232,7 @@ void sbuf_text_flush(struct work_struct *work)
 	unsigned long rested = jiffies;
 	u32 granule = 0;
 
-	/* What is added below granule 0's page in the meantime comes with the next pass */
+	/* The next pass finds stacks that are added at lower granules in the meantime */
 	do {
 		mutex_lock(&sbuf_table_mutex);
 		granule = sbuf_table_next_pending(granule) ?: sbuf_table_next_pending(0);
@@ -240,8 +240,8 @@ void sbuf_text_flush(struct work_struct *work)
 			render(granule);
 		mutex_unlock(&sbuf_table_mutex);
 		/*
-		 * Sleep now and then, however many new stacks come: the kernel waits for all tasks
-		 * to have slept (synchronize_rcu_tasks()) where it sets probes.
+		 * Sleep now and then, however many new stacks there are: when the kernel sets
+		 * probes, it waits until all tasks have slept (synchronize_rcu_tasks()).
 		 */
 		if (granule && time_after(jiffies, rested + HZ / 100)) {
 			schedule_timeout_uninterruptible(1);
@@ -251,7 +251,7 @@ void sbuf_text_flush(struct work_struct *work)
 	} while (granule);
 }
 
-/* At a panic: for a second at most, as its user waits for the machine to come back */
+/* At a panic, for at most a second, as users wait for the machine to reboot */
 void sbuf_text_flush_panic(void)
 {
 	u64 until = sbuf_now() + NSEC_PER_SEC;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trace.c - traces that the caller owns, after FreeBSD's stack(9)
+ * trace.c - traces in the caller's memory, modelled on FreeBSD's stack(9)
  */
 #include <linux/kernel.h>
 #include <linux/slab.h>
@@ -56,7 +56,7 @@ EXPORT_SYMBOL_GPL(stackbuf_trace_print);
 
 void stackbuf_trace_print_short(const struct stackbuf_trace *trace)
 {
-	/* The limit of a printk record, less its time stamp and the like */
+	/* The limit of a printk record, less its prefix (time stamp etc.) */
 	const int room = 900;
 	unsigned long flags;
 	unsigned int i;

@@ -2,11 +2,11 @@
 /*
  * tracepoint.c - probes on tracepoints
  *
- * How a handler comes to be called there depends on the kernel: Kbuild chooses the file for it.
+ * How a handler is called depends on the kernel: Kbuild chooses the tracepoint_*.c that fits.
  *
- * The place of a tracepoint calls its iterator, which calls all functions that are registered; on
- * x86-64 it calls the only one directly if there is no other (tracepoint_update_call()).  The
- * iterator is no frame of the place, and left out of traces.
+ * The place of a tracepoint calls its iterator, which calls all registered functions.  On x86-64,
+ * if only one function is registered, the place calls that directly (tracepoint_update_call()).
+ * The iterator is not part of the code under study, so traces leave it out.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -20,9 +20,9 @@
 #include "symbol.h"
 
 /**
- * struct search - for a tracepoint
+ * struct search - a search for a tracepoint
  * @name:	its name
- * @found:	what was found
+ * @found:	the result, or NULL
  */
 struct search {
 	const char *name;
@@ -37,7 +37,7 @@ static void match_tracepoint(struct tracepoint *tracepoint, void *arg)
 		search->found = tracepoint;
 }
 
-/* The tracepoints of a module with any other of these are not announced */
+/* The kernel does not report the tracepoints of a module with any other taint */
 #ifdef TAINT_TEST
 #define GOOD_TAINTS	(BIT(TAINT_OOT_MODULE) | BIT(TAINT_CRAP) | BIT(TAINT_UNSIGNED_MODULE) | \
 			 BIT(TAINT_TEST))
@@ -54,9 +54,9 @@ static void search_module(struct search *search, const struct module *module)
 }
 
 /*
- * Search modules.  Return the module, with a reference, or NULL.  One that is being loaded is not
- * ready for it until it is announced: its static keys are not initialised, and if loading fails
- * before, nothing is said.
+ * Search modules.  Return the module, with a reference, or NULL.  A module that is being loaded is
+ * not ready until its tracepoints are reported: its static keys are not initialised, and if loading
+ * fails before that, nothing is reported.
  */
 static struct module *search_modules(struct search *search)
 {
@@ -86,7 +86,7 @@ int sbuf_tracepoint_find(const char *group, const char *event, struct trace_even
 	       0 : -ENOTTY;
 }
 
-/* Record at an event; @coming: of the module that is announced as it is being loaded, or NULL */
+/* Record at an event.  @coming: the module that is being loaded and must have it, or NULL */
 static int attach(struct sbuf_tracepoint *of, const char *event,
 		  const struct trace_event_file *file, const struct module *coming)
 {
@@ -111,7 +111,7 @@ static int attach(struct sbuf_tracepoint *of, const char *event,
 	return err;
 }
 
-/* Note what has become of a request.  Return 0 or an error, which has been logged */
+/* Note the result of a request.  Return 0, or an error after logging it */
 static int note_result(const struct sbuf_probe_request *request, int err)
 {
 	static const struct sbuf_reason reason[] = {
@@ -162,7 +162,7 @@ static void remove_tracepoints(const struct module *module, unsigned long state)
 	struct stackbuf_probe *probe;
 	unsigned int n = 0;
 
-	/* None is in code of an init */
+	/* No tracepoint is in init code */
 	if (module && state != MODULE_STATE_GOING)
 		return;
 	lockdep_assert_held(&sbuf_probe_mutex);
@@ -171,7 +171,7 @@ static void remove_tracepoints(const struct module *module, unsigned long state)
 		    (module ? !is_in(&sbuf_place_of(probe)->tracepoint, module) : probe->lists))
 			continue;
 		sbuf_tracepoint_detach(&sbuf_place_of(probe)->tracepoint);
-		/* Until its handler has run for the last time */
+		/* This state lasts until its handler has run for the last time */
 		WRITE_ONCE(probe->state, STACKBUF_PROBE_NONE);
 		n++;
 	}
@@ -191,7 +191,7 @@ const struct sbuf_way sbuf_tracepoint_way = {
 
 /* ---------------------------------------------------------------- modules --- */
 
-/* Set those that were removed as their module went, if this one has them */
+/* Set probes again that were removed when their module was unloaded, if this one has them */
 static void set_pending(const struct module *module)
 {
 	struct stackbuf_probe *probe;
@@ -204,7 +204,7 @@ static void set_pending(const struct module *module)
 		    sbuf_resolve_parse(&request))
 			continue;
 		err = attach(&sbuf_place_of(probe)->tracepoint, request.event, NULL, module);
-		/* Of another module, if this one does not have it */
+		/* With -ENOENT the tracepoint is in another module */
 		if (err != -ENOENT && note_result(&request, err))
 			WRITE_ONCE(probe->state, STACKBUF_PROBE_REFUSED);
 	}
@@ -224,7 +224,7 @@ static int notify_tracepoints(struct notifier_block *block, unsigned long state,
 	return NOTIFY_OK;
 }
 
-/* While a module goes, this one comes before the kernel checks that nothing is registered */
+/* When a module is unloaded, this runs before the kernel checks that nothing is registered */
 static struct notifier_block tracepoint_notifier = {
 	.notifier_call = notify_tracepoints,
 };

@@ -15,13 +15,13 @@
  * @probe:	its entry
  * @tracepoint:	the tracepoint
  * @iterator:	where its iterator begins
- * @size:	of that, bytes
- * @opener:	of one that closes: whose handler does it, or NULL
- * @closer:	the other way round
+ * @size:	size of the iterator, bytes
+ * @opener:	for a probe that closes: the probe whose handler also closes for it, or NULL
+ * @closer:	the probe that has this one as its @opener, or NULL
  * @site:	where ftrace is attached to its stub
- * @next:	in the list of those that are reached by their stubs
- * @kprobe:	at the event's own function, in place of the stub
- * @file:	what that function is called with
+ * @next:	next in the list of probes that are attached to stubs
+ * @kprobe:	at the event's own function, used instead of a stub
+ * @file:	the argument of that function
  */
 struct sbuf_tracepoint {
 	struct stackbuf_probe *probe;
@@ -49,13 +49,12 @@ struct sbuf_tracepoint {
 /**
  * sbuf_tracepoint_find() - look for an event in its group
  * @group: the group
- * @event: its name, which is its tracepoint's
- * @file: takes the event, which holds its module until sbuf_tracepoint_put()
+ * @event: its name, which is also its tracepoint's
+ * @file: set to the event, which holds its module until sbuf_tracepoint_put()
  *
- * Context: Process context, not under sbuf_probe_mutex: the kernel's event_mutex, which this takes,
- *	is taken outside of the lock under which modules' tracepoints are announced to us.
- * Return: 0; -ENOENT if there is no such event; -ENOTTY if it is one without a tracepoint of its
- *	own.
+ * Context: Process context, not under sbuf_probe_mutex: this acquires the kernel's event_mutex,
+ *	which nests outside the lock under which the kernel reports modules' tracepoints to us.
+ * Return: 0; -ENOENT if there is no such event; -ENOTTY if it has no tracepoint of its own.
  */
 int sbuf_tracepoint_find(const char *group, const char *event, struct trace_event_file **file);
 
@@ -65,26 +64,26 @@ static inline void sbuf_tracepoint_put(struct trace_event_file *file)
 		trace_put_event_file(file);
 }
 
-/* Follow modules, also those that are loaded already */
+/* Follow modules, including those that are already loaded */
 int __init sbuf_tracepoint_init(void);
 void sbuf_tracepoint_exit(void);
 
 /*
- * Of the file that Kbuild has chosen for this kernel, tracepoint_direct.c, tracepoint_stub.c or
- * tracepoint_own.c.  Under sbuf_probe_mutex
+ * These are in the file that Kbuild chose for this kernel, tracepoint_direct.c, tracepoint_stub.c
+ * or tracepoint_own.c.  Under sbuf_probe_mutex
  */
 
 /**
  * sbuf_tracepoint_attach() - have the handler called from now on
- * @of: what is set but for what the file has for itself
- * @file: what sbuf_tracepoint_find() gave, or NULL
+ * @of: the probe; all fields before the union are set
+ * @file: from sbuf_tracepoint_find(), or NULL
  *
- * Return: 0; -EPERM if the kernel would stop at a call of ours, -EDESTADDRREQ if @file is needed,
- *	or an error of the kernel's.
+ * Return: 0; -EPERM if the kernel would stop at a call of ours; -EDESTADDRREQ if @file is needed;
+ *	or a kernel error.
  */
 int sbuf_tracepoint_attach(struct sbuf_tracepoint *of, const struct trace_event_file *file);
 
-/* Undo that.  The handler may run until tracepoint_synchronize_unregister() returns */
+/* Undo sbuf_tracepoint_attach().  The handler may run until tracepoint_synchronize_unregister() */
 void sbuf_tracepoint_detach(struct sbuf_tracepoint *of);
 
 #else

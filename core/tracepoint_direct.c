@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracepoint_direct.c - functions of ours are called at a tracepoint
+ * tracepoint_direct.c - tracepoints that call functions of ours directly
  *
- * The same functions are registered for all tracepoints, whose own types differ: the calling
- * conventions of x86-64 and arm64 have integers and pointers in registers, in order, whatever their
- * types, and the caller frees what it put on the stack.  A kernel that checks indirect calls
- * (CONFIG_CFI_CLANG, since 6.18 CONFIG_CFI) stops at a call of a function of another type, and has
- * tracepoint_stub.c or tracepoint_own.c.
+ * The same functions are registered for all tracepoints, although the types of tracepoints differ:
+ * the calling conventions of x86-64 and arm64 pass integers and pointers in registers, in order,
+ * whatever their types, and the caller removes what it pushed on the stack.  A kernel that checks
+ * indirect calls (CONFIG_CFI_CLANG, since 6.18 CONFIG_CFI) stops at a call of a function of another
+ * type; there tracepoint_stub.c or tracepoint_own.c is built.
  */
 #include <linux/preempt.h>
 #include <linux/tracepoint.h>
@@ -24,7 +24,7 @@ static __always_inline void hit(const struct sbuf_tracepoint *of, unsigned int r
 		save.flags = READ_ONCE(of->probe->how);
 		save.context = sbuf_context_of(preempt_count());
 		if (SBUF_STRIP(frame[1]) - of->iterator <= of->size) {
-			/* A walk that follows records may begin one further out */
+			/* With frame records, a walk can begin one frame further out */
 			if (SBUF_HAVE_RECORDS)
 				frame = (const unsigned long *)frame[0];
 			else
@@ -35,7 +35,7 @@ static __always_inline void hit(const struct sbuf_tracepoint *of, unsigned int r
 	sbuf_hit(of->probe, role, &save, value, raw_cpu_ptr(sbuf_cpu));
 }
 
-/* Apart, so that a walk leaves out this frame */
+/* Not inlined, so that a walk leaves out this frame */
 static noinline void hit_alone(const struct sbuf_tracepoint *of, unsigned long tag,
 			       const unsigned long *frame)
 {
@@ -49,7 +49,7 @@ static noinline void hit_alone(const struct sbuf_tracepoint *of, unsigned long t
 
 NOKPROBE_SYMBOL(hit_alone);
 
-/* @arg: the arguments, counted from 1; what has the number 0 is none, and 0 */
+/* @arg: the arguments, counted from 1; element 0 is 0 and means no argument */
 static noinline void hit_for_role(const struct sbuf_tracepoint *of, const unsigned long *frame,
 				  const unsigned long *arg)
 {
@@ -83,7 +83,7 @@ static noinline __no_stack_protector void handle_role(void *of, unsigned long ar
 
 NOKPROBE_SYMBOL(handle_role);
 
-/* What is registered: a function for each argument that may be the tag */
+/* Functions to register, one for each argument that may be the tag */
 #define HANDLER(name, tag)								\
 static noinline __no_stack_protector void name(void *of, unsigned long arg1,	\
 					       unsigned long arg2, unsigned long arg3,	\
@@ -116,9 +116,9 @@ static inline void *handler_of(const struct sbuf_tracepoint *of)
 }
 
 /*
- * The probe that was attached last of those that open.  Where its tracepoint closes as well, as
- * sched_switch does for times off CPU, its handler does both: a handler less, and no iterator, are
- * 90 instructions.  A pair's probes come and go together.
+ * The opening probe that was attached last.  If its tracepoint also closes, as sched_switch for
+ * times off CPU, its handler does both: one handler less, and no iterator, saves 90 instructions.
+ * The probes of a pair are set and removed together.
  */
 static struct sbuf_tracepoint *opener;
 
@@ -128,14 +128,14 @@ int sbuf_tracepoint_attach(struct sbuf_tracepoint *of, const struct trace_event_
 	int err;
 
 	lockdep_assert_held(&sbuf_probe_mutex);
-	/* A probe that comes again with its module may find its pair in another order */
+	/* When a module is loaded again, its pair's probes may be attached in another order */
 	of->opener = NULL;
 	of->closer = NULL;
 	if (opener && opener->tracepoint == of->tracepoint && !opener->closer &&
 	    opener->probe->pair == probe->pair && probe->role == STACKBUF_PAIR_CLOSES &&
 	    !(probe->value & SBUF_VALUE_HERE)) {
 		of->opener = opener;
-		/* P2: all that the handler reads of it is set */
+		/* P2: all fields that the handler reads are set before */
 		smp_store_release(&opener->closer, of);
 		return 0;
 	}
@@ -149,7 +149,7 @@ void sbuf_tracepoint_detach(struct sbuf_tracepoint *of)
 {
 	lockdep_assert_held(&sbuf_probe_mutex);
 	if (of->opener) {
-		/* Unless that has gone before */
+		/* Unless the opener was removed first */
 		if (of->opener->closer == of)
 			WRITE_ONCE(of->opener->closer, NULL);
 		return;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracepoint_own.c - tracepoints where the kernel checks indirect calls, before 6.5 or
+ * tracepoint_own.c - tracepoints in kernels that check indirect calls, before 6.5 or
  * without ftrace
  *
  * Events have a function of their tracepoint's type, class->probe, which writes them to a trace
- * file: it is registered with a file of ours that is switched off, so that it returns at once
- * (trace_trigger_soft_disabled(), which reads the file's flags alone), and has a kprobe, as it is
- * notrace.  A counter of perf's would be of the right type, too, but misses without a word what
- * comes inside of another's handler (perf_swevent_get_recursion_context()).
+ * file.  It is registered with a file of ours that is disabled, so that it returns at once
+ * (trace_trigger_soft_disabled(), which reads only the file's flags), and has a kprobe, as it is
+ * notrace.  A perf counter would also have the right type, but silently misses events nested in
+ * another event's handler (perf_swevent_get_recursion_context()).
  */
 #include <linux/tracepoint.h>
 
@@ -20,7 +20,7 @@ static int handle_own(struct kprobe *kprobe, struct pt_regs *regs)
 	struct sbuf_cpu *cpu = this_cpu_ptr(sbuf_cpu);
 	enum stackbuf_context context;
 
-	/* Other events, and other files of this one, have the same function */
+	/* Other events, and other files of this event, share the function */
 	if (regs_get_kernel_argument(regs, 0) != (unsigned long)&of->file)
 		return 0;
 	WRITE_ONCE(of->probe->missed, kprobe->nmissed);
@@ -39,7 +39,7 @@ void sbuf_tracepoint_detach(struct sbuf_tracepoint *of)
 
 	lockdep_assert_held(&sbuf_probe_mutex);
 	tracepoint_probe_unregister(of->tracepoint, own, &of->file);
-	/* Of a call that has begun, before what it reads is used for something else */
+	/* A call that has begun must end before the data that it reads is reused */
 	tracepoint_synchronize_unregister();
 	unregister_kprobe(&of->kprobe);
 	WRITE_ONCE(of->probe->missed, of->kprobe.nmissed);
@@ -52,10 +52,10 @@ int sbuf_tracepoint_attach(struct sbuf_tracepoint *of, const struct trace_event_
 	lockdep_assert_held(&sbuf_probe_mutex);
 	if (!file)
 		return -EDESTADDRREQ;
-	/* Another module with that event has come meanwhile */
+	/* A different module with that event was loaded in the meantime */
 	if (file->event_call->tp != of->tracepoint)
 		return -ENOENT;
-	/* Its own way of being registered might mean another function */
+	/* An event with a reg() of its own might register another function */
 	if (file->event_call->class->reg != trace_event_reg || !file->event_call->class->probe)
 		return -EPERM;
 	of->file.event_call = file->event_call;

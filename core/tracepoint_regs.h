@@ -8,7 +8,7 @@
 #include "hit.h"
 #include "tracepoint.h"
 
-/* Registers of the tracepoint's place, from those at the beginning of that function */
+/* Set @at to the registers at the tracepoint's place, from @regs at the function's beginning */
 static __always_inline unsigned int sbuf_tracepoint_caller(const struct sbuf_tracepoint *of,
 							   const struct pt_regs *regs,
 							   struct pt_regs *at)
@@ -28,7 +28,7 @@ static __always_inline unsigned int sbuf_tracepoint_caller(const struct sbuf_tra
 	return 0;
 }
 
-/* @regs: there; @at, for those of the tracepoint's place, may be the same */
+/* @regs: at the function's beginning; @at, for the tracepoint's place, may be the same */
 static __always_inline void sbuf_tracepoint_hit(const struct sbuf_tracepoint *of,
 						struct pt_regs *regs, struct pt_regs *at,
 						const struct sbuf_cpu *cpu,
@@ -43,7 +43,7 @@ static __always_inline void sbuf_tracepoint_hit(const struct sbuf_tracepoint *of
 		.tag = probe->tag ? regs_get_kernel_argument(regs, probe->tag) : 0,
 	};
 
-	/* Else @at may be in use, by the walk */
+	/* Otherwise a walk may be using @at */
 	if (sbuf_hit_is_event(probe, probe->role) && !sbuf_hit_is_in_walk(cpu, context))
 		save.flags |= sbuf_tracepoint_caller(of, regs, at);
 	sbuf_hit(probe, probe->role, &save, value, cpu);

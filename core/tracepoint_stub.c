@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tracepoint_stub.c - tracepoints where the kernel checks indirect calls, from 6.5 on,
+ * tracepoint_stub.c - tracepoints in kernels that check indirect calls, from 6.5 on,
  * with ftrace
  *
- * Each tracepoint has an empty function of its type, probestub, which is registered with our data
- * as its first argument, and ftrace is attached to that.
+ * Each tracepoint has an empty function of its type, probestub.  That is registered with our data
+ * as its first argument, and ftrace is attached to it.
  */
 #include <linux/ftrace.h>
 #include <linux/tracepoint.h>
@@ -36,7 +36,7 @@ static void handle_stub(unsigned long site, unsigned long parent, struct ftrace_
 NOKPROBE_SYMBOL(handle_stub);
 
 static struct ftrace_ops stub_ops = { .func = handle_stub, .flags = FTRACE_OPS_FL_PERMANENT };
-/* Those that are attached, in no order */
+/* Probes that are attached, in no order */
 static struct sbuf_tracepoint *attached;
 
 static bool is_attached(unsigned long site)

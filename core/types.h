@@ -2,7 +2,7 @@
 /*
  * types.h - sizes, and the data of a save
  *
- * Any context may call a function of these headers whose comment names no context.
+ * In these headers, any context may call a function whose comment names no context.
  */
 #ifndef STACKBUF_TYPES_H
 #define STACKBUF_TYPES_H
@@ -15,56 +15,56 @@
 #include "arch.h"
 #include "compat.h"
 
-/* The calls themselves, not the macros that keep a call out of tail position */
+/* Declares the calls themselves, not the macros that keep a call out of tail position */
 #define STACKBUF_RECORDER
 #include "../stackbuf.h"
 
-/* Sizes of the arrays: the Makefile checks STACKBUF_EVENTS_KB and the others */
+/* Sizes of the arrays.  The Makefile checks STACKBUF_EVENTS_KB etc. */
 #define SBUF_KB_PER_PAGE		(STACKBUF_PAGE_SIZE / 1024)
 #define SBUF_EVENT_PAGES		(STACKBUF_EVENTS_KB / SBUF_KB_PER_PAGE)
 #define SBUF_STACK_PAGES		(STACKBUF_STACKS_KB / SBUF_KB_PER_PAGE)
 #define SBUF_TEXT_PAGES		(STACKBUF_TEXT_KB / SBUF_KB_PER_PAGE)
 
-/* The low bits of an id are the stack's first granule */
+/* The low SBUF_ID_BITS of an id are the number of the stack's first granule */
 #define SBUF_PAGE_GRANULES	(STACKBUF_PAGE_SIZE / STACKBUF_GRANULE)
 #define SBUF_GRANULES		(SBUF_STACK_PAGES * SBUF_PAGE_GRANULES)
 #define SBUF_ID_BITS		order_base_2(SBUF_GRANULES)
 
-/* What is known of a save, bits */
+/* Flags of a save, bits */
 enum sbuf_flags {
 	SBUF_TAGGED = 0x1,	/* there is a tag */
-	SBUF_PROBED = 0x2,	/* a probe set by the parameter probe hit, ... */
+	SBUF_PROBED = 0x2,	/* a probe set by the parameter probe was hit, ... */
 	SBUF_ENTRY = 0x4,	/* ... where sbuf_symbol_is_entry() returned true */
-	SBUF_SKIP = 0x8,	/* the innermost frame is left out */
-	SBUF_TRACEPOINT = 0x10,	/* of a probe: it is on a tracepoint */
-	SBUF_REFERS = 0x20,	/* of a probe: a pair will refer to its stack */
+	SBUF_SKIP = 0x8,	/* leave out the innermost frame */
+	SBUF_TRACEPOINT = 0x10,	/* the probe is on a tracepoint */
+	SBUF_REFERS = 0x20,	/* a pair will refer to the stack that the probe saves */
 };
 
-/* What sbuf_save() returns with SBUF_REFERS if a filter has left the event out */
+/* Returned by sbuf_save() with SBUF_REFERS if a filter left the event out */
 #define SBUF_NOT_ADMITTED	(-1)
-/* If it was recorded where RCU does not watch: nothing waits for what a pair does with the stack */
+/* Recorded where RCU does not watch, so nothing waits for what a pair does with the stack */
 #define SBUF_NOT_WAITED_FOR	(-2)
 
-/* Whose stack is saved */
+/* The stack to save */
 enum sbuf_from {
-	SBUF_FRAME,		/* that of an exported function's caller */
-	SBUF_REGS,		/* the current task's or CPU's, from registers on */
-	SBUF_TASK,		/* that of a task other than current */
+	SBUF_FRAME,		/* the stack of an exported function's caller */
+	SBUF_REGS,		/* the current task's or CPU's, starting from registers */
+	SBUF_TASK,		/* the stack of a task other than current */
 };
 
 /**
- * struct sbuf_save - one save, as a way in describes it
+ * struct sbuf_save - one save, as an entry point describes it
  * @frame:	__builtin_frame_address(0) of the exported function
  * @regs:	registers to start from
  * @task:	the task
- * @tag:	with SBUF_TAGGED: kept with the event
+ * @tag:	with SBUF_TAGGED: stored with the event
  * @context:	the context that the code under study ran in
- * @from:	enum sbuf_from: which of the first three is set
+ * @from:	enum sbuf_from: which of the first three fields is set
  * @at_once:	the event has the time of this CPU's last event; see return.c
  * @flags:	enum sbuf_flags
  *
- * Small, as it is passed by value on the stack under study; without gaps, which the compiler would
- * clear on the path of a known stack.
+ * Small, as it is passed by value on the stack under study.  It has no padding, which the compiler
+ * would clear on the path of a known stack.
  */
 struct sbuf_save {
 	union {
@@ -97,21 +97,21 @@ struct sbuf_start {
 };
 
 /*
- * The instruction pointer of a start, for recall: that of a walk which leaves out its first frame
- * is none of another walk
+ * Return the instruction pointer of a start, for recall.  A walk that leaves out its first frame
+ * gets one that no other walk has
  */
 static __always_inline unsigned long sbuf_start_ip(unsigned long ip, bool skip)
 {
 	return skip ? ip ^ 1UL << 63 : ip;
 }
 
-/* Return true if its trace does not leave out the first frame */
+/* Return true if the trace from a start at @ip includes the first frame */
 static inline bool sbuf_start_has_first(unsigned long ip)
 {
 	return (long)ip < 0;
 }
 
-/* Frames that are kept of a trace */
+/* Most frames kept of a trace */
 #define SBUF_FRAMES		STACKBUF_FRAMES
 /* Frames of a walk: one more shows that a trace is cut, and one may be skipped */
 #define SBUF_WALK_MAX		(SBUF_FRAMES + 2)
@@ -121,17 +121,17 @@ static_assert(SBUF_FRAMES <= STACKBUF_DEPTH_MAX);
 /**
  * struct sbuf_walk - the unwinder's registers in each frame, for recall
  * @epoch:	sbuf_recall_epoch when the walk began
- * @cacheable:	nothing was met that recall keeps out, and the end was reached
- * @user_regs:	the walk ended at registers of user mode
+ * @cacheable:	the walk reached the end and met nothing that recall keeps out
+ * @user_regs:	the walk ended at user-mode registers
  * @caller:	as in struct sbuf_start
  * @flags:	SBUF_PROBED etc.
  * @start_regs:	the registers that the walk began with
  * @sp:		stack pointer in each frame, and where @user_regs lie
  * @bp:		frame pointer register in each frame, and in @user_regs
- * @regs:	where the registers lie that were saved where each frame was interrupted, or 0
- * @stack:	where the stack begins that the walk began on
- * @frame:	what each frame is: recall_learn.c
- * @skip:	frames that are not in the trace, the innermost ones: 0 or 1
+ * @regs:	where the registers lie that were saved when each frame was interrupted, or 0
+ * @stack:	beginning of the stack that the walk began on
+ * @frame:	flags of each frame, see recall_learn.c
+ * @skip:	number of innermost frames that are left out of the trace: 0 or 1
  * @builder:	memory for struct builder
  * @known:	constraints of each frame's ip, or NULL, once @name is no longer needed
  * @name:	for the name of a frame's symbol
@@ -154,10 +154,10 @@ struct sbuf_walk {
 };
 
 /**
- * struct sbuf_trace - a trace as the stack table keeps it
+ * struct sbuf_trace - a trace as the stack table stores it
  * @nr:		number of frames, 1 to SBUF_FRAMES
  * @words:	number of words in @frames
- * @hash:	stackbuf_hash() over these
+ * @hash:	stackbuf_hash() of @frames
  * @cut:	the stack had more frames
  * @frames:	encoded as in struct stackbuf_stack
  */
@@ -170,7 +170,7 @@ struct sbuf_trace {
 
 #define SBUF_NESTING	4	/* saves that can interrupt each other on a CPU */
 
-/* Memory of one of the saves that interrupted each other on a CPU */
+/* Memory of one save, of those that may interrupt each other on a CPU */
 struct sbuf_scratch {
 	u8 walks_in;		/* 1 + the context of a save that walks; 0: none */
 	struct pt_regs regs;
@@ -180,11 +180,12 @@ struct sbuf_scratch {
 };
 
 /**
- * struct sbuf_clock - how one CPU's cycles are printk's clock, see clock.c
- * @cycles:	when it was last read, as sbuf_cycles() counts
- * @ns:		what it was then
- * @rate:	ns * 2^32 for a cycle, or 0: not known
- * @span:	how many cycles from then on stand for it, 0: none.  Also while the rest changes
+ * struct sbuf_clock - converts one CPU's cycles to printk's clock, see clock.c
+ * @cycles:	sbuf_cycles() when the clock was last read
+ * @ns:		the clock's value at that time
+ * @rate:	ns * 2^32 per cycle; 0: not known
+ * @span:	number of cycles after @cycles that replace the clock; 0: none, or an update is in
+ *		progress
  */
 struct sbuf_clock {
 	u64 cycles, ns, rate, span;
@@ -194,27 +195,27 @@ struct sbuf_clock {
  * struct sbuf_cpu - the recorder's data of one CPU
  * @clock:	see clock.h
  * @page:	the page that this CPU appends to, or NULL
- * @pos:	word of @page where the next event goes, or one before that
+ * @pos:	word of @page where the next event begins, or an earlier event
  * @chain_end:	a compact event may be appended while @pos < @chain_end; 0: the next event must be
  *		FULL
  * @appending:	an append is in progress on this CPU
  * @waiting:	the ring refused this CPU a page, so it gets one before CPUs that it did not refuse
  * @time:	time of the last event, ns
- * @task:	its PID, and TGID in the upper half
+ * @task:	PID of the last event's task, and TGID in the upper half
  * @comm:	the task's command, as in an event
- * @recorded:	events recorded by this CPU, but for those of NMIs that interrupted an append
- * @nested:	those
- * @verify_in:	recalls until the one that is verified
- * @irq_stack:	where this CPU's stack for interrupts begins, once a walk has been there
- * @nmi_stack:	likewise for NMIs
- * @nest:	saves that have not ended on this CPU
- * @rcu_idle:	of these, the walks that began while RCU did not watch the CPU
- * @return_node: the call that was recorded last where it returned, as the kernel knows it
- * @return_value: what it returned
- * @return_time: its event's
- * @recursion:	in which contexts a handler runs on this CPU, see hit.h
- * @call_regs:	for each, the registers at the call, or its caller's, where the handler has none
- * @scratch:	one for each of them
+ * @recorded:	events recorded by this CPU, except by NMIs that interrupted an append
+ * @nested:	events recorded by NMIs that interrupted an append
+ * @verify_in:	recalls up to the next one that is verified
+ * @irq_stack:	beginning of this CPU's stack for interrupts, once a walk has been there
+ * @nmi_stack:	beginning of this CPU's stack for NMIs, once a walk has been there
+ * @nest:	walks in progress on this CPU
+ * @rcu_idle:	those of them that began while RCU did not watch the CPU
+ * @return_node: the kernel's node of the call whose return was recorded last
+ * @return_value: its return value
+ * @return_time: the time of its event
+ * @recursion:	contexts in which a handler runs on this CPU, see hit.h
+ * @call_regs:	for each context, registers at the call, or its caller's, if the handler gets none
+ * @scratch:	memory for each walk in progress
  */
 struct sbuf_cpu {
 	struct sbuf_clock clock;
@@ -240,9 +241,9 @@ extern struct sbuf_cpu __percpu *sbuf_cpu;
  * struct sbuf_event - an event to append
  * @save:	the save
  * @id:		id of its stack
- * @task:	sbuf_task_word() of the task; this and the rest is set when the event is appended
+ * @task:	sbuf_task_word() of the task; this and @comm are set when the event is appended
  * @comm:	the task's command
- * @time:	ns: when the caller has read the clock, 0 if it has not; then that of the event
+ * @time:	in: the time that the caller read, ns, or 0; out: the event's time
  */
 struct sbuf_event {
 	const struct sbuf_save *save;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unwind.c - walk a stack: one that registers describe, or another task's
+ * unwind.c - walk the stack that registers describe, or another task's
  *
  * Walking takes no lock, allocates nothing and does not sleep.
  */
@@ -11,7 +11,7 @@
 #include <asm/unwind.h>
 
 #if SBUF_HAVE_ORC
-/* What recall compares where the walk begins; and note this CPU's stack for interrupts */
+/* Note what recall compares where the walk begins, and this CPU's stacks for interrupts and NMIs */
 static inline void note_start(struct sbuf_walk *walk, const struct pt_regs *regs,
 			      const struct unwind_state *state)
 {
@@ -23,7 +23,7 @@ static inline void note_start(struct sbuf_walk *walk, const struct pt_regs *regs
 		this_cpu_write(sbuf_cpu->nmi_stack, (unsigned long)state->stack_info.begin);
 }
 
-/* What recall compares in frame @nr; @address is 0 at the end of the walk */
+/* Note what recall compares in frame @nr; @address is 0 at the end of the walk */
 static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
 			      const struct unwind_state *state, unsigned long address)
 {
@@ -43,8 +43,8 @@ static inline void note_frame(struct sbuf_walk *walk, unsigned int nr,
 #endif
 
 /*
- * stack_trace_save_regs() is not exported, but the unwinder that it uses is.  The loop is that
- * of arch_stack_walk() in arch/x86/kernel/stacktrace.c.
+ * stack_trace_save_regs() is not exported, but the unwinder that it uses is.  The loop is copied
+ * from arch_stack_walk() in arch/x86/kernel/stacktrace.c.
  */
 static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigned long caller)
 {
@@ -56,7 +56,7 @@ static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsig
 	walk->sp[0] = regs->sp;
 	walk->bp[0] = regs->bp;
 	scratch->pc[nr++] = instruction_pointer(regs);
-	/* No frame record has the caller yet, so the unwinder would leave it out */
+	/* No frame record holds the caller yet, so the unwinder would omit it */
 	if (SBUF_HAVE_RECORDS && caller)
 		scratch->pc[nr++] = caller;
 	unwind_start(&state, current, regs, NULL);
@@ -65,7 +65,7 @@ static int walk_frames(struct sbuf_scratch *scratch, struct pt_regs *regs, unsig
 		const struct pt_regs *entry = unwind_get_entry_regs(&state, NULL);
 		unsigned long address = 0;
 
-		/* User mode's ip is no frame, even if the task jumped to a kernel address */
+		/* A user-mode ip is not a frame, even if the task jumped to a kernel address */
 		if (!entry || !user_mode((struct pt_regs *)entry))
 			address = unwind_get_return_address(&state);
 		note_frame(walk, nr, &state, address);
@@ -86,7 +86,7 @@ int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigne
 {
 	struct sbuf_walk *walk = &scratch->walk;
 
-	/* These describe no kernel stack */
+	/* User-mode registers describe no kernel stack */
 	if (user_mode(regs))
 		return 0;
 	walk->caller = caller;
@@ -94,17 +94,17 @@ int sbuf_unwind_regs(struct sbuf_scratch *scratch, struct pt_regs *regs, unsigne
 	return walk_frames(scratch, regs, caller);
 }
 
-/* Return true if a task is on a CPU, or still leaving it; on one CPU only current is */
+/* True if a task runs on a CPU, or is still leaving it.  Without SMP only current runs */
 #ifdef CONFIG_SMP
-/* Acquires: later reads are not older */
+/* Acquire: later reads do not see older values */
 #define TASK_RUNS(task)	smp_load_acquire(&(task)->on_cpu)
 #else
 #define TASK_RUNS(task)	false
 #endif
 
 /*
- * The stack must not change during the walk.  A task that ran during the walk has also
- * switched, which the scheduler counts.
+ * The stack must not change during the walk.  If the task ran during the walk, the scheduler has
+ * also counted a switch.
  */
 int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *task)
 {
@@ -114,7 +114,7 @@ int sbuf_unwind_task(unsigned long *pc, unsigned int size, struct task_struct *t
 	if (!SBUF_HAVE_SAVE_TASK)
 		return -EOPNOTSUPP;
 	switches = READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
-	/* W1, with the scheduler's barriers: it counts a switch before it switches */
+	/* W1, pairs with the scheduler's barriers: it counts a switch before it switches */
 	smp_rmb();
 	if (TASK_RUNS(task))
 		return -EBUSY;

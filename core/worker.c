@@ -5,16 +5,17 @@
  * An event may be recorded in any context, so it queues an irq_work, which starts a worker.
  *
  * An irq_work stays pending until its CPU runs it, and irq_work_sync() waits for that.  A CPU that
- * goes offline clears its bit in cpu_online_mask (__cpu_disable()) and then runs its irq_works a
- * last time (smpcfd_dying_cpu()), both with interrupts off in take_cpu_down().  So an irq_work
+ * is taken offline clears its bit in cpu_online_mask (__cpu_disable()) and then runs its irq_works
+ * one last time (smpcfd_dying_cpu()), both with interrupts off in take_cpu_down().  So an irq_work
  * that is queued with preemption disabled on a CPU whose bit is set does run, even if an NMI queues
- * it.  One queued later would stay pending until the CPU is online again, and probes are hit that
- * late.  There the request is only noted; the next request or walk on an online CPU passes it on.
+ * it.  If it is queued later, it stays pending until the CPU is online again, and probes can be hit
+ * that late.  There the request is only noted; the next request or walk on an online CPU passes it
+ * on.
  *
- * The irq_work is a hard one: PREEMPT_RT runs others in a thread of each CPU, which is parked
- * before the CPU goes offline.  For texts, which need not come at once, it is a lazy one where that
- * has no such thread: it waits for the next tick, so that an event of a new stack costs no
- * interrupt.  A CPU that goes offline runs both kinds (irq_work_run()).
+ * The irq_work is a hard one: PREEMPT_RT runs other irq_works in a per-CPU thread, which is parked
+ * before the CPU is taken offline.  Texts are not urgent, so without PREEMPT_RT their irq_work is a
+ * lazy one: it waits for the next tick, so that the event of a new stack costs no interrupt.  A CPU
+ * that is taken offline runs both kinds (irq_work_run()).
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -42,7 +43,7 @@ struct work_struct sbuf_worker[SBUF_WORKERS] = {
 
 static void start_workers(struct irq_work *work)
 {
-	/* Q1: it is no longer pending; for a bit that is set from here on it is queued again */
+	/* Q1: the irq_work is no longer pending: a bit that is set from here on queues it again */
 	unsigned long requested = atomic_xchg(&requested_workers, 0);
 	unsigned int i;
 
@@ -56,8 +57,8 @@ static struct irq_work start_soon =
 			IS_ENABLED(CONFIG_PREEMPT_RT) ? IRQ_WORK_HARD_IRQ : IRQ_WORK_LAZY);
 
 /*
- * Until init runs, interrupts and workqueues are not all there: a request is only noted, as where
- * a CPU is offline.
+ * Until init runs, interrupts and workqueues are not all available: a request is only noted, as on
+ * an offline CPU.
  */
 static inline bool is_booting(void)
 {
@@ -75,16 +76,17 @@ static void pass_requests(struct irq_work *start)
 void sbuf_worker_request(enum sbuf_worker what)
 {
 	/*
-	 * Not while the worker is queued but has not started: with a probe on a function that
-	 * start_workers() calls (queue_work_on()), or that an interrupt calls when it ends, each
-	 * request would cause the next, and this CPU would run nothing else, not even the worker.
+	 * Make no request while the worker is queued but has not started.  With a probe on a
+	 * function that start_workers() calls (queue_work_on()), or that an interrupt calls when it
+	 * ends, each request would cause the next, and this CPU would run nothing else, not even
+	 * the worker.
 	 */
-	smp_mb();	/* Q1: what there is to do is seen by a worker that starts now */
+	smp_mb();	/* Q1: a worker that starts now sees the work to do */
 	if (work_pending(&sbuf_worker[what]))
 		return;
 	/* irq_work_queue() has a full barrier before it checks whether the work is pending */
 	atomic_or(BIT(what), &requested_workers);
-	/* A CPU that is about to stop its tick would keep the lazy one until it wakes */
+	/* On a CPU about to stop its tick, the lazy one would stay pending until the CPU wakes */
 	pass_requests(what == SBUF_WORKER_TEXT && !is_idle_task(current) ? &start_soon :
 			&start_now);
 }

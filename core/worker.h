@@ -16,18 +16,18 @@ enum sbuf_worker {
 	SBUF_WORKERS
 };
 
-/* What each does, in the file that is named above */
-/* Renders what is pending, also without @work.  Process context */
+/* The workers' functions, in the files named above */
+/* Render pending stacks; @work may be NULL.  Process context */
 void sbuf_text_flush(struct work_struct *work);
 void sbuf_evict_stacks(struct work_struct *work);
 void sbuf_ring_share_pages(struct work_struct *work);
 void sbuf_cache_recycle_half(struct work_struct *work);
 void sbuf_recall_report(struct work_struct *work);
 
-/* An element without function is unused */
+/* An element without a function is unused */
 extern struct work_struct sbuf_worker[SBUF_WORKERS];
 
-/* Start a worker */
+/* Request that a worker starts */
 void sbuf_worker_request(enum sbuf_worker what);
 /* Pass on requests of a CPU that was going offline */
 void sbuf_worker_resubmit(void);

@@ -566,7 +566,7 @@ no_dumps() {
 	refused 1 'is cut' -f "$d/elf" log && refused 1 'is cut or damaged' -f "$d/kdump" log &&
 	refused 1 'is a directory' -f "$work/scattered" -f "$made" log &&
 	refused 1 'No such file' -f "$d/nothing@0x100" log &&
-	TMPDIR=/nowhere refused 1 'flattened, and cannot be put in order in /nowhere: No such' -f "$d/flat" log
+	TMPDIR=/nowhere refused 1 'flattened, and cannot be rearranged in /nowhere: No such' -f "$d/flat" log
 }
 
 unreadable() {

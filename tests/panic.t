@@ -121,7 +121,7 @@ panics() {
 	result "its state says what happened" state
 	result "the last event is the one before" last_event
 	result "the log said before what panic_dump depends on" \
-		grep -q 'stackbuf: panic_dump: a kdump kernel is loaded: nothing is printed at a panic unless' "$work/out/console.log"
+		grep -q 'stackbuf: panic_dump: a kdump kernel is loaded, so nothing is printed at a panic unless' "$work/out/console.log"
 	result "the other CPU's events go on until it was stopped" other_cpu
 	result "nothing is recorded afterwards" nothing_after
 	[[ $kind != @(panic|nested) ]] ||

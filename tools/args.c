@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * args.c - the command line: what was given, and what makes no sense
+ * args.c - the command line: parses and checks it
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void take_option(struct args *a, enum option_id id, const char *value)
 	a->output.format = o->format;
 }
 
-/* Does another way to use this command take the option? */
+/* Return true if another way to use this command takes the option */
 static bool other_takes(const struct args *a, enum option_id id)
 {
 	unsigned int i;
@@ -47,7 +47,7 @@ static bool other_takes(const struct args *a, enum option_id id)
 	return false;
 }
 
-/* Is the option for this command, and for where it reads? */
+/* End the program unless the option fits this command and its source */
 static void check_option(const struct args *a, enum option_id id)
 {
 	const struct command *c = &command_table[a->command];
@@ -59,16 +59,16 @@ static void check_option(const struct args *a, enum option_id id)
 	if (!(o->commands & BIT(a->command)) && c->lack && other_takes(a, id))
 		die(EXIT_USAGE, "%s --%s: %s", c->name, o->name, c->lack);
 	if (id == OPT_LAST && (a->command == LATENCY || a->command == OFFCPU))
-		die(EXIT_USAGE, "--last: %s has totals by stack of what was closed, in no order: --top chooses among them",
+		die(EXIT_USAGE, "--last: %s shows totals by stack, which are in no order: use --top",
 		    c->name);
 	if (!(o->commands & BIT(a->command)))
 		die(EXIT_USAGE, "--%s is not for \"%s\" (see stackbuf %s --help)", o->name, c->name,
 		    c->name);
 	if (!args_live(a) && o->timed)
-		die(EXIT_USAGE, "--%s: a source that was named (-f) is read once", o->name);
+		die(EXIT_USAGE, "--%s: not with -f: a file is read once", o->name);
 }
 
-/* Options that cannot be used together */
+/* Check for options that cannot be used together */
 static void check_together(const struct args *a)
 {
 	enum output_format format = a->output.format;
@@ -102,7 +102,7 @@ static void check_together(const struct args *a)
 	if (a->output.top && is_file)
 		die(EXIT_USAGE, "--top is for text, --folded and --json: a profile or graph shows all");
 	if (a->given & BIT(OPT_LOG) && format && format != FORMAT_JSON)
-		die(EXIT_USAGE, "--log is for text and --json: what adds up has no order");
+		die(EXIT_USAGE, "--log is for text and --json: totals have no order");
 	if (a->output.percent && format && format != FORMAT_JSON)
 		die(EXIT_USAGE, "--percent is for text and --json");
 	if (a->output.wall && format == FORMAT_PERF)
@@ -110,12 +110,12 @@ static void check_together(const struct args *a)
 	if (a->given & BIT(OPT_LINES) && format && format != FORMAT_JSON)
 		die(EXIT_USAGE, "--lines is for plain text and --json");
 	if (a->given & BIT(OPT_FUNCTION) && a->given & BIT(OPT_FOLLOW))
-		die(EXIT_USAGE, "--function chooses among what was recorded; events to come: stackbuf snoop FUNCTION");
+		die(EXIT_USAGE, "--function selects recorded events; for new ones: stackbuf snoop FUNCTION");
 	if (a->given & BIT(OPT_AROUND) && a->given & (BIT(OPT_SINCE) | BIT(OPT_UNTIL)))
 		die(EXIT_USAGE, "--around cannot be used with --since or --until");
 }
 
-/* The reader's version, and that of the module that is loaded here */
+/* The reader's version, and that of the loaded module */
 static void show_version(void)
 {
 	char module[64] = "";
@@ -153,7 +153,7 @@ static void read_options(struct args *a, poptContext context)
 		    poptBadOption(context, POPT_BADOPTION_NOALIAS), poptStrerror(option));
 }
 
-/* Of several ways to use a command, the one that was used */
+/* Choose among several ways to use a command */
 static void find_way(struct args *a)
 {
 	if (a->command == ERRORS && a->word && !a->wanted.file.nr && !a->wanted.kept)
@@ -183,7 +183,7 @@ static void check_words(const struct args *a)
 		    a->word[c->max], c->name);
 }
 
-/* "ADDRESS+SIZE" is what "--tag ADDRESS/SIZE" chooses */
+/* Convert "ADDRESS+SIZE" to "ADDRESS/SIZE" for --tag */
 static void take_address(struct args *a)
 {
 	const char *word = a->word[0];
@@ -198,11 +198,12 @@ static void take_address(struct args *a)
 }
 
 /*
- * Options before the command are the same for all commands; options after it may be its own, as -p.
+ * Options before the command are the same for all commands; options after it may be the command's
+ * own, such as -p.
  */
 void args_read(struct args *a, int argc, const char **argv)
 {
-	static poptContext context;	/* what was given points into it */
+	static poptContext context;	/* @a points to its memory */
 	const char *word, **rest, **after;
 	const struct command *c;
 	enum option_id i;
@@ -220,7 +221,7 @@ void args_read(struct args *a, int argc, const char **argv)
 	if (a->command == COMMANDS)
 		die(EXIT_USAGE, "%s: no such command (see stackbuf --help)", word);
 
-	/* popt skips the first argument: that is now the command */
+	/* popt skips the first argument: the command is the first here */
 	rest = poptGetArgs(context);
 	while (rest && rest[n])
 		n++;
@@ -245,7 +246,7 @@ void args_read(struct args *a, int argc, const char **argv)
 	c = &command_table[a->command];
 	a->wanted.totals = c->totals;
 	a->wanted.all = a->given & BIT(OPT_FOLLOW) || c->all;
-	/* Which stacks begin in a function is known when all was read */
+	/* The stacks that begin in a function are known only after reading everything */
 	if (a->wanted.filter.has_last && !a->wanted.filter.functions && a->command != LEAKS &&
 	    a->command != ERRORS)
 		a->wanted.last = a->wanted.filter.last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_decode.c - "decode": copy text that holds stack traces, with source lines
+ * cmd_decode.c - "decode": copy text that contains stack traces, with source lines
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static bool at_end(FILE *f)
 	return c == EOF;
 }
 
-/* The text; what is no text is refused, if it is a file */
+/* Open the text; refuse a file that is not text */
 static FILE *open_text(const char *name)
 {
 	FILE *in = name && strcmp(name, "-") ? fopen(name, "re") : stdin;
@@ -37,21 +37,21 @@ static FILE *open_text(const char *name)
 
 /* ---------------------------------------------- traces as folded stacks --- */
 
-/* A count stands in one of so many lines after its trace */
+/* A count is in one of this many lines after its trace */
 #define COUNT_LINES	4
 
-/* Traces whose count is not known yet, and how often each was taken by the lines around it */
+/* Traces whose count is not known yet, and totals of those counted by the lines around them */
 struct tally {
 	struct folded all;
 	struct record record;
 	char **waiting;
 	size_t nr;
-	unsigned int lines;	/* without a frame since the last of them */
-	bool sized;	/* the frames of the last of them have sizes */
-	u64 next;	/* what stands before a trace, as "12 times, 48 pages"; 0: nothing */
-	unsigned int before;	/* lines that may stand between */
-	bool map;	/* bpftrace's, "@[" to "]: 5" */
-	u64 unread;	/* numbers after traces that may be counts, too */
+	unsigned int lines;	/* lines without a frame since the last trace */
+	bool sized;	/* the last trace's frames have sizes */
+	u64 next;	/* count before a trace, as in "12 times, 48 pages"; 0: none */
+	unsigned int before;	/* lines that may be in between */
+	bool map;	/* inside a map of bpftrace, "@[" to "]: 5" */
+	u64 unread;	/* numbers after traces that may be other counts */
 };
 
 static void add_waiting(struct tally *t, u64 count)
@@ -74,7 +74,7 @@ static void add_trace(void *tally, const struct trace *trace)
 	char *kernel = t->map && t->nr ? t->waiting[0] : NULL;
 
 	if (kernel) {
-		/* The stack of the program follows that of the kernel in one map */
+		/* In one map the program's stack follows the kernel's */
 		t->waiting[0] = xasprintf("%s;%s", trace->folded, kernel);
 		free(kernel);
 		return;
@@ -89,7 +89,7 @@ static void add_trace(void *tally, const struct trace *trace)
 	t->next = 0;
 }
 
-/* The number at @at, if nothing follows it in its line; else 0 */
+/* The number at @at if nothing follows it in its line, else 0 */
 static u64 whole_number(const char *at)
 {
 	char *end;
@@ -98,14 +98,14 @@ static u64 whole_number(const char *at)
 	return isdigit((unsigned char)*at) && !*end && number != ~0ULL ? number : 0;
 }
 
-/* "sum 12", "bytes = 4096", "]: (5, 10)", as programs have them that count something else */
+/* "sum 12", "bytes = 4096", "]: (5, 10)", from programs that count something else */
 static const char some_number[] = "^([[:alpha:]_ ]+[:=[:space:]]+[1-9][0-9]{0,8}$|([],].*)?]:)";
 
-/* What stands before traces that are counted: page_owner_sort's, slab's, memleak's */
+/* Lines before traces with counts: page_owner_sort's, slab's, memleak's */
 static const char counted[] =
 	"^[0-9]+ (times, [0-9]+ pages|[[:alnum:]_.]+[+]0x.* age=|bytes in [0-9]+ allocations)";
 
-/* What stands before one: the number */
+/* Read the number in a line before a trace */
 static bool take_before(struct tally *t, const char *p)
 {
 	const char *in = strstr(p, " bytes in ");
@@ -119,8 +119,8 @@ static bool take_before(struct tally *t, const char *p)
 }
 
 /*
- * Counts as bpftrace ("]: 5", ", cat]: 5"), bcc ("    5", after frames without sizes) and hist
- * triggers ("} hitcount:   5") print them
+ * Read counts in the format of bpftrace ("]: 5", ", cat]: 5"), bcc ("    5", after frames
+ * without sizes) and hist triggers ("} hitcount:   5")
  */
 static void take_count(void *tally, const char *line, size_t len)
 {
@@ -160,7 +160,7 @@ static void take_count(void *tally, const char *line, size_t len)
 	free(text);
 }
 
-/* The text's traces as folded text, or as a flame graph */
+/* Print the text's traces as folded text, or as a flame graph */
 static void fold(struct args *a, struct decoder *d, FILE *in)
 {
 	struct tally t = { .all.record = &t.record };
@@ -186,7 +186,7 @@ static void fold(struct args *a, struct decoder *d, FILE *in)
 		     "traces have a number after them that is not known to be their count: each counts once");
 	report_count(d->doubtful, "trace may be the rest of another one, which differs from it in a number before its frames",
 		     "traces may be the rest of others, which differ from them in a number before their frames");
-	report_count(d->cut, "frame is cut: its name counts", "frames are cut: their names count");
+	report_count(d->cut, "frame is cut: only its name is known", "frames are cut: only their names are known");
 	report_count(d->beside, "frame is left out: it shares its line with others, and with other text",
 		     "frames are left out: they share their lines with others, and with other text");
 	report_count(d->beyond, "frame is left out: its trace has more than 1024",
@@ -213,7 +213,7 @@ void cmd_decode(struct args *a)
 	/* Write line by line, for "dmesg -w" */
 	if (!fstat(fileno(in), &st) && !S_ISREG(st.st_mode))
 		setvbuf(stdout, NULL, _IOLBF, 0);
-	/* If the image that was named cannot be used, fail before anything is printed */
+	/* If the given image cannot be used, fail before printing anything */
 	any = !at_end(in);
 	if (a->debug.vmlinux && any && srcline_ready(d.srcline))
 		die(1, "%s", srcline_error(d.srcline));

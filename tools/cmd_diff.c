@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_diff.c - "diff": what changed between two records
+ * cmd_diff.c - "diff": the differences between two records
  */
 #include <stdio.h>
 #include "cmd.h"
 #include "output/files.h"
 
-/* Read a source of its own; @file NULL: the running kernel's memory */
+/* Read one of the sources; @file NULL: the running kernel's memory */
 static void read_side(struct session *s, struct output *o, struct wanted *wanted, const char **file)
 {
 	wanted->file = (struct words){ (char **)file, !!*file };

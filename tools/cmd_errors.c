@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_errors.c - "errors": which function returned an error first, and how far up it went
+ * cmd_errors.c - "errors": finds the function that first returned an error, and its path
  *
- * Of a record, or of the running kernel's functions for the time of the command.
+ * The errors are in a record, or are those of the running kernel's functions until the command
+ * ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +12,24 @@
 #include "live/watch.h"
 #include "output/files.h"
 
-/* Paths in memory before equal ones are added up, at least */
+/* Minimum number of paths in memory before equal ones are added up */
 #define PATHS_MAX	65536
 
 struct paths {
 	const struct args *a;
 	struct errors errors;
-	struct prototypes *prototypes;	/* NULL: they are not known, or not needed yet */
-	struct patterns passed;		/* of a record: one of these has returned it */
-	struct watch *w;		/* NULL: of a record */
-	bool list;			/* each of them, not only how many are equal */
+	struct prototypes *prototypes;	/* NULL: unknown, or not needed yet */
+	struct patterns passed;		/* for a record: one of these returned the error */
+	struct watch *w;		/* NULL: for a record */
+	bool list;			/* print each of them, not only the number of equal ones */
 	struct error_path *path;
 	size_t nr, room;
-	u64 usual[ERROR_MAX + 1];	/* those that were left out */
+	u64 usual[ERROR_MAX + 1];	/* errors that were left out */
 };
 
 /* ------------------------------------------------------------------ paths --- */
 
-/* Has a function returned it that a PATTERN chooses? */
+/* Return true if a function that a PATTERN chooses returned the error */
 static bool is_chosen(const struct paths *p, const struct error_path *path)
 {
 	unsigned int i;
@@ -77,7 +78,7 @@ static bool can_fail(void *arg, const struct frame *f)
 	return prototypes_can_fail(p->prototypes, module, function);
 }
 
-/* The oldest first */
+/* Oldest first */
 static int by_time(const void *a, const void *b)
 {
 	const struct error_path *x = a, *y = b;
@@ -86,7 +87,7 @@ static int by_time(const void *a, const void *b)
 		compare_u64(x->stack->id, y->stack->id);
 }
 
-/* What one looks for stands above the prompt */
+/* The most frequent last, right above the prompt */
 static int by_count(const void *a, const void *b)
 {
 	const struct error_path *x = a, *y = b;
@@ -127,7 +128,7 @@ static void report_left_out(struct paths *p)
 		     "events have the number of an error as their tag, and no probe that is set now records errors there: they are left out");
 	report_count(e->unsure, "error may be no error but the argument of a call: another probe records it at the same function",
 		     "errors may be no errors but arguments of calls: other probes record them at the same functions");
-	/* In a run watch_report_evicted() has said it */
+	/* In a live run watch_report_evicted() reported it */
 	report_count(p->w ? 0 : e->gone, "event has lost its stack: a path may be cut there",
 		     "events have lost their stacks: paths may be cut there");
 }
@@ -163,7 +164,7 @@ static void print_paths(struct paths *p, struct output *o)
 		memmove(p->path, p->path + p->nr - last, last * sizeof(*p->path));
 		p->nr = last;
 	}
-	/* Not with a format that adds up: see check_together() */
+	/* Not for a format that adds up: see check_together() */
 	if (!(p->a->given & BIT(OPT_LOG))) {
 		p->nr = error_paths_merge(p->path, p->nr);
 		sort(p->path, p->nr, sizeof(*p->path), by_count);
@@ -186,7 +187,7 @@ static void free_paths(struct paths *p)
 	free(p->path);
 }
 
-/* FUNCTION as the probe of its errors, to be kept */
+/* Return FUNCTION as the probe of its errors; never freed */
 static const char *probe_of(const char *word)
 {
 	const char *percent = strchr(word, '%');
@@ -198,9 +199,9 @@ static const char *probe_of(const char *word)
 	return percent ? word : xasprintf("%s%%return@error", word);
 }
 
-/* -------------------------------------------------------------- of a record --- */
+/* ------------------------------------------------------------ in a record --- */
 
-/* Paths may lack events for reasons that no event shows */
+/* Report why paths may lack events */
 static void report_lack(const struct session *s, const struct output *o)
 {
 	const struct record *r = &s->record;
@@ -212,7 +213,7 @@ static void report_lack(const struct session *s, const struct output *o)
 		report("%llu events were not recorded and %llu hits missed since the module was loaded: an error may have come from further inside",
 		       refused, missed);
 	if (r->info.overwritten && s->search.searched)
-		report("the ring goes back to %s: what was returned before is not known",
+		report("the ring goes back to %s: earlier returns are not known",
 		       output_time(o, s->search.oldest, when, sizeof(when)));
 }
 
@@ -253,16 +254,16 @@ static void read_paths(struct session *s, struct args *a, struct paths *p)
 	for (i = 0; a->word && a->word[i]; i++)
 		patterns_add(&p->passed, probe_of(a->word[i]), false);
 	if (!find_paths(s, a, p))
-		die(1, "%s: no probe of this record is for errors (probe=FUNCTION%%return@error); of functions that run: stackbuf errors FUNCTION",
+		die(1, "%s: no probe of this record is for errors (probe=FUNCTION%%return@error); to probe functions now: stackbuf errors FUNCTION",
 		    s->source.name);
 	report_lack(s, &a->output);
 	print_paths(p, &a->output);
 	if (!p->nr)
-		report("%s: no error: of %zu events none is one that was asked for",
+		report("%s: no error: none of %zu events is one of these errors",
 		       s->source.name, s->record.events);
 }
 
-/* ---------------------------------------------------------- as they happen --- */
+/* ------------------------------------------------------------------- live --- */
 
 static void take_event(void *arg, const struct stackbuf_event *e, struct stack *stack)
 {
@@ -296,7 +297,7 @@ static void watch_paths(struct session *s, struct args *a, struct paths *p)
 	errors_end(&p->errors);
 	print_paths(p, &a->output);
 	if (!p->nr && !w.in_vain)
-		report("no error: these functions returned none that was asked for, or were not called");
+		report("no error: these functions returned none of these errors, or were not called");
 	watch_finish(&w);
 	patterns_free(&w.patterns);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_life.c - "life": what happened to an object: events whose tags lie in it
+ * cmd_life.c - "life": the history of an object: events with tags inside it
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cmd.h"
 
-/* Events may lack for reasons that no event shows */
+/* Report why events may be missing */
 static void report_lack(const struct output *o, const struct search *found)
 {
 	const struct record *r = o->record;
@@ -18,11 +18,11 @@ static void report_lack(const struct output *o, const struct search *found)
 		report("%llu events were refused and %llu hits missed since the module was loaded: some may be of this address",
 		       refused, missed);
 	if (r->info.overwritten && found->searched)
-		report("the ring goes back to %s: what happened before is not known",
+		report("the ring goes back to %s: earlier events are not known",
 		       output_time(o, found->oldest, when, sizeof(when)));
 }
 
-/* What an interrupt does is not its task's, and each CPU has an idle task of its own, with PID 0 */
+/* An interrupt is not part of its task, and each CPU has an idle task of its own, with PID 0 */
 static const char *task_after(const struct stackbuf_event *e, const struct stackbuf_event *before)
 {
 	if (e->context || before->context)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_log.c - "log": every event in the ring, or as they are recorded
+ * cmd_log.c - "log": every event in the ring, or events as they are recorded
  */
 #include "cmd.h"
 #include "live/watch.h"
@@ -11,13 +11,13 @@ void cmd_log(struct session *s, struct output *o, struct args *a)
 	size_t i, nr;
 
 	if (a->given & BIT(OPT_FOLLOW)) {
-		/* A copy of the arrays does not grow */
+		/* A copy of the arrays does not change */
 		if (!s->source.ops->read || !(s->source.live || args_live(a)))
 			die(1, "%s: does not grow, so there is nothing to follow", s->source.name);
 		session_need_info(s);
 		report("following: events from now on%s; Ctrl-C ends it",
 		       a->wanted.filter.has_last || a->wanted.filter.has_since ?
-		       ", after those that were chosen" : " (--last 10 shows that many before)");
+		       ", after the selected ones" : " (--last 10 shows that many before)");
 		follow_events(&s->source, o, &a->wanted.filter, NULL);
 		return;
 	}

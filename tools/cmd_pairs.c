@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_pairs.c - "leaks", "latency" and "offcpu": what pairs of probes know
+ * cmd_pairs.c - "leaks", "latency" and "offcpu": the totals of pairs of probes
  *
- * Of pairs that are set they print what is known now.  If none is, the running kernel gets one for
- * the time of the command.
+ * For pairs that are set they print the current totals.  If none is set, the command sets one in
+ * the running kernel until it ends.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -15,18 +15,18 @@
 #include "output/files.h"
 #include "live/watch.h"
 
-/* Of the module, while the command has set a pair */
+/* The module's filters while the command has a pair set */
 #define FILTERS	(BIT(OPT_PID) | BIT(OPT_COMM) | BIT(OPT_CPU))
 
 /* -------------------------------------------------------------- printing --- */
 
-/* What the command is about: objects that are open, or times */
+/* The sort key of the command: open objects, or times */
 static u64 weight(const struct args *a, const struct pair_total *t)
 {
 	return a->command == LEAKS ? t->open : t->sum;
 }
 
-/* As count has it: what one looks for stands above the prompt */
+/* As for count: the largest last, right above the prompt */
 static int heaviest_last(const void *x, const void *y, void *arg)
 {
 	const struct pair_total *s = x, *t = y;
@@ -38,8 +38,8 @@ static int heaviest_last(const void *x, const void *y, void *arg)
 }
 
 /*
- * The time, ns, that is not exceeded by this share of those that were closed: where a column ends,
- * but no longer than the longest
+ * The time, ns, that this share of the closed objects did not exceed: the end of a column, but at
+ * most the longest time
  */
 static u64 percentile(const struct pair_total *t, unsigned int percent)
 {
@@ -55,7 +55,9 @@ static u64 percentile(const struct pair_total *t, unsigned int percent)
 									       t->longest;
 }
 
-/* ns with the unit that suits @like, in one of some buffers: all of a line have one unit */
+/*
+ * ns with the unit that suits @like, in one of several buffers: all times in a line have one unit
+ */
 static const char *duration(u64 ns, u64 like)
 {
 	static char text[8][32];
@@ -162,8 +164,8 @@ static void print_folded(const struct output *o, struct stack *stack, u64 n)
 }
 
 /*
- * What spoiled it, on standard error where the format has no place for it.  @idle: waits that are
- * left out
+ * Print why totals are inexact, on standard error if the format has no place for it.  @idle: waits
+ * that are left out
  */
 static void print_summary(const struct output *o, const struct args *a,
 			  const struct pair_totals *t, u64 idle)
@@ -197,23 +199,23 @@ static void print_summary(const struct output *o, const struct args *a,
 	if (t->missed)
 		fprintf(f, " %llu hits were missed;", t->missed);
 	if (t->absent)
-		fprintf(f, " %u places are not there;", t->absent);
+		fprintf(f, " %u places are not probed;", t->absent);
 	if (t->half)
 		fprintf(f, " %u were being written;", t->half);
 	if (t->lost)
 		fprintf(f, " %u pages or probes are missing;", t->lost);
 	if (t->copies)
-		fprintf(f, " %u pages are there twice, and differ;", t->copies);
+		fprintf(f, " %u pages have two copies that differ;", t->copies);
 	if (t->kept)
-		fputs(" of up to a second before the reset;", f);
+		fputs(" the copy may be up to a second older than the reset;", f);
 	if (t->off)
 		fprintf(f, " %s;", t->off);
 	fputs(f == stderr ? "\n" : "\n\n", f);
 }
 
 /*
- * Is it a kernel thread that waits for work: has its own function, which kthread() called, gone to
- * sleep?  Or the module's
+ * Return true for a kernel thread that waits for work, asleep in its own function, which kthread()
+ * called; or for the module's thread
  */
 static bool is_idle(const struct output *o, struct stack *stack)
 {
@@ -296,7 +298,7 @@ static void print_pair(struct session *s, struct args *a, unsigned int number, u
 
 /* ------------------------------------------------------------------ pairs --- */
 
-/* Is what opens, FUNCTION@KEY[@VALUE], what closes as well? */
+/* Return true if opening, FUNCTION@KEY[@VALUE], and closing are the same place */
 static bool is_one_place(const char *open, const char *close)
 {
 	size_t len = strcspn(open, "@");
@@ -305,7 +307,7 @@ static bool is_one_place(const char *open, const char *close)
 	return strlen(close) == len && !strncmp(open, close, len);
 }
 
-/* Presets, which have a name alone: see stackbuf(4) */
+/* Return true for presets, which have only a name: see stackbuf(4) */
 static bool is_preset(const char *name)
 {
 	static const char *const preset[] = { "slab", "page", "offcpu", "wakers", "contention" };
@@ -317,13 +319,13 @@ static bool is_preset(const char *name)
 	return false;
 }
 
-/* Are these functions alone, whose calls are meant? */
+/* Return true if only functions are given: the command measures their calls */
 static bool is_functions(const struct args *a)
 {
 	return a->word[0] && !a->word[1] && !is_preset(a->word[0]) && !strpbrk(a->word[0], "@%,");
 }
 
-/* A list of places, which blanks separate, with @suffix after each; to be freed */
+/* Return a list of places, separated by blanks, with @suffix after each; the caller frees it */
 static char *with_suffix(const char *places, const char *suffix)
 {
 	char *text;
@@ -341,7 +343,7 @@ static char *with_suffix(const char *places, const char *suffix)
 	return text;
 }
 
-/* The name of the pair that was asked for, NULL: any; to be freed */
+/* Return the name of the requested pair, NULL: any; the caller frees it */
 static char *asked_for(const struct args *a)
 {
 	if (a->command == OFFCPU)
@@ -351,7 +353,7 @@ static char *asked_for(const struct args *a)
 	if (!*a->word[0])
 		die(EXIT_USAGE, "OPEN is empty (see stackbuf leaks -h)");
 	if (a->word[1] && is_one_place(a->word[0], a->word[1]))
-		die(EXIT_USAGE, "%s opens and closes: nothing is open for any time; name what ends it as CLOSE",
+		die(EXIT_USAGE, "%s is OPEN and CLOSE: name another place as CLOSE",
 		    a->word[1]);
 	if (is_functions(a)) {
 		char *open = with_suffix(a->word[0], "@sp");
@@ -365,7 +367,7 @@ static char *asked_for(const struct args *a)
 	return a->word[1] ? xasprintf("%s:%s", a->word[0], a->word[1]) : xstrdup(a->word[0]);
 }
 
-/* Set *@number to that of the next pair with this name, NULL: any; false if there is none */
+/* Set *@number to the next pair with this name, NULL: any; return false if there is none */
 static bool next_pair(const struct record *r, unsigned int *number, const char *name)
 {
 	struct stackbuf_pair pair;
@@ -376,7 +378,7 @@ static bool next_pair(const struct record *r, unsigned int *number, const char *
 	return false;
 }
 
-/* What the module would refuse, in its own grammar */
+/* Refuse what the module would refuse, with messages in terms of the command line */
 static void check_pair(const struct args *a, const char *name)
 {
 	const char *command = command_table[a->command].name;
@@ -385,22 +387,22 @@ static void check_pair(const struct args *a, const char *name)
 
 	if ((f->comms && !override_comm(f)) || (f->pid.nr && !filter_single(&f->pid, &value)) ||
 	    (f->cpu.nr && !filter_single(&f->cpu, &value)))
-		die(EXIT_USAGE, "%s: the kernel, which adds up, takes one --comm without *, ? and [], one --pid and one --cpu",
+		die(EXIT_USAGE, "%s: the kernel selects here: it takes one --comm without *, ? and [], one --pid and one --cpu",
 		    command);
 	if (a->command == OFFCPU || is_preset(name) || is_functions(a))
 		return;
 	if (!a->word[1])
-		die(EXIT_USAGE, "%s %s: opens; what closes it is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
+		die(EXIT_USAGE, "%s %s: CLOSE is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
 		    command, name, command);
 	if (strchr(a->word[0], ',') || strchr(a->word[1], ','))
-		die(EXIT_USAGE, "%s %s %s: functions of one end are separated by blanks, as in: stackbuf %s 'kmalloc@retaddr kzalloc@retaddr' kfree@arg1",
+		die(EXIT_USAGE, "%s %s %s: several functions are separated by blanks, as in: stackbuf %s 'kmalloc@retaddr kzalloc@retaddr' kfree@arg1",
 		    command, a->word[0], a->word[1], command);
 	if (!strchr(a->word[0], '@') || !strchr(a->word[1], '@'))
-		die(EXIT_USAGE, "%s %s %s: the KEY that both have in common is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
+		die(EXIT_USAGE, "%s %s %s: the KEY of both is missing, as in: stackbuf %s mutex_lock@arg1 mutex_unlock@arg1",
 		    command, a->word[0], a->word[1], command);
 }
 
-/* Arguments of events are known by their names here, of some to the module */
+/* Replace names of events' arguments by numbers: the module knows only some of them */
 static void number_arguments(const struct args *a, char **name)
 {
 	char *open, *close;
@@ -420,7 +422,7 @@ static void watch_pair(struct session *s, const struct args *a, struct overrides
 		       const char *name)
 {
 	interrupt_catch(SA_RESTART);
-	/* With nothing to read the output, the pair is still removed */
+	/* If the reader of the output ends, the pair must still be removed */
 	signal(SIGPIPE, SIG_IGN);
 	override_check(b, &s->record.info);
 	override_open(b);
@@ -466,10 +468,10 @@ void cmd_pairs(struct args *a)
 		check_pair(a, name ?: "slab");
 		watch_pair(&s, a, &b, name ?: "slab");
 	} else if (a->given & FILTERS) {
-		die(1, "pair %u was set before: its totals by stack are of all tasks and CPUs, and no filter can choose among them",
+		die(1, "pair %u was set before: its totals are of all tasks and CPUs, and cannot be filtered",
 		    number);
 	} else if (live && a->duration) {
-		report("%s is set already: what was opened before counts, and --duration does not",
+		report("%s is set already: objects opened before are included, and --duration is ignored",
 		       name ?: "a pair");
 	}
 	free(left);
@@ -481,7 +483,7 @@ void cmd_pairs(struct args *a)
 		    s.source.name, name);
 	s.record.probes_off = session_probes_off(&s);
 	if (nr > 1 && (a->output.format == FORMAT_FLAME || a->output.format == FORMAT_FOLDED))
-		die(EXIT_USAGE, "--folded and --flame are of one pair: name one of the %u that are set",
+		die(EXIT_USAGE, "--folded and --flame show one pair: name one of the %u that are set",
 		    nr);
 	for (number = 0; next_pair(&s.record, &number, name); )
 		print_pair(&s, a, number, session_now(&s));

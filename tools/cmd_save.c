@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_save.c - "save": a snapshot of the record, now or when a trigger has stopped recording
+ * cmd_save.c - "save": a snapshot of the record, now or after a trigger stops recording
  */
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 
 #define TRIGGER	"/sys/module/stackbuf/parameters/trigger"
 
-/* Does the first page of stackbuf_info say that a trigger has stopped recording? */
+/* Return true if a trigger stopped recording, by the first page of stackbuf_info */
 static bool is_stopped(void)
 {
 	struct stackbuf_info *info = xcalloc(1, sizeof(*info));

@@ -9,7 +9,7 @@
 #include "output/files.h"
 #include "live/watch.h"
 
-/* Series of stacks unless --top says otherwise: each costs the server memory */
+/* Default of --top: each series of a stack costs the server memory */
 #define METRICS_TOP	10
 
 void cmd_info(struct session *s, struct output *o, struct args *a)
@@ -36,7 +36,7 @@ void cmd_depth(struct session *s, struct output *o, struct args *a)
 	output_depth(o);
 }
 
-/* What "info" prints, to be freed */
+/* Return the output of "info"; the caller frees it */
 static char *info_text(struct session *s, const struct output *o, enum output_format format)
 {
 	struct output info = *o;
@@ -53,7 +53,7 @@ static char *info_text(struct session *s, const struct output *o, enum output_fo
 void cmd_report(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
-	/* They count the events of the ring, so before these are filtered */
+	/* These count the events of the ring, so call them before the filter is applied */
 	char *json = info_text(s, o, FORMAT_JSON), *text = info_text(s, o, FORMAT_TEXT);
 	struct report page = {
 		.info = json, .info_text = text, .source = s->source.name, .set = &s->set,
@@ -89,7 +89,7 @@ void cmd_metrics(struct session *s, struct output *o, struct args *a)
 	session_need_info(s);
 	if (!o->top)
 		o->top = METRICS_TOP;
-	/* Its reader is another user */
+	/* Another user reads it */
 	if (outfile_open(&out, name, 0644, true))
 		die(1, "%s: cannot be written: %s%s", name, strerror(errno), errno == EACCES ?
 		    " (also where another user owns the directory, or a link to it)" : "");
@@ -104,7 +104,7 @@ void cmd_metrics(struct session *s, struct output *o, struct args *a)
 
 /* ---------------------- "count": every distinct stack with its total --- */
 
-/* A total is what the table counted plus what is in the ring, if no page moved in between */
+/* A total is the count in the table plus the events in the ring, if no page moved in between */
 void cmd_count(struct session *s, struct output *o, struct args *a)
 {
 	struct record *rec = &s->record;
@@ -133,8 +133,8 @@ void cmd_count(struct session *s, struct output *o, struct args *a)
 	if (unsure)
 		report("totals may be too small, by at most %llu events in all", unsure);
 	/*
-	 * Overwritten events were added to the counts of their stacks: is each of them here?  Of a
-	 * running system, as a snapshot is, some were counted after the table was read.
+	 * Overwritten events were added to the counts of their stacks: check if each was.  On a
+	 * running system, and in its snapshots, some were counted after the table was read.
 	 */
 	lacking = rec->info.overwritten - rec->info.evicted_events;
 	for (i = 0; (stack = stacks_next(&rec->stacks, &i)) && lacking; )

@@ -2,7 +2,7 @@
 /*
  * cmd_slow.c - "latency -L": calls of functions that took longer, by stack
  *
- * Each is an event of a probe FUNCTION%return@took...: the kernel leaves out those that took less.
+ * Each is an event of a probe FUNCTION%return@took...: the kernel omits calls that took less.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct slow {
 	const struct args *a;
 	struct watch *w;
 	struct pair_totals t;
-	struct stacks stacks;		/* copies of what has a total, with its place there */
+	struct stacks stacks;		/* copies of stacks; @place is the index of the total */
 };
 
 static unsigned int column_of(u64 took)
@@ -52,7 +52,7 @@ static void take_call(void *arg, const struct stackbuf_event *e, struct stack *s
 	slow->t.all.sum += e->tag;
 }
 
-/* The module takes a number of 32 bits */
+/* The module takes a 32-bit number */
 static char *probe_of(const char *function, u64 ns)
 {
 	static const struct { u64 ns; const char *name; } units[] = {
@@ -77,13 +77,13 @@ void cmd_slow(struct args *a)
 	size_t i;
 
 	if (!args_live(a))
-		die(EXIT_USAGE, "--longer is for functions that run; of those recorded with %%return@took: stackbuf -f %s log --tag %llu-0xffffffffffffffff",
+		die(EXIT_USAGE, "--longer probes functions now; for calls recorded by %%return@took: stackbuf -f %s log --tag %llu-0xffffffffffffffff",
 		    a->wanted.file.nr ? a->wanted.file.word[0] : "FILE", a->longer);
 	if (!a->word || !a->word[0])
-		die(EXIT_USAGE, "--longer is of calls: name a FUNCTION (see stackbuf latency -h)");
+		die(EXIT_USAGE, "--longer is about calls: name a FUNCTION (see stackbuf latency -h)");
 	for (i = 0; a->word[i]; i++) {
 		if (pattern_event(a->word[i]) || strpbrk(a->word[i], "@%+ "))
-			die(EXIT_USAGE, "--longer is of calls of functions, as 'ext4_*', not %s",
+			die(EXIT_USAGE, "--longer is about calls of functions, as 'ext4_*', not %s",
 			    a->word[i]);
 		patterns_add(&w.patterns, probe_of(a->word[i], a->longer), false);
 	}

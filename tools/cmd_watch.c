@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cmd_watch.c - "snoop" and "count PATTERN": events of chosen functions, or their list
+ * cmd_watch.c - "snoop" and "count PATTERN": events of chosen functions, or a list of these
  */
 #include "cmd.h"
 #include "live/watch.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ending.c - signals that end the program: noticed, or what is half done is undone before
+ * ending.c - signals that end the program: set a flag, or undo unfinished work first
  *
- * All that can be caught are: a list of the usual ones leaves a parameter of the module set after
- * any other.
+ * All signals that can be caught are caught: with only the usual ones, any other signal would leave
+ * a parameter of the module set.
  */
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ static int noticed_flags;
 static volatile pid_t owner;
 static struct sigaction before[NSIG];
 
-/* Is the signal for a fault of the program itself, which cannot continue? */
+/* Return true if the signal is for a fault of the program itself, which cannot continue */
 static bool is_fault(int sig)
 {
 	switch (sig) {
@@ -28,7 +28,7 @@ static bool is_fault(int sig)
 	return false;
 }
 
-/* A file that is too large is an error of write(): see outfile.c */
+/* A file that is too large makes write() fail: see outfile.c */
 static bool ends(int sig)
 {
 	switch (sig) {
@@ -47,11 +47,11 @@ static void on_signal(int sig)
 		interrupted = 1;
 		return;
 	}
-	/* Not in a child that has not called exec() yet */
+	/* Not in a child before exec() */
 	for (i = 0; i < ENDINGS && getpid() == owner; i++)
 		if (undo[i])
 			undo[i]();
-	/* When this returns */
+	/* Takes effect when this returns */
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
@@ -68,8 +68,8 @@ static void catch(int sig)
 	if (now.sa_handler != on_signal)
 		before[sig] = now;
 	/*
-	 * What is ignored stays so, and a sanitizer keeps its handlers.  But a shell without job
-	 * control ignores these two for what it starts in the background
+	 * Ignored signals stay ignored, and a sanitizer keeps its handlers.  But a shell without
+	 * job control ignores these two for programs that it starts in the background
 	 */
 	if (now.sa_handler == on_signal || now.sa_handler == SIG_DFL ||
 	    (noticed && (sig == SIGINT || sig == SIGQUIT)))

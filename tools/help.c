@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * help.c - the command line's help, from the tables of commands and options
+ * help.c - help on the command line, from the tables of commands and options
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,10 @@ struct poptOption *args_options(int command)
 	return list;
 }
 
-/* Print popt's help on options of the commands @of; @command -1: without those of a few commands */
+/*
+ * Print popt's help on options of the commands @of; @command -1: without options that only a few
+ * commands have
+ */
 static void print_options(const char *name, const char *words, u64 of, int command)
 {
 	struct poptOption shown[OPTIONS + 1] = { 0 };
@@ -43,7 +46,7 @@ static void print_options(const char *name, const char *words, u64 of, int comma
 	const char *argv[2] = { name };
 	poptContext context;
 
-	/* A command's own come first */
+	/* A command's own options come first */
 	for (own = 2; own--; )
 		for (i = 0; i < OPTIONS; i++)
 			if (option_table[i].own == own && option_table[i].commands & of &&
@@ -77,7 +80,7 @@ static void help_command(enum command_id command)
 		of |= BIT(i);
 		if (way->example)
 			example = way->example;
-		/* One of the ways has words, another has none */
+		/* One of the ways takes words, another none */
 		if (way->words && !words)
 			snprintf(usage, sizeof(usage), "[OPTION...] [%s]", way->words);
 	}

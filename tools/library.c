@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * library.c - libraries that few commands need, opened when these call them
+ * library.c - libraries that few commands need, opened when a command calls them
  */
 #include <dlfcn.h>
 #include "library.h"
@@ -13,7 +13,7 @@ bool library_there(const char *library)
 void *library_find(const char *library, const char *name)
 {
 	void *opened = dlopen(library, RTLD_NOW | RTLD_GLOBAL);
-	/* LD_PRELOAD comes first, as for a library that the program is linked to */
+	/* LD_PRELOAD precedes it, as for linked libraries */
 	void *function = opened ? dlsym(RTLD_DEFAULT, name) : NULL;
 
 	if (!function)

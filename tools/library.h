@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * library.h - libraries that few commands need, opened when these call them
+ * library.h - libraries that few commands need, opened when a command calls them
  *
- * A program reads each library that it is linked to before it runs, and with what these depend on
- * they are nine of seventeen: events, if reading is probed, and time.
+ * A program reads each library that it is linked to before it runs: linking these would load nine
+ * more, seventeen in all.  That takes time, and adds events if reading is probed.
  */
 #ifndef LIBRARY_H
 #define LIBRARY_H
@@ -11,13 +11,13 @@
 #include "opened.h"	/* file names, as the linker has them */
 #include "util.h"
 
-/* Is there such a library, for what can be done without it? */
+/* Return true if there is such a library, for work that can be skipped without it */
 bool library_there(const char *library);
 
 /* A function of the library; ends the program with one line if there is no such library */
 void *library_find(const char *library, const char *name);
 
-/* The same for a function that a header declares, looked up once: LIBRARY(LIBBPF, name)(...) */
+/* A function that a header declares, looked up once: LIBRARY(LIBBPF, name)(...) */
 #define LIBRARY(library, function) ({					\
 	static typeof(function) *library_function;			\
 									\

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session.c - a source, and the record of one load of the module that was read from it
+ * session.c - a source, and the record of one load of the module from it
  */
 #include <limits.h>
 #include <stdio.h>
@@ -15,15 +15,15 @@
 #include "live/watch.h"
 #include "symbol/pattern.h"
 
-/* How often to read what changes while it is read */
+/* Limit of attempts to read data that changes */
 #define LOAD_TRIES	5
 #define NOT_MEMORY	"--scan, --instance, --follow, --lines and -k are for the record of one machine"
 
 /* --------------------------------------------------------------- reading --- */
 
 /*
- * Keep no events that the output will not show.  Commands apply the rest of the filter: --stack,
- * --function and times that depend on the record are known only when it was read.
+ * Keep only events that the output may show.  Commands apply the rest of the filter: --stack,
+ * --function and times that depend on the record are known only after reading it.
  */
 static void choose_events(struct session *s)
 {
@@ -42,9 +42,9 @@ static void check_times(const struct filter *f)
 		die(EXIT_USAGE, "--since is later than --until: no event can match both");
 }
 
-/* -------------------------------------------- sources that are not memory --- */
+/* --------------------------------------------------------- folded stacks --- */
 
-/* Are the sources folded stacks?  All of them are, or none */
+/* Return true if the sources are folded stacks.  All of them must be, or none */
 static bool all_folded(const struct wanted *w)
 {
 	const struct words *file = &w->file;
@@ -78,7 +78,7 @@ static void open_folded(struct session *s)
 
 /* --------------------------------------------------------------- reading --- */
 
-/* The newest of the records that earlier loads have left: its pages have the time of its load */
+/* Add the newest of the records that earlier loads left: its pages have the time of its load */
 static void add_kept(struct words *file)
 {
 	static const char directory[] = DEBUGFS "/kept";
@@ -100,7 +100,7 @@ static void add_kept(struct words *file)
 		fclose(f);
 	}
 	if (!*newest)
-		die(1, "%s: nothing of before a reset is kept, or it is not readable: see the parameter keep in stackbuf(4)",
+		die(1, "%s: no record from before a reset is kept, or it is not readable: see the parameter keep in stackbuf(4)",
 		    directory);
 	file->word = xrealloc(file->word, file->nr + 1, sizeof(*file->word));
 	file->word[file->nr++] = xstrdup(newest);
@@ -112,7 +112,7 @@ void session_open(struct session *s, struct wanted *wanted)
 		add_kept(&wanted->file);
 	s->wanted = wanted;
 	s->search.filter = &wanted->filter;
-	/* What needs no record is refused without one */
+	/* Options that need no record are checked without one */
 	check_times(&wanted->filter);
 	s->excluded = exclude_self();
 	if (all_folded(wanted)) {
@@ -147,7 +147,7 @@ static const struct instance *find_instance(const struct session *s, u64 wanted)
 	return wanted ? NULL : instance_default(s->instance, s->instances);
 }
 
-/* The page tables lead to one load only: scan the dump if another one is wanted */
+/* The page tables lead to only one load: scan the dump if another one is wanted */
 static void scan_for_instance(struct session *s, u64 wanted)
 {
 	if (find_instance(s, wanted) || !s->set.found_by || s->set.scanned)
@@ -190,7 +190,9 @@ static void load(struct session *s)
 void session_load(struct session *s)
 {
 	load(s);
-	/* A file is read now, and what is printed may take a pager's time: let the module go */
+	/*
+	 * A file is read completely now, and a pager may take long: allow the module to be unloaded
+	 */
 	if (s->excluded >= 0)
 		close(s->excluded);
 	s->excluded = -1;
@@ -289,7 +291,7 @@ void session_report_missing(const struct session *s)
 		report("the page of stackbuf_info is missing or damaged");
 }
 
-/* --------------------------------------------------- what the output needs --- */
+/* --------------------------------------------------- data for the output --- */
 
 void session_add_names(struct session *s)
 {
@@ -304,7 +306,9 @@ void session_add_names(struct session *s)
 	symbols_init(&s->symbols, &s->record, s->source.kallsyms);
 }
 
-/* Do stacks of the record begin in this function?  Add their ids */
+/*
+ * Add the ids of the record's stacks that begin in this function.  Return false if there are none
+ */
 static bool choose_function(struct session *s, const char *text, u32 **id, size_t *nr)
 {
 	struct patterns one = { 0 };
@@ -313,7 +317,7 @@ static bool choose_function(struct session *s, const char *text, u32 **id, size_
 
 	patterns_add(&one, text, false);
 	if (one.pattern->event && strcmp(one.pattern->function, "*"))
-		report("--function %s: stacks at tracepoints are not told apart: those at all of them are meant",
+		report("--function %s: stacks do not name their tracepoint: those of all tracepoints are selected",
 		       text);
 	for (i = 0; (stack = stacks_next(&s->record.stacks, &i)); )
 		if (patterns_match_stack(&one, &s->symbols, stack)) {
@@ -380,7 +384,7 @@ void session_add_kernel_offset(struct session *s, const struct debug_config *deb
 		srcline_close(lines);
 		return;
 	}
-	/* The record may be of an earlier boot, the dump's VMCOREINFO is not */
+	/* The record may be of an earlier boot; the dump's VMCOREINFO is not */
 	if (!s->source.live &&
 	    (s->chosen != s->instance || strcmp(release, s->record.info.release)))
 		return;
@@ -408,7 +412,7 @@ struct srcline *session_open_srcline(const struct session *s, const struct debug
 	if (!s->record.have_info && *s->source.linux_release)
 		config.release = s->source.linux_release;
 	lines = srcline_open(&config);
-	/* Fail before anything is printed, or a probe is set */
+	/* Fail before printing anything or setting a probe */
 	if ((s->record.stacks.nr || frames) && srcline_ready(lines))
 		die(1, "%s", srcline_error(lines));
 	return lines;
@@ -433,8 +437,8 @@ const char *session_probes_off(const struct session *s)
 }
 
 /*
- * The running kernel's clock of events, ns, if it shows it: it is no clock of user space, as it
- * stands while the machine is suspended and is not adjusted
+ * The running kernel's clock of events, ns, or 0 if the kernel hides it.  No clock of user space
+ * equals it: it stops while the machine is suspended, and is not adjusted
  */
 static u64 kernel_clock(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * table.c - commands and options: one row each, from which all else follows
+ * table.c - commands and options: one row each, from which everything else follows
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,13 +30,13 @@ const struct command command_table[COMMANDS] = {
 		.name = "report", .words = "FILE.html", .min = 1, .max = 1, .missing = NO_FILE,
 		.show = cmd_report,
 		.origin = ORIGIN_ALWAYS, .offset = true, .all = true,
-		.text = "a page with all that: flame graph, events over time, losses",
+		.text = "one HTML page: flame graph, events over time, losses",
 	},
 	[LIFE] = {
 		.name = "life", .words = "ADDRESS[+SIZE]", .min = 1, .max = 1, .show = cmd_life,
 		.missing = "the ADDRESS is missing, or ADDRESS+SIZE (see stackbuf life -h)",
 		.origin = ORIGIN_IN_JSON,
-		.text = "what happened to an object: events with tags there",
+		.text = "the history of an object: events with its tags",
 		.example =
 		"  stackbuf life 0xffff888003a1c000+192\n"
 		"                                    allocated, used, freed, used again, if the probes\n"
@@ -45,23 +45,23 @@ const struct command command_table[COMMANDS] = {
 	[LEAKS] = {
 		.name = "leaks", .words = "[FUNCTION | OPEN CLOSE]", .max = 2, .run = cmd_pairs,
 		.origin = ORIGIN_IN_JSON,
-		.text = "what was opened and not closed, by stack: allocated, not freed",
+		.text = "objects opened and not closed, by stack, as memory not freed",
 		.example =
 		"Prints outstanding objects where pairs are set (parameter pair); else sets one, until Ctrl-C:\n"
-		"  stackbuf leaks -D 60              slab objects of a minute that were not freed\n"
+		"  stackbuf leaks -D 60              slab objects of one minute that were not freed\n"
 		"  stackbuf leaks page               pages; --older 10: only those older than 10 s\n"
 		"  stackbuf leaks t:kmem:mm_page_alloc@page t:kmem:mm_page_free@page\n"
 		"                                    OPEN@KEY[@VALUE] and CLOSE@KEY: see stackbuf(4)\n"
-		"  stackbuf leaks vfs_read           its calls that are inside\n"
+		"  stackbuf leaks vfs_read           its calls that have not returned\n"
 		"  stackbuf -f FILE leaks            of a machine that stopped with pairs set",
 	},
 	[LATENCY] = {
 		.name = "latency", .words = "[FUNCTION | OPEN CLOSE]", .max = 2, .run = cmd_pairs,
 		.origin = ORIGIN_IN_JSON,
-		.text = "how long calls took, or what was closed had been open, by stack",
+		.text = "how long calls took, or closed objects were open, by stack",
 		.example =
-		"  stackbuf latency -D 10 vfs_read   its calls, from its beginning to its return\n"
-		"  stackbuf latency -L 10ms 'ext4_*' 'vfs_*'  only calls that took so long, until Ctrl-C\n"
+		"  stackbuf latency -D 10 vfs_read   its calls, from entry to return\n"
+		"  stackbuf latency -L 10ms 'ext4_*' 'vfs_*'  only calls of 10 ms and more, until Ctrl-C\n"
 		"  stackbuf latency -D 10 mutex_lock@arg1 mutex_unlock@arg1\n"
 		"  stackbuf latency -v t:block:block_rq_issue@arg1 t:block:block_rq_complete@arg1\n"
 		"                                    -v: with a histogram\n"
@@ -78,11 +78,11 @@ const struct command command_table[COMMANDS] = {
 	},
 	[ERRORS] = {
 		.name = "errors", .words = "[PATTERN...]", .max = ~0U, .run = cmd_errors,
-		.lack = "it is for functions that run: give a PATTERN, and no -f",
+		.lack = "it probes functions now: give a PATTERN, and no -f",
 		.origin = ORIGIN_IN_JSON, .all = true,
 		.text = "which function returned an error first, and how far it went",
 		.example =
-		"Of functions that run, until Ctrl-C; without a PATTERN or with -f of what was recorded:\n"
+		"Probes functions until Ctrl-C; without a PATTERN, or with -f, it reads recorded errors:\n"
 		"  stackbuf errors 'ext4_*'          which path returns errors, and how often\n"
 		"  stackbuf errors --log -e EINVAL 'ext4_*' vfs_get_tree\n"
 		"                                    each -EINVAL, with its time and task\n"
@@ -91,7 +91,7 @@ const struct command command_table[COMMANDS] = {
 	[ERRORS_PATTERN] = {
 		.name = "errors", .words = "PATTERN...", .min = 1, .max = ~0U, .run = cmd_errors,
 		.missing = "a PATTERN is empty", .origin = ORIGIN_IN_JSON,
-		.lack = "a PATTERN is about errors to come; of those recorded: stackbuf errors, without one",
+		.lack = "a PATTERN is for new errors; for recorded ones: stackbuf errors, without a PATTERN",
 	},
 	[COUNT] = {
 		.name = "count", .show = cmd_count,
@@ -102,10 +102,10 @@ const struct command command_table[COMMANDS] = {
 	[COUNT_PATTERN] = {
 		.name = "count", .words = "PATTERN...", .min = 1, .max = ~0U, .run = cmd_watch,
 		.origin = ORIGIN_IN_JSON, .of_record = "count",
-		.lack = "a PATTERN gets probes, for events to come; of those recorded: count --function PATTERN",
+		.lack = "a PATTERN sets probes, for new events; for recorded ones: count --function PATTERN",
 		.text = "probe functions, and print their stacks' totals at the end",
 		.example =
-		"Without a PATTERN: totals of all that was recorded.  With one, as bcc's stackcount:\n"
+		"Without a PATTERN: totals of all recorded events.  With one, as bcc's stackcount:\n"
 		"  stackbuf count submit_bio         its callers, and how often, until Ctrl-C\n"
 		"  stackbuf count -i 5 -T 'tcp_*'    functions that match, every 5 seconds\n"
 		"  stackbuf count --folded -D 10 dput  10 seconds, for a flame graph\n"
@@ -136,13 +136,13 @@ const struct command command_table[COMMANDS] = {
 		.name = "save", .words = "FILE", .min = 1, .max = 1, .missing = NO_FILE,
 		.run = cmd_save,
 		.origin = ORIGIN_ALWAYS, .offset = true,
-		.text = "write all of it into a snapshot, to be read with -f FILE",
+		.text = "write the whole record into a snapshot, to be read with -f FILE",
 	},
 	[DIFF] = {
 		.name = "diff", .words = "BEFORE [AFTER]", .min = 1, .max = 2, .run = cmd_diff,
 		.missing = "a file is missing: name one record, or two (see stackbuf diff -h)",
 		.totals = true,
-		.text = "what changed between two sources; AFTER: or the running kernel",
+		.text = "the differences between two sources; AFTER: by default the running kernel",
 		.example =
 		"  stackbuf save yesterday           a snapshot of the running kernel's record\n"
 		"  stackbuf diff yesterday           what has changed since\n"
@@ -212,7 +212,7 @@ static const char *set_prefix(void *field, const char *value)
 	return set_text(field, value);
 }
 
-/* What a viewer would take for something else by its name */
+/* Refuse names that a viewer would take for another format */
 static const char *set_flame(void *field, const char *value)
 {
 	static const char *const other[] = {
@@ -242,13 +242,13 @@ static const char *set_top(void *field, const char *value)
 #define OF_ERRORS	(BIT(ERRORS) | BIT(ERRORS_PATTERN))
 #define PAIRS		(BIT(LEAKS) | BIT(LATENCY) | BIT(OFFCPU))
 #define OF_CALLS	(PAIRS | OF_ERRORS)
-/* Those that choose among events, and name their frames */
+/* Commands that select events, and name their frames */
 #define OF_EVENTS	(BIT(LOG) | BIT(REPORT) | BIT(LIFE) | COUNTS | BIT(SNOOP))
-/* Those that choose among events that were recorded */
+/* Commands that select recorded events */
 #define OF_PAST		(OF_EVENTS & ~WATCHES)
 #define OF_FRAMES	(OF_EVENTS | BIT(TEXT))
 #define SUMS		(BIT(LOG) | COUNTS | BIT(SNOOP) | BIT(DIFF))
-/* bcc's letters, after these names alone */
+/* bcc's letters, only after these commands */
 #define OWN(c)		.own_letter = (c), .own_for = COUNTS | OF_CALLS | BIT(SNOOP)
 #define ALL		(BIT(COMMANDS) - 1)
 #define OF_SOURCE	(ALL & ~(BIT(DECODE) | BIT(DIFF) | BIT(COUNT_LIST) | SETS_PROBES))
@@ -259,7 +259,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "read SOURCE, not the running kernel: a dump, a RAM image (several: -f FILE[@ADDRESS] -f ...), a snapshot, folded stacks, or a directory with the files text, info, events and stacks",
 	},
 	[OPT_KEPT] = { .name = "kept", .commands = OF_SOURCE, SETS(set_flag, wanted.kept),
-		.text = "read what the load before the last reset has left (parameter keep)",
+		.text = "read the record kept from before the last reset (parameter keep)",
 	},
 	[OPT_SCAN] = { .name = "scan", .commands = OF_SOURCE | BIT(DIFF),
 		SETS(set_flag, wanted.scan),
@@ -267,7 +267,7 @@ const struct option option_table[OPTIONS] = {
 	},
 	[OPT_INSTANCE] = { .name = "instance", .value = "ID", .commands = OF_SOURCE,
 		SETS(set_instance, wanted.instance),
-		.text = "of several loads of the module the one that \"info\" lists as ID" },
+		.text = "the load of the module that \"info\" lists as ID, if there are several" },
 	[OPT_PID] = { .name = "pid", OWN('p'), .value = "ID", .commands = OF_EVENTS | OF_CALLS,
 		.several = true, .filters = true,
 		.text = "only events of these threads or processes, as 1, 1,5-9 or '!1' (the others)",
@@ -313,13 +313,13 @@ const struct option option_table[OPTIONS] = {
 		.text = "totals also as percentages of all events counted" },
 	[OPT_FOLDED] = { .name = "folded",
 		.commands = SUMS | OF_CALLS | BIT(DECODE), .format = FORMAT_FOLDED,
-		.text = "one line a stack, for flame graphs" },
+		.text = "one line per stack, for flame graphs" },
 	[OPT_PREFIX] = { .name = "prefix", .value = "WORD", .commands = COUNTS,
 		SETS(set_prefix, output.prefix),
 		.text = "--folded: a frame in front of each stack, as the machine's name" },
 	[OPT_JSON] = { .name = "json", .format = FORMAT_JSON,
 		.commands = SUMS | OF_CALLS | BIT(COUNT_LIST) | BIT(LIFE) | BIT(INFO) | BIT(DEPTH),
-		.text = "one JSON object a line" },
+		.text = "one JSON object per line" },
 	[OPT_PERF] = { .name = "perf", .commands = BIT(LOG) | BIT(SNOOP), .format = FORMAT_PERF,
 		.text = "as \"perf script\" prints" },
 	[OPT_PPROF] = { .name = "pprof", .commands = SUMS | OF_ERRORS, .format = FORMAT_PPROF,
@@ -379,7 +379,7 @@ const struct option option_table[OPTIONS] = {
 	},
 	[OPT_OLDER] = { .name = "older", .value = "TIME", .commands = BIT(LEAKS), .own = true,
 		SETS(value_duration, older),
-		.text = "only what has been open for longer: seconds, or with a unit: 500ms, 2m, 1h",
+		.text = "only objects open for longer: seconds, or with a unit: 500ms, 2m, 1h",
 	},
 	[OPT_ON_TRIGGER] = { .name = "on-trigger", .value = "COMMAND", .commands = BIT(SAVE),
 		SETS(set_text, on_trigger),
@@ -389,7 +389,7 @@ const struct option option_table[OPTIONS] = {
 		.text = "also kernel threads that wait for work, and the module's own" },
 	[OPT_ERROR] = { .name = "error", OWN('e'), .value = "LIST", .commands = OF_ERRORS,
 		.own = true, .several = true, SETS(error_set_add, errors_in),
-		.text = "only these errors, as EINVAL,ENOMEM; all: also what seldom is one (EAGAIN, ERESTARTSYS, ...)",
+		.text = "only these errors, as EINVAL,ENOMEM; all: also those that seldom are errors (EAGAIN, ERESTARTSYS, ...)",
 	},
 	[OPT_EXCLUDE] = { .name = "exclude", OWN('x'), .value = "LIST", .commands = OF_ERRORS,
 		.own = true, .several = true, SETS(error_set_add, errors_out),
@@ -399,7 +399,7 @@ const struct option option_table[OPTIONS] = {
 	[OPT_LONGER] = { .name = "longer", .own_letter = 'L', .own_for = BIT(LATENCY),
 		.value = "TIME", .commands = BIT(LATENCY), .own = true,
 		SETS(value_duration, longer),
-		.text = "only calls of functions that took so long or longer: seconds, or with a unit: 500us, 10ms",
+		.text = "only calls that took this long or longer: seconds, or with a unit: 500us, 10ms",
 	},
 	[OPT_WAKERS] = { .name = "wakers", .commands = BIT(OFFCPU), .own = true,
 		.text = "how long tasks slept, by the stack that woke them" },

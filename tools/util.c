@@ -68,7 +68,7 @@ void die(int code, const char *format, ...)
 	int error = errno;
 	va_list args;
 
-	/* What was printed before stands above the message, which may hold %m */
+	/* Earlier output must precede the message, which may contain %m */
 	fflush(stdout);
 	errno = error;
 	va_start(args, format);
@@ -156,7 +156,7 @@ const char *note_find(const char *notes, size_t size, const char *name, u32 type
 
 /*
  * Length of the UTF-8 character at @p, or 0 if it is incomplete, not in its shortest form, a
- * control character, or none that XML allows
+ * control character, or not allowed in XML
  */
 static size_t character(const unsigned char *p)
 {

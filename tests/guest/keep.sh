@@ -24,17 +24,17 @@ ram=0x1000000
 words="memmap=16384K.$ram on its command line"
 [ "$(uname -m)" = x86_64 ] || ram=0x44000000 words='a node of reserved-memory'
 refusals() {
-	no_memory 'knows no such memory' nothing-of-this-name && no_memory 'ADDRESS:SIZE or NAME' 0x8000000: &&
-		no_memory 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && no_memory 'multiples of a page' 0x8000800:16M &&
-		no_memory "uses this memory: $words" $ram:16M && no_memory 'no memory that was reserved' 0xfed00000:4K &&
-		{ [ ! -e /t/taken ] || no_memory 'could not do without this memory' taken; } && [ ! -e /sys/module/stackbuf ]
+	no_memory 'there is no memory of this name' nothing-of-this-name && no_memory 'ADDRESS:SIZE or NAME' 0x8000000: &&
+		no_memory 'ADDRESS:SIZE or NAME' 0x8000000:16Mx && no_memory 'multiples of the page size' 0x8000800:16M &&
+		no_memory "uses this memory: $words" $ram:16M && no_memory 'this memory is not reserved' 0xfed00000:4K &&
+		{ [ ! -e /t/taken ] || no_memory 'could not reserve this memory' taken; } && [ ! -e /sys/module/stackbuf ]
 }
 # What a driver has left there, which claims nothing; it is not touched, and may be taken
 foreign() { # ADDRESS:SIZE
 	insmod /t/reed_solomon.ko && insmod /t/ramoops.ko mem_address="${1%:*}" mem_size=0x100000 record_size=0x4000 &&
-		rmmod ramoops && no_memory "something else is there, at ${1%:*}: logs of ramoops; if it may be lost, $1:take" "$1" &&
-		no_memory "something else is there" "$1" && insmod /t/big/stackbuf.ko keep="$1:take" &&
-		dmesg | grep "what is not stackbuf's is taken, at ${1%:*}: logs of ramoops" &&
+		rmmod ramoops && no_memory "holds data that is not stackbuf's, at ${1%:*}: logs of ramoops; to overwrite it: $1:take" "$1" &&
+		no_memory "holds data that is not" "$1" && insmod /t/big/stackbuf.ko keep="$1:take" &&
+		dmesg | grep "overwrites data that is not stackbuf's, at ${1%:*}: logs of ramoops" &&
 		grep "^ *$(printf %08x $((${1%:*})))-[0-9a-f]* : stackbuf" /proc/iomem && rmmod stackbuf
 }
 # store OFFSET: standard input, to that place of the memory
@@ -50,7 +50,7 @@ half_written() {
 	dd if=/dev/zero of=first bs=1 seek=24 count=8 conv=notrunc status=none
 	store 0 <first && echo text | store 0x600000 && insmod /t/big/stackbuf.ko keep="$memory" && [ ! -e $kept/1 ] && rmmod stackbuf || return
 	[ "$(dd if=/dev/mem bs=1M skip=$((${memory%:*} >> 20)) count=16 status=none | tr -d '\0' | wc -c)" = 0 ] || return
-	printf x | store 0x1400064 && no_memory "something else is there, at 0x9400000; if" "$memory" && printf '\0' | store 0x1400064
+	printf x | store 0x1400064 && no_memory "holds data that is not stackbuf's, at 0x9400000; to" "$memory" && printf '\0' | store 0x1400064
 }
 # le64 NUMBER...: as they are in memory
 le64() {

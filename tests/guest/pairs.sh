@@ -97,8 +97,8 @@ choices() {
 		"$STACKBUF" leaks | sed -n 's/ open, .* for .*//p' >rows && sort -n rows | diff rows - || return 1
 	! "$STACKBUF" leaks --pid 1 2>err && grep -q 'pair 1 was set before' err || return 1
 	! "$STACKBUF" leaks --comm 'a*' page 2>err && grep -q 'takes one --comm without' err && ! "$STACKBUF" latency --last 1 2>err && grep -q 'no order' err &&
-		! "$STACKBUF" latency vfs_read@arg1 2>err && grep -q 'what closes it is missing, as in: stackbuf latency mutex_lock@arg1' err &&
-		! "$STACKBUF" latency vfs_read vfs_write 2>err && grep -q 'the KEY that both have in common is missing' err &&
+		! "$STACKBUF" latency vfs_read@arg1 2>err && grep -q 'CLOSE is missing, as in: stackbuf latency mutex_lock@arg1' err &&
+		! "$STACKBUF" latency vfs_read vfs_write 2>err && grep -q 'the KEY of both is missing' err &&
 		! "$STACKBUF" leaks a@arg1,b@arg1 c@arg1 2>err && grep -q 'are separated by blanks' err && [ "$(cat $P/pair)" = slab ]
 }
 
@@ -234,13 +234,13 @@ refusals() {
 		refused pair 'probe: no_such@arg1: no such function' "$HOLD:no_such@arg1" &&
 		refused pair 'probe: t:kmem:nosuch@arg2: no such event' "t:kmem:nosuch@arg2:$RELEASE" &&
 		refused pair 'probe: vfs_read@arg9: @arg1' "vfs_read@arg9:$RELEASE" &&
-		refused pair 'probe: .*only what opens' "$HOLD@foo2:$RELEASE" && refused pair 'probe: .*only what opens' "$HOLD@cache2:$RELEASE" &&
+		refused pair 'probe: .*only the places of a pair take' "$HOLD@foo2:$RELEASE" && refused pair 'probe: .*only the places of a pair take' "$HOLD@cache2:$RELEASE" &&
 		refused pair 'probe: t:kmem:kmalloc@ptr@bytes: @bytes: the arguments of kmalloc are call_site ptr .*bytes_alloc' "t:kmem:kmalloc@ptr@bytes:t:kmem:kfree@ptr" &&
 		refused pair 'probe: t:kmem:kfree@object: @object: the arguments of kfree are call_site ptr' "t:kmem:kmalloc@ptr:t:kmem:kfree@object" &&
 		refused pair 'probe: kfree@ptr: @arg1' "t:kmem:kmalloc@ptr:kfree@ptr" && refused pair '@order=order: the arguments of' "t:kmem:mm_page_alloc@page@order=order:t:kmem:mm_page_free@page" &&
-		refused pair 'kmalloc@gfp_flags@arg6: @arg6 is argument 6: @arg1 to @arg5' "t:kmem:kmalloc@gfp_flags@arg6:t:kmem:kfree@ptr" && refused pair 'only what opens' "t:kmem:kmalloc@ptr@here:t:kmem:kfree@ptr" &&
+		refused pair 'kmalloc@gfp_flags@arg6: @arg6 is argument 6: @arg1 to @arg5' "t:kmem:kmalloc@gfp_flags@arg6:t:kmem:kfree@ptr" && refused pair 'only CLOSE takes @here' "t:kmem:kmalloc@ptr@here:t:kmem:kfree@ptr" &&
 		refused pair '@that: this module knows no arguments of nosuch by name' "t:kmem:nosuch@that:t:kmem:kfree@ptr" &&
-		refused pair 'probe: vfs_open: what opens and closes a pair needs a key' "vfs_open $HOLD:fput@arg1" &&
+		refused pair 'probe: vfs_open: each place of a pair needs a key' "vfs_open $HOLD:fput@arg1" &&
 		refused pair 'pair: .*no room: 10 pairs' "$(for i in $(seq 11); do printf 'vfs_read@arg%s:vfs_write@arg%s,' $((i % 4 + 1)) $((i / 4 + 1)); done)" || return 1
 	if echo 'vfs_read@arg1@arg2' 2>/dev/null >$P/probe; then return 1; fi
 }

@@ -93,7 +93,7 @@ result "refused: no name of a function" refuses 'a b' "FUNCTION.*accepted"
 result "refused: a pattern that matches nothing" refuses 'no_such_*' "no_such_.: no function matches"
 result "refused: a pattern of what cannot be traced" refuses "${forbidden%?}[${forbidden#"${forbidden%?}"}]" "none of the 1 functions that match can be traced"
 many_patterns() {
-	refuses "$(seq -s ',' 65 | sed 's/[0-9]*/&*/g')" '' || grep '65 patterns: 64 are the most' said
+	refuses "$(seq -s ',' 65 | sed 's/[0-9]*/&*/g')" '' || grep '65 patterns: at most 64' said
 }
 result "refused: more than 64 patterns" many_patterns
 result "refused: an event that does not exist" refuses t:nosuch "t:nosuch: no such event"

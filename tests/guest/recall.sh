@@ -225,5 +225,5 @@ result "a recall that is wrong on purpose is found to differ" is "$(fact differe
 result "recall is off after that, and every event walked" \
 	is "$(fact differed) <= 4 && $(fact events_recalled) * 2 < $(fact events_recorded)"
 result "one line of the log says so" \
-	is "$(since | grep -c 'recalled stack differed from the walked one: recall is off') == 1"
+	is "$(since | grep -c 'differed from the walked one, so recall is switched off') == 1"
 echo "done"

@@ -131,11 +131,11 @@ missed() {
 	anew 'unwind_next_frame%return,stackbuf_return:return_int' && call int 1 20 && "$STACKBUF" info | grep 'unwind_next_frame%return .*missed'
 }
 bad() {
-	refuses vfs_read%ret 'vfs_read%ret: only %return is accepted after %' && refuses vfs_read+4%return 'a function returns as a whole' &&
+	refuses vfs_read%ret 'vfs_read%ret: only %return is accepted after %' && refuses vfs_read+4%return 'a return has no offset' &&
 		refuses t:sched_switch%return 'a tracepoint does not return' && refuses vfs_read%return@arg1 '@took, @took10ms or @sp is accepted, not @arg1' && refuses vfs_read%return@took0ms 'is accepted, not @took0ms' && refuses vfs_read%return@took5 'is accepted, not @took5' &&
 		refuses no_such_function%return 'no function matches' && refuses 'no_such_*%return' 'no function matches' &&
 		refuses vfs_read@retval '@arg1 to @arg6, @retaddr or @sp is accepted, not @retval' &&
-		refused pair 'no argument is known where a function returns' 'vfs_read@arg1:vfs_read%return@retval@arg1'
+		refused pair 'arguments are not known where a function returns' 'vfs_read@arg1:vfs_read%return@retval@arg1'
 }
 # How long calls take, and which are inside, also of a function that calls itself
 long_calls() {
@@ -250,7 +250,7 @@ cannot_fail() {
 }
 no_errors() {
 	set_list return_int && ! "$STACKBUF" errors 2>err && grep 'no probe of this record is for errors' err && ! "$STACKBUF" errors vfs_read@arg1 2>err && grep "takes functions, as 'ext4_\*'" err &&
-		! "$STACKBUF" errors -e EFOO 2>err && grep -e '--error EFOO: must be errors by name or number' err && ! "$STACKBUF" errors --since -5m vfs_read 2>err && grep 'a PATTERN is about errors to come' err &&
+		! "$STACKBUF" errors -e EFOO 2>err && grep -e '--error EFOO: must be errors by name or number' err && ! "$STACKBUF" errors --since -5m vfs_read 2>err && grep 'a PATTERN is for new errors' err &&
 		! "$STACKBUF" errors -D 1 no_such_function 2>err && grep 'no function matches' err && ! "$STACKBUF" errors --folded --log 2>err && grep -e '--log is for text and --json' err &&
 		"$STACKBUF" errors -D 1 vfs_fsync 2>err && grep 'no error: these functions returned none' err
 }

@@ -223,6 +223,7 @@ code names of code in them and in comments exist, barriers where they are said t
 barriers docs/design.md has each function of core/ with a memory barrier
 keys stackbuf-json(5) has all keys, and no others
 parameters stackbuf(4) has all parameters, and no others
+prose no phrase to be rewritten in them, in comments and in messages; no line above 120 columns
 END
 
 text="documents: docs/testing.md has results of the code as it was 50 commits ago or later"

@@ -59,8 +59,8 @@ almost() {
 		# shellcheck disable=SC2059
 		printf "a;b 3\n$input" | "$sane" -f - count 2>&1 >/dev/null | grep -q "left out, the first is line 2: $words" || { echo "$input"; return 1; }
 	done <<-'END'
-		      5 cat;a;b\n      7 cat;a\n|counts stand first, as uniq -c prints them: put them last
-		a;b,5\n|counts stand after a comma
+		      5 cat;a;b\n      7 cat;a\n|counts come first, as uniq -c prints them: put them last
+		a;b,5\n|counts follow a comma
 		a;b 5 # c\n|counts are not the last words
 		a;b\n|lines have no count
 		P1;T2;main 1,2,3\n|lines have several counts, as of Austin
@@ -101,8 +101,8 @@ forms() {
 		"$sane" -f "$dir/deep" count --folded | cmp - <(tail -n 1 "$dir/deep") &&
 		"$sane" -f <(cat "$dir/deep") count --folded | cmp - <(tail -n 1 "$dir/deep") || return
 	cd "$dir" && printf 'a;b 12.5\n' >text && refused 1 'text: no line is a folded stack; line 1: its count is not a whole number' -f text count &&
-		printf 'a;b 12 34\na;c 5 0\n' >text && refused 1 'has two counts a line, a difference as diff --folded writes it' -f text count &&
-		"$plain" diff --folded folded other >text 2>err && refused 1 'has two counts a line' -f text count || return
+		printf 'a;b 12 34\na;c 5 0\n' >text && refused 1 'has two counts per line, as diff --folded writes a difference' -f text count &&
+		"$plain" diff --folded folded other >text 2>err && refused 1 'has two counts per line' -f text count || return
 	printf 'a;b 18446744073709551615\na;c 1\n' >text && refused 1 'text: line 2: the total is beyond 64 bits' -f text count || return
 	# Characters are not cut
 	printf 'a;b 9999990\nmain;größe;größenänderungsbehälter 10\n' >text && "$sane" -f text count --flame text.svg &&

@@ -169,7 +169,7 @@ nothing_matches() {
 	grep -q far_0 "$dir/out" && [ "$(wc -l <"$dir/err")" = 1 ] && grep -qF 'no stack begins in samme_0, x* (' "$dir/err" || return
 	# Which tracepoint a stack is at is not recorded
 	"$sane" -f "$made" log --function t:kfree --function far_0 2>"$dir/err" >"$dir/out" || return
-	grep -q far_0 "$dir/out" && grep -qF -e '--function t:kfree: stacks at tracepoints are not told apart' "$dir/err" || return
+	grep -q far_0 "$dir/out" && grep -qF -e '--function t:kfree: stacks do not name their tracepoint' "$dir/err" || return
 	"$sane" -f "$made" log --function 't:*' --function far_0 2>&1 >"$dir/out" | grep 'told apart' && return 1
 	# The function exists, but the filter leaves none of its events
 	"$sane" -f "$made" log --cpu 7 --function far_0 >"$dir/out" 2>"$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ]
@@ -565,8 +565,8 @@ life() {
 	done
 	# What the ring no longer has is not known
 	"$fake" "$dir/laps" 1000000 || return
-	"$sane" -f "$dir/laps" life 0+0xffffffffffffffff 2>&1 >/dev/null | grep -q 'goes back to .*: what happened before is not known' || return
-	! "$sane" -f "$made" life 1+0xffffffffffffffff 2>&1 >/dev/null | grep 'is not known' || return
+	"$sane" -f "$dir/laps" life 0+0xffffffffffffffff 2>&1 >/dev/null | grep -q 'goes back to .*: earlier events are not known' || return
+	! "$sane" -f "$made" life 1+0xffffffffffffffff 2>&1 >/dev/null | grep 'earlier events are not known' || return
 	"$sane" -f "$made" life 12 2>&1 | grep -q 'no event matches: .*: ADDRESS excludes all of them: loosen it' || return
 	refused 2 'must be an address' life 0x12/3 && refused 2 'must be an address' life '!1' && refused 2 'must be an address' life 1+0 &&
 		refused 2 'the ADDRESS is missing' life && refused 2 'one argument too many' life 1 2

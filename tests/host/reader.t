@@ -83,7 +83,7 @@ of_functions() {
 		grep -q '^5.999998000 .* 0xf423e$' "$dir/log1" || { cat "$dir/log1"; return 1; }
 	refused 2 'which sets probes: stackbuf -f' -f "$made" snoop known_0_0 &&
 		refused 2 'which sets probes: stackbuf -f' -f "$made" count known_0_0 &&
-		refused 2 'for events to come; of those recorded' count --since 5 known_0_0
+		refused 2 'for new events; for recorded ones' count --since 5 known_0_0
 }
 result 'log and count --function: totals, folded' of_functions
 
@@ -124,7 +124,7 @@ usage_is_refused() {
 	refused 2 'is written once, at the end' count -i 1 --pprof vfs_read &&
 	refused 2 'only one of' snoop --perf --flame x.svg vfs_read &&
 		refused 2 '--flame x.PNG: must be a name for SVG' -f "$made" count --flame x.PNG &&
-		refused 2 'opens and closes' leaks f@arg1 f@arg1 && refused 2 'opens and closes' leaks f@arg1@arg2 f@arg1 &&
+		refused 2 'is OPEN and CLOSE' leaks f@arg1 f@arg1 && refused 2 'is OPEN and CLOSE' leaks f@arg1@arg2 f@arg1 &&
 	refused 2 '--lines is for' snoop --lines --folded vfs_read &&
 	refused 2 '--vmlinux needs --lines' count -k x vfs_read &&
 	refused 2 'not a regular expression' count -r 'vfs_(' &&

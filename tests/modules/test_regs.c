@@ -195,6 +195,8 @@ static noinline void replaced_target(struct walk *w)
 	hold();
 	regs = this_cpu_ptr(&held)->regs;
 	for (i = 0; i < 4; i++) {
+		/* One call at one address: clang unrolls loops whose number of rounds it knows */
+		OPTIMIZER_HIDE_VAR(i);
 		id = stackbuf_save();
 		first = first ?: id;
 		others += id != first;

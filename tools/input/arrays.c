@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arrays.c - sources whose arrays are each in one piece, and may change while they are read: four
+ * arrays.c - sources that have each array in one piece, which may change while it is read: four
  * files in a directory, live or copied, or parts of a file
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "input/core_file.h"
 #include "input/steady.h"
 
-/* Bytes of an array that are read at a time */
+/* Bytes of an array read at a time */
 #define PART		((u64)1 << 20)
 
 /* A copy of kallsyms has about 10 MB */
@@ -28,7 +28,7 @@ struct arrays {
 	u64 offset[ARRAYS];	/* of the array in the file */
 	u64 size[ARRAYS];
 	void *memory[ARRAYS];
-	bool *filled[ARRAYS];	/* for each PART of them: it was read */
+	bool *filled[ARRAYS];	/* by PART: it was read */
 };
 
 static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, size_t size)
@@ -36,7 +36,7 @@ static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, si
 	struct arrays *own = s->own;
 	ssize_t n = read_at(own->fd[a], buf, size, own->offset[a] + offset);
 
-	/* What is copied after this is not older: docs/design.md, Ordering */
+	/* Later reads return no older data: docs/design.md, Ordering */
 	atomic_thread_fence(memory_order_acquire);
 	if (n < 0)
 		return failed(s, "%s: cannot read %s: %s%s", s->name, array_name[a],
@@ -47,7 +47,7 @@ static int arrays_read(struct source *s, enum array a, u64 offset, void *buf, si
 	return 0;
 }
 
-/* Is this part of a copied array a hole?  A file that does not support SEEK_DATA has no holes */
+/* Return true if this part of a copied array is a hole.  A file without SEEK_DATA has none */
 static bool is_hole(const struct source *s, enum array a, u64 offset, size_t size)
 {
 	struct arrays *own = s->own;
@@ -98,7 +98,7 @@ int arrays_read_sizes(struct source *s, struct stackbuf_info *info)
 
 /*
  * Return true if the memory at @offset was read.  Holes were not: do not touch their memory either,
- * as some kernels allocate a page even for a read
+ * because some kernels allocate a page even for a read
  */
 static bool is_filled(const struct source *s, enum array a, u64 offset)
 {
@@ -107,7 +107,7 @@ static bool is_filled(const struct source *s, enum array a, u64 offset)
 	return own->filled[a][offset / PART];
 }
 
-/* Read all of an array but its holes, whose memory stays 0 unless it was read before */
+/* Read all of an array except holes, whose memory stays 0 unless it was read before */
 static int arrays_read_all(struct source *s, enum array a)
 {
 	struct arrays *own = s->own;
@@ -128,7 +128,7 @@ static int arrays_read_all(struct source *s, enum array a)
 	return 0;
 }
 
-/* Read a part of an array once more and give each page that has something to @drop */
+/* Read a part of an array once more and call @drop for each page with data */
 static int read_again(struct source *s, enum array a, struct page_set *set,
 		      void (*drop)(struct page_set *set, void *page, const void *again))
 {
@@ -164,7 +164,7 @@ static void drop_changed_events(struct page_set *set, void *copy, const void *ag
 	/* A blank page has nothing to drop */
 	if ((!page->page.seq && !page->word[0]) || page->page.seq == head->seq)
 		return;
-	/* Events of a page that was blank already are counted as overwritten */
+	/* The events of a page that was already blank count as overwritten */
 	if (page->word[0])
 		set->changed++;
 	memset((char *)page + sizeof(*head), 0, sizeof(*page) - sizeof(*head));
@@ -178,9 +178,9 @@ static void drop_changed_info(struct page_set *set, void *page, const void *agai
 }
 
 /*
- * Read in an order that loses nothing: ring, stacks, text.  A stack stays while the ring refers
- * to it, and its text is older than its events.  Then read the heads of the ring again, to drop
- * what was overwritten since; and last the counters, so that they include what was dropped.
+ * Read in an order that loses nothing: ring, stacks, text.  A stack stays while the ring refers to
+ * it, and its text is older than its events.  Then read the heads of the ring again, to drop pages
+ * overwritten in between; and last the counters, so that they include the dropped events.
  */
 static int arrays_load(struct source *s, struct page_set *set)
 {
@@ -208,7 +208,7 @@ static int arrays_load(struct source *s, struct page_set *set)
 	for (i = 0; i < ARRAYS; i++, strange = 0) {
 		for (offset = 0; offset < own->size[i]; offset += STACKBUF_PAGE_SIZE) {
 			page = (char *)own->memory[i] + offset;
-			/* Pages of text are blank until they are first used */
+			/* Pages of text are blank before their first use */
 			if (is_filled(s, i, offset) ?
 			    page_set_add(set, page) != PAGE_TAKEN && (i != ARRAY_TEXT || *page) :
 			    i != ARRAY_TEXT)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * core_file.c - ELF core files, /proc/kcore among them
+ * core_file.c - ELF core files, including /proc/kcore
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "input/core_file.h"
 #include "input/vmcoreinfo.h"
 
-/* Program headers that are read: more come from damage or a hostile file */
+/* Limit of program headers: a file with more is damaged or hostile */
 #define SEGMENTS_MAX	(1U << 20)
 
-/* Bytes of a segment of notes, and segments of notes, that are read */
+/* Limit of the bytes read of a segment of notes, and of the number of such segments */
 #define NOTES_SIZE	(1U << 20)
 #define NOTES_MAX	16
 
@@ -33,7 +33,7 @@ Elf64_Phdr *core_segments(int fd, size_t *nr, bool *whole)
 		return NULL;
 	promised = head.e_phnum;
 	if (promised == PN_XNUM) {
-		/* The number does not fit the ELF header: the first section has it */
+		/* The number does not fit in the ELF header: the first section has it */
 		if (read_at(fd, &section, sizeof(section), head.e_shoff) != sizeof(section))
 			return NULL;
 		promised = section.sh_info;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dump.c - a machine's memory in files: what kind of file, where its pages are
+ * dump.c - a machine's memory in files: identifies the kind of file and finds its pages
  *
- * Raw images and ELF cores are read in place; kdump.c reads the kdump formats.  libkdumpfile does
- * not know files that were flattened for a pipe: these are put in order in an unnamed temporary
- * file first.
+ * This file reads raw images and ELF cores; kdump.c reads the kdump formats.  libkdumpfile does not
+ * know files that were flattened for a pipe: an unnamed temporary file receives their pieces in
+ * order first.
  *
- * A page of the record identifies itself, wherever it is.  Physical addresses lead to the pages
+ * A page of the record identifies itself, wherever it is.  Physical addresses identify the pages
  * that page_tables.c finds.
  */
 #include <endian.h>
@@ -24,7 +24,7 @@
 #include "input/vmcoreinfo.h"
 #include "stackbuf.h"
 
-/* How often segments whose pages begin at different offsets may share a part of the file */
+/* How often segments whose pages have different alignment may share a part of the file */
 #define LAYERS_MAX	4
 
 /* ------------------------------------------------------------------ ELF --- */
@@ -38,8 +38,8 @@ static int by_offset(const void *a, const void *b)
 }
 
 /*
- * Merge ranges that overlap: segments share parts of the file, one for each mapping of the same
- * memory.  Return the number of ranges that remain.
+ * Merge overlapping ranges: segments share parts of the file if the same memory has several
+ * mappings.  Return the number of ranges that remain.
  */
 static size_t merge(struct range *range, size_t nr)
 {
@@ -62,9 +62,9 @@ static size_t merge(struct range *range, size_t nr)
 }
 
 /*
- * Pages of one dump begin at one offset modulo their size; a damaged header may add another.
- * Segments of every offset would make the file be scanned 4096 times.  Return the number of
- * ranges that fit into LAYERS_MAX times @size bytes.
+ * Pages of one dump begin at one offset modulo their size; a damaged header may add another.  With
+ * segments at every offset, the file would be scanned 4096 times.  Return the number of ranges that
+ * fit into LAYERS_MAX times @size bytes.
  */
 static size_t limit_layers(const struct range *range, size_t nr, u64 size)
 {
@@ -79,7 +79,9 @@ static size_t limit_layers(const struct range *range, size_t nr, u64 size)
 	return i;
 }
 
-/* Add a program header's memory.  What the file leaves out are zeroes: makedumpfile does that */
+/*
+ * Add a program header's memory.  Memory that the file leaves out is zeroed: makedumpfile does that
+ */
 static void add_segments(struct dump_file *f, const Elf64_Phdr *p)
 {
 	if (p->p_paddr >> 62 || p->p_memsz >> 62)
@@ -105,7 +107,7 @@ static int by_phys(const void *a, const void *b)
 }
 
 /*
- * Order segments, and cut off what overlaps: the kernel's image may be in two.  Return the number
+ * Sort segments, and cut off overlaps: two segments may have the kernel's image.  Return the number
  * of segments that remain.
  */
 static size_t order_segments(struct segment *segment, size_t nr)
@@ -159,7 +161,7 @@ static int open_elf(struct dump_file *f)
 		if (end > f->size && end > most)
 			most = end;
 		add_segments(f, p);
-		/* Pages begin where the memory's pages do, at any offset of the file */
+		/* Pages begin where the memory's pages do, at any offset in the file */
 		skip = -p->p_paddr % STACKBUF_PAGE_SIZE;
 		if (p->p_offset >= f->size || skip >= p->p_filesz)
 			continue;
@@ -180,7 +182,7 @@ static int open_elf(struct dump_file *f)
 	f->vmcoreinfo = core_vmcoreinfo(f->fd);
 	merged = merge(f->range, nr);
 	f->ranges = limit_layers(f->range, merged, f->size);
-	/* Report headers or segments that were left out as missing bytes */
+	/* Count headers or segments that were left out as missing bytes */
 	if (!f->cut && (!whole || f->ranges < merged))
 		f->cut = 1;
 	if (!whole && !f->ranges)
@@ -191,7 +193,7 @@ static int open_elf(struct dump_file *f)
 
 /* -------------------------------------------------------------- flattened --- */
 
-/* As makedumpfile -F and QEMU write it: a head of one page, then pieces; numbers are big-endian */
+/* Format of makedumpfile -F and QEMU: a head of one page, then pieces; numbers are big-endian */
 #define FLAT_MAGIC	"makedumpfile\0\0\0"
 #define FLAT_HEAD	4096
 
@@ -199,12 +201,12 @@ struct flat_piece {
 	u64 offset, size;
 };
 
-/* Bytes of disk that the pieces may take beyond their own: each takes a block at least */
+/* Disk space that the pieces may use beyond their size: each uses at least a block */
 #define FLAT_WASTE_MAX	(1ULL << 28)
 
 /*
- * Write the pieces of @f into their places in @to.  Return 0, 1 if @f cannot be read, 2 if
- * @to cannot be written, 3 if the pieces lie so far apart that they would fill the disk.
+ * Write the pieces of @f to their places in @to.  Return 0, 1 if @f cannot be read, 2 if @to cannot
+ * be written, 3 if the pieces are so far apart that they would fill the disk.
  */
 static int copy_pieces(struct dump_file *f, int to, char *buf, size_t room)
 {
@@ -227,7 +229,7 @@ static int copy_pieces(struct dump_file *f, int to, char *buf, size_t room)
 		/* The last piece has offset -1 */
 		if (offset >> 63)
 			return 0;
-		/* Damaged: where the next piece begins is unknown */
+		/* Damaged: the offset of the next piece is unknown */
 		if (left > f->size || offset > (1ULL << 62)) {
 			f->cut = 1;
 			return 0;
@@ -272,10 +274,10 @@ static int unflatten(struct dump_file *f)
 	if (ret == 1)
 		failed(f, "%s: cannot be read: %s", f->name, strerror(errno));
 	else if (ret == 2)
-		failed(f, "%s: is flattened, and cannot be put in order in %s: %s (set TMPDIR to another directory)",
+		failed(f, "%s: is flattened, and cannot be rearranged in %s: %s (set TMPDIR to another directory)",
 			  f->name, dir, strerror(errno));
 	else if (ret == 3)
-		failed(f, "%s: is damaged: flattened, and its pieces lie too far apart to be put in order",
+		failed(f, "%s: is damaged: flattened, with pieces too far apart to be rearranged",
 			  f->name);
 	signal(SIGXFSZ, before);
 	free(buf);
@@ -290,9 +292,12 @@ static int unflatten(struct dump_file *f)
 	return 0;
 }
 
-/* ---------------------------------------------------------- what is found --- */
+/* ------------------------------------------------------------------ files --- */
 
-/* Return FILE of "FILE@0x80000000", unless a file has the whole name; to be freed.  Set *@start */
+/*
+ * Return FILE of "FILE@0x80000000", unless a file has the whole name.  Set *@start.  The caller
+ * frees the result
+ */
 static char *without_address(const char *name, u64 *start)
 {
 	const char *at = strrchr(name, '@');
@@ -332,7 +337,7 @@ int dump_open(struct dump_file *f, const char *name, bool raw)
 		return failed(f, "%s: cannot be read: %s", f->name, strerror(errno));
 	if (!n)
 		return failed(f, "%s: is empty", f->name);
-	/* Memory may hold the beginning of a file at its own */
+	/* Memory may begin with bytes that look like a file's */
 	if (raw)
 		memset(head, 0, sizeof(head));
 	if (!memcmp(head, FLAT_MAGIC, sizeof(head))) {
@@ -417,7 +422,7 @@ int dump_read_memory(struct dump_file *f, u64 phys, void *page, u64 *where)
 		*where -= f->start;
 	if (f->kind != DUMP_ELF)
 		return phys < f->start ? -1 : dump_read(f, *where, page);
-	/* The last segment that begins at @phys or before it */
+	/* The last segment that begins at or before @phys */
 	above = first_above(f->segment, f->segments, sizeof(*f->segment), phys);
 	if (!above)
 		return -1;

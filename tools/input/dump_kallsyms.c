@@ -2,9 +2,9 @@
 /*
  * dump_kallsyms.c - the kernel's own symbols in a dump
  *
- * The tables of kernel/kallsyms.c, which scripts/kallsyms.c makes: VMCOREINFO says where they are
- * since Linux 6.0.  A name is a length and that many indices of tokens, of which the first one
- * begins with the symbol's type.  The tables may be damaged, or made to do harm.
+ * The tables are those of kernel/kallsyms.c, made by scripts/kallsyms.c.  Since Linux 6.0
+ * VMCOREINFO has their addresses.  A name is a length and that many indices of tokens; the first
+ * token begins with the symbol's type.  The tables may be damaged or malicious.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +13,17 @@
 #include "input/vmcoreinfo.h"
 #include "stackbuf.h"
 
-/* More symbols, longer names (KSYM_NAME_LEN), or a longer list no kernel has */
+/* No kernel has more symbols, longer names (KSYM_NAME_LEN), or a longer list */
 #define SYMBOLS_MAX	(1U << 21)
 #define NAME_MAX_BYTES	516
 #define BYTES_MAX	(256LL << 20)
 
-/* The kernel's memory by virtual addresses */
+/* The kernel's memory by virtual address */
 struct memory {
 	struct dump_file *file;
 	struct page_tables *tables;
 	u64 at;	/* the address of @page, or 1 */
-	unsigned char page[STACKBUF_PAGE_SIZE];	/* the page that was read last */
+	unsigned char page[STACKBUF_PAGE_SIZE];	/* the page that was last read */
 };
 
 static bool read_memory(struct memory *m, u64 addr, void *to, size_t size)
@@ -51,7 +51,7 @@ static bool read_memory(struct memory *m, u64 addr, void *to, size_t size)
 	return true;
 }
 
-/* The text of all tokens, which are indexed by a byte */
+/* The text of all tokens, indexed by a byte */
 struct tokens {
 	char text[256][NAME_MAX_BYTES];
 };
@@ -77,7 +77,7 @@ static bool read_tokens(struct memory *m, struct tokens *t)
 	return true;
 }
 
-/* Read the name at *@at, the type first, and move *@at behind it */
+/* Read the name at *@at, which begins with the type, and move *@at past it */
 static bool read_name(struct memory *m, const struct tokens *t, u64 *at, char *name)
 {
 	unsigned char token[NAME_MAX_BYTES], byte;
@@ -86,7 +86,7 @@ static bool read_name(struct memory *m, const struct tokens *t, u64 *at, char *n
 	if (!read_memory(m, (*at)++, &byte, 1))
 		return false;
 	length = byte & 0x7f;
-	/* Since 6.1 a long one has two bytes of length */
+	/* Since 6.1 a long name has two bytes of length */
 	if (byte & 0x80) {
 		if (!read_memory(m, (*at)++, &byte, 1))
 			return false;
@@ -133,11 +133,11 @@ static bool write_symbols(struct memory *m, FILE *to, const char *wanted, u64 wa
 		u64 addr = base + (u32)offset[i];
 
 		/*
-		 * Up to 6.14 kernels for x86-64 with several CPUs have addresses of per-CPU
-		 * variables here as they are, and negative offsets for all others
+		 * Up to 6.14, kernels for x86-64 with several CPUs store addresses of per-CPU
+		 * variables here, and negative offsets for all other symbols
 		 */
 		if (!based)
-			/* Since 7.1 an offset is from its own place */
+			/* Since 7.1 an offset is relative to its own address */
 			addr = offsets_at + i * sizeof(*offset) + offset[i];
 		else if (offset[nr - 1] < 0)
 			addr = offset[i] < 0 ? base - 1 - offset[i] : (u64)offset[i];

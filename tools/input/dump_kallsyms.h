@@ -9,8 +9,8 @@
 #include "input/dump.h"
 
 /*
- * Write the kernel's own symbols as /proc/kallsyms prints them, modules' left out.  Return 0, or -1
- * if the dump does not have them, or not one with @name at @addr.
+ * Write the kernel's own symbols, without modules' symbols, as /proc/kallsyms prints them.  Return
+ * 0, or -1 if the dump lacks them, or has none with @name at @addr.
  */
 int dump_kallsyms(struct dump_file *f, FILE *to, const char *name, u64 addr);
 

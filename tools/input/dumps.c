@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dumps.c - files with a machine's memory or a snapshot, which hold pages anywhere
+ * dumps.c - files that contain a machine's memory, or a snapshot, with pages anywhere
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "input/mapped.h"
 #include "input/vmcoreinfo.h"
 
-/* Pages of info kept while scanning: one for each instance, and copies */
+/* Pages of info kept while scanning: one for each load, and copies */
 #define INFO_PAGES_MAX	1000
 
 /* Copies of one page with the same sequence that are read */
@@ -22,11 +22,11 @@
 struct dumps {
 	struct dump_file *file;
 	unsigned int files;
-	FILE *names;	/* what source.kallsyms names */
-	void **block;	/* what was fetched */
+	FILE *names;	/* the file of source.kallsyms */
+	void **block;	/* blocks of fetched pages */
 	size_t blocks;
-	u64 kernel_offset;	/* the kernel's offset of KASLR */
-	unsigned int kernel_offsets;	/* 0: that is unknown; 2: the dump has several */
+	u64 kernel_offset;	/* the kernel's KASLR offset */
+	unsigned int kernel_offsets;	/* 0: the offset is unknown; 2: the dump has several */
 };
 
 static void *keep_page(struct source *s, const void *page)
@@ -41,7 +41,7 @@ static void *keep_page(struct source *s, const void *page)
 	return memcpy(block, page, STACKBUF_PAGE_SIZE);
 }
 
-/* Of several kernels in an image, take the name of the first; which offset is right is unknown */
+/* If an image has several kernels, use the first one's release; the right offset is unknown */
 static void take_vmcoreinfo(struct source *s, const char *info)
 {
 	struct dumps *own = s->own;
@@ -56,7 +56,7 @@ static void take_vmcoreinfo(struct source *s, const char *info)
 	own->kernel_offset = offset;
 }
 
-/* A page that a scan came by: a raw image has it nowhere else */
+/* Use a VMCOREINFO page that a scan found: a raw image has no note */
 static void find_vmcoreinfo(struct source *s, struct dump_file *f, const char *page)
 {
 	char *info = xasprintf("%.*s", STACKBUF_PAGE_SIZE, page);
@@ -67,7 +67,7 @@ static void find_vmcoreinfo(struct source *s, struct dump_file *f, const char *p
 		return;
 	}
 	f->vmcoreinfo = info;
-	/* Memory begins elsewhere than at 0 on arm64 */
+	/* On arm64 memory does not begin at 0 */
 	if (f->kind == DUMP_RAW && !f->start)
 		vmcoreinfo_number(f->vmcoreinfo, "PHYS_OFFSET", &f->start);
 }
@@ -100,7 +100,7 @@ struct page_search {
 	unsigned int file, infos;
 };
 
-/* Take a page into the set.  For most pages this reads no more than the first word */
+/* Add a page to the set.  For most pages this reads only the first word */
 static void visit_page(void *arg, u64 where, const void *page)
 {
 	struct page_search *f = arg;
@@ -117,21 +117,21 @@ static void visit_page(void *arg, u64 where, const void *page)
 			find_vmcoreinfo(s, &own->file[f->file], page);
 		return;
 	}
-	/* page_set_add() counts pages that do not fit the set */
+	/* page_set_add() counts pages that do not fit in the set */
 	if (page_set_add(f->set, page) != PAGE_TAKEN || f->set->nr == nr)
 		return;
 	p = &f->set->page[nr];
 	p->data = NULL;
 	p->where = where;
 	p->file = f->file;
-	/* The page of info identifies its instance */
+	/* The page of info identifies its load */
 	if (p->kind == STACKBUF_INFO && !p->index && f->infos++ < INFO_PAGES_MAX)
 		p->data = keep_page(s, page);
 }
 
 /*
- * Return the number of pages that a snapshot should have, 0 for a file that is no snapshot.  Add
- * those that were left out when it was made.
+ * Return the number of pages that a snapshot should have, 0 for a file that is not a snapshot.  Add
+ * the pages that were left out when it was made.
  */
 static unsigned long long promised_pages(struct dump_file *f, struct page_set *set)
 {
@@ -169,7 +169,7 @@ static int nothing_found(struct source *s, const struct page_set *set)
 	if (why && !*s->linux_release)
 		return failed(s, "%s: %s", own->file[i - 1].name, why);
 	if ((*s->linux_release || machine) && (set->cut || set->unreadable))
-		return failed(s, "%s: is cut or damaged: what is left of this dump holds no page of stackbuf's memory",
+		return failed(s, "%s: is cut or damaged: the rest of this dump holds no page of stackbuf's memory",
 			s->name);
 	if (*s->linux_release || machine)
 		return failed(s, "%s: is a dump%s%s, and holds no page of stackbuf's memory: the module was not loaded",
@@ -198,7 +198,7 @@ static int check_promised(struct source *s, struct page_set *set)
 	return 0;
 }
 
-/* Take a page of the record that is read once only */
+/* Add a page of the record, which is read only once */
 static void visit_mapped_page(void *arg, u64 where, const void *page)
 {
 	struct page_search *f = arg;
@@ -209,7 +209,7 @@ static void visit_mapped_page(void *arg, u64 where, const void *page)
 		f->set->page[nr].data = keep_page(f->source, page);
 }
 
-/* Find the record through the kernel's page tables.  Return NULL, or why a scan is needed */
+/* Find the record through the kernel's page tables.  Return NULL, or the reason for a scan */
 static const char *load_mapped(struct source *s, struct page_search *search)
 {
 	struct dumps *own = s->own;
@@ -227,7 +227,7 @@ static const char *load_mapped(struct source *s, struct page_search *search)
 	return why;
 }
 
-/* Look at every page.  Return the bytes that were read */
+/* Scan every page.  Return the bytes read */
 static u64 scan_files(struct source *s, struct page_search *search)
 {
 	struct dumps *own = s->own;
@@ -248,7 +248,7 @@ static u64 scan_files(struct source *s, struct page_search *search)
 	return scan.read;
 }
 
-/* What the files' pages took, other than those that were scanned */
+/* Bytes read from the files, except by scans */
 static u64 files_bytes_read(const struct source *s)
 {
 	struct dumps *own = s->own;
@@ -281,7 +281,7 @@ static int dumps_load(struct source *s, struct page_set *set)
 	return 0;
 }
 
-/* Read the data of copies of one page that have the same age */
+/* Read the data of copies of one page with the same age */
 static void fetch_copies(struct source *s, struct page_set *set, struct found_page *copy, size_t nr)
 {
 	struct dumps *own = s->own;
@@ -297,7 +297,7 @@ static void fetch_copies(struct source *s, struct page_set *set, struct found_pa
 			set->unreadable++;
 			continue;
 		}
-		/* A page with several mappings may be in several segments: one copy is enough */
+		/* Several segments may have a page with several mappings: one copy is enough */
 		if (i && copy[i - 1].data && !memcmp(copy[i - 1].data, page, sizeof(page)))
 			continue;
 		copy[i].data = keep_page(s, page);
@@ -348,8 +348,8 @@ static const struct source_ops dumps_ops = {
 };
 
 /*
- * Among pieces of memory one that seems to be an ELF file, but no whole dump, is a piece as well:
- * its first page held the beginning of a program, or of the headers for a vmcore.
+ * Among pieces of memory, a file that begins like ELF but is not a whole dump is a piece as well:
+ * its first page was the beginning of a program, or of the headers for a vmcore.
  */
 int dumps_open(struct source *s, char *const *name, unsigned int names)
 {

@@ -5,12 +5,12 @@
 #ifndef EXCLUDE_H
 #define EXCLUDE_H
 
-/* Where the module's arrays are */
+/* The directory of the module's arrays */
 #define DEBUGFS		"/sys/kernel/debug/stackbuf"
 
 /*
- * Open one of the module's files: until it is closed, the module records none of this process's
- * calls, whatever it reads.  Return the descriptor, or -1.
+ * Open one of the module's files.  Until it is closed, the module records no calls of this process,
+ * whatever it reads.  Return the descriptor, or -1.
  */
 int exclude_self(void);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * explain.c - what a file is that cannot be read here, by how it begins
+ * explain.c - identifies files that cannot be read here, by their first bytes
  */
 #include <string.h>
 #include "input/explain.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * folded.c - stacks as text, "outermost;...;innermost count", of whatever program
+ * folded.c - stacks as text, "outermost;...;innermost count", from any program
  *
- * What flamegraph.pl and inferno take: lines that begin with "#" are comments, blank lines are
- * nothing, the count follows a blank or a tab.  Counts are whole numbers here, as events are.
+ * The format is that of flamegraph.pl and inferno: lines that begin with "#" are comments, blank
+ * lines are ignored, the count follows a blank or a tab.  Here counts must be whole numbers, as
+ * they count events.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,13 +15,13 @@
 #include "input/explain.h"
 #include "input/folded.h"
 
-/* Bytes that show what a file is: a first line may have thousands of frames */
+/* Bytes read to identify a file: a first line may have thousands of frames */
 #define HEAD_MAX	(1 << 20)
 
-/* As the output has it */
+/* As in the output */
 #define CUT_FRAME	"(more frames were not kept)"
 
-/* More frames than any program has; what draws them calls itself for each */
+/* No program has more frames; drawing them recurses for each frame */
 #define FRAMES_MAX	30000
 
 enum line { STACK, NOTHING, NOT_WHOLE, NO_STACK, TOO_DEEP };
@@ -31,7 +32,7 @@ static const char *const left_out[] = {
 	[TOO_DEEP] = "it has more than 30000 frames",
 };
 
-/* The last blank or tab, after which the count is */
+/* The last blank or tab, which precedes the count */
 static char *last_blank(char *line)
 {
 	char *p = line + strlen(line);
@@ -41,7 +42,7 @@ static char *last_blank(char *line)
 	return p > line ? p - 1 : NULL;
 }
 
-/* Past the mark that some editors begin a file with */
+/* Skip the byte order mark that some editors write */
 static char *skip_bom(char *text)
 {
 	return strncmp(text, "\xef\xbb\xbf", 3) ? text : text + 3;
@@ -72,7 +73,7 @@ static enum line split_count(char *line, size_t len, u64 *count)
 	return *end || end == blank + 1 || number != number ? NO_STACK : NOT_WHOLE;
 }
 
-/* What is wrong with a line that is almost a folded stack, or NULL */
+/* The reason why a line that is almost a folded stack is not one, or NULL */
 static const char *explain_line(const char *line)
 {
 	static const struct {
@@ -81,11 +82,11 @@ static const char *explain_line(const char *line)
 		{ "[+](0x)?[0-9a-f]+(/0x[0-9a-f]+)?([[:space:]]|$)",
 		  "it holds stack traces: stackbuf decode reads them" },
 		{ "^ *[0-9]+[[:space:]]+[^;]+(;[^;]+)*$",
-		  "counts stand first, as uniq -c prints them: put them last" },
+		  "counts come first, as uniq -c prints them: put them last" },
 		{ "[^;];[^;].*[[:space:]][0-9]+(,[0-9]+)+$",
 		  "lines have several counts, as of Austin: leave one" },
 		{ "[^;];[^;].*,[0-9]+$",
-		  "counts stand after a comma: put a blank there" },
+		  "counts follow a comma: replace it by a blank" },
 		{ "[^;];[^;].*[[:space:]][0-9]+[[:space:]]+(#|//)",
 		  "counts are not the last words of their lines: cut the comments" },
 		{ "^[^;]+(;[^;]+)+$", "lines have no count at their end" },
@@ -147,8 +148,8 @@ bool folded_is(const char *path, bool empty)
 		}
 		kind = split_count(line, next - line, &count);
 		/*
-		 * What precedes the first stack is left out, and said to be, by folded_read().
-		 * Lines of any text may end in a number, but then have no semicolon.
+		 * folded_read() leaves out and reports lines before the first stack.  Lines of any
+		 * text may end in a number, but then have no semicolon.
 		 */
 		is = (kind == STACK || kind == NOT_WHOLE) && (first || strchr(line, ';'));
 		first &= kind == NOTHING;
@@ -200,7 +201,7 @@ void folded_end(struct folded *f)
 	named_free(&f->tree);
 }
 
-/* Does a stack end in a number, as where a line has two counts? */
+/* Return true if a stack ends in a number: its line had two counts */
 static bool has_number(char *text)
 {
 	const char *blank = last_blank(text), *p = blank ? blank + 1 : "";
@@ -210,14 +211,14 @@ static bool has_number(char *text)
 	return blank && p > blank + 1 && !*p;
 }
 
-/* What is known of a text so far */
+/* State of reading a text */
 struct reading {
 	struct folded *all;
 	const char *name;
 	u64 nr;	/* lines */
-	u64 stacks, differences;	/* of these; and those that have two counts */
-	u64 others, first;	/* lines that are left out, and the first of them */
-	const char *why;	/* that one was */
+	u64 stacks, differences;	/* lines with a stack, and of these with two counts */
+	u64 others, first;	/* lines left out, and the number of the first of them */
+	const char *why;	/* the reason for leaving that one out */
 };
 
 static void read_line(struct reading *r, char *text, size_t len)
@@ -255,7 +256,7 @@ static void read_lines(struct folded *all, FILE *f, const char *name)
 
 	while ((len = getline(&line, &room, f)) > 0) {
 		len -= line[len - 1] == '\n';
-		/* Some lines end in CR alone */
+		/* Some lines end in only a CR */
 		for (at = line; (end = memchr(at, '\r', line + len - at)); at = end + 1)
 			read_line(&r, at, end - at);
 		if (at < line + len || at == line)
@@ -263,11 +264,11 @@ static void read_lines(struct folded *all, FILE *f, const char *name)
 	}
 	if (ferror(f))
 		die(1, "%s: %m", name);
-	/* Not an empty file, which totals of no event are: a pipe's other end has failed */
+	/* An empty file has totals of no events, but an empty pipe means that its writer failed */
 	if (!r.nr && f == stdin)
 		die(1, "%s: is empty", name);
 	if (r.stacks && r.stacks == r.differences)
-		die(1, "%s: has two counts a line, a difference as diff --folded writes it: name the files that it is of",
+		die(1, "%s: has two counts per line, as diff --folded writes a difference: name the two files instead",
 		    name);
 	if (r.others && !r.stacks)
 		die(1, "%s: no line is a folded stack; line %llu: %s", name, r.first, r.why);

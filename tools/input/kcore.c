@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kcore.c - the running kernel's memory: where the module's arrays are in /proc/kcore
+ * kcore.c - the running kernel's memory: finds the module's arrays in /proc/kcore
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "input/kcore.h"
 #include "symbol/symbols.h"
 
-/* Return the number in a file of sysfs, 0 if there is none */
+/* Return the number in a sysfs file, 0 if there is none */
 static u64 number_in(const char *directory, const char *name)
 {
 	char path[4096], line[64] = "";
@@ -29,9 +29,9 @@ static u64 number_in(const char *directory, const char *name)
 }
 
 /*
- * Search the module's .bss, as a RAM image is searched, for the page of stackbuf_info that has
- * its own address in it.  For kernels without CONFIG_KALLSYMS_ALL, whose kallsyms names functions
- * only (Debian's for arm64 at 6.1).
+ * Search the module's .bss, as for a RAM image, for the page of stackbuf_info that contains its own
+ * address.  This is for kernels without CONFIG_KALLSYMS_ALL, whose kallsyms has only functions
+ * (Debian's for arm64 at 6.1).
  */
 static u64 search_info(int core, const char *module)
 {
@@ -54,8 +54,8 @@ static u64 search_info(int core, const char *module)
 }
 
 /*
- * Set *@addr to the address of the loaded module's stackbuf_info, 0 if @kallsyms has functions
- * only.  Return 0, or -1 with s->error set.
+ * Set *@addr to the address of the loaded module's stackbuf_info, 0 if @kallsyms has only
+ * functions.  Return 0, or -1 with s->error set.
  */
 static int find_info(struct source *s, const char *kallsyms, u64 *addr)
 {

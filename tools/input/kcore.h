@@ -8,9 +8,9 @@
 #include "input/source.h"
 
 /*
- * Open the running kernel's memory through a core file, with the names of @kallsyms.  If it has
- * functions only, search the memory that @module, the module's directory in sysfs, gives.  Return
- * 0, or -1 with s->error set
+ * Open the running kernel's memory through a core file, with the symbols of @kallsyms.  If
+ * @kallsyms has only functions, search the memory described by @module, the module's directory in
+ * sysfs.  Return 0, or -1 with s->error set
  */
 int kcore_open(struct source *s, const char *core, const char *kallsyms, const char *module);
 

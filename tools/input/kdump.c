@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdump.c - dumps in kdump's formats, read by libkdumpfile in processes of its own
+ * kdump.c - dumps in kdump's formats, read by libkdumpfile in separate processes
  *
- * libkdumpfile 0.5.1 trusts a file's headers: where they are damaged it may read beyond its
- * memory, or never return.  So it runs in a child, which puts pages into shared memory.  When the
- * child dies, or takes too much time, the page that it was reading counts as unreadable, and
- * another child continues after that page.
+ * libkdumpfile 0.5.1 trusts a file's headers: if they are damaged, it may read out of bounds or
+ * never return.  So it runs in a child, which writes pages to shared memory.  When the child dies
+ * or takes too long, the page that it was reading counts as unreadable, and another child continues
+ * after that page.
  *
- * A scan has a child for each CPU.  Each has a part of the pages, and their answers are taken
- * in the order of the parts, so what is found does not depend on their speed.
+ * A scan has one child per CPU.  Each child reads a part of the pages, and the parent takes their
+ * answers in the order of the parts, so the result does not depend on their speed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -33,21 +33,21 @@
 #include "library.h"
 #include "stackbuf.h"
 
-#define PAGES		256	/* handed over at a time */
+#define PAGES		256	/* per answer */
 #define PFNS		32768	/* looked up in the bitmap at a time */
-#define PAGE_MAX	65536	/* of the kernel's own pages */
+#define PAGE_MAX	65536	/* size of the kernel's own pages */
 #define PFNS_MAX	(512 * PFNS)	/* in a part of a scan, so that the progress bar moves */
 #define FAILURES_MAX	20	/* children of one file that may die */
 #define WORKERS_MAX	64	/* children at a time */
-#define PER_WORKER	(1ULL << 24)	/* memory at least for each, as starting one takes time */
+#define PER_WORKER	(1ULL << 24)	/* minimum memory for each: starting one takes time */
 
-/* Processor time for one answer, which unpacks a megabyte: a hundred times what it needs */
+/* CPU time for one answer, which unpacks a megabyte: a hundred times the usual time */
 #define SECONDS_MAX	2
 
-/* Memory that the library may take: twice the bitmap of 16 TiB of memory */
+/* Memory that the library may use: twice the bitmap of 16 TiB of memory */
 #define MEMORY_MAX	(1ULL << 30)
 
-/* Pages at the end that may be of zeroes, whose data is elsewhere in the file */
+/* Zeroed pages at the end of a dump; their data may be elsewhere in the file */
 #define ZEROES_MAX	4096
 
 enum { SCAN, READ, LAST };
@@ -55,19 +55,19 @@ enum { SCAN, READ, LAST };
 /* A function of libkdumpfile */
 #define KDUMP(function) LIBRARY(LIBKDUMPFILE, function)
 
-/* What child and parent share */
+/* Shared by child and parent */
 struct shared {
 	/* The request: SCAN, as many pages as fit; READ, one page; LAST, the last one with data */
 	int what;
-	u64 pfn;	/* the page to begin with; then the one that the child is reading */
-	u64 stop;	/* where a scan stops */
+	u64 pfn;	/* first page of the request; then the page being read */
+	u64 stop;	/* end of a scan */
 	u64 end, page_size;	/* as in struct kdump */
 	u64 unreadable;	/* pages that could not be read */
 	size_t nr;	/* pages of 4 KiB in @page */
-	unsigned int machine;	/* EM_..., 0 if it is not known */
-	char error[256];	/* what went wrong on opening, or "" */
+	unsigned int machine;	/* EM_..., 0 if unknown */
+	char error[256];	/* error on opening, or "" */
 	char vmcoreinfo[VMCOREINFO_MAX];	/* the kernel's, or "" */
-	u64 where[PAGES];	/* their places in memory */
+	u64 where[PAGES];	/* their addresses in memory */
 	char page[PAGES][STACKBUF_PAGE_SIZE] __attribute__((aligned(STACKBUF_PAGE_SIZE)));
 };
 
@@ -76,26 +76,26 @@ struct worker {
 	struct shared *s;
 	pid_t child;	/* its process, 0: none */
 	int fd;	/* the socket to the child */
-	bool asked;	/* whether the last request reached a child */
-	/* What is left of its part of a scan */
+	bool asked;	/* the last request reached a child */
+	/* the rest of its part of a scan */
 	u64 pfn, stop;
 };
 
-/* A file that is read */
+/* An open file */
 struct kdump {
 	/* Its children; the first one reads single pages, too */
 	struct worker worker[WORKERS_MAX];
 	unsigned int workers;
 	int file;
 	u64 bytes;	/* size of the file */
-	u64 end;	/* the first page that it cannot hold */
-	u64 page_size;	/* of the kernel's pages */
+	u64 end;	/* the first page beyond its limit */
+	u64 page_size;	/* size of the kernel's pages */
 	unsigned int failures;	/* children that died */
 };
 
 /* ------------------------------------------------------------- the child --- */
 
-/* kdump_vmcoreinfo_raw() needs the operating system's name, and with it the library walks tables */
+/* kdump_vmcoreinfo_raw() needs the operating system's name, which makes the library walk tables */
 static void child_vmcoreinfo(struct shared *s, kdump_ctx_t *ctx)
 {
 	kdump_attr_t raw = { .type = KDUMP_BLOB };
@@ -121,7 +121,7 @@ static bool get_number(kdump_ctx_t *ctx, const char *key, u64 *n)
 
 static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 {
-	/* A mapped file that is truncated would end the child by SIGBUS */
+	/* If a mapped file were truncated, SIGBUS would end the child */
 	kdump_attr_t never = { .type = KDUMP_NUMBER, .val.number = KDUMP_MMAP_NEVER };
 	kdump_attr_t file = { .type = KDUMP_NUMBER, .val.number = fd };
 	kdump_attr_t machine = { .type = KDUMP_STRING };
@@ -157,7 +157,7 @@ static kdump_ctx_t *child_open(struct shared *s, int fd, u64 bytes)
 	return ctx;
 }
 
-/* Read the kernel's page s->pfn, as pages of 4 KiB */
+/* Read the kernel's page s->pfn into pages of 4 KiB */
 static void child_page(struct shared *s, kdump_ctx_t *ctx)
 {
 	u64 addr = s->pfn * s->page_size, i;
@@ -172,13 +172,13 @@ static void child_page(struct shared *s, kdump_ctx_t *ctx)
 }
 
 /*
- * Is page @pfn in the file?  Return 1 or 0, or -1 if its bitmap cannot be read.
+ * Return 1 if page @pfn is in the file, 0 if not, or -1 if its bitmap cannot be read.
  * kdump_bmp_find_set() cannot be used: in 0.5.1 it does not return for some bitmaps.
  */
 static int child_has_page(const struct shared *s, kdump_ctx_t *ctx, u64 pfn)
 {
 	static unsigned char bits[PFNS / 8];
-	static u64 first = 1, last;		/* the pages that @bits are of */
+	static u64 first = 1, last;		/* the range of @bits */
 	static kdump_attr_t map = { .type = KDUMP_BITMAP };
 
 	if (!map.val.bitmap &&
@@ -217,8 +217,8 @@ static void child_scan(struct shared *s, kdump_ctx_t *ctx)
 }
 
 /*
- * Read the last page that is not of zeroes: pages are written in their order, but for those of
- * zeroes, which share the data of the first of them.
+ * Read the last page that is not zeroed.  Pages are written in order, except zeroed pages, which
+ * share the data of the first of them.
  */
 static void child_last(struct shared *s, kdump_ctx_t *ctx)
 {
@@ -303,7 +303,7 @@ static void stop_child(struct worker *w)
 	w->child = 0;
 }
 
-/* Wait for the answer.  Return false if the child has died */
+/* Wait for the answer.  Return false if the child died */
 static bool child_answered(struct kdump *k, struct worker *w)
 {
 	ssize_t n;
@@ -349,7 +349,7 @@ static int start_child(struct kdump *k, struct worker *w)
 	return failed(w->s, "is cut or damaged: libkdumpfile fails on its headers");
 }
 
-/* Add a worker.  Return it, or NULL without memory */
+/* Add and return a worker, or return NULL if out of memory */
 static struct worker *add_worker(struct kdump *k)
 {
 	struct worker *w = &k->worker[k->workers];
@@ -361,7 +361,7 @@ static struct worker *add_worker(struct kdump *k)
 	return w;
 }
 
-/* Send a request to the child, started if need be */
+/* Send a request to the child, after starting it if necessary */
 static void ask_child(struct kdump *k, struct worker *w, int what, u64 pfn, u64 stop)
 {
 	w->s->nr = 0;
@@ -375,7 +375,7 @@ static void ask_child(struct kdump *k, struct worker *w, int what, u64 pfn, u64 
 	send(w->fd, "", 1, MSG_NOSIGNAL);
 }
 
-/* Take the answer.  Return 0; 1 if the child died at page s->pfn; -1 without a child */
+/* Read the answer.  Return 0; 1 if the child died at page s->pfn; -1 without a child */
 static int take_answer(struct kdump *k, struct worker *w)
 {
 	if (!w->asked)
@@ -388,7 +388,7 @@ struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, siz
 	struct kdump *k = xcalloc(1, sizeof(*k));
 	struct worker *w;
 
-	/* Here, as a child prints nothing */
+	/* Report a missing library here, as a child prints nothing */
 	library_find(LIBKDUMPFILE, "kdump_new");
 	k->file = fd;
 	k->bytes = bytes;
@@ -425,13 +425,13 @@ u64 kd_total(const struct kdump *k)
 	return k->end * k->page_size;
 }
 
-/* No pages, or so many that child_open() took the limit from the file's size */
+/* True if there are no pages, or so many that child_open() took the limit from the file's size */
 static bool damaged_end(const struct kdump *k)
 {
 	return !k->end || k->end == 8 * k->bytes;
 }
 
-/* A worker for each CPU that this process may use, but none for a small file */
+/* Add a worker for each CPU that this process may use, but none for a small file */
 static void add_workers(struct kdump *k)
 {
 	u64 most = kd_total(k) / PER_WORKER;
@@ -447,7 +447,7 @@ static void add_workers(struct kdump *k)
 		;
 }
 
-/* Give a worker the next part of a scan.  @pfns pages are in it; none are left at the end */
+/* Give a worker the next part of a scan, of @pfns pages, or an empty part at the end */
 static void next_part(struct kdump *k, struct worker *w, u64 *next, u64 pfns)
 {
 	w->pfn = *next;
@@ -457,7 +457,7 @@ static void next_part(struct kdump *k, struct worker *w, u64 *next, u64 pfns)
 		ask_child(k, w, SCAN, w->pfn, w->stop);
 }
 
-/* Pass the pages of an answer on.  Return false if no more can be read */
+/* Process the pages of an answer.  Return false if no more can be read */
 static bool pass_pages(struct kdump *k, struct worker *w, struct scan *scan)
 {
 	u64 from = w->pfn;
@@ -465,7 +465,7 @@ static bool pass_pages(struct kdump *k, struct worker *w, struct scan *scan)
 	struct shared *s = w->s;
 	size_t i;
 
-	/* The pages before the one that the child died at are whole */
+	/* The pages before the one at which the child died are whole */
 	w->pfn = s->pfn + (ret && s->pfn < w->stop);
 	if (ret < 0 || w->pfn <= from || w->pfn > w->stop || s->nr > PAGES) {
 		w->pfn = from;
@@ -500,14 +500,14 @@ void kd_scan(struct kdump *k, struct scan *scan)
 		}
 		if (w->pfn != w->stop)
 			break;
-		/* Where pages are few, a part is larger; it is best if they fit one answer */
+		/* Use larger parts where pages are sparse; ideally a part fits in one answer */
 		if (!once && pfns > fit)
 			pfns /= 2;
 		else if (w->s->nr < PAGES / 2 && pfns < PFNS_MAX)
 			pfns *= 2;
 		next_part(k, w, &next, pfns);
 	}
-	/* The first one is kept for single pages, unless it has a part that was given up */
+	/* Keep the first child for single pages, unless it gave up its part */
 	for (i = k->worker[0].pfn == k->worker[0].stop; i < k->workers; i++)
 		stop_child(&k->worker[i]);
 }
@@ -516,7 +516,7 @@ char *kd_vmcoreinfo(const struct kdump *k)
 {
 	const char *text = k->worker[0].s->vmcoreinfo;
 
-	/* Not trusted to be terminated: the child wrote it */
+	/* The child wrote it: it may lack a NUL */
 	return *text ? xasprintf("%.*s", VMCOREINFO_MAX, text) : NULL;
 }
 

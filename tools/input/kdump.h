@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kdump.h - the kdump formats, by libkdumpfile
+ * kdump.h - reads the kdump formats with libkdumpfile
  */
 #ifndef KDUMP_H
 #define KDUMP_H
@@ -10,8 +10,8 @@
 struct kdump;
 
 /*
- * Start to read the file @fd, of @bytes bytes.  Return NULL with a line in @error,
- * without the file's name.  Set *@machine to EM_..., 0 if the file does not have it.
+ * Open the file @fd, of @bytes bytes.  Return NULL with a line in @error, without the file's name.
+ * Set *@machine to EM_..., 0 if the file lacks it.
  */
 struct kdump *kd_open(int fd, u64 bytes, unsigned int *machine, char *error, size_t size);
 void kd_close(struct kdump *k);
@@ -19,13 +19,13 @@ void kd_close(struct kdump *k);
 /* Bytes of memory that the file spans */
 u64 kd_total(const struct kdump *k);
 
-/* Call scan->page for each page; count those that cannot be read in @scan */
+/* Call scan->page for each page; count unreadable pages in @scan */
 void kd_scan(struct kdump *k, struct scan *scan);
 
-/* A copy of the file's VMCOREINFO, to be freed; NULL if it is not there */
+/* Return a copy of the file's VMCOREINFO, or NULL; the caller frees it */
 char *kd_vmcoreinfo(const struct kdump *k);
 
-/* Is the end of the file there?  The data of its last pages can be read */
+/* Return true if the end of the file is there: the data of its last pages can be read */
 bool kd_whole(struct kdump *k);
 
 /* Read one page.  Return 0 or -1 */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mapped.c - the record of the module that is loaded, found through the kernel's page tables
+ * mapped.c - the record of the loaded module, found through the kernel's page tables
  *
- * The page of stackbuf_info holds its own virtual address, and the addresses of all arrays.  So of
- * the pages that are mapped where modules are, one is certain to be it, whatever copies there are;
- * and the tables lead from there to every other page.
+ * The page of stackbuf_info has its own virtual address, and the addresses of all arrays.  So
+ * exactly one of the pages mapped in the modules' area is certain to be it, whatever copies exist;
+ * the page tables lead from there to every other page.
  *
- * Any doubt means a scan, which needs neither tables nor addresses.  It finds what is left of a
- * damaged record, and it alone finds the records of loads and boots before.
+ * Any doubt means a scan, which needs neither tables nor addresses.  A scan finds the remains of a
+ * damaged record, and only a scan finds the records of previous loads and boots.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,21 +15,21 @@
 #include "input/page_tables.h"
 #include "record/parse.h"
 
-/* Pages that are read to find that of stackbuf_info: 256 MiB; modules have a few ten of data */
+/* Pages read to find that of stackbuf_info: 256 MiB; modules have a few tens of MiB of data */
 #define PAGES_MAX	(1U << 16)
 
-/* The way to a record */
+/* A walk over a record */
 struct record_walk {
 	struct page_tables *tables;
 	struct dump_file *file;
-	void (*page)(void *arg, u64 where, const void *page);	/* what takes a page */
+	void (*page)(void *arg, u64 where, const void *page);	/* called with each page */
 	void *arg;
-	struct stackbuf_info *info;	/* the first page of stackbuf_info; no more of it is read */
-	bool text_ended;	/* the page of text before is blank: only blank ones follow */
-	bool text_padded;	/* it was filled up, as another one was begun */
+	struct stackbuf_info *info;	/* first page of stackbuf_info; the others are not read */
+	bool text_ended;	/* the previous page of text was blank: only blank pages follow */
+	bool text_padded;	/* the previous page was padded, because another one was begun */
 };
 
-/* Is it the first page of stackbuf_info, and mapped where the kernel has it? */
+/* Return true for the first page of stackbuf_info, mapped at the address that it contains */
 static bool is_info(const struct stackbuf_info *info, u64 addr)
 {
 	return info->page.magic == ~STACKBUF_MAGIC_INVERTED &&
@@ -37,7 +37,7 @@ static bool is_info(const struct stackbuf_info *info, u64 addr)
 		!info->page.index && info->info_addr == addr && info_sane(info);
 }
 
-/* Look for the page of stackbuf_info in an area.  Count the pages that were read in *@pages */
+/* Find the page of stackbuf_info in an area.  Count the pages read in *@pages */
 static bool find_info(struct record_walk *w, const struct area *area, unsigned int *pages)
 {
 	u64 addr, at, where;
@@ -56,7 +56,7 @@ static bool find_info(struct record_walk *w, const struct area *area, unsigned i
 	return false;
 }
 
-/* Does the page belong there?  Pages of text are blank until they are first used, one by one */
+/* Return true if the page of text is the right one.  Pages are blank until used, in order */
 static bool belongs_text(struct record_walk *w, u32 i, const char *page)
 {
 	unsigned int version;
@@ -64,7 +64,7 @@ static bool belongs_text(struct record_walk *w, u32 i, const char *page)
 	u32 index;
 
 	if (!*page) {
-		/* The first one is in use, or else there is no text at all */
+		/* If there is any text, the first page is used */
 		if (!i || w->text_padded || memcmp(page, page + 1, STACKBUF_PAGE_SIZE - 1))
 			return false;
 		w->text_ended = true;
@@ -87,7 +87,7 @@ static bool belongs(struct record_walk *w, enum array a, u32 i, const void *page
 		page_array(head->kind) == (int)a;
 }
 
-/* Read all pages of an array.  Return false if one is missing, or another one is in its place */
+/* Read all pages of an array.  Return false if one is missing or wrong */
 static bool read_array(struct record_walk *w, enum array a, u64 start, u64 size)
 {
 	char page[STACKBUF_PAGE_SIZE] __attribute__((aligned(8)));

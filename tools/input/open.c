@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * open.c - which kind of source: four files, live or copied (arrays.c); the running kernel's memory
- * (kcore.c); dumps and snapshots, which hold pages anywhere (dumps.c)
+ * open.c - choose the kind of source: four files, live or copied (arrays.c); the running kernel's
+ * memory (kcore.c); dumps and snapshots, with pages anywhere (dumps.c)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #define MODULE		"/sys/module/stackbuf"
 
 /*
- * Lockdown for integrity closes debugfs, too, in older kernels as Red Hat's 5.14: there only files
- * that all may read are open.  The kernel's memory can be read all the same.
+ * In older kernels, such as Red Hat's 5.14, lockdown for integrity also closes debugfs, except
+ * files that everyone may read.  The kernel's memory can still be read.
  */
 static bool only_core_is_open(void)
 {

@@ -2,13 +2,13 @@
 /*
  * page_tables.c - the kernel's page tables in a dump
  *
- * libaddrxlat knows their formats.  It walks from the root for each address; tables are kept, so
- * that each is read once.  Its own way from VMCOREINFO to the root (addrxlat_sys_os_init()) is not
- * used: it tries one layout of the kernel's addresses after the other, reads what they lead to,
- * and on arm64 takes the configured number of address bits for those in use.
+ * libaddrxlat knows their formats.  It walks from the root for each address; tables are cached, so
+ * each is read once.  libaddrxlat's own way from VMCOREINFO to the root (addrxlat_sys_os_init()) is
+ * not used: it tries one address layout after the other, reads the memory that they lead to, and on
+ * arm64 mistakes the configured number of address bits for the number in use.
  *
- * Tables may be damaged, or made to do harm.  The number of levels is fixed, so that a loop ends;
- * the number of tables is limited.
+ * Tables may be damaged or malicious.  The number of levels is fixed, so a loop ends; the number of
+ * tables is limited.
  */
 #include <elf.h>
 #include <libkdumpfile/addrxlat.h>
@@ -19,7 +19,7 @@
 #include "library.h"
 #include "stackbuf.h"
 
-/* Pages of tables that are read: the kernel has two for each GiB of the areas, and a few */
+/* Limit of pages of tables: the kernel has two for each GiB of the areas, and a few more */
 #define TABLES_MAX	4096
 #define SLOTS		(2 * TABLES_MAX)	/* a power of two */
 
@@ -31,14 +31,14 @@
 /* A function of libaddrxlat */
 #define ADDRXLAT(function) LIBRARY(LIBADDRXLAT, function)
 
-/* x86-64: the kernel's image is mapped from here on */
+/* x86-64: start of the mapping of the kernel's image */
 #define KERNEL_MAP	0xffffffff80000000ULL
 #define X86_PTE_WRITE	(1ULL << 1)
 
-/* arm64: read-only for all */
+/* arm64: read-only at all privilege levels */
 #define ARM_PTE_RDONLY	(1ULL << 7)
 
-/* arm64 branches reach no further: all modules are within this distance from the kernel */
+/* arm64 branches reach no further: all modules are within this distance of the kernel */
 #define ARM_MODULES	(2 * GIB + GIB / 8)
 
 /* 4 KiB of a table */
@@ -51,10 +51,10 @@ struct table {
 /* The kernel's page tables in a dump */
 struct page_tables {
 	struct dump_file *file;
-	bool x86;	/* it is of x86-64, else of arm64 */
-	addrxlat_meth_t method;	/* how an address is translated */
+	bool x86;	/* x86-64, else arm64 */
+	addrxlat_meth_t method;	/* describes the translation of addresses */
 	addrxlat_ctx_t *context;
-	/* Tables that were read, found by a hash of their address */
+	/* Hash table of the tables that were read, by address */
 	struct table slot[SLOTS];
 	unsigned int tables;
 };
@@ -113,7 +113,7 @@ static bool x86_layout(const char *info, addrxlat_param_pgt_t *pgt)
 	vmcoreinfo_number(info, "pgtable_l5_enabled", &five);
 	vmcoreinfo_number(info, "sme_mask", &sme);
 	pgt->root.addr = root - KERNEL_MAP + base;
-	/* A bit that marks encrypted memory is no part of the address */
+	/* A bit that marks encrypted memory is not part of the address */
 	pgt->pte_mask = sme;
 	pgt->pf.pte_format = ADDRXLAT_PTE_X86_64;
 	pgt->pf.nfields = five ? 6 : 5;
@@ -137,8 +137,9 @@ static bool arm_layout(const char *info, addrxlat_param_pgt_t *pgt)
 	shift = __builtin_ctzll(page);
 	vmcoreinfo_number(info, "VA_BITS", &bits);
 	/*
-	 * A kernel for 52 bits may run with fewer.  Its tables then have that many, but with pages
-	 * of 64 KiB, where the root stays as large as it is and its last part is used.
+	 * A kernel configured for 52 bits may run with fewer.  Its tables then have the smaller
+	 * number, except with pages of 64 KiB: there the root keeps its size, and its last part is
+	 * used.
 	 */
 	if (vmcoreinfo_number(info, "TCR_EL1_T1SZ", &unused) && unused < 64 &&
 	    (shift != 16 || 64 - unused > bits))
@@ -146,7 +147,7 @@ static bool arm_layout(const char *info, addrxlat_param_pgt_t *pgt)
 	if (bits < 36 || bits > 52)
 		return false;
 	pgt->root.addr = root - offset;
-	/* Bits of an entry that hold the address's upper ones are 0 where they are not used */
+	/* Unused upper address bits are 0 in entries */
 	if (shift == 16)
 		pgt->pf.pte_format = ADDRXLAT_PTE_AARCH64_LPA;
 	else
@@ -171,7 +172,7 @@ struct page_tables *page_tables_open(struct dump_file *f)
 	t->method.kind = ADDRXLAT_PGT;
 	t->method.target_as = ADDRXLAT_MACHPHYSADDR;
 	pgt->root.as = ADDRXLAT_MACHPHYSADDR;
-	/* QEMU's compressed dumps do not name the machine; only x86-64 has these keys */
+	/* QEMU's compressed dumps lack the machine; only x86-64 has these keys */
 	t->x86 = f->machine != EM_AARCH64 && x86_layout(f->vmcoreinfo, pgt);
 	known = t->x86 || (f->machine != EM_X86_64 && arm_layout(f->vmcoreinfo, pgt));
 	if (known && pgt->root.addr < PHYS_END && pgt->root.addr % sizeof(u64) == 0) {
@@ -206,13 +207,13 @@ unsigned int page_tables_areas(const struct page_tables *t, struct area area[ARE
 	u64 text;
 
 	if (t->x86) {
-		/* The image may take 512 MiB, or with KASLR 1 GiB; modules follow */
+		/* The image may take 512 MiB, or 1 GiB with KASLR; modules follow */
 		area[0] = (struct area){ KERNEL_MAP + GIB, 0xffffffffff000000 };
 		area[1] = (struct area){ KERNEL_MAP + GIB / 2, KERNEL_MAP + GIB };
 		area[2] = (struct area){ KERNEL_MAP, KERNEL_MAP + GIB / 2 };
 		return 3;
 	}
-	/* Kernels before 6.1 do not say where modules are, and KASLR may move them elsewhere */
+	/* Kernels before 6.1 do not export the modules' area, and KASLR may move it */
 	if (vmcoreinfo_number(info, "MODULES_VADDR", &area[0].start) &&
 	    vmcoreinfo_number(info, "MODULES_END", &area[0].end) &&
 	    area[0].end - area[0].start <= ARM_MODULES)
@@ -227,7 +228,7 @@ unsigned int page_tables_areas(const struct page_tables *t, struct area area[ARE
 
 /* ------------------------------------------------------------------ walks --- */
 
-/* The bytes that an entry of this level maps; level 1 is the last */
+/* The size that an entry of this level maps; level 1 is the last */
 static u64 level_size(const struct page_tables *t, unsigned int level)
 {
 	const addrxlat_paging_form_t *form = &t->method.param.pgt.pf;
@@ -242,11 +243,11 @@ static bool entry_writable(const struct page_tables *t, u64 entry, unsigned int 
 {
 	if (t->x86)
 		return entry & X86_PTE_WRITE;
-	/* Of arm64's entries only the last one has the bit */
+	/* On arm64 only entries of the last level have the bit */
 	return left > 1 || !(entry & ARM_PTE_RDONLY);
 }
 
-/* Translate @addr.  Set m->size, also if it is not mapped, to what is left of the entry's part */
+/* Translate @addr.  Set m->size to the rest of the entry's range, even if it is not mapped */
 static bool walk(struct page_tables *t, u64 addr, struct mapping *m)
 {
 	addrxlat_step_t step = { .ctx = t->context, .meth = &t->method };

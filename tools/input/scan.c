@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * scan.c - look at every page of a file
+ * scan.c - scans every page of a file
  *
- * By pread() in blocks that stay in the CPU's cache.  With mmap() a file that is truncated,
- * or a disk that fails, would end the program by SIGBUS.
+ * It uses pread() into blocks that fit in the CPU's cache.  With mmap(), a truncated file or a
+ * failing disk would end the program by SIGBUS.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ void scan_start(struct scan *s, const char *name, u64 total)
 	s->shown = s->start;
 }
 
-/* Show the rate of reading: holes cost nothing and would make the rate jump */
+/* Show the rate of reading, without holes: they take no time and would make the rate jump */
 static void draw(struct scan *s, double elapsed)
 {
 	static const char bar[] = "==============================";
@@ -86,7 +86,7 @@ void scan_end(struct scan *s)
 
 /*
  * Set [*@at, *@end) to the next part of a range that is not a hole, in whole pages.  Return false
- * if there is none.  A file that does not support SEEK_DATA has no holes.
+ * if there is none.  A file without SEEK_DATA has no holes.
  */
 static bool next_data(int fd, const struct range *r, u64 *at, u64 *end)
 {
@@ -155,7 +155,7 @@ void scan_pages(struct scan *s, int fd, const struct range *r)
 			break;
 		at = end;
 	}
-	/* Count the hole at the end, or what the file lacks */
+	/* Count the hole at the end, or the missing bytes */
 	scan_passed(s, before + r->size - s->done, 0);
 	free(block);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * source.c - what every source of pages can do
+ * source.c - operations of all sources of pages
  */
 #include <stdlib.h>
 #include <string.h>

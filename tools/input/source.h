@@ -11,30 +11,30 @@
 
 struct source;
 
-/* What a kind of source can do */
+/* Operations of a kind of source */
 struct source_ops {
 	/*
-	 * Put all pages into a set; their memory is the source's and stays until the next load.
-	 * Pages that changed while they were read are left out and counted in the set.  Return 0,
-	 * or -1 with source.error set
+	 * Add all pages to a set; the source owns their memory, which is valid until the next load.
+	 * Leave out pages that change while they are read, and count them in the set.  Return 0, or
+	 * -1 with source.error set
 	 */
 	int (*load)(struct source *s, struct page_set *set);
 	/*
-	 * Read the data of one instance's pages in the set.  Return 0, or -1 with source.error set.
-	 * NULL where @load does that
+	 * Read the data of one load's pages in the set.  Return 0, or -1 with source.error set.
+	 * NULL if @load reads it
 	 */
 	int (*fetch)(struct source *s, struct page_set *set, u64 instance);
 	/*
-	 * Read a part of an array as it is now.  Return 0, or -1 with source.error set.  NULL where
+	 * Read a part of an array as it is now.  Return 0, or -1 with source.error set.  NULL if
 	 * nothing changes
 	 */
 	int (*read)(struct source *s, enum array a, u64 offset, void *buf, size_t size);
 	/*
-	 * Set *@offset to the offset of KASLR of the kernel whose memory the source is.  Return
-	 * false if that is unknown
+	 * Set *@offset to the KASLR offset of the kernel whose memory this is.  Return false if it
+	 * is unknown
 	 */
 	bool (*kernel_offset)(const struct source *s, u64 *offset);
-	/* As source_find_kallsyms(), where @kallsyms is NULL.  NULL where that is known */
+	/* As source_find_kallsyms(), if @kallsyms is NULL.  NULL if the source cannot find them */
 	void (*find_kallsyms)(struct source *s, const struct stackbuf_info *info);
 	void (*close)(struct source *s);	/* free all memory */
 };
@@ -45,27 +45,27 @@ struct source {
 	char *name;	/* its name in messages */
 	bool live;	/* it is the running kernel's memory */
 	/*
-	 * Why every page of a dump is to be looked at; NULL: only if the kernel's page tables do
-	 * not lead to the record
+	 * Why to scan every page of a dump; NULL: scan only if the kernel's page tables do not lead
+	 * to the record
 	 */
 	const char *scan;
-	u64 promised;	/* pages that a snapshot says it has */
-	/* A file of addresses and names that fits it, or NULL; see source_find_kallsyms() */
+	u64 promised;	/* number of pages that a snapshot claims to have */
+	/* A file of the kernel's addresses and names, or NULL; see source_find_kallsyms() */
 	char *kallsyms;
-	char linux_release[64];	/* of the kernel that a dump is of, "" if unknown */
+	char linux_release[64];	/* release of a dump's kernel, "" if unknown */
 	char linux_build_id[128];	/* its build id in hexadecimal digits */
-	u64 info_size;	/* bytes of stackbuf_info, where @ops has read */
+	u64 info_size;	/* bytes of stackbuf_info, if @ops has read */
 	char error[512];
 
-	void *own;	/* of the file that has @ops */
+	void *own;	/* belongs to the implementation of @ops */
 };
 
-/* Free all that source_open() has left in it */
+/* Free the memory that source_open() allocated */
 void source_close(struct source *s);
 
 /*
- * Set s->kallsyms if the source is a dump whose kernel has its symbols in it, and among them that
- * of @info.  After the record was read.
+ * Set s->kallsyms if the source is a dump with the kernel's symbols, and the symbol of @info is
+ * among them.  Call this after reading the record.
  */
 void source_find_kallsyms(struct source *s, const struct stackbuf_info *info);
 

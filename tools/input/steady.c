@@ -6,7 +6,7 @@
 #include <string.h>
 #include "input/steady.h"
 
-/* Of two copies of a page keep what is certain; @seq was read before both */
+/* Combine two copies of a page into the parts that are certain; @seq was read before both */
 static void settle_page(struct stackbuf_events_page *page, u64 seq,
 			const struct stackbuf_events_page *before)
 {
@@ -14,11 +14,11 @@ static void settle_page(struct stackbuf_events_page *page, u64 seq,
 		bool reused = seq && page->page.seq;
 
 		page->page.seq = 0;
-		/* Its words stay, for which drop_changed_events() counts it as changed */
+		/* Keep its words, so that drop_changed_events() counts it as changed */
 		if (reused)
 			return;
 	}
-	/* If it was not closed before the second copy, it may have grown since */
+	/* If it was still open in the earlier copy, it may have grown since */
 	page->owner = before->owner;
 	events_drop_torn(page, before);
 }
@@ -31,7 +31,7 @@ int steady_read_pages(struct source *s, enum array a, size_t index, void *page, 
 	int ret;
 
 	/*
-	 * If a page's number, or a stack's id, is the same at first and at the end, what was read
+	 * If a page's number, or a stack's id, is the same in the first and last copy, the copy in
 	 * between is of one page or stack
 	 */
 	ret = s->ops->read(s, a, offset, first, size);
@@ -56,7 +56,7 @@ int steady_read_info(struct source *s, struct record *r)
 {
 	struct stackbuf_info *info = xcalloc(2, sizeof(*info));
 	struct page_set set = { 0 };
-	/* A build may leave out its last pages */
+	/* A build may leave out the last pages */
 	size_t size = s->info_size < sizeof(*info) ? s->info_size : sizeof(*info), i;
 	int ret = s->ops->read(s, ARRAY_INFO, 0, info, size);
 
@@ -69,7 +69,7 @@ int steady_read_info(struct source *s, struct record *r)
 		}
 		record_parse(r, &set, page_set_newest(&set), NULL);
 	}
-	/* These would refer to pages that are freed */
+	/* They would refer to freed pages */
 	r->pairs = 0;
 	page_set_clear(&set);
 	free(info);

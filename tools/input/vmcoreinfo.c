@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * vmcoreinfo.c - what a kernel notes about itself for readers of its dumps
+ * vmcoreinfo.c - VMCOREINFO, the kernel's notes about itself for readers of its dumps
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "input/vmcoreinfo.h"
 
-/* Copy the value of a line "KEY=VALUE".  Return false if there is none, or if it does not fit */
+/* Copy the value of a line "KEY=VALUE".  Return false if it is missing or does not fit */
 static bool find_value(const char *info, const char *key, char *value, size_t size)
 {
 	const char *p = info, *line;
@@ -49,7 +49,7 @@ bool vmcoreinfo_number(const char *info, const char *name, u64 *value)
 	char key[64];
 
 	snprintf(key, sizeof(key), "NUMBER(%s)", name);
-	/* Some are in hexadecimal digits after 0x, some are negative */
+	/* Some are hexadecimal with 0x, some are negative */
 	return vmcoreinfo_value(info, key, 0, value);
 }
 
@@ -57,7 +57,7 @@ bool vmcoreinfo_kernel_offset(const char *info, u64 *offset)
 {
 	char digits[17];
 
-	/* strtoull() would take a sign and blanks, too */
+	/* strtoull() would accept a sign and blanks */
 	return find_value(info, "KERNELOFFSET", digits, sizeof(digits)) &&
 		!digits[strspn(digits, "0123456789abcdef")] &&
 		vmcoreinfo_value(info, "KERNELOFFSET", 16, offset);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * vmcoreinfo.h - what a kernel notes about itself for readers of its dumps
+ * vmcoreinfo.h - VMCOREINFO, the kernel's notes about itself for readers of its dumps
  */
 #ifndef VMCOREINFO_H
 #define VMCOREINFO_H
 
 #include "util.h"
 
-/* Its first key.  As text it is a page of every Linux kernel's memory */
+/* Its first key.  Every Linux kernel's memory has VMCOREINFO as a page of text */
 #define VMCOREINFO	"OSRELEASE="
 
-/* Bytes of it that are read: the kernel has one page, of 64 KiB at most */
+/* Bytes of it that are read: the kernel has one page, of at most 64 KiB */
 #define VMCOREINFO_MAX	65536
 
 /*
- * The value of "SYMBOL(@name)", of "NUMBER(@name)", of any @key.  Return false without it.  Here
- * and below @info is its text, lines "KEY=VALUE", or NULL.
+ * Get the value of "SYMBOL(@name)", "NUMBER(@name)", or any @key.  Return false if there is none.
+ * Here and below @info is the text, lines "KEY=VALUE", or NULL.
  */
 bool vmcoreinfo_symbol(const char *info, const char *name, u64 *value);
 bool vmcoreinfo_number(const char *info, const char *name, u64 *value);
 bool vmcoreinfo_value(const char *info, const char *key, int base, u64 *value);
 
-/* The offset of KASLR, of x86-64 and arm64.  Return false if it is not there */
+/* Get the KASLR offset, of x86-64 and arm64.  Return false if there is none */
 bool vmcoreinfo_kernel_offset(const char *info, u64 *offset);
 
-/* Copy the release, of 64 bytes, and the build id, of 128; "" where they are not there */
+/* Copy the release (64 bytes) and the build id (128 bytes); "" if missing */
 void vmcoreinfo_release(const char *info, char *release, char *build_id);
 
 #endif

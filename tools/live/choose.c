@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * choose.c - which of the running kernel's functions and events patterns choose
+ * choose.c - matches patterns with the running kernel's functions and events
  *
- * A pattern chooses what bcc's stackcount would choose: the text symbols in kallsyms, including
+ * A pattern chooses the same functions as bcc's stackcount: the text symbols in kallsyms, including
  * those of modules, whose whole name matches, that are in ftrace's list and not in the blacklist of
  * kprobes, without the .cold parts that gcc splits off; .isra, .constprop and .part remain, as they
- * are functions.  Unlike bcc, a name that several functions have is left out, and reported.
+ * are functions.  Unlike bcc, it leaves out, and reports, a name that several functions share.
  *
- * A pattern of events chooses those with a tracepoint: the directories in tracefs but for syscalls,
- * and for what other tools have made.
+ * A pattern of events chooses those with a tracepoint: the directories in tracefs except syscalls
+ * and the events that other tools created.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ struct candidate {
 	size_t module_len;		/* bytes of the module's name */
 	const struct pattern *pattern;	/* the first that matches */
 	size_t times;			/* functions with this name */
-	bool available, blacklisted;	/* ftrace can trace it; kprobes must not be set there */
+	bool available, blacklisted;	/* ftrace can trace it; kprobes refuse it */
 };
 
 struct candidates {
@@ -36,7 +36,7 @@ static const char *function_of(const struct candidate *c)
 	return c->name + c->module_len + !!c->module_len;
 }
 
-/* Is it a part of a function, or not a function although kallsyms has it as text? */
+/* Return true for a part of a function, and for text symbols in kallsyms that are not functions */
 static bool unwanted(const char *function, const char *module)
 {
 	const char *cold = strstr(function, ".cold");
@@ -90,8 +90,8 @@ static void read_kallsyms(const struct patterns *p, const char *path, bool expan
 }
 
 /*
- * Mark the functions that a file has in lines "FUNCTION[ [MODULE]]", if it is the @blacklist after
- * "ADDRESS-ADDRESS\t".  Return whether it has any.
+ * Mark the functions listed in a file, one per line as "FUNCTION[ [MODULE]]"; in the @blacklist
+ * "ADDRESS-ADDRESS\t" precedes them.  Return true if it lists any.
  */
 static bool read_marks(const char *path, bool blacklist, struct candidates *c)
 {
@@ -138,7 +138,7 @@ static void drop_duplicates(struct matches *c)
 	c->nr = n;
 }
 
-/* Add a function to what each pattern has found */
+/* Count a function in each pattern that matches it */
 static void count_match(struct patterns *p, const struct candidate *one, bool chosen)
 {
 	size_t i;
@@ -159,7 +159,7 @@ static void add_name(struct matches *c, char *name)
 
 /* ----------------------------------------------------------- from tracefs --- */
 
-/* Of these groups no event has a tracepoint of its own */
+/* Return false for groups whose events have no tracepoints of their own */
 static bool has_tracepoints(const char *group)
 {
 	static const char *const without[] = {
@@ -195,7 +195,7 @@ static void match_event(struct patterns *p, const char *group, const char *event
 	free(whole);
 }
 
-/* Go through the directories GROUP/EVENT */
+/* Iterate over the directories GROUP/EVENT */
 static void read_events(struct patterns *p, const char *path, struct matches *c)
 {
 	DIR *all = opendir(path), *of_group;
@@ -218,7 +218,7 @@ static void read_events(struct patterns *p, const char *path, struct matches *c)
 	closedir(all);
 }
 
-/* "count -l NAME": what ftrace leaves out takes a probe all the same, if it is asked for by name */
+/* "count -l NAME": a function that ftrace cannot trace can be probed if it is given by name */
 static bool is_whole_name(const struct pattern *p)
 {
 	return p->kind == PATTERN_GLOB && !strpbrk(p->function, "*?[");

@@ -2,10 +2,10 @@
 /*
  * follow.c - print events as they are recorded
  *
- * Every few milliseconds the heads of all pages of the ring are read, and then the pages that are
- * new or still grow.  Each page has the number of events that its CPU had recorded before it
- * (stackbuf_events_page.first): from this follows how many were overwritten before they were
- * read, which is counted and reported.
+ * Every few milliseconds the follower reads the heads of all pages of the ring, then the pages that
+ * are new or still growing.  Each page has the number of events that its CPU had recorded before it
+ * (stackbuf_events_page.first): this shows how many were overwritten before they were read, which
+ * is counted and reported.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #define POLL_MIN_US	1000
 #define POLL_MAX_US	50000
 
-/* Stacks kept in memory: ids are not reused, so old ones must be forgotten in the long run */
+/* Stacks kept in memory: ids are not reused, so old stacks must be forgotten eventually */
 #define STACKS_KEPT	100000
 
 struct ring_page {
@@ -31,7 +31,7 @@ struct ring_page {
 
 struct cpu {
 	bool known;
-	u64 next;	/* number of its next event, as stackbuf_events_page.first counts */
+	u64 next;	/* number of its next event, counted as in stackbuf_events_page.first */
 };
 
 struct follower {
@@ -47,10 +47,10 @@ struct follower {
 	size_t cpus;
 	size_t *fresh;		/* pages to read in this round */
 	void *frames;		/* tree of known stacks, see duplicates_enter() */
-	struct stackbuf_event *event;	/* events that were read and not printed yet */
+	struct stackbuf_event *event;	/* events read but not printed yet */
 	size_t events;
-	u64 watermark;		/* the newest event of the round before */
-	u64 begun;		/* the newest page of the first round */
+	u64 watermark;		/* time of the newest event of the previous round */
+	u64 begun;		/* sequence of the newest page of the first round */
 	u64 printed, lost, reported, skipped, evicted;
 	unsigned int taken;	/* new pages in this round */
 	bool first_round;
@@ -63,7 +63,7 @@ static void get(struct follower *ctx, enum array a, u64 offset, void *buf, size_
 		die(1, "%s", ctx->source->error);
 }
 
-/* Read a page as far as it is certain to be one */
+/* Read a page, as far as it is valid */
 static void get_page(struct follower *ctx, enum array a, size_t index, void *page)
 {
 	if (steady_read_pages(ctx->source, a, index, page, 1))
@@ -90,7 +90,7 @@ static int oldest_first(const void *a, const void *b, void *arg)
 	return compare_u64(x, y);
 }
 
-/* Take the new events of a page's copy */
+/* Add the new events of a page's copy */
 static void take_events(struct follower *ctx, size_t i, struct cpu *cpu)
 {
 	const struct stackbuf_events_page *copy = &ctx->memory[i];
@@ -104,7 +104,7 @@ static void take_events(struct follower *ctx, size_t i, struct cpu *cpu)
 			GROW(ctx->event, ctx->events);
 			ctx->event[ctx->events++] = c->event;
 		} else if (step == STEP_HALF && p->done) {
-			/* Its CPU has taken another page: the event will not be completed */
+			/* Its CPU has moved to another page: the event will never be completed */
 			cursor_skip(c);
 			ctx->skipped++;
 		} else {
@@ -130,7 +130,7 @@ static void read_page(struct follower *ctx, size_t i)
 	get_page(ctx, ARRAY_EVENTS, i, copy);
 	get(ctx, ARRAY_EVENTS, offset, &after, sizeof(after));
 	if (copy->page.seq != p->seq || after.seq != p->seq) {
-		/* Overwritten in between.  The CPU's next page has the number of lost events */
+		/* Overwritten in between.  The CPU's next page gives the number of lost events */
 		p->seq = 0;
 		return;
 	}
@@ -138,9 +138,8 @@ static void read_page(struct follower *ctx, size_t i)
 	if (!p->cursor.page) {
 		cursor_start(&p->cursor, copy);
 		/*
-		 * The pages of a CPU without one in the first round had been overwritten, or it has
-		 * recorded nothing.  If all that were taken since are still there, this is its
-		 * first.
+		 * A CPU without pages in the first round had lost them all, or had recorded
+		 * nothing.  If all pages used since then still exist, this is its first.
 		 */
 		if (cpu && !ctx->first_round && copy->first > cpu->next &&
 		    (cpu->known || p->seq > ctx->begun + ctx->pages))
@@ -161,10 +160,10 @@ static struct stackbuf_page head_of(struct follower *ctx, size_t i)
 }
 
 /*
- * Read all that was recorded since the round before.  Heads are read one after the other: of two
- * pages of a CPU the newer may be seen and the older not, if its head was read before it was taken,
- * and its events would seem lost.  So a first pass finds the newest page, and those that are newer
- * wait for the next round: what their CPUs had before the others is seen in the second pass.
+ * Read all that was recorded since the previous round.  Heads are read one by one: a CPU may start
+ * a page after its head was read, and a newer one before that one's head is read; the events of the
+ * older page would seem lost.  So a first pass finds the newest page, and the second pass reads
+ * only pages up to that one, which all exist by then.  Newer pages wait for the next round.
  */
 static void read_ring(struct follower *ctx)
 {
@@ -191,15 +190,15 @@ static void read_ring(struct follower *ctx)
 		}
 		ctx->fresh[n++] = i;
 	}
-	/* Oldest first, so that each CPU's events come in their order */
+	/* Oldest first, to keep each CPU's events in order */
 	sort_with(ctx->fresh, n, sizeof(*ctx->fresh), oldest_first, ctx);
 	for (i = 0; i < n; i++)
 		read_page(ctx, ctx->fresh[i]);
 }
 
 /*
- * Read a stack from its place, which may have been given to another since.  A CPU that has found it
- * in the table may record it before the one that stored it has noted what its first event was.
+ * Read a stack from its place, which may have been reused since.  A CPU that finds a stack in the
+ * table may record it before the CPU that stored it has noted its first event.
  */
 static void read_stack(struct follower *ctx, u32 id)
 {
@@ -226,7 +225,7 @@ static void read_stack(struct follower *ctx, u32 id)
 	}
 }
 
-/* Read the records of the text log, as far as two copies of it agree */
+/* Read the records of the text log on which two copies of it agree */
 static void read_text(struct follower *ctx, struct record *text)
 {
 	char again[STACKBUF_PAGE_SIZE];
@@ -242,7 +241,7 @@ static void read_text(struct follower *ctx, struct record *text)
 	}
 }
 
-/* Read the frames and names of stacks that were not seen before */
+/* Read frames and names of new stacks */
 static void learn_stacks(struct follower *ctx)
 {
 	struct record *r = ctx->o->record;
@@ -265,11 +264,11 @@ static void learn_stacks(struct follower *ctx)
 		read_stack(ctx, id);
 		if (!text_read) {
 			text_read = true;
-			/* Names by kallsyms are those of the modules that are there now */
+			/* kallsyms names only modules that are loaded now */
 			loaded = r->info.modules_loaded;
 			get(ctx, ARRAY_INFO, offsetof(struct stackbuf_info, modules_loaded),
 			    &r->info.modules_loaded, sizeof(r->info.modules_loaded));
-			/* Stacks known so far may be of code that is gone */
+			/* Known stacks may be of code that was unloaded */
 			if (r->info.modules_loaded != loaded)
 				duplicates_free(&ctx->frames);
 			read_text(ctx, &text);
@@ -311,7 +310,7 @@ static struct stack *use_first(const struct follower *ctx, struct stackbuf_event
 
 /*
  * Print the events that no later event can precede.  An event is in the ring as soon as it is
- * recorded, so all events older than the newest of the round before were read in this round.
+ * recorded, so all events older than the newest one of the previous round have been read.
  */
 static void print_events(struct follower *ctx, bool all)
 {
@@ -348,9 +347,12 @@ static void print_events(struct follower *ctx, bool all)
 		interrupted = 1;
 	if (fflush(ctx->o->file) || ferror(ctx->o->file)) {
 		if (ctx->hooks && interrupted) {
-			/* Continue: the probes must be removed, however slow the reader is */
+			/* Continue: the probes must be removed, even if the reader is slow */
 			report("interrupted while printing: the output is incomplete");
-			/* Nor may a message wait for it: die() writes what is left first */
+			/*
+			 * Messages must not wait for it either: die() would first write the
+			 * buffered output
+			 */
 			__fpurge(ctx->o->file);
 			clearerr(ctx->o->file);
 			return;
@@ -364,9 +366,7 @@ static void print_events(struct follower *ctx, bool all)
 	report_lost(ctx);
 }
 
-/*
- * At the end, count the events that were overwritten of CPUs of which no later page was read
- */
+/* At the end, count the events that were overwritten on CPUs of which no later page was read */
 static void count_unread(struct follower *ctx)
 {
 	u64 *first = xcalloc(ctx->cpus, sizeof(*first));
@@ -374,7 +374,7 @@ static void count_unread(struct follower *ctx)
 
 	memset(first, 0xff, ctx->cpus * sizeof(*first));
 	for (i = 0; i < ctx->pages; i++) {
-		/* If the first and the third have the same number, the second has it too */
+		/* If the first and third head have the same number, so does the second */
 		struct stackbuf_events_page head[3];
 		unsigned int n;
 
@@ -391,7 +391,7 @@ static void count_unread(struct follower *ctx)
 	free(first);
 }
 
-/* Of what was recorded before keep what --last and --since ask for, else nothing */
+/* Keep the old events that --last and --since select, else none */
 static void choose_old_events(struct follower *ctx)
 {
 	size_t i;
@@ -422,7 +422,7 @@ void follow_events(struct source *s, struct output *o, const struct filter *f,
 	ctx.fresh = xcalloc(ctx.pages, sizeof(*ctx.fresh));
 	ctx.text = xcalloc(o->record->info.text_size, 1);
 	if (!hooks) {
-		/* SA_RESTART: print all that was read, also after an interrupt */
+		/* SA_RESTART: print all events that were read, even after an interrupt */
 		interrupt_catch(SA_RESTART);
 		output_head(o);
 	}

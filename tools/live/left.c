@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * left.c - a note of what a command has overridden, for the next one if it is killed
+ * left.c - a note of the overridden parameters, for the next command if this one is killed
  *
- * In a file below /run, which only root reads.  Where it cannot be written, nothing is noted.
+ * The note is a file below /run that only root can read.  If it cannot be written, there is no
+ * note.
  */
 #include <fcntl.h>
 #include <jansson.h>
@@ -13,7 +14,7 @@
 
 #define NOTE	"/run/stackbuf.borrowed"
 
-/* This process's words, separated by blanks */
+/* This process's arguments, separated by blanks */
 static void own_command(char *text, size_t size)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -67,7 +68,7 @@ char *left_read(const char *dir, u64 instance, json_t **parameters)
 	if (strcmp(dir, PARAMETERS))
 		return NULL;
 	j = json_load_file(NOTE, 0, NULL);
-	/* A module that is loaded anew has forgotten them */
+	/* Reloading the module discards them */
 	if (j && !json_unpack(j, "{s:s,s:i,s:s,s:O}", "instance", &of, "process", &pid, "command",
 			      &command, "parameters", parameters) &&
 	    strtoull(of, NULL, 16) == instance)

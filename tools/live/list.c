@@ -2,7 +2,7 @@
 /*
  * list.c - "count -l": the functions and events that patterns match, and their parameters
  *
- * Only reads: the module need not be loaded.
+ * It only reads: the module need not be loaded.
  */
 #include <string.h>
 #include "live/watch.h"
@@ -59,5 +59,5 @@ void list_run(struct watch *w)
 	prototypes_close(prototypes);
 	watch_report_left_out(w);
 	if (w->unlisted)
-		report("the kernel's lists of what can be probed cannot be read, so not all of these can be: run it as root, with tracefs mounted");
+		report("the kernel's lists of functions to probe cannot be read, so some of these cannot be probed: run it as root, with tracefs mounted");
 }

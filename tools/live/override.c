@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * override.c - the running module's parameters, overridden for the time of a command
+ * override.c - the running module's parameters, overridden until the command ends
  *
- * What was set before is written back when the command ends, unless SIGKILL ends it.  A probe that
- * is already in the list stays as it is.
+ * The old values are written back when the command ends, unless SIGKILL ends it.  A probe that is
+ * already in the list stays.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,17 +23,17 @@
 
 #define KPROBES		"/sys/kernel/debug/kprobes"
 
-/* Bytes that sysfs takes in one write */
+/* sysfs accepts no more bytes in one write */
 #define WRITE_MAX	4095
 
-/* Probes set at a time; after each batch an interrupt is noticed */
+/* Probes set at a time; interrupts are noticed after each batch */
 #define SOME		32
 
 static const char *const parameter_name[PARAMETERS_NR] = {
 	"pid", "cpu", "comm", "limit", "every", "cgroup", "pair"
 };
 
-/* What to restore at exit() */
+/* The parameters to restore at exit() */
 static struct overrides *overrides;
 
 /* ------------------------------------------------------------- the module --- */
@@ -42,8 +42,8 @@ static struct overrides *overrides;
 	"the kernel loads only modules signed with a key that it knows: mokutil --import /var/lib/dkms/mok.pub, reboot, and confirm the key (stackbuf(4), SIGNED MODULES)"
 
 /*
- * Return modprobe's status, or -1 without modprobe or without a directory of modules.  @said is
- * what it printed.
+ * Return modprobe's exit status, or -1 without modprobe or a directory of modules.  @said receives
+ * its output.
  */
 static int run_modprobe(char *said, size_t size)
 {
@@ -73,7 +73,7 @@ static int run_modprobe(char *said, size_t size)
 	while ((n = read(ends[0], path, sizeof(path))) > 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;
-		/* Past the end of @said, read on: modprobe must not wait */
+		/* Keep reading after @said is full, or modprobe would block */
 		if ((size_t)n > size - 1 - len)
 			n = size - 1 - len;
 		memcpy(said + len, path, n);
@@ -105,8 +105,8 @@ static void load_file(const char *path)
 }
 
 /*
- * Look beside the program, and where make puts the module: build/RELEASE beside build/tools.  Not
- * in the current directory, which another user may own.
+ * Look next to the program, and where make puts the module: build/RELEASE next to build/tools.  Do
+ * not look in the current directory, which another user may own.
  */
 static bool find_file(char *path, size_t size)
 {
@@ -149,7 +149,7 @@ void override_load_module(struct overrides *p)
 	if (geteuid())
 		die(1, "the module stackbuf is not loaded: run it as root to load it");
 	if (run_modprobe(said, sizeof(said))) {
-		/* EKEYREJECTED and ENOKEY, as modprobe prints them */
+		/* modprobe's text for EKEYREJECTED and ENOKEY */
 		if (strstr(said, "Key was rejected") || strstr(said, "key not available"))
 			die(1, "not loaded: " UNKNOWN_KEY);
 		said[strcspn(said, "\n")] = '\0';
@@ -172,7 +172,7 @@ void override_check(struct overrides *p, const struct stackbuf_info *info)
 	if (!(info->state & STACKBUF_ENABLED))
 		die(1, "recording is off: write 1 to %s/enable first", p->dir);
 	if (info->state & STACKBUF_FROZEN)
-		die(1, "%s has stopped recording: stackbuf save keeps what led to it; write 1 to %s/enable to resume",
+		die(1, "%s has stopped recording: stackbuf save keeps the events before it; write 1 to %s/enable to resume",
 		    info->state & STACKBUF_FROZEN_TRIGGER ? "a trigger" : "an oops", p->dir);
 }
 
@@ -199,7 +199,7 @@ static char *read_value(const struct overrides *p, const char *name)
 	return xstrdup(buf);
 }
 
-/* Read the module's last line in the kernel log, the reason for a refusal, into p->reply */
+/* Read the module's last line in the kernel log, the reason for refusing a value, into p->reply */
 static void log_last(struct overrides *p, int fd)
 {
 	char line[1024];
@@ -209,7 +209,7 @@ static void log_last(struct overrides *p, int fd)
 		char *text;
 
 		n = read(fd, line, sizeof(line) - 1);
-		/* EPIPE: a line was overwritten before it was read; continue with the next */
+		/* EPIPE: a line was overwritten before it was read; continue with the next one */
 		if (n < 0 && errno == EPIPE)
 			continue;
 		if (n <= 0)
@@ -310,7 +310,9 @@ static bool reads_zero(const char *path)
 	return zero;
 }
 
-/* Did the kernel make one of these probes by ftrace?  True if its list cannot be read */
+/*
+ * Return true if the kernel placed one of these probes with ftrace, or if its list cannot be read
+ */
 static bool by_ftrace(const u64 *addr, size_t nr)
 {
 	FILE *f = fopen(KPROBES "/list", "re");
@@ -322,7 +324,7 @@ static bool by_ftrace(const u64 *addr, size_t nr)
 	while (!found && fgets(line, sizeof(line), f)) {
 		if (!strstr(line, "[FTRACE]") || sscanf(line, "%llx", &at) != 1)
 			continue;
-		/* 0: the kernel shows no addresses */
+		/* 0: the kernel hides addresses */
 		for (i = 0; i < nr && !found; i++)
 			found = !at || at == addr[i];
 	}
@@ -361,7 +363,7 @@ static char *read_list(const struct overrides *p, const struct record *r)
 	return text;
 }
 
-/* Write a list of any length: the first write replaces the list, the others add */
+/* Write a list of any length: the first write replaces the list, later ones add to it */
 static int write_list(struct overrides *p, const char *list)
 {
 	char chunk[WRITE_MAX + 1];
@@ -401,7 +403,7 @@ static int lock_owner(int fd)
 	return owner;
 }
 
-/* In a signal handler: nothing is allocated or freed */
+/* May run in a signal handler: must not allocate or free */
 static void write_back(void)
 {
 	struct overrides *p = overrides;
@@ -425,7 +427,9 @@ static void at_exit(void)
 		report("%s", p->error);
 }
 
-/* Does a parameter that reads as @now have this value?  Beyond a page it reads as ",..." */
+/*
+ * Return true if a parameter that reads as @now has this value.  A list over a page ends in ",..."
+ */
 static bool has_value(const char *now, const char *value)
 {
 	const char *cut = strstr(now, ",...");
@@ -434,8 +438,8 @@ static bool has_value(const char *now, const char *value)
 }
 
 /*
- * Name the parameters that a command has left which was killed, if they still are as it set them:
- * @only one, if given.  With @restore set them as they were before
+ * Name the parameters that a killed command left set, unless they were changed since; with @only,
+ * just this one.  With @restore, set them back
  */
 static char *left_by(struct overrides *p, bool restore, const char *only)
 {
@@ -478,7 +482,7 @@ char *override_left(const char *dir, u64 instance, const char *only)
 
 	snprintf(path, sizeof(path), "%s/probe", dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* Else a command is running */
+	/* If the lock is held, the command still runs */
 	if (fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB))
 		text = left_by(&b, false, only);
 	if (fd >= 0)
@@ -502,7 +506,7 @@ void override_open(struct overrides *p)
 	snprintf(path, sizeof(path), "%s/probe", p->dir);
 	p->lock = open(path, O_RDONLY | O_CLOEXEC);
 	if (p->lock < 0)
-		free(read_value(p, "probe"));	/* it says what is wrong */
+		free(read_value(p, "probe"));	/* to set p->error */
 	if (flock(p->lock, LOCK_EX | LOCK_NB)) {
 		int owner = lock_owner(p->lock);
 		char holder[32] = "";
@@ -520,7 +524,7 @@ void override_open(struct overrides *p)
 	ending_undo(ENDING_PARAMETERS, write_back);
 }
 
-/* Add names, which fit one write.  Return as write_value() */
+/* Add names that fit in one write.  Return as write_value() */
 static int add_names(struct overrides *p, char **name, size_t nr)
 {
 	size_t i, size;
@@ -536,7 +540,7 @@ static int add_names(struct overrides *p, char **name, size_t nr)
 	return ret;
 }
 
-/* Index of the name that the module refused: "probe: NAME: REASON"; @nr if it is none of them */
+/* Index of the refused name in "probe: NAME: REASON"; @nr if it is none of @name */
 static size_t refused_name(const char *reply, char **name, size_t nr)
 {
 	size_t i, len;
@@ -550,8 +554,8 @@ static size_t refused_name(const char *reply, char **name, size_t nr)
 }
 
 /*
- * Add at most SOME names.  Unless @all, leave out those that are refused: the module's line has the
- * name of the first one; without it, write them one by one.
+ * Add at most SOME names.  Unless @all, leave out the names that the module refuses: its message
+ * has the first of them; without the message, write the names one by one.
  */
 static int add_some(struct overrides *p, char **name, size_t nr, bool all)
 {
@@ -562,7 +566,7 @@ static int add_some(struct overrides *p, char **name, size_t nr, bool all)
 	while (nr && !interrupted) {
 		int ret = add_names(p, left, nr);
 
-		/* Not about one name: no room, no permission, no module, not now */
+		/* Errors that are not about one name: no space, permission or module, or busy */
 		if (!ret || all || errno == ENOSPC || errno == EACCES || errno == EPERM ||
 		    errno == ENODEV || errno == ENOMEM || errno == EBUSY ||
 		    (errno == ENOENT && access(p->dir, F_OK)))
@@ -582,7 +586,7 @@ static int add_some(struct overrides *p, char **name, size_t nr, bool all)
 	return 0;
 }
 
-/* Take the addresses of the chosen probes from the record */
+/* Get the addresses of the chosen probes from the record */
 static void learn_addresses(struct overrides *p, const struct record *r, const struct matches *c)
 {
 	struct stackbuf_probe probe;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * prototypes.c - the parameters of the running kernel's functions, where it has BTF
+ * prototypes.c - the parameters of the running kernel's functions, if it has BTF
  *
- * libbpf finds a function by its name in a search over all types.  Thousands are looked up here, so
- * the functions of each BTF are put in order of their names first.
+ * libbpf finds a function's name by a search over all types.  This code looks up thousands, so it
+ * sorts the functions of each BTF by name first.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -14,7 +14,7 @@
 #include "library.h"
 #include "live/watch.h"
 
-/* With the name of a tracepoint behind it, a "function" whose first parameter is data */
+/* With a tracepoint's name after it, a "function" whose first parameter is data */
 #define EVENT	"btf_trace_"
 
 /* A function of libbpf */
@@ -35,9 +35,9 @@ struct image {
 struct prototypes {
 	struct image **image;	/* the first is the kernel itself */
 	size_t images;
-	char **parameter;	/* of the function looked up last */
+	char **parameter;	/* of the last function looked up */
 	unsigned int parameters;
-	FILE *text;		/* where libbpf prints a type */
+	FILE *text;		/* receives the types that libbpf prints */
 };
 
 static void print(void *arg, const char *format, va_list words)
@@ -48,7 +48,7 @@ static void print(void *arg, const char *format, va_list words)
 		vfprintf(p->text, format, words);
 }
 
-/* What BTF lacks is no error here */
+/* Missing BTF data is not an error here */
 static int quiet(enum libbpf_print_level level, const char *format, va_list words)
 {
 	(void)level;
@@ -85,7 +85,7 @@ static struct image *load(struct prototypes *p, const char *module)
 		image->btf = NULL;
 	if (!image->btf)
 		return image;
-	/* By its name alone it would be a macro of libbpf 0.x */
+	/* Without BPF() this would be a macro of libbpf 0.x */
 	image->dump = BPF(btf_dump__new)(image->btf, print, p, NULL);
 	failed = BPF(libbpf_get_error)(image->dump);
 	if (failed) {
@@ -99,7 +99,7 @@ static struct image *load(struct prototypes *p, const char *module)
 		const char *name = BPF(btf__name_by_offset)(image->btf, type->name_off);
 		u32 proto = type->type;
 
-		/* Of a tracepoint there is a pointer to a function */
+		/* For a tracepoint BTF has a pointer to a function */
 		if (btf_is_typedef(type) && !strncmp(name, EVENT, prefix)) {
 			type = BPF(btf__type_by_id)(image->btf, proto);
 			if (!type || !btf_is_ptr(type))
@@ -159,7 +159,7 @@ static struct image *image_of(struct prototypes *p, const char *module)
 	return load(p, module);
 }
 
-/* Declare a parameter as C does: "struct file *file" */
+/* Declare a parameter in C: "struct file *file" */
 static char *declare(struct prototypes *p, const struct image *image,
 		     const struct btf_param *param)
 {
@@ -188,7 +188,7 @@ static const struct btf_type *find(const struct image *image, const char *name)
 	if (!image->nr)
 		return NULL;
 	found = bsearch(&key, image->function, image->nr, sizeof(key), by_name);
-	/* Of several functions with one name it is not known which one this is */
+	/* If several functions share the name, it is unknown which one this is */
 	if (!found || (found > image->function && !by_name(found - 1, found)) ||
 	    (found + 1 < image->function + image->nr && !by_name(found, found + 1)))
 		return NULL;
@@ -196,7 +196,7 @@ static const struct btf_type *find(const struct image *image, const char *name)
 	return proto && btf_is_func_proto(proto) ? proto : NULL;
 }
 
-/* That of an event, with names if its iterator is there: the type of its pointer has none */
+/* An event's prototype, with parameter names if its iterator exists: its pointer type has none */
 static const struct btf_type *find_event(const struct image *image, const char *event)
 {
 	char *iterator = xasprintf("__traceiter_%s", event);
@@ -233,7 +233,7 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 				declare(p, image, btf_params(proto) + p->parameters);
 	}
 	*parameter = p->parameter;
-	/* An event's first parameter is not one of its TP_PROTO */
+	/* An event's first parameter is not part of its TP_PROTO */
 	if (nr > 0 && event) {
 		(*parameter)++;
 		nr--;
@@ -241,7 +241,7 @@ int prototypes_find(struct prototypes *p, const char *name, char *const **parame
 	return nr;
 }
 
-/* Where an argument of an image's event is, counted from 1 in registers; 0 if that is not known */
+/* The register of an argument of an image's event, counted from 1; 0 if unknown */
 static unsigned int number_in(const struct image *image, const char *event, const char *name)
 {
 	const struct btf_type *proto = find_event(image, event);
@@ -260,7 +260,7 @@ static unsigned int number_in(const struct image *image, const char *event, cons
 	return 0;
 }
 
-/* The same in the kernel, or else in a module */
+/* Look in the kernel first, then in the modules */
 static unsigned int number_of(struct prototypes *p, const char *event, const char *name)
 {
 	DIR *dir = opendir("/sys/kernel/btf");
@@ -275,14 +275,14 @@ static unsigned int number_of(struct prototypes *p, const char *event, const cha
 	return number;
 }
 
-/* Is it in the module's own grammar? */
+/* Return true if the module itself can parse it */
 static bool is_word(const char *word)
 {
 	return !strcmp(word, "here") ||
 	       (!strncmp(word, "arg", 3) && word[3] && !word[3 + strspn(word + 3, "0123456789")]);
 }
 
-/* One place, with numbers for the names of arguments */
+/* Print one place, with numbers instead of argument names */
 static void print_place(struct prototypes **p, FILE *out, const char *place, size_t len)
 {
 	char *text = xasprintf("%.*s", (int)len, place), *next = text, *word = strsep(&next, "@");
@@ -325,7 +325,7 @@ char *prototypes_number(const char *places)
 	return text;
 }
 
-/* Has an enumeration a negative value? */
+/* Return true if an enumeration has a negative value */
 static bool is_signed(const struct btf_type *type)
 {
 	unsigned int i;

@@ -6,7 +6,7 @@
 #include "ending.h"
 #include "live/watch.h"
 
-/* Events that are still printed after an interrupt: the ring may hold many */
+/* Limit of events printed after an interrupt: the ring may have many */
 #define REST_MAX	1000
 
 struct snooper {

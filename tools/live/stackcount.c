@@ -2,15 +2,15 @@
 /*
  * stackcount.c - totals of the stacks of chosen functions, as bcc's stackcount prints them
  *
- * A stack's total is what the table has counted plus what is in the ring, minus what it was before
- * the probes were set: exact, however often the ring wraps.  While events are recorded, a page may
- * be moving from ring to table; it is left out of that reading, and the next one has it.  The
- * last reading is made after the probes were removed.
+ * A stack's total is its count in the table plus its events in the ring, minus the same sum before
+ * the probes were set.  It is exact, however often the ring wraps.  While events are recorded, a
+ * page may be moving from ring to table; that reading leaves it out, and the next one includes it.
+ * The last reading is made after the probes are removed.
  *
- * The process is only in the events.  For -P and for formats with commands the ring is followed;
- * events that were overwritten before they were read are in the totals, of an unknown process.
- * Ring and totals are read at different times: times of events tell, CPU by CPU, which the totals
- * had at the beginning, and which the last reading found beyond those that were followed.
+ * Only the events have the process.  For -P and for formats with commands, the program follows the
+ * ring; events that were overwritten before they were read are in the totals, with an unknown
+ * process.  Ring and totals are read at different times: the times of events show, for each CPU,
+ * which events the first totals included, and which only the last reading found.
  *
  * With a filter that the kernel does not apply, and for snoop, only events that were read count.
  */
@@ -22,7 +22,7 @@
 #include "live/watch.h"
 #include "output/files.h"
 
-/* How often to read again when a page was moving */
+/* Rereads while a page is moving */
 #define TRIES	10
 
 /* A damaged page may name any CPU */
@@ -33,11 +33,11 @@
 struct tally {
 	u32 id;				/* the stack */
 	bool labelled;			/* count only events with this label */
-	struct stackbuf_event label;	/* what they have in common; its time and stack are 0 */
+	struct stackbuf_event label;	/* what its events share; its time and stack are 0 */
 	u64 base, total;		/* events before the probes were set, and until now */
 	u64 reported;	/* of those after @base: printed, or of a process; in a sum, the sum */
-	unsigned int reading;		/* number of the reading that found it last */
-	/* Its frames, also once evicted; NULL: it begins in another function, or has no event */
+	unsigned int reading;		/* number of the last reading that found it */
+	/* Its frames, kept after eviction; NULL: it begins in another function, or has no event */
 	struct stack *saved;
 };
 
@@ -45,20 +45,20 @@ struct counter {
 	struct watch *w;
 	bool labelled;			/* a total for each label */
 	bool read_only;			/* count only events that were read */
-	u64 counted;			/* those of the functions */
+	u64 counted;			/* events of the functions */
 	u64 from, to;			/* when they were recorded, ns since boot */
 	struct stacks saved_stacks;
 	void *tallies;			/* a tree */
-	struct tally *last;		/* of the event before: the next is often the same */
+	struct tally *last;		/* of the last event: the next often has the same */
 	struct tally **row;		/* those to print */
 	size_t rows;
-	bool any;			/* one was printed */
+	bool any;			/* a total was printed */
 	unsigned int reading;
 	u64 evicted, evicted_before, evicted_known;
 	u64 unsure, lost;
-	u64 *base_time, *seen_time;	/* by CPU: of the newest event in @base, and followed */
+	u64 *base_time, *seen_time;	/* by CPU: time of newest event in @base, and followed */
 	u64 next;			/* end of the interval, CLOCK_MONOTONIC, ns */
-	bool ends;			/* last reading: also print what has no label */
+	bool ends;			/* last reading: print totals without a label, too */
 };
 
 /* --------------------------------------------------------------- tallies --- */
@@ -71,7 +71,7 @@ static int tally_order(const void *a, const void *b)
 		output_label_order(&x->label, &y->label);
 }
 
-/* Find what equals @key, or enter a copy of it */
+/* Find the tally that equals @key, or enter a copy of it */
 static struct tally *tally_of(struct counter *ctx, const struct tally *key)
 {
 	struct tally **found = tfind(key, &ctx->tallies, tally_order), *copy;
@@ -85,7 +85,7 @@ static struct tally *tally_of(struct counter *ctx, const struct tally *key)
 	return copy;
 }
 
-/* The frames of a stack, or NULL if it begins in none of the functions */
+/* The named frames of a stack, or NULL if it begins in none of the functions */
 static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 {
 	if (!watch_wants(ctx->w, stack))
@@ -96,7 +96,7 @@ static struct stack *saved_stack_of(struct counter *ctx, struct stack *stack)
 
 /* --------------------------------------------------------------- reading --- */
 
-/* What events of one total have in common: more where the output shows more */
+/* Set the properties that events of one total share: more if the output shows more */
 static void set_label(const struct counter *ctx, struct stackbuf_event *label,
 		      const struct stackbuf_event *e)
 {
@@ -140,7 +140,7 @@ static void count_event(struct counter *ctx, const struct stackbuf_event *e)
 		ctx->from = e->time;
 }
 
-/* Read the totals; with @base, as those before the probes were set */
+/* Read the totals; with @base, as the totals before the probes were set */
 static void read_totals(struct counter *ctx, bool base)
 {
 	struct source *s = ctx->w->source;
@@ -150,7 +150,7 @@ static void read_totals(struct counter *ctx, bool base)
 	unsigned int tries;
 	size_t i;
 
-	/* Before the table: a stack that is evicted meanwhile counts as evicted later */
+	/* Read before the table: a stack evicted in between counts as evicted later */
 	if (base && s->ops->read(s, ARRAY_INFO, offsetof(struct stackbuf_info, evicted_events),
 				 &ctx->evicted_before, sizeof(ctx->evicted_before)))
 		die(1, "%s", s->error);
@@ -160,7 +160,7 @@ static void read_totals(struct counter *ctx, bool base)
 		if (s->ops->load(s, &set))
 			die(1, "%s", s->error);
 		record_parse(r, &set, page_set_newest(&set), NULL);
-		/* While probes are set, a page may always be moving: do not insist */
+		/* While probes are set, a page may always be moving: do not retry */
 		if (!(set.changed || r->rebuilt || r->half) || !(base || ctx->ends))
 			break;
 	}
@@ -208,13 +208,13 @@ static int by_frames(const void *a, const void *b)
 		c = compare_u64(s->id, t->id);
 	else if (!c)
 		c = memcmp(s->addr, t->addr, s->nr * sizeof(u64));
-	/* One of them may be of code that was there before */
+	/* One may be of code that was loaded at these addresses before */
 	for (i = 0; !c && i < s->nr; i++)
 		c = strcmp(s->frame[i].text, t->frame[i].text);
 	return c ?: x->labelled - y->labelled ?: output_label_order(&x->label, &y->label);
 }
 
-/* The least frequent first */
+/* Order by count, the least frequent first */
 static int by_number(const void *a, const void *b)
 {
 	const struct tally *x = *(struct tally *const *)a, *y = *(struct tally *const *)b;
@@ -262,7 +262,7 @@ static void print_json(const struct counter *ctx, const struct tally *t, u64 n, 
 {
 	struct stack stack = *t->saved;
 
-	/* Equal stacks are shown with one id, that of the total */
+	/* Show equal stacks with one id, that of the total */
 	stack.id = t->id;
 	stack.block = NULL;
 	output_total(ctx->w->o, &stack, n, all, t->labelled ? t->label.comm : NULL, t->label.tgid,
@@ -297,7 +297,7 @@ static void print_block(const struct counter *ctx, const struct tally *t, u64 n,
 	fputs("\n\n", f);
 }
 
-/* Write a format that is a file of its own */
+/* Write a format that needs its own file */
 static void write_profile(const struct counter *ctx, size_t nr)
 {
 	struct watch *w = ctx->w;
@@ -315,7 +315,7 @@ static void write_profile(const struct counter *ctx, size_t nr)
 	profile_write(w->o, &p, w->flame);
 }
 
-/* Print what was not printed before */
+/* Print totals that were not printed before */
 static void print_totals(struct counter *ctx)
 {
 	enum output_format format = ctx->w->o->format;
@@ -330,7 +330,7 @@ static void print_totals(struct counter *ctx)
 	ctx->evicted_known = 0;
 	twalk_r(ctx->tallies, collect, ctx);
 	sort(ctx->row, ctx->rows, sizeof(*ctx->row), by_frames);
-	/* Add up stacks that two CPUs have entered twice */
+	/* Add up stacks that two CPUs entered twice */
 	sum = xcalloc(ctx->rows + 1, sizeof(*sum));
 	for (i = 0; i < ctx->rows; i++) {
 		if (!n || by_frames(&ctx->row[i - 1], &ctx->row[i])) {
@@ -374,7 +374,7 @@ static void print_totals(struct counter *ctx)
 	free(sum);
 }
 
-/* Take what was counted with a label out of the totals without one */
+/* Subtract counts with a label from the totals without one */
 static void subtract(const void *node, VISIT visit, void *arg)
 {
 	struct counter *ctx = arg;
@@ -395,7 +395,10 @@ static void begin(void *arg)
 
 	if (!ctx->read_only)
 		read_totals(ctx, true);
-	/* Many functions have more stacks than texts: not when the user waits for the end */
+	/*
+	 * Many functions have more stacks than texts: read symbols now, not when the user waits for
+	 * the end
+	 */
 	for (i = 0; i < w->patterns.nr; i++)
 		if (w->patterns.pattern[i].kind != PATTERN_NAME) {
 			symbols_read(w->o->symbols);
@@ -419,7 +422,7 @@ static void begin(void *arg)
 	ctx->next = w->started + w->interval;
 }
 
-/* Return false if no more events are wanted */
+/* Return false to end */
 static bool take_event(void *arg, const struct stackbuf_event *e)
 {
 	struct counter *ctx = arg;
@@ -433,7 +436,7 @@ static bool take_event(void *arg, const struct stackbuf_event *e)
 	return !ctx->w->number || ctx->counted < ctx->w->number;
 }
 
-/* Events that the last reading of the totals has, and that were not followed */
+/* Count events that only the last reading of the totals found */
 static void take_rest(struct counter *ctx)
 {
 	const struct record *r = ctx->w->o->record;
@@ -473,7 +476,7 @@ static void rest(void *arg, u64 lost, u64 evicted)
 	struct counter *ctx = arg;
 
 	ctx->lost = lost;
-	/* In the table's totals they are among those of evicted stacks */
+	/* The table's totals include them, as events of evicted stacks */
 	if (ctx->read_only)
 		watch_report_evicted(evicted);
 }
@@ -527,7 +530,7 @@ static void count_live(struct counter *ctx)
 		report("%llu events were overwritten before they were read, and are in no total",
 		       ctx->lost);
 	else if (ctx->lost)
-		report("%llu events were overwritten before they were read: for those of these functions the stacks are known, but not the processes",
+		report("%llu events were overwritten before they were read: their stacks are counted, but their processes are not known",
 		       ctx->lost);
 	if (ctx->unsure)
 		report("totals may be too small, by at most %llu events in all", ctx->unsure);

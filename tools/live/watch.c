@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * watch.c - what "snoop", "count", "errors" and "latency -L" share: probes for their time
+ * watch.c - common code of "snoop", "count", "errors" and "latency -L": temporary probes
  */
 #include <errno.h>
 #include <linux/magic.h>
@@ -20,9 +20,9 @@
 #define AVAILABLE	"/sys/kernel/tracing/available_filter_functions"
 #define EVENTS		"/sys/kernel/tracing/events"
 
-/* ------------------------------------------------------------ which ones --- */
+/* ----------------------------------------------------- choosing functions --- */
 
-/* Does --cpu choose one of the machine's CPUs? */
+/* Return true if --cpu chooses one of the machine's CPUs */
 static bool some_cpu(const struct filter *f, u32 cpus)
 {
 	const struct filter only = { .cpu = f->cpu };
@@ -34,8 +34,8 @@ static bool some_cpu(const struct filter *f, u32 cpus)
 }
 
 /*
- * The id of a cgroup is the inode number of its directory.  Its path is taken from the mount point,
- * as /proc/PID/cgroup has it, or is that of the directory.
+ * A cgroup's id is the inode number of its directory.  Its path is relative to the mount point, as
+ * in /proc/PID/cgroup, or a path to the directory.
  */
 static void find_cgroup(struct watch *w)
 {
@@ -81,9 +81,9 @@ static void check_filter(struct watch *w)
 		      (f->comms && !override_comm(f)) || f->tag.nr;
 }
 
-/* --------------------------------------------------- what matches nothing --- */
+/* ----------------------------------------------- patterns without a match --- */
 
-/* Why no function that a pattern matches can be probed; NULL if one can */
+/* The reason why no function that a pattern matches can be probed; NULL if one can */
 static char *why_none(const struct pattern *p, bool expanded)
 {
 	char *module, *why = NULL;
@@ -105,7 +105,7 @@ static char *why_none(const struct pattern *p, bool expanded)
 				p->text);
 }
 
-/* Report each pattern that has found nothing.  If it is the only one, that is the error */
+/* Report each pattern that finds nothing; if it is the only pattern, as the error */
 static void check_patterns(struct watch *w, bool expanded)
 {
 	size_t i;
@@ -136,11 +136,11 @@ void watch_report_left_out(const struct watch *w)
 	const struct matches *c = &w->matches;
 
 	if (c->ambiguous)
-		report("%zu names are left out, as each is that of several functions: %s, ...",
+		report("%zu names are left out, as several functions share each: %s, ...",
 		       c->ambiguous, c->example);
 }
 
-/* What is named by NAME@argN must have that argument, as far as BTF knows */
+/* End the program if a function in NAME@argN does not have that argument, as far as BTF shows */
 static void check_argument(struct prototypes *prototypes, const char *name)
 {
 	const char *at = strstr(name, "@arg");
@@ -232,7 +232,7 @@ static void report_off(struct watch *w)
 	w->reported_off |= !!off;
 }
 
-/* Report the names that the module refused: each that was given, the first of those that matched */
+/* Report the names that the module refused: each given name, and the first of the matched ones */
 static void report_refused(const struct watch *w)
 {
 	const struct overrides *p = &w->overrides;
@@ -257,7 +257,7 @@ static void report_refused(const struct watch *w)
 		       others, w->matches.nr, first, others > 1 ? ", ..." : "");
 }
 
-/* Report each probe that is not set yet: the name of its module may be misspelt */
+/* Report each probe that is not set yet: its module's name may be misspelt */
 static void report_pending(const struct overrides *p)
 {
 	size_t i;
@@ -308,7 +308,7 @@ u64 watch_now(void)
 	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
 }
 
-/* What ends it beside a signal: the output has lost its reader, the process of --pid has ended */
+/* Besides signals, these end it: the output lost its reader, the process of --pid ended */
 #define ENDS(w)	{									\
 	{ .fd = STDOUT_FILENO },	/* POLLERR: a pipe without a reader */		\
 	{ .fd = (w)->pidfd, .events = POLLIN },						\
@@ -329,7 +329,7 @@ void watch_wait(const struct watch *w, u64 ns)
 	interrupt_wait(p, ARRAY_SIZE(p), ns);
 }
 
-/* Was the module of a function loaded since stackbuf was, even if only for a moment? */
+/* Return true if a function's module was loaded since stackbuf was, even if only briefly */
 static bool was_loaded(const struct stackbuf_info *info, const char *function)
 {
 	size_t len = strcspn(function, ":"), i;
@@ -343,7 +343,7 @@ static bool was_loaded(const struct stackbuf_info *info, const char *function)
 	return loaded;
 }
 
-/* Did every function wait for a module that did not come? */
+/* Return true if all functions were in modules that were never loaded */
 static bool waits_in_vain(const struct watch *w)
 {
 	struct record *r = xcalloc(1, sizeof(*r));
@@ -425,7 +425,10 @@ static void begin(void *arg)
 {
 	struct watch *w = ((struct watched *)arg)->w;
 
-	/* Many functions have more stacks than texts: not when the user waits for the end */
+	/*
+	 * Many functions have more stacks than texts: read symbols now, not when the user waits for
+	 * the end
+	 */
 	symbols_read(w->o->symbols);
 	watch_begin(w);
 	if (w->o->format == FORMAT_TEXT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * watch.h - "snoop", "count PATTERN", "errors PATTERN" and "latency -L": events of functions that
- * have probes for the time of the command
+ * watch.h - "snoop", "count PATTERN", "errors PATTERN" and "latency -L": probe functions while the
+ * command runs
  */
 #ifndef WATCH_H
 #define WATCH_H
@@ -15,20 +15,20 @@
 
 /* ------------------------------------------------------------ choose --- */
 
-/* Functions that match */
+/* Functions that match the patterns */
 struct matches {
 	char **name;		/* "[module:]function[@...]" or "t:group:event[@...]", in order */
 	size_t nr;
-	size_t ambiguous;	/* names left out because several functions have them */
-	char example[128];	/* one of these, or "" */
+	size_t ambiguous;	/* names left out because several functions share them */
+	char example[128];	/* one such name, or "" */
 };
 
 /*
- * Take names as they are, and unless @expand the globs that the module takes; match other globs and
- * regular expressions with the functions in the file @kallsyms, which is read only for these,
- * without what the files @blacklist and @available (of ftrace; each may be missing) exclude, and
- * with the directories of events in @events.  Ends the program if @kallsyms or @events cannot be
- * read.
+ * Choose functions and events.  Names, and unless @expand globs that the module accepts, are passed
+ * on as they are.  Other globs and regular expressions are matched with the functions in the file
+ * @kallsyms, except those that the files @blacklist and @available (ftrace's list) exclude, and
+ * with the directories of events in @events.  @kallsyms is read only if needed; @blacklist and
+ * @available may be missing.  Ends the program if @kallsyms or @events cannot be read.
  */
 void patterns_choose(struct patterns *p, const char *kallsyms, const char *blacklist,
 		     const char *available, const char *events, bool expand, struct matches *c);
@@ -36,31 +36,28 @@ void matches_free(struct matches *c);
 
 /* ------------------------------------------------------------ override --- */
 
-/*
- * The running module's parameters, overridden for the time of a command, and its end on
- * request
- */
+/* The running module's parameters, overridden until the command ends, and ending it on request */
 
-/* Where the parameters are, if STACKBUF_PARAMETERS does not say otherwise */
+/* The parameters' directory, unless STACKBUF_PARAMETERS is set */
 #define PARAMETERS	"/sys/module/stackbuf/parameters"
 
 /* Parameters that are overridden in addition to "probe" */
 enum parameter { PARAM_PID, PARAM_CPU, PARAM_COMM, PARAM_LIMIT, PARAM_EVERY, PARAM_CGROUP,
 		 PARAM_PAIR, PARAMETERS_NR };
 
-/* What is set, and what was set before */
+/* Parameters that were set, and their values before */
 struct overrides {
-	const char *dir;		/* where the parameters are */
-	int lock;			/* against a second command: probe's file, or -1 */
+	const char *dir;		/* directory of the parameters */
+	int lock;			/* the file of "probe", locked during the command, or -1 */
 	char *before[PARAMETERS_NR];	/* parameters to restore; NULL: unchanged */
 	char *list;			/* the list of probes to restore; NULL: unchanged */
-	u64 *addr;			/* addresses of the probes that were set, by the record */
+	u64 *addr;			/* addresses of the probes that were set, from the record */
 	size_t addrs;
-	u64 *kprobe;			/* those that are kprobes */
+	u64 *kprobe;			/* addresses of kprobes among them */
 	size_t kprobes;
-	u64 functions;			/* what the probes are attached to */
-	u64 left_out;			/* that match, but cannot be traced or belong to a save */
-	bool unlisted;			/* there are probes on several functions, not in @addr */
+	u64 functions;			/* number of functions with probes */
+	u64 left_out;			/* matching functions not traceable or used by a save */
+	bool unlisted;			/* some probes are on several functions, not in @addr */
 	char **pending;			/* names of probes that wait for their module */
 	size_t pendings;
 	struct refusal {		/* names that the module refused, and its reasons */
@@ -68,139 +65,145 @@ struct overrides {
 		char *why;
 	} *refusal;
 	size_t refused;
-	u64 instance;			/* which load of the module it is */
-	json_t *note;			/* what a command that is killed leaves, or NULL */
-	char reply[512];		/* why the module has refused a value, or "" */
-	char error[512];		/* one line that says what went wrong */
+	u64 instance;			/* id of the module's load */
+	json_t *note;			/* note to leave behind if the command is killed, or NULL */
+	char reply[512];		/* the module's reason for refusing a value, or "" */
+	char error[512];		/* error message, one line */
 };
 
-/* What returns nothing ends the program if it fails */
+/* Functions that return void end the program on failure */
 
-/* Where the parameters are */
+/* The parameters' directory */
 const char *override_dir(void);
 
-/* Load the module if it is not loaded and can be found */
+/* Load the module unless it is loaded already, or not found */
 void override_load_module(struct overrides *p);
 
-/* The module must record */
+/* End the program unless the module records */
 void override_check(struct overrides *p, const struct stackbuf_info *info);
 
 /*
- * override_open() refuses a second command.  What is set after it is restored at exit(), unless
- * override_restore() has done so before.
+ * Refuse to run while another command does.  Parameters set after this are restored at exit(),
+ * unless override_restore() did so before.
  */
 void override_open(struct overrides *p);
 void override_parameter(struct overrides *p, enum parameter which, const char *value);
 
-/* The filters that the kernel has: one process or thread, one CPU, one command; of others, none */
+/* Set the module's filters; clear those that @f does not limit to one process, CPU or command */
 void override_filter(struct overrides *p, const struct filter *f);
 
-/* The command whose name the kernel can compare: without *, ? and []; else NULL */
+/* The command name that the kernel can compare: without *, ? and []; else NULL */
 const char *override_comm(const struct filter *f);
 
-void override_add_pair(struct overrides *p, const char *name);	/* to those that are set */
+void override_add_pair(struct overrides *p, const char *name);	/* to the pairs that are set */
 
 /*
- * Add to the list of probes.  If @all, every name must be accepted; else those that the module
- * refuses are left out, and counted.  A signal ends it early.  Return 0, or -1 with p->error set.
+ * Add to the list of probes.  With @all, the module must accept every name; otherwise names that it
+ * refuses are left out and counted.  A signal ends it early.  Return 0, or -1 with p->error set.
  */
 int override_set(struct overrides *p, struct source *s, const struct matches *c, bool all);
 
 /*
- * What a command that was killed has left, as "comm, probe: set by process 1 (stackbuf snoop x),
- * which was killed", to be freed; NULL: nothing.  @only: of this parameter alone
+ * Describe the parameters that a killed command left set, as "comm, probe: set by process 1
+ * (stackbuf snoop x), which was killed"; the caller frees it.  NULL: none.  @only: only this
+ * parameter
  */
 char *override_left(const char *dir, u64 instance, const char *only);
 
-/* Note that @name was @before and @set is written; NULL: another value, in several writes */
+/*
+ * Record that @name had the value @before and that @set is about to be written; @set is NULL for a
+ * value written in several parts
+ */
 void left_note(struct overrides *p, const char *name, const char *before, const char *set);
 
 /* Remove the note.  Safe in a signal handler */
 void left_forget(const struct overrides *p);
 
 /*
- * The process that made the note, to be freed, and by name of each parameter its value before and
- * the one that was set; NULL: there is no note for this load of the module
+ * Return the process that left the note; the caller frees it.  Set *@parameters to the values
+ * before and those set, by parameter name.  NULL: this load of the module has no note
  */
 char *left_read(const char *dir, u64 instance, json_t **parameters);
 
-/* Restore the list; restore the list and the other parameters.  Return as override_set() */
+/*
+ * Restore only the list of probes, or the list and the other parameters.  Return as override_set()
+ */
 int override_remove(struct overrides *p);
 int override_restore(struct overrides *p);
 void override_close(struct overrides *p);
 
-/* Why the running kernel does not hit kprobes that are set at these addresses; or NULL */
+/* The reason why the running kernel does not hit kprobes at these addresses, or NULL */
 const char *probes_off(const u64 *addr, size_t nr);
 
 /* --------------------------------- print events as they are recorded --- */
 
-/* For commands that do not just print the events */
+/* Hooks for commands that do more than print the events */
 struct follow_hooks {
-	void *arg;	/* first argument of all functions */
-	bool quiet;	/* do not report lost events; @rest does */
-	bool own_ids;	/* keep the id of a stack that equals another one, see stack_canonical() */
-	/* All later events will be passed to @event, which returns false if no more are wanted */
+	void *arg;	/* first argument of all hooks */
+	bool quiet;	/* do not report lost events: @rest does */
+	bool own_ids;	/* keep the ids of equal stacks, see stack_canonical() */
+	/* Called when all later events will be passed to @event, which returns false to end */
 	void (*begin)(void *arg);
 	bool (*event)(void *arg, const struct stackbuf_event *e);
-	/* After each round, with the number of lost events: returns true to end */
+	/* Called after each round with the number of lost events; returns true to end */
 	bool (*enough)(void *arg, u64 lost);
-	/* Before the events that are still in the ring are passed */
+	/* Called before the remaining events of the ring are passed */
 	void (*end)(void *arg);
-	/* Last: events that were lost, and those whose stacks were evicted before they were read */
+	/* Called last: lost events, and events whose stacks were evicted before they were read */
 	void (*rest)(void *arg, u64 lost, u64 evicted);
 };
 
 /*
- * Print what is recorded from now on, until SIGINT, SIGTERM, SIGHUP or --until; before that, with
- * --last or --since, what is in the ring.  With @hooks, which may be NULL, the caller must have
- * caught the signals.  Ends the program if the source cannot be read.
+ * Print new events until SIGINT, SIGTERM, SIGHUP or --until; with --last or --since, first those in
+ * the ring.  With @hooks, which may be NULL, the caller must have caught the signals.  Ends the
+ * program if the source cannot be read.
  */
 void follow_events(struct source *s, struct output *o, const struct filter *f,
 		   const struct follow_hooks *hooks);
 
 /* -------------------------------------------------------- prototypes --- */
 
-/* The parameters of the running kernel's functions, where it has BTF */
+/* The parameters of the running kernel's functions, if it has BTF */
 
 struct prototypes;
 
-/* To be closed; each file of BTF is read when a function of it is looked up */
+/* Each BTF file is read when one of its functions is first looked up */
 struct prototypes *prototypes_open(void);
 void prototypes_close(struct prototypes *p);
 
 /*
- * Set *@parameter to the declarations of what a function or an event is called with, as
- * "struct file *file"; it is valid until the next call.  @name is as in struct matches.  Return how
- * many there are, or -1 if that is not known.
+ * Set *@parameter to the declarations of the parameters of a function or event, as "struct file
+ * *file", valid until the next call.  @name is as in struct matches.  Return their number, or -1 if
+ * it is unknown.
  */
 int prototypes_find(struct prototypes *p, const char *name, char *const **parameter);
 
 /*
- * Places that blanks separate, with names of events' arguments, as in "t:kmem:kmalloc@ptr",
- * replaced by numbers.  A name that is not known stays: the module may know it.  To be freed
+ * Replace the names of events' arguments in places separated by blanks, as in "t:kmem:kmalloc@ptr",
+ * by numbers.  An unknown name stays: the module may know it.  The caller frees the result
  */
 char *prototypes_number(const char *places);
 
 /*
- * May a function return an error?  Not one that returns nothing, a structure, or less than it takes
- * to hold a negative number: bool, unsigned int and shorter, or such an enumeration.  True if that
- * is not known.
+ * Return true if a function may return an error, or if that is unknown.  One that returns void, a
+ * structure, or a type without room for a negative number cannot: bool, unsigned int and shorter,
+ * or such an enumeration.
  */
 bool prototypes_can_fail(struct prototypes *p, const char *module, const char *function);
 
 /* ------------------------------------------------------------- watch --- */
 
-/* A command that watches functions */
+/* A command that probes functions */
 struct watch {
 	struct source *source;
-	struct output *o;		/* its record holds the page of stackbuf_info */
-	const struct filter *filter;	/* what was given beside functions */
+	struct output *o;		/* its record has the page of stackbuf_info */
+	const struct filter *filter;	/* the options given besides functions */
 	struct patterns patterns;	/* the functions */
 	u64 number;			/* snoop: end after this number of events; 0: never */
 	bool offsets, verbose, per_process, timestamp;
-	bool events;			/* only events that were read, not totals of the table */
+	bool events;			/* count only events read, not the table's totals */
 	const char *flame, *cgroup;	/* of --flame and --cgroup, or NULL */
-	u64 interval;			/* count: ns between totals; 0: at the end only */
+	u64 interval;			/* count: ns between totals; 0: only at the end */
 	u64 duration;			/* ns; 0: until interrupted */
 
 	/* The rest is for snoop.c and stackcount.c */
@@ -209,65 +212,68 @@ struct watch {
 	u64 cgroup_id;		/* of @cgroup; 0: all */
 	int pidfd;
 	u64 started;		/* CLOCK_MONOTONIC, ns */
-	bool filtered;		/* the filter has a part that the kernel does not apply */
+	bool filtered;		/* the kernel does not apply all of the filter */
 	bool reported_off;
-	bool in_vain;		/* all functions waited for modules that were not loaded */
-	bool unlisted;		/* which functions the kernel excludes from probes is not known */
+	bool in_vain;		/* all functions were in modules that were never loaded */
+	bool unlisted;		/* it is unknown which functions the kernel does not let probe */
 	u64 missed, lost[STACKBUF_COUNTERS];
 };
 
-/* Is the format one that adds up events by command? */
+/* Return true if the format adds up events by command */
 bool watch_sums(const struct watch *w);
 
 /*
- * The commands: each event, totals, or a list.  What goes wrong ends the program where it does,
- * with one line: exit() restores what was overridden.
+ * The commands: each event, totals, or a list.  On an error they end the program with one line:
+ * exit() restores the parameters.
  */
 void snoop_run(struct watch *w);
 void stackcount_run(struct watch *w);
 void list_run(struct watch *w);
 
 /*
- * Choose the running kernel's functions, @expand: by their names; report each pattern that has
- * found none.
+ * Choose the running kernel's functions, with @expand by their names; report each pattern that
+ * finds none.
  */
 void watch_functions(struct watch *w, bool expand);
 
-/* Report what patterns match and is left out of the functions chosen */
+/* Report functions that patterns match but that cannot be probed */
 void watch_report_left_out(const struct watch *w);
 
 /*
- * Pass each event but the command's own, with its stack, to @event, as long as it is watched.
+ * Pass each event and its stack to @event until watch_over(), except the command's own events.
  * Return how many were overwritten before they were read.
  */
 u64 watch_events(struct watch *w, void *arg,
 		 void (*event)(void *arg, const struct stackbuf_event *e, struct stack *stack));
 
-/* Their steps, in this order */
+/* The steps of a command, in this order */
 void watch_prepare(struct watch *w);	/* choose functions; change nothing */
 void watch_begin(struct watch *w);	/* set filters and probes */
 void watch_end(struct watch *w);	/* restore probes, but not yet filters */
-void watch_finish(struct watch *w);	/* restore filters; report what was missed */
+void watch_finish(struct watch *w);	/* restore filters; report missed hits */
 
-/* Is it time to end: --duration, an interrupt, no process of --pid or reader of the output? */
+/*
+ * Return true if it is time to end: --duration, an interrupt, the process of --pid or the output's
+ * reader has ended
+ */
 bool watch_over(const struct watch *w);
 
-/* Wait until watch_over() may be true, for @ns at most; ~0ULL: without limit */
+/* Wait until watch_over() may return true, but at most @ns; ~0ULL: no limit */
 void watch_wait(const struct watch *w, u64 ns);
 
 /* CLOCK_MONOTONIC, ns */
 u64 watch_now(void);
 
 /*
- * Is it an event of this process?  A probe on a function that this process calls to read and print
- * would produce events without end.
+ * Return true if this process caused the event.  A probe on a function that this process calls to
+ * read and print would otherwise produce events without end.
  */
 bool watch_own(const struct stackbuf_event *e);
 
-/* Does the stack begin in one of the functions? */
+/* Return true if the stack begins in one of the functions */
 bool watch_wants(struct watch *w, struct stack *stack);
 
-/* Report events of stacks of which no frames were read */
+/* Report events whose stacks were evicted before their frames were read */
 void watch_report_evicted(u64 events);
 
 /* Print a frame's name, with its offset if w->offsets */

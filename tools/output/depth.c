@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * depth.c - the deepest stack seen from each place, as ftrace's stack_trace prints it
+ * depth.c - the deepest stack seen from each place, in the format of ftrace's stack_trace
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +8,18 @@
 
 /* One deepest stack */
 struct deepest {
-	const struct stackbuf_depth *d;	/* as the record has it */
+	const struct stackbuf_depth *d;	/* entry in the record */
 	u64 addr[STACKBUF_DEPTH_MAX];	/* addresses of its frames */
 	struct stack stack;	/* their names */
-	/* It is a system call's, to whose stack the kernel may have added a random offset */
+	/* It is a system call's: the kernel may have added a random offset */
 	bool random;
-	/* The frame that holds the offset; 0 if it is unknown which one does */
+	/* The frame with the offset; 0 if it is unknown */
 	struct {
 		u64 addr;
 		unsigned int size;
 	} entry;
-	bool told;	/* @more can be told */
-	/* Bytes by which the offset is larger than the least one seen there */
+	bool told;	/* @more is known */
+	/* Bytes by which the offset exceeds the smallest one seen there */
 	unsigned int more;
 };
 
@@ -38,8 +38,8 @@ static unsigned int below(const struct stackbuf_depth *d, unsigned int i)
 }
 
 /*
- * Return the frames of a depth entry with their names, which are to be freed; the addresses are in
- * @addr.  If the table still has the stack, its far frames and its text are taken from there.
+ * Return the frames of a depth entry with their names, which the caller frees; @addr gets the
+ * addresses.  If the table still has the stack, take far frames and text from there.
  */
 static struct stack frames_of(const struct output *o, const struct stackbuf_depth *d,
 			      u64 addr[STACKBUF_DEPTH_MAX])
@@ -50,7 +50,7 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 	unsigned int i;
 
 	for (i = 0; i < d->nr; i++) {
-		/* One word of a far frame does not hold its address */
+		/* One word is too short for the address of a far frame */
 		if (!stackbuf_decode_frame(&d->frame[i], 1, o->record->info.base_addr, &addr[i]))
 			addr[i] = same ? known->addr[i] : 0;
 		same = same && known->addr[i] == addr[i];
@@ -68,10 +68,10 @@ static struct stack frames_of(const struct output *o, const struct stackbuf_dept
 }
 
 /*
- * With CONFIG_RANDOMIZE_KSTACK_OFFSET a function of x86 that dispatches system calls takes up to
- * 1 KiB of stack at random.  Nothing else changes the size of its frame as seen from one return
- * address, so sizes of one address differ by what their offsets differ.  On arm64 the offset lies
- * in the frame that invoke_syscall() calls, whose own size is not known.
+ * With CONFIG_RANDOMIZE_KSTACK_OFFSET, an x86 function that dispatches system calls uses up to
+ * 1 KiB of stack at random.  Nothing else changes the size of its frame for one return address, so
+ * sizes for one address differ by the difference of their offsets.  On arm64 the offset is in the
+ * frame of a function that invoke_syscall() calls; the frame's own size is unknown.
  */
 static void find_entry(struct deepest *deepest)
 {
@@ -101,7 +101,7 @@ static void find_entry(struct deepest *deepest)
 	}
 }
 
-/* Find by how much each offset is larger than the least */
+/* Find by how much each offset exceeds the smallest */
 static void compare_entries(struct deepest *all, unsigned int nr)
 {
 	unsigned int i, k;

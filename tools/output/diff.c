@@ -2,8 +2,8 @@
 /*
  * diff.c - the stacks of two records side by side: plain text, folded, JSON
  *
- * Addresses mean nothing from one boot to the next, so stacks are equal if their frames have equal
- * names.  A frame without a name is equal to none of another load of the module.
+ * Addresses change from one boot to the next, so stacks are equal if their frames have equal names.
+ * A frame without a name equals no frame of another load of the module.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static bool same_build(const struct record *a, const struct record *b)
 }
 
 /*
- * Print a frame of the record @side.  @folded, and where the builds differ, without its offset; but
- * then " [module]" is only for what is read by people.
+ * Print a frame of the record @side, without its offset if @folded or if the builds differ; in the
+ * latter case with " [module]" only in text for people.
  */
 static void print_frame(const struct diff *d, const struct stack *stack, int side, unsigned int i,
 			bool folded, FILE *f)
@@ -44,7 +44,7 @@ static void print_frame(const struct diff *d, const struct stack *stack, int sid
 			FRAME_IN_SHORT(frame, folded ? FRAME_FOLDED : FRAME_FOR_PEOPLE));
 }
 
-/* Frames innermost first, a line each, which begins with @indent; to be freed */
+/* Return the frames, innermost first, one per line, after @indent; the caller frees the text */
 static char *stack_text(const struct diff *d, const struct stack *stack, int side, bool folded,
 			const char *indent)
 {
@@ -76,7 +76,7 @@ static double share(const struct diff *d, u64 events, int side)
 	return output_percent(events, d->events[side]);
 }
 
-/* How much a stack changed: events, or with --percent points of the share; more is positive */
+/* Change of a stack: events, or with --percent points of the share; growth is positive */
 static double change_of(const struct diff *d, const struct diff_stack *s)
 {
 	if (d->side[AFTER]->percent)
@@ -236,7 +236,7 @@ void diff_print(const struct diff *d)
 		putc('\n', o->file);
 	}
 	for (i = 0; i < d->nr; i++) {
-		/* Stacks that are equal come first */
+		/* Equal stacks come first */
 		if (o->top && d->nr - i > o->top)
 			continue;
 		if (o->format == FORMAT_FOLDED)

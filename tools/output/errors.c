@@ -5,7 +5,7 @@
 #include <string.h>
 #include "output/output.h"
 
-/* Each frame whose function has returned the error is marked by its name, in front */
+/* Print the error's name in front of each frame whose function returned it */
 static void print_frames(const struct output *o, const struct error_path *p)
 {
 	const char *name = error_name(p->error);
@@ -57,7 +57,7 @@ static void print_json(const struct output *o, const struct error_path *p, bool 
 	output_json(o, j, p->stack);
 }
 
-/* The error is the outermost frame, as the command is of events */
+/* Print the error as the outermost frame, like the command of events */
 static void print_folded(const struct output *o, const struct error_path *p)
 {
 	size_t len;

@@ -251,7 +251,7 @@ void output_count(const struct output *o, const struct filter *f,
 			fprintf(o->file, "%.*s %llu\n", (int)len, block, total[i].events);
 			continue;
 		}
-		/* As stackcount prints it: two blanks before a frame, four before the count */
+		/* Format of stackcount: two blanks before a frame, four before the count */
 		for (; len; len -= strcspn(block, "\n") + 1, block += strcspn(block, "\n") + 1)
 			fprintf(o->file, "  %.*s\n", (int)strcspn(block + 1, "\n"), block + 1);
 		fprintf(o->file, "    %llu", total[i].events);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * flame.c - a flame graph: an SVG, with zoom and search in it, alone or inside of a report
+ * flame.c - a flame graph: an SVG, with zoom and search in it, alone or inside a report
  *
- * The width of a function is the number of events in which it was on the stack; it stands on its
- * caller.  All frames are in the file, placed in units of events; flame.js only moves them.  The
- * kernel and modules have different colours.
+ * The width of a function is the number of events with it on the stack; its caller is below it.
+ * The file has all frames, with positions in units of events; flame.js only moves them.  The kernel
+ * and modules have different colours.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static const char script[] =
 "flame_alone();\n"
 ;
 
-/* In a report it is for the whole page */
+/* In a report these rules are for the whole page */
 static const char style[] =
 	".stackbuf { font: 12px 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace; background: #fff; }\n"
 	".stackbuf text { fill: #1a1a1a; pointer-events: none; }\n"
@@ -49,7 +49,7 @@ static const char style[] =
 	".stackbuf input { background: #2a2a30; color: #e8e8e8; }\n"
 	"}\n";
 
-/* A stack, outermost name first, and its events; of a difference, in which record */
+/* A stack, outermost name first, and its events; in a difference, the record as well */
 struct line {
 	char **name;
 	unsigned int nr;
@@ -58,7 +58,7 @@ struct line {
 };
 
 /*
- * In the graph of a difference a record's events have the width of their share, so that records of
+ * In the graph of a difference, the width of a record's events is their share, so that records of
  * different length can be compared; the width of a frame is the sum of both.
  */
 struct graph {
@@ -68,7 +68,7 @@ struct graph {
 	struct line *line;
 	size_t lines;
 	u64 total;
-	unsigned int depth;	/* of the deepest */
+	unsigned int depth;	/* of the deepest frame */
 	unsigned int head;	/* pixels above it */
 	u64 frames, omitted;
 };
@@ -148,7 +148,7 @@ static void add_line(struct graph *g, const struct output *o, const struct stack
 		g->depth = n;
 }
 
-/* Warm colours for the kernel, cool for modules, grey for what is not a function */
+/* Warm colours for the kernel, cool for modules, grey for names that are not functions */
 static void put_colour(FILE *f, const char *name, unsigned int depth, bool commands)
 {
 	u32 hash = hash_bytes(name, strcspn(name, " "));
@@ -163,7 +163,7 @@ static void put_colour(FILE *f, const char *name, unsigned int depth, bool comma
 			62 + hash / 1024 % 9);
 }
 
-/* Of the whole width for one record */
+/* Width of one record */
 #define DIFF_WIDTH	1e9
 
 static u64 line_width(const struct graph *g, const struct line *line)
@@ -173,7 +173,7 @@ static u64 line_width(const struct graph *g, const struct line *line)
 	return g->diff ? (double)line->events / all * DIFF_WIDTH : line->events;
 }
 
-/* Red where the share has grown, blue where it has shrunk, the deeper the more; grey if equal */
+/* Red if the share grew, blue if it shrank, deeper for larger changes; grey if equal */
 static void put_diff_colour(FILE *f, const double share[SIDES])
 {
 	double sum = share[BEFORE] + share[AFTER];
@@ -186,7 +186,7 @@ static void put_diff_colour(FILE *f, const double share[SIDES])
 		fprintf(f, "hsl(%d,85%%,%.0f%%)", change > 0 ? 10 : 220, 92 - 32 * much);
 }
 
-/* What a frame of lines @first to @last - 1 was in both records */
+/* Print the shares of a frame of lines @first to @last - 1 in both records */
 static void put_diff_title(struct graph *g, const struct line *first, const struct line *last,
 			   double share[SIDES])
 {
@@ -201,12 +201,12 @@ static void put_diff_title(struct graph *g, const struct line *first, const stru
 		events[BEFORE], share[BEFORE], events[AFTER], share[AFTER]);
 }
 
-/* @first to @last - 1 are the lines that the frame is of */
+/* @first to @last - 1 are the lines with the frame */
 static void put_frame(struct graph *g, const char *name, unsigned int depth, u64 from, u64 events,
 		      bool commands, const struct line *first, const struct line *last)
 {
 	double share[SIDES] = { 0 };
-	/* Without events the graph is the frame "all" alone */
+	/* Without events the graph is only the frame "all" */
 	double x = g->total ? 100.0 * from / g->total : 0;
 	double width = g->total ? 100.0 * events / g->total : 100;
 	int chars = (WIDTH * width / 100 - 6) / CHAR_WIDTH, len = characters(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * info.c - the state of the recorder: sizes, counters, probes, and the loads that were found
+ * info.c - the state of the recorder: sizes, counters, probes, and the loads found
  */
 #include <elf.h>
 #include <jansson.h>
@@ -67,7 +67,7 @@ static int by_events(const void *a, const void *b)
 	return x->events < y->events ? 1 : -(x->events > y->events);
 }
 
-/* The functions that stacks which recall does not serve begin in, by events */
+/* The functions where stacks begin that recall does not serve, by events */
 static void output_unfit(const struct output *o, json_t *j)
 {
 	struct place *place = NULL;
@@ -106,7 +106,7 @@ static void output_unfit(const struct output *o, json_t *j)
 	free(place);
 }
 
-/* How the record was found in a dump, and what that took */
+/* How the record was found in a dump, and the cost of that */
 static void output_found(const struct output *o, json_t *j, const struct page_set *set)
 {
 	if (!set->found_by)
@@ -119,7 +119,7 @@ static void output_found(const struct output *o, json_t *j, const struct page_se
 	info_number(o, j, "bytes_read", "bytes read", set->bytes_read);
 }
 
-/* The distance of the kernel's addresses from those in vmlinux, as debuggers need it */
+/* Offset of the kernel's addresses from those in vmlinux, for debuggers */
 static void output_kernel_offset(const struct output *o, json_t *j)
 {
 	const struct kernel_offset *offset = &o->symbols->offset;
@@ -162,7 +162,7 @@ static const char *role(const struct stackbuf_probe *probe)
 	return probe->role == STACKBUF_PAIR_OPENS ? "opens" : "closes";
 }
 
-/* Pairs of probes, with the numbers that their probes show */
+/* Pairs of probes, with the numbers that their probes display */
 static void output_pairs(const struct output *o, json_t *j)
 {
 	const struct record *r = o->record;
@@ -245,7 +245,7 @@ static void output_probes(const struct output *o, json_t *j)
 			fprintf(o->file, "%u functions, %u left out, ", probe.functions,
 				probe.left_out);
 		else
-			/* A tracepoint has many places */
+			/* A tracepoint has many addresses */
 			fputs("- ", o->file);
 		fputs(probe.state <= STACKBUF_PROBE_REFUSED ? state[probe.state] : "unknown",
 		      o->file);
@@ -269,7 +269,7 @@ static void info_instances(const struct output *o, json_t *j, const struct insta
 	for (i = 0; i < nr; i++) {
 		bool chosen = in[i].id == o->record->instance;
 
-		/* A damaged page may look like an instance of its own: count its pages only */
+		/* A damaged page may look like a load of its own: count only its pages */
 		if (!in[i].have_info && !chosen) {
 			stray += in[i].pages;
 			continue;
@@ -316,7 +316,9 @@ static void output_trigger(const struct output *o, json_t *j)
 	info_number(o, j, "trigger_left", "  events from then on, at most", info->trigger_left);
 }
 
-/* After a trigger's hit: how many of the events until the stop were recorded.  JSON has keys */
+/*
+ * After a trigger's hit: how many of the events until the stop were recorded.  JSON has keys for it
+ */
 static void trigger_progress(const struct output *o, char *buf, size_t size)
 {
 	const struct record *r = o->record;
@@ -358,7 +360,7 @@ const char *output_machine(const struct stackbuf_info *info)
 	       info->elf_machine == EM_AARCH64 ? "arm64" : "unknown";
 }
 
-/* What the page of stackbuf_info says of the module and the machine */
+/* Data of the module and the machine from the page of stackbuf_info */
 static void output_module(const struct output *o, json_t *j)
 {
 	const struct record *r = o->record;
@@ -381,7 +383,7 @@ static void output_module(const struct output *o, json_t *j)
 	info_time(o, j, "load_ns", "loaded", info->load_ns);
 	if (j)
 		json_object_set_new(j, "load_realtime_ns", json_ns(info->load_realtime_ns));
-	/* The events that other CPUs were recording came after it */
+	/* Events that other CPUs were recording follow it */
 	if (info->stop_ns)
 		info_time(o, j, "stop_ns", "stopped",
 			  newest && newest > info->stop_ns ? newest : info->stop_ns);
@@ -408,7 +410,7 @@ static void output_ring_times(const struct output *o, json_t *j)
 	info_time(o, j, "newest_ns", "newest event", r->event[r->events - 1].time);
 }
 
-/* What is added up for "info" */
+/* Sums for "info" */
 struct sums {
 	u64 recorded, recalled, refused, per_mib, missing, names[NAMES_NONE + 1];
 };
@@ -437,12 +439,12 @@ static void add_up(struct sums *sums, const struct output *o)
 	sums->per_mib = r->used_pages ? r->events * 256 / r->used_pages : 0;
 }
 
-/* A number, or what prints several */
+/* A number, or a function that prints several */
 struct row {
 	const char *key, *label;
 	enum { OF_RECORD, OF_SET, OF_SUMS } of;
 	unsigned int offset, size;
-	bool needs_info;	/* shown only if the page of stackbuf_info is there */
+	bool needs_info;	/* shown only if the page of stackbuf_info was found */
 	void (*print)(const struct output *o, json_t *j);
 };
 

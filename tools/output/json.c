@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * json.c - JSON: one object a line
+ * json.c - JSON: one object per line
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ void json_machine(const struct output *o, json_t *j)
 		json_object_set_new(j, "release", json_string(o->record->info.release));
 }
 
-/* The build ids of the frames' code, as far as known: with them functions and offsets are unique */
+/* The build ids of the frames' code, if known: with them functions and offsets are unique */
 static json_t *stack_build_ids(const struct output *o, const struct stack *stack)
 {
 	json_t *ids = json_object();

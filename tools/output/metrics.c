@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * metrics.c - the record's counters as Prometheus reads them: its text format, version 0.0.4
+ * metrics.c - the record's counters in Prometheus's text format, version 0.0.4
  *
- * Prometheus takes a counter that becomes smaller for one that began again, and adds its whole
- * value to what it had.  The ring goes on while it is read, so that one reading may find a few
- * events fewer than the one before: counters that are made of the ring's events are therefore
- * never lower than in the file that is replaced, if that is of the same load of the module.
+ * If a counter becomes smaller, Prometheus assumes that it restarted, and adds its whole value to
+ * the previous one.  The ring changes while it is read, so one reading may find a few events fewer
+ * than the previous one.  Therefore counters of the ring's events are never lower than in the
+ * replaced file, if that is of the same load of the module.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,17 +13,17 @@
 #include <sys/stat.h>
 #include "output/files.h"
 
-/* A larger file is not one of ours */
+/* A larger file was not written by this program */
 #define BEFORE_MAX	(16 << 20)
 
 #define LOADED	"stackbuf_load_time_seconds"
 
 struct metrics {
 	FILE *file;
-	void *before;	/* tree of struct named: a series with its value as id */
+	void *before;	/* tree of struct named: a series, with its value as id */
 };
 
-/* ------------------------------------------------------ what was there --- */
+/* ------------------------------------------------------- values before --- */
 
 char *metrics_read(const char *name)
 {
@@ -42,7 +42,7 @@ char *metrics_read(const char *name)
 	return text;
 }
 
-/* Remember the series of @text, unless they are of another load than the one of @loaded */
+/* Remember the series of @text, unless it is of a load other than @loaded */
 static void know(struct metrics *m, const char *text, const char *loaded)
 {
 	const char *line, *end, *blank;
@@ -72,8 +72,8 @@ static void family(struct metrics *m, const char *name, const char *type, const 
 }
 
 /*
- * A label's value, escaped.  A frame or probe that has no name but an address is (unknown): the
- * file is for every user and for another machine, and where the kernel lies is not.
+ * A label's value, escaped.  A frame or probe with an address instead of a name is (unknown): the
+ * file is for every user and for another machine, but the kernel's addresses are not.
  */
 static char *label(const char *text, size_t len)
 {
@@ -107,7 +107,7 @@ static void value(struct metrics *m, const char *series, u64 n)
 	fprintf(m->file, "%s %llu\n", series, n);
 }
 
-/* A counter made of events in the ring */
+/* A counter of events in the ring */
 static void rising(struct metrics *m, const char *series, u64 n)
 {
 	const struct named *before = named_get(&m->before, series, NULL);
@@ -184,11 +184,11 @@ static void put_events(struct metrics *m, const struct record *r)
 	       "Events recorded without a walk of the stack.");
 	rising(m, "stackbuf_events_recalled_total", recorded > n ? recorded - n : 0);
 	by_reason(m, r, "stackbuf_events_walked_total",
-		  "Events recorded by a walk of the stack, by why.", walked, ARRAY_SIZE(walked));
-	by_reason(m, r, "stackbuf_events_refused_total", "Events lost, by why.", refused,
+		  "Events recorded by a walk of the stack, by reason.", walked, ARRAY_SIZE(walked));
+	by_reason(m, r, "stackbuf_events_refused_total", "Events lost, by reason.", refused,
 		  ARRAY_SIZE(refused));
 	by_reason(m, r, "stackbuf_events_left_out_total",
-		  "Events not recorded because the parameters say so, by which; filter: or of who read the record.",
+		  "Events not recorded because of a parameter, by parameter; filter: also those of the record's readers.",
 		  left_out, ARRAY_SIZE(left_out));
 	counter(m, "stackbuf_events_cut_total", "Events whose trace was cut, as it had more frames than are kept.",
 		r->lost[STACKBUF_CUT]);
@@ -210,7 +210,7 @@ static void put_ring(struct metrics *m, const struct record *r)
 		r->info.overwritten);
 }
 
-/* A series must be unique: probes of one label are one */
+/* A series must be unique: probes with the same label share one */
 static void put_probes(struct metrics *m, const struct record *r)
 {
 	struct series {
@@ -236,10 +236,10 @@ static void put_probes(struct metrics *m, const struct record *r)
 		series[i].missed += one.missed;
 		series[i].set |= one.state == STACKBUF_PROBE_SET;
 	}
-	gauge(m, "stackbuf_probes", "Probes that were asked for.", nr);
+	gauge(m, "stackbuf_probes", "Probes requested.", nr);
 	if (nr) {
 		family(m, "stackbuf_probe_set", "gauge",
-		       "Whether the probe is in the code (1), or pending or refused (0).");
+		       "1 if the probe is set, 0 if it is pending or was refused.");
 		for (i = 0; i < nr; i++)
 			fprintf(m->file, "stackbuf_probe_set{probe=\"%s\"} %d\n", series[i].probe,
 				series[i].set);
@@ -250,13 +250,13 @@ static void put_probes(struct metrics *m, const struct record *r)
 				series[i].probe, series[i].missed);
 	}
 	counter(m, "stackbuf_removed_probes_hits_missed_total",
-		"The same of probes that were removed since.", r->info.missed_before);
+		"Hits that the kernel did not pass on, of probes removed since.", r->info.missed_before);
 	for (i = 0; i < nr; i++)
 		free(series[i].probe);
 	free(series);
 }
 
-/* The one with more events first */
+/* More events first */
 static int by_events(const void *a, const void *b)
 {
 	const struct stack *x = *(struct stack *const *)a, *y = *(struct stack *const *)b;
@@ -265,8 +265,8 @@ static int by_events(const void *a, const void *b)
 }
 
 /*
- * Each id is a series, even where the table holds a stack twice: the stack that represents both may
- * be evicted, and the total of the other one would be lower.
+ * Each id is a series, even if the table has a stack twice: the stack that represents both may be
+ * evicted, and the other one's total would be lower.
  */
 static void put_stacks(struct metrics *m, const struct output *o)
 {
@@ -282,7 +282,7 @@ static void put_stacks(struct metrics *m, const struct output *o)
 	counter(m, "stackbuf_stacks_evicted_total", "Stacks evicted from the table.",
 		r->info.evicted);
 	counter(m, "stackbuf_evicted_stacks_events_total",
-		"Events of evicted stacks, which no stack's total has any more.",
+		"Events of evicted stacks, which are in no stack's total.",
 		r->info.evicted_events);
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); )
 		if (stack->own)
@@ -305,7 +305,7 @@ static void put_stacks(struct metrics *m, const struct output *o)
 		free(series);
 		free(name);
 	}
-	/* Not a counter: a stack that becomes one of the largest leaves it */
+	/* Not a counter: a stack that becomes one of the largest leaves the sum */
 	gauge(m, "stackbuf_other_stacks_events", "Events of all stacks that have no series here.",
 	      others);
 	free(list);
@@ -333,7 +333,7 @@ void metrics_write(const struct output *o, const char *before)
 	seconds(&m, LOADED,
 		"When the module was loaded, Unix time: if it changes, all counters began at 0.",
 		info->load_realtime_ns);
-	gauge(&m, "stackbuf_recording", "Whether recording is on (1), or off or stopped (0).",
+	gauge(&m, "stackbuf_recording", "1 if recording is on, 0 if it is off or was stopped.",
 	      info->state & STACKBUF_ENABLED && !(info->state & frozen));
 	put_events(&m, r);
 	put_ring(&m, r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * no_match.c - why nothing matches
+ * no_match.c - explains why nothing matches
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static const char *const option_name[FILTER_OPTIONS] = {
 	[FILTER_STACK] = "--stack", [FILTER_FUNCTION] = "--function",
 };
 
-/* "life" has an address in place of --tag */
+/* "life" takes an address instead of --tag */
 static const char *name_option(const struct output *o, unsigned int option)
 {
 	return option == FILTER_TAG && o->by_address ? "ADDRESS" : option_name[option];
@@ -31,7 +31,7 @@ static unsigned int name_options(const struct output *o, unsigned int options, c
 	return nr;
 }
 
-/* What the module records alone, as "the module records only events with comm=x; ", or "" */
+/* The module's filters, as "the module records only events with comm=x; ", or "" */
 static char *name_filters(const struct stackbuf_info *info)
 {
 	const struct stackbuf_filter *f = &info->filter;
@@ -61,7 +61,7 @@ static char *name_filters(const struct stackbuf_info *info)
 	return text;
 }
 
-/* What follows if the output is a file of its own */
+/* The consequence if the output needs its own file */
 static const char *consequence(struct output *o)
 {
 	o->nothing = true;
@@ -84,7 +84,7 @@ void output_no_event(struct output *o)
 		return;
 	}
 	for (i = 0; i < FILTER_OPTIONS; i++) {
-		/* These were searched before it was known which stacks begin there */
+		/* The search ran before the stacks of --function were known */
 		if (!filter_given(found->filter, i) || i == FILTER_FUNCTION)
 			continue;
 		given |= 1U << i;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * outfile.c - a file that appears under its name when it is complete
+ * outfile.c - a file that gets its name when it is complete
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +15,10 @@
 #include "ending.h"
 #include "output/files.h"
 
-/* Symbolic links in a row, as the kernel limits them */
+/* Limit of successive symbolic links, as in the kernel */
 #define LINKS_MAX	40
 
-/* One file is written at a time */
+/* Only one file is written at a time */
 static char *volatile to_remove;
 static struct sigaction before_xfsz;
 
@@ -34,7 +34,7 @@ static void release(void)
 	to_remove = NULL;
 }
 
-/* Write the directory of @path, "." if it has none, into @directory */
+/* Copy the directory of @path, "." if it has none, to @directory */
 static void directory_of(const char *path, char directory[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -43,16 +43,16 @@ static void directory_of(const char *path, char directory[PATH_MAX])
 	snprintf(directory, PATH_MAX, "%.*s", len ? len : 1, len ? path : ".");
 }
 
-/* May root or this user not answer for what it is? */
+/* Return true if the owner is neither this user nor root */
 static bool is_foreign(uid_t owner)
 {
 	return owner && owner != geteuid();
 }
 
 /*
- * With @own, directory and file must be this user's or root's.  And in any case: in a directory
- * where every user may create files, as /tmp, do not follow or write to what another user owns.
- * The kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not cover
+ * With @own, directory and file must belong to this user or root.  In any case: in a directory
+ * where every user may create files, as /tmp, do not follow links or write to files of another
+ * user.  The kernel's fs.protected_symlinks and fs.protected_fifos do the same, but do not cover
  * readlink() and rename().
  */
 static int check_owner(const char *directory, const struct stat *st, bool own)
@@ -70,7 +70,7 @@ static int check_owner(const char *directory, const struct stat *st, bool own)
 	return 0;
 }
 
-/* Open what is not a regular file; if this program has it open, duplicate that descriptor */
+/* Open a file that is not regular; if this program has it open, duplicate that descriptor */
 static int open_direct(const char *path, const struct stat *st)
 {
 	struct stat mine;
@@ -84,7 +84,7 @@ static int open_direct(const char *path, const struct stat *st)
 }
 
 /*
- * Follow symbolic links at the end of @path, in place.  Return 1 if the target is to be written
+ * Follow symbolic links at the end of @path, in place.  Return 1 if the target must be written
  * directly, 0 if it is a regular file or does not exist, -1 with errno set.
  */
 static int resolve(char path[PATH_MAX], bool own)
@@ -138,10 +138,10 @@ static int resolve(char path[PATH_MAX], bool own)
 	return -1;
 }
 
-/* Create a file with a unique name beside @path; signals remove it */
+/* Create a file with a unique name next to @path; signals remove it */
 static int open_beside(struct outfile *out, const char *path, mode_t mode)
 {
-	/* RLIMIT_FSIZE makes write() fail, as a full disk does */
+	/* Let RLIMIT_FSIZE make write() fail, as a full disk does */
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t mask;
 	int fd;

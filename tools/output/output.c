@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * output.c - what all formats share: times, commands, stacks by id, source lines
+ * output.c - common parts of all formats: times, commands, stacks by id, source lines
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ int output_command_order(const struct stackbuf_event *a, const struct stackbuf_e
 	return strcmp(a->comm, b->comm) ?: compare_u64(a->id, b->id);
 }
 
-/* Of pointers to events; @order points to an event_order */
+/* Compares pointers to events; @order points to an event_order */
 static int by_order(const void *a, const void *b, void *order)
 {
 	return (*(event_order **)order)(*(const struct stackbuf_event *const *)a,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pprof.c - a profile as pprof, Parca, Pyroscope and speedscope read it: the protocol
- * buffer "perftools.profiles.Profile", gzipped
+ * pprof.c - a profile in the format of pprof, Parca, Pyroscope and speedscope: the protocol buffer
+ * "perftools.profiles.Profile", gzipped
  *
- * Written by hand: the format needs numbers and strings of bytes, 40 lines.  A generator would need
- * the schema, whose license is not compatible with this one.
+ * The encoder is written by hand: the format needs numbers and byte strings, 40 lines.  A generator
+ * would need the schema, whose license is not compatible with this one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include <zlib.h>
 #include "output/files.h"
 
-/* Numbers of fields, from pprof's proto/profile.proto */
+/* Field numbers, from pprof's proto/profile.proto */
 enum {
 	PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION,
 	PROFILE_FUNCTION, PROFILE_STRING_TABLE, PROFILE_TIME_NANOS = 9, PROFILE_DURATION_NANOS,
@@ -32,7 +32,7 @@ struct message {
 	size_t len;
 };
 
-/* A string of the table, a mapping, a function or a location, by its text */
+/* Strings of the table, mappings, functions or locations, by their text */
 struct name_list {
 	void *tree;
 	u64 nr;
@@ -57,7 +57,7 @@ static void put_varint(struct message *m, u64 value)
 	put_byte(m, value);
 }
 
-/* A field that is missing has the value 0 */
+/* A missing field has the value 0 */
 static void put_number(struct message *m, unsigned int field, u64 value)
 {
 	if (!value)
@@ -84,7 +84,7 @@ static void put_message(struct message *m, unsigned int field, struct message *i
 	*inner = (struct message){ 0 };
 }
 
-/* Return the id of a text, from 1; set *@is_new to whether it was added */
+/* Return the id of a text, from 1; set *@is_new if it was added */
 static u64 name_id(struct name_list *names, const char *text, bool *is_new)
 {
 	struct named *n = named_get(&names->tree, text, is_new);
@@ -94,7 +94,7 @@ static u64 name_id(struct name_list *names, const char *text, bool *is_new)
 	return n->id;
 }
 
-/* Return the index in the table of strings, whose first is "" */
+/* Return the index in the table of strings, whose first string is "" */
 static u64 string(struct pprof *p, const char *text)
 {
 	bool is_new;
@@ -170,7 +170,7 @@ static void label_text(struct pprof *p, struct message *sample, const char *key,
 
 /*
  * Put a number as text: a field of 0 is not written, so pprof would drop a numeric label of 0.
- * Text also makes -tagfocus cpu=0 work.
+ * With text -tagfocus cpu=0 works, too.
  */
 static void label_number(struct pprof *p, struct message *sample, const char *key, u32 number)
 {
@@ -221,7 +221,7 @@ static void put_sample(struct pprof *p, const struct stack_total *total, bool di
 	put_message(&p->message, PROFILE_SAMPLE, &sample);
 }
 
-/* Of events from @from to @to, ns since boot; 0: unknown */
+/* The events are from @from to @to, ns since boot; 0: unknown */
 static void put_head(struct pprof *p, u64 from, u64 to)
 {
 	const struct stackbuf_info *info = &p->o->record->info;
@@ -270,7 +270,7 @@ void pprof_write(const struct output *o, const struct profile *profile)
 	free(p.message.data);
 }
 
-/* Equal events become one sample: those whose stacks and labels are the same */
+/* Events with the same stack and labels become one sample */
 static int by_labels(const struct stackbuf_event *a, const struct stackbuf_event *b)
 {
 	return compare_u64(a->id, b->id) ?: output_label_order(a, b);
@@ -285,7 +285,7 @@ void profile_events(struct profile *p, const struct output *o, const struct filt
 	struct stack *stack;
 	size_t i;
 
-	/* Labels of a graph are commands alone: one total for each event would take much memory */
+	/* A graph's labels are only commands: one total for each event would need much memory */
 	if (!event)
 		nr = graph ? 0 : r->events;
 	p->nr = output_event_totals(o, event ? NULL : f, all, nr,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * report.c - one page to pass on: what was recorded and lost, flame graph, events over time, stacks
+ * report.c - one page to pass on: recorded and lost events, flame graph, events over time, stacks
  *
- * The page holds the record as JSON, every string once and events in columns, so that a browser
- * reads 250,000 of them in a fraction of a second; report.js shows it.  The record is not trusted:
- * its text cannot end the element that holds it, the script never takes it for HTML, and the
- * page's policy forbids a browser to load anything.
+ * The page has the record as JSON, every string once and events in columns, so that a browser reads
+ * 250,000 of them in a fraction of a second; report.js shows it.  The record is not trusted: its
+ * text cannot end the element that contains it, the script never treats it as HTML, and the page's
+ * policy forbids a browser to load anything.
  */
 #include <jansson.h>
 #include <stdarg.h>
@@ -28,7 +28,9 @@ enum {
 	COMM = EVENT_COLUMNS, STACK, FRAME, PAIR, ERROR, COLUMNS
 };
 
-/* Of events: SINCE is the time from the event before, STACK_OF and COMM_OF are places in arrays */
+/*
+ * Columns of events: SINCE is the time since the previous event, STACK_OF and COMM_OF are indices
+ */
 static const char *const column_name[COLUMNS] = {
 	"after", "cpu", "pid", "tgid", "context", "tag", "stack_of", "comm_of",
 	"comm", "stack", "frame", "pair", "error",
@@ -36,15 +38,15 @@ static const char *const column_name[COLUMNS] = {
 
 /* One array of the page */
 struct column {
-	FILE *file;	/* writes @text, its elements as JSON, of @len bytes */
+	FILE *file;	/* writes @text, its elements as JSON, @len bytes */
 	char *text;
 	size_t len;
-	u64 nr;	/* how many */
-	/* If it has every string once: struct named, with the place of each as its id */
+	u64 nr;
+	/* For an array without duplicates: struct named, with each string's index as its id */
 	void *tree;
 };
 
-/* Write JSON in which no "<" ends a script element */
+/* Write JSON so that no "<" ends a script element */
 static int put_safe(const char *json, size_t len, void *file)
 {
 	for (; len--; json++) {
@@ -56,7 +58,7 @@ static int put_safe(const char *json, size_t len, void *file)
 	return 0;
 }
 
-/* Add an element, in a line of its own, and free it */
+/* Add an element, on its own line, and free it */
 static void put_json(struct column *c, json_t *element)
 {
 	fputs(c->nr++ ? ",\n" : "\n", c->file);
@@ -65,7 +67,7 @@ static void put_json(struct column *c, json_t *element)
 	json_decref(element);
 }
 
-/* The place of a string, which is added if it is new */
+/* The index of a string, which is added if it is new */
 static u64 place_of(struct column *c, const char *text)
 {
 	bool is_new;
@@ -102,7 +104,9 @@ static void put_events(struct column *column, const struct output *o,
 	}
 }
 
-/* Of each its id, total, whether it is cut or gone, and its frames, with their source lines */
+/*
+ * For each stack: its id, total, whether it is cut or gone, and its frames, with their source lines
+ */
 static void put_stacks(struct column *column, const struct output *o)
 {
 	struct stack *stack;
@@ -126,13 +130,13 @@ static void put_stacks(struct column *column, const struct output *o)
 	}
 }
 
-/* How long before @now, ns */
+/* Time from @time to @now, ns */
 static json_t *age(u64 now, u64 time)
 {
 	return json_number(now > time ? now - time : 0);
 }
 
-/* Of each its name, whether it is exact, and by stack outstanding objects and closed ones */
+/* For each pair: its name, whether it is exact, and outstanding and closed objects by stack */
 static void put_pairs(struct column *column, const struct output *o, u64 now)
 {
 	struct stackbuf_pair pair;
@@ -158,7 +162,7 @@ static void put_pairs(struct column *column, const struct output *o, u64 now)
 	}
 }
 
-/* Of each path its stack, how often, the error, and which frames have returned it */
+/* For each path: its stack, count, error, and which frames returned it */
 static void put_errors(struct column *column, const struct output *o, const struct report *page)
 {
 	unsigned int n;
@@ -180,7 +184,7 @@ static void put_errors(struct column *column, const struct output *o, const stru
 
 /* ------------------------------------------------------------------ page --- */
 
-/* Text of the record as text of the page */
+/* Print text of the record as text of the page */
 static void put_text(FILE *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void put_text(FILE *f, const char *format, ...)
 {
@@ -195,7 +199,7 @@ static void put_text(FILE *f, const char *format, ...)
 	free(text);
 }
 
-/* Names of pairs and probes in the title; more are counted */
+/* Names of pairs and probes in the title; the others are counted */
 #define NAMES_SHOWN	4
 
 static void put_name(FILE *f, const char *name, unsigned int *nr)
@@ -229,7 +233,7 @@ static void put_title(FILE *f, const struct output *o)
 		fputs(": stackbuf_save()", f);
 }
 
-/* With commas between thousands */
+/* Format with commas between thousands */
 static const char *number(u64 n, char text[32])
 {
 	char digits[24], *to = text;
@@ -262,7 +266,7 @@ static void put_losses(FILE *f, const struct output *o, const struct page_set *s
 		{ r->lost[STACKBUF_LOST_EMPTY], true, "events were refused, no frame was found" },
 		{ probes_missed(r), true, "hits were missed by probes: " WHY_MISSED },
 		{ r->lost[STACKBUF_EXCLUDED], false,
-		  "events were kept out, by a filter or as they are of the record's reader" },
+		  "events were filtered out, or came from a reader of the record" },
 		{ r->lost[STACKBUF_NOT_SAMPLED], true,
 		  "events were left out by sampling: totals and graph lack them" },
 		{ r->lost[STACKBUF_OVER_LIMIT], true,
@@ -279,7 +283,7 @@ static void put_losses(FILE *f, const struct output *o, const struct page_set *s
 		{ set->changed, false, "pages changed while they were read" },
 		{ set->unreadable, true, "pages could not be read" },
 		{ r->half, true, "events were half written" },
-		{ left_out, true, "older events were chosen, but are too many for this page" },
+		{ left_out, true, "older events do not fit into this page" },
 	};
 	char text[32];
 	bool any = false;
@@ -392,7 +396,7 @@ static void put_page(FILE *f, const struct output *o, const struct report *page)
 		page->nr ? page->event->time : 0);
 	for (c = 0; c < COLUMNS; c++)
 		column[c].file = text_open(&column[c].text, &column[c].len);
-	/* Events first: they enter stacks that are gone */
+	/* Events first: they add stacks that are gone */
 	put_events(column, o, page->event, page->nr);
 	put_stacks(column, o);
 	put_pairs(column, o, page->now);
@@ -414,7 +418,7 @@ void report_write(const struct output *o, const struct report *page, const char 
 
 	put_page(f, o, page);
 	text_close(f);
-	/* Addresses of the kernel are its owner's only, as in a snapshot */
+	/* Only the owner may read the kernel's addresses, as in a snapshot */
 	outfile_write(name, 0600, text, len);
 	free(text);
 }

@@ -2,9 +2,9 @@
 /*
  * snapshot.c - write a snapshot: all pages, and the names and build ids that would be lost
  *
- * Names of frames whose text the log no longer holds, the build ids of the kernel and its modules,
- * the offset of KASLR and the machine's name are known only while this kernel runs.  They are saved
- * in pages of kind STACKBUF_SNAPSHOT.
+ * The names of frames whose text was overwritten, the build ids of the kernel and its modules, the
+ * KASLR offset and the machine's name are known only while this kernel runs.  Pages of kind
+ * STACKBUF_SNAPSHOT store them.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct pages {
 	size_t used;	/* bytes of text in the last page */
 };
 
-/* Add a line, unless it is longer than any should be */
+/* Add a line, unless it is longer than any valid line */
 static void __attribute__((format(printf, 3, 4)))
 add_line(struct pages *p, const struct record *r, const char *format, ...)
 {
@@ -56,7 +56,7 @@ struct frame_name {
 	const char *name;
 };
 
-/* Add the names of frames that have one which is not from the text log */
+/* Add the names of frames that do not come from the text log */
 static void add_frames(struct pages *p, struct record *r, struct symbols *symbols)
 {
 	struct frame_name *frame = NULL;
@@ -68,7 +68,7 @@ static void add_frames(struct pages *p, struct record *r, struct symbols *symbol
 		if (stack->name_origin == NAMES_TEXT)
 			continue;
 		for (n = 0; n < stack->nr; n++) {
-			/* Another module may be where this one was */
+			/* Another module may be at this module's address now */
 			if (!stack->frame[n].name_len ||
 			    (stack->stale && stack->frame[n].module_len))
 				continue;
@@ -93,7 +93,7 @@ static void add_build_ids(struct pages *p, const struct record *r, const struct 
 	for (i = 0; i < ids->nr; i++) {
 		const char *module = ids->id[i].module;
 
-		/* Ids with a time are in the record itself */
+		/* The record itself has ids with a time */
 		if (!ids->id[i].since)
 			add_line(p, r, "%s%s %s\n", *module ? "module-id " : "kernel-id", module,
 				 ids->id[i].hex);

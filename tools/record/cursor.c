@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * cursor.c - the events of a page, of which any words are accepted
+ * cursor.c - the events of a page, which may contain anything
  */
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +50,9 @@ void cursor_skip(struct cursor *c)
 
 /*
  * A copy loads words in any order: rep movs, for one, may load the words after an event's first
- * word before the first.  So an event may look complete in a copy that lacks its other words.
- * A complete event does not change any more, so what looks complete in the earlier copy is
- * whole in the later one.
+ * word before the first.  So an event may look complete in a copy that lacks its other words.  A
+ * complete event does not change, so an event that looks complete in the earlier copy is whole in
+ * the later one.
  */
 void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_events_page *before)
 {
@@ -68,14 +68,14 @@ void events_drop_torn(struct stackbuf_events_page *page, const struct stackbuf_e
 		page->word[pos] = was;
 		pos += stackbuf_event_words(was);
 	}
-	/* An owner makes the follower read the page again, for the events left out here */
+	/* An owner is set: the follower reads the page again, for the events left out here */
 	if (pos < STACKBUF_EVENT_WORDS && page->word[pos]) {
 		memset(&page->word[pos], 0, (STACKBUF_EVENT_WORDS - pos) * sizeof(u64));
 		page->owner = page->cpu + 1;
 	}
 }
 
-/* A stable merge sort.  Each page is in order: only what overlaps between pages is moved */
+/* A stable merge sort.  Each page is sorted: only events of overlapping pages are moved */
 static void merge_sort(struct stackbuf_event *event, size_t nr, struct stackbuf_event *room)
 {
 	size_t half = nr / 2, to = half, right = half, i = 1, n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * filter.c - which events to show
+ * filter.c - selects the events to show
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 #include "record/filter.h"
 
-/* "1,5-9,!7", and with @sizes "ADDRESS/SIZE" */
+/* Parse "1,5-9,!7", and with @sizes "ADDRESS/SIZE" */
 static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, bool sizes)
 {
 	struct range one;
@@ -40,7 +40,7 @@ static bool parse_ranges(struct ranges *r, const char *text, u64 min, u64 max, b
 	}
 }
 
-/* Is a value in one of the ranges, those with "!" if @not, else the others? */
+/* Return true if a value is in a range: one with "!" if @not, else one without */
 static bool in_ranges(const struct ranges *r, u64 value, bool not)
 {
 	size_t i;
@@ -52,7 +52,7 @@ static bool in_ranges(const struct ranges *r, u64 value, bool not)
 	return false;
 }
 
-/* Does a list choose what has both numbers?  True if it is empty */
+/* Return true if a list chooses an event with these two numbers, or is empty */
 static bool choose_ranges(const struct ranges *r, u64 a, u64 b)
 {
 	if (in_ranges(r, a, true) || in_ranges(r, b, true))
@@ -103,7 +103,7 @@ static void resolve_time(const struct time_value *w, const struct record *r, boo
 	case WHEN_DAY:
 		sec = to_wall(&r->info, newest) / NSEC_PER_SEC;
 		localtime_r(&sec, &tm);
-		/* Do not add to midnight: the clocks may be changed in between */
+		/* Do not add to midnight: the clock may be changed in between */
 		tm.tm_hour = w->ns / NSEC_PER_SEC / 3600;
 		tm.tm_min = w->ns / NSEC_PER_SEC / 60 % 60;
 		tm.tm_sec = w->ns / NSEC_PER_SEC % 60;
@@ -112,7 +112,7 @@ static void resolve_time(const struct time_value *w, const struct record *r, boo
 		wall = (sec < 0 ? 0 : sec) * NSEC_PER_SEC + w->ns % NSEC_PER_SEC;
 		__attribute__((fallthrough));
 	case WHEN_DATE:
-		/* A time before boot chooses what the time of boot chooses */
+		/* Before boot: use the time of boot */
 		*value = wall > to_wall(&r->info, 0) ? wall - to_wall(&r->info, 0) : 0;
 		break;
 	}
@@ -120,7 +120,7 @@ static void resolve_time(const struct time_value *w, const struct record *r, boo
 	shift(w, value);
 }
 
-/* "TIME", or "TIME,SPAN" */
+/* Parse "TIME", or "TIME,SPAN" */
 static const char *parse_around(struct filter *f, const char *value)
 {
 	char *time = xstrdup(value), *comma = strchr(time, ',');
@@ -254,7 +254,7 @@ bool filter_events(const struct filter *f)
 	       f->has_last || f->comms;
 }
 
-/* The locale is C, so bytes are compared.  A name that looks like a pattern matches itself */
+/* The locale is C: this compares bytes.  A name that looks like a pattern matches itself */
 static bool match_comm(const struct filter *f, const char *comm)
 {
 	size_t i;

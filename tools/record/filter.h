@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * filter.h - which events to show
+ * filter.h - selects the events to show
  */
 #ifndef FILTER_H
 #define FILTER_H
@@ -9,27 +9,27 @@
 
 /* ----------------------------------------- numbers and times as users write them --- */
 
-/* What returns text returns NULL, or what the value must be */
+/* Functions that return text return NULL on success, else a description of valid values */
 
-/* A time as it was given, and what @ns counts from */
+/* A time as the user wrote it, and the point that @ns counts from */
 struct time_value {
 	enum { WHEN_NONE, WHEN_BOOT, WHEN_BEFORE_NEWEST, WHEN_TRIGGER, WHEN_DAY, WHEN_DATE } kind;
 	/* ns since boot, before the newest event, since midnight (local time), or since 1970 */
 	u64 ns;
-	u64 earlier;	/* ns by which the time that is meant is earlier; of --around */
-	u64 later;	/* or later */
+	u64 earlier;	/* --around: interval to subtract, ns */
+	u64 later;	/* --around: interval to add, ns */
 };
 
-/* A number at the beginning of @text, decimal or hexadecimal; *@end is what follows */
+/* Parse a decimal or hexadecimal number at the start of @text; set *@end to the end of it */
 bool value_number(const char *text, const char **end, u64 max, u64 *value);
 
-/* A number from 1; this and the next take a u64, as options of table.c do */
+/* Parse a number from 1; this and the next take a u64, as options of table.c do */
 const char *value_count(void *n, const char *value);
 
-/* Seconds, or with a unit, to ns */
+/* Parse seconds, or a number with a unit, to ns */
 const char *value_duration(void *ns, const char *value);
 
-/* A point in time; *@value is ns since boot, and *@known set, if it does not depend on a record */
+/* Parse a point in time to ns since boot; set *@known if it does not depend on a record */
 const char *value_time(struct time_value *w, bool *known, u64 *value, const char *text);
 
 /* --------------------------------------------------------------- filters --- */
@@ -39,29 +39,31 @@ struct ranges {
 	struct range {
 		u64 first, last;
 		bool not;
-	} *range;	/* one of them; @range.not: it had a "!" */
-	size_t nr;	/* how many */
-	/* The last ones, which filter_resolve() added: ids of stacks that represent those given */
+	} *range;	/* @range.not: it had a "!" */
+	size_t nr;
+	/*
+	 * How many at the end filter_resolve() added: ids of stacks that represent the given ones
+	 */
 	size_t added;
-	bool wants;	/* one of them had no "!", so that only what these hold is chosen */
+	bool wants;	/* a range has no "!": only values in such ranges match */
 };
 
-/* What an event must meet */
+/* Conditions on an event */
 enum filter_option {
 	FILTER_PID, FILTER_COMM, FILTER_CPU, FILTER_TAG, FILTER_SINCE, FILTER_UNTIL, FILTER_STACK,
 	FILTER_FUNCTION, FILTER_OPTIONS
 };
 
-/* What was given; an event must meet all options, of each any value */
+/* The given options; an event must meet every option, with any of its values */
 struct filter {
 	struct ranges pid;	/* threads or processes */
 	struct ranges cpu, tag;
 	struct ranges stack;	/* ids */
 	char **comm;	/* commands, or patterns for them */
 	size_t comms;
-	char **function;	/* functions that stacks begin in, or patterns for them */
+	char **function;	/* functions in which stacks begin, or patterns for them */
 	size_t functions;
-	u32 *begins;	/* ids of these stacks, in order, once filter_begins() was called */
+	u32 *begins;	/* sorted ids of these stacks, set by filter_begins() */
 	size_t nr_begins;
 	bool begins_known;
 	struct time_value given_since, given_until;
@@ -72,59 +74,62 @@ struct filter {
 };
 
 /*
- * Set an option, or add a value to those of which several may be given.  @option is its name
- * without dashes.  Return NULL, or what a value must be.
+ * Set an option, or add a value to an option that takes several.  @option is its name without
+ * dashes.  Return NULL, or a description of valid values.
  */
 const char *filter_set(struct filter *f, const char *option, const char *value);
 
 /*
- * Find in a record what the options mean: times of day, times before the newest event, stacks
- * with two ids.  Call duplicates_merge() first.  Return NULL, or what is wrong.
+ * Resolve the options that depend on a record: times of day, times before the newest event, stacks
+ * with two ids.  Call duplicates_merge() first.  Return NULL, or an error message.
  */
 const char *filter_resolve(struct filter *f, const struct record *r);
 
-/* Is filter_match() wrong before filter_resolve()? */
+/* Return true if filter_match() needs filter_resolve() first */
 bool filter_needs_record(const struct filter *f);
 
 /* Set *@value to the only value of an option.  Return false if it has none or several */
 bool filter_single(const struct ranges *r, u32 *value);
 
-/* @id are the stacks that begin in one of @function: to be freed with malloc()'s memory */
+/* Set the ids of the stacks that begin in one of @function.  Takes over @id, from malloc() */
 void filter_begins(struct filter *f, u32 *id, size_t nr);
 
-/* Do --stack and --function choose this stack? */
+/* Return true if --stack and --function choose this stack */
 bool filter_stack(const struct filter *f, u32 id);
 
-/* Does the filter choose among events by anything but their stack? */
+/* Return true if the filter has a condition other than the stack */
 bool filter_events(const struct filter *f);
 
-/* Was the option given? */
+/* Return true if the option was given */
 bool filter_given(const struct filter *f, enum filter_option option);
 
-/* Does an event meet this option?  True if it was not given */
+/* Return true if an event meets this option, or if the option was not given */
 bool filter_meets(const struct filter *f, enum filter_option option,
 		  const struct stackbuf_event *e);
 
-/* Apply all but --last, which depends on the other events; then --last.  Return how many remain */
+/*
+ * Apply all options but --last, which depends on the other events; then --last.  Return how many
+ * events remain
+ */
 bool filter_match(const struct filter *f, const struct stackbuf_event *e);
 size_t filter_last(const struct filter *f, struct stackbuf_event *event, size_t nr);
 
-/* Keep the events that match, then those of --last.  Return how many remain */
+/* Keep the events that match, then the newest --last of them.  Return how many remain */
 size_t filter_apply(const struct filter *f, struct stackbuf_event *event, size_t nr);
 
-/* Events that were compared with a filter */
+/* Totals of events compared with a filter */
 struct search {
 	const struct filter *filter;
-	u64 searched;	/* events */
-	u64 oldest;	/* time of the oldest of them, ns since boot */
-	u64 newest;	/* time of the newest of them */
-	u64 tagged;	/* of these, how many have a tag */
+	u64 searched;	/* events compared */
+	u64 oldest;	/* time of the oldest, ns since boot */
+	u64 newest;	/* time of the newest */
+	u64 tagged;	/* how many have a tag */
 	u64 match;	/* how many match */
-	u64 meet[FILTER_OPTIONS];	/* by option, how many meet it */
-	u64 without[FILTER_OPTIONS];	/* by option, how many would match without it, and do not */
+	u64 meet[FILTER_OPTIONS];	/* by option: how many meet it */
+	u64 without[FILTER_OPTIONS];	/* by option: how many fail only this one */
 };
 
-/* As filter_match(), and count: to be called once for each event */
+/* Call filter_match() and count the result: once per event */
 bool search_event(struct search *s, const struct stackbuf_event *e);
 
 #endif

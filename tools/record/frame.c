@@ -27,7 +27,7 @@ static size_t hex_number(const char *text, size_t len, u64 *value)
 	return n > 2 ? n : 0;
 }
 
-/* " [module]" or " [module build-id]" at @n.  Return where it ends; @n if there is none */
+/* Parse " [module]" or " [module build-id]" at @n.  Return its end, or @n if there is none */
 static size_t parse_module(struct frame *f, const char *text, size_t len, size_t n)
 {
 	size_t at = n + 2, digits;
@@ -93,7 +93,7 @@ size_t frame_parse(struct frame *f, const char *text, size_t len, bool sizeless)
 /*
  * The stubs of arch/x86/include/asm/idtentry.h and arch/x86/entry/entry_64_fred.S, up to 5.7 those
  * of arch/x86/entry/entry_64.S, and kernel/entry*.S of arm64, arm, riscv and s390.  They call
- * handlers in C, which are no entries.  int3 alone reports the address after itself.
+ * handlers in C, which are not entries.  Only int3 reports the address after itself.
  */
 bool frame_is_entry(const char *name, size_t len)
 {
@@ -140,7 +140,7 @@ bool frame_is_stub(const char *name, size_t len)
 	       text_begins_with(name, len, "fred_");
 }
 
-/* Where the kernel enters from user space, and where threads and idle CPUs begin */
+/* True for entries from user space and the first functions of threads and idle CPUs */
 bool frame_is_outermost(const char *name, size_t len)
 {
 	static const char *const beginning[] = {
@@ -167,7 +167,7 @@ struct frame frame_take(char *text, u64 addr, bool given)
 	const char *module;
 
 	if (given || !frame_parse(&f, text, strlen(text), false)) {
-		/* Some have a module, and no offset */
+		/* Some have a module but no offset */
 		module = given ? NULL : strstr(text, " [");
 		f = (struct frame){ .name = text, .module = "", .build_id = "" };
 		if (given || module)

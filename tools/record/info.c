@@ -5,7 +5,7 @@
 #include <string.h>
 #include "record/parse.h"
 
-/* Pages of stackbuf_info between the counters and pairs: parts that a build may leave out */
+/* Pages of stackbuf_info between the counters and pairs: a build may leave parts of them out */
 static u64 part_pages(const struct stackbuf_info *info)
 {
 	return info->info_size / STACKBUF_PAGE_SIZE - info->pair_pages - 1 - STACKBUF_COUNTER_PAGES;
@@ -19,7 +19,7 @@ bool info_has_probes(const struct stackbuf_info *info)
 	       pages >= STACKBUF_PROBE_PAGES + STACKBUF_DEPTH_PAGES;
 }
 
-/* The pages before those of the deepest stacks */
+/* Index of the first page of the deepest stacks */
 static u32 depths_index(const struct stackbuf_info *info)
 {
 	return 1 + STACKBUF_COUNTER_PAGES + (info_has_probes(info) ? STACKBUF_PROBE_PAGES : 0);
@@ -31,7 +31,7 @@ bool info_has_depths(const struct stackbuf_info *info)
 	       STACKBUF_DEPTH_PAGES;
 }
 
-/* Whether it is the size of a whole stackbuf_info, or of one without some of the parts */
+/* Return true if it is the size of a whole stackbuf_info, or of one without some parts */
 static bool info_size_sane(u64 size)
 {
 	const u64 whole = sizeof(struct stackbuf_info);
@@ -68,7 +68,7 @@ static u64 counters_sum(const struct stackbuf_counters_page *page)
 	return sum;
 }
 
-/* The counters compared here only grow */
+/* Compares only counters that never decrease */
 bool info_later(const struct stackbuf_info *a, const struct stackbuf_info *b)
 {
 	if (a->page.seq != b->page.seq)
@@ -121,7 +121,7 @@ void info_drop_torn(void *page, const void *again)
 	const struct stackbuf_info *info_again = again;
 	unsigned int i, k;
 
-	/* The first page has them */
+	/* The first page has the list of modules */
 	for (i = 0; info->page.kind == STACKBUF_INFO && !info->page.index && i < STACKBUF_MODULES;
 	     i++)
 		if (memcmp(&info->module[i], &info_again->module[i], sizeof(info->module[i])))

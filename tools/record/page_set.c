@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * page_set.c - the pages that were found: of which load they are, and which copies count
+ * page_set.c - the pages found, by load of the module, and which copies to use
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ enum page_is page_set_add(struct page_set *set, const void *data)
 		p.seq = head->seq;
 	} else if (text_head(data, &version, &p.index, &p.seq, &p.instance) &&
 		   !memmem(data, STACKBUF_PAGE_SIZE, "\nstackbuf text v", 16)) {
-		/* A page with two such lines is part of a file of printed text */
+		/* A page with two such lines belongs to a file of printed text */
 		p.kind = KIND_TEXT;
 	} else {
 		return PAGE_FOREIGN;
@@ -49,7 +49,7 @@ void page_set_clear(struct page_set *set)
 
 /* --------------------------------------------------------------- copies --- */
 
-/* The used part of an event page or page of text.  The later of two copies is the fuller one */
+/* Bytes used in an event page or page of text.  The later of two copies is the fuller one */
 static size_t page_fill(const struct found_page *p)
 {
 	const u64 *word = p->data;
@@ -98,7 +98,7 @@ static int by_place(const void *a, const void *b)
 		compare_u64((uintptr_t)x->data, (uintptr_t)y->data);
 }
 
-/* Order by kind, then by sequence where there is one, else by index */
+/* Order by kind, then by sequence if the page has one, else by index */
 static int by_age(const void *a, const void *b)
 {
 	const struct found_page *x = a, *y = b;
@@ -122,7 +122,7 @@ size_t pages_drop_old_copies(struct found_page *page, size_t nr)
 
 	sort(page, nr, sizeof(*page), by_place);
 	for (i = nr; i--; ) {
-		/* In this direction the newest copy is met first */
+		/* Going backwards meets the newest copy first */
 		if (n && same_place(&page[i], &page[nr - n]) &&
 		    (page_has_seq(&page[i]) || page[i].seq != page[nr - n].seq))
 			continue;
@@ -144,7 +144,7 @@ size_t page_set_copies(const struct page_set *set, size_t i)
 	return n;
 }
 
-/* The number of pages of one array that were found, each counted once; @page is sorted */
+/* Count the pages of one array, each once; @page is sorted */
 static u64 pages_there(const struct found_page *page, size_t nr, enum array a, u64 size)
 {
 	u64 there = 0;
@@ -163,7 +163,7 @@ size_t page_set_instances(struct page_set *set, struct instance **list)
 	size_t i, n, nr = 0;
 
 	sort(set->page, set->nr, sizeof(*set->page), by_place);
-	/* An instance's id is the time of its load: go from the newest to the oldest */
+	/* An instance's id is its time of loading: go from the newest to the oldest */
 	for (i = set->nr; i; i -= n) {
 		struct instance new = { .id = set->page[i - 1].instance };
 		const struct stackbuf_info *info = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pairs.c - pairs of probes: outstanding objects, and how long others were open, by stack
+ * pairs.c - pairs of probes: outstanding objects, and the lifetimes of closed ones, by stack
  *
- * It trusts no byte: an object whose number of a stack makes no sense counts as half written.
+ * It trusts no byte: an object with an invalid stack number counts as half-written.
  */
 #include <search.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ static int by_index(const void *a, const void *b)
 	return c ? c : compare_u64(x->index, y->index);
 }
 
-/* The page with this index among those of pairs, which are sorted, or NULL */
+/* Find the page with this index among the sorted pages of pairs, or NULL */
 static const void *page_at(const struct record *r, u16 kind, u64 index, unsigned int *copies)
 {
 	u64 first = r->info.info_size / STACKBUF_PAGE_SIZE - r->info.pair_pages;
@@ -44,7 +44,7 @@ static const void *page_at(const struct record *r, u16 kind, u64 index, unsigned
 	const struct found_page *page, *other;
 
 	page = bsearch(&key, r->pair, r->pairs, sizeof(key), by_index);
-	/* A memory image may have copies of a page, and the sequence of these does not grow */
+	/* A memory image may have copies of a page; pages of pairs have no growing sequence */
 	for (other = page; page && other > r->pair && !by_index(other - 1, page); other--)
 		;
 	for (; page && other < r->pair + r->pairs && !by_index(other, page); other++)
@@ -74,7 +74,7 @@ static int by_stack(const void *a, const void *b)
 	return compare_u64((uintptr_t)x->stack, (uintptr_t)y->stack);
 }
 
-/* The total of a stack: the same one for two stacks of equal frames.  In a tree beside @t->total */
+/* The total of a stack; stacks with equal frames share one.  In a tree next to @t->total */
 static struct pair_total *total_of(struct pair_totals *t, void **tree, const struct record *r,
 				   u64 id)
 {
@@ -93,11 +93,11 @@ static struct pair_total *total_of(struct pair_totals *t, void **tree, const str
 	return *found;
 }
 
-/* What is known of the entries of stacks */
+/* Entries of stacks */
 struct entries {
 	u64 nr;
 	bool *known;
-	struct pair_total **of;	/* NULL: of another pair */
+	struct pair_total **of;	/* NULL: belongs to another pair */
 };
 
 /* Times at which objects were opened */
@@ -106,7 +106,7 @@ struct opened {
 	size_t nr;
 };
 
-/* With @opened note the times alone */
+/* Add up open objects; with @opened only note their times */
 static void take_open(struct pair_totals *t, const struct entries *e, u64 from, u64 until,
 		      const struct stackbuf_pair_bucket *bucket, struct opened *opened)
 {
@@ -162,7 +162,7 @@ static int by_time(const void *a, const void *b)
 	return compare_u64(*(const u64 *)a, *(const u64 *)b);
 }
 
-/* When the first of the newest was opened */
+/* Time when the first of the newest was opened */
 static u64 newest_from(const struct record *r, struct pair_totals *t, const struct entries *e,
 		       const struct pair_span *span)
 {
@@ -195,10 +195,10 @@ void pairs_read(const struct record *r, unsigned int number, const struct pair_s
 	memcpy(t->name, t->pair.name, sizeof(t->pair.name));
 	make_printable(t->name, sizeof(t->name));
 	take_probes(r, number, t);
-	/* Only copies of the record have this number */
+	/* Only pages copied across a reset have this number */
 	t->kept = !r->info.page.seq;
 	t->off = r->probes_off;
-	/* No more than pages were found: a claimed number of pages allocates nothing */
+	/* Limit by the pages found: a claimed number of pages allocates nothing */
 	if (stacks > r->pairs) {
 		t->lost++;
 		return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * parse.c - from pages of memory to events, stacks and texts
+ * parse.c - parses pages of memory to events, stacks and texts
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* -------------------------------------------------------------- events --- */
 
-/* Drop all but the newest @last events, but seldom, so that each event is sorted few times */
+/* Drop all but the newest @last events, but rarely, so that each event is sorted few times */
 static void drop_old_events(struct record *r, u64 last)
 {
 	if (r->events < 1024 || r->events / 2 < last)
@@ -64,8 +64,8 @@ static void parse_events(struct record *r, const struct stackbuf_events_page *pa
 /* ---------------------------------------------------------- old copies --- */
 
 /*
- * The sequence of the newest page of a kind, whose last page is number @nr - 1: the highest that
- * is not far from all others, as a sequence with a flipped bit would be.
+ * The sequence of the newest page of a kind, whose last page is number @nr - 1: the highest, except
+ * for outliers such as a sequence with a flipped bit.
  */
 static u64 newest_seq(const struct found_page *page, size_t nr, u64 lap)
 {
@@ -75,7 +75,7 @@ static u64 newest_seq(const struct found_page *page, size_t nr, u64 lap)
 	return 0;
 }
 
-/* The number of events that its CPU had recorded when it took the next page */
+/* Events that the CPU had recorded when it took the next page */
 static u64 recorded_until(const struct stackbuf_events_page *page)
 {
 	struct cursor c;
@@ -99,9 +99,9 @@ static int by_cpu(const void *a, const void *b, void *arg)
 }
 
 /*
- * For each page of events return the index of its CPU's next page, with a higher sequence; 0 if
- * there is none.  @page is sorted by kind and sequence.  A hostile file may have as many CPUs
- * as pages.
+ * For each page of events return the index of its CPU's next page, with a higher sequence, or 0 if
+ * there is none.  @page is sorted by kind and sequence.  A hostile file may have as many CPUs as
+ * pages.
  */
 static u32 *next_of_cpu(struct found_page *page, size_t nr)
 {
@@ -112,7 +112,7 @@ static u32 *next_of_cpu(struct found_page *page, size_t nr)
 		if (page[i].kind == STACKBUF_EVENTS)
 			events[n++] = i;
 	sort_with(events, n, sizeof(*events), by_cpu, page);
-	/* Go back from the newest page, so that pages of one sequence share their next page */
+	/* Go back from the newest page: pages with the same sequence share their next page */
 	while (n-- > 1) {
 		const struct stackbuf_events_page *p = page[events[n - 1]].data;
 		const struct stackbuf_events_page *after = page[events[n]].data;
@@ -127,15 +127,14 @@ static u32 *next_of_cpu(struct found_page *page, size_t nr)
 }
 
 /*
- * Is the page an old copy from the page cache, whose live page was not found?  The events of
- * such a copy were overwritten since, and are counted as overwritten.
+ * Return true if the page is an old copy from the page cache and the live page was not found.  The
+ * events of such a copy were overwritten since, and are counted as overwritten.
  *
- * Pages of text are taken one after the other.  The ring's head passes each page once a lap, and
- * reuses it unless it is open.  A page is open until its CPU takes the next one.  If that next
- * page is found, this page was reused if the head passed it after the next one was taken.  If
- * the next page is not found, it was overwritten, so the head passed this page as well.  Between
- * the taking of a page and the closing of the one before, other CPUs may have taken pages:
- * @between allows for these.
+ * Pages of text are used in order.  The ring's head passes each page once a lap, and reuses it
+ * unless it is open.  A page is open until its CPU takes the next one.  If that next page is found,
+ * this page was reused if the head passed it after the next one was taken.  If the next page is not
+ * found, it was overwritten, so the head passed this page as well.  Other CPUs may take pages after
+ * a CPU takes a page and before it closes the previous one: @between allows for these.
  */
 static bool is_outlived(const struct found_page *page, const u32 *next_page, size_t i, u64 newest,
 			u64 lap, u32 cpus)
@@ -199,7 +198,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 			r->outlived++;
 			continue;
 		}
-		/* Copies of pages without a sequence lie next to each other: count them once */
+		/* Copies of pages without a sequence are adjacent: count them once */
 		if (a >= 0 && index[a] != page[i].index)
 			r->pages[a]++;
 		if (a >= 0)
@@ -236,7 +235,7 @@ void record_parse(struct record *r, const struct page_set *set, u64 instance,
 
 	for (a = 0; a < ARRAYS && r->have_info; a++) {
 		lap = size[a] / STACKBUF_PAGE_SIZE;
-		/* Pages of text that were never used have no head, and are not missing */
+		/* Unused pages of text have no head, and are not missing */
 		if (a == ARRAY_TEXT && newest[a] < lap)
 			lap = newest[a];
 		r->missing[a] = lap > r->pages[a] ? lap - r->pages[a] : 0;
@@ -272,7 +271,7 @@ static void absorb(struct stack *first, struct stack *other)
 	first->in_ring += other->in_ring;
 	other->count = 0;
 	other->in_ring = 0;
-	/* The text log may hold the record of one of them only */
+	/* The text log may have the record of only one of them */
 	if (!first->text && other->text) {
 		first->text = other->text;
 		first->text_len = other->text_len;
@@ -287,7 +286,7 @@ void duplicates_merge(struct record *r)
 	size_t i, nr = 0;
 	bool any = false;
 
-	/* Without frames nothing can be compared; frames of stale stacks were in other code */
+	/* Stacks without frames cannot be compared; frames of stale stacks were in other code */
 	for (i = 0; (stack = stacks_next(&r->stacks, &i)); ) {
 		stack->own = stack->count + stack->in_ring;
 		if (stack->nr && !stack->stale)

@@ -101,7 +101,7 @@ void stacks_empty(struct stacks *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* Does the id have the low bits that the id of a stack at this place must have? */
+/* Return true if the id has the low bits that its place requires */
 static bool id_fits(u32 id, const struct stackbuf_stacks_page *page, unsigned int granule)
 {
 	return page->id_bits >= 6 && page->id_bits <= 32 &&
@@ -147,8 +147,8 @@ struct stack *stack_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 
 	stack = stacks_get(s, raw->id);
 	/*
-	 * The stack was entered before, from a copy of this page of another time.  Counts only
-	 * grow, so the copy with the larger count is the later one.
+	 * Another copy of this page had the stack, too.  Counts only grow, so the copy with the
+	 * larger count is the later one.
 	 */
 	if (stack->nr && raw->count < stack->count)
 		return stack;
@@ -188,7 +188,7 @@ void stacks_drop_torn(struct stackbuf_stacks_page *page, const struct stackbuf_s
 			continue;
 		}
 		granules = granules_of(raw);
-		/* The time of the first event is written last: what was copied later is whole */
+		/* The time of the first event is written last: a later copy has the whole stack */
 		if (granule + granules <= 64 && raw->flags & STACKBUF_STACK_FIRST &&
 		    (was->words != raw->words || !stackbuf_first(was)->time))
 			stackbuf_first(raw)->time = 0;
@@ -230,7 +230,7 @@ void duplicates_enter(void **tree, struct stack *stack)
 		stack->canonical = *found;
 }
 
-/* The tree refers to stacks, it does not own them */
+/* The trees do not own the stacks */
 static void not_owned(void *stack)
 {
 	(void)stack;
@@ -254,7 +254,7 @@ unsigned int stacks_parse(struct stacks *s, const struct stackbuf_stacks_page *p
 		} else if (stack_parse(s, page, granule, &granules)) {
 			granule += granules;
 		} else {
-			/* Pass over what makes no sense, up to the next stack */
+			/* Skip invalid granules, up to the next stack */
 			if (raw->id && id_fits(raw->id, page, granule))
 				half++;
 			for (granule++; granule < 64; granule++)

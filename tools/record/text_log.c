@@ -28,13 +28,13 @@ static bool is_record(const char *p, const char *end)
 	return end - p > 6 && !memcmp(p, "stack ", 6) && p[6] >= '1' && p[6] <= '9';
 }
 
-/* What may follow a record: another, one that is being written, the unused part of the page */
+/* After a record: another one, a half-written one, or the unused part of the page */
 static bool may_follow(const char *p, const char *end)
 {
 	return !*p || *p == ' ' || is_record(p, end);
 }
 
-/* The next line that begins a record, at or after @p, which may be inside a line */
+/* Find the next line at or after @p that begins a record; @p may be inside a line */
 static const char *next_record(const char *p, const char *end)
 {
 	while ((p = memchr(p, '\n', end - p)))
@@ -54,7 +54,7 @@ u64 text_time(const char *record)
 	return sscanf(line, "stack %*u [%llu.%6llu]", &s, &us) == 2 ? (s * 1000000 + us) * 1000 : 0;
 }
 
-/* Parse one record.  Return where the next may begin, NULL if this one is not whole */
+/* Parse one record.  Return where the next may begin, or NULL if this one is incomplete */
 static const char *parse_text_record(struct record *r, const char *p, const char *end)
 {
 	const char *line = p, *nl, *frames = NULL, *d = p + 6;
@@ -87,7 +87,7 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 		return NULL;
 	GROW(r->text, r->texts);
 	r->text[r->texts++] = (struct text){ .record = p, .len = line - p, .id = id };
-	/* Pages are parsed oldest first, so the newest record of an id remains */
+	/* Pages are parsed oldest first, so the newest record of an id is kept */
 	stack = stacks_get(&r->stacks, id);
 	stack->text = frames;
 	stack->text_len = line - frames;
@@ -99,11 +99,11 @@ static const char *parse_text_record(struct record *r, const char *p, const char
 }
 
 /*
- * The copies differ from where a record was being written, or was written in between: the page
- * is cut before that.  The difference may lie inside a record whose beginning is in both copies,
- * as a copy loads words in any order (see events_drop_torn()), so that the earlier copy may have
- * the beginning from a later time than the rest: the page is cut at that beginning.  If the page
- * was blanked for its next use while the later copy was made, none of it is certain.
+ * The copies differ from the point where a record was half-written, or was written in between: cut
+ * the page there.  The difference may be inside a record whose beginning is in both copies: a copy
+ * loads words in any order (see events_drop_torn()), so the earlier copy's beginning may be from a
+ * later time than the rest.  Then cut the page at that beginning.  If the page was blanked for its
+ * next use while the later copy was made, none of it is certain.
  */
 bool text_drop_torn(char *page, const char *again)
 {
@@ -117,7 +117,7 @@ bool text_drop_torn(char *page, const char *again)
 		same++;
 	if (same == STACKBUF_PAGE_SIZE)
 		return true;
-	/* Its head is another, or it is being blanked */
+	/* Its head differs, or it is being blanked */
 	if (same <= len || (page[same] && again[same] == ' ')) {
 		memset(page, 0, STACKBUF_PAGE_SIZE);
 		return false;
@@ -146,7 +146,7 @@ void record_parse_text(struct record *r, const char *page)
 		next = is_record(p, end) ? parse_text_record(r, p, end) : NULL;
 		if (!next) {
 			next = next_record(p, end);
-			/* Padding begins with a blank, a record that is being written with a NUL */
+			/* Padding begins with a blank, a half-written record with a NUL */
 			if (is_record(p, end) || (!*p && next))
 				r->half_texts++;
 		}

@@ -12,7 +12,7 @@ bool value_number(const char *text, const char **end, u64 max, u64 *value)
 {
 	char *stop;
 
-	/* strtoull() takes blanks and signs as well */
+	/* strtoull() accepts blanks and signs */
 	if (*text < '0' || *text > '9')
 		return false;
 	errno = 0;
@@ -22,7 +22,7 @@ bool value_number(const char *text, const char **end, u64 max, u64 *value)
 	return !errno && *value <= max;
 }
 
-/* Parse ".059960", up to nine digits, if it is there */
+/* Parse an optional fraction like ".059960", up to nine digits */
 static bool parse_fraction(const char **text, u64 *ns)
 {
 	const char *p = *text;
@@ -39,7 +39,7 @@ static bool parse_fraction(const char **text, u64 *ns)
 	return unit < NSEC_PER_SEC;
 }
 
-/* Parse seconds with up to nine decimals, to ns; *@end is what follows */
+/* Parse seconds with up to nine decimals, to ns; set *@end to the end of it */
 static bool parse_seconds(const char *text, const char **end, u64 *ns)
 {
 	u64 value = 0, part;
@@ -58,7 +58,7 @@ static bool parse_seconds(const char *text, const char **end, u64 *ns)
 	return true;
 }
 
-/* Parse a number of exactly @count digits */
+/* Parse exactly @count digits */
 static bool parse_digits(const char **text, unsigned int count, int min, int max, int *value)
 {
 	for (*value = 0; count; count--, ++*text) {
@@ -69,7 +69,7 @@ static bool parse_digits(const char **text, unsigned int count, int min, int max
 	return *value >= min && *value <= max;
 }
 
-/* "14:03", "14:03:05", "14:03:05.059960" */
+/* Parse "14:03", "14:03:05", "14:03:05.059960" */
 static bool parse_time_of_day(const char **text, struct tm *tm, u64 *ns)
 {
 	*ns = 0;
@@ -99,7 +99,7 @@ static bool parse_zone(const char **text, long *east)
 	return true;
 }
 
-/* "2026-11-22", "2026-11-22 14:03", "2026-11-22T14:03:05.059960+01:00" */
+/* Parse "2026-11-22", "2026-11-22 14:03", "2026-11-22T14:03:05.059960+01:00" */
 static bool parse_date(const char *text, u64 *ns)
 {
 	struct tm tm = { .tm_isdst = -1 }, day;
@@ -116,7 +116,7 @@ static bool parse_date(const char *text, u64 *ns)
 	day = tm;
 	if ((*text == ' ' || *text == 'T') && (text++, !parse_time_of_day(&text, &tm, &part)))
 		return false;
-	/* timegm() turns February 30 into a day of March */
+	/* timegm() turns February 30 into a date in March */
 	timegm(&day);
 	if (day.tm_mday != tm.tm_mday)
 		return false;
@@ -133,7 +133,7 @@ static bool parse_date(const char *text, u64 *ns)
 	return true;
 }
 
-/* "10s", "1.5h", "500ms": ns */
+/* Parse "10s", "1.5h", "500ms" to ns */
 static bool parse_duration(const char *text, u64 *ns)
 {
 	static const struct {

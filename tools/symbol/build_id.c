@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * build_id.c - build ids of the kernel and of modules that ran
+ * build_id.c - build ids of the recorded kernel and modules
  */
 #include <dirent.h>
 #include <elf.h>
@@ -49,7 +49,7 @@ void build_ids_add(struct build_ids *ids, const char *module, const char *hex)
 	add(ids, module, hex, 0);
 }
 
-/* An id of the record in digits, "" if it is unknown */
+/* Return an id of the record in digits, "" if it is unknown */
 static char *id_in_record(const u8 *id)
 {
 	static const u8 unknown[STACKBUF_BUILD_ID_LEN];
@@ -115,7 +115,7 @@ void build_ids_snapshot(struct build_ids *ids, const char *text)
 	}
 }
 
-/* Compare by us, which is what the text log has */
+/* Compare in us, the unit of the text log */
 static bool is_before(u64 time, u64 since)
 {
 	return time / 1000 < since / 1000;
@@ -138,7 +138,7 @@ const char *build_ids_find(const struct build_ids *ids, const char *module, u64 
 		if (!time || (!is_before(time, id->since) && (!then || id->since > then->since)))
 			then = id;
 	}
-	/* Without a load: the kernel, a module that was there before stackbuf, or a load unknown */
+	/* No load is known: the kernel, a module loaded before stackbuf, or an unknown load */
 	if (!loads)
 		then = *module && ids->from && (!time || is_before(time, ids->from)) ? NULL : last;
 	else if (!time && differ)

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * decode.c - source lines for text that holds stack traces
+ * decode.c - source lines for text that contains stack traces
  *
  * A frame is "name+0xoffset/0xsize", with or without " [module]" or " [module build-id]" after it,
  * anywhere in a line; or the same without a size, as bcc, bpftrace and perf print it, if only one
  * function has that name.  Its source line is inserted after it; all other text is copied.
  *
- * Which frames are return addresses, so that the call before them counts, and which are exact:
+ * An address in a frame is either a return address, so that the call before it counts, or exact:
  *
- * - Exact where the text says so: after the name of a program counter ("RIP:", "pc :" and others of
- *   marker.c), after "WARNING:" and where KFENCE reports an access, with the kernel's mark "(P)",
- *   and where a trace or a guess ("?") repeats that place.
- * - Exact after an entry for exceptions or interrupts in the same trace: what was interrupted.
- * - Return addresses: all others.  Where one could be exact, too, as the first frame of a trace or
- *   one within other text, that shows if the instruction before it is no call.
+ * - It is exact if the text says so: after the name of a program counter ("RIP:", "pc :" and others
+ *   in marker.c), after "WARNING:" and where KFENCE reports an access, with the kernel's mark "(P)",
+ *   and if a trace or a guess ("?") repeats that place.
+ * - It is exact after an entry for exceptions or interrupts in the same trace: the interrupted
+ *   place.
+ * - All others are return addresses.  If an address could be either, as in the first frame of a
+ *   trace or one within other text, it is exact if no call precedes it.
  *
- * Where the text does not tell whether a frame follows an entry, it is a return address, and is
- * counted.
+ * If the text does not show whether a frame follows an entry, its address is a return address, and
+ * the frame is counted.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symbol/decode.h"
 
-/* The longest path of a module or an image that is looked at */
+/* Longest path of a module or an image that is examined */
 #define ORIGIN_MAX	512
 
 /* Length of "(P)" etc., letters for where arm64 found an address; 0 if there are none */
@@ -34,9 +35,9 @@ static size_t mark_length(const char *text, size_t len)
 	return text_matches(text, len < 16 ? len : 16, "^\\([A-Z]+\\)", part) ? part[0].rm_eo : 0;
 }
 
-/* --------------------------------------------------------- what surrounds --- */
+/* ----------------------------------------------------- text around frames --- */
 
-/* Has the text after a frame its source line, as "file.c:12", "(file.c:12)" or "f (file.c:12)"? */
+/* Return true if a source line follows a frame, as "file.c:12", "(file.c:12)" or "f (file.c:12)" */
 static bool has_line(const char *text, size_t len)
 {
 	static const char line[] =
@@ -45,7 +46,7 @@ static bool has_line(const char *text, size_t len)
 	return len && *text == ' ' && text_matches(text, len < 512 ? len : 512, line, NULL);
 }
 
-/* Does a trace's line end after the frame, but for its source line, colours, quotes? */
+/* Return true if only a source line, colours or quotes follow the frame */
 static bool is_end(const char *text, size_t len)
 {
 	size_t n;
@@ -62,9 +63,10 @@ static bool is_end(const char *text, size_t len)
 }
 
 /*
- * Is it the kernel's, by what stands after a frame without a size?  perf prints
- * "([kernel.kallsyms])", "(/boot/vmlinux)", "([ext4])", "(/lib/modules/.../ext4.ko.xz)", and others
- * "(inexact)" and "(P)"; what else is in parentheses is a program or a library.  Set its module.
+ * Return true for a frame of the kernel, by the text after a frame without a size.  perf prints
+ * "([kernel.kallsyms])", "(/boot/vmlinux)", "([ext4])", "(/lib/modules/.../ext4.ko.xz)", other
+ * programs "(inexact)" and "(P)".  Other text in parentheses is a program or a library.  Set the
+ * frame's module.
  */
 static bool take_origin(struct frame *f, const char *text, size_t len)
 {
@@ -98,7 +100,7 @@ static bool take_origin(struct frame *f, const char *text, size_t len)
 
 /* ----------------------------------------------------------------- frames --- */
 
-/* Escapes end in letters, which are not the name's: "[1mvfs_read", "\tksys_read" */
+/* Escapes end in letters, which do not belong to the name: "[1mvfs_read", "\tksys_read" */
 static size_t skip_escape(const char *line, size_t start, size_t end)
 {
 	char before = start ? line[start - 1] : ' ';
@@ -133,13 +135,16 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 		n = frame_parse(f, line + start, len - start, true);
 		if (!n)
 			continue;
-		/* A decimal offset is one only alone in its line, or as crash prints it */
+		/*
+		 * A decimal offset counts only if the frame is alone in its line, or as crash
+		 * prints it
+		 */
 		if (f->decimal && !text_ends_with(line, start, "[exception RIP: ") &&
 		    !text_begins_with(line + start + n, len - start - n, " at ffff") &&
 		    !text_begins_with(line + start + n, len - start - n, " ([kernel.") &&
 		    (text_trim(line, start) || !is_end(line + start + n, len - start - n)))
 			continue;
-		/* "/bin/cat+0x1", "a.out(main+0x2)", "libc`read+0x3" are of programs */
+		/* "/bin/cat+0x1", "a.out(main+0x2)", "libc`read+0x3" are in programs */
 		if (f->sizeless && start && start == begin && strchr("/(`=<", line[start - 1]))
 			continue;
 		*at = start;
@@ -148,16 +153,16 @@ static size_t next_frame(struct frame *f, const char *line, size_t len, size_t *
 	return 0;
 }
 
-/* Lines of registers between what was interrupted and its caller, or the trace */
+/* Maximum of register lines between the interrupted place and its caller, or the trace */
 #define REGISTER_LINES	20
 #define FRAMES_MAX	1024
 
-/* Put the caller in front of the frames that it called */
+/* Prepend the caller to the frames that it called */
 static void fold(struct decoder *d, struct trace *t, const struct frame *f)
 {
 	char *more;
 
-	/* More are of no trace: STACKBUF_DEPTH_MAX are the most that the table holds */
+	/* No trace is longer: the table stores at most STACKBUF_DEPTH_MAX frames */
 	if (t->frames > FRAMES_MAX) {
 		d->beyond++;
 		return;
@@ -171,8 +176,8 @@ static void fold(struct decoder *d, struct trace *t, const struct frame *f)
 }
 
 /*
- * What was interrupted: the trace goes on with it, or begins there.  @whole: it ends there, too.
- * Kernels for x86 repeat it when an oops ends, without a line "CPU:" before it.
+ * Process the interrupted place: the trace continues with it, or begins there, and with @whole also
+ * ends there.  Kernels for x86 repeat it at the end of an oops, without a line "CPU:" before it.
  */
 static void take_register(struct decoder *d, const struct frame *f, const char *line, size_t len,
 			  bool whole)
@@ -195,22 +200,25 @@ static void take_register(struct decoder *d, const struct frame *f, const char *
 	t->entry = false;
 }
 
-/* What stands around a frame in its line */
+/* The text around a frame in its line */
 struct around {
 	const char *before, *after;
 	size_t before_len, after_len;
 	size_t mark;	/* bytes of "(P)" and the like in @after */
 	bool guess;	/* it has a "?" */
 	bool more;	/* another frame of its trace follows */
-	bool alone;	/* that, or nothing does */
-	/* It has lost its end, as by a mail program: each frame of its trace so far has a size */
+	bool alone;	/* @more, or nothing follows */
+	/*
+	 * Its end is missing, cut by a mail program perhaps: all earlier frames of its trace have a
+	 * size
+	 */
 	bool cut;
 };
 
 static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, struct trace *t,
 				     const struct around *a)
 {
-	/* A mark of another stack stands before it in its line */
+	/* The line has a mark of another stack before the frame */
 	bool edge = text_holds(a->before, a->before_len, "<EOI>") ||
 		    text_holds(a->before, a->before_len, "EOE>>");
 	bool entry = frame_is_entry(f->name, f->name_len);
@@ -219,12 +227,12 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 	enum frame_kind kind;
 
 	if (a->guess) {
-		/* An unwinder by frame pointers doubts what was interrupted itself */
+		/* An unwinder with frame pointers marks even the interrupted place as a guess */
 		kind = (edge && t->entry) || d->last_register == place ? FRAME_EXACT : FRAME_OPEN;
 		t->entry &= !edge;
 		return kind;
 	}
-	/* On x86 ret_from_fork_asm() calls ret_from_fork() since 6.5 */
+	/* Since 6.5 ret_from_fork_asm() calls ret_from_fork() on x86 */
 	if (t->whole && !frame_is_outermost(f->name, f->name_len))
 		traces_end_one(&d->traces, t);
 	d->begins = 0;
@@ -238,7 +246,7 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 			kind = FRAME_RETURN;
 	}
 	t->frames++;
-	/* What a trace of arm64 begins with is where the program counter is */
+	/* On arm64 a trace begins with the program counter: do not add it twice */
 	if (d->traces.ended && !(repeats && t->paused))
 		fold(d, t, f);
 	t->paused = 0;
@@ -250,7 +258,7 @@ static enum frame_kind kind_in_trace(struct decoder *d, const struct frame *f, s
 	return kind;
 }
 
-/* Of the first frame in a line, or of one with other text before it.  Set *@of to its trace */
+/* Kind of the first frame in a line, or of one with other text before it.  Set *@of to its trace */
 static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f,
 				    const struct marker *marker, const struct around *a,
 				    struct trace **of)
@@ -280,9 +288,9 @@ static enum frame_kind kind_in_line(struct decoder *d, const struct frame *f,
 	return kind_in_trace(d, f, *of, a);
 }
 
-/* ----------------------------------------------------- what is not decoded --- */
+/* ------------------------------------------------------- undecoded frames --- */
 
-/* Report on standard error why frames stay as they are, each reason once */
+/* Report on standard error why frames are not decoded, each reason once */
 static void report_once(struct decoder *d, const char *why)
 {
 	u32 hash = hash_bytes(why, strlen(why));
@@ -299,7 +307,7 @@ static void report_once(struct decoder *d, const char *why)
 
 /* ------------------------------------------------------------- the lines --- */
 
-/* Between two frames of a trace on one line, or between a function and its caller */
+/* Return true for text between two frames of a trace on one line, or a function and its caller */
 static bool is_separator(const char *text, size_t len, const char *line, size_t line_len)
 {
 	struct line_start s, before;
@@ -312,22 +320,22 @@ static bool is_separator(const char *text, size_t len, const char *line, size_t 
 	}
 	if (at >= len)
 		return true;
-	/* Line ends became blanks: what stands before frames stands between them */
+	/* Newlines became blanks: the prefix of each frame separates it from the previous one */
 	traces_line_start(&s, text, len);
 	traces_line_start(&before, line, line_len);
 	return s.len && text_ends_with(before.text, before.len, s.text);
 }
 
 /*
- * Is the line the one before again, as two consoles on one port print each?  One with a @frame may
- * be of a function that calls itself: the line before must have been printed twice, too.
+ * Return true if the line repeats the previous one, as two consoles on one port do.  A repeated
+ * @frame may be of a recursive function: so the line before must have been printed twice, too.
  */
 static bool is_again(struct decoder *d, const char *line, size_t len, bool frame)
 {
 	u32 hash = hash_bytes(line, len);
 	bool again = hash == d->last_line && !d->again && (d->pairs || !frame);
 
-	/* A blank line may well stand twice */
+	/* Two blank lines are not a repetition */
 	if (!text_trim(line, len) || d->record)
 		return false;
 	d->pairs = d->again || !d->last_line;
@@ -363,7 +371,7 @@ static const char *frame_line(struct decoder *d, struct frame *f, enum frame_kin
 	return text;
 }
 
-/* Is the place "fs/x.c:12" one of those in a frame's line? */
+/* Return true if the place "fs/x.c:12" is one of those in a frame's line */
 static bool has_place(const char *line, const char *place)
 {
 	size_t len = strlen(place);
@@ -376,9 +384,9 @@ static bool has_place(const char *line, const char *place)
 }
 
 /*
- * The line of a warning's frame.  Whether that is exact or a return address depends on the
- * architecture and the version (__WARN_FLAGS, warn_slowpath_fmt()), but it is the line that the
- * text names.
+ * The source line of a warning's frame.  The address may be exact or a return address, depending on
+ * the architecture and the version (__WARN_FLAGS, warn_slowpath_fmt()); choose the one that gives
+ * the line in the text.
  */
 static const char *warning_line(struct decoder *d, struct frame *f, const struct marker *m)
 {
@@ -398,7 +406,7 @@ static const char *warning_line(struct decoder *d, struct frame *f, const struct
 static const char ends_cut[] =
 	"([[:alpha:]_][[:alnum:]_.]*)[+]0x[[:xdigit:]x/]*=?[[:space:]]*$";
 
-/* Does a frame begin at the line's end that has lost a part?  Take it for one of its trace */
+/* If a frame at the line's end was cut, count it in its trace and return true */
 static bool take_cut(struct decoder *d, const char *line, size_t len)
 {
 	struct frame f = { .module = "" };
@@ -417,13 +425,13 @@ static bool take_cut(struct decoder *d, const char *line, size_t len)
 	return true;
 }
 
-/* A line, and the frame in it that is looked at */
+/* A line, and the current frame in it */
 struct scan {
 	const char *line;
 	size_t len;
 	size_t prefix;	/* bytes before its first frame */
-	size_t done;	/* bytes that were copied */
-	size_t at, end;	/* where the frame is */
+	size_t done;	/* bytes copied so far */
+	size_t at, end;	/* position of the frame */
 };
 
 static struct around look_around(struct decoder *d, const struct scan *s,
@@ -456,10 +464,10 @@ static struct around look_around(struct decoder *d, const struct scan *s,
 /* "[   12.3]  ?", of a guess whose frame is in the next line */
 static const char lone_question[] = "(^|[]>:)])[[:space:]]*[?][[:space:]]*$";
 
-/* "> 0x370", the rest of a frame that was cut in the line before */
+/* "> 0x370", the rest of a frame that was cut in the previous line */
 static const char rest[] = "^[[:xdigit:]x/>[:space:]]+$";
 
-/* One line of the log, which may be a part of one in the file */
+/* Decode one line of the log, which may be a part of a line in the file */
 static void decode_part(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	struct scan s = { .line = line, .len = len };
@@ -482,7 +490,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 			s.prefix = s.at;
 		a = look_around(d, &s, &f);
 		marker = marker_find(a.before, a.before_len, a.after, a.after_len);
-		/* "[kernel]" is what bpf tools and SystemTap call vmlinux */
+		/* bpf tools and SystemTap call vmlinux "[kernel]" */
 		if (f.module_len == 6 && !memcmp(f.module, "kernel", 6))
 			f.module_len = 0;
 		if (t && !marker.at && is_separator(a.before, a.before_len, line, s.prefix)) {
@@ -503,7 +511,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 				d->last_kind = kind;
 		}
 		d->sized |= !f.sizeless;
-		/* What the text has already stays */
+		/* Keep source lines that the text already has */
 		if (has_line(a.after + a.mark, a.after_len - a.mark))
 			d->lined++;
 		else if (a.cut)
@@ -517,7 +525,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 		if (text)
 			fputs(text, out);
 	}
-	/* Traces that stand on one line each */
+	/* Traces on one line each */
 	if (frames > 1 && t)
 		traces_end_one(&d->traces, t);
 	d->question = !frames && text_matches(line, len, lone_question, NULL);
@@ -530,7 +538,7 @@ static void decode_part(struct decoder *d, const char *line, size_t len, FILE *o
 	fwrite(line + s.done, 1, len - s.done, out);
 }
 
-/* Bytes of a number that counts the lines, as "grep -n" and "cat -n" have it before each, or 0 */
+/* Length of a line number, as from "grep -n" and "cat -n", or 0 */
 static size_t line_number(struct decoder *d, const char *line, size_t len)
 {
 	u64 number = 0;
@@ -540,17 +548,17 @@ static size_t line_number(struct decoder *d, const char *line, size_t len)
 		n++;
 	for (; n < len && isdigit((unsigned char)line[n]); n++)
 		number = 10 * number + line[n] - '0';
-	/* Numbers of frames, as in ftrace's stack_trace, are no numbers of lines */
+	/* Numbers of frames, as in ftrace's stack_trace, are not line numbers */
 	if (n == len || !line[n] || !strchr(":-| \t", line[n]))
 		number = 0;
 	d->numbered = number && number == d->number + 1 ? d->numbered + 1 : 0;
 	d->number = number;
-	/* "grep -n" leaves lines out once they are known to be counted */
+	/* "grep -n" may omit lines after the numbers were recognized */
 	d->numbers |= d->numbered >= 3;
 	return d->numbers && number ? n + 1 : 0;
 }
 
-/* A line of the file may hold several of the log, as a JSON string does */
+/* A line of the file may contain several of the log, as a JSON string does */
 static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *out)
 {
 	size_t at = 0, parts = 0, n;
@@ -568,7 +576,7 @@ static void decode_parts(struct decoder *d, const char *line, size_t len, FILE *
 		at = 0;
 		parts++;
 	}
-	/* What follows a string with one line of the log is no line of it */
+	/* In JSON the text after a string with one line of the log is not part of that line */
 	if (parts == 1 && len && *line == '"')
 		fwrite(line, 1, len, out);
 	else
@@ -591,7 +599,7 @@ void decode_file(struct decoder *d, FILE *in, FILE *out)
 	size_t room = 0;
 	ssize_t len;
 
-	/* Stop at the first error of writing */
+	/* Stop at the first write error */
 	while (!ferror(out) && (len = getline(&line, &room, in)) >= 0) {
 		bool whole = len && line[len - 1] == '\n';
 

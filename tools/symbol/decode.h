@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * decode.h - source lines for text that holds stack traces
+ * decode.h - source lines for text that contains stack traces
  */
 #ifndef DECODE_H
 #define DECODE_H
@@ -10,157 +10,157 @@
 
 /* --------------------------------------------------------------- trace.c --- */
 
-/* Traces that are printed at once; shapes longer than that are of no log */
+/* Limits of concurrent traces, and of a shape's length: no log exceeds them */
 #define TRACES_MAX	64
 #define TRACE_SHAPE	256
 
-/* What a line begins with */
+/* The shape of a line's beginning */
 struct line_start {
-	char text[TRACE_SHAPE];	/* without what differs between lines of a trace */
+	char text[TRACE_SHAPE];	/* without the parts that differ between lines of a trace */
 	size_t len;
 };
 
-/* A trace that may go on */
+/* A trace that may continue */
 struct trace {
-	struct line_start shape;	/* of what stands before its frames */
-	u64 used;	/* when it had its last line */
+	struct line_start shape;	/* of the text before its frames */
+	u64 used;	/* number of its last line */
 	bool sized;	/* its frames have sizes */
-	u64 frames;	/* frames so far, guesses left out; 0: the next one is its first */
-	bool entry;	/* the last of these is an entry for exceptions or interrupts */
-	bool irq;	/* that one is common_interrupt() */
-	bool whole;	/* its outermost frame was there: what follows is another trace */
-	bool doubt;	/* it may be of another, whose last frame is an entry */
-	bool registers;	/* of a report: those that follow without a line "CPU:" are the same */
-	unsigned int paused;	/* so many lines may follow before its next frame: of registers */
-	char *folded;	/* its frames as folded text, outermost first, if that is kept */
+	u64 frames;	/* frames so far, without guesses; 0: the next one is its first */
+	bool entry;	/* the last frame is an entry for exceptions or interrupts */
+	bool irq;	/* the last frame is common_interrupt() */
+	bool whole;	/* its outermost frame was found: the next frame is of another trace */
+	bool doubt;	/* it may belong to another trace, whose last frame is an entry */
+	bool registers;	/* its report has registers: more without a line "CPU:" repeat them */
+	unsigned int paused;	/* how many lines, of registers, may precede its next frame */
+	char *folded;	/* its frames as folded text, outermost first, if kept */
 };
 
-/* Those that may go on */
+/* All traces that may continue */
 struct traces {
 	struct trace trace[TRACES_MAX];
 	u64 lines;	/* lines so far */
 	struct line_start other;	/* of the last line without a frame */
-	bool place;	/* that leads to a frame of no trace, as "Preemption disabled at:" */
-	/* Is given each trace with @folded that has ended, and @arg */
+	bool place;	/* that line leads to a frame of no trace, as "Preemption disabled at:" */
+	/* Called with @arg and each finished trace with @folded */
 	void (*ended)(void *arg, const struct trace *t);
-	/* Is given @arg and each line that ends traces, after those */
+	/* Called with @arg and each line that ends traces, after @ended */
 	void (*line)(void *arg, const char *line, size_t len);
 	void *arg;
 };
 
-/* Length of an escape that begins here, as of a terminal's colour or in a JSON string, else 0 */
+/* Length of an escape here, as of a terminal's colour or in a JSON string, else 0 */
 size_t text_escape(const char *text, size_t len);
 
-/* Length of what ends a line of the log within a line of the file, else 0 */
+/* Length of the end of a log line within a line of the file, else 0 */
 size_t text_newline(const char *text, size_t len);
 
-/* The shape of what stands before a frame; in a line of JSON, of the string that it is in */
+/* The shape of the text before a frame; in a line of JSON, of the string with the frame */
 void traces_line_start(struct line_start *s, const char *before, size_t len);
 
-/* The trace that has this before its frames, or NULL */
+/* The trace with this shape before its frames, or NULL */
 struct trace *traces_known(struct traces *t, const struct line_start *before);
 
-/* The trace of a line, by what stands before its frame */
+/* Find the trace of a line by the shape before its frame, or begin one */
 struct trace *traces_find(struct traces *t, const struct line_start *before);
 
-/* It ends here */
+/* End this trace */
 void traces_end_one(struct traces *t, struct trace *one);
 
 /*
- * Do words of a sentence lead to the frame, as "BUG: KASAN: use-after-free in"?  A log's prefix may
- * end in a word, too: then a line before has it.
+ * Return true if words of a sentence lead to the frame, as "BUG: KASAN: use-after-free in".  A
+ * log's prefix may end in a word, too, but then the previous line has it as well.
  */
 bool traces_sentence(const struct traces *t, const struct line_start *before);
 
-/* Does the line before say that this frame is a place, and of no trace? */
+/* Return true if the previous line marks this frame as a place outside any trace */
 bool traces_place(struct traces *t, const struct line_start *before);
 
 /*
- * A line without a frame, or with one within other text, ends the traces that it could be of.
- * Lines of JSON have them in strings: what stands before a string's quotation mark is ignored.
+ * End the traces that a line could belong to, except @but: a line without a frame, or with one
+ * within other text.  In lines of JSON they are in strings: ignore text before a quotation mark.
  */
 void traces_end(struct traces *t, const char *line, size_t len, const struct trace *but);
 
-/* Tell @line of a line that may have ended traces */
+/* Pass to @line a line that may have ended traces */
 void traces_line(struct traces *t, const char *line, size_t len);
 
-/* All that for a line without a frame */
+/* Process a line without a frame */
 void traces_other(struct traces *t, const char *line, size_t len);
 
-/* All end */
+/* End all traces */
 void traces_close(struct traces *t);
 
 /* -------------------------------------------------------------- decode.c --- */
 
-/* Reasons why kernels cannot be decoded that are reported; further ones are not */
+/* Limit of reported reasons why kernels cannot be decoded */
 #define DECODE_REPORTED_MAX	8
 
-/* What is known from the lines before */
+/* State from the previous lines */
 struct decoder {
-	struct srcline *srcline;	/* where source lines come from */
+	struct srcline *srcline;	/* finds source lines */
 	bool record;	/* the text is a record of the text log, whose kernel is known */
-	u64 time;	/* when the record was made, ns since boot; 0 if unknown */
-	/* Those that the lines are of.  With its @ended nothing is decoded: they are folded */
+	u64 time;	/* time of the record, ns since boot; 0 if unknown */
+	/* Traces of the lines.  If its @ended is set, frames are folded, not decoded */
 	struct traces traces;
-	u64 last_register;	/* frame_place() that the last "RIP:" named */
+	u64 last_register;	/* frame_place() of the last "RIP:" */
 	u64 begins;	/* frame_place() that the next trace may begin with */
-	u32 last_line;	/* hash of the line before; 0: there is none */
-	bool again;	/* it repeats the one before it */
-	bool pairs;	/* the line before it was printed twice, or there is none */
-	enum frame_kind last_kind;	/* of its first frame */
+	u32 last_line;	/* hash of the previous line; 0: there is none */
+	bool again;	/* it repeats the line before it */
+	bool pairs;	/* the line before that was printed twice, or there is none */
+	enum frame_kind last_kind;	/* of that line's first frame */
 	u64 frames;	/* frames found */
 	/*
-	 * Frames without a size, as vfs_read+0x12, that are not decoded: no function has this
-	 * name, or several have
+	 * Frames without a size, as vfs_read+0x12, that are not decoded because no function, or
+	 * more than one, has this name
 	 */
 	u64 sizeless;
-	u64 lined;	/* frames that have their line in the text */
+	u64 lined;	/* frames with their line already in the text */
 	u64 decoded;	/* frames with a source line */
 	u64 left;	/* frames of kernels that cannot be decoded */
-	bool sized;	/* a frame had its size: one that ends its line without it may be cut */
-	bool was_cut;	/* in the line before */
-	bool question;	/* the line before ends in the "?" of a guess */
-	u64 cut;	/* frames that are cut, or broken over two lines */
-	/* First frames of traces with @doubt, whose lines are those of return addresses */
+	bool sized;	/* a frame had a size: a frame without one at a line's end may be cut */
+	bool was_cut;	/* the previous line had a cut frame */
+	bool question;	/* the previous line ends in the "?" of a guess */
+	u64 cut;	/* frames cut or broken over two lines */
+	/* First frames of traces with @doubt, decoded as return addresses */
 	u64 doubtful;
-	u64 beyond;	/* frames of traces that are too long to be folded */
-	u64 number;	/* that the line before begins with */
-	unsigned int numbered;	/* lines that had the number after that of the line before them */
-	bool numbers;	/* so many had that these are numbers of lines */
-	u64 beside;	/* frames that share a line with others, and are of no trace */
-	/* Hashes of the reasons that standard error has given */
+	u64 beyond;	/* frames of traces that are too long to fold */
+	u64 number;	/* at the beginning of the previous line */
+	unsigned int numbered;	/* lines whose number followed the previous line's */
+	bool numbers;	/* lines are numbered: enough had such numbers */
+	u64 beside;	/* frames within other text, outside traces */
+	/* Hashes of the reasons reported so far */
 	u32 reported[DECODE_REPORTED_MAX];
 	unsigned int nr_reported;
 };
 
 /*
- * Copy one line, without its end, with source lines.  Frames that cannot be decoded are copied as
- * they are; if that is so for all of a kernel, the reason is reported once.
+ * Copy one line, without its end, and add source lines.  Frames that cannot be decoded are copied
+ * as they are; if no frame of a kernel can be, the reason is reported once.
  */
 void decode_line(struct decoder *d, const char *line, size_t len, FILE *out);
 
-/* Copy all of a file as decode_line() does */
+/* Call decode_line() for all of a file */
 void decode_file(struct decoder *d, FILE *in, FILE *out);
 
 /* ---------------------------------------------------------- log_kernel.c --- */
 
-/* Take from a line, if it says so, which kernel the lines that follow are of */
+/* If a line identifies the kernel of the lines that follow, use that */
 void learn_kernel(struct srcline *l, const char *line, size_t len);
 
 /* -------------------------------------------------------------- marker.c --- */
 
-/* Words before a frame that say what its address is */
+/* Words before a frame that describe its address */
 struct marker {
-	const char *at;	/* where they begin; NULL if there are none */
-	enum frame_kind kind;	/* what they make of its address */
-	bool registers;	/* they are of registers: the place is where the machine was */
-	bool begins;	/* the trace that is printed with these registers begins with this place */
-	bool whole;	/* no more is printed of it: a CPU that is idle */
+	const char *at;	/* their beginning; NULL if there are none */
+	enum frame_kind kind;	/* kind of the address */
+	bool registers;	/* they are of registers: the machine was executing there */
+	bool begins;	/* the trace printed with these registers begins there */
+	bool whole;	/* no trace follows: an idle CPU */
 	const char *place;	/* its line, as "fs/x.c:12", if the text names it; not terminated */
 	size_t place_len;
 };
 
-/* The marker that leads to a frame; @before is the line up to it, @after what follows it */
+/* The marker that leads to a frame; @before is the line up to it, @after the rest */
 struct marker marker_find(const char *before, size_t len, const char *after, size_t after_len);
 
 #endif

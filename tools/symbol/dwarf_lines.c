@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dwarf_lines.c - from an address to source lines, by DWARF
+ * dwarf_lines.c - source lines of an address, from DWARF
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include "symbol/srcline.h"
 
-/* A function with code of its own */
+/* A function with its own code */
 struct subprogram {
 	u64 start, end;
 	Dwarf_Die die;
@@ -28,8 +28,8 @@ struct dwarf_range {
 };
 
 /*
- * Read which unit covers which addresses.  .debug_aranges has the same, but clang writes it on
- * request only; reading the ranges of 2,400 units takes some milliseconds.
+ * Read the address ranges of units.  .debug_aranges has the same data, but clang writes it only on
+ * request; reading the ranges of 2,400 units takes some milliseconds.
  */
 static void read_units(struct elf_file *e)
 {
@@ -65,7 +65,7 @@ static struct dwarf_unit *unit_at(struct elf_file *e, u64 addr)
 	return i && addr < e->range[i - 1].end ? &e->unit[e->range[i - 1].unit] : NULL;
 }
 
-/* Read the functions that have code, also inside namespaces and types, where Rust has them */
+/* Read the functions with code, including those inside namespaces and types, as in Rust */
 static void read_subprograms(struct dwarf_unit *u, Dwarf_Die *parent)
 {
 	Dwarf_Die die;
@@ -97,8 +97,8 @@ static void read_subprograms(struct dwarf_unit *u, Dwarf_Die *parent)
 }
 
 /*
- * Collect the inlined functions that hold the address, the outermost first.  The blocks
- * between them need not have addresses.
+ * Collect the inlined functions that contain the address, the outermost first.  The blocks between
+ * them may lack addresses.
  */
 static bool inlined_at(Dwarf_Die *parent, u64 addr, Dwarf_Die *path, unsigned int *nr)
 {

@@ -40,15 +40,15 @@ static void read_sections(struct elf_file *e, Elf *elf)
 		name = elf_strptr(elf, strings, shdr.sh_name);
 		if (name && !strcmp(name, ".modinfo") && shdr.sh_type != SHT_NOBITS)
 			e->modinfo = elf_rawdata(scn, NULL);
-		/* libdwfl has placed the sections of a module side by side */
+		/* libdwfl placed the sections of a module one after the other */
 		e->section[i] = (struct elf_section){ shdr.sh_addr, shdr.sh_size,
 						      shdr.sh_flags & SHF_EXECINSTR };
 	}
 }
 
 /*
- * Clang's LTO appends ".llvm.HASH" to names of static functions, and up to 6.10 the kernel prints
- * them without (kernel/kallsyms.c: cleanup_symbol_name()): such names are hashed up to there.
+ * Clang's LTO appends ".llvm.HASH" to names of static functions, and kernels up to 6.10 print them
+ * without it (kernel/kallsyms.c: cleanup_symbol_name()): hash only the part before it.
  */
 #define LTO	".llvm."
 
@@ -88,7 +88,7 @@ static void read_functions(struct elf_file *e)
 				e->banner_addr = addr;
 			continue;
 		}
-		/* The kernel leaves these labels out of its list as well */
+		/* kallsyms omits these labels, too */
 		if (!*name || *name == '$' || !strncmp(name, ".L", 2))
 			continue;
 		e->function[e->functions++] = (struct elf_function){
@@ -113,7 +113,7 @@ static void read_functions(struct elf_file *e)
 	}
 }
 
-/* Is it the name, or what the kernel prints of it? */
+/* Return true if @symbol is the name, or the kernel prints it so */
 static bool is_named(const char *symbol, const char *name, size_t len)
 {
 	return !strncmp(symbol, name, len) &&
@@ -138,9 +138,9 @@ static size_t symbol_above(const struct elf_file *e, u64 addr)
 }
 
 /*
- * For the kernel a function ends at the next symbol that it lists, which may leave out some
- * that the file has.  The file does not have the end of a
- * section's last function, which may be another section of the module or the end of a page.
+ * For the kernel a function ends at the next symbol that it lists; its list may lack some of the
+ * file's symbols.  The file does not show the end of a section's last function: that may be another
+ * section of the module or the end of a page.
  */
 bool elf_file_size_fits(const struct elf_file *e, const struct elf_function *f, u64 size)
 {
@@ -225,7 +225,7 @@ static int indirect_call(const u8 *p)
 
 bool elf_file_call_before(struct elf_file *e, u64 addr)
 {
-	/* Room for a ModRM and a SIB byte after the shortest instruction */
+	/* Space for a ModRM and a SIB byte after the shortest instruction */
 	u8 code[8 + 3] = { 0 };
 	size_t i, len;
 	u32 insn;
@@ -275,7 +275,7 @@ void elf_file_close(struct elf_file *e)
 	memset(e, 0, sizeof(*e));
 }
 
-/* Take the file that libdwfl has opened.  Return 0, or -1 with *@why set; then @e is closed */
+/* Use the file that libdwfl opened.  Return 0, or -1 with *@why set; then @e is closed */
 static int take_file(struct elf_file *e, const char *path, char **why)
 {
 	Dwarf_Addr bias;
@@ -313,7 +313,7 @@ int elf_file_open(struct elf_file *e, const char *name, const char *path, char *
 {
 	struct stat st;
 
-	/* To open a FIFO would wait for its writer */
+	/* Opening a FIFO would block until a writer opens it */
 	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
 		free(*why);
 		*why = xasprintf("%s is %s: name the file", path,
@@ -360,7 +360,7 @@ int elf_file_find(struct elf_file *e, const char *name, const char *hex, char **
 	if (e->module && !dwfl_module_report_build_id(e->module, id, len / 2, 0)) {
 		fd = dwfl_standard_find_debuginfo(e->module, NULL, name, 0, name, NULL, 0, &path);
 		if (fd >= 0) {
-			/* Replace the module that had nothing but the id */
+			/* Replace the placeholder module that had only the id */
 			dwfl_report_begin(e->dwfl);
 			e->module = dwfl_report_offline(e->dwfl, name, path ?: name, fd);
 			dwfl_report_end(e->dwfl, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * errors.c - which function returned an error first, and how far up it went
+ * errors.c - finds the function that first returned an error, and the callers that passed it on
  */
 #include <errno.h>
 #include <search.h>
@@ -12,7 +12,9 @@
 
 /* ---------------------------------------------------------- numbers and names --- */
 
-/* Of the kernel alone (include/linux/errno.h), and names that it has for numbers of others */
+/*
+ * Codes only used in the kernel (include/linux/errno.h), and its names for numbers with two names
+ */
 static const struct {
 	unsigned int error;
 	const char *name;
@@ -32,7 +34,7 @@ static const struct {
 	{ EDEADLK, "EDEADLOCK", false },
 };
 
-/* Without the "-"; NULL: it has none */
+/* Without the "-"; NULL: unknown */
 static const char *name_of(unsigned int error)
 {
 	const char *name = strerrorname_np(error);
@@ -128,22 +130,22 @@ const char *error_set_add(void *set, const char *list)
 
 #define RETURN_NULL	"%return@null"
 
-/* What an event with this stack is */
+/* Kind of an event, by its stack */
 enum kind {
-	KIND_GONE,	/* its frames were not known so far */
-	KIND_OTHER,	/* no return that is recorded for an error */
-	KIND_UNSET,	/* none now: its probe may have been removed */
+	KIND_GONE,	/* its frames are unknown so far */
+	KIND_OTHER,	/* no return that a probe records for an error */
+	KIND_UNSET,	/* no probe is set there now: it may have been removed */
 	KIND_CANNOT_FAIL,
 	KIND_ERROR,
-	KIND_NULL,	/* the same; NULL is an error, too */
+	KIND_NULL,	/* an error, including NULL */
 };
 
 struct error_stack {
 	u8 kind;
-	bool unsure;	/* an event may be of a call as well */
+	bool unsure;	/* an event may also be of a call */
 };
 
-/* A probe as a pattern.  The record may hold any bytes, so that none may end the program */
+/* Add a probe as a pattern.  The record may contain any bytes, and none may end the program */
 static void add_probe(struct patterns *p, const struct stackbuf_probe *probe)
 {
 	bool by_address = !strncmp(probe->name, "0x", 2);
@@ -182,17 +184,20 @@ void errors_probes(struct errors *e, const struct record *r, bool wanted)
 	}
 }
 
-/* Where a probe on a function is at most: behind endbr64, or bti and what ftrace has for itself */
+/* Highest offset of a probe on a function: after endbr64, or bti and ftrace's instructions */
 #define ENTRY_MAX	8
 
-/* Does the stack begin where a function does, at a probe: is it about a whole call? */
+/*
+ * Return true if the stack begins with a probe at a function's entry: the event is about a whole
+ * call
+ */
 static bool is_of_call(const struct stack *s)
 {
 	return s->origin == STACKBUF_AT_PROBE && s->named && s->frame[0].name_len &&
 	       s->frame[0].offset <= ENTRY_MAX;
 }
 
-/* Do probes record errors of the function?  *@null: NULL is one of them */
+/* Return true if probes record errors of the function.  *@null: NULL counts as an error */
 static bool has_probe(const struct patterns *p, const struct frame *function, bool *null)
 {
 	bool any = false;
@@ -227,7 +232,7 @@ static void learn(struct errors *e, const struct stack *s, struct error_stack *k
 		known->kind = null ? KIND_NULL : KIND_ERROR;
 }
 
-/* What is known of a stack.  Those of errors are copied, as the record may forget its own */
+/* Get the data of a stack.  Copy stacks of errors, as the record may forget its own */
 static const struct error_stack *known_of(struct errors *e, struct stack **stack)
 {
 	struct stack *entry = stacks_get(&e->stacks, (*stack)->id);
@@ -248,10 +253,10 @@ static const struct error_stack *known_of(struct errors *e, struct stack **stack
 
 /* ----------------------------------------------------------------- paths --- */
 
-/* A task, or what interrupts a CPU, with the errors that its callers may still return */
+/* A task, or an interrupt context of a CPU, with the errors that its callers may still return */
 struct error_task {
 	u64 key;
-	struct error_path *open;	/* one for each error, the oldest first */
+	struct error_path *open;	/* one per error, the oldest first */
 	size_t nr;
 };
 
@@ -262,7 +267,7 @@ static int task_order(const void *a, const void *b)
 	return compare_u64(x->key, y->key);
 }
 
-/* Idle tasks all have PID 0, and interrupts are not their task's */
+/* Idle tasks all have PID 0, and an interrupt is not part of its task */
 static struct error_task *task_of(struct errors *e, const struct stackbuf_event *event)
 {
 	struct error_task key = { .key = event->pid }, *copy, **found;
@@ -284,7 +289,7 @@ static struct error_task *task_of(struct errors *e, const struct stackbuf_event 
 	return copy;
 }
 
-/* Bytes of a function's name without what the compiler calls its unlikely part */
+/* Length of a function's name without the suffix of its unlikely part */
 static size_t whole_name(const struct frame *f)
 {
 	const char *cold = memmem(f->name, f->name_len, ".cold", 5);
@@ -302,12 +307,12 @@ static bool same_function(const struct frame *a, const struct frame *b)
 		return true;
 	x = whole_name(a);
 	y = whole_name(b);
-	/* Two functions may have one name */
+	/* Different functions may have the same name */
 	return (x < a->name_len || y < b->name_len) && x == y && !memcmp(a->name, b->name, x) &&
 	       a->module_len == b->module_len && !memcmp(a->module, b->module, a->module_len);
 }
 
-/* Is @s, whose function returns, the stack of the caller at frame @k of the path? */
+/* Return true if @s, whose function returns, is the stack of the caller at frame @k of the path */
 static bool is_caller(const struct error_path *p, const struct stack *s, unsigned int k)
 {
 	const struct stack *deep = p->stack;
@@ -321,15 +326,15 @@ static bool is_caller(const struct error_path *p, const struct stack *s, unsigne
 	return true;
 }
 
-/* More errors than a task returns at once: then the oldest is taken to be handled */
+/* A task does not return more errors at once: drop the oldest as handled */
 #define OPEN_MAX	32
 
-/* A caller has done what it has to within this time, ns; else it was called once more */
+/* A caller returns an error within this time, ns; later errors are of another call */
 #define PASSED_WITHIN	NSEC_PER_SEC
 
 /*
- * Has the function returned together with the last one of the path?  It has called that one at its
- * end and has no frame, or is the same one, recorded by another probe.
+ * Return true if the function returned at the same time as the last one of the path: it tail-called
+ * that one and has no frame, or it is the same function, recorded by another probe.
  */
 static bool returns_with(const struct error_path *p, const struct stackbuf_event *event,
 			 const struct stack *s)
@@ -345,7 +350,7 @@ static bool returns_with(const struct error_path *p, const struct stackbuf_event
 	return true;
 }
 
-/* Does the event with this stack pass on the error of the path? */
+/* Return true if the event with this stack passes on the error of the path */
 static bool passes_on(struct error_path *p, const struct stackbuf_event *event,
 		      const struct stack *s)
 {
@@ -356,13 +361,13 @@ static bool passes_on(struct error_path *p, const struct stackbuf_event *event,
 	if (event->time - p->last > PASSED_WITHIN)
 		return false;
 	if (!p->stack->cut) {
-		/* Both have the same outermost frame, so there is one place */
+		/* Both have the same outermost frame: only one position fits */
 		if (s->nr + k > end)
 			return false;
 		k = end - s->nr;
 		end = k + 1;
 	} else {
-		/* Of two cut traces the shorter one goes further out: something must be in both */
+		/* The shorter of two cut traces reaches further out; they must overlap */
 		end--;
 	}
 	for (; k < end; k++) {
@@ -378,8 +383,8 @@ static bool passes_on(struct error_path *p, const struct stackbuf_event *event,
 }
 
 /*
- * The task has been where @s says: what it has left cannot return the error any more.  A caller is
- * left if the stack has another call in its place.  Return whether any can.
+ * The task was at @s, so functions that it has left cannot return the error any more.  A caller is
+ * left if the stack has another call in its place.  Return true if any caller remains.
  */
 static bool stays_open(struct error_path *p, const struct stack *s)
 {
@@ -392,7 +397,7 @@ static bool stays_open(struct error_path *p, const struct stack *s)
 		i--;
 		j--;
 	}
-	/* Frame i - 1 is the outermost that differs: inside of the same call, or of another one? */
+	/* Frame i - 1 is the outermost that differs: within the same call, or another one? */
 	if (i && (!j || (j == 1 && is_of_call(s)) ||
 		  !same_function(&deep->frame[i - 1], &s->frame[j - 1])))
 		i++;
@@ -404,7 +409,7 @@ static bool stays_open(struct error_path *p, const struct stack *s)
 static void begin(struct error_task *t, const struct stackbuf_event *event, struct stack *s,
 		  unsigned int error)
 {
-	/* Most tasks have one or two, and there may be many tasks */
+	/* Most tasks have one or two errors, and there may be many tasks */
 	t->open = xrealloc(t->open, t->nr + 1, sizeof(*t->open));
 	t->open[t->nr++] = (struct error_path){
 		.stack = s, .error = error, .returned = { 1 }, .from = 1, .event = *event,
@@ -412,14 +417,14 @@ static void begin(struct error_task *t, const struct stackbuf_event *event, stru
 	};
 }
 
-/* A PID has been given to another task, or begins to run another program */
+/* Return true if the PID was reused for another task, or the task runs another program */
 static bool is_other_task(const struct error_path *p, const struct stackbuf_event *event)
 {
 	return p->event.tgid != event->tgid ||
 	       memcmp(p->event.comm, event->comm, STACKBUF_COMM_LEN);
 }
 
-/* Is the event an error that was returned? */
+/* Return true if the event is a returned error */
 static bool is_error(struct errors *e, const struct stackbuf_event *event,
 		     const struct error_stack *known)
 {
@@ -457,7 +462,7 @@ void errors_event(struct errors *e, const struct stackbuf_event *event, struct s
 	for (i = 0; i < t->nr; i++) {
 		struct error_path *p = &t->open[i];
 
-		/* One that begins anew ends the one before: all that may follow is of both */
+		/* A path that begins ends the previous one: later events could be of either */
 		if (error && p->error == number) {
 			passed = !is_other_task(p, event) && passes_on(p, event, stack);
 			stays = passed;
@@ -521,7 +526,7 @@ static int path_order(const void *a, const void *b)
 	c = compare_u64(x->error, y->error) ?: compare_u64(x->returned[0], y->returned[0]) ?:
 		compare_u64(x->returned[1], y->returned[1]) ?:
 		(x->stack == y->stack ? 0 : stack_order(x->stack, y->stack));
-	/* One of them may be of code that was there before */
+	/* One may be of code that was loaded at these addresses before */
 	for (i = 0; !c && x->stack != y->stack && i < x->stack->nr; i++)
 		c = strcmp(x->stack->frame[i].text, y->stack->frame[i].text);
 	return c;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * find_debug.c - the files with debug information of the kernel that ran and its modules
+ * find_debug.c - the files with debug information of the recorded kernel and its modules
  */
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -27,7 +27,7 @@ static const char *file_name(const struct debug_file *dbg)
 	return *dbg->name ? dbg->name : "kernel";
 }
 
-/* A libdw that knows no zstd says that a file packed by it is no ELF file */
+/* A libdw without zstd rejects a file compressed with it as not an ELF file */
 static void explain_packed(struct debug_file *dbg, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -58,7 +58,7 @@ static int find_file(struct debug_file *dbg, const char *id)
 
 /* ------------------------------------------------------------ the kernel --- */
 
-/* Read the line "Linux version ..." of the image: "" if that is not possible */
+/* Read the line "Linux version ..." of the image: "" if it is not there */
 static void read_banner(struct debug_file *dbg, char *banner, size_t size)
 {
 	size_t n = 0;
@@ -71,7 +71,7 @@ static void read_banner(struct debug_file *dbg, char *banner, size_t size)
 		*banner = '\0';
 }
 
-/* Does @banner hold @text as whole words? */
+/* Return true if @banner contains @text as whole words */
 static bool banner_has(const char *banner, const char *text)
 {
 	size_t len = strlen(text);
@@ -84,9 +84,9 @@ static bool banner_has(const char *banner, const char *text)
 }
 
 /*
- * Compare the image with what is known of the kernel that ran: its release, version, the whole
- * banner, and build id, of which each may be NULL.  Return why it is of another build, to be
- * freed, or NULL.  Set d->kernel_known if it certainly is of this build.
+ * Compare the image with the release, version, banner, and build id of the recorded kernel, of
+ * which each may be NULL.  Return the mismatch, or NULL; the caller frees it.  Set d->kernel_known
+ * if the image certainly is of this build.
  */
 static char *kernel_mismatch(struct debug_files *d, const char *release, const char *version,
 			     const char *whole, const char *id)
@@ -140,7 +140,7 @@ static int check_kernel(struct debug_files *d, const char *release, const char *
 	return d->config.force ? 0 : -1;
 }
 
-/* Are the frames of the kernel that runs here, as far as is known? */
+/* Return true if the frames are of the running kernel, as far as is known */
 static bool is_running(const struct debug_files *d)
 {
 	struct utsname uts;
@@ -151,7 +151,10 @@ static bool is_running(const struct debug_files *d)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-/* The path of the kernel's image in place @i, to be freed; NULL after the last place */
+/*
+ * Return the path of the kernel's image in place @i, or NULL after the last place; the caller frees
+ * it
+ */
 static char *image_path(const char *release, size_t i)
 {
 	static const char *const places[] = {
@@ -179,8 +182,8 @@ static void add_hint(char **text, char *hint)
 }
 
 /*
- * The package that has a release's debug information, as its distribution calls it, to be freed; or
- * NULL.  @version may be NULL
+ * Return the distribution's name of the package with a release's debug information, or NULL; the
+ * caller frees it.  @version may be NULL
  */
 static char *debug_package(const char *release, const char *version)
 {
@@ -191,7 +194,7 @@ static char *debug_package(const char *release, const char *version)
 		{ "*-arm64", "Debian", "Debian's package linux-image", "-dbg" },
 		{ "*-generic", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
 		{ "*-lowlatency", "Ubuntu", "Ubuntu's package linux-image", "-dbgsym" },
-		/* Oracle's; variants, as +rt and +debug */
+		/* Oracle's kernels; variants, as +rt and +debug */
 		{ "*uek*", "", NULL, NULL },
 		{ "*.el[0-9]*+*", "", NULL, NULL },
 		{ "*.el[0-9]*", "", "the package kernel-debuginfo", "" },
@@ -208,7 +211,7 @@ static char *debug_package(const char *release, const char *version)
 	return NULL;
 }
 
-/* Has this file, as Debian's vmlinux of BTF alone has not? */
+/* Return true if the file has debug information: Debian's vmlinux with only BTF has none */
 static bool has_debug_info(const char *path)
 {
 	struct elf_file e = { 0 };
@@ -222,8 +225,8 @@ static bool has_debug_info(const char *path)
 }
 
 /*
- * Return where the files with debug information are, to be freed: of the kernel that ran, or if
- * that is not known, of @release, which may be NULL.
+ * Return a description of where to find debug information for the recorded kernel or, if that is
+ * unknown, for @release, which may be NULL.  The caller frees it.
  */
 static char *where_debug_is(const struct debug_files *d, const char *release)
 {
@@ -247,10 +250,15 @@ static char *where_debug_is(const struct debug_files *d, const char *release)
 			 release ? "kernel " : "this kernel", release ?: "");
 }
 
-/* Add to dbg->missing, for what a boot loader takes, that it is no vmlinux, and where that is */
+/*
+ * If the file is a bootable image, add to dbg->missing that it is not a vmlinux, and where to find
+ * that
+ */
 static void explain_image(struct debug_files *d, const char *path)
 {
-	/* The images of x86 and arm64, of either packed for EFI, and those packed as a whole */
+	/*
+	 * Images of x86 and arm64, compressed EFI images of both, and images compressed as a whole
+	 */
 	static const struct {
 		unsigned int at;
 		const char *magic;
@@ -259,7 +267,7 @@ static void explain_image(struct debug_files *d, const char *path)
 		{ 0, "\xfd\x37zXZ" }, { 0, "\x28\xb5\x2f\xfd" },
 	};
 	struct debug_file *dbg = d->kernel;
-	/* The set-up code of x86 has up to 64 KiB */
+	/* The setup code of x86 has up to 64 KiB */
 	static unsigned char head[(64 << 10) + 1];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? 0 : read_at(fd, head, sizeof(head) - 1, 0);
@@ -273,7 +281,7 @@ static void explain_image(struct debug_files *d, const char *path)
 	for (i = 0; n > 0x210 && i < ARRAY_SIZE(kind); i++)
 		boot |= !memcmp(head + kind[i].at, kind[i].magic, strlen(kind[i].magic));
 	if (n > 0x210 && !memcmp(head + kind[0].at, kind[0].magic, strlen(kind[0].magic))) {
-		/* x86: the release is at this place of the set-up code */
+		/* x86: the setup code has the release here */
 		at = 0x200 + head[0x20e] + 256 * head[0x20f];
 		if (at < n)
 			sscanf((char *)head + at, "%127[-+.~_0-9A-Za-z]", release);
@@ -350,10 +358,12 @@ int debug_files_check(struct debug_files *d)
 
 /* ----------------------------------------------------------- the modules --- */
 
-/* Beside the image, and two of the release, after the configured ones */
+/* The directories after the configured ones: the image's, and two of the release */
 #define DEBUG_DIRECTORIES	3
 
-/* Return the directory of modules with this number, to be freed, or NULL if it is unknown */
+/*
+ * Return the directory of modules with this number, or NULL if it is unknown; the caller frees it
+ */
 static char *module_directory(struct debug_files *d, unsigned int i)
 {
 	char *path, *directory;
@@ -399,7 +409,7 @@ static bool read_directory(struct debug_files *d)
 	return true;
 }
 
-/* Is it NAME.ko or NAME.ko.gz etc.?  "-" and "_" are the same in names of modules */
+/* Return true if the file is NAME.ko or NAME.ko.gz etc. "-" and "_" are equal in module names */
 static bool is_file_of(const char *path, const char *module)
 {
 	const char *file = strrchr(path, '/');
@@ -412,8 +422,8 @@ static bool is_file_of(const char *path, const char *module)
 }
 
 /*
- * Return why this file is not the module that ran, to be freed, or NULL.  *@known is whether
- * it certainly is.
+ * Return why this file is not the recorded module, or NULL; the caller frees it.  Set *@known if it
+ * certainly is that module.
  */
 static char *module_mismatch(struct debug_files *d, struct debug_file *dbg, bool *known)
 {
@@ -441,7 +451,7 @@ static char *module_mismatch(struct debug_files *d, struct debug_file *dbg, bool
 			 dbg->build_id);
 }
 
-/* Accept the file that is open, or close it and set dbg->missing to the reason */
+/* Accept the open file, or close it and set dbg->missing to the reason */
 static bool try_module(struct debug_files *d, struct debug_file *dbg, bool force)
 {
 	bool known;
@@ -560,7 +570,7 @@ void debug_files_init(struct debug_files *d, const struct debug_config *config)
 	d->kernel->build_id = xstrdup(id);
 }
 
-/* Close the modules and forget where they may lie */
+/* Close the modules and forget their paths */
 static void forget_modules(struct debug_files *d)
 {
 	struct debug_file *dbg, *next;
@@ -578,11 +588,11 @@ static void forget_modules(struct debug_files *d)
 bool debug_files_announce(struct debug_files *d, const char *release, const char *banner,
 			  const char *id)
 {
-	/* A line without a banner may be of the kernel that the last banner was of */
+	/* A line without a banner may be of the last announced kernel */
 	bool same = !banner && d->announced_release && !strcmp(release, d->announced_release);
 	bool changed = false;
 
-	/* An image may be found for this kernel although none was for the one before */
+	/* There may be an image for this kernel even if the previous one had none */
 	if (!d->config.vmlinux && !d->config.release && !d->kernel->elf.path &&
 	    (!d->release || strcmp(d->release, release))) {
 		forget_modules(d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * log_kernel.c - which kernel a log is of
+ * log_kernel.c - identify the kernel of a log
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 #define RELEASE	"([0-9]+\\.[0-9][^[:space:];]*)"
 
 /*
- * What may stand before a line of the kernel's own.  "init: " and "init[1]: " are of a process that
- * writes there, "kernel: " and "kernel[0]: " are not, nor is "kernel - - - " of RFC 5424
+ * Text that may precede a line of the kernel itself.  "init: " and "init[1]: " are from a process
+ * that writes to the log; "kernel: " and "kernel[0]: " are not, nor is "kernel - - - " of RFC 5424
  */
 static const char own[] =
 	"(^|- - -|kernel\\[[0-9]+]:|kernel:|[^][:alnum:]]:|[^[:alpha:][:space:]:-]|"
@@ -45,7 +45,7 @@ void learn_kernel(struct srcline *l, const char *line, size_t len)
 	    text_matches(line, len, "Linux version " RELEASE "(.*)", part)) {
 		if (!text_matches(line, part[0].rm_so, own, NULL))
 			return;
-		/* Some cut the line after the release */
+		/* Some logs cut the line after the release */
 		banner = xasprintf("%.*s", (int)(len - part[0].rm_so), line + part[0].rm_so);
 		announce(l, line, &part[1], part[2].rm_eo > part[2].rm_so ? banner : NULL, NULL);
 		free(banner);

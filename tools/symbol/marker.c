@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * marker.c - what the text before a frame says of its address
+ * marker.c - the kind of a frame's address, from the text before it
  */
 #include <ctype.h>
 #include <string.h>
 #include "symbol/decode.h"
 
-/* What a trace that is printed after this place begins with; "IP:" is before its report's "RIP:" */
+/* Beginning of the trace printed after this place; "IP:" precedes its report's "RIP:" */
 enum after { CALLER, ITSELF, NOTHING, NO_TRACE };
 
 /* A register or a place; a colon or bracket follows, unless the words end in "at" */
@@ -17,7 +17,7 @@ struct place {
 };
 
 static const struct place place[] = {
-	/* Of x86 */
+	/* x86 */
 	{ "RIP", FRAME_EXACT, CALLER }, { "EIP", FRAME_EXACT, CALLER },
 	{ "rIP", FRAME_EXACT, CALLER }, { "IP", FRAME_EXACT, NO_TRACE },
 	{ "EIP is at", FRAME_EXACT, CALLER },
@@ -30,11 +30,11 @@ static const struct place place[] = {
 	{ "lr", FRAME_RETURN, NO_TRACE }, { "LR", FRAME_RETURN, NO_TRACE },
 	{ "LR is at", FRAME_RETURN, NO_TRACE }, { "ra", FRAME_RETURN, NO_TRACE },
 	{ "RA", FRAME_RETURN, NO_TRACE }, { "RPC", FRAME_RETURN, NO_TRACE },
-	/* Of a lock that is held: _RET_IP_ or _THIS_IP_ */
+	/* For a held lock: _RET_IP_ or _THIS_IP_ */
 	{ "at", FRAME_OPEN, NO_TRACE },
 };
 
-/* Is there no more than a selector, addresses, "at" and brackets up to the frame? */
+/* Return true if only a selector, addresses, "at" and brackets precede the frame */
 static bool is_address(const char *text, size_t len)
 {
 	size_t n;
@@ -49,13 +49,13 @@ static bool is_address(const char *text, size_t len)
 	return true;
 }
 
-/* Do these words stand alone at @at, and does no more than an address follow them? */
+/* Return true if these words are at @at as whole words, with only an address after them */
 static bool leads(const struct place *p, const char *begin, const char *at, const char *end)
 {
 	const char *rest = at + strlen(p->text);
 	size_t n;
 
-	/* The last letter of a colour's escape is no part of a word */
+	/* The last letter of a colour's escape is not part of a word */
 	if (at > begin && isalnum((unsigned char)at[-1]) && at[-1] != 'm')
 		return false;
 	n = strlen(p->text);
@@ -88,8 +88,8 @@ static struct marker find_register(const char *before, size_t len)
 struct marker marker_find(const char *before, size_t len, const char *after, size_t after_len)
 {
 	/*
-	 * "WARNING: CPU: 0 PID: 1 at fs/x.c:12 " and since 6.18 "WARNING: fs/x.c:12 at ": where the
-	 * warning is, not what a warning in other words is about
+	 * "WARNING: CPU: 0 PID: 1 at fs/x.c:12 " and since 6.18 "WARNING: fs/x.c:12 at ": the place
+	 * of the warning.  Warnings in other words may name other places
 	 */
 	static const char warning[] =
 		"WARNING:(.* at ([^ ]+:[0-9]+) | ([^ ]+:[0-9]+) at )$";
@@ -104,7 +104,7 @@ struct marker marker_find(const char *before, size_t len, const char *after, siz
 		m.at = before + part[0].rm_so;
 		m.place = before + line->rm_so;
 		m.place_len = line->rm_eo - line->rm_so;
-		/* Up to 4.11, "f+0x12/0x34()": where warn_slowpath_common() returns to */
+		/* Up to 4.11, "f+0x12/0x34()": the return address of warn_slowpath_common() */
 		m.kind = after_len >= 2 && !memcmp(after, "()", 2) ? FRAME_RETURN : FRAME_EXACT;
 	} else if (text_matches(before, len, fault, NULL)) {
 		m.at = before;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pattern.c - which functions and events are meant: names, globs, regular expressions
+ * pattern.c - choose functions and events by names, globs, regular expressions
  */
 #include <fnmatch.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ void patterns_add(struct patterns *p, const char *text, bool regex)
 		text = event;
 	} else if (colon != text && text + strspn(text, MODULE_CHARACTERS) == colon) {
 		one->module = xasprintf("%.*s", (int)(colon - text), text);
-		/* As modprobe, which takes both: the kernel knows no - in names of modules */
+		/* Like modprobe, accept both: the kernel has no "-" in module names */
 		for (dash = one->module; (dash = strchr(dash, '-')); )
 			*dash = '_';
 		text = colon + 1;

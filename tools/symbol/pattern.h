@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pattern.h - which functions and events are meant: names, globs, regular expressions
+ * pattern.h - choose functions and events by names, globs, regular expressions
  */
 #ifndef PATTERN_H
 #define PATTERN_H
@@ -9,24 +9,24 @@
 #include "symbol/symbols.h"
 
 enum pattern_kind {
-	PATTERN_NAME,	/* as parameter "probe" takes it, but for "%return" and "@..." */
+	PATTERN_NAME,	/* as for parameter "probe", without "%return" and "@..." */
 	PATTERN_GLOB,
 	PATTERN_REGEX,
 };
 
-/* One of those on the command line */
+/* A pattern from the command line */
 struct pattern {
-	const char *text;	/* as it was given */
+	const char *text;	/* as given */
 	enum pattern_kind kind;
 	bool event;		/* it is a tracepoint, t:[GROUP:]EVENT */
-	char *module;		/* functions of this module only, or NULL */
-	char *function;		/* its name, or what that must match; of an event [GROUP:]EVENT */
+	char *module;		/* only functions of this module, or NULL */
+	char *function;		/* its name or pattern; of an event [GROUP:]EVENT */
 	u64 offset;		/* of a name: bytes from the function's start, if @has_offset */
 	bool has_offset;
 	u64 addr;		/* of a name that is a bare address: the address; else 0 */
-	const char *tag;	/* "%return" and "@..." that each probe gets, or "" */
-	size_t matched;		/* by patterns_choose(), but for names: functions that match */
-	size_t chosen;		/* those of them that can be probed by their name */
+	const char *tag;	/* "%return" and "@..." for each probe, or "" */
+	size_t matched;		/* functions that match, except for names; by patterns_choose() */
+	size_t chosen;		/* how many of them can be probed by name */
 	regex_t regex;
 };
 
@@ -35,29 +35,30 @@ struct patterns {
 	size_t nr;
 };
 
-/* Add what was given on the command line; ends the program if it makes no sense */
+/* Add a pattern from the command line; ends the program if it is invalid */
 void patterns_add(struct patterns *p, const char *text, bool regex);
 
-/* What follows "t:" or "tracepoint:" in a name; NULL: it is not an event's */
+/* The rest of a name after "t:" or "tracepoint:"; NULL: not an event */
 const char *pattern_event(const char *text);
 
 void patterns_free(struct patterns *p);
 
-/* Is one of them for events? */
+/* Return true if one of them is for events */
 bool patterns_have_event(const struct patterns *p);
 
 /*
- * Does a name match, as @function or, of an event, "GROUP:EVENT" or "EVENT"?  Of a function @module
- * has @len bytes, 0 for the kernel itself; a pattern without one matches all modules.
+ * Return true if a name matches, as @function or, for an event, "GROUP:EVENT" or "EVENT".  @len is
+ * the length of a function's @module, 0 for the kernel itself; a pattern without a module matches
+ * all modules.
  */
 bool pattern_matches_name(const struct pattern *p, const char *name);
 bool pattern_matches(const struct pattern *p, const char *function, const char *module, size_t len);
 
-/* Does a frame match any pattern?  Does a stack begin in a function, or at an event, of these? */
+/* Return true if any pattern matches a frame, or the function or event at which a stack begins */
 bool patterns_match_frame(const struct patterns *p, const struct frame *f);
 bool patterns_match_stack(const struct patterns *p, struct symbols *symbols, struct stack *stack);
 
-/* Does the module match it itself, with any number of functions? */
+/* Return true if the module matches the pattern itself, with any number of functions */
 bool pattern_is_for_module(const struct pattern *p);
 
 #endif

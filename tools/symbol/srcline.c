@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srcline.c - source lines of frames, from the debug information of the kernel and
- * its modules
+ * srcline.c - source lines of frames, from the debug information of the kernel and its modules
  */
 #include <ctype.h>
 #include <search.h>
@@ -11,15 +10,15 @@
 #include "symbol/symbols.h"
 #include "symbol/srcline.h"
 
-/* Functions of one name and size */
+/* Limit of functions with the same name and size */
 #define CANDIDATES_MAX	16
 
-/* Frames that are decoded */
+/* State of decoding frames */
 struct srcline {
-	struct debug_files files;	/* the files that hold their functions */
-	/* What the paths of all sources begin with: those of C files, those of assembly */
+	struct debug_files files;	/* the files with their functions */
+	/* The common prefix of source paths: of C files, and of assembly */
 	char *root[2];
-	bool roots_known;	/* @root is set as far as it can be */
+	bool roots_known;	/* there is nothing more to find out about @root */
 	void *cache;	/* texts by frame, a tree of struct named */
 	u64 decoded;	/* frames that have a source line */
 	u64 size_mismatches;	/* frames whose function has another size in the files */
@@ -29,7 +28,7 @@ struct srcline {
 
 /* ----------------------------------------------------------------- paths --- */
 
-/* The path of the source of function @symbol, up to @below, is one of the roots */
+/* Set the root to the source path of function @symbol, up to @below */
 static void find_root(struct srcline *l, int which, const char *symbol, const char *below)
 {
 	struct debug_file *dbg = l->files.kernel;
@@ -59,7 +58,7 @@ static void find_roots(struct srcline *l)
 	find_root(l, 1, "asm_exc_page_fault", "/arch/");
 }
 
-/* Return the path relative to its root, and without "directory/.." */
+/* Return the path relative to its root, without "directory/.." */
 static char *shown_path(const struct srcline *l, const char *path)
 {
 	char *text, *p;
@@ -126,8 +125,8 @@ static char *describe(struct srcline *l, struct debug_file *dbg, u64 addr, enum 
 }
 
 /*
- * From a frame's address where the kernel ran to the address in the image.  Return 0 if the
- * distance is unknown, or if the image has another function there than the frame's name says.
+ * Translate a frame's address to its address in the image.  Return 0 if the offset is unknown, or
+ * if the image has another function there than the frame's name.
  */
 static u64 image_addr(const struct srcline *l, const struct debug_file *dbg, const struct frame *f)
 {
@@ -155,7 +154,9 @@ const char *srcline_function(const struct srcline *l, u64 addr)
 	return addr ? elf_file_function_at(&l->files.kernel->elf, addr)->name : "";
 }
 
-/* The build id of what the frame is in, "" if unknown.  A module that was loaded twice has two */
+/*
+ * Get the build id of the frame's kernel or module, "" if unknown.  A reloaded module may have two
+ */
 static void find_build_id(const struct srcline *l, const struct frame *f,
 			  char id[BUILD_ID_DIGITS + 1])
 {
@@ -174,7 +175,7 @@ static void find_build_id(const struct srcline *l, const struct frame *f,
 		snprintf(id, BUILD_ID_DIGITS + 1, "%s", known);
 }
 
-/* Is the function long enough for the offset?  A return address may be its end */
+/* Return true if the function is long enough for the offset.  A return address may be at its end */
 static bool holds(const struct elf_file *elf, const struct elf_function *function, u64 offset)
 {
 	u64 last = function->addr + offset - !!offset;
@@ -236,7 +237,7 @@ static char *decode(struct srcline *l, struct debug_file *dbg, const struct fram
 		l->unknown++;
 	else if (!nr)
 		l->size_mismatches++;
-	/* Of functions with the same name and size, take those that have a call there */
+	/* Of functions with the same name and size, choose those with a call there */
 	for (i = 0; nr > 1 && f->offset && i < nr; i++)
 		calls |= elf_file_call_before(&dbg->elf, candidate[i]);
 	for (i = 0; i < nr; i++) {
@@ -291,7 +292,7 @@ int srcline_frame(struct srcline *l, const struct frame *f, enum frame_kind kind
 	int n;
 
 	*text = NULL;
-	/* If the image that was named does not fit, frames of modules are not decoded either */
+	/* If the named image does not match, do not decode frames of modules either */
 	if (l->files.config.vmlinux && debug_files_kernel(&l->files))
 		return -1;
 	find_build_id(l, f, id);
@@ -375,7 +376,7 @@ bool srcline_report_missing(const struct srcline *l)
 	for (dbg = first; dbg; dbg = dbg->next) {
 		if (!dbg->missing || dbg->elf.path)
 			continue;
-		/* With a build id and without one it may be missing for one reason */
+		/* It may be missing with and without a build id for the same reason */
 		for (one = first; one != dbg; one = one->next)
 			if (!one->elf.path && one->missing && !strcmp(one->name, dbg->name) &&
 			    !strcmp(one->missing, dbg->missing))

@@ -30,7 +30,7 @@ const char *kallsyms_split(char *text, const char **module)
 	return text;
 }
 
-/* "ADDRESS TYPE NAME[\t[MODULE]]".  There are some 150,000 lines: sscanf() would be slow */
+/* Parse "ADDRESS TYPE NAME[\t[MODULE]]".  For some 150,000 lines sscanf() would be slow */
 bool kallsyms_next(struct kallsyms *k)
 {
 	char *end;
@@ -66,7 +66,7 @@ static char *copy(const char *text, size_t len)
 	char *p = xrealloc(NULL, len + 1, 1);
 	size_t i;
 
-	/* The text may come from a hostile file, and go to a terminal */
+	/* The text may be from a hostile file, and be printed to a terminal */
 	for (i = 0; i < len; i++)
 		p[i] = printable_ascii(text[i]);
 	p[len] = '\0';
@@ -135,7 +135,7 @@ static void sort_symbols(struct symbol_list *list)
 	list->nr = n;
 }
 
-/* The functions that frames in the text log are in.  What a module had may be another's now */
+/* Add the functions of frames in the text log.  Another module may be at a module's address now */
 static void read_texts(struct symbols *s)
 {
 	const struct stacks *stacks = s->stacks;
@@ -154,7 +154,7 @@ static void read_texts(struct symbols *s)
 			nl = memchr(line, '\n', end - line);
 			if (!nl || *line == '(')
 				break;
-			/* Of BPF programs several may have been there */
+			/* Several BPF programs may have had the address */
 			if (!frame_parse(&f, line, nl - line, false) || !strncmp(line, "bpf_", 4) ||
 			    f.offset >= f.size || (stack->stale && f.module_len))
 				continue;
@@ -166,8 +166,8 @@ static void read_texts(struct symbols *s)
 }
 
 /*
- * kallsyms does not show where a module's code ends.  Assume that its last function ends with the
- * page: no name is better than a neighbour's.
+ * kallsyms does not show the end of a module's code.  Assume that its last function ends with the
+ * page: no name is better than a wrong one.
  */
 static void set_sizes(const struct symbol_list *list)
 {
@@ -251,7 +251,7 @@ static const struct symbol *symbol_below(const struct symbol_list *list, u64 add
 	return i ? &list->at[i - 1] : NULL;
 }
 
-/* Set @f to the frame by the symbol that covers the address; false if none does */
+/* Set @f to the frame of the symbol that covers the address; return false if none does */
 static bool frame_by(struct frame *f, const struct symbol_list *list, u64 addr)
 {
 	const struct symbol *at = symbol_below(list, addr);
@@ -270,7 +270,7 @@ static bool frame_by(struct frame *f, const struct symbol_list *list, u64 addr)
 	return true;
 }
 
-/* If @stale, another module may be at the address now: take no module's name */
+/* If @stale, another module may be at the address now: do not use a module's name */
 static struct frame name_frame(struct symbols *s, u64 addr, bool stale, enum name_origin *from)
 {
 	const struct symbol *kept = symbol_below(&s->snapshot, addr);
@@ -282,7 +282,7 @@ static struct frame name_frame(struct symbols *s, u64 addr, bool stale, enum nam
 	}
 	if (s->stacks)
 		read_texts(s);
-	/* What was loaded since may be where another module was */
+	/* A module loaded since may be at another module's address */
 	*from = NAMES_TEXT;
 	if (frame_by(&f, &s->text, addr)) {
 		if (!f.module_len || (!stale && s->text_read == *s->loaded))
@@ -304,7 +304,7 @@ void symbols_name(struct symbols *s, struct stack *stack)
 {
 	unsigned int frames = stack->nr ? stack->nr : stack->lines, i;
 	const char *line = stack->text, *end = line ? line + stack->text_len : NULL;
-	/* Text may lack the outermost frames, if its page had no room; never others */
+	/* Text may lack outermost frames, if its page was full; never other frames */
 	unsigned int lines = stack->lines <= frames ? stack->lines : 0;
 
 	if (stack->frame || !frames)
@@ -331,7 +331,7 @@ void symbols_name(struct symbols *s, struct stack *stack)
 			stack->frame[i] = name_frame(s, stack->addr[i], stack->stale, &from);
 		else
 			stack->frame[i] = frame_take(copy("?", 1), 0, false);
-		/* The least certain name counts for the stack */
+		/* The stack's origin is that of its least certain name */
 		if (from > stack->name_origin)
 			stack->name_origin = from;
 	}

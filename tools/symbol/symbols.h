@@ -2,11 +2,11 @@
 /*
  * symbols.h - names for frames
  *
- * From the text log, which holds what the kernel itself printed soon after it first saw the stack;
- * else from a snapshot, which holds what was known when it was saved; else from the text of other
- * stacks, whose frames say where their functions begin and end; else from kallsyms, live or out of
- * a dump, which is right only for code that is still loaded at the same address; else there is no
- * name but the bare address.
+ * Names come from the text log, which has the text that the kernel printed soon after it first saw
+ * the stack; else from a snapshot, which has the names known when it was saved; else from the text
+ * of other stacks, whose frames show where their functions begin and end; else from kallsyms, live
+ * or from a dump, which is right only for code that is still loaded at the same address.  Without
+ * any of these, the name is the bare address.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -16,43 +16,43 @@
 
 /* ---------------------- the kernel's list of symbols, live or copied --- */
 
-/* A list that is being read */
+/* State of reading a list */
 struct kallsyms {
 	FILE *file;
-	u64 addr;	/* address of the symbol read last; 0 where the kernel does not show it */
+	u64 addr;	/* address of the last symbol read; 0 if the kernel hides it */
 	char type;	/* its type, as nm(1) prints it */
 	const char *name, *module;	/* @module is "" for the kernel itself */
-	char line[1024];	/* holds @name and @module */
+	char line[1024];	/* contains @name and @module */
 };
 
-/* Return 0, or -1 with errno set.  @file is to be closed */
+/* Return 0, or -1 with errno set.  The caller closes @file */
 int kallsyms_open(struct kallsyms *k, const char *path);
 
-/* Read the next symbol; pass over lines that hold none.  Return false at the end */
+/* Read the next symbol; skip lines without one.  Return false at the end */
 bool kallsyms_next(struct kallsyms *k);
 
-/* Is the symbol that was read last in code, rather than data? */
+/* Return true if the last symbol read is code, not data */
 bool kallsyms_is_code(const struct kallsyms *k);
 
 /*
- * Split "NAME", "NAME [MODULE]" or "NAME\t[MODULE]", as several files of the kernel have it,
- * in place.  Return the name, which may be ""; *@module is "" for the kernel itself.
+ * Split "NAME", "NAME [MODULE]" or "NAME\t[MODULE]", the format of several kernel files, in place.
+ * Return the name, which may be ""; *@module is "" for the kernel itself.
  */
 const char *kallsyms_split(char *text, const char **module);
 
-/* ------------------- build ids of the kernel and of modules that ran --- */
+/* ---------------------- build ids of the recorded kernel and modules --- */
 
-/* Hexadecimal digits of the longest id */
+/* Hexadecimal digits in the longest id */
 #define BUILD_ID_DIGITS	128
 
-/* The id of what ran */
+/* The build id of the kernel or a module */
 struct build_id {
 	char *module;	/* its name, "" for the kernel itself */
 	char *hex;	/* the id in hexadecimal digits, "" if unknown */
-	u64 since;	/* when it was loaded, ns since boot; 0: it is what was loaded last */
+	u64 since;	/* time of loading, ns since boot; 0: the last load */
 };
 
-/* Ids of what ran */
+/* Build ids of the recorded kernel and modules */
 struct build_ids {
 	struct build_id *id;
 	size_t nr;
@@ -60,25 +60,25 @@ struct build_ids {
 	u64 from;
 };
 
-/* Hexadecimal digits of @len bytes, to be freed */
+/* Return @len bytes as hexadecimal digits; the caller frees them */
 char *build_id_hex(const void *bytes, size_t len);
 
-/* The build id in a file of notes, as sysfs has them: digits to be freed, NULL if there is none */
+/* Return the digits of the build id in a sysfs file of notes, or NULL; the caller frees them */
 char *build_id_of_notes(const char *path);
 
-/* Add the id of what was loaded last, unless it is malformed or the module has one already */
+/* Add the id of the last load, unless it is malformed or the module already has one */
 void build_ids_add(struct build_ids *ids, const char *module, const char *hex);
 
-/* Add those in the record itself: stackbuf.ko's, and of modules that were loaded after it */
+/* Add the ids in the record: stackbuf.ko's, and those of modules loaded after it */
 void build_ids_record(struct build_ids *ids, const struct stackbuf_info *info);
 
-/* Add those of the kernel that runs here and of its modules */
+/* Add the ids of the running kernel and its modules */
 void build_ids_running(struct build_ids *ids);
 
-/* Add those in a snapshot's page: lines "kernel-id HEX" and "module-id NAME HEX" */
+/* Add the ids in a snapshot's page: lines "kernel-id HEX" and "module-id NAME HEX" */
 void build_ids_snapshot(struct build_ids *ids, const char *text);
 
-/* The id of what ran at @time, ns since boot or 0 if unknown: digits, or NULL if unknown */
+/* Return the digits of the id at @time, ns since boot or 0 if unknown; NULL if the id is unknown */
 const char *build_ids_find(const struct build_ids *ids, const char *module, u64 time);
 
 void build_ids_free(struct build_ids *ids);
@@ -88,7 +88,7 @@ void build_ids_free(struct build_ids *ids);
 struct symbol {
 	u64 addr;	/* first, for first_above() */
 	size_t order;	/* position in its file */
-	char *name;	/* from a snapshot with offset and module, from kallsyms without */
+	char *name;	/* with offset and module from a snapshot, without them from kallsyms */
 	char *module;	/* "" for the kernel itself; not from a snapshot */
 	u64 size;	/* 0 from a snapshot */
 };
@@ -98,24 +98,24 @@ struct symbol_list {
 	size_t nr;
 };
 
-/* The offset of KASLR */
+/* The KASLR offset */
 struct kernel_offset {
 	u64 bytes;	/* distance of the kernel's addresses from those in vmlinux */
-	const char *from;	/* where it comes from, NULL if it is unknown */
+	const char *from;	/* its origin, NULL if it is unknown */
 };
 
 struct symbols {
 	struct symbol_list snapshot, kallsyms, text;
-	const struct stacks *stacks;	/* whose text was not read yet, or NULL */
+	const struct stacks *stacks;	/* stacks whose text was not read yet, or NULL */
 	const char *path;	/* of kallsyms, or NULL */
 	const u32 *loaded;	/* modules_loaded of the record as it is now */
 	u32 read;		/* ... when @kallsyms was read; KALLSYMS_NOT_READ */
 	u32 text_read;		/* ... when @text was */
 	u64 base_addr;		/* a kallsyms of this boot has @base_symbol here */
 	const char *base_symbol;
-	struct build_ids ids;	/* of what ran, by the record and a snapshot */
-	struct kernel_offset offset;	/* by a snapshot, or as the session has found it */
-	char *host;		/* the machine's name, by a snapshot; NULL if unknown */
+	struct build_ids ids;	/* of the recorded code, from the record and a snapshot */
+	struct kernel_offset offset;	/* from a snapshot, or found by the session */
+	char *host;		/* the machine's name, from a snapshot; NULL if unknown */
 };
 
 #define KALLSYMS_NOT_READ	(~0U)
@@ -124,12 +124,12 @@ struct symbols {
 extern const char *const name_origins[];
 
 /*
- * @kallsyms may be NULL; it is read when the first frame needs it, and again if @r, which the
- * caller may read again, says that modules were loaded since.
+ * @kallsyms may be NULL.  It is read when the first frame needs it, and again if @r, which the
+ * caller may update, shows that modules were loaded since.
  */
 void symbols_init(struct symbols *s, const struct record *r, const char *kallsyms);
 
-/* Read kallsyms now: it takes the kernel a quarter of a second */
+/* Read kallsyms now: the kernel needs a quarter of a second for it */
 void symbols_read(struct symbols *s);
 void symbols_free(struct symbols *s);
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * trace.c - which lines of a log are of one stack trace
+ * trace.c - groups the lines of a log into stack traces
  *
- * Lines of a trace have the same before their frames: nothing, what printk, dmesg, syslog, a vendor
- * or another program puts there.  What it is need not be known: two lines are of one trace if it
- * differs in times and addresses alone.  Another number names the source of the line, as "[ T12]",
- * "(2)" and "10.0.0.11" do.  So traces that two CPUs print at once stay apart.  What the trace
- * itself has before its frames, as "[<0>]" and "=>", is no part of it: the lines around the trace
- * have none.
+ * All lines of a trace have the same prefix: nothing, or text from printk, dmesg, syslog, a vendor
+ * or another program.  Its format does not matter: two lines are of one trace if their prefixes
+ * differ only in times and addresses.  Other numbers identify the source of the line, as "[ T12]",
+ * "(2)" and "10.0.0.11" do.  So traces that two CPUs print concurrently stay separate.  The trace's
+ * own text before frames, as "[<0>]" and "=>", is not part of the prefix: the lines around the
+ * trace lack it.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "symbol/decode.h"
 
-/* "[1m", "[0;31m": what follows the escape character, in whatever form that is */
+/* "[1m", "[0;31m": the text after the escape character, in any notation */
 static size_t colour(const char *text, size_t len)
 {
 	regmatch_t part[REGEX_PARTS];
@@ -38,7 +38,7 @@ size_t text_escape(const char *text, size_t len)
 		if (more)
 			return n + more;
 	}
-	/* A tab, as rsyslog, JSON and others write it */
+	/* A tab, as written by rsyslog, JSON and others */
 	for (i = 0; i < ARRAY_SIZE(tab); i++)
 		if (len >= strlen(tab[i]) && !memcmp(text, tab[i], strlen(tab[i])))
 			return strlen(tab[i]);
@@ -67,7 +67,7 @@ size_t text_newline(const char *text, size_t len)
 	for (i = 0; i < ARRAY_SIZE(newline); i++)
 		if (len >= strlen(newline[i]) && !memcmp(text, newline[i], strlen(newline[i])))
 			return strlen(newline[i]);
-	/* Of a Macintosh, or of a serial console; what a line ends with is no further one */
+	/* Newlines of a Macintosh, or of a serial console; at a line's end they do not count */
 	n = strspn(text, "\r");
 	if (n && n < len)
 		return n;
@@ -77,14 +77,14 @@ size_t text_newline(const char *text, size_t len)
 	return len > n && !memcmp(text, "<br", 3) && text[n] == '>' ? n + 1 : 0;
 }
 
-/* In a shape: what is another in each line of a trace */
+/* In a shape: parts that differ in each line of a trace */
 #define TIME	'\1'
 #define ADDRESS	'\2'
 
 /*
- * Is a number part of a time or a date, as "12:08:12", "64.100001" and "2026-11-22", a time with
- * its unit, or one of the counts in "4,339,5140900,-;"?  Part of more, as of "10.0.0.11", "node1-2"
- * and an address of a network card, it is none.
+ * Return true if a number is part of a time or date, as "12:08:12", "64.100001" and "2026-11-22", a
+ * time with its unit, or one of the counts in "4,339,5140900,-;".  A number in longer text, as
+ * "10.0.0.11", "node1-2" and the address of a network card, is not.
  */
 static bool is_time(const char *text, size_t len, size_t at, size_t end)
 {
@@ -125,7 +125,7 @@ static size_t add_word(struct line_start *s, const char *text, size_t len, size_
 		decimal += !!isdigit((unsigned char)text[end]);
 		digits += !!isxdigit((unsigned char)text[end++]);
 	}
-	/* Seconds since 1970 are none */
+	/* Seconds since 1970 are not an address */
 	if (text_begins_with(text + at, end - at, "0x") ||
 	    (digits == end - at && digits >= 8 && digits <= 16 &&
 	     (decimal < digits || digits == 8 || digits == 16))) {
@@ -148,7 +148,7 @@ static void find_shape(struct line_start *s, const char *text, size_t len)
 		mark = text[at] == '<' ? stack_mark(text + at, len - at) : 0;
 		n = text_escape(text + at, len - at);
 		if (n || isspace((unsigned char)text[at]) || !text[at]) {
-			/* "\t" is a blank, a colour is nothing */
+			/* "\t" counts as a blank, a colour as nothing */
 			if (!(n > 2 && strchr("mK", text[at + n - 1])) && s->len &&
 			    s->text[s->len - 1] != ' ')
 				add_char(s, ' ');
@@ -177,8 +177,8 @@ static void cut_word(struct line_start *s)
 }
 
 /*
- * Cut what a trace has of its own before frames: arrows, addresses, numbers, arm's "callee from",
- * and of addresses without a name the "?"
+ * Cut the trace's own text before frames: arrows, addresses, numbers, arm's "callee from", and the
+ * "?" of addresses without a name
  */
 static void cut_own(struct line_start *s)
 {
@@ -219,7 +219,7 @@ static void cut_own(struct line_start *s)
 	} while (s->len < before);
 }
 
-/* Strings of one line that are looked at */
+/* Limit of strings in one line */
 #define QUOTES_MAX	64
 
 void traces_end_one(struct traces *t, struct trace *one)
@@ -232,7 +232,7 @@ void traces_end_one(struct traces *t, struct trace *one)
 	};
 }
 
-/* Do two shapes differ in nothing but numbers, which may name the sources of the lines? */
+/* Return true if two shapes differ only in numbers, which may identify sources of lines */
 static bool is_alike(const char *a, const char *b)
 {
 	for (;; a++, b++) {
@@ -307,7 +307,7 @@ static u64 traces_of(struct traces *t, const struct line_start *s, const char *l
 	u64 of = 0;
 	size_t i;
 
-	/* An address without a name is part of a trace, but that before 4.9's end */
+	/* An address without a name is part of a trace, except for the one before 4.9's end */
 	if (!text_ends_with(line, len, "ffffffffffffffff"))
 		cut_own(&left);
 	for (i = 0; i < TRACES_MAX; i++) {
@@ -318,13 +318,13 @@ static u64 traces_of(struct traces *t, const struct line_start *s, const char *l
 		if (left.len == s->len || !memchr(s->text, ADDRESS, s->len) ||
 		    strcmp(one->shape.text, left.text))
 			of |= 1ULL << i;
-		else if (!but)	/* What was interrupted, if an entry was before it */
+		else if (!but)	/* The interrupted place, if an entry preceded it */
 			one->entry = false;
 	}
 	return of;
 }
 
-/* End those that a line of the shape could be of */
+/* End the traces that a line with this shape could belong to */
 static void end_of(struct traces *t, const struct line_start *s, const char *line, size_t len,
 		   const struct trace *but)
 {
@@ -371,14 +371,14 @@ static const char inside[] =
 	"|(^|[[:space:]])r[0-9]{1,2}:[0-9a-f]{8}[[:space:]]*$"
 	/* "bec0: 00000000 c1204f6c", of the stack, and "Register r10 information: NULL pointer" */
 	"|(^| )[[:xdigit:]]{4}:[[:xdigit:] ]{9,}$|Register r.* information: "
-	/* What bcc has between frames of the kernel and of the program */
+	/* bcc's separator of frames of the kernel and of the program */
 	"|^[[:space:]]+--[[:space:]]*$"
-	/* "slab_alloc_node mm/slub.c:5245 [inline]", as syzbot and decode_stacktrace.sh add it */
+	/* "slab_alloc_node mm/slub.c:5245 [inline]", added by syzbot and decode_stacktrace.sh */
 	"| \\[inline]\\)?[[:space:]]*$"
-	/* kdb's pager, and what "dmesg --json" has around a line of the log */
+	/* kdb's pager, and the text of "dmesg --json" around a line of the log */
 	"|^[[:space:]]*(\\[[0-9]+]more>|\\{|},\\{|}|\"(pri|time|fac|caller)\":.*)[[:space:]]*$";
 
-/* The frame in the next line is where something was, and of no trace */
+/* The frame in the next line is a place, and not part of a trace */
 static const char place[] =
 	"(reemption disabled at|Last Breaking-Event-Address| is trying to .*\\) at):[[:space:]]*$";
 
